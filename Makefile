@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+# One makefile, no recursion, no configure. Everything is built under O.
+#
+#   make            the programs, the shim, the SQLite module
+#   make check      build the tests too and run them all under prove
+#   make bench      ns per call, bare and traced; load and replay rates
+#   make install    DESTDIR= PREFIX=
+#   make asan fuzz tidy format headers docs clean
+#
+# V=1 shows the commands. WERROR=1 makes warnings errors. CFLAGS, CPPFLAGS and
+# LDFLAGS are yours: they come last.
+
+O ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+PKG_CONFIG ?= pkg-config
+MPICC ?= mpicc
+VERSION := 0.1.0
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.DEFAULT_GOAL := all
+
+pkgs := sqlite3 libzstd jansson
+ifneq ($(filter-out clean format,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(shell $(PKG_CONFIG) --exists $(pkgs) && echo yes),yes)
+$(error a library is missing ($(pkgs)); run scripts/setup)
+endif
+endif
+pkg_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs) 2>/dev/null)
+pkg_libs := $(shell $(PKG_CONFIG) --libs $(pkgs) 2>/dev/null) -lpthread -lm
+
+warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wundef -Wformat=2 -Wno-unused-parameter \
+	$(if $(WERROR),-Werror)
+base_cflags := -std=gnu11 -O2 -g $(warn)
+base_cppflags := -I. -I$(O)/gen -DREEL_VERSION='"$(VERSION)"' -D_GNU_SOURCE
+# The sanitizers of "make asan" go here, not into CFLAGS, which are the user's.
+SAN ?=
+SHIM_SAN ?=
+
+prog_cflags = $(base_cflags) $(SAN) $(pkg_cflags) $(CFLAGS)
+prog_cppflags = $(base_cppflags) -MMD -MP $(CPPFLAGS)
+# The shim: generic registers only, no fortified calls, nothing but libc.
+shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
+	-mgeneral-regs-only -fno-stack-protector -fno-builtin-printf \
+	-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -ftls-model=initial-exec \
+	-Wno-missing-prototypes -Wno-nonnull-compare $(CFLAGS)
+
+lib_src := $(wildcard lib/*.c)
+analyzer_src := $(filter-out analyzer/main.c analyzer/sqlite_module.c,$(wildcard analyzer/*.c))
+replay_src := $(filter-out replay/main.c replay/comm_mpi.c,$(wildcard replay/*.c))
+shim_src := $(wildcard preload/*.c)
+module_src := analyzer/sqlite_module.c analyzer/vtab_event.c analyzer/event_block.c
+
+core_obj := $(patsubst %.c,$(O)/%.o,$(lib_src) $(analyzer_src) $(replay_src))
+core_lib := $(O)/libcore.a
+shim_obj := $(patsubst %.c,$(O)/%.o,$(shim_src))
+module_obj := $(patsubst %.c,$(O)/module/%.o,$(module_src))
+sql := $(wildcard schemas/*.sql schemas/upgrade/*.sql)
+sql_inc := $(patsubst %,$(O)/gen/%.inc,$(sql))
+
+have_mpi := $(shell command -v $(MPICC) >/dev/null 2>&1 && echo yes)
+mpi_cflags = $(shell $(MPICC) --showme:compile 2>/dev/null)
+mpi_libs = $(shell $(MPICC) --showme:link 2>/dev/null)
+
+programs := $(O)/ioreel $(O)/libioreel.so $(O)/ioreel_sqlite.so \
+	$(if $(have_mpi),$(O)/ioreel-replay)
+
+unit_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
+# Programs that tests run under the shim: plain C, no project code.
+probe_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/shim/*.c tests/jobs/*.c tests/bench/probe_*.c))
+# Tools of the tests and benches that use the core library.
+tool_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/data/*.c tests/fuzz/*.c tests/bench/bench_*.c tests/replay/*.c))
+
+.PHONY: all tests check bench install asan fuzz tidy format headers docs clean
+all: $(programs)
+tests: all $(unit_bin) $(probe_bin) $(tool_bin)
+
+$(O)/gen/%.sql.inc: %.sql
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -e 's/[\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' $< >$@
+
+$(O)/lib/%.o: lib/%.c $(sql_inc)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(prog_cppflags) $(prog_cflags) -c -o $@ $<
+
+$(O)/analyzer/%.o: analyzer/%.c $(sql_inc)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(prog_cppflags) $(prog_cflags) -c -o $@ $<
+
+$(O)/replay/%.o: replay/%.c $(sql_inc)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(prog_cppflags) $(prog_cflags) -c -o $@ $<
+
+$(O)/replay/comm_mpi.o $(O)/replay/main.o: pkg_cflags += $(mpi_cflags)
+
+$(O)/module/%.o: %.c $(sql_inc)
+	$(call say,CC,"$< (module)")
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(prog_cppflags) -DREEL_SQLITE_EXTENSION $(prog_cflags) \
+		-fPIC -fvisibility=hidden -c -o $@ $<
+
+$(O)/preload/%.o: preload/%.c
+	$(call say,CC,"$< (shim)")
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(prog_cppflags) $(shim_cflags) -c -o $@ $<
+
+$(core_lib): $(core_obj)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/ioreel: $(O)/analyzer/main.o $(core_lib)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(prog_cflags) -o $@ $^ $(pkg_libs) $(LDFLAGS)
+
+$(O)/ioreel-replay: $(O)/replay/main.o $(O)/replay/comm_mpi.o $(core_lib)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(prog_cflags) -o $@ $^ $(pkg_libs) $(mpi_libs) $(LDFLAGS)
+
+$(O)/libioreel.so: $(shim_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(shim_cflags) -shared -Wl,-z,defs -Wl,-z,now \
+		-Wl,--no-undefined -o $@ $^ $(LDFLAGS)
+
+$(O)/ioreel_sqlite.so: $(module_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(prog_cflags) -shared -o $@ $^ \
+		$(shell $(PKG_CONFIG) --libs libzstd) $(LDFLAGS)
+
+$(unit_bin) $(tool_bin): $(O)/%: %.c $(core_lib)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(prog_cppflags) $(prog_cflags) -o $@ $< $(core_lib) \
+		$(pkg_libs) $(LDFLAGS)
+
+$(probe_bin): $(O)/%: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(base_cppflags) -MMD -MP $(base_cflags) $(CFLAGS) -o $@ $< \
+		-lpthread -ldl $(LDFLAGS)
+
+check_env = O=$(O) IOREEL=$(abspath $(O))/ioreel PATH="$(abspath $(O)):$$PATH"
+JOBS ?= 2
+check: tests
+	$(Q)$(check_env) prove -j$(JOBS) $(PROVE_FLAGS) \
+		$(unit_bin) $(sort $(wildcard tests/*/*.t))
+
+bench: tests
+	$(Q)$(check_env) tests/bench/run
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ioreel \
+		$(DESTDIR)$(PREFIX)/include \
+		$(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel \
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 755 $(O)/ioreel $(if $(have_mpi),$(O)/ioreel-replay) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(O)/libioreel.so $(O)/ioreel_sqlite.so $(DESTDIR)$(PREFIX)/lib/ioreel
+	install -m 644 preload/ioreel.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 preload/python/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python
+	install -m 644 preload/python/ioreel/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel
+	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(wildcard man/*.5) $(DESTDIR)$(PREFIX)/share/man/man5
+
+# ASan's runtime must come first in a process, so the shim gets UBSan in trap
+# mode, which needs no runtime.
+asan:
+	$(Q)$(MAKE) O=$(O)/asan \
+		SAN="-fsanitize=address,undefined -fno-omit-frame-pointer" \
+		SHIM_SAN="-fsanitize=undefined -fsanitize-undefined-trap-on-error" \
+		IOREEL_ASAN=1 check
+
+fuzz: tests
+	$(Q)$(check_env) tests/fuzz/run
+
+tidy:
+	$(Q)clang-tidy --quiet $(lib_src) $(analyzer_src) $(replay_src) $(shim_src) -- \
+		$(base_cppflags) $(pkg_cflags) -std=gnu11 -Wno-unknown-warning-option
+
+format:
+	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
+
+headers: $(sql_inc)
+	$(Q)for h in $$(git ls-files '*.h'); do \
+		$(CC) $(base_cppflags) $(pkg_cflags) -std=gnu11 -Wall -Wextra -Werror \
+			-Wno-unused-parameter -Wno-unused-function -fsyntax-only -x c $$h || exit 1; done
+
+clean:
+	rm -rf $(O)
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A metric is a module metric_NAME.c and its schemas/metric_NAME.sql. Load
+ * feeds every metric each event once, in the order of the events' ends, and
+ * each span when it closes; finish() writes its rollup tables. Memory is
+ * bounded by files, processes and steps, never by events.
+ */
+#ifndef ANALYZER_METRIC_H
+#define ANALYZER_METRIC_H
+
+#include "analyzer/event.h"
+#include "analyzer/store.h"
+
+struct reel_metric {
+	const char *name;   /* "transfer_size" */
+	const char *schema; /* text of schemas/metric_NAME.sql */
+	/* Gives *state for fini(). 0 or -1 with err. */
+	int (*init)(void **state, struct reel_error *err);
+	int (*feed)(void *state, const struct reel_event *ev,
+		    struct reel_error *err);
+	int (*span)(void *state, const struct reel_span_event *sp,
+		    struct reel_error *err); /* may be NULL */
+	int (*finish)(void *state, struct reel_store *st,
+		      struct reel_error *err);
+	void (*fini)(void *state); /* takes NULL */
+};
+
+/* Ended by NULL; metric_table.c. */
+extern const struct reel_metric *const reel_metrics[];
+
+#endif

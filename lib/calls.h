@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* schemas/calls.def, as the reading side sees it. */
+#ifndef LIB_CALLS_H
+#define LIB_CALLS_H
+
+#include <stdint.h>
+
+enum reel_call {
+#define CALL(id, NAME, ...) REEL_CALL_##NAME = id,
+#define BY_HAND(id, NAME, ...) REEL_CALL_##NAME = id,
+#define MARK(id, NAME, name) REEL_MARK_##NAME = id,
+#define ALSO(...)
+#define ALSO_BY_HAND(...)
+#include "schemas/calls.def"
+#undef CALL
+#undef BY_HAND
+#undef MARK
+#undef ALSO
+#undef ALSO_BY_HAND
+};
+
+#define REEL_CALL_MAX 1024 /* ids are below */
+
+enum reel_layer {
+	REEL_LAYER_NONE = 0,
+	REEL_LAYER_POSIX,
+	REEL_LAYER_STDIO,
+	REEL_LAYER_MMAP,
+	REEL_LAYER_ASYNC,
+	REEL_LAYER_MPIIO,
+	REEL_LAYERS
+};
+
+enum reel_group {
+	REEL_GROUP_NONE = 0,
+	REEL_GROUP_OPEN,
+	REEL_GROUP_CLOSE,
+	REEL_GROUP_DUP,
+	REEL_GROUP_READ,
+	REEL_GROUP_WRITE,
+	REEL_GROUP_SEEK,
+	REEL_GROUP_STAT,
+	REEL_GROUP_META,
+	REEL_GROUP_DIR,
+	REEL_GROUP_SYNC,
+	REEL_GROUP_MAP,
+	REEL_GROUP_MARK,
+	REEL_GROUPS
+};
+
+/* One row; name NULL where the id is not used. */
+struct reel_call_info {
+	const char *name; /* "pread": of the first symbol */
+	enum reel_layer layer;
+	enum reel_group group;
+};
+
+/* Borrows nothing. NULL for an id that no row has: a trace of a newer minor. */
+const struct reel_call_info *reel_call_info(unsigned int id);
+
+const char *reel_layer_name(enum reel_layer layer); /* "POSIX" ... */
+const char *reel_group_name(enum reel_group group); /* "open" ... */
+const char *reel_span_name(unsigned int span);      /* "epoch" ... or "user" */
+const char *reel_counter_name(unsigned int counter); /* "disk" ..., or NULL */
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one reader of traces: a directory, its processes, their threads, their
+ * records. It believes no length, allocates what is bounded, and reports what
+ * is damaged instead of failing: only a directory that is no trace, or one of
+ * another major version, is an error.
+ *
+ * Times are raw ticks here; reel_trace_ns() turns them into nanoseconds.
+ */
+#ifndef LIB_TRACE_READER_H
+#define LIB_TRACE_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "schemas/trace_format.h"
+
+struct reel_error;
+struct reel_trace;  /* a directory, indexed */
+struct reel_stream; /* one thread's records, in the order of their end */
+
+/* A string of one process's head. */
+struct reel_text {
+	const char *key;
+	const char *value;
+};
+
+/* One process image. Borrowed from the trace. */
+struct reel_trace_process {
+	struct reel_head head; /* of the window when there is one, else the log */
+	const char *log_path;  /* file that the head came from, for messages */
+	const struct reel_text *text;
+	int texts;
+	int first_thread; /* its threads are [first_thread, + threads) */
+	int threads;
+	int parent; /* index of the process whose uid is parent_uid, or -1 */
+	bool window; /* its window was still there: not ended by itself */
+};
+
+/* One thread of one process image. */
+struct reel_trace_thread {
+	int process;
+	uint32_t tid;
+	uint32_t blocks;
+	uint64_t bytes;      /* of records */
+	uint64_t lost;       /* events lost, by its block heads */
+	uint64_t first_ticks; /* base of its first block */
+};
+
+/* What could not be read, summed over the directory. */
+struct reel_trace_damage {
+	uint64_t cut_bytes;    /* skipped in damaged logs */
+	uint32_t cut_places;   /* how many stretches */
+	uint32_t bad_files;    /* logs and windows without a usable head */
+	uint32_t seq_gaps;     /* blocks missing between two of one thread */
+	char first[512];       /* "'t/3141.log': block 17 at byte 1,048,576 is cut
+				  short (wanted 65,536, found 1,204)"; or "" */
+};
+
+/*
+ * One record, decoded. Strings live until the next reel_stream_next() of the
+ * stream, and are NUL-terminated.
+ */
+struct reel_record {
+	uint64_t end_ticks;
+	uint64_t dur_ticks;
+	uint16_t call; /* enum reel_call; one that this reader does not know is
+			  given as it is */
+	bool has_offset, has_size, has_pos, has_arg, has_arg2;
+	uint32_t desc;    /* 0: none */
+	uint32_t newdesc; /* 0: none */
+	int32_t newfd;    /* with newdesc */
+	uint32_t at, at2; /* 0: none */
+	int32_t err;      /* errno, 0: succeeded */
+	int64_t offset;
+	int64_t size;     /* bytes asked */
+	int64_t result;
+	int64_t arg, arg2;
+	int64_t pos;
+	uint64_t count;   /* >= 1 */
+	const char *path, *path2; /* NULL: none */
+	uint32_t path_len, path2_len;
+};
+
+/*
+ * Open the trace in directory @dir: reads job.json, heads, and block heads
+ * (not the records). Gives *@out for reel_trace_close().
+ *
+ * 0, or -1 with @err filled: REEL_E_IO, REEL_E_FORMAT (not a trace),
+ * REEL_E_VERSION. Source: ioreel-trace(5).
+ */
+int reel_trace_open(struct reel_trace **out, const char *dir,
+		    struct reel_error *err);
+void reel_trace_close(struct reel_trace *tr);
+
+int reel_trace_processes(const struct reel_trace *tr);
+const struct reel_trace_process *reel_trace_process(const struct reel_trace *tr,
+						    int i);
+int reel_trace_threads(const struct reel_trace *tr);
+const struct reel_trace_thread *reel_trace_thread(const struct reel_trace *tr,
+						  int i);
+const struct reel_trace_damage *reel_trace_damage(const struct reel_trace *tr);
+
+/* job.json, or an empty object when it is missing or unreadable. Borrowed. */
+const json_t *reel_trace_job(const struct reel_trace *tr);
+
+/* job.counts, all zero when it is missing. */
+const struct reel_counts *reel_trace_counts(const struct reel_trace *tr);
+
+/* First value of @key in the process's text, or NULL. */
+const char *reel_trace_text(const struct reel_trace_process *p, const char *key);
+
+/* True when @dir looks like a trace (a job.json, or a log with our magic). */
+bool reel_trace_is(const char *dir);
+
+/*
+ * Ticks of process @i as CLOCK_MONOTONIC nanoseconds of its host, fitted over
+ * all clock pairs of that host. Monotone. @error_ns (or NULL): the bound.
+ */
+int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks);
+int64_t reel_trace_clock_error_ns(const struct reel_trace *tr);
+
+/*
+ * Read the records of thread @i from its first block on. Holds one block in
+ * memory. Gives *@out for reel_stream_close().
+ */
+int reel_stream_open(struct reel_stream **out, struct reel_trace *tr, int i,
+		     struct reel_error *err);
+
+/*
+ * 1 and @rec filled; 0 at the end; -1 with @err filled (REEL_E_IO: the file
+ * changed under us). A record that does not decode ends its block: the rest of
+ * the block is counted as damage.
+ */
+int reel_stream_next(struct reel_stream *s, struct reel_record *rec,
+		     struct reel_error *err);
+void reel_stream_close(struct reel_stream *s);
+
+#endif

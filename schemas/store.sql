@@ -1,0 +1,137 @@
+-- SPDX-License-Identifier: MIT
+-- The store's dimensions, its event blocks and its public views.
+-- Times are integer ns since the job's first event, sizes are bytes. Metrics
+-- bring their own tables and views: schemas/metric_NAME.sql.
+
+-- run: one row, what the job was.
+CREATE TABLE run (
+	run_id INTEGER PRIMARY KEY CHECK (run_id = 1),
+	name TEXT NOT NULL,            -- the script's or program's base name
+	command TEXT NOT NULL,         -- as typed, shell-quoted
+	cwd TEXT,
+	start_real_ns INTEGER,         -- CLOCK_REALTIME of time 0
+	wall_ns INTEGER,               -- from record's start of the job to its end
+	span_ns INTEGER NOT NULL,      -- first event's start to last event's end
+	exit_status INTEGER,           -- NULL when it was a signal, or not known
+	exit_signal INTEGER,
+	host TEXT,
+	framework TEXT,                -- "PyTorch 2.6.0", from the hooks' notes
+	ranks INTEGER NOT NULL,
+	workers INTEGER NOT NULL,      -- loader workers: processes with that role
+	clock_error_ns INTEGER NOT NULL,
+	events INTEGER NOT NULL,       -- in the store
+	calls INTEGER NOT NULL,        -- they stand for
+	lost INTEGER NOT NULL,         -- events lost, all reasons
+	job_json TEXT NOT NULL,        -- job.json as it was
+	tool_version TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE host (
+	host_id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL,
+	boot_id TEXT NOT NULL
+) STRICT;
+
+-- process: one process image (exec makes a new one with the same pid).
+CREATE TABLE process (
+	process_id INTEGER PRIMARY KEY,
+	pid INTEGER NOT NULL,
+	parent_id INTEGER REFERENCES process,
+	host_id INTEGER NOT NULL REFERENCES host,
+	rank INTEGER,
+	role TEXT NOT NULL,            -- main, worker, child
+	exe TEXT,
+	command TEXT,                  -- shell-quoted
+	cwd TEXT,
+	fork_ns INTEGER,               -- when the parent forked it, NULL: not seen
+	fork_thread INTEGER,           -- thread that forked it, NULL: not seen
+	start_ns INTEGER NOT NULL,
+	end_ns INTEGER NOT NULL,
+	ended TEXT NOT NULL,           -- exit, or unknown (killed, _exit, exec)
+	events INTEGER NOT NULL,
+	lost INTEGER NOT NULL,
+	code_opens INTEGER NOT NULL,   -- code and system files: counted only
+	code_calls INTEGER NOT NULL,
+	code_read_bytes INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE thread (
+	thread_id INTEGER PRIMARY KEY,
+	process_id INTEGER NOT NULL REFERENCES process,
+	tid INTEGER NOT NULL,
+	start_ns INTEGER NOT NULL,
+	end_ns INTEGER NOT NULL,
+	events INTEGER NOT NULL,
+	lost INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE file (
+	file_id INTEGER PRIMARY KEY,
+	path TEXT NOT NULL UNIQUE,     -- absolute, "." and ".." resolved by text;
+	                               -- pipe:[INODE], socket:[INODE] for messages
+	kind TEXT NOT NULL,            -- file dir pipe socket device memory other unknown
+	class TEXT NOT NULL,           -- data checkpoint log code system pipe
+	size_bytes INTEGER             -- largest size seen, NULL: not seen
+) STRICT;
+
+-- open_file: an open file description; dup and fork share one.
+CREATE TABLE open_file (
+	open_id INTEGER PRIMARY KEY,
+	file_id INTEGER NOT NULL REFERENCES file,
+	process_id INTEGER NOT NULL REFERENCES process,
+	fd INTEGER NOT NULL,           -- the first descriptor
+	flags INTEGER,                 -- open flags, NULL: not known
+	open_ns INTEGER,               -- NULL: it was there before
+	close_ns INTEGER               -- of the last descriptor seen, NULL: never
+) STRICT;
+
+CREATE TABLE call (
+	call_id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE,
+	layer TEXT NOT NULL,           -- POSIX STDIO MMAP ASYNC MPIIO
+	call_group TEXT NOT NULL       -- open close dup read write seek stat meta dir sync map
+) STRICT;
+
+CREATE TABLE span (
+	span_id INTEGER PRIMARY KEY,
+	thread_id INTEGER NOT NULL REFERENCES thread,
+	parent_id INTEGER REFERENCES span,
+	kind INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	detail INTEGER,                -- epoch or step number
+	start_ns INTEGER NOT NULL,
+	dur_ns INTEGER NOT NULL,
+	closed INTEGER NOT NULL        -- 0: the process ended inside it
+) STRICT;
+
+-- note: what hooks and the shim said once.
+CREATE TABLE note (
+	process_id INTEGER NOT NULL REFERENCES process,
+	key TEXT NOT NULL,
+	value TEXT NOT NULL
+) STRICT;
+
+-- loss: every reason with its count; also damage found while loading.
+CREATE TABLE loss (
+	process_id INTEGER REFERENCES process, -- NULL: the job
+	reason TEXT NOT NULL,
+	unit TEXT NOT NULL,            -- events, bytes, processes, files, blocks
+	count INTEGER NOT NULL
+) STRICT;
+
+-- event_block: a run of one thread's events, see ioreel-store(5), "Blocks".
+CREATE TABLE event_block (
+	block_id INTEGER PRIMARY KEY,
+	thread_id INTEGER NOT NULL REFERENCES thread,
+	events INTEGER NOT NULL,
+	min_start_ns INTEGER NOT NULL,
+	max_end_ns INTEGER NOT NULL,
+	data BLOB NOT NULL
+) STRICT;
+CREATE INDEX event_block_thread ON event_block (thread_id, min_start_ns);
+
+-- The virtual table (made when a store is opened with the module, in temp):
+-- event(start_ns, dur_ns, process_id, thread_id, call_id, file_id, file2_id,
+--       open_id, fd, fd2, offset, asked, result, errno, arg, arg2, pos, calls)
+-- `event` exists only where the module is loaded: ioreel sql has it built in,
+-- ioreel_sqlite.so brings it.
