@@ -107,6 +107,7 @@ CREATE TABLE span (
 -- note: what hooks and the shim said once.
 CREATE TABLE note (
 	process_id INTEGER NOT NULL REFERENCES process,
+	thread_id INTEGER NOT NULL REFERENCES thread, -- that said it
 	key TEXT NOT NULL,
 	value TEXT NOT NULL
 ) STRICT;

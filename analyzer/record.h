@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Run a command under the shim: behind "ioreel record" and "ioreel replay". */
+#ifndef ANALYZER_RECORD_H
+#define ANALYZER_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/cli.h" /* struct reel_opt_list */
+
+struct reel_error;
+
+struct reel_record_options {
+	const char *dir;               /* trace directory; made, must be new or empty */
+	bool all;                      /* code and system files too */
+	struct reel_opt_list include;  /* globs, "*" matches "/" too; win over all */
+	struct reel_opt_list exclude;
+	const char *path_root;         /* into job.json: load strips it; or NULL */
+	bool no_hooks;                 /* leave PYTHONPATH alone */
+};
+
+struct reel_record_result {
+	int wait_status;     /* as waitpid() gave it */
+	int64_t wall_ns;     /* from before fork to the end of the command */
+	int running;         /* traced processes still alive when it ended */
+};
+
+/*
+ * Make the trace directory, run @argv under the shim with signals forwarded,
+ * wait, merge the windows of ended processes into their logs, complete
+ * job.json. 0, or -1 with @err: REEL_E_IO (directory; command not found: text
+ * "cannot run 'pyhton3': not found in PATH").
+ *
+ * Environment for the job: LD_PRELOAD (full path of libioreel.so first),
+ * IOREEL_DIR (absolute), IOREEL_ALL=1, IOREEL_INCLUDE and IOREEL_EXCLUDE
+ * (globs separated by newlines), PYTHONPATH (hooks first). Read by the shim
+ * too when the user set them: IOREEL_CLOCK=tsc|monotonic, IOREEL_DEBUG=FILE.
+ */
+int reel_record(const struct reel_record_options *opt, char **argv,
+		struct reel_record_result *res, struct reel_error *err);
+
+/* Append what is left in DIR/windows of processes that ended to their logs,
+ * complete heads, remove the windows. Returns processes still running. */
+int reel_record_collect(const char *dir, struct reel_error *err);
+
+#endif
