@@ -46,7 +46,7 @@ prog_cflags = $(base_cflags) $(SAN) $(pkg_cflags) $(CFLAGS)
 prog_cppflags = $(base_cppflags) -MMD -MP $(CPPFLAGS)
 # The shim: generic registers only, no fortified calls, nothing but libc.
 shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
-	-mgeneral-regs-only -fno-stack-protector -fno-builtin-printf \
+	-mgeneral-regs-only -fno-stack-protector -fno-delete-null-pointer-checks \
 	-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -ftls-model=initial-exec \
 	-Wno-missing-prototypes -Wno-nonnull-compare $(CFLAGS)
 

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of a process: the constructor decides whether to record, the first
+ * event makes the log and the window, fork starts over, the end flushes.
+ *
+ * The constructor resolves and maps; it makes no file, so that a process that
+ * does no I/O costs nothing. It leaves errno and the environment alone.
+ */
+#include "preload/real.h"
+#include "preload/window.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+
+#include "preload/raw.h"
+
+struct shim_state shim = { .next_desc = SHIM_DESC_FIRST };
+uint32_t shim_fds[SHIM_FDS];
+_Thread_local struct shim_thread *shim_tls;
+_Thread_local char shim_vforked;
+
+/* State of the process, in owner of the first thread state: wiped by fork. */
+enum { FRESH = 0, STARTING = 1, READY = 2, FAILED = 3 };
+
+int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
+
+static struct shim_thread *mark(void)
+{
+	return &shim.threads[0];
+}
+
+void shim_count(enum reel_counter which, uint64_t n)
+{
+	uint64_t *at = NULL;
+
+	if (__atomic_load_n(&mark()->owner, __ATOMIC_ACQUIRE) == READY)
+		at = &shim.head->counter[which];
+	else if (shim.counts)
+		at = &shim.counts->counter[which];
+	if (at)
+		__atomic_fetch_add(at, n, __ATOMIC_RELAXED);
+}
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts = { 0, 0 };
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* The narrowest of a few brackets: ticks and CLOCK_MONOTONIC of one moment. */
+static uint32_t clock_pair(uint64_t *ticks, uint64_t *mono_ns)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = shim_clock();
+		uint64_t ns = clock_ns(CLOCK_MONOTONIC);
+		uint64_t after = shim_clock();
+
+		if (after - before < best) {
+			best = after - before;
+			*ticks = before + best / 2;
+			*mono_ns = ns;
+		}
+	}
+	return best > UINT32_MAX ? UINT32_MAX : (uint32_t)best;
+}
+
+static ssize_t read_small(const char *path, char *buf, size_t room)
+{
+	long fd = raw4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
+
+	if (fd < 0)
+		return -1;
+	n = raw3(SYS_read, fd, buf, room);
+	raw1(SYS_close, fd);
+	return n;
+}
+
+/* One "key=value" of the head's text, cut where the room ends. */
+static char *text_put(char *p, const char *end, const char *key,
+		      const char *value, size_t n)
+{
+	size_t k = strlen(key);
+
+	if (p + k + 3 > end)
+		return p;
+	if (n > (size_t)(end - p) - k - 2)
+		n = (size_t)(end - p) - k - 2;
+	memcpy(p, key, k);
+	p += k;
+	*p++ = '=';
+	memcpy(p, value, n);
+	p += n;
+	*p++ = '\0';
+	return p;
+}
+
+static uint32_t text_fill(char *text, const char *end)
+{
+	char buf[4096], *p = text;
+	struct utsname uts;
+	long n = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buf,
+		      sizeof(buf));
+
+	if (n > 0)
+		p = text_put(p, end, "exe", buf, (size_t)n);
+	p = text_put(p, end, "cwd", shim.cwd, strlen(shim.cwd));
+	if (raw1(SYS_uname, &uts) == 0) {
+		p = text_put(p, end, "host", uts.nodename, strlen(uts.nodename));
+		p = text_put(p, end, "kernel", uts.release, strlen(uts.release));
+	}
+	n = read_small("/proc/self/cmdline", buf, sizeof(buf) - 1);
+	for (long i = 0; i < n;) {
+		size_t len = strnlen(buf + i, (size_t)(n - i));
+
+		p = text_put(p, end, "arg", buf + i, len);
+		i += (long)len + 1;
+	}
+	while ((p - text) % 8 && p < end)
+		*p++ = '\0';
+	return (uint32_t)(p - text);
+}
+
+static void head_fill(struct reel_head *h, uint32_t pid, uint64_t parent_uid)
+{
+	memset(h, 0, sizeof(*h));
+	h->magic = REEL_HEAD_MAGIC;
+	h->major = REEL_TRACE_MAJOR;
+	h->minor = REEL_TRACE_MINOR;
+	h->uid = shim.uid;
+	h->parent_uid = parent_uid;
+	h->pid = pid;
+	h->ppid = (uint32_t)raw0(SYS_getppid);
+	h->clock = shim.tsc ? REEL_CLOCK_TSC : REEL_CLOCK_MONOTONIC;
+	h->first_desc = shim.next_desc;
+	h->pair_error_ticks = clock_pair(&h->start_ticks, &h->start_mono_ns);
+	h->start_real_ns = clock_ns(CLOCK_REALTIME);
+	h->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
+	if (parent_uid) {
+		h->fork_ticks = shim.fork_ticks;
+		h->fork_tid = shim.fork_tid;
+	}
+	if (read_small("/proc/sys/kernel/random/boot_id", h->boot_id,
+		       sizeof(h->boot_id) - 1) > 36)
+		h->boot_id[36] = '\0';
+	h->text_bytes = text_fill((char *)(h + 1),
+				  (char *)h + REEL_WINDOW_HEAD_BYTES);
+	h->head_bytes = (uint32_t)sizeof(*h) + h->text_bytes;
+}
+
+/* "PID" or "PID.n": ours from here on. The window's descriptor, or < 0. */
+static int claim_stem(uint32_t pid)
+{
+	for (unsigned int n = 0; n < 100000; n++) {
+		char *p = shim.stem, digits[16];
+		unsigned int v[2] = { pid, n };
+		int fd;
+
+		for (int part = 0; part < (n ? 2 : 1); part++) {
+			int k = 0;
+
+			do
+				digits[k++] = (char)('0' + v[part] % 10);
+			while (v[part] /= 10);
+			if (part)
+				*p++ = '.';
+			while (k)
+				*p++ = digits[--k];
+		}
+		*p = '\0';
+		fd = shim_open_window(O_RDWR | O_CREAT | O_EXCL);
+		if (fd < 0 && fd != -EEXIST)
+			return fd;
+		if (fd < 0)
+			continue;
+		int log = shim_open_log(O_WRONLY | O_CREAT | O_EXCL);
+
+		if (log >= 0) {
+			raw1(SYS_close, log);
+			return fd;
+		}
+		raw1(SYS_close, fd);
+		shim_remove_window();
+		if (log != -EEXIST)
+			return log;
+	}
+	return -EEXIST;
+}
+
+void shim_remove_window(void)
+{
+	char path[REEL_PATH_BYTES];
+	size_t n = shim.dir_len, b = strlen(shim.stem);
+
+	if (n + b + 16 > sizeof(path))
+		return;
+	memcpy(path, shim.dir, n);
+	memcpy(path + n, "/windows/", 9);
+	memcpy(path + n + 9, shim.stem, b);
+	memcpy(path + n + 9 + b, ".win", 5);
+	raw3(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+/* Head to the log: at its start, and again at the end with final counters. */
+static bool log_write_head(void)
+{
+	int fd = shim_open_log(O_WRONLY);
+	bool good;
+
+	if (fd < 0)
+		return false;
+	good = shim_size_allowed(shim.head->head_bytes) &&
+	       raw4(SYS_pwrite64, fd, shim.head, shim.head->head_bytes, 0) ==
+		       (long)shim.head->head_bytes;
+	raw1(SYS_close, fd);
+	return good;
+}
+
+static bool start(void)
+{
+	uint32_t pid = (uint32_t)raw0(SYS_getpid);
+	uint64_t parent_uid = shim.pid && shim.pid != pid ? shim.uid : 0;
+	struct reel_head *head;
+	int fd;
+
+	shim.slots_base = shim.slots_high ? shim.slots_high : 1;
+	if (shim.slots_base > SHIM_THREADS / 2)
+		shim.slots_base = 1;
+	shim.slots_high = shim.slots_base;
+	shim.pid = pid;
+	shim_cwd_changed();
+	if (raw3(SYS_getrandom, &shim.uid, sizeof(shim.uid), 0) !=
+	    (long)sizeof(shim.uid))
+		shim.uid = shim_clock() ^ ((uint64_t)pid << 40);
+	shim.uid |= 1;
+	fd = claim_stem(pid);
+	if (fd < 0)
+		return false;
+	if (shim_allocate(fd, 0, REEL_WINDOW_HEAD_BYTES)) {
+		raw1(SYS_close, fd);
+		return false;
+	}
+	head = (void *)raw6(SYS_mmap, 0, REEL_WINDOW_HEAD_BYTES,
+			    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	raw1(SYS_close, fd);
+	if ((unsigned long)head > -4096ul)
+		return false;
+	raw3(SYS_madvise, head, REEL_WINDOW_HEAD_BYTES, MADV_DONTFORK);
+	head_fill(head, pid, parent_uid);
+	shim.head = head;
+	if (!log_write_head())
+		shim.head->counter[REEL_LOST_START]++;
+	if (shim.counts)
+		__atomic_fetch_add(&shim.counts->processes, 1,
+				   __ATOMIC_RELAXED);
+	return true;
+}
+
+bool shim_process_ready(void)
+{
+	struct shim_thread *m = mark();
+	uint32_t tid, state = __atomic_load_n(&m->owner, __ATOMIC_ACQUIRE);
+
+	if (likely(state == READY))
+		return true;
+	tid = (uint32_t)raw0(SYS_gettid);
+	if (state == FRESH && __atomic_compare_exchange_n(
+				      &m->owner, &state, STARTING, false,
+				      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		m->serial = tid;
+		state = start() ? READY : FAILED;
+		if (state == FAILED)
+			shim_count(REEL_LOST_START, 1);
+		__atomic_store_n(&m->owner, state, __ATOMIC_RELEASE);
+	}
+	/* Another thread starts; a handler of that very thread must not wait. */
+	for (int i = 0; state == STARTING && i < 10000 && m->serial != tid; i++) {
+		raw0(SYS_sched_yield);
+		state = __atomic_load_n(&m->owner, __ATOMIC_ACQUIRE);
+	}
+	if (state != READY)
+		shim_count(REEL_LOST_WINDOW, 1);
+	return state == READY;
+}
+
+void shim_finish(void)
+{
+	int saved = errno;
+
+	if (shim.on && mark()->owner == READY &&
+	    shim.pid == (uint32_t)raw0(SYS_getpid)) {
+		bool alone;
+
+		shim.on = 0;
+		alone = shim_flush_all();
+		clock_pair(&shim.head->end_ticks, &shim.head->end_mono_ns);
+		shim.head->end = REEL_END_EXIT;
+		if (log_write_head() && alone)
+			shim_remove_window();
+	}
+	errno = saved;
+}
+
+static void at_exit(void *unused)
+{
+	(void)unused;
+	shim_finish();
+}
+
+/* fork()'s moment and thread, for the head of the child. */
+static void before_fork(void)
+{
+	shim.fork_tid = (uint32_t)raw0(SYS_gettid);
+	shim.fork_ticks = shim_clock();
+}
+
+static void after_fork_parent(void)
+{
+	shim.fork_ticks = 0;
+	shim.fork_tid = 0;
+}
+
+static void after_fork_child(void)
+{
+	shim_tls = NULL;
+	shim_vforked = 0;
+}
+
+static const char *env_get(char **env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; env && *env; env++)
+		if (!strncmp(*env, name, n) && (*env)[n] == '=')
+			return *env + n + 1;
+	return NULL;
+}
+
+/* The environment may be changed by the job: keep copies. */
+static const char *keep(char *buf, size_t room, const char *value)
+{
+	size_t n = value ? strlen(value) : 0;
+
+	if (!n || n >= room)
+		return NULL;
+	memcpy(buf, value, n + 1);
+	return buf;
+}
+
+static bool tsc_trusted(const char *wish)
+{
+#if defined(__x86_64__)
+	char buf[16];
+
+	if (wish && !strcmp(wish, "tsc"))
+		return true;
+	if (wish && !strcmp(wish, "monotonic"))
+		return false;
+	return read_small("/sys/devices/system/clocksource/clocksource0/"
+			  "current_clocksource",
+			  buf, sizeof(buf)) >= 4 &&
+	       !memcmp(buf, "tsc\n", 4);
+#else
+	return false;
+#endif
+}
+
+static void map_counts(void)
+{
+	long fd = shim_open_file("/job", ".counts", O_RDWR);
+	struct reel_counts *c;
+
+	if (fd < 0)
+		return;
+	c = (void *)raw6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 fd, 0);
+	raw1(SYS_close, fd);
+	if ((unsigned long)c <= -4096ul && c->magic == REEL_COUNTS_MAGIC)
+		shim.counts = c;
+}
+
+static bool map_arena(void)
+{
+	void *at = (void *)raw6(SYS_mmap, 0,
+				SHIM_THREADS * sizeof(struct shim_thread),
+				PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+				0);
+
+	if ((unsigned long)at > -4096ul)
+		return false;
+	shim.threads = at;
+	return raw3(SYS_madvise, at, SHIM_THREADS * sizeof(struct shim_thread),
+		    MADV_WIPEONFORK) == 0;
+}
+
+__attribute__((constructor)) static void construct(int argc, char **argv,
+						   char **env)
+{
+	static char dir[REEL_PATH_BYTES], include[8192], exclude[8192];
+	const char *d = env_get(env, "IOREEL_DIR");
+	int saved = errno;
+
+	(void)argc;
+	(void)argv;
+	shim_resolve_all();
+	d = keep(dir, sizeof(dir) - 128, d);
+	if (!d || d[0] != '/' || !map_arena())
+		goto out;
+	shim.pid = (uint32_t)raw0(SYS_getpid);
+	shim.dir = dir;
+	shim.dir_len = strlen(dir);
+	shim.tsc = tsc_trusted(env_get(env, "IOREEL_CLOCK"));
+	d = env_get(env, "IOREEL_ALL");
+	shim.all = d && *d == '1';
+	shim.include = keep(include, sizeof(include),
+			    env_get(env, "IOREEL_INCLUDE"));
+	shim.exclude = keep(exclude, sizeof(exclude),
+			    env_get(env, "IOREEL_EXCLUDE"));
+	shim.globs = shim.include || shim.exclude;
+	map_counts();
+	shim_cwd_changed();
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	/*
+	 * Registered with no library to belong to, and before the loader
+	 * registers its own: runs last, after every destructor.
+	 */
+	__cxa_atexit(at_exit, NULL, NULL);
+	shim.on = 1;
+out:
+	errno = saved;
+}
+
+bool shim_vfork_child(void)
+{
+	if (likely(!shim_vforked))
+		return false;
+	if ((uint32_t)raw0(SYS_getpid) != shim.pid && shim.pid)
+		return true;
+	shim_vforked = 0;
+	return false;
+}
+
+EXPORT __attribute__((noreturn)) void _exit(int status)
+{
+	NEED(_exit);
+	shim_finish();
+	real._exit(status);
+}
+
+EXPORT __attribute__((noreturn)) void _Exit(int status)
+{
+	NEED(_Exit);
+	shim_finish();
+	real._Exit(status);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions behind ours: one pointer per exported symbol, from calls.def.
+ *
+ * The pointers are zero until resolved, not stubs: zero needs no relocation,
+ * so a call that comes before this library was relocated (an IFUNC resolver of
+ * a program linked with -z now) is met by the same test as one that comes
+ * before the constructor.
+ */
+#ifndef PRELOAD_REAL_H
+#define PRELOAD_REAL_H
+
+#include "preload/shim.h"
+#include "preload/types.h"
+
+struct shim_real {
+#define CALL(id, NAME, layer, group, ret, fails, fn, params, ...)              \
+	ret(*fn) params;
+#define ALSO(NAME, ret, fails, fn, params, ...) ret(*fn) params;
+#define BY_HAND(id, NAME, layer, group, ret, fn, params) ret(*fn) params;
+#define ALSO_BY_HAND(NAME, ret, fn, params) ret(*fn) params;
+#define MARK(...)
+#include "schemas/calls.def"
+#undef CALL
+#undef ALSO
+#undef BY_HAND
+#undef ALSO_BY_HAND
+#undef MARK
+	void (*_exit)(int) __attribute__((noreturn));
+	void (*_Exit)(int) __attribute__((noreturn));
+	pid_t (*vfork)(void);
+};
+
+extern struct shim_real real;
+
+/* Fill one pointer, by name; real.c. What cannot be had becomes a function
+ * that fails with ENOSYS (or the raw system call, before relocation). */
+COLD void shim_resolve(void *pointer, const char *name);
+void shim_resolve_all(void);
+
+#define NEED(fn)                                                               \
+	do {                                                                   \
+		if (unlikely(!real.fn))                                        \
+			shim_resolve(&real.fn, #fn);                           \
+	} while (0)
+
+enum shim_call_id {
+#define CALL(id, NAME, ...) CALL_##NAME = id,
+#define BY_HAND(id, NAME, ...) CALL_##NAME = id,
+#define MARK(id, NAME, name) MARK_##NAME = id,
+#define ALSO(...)
+#define ALSO_BY_HAND(...)
+#include "schemas/calls.def"
+#undef CALL
+#undef ALSO
+#undef BY_HAND
+#undef ALSO_BY_HAND
+#undef MARK
+};
+
+#endif

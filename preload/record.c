@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The record with everything: paths, arguments, new descriptors, marks. The
+ * grammar is schemas/trace_format.h, "RECORD"; the short form of the hot calls
+ * is shim_record_io() in shim.h, and both keep the same context.
+ */
+#include "preload/shim.h"
+#include "preload/types.h"
+
+#include <string.h>
+
+/* The directory of a relative path, as a descriptor id; 0: the cwd. */
+static uint32_t at_desc(int at, const char *path)
+{
+	if (at == AT_FDCWD || !path || path[0] == '/')
+		return 0;
+	uint32_t e = shim_fd(at);
+
+	return shim_is_desc(e) ? e : 0;
+}
+
+static uint8_t *put_bytes(uint8_t *p, const char *s, size_t n)
+{
+	p = shim_put(p, n);
+	memcpy(p, s, n);
+	return p + n;
+}
+
+/* What it shares with the previous path of the block, then the rest. */
+static uint8_t *put_path(struct shim_thread *t, uint8_t *p, const char *path,
+			 size_t len)
+{
+	size_t same = 0, most = t->path_len < len ? t->path_len : len;
+
+	while (same < most && t->path[same] == path[same])
+		same++;
+	p = shim_put(p, same);
+	p = put_bytes(p, path + same, len - same);
+	if (len > sizeof(t->path))
+		len = sizeof(t->path);
+	if (len > same)
+		memcpy(t->path + same, path + same, len - same);
+	t->path_len = (uint32_t)len;
+	return p;
+}
+
+static int64_t size_seen(const struct shim_event *ev, int err)
+{
+	const struct stat *st = ev->st;
+
+	if (ev->pos != NONE || !st || err || !S_ISREG(st->st_mode))
+		return ev->pos;
+	return st->st_size;
+}
+
+struct lengths {
+	size_t path, path2;
+	const char *second;
+};
+
+static uint8_t more_flags(const struct shim_event *ev, const struct lengths *n,
+			  int64_t pos, uint32_t at)
+{
+	return (ev->newdesc ? REEL_M_NEWDESC : 0) |
+	       (ev->arg != NONE ? REEL_M_ARG : 0) |
+	       (ev->arg2 != NONE ? REEL_M_ARG2 : 0) |
+	       (pos != NONE ? REEL_M_POS : 0) | (ev->path ? REEL_M_PATH : 0) |
+	       (at ? REEL_M_AT : 0) | (n->second ? REEL_M_PATH2 : 0);
+}
+
+static uint8_t *put_call(uint8_t *p, uint32_t call)
+{
+	if (likely(call < REEL_CALL_WIDE)) {
+		*p++ = (uint8_t)call;
+		return p;
+	}
+	*p++ = (uint8_t)(REEL_CALL_WIDE + ((call - REEL_CALL_WIDE) >> 8));
+	*p++ = (uint8_t)(call - REEL_CALL_WIDE);
+	return p;
+}
+
+/* desc, offset, size and result; returns the flags they need. */
+static uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
+			 const struct shim_event *ev, int64_t result, int err)
+{
+	int64_t expected = ev->size == NONE ? 0 : ev->size;
+
+	if (ev->desc) {
+		*flags |= ev->desc == t->last_desc ? REEL_F_DESC_SAME :
+						     REEL_F_DESC_NEW;
+		if (ev->desc != t->last_desc)
+			p = shim_put(p, ev->desc);
+		t->last_desc = ev->desc;
+	}
+	if (ev->offset != NONE) {
+		*flags |= REEL_F_OFFSET;
+		p = shim_put(p,
+			     shim_zigzag((int64_t)((uint64_t)ev->offset -
+						   (uint64_t)t->next_offset)));
+		t->next_offset =
+			(int64_t)((uint64_t)ev->offset + (uint64_t)expected);
+	}
+	if (ev->size != NONE) {
+		bool same = (uint64_t)ev->size == t->last_size;
+
+		*flags |= same ? REEL_F_SIZE_SAME : REEL_F_SIZE_NEW;
+		if (!same)
+			p = shim_put(p, (uint64_t)ev->size);
+		t->last_size = (uint64_t)ev->size;
+	}
+	if (err) {
+		*flags |= REEL_F_RES_ERROR;
+		p = shim_put(p, (uint64_t)err);
+	} else if (result != expected) {
+		*flags |= result ? REEL_F_RES_OTHER : REEL_F_RES_ZERO;
+		if (result)
+			p = shim_put(p, shim_zigzag(result));
+	}
+	return p;
+}
+
+void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
+		      int64_t result, int err)
+{
+	struct lengths n = { ev->path ? strlen(ev->path) : 0, 0,
+			     ev->path2 ? ev->path2 : ev->text };
+	uint32_t at = at_desc(ev->at, ev->path);
+	uint32_t at2 = ev->path2 ? at_desc(ev->at2, ev->path2) : 0;
+	int64_t pos = size_seen(ev, err);
+	uint8_t more, flags = 0, *p, *flags_at;
+	struct shim_thread *t;
+
+	n.path2 = n.second ? strlen(n.second) : 0;
+	if (n.path >= REEL_PATH_BYTES || n.path2 >= REEL_PATH_BYTES) {
+		shim_count(REEL_LOST_LIMIT, 1);
+		return;
+	}
+	t = shim_room(SHIM_RECORD_MAX + n.path + n.path2);
+	if (unlikely(!t))
+		return;
+	t->busy = __builtin_frame_address(0);
+	shim_barrier();
+	p = put_call(t->p, ev->call);
+	flags_at = p++;
+	more = more_flags(ev, &n, pos, at);
+	if (more) {
+		flags |= REEL_F_MORE;
+		*p++ = more;
+	}
+	if (end < t->last_end)
+		end = t->last_end;
+	p = shim_put2(p, end - t->last_end);
+	t->last_end = end;
+	p = shim_put2(p, end > start ? end - start : 0);
+	p = put_core(t, p, &flags, ev, result, err);
+	if (ev->newdesc) {
+		p = shim_put(p, ev->newdesc);
+		p = shim_put(p, (uint64_t)(uint32_t)ev->newfd);
+	}
+	if (ev->arg != NONE)
+		p = shim_put(p, shim_zigzag(ev->arg));
+	if (ev->arg2 != NONE)
+		p = shim_put(p, shim_zigzag(ev->arg2));
+	if (pos != NONE)
+		p = shim_put(p, (uint64_t)pos);
+	if (ev->path)
+		p = put_path(t, p, ev->path, n.path);
+	if (at)
+		p = shim_put(p, at);
+	if (n.second) {
+		p = put_bytes(p, n.second, n.path2);
+		p = shim_put(p, at2);
+	}
+	*flags_at = flags;
+	t->p = p;
+	t->events++;
+	__atomic_store_n(&t->block->used,
+			 (uint32_t)(p - (uint8_t *)(t->block + 1)),
+			 __ATOMIC_RELEASE);
+	shim_barrier();
+	t->busy = NULL;
+}

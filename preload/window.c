@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Windows and blocks: the slow half of recording.
+ *
+ * A thread writes into its slot of the process's window file, a MAP_SHARED
+ * mapping, so that what it recorded survives SIGKILL. A full slot is appended
+ * to the log by one write() to a file opened for it: no descriptor is held.
+ * Slots of threads that ended are found by asking the kernel for their owner.
+ * The space of a slot is allocated before it is touched: a full disk is an
+ * error here, not a SIGBUS in the job.
+ */
+#include "preload/window.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "preload/raw.h"
+
+#define SLOT_FIRST_BYTES 16384 /* until the thread has filled it once */
+#define PROBES 8               /* slots looked at for a dead owner */
+
+static const char dot_win[] = ".win", dot_log[] = ".log";
+
+int shim_open_file(const char *sub, const char *suffix, int flags)
+{
+	char path[REEL_PATH_BYTES];
+	size_t n = shim.dir_len, a = strlen(sub), b = strlen(shim.stem),
+	       c = strlen(suffix);
+
+	if (n + a + b + c + 1 > sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, shim.dir, n);
+	memcpy(path + n, sub, a);
+	memcpy(path + n + a, shim.stem, b);
+	memcpy(path + n + a + b, suffix, c + 1);
+	return (int)raw4(SYS_openat, AT_FDCWD, path,
+			 flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+int shim_open_window(int flags)
+{
+	return shim_open_file("/windows/", dot_win, flags);
+}
+
+int shim_open_log(int flags)
+{
+	return shim_open_file("/", dot_log, flags);
+}
+
+/* Would writing up to @size raise SIGXFSZ in the job? */
+bool shim_size_allowed(uint64_t size)
+{
+	struct rlimit64 {
+		uint64_t cur, max;
+	} lim = { ~0ull, ~0ull };
+
+	raw4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &lim);
+	return size <= lim.cur;
+}
+
+/* Real space, or an error: touching it must never fail later. */
+int shim_allocate(int fd, uint64_t off, uint64_t bytes)
+{
+	static const char zero[4096];
+	long r;
+
+	if (!shim_size_allowed(off + bytes))
+		return -EFBIG;
+	r = raw4(SYS_fallocate, fd, 0, off, bytes);
+	if (r != -EOPNOTSUPP && r != -ENOSYS)
+		return (int)r;
+	for (uint64_t at = off; at < off + bytes; at += sizeof(zero)) {
+		r = raw4(SYS_pwrite64, fd, zero, sizeof(zero), at);
+		if (r != (long)sizeof(zero))
+			return r < 0 ? (int)r : -ENOSPC;
+	}
+	return 0;
+}
+
+static uint64_t slot_offset(const struct shim_thread *t)
+{
+	return REEL_WINDOW_HEAD_BYTES +
+	       (uint64_t)(t - shim.threads - shim.slots_base) * REEL_SLOT_BYTES;
+}
+
+static void set_usable(struct shim_thread *t, uint32_t bytes)
+{
+	t->usable = bytes;
+	t->end = (uint8_t *)t->block + bytes - 8; /* padding of the block */
+	t->limit = t->end - SHIM_RECORD_MAX;
+}
+
+/* Begin an empty block in the slot. */
+static void block_begin(struct shim_thread *t)
+{
+	struct reel_block_head *b = t->block;
+
+	__atomic_store_n(&b->used, 0, __ATOMIC_RELEASE);
+	b->magic = REEL_BLOCK_MAGIC;
+	b->tid = t->owner;
+	b->seq = t->seq;
+	b->lost = t->lost;
+	b->slot = t->serial;
+	b->base_ticks = t->last_end;
+	b->pair_ticks = 0;
+	b->pair_mono_ns = 0;
+	b->check = 0;
+	t->events = 0;
+	t->next_offset = 0;
+	t->last_size = UINT64_MAX;
+	t->last_desc = 0;
+	t->path_len = 0;
+	t->p = (uint8_t *)(b + 1);
+}
+
+static bool append(const void *data, size_t bytes)
+{
+	int fd = shim_open_log(O_WRONLY | O_APPEND);
+	struct stat64 st;
+	bool good;
+	long r;
+
+	if (fd < 0)
+		return false;
+	good = raw2(SYS_fstat, fd, &st) == 0 &&
+	       shim_size_allowed((uint64_t)st.st_size + bytes);
+	if (good) {
+		do
+			r = raw3(SYS_write, fd, data, bytes);
+		while (r == -EINTR);
+		good = r == (long)bytes;
+		if (r > 0 && !good && r % 8) /* keep what follows aligned */
+			raw3(SYS_write, fd, "\0\0\0\0\0\0\0", 8 - r % 8);
+	}
+	raw1(SYS_close, fd);
+	return good;
+}
+
+/*
+ * Append the slot's block to the log. What the disk refuses is lost, counted.
+ * The pair of clocks lets the reader calibrate.
+ */
+static bool block_write(struct shim_thread *t)
+{
+	struct reel_block_head *b = t->block;
+	struct timespec ts;
+	uint32_t used = __atomic_load_n(&b->used, __ATOMIC_ACQUIRE);
+	size_t bytes = sizeof(*b) + ((used + 7u) & ~7u);
+
+	if (!used)
+		return true;
+	memset((uint8_t *)(b + 1) + used, 0, bytes - sizeof(*b) - used);
+	b->pair_ticks = shim_clock();
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	b->pair_mono_ns = (uint64_t)ts.tv_sec * 1000000000u +
+			  (uint64_t)ts.tv_nsec;
+	b->check = reel_block_check(b);
+	return append(b, bytes);
+}
+
+static void flush(struct shim_thread *t)
+{
+	if (block_write(t)) {
+		if (t->events)
+			t->seq++;
+		t->lost = 0;
+	} else {
+		t->lost += t->events;
+		shim_count(REEL_LOST_DISK, t->events);
+	}
+	shim_count(REEL_FLUSHES, 1);
+	block_begin(t);
+}
+
+/* After the first filling: the rest of the slot. */
+static bool grow(struct shim_thread *t)
+{
+	int fd, r;
+
+	if (t->usable == REEL_SLOT_BYTES)
+		return false;
+	fd = shim_open_window(O_RDWR);
+	if (fd < 0)
+		return false;
+	r = shim_allocate(fd, slot_offset(t) + t->usable,
+			  REEL_SLOT_BYTES - t->usable);
+	raw1(SYS_close, fd);
+	if (r)
+		return false;
+	set_usable(t, REEL_SLOT_BYTES);
+	return true;
+}
+
+/* Give a claimed slot its mapping. */
+static bool slot_map(struct shim_thread *t)
+{
+	uint64_t off = slot_offset(t);
+	int fd = shim_open_window(O_RDWR);
+	void *at;
+
+	if (fd < 0)
+		return false;
+	if (shim_allocate(fd, off, SLOT_FIRST_BYTES)) {
+		raw1(SYS_close, fd);
+		return false;
+	}
+	at = (void *)raw6(SYS_mmap, 0, REEL_SLOT_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_SHARED, fd, (long)off);
+	raw1(SYS_close, fd);
+	if ((unsigned long)at > -4096ul)
+		return false;
+	raw3(SYS_madvise, at, REEL_SLOT_BYTES, MADV_DONTFORK);
+	t->block = at;
+	set_usable(t, SLOT_FIRST_BYTES);
+	return true;
+}
+
+static bool owner_is_dead(uint32_t tid)
+{
+	return raw3(SYS_tgkill, shim.pid, tid, 0) == -ESRCH;
+}
+
+/* A slot whose CAS we won. Its old owner's records go to the log first. */
+static bool slot_take(struct shim_thread *t, uint32_t tid)
+{
+	if (t->block)
+		flush(t);
+	else if (!slot_map(t))
+		return false;
+	t->busy = NULL;
+	t->serial = __atomic_fetch_add(&shim.next_serial, 1, __ATOMIC_RELAXED);
+	t->seq = 0;
+	t->lost = 0;
+	t->last_end = shim_clock();
+	block_begin(t);
+	t->block->tid = tid;
+	return true;
+}
+
+static bool try_claim(struct shim_thread *t, uint32_t tid)
+{
+	uint32_t owner = __atomic_load_n(&t->owner, __ATOMIC_ACQUIRE);
+
+	if (owner && owner != tid && !owner_is_dead(owner))
+		return false;
+	if (!__atomic_compare_exchange_n(&t->owner, &owner, tid, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return false;
+	if (slot_take(t, tid))
+		return true;
+	__atomic_store_n(&t->owner, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
+/* A slot for this thread: one whose owner ended, else a fresh one. */
+static struct shim_thread *claim(void)
+{
+	static uint32_t hand;
+	uint32_t tid = (uint32_t)raw0(SYS_gettid), base = shim.slots_base;
+	uint32_t high = __atomic_load_n(&shim.slots_high, __ATOMIC_ACQUIRE);
+	uint32_t have = high - base, n = have < PROBES ? have : PROBES;
+	uint32_t from = __atomic_fetch_add(&hand, n, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct shim_thread *t = &shim.threads[base + (from + i) % have];
+
+		if (try_claim(t, tid))
+			return t;
+	}
+	high = __atomic_fetch_add(&shim.slots_high, 1, __ATOMIC_ACQ_REL);
+	if (high >= SHIM_THREADS) {
+		__atomic_fetch_sub(&shim.slots_high, 1, __ATOMIC_ACQ_REL);
+		return NULL;
+	}
+	shim.head->slots = high + 1 - base;
+	return try_claim(&shim.threads[high], tid) ? &shim.threads[high] : NULL;
+}
+
+/*
+ * Is the frame that set busy gone? A handler that interrupted it runs at least
+ * a signal frame below it; who is not that far below came here after a handler
+ * had jumped out (siglongjmp) and left the mark behind.
+ */
+static bool abandoned(const struct shim_thread *t)
+{
+	intptr_t mark = (intptr_t)t->busy;
+	intptr_t here = (intptr_t)__builtin_frame_address(0);
+
+	return here > mark - 1024 && here - mark < 8 << 20;
+}
+
+COLD struct shim_thread *shim_slow(size_t bytes)
+{
+	struct shim_thread *t = shim_tls;
+
+	if (t && t->busy) {
+		if (!abandoned(t)) {
+			t->lost++;
+			shim_count(REEL_LOST_SIGNAL, 1);
+			return NULL;
+		}
+		t->busy = NULL; /* its record was never released */
+		flush(t);
+	}
+	if (!shim_process_ready())
+		return NULL;
+	if (!t || !t->block) {
+		t = claim();
+		if (!t) {
+			shim_count(REEL_LOST_WINDOW, 1);
+			return NULL;
+		}
+		shim_tls = t;
+	}
+	t->busy = __builtin_frame_address(0);
+	if (t->p + (bytes - SHIM_RECORD_MAX) >= t->limit && !grow(t))
+		flush(t);
+	t->busy = NULL;
+	if (t->p + (bytes - SHIM_RECORD_MAX) < t->limit)
+		return t;
+	shim_count(REEL_LOST_LIMIT, 1);
+	return NULL;
+}
+
+/* True when every slot but the caller's is of an ended thread. */
+bool shim_flush_all(void)
+{
+	uint32_t me = (uint32_t)raw0(SYS_gettid);
+	uint32_t high = __atomic_load_n(&shim.slots_high, __ATOMIC_ACQUIRE);
+	bool alone = true;
+
+	for (uint32_t i = shim.slots_base; i < high && i < SHIM_THREADS; i++) {
+		struct shim_thread *t = &shim.threads[i];
+		uint32_t owner = __atomic_load_n(&t->owner, __ATOMIC_ACQUIRE);
+
+		if (!owner || !t->block)
+			continue;
+		if (owner != me && !owner_is_dead(owner)) {
+			alone = false; /* it may write yet: its slot stays */
+			continue;
+		}
+		if (!block_write(t)) {
+			shim_count(REEL_LOST_DISK, t->events);
+			t->lost += t->events;
+		}
+		t->events = 0;
+		__atomic_store_n(&t->block->used, 0, __ATOMIC_RELEASE);
+	}
+	return alone;
+}

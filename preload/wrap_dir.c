@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* Directory streams: a DIR is its descriptor, which libc tells without a call. */
+#include "preload/real.h"
+#include "preload/wrap.h"
+
+#include <string.h>
+
+EXPORT DIR *opendir(const char *path)
+{
+	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_OPENDIR };
+	uint64_t start, end;
+	DIR *dir;
+
+	NEED(opendir);
+	if (unlikely(!shim.on || shim_vfork_child()))
+		return real.opendir(path);
+	start = shim_clock();
+	dir = real.opendir(path);
+	end = shim_clock();
+	ev.path = path;
+	ev.arg = O_RDONLY | O_DIRECTORY;
+	shim_opened(&ev, start, end, dir ? dirfd(dir) : -1);
+	return dir;
+}
+
+EXPORT DIR *fdopendir(int fd)
+{
+	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_FDOPENDIR };
+	uint64_t start, end;
+	DIR *dir;
+
+	NEED(fdopendir);
+	if (unlikely(!shim.on))
+		return real.fdopendir(fd);
+	ev.desc = shim_fd(fd);
+	if (!shim_is_desc(ev.desc))
+		return real.fdopendir(fd);
+	start = shim_clock();
+	dir = real.fdopendir(fd);
+	end = shim_clock();
+	shim_record_full(&ev, start, end, dir ? 0 : -1, dir ? 0 : errno);
+	return dir;
+}
+
+/* The end of the directory and an error look alike but for errno. */
+#define READDIR(fn, type)                                                      \
+	EXPORT type *fn(DIR *dir)                                              \
+	{                                                                      \
+		uint64_t start, end;                                           \
+		uint32_t entry;                                                \
+		type *r;                                                       \
+                                                                               \
+		NEED(fn);                                                      \
+		if (unlikely(!shim.on))                                        \
+			return real.fn(dir);                                   \
+		entry = shim_fd(dirfd(dir));                                   \
+		if (!shim_is_desc(entry))                                      \
+			return real.fn(dir);                                   \
+		start = shim_clock();                                          \
+		r = real.fn(dir);                                              \
+		end = shim_clock();                                            \
+		shim_record_io(CALL_READDIR, entry, NONE, NONE, start, end,    \
+			       r != NULL, 0);                                  \
+		return r;                                                      \
+	}
+READDIR(readdir, struct dirent)
+READDIR(readdir64, struct dirent64)
+
+EXPORT int closedir(DIR *dir)
+{
+	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_CLOSEDIR };
+	uint64_t start, end;
+	int r;
+
+	NEED(closedir);
+	if (unlikely(!shim.on || !dir || shim_vfork_child()))
+		return real.closedir(dir);
+	ev.desc = shim_fd_take(dirfd(dir));
+	if (!shim_is_desc(ev.desc)) {
+		if (ev.desc == SHIM_FD_CODE)
+			shim_count(REEL_CODE_CALLS, 1);
+		return real.closedir(dir);
+	}
+	start = shim_clock();
+	r = real.closedir(dir);
+	end = shim_clock();
+	shim_record_full(&ev, start, end, r, r < 0 ? errno : 0);
+	return r;
+}

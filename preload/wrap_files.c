@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls that make, copy or end a descriptor, or move the working directory.
+ *
+ * What close() will destroy is taken out of the table before the real call:
+ * the moment it returns, another thread may own the number. A vfork child
+ * shares our memory but not its descriptors: it is passed through untouched.
+ */
+#include "preload/real.h"
+#include "preload/wrap.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "preload/raw.h"
+
+/* How an open ended: a descriptor of ours, of code, or a failure. */
+void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
+{
+	int err = fd < 0 ? errno : 0;
+	bool reading = (ev->arg & O_ACCMODE) == O_RDONLY;
+
+	if (err == EFAULT || err == ENAMETOOLONG) {
+		ev->path = NULL;
+	} else if (ev->path &&
+		   shim_is_code(ev->path, strlen(ev->path), reading)) {
+		shim_count(REEL_CODE_OPENS, 1);
+		shim_fd_set(fd, SHIM_FD_CODE);
+		return;
+	}
+	if (fd >= 0) {
+		ev->newdesc = shim_desc_new(fd);
+		ev->newfd = fd;
+		if (!ev->newdesc)
+			return;
+		if (ev->arg & O_APPEND) {
+			struct stat st;
+
+			if (raw2(SYS_fstat, fd, &st) == 0)
+				ev->pos = st.st_size;
+		}
+	}
+	shim_record_full(ev, start, end, fd, err);
+}
+
+/* The mode argument is there or not; passing it on never hurts. */
+#define MODE_ARGUMENT(last)                                                    \
+	mode_t mode;                                                           \
+	va_list ap;                                                            \
+	va_start(ap, last);                                                    \
+	mode = va_arg(ap, mode_t);                                             \
+	va_end(ap)
+
+#define WITH_MODE(flags)                                                       \
+	((flags) & O_CREAT || ((flags) & O_TMPFILE) == O_TMPFILE)
+
+#define OPEN_BODY(fn, args, call_, at_, path_, flags_, mode_)                  \
+	struct shim_event ev = { SHIM_EVENT_NONE };                            \
+	uint64_t start, end;                                                   \
+	int fd;                                                                \
+                                                                               \
+	NEED(fn);                                                              \
+	if (unlikely(!shim.on || shim_vfork_child()))                          \
+		return real.fn args;                                           \
+	start = shim_clock();                                                  \
+	fd = real.fn args;                                                     \
+	end = shim_clock();                                                    \
+	ev.call = call_;                                                       \
+	ev.at = at_;                                                           \
+	ev.path = path_;                                                       \
+	ev.arg = flags_;                                                       \
+	if (WITH_MODE(flags_))                                                 \
+		ev.arg2 = mode_;                                               \
+	shim_opened(&ev, start, end, fd);                                      \
+	return fd
+
+#define OPEN(fn)                                                               \
+	EXPORT int fn(const char *path, int flags, ...)                        \
+	{                                                                      \
+		MODE_ARGUMENT(flags);                                          \
+		OPEN_BODY(fn, (path, flags, mode), CALL_OPEN, AT_FDCWD, path,  \
+			  flags, mode);                                        \
+	}
+#define OPENAT(fn)                                                             \
+	EXPORT int fn(int at, const char *path, int flags, ...)                \
+	{                                                                      \
+		MODE_ARGUMENT(flags);                                          \
+		OPEN_BODY(fn, (at, path, flags, mode), CALL_OPENAT, at, path,  \
+			  flags, mode);                                        \
+	}
+OPEN(open)
+OPEN(open64)
+OPENAT(openat)
+OPENAT(openat64)
+
+#define OPEN_2(fn)                                                             \
+	EXPORT int fn(const char *path, int flags)                             \
+	{                                                                      \
+		OPEN_BODY(fn, (path, flags), CALL_OPEN, AT_FDCWD, path, flags, \
+			  0);                                                  \
+	}
+#define OPENAT_2(fn)                                                           \
+	EXPORT int fn(int at, const char *path, int flags)                     \
+	{                                                                      \
+		OPEN_BODY(fn, (at, path, flags), CALL_OPENAT, at, path, flags, \
+			  0);                                                  \
+	}
+OPEN_2(__open_2)
+OPEN_2(__open64_2)
+OPENAT_2(__openat_2)
+OPENAT_2(__openat64_2)
+
+#define CREAT(fn)                                                              \
+	EXPORT int fn(const char *path, mode_t mode)                           \
+	{                                                                      \
+		OPEN_BODY(fn, (path, mode), CALL_CREAT, AT_FDCWD, path,        \
+			  O_WRONLY | O_CREAT | O_TRUNC, mode);                 \
+	}
+CREAT(creat)
+CREAT(creat64)
+
+#define MKSTEMP(fn, params, args, flags_)                                      \
+	EXPORT int fn params                                                   \
+	{                                                                      \
+		OPEN_BODY(fn, args, CALL_MKSTEMP, AT_FDCWD, tmpl,              \
+			  O_RDWR | O_CREAT | O_EXCL | (flags_), 0600);         \
+	}
+MKSTEMP(mkstemp, (char *tmpl), (tmpl), 0)
+MKSTEMP(mkstemp64, (char *tmpl), (tmpl), 0)
+MKSTEMP(mkostemp, (char *tmpl, int flags), (tmpl, flags), flags)
+MKSTEMP(mkostemp64, (char *tmpl, int flags), (tmpl, flags), flags)
+MKSTEMP(mkstemps, (char *tmpl, int suffix), (tmpl, suffix), 0)
+MKSTEMP(mkstemps64, (char *tmpl, int suffix), (tmpl, suffix), 0)
+MKSTEMP(mkostemps, (char *tmpl, int suffix, int flags), (tmpl, suffix, flags),
+	flags)
+MKSTEMP(mkostemps64, (char *tmpl, int suffix, int flags), (tmpl, suffix, flags),
+	flags)
+
+EXPORT int close(int fd)
+{
+	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_CLOSE };
+	uint64_t start, end;
+	uint32_t entry;
+	int r;
+
+	NEED(close);
+	if (unlikely(!shim.on || shim_vfork_child()))
+		return real.close(fd);
+	entry = shim_fd_take(fd);
+	if (!shim_is_desc(entry)) {
+		if (entry == SHIM_FD_CODE)
+			shim_count(REEL_CODE_CALLS, 1);
+		return real.close(fd);
+	}
+	ev.desc = entry;
+	start = shim_clock();
+	r = real.close(fd);
+	end = shim_clock();
+	shim_record_full(&ev, start, end, r, r < 0 ? errno : 0);
+	return r;
+}
+
+/* One close record per descriptor that we know, all at one time. */
+static void close_many(unsigned int first, unsigned int last, uint64_t start)
+{
+	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_CLOSE };
+	uint64_t end = shim_clock();
+
+	if (last >= SHIM_FDS)
+		last = SHIM_FDS - 1;
+	if (last > shim.fd_high)
+		last = shim.fd_high;
+	for (unsigned int fd = first; fd <= last; fd++) {
+		ev.desc = shim_fd_take((int)fd);
+		if (shim_is_desc(ev.desc))
+			shim_record_full(&ev, start, end, 0, 0);
+	}
+}
+
+EXPORT int close_range(unsigned int first, unsigned int last, int flags)
+{
+	uint64_t start;
+	int r;
+
+	NEED(close_range);
+	if (unlikely(!shim.on || shim_vfork_child() || flags))
+		return real.close_range(first, last, flags);
+	start = shim_clock();
+	r = real.close_range(first, last, flags);
+	if (!r)
+		close_many(first, last, start);
+	return r;
+}
+
+EXPORT void closefrom(int first)
+{
+	uint64_t start;
+
+	NEED(closefrom);
+	if (unlikely(!shim.on || shim_vfork_child())) {
+		real.closefrom(first);
+		return;
+	}
+	start = shim_clock();
+	real.closefrom(first);
+	close_many(first < 0 ? 0 : (unsigned int)first, ~0u, start);
+}
+
+/* @to now names what @from does. */
+static void dupped(struct shim_event *ev, uint32_t entry, uint64_t start,
+		   uint64_t end, int to)
+{
+	int err = to < 0 ? errno : 0;
+
+	if (!shim_is_desc(entry)) {
+		if (to >= 0)
+			shim_fd_set(to, entry);
+		return;
+	}
+	ev->desc = entry;
+	if (to >= 0) {
+		ev->newdesc = shim_desc_new(to);
+		ev->newfd = to;
+	}
+	shim_record_full(ev, start, end, to, err);
+}
+
+EXPORT int dup(int fd)
+{
+	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_DUP };
+	uint64_t start, end;
+	uint32_t entry;
+	int r;
+
+	NEED(dup);
+	if (unlikely(!shim.on || shim_vfork_child()))
+		return real.dup(fd);
+	entry = shim_fd(fd);
+	start = shim_clock();
+	r = real.dup(fd);
+	end = shim_clock();
+	dupped(&ev, entry, start, end, r);
+	return r;
+}
+
+#define DUP_ONTO(fn, params, args, call_, flags_)                              \
+	EXPORT int fn params                                                   \
+	{                                                                      \
+		struct shim_event ev = { SHIM_EVENT_NONE, .call = call_,       \
+					 .arg2 = to };                         \
+		uint64_t start, end;                                           \
+		uint32_t entry;                                                \
+		int r;                                                         \
+                                                                               \
+		NEED(fn);                                                      \
+		if (unlikely(!shim.on || shim_vfork_child()))                  \
+			return real.fn args;                                   \
+		entry = shim_fd(fd);                                           \
+		start = shim_clock();                                          \
+		r = real.fn args;                                              \
+		end = shim_clock();                                            \
+		ev.arg = flags_;                                               \
+		if (r != fd)                                                   \
+			dupped(&ev, entry, start, end, r);                     \
+		return r;                                                      \
+	}
+#pragma GCC diagnostic ignored "-Woverride-init"
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Winitializer-overrides"
+#endif
+DUP_ONTO(dup2, (int fd, int to), (fd, to), CALL_DUP2, 0)
+DUP_ONTO(dup3, (int fd, int to, int flags), (fd, to, flags), CALL_DUP3, flags)
+
+/* Its argument is a number, a pointer or nothing: passed on as it came. */
+#define FCNTL(fn)                                                              \
+	EXPORT int fn(int fd, int cmd, ...)                                    \
+	{                                                                      \
+		struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_FCNTL, \
+					 .arg = cmd };                         \
+		uint64_t start, end;                                           \
+		uint32_t entry;                                                \
+		void *arg;                                                     \
+		va_list ap;                                                    \
+		int r;                                                         \
+                                                                               \
+		va_start(ap, cmd);                                             \
+		arg = va_arg(ap, void *);                                      \
+		va_end(ap);                                                    \
+		NEED(fn);                                                      \
+		if (unlikely(!shim.on || shim_vfork_child()))                  \
+			return real.fn(fd, cmd, arg);                          \
+		entry = shim_fd(fd);                                           \
+		start = shim_clock();                                          \
+		r = real.fn(fd, cmd, arg);                                     \
+		end = shim_clock();                                            \
+		if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC) {                \
+			ev.arg2 = (int)(intptr_t)arg;                          \
+			dupped(&ev, entry, start, end, r);                     \
+		} else if (shim_is_desc(entry)) {                              \
+			if (cmd == F_SETFL || cmd == F_SETFD)                  \
+				ev.arg2 = (int)(intptr_t)arg;                  \
+			ev.desc = entry;                                       \
+			shim_record_full(&ev, start, end, r,                   \
+					 r < 0 ? errno : 0);                   \
+		}                                                              \
+		return r;                                                      \
+	}
+FCNTL(fcntl)
+FCNTL(fcntl64)
+
+static void moved(struct shim_event *ev, uint64_t start, uint64_t end, int r)
+{
+	int err = r < 0 ? errno : 0;
+
+	if (err == EFAULT || err == ENAMETOOLONG)
+		ev->path = NULL;
+	shim_record_full(ev, start, end, r, err);
+	if (r < 0)
+		return;
+	shim_cwd_changed();
+	*ev = (struct shim_event){ SHIM_EVENT_NONE, .call = MARK_CWD,
+				   .path = shim.cwd };
+	shim_record_full(ev, end, end, 0, 0);
+}
+
+EXPORT int chdir(const char *path)
+{
+	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_CHDIR,
+				 .path = path };
+	uint64_t start, end;
+	int r;
+
+	NEED(chdir);
+	if (unlikely(!shim.on || shim_vfork_child()))
+		return real.chdir(path);
+	start = shim_clock();
+	r = real.chdir(path);
+	end = shim_clock();
+	moved(&ev, start, end, r);
+	return r;
+}
+
+EXPORT int fchdir(int fd)
+{
+	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_FCHDIR };
+	uint64_t start, end;
+	uint32_t entry;
+	int r;
+
+	NEED(fchdir);
+	if (unlikely(!shim.on || shim_vfork_child()))
+		return real.fchdir(fd);
+	entry = shim_fd(fd);
+	start = shim_clock();
+	r = real.fchdir(fd);
+	end = shim_clock();
+	if (shim_is_desc(entry))
+		ev.desc = entry;
+	moved(&ev, start, end, r);
+	return r;
+}
+
+EXPORT void sync(void)
+{
+	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_SYNC };
+	uint64_t start;
+
+	NEED(sync);
+	start = shim_clock();
+	real.sync();
+	if (shim.on)
+		shim_record_full(&ev, start, shim_clock(), 0, 0);
+}
+
+/*
+ * vfork() returns twice through the caller's frame, so this one has none: it
+ * marks the thread, whose memory the child shares, and jumps. The mark makes
+ * the calls above ask for their process id until the parent is back.
+ */
+void *shim_vfork_real;
+
+COLD __attribute__((used)) void shim_vfork_mark(void);
+COLD void shim_vfork_mark(void)
+{
+	NEED(vfork);
+	shim_vfork_real = (void *)real.vfork;
+	shim_vforked = 1;
+}
+
+#if defined(__x86_64__)
+__asm__(".text\n"
+	".globl vfork\n"
+	".type vfork, @function\n"
+	"vfork:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	subq $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	call shim_vfork_mark\n"
+	"	addq $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	jmp *shim_vfork_real(%rip)\n"
+	"	.cfi_endproc\n"
+	".size vfork, .-vfork\n");
+#endif
