@@ -144,7 +144,9 @@ $(probe_bin): $(O)/%: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(base_cppflags) -MMD -MP $(base_cflags) $(CFLAGS) -o $@ $< \
-		-lpthread -ldl $(LDFLAGS)
+		-lpthread -ldl $(PROBE_LDFLAGS) $(LDFLAGS)
+# Its resolver must run before the preloaded library is relocated.
+$(O)/tests/shim/early_calls: PROBE_LDFLAGS = -Wl,-z,now
 
 check_env = O=$(O) IOREEL=$(abspath $(O))/ioreel PATH="$(abspath $(O)):$$PATH"
 JOBS ?= 2

@@ -109,6 +109,14 @@ const json_t *reel_trace_job(const struct reel_trace *tr);
 /* job.counts, all zero when it is missing. */
 const struct reel_counts *reel_trace_counts(const struct reel_trace *tr);
 
+/*
+ * Bytes of the records that stand at @records, before the first call byte that
+ * is 0, of @room bytes: how much a slot of a window holds while its head's
+ * `used` is 0. What is no record ends them too. 256 bytes behind
+ * @room are read and must be zero.
+ */
+uint32_t reel_records_bytes(const uint8_t *records, uint32_t room);
+
 /* First value of @key in the process's text, or NULL. */
 const char *reel_trace_text(const struct reel_trace_process *p, const char *key);
 

@@ -47,7 +47,7 @@ static void span_mark(uint32_t call, int span, const char *name, int64_t detail)
 
 EXPORT int ioreel_recording(void)
 {
-	return shim.on;
+	return shim.on != 0;
 }
 
 EXPORT void ioreel_span_begin(int span, int64_t detail)

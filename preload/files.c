@@ -109,7 +109,7 @@ static void fd_path(int fd, char *out, size_t room)
 	out[n > 0 ? n : 0] = '\0';
 }
 
-COLD uint32_t shim_learn(int fd)
+static uint32_t learn(int fd)
 {
 	struct shim_event ev = { SHIM_EVENT_NONE, .call = MARK_DESC };
 	char path[REEL_PATH_BYTES];
@@ -148,4 +148,11 @@ COLD uint32_t shim_learn(int fd)
 	now = shim_clock();
 	shim_record_full(&ev, now, now, 0, 0);
 	return ev.newdesc;
+}
+
+COLD uint32_t shim_fd_slow(int fd, uint32_t e)
+{
+	if (e != SHIM_FD_UNKNOWN)
+		return e;
+	return (unsigned int)fd < SHIM_FDS ? learn(fd) : SHIM_FD_IGNORE;
 }

@@ -18,7 +18,8 @@
 
 struct shim_state shim = { .next_desc = SHIM_DESC_FIRST };
 uint32_t shim_fds[SHIM_FDS];
-_Thread_local struct shim_thread *shim_tls;
+struct shim_thread shim_no_thread;
+_Thread_local struct shim_thread *shim_tls = &shim_no_thread;
 _Thread_local char shim_vforked;
 
 /* State of the process, in owner of the first thread state: wiped by fork. */
@@ -136,7 +137,7 @@ static void head_fill(struct reel_head *h, uint32_t pid, uint64_t parent_uid)
 	h->parent_uid = parent_uid;
 	h->pid = pid;
 	h->ppid = (uint32_t)raw0(SYS_getppid);
-	h->clock = shim.tsc ? REEL_CLOCK_TSC : REEL_CLOCK_MONOTONIC;
+	h->clock = (uint32_t)shim.clock;
 	h->first_desc = shim.next_desc;
 	h->pair_error_ticks = clock_pair(&h->start_ticks, &h->start_mono_ns);
 	h->start_real_ns = clock_ns(CLOCK_REALTIME);
@@ -327,7 +328,7 @@ static void after_fork_parent(void)
 
 static void after_fork_child(void)
 {
-	shim_tls = NULL;
+	shim_tls = &shim_no_thread;
 	shim_vforked = 0;
 }
 
@@ -415,7 +416,9 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	shim.pid = (uint32_t)raw0(SYS_getpid);
 	shim.dir = dir;
 	shim.dir_len = strlen(dir);
-	shim.tsc = tsc_trusted(env_get(env, "IOREEL_CLOCK"));
+	shim.clock = tsc_trusted(env_get(env, "IOREEL_CLOCK")) ?
+			     REEL_CLOCK_TSC :
+			     REEL_CLOCK_MONOTONIC;
 	d = env_get(env, "IOREEL_ALL");
 	shim.all = d && *d == '1';
 	shim.include = keep(include, sizeof(include),
@@ -431,7 +434,7 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	 * registers its own: runs last, after every destructor.
 	 */
 	__cxa_atexit(at_exit, NULL, NULL);
-	shim.on = 1;
+	shim.on = shim.clock;
 out:
 	errno = saved;
 }

@@ -68,15 +68,16 @@ static uint8_t more_flags(const struct shim_event *ev, const struct lengths *n,
 	       (at ? REEL_M_AT : 0) | (n->second ? REEL_M_PATH2 : 0);
 }
 
-static uint8_t *put_call(uint8_t *p, uint32_t call)
+/* The rest of the record stands: its first byte makes it one. */
+static void put_call(uint8_t *p, uint32_t call)
 {
-	if (likely(call < REEL_CALL_WIDE)) {
-		*p++ = (uint8_t)call;
-		return p;
+	shim_barrier();
+	if (unlikely(call >= REEL_CALL_WIDE)) {
+		p[1] = (uint8_t)(call - REEL_CALL_WIDE);
+		call = REEL_CALL_WIDE + ((call - REEL_CALL_WIDE) >> 8);
+		shim_barrier();
 	}
-	*p++ = (uint8_t)(REEL_CALL_WIDE + ((call - REEL_CALL_WIDE) >> 8));
-	*p++ = (uint8_t)(call - REEL_CALL_WIDE);
-	return p;
+	p[0] = (uint8_t)call;
 }
 
 /* desc, offset, size and result; returns the flags they need. */
@@ -119,6 +120,30 @@ static uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 	return p;
 }
 
+/* Another core's clock may be some 10 ns behind: times never run back. */
+static uint8_t *put_times(struct shim_thread *t, uint8_t *p, uint64_t start,
+			  uint64_t end)
+{
+	if (end < t->last_end)
+		end = t->last_end;
+	p = shim_put_times(p, end - t->last_end, end > start ? end - start : 0);
+	t->last_end = end;
+	return p;
+}
+
+void shim_record_any(struct shim_thread *t, const struct shim_event *ev,
+		     uint64_t start, uint64_t end, int64_t result, int err)
+{
+	uint8_t flags = 0, *p;
+
+	p = put_times(t, t->p + 2, start, end);
+	p = put_core(t, p, &flags, ev, result, err);
+	t->p[1] = flags;
+	shim_barrier();
+	t->p[0] = (uint8_t)ev->call;
+	shim_end(t, p);
+}
+
 void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err)
 {
@@ -135,23 +160,17 @@ void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 		shim_count(REEL_LOST_LIMIT, 1);
 		return;
 	}
-	t = shim_room(SHIM_RECORD_MAX + n.path + n.path2);
+	t = shim_begin(SHIM_RECORD_MAX + n.path + n.path2);
 	if (unlikely(!t))
 		return;
-	t->busy = __builtin_frame_address(0);
-	shim_barrier();
-	p = put_call(t->p, ev->call);
+	p = t->p + (ev->call < REEL_CALL_WIDE ? 1 : 2);
 	flags_at = p++;
 	more = more_flags(ev, &n, pos, at);
 	if (more) {
 		flags |= REEL_F_MORE;
 		*p++ = more;
 	}
-	if (end < t->last_end)
-		end = t->last_end;
-	p = shim_put2(p, end - t->last_end);
-	t->last_end = end;
-	p = shim_put2(p, end > start ? end - start : 0);
+	p = put_times(t, p, start, end);
 	p = put_core(t, p, &flags, ev, result, err);
 	if (ev->newdesc) {
 		p = shim_put(p, ev->newdesc);
@@ -172,11 +191,6 @@ void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 		p = shim_put(p, at2);
 	}
 	*flags_at = flags;
-	t->p = p;
-	t->events++;
-	__atomic_store_n(&t->block->used,
-			 (uint32_t)(p - (uint8_t *)(t->block + 1)),
-			 __ATOMIC_RELEASE);
-	shim_barrier();
-	t->busy = NULL;
+	put_call(t->p, ev->call);
+	shim_end(t, p);
 }

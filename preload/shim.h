@@ -45,18 +45,26 @@
 #define SHIM_DESC_FIRST 16
 #define SHIM_FDS (1 << 20)
 
-/* One thread, on wiped-on-fork pages. */
+/*
+ * One thread, on wiped-on-fork pages. What a plain record touches is one cache
+ * line: after a system call the caches are the kernel's.
+ */
 struct shim_thread {
 	uint8_t *p;     /* next byte to write, NULL: no window */
-	uint8_t *limit; /* a record without paths may start below it */
-	uint8_t *end;   /* end of the usable window */
+	/*
+	 * A record without paths may start below it. Negative while a record is
+	 * being written (SHIM_BUSY and where the stack was), so that the one
+	 * test of the hot path meets a signal handler too.
+	 */
+	intptr_t limit;
+	intptr_t room;  /* what limit is between records */
 	struct reel_block_head *block;
 	uint64_t last_end; /* ticks */
 	int64_t next_offset;
 	uint64_t last_size;
 	uint32_t last_desc;
 	uint32_t events;   /* in this block */
-	void *volatile busy; /* frame that is writing a record, NULL: none */
+
 	uint32_t owner;    /* tid, 0: the slot is free */
 	uint32_t serial;   /* of the thread in the process */
 	uint32_t seq;
@@ -64,12 +72,13 @@ struct shim_thread {
 	uint32_t usable;   /* bytes of the slot that the file system gave */
 	uint32_t path_len; /* of path */
 	char path[REEL_PATH_SHARED]; /* the previous path of the block */
-};
+} __attribute__((aligned(64)));
+#define SHIM_BUSY INTPTR_MIN
 
 /* The process. Ordinary memory: what a forked child finds is its parent's. */
 struct shim_state {
-	int on;            /* record at all */
-	int tsc;           /* clock: TSC, else CLOCK_MONOTONIC */
+	int on;            /* enum reel_clock; 0: record nothing */
+	int clock;         /* what on will be, and was */
 	int all;           /* code files too */
 	int globs;         /* include or exclude patterns are set */
 	uint32_t next_desc;
@@ -97,6 +106,7 @@ struct shim_state {
 
 extern struct shim_state shim;
 extern uint32_t shim_fds[SHIM_FDS];
+extern struct shim_thread shim_no_thread; /* what a new thread points at */
 extern _Thread_local struct shim_thread *shim_tls
 	__attribute__((tls_model("initial-exec")));
 extern _Thread_local char shim_vforked __attribute__((tls_model("initial-exec")));
@@ -129,8 +139,8 @@ COLD struct shim_thread *shim_slow(size_t bytes);
 /* Count @n in the process's head and, without one, in job.counts. */
 void shim_count(enum reel_counter which, uint64_t n);
 
-/* Look at an unknown descriptor: its table entry afterwards (never 0). */
-COLD uint32_t shim_learn(int fd);
+/* Look at a descriptor with entry @e: its entry afterwards, never unknown. */
+COLD uint32_t shim_fd_slow(int fd, uint32_t e);
 
 /* A call on a path that is counted only? @at: the directory's descriptor. */
 bool shim_is_code(const char *path, size_t len, bool reading);
@@ -153,7 +163,7 @@ void shim_finish(void);      /* flush, when the process ends */
 HOT uint64_t shim_clock(void)
 {
 #if defined(__x86_64__)
-	if (likely(shim.tsc))
+	if (likely(shim.clock == REEL_CLOCK_TSC))
 		return __builtin_ia32_rdtsc();
 #endif
 	struct timespec ts;
@@ -162,14 +172,29 @@ HOT uint64_t shim_clock(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+#define shim_barrier() __asm__ volatile("" ::: "memory")
+
+/* Where the stack is: no frame pointer is forced on the hot path. */
+HOT intptr_t shim_frame(void)
+{
+	intptr_t sp;
+
+#if defined(__x86_64__)
+	__asm__ volatile("movq %%rsp, %0" : "=r"(sp));
+#else
+	__asm__ volatile("mov %0, sp" : "=r"(sp));
+#endif
+	return sp;
+}
+
 /* The table's entry: SHIM_FD_*, or a descriptor id. */
 HOT uint32_t shim_fd(int fd)
 {
-	if (unlikely((unsigned int)fd >= SHIM_FDS))
-		return SHIM_FD_IGNORE;
-	uint32_t e = __atomic_load_n(&shim_fds[fd], __ATOMIC_RELAXED);
+	uint32_t e = SHIM_FD_UNKNOWN;
 
-	return likely(e != SHIM_FD_UNKNOWN) ? e : shim_learn(fd);
+	if (likely((unsigned int)fd < SHIM_FDS))
+		e = __atomic_load_n(&shim_fds[fd], __ATOMIC_RELAXED);
+	return likely(e >= SHIM_DESC_FIRST) ? e : shim_fd_slow(fd, e);
 }
 
 HOT bool shim_is_desc(uint32_t entry)
@@ -192,99 +217,130 @@ HOT uint8_t *shim_put(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/* The same for values that mostly take two bytes: durations, times. */
-HOT uint8_t *shim_put2(uint8_t *p, uint64_t v)
+/*
+ * Two times below 2^14 in two bytes each, which is how nearly all are written:
+ * a longer form than need be of a small number is valid.
+ */
+#define SHIM_SHORT_TIME 0x4000
+HOT uint64_t shim_times(uint64_t delta, uint64_t dur)
 {
-	if (likely(v < 0x4000)) {
-		if (v < 0x80) {
-			*p = (uint8_t)v;
-			return p + 1;
-		}
-		p[0] = (uint8_t)(v | 0x80);
-		p[1] = (uint8_t)(v >> 7);
-		return p + 2;
-	}
-	return shim_put(p, v);
+	return 0x800080 | (delta & 0x7f) | delta >> 7 << 8 |
+	       (dur & 0x7f) << 16 | dur >> 7 << 24;
 }
 
-/* Thread state with room for @bytes, fast when all is as it was. */
-HOT struct shim_thread *shim_room(size_t bytes)
+HOT uint8_t *shim_put_times(uint8_t *p, uint64_t delta, uint64_t dur)
+{
+	if (likely((delta | dur) < SHIM_SHORT_TIME)) {
+		uint32_t both = (uint32_t)shim_times(delta, dur);
+
+		__builtin_memcpy(p, &both, sizeof(both));
+		return p + sizeof(both);
+	}
+	return shim_put(shim_put(p, delta), dur);
+}
+
+HOT void shim_store(uint8_t *p, uint64_t word)
+{
+	__builtin_memcpy(p, &word, sizeof(word));
+}
+
+/* This thread's state, ready for a record of @bytes at most; NULL: lost. */
+HOT struct shim_thread *shim_begin(size_t bytes)
 {
 	struct shim_thread *t = shim_tls;
 
-	if (likely(t && t->p + (bytes - SHIM_RECORD_MAX) < t->limit && !t->busy))
-		return t;
-	return shim_slow(bytes);
+	if (unlikely((intptr_t)t->p + (intptr_t)(bytes - SHIM_RECORD_MAX) >=
+		     t->limit)) {
+		t = shim_slow(bytes);
+		if (!t)
+			return NULL;
+	}
+	t->limit = SHIM_BUSY | shim_frame();
+	shim_barrier();
+	return t;
 }
 
-#define shim_barrier() __asm__ volatile("" ::: "memory")
+/*
+ * The record ends at @p. It is there once its first byte is not 0, which the
+ * caller stores last: a count of bytes in the block's head would cost another
+ * cache line, 8 ns.
+ */
+HOT void shim_end(struct shim_thread *t, uint8_t *p)
+{
+	t->p = p;
+	t->events++;
+	shim_barrier();
+	t->limit = t->room;
+}
+
+#define HAS(field) (!(__builtin_constant_p(field) && (field) == NONE))
+
+/* Any record of the kind below, into the room that shim_begin() gave. */
+void shim_record_any(struct shim_thread *t, const struct shim_event *ev,
+		     uint64_t start, uint64_t end, int64_t result, int err);
 
 /*
  * The record of a call on a descriptor with at most a size, an offset, and a
- * result: inlined, so that absent fields cost nothing.
+ * result: inlined, so that absent fields, which are the constant NONE, cost
+ * nothing. @call is below REEL_CALL_WIDE. The usual record repeats descriptor
+ * and size of the one before, did what it was asked, and took microseconds:
+ * one test, one store of six bytes, and the offset.
  */
 HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 			int64_t offset, uint64_t start, uint64_t end,
 			int64_t result, int err)
 {
-	struct shim_thread *t = shim_room(SHIM_RECORD_MAX);
-	uint8_t *p, *flags_at, flags = 0;
-	int64_t expected = size == NONE ? 0 : size;
+	int64_t expected = HAS(size) ? size : 0;
+	struct shim_thread *t = shim_begin(SHIM_RECORD_MAX);
+	uint64_t delta, dur = end - start, odd;
+	uint8_t *p;
 
 	if (unlikely(!t))
 		return;
-	t->busy = __builtin_frame_address(0);
-	shim_barrier();
 	p = t->p;
-	*p++ = (uint8_t)call; /* ids of these calls are below REEL_CALL_WIDE */
-	flags_at = p++;
-	if (unlikely(end < t->last_end))
-		end = t->last_end; /* another core's clock, some 10 ns behind */
-	p = shim_put2(p, end - t->last_end);
-	t->last_end = end;
-	p = shim_put2(p, end > start ? end - start : 0);
-	if (desc == t->last_desc) {
-		flags |= REEL_F_DESC_SAME;
+	delta = end - t->last_end;
+	odd = (delta | dur) / SHIM_SHORT_TIME | (t->last_desc ^ desc) |
+	      (uint64_t)(result ^ expected) | (uint64_t)(int64_t)err;
+	if (HAS(size))
+		odd |= t->last_size ^ (uint64_t)size;
+	if (likely(!odd)) {
+		uint64_t times = shim_times(delta, dur);
+		uint32_t first = call | (REEL_F_DESC_SAME |
+					 (HAS(size) ? REEL_F_SIZE_SAME : 0) |
+					 (HAS(offset) ? REEL_F_OFFSET : 0))
+						<< 8;
+		uint64_t z = 0;
+
+		t->last_end = end;
+		if (HAS(offset)) {
+			z = shim_zigzag((int64_t)((uint64_t)offset -
+						  (uint64_t)t->next_offset));
+			t->next_offset = (int64_t)((uint64_t)offset +
+						   (uint64_t)expected);
+		}
+		if (likely(z < 0x80)) { /* all of it in one store */
+			shim_store(p, z << 48 | times << 16 | first);
+			p += HAS(offset) ? 7 : 6;
+		} else {
+			uint8_t *next = shim_put(p + 6, z);
+
+			__builtin_memcpy(p + 2, &times, 4);
+			shim_barrier();
+			p[1] = (uint8_t)(first >> 8);
+			shim_barrier();
+			p[0] = (uint8_t)first;
+			p = next;
+		}
+		shim_end(t, p);
 	} else {
-		flags |= REEL_F_DESC_NEW;
-		t->last_desc = desc;
-		p = shim_put(p, desc);
+		struct shim_event ev = { SHIM_EVENT_NONE };
+
+		ev.call = call;
+		ev.desc = desc;
+		ev.size = size;
+		ev.offset = offset;
+		shim_record_any(t, &ev, start, end, result, err);
 	}
-	if (offset != NONE) {
-		flags |= REEL_F_OFFSET;
-		p = shim_put(p, shim_zigzag((int64_t)((uint64_t)offset -
-						      (uint64_t)t->next_offset)));
-		t->next_offset = (int64_t)((uint64_t)offset +
-					   (uint64_t)expected);
-	}
-	if (size != NONE) {
-		if ((uint64_t)size == t->last_size) {
-			flags |= REEL_F_SIZE_SAME;
-		} else {
-			flags |= REEL_F_SIZE_NEW;
-			t->last_size = (uint64_t)size;
-			p = shim_put(p, (uint64_t)size);
-		}
-	}
-	if (unlikely(err)) {
-		flags |= REEL_F_RES_ERROR;
-		p = shim_put(p, (uint64_t)err);
-	} else if (result != expected) {
-		if (result == 0) {
-			flags |= REEL_F_RES_ZERO;
-		} else {
-			flags |= REEL_F_RES_OTHER;
-			p = shim_put(p, shim_zigzag(result));
-		}
-	}
-	*flags_at = flags;
-	t->p = p;
-	t->events++;
-	__atomic_store_n(&t->block->used,
-			 (uint32_t)(p - (uint8_t *)(t->block + 1)),
-			 __ATOMIC_RELEASE);
-	shim_barrier();
-	t->busy = NULL;
 }
 
 #endif

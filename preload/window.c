@@ -87,8 +87,9 @@ static uint64_t slot_offset(const struct shim_thread *t)
 static void set_usable(struct shim_thread *t, uint32_t bytes)
 {
 	t->usable = bytes;
-	t->end = (uint8_t *)t->block + bytes - 8; /* padding of the block */
-	t->limit = t->end - SHIM_RECORD_MAX;
+	/* Behind the last record: the block's padding. */
+	t->room = (intptr_t)t->block + bytes - 8 - SHIM_RECORD_MAX;
+	t->limit = t->room;
 }
 
 /* Begin an empty block in the slot. */
@@ -96,7 +97,7 @@ static void block_begin(struct shim_thread *t)
 {
 	struct reel_block_head *b = t->block;
 
-	__atomic_store_n(&b->used, 0, __ATOMIC_RELEASE);
+	b->used = 0;
 	b->magic = REEL_BLOCK_MAGIC;
 	b->tid = t->owner;
 	b->seq = t->seq;
@@ -145,7 +146,7 @@ static bool block_write(struct shim_thread *t)
 {
 	struct reel_block_head *b = t->block;
 	struct timespec ts;
-	uint32_t used = __atomic_load_n(&b->used, __ATOMIC_ACQUIRE);
+	uint32_t used = (uint32_t)(t->p - (uint8_t *)(b + 1));
 	size_t bytes = sizeof(*b) + ((used + 7u) & ~7u);
 
 	if (!used)
@@ -155,8 +156,19 @@ static bool block_write(struct shim_thread *t)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	b->pair_mono_ns = (uint64_t)ts.tv_sec * 1000000000u +
 			  (uint64_t)ts.tv_nsec;
+	b->used = used;
 	b->check = reel_block_check(b);
 	return append(b, bytes);
+}
+
+/* The end of the records is a zero byte: all that follows them is zero. */
+static void wipe(struct shim_thread *t, size_t beyond)
+{
+	uint8_t *from = (uint8_t *)(t->block + 1);
+	size_t room = t->usable - sizeof(*t->block);
+	size_t bytes = (size_t)(t->p - from) + beyond;
+
+	memset(from, 0, bytes < room ? bytes : room);
 }
 
 static void flush(struct shim_thread *t)
@@ -170,6 +182,7 @@ static void flush(struct shim_thread *t)
 		shim_count(REEL_LOST_DISK, t->events);
 	}
 	shim_count(REEL_FLUSHES, 1);
+	wipe(t, 8);
 	block_begin(t);
 }
 
@@ -228,7 +241,7 @@ static bool slot_take(struct shim_thread *t, uint32_t tid)
 		flush(t);
 	else if (!slot_map(t))
 		return false;
-	t->busy = NULL;
+	t->limit = t->room;
 	t->serial = __atomic_fetch_add(&shim.next_serial, 1, __ATOMIC_RELAXED);
 	t->seq = 0;
 	t->lost = 0;
@@ -284,8 +297,7 @@ static struct shim_thread *claim(void)
  */
 static bool abandoned(const struct shim_thread *t)
 {
-	intptr_t mark = (intptr_t)t->busy;
-	intptr_t here = (intptr_t)__builtin_frame_address(0);
+	intptr_t mark = t->limit & ~SHIM_BUSY, here = shim_frame();
 
 	return here > mark - 1024 && here - mark < 8 << 20;
 }
@@ -293,19 +305,19 @@ static bool abandoned(const struct shim_thread *t)
 COLD struct shim_thread *shim_slow(size_t bytes)
 {
 	struct shim_thread *t = shim_tls;
+	intptr_t more = (intptr_t)(bytes - SHIM_RECORD_MAX);
 
-	if (t && t->busy) {
+	if (t->limit < 0) {
 		if (!abandoned(t)) {
-			t->lost++;
 			shim_count(REEL_LOST_SIGNAL, 1);
 			return NULL;
 		}
-		t->busy = NULL; /* its record was never released */
-		flush(t);
+		flush(t); /* but the record that was never finished */
+		wipe(t, SHIM_RECORD_MAX + 2 * REEL_PATH_BYTES);
 	}
 	if (!shim_process_ready())
 		return NULL;
-	if (!t || !t->block) {
+	if (!t->block) {
 		t = claim();
 		if (!t) {
 			shim_count(REEL_LOST_WINDOW, 1);
@@ -313,11 +325,11 @@ COLD struct shim_thread *shim_slow(size_t bytes)
 		}
 		shim_tls = t;
 	}
-	t->busy = __builtin_frame_address(0);
-	if (t->p + (bytes - SHIM_RECORD_MAX) >= t->limit && !grow(t))
+	t->limit = SHIM_BUSY | shim_frame();
+	if ((intptr_t)t->p + more >= t->room && !grow(t))
 		flush(t);
-	t->busy = NULL;
-	if (t->p + (bytes - SHIM_RECORD_MAX) < t->limit)
+	t->limit = t->room;
+	if ((intptr_t)t->p + more < t->room)
 		return t;
 	shim_count(REEL_LOST_LIMIT, 1);
 	return NULL;
@@ -340,12 +352,7 @@ bool shim_flush_all(void)
 			alone = false; /* it may write yet: its slot stays */
 			continue;
 		}
-		if (!block_write(t)) {
-			shim_count(REEL_LOST_DISK, t->events);
-			t->lost += t->events;
-		}
-		t->events = 0;
-		__atomic_store_n(&t->block->used, 0, __ATOMIC_RELEASE);
+		flush(t);
 	}
 	return alone;
 }

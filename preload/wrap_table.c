@@ -14,7 +14,7 @@
 #pragma GCC diagnostic ignored "-Winitializer-overrides"
 #endif
 
-#define FAILED_NEG(r) ((r) < 0 ? errno : 0)
+#define FAILED_NEG(r) (unlikely((r) < 0) ? errno : 0)
 #define FAILED_PTR(r) ((r) == NULL ? errno : 0)
 #define FAILED_CODE(r) ((int)(r))
 #define FAILED_NEVER(r) 0
@@ -28,8 +28,8 @@ static int64_t iov_bytes(const struct iovec *iov, int n)
 	return sum;
 }
 
-/* Bytes of a failed or done call on a counted-only file. */
-HOT void count_code(uint32_t entry, uint32_t call, int64_t result)
+/* A call on a counted-only file. */
+COLD static void count_code(uint32_t entry, uint32_t call, int64_t result)
 {
 	if (entry != SHIM_FD_CODE)
 		return;
@@ -40,31 +40,35 @@ HOT void count_code(uint32_t entry, uint32_t call, int64_t result)
 		shim_count(REEL_CODE_WRITE_BYTES, (uint64_t)result);
 }
 
+/* Known when the row is compiled. */
 HOT bool plain(const struct shim_event *ev)
 {
-	return ev->arg == NONE && ev->arg2 == NONE && !ev->path && !ev->st &&
-	       !ev->iov;
+	return ev->arg == NONE && ev->arg2 == NONE && !ev->path && !ev->st;
 }
 
-/* A call on a descriptor; @ev is constant but for its values. */
-HOT void record_fd(struct shim_event *ev, uint64_t start, uint64_t end,
-		   int64_t result, int err)
+/*
+ * A call on a descriptor. @ev never leaves the caller, so that its constant
+ * fields vanish; only what is not plain is copied to memory.
+ */
+HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
+		   uint64_t start, uint64_t end, int64_t result, int err)
 {
-	if (plain(ev)) {
-		shim_record_io(ev->call, ev->desc, ev->size, ev->offset, start,
-			       end, result, err);
-		return;
+	int64_t size = ev->size;
+
+	if (ev->iov && !err) /* readable: the kernel has accepted it */
+		size = iov_bytes(ev->iov, ev->iovs);
+	if (plain(ev) && !(ev->iov && err)) {
+		shim_record_io(call, desc, size, ev->offset, start, end, result,
+			       err);
+	} else {
+		struct shim_event full = *ev;
+
+		full.call = call;
+		full.desc = desc;
+		full.size = size;
+		full.iov = NULL;
+		shim_record_full(&full, start, end, result, err);
 	}
-	if (ev->iov) { /* readable: the kernel has accepted it */
-		if (!err)
-			ev->size = iov_bytes(ev->iov, ev->iovs);
-		if (ev->arg == NONE) {
-			shim_record_io(ev->call, ev->desc, ev->size, ev->offset,
-				       start, end, result, err);
-			return;
-		}
-	}
-	shim_record_full(ev, start, end, result, err);
 }
 
 /* A call on paths: filtered by them. */
@@ -80,36 +84,42 @@ static void record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 	shim_record_full(ev, start, end, result, err);
 }
 
+/* NOFD is a constant, a descriptor is a parameter: told apart by the compiler. */
+#define HAS_FD(fd_) (!(__builtin_constant_p(fd_) && (fd_) == NOFD))
+
 #define WRAP(id, ret, fails, fn, params, args, fd_, ...)                       \
 	EXPORT ret fn params                                                   \
 	{                                                                      \
-		NEED(fn);                                                      \
-		if (unlikely(!shim.on))                                        \
+		if (unlikely(!shim.on)) {                                      \
+			NEED(fn);                                              \
 			return real.fn args;                                   \
-		struct shim_event ev = { SHIM_EVENT_NONE, .call = id,          \
-					 __VA_ARGS__ };                        \
+		}                                                              \
+		const struct shim_event ev = { SHIM_EVENT_NONE, __VA_ARGS__ }; \
 		uint32_t entry = 0;                                            \
 		uint64_t start, end;                                           \
 		ret r;                                                         \
                                                                                \
-		if ((fd_) != NOFD) {                                           \
+		if (HAS_FD(fd_)) {                                             \
 			entry = shim_fd(fd_);                                  \
 			if (unlikely(!shim_is_desc(entry))) {                  \
 				r = real.fn args;                              \
 				count_code(entry, id, (int64_t)r);             \
 				return r;                                      \
 			}                                                      \
-			ev.desc = entry;                                       \
 		}                                                              \
 		start = shim_clock();                                          \
 		r = real.fn args;                                              \
 		end = shim_clock();                                            \
-		if ((fd_) != NOFD)                                             \
-			record_fd(&ev, start, end, (int64_t)r,                 \
+		if (HAS_FD(fd_)) {                                             \
+			record_fd(&ev, id, entry, start, end, (int64_t)r,      \
 				  FAILED_##fails(r));                          \
-		else                                                           \
-			record_path(&ev, start, end, (int64_t)r,               \
+		} else {                                                       \
+			struct shim_event full = ev;                           \
+                                                                               \
+			full.call = id;                                        \
+			record_path(&full, start, end, (int64_t)r,             \
 				    FAILED_##fails(r));                        \
+		}                                                              \
 		return r;                                                      \
 	}
 

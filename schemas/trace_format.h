@@ -33,8 +33,11 @@
  * the log and in the window, are the same block: the longer one counts. In a
  * log a block whose head does not check is damage: the reader counts it and
  * looks for the next REEL_BLOCK_MAGIC at a multiple of 8 from the log's start.
- * `used` is stored by release after each record, so a window of a killed
- * process is whole.
+ *
+ * In a slot `used` is 0 while the block is under construction: its records end
+ * at the first call byte that is 0. What follows them is zero, but for the
+ * rest of a record that a killed thread was writing: the first byte of a record
+ * is stored last, so a window of a killed process is whole.
  *
  * RECORD
  *
@@ -224,7 +227,7 @@ _Static_assert(offsetof(struct reel_head, counter) == 160, "layout moved");
 
 struct reel_block_head {
 	uint64_t magic;       /*  0 REEL_BLOCK_MAGIC */
-	uint32_t used;        /*  8 bytes of records; released last */
+	uint32_t used;        /*  8 bytes of records; 0 in a slot */
 	uint32_t tid;         /* 12 */
 	uint32_t seq;         /* 16 from 0 in each thread */
 	uint32_t lost;        /* 20 events of this thread lost before this block */

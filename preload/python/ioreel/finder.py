@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Call a hook when a framework has been imported.
+
+The finder stands first on sys.meta_path until each framework of HOOKS has
+been seen. It finds nothing itself: it lets the others find, and covers the
+loader's exec_module for that one import. This file is read at the start of
+every Python process, so it imports nothing.
+"""
+import sys
+
+# framework: the module of this package whose install(framework) hooks it
+HOOKS = {"torch": "hook_torch"}
+
+# Wrappers carry the import system's file name: warnings.warn(stacklevel=2)
+# passes over such frames, and import errors are printed without them.
+HIDDEN = "<frozen importlib._bootstrap>"
+
+
+def hide(function):
+    """Give @function the file name HIDDEN (from Python 3.8 on)."""
+    code = function.__code__
+    if hasattr(code, "replace"):
+        function.__code__ = code.replace(co_filename=HIDDEN)
+    return function
+
+
+def _run_hook(name, module):
+    try:
+        package = __import__("ioreel." + HOOKS[name])
+        getattr(package, HOOKS[name]).install(module)
+    except Exception:
+        pass
+
+
+def _cover(finder, name, loader):
+    execute = loader.exec_module
+
+    def exec_module(module):
+        loader.__dict__.pop("exec_module", None)
+        try:
+            execute(module)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__.tb_next
+            raise
+        finder.seen(name)
+        _run_hook(name, module)
+
+    loader.exec_module = hide(exec_module)
+
+
+class Finder(object):
+    def __init__(self):
+        self.waiting = set(HOOKS)
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.waiting:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            if finder is self or find is None:
+                continue
+            spec = find(name, path, target)
+            if spec is not None:
+                try:
+                    _cover(self, name, spec.loader)
+                except Exception:
+                    pass
+                return spec
+        return None
+
+    def seen(self, name):
+        self.waiting.discard(name)
+        if not self.waiting and self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+
+def install():
+    sys.meta_path.insert(0, Finder())

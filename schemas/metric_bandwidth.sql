@@ -1,0 +1,34 @@
+-- SPDX-License-Identifier: MIT
+-- call_bandwidth: bytes over duration of each read and write, one by one.
+-- unit: bytes/s    empty: NULL, when nothing was moved
+-- source: ioreel-store(5), "Bandwidth": percentiles within 1 %
+CREATE TABLE call_bandwidth (
+	op TEXT PRIMARY KEY,           -- read, write, all
+	calls INTEGER NOT NULL,
+	min_bytes_per_s INTEGER,
+	max_bytes_per_s INTEGER,
+	mean_bytes_per_s INTEGER,
+	p5_bytes_per_s INTEGER,
+	p25_bytes_per_s INTEGER,
+	median_bytes_per_s INTEGER,
+	p75_bytes_per_s INTEGER,
+	p95_bytes_per_s INTEGER
+) STRICT;
+
+-- v_bandwidth: how fast data moved, in every sense that the word has.
+-- busy: bytes over the union of the times in which such a call was running;
+-- wall: bytes over last end less first start; call_mean, call_median: of
+-- single calls.
+-- unit: bytes/s    empty: NULL, when nothing was moved
+-- source: ioreel-store(5), "Bandwidth"
+CREATE VIEW v_bandwidth (op, bytes, busy_ns, wall_ns, busy_bytes_per_s,
+	wall_bytes_per_s, call_mean_bytes_per_s, call_median_bytes_per_s) AS
+SELECT b.op, s.bytes, t.union_ns, t.last_ns - t.first_ns,
+	CAST(round(s.bytes * 1e9 / nullif(t.union_ns, 0)) AS INTEGER),
+	CAST(round(s.bytes * 1e9 / nullif(t.last_ns - t.first_ns, 0)) AS INTEGER),
+	b.mean_bytes_per_s, b.median_bytes_per_s
+FROM call_bandwidth b
+JOIN transfer_size s USING (op)
+LEFT JOIN io_time t ON t.process_id IS NULL
+	AND t.op = CASE b.op WHEN 'all' THEN 'data' ELSE b.op END
+WHERE b.calls > 0;

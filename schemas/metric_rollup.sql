@@ -1,0 +1,154 @@
+-- SPDX-License-Identifier: MIT
+-- rollup: every call of the job, added up per process, file, call and size.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Operations": bytes returned; errors and reads at
+--   the end of a file (0 bytes) are counted apart and moved nothing.
+CREATE TABLE rollup (
+	process_id INTEGER NOT NULL,
+	file_id INTEGER,               -- NULL: the call named none
+	call_id INTEGER NOT NULL,
+	size_bin INTEGER,              -- b: 2^b <= bytes per call < 2^(b+1); NULL: moved nothing
+	message INTEGER NOT NULL,      -- 1: on a pipe or socket, no I/O
+	calls INTEGER NOT NULL,
+	asked_bytes INTEGER NOT NULL,  -- of calls that succeeded; of mmap its length
+	bytes INTEGER NOT NULL,
+	dur_ns INTEGER NOT NULL,       -- sum, not union
+	errors INTEGER NOT NULL,
+	eof_reads INTEGER NOT NULL
+) STRICT;
+
+-- file_io: the same per file, messages included.
+CREATE TABLE file_io (
+	file_id INTEGER PRIMARY KEY,
+	processes INTEGER NOT NULL,
+	calls INTEGER NOT NULL,
+	opens INTEGER NOT NULL,        -- that succeeded
+	reads INTEGER NOT NULL,        -- with errors and reads at the end
+	writes INTEGER NOT NULL,
+	meta_calls INTEGER NOT NULL,
+	errors INTEGER NOT NULL,
+	eof_reads INTEGER NOT NULL,
+	read_bytes INTEGER NOT NULL,
+	write_bytes INTEGER NOT NULL,
+	read_ns INTEGER NOT NULL,
+	write_ns INTEGER NOT NULL,
+	meta_ns INTEGER NOT NULL,
+	mapped_bytes INTEGER NOT NULL  -- length of its mappings, touched or not
+) STRICT;
+
+-- v_file: every file that was touched, with its I/O; messages are not files.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_file (path, kind, class, size_bytes, processes, calls, opens,
+	reads, writes, meta_calls, errors, eof_reads, read_bytes, write_bytes,
+	read_ns, write_ns, meta_ns, mapped_bytes, file_id) AS
+SELECT f.path, f.kind, f.class, f.size_bytes, i.processes, i.calls, i.opens,
+	i.reads, i.writes, i.meta_calls, i.errors, i.eof_reads, i.read_bytes,
+	i.write_bytes, i.read_ns, i.write_ns, i.meta_ns, i.mapped_bytes,
+	i.file_id
+FROM file_io i JOIN file f USING (file_id)
+WHERE f.kind NOT IN ('pipe', 'socket');
+
+-- call_io: the same per call.
+CREATE TABLE call_io (
+	call_id INTEGER NOT NULL,
+	message INTEGER NOT NULL,
+	calls INTEGER NOT NULL,
+	asked_bytes INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	dur_ns INTEGER NOT NULL,
+	errors INTEGER NOT NULL,
+	eof_reads INTEGER NOT NULL,
+	PRIMARY KEY (call_id, message)
+) STRICT, WITHOUT ROWID;
+
+-- v_call: every call with its counts; those with message = 1 are no I/O.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_call (layer, call_group, call, message, calls, asked_bytes, bytes,
+	dur_ns, errors, eof_reads, call_id) AS
+SELECT c.layer, c.call_group, c.name, i.message, i.calls, i.asked_bytes,
+	i.bytes, i.dur_ns, i.errors, i.eof_reads, i.call_id
+FROM call_io i JOIN call c USING (call_id);
+
+-- v_group: what the job did, by kind of call. Calls of a layer above POSIX
+-- (MPI-IO) and messages are left out, so that the rows may be added up.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_group (call_group, calls, bytes, dur_ns, errors, eof_reads) AS
+SELECT call_group, sum(calls), sum(bytes), sum(dur_ns), sum(errors),
+	sum(eof_reads)
+FROM v_call
+WHERE message = 0 AND layer <> 'MPIIO'
+GROUP BY call_group;
+
+-- v_class: what the files were for.
+-- unit: files, calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Classes"
+CREATE VIEW v_class (class, files, opens, reads, writes, read_bytes,
+	write_bytes, read_ns, write_ns, meta_ns) AS
+SELECT class, count(*), sum(opens), sum(reads), sum(writes), sum(read_bytes),
+	sum(write_bytes), sum(read_ns), sum(write_ns), sum(meta_ns)
+FROM v_file
+GROUP BY class;
+
+-- v_transfer_size: sizes of reads and writes in powers of two.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Transfer size"
+CREATE VIEW v_transfer_size (op, low_bytes, high_bytes, calls, bytes, dur_ns) AS
+SELECT c.call_group, 1 << r.size_bin, (1 << r.size_bin + 1) - 1, sum(r.calls),
+	sum(r.bytes), sum(r.dur_ns)
+FROM rollup r JOIN call c USING (call_id)
+WHERE r.size_bin IS NOT NULL AND r.message = 0 AND c.layer <> 'MPIIO'
+GROUP BY c.call_group, r.size_bin;
+
+-- v_process: what each process did; time is the sum of its calls' durations.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_process (process_id, pid, rank, role, reads, writes, meta_calls,
+	read_bytes, write_bytes, sum_ns, errors, files) AS
+SELECT p.process_id, p.pid, p.rank, p.role,
+	coalesce(sum(r.calls) FILTER (WHERE c.call_group = 'read'), 0),
+	coalesce(sum(r.calls) FILTER (WHERE c.call_group = 'write'), 0),
+	coalesce(sum(r.calls) FILTER (WHERE c.call_group NOT IN ('read', 'write')), 0),
+	coalesce(sum(r.bytes) FILTER (WHERE c.call_group = 'read'), 0),
+	coalesce(sum(r.bytes) FILTER (WHERE c.call_group = 'write'), 0),
+	coalesce(sum(r.dur_ns), 0),
+	coalesce(sum(r.errors), 0),
+	count(DISTINCT r.file_id)
+FROM process p
+LEFT JOIN rollup r ON r.process_id = p.process_id AND r.message = 0
+LEFT JOIN call c ON c.call_id = r.call_id
+GROUP BY p.process_id;
+
+-- v_summary: the job in one row.
+-- unit: as the columns say    empty: 0 calls and bytes, NULL times
+-- source: ioreel-store(5), "Operations", "Time", "Completeness"
+CREATE VIEW v_summary (name, command, framework, host, ranks, workers, processes,
+	threads, start_real_ns, wall_ns, span_ns, exit_status, exit_signal, events,
+	calls, messages, message_bytes, files, read_calls, write_calls, meta_calls,
+	read_bytes, write_bytes, errors, eof_reads, io_ns, lost, clock_error_ns,
+	code_opens, code_calls, code_read_bytes, mapped_bytes) AS
+SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
+	(SELECT count(*) FROM process), (SELECT count(*) FROM thread),
+	r.start_real_ns, r.wall_ns, r.span_ns, r.exit_status, r.exit_signal,
+	r.events, r.calls,
+	(SELECT coalesce(sum(calls), 0) FROM rollup WHERE message = 1),
+	(SELECT coalesce(sum(bytes), 0) FROM rollup WHERE message = 1),
+	(SELECT count(*) FROM v_file
+		WHERE kind <> 'dir' AND opens + reads + writes > 0),
+	(SELECT coalesce(sum(calls), 0) FROM v_group WHERE call_group = 'read'),
+	(SELECT coalesce(sum(calls), 0) FROM v_group WHERE call_group = 'write'),
+	(SELECT coalesce(sum(calls), 0) FROM v_group
+		WHERE call_group NOT IN ('read', 'write')),
+	(SELECT coalesce(sum(bytes), 0) FROM v_group WHERE call_group = 'read'),
+	(SELECT coalesce(sum(bytes), 0) FROM v_group WHERE call_group = 'write'),
+	(SELECT coalesce(sum(errors), 0) FROM v_group),
+	(SELECT coalesce(sum(eof_reads), 0) FROM v_group),
+	(SELECT union_ns FROM io_time WHERE process_id IS NULL AND op = 'io'),
+	r.lost, r.clock_error_ns,
+	(SELECT coalesce(sum(code_opens), 0) FROM process),
+	(SELECT coalesce(sum(code_calls), 0) FROM process),
+	(SELECT coalesce(sum(code_read_bytes), 0) FROM process),
+	(SELECT coalesce(sum(mapped_bytes), 0) FROM file_io)
+FROM run r;

@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: MIT
+-- thread_sequence: a number that is equal for two threads that made the same
+-- calls in the same order with the same outcome; times play no part. Calls on
+-- files and messages (pipes and sockets) have a chain each.
+-- unit: none    empty: no row for a thread without calls
+-- source: ioreel-store(5), "Call sequences"
+CREATE TABLE thread_sequence (
+	thread_id INTEGER PRIMARY KEY,
+	calls INTEGER NOT NULL,
+	hash INTEGER NOT NULL,
+	message_calls INTEGER NOT NULL,
+	message_hash INTEGER NOT NULL
+) STRICT;
+
+-- v_thread_place: the threads that made I/O calls, by their place: processes in
+-- the order of a walk down the tree, children by their start, threads by theirs.
+-- The thread of the same place in another run of a job is its counterpart.
+-- unit: none    empty: no row
+-- source: ioreel-store(5), "Call sequences"
+CREATE VIEW v_thread_place (place, thread_id, process_id, hash, calls) AS
+WITH RECURSIVE
+walk(process_id, at, depth) AS (
+	SELECT process_id, printf('%020d.%010d', start_ns, process_id), 0
+	FROM process WHERE parent_id IS NULL
+	UNION ALL
+	SELECT p.process_id, w.at || '/' || printf('%020d.%010d',
+		coalesce(p.fork_ns, p.start_ns), p.process_id), w.depth + 1
+	FROM walk w JOIN process p ON p.parent_id = w.process_id
+	WHERE w.depth < 200),
+io AS (
+	SELECT t.process_id, t.thread_id, t.start_ns, s.hash, s.calls
+	FROM thread_sequence s JOIN thread t USING (thread_id)
+	WHERE s.calls > 0)
+SELECT dense_rank() OVER (ORDER BY w.at) * 1000000 + row_number() OVER
+		(PARTITION BY w.at ORDER BY io.start_ns, io.thread_id),
+	io.thread_id, io.process_id, io.hash, io.calls
+FROM io JOIN walk w USING (process_id);
+
+-- v_similarity_vector: the factors that "ioreel compare" puts into the cosine
+-- of the DLIO paper, in its order. "sequential" and "consecutive" are Darshan's
+-- (SEQ and CONSEC over all reads and writes), as the paper's are.
+-- unit: as the row says    empty: NULL, the factor is left out
+-- source: DLIO (CCGrid 2021), V.B; ioreel-store(5), "Likeness"
+CREATE VIEW v_similarity_vector (ordinal, name, unit, value) AS
+SELECT 1, 'I/O time', 'ns',
+	(SELECT union_ns FROM io_time WHERE process_id IS NULL AND op = 'io')
+UNION ALL SELECT 2, 'bytes read', 'B',
+	(SELECT bytes FROM transfer_size WHERE op = 'read')
+UNION ALL SELECT 3, 'bytes written', 'B',
+	(SELECT bytes FROM transfer_size WHERE op = 'write')
+UNION ALL SELECT 4, 'transfer size, min', 'B',
+	(SELECT min_bytes FROM transfer_size WHERE op = 'all')
+UNION ALL SELECT 5, 'transfer size, max', 'B',
+	(SELECT max_bytes FROM transfer_size WHERE op = 'all')
+UNION ALL SELECT 6, 'transfer size, mean', 'B',
+	(SELECT mean_bytes FROM transfer_size WHERE op = 'all')
+UNION ALL SELECT 7, 'transfer size, median', 'B',
+	(SELECT median_bytes FROM transfer_size WHERE op = 'all')
+UNION ALL SELECT 8, 'bandwidth per call, mean', 'B/s',
+	(SELECT mean_bytes_per_s FROM call_bandwidth WHERE op = 'all')
+UNION ALL SELECT 9, 'bandwidth per call, median', 'B/s',
+	(SELECT median_bytes_per_s FROM call_bandwidth WHERE op = 'all')
+UNION ALL SELECT 10, 'sequential', '%',
+	(SELECT 100.0 * sum(seq) / sum(ops) FROM darshan_sequence)
+UNION ALL SELECT 11, 'consecutive', '%',
+	(SELECT 100.0 * sum(consec) / sum(ops) FROM darshan_sequence)
+UNION ALL SELECT 12, 'files', '',
+	(SELECT count(*) FROM v_file
+		WHERE kind <> 'dir' AND opens + reads + writes > 0);

@@ -1,0 +1,34 @@
+-- SPDX-License-Identifier: MIT
+-- transfer_size: sizes of reads, of writes, and of both; bytes returned.
+-- Percentiles are within 1 % (a log-linear histogram), and exact for a value
+-- that has its bucket to itself; interpolated between the two nearest ranks.
+-- unit: bytes    empty: NULL, when nothing was moved
+-- source: ioreel-store(5), "Transfer size"
+CREATE TABLE transfer_size (
+	op TEXT PRIMARY KEY,           -- read, write, all
+	calls INTEGER NOT NULL,        -- that moved bytes
+	bytes INTEGER NOT NULL,
+	min_bytes INTEGER,
+	max_bytes INTEGER,
+	mean_bytes INTEGER,
+	p1_bytes INTEGER,
+	p5_bytes INTEGER,
+	p25_bytes INTEGER,
+	median_bytes INTEGER,
+	p75_bytes INTEGER,
+	p95_bytes INTEGER,
+	p99_bytes INTEGER
+) STRICT;
+
+-- darshan_size: Darshan's ten bins. Its counter of the first bin is calls +
+-- eof_reads: it counts reads at the end of a file as small reads.
+-- unit: calls    empty: 0
+-- source: darshan-runtime, POSIX_SIZE_READ_0_100 and following
+CREATE TABLE darshan_size (
+	op TEXT NOT NULL,              -- read, write
+	bin INTEGER NOT NULL,          -- 0 .. 9
+	upper_bytes INTEGER,           -- inclusive; NULL: no bound
+	calls INTEGER NOT NULL,
+	eof_reads INTEGER NOT NULL,
+	PRIMARY KEY (op, bin)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a recorded call costs, measured in one process so that noise meets all
+ * alike: batches of the same call made bare (libc's second name, which nobody
+ * wraps), through a floor (two rdtsc and a 32-byte store around it), and
+ * through the symbol that the shim wraps, in turn. Run it under the shim.
+ *
+ * Prints one line per measurement: name, threads, and the medians of the
+ * batches in ns per call: bare, floor, traced.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CALLS 500
+#define ROUNDS 600
+#define WAYS 3
+
+extern ssize_t __pread64(int fd, void *buf, size_t n, off_t off);
+extern int __close(int fd);
+extern int __open64(const char *path, int flags, ...);
+extern off_t __lseek(int fd, off_t off, int whence);
+
+static __thread char buf[65536];
+static __thread struct {
+	uint64_t start, end, fd, n;
+} store[256];
+static __thread unsigned int at;
+
+static uint64_t ticks(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+#endif
+}
+
+/*
+ * The floor is what the barest interposer does: a function of the same name
+ * and arguments that calls the real one through a pointer.
+ */
+#define FLOOR(fn, params, args, real)                                          \
+	static __typeof__(real) *volatile real_##fn = real;                    \
+	static __attribute__((noinline)) long fn params                       \
+	{                                                                      \
+		uint64_t start = ticks();                                      \
+		long r = (long)real_##fn args;                                 \
+		uint64_t end = ticks();                                        \
+		unsigned int i = at++ & 255;                                   \
+                                                                               \
+		store[i].start = start;                                        \
+		store[i].end = end;                                            \
+		store[i].fd = (uint64_t)fd;                                    \
+		store[i].n = (uint64_t)r;                                      \
+		return r;                                                      \
+	}
+FLOOR(floor_pread, (int fd, void *b, size_t n, off_t off), (fd, b, n, off),
+      __pread64)
+FLOOR(floor_lseek, (int fd, off_t off, int whence), (fd, off, whence), __lseek)
+FLOOR(floor_open, (int fd, const char *name, int flags), (name, flags),
+      __open64)
+FLOOR(floor_close, (int fd), (fd), __close)
+
+static const char *dir;
+
+struct bench {
+	const char *name;
+	void (*way[WAYS])(int fd);
+};
+
+static void pread_bare(int fd)
+{
+	for (int i = 0; i < CALLS; i++)
+		__pread64(fd, buf, 4096, (i & 15) * 4096);
+}
+
+static void pread_floor(int fd)
+{
+	for (int i = 0; i < CALLS; i++)
+		floor_pread(fd, buf, 4096, (i & 15) * 4096);
+}
+
+static void pread_traced(int fd)
+{
+	for (int i = 0; i < CALLS; i++)
+		pread64(fd, buf, 4096, (i & 15) * 4096);
+}
+
+static void lseek_bare(int fd)
+{
+	for (int i = 0; i < CALLS; i++)
+		__lseek(fd, i, SEEK_SET);
+}
+
+static void lseek_floor(int fd)
+{
+	for (int i = 0; i < CALLS; i++)
+		floor_lseek(fd, i, SEEK_SET);
+}
+
+static void lseek_traced(int fd)
+{
+	for (int i = 0; i < CALLS; i++)
+		lseek64(fd, i, SEEK_SET);
+}
+
+static char path[4200];
+
+static void open_bare(int fd)
+{
+	(void)fd;
+	for (int i = 0; i < CALLS; i++)
+		__close(__open64(path, O_RDONLY));
+}
+
+static void open_floor(int fd)
+{
+	for (int i = 0; i < CALLS; i++)
+		floor_close((int)floor_open(fd, path, O_RDONLY));
+}
+
+static void open_traced(int fd)
+{
+	(void)fd;
+	for (int i = 0; i < CALLS; i++)
+		close(open64(path, O_RDONLY));
+}
+
+static const struct bench benches[] = {
+	{ "pread 4 KiB", { pread_bare, pread_floor, pread_traced } },
+	{ "lseek", { lseek_bare, lseek_floor, lseek_traced } },
+	{ "open+close", { open_bare, open_floor, open_traced } },
+};
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+struct result {
+	double ns[WAYS];
+	const struct bench *bench;
+};
+
+static double now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+static void *measure(void *arg)
+{
+	static __thread double t[WAYS][ROUNDS];
+	struct result *r = arg;
+	char name[4300];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/bench.%lx", dir, (long)pthread_self());
+	fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	for (int i = 0; i < 16; i++)
+		if (write(fd, buf, 4096) != 4096)
+			exit(1);
+	for (int i = 0; i < ROUNDS; i++)
+		for (int w = 0; w < WAYS; w++) {
+			int way = (w + i) % WAYS;
+			double a = now_ns();
+
+			r->bench->way[way](fd);
+			t[way][i] = (now_ns() - a) / CALLS;
+		}
+	for (int w = 0; w < WAYS; w++) {
+		qsort(t[w], ROUNDS, sizeof(double), by_value);
+		r->ns[w] = t[w][ROUNDS / 2];
+	}
+	close(fd);
+	unlink(name);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	dir = argc > 1 ? argv[1] : ".";
+	snprintf(path, sizeof(path), "%s/bench.open", dir);
+	close(open(path, O_RDWR | O_CREAT, 0600));
+	for (size_t b = 0; b < sizeof(benches) / sizeof(benches[0]); b++)
+		for (int threads = 1; threads <= 2; threads++) {
+			struct result r[2] = { { .bench = &benches[b] },
+					       { .bench = &benches[b] } };
+			pthread_t th[2];
+
+			for (int i = 0; i < threads; i++)
+				pthread_create(&th[i], NULL, measure, &r[i]);
+			for (int i = 0; i < threads; i++)
+				pthread_join(th[i], NULL);
+			for (int w = 0; threads == 2 && w < WAYS; w++)
+				r[0].ns[w] = (r[0].ns[w] + r[1].ns[w]) / 2;
+			printf("%s\t%d\t%.1f\t%.1f\t%.1f\n", benches[b].name,
+			       threads, r[0].ns[0], r[0].ns[1], r[0].ns[2]);
+			fflush(stdout);
+		}
+	unlink(path);
+	return 0;
+}
