@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * schemas/calls.def, as the reading side sees it.
+ *
+ * A number used twice is a warning of the compiler here: the second
+ * initializer of an element would override the first.
+ */
+#include "lib/calls.h"
+
+#include <stddef.h>
+
+#include "schemas/trace_format.h"
+
+static const struct reel_call_info table[REEL_CALL_MAX] = {
+#define ROW(id, symbol, l, g)                                                  \
+	[id] = { symbol, REEL_LAYER_##l, REEL_GROUP_##g },
+#define CALL(id, NAME, l, g, ret, fails, fn, ...) ROW(id, #fn, l, g)
+#define BY_HAND(id, NAME, l, g, ret, fn, ...) ROW(id, #fn, l, g)
+#define MARK(id, NAME, name) ROW(id, name, NONE, MARK)
+#define ALSO(...)
+#define ALSO_BY_HAND(...)
+#include "schemas/calls.def"
+#undef CALL
+#undef BY_HAND
+#undef MARK
+#undef ALSO
+#undef ALSO_BY_HAND
+};
+
+const struct reel_call_info *reel_call_info(unsigned int id)
+{
+	if (id >= REEL_CALL_MAX || !table[id].name)
+		return NULL;
+	return &table[id];
+}
+
+const char *reel_layer_name(enum reel_layer layer)
+{
+	static const char *const name[REEL_LAYERS] = {
+		[REEL_LAYER_NONE] = "none",   [REEL_LAYER_POSIX] = "POSIX",
+		[REEL_LAYER_STDIO] = "STDIO", [REEL_LAYER_MMAP] = "MMAP",
+		[REEL_LAYER_ASYNC] = "ASYNC", [REEL_LAYER_MPIIO] = "MPIIO",
+	};
+
+	return (unsigned int)layer < REEL_LAYERS ? name[layer] : "none";
+}
+
+const char *reel_group_name(enum reel_group group)
+{
+	static const char *const name[REEL_GROUPS] = {
+		[REEL_GROUP_NONE] = "none",   [REEL_GROUP_OPEN] = "open",
+		[REEL_GROUP_CLOSE] = "close", [REEL_GROUP_DUP] = "dup",
+		[REEL_GROUP_READ] = "read",   [REEL_GROUP_WRITE] = "write",
+		[REEL_GROUP_SEEK] = "seek",   [REEL_GROUP_STAT] = "stat",
+		[REEL_GROUP_META] = "meta",   [REEL_GROUP_DIR] = "dir",
+		[REEL_GROUP_SYNC] = "sync",   [REEL_GROUP_MAP] = "map",
+		[REEL_GROUP_MARK] = "mark",
+	};
+
+	return (unsigned int)group < REEL_GROUPS ? name[group] : "none";
+}
+
+const char *reel_span_name(unsigned int span)
+{
+	static const char *const name[REEL_SPANS] = {
+		[REEL_SPAN_USER] = "user",
+		[REEL_SPAN_EPOCH] = "epoch",
+		[REEL_SPAN_STEP] = "step",
+		[REEL_SPAN_FETCH] = "fetch",
+		[REEL_SPAN_COMPUTE] = "compute",
+		[REEL_SPAN_FORWARD] = "forward",
+		[REEL_SPAN_BACKWARD] = "backward",
+		[REEL_SPAN_OPTIMIZER] = "optimizer",
+		[REEL_SPAN_PREPROCESS] = "preprocess",
+		[REEL_SPAN_CHECKPOINT] = "checkpoint",
+		[REEL_SPAN_EVAL] = "eval",
+	};
+
+	return span < REEL_SPANS ? name[span] : "user";
+}
+
+const char *reel_counter_name(unsigned int counter)
+{
+	static const char *const name[REEL_COUNTERS] = {
+		[REEL_LOST_DISK] = "disk",
+		[REEL_LOST_SIGNAL] = "signal",
+		[REEL_LOST_WINDOW] = "window",
+		[REEL_LOST_START] = "start",
+		[REEL_LOST_LIMIT] = "limit",
+		[REEL_CODE_OPENS] = "code_opens",
+		[REEL_CODE_CALLS] = "code_calls",
+		[REEL_CODE_READ_BYTES] = "code_read_bytes",
+		[REEL_CODE_WRITE_BYTES] = "code_write_bytes",
+		[REEL_FLUSHES] = "flushes",
+	};
+
+	return counter < REEL_COUNTERS ? name[counter] : NULL;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one parser of command lines, and what every command says the same way.
+ *
+ * Nothing here exits: the caller turns -1 into 2 and -2 into 0.
+ */
+#include "lib/cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/terminal.h"
+
+/* One walk over the words. Words that are no options wait in @word. */
+struct walk {
+	const struct reel_command *cmd;
+	const struct reel_opt *opts;
+	int argc, at;
+	char **argv;
+};
+
+int reel_cli_usage(const struct reel_command *cmd, const char *fmt, ...)
+{
+	struct reel_error err = { 0 };
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	reel_fail(&err, REEL_E_USAGE, "%s", text ? text : fmt);
+	free(text);
+	return reel_cli_fail(cmd, &err);
+}
+
+int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
+{
+	/* Results first: the error must be the last thing on a terminal. */
+	fflush(stdout);
+	fprintf(stderr, "ioreel %s: %s\n", cmd->name,
+		err->code == REEL_OK ? "failed, and said no reason"
+				     : err->text);
+	if (err->code == REEL_E_USAGE) {
+		fprintf(stderr, "usage: ioreel %s %s\n", cmd->name, cmd->usage);
+		return 2;
+	}
+	return err->code == REEL_E_LIMIT ? 3 : 1;
+}
+
+#define HELP_COLUMNS 80
+
+/* @text, its long lines broken at spaces; the cursor stands at @column, and
+ * further lines begin at @indent. */
+static void wrap(const char *text, int column, int indent)
+{
+	while (*text) {
+		size_t blank = strspn(text, " "), n;
+
+		n = strcspn(text + blank, " \n");
+		if (column > indent &&
+		    column + (int)(blank + n) > HELP_COLUMNS) {
+			printf("\n%*s", indent, "");
+			column = indent;
+			text += blank;
+			blank = 0;
+		}
+		printf("%.*s", (int)(blank + n), text);
+		column += (int)(blank + n);
+		text += blank + n;
+		if (*text == '\n' && *++text) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		}
+	}
+	putchar('\n');
+}
+
+static void help_option(const struct reel_opt *o)
+{
+	char left[64];
+	int n = 0;
+
+	if (o->letter)
+		n = snprintf(left, sizeof(left), "-%c, ", o->letter);
+	else
+		n = snprintf(left, sizeof(left), "    ");
+	snprintf(left + n, sizeof(left) - (size_t)n, "--%s%s%s", o->name,
+		 o->arg ? " " : "", o->arg ? o->arg : "");
+	if (strlen(left) > 24)
+		printf("  %s\n%28s", left, "");
+	else
+		printf("  %-24s  ", left);
+	wrap(o->help, 28, 28);
+}
+
+static void print_help(const struct reel_command *cmd,
+		       const struct reel_opt *opts)
+{
+	static const struct reel_opt help = { .name = "help",
+					      .letter = 'h',
+					      .help = "this text" };
+	const char *line = cmd->examples ? cmd->examples : "";
+
+	while (*line) {
+		size_t n = strcspn(line += strspn(line, " "), "\n");
+
+		printf("  $ %.*s\n", (int)n, line);
+		line += n + (line[n] == '\n');
+	}
+	printf("\nusage: ioreel %s %s\n", cmd->name, cmd->usage);
+	if (cmd->about) {
+		putchar('\n');
+		wrap(cmd->about, 0, 0);
+	}
+	printf("\n");
+	for (; opts && opts->name; opts++)
+		help_option(opts);
+	help_option(&help);
+}
+
+static int set_int(struct walk *w, const struct reel_opt *o, const char *text)
+{
+	char *end;
+	long long v;
+
+	errno = 0;
+	v = strtoll(text, &end, 10);
+	if (end == text || *end) {
+		reel_cli_usage(w->cmd, "--%s wants a whole number, not '%s'",
+			       o->name, text);
+		return -1;
+	}
+	if (errno || ((o->min || o->max) && (v < o->min || v > o->max))) {
+		char lo[REEL_NUM], hi[REEL_NUM];
+
+		reel_cli_usage(w->cmd, "--%s '%s' is not within %s and %s",
+			       o->name, text,
+			       reel_num_count(lo, errno ? INT64_MIN : o->min),
+			       reel_num_count(hi, errno ? INT64_MAX : o->max));
+		return -1;
+	}
+	*(int64_t *)o->value = v;
+	return 0;
+}
+
+static int set_double(struct walk *w, const struct reel_opt *o,
+		      const char *text)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(v)) {
+		reel_cli_usage(w->cmd, "--%s wants a number, not '%s'", o->name,
+			       text);
+		return -1;
+	}
+	if ((o->min || o->max) &&
+	    (v < (double)o->min || v > (double)o->max)) {
+		reel_cli_usage(w->cmd, "--%s '%s' is not within %lld and %lld",
+			       o->name, text, (long long)o->min,
+			       (long long)o->max);
+		return -1;
+	}
+	*(double *)o->value = v;
+	return 0;
+}
+
+static int set_choice(struct walk *w, const struct reel_opt *o,
+		      const char *text)
+{
+	const char *c = o->arg;
+	size_t len = strlen(text);
+	int i;
+
+	for (i = 0; *c; i++) {
+		size_t n = strcspn(c, "|");
+
+		if (n == len && !memcmp(c, text, n)) {
+			*(int *)o->value = i;
+			return 0;
+		}
+		c += n + (c[n] == '|');
+	}
+	reel_cli_usage(w->cmd, "--%s is one of %s, not '%s'", o->name, o->arg,
+		       text);
+	return -1;
+}
+
+/* Freed by nobody: the list lives as long as the command. */
+static int set_list(struct walk *w, const struct reel_opt *o, const char *text)
+{
+	struct reel_opt_list *list = o->value;
+	struct reel_error err = { 0 };
+
+	if (reel_grow(&list->item, (size_t)list->n + 1, sizeof(*list->item),
+		      &err)) {
+		reel_cli_fail(w->cmd, &err);
+		return -1;
+	}
+	list->item[list->n++] = text;
+	return 0;
+}
+
+static int set(struct walk *w, const struct reel_opt *o, const char *text)
+{
+	switch (o->type) {
+	case REEL_OPT_FLAG:
+		*(bool *)o->value = true;
+		return 0;
+	case REEL_OPT_TEXT:
+		*(const char **)o->value = text;
+		return 0;
+	case REEL_OPT_LIST:
+		return set_list(w, o, text);
+	case REEL_OPT_INT:
+		return set_int(w, o, text);
+	case REEL_OPT_DOUBLE:
+		return set_double(w, o, text);
+	case REEL_OPT_CHOICE:
+		return set_choice(w, o, text);
+	}
+	return 0;
+}
+
+/* The value of @o: @here when it stood in the same word, else the next word. */
+static int set_from(struct walk *w, const struct reel_opt *o, const char *here)
+{
+	if (o->type == REEL_OPT_FLAG && here) {
+		reel_cli_usage(w->cmd, "--%s takes no value", o->name);
+		return -1;
+	}
+	if (o->type != REEL_OPT_FLAG && !here) {
+		if (w->at + 1 >= w->argc) {
+			reel_cli_usage(w->cmd, "--%s wants %s", o->name,
+				       o->arg ? o->arg : "a value");
+			return -1;
+		}
+		here = w->argv[++w->at];
+	}
+	return set(w, o, here);
+}
+
+static int unknown(struct walk *w, const char *word)
+{
+	const char *near = NULL;
+	int best = 3, d;
+	const struct reel_opt *o;
+
+	for (o = w->opts; o && o->name && word[1] == '-'; o++) {
+		d = reel_near(word + 2, o->name);
+		if (d < best)
+			best = d, near = o->name;
+	}
+	if (near)
+		reel_cli_usage(w->cmd,
+			       "unknown option '%s'; did you mean '--%s'?",
+			       word, near);
+	else
+		reel_cli_usage(w->cmd, "unknown option '%s'", word);
+	return -1;
+}
+
+static int take_long(struct walk *w, const char *word)
+{
+	const char *name = word + 2;
+	size_t n = strcspn(name, "=");
+	const struct reel_opt *o;
+
+	if (n == 4 && !memcmp(name, "help", 4))
+		return -2;
+	for (o = w->opts; o && o->name; o++)
+		if (strlen(o->name) == n && !memcmp(o->name, name, n))
+			return set_from(w, o, name[n] ? name + n + 1 : NULL);
+	return unknown(w, word);
+}
+
+/* -q, -qv, -oDIR, -o DIR. */
+static int take_letters(struct walk *w, const char *word)
+{
+	const char *p;
+
+	for (p = word + 1; *p; p++) {
+		const struct reel_opt *o = w->opts;
+
+		if (*p == 'h')
+			return -2;
+		while (o && o->name && o->letter != *p)
+			o++;
+		if (!o || !o->name)
+			return unknown(w, word);
+		if (o->type != REEL_OPT_FLAG)
+			return set_from(w, o, p[1] ? p + 1 : NULL);
+		if (set_from(w, o, NULL))
+			return -1;
+	}
+	return 0;
+}
+
+int reel_cli_parse(const struct reel_command *cmd, const struct reel_opt *opts,
+		   bool stop_at_word, int argc, char **argv)
+{
+	struct walk w = { .cmd = cmd, .opts = opts, .argc = argc, .argv = argv,
+			  .at = 1 };
+	struct reel_error err = { 0 };
+	char **word = reel_alloc((size_t)argc + 1, sizeof(*word), &err);
+	int words = 0, options = 1, rc = 0;
+
+	if (!word) {
+		reel_cli_fail(cmd, &err);
+		return -1;
+	}
+	for (; w.at < argc; w.at++) {
+		char *a = argv[w.at];
+		int from = w.at;
+
+		if (a[0] != '-' || !a[1] || !strcmp(a, "--")) {
+			bool end = !strcmp(a, "--");
+
+			if (!end && !stop_at_word) {
+				word[words++] = a;
+				continue;
+			}
+			if (end)
+				argv[options++] = a;
+			for (w.at += end; w.at < argc; w.at++)
+				word[words++] = argv[w.at];
+			break;
+		}
+		rc = a[1] == '-' ? take_long(&w, a) : take_letters(&w, a);
+		if (rc)
+			break;
+		while (from <= w.at)
+			argv[options++] = argv[from++];
+	}
+	if (!rc)
+		memcpy(argv + options, word, (size_t)words * sizeof(*word));
+	free(word);
+	if (rc == -2)
+		print_help(cmd, opts);
+	return rc ? rc : options;
+}

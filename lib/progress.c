@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one progress line: what, a bar, how far, rate, time left.
+ *
+ * Nothing is drawn before SHOW_NS, so quick work stays quiet; the line is drawn
+ * over in place, and taken away by stop().
+ */
+#include "lib/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/cli.h"
+#include "lib/terminal.h"
+
+#define SHOW_NS 1000000000ll
+#define AGAIN_NS 100000000ll
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+void reel_progress_start(struct reel_progress *p, const char *what,
+			 const char *unit, uint64_t total)
+{
+	*p = (struct reel_progress){ .what = what, .unit = unit,
+				     .total = total };
+	p->width = reel_terminal_columns(STDERR_FILENO);
+	if (p->width && p->width < 40)
+		p->width = 0;
+	p->start_ns = now_ns();
+}
+
+static char *amount(char out[static REEL_NUM], const char *unit, double n)
+{
+	if (!strcmp(unit, "B"))
+		return reel_num_bytes(out, n);
+	return reel_num_count(out, (int64_t)n);
+}
+
+static void draw(struct reel_progress *p, uint64_t done, int64_t now)
+{
+	double s = (double)(now - p->start_ns) / 1e9;
+	double rate = s > 0 ? (double)done / s : 0;
+	bool bytes = !strcmp(p->unit, "B");
+	char line[512], bar[4 * 20 + 1], a[REEL_NUM], b[REEL_NUM];
+	int n = 0;
+
+	if (p->total && done <= p->total) {
+		double share = (double)done / (double)p->total;
+
+		n = snprintf(line, sizeof(line), "%.*s %s %3.0f %%  %s%s%s/s",
+			     p->width / 2, p->what,
+			     reel_cli_bar(bar, 20, share), share * 100,
+			     amount(a, p->unit, rate), bytes ? "" : " ",
+			     bytes ? "" : p->unit);
+		if (rate > 0)
+			snprintf(line + n, sizeof(line) - (size_t)n,
+				 "  %s left",
+				 reel_num_time(b, 1e9 * (double)(p->total - done) /
+							  rate));
+	} else {
+		snprintf(line, sizeof(line), "%.*s  %s%s%s  %s%s%s/s",
+			 p->width / 2, p->what,
+			 amount(a, p->unit, (double)done), bytes ? "" : " ",
+			 bytes ? "" : p->unit, amount(b, p->unit, rate),
+			 bytes ? "" : " ", bytes ? "" : p->unit);
+	}
+	fprintf(stderr, "\r%s\033[K", line);
+	fflush(stderr);
+	p->shown_ns = now;
+}
+
+void reel_progress_at(struct reel_progress *p, uint64_t done)
+{
+	int64_t now;
+
+	if (!p->width)
+		return;
+	now = now_ns();
+	if (now - p->start_ns < SHOW_NS || now - p->shown_ns < AGAIN_NS)
+		return;
+	draw(p, done, now);
+}
+
+void reel_progress_stop(struct reel_progress *p)
+{
+	if (p->width && p->shown_ns)
+		fputs("\r\033[K", stderr);
+	p->width = 0;
+}

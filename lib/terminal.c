@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the terminal can show, and what is shown on it the same way everywhere.
+ *
+ * The locale is the program's: main() calls setlocale(LC_CTYPE, "") once.
+ */
+#include "lib/terminal.h"
+
+#include <langinfo.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "lib/cli.h"
+#include "lib/text.h"
+
+static bool dumb(void)
+{
+	const char *term = getenv("TERM");
+
+	return !term || !*term || !strcmp(term, "dumb");
+}
+
+bool reel_cli_colour(FILE *f)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return (!no || !*no) && !dumb() && isatty(fileno(f));
+}
+
+bool reel_cli_utf8(void)
+{
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
+int reel_terminal_columns(int fd)
+{
+	struct winsize ws = { 0 };
+
+	if (!isatty(fd) || dumb())
+		return 0;
+	if (ioctl(fd, TIOCGWINSZ, &ws) || !ws.ws_col)
+		return 80;
+	return ws.ws_col;
+}
+
+void reel_cli_next(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	fflush(stdout);
+	fputs("ioreel: next: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+char *reel_cli_bar(char *out, int width, double share)
+{
+	/* U+258F (one eighth) to U+2588 (full) end in 0x8f to 0x88. */
+	bool utf8 = reel_cli_utf8();
+	int steps = utf8 ? 8 : 1, cell, full;
+	char *p = out;
+
+	if (!(share > 0))
+		share = 0;
+	if (share > 1)
+		share = 1;
+	full = (int)lround(share * width * steps);
+	for (cell = 0; cell < width; cell++) {
+		int part = full - cell * steps;
+
+		if (part > steps)
+			part = steps;
+		if (part <= 0) {
+			*p++ = ' ';
+		} else if (!utf8) {
+			*p++ = '#';
+		} else {
+			*p++ = (char)0xe2;
+			*p++ = (char)0x96;
+			*p++ = (char)(0x90 - part);
+		}
+	}
+	*p = '\0';
+	return out;
+}
+
+void reel_cli_name(FILE *f, const char *name)
+{
+	char shown[1024 * 4 + 1];
+	size_t len = strlen(name);
+
+	while (len) {
+		size_t n = len < 1024 ? len : 1024;
+
+		/* Do not cut a character in two. */
+		while (n < len && n > 1020 && (name[n] & 0xc0) == 0x80)
+			n--;
+		reel_text_escape(shown, sizeof(shown), name, n);
+		fputs(shown, f);
+		name += n;
+		len -= n;
+	}
+}
+
+int reel_near(const char *a, const char *b)
+{
+	enum { MOST = 32 };
+	int d[MOST][MOST];
+	size_t n = strlen(a), m = strlen(b), i, j;
+
+	if (n >= MOST || m >= MOST)
+		return 99;
+	for (i = 0; i <= n; i++)
+		d[i][0] = (int)i;
+	for (j = 0; j <= m; j++)
+		d[0][j] = (int)j;
+	for (i = 1; i <= n; i++) {
+		for (j = 1; j <= m; j++) {
+			int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+			if (d[i - 1][j] + 1 < best)
+				best = d[i - 1][j] + 1;
+			if (d[i][j - 1] + 1 < best)
+				best = d[i][j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			    a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+				best = d[i - 2][j - 2] + 1;
+			d[i][j] = best;
+		}
+	}
+	return d[n][m];
+}
