@@ -23,7 +23,20 @@ struct reel_record_result {
 	int wait_status;     /* as waitpid() gave it */
 	int64_t wall_ns;     /* from before fork to the end of the command */
 	int running;         /* traced processes still alive when it ended */
+	int exec_errno;      /* why the command could not be run; 0: it ran */
+	bool hooks;          /* the Python hooks were given to the job */
 };
+
+/*
+ * Keys of job.json. Before the job: command [words], cwd, start_real_ns, host
+ * {name, boot_id, kernel, cpus, cpus_allowed, memory_bytes}, environment
+ * {NAME: value}, mounts [{path, type, source}], options {all, include, exclude,
+ * hooks}, path_root (or absent), versions {ioreel, trace}. After it:
+ * end_real_ns, wall_ns, exit_status (null when it was a signal), exit_signal
+ * (null when it was none), processes, running, lost {reason: count}, code
+ * {opens, calls, read_bytes, write_bytes}. Bytes that are no UTF-8 stand as
+ * \xNN.
+ */
 
 /*
  * Make the trace directory, run @argv under the shim with signals forwarded,

@@ -162,11 +162,9 @@ static bool block_write(struct shim_thread *t)
 }
 
 /* The end of the records is a zero byte: all that follows them is zero. */
-static void wipe(struct shim_thread *t, size_t beyond)
+static void wipe(struct shim_thread *t, uint8_t *from, size_t bytes)
 {
-	uint8_t *from = (uint8_t *)(t->block + 1);
-	size_t room = t->usable - sizeof(*t->block);
-	size_t bytes = (size_t)(t->p - from) + beyond;
+	size_t room = (size_t)((uint8_t *)t->block + t->usable - from);
 
 	memset(from, 0, bytes < room ? bytes : room);
 }
@@ -182,7 +180,8 @@ static void flush(struct shim_thread *t)
 		shim_count(REEL_LOST_DISK, t->events);
 	}
 	shim_count(REEL_FLUSHES, 1);
-	wipe(t, 8);
+	wipe(t, (uint8_t *)(t->block + 1),
+	     (size_t)(t->p - (uint8_t *)(t->block + 1)));
 	block_begin(t);
 }
 
@@ -312,8 +311,9 @@ COLD struct shim_thread *shim_slow(size_t bytes)
 			shim_count(REEL_LOST_SIGNAL, 1);
 			return NULL;
 		}
-		flush(t); /* but the record that was never finished */
-		wipe(t, SHIM_RECORD_MAX + 2 * REEL_PATH_BYTES);
+		/* The record that was never finished. */
+		wipe(t, t->p, SHIM_RECORD_MAX + 2 * REEL_PATH_BYTES);
+		flush(t);
 	}
 	if (!shim_process_ready())
 		return NULL;

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Run a command under the shim, from the making of the trace directory to the
+ * last word in job.json.
+ *
+ * Until the job runs, a failure leaves nothing behind; once it ran, nothing
+ * that goes wrong here may cost its trace or its exit status.
+ */
+#include "analyzer/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/error.h"
+
+#include "analyzer/record_internal.h"
+
+/*
+ * The loader cuts LD_PRELOAD at spaces and colons and expands "$": a shim in
+ * such a folder is reached through a link elsewhere.
+ */
+struct shim_link {
+	char path[PATH_MAX]; /* for LD_PRELOAD */
+	char folder[64];     /* ours to remove, or "" */
+};
+
+static int shim_link(struct shim_link *l, struct reel_error *err)
+{
+	char shim[PATH_MAX];
+
+	l->folder[0] = '\0';
+	if (record_find_shim(shim, err))
+		return -1;
+	if (!strpbrk(shim, " :$\t\n")) {
+		strcpy(l->path, shim);
+		return 0;
+	}
+	strcpy(l->folder, "/tmp/ioreel-XXXXXX");
+	if (!mkdtemp(l->folder)) {
+		reel_fail(err, REEL_E_IO, "cannot create '%s': %s", l->folder,
+			  strerror(errno));
+		l->folder[0] = '\0';
+		return -1;
+	}
+	snprintf(l->path, sizeof(l->path), "%s/libioreel.so", l->folder);
+	if (symlink(shim, l->path))
+		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s",
+				 l->path, strerror(errno));
+	return 0;
+}
+
+static void shim_unlink(struct shim_link *l)
+{
+	if (!l->folder[0])
+		return;
+	unlink(l->path);
+	rmdir(l->folder);
+}
+
+/* The job has ended: what is left to do for its trace. */
+static int after(json_t *job, const char *dir, struct reel_record_result *res,
+		 struct reel_error *err)
+{
+	struct record_collected c;
+	int rc = record_collect(dir, &c, err);
+
+	res->running = c.running;
+	if (record_job_end(job, dir, res, err))
+		rc = -1;
+	return rc;
+}
+
+int reel_record(const struct reel_record_options *opt, char **argv,
+		struct reel_record_result *res, struct reel_error *err)
+{
+	struct shim_link shim = { .folder = "" };
+	struct record_signals sig;
+	struct record_dir dir = { .made = false };
+	char hooks[PATH_MAX];
+	char **env = NULL;
+	json_t *job = NULL;
+	int rc = -1;
+
+	memset(res, 0, sizeof(*res));
+	res->hooks = !opt->no_hooks && record_find_hooks(hooks);
+	if (shim_link(&shim, err) || record_dir_create(&dir, opt->dir, err))
+		goto out;
+	env = record_env(opt, dir.path, shim.path, res->hooks ? hooks : NULL,
+			 err);
+	if (env)
+		job = record_job_begin(opt, argv, res->hooks, err);
+	if (!env || !job || record_job_write(job, dir.path, err)) {
+		record_dir_remove(&dir);
+		goto out;
+	}
+	if (record_run(argv, env, &sig, res, err)) {
+		record_dir_remove(&dir);
+	} else {
+		/* The caller tells by wall_ns that the job ran. */
+		rc = after(job, dir.path, res, err);
+	}
+	record_run_end(&sig);
+out:
+	if (!res->running)
+		shim_unlink(&shim);
+	record_env_free(env);
+	json_decref(job);
+	return rc;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * After the job: windows that killed processes left become part of their logs.
+ *
+ * A window is believed no more than any other file: somebody may have written
+ * it, or half of it. One that cannot be merged stays; the reader of traces
+ * reads windows too, so nothing is lost by leaving it.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+#include "lib/trace_reader.h"
+
+#include "analyzer/record_internal.h"
+
+#define SUFFIX ".win"
+#define SLOTS_MOST (1u << 20)
+
+/* An image that has a window here. */
+struct image {
+	uint32_t pid;
+	uint64_t start_boot_ns;
+};
+
+/* This machine, as windows name it, and the images found in the directory. */
+struct here {
+	char host[65];
+	char boot_id[40];
+	int64_t tick_ns; /* of /proc/PID/stat */
+	struct image *image;
+	size_t images, room;
+};
+
+static void look_around(struct here *h)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	struct utsname u = { 0 };
+
+	memset(h, 0, sizeof(*h));
+	uname(&u);
+	snprintf(h->host, sizeof(h->host), "%.64s", u.nodename);
+	if (!reel_buf_read_file(&b, "/proc/sys/kernel/random/boot_id", 128,
+				NULL))
+		snprintf(h->boot_id, sizeof(h->boot_id), "%.36s",
+			 reel_buf_text(&b));
+	h->tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+	reel_buf_fini(&b);
+}
+
+/* The value of @key in the head's text, or NULL. */
+static const char *head_text(const struct record_window *w, const char *key)
+{
+	size_t n = strlen(key), at = sizeof(struct reel_head);
+
+	while (at < w->head.head_bytes) {
+		const char *s = w->page + at;
+		size_t len = strnlen(s, w->head.head_bytes - at);
+
+		if (at + len >= w->head.head_bytes)
+			return NULL; /* not ended */
+		if (len > n && !memcmp(s, key, n) && s[n] == '=')
+			return s + n + 1;
+		at += len + 1;
+	}
+	return NULL;
+}
+
+/*
+ * When the process @pid began, in ns since boot, or -1: there is none. A
+ * process whose first thread has ended is a zombie with more than one thread.
+ */
+static int64_t process_start_ns(uint32_t pid, const struct here *h)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	unsigned long long start = 0;
+	char path[64], state = 0;
+	const char *paren;
+	long threads = 0;
+	int64_t ns = -1;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (reel_buf_read_file(&b, path, 4096, NULL))
+		goto out;
+	/* The name in parentheses may hold anything, parentheses too. */
+	paren = strrchr(reel_buf_text(&b), ')');
+	if (!paren ||
+	    sscanf(paren + 1,
+		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+		   "%*d %*d %*d %ld %*d %llu",
+		   &state, &threads, &start) != 3)
+		goto out;
+	if ((state == 'Z' || state == 'X') && threads <= 1)
+		goto out;
+	ns = (int64_t)start * h->tick_ns;
+out:
+	reel_buf_fini(&b);
+	return ns;
+}
+
+/* Has the process exec'ed since? Then the image ended, though the pid lives. */
+static bool superseded(const struct reel_head *head, const struct here *h)
+{
+	size_t i;
+
+	for (i = 0; i < h->images; i++)
+		if (h->image[i].pid == head->pid &&
+		    h->image[i].start_boot_ns > head->start_boot_ns)
+			return true;
+	return false;
+}
+
+enum owner { OWNER_ENDED, OWNER_ALIVE, OWNER_ELSEWHERE };
+
+static enum owner owner_of(const struct record_window *w, const struct here *h)
+{
+	const char *host = head_text(w, "host");
+	int64_t start;
+
+	if (strncmp(w->head.boot_id, h->boot_id, sizeof(h->boot_id))) {
+		/* Another machine's: it may live. Ours: it was another boot. */
+		return host && strcmp(host, h->host) ? OWNER_ELSEWHERE
+						     : OWNER_ENDED;
+	}
+	start = process_start_ns(w->head.pid, h);
+	if (start < 0 || (uint64_t)start > w->head.start_boot_ns ||
+	    superseded(&w->head, h))
+		return OWNER_ENDED;
+	return OWNER_ALIVE;
+}
+
+/* 0; 1: nothing was ever written; -1: not a window. */
+static int read_head(struct record_window *w)
+{
+	struct reel_head *h = &w->head;
+	ssize_t n = pread(w->fd, w->page, sizeof(w->page), 0);
+
+	if (n < 0)
+		return -1;
+	if (n < (ssize_t)sizeof(*h))
+		return n == 0 ? 1 : -1;
+	memset(w->page + n, 0, sizeof(w->page) - (size_t)n);
+	memcpy(h, w->page, sizeof(*h));
+	if (!h->magic)
+		return 1;
+	if (h->magic != REEL_HEAD_MAGIC || h->major != REEL_TRACE_MAJOR ||
+	    h->head_bytes < sizeof(*h) ||
+	    h->head_bytes > REEL_WINDOW_HEAD_BYTES || h->head_bytes % 8)
+		return -1;
+	return 0;
+}
+
+/* How much of a slot whose block is under construction are records. */
+static int measure(const struct record_window *w, int64_t at, int64_t there,
+		   uint32_t *used, struct reel_error *err)
+{
+	const size_t most = REEL_SLOT_BYTES - sizeof(struct reel_block_head);
+	uint8_t *bytes = reel_alloc(1, most + 256, err);
+	ssize_t n;
+
+	if (!bytes)
+		return -1;
+	n = pread(w->fd, bytes, there > (int64_t)most ? most : (size_t)there,
+		  at + (int64_t)sizeof(struct reel_block_head));
+	*used = n > 0 ? reel_records_bytes(bytes, (uint32_t)n) : 0;
+	free(bytes);
+	return 0;
+}
+
+/* The blocks under construction in @w, of which @bytes are there. */
+static int read_slots(struct record_window *w, int64_t bytes,
+		      struct reel_error *err)
+{
+	uint32_t i, room = 0;
+
+	for (i = 0; i < SLOTS_MOST; i++) {
+		int64_t at = REEL_WINDOW_HEAD_BYTES +
+			     (int64_t)i * REEL_SLOT_BYTES;
+		struct reel_block_head b;
+		int64_t there = bytes - at - (int64_t)sizeof(b);
+
+		if (there < 0)
+			break;
+		if (pread(w->fd, &b, sizeof(b), at) != (ssize_t)sizeof(b))
+			return reel_fail(err, REEL_E_IO, "cannot read '%s': %s",
+					 w->path, strerror(errno));
+		if (b.magic != REEL_BLOCK_MAGIC || !b.tid ||
+		    b.used > REEL_SLOT_BYTES - sizeof(b))
+			continue;
+		if (!b.used && measure(w, at, there, &b.used, err))
+			return -1;
+		if (!b.used && !b.lost)
+			continue;
+		if (b.used > there)
+			b.used = (uint32_t)there;
+		if (w->blocks == room) {
+			room = room ? 2 * room : 16;
+			if (reel_grow(&w->block, room, sizeof(*w->block), err))
+				return -1;
+		}
+		w->block[w->blocks++] = (struct record_block){ .head = b,
+							       .at = at };
+	}
+	return 0;
+}
+
+/* Merge the window @path into the log @log if its process has ended. */
+static int collect_one(const char *path, const char *log, const struct here *h,
+		       struct record_collected *c, struct reel_error *err)
+{
+	struct record_window w = { .path = path, .fd = -1 };
+	struct stat st;
+	int rc = 0, good;
+
+	w.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (w.fd < 0) {
+		if (errno == ENOENT) /* its process has just removed it */
+			return 0;
+		rc = reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
+			       strerror(errno));
+		goto out;
+	}
+	if (fstat(w.fd, &st) || !S_ISREG(st.st_mode)) {
+		rc = reel_fail(err, REEL_E_FORMAT, "'%s' is no window", path);
+		goto out;
+	}
+	good = read_head(&w);
+	if (good < 0) {
+		rc = reel_fail(err, REEL_E_FORMAT, "'%s' is no window", path);
+		goto out;
+	}
+	if (!good) {
+		enum owner owner = owner_of(&w, h);
+
+		c->running += owner == OWNER_ALIVE;
+		if (owner != OWNER_ENDED)
+			goto out;
+		rc = read_slots(&w, st.st_size, err) ||
+		     record_log_complete(&w, log, err);
+	}
+	if (!rc && unlink(path) && errno != ENOENT)
+		rc = reel_fail(err, REEL_E_IO, "cannot remove '%s': %s", path,
+			       strerror(errno));
+	c->merged += !rc;
+out:
+	if (w.fd >= 0)
+		close(w.fd);
+	free(w.block);
+	return rc ? -1 : 0;
+}
+
+/* Enter the window @path in the list of images. */
+static int add_image(struct here *h, const char *path, struct reel_error *err)
+{
+	struct reel_head head;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : pread(fd, &head, sizeof(head), 0);
+
+	if (fd >= 0)
+		close(fd);
+	if (n != (ssize_t)sizeof(head) || head.magic != REEL_HEAD_MAGIC)
+		return 0;
+	if (h->images == h->room) {
+		h->room = h->room ? 2 * h->room : 16;
+		if (reel_grow(&h->image, h->room, sizeof(*h->image), err))
+			return -1;
+	}
+	h->image[h->images++] = (struct image){ head.pid, head.start_boot_ns };
+	return 0;
+}
+
+/* "DIR/windows/STEM.win" and "DIR/STEM.log" of a directory's entry. */
+static bool paths_of(const char *dir, const char *name,
+		     char window[static PATH_MAX], char log[static PATH_MAX])
+{
+	size_t n = strlen(name), k = strlen(SUFFIX);
+
+	return n > k && !strcmp(name + n - k, SUFFIX) &&
+	       snprintf(window, PATH_MAX, "%s/windows/%s", dir, name) <
+		       PATH_MAX &&
+	       snprintf(log, PATH_MAX, "%s/%.*s.log", dir, (int)(n - k), name) <
+		       PATH_MAX;
+}
+
+int record_collect(const char *dir, struct record_collected *c,
+		   struct reel_error *err)
+{
+	char windows[PATH_MAX], path[PATH_MAX], log[PATH_MAX];
+	struct here h;
+	struct dirent *e;
+	DIR *d;
+
+	memset(c, 0, sizeof(*c));
+	if (snprintf(windows, sizeof(windows), "%s/windows", dir) >= PATH_MAX)
+		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", dir,
+				 strerror(ENAMETOOLONG));
+	d = opendir(windows);
+	if (!d) {
+		if (errno == ENOENT)
+			return 0; /* collected before */
+		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s",
+				 windows, strerror(errno));
+	}
+	look_around(&h);
+	while ((e = readdir(d)))
+		if (paths_of(dir, e->d_name, path, log) &&
+		    add_image(&h, path, err))
+			c->left++;
+	rewinddir(d);
+	while ((e = readdir(d)))
+		if (paths_of(dir, e->d_name, path, log) &&
+		    collect_one(path, log, &h, c, err))
+			c->left++;
+	closedir(d);
+	free(h.image);
+	record_dir_close(dir);
+	return c->left ? -1 : 0;
+}
+
+int reel_record_collect(const char *dir, struct reel_error *err)
+{
+	struct record_collected c;
+
+	record_collect(dir, &c, err);
+	return c.running;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files behind "ioreel record" share; nobody else includes it. */
+#ifndef ANALYZER_RECORD_INTERNAL_H
+#define ANALYZER_RECORD_INTERNAL_H
+
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <jansson.h>
+
+#include "schemas/trace_format.h"
+
+#include "analyzer/record.h"
+
+struct reel_error;
+
+/* --- record_dir.c: the trace directory ------------------------------------ */
+
+struct record_dir {
+	char path[PATH_MAX];    /* absolute, no symbolic link in it */
+	char windows[PATH_MAX]; /* on tmpfs, what windows/ links to; or "" */
+	bool made;              /* the directory is ours to remove */
+};
+
+/*
+ * Make @name, new or empty, with windows/ and job.counts in it. 0, or -1 with
+ * @err filled and nothing left behind.
+ */
+int record_dir_create(struct record_dir *d, const char *name,
+		      struct reel_error *err);
+/* Take it back: the command never ran. */
+void record_dir_remove(struct record_dir *d);
+/* Remove windows/ (and what it links to) when nothing is left in it. */
+void record_dir_close(const char *path);
+
+/* --- record_env.c: what the job finds around it --------------------------- */
+
+/* The shim, by IOREEL_SHIM or from where this program lies. */
+int record_find_shim(char out[static PATH_MAX], struct reel_error *err);
+/* The Python hooks, the same way; false: there are none. */
+bool record_find_hooks(char out[static PATH_MAX]);
+
+/*
+ * The environment for the job: ours, with LD_PRELOAD, IOREEL_* and PYTHONPATH
+ * set for @opt. @shim is a path without space or colon; @hooks may be NULL.
+ * Gives an array of strings for record_env_free().
+ */
+char **record_env(const struct reel_record_options *opt, const char *dir,
+		  const char *shim, const char *hooks, struct reel_error *err);
+void record_env_free(char **env);
+
+/* --- record_witness.c: whom a signal was meant for ------------------------ */
+
+struct record_witness {
+	pid_t pid;
+	int fd; /* -1: there is none */
+	int64_t seen_ns[_NSIG];
+};
+void record_witness_start(struct record_witness *w);
+void record_witness_stop(struct record_witness *w);
+/* Did the others of our process group get @sig too? Waits a moment. */
+bool record_witness_saw(struct record_witness *w, int sig);
+
+/* --- record_run.c: the job ------------------------------------------------ */
+
+/*
+ * Run @argv with @env, wait, forward signals. 0 and @res (wait_status,
+ * wall_ns), or -1: it could not be run, res->exec_errno and @err say why.
+ * Signals stay blocked until record_run_end().
+ */
+struct record_signals {
+	uint64_t opaque[64];
+};
+int record_run(char **argv, char **env, struct record_signals *sig,
+	       struct reel_record_result *res, struct reel_error *err);
+/* Drop what came in meanwhile; signals are again as they were. */
+void record_run_end(struct record_signals *sig);
+
+/* --- record_job.c: job.json ----------------------------------------------- */
+
+/* Gives a reference for json_decref(), or NULL with @err filled. */
+json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
+			 bool hooks, struct reel_error *err);
+int record_job_end(json_t *job, const char *dir,
+		   const struct reel_record_result *res,
+		   struct reel_error *err);
+int record_job_write(const json_t *job, const char *dir,
+		     struct reel_error *err);
+
+/* --- record_collect.c, record_log.c --------------------------------------- */
+
+struct record_collected {
+	int running; /* processes that are still alive */
+	int merged;  /* windows that are logs now */
+	int left;    /* windows that could not be merged: @err says the first */
+};
+int record_collect(const char *dir, struct record_collected *c,
+		   struct reel_error *err);
+
+/* A block of a window that its log may lack. */
+struct record_block {
+	struct reel_block_head head; /* used never past what is there */
+	int64_t at;                  /* of the head, in the window */
+	bool have;                   /* found whole in the log */
+};
+struct record_window {
+	const char *path;
+	int fd;
+	struct reel_head head;
+	char page[REEL_WINDOW_HEAD_BYTES];
+	struct record_block *block;
+	uint32_t blocks;
+};
+/* Bring the log @path up to @w: its blocks appended, its head final. */
+int record_log_complete(struct record_window *w, const char *path,
+			struct reel_error *err);
+
+/* --- record_summary.c, record_why.c --------------------------------------- */
+
+struct record_summary {
+	int processes;
+	uint64_t events;
+	uint64_t read_bytes, write_bytes, files;
+	uint64_t trace_bytes; /* of the directory's files */
+	bool walked;          /* false: too many records to count them now */
+	uint64_t lost[REEL_COUNTERS];
+	uint64_t cut_bytes;
+};
+/* Counters only: heads, job.counts, damage; no record is read. */
+int record_summary_counters(const char *dir, struct record_summary *s,
+			    struct reel_error *err);
+/* The same, and events, bytes and files. */
+int record_summary(const char *dir, struct record_summary *s,
+		   struct reel_error *err);
+
+/*
+ * Why the command @name could not be recorded, as the end of a sentence:
+ * "'/bin/busybox' is statically linked". NULL when its file gives no reason.
+ * The text is static.
+ */
+const char *record_why(const char *name);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The job: started as the caller would start it, waited for, its signals
+ * passed on.
+ *
+ * The job stays in our process group, so what a terminal sends reaches it
+ * without us; only what was sent to us alone is forwarded. All signals that
+ * concern us are blocked and taken with sigwaitinfo(): no handler runs, and the
+ * child gets mask and dispositions as we found them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/error.h"
+
+#include "analyzer/record_internal.h"
+
+/* What lies in struct record_signals. */
+struct saved {
+	sigset_t mask;
+	sigset_t ours;
+	struct sigaction child;
+};
+_Static_assert(sizeof(struct saved) <= sizeof(struct record_signals),
+	       "make it larger");
+
+static const int taken[] = { SIGTERM, SIGHUP,  SIGINT, SIGQUIT,
+			     SIGUSR1, SIGUSR2, SIGCONT, SIGALRM,
+			     SIGURG,  SIGIO,   SIGWINCH, SIGCHLD };
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static void block(struct saved *s)
+{
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	size_t i;
+
+	sigemptyset(&s->ours);
+	for (i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		sigaddset(&s->ours, taken[i]);
+	sigprocmask(SIG_BLOCK, &s->ours, &s->mask);
+	/* Ignored by whoever started us, children would vanish unwaited. */
+	sigaction(SIGCHLD, &dfl, &s->child);
+}
+
+void record_run_end(struct record_signals *sig)
+{
+	struct saved *s = (struct saved *)sig;
+	struct timespec none = { 0, 0 };
+
+	while (sigtimedwait(&s->ours, NULL, &none) > 0)
+		;
+	sigaction(SIGCHLD, &s->child, NULL);
+	sigprocmask(SIG_SETMASK, &s->mask, NULL);
+}
+
+/* In the child. Says on @fd why the command could not be run. */
+static void __attribute__((noreturn))
+child(char **argv, char **env, struct saved *s, int fd)
+{
+	ssize_t n;
+	int why;
+
+	sigaction(SIGCHLD, &s->child, NULL);
+	sigprocmask(SIG_SETMASK, &s->mask, NULL);
+	execvpe(argv[0], argv, env);
+	why = errno;
+	n = write(fd, &why, sizeof(why));
+	_exit(n == sizeof(why) ? 127 : 126);
+}
+
+/* 0 once the command runs, else the error number of exec. */
+static int exec_result(int fd)
+{
+	int why = 0;
+	ssize_t n;
+
+	do
+		n = read(fd, &why, sizeof(why));
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(why) ? why : 0;
+}
+
+/*
+ * Was it meant for us alone? Terminals and the kernel tell the whole group; but
+ * an alarm() set before exec is ours, and the job would have had it.
+ */
+static bool for_us(struct record_witness *w, const siginfo_t *info)
+{
+	int sig = info->si_signo;
+	bool all;
+
+	if (sig == SIGCHLD)
+		return false;
+	if (sig == SIGALRM && info->si_code > 0)
+		return true;
+	all = record_witness_saw(w, sig);
+	if (w->fd < 0) /* no witness: terminals send these to the group */
+		all = sig == SIGINT || sig == SIGQUIT;
+	return !all && info->si_code <= 0;
+}
+
+static bool still_stopped(pid_t pid)
+{
+	char path[64], line[512];
+	const char *paren;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	line[n] = '\0';
+	paren = strrchr(line, ')');
+	return paren && paren[1] == ' ' && (paren[2] == 'T' || paren[2] == 't');
+}
+
+/* True when the job has ended; stops with it when it has stopped. */
+static bool ended(pid_t pid, int *status)
+{
+	pid_t got;
+
+	while ((got = waitpid(pid, status, WNOHANG | WUNTRACED)) == pid) {
+		if (!WIFSTOPPED(*status))
+			return true;
+		/* The shell that waits for us must see it. */
+		if (still_stopped(pid))
+			raise(SIGSTOP);
+	}
+	return got < 0 && errno == ECHILD;
+}
+
+static void wait_for(pid_t pid, struct saved *s, int *status)
+{
+	struct record_witness w;
+	siginfo_t info;
+
+	record_witness_start(&w);
+	while (!ended(pid, status))
+		if (sigwaitinfo(&s->ours, &info) > 0 && for_us(&w, &info))
+			kill(pid, info.si_signo);
+	record_witness_stop(&w);
+}
+
+/* @name as exec looked for it: why it cannot be run. */
+static void say_why(const char *name, int why, struct reel_error *err)
+{
+	struct stat st;
+	bool path = strchr(name, '/');
+
+	if (why == ENOENT && !path)
+		reel_fail(err, REEL_E_IO, "cannot run '%s': not found in PATH",
+			  name);
+	else if (why == ENOENT && !stat(name, &st))
+		reel_fail(err, REEL_E_IO,
+			  "cannot run '%s': its interpreter does not exist",
+			  name);
+	else if (why == EACCES && path && !stat(name, &st) &&
+		 S_ISDIR(st.st_mode))
+		reel_fail(err, REEL_E_IO, "cannot run '%s': it is a directory",
+			  name);
+	else if (why == EACCES && path && !stat(name, &st) &&
+		 !(st.st_mode & 0111))
+		reel_fail(err, REEL_E_IO,
+			  "cannot run '%s': it is not executable", name);
+	else
+		reel_fail(err, REEL_E_IO, "cannot run '%s': %s", name,
+			  strerror(why));
+}
+
+int record_run(char **argv, char **env, struct record_signals *sig,
+	       struct reel_record_result *res, struct reel_error *err)
+{
+	struct saved *s = (struct saved *)sig;
+	int pipe_fd[2] = { -1, -1 }, rc = -1;
+	int64_t start;
+	pid_t pid;
+
+	memset(sig, 0, sizeof(*sig));
+	block(s);
+	if (pipe2(pipe_fd, O_CLOEXEC)) {
+		reel_fail(err, REEL_E_IO, "cannot make a pipe: %s",
+			  strerror(errno));
+		return -1;
+	}
+	start = now_ns();
+	pid = fork();
+	if (pid < 0) {
+		reel_fail(err, REEL_E_IO, "cannot fork: %s", strerror(errno));
+		goto out;
+	}
+	if (!pid)
+		child(argv, env, s, pipe_fd[1]);
+	close(pipe_fd[1]);
+	pipe_fd[1] = -1;
+	res->exec_errno = exec_result(pipe_fd[0]);
+	wait_for(pid, s, &res->wait_status);
+	res->wall_ns = now_ns() - start;
+	if (res->exec_errno)
+		say_why(argv[0], res->exec_errno, err);
+	else
+		rc = 0;
+out:
+	close(pipe_fd[0]);
+	if (pipe_fd[1] >= 0)
+		close(pipe_fd[1]);
+	return rc;
+}

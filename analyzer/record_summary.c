@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a trace holds, for the lines that end "ioreel record".
+ *
+ * Threads are read one after the other, so a descriptor may be used before the
+ * record that made it is met: bytes gather at the descriptor, and which file
+ * it was is asked at the end.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/progress.h"
+#include "lib/trace_reader.h"
+
+#include "analyzer/idmap.h"
+#include "analyzer/record_internal.h"
+
+/* Past this a user would wait for more than some seconds. */
+#define WALK_MOST (600ull << 20)
+#define HOPS_MOST 64
+
+/* A descriptor id of a process. */
+struct desc {
+	uint32_t process, id;
+	uint32_t source; /* id that it is a copy of, 0: none */
+	uint32_t file;   /* index + 1 of its path, 0: not seen */
+	bool data;       /* a regular file */
+	bool used;       /* bytes moved, or a mapping was made */
+	uint64_t read_bytes, write_bytes;
+	char *dir;       /* path, when it is a directory */
+};
+
+struct walk {
+	struct reel_trace *tr;
+	struct record_summary *s;
+	struct reel_idmap ids, paths;
+	struct desc *desc;
+	uint32_t descs, room;
+	bool *file_used; /* by index of the path */
+	uint32_t file_room;
+	char cwd[REEL_PATH_BYTES + 1]; /* of the thread's process */
+	int process;
+};
+
+static struct desc *desc_of(struct walk *w, uint32_t process, uint32_t id,
+			    struct reel_error *err)
+{
+	uint64_t key = (uint64_t)process << 32 | id;
+	uint32_t i = reel_idmap_get(&w->ids, key, err);
+
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&w->desc, &w->room, i, sizeof(*w->desc), err))
+		return NULL;
+	if (i == w->descs) {
+		w->descs++;
+		w->desc[i].process = process;
+		w->desc[i].id = id;
+	}
+	return &w->desc[i];
+}
+
+static uint64_t hash(const char *s, uint64_t h)
+{
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3ull;
+	return h;
+}
+
+/* The hash of @dir/@path with ".", ".." and "//" resolved by text. */
+static uint64_t path_hash(const char *dir, const char *path)
+{
+	char full[3 * REEL_PATH_BYTES], *part[REEL_PATH_BYTES], *p, *save;
+	uint64_t h = 0xcbf29ce484222325ull;
+	size_t parts = 0, i;
+
+	snprintf(full, sizeof(full), "%s/%s", path[0] == '/' ? "" : dir, path);
+	for (p = strtok_r(full, "/", &save); p; p = strtok_r(NULL, "/", &save)) {
+		if (!strcmp(p, "..") && parts)
+			parts--;
+		else if (strcmp(p, ".") && strcmp(p, "..") &&
+			 parts < REEL_PATH_BYTES)
+			part[parts++] = p;
+	}
+	for (i = 0; i < parts; i++)
+		h = hash(part[i], hash("/", h));
+	return h;
+}
+
+/* A record that made a descriptor. */
+static int made(struct walk *w, const struct reel_record *r,
+		enum reel_group group, struct reel_error *err)
+{
+	struct desc *d, *at = NULL;
+	const char *dir = w->cwd;
+	bool mark = r->call == REEL_MARK_DESC;
+
+	if (r->at) {
+		at = desc_of(w, (uint32_t)w->process, r->at, err);
+		if (!at)
+			return -1;
+		dir = at->dir ? at->dir : "";
+	}
+	d = desc_of(w, (uint32_t)w->process, r->newdesc, err);
+	if (!d)
+		return -1;
+	if (group == REEL_GROUP_DUP || (!mark && group != REEL_GROUP_OPEN)) {
+		d->source = r->desc;
+		return 0;
+	}
+	d->data = mark ? r->arg == REEL_KIND_FILE :
+			 r->call != REEL_CALL_OPENDIR &&
+				 !(r->arg & (O_DIRECTORY | O_PATH) &&
+				   (r->arg & O_TMPFILE) != O_TMPFILE);
+	if (!r->path)
+		return 0;
+	if (d->data) {
+		d->file = reel_idmap_get(&w->paths, path_hash(dir, r->path),
+					 err);
+		return d->file++ == REEL_NO_INDEX ? -1 : 0;
+	}
+	free(d->dir);
+	d->dir = NULL;
+	if (asprintf(&d->dir, "%s/%s", r->path[0] == '/' ? "" : dir,
+		     r->path) < 0)
+		return reel_fail(err, REEL_E_MEMORY, "out of memory");
+	return 0;
+}
+
+static int take(struct walk *w, const struct reel_record *r,
+		struct reel_error *err)
+{
+	const struct reel_call_info *info = reel_call_info(r->call);
+	enum reel_group group = info ? info->group : REEL_GROUP_NONE;
+	struct desc *d;
+
+	if (r->call == REEL_MARK_CWD && r->path)
+		snprintf(w->cwd, sizeof(w->cwd), "%s", r->path);
+	if (group != REEL_GROUP_MARK)
+		w->s->events += r->count;
+	if (r->newdesc && made(w, r, group, err))
+		return -1;
+	if (!r->desc || r->err ||
+	    (group != REEL_GROUP_READ && group != REEL_GROUP_WRITE &&
+	     r->call != REEL_CALL_MMAP))
+		return 0;
+	d = desc_of(w, (uint32_t)w->process, r->desc, err);
+	if (!d)
+		return -1;
+	d->used = true;
+	if (r->result > 0 && group == REEL_GROUP_READ)
+		d->read_bytes += (uint64_t)r->result;
+	if (r->result > 0 && group == REEL_GROUP_WRITE)
+		d->write_bytes += (uint64_t)r->result;
+	return 0;
+}
+
+/* What @d stands for: through its copies, and its process's ancestors. */
+static const struct desc *origin(struct walk *w, const struct desc *d,
+				 struct reel_error *err)
+{
+	int hop;
+
+	for (hop = 0; d && !d->data && !d->file && hop < HOPS_MOST; hop++) {
+		const struct reel_trace_process *p =
+			reel_trace_process(w->tr, (int)d->process);
+
+		if (d->source)
+			d = desc_of(w, d->process, d->source, err);
+		else if (d->id < p->head.first_desc && p->parent >= 0)
+			d = desc_of(w, (uint32_t)p->parent, d->id, err);
+		else
+			break;
+	}
+	return d;
+}
+
+static int sum_up(struct walk *w, struct reel_error *err)
+{
+	uint32_t i, n = w->descs;
+
+	for (i = 0; i < n; i++) {
+		struct desc d = w->desc[i]; /* the array may move */
+		const struct desc *o;
+
+		if (!d.used)
+			continue;
+		o = origin(w, &w->desc[i], err);
+		if (!o)
+			return -1;
+		if (!o->data)
+			continue;
+		w->s->read_bytes += d.read_bytes;
+		w->s->write_bytes += d.write_bytes;
+		if (!o->file) {
+			w->s->files++; /* a file without a name */
+			continue;
+		}
+		if (reel_array_reach(&w->file_used, &w->file_room, o->file - 1,
+				     sizeof(*w->file_used), err))
+			return -1;
+		w->s->files += !w->file_used[o->file - 1];
+		w->file_used[o->file - 1] = true;
+	}
+	return 0;
+}
+
+static int walk_threads(struct walk *w, struct reel_progress *p,
+			struct reel_error *err)
+{
+	uint64_t done = 0;
+	int i, n = reel_trace_threads(w->tr), rc = 0;
+
+	for (i = 0; i < n && !rc; i++) {
+		const struct reel_trace_thread *t = reel_trace_thread(w->tr, i);
+		const char *cwd = reel_trace_text(
+			reel_trace_process(w->tr, t->process), "cwd");
+		struct reel_stream *st = NULL;
+		struct reel_record r;
+
+		w->process = t->process;
+		snprintf(w->cwd, sizeof(w->cwd), "%s", cwd ? cwd : "");
+		if (reel_stream_open(&st, w->tr, i, err))
+			return -1;
+		while ((rc = reel_stream_next(st, &r, err)) > 0) {
+			rc = take(w, &r, err);
+			if (rc)
+				break;
+			if (!(++done & 0xffff))
+				reel_progress_at(p, w->s->events);
+		}
+		reel_stream_close(st);
+	}
+	return rc;
+}
+
+static int walk(struct reel_trace *tr, struct record_summary *s,
+		struct reel_error *err)
+{
+	struct walk w = { .tr = tr, .s = s };
+	struct reel_progress p;
+	uint64_t bytes = 0;
+	uint32_t d;
+	int i, rc;
+
+	for (i = 0; i < reel_trace_threads(tr); i++)
+		bytes += reel_trace_thread(tr, i)->bytes;
+	if (bytes > WALK_MOST)
+		return 0;
+	reel_progress_start(&p, "counting events", "events", 0);
+	rc = walk_threads(&w, &p, err);
+	reel_progress_stop(&p);
+	if (!rc)
+		rc = sum_up(&w, err);
+	s->walked = !rc;
+	for (d = 0; d < w.descs; d++)
+		free(w.desc[d].dir);
+	free(w.desc);
+	free(w.file_used);
+	reel_idmap_fini(&w.ids);
+	reel_idmap_fini(&w.paths);
+	return rc;
+}
+
+static void counters(const struct reel_trace *tr, struct record_summary *s)
+{
+	const struct reel_counts *c = reel_trace_counts(tr);
+	int i, k;
+
+	s->processes = reel_trace_processes(tr);
+	for (k = 0; k < REEL_COUNTERS; k++) {
+		s->lost[k] = c->counter[k];
+		for (i = 0; i < s->processes; i++)
+			s->lost[k] += reel_trace_process(tr, i)->head.counter[k];
+	}
+	s->cut_bytes = reel_trace_damage(tr)->cut_bytes;
+}
+
+/* Bytes of the files in @dir; the windows of living processes do not count. */
+static uint64_t directory_bytes(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	uint64_t sum = 0;
+	struct stat st;
+
+	while (d && (e = readdir(d)))
+		if (!fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode))
+			sum += (uint64_t)st.st_size;
+	if (d)
+		closedir(d);
+	return sum;
+}
+
+static int summary(const char *dir, struct record_summary *s, bool records,
+		   struct reel_error *err)
+{
+	struct reel_trace *tr = NULL;
+	int rc;
+
+	memset(s, 0, sizeof(*s));
+	if (reel_trace_open(&tr, dir, err))
+		return -1;
+	counters(tr, s);
+	s->trace_bytes = directory_bytes(dir);
+	rc = records ? walk(tr, s, err) : 0;
+	reel_trace_close(tr);
+	return rc;
+}
+
+int record_summary_counters(const char *dir, struct record_summary *s,
+			    struct reel_error *err)
+{
+	return summary(dir, s, false, err);
+}
+
+int record_summary(const char *dir, struct record_summary *s,
+		   struct reel_error *err)
+{
+	return summary(dir, s, true, err);
+}
