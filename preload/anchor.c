@@ -31,7 +31,7 @@ static void span_mark(uint32_t call, int span, const char *name, int64_t detail)
 	char cut[201];
 	uint64_t now;
 
-	if (!shim.on || span < 0 || span >= REEL_SPANS)
+	if (!shim_hot.on || span < 0 || span >= REEL_SPANS)
 		return;
 	ev.call = call;
 	ev.arg = span;
@@ -47,7 +47,7 @@ static void span_mark(uint32_t call, int span, const char *name, int64_t detail)
 
 EXPORT int ioreel_recording(void)
 {
-	return shim.on != 0;
+	return shim_hot.on != 0;
 }
 
 EXPORT void ioreel_span_begin(int span, int64_t detail)
@@ -90,7 +90,7 @@ EXPORT void ioreel_note(const char *key, const char *value)
 	size_t k, v;
 	uint64_t now;
 
-	if (!shim.on || !key || !value)
+	if (!shim_hot.on || !key || !value)
 		return;
 	k = strlen(key);
 	v = strlen(value);

@@ -19,16 +19,16 @@ void shim_fd_set(int fd, uint32_t entry)
 		return;
 	if ((uint32_t)fd > shim.fd_high)
 		shim.fd_high = (uint32_t)fd;
-	__atomic_store_n(&shim_fds[fd], entry, __ATOMIC_RELEASE);
+	__atomic_store_n(&shim_hot.fd[fd], entry, __ATOMIC_RELEASE);
 }
 
 uint32_t shim_fd_take(int fd)
 {
 	if ((unsigned int)fd >= SHIM_FDS)
 		return SHIM_FD_IGNORE;
-	if (!__atomic_load_n(&shim_fds[fd], __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&shim_hot.fd[fd], __ATOMIC_RELAXED))
 		return SHIM_FD_UNKNOWN;
-	return __atomic_exchange_n(&shim_fds[fd], SHIM_FD_UNKNOWN,
+	return __atomic_exchange_n(&shim_hot.fd[fd], SHIM_FD_UNKNOWN,
 				   __ATOMIC_ACQ_REL);
 }
 
@@ -118,7 +118,7 @@ static uint32_t learn(int fd)
 	uint64_t now;
 	long flags;
 
-	if (!shim.on || fd < 0 || raw2(SYS_fstat, fd, &st) != 0)
+	if (!shim_hot.on || fd < 0 || raw2(SYS_fstat, fd, &st) != 0)
 		return SHIM_FD_IGNORE; /* closed: the call will say EBADF */
 	fd_path(fd, path, sizeof(path));
 	kind = kind_of(st.st_mode, path);

@@ -17,7 +17,7 @@
 #include "preload/raw.h"
 
 struct shim_state shim = { .next_desc = SHIM_DESC_FIRST };
-uint32_t shim_fds[SHIM_FDS];
+struct shim_hot shim_hot;
 struct shim_thread shim_no_thread;
 _Thread_local struct shim_thread *shim_tls = &shim_no_thread;
 _Thread_local char shim_vforked;
@@ -137,7 +137,7 @@ static void head_fill(struct reel_head *h, uint32_t pid, uint64_t parent_uid)
 	h->parent_uid = parent_uid;
 	h->pid = pid;
 	h->ppid = (uint32_t)raw0(SYS_getppid);
-	h->clock = (uint32_t)shim.clock;
+	h->clock = (uint32_t)shim_hot.clock;
 	h->first_desc = shim.next_desc;
 	h->pair_error_ticks = clock_pair(&h->start_ticks, &h->start_mono_ns);
 	h->start_real_ns = clock_ns(CLOCK_REALTIME);
@@ -293,11 +293,11 @@ void shim_finish(void)
 {
 	int saved = errno;
 
-	if (shim.on && mark()->owner == READY &&
+	if (shim_hot.on && mark()->owner == READY &&
 	    shim.pid == (uint32_t)raw0(SYS_getpid)) {
 		bool alone;
 
-		shim.on = 0;
+		shim_hot.on = 0;
 		alone = shim_flush_all();
 		clock_pair(&shim.head->end_ticks, &shim.head->end_mono_ns);
 		shim.head->end = REEL_END_EXIT;
@@ -416,7 +416,7 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	shim.pid = (uint32_t)raw0(SYS_getpid);
 	shim.dir = dir;
 	shim.dir_len = strlen(dir);
-	shim.clock = tsc_trusted(env_get(env, "IOREEL_CLOCK")) ?
+	shim_hot.clock = tsc_trusted(env_get(env, "IOREEL_CLOCK")) ?
 			     REEL_CLOCK_TSC :
 			     REEL_CLOCK_MONOTONIC;
 	d = env_get(env, "IOREEL_ALL");
@@ -434,7 +434,11 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	 * registers its own: runs last, after every destructor.
 	 */
 	__cxa_atexit(at_exit, NULL, NULL);
-	shim.on = shim.clock;
+#if defined(__x86_64__)
+	shim_hot.tls = (intptr_t)&shim_tls -
+		       (intptr_t)__builtin_thread_pointer();
+#endif
+	shim_hot.on = shim_hot.clock;
 out:
 	errno = saved;
 }

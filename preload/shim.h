@@ -77,8 +77,6 @@ struct shim_thread {
 
 /* The process. Ordinary memory: what a forked child finds is its parent's. */
 struct shim_state {
-	int on;            /* enum reel_clock; 0: record nothing */
-	int clock;         /* what on will be, and was */
 	int all;           /* code files too */
 	int globs;         /* include or exclude patterns are set */
 	uint32_t next_desc;
@@ -105,7 +103,18 @@ struct shim_state {
 };
 
 extern struct shim_state shim;
-extern uint32_t shim_fds[SHIM_FDS];
+
+/*
+ * What every call looks at before it is made, in one cache line for the low
+ * descriptors.
+ */
+struct shim_hot {
+	int on;          /* enum reel_clock; 0: record nothing */
+	int clock;       /* what on will be, and was */
+	intptr_t tls;    /* of shim_tls, from the thread pointer */
+	uint32_t fd[SHIM_FDS];
+} __attribute__((aligned(64)));
+extern struct shim_hot shim_hot;
 extern struct shim_thread shim_no_thread; /* what a new thread points at */
 extern _Thread_local struct shim_thread *shim_tls
 	__attribute__((tls_model("initial-exec")));
@@ -163,7 +172,7 @@ void shim_finish(void);      /* flush, when the process ends */
 HOT uint64_t shim_clock(void)
 {
 #if defined(__x86_64__)
-	if (likely(shim.clock == REEL_CLOCK_TSC))
+	if (likely(shim_hot.clock == REEL_CLOCK_TSC))
 		return __builtin_ia32_rdtsc();
 #endif
 	struct timespec ts;
@@ -193,7 +202,7 @@ HOT uint32_t shim_fd(int fd)
 	uint32_t e = SHIM_FD_UNKNOWN;
 
 	if (likely((unsigned int)fd < SHIM_FDS))
-		e = __atomic_load_n(&shim_fds[fd], __ATOMIC_RELAXED);
+		e = __atomic_load_n(&shim_hot.fd[fd], __ATOMIC_RELAXED);
 	return likely(e >= SHIM_DESC_FIRST) ? e : shim_fd_slow(fd, e);
 }
 
@@ -244,10 +253,23 @@ HOT void shim_store(uint8_t *p, uint64_t word)
 	__builtin_memcpy(p, &word, sizeof(word));
 }
 
+/* shim_tls, without the global offset table's cache line. */
+HOT struct shim_thread *shim_self(void)
+{
+#if defined(__x86_64__)
+	struct shim_thread *t;
+
+	__asm__("movq %%fs:(%1), %0" : "=r"(t) : "r"(shim_hot.tls));
+	return t;
+#else
+	return shim_tls;
+#endif
+}
+
 /* This thread's state, ready for a record of @bytes at most; NULL: lost. */
 HOT struct shim_thread *shim_begin(size_t bytes)
 {
-	struct shim_thread *t = shim_tls;
+	struct shim_thread *t = shim_self();
 
 	if (unlikely((intptr_t)t->p + (intptr_t)(bytes - SHIM_RECORD_MAX) >=
 		     t->limit)) {

@@ -12,7 +12,7 @@ EXPORT DIR *opendir(const char *path)
 	DIR *dir;
 
 	NEED(opendir);
-	if (unlikely(!shim.on || shim_vfork_child()))
+	if (unlikely(!shim_hot.on || shim_vfork_child()))
 		return real.opendir(path);
 	start = shim_clock();
 	dir = real.opendir(path);
@@ -30,7 +30,7 @@ EXPORT DIR *fdopendir(int fd)
 	DIR *dir;
 
 	NEED(fdopendir);
-	if (unlikely(!shim.on))
+	if (unlikely(!shim_hot.on))
 		return real.fdopendir(fd);
 	ev.desc = shim_fd(fd);
 	if (!shim_is_desc(ev.desc))
@@ -51,7 +51,7 @@ EXPORT DIR *fdopendir(int fd)
 		type *r;                                                       \
                                                                                \
 		NEED(fn);                                                      \
-		if (unlikely(!shim.on))                                        \
+		if (unlikely(!shim_hot.on))                                        \
 			return real.fn(dir);                                   \
 		entry = shim_fd(dirfd(dir));                                   \
 		if (!shim_is_desc(entry))                                      \
@@ -73,7 +73,7 @@ EXPORT int closedir(DIR *dir)
 	int r;
 
 	NEED(closedir);
-	if (unlikely(!shim.on || !dir || shim_vfork_child()))
+	if (unlikely(!shim_hot.on || !dir || shim_vfork_child()))
 		return real.closedir(dir);
 	ev.desc = shim_fd_take(dirfd(dir));
 	if (!shim_is_desc(ev.desc)) {

@@ -60,7 +60,7 @@ void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 	int fd;                                                                \
                                                                                \
 	NEED(fn);                                                              \
-	if (unlikely(!shim.on || shim_vfork_child()))                          \
+	if (unlikely(!shim_hot.on || shim_vfork_child()))                          \
 		return real.fn args;                                           \
 	start = shim_clock();                                                  \
 	fd = real.fn args;                                                     \
@@ -144,7 +144,7 @@ EXPORT int close(int fd)
 	int r;
 
 	NEED(close);
-	if (unlikely(!shim.on || shim_vfork_child()))
+	if (unlikely(!shim_hot.on || shim_vfork_child()))
 		return real.close(fd);
 	entry = shim_fd_take(fd);
 	if (!shim_is_desc(entry)) {
@@ -183,7 +183,7 @@ EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 	int r;
 
 	NEED(close_range);
-	if (unlikely(!shim.on || shim_vfork_child() || flags))
+	if (unlikely(!shim_hot.on || shim_vfork_child() || flags))
 		return real.close_range(first, last, flags);
 	start = shim_clock();
 	r = real.close_range(first, last, flags);
@@ -197,7 +197,7 @@ EXPORT void closefrom(int first)
 	uint64_t start;
 
 	NEED(closefrom);
-	if (unlikely(!shim.on || shim_vfork_child())) {
+	if (unlikely(!shim_hot.on || shim_vfork_child())) {
 		real.closefrom(first);
 		return;
 	}
@@ -233,7 +233,7 @@ EXPORT int dup(int fd)
 	int r;
 
 	NEED(dup);
-	if (unlikely(!shim.on || shim_vfork_child()))
+	if (unlikely(!shim_hot.on || shim_vfork_child()))
 		return real.dup(fd);
 	entry = shim_fd(fd);
 	start = shim_clock();
@@ -253,7 +253,7 @@ EXPORT int dup(int fd)
 		int r;                                                         \
                                                                                \
 		NEED(fn);                                                      \
-		if (unlikely(!shim.on || shim_vfork_child()))                  \
+		if (unlikely(!shim_hot.on || shim_vfork_child()))                  \
 			return real.fn args;                                   \
 		entry = shim_fd(fd);                                           \
 		start = shim_clock();                                          \
@@ -287,7 +287,7 @@ DUP_ONTO(dup3, (int fd, int to, int flags), (fd, to, flags), CALL_DUP3, flags)
 		arg = va_arg(ap, void *);                                      \
 		va_end(ap);                                                    \
 		NEED(fn);                                                      \
-		if (unlikely(!shim.on || shim_vfork_child()))                  \
+		if (unlikely(!shim_hot.on || shim_vfork_child()))                  \
 			return real.fn(fd, cmd, arg);                          \
 		entry = shim_fd(fd);                                           \
 		start = shim_clock();                                          \
@@ -331,7 +331,7 @@ EXPORT int chdir(const char *path)
 	int r;
 
 	NEED(chdir);
-	if (unlikely(!shim.on || shim_vfork_child()))
+	if (unlikely(!shim_hot.on || shim_vfork_child()))
 		return real.chdir(path);
 	start = shim_clock();
 	r = real.chdir(path);
@@ -348,7 +348,7 @@ EXPORT int fchdir(int fd)
 	int r;
 
 	NEED(fchdir);
-	if (unlikely(!shim.on || shim_vfork_child()))
+	if (unlikely(!shim_hot.on || shim_vfork_child()))
 		return real.fchdir(fd);
 	entry = shim_fd(fd);
 	start = shim_clock();
@@ -368,7 +368,7 @@ EXPORT void sync(void)
 	NEED(sync);
 	start = shim_clock();
 	real.sync();
-	if (shim.on)
+	if (shim_hot.on)
 		shim_record_full(&ev, start, shim_clock(), 0, 0);
 }
 

@@ -64,7 +64,7 @@ static struct map *map_find(void *addr)
 		void *r;                                                       \
                                                                                \
 		NEED(fn);                                                      \
-		if (likely(!shim.on || fd < 0 || (flags & MAP_ANONYMOUS)))     \
+		if (likely(!shim_hot.on || fd < 0 || (flags & MAP_ANONYMOUS)))     \
 			return real.fn(addr, len, prot, flags, fd, off);       \
 		ev.desc = shim_fd(fd);                                         \
 		if (!shim_is_desc(ev.desc))                                    \
@@ -93,7 +93,7 @@ EXPORT int munmap(void *addr, size_t len)
 	int r;
 
 	NEED(munmap);
-	m = shim.on ? map_find(addr) : NULL;
+	m = shim_hot.on ? map_find(addr) : NULL;
 	if (likely(!m))
 		return real.munmap(addr, len);
 	ev.desc = m->desc;
@@ -119,7 +119,7 @@ EXPORT int msync(void *addr, size_t len, int flags)
 	int r;
 
 	NEED(msync);
-	m = shim.on ? map_find(addr) : NULL;
+	m = shim_hot.on ? map_find(addr) : NULL;
 	if (!m)
 		return real.msync(addr, len, flags);
 	ev.desc = m->desc;

@@ -65,7 +65,7 @@ static int64_t position(const FILE *f)
 		FILE *f;                                                       \
                                                                                \
 		NEED(fn);                                                      \
-		if (unlikely(!shim.on || shim_vfork_child()))                  \
+		if (unlikely(!shim_hot.on || shim_vfork_child()))                  \
 			return real.fn(path, mode);                            \
 		start = shim_clock();                                          \
 		f = real.fn(path, mode);                                       \
@@ -85,7 +85,7 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 	FILE *f;
 
 	NEED(fdopen);
-	if (unlikely(!shim.on))
+	if (unlikely(!shim_hot.on))
 		return real.fdopen(fd, mode);
 	ev.desc = shim_fd(fd);
 	if (!shim_is_desc(ev.desc))
@@ -107,7 +107,7 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 		FILE *f;                                                       \
                                                                                \
 		NEED(fn);                                                      \
-		if (unlikely(!shim.on || !path || shim_vfork_child()))         \
+		if (unlikely(!shim_hot.on || !path || shim_vfork_child()))         \
 			return real.fn(path, mode, old);                       \
 		shim_fd_take(old->_fileno);                                    \
 		start = shim_clock();                                          \
@@ -131,7 +131,7 @@ FREOPEN(freopen64)
 		FILE *f;                                                       \
                                                                                \
 		NEED(fn);                                                      \
-		if (unlikely(!shim.on))                                        \
+		if (unlikely(!shim_hot.on))                                        \
 			return real.fn();                                      \
 		start = shim_clock();                                          \
 		f = real.fn();                                                 \
@@ -149,7 +149,7 @@ EXPORT int fclose(FILE *f)
 	int r;
 
 	NEED(fclose);
-	if (unlikely(!shim.on || shim_vfork_child()))
+	if (unlikely(!shim_hot.on || shim_vfork_child()))
 		return real.fclose(f);
 	ev.desc = shim_fd_take(f->_fileno);
 	if (!shim_is_desc(ev.desc)) {
@@ -169,7 +169,7 @@ HOT uint32_t stream_desc(const FILE *f, uint64_t code_call)
 {
 	uint32_t entry;
 
-	if (unlikely(!shim.on))
+	if (unlikely(!shim_hot.on))
 		return 0;
 	entry = shim_fd(f->_fileno);
 	if (likely(shim_is_desc(entry)))

@@ -90,7 +90,7 @@ static void record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 #define WRAP(id, ret, fails, fn, params, args, fd_, ...)                       \
 	EXPORT ret fn params                                                   \
 	{                                                                      \
-		if (unlikely(!shim.on)) {                                      \
+		if (unlikely(!shim_hot.on)) {                                      \
 			NEED(fn);                                              \
 			return real.fn args;                                   \
 		}                                                              \

@@ -2,7 +2,7 @@
 /*
  * Two threads that write until they are killed and count their own calls in
  * shared memory, the oracle: argv[1] is the file of the counters, for each
- * thread its tid, calls begun and calls done.
+ * thread its tid, calls begun and calls done; behind them the process id.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -44,6 +44,7 @@ int main(int argc, char **argv)
 		return 1;
 	counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	data = open(argv[2], O_RDWR | O_CREAT, 0600);
+	counts[2].tid = (uint64_t)getpid();
 	pthread_create(&th, NULL, writer, (void *)1);
 	writer((void *)0);
 	return 0;

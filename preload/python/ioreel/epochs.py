@@ -24,6 +24,7 @@ import threading
 import weakref
 
 from ioreel import shim
+from ioreel.finder import hide
 
 _local = threading.local()
 _loaders = {}  # id of a loader: its Loader
@@ -228,3 +229,6 @@ def _finish():
                 thread.close(epoch)
     except Exception:
         pass
+
+
+hide(globals())

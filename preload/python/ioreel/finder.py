@@ -11,17 +11,35 @@ import sys
 # framework: the module of this package whose install(framework) hooks it
 HOOKS = {"torch": "hook_torch"}
 
-# Wrappers carry the import system's file name: warnings.warn(stacklevel=2)
-# passes over such frames, and import errors are printed without them.
+# Our functions carry the import system's file name: warnings.warn(stacklevel=2)
+# passes over such frames, import errors are printed without them, and
+# torch.compile does not try to compile them.
 HIDDEN = "<frozen importlib._bootstrap>"
 
 
-def hide(function):
-    """Give @function the file name HIDDEN (from Python 3.8 on)."""
-    code = function.__code__
+def _hidden(code):
+    consts = tuple(_hidden(const) if hasattr(const, "co_filename") else const
+                   for const in code.co_consts)
     if hasattr(code, "replace"):
-        function.__code__ = code.replace(co_filename=HIDDEN)
-    return function
+        return code.replace(co_filename=HIDDEN, co_consts=consts)
+    return type(code)(  # before Python 3.8
+        code.co_argcount, code.co_kwonlyargcount, code.co_nlocals,
+        code.co_stacksize, code.co_flags, code.co_code, consts,
+        code.co_names, code.co_varnames, HIDDEN, code.co_name,
+        code.co_firstlineno, code.co_lnotab, code.co_freevars,
+        code.co_cellvars)
+
+
+def hide(names):
+    """Hide the functions of a module and its classes: hide(globals())."""
+    for value in list(names.values()):
+        if getattr(value, "__module__", None) != names["__name__"]:
+            continue
+        for function in [value] + list(getattr(value, "__dict__", {}).values()):
+            function = getattr(function, "__func__", function)
+            code = getattr(function, "__code__", None)
+            if code is not None:
+                function.__code__ = _hidden(code)
 
 
 def _run_hook(name, module):
@@ -45,7 +63,7 @@ def _cover(finder, name, loader):
         finder.seen(name)
         _run_hook(name, module)
 
-    loader.exec_module = hide(exec_module)
+    loader.exec_module = exec_module
 
 
 class Finder(object):
@@ -76,3 +94,6 @@ class Finder(object):
 
 def install():
     sys.meta_path.insert(0, Finder())
+
+
+hide(globals())

@@ -14,6 +14,7 @@ register_optimizer_step_post_hook, which is not called when a step fails.
 import weakref
 
 from ioreel import epochs, shim, wrap
+from ioreel.finder import hide
 
 MAJORS = (1, 2)
 
@@ -126,3 +127,6 @@ def install(torch):
             missing.append(name)
     shim.note("hooks.torch", "on" if not missing
               else "on, without " + ", ".join(missing))
+
+
+hide(globals())

@@ -6,6 +6,8 @@ numbers are enum reel_span of schemas/trace_format.h.
 """
 import ctypes
 
+from ioreel.finder import hide
+
 EPOCH = 1
 STEP = 2
 FETCH = 3
@@ -34,3 +36,6 @@ _note = _function("ioreel_note", None, ctypes.c_char_p, ctypes.c_char_p)
 def note(key, value):
     """Say a fact about this process: note("framework", "PyTorch 2.6.0")."""
     _note(key.encode("utf-8", "replace"), value.encode("utf-8", "replace"))
+
+
+hide(globals())

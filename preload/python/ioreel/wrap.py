@@ -33,7 +33,7 @@ def around(function, enter, leave):
         _leave(leave, token, None)
         return result
 
-    return hide(wrapper)
+    return wrapper
 
 
 def _leave(leave, token, error):
@@ -49,3 +49,6 @@ def patch(owner, name, enter, leave):
     wrapper = around(function, enter, leave)
     setattr(owner, name, wrapper)
     return wrapper
+
+
+hide(globals())
