@@ -12,8 +12,7 @@
 #include "schemas/trace_format.h"
 
 static const struct reel_call_info table[REEL_CALL_MAX] = {
-#define ROW(id, symbol, l, g)                                                  \
-	[id] = { symbol, REEL_LAYER_##l, REEL_GROUP_##g },
+#define ROW(id, symbol, l, g) [id] = {symbol, REEL_LAYER_##l, REEL_GROUP_##g},
 #define CALL(id, NAME, l, g, ret, fails, fn, ...) ROW(id, #fn, l, g)
 #define BY_HAND(id, NAME, l, g, ret, fn, ...) ROW(id, #fn, l, g)
 #define MARK(id, NAME, name) ROW(id, name, NONE, MARK)

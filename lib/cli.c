@@ -25,7 +25,7 @@ struct walk {
 
 int reel_cli_usage(const struct reel_command *cmd, const char *fmt, ...)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	char *text = NULL;
 	va_list ap;
 
@@ -101,9 +101,8 @@ static void help_option(const struct reel_opt *o)
 static void print_help(const struct reel_command *cmd,
 		       const struct reel_opt *opts)
 {
-	static const struct reel_opt help = { .name = "help",
-					      .letter = 'h',
-					      .help = "this text" };
+	static const struct reel_opt help = {
+		.name = "help", .letter = 'h', .help = "this text"};
 	const char *line = cmd->examples ? cmd->examples : "";
 
 	while (*line) {
@@ -159,8 +158,7 @@ static int set_double(struct walk *w, const struct reel_opt *o,
 			       text);
 		return -1;
 	}
-	if ((o->min || o->max) &&
-	    (v < (double)o->min || v > (double)o->max)) {
+	if ((o->min || o->max) && (v < (double)o->min || v > (double)o->max)) {
 		reel_cli_usage(w->cmd, "--%s '%s' is not within %lld and %lld",
 			       o->name, text, (long long)o->min,
 			       (long long)o->max);
@@ -195,7 +193,7 @@ static int set_choice(struct walk *w, const struct reel_opt *o,
 static int set_list(struct walk *w, const struct reel_opt *o, const char *text)
 {
 	struct reel_opt_list *list = o->value;
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 
 	if (reel_grow(&list->item, (size_t)list->n + 1, sizeof(*list->item),
 		      &err)) {
@@ -304,9 +302,9 @@ static int take_letters(struct walk *w, const char *word)
 int reel_cli_parse(const struct reel_command *cmd, const struct reel_opt *opts,
 		   bool stop_at_word, int argc, char **argv)
 {
-	struct walk w = { .cmd = cmd, .opts = opts, .argc = argc, .argv = argv,
-			  .at = 1 };
-	struct reel_error err = { 0 };
+	struct walk w = {
+		.cmd = cmd, .opts = opts, .argc = argc, .argv = argv, .at = 1};
+	struct reel_error err = {0};
 	char **word = reel_alloc((size_t)argc + 1, sizeof(*word), &err);
 	int words = 0, options = 1, rc = 0;
 

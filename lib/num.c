@@ -80,9 +80,9 @@ static char *with_unit(char out[static REEL_NUM], double v,
 	while (i + 1 < n && v >= u[i + 1].bytes_or_ns)
 		i++;
 	/* 1,023.7 KiB rounds into the next unit, if there is one. */
-	if (i + 1 < n && round3(v / u[i].bytes_or_ns, &decimals) >=
-				 (step ? step : u[i + 1].bytes_or_ns /
-							u[i].bytes_or_ns))
+	if (i + 1 < n &&
+	    round3(v / u[i].bytes_or_ns, &decimals) >=
+		    (step ? step : u[i + 1].bytes_or_ns / u[i].bytes_or_ns))
 		i++;
 	if (i == 0 && whole)
 		reel_num_count(count, (int64_t)round(v));
@@ -95,8 +95,8 @@ static char *with_unit(char out[static REEL_NUM], double v,
 char *reel_num_size(char out[static REEL_NUM], double bytes)
 {
 	static const struct unit u[] = {
-		{ 1, "B" },	     { 0x1p10, "KiB" }, { 0x1p20, "MiB" },
-		{ 0x1p30, "GiB" },   { 0x1p40, "TiB" }, { 0x1p50, "PiB" },
+		{1, "B"},	 {0x1p10, "KiB"}, {0x1p20, "MiB"},
+		{0x1p30, "GiB"}, {0x1p40, "TiB"}, {0x1p50, "PiB"},
 	};
 
 	return with_unit(out, bytes, u, 6, 1024, true, true);
@@ -105,8 +105,8 @@ char *reel_num_size(char out[static REEL_NUM], double bytes)
 char *reel_num_bytes(char out[static REEL_NUM], double bytes)
 {
 	static const struct unit u[] = {
-		{ 1, "B" },   { 1e3, "kB" },  { 1e6, "MB" },
-		{ 1e9, "GB" }, { 1e12, "TB" }, { 1e15, "PB" },
+		{1, "B"},    {1e3, "kB"},  {1e6, "MB"},
+		{1e9, "GB"}, {1e12, "TB"}, {1e15, "PB"},
 	};
 
 	return with_unit(out, bytes, u, 6, 1000, true, false);
@@ -115,8 +115,9 @@ char *reel_num_bytes(char out[static REEL_NUM], double bytes)
 char *reel_num_time(char out[static REEL_NUM], double ns)
 {
 	const struct unit u[] = {
-		{ 1, "ns" }, { 1e3, reel_cli_utf8() ? "\u00b5s" : "us" },
-		{ 1e6, "ms" }, { 1e9, "s" }, { 3.6e12, "h" },
+		{1, "ns"},     {1e3, reel_cli_utf8() ? "\u00b5s" : "us"},
+		{1e6, "ms"},   {1e9, "s"},
+		{3.6e12, "h"},
 	};
 
 	return with_unit(out, ns, u, 5, 0, ns == round(ns), false);
@@ -125,8 +126,8 @@ char *reel_num_time(char out[static REEL_NUM], double ns)
 char *reel_num_rate(char out[static REEL_NUM], double bytes_per_s)
 {
 	static const struct unit u[] = {
-		{ 1, "B/s" },	 { 1e3, "kB/s" },  { 1e6, "MB/s" },
-		{ 1e9, "GB/s" }, { 1e12, "TB/s" },
+		{1, "B/s"},    {1e3, "kB/s"},  {1e6, "MB/s"},
+		{1e9, "GB/s"}, {1e12, "TB/s"},
 	};
 
 	return with_unit(out, bytes_per_s, u, 5, 1000, true, false);

@@ -29,8 +29,7 @@ static int64_t now_ns(void)
 void reel_progress_start(struct reel_progress *p, const char *what,
 			 const char *unit, uint64_t total)
 {
-	*p = (struct reel_progress){ .what = what, .unit = unit,
-				     .total = total };
+	*p = (struct reel_progress){.what = what, .unit = unit, .total = total};
 	p->width = reel_terminal_columns(STDERR_FILENO);
 	if (p->width && p->width < 40)
 		p->width = 0;
@@ -63,8 +62,9 @@ static void draw(struct reel_progress *p, uint64_t done, int64_t now)
 		if (rate > 0)
 			snprintf(line + n, sizeof(line) - (size_t)n,
 				 "  %s left",
-				 reel_num_time(b, 1e9 * (double)(p->total - done) /
-							  rate));
+				 reel_num_time(b,
+					       1e9 * (double)(p->total - done) /
+						       rate));
 	} else {
 		snprintf(line, sizeof(line), "%.*s  %s%s%s  %s%s%s/s",
 			 p->width / 2, p->what,

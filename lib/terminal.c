@@ -39,7 +39,7 @@ bool reel_cli_utf8(void)
 
 int reel_terminal_columns(int fd)
 {
-	struct winsize ws = { 0 };
+	struct winsize ws = {0};
 
 	if (!isatty(fd) || dumb())
 		return 0;

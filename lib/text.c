@@ -12,7 +12,7 @@
 
 size_t reel_text_char(const char *s, size_t len)
 {
-	static const unsigned int least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	static const unsigned int least[] = {0, 0, 0x80, 0x800, 0x10000};
 	const unsigned char *p = (const unsigned char *)s;
 	unsigned int c = p[0];
 	size_t n, i;

@@ -197,7 +197,8 @@ static inline void take_desc(struct trace_decoder *d, struct cursor *c,
 	}
 }
 
-/* read(fd, buf, SIZE_MAX) is a call that one can make: sizes are not refused. */
+/* read(fd, buf, SIZE_MAX) is a call that one can make: sizes are not refused.
+ */
 static inline void take_size(struct trace_decoder *d, struct cursor *c,
 			     unsigned int flags, struct reel_record *rec)
 {
@@ -267,13 +268,13 @@ static int give_up(struct trace_decoder *d, const struct trace_decoder *before)
 
 /* Copied, not cleared: gcc clears a struct of this size with "rep stos", which
  * takes as long as all the rest. */
-static const struct reel_record empty = { .count = 1 };
+static const struct reel_record empty = {.count = 1};
 
 int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 		 struct reel_error *err)
 {
 	const struct trace_decoder before = *d;
-	struct cursor c = { .p = d->p };
+	struct cursor c = {.p = d->p};
 	unsigned int call, flags, more = 0;
 
 	if (d->p >= d->end)
@@ -310,11 +311,12 @@ int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 
 uint32_t reel_records_bytes(const uint8_t *records, uint32_t room)
 {
-	struct trace_decoder d = { .p = records, .end = records + room };
+	struct trace_decoder d = {.p = records, .end = records + room};
 	struct reel_record rec;
 	uint32_t bytes;
 
-	trace_decoder_begin(&d, 0);
+	/* No call began before the clock did: a base that is late enough. */
+	trace_decoder_begin(&d, 1ull << 62);
 	while (d.p < d.end && *d.p && trace_decode(&d, &rec, NULL) == 1)
 		;
 	bytes = (uint32_t)(d.p - records);

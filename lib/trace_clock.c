@@ -14,13 +14,15 @@
 #include "lib/error.h"
 #include "lib/trace_internal.h"
 
-#define PAIRS_MAX 65536          /* of blocks: more are thinned out */
-#define NS_MAX (1ll << 62)       /* 146 years: sums of two do not overflow */
-#define SLOPE_MIN 0.01           /* ns per tick: 100 GHz */
-#define SLOPE_MAX 100000.0       /* 10 kHz */
-#define SPREAD_NS 1000000.0      /* a pair that far off the line ... */
-#define SPREAD_SHARE 200e-6      /* ... and this of the run is not believed */
-#define RDTSC_NS 100             /* unserialised reads of the counter */
+#define PAIRS_MAX 65536	    /* of blocks: more are thinned out */
+#define NS_MAX (1ll << 62)  /* 146 years: sums of two do not overflow */
+#define SLOPE_MIN 0.01	    /* ns per tick: 100 GHz */
+#define SLOPE_MAX 100000.0  /* 10 kHz */
+#define SPREAD_NS 1000000.0 /* a pair that far off the line ... */
+#define SPREAD_SHARE 200e-6 /* ... and this of the run is not believed */
+#define AGREE_TIMES 4	    /* the median distance: such pairs agree ... */
+#define AGREE_NS 50	    /* ... or these */
+#define RDTSC_NS 100	    /* unserialised reads of the counter */
 
 int trace_clock_pair(struct reel_trace *tr, uint32_t i, uint64_t ticks,
 		     uint64_t ns, struct reel_error *err)
@@ -147,35 +149,29 @@ static double robust_slope(const struct trace_pair *p, uint32_t n, double *v,
 	return slope;
 }
 
-/* Which pairs are believed: those near the line that the medians give. */
-struct belief {
-	const struct trace_pair *origin;
-	double slope, level, near;
-};
-
-static bool believed(const struct belief *b, const struct trace_pair *p)
+/* How far a pair stands above the line. */
+static double off(const struct trace_clock *c, const struct trace_pair *p)
 {
-	return fabs(above(p, b->origin, b->slope) - b->level) <= b->near;
+	return apart(p->ns, (uint64_t)line_ns(c, p->ticks));
 }
 
 /*
- * Least squares over the @n pairs that are believed, of what they stand above
- * the robust line: small numbers, so that nothing is rounded off.
+ * Move the line to where the squares of what the pairs within @near stand off
+ * it are least.
  */
-static bool least_squares(struct trace_clock *c, const struct belief *b,
-			  const struct trace_pair *p, uint32_t n)
+static bool improve(struct trace_clock *c, double *slope, double near,
+		    const struct trace_pair *p, uint32_t n)
 {
-	long double sx = 0, sy = 0, sxx = 0, sxy = 0, k = 0, spread, tilt = 0;
+	long double sx = 0, sy = 0, sxx = 0, sxy = 0, k = 0, spread, tilt;
 	const struct trace_pair *o = NULL;
 
 	for (uint32_t i = 0; i < n; i++) {
-		long double x, y;
+		long double x, y = off(c, &p[i]);
 
-		if (!believed(b, &p[i]))
+		if (fabsl(y) > near)
 			continue;
 		o = o ? o : &p[i];
 		x = apart(p[i].ticks, o->ticks);
-		y = above(&p[i], o, b->slope);
 		sx += x;
 		sy += y;
 		sxx += x * x;
@@ -183,37 +179,58 @@ static bool least_squares(struct trace_clock *c, const struct belief *b,
 		k++;
 	}
 	spread = k * sxx - sx * sx;
-	if (!o || o->ns > NS_MAX || !(spread > 0))
+	if (!(spread > 0))
 		return false;
 	tilt = (k * sxy - sx * sy) / spread;
-	if (b->slope + tilt < SLOPE_MIN)
+	if (*slope + tilt < SLOPE_MIN || *slope + tilt > SLOPE_MAX)
 		return false;
-	set_line(c, o->ticks, (int64_t)o->ns + llroundl((sy - tilt * sx) / k),
-		 (double)(b->slope + tilt));
+	*slope = (double)(*slope + tilt);
+	set_line(c, o->ticks,
+		 line_ns(c, o->ticks) + llroundl((sy - tilt * sx) / k), *slope);
 	return true;
 }
 
-/* Fit the line; the largest residual becomes the error. */
+/* Pairs within @near stand off by @v[0 .. count). */
+static uint32_t distances(const struct trace_clock *c, double near,
+			  const struct trace_pair *p, uint32_t n, double *v)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		v[k] = fabs(off(c, &p[i]));
+		k += v[k] <= near;
+	}
+	return k;
+}
+
+/*
+ * Fit the line, twice: a block's pair is two reads with nothing to say what
+ * came between them, so the second time only those count that agree. The
+ * largest distance of these becomes the error.
+ */
 static bool fit_line(struct trace_clock *c, const struct trace_pair *p,
 		     uint32_t n, double *v)
 {
-	struct belief b = { .origin = p };
-	double worst = 0, e;
+	double level = 0, near, finer, slope = robust_slope(p, n, v, &level);
+	long double base = (long double)p->ns + level;
+	uint32_t k;
 
-	b.slope = robust_slope(p, n, v, &b.level);
-	if (b.slope == 0)
+	if (slope == 0 || base < 0 || base > NS_MAX)
 		return false;
-	b.near = SPREAD_NS + SPREAD_SHARE * b.slope *
-				     apart(p[n - 1].ticks, p[0].ticks);
-	if (!least_squares(c, &b, p, n))
+	set_line(c, p->ticks, llroundl(base), slope);
+	near = SPREAD_NS +
+	       SPREAD_SHARE * slope * apart(p[n - 1].ticks, p[0].ticks);
+	if (!improve(c, &slope, near, p, n))
 		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		if (!believed(&b, &p[i]))
-			continue;
-		e = fabs(apart((uint64_t)line_ns(c, p[i].ticks), p[i].ns));
-		worst = e > worst ? e : worst;
-	}
-	c->error_ns = (int64_t)worst;
+	k = distances(c, near, p, n, v);
+	finer = k ? AGREE_TIMES * median(v, k) : near;
+	finer = finer < AGREE_NS ? AGREE_NS : finer;
+	near = finer < near ? finer : near;
+	improve(c, &slope, near, p, n);
+	k = distances(c, near, p, n, v);
+	if (k)
+		qsort(v, k, sizeof(*v), by_value);
+	c->error_ns = k ? (int64_t)ceil(v[k - 1]) : 0;
 	return true;
 }
 
@@ -252,13 +269,11 @@ static int gather(struct reel_trace *tr, struct reel_error *err)
 		const struct reel_head *h = &tr->image[i].pub.head;
 
 		tr->pair[tr->pairs++] = (struct trace_pair){
-			h->start_ticks, h->start_mono_ns, tr->image[i].clock
-		};
+			h->start_ticks, h->start_mono_ns, tr->image[i].clock};
 		if (h->end_ticks && h->end_mono_ns)
 			tr->pair[tr->pairs++] = (struct trace_pair){
 				h->end_ticks, h->end_mono_ns,
-				tr->image[i].clock
-			};
+				tr->image[i].clock};
 	}
 	qsort(tr->pair, tr->pairs, sizeof(*tr->pair), by_ticks);
 	return 0;
@@ -282,10 +297,11 @@ static int find_hosts(struct reel_trace *tr, struct trace_image **ptr,
 }
 
 /* The widest bracket of a start pair that is no nonsense, in ns. */
-static int64_t bracket_ns(const struct trace_clock *c, const struct reel_head *h)
+static int64_t bracket_ns(const struct trace_clock *c,
+			  const struct reel_head *h)
 {
-	double ns = ldexp((double)c->mult, -(int)c->shift) *
-		    h->pair_error_ticks;
+	double ns =
+		ldexp((double)c->mult, -(int)c->shift) * h->pair_error_ticks;
 
 	return ns < SPREAD_NS ? (int64_t)ns : 0;
 }
@@ -321,8 +337,8 @@ static void guess_hosts(struct reel_trace *tr, struct trace_image **ptr,
 
 		if (c->mult)
 			continue;
-		for (uint32_t k = i; k < tr->images &&
-				     ptr[k]->clock == ptr[i]->clock; k++)
+		for (uint32_t k = i;
+		     k < tr->images && ptr[k]->clock == ptr[i]->clock; k++)
 			if (ptr[k]->last_ticks > last)
 				last = ptr[k]->last_ticks;
 		guess_line(c, &ptr[i]->pub.head, last, other);
@@ -330,7 +346,8 @@ static void guess_hosts(struct reel_trace *tr, struct trace_image **ptr,
 	}
 }
 
-static void fit_hosts(struct reel_trace *tr, struct trace_image **ptr, double *v)
+static void fit_hosts(struct reel_trace *tr, struct trace_image **ptr,
+		      double *v)
 {
 	uint32_t from = 0, to, p = 0, q;
 	double other = 0;

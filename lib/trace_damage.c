@@ -12,40 +12,43 @@
 #include "lib/text.h"
 #include "lib/trace_internal.h"
 
-/* The lock is held. */
-static void say_first(struct reel_trace *tr, const char *fmt, va_list ap)
-{
-	char raw[2 * sizeof(tr->damage.first)];
+/* More than fits: what is not printable grows when it is escaped. */
+#define TEXT_BYTES (2 * sizeof(((struct reel_trace_damage *)0)->first))
 
-	if (*tr->damage.first)
-		return;
-	vsnprintf(raw, sizeof(raw), fmt, ap);
-	reel_text_escape(tr->damage.first, sizeof(tr->damage.first), raw,
-			 strlen(raw));
+static void count(struct reel_trace *tr, bool file, uint64_t bytes,
+		  const char *text)
+{
+	struct reel_trace_damage *d = &tr->damage;
+
+	pthread_mutex_lock(&tr->lock);
+	d->cut_bytes += bytes;
+	d->cut_places += !file;
+	d->bad_files += file;
+	if (!*d->first)
+		reel_text_escape(d->first, sizeof(d->first), text,
+				 strlen(text));
+	pthread_mutex_unlock(&tr->lock);
 }
 
 void trace_damage_cut(struct reel_trace *tr, uint64_t bytes, const char *fmt,
 		      ...)
 {
+	char text[TEXT_BYTES];
 	va_list ap;
 
-	pthread_mutex_lock(&tr->lock);
-	tr->damage.cut_bytes += bytes;
-	tr->damage.cut_places++;
 	va_start(ap, fmt);
-	say_first(tr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	pthread_mutex_unlock(&tr->lock);
+	count(tr, false, bytes, text);
 }
 
 void trace_damage_file(struct reel_trace *tr, const char *fmt, ...)
 {
+	char text[TEXT_BYTES];
 	va_list ap;
 
-	pthread_mutex_lock(&tr->lock);
-	tr->damage.bad_files++;
 	va_start(ap, fmt);
-	say_first(tr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	pthread_mutex_unlock(&tr->lock);
+	count(tr, true, 0, text);
 }

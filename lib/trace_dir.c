@@ -122,7 +122,7 @@ static int index_stem(struct reel_trace *tr, const char *stem,
 static int index_all(struct reel_trace *tr, size_t *found,
 		     struct reel_error *err)
 {
-	struct names l = { NULL, 0, 0 };
+	struct names l = {NULL, 0, 0};
 	struct reel_buf b = REEL_BUF_INIT;
 	int rc = -1;
 
@@ -150,7 +150,7 @@ out:
 static int read_job(struct reel_trace *tr, bool *found, struct reel_error *err)
 {
 	struct reel_buf b = REEL_BUF_INIT, text = REEL_BUF_INIT;
-	struct reel_error why = { 0 };
+	struct reel_error why = {0};
 	int rc = -1;
 
 	if (path_of(&b, tr->dir, "", "job", ".json", err) < 0)
@@ -166,8 +166,8 @@ static int read_job(struct reel_trace *tr, bool *found, struct reel_error *err)
 			json_decref(tr->job);
 			tr->job = NULL;
 			trace_damage_file(tr, "'%s' cannot be read: %s", b.data,
-					  why.code ? why.text :
-						     "no JSON object");
+					  why.code ? why.text
+						   : "no JSON object");
 		}
 	}
 	if (!tr->job)
@@ -186,7 +186,8 @@ static int read_counts(struct reel_trace *tr, struct reel_error *err)
 	int rc = path_of(&b, tr->dir, "", "job", ".counts", err);
 
 	if (rc == 0 && trace_input_open(&in, b.data) == 0) {
-		if (!trace_input_read(&in, &tr->counts, sizeof(tr->counts), 0) ||
+		if (!trace_input_read(&in, &tr->counts, sizeof(tr->counts),
+				      0) ||
 		    tr->counts.magic != REEL_COUNTS_MAGIC)
 			memset(&tr->counts, 0, sizeof(tr->counts));
 		trace_input_close(&in);
@@ -208,9 +209,8 @@ static int judge(const struct reel_trace *tr, bool job, size_t found,
 	if (job)
 		return 0;
 	if (found)
-		return reel_fail(err, REEL_E_FORMAT,
-				 "'%s' is not a trace: %s", tr->dir,
-				 tr->damage.first);
+		return reel_fail(err, REEL_E_FORMAT, "'%s' is not a trace: %s",
+				 tr->dir, tr->damage.first);
 	return reel_fail(err, REEL_E_FORMAT,
 			 "'%s' is not a trace: it has no job.json and no log",
 			 tr->dir);

@@ -96,7 +96,7 @@ static int count_texts(const char *s, size_t len)
 static int read_text(struct trace_image *im, const struct trace_input *in,
 		     int64_t at, uint32_t len, struct reel_error *err)
 {
-	char *s, *end, *value;
+	char *s, *end, *value, *nul;
 
 	if (len > TRACE_TEXT_MAX)
 		len = TRACE_TEXT_MAX;
@@ -110,18 +110,16 @@ static int read_text(struct trace_image *im, const struct trace_input *in,
 	if (!im->text)
 		return -1;
 	end = im->text_bytes + len;
-	for (s = im->text_bytes; s < end; s = value + strlen(value) + 1) {
-		value = s;
-		if (!memchr(s, '\0', (size_t)(end - s)))
+	for (s = im->text_bytes; s < end; s = nul + 1) {
+		nul = memchr(s, '\0', (size_t)(end - s));
+		if (!nul)
 			break;
-		value = strchr(s, '=');
-		if (!value) {
-			value = s;
+		value = memchr(s, '=', (size_t)(nul - s));
+		if (!value)
 			continue;
-		}
-		*value++ = '\0';
+		*value = '\0';
 		im->text[im->pub.texts].key = s;
-		im->text[im->pub.texts++].value = value;
+		im->text[im->pub.texts++].value = value + 1;
 	}
 	im->pub.text = im->text;
 	return 0;

@@ -18,12 +18,12 @@ struct walk {
 	struct reel_trace *tr;
 	struct trace_input in;
 	uint32_t file;
-	int64_t image;      /* whose blocks they are; -1: no head yet */
-	int64_t log;        /* where the log began: blocks count from there */
-	int64_t limit;      /* where it ends */
+	int64_t image; /* whose blocks they are; -1: no head yet */
+	int64_t log;   /* where the log began: blocks count from there */
+	int64_t limit; /* where it ends */
 	int64_t pos;
-	int64_t last;       /* index of the block just before pos, or -1 */
-	uint32_t number;    /* of blocks in this log */
+	int64_t last;	 /* index of the block just before pos, or -1 */
+	uint32_t number; /* of blocks in this log */
 };
 
 static int add_file(struct reel_trace *tr, const char *path, bool window,
@@ -180,7 +180,7 @@ static void resync(struct walk *w)
 		    trace_head_good(&log, w->in.bytes - w->pos))
 			break;
 	}
-	if (w->pos < lost) {
+	if (last && w->pos < lost) {
 		int64_t used = w->pos - last->at - (int64_t)sizeof(head);
 
 		if (used < 0)
@@ -195,8 +195,8 @@ static void resync(struct walk *w)
 				  w->in.path);
 	else
 		trace_damage_cut(w->tr, (uint64_t)(w->pos - lost),
-				 "'%s': no block begins at byte %s",
-				 w->in.path, at);
+				 "'%s': no block begins at byte %s", w->in.path,
+				 at);
 }
 
 /* A step of the walk: a block, a head, or the way to the next one. */
@@ -223,7 +223,7 @@ static int step(struct walk *w, struct reel_error *err)
 int trace_index_log(struct reel_trace *tr, const char *path, int64_t image,
 		    struct reel_error *err)
 {
-	struct walk w = { .tr = tr, .image = image, .last = -1 };
+	struct walk w = {.tr = tr, .image = image, .last = -1};
 	int rc = -1;
 
 	if (add_file(tr, path, false, err) < 0)
@@ -277,7 +277,8 @@ static int take_slot(struct walk *w, uint32_t i, struct reel_error *err)
 		return 0;
 	if (head.magic != REEL_BLOCK_MAGIC || head.used > TRACE_USED_MAX) {
 		reel_num_count(at, w->pos);
-		trace_damage_cut(w->tr, 0, "'%s': slot %u at byte %s is damaged",
+		trace_damage_cut(w->tr, 0,
+				 "'%s': slot %u at byte %s is damaged",
 				 w->in.path, i, at);
 		return 0;
 	}
@@ -315,7 +316,7 @@ static int walk_slots(struct walk *w, struct reel_error *err)
 int trace_index_window(struct reel_trace *tr, const char *path, int64_t *image,
 		       struct reel_error *err)
 {
-	struct walk w = { .tr = tr, .image = -1, .last = -1 };
+	struct walk w = {.tr = tr, .image = -1, .last = -1};
 	struct reel_head head;
 	enum trace_verdict v;
 	int rc = -1;

@@ -33,17 +33,17 @@ struct reel_error;
 
 /* One block, found by its head. */
 struct trace_block {
-	int64_t at;          /* of its head in the file */
+	int64_t at; /* of its head in the file */
 	uint64_t base_ticks;
-	uint32_t file;       /* index into reel_trace.file */
+	uint32_t file; /* index into reel_trace.file */
 	uint32_t process;
 	uint32_t tid;
 	uint32_t seq;
-	uint32_t used;       /* bytes of records that are there */
-	uint32_t wanted;     /* bytes that its head promises: > used when cut */
+	uint32_t used;	 /* bytes of records that are there */
+	uint32_t wanted; /* bytes that its head promises: > used when cut */
 	uint32_t lost;
-	uint32_t slot;       /* another one: another life of the thread id */
-	uint32_t number;     /* of the block in its log, for messages */
+	uint32_t slot;	 /* another one: another life of the thread id */
+	uint32_t number; /* of the block in its log, for messages */
 };
 
 struct trace_file {
@@ -72,8 +72,8 @@ struct trace_clock {
 struct trace_image {
 	struct reel_trace_process pub;
 	struct reel_text *text;
-	char *text_bytes; /* what text points into */
-	uint32_t clock;   /* index into reel_trace.clock */
+	char *text_bytes;    /* what text points into */
+	uint32_t clock;	     /* index into reel_trace.clock */
 	uint64_t last_ticks; /* base of its last block */
 };
 
@@ -99,7 +99,7 @@ struct reel_trace {
 	uint32_t pair_stride, pair_skip; /* one of stride pairs is kept */
 	struct trace_clock *clock;
 	uint32_t clocks;
-	char *other; /* "'t/1.log' is of trace format 2.0", or NULL */
+	char *other;	      /* a head of another major, said; or NULL */
 	pthread_mutex_t lock; /* of damage: streams may run in threads */
 	struct reel_trace_damage damage;
 };
@@ -108,12 +108,12 @@ struct reel_trace {
 struct trace_decoder {
 	const uint8_t *p;
 	const uint8_t *end;  /* TRACE_SLACK zero bytes follow */
-	uint64_t ticks;      /* end of the previous record */
+	uint64_t ticks;	     /* end of the previous record */
 	uint64_t offset_end; /* of the previous record with an offset */
 	uint64_t size;
 	uint32_t desc;
 	bool has_size, has_desc;
-	char *path;          /* the previous path, kept: prefixes refer to it */
+	char *path; /* the previous path, kept: prefixes refer to it */
 	char *path2;
 	uint32_t path_len;
 	uint32_t path_room, path2_room;

@@ -22,7 +22,8 @@
 
 struct reel_stream {
 	struct reel_trace *tr;
-	const struct trace_block *next, *last; /* blocks to come: [next, last) */
+	const struct trace_block *next,
+		*last; /* blocks to come: [next, last) */
 	const struct trace_block *now;
 	struct trace_decoder d;
 	uint8_t *buf;

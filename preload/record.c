@@ -160,7 +160,7 @@ void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 		shim_count(REEL_LOST_LIMIT, 1);
 		return;
 	}
-	t = shim_begin(SHIM_RECORD_MAX + n.path + n.path2);
+	t = shim_begin(SHIM_RECORD_MAX + n.path + n.path2, start);
 	if (unlikely(!t))
 		return;
 	p = t->p + (ev->call < REEL_CALL_WIDE ? 1 : 2);

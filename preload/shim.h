@@ -141,9 +141,10 @@ struct shim_event {
 
 /*
  * A thread state with room for @bytes more, or NULL: the event is lost and has
- * been counted. Called when the fast test failed, for whatever reason.
+ * been counted. Called when the fast test failed, for whatever reason. @start
+ * of the event: the base of a new thread's times.
  */
-COLD struct shim_thread *shim_slow(size_t bytes);
+COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start);
 
 /* Count @n in the process's head and, without one, in job.counts. */
 void shim_count(enum reel_counter which, uint64_t n);
@@ -267,13 +268,13 @@ HOT struct shim_thread *shim_self(void)
 }
 
 /* This thread's state, ready for a record of @bytes at most; NULL: lost. */
-HOT struct shim_thread *shim_begin(size_t bytes)
+HOT struct shim_thread *shim_begin(size_t bytes, uint64_t start)
 {
 	struct shim_thread *t = shim_self();
 
 	if (unlikely((intptr_t)t->p + (intptr_t)(bytes - SHIM_RECORD_MAX) >=
 		     t->limit)) {
-		t = shim_slow(bytes);
+		t = shim_slow(bytes, start);
 		if (!t)
 			return NULL;
 	}
@@ -313,7 +314,7 @@ HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 			int64_t result, int err)
 {
 	int64_t expected = HAS(size) ? size : 0;
-	struct shim_thread *t = shim_begin(SHIM_RECORD_MAX);
+	struct shim_thread *t = shim_begin(SHIM_RECORD_MAX, start);
 	uint64_t delta, dur = end - start, odd;
 	uint8_t *p;
 

@@ -115,6 +115,22 @@ static void block_begin(struct shim_thread *t)
 	t->p = (uint8_t *)(b + 1);
 }
 
+/*
+ * A block that the disk takes in part is half lost, and how many records that
+ * is nobody knows: better not to begin. A race for the last bytes may still
+ * tear one; then the losses counted are too many, never too few.
+ */
+static bool has_space(int fd, size_t bytes)
+{
+	struct statfs fs;
+
+	if (raw2(SYS_fstatfs, fd, &fs) != 0)
+		return true;
+	return (uint64_t)(raw0(SYS_geteuid) ? fs.f_bavail : fs.f_bfree) *
+		       (uint64_t)fs.f_bsize >=
+	       bytes + (uint64_t)fs.f_bsize;
+}
+
 static bool append(const void *data, size_t bytes)
 {
 	int fd = shim_open_log(O_WRONLY | O_APPEND);
@@ -125,7 +141,8 @@ static bool append(const void *data, size_t bytes)
 	if (fd < 0)
 		return false;
 	good = raw2(SYS_fstat, fd, &st) == 0 &&
-	       shim_size_allowed((uint64_t)st.st_size + bytes);
+	       shim_size_allowed((uint64_t)st.st_size + bytes) &&
+	       has_space(fd, bytes);
 	if (good) {
 		do
 			r = raw3(SYS_write, fd, data, bytes);
@@ -234,7 +251,7 @@ static bool owner_is_dead(uint32_t tid)
 }
 
 /* A slot whose CAS we won. Its old owner's records go to the log first. */
-static bool slot_take(struct shim_thread *t, uint32_t tid)
+static bool slot_take(struct shim_thread *t, uint32_t tid, uint64_t start)
 {
 	if (t->block)
 		flush(t);
@@ -244,13 +261,13 @@ static bool slot_take(struct shim_thread *t, uint32_t tid)
 	t->serial = __atomic_fetch_add(&shim.next_serial, 1, __ATOMIC_RELAXED);
 	t->seq = 0;
 	t->lost = 0;
-	t->last_end = shim_clock();
+	t->last_end = start;
 	block_begin(t);
 	t->block->tid = tid;
 	return true;
 }
 
-static bool try_claim(struct shim_thread *t, uint32_t tid)
+static bool try_claim(struct shim_thread *t, uint32_t tid, uint64_t start)
 {
 	uint32_t owner = __atomic_load_n(&t->owner, __ATOMIC_ACQUIRE);
 
@@ -259,14 +276,14 @@ static bool try_claim(struct shim_thread *t, uint32_t tid)
 	if (!__atomic_compare_exchange_n(&t->owner, &owner, tid, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
-	if (slot_take(t, tid))
+	if (slot_take(t, tid, start))
 		return true;
 	__atomic_store_n(&t->owner, 0, __ATOMIC_RELEASE);
 	return false;
 }
 
 /* A slot for this thread: one whose owner ended, else a fresh one. */
-static struct shim_thread *claim(void)
+static struct shim_thread *claim(uint64_t start)
 {
 	static uint32_t hand;
 	uint32_t tid = (uint32_t)raw0(SYS_gettid), base = shim.slots_base;
@@ -277,7 +294,7 @@ static struct shim_thread *claim(void)
 	for (uint32_t i = 0; i < n; i++) {
 		struct shim_thread *t = &shim.threads[base + (from + i) % have];
 
-		if (try_claim(t, tid))
+		if (try_claim(t, tid, start))
 			return t;
 	}
 	high = __atomic_fetch_add(&shim.slots_high, 1, __ATOMIC_ACQ_REL);
@@ -286,7 +303,9 @@ static struct shim_thread *claim(void)
 		return NULL;
 	}
 	shim.head->slots = high + 1 - base;
-	return try_claim(&shim.threads[high], tid) ? &shim.threads[high] : NULL;
+	return try_claim(&shim.threads[high], tid, start) ?
+		       &shim.threads[high] :
+		       NULL;
 }
 
 /*
@@ -301,7 +320,7 @@ static bool abandoned(const struct shim_thread *t)
 	return here > mark - 1024 && here - mark < 8 << 20;
 }
 
-COLD struct shim_thread *shim_slow(size_t bytes)
+COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 {
 	struct shim_thread *t = shim_tls;
 	intptr_t more = (intptr_t)(bytes - SHIM_RECORD_MAX);
@@ -318,7 +337,7 @@ COLD struct shim_thread *shim_slow(size_t bytes)
 	if (!shim_process_ready())
 		return NULL;
 	if (!t->block) {
-		t = claim();
+		t = claim(start);
 		if (!t) {
 			shim_count(REEL_LOST_WINDOW, 1);
 			return NULL;

@@ -5,7 +5,9 @@
 --   the end of a file (0 bytes) are counted apart and moved nothing.
 CREATE TABLE rollup (
 	process_id INTEGER NOT NULL,
-	file_id INTEGER,               -- NULL: the call named none
+	file_id INTEGER,               -- NULL: the call named none; or any of the
+	                               -- files past the first 131,072 that processes
+	                               -- met (file_io has them all)
 	call_id INTEGER NOT NULL,
 	size_bin INTEGER,              -- b: 2^b <= bytes per call < 2^(b+1); NULL: moved nothing
 	message INTEGER NOT NULL,      -- 1: on a pipe or socket, no I/O
@@ -16,38 +18,6 @@ CREATE TABLE rollup (
 	errors INTEGER NOT NULL,
 	eof_reads INTEGER NOT NULL
 ) STRICT;
-
--- file_io: the same per file, messages included.
-CREATE TABLE file_io (
-	file_id INTEGER PRIMARY KEY,
-	processes INTEGER NOT NULL,
-	calls INTEGER NOT NULL,
-	opens INTEGER NOT NULL,        -- that succeeded
-	reads INTEGER NOT NULL,        -- with errors and reads at the end
-	writes INTEGER NOT NULL,
-	meta_calls INTEGER NOT NULL,
-	errors INTEGER NOT NULL,
-	eof_reads INTEGER NOT NULL,
-	read_bytes INTEGER NOT NULL,
-	write_bytes INTEGER NOT NULL,
-	read_ns INTEGER NOT NULL,
-	write_ns INTEGER NOT NULL,
-	meta_ns INTEGER NOT NULL,
-	mapped_bytes INTEGER NOT NULL  -- length of its mappings, touched or not
-) STRICT;
-
--- v_file: every file that was touched, with its I/O; messages are not files.
--- unit: calls, bytes, ns    empty: no row
--- source: ioreel-store(5), "Operations"
-CREATE VIEW v_file (path, kind, class, size_bytes, processes, calls, opens,
-	reads, writes, meta_calls, errors, eof_reads, read_bytes, write_bytes,
-	read_ns, write_ns, meta_ns, mapped_bytes, file_id) AS
-SELECT f.path, f.kind, f.class, f.size_bytes, i.processes, i.calls, i.opens,
-	i.reads, i.writes, i.meta_calls, i.errors, i.eof_reads, i.read_bytes,
-	i.write_bytes, i.read_ns, i.write_ns, i.meta_ns, i.mapped_bytes,
-	i.file_id
-FROM file_io i JOIN file f USING (file_id)
-WHERE f.kind NOT IN ('pipe', 'socket');
 
 -- call_io: the same per call.
 CREATE TABLE call_io (
@@ -81,16 +51,6 @@ SELECT call_group, sum(calls), sum(bytes), sum(dur_ns), sum(errors),
 FROM v_call
 WHERE message = 0 AND layer <> 'MPIIO'
 GROUP BY call_group;
-
--- v_class: what the files were for.
--- unit: files, calls, bytes, ns    empty: no row
--- source: ioreel-store(5), "Classes"
-CREATE VIEW v_class (class, files, opens, reads, writes, read_bytes,
-	write_bytes, read_ns, write_ns, meta_ns) AS
-SELECT class, count(*), sum(opens), sum(reads), sum(writes), sum(read_bytes),
-	sum(write_bytes), sum(read_ns), sum(write_ns), sum(meta_ns)
-FROM v_file
-GROUP BY class;
 
 -- v_transfer_size: sizes of reads and writes in powers of two.
 -- unit: calls, bytes, ns    empty: no row

@@ -17,7 +17,7 @@ CREATE TABLE run (
 	host TEXT,
 	framework TEXT,                -- "PyTorch 2.6.0", from the hooks' notes
 	ranks INTEGER NOT NULL,
-	workers INTEGER NOT NULL,      -- loader workers: processes with that role
+	workers INTEGER NOT NULL,      -- loader workers, the most at one time
 	clock_error_ns INTEGER NOT NULL,
 	events INTEGER NOT NULL,       -- in the store
 	calls INTEGER NOT NULL,        -- they stand for
@@ -67,22 +67,23 @@ CREATE TABLE thread (
 
 CREATE TABLE file (
 	file_id INTEGER PRIMARY KEY,
-	path TEXT NOT NULL UNIQUE,     -- absolute, "." and ".." resolved by text;
-	                               -- pipe:[INODE], socket:[INODE] for messages
+	path TEXT NOT NULL,            -- no two alike; absolute, "." and ".."
+	                               -- resolved by text; relative where the
+	                               -- directory was not known; pipe:[INODE],
+	                               -- socket:[INODE] for messages
 	kind TEXT NOT NULL,            -- file dir pipe socket device memory other unknown
 	class TEXT NOT NULL,           -- data checkpoint log code system pipe
 	size_bytes INTEGER             -- largest size seen, NULL: not seen
 ) STRICT;
 
--- open_file: an open file description; dup and fork share one.
-CREATE TABLE open_file (
-	open_id INTEGER PRIMARY KEY,
-	file_id INTEGER NOT NULL REFERENCES file,
-	process_id INTEGER NOT NULL REFERENCES process,
-	fd INTEGER NOT NULL,           -- the first descriptor
-	flags INTEGER,                 -- open flags, NULL: not known
-	open_ns INTEGER,               -- NULL: it was there before
-	close_ns INTEGER               -- of the last descriptor seen, NULL: never
+-- open_block: open file descriptions, 30 bytes each as rows, in compressed
+-- blocks; see ioreel-store(5), "Blocks".
+CREATE TABLE open_block (
+	block_id INTEGER PRIMARY KEY,
+	opens INTEGER NOT NULL,
+	min_open_id INTEGER NOT NULL,
+	max_open_id INTEGER NOT NULL,
+	data BLOB NOT NULL
 ) STRICT;
 
 CREATE TABLE call (
@@ -131,8 +132,13 @@ CREATE TABLE event_block (
 ) STRICT;
 CREATE INDEX event_block_thread ON event_block (thread_id, min_start_ns);
 
--- The virtual table (made when a store is opened with the module, in temp):
+-- The virtual tables, there wherever the module is loaded: ioreel sql has it
+-- built in, ioreel_sqlite.so brings it.
+--
 -- event(start_ns, dur_ns, process_id, thread_id, call_id, file_id, file2_id,
 --       open_id, fd, fd2, offset, asked, result, errno, arg, arg2, pos, calls)
--- `event` exists only where the module is loaded: ioreel sql has it built in,
--- ioreel_sqlite.so brings it.
+--       every recorded call
+-- open_file(open_id, file_id, process_id, fd, flags, open_ns, close_ns)
+--       an open file description; dup and fork share one. fd: the first
+--       descriptor; flags NULL: not known; open_ns NULL: it was there before;
+--       close_ns: of the last descriptor seen, NULL: never

@@ -9,6 +9,10 @@ IOREEL=${IOREEL:-$O/ioreel}
 PATH=$O:$PATH
 export TOP O IOREEL PATH
 export LC_ALL=C.UTF-8
+if [ ! -x "$IOREEL" ]; then
+	echo "Bail out! $IOREEL is not built"
+	exit 1
+fi
 tap_n=0
 tap_bad=0
 T=$(mktemp -d "${TMPDIR:-/tmp}/ioreel-test.XXXXXX")

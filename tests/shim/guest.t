@@ -31,7 +31,7 @@ guest open_mode_varargs
 guest early_calls
 guest fork_all_routes
 is 'fork_all_routes: 1,000 writes in each child, whatever its end' \
-	"$(q "select count(*) from (select pid, path, count(*) c from v_event where call = 'write' and path not like '%/out' group by pid, path having c = 1000)")" 8
+	"$(q "select count(*) from (select pid, path, count(*) c from v_event where call = 'write' and path not like '%/out' group by pid, path having c = 1000)")" 6
 guest vfork_child_io
 is 'vfork_child_io: the parent keeps its descriptors' \
 	"$(q "select group_concat(replace(path, rtrim(path, replace(path, '/', '')), '') || ' ' || bytes || '@' || offset, ', ') from v_event where call = 'write' and path like '%vfork.%'")" \

@@ -1,0 +1,42 @@
+-- SPDX-License-Identifier: MIT
+-- file_io: every file that was touched; messages are not files.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Operations"
+CREATE TABLE file_io (
+	file_id INTEGER PRIMARY KEY,
+	shared INTEGER NOT NULL,       -- 1: by more than one process
+	opens INTEGER NOT NULL,        -- that succeeded
+	reads INTEGER NOT NULL,        -- with errors and reads at the end
+	writes INTEGER NOT NULL,
+	meta_calls INTEGER NOT NULL,   -- all others
+	errors INTEGER NOT NULL,
+	eof_reads INTEGER NOT NULL,
+	read_bytes INTEGER NOT NULL,
+	write_bytes INTEGER NOT NULL,
+	read_ns INTEGER NOT NULL,      -- sums, not unions
+	write_ns INTEGER NOT NULL,
+	meta_ns INTEGER NOT NULL,
+	mapped_bytes INTEGER NOT NULL  -- length of its mappings, touched or not
+) STRICT;
+
+-- v_file: the same with the file's name and class.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_file (path, kind, class, size_bytes, shared, opens, reads, writes,
+	meta_calls, errors, eof_reads, read_bytes, write_bytes, read_ns,
+	write_ns, meta_ns, mapped_bytes, file_id) AS
+SELECT f.path, f.kind, f.class, f.size_bytes, i.shared, i.opens, i.reads,
+	i.writes, i.meta_calls, i.errors, i.eof_reads, i.read_bytes,
+	i.write_bytes, i.read_ns, i.write_ns, i.meta_ns, i.mapped_bytes,
+	i.file_id
+FROM file_io i JOIN file f USING (file_id);
+
+-- v_class: what the files were for.
+-- unit: files, calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Classes"
+CREATE VIEW v_class (class, files, opens, reads, writes, read_bytes,
+	write_bytes, read_ns, write_ns, meta_ns) AS
+SELECT class, count(*), sum(opens), sum(reads), sum(writes), sum(read_bytes),
+	sum(write_bytes), sum(read_ns), sum(write_ns), sum(meta_ns)
+FROM v_file
+GROUP BY class;

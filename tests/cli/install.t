@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# "make install" makes a tree that works from anywhere, and only there.
+. "$(dirname "$0")/../tap.sh"
+unset MAKEFLAGS MFLAGS MAKELEVEL IOREEL_SHIM IOREEL_HOOKS PYTHONPATH
+
+check 'make install DESTDIR= PREFIX=' 'make -C "$TOP" O="$O" \
+	DESTDIR="$T/image" PREFIX=/opt/reel install'
+mv image/opt/reel reel
+check 'nothing outside the prefix' '[ -z "$(find image -type f)" ]'
+PATH=$T/reel/bin:/usr/bin:/bin
+cd reel || exit 1
+is 'the files' "$(ls bin/ioreel lib/ioreel/libioreel.so \
+	lib/ioreel/ioreel_sqlite.so include/ioreel.h \
+	share/ioreel/python/sitecustomize.py 2>&1 | wc -l)" 5
+for page in "$TOP"/man/*.[15]; do
+	[ -e "$page" ] || continue
+	check "man page ${page##*/}" '[ -s share/man/man?/"${page##*/}" ]'
+done
+cd "$T" || exit 1
+
+check 'it records with its own shim' 'ioreel record -o a.reel -- \
+	sh -c "echo \$LD_PRELOAD" | grep -x "$T/reel/lib/ioreel/libioreel.so"'
+check 'and its own hooks' 'ioreel record -o b.reel -- python3 -c "
+import sys; print(sys.modules[\"ioreel\"].__file__)" |
+	grep -x "$T/reel/share/ioreel/python/ioreel/__init__.py"'
+echo 0123456789 >data
+check 'the trace loads and says what was read' '
+	ioreel record -o c.reel -- cat data && ioreel load c.reel -o c.db &&
+	[ "$(ioreel sql --format tsv c.db "SELECT sum(bytes) FROM v_event
+	WHERE call_group = '"'read'"' AND path = '"'$T/data'"'" |
+	tail -n 1)" = 11 ]'
+check 'the sqlite3 shell reads events with the installed module' '
+	sqlite3 c.db ".load reel/lib/ioreel/ioreel_sqlite" \
+	"SELECT count(*) > 0 FROM v_event" | grep -x 1'
+
+cat >anchored.c <<'E2'
+#include <fcntl.h>
+#include <unistd.h>
+#include <ioreel.h>
+
+int main(void)
+{
+	IOREEL_BEGIN("step", 7);
+	close(open("data", O_RDONLY));
+	IOREEL_END("step");
+	return ioreel_recording ? ioreel_recording() : 0;
+}
+E2
+check 'the header alone builds a program with anchors' \
+	'cc -Wall -Werror -Ireel/include -o anchored anchored.c'
+check 'which runs without ioreel' './anchored'
+check 'and says its step with it' '
+	ioreel record -o d.reel -- ./anchored
+	ioreel sql --format tsv d.reel "SELECT name, detail FROM v_span" |
+	grep -x "step	7"'
+if command -v c++ >/dev/null; then
+	check 'C++ too' 'cp anchored.c anchored.cc &&
+		c++ -Wall -Werror -Ireel/include -o anchored anchored.cc &&
+		./anchored'
+else
+	skip 'C++ too' 'no C++ compiler'
+fi
+finish

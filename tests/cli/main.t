@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The program as a whole: its verbs, its help, its words for what is wrong.
+. "$(dirname "$0")/../tap.sh"
+
+status() {
+	"$@" >out 2>err
+	echo $?
+}
+
+is 'ioreel alone is help' "$(status "$IOREEL")" 0
+check 'on stdout, within a screen' '[ ! -s err ] && [ "$(wc -l <out)" -le 24 ]'
+check 'by task: record before load before report' \
+	'[ "$(grep -Eo "^  (record|load|report|sql|compare|replay) " out | \
+	tr -d " \n")" = recordloadreportsqlcomparereplay ]'
+check 'without what is not for people' '! grep -q engine out'
+is '--version' "$(status "$IOREEL" --version)" 0
+check 'names the program and a version' 'grep -Eq "^ioreel [0-9]+\.[0-9]+\.[0-9]+$" out'
+is 'an unknown verb is wrong usage' "$(status "$IOREEL" reprot run)" 2
+check 'and the near one is named, on stderr' \
+	'grep -q "did you mean .report.?" err && [ ! -s out ]'
+is 'an unknown option is wrong usage' "$(status "$IOREEL" --frobnicate)" 2
+is 'a verb with control characters' "$(status "$IOREEL" "$(printf 'a\nb\033[2J')")" 2
+check 'cannot break the line' '[ "$(grep -c "a.nb.x1b" err)" = 1 ]'
+for verb in record load report sql compare replay; do
+	is "$verb --help" "$(status "$IOREEL" $verb --help)" 0
+	check 'fits a screen and starts with two examples' \
+		'[ "$(head -2 out | grep -c "^  . ioreel '$verb'")" = 2 ] &&
+		 [ "$(wc -l <out)" -le 50 ] && [ ! -s err ]'
+	check 'is at most 100 columns wide' '! grep -q ".\{101\}" out'
+	mv out by-option
+	"$IOREEL" help $verb >out
+	check "help $verb is the same" 'cmp out by-option'
+	is "$verb with an unknown option is wrong usage" \
+		"$(status "$IOREEL" $verb --no-such-option)" 2
+	check 'and shows one line of usage' \
+		'[ "$(wc -l <err)" = 2 ] && grep -q "^usage: ioreel '$verb'" err'
+	check "man page of $verb" '[ -s "$TOP/man/ioreel-'$verb'.1" ]'
+done
+is 'a result that cannot be written is a failure' \
+	"$("$IOREEL" --version >/dev/full 2>err; echo $?)" 1
+check 'and says why' 'grep -q "No space left" err'
+is 'nor can it with stdout closed' \
+	"$("$IOREEL" --version >&- 2>err; echo $?)" 1
+is 'a reader that leaves is no failure of ours' \
+	"$( (trap '' PIPE; "$IOREEL" help record; echo $? >st) | true; cat st)" 0
+finish

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The commands of README.md do what it says they do.
+. "$(dirname "$0")/../tap.sh"
+
+# A job of the name that the README uses, without any framework.
+cat >train.py <<'E2'
+import os
+os.makedirs("data", exist_ok=True)
+for i in range(20):
+    with open("data/%d" % i, "wb") as f:
+        f.write(os.urandom(4096))
+for i in range(20):
+    with open("data/%d" % i, "rb") as f:
+        f.read()
+E2
+
+# The lines of the blocks marked "sh", without their comments.
+sed -n '/^```sh$/,/^```$/p' "$TOP/README.md" | sed 's/ *#.*//' |
+	grep -v '^```' | grep . >commands
+check 'README.md has commands' '[ "$(wc -l <commands)" -ge 6 ]'
+while read -r command; do
+	case $command in
+	scripts/*|make*)
+		check "there is $command" '[ -x "$TOP/${command%% *}" ] ||
+			grep -q "^${command#make }:" "$TOP/Makefile" ||
+			[ "${command%% *}" = make ]' ;;
+	*)
+		check "$command" "$command </dev/null" ;;
+	esac
+done <commands
+
+check 'every page it links to is there' '
+	grep -o "](\([^):]*\))" "$TOP/README.md" | tr -d "]()" |
+	while read -r page; do
+		[ -e "$TOP/$page" ] || { echo "$page"; exit 1; }
+	done'
+check 'every command it names has a manual page' '
+	grep -o "ioreel [a-z]\+ " "$TOP/README.md" | sort -u |
+	while read -r _ verb; do
+		case $verb in records|is|and) continue ;; esac
+		"$IOREEL" "$verb" --help >/dev/null || exit 1
+		[ -e "$TOP/man/ioreel-$verb.1" ] || { echo "$verb"; exit 1; }
+	done'
+finish

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# scripts/setup on machines of all sorts, which are scripts here.
+. "$(dirname "$0")/../tap.sh"
+
+# A machine: its commands are in bin, what is installed in "have".
+mkdir bin
+real() {
+	for c in "$@"; do ln -sf "$(command -v "$c")" "bin/$c"; done
+}
+real sh dirname grep env mktemp rm cat tail id
+fake() {
+	cat >"bin/$1"
+	chmod +x "bin/$1"
+}
+fake dpkg-query <<'E2'
+#!/bin/sh
+for last; do :; done
+grep -qx "$last" "$T/have" && echo installed
+E2
+fake apt-get <<'E2'
+#!/bin/sh
+echo "$DEBIAN_FRONTEND: $*" >>"$T/apt.log"
+case " $* " in
+*" install "*)
+	[ ! -e "$T/broken" ] || { echo "E: it is broken"; exit 100; }
+	for word; do echo "$word" >>"$T/have"; done ;;
+esac
+E2
+fake apt-cache <<'E2'
+#!/bin/sh
+[ -e "$T/no-torch" ] || echo "$2 | 1.0"
+E2
+fake python3 <<'E2'
+#!/bin/sh
+grep -qx python3-torch "$T/have" && echo /fake/python3
+E2
+# torch-python also asks /usr/bin/python3: of this machine, so not here
+mkdir tree tree/scripts
+cp "$TOP/scripts/setup" tree/scripts
+sed 's,/usr/bin/python3,python3,' "$TOP/scripts/torch-python" \
+	>tree/scripts/torch-python
+chmod +x tree/scripts/*
+export T
+setup() {
+	env -i T="$T" TMPDIR="$T" PATH="$T/bin" tree/scripts/setup >out 2>&1
+}
+
+: >have
+: >apt.log
+if [ "$(id -u)" != 0 ]; then
+	fake id <<'E2'
+#!/bin/sh
+echo 0
+E2
+fi
+check 'a bare machine' 'setup'
+is 'one line says what it installs' "$(sed 's/build.*//' out)" \
+	'scripts/setup: installing '
+check 'it asks nothing' '! grep -v "^noninteractive: -q -y" apt.log'
+check 'the compiler, the libraries and PyTorch' '
+	for p in build-essential libsqlite3-dev libopenmpi-dev python3-torch; do
+		grep -qx $p have || exit 1
+	done'
+: >apt.log
+check 'again: nothing to do' 'setup'
+is 'and nothing said' "$(cat out apt.log)" ''
+
+grep -vx strace have >h && mv h have
+check 'one package is missing' 'setup'
+is 'and only that is installed' "$(cat out)" 'scripts/setup: installing strace'
+
+grep -vx strace have >h && mv h have
+: >broken
+check 'apt-get fails: so does setup' '! setup'
+check 'with its words' 'grep "it is broken" out &&
+	grep "cannot install strace" out'
+rm broken
+
+: >no-torch
+grep -vx python3-torch have >h && mv h have
+check 'no package of PyTorch: the rest is installed' 'setup'
+check 'and that is said' 'grep "no package python3-torch" out &&
+	grep -qx strace have'
+
+: >have
+rm -f bin/id
+fake id <<'E2'
+#!/bin/sh
+echo 1000
+E2
+check 'not root, no sudo: an error' '! setup'
+check 'that says what to type' \
+	'grep "run this as root: apt-get install .*strace" out'
+fake sudo <<'E2'
+#!/bin/sh
+shift
+[ "$1" = true ] || echo "sudo $1" >>"$T/sudo.log"
+exec "$@"
+E2
+fake true <<'E2'
+#!/bin/sh
+E2
+check 'with a sudo that asks nothing' 'setup && [ -s sudo.log ]'
+rm bin/apt-get
+check 'no apt-get: an error that names the packages' '
+	! setup && grep "no apt-get here.*libzstd-dev" out'
+finish

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The decoder of records on any bytes: a libFuzzer target, and alone a program
+ * that decodes the files it is given.
+ *
+ * The bytes lie at the end of an allocation with nothing but the promised slack
+ * behind them, so that a sanitizer sees every byte read too far.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/trace_internal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct trace_decoder d = {0};
+	struct reel_error failure = {0};
+	struct reel_record r;
+	uint64_t last = 1000;
+	const uint8_t *before;
+	uint8_t *copy;
+
+	if (size > TRACE_USED_MAX)
+		return 0;
+	copy = calloc(1, size + TRACE_SLACK);
+	if (!copy)
+		return 0;
+	memcpy(copy, data, size);
+	d.p = before = copy;
+	d.end = copy + size;
+	trace_decoder_begin(&d, last);
+	while (trace_decode(&d, &r, &failure) > 0) {
+		if (d.p <= before || d.p > d.end || r.end_ticks < last ||
+		    r.dur_ticks > r.end_ticks || r.count < 1 ||
+		    (r.path && strlen(r.path) != r.path_len) ||
+		    (r.path2 && strlen(r.path2) != r.path2_len))
+			abort();
+		before = d.p;
+		last = r.end_ticks;
+	}
+	if (failure.code)
+		abort();
+	trace_decoder_fini(&d);
+	free(copy);
+	return 0;
+}
+
+#ifndef REEL_LIBFUZZER
+int main(int argc, char **argv)
+{
+	static uint8_t data[TRACE_USED_MAX];
+
+	for (int i = 1; i < argc; i++) {
+		FILE *f = fopen(argv[i], "rb");
+
+		if (!f) {
+			perror(argv[i]);
+			return 1;
+		}
+		LLVMFuzzerTestOneInput(data, fread(data, 1, sizeof(data), f));
+		fclose(f);
+	}
+	return 0;
+}
+#endif

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# scripts/demo goes the whole way, a second time too, and what it shows is so.
+. "$(dirname "$0")/../tap.sh"
+python=$("$TOP/scripts/torch-python" 2>&1) || skip_all "$python"
+command -v apt-get >/dev/null || skip_all 'scripts/setup needs apt-get'
+unset MAKEFLAGS MFLAGS MAKELEVEL PYTHONPATH
+
+mkdir "$O/demo" 2>/dev/null
+echo stale >"$O/demo/replay.db"
+check 'scripts/demo' '"$TOP/scripts/demo" >out 2>&1 </dev/null ||
+	{ cat out; exit 1; }'
+check 'and again' '"$TOP/scripts/demo" >out 2>&1 </dev/null ||
+	{ cat out; exit 1; }'
+check 'the job spoke' 'grep "^epoch 1: loss" out'
+check 'the report names the framework' 'grep "PyTorch [12]" out'
+check 'the likeness is measured' 'grep "^ *likeness" out'
+check 'the data is unchanged' 'grep "600 images are unchanged" out'
+check 'the script knows nothing of it' \
+	'! grep -i ioreel "$TOP/examples/train_images.py"'
+
+cd "$O/demo" || exit 1
+query() {
+	"$IOREEL" sql --format tsv demo.reel "$1" | tail -n +2
+}
+# 600 images in batches of 16, the last of each epoch dropped
+is 'spans of the main process' "$(query "
+	SELECT group_concat(name || ' ' || n, ', ') FROM (
+	SELECT s.name, count(*) AS n FROM v_span s
+	JOIN process p USING (process_id) WHERE p.role = 'main'
+	GROUP BY s.name ORDER BY s.name)")" \
+	'backward 74, checkpoint 2, epoch 2, fetch 74, optimizer 74, step 74'
+is 'workers prepared every batch' "$(query "
+	SELECT count(*) FROM v_span s JOIN process p USING (process_id)
+	WHERE p.role = 'worker' AND s.name = 'preprocess'")" 74
+is 'images opened, all by workers' "$(query "
+	SELECT count(*) || ' ' || min(p.role) FROM v_event e
+	JOIN process p USING (process_id)
+	WHERE e.path LIKE '%.ppm' AND e.call_group = 'open'")" '1184 worker'
+is 'their bytes' "$(query "SELECT sum(bytes) FROM v_event
+	WHERE path LIKE '%.ppm'")" $((1184 * (96 * 96 * 3 + 13)))
+is 'checkpoints written' "$(query "SELECT count(DISTINCT path) FROM v_event
+	WHERE path LIKE '%/epoch_.pt' AND bytes > 0 AND call_group = 'write'")" 2
+check 'the replay made the same calls' '
+	"$IOREEL" compare --json demo.reel replay.db >likeness.json &&
+	python3 -c "import json; assert json.load(open(\"likeness.json\"))[
+	\"same_sequence_share\"] == 1" || { cat likeness.json; exit 1; }'
+finish

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Print the spans that loops over loaders give, with a shim of Python.
+
+    python3 loops.py HOOKS CASE
+
+No framework: a loader here is a list with an iterator that calls what the
+hooks call. The output is the tree of spans of each thread, E epoch, V eval,
+S step, F fetch, with their numbers; cancelled ones are gone, and spans that
+do not nest are said.
+"""
+import gc
+import os
+import sys
+import threading
+import types
+
+NAMES = {1: "E", 2: "S", 3: "F", 6: "B", 7: "O", 8: "P", 9: "C", 10: "V"}
+streams = {}
+
+
+def fake_shim():
+    shim = types.ModuleType("ioreel.shim")
+    for number, name in ((1, "EPOCH"), (2, "STEP"), (3, "FETCH"),
+                         (6, "BACKWARD"), (7, "OPTIMIZER"),
+                         (8, "PREPROCESS"), (9, "CHECKPOINT"), (10, "EVAL")):
+        setattr(shim, name, number)
+
+    def put(*record):
+        streams.setdefault(threading.get_ident(), []).append(record)
+
+    shim.begin = lambda kind, detail: put("begin", kind, detail)
+    shim.end = lambda kind: put("end", kind)
+    shim.cancel = lambda kind: put("cancel", kind)
+    return shim
+
+
+def tree(stream):
+    stack = [["", []]]
+    for what, kind, *detail in stream:
+        name = NAMES[kind]
+        if what == "begin":
+            number = "" if detail[0] < 0 else str(detail[0])
+            stack.append([name + number, []])
+            continue
+        top, children = stack.pop()
+        if top[0] != name:
+            return "%s of %s inside %s" % (what, name, top)
+        if what == "cancel":
+            stack[-1][1].extend(children)
+        else:
+            inner = "(" + " ".join(children) + ")" if children else ""
+            stack[-1][1].append(top + inner)
+    left = " open:" + " ".join(s[0] for s in stack[1:]) if stack[1:] else ""
+    return " ".join(stack[0][1]) + left
+
+
+class Iterator(object):
+    def __init__(self, loader):
+        self.loader = loader
+        self.start()
+
+    def start(self):
+        self.left = self.loader.batches
+        epochs.started(self, self.loader, self.loader.kind)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        token = epochs.fetch_begins(self)
+        if not self.left:
+            error = StopIteration()
+            epochs.fetch_ends(token, error)
+            raise error
+        self.left -= 1
+        epochs.fetch_ends(token, None)
+
+
+class Loader(object):
+    def __init__(self, batches, kind=1):
+        self.batches = batches
+        self.kind = kind
+
+    def __iter__(self):
+        return Iterator(self)
+
+
+def plain():
+    loader = Loader(2)
+    for _ in range(2):
+        for _ in loader:
+            pass
+
+
+def broken():
+    loader = Loader(5)
+    for _ in range(2):
+        for _ in loader:
+            break
+
+
+def again():
+    """Iterators that are kept while the next one is made."""
+    loader = Loader(2)
+    it = iter(loader)
+    next(it)
+    it = iter(loader)
+    next(it)
+    del it
+
+
+def persistent():
+    it = iter(Loader(1))
+    list(it)
+    it.start()
+    list(it)
+
+
+def validated():
+    train, valid = Loader(2), Loader(1, 10)
+    for _ in train:
+        for _ in valid:
+            pass
+
+
+def nested():
+    outer, inner = Loader(2), Loader(2)
+    for _ in outer:
+        for _ in inner:
+            pass
+
+
+def nested_break():
+    outer, inner = Loader(2), Loader(2)
+    for _ in outer:
+        for _ in inner:
+            break
+
+
+def zipped():
+    a, b = Loader(2), Loader(3)
+    for _ in range(2):
+        for _ in zip(a, b):
+            pass
+
+
+def in_turn():
+    """Two loaders of different length, each started again at its end."""
+    loaders = [Loader(2), Loader(3)]
+    its = [iter(loader) for loader in loaders]
+    for _ in range(5):
+        for i in (0, 1):
+            try:
+                next(its[i])
+            except StopIteration:
+                its[i] = iter(loaders[i])
+                next(its[i])
+    its.clear()
+
+
+def rare():
+    """An iterator made first and advanced seldom does not lead."""
+    seldom, often = Loader(9), Loader(3)
+    it = iter(seldom)
+    for _ in often:
+        next(it)
+    for _ in often:
+        pass
+    del it
+
+
+def threads():
+    """The iterator is advanced, and dies, in another thread."""
+    box = [iter(Loader(1))]
+
+    def run():
+        list(box.pop())
+        gc.collect()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    for _ in Loader(1):
+        pass
+
+
+def forked():
+    """The child of a fork does not end what the parent began."""
+    it = iter(Loader(2))
+    next(it)
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        streams.clear()
+        del it
+        for _ in Loader(1):
+            pass
+        print("child:", *(tree(s) for s in streams.values()))
+        sys.stdout.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
+    list(it)
+
+
+def left_open():
+    """What is open when the interpreter ends is ended by it."""
+    global kept
+    kept = iter(Loader(3))
+    next(kept)
+    epochs._finish()
+
+
+sys.path.insert(0, sys.argv[1])
+import ioreel  # noqa: E402
+ioreel.shim = sys.modules["ioreel.shim"] = fake_shim()
+from ioreel import epochs  # noqa: E402
+
+globals()[sys.argv[2]]()
+for stream in streams.values():
+    print(tree(stream))

@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Loops over loaders, however tangled, give spans that nest.
+. "$(dirname "$0")/../tap.sh"
+
+loop() {
+	is "$1" "$(python3 "$TOP/tests/jobs/loops.py" "$TOP/preload/python" \
+		"$2" 2>&1)" "$3"
+}
+
+loop 'two epochs of two batches' plain \
+	'E0(S0(F0) S1(F1)) E1(S2(F2) S3(F3))'
+loop 'break ends the epoch' broken 'E0(S0(F0)) E1(S1(F1))'
+loop 'a new iterator ends the epoch of the one before' again \
+	'E0(S0(F0)) E1(S1(F1))'
+loop 'an iterator that starts again has a new epoch' persistent \
+	'E0(S0(F0)) E1(S1(F1))'
+loop 'an evaluation in a step has fetches only' validated \
+	'E0(S0(F0 V0(F)) S1(F1 V1(F)))'
+loop 'a loop in a loop' nested \
+	'E0(S0(F0 E0(S0(F0) S1(F1))) S1(F1 E1(S2(F2) S3(F3))))'
+loop 'a loop in a loop that breaks' nested_break \
+	'E0(S0(F0 E0(S0(F0))) S1(F1 E1(S1(F1))))'
+loop 'zip: the first leads' zipped \
+	'E0(S0(F0 F) S1(F1 F)) E1(S2(F2 F) S3(F3 F))'
+loop 'loaders in turn: one leads, through its epochs' in_turn \
+	'E0(S0(F0 F) S1(F1 F)) E1(S2(F2 F) S3(F3 F)) E2(S4(F4 F))'
+loop 'an iterator that is seldom used does not lead' rare \
+	'E0(E0(S0(F0 F) S1(F1 F) S2(F2 F)) E1(S3(F3) S4(F4) S5(F5)))'
+loop 'a loader read by another thread' threads "$(printf '%s\n' \
+	'E0 E0(S0(F0))' 'F')"
+loop 'a forked child starts with nothing open' forked "$(printf '%s\n' \
+	'child: E0(S0(F0))' 'E0(S0(F0) S1(F1))')"
+loop 'the end of the interpreter' left_open 'E0(S0(F0))'
+finish

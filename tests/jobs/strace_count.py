@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Calls on the files below a folder, per process, counted twice.
+
+  strace_count.py strace DIR COLUMNS FILE...   what strace -ff -y -o F wrote
+  strace_count.py events DIR COLUMNS           ioreel sql's TSV, on stdin
+
+Prints a line of COLUMNS for each process that has any, sorted: numbers of
+processes differ between two runs. The one thing to know: strace must write a
+file per thread (-ff); in one file calls are cut in two and get lost.
+"""
+import os
+import re
+import sys
+
+OPEN = {"open", "openat", "openat2", "creat", "mkstemp", "fopen", "freopen", "opendir"}
+READ = {"read", "pread", "pread64", "readv", "preadv", "preadv2",
+        "fread", "fgets", "getline"}
+WRITE = {"write", "pwrite", "pwrite64", "writev", "pwritev", "pwritev2", "fwrite"}
+SEEK = {"lseek", "_llseek"}
+CLOSE = {"close", "fclose", "closedir"}
+STAT = {"stat", "lstat", "fstat", "fstatat", "newfstatat", "statx"}
+NAMES = {"unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdir",
+         "mkdirat", "remove"}
+SYNC = {"fsync", "fdatasync"}
+TRUNCATE = {"truncate", "ftruncate"}
+GROUPS = {"opens": OPEN, "reads": READ, "writes": WRITE, "seeks": SEEK,
+          "closes": CLOSE, "stats": STAT, "names": NAMES, "syncs": SYNC,
+          "truncates": TRUNCATE}
+
+LINE = re.compile(r"^(\w+)\((.*)\)\s+= (-?\d+|\?|0x[0-9a-f]+)(<.*?>)?(?: (E[A-Z0-9]+).*| \(.*)?$")
+FD = re.compile(r"^(?:-?\d+|AT_FDCWD)<((?:[^>\\]|\\.)*)>")
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+class Count(dict):
+    """Counts of one process."""
+
+    def add(self, key, n=1):
+        self[key] = self.get(key, 0) + n
+
+    def call(self, name, result, failed):
+        for key, group in GROUPS.items():
+            if name in group:
+                self.add(key)
+                if failed:
+                    self.add("failed_" + key)
+        if name in READ and result > 0:
+            self.add("read_bytes", result)
+        if name in WRITE and result > 0:
+            self.add("write_bytes", result)
+
+
+def path_of(args):
+    """The file that a call names: its descriptor's, or under it a path."""
+    fd, base = FD.match(args), ""
+    if fd:
+        base = fd.group(1)
+        args = args[fd.end():].lstrip(", ")
+    text = STRING.match(args)
+    if fd and not text:
+        return base
+    name = text.group(1) if text else ""
+    return os.path.normpath(os.path.join(base or os.getcwd(), name))
+
+
+def count_strace(folder, files):
+    processes, leader, children = {}, {}, []
+    parsed = []
+    for f in files:
+        tid = int(f.rsplit(".", 1)[1])
+        with open(f, errors="replace") as lines:
+            for line in lines:
+                m = LINE.match(line.rstrip("\n"))
+                if not m:
+                    continue
+                name, args, result = m.group(1), m.group(2), m.group(3)
+                if name in ("clone", "clone3", "fork", "vfork"):
+                    if "CLONE_THREAD" in args and result.isdigit():
+                        children.append((int(result), tid))
+                    continue
+                parsed.append((tid, name, args, result, m.group(5)))
+    leader.update(children)
+
+    def process(tid):
+        while tid in leader:
+            tid = leader[tid]
+        return tid
+
+    for tid, name, args, result, error in parsed:
+        if (path_of(args) + "/").startswith(folder + "/") and path_of(args) != folder:
+            n = int(result, 0) if result != "?" else 0
+            processes.setdefault(process(tid), Count()).call(name, n, error)
+    return processes
+
+
+def count_events(folder, lines):
+    processes = {}
+    head = next(lines).rstrip("\n").split("\t")
+    for line in lines:
+        row = dict(zip(head, line.rstrip("\n").split("\t")))
+        if not row["path"].startswith(folder + "/"):
+            continue
+        processes.setdefault(row["pid"], Count()).call(
+            row["call"], int(row["result"]), int(row["errno"] or 0))
+    return processes
+
+
+def main(argv):
+    folder, columns = os.path.realpath(argv[2]), argv[3].split(",")
+    if argv[1] == "strace":
+        processes = count_strace(folder, argv[4:])
+    else:
+        processes = count_events(folder, sys.stdin)
+    rows = ["\t".join("%s %d" % (c, p.get(c, 0)) for c in columns)
+            for p in processes.values()]
+    print("\n".join(sorted(rows)))
+
+
+if __name__ == "__main__":
+    main(sys.argv)

@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# PyTorch jobs run recorded as they run bare, and their spans are exact.
+. "$(dirname "$0")/../tap.sh"
+python=$("$TOP/scripts/torch-python" 2>&1) || skip_all "$python"
+IOREEL_HOOKS=$TOP/preload/python
+OMP_NUM_THREADS=1
+export IOREEL_HOOKS OMP_NUM_THREADS
+unset PYTHONPATH
+"$python" "$TOP/examples/make_images.py" data --images 12 --size 16
+cp "$TOP/tests/jobs/torch_jobs.py" job.py
+
+# Pids, addresses and times differ from run to run.
+plain() {
+	sed -E -e 's/0x[0-9a-f]+/0xADDR/g' -e 's/pid\(?s?\)? [0-9]+/pid N/g'
+}
+
+# job CASE: run it bare and recorded; everything it makes must be the same.
+job() {
+	mkdir bare rec
+	(cd bare && "$python" "$T/job.py" "$T/data" "$1" >out 2>err
+		echo "status $?" >>out)
+	(cd rec && "$IOREEL" record -o "$T/$1.reel" -- \
+		"$python" "$T/job.py" "$T/data" "$1" >out 2>err.all
+		echo "status $?" >>out
+		grep -v '^ioreel: ' err.all | plain >err
+		rm err.all)
+	plain <bare/err >bare/err.plain && mv bare/err.plain bare/err
+	check "$1: the same output, status and files" 'diff -r bare rec'
+	rm -r bare rec
+}
+
+# dies CASE: the loader finds its worker dead wherever it happens to be, so
+# only how it ends is compared.
+dies() {
+	mkdir bare rec
+	(cd bare && "$python" "$T/job.py" "$T/data" "$1" >out 2>../bare.err
+		echo "status $?" >>out)
+	(cd rec && "$IOREEL" record -o "$T/$1.reel" -- \
+		"$python" "$T/job.py" "$T/data" "$1" >out 2>../rec.err
+		echo "status $?" >>out)
+	check "$1: the same output, status and files" 'diff -r bare rec'
+	check "$1: the same error" '
+		grep "^RuntimeError: DataLoader worker" bare.err | plain |
+			sort -u >a
+		grep "^RuntimeError: DataLoader worker" rec.err | plain |
+			sort -u >b
+		[ -s a ] && diff a b'
+	rm -r bare rec
+}
+
+# spans CASE WANT: the numbers of spans, of those open at the end, notes.
+spans() {
+	is "$1: spans" "$("$IOREEL" sql --format tsv "$1.reel" "
+		SELECT group_concat(name || ' ' || n, ', ') FROM (
+		SELECT name, count(*) AS n FROM v_span WHERE closed
+		GROUP BY name ORDER BY name)" | tail -n +2)" "$2"
+}
+
+# reads CASE WANT: opens of images, wherever they were made.
+reads() {
+	is "$1: images opened" "$("$IOREEL" sql --format tsv "$1.reel" "
+		SELECT count(*) FROM v_event
+		WHERE path LIKE '%.ppm' AND call_group = 'open'" | tail -n +2)" "$2"
+}
+
+two='backward 6, checkpoint 2, epoch 2, fetch 6, optimizer 6, preprocess 6, step 6'
+job alone
+spans alone "$two"
+reads alone 24
+job workers
+spans workers "$two"
+reads workers 24
+is 'workers: roles' "$("$IOREEL" sql --format tsv workers.reel \
+	'SELECT role, count(*) FROM process GROUP BY role ORDER BY role' |
+	tail -n +2)" "$(printf 'main\t1\nworker\t4')"
+is 'workers: step numbers' "$("$IOREEL" sql --format tsv workers.reel "
+	SELECT group_concat(detail, ' ') FROM (SELECT detail FROM v_span
+	WHERE name = 'step' ORDER BY start_ns)" | tail -n +2)" '0 1 2 3 4 5'
+is 'workers: each step holds its fetch, backward and optimizer' \
+	"$("$IOREEL" sql --format tsv workers.reel "
+	SELECT count(*) FROM v_span s WHERE s.name = 'step' AND
+	(SELECT group_concat(name) FROM (SELECT name FROM v_span c
+	WHERE c.parent_id = s.span_id ORDER BY start_ns))
+	= 'fetch,backward,optimizer'" | tail -n +2)" 6
+is 'workers: framework' "$("$IOREEL" sql --format tsv workers.reel \
+	"SELECT framework FROM run" | tail -n +2 | cut -d' ' -f1)" PyTorch
+job persistent
+spans persistent "$two"
+job spawned
+spans spawned "$two"
+reads spawned 24
+job forkserver
+spans forkserver "$two"
+job iterable
+spans iterable 'backward 12, checkpoint 2, epoch 2, fetch 12, optimizer 12, preprocess 12, step 12'
+job evaluated
+spans evaluated 'backward 3, checkpoint 1, epoch 1, eval 1, fetch 6, optimizer 3, preprocess 6, step 3'
+job broken_off
+spans broken_off 'backward 4, checkpoint 2, epoch 2, fetch 6, optimizer 4, preprocess 6, step 6'
+job subclass
+spans subclass "$two"
+job short_stream
+job warns_in_main
+job looks
+job fails_in_loop
+spans fails_in_loop 'epoch 1, fetch 1, preprocess 3, step 1'
+job fails_in_backward
+spans fails_in_backward 'backward 1, epoch 1, fetch 1, preprocess 1, step 1'
+job fails_in_step
+spans fails_in_step 'backward 7, checkpoint 2, epoch 3, fetch 7, optimizer 7, preprocess 7, step 7'
+job fails_in_worker
+job fails_in_main
+dies worker_leaves
+reads worker_leaves 7
+dies worker_killed
+reads worker_killed 7
+finish

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* Event blocks: what goes in comes out, and hostile blobs only fail. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+#include "analyzer/event.h"
+#include "analyzer/event_block.h"
+#include "tests/tap.h"
+
+static uint64_t seed = 88172645463325252ull;
+
+static uint64_t chance(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+static void room(struct reel_columns *c, uint32_t n)
+{
+	if (reel_columns_grow(c, n))
+		exit(1);
+	c->n = n;
+}
+
+/* Values of every width, with the sentinels among them. */
+static int64_t any(void)
+{
+	switch (chance() % 6) {
+	case 0:
+		return INT64_MIN;
+	case 1:
+		return INT64_MAX;
+	case 2:
+		return -1;
+	case 3:
+		return 0;
+	default:
+		return (int64_t)(chance() >> chance() % 64);
+	}
+}
+
+static int same(const struct reel_columns *a, const struct reel_columns *b,
+		uint32_t mask)
+{
+	if (a->n != b->n)
+		return 0;
+	for (int col = 0; col < REEL_COLUMNS; col++)
+		if ((mask >> col & 1) && memcmp(a->v[col], b->v[col],
+						a->n * sizeof(int64_t)))
+			return 0;
+	return 1;
+}
+
+static void trip(struct reel_codec *k, const struct reel_columns *in,
+		 uint32_t mask, const char *what)
+{
+	struct reel_columns out = { 0 };
+	const void *blob;
+	const char *why = "";
+	size_t len = 0;
+	bool nested;
+	int rc = reel_block_encode(k, in, &blob, &len);
+	void *copy = malloc(len ? len : 1); /* of its exact size, for ASan */
+
+	if (!rc)
+		memcpy(copy, blob, len);
+	rc = rc ? rc : reel_block_decode(k, copy, len, mask, &out, &nested,
+					 &why);
+	ok(!rc && same(in, &out, mask), "%s: %u events, mask %x, %zu bytes %s",
+	   what, in->n, mask, len, why);
+	free(copy);
+	reel_columns_fini(&out);
+}
+
+/* offset may not lie 2^63 from the predicted one: that code means "none". */
+static void fill_any(struct reel_columns *c)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		for (int col = 0; col < REEL_COLUMNS; col++)
+			c->v[col][i] = any();
+		c->v[REEL_COL_OFFSET][i] = chance() % 2 ? REEL_NO_OFFSET :
+					   (int64_t)(chance() >> 2);
+		c->v[REEL_COL_RESULT][i] = (int64_t)(chance() >> 2);
+	}
+}
+
+static void fill_job(struct reel_columns *c)
+{
+	int64_t now = 1000000, offset = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		for (int col = 0; col < REEL_COLUMNS; col++)
+			c->v[col][i] = 0;
+		now += (int64_t)(chance() % 5000);
+		c->v[REEL_COL_START][i] = now;
+		c->v[REEL_COL_DUR][i] = 300 + (int64_t)(chance() % 900);
+		now += c->v[REEL_COL_DUR][i];
+		c->v[REEL_COL_CALL][i] = i % 4 ? 24 : 46;
+		c->v[REEL_COL_OPEN][i] = 1 + i / 100;
+		c->v[REEL_COL_FILE][i] = 1 + i / 100 % 37;
+		c->v[REEL_COL_FD][i] = 3;
+		c->v[REEL_COL_FD2][i] = -1;
+		c->v[REEL_COL_POS][i] = REEL_NO_OFFSET;
+		c->v[REEL_COL_COUNT][i] = 1;
+		offset = i % 100 ? offset : 0;
+		c->v[REEL_COL_OFFSET][i] = i % 4 ? offset : REEL_NO_OFFSET;
+		c->v[REEL_COL_ASKED][i] = i % 4 ? 65536 : REEL_NO_SIZE;
+		c->v[REEL_COL_RESULT][i] = i % 4 ? 65536 : 0;
+		offset += c->v[REEL_COL_RESULT][i];
+	}
+}
+
+static void test_round_trips(struct reel_codec *k)
+{
+	static const uint32_t sizes[] = { 1, 2, 47, 48, 1000, 32768, 65536 };
+	struct reel_columns c = { 0 };
+	const void *blob;
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		room(&c, sizes[i]);
+		fill_any(&c);
+		trip(k, &c, REEL_COL_ALL, "any values");
+		fill_job(&c);
+		trip(k, &c, REEL_COL_ALL, "a job");
+	}
+	for (int col = 0; col < REEL_COLUMNS; col++)
+		trip(k, &c, 1u << col, "one column alone");
+	reel_block_encode(k, &c, &blob, &len);
+	ok(len < 5 * (size_t)c.n, "a reading job takes %.2f bytes per event",
+	   (double)len / c.n);
+	reel_columns_fini(&c);
+}
+
+/* Every outcome but a crash or an endless loop is fine; ASan watches. */
+static void test_hostile(struct reel_codec *k)
+{
+	struct reel_columns c = { 0 }, out = { 0 };
+	const char *why = NULL;
+	const void *blob;
+	uint8_t *copy;
+	size_t len = 0;
+	bool nested;
+	int refused = 0, cut = 0;
+
+	room(&c, 3000);
+	fill_job(&c);
+	reel_block_encode(k, &c, &blob, &len);
+	copy = malloc(len);
+	memcpy(copy, blob, len);
+	for (size_t n = 0; n < len; n += 1 + n / 64) {
+		uint8_t *part = malloc(n ? n : 1);
+
+		memcpy(part, copy, n);
+		cut += reel_block_decode(k, part, n, REEL_COL_ALL, &out,
+					 &nested, &why) && why;
+		refused++;
+		free(part);
+	}
+	is(cut, refused, "every truncation is refused, with a reason");
+	for (int i = 0; i < 20000; i++) {
+		size_t at = chance() % len;
+		uint8_t was = copy[at];
+
+		copy[at] ^= (uint8_t)(1 + chance() % 255);
+		if (!reel_block_decode(k, copy, len, REEL_COL_ALL, &out,
+				       &nested, &why) && out.n > 65536)
+			break;
+		copy[at] = was;
+	}
+	ok(1, "20,000 flipped bytes");
+	copy[4] = copy[5] = copy[6] = copy[7] = 0xff;
+	ok(reel_block_decode(k, copy, len, REEL_COL_ALL, &out, &nested, &why),
+	   "four billion events are refused: %s", why);
+	free(copy);
+	reel_columns_fini(&c);
+	reel_columns_fini(&out);
+}
+
+static void insert(sqlite3 *db, struct reel_codec *k, struct reel_columns *c,
+		   int thread)
+{
+	sqlite3_stmt *stmt = NULL;
+	int64_t min = INT64_MAX, max = 0;
+	const void *blob;
+	size_t len;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		int64_t start = c->v[REEL_COL_START][i];
+
+		min = start < min ? start : min;
+		if (start + c->v[REEL_COL_DUR][i] > max)
+			max = start + c->v[REEL_COL_DUR][i];
+	}
+	reel_block_encode(k, c, &blob, &len);
+	sqlite3_prepare_v2(db, "INSERT INTO event_block VALUES (NULL, ?, ?, ?, "
+			   "?, ?)", -1, &stmt, NULL);
+	sqlite3_bind_int(stmt, 1, thread);
+	sqlite3_bind_int64(stmt, 2, c->n);
+	sqlite3_bind_int64(stmt, 3, min);
+	sqlite3_bind_int64(stmt, 4, max);
+	sqlite3_bind_blob64(stmt, 5, blob, len, SQLITE_TRANSIENT);
+	sqlite3_step(stmt);
+	sqlite3_finalize(stmt);
+}
+
+/*
+ * A call that encloses 250 others ends after them, in a later block; its start
+ * must still come first.
+ */
+static void test_walk(struct reel_codec *k)
+{
+	struct reel_walk_range all = { .min_start_ns = INT64_MIN,
+				       .max_start_ns = INT64_MAX };
+	struct reel_walk_row row;
+	struct reel_columns c = { 0 };
+	struct reel_walk *w = NULL;
+	int64_t last = INT64_MIN, n = 0, thread = 0;
+	const char *why = "";
+	sqlite3 *db;
+	int sorted = 1;
+
+	sqlite3_open(":memory:", &db);
+	sqlite3_exec(db, "CREATE TABLE event_block (block_id INTEGER PRIMARY "
+			 "KEY, thread_id, events, min_start_ns, max_end_ns, "
+			 "data); CREATE TABLE thread (thread_id INTEGER "
+			 "PRIMARY KEY, process_id); INSERT INTO thread VALUES "
+			 "(1, 7), (2, 8)", NULL, NULL, NULL);
+	room(&c, 100);
+	for (int t = 1; t <= 2; t++)
+		for (int b = 0; b < 3; b++) {
+			fill_job(&c);
+			for (uint32_t i = 0; i < c.n; i++) {
+				c.v[REEL_COL_START][i] = 10 * (100 * b + i);
+				c.v[REEL_COL_DUR][i] = 5;
+			}
+			if (b == 2) { /* the enclosing one, by its end */
+				c.v[REEL_COL_START][50] = 3;
+				c.v[REEL_COL_DUR][50] = 2502;
+			}
+			insert(db, k, &c, t);
+		}
+	ok(!reel_walk_open(&w, db, &all, &why), "the walk opens %s", why);
+	while (reel_walk_next(w, &row, &why) == 1) {
+		int64_t start = row.cols->v[REEL_COL_START][row.at];
+
+		if (row.thread != thread) {
+			thread = row.thread;
+			last = INT64_MIN;
+		}
+		sorted = sorted && start >= last &&
+			 row.process == row.thread + 6;
+		last = start;
+		n++;
+	}
+	is(n, 600, "it comes by every event");
+	ok(sorted, "each thread in the order of start, with its process");
+	reel_walk_close(w);
+	all.thread = 2;
+	all.min_start_ns = 1500;
+	reel_walk_open(&w, db, &all, &why);
+	for (n = 0; reel_walk_next(w, &row, &why) == 1; n++)
+		;
+	is(n, 200, "a block that ends before the range is skipped");
+	reel_walk_close(w);
+	sqlite3_close(db);
+	reel_columns_fini(&c);
+}
+
+int main(void)
+{
+	struct reel_codec *k = reel_codec_new();
+
+	test_round_trips(k);
+	test_hostile(k);
+	test_walk(k);
+	reel_codec_free(k);
+	return done();
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Unions of intervals against a bitmap that counts every nanosecond. */
+#include <string.h>
+
+#include "lib/error.h"
+
+#include "analyzer/interval.h"
+#include "analyzer/interval_log.h"
+
+#include "tests/tap.h"
+
+static struct reel_error err;
+
+static void add(struct reel_union *u, int64_t s, int64_t e)
+{
+	struct reel_interval iv = { s, e, 0, 0 };
+
+	reel_union_add(u, &iv, &err);
+}
+
+static int64_t measure(const int64_t (*iv)[2], int n, uint32_t most)
+{
+	struct reel_union u = { .most = most };
+	int64_t ns;
+	int i;
+
+	for (i = 0; i < n; i++)
+		add(&u, iv[i][0], iv[i][1]);
+	ns = reel_union_ns(&u);
+	reel_union_fini(&u);
+	return ns;
+}
+
+static void known(void)
+{
+	static const int64_t apart[][2] = { { 0, 10 }, { 20, 30 } };
+	static const int64_t touch[][2] = { { 0, 10 }, { 10, 30 } };
+	static const int64_t nested[][2] = { { 5, 6 }, { 7, 8 }, { 0, 10 } };
+	static const int64_t late[][2] = { { 10, 20 }, { 30, 40 }, { 15, 50 } };
+	static const int64_t wrong[][2] = { { 30, 40 }, { 0, 10 }, { 5, 35 },
+					    { 50, 51 }, { 45, 46 } };
+	static const int64_t empty[][2] = { { 5, 5 }, { 9, 3 } };
+
+	is(measure(apart, 2, 8), 20, "apart");
+	is(measure(touch, 2, 8), 30, "touching intervals are one");
+	is(measure(nested, 3, 8), 10, "an outer call ends after its inner ones");
+	is(measure(late, 3, 8), 40, "a late end swallows what began after it");
+	is(measure(wrong, 5, 8), 42, "ends out of order");
+	is(measure(empty, 2, 8), 0, "empty and reversed intervals measure 0");
+}
+
+static uint32_t seed = 12345;
+
+static uint32_t random_below(uint32_t n)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % n;
+}
+
+/* Ends in order, starts up to 50 before: what a process of threads gives. */
+static void against_bitmap(uint32_t most)
+{
+	enum { NS = 200000 };
+	static char hit[NS];
+	struct reel_union u = { .most = most };
+	int64_t end = 100, want = 0;
+	int i;
+
+	memset(hit, 0, sizeof(hit));
+	while (end < NS - 20) {
+		int64_t start = end - 1 - random_below(50);
+
+		add(&u, start, end);
+		memset(hit + start, 1, (size_t)(end - start));
+		end += random_below(20);
+	}
+	for (i = 0; i < NS; i++)
+		want += hit[i];
+	is(reel_union_ns(&u), want, "exact with %u intervals held", most);
+	is(u.clipped, 0, "nothing was clipped");
+	ok(u.room <= most, "memory is bounded");
+	reel_union_fini(&u);
+}
+
+static void clipped(void)
+{
+	struct reel_union u = { .most = 4 };
+	int64_t i;
+
+	for (i = 0; i < 10; i++)
+		add(&u, 10 * i, 10 * i + 5);
+	add(&u, 0, 100);
+	ok(u.clipped == 1, "an addition below the floor is counted");
+	ok(reel_union_ns(&u) <= 100 && reel_union_ns(&u) >= 50,
+	   "and measures no more than there is");
+	reel_union_fini(&u);
+}
+
+static void cut(void)
+{
+	struct reel_union a = { .most = REEL_UNION_ALL };
+	struct reel_union b = { .most = REEL_UNION_ALL };
+	struct reel_union in = { .most = REEL_UNION_ALL };
+	struct reel_union out = { .most = REEL_UNION_ALL };
+	uint32_t at = 0;
+
+	add(&a, 0, 100);
+	add(&a, 200, 300);
+	add(&a, 400, 500);
+	add(&b, 50, 60);
+	add(&b, 90, 210);
+	add(&b, 290, 450);
+	reel_union_cut(&in, &a, &b, true, &err);
+	reel_union_cut(&out, &a, &b, false, &err);
+	is(reel_union_ns(&in), 10 + 10 + 10 + 10 + 50, "intersection");
+	is(reel_union_ns(&in) + reel_union_ns(&out), 300,
+	   "inside and outside add up");
+	is(reel_union_within(&a, 50, 250, NULL), 100, "measure of a window");
+	is(reel_union_within(&a, 50, 250, &at), 100, "the same with a cursor");
+	is(reel_union_within(&a, 250, 450, &at), 100, "which carries on");
+	is(reel_union_within(&a, 100, 200, NULL), 0, "a gap measures 0");
+	reel_union_fini(&a);
+	reel_union_fini(&b);
+	reel_union_fini(&in);
+	reel_union_fini(&out);
+}
+
+/* Twice: all in memory, and nearly all in the file. */
+static void log_round_trip(size_t memory)
+{
+	enum { N = 20000 };
+	struct reel_interval_log *log = NULL;
+	struct reel_interval_reader *r = NULL;
+	struct reel_interval iv = { 0, 0, 0, 0 };
+	int i, same = 1, more = 1;
+	int64_t at = 0;
+
+	reel_interval_log_new(&log, memory, &err);
+	for (i = 0; i < N; i++) {
+		iv.start_ns = at + i % 7;
+		iv.end_ns = at = iv.start_ns + (int64_t)i * i;
+		iv.read_bytes = i % 3 ? 0 : UINT64_MAX - (unsigned)i;
+		iv.write_bytes = (unsigned)i;
+		reel_interval_log_add(log, i % 2 ? 3 : 1, &iv, &err);
+	}
+	reel_interval_reader_open(&r, log, 3, &err);
+	at = 0;
+	for (i = 0; i < N; i++) {
+		int64_t start = at + i % 7;
+
+		at = start + (int64_t)i * i;
+		if (i % 2 == 0)
+			continue;
+		more = reel_interval_reader_next(r, &iv, &err);
+		same &= more == 1 && iv.start_ns == start && iv.end_ns == at &&
+			iv.write_bytes == (unsigned)i &&
+			iv.read_bytes ==
+				(i % 3 ? 0 : UINT64_MAX - (unsigned)i);
+	}
+	ok(same, "intervals come back as they were (%zu B of memory)", memory);
+	is(reel_interval_reader_next(r, &iv, &err), 0, "and end");
+	reel_interval_reader_close(r);
+	reel_interval_reader_open(&r, log, 77, &err);
+	is(reel_interval_reader_next(r, &iv, &err), 0, "no such stream: none");
+	reel_interval_reader_close(r);
+	reel_interval_log_close(log);
+}
+
+int main(void)
+{
+	known();
+	against_bitmap(64);
+	against_bitmap(4096);
+	clipped();
+	cut();
+	log_round_trip(1 << 20);
+	log_round_trip(0);
+	is(err.code, REEL_OK, "no error: %s", err.text);
+	return done();
+}
