@@ -92,6 +92,7 @@ struct shim_state {
 	 * its old, wiped state, which nobody else may be given.
 	 */
 	uint32_t slots_base, slots_high;
+	uint64_t no_window_until; /* ticks */
 	struct shim_thread *threads; /* the wiped arena; [0] is the process's */
 	struct reel_head *head; /* first page of the window, NULL: none */
 	struct reel_counts *counts;
@@ -234,8 +235,9 @@ HOT uint8_t *shim_put(uint8_t *p, uint64_t v)
 #define SHIM_SHORT_TIME 0x4000
 HOT uint64_t shim_times(uint64_t delta, uint64_t dur)
 {
-	return 0x800080 | (delta & 0x7f) | delta >> 7 << 8 |
-	       (dur & 0x7f) << 16 | dur >> 7 << 24;
+	uint32_t both = (uint32_t)delta | (uint32_t)dur << 16;
+
+	return (both & 0x7f007f) | (both & 0x3f803f80) << 1 | 0x800080;
 }
 
 HOT uint8_t *shim_put_times(uint8_t *p, uint64_t delta, uint64_t dur)

@@ -19,6 +19,9 @@
 
 #define SLOT_FIRST_BYTES 16384 /* until the thread has filled it once */
 #define PROBES 8               /* slots looked at for a dead owner */
+/* A disk that had no room for a window is not asked again at each call: some
+ * 10 ms, whichever the clock. */
+#define RETRY_TICKS (1u << 24)
 
 static const char dot_win[] = ".win", dot_log[] = ".log";
 
@@ -337,8 +340,10 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 	if (!shim_process_ready())
 		return NULL;
 	if (!t->block) {
-		t = claim(start);
+		t = start < shim.no_window_until ? NULL : claim(start);
 		if (!t) {
+			if (start >= shim.no_window_until)
+				shim.no_window_until = start + RETRY_TICKS;
 			shim_count(REEL_LOST_WINDOW, 1);
 			return NULL;
 		}

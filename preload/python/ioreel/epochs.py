@@ -73,36 +73,20 @@ class Epoch(object):
 
 
 class Thread(object):
-    """The open epochs of one thread, outermost first.
-
-    A context manager: within it, abandoned epochs wait.
-    """
+    """The open epochs of one thread, outermost first."""
 
     def __init__(self):
-        self.pid = os.getpid()
         self.stack = []
         self.kinds = set()  # of the spans of calls that are open
         self.abandoned = collections.deque()
         self.busy = False
 
-    def __enter__(self):
-        self.reap()
-        self.busy = True
-        return self
-
-    def __exit__(self, *error):
-        self.busy = False
-        if self.abandoned:
-            self.reap()
-
     def abandon(self, epoch):
         self.abandoned.append(epoch)
-        if not self.busy and getattr(_local, "thread", None) is self:
+        if not self.busy and current() is self:
             self.reap()
 
     def reap(self):
-        if not self.abandoned or self.pid != os.getpid():
-            return
         self.busy = True
         try:
             while self.abandoned:
@@ -172,45 +156,69 @@ class Thread(object):
 
 
 def current():
-    """The calling thread's Thread; a forked child starts with a new one."""
-    thread = getattr(_local, "thread", None)
-    if thread is None or thread.pid != os.getpid():
+    """The calling thread's Thread."""
+    try:
+        return _local.thread
+    except AttributeError:
         thread = _local.thread = Thread()
-    return thread
+        return thread
+
+
+def _forked():
+    """In the child of a fork nothing is open: what was is the parent's."""
+    _epochs.clear()
+    _local.thread = Thread()
+
+
+if hasattr(os, "register_at_fork"):  # from Python 3.7 on, as PyTorch
+    os.register_at_fork(after_in_child=_forked)
 
 
 def started(iterator, loader, kind):
     """@iterator was made from @loader, or starts again from its beginning."""
-    with current() as thread:
+    thread = current()
+    thread.reap()
+    thread.busy = True
+    try:
         before = _epochs.get(id(iterator))
         if before is not None and before.thread is thread:
             thread.close(before)
         epoch = Epoch(iterator, Loader.of(loader), kind, thread)
         _epochs[id(iterator)] = epoch
         thread.open(epoch)
+    finally:
+        thread.busy = False
 
 
 def fetch_begins(iterator):
     """Returns the token for fetch_ends()."""
-    with current() as thread:
+    thread = current()
+    if thread.abandoned:
+        thread.reap()
+    thread.busy = True
+    try:
         epoch = _epochs.get(id(iterator))
-        if epoch is not None and epoch.thread is not thread:
-            epoch = None
-        step = thread.next_step(epoch) if epoch is not None else -1
+        if epoch is None or epoch.thread is not thread:
+            shim.begin(shim.FETCH, -1)
+            return thread, None, -1
+        step = thread.next_step(epoch)
         shim.begin(shim.FETCH, step)
         return thread, epoch, step
+    finally:
+        thread.busy = False
 
 
 def fetch_ends(token, error):
     if token is None:
         return
     thread, epoch, step = token
-    with thread:
-        if not isinstance(error, StopIteration):
-            shim.end(shim.FETCH)
-            if step >= 0:
-                epoch.loader.steps += 1
-            return
+    if not isinstance(error, StopIteration):
+        shim.end(shim.FETCH)
+        if step >= 0:
+            epoch.loader.steps += 1
+        return
+    thread.busy = True
+    try:
         shim.cancel(shim.FETCH)
         if epoch is None:
             return
@@ -218,15 +226,19 @@ def fetch_ends(token, error):
             epoch.in_step = False
             shim.cancel(shim.STEP)
         thread.close(epoch)
+    finally:
+        thread.busy = False
+    thread.reap()
 
 
 @atexit.register
 def _finish():
     """The thread that ends the interpreter ends its spans."""
     try:
-        with current() as thread:
-            for epoch in reversed(thread.stack[:]):
-                thread.close(epoch)
+        thread = current()
+        thread.busy = True
+        for epoch in reversed(thread.stack[:]):
+            thread.close(epoch)
     except Exception:
         pass
 

@@ -23,29 +23,6 @@ def _nothing(token, error):
     pass
 
 
-def _span(kind):
-    """enter and leave of a span of @kind; calls within one are part of it."""
-
-    def enter(args):
-        thread = epochs.current()
-        if kind in thread.kinds:
-            return None
-        thread.kinds.add(kind)
-        shim.begin(kind, -1)
-        return thread
-
-    def leave(thread, error):
-        if thread is None:
-            return
-        thread.kinds.discard(kind)
-        if isinstance(error, StopIteration):
-            shim.cancel(kind)
-        else:
-            shim.end(kind)
-
-    return enter, leave
-
-
 def _hook_loader(torch):
     base = torch.utils.data.dataloader._BaseDataLoaderIter
 
@@ -72,20 +49,18 @@ def _hook_worker(torch):
 
 def _hook_preprocess(torch):
     fetch = torch.utils.data._utils.fetch
-    enter, leave = _span(shim.PREPROCESS)
-    wrap.patch(fetch._MapDatasetFetcher, "fetch", enter, leave)
-    wrap.patch(fetch._IterableDatasetFetcher, "fetch", enter, leave)
+    for fetcher in (fetch._MapDatasetFetcher, fetch._IterableDatasetFetcher):
+        wrap.patch_span(fetcher, "fetch", shim.PREPROCESS)
 
 
 def _hook_backward(torch):
-    wrap.patch(torch.autograd, "backward", *_span(shim.BACKWARD))
+    wrap.patch_span(torch.autograd, "backward", shim.BACKWARD)
 
 
 def _hook_optimizer(torch):
     base = torch.optim.Optimizer
     prepare = ("_patch_step_function" if hasattr(base, "_patch_step_function")
                else "_hook_for_profile")
-    enter, leave = _span(shim.OPTIMIZER)
     ours = weakref.WeakSet()
 
     def prepared(optimizer, error):
@@ -93,14 +68,14 @@ def _hook_optimizer(torch):
         owner = type(optimizer)
         step = vars(owner).get("step")
         if step is not None and step not in ours:
-            ours.add(wrap.patch(owner, "step", enter, leave))
+            ours.add(wrap.patch_span(owner, "step", shim.OPTIMIZER))
 
     wrap.patch(base, prepare, lambda args: args[0], prepared)
 
 
 def _hook_checkpoint(torch):
     save = torch.save
-    wrapper = wrap.patch(torch, "save", *_span(shim.CHECKPOINT))
+    wrapper = wrap.patch_span(torch, "save", shim.CHECKPOINT)
     if torch.serialization.save is save:
         torch.serialization.save = wrapper
 

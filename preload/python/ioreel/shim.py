@@ -21,15 +21,16 @@ EVAL = 10
 def _function(name, result, *arguments):
     function = getattr(_process, name)
     function.restype = result
-    function.argtypes = arguments
+    if arguments:  # an int alone is passed as C's int, and sooner
+        function.argtypes = arguments
     return function
 
 
 _process = ctypes.PyDLL(None)
 recording = _function("ioreel_recording", ctypes.c_int)
 begin = _function("ioreel_span_begin", None, ctypes.c_int, ctypes.c_int64)
-end = _function("ioreel_span_end", None, ctypes.c_int)
-cancel = _function("ioreel_span_cancel", None, ctypes.c_int)
+end = _function("ioreel_span_end", None)
+cancel = _function("ioreel_span_cancel", None)
 _note = _function("ioreel_note", None, ctypes.c_char_p, ctypes.c_char_p)
 
 

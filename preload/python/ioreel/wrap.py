@@ -8,6 +8,7 @@ and counts as a frame of the import system for warnings.
 """
 import functools
 
+from ioreel import epochs, shim
 from ioreel.finder import hide
 
 
@@ -27,26 +28,62 @@ def around(function, enter, leave):
         try:
             result = function(*args, **kwargs)
         except BaseException as error:
-            _leave(leave, token, error)
+            try:
+                leave(token, error)
+            except Exception:
+                pass
             error.__traceback__ = error.__traceback__.tb_next
             raise
-        _leave(leave, token, None)
+        try:
+            leave(token, None)
+        except Exception:
+            pass
         return result
 
     return wrapper
 
 
-def _leave(leave, token, error):
-    try:
-        leave(token, error)
-    except Exception:
-        pass
+def spanned(function, kind):
+    """@function as a span of @kind; a call within the call is part of it.
+
+    The span of a call that raises StopIteration never was.
+    """
+    current, begin, end = epochs.current, shim.begin, shim.end
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        kinds = current().kinds
+        outer = kind not in kinds
+        if outer:
+            kinds.add(kind)
+            begin(kind, -1)
+        try:
+            result = function(*args, **kwargs)
+        except BaseException as error:
+            if outer:
+                kinds.discard(kind)
+                if isinstance(error, StopIteration):
+                    shim.cancel(kind)
+                else:
+                    end(kind)
+            error.__traceback__ = error.__traceback__.tb_next
+            raise
+        if outer:
+            kinds.discard(kind)
+            end(kind)
+        return result
+
+    return wrapper
 
 
 def patch(owner, name, enter, leave):
-    """Put a wrapper around owner.name. Raises AttributeError without it."""
-    function = getattr(owner, name)
-    wrapper = around(function, enter, leave)
+    """Put around() around owner.name. Raises AttributeError without it."""
+    setattr(owner, name, around(getattr(owner, name), enter, leave))
+
+
+def patch_span(owner, name, kind):
+    """Make owner.name a span; returns the wrapper."""
+    wrapper = spanned(getattr(owner, name), kind)
     setattr(owner, name, wrapper)
     return wrapper
 
