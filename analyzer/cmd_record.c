@@ -43,8 +43,8 @@ static bool ends(const char *s, const char *suffix)
 static const char *job_word(char **argv)
 {
 	static const char *const interpreter[] = {
-		"python", "sh", "bash", "dash", "zsh", "perl", "ruby",
-		"Rscript", "julia", "lua", "node",
+		"python", "sh",	     "bash",  "dash", "zsh",  "perl",
+		"ruby",	  "Rscript", "julia", "lua",  "node",
 	};
 	const char *base = base_of(argv[0]);
 	size_t i, n;
@@ -67,36 +67,35 @@ static const char *job_word(char **argv)
 	return base;
 }
 
-/* DIR that does not exist yet: train.reel, train.2.reel ... */
+/* Make the first of train.reel, train.2.reel ... that does not exist yet:
+ * several may start at once, as under mpirun. */
 static int default_dir(char out[static NAME_MAX + 1], char **argv,
 		       struct reel_error *err)
 {
 	const char *word = job_word(argv);
+	/* "report -x.reel" would read it as an option. */
+	const char *dash = word[0] == '-' ? "_" : "";
 	size_t n = strlen(word);
-	struct stat st;
 	int i;
 
 	if (ends(word, ".py") || ends(word, ".sh"))
 		n -= 3;
 	if (n > NAME_MOST)
 		n = NAME_MOST;
-	/* "report -x.reel" would read it as an option. */
 	for (i = 1; i < 100000; i++) {
-		const char *dash = word[0] == '-' ? "_" : "";
-
 		if (i == 1)
 			snprintf(out, NAME_MAX + 1, "%s%.*s.reel", dash, (int)n,
 				 word);
 		else
 			snprintf(out, NAME_MAX + 1, "%s%.*s.%d.reel", dash,
 				 (int)n, word, i);
-		if (lstat(out, &st) && errno == ENOENT)
+		if (!mkdir(out, 0700))
 			return 0;
-		if (errno == EACCES)
+		if (errno != EEXIST)
 			break;
 	}
-	return reel_fail(err, REEL_E_IO, "cannot create '%s' here: %s", out,
-			 strerror(errno == EACCES ? EACCES : EEXIST));
+	return reel_fail(err, REEL_E_IO, "cannot create '%s': %s; try: -o DIR",
+			 out, strerror(errno));
 }
 
 static void print_name(const char *name)
@@ -117,16 +116,15 @@ static void print_end(const char *program, const struct reel_record_result *res)
 		fprintf(stderr, " ended by signal %d", WTERMSIG(w));
 	else
 		fprintf(stderr, " ended with status %d", WEXITSTATUS(w));
-	fprintf(stderr, " after %s; ",
-		reel_num_time(t, (double)res->wall_ns));
+	fprintf(stderr, " after %s; ", reel_num_time(t, (double)res->wall_ns));
 }
 
 static void print_totals(const char *program,
 			 const struct reel_record_result *res,
 			 const struct record_summary *s)
 {
-	bool good = WIFEXITED(res->wait_status) &&
-		    !WEXITSTATUS(res->wait_status);
+	bool good =
+		WIFEXITED(res->wait_status) && !WEXITSTATUS(res->wait_status);
 	char n[REEL_NUM], e[REEL_NUM], t[REEL_NUM], r[REEL_NUM], w[REEL_NUM];
 
 	fputs("ioreel: ", stderr);
@@ -156,10 +154,10 @@ static const struct {
 	enum reel_counter counter;
 	const char *what;
 } losses[] = {
-	{ REEL_LOST_DISK, "the disk refused" },
-	{ REEL_LOST_SIGNAL, "in signal handlers" },
-	{ REEL_LOST_WINDOW, "without memory or disk for a window" },
-	{ REEL_LOST_LIMIT, "past the tables" },
+	{REEL_LOST_DISK, "the disk refused"},
+	{REEL_LOST_SIGNAL, "in signal handlers"},
+	{REEL_LOST_WINDOW, "without memory or disk for a window"},
+	{REEL_LOST_LIMIT, "past the tables"},
 };
 
 static void print_losses(const struct record_summary *s)
@@ -198,8 +196,9 @@ static void print_losses(const struct record_summary *s)
 			sum || s->lost[REEL_LOST_START] ? "; " : "",
 			reel_num_bytes(n, (double)s->cut_bytes));
 	if (s->lost[REEL_CODE_OPENS])
-		fprintf(stderr, "; %s open%s of code and system files counted, "
-				"not recorded (--all records them)",
+		fprintf(stderr,
+			"; %s open%s of code and system files counted, "
+			"not recorded (--all records them)",
 			reel_num_count(n, (int64_t)s->lost[REEL_CODE_OPENS]),
 			s->lost[REEL_CODE_OPENS] == 1 ? "" : "s");
 	fputc('\n', stderr);
@@ -213,19 +212,21 @@ static void print_nothing(char **argv)
 	if (why) {
 		print_name(why);
 		fputs("; try: record the program that it runs, or a "
-		      "dynamically linked build\n", stderr);
+		      "dynamically linked build\n",
+		      stderr);
 		return;
 	}
 	print_name(base_of(argv[0]));
 	fputs(" touched no data file, or what it ran lost LD_PRELOAD (env -i, "
 	      "sudo, ssh, a container); try: --all, or ioreel record inside "
-	      "it\n", stderr);
+	      "it\n",
+	      stderr);
 }
 
 static void print_summary(char **argv, const struct reel_record_options *opt,
 			  const struct reel_record_result *res)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct record_summary s;
 	char n[REEL_NUM];
 
@@ -240,7 +241,8 @@ static void print_summary(char **argv, const struct reel_record_options *opt,
 		print_losses(&s);
 	if (!res->hooks && !opt->no_hooks)
 		fputs("ioreel: the Python hooks were not found: no steps are "
-		      "marked; try: set IOREEL_HOOKS\n", stderr);
+		      "marked; try: set IOREEL_HOOKS\n",
+		      stderr);
 	fputs("ioreel: trace ", stderr);
 	print_name(opt->dir);
 	fprintf(stderr, " (%s)\n", reel_num_bytes(n, (double)s.trace_bytes));
@@ -260,52 +262,67 @@ static int not_run(const struct reel_record_result *res,
 	return status;
 }
 
-static int run(int argc, char **argv)
+/* @argv is the job's. The exit status. */
+static int record(struct reel_record_options *opt, char **argv, bool quiet)
 {
-	struct reel_record_options opt = { 0 };
 	struct reel_record_result res;
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	char name[NAME_MAX + 1];
-	bool quiet = false;
-	const struct reel_opt opts[] = {
-		{ "output", 'o', REEL_OPT_TEXT, &opt.dir, "DIR",
-		  "trace directory (default: NAME.reel, never overwritten)", 0,
-		  0 },
-		{ "all", 'a', REEL_OPT_FLAG, &opt.all, NULL,
-		  "record code and system files too", 0, 0 },
-		{ "include", 'i', REEL_OPT_LIST, &opt.include, "GLOB",
-		  "record these files, whatever they are", 0, 0 },
-		{ "exclude", 'x', REEL_OPT_LIST, &opt.exclude, "GLOB",
-		  "count these files only", 0, 0 },
-		{ "no-hooks", 0, REEL_OPT_FLAG, &opt.no_hooks, NULL,
-		  "leave PYTHONPATH alone: no steps are marked", 0, 0 },
-		{ "quiet", 'q', REEL_OPT_FLAG, &quiet, NULL,
-		  "no lines at the end", 0, 0 },
-		{ 0 },
-	};
-	int at = reel_cli_parse(&cmd_record, opts, true, argc, argv);
 
-	if (at < 0)
-		return at == -2 ? 0 : 2;
-	if (at == argc || !argv[at][0])
-		return reel_cli_usage(&cmd_record, "no command given");
-	if (opt.dir && !*opt.dir)
-		return reel_cli_usage(&cmd_record, "--output wants DIR");
-	if (!opt.dir) {
-		if (default_dir(name, argv + at, &err))
+	if (!opt->dir) {
+		if (default_dir(name, argv, &err))
 			return reel_cli_fail(&cmd_record, &err);
-		opt.dir = name;
+		opt->dir = name;
 	}
-	if (reel_record(&opt, argv + at, &res, &err)) {
-		if (!res.wall_ns || res.exec_errno)
+	if (reel_record(opt, argv, &res, &err)) {
+		if (!res.wall_ns || res.exec_errno) {
+			if (opt->dir == name)
+				rmdir(name);
 			return not_run(&res, &err);
+		}
 		reel_cli_fail(&cmd_record, &err);
 	}
 	if (!quiet)
-		print_summary(argv + at, &opt, &res);
+		print_summary(argv, opt, &res);
 	if (WIFSIGNALED(res.wait_status))
 		return 128 + WTERMSIG(res.wait_status);
 	return WEXITSTATUS(res.wait_status);
+}
+
+static int run(int argc, char **argv)
+{
+	struct reel_record_options opt = {0};
+	bool quiet = false;
+	const struct reel_opt opts[] = {
+		{"output", 'o', REEL_OPT_TEXT, &opt.dir, "DIR",
+		 "trace directory (default: NAME.reel, never overwritten)", 0,
+		 0},
+		{"all", 'a', REEL_OPT_FLAG, &opt.all, NULL,
+		 "record code and system files too", 0, 0},
+		{"include", 'i', REEL_OPT_LIST, &opt.include, "GLOB",
+		 "record these files, whatever they are", 0, 0},
+		{"exclude", 'x', REEL_OPT_LIST, &opt.exclude, "GLOB",
+		 "count these files only", 0, 0},
+		{"no-hooks", 0, REEL_OPT_FLAG, &opt.no_hooks, NULL,
+		 "leave PYTHONPATH alone: no steps are marked", 0, 0},
+		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL,
+		 "no lines at the end", 0, 0},
+		{0},
+	};
+	int at = reel_cli_parse(&cmd_record, opts, true, argc, argv);
+	int status;
+
+	if (at < 0)
+		status = at == -2 ? 0 : 2;
+	else if (at == argc || !argv[at][0])
+		status = reel_cli_usage(&cmd_record, "no command given");
+	else if (opt.dir && !*opt.dir)
+		status = reel_cli_usage(&cmd_record, "--output wants DIR");
+	else
+		status = record(&opt, argv + at, quiet);
+	free(opt.include.item);
+	free(opt.exclude.item);
+	return status;
 }
 
 const struct reel_command cmd_record = {
@@ -314,11 +331,12 @@ const struct reel_command cmd_record = {
 	.usage = "[-o DIR] [options] [--] CMD [ARG ...]",
 	.examples = "ioreel record -- python3 train.py --epochs 2\n"
 		    "ioreel record -o run1.reel -x '*.log' -- ./train.sh\n",
-	.about = "Runs CMD as it is, with every process and thread it starts, "
-		 "and writes what they read and write to a trace directory. The "
-		 "exit status is that of CMD; 128 + n when signal n ended it. "
-		 "In GLOB, * matches / too; one without / is matched with the "
-		 "base name; --include wins over --exclude and over the rules "
-		 "that leave out code.",
+	.about =
+		"Runs CMD as it is, with every process and thread it starts, "
+		"and writes what they read and write to a trace directory. The "
+		"exit status is that of CMD; 128 + n when signal n ended it. "
+		"In GLOB, * matches / too; one without / is matched with the "
+		"base name; --include wins over --exclude and over the rules "
+		"that leave out code.",
 	.run = run,
 };

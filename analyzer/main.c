@@ -18,39 +18,11 @@
 
 #include "analyzer/commands.h"
 
-/* Until each file is there: a weak reference does not draw from an archive. */
-#if !__has_include("analyzer/cmd_record.c")
-#pragma weak cmd_record
-#endif
-#if !__has_include("analyzer/cmd_load.c")
-#pragma weak cmd_load
-#endif
-#if !__has_include("analyzer/cmd_report.c")
-#pragma weak cmd_report
-#endif
-#if !__has_include("analyzer/cmd_sql.c")
-#pragma weak cmd_sql
-#endif
-#if !__has_include("analyzer/cmd_compare.c")
-#pragma weak cmd_compare
-#endif
-#if !__has_include("replay/cmd_replay.c")
-#pragma weak cmd_replay
-#endif
-#if !__has_include("replay/cmd_engine.c")
-#pragma weak cmd_replay_engine
-#endif
-
-static const struct row {
-	const char *name;
-	const struct reel_command *cmd;
-} rows[] = {
-	{ "record", &cmd_record },   { "load", &cmd_load },
-	{ "report", &cmd_report },   { "sql", &cmd_sql },
-	{ "compare", &cmd_compare }, { "replay", &cmd_replay },
-	{ "replay-engine", &cmd_replay_engine },
+static const struct reel_command *const commands[] = {
+	&cmd_record,  &cmd_load,   &cmd_report,	       &cmd_sql,
+	&cmd_compare, &cmd_replay, &cmd_replay_engine,
 };
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static void print_verbs(FILE *f)
 {
@@ -59,38 +31,38 @@ static void print_verbs(FILE *f)
 	fputs("ioreel records the I/O of a deep-learning job, explains it, and "
 	      "replays it.\n\n",
 	      f);
-	for (i = 0; i < ROWS; i++)
-		if (rows[i].cmd && rows[i].cmd->task)
-			fprintf(f, "  %-9s %s\n", rows[i].name,
-				rows[i].cmd->task);
+	for (i = 0; i < COMMANDS; i++)
+		if (commands[i]->task)
+			fprintf(f, "  %-9s %s\n", commands[i]->name,
+				commands[i]->task);
 	fputs("\nFirst:   ioreel record -- python3 train.py\n"
 	      "Details: ioreel VERB --help, man ioreel-VERB\n",
 	      f);
 }
 
-static const struct row *find(const char *name)
+static const struct reel_command *find(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < ROWS; i++)
-		if (!strcmp(rows[i].name, name))
-			return &rows[i];
+	for (i = 0; i < COMMANDS; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
 	return NULL;
 }
 
 static int unknown(const char *word)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	const char *near = NULL;
 	int best = 3;
 	size_t i;
 
-	for (i = 0; i < ROWS; i++) {
-		int d = reel_near(word, rows[i].name);
+	for (i = 0; i < COMMANDS; i++) {
+		int d = reel_near(word, commands[i]->name);
 
-		if (rows[i].cmd && rows[i].cmd->task && d < best) {
+		if (commands[i]->task && d < best) {
 			best = d;
-			near = rows[i].name;
+			near = commands[i]->name;
 		}
 	}
 	reel_fail(&err, REEL_E_USAGE, "unknown %s '%s'",
@@ -98,28 +70,23 @@ static int unknown(const char *word)
 	fprintf(stderr, "ioreel: %s", err.text);
 	if (near)
 		fprintf(stderr, "; did you mean '%s'?", near);
-	fprintf(stderr, "\nusage: ioreel VERB [options]; ioreel alone lists the "
-			"verbs\n");
+	fprintf(stderr,
+		"\nusage: ioreel VERB [options]; ioreel alone lists the "
+		"verbs\n");
 	return 2;
 }
 
 static int run(int argc, char **argv)
 {
-	const struct row *row = find(argv[0]);
+	const struct reel_command *cmd = find(argv[0]);
 
-	if (!row)
-		return unknown(argv[0]);
-	if (!row->cmd) {
-		fprintf(stderr, "ioreel: '%s' is not built\n", row->name);
-		return 1;
-	}
-	return row->cmd->run(argc, argv);
+	return cmd ? cmd->run(argc, argv) : unknown(argv[0]);
 }
 
 static int help(int argc, char **argv)
 {
 	char ask[] = "--help";
-	char *words[] = { argc > 1 ? argv[1] : NULL, ask, NULL };
+	char *words[] = {argc > 1 ? argv[1] : NULL, ask, NULL};
 
 	if (argc > 1)
 		return run(2, words);

@@ -76,9 +76,9 @@ static int after(json_t *job, const char *dir, struct reel_record_result *res,
 int reel_record(const struct reel_record_options *opt, char **argv,
 		struct reel_record_result *res, struct reel_error *err)
 {
-	struct shim_link shim = { .folder = "" };
+	struct shim_link shim = {.folder = ""};
 	struct record_signals sig;
-	struct record_dir dir = { .made = false };
+	struct record_dir dir = {.made = false};
 	char hooks[PATH_MAX];
 	char **env = NULL;
 	json_t *job = NULL;

@@ -42,7 +42,7 @@ struct here {
 static void look_around(struct here *h)
 {
 	struct reel_buf b = REEL_BUF_INIT;
-	struct utsname u = { 0 };
+	struct utsname u = {0};
 
 	memset(h, 0, sizeof(*h));
 	uname(&u);
@@ -181,8 +181,8 @@ static int read_slots(struct record_window *w, int64_t bytes,
 	uint32_t i, room = 0;
 
 	for (i = 0; i < SLOTS_MOST; i++) {
-		int64_t at = REEL_WINDOW_HEAD_BYTES +
-			     (int64_t)i * REEL_SLOT_BYTES;
+		int64_t at =
+			REEL_WINDOW_HEAD_BYTES + (int64_t)i * REEL_SLOT_BYTES;
 		struct reel_block_head b;
 		int64_t there = bytes - at - (int64_t)sizeof(b);
 
@@ -205,8 +205,8 @@ static int read_slots(struct record_window *w, int64_t bytes,
 			if (reel_grow(&w->block, room, sizeof(*w->block), err))
 				return -1;
 		}
-		w->block[w->blocks++] = (struct record_block){ .head = b,
-							       .at = at };
+		w->block[w->blocks++] =
+			(struct record_block){.head = b, .at = at};
 	}
 	return 0;
 }
@@ -215,7 +215,7 @@ static int read_slots(struct record_window *w, int64_t bytes,
 static int collect_one(const char *path, const char *log, const struct here *h,
 		       struct record_collected *c, struct reel_error *err)
 {
-	struct record_window w = { .path = path, .fd = -1 };
+	struct record_window w = {.path = path, .fd = -1};
 	struct stat st;
 	int rc = 0, good;
 
@@ -272,7 +272,7 @@ static int add_image(struct here *h, const char *path, struct reel_error *err)
 		if (reel_grow(&h->image, h->room, sizeof(*h->image), err))
 			return -1;
 	}
-	h->image[h->images++] = (struct image){ head.pid, head.start_boot_ns };
+	h->image[h->images++] = (struct image){head.pid, head.start_boot_ns};
 	return 0;
 }
 

@@ -88,7 +88,8 @@ static int make(struct record_dir *d, const char *name, struct reel_error *err)
 	} else if (!is_empty(name)) {
 		return reel_fail(err, REEL_E_IO,
 				 "'%s' exists and is not empty; give another "
-				 "-o DIR", name);
+				 "-o DIR",
+				 name);
 	}
 	/* The shim adds "/windows/PID.N.win" to it in a buffer of PATH_MAX. */
 	if (!realpath(name, d->path) || strlen(d->path) > PATH_MAX - 160) {
@@ -127,13 +128,17 @@ static int make_windows(struct record_dir *d, struct reel_error *err)
 	return 0;
 }
 
-/* Real space, as the shim maps it: a full disk must fail here, not there. */
+/*
+ * job.counts, with real space, as the shim maps it: a full disk must fail here,
+ * not there. Made first and by one: of two that start at once in the same empty
+ * directory, the second must leave.
+ */
 static int make_counts(const struct record_dir *d, struct reel_error *err)
 {
 	union {
 		struct reel_counts counts;
 		char page[4096];
-	} u = { .page = { 0 } };
+	} u = {.page = {0}};
 	char path[PATH_MAX];
 	int fd, rc = -1;
 
@@ -156,6 +161,8 @@ static int make_counts(const struct record_dir *d, struct reel_error *err)
 	if (rc)
 		reel_fail(err, REEL_E_IO, "cannot write '%s': %s", path,
 			  strerror(errno));
+	if (rc && fd >= 0)
+		unlink(path);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -167,7 +174,12 @@ int record_dir_create(struct record_dir *d, const char *name,
 	memset(d, 0, sizeof(*d));
 	if (make(d, name, err))
 		return -1;
-	if (make_windows(d, err) || make_counts(d, err)) {
+	if (make_counts(d, err)) {
+		if (d->made)
+			rmdir(d->path);
+		return -1;
+	}
+	if (make_windows(d, err)) {
 		record_dir_remove(d);
 		return -1;
 	}
@@ -195,8 +207,8 @@ void record_dir_close(const char *path)
 
 void record_dir_remove(struct record_dir *d)
 {
-	static const char *const name[] = { "job.counts", "job.json",
-					    "job.json.tmp" };
+	static const char *const name[] = {"job.counts", "job.json",
+					   "job.json.tmp"};
 	char path[PATH_MAX];
 	size_t i;
 

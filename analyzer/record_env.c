@@ -20,9 +20,9 @@
 #define GLOBS_MOST 8191 /* the shim's copy has 8,192 bytes */
 
 /* Variables that record sets or takes away. */
-static const char *const ours[] = { "LD_PRELOAD", "IOREEL_DIR", "IOREEL_ALL",
-				    "IOREEL_INCLUDE", "IOREEL_EXCLUDE",
-				    "PYTHONPATH" };
+static const char *const ours[] = {"LD_PRELOAD",     "IOREEL_DIR",
+				   "IOREEL_ALL",     "IOREEL_INCLUDE",
+				   "IOREEL_EXCLUDE", "PYTHONPATH"};
 #define OURS (sizeof(ours) / sizeof(ours[0]))
 
 /* The folder of this program. */
@@ -68,27 +68,30 @@ static bool find(char out[static PATH_MAX], const char *const *places,
 
 int record_find_shim(char out[static PATH_MAX], struct reel_error *err)
 {
-	static const char *const places[] = { "", "../lib/ioreel/",
-					      "../lib64/ioreel/", NULL };
+	static const char *const places[] = {"", "../lib/ioreel/",
+					     "../lib64/ioreel/", NULL};
 	const char *said = getenv("IOREEL_SHIM");
 
 	if (said && *said) {
 		if (!access(said, R_OK) && realpath(said, out))
 			return 0;
-		return reel_fail(err, REEL_E_IO, "cannot use IOREEL_SHIM '%s': "
-				 "%s", said, strerror(errno));
+		return reel_fail(err, REEL_E_IO,
+				 "cannot use IOREEL_SHIM '%s': "
+				 "%s",
+				 said, strerror(errno));
 	}
 	if (find(out, places, SHIM_NAME))
 		return 0;
-	return reel_fail(err, REEL_E_IO,
-			 "cannot find " SHIM_NAME " beside the program or in "
-			 "../lib/ioreel; try: make install, or set IOREEL_SHIM");
+	return reel_fail(
+		err, REEL_E_IO,
+		"cannot find " SHIM_NAME " beside the program or in "
+		"../lib/ioreel; try: make install, or set IOREEL_SHIM");
 }
 
 bool record_find_hooks(char out[static PATH_MAX])
 {
-	static const char *const places[] = { "../preload/python/",
-					      "../share/ioreel/python/", NULL };
+	static const char *const places[] = {"../preload/python/",
+					     "../share/ioreel/python/", NULL};
 	const char *said = getenv("IOREEL_HOOKS");
 
 	if (said && *said)
@@ -145,8 +148,8 @@ static bool is_shim(const char *word, size_t n)
 /* Hooks of another installation, or ours a second time. */
 static bool is_hooks(const char *word, size_t n)
 {
-	static const char *const mark[] = { "sitecustomize.py",
-					    "ioreel/__init__.py" };
+	static const char *const mark[] = {"sitecustomize.py",
+					   "ioreel/__init__.py"};
 	char path[PATH_MAX];
 	size_t i;
 
@@ -196,9 +199,11 @@ static int add_globs(struct reel_buf *b, const struct reel_opt_list *list,
 			return -1;
 	}
 	if (b->len > GLOBS_MOST)
-		return reel_fail(err, REEL_E_USAGE,
-				 "--%s: the patterns are %zu bytes long; at most "
-				 "%d fit", option, b->len, GLOBS_MOST);
+		return reel_fail(
+			err, REEL_E_USAGE,
+			"--%s: the patterns are %zu bytes long; at most "
+			"%d fit",
+			option, b->len, GLOBS_MOST);
 	return 0;
 }
 

@@ -21,9 +21,9 @@ struct reel_error;
 /* --- record_dir.c: the trace directory ------------------------------------ */
 
 struct record_dir {
-	char path[PATH_MAX];    /* absolute, no symbolic link in it */
+	char path[PATH_MAX];	/* absolute, no symbolic link in it */
 	char windows[PATH_MAX]; /* on tmpfs, what windows/ links to; or "" */
-	bool made;              /* the directory is ours to remove */
+	bool made;		/* the directory is ours to remove */
 };
 
 /*
@@ -57,8 +57,9 @@ void record_env_free(char **env);
 
 struct record_witness {
 	pid_t pid;
-	int fd; /* -1: there is none */
-	int64_t seen_ns[_NSIG];
+	int fd;			/* -1: there is none */
+	int64_t seen_ns[_NSIG]; /* by the witness, not asked for yet */
+	int64_t told_ns[_NSIG]; /* the last that was */
 };
 void record_witness_start(struct record_witness *w);
 void record_witness_stop(struct record_witness *w);
@@ -104,8 +105,8 @@ int record_collect(const char *dir, struct record_collected *c,
 /* A block of a window that its log may lack. */
 struct record_block {
 	struct reel_block_head head; /* used never past what is there */
-	int64_t at;                  /* of the head, in the window */
-	bool have;                   /* found whole in the log */
+	int64_t at;		     /* of the head, in the window */
+	bool have;		     /* found whole in the log */
 };
 struct record_window {
 	const char *path;
@@ -126,7 +127,7 @@ struct record_summary {
 	uint64_t events;
 	uint64_t read_bytes, write_bytes, files;
 	uint64_t trace_bytes; /* of the directory's files */
-	bool walked;          /* false: too many records to count them now */
+	bool walked;	      /* false: too many records to count them now */
 	uint64_t lost[REEL_COUNTERS];
 	uint64_t cut_bytes;
 };

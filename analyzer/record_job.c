@@ -70,7 +70,7 @@ static json_t *globs(const struct reel_opt_list *l)
 
 static json_t *host(void)
 {
-	struct utsname u = { 0 };
+	struct utsname u = {0};
 	struct reel_buf boot = REEL_BUF_INIT;
 	json_t *h = json_object();
 	cpu_set_t set;
@@ -99,18 +99,42 @@ static json_t *host(void)
 static bool wanted(const char *name)
 {
 	static const char *const yes[] = {
-		"OMP_*", "MKL_*", "OPENBLAS_NUM_THREADS", "CUDA_VISIBLE_DEVICES",
-		"CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "PYTHON*",
-		"OMPI_COMM_WORLD_*", "PMI_RANK", "PMI_SIZE", "PMIX_RANK",
-		"MPI_LOCALRANKID", "RANK", "WORLD_SIZE", "LOCAL_RANK",
-		"LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK", "SLURM_PROCID",
-		"SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_NNODES",
-		"SLURM_JOB_ID", "SLURM_CPUS_PER_TASK", "TF_CPP_*",
-		"TF_NUM_*", "TF_ENABLE_*", "KERAS_BACKEND", "HDF5_USE_FILE_LOCKING",
-		"LC_ALL", "LANG", "MALLOC_*",
+		"OMP_*",
+		"MKL_*",
+		"OPENBLAS_NUM_THREADS",
+		"CUDA_VISIBLE_DEVICES",
+		"CUDA_DEVICE_ORDER",
+		"HIP_VISIBLE_DEVICES",
+		"PYTHON*",
+		"OMPI_COMM_WORLD_*",
+		"PMI_RANK",
+		"PMI_SIZE",
+		"PMIX_RANK",
+		"MPI_LOCALRANKID",
+		"RANK",
+		"WORLD_SIZE",
+		"LOCAL_RANK",
+		"LOCAL_WORLD_SIZE",
+		"GROUP_RANK",
+		"NODE_RANK",
+		"SLURM_PROCID",
+		"SLURM_NTASKS",
+		"SLURM_LOCALID",
+		"SLURM_NODEID",
+		"SLURM_NNODES",
+		"SLURM_JOB_ID",
+		"SLURM_CPUS_PER_TASK",
+		"TF_CPP_*",
+		"TF_NUM_*",
+		"TF_ENABLE_*",
+		"KERAS_BACKEND",
+		"HDF5_USE_FILE_LOCKING",
+		"LC_ALL",
+		"LANG",
+		"MALLOC_*",
 	};
-	static const char *const no[] = { "SECRET", "TOKEN", "PASS", "KEY",
-					  "CREDENTIAL", "AUTH" };
+	static const char *const no[] = {"SECRET", "TOKEN",	 "PASS",
+					 "KEY",	   "CREDENTIAL", "AUTH"};
 	size_t i;
 
 	for (i = 0; i < sizeof(no) / sizeof(no[0]); i++)
@@ -145,10 +169,10 @@ static json_t *environment(void)
 static bool is_pseudo(const char *type)
 {
 	static const char *const pseudo[] = {
-		"proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue",
-		"securityfs", "debugfs", "tracefs", "pstore", "bpf", "configfs",
-		"fusectl", "hugetlbfs", "binfmt_misc", "autofs", "rpc_pipefs",
-		"nsfs", "efivarfs", "selinuxfs",
+		"proc",	  "sysfs",	"cgroup",  "cgroup2",	"devpts",
+		"mqueue", "securityfs", "debugfs", "tracefs",	"pstore",
+		"bpf",	  "configfs",	"fusectl", "hugetlbfs", "binfmt_misc",
+		"autofs", "rpc_pipefs", "nsfs",	   "efivarfs",	"selinuxfs",
 	};
 	size_t i;
 
@@ -208,16 +232,15 @@ json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
 		json_object_set_new(job, "path_root", text(opt->path_root));
 	o = json_object();
 	json_object_set_new(o, "ioreel", json_string(REEL_VERSION));
-	json_object_set_new(o, "trace",
-			    json_sprintf("%d.%d", REEL_TRACE_MAJOR,
-					 REEL_TRACE_MINOR));
+	json_object_set_new(
+		o, "trace",
+		json_sprintf("%d.%d", REEL_TRACE_MAJOR, REEL_TRACE_MINOR));
 	json_object_set_new(job, "versions", o);
 	return job;
 }
 
 int record_job_end(json_t *job, const char *dir,
-		   const struct reel_record_result *res,
-		   struct reel_error *err)
+		   const struct reel_record_result *res, struct reel_error *err)
 {
 	struct record_summary s;
 	int w = res->wait_status, i;
@@ -236,9 +259,9 @@ int record_job_end(json_t *job, const char *dir,
 		json_object_set_new(job, "processes",
 				    json_integer(s.processes));
 		for (i = 0; i < REEL_CODE_OPENS; i++)
-			json_object_set_new(lost,
-					    reel_counter_name((unsigned int)i),
-					    json_integer((json_int_t)s.lost[i]));
+			json_object_set_new(
+				lost, reel_counter_name((unsigned int)i),
+				json_integer((json_int_t)s.lost[i]));
 		for (; i <= REEL_CODE_WRITE_BYTES; i++)
 			json_object_set_new(
 				code,

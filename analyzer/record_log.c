@@ -62,8 +62,10 @@ static int write_at(const struct log *l, const void *data, size_t bytes,
 /* The same block: a thread id may come back, its number in the process not. */
 static int order(const void *x, const void *y)
 {
-	const struct reel_block_head *a = &((const struct record_block *)x)->head;
-	const struct reel_block_head *b = &((const struct record_block *)y)->head;
+	const struct reel_block_head *a =
+		&((const struct record_block *)x)->head;
+	const struct reel_block_head *b =
+		&((const struct record_block *)y)->head;
 
 	if (a->tid != b->tid)
 		return a->tid < b->tid ? -1 : 1;
@@ -77,7 +79,7 @@ static int order(const void *x, const void *y)
 static struct record_block *find(const struct record_window *w,
 				 const struct reel_block_head *head)
 {
-	struct record_block key = { .head = *head };
+	struct record_block key = {.head = *head};
 
 	if (!w->blocks)
 		return NULL;
@@ -89,8 +91,9 @@ static bool head_at(const struct log *l, int64_t at, struct reel_block_head *b)
 {
 	return l->bytes - at >= (int64_t)BLOCK_BYTES &&
 	       pread(l->fd, b, BLOCK_BYTES, at) == (ssize_t)BLOCK_BYTES &&
-	       b->magic == REEL_BLOCK_MAGIC && b->check == reel_block_check(b) &&
-	       b->tid && b->used <= REEL_SLOT_BYTES - BLOCK_BYTES;
+	       b->magic == REEL_BLOCK_MAGIC &&
+	       b->check == reel_block_check(b) && b->tid &&
+	       b->used <= REEL_SLOT_BYTES - BLOCK_BYTES;
 }
 
 /* The next place at or after @at that may be a block, or the end. */
@@ -243,8 +246,10 @@ static int open_log(struct log *l, struct record_window *w, char *name,
 			snprintf(name, room, "%.*s.%d.log", (int)stem, path,
 				 n + 9000);
 		l->path = name;
-		l->fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
-					   O_NONBLOCK, 0600);
+		l->fd = open(name,
+			     O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
+				     O_NONBLOCK,
+			     0600);
 		if (l->fd < 0)
 			return fail(l, err);
 		rc = adopt(l, w, err);
@@ -253,14 +258,15 @@ static int open_log(struct log *l, struct record_window *w, char *name,
 		close(l->fd);
 		l->fd = -1;
 	}
-	return reel_fail(err, REEL_E_FORMAT, "'%s' is of another process", path);
+	return reel_fail(err, REEL_E_FORMAT, "'%s' is of another process",
+			 path);
 }
 
 int record_log_complete(struct record_window *w, const char *path,
 			struct reel_error *err)
 {
 	struct reel_head final = w->head;
-	struct log l = { .fd = -1 };
+	struct log l = {.fd = -1};
 	char name[PATH_MAX];
 	int rc = -1;
 

@@ -31,9 +31,9 @@ struct saved {
 _Static_assert(sizeof(struct saved) <= sizeof(struct record_signals),
 	       "make it larger");
 
-static const int taken[] = { SIGTERM, SIGHUP,  SIGINT, SIGQUIT,
-			     SIGUSR1, SIGUSR2, SIGCONT, SIGALRM,
-			     SIGURG,  SIGIO,   SIGWINCH, SIGCHLD };
+static const int taken[] = {SIGTERM, SIGHUP,  SIGINT,	SIGQUIT,
+			    SIGUSR1, SIGUSR2, SIGCONT,	SIGALRM,
+			    SIGURG,  SIGIO,   SIGWINCH, SIGCHLD};
 
 static int64_t now_ns(void)
 {
@@ -45,7 +45,7 @@ static int64_t now_ns(void)
 
 static void block(struct saved *s)
 {
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	struct sigaction dfl = {.sa_handler = SIG_DFL};
 	size_t i;
 
 	sigemptyset(&s->ours);
@@ -59,7 +59,7 @@ static void block(struct saved *s)
 void record_run_end(struct record_signals *sig)
 {
 	struct saved *s = (struct saved *)sig;
-	struct timespec none = { 0, 0 };
+	struct timespec none = {0, 0};
 
 	while (sigtimedwait(&s->ours, NULL, &none) > 0)
 		;
@@ -190,7 +190,7 @@ int record_run(char **argv, char **env, struct record_signals *sig,
 	       struct reel_record_result *res, struct reel_error *err)
 {
 	struct saved *s = (struct saved *)sig;
-	int pipe_fd[2] = { -1, -1 }, rc = -1;
+	int pipe_fd[2] = {-1, -1}, rc = -1;
 	int64_t start;
 	pid_t pid;
 

@@ -29,11 +29,11 @@
 struct desc {
 	uint32_t process, id;
 	uint32_t source; /* id that it is a copy of, 0: none */
-	uint32_t file;   /* index + 1 of its path, 0: not seen */
-	bool data;       /* a regular file */
-	bool used;       /* bytes moved, or a mapping was made */
+	uint32_t file;	 /* index + 1 of its path, 0: not seen */
+	bool data;	 /* a regular file */
+	bool used;	 /* bytes moved, or a mapping was made */
 	uint64_t read_bytes, write_bytes;
-	char *dir;       /* path, when it is a directory */
+	char *dir; /* path, when it is a directory */
 };
 
 struct walk {
@@ -80,7 +80,8 @@ static uint64_t path_hash(const char *dir, const char *path)
 	size_t parts = 0, i;
 
 	snprintf(full, sizeof(full), "%s/%s", path[0] == '/' ? "" : dir, path);
-	for (p = strtok_r(full, "/", &save); p; p = strtok_r(NULL, "/", &save)) {
+	for (p = strtok_r(full, "/", &save); p;
+	     p = strtok_r(NULL, "/", &save)) {
 		if (!strcmp(p, "..") && parts)
 			parts--;
 		else if (strcmp(p, ".") && strcmp(p, "..") &&
@@ -98,6 +99,7 @@ static int made(struct walk *w, const struct reel_record *r,
 {
 	struct desc *d, *at = NULL;
 	const char *dir = w->cwd;
+	char *path;
 	bool mark = r->call == REEL_MARK_DESC;
 
 	if (r->at) {
@@ -113,22 +115,23 @@ static int made(struct walk *w, const struct reel_record *r,
 		d->source = r->desc;
 		return 0;
 	}
-	d->data = mark ? r->arg == REEL_KIND_FILE :
-			 r->call != REEL_CALL_OPENDIR &&
-				 !(r->arg & (O_DIRECTORY | O_PATH) &&
-				   (r->arg & O_TMPFILE) != O_TMPFILE);
+	d->data = mark ? r->arg == REEL_KIND_FILE
+		       : r->call != REEL_CALL_OPENDIR &&
+				  !(r->arg & (O_DIRECTORY | O_PATH) &&
+				    (r->arg & O_TMPFILE) != O_TMPFILE);
 	if (!r->path)
 		return 0;
 	if (d->data) {
-		d->file = reel_idmap_get(&w->paths, path_hash(dir, r->path),
-					 err);
+		d->file =
+			reel_idmap_get(&w->paths, path_hash(dir, r->path), err);
 		return d->file++ == REEL_NO_INDEX ? -1 : 0;
 	}
-	free(d->dir);
-	d->dir = NULL;
-	if (asprintf(&d->dir, "%s/%s", r->path[0] == '/' ? "" : dir,
-		     r->path) < 0)
+	/* @dir may be the very string that is replaced. */
+	if (asprintf(&path, "%.*s/%s", REEL_PATH_BYTES,
+		     r->path[0] == '/' ? "" : dir, r->path) < 0)
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
+	free(d->dir);
+	d->dir = path;
 	return 0;
 }
 
@@ -242,7 +245,7 @@ static int walk_threads(struct walk *w, struct reel_progress *p,
 static int walk(struct reel_trace *tr, struct record_summary *s,
 		struct reel_error *err)
 {
-	struct walk w = { .tr = tr, .s = s };
+	struct walk w = {.tr = tr, .s = s};
 	struct reel_progress p;
 	uint64_t bytes = 0;
 	uint32_t d;
@@ -276,7 +279,8 @@ static void counters(const struct reel_trace *tr, struct record_summary *s)
 	for (k = 0; k < REEL_COUNTERS; k++) {
 		s->lost[k] = c->counter[k];
 		for (i = 0; i < s->processes; i++)
-			s->lost[k] += reel_trace_process(tr, i)->head.counter[k];
+			s->lost[k] +=
+				reel_trace_process(tr, i)->head.counter[k];
 	}
 	s->cut_bytes = reel_trace_damage(tr)->cut_bytes;
 }

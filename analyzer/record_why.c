@@ -90,7 +90,7 @@ static const char *why_file(const char *path, int depth)
 	union {
 		char text[HEAD_BYTES];
 		Elf64_Ehdr elf;
-	} u = { .text = "" };
+	} u = {.text = ""};
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const char *why = NULL;
 	struct stat st;
@@ -105,8 +105,8 @@ static const char *why_file(const char *path, int depth)
 		/* Only a change of rights makes the loader deaf. */
 		if (((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
 		    ((st.st_mode & S_ISGID) && st.st_gid != getgid()) ||
-		    (getuid() && fgetxattr(fd, "security.capability", NULL,
-					   0) > 0))
+		    (getuid() &&
+		     fgetxattr(fd, "security.capability", NULL, 0) > 0))
 			why = say(path, "runs with other rights (setuid): its "
 					"loader ignores LD_PRELOAD");
 		else

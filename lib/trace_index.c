@@ -24,6 +24,10 @@ struct walk {
 	int64_t pos;
 	int64_t last;	 /* index of the block just before pos, or -1 */
 	uint32_t number; /* of blocks in this log */
+	uint64_t magic;	 /* that was found last */
+	size_t words;	 /* read while looking for a magic, at words_at */
+	int64_t words_at;
+	uint64_t word[512];
 };
 
 static int add_file(struct reel_trace *tr, const char *path, bool window,
@@ -128,31 +132,53 @@ static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
 	return TRACE_GOOD;
 }
 
-/* The next magic of a block or a head at or behind @from, or the limit. */
-static int64_t find_magic(const struct walk *w, int64_t from, int64_t limit)
+/* Read the words at @from, or behind the hole there, into w->word. */
+static bool read_words(struct walk *w, int64_t from, int64_t limit)
 {
-	uint64_t word[512];
-	int64_t data;
+	int64_t data = trace_input_data(&w->in, from);
+	size_t n = sizeof(w->word);
 
-	while (limit - from >= 8) {
-		size_t n = sizeof(word);
+	if (data > from)
+		from = w->log + ((data - w->log) & ~7ll);
+	w->words = 0;
+	w->words_at = from;
+	if (limit - from < 8)
+		return false;
+	if (limit - from < (int64_t)n)
+		n = (size_t)(limit - from) & ~(size_t)7;
+	if (!trace_input_read(&w->in, w->word, n, from))
+		return false;
+	w->words = n / 8;
+	return true;
+}
 
-		data = trace_input_data(&w->in, from);
-		if (data > from)
-			from = w->log + ((data - w->log) & ~7ll);
-		if (limit - from < 8)
-			break;
-		if (limit - from < (int64_t)n)
-			n = (size_t)(limit - from) & ~(size_t)7;
-		if (!trace_input_read(&w->in, word, n, from))
-			break;
-		for (size_t i = 0; i < n / 8; i++)
-			if (word[i] == REEL_BLOCK_MAGIC ||
-			    word[i] == REEL_HEAD_MAGIC)
-				return from + (int64_t)i * 8;
-		from += (int64_t)n;
+/*
+ * The next magic of a block or a head at or behind @from, or @limit. Words are
+ * kept between calls: a file may be full of magic numbers and nothing else.
+ */
+static int64_t find_magic(struct walk *w, int64_t from, int64_t limit)
+{
+	int64_t end = w->words_at + (int64_t)w->words * 8;
+	size_t i = 0;
+
+	if (from >= w->words_at && from < end && (from - w->words_at) % 8 == 0)
+		i = (size_t)(from - w->words_at) / 8;
+	else if (!read_words(w, from, limit))
+		return limit;
+	for (;;) {
+		for (; i < w->words; i++)
+			if (w->word[i] == REEL_BLOCK_MAGIC ||
+			    w->word[i] == REEL_HEAD_MAGIC)
+				goto found;
+		from = w->words_at + (int64_t)w->words * 8;
+		if (from >= limit || !read_words(w, from, limit))
+			return limit;
+		i = 0;
 	}
-	return limit;
+found:
+	w->magic = w->word[i];
+	from = w->words_at + (int64_t)i * 8;
+	return from < limit ? from : limit;
 }
 
 /*
@@ -174,9 +200,12 @@ static void resync(struct walk *w)
 	from = w->log + ((from - w->log + 7) & ~7ll);
 	for (;; from = w->pos + 8) {
 		w->pos = find_magic(w, from, w->limit);
-		if (w->pos >= w->limit || read_block_head(w, &head))
+		if (w->pos >= w->limit)
 			break;
-		if (trace_input_read(&w->in, &log, sizeof(log), w->pos) &&
+		if (w->magic == REEL_BLOCK_MAGIC && read_block_head(w, &head))
+			break;
+		if (w->magic == REEL_HEAD_MAGIC &&
+		    trace_input_read(&w->in, &log, sizeof(log), w->pos) &&
 		    trace_head_good(&log, w->in.bytes - w->pos))
 			break;
 	}

@@ -231,7 +231,7 @@ static void vector_job(struct job *j, const double v[8])
 		job_sqlf(j, "INSERT INTO file VALUES (%d, '/%d', 'file', "
 			    "'data', NULL)", i + 1, i);
 		job_sqlf(j, "INSERT INTO file_io VALUES (%d, 1, 1, 1, 1, 0, 0, "
-			    "0, 0, 0, 0, 0, 0, 0, 0)", i + 1);
+			    "0, 0, 0, 0, 0, 0, 0)", i + 1);
 	}
 	job_sqlf(j, "INSERT INTO darshan_sequence VALUES (1, 'POSIX', 'read', "
 		    "1000000000, %lld, %lld)",

@@ -70,8 +70,8 @@ static void trip(struct reel_codec *k, const struct reel_columns *in,
 		memcpy(copy, blob, len);
 	rc = rc ? rc : reel_block_decode(k, copy, len, mask, &out, &nested,
 					 &why);
-	ok(!rc && same(in, &out, mask), "%s: %u events, mask %x, %zu bytes %s",
-	   what, in->n, mask, len, why);
+	ok(!rc && same(in, &out, mask), "%s: %u events, mask %x, %zu bytes%s",
+	   what, in->n, mask, len, rc ? why : "");
 	free(copy);
 	reel_columns_fini(&out);
 }

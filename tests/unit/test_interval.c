@@ -5,7 +5,7 @@
 #include "lib/error.h"
 
 #include "analyzer/interval.h"
-#include "analyzer/interval_log.h"
+#include "analyzer/stream_log.h"
 
 #include "tests/tap.h"
 
@@ -129,41 +129,34 @@ static void cut(void)
 static void log_round_trip(size_t memory)
 {
 	enum { N = 20000 };
-	struct reel_interval_log *log = NULL;
-	struct reel_interval_reader *r = NULL;
-	struct reel_interval iv = { 0, 0, 0, 0 };
-	int i, same = 1, more = 1;
-	int64_t at = 0;
+	struct reel_stream_log *log = NULL;
+	struct reel_stream_reader *r = NULL;
+	uint64_t number[4];
+	int i, same = 1;
 
-	reel_interval_log_new(&log, memory, &err);
+	reel_stream_log_new(&log, memory, &err);
 	for (i = 0; i < N; i++) {
-		iv.start_ns = at + i % 7;
-		iv.end_ns = at = iv.start_ns + (int64_t)i * i;
-		iv.read_bytes = i % 3 ? 0 : UINT64_MAX - (unsigned)i;
-		iv.write_bytes = (unsigned)i;
-		reel_interval_log_add(log, i % 2 ? 3 : 1, &iv, &err);
+		number[0] = UINT64_MAX >> i % 64;
+		number[1] = (unsigned)i;
+		number[2] = i % 3 ? 0 : UINT64_MAX - (unsigned)i;
+		number[3] = 127u + (unsigned)i % 3;
+		reel_stream_log_add(log, i % 2 ? 3 : 1, number, 4, &err);
 	}
-	reel_interval_reader_open(&r, log, 3, &err);
-	at = 0;
-	for (i = 0; i < N; i++) {
-		int64_t start = at + i % 7;
-
-		at = start + (int64_t)i * i;
-		if (i % 2 == 0)
-			continue;
-		more = reel_interval_reader_next(r, &iv, &err);
-		same &= more == 1 && iv.start_ns == start && iv.end_ns == at &&
-			iv.write_bytes == (unsigned)i &&
-			iv.read_bytes ==
-				(i % 3 ? 0 : UINT64_MAX - (unsigned)i);
-	}
-	ok(same, "intervals come back as they were (%zu B of memory)", memory);
-	is(reel_interval_reader_next(r, &iv, &err), 0, "and end");
-	reel_interval_reader_close(r);
-	reel_interval_reader_open(&r, log, 77, &err);
-	is(reel_interval_reader_next(r, &iv, &err), 0, "no such stream: none");
-	reel_interval_reader_close(r);
-	reel_interval_log_close(log);
+	reel_stream_reader_open(&r, log, 3, &err);
+	for (i = 1; i < N; i += 2)
+		same &= reel_stream_reader_next(r, number, 4, &err) == 1 &&
+			number[0] == UINT64_MAX >> i % 64 &&
+			number[1] == (unsigned)i &&
+			number[2] == (i % 3 ? 0 : UINT64_MAX - (unsigned)i) &&
+			number[3] == 127u + (unsigned)i % 3;
+	ok(same, "records come back as they were (%zu B of memory)", memory);
+	is(reel_stream_reader_next(r, number, 4, &err), 0, "and end");
+	reel_stream_reader_close(r);
+	reel_stream_reader_open(&r, log, 77, &err);
+	is(reel_stream_reader_next(r, number, 4, &err), 0,
+	   "no such stream: none");
+	reel_stream_reader_close(r);
+	reel_stream_log_close(log);
 }
 
 int main(void)

@@ -10,8 +10,6 @@
 
 #include "tests/unit/test_metric.h"
 
-static struct reel_idmap file_ids;
-
 static FILE *open_gz(const char *name)
 {
 	const char *data = getenv("IOREEL_DATA");
@@ -24,6 +22,7 @@ static FILE *open_gz(const char *name)
 /* A record's segments stand together, reads after writes, each in order. */
 static int64_t feed_dxt(struct job *j, const char *name)
 {
+	struct reel_idmap *ids = calloc(1, sizeof(*ids));
 	FILE *f = open_gz(name);
 	uint32_t file = 0;
 	int64_t n = 0;
@@ -37,7 +36,7 @@ static int64_t feed_dxt(struct job *j, const char *name)
 		struct reel_event ev;
 
 		if (sscanf(line, "# DXT, file_id: %" SCNu64, &id) == 1)
-			file = reel_idmap_get(&file_ids, id | 1, NULL) + 1;
+			file = reel_idmap_get(ids, id, &j->err) + 1;
 		if (sscanf(line, "# DXT, rank: %d", &rank) == 1) {
 			ev = event(REEL_CALL_OPEN, n, 1);
 			ev.process = ev.thread = (uint32_t)rank + 1;
@@ -57,6 +56,8 @@ static int64_t feed_dxt(struct job *j, const char *name)
 	}
 	if (f)
 		pclose(f);
+	reel_idmap_fini(ids);
+	free(ids);
 	return n;
 }
 

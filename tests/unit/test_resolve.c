@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The resolver, told what a kernel would do: offsets through dup, fork, append,
+ * seeks and streams; paths; spans; descriptors that come late or twice.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyzer/resolve.h"
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "tests/tap.h"
+
+static struct reel_error err;
+static struct reel_resolver *r;
+static struct reel_event ev;
+static int64_t now = 1000;
+static struct reel_span_event spans[64];
+static char span_names[64][32];
+static bool span_closed[64];
+static int n_spans, n_opens;
+static struct reel_open_row opens[4096];
+static char noted[128];
+
+static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
+		   struct reel_error *e)
+{
+	spans[n_spans] = *sp;
+	strncpy(span_names[n_spans], sp->name, 31);
+	span_closed[n_spans++] = closed;
+	return 0;
+}
+
+static int on_open(void *arg, const struct reel_open_row *row,
+		   struct reel_error *e)
+{
+	opens[n_opens++ % 4096] = *row;
+	return 0;
+}
+
+static int on_note(void *arg, uint32_t process, uint32_t thread,
+		   const char *key, const char *value, struct reel_error *e)
+{
+	snprintf(noted, sizeof(noted), "%u/%u %s is %s", process, thread, key,
+		 value);
+	return 0;
+}
+
+/* Process 0 with two threads, process 1, its child, with one. */
+static void begin(const char *root)
+{
+	struct reel_resolve_process p[2] = {
+		{ .process_id = 1, .first_desc = 1, .parent = -1,
+		  .cwd = "/home/u" },
+		{ .process_id = 2, .first_desc = 100, .parent = 0 },
+	};
+	struct reel_resolve_thread t[3] = { { 1, 0 }, { 2, 0 }, { 3, 1 } };
+	struct reel_resolve_sink sink = { .span = on_span, .open = on_open,
+					  .note = on_note };
+
+	n_spans = n_opens = 0;
+	if (reel_resolver_new(&r, p, 2, t, 3, root, &sink, &err) ||
+	    reel_resolve_start(r, 0, &err))
+		exit(1);
+}
+
+static int give(int thread, struct reel_record *rec)
+{
+	int64_t start = now;
+
+	if (!rec->count)
+		rec->count = 1;
+	if (rec->path)
+		rec->path_len = (uint32_t)strlen(rec->path);
+	if (rec->path2)
+		rec->path2_len = (uint32_t)strlen(rec->path2);
+	now += 10;
+	return reel_resolve(r, thread, rec, start, now, &ev, &err);
+}
+#define RECORD(thread, call_, ...)                                             \
+	give(thread, &(struct reel_record){ .call = REEL_CALL_##call_,         \
+					    __VA_ARGS__ })
+#define MARK_(thread, mark, ...)                                               \
+	give(thread, &(struct reel_record){ .call = REEL_MARK_##mark,          \
+					    __VA_ARGS__ })
+#define OPEN_(thread, name, id, fd_, flags)                                    \
+	RECORD(thread, OPEN, .path = name, .newdesc = id, .newfd = fd_,        \
+	       .result = fd_, .has_arg = true, .arg = flags)
+#define READ_(thread, id, n, got)                                              \
+	RECORD(thread, READ, .desc = id, .has_size = true, .size = n,          \
+	       .result = got)
+#define WRITE_(thread, id, n)                                                  \
+	RECORD(thread, WRITE, .desc = id, .has_size = true, .size = n,         \
+	       .result = n)
+
+static const char *path_of(uint32_t file)
+{
+	struct reel_file_row row;
+
+	if (!file)
+		return "";
+	reel_resolve_file(r, file, &row);
+	return row.path;
+}
+
+static void test_positions(void)
+{
+	begin(NULL);
+	OPEN_(0, "/data/a", 1, 3, O_RDONLY);
+	is(ev.fd, 3, "open: the descriptor it made");
+	is(ev.offset, REEL_NO_OFFSET, "open has no offset");
+	READ_(0, 1, 100, 100);
+	is(ev.offset, 0, "the first read is at 0");
+	READ_(1, 1, 100, 60);
+	is(ev.offset, 100, "a thread's read goes on behind another's");
+	RECORD(0, PREAD, .desc = 1, .has_offset = true, .offset = 7,
+	       .has_size = true, .size = 10, .result = 10);
+	is(ev.offset, 7, "pread is where it says");
+	RECORD(0, DUP, .desc = 1, .newdesc = 2, .newfd = 4, .result = 4);
+	is(ev.fd2, 4, "dup: the new descriptor");
+	READ_(0, 2, 10, 10);
+	is(ev.offset, 160, "a dup shares the position, pread left it alone");
+	is(ev.fd, 4, "and has its own number");
+	reel_resolve_start(r, 1, &err);
+	READ_(2, 1, 10, 10);
+	is(ev.offset, 170, "a fork shares the position");
+	READ_(0, 1, 10, -1);
+	RECORD(0, LSEEK, .desc = 2, .has_offset = true, .offset = -30,
+	       .has_arg = true, .arg = SEEK_END, .result = 970);
+	is(ev.offset, 970, "lseek: the position after");
+	is(ev.arg2, -30, "lseek: what was asked is in arg2");
+	READ_(2, 1, 50, 30);
+	is(ev.offset, 970, "a parent's seek moves the child's position");
+	READ_(2, 1, 50, 0);
+	is(ev.offset, 1000, "a read at the end is at the end");
+	RECORD(0, READ, .desc = 1, .has_size = true, .size = 5, .result = -1,
+	       .err = EIO);
+	READ_(0, 1, 5, 5);
+	is(ev.offset, 1000, "a failed read moves nothing");
+	RECORD(0, PREADV2, .desc = 1, .has_offset = true, .offset = -1,
+	       .has_size = true, .size = 5, .result = 5);
+	is(ev.offset, 1005, "preadv2 at -1 reads at the position");
+	reel_resolver_free(r);
+}
+
+static void test_append_and_sizes(void)
+{
+	struct reel_file_row row;
+
+	begin(NULL);
+	RECORD(0, OPEN, .path = "/out/log", .newdesc = 1, .newfd = 3,
+	       .result = 3, .has_arg = true, .arg = O_WRONLY | O_APPEND,
+	       .has_pos = true, .pos = 500);
+	WRITE_(0, 1, 10);
+	is(ev.offset, 500, "an append goes to the end, which the open told");
+	OPEN_(1, "/out/log", 2, 4, O_RDWR);
+	RECORD(1, PWRITE, .desc = 2, .has_offset = true, .offset = 600,
+	       .has_size = true, .size = 50, .result = 50);
+	WRITE_(0, 1, 10);
+	is(ev.offset, 650, "and behind what another descriptor wrote");
+	RECORD(1, FTRUNCATE, .desc = 2, .has_offset = true, .offset = 20);
+	WRITE_(0, 1, 10);
+	is(ev.offset, 20, "and to the new end after a truncate");
+	OPEN_(0, "/out/new", 3, 5, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC);
+	WRITE_(0, 3, 10);
+	is(ev.offset, 0, "an emptied file is empty");
+	is(ev.class_, REEL_CLASS_DATA, "a written file without a telling name");
+	OPEN_(0, "/out/old", 4, 6, O_WRONLY | O_APPEND);
+	WRITE_(0, 4, 10);
+	is(ev.offset, REEL_NO_OFFSET, "an append to nobody knows where");
+	reel_resolve_file(r, 1, &row);
+	is(row.size_bytes, 660, "the largest size seen");
+	reel_resolver_free(r);
+}
+
+static void test_streams(void)
+{
+	begin(NULL);
+	RECORD(0, FOPEN, .path = "/data/s", .newdesc = 1, .newfd = 3,
+	       .result = 3, .has_arg = true, .arg = O_RDONLY);
+	RECORD(0, FREAD, .desc = 1, .has_size = true, .size = 10, .result = 10);
+	RECORD(0, FGETS, .desc = 1, .has_size = true, .size = 80, .result = 7);
+	is(ev.offset, 10, "a stream has a position of its own");
+	READ_(0, 1, 10, 10);
+	is(ev.offset, REEL_NO_OFFSET,
+	   "the descriptor's is unknown: the stream read ahead");
+	RECORD(0, FSEEK, .desc = 1, .has_offset = true, .offset = 5,
+	       .has_arg = true, .arg = SEEK_CUR);
+	is(ev.offset, 22, "fseek from the current position");
+	RECORD(0, FSEEK, .desc = 1, .has_offset = true, .offset = 100,
+	       .has_arg = true, .arg = SEEK_SET, .has_pos = true, .pos = 100);
+	RECORD(0, FREAD, .desc = 1, .has_size = true, .size = 10, .result = 10);
+	is(ev.offset, 100, "fseek to a place");
+	RECORD(0, LSEEK, .desc = 1, .has_arg = true, .has_offset = true,
+	       .result = 64);
+	READ_(0, 1, 10, 10);
+	is(ev.offset, 64, "a seek makes the descriptor's known again");
+	OPEN_(0, "/data/t", 2, 4, O_RDONLY);
+	READ_(0, 2, 30, 30);
+	RECORD(0, FDOPEN, .desc = 2, .result = 4);
+	RECORD(0, FREAD, .desc = 2, .has_size = true, .size = 1, .result = 1);
+	is(ev.offset, 30, "fdopen begins where the descriptor is");
+	reel_resolver_free(r);
+}
+
+static void test_descriptors(void)
+{
+	begin(NULL);
+	MARK_(0, DESC, .newdesc = 1, .newfd = 0, .path = "pipe:[77]",
+	      .has_arg = true, .arg = REEL_KIND_PIPE);
+	READ_(0, 1, 10, 10);
+	is(ev.offset, REEL_NO_OFFSET, "a pipe has no offsets");
+	is(ev.class_, REEL_CLASS_PIPE, "it is a pipe");
+	ok(!strcmp(path_of(ev.file), "pipe:[77]"), "by its name");
+	MARK_(0, DESC, .newdesc = 2, .newfd = 5, .path = "/data/in",
+	      .has_arg = true, .arg = REEL_KIND_FILE, .has_pos = true,
+	      .pos = 42);
+	READ_(0, 2, 10, 10);
+	is(ev.offset, 42, "an inherited file stands where the mark says");
+	OPEN_(0, "/data/b", 3, 6, O_RDONLY);
+	RECORD(0, CLOSE, .desc = 3);
+	READ_(1, 3, 10, 10);
+	ok(ev.file && ev.fd == 6, "a read that ends after the close is known");
+	OPEN_(0, "/data/c", 4, 6, O_RDONLY);
+	OPEN_(0, "/data/d", 5, 6, O_RDONLY);
+	READ_(0, 99, 10, 10);
+	ok(!ev.file && !ev.open && ev.fd == -1, "an unknown descriptor is said so");
+	for (uint32_t id = 10; id < 3000; id++) {
+		OPEN_(0, "/data/many", id + 1000, 7, O_RDONLY);
+		RECORD(0, CLOSE, .desc = id + 1000);
+	}
+	ok(n_opens > 2000, "closed files leave: %d rows", n_opens);
+	READ_(0, 2, 10, 10);
+	is(ev.offset, 52, "open ones stay");
+	OPEN_(0, "/data/m", 4000, 8, O_RDONLY);
+	RECORD(0, MMAP, .desc = 4000, .has_size = true, .size = 4096,
+	       .has_offset = true, .result = 0x7f0000000000);
+	RECORD(0, CLOSE, .desc = 4000);
+	for (uint32_t id = 5000; id < 6000; id++) {
+		OPEN_(0, "/data/many", id, 9, O_RDONLY);
+		RECORD(0, CLOSE, .desc = id);
+	}
+	RECORD(0, MUNMAP, .desc = 4000, .has_size = true, .size = 4096);
+	ok(!strcmp(path_of(ev.file), "/data/m"),
+	   "a mapping keeps its file, whatever was closed since");
+	reel_resolver_free(r);
+}
+
+static void test_inheritance(void)
+{
+	int implied = 0;
+
+	begin(NULL);
+	OPEN_(0, "/data/a", 1, 3, O_RDONLY);
+	OPEN_(0, "/data/b", 2, 4, O_RDONLY);
+	reel_resolve_start(r, 1, &err);
+	RECORD(0, CLOSE, .desc = 1);
+	OPEN_(0, "/data/x", 101, 3, O_RDONLY);
+	READ_(2, 1, 10, 10);
+	ok(!strcmp(path_of(ev.file), "/data/a"),
+	   "what the parent closed after the fork is the child's still");
+	READ_(2, 101, 10, 10);
+	ok(!ev.file, "the parent's later id is not the child's");
+	OPEN_(2, "/data/y", 101, 5, O_RDONLY);
+	READ_(2, 101, 10, 10);
+	ok(!strcmp(path_of(ev.file), "/data/y"), "ids are a process's own");
+	RECORD(2, DUP2, .desc = 101, .newdesc = 102, .newfd = 4, .result = 4);
+	READ_(2, 102, 10, 10);
+	is(ev.offset, 10, "dup2 takes the number over");
+	reel_resolve_end(r, 1, &err);
+	reel_resolve_end(r, 0, &err);
+	for (int i = 0; i < n_opens; i++)
+		implied += opens[i].open_id == 2;
+	is(implied, 1, "each open file becomes one row");
+	is(n_opens, 4, "all of them");
+	reel_resolver_free(r);
+}
+
+static void test_paths(void)
+{
+	static const struct {
+		const char *in, *want;
+	} t[] = {
+		{ "/a/b", "/a/b" },	     { "a", "/home/u/a" },
+		{ "./a/../b", "/home/u/b" }, { "/a//b/./c/", "/a/b/c" },
+		{ "/../..", "/" },	     { "../../../x", "/x" },
+		{ "/a/..b/.c", "/a/..b/.c" }, { "/", "/" },
+		{ "//", "/" },		     { "/scratch/x", "/x" },
+		{ "/scratch", "/" },	     { "/scratch2/x", "/scratch2/x" },
+		{ "/b/../scratch/\xff", "/\xff" },
+	};
+
+	begin("/scratch/");
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		RECORD(0, STAT, .path = t[i].in, .err = ENOENT, .result = -1);
+		ok(!strcmp(path_of(ev.file), t[i].want), "%zu: %s", i,
+		   path_of(ev.file));
+	}
+	RECORD(0, STAT, .path = "", .err = ENOENT, .result = -1);
+	ok(!ev.file, "an empty path names nothing");
+	RECORD(0, OPEN, .path = "/data/dir", .newdesc = 1, .newfd = 3,
+	       .result = 3, .has_arg = true, .arg = O_DIRECTORY);
+	is(ev.kind, REEL_KIND_DIR, "a directory");
+	RECORD(0, OPENAT, .path = "f", .at = 1, .newdesc = 2, .newfd = 4,
+	       .result = 4);
+	ok(!strcmp(path_of(ev.file), "/data/dir/f"), "openat");
+	RECORD(0, FSTATAT, .path = "", .at = 2);
+	ok(!strcmp(path_of(ev.file), "/data/dir/f"), "AT_EMPTY_PATH");
+	RECORD(0, OPENAT, .path = "f", .at = 77, .err = ENOENT, .result = -1);
+	ok(!strcmp(path_of(ev.file), "f"), "an unknown directory: as given");
+	MARK_(0, CWD, .path = "/elsewhere");
+	RECORD(0, RENAME, .path = "a", .path2 = "/b");
+	ok(!strcmp(path_of(ev.file), "/elsewhere/a") &&
+	   !strcmp(path_of(ev.file2), "/b"), "a mark moves the directory");
+	RECORD(0, SYMLINK, .path = "/l/link", .path2 = "../t/target");
+	ok(!strcmp(path_of(ev.file2), "/t/target"),
+	   "a target is relative to its link");
+	reel_resolve_start(r, 1, &err);
+	RECORD(2, STAT, .path = "c");
+	ok(!strcmp(path_of(ev.file), "/elsewhere/c"),
+	   "a child begins where its parent was");
+	RECORD(0, OPEN, .path = "/tmp", .newdesc = 5, .newfd = 7, .result = 7,
+	       .has_arg = true, .arg = O_TMPFILE | O_RDWR);
+	ok(strcmp(path_of(ev.file), "/tmp") && ev.kind == REEL_KIND_FILE,
+	   "a nameless file is not its directory: %s", path_of(ev.file));
+	reel_resolver_free(r);
+}
+
+static void test_classes(void)
+{
+	static const struct {
+		const char *path;
+		bool write;
+		enum reel_class want;
+	} t[] = {
+		{ "/d/model.pt", false, REEL_CLASS_DATA },
+		{ "/d/model2.pt", true, REEL_CLASS_CHECKPOINT },
+		{ "/d/checkpoints/3.bin", false, REEL_CLASS_CHECKPOINT },
+		{ "/d/checkpointing-paper/set/1.png", false, REEL_CLASS_DATA },
+		{ "/d/a.txt", false, REEL_CLASS_DATA },
+		{ "/d/b.txt", true, REEL_CLASS_LOG },
+		{ "/x/libfoo.so.1", false, REEL_CLASS_CODE },
+		{ "/x/site-packages/y/data.json", false, REEL_CLASS_CODE },
+		{ "/dev/shm/set/1.rec", false, REEL_CLASS_DATA },
+		{ "/proc/self/maps", false, REEL_CLASS_SYSTEM },
+		{ "/x/events.out.tfevents.1", true, REEL_CLASS_LOG },
+	};
+
+	begin(NULL);
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		OPEN_(0, t[i].path, 1 + (uint32_t)i, 3, t[i].write ?
+		      O_WRONLY | O_CREAT : O_RDONLY);
+		is(ev.class_, t[i].want, "%s %s", t[i].path,
+		   t[i].write ? "written" : "read");
+	}
+	reel_resolver_free(r);
+}
+
+static void test_spans(void)
+{
+	begin(NULL);
+	MARK_(0, SPAN_BEGIN, .has_arg = true, .arg = REEL_SPAN_EPOCH,
+	      .has_arg2 = true, .arg2 = 0);
+	MARK_(0, SPAN_BEGIN, .has_arg = true, .arg = REEL_SPAN_STEP,
+	      .has_arg2 = true, .arg2 = 7);
+	MARK_(1, SPAN_BEGIN, .has_arg = true, .arg = REEL_SPAN_USER,
+	      .path = "mine");
+	MARK_(0, SPAN_BEGIN, .has_arg = true, .arg = REEL_SPAN_FETCH);
+	MARK_(0, SPAN_CANCEL, .has_arg = true, .arg = REEL_SPAN_FETCH);
+	MARK_(0, SPAN_END, .has_arg = true, .arg = REEL_SPAN_STEP);
+	is(n_spans, 1, "a cancelled span never was");
+	is(spans[0].detail, 7, "the step's number");
+	is(spans[0].parent, 1, "in its epoch");
+	MARK_(1, SPAN_END, .has_arg = true, .arg = REEL_SPAN_USER,
+	      .path = "other");
+	is(n_spans, 1, "an end without a begin is nothing");
+	MARK_(1, SPAN_END, .has_arg = true, .arg = REEL_SPAN_USER,
+	      .path = "mine");
+	ok(!strcmp(span_names[1], "mine") && spans[1].thread == 2,
+	   "a span of the user's, in its thread");
+	is(spans[1].parent, 0, "threads nest alone");
+	reel_resolve_end_thread(r, 0, now + 5, &err);
+	ok(n_spans == 3 && !span_closed[2], "an open span ends, not closed");
+	ok(spans[2].start_ns + spans[2].dur_ns == now + 5, "with its process");
+	ok(spans[2].span_id == 1 && spans[0].span_id == 2, "ids by start");
+	MARK_(0, NOTE, .path = "framework=PyTorch 2.6");
+	ok(!strcmp(noted, "1/1 framework is PyTorch 2.6"), "%s", noted);
+	reel_resolver_free(r);
+}
+
+int main(void)
+{
+	test_positions();
+	test_append_and_sizes();
+	test_streams();
+	test_descriptors();
+	test_inheritance();
+	test_paths();
+	test_classes();
+	test_spans();
+	ok(!err.code, "nothing failed: %s", err.text);
+	return done();
+}
