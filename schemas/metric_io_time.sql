@@ -5,7 +5,7 @@
 -- unit: ns    empty: no row
 -- source: ioreel-store(5), "Time": threads merged; pipes and sockets left out
 CREATE TABLE io_time (
-	process_id INTEGER,            -- NULL: the whole job
+	process_id INTEGER,            -- NULL: the whole job; else op is io
 	op TEXT NOT NULL,
 	calls INTEGER NOT NULL,
 	union_ns INTEGER NOT NULL,
@@ -16,17 +16,17 @@ CREATE TABLE io_time (
 ) STRICT;
 CREATE INDEX io_time_process ON io_time (process_id, op);
 
--- v_io_time: I/O time of the job: the union over all processes, and the mean,
--- least and most of the processes' own; concurrency is sum over union.
--- unit: ns    empty: no row
+-- v_io_time: I/O time of the job: the union over all processes, and for op io
+-- the mean, least and most of the processes' own; concurrency is sum over union.
+-- unit: ns    empty: no row; NULL
 -- source: ioreel-store(5), "Time"
 CREATE VIEW v_io_time (op, union_ns, sum_ns, concurrency, process_mean_ns,
 	process_min_ns, process_max_ns, processes, first_ns, last_ns, clipped) AS
 SELECT j.op, j.union_ns, j.sum_ns,
 	CAST(j.sum_ns AS REAL) / nullif(j.union_ns, 0),
 	CAST(round(avg(p.union_ns)) AS INTEGER), min(p.union_ns), max(p.union_ns),
-	count(*), j.first_ns, j.last_ns, j.clipped + sum(p.clipped)
+	count(p.op), j.first_ns, j.last_ns, j.clipped
 FROM io_time j
-JOIN io_time p ON p.op = j.op AND p.process_id IS NOT NULL
+LEFT JOIN io_time p ON p.op = j.op AND p.process_id IS NOT NULL
 WHERE j.process_id IS NULL
 GROUP BY j.op;

@@ -52,16 +52,6 @@ FROM v_call
 WHERE message = 0 AND layer <> 'MPIIO'
 GROUP BY call_group;
 
--- v_transfer_size: sizes of reads and writes in powers of two.
--- unit: calls, bytes, ns    empty: no row
--- source: ioreel-store(5), "Transfer size"
-CREATE VIEW v_transfer_size (op, low_bytes, high_bytes, calls, bytes, dur_ns) AS
-SELECT c.call_group, 1 << r.size_bin, (1 << r.size_bin + 1) - 1, sum(r.calls),
-	sum(r.bytes), sum(r.dur_ns)
-FROM rollup r JOIN call c USING (call_id)
-WHERE r.size_bin IS NOT NULL AND r.message = 0 AND c.layer <> 'MPIIO'
-GROUP BY c.call_group, r.size_bin;
-
 -- v_process: what each process did; time is the sum of its calls' durations.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"

@@ -14,18 +14,13 @@ CREATE TABLE sequence (
 	PRIMARY KEY (process_id, op)
 ) STRICT, WITHOUT ROWID;
 
--- file_sequence: the same for the files that were not only read, or written,
--- from front to back; reads and writes together.
+-- file_sequence: the files that were not only read, or written, from front to
+-- back, with how often; reads and writes of all processes together.
 CREATE TABLE file_sequence (
-	process_id INTEGER NOT NULL,
-	file_id INTEGER NOT NULL,
-	first INTEGER NOT NULL,
-	consecutive INTEGER NOT NULL,
+	file_id INTEGER PRIMARY KEY,
 	sequential INTEGER NOT NULL,
-	random INTEGER NOT NULL,
-	unknown INTEGER NOT NULL,
-	PRIMARY KEY (process_id, file_id)
-) STRICT, WITHOUT ROWID;
+	random INTEGER NOT NULL
+) STRICT;
 
 -- darshan_sequence: Darshan's SEQ and CONSEC, with its flaws: seq counts
 -- offsets behind the last byte, consec those right behind it; the last byte is

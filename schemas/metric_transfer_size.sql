@@ -32,3 +32,20 @@ CREATE TABLE darshan_size (
 	eof_reads INTEGER NOT NULL,
 	PRIMARY KEY (op, bin)
 ) STRICT, WITHOUT ROWID;
+
+-- transfer_bin: the same in powers of two, of the whole job.
+CREATE TABLE transfer_bin (
+	op TEXT NOT NULL,              -- read, write
+	size_bin INTEGER NOT NULL,     -- b: 2^b <= bytes < 2^(b+1)
+	calls INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	dur_ns INTEGER NOT NULL,
+	PRIMARY KEY (op, size_bin)
+) STRICT, WITHOUT ROWID;
+
+-- v_transfer_size: sizes of reads and writes in powers of two.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Transfer size"
+CREATE VIEW v_transfer_size (op, low_bytes, high_bytes, calls, bytes, dur_ns) AS
+SELECT op, 1 << size_bin, (1 << size_bin + 1) - 1, calls, bytes, dur_ns
+FROM transfer_bin;

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ioreel compare: how alike two runs are, in one number and in each factor.
+ *
+ * The cosine never stands alone: it does not see scale, so the differences
+ * stand above it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "lib/cli.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include "analyzer/commands.h"
+#include "analyzer/compare.h"
+#include "analyzer/report_json.h"
+#include "analyzer/report_put.h"
+#include "analyzer/store.h"
+
+#define NAME_COLUMNS 14
+
+static char *format_value(char out[static REEL_NUM], const struct reel_factor *f,
+			  bool has, double v)
+{
+	if (!has)
+		return strcpy(out, "-");
+	if (!strcmp(f->unit, "ns"))
+		return reel_num_time(out, v);
+	if (!strcmp(f->unit, "B/s"))
+		return reel_num_rate(out, v);
+	if (!strcmp(f->unit, "%"))
+		return reel_num_percent(out, v / 100);
+	if (!strcmp(f->unit, "B"))
+		return strncmp(f->name, "bytes", 5) ? reel_num_size(out, v) :
+						      reel_num_bytes(out, v);
+	return reel_num_count(out, (int64_t)v);
+}
+
+static char *format_difference(char out[static REEL_NUM], double d)
+{
+	double percent = d * 100;
+
+	if (d == 0)
+		return strcpy(out, "0");
+	if (fabs(percent) >= 0.05)
+		snprintf(out, REEL_NUM, "%+.1f %%", percent);
+	else
+		snprintf(out, REEL_NUM, "%+.1g %%", percent);
+	return out;
+}
+
+/* The last part of @path, at most NAME_COLUMNS bytes of it, printable. */
+static void put_run(const char *path)
+{
+	char shown[4 * 256 + 1];
+	size_t len = strlen(path);
+	const char *base;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	base = memrchr(path, '/', len);
+	base = base && base + 1 < path + len ? base + 1 : path;
+	len -= (size_t)(base - path);
+	reel_text_escape(shown, sizeof(shown), base, len < 256 ? len : 256);
+	if (strlen(shown) > NAME_COLUMNS)
+		strcpy(shown + NAME_COLUMNS - 2, "..");
+	report_put_right(shown, NAME_COLUMNS);
+}
+
+static void print_factors(const struct reel_likeness *l, const char *a,
+			  const char *b)
+{
+	char num[REEL_NUM];
+	int i;
+
+	printf("%-28s", "");
+	put_run(a);
+	put_run(b);
+	puts("   difference");
+	for (i = 0; i < l->factors; i++) {
+		const struct reel_factor *f = &l->factor[i];
+
+		printf("  %-26s", f->name);
+		report_put_right(format_value(num, f, f->has_a, f->a), NAME_COLUMNS);
+		report_put_right(format_value(num, f, f->has_b, f->b), NAME_COLUMNS);
+		report_put_right(f->has_a || f->has_b ? format_difference(num, f->d) :
+						 "-", 13);
+		putchar('\n');
+	}
+}
+
+static void print_likeness(const struct reel_likeness *l)
+{
+	char num[REEL_NUM], num2[REEL_NUM], num3[REEL_NUM];
+	int used = 0, i;
+
+	for (i = 0; i < l->factors; i++)
+		used += l->factor[i].used;
+	if (l->has_cosine)
+		printf("likeness (cosine) %.4f over %d factors", l->cosine, used);
+	else
+		printf("likeness (cosine) -: no factor was measured in both");
+	if (l->worst >= 0)
+		printf("; largest difference %s (%s)",
+		       format_difference(num, l->max_abs_d) + 1,
+		       l->factor[l->worst].name);
+	else if (used)
+		printf("; no difference");
+	putchar('\n');
+	if (l->has_same)
+		printf("call sequence identical in %s of %s threads; ",
+		       reel_num_count(num, l->threads_same),
+		       reel_num_count(num2, l->threads_a > l->threads_b ?
+						    l->threads_a : l->threads_b));
+	printf("call counts apart by %s; total time %s\n",
+	       reel_num_percent(num, l->call_tv),
+	       l->has_time ? format_difference(num3, l->total_time_d) : "-");
+	if (l->has_cosine)
+		puts("The cosine does not see scale: read it together with the "
+		     "differences.");
+}
+
+static json_t *number(const struct reel_factor *f, bool has, double v)
+{
+	if (!has)
+		return json_null();
+	if (!strcmp(f->unit, "%"))
+		return json_real(v);
+	return json_integer((json_int_t)v);
+}
+
+static json_t *factors_json(const struct reel_likeness *l)
+{
+	json_t *list = json_array();
+	int i;
+
+	for (i = 0; list && i < l->factors; i++) {
+		const struct reel_factor *f = &l->factor[i];
+		bool any = f->has_a || f->has_b;
+
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "name",
+				  f->name, "unit", f->unit, "a",
+				  number(f, f->has_a, f->a), "b",
+				  number(f, f->has_b, f->b), "d",
+				  any ? json_real(f->d) : json_null(), "used",
+				  f->used));
+	}
+	return list;
+}
+
+static json_t *real_or_null(bool has, double v)
+{
+	return has ? json_real(v) : json_null();
+}
+
+static int print_json(const struct reel_likeness *l, const char *a,
+		      const char *b, struct reel_error *err)
+{
+	int used = 0, i;
+	json_t *doc;
+
+	for (i = 0; i < l->factors; i++)
+		used += l->factor[i].used;
+	doc = json_pack(
+		"{s:o, s:o, s:o, s:i, s:f, s:o, s:o, s:I, s:I, s:I, s:o, s:f, "
+		"s:o}",
+		"a", report_json_name(a), "b", report_json_name(b), "cosine",
+		real_or_null(l->has_cosine, l->cosine), "factors_used", used,
+		"max_abs_d", l->max_abs_d, "worst_factor",
+		l->worst >= 0 ? json_string(l->factor[l->worst].name) :
+				json_null(),
+		"factors", factors_json(l), "threads_a",
+		(json_int_t)l->threads_a, "threads_b", (json_int_t)l->threads_b,
+		"threads_same", (json_int_t)l->threads_same,
+		"same_sequence_share",
+		real_or_null(l->has_same, l->same_sequence_share),
+		"call_total_variation", l->call_tv, "total_time_d",
+		real_or_null(l->has_time, l->total_time_d));
+	return report_json_print(doc, err);
+}
+
+static int check_least(const struct reel_likeness *l, double least,
+		       struct reel_error *err)
+{
+	if (!l->has_cosine)
+		return reel_fail(err, REEL_E_LIMIT,
+				 "no likeness: no factor was measured in both "
+				 "runs");
+	if (l->cosine < least)
+		return reel_fail(err, REEL_E_LIMIT,
+				 "likeness %.6f is below %.6g", l->cosine,
+				 least);
+	return 0;
+}
+
+static int compare(const char *a, const char *b, bool json, double least,
+		   struct reel_error *err)
+{
+	struct reel_store *st_a = NULL, *st_b = NULL;
+	struct reel_likeness l;
+	int rc = -1;
+
+	if (reel_run_open(&st_a, a, err) || reel_run_open(&st_b, b, err) ||
+	    reel_compare(st_a, st_b, &l, err))
+		goto out;
+	if (json) {
+		if (print_json(&l, a, b, err))
+			goto out;
+	} else {
+		print_factors(&l, a, b);
+		print_likeness(&l);
+	}
+	rc = least >= 0 ? check_least(&l, least, err) : 0;
+out:
+	reel_store_close(st_a);
+	reel_store_close(st_b);
+	return rc;
+}
+
+static int run(int argc, char **argv)
+{
+	bool json = false;
+	double least = -1;
+	const struct reel_opt opts[] = {
+		{ "json", 0, REEL_OPT_FLAG, &json, NULL,
+		  "all of it as one JSON document", 0, 0 },
+		{ "min", 0, REEL_OPT_DOUBLE, &least, "S",
+		  "exit with 3 when the cosine is below S", 0, 1 },
+		{ NULL, 0, REEL_OPT_FLAG, NULL, NULL, NULL, 0, 0 },
+	};
+	struct reel_error err = { 0 };
+	int at = reel_cli_parse(&cmd_compare, opts, false, argc, argv);
+
+	if (at < 0)
+		return at == -2 ? 0 : 2;
+	if (argc - at != 2)
+		return reel_cli_usage(&cmd_compare,
+				      "wants two runs, got %d", argc - at);
+	if (compare(argv[at], argv[at + 1], json, least, &err))
+		return reel_cli_fail(&cmd_compare, &err);
+	return 0;
+}
+
+const struct reel_command cmd_compare = {
+	.name = "compare",
+	.task = "say how alike two runs are",
+	.usage = "[--json] [--min S] A B",
+	.examples = "ioreel compare train.reel replay.db\n"
+		    "ioreel compare --min 0.99 app.db bench.db\n",
+	.about = "A and B are stores or trace directories. A difference is "
+		 "(A - B) / max(A, B).",
+	.run = run,
+};

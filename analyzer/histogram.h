@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A log-linear histogram: percentiles of any number of values within 1 %.
+ *
+ * A power of two is cut into 128 buckets, and a bucket remembers the sum of
+ * what fell into it: a value below 256, or one that comes alone in its bucket,
+ * is given back exactly; any other within 0.8 %.
+ */
+#ifndef ANALYZER_HISTOGRAM_H
+#define ANALYZER_HISTOGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reel_error;
+
+#define REEL_HISTOGRAM_BITS 7
+#define REEL_HISTOGRAM_BUCKETS ((64 - REEL_HISTOGRAM_BITS) << REEL_HISTOGRAM_BITS)
+
+struct reel_bucket {
+	uint64_t n;
+	uint64_t above; /* sum of the values, less n times the bucket's lowest */
+};
+
+struct reel_histogram {
+	uint64_t n;
+	int64_t min, max;
+	unsigned __int128 sum;
+	struct reel_bucket bucket[REEL_HISTOGRAM_BUCKETS];
+};
+
+/* Gives an empty one for free(). */
+struct reel_histogram *reel_histogram_new(struct reel_error *err);
+
+/* Bucket of @value (>= 0), and the lowest value of a bucket. */
+static inline uint32_t reel_bucket_of(int64_t value)
+{
+	uint64_t v = (uint64_t)value;
+	uint32_t top;
+
+	if (v < 2u << REEL_HISTOGRAM_BITS)
+		return (uint32_t)v;
+	top = 63 - (uint32_t)__builtin_clzll(v) - REEL_HISTOGRAM_BITS;
+	return (top << REEL_HISTOGRAM_BITS) + (uint32_t)(v >> top);
+}
+
+static inline int64_t reel_bucket_low(uint32_t bucket)
+{
+	uint32_t top = bucket >> REEL_HISTOGRAM_BITS;
+	uint32_t in = bucket & ((1u << REEL_HISTOGRAM_BITS) - 1);
+
+	if (top < 2)
+		return bucket;
+	return (int64_t)(in | 1u << REEL_HISTOGRAM_BITS) << (top - 1);
+}
+
+/* Add @value @n times; a negative one counts as 0. */
+static inline void reel_histogram_add(struct reel_histogram *h, int64_t value,
+				      uint64_t n)
+{
+	struct reel_bucket *b;
+	uint32_t at;
+
+	if (value < 0)
+		value = 0;
+	at = reel_bucket_of(value);
+	b = &h->bucket[at];
+	b->n += n;
+	b->above += n * (uint64_t)(value - reel_bucket_low(at));
+	if (!h->n || value < h->min)
+		h->min = value;
+	if (!h->n || value > h->max)
+		h->max = value;
+	h->n += n;
+	h->sum += (unsigned __int128)n * (uint64_t)value;
+}
+
+void reel_histogram_merge(struct reel_histogram *into,
+			  const struct reel_histogram *from);
+
+/*
+ * The value below which @percent of the values lie, interpolated between the
+ * two nearest ranks as numpy.percentile() does. -1 when it is empty.
+ */
+double reel_histogram_percentile(const struct reel_histogram *h,
+				 double percent);
+double reel_histogram_mean(const struct reel_histogram *h); /* -1: empty */
+
+#endif

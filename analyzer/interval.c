@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unions of time intervals as a stack merged from the top.
+ *
+ * Exact while nothing begins below the floor; what does is cut there and
+ * counted, so a union never claims more than it knows.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+
+#include "analyzer/interval.h"
+
+#define FIRST_ROOM 8u
+
+/* The lower half goes. */
+static int collapse(struct reel_union *u, uint32_t count,
+		    struct reel_error *err)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		u->past_ns += u->iv[i].end_ns - u->iv[i].start_ns;
+		u->floor_ns = u->iv[i].end_ns;
+		if (u->emit && u->emit(u->ctx, &u->iv[i], err))
+			return -1;
+	}
+	u->n -= count;
+	memmove(u->iv, u->iv + count, u->n * sizeof(*u->iv));
+	return 0;
+}
+
+static int make_room(struct reel_union *u, struct reel_error *err)
+{
+	uint32_t room;
+
+	if (u->n >= u->most)
+		return collapse(u, u->n / 2, err);
+	if (u->n < u->room)
+		return 0;
+	room = u->room ? u->room * 2 : FIRST_ROOM;
+	if (room > u->most || room < u->room)
+		room = u->most;
+	if (reel_grow(&u->iv, room, sizeof(*u->iv), err))
+		return -1;
+	u->room = room;
+	return 0;
+}
+
+static void merge(struct reel_interval *into, const struct reel_interval *iv)
+{
+	if (iv->start_ns < into->start_ns)
+		into->start_ns = iv->start_ns;
+	if (iv->end_ns > into->end_ns)
+		into->end_ns = iv->end_ns;
+	into->read_bytes += iv->read_bytes;
+	into->write_bytes += iv->write_bytes;
+}
+
+int reel_union_insert(struct reel_union *u, const struct reel_interval *in,
+		      struct reel_error *err)
+{
+	struct reel_interval add = *in;
+	uint32_t first, at;
+
+	if (make_room(u, err))
+		return -1;
+	if (add.start_ns < u->floor_ns && u->past_ns) {
+		u->clipped++;
+		add.start_ns = u->floor_ns;
+	}
+	if (add.end_ns <= add.start_ns) {
+		if (!add.read_bytes && !add.write_bytes)
+			return 0;
+		add.end_ns = add.start_ns;
+	}
+	for (at = u->n; at && u->iv[at - 1].start_ns > add.end_ns; at--)
+		;
+	for (first = at; first && u->iv[first - 1].end_ns >= add.start_ns;)
+		merge(&add, &u->iv[--first]);
+	if (first == at && at < u->n)
+		memmove(u->iv + at + 1, u->iv + at,
+			(u->n - at) * sizeof(*u->iv));
+	else if (at > first + 1)
+		memmove(u->iv + first + 1, u->iv + at,
+			(u->n - at) * sizeof(*u->iv));
+	u->iv[first] = add;
+	u->n = u->n - (at - first) + 1;
+	return 0;
+}
+
+int64_t reel_union_ns(const struct reel_union *u)
+{
+	int64_t ns = u->past_ns;
+	uint32_t i;
+
+	for (i = 0; i < u->n; i++)
+		ns += u->iv[i].end_ns - u->iv[i].start_ns;
+	return ns;
+}
+
+int reel_union_flush(struct reel_union *u, struct reel_error *err)
+{
+	return collapse(u, u->n, err);
+}
+
+void reel_union_fini(struct reel_union *u)
+{
+	free(u->iv);
+	u->iv = NULL;
+	u->n = u->room = 0;
+}
+
+static int add_part(struct reel_union *out, int64_t start_ns, int64_t end_ns,
+		    struct reel_error *err)
+{
+	struct reel_interval part = { start_ns, end_ns, 0, 0 };
+
+	return start_ns < end_ns ? reel_union_add(out, &part, err) : 0;
+}
+
+int reel_union_cut(struct reel_union *out, const struct reel_union *a,
+		   const struct reel_union *b, bool inside,
+		   struct reel_error *err)
+{
+	uint32_t i, j = 0, k;
+
+	for (i = 0; i < a->n; i++) {
+		int64_t at = a->iv[i].start_ns, end = a->iv[i].end_ns;
+
+		while (j < b->n && b->iv[j].end_ns <= at)
+			j++;
+		for (k = j; k < b->n && b->iv[k].start_ns < end; k++) {
+			int64_t s = b->iv[k].start_ns, e = b->iv[k].end_ns;
+
+			s = s > at ? s : at;
+			e = e < end ? e : end;
+			if (add_part(out, inside ? s : at, inside ? e : s, err))
+				return -1;
+			at = e;
+		}
+		if (!inside && add_part(out, at, end, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* The first interval that ends behind @ns. */
+static uint32_t find(const struct reel_union *u, int64_t ns)
+{
+	uint32_t low = 0, high = u->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (u->iv[mid].end_ns <= ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+int64_t reel_union_within(const struct reel_union *u, int64_t start_ns,
+			  int64_t end_ns, uint32_t *at)
+{
+	uint32_t i = at ? *at : find(u, start_ns);
+	int64_t ns = 0;
+
+	while (i < u->n && u->iv[i].end_ns <= start_ns)
+		i++;
+	if (at)
+		*at = i;
+	for (; i < u->n && u->iv[i].start_ns < end_ns; i++) {
+		int64_t s = u->iv[i].start_ns, e = u->iv[i].end_ns;
+
+		ns += (e < end_ns ? e : end_ns) - (s > start_ns ? s : start_ns);
+	}
+	return ns;
+}

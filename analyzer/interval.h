@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unions of time intervals, exact, in bounded memory.
+ *
+ * What ends later tends to be added later, so a union is kept as a stack of
+ * disjoint intervals that an addition merges from the top. Its bottom is
+ * collapsed into a sum when the stack is full.
+ */
+#ifndef ANALYZER_INTERVAL_H
+#define ANALYZER_INTERVAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reel_error;
+
+/* [start, end); the bytes are what moved in it, summed when intervals merge. */
+struct reel_interval {
+	int64_t start_ns, end_ns;
+	uint64_t read_bytes, write_bytes;
+};
+
+/* Zeroed, with `most` set, is an empty union. */
+struct reel_union {
+	struct reel_interval *iv; /* disjoint, not touching, in order */
+	uint32_t n, room;
+	uint32_t most;    /* intervals held before the bottom half goes; >= 2 */
+	int64_t past_ns;  /* measure of what is gone */
+	int64_t floor_ns; /* end of what is gone; 0 before */
+	uint64_t clipped; /* additions that began below the floor: cut there */
+	/* Called with each interval that goes, in order; may be NULL. */
+	int (*emit)(void *ctx, const struct reel_interval *iv,
+		    struct reel_error *err);
+	void *ctx;
+};
+
+#define REEL_UNION_ALL UINT32_MAX /* `most` for a union that keeps all */
+
+/* The general case of reel_union_add(). */
+int reel_union_insert(struct reel_union *u, const struct reel_interval *in,
+		      struct reel_error *err);
+
+/*
+ * Add @in, in any order; cheap when it ends last. Empty intervals count only
+ * for their bytes. 0, or -1 with @err: REEL_E_MEMORY, or what emit says.
+ */
+static inline int reel_union_add(struct reel_union *u,
+				 const struct reel_interval *in,
+				 struct reel_error *err)
+{
+	if (u->n && u->n < u->room && in->start_ns > u->iv[u->n - 1].end_ns &&
+	    in->end_ns > in->start_ns) {
+		u->iv[u->n++] = *in;
+		return 0;
+	}
+	return reel_union_insert(u, in, err);
+}
+
+int64_t reel_union_ns(const struct reel_union *u); /* the measure */
+/* Let everything go, through emit. */
+int reel_union_flush(struct reel_union *u, struct reel_error *err);
+void reel_union_fini(struct reel_union *u);
+
+/*
+ * Add to @out the parts of @a that lie in @b (@inside), or outside of it. Both
+ * are held whole (REEL_UNION_ALL).
+ */
+int reel_union_cut(struct reel_union *out, const struct reel_union *a,
+		   const struct reel_union *b, bool inside,
+		   struct reel_error *err);
+
+/*
+ * The measure of [start, end) in @u, which is held whole. @at (or NULL) is 0
+ * at first and carries on from call to call whose starts do not decrease.
+ */
+int64_t reel_union_within(const struct reel_union *u, int64_t start_ns,
+			  int64_t end_ns, uint32_t *at);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Traces into a store: plan, merge, finish.
+ *
+ * One pass over the records, whatever their number. What grows with events
+ * goes to the store on the way; what grows with files, threads and processes
+ * stays in memory until the end.
+ */
+#include "analyzer/load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "lib/error.h"
+
+#include "analyzer/load_internal.h"
+
+#if !__has_include("analyzer/metric_table.c")
+const struct reel_metric *const reel_metrics[] = { NULL };
+#endif
+
+/* A record takes some nine bytes: good enough to say how far load is. */
+#define RECORD_BYTES 9
+
+static int metrics_init(struct load *l, struct reel_error *err)
+{
+	int n = 0;
+
+	while (reel_metrics[n])
+		n++;
+	l->metric = reel_alloc((size_t)n + 1, sizeof(*l->metric), err);
+	if (!l->metric)
+		return -1;
+	for (; l->metrics < n; l->metrics++) {
+		const struct reel_metric *m = reel_metrics[l->metrics];
+
+		if (m->schema && sqlite3_exec(l->st->db, m->schema, NULL, NULL,
+					      NULL) != SQLITE_OK)
+			return reel_fail(err, REEL_E_DB,
+					 "cannot create tables of metric %s: %s",
+					 m->name, sqlite3_errmsg(l->st->db));
+		if (m->init(&l->metric[l->metrics], err))
+			return -1;
+	}
+	return 0;
+}
+
+static int metrics_finish(struct load *l, struct reel_error *err)
+{
+	for (int i = 0; i < l->metrics; i++)
+		if (reel_metrics[i]->finish(l->metric[i], l->st, err))
+			return -1;
+	return 0;
+}
+
+static int resolver_init(struct load *l, struct reel_error *err)
+{
+	struct reel_resolve_process *p = reel_alloc((size_t)l->processes + 1,
+						    sizeof(*p), err);
+	struct reel_resolve_thread *t = reel_alloc((size_t)l->threads + 1,
+						   sizeof(*t), err);
+	struct reel_resolve_sink sink = load_sink;
+	const json_t *root = json_object_get(reel_trace_job(l->tr), "path_root");
+	int rc = -1;
+
+	if (!p || !t)
+		goto out;
+	for (int i = 0; i < l->processes; i++) {
+		const struct reel_trace_process *tp =
+			reel_trace_process(l->tr, l->process[i].index);
+
+		p[i] = (struct reel_resolve_process){
+			.process_id = (uint32_t)i + 1,
+			.first_desc = tp->head.first_desc,
+			.parent = l->process[i].heir_of,
+			.cwd = reel_trace_text(tp, "cwd"),
+		};
+	}
+	for (int i = 0; i < l->threads; i++)
+		t[i] = (struct reel_resolve_thread){
+			.thread_id = (uint32_t)i + 1,
+			.process = l->thread[i].process,
+		};
+	sink.arg = l;
+	rc = reel_resolver_new(&l->resolver, p, l->processes, t, l->threads,
+			       json_string_value(root), &sink, err);
+out:
+	free(p);
+	free(t);
+	return rc;
+}
+
+static void show_progress(struct load *l)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < l->threads; i++)
+		bytes += reel_trace_thread(l->tr, i)->bytes;
+	snprintf(l->what, sizeof(l->what), "loading %s", l->dir);
+	reel_progress_start(&l->progress, l->what, "events",
+			    bytes / RECORD_BYTES);
+}
+
+static void load_fini(struct load *l)
+{
+	reel_progress_stop(&l->progress);
+	for (int i = 0; l->metric && reel_metrics[i]; i++)
+		if (l->metric[i])
+			reel_metrics[i]->fini(l->metric[i]);
+	for (int i = 0; l->thread && i < l->threads; i++)
+		reel_columns_fini(&l->thread[i].cols);
+	reel_columns_fini(&l->open_cols);
+	free(l->open);
+	load_rows_fini(l);
+	reel_resolver_free(l->resolver);
+	reel_codec_free(l->codec);
+	reel_trace_close(l->tr);
+	free(l->metric);
+	free(l->host);
+	free(l->process);
+	free(l->thread);
+	free(l->place_of_process);
+}
+
+int64_t reel_load(struct reel_store *st, const char *dir, struct reel_error *err)
+{
+	struct load l = { .st = st, .dir = dir };
+	int64_t rc = -1;
+
+	if (reel_trace_open(&l.tr, dir, err) || load_plan(&l, err))
+		goto out;
+	l.codec = reel_codec_new();
+	if (!l.codec) {
+		reel_fail(err, REEL_E_MEMORY, "out of memory");
+		goto out;
+	}
+	show_progress(&l);
+	if (load_rows_prepare(&l, err) || metrics_init(&l, err) ||
+	    resolver_init(&l, err) || load_merge(&l, err) ||
+	    load_rows_finish(&l, err) || metrics_finish(&l, err))
+		goto out;
+	rc = (int64_t)l.events;
+out:
+	load_fini(&l);
+	return rc;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Parts of the loader. Only load*.c use it. */
+#ifndef ANALYZER_LOAD_INTERNAL_H
+#define ANALYZER_LOAD_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "lib/buf.h"
+#include "lib/progress.h"
+#include "lib/trace_reader.h"
+
+#include "analyzer/event_block.h"
+#include "analyzer/metric.h"
+#include "analyzer/resolve.h"
+#include "analyzer/store.h"
+
+/* One process image; process_id is its place in load.process + 1. */
+struct load_process {
+	int index;         /* in the trace */
+	int parent;        /* place, or -1: by uid, else by pid (see load_plan) */
+	int heir_of;       /* place whose descriptors it inherits, or -1 */
+	uint32_t host_id;
+	int64_t wake_ns;   /* when its image began, in the job's clock */
+	int64_t start_ns, end_ns; /* since time 0; of its image, first to last */
+	int64_t fork_ns;   /* REEL_NO_OFFSET: not seen */
+	int first_thread;  /* places of its threads are consecutive */
+	int threads, threads_left;
+	uint64_t events, lost;
+	int rank;          /* -1: not known */
+	bool started, worker;
+};
+
+/* One thread; thread_id is its place in load.thread + 1. */
+struct load_thread {
+	int index;   /* in the trace */
+	int process; /* place */
+	int64_t wake_ns; /* not after its first record, in the job's clock */
+	int64_t start_ns, end_ns; /* since time 0 */
+	uint64_t events;
+	struct reel_columns cols; /* events that are in no block yet */
+};
+
+struct load_host {
+	char name[256];
+	char boot_id[40];
+	int64_t shift_ns; /* its CLOCK_MONOTONIC + shift = the job's clock */
+};
+
+enum load_stmt {
+	STMT_BLOCK,
+	STMT_SPAN,
+	STMT_OPENS,
+	STMT_NOTE,
+	STMTS
+};
+
+struct load {
+	struct reel_store *st;
+	struct reel_trace *tr;
+	const char *dir;
+	struct load_host *host;
+	int hosts;
+	struct load_process *process;
+	int processes;
+	struct load_thread *thread;
+	int threads;
+	int *place_of_process; /* trace index -> place */
+	int64_t zero_ns;       /* time 0 in the job's clock */
+	struct reel_resolver *resolver;
+	struct reel_codec *codec;
+	struct reel_open_row *open; /* in no block yet */
+	uint32_t opens, open_room;
+	struct reel_columns open_cols; /* scratch */
+	int active;            /* threads with a stream open */
+	sqlite3_stmt *stmt[STMTS];
+	void **metric;         /* states, in the order of reel_metrics */
+	int metrics;
+	uint64_t events, calls;
+	int64_t span_ns;       /* end of the last event or span */
+	char framework[128];
+	bool unknown_call[4096 + REEL_CALL_WIDE];
+	struct reel_progress progress;
+	char what[128]; /* of progress */
+};
+
+/* Far more than a clock can say: sums and differences of two cannot overflow. */
+#define LOAD_NS_MAX (INT64_MAX / 8)
+
+static inline int64_t load_clamp(int64_t ns)
+{
+	return ns > LOAD_NS_MAX ? LOAD_NS_MAX :
+	       ns < -LOAD_NS_MAX ? -LOAD_NS_MAX : ns;
+}
+
+/* CLOCK_MONOTONIC of the process's host as the job's clock. */
+static inline int64_t load_ns(const struct load *l,
+			      const struct load_process *p, uint64_t ticks)
+{
+	return load_clamp(reel_trace_ns(l->tr, p->index, ticks)) +
+	       l->host[p->host_id - 1].shift_ns;
+}
+
+/* Order of processes and threads, parents, time 0: load_plan.c */
+int load_plan(struct load *l, struct reel_error *err);
+
+/* Streams merged by end, through the resolver: load_merge.c */
+int load_merge(struct load *l, struct reel_error *err);
+
+/* One event into its thread's block: load_blocks.c */
+int load_block_add(struct load *l, struct load_thread *t,
+		   const struct reel_event *ev, struct reel_error *err);
+int load_block_flush(struct load *l, struct load_thread *t,
+		     struct reel_error *err);
+
+/* Open file descriptions into blocks: load_opens.c */
+int load_open_add(struct load *l, const struct reel_open_row *row,
+		  struct reel_error *err);
+int load_open_flush(struct load *l, struct reel_error *err);
+
+/* Rows: load_rows.c */
+int load_rows_prepare(struct load *l, struct reel_error *err);
+void load_rows_fini(struct load *l);
+int load_row_done(struct load *l, sqlite3_stmt *stmt, struct reel_error *err);
+extern const struct reel_resolve_sink load_sink; /* arg to be set */
+/* The dimensions, when all events are in. */
+int load_rows_finish(struct load *l, struct reel_error *err);
+
+/* Table run, and a word quoted for the shell: load_run.c */
+int load_quote(struct reel_buf *b, const char *word, struct reel_error *err);
+int load_run_row(struct load *l, int64_t lost, struct reel_error *err);
+
+#endif

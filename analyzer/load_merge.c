@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The merge: records of all threads in the order of their end.
+ *
+ * A heap of streams, each holding its next record. Threads work in bursts, so
+ * the first stream is read on while it stays before the second. Streams are
+ * opened when their time comes and closed when they end: memory follows the
+ * threads that are alive at one time.
+ */
+#include <stdlib.h>
+
+#include "lib/error.h"
+
+#include "analyzer/load_internal.h"
+
+#define PROGRESS_EVENTS 16384
+
+/* What happens before any record that ends later. */
+struct wake {
+	int64_t ns;
+	int place;
+	bool thread; /* else a process */
+};
+
+struct stream {
+	struct reel_stream *from;
+	struct reel_record rec; /* next */
+	int64_t end_ns;         /* of rec, in the job's clock */
+	int thread;             /* place */
+};
+
+struct merge {
+	struct load *l;
+	struct wake *wake;
+	int wakes, next_wake;
+	struct stream **heap; /* [0] ends first */
+	int n;
+};
+
+static int wake_order(const void *a, const void *b)
+{
+	const struct wake *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread ? 1 : -1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static bool before(const struct stream *a, const struct stream *b)
+{
+	if (a->end_ns != b->end_ns)
+		return a->end_ns < b->end_ns;
+	return a->thread < b->thread;
+}
+
+static void sift_down(struct merge *m)
+{
+	struct stream *s = m->heap[0];
+	int i = 0, child;
+
+	while ((child = 2 * i + 1) < m->n) {
+		if (child + 1 < m->n &&
+		    before(m->heap[child + 1], m->heap[child]))
+			child++;
+		if (!before(m->heap[child], s))
+			break;
+		m->heap[i] = m->heap[child];
+		i = child;
+	}
+	m->heap[i] = s;
+}
+
+static void sift_up(struct merge *m, int i)
+{
+	struct stream *s = m->heap[i];
+
+	while (i && before(s, m->heap[(i - 1) / 2])) {
+		m->heap[i] = m->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	m->heap[i] = s;
+}
+
+/* The next record of @s. 1; 0 at its end; -1 with @err. */
+static int fetch(struct merge *m, struct stream *s, struct reel_error *err)
+{
+	struct load *l = m->l;
+	int rc = reel_stream_next(s->from, &s->rec, err);
+
+	if (rc > 0)
+		s->end_ns = load_ns(l, &l->process[l->thread[s->thread].process],
+				    s->rec.end_ticks);
+	return rc;
+}
+
+/* @p's threads have all ended: its open spans end, its blocks are written. */
+static int process_ended(struct load *l, struct load_process *p,
+			 struct reel_error *err)
+{
+	for (int i = 0; i < p->threads; i++)
+		if (reel_resolve_end_thread(l->resolver, p->first_thread + i,
+					    p->end_ns, err))
+			return -1;
+	return reel_resolve_end(l->resolver, (int)(p - l->process), err);
+}
+
+static int thread_ended(struct load *l, struct load_thread *t,
+			struct reel_error *err)
+{
+	struct load_process *p = &l->process[t->process];
+
+	if (load_block_flush(l, t, err))
+		return -1;
+	reel_columns_fini(&t->cols);
+	return --p->threads_left ? 0 : process_ended(l, p, err);
+}
+
+static void stream_free(struct stream *s)
+{
+	if (s)
+		reel_stream_close(s->from);
+	free(s);
+}
+
+static int wake_process(struct load *l, int place, struct reel_error *err)
+{
+	struct load_process *p = &l->process[place];
+
+	if (p->started)
+		return 0;
+	p->started = true;
+	if (p->heir_of >= 0 && wake_process(l, p->heir_of, err))
+		return -1;
+	if (reel_resolve_start(l->resolver, place, err))
+		return -1;
+	return p->threads ? 0 : process_ended(l, p, err);
+}
+
+static int wake_thread(struct merge *m, int place, struct reel_error *err)
+{
+	struct load *l = m->l;
+	struct stream *s = reel_alloc(1, sizeof(*s), err);
+	int rc = -1;
+
+	if (!s)
+		return -1;
+	s->thread = place;
+	if (reel_stream_open(&s->from, l->tr, l->thread[place].index, err))
+		goto out;
+	rc = fetch(m, s, err);
+	if (rc > 0) {
+		l->active++;
+		m->heap[m->n] = s;
+		sift_up(m, m->n++);
+		return 0;
+	}
+	if (!rc)
+		rc = thread_ended(l, &l->thread[place], err);
+out:
+	stream_free(s);
+	return rc;
+}
+
+/* Do what is due before the first record of the heap; -1 with @err. */
+static int wake_due(struct merge *m, struct reel_error *err)
+{
+	while (m->next_wake < m->wakes) {
+		const struct wake *w = &m->wake[m->next_wake];
+
+		if (m->n && m->heap[0]->end_ns < w->ns)
+			break;
+		m->next_wake++;
+		if (w->thread ? wake_thread(m, w->place, err) :
+				wake_process(m->l, w->place, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int feed(struct load *l, const struct reel_event *ev,
+		struct reel_error *err)
+{
+	for (int i = 0; i < l->metrics; i++)
+		if (reel_metrics[i]->feed(l->metric[i], ev, err))
+			return -1;
+	return 0;
+}
+
+static int handle(struct merge *m, struct stream *s, struct reel_error *err)
+{
+	struct load *l = m->l;
+	struct load_thread *t = &l->thread[s->thread];
+	struct load_process *p = &l->process[t->process];
+	const struct reel_record *rec = &s->rec;
+	int64_t end_ns = s->end_ns - l->zero_ns, start_ns = end_ns;
+	struct reel_event ev;
+	int rc;
+
+	if (rec->dur_ticks)
+		start_ns = load_ns(l, p, rec->dur_ticks < rec->end_ticks ?
+				   rec->end_ticks - rec->dur_ticks : 0) -
+			   l->zero_ns;
+	/* what an enclosing call began before the first event; see plan_zero */
+	if (end_ns < 0)
+		end_ns = 0;
+	if (start_ns < 0)
+		start_ns = 0;
+	if (t->start_ns == REEL_NO_OFFSET)
+		t->start_ns = start_ns;
+	if (end_ns > t->end_ns)
+		t->end_ns = end_ns;
+	if (end_ns > p->end_ns)
+		p->end_ns = end_ns;
+	rc = reel_resolve(l->resolver, s->thread, rec, start_ns, end_ns, &ev,
+			  err);
+	if (rc <= 0)
+		return rc;
+	if (end_ns > l->span_ns)
+		l->span_ns = end_ns;
+	if (!ev.group && rec->call < sizeof(l->unknown_call))
+		l->unknown_call[rec->call] = true;
+	t->events++;
+	p->events++;
+	l->calls += ev.count;
+	if (!(++l->events % PROGRESS_EVENTS))
+		reel_progress_at(&l->progress, l->events);
+	if (feed(l, &ev, err))
+		return -1;
+	return load_block_add(l, t, &ev, err);
+}
+
+/* Read the first stream on until another, or a wake, comes before it. */
+static int run(struct merge *m, struct reel_error *err)
+{
+	struct stream *s = m->heap[0];
+	int64_t limit = INT64_MAX;
+	int rc;
+
+	for (int i = 1; i < m->n && i <= 2; i++)
+		if (m->heap[i]->end_ns < limit)
+			limit = m->heap[i]->end_ns;
+	if (m->next_wake < m->wakes && m->wake[m->next_wake].ns < limit)
+		limit = m->wake[m->next_wake].ns;
+	do {
+		if (handle(m, s, err))
+			return -1;
+		rc = fetch(m, s, err);
+		if (rc < 0)
+			return -1;
+	} while (rc && s->end_ns < limit);
+	if (rc) {
+		sift_down(m);
+		return 0;
+	}
+	m->heap[0] = m->heap[--m->n];
+	if (m->n)
+		sift_down(m);
+	m->l->active--;
+	rc = thread_ended(m->l, &m->l->thread[s->thread], err);
+	stream_free(s);
+	return rc;
+}
+
+static int plan_wakes(struct merge *m, struct reel_error *err)
+{
+	struct load *l = m->l;
+
+	m->heap = reel_alloc((size_t)l->threads + 1, sizeof(*m->heap), err);
+	m->wake = reel_alloc((size_t)l->threads + (size_t)l->processes + 1,
+			     sizeof(*m->wake), err);
+	if (!m->heap || !m->wake)
+		return -1;
+	for (int i = 0; i < l->processes; i++)
+		m->wake[m->wakes++] = (struct wake){ l->process[i].wake_ns, i,
+						     false };
+	for (int i = 0; i < l->threads; i++)
+		m->wake[m->wakes++] = (struct wake){ l->thread[i].wake_ns, i,
+						     true };
+	qsort(m->wake, (size_t)m->wakes, sizeof(*m->wake), wake_order);
+	return 0;
+}
+
+int load_merge(struct load *l, struct reel_error *err)
+{
+	struct merge m = { .l = l };
+	int rc = -1;
+
+	if (plan_wakes(&m, err))
+		goto out;
+	for (;;) {
+		if (wake_due(&m, err))
+			goto out;
+		if (!m.n)
+			break;
+		if (run(&m, err))
+			goto out;
+	}
+	rc = 0;
+out:
+	while (m.n)
+		stream_free(m.heap[--m.n]);
+	free(m.heap);
+	free(m.wake);
+	return rc;
+}

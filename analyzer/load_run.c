@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Table run: one row, from job.json, the heads and what load counted. All of
+ * job.json may be missing: then the first process says what it can.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+
+#include "analyzer/load_internal.h"
+
+int load_quote(struct reel_buf *b, const char *word, struct reel_error *err)
+{
+	static const char safe[] = "@%+=:,./-_";
+	size_t i = 0;
+
+	while (word[i] && (isalnum((unsigned char)word[i]) ||
+			   strchr(safe, word[i])))
+		i++;
+	if (i && !word[i])
+		return reel_buf_puts(b, word, err);
+	if (reel_buf_puts(b, "'", err))
+		return -1;
+	for (; *word; word++)
+		if (*word == '\'' ? reel_buf_puts(b, "'\\''", err) :
+				    reel_buf_add(b, word, 1, err))
+			return -1;
+	return reel_buf_puts(b, "'", err);
+}
+
+/* The words of the job: of job.json, or of the first process. */
+struct words {
+	const char **word;
+	size_t n;
+};
+
+static int words_of_job(const struct load *l, struct words *w,
+			struct reel_error *err)
+{
+	const json_t *list = json_object_get(reel_trace_job(l->tr), "command");
+	const struct reel_trace_process *tp;
+	size_t n = json_is_array(list) ? json_array_size(list) : 0;
+
+	tp = !n && l->processes ?
+	     reel_trace_process(l->tr, l->process[0].index) : NULL;
+	w->word = reel_alloc(n + (tp ? (size_t)tp->texts : 0) + 1,
+			     sizeof(*w->word), err);
+	if (!w->word)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+
+		w->word[w->n++] = s ? s : "";
+	}
+	for (int i = 0; tp && i < tp->texts; i++)
+		if (!strcmp(tp->text[i].key, "arg"))
+			w->word[w->n++] = tp->text[i].value;
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The script, when there is one; else the program. */
+static const char *name_of(const struct words *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		size_t len = strlen(w->word[i]);
+
+		if (len > 3 && !strcmp(w->word[i] + len - 3, ".py"))
+			return base_name(w->word[i]);
+	}
+	return w->n ? base_name(w->word[0]) : "unknown";
+}
+
+static void put_json_int(sqlite3_stmt *stmt, int i, const json_t *job,
+			 const char *key)
+{
+	const json_t *v = json_object_get(job, key);
+
+	if (json_is_integer(v))
+		sqlite3_bind_int64(stmt, i, json_integer_value(v));
+}
+
+static int by_value(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Ranks that MPI named; 1 without MPI. */
+static int64_t count_ranks(const struct load *l, struct reel_error *err)
+{
+	int *rank = reel_alloc((size_t)l->processes + 1, sizeof(*rank), err);
+	int64_t n = 0;
+	int k = 0;
+
+	if (!rank)
+		return -1;
+	for (int i = 0; i < l->processes; i++)
+		if (l->process[i].rank >= 0)
+			rank[k++] = l->process[i].rank;
+	qsort(rank, (size_t)k, sizeof(*rank), by_value);
+	for (int i = 0; i < k; i++)
+		n += !i || rank[i] != rank[i - 1];
+	free(rank);
+	return n ? n : 1;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The most that were alive at one time: each epoch may make its own. */
+static int64_t count_workers(const struct load *l, struct reel_error *err)
+{
+	int64_t *start = reel_alloc(2 * (size_t)l->processes + 2,
+				    sizeof(*start), err);
+	int64_t *end = start + l->processes + 1, now = 0, most = 0;
+	size_t n = 0;
+
+	if (!start)
+		return -1;
+	for (int i = 0; i < l->processes; i++) {
+		if (!l->process[i].worker)
+			continue;
+		start[n] = l->process[i].start_ns;
+		end[n++] = l->process[i].end_ns;
+	}
+	qsort(start, n, sizeof(*start), by_time);
+	qsort(end, n, sizeof(*end), by_time);
+	for (size_t i = 0, k = 0; i < n; i++) {
+		now++;
+		while (k < n && end[k] <= start[i]) {
+			now--;
+			k++;
+		}
+		if (now > most)
+			most = now;
+	}
+	free(start);
+	return most;
+}
+
+static void put_start(struct load *l, sqlite3_stmt *stmt, int i)
+{
+	const struct reel_head *h;
+
+	if (!l->processes)
+		return;
+	h = &reel_trace_process(l->tr, l->process[0].index)->head;
+	sqlite3_bind_int64(stmt, i, load_clamp((int64_t)(h->start_real_ns -
+			   h->start_mono_ns)) + l->zero_ns -
+			   l->host[l->process[0].host_id - 1].shift_ns);
+}
+
+static const char run_sql[] =
+	"INSERT INTO run (run_id, name, command, cwd, start_real_ns, wall_ns, "
+	"span_ns, exit_status, exit_signal, host, framework, ranks, workers, "
+	"clock_error_ns, events, calls, lost, job_json, tool_version) "
+	"VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
+	"?14, ?15, ?16, ?17, ?18)";
+
+static void put_numbers(struct load *l, sqlite3_stmt *stmt, int64_t ranks,
+			int64_t workers, int64_t lost)
+{
+	const json_t *job = reel_trace_job(l->tr);
+
+	put_start(l, stmt, 4);
+	put_json_int(stmt, 5, job, "wall_ns");
+	sqlite3_bind_int64(stmt, 6, l->span_ns);
+	put_json_int(stmt, 7, job, "exit_status");
+	put_json_int(stmt, 8, job, "exit_signal");
+	sqlite3_bind_int64(stmt, 11, ranks);
+	sqlite3_bind_int64(stmt, 12, workers);
+	sqlite3_bind_int64(stmt, 13, reel_trace_clock_error_ns(l->tr));
+	sqlite3_bind_int64(stmt, 14, (int64_t)l->events);
+	sqlite3_bind_int64(stmt, 15, (int64_t)l->calls);
+	sqlite3_bind_int64(stmt, 16, lost);
+}
+
+int load_run_row(struct load *l, int64_t lost, struct reel_error *err)
+{
+	const json_t *job = reel_trace_job(l->tr);
+	struct reel_buf command = REEL_BUF_INIT;
+	struct words w = { 0 };
+	sqlite3_stmt *stmt = NULL;
+	char *dump = json_dumps(job, JSON_COMPACT);
+	int64_t ranks = count_ranks(l, err), workers = count_workers(l, err);
+	int rc = -1;
+
+	if (ranks < 0 || workers < 0 || words_of_job(l, &w, err) ||
+	    reel_store_prepare(l->st, &stmt, run_sql, err))
+		goto out;
+	for (size_t i = 0; i < w.n; i++)
+		if ((i && reel_buf_puts(&command, " ", err)) ||
+		    load_quote(&command, w.word[i], err))
+			goto out;
+	sqlite3_bind_text(stmt, 1, name_of(&w), -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 2, reel_buf_text(&command), -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 3, json_string_value(json_object_get(job, "cwd")),
+			  -1, SQLITE_STATIC);
+	put_numbers(l, stmt, ranks, workers, lost);
+	sqlite3_bind_text(stmt, 9, l->hosts ? l->host[0].name : NULL, -1,
+			  SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 10, l->framework[0] ? l->framework : NULL, -1,
+			  SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 17, dump ? dump : "{}", -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 18, REEL_VERSION, -1, SQLITE_STATIC);
+	rc = load_row_done(l, stmt, err);
+out:
+	sqlite3_finalize(stmt);
+	free(dump);
+	free(w.word);
+	reel_buf_fini(&command);
+	return rc;
+}

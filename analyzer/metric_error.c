@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls that failed, by call and errno: a storm of ENOENT is a search path,
+ * one of EAGAIN a poll.
+ */
+#include <stdlib.h>
+
+#include "lib/error.h"
+
+#include "analyzer/idmap.h"
+#include "analyzer/metric.h"
+#include "analyzer/metric_op.h"
+#include "analyzer/metric_row.h"
+
+static const char schema[] =
+#include "schemas/metric_error.sql.inc"
+	;
+
+struct failure {
+	uint32_t call, message;
+	int32_t number;
+	uint64_t calls, dur_ns;
+};
+
+struct errors {
+	struct reel_idmap map;
+	struct failure *failure;
+	uint32_t room;
+};
+
+static int error_init(void **state, struct reel_error *err)
+{
+	*state = reel_alloc(1, sizeof(struct errors), err);
+	return *state ? 0 : -1;
+}
+
+static int error_feed(void *state, const struct reel_event *ev,
+		      struct reel_error *err)
+{
+	struct errors *e = state;
+	enum metric_op op = metric_op(ev);
+	uint32_t message = op == METRIC_MESSAGE, i;
+	struct failure *f;
+
+	if (!metric_failed(ev) || op == METRIC_NOTHING)
+		return 0;
+	i = reel_idmap_get(&e->map,
+			   (uint64_t)(uint32_t)ev->err << 32 |
+				   (uint64_t)message << 16 | ev->call,
+			   err);
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&e->failure, &e->room, i, sizeof(*f), err))
+		return -1;
+	f = &e->failure[i];
+	f->call = ev->call;
+	f->message = message;
+	f->number = ev->err;
+	f->calls += metric_calls(ev);
+	f->dur_ns += (uint64_t)metric_dur(ev);
+	return 0;
+}
+
+static int error_finish(void *state, struct reel_store *st,
+			struct reel_error *err)
+{
+	struct errors *e = state;
+	struct metric_row out;
+	uint32_t i;
+	int rc = metric_row_open(&out, st,
+				 "INSERT INTO error VALUES (?,?,?,?,?)", err);
+
+	for (i = 0; !rc && i < e->map.used; i++) {
+		const struct failure *f = &e->failure[i];
+
+		metric_row_int(&out, f->call);
+		metric_row_int(&out, f->number);
+		metric_row_int(&out, f->message);
+		metric_row_int(&out, (int64_t)f->calls);
+		metric_row_int(&out, (int64_t)f->dur_ns);
+		rc = metric_row_done(&out, err);
+	}
+	return metric_row_close(&out, rc, err);
+}
+
+static void error_fini(void *state)
+{
+	struct errors *e = state;
+
+	if (!e)
+		return;
+	reel_idmap_fini(&e->map);
+	free(e->failure);
+	free(e);
+}
+
+const struct reel_metric reel_metric_error = {
+	.name = "error",
+	.schema = schema,
+	.init = error_init,
+	.feed = error_feed,
+	.finish = error_finish,
+	.fini = error_fini,
+};

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * I/O time of the job: the union of the times in which reads, writes, both,
+ * metadata calls, or any of them were running, over all processes.
+ *
+ * The rows of single processes come from metric_overlap, which keeps their
+ * unions anyway.
+ */
+#include <stdlib.h>
+
+#include "lib/error.h"
+
+#include "analyzer/interval.h"
+#include "analyzer/metric.h"
+#include "analyzer/metric_op.h"
+#include "analyzer/metric_row.h"
+
+static const char schema[] =
+#include "schemas/metric_io_time.sql.inc"
+	;
+
+#define HELD 65536u /* a call may end behind so many others, at least half */
+
+enum set { SET_READ, SET_WRITE, SET_META, SET_DATA, SET_IO, SETS };
+
+static const char *const set_name[SETS] = { "read", "write", "meta", "data",
+					    "io" };
+
+struct times {
+	struct reel_union u[SETS];
+	uint64_t calls[SETS], sum_ns[SETS];
+	int64_t first_ns[SETS], last_ns[SETS];
+};
+
+static int io_time_init(void **state, struct reel_error *err)
+{
+	struct times *t = reel_alloc(1, sizeof(*t), err);
+	int i;
+
+	if (!t)
+		return -1;
+	for (i = 0; i < SETS; i++)
+		t->u[i].most = HELD;
+	*state = t;
+	return 0;
+}
+
+static int add_to_set(struct times *t, enum set set,
+		      const struct reel_event *ev, struct reel_error *err)
+{
+	struct reel_interval iv = { metric_start(ev), metric_end(ev), 0, 0 };
+
+	if (!t->calls[set] || iv.start_ns < t->first_ns[set])
+		t->first_ns[set] = iv.start_ns;
+	if (!t->calls[set] || iv.end_ns > t->last_ns[set])
+		t->last_ns[set] = iv.end_ns;
+	t->calls[set] += metric_calls(ev);
+	t->sum_ns[set] += (uint64_t)metric_dur(ev);
+	return reel_union_add(&t->u[set], &iv, err);
+}
+
+static int io_time_feed(void *state, const struct reel_event *ev,
+			struct reel_error *err)
+{
+	static const enum set set_of[METRIC_OPS] = { SET_READ, SET_WRITE,
+						     SET_META };
+	enum metric_op op = metric_op(ev);
+
+	if (op >= METRIC_OPS)
+		return 0;
+	if (add_to_set(state, set_of[op], ev, err) ||
+	    add_to_set(state, SET_IO, ev, err))
+		return -1;
+	return op == METRIC_META ? 0 : add_to_set(state, SET_DATA, ev, err);
+}
+
+static int io_time_finish(void *state, struct reel_store *st,
+			  struct reel_error *err)
+{
+	const struct times *t = state;
+	struct metric_row out;
+	int i, rc = metric_row_open(&out, st,
+				    "INSERT INTO io_time VALUES "
+				    "(?,?,?,?,?,?,?,?)",
+				    err);
+
+	for (i = 0; !rc && i < SETS; i++) {
+		if (!t->calls[i])
+			continue;
+		metric_row_null(&out);
+		metric_row_text(&out, set_name[i]);
+		metric_row_int(&out, (int64_t)t->calls[i]);
+		metric_row_int(&out, reel_union_ns(&t->u[i]));
+		metric_row_int(&out, (int64_t)t->sum_ns[i]);
+		metric_row_int(&out, t->first_ns[i]);
+		metric_row_int(&out, t->last_ns[i]);
+		metric_row_int(&out, (int64_t)t->u[i].clipped);
+		rc = metric_row_done(&out, err);
+	}
+	return metric_row_close(&out, rc, err);
+}
+
+static void io_time_fini(void *state)
+{
+	struct times *t = state;
+	int i;
+
+	for (i = 0; t && i < SETS; i++)
+		reel_union_fini(&t->u[i]);
+	free(t);
+}
+
+const struct reel_metric reel_metric_io_time = {
+	.name = "io_time",
+	.schema = schema,
+	.init = io_time_init,
+	.feed = io_time_feed,
+	.finish = io_time_finish,
+	.fini = io_time_fini,
+};

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an event is to the metrics: one place for the rules of METRICS'
+ * "Operations", so that two metrics cannot disagree.
+ */
+#ifndef ANALYZER_METRIC_OP_H
+#define ANALYZER_METRIC_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/calls.h"
+
+#include "analyzer/event.h"
+
+/* A damaged trace may say anything: times stay between 0 and 104 days, the
+ * bytes of one event below 1 PiB, so that sums of thousands still fit. */
+#define METRIC_TIME_MOST (INT64_C(1) << 53)
+#define METRIC_BYTES_MOST (INT64_C(1) << 50)
+
+enum metric_op {
+	METRIC_READ,
+	METRIC_WRITE,
+	METRIC_META,    /* any other call on files */
+	METRIC_OPS,     /* how many kinds of I/O there are */
+	METRIC_MESSAGE, /* on a pipe or socket: a wait, not I/O */
+	METRIC_UPPER,   /* of a layer above those that do the work: MPI-IO */
+	METRIC_NOTHING, /* a mark */
+};
+
+static inline enum metric_op metric_op(const struct reel_event *ev)
+{
+	if (ev->group == REEL_GROUP_MARK || ev->group == REEL_GROUP_NONE)
+		return METRIC_NOTHING;
+	if (ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET)
+		return METRIC_MESSAGE;
+	if (ev->layer == REEL_LAYER_MPIIO)
+		return METRIC_UPPER;
+	if (ev->group == REEL_GROUP_READ)
+		return METRIC_READ;
+	if (ev->group == REEL_GROUP_WRITE)
+		return METRIC_WRITE;
+	return METRIC_META;
+}
+
+static inline bool metric_failed(const struct reel_event *ev)
+{
+	return ev->err != 0;
+}
+
+/* Bytes that a read or write moved; 0 for an error, at the end of a file, and
+ * for any other call (the result of mmap is an address). */
+static inline int64_t metric_bytes(const struct reel_event *ev)
+{
+	if (ev->group != REEL_GROUP_READ && ev->group != REEL_GROUP_WRITE)
+		return 0;
+	if (ev->err || ev->result <= 0)
+		return 0;
+	return ev->result < METRIC_BYTES_MOST ? ev->result : METRIC_BYTES_MOST;
+}
+
+/* A read that returned nothing: the way to find the end of a file. */
+static inline bool metric_eof(const struct reel_event *ev)
+{
+	return ev->group == REEL_GROUP_READ && ev->err == 0 && ev->result == 0;
+}
+
+static inline uint32_t metric_calls(const struct reel_event *ev)
+{
+	return ev->count ? ev->count : 1;
+}
+
+static inline int64_t metric_start(const struct reel_event *ev)
+{
+	if (ev->start_ns < 0)
+		return 0;
+	return ev->start_ns < METRIC_TIME_MOST ? ev->start_ns :
+						 METRIC_TIME_MOST;
+}
+
+static inline int64_t metric_dur(const struct reel_event *ev)
+{
+	if (ev->dur_ns < 0)
+		return 0;
+	return ev->dur_ns < METRIC_TIME_MOST ? ev->dur_ns : METRIC_TIME_MOST;
+}
+
+static inline int64_t metric_end(const struct reel_event *ev)
+{
+	return metric_start(ev) + metric_dur(ev);
+}
+
+/* Power-of-two bin of a size (> 0): bin b holds [2^b, 2^(b+1)). */
+static inline uint32_t metric_size_bin(int64_t bytes)
+{
+	return 63 - (uint32_t)__builtin_clzll((uint64_t)bytes);
+}
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sequentiality: is the next access where the last one ended?
+ *
+ * Two answers. Ours keeps one position per open file description, which dup
+ * and fork share; what is first there is neither sequential nor random, and
+ * reads at the end of a file do not count. Darshan's keeps two positions per
+ * file and process, sets them to 0 at each open, counts every call that did
+ * not fail, and so finds the first access at offset 0 to be neither.
+ */
+#include <stdlib.h>
+
+#include "lib/error.h"
+
+#include "analyzer/idmap.h"
+#include "analyzer/metric.h"
+#include "analyzer/metric_op.h"
+#include "analyzer/metric_row.h"
+
+static const char schema[] =
+#include "schemas/metric_sequence.sql.inc"
+	;
+
+enum { FIRST, CONSECUTIVE, SEQUENTIAL, RANDOM, UNKNOWN, ORDERS };
+
+#define PAGE 4096u /* open file descriptions in a page of positions */
+
+/* Position + 2 of an open file description; 0: no access yet, 1: not known. */
+struct page {
+	uint64_t next[PAGE];
+};
+
+/*
+ * Darshan's last bytes read and written, of a file in a process. An open sets
+ * them back, so only files in use matter: two generations of a bounded number
+ * of pairs are held, and one that was not used for so long begins at 0 again.
+ */
+#define PAIRS_MOST (1u << 16)
+
+struct pair {
+	uint64_t key; /* process << 32 | file */
+	int64_t last[2];
+};
+
+struct generation {
+	struct reel_idmap map;
+	struct pair *pair;
+	uint32_t room;
+};
+
+struct darshan {
+	uint64_t ops, seq, consec;
+};
+
+struct counts {
+	struct pair *pair; /* of the file at hand; NULL: look it up */
+	uint64_t order[2][ORDERS];
+	struct darshan darshan[REEL_LAYERS][2];
+};
+
+/* Accesses to a file that were not where the last one ended. */
+struct jumps {
+	uint32_t sequential, random;
+};
+
+struct sequence {
+	struct page **page;
+	uint32_t pages;
+	struct generation now, before;
+	struct counts *process;
+	uint32_t process_room;
+	struct jumps *file; /* by file_id */
+	uint32_t file_room;
+};
+
+static int sequence_init(void **state, struct reel_error *err)
+{
+	*state = reel_alloc(1, sizeof(struct sequence), err);
+	return *state ? 0 : -1;
+}
+
+static uint64_t *position_of(struct sequence *s, uint32_t open,
+			     struct reel_error *err)
+{
+	uint32_t p = open / PAGE;
+
+	if (reel_array_reach(&s->page, &s->pages, p, sizeof(*s->page), err))
+		return NULL;
+	if (!s->page[p]) {
+		s->page[p] = reel_alloc(1, sizeof(struct page), err);
+		if (!s->page[p])
+			return NULL;
+	}
+	return &s->page[p]->next[open % PAGE];
+}
+
+/* All pairs move: pointers to them are worth nothing any more. */
+static void forget_pairs(struct sequence *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->process_room; i++)
+		s->process[i].pair = NULL;
+}
+
+static struct pair *find_pair(struct sequence *s, uint64_t key,
+			      struct reel_error *err)
+{
+	struct generation *now = &s->now;
+	uint32_t i, old, pairs;
+
+	if (now->map.used >= PAIRS_MOST &&
+	    reel_idmap_find(&now->map, key) == REEL_NO_INDEX) {
+		struct generation oldest = s->before;
+
+		s->before = s->now;
+		s->now = oldest;
+		reel_idmap_clear(&now->map);
+		forget_pairs(s);
+	}
+	pairs = now->map.used;
+	i = reel_idmap_get(&now->map, key, err);
+	if (i == REEL_NO_INDEX)
+		return NULL;
+	if (i >= now->room)
+		forget_pairs(s);
+	if (reel_array_reach(&now->pair, &now->room, i, sizeof(*now->pair),
+			     err))
+		return NULL;
+	if (i < pairs)
+		return &now->pair[i];
+	old = reel_idmap_find(&s->before.map, key);
+	if (old != REEL_NO_INDEX)
+		now->pair[i] = s->before.pair[old];
+	else
+		now->pair[i] = (struct pair){ .key = key };
+	return &now->pair[i];
+}
+
+static struct pair *pair_of(struct sequence *s, const struct reel_event *ev,
+			    struct reel_error *err)
+{
+	uint64_t key = (uint64_t)ev->process << 32 | ev->file;
+	struct counts *c = &s->process[ev->process];
+	struct pair *pair = c->pair;
+
+	if (pair && pair->key == key)
+		return pair;
+	pair = find_pair(s, key, err);
+	c->pair = pair;
+	return pair;
+}
+
+/* The order of this access, and the position after it. */
+static int order_of(uint64_t *next, int64_t offset, int64_t bytes)
+{
+	uint64_t was = *next;
+
+	if (offset < 0 || offset > METRIC_TIME_MOST) {
+		*next = 1;
+		return UNKNOWN;
+	}
+	*next = (uint64_t)offset + (uint64_t)bytes + 2;
+	if (was == 0)
+		return FIRST;
+	if (was == 1)
+		return UNKNOWN;
+	was -= 2;
+	if ((uint64_t)offset == was)
+		return CONSECUTIVE;
+	return (uint64_t)offset > was ? SEQUENTIAL : RANDOM;
+}
+
+static int count_ours(struct sequence *s, struct counts *c, enum metric_op op,
+		      const struct reel_event *ev, struct reel_error *err)
+{
+	int64_t bytes = metric_bytes(ev);
+	uint32_t more = metric_calls(ev) - 1;
+	uint64_t *next, none = 1;
+	int order;
+
+	if (!bytes)
+		return 0;
+	next = ev->open ? position_of(s, ev->open, err) : &none;
+	if (!next)
+		return -1;
+	order = order_of(next, ev->offset, bytes);
+	c->order[op][order]++;
+	/* One record for several calls: the others follow the first. */
+	c->order[op][order == UNKNOWN ? UNKNOWN : CONSECUTIVE] += more;
+	if (order != SEQUENTIAL && order != RANDOM)
+		return 0;
+	if (reel_array_reach(&s->file, &s->file_room, ev->file,
+			     sizeof(*s->file), err))
+		return -1;
+	s->file[ev->file].sequential += order == SEQUENTIAL;
+	s->file[ev->file].random += order == RANDOM;
+	return 0;
+}
+
+static void count_darshan(struct counts *c, struct pair *pair,
+			  enum metric_op op, const struct reel_event *ev)
+{
+	struct darshan *d = &c->darshan[ev->layer][op];
+	int64_t last = pair->last[op], offset = ev->offset;
+
+	d->ops += metric_calls(ev);
+	if (offset < 0 || offset > METRIC_TIME_MOST)
+		return;
+	d->seq += offset > last;
+	d->consec += offset == last + 1;
+	d->seq += metric_calls(ev) - 1;
+	d->consec += metric_calls(ev) - 1;
+	pair->last[op] = offset + metric_bytes(ev) - 1;
+}
+
+static int sequence_feed(void *state, const struct reel_event *ev,
+			 struct reel_error *err)
+{
+	struct sequence *s = state;
+	enum metric_op op = metric_op(ev);
+	struct pair *pair;
+
+	if (metric_failed(ev) || !ev->file || ev->layer >= REEL_LAYERS)
+		return 0;
+	if (op != METRIC_READ && op != METRIC_WRITE &&
+	    (op != METRIC_META || ev->group != REEL_GROUP_OPEN))
+		return 0;
+	if (reel_array_reach(&s->process, &s->process_room, ev->process,
+			     sizeof(*s->process), err))
+		return -1;
+	pair = pair_of(s, ev, err);
+	if (!pair)
+		return -1;
+	if (op == METRIC_META) {
+		pair->last[METRIC_READ] = pair->last[METRIC_WRITE] = 0;
+		return 0;
+	}
+	count_darshan(&s->process[ev->process], pair, op, ev);
+	return count_ours(s, &s->process[ev->process], op, ev, err);
+}
+
+static const char *const op_name[] = { "read", "write" };
+
+static int write_ours(const struct sequence *s, struct reel_store *st,
+		      struct reel_error *err)
+{
+	struct metric_row out;
+	uint32_t p;
+	int op, i, rc = metric_row_open(&out, st,
+					"INSERT INTO sequence VALUES "
+					"(?,?,?,?,?,?,?)",
+					err);
+
+	for (p = 0; p < s->process_room; p++) {
+		for (op = METRIC_READ; !rc && op <= METRIC_WRITE; op++) {
+			const uint64_t *order = s->process[p].order[op];
+			uint64_t all = 0;
+
+			for (i = 0; i < ORDERS; i++)
+				all += order[i];
+			if (!all)
+				continue;
+			metric_row_int(&out, p);
+			metric_row_text(&out, op_name[op]);
+			for (i = 0; i < ORDERS; i++)
+				metric_row_int(&out, (int64_t)order[i]);
+			rc = metric_row_done(&out, err);
+		}
+	}
+	return metric_row_close(&out, rc, err);
+}
+
+static int write_process_darshan(struct metric_row *out, uint32_t process,
+				 const struct counts *c, struct reel_error *err)
+{
+	int layer, op;
+
+	for (layer = 0; layer < REEL_LAYERS; layer++) {
+		for (op = METRIC_READ; op <= METRIC_WRITE; op++) {
+			const struct darshan *d = &c->darshan[layer][op];
+
+			if (!d->ops)
+				continue;
+			metric_row_int(out, process);
+			metric_row_text(out, reel_layer_name(layer));
+			metric_row_text(out, op_name[op]);
+			metric_row_int(out, (int64_t)d->ops);
+			metric_row_int(out, (int64_t)d->seq);
+			metric_row_int(out, (int64_t)d->consec);
+			if (metric_row_done(out, err))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int write_darshan(const struct sequence *s, struct reel_store *st,
+			 struct reel_error *err)
+{
+	struct metric_row out;
+	uint32_t p;
+	int rc = metric_row_open(&out, st,
+				 "INSERT INTO darshan_sequence VALUES "
+				 "(?,?,?,?,?,?)",
+				 err);
+
+	for (p = 0; !rc && p < s->process_room; p++)
+		rc = write_process_darshan(&out, p, &s->process[p], err);
+	return metric_row_close(&out, rc, err);
+}
+
+static int write_jumps(const struct sequence *s, struct reel_store *st,
+		       struct reel_error *err)
+{
+	struct metric_row out;
+	uint32_t i;
+	int rc = metric_row_open(&out, st,
+				 "INSERT INTO file_sequence VALUES (?,?,?)",
+				 err);
+
+	for (i = 0; !rc && i < s->file_room; i++) {
+		const struct jumps *j = &s->file[i];
+
+		if (!j->sequential && !j->random)
+			continue;
+		metric_row_int(&out, i);
+		metric_row_int(&out, j->sequential);
+		metric_row_int(&out, j->random);
+		rc = metric_row_done(&out, err);
+	}
+	return metric_row_close(&out, rc, err);
+}
+
+static int sequence_finish(void *state, struct reel_store *st,
+			   struct reel_error *err)
+{
+	if (write_ours(state, st, err) || write_darshan(state, st, err))
+		return -1;
+	return write_jumps(state, st, err);
+}
+
+static void sequence_fini(void *state)
+{
+	struct sequence *s = state;
+	uint32_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->pages; i++)
+		free(s->page[i]);
+	free(s->page);
+	reel_idmap_fini(&s->now.map);
+	reel_idmap_fini(&s->before.map);
+	free(s->now.pair);
+	free(s->before.pair);
+	free(s->process);
+	free(s->file);
+	free(s);
+}
+
+const struct reel_metric reel_metric_sequence = {
+	.name = "sequence",
+	.schema = schema,
+	.init = sequence_init,
+	.feed = sequence_feed,
+	.finish = sequence_finish,
+	.fini = sequence_fini,
+};

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One number per thread that is equal in two runs when the thread made the
+ * same calls in the same order with the same outcome: for "ioreel compare".
+ *
+ * Chained over call, file, descriptors, offset, asked and returned bytes,
+ * error; without times, addresses and streams' pointers. File ids differ from
+ * run to run and paths are known only at the end: so the chain notes that the
+ * thread went over to another file, a log keeps to which, and their paths are
+ * chained when all is fed. Messages have a chain of their own: how they are
+ * cut depends on timing.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+
+#include "analyzer/idmap.h"
+#include "analyzer/metric.h"
+#include "analyzer/metric_op.h"
+#include "analyzer/metric_row.h"
+#include "analyzer/stream_log.h"
+
+static const char schema[] =
+#include "schemas/metric_similarity.sql.inc"
+	;
+
+#define STEP 0x9e3779b97f4a7c15ull
+
+#define LOG_BYTES (16u << 20)
+
+struct chain {
+	uint64_t calls, hash;
+	uint32_t last_file;
+};
+
+struct sequences {
+	struct chain (*thread)[2]; /* I/O, messages */
+	uint32_t room;
+	struct reel_stream_log *log; /* stream 2 * thread + message: file ids */
+};
+
+static int sequences_init(void **state, struct reel_error *err)
+{
+	struct sequences *s = reel_alloc(1, sizeof(*s), err);
+
+	if (!s)
+		return -1;
+	if (reel_stream_log_new(&s->log, LOG_BYTES, err)) {
+		free(s);
+		return -1;
+	}
+	*state = s;
+	return 0;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	v *= 0xff51afd7ed558ccdull;
+	v ^= v >> 32;
+	h = (h ^ v) * STEP;
+	return h ^ h >> 29;
+}
+
+/* Independent products, so that they run side by side. */
+static uint64_t fold(const struct reel_event *ev, uint32_t turns)
+{
+	uint64_t moved = 0;
+
+	if (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE)
+		moved = (uint64_t)ev->result;
+	return (ev->call | (uint64_t)(uint32_t)ev->err << 16 |
+		(uint64_t)turns << 60) * 0xc2b2ae3d27d4eb4full +
+	       ((uint64_t)(uint32_t)ev->fd << 32 | (uint32_t)ev->fd2) *
+		       0xd6e8feb86659fd93ull +
+	       (uint64_t)ev->offset * 0xa0761d6478bd642full +
+	       (uint64_t)ev->asked * 0xe7037ed1a0b428dbull +
+	       moved * 0x8ebc6af09c88c6e3ull +
+	       ev->count * 0x589965cc75374cc3ull;
+}
+
+static int turn_to(struct sequences *s, uint32_t stream, uint32_t file,
+		   struct reel_error *err)
+{
+	uint64_t number = file;
+
+	return reel_stream_log_add(s->log, stream, &number, 1, err);
+}
+
+static int sequences_feed(void *state, const struct reel_event *ev,
+			  struct reel_error *err)
+{
+	struct sequences *s = state;
+	enum metric_op op = metric_op(ev);
+	bool message = op == METRIC_MESSAGE;
+	uint32_t stream = 2 * ev->thread + message, turns = 0;
+	struct chain *c;
+
+	if (op == METRIC_NOTHING)
+		return 0;
+	if (reel_array_reach(&s->thread, &s->room, ev->thread,
+			     sizeof(*s->thread), err))
+		return -1;
+	c = &s->thread[ev->thread][message];
+	if (ev->file != c->last_file) {
+		turns = 1;
+		if (turn_to(s, stream, ev->file, err))
+			return -1;
+		c->last_file = ev->file;
+	}
+	if (ev->file2) {
+		turns |= 2;
+		if (turn_to(s, stream, ev->file2, err))
+			return -1;
+	}
+	c->calls += metric_calls(ev);
+	c->hash = mix(c->hash, fold(ev, turns));
+	return 0;
+}
+
+/* The number of a pipe or socket says nothing about the job: left out. */
+static uint64_t path_hash(const unsigned char *path, const unsigned char *kind)
+{
+	bool numbered = !strcmp((const char *)kind, "pipe") ||
+			!strcmp((const char *)kind, "socket");
+	uint64_t h = STEP;
+
+	for (; *path && !(numbered && *path == ':'); path++)
+		h = (h ^ *path) * 0x100000001b3ull;
+	return h;
+}
+
+/* Gives the hashes of all paths, by file_id. */
+static int read_paths(uint64_t **out, uint32_t *room, struct reel_store *st,
+		      struct reel_error *err)
+{
+	sqlite3_stmt *q = NULL;
+	uint64_t *hash = NULL;
+	int rc = -1, step;
+
+	if (reel_store_prepare(st, &q, "SELECT file_id, path, kind FROM file",
+			       err))
+		goto out;
+	while ((step = sqlite3_step(q)) == SQLITE_ROW) {
+		sqlite3_int64 id = sqlite3_column_int64(q, 0);
+		const unsigned char *path = sqlite3_column_text(q, 1);
+		const unsigned char *kind = sqlite3_column_text(q, 2);
+
+		if (id < 0 || id > UINT32_MAX || !path || !kind)
+			continue;
+		if (reel_array_reach(&hash, room, (uint32_t)id, sizeof(*hash),
+				     err))
+			goto out;
+		hash[id] = path_hash(path, kind);
+	}
+	if (step != SQLITE_DONE) {
+		reel_fail(err, REEL_E_DB, "cannot read the files: %s",
+			  sqlite3_errmsg(st->db));
+		goto out;
+	}
+	*out = hash;
+	hash = NULL;
+	rc = 0;
+out:
+	sqlite3_finalize(q);
+	free(hash);
+	return rc;
+}
+
+/* The paths that a chain turned to, in their order. */
+static int add_paths(struct sequences *s, uint32_t stream, struct chain *c,
+		     const uint64_t *hash, uint32_t room,
+		     struct reel_error *err)
+{
+	struct reel_stream_reader *r = NULL;
+	uint64_t file;
+	int more;
+
+	if (!c->calls)
+		return 0;
+	if (reel_stream_reader_open(&r, s->log, stream, err))
+		return -1;
+	while ((more = reel_stream_reader_next(r, &file, 1, err)) > 0)
+		c->hash = mix(c->hash, file < room ? hash[file] : 0);
+	reel_stream_reader_close(r);
+	return more;
+}
+
+static int write_thread(struct sequences *s, struct metric_row *out,
+			uint32_t thread, const uint64_t *hash, uint32_t room,
+			struct reel_error *err)
+{
+	struct chain *c = s->thread[thread];
+	int i;
+
+	if (!c[0].calls && !c[1].calls)
+		return 0;
+	metric_row_int(out, thread);
+	for (i = 0; i < 2; i++) {
+		if (add_paths(s, 2 * thread + (uint32_t)i, &c[i], hash, room,
+			      err))
+			return -1;
+		metric_row_int(out, (int64_t)c[i].calls);
+		metric_row_int(out, (int64_t)c[i].hash);
+	}
+	return metric_row_done(out, err);
+}
+
+static int sequences_finish(void *state, struct reel_store *st,
+			    struct reel_error *err)
+{
+	struct sequences *s = state;
+	struct metric_row out = { 0 };
+	uint64_t *hash = NULL;
+	uint32_t room = 0, i;
+	int rc = -1;
+
+	if (read_paths(&hash, &room, st, err))
+		goto out;
+	rc = metric_row_open(&out, st,
+			     "INSERT INTO thread_sequence VALUES (?,?,?,?,?)",
+			     err);
+	for (i = 0; !rc && i < s->room; i++)
+		rc = write_thread(s, &out, i, hash, room, err);
+out:
+	free(hash);
+	return metric_row_close(&out, rc, err);
+}
+
+static void sequences_fini(void *state)
+{
+	struct sequences *s = state;
+
+	if (!s)
+		return;
+	reel_stream_log_close(s->log);
+	free(s->thread);
+	free(s);
+}
+
+const struct reel_metric reel_metric_similarity = {
+	.name = "similarity",
+	.schema = schema,
+	.init = sequences_init,
+	.feed = sequences_feed,
+	.finish = sequences_finish,
+	.fini = sequences_fini,
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a report knows of a run, read from the store's views once; the words
+ * and the figures are made of it.
+ */
+#ifndef ANALYZER_REPORT_H
+#define ANALYZER_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/calls.h"
+
+#include "analyzer/advice.h"
+
+struct reel_error;
+struct reel_store;
+
+#define REPORT_NONE (-1) /* not measured: shares, times, sizes */
+
+/* One direction: reads or writes. */
+struct report_moved {
+	int64_t calls, bytes, files;
+	int64_t min_bytes, median_bytes, max_bytes; /* REPORT_NONE */
+	double busy_bytes_per_s;                    /* REPORT_NONE */
+	double in_order_share, random_share;        /* REPORT_NONE */
+	int64_t random, opens_read; /* opens_read: files opened to be read */
+};
+
+struct report_group {
+	int64_t calls, bytes, dur_ns, errors;
+};
+
+struct report_rank {
+	int64_t rank, process_id, steps, steady_steps, epochs;
+	int64_t median_step_ns, median_fetch_ns, median_compute_ns,
+		median_other_ns; /* REPORT_NONE */
+	int64_t io_ns, hidden_ns, exposed_ns, fetch_ns; /* hidden, exposed: NONE */
+	double hidden_share, utilisation, stall_share, worker_busy_share,
+		worker_io_share, headroom; /* REPORT_NONE */
+	int64_t workers;                   /* REPORT_NONE: none seen */
+	char compute_source[32];           /* "": none */
+};
+
+struct report {
+	struct reel_store *st;
+	char *name, *framework, *host; /* framework, host: may be NULL */
+	int64_t ranks_declared, processes, threads;
+	int64_t start_real_ns, wall_ns, span_ns; /* the first two: REPORT_NONE */
+	int64_t exit_status, exit_signal;        /* REPORT_NONE */
+	int64_t events, calls, messages, message_bytes;
+	int64_t lost, clock_error_ns, code_opens, code_calls, code_read_bytes,
+		mapped_bytes;
+	int64_t io_ns; /* union over the job; REPORT_NONE */
+	int64_t workers; /* loader workers at a time; 0 */
+	struct report_moved moved[2]; /* 0: reads, 1: writes */
+	struct report_group group[REEL_GROUPS];
+	int64_t group_sum_ns; /* of all groups */
+	struct report_rank *rank;
+	int64_t ranks; /* with anchors */
+	/* For advice. */
+	int64_t data_files, data_opens, median_file_bytes; /* last: NONE */
+	int64_t small_reads, small_read_ns;
+	int64_t checkpoint_ns, checkpoints;
+	int64_t first_fetch_ns, epochs; /* of all epochs but the first */
+	char *verdict;
+	struct advice advice[ADVICE_MOST];
+	int advices;
+};
+
+/* Read @st (borrowed) into @r, zeroed before; advise. 0, or -1 with @err. */
+int report_read(struct report *r, struct reel_store *st,
+		struct reel_error *err);
+void report_fini(struct report *r);
+
+/* The screen; @run: as the user named it, for the last line. */
+void report_text(const struct report *r, const char *run);
+
+/* One table in full. 0, or -1 with @err. */
+int report_table_files(const struct report *r, struct reel_error *err);
+int report_table_steps(const struct report *r, struct reel_error *err);
+int report_table_ranks(const struct report *r, struct reel_error *err);
+int report_table_time(const struct report *r, struct reel_error *err);
+int report_table_losses(const struct report *r, struct reel_error *err);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a report knows of a run: the store's views into struct report.
+ *
+ * A store may come from a stranger: every column is taken as what it is asked
+ * for, and NULL as REPORT_NONE.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+#include "lib/error.h"
+
+#include "analyzer/report.h"
+#include "analyzer/store.h"
+
+typedef int row_fn(struct report *r, sqlite3_stmt *q, struct reel_error *err);
+
+/* Call @fn for each row of @sql. */
+static int each(struct report *r, const char *sql, row_fn *fn,
+		struct reel_error *err)
+{
+	sqlite3_stmt *q = NULL;
+	int step = SQLITE_DONE;
+	int rc = reel_store_prepare(r->st, &q, sql, err);
+
+	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW)
+		rc = fn(r, q, err);
+	if (!rc && step != SQLITE_DONE)
+		rc = reel_fail(err, REEL_E_DB, "cannot read '%s': %s",
+			       r->st->path, sqlite3_errmsg(r->st->db));
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int64_t get_int(sqlite3_stmt *q, int column)
+{
+	if (sqlite3_column_type(q, column) == SQLITE_NULL)
+		return REPORT_NONE;
+	return sqlite3_column_int64(q, column);
+}
+
+static double get_real(sqlite3_stmt *q, int column)
+{
+	if (sqlite3_column_type(q, column) == SQLITE_NULL)
+		return REPORT_NONE;
+	return sqlite3_column_double(q, column);
+}
+
+static int get_text(char **out, sqlite3_stmt *q, int column,
+		    struct reel_error *err)
+{
+	const char *s = (const char *)sqlite3_column_text(q, column);
+
+	if (!s || *out)
+		return 0;
+	*out = reel_strdup(s, err);
+	return *out ? 0 : -1;
+}
+
+static int fill_summary(struct report *r, sqlite3_stmt *q,
+			struct reel_error *err)
+{
+	int64_t *const column[] = {
+		&r->ranks_declared, &r->processes,     &r->threads,
+		&r->start_real_ns,  &r->wall_ns,       &r->span_ns,
+		&r->exit_status,    &r->exit_signal,   &r->events,
+		&r->calls,	    &r->messages,      &r->message_bytes,
+		&r->io_ns,	    &r->lost,	       &r->clock_error_ns,
+		&r->code_opens,	    &r->code_calls,    &r->code_read_bytes,
+		&r->mapped_bytes,
+	};
+	size_t i;
+
+	if (get_text(&r->name, q, 0, err) || get_text(&r->framework, q, 1, err) ||
+	    get_text(&r->host, q, 2, err))
+		return -1;
+	for (i = 0; i < sizeof(column) / sizeof(column[0]); i++)
+		*column[i] = get_int(q, 3 + (int)i);
+	return 0;
+}
+
+static int fill_group(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	const char *name = (const char *)sqlite3_column_text(q, 0);
+	int g;
+
+	for (g = 0; name && g < REEL_GROUPS; g++) {
+		if (strcmp(reel_group_name(g), name))
+			continue;
+		r->group[g].calls = sqlite3_column_int64(q, 1);
+		r->group[g].bytes = sqlite3_column_int64(q, 2);
+		r->group[g].dur_ns = sqlite3_column_int64(q, 3);
+		r->group[g].errors = sqlite3_column_int64(q, 4);
+		r->group_sum_ns += r->group[g].dur_ns;
+	}
+	return 0;
+}
+
+static struct report_moved *moved(struct report *r, sqlite3_stmt *q)
+{
+	const char *op = (const char *)sqlite3_column_text(q, 0);
+
+	if (op && !strcmp(op, "read"))
+		return &r->moved[0];
+	if (op && !strcmp(op, "write"))
+		return &r->moved[1];
+	return NULL;
+}
+
+static int fill_size(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	struct report_moved *m = moved(r, q);
+
+	if (!m)
+		return 0;
+	m->calls = sqlite3_column_int64(q, 1);
+	m->bytes = sqlite3_column_int64(q, 2);
+	m->min_bytes = get_int(q, 3);
+	m->median_bytes = get_int(q, 4);
+	m->max_bytes = get_int(q, 5);
+	return 0;
+}
+
+static int fill_rate(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	struct report_moved *m = moved(r, q);
+
+	if (m)
+		m->busy_bytes_per_s = get_real(q, 1);
+	return 0;
+}
+
+static int fill_order(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	struct report_moved *m = moved(r, q);
+
+	if (!m)
+		return 0;
+	m->in_order_share = get_real(q, 1);
+	m->random_share = get_real(q, 2);
+	m->random = sqlite3_column_int64(q, 3);
+	return 0;
+}
+
+static int fill_files(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	r->moved[0].files = sqlite3_column_int64(q, 0);
+	r->moved[1].files = sqlite3_column_int64(q, 1);
+	r->data_files = sqlite3_column_int64(q, 2);
+	r->data_opens = sqlite3_column_int64(q, 3);
+	r->moved[0].opens_read = sqlite3_column_int64(q, 4);
+	return 0;
+}
+
+static int fill_median_file(struct report *r, sqlite3_stmt *q,
+			    struct reel_error *err)
+{
+	r->median_file_bytes = get_int(q, 0);
+	return 0;
+}
+
+static int fill_small(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	r->small_reads = sqlite3_column_int64(q, 0);
+	r->small_read_ns = sqlite3_column_int64(q, 1);
+	return 0;
+}
+
+static int fill_spans(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	r->checkpoints = sqlite3_column_int64(q, 0);
+	r->checkpoint_ns = sqlite3_column_int64(q, 1);
+	return 0;
+}
+
+static int fill_epochs(struct report *r, sqlite3_stmt *q,
+		       struct reel_error *err)
+{
+	r->epochs = sqlite3_column_int64(q, 0);
+	r->first_fetch_ns = sqlite3_column_int64(q, 1);
+	return 0;
+}
+
+static int fill_rank(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	struct report_rank *k;
+	const char *source;
+
+	if (reel_grow(&r->rank, (size_t)r->ranks + 1, sizeof(*k), err))
+		return -1;
+	k = &r->rank[r->ranks++];
+	memset(k, 0, sizeof(*k));
+	k->rank = sqlite3_column_int64(q, 0);
+	k->process_id = sqlite3_column_int64(q, 1);
+	source = (const char *)sqlite3_column_text(q, 2);
+	strncpy(k->compute_source, source ? source : "",
+		sizeof(k->compute_source) - 1);
+	k->steps = sqlite3_column_int64(q, 3);
+	k->steady_steps = sqlite3_column_int64(q, 4);
+	k->io_ns = get_int(q, 5);
+	k->hidden_ns = get_int(q, 6);
+	k->exposed_ns = get_int(q, 7);
+	k->hidden_share = get_real(q, 8);
+	k->fetch_ns = get_int(q, 9);
+	k->utilisation = get_real(q, 10);
+	k->stall_share = get_real(q, 11);
+	k->workers = get_int(q, 12);
+	k->worker_busy_share = get_real(q, 13);
+	k->worker_io_share = get_real(q, 14);
+	k->headroom = get_real(q, 15);
+	k->median_step_ns = get_int(q, 16);
+	k->median_fetch_ns = get_int(q, 17);
+	k->median_compute_ns = get_int(q, 18);
+	k->median_other_ns = get_int(q, 19);
+	k->epochs = sqlite3_column_int64(q, 20);
+	if (k->workers > r->workers)
+		r->workers = k->workers;
+	return 0;
+}
+
+static const struct {
+	const char *sql;
+	row_fn *fn;
+} queries[] = {
+	{ "SELECT name, framework, host, ranks, processes, threads, "
+	  "start_real_ns, wall_ns, span_ns, exit_status, exit_signal, events, "
+	  "calls, messages, message_bytes, io_ns, lost, clock_error_ns, "
+	  "code_opens, code_calls, code_read_bytes, mapped_bytes "
+	  "FROM v_summary", fill_summary },
+	{ "SELECT call_group, calls, bytes, dur_ns, errors FROM v_group",
+	  fill_group },
+	{ "SELECT op, calls, bytes, min_bytes, median_bytes, max_bytes "
+	  "FROM transfer_size", fill_size },
+	{ "SELECT op, busy_bytes_per_s FROM v_bandwidth", fill_rate },
+	{ "SELECT op, in_order_share, random_share, random FROM v_sequence",
+	  fill_order },
+	{ "SELECT count(*) FILTER (WHERE reads > 0), "
+	  "count(*) FILTER (WHERE writes > 0), "
+	  "count(*) FILTER (WHERE class = 'data' AND opens > 0), "
+	  "coalesce(sum(opens) FILTER (WHERE class = 'data'), 0), "
+	  "coalesce(sum(opens) FILTER (WHERE reads > 0), 0) "
+	  "FROM v_file WHERE kind <> 'dir'", fill_files },
+	{ "SELECT size_bytes FROM v_file WHERE class = 'data' AND opens > 0 "
+	  "AND kind = 'file' AND size_bytes IS NOT NULL ORDER BY size_bytes "
+	  "LIMIT 1 OFFSET (SELECT max(0, (count(*) - 1) / 2) FROM v_file "
+	  "WHERE class = 'data' AND opens > 0 AND kind = 'file' AND "
+	  "size_bytes IS NOT NULL)", fill_median_file },
+	{ "SELECT coalesce(sum(calls), 0), coalesce(sum(dur_ns), 0) "
+	  "FROM v_transfer_size WHERE op = 'read' AND low_bytes < 16384",
+	  fill_small },
+	{ "SELECT count(*), coalesce(sum(dur_ns), 0) FROM span "
+	  "WHERE name = 'checkpoint'", fill_spans },
+	{ "SELECT count(*), coalesce(sum(first_fetch_ns), 0) FROM v_epoch "
+	  "WHERE rank = (SELECT min(rank) FROM v_epoch)", fill_epochs },
+	{ "SELECT o.rank, o.process_id, o.compute_source, o.steps, "
+	  "o.steady_steps, o.io_ns, o.hidden_ns, o.exposed_ns, "
+	  "o.hidden_share, o.fetch_ns, o.utilisation, o.stall_share, "
+	  "o.workers, o.worker_busy_share, o.worker_io_share, o.headroom, "
+	  "t.median_step_ns, t.median_fetch_ns, t.median_compute_ns, "
+	  "t.median_other_ns, (SELECT count(DISTINCT s.epoch) FROM step s "
+	  "WHERE s.process_id = o.process_id) "
+	  "FROM v_overlap o JOIN rank_time t USING (process_id) "
+	  "ORDER BY o.rank, o.process_id", fill_rank },
+};
+
+int report_read(struct report *r, struct reel_store *st,
+		struct reel_error *err)
+{
+	size_t i;
+	int op;
+
+	r->st = st;
+	r->median_file_bytes = r->io_ns = r->wall_ns = REPORT_NONE;
+	for (op = 0; op < 2; op++) {
+		struct report_moved *m = &r->moved[op];
+
+		m->min_bytes = m->median_bytes = m->max_bytes = REPORT_NONE;
+		m->busy_bytes_per_s = m->in_order_share = m->random_share =
+			REPORT_NONE;
+	}
+	for (i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
+		if (each(r, queries[i].sql, queries[i].fn, err))
+			return -1;
+	return advise(r, err);
+}
+
+void report_fini(struct report *r)
+{
+	free(r->name);
+	free(r->framework);
+	free(r->host);
+	free(r->rank);
+	free(r->verdict);
+	memset(r, 0, sizeof(*r));
+}

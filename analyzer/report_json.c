@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The report as one JSON document, and the pieces that other documents share.
+ *
+ * Sections are views: a column added there must be added to
+ * schemas/report.schema.json too, which allows no others.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/text.h"
+
+#include "analyzer/advice.h"
+#include "analyzer/report.h"
+#include "analyzer/report_json.h"
+#include "analyzer/store.h"
+
+json_t *report_json_name(const char *name)
+{
+	size_t len = name ? strlen(name) : 0;
+	json_t *whole, *s;
+	char *shown;
+
+	if (!name)
+		return json_null();
+	whole = json_stringn(name, len);
+	if (whole)
+		return whole;
+	shown = malloc(4 * len + 1);
+	if (!shown)
+		return NULL;
+	reel_text_escape(shown, 4 * len + 1, name, len);
+	s = json_string(shown);
+	free(shown);
+	return s;
+}
+
+int report_json_print(json_t *doc, struct reel_error *err)
+{
+	int rc;
+
+	if (!doc)
+		return reel_fail(err, REEL_E_MEMORY,
+				 "out of memory for the document");
+	/* Errors of stdout itself are seen when it is flushed at the end. */
+	rc = json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	json_decref(doc);
+	if (rc)
+		return reel_fail(err, REEL_E_IO, "cannot write the document");
+	putchar('\n');
+	return 0;
+}
+
+static json_t *cell(sqlite3_stmt *q, int column)
+{
+	switch (sqlite3_column_type(q, column)) {
+	case SQLITE_INTEGER:
+		return json_integer(sqlite3_column_int64(q, column));
+	case SQLITE_FLOAT:
+		if (!isfinite(sqlite3_column_double(q, column)))
+			return json_null();
+		return json_real(sqlite3_column_double(q, column));
+	case SQLITE_TEXT:
+		return report_json_name(
+			(const char *)sqlite3_column_text(q, column));
+	default:
+		return json_null();
+	}
+}
+
+json_t *report_json_rows(struct reel_store *st, const char *sql,
+			 struct reel_error *err)
+{
+	json_t *list = json_array(), *row;
+	sqlite3_stmt *q = NULL;
+	int step = SQLITE_DONE, i;
+
+	if (!list || reel_store_prepare(st, &q, sql, err))
+		goto fail;
+	while ((step = sqlite3_step(q)) == SQLITE_ROW) {
+		row = json_object();
+		for (i = 0; i < sqlite3_column_count(q); i++)
+			json_object_set_new(row, sqlite3_column_name(q, i),
+					    cell(q, i));
+		if (json_array_append_new(list, row))
+			goto fail;
+	}
+	if (step != SQLITE_DONE) {
+		reel_fail(err, REEL_E_DB, "cannot read '%s': %s", st->path,
+			  sqlite3_errmsg(st->db));
+		goto fail;
+	}
+	sqlite3_finalize(q);
+	return list;
+fail:
+	reel_fail(err, REEL_E_MEMORY, "out of memory for the document");
+	sqlite3_finalize(q);
+	json_decref(list);
+	return NULL;
+}
+
+/* A section of the document: a query, and whether it is one row. */
+static const struct section {
+	const char *key;
+	bool one;
+	const char *sql;
+} sections[] = {
+	{ "run", true,
+	  "SELECT name, command, framework, host, ranks, workers, processes, "
+	  "threads, start_real_ns, wall_ns, span_ns, exit_status, exit_signal "
+	  "FROM v_summary" },
+	{ "totals", true,
+	  "SELECT events, calls, messages, message_bytes, files, read_calls, "
+	  "write_calls, meta_calls, read_bytes, write_bytes, mapped_bytes, "
+	  "errors, eof_reads, io_ns FROM v_summary" },
+	{ "losses", false,
+	  "SELECT process_id, reason, unit, count FROM loss "
+	  "ORDER BY reason, process_id" },
+	{ "overlap", false, "SELECT * FROM v_overlap ORDER BY rank" },
+	{ "epochs", false, "SELECT * FROM v_epoch ORDER BY rank, start_ns" },
+	{ "steps", false, "SELECT * FROM v_step ORDER BY rank, ordinal" },
+	{ "groups", false, "SELECT * FROM v_group ORDER BY call_group" },
+	{ "calls", false,
+	  "SELECT layer, call_group, call, message, calls, asked_bytes, bytes, "
+	  "dur_ns, errors, eof_reads FROM v_call ORDER BY call_id, message" },
+	{ "errors", false, "SELECT * FROM v_error ORDER BY call, errno" },
+	{ "io_time", false, "SELECT * FROM v_io_time ORDER BY op" },
+	{ "bandwidth", false, "SELECT * FROM v_bandwidth ORDER BY op" },
+	{ "transfer_sizes", false, "SELECT * FROM transfer_size ORDER BY op" },
+	{ "transfer_bins", false,
+	  "SELECT * FROM v_transfer_size ORDER BY op, low_bytes" },
+	{ "darshan_size_bins", false,
+	  "SELECT * FROM darshan_size ORDER BY op, bin" },
+	{ "sequentiality", false, "SELECT * FROM v_sequence ORDER BY op" },
+	{ "darshan_sequentiality", false,
+	  "SELECT op, sum(ops) AS ops, sum(seq) AS seq, sum(consec) AS consec "
+	  "FROM darshan_sequence GROUP BY op ORDER BY op" },
+	{ "classes", false, "SELECT * FROM v_class ORDER BY class" },
+	{ "processes", false, "SELECT * FROM v_process ORDER BY process_id" },
+	{ "timeline", false, "SELECT * FROM v_timeline ORDER BY start_ns" },
+};
+#define SECTIONS (sizeof(sections) / sizeof(sections[0]))
+
+#define FILE_COLUMNS \
+	"SELECT path, kind, class, size_bytes, shared, opens, "  \
+	"reads, writes, meta_calls, errors, eof_reads, read_bytes, "           \
+	"write_bytes, read_ns, write_ns, meta_ns, mapped_bytes FROM v_file "   \
+	"ORDER BY read_ns + write_ns + meta_ns DESC, path "
+
+static json_t *completeness(const struct report *r)
+{
+	return json_pack("{s:I, s:b, s:I, s:I, s:I, s:I, s:I}", "lost_events",
+			 (json_int_t)r->lost, "complete", r->lost == 0,
+			 "clock_error_ns", (json_int_t)r->clock_error_ns,
+			 "code_opens", (json_int_t)r->code_opens, "code_calls",
+			 (json_int_t)r->code_calls, "code_read_bytes",
+			 (json_int_t)r->code_read_bytes, "mapped_bytes",
+			 (json_int_t)r->mapped_bytes);
+}
+
+static json_t *evidence(const struct advice *a)
+{
+	json_t *list = json_array();
+	int i;
+
+	for (i = 0; list && i < a->facts; i++) {
+		const struct advice_fact *f = &a->fact[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:f}", "name", f->name,
+					"unit", f->unit, "value", f->value));
+	}
+	return list;
+}
+
+static json_t *advice_list(const struct report *r)
+{
+	json_t *list = json_array();
+	int i;
+
+	for (i = 0; list && i < r->advices; i++) {
+		const struct advice *a = &r->advice[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o, s:o}", "code", a->code,
+					"text", report_json_name(a->text), "try",
+					a->try_this[0] ?
+						report_json_name(a->try_this) :
+						json_null(),
+					"evidence", evidence(a)));
+	}
+	return list;
+}
+
+static int add(json_t *doc, const char *key, json_t *value,
+	       struct reel_error *err)
+{
+	if (value && !json_object_set_new(doc, key, value))
+		return 0;
+	return reel_fail(err, REEL_E_MEMORY, "out of memory for the document");
+}
+
+static int add_section(json_t *doc, const struct section *s,
+		       struct reel_store *st, struct reel_error *err)
+{
+	json_t *rows = report_json_rows(st, s->sql, err), *one;
+
+	if (!rows)
+		return -1;
+	if (!s->one)
+		return add(doc, s->key, rows, err);
+	one = json_incref(json_array_get(rows, 0));
+	json_decref(rows);
+	return add(doc, s->key, one ? one : json_null(), err);
+}
+
+int report_json(const struct report *r, bool all_files, struct reel_error *err)
+{
+	json_t *doc = json_object();
+	size_t i;
+
+	if (!doc || add(doc, "format", json_string("ioreel-report-1"), err) ||
+	    add(doc, "verdict", report_json_name(r->verdict), err) ||
+	    add(doc, "advice", advice_list(r), err) ||
+	    add(doc, "completeness", completeness(r), err))
+		goto fail;
+	for (i = 0; i < SECTIONS; i++)
+		if (add_section(doc, &sections[i], r->st, err))
+			goto fail;
+	if (add(doc, "files",
+		report_json_rows(r->st,
+				 all_files ? FILE_COLUMNS :
+					     FILE_COLUMNS "LIMIT 1000",
+				 err),
+		err))
+		goto fail;
+	return report_json_print(doc, err);
+fail:
+	json_decref(doc);
+	return -1;
+}

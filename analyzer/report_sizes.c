@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The histogram of transfer sizes: powers of two, what is rare folded away.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/cli.h"
+
+#include "analyzer/report.h"
+#include "analyzer/report_put.h"
+#include "analyzer/report_sizes.h"
+#include "analyzer/store.h"
+
+#define BINS 64
+#define ROWS_MOST 10
+
+struct bin {
+	int64_t low_bytes, calls, bytes, dur_ns;
+};
+
+struct bins {
+	struct bin bin[BINS];
+	int n;
+	struct bin sum;
+	int64_t most_calls;
+};
+
+static void read_bins(const struct report *r, const char *op, struct bins *b)
+{
+	sqlite3_stmt *q = NULL;
+
+	memset(b, 0, sizeof(*b));
+	if (reel_store_prepare(r->st, &q,
+			       "SELECT low_bytes, calls, bytes, dur_ns "
+			       "FROM v_transfer_size WHERE op = ? "
+			       "ORDER BY low_bytes",
+			       NULL))
+		return;
+	sqlite3_bind_text(q, 1, op, -1, SQLITE_STATIC);
+	while (b->n < BINS && sqlite3_step(q) == SQLITE_ROW) {
+		struct bin *bin = &b->bin[b->n++];
+
+		bin->low_bytes = sqlite3_column_int64(q, 0);
+		bin->calls = sqlite3_column_int64(q, 1);
+		bin->bytes = sqlite3_column_int64(q, 2);
+		bin->dur_ns = sqlite3_column_int64(q, 3);
+		b->sum.calls += bin->calls;
+		b->sum.bytes += bin->bytes;
+		b->sum.dur_ns += bin->dur_ns;
+		if (bin->calls > b->most_calls)
+			b->most_calls = bin->calls;
+	}
+	sqlite3_finalize(q);
+}
+
+static double share(int64_t part, int64_t all)
+{
+	return all > 0 ? (double)part / (double)all : 0;
+}
+
+/* What weighs most in any of the three stays; the rest is folded. */
+static double weight(const struct bins *b, int i)
+{
+	double w = share(b->bin[i].calls, b->sum.calls);
+	double bytes = share(b->bin[i].bytes, b->sum.bytes);
+	double time = share(b->bin[i].dur_ns, b->sum.dur_ns);
+
+	w = bytes > w ? bytes : w;
+	return time > w ? time : w;
+}
+
+static void fold(const struct bins *b, bool shown[BINS])
+{
+	int rows = b->n, i;
+
+	for (i = 0; i < b->n; i++)
+		shown[i] = true;
+	while (rows > ROWS_MOST) {
+		int least = -1;
+
+		for (i = 0; i < b->n; i++)
+			if (shown[i] &&
+			    (least < 0 || weight(b, i) < weight(b, least)))
+				least = i;
+		shown[least] = false;
+		rows--;
+	}
+}
+
+static void print_shares(const struct bins *b, const struct bin *bin)
+{
+	char num[REEL_NUM];
+
+	report_put_right(reel_num_count(num, bin->calls), 12);
+	printf("%6.0f %%", 100 * share(bin->bytes, b->sum.bytes));
+	printf("%6.0f %%\n", 100 * share(bin->dur_ns, b->sum.dur_ns));
+}
+
+static void print_bin(const struct bins *b, const struct bin *bin)
+{
+	char low[REEL_NUM], high[REEL_NUM], range[2 * REEL_NUM + 4];
+
+	reel_num_size(low, (double)bin->low_bytes);
+	reel_num_size(high, 2 * (double)bin->low_bytes);
+	snprintf(range, sizeof(range), "%s - %s", low, high);
+	fputs("  ", stdout);
+	report_put_left(range, 19);
+	report_put_bar(20, share(bin->calls, b->most_calls));
+	print_shares(b, bin);
+}
+
+void report_sizes(const struct report *r)
+{
+	bool shown[BINS] = { false };
+	const char *op = r->moved[0].calls > 0 ? "read" : "write";
+	struct bin rest = { 0 };
+	struct bins b;
+	int i, folded = 0;
+
+	read_bins(r, op, &b);
+	if (!b.n)
+		return;
+	fold(&b, shown);
+	printf("\n%-21s", *op == 'r' ? "Read sizes" : "Write sizes");
+	printf("%*s%12s%8s%8s\n", report_has_bars() ? 21 : 0, "", "calls",
+	       "bytes", "time");
+	for (i = 0; i < b.n; i++) {
+		if (shown[i]) {
+			print_bin(&b, &b.bin[i]);
+			continue;
+		}
+		folded++;
+		rest.calls += b.bin[i].calls;
+		rest.bytes += b.bin[i].bytes;
+		rest.dur_ns += b.bin[i].dur_ns;
+	}
+	if (!folded)
+		return;
+	printf("  %-19s", "other sizes");
+	report_put_bar(20, share(rest.calls, b.most_calls));
+	print_shares(&b, &rest);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The report's sections in full: files, steps, ranks and processes, seconds,
+ * losses. One line per row; the columns are in a table each.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/cli.h"
+#include "lib/error.h"
+
+#include "analyzer/report.h"
+#include "analyzer/report_put.h"
+#include "analyzer/store.h"
+
+enum form { TEXT, COUNT, SIZE, BYTES, TIME, SHARE, RATE, NAME, PATH };
+
+struct column {
+	const char *title;
+	enum form form;
+	int width;
+};
+
+static char *format(char out[static REEL_NUM], sqlite3_stmt *q, int i,
+		    enum form form)
+{
+	double v = sqlite3_column_double(q, i);
+
+	if (sqlite3_column_type(q, i) == SQLITE_NULL)
+		return strcpy(out, "-");
+	switch (form) {
+	case COUNT:
+		return reel_num_count(out, sqlite3_column_int64(q, i));
+	case SIZE:
+		return reel_num_size(out, v);
+	case BYTES:
+		return reel_num_bytes(out, v);
+	case TIME:
+		return reel_num_time(out, v);
+	case RATE:
+		return reel_num_rate(out, v);
+	case SHARE:
+		snprintf(out, REEL_NUM, "%.1f %%", 100 * v);
+		return out;
+	default:
+		return strcpy(out, "-");
+	}
+}
+
+static void print_cell(sqlite3_stmt *q, int i, const struct column *c)
+{
+	const char *text = (const char *)sqlite3_column_text(q, i);
+	char num[REEL_NUM];
+
+	if (c->form == PATH) {
+		fputs("  ", stdout);
+		report_put_path(text ? text : "-", 1 << 20);
+	} else if (c->form == TEXT) {
+		fputs("  ", stdout);
+		report_put_left(text ? text : "-", c->width - 2);
+	} else {
+		report_put_right(format(num, q, i, c->form), c->width);
+	}
+}
+
+static int print_table(struct reel_store *st, const char *sql,
+		       const struct column *c, int columns,
+		       struct reel_error *err)
+{
+	sqlite3_stmt *q = NULL;
+	int i, step = SQLITE_DONE, rc = reel_store_prepare(st, &q, sql, err);
+
+	for (i = 0; !rc && i < columns; i++) {
+		if (c[i].form == PATH || c[i].form == TEXT) {
+			fputs("  ", stdout);
+			report_put_left(c[i].title,
+					c[i].width > 2 ? c[i].width - 2 : 0);
+		} else {
+			report_put_right(c[i].title, c[i].width);
+		}
+	}
+	if (!rc)
+		putchar('\n');
+	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
+		for (i = 0; i < columns; i++)
+			print_cell(q, i, &c[i]);
+		putchar('\n');
+	}
+	if (!rc && step != SQLITE_DONE)
+		rc = reel_fail(err, REEL_E_DB, "cannot read '%s': %s", st->path,
+			       sqlite3_errmsg(st->db));
+	sqlite3_finalize(q);
+	return rc;
+}
+
+#define TABLE(st, sql, c, err)                                                 \
+	print_table(st, sql, c, (int)(sizeof(c) / sizeof(c[0])), err)
+
+int report_table_files(const struct report *r, struct reel_error *err)
+{
+	static const struct column c[] = {
+		{ "opens", COUNT, 8 },	     { "reads", COUNT, 10 },
+		{ "writes", COUNT, 9 },	     { "read", BYTES, 10 },
+		{ "written", BYTES, 10 },    { "time", TIME, 10 },
+		{ "back", COUNT, 8 },	     { "size", SIZE, 10 },
+		{ "class", TEXT, 12 },	     { "file", PATH, 0 },
+	};
+
+	puts("Files, those first that took most time (back: reads and writes "
+	     "that went back in the file)");
+	return TABLE(r->st,
+		     "SELECT opens, reads, writes, read_bytes, write_bytes, "
+		     "read_ns + write_ns + meta_ns, "
+		     "(SELECT sum(s.random) FROM file_sequence s "
+		     "WHERE s.file_id = f.file_id), size_bytes, class, path "
+		     "FROM v_file f ORDER BY 6 DESC, path",
+		     c, err);
+}
+
+int report_table_steps(const struct report *r, struct reel_error *err)
+{
+	static const struct column c[] = {
+		{ "rank", COUNT, 6 },	    { "epoch", COUNT, 7 },
+		{ "step", COUNT, 9 },	    { "start", TIME, 10 },
+		{ "time", TIME, 10 },	    { "fetch", TIME, 10 },
+		{ "compute", TIME, 10 },    { "other", TIME, 10 },
+		{ "I/O", TIME, 10 },	    { "hidden", SHARE, 9 },
+		{ "read", BYTES, 10 },
+	};
+
+	if (!r->ranks) {
+		puts("No steps: nothing said where a training step begins.");
+		return 0;
+	}
+	return TABLE(r->st,
+		     "SELECT rank, epoch, coalesce(number, ordinal), start_ns, "
+		     "dur_ns, fetch_ns, compute_ns, other_ns, io_ns, "
+		     "hidden_share, read_bytes FROM v_step "
+		     "ORDER BY rank, ordinal",
+		     c, err);
+}
+
+static int print_ranks(const struct report *r, struct reel_error *err)
+{
+	static const struct column c[] = {
+		{ "rank", COUNT, 6 },	    { "steps", COUNT, 9 },
+		{ "step", TIME, 10 },	    { "fetch", TIME, 10 },
+		{ "compute", TIME, 10 },    { "waits", SHARE, 9 },
+		{ "AU", SHARE, 9 },	    { "I/O", TIME, 10 },
+		{ "hidden", SHARE, 9 },	    { "workers", COUNT, 9 },
+		{ "busy", SHARE, 9 },
+	};
+
+	if (!r->ranks)
+		return 0;
+	puts("Ranks (step, fetch, compute: medians of the steady steps)");
+	if (TABLE(r->st,
+		  "SELECT o.rank, o.steps, t.median_step_ns, t.median_fetch_ns, "
+		  "t.median_compute_ns, o.stall_share, o.utilisation, o.io_ns, "
+		  "o.hidden_share, o.workers, o.worker_busy_share "
+		  "FROM v_overlap o JOIN rank_time t USING (process_id) "
+		  "ORDER BY o.rank",
+		  c, err))
+		return -1;
+	putchar('\n');
+	return 0;
+}
+
+int report_table_ranks(const struct report *r, struct reel_error *err)
+{
+	static const struct column c[] = {
+		{ "pid", COUNT, 11 },	  { "role", TEXT, 10 },
+		{ "reads", COUNT, 10 },	  { "writes", COUNT, 9 },
+		{ "other", COUNT, 10 },	  { "read", BYTES, 10 },
+		{ "written", BYTES, 10 }, { "I/O", TIME, 10 },
+		{ "sum", TIME, 10 },	  { "files", COUNT, 8 },
+	};
+
+	if (print_ranks(r, err))
+		return -1;
+	puts("Processes (I/O: union of the times of their calls; sum: added "
+	     "up)");
+	return TABLE(r->st,
+		     "SELECT p.pid, p.role, p.reads, p.writes, p.meta_calls, "
+		     "p.read_bytes, p.write_bytes, t.union_ns, p.sum_ns, "
+		     "p.files FROM v_process p LEFT JOIN io_time t "
+		     "ON t.process_id = p.process_id AND t.op = 'io' "
+		     "ORDER BY p.process_id",
+		     c, err);
+}
+
+int report_table_time(const struct report *r, struct reel_error *err)
+{
+	static const struct column c[] = {
+		{ "from", TIME, 10 },	  { "reads", COUNT, 10 },
+		{ "writes", COUNT, 9 },	  { "other", COUNT, 10 },
+		{ "read", RATE, 11 },	  { "written", RATE, 11 },
+		{ "in reads", TIME, 10 }, { "in writes", TIME, 10 },
+		{ "in other", TIME, 10 }, { "processes", COUNT, 10 },
+	};
+
+	return TABLE(r->st,
+		     "SELECT start_ns, reads, writes, meta_calls, "
+		     "read_bytes * 1e9 / width_ns, "
+		     "write_bytes * 1e9 / width_ns, read_ns, write_ns, "
+		     "meta_ns, processes FROM v_timeline ORDER BY start_ns",
+		     c, err);
+}
+
+int report_table_losses(const struct report *r, struct reel_error *err)
+{
+	static const struct column c[] = {
+		{ "count", COUNT, 12 },
+		{ "unit", TEXT, 12 },
+		{ "pid", COUNT, 9 },
+		{ "reason", PATH, 0 },
+	};
+	char num[REEL_NUM];
+
+	printf("%s events lost\n", reel_num_count(num, r->lost));
+	return TABLE(r->st,
+		     "SELECT l.count, l.unit, p.pid, l.reason FROM loss l "
+		     "LEFT JOIN process p USING (process_id) "
+		     "ORDER BY l.reason, p.pid",
+		     c, err);
+}

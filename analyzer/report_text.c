@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The screen of "ioreel report": the answer, then the evidence.
+ *
+ * 24 to 50 lines of at most 100 columns; bars and colour only on a terminal.
+ * What was not measured is "-", never 0.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/buf.h"
+#include "lib/cli.h"
+#include "lib/text.h"
+
+#include "analyzer/report.h"
+#include "analyzer/report_put.h"
+#include "analyzer/report_sizes.h"
+
+static const char *dot(void)
+{
+	return reel_cli_utf8() ? " \u00b7 " : " - ";
+}
+
+/* Shares for people: whole per cents, a decimal below 10. */
+static char *percent(char out[static REEL_NUM], double share)
+{
+	if (share == REPORT_NONE)
+		return strcpy(out, "-");
+	if (share > 0 && share < 0.0005)
+		return reel_num_percent(out, share);
+	if (share < 0.0995)
+		snprintf(out, REEL_NUM, "%.1f %%", share * 100);
+	else
+		snprintf(out, REEL_NUM, "%.0f %%", share * 100);
+	return out;
+}
+
+static char *time_or_none(char out[static REEL_NUM], int64_t ns)
+{
+	return ns == REPORT_NONE ? strcpy(out, "-") :
+				   reel_num_time(out, (double)ns);
+}
+
+static void print_when(const struct report *r)
+{
+	time_t at = (time_t)(r->start_real_ns / 1000000000);
+	struct tm tm;
+	char text[64];
+
+	if (r->start_real_ns > 0 && localtime_r(&at, &tm) &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm))
+		printf("%s%s", dot(), text);
+}
+
+static void print_header(const struct report *r)
+{
+	char num[REEL_NUM];
+	int64_t ranks = r->ranks > 0 ? r->ranks : r->ranks_declared;
+
+	reel_cli_name(stdout, r->name ? r->name : "-");
+	if (r->framework) {
+		fputs(dot(), stdout);
+		reel_cli_name(stdout, r->framework);
+	}
+	fputs(dot(), stdout);
+	if (r->ranks > 0) {
+		printf("%s rank%s", reel_num_count(num, ranks),
+		       ranks == 1 ? "" : "s");
+		if (r->workers > 0)
+			printf(", %s loader worker%s",
+			       reel_num_count(num, r->workers),
+			       r->workers == 1 ? "" : "s");
+	} else {
+		printf("%s process%s", reel_num_count(num, r->processes),
+		       r->processes == 1 ? "" : "es");
+	}
+	printf("%s%s", dot(),
+	       time_or_none(num, r->wall_ns > 0 ? r->wall_ns : r->span_ns));
+	if (r->host) {
+		fputs(" on ", stdout);
+		reel_cli_name(stdout, r->host);
+	}
+	print_when(r);
+	putchar('\n');
+	if (r->exit_signal > 0)
+		printf("the job was ended by signal %lld\n",
+		       (long long)r->exit_signal);
+	else if (r->exit_status > 0)
+		printf("the job ended with exit status %lld\n",
+		       (long long)r->exit_status);
+}
+
+static void print_completeness(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	reel_buf_printf(&b, NULL, "%s: %s event%s, ",
+			r->lost ? "incomplete" : "complete",
+			reel_num_count(num, r->events),
+			r->events == 1 ? "" : "s");
+	if (r->lost)
+		reel_buf_printf(&b, NULL, "%s lost (--losses says why)",
+				reel_num_count(num, r->lost));
+	else
+		reel_buf_puts(&b, "none lost", NULL);
+	reel_buf_printf(&b, NULL, "; clock error %s %s",
+			reel_cli_utf8() ? "\u2264" : "<=",
+			reel_num_time(num, (double)r->clock_error_ns));
+	if (r->code_opens > 0)
+		reel_buf_printf(&b, NULL,
+				"; %s code and system files opened, counted "
+				"only (%s read)",
+				reel_num_count(num, r->code_opens),
+				reel_num_bytes(num2,
+					       (double)r->code_read_bytes));
+	if (r->mapped_bytes > 0)
+		reel_buf_printf(&b, NULL,
+				"; %s mapped: what was touched is not known",
+				reel_num_bytes(num, (double)r->mapped_bytes));
+	report_put_wrapped(reel_buf_text(&b), 10, 0);
+	reel_buf_fini(&b);
+}
+
+static void print_advice(const struct report *r)
+{
+	bool colour = reel_cli_colour(stdout);
+	int i;
+
+	putchar('\n');
+	report_put_wrapped(r->verdict, 0, 0);
+	for (i = 0; i < r->advices; i++) {
+		const struct advice *a = &r->advice[i];
+
+		printf("  %s%-12s%s ", colour ? "\033[1m" : "", a->code,
+		       colour ? "\033[0m" : "");
+		report_put_wrapped(a->text, 15, 15);
+		if (!a->try_this[0])
+			continue;
+		printf("%*sTry: ", 15, "");
+		report_put_wrapped(a->try_this, 15, 15);
+	}
+}
+
+static void print_part(const char *name, int64_t ns, int64_t step_ns)
+{
+	char num[REEL_NUM];
+	double share = step_ns > 0 ? (double)ns / (double)step_ns : 0;
+
+	printf("  %-9s", name);
+	report_put_right(time_or_none(num, ns), 9);
+	report_put_right(percent(num, ns == REPORT_NONE ? REPORT_NONE : share),
+			 8);
+	report_put_bar(40, share);
+	putchar('\n');
+}
+
+static void print_overlap(const struct report_rank *k)
+{
+	char num[REEL_NUM], num2[REEL_NUM], num3[REEL_NUM], num4[REEL_NUM];
+
+	if (k->hidden_ns == REPORT_NONE)
+		return;
+	printf("  I/O hidden behind computation: %s; exposed: %s of %s.  "
+	       "Accelerator utilisation: %s.\n",
+	       percent(num, k->hidden_share), time_or_none(num2, k->exposed_ns),
+	       time_or_none(num3, k->io_ns), percent(num4, k->utilisation));
+}
+
+static void print_steps(const struct report *r)
+{
+	const struct report_rank *k = r->rank;
+	char num[REEL_NUM];
+
+	if (!r->calls)
+		return;
+	if (!r->ranks || !k->steps) {
+		puts("\nNo steps: nothing said where a training step begins. "
+		     "The hooks do so for PyTorch;\nioreel.h, or "
+		     "ioreel_begin(\"step\", n) from any language, for the "
+		     "rest.");
+		return;
+	}
+	printf("\nWhere a step's time goes (rank %lld, ", (long long)k->rank);
+	if (k->steady_steps == 0) {
+		puts("1 step: no steady one)");
+		return;
+	}
+	printf("steps 2-%s", reel_num_count(num, k->steps));
+	if (k->epochs > 0)
+		printf(" of %s epoch%s", reel_num_count(num, k->epochs),
+		       k->epochs == 1 ? "" : "s");
+	printf("; median; computation is %s)\n",
+	       k->compute_source[0] ? k->compute_source : "not known");
+	print_part("fetch", k->median_fetch_ns, k->median_step_ns);
+	print_part("compute", k->median_compute_ns, k->median_step_ns);
+	if (k->median_other_ns > 0)
+		print_part("other", k->median_other_ns, k->median_step_ns);
+	print_overlap(k);
+	if (r->ranks > 1)
+		printf("  %s ranks; --ranks shows each\n",
+		       reel_num_count(num, r->ranks));
+}
+
+static void print_sizes(const struct report_moved *m)
+{
+	char text[3 * REEL_NUM + 8] = "", num[REEL_NUM];
+
+	if (m && m->min_bytes != REPORT_NONE) {
+		strcat(text, reel_num_size(num, (double)m->min_bytes));
+		strcat(text, " / ");
+		strcat(text, reel_num_size(num, (double)m->median_bytes));
+		strcat(text, " / ");
+		strcat(text, reel_num_size(num, (double)m->max_bytes));
+	} else if (m) {
+		strcpy(text, "-");
+	}
+	fputs("  ", stdout);
+	report_put_left(text, 26);
+}
+
+static void print_row(const char *name, const struct report_group *g,
+		      const struct report_moved *m)
+{
+	char num[REEL_NUM];
+
+	if (!g->calls)
+		return;
+	printf("  %-14s", name);
+	report_put_right(reel_num_count(num, g->calls), 10);
+	report_put_right(m ? reel_num_bytes(num, (double)g->bytes) : "-", 9);
+	print_sizes(m);
+	report_put_right(reel_num_time(num, (double)g->dur_ns /
+						    (double)g->calls),
+			 9);
+	if (m) {
+		report_put_right(m->busy_bytes_per_s == REPORT_NONE ? "-" :
+				 reel_num_rate(num, m->busy_bytes_per_s), 11);
+		report_put_right(percent(num, m->in_order_share), 9);
+		report_put_right(reel_num_count(num, m->files), 8);
+	}
+	putchar('\n');
+}
+
+static struct report_group sum(const struct report *r, enum reel_group a,
+			       enum reel_group b, enum reel_group c)
+{
+	const enum reel_group groups[] = { a, b, c };
+	struct report_group s = { 0 };
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		if (groups[i] == REEL_GROUP_NONE)
+			continue;
+		s.calls += r->group[groups[i]].calls;
+		s.dur_ns += r->group[groups[i]].dur_ns;
+	}
+	return s;
+}
+
+static void print_moved(const struct report *r)
+{
+	struct report_group group;
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	if (!r->calls)
+		return;
+	puts("\nWhat moved           calls    bytes  size min / median / max  "
+	     "    per call while busy in order   files");
+	print_row("read", &r->group[REEL_GROUP_READ], &r->moved[0]);
+	print_row("write", &r->group[REEL_GROUP_WRITE], &r->moved[1]);
+	group = sum(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE, REEL_GROUP_NONE);
+	print_row("open, close", &group, NULL);
+	group = sum(r, REEL_GROUP_STAT, REEL_GROUP_SEEK, REEL_GROUP_DUP);
+	print_row("stat, seek", &group, NULL);
+	group = sum(r, REEL_GROUP_META, REEL_GROUP_DIR, REEL_GROUP_NONE);
+	print_row("rename, list", &group, NULL);
+	print_row("sync", &r->group[REEL_GROUP_SYNC], NULL);
+	print_row("map", &r->group[REEL_GROUP_MAP], NULL);
+	if (r->messages > 0)
+		printf("  and %s calls on pipes and sockets (%s), which are no "
+		       "I/O\n",
+		       reel_num_count(num, r->messages),
+		       reel_num_bytes(num2, (double)r->message_bytes));
+}
+
+void report_text(const struct report *r, const char *run)
+{
+	print_header(r);
+	print_completeness(r);
+	print_advice(r);
+	print_steps(r);
+	print_moved(r);
+	report_sizes(r);
+	fputs("\nMore: --files --steps --ranks --time --losses", stdout);
+	fputs(dot(), stdout);
+	fputs("ioreel sql ", stdout);
+	reel_cli_name(stdout, run);
+	putchar('\n');
+}

@@ -1,0 +1,701 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The resolver: one record in, one event out, state in between.
+ *
+ * What a position means is decided here: the kernel's offset belongs to the
+ * open file description (dup and fork share it), a stream's to the descriptor.
+ * A position that somebody else may have moved is not guessed: it is unknown
+ * until a seek or a mark tells it.
+ */
+#include "analyzer/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+
+#include "analyzer/resolve_internal.h"
+
+#ifndef SEEK_END
+#define SEEK_END 2
+#endif
+
+/* One record on its way through. */
+struct step {
+	struct reel_resolver *r;
+	struct process *p;
+	const struct reel_record *rec;
+	struct reel_event *ev;
+	int64_t end_ns;
+	int process; /* index */
+	int thread;  /* index */
+	struct reel_error *err;
+};
+
+int reel_resolver_new(struct reel_resolver **out,
+		      const struct reel_resolve_process *process, int processes,
+		      const struct reel_resolve_thread *thread, int threads,
+		      const char *path_root,
+		      const struct reel_resolve_sink *sink,
+		      struct reel_error *err)
+{
+	struct reel_resolver *r = reel_alloc(1, sizeof(*r), err);
+	int rc = -1;
+
+	if (!r)
+		return -1;
+	r->sink = *sink;
+	r->process = reel_alloc((size_t)processes + 1, sizeof(*r->process), err);
+	r->thread = reel_alloc((size_t)threads + 1, sizeof(*r->thread), err);
+	if (!r->process || !r->thread || files_init(&r->files, err))
+		goto out;
+	r->processes = processes;
+	r->threads = threads;
+	for (int i = 0; i < processes; i++)
+		r->process[i].is = process[i];
+	for (int i = 0; i < processes; i++)
+		if (process[i].parent >= 0)
+			r->process[process[i].parent].children++;
+	for (int i = 0; i < threads; i++)
+		r->thread[i].is = thread[i];
+	if (path_root && path_root[0] == '/') {
+		r->root = reel_strdup(path_root, err);
+		if (!r->root)
+			goto out;
+		r->root_len = strlen(r->root);
+		while (r->root_len && r->root[r->root_len - 1] == '/')
+			r->root_len--;
+	}
+	*out = r;
+	r = NULL;
+	rc = 0;
+out:
+	reel_resolver_free(r);
+	return rc;
+}
+
+static int no_row(void *arg, const struct reel_open_row *row,
+		  struct reel_error *err)
+{
+	return 0;
+}
+
+void reel_resolver_free(struct reel_resolver *r)
+{
+	if (!r)
+		return;
+	r->sink.open = no_row;
+	for (int i = 0; i < r->processes; i++) {
+		descs_fini(r, &r->process[i].descs, NULL);
+		free(r->process[i].cwd);
+	}
+	for (int i = 0; i < r->threads; i++)
+		spans_fini(&r->thread[i].spans);
+	files_fini(&r->files);
+	free(r->opens.open);
+	free(r->process);
+	free(r->thread);
+	free(r->root);
+	free(r);
+}
+
+static int set_cwd(struct process *p, const char *path, size_t len,
+		   struct reel_error *err)
+{
+	char *cwd;
+
+	if (!len || path[0] != '/')
+		return 0;
+	cwd = reel_strdup(path, err);
+	if (!cwd)
+		return -1;
+	free(p->cwd);
+	p->cwd = cwd;
+	p->cwd_len = len;
+	return 0;
+}
+
+/* Nobody will look up a descriptor of @p any more. */
+static int forget_process(struct reel_resolver *r, struct process *p,
+			  struct reel_error *err)
+{
+	if (!p->ended || p->children > 0)
+		return 0;
+	free(p->cwd);
+	p->cwd = NULL;
+	return descs_fini(r, &p->descs, err);
+}
+
+int reel_resolve_start(struct reel_resolver *r, int process,
+		       struct reel_error *err)
+{
+	struct process *p = &r->process[process], *parent = NULL;
+	const char *cwd = p->is.cwd;
+
+	if (p->started)
+		return 0;
+	p->started = true;
+	if (p->is.parent >= 0 && p->is.parent != process)
+		parent = &r->process[p->is.parent];
+	if (parent) {
+		if (descs_inherit(r, &p->descs, &parent->descs,
+				  p->is.first_desc, err))
+			return -1;
+		if (!cwd)
+			cwd = parent->cwd;
+	}
+	if (cwd && set_cwd(p, cwd, strlen(cwd), err))
+		return -1;
+	if (!parent)
+		return 0;
+	parent->children--;
+	return forget_process(r, parent, err);
+}
+
+int reel_resolve_end(struct reel_resolver *r, int process,
+		     struct reel_error *err)
+{
+	struct process *p = &r->process[process];
+
+	p->ended = true;
+	return forget_process(r, p, err);
+}
+
+int reel_resolve_end_thread(struct reel_resolver *r, int thread, int64_t end_ns,
+			    struct reel_error *err)
+{
+	return spans_abandon(r, &r->thread[thread].spans, thread, end_ns, err);
+}
+
+/*
+ * Descriptor @id of the process, or NULL. One that the parent made before the
+ * fork may be missing when clocks disagree by a hair: it is taken over late.
+ */
+static struct desc *find(struct step *s, uint32_t id)
+{
+	struct desc *d = descs_find(&s->p->descs, id), *of;
+
+	if (d || id >= s->p->is.first_desc || s->p->is.parent < 0)
+		return d;
+	of = descs_find(&s->r->process[s->p->is.parent].descs, id);
+	if (!of)
+		return NULL;
+	return descs_add(s->r, &s->p->descs, id, of->fd, of->open, s->end_ns,
+			 s->err);
+}
+
+static struct opened *open_of(struct step *s, const struct desc *d)
+{
+	return &s->r->opens.open[d->open];
+}
+
+static struct file *file_of(struct step *s, uint32_t id)
+{
+	return &s->r->files.file[id];
+}
+
+/* The file that @path names; 0: none, or (with s->err) no memory. */
+static uint32_t name(struct step *s, const char *path, size_t len, uint32_t at)
+{
+	char full[PATH_ROOM];
+	const char *base = s->p->cwd;
+	size_t base_len = s->p->cwd_len, n;
+	struct desc *d = at ? find(s, at) : NULL;
+
+	if (at) {
+		uint32_t dir = d ? open_of(s, d)->row.file_id : 0;
+
+		if (!len)
+			return dir; /* AT_EMPTY_PATH: the descriptor itself */
+		base = dir ? files_path(&s->r->files, dir) : NULL;
+		base_len = dir ? file_of(s, dir)->path_len : 0;
+		if (dir)
+			files_set_kind(&s->r->files, dir, REEL_KIND_DIR);
+	}
+	n = path_resolve(full, base, base_len, path, len, s->r->root,
+			 s->r->root_len);
+	return n ? files_intern(&s->r->files, full, n, s->err) : 0;
+}
+
+/* A symlink's target: relative to the directory of the link. */
+static uint32_t name_target(struct step *s, const char *path, size_t len)
+{
+	char full[PATH_ROOM];
+	const char *link = files_path(&s->r->files, s->ev->file);
+	const char *slash = strrchr(link, '/');
+	size_t n = path_resolve(full, slash ? link : NULL,
+				slash ? (size_t)(slash - link) : 0, path, len,
+				s->r->root, s->r->root_len);
+
+	return n ? files_intern(&s->r->files, full, n, s->err) : 0;
+}
+
+static int resolve_names(struct step *s)
+{
+	const struct reel_record *rec = s->rec;
+
+	if (rec->path) {
+		s->ev->file = name(s, rec->path, rec->path_len, rec->at);
+		if (!s->ev->file && rec->path_len && s->err->code)
+			return -1;
+	}
+	if (rec->path2) {
+		bool link = rec->call == REEL_CALL_SYMLINK ||
+			    rec->call == REEL_CALL_SYMLINKAT;
+
+		s->ev->file2 = link && s->ev->file ?
+			       name_target(s, rec->path2, rec->path2_len) :
+			       name(s, rec->path2, rec->path2_len, rec->at2);
+		if (!s->ev->file2 && rec->path2_len && s->err->code)
+			return -1;
+	}
+	return 0;
+}
+
+/* A file that never had a name: one for each open. */
+static int name_temporary(struct step *s, const char *dir)
+{
+	char full[PATH_ROOM];
+	int n = dir ? snprintf(full, sizeof(full), "%.*s/#%u", REEL_PATH_BYTES,
+			       strcmp(dir, "/") ? dir : "",
+			       s->r->opens.last_id + 1) :
+		      snprintf(full, sizeof(full), "tmpfile:[%u]",
+			       s->r->opens.last_id + 1);
+
+	s->ev->file = files_intern(&s->r->files, full, (size_t)n, s->err);
+	return s->ev->file ? 0 : -1;
+}
+
+static enum reel_kind kind_of_open(const struct reel_record *rec,
+				   const char *path)
+{
+	if ((rec->has_arg && rec->arg & O_DIRECTORY) ||
+	    rec->call == REEL_CALL_OPENDIR)
+		return REEL_KIND_DIR;
+	if (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9))
+		return REEL_KIND_DEVICE;
+	return REEL_KIND_FILE;
+}
+
+/* A descriptor that opens something: a new open file description. */
+static int made_by_open(struct step *s)
+{
+	const struct reel_record *rec = s->rec;
+	int64_t flags = rec->has_arg ? rec->arg : -1;
+	struct files *files = &s->r->files;
+	struct reel_open_row row = { 0 };
+	struct desc *d;
+	uint32_t i, kind;
+
+	if (!s->ev->file && name_temporary(s, NULL))
+		return -1;
+	if (flags >= 0 && (flags & O_TMPFILE) == O_TMPFILE) {
+		char dir[PATH_ROOM];
+
+		snprintf(dir, sizeof(dir), "%s", files_path(files, s->ev->file));
+		if (name_temporary(s, dir))
+			return -1;
+		flags &= ~(int64_t)O_DIRECTORY;
+	}
+	kind = flags >= 0 && rec->arg != flags ? REEL_KIND_FILE :
+	       kind_of_open(rec, files_path(files, s->ev->file));
+	if (file_of(s, s->ev->file)->kind == REEL_KIND_UNKNOWN ||
+	    kind != REEL_KIND_FILE)
+		files_set_kind(files, s->ev->file, kind);
+	kind = file_of(s, s->ev->file)->kind;
+	if (flags >= 0 && flags & (O_CREAT | O_TRUNC) &&
+	    (flags & O_ACCMODE) != O_RDONLY)
+		files_set_written(files, s->ev->file);
+	row = (struct reel_open_row){
+		.file_id = s->ev->file, .process_id = s->ev->process,
+		.fd = rec->newfd, .flags = rec->has_arg ? rec->arg : -1,
+		.open_ns = s->ev->start_ns, .close_ns = NO_NS,
+	};
+	i = opens_new(&s->r->opens, &row, s->err);
+	if (!i)
+		return -1;
+	s->r->opens.open[i].append = flags >= 0 && flags & O_APPEND;
+	if (kind == REEL_KIND_FILE)
+		s->r->opens.open[i].pos = 0;
+	s->ev->open = s->r->opens.open[i].row.open_id;
+	s->ev->fd = rec->newfd;
+	d = descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, i,
+		      s->end_ns, s->err);
+	if (!d)
+		return -1;
+	if (s->ev->layer == REEL_LAYER_STDIO)
+		d->stream_pos = kind == REEL_KIND_FILE ? 0 : POS_UNKNOWN;
+	return 0;
+}
+
+/* The size that an open tells or makes. */
+static void size_of_open(struct step *s)
+{
+	const struct reel_record *rec = s->rec;
+	struct file *f;
+
+	if (!s->ev->file || s->ev->err)
+		return;
+	f = file_of(s, s->ev->file);
+	if (f->kind != REEL_KIND_FILE)
+		return;
+	if (rec->has_pos)
+		files_set_size(f, rec->pos);
+	else if (rec->has_arg && (rec->arg & O_ACCMODE) != O_RDONLY &&
+		 (rec->arg & O_TRUNC ||
+		  (rec->arg & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)))
+		files_set_size(f, 0);
+}
+
+static int resolve_newdesc(struct step *s, struct desc *from)
+{
+	const struct reel_record *rec = s->rec;
+	uint32_t open;
+
+	if (!from || s->ev->group == REEL_GROUP_OPEN)
+		return made_by_open(s);
+	open = from->open;
+	s->ev->fd2 = rec->newfd;
+	return descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, open,
+			 s->end_ns, s->err) ? 0 : -1;
+}
+
+static int mark_desc(struct step *s)
+{
+	const struct reel_record *rec = s->rec;
+	struct reel_open_row row;
+	char full[PATH_ROOM];
+	uint32_t file, i;
+	enum reel_kind kind = rec->has_arg && rec->arg > 0 &&
+			      rec->arg <= REEL_KIND_OTHER ?
+			      (enum reel_kind)rec->arg : REEL_KIND_UNKNOWN;
+
+	if (!rec->newdesc)
+		return 0;
+	if (!rec->path_len) {
+		if (name_temporary(s, NULL))
+			return -1;
+		file = s->ev->file;
+	} else {
+		/* "pipe:[123]" stays as it is: a mark is never relative */
+		size_t n = path_resolve(full, NULL, 0, rec->path,
+					rec->path_len, s->r->root,
+					s->r->root_len);
+
+		if (!n)
+			return 0;
+		file = files_intern(&s->r->files, full, n, s->err);
+		if (!file)
+			return -1;
+	}
+	files_set_kind(&s->r->files, file, kind);
+	row = (struct reel_open_row){
+		.file_id = file, .process_id = s->ev->process,
+		.fd = rec->newfd, .flags = rec->has_arg2 ? rec->arg2 : -1,
+		.open_ns = NO_NS, .close_ns = NO_NS,
+	};
+	i = opens_new(&s->r->opens, &row, s->err);
+	if (!i)
+		return -1;
+	s->r->opens.open[i].append = rec->has_arg2 && rec->arg2 & O_APPEND;
+	if (kind == REEL_KIND_FILE && rec->has_pos && rec->pos >= 0)
+		s->r->opens.open[i].pos = rec->pos;
+	return descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, i,
+			 s->end_ns, s->err) ? 0 : -1;
+}
+
+static int mark_note(struct step *s)
+{
+	const char *text = s->rec->path;
+	const char *equal = text ? strchr(text, '=') : NULL;
+	char key[256];
+
+	if (!equal || (size_t)(equal - text) >= sizeof(key))
+		return 0;
+	memcpy(key, text, (size_t)(equal - text));
+	key[equal - text] = '\0';
+	return s->r->sink.note(s->r->sink.arg, s->ev->process, s->ev->thread,
+			       key, equal + 1, s->err);
+}
+
+static int resolve_mark(struct step *s)
+{
+	struct spans *spans = &s->r->thread[s->thread].spans;
+
+	switch (s->rec->call) {
+	case REEL_MARK_DESC:
+		return mark_desc(s);
+	case REEL_MARK_CWD:
+		return s->rec->path ? set_cwd(s->p, s->rec->path,
+					      s->rec->path_len, s->err) : 0;
+	case REEL_MARK_SPAN_BEGIN:
+		return spans_begin(s->r, spans, s->rec, s->end_ns, s->err);
+	case REEL_MARK_SPAN_END:
+	case REEL_MARK_SPAN_CANCEL:
+		return spans_end(s->r, spans, s->thread, s->rec, s->end_ns,
+				 s->rec->call == REEL_MARK_SPAN_CANCEL, s->err);
+	case REEL_MARK_NOTE:
+		return mark_note(s);
+	default:
+		return 0;
+	}
+}
+
+/* The position that a read or write at @pos moves on, and where it happened. */
+static void transfer_at(struct step *s, int64_t *pos, bool append)
+{
+	struct reel_event *ev = s->ev;
+	struct file *f = file_of(s, ev->file);
+
+	if (append && f->size >= 0 && ev->group == REEL_GROUP_WRITE)
+		*pos = f->size;
+	else if (append && ev->group == REEL_GROUP_WRITE)
+		*pos = POS_UNKNOWN;
+	if (*pos < 0)
+		return;
+	ev->offset = *pos;
+	if (ev->result > 0 && !ev->err && *pos <= INT64_MAX - ev->result)
+		*pos += ev->result;
+}
+
+/* preadv2 and pwritev2 at -1 read and write at the position. */
+static bool at_position(const struct reel_record *rec)
+{
+	return rec->offset == -1 && (rec->call == REEL_CALL_PREADV2 ||
+				     rec->call == REEL_CALL_PWRITEV2);
+}
+
+static void transfer(struct step *s, struct desc *d)
+{
+	struct reel_event *ev = s->ev;
+	bool write = ev->group == REEL_GROUP_WRITE;
+	struct opened *o;
+
+	if (!d)
+		return;
+	o = open_of(s, d);
+	if (ev->layer == REEL_LAYER_STDIO) {
+		if (d->stream_pos == NO_STREAM)
+			d->stream_pos = o->pos;
+		transfer_at(s, &d->stream_pos, o->append);
+		o->pos = POS_UNKNOWN;
+	} else if (!s->rec->has_offset || at_position(s->rec)) {
+		ev->offset = REEL_NO_OFFSET;
+		transfer_at(s, &o->pos, o->append);
+	}
+	if (write && ev->result > 0)
+		files_set_written(&s->r->files, ev->file);
+	if (ev->result > 0 && !ev->err && ev->offset >= 0 &&
+	    ev->offset <= INT64_MAX - ev->result)
+		files_reach(file_of(s, ev->file), ev->offset + ev->result,
+			    write);
+}
+
+/* Where a stream stands after a seek, or POS_UNKNOWN. */
+static int64_t stream_after(struct step *s, const struct desc *d)
+{
+	const struct reel_record *rec = s->rec;
+	int64_t base = 0, sum;
+
+	if (rec->has_pos)
+		return rec->pos < 0 ? POS_UNKNOWN : rec->pos;
+	if (rec->call == REEL_CALL_REWIND)
+		return 0;
+	if (!rec->has_offset)
+		return POS_UNKNOWN;
+	if (rec->arg == SEEK_CUR)
+		base = d->stream_pos;
+	else if (rec->arg == SEEK_END)
+		base = file_of(s, s->ev->file)->size;
+	if (base < 0 || __builtin_add_overflow(base, rec->offset, &sum) ||
+	    sum < 0)
+		return POS_UNKNOWN;
+	return sum;
+}
+
+/* offset becomes the position after; arg2 keeps what the program asked. */
+static void seek(struct step *s, struct desc *d)
+{
+	struct reel_event *ev = s->ev;
+
+	ev->arg2 = s->rec->has_offset ? s->rec->offset : 0;
+	ev->offset = REEL_NO_OFFSET;
+	if (ev->err == ESPIPE && d &&
+	    file_of(s, ev->file)->kind == REEL_KIND_FILE) {
+		files_set_kind(&s->r->files, ev->file, REEL_KIND_PIPE);
+		open_of(s, d)->pos = POS_UNKNOWN; /* a named pipe */
+	}
+	if (ev->err || !d)
+		return;
+	if (ev->layer == REEL_LAYER_STDIO) {
+		d->stream_pos = stream_after(s, d);
+		open_of(s, d)->pos = POS_UNKNOWN;
+		if (d->stream_pos >= 0)
+			ev->offset = d->stream_pos;
+	} else if (ev->result >= 0) {
+		open_of(s, d)->pos = ev->result;
+		ev->offset = ev->result;
+	}
+}
+
+/* Calls that tell or change something about their file. */
+static int facts(struct step *s, struct desc *d)
+{
+	struct reel_event *ev = s->ev;
+	struct file *f = ev->file ? file_of(s, ev->file) : NULL;
+
+	if (ev->err)
+		return 0;
+	switch (ev->call) {
+	case REEL_CALL_TRUNCATE:
+	case REEL_CALL_FTRUNCATE:
+		if (f && s->rec->has_offset && s->rec->offset >= 0)
+			files_set_size(f, s->rec->offset);
+		break;
+	case REEL_CALL_MKDIR:
+	case REEL_CALL_MKDIRAT:
+	case REEL_CALL_RMDIR:
+	case REEL_CALL_SCANDIR:
+	case REEL_CALL_FDOPENDIR:
+	case REEL_CALL_GETDENTS64:
+	case REEL_CALL_CHDIR:
+	case REEL_CALL_FCHDIR:
+		files_set_kind(&s->r->files, ev->file, REEL_KIND_DIR);
+		break;
+	case REEL_CALL_FCNTL:
+		if (d && ev->arg == F_SETFL)
+			open_of(s, d)->append = ev->arg2 & O_APPEND;
+		break;
+	case REEL_CALL_FDOPEN:
+		if (d)
+			d->stream_pos = open_of(s, d)->pos;
+		break;
+	case REEL_CALL_MMAP:
+		return descs_map(s->r, &s->p->descs, s->rec->desc, 1, s->err);
+	case REEL_CALL_MUNMAP:
+		return descs_map(s->r, &s->p->descs, s->rec->desc, -1, s->err);
+	case REEL_CALL_CLOSE_RANGE:
+		return descs_close_range(s->r, &s->p->descs, ev->arg, ev->arg2,
+					 s->end_ns, s->err);
+	case REEL_CALL_CLOSEFROM:
+		return descs_close_range(s->r, &s->p->descs, ev->arg, INT32_MAX,
+					 s->end_ns, s->err);
+	default:
+		if (ev->group == REEL_GROUP_STAT && s->rec->has_pos && f &&
+		    f->kind != REEL_KIND_DIR)
+			files_set_size(f, s->rec->pos);
+	}
+	return 0;
+}
+
+static void fill(struct step *s, int64_t start_ns)
+{
+	const struct reel_record *rec = s->rec;
+	const struct reel_call_info *info = reel_call_info(rec->call);
+	const struct thread *t = &s->r->thread[s->thread];
+
+	*s->ev = (struct reel_event){
+		.start_ns = start_ns,
+		.dur_ns = s->end_ns - start_ns,
+		.process = s->p->is.process_id,
+		.thread = t->is.thread_id,
+		.count = rec->count > UINT32_MAX ? UINT32_MAX :
+						   (uint32_t)rec->count,
+		.fd = -1,
+		.fd2 = -1,
+		.err = rec->err,
+		.call = rec->call,
+		.layer = info ? (uint8_t)info->layer : REEL_LAYER_NONE,
+		.group = info ? (uint8_t)info->group : REEL_GROUP_NONE,
+		.offset = rec->has_offset ? rec->offset : REEL_NO_OFFSET,
+		.asked = rec->has_size && rec->size >= 0 ? rec->size :
+							   REEL_NO_SIZE,
+		.result = rec->result,
+		.arg = rec->has_arg ? rec->arg : 0,
+		.arg2 = rec->has_arg2 ? rec->arg2 : 0,
+		.pos = rec->has_pos ? rec->pos : REEL_NO_OFFSET,
+	};
+}
+
+int reel_resolve(struct reel_resolver *r, int thread,
+		 const struct reel_record *rec, int64_t start_ns,
+		 int64_t end_ns, struct reel_event *ev, struct reel_error *err)
+{
+	int process = r->thread[thread].is.process;
+	struct step s = { r, &r->process[process], rec, ev, end_ns, process,
+			  thread, err };
+	struct desc *d = NULL;
+
+	fill(&s, start_ns);
+	if (ev->group == REEL_GROUP_MARK)
+		return resolve_mark(&s);
+	if (rec->desc) {
+		d = find(&s, rec->desc);
+		if (!d && err->code)
+			return -1;
+		if (d) {
+			const struct opened *o = open_of(&s, d);
+
+			ev->fd = d->fd;
+			ev->open = o->row.open_id;
+			ev->file = o->row.file_id;
+		}
+	}
+	if ((rec->path || rec->path2) && resolve_names(&s))
+		return -1;
+	if (rec->newdesc && !ev->err && resolve_newdesc(&s, d))
+		return -1;
+	switch (ev->group) {
+	case REEL_GROUP_READ:
+	case REEL_GROUP_WRITE:
+		transfer(&s, d);
+		break;
+	case REEL_GROUP_SEEK:
+		seek(&s, d);
+		break;
+	case REEL_GROUP_OPEN:
+		size_of_open(&s);
+		break;
+	case REEL_GROUP_CLOSE:
+		if (rec->desc && ev->err != EBADF &&
+		    descs_close(r, &s.p->descs, rec->desc, end_ns, err))
+			return -1;
+		/* fall through */
+	default:
+		if (facts(&s, d))
+			return -1;
+	}
+	if (ev->file) {
+		ev->kind = r->files.file[ev->file].kind;
+		ev->class_ = r->files.file[ev->file].class_;
+	}
+	return 1;
+}
+
+uint32_t reel_resolve_files(const struct reel_resolver *r)
+{
+	return r->files.n;
+}
+
+void reel_resolve_file(const struct reel_resolver *r, uint32_t id,
+		       struct reel_file_row *row)
+{
+	const struct file *f = &r->files.file[id];
+
+	*row = (struct reel_file_row){
+		.path = files_path(&r->files, id),
+		.path_len = f->path_len,
+		.kind = (enum reel_kind)f->kind,
+		.class_ = (enum reel_class)f->class_,
+		.size_bytes = f->size_max,
+	};
+}
+
+bool reel_resolve_dangling(const struct reel_resolver *r)
+{
+	return r->dangling;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The resolver's files: paths made absolute and interned.
+ *
+ * Ten million names must stay linear: one arena of text, one array of files,
+ * one table of ids; the hash is seeded, so that no trace can aim at it.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "lib/error.h"
+
+#include "analyzer/file_class.h"
+#include "analyzer/resolve_internal.h"
+
+#define FIRST_SLOTS 1024
+
+int files_init(struct files *f, struct reel_error *err)
+{
+	f->slots = FIRST_SLOTS;
+	f->slot = reel_alloc(f->slots, sizeof(*f->slot), err);
+	if (!f->slot)
+		return -1;
+	if (getrandom(&f->seed, sizeof(f->seed), GRND_NONBLOCK) !=
+	    sizeof(f->seed))
+		f->seed = (uint64_t)(uintptr_t)f->slot;
+	return 0;
+}
+
+void files_fini(struct files *f)
+{
+	free(f->file);
+	free(f->arena);
+	free(f->slot);
+}
+
+static uint32_t hash_of(uint64_t seed, const char *p, size_t len)
+{
+	const uint64_t k = 0x9e3779b97f4a7c15ull;
+	uint64_t h = seed ^ len * k, w;
+
+	for (; len >= 8; len -= 8, p += 8) {
+		memcpy(&w, p, 8);
+		h = (h ^ w) * k;
+		h ^= h >> 29;
+	}
+	w = 0;
+	memcpy(&w, p, len);
+	h = (h ^ w) * k;
+	h ^= h >> 32;
+	h *= k;
+	return (uint32_t)(h >> 32);
+}
+
+static int slots_grow(struct files *f, struct reel_error *err)
+{
+	uint32_t slots = f->slots * 2;
+	uint32_t *slot = reel_alloc(slots, sizeof(*slot), err);
+
+	if (!slot)
+		return -1;
+	for (uint32_t id = 1; id <= f->n; id++) {
+		uint32_t i = f->file[id].hash & (slots - 1);
+
+		while (slot[i])
+			i = (i + 1) & (slots - 1);
+		slot[i] = id;
+	}
+	free(f->slot);
+	f->slot = slot;
+	f->slots = slots;
+	return 0;
+}
+
+static int room_for(struct files *f, size_t len, struct reel_error *err)
+{
+	if (f->n + 1 >= f->room) {
+		uint32_t room = f->room ? f->room + f->room / 2 : 1024;
+
+		if (f->n >= UINT32_MAX / 2)
+			return reel_fail(err, REEL_E_MEMORY, "too many files");
+		if (reel_grow(&f->file, room, sizeof(*f->file), err))
+			return -1;
+		f->room = room;
+	}
+	if (f->arena_len + len + 1 > f->arena_room) {
+		uint64_t room = f->arena_room + f->arena_room / 2 + len + 65536;
+
+		if (reel_grow(&f->arena, room, 1, err))
+			return -1;
+		f->arena_room = room;
+	}
+	if (f->n + 1 > f->slots / 8 * 5)
+		return slots_grow(f, err);
+	return 0;
+}
+
+uint32_t files_intern(struct files *f, const char *path, size_t len,
+		      struct reel_error *err)
+{
+	uint32_t hash = hash_of(f->seed, path, len);
+	struct file *new;
+	uint32_t i, id;
+
+	for (i = hash & (f->slots - 1); (id = f->slot[i]);
+	     i = (i + 1) & (f->slots - 1)) {
+		const struct file *have = &f->file[id];
+
+		if (have->hash == hash && have->path_len == len &&
+		    !memcmp(f->arena + have->path_at, path, len))
+			return id;
+	}
+	if (room_for(f, len, err))
+		return 0;
+	for (i = hash & (f->slots - 1); f->slot[i]; )
+		i = (i + 1) & (f->slots - 1);
+	f->slot[i] = ++f->n;
+	new = &f->file[f->n];
+	*new = (struct file){ .path_at = f->arena_len,
+			      .path_len = (uint32_t)len, .hash = hash,
+			      .size = -1, .size_max = -1 };
+	memcpy(f->arena + f->arena_len, path, len);
+	f->arena_len += len;
+	f->arena[f->arena_len++] = '\0';
+	new->class_ = (uint8_t)reel_file_class(files_path(f, f->n),
+					       REEL_KIND_UNKNOWN, false);
+	return f->n;
+}
+
+static void classify(struct files *f, uint32_t id)
+{
+	struct file *p = &f->file[id];
+
+	p->class_ = (uint8_t)reel_file_class(files_path(f, id),
+					     (enum reel_kind)p->kind,
+					     p->written);
+}
+
+void files_set_kind(struct files *f, uint32_t id, enum reel_kind kind)
+{
+	if (!id || f->file[id].kind == kind || kind == REEL_KIND_UNKNOWN)
+		return;
+	f->file[id].kind = (uint8_t)kind;
+	classify(f, id);
+}
+
+void files_set_written(struct files *f, uint32_t id)
+{
+	if (!id || f->file[id].written)
+		return;
+	f->file[id].written = true;
+	classify(f, id);
+}
+
+/* Nothing to do for a path like /a/b.c: no "//", no "/." and no last "/". */
+static bool is_clean(const char *p, size_t len)
+{
+	const char *end = p + len;
+
+	while ((p = memchr(p, '/', (size_t)(end - p)))) {
+		p++;
+		if (p == end || *p == '/' || *p == '.')
+			return false;
+	}
+	return true;
+}
+
+/* Resolve ".", "..", "//" in the absolute path @p in place. */
+static size_t clean(char *p, size_t len)
+{
+	size_t in = 0, out = 0;
+
+	while (in < len) {
+		size_t start, n;
+
+		while (in < len && p[in] == '/')
+			in++;
+		start = in;
+		while (in < len && p[in] != '/')
+			in++;
+		n = in - start;
+		if (!n || (n == 1 && p[start] == '.'))
+			continue;
+		if (n == 2 && p[start] == '.' && p[start + 1] == '.') {
+			while (out && p[--out] != '/')
+				;
+			continue;
+		}
+		p[out++] = '/';
+		memmove(p + out, p + start, n);
+		out += n;
+	}
+	if (!out)
+		p[out++] = '/';
+	return out;
+}
+
+size_t path_resolve(char out[static PATH_ROOM], const char *base,
+		    size_t base_len, const char *path, size_t len,
+		    const char *root, size_t root_len)
+{
+	size_t n = 0;
+
+	if (!len || len >= REEL_PATH_BYTES)
+		return 0;
+	if (path[0] != '/') {
+		if (!base) {
+			memcpy(out, path, len);
+			out[len] = '\0';
+			return len;
+		}
+		if (base_len >= REEL_PATH_BYTES)
+			return 0;
+		memcpy(out, base, base_len);
+		n = base_len;
+		out[n++] = '/';
+	}
+	memcpy(out + n, path, len);
+	n += len;
+	if (out[0] == '/' && !is_clean(out, n))
+		n = clean(out, n);
+	if (root_len && n >= root_len && !memcmp(out, root, root_len) &&
+	    (n == root_len || out[root_len] == '/')) {
+		n -= root_len;
+		memmove(out, out + root_len, n);
+		if (!n)
+			out[n++] = '/';
+	}
+	out[n] = '\0';
+	return n;
+}

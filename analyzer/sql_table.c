@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows as an aligned table: numbers to the right, NULL as "-".
+ *
+ * Only the first LOOK rows are held, so that a table of any length streams.
+ */
+#include "analyzer/sql_table.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+#include "lib/text.h"
+
+#define LOOK 1000
+
+struct cell {
+	char *text;
+	int width; /* in columns of the terminal */
+	bool number;
+};
+
+struct table {
+	int columns, rows;
+	struct cell *cell; /* the first rows */
+	int *width;
+};
+
+static int width_of(const char *s)
+{
+	mbstate_t state = { 0 };
+	int width = 0;
+	wchar_t c;
+
+	while (*s) {
+		size_t n = mbrtowc(&c, s, MB_CUR_MAX, &state);
+		int w;
+
+		if (n == (size_t)-1 || n == (size_t)-2 || !n)
+			return width + (int)strlen(s);
+		w = wcwidth(c);
+		width += w < 0 ? 1 : w;
+		s += n;
+	}
+	return width;
+}
+
+static int cell_set(struct cell *c, const char *s, size_t len,
+		    struct reel_error *err)
+{
+	c->text = reel_alloc(4 * len + 1, 1, err);
+	if (!c->text)
+		return -1;
+	reel_text_escape(c->text, 4 * len + 1, s, len);
+	c->width = width_of(c->text);
+	return 0;
+}
+
+static int cell_of(struct cell *c, sqlite3_stmt *stmt, int i,
+		   struct reel_error *err)
+{
+	int type = sqlite3_column_type(stmt, i);
+	struct reel_buf b = REEL_BUF_INIT;
+	int rc = -1, n;
+
+	*c = (struct cell){ .number = type == SQLITE_INTEGER ||
+				      type == SQLITE_FLOAT };
+	if (type == SQLITE_NULL)
+		return cell_set(c, "-", 1, err);
+	if (type != SQLITE_BLOB) {
+		const char *s = (const char *)sqlite3_column_text(stmt, i);
+
+		return cell_set(c, s ? s : "",
+				(size_t)sqlite3_column_bytes(stmt, i), err);
+	}
+	n = sqlite3_column_bytes(stmt, i);
+	if (!reel_buf_printf(&b, err, "(%d bytes)", n))
+		rc = cell_set(c, b.data, b.len, err);
+	reel_buf_fini(&b);
+	return rc;
+}
+
+static void put_cell(FILE *f, const struct cell *c, int width, bool last)
+{
+	int pad = width > c->width ? width - c->width : 0;
+
+	if (c->number)
+		fprintf(f, "%*s", pad, "");
+	fputs(c->text, f);
+	if (!c->number && !last)
+		fprintf(f, "%*s", pad, "");
+	fputs(last ? "\n" : "  ", f);
+}
+
+static void put_row(FILE *f, const struct table *t, const struct cell *row)
+{
+	for (int i = 0; i < t->columns; i++)
+		put_cell(f, &row[i], t->width[i], i == t->columns - 1);
+}
+
+/* The names, over numbers to the right as they are. */
+static int put_head(FILE *f, const struct table *t, sqlite3_stmt *stmt,
+		    struct reel_error *err)
+{
+	for (int i = 0; i < t->columns; i++) {
+		const char *name = sqlite3_column_name(stmt, i);
+		struct cell c = { 0 };
+
+		if (cell_set(&c, name ? name : "", name ? strlen(name) : 0, err))
+			return -1;
+		c.number = t->rows && t->cell[i].number;
+		put_cell(f, &c, t->width[i], i == t->columns - 1);
+		free(c.text);
+	}
+	for (int i = 0; i < t->columns; i++) {
+		for (int k = 0; k < t->width[i]; k++)
+			fputc('-', f);
+		fputs(i == t->columns - 1 ? "\n" : "  ", f);
+	}
+	return 0;
+}
+
+/* Read up to LOOK rows. The last step's code, or -1 with @err. */
+static int look(struct table *t, sqlite3_stmt *stmt, struct reel_error *err)
+{
+	int step = SQLITE_ROW;
+
+	for (int i = 0; i < t->columns; i++) {
+		const char *name = sqlite3_column_name(stmt, i);
+
+		t->width[i] = name ? width_of(name) : 0;
+	}
+	while (t->rows < LOOK && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct cell *row = t->cell + (size_t)t->rows * t->columns;
+
+		t->rows++;
+		for (int i = 0; i < t->columns; i++) {
+			if (cell_of(&row[i], stmt, i, err))
+				return -1;
+			if (row[i].width > t->width[i])
+				t->width[i] = row[i].width;
+		}
+	}
+	return step;
+}
+
+static int stream(FILE *f, const struct table *t, sqlite3_stmt *stmt,
+		  struct reel_error *err)
+{
+	int step;
+
+	while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
+		for (int i = 0; i < t->columns; i++) {
+			struct cell c;
+
+			if (cell_of(&c, stmt, i, err))
+				return -1;
+			put_cell(f, &c, t->width[i], i == t->columns - 1);
+			free(c.text);
+		}
+	}
+	return step;
+}
+
+int sql_table(FILE *f, sqlite3_stmt *stmt, struct reel_error *err)
+{
+	struct table t = { .columns = sqlite3_column_count(stmt) };
+	int rc = -1, step;
+
+	t.cell = reel_alloc((size_t)LOOK * t.columns, sizeof(*t.cell), err);
+	t.width = reel_alloc((size_t)t.columns, sizeof(*t.width), err);
+	if (!t.cell || !t.width)
+		goto out;
+	step = look(&t, stmt, err);
+	if (step == -1 || (step != SQLITE_ROW && step != SQLITE_DONE)) {
+		rc = step;
+		goto out;
+	}
+	if (put_head(f, &t, stmt, err))
+		goto out;
+	for (int r = 0; r < t.rows; r++)
+		put_row(f, &t, t.cell + (size_t)r * t.columns);
+	rc = step == SQLITE_ROW ? stream(f, &t, stmt, err) : step;
+out:
+	for (size_t i = 0; t.cell && i < (size_t)t.rows * t.columns; i++)
+		free(t.cell[i].text);
+	free(t.cell);
+	free(t.width);
+	return rc;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ioreel_sqlite.so: the table `event` for any SQLite program.
+ *
+ * SQLite makes the entry point's name from the file's: keep them in step.
+ */
+#include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT1
+
+#include "analyzer/store.h"
+
+__attribute__((visibility("default"))) int
+sqlite3_ioreelsqlite_init(sqlite3 *db, char **message,
+			  const sqlite3_api_routines *api);
+
+int sqlite3_ioreelsqlite_init(sqlite3 *db, char **message,
+			      const sqlite3_api_routines *api)
+{
+	SQLITE_EXTENSION_INIT2(api);
+	return reel_vtab_event_register(db);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The store: an SQLite file that is written under another name and renamed.
+ *
+ * Writing goes without a journal and without sync: what is half written is
+ * thrown away as a whole, so there is nothing to roll back to.
+ */
+#include "analyzer/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+#include "lib/trace_reader.h"
+
+#include "analyzer/load.h"
+
+static const char store_sql[] =
+#include "schemas/store.sql.inc"
+	;
+static const char views_sql[] =
+#include "schemas/views.sql.inc"
+	;
+
+/* A store being written: fast, bounded memory, no second file. */
+static const char write_pragmas[] =
+	"PRAGMA journal_mode = OFF;"
+	"PRAGMA synchronous = OFF;"
+	"PRAGMA locking_mode = EXCLUSIVE;"
+	"PRAGMA cache_size = -16384;"
+	"PRAGMA temp_store = FILE;";
+
+/* A store being read may come from a stranger. */
+static const char read_pragmas[] =
+	"PRAGMA trusted_schema = OFF;"
+	"PRAGMA cell_size_check = ON;"
+	"PRAGMA query_only = ON;";
+
+#define DB_HEADER_BYTES 100
+#define DB_MAGIC "SQLite format 3"
+#define DB_APPLICATION_ID_AT 68
+
+enum file_is { FILE_ABSENT, FILE_EMPTY, FILE_STORE, FILE_OTHER, FILE_BAD };
+
+/* What stands at @path; FILE_BAD with errno set when nobody can tell. */
+static enum file_is file_is(const char *path)
+{
+	unsigned char head[DB_HEADER_BYTES];
+	enum file_is is = FILE_BAD;
+	struct stat st;
+	uint32_t id;
+	ssize_t n;
+	int fd;
+
+	if (stat(path, &st))
+		return errno == ENOENT ? FILE_ABSENT : FILE_BAD;
+	if (!S_ISREG(st.st_mode))
+		return FILE_OTHER;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return FILE_BAD;
+	n = pread(fd, head, sizeof(head), 0);
+	if (n < 0)
+		goto out;
+	if (n == 0) {
+		is = FILE_EMPTY;
+		goto out;
+	}
+	is = FILE_OTHER;
+	if ((size_t)n < sizeof(head) || memcmp(head, DB_MAGIC, sizeof(DB_MAGIC)))
+		goto out;
+	id = (uint32_t)head[DB_APPLICATION_ID_AT] << 24 |
+	     (uint32_t)head[DB_APPLICATION_ID_AT + 1] << 16 |
+	     (uint32_t)head[DB_APPLICATION_ID_AT + 2] << 8 |
+	     head[DB_APPLICATION_ID_AT + 3];
+	if (id == REEL_STORE_APPLICATION_ID)
+		is = FILE_STORE;
+out:
+	close(fd);
+	return is;
+}
+
+static int db_fail(struct reel_store *st, const char *what,
+		   struct reel_error *err)
+{
+	return reel_fail(err, REEL_E_DB, "cannot %s store '%s': %s", what,
+			 st->path, sqlite3_errmsg(st->db));
+}
+
+static int run_sql(struct reel_store *st, const char *sql, const char *what,
+		   struct reel_error *err)
+{
+	if (sqlite3_exec(st->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return db_fail(st, what, err);
+	return 0;
+}
+
+/* The tables, in a fresh database at @file ("": temporary, gone at close). */
+static int create_in(struct reel_store *st, const char *file,
+		     struct reel_error *err)
+{
+	if (sqlite3_open_v2(file, &st->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+			    NULL) != SQLITE_OK)
+		return db_fail(st, "create", err);
+	if (reel_vtab_event_register(st->db) != SQLITE_OK ||
+	    run_sql(st, write_pragmas, "create", err) ||
+	    run_sql(st, "BEGIN EXCLUSIVE", "create", err) ||
+	    run_sql(st, store_sql, "create", err) ||
+	    run_sql(st, views_sql, "create", err))
+		return db_fail(st, "create", err);
+	/* application_id and user_version are REEL_STORE_* */
+	return run_sql(st, "PRAGMA application_id = 1768911409;"
+			   "PRAGMA user_version = 1;", "create", err);
+}
+_Static_assert(REEL_STORE_APPLICATION_ID == 1768911409, "as in the pragma");
+_Static_assert(REEL_STORE_VERSION == 1, "as in the pragma");
+
+int reel_store_create(struct reel_store **out, const char *path,
+		      struct reel_error *err)
+{
+	struct reel_store *st = reel_alloc(1, sizeof(*st), err);
+	struct reel_buf tmp = REEL_BUF_INIT;
+	int rc = -1;
+
+	if (!st || !(st->path = reel_strdup(path, err)))
+		goto out;
+	switch (file_is(path)) {
+	case FILE_OTHER:
+		reel_fail(err, REEL_E_IO, "cannot create store '%s': it exists "
+			  "and is not a store", path);
+		goto out;
+	case FILE_BAD:
+		reel_fail(err, REEL_E_IO, "cannot create store '%s': %s", path,
+			  strerror(errno));
+		goto out;
+	default:
+		break;
+	}
+	if (reel_buf_printf(&tmp, err, "%s.tmp.%ld", path, (long)getpid()))
+		goto out;
+	/* a stale one of a reused pid; and the reason in words when we cannot */
+	unlink(tmp.data);
+	int fd = open(tmp.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		reel_fail(err, REEL_E_IO, "cannot create store '%s': %s", path,
+			  strerror(errno));
+		goto out;
+	}
+	close(fd);
+	st->tmp = tmp.data;
+	tmp.data = NULL;
+	if (create_in(st, st->tmp, err))
+		goto out;
+	*out = st;
+	st = NULL;
+	rc = 0;
+out:
+	reel_buf_fini(&tmp);
+	reel_store_close(st);
+	return rc;
+}
+
+int reel_store_finish(struct reel_store *st, struct reel_error *err)
+{
+	if (run_sql(st, "COMMIT", "write", err))
+		return -1;
+	if (st->tmp && rename(st->tmp, st->path))
+		return reel_fail(err, REEL_E_IO, "cannot create store '%s': %s",
+				 st->path, strerror(errno));
+	free(st->tmp);
+	st->tmp = NULL;
+	return run_sql(st, read_pragmas, "read", err);
+}
+
+static int check_version(struct reel_store *st, struct reel_error *err)
+{
+	int64_t version;
+	bool has;
+
+	if (reel_store_int(st, "PRAGMA user_version", &version, &has, err))
+		return -1;
+	if (version > REEL_STORE_VERSION)
+		return reel_fail(err, REEL_E_VERSION, "cannot read store '%s': "
+				 "it has version %lld, this program reads %d",
+				 st->path, (long long)version,
+				 REEL_STORE_VERSION);
+	if (version < 1)
+		return reel_fail(err, REEL_E_FORMAT, "cannot read store '%s': "
+				 "it has no version", st->path);
+	return 0;
+}
+
+static int neither(const char *path, struct reel_error *err)
+{
+	return reel_fail(err, REEL_E_FORMAT, "'%s' is neither a trace nor a "
+			 "store (a trace is a directory that ioreel record "
+			 "made)", path);
+}
+
+int reel_store_open(struct reel_store **out, const char *path,
+		    struct reel_error *err)
+{
+	struct reel_store *st = reel_alloc(1, sizeof(*st), err);
+	int rc = -1;
+
+	if (!st || !(st->path = reel_strdup(path, err)))
+		goto out;
+	switch (file_is(path)) {
+	case FILE_STORE:
+		break;
+	case FILE_ABSENT:
+		errno = ENOENT;
+		/* fall through */
+	case FILE_BAD:
+		reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
+			  strerror(errno));
+		goto out;
+	default:
+		neither(path, err);
+		goto out;
+	}
+	if (sqlite3_open_v2(path, &st->db, SQLITE_OPEN_READONLY, NULL) !=
+	    SQLITE_OK || reel_vtab_event_register(st->db) != SQLITE_OK) {
+		db_fail(st, "open", err);
+		goto out;
+	}
+	sqlite3_db_config(st->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_busy_timeout(st->db, 2000);
+	if (run_sql(st, read_pragmas, "open", err) || check_version(st, err))
+		goto out;
+	*out = st;
+	st = NULL;
+	rc = 0;
+out:
+	reel_store_close(st);
+	return rc;
+}
+
+void reel_store_close(struct reel_store *st)
+{
+	if (!st)
+		return;
+	sqlite3_close_v2(st->db);
+	if (st->tmp)
+		unlink(st->tmp);
+	free(st->tmp);
+	free(st->path);
+	free(st);
+}
+
+/* SQLite's temporary database: in memory while small, then an unlinked file. */
+static int load_temporary(struct reel_store **out, const char *dir,
+			  struct reel_error *err)
+{
+	struct reel_store *st = reel_alloc(1, sizeof(*st), err);
+	int rc = -1;
+
+	if (!st || !(st->path = reel_strdup(dir, err)) ||
+	    create_in(st, "", err) || reel_load(st, dir, err) < 0 ||
+	    reel_store_finish(st, err))
+		goto out;
+	*out = st;
+	st = NULL;
+	rc = 0;
+out:
+	reel_store_close(st);
+	return rc;
+}
+
+int reel_run_open(struct reel_store **out, const char *run,
+		  struct reel_error *err)
+{
+	struct stat st;
+
+	if (stat(run, &st))
+		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", run,
+				 strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return reel_store_open(out, run, err);
+	if (!reel_trace_is(run))
+		return neither(run, err);
+	return load_temporary(out, run, err);
+}
+
+int reel_store_prepare(struct reel_store *st, sqlite3_stmt **out,
+		       const char *sql, struct reel_error *err)
+{
+	if (sqlite3_prepare_v3(st->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out,
+			       NULL) != SQLITE_OK)
+		return db_fail(st, "query", err);
+	return 0;
+}
+
+int reel_store_int(struct reel_store *st, const char *sql, int64_t *value,
+		   bool *has, struct reel_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = -1, step;
+
+	*has = false;
+	*value = 0;
+	if (reel_store_prepare(st, &stmt, sql, err))
+		return -1;
+	step = sqlite3_step(stmt);
+	if (step == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL) {
+		*value = sqlite3_column_int64(stmt, 0);
+		*has = true;
+	}
+	if (step == SQLITE_ROW || step == SQLITE_DONE)
+		rc = 0;
+	else
+		db_fail(st, "query", err);
+	sqlite3_finalize(stmt);
+	return rc;
+}
