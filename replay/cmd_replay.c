@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * "ioreel replay": plan, rebuild, run under the shim, load, compare.
+ *
+ * Whatever happens in between, the way out is one: nothing that was made is
+ * left but what was asked for.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/cli.h"
+#include "lib/error.h"
+#include "lib/progress.h"
+
+#include "analyzer/commands.h"
+#include "analyzer/compare.h"
+#include "analyzer/load.h"
+#include "analyzer/record.h"
+#include "analyzer/store.h"
+
+#include "replay/fileset.h"
+#include "replay/plan.h"
+#include "replay/player.h"
+#include "replay/replay_report.h"
+#include "replay/result.h"
+#include "replay/sandbox.h"
+
+struct replay {
+	const char *run, *output, *root, *plan_file;
+	bool afap, think, timed, keep, burn;
+	enum replay_mode mode;
+	struct reel_store *recorded, *replayed;
+	struct plan *plan;
+	struct sandbox sandbox;
+	struct result result;
+	char dir[64];         /* the trace and the plan, "": none */
+	char trace[96], plan_path[96];
+	char result_path[96]; /* "": none */
+	struct reel_record_result ran;
+	struct result_total total;
+	struct reel_likeness likeness;
+	pthread_t watcher;
+	bool watching;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	interrupted = sig;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+
+	sigemptyset(&act.sa_mask);
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+	sigaction(SIGHUP, &act, NULL);
+}
+
+static int stop_if_interrupted(struct reel_error *err)
+{
+	return interrupted ? reel_fail(err, REEL_E_IO, "interrupted") : 0;
+}
+
+/* A folder for the plan and the trace; shared memory for the results. */
+static int make_places(struct replay *r, struct reel_error *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	int fd;
+
+	if (!tmp || strlen(tmp) > 30)
+		tmp = "/tmp";
+	snprintf(r->dir, sizeof(r->dir), "%s/ioreel-replay.XXXXXX", tmp);
+	if (!mkdtemp(r->dir)) {
+		r->dir[0] = '\0';
+		return reel_fail(err, REEL_E_IO, "cannot make a folder in '%s': "
+				 "%s", tmp, strerror(errno));
+	}
+	snprintf(r->plan_path, sizeof(r->plan_path), "%s/plan", r->dir);
+	snprintf(r->trace, sizeof(r->trace), "%s/trace", r->dir);
+	/* On a disk every write to the mapping could wait for it. */
+	strcpy(r->result_path, "/dev/shm/ioreel-replay.XXXXXX");
+	fd = mkstemp(r->result_path);
+	if (fd < 0) {
+		snprintf(r->result_path, sizeof(r->result_path),
+			 "%s/result.XXXXXX", r->dir);
+		fd = mkstemp(r->result_path);
+	}
+	if (fd < 0) {
+		r->result_path[0] = '\0';
+		return reel_fail(err, REEL_E_IO, "cannot make a file in '%s': "
+				 "%s", r->dir, strerror(errno));
+	}
+	close(fd);
+	return 0;
+}
+
+static int plan_and_build(struct replay *r, struct reel_error *err)
+{
+	const char *path = r->plan_file ? r->plan_file : r->plan_path;
+
+	if (plan_compile(r->recorded, path, err) ||
+	    stop_if_interrupted(err) || plan_open(&r->plan, path, err))
+		return -1;
+	if (r->plan_file)
+		return 0;
+	if (!r->plan->head->calls)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "nothing to replay: '%s' has no calls",
+				 r->run);
+	if (sandbox_make(&r->sandbox, r->root, err) ||
+	    fileset_build(r->plan, &r->sandbox, &interrupted, err))
+		return -1;
+	replay_say_built(r->plan, &r->sandbox);
+	return result_make(r->result_path, r->plan, err) ||
+			       result_open(&r->result, r->result_path, r->plan,
+					   err) ?
+		       -1 :
+		       0;
+}
+
+/* The progress line, from what the processes of the replay write. */
+static void *watch(void *arg)
+{
+	struct replay *r = arg;
+	struct reel_progress progress;
+	char what[64] = "replaying";
+
+	reel_progress_start(&progress, what, "calls", r->plan->head->calls);
+	while (__atomic_load_n(&r->watching, __ATOMIC_ACQUIRE)) {
+		struct timespec pause = { 0, 50000000 };
+		struct result_total t;
+		uint64_t done;
+
+		nanosleep(&pause, NULL);
+		result_sum(&r->result, &t);
+		done = t.same + t.differ + t.skipped;
+		if (done && r->mode != REPLAY_AFAP)
+			snprintf(what, sizeof(what),
+				 "replaying, late calls %.2f %%",
+				 100.0 * (double)t.late / (double)done);
+		reel_progress_at(&progress, done);
+	}
+	reel_progress_stop(&progress);
+	return NULL;
+}
+
+/* A glob that the root's path matches, whatever bytes are in it. */
+static void glob_of(const char *root, char out[static PATH_MAX + 3])
+{
+	char *p = out;
+
+	for (; *root; root++)
+		*p++ = strchr("*?[]\\\n", *root) ? '?' : *root;
+	strcpy(p, "/*");
+}
+
+static int run_engine(struct replay *r, struct reel_error *err)
+{
+	static const char *const modes[] = { "think", "timed", "afap" };
+	char self[PATH_MAX], glob[PATH_MAX + 3], mode[16];
+	const char *include[] = { glob }, *exclude[] = { "*" };
+	struct reel_record_options opt = { .dir = r->trace,
+					   .include = { include, 1 },
+					   .exclude = { exclude, 1 },
+					   .path_root = r->sandbox.root,
+					   .no_hooks = true };
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char name[] = "replay-engine";
+	char *argv[] = { self, name, r->plan_path, r->sandbox.root,
+			 r->result_path, mode, NULL };
+
+	if (n <= 0)
+		return reel_fail(err, REEL_E_IO, "cannot find myself: %s",
+				 strerror(errno));
+	self[n] = '\0';
+	glob_of(r->sandbox.root, glob);
+	snprintf(mode, sizeof(mode), "%s%s", modes[r->mode],
+		 r->burn ? "+burn" : "");
+	r->watching = true;
+	if (pthread_create(&r->watcher, NULL, watch, r))
+		return reel_fail(err, REEL_E_MEMORY, "cannot start a thread");
+	n = reel_record(&opt, argv, &r->ran, err);
+	__atomic_store_n(&r->watching, false, __ATOMIC_RELEASE);
+	pthread_join(r->watcher, NULL);
+	result_sum(&r->result, &r->total);
+	if (n)
+		return -1;
+	if (r->result.head->stop || interrupted ||
+	    WIFSIGNALED(r->ran.wait_status)) {
+		interrupted = interrupted ? interrupted : SIGINT;
+		return stop_if_interrupted(err);
+	}
+	if (WEXITSTATUS(r->ran.wait_status))
+		return reel_fail(err, REEL_E_IO, "the engine failed");
+	return 0;
+}
+
+/* Whoever is left of the replay writes into a sandbox that is to go. */
+static void end_processes(struct replay *r)
+{
+	if (!r->result.head)
+		return;
+	__atomic_store_n(&r->result.head->stop, 1, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < r->plan->head->processes; i++) {
+		const struct plan_process *pp = &r->plan->process[i];
+		bool done = true;
+
+		for (uint32_t k = 0; k < pp->streams; k++)
+			done &= r->result.stream[pp->stream + k].state ==
+				STREAM_DONE;
+		if (!done && r->result.pid[i])
+			kill((pid_t)r->result.pid[i], SIGKILL);
+	}
+}
+
+static int load_replayed(struct replay *r, struct reel_error *err)
+{
+	if (!r->output)
+		return reel_run_open(&r->replayed, r->trace, err);
+	if (reel_store_create(&r->replayed, r->output, err) ||
+	    reel_load(r->replayed, r->trace, err) < 0 ||
+	    reel_store_finish(r->replayed, err))
+		return -1;
+	reel_store_close(r->replayed);
+	r->replayed = NULL;
+	return reel_store_open(&r->replayed, r->output, err);
+}
+
+static int replay(struct replay *r, struct reel_error *err)
+{
+	if (make_places(r, err) || reel_run_open(&r->recorded, r->run, err) ||
+	    stop_if_interrupted(err) || plan_and_build(r, err))
+		return -1;
+	if (r->plan_file)
+		return 0;
+	if (run_engine(r, err))
+		return -1;
+	replay_print_calls(r->plan, &r->result, &r->ran, &r->total);
+	if (load_replayed(r, err) ||
+	    reel_compare(r->recorded, r->replayed, &r->likeness, err))
+		return -1;
+	replay_print_likeness(&r->likeness);
+	return replay_judge(r->plan, &r->result, &r->total, r->mode, err);
+}
+
+static void clean_up(struct replay *r)
+{
+	struct reel_error err = { 0 };
+
+	end_processes(r);
+	if (r->sandbox.root[0] && r->keep) {
+		fprintf(stderr, "ioreel replay: sandbox kept in ");
+		reel_cli_name(stderr, r->sandbox.root);
+		fputc('\n', stderr);
+	} else if (r->sandbox.root[0]) {
+		if (sandbox_remove(&r->sandbox, &err))
+			reel_cli_fail(&cmd_replay, &err);
+		else if (!interrupted)
+			fprintf(stderr, "ioreel replay: sandbox removed "
+					"(--keep keeps it)\n");
+	}
+	reel_store_close(r->recorded);
+	reel_store_close(r->replayed);
+	result_close(&r->result);
+	plan_close(r->plan);
+	if (r->result_path[0])
+		unlink(r->result_path);
+	if (r->dir[0])
+		sandbox_remove_dir(r->dir);
+}
+
+static int check_usage(struct replay *r, int words)
+{
+	if (words != 1)
+		return reel_cli_usage(&cmd_replay,
+				      words ? "one run is enough" :
+					      "no run given");
+	if (r->afap + r->think + r->timed > 1)
+		return reel_cli_usage(&cmd_replay, "--think, --timed and "
+						   "--afap exclude each other");
+	if (r->burn && r->afap)
+		return reel_cli_usage(&cmd_replay,
+				      "--burn has no gaps to fill with --afap");
+	r->mode = r->afap ? REPLAY_AFAP :
+		  r->timed ? REPLAY_TIMED :
+			     REPLAY_THINK;
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct replay r = { 0 };
+	struct reel_error err = { 0 };
+	const struct reel_opt opts[] = {
+		{ "output", 'o', REEL_OPT_TEXT, &r.output, "FILE",
+		  "keep the store of the replay", 0, 0 },
+		{ "root", 0, REEL_OPT_TEXT, &r.root, "DIR",
+		  "replay in DIR, which must be empty (default: a new "
+		  "replay.XXXXXX here)", 0, 0 },
+		{ "think", 0, REEL_OPT_FLAG, &r.think, NULL,
+		  "keep the pauses between calls (the default)", 0, 0 },
+		{ "timed", 0, REEL_OPT_FLAG, &r.timed, NULL,
+		  "begin every call when it began in the job", 0, 0 },
+		{ "afap", 0, REEL_OPT_FLAG, &r.afap, NULL,
+		  "as fast as possible: only the order is kept", 0, 0 },
+		{ "burn", 0, REEL_OPT_FLAG, &r.burn, NULL,
+		  "compute through the pauses instead of sleeping", 0, 0 },
+		{ "keep", 0, REEL_OPT_FLAG, &r.keep, NULL,
+		  "leave the rebuilt files where they are", 0, 0 },
+		{ "plan", 0, REEL_OPT_TEXT, &r.plan_file, "FILE",
+		  "write the plan for ioreel-replay, and stop", 0, 0 },
+		{ 0 },
+	};
+	int at = reel_cli_parse(&cmd_replay, opts, false, argc, argv), status;
+
+	if (at < 0)
+		return at == -2 ? 0 : 2;
+	status = check_usage(&r, argc - at);
+	if (status)
+		return status;
+	r.run = argv[at];
+	catch_signals();
+	if (replay(&r, &err)) {
+		status = reel_cli_fail(&cmd_replay, &err);
+		if (interrupted)
+			status = 128 + interrupted;
+	} else if (r.output) {
+		reel_cli_next("ioreel compare %s %s", r.run, r.output);
+	}
+	clean_up(&r);
+	return status;
+}
+
+const struct reel_command cmd_replay = {
+	.name = "replay",
+	.task = "play a recorded run back, without its program and data",
+	.usage = "RUN [-o FILE] [--root DIR] [--think|--timed|--afap] [--keep]",
+	.examples = "  ioreel replay train.reel\n"
+		    "  ioreel replay train.reel -o again.db --root /scratch/r\n",
+	.about = "Rebuilds the files that the job found (names and sizes; the "
+		 "bytes are random) in\n"
+		 "a folder of its own, and issues every recorded call again: "
+		 "in the same processes\n"
+		 "and threads, in the same order, with the same pauses. "
+		 "Nothing outside that folder\n"
+		 "is opened for writing. Exits with 3 when calls ended "
+		 "otherwise than recorded, or\n"
+		 "when --timed could not keep up.\n",
+	.run = run,
+};

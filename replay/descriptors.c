@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The descriptor table of a replayed process: numbers as in the job, and
+ * objects behind them that no recorded call made.
+ *
+ * Everything here happens between the calls of the job, by raw system calls:
+ * the shim must not see it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/error.h"
+#include "replay/player.h"
+#include "replay/raw.h"
+
+static uint32_t numbers(const struct player_process *p)
+{
+	return p->engine->plan->head->fds;
+}
+
+struct slot *descriptors_slot(struct player_process *p, int32_t fd)
+{
+	return fd >= 0 && (uint32_t)fd < numbers(p) ? &p->slot[fd] : NULL;
+}
+
+int descriptors_init(struct player_process *p, struct reel_error *err)
+{
+	uint32_t n = numbers(p);
+
+	p->slot = reel_alloc(n + 1, sizeof(*p->slot), err);
+	p->number = reel_alloc(n + 1, sizeof(*p->number), err);
+	if (!p->slot || !p->number)
+		return -1;
+	/* What the launcher had open is nobody's here. */
+	raw(SYS_close_range, 3, p->engine->base - 1, 0);
+	for (uint32_t i = 0; i < n; i++) {
+		p->slot[i] = (struct slot){ .fd = -1, .object = PLAN_NONE };
+		if (raw(SYS_fcntl, i, F_GETFD) >= 0)
+			p->number[i] = NUMBER_PARKED;
+	}
+	return 0;
+}
+
+static void set_number(struct player_process *p, int fd, enum number what)
+{
+	if (fd < 0 || (uint32_t)fd >= numbers(p))
+		return;
+	p->number[fd] = (uint8_t)what;
+	if (what == NUMBER_FREE && (uint32_t)fd < p->floor)
+		p->floor = (uint32_t)fd;
+}
+
+static void expect(struct player_process *p, int32_t fd)
+{
+	uint32_t n = numbers(p);
+
+	if (fd < 0 || (uint32_t)fd >= n || p->number[fd] == NUMBER_USED)
+		return;
+	for (uint32_t i = p->floor; i < (uint32_t)fd; i++) {
+		if (p->number[i] == NUMBER_FREE &&
+		    raw(SYS_dup3, p->engine->null, i, O_CLOEXEC) >= 0)
+			p->number[i] = NUMBER_PARKED;
+	}
+	if (p->floor < (uint32_t)fd)
+		p->floor = (uint32_t)fd;
+	if (p->number[fd] == NUMBER_PARKED) {
+		raw(SYS_close, fd);
+		set_number(p, fd, NUMBER_FREE);
+	}
+}
+
+void descriptors_take_turn(struct player *p)
+{
+	p->held = p->process->many_makers &&
+		  wait_lock_briefly(&p->process->lock);
+}
+
+static void end_turn(struct player *p, int err)
+{
+	if (p->held)
+		wait_unlock(&p->process->lock);
+	p->held = false;
+	errno = err;
+}
+
+void descriptors_before(struct player *p, const struct step *s)
+{
+	descriptors_take_turn(p);
+	expect(p->process, s->m->fd2);
+}
+
+int64_t descriptors_after(struct player *p, const struct step *s, int got)
+{
+	struct player_process *q = p->process;
+	struct slot *slot = descriptors_slot(q, s->m->fd2);
+	int err = errno;
+
+	set_number(q, got, NUMBER_USED);
+	if (got >= 0 && slot)
+		*slot = (struct slot){ .fd = got, .object = PLAN_NONE };
+	end_turn(p, err);
+	return got;
+}
+
+void descriptors_closed(struct player *p, int32_t fd)
+{
+	struct slot *s = descriptors_slot(p->process, fd);
+	int err = errno;
+
+	if (s) {
+		set_number(p->process, s->fd >= 0 ? s->fd : fd, NUMBER_FREE);
+		*s = (struct slot){ .fd = -1, .object = PLAN_NONE };
+	}
+	end_turn(p, err);
+}
+
+void descriptors_closed_range(struct player_process *p, int64_t first,
+			      int64_t last)
+{
+	for (int64_t i = first < 0 ? 0 : first;
+	     i <= last && i < (int64_t)numbers(p); i++)
+		set_number(p, (int)i, NUMBER_FREE);
+	for (uint32_t i = 0; i < numbers(p); i++)
+		if (p->slot[i].fd >= first && p->slot[i].fd <= last)
+			p->slot[i] = (struct slot){ .fd = -1,
+						    .object = PLAN_NONE };
+}
+
+/* @fd, new and anywhere, becomes the job's number @to; it is consumed. */
+static void place(struct player_process *p, int32_t to, int fd, uint32_t object)
+{
+	struct slot *s = descriptors_slot(p, to);
+	int at = to;
+
+	if (!s || fd < 0)
+		return;
+	/* Its number may belong to a slot that did not get its own. */
+	if (p->number[to] == NUMBER_USED && s->fd != to)
+		at = s->fd >= 0 ? s->fd : fd;
+	if (at != fd) {
+		raw(SYS_dup3, fd, at, 0);
+		raw(SYS_close, fd);
+	}
+	set_number(p, at, NUMBER_USED);
+	s->fd = at;
+	s->object = object;
+}
+
+/* The same for one of the engine's, which stays where it is. */
+static void place_copy(struct player_process *p, int32_t to, int fd,
+		       uint32_t object)
+{
+	struct slot *s = descriptors_slot(p, to);
+
+	if (!s)
+		return;
+	if (p->number[to] != NUMBER_USED || s->fd == to) {
+		raw(SYS_dup3, fd, to, 0);
+		set_number(p, to, NUMBER_USED);
+		s->fd = to;
+		s->object = object;
+		return;
+	}
+	place(p, to, (int)raw(SYS_fcntl, fd, F_DUPFD, 0), object);
+}
+
+/* A pipe of its own with the bytes of one read in it, and no writer. */
+static int ended_pipe(struct player *p, const struct step *s)
+{
+	int fd[2];
+
+	if (raw(SYS_pipe2, fd, O_NONBLOCK))
+		return -1;
+	if (s->want > 65536)
+		raw(SYS_fcntl, fd[1], F_SETPIPE_SZ, s->want);
+	message_feed(p, s, fd[1]);
+	raw(SYS_close, fd[1]);
+	raw(SYS_fcntl, fd[0], F_SETFL, 0);
+	return fd[0];
+}
+
+static int open_file(struct player *p, const struct plan_object *o)
+{
+	char path[PATH_MAX];
+	long fd;
+
+	if (!sandbox_path(&p->engine->sandbox,
+			  plan_name(p->engine->plan, o->name), path))
+		return -1;
+	fd = raw(SYS_openat, AT_FDCWD, path, o->flags & ~(O_CREAT | O_TRUNC),
+		 0);
+	if (fd >= 0 && o->pos > 0)
+		raw(SYS_lseek, fd, o->pos, SEEK_SET);
+	return (int)fd;
+}
+
+static int open_memory(struct player *p, const struct plan_object *o)
+{
+	char name[200] = "replay";
+	const char *from = o->name == PLAN_NONE ?
+				   "" :
+				   plan_name(p->engine->plan, o->name);
+	long fd;
+
+	if (!strncmp(from, "/memfd:", 7)) {
+		size_t n = strcspn(from + 7, " ");
+
+		if (n >= sizeof(name))
+			n = sizeof(name) - 1;
+		memcpy(name, from + 7, n);
+		name[n] = '\0';
+	}
+	fd = raw(SYS_memfd_create, name, 0);
+	if (fd >= 0 && o->pos > 0)
+		raw(SYS_ftruncate, fd, o->pos);
+	return (int)fd;
+}
+
+static void provide(struct player *p, const struct step *s)
+{
+	const struct engine *e = p->engine;
+	const struct plan_object *o = &e->plan->object[s->m->object];
+	struct player_process *q = p->process;
+	int pipe = e->pipes + 2 * (int)o->pipe;
+
+	switch (o->kind) {
+	case PLAN_OBJECT_PIPE_READ:
+	case PLAN_OBJECT_SOCKET:
+		place_copy(q, s->r->fd, pipe, s->m->object);
+		break;
+	case PLAN_OBJECT_PIPE_WRITE:
+		place_copy(q, s->r->fd, pipe + 1, s->m->object);
+		break;
+	case PLAN_OBJECT_ENDED:
+		place(q, s->r->fd, ended_pipe(p, s), PLAN_NONE);
+		break;
+	case PLAN_OBJECT_EMPTY:
+		place_copy(q, s->r->fd, e->empty, s->m->object);
+		break;
+	case PLAN_OBJECT_BROKEN:
+		place_copy(q, s->r->fd, e->broken, s->m->object);
+		break;
+	case PLAN_OBJECT_FILE:
+		place(q, s->r->fd, open_file(p, o), s->m->object);
+		break;
+	case PLAN_OBJECT_MEMORY:
+		place(q, s->r->fd, open_memory(p, o), s->m->object);
+		break;
+	default:
+		place_copy(q, s->r->fd, e->null, s->m->object);
+	}
+}
+
+void descriptors_provide(struct player *p, const struct step *s)
+{
+	struct slot *slot = descriptors_slot(p->process, s->r->fd);
+
+	if (!slot || (slot->fd >= 0 && slot->object == s->m->object))
+		return;
+	wait_lock(&p->process->lock);
+	provide(p, s);
+	wait_unlock(&p->process->lock);
+}
+
+/* --- the engine's own ---------------------------------------------------- */
+
+/* Move @fd up to @to, closed on exec like all of them. */
+static int lift(long fd, int to)
+{
+	if (fd < 0)
+		return -1;
+	if (raw(SYS_dup3, fd, to, O_CLOEXEC) < 0)
+		return -1;
+	raw(SYS_close, fd);
+	return 0;
+}
+
+static int open_pair(struct engine *e, uint32_t i)
+{
+	const struct plan_pipe *pp = &e->plan->pipe[i];
+	int fd[2], at = e->pipes + 2 * (int)i;
+	long bad;
+
+	bad = pp->socket ? raw(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, fd) :
+			   raw(SYS_pipe2, fd, 0);
+	if (bad)
+		return -1;
+	/* A whole message must fit. */
+	if (!pp->socket && pp->most > 65536)
+		raw(SYS_fcntl, fd[1], F_SETPIPE_SZ, pp->most);
+	return lift(fd[0], at) || lift(fd[1], at + 1) ? -1 : 0;
+}
+
+static int open_stand_ins(struct engine *e)
+{
+	int fd[2];
+
+	if (lift(raw(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0), e->null) ||
+	    raw(SYS_pipe2, fd, O_NONBLOCK) || lift(fd[0], e->empty) ||
+	    lift(fd[1], e->empty + 1) || raw(SYS_pipe2, fd, 0) ||
+	    lift(fd[1], e->broken))
+		return -1;
+	raw(SYS_close, fd[0]);
+	return 0;
+}
+
+int descriptors_open(struct engine *e, struct reel_error *err)
+{
+	const struct plan_head *h = e->plan->head;
+	uint64_t need;
+	struct rlimit lim;
+
+	e->base = (int)h->fds + 16;
+	if (e->base < 512)
+		e->base = 512; /* above what MPI has open */
+	e->null = e->base;
+	e->empty = e->base + 1; /* and its writing end, + 2 */
+	e->broken = e->base + 3;
+	e->pipes = e->base + 4;
+	need = (uint64_t)e->pipes + 2 * (uint64_t)h->pipes + 16;
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+		if (lim.rlim_cur < need)
+			return reel_fail(err, REEL_E_IO,
+					 "the job needs %llu descriptors, %llu "
+					 "are allowed (ulimit -n)",
+					 (unsigned long long)need,
+					 (unsigned long long)lim.rlim_cur);
+	}
+	if (open_stand_ins(e))
+		goto fail;
+	for (uint32_t i = 0; i < h->pipes; i++)
+		if (open_pair(e, i))
+			goto fail;
+	return 0;
+fail:
+	return reel_fail(err, REEL_E_IO, "cannot make pipes: %s",
+			 strerror(errno));
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The resource rules. All state is per open file, per path or per descriptor
+ * number; nothing grows with the number of calls but the marks of edges.
+ */
+#include "replay/edges.h"
+
+#include <stdlib.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+
+#include "analyzer/event.h"
+#include "analyzer/idmap.h"
+
+#include "replay/job.h"
+
+/* The last use by each stream; most have one user, so it needs no memory. */
+struct users {
+	struct who one;
+	struct who *more;
+	uint32_t n, room; /* of more */
+};
+
+struct open_state {
+	struct who maker, mover;
+	struct users users;
+};
+
+struct path_state {
+	struct who change, child; /* last change of it, of an entry of it */
+	struct who written;
+	struct users users;
+};
+
+struct edges {
+	const struct job *job;
+	struct marks *marks;
+	struct open_state *open;  /* by open id */
+	struct path_state *path;  /* by file id */
+	struct reel_idmap pairs;  /* consumer, producer -> waited */
+	uint32_t *waited;
+	uint32_t waited_room;
+	struct reel_idmap numbers; /* process, fd -> number */
+	struct number *number;
+	uint32_t number_room;
+};
+
+/*
+ * A descriptor's number in a process. The kernel frees it early in close(), so
+ * the next open may come back with it before the close does: that open waits
+ * here for the close of the one before.
+ */
+struct number {
+	struct who closer, opener;
+	uint32_t open; /* id of who has the number, or had it before opener */
+	uint32_t opener_open;
+};
+
+static const struct who nobody = { JOB_NONE, 0, 0 };
+
+int edges_new(struct edges **out, const struct job *job, struct marks *marks,
+	      struct reel_error *err)
+{
+	struct edges *e = reel_alloc(1, sizeof(*e), err);
+
+	if (!e)
+		return -1;
+	e->job = job;
+	e->marks = marks;
+	e->open = reel_alloc(job->opens, sizeof(*e->open), err);
+	e->path = reel_alloc(job->files, sizeof(*e->path), err);
+	if (!e->open || !e->path) {
+		edges_free(e);
+		return -1;
+	}
+	for (uint32_t i = 0; i < job->opens; i++)
+		e->open[i].maker = e->open[i].mover =
+			e->open[i].users.one = nobody;
+	for (uint32_t i = 0; i < job->files; i++)
+		e->path[i].change = e->path[i].child = e->path[i].written =
+			e->path[i].users.one = nobody;
+	*out = e;
+	return 0;
+}
+
+void edges_free(struct edges *e)
+{
+	if (!e)
+		return;
+	for (uint32_t i = 0; e->open && i < e->job->opens; i++)
+		free(e->open[i].users.more);
+	for (uint32_t i = 0; e->path && i < e->job->files; i++)
+		free(e->path[i].users.more);
+	reel_idmap_fini(&e->pairs);
+	reel_idmap_fini(&e->numbers);
+	free(e->open);
+	free(e->path);
+	free(e->waited);
+	free(e->number);
+	free(e);
+}
+
+int edges_keep(struct edges *e, const struct who *before,
+	       const struct who *after, struct reel_error *err)
+{
+	struct mark wait = { .stream = after->stream,
+			     .call = after->call,
+			     .kind = MARK_WAIT,
+			     .a = before->stream,
+			     .b = before->call + 1 };
+	struct mark post = { .stream = before->stream,
+			     .call = before->call,
+			     .kind = MARK_POST };
+
+	if (before->stream == JOB_NONE || before->stream == after->stream)
+		return 0;
+	return marks_add(e->marks, &wait, err) ||
+			       marks_add(e->marks, &post, err) ?
+		       -1 :
+		       1;
+}
+
+int edges_add(struct edges *e, const struct who *before,
+	      const struct who *after, struct reel_error *err)
+{
+	uint32_t i;
+
+	if (before->stream == JOB_NONE || before->stream == after->stream)
+		return 0;
+	i = reel_idmap_get(&e->pairs,
+			   (uint64_t)after->stream << 32 | before->stream, err);
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&e->waited, &e->waited_room, i,
+			     sizeof(*e->waited), err))
+		return -1;
+	if (e->waited[i] >= before->call + 1)
+		return 0;
+	e->waited[i] = before->call + 1;
+	return edges_keep(e, before, after, err);
+}
+
+/* Only when it was over before this one began. */
+static int after(struct edges *e, const struct who *before,
+		 const struct reel_event *ev, const struct who *me,
+		 struct reel_error *err)
+{
+	if (before->stream == JOB_NONE || before->end_ns > ev->start_ns)
+		return 0;
+	return edges_add(e, before, me, err) < 0 ? -1 : 0;
+}
+
+static int use(struct users *u, const struct who *me, struct reel_error *err)
+{
+	if (u->one.stream == JOB_NONE || u->one.stream == me->stream) {
+		u->one = *me;
+		return 0;
+	}
+	for (uint32_t i = 0; i < u->n; i++) {
+		if (u->more[i].stream == me->stream) {
+			u->more[i] = *me;
+			return 0;
+		}
+	}
+	if (u->n == u->room) {
+		uint32_t room = u->room ? 2 * u->room : 4;
+
+		if (reel_grow(&u->more, room, sizeof(*u->more), err))
+			return -1;
+		u->room = room;
+	}
+	u->more[u->n++] = *me;
+	return 0;
+}
+
+/* After every use so far; @process: only of that process, or JOB_NONE. */
+static int after_all(struct edges *e, const struct users *u, uint32_t process,
+		     const struct reel_event *ev, const struct who *me,
+		     struct reel_error *err)
+{
+	for (uint32_t i = 0; i <= u->n; i++) {
+		const struct who *w = i ? &u->more[i - 1] : &u->one;
+
+		if (w->stream == JOB_NONE ||
+		    (process != JOB_NONE &&
+		     e->job->stream[w->stream].process != process))
+			continue;
+		if (after(e, w, ev, me, err))
+			return -1;
+	}
+	return 0;
+}
+
+static void forget(struct users *u)
+{
+	u->one = nobody;
+	u->n = 0;
+}
+
+/* Does the call take and move the position that a description has? */
+static bool moves_position(const struct reel_event *ev)
+{
+	switch (ev->call) {
+	case REEL_CALL_PREAD:
+	case REEL_CALL_PREADV:
+	case REEL_CALL_PREADV2:
+	case REEL_CALL_PWRITE:
+	case REEL_CALL_PWRITEV:
+	case REEL_CALL_PWRITEV2:
+		return false;
+	}
+	return ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE ||
+	       ev->group == REEL_GROUP_SEEK || ev->call == REEL_CALL_READDIR;
+}
+
+static struct number *number_of(struct edges *e, uint32_t process, int32_t fd,
+				struct reel_error *err)
+{
+	uint32_t known = e->numbers.used, i;
+
+	i = reel_idmap_get(&e->numbers,
+			   (uint64_t)process << 32 | (uint32_t)fd, err);
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&e->number, &e->number_room, i,
+			     sizeof(*e->number), err))
+		return NULL;
+	if (i == known)
+		e->number[i].closer = e->number[i].opener = nobody;
+	return &e->number[i];
+}
+
+static int on_number(struct edges *e, const struct reel_event *ev,
+		     const struct who *me, int32_t fd, bool closes,
+		     struct reel_error *err)
+{
+	uint32_t process = e->job->stream[me->stream].process;
+	struct number *n;
+	int rc = 0;
+
+	if (e->job->process[process].streams < 2)
+		return 0;
+	n = number_of(e, process, fd, err);
+	if (!n)
+		return -1;
+	if (!closes && n->open) {
+		n->opener = *me; /* the close before is still to come */
+		n->opener_open = ev->open;
+	} else if (!closes) {
+		rc = edges_add(e, &n->closer, me, err);
+		n->open = ev->open;
+	} else if (n->opener.stream != JOB_NONE && n->open == ev->open) {
+		rc = edges_keep(e, me, &n->opener, err);
+		n->opener = nobody;
+		n->open = n->opener_open;
+	} else {
+		n->closer = *me;
+		n->opener = nobody;
+		n->open = 0;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+static int on_open_file(struct edges *e, const struct reel_event *ev,
+			const struct who *me, struct reel_error *err)
+{
+	struct open_state *o = &e->open[ev->open];
+	uint32_t process = e->job->stream[me->stream].process;
+
+	if (ev->group == REEL_GROUP_OPEN) {
+		o->maker = *me;
+		return on_number(e, ev, me, ev->fd, false, err);
+	}
+	if (after(e, &o->maker, ev, me, err))
+		return -1;
+	if (moves_position(ev)) {
+		if (after(e, &o->mover, ev, me, err))
+			return -1;
+		o->mover = *me;
+	}
+	if (ev->group == REEL_GROUP_DUP && ev->fd2 >= 0 &&
+	    on_number(e, ev, me, ev->fd2, false, err))
+		return -1;
+	if (ev->group == REEL_GROUP_CLOSE &&
+	    (after_all(e, &o->users, process, ev, me, err) ||
+	     on_number(e, ev, me, ev->fd, true, err)))
+		return -1;
+	return use(&o->users, me, err);
+}
+
+static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
+		   enum effect effect, const struct who *me,
+		   struct reel_error *err)
+{
+	struct path_state *p = &e->path[file], *up;
+
+	up = &e->path[e->job->file[file].parent];
+	if (effect == EFFECT_NONE)
+		return 0;
+	if (after(e, &p->change, ev, me, err))
+		return -1;
+	/* What was listed or removed holds what was made in it. */
+	if ((effect == EFFECT_REMOVE || ev->call == REEL_CALL_OPENDIR ||
+	     ev->call == REEL_CALL_SCANDIR) &&
+	    after(e, &p->child, ev, me, err))
+		return -1;
+	if (ev->group == REEL_GROUP_STAT &&
+	    after(e, &p->written, ev, me, err))
+		return -1;
+	if (effect == EFFECT_USE)
+		return use(&p->users, me, err);
+	if (after_all(e, &p->users, JOB_NONE, ev, me, err) ||
+	    (up != e->path && after(e, &up->change, ev, me, err)))
+		return -1;
+	forget(&p->users);
+	p->change = *me;
+	if (effect != EFFECT_TRUNCATE)
+		up->child = *me;
+	return 0;
+}
+
+static int on_bytes(struct edges *e, const struct reel_event *ev,
+		    const struct who *me, struct reel_error *err)
+{
+	struct path_state *p = &e->path[ev->file];
+
+	if (ev->group == REEL_GROUP_WRITE || ev->call == REEL_CALL_FCLOSE ||
+	    ev->call == REEL_CALL_FFLUSH || ev->call == REEL_CALL_FTRUNCATE) {
+		if (ev->layer == REEL_LAYER_STDIO &&
+		    ev->group != REEL_GROUP_WRITE &&
+		    p->written.stream != me->stream)
+			return 0; /* it had nothing to flush */
+		p->written = *me;
+		return 0;
+	}
+	if (ev->group == REEL_GROUP_READ || ev->call == REEL_CALL_FSTAT ||
+	    ev->call == REEL_CALL_MMAP)
+		return after(e, &p->written, ev, me, err);
+	return 0;
+}
+
+int edges_event(struct edges *e, const struct reel_event *ev,
+		const struct who *me, const struct effects *effects,
+		struct reel_error *err)
+{
+	bool file = ev->file && ev->file < e->job->files &&
+		    ev->kind != REEL_KIND_PIPE && ev->kind != REEL_KIND_SOCKET;
+
+	if (ev->open && ev->open < e->job->opens && !ev->err &&
+	    on_open_file(e, ev, me, err))
+		return -1;
+	if (!file)
+		return 0;
+	if (on_path(e, ev, ev->file, effects->file, me, err))
+		return -1;
+	if (ev->file2 && ev->file2 < e->job->files &&
+	    on_path(e, ev, ev->file2, effects->file2, me, err))
+		return -1;
+	return ev->open ? on_bytes(e, ev, me, err) : 0;
+}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The processes of a replay. The engine's own process is none of the job's: it
+ * forks those that nobody of the job forked, gathers all that end, and sees to
+ * it that a replay cannot hang.
+ */
+#include "replay/engine.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/error.h"
+#include "preload/ioreel.h"
+#include "replay/comm.h"
+#include "replay/raw.h"
+
+#define STACK_BYTES (512 << 10)
+#define OUT_LEAST_BYTES (64 << 10)
+#define WATCH_NS 100000000
+#define STUCK_LOOKS 20 /* nothing has moved for that many */
+
+static struct result_head *volatile stop_here; /* for the signal handler */
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	if (stop_here)
+		__atomic_store_n(&stop_here->stop, 1, __ATOMIC_RELAXED);
+}
+
+/* --- a process ----------------------------------------------------------- */
+
+static uint8_t *buffer(uint64_t bytes)
+{
+	void *at = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+/* Printable, so that what is written can be read as a line. */
+static void fill(uint8_t *to, uint64_t bytes)
+{
+	uint64_t z = 0x243f6a8885a308d3ull;
+
+	for (uint64_t i = 0; i < bytes; i++) {
+		z ^= z << 13;
+		z ^= z >> 7;
+		z ^= z << 17;
+		to[i] = (uint8_t)(0x40 | (z & 0x1f));
+	}
+}
+
+static struct player *player_new(struct player_process *q, uint32_t stream)
+{
+	const struct engine *e = q->engine;
+	struct player *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->process = q;
+	p->engine = e;
+	p->index = stream;
+	p->stream = &e->plan->stream[stream];
+	p->result = &e->result.stream[stream];
+	p->at_ns = q->base_ns;
+	p->out_bytes = p->stream->most_written > OUT_LEAST_BYTES ?
+			       p->stream->most_written :
+			       OUT_LEAST_BYTES;
+	p->in = buffer(p->stream->most_read);
+	p->out = buffer(p->out_bytes);
+	if (p->in && p->out)
+		fill(p->out, p->out_bytes);
+	return p;
+}
+
+/* A stream that cannot be played: nobody may wait for it. */
+static void give_up(const struct engine *e, uint32_t stream)
+{
+	struct result_stream *s = &e->result.stream[stream];
+
+	if (s->state == STREAM_DONE)
+		return;
+	s->state = STREAM_DONE;
+	wait_post(s, UINT32_MAX);
+}
+
+static void *thread_main(void *arg)
+{
+	player_run(arg);
+	return NULL;
+}
+
+static struct {
+	pthread_t *thread;
+	uint32_t n;
+} others; /* threads of this process, but for the main one */
+
+static void start_threads(struct player_process *q)
+{
+	const struct engine *e = q->engine;
+	const struct plan_process *pp = &e->plan->process[q->index];
+	pthread_attr_t attr;
+
+	others.n = 0;
+	others.thread = calloc(pp->streams, sizeof(*others.thread));
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	for (uint32_t i = 1; i < pp->streams; i++) {
+		struct player *p = player_new(q, pp->stream + i);
+
+		if (!others.thread || !p || !p->in || !p->out ||
+		    pthread_create(&others.thread[others.n], &attr, thread_main,
+				   p)) {
+			__atomic_fetch_add(&e->result.head->failed, 1,
+					   __ATOMIC_RELAXED);
+			give_up(e, pp->stream + i);
+			continue;
+		}
+		others.n++;
+	}
+	pthread_attr_destroy(&attr);
+}
+
+void engine_join(struct player *p)
+{
+	(void)p;
+	for (uint32_t i = 0; i < others.n; i++)
+		pthread_join(others.thread[i], NULL);
+	others.n = 0;
+}
+
+static void note_process(const struct engine *e, uint32_t index)
+{
+	char id[16];
+
+	if (!ioreel_note)
+		return;
+	snprintf(id, sizeof(id), "%u", e->plan->process[index].process_id);
+	ioreel_note("replay.process", id);
+}
+
+/* The life of a replayed process. Its streams are all it does. */
+static __attribute__((noreturn)) void process_main(struct player_process *q)
+{
+	const struct engine *e = q->engine;
+	const struct plan_process *pp = &e->plan->process[q->index];
+	struct player *p;
+
+	e->result.pid[q->index] = (uint32_t)getpid();
+	q->lock = 0;
+	q->many_makers = pp->makers > 1;
+	note_process(e, q->index);
+	start_threads(q);
+	p = player_new(q, pp->stream);
+	if (p && p->in && p->out) {
+		player_run(p);
+	} else {
+		__atomic_fetch_add(&e->result.head->failed, 1,
+				   __ATOMIC_RELAXED);
+		give_up(e, pp->stream);
+	}
+	engine_join(p);
+	/* Not exit(): streams of FILEs that a fork copied are not ours. */
+	_exit(0);
+}
+
+static void not_started(const struct engine *e, uint32_t process)
+{
+	const struct plan_process *pp = &e->plan->process[process];
+
+	__atomic_fetch_add(&e->result.head->failed, 1, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < pp->streams; i++)
+		give_up(e, pp->stream + i);
+}
+
+void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
+{
+	struct player_process *q = p->process;
+	pid_t pid;
+
+	/* No other thread may be in the middle of the tables. */
+	wait_lock(&q->lock);
+	pid = fork();
+	if (pid) {
+		wait_unlock(&q->lock);
+		if (pid < 0)
+			not_started(p->engine, child);
+		return;
+	}
+	q->index = child;
+	q->base_ns = at_ns;
+	process_main(q);
+}
+
+/* --- the root ------------------------------------------------------------ */
+
+static void start_process(const struct engine *e, uint32_t index,
+			  const sigset_t *mask)
+{
+	struct player_process *q;
+	struct reel_error err = { 0 };
+	pid_t pid = fork();
+
+	if (pid < 0)
+		not_started(e, index);
+	if (pid)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	q = calloc(1, sizeof(*q));
+	if (!q)
+		_exit(1);
+	q->engine = e;
+	q->index = index;
+	q->base_ns = e->result.head->zero_ns +
+		     e->plan->process[index].start_ns;
+	if (descriptors_init(q, &err))
+		_exit(1);
+	process_main(q);
+}
+
+/* A process is gone, however it went: who waits for it waits no more. */
+static void gather(const struct engine *e)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+		for (uint32_t i = 0; i < e->plan->head->processes; i++) {
+			const struct plan_process *pp = &e->plan->process[i];
+
+			if (e->result.pid[i] != (uint32_t)pid)
+				continue;
+			for (uint32_t k = 0; k < pp->streams; k++)
+				give_up(e, pp->stream + k);
+		}
+	}
+}
+
+/* True while there are children. */
+static bool any_left(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+struct watch {
+	uint64_t moved;
+	int looks;
+	bool released;
+};
+
+/*
+ * Edges cannot form a circle unless clocks were wrong; but when all that lives
+ * waits for others, and nothing has moved for seconds, waits are broken off.
+ */
+static void watch(const struct engine *e, struct watch *w)
+{
+	uint64_t moved = 0, waiting = 0, running = 0;
+
+	for (uint32_t i = 0; i < e->plan->head->streams; i++) {
+		const struct result_stream *s = &e->result.stream[i];
+
+		moved += s->calls;
+		waiting += s->state == STREAM_WAITS;
+		running += s->state == STREAM_RUNS;
+	}
+	w->looks = moved == w->moved && waiting && !running ? w->looks + 1 : 0;
+	w->moved = moved;
+	if (w->looks < STUCK_LOOKS || w->released)
+		return;
+	w->released = true;
+	__atomic_store_n(&e->result.head->released, 1, __ATOMIC_RELAXED);
+}
+
+static void kill_all(const struct engine *e)
+{
+	for (uint32_t i = 0; i < e->plan->head->processes; i++)
+		if (e->result.pid[i])
+			kill((pid_t)e->result.pid[i], SIGKILL);
+}
+
+/* The next of our share that is to be started, or processes. */
+static uint32_t next_root(const struct engine *e, const struct comm *comm,
+			  uint32_t *order, uint32_t i)
+{
+	uint32_t n = e->plan->head->processes;
+
+	for (; i < n; i++) {
+		const struct plan_process *pp = &e->plan->process[order[i]];
+
+		if (pp->parent == PLAN_NONE && pp->streams &&
+		    order[i] % (uint32_t)comm->size == (uint32_t)comm->rank)
+			break;
+	}
+	return i;
+}
+
+static void sleep_for_child(int64_t until_ns, const sigset_t *chld)
+{
+	int64_t left = until_ns - wait_now();
+	struct timespec ts = { 0, 0 };
+
+	if (left > WATCH_NS)
+		left = WATCH_NS;
+	if (left > 0)
+		ts = (struct timespec){ 0, left };
+	sigtimedwait(chld, NULL, &ts);
+}
+
+static void supervise(const struct engine *e, const struct comm *comm,
+		      uint32_t *order, const sigset_t *mask)
+{
+	struct result_head *h = e->result.head;
+	uint32_t n = e->plan->head->processes;
+	uint32_t i = next_root(e, comm, order, 0);
+	struct watch w = { 0 };
+	int64_t watched = wait_now();
+	sigset_t chld;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	while (!h->stop && (i < n || any_left())) {
+		int64_t now = wait_now(), next = INT64_MAX;
+
+		if (i < n) {
+			next = h->zero_ns + e->plan->process[order[i]].start_ns;
+			if (e->mode == REPLAY_AFAP || next <= now) {
+				start_process(e, order[i], mask);
+				i = next_root(e, comm, order, i + 1);
+				continue;
+			}
+		}
+		sleep_for_child(next, &chld);
+		gather(e);
+		if (now - watched >= WATCH_NS) {
+			watched = now;
+			watch(e, &w);
+		}
+	}
+	if (h->stop)
+		kill_all(e);
+	while (any_left()) {
+		sleep_for_child(INT64_MAX, &chld);
+		gather(e);
+	}
+}
+
+static const struct plan_process *sorted_process;
+
+static int by_start(const void *a, const void *b)
+{
+	int64_t x = sorted_process[*(const uint32_t *)a].start_ns;
+	int64_t y = sorted_process[*(const uint32_t *)b].start_ns;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Process indices in the order of their start. */
+static uint32_t *start_order(const struct plan *plan, struct reel_error *err)
+{
+	uint32_t n = plan->head->processes;
+	uint32_t *order = reel_alloc((size_t)n + 1, sizeof(*order), err);
+
+	if (!order)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	sorted_process = plan->process;
+	qsort(order, n, sizeof(*order), by_start);
+	return order;
+}
+
+/*
+ * The job's time 0 was when its command was started. We were started then, so
+ * that our own preparations hide in the job's; unless they took longer.
+ */
+static void set_zero(struct engine *e, const uint32_t *order, int64_t entry_ns)
+{
+	struct result_head *h = e->result.head;
+	int64_t now = wait_now(), first = 0;
+
+	if (e->plan->head->processes)
+		first = e->plan->process[order[0]].start_ns;
+	h->begin_ns = entry_ns;
+	h->zero_ns = now > entry_ns + first ? now - first : entry_ns;
+}
+
+static int prepare(struct engine *e, const struct engine_options *opt,
+		   struct reel_error *err)
+{
+	struct plan *plan = NULL;
+
+	if (plan_open(&plan, opt->plan, err))
+		return -1;
+	e->plan = plan;
+	e->mode = opt->mode;
+	if (result_open(&e->result, opt->result, plan, err) ||
+	    sandbox_use(&e->sandbox, opt->root, err) ||
+	    descriptors_open(e, err))
+		return -1;
+	wait_calibrate(&e->clock, opt->burn);
+	return 0;
+}
+
+/* The end of the job's last process was not the end of the job. */
+static void wait_wall(const struct engine *e)
+{
+	int64_t last = 0;
+
+	for (uint32_t i = 0; i < e->plan->head->processes; i++)
+		if (e->plan->process[i].end_ns > last)
+			last = e->plan->process[i].end_ns;
+	e->result.head->end_ns = wait_now();
+	if (e->mode != REPLAY_AFAP && last && !e->result.head->stop &&
+	    e->plan->head->wall_ns > last)
+		wait_until(&e->clock, &e->result,
+			   wait_now() + e->plan->head->wall_ns - last);
+}
+
+int engine_run(const struct engine_options *opt, const struct comm *comm,
+	       struct reel_error *err)
+{
+	int64_t entry_ns = wait_now(), bad;
+	struct engine e = { 0 };
+	uint32_t *order = NULL;
+	sigset_t mask, chld;
+
+	bad = prepare(&e, opt, err) ||
+	      !(order = start_order(e.plan, err));
+	comm->allreduce(&bad, 1, COMM_MAX);
+	if (bad) {
+		free(order);
+		plan_close((struct plan *)(uintptr_t)e.plan);
+		return reel_fail(err, REEL_E_IO, "another rank failed");
+	}
+	stop_here = e.result.head;
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, &mask);
+	if (comm->rank == 0)
+		set_zero(&e, order, entry_ns);
+	comm->barrier();
+	supervise(&e, comm, order, &mask);
+	comm->barrier();
+	if (comm->rank == 0)
+		wait_wall(&e);
+	stop_here = NULL;
+	result_close(&e.result);
+	plan_close((struct plan *)(uintptr_t)e.plan);
+	free(order);
+	return 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages: reads and writes of pipes and sockets.
+ *
+ * The order of messages is kept by the plan's edges, so the pipe itself has
+ * nothing left to decide: a read finds exactly the bytes that it got in the
+ * job, put there just before it, and what a write wrote is taken out at once.
+ * The calls, their sizes and results are those of the job, nobody blocks, and
+ * no result depends on how fast the other end is. The pipe is one for all
+ * processes, and locked from the first to the second of these steps.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "lib/calls.h"
+#include "replay/player.h"
+#include "replay/raw.h"
+
+#define HOLDS_BYTES 65536 /* what every pipe and socket takes at once */
+
+void message_feed(struct player *p, const struct step *s, int fd)
+{
+	int64_t left = s->want > 0 ? s->want : 0;
+	bool line = s->r->flags & PLAN_F_LINES;
+
+	while (left > (line ? 1 : 0)) {
+		size_t n = (size_t)left - line;
+		long done;
+
+		if (n > p->out_bytes)
+			n = p->out_bytes;
+		done = raw(SYS_write, fd, p->out, n);
+		if (done <= 0)
+			return;
+		left -= done;
+	}
+	if (line && left == 1)
+		raw(SYS_write, fd, "\n", 1);
+}
+
+/* Take out all that is in it. */
+static void drain(int fd)
+{
+	char scratch[16384];
+	int there = 0;
+
+	while (!raw(SYS_ioctl, fd, FIONREAD, &there) && there > 0)
+		if (raw(SYS_read, fd, scratch,
+			there < (int)sizeof(scratch) ? there :
+						       (int)sizeof(scratch)) <= 0)
+			return;
+}
+
+/* Larger than the pipe: nobody reads meanwhile, so it goes nowhere. */
+static int64_t write_away(struct player *p, const struct step *s,
+			  player_call *call)
+{
+	long keep = raw(SYS_fcntl, s->fd, F_DUPFD_CLOEXEC, p->engine->base);
+	int64_t r;
+	int err;
+
+	raw(SYS_dup3, p->engine->null, s->fd, 0);
+	r = call(p, s);
+	err = errno;
+	if (keep >= 0) {
+		raw(SYS_dup3, keep, s->fd, 0);
+		raw(SYS_close, keep);
+	}
+	errno = err;
+	return r;
+}
+
+static bool fits(const struct plan_pipe *pp, int fd, int64_t bytes)
+{
+	return bytes <= HOLDS_BYTES ||
+	       (!pp->socket && raw(SYS_fcntl, fd, F_GETPIPE_SZ) >= bytes);
+}
+
+int64_t message_call(struct player *p, const struct step *s, player_call *call)
+{
+	const struct engine *e = p->engine;
+	const struct plan_object *o;
+	const struct plan_pipe *pp;
+	uint32_t *lock;
+	int64_t r;
+	int end, err;
+
+	if (s->m->object == PLAN_NONE)
+		return call(p, s);
+	o = &e->plan->object[s->m->object];
+	if (o->kind > PLAN_OBJECT_SOCKET)
+		return call(p, s); /* a stand-in of its own */
+	pp = &e->plan->pipe[o->pipe];
+	lock = &e->result.lock[o->pipe];
+	end = e->pipes + 2 * (int)o->pipe;
+	wait_lock(lock);
+	if (!plan_writes(s->r)) {
+		message_feed(p, s, end + 1);
+		r = call(p, s);
+		err = errno;
+	} else if (!fits(pp, end + 1, s->size)) {
+		r = write_away(p, s, call);
+		err = errno;
+	} else {
+		r = call(p, s);
+		err = errno;
+		drain(pp->socket ? end + 1 : end);
+	}
+	wait_unlock(lock);
+	errno = err;
+	return r;
+}

@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The POSIX calls of a job, issued again: each by the very function of libc
+ * that the job called, so that the shim records what it recorded then.
+ *
+ * Paths are in the sandbox and absolute; what was relative to a directory's
+ * descriptor is not any more.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "lib/calls.h"
+#include "replay/player.h"
+#include "replay/raw.h"
+
+#define CALL_OF(name) static int64_t do_##name(struct player *p, const struct step *s)
+
+/* An argument that was not recorded is 0. */
+static int64_t arg2(const struct step *s)
+{
+	return s->m->arg2 == PLAN_NO_OFFSET ? 0 : s->m->arg2;
+}
+
+static int64_t length(const struct step *s)
+{
+	return s->offset == PLAN_NO_OFFSET ? 0 : s->offset;
+}
+
+/* --- open and close ------------------------------------------------------ */
+
+/* A nameless file: its directory is what was opened. */
+static const char *open_path(struct player *p, const struct step *s)
+{
+	char *slash;
+
+	if ((s->flags & O_TMPFILE) != O_TMPFILE || s->m->name == PLAN_NONE)
+		return s->path;
+	slash = strrchr(p->path, '/');
+	if (slash)
+		*slash = '\0';
+	return p->path;
+}
+
+CALL_OF(open)
+{
+	int fd;
+
+	descriptors_before(p, s);
+	fd = open(open_path(p, s), s->flags, (mode_t)arg2(s));
+	return descriptors_after(p, s, fd);
+}
+
+CALL_OF(openat)
+{
+	int fd;
+
+	descriptors_before(p, s);
+	fd = openat(AT_FDCWD, open_path(p, s), s->flags, (mode_t)arg2(s));
+	return descriptors_after(p, s, fd);
+}
+
+CALL_OF(creat)
+{
+	int fd;
+
+	descriptors_before(p, s);
+	fd = creat(s->path, (mode_t)arg2(s));
+	return descriptors_after(p, s, fd);
+}
+
+/* The name that libc makes up is changed to the one it made up in the job. */
+CALL_OF(mkstemp)
+{
+	char name[PATH_MAX] = "";
+	size_t n;
+	int fd;
+
+	if (s->m->name == PLAN_NONE)
+		return mkstemp(name);
+	n = strlen(s->path);
+	memcpy(name, s->path, n + 1);
+	if (n >= 6)
+		memcpy(name + n - 6, "XXXXXX", 6);
+	descriptors_before(p, s);
+	fd = mkstemp(name);
+	if (fd >= 0)
+		raw(SYS_renameat2, AT_FDCWD, name, AT_FDCWD, s->path, 0);
+	return descriptors_after(p, s, fd);
+}
+
+CALL_OF(opendir)
+{
+	struct slot *slot;
+	DIR *dir;
+
+	descriptors_before(p, s);
+	dir = opendir(s->path);
+	descriptors_after(p, s, dir ? dirfd(dir) : -1);
+	slot = descriptors_slot(p->process, s->m->fd2);
+	if (dir && slot)
+		slot->dir = dir;
+	return dir ? dirfd(dir) : -1;
+}
+
+CALL_OF(close)
+{
+	int64_t r;
+
+	descriptors_take_turn(p);
+	r = close(s->fd);
+	descriptors_closed(p, s->r->fd);
+	return r;
+}
+
+CALL_OF(dup)
+{
+	int fd;
+
+	descriptors_before(p, s);
+	fd = dup(s->fd);
+	return descriptors_after(p, s, fd);
+}
+
+/* The number asked for is the job's; what is in its way was the job's too. */
+static int64_t dup_onto(struct player *p, const struct step *s, int flags)
+{
+	int to = s->m->fd2 >= 0 ? s->m->fd2 : (int)arg2(s), fd;
+
+	descriptors_take_turn(p);
+	fd = flags < 0 ? dup2(s->fd, to) : dup3(s->fd, to, flags);
+	return descriptors_after(p, s, fd);
+}
+
+CALL_OF(dup2)
+{
+	return dup_onto(p, s, -1);
+}
+
+CALL_OF(dup3)
+{
+	return dup_onto(p, s, s->flags);
+}
+
+/* Locks are tried on nothing: what they protected is ordered by the plan. */
+CALL_OF(fcntl)
+{
+	struct flock lock = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
+	int fd;
+
+	switch (s->flags) {
+	case F_DUPFD:
+	case F_DUPFD_CLOEXEC:
+		descriptors_before(p, s);
+		fd = fcntl(s->fd, s->flags, (int)arg2(s));
+		return descriptors_after(p, s, fd);
+	case F_GETLK:
+	case F_SETLK:
+	case F_SETLKW:
+	case F_OFD_GETLK:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		if (s->flags == F_GETLK || s->flags == F_OFD_GETLK)
+			lock.l_type = F_RDLCK;
+		return fcntl(s->fd, s->flags, &lock);
+	case F_SETPIPE_SZ:
+		return fcntl(s->fd, s->flags, (int)s->want);
+	}
+	return fcntl(s->fd, s->flags, (int)arg2(s));
+}
+
+/* --- read and write ------------------------------------------------------ */
+
+CALL_OF(read)
+{
+	return read(s->fd, p->in, (size_t)s->size);
+}
+
+CALL_OF(pread)
+{
+	return pread(s->fd, p->in, (size_t)s->size, s->offset);
+}
+
+CALL_OF(readv)
+{
+	struct iovec iov = { p->in, (size_t)s->size };
+
+	return readv(s->fd, &iov, 1);
+}
+
+CALL_OF(preadv)
+{
+	struct iovec iov = { p->in, (size_t)s->size };
+
+	return preadv(s->fd, &iov, 1, s->offset);
+}
+
+CALL_OF(preadv2)
+{
+	struct iovec iov = { p->in, (size_t)s->size };
+
+	return preadv2(s->fd, &iov, 1, s->offset, s->flags);
+}
+
+CALL_OF(write)
+{
+	return write(s->fd, p->out, (size_t)s->size);
+}
+
+CALL_OF(pwrite)
+{
+	return pwrite(s->fd, p->out, (size_t)s->size, s->offset);
+}
+
+CALL_OF(writev)
+{
+	struct iovec iov = { p->out, (size_t)s->size };
+
+	return writev(s->fd, &iov, 1);
+}
+
+CALL_OF(pwritev)
+{
+	struct iovec iov = { p->out, (size_t)s->size };
+
+	return pwritev(s->fd, &iov, 1, s->offset);
+}
+
+CALL_OF(pwritev2)
+{
+	struct iovec iov = { p->out, (size_t)s->size };
+
+	return pwritev2(s->fd, &iov, 1, s->offset, s->flags);
+}
+
+/*
+ * Recorded is where it led; what was asked for follows from where the
+ * descriptor stands now.
+ */
+CALL_OF(lseek)
+{
+	int64_t off = s->want;
+	struct stat st;
+
+	if (s->m->err)
+		return lseek(s->fd, -1, s->flags);
+	if (s->flags == SEEK_CUR) {
+		long at = raw(SYS_lseek, s->fd, 0, SEEK_CUR);
+
+		off = at < 0 ? 0 : s->want - at;
+	} else if (s->flags == SEEK_END) {
+		off = raw(SYS_fstat, s->fd, &st) ? 0 : s->want - st.st_size;
+	}
+	return lseek(s->fd, off, s->flags);
+}
+
+/* --- status -------------------------------------------------------------- */
+
+CALL_OF(stat)
+{
+	struct stat st;
+
+	return stat(s->path, &st);
+}
+
+CALL_OF(lstat)
+{
+	struct stat st;
+
+	return lstat(s->path, &st);
+}
+
+CALL_OF(fstat)
+{
+	struct stat st;
+
+	return fstat(s->fd, &st);
+}
+
+CALL_OF(fstatat)
+{
+	struct stat st;
+
+	return fstatat(AT_FDCWD, s->path, &st, s->flags);
+}
+
+CALL_OF(statx)
+{
+	struct statx st;
+
+	return statx(AT_FDCWD, s->path, s->flags, STATX_BASIC_STATS, &st);
+}
+
+CALL_OF(access)
+{
+	return access(s->path, s->flags);
+}
+
+CALL_OF(faccessat)
+{
+	return faccessat(AT_FDCWD, s->path, s->flags, (int)arg2(s));
+}
+
+CALL_OF(readlink)
+{
+	return readlink(s->path, (char *)p->in, (size_t)s->size);
+}
+
+CALL_OF(readlinkat)
+{
+	return readlinkat(AT_FDCWD, s->path, (char *)p->in, (size_t)s->size);
+}
+
+CALL_OF(statfs)
+{
+	struct statfs st;
+
+	return statfs(s->path, &st);
+}
+
+CALL_OF(fstatfs)
+{
+	struct statfs st;
+
+	return fstatfs(s->fd, &st);
+}
+
+/* Never wait for a lock: who held it in the job may come later here. */
+CALL_OF(flock)
+{
+	return flock(s->fd, s->flags | LOCK_NB);
+}
+
+CALL_OF(lockf)
+{
+	return lockf(s->fd, s->flags == F_LOCK ? F_TLOCK : s->flags, arg2(s));
+}
+
+/* --- names and sizes ----------------------------------------------------- */
+
+CALL_OF(truncate)
+{
+	return truncate(s->path, length(s));
+}
+
+CALL_OF(ftruncate)
+{
+	return ftruncate(s->fd, length(s));
+}
+
+CALL_OF(unlink)
+{
+	return unlink(s->path);
+}
+
+CALL_OF(unlinkat)
+{
+	return unlinkat(AT_FDCWD, s->path, s->flags);
+}
+
+CALL_OF(remove)
+{
+	return remove(s->path);
+}
+
+CALL_OF(rename)
+{
+	return rename(s->path, s->path2);
+}
+
+CALL_OF(renameat)
+{
+	return renameat(AT_FDCWD, s->path, AT_FDCWD, s->path2);
+}
+
+CALL_OF(renameat2)
+{
+	return renameat2(AT_FDCWD, s->path, AT_FDCWD, s->path2,
+			 (unsigned int)s->flags);
+}
+
+CALL_OF(mkdir)
+{
+	return mkdir(s->path, (mode_t)s->flags);
+}
+
+CALL_OF(mkdirat)
+{
+	return mkdirat(AT_FDCWD, s->path, (mode_t)s->flags);
+}
+
+CALL_OF(rmdir)
+{
+	return rmdir(s->path);
+}
+
+CALL_OF(link)
+{
+	return link(s->path, s->path2);
+}
+
+CALL_OF(linkat)
+{
+	return linkat(AT_FDCWD, s->path, AT_FDCWD, s->path2, s->flags);
+}
+
+/* Wherever it led in the job, here it leads into the sandbox. */
+CALL_OF(symlink)
+{
+	return symlink(s->path2 ? s->path2 : "target", s->path);
+}
+
+CALL_OF(symlinkat)
+{
+	return symlinkat(s->path2 ? s->path2 : "target", AT_FDCWD, s->path);
+}
+
+CALL_OF(chdir)
+{
+	return chdir(s->path);
+}
+
+CALL_OF(fchdir)
+{
+	return fchdir(s->fd);
+}
+
+CALL_OF(fallocate)
+{
+	return fallocate(s->fd, s->flags, length(s), arg2(s));
+}
+
+/* These two return the error. */
+static int64_t from_code(int code)
+{
+	errno = code;
+	return code ? -1 : 0;
+}
+
+CALL_OF(posix_fallocate)
+{
+	return from_code(posix_fallocate(s->fd, length(s), arg2(s)));
+}
+
+CALL_OF(posix_fadvise)
+{
+	return from_code(
+		posix_fadvise(s->fd, length(s), arg2(s), s->flags));
+}
+
+CALL_OF(readahead)
+{
+	return readahead(s->fd, length(s), (size_t)arg2(s));
+}
+
+/* --- directories, sync --------------------------------------------------- */
+
+CALL_OF(fdopendir)
+{
+	DIR *dir = fdopendir(s->fd);
+
+	if (dir && s->slot)
+		s->slot->dir = dir;
+	return dir ? 0 : -1;
+}
+
+CALL_OF(readdir)
+{
+	if (!s->slot || !s->slot->dir) {
+		errno = EBADF;
+		return -1;
+	}
+	return readdir(s->slot->dir) != NULL;
+}
+
+CALL_OF(closedir)
+{
+	int64_t r;
+
+	if (!s->slot || !s->slot->dir) {
+		errno = EBADF;
+		return -1;
+	}
+	descriptors_take_turn(p);
+	r = closedir(s->slot->dir);
+	descriptors_closed(p, s->r->fd);
+	return r;
+}
+
+CALL_OF(scandir)
+{
+	struct dirent **list = NULL;
+	int n = scandir(s->path, &list, NULL, NULL);
+
+	for (int i = 0; i < n; i++)
+		free(list[i]);
+	free(list);
+	return n;
+}
+
+CALL_OF(getdents64)
+{
+	return getdents64(s->fd, p->in, (size_t)s->size);
+}
+
+CALL_OF(fsync)
+{
+	return fsync(s->fd);
+}
+
+CALL_OF(fdatasync)
+{
+	return fdatasync(s->fd);
+}
+
+CALL_OF(syncfs)
+{
+	return syncfs(s->fd);
+}
+
+CALL_OF(sync_file_range)
+{
+	return sync_file_range(s->fd, length(s), arg2(s),
+			       (unsigned int)s->flags);
+}
+
+CALL_OF(sync)
+{
+	sync();
+	return 0;
+}
+
+static player_call *const calls[] = {
+	[REEL_CALL_OPEN] = do_open,
+	[REEL_CALL_OPENAT] = do_openat,
+	[REEL_CALL_CREAT] = do_creat,
+	[REEL_CALL_MKSTEMP] = do_mkstemp,
+	[REEL_CALL_CLOSE] = do_close,
+	[REEL_CALL_DUP] = do_dup,
+	[REEL_CALL_DUP2] = do_dup2,
+	[REEL_CALL_DUP3] = do_dup3,
+	[REEL_CALL_FCNTL] = do_fcntl,
+	[REEL_CALL_READ] = do_read,
+	[REEL_CALL_PREAD] = do_pread,
+	[REEL_CALL_READV] = do_readv,
+	[REEL_CALL_PREADV] = do_preadv,
+	[REEL_CALL_PREADV2] = do_preadv2,
+	[REEL_CALL_WRITE] = do_write,
+	[REEL_CALL_PWRITE] = do_pwrite,
+	[REEL_CALL_WRITEV] = do_writev,
+	[REEL_CALL_PWRITEV] = do_pwritev,
+	[REEL_CALL_PWRITEV2] = do_pwritev2,
+	[REEL_CALL_LSEEK] = do_lseek,
+	[REEL_CALL_STAT] = do_stat,
+	[REEL_CALL_LSTAT] = do_lstat,
+	[REEL_CALL_FSTAT] = do_fstat,
+	[REEL_CALL_FSTATAT] = do_fstatat,
+	[REEL_CALL_STATX] = do_statx,
+	[REEL_CALL_ACCESS] = do_access,
+	[REEL_CALL_FACCESSAT] = do_faccessat,
+	[REEL_CALL_READLINK] = do_readlink,
+	[REEL_CALL_READLINKAT] = do_readlinkat,
+	[REEL_CALL_STATFS] = do_statfs,
+	[REEL_CALL_FSTATFS] = do_fstatfs,
+	[REEL_CALL_FLOCK] = do_flock,
+	[REEL_CALL_LOCKF] = do_lockf,
+	[REEL_CALL_TRUNCATE] = do_truncate,
+	[REEL_CALL_FTRUNCATE] = do_ftruncate,
+	[REEL_CALL_UNLINK] = do_unlink,
+	[REEL_CALL_UNLINKAT] = do_unlinkat,
+	[REEL_CALL_REMOVE] = do_remove,
+	[REEL_CALL_RENAME] = do_rename,
+	[REEL_CALL_RENAMEAT] = do_renameat,
+	[REEL_CALL_RENAMEAT2] = do_renameat2,
+	[REEL_CALL_MKDIR] = do_mkdir,
+	[REEL_CALL_MKDIRAT] = do_mkdirat,
+	[REEL_CALL_RMDIR] = do_rmdir,
+	[REEL_CALL_LINK] = do_link,
+	[REEL_CALL_LINKAT] = do_linkat,
+	[REEL_CALL_SYMLINK] = do_symlink,
+	[REEL_CALL_SYMLINKAT] = do_symlinkat,
+	[REEL_CALL_CHDIR] = do_chdir,
+	[REEL_CALL_FCHDIR] = do_fchdir,
+	[REEL_CALL_FALLOCATE] = do_fallocate,
+	[REEL_CALL_POSIX_FALLOCATE] = do_posix_fallocate,
+	[REEL_CALL_POSIX_FADVISE] = do_posix_fadvise,
+	[REEL_CALL_READAHEAD] = do_readahead,
+	[REEL_CALL_OPENDIR] = do_opendir,
+	[REEL_CALL_FDOPENDIR] = do_fdopendir,
+	[REEL_CALL_READDIR] = do_readdir,
+	[REEL_CALL_CLOSEDIR] = do_closedir,
+	[REEL_CALL_SCANDIR] = do_scandir,
+	[REEL_CALL_GETDENTS64] = do_getdents64,
+	[REEL_CALL_FSYNC] = do_fsync,
+	[REEL_CALL_FDATASYNC] = do_fdatasync,
+	[REEL_CALL_SYNCFS] = do_syncfs,
+	[REEL_CALL_SYNC_FILE_RANGE] = do_sync_file_range,
+	[REEL_CALL_SYNC] = do_sync,
+};
+
+player_call *engine_posix(uint16_t op)
+{
+	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The STDIO calls of a job. A stream belongs to the slot of its descriptor.
+ *
+ * getline() and fgets() get the lines that they got because the files were
+ * rebuilt with newlines in the right places.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/calls.h"
+#include "replay/player.h"
+#include "replay/raw.h"
+
+#define CALL_OF(name) static int64_t do_##name(struct player *p, const struct step *s)
+
+/* fopen's mode from the open flags that the shim made of it. */
+static const char *mode_of(int flags, char out[8])
+{
+	bool both = (flags & O_ACCMODE) == O_RDWR;
+	char *m = out;
+
+	*m++ = flags & O_APPEND ? 'a' : flags & O_TRUNC ? 'w' : 'r';
+	if (both)
+		*m++ = '+';
+	if (flags & O_EXCL)
+		*m++ = 'x';
+	if (flags & O_CLOEXEC)
+		*m++ = 'e';
+	*m = '\0';
+	return out;
+}
+
+static FILE *file_of(const struct step *s)
+{
+	if (s->slot && s->slot->file)
+		return s->slot->file;
+	errno = EBADF;
+	return NULL;
+}
+
+static int64_t after_open(struct player *p, const struct step *s, FILE *f)
+{
+	struct slot *slot = descriptors_slot(p->process, s->m->fd2);
+	int64_t fd = descriptors_after(p, s, f ? fileno(f) : -1);
+
+	if (f && slot)
+		slot->file = f;
+	return fd;
+}
+
+CALL_OF(fopen)
+{
+	char mode[8];
+	FILE *f;
+
+	descriptors_before(p, s);
+	f = fopen(s->path, mode_of(s->flags, mode));
+	return after_open(p, s, f);
+}
+
+CALL_OF(fdopen)
+{
+	char mode[8];
+	FILE *f = fdopen(s->fd, mode_of(s->flags, mode));
+
+	if (f && s->slot)
+		s->slot->file = f;
+	return f ? s->fd : -1;
+}
+
+CALL_OF(freopen)
+{
+	struct slot *slot = descriptors_slot(p->process, s->m->fd2);
+	char mode[8];
+	FILE *f;
+
+	if (!slot || !slot->file)
+		return do_fopen(p, s);
+	descriptors_take_turn(p);
+	f = freopen(s->path, mode_of(s->flags, mode), slot->file);
+	return after_open(p, s, f);
+}
+
+/* libc's would be in /tmp, outside the sandbox: a nameless one inside it. */
+CALL_OF(tmpfile)
+{
+	long fd;
+	FILE *f;
+
+	descriptors_before(p, s);
+	fd = raw(SYS_openat, AT_FDCWD, p->engine->sandbox.root,
+		 O_TMPFILE | O_RDWR | O_EXCL, 0600);
+	f = fd >= 0 ? fdopen((int)fd, "w+") : NULL;
+	return after_open(p, s, f);
+}
+
+CALL_OF(fclose)
+{
+	FILE *f = file_of(s);
+	int64_t r;
+
+	if (!f)
+		return -1;
+	descriptors_take_turn(p);
+	r = fclose(f);
+	descriptors_closed(p, s->r->fd);
+	return r ? -1 : 0;
+}
+
+CALL_OF(fread)
+{
+	FILE *f = file_of(s);
+
+	if (!f)
+		return -1;
+	return (int64_t)fread(p->in, 1, (size_t)s->size, f);
+}
+
+CALL_OF(fwrite)
+{
+	FILE *f = file_of(s);
+
+	if (!f)
+		return -1;
+	return (int64_t)fwrite(p->out, 1, (size_t)s->size, f);
+}
+
+CALL_OF(fgets)
+{
+	FILE *f = file_of(s);
+	char *line;
+
+	if (!f)
+		return -1;
+	line = fgets((char *)p->in, (int)s->size + 1, f);
+	return line ? (int64_t)strlen(line) : 0;
+}
+
+CALL_OF(getline)
+{
+	FILE *f = file_of(s);
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	if (!f)
+		return -1;
+	n = getline(&line, &room, f);
+	free(line);
+	return n > 0 ? n : 0;
+}
+
+/* Recorded is where it led. */
+CALL_OF(fseek)
+{
+	FILE *f = file_of(s);
+	int64_t to = s->m->pos == PLAN_NO_OFFSET ? s->offset : s->m->pos;
+	struct stat st;
+
+	if (!f)
+		return -1;
+	if (s->m->err)
+		return fseeko(f, -1, s->flags);
+	if (to == PLAN_NO_OFFSET)
+		to = 0;
+	else if (s->flags == SEEK_CUR)
+		to -= ftello(f);
+	else if (s->flags == SEEK_END)
+		to -= raw(SYS_fstat, s->fd, &st) ? to : st.st_size;
+	return fseeko(f, to, s->flags);
+}
+
+CALL_OF(rewind)
+{
+	FILE *f = file_of(s);
+
+	if (!f)
+		return -1;
+	rewind(f);
+	return 0;
+}
+
+CALL_OF(fsetpos)
+{
+	FILE *f = file_of(s);
+	fpos_t pos;
+
+	if (!f || fgetpos(f, &pos))
+		return -1;
+#ifdef __GLIBC__
+	if (s->m->pos != PLAN_NO_OFFSET)
+		pos.__pos = s->m->pos;
+#endif
+	return fsetpos(f, &pos);
+}
+
+CALL_OF(fflush)
+{
+	FILE *f = file_of(s);
+
+	return f ? fflush(f) : -1;
+}
+
+static player_call *const calls[] = {
+	[REEL_CALL_FOPEN] = do_fopen,	[REEL_CALL_FDOPEN] = do_fdopen,
+	[REEL_CALL_FREOPEN] = do_freopen, [REEL_CALL_TMPFILE] = do_tmpfile,
+	[REEL_CALL_FCLOSE] = do_fclose,	[REEL_CALL_FREAD] = do_fread,
+	[REEL_CALL_FWRITE] = do_fwrite,	[REEL_CALL_FGETS] = do_fgets,
+	[REEL_CALL_GETLINE] = do_getline, [REEL_CALL_FSEEK] = do_fseek,
+	[REEL_CALL_REWIND] = do_rewind,	[REEL_CALL_FSETPOS] = do_fsetpos,
+	[REEL_CALL_FFLUSH] = do_fflush,
+};
+
+player_call *engine_stdio(uint16_t op)
+{
+	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
+}

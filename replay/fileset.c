@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rebuilds the data of a job that nobody has: sizes and names are real, bytes
+ * are not.
+ *
+ * Every path is opened with RESOLVE_BENEATH from the sandbox's root, so that
+ * the kernel itself refuses what would lead outside.
+ */
+#include "replay/fileset.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/error.h"
+#include "lib/progress.h"
+#include "replay/plan.h"
+#include "replay/sandbox.h"
+
+#define CHUNK_BYTES (1 << 20)
+
+struct builder {
+	const struct plan *plan;
+	const struct sandbox *sb;
+	const volatile sig_atomic_t *stop;
+	struct reel_error *err;
+	struct reel_progress progress;
+	int root;
+	bool plain_openat; /* the kernel is older than openat2 */
+	uint64_t done_bytes;
+	uint8_t *chunk;
+};
+
+static int failed(struct builder *b, const char *what, const char *name)
+{
+	return reel_fail(b->err, REEL_E_IO, "cannot %s '%s%s': %s", what,
+			 b->sb->root, name, strerror(errno));
+}
+
+/* @name without its slash in front; "." for the root itself. */
+static const char *below(const char *name)
+{
+	return name[0] == '/' && name[1] ? name + 1 : ".";
+}
+
+static int open_below(struct builder *b, const char *name, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC),
+		.mode = flags & O_CREAT ? 0600 : 0,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd;
+
+	if (!b->plain_openat) {
+		fd = (int)syscall(SYS_openat2, b->root, below(name), &how,
+				  sizeof(how));
+		if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+			return fd;
+		b->plain_openat = true;
+	}
+	return openat(b->root, below(name), flags | O_CLOEXEC, 0600);
+}
+
+/* Every directory above @name, and @name itself when @last. */
+static int make_dirs(struct builder *b, const char *name, bool last)
+{
+	char path[PATH_MAX];
+	size_t n = strlen(below(name));
+
+	if (n >= sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return failed(b, "make", name);
+	}
+	memcpy(path, below(name), n + 1);
+	for (char *p = path;; p++) {
+		char keep = *p;
+
+		if (keep != '/' && keep)
+			continue;
+		if (!keep && !last)
+			return 0;
+		*p = '\0';
+		if (mkdirat(b->root, path, 0700) && errno != EEXIST)
+			return failed(b, "make", name);
+		*p = keep;
+		if (!keep)
+			return 0;
+	}
+}
+
+/* Open it; the directories above are made only when they are missing. */
+static int open_made(struct builder *b, const char *name, int flags)
+{
+	int fd = open_below(b, name, flags);
+
+	if (fd < 0 && errno == ENOENT) {
+		if (make_dirs(b, name, false))
+			return -1;
+		fd = open_below(b, name, flags);
+	}
+	if (fd < 0)
+		failed(b, "make", name);
+	return fd;
+}
+
+/* splitmix64: good enough not to compress, and 8 bytes per nanosecond. */
+static void fill(uint8_t *to, size_t bytes, uint64_t seed, bool lines)
+{
+	for (size_t i = 0; i < bytes; i += 8) {
+		uint64_t z = (seed += 0x9e3779b97f4a7c15ull);
+
+		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+		z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+		z ^= z >> 31;
+		if (lines) /* printable: no newline, no NUL */
+			z = (z & 0x1f1f1f1f1f1f1f1full) |
+			    0x4040404040404040ull;
+		memcpy(to + i, &z, 8);
+	}
+}
+
+/* Newlines where the job's reads of lines ended. */
+static void put_lines(const struct plan *p, const struct plan_file *f,
+		      uint8_t *to, int64_t at, size_t bytes)
+{
+	for (uint32_t i = 0; i < f->lines; i++) {
+		int64_t end = p->line[f->line + i];
+
+		if (end >= at && end < at + (int64_t)bytes)
+			to[end - at] = '\n';
+	}
+}
+
+static int write_all(struct builder *b, int fd, const uint8_t *from,
+		     size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = write(fd, from, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		from += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+static int fill_file(struct builder *b, int fd, const struct plan_file *f,
+		     const char *name)
+{
+	uint64_t seed = (uint64_t)f->name * 0x2545f4914f6cdd1dull;
+
+	for (int64_t at = 0; at < f->size_bytes; at += CHUNK_BYTES) {
+		int64_t left = f->size_bytes - at;
+		size_t n = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
+
+		if (*b->stop)
+			return reel_fail(b->err, REEL_E_IO, "interrupted");
+		fill(b->chunk, n, seed + (uint64_t)at, f->lines > 0);
+		put_lines(b->plan, f, b->chunk, at, n);
+		if (write_all(b, fd, b->chunk, n))
+			return failed(b, "write", name);
+		b->done_bytes += n;
+		reel_progress_at(&b->progress, b->done_bytes);
+	}
+	return 0;
+}
+
+static int make_file(struct builder *b, const struct plan_file *f,
+		     const char *name)
+{
+	int fd = open_made(b, name, O_WRONLY | O_CREAT);
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	rc = fill_file(b, fd, f, name);
+	if (!rc && f->denied && fchmod(fd, 0))
+		rc = failed(b, "chmod", name);
+	close(fd);
+	return rc;
+}
+
+/* A link beside its target: a name of as many bytes as the job read. */
+static int make_link(struct builder *b, const struct plan_file *f,
+		     const char *name)
+{
+	char target[NAME_MAX + 1];
+	int64_t n = f->size_bytes;
+
+	if (n < 1 || n > NAME_MAX)
+		n = 8;
+	memset(target, 'l', (size_t)n);
+	target[n] = '\0';
+	if (make_dirs(b, name, false))
+		return -1;
+	if (symlinkat(target, b->root, below(name)) && errno != EEXIST)
+		return failed(b, "link", name);
+	return 0;
+}
+
+/* The directory behind a link that make_link() made. */
+static int make_link_dir(struct builder *b, const char *name)
+{
+	char path[PATH_MAX], target[NAME_MAX + 1];
+	const char *slash = strrchr(below(name), '/');
+	ssize_t n = readlinkat(b->root, below(name), target, NAME_MAX);
+	int dir = slash ? (int)(slash - below(name)) + 1 : 0;
+
+	if (n <= 0)
+		return 0; /* no link */
+	target[n] = '\0';
+	if (snprintf(path, sizeof(path), "%.*s%s", dir, below(name), target) >=
+	    (int)sizeof(path))
+		return 0;
+	if (mkdirat(b->root, path, 0700) && errno != EEXIST)
+		return failed(b, "make", name);
+	return 0;
+}
+
+static int make_one(struct builder *b, const struct plan_file *f)
+{
+	const char *name = plan_name(b->plan, f->name);
+	char path[PATH_MAX];
+
+	if (!sandbox_path(b->sb, name, path))
+		return failed(b, "make", name);
+	if (f->kind == PLAN_FILE_LINK)
+		return make_link(b, f, name);
+	if (f->kind == PLAN_FILE_DIR)
+		return make_link_dir(b, name) || make_dirs(b, name, true) ? -1 :
+									    0;
+	return make_file(b, f, name);
+}
+
+/*
+ * A directory that the job has listed must have as many entries as it had:
+ * what the job never touched is made up.
+ */
+static int pad_dir(struct builder *b, const struct plan_file *f)
+{
+	const char *name = plan_name(b->plan, f->name);
+	int fd = open_below(b, name, O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	char pad[64];
+	int64_t n = 0;
+	int rc = 0;
+
+	if (!dir) {
+		rc = failed(b, "list", name);
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	while (readdir(dir))
+		n++;
+	for (; n < f->entries && !rc && !*b->stop; n++) {
+		snprintf(pad, sizeof(pad), "entry%lld", (long long)n);
+		int made = openat(fd, pad, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+		if (made < 0)
+			rc = failed(b, "fill", name);
+		else
+			close(made);
+	}
+	closedir(dir);
+	return rc;
+}
+
+static int check_room(struct builder *b)
+{
+	const struct plan_head *h = b->plan->head;
+	struct statvfs fs;
+	uint64_t need = h->file_total_bytes + 4096ull * h->files, free_bytes;
+
+	if (fstatvfs(b->root, &fs))
+		return failed(b, "look at", "");
+	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (free_bytes < need)
+		return reel_fail(b->err, REEL_E_IO,
+				 "not enough room in '%s': the files of the "
+				 "job need %llu MB, %llu MB are free",
+				 b->sb->root, (unsigned long long)need / 1000000,
+				 (unsigned long long)free_bytes / 1000000);
+	if (fs.f_files && fs.f_favail < h->files)
+		return reel_fail(b->err, REEL_E_IO,
+				 "not enough inodes in '%s': the job has %u "
+				 "files, %llu inodes are free",
+				 b->sb->root, h->files,
+				 (unsigned long long)fs.f_favail);
+	return 0;
+}
+
+/* Links first, as others stand behind them; listed directories last. */
+static int make_all(struct builder *b)
+{
+	const struct plan_head *h = b->plan->head;
+
+	for (int pass = 0; pass < 3; pass++) {
+		for (uint32_t i = 0; i < h->files; i++) {
+			const struct plan_file *f = &b->plan->file[i];
+			int when = f->kind == PLAN_FILE_LINK ? 0 :
+				   f->kind == PLAN_FILE_DIR  ? 1 :
+							       2;
+
+			if (when == pass && make_one(b, f))
+				return -1;
+			if (*b->stop)
+				return reel_fail(b->err, REEL_E_IO,
+						 "interrupted");
+		}
+	}
+	for (uint32_t i = 0; i < h->files; i++)
+		if (b->plan->file[i].kind == PLAN_FILE_DIR &&
+		    b->plan->file[i].entries > 0 &&
+		    pad_dir(b, &b->plan->file[i]))
+			return -1;
+	return 0;
+}
+
+int fileset_build(const struct plan *p, const struct sandbox *sb,
+		  const volatile sig_atomic_t *stop, struct reel_error *err)
+{
+	struct builder b = { .plan = p,
+			     .sb = sb,
+			     .stop = stop,
+			     .err = err,
+			     .root = -1 };
+	int rc = -1;
+
+	b.chunk = reel_alloc(1, CHUNK_BYTES + 8, err);
+	if (!b.chunk)
+		goto out;
+	b.root = open(sb->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (b.root < 0) {
+		failed(&b, "open", "");
+		goto out;
+	}
+	if (check_room(&b))
+		goto out;
+	reel_progress_start(&b.progress, "rebuilding the files", "B",
+			    p->head->file_total_bytes);
+	rc = make_all(&b);
+	/* Written back now, not while the clock of the replay runs. */
+	if (!rc)
+		syncfs(b.root);
+	reel_progress_stop(&b.progress);
+out:
+	if (b.root >= 0)
+		close(b.root);
+	free(b.chunk);
+	return rc;
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Infers the state of the file system before the job from what the job saw.
+ *
+ * A path has two unknowns, "was it there before" and "is it there now"; the
+ * first call that needs an answer gives it. Sizes are believed only while the
+ * job has not changed the file itself.
+ */
+#include "replay/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+
+#include "analyzer/event.h"
+
+#include "replay/job.h"
+
+enum { UNKNOWN = 0, NO = 1, YES = 2 };
+
+struct path {
+	uint8_t before, now;
+	bool changed; /* by the job: its size says nothing any more */
+	bool made;    /* by the job, at some time */
+	bool dir, link, denied, exact;
+	bool listed;
+	int64_t size;     /* before; at least, or exactly */
+	int64_t written;  /* highest byte that the job wrote */
+	int64_t map_end;
+	int64_t link_bytes;
+	int64_t net;      /* entries that the job made less those it removed */
+	int64_t entries;  /* a listing's count less net then */
+	int64_t line_end;
+	int64_t *line;
+	uint32_t lines, line_room;
+};
+
+struct history {
+	const struct job *job;
+	struct path *path;   /* by file id */
+	uint32_t *scanned;   /* by open id: entries read so far */
+};
+
+int history_new(struct history **out, const struct job *job,
+		struct reel_error *err)
+{
+	struct history *h = reel_alloc(1, sizeof(*h), err);
+
+	if (!h)
+		return -1;
+	h->job = job;
+	h->path = reel_alloc(job->files, sizeof(*h->path), err);
+	h->scanned = reel_alloc(job->opens, sizeof(*h->scanned), err);
+	if (!h->path || !h->scanned) {
+		history_free(h);
+		return -1;
+	}
+	for (uint32_t i = 0; i < job->files; i++)
+		h->path[i].dir = job->file[i].kind == REEL_KIND_DIR;
+	*out = h;
+	return 0;
+}
+
+void history_free(struct history *h)
+{
+	if (!h)
+		return;
+	for (uint32_t i = 0; h->path && i < h->job->files; i++)
+		free(h->path[i].line);
+	free(h->path);
+	free(h->scanned);
+	free(h);
+}
+
+static struct path *path_of(struct history *h, uint32_t file)
+{
+	return &h->path[file < h->job->files ? file : 0];
+}
+
+/* The call found it there. */
+static enum effect exists(struct path *p)
+{
+	if (p->now == UNKNOWN && p->before == UNKNOWN)
+		p->before = YES;
+	p->now = YES;
+	return EFFECT_USE;
+}
+
+/* The call did not find it. */
+static enum effect missing(struct path *p)
+{
+	if (p->now == UNKNOWN && p->before == UNKNOWN)
+		p->before = NO;
+	p->now = NO;
+	return EFFECT_USE;
+}
+
+static void count_entry(struct history *h, uint32_t file, int n)
+{
+	h->path[h->job->file[file].parent].net += n;
+}
+
+static enum effect created(struct history *h, uint32_t file)
+{
+	struct path *p = path_of(h, file);
+
+	if (p->before == UNKNOWN)
+		p->before = NO;
+	if (p->now != YES)
+		count_entry(h, file, 1);
+	p->now = YES;
+	p->changed = p->made = true;
+	p->written = 0;
+	return EFFECT_CREATE;
+}
+
+static enum effect removed(struct history *h, uint32_t file)
+{
+	struct path *p = path_of(h, file);
+
+	exists(p);
+	p->now = NO;
+	p->changed = true;
+	count_entry(h, file, -1);
+	return EFFECT_REMOVE;
+}
+
+static enum effect failed(struct path *p, int err, bool creating)
+{
+	if (err == ENOENT && !creating)
+		return missing(p);
+	if (err == EACCES || err == EPERM)
+		p->denied = true;
+	if (err == EISDIR || err == ENOTEMPTY)
+		p->dir = true;
+	if (err == EEXIST || err == EACCES || err == EISDIR ||
+	    err == ENOTEMPTY || err == EINVAL || err == EBUSY)
+		return exists(p);
+	return EFFECT_USE;
+}
+
+/* While the job has not touched it, what it reads was there. */
+static void saw_size(struct path *p, int64_t size, bool exact)
+{
+	if (p->changed) {
+		/* Made by "open or create", and longer than what was written. */
+		if (exact || size <= p->written || p->before == NO)
+			return;
+	}
+	if (p->exact || size < 0)
+		return;
+	if (exact || size > p->size)
+		p->size = size;
+	p->exact = exact;
+}
+
+static enum effect opened(struct history *h, const struct reel_event *ev)
+{
+	struct path *p = path_of(h, ev->file);
+	int64_t flags = ev->arg == REEL_NO_OFFSET ? 0 : ev->arg;
+	bool creating = (flags & O_CREAT) || ev->call == REEL_CALL_MKSTEMP;
+	bool appended = (flags & O_APPEND) && ev->pos > 0;
+
+	if ((flags & O_TMPFILE) == O_TMPFILE) {
+		/* Never in the directory; but the directory was there. */
+		p->made = !ev->err;
+		return EFFECT_NONE;
+	}
+	if (flags & O_DIRECTORY && !ev->err)
+		p->dir = true;
+	if (ev->err)
+		return failed(p, ev->err, creating);
+	if (appended && p->now == UNKNOWN)
+		exists(p);
+	if (creating && (p->now != YES || flags & O_EXCL ||
+			 ev->call == REEL_CALL_MKSTEMP))
+		return created(h, ev->file);
+	exists(p);
+	if (appended)
+		saw_size(p, ev->pos, true);
+	if (!(flags & O_TRUNC))
+		return EFFECT_USE;
+	p->changed = true;
+	p->written = 0;
+	return EFFECT_TRUNCATE;
+}
+
+static void read_line(struct path *p, const struct reel_event *ev,
+		      struct reel_error *err)
+{
+	int64_t end = ev->offset + ev->result;
+
+	if (ev->call == REEL_CALL_FGETS && ev->result >= ev->asked)
+		return; /* the buffer was full, not the line */
+	if (p->changed || ev->offset < p->line_end)
+		return;
+	if (p->lines == p->line_room) {
+		uint32_t room = p->line_room ? 2 * p->line_room : 16;
+
+		if (reel_grow(&p->line, room, sizeof(*p->line), err))
+			return;
+		p->line_room = room;
+	}
+	p->line[p->lines++] = end - 1;
+	p->line_end = end;
+}
+
+static void moved(struct path *p, const struct reel_event *ev,
+		  struct reel_error *err)
+{
+	int64_t end;
+
+	if (ev->err || ev->offset == REEL_NO_OFFSET || ev->offset < 0 ||
+	    ev->result < 0 || ev->offset > INT64_MAX / 4 ||
+	    ev->result > INT64_MAX / 4)
+		return;
+	end = ev->offset + ev->result;
+	if (ev->group == REEL_GROUP_WRITE) {
+		/* What lay before the first byte written was there. */
+		if (!p->changed && ev->offset > p->size && !p->exact)
+			p->size = ev->offset;
+		p->changed = true;
+		if (end > p->written)
+			p->written = end;
+		return;
+	}
+	if (ev->result > 0 &&
+	    (ev->call == REEL_CALL_FGETS || ev->call == REEL_CALL_GETLINE))
+		read_line(p, ev, err);
+	else if (ev->result < ev->asked && ev->layer == REEL_LAYER_POSIX &&
+		 (ev->result > 0 || ev->offset == p->size))
+		saw_size(p, end, true); /* the end of the file */
+	if (ev->result > 0)
+		saw_size(p, end, false);
+}
+
+/* A listing read to its end tells how many entries there were. */
+static void listed(struct history *h, const struct reel_event *ev)
+{
+	struct path *p = path_of(h, ev->file);
+
+	p->dir = true;
+	if (ev->open >= h->job->opens || !ev->open)
+		return;
+	if (ev->result > 0) {
+		h->scanned[ev->open] += ev->count;
+	} else if (!p->listed && h->scanned[ev->open]) {
+		p->listed = true;
+		p->entries = h->scanned[ev->open] - p->net;
+	}
+}
+
+static void on_descriptor(struct history *h, const struct reel_event *ev,
+			  struct reel_error *err)
+{
+	struct path *p = path_of(h, ev->file);
+
+	if (p->now == UNKNOWN)
+		exists(p);
+	switch (ev->call) {
+	case REEL_CALL_FSTAT:
+		if (!ev->err && ev->pos != REEL_NO_OFFSET)
+			saw_size(p, ev->pos, true);
+		return;
+	case REEL_CALL_FTRUNCATE:
+	case REEL_CALL_FALLOCATE:
+	case REEL_CALL_POSIX_FALLOCATE:
+		p->changed = true;
+		return;
+	case REEL_CALL_READDIR:
+		listed(h, ev);
+		return;
+	case REEL_CALL_MMAP:
+		if (!ev->err && ev->offset >= 0 && !p->changed &&
+		    ev->offset < INT64_MAX / 4 && ev->asked < INT64_MAX / 4 &&
+		    ev->offset + ev->asked > p->map_end)
+			p->map_end = ev->offset + ev->asked;
+		return;
+	}
+	if (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE)
+		moved(p, ev, err);
+}
+
+static enum effect looked(struct history *h, const struct reel_event *ev)
+{
+	struct path *p = path_of(h, ev->file);
+	bool link = ev->call == REEL_CALL_READLINK ||
+		    ev->call == REEL_CALL_READLINKAT;
+
+	if (ev->err)
+		return failed(p, ev->err, false);
+	exists(p);
+	if (link && p->before == YES && !p->changed) {
+		p->link = true;
+		p->link_bytes = ev->result;
+	}
+	if (ev->call == REEL_CALL_SCANDIR || ev->call == REEL_CALL_CHDIR)
+		p->dir = true;
+	if (ev->call == REEL_CALL_SCANDIR && !p->listed && ev->result >= 0) {
+		p->listed = true;
+		p->entries = ev->result - p->net;
+	}
+	if (ev->pos != REEL_NO_OFFSET && !p->dir)
+		saw_size(p, ev->pos, true);
+	return EFFECT_USE;
+}
+
+static void renamed(struct history *h, const struct reel_event *ev,
+		    struct effects *out)
+{
+	bool link = ev->call == REEL_CALL_LINK || ev->call == REEL_CALL_LINKAT;
+	struct path *p = path_of(h, ev->file), *q = path_of(h, ev->file2);
+
+	out->file = out->file2 = EFFECT_USE;
+	if (ev->err) {
+		failed(p, ev->err == EEXIST ? 0 : ev->err, false);
+		if (ev->err == EEXIST)
+			exists(q);
+		return;
+	}
+	out->file = link ? exists(p) : removed(h, ev->file);
+	out->file2 = created(h, ev->file2);
+	q->dir |= p->dir;
+	q->written = p->written;
+}
+
+static enum effect made(struct history *h, const struct reel_event *ev)
+{
+	struct path *p = path_of(h, ev->file);
+
+	if (ev->call == REEL_CALL_MKDIR || ev->call == REEL_CALL_MKDIRAT)
+		p->dir = true;
+	return ev->err ? failed(p, ev->err, true) : created(h, ev->file);
+}
+
+int history_event(struct history *h, const struct reel_event *ev,
+		  struct effects *out, struct reel_error *err)
+{
+	out->file = out->file2 = EFFECT_NONE;
+	if (!ev->file || ev->kind == REEL_KIND_PIPE ||
+	    ev->kind == REEL_KIND_SOCKET || ev->kind == REEL_KIND_MEMORY)
+		return err->code ? -1 : 0;
+	switch (ev->call) {
+	case REEL_CALL_RENAME:
+	case REEL_CALL_RENAMEAT:
+	case REEL_CALL_RENAMEAT2:
+	case REEL_CALL_LINK:
+	case REEL_CALL_LINKAT:
+		renamed(h, ev, out);
+		break;
+	case REEL_CALL_MKDIR:
+	case REEL_CALL_MKDIRAT:
+	case REEL_CALL_SYMLINK:
+	case REEL_CALL_SYMLINKAT:
+		out->file = made(h, ev);
+		break;
+	case REEL_CALL_UNLINKAT:
+	case REEL_CALL_UNLINK:
+	case REEL_CALL_REMOVE:
+	case REEL_CALL_RMDIR:
+		out->file = ev->err ? failed(path_of(h, ev->file), ev->err,
+					     false) :
+				      removed(h, ev->file);
+		break;
+	case REEL_CALL_TRUNCATE:
+		out->file = looked(h, ev);
+		path_of(h, ev->file)->changed |= !ev->err;
+		break;
+	default:
+		if (ev->group == REEL_GROUP_OPEN)
+			out->file = opened(h, ev);
+		else if (ev->fd >= 0)
+			on_descriptor(h, ev, err);
+		else
+			out->file = looked(h, ev);
+	}
+	return err->code ? -1 : 0;
+}
+
+/* Below a directory that the job made itself, nothing was there before. */
+static bool below_new(struct history *h, const char *path, size_t n)
+{
+	while (n > 1) {
+		uint32_t up;
+
+		while (n > 1 && path[n - 1] != '/')
+			n--;
+		if (n <= 1)
+			return false;
+		up = job_find(h->job, path, --n);
+		if (up && h->path[up].before == NO)
+			return true;
+	}
+	return false;
+}
+
+static int64_t size_of(const struct job_file *f, const struct path *p)
+{
+	int64_t size = p->size;
+
+	if (p->exact)
+		return size;
+	if (p->map_end > size)
+		size = p->map_end;
+	if (!p->changed && f->size_bytes > size)
+		size = f->size_bytes;
+	return size;
+}
+
+struct giving {
+	int (*each)(void *arg, const struct before *b, struct reel_error *err);
+	void *arg;
+};
+
+static int give(struct history *h, const struct giving *to, uint32_t i,
+		struct reel_error *err)
+{
+	const struct path *p = &h->path[i];
+	const char *path = h->job->file[i].path;
+	struct before b = {
+		.path = path,
+		.path_bytes = strlen(path),
+		.dir = p->dir,
+		.link = p->link,
+		/* Refused once, and never let in. */
+		.denied = p->denied && !p->size && !p->changed,
+		.size_bytes = p->dir ? 0 : size_of(&h->job->file[i], p),
+		.link_bytes = p->link_bytes,
+		.entries = p->listed ? p->entries : -1,
+		.line = p->line,
+		.lines = p->lines,
+	};
+
+	return to->each(to->arg, &b, err);
+}
+
+/* What the job made needs the directory that it was made in. */
+static int give_parent(struct history *h, const struct giving *to, uint32_t i,
+		       struct reel_error *err)
+{
+	const char *path = h->job->file[i].path;
+	struct before b = { .path = path, .dir = true, .entries = -1 };
+	uint32_t up = h->job->file[i].parent;
+
+	b.path_bytes = (size_t)(strrchr(path, '/') - path);
+	if (!b.path_bytes || (up && h->path[up].before != UNKNOWN) ||
+	    below_new(h, path, b.path_bytes))
+		return 0;
+	return to->each(to->arg, &b, err);
+}
+
+int history_before(struct history *h,
+		   int (*each)(void *arg, const struct before *b,
+			       struct reel_error *err),
+		   void *arg, struct reel_error *err)
+{
+	const struct job *job = h->job;
+	const struct giving to = { each, arg };
+
+	/* Who has children is a directory, whatever was seen of it. */
+	for (uint32_t i = 1; i < job->files; i++)
+		if (job->file[i].path && h->path[i].before == YES)
+			h->path[job->file[i].parent].dir = true;
+	for (uint32_t i = 1; i < job->files; i++) {
+		const struct path *p = &h->path[i];
+		const char *path = job->file[i].path;
+
+		if (!path || path[0] != '/')
+			continue;
+		if (p->made && give_parent(h, &to, i, err))
+			return -1;
+		if (p->before == YES && !below_new(h, path, strlen(path)) &&
+		    give(h, &to, i, err))
+			return -1;
+	}
+	return 0;
+}

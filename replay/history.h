@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What became of every path of the job, call by call: which files were there
+ * before it, how large, and what each call did to the name space.
+ */
+#ifndef REPLAY_HISTORY_H
+#define REPLAY_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct job;
+struct reel_error;
+struct reel_event;
+
+/* What a call did to a path. */
+enum effect {
+	EFFECT_NONE = 0, /* no path, or a descriptor only */
+	EFFECT_USE,
+	EFFECT_CREATE,
+	EFFECT_REMOVE,
+	EFFECT_TRUNCATE,
+};
+
+struct effects {
+	enum effect file, file2;
+};
+
+struct history;
+
+int history_new(struct history **out, const struct job *job,
+		struct reel_error *err);
+void history_free(struct history *h);
+
+/* Events come in the order of their end. 0, or -1 with @err. */
+int history_event(struct history *h, const struct reel_event *ev,
+		  struct effects *out, struct reel_error *err);
+
+/* A path that has to be made before the replay. */
+struct before {
+	const char *path; /* not ended by NUL */
+	size_t path_bytes;
+	bool dir, link, denied;
+	int64_t size_bytes;
+	int64_t link_bytes;
+	int64_t entries;     /* of a listed directory, -1: any number */
+	const int64_t *line; /* offsets of newlines */
+	uint32_t lines;
+};
+
+/* Call @each for every one of them; a directory may come more than once. */
+int history_before(struct history *h,
+		   int (*each)(void *arg, const struct before *b,
+			       struct reel_error *err),
+		   void *arg, struct reel_error *err);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What compiling finds out about single calls before it writes them: a list,
+ * sorted once by call, then read in step with the streams.
+ */
+#ifndef REPLAY_MARKS_H
+#define REPLAY_MARKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct reel_error;
+
+enum mark_kind {
+	MARK_POST = 1, /* another stream waits for its end */
+	MARK_WAIT,     /* until stream a has done b calls */
+	MARK_OBJECT,   /* object a has to be behind its descriptor */
+	MARK_AFTER,    /* once the waits are over, ns go by before it */
+	MARK_LONGER,   /* its own ns were a wait for somebody outside */
+};
+
+struct mark {
+	uint32_t stream, call; /* call: counted from 0 in the stream */
+	uint32_t a, b;
+	int64_t ns;
+	uint32_t kind;
+	uint32_t order; /* keeps the sort stable */
+};
+
+struct marks {
+	struct mark *mark;
+	size_t n, room;
+};
+
+int marks_add(struct marks *m, const struct mark *mark, struct reel_error *err);
+void marks_sort(struct marks *m); /* by stream, call, kind */
+void marks_fini(struct marks *m);
+
+#endif

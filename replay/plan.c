@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Maps a plan and proves that every number in it stays inside.
+ *
+ * What is proved here is not tested again while replaying: a new section or
+ * index needs its line in check_*() before any engine may use it.
+ */
+#include "replay/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+
+static int broken(struct reel_error *err, const char *path, const char *what)
+{
+	return reel_fail(err, REEL_E_FORMAT, "plan '%s' is damaged: %s", path,
+			 what);
+}
+
+/* @n items of @bytes at @at lie inside the file, aligned. */
+static bool inside(const struct plan_head *h, uint64_t at, uint64_t n,
+		   size_t bytes)
+{
+	return at % 8 == 0 && at >= h->head_bytes && at <= h->file_bytes &&
+	       n <= (h->file_bytes - at) / bytes;
+}
+
+static bool sections_inside(const struct plan_head *h)
+{
+	return inside(h, h->process_at, h->processes,
+		      sizeof(struct plan_process)) &&
+	       inside(h, h->stream_at, h->streams, sizeof(struct plan_stream)) &&
+	       inside(h, h->object_at, h->objects, sizeof(struct plan_object)) &&
+	       inside(h, h->pipe_at, h->pipes, sizeof(struct plan_pipe)) &&
+	       inside(h, h->edge_at, h->edges, sizeof(struct plan_edge)) &&
+	       inside(h, h->file_at, h->files, sizeof(struct plan_file)) &&
+	       inside(h, h->line_at, h->lines, sizeof(int64_t)) &&
+	       inside(h, h->name_at, (uint64_t)h->names + 1,
+		      sizeof(uint64_t)) &&
+	       inside(h, h->text_at, h->text_bytes, 1);
+}
+
+/* Every name is an absolute path without "." and "..", ended by NUL. */
+static const char *check_names(const struct plan *p)
+{
+	const struct plan_head *h = p->head;
+
+	for (uint32_t i = 0; i < h->names; i++) {
+		uint64_t a = p->name_at[i], b = p->name_at[i + 1];
+
+		if (a >= b || b > h->text_bytes || b - a > 4096)
+			return "a name is outside";
+		if (p->text[b - 1] || memchr(p->text + a, 0, b - a - 1))
+			return "a name does not end";
+	}
+	return NULL;
+}
+
+bool plan_moves(const struct plan_record *r)
+{
+	const struct reel_call_info *info =
+		r->op < REEL_CALL_MAX ? reel_call_info(r->op) : NULL;
+
+	if (!info || r->size <= 0)
+		return false;
+	return info->group == REEL_GROUP_READ ||
+	       info->group == REEL_GROUP_WRITE ||
+	       info->group == REEL_GROUP_DIR || info->group == REEL_GROUP_STAT;
+}
+
+bool plan_writes(const struct plan_record *r)
+{
+	const struct reel_call_info *info =
+		r->op < REEL_CALL_MAX ? reel_call_info(r->op) : NULL;
+
+	return info && info->group == REEL_GROUP_WRITE;
+}
+
+static bool name_ok(const struct plan_head *h, uint32_t name)
+{
+	return name == PLAN_NONE || name < h->names;
+}
+
+static const char *check_tables(const struct plan *p)
+{
+	const struct plan_head *h = p->head;
+
+	for (uint32_t i = 0; i < h->processes; i++) {
+		const struct plan_process *q = &p->process[i];
+
+		if (q->parent != PLAN_NONE && q->parent >= h->processes)
+			return "a process has no parent";
+		if (q->stream > h->streams ||
+		    q->streams > h->streams - q->stream)
+			return "a process has no streams";
+		if (q->fds > h->fds)
+			return "a process has too many descriptors";
+	}
+	for (uint32_t i = 0; i < h->objects; i++) {
+		const struct plan_object *o = &p->object[i];
+
+		if (o->kind < PLAN_OBJECT_PIPE_READ ||
+		    o->kind > PLAN_OBJECT_NULL || !name_ok(h, o->name))
+			return "an object is unknown";
+		if (o->kind <= PLAN_OBJECT_SOCKET && o->pipe >= h->pipes)
+			return "a pipe is outside";
+		if (o->kind == PLAN_OBJECT_FILE && o->name == PLAN_NONE)
+			return "an object has no name";
+	}
+	for (uint64_t i = 0; i < h->edges; i++)
+		if (p->edge[i].stream >= h->streams)
+			return "an edge leads nowhere";
+	for (uint32_t i = 0; i < h->files; i++) {
+		const struct plan_file *f = &p->file[i];
+
+		if (f->name >= h->names || f->size_bytes < 0 ||
+		    f->line > h->lines || f->lines > h->lines - f->line)
+			return "a file is outside";
+	}
+	return h->fds > 1 << 20 ? "too many descriptors" : NULL;
+}
+
+static const char *check_more(const struct plan *p,
+			      const struct plan_process *q,
+			      const struct plan_record *r,
+			      const struct plan_more *m)
+{
+	const struct plan_head *h = p->head;
+
+	if (!name_ok(h, m->name) || !name_ok(h, m->name2))
+		return "a record's name is outside";
+	if (m->object != PLAN_NONE && m->object >= h->objects)
+		return "a record's object is outside";
+	if (m->edge > h->edges || m->edges > h->edges - m->edge)
+		return "a record's edges are outside";
+	if (m->fd2 < -1 || m->fd2 >= (int64_t)q->fds)
+		return "a record's descriptor is outside";
+	if (r->op == PLAN_OP_FORK &&
+	    (m->arg < 0 || m->arg >= (int64_t)h->processes ||
+	     !p->process[m->arg].streams))
+		return "a fork has no child";
+	return m->count ? NULL : "a record stands for no call";
+}
+
+/* The buffers that a stream announces are what its records ask for. */
+static const char *check_stream(const struct plan *p, struct plan_stream s)
+{
+	const struct plan_head *h = p->head;
+	const struct plan_process *q = &p->process[s.process];
+	uint64_t more = 0, calls = 0;
+
+	for (uint64_t i = 0; i < s.records; i++) {
+		const struct plan_record *r =
+			(const struct plan_record *)(p->map + s.records_at) + i;
+		const char *bad = NULL;
+
+		if (r->op >= PLAN_OPS || r->fd < -1 ||
+		    r->fd >= (int64_t)q->fds || r->size < PLAN_NO_SIZE)
+			return "a record is not possible";
+		if (plan_moves(r) && (uint64_t)r->size > (plan_writes(r) ?
+								 s.most_written :
+								 s.most_read))
+			return "a record is larger than its buffer";
+		if (r->flags & PLAN_F_MORE) {
+			if (more == s.mores)
+				return "a record is cut short";
+			bad = check_more(p, q, r,
+					 (const struct plan_more *)(p->map +
+								    s.more_at) +
+						 more++);
+		} else if (r->op >= REEL_CALL_MAX && r->op != PLAN_OP_END) {
+			bad = "a record is cut short";
+		}
+		if (bad)
+			return bad;
+		calls += r->op < REEL_CALL_MAX;
+	}
+	if (h->processes && more == s.mores && calls == s.calls)
+		return NULL;
+	return "a stream does not add up";
+}
+
+static const char *check_streams(const struct plan *p)
+{
+	const struct plan_head *h = p->head;
+	const char *bad;
+
+	for (uint32_t i = 0; i < h->streams; i++) {
+		struct plan_stream s = p->stream[i];
+
+		if (s.process >= h->processes ||
+		    !inside(h, s.records_at, s.records,
+			    sizeof(struct plan_record)) ||
+		    !inside(h, s.more_at, s.mores, sizeof(struct plan_more)))
+			return "a stream is outside";
+		bad = check_stream(p, s);
+		if (bad)
+			return bad;
+		madvise((void *)(uintptr_t)p->map, h->file_bytes,
+			MADV_DONTNEED);
+	}
+	return NULL;
+}
+
+static int check(struct plan *p, uint64_t bytes, const char *path,
+		 struct reel_error *err)
+{
+	const struct plan_head *h = p->head;
+	const char *bad;
+
+	if (bytes < sizeof(*h) || h->magic != PLAN_MAGIC)
+		return reel_fail(err, REEL_E_FORMAT, "'%s' is not a plan",
+				 path);
+	if (h->version != PLAN_VERSION)
+		return reel_fail(err, REEL_E_VERSION,
+				 "plan '%s' is of version %u, not %u", path,
+				 h->version, PLAN_VERSION);
+	if (h->head_bytes != sizeof(*h) || h->file_bytes != bytes ||
+	    !sections_inside(h))
+		return broken(err, path, "a section is outside");
+	p->process = (const void *)(p->map + h->process_at);
+	p->stream = (const void *)(p->map + h->stream_at);
+	p->object = (const void *)(p->map + h->object_at);
+	p->pipe = (const void *)(p->map + h->pipe_at);
+	p->edge = (const void *)(p->map + h->edge_at);
+	p->file = (const void *)(p->map + h->file_at);
+	p->line = (const void *)(p->map + h->line_at);
+	p->name_at = (const void *)(p->map + h->name_at);
+	p->text = (const char *)(p->map + h->text_at);
+	bad = check_names(p);
+	if (!bad)
+		bad = check_tables(p);
+	if (!bad)
+		bad = check_streams(p);
+	return bad ? broken(err, path, bad) : 0;
+}
+
+int plan_open(struct plan **out, const char *path, struct reel_error *err)
+{
+	struct plan *p = reel_alloc(1, sizeof(*p), err);
+	struct stat st;
+	void *map;
+	int fd = -1, rc = -1;
+
+	if (!p)
+		goto out;
+	/* Raw calls: under the shim the engine's own files are nobody's I/O. */
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH)) {
+		reel_fail(err, REEL_E_IO, "cannot open plan '%s': %s", path,
+			  strerror(errno));
+		goto out;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(*p->head)) {
+		reel_fail(err, REEL_E_FORMAT, "'%s' is not a plan", path);
+		goto out;
+	}
+	map = (void *)syscall(SYS_mmap, NULL, (size_t)st.st_size, PROT_READ,
+			      MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED) {
+		reel_fail(err, REEL_E_IO, "cannot map plan '%s': %s", path,
+			  strerror(errno));
+		goto out;
+	}
+	p->map = map;
+	p->head = map;
+	if (check(p, (uint64_t)st.st_size, path, err)) {
+		syscall(SYS_munmap, map, (size_t)st.st_size);
+		goto out;
+	}
+	*out = p;
+	p = NULL; /* given away */
+	rc = 0;
+out:
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	free(p);
+	return rc;
+}
+
+void plan_close(struct plan *p)
+{
+	if (!p)
+		return;
+	syscall(SYS_munmap, (void *)(uintptr_t)p->map, p->head->file_bytes);
+	free(p);
+}
+
+const char *plan_name(const struct plan *p, uint32_t name)
+{
+	return p->text + p->name_at[name];
+}
+
+size_t plan_name_bytes(const struct plan *p, uint32_t name)
+{
+	return (size_t)(p->name_at[name + 1] - p->name_at[name] - 1);
+}

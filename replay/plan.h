@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The plan: what a replay does, compiled from a store, in one file that every
+ * process of the replay maps.
+ *
+ * One thread of the job is one stream: fixed records of 32 bytes in the order
+ * of their start, and beside them the rarer fields ("more", 80 bytes) of the
+ * records that have PLAN_F_MORE, in the same order. A stream is read once from
+ * front to back and dropped behind, so that memory does not grow with it.
+ *
+ * A plan is made and used on one machine: numbers are the host's, but no
+ * offset, index or length is believed: plan_open() checks them all, once.
+ *
+ * Descriptors keep the numbers they had in the job. What an event needs behind
+ * its descriptor, and no recorded call of the process made, is an object.
+ */
+#ifndef REPLAY_PLAN_H
+#define REPLAY_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reel_error;
+struct reel_store;
+
+#define PLAN_MAGIC 0x0a314e414c504f49ull /* "IOPLAN1\n" */
+#define PLAN_VERSION 1
+#define PLAN_NONE UINT32_MAX
+#define PLAN_NO_OFFSET INT64_MIN
+#define PLAN_NO_SIZE (-1)
+
+/* Ops are ids of calls.def, and these, above REEL_CALL_MAX. */
+enum plan_op {
+	PLAN_OP_FORK = 1024, /* more.arg: index of the process to start */
+	PLAN_OP_SPAN_BEGIN,  /* more.arg: kind, arg2: detail, name: the user's */
+	PLAN_OP_SPAN_END,
+	PLAN_OP_END, /* the process ended here; main streams only */
+	PLAN_OPS
+};
+
+#define PLAN_F_MORE 0x0001
+#define PLAN_F_FULL 0x0002 /* result is size; else, without more, it is 0 */
+#define PLAN_F_POST 0x0004 /* another stream waits for its end */
+#define PLAN_F_WAIT_FIRST 0x0008 /* the waits first, then more.after_ns */
+#define PLAN_F_MAKES_FD 0x0010   /* its result is a descriptor: more.fd2 */
+#define PLAN_F_MESSAGE 0x0020    /* moves bytes through a pipe or a socket */
+#define PLAN_F_LINES 0x0040      /* a read that ends with a newline */
+
+struct plan_record {
+	uint32_t gap_ns; /* from the end of the one before */
+	uint32_t dur_ns; /* as recorded */
+	int64_t offset;  /* PLAN_NO_OFFSET */
+	int64_t size;    /* bytes asked, PLAN_NO_SIZE */
+	int32_t fd;      /* the job's number; -1 */
+	uint16_t op;
+	uint16_t flags;
+};
+_Static_assert(sizeof(struct plan_record) == 32, "streams are arrays of it");
+
+struct plan_more {
+	int64_t result; /* -1 on error */
+	int64_t arg;    /* PLAN_NO_OFFSET: none */
+	int64_t arg2;
+	int64_t pos;
+	uint32_t name; /* PLAN_NONE: none */
+	uint32_t name2;
+	int32_t err;
+	int32_t fd2;   /* made by the call, or the target of a dup; -1 */
+	uint32_t count; /* calls that the record stands for */
+	uint32_t object; /* behind fd before the call, PLAN_NONE: as it is */
+	uint32_t edge;   /* [edge, + edges) to wait for */
+	uint32_t edges;
+	uint32_t gap_high; /* high halves of gap_ns and dur_ns */
+	uint32_t dur_high;
+	int64_t after_ns; /* PLAN_F_WAIT_FIRST: the gap, after the waits */
+};
+_Static_assert(sizeof(struct plan_more) == 80, "streams are arrays of it");
+
+/* Wait until @stream has done @calls calls of the job. */
+struct plan_edge {
+	uint32_t stream;
+	uint32_t calls;
+};
+
+struct plan_process {
+	uint32_t process_id; /* of the store */
+	uint32_t parent;     /* index, PLAN_NONE: started by the root */
+	uint32_t stream;     /* [stream, + streams), the main thread's first */
+	uint32_t streams;
+	int64_t start_ns; /* since the origin: fork, or first seen */
+	int64_t end_ns;
+	uint32_t fds;    /* numbers it uses are below */
+	uint32_t makers; /* streams of it that make descriptors */
+};
+
+struct plan_stream {
+	uint32_t thread_id; /* of the store */
+	uint32_t process;   /* index */
+	uint64_t records_at, records; /* byte offset, count */
+	uint64_t more_at, mores;
+	uint64_t calls;     /* calls of the job; the rest are PLAN_OP_* */
+	int64_t start_ns;   /* first call, since the process's start */
+	uint64_t most_read; /* largest buffers it needs */
+	uint64_t most_written;
+};
+
+enum plan_object_kind {
+	PLAN_OBJECT_PIPE_READ = 1, /* ends of pipe `pipe` */
+	PLAN_OBJECT_PIPE_WRITE,
+	PLAN_OBJECT_SOCKET,
+	PLAN_OBJECT_ENDED, /* a pipe without a writer: reads are 0 */
+	PLAN_OBJECT_EMPTY, /* nonblocking, nothing in it: EAGAIN */
+	PLAN_OBJECT_BROKEN, /* a pipe without a reader: EPIPE */
+	PLAN_OBJECT_FILE,  /* name, flags, pos */
+	PLAN_OBJECT_MEMORY, /* a memfd: name */
+	PLAN_OBJECT_NULL, /* /dev/null */
+};
+
+struct plan_object {
+	uint32_t kind;
+	uint32_t pipe;
+	uint32_t name;
+	int32_t flags;
+	int64_t pos;
+};
+
+struct plan_pipe {
+	uint32_t socket; /* 1: a socket pair */
+	uint32_t reserved;
+	uint64_t most; /* largest message */
+};
+
+enum plan_file_kind {
+	PLAN_FILE_REGULAR = 1,
+	PLAN_FILE_DIR,
+	PLAN_FILE_LINK, /* a link whose target's name has size_bytes bytes */
+};
+
+/* A path that must be there before the replay starts. */
+struct plan_file {
+	uint32_t name;
+	uint32_t kind;
+	uint32_t denied;      /* 1: the job was refused (EACCES) */
+	uint32_t line;        /* [line, + lines): ends of lines in it */
+	uint32_t lines;
+	uint32_t reserved;
+	int64_t size_bytes;
+	int64_t entries; /* of a directory, "." and ".." too; -1: any number */
+};
+
+struct plan_head {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t head_bytes;
+	uint64_t file_bytes;
+	uint32_t processes, streams, objects, pipes;
+	uint32_t names, files;
+	uint64_t edges, lines;
+	uint64_t process_at, stream_at, object_at, pipe_at;
+	uint64_t edge_at, file_at, line_at;
+	uint64_t name_at; /* names + 1 offsets into the text, uint64_t */
+	uint64_t text_at, text_bytes;
+	int64_t wall_ns;  /* of the job, from its start to its end */
+	uint64_t calls;   /* of the job, in the streams */
+	uint64_t skipped; /* events that no engine can issue */
+	uint32_t fds;     /* no process uses a number that is as high */
+	uint32_t reserved;
+	uint64_t file_total_bytes; /* of all plan_files */
+};
+
+/* A mapped plan. Read the sections through these. */
+struct plan {
+	const uint8_t *map;
+	const struct plan_head *head;
+	const struct plan_process *process;
+	const struct plan_stream *stream;
+	const struct plan_object *object;
+	const struct plan_pipe *pipe;
+	const struct plan_edge *edge;
+	const struct plan_file *file;
+	const int64_t *line; /* offsets of the newlines */
+	const uint64_t *name_at;
+	const char *text;
+};
+
+/*
+ * Map the plan at @path and check all of it. Holds no descriptor afterwards.
+ * Gives *@out for plan_close(). 0, or -1 with @err: REEL_E_IO, REEL_E_FORMAT,
+ * REEL_E_VERSION.
+ */
+int plan_open(struct plan **out, const char *path, struct reel_error *err);
+void plan_close(struct plan *p);
+
+/* The absolute path of the job that has this number, NUL-terminated. */
+const char *plan_name(const struct plan *p, uint32_t name);
+size_t plan_name_bytes(const struct plan *p, uint32_t name);
+
+/* Does it need a buffer of its size? And is that one written from? */
+bool plan_moves(const struct plan_record *r);
+bool plan_writes(const struct plan_record *r);
+
+/*
+ * Compile the run @st into a plan at @path. 0, or -1 with @err: REEL_E_DB,
+ * REEL_E_IO, REEL_E_FORMAT, REEL_E_MEMORY.
+ */
+int plan_compile(struct reel_store *st, const char *path,
+		 struct reel_error *err);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes a plan, section by section, in constant memory per stream. */
+#ifndef REPLAY_PLAN_WRITE_H
+#define REPLAY_PLAN_WRITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "replay/plan.h"
+
+struct plan_writer;
+
+/*
+ * Start the plan that becomes @path at plan_writer_finish(). Gives *@out for
+ * plan_writer_free(), which removes what is not finished.
+ */
+int plan_writer_new(struct plan_writer **out, const char *path,
+		    struct reel_error *err);
+void plan_writer_free(struct plan_writer *w);
+
+/* Streams in their order: begin, records, end. @more is NULL or kept with @r. */
+int plan_writer_stream(struct plan_writer *w, const struct plan_stream *s,
+		       struct reel_error *err);
+int plan_writer_record(struct plan_writer *w, const struct plan_record *r,
+		       const struct plan_more *more, struct reel_error *err);
+
+int plan_writer_process(struct plan_writer *w, const struct plan_process *p,
+			struct reel_error *err);
+int plan_writer_edge(struct plan_writer *w, const struct plan_edge *e,
+		     uint32_t *index, struct reel_error *err);
+int plan_writer_name(struct plan_writer *w, const char *name, size_t bytes,
+		     uint32_t *index, struct reel_error *err);
+int plan_writer_file(struct plan_writer *w, struct plan_file *f,
+		     const int64_t *line, struct reel_error *err);
+int plan_writer_objects(struct plan_writer *w, const struct plan_object *o,
+			uint32_t n, const struct plan_pipe *p, uint32_t pipes,
+			struct reel_error *err);
+
+/* @head gives wall_ns, calls and fds; the rest is counted here. */
+int plan_writer_finish(struct plan_writer *w, const struct plan_head *head,
+		       struct reel_error *err);
+
+#endif

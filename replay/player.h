@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One replayed process and its threads, as the engines see them.
+ *
+ * A slot is a number that a descriptor had in the job. The replay has the same
+ * number behind it wherever it can: numbers that the job had in use for what
+ * was not recorded are "parked" on /dev/null before an open, so that the open
+ * gets the number it got. When it cannot, slot.fd is another number, and
+ * everything works but the numbers in the trace.
+ */
+#ifndef REPLAY_PLAYER_H
+#define REPLAY_PLAYER_H
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "replay/plan.h"
+#include "replay/result.h"
+#include "replay/sandbox.h"
+#include "replay/wait.h"
+
+enum replay_mode { REPLAY_THINK, REPLAY_TIMED, REPLAY_AFAP };
+
+/* A call that starts this long after its time is late. */
+#define REPLAY_LATE_NS 1000000
+
+struct engine {
+	const struct plan *plan;
+	struct result result;
+	struct sandbox sandbox;
+	struct wait_clock clock;
+	enum replay_mode mode;
+	/* Descriptors of the engine, above all of the job. */
+	int base;       /* the first; pipe i is at pipes + 2 i (read), + 1 */
+	int null;       /* /dev/null */
+	int empty;      /* the end of an empty pipe, nonblocking */
+	int broken;     /* the writing end of a pipe that nobody reads */
+	int pipes;
+};
+
+struct slot {
+	int fd;          /* -1: closed, or never opened */
+	uint32_t object; /* that was put behind it, PLAN_NONE: by a call */
+	FILE *file;
+	DIR *dir;
+};
+
+/* What the numbers of a process are used for. */
+enum number { NUMBER_FREE, NUMBER_PARKED, NUMBER_USED };
+
+struct mapping {
+	void *at;
+	size_t len;
+	int64_t offset;
+	int fd; /* the slot it was made of */
+	struct mapping *next;
+};
+
+struct player_process {
+	const struct engine *engine;
+	uint32_t index;
+	int64_t base_ns; /* CLOCK_MONOTONIC of its start, as planned */
+	struct slot *slot; /* plan.head.fds of them */
+	uint8_t *number;   /* enum number, likewise */
+	uint32_t floor;    /* no number below is free */
+	uint32_t lock;     /* of number, slot, mapping */
+	bool many_makers;  /* more than one thread makes descriptors */
+	struct mapping *mapping;
+};
+
+/* One thread. */
+struct player {
+	struct player_process *process;
+	const struct engine *engine;
+	const struct plan_stream *stream;
+	struct result_stream *result;
+	uint32_t index; /* of the stream */
+	uint8_t *in, *out; /* buffers: read into, written from */
+	size_t out_bytes;
+	int64_t at_ns;  /* where the plan's time stands */
+	bool held;      /* the lock of the process, while it makes one */
+	char path[PATH_MAX], path2[PATH_MAX];
+};
+
+/* A call, decoded. */
+struct step {
+	const struct plan_record *r;
+	const struct plan_more *m; /* never NULL */
+	int fd;              /* the real one behind r->fd, or -1 */
+	struct slot *slot;   /* of r->fd, NULL: none */
+	const char *path;    /* in the sandbox, NULL: none */
+	const char *path2;
+	int64_t size, offset;
+	int64_t want;        /* the recorded result */
+	int flags;           /* more.arg, 0: none */
+};
+
+/* How a result is compared with the recorded one. */
+enum verdict { VERDICT_EXACT, VERDICT_SUCCESS };
+
+/* Issue a call: its result as recorded ones are, -1 with errno on failure. */
+typedef int64_t player_call(struct player *p, const struct step *s);
+
+/* Of the call @op, or NULL: no engine can. */
+player_call *engine_posix(uint16_t op);
+player_call *engine_stdio(uint16_t op);
+player_call *engine_map(uint16_t op);
+
+/* --- descriptors.c ------------------------------------------------------- */
+
+/* The first process's: what the launcher left open counts as parked. */
+int descriptors_init(struct player_process *p, struct reel_error *err);
+
+/* The slot of the job's number @fd, NULL when it is none. */
+struct slot *descriptors_slot(struct player_process *p, int32_t fd);
+
+/*
+ * Around a call that makes the descriptor @s->m->fd2: makes the next number be
+ * that one, and notes what it became (@got; -1: the call failed). Where two
+ * threads make descriptors they take turns; but an open that takes long does
+ * not keep the others, who then may get other numbers.
+ */
+void descriptors_before(struct player *p, const struct step *s);
+int64_t descriptors_after(struct player *p, const struct step *s, int got);
+
+/*
+ * Around a call that closes the job's @fd: no other thread may count on the
+ * number between the call and our knowing of it. Both leave errno alone.
+ */
+void descriptors_take_turn(struct player *p);
+void descriptors_closed(struct player *p, int32_t fd);
+
+/* All real ones from @first to @last were closed by one call. */
+void descriptors_closed_range(struct player_process *p, int64_t first,
+			      int64_t last);
+
+/*
+ * Put the object of @s behind its descriptor. For a stand-in that is read once
+ * (PLAN_OBJECT_ENDED) its bytes are put in.
+ */
+void descriptors_provide(struct player *p, const struct step *s);
+
+/* The engine's own descriptors; -1 with @err. */
+int descriptors_open(struct engine *e, struct reel_error *err);
+
+/* --- messages between processes: engine_message.c ------------------------ */
+
+/* Issue @call, a read or write of a pipe or socket, so that it cannot block. */
+int64_t message_call(struct player *p, const struct step *s, player_call *call);
+
+/* Put the bytes that @s is to read into the pipe or socket @fd. */
+void message_feed(struct player *p, const struct step *s, int fd);
+
+/* --- engine.c, player.c -------------------------------------------------- */
+
+/* Play the stream to its end. */
+void player_run(struct player *p);
+
+/* Fork the process @child of the plan, started at @at_ns by its plan. */
+void engine_fork(struct player *p, uint32_t child, int64_t at_ns);
+
+/* Wait for all other threads of the process: its main thread has ended. */
+void engine_join(struct player *p);
+
+#endif

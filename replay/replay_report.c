@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints how a replay went. */
+#include "replay/replay_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/calls.h"
+#include "lib/cli.h"
+#include "lib/error.h"
+
+#include "analyzer/compare.h"
+#include "analyzer/record.h"
+
+static const char *plural(uint64_t n, const char *one, const char *many)
+{
+	return n == 1 ? one : many;
+}
+
+void replay_say_built(const struct plan *p, const struct sandbox *sb)
+{
+	const struct plan_head *h = p->head;
+	const char *base = strrchr(sb->root, '/');
+	char a[REEL_NUM], b[REEL_NUM], c[REEL_NUM], d[REEL_NUM];
+	uint64_t processes = 0, files = 0;
+
+	for (uint32_t i = 0; i < h->processes; i++)
+		processes += p->process[i].streams > 0;
+	for (uint32_t i = 0; i < h->files; i++)
+		files += p->file[i].kind == PLAN_FILE_REGULAR;
+	fprintf(stderr,
+		"ioreel replay: %s %s, %s %s, %s %s (%s) rebuilt in ",
+		reel_num_count(a, (int64_t)processes),
+		plural(processes, "process", "processes"),
+		reel_num_count(b, (int64_t)h->calls),
+		plural(h->calls, "call", "calls"),
+		reel_num_count(c, (int64_t)files),
+		plural(files, "file", "files"),
+		reel_num_bytes(d, (double)h->file_total_bytes));
+	reel_cli_name(stderr, base ? base + 1 : sb->root);
+	fputs("; they are in the page cache\n", stderr);
+	if (h->skipped)
+		fprintf(stderr,
+			"ioreel replay: %s %s cannot be replayed: no call of "
+			"this version\n",
+			reel_num_count(a, (int64_t)h->skipped),
+			plural(h->skipped, "event", "events"));
+}
+
+static void print_outcome(int64_t result, int err)
+{
+	if (err)
+		fputs(strerror(err), stdout);
+	else
+		printf("%lld", (long long)result);
+}
+
+static void print_difference(const struct plan *p,
+			     const struct result_difference *d)
+{
+	const struct reel_call_info *info = reel_call_info(d->op);
+
+	printf("  thread %u, call %u: %s", p->stream[d->stream].thread_id,
+	       d->call, info ? info->name : "?");
+	if (d->name != PLAN_NONE) {
+		fputs(" '", stdout);
+		reel_cli_name(stdout, plan_name(p, d->name));
+		putchar('\'');
+	}
+	fputs(" gave ", stdout);
+	print_outcome(d->got, d->got_err);
+	fputs(", recorded ", stdout);
+	print_outcome(d->want, d->want_err);
+	putchar('\n');
+}
+
+void replay_print_calls(const struct plan *p, const struct result *res,
+			const struct reel_record_result *ran,
+			const struct result_total *t)
+{
+	const struct result_head *h = res->head;
+	uint64_t all = p->head->calls;
+	char a[REEL_NUM], b[REEL_NUM];
+
+	printf("replayed in %s", reel_num_time(a, (double)ran->wall_ns));
+	printf(" (recorded %s); ", reel_num_time(a, (double)p->head->wall_ns));
+	printf("%s of %s %s gave the recorded result\n",
+	       reel_num_count(a, (int64_t)t->same),
+	       reel_num_count(b, (int64_t)all), plural(all, "call", "calls"));
+	for (uint32_t i = 0; i < RESULT_DIFFERENCES && i < h->differences; i++)
+		if (h->difference[i].set)
+			print_difference(p, &h->difference[i]);
+	if (h->differences > RESULT_DIFFERENCES)
+		printf("  and %s more\n",
+		       reel_num_count(a, h->differences - RESULT_DIFFERENCES));
+	if (t->late)
+		printf("late: %s %s began more than 1 ms after the time (%s at "
+		       "most)\n",
+		       reel_num_count(a, (int64_t)t->late),
+		       plural(t->late, "call", "calls"),
+		       reel_num_time(b, (double)t->late_most_ns));
+}
+
+void replay_print_likeness(const struct reel_likeness *l)
+{
+	if (!l->has_cosine) {
+		puts("likeness -: no factor was measured in both runs");
+		return;
+	}
+	printf("likeness %.4f", l->cosine);
+	if (l->worst >= 0 && l->max_abs_d > 0)
+		printf(" (worst factor: %s, %+.1f %%)",
+		       l->factor[l->worst].name,
+		       -100 * l->factor[l->worst].d);
+	if (l->has_same)
+		printf("; call sequence identical in %lld of %lld threads",
+		       (long long)l->threads_same,
+		       (long long)(l->threads_a > l->threads_b ? l->threads_a :
+								l->threads_b));
+	putchar('\n');
+}
+
+int replay_judge(const struct plan *p, const struct result *res,
+		 const struct result_total *t, enum replay_mode mode,
+		 struct reel_error *err)
+{
+	uint64_t all = p->head->calls;
+	uint64_t lost = all - (t->same < all ? t->same : all);
+	char a[REEL_NUM], b[REEL_NUM];
+
+	if (res->head->released)
+		return reel_fail(err, REEL_E_LIMIT,
+				 "the order of calls could not be kept: all "
+				 "threads waited for each other");
+	if ((double)lost > REPLAY_DIFFER_MOST * (double)all)
+		return reel_fail(err, REEL_E_LIMIT,
+				 "%s of %s calls did not give the recorded "
+				 "result (limit 0.1 %%)",
+				 reel_num_count(a, (int64_t)lost),
+				 reel_num_count(b, (int64_t)all));
+	if (mode == REPLAY_TIMED &&
+	    (double)t->late > REPLAY_LATE_MOST * (double)all)
+		return reel_fail(err, REEL_E_LIMIT,
+				 "could not keep up: %s of %s calls began more "
+				 "than 1 ms late (limit 5 %%)",
+				 reel_num_count(a, (int64_t)t->late),
+				 reel_num_count(b, (int64_t)all));
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What "ioreel replay" says: the words and the limits. */
+#ifndef REPLAY_REPLAY_REPORT_H
+#define REPLAY_REPLAY_REPORT_H
+
+#include "replay/player.h"
+
+struct plan;
+struct reel_error;
+struct reel_likeness;
+struct reel_record_result;
+struct result;
+struct result_total;
+struct sandbox;
+
+/* More of the calls than this differ, or are late: exit status 3. */
+#define REPLAY_DIFFER_MOST 0.001
+#define REPLAY_LATE_MOST 0.05
+
+void replay_say_built(const struct plan *p, const struct sandbox *sb);
+void replay_print_calls(const struct plan *p, const struct result *res,
+			const struct reel_record_result *ran,
+			const struct result_total *t);
+void replay_print_likeness(const struct reel_likeness *l);
+
+/* 0, or -1 with @err (REEL_E_LIMIT): the replay is not what was recorded. */
+int replay_judge(const struct plan *p, const struct result *res,
+		 const struct result_total *t, enum replay_mode mode,
+		 struct reel_error *err);
+
+#endif
