@@ -182,8 +182,9 @@ fuzz: tests
 	$(Q)$(check_env) tests/fuzz/run
 
 tidy:
-	$(Q)clang-tidy --quiet $(lib_src) $(analyzer_src) $(replay_src) $(shim_src) -- \
-		$(base_cppflags) $(pkg_cflags) -std=gnu11 -Wno-unknown-warning-option
+	$(Q)for f in $(lib_src) $(analyzer_src) $(replay_src) $(shim_src); do \
+		clang-tidy --quiet $$f -- $(base_cppflags) $(pkg_cflags) \
+			-std=gnu11 -Wno-unknown-warning-option || exit 1; done
 
 format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')

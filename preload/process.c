@@ -52,8 +52,7 @@ static uint64_t clock_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The narrowest of a few brackets: ticks and CLOCK_MONOTONIC of one moment. */
-static uint32_t clock_pair(uint64_t *ticks, uint64_t *mono_ns)
+uint32_t shim_clock_pair(uint64_t *ticks, uint64_t *mono_ns)
 {
 	uint64_t best = UINT64_MAX;
 
@@ -139,7 +138,7 @@ static void head_fill(struct reel_head *h, uint32_t pid, uint64_t parent_uid)
 	h->ppid = (uint32_t)raw0(SYS_getppid);
 	h->clock = (uint32_t)shim_hot.clock;
 	h->first_desc = shim.next_desc;
-	h->pair_error_ticks = clock_pair(&h->start_ticks, &h->start_mono_ns);
+	h->pair_error_ticks = shim_clock_pair(&h->start_ticks, &h->start_mono_ns);
 	h->start_real_ns = clock_ns(CLOCK_REALTIME);
 	h->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	if (parent_uid) {
@@ -207,8 +206,7 @@ void shim_remove_window(void)
 	raw3(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
-/* Head to the log: at its start, and again at the end with final counters. */
-static bool log_write_head(void)
+bool shim_write_head(void)
 {
 	int fd = shim_open_log(O_WRONLY);
 	bool good;
@@ -254,7 +252,7 @@ static bool start(void)
 	raw3(SYS_madvise, head, REEL_WINDOW_HEAD_BYTES, MADV_DONTFORK);
 	head_fill(head, pid, parent_uid);
 	shim.head = head;
-	if (!log_write_head())
+	if (!shim_write_head())
 		shim.head->counter[REEL_LOST_START]++;
 	if (shim.counts)
 		__atomic_fetch_add(&shim.counts->processes, 1,
@@ -299,9 +297,9 @@ void shim_finish(void)
 
 		shim_hot.on = 0;
 		alone = shim_flush_all();
-		clock_pair(&shim.head->end_ticks, &shim.head->end_mono_ns);
+		shim_clock_pair(&shim.head->end_ticks, &shim.head->end_mono_ns);
 		shim.head->end = REEL_END_EXIT;
-		if (log_write_head() && alone)
+		if (shim_write_head() && alone)
 			shim_remove_window();
 	}
 	errno = saved;

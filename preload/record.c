@@ -102,7 +102,9 @@ static uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 			(int64_t)((uint64_t)ev->offset + (uint64_t)expected);
 	}
 	if (ev->size != NONE) {
-		bool same = (uint64_t)ev->size == t->last_size;
+		/* The greatest size is what stands there before the first. */
+		bool same = (uint64_t)ev->size == t->last_size &&
+			    t->last_size != UINT64_MAX;
 
 		*flags |= same ? REEL_F_SIZE_SAME : REEL_F_SIZE_NEW;
 		if (!same)

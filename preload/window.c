@@ -134,6 +134,24 @@ static bool has_space(int fd, size_t bytes)
 	       bytes + (uint64_t)fs.f_bsize;
 }
 
+/*
+ * A disk that was full when the process began refused the log's head: it goes
+ * first. One thread writes it, another one's block is lost meanwhile.
+ */
+static bool has_head(uint64_t size)
+{
+	static int writing;
+	bool good;
+
+	if (size >= shim.head->head_bytes)
+		return true;
+	if (__atomic_exchange_n(&writing, 1, __ATOMIC_ACQ_REL))
+		return false;
+	good = shim_write_head();
+	__atomic_store_n(&writing, 0, __ATOMIC_RELEASE);
+	return good;
+}
+
 static bool append(const void *data, size_t bytes)
 {
 	int fd = shim_open_log(O_WRONLY | O_APPEND);
@@ -143,7 +161,7 @@ static bool append(const void *data, size_t bytes)
 
 	if (fd < 0)
 		return false;
-	good = raw2(SYS_fstat, fd, &st) == 0 &&
+	good = raw2(SYS_fstat, fd, &st) == 0 && has_head((uint64_t)st.st_size) &&
 	       shim_size_allowed((uint64_t)st.st_size + bytes) &&
 	       has_space(fd, bytes);
 	if (good) {
@@ -165,17 +183,13 @@ static bool append(const void *data, size_t bytes)
 static bool block_write(struct shim_thread *t)
 {
 	struct reel_block_head *b = t->block;
-	struct timespec ts;
 	uint32_t used = (uint32_t)(t->p - (uint8_t *)(b + 1));
 	size_t bytes = sizeof(*b) + ((used + 7u) & ~7u);
 
 	if (!used)
 		return true;
 	memset((uint8_t *)(b + 1) + used, 0, bytes - sizeof(*b) - used);
-	b->pair_ticks = shim_clock();
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	b->pair_mono_ns = (uint64_t)ts.tv_sec * 1000000000u +
-			  (uint64_t)ts.tv_nsec;
+	shim_clock_pair(&b->pair_ticks, &b->pair_mono_ns);
 	b->used = used;
 	b->check = reel_block_check(b);
 	return append(b, bytes);

@@ -18,6 +18,15 @@ int shim_allocate(int fd, uint64_t off, uint64_t bytes);
 
 void shim_remove_window(void);
 
+/* The head to the log: at its start, and at the end with final counters. */
+bool shim_write_head(void);
+
+/*
+ * Ticks and CLOCK_MONOTONIC of one moment: the narrowest of a few brackets,
+ * whose width is returned in ticks.
+ */
+uint32_t shim_clock_pair(uint64_t *ticks, uint64_t *mono_ns);
+
 /* The process has its log and window; makes them after a fork. process.c */
 bool shim_process_ready(void);
 

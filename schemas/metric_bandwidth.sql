@@ -18,7 +18,7 @@ CREATE TABLE call_bandwidth (
 -- v_bandwidth: how fast data moved, in every sense that the word has.
 -- busy: bytes over the union of the times in which such a call was running;
 -- wall: bytes over last end less first start; call_mean, call_median: of
--- single calls.
+-- single calls. For reads and writes together (all) only the latter.
 -- unit: bytes/s    empty: NULL, when nothing was moved
 -- source: ioreel-store(5), "Bandwidth"
 CREATE VIEW v_bandwidth (op, bytes, busy_ns, wall_ns, busy_bytes_per_s,
@@ -29,6 +29,5 @@ SELECT b.op, s.bytes, t.union_ns, t.last_ns - t.first_ns,
 	b.mean_bytes_per_s, b.median_bytes_per_s
 FROM call_bandwidth b
 JOIN transfer_size s USING (op)
-LEFT JOIN io_time t ON t.process_id IS NULL
-	AND t.op = CASE b.op WHEN 'all' THEN 'data' ELSE b.op END
+LEFT JOIN io_time t ON t.process_id IS NULL AND t.op = b.op
 WHERE b.calls > 0;

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- io_time: when calls on files were running. op: read, write, meta (all other
--- calls), data (read or write), io (any). union_ns counts a moment once, however
+-- calls), io (any). union_ns counts a moment once, however
 -- many calls ran in it; sum_ns adds the calls up.
 -- unit: ns    empty: no row
 -- source: ioreel-store(5), "Time": threads merged; pipes and sockets left out

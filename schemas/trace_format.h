@@ -29,8 +29,9 @@
  *                                         first part of a slot may exist.
  *
  * BLOCK is struct reel_block_head and `used` bytes of records of one thread,
- * padded with NUL to a multiple of 8. Blocks of one (tid, seq) found twice, in
- * the log and in the window, are the same block: the longer one counts. In a
+ * padded with NUL to a multiple of 8. `slot` numbers the lives of threads in the
+ * process: a tid may come back. Blocks of one (tid, slot, seq) and base_ticks
+ * found twice, in the log and in the window, are one: the longer one counts. In a
  * log a block whose head does not check is damage: the reader counts it and
  * looks for the next REEL_BLOCK_MAGIC at a multiple of 8 from the log's start.
  *
@@ -235,7 +236,7 @@ struct reel_block_head {
 	uint64_t pair_ticks;  /* 32 clock pair at the flush; 0: none */
 	uint64_t pair_mono_ns; /* 40 */
 	uint32_t check;       /* 48 reel_block_check(), set at the flush */
-	uint32_t slot;        /* 52 */
+	uint32_t slot;        /* 52 number of the thread in its process */
 };
 _Static_assert(sizeof(struct reel_block_head) == 56, "raise the version");
 
