@@ -48,7 +48,7 @@ prog_cppflags = $(base_cppflags) -MMD -MP $(CPPFLAGS)
 shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
 	-mgeneral-regs-only -fno-stack-protector -fno-delete-null-pointer-checks \
 	-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -ftls-model=initial-exec \
-	-Wno-missing-prototypes -Wno-nonnull-compare $(CFLAGS)
+	-D__NO_INLINE__=1 -Wno-missing-prototypes $(CFLAGS)
 
 lib_src := $(wildcard lib/*.c)
 analyzer_src := $(filter-out analyzer/main.c analyzer/sqlite_module.c,$(wildcard analyzer/*.c))

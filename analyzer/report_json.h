@@ -3,6 +3,8 @@
 #ifndef ANALYZER_REPORT_JSON_H
 #define ANALYZER_REPORT_JSON_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 struct reel_error;

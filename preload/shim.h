@@ -208,6 +208,13 @@ HOT uint32_t shim_fd(int fd)
 	return likely(e >= SHIM_DESC_FIRST) ? e : shim_fd_slow(fd, e);
 }
 
+/* A parameter that its declaration promises is not NULL, and may be. */
+HOT bool shim_null(const void *p)
+{
+	__asm__("" : "+r"(p));
+	return !p;
+}
+
 HOT bool shim_is_desc(uint32_t entry)
 {
 	return entry >= SHIM_DESC_FIRST;

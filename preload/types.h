@@ -18,8 +18,5 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* bits/stdio.h has macros of these names. */
-#undef fread_unlocked
-#undef fwrite_unlocked
 
 #endif

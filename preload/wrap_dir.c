@@ -73,7 +73,7 @@ EXPORT int closedir(DIR *dir)
 	int r;
 
 	NEED(closedir);
-	if (unlikely(!shim_hot.on || !dir || shim_vfork_child()))
+	if (unlikely(!shim_hot.on || shim_null(dir) || shim_vfork_child()))
 		return real.closedir(dir);
 	ev.desc = shim_fd_take(dirfd(dir));
 	if (!shim_is_desc(ev.desc)) {

@@ -16,7 +16,7 @@ static int answer(void)
 	return 42;
 }
 
-static int (*pick(void))(void)
+__attribute__((used)) static int (*pick(void))(void)
 {
 	char b[4];
 
