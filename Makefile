@@ -54,7 +54,7 @@ lib_src := $(wildcard lib/*.c)
 analyzer_src := $(filter-out analyzer/main.c analyzer/sqlite_module.c,$(wildcard analyzer/*.c))
 replay_src := $(filter-out replay/main.c replay/comm_mpi.c,$(wildcard replay/*.c))
 shim_src := $(wildcard preload/*.c)
-module_src := analyzer/sqlite_module.c analyzer/vtab_event.c analyzer/event_block.c
+module_src := analyzer/sqlite_module.c analyzer/vtab_event.c analyzer/event_block.c analyzer/event_walk.c
 
 core_obj := $(patsubst %.c,$(O)/%.o,$(lib_src) $(analyzer_src) $(replay_src))
 core_lib := $(O)/libcore.a

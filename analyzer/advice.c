@@ -22,6 +22,8 @@
 /* From which value on a rule speaks. */
 static const struct {
 	double stall_share;    /* INPUT-BOUND: fetch of steady steps */
+	double idle_share;     /* ... workers that are less busy are no limit */
+	double worker_io;      /* ... with less I/O, preparing is the limit */
 	double matters_share;  /* I/O that costs time at all, of the run */
 	double open_share;     /* FILE-OPEN: open and close, of all I/O time */
 	int64_t opens;
@@ -33,13 +35,15 @@ static const struct {
 	double reads_per_open; /* ... and so many of them per open file */
 	double random_share;   /* RANDOM-READ: of reads that are not first */
 	int64_t random_calls;
-	double random_time;    /* ... reads, of all I/O time */
+	double random_time;    /* ... reads, of all I/O time; many per open file */
 	double sync_share;     /* WRITE-FSYNC: of all I/O time */
 	int64_t sync_calls;
 	double checkpoint_share; /* CHECKPOINT: of the run */
 	double epoch_share;    /* EPOCH-START: first fetches, of the run */
 } threshold = {
 	.stall_share = 0.10,
+	.idle_share = 0.50,
+	.worker_io = 0.30,
 	.matters_share = 0.05,
 	.open_share = 0.30,
 	.opens = 100,
@@ -105,22 +109,58 @@ static const struct report_rank *slowest(const struct report *r)
 	return worst;
 }
 
-/* I/O that runs behind computation costs nothing, however it is done. */
+/* I/O that runs behind computation, or in idle workers, costs nothing. */
 static bool io_matters(const struct report *r)
 {
 	const struct report_rank *k = slowest(r);
 
-	if (k && k->stall_share >= threshold.matters_share)
+	if (k && k->stall_share >= threshold.matters_share &&
+	    k->workers > 0 && k->worker_busy_share >= threshold.idle_share &&
+	    k->worker_io_share >= threshold.matters_share)
 		return true;
 	if (k && k->exposed_ns != REPORT_NONE)
 		return of_run(r, k->exposed_ns) >= threshold.matters_share;
 	return r->io_ns > 0 && of_run(r, r->io_ns) >= threshold.matters_share;
 }
 
+/* The workers: are they what the model waits for, and is it their I/O? */
+static void judge_workers(const struct report_rank *k, struct advice *a)
+{
+	char busy[REEL_NUM], io[REEL_NUM];
+
+	fact(a, "workers", "", (double)k->workers);
+	fact(a, "worker_busy_share", "share", k->worker_busy_share);
+	fact(a, "worker_io_share", "share", k->worker_io_share);
+	fact(a, "headroom", "factor", k->headroom);
+	say(a->text, "; the %lld loader %s busy %s of the time, %s of that with "
+		     "I/O.",
+	    (long long)k->workers, mb(k->workers, "worker is", "workers are"),
+	    reel_num_percent(busy, round(k->worker_busy_share * 100) / 100),
+	    reel_num_percent(io, round(k->worker_io_share * 100) / 100));
+	if (k->worker_busy_share < threshold.idle_share) {
+		say(a->text, " So the wait is not for reading: batches wait to "
+			     "be handed over (headroom %.2g).", k->headroom);
+		say(a->try_this, "persistent_workers, a larger prefetch_factor, "
+				 "and a processor left free for each worker.");
+		return;
+	}
+	say(a->text, k->headroom < 1 ?
+		    " They cannot follow the model (headroom %.2g)." :
+		    " Always busy, they could feed a model %.2g times as fast.",
+	    k->headroom);
+	if (k->worker_io_share < threshold.worker_io)
+		say(a->try_this, "more workers (%lld now); most of their time "
+				 "goes into preparing samples: decode less, or "
+				 "once.", (long long)k->workers);
+	else
+		say(a->try_this, "more workers (%lld now), or fewer, larger "
+				 "files.", (long long)k->workers);
+}
+
 static bool input_bound(const struct report *r, struct advice *a)
 {
 	const struct report_rank *k = slowest(r);
-	char fetch[REEL_NUM], step[REEL_NUM], num[REEL_NUM];
+	char fetch[REEL_NUM], step[REEL_NUM];
 
 	if (!k || k->stall_share < threshold.stall_share)
 		return false;
@@ -130,38 +170,23 @@ static bool input_bound(const struct report *r, struct advice *a)
 	fact(a, "stall_share", "share", k->stall_share);
 	fact(a, "median_fetch", "ns", (double)k->median_fetch_ns);
 	fact(a, "median_step", "ns", (double)k->median_step_ns);
-	if (k->workers <= 0) {
-		say(a->text, "; no loader worker was seen, so computation waits "
-			     "for every batch.");
-		say(a->try_this, "loader workers (num_workers=2 or more), which "
-				 "read while the model computes.");
+	if (k->workers > 0) {
+		judge_workers(k, a);
 		return true;
 	}
-	say(a->text, "; the %lld loader %s busy %s of the time",
-	    (long long)k->workers, mb(k->workers, "worker is", "workers are"),
-	    reel_num_percent(num, round(k->worker_busy_share * 100) / 100));
-	say(a->text, ", %s of that with I/O.",
-	    reel_num_percent(num, round(k->worker_io_share * 100) / 100));
-	fact(a, "workers", "", (double)k->workers);
-	fact(a, "worker_busy_share", "share", k->worker_busy_share);
-	fact(a, "worker_io_share", "share", k->worker_io_share);
-	if (k->headroom != REPORT_NONE) {
-		fact(a, "headroom", "factor", k->headroom);
-		if (k->headroom < 1)
-			say(a->text, " They make batches at %.2g times the rate "
-				     "that the model could take.", k->headroom);
-		else
-			say(a->text, " Always busy, they could feed a model "
-				     "%.2g times as fast.", k->headroom);
-	}
-	if (k->worker_io_share < 0.3)
-		say(a->try_this, "more workers (%lld now); the rest is "
-				 "preparing samples: decode less, or once.",
-		    (long long)k->workers);
-	else
-		say(a->try_this, "more workers (%lld now), or fewer, larger "
-				 "files.", (long long)k->workers);
+	say(a->text, "; no loader worker was seen, so computation waits for "
+		     "every batch.");
+	say(a->try_this, "loader workers (num_workers=2 or more), which read "
+			 "while the model computes.");
 	return true;
+}
+
+static double reads_per_open(const struct report *r)
+{
+	const struct report_moved *m = &r->moved[0];
+
+	return m->opens_read > 0 ? (double)m->calls / (double)m->opens_read :
+				   (double)m->calls;
 }
 
 static bool file_open(const struct report *r, struct advice *a)
@@ -230,9 +255,7 @@ static bool small_read(const struct report *r, struct advice *a)
 {
 	const struct report_moved *m = &r->moved[0];
 	double share = of_io(r, r->small_read_ns);
-	double per_open = m->opens_read > 0 ?
-				  (double)m->calls / (double)m->opens_read :
-				  (double)m->calls;
+	double per_open = reads_per_open(r);
 	char num[REEL_NUM], part[REEL_NUM], size[REEL_NUM];
 
 	/* A small file read whole is FILE-OPEN's business. */
@@ -260,7 +283,9 @@ static bool random_read(const struct report *r, struct advice *a)
 	const struct report_moved *m = &r->moved[0];
 	char num[REEL_NUM], part[REEL_NUM];
 
+	/* A second look at the head of a file is no random access. */
 	if (m->random < threshold.random_calls ||
+	    reads_per_open(r) < threshold.reads_per_open ||
 	    m->random_share < threshold.random_share ||
 	    of_io(r, r->group[REEL_GROUP_READ].dur_ns) < threshold.random_time ||
 	    !io_matters(r))

@@ -48,12 +48,26 @@ static inline int reel_union_add(struct reel_union *u,
 				 const struct reel_interval *in,
 				 struct reel_error *err)
 {
-	if (u->n && u->n < u->room && in->start_ns > u->iv[u->n - 1].end_ns &&
-	    in->end_ns > in->start_ns) {
+	struct reel_interval *top;
+
+	if (u->n < 2 || in->end_ns <= in->start_ns)
+		return reel_union_insert(u, in, err);
+	top = &u->iv[u->n - 1];
+	if (in->start_ns > top->end_ns) {
+		if (u->n == u->room)
+			return reel_union_insert(u, in, err);
 		u->iv[u->n++] = *in;
 		return 0;
 	}
-	return reel_union_insert(u, in, err);
+	if (in->start_ns <= top[-1].end_ns || in->end_ns < top->start_ns)
+		return reel_union_insert(u, in, err);
+	if (in->start_ns < top->start_ns)
+		top->start_ns = in->start_ns;
+	if (in->end_ns > top->end_ns)
+		top->end_ns = in->end_ns;
+	top->read_bytes += in->read_bytes;
+	top->write_bytes += in->write_bytes;
+	return 0;
 }
 
 int64_t reel_union_ns(const struct reel_union *u); /* the measure */

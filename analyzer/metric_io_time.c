@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * I/O time of the job: the union of the times in which reads, writes, both,
+ * I/O time of the job: the union of the times in which reads, writes,
  * metadata calls, or any of them were running, over all processes.
  *
  * The rows of single processes come from metric_overlap, which keeps their
@@ -21,10 +21,9 @@ static const char schema[] =
 
 #define HELD 65536u /* a call may end behind so many others, at least half */
 
-enum set { SET_READ, SET_WRITE, SET_META, SET_DATA, SET_IO, SETS };
+enum set { SET_READ, SET_WRITE, SET_META, SET_IO, SETS };
 
-static const char *const set_name[SETS] = { "read", "write", "meta", "data",
-					    "io" };
+static const char *const set_name[SETS] = { "read", "write", "meta", "io" };
 
 struct times {
 	struct reel_union u[SETS];
@@ -68,10 +67,9 @@ static int io_time_feed(void *state, const struct reel_event *ev,
 
 	if (op >= METRIC_OPS)
 		return 0;
-	if (add_to_set(state, set_of[op], ev, err) ||
-	    add_to_set(state, SET_IO, ev, err))
+	if (add_to_set(state, set_of[op], ev, err))
 		return -1;
-	return op == METRIC_META ? 0 : add_to_set(state, SET_DATA, ev, err);
+	return add_to_set(state, SET_IO, ev, err);
 }
 
 static int io_time_finish(void *state, struct reel_store *st,

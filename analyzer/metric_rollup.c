@@ -52,7 +52,6 @@ struct rollup {
 	struct row *row;
 	struct place *place; /* by process_id */
 	uint32_t pair_room, row_room, place_room, rows;
-	struct sums total[REEL_CALL_MAX][2]; /* I/O, messages */
 };
 
 static int rollup_init(void **state, struct reel_error *err)
@@ -167,7 +166,6 @@ static int rollup_feed(void *state, const struct reel_event *ev,
 	if (!row)
 		return -1;
 	add(&row->sums, ev, bytes);
-	add(&r->total[ev->call][message], ev, bytes);
 	return 0;
 }
 
@@ -224,24 +222,42 @@ static int write_rollup(const struct rollup *r, struct reel_store *st,
 	return metric_row_close(&out, rc, err);
 }
 
+static void add_sums(struct sums *to, const struct sums *s)
+{
+	to->calls += s->calls;
+	to->asked_bytes += s->asked_bytes;
+	to->bytes += s->bytes;
+	to->dur_ns += s->dur_ns;
+	to->errors += s->errors;
+	to->eof_reads += s->eof_reads;
+}
+
 static int write_calls(const struct rollup *r, struct reel_store *st,
 		       struct reel_error *err)
 {
-	struct metric_row out;
-	uint32_t i, message;
-	int rc = metric_row_open(&out, st,
-				 "INSERT INTO call_io VALUES (?,?,?,?,?,?,?,?)",
-				 err);
+	struct sums *total = reel_alloc(2 * REEL_CALL_MAX, sizeof(*total), err);
+	struct metric_row out = { 0 };
+	uint32_t i;
+	int rc = -1;
 
-	for (i = 0; i < REEL_CALL_MAX; i++) {
-		for (message = 0; !rc && message < 2; message++) {
-			if (!r->total[i][message].calls)
-				continue;
-			metric_row_int(&out, i);
-			metric_row_int(&out, message);
-			rc = write_sums(&out, &r->total[i][message], err);
-		}
+	if (!total)
+		goto out;
+	for (i = 0; i < r->rows; i++)
+		add_sums(&total[2 * (r->row[i].what >> 8) +
+				(r->row[i].what & 1)],
+			 &r->row[i].sums);
+	rc = metric_row_open(&out, st,
+			     "INSERT INTO call_io VALUES (?,?,?,?,?,?,?,?)",
+			     err);
+	for (i = 0; !rc && i < 2 * REEL_CALL_MAX; i++) {
+		if (!total[i].calls)
+			continue;
+		metric_row_int(&out, i / 2);
+		metric_row_int(&out, i % 2);
+		rc = write_sums(&out, &total[i], err);
 	}
+out:
+	free(total);
 	return metric_row_close(&out, rc, err);
 }
 

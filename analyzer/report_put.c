@@ -76,14 +76,18 @@ bool report_has_bars(void)
 	return reel_cli_colour(stdout);
 }
 
-void report_put_bar(int width, double share)
+void report_put_bar(int width, double share, bool pad)
 {
 	char bar[4 * 64 + 1];
+	size_t len;
 
 	if (!report_has_bars() || width > 64)
 		return;
+	reel_cli_bar(bar, width, share);
+	for (len = strlen(bar); len && bar[len - 1] == ' '; len--)
+		bar[len - 1] = '\0';
 	putchar(' ');
-	report_put_left(reel_cli_bar(bar, width, share), width);
+	report_put_left(bar, pad ? width : 0);
 }
 
 void report_put_path(const char *path, int columns)

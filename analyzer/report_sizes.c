@@ -106,7 +106,7 @@ static void print_bin(const struct bins *b, const struct bin *bin)
 	snprintf(range, sizeof(range), "%s - %s", low, high);
 	fputs("  ", stdout);
 	report_put_left(range, 19);
-	report_put_bar(20, share(bin->calls, b->most_calls));
+	report_put_bar(20, share(bin->calls, b->most_calls), true);
 	print_shares(b, bin);
 }
 
@@ -138,6 +138,6 @@ void report_sizes(const struct report *r)
 	if (!folded)
 		return;
 	printf("  %-19s", "other sizes");
-	report_put_bar(20, share(rest.calls, b.most_calls));
+	report_put_bar(20, share(rest.calls, b.most_calls), true);
 	print_shares(&b, &rest);
 }

@@ -152,20 +152,24 @@ static void print_part(const char *name, int64_t ns, int64_t step_ns)
 	report_put_right(time_or_none(num, ns), 9);
 	report_put_right(percent(num, ns == REPORT_NONE ? REPORT_NONE : share),
 			 8);
-	report_put_bar(40, share);
+	report_put_bar(40, share, false);
 	putchar('\n');
 }
 
 static void print_overlap(const struct report_rank *k)
 {
 	char num[REEL_NUM], num2[REEL_NUM], num3[REEL_NUM], num4[REEL_NUM];
+	char text[256];
 
 	if (k->hidden_ns == REPORT_NONE)
 		return;
-	printf("  I/O hidden behind computation: %s; exposed: %s of %s.  "
-	       "Accelerator utilisation: %s.\n",
-	       percent(num, k->hidden_share), time_or_none(num2, k->exposed_ns),
-	       time_or_none(num3, k->io_ns), percent(num4, k->utilisation));
+	snprintf(text, sizeof(text),
+		 "I/O hidden behind computation: %s; exposed: %s of %s. "
+		 "Accelerator utilisation: %s.",
+		 percent(num, k->hidden_share), time_or_none(num2, k->exposed_ns),
+		 time_or_none(num3, k->io_ns), percent(num4, k->utilisation));
+	fputs("  ", stdout);
+	report_put_wrapped(text, 2, 2);
 }
 
 static void print_steps(const struct report *r)
@@ -266,8 +270,9 @@ static void print_moved(const struct report *r)
 
 	if (!r->calls)
 		return;
-	puts("\nWhat moved           calls    bytes  size min / median / max  "
-	     "    per call while busy in order   files");
+	printf("\n%-16s%10s%9s  %-26s%9s%11s%9s%8s\n", "What moved", "calls",
+	       "bytes", "size min / median / max", "per call", "while busy",
+	       "in order", "files");
 	print_row("read", &r->group[REEL_GROUP_READ], &r->moved[0]);
 	print_row("write", &r->group[REEL_GROUP_WRITE], &r->moved[1]);
 	group = sum(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE, REEL_GROUP_NONE);
@@ -276,7 +281,7 @@ static void print_moved(const struct report *r)
 	print_row("stat, seek", &group, NULL);
 	group = sum(r, REEL_GROUP_META, REEL_GROUP_DIR, REEL_GROUP_NONE);
 	print_row("rename, list", &group, NULL);
-	print_row("sync", &r->group[REEL_GROUP_SYNC], NULL);
+	print_row("sync, flush", &r->group[REEL_GROUP_SYNC], NULL);
 	print_row("map", &r->group[REEL_GROUP_MAP], NULL);
 	if (r->messages > 0)
 		printf("  and %s calls on pipes and sockets (%s), which are no "

@@ -34,24 +34,20 @@ static void put_blob(FILE *f, sqlite3_stmt *stmt, int i)
 
 static void put_tsv(FILE *f, const char *s, size_t n)
 {
+	static const char special[] = "\t\n\r\\", letter[] = "tnr\\";
+	size_t from = 0;
+
 	for (size_t i = 0; i < n; i++) {
-		switch (s[i]) {
-		case '\t':
-			fputs("\\t", f);
-			break;
-		case '\n':
-			fputs("\\n", f);
-			break;
-		case '\r':
-			fputs("\\r", f);
-			break;
-		case '\\':
-			fputs("\\\\", f);
-			break;
-		default:
-			fputc(s[i], f);
-		}
+		const char *p = s[i] ? strchr(special, s[i]) : NULL;
+
+		if (!p)
+			continue;
+		fwrite(s + from, 1, i - from, f);
+		fputc('\\', f);
+		fputc(letter[p - special], f);
+		from = i + 1;
 	}
+	fwrite(s + from, 1, n - from, f);
 }
 
 static void put_csv(FILE *f, const char *s, size_t n)

@@ -62,7 +62,7 @@ check 'a name full of control characters stays one line' \
 
 # A full disk, an interrupted load: nothing is left, the old store stands.
 cp first.db keep.db
-if (ulimit -f 20 && "$IOREEL" load -q big.reel -o full.db) 2>err; then
+if { sh -c 'ulimit -f 20 && "$IOREEL" load -q big.reel -o full.db'; } 2>err; then
 	skip 'a store that does not fit' 'file size limit has no effect'
 else
 	check 'a store that does not fit leaves nothing' '! ls | grep -q "full.db"'
@@ -75,7 +75,7 @@ for sig in INT TERM; do
 	while ! ls keep.db.tmp.* >/dev/null 2>&1 && [ $n -lt 500 ]; do
 		sleep 0.01; n=$((n + 1))
 	done
-	kill -$sig $pid 2>/dev/null; wait $pid
+	{ kill -$sig $pid; wait $pid; } 2>/dev/null
 	check "SIG$sig: the old store stands, no half one is left" \
 		'cmp keep.db first.db && ! ls | grep tmp'
 done

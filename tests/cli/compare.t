@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel compare: the table, the number, the exit status, the document.
+. "$(dirname "$0")/../tap.sh"
+
+mkdir data
+for i in 1 2 3 4 5 6; do head -c $((i * 30000)) /dev/zero >data/f$i; done
+ioreel record -o a.reel -- cat data/f1 data/f2 data/f3 >/dev/null 2>&1
+ioreel record -o b.reel -- cat data/f1 data/f2 data/f3 >/dev/null 2>&1
+ioreel record -o c.reel -- cat data/f4 data/f5 data/f6 >/dev/null 2>&1
+ioreel record -o none.reel -- true >/dev/null 2>&1
+
+check 'two runs of one job' 'ioreel compare a.reel b.reel >out'
+check 'name both runs' 'head -1 out | grep -q "a.reel .*b.reel .*difference"'
+check 'show every factor' 'grep -q "I/O time" out && grep -q "bytes read" out &&
+	grep -q "transfer size, median" out && grep -q "consecutive" out'
+check 'read the same bytes' 'grep -qE "bytes read +180 kB +180 kB +0$" out'
+check 'made the same calls' 'grep -q "identical in 1 of 1 threads" out'
+check 'and have a likeness' 'grep -qE "^likeness \(cosine\) [01]\.[0-9]{4} over" out'
+check 'with the warning beside it' 'grep -q "does not see scale" out'
+check 'a run is like itself' 'ioreel compare a.reel a.reel >out &&
+	grep -q "^likeness (cosine) 1.0000 over .*no difference" out'
+
+check 'other files are another sequence' 'ioreel compare a.reel c.reel >out &&
+	grep -q "identical in 0 of 1 threads" out'
+check 'the sign is that of A - B' 'grep -qE "bytes read +180 kB +450 kB +-60.0 %" out'
+
+check '--min passes' 'ioreel compare --min 1 a.reel a.reel >/dev/null'
+check '--min fails with 3 and a line' \
+	'ioreel compare --min 0.9999999 a.reel c.reel >out 2>e; test $? = 3 &&
+	test $(wc -l <e) = 1 && grep -q "is below" e && grep -q "^likeness" out'
+check 'no likeness at all is below any' \
+	'ioreel compare --min 0 a.reel none.reel >out 2>e; test $? = 3 &&
+	grep -q "^likeness (cosine) -" out && grep -q "no likeness" e'
+check 'but no failure without --min' 'ioreel compare a.reel none.reel >out'
+
+check 'wrong usage is 2' 'ioreel compare a.reel 2>e; test $? = 2'
+check '--min wants 0 to 1' 'ioreel compare --min 7 a.reel b.reel 2>e; test $? = 2'
+check 'a run that is none fails with 1' \
+	'ioreel compare a.reel /nonexistent 2>e; test $? = 1 && grep -q nonexistent e'
+
+if command -v python3 >/dev/null; then
+	cat >look.py <<-'PY'
+	import json, math, sys
+	d = json.load(sys.stdin)
+	f = {x['name']: x for x in d['factors']}
+	assert set(d) >= {'cosine', 'max_abs_d', 'factors', 'same_sequence_share'}
+	assert all(set(x) == {'name', 'unit', 'a', 'b', 'd', 'used'} for x in d['factors'])
+	assert f['bytes read'] == {'name': 'bytes read', 'unit': 'B', 'a': 180000,
+	                           'b': 450000, 'd': -0.6, 'used': True}
+	assert f['bytes written']['used'] or f['bytes written']['a'] == 0
+	used = [x for x in d['factors'] if x['used']]
+	a = [x['a'] / max(x['a'], x['b']) for x in used]
+	b = [x['b'] / max(x['a'], x['b']) for x in used]
+	cos = sum(x * y for x, y in zip(a, b)) / math.sqrt(
+	    sum(x * x for x in a) * sum(x * x for x in b))
+	assert abs(d['cosine'] - cos) < 1e-4, (d['cosine'], cos)
+	assert abs(d['max_abs_d'] - max(abs(x['d']) for x in d['factors']
+	                                if x['d'] is not None)) < 1e-9
+	assert d['same_sequence_share'] == 0
+	PY
+	check 'the document holds the vector, from which the cosine follows' \
+		'ioreel compare --json a.reel c.reel | python3 look.py'
+	check 'without a cosine it is null' \
+		'ioreel compare --json a.reel none.reel | grep -q "\"cosine\": null"'
+else
+	skip 'the document holds the vector' 'python3 is missing'
+fi
+check 'the manual shows every option' \
+	'grep -qF "Fl -json" "$TOP/man/ioreel-compare.1" &&
+	grep -qF "Fl -min" "$TOP/man/ioreel-compare.1"'
+finish

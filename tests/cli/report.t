@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel report: the screen, the sections, the document; figures against an
+# independent count over the events.
+. "$(dirname "$0")/../tap.sh"
+trace=$TOP/tests/data/trace-1.0
+
+check 'a trace is reported' 'ioreel report "$trace" >screen'
+check 'the screen fits: 100 columns' \
+	'! LC_ALL=C tr -d "\200-\277" <screen | grep -qE "^.{101}"'
+check 'and 50 lines' 'test $(wc -l <screen) -le 50'
+check 'completeness stands in the head' \
+	'head -3 screen | grep -q "complete: .*clock error"'
+check 'there is a verdict and advice with a code' \
+	'grep -qE "^  [A-Z]+(-[A-Z]+)+ " screen'
+check 'no terminal, no escapes and no bars' '! grep -q "$(printf "\033")" screen &&
+	! grep -q "█" screen'
+check 'the report is the same twice' \
+	'ioreel report "$trace" >again && cmp screen again'
+check 'and from a store' 'ioreel load "$trace" -o run.db &&
+	ioreel report run.db >again && sed "\$d" screen >a && sed "\$d" again >b &&
+	cmp a b'
+check 'ASCII where the locale is' \
+	'! LC_ALL=C ioreel report run.db | LC_ALL=C grep -q "[^ -~]"'
+
+for section in files steps ranks time losses; do
+	check "--$section prints" "ioreel report --$section run.db >out && test -s out"
+done
+check 'control characters of a file name do not reach the terminal' \
+	'! ioreel report --files run.db | LC_ALL=C grep -q "$(printf "[\001-\010\013-\037]")"'
+
+check 'wrong usage is 2 and one line of usage' \
+	'ioreel report 2>e; test $? = 2 && test $(wc -l <e) = 2'
+check 'what is no run fails, named' \
+	'echo hello >notes.txt; ! ioreel report notes.txt 2>e &&
+	grep -q "ioreel report: .notes.txt. is neither a trace nor a store" e'
+
+# Nothing recorded.
+mkdir empty
+check 'an empty run is a run' \
+	'ioreel record -o empty.reel -- true 2>/dev/null; ioreel report empty.reel >out &&
+	grep -q "Nothing was recorded" out && grep -q "NO-PROBLEM" out'
+
+# Without anchors: why, and how to get them.
+mkdir data
+for i in 1 2 3 4 5 6 7 8; do head -c $((i * 5000)) /dev/zero >data/f$i; done
+check 'a run without anchors says so' \
+	'ioreel record -o cat.reel -- cat data/f1 data/f2 data/f3 data/f4 data/f5 \
+	data/f6 data/f7 data/f8 >/dev/null 2>&1; ioreel report cat.reel >out &&
+	grep -q "No steps:" out && ! grep -q "Where a step" out'
+check 'and is counted right' 'grep -qE "^  read +16 +180 kB" out'
+
+check 'the document is JSON' 'ioreel report --json run.db >run.json'
+check 'and the same twice' 'ioreel report --json run.db | cmp - run.json'
+
+if python3 -c 'from jsonschema import Draft202012Validator' 2>/dev/null; then
+	cat >valid.py <<-'PY'
+	import json, sys
+	from jsonschema import Draft202012Validator as V
+	schema = json.load(open(sys.argv[1]))
+	V.check_schema(schema)
+	errors = list(V(schema).iter_errors(json.load(open(sys.argv[2]))))
+	for e in errors[:10]:
+	    print(list(e.path), e.message)
+	sys.exit(bool(errors))
+	PY
+	schema=$TOP/schemas/report.schema.json
+	check 'it is valid' 'python3 valid.py "$schema" run.json'
+	for run in empty.reel cat.reel; do
+		check "so is that of $run" \
+			"ioreel report --json $run >x.json && python3 valid.py '$schema' x.json"
+	done
+	check 'a key too many is not' \
+		'sed "s/\"verdict\":/\"verdict2\": 1, &/" run.json >x.json &&
+		! python3 valid.py "$schema" x.json'
+	check 'nor is a text for a number' \
+		'sed "0,/\"events\": [0-9]*/s//\"events\": \"1\"/" run.json >x.json &&
+		! cmp -s x.json run.json && ! python3 valid.py "$schema" x.json'
+	check 'nor is a key too few' \
+		'sed "/\"clock_error_ns\"/d" run.json >x.json &&
+		! python3 valid.py "$schema" x.json'
+else
+	skip 'the document is valid' 'python3-jsonschema is missing'
+fi
+
+# The same figures, counted once more from the events.
+cat >recount.py <<'PY'
+import json, math, sys
+events = json.load(open(sys.argv[1]))
+doc = json.load(open(sys.argv[2]))
+bad = 0
+
+def same(what, got, want, tolerance=0):
+    global bad
+    if got is None or abs(got - want) > tolerance * abs(want):
+        print(what, 'report', got, 'events', want)
+        bad = 1
+
+def union(intervals):
+    total, end = 0, None
+    for a, b in sorted(intervals):
+        if end is None or a > end:
+            total += b - a
+            end = b
+        elif b > end:
+            total += b - end
+            end = b
+    return total
+
+io = [e for e in events if e['kind'] not in ('pipe', 'socket')]
+for op in ('read', 'write'):
+    ops = [e for e in io if e['call_group'] == op]
+    sizes = sorted(e['bytes'] for e in ops if e['errno'] == 0 and e['bytes'] > 0)
+    same(op + ' calls', doc['totals'][op + '_calls'], sum(e['calls'] for e in ops))
+    same(op + ' bytes', doc['totals'][op + '_bytes'], sum(sizes))
+    row = [r for r in doc['transfer_sizes'] if r['op'] == op][0]
+    same(op + ' sizes', row['calls'], len(sizes))
+    if sizes:
+        same(op + ' min', row['min_bytes'], sizes[0])
+        same(op + ' max', row['max_bytes'], sizes[-1])
+        for name, p in (('p5', .05), ('p25', .25), ('median', .5), ('p95', .95)):
+            at = p * (len(sizes) - 1)
+            lo = sizes[math.floor(at)]
+            hi = sizes[math.ceil(at)]
+            want = lo + (hi - lo) * (at - math.floor(at))
+            same(op + ' ' + name, row[name + '_bytes'], want, .01)
+        row = [r for r in doc['io_time'] if r['op'] == op][0]
+        same(op + ' union', row['union_ns'],
+             union((e['start_ns'], e['start_ns'] + e['dur_ns']) for e in ops))
+same('eof', doc['totals']['eof_reads'],
+     sum(e['calls'] for e in io if e['call_group'] == 'read'
+         and e['errno'] == 0 and e['bytes'] == 0))
+same('errors', doc['totals']['errors'], sum(e['calls'] for e in io if e['errno']))
+same('io time', doc['totals']['io_ns'],
+     union((e['start_ns'], e['start_ns'] + e['dur_ns']) for e in io))
+same('messages', doc['totals']['messages'], sum(e['calls'] for e in events) -
+     sum(e['calls'] for e in io))
+same('timeline bytes', sum(t['read_bytes'] for t in doc['timeline']),
+     doc['totals']['read_bytes'])
+
+# Where each access begins, from the end of the one before.
+order = {op: dict.fromkeys(('first', 'consecutive', 'sequential', 'random'), 0)
+         for op in ('read', 'write')}
+last = {}
+for e in sorted(io, key=lambda e: (e['start_ns'] + e['dur_ns'])):
+    if e['call_group'] not in order or e['errno'] or e['bytes'] <= 0:
+        continue
+    if e['open_id'] is None or e['offset'] is None:
+        last[e['open_id']] = None
+        continue
+    was = last.get(e['open_id'], -1)
+    last[e['open_id']] = e['offset'] + e['bytes']
+    if was is None:
+        continue
+    kind = 'first' if was == -1 else 'consecutive' if was == e['offset'] else \
+        'sequential' if e['offset'] > was else 'random'
+    order[e['call_group']][kind] += 1
+for row in doc['sequentiality']:
+    for kind in order[row['op']]:
+        same(row['op'] + ' ' + kind, row[kind], order[row['op']][kind])
+sys.exit(bad)
+PY
+if ioreel sql --help >/dev/null 2>&1 && command -v python3 >/dev/null; then
+	for run in run.db cat.reel; do
+		check "the figures of $run are those of its events" \
+			"ioreel sql $run --format json 'SELECT * FROM v_event' >e.json &&
+			ioreel report --json $run >r.json && python3 recount.py e.json r.json"
+	done
+else
+	skip 'the figures are those of the events' 'no ioreel sql, or no python3'
+fi
+
+check 'the manual shows every option' \
+	'for o in json files steps ranks time losses; do
+	grep -qF "Fl -$o" "$TOP/man/ioreel-report.1" || exit 1; done'
+finish
