@@ -21,25 +21,25 @@
 
 /* From which value on a rule speaks. */
 static const struct {
-	double stall_share;    /* INPUT-BOUND: fetch of steady steps */
-	double idle_share;     /* ... workers that are less busy are no limit */
-	double worker_io;      /* ... with less I/O, preparing is the limit */
-	double matters_share;  /* I/O that costs time at all, of the run */
-	double open_share;     /* FILE-OPEN: open and close, of all I/O time */
+	double stall_share;   /* INPUT-BOUND: fetch of steady steps */
+	double idle_share;    /* ... workers that are less busy are no limit */
+	double worker_io;     /* ... with less I/O, preparing is the limit */
+	double matters_share; /* I/O that costs time at all, of the run */
+	double open_share;    /* FILE-OPEN: open and close, of all I/O time */
 	int64_t opens;
-	double meta_share;     /* META-HEAVY: stat, seek, rename ..., likewise */
+	double meta_share; /* META-HEAVY: stat, seek, rename ..., likewise */
 	int64_t meta_calls;
-	double small_share;    /* SMALL-READ: reads below 16 KiB, likewise */
-	double small_count;    /* ... of all reads */
+	double small_share; /* SMALL-READ: reads below 16 KiB, likewise */
+	double small_count; /* ... of all reads */
 	int64_t small_calls;
 	double reads_per_open; /* ... and so many of them per open file */
 	double random_share;   /* RANDOM-READ: of reads that are not first */
 	int64_t random_calls;
-	double random_time;    /* ... reads, of all I/O time; many per open file */
-	double sync_share;     /* WRITE-FSYNC: of all I/O time */
+	double random_time; /* ... reads, of all I/O time; many per open file */
+	double sync_share;  /* WRITE-FSYNC: of all I/O time */
 	int64_t sync_calls;
 	double checkpoint_share; /* CHECKPOINT: of the run */
-	double epoch_share;    /* EPOCH-START: first fetches, of the run */
+	double epoch_share;	 /* EPOCH-START: first fetches, of the run */
 } threshold = {
 	.stall_share = 0.10,
 	.idle_share = 0.50,
@@ -114,8 +114,8 @@ static bool io_matters(const struct report *r)
 {
 	const struct report_rank *k = slowest(r);
 
-	if (k && k->stall_share >= threshold.matters_share &&
-	    k->workers > 0 && k->worker_busy_share >= threshold.idle_share &&
+	if (k && k->stall_share >= threshold.matters_share && k->workers > 0 &&
+	    k->worker_busy_share >= threshold.idle_share &&
 	    k->worker_io_share >= threshold.matters_share)
 		return true;
 	if (k && k->exposed_ns != REPORT_NONE)
@@ -132,29 +132,38 @@ static void judge_workers(const struct report_rank *k, struct advice *a)
 	fact(a, "worker_busy_share", "share", k->worker_busy_share);
 	fact(a, "worker_io_share", "share", k->worker_io_share);
 	fact(a, "headroom", "factor", k->headroom);
-	say(a->text, "; the %lld loader %s busy %s of the time, %s of that with "
-		     "I/O.",
+	say(a->text,
+	    "; the %lld loader %s busy %s of the time, %s of that with "
+	    "I/O.",
 	    (long long)k->workers, mb(k->workers, "worker is", "workers are"),
 	    reel_num_percent(busy, round(k->worker_busy_share * 100) / 100),
 	    reel_num_percent(io, round(k->worker_io_share * 100) / 100));
 	if (k->worker_busy_share < threshold.idle_share) {
-		say(a->text, " So the wait is not for reading: batches wait to "
-			     "be handed over (headroom %.2g).", k->headroom);
-		say(a->try_this, "persistent_workers, a larger prefetch_factor, "
-				 "and a processor left free for each worker.");
+		say(a->text,
+		    " So the wait is not for reading: batches wait to "
+		    "be handed over (headroom %.2g).",
+		    k->headroom);
+		say(a->try_this,
+		    "persistent_workers, a larger prefetch_factor, "
+		    "and a processor left free for each worker.");
 		return;
 	}
-	say(a->text, k->headroom < 1 ?
-		    " They cannot follow the model (headroom %.2g)." :
-		    " Always busy, they could feed a model %.2g times as fast.",
+	say(a->text,
+	    k->headroom < 1 ? " They cannot follow the model (headroom %.2g)."
+			    : " Always busy, they could feed a model %.2g "
+			      "times as fast.",
 	    k->headroom);
 	if (k->worker_io_share < threshold.worker_io)
-		say(a->try_this, "more workers (%lld now); most of their time "
-				 "goes into preparing samples: decode less, or "
-				 "once.", (long long)k->workers);
+		say(a->try_this,
+		    "more workers (%lld now); most of their time "
+		    "goes into preparing samples: decode less, or "
+		    "once.",
+		    (long long)k->workers);
 	else
-		say(a->try_this, "more workers (%lld now), or fewer, larger "
-				 "files.", (long long)k->workers);
+		say(a->try_this,
+		    "more workers (%lld now), or fewer, larger "
+		    "files.",
+		    (long long)k->workers);
 }
 
 static bool input_bound(const struct report *r, struct advice *a)
@@ -164,12 +173,12 @@ static bool input_bound(const struct report *r, struct advice *a)
 
 	if (!k || k->stall_share < threshold.stall_share)
 		return false;
-	say(a->text, "fetch takes %s of %s per step",
-	    reel_num_time(fetch, (double)k->median_fetch_ns),
-	    reel_num_time(step, (double)k->median_step_ns));
+	say(a->text, "fetch takes %s of a mean step of %s",
+	    reel_num_time(fetch, (double)k->mean_fetch_ns),
+	    reel_num_time(step, (double)k->mean_step_ns));
 	fact(a, "stall_share", "share", k->stall_share);
-	fact(a, "median_fetch", "ns", (double)k->median_fetch_ns);
-	fact(a, "median_step", "ns", (double)k->median_step_ns);
+	fact(a, "mean_fetch", "ns", (double)k->mean_fetch_ns);
+	fact(a, "mean_step", "ns", (double)k->mean_step_ns);
 	if (k->workers > 0) {
 		judge_workers(k, a);
 		return true;
@@ -185,8 +194,8 @@ static double reads_per_open(const struct report *r)
 {
 	const struct report_moved *m = &r->moved[0];
 
-	return m->opens_read > 0 ? (double)m->calls / (double)m->opens_read :
-				   (double)m->calls;
+	return m->opens_read > 0 ? (double)m->calls / (double)m->opens_read
+				 : (double)m->calls;
 }
 
 static bool file_open(const struct report *r, struct advice *a)
@@ -199,8 +208,9 @@ static bool file_open(const struct report *r, struct advice *a)
 	if (o->calls < threshold.opens || share < threshold.open_share ||
 	    !io_matters(r))
 		return false;
-	say(a->text, "opening and closing files %s times is %s of the I/O time "
-		     "(%s each",
+	say(a->text,
+	    "opening and closing files %s times is %s of the I/O time "
+	    "(%s each",
 	    reel_num_count(num, o->calls),
 	    reel_num_percent(part, round(share * 100) / 100),
 	    reel_num_time(each, (double)((o->dur_ns + c->dur_ns) / o->calls)));
@@ -236,18 +246,21 @@ static bool meta_heavy(const struct report *r, struct advice *a)
 	if (calls < threshold.meta_calls || share < threshold.meta_share ||
 	    !io_matters(r))
 		return false;
-	say(a->text, "%s calls that look up, seek, list or rename are %s of the "
-		     "I/O time",
+	say(a->text,
+	    "%s calls that look up, seek, list or rename are %s of the "
+	    "I/O time",
 	    reel_num_count(num, calls),
 	    reel_num_percent(part, round(share * 100) / 100));
 	if (errors * 10 > calls)
-		say(a->text, "; %s of them failed", reel_num_count(num, errors));
+		say(a->text, "; %s of them failed",
+		    reel_num_count(num, errors));
 	say(a->text, ".");
 	fact(a, "meta_calls", "calls", (double)calls);
 	fact(a, "meta_share", "share", share);
 	fact(a, "failed", "calls", (double)errors);
-	say(a->try_this, "a list of the files made once, without a look at each "
-			 "of them.");
+	say(a->try_this,
+	    "a list of the files made once, without a look at each "
+	    "of them.");
 	return true;
 }
 
@@ -264,8 +277,9 @@ static bool small_read(const struct report *r, struct advice *a)
 	    share < threshold.small_share ||
 	    per_open < threshold.reads_per_open || !io_matters(r))
 		return false;
-	say(a->text, "%s reads of less than 16 KiB are %s of the I/O time "
-		     "(median read %s, %.0f reads per open file).",
+	say(a->text,
+	    "%s reads of less than 16 KiB are %s of the I/O time "
+	    "(median read %s, %.0f reads per open file).",
 	    reel_num_count(num, r->small_reads),
 	    reel_num_percent(part, round(share * 100) / 100),
 	    reel_num_size(size, (double)m->median_bytes), per_open);
@@ -287,11 +301,13 @@ static bool random_read(const struct report *r, struct advice *a)
 	if (m->random < threshold.random_calls ||
 	    reads_per_open(r) < threshold.reads_per_open ||
 	    m->random_share < threshold.random_share ||
-	    of_io(r, r->group[REEL_GROUP_READ].dur_ns) < threshold.random_time ||
+	    of_io(r, r->group[REEL_GROUP_READ].dur_ns) <
+		    threshold.random_time ||
 	    !io_matters(r))
 		return false;
-	say(a->text, "%s reads (%s of those that follow another) go back in "
-		     "their file; --files shows which.",
+	say(a->text,
+	    "%s reads (%s of those that follow another) go back in "
+	    "their file; --files shows which.",
 	    reel_num_count(num, m->random),
 	    reel_num_percent(part, round(m->random_share * 100) / 100));
 	fact(a, "random_reads", "calls", (double)m->random);
@@ -327,8 +343,9 @@ static bool checkpoint(const struct report *r, struct advice *a)
 
 	if (!r->checkpoints || share < threshold.checkpoint_share)
 		return false;
-	say(a->text, "%s %s %s of the run (%s each), while nothing else "
-		     "advances.",
+	say(a->text,
+	    "%s %s %s of the run (%s each), while nothing else "
+	    "advances.",
 	    reel_num_count(num, r->checkpoints),
 	    mb(r->checkpoints, "checkpoint takes", "checkpoints take"),
 	    reel_num_percent(part, round(share * 100) / 100),
@@ -346,8 +363,9 @@ static bool epoch_start(const struct report *r, struct advice *a)
 
 	if (r->epochs < 2 || r->workers <= 0 || share < threshold.epoch_share)
 		return false;
-	say(a->text, "the first fetches of the %s epochs take %s, %s of the "
-		     "run: the workers start anew.",
+	say(a->text,
+	    "the first fetches of the %s epochs take %s, %s of the "
+	    "run: the workers start anew.",
 	    reel_num_count(num, r->epochs),
 	    reel_num_time(all, (double)r->first_fetch_ns),
 	    reel_num_percent(part, round(share * 100) / 100));
@@ -363,10 +381,10 @@ static const struct {
 	const char *code;
 	bool (*rule)(const struct report *r, struct advice *a);
 } rules[] = {
-	{ "INPUT-BOUND", input_bound }, { "EPOCH-START", epoch_start },
-	{ "CHECKPOINT", checkpoint },	{ "FILE-OPEN", file_open },
-	{ "META-HEAVY", meta_heavy },	{ "SMALL-READ", small_read },
-	{ "RANDOM-READ", random_read }, { "WRITE-FSYNC", write_fsync },
+	{"INPUT-BOUND", input_bound}, {"EPOCH-START", epoch_start},
+	{"CHECKPOINT", checkpoint},   {"FILE-OPEN", file_open},
+	{"META-HEAVY", meta_heavy},   {"SMALL-READ", small_read},
+	{"RANDOM-READ", random_read}, {"WRITE-FSYNC", write_fsync},
 };
 #define RULES (sizeof(rules) / sizeof(rules[0]))
 _Static_assert(RULES < ADVICE_MOST, "raise ADVICE_MOST");
@@ -387,15 +405,17 @@ static void no_problem(const struct report *r, struct advice *a)
 		     "reads, syncs, checkpoints");
 	if (k && k->stall_share >= 0) {
 		say(a->text, "; fetch takes %s of the steps",
-		    reel_num_percent(part, round(k->stall_share * 1000) / 1000));
+		    reel_num_percent(part,
+				     round(k->stall_share * 1000) / 1000));
 		fact(a, "stall_share", "share", k->stall_share);
 	}
 	if (r->io_ns > 0) {
 		if (k)
 			say(a->text, "; I/O takes %s, %s of the run",
 			    reel_num_time(num, (double)r->io_ns),
-			    reel_num_percent(part, round(of_run(r, r->io_ns) *
-							 1000) / 1000));
+			    reel_num_percent(part,
+					     round(of_run(r, r->io_ns) * 1000) /
+						     1000));
 		fact(a, "io_share", "share", of_run(r, r->io_ns));
 	}
 	say(a->text, ".");
@@ -409,8 +429,9 @@ static int verdict(struct report *r, struct reel_error *err)
 	int rc;
 
 	if (!r->calls)
-		rc = reel_buf_puts(&b, "Nothing was recorded: the job touched "
-				       "no data file that the shim could see.",
+		rc = reel_buf_puts(&b,
+				   "Nothing was recorded: the job touched "
+				   "no data file that the shim could see.",
 				   err);
 	else if (k && k->stall_share >= threshold.stall_share)
 		rc = reel_buf_printf(
@@ -428,8 +449,9 @@ static int verdict(struct report *r, struct reel_error *err)
 			&b, err, "I/O takes %s of %s, %s of the time.",
 			reel_num_time(io, (double)r->io_ns),
 			reel_num_time(span, (double)r->span_ns),
-			reel_num_percent(part, round(of_run(r, r->io_ns) *
-						     1000) / 1000));
+			reel_num_percent(part,
+					 round(of_run(r, r->io_ns) * 1000) /
+						 1000));
 	else
 		rc = reel_buf_puts(&b, "The job did no I/O on files.", err);
 	r->verdict = b.data; /* given away */

@@ -23,8 +23,8 @@
 
 #define NAME_COLUMNS 14
 
-static char *format_value(char out[static REEL_NUM], const struct reel_factor *f,
-			  bool has, double v)
+static char *format_value(char out[static REEL_NUM],
+			  const struct reel_factor *f, bool has, double v)
 {
 	if (!has)
 		return strcpy(out, "-");
@@ -35,8 +35,8 @@ static char *format_value(char out[static REEL_NUM], const struct reel_factor *f
 	if (!strcmp(f->unit, "%"))
 		return reel_num_percent(out, v / 100);
 	if (!strcmp(f->unit, "B"))
-		return strncmp(f->name, "bytes", 5) ? reel_num_size(out, v) :
-						      reel_num_bytes(out, v);
+		return strncmp(f->name, "bytes", 5) ? reel_num_size(out, v)
+						    : reel_num_bytes(out, v);
 	return reel_num_count(out, (int64_t)v);
 }
 
@@ -85,10 +85,14 @@ static void print_factors(const struct reel_likeness *l, const char *a,
 		const struct reel_factor *f = &l->factor[i];
 
 		printf("  %-26s", f->name);
-		report_put_right(format_value(num, f, f->has_a, f->a), NAME_COLUMNS);
-		report_put_right(format_value(num, f, f->has_b, f->b), NAME_COLUMNS);
-		report_put_right(f->has_a || f->has_b ? format_difference(num, f->d) :
-						 "-", 13);
+		report_put_right(format_value(num, f, f->has_a, f->a),
+				 NAME_COLUMNS);
+		report_put_right(format_value(num, f, f->has_b, f->b),
+				 NAME_COLUMNS);
+		report_put_right(f->has_a || f->has_b
+					 ? format_difference(num, f->d)
+					 : "-",
+				 13);
 		putchar('\n');
 	}
 }
@@ -101,7 +105,8 @@ static void print_likeness(const struct reel_likeness *l)
 	for (i = 0; i < l->factors; i++)
 		used += l->factor[i].used;
 	if (l->has_cosine)
-		printf("likeness (cosine) %.4f over %d factors", l->cosine, used);
+		printf("likeness (cosine) %.4f over %d factors", l->cosine,
+		       used);
 	else
 		printf("likeness (cosine) -: no factor was measured in both");
 	if (l->worst >= 0)
@@ -114,8 +119,9 @@ static void print_likeness(const struct reel_likeness *l)
 	if (l->has_same)
 		printf("call sequence identical in %s of %s threads; ",
 		       reel_num_count(num, l->threads_same),
-		       reel_num_count(num2, l->threads_a > l->threads_b ?
-						    l->threads_a : l->threads_b));
+		       reel_num_count(num2, l->threads_a > l->threads_b
+						    ? l->threads_a
+						    : l->threads_b));
 	printf("call counts apart by %s; total time %s\n",
 	       reel_num_percent(num, l->call_tv),
 	       l->has_time ? format_difference(num3, l->total_time_d) : "-");
@@ -143,13 +149,12 @@ static json_t *factors_json(const struct reel_likeness *l)
 		bool any = f->has_a || f->has_b;
 
 		json_array_append_new(
-			list,
-			json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "name",
-				  f->name, "unit", f->unit, "a",
-				  number(f, f->has_a, f->a), "b",
-				  number(f, f->has_b, f->b), "d",
-				  any ? json_real(f->d) : json_null(), "used",
-				  f->used));
+			list, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}",
+					"name", f->name, "unit", f->unit, "a",
+					number(f, f->has_a, f->a), "b",
+					number(f, f->has_b, f->b), "d",
+					any ? json_real(f->d) : json_null(),
+					"used", f->used));
 	}
 	return list;
 }
@@ -173,8 +178,8 @@ static int print_json(const struct reel_likeness *l, const char *a,
 		"a", report_json_name(a), "b", report_json_name(b), "cosine",
 		real_or_null(l->has_cosine, l->cosine), "factors_used", used,
 		"max_abs_d", l->max_abs_d, "worst_factor",
-		l->worst >= 0 ? json_string(l->factor[l->worst].name) :
-				json_null(),
+		l->worst >= 0 ? json_string(l->factor[l->worst].name)
+			      : json_null(),
 		"factors", factors_json(l), "threads_a",
 		(json_int_t)l->threads_a, "threads_b", (json_int_t)l->threads_b,
 		"threads_same", (json_int_t)l->threads_same,
@@ -228,20 +233,20 @@ static int run(int argc, char **argv)
 	bool json = false;
 	double least = -1;
 	const struct reel_opt opts[] = {
-		{ "json", 0, REEL_OPT_FLAG, &json, NULL,
-		  "all of it as one JSON document", 0, 0 },
-		{ "min", 0, REEL_OPT_DOUBLE, &least, "S",
-		  "exit with 3 when the cosine is below S", 0, 1 },
-		{ NULL, 0, REEL_OPT_FLAG, NULL, NULL, NULL, 0, 0 },
+		{"json", 0, REEL_OPT_FLAG, &json, NULL,
+		 "all of it as one JSON document", 0, 0},
+		{"min", 0, REEL_OPT_DOUBLE, &least, "S",
+		 "exit with 3 when the cosine is below S", 0, 1},
+		{NULL, 0, REEL_OPT_FLAG, NULL, NULL, NULL, 0, 0},
 	};
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	int at = reel_cli_parse(&cmd_compare, opts, false, argc, argv);
 
 	if (at < 0)
 		return at == -2 ? 0 : 2;
 	if (argc - at != 2)
-		return reel_cli_usage(&cmd_compare,
-				      "wants two runs, got %d", argc - at);
+		return reel_cli_usage(&cmd_compare, "wants two runs, got %d",
+				      argc - at);
 	if (compare(argv[at], argv[at + 1], json, least, &err))
 		return reel_cli_fail(&cmd_compare, &err);
 	return 0;

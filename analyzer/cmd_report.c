@@ -26,11 +26,11 @@ static int print_sections(const struct report *r, const struct sections *s,
 		bool wanted;
 		int (*print)(const struct report *r, struct reel_error *err);
 	} table[] = {
-		{ s->ranks, report_table_ranks },
-		{ s->steps, report_table_steps },
-		{ s->time, report_table_time },
-		{ s->files, report_table_files },
-		{ s->losses, report_table_losses },
+		{s->ranks, report_table_ranks},
+		{s->steps, report_table_steps},
+		{s->time, report_table_time},
+		{s->files, report_table_files},
+		{s->losses, report_table_losses},
 	};
 	bool any = false;
 	size_t i;
@@ -51,7 +51,7 @@ static int report(const char *run, const struct sections *s,
 		  struct reel_error *err)
 {
 	struct reel_store *st = NULL;
-	struct report r = { 0 };
+	struct report r = {0};
 	int rc = -1;
 
 	if (reel_run_open(&st, run, err) || report_read(&r, st, err))
@@ -72,23 +72,23 @@ out:
 
 static int run(int argc, char **argv)
 {
-	struct sections s = { 0 };
+	struct sections s = {0};
 	const struct reel_opt opts[] = {
-		{ "json", 0, REEL_OPT_FLAG, &s.json, NULL,
-		  "all of it as one JSON document", 0, 0 },
-		{ "files", 0, REEL_OPT_FLAG, &s.files, NULL,
-		  "every file with its calls, bytes and time", 0, 0 },
-		{ "steps", 0, REEL_OPT_FLAG, &s.steps, NULL,
-		  "every training step", 0, 0 },
-		{ "ranks", 0, REEL_OPT_FLAG, &s.ranks, NULL,
-		  "every rank and process", 0, 0 },
-		{ "time", 0, REEL_OPT_FLAG, &s.time, NULL,
-		  "every second of the run", 0, 0 },
-		{ "losses", 0, REEL_OPT_FLAG, &s.losses, NULL,
-		  "what is missing, and why", 0, 0 },
-		{ NULL, 0, REEL_OPT_FLAG, NULL, NULL, NULL, 0, 0 },
+		{"json", 0, REEL_OPT_FLAG, &s.json, NULL,
+		 "all of it as one JSON document", 0, 0},
+		{"files", 0, REEL_OPT_FLAG, &s.files, NULL,
+		 "every file with its calls, bytes and time", 0, 0},
+		{"steps", 0, REEL_OPT_FLAG, &s.steps, NULL,
+		 "every training step", 0, 0},
+		{"ranks", 0, REEL_OPT_FLAG, &s.ranks, NULL,
+		 "every rank and process", 0, 0},
+		{"time", 0, REEL_OPT_FLAG, &s.time, NULL,
+		 "every second of the run", 0, 0},
+		{"losses", 0, REEL_OPT_FLAG, &s.losses, NULL,
+		 "what is missing, and why", 0, 0},
+		{NULL, 0, REEL_OPT_FLAG, NULL, NULL, NULL, 0, 0},
 	};
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	int at = reel_cli_parse(&cmd_report, opts, false, argc, argv);
 
 	if (at < 0)

@@ -28,23 +28,23 @@ static int query_fail(struct reel_store *st, struct reel_error *err)
 static const struct {
 	const char *name, *unit;
 } factor_name[] = {
-	{ "I/O time", "ns" },
-	{ "bytes read", "B" },
-	{ "bytes written", "B" },
-	{ "transfer size, min", "B" },
-	{ "transfer size, max", "B" },
-	{ "transfer size, mean", "B" },
-	{ "transfer size, median", "B" },
-	{ "bandwidth per call, mean", "B/s" },
-	{ "bandwidth per call, median", "B/s" },
-	{ "sequential", "%" },
-	{ "consecutive", "%" },
-	{ "files", "" },
+	{"I/O time", "ns"},
+	{"bytes read", "B"},
+	{"bytes written", "B"},
+	{"transfer size, min", "B"},
+	{"transfer size, max", "B"},
+	{"transfer size, mean", "B"},
+	{"transfer size, median", "B"},
+	{"bandwidth per call, mean", "B/s"},
+	{"bandwidth per call, median", "B/s"},
+	{"sequential", "%"},
+	{"consecutive", "%"},
+	{"files", ""},
 };
 #define FACTORS ((int)(sizeof(factor_name) / sizeof(factor_name[0])))
 
-static int read_vector(struct reel_store *st, struct reel_likeness *l, bool is_b,
-		       struct reel_error *err)
+static int read_vector(struct reel_store *st, struct reel_likeness *l,
+		       bool is_b, struct reel_error *err)
 {
 	sqlite3_stmt *q = NULL;
 	int rc = reel_store_prepare(
@@ -132,7 +132,7 @@ static int read_counts(struct reel_store *st, double count[REEL_CALL_MAX],
 static int find_call_tv(struct reel_store *a, struct reel_store *b,
 			struct reel_likeness *l, struct reel_error *err)
 {
-	double in_a[REEL_CALL_MAX] = { 0 }, in_b[REEL_CALL_MAX] = { 0 };
+	double in_a[REEL_CALL_MAX] = {0}, in_b[REEL_CALL_MAX] = {0};
 	double sum_a = 0, sum_b = 0, apart = 0;
 	int i;
 
@@ -151,7 +151,7 @@ static int find_call_tv(struct reel_store *a, struct reel_store *b,
 
 /* A thread that made I/O calls. */
 struct thread {
-	int64_t key;  /* thread_id of its counterpart; or its place */
+	int64_t key; /* thread_id of its counterpart; or its place */
 	int64_t hash, calls;
 };
 
@@ -247,7 +247,7 @@ static int has_notes(struct reel_store *st, bool *yes, struct reel_error *err)
 static int find_same(struct reel_store *a, struct reel_store *b,
 		     struct reel_likeness *l, struct reel_error *err)
 {
-	struct threads in_a = { 0 }, in_b = { 0 };
+	struct threads in_a = {0}, in_b = {0};
 	const char *sql_a = by_place, *sql_b = by_place;
 	bool note_a, note_b;
 	int rc = -1;
@@ -269,8 +269,8 @@ static int find_same(struct reel_store *a, struct reel_store *b,
 	if (l->has_same)
 		l->same_sequence_share =
 			(double)l->threads_same /
-			(double)(l->threads_a > l->threads_b ? l->threads_a :
-							       l->threads_b);
+			(double)(l->threads_a > l->threads_b ? l->threads_a
+							     : l->threads_b);
 	rc = 0;
 out:
 	free(in_a.t);
@@ -305,7 +305,8 @@ int reel_compare(struct reel_store *a, struct reel_store *b,
 	int i;
 
 	_Static_assert(sizeof(factor_name) / sizeof(factor_name[0]) <=
-			       REEL_FACTORS_MAX, "raise REEL_FACTORS_MAX");
+			       REEL_FACTORS_MAX,
+		       "raise REEL_FACTORS_MAX");
 	memset(out, 0, sizeof(*out));
 	out->factors = FACTORS;
 	for (i = 0; i < FACTORS; i++) {

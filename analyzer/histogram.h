@@ -15,11 +15,13 @@
 struct reel_error;
 
 #define REEL_HISTOGRAM_BITS 7
-#define REEL_HISTOGRAM_BUCKETS ((64 - REEL_HISTOGRAM_BITS) << REEL_HISTOGRAM_BITS)
+#define REEL_HISTOGRAM_BUCKETS                                                 \
+	((64 - REEL_HISTOGRAM_BITS) << REEL_HISTOGRAM_BITS)
 
 struct reel_bucket {
 	uint64_t n;
-	uint64_t above; /* sum of the values, less n times the bucket's lowest */
+	uint64_t
+		above; /* sum of the values, less n times the bucket's lowest */
 };
 
 struct reel_histogram {

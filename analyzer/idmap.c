@@ -26,7 +26,7 @@ static void place(struct reel_idmap *m, uint64_t key, uint32_t index)
 static int widen(struct reel_idmap *m, struct reel_error *err)
 {
 	uint32_t slots = m->mask ? (m->mask + 1) * 2 : FIRST_SLOTS, i;
-	struct reel_idmap wide = { NULL, m->used, slots - 1 };
+	struct reel_idmap wide = {NULL, m->used, slots - 1};
 
 	if (!slots)
 		return reel_fail(err, REEL_E_MEMORY, "too many keys");

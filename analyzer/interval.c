@@ -115,7 +115,7 @@ void reel_union_fini(struct reel_union *u)
 static int add_part(struct reel_union *out, int64_t start_ns, int64_t end_ns,
 		    struct reel_error *err)
 {
-	struct reel_interval part = { start_ns, end_ns, 0, 0 };
+	struct reel_interval part = {start_ns, end_ns, 0, 0};
 
 	return start_ns < end_ns ? reel_union_add(out, &part, err) : 0;
 }

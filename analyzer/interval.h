@@ -24,7 +24,7 @@ struct reel_interval {
 struct reel_union {
 	struct reel_interval *iv; /* disjoint, not touching, in order */
 	uint32_t n, room;
-	uint32_t most;    /* intervals held before the bottom half goes; >= 2 */
+	uint32_t most;	  /* intervals held before the bottom half goes; >= 2 */
 	int64_t past_ns;  /* measure of what is gone */
 	int64_t floor_ns; /* end of what is gone; 0 before */
 	uint64_t clipped; /* additions that began below the floor: cut there */

@@ -46,6 +46,7 @@ struct load_thread {
 struct load_host {
 	char name[256];
 	char boot_id[40];
+	int64_t boot_real_ns; /* CLOCK_REALTIME when CLOCK_MONOTONIC was 0 */
 	int64_t shift_ns; /* its CLOCK_MONOTONIC + shift = the job's clock */
 };
 

@@ -34,10 +34,12 @@ static uint32_t host_of(struct load *l, const struct reel_trace_process *p)
 	memcpy(h->boot_id, boot, sizeof(boot));
 	strncpy(h->name, name ? name : "", sizeof(h->name) - 1);
 	/* hosts share CLOCK_REALTIME, as well as they keep it */
-	h->shift_ns = load_clamp((int64_t)(p->head.start_real_ns -
-					   p->head.start_mono_ns));
-	if (l->hosts > 1)
-		h->shift_ns -= l->host[0].shift_ns;
+	h->boot_real_ns = (int64_t)(p->head.start_real_ns -
+				    p->head.start_mono_ns);
+	if (__builtin_sub_overflow(h->boot_real_ns, l->host[0].boot_real_ns,
+				   &h->shift_ns))
+		h->shift_ns = 0; /* damage */
+	h->shift_ns = load_clamp(h->shift_ns);
 	return (uint32_t)l->hosts;
 }
 
@@ -80,8 +82,6 @@ static int plan_processes(struct load *l, struct reel_error *err)
 			.heir_of = -1, .fork_ns = REEL_NO_OFFSET, .rank = -1 };
 		p->host_id = host_of(l, tp);
 	}
-	if (l->hosts)
-		l->host[0].shift_ns = 0;
 	for (int i = 0; i < l->processes; i++) {
 		struct load_process *p = &l->process[i];
 		const struct reel_head *h = &reel_trace_process(l->tr, i)->head;

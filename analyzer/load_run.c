@@ -153,16 +153,14 @@ static int64_t count_workers(const struct load *l, struct reel_error *err)
 	return most;
 }
 
+/* CLOCK_REALTIME of time 0: the job's clock is the first host's. */
 static void put_start(struct load *l, sqlite3_stmt *stmt, int i)
 {
-	const struct reel_head *h;
+	int64_t real_ns;
 
-	if (!l->processes)
-		return;
-	h = &reel_trace_process(l->tr, l->process[0].index)->head;
-	sqlite3_bind_int64(stmt, i, load_clamp((int64_t)(h->start_real_ns -
-			   h->start_mono_ns)) + l->zero_ns -
-			   l->host[l->process[0].host_id - 1].shift_ns);
+	if (l->hosts && !__builtin_add_overflow(l->host[0].boot_real_ns,
+						l->zero_ns, &real_ns))
+		sqlite3_bind_int64(stmt, i, real_ns);
 }
 
 static const char run_sql[] =

@@ -70,7 +70,7 @@ static int bandwidth_feed(void *state, const struct reel_event *ev,
 static int write_rate(struct metric_row *out, const char *op,
 		      const struct reel_histogram *h, struct reel_error *err)
 {
-	static const double percent[] = { 5, 25, 50, 75, 95 };
+	static const double percent[] = {5, 25, 50, 75, 95};
 	size_t i;
 
 	metric_row_text(out, op);

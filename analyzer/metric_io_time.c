@@ -23,7 +23,7 @@ static const char schema[] =
 
 enum set { SET_READ, SET_WRITE, SET_META, SET_IO, SETS };
 
-static const char *const set_name[SETS] = { "read", "write", "meta", "io" };
+static const char *const set_name[SETS] = {"read", "write", "meta", "io"};
 
 struct times {
 	struct reel_union u[SETS];
@@ -47,7 +47,7 @@ static int io_time_init(void **state, struct reel_error *err)
 static int add_to_set(struct times *t, enum set set,
 		      const struct reel_event *ev, struct reel_error *err)
 {
-	struct reel_interval iv = { metric_start(ev), metric_end(ev), 0, 0 };
+	struct reel_interval iv = {metric_start(ev), metric_end(ev), 0, 0};
 
 	if (!t->calls[set] || iv.start_ns < t->first_ns[set])
 		t->first_ns[set] = iv.start_ns;
@@ -61,8 +61,8 @@ static int add_to_set(struct times *t, enum set set,
 static int io_time_feed(void *state, const struct reel_event *ev,
 			struct reel_error *err)
 {
-	static const enum set set_of[METRIC_OPS] = { SET_READ, SET_WRITE,
-						     SET_META };
+	static const enum set set_of[METRIC_OPS] = {SET_READ, SET_WRITE,
+						    SET_META};
 	enum metric_op op = metric_op(ev);
 
 	if (op >= METRIC_OPS)

@@ -21,10 +21,10 @@
 enum metric_op {
 	METRIC_READ,
 	METRIC_WRITE,
-	METRIC_META,    /* any other call on files */
-	METRIC_OPS,     /* how many kinds of I/O there are */
+	METRIC_META,	/* any other call on files */
+	METRIC_OPS,	/* how many kinds of I/O there are */
 	METRIC_MESSAGE, /* on a pipe or socket: a wait, not I/O */
-	METRIC_UPPER,   /* of a layer above those that do the work: MPI-IO */
+	METRIC_UPPER,	/* of a layer above those that do the work: MPI-IO */
 	METRIC_NOTHING, /* a mark */
 };
 
@@ -74,8 +74,8 @@ static inline int64_t metric_start(const struct reel_event *ev)
 {
 	if (ev->start_ns < 0)
 		return 0;
-	return ev->start_ns < METRIC_TIME_MOST ? ev->start_ns :
-						 METRIC_TIME_MOST;
+	return ev->start_ns < METRIC_TIME_MOST ? ev->start_ns
+					       : METRIC_TIME_MOST;
 }
 
 static inline int64_t metric_dur(const struct reel_event *ev)

@@ -107,7 +107,7 @@ static int overlap_feed(void *state, const struct reel_event *ev,
 			struct reel_error *err)
 {
 	enum metric_op op = metric_op(ev);
-	struct reel_interval iv = { metric_start(ev), metric_end(ev), 0, 0 };
+	struct reel_interval iv = {metric_start(ev), metric_end(ev), 0, 0};
 	struct io *io;
 
 	if (op >= METRIC_OPS)
@@ -183,8 +183,9 @@ static int read_process(struct overlap *o, sqlite3_stmt *q,
 	p->known = true;
 	p->process = (uint32_t)id;
 	p->parent = parent > 0 && parent < UINT32_MAX ? (uint32_t)parent : 0;
-	p->rank = sqlite3_column_type(q, 2) == SQLITE_NULL ?
-			  -1 : sqlite3_column_int(q, 2);
+	p->rank = sqlite3_column_type(q, 2) == SQLITE_NULL
+			  ? -1
+			  : sqlite3_column_int(q, 2);
 	p->worker = role && !strcmp(role, "worker");
 	p->end_ns = sqlite3_column_int64(q, 4);
 	return 0;
@@ -211,8 +212,8 @@ static int read_processes(struct overlap *o, struct reel_store *st,
 
 static struct overlap_process *process_at(struct overlap *o, uint32_t id)
 {
-	return id < o->processes && o->process[id].known ? &o->process[id] :
-							   NULL;
+	return id < o->processes && o->process[id].known ? &o->process[id]
+							 : NULL;
 }
 
 /* Processes that take steps are ranks; without any, those that fetch. */
@@ -227,8 +228,9 @@ static bool mark_ranks(struct overlap *o, bool steps)
 
 		if (!p || p->worker)
 			continue;
-		if (steps ? kind == REEL_SPAN_STEP :
-			    kind == REEL_SPAN_FETCH || kind == REEL_SPAN_COMPUTE) {
+		if (steps ? kind == REEL_SPAN_STEP
+			  : kind == REEL_SPAN_FETCH ||
+				    kind == REEL_SPAN_COMPUTE) {
 			p->root = p->process;
 			any = true;
 		}
@@ -245,7 +247,8 @@ static void find_roots(struct overlap *o)
 		struct overlap_process *p = process_at(o, i), *up = p;
 
 		/* A damaged store may hold a cycle. */
-		for (depth = 0; up && !up->root && depth < o->processes; depth++)
+		for (depth = 0; up && !up->root && depth < o->processes;
+		     depth++)
 			up = process_at(o, up->parent);
 		if (up && p != up)
 			p->root = up->root;
@@ -316,8 +319,7 @@ static int write_rank(struct metric_row *out, const struct overlap_rank *r,
 {
 	int64_t *room = reel_alloc(r->steps, sizeof(*room), err);
 	int64_t (*const value[])(const struct overlap_step *) = {
-		step_dur, step_fetch, step_compute, step_other
-	};
+		step_dur, step_fetch, step_compute, step_other};
 	size_t i;
 
 	if (!room)
@@ -376,6 +378,7 @@ static int write_steps(struct metric_row *out, const struct overlap_rank *r,
 		metric_row_int(out, s->hidden_ns);
 		metric_row_int(out, (int64_t)s->read_bytes);
 		metric_row_int(out, (int64_t)s->write_bytes);
+		metric_row_id(out, s->epoch_span);
 		if (metric_row_done(out, err))
 			return -1;
 	}
@@ -390,7 +393,7 @@ static int write_ranks(struct overlap *o, struct metric_row *rank_row,
 
 	for (i = 0; i < o->processes; i++) {
 		struct overlap_process *p = process_at(o, i);
-		struct overlap_rank r = { .process = i };
+		struct overlap_rank r = {.process = i};
 		int rc;
 
 		if (!p || p->root != i)
@@ -416,9 +419,8 @@ static int write_io_time(struct overlap *o, struct reel_store *st,
 {
 	struct metric_row out;
 	uint32_t i;
-	int rc = metric_row_open(&out, st,
-				 "INSERT INTO io_time VALUES (?,?,?,?,?,?,?,?)",
-				 err);
+	int rc = metric_row_open(
+		&out, st, "INSERT INTO io_time VALUES (?,?,?,?,?,?,?,?)", err);
 
 	for (i = 0; !rc && i < o->room; i++) {
 		struct io *io = o->io[i];
@@ -445,7 +447,7 @@ static int overlap_finish(void *state, struct reel_store *st,
 			  struct reel_error *err)
 {
 	struct overlap *o = state;
-	struct metric_row rank_row = { 0 }, step_row = { 0 };
+	struct metric_row rank_row = {0}, step_row = {0};
 	int rc = -1;
 
 	if (write_io_time(o, st, err))
@@ -462,7 +464,7 @@ static int overlap_finish(void *state, struct reel_store *st,
 			     err) &&
 	    !metric_row_open(&step_row, st,
 			     "INSERT INTO step VALUES "
-			     "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			     "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 			     err))
 		rc = write_ranks(o, &rank_row, &step_row, err);
 	metric_row_close(&step_row, rc, err);

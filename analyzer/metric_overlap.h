@@ -24,8 +24,8 @@ struct overlap_span {
 
 struct overlap_process {
 	uint32_t process, parent; /* ids, 0: none */
-	uint32_t root;            /* process of its rank, 0: of none */
-	int32_t rank;             /* as MPI says, -1: not known */
+	uint32_t root;		  /* process of its rank, 0: of none */
+	int32_t rank;		  /* as MPI says, -1: not known */
 	bool known, worker;
 	int64_t end_ns;
 };
@@ -34,7 +34,7 @@ struct overlap_step {
 	int64_t start_ns, dur_ns, fetch_ns, compute_ns, io_ns, hidden_ns;
 	int64_t epoch, number; /* as declared, -1: not */
 	uint64_t read_bytes, write_bytes;
-	uint32_t span_id;
+	uint32_t span_id, epoch_span; /* the latter 0: in no epoch */
 };
 
 struct overlap_rank {

@@ -18,7 +18,7 @@
 struct source {
 	struct reel_stream_reader *reader;
 	struct reel_interval iv; /* next to come */
-	uint32_t step;           /* first that does not end before iv */
+	uint32_t step;		 /* first that does not end before iv */
 	bool worker;
 };
 
@@ -41,8 +41,8 @@ static uint32_t find_spans(const struct overlap_span *span, uint32_t spans,
 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
-		uint64_t key = (uint64_t)span[mid].process << 32 |
-			       span[mid].kind;
+		uint64_t key =
+			(uint64_t)span[mid].process << 32 | span[mid].kind;
 
 		if (key < want)
 			low = mid + 1;
@@ -62,8 +62,8 @@ static int add_spans(struct reel_union *u, const struct overlap_span *span,
 	uint32_t n, i = find_spans(span, spans, process, kind, &n);
 
 	for (; n; n--, i++) {
-		struct reel_interval iv = { span[i].start_ns, span[i].end_ns,
-					    0, 0 };
+		struct reel_interval iv = {span[i].start_ns, span[i].end_ns, 0,
+					   0};
 
 		if (reel_union_add(u, &iv, err))
 			return -1;
@@ -71,12 +71,13 @@ static int add_spans(struct reel_union *u, const struct overlap_span *span,
 	return 0;
 }
 
-/* Computation: declared, or else what of the steps is neither wait nor phase. */
+/* Computation: declared, or else what of the steps is neither wait nor phase.
+ */
 static int find_compute(struct overlap_rank *r, const struct overlap_span *span,
 			uint32_t spans, struct reel_error *err)
 {
-	struct reel_union declared = { .most = REEL_UNION_ALL };
-	struct reel_union fed = { .most = REEL_UNION_ALL };
+	struct reel_union declared = {.most = REEL_UNION_ALL};
+	struct reel_union fed = {.most = REEL_UNION_ALL};
 	int rc = -1;
 
 	if (add_spans(&declared, span, spans, r->process, REEL_SPAN_COMPUTE,
@@ -90,7 +91,8 @@ static int find_compute(struct overlap_rank *r, const struct overlap_span *span,
 	}
 	if (r->step_time.n) {
 		r->compute_source = "step minus fetch";
-		if (reel_union_cut(&fed, &r->step_time, &r->fetch, false, err) ||
+		if (reel_union_cut(&fed, &r->step_time, &r->fetch, false,
+				   err) ||
 		    reel_union_cut(&r->compute, &fed, &r->phase, false, err))
 			goto out;
 	}
@@ -102,16 +104,14 @@ out:
 }
 
 /* The epoch that was running when a step began; epochs are in order. */
-static int64_t epoch_at(const struct overlap_span *epoch, uint32_t n,
-			int64_t ns)
+static const struct overlap_span *epoch_at(const struct overlap_span *epoch,
+					   uint32_t n, int64_t ns)
 {
 	uint32_t i = n;
 
-	while (i && epoch[i - 1].start_ns > ns)
-		i--;
 	while (i && epoch[i - 1].end_ns < ns)
 		i--;
-	return i ? epoch[i - 1].detail : -1;
+	return i ? &epoch[i - 1] : NULL;
 }
 
 static int find_steps(struct overlap_rank *r, const struct overlap_span *span,
@@ -119,8 +119,8 @@ static int find_steps(struct overlap_rank *r, const struct overlap_span *span,
 {
 	uint32_t n, epochs, i;
 	uint32_t at = find_spans(span, spans, r->process, REEL_SPAN_STEP, &n);
-	uint32_t epoch = find_spans(span, spans, r->process, REEL_SPAN_EPOCH,
-				    &epochs);
+	uint32_t epoch =
+		find_spans(span, spans, r->process, REEL_SPAN_EPOCH, &epochs);
 	uint32_t seen = 0; /* epochs that began before the step */
 	int64_t last_ns = 0;
 
@@ -128,20 +128,22 @@ static int find_steps(struct overlap_rank *r, const struct overlap_span *span,
 	if (!r->step)
 		return -1;
 	for (i = 0; i < n; i++) {
-		const struct overlap_span *s = &span[at + i];
+		const struct overlap_span *s = &span[at + i], *in;
 		struct overlap_step *step = &r->step[i];
 
 		/* Steps of two threads may overlap; time is given once. */
 		step->start_ns = s->start_ns > last_ns ? s->start_ns : last_ns;
-		last_ns = s->end_ns > step->start_ns ? s->end_ns :
-						       step->start_ns;
+		last_ns =
+			s->end_ns > step->start_ns ? s->end_ns : step->start_ns;
 		step->dur_ns = last_ns - step->start_ns;
 		step->span_id = s->span_id;
 		step->number = s->detail;
-		while (seen < epochs && span[epoch + seen].start_ns <=
-						step->start_ns)
+		while (seen < epochs &&
+		       span[epoch + seen].start_ns <= step->start_ns)
 			seen++;
-		step->epoch = epoch_at(span + epoch, seen, step->start_ns);
+		in = epoch_at(span + epoch, seen, step->start_ns);
+		step->epoch = in ? in->detail : -1;
+		step->epoch_span = in ? in->span_id : 0;
 	}
 	r->steps = n;
 	return 0;
@@ -162,7 +164,8 @@ static void measure_steps(struct overlap_rank *r)
 	}
 }
 
-/* A piece of the tree's I/O, final: what of it lies in steps and computation. */
+/* A piece of the tree's I/O, final: what of it lies in steps and computation.
+ */
 static void take_io(struct sweep *w)
 {
 	struct overlap_rank *r = w->rank;
@@ -172,10 +175,10 @@ static void take_io(struct sweep *w)
 	if (!w->any)
 		return;
 	r->io_ns += end_ns - start_ns;
-	r->hidden_ns += reel_union_within(&r->compute, start_ns, end_ns,
-					  &w->compute);
-	while (w->step < r->steps && r->step[w->step].start_ns +
-				 r->step[w->step].dur_ns <= start_ns)
+	r->hidden_ns +=
+		reel_union_within(&r->compute, start_ns, end_ns, &w->compute);
+	while (w->step < r->steps &&
+	       r->step[w->step].start_ns + r->step[w->step].dur_ns <= start_ns)
 		w->step++;
 	for (i = w->step; i < r->steps && r->step[i].start_ns < end_ns; i++) {
 		struct overlap_step *s = &r->step[i];
@@ -207,8 +210,9 @@ static void take_bytes(struct sweep *w, struct source *src)
 	const struct reel_interval *iv = &src->iv;
 	uint32_t i;
 
-	while (src->step < r->steps && r->step[src->step].start_ns +
-				 r->step[src->step].dur_ns <= iv->start_ns)
+	while (src->step < r->steps &&
+	       r->step[src->step].start_ns + r->step[src->step].dur_ns <=
+		       iv->start_ns)
 		src->step++;
 	for (i = src->step; i < r->steps; i++) {
 		struct overlap_step *s = &r->step[i];
@@ -216,12 +220,16 @@ static void take_bytes(struct sweep *w, struct source *src)
 
 		if (s->start_ns > iv->start_ns && s->start_ns >= iv->end_ns)
 			break;
-		s->read_bytes += part(iv->read_bytes, iv, end_ns) -
-				 (s->start_ns > iv->start_ns ?
-				  part(iv->read_bytes, iv, s->start_ns) : 0);
-		s->write_bytes += part(iv->write_bytes, iv, end_ns) -
-				  (s->start_ns > iv->start_ns ?
-				   part(iv->write_bytes, iv, s->start_ns) : 0);
+		s->read_bytes +=
+			part(iv->read_bytes, iv, end_ns) -
+			(s->start_ns > iv->start_ns
+				 ? part(iv->read_bytes, iv, s->start_ns)
+				 : 0);
+		s->write_bytes +=
+			part(iv->write_bytes, iv, end_ns) -
+			(s->start_ns > iv->start_ns
+				 ? part(iv->write_bytes, iv, s->start_ns)
+				 : 0);
 		if (iv->end_ns == iv->start_ns)
 			break;
 	}
@@ -254,8 +262,8 @@ static void sift_down(struct sweep *w, uint32_t i)
 }
 
 /* The record after the one in @iv, which is zeroed at first. */
-static int next_interval(struct reel_stream_reader *r,
-			 struct reel_interval *iv, struct reel_error *err)
+static int next_interval(struct reel_stream_reader *r, struct reel_interval *iv,
+			 struct reel_error *err)
 {
 	uint64_t number[4];
 	int more = reel_stream_reader_next(r, number, 4, err);
@@ -335,7 +343,7 @@ static int sweep_io(struct overlap_rank *r,
 		    const struct overlap_process *process, uint32_t processes,
 		    struct reel_stream_log *log, struct reel_error *err)
 {
-	struct sweep w = { .rank = r };
+	struct sweep w = {.rank = r};
 	int rc = open_sources(&w, process, processes, log, err);
 	uint32_t i;
 
@@ -361,8 +369,8 @@ static int measure_worker(struct overlap_rank *r,
 			  const struct overlap_span *span, uint32_t spans,
 			  struct reel_error *err)
 {
-	struct reel_union busy = { .most = REEL_UNION_ALL };
-	struct reel_interval alive = { 0, 0, 0, 0 };
+	struct reel_union busy = {.most = REEL_UNION_ALL};
+	struct reel_interval alive = {0, 0, 0, 0};
 	uint32_t n;
 	int rc;
 
@@ -372,8 +380,10 @@ static int measure_worker(struct overlap_rank *r,
 	rc = add_spans(&busy, span, spans, p->process, REEL_SPAN_PREPROCESS,
 		       err);
 	if (!rc) {
-		int64_t last_ns = r->step_time.n ?
-			r->step_time.iv[r->step_time.n - 1].end_ns : INT64_MAX;
+		int64_t last_ns =
+			r->step_time.n
+				? r->step_time.iv[r->step_time.n - 1].end_ns
+				: INT64_MAX;
 
 		alive.start_ns = busy.iv[0].start_ns;
 		alive.end_ns = p->end_ns < last_ns ? p->end_ns : last_ns;
@@ -407,7 +417,8 @@ int overlap_rank_measure(struct overlap_rank *r,
 		      err) ||
 	    add_spans(&r->phase, span, spans, r->process, REEL_SPAN_EVAL, err))
 		return -1;
-	if (find_steps(r, span, spans, err) || find_compute(r, span, spans, err))
+	if (find_steps(r, span, spans, err) ||
+	    find_compute(r, span, spans, err))
 		return -1;
 	measure_steps(r);
 	for (i = 0; i < processes; i++)

@@ -3,10 +3,12 @@
  * The rollup that most questions are asked of: per process, file, call and
  * size bin; and the totals of each call.
  *
- * A process stays with a file for some calls, and makes the same calls to the
- * next one: so the rows of a (process, file) pair are a ring in the order in
- * which they were first needed, and the next one is nearly always the right
- * one. Pairs past a limit share the row of no file: memory is bounded.
+ * This is where load waits for memory, so: a thread stays with a file for some
+ * calls, and makes the same calls to the next one. The rows of a (process,
+ * file) pair are a ring in the order in which they were first needed, so that
+ * the next one is nearly always the right one; the first eight lie together,
+ * at eight times the pair's index, and are fetched at once when a thread turns
+ * to the pair. Pairs past a limit share the rows of no file.
  */
 #include <stdlib.h>
 
@@ -23,36 +25,56 @@ static const char schema[] =
 	;
 
 #define PAIRS_MOST (1u << 17)
-#define NO_BIN 63u /* the call moved nothing */
+#define GROUP 8u	     /* rows of a pair that lie together */
+#define MORE_FROM (1u << 31) /* index of the first row past the groups */
+#define NO_BIN 63u	     /* the call moved nothing */
 #define NO_ROW UINT32_MAX
 
-struct sums {
-	uint64_t calls, asked_bytes, bytes, dur_ns; /* may wrap, not trap */
-	uint32_t errors, eof_reads;
-};
+enum outcome { DONE, FAILED, AT_END };
 
 struct row {
-	struct sums sums;
+	uint64_t bytes, dur_ns; /* may wrap, not trap */
+	uint32_t calls;
 	uint32_t next; /* of the pair, in a ring */
-	uint32_t what; /* call << 8 | bin << 1 | message */
+	uint32_t what; /* see what_is() */
+	uint32_t pad;
 };
+_Static_assert(sizeof(struct row) == 32, "two in a line of cache");
 
 struct pair {
 	uint32_t process, file;
 	uint32_t last; /* row that was used last, NO_ROW: none yet */
+	uint32_t used; /* rows of its group */
 };
 
-struct place { /* where a process is */
+struct place {		     /* where a thread is */
 	uint32_t file, pair; /* pair plus one; 0: nowhere */
 };
 
 struct rollup {
 	struct reel_idmap pairs;
 	struct pair *pair;
-	struct row *row;
-	struct place *place; /* by process_id */
-	uint32_t pair_room, row_room, place_room, rows;
+	struct row *row; /* GROUP for each pair */
+	struct row
+		*more; /* what needs more; their index is from MORE_FROM on */
+	struct place *place; /* by thread_id */
+	uint32_t pair_room, row_room, more_room, place_room, rows_more;
+	uint64_t asked_bytes[REEL_CALL_MAX][2]; /* I/O, messages */
 };
+
+/* Call, outcome, size bin, message: 10, 2, 6 bits and 1. */
+static uint32_t what_is(const struct reel_event *ev, int64_t bytes)
+{
+	uint32_t outcome = metric_failed(ev) ? FAILED
+			   : metric_eof(ev)  ? AT_END
+					     : DONE;
+	uint32_t bin = NO_BIN, calls = metric_calls(ev);
+
+	if (bytes)
+		bin = metric_size_bin(calls == 1 ? bytes : bytes / calls ?: 1);
+	return (uint32_t)ev->call << 9 | outcome << 7 | bin << 1 |
+	       (metric_op(ev) == METRIC_MESSAGE);
+}
 
 static int rollup_init(void **state, struct reel_error *err)
 {
@@ -65,21 +87,25 @@ static struct pair *find_pair(struct rollup *r, struct place *at,
 			      struct reel_error *err)
 {
 	uint64_t key = (uint64_t)process << 32;
-	uint32_t i;
+	uint32_t i, k, pairs = r->pairs.used;
 
 	at->file = file;
-	if (r->pairs.used >= PAIRS_MOST &&
+	if (pairs >= PAIRS_MOST &&
 	    reel_idmap_find(&r->pairs, key | file) == REEL_NO_INDEX)
 		file = 0;
 	i = reel_idmap_get(&r->pairs, key | file, err);
-	if (i == REEL_NO_INDEX ||
-	    reel_array_reach(&r->pair, &r->pair_room, i, sizeof(*r->pair), err))
+	if (i >= MORE_FROM / GROUP)
+		return reel_fail(err, REEL_E_MEMORY, "too many processes"),
+		       NULL;
+	if (reel_array_reach(&r->pair, &r->pair_room, i, sizeof(*r->pair),
+			     err) ||
+	    reel_array_reach(&r->row, &r->row_room, GROUP * i + GROUP - 1,
+			     sizeof(*r->row), err))
 		return NULL;
-	if (i == r->pairs.used - 1 && !r->pair[i].process) {
-		r->pair[i].process = process;
-		r->pair[i].file = file;
-		r->pair[i].last = NO_ROW;
-	}
+	if (i == pairs)
+		r->pair[i] = (struct pair){process, file, NO_ROW, 0};
+	for (k = 0; k < GROUP; k += 2)
+		__builtin_prefetch(&r->row[GROUP * i + k], 1);
 	at->pair = i + 1;
 	return &r->pair[i];
 }
@@ -89,96 +115,93 @@ static struct pair *pair_of(struct rollup *r, const struct reel_event *ev,
 {
 	struct place *at;
 
-	if (reel_array_reach(&r->place, &r->place_room, ev->process,
-			     sizeof(*at), err))
+	if (reel_array_reach(&r->place, &r->place_room, ev->thread, sizeof(*at),
+			     err))
 		return NULL;
-	at = &r->place[ev->process];
-	if (at->pair && at->file == ev->file)
+	at = &r->place[ev->thread];
+	if (at->pair && at->file == ev->file &&
+	    r->pair[at->pair - 1].process == ev->process)
 		return &r->pair[at->pair - 1];
 	return find_pair(r, at, ev->process, ev->file, err);
+}
+
+static struct row *row_at(const struct rollup *r, uint32_t i)
+{
+	return i < MORE_FROM ? &r->row[i] : &r->more[i - MORE_FROM];
+}
+
+static struct row *new_row(struct rollup *r, struct pair *p, uint32_t what,
+			   struct reel_error *err)
+{
+	uint32_t i = GROUP * (uint32_t)(p - r->pair) + p->used;
+	struct row *row;
+
+	if (p->used == GROUP) {
+		if (reel_array_reach(&r->more, &r->more_room, r->rows_more,
+				     sizeof(*r->more), err))
+			return NULL;
+		i = MORE_FROM + r->rows_more++;
+	} else {
+		p->used++;
+	}
+	row = row_at(r, i);
+	row->what = what;
+	row->next = i;
+	if (p->last != NO_ROW) {
+		row->next = row_at(r, p->last)->next;
+		row_at(r, p->last)->next = i;
+	}
+	p->last = i;
+	return row;
 }
 
 static struct row *row_of(struct rollup *r, struct pair *p, uint32_t what,
 			  struct reel_error *err)
 {
-	uint32_t i = p->last, n = r->rows;
+	uint32_t i = p->last;
 
-	if (i != NO_ROW) {
-		if (r->row[i].what == what)
-			return &r->row[i];
-		for (i = r->row[i].next; i != p->last; i = r->row[i].next) {
-			if (r->row[i].what != what)
-				continue;
+	if (i == NO_ROW)
+		return new_row(r, p, what, err);
+	do {
+		struct row *row = row_at(r, i);
+
+		if (row->what == what) {
 			p->last = i;
-			return &r->row[i];
+			return row;
 		}
-	}
-	if (reel_array_reach(&r->row, &r->row_room, n, sizeof(*r->row), err))
-		return NULL;
-	r->rows++;
-	r->row[n].what = what;
-	r->row[n].next = n;
-	if (p->last != NO_ROW) {
-		r->row[n].next = r->row[p->last].next;
-		r->row[p->last].next = n;
-	}
-	p->last = n;
-	return &r->row[n];
-}
-
-static void add(struct sums *s, const struct reel_event *ev, int64_t bytes)
-{
-	uint32_t calls = metric_calls(ev);
-
-	s->calls += calls;
-	s->bytes += (uint64_t)bytes;
-	s->dur_ns += (uint64_t)metric_dur(ev);
-	if (metric_failed(ev)) {
-		s->errors += calls;
-		return;
-	}
-	if (ev->asked > 0)
-		s->asked_bytes += (uint64_t)ev->asked;
-	if (metric_eof(ev))
-		s->eof_reads += calls;
+		i = row->next;
+	} while (i != p->last);
+	return new_row(r, p, what, err);
 }
 
 static int rollup_feed(void *state, const struct reel_event *ev,
 		       struct reel_error *err)
 {
 	struct rollup *r = state;
-	enum metric_op op = metric_op(ev);
 	int64_t bytes = metric_bytes(ev);
-	uint32_t calls = metric_calls(ev), bin = NO_BIN;
-	uint32_t message = op == METRIC_MESSAGE;
 	struct pair *pair;
 	struct row *row;
 
-	if (op == METRIC_NOTHING || ev->call >= REEL_CALL_MAX || !ev->process)
+	if (metric_op(ev) == METRIC_NOTHING || ev->call >= REEL_CALL_MAX ||
+	    !ev->process)
 		return 0;
-	if (bytes)
-		bin = metric_size_bin(calls == 1 ? bytes : bytes / calls ?: 1);
 	pair = pair_of(r, ev, err);
 	if (!pair)
 		return -1;
-	row = row_of(r, pair, (uint32_t)ev->call << 8 | bin << 1 | message,
-		     err);
+	row = row_of(r, pair, what_is(ev, bytes), err);
 	if (!row)
 		return -1;
-	add(&row->sums, ev, bytes);
+	row->calls += metric_calls(ev);
+	row->bytes += (uint64_t)bytes;
+	row->dur_ns += (uint64_t)metric_dur(ev);
+	if (ev->asked > 0 && !metric_failed(ev))
+		r->asked_bytes[ev->call][row->what & 1] += (uint64_t)ev->asked;
 	return 0;
 }
 
-static int write_sums(struct metric_row *out, const struct sums *s,
-		      struct reel_error *err)
+static uint32_t outcome_of(const struct row *row)
 {
-	metric_row_int(out, (int64_t)s->calls);
-	metric_row_int(out, (int64_t)s->asked_bytes);
-	metric_row_int(out, (int64_t)s->bytes);
-	metric_row_int(out, (int64_t)s->dur_ns);
-	metric_row_int(out, s->errors);
-	metric_row_int(out, s->eof_reads);
-	return metric_row_done(out, err);
+	return row->what >> 7 & 3;
 }
 
 static int write_pair(struct metric_row *out, const struct rollup *r,
@@ -189,18 +212,23 @@ static int write_pair(struct metric_row *out, const struct rollup *r,
 	if (i == NO_ROW)
 		return 0;
 	do {
-		const struct row *row = &r->row[i];
+		const struct row *row = row_at(r, i);
 		uint32_t bin = row->what >> 1 & 63;
 
 		metric_row_int(out, p->process);
 		metric_row_id(out, p->file);
-		metric_row_int(out, row->what >> 8);
+		metric_row_int(out, row->what >> 9);
 		if (bin == NO_BIN)
 			metric_row_null(out);
 		else
 			metric_row_int(out, bin);
 		metric_row_int(out, row->what & 1);
-		if (write_sums(out, &row->sums, err))
+		metric_row_int(out, row->calls);
+		metric_row_int(out, (int64_t)row->bytes);
+		metric_row_int(out, (int64_t)row->dur_ns);
+		metric_row_int(out, outcome_of(row) == FAILED ? row->calls : 0);
+		metric_row_int(out, outcome_of(row) == AT_END ? row->calls : 0);
+		if (metric_row_done(out, err))
 			return -1;
 		i = row->next;
 	} while (i != p->last);
@@ -214,7 +242,7 @@ static int write_rollup(const struct rollup *r, struct reel_store *st,
 	uint32_t i;
 	int rc = metric_row_open(&out, st,
 				 "INSERT INTO rollup VALUES "
-				 "(?,?,?,?,?,?,?,?,?,?,?)",
+				 "(?,?,?,?,?,?,?,?,?,?)",
 				 err);
 
 	for (i = 0; !rc && i < r->pairs.used; i++)
@@ -222,40 +250,57 @@ static int write_rollup(const struct rollup *r, struct reel_store *st,
 	return metric_row_close(&out, rc, err);
 }
 
-static void add_sums(struct sums *to, const struct sums *s)
+struct total {
+	uint64_t calls, bytes, dur_ns, errors, eof_reads;
+};
+
+/* @total: two for each call. */
+static void add_row(struct total *total, const struct row *row)
 {
-	to->calls += s->calls;
-	to->asked_bytes += s->asked_bytes;
-	to->bytes += s->bytes;
-	to->dur_ns += s->dur_ns;
-	to->errors += s->errors;
-	to->eof_reads += s->eof_reads;
+	struct total *t = &total[2 * (row->what >> 9) + (row->what & 1)];
+
+	t->calls += row->calls;
+	t->bytes += row->bytes;
+	t->dur_ns += row->dur_ns;
+	t->errors += outcome_of(row) == FAILED ? row->calls : 0;
+	t->eof_reads += outcome_of(row) == AT_END ? row->calls : 0;
+}
+
+static int write_total(struct metric_row *out, const struct rollup *r,
+		       uint32_t call, uint32_t message, const struct total *t,
+		       struct reel_error *err)
+{
+	metric_row_int(out, call);
+	metric_row_int(out, message);
+	metric_row_int(out, (int64_t)t->calls);
+	metric_row_int(out, (int64_t)r->asked_bytes[call][message]);
+	metric_row_int(out, (int64_t)t->bytes);
+	metric_row_int(out, (int64_t)t->dur_ns);
+	metric_row_int(out, (int64_t)t->errors);
+	metric_row_int(out, (int64_t)t->eof_reads);
+	return metric_row_done(out, err);
 }
 
 static int write_calls(const struct rollup *r, struct reel_store *st,
 		       struct reel_error *err)
 {
-	struct sums *total = reel_alloc(2 * REEL_CALL_MAX, sizeof(*total), err);
-	struct metric_row out = { 0 };
+	struct total *total =
+		reel_alloc(2 * REEL_CALL_MAX, sizeof(*total), err);
+	struct metric_row out = {0};
 	uint32_t i;
 	int rc = -1;
 
 	if (!total)
 		goto out;
-	for (i = 0; i < r->rows; i++)
-		add_sums(&total[2 * (r->row[i].what >> 8) +
-				(r->row[i].what & 1)],
-			 &r->row[i].sums);
-	rc = metric_row_open(&out, st,
-			     "INSERT INTO call_io VALUES (?,?,?,?,?,?,?,?)",
-			     err);
-	for (i = 0; !rc && i < 2 * REEL_CALL_MAX; i++) {
-		if (!total[i].calls)
-			continue;
-		metric_row_int(&out, i / 2);
-		metric_row_int(&out, i % 2);
-		rc = write_sums(&out, &total[i], err);
-	}
+	for (i = 0; i < r->row_room; i++)
+		add_row(total, &r->row[i]);
+	for (i = 0; i < r->rows_more; i++)
+		add_row(total, &r->more[i]);
+	rc = metric_row_open(
+		&out, st, "INSERT INTO call_io VALUES (?,?,?,?,?,?,?,?)", err);
+	for (i = 0; !rc && i < 2 * REEL_CALL_MAX; i++)
+		if (total[i].calls)
+			rc = write_total(&out, r, i / 2, i % 2, &total[i], err);
 out:
 	free(total);
 	return metric_row_close(&out, rc, err);
@@ -278,6 +323,7 @@ static void rollup_fini(void *state)
 	reel_idmap_fini(&r->pairs);
 	free(r->pair);
 	free(r->row);
+	free(r->more);
 	free(r->place);
 	free(r);
 }

@@ -133,7 +133,7 @@ static struct pair *find_pair(struct sequence *s, uint64_t key,
 	if (old != REEL_NO_INDEX)
 		now->pair[i] = s->before.pair[old];
 	else
-		now->pair[i] = (struct pair){ .key = key };
+		now->pair[i] = (struct pair){.key = key};
 	return &now->pair[i];
 }
 
@@ -240,17 +240,18 @@ static int sequence_feed(void *state, const struct reel_event *ev,
 	return count_ours(s, &s->process[ev->process], op, ev, err);
 }
 
-static const char *const op_name[] = { "read", "write" };
+static const char *const op_name[] = {"read", "write"};
 
 static int write_ours(const struct sequence *s, struct reel_store *st,
 		      struct reel_error *err)
 {
 	struct metric_row out;
 	uint32_t p;
-	int op, i, rc = metric_row_open(&out, st,
-					"INSERT INTO sequence VALUES "
-					"(?,?,?,?,?,?,?)",
-					err);
+	int op, i,
+		rc = metric_row_open(&out, st,
+				     "INSERT INTO sequence VALUES "
+				     "(?,?,?,?,?,?,?)",
+				     err);
 
 	for (p = 0; p < s->process_room; p++) {
 		for (op = METRIC_READ; !rc && op <= METRIC_WRITE; op++) {
@@ -315,9 +316,8 @@ static int write_jumps(const struct sequence *s, struct reel_store *st,
 {
 	struct metric_row out;
 	uint32_t i;
-	int rc = metric_row_open(&out, st,
-				 "INSERT INTO file_sequence VALUES (?,?,?)",
-				 err);
+	int rc = metric_row_open(
+		&out, st, "INSERT INTO file_sequence VALUES (?,?,?)", err);
 
 	for (i = 0; !rc && i < s->file_room; i++) {
 		const struct jumps *j = &s->file[i];

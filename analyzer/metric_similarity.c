@@ -72,7 +72,8 @@ static uint64_t fold(const struct reel_event *ev, uint32_t turns)
 	if (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE)
 		moved = (uint64_t)ev->result;
 	return (ev->call | (uint64_t)(uint32_t)ev->err << 16 |
-		(uint64_t)turns << 60) * 0xc2b2ae3d27d4eb4full +
+		(uint64_t)turns << 60) *
+		       0xc2b2ae3d27d4eb4full +
 	       ((uint64_t)(uint32_t)ev->fd << 32 | (uint32_t)ev->fd2) *
 		       0xd6e8feb86659fd93ull +
 	       (uint64_t)ev->offset * 0xa0761d6478bd642full +
@@ -212,7 +213,7 @@ static int sequences_finish(void *state, struct reel_store *st,
 			    struct reel_error *err)
 {
 	struct sequences *s = state;
-	struct metric_row out = { 0 };
+	struct metric_row out = {0};
 	uint64_t *hash = NULL;
 	uint32_t room = 0, i;
 	int rc = -1;

@@ -90,7 +90,7 @@ static void add_bin(struct bin *to, const struct bin *from)
 /* Bins of twice the width: half of them, more or less. */
 static int widen(struct timeline *t, struct reel_error *err)
 {
-	struct timeline wide = { .width_ns = t->width_ns * 2 };
+	struct timeline wide = {.width_ns = t->width_ns * 2};
 	uint32_t i;
 
 	for (i = 0; i < t->map.used; i++) {

@@ -22,8 +22,8 @@ static const char schema[] =
 #define DARSHAN_BINS 10
 
 static const int64_t darshan_upper[DARSHAN_BINS - 1] = {
-	100,	   1024,       10240,	  102400,    1048576,
-	4194304,   10485760,   104857600, 1073741824,
+	100,	 1024,	   10240,     102400,	  1048576,
+	4194304, 10485760, 104857600, 1073741824,
 };
 
 struct bin {
@@ -31,13 +31,13 @@ struct bin {
 };
 
 struct transfer_size {
-	struct bin bin[2][64]; /* powers of two */
+	struct bin bin[2][64];		/* powers of two */
 	struct reel_histogram *size[2]; /* METRIC_READ, METRIC_WRITE */
 	uint64_t darshan[2][DARSHAN_BINS];
 	uint64_t eof_reads;
 };
 
-static const char *const op_name[] = { "read", "write" };
+static const char *const op_name[] = {"read", "write"};
 
 static void transfer_size_fini(void *state)
 {
@@ -103,7 +103,7 @@ static int transfer_size_feed(void *state, const struct reel_event *ev,
 static int write_size(struct metric_row *out, const char *op,
 		      const struct reel_histogram *h, struct reel_error *err)
 {
-	static const double percent[] = { 1, 5, 25, 50, 75, 95, 99 };
+	static const double percent[] = {1, 5, 25, 50, 75, 95, 99};
 	size_t i;
 
 	metric_row_text(out, op);
@@ -141,9 +141,8 @@ static int write_darshan(const struct transfer_size *t, struct reel_store *st,
 			 struct reel_error *err)
 {
 	struct metric_row out;
-	int rc = metric_row_open(&out, st,
-				 "INSERT INTO darshan_size VALUES (?,?,?,?,?)",
-				 err);
+	int rc = metric_row_open(
+		&out, st, "INSERT INTO darshan_size VALUES (?,?,?,?,?)", err);
 	int op, bin;
 
 	for (op = METRIC_READ; op <= METRIC_WRITE; op++) {
@@ -168,9 +167,8 @@ static int write_bins(const struct transfer_size *t, struct reel_store *st,
 		      struct reel_error *err)
 {
 	struct metric_row out;
-	int rc = metric_row_open(&out, st,
-				 "INSERT INTO transfer_bin VALUES (?,?,?,?,?)",
-				 err);
+	int rc = metric_row_open(
+		&out, st, "INSERT INTO transfer_bin VALUES (?,?,?,?,?)", err);
 	int op, i;
 
 	for (op = METRIC_READ; op <= METRIC_WRITE; op++) {

@@ -22,8 +22,8 @@ struct reel_store;
 struct report_moved {
 	int64_t calls, bytes, files;
 	int64_t min_bytes, median_bytes, max_bytes; /* REPORT_NONE */
-	double busy_bytes_per_s;                    /* REPORT_NONE */
-	double in_order_share, random_share;        /* REPORT_NONE */
+	double busy_bytes_per_s;		    /* REPORT_NONE */
+	double in_order_share, random_share;	    /* REPORT_NONE */
 	int64_t random, opens_read; /* opens_read: files opened to be read */
 };
 
@@ -33,26 +33,29 @@ struct report_group {
 
 struct report_rank {
 	int64_t rank, process_id, steps, steady_steps, epochs;
+	int64_t mean_step_ns, mean_fetch_ns; /* REPORT_NONE */
 	int64_t median_step_ns, median_fetch_ns, median_compute_ns,
 		median_other_ns; /* REPORT_NONE */
-	int64_t io_ns, hidden_ns, exposed_ns, fetch_ns; /* hidden, exposed: NONE */
+	int64_t io_ns, hidden_ns, exposed_ns,
+		fetch_ns; /* hidden, exposed: NONE */
 	double hidden_share, utilisation, stall_share, worker_busy_share,
 		worker_io_share, headroom; /* REPORT_NONE */
-	int64_t workers;                   /* REPORT_NONE: none seen */
-	char compute_source[32];           /* "": none */
+	int64_t workers;		   /* REPORT_NONE: none seen */
+	char compute_source[32];	   /* "": none */
 };
 
 struct report {
 	struct reel_store *st;
 	char *name, *framework, *host; /* framework, host: may be NULL */
 	int64_t ranks_declared, processes, threads;
-	int64_t start_real_ns, wall_ns, span_ns; /* the first two: REPORT_NONE */
-	int64_t exit_status, exit_signal;        /* REPORT_NONE */
+	int64_t start_real_ns, wall_ns,
+		span_ns;		  /* the first two: REPORT_NONE */
+	int64_t exit_status, exit_signal; /* REPORT_NONE */
 	int64_t events, calls, messages, message_bytes;
 	int64_t lost, clock_error_ns, code_opens, code_calls, code_read_bytes,
 		mapped_bytes;
-	int64_t io_ns; /* union over the job; REPORT_NONE */
-	int64_t workers; /* loader workers at a time; 0 */
+	int64_t io_ns;		      /* union over the job; REPORT_NONE */
+	int64_t workers;	      /* loader workers at a time; 0 */
 	struct report_moved moved[2]; /* 0: reads, 1: writes */
 	struct report_group group[REEL_GROUPS];
 	int64_t group_sum_ns; /* of all groups */

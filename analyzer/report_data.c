@@ -63,18 +63,18 @@ static int fill_summary(struct report *r, sqlite3_stmt *q,
 			struct reel_error *err)
 {
 	int64_t *const column[] = {
-		&r->ranks_declared, &r->processes,     &r->threads,
-		&r->start_real_ns,  &r->wall_ns,       &r->span_ns,
-		&r->exit_status,    &r->exit_signal,   &r->events,
-		&r->calls,	    &r->messages,      &r->message_bytes,
-		&r->io_ns,	    &r->lost,	       &r->clock_error_ns,
-		&r->code_opens,	    &r->code_calls,    &r->code_read_bytes,
+		&r->ranks_declared, &r->processes,   &r->threads,
+		&r->start_real_ns,  &r->wall_ns,     &r->span_ns,
+		&r->exit_status,    &r->exit_signal, &r->events,
+		&r->calls,	    &r->messages,    &r->message_bytes,
+		&r->io_ns,	    &r->lost,	     &r->clock_error_ns,
+		&r->code_opens,	    &r->code_calls,  &r->code_read_bytes,
 		&r->mapped_bytes,
 	};
 	size_t i;
 
-	if (get_text(&r->name, q, 0, err) || get_text(&r->framework, q, 1, err) ||
-	    get_text(&r->host, q, 2, err))
+	if (get_text(&r->name, q, 0, err) ||
+	    get_text(&r->framework, q, 1, err) || get_text(&r->host, q, 2, err))
 		return -1;
 	for (i = 0; i < sizeof(column) / sizeof(column[0]); i++)
 		*column[i] = get_int(q, 3 + (int)i);
@@ -215,6 +215,8 @@ static int fill_rank(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 	k->median_compute_ns = get_int(q, 18);
 	k->median_other_ns = get_int(q, 19);
 	k->epochs = sqlite3_column_int64(q, 20);
+	k->mean_step_ns = get_int(q, 21);
+	k->mean_fetch_ns = get_int(q, 22);
 	if (k->workers > r->workers)
 		r->workers = k->workers;
 	return 0;
@@ -224,49 +226,57 @@ static const struct {
 	const char *sql;
 	row_fn *fn;
 } queries[] = {
-	{ "SELECT name, framework, host, ranks, processes, threads, "
-	  "start_real_ns, wall_ns, span_ns, exit_status, exit_signal, events, "
-	  "calls, messages, message_bytes, io_ns, lost, clock_error_ns, "
-	  "code_opens, code_calls, code_read_bytes, mapped_bytes "
-	  "FROM v_summary", fill_summary },
-	{ "SELECT call_group, calls, bytes, dur_ns, errors FROM v_group",
-	  fill_group },
-	{ "SELECT op, calls, bytes, min_bytes, median_bytes, max_bytes "
-	  "FROM transfer_size", fill_size },
-	{ "SELECT op, busy_bytes_per_s FROM v_bandwidth", fill_rate },
-	{ "SELECT op, in_order_share, random_share, random FROM v_sequence",
-	  fill_order },
-	{ "SELECT count(*) FILTER (WHERE reads > 0), "
-	  "count(*) FILTER (WHERE writes > 0), "
-	  "count(*) FILTER (WHERE class = 'data' AND opens > 0), "
-	  "coalesce(sum(opens) FILTER (WHERE class = 'data'), 0), "
-	  "coalesce(sum(opens) FILTER (WHERE reads > 0), 0) "
-	  "FROM v_file WHERE kind <> 'dir'", fill_files },
-	{ "SELECT size_bytes FROM v_file WHERE class = 'data' AND opens > 0 "
-	  "AND kind = 'file' AND size_bytes IS NOT NULL ORDER BY size_bytes "
-	  "LIMIT 1 OFFSET (SELECT max(0, (count(*) - 1) / 2) FROM v_file "
-	  "WHERE class = 'data' AND opens > 0 AND kind = 'file' AND "
-	  "size_bytes IS NOT NULL)", fill_median_file },
-	{ "SELECT coalesce(sum(calls), 0), coalesce(sum(dur_ns), 0) "
-	  "FROM v_transfer_size WHERE op = 'read' AND low_bytes < 16384",
-	  fill_small },
-	{ "SELECT count(*), coalesce(sum(dur_ns), 0) FROM span "
-	  "WHERE name = 'checkpoint'", fill_spans },
-	{ "SELECT count(*), coalesce(sum(first_fetch_ns), 0) FROM v_epoch "
-	  "WHERE rank = (SELECT min(rank) FROM v_epoch)", fill_epochs },
-	{ "SELECT o.rank, o.process_id, o.compute_source, o.steps, "
-	  "o.steady_steps, o.io_ns, o.hidden_ns, o.exposed_ns, "
-	  "o.hidden_share, o.fetch_ns, o.utilisation, o.stall_share, "
-	  "o.workers, o.worker_busy_share, o.worker_io_share, o.headroom, "
-	  "t.median_step_ns, t.median_fetch_ns, t.median_compute_ns, "
-	  "t.median_other_ns, (SELECT count(DISTINCT s.epoch) FROM step s "
-	  "WHERE s.process_id = o.process_id) "
-	  "FROM v_overlap o JOIN rank_time t USING (process_id) "
-	  "ORDER BY o.rank, o.process_id", fill_rank },
+	{"SELECT name, framework, host, ranks, processes, threads, "
+	 "start_real_ns, wall_ns, span_ns, exit_status, exit_signal, events, "
+	 "calls, messages, message_bytes, io_ns, lost, clock_error_ns, "
+	 "code_opens, code_calls, code_read_bytes, mapped_bytes "
+	 "FROM v_summary",
+	 fill_summary},
+	{"SELECT call_group, calls, bytes, dur_ns, errors FROM v_group",
+	 fill_group},
+	{"SELECT op, calls, bytes, min_bytes, median_bytes, max_bytes "
+	 "FROM transfer_size",
+	 fill_size},
+	{"SELECT op, busy_bytes_per_s FROM v_bandwidth", fill_rate},
+	{"SELECT op, in_order_share, random_share, random FROM v_sequence",
+	 fill_order},
+	{"SELECT count(*) FILTER (WHERE reads > 0), "
+	 "count(*) FILTER (WHERE writes > 0), "
+	 "count(*) FILTER (WHERE class = 'data' AND opens > 0), "
+	 "coalesce(sum(opens) FILTER (WHERE class = 'data'), 0), "
+	 "coalesce(sum(opens) FILTER (WHERE reads > 0), 0) "
+	 "FROM v_file WHERE kind <> 'dir'",
+	 fill_files},
+	{"SELECT size_bytes FROM v_file WHERE class = 'data' AND opens > 0 "
+	 "AND kind = 'file' AND size_bytes IS NOT NULL ORDER BY size_bytes "
+	 "LIMIT 1 OFFSET (SELECT max(0, (count(*) - 1) / 2) FROM v_file "
+	 "WHERE class = 'data' AND opens > 0 AND kind = 'file' AND "
+	 "size_bytes IS NOT NULL)",
+	 fill_median_file},
+	{"SELECT coalesce(sum(calls), 0), coalesce(sum(dur_ns), 0) "
+	 "FROM v_transfer_size WHERE op = 'read' AND low_bytes < 16384",
+	 fill_small},
+	{"SELECT count(*), coalesce(sum(dur_ns), 0) FROM span "
+	 "WHERE name = 'checkpoint'",
+	 fill_spans},
+	{"SELECT count(*), coalesce(sum(first_fetch_ns), 0) FROM v_epoch "
+	 "WHERE rank = (SELECT min(rank) FROM v_epoch)",
+	 fill_epochs},
+	{"SELECT o.rank, o.process_id, o.compute_source, o.steps, "
+	 "o.steady_steps, o.io_ns, o.hidden_ns, o.exposed_ns, "
+	 "o.hidden_share, o.fetch_ns, o.utilisation, o.stall_share, "
+	 "o.workers, o.worker_busy_share, o.worker_io_share, o.headroom, "
+	 "t.median_step_ns, t.median_fetch_ns, t.median_compute_ns, "
+	 "t.median_other_ns, (SELECT count(DISTINCT s.epoch_span) FROM step s "
+	 "WHERE s.process_id = o.process_id), "
+	 "t.steady_ns / nullif(t.steady_steps, 0), "
+	 "t.steady_fetch_ns / nullif(t.steady_steps, 0) "
+	 "FROM v_overlap o JOIN rank_time t USING (process_id) "
+	 "ORDER BY o.rank, o.process_id",
+	 fill_rank},
 };
 
-int report_read(struct report *r, struct reel_store *st,
-		struct reel_error *err)
+int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 {
 	size_t i;
 	int op;

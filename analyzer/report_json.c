@@ -109,44 +109,44 @@ static const struct section {
 	bool one;
 	const char *sql;
 } sections[] = {
-	{ "run", true,
-	  "SELECT name, command, framework, host, ranks, workers, processes, "
-	  "threads, start_real_ns, wall_ns, span_ns, exit_status, exit_signal "
-	  "FROM v_summary" },
-	{ "totals", true,
-	  "SELECT events, calls, messages, message_bytes, files, read_calls, "
-	  "write_calls, meta_calls, read_bytes, write_bytes, mapped_bytes, "
-	  "errors, eof_reads, io_ns FROM v_summary" },
-	{ "losses", false,
-	  "SELECT process_id, reason, unit, count FROM loss "
-	  "ORDER BY reason, process_id" },
-	{ "overlap", false, "SELECT * FROM v_overlap ORDER BY rank" },
-	{ "epochs", false, "SELECT * FROM v_epoch ORDER BY rank, start_ns" },
-	{ "steps", false, "SELECT * FROM v_step ORDER BY rank, ordinal" },
-	{ "groups", false, "SELECT * FROM v_group ORDER BY call_group" },
-	{ "calls", false,
-	  "SELECT layer, call_group, call, message, calls, asked_bytes, bytes, "
-	  "dur_ns, errors, eof_reads FROM v_call ORDER BY call_id, message" },
-	{ "errors", false, "SELECT * FROM v_error ORDER BY call, errno" },
-	{ "io_time", false, "SELECT * FROM v_io_time ORDER BY op" },
-	{ "bandwidth", false, "SELECT * FROM v_bandwidth ORDER BY op" },
-	{ "transfer_sizes", false, "SELECT * FROM transfer_size ORDER BY op" },
-	{ "transfer_bins", false,
-	  "SELECT * FROM v_transfer_size ORDER BY op, low_bytes" },
-	{ "darshan_size_bins", false,
-	  "SELECT * FROM darshan_size ORDER BY op, bin" },
-	{ "sequentiality", false, "SELECT * FROM v_sequence ORDER BY op" },
-	{ "darshan_sequentiality", false,
-	  "SELECT op, sum(ops) AS ops, sum(seq) AS seq, sum(consec) AS consec "
-	  "FROM darshan_sequence GROUP BY op ORDER BY op" },
-	{ "classes", false, "SELECT * FROM v_class ORDER BY class" },
-	{ "processes", false, "SELECT * FROM v_process ORDER BY process_id" },
-	{ "timeline", false, "SELECT * FROM v_timeline ORDER BY start_ns" },
+	{"run", true,
+	 "SELECT name, command, framework, host, ranks, workers, processes, "
+	 "threads, start_real_ns, wall_ns, span_ns, exit_status, exit_signal "
+	 "FROM v_summary"},
+	{"totals", true,
+	 "SELECT events, calls, messages, message_bytes, files, read_calls, "
+	 "write_calls, meta_calls, read_bytes, write_bytes, mapped_bytes, "
+	 "errors, eof_reads, io_ns FROM v_summary"},
+	{"losses", false,
+	 "SELECT process_id, reason, unit, count FROM loss "
+	 "ORDER BY reason, process_id"},
+	{"overlap", false, "SELECT * FROM v_overlap ORDER BY rank"},
+	{"epochs", false, "SELECT * FROM v_epoch ORDER BY rank, start_ns"},
+	{"steps", false, "SELECT * FROM v_step ORDER BY rank, ordinal"},
+	{"groups", false, "SELECT * FROM v_group ORDER BY call_group"},
+	{"calls", false,
+	 "SELECT layer, call_group, call, message, calls, asked_bytes, bytes, "
+	 "dur_ns, errors, eof_reads FROM v_call ORDER BY call_id, message"},
+	{"errors", false, "SELECT * FROM v_error ORDER BY call, errno"},
+	{"io_time", false, "SELECT * FROM v_io_time ORDER BY op"},
+	{"bandwidth", false, "SELECT * FROM v_bandwidth ORDER BY op"},
+	{"transfer_sizes", false, "SELECT * FROM transfer_size ORDER BY op"},
+	{"transfer_bins", false,
+	 "SELECT * FROM v_transfer_size ORDER BY op, low_bytes"},
+	{"darshan_size_bins", false,
+	 "SELECT * FROM darshan_size ORDER BY op, bin"},
+	{"sequentiality", false, "SELECT * FROM v_sequence ORDER BY op"},
+	{"darshan_sequentiality", false,
+	 "SELECT op, sum(ops) AS ops, sum(seq) AS seq, sum(consec) AS consec "
+	 "FROM darshan_sequence GROUP BY op ORDER BY op"},
+	{"classes", false, "SELECT * FROM v_class ORDER BY class"},
+	{"processes", false, "SELECT * FROM v_process ORDER BY process_id"},
+	{"timeline", false, "SELECT * FROM v_timeline ORDER BY start_ns"},
 };
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))
 
-#define FILE_COLUMNS \
-	"SELECT path, kind, class, size_bytes, shared, opens, "  \
+#define FILE_COLUMNS                                                           \
+	"SELECT path, kind, class, size_bytes, shared, opens, "                \
 	"reads, writes, meta_calls, errors, eof_reads, read_bytes, "           \
 	"write_bytes, read_ns, write_ns, meta_ns, mapped_bytes FROM v_file "   \
 	"ORDER BY read_ns + write_ns + meta_ns DESC, path "
@@ -170,9 +170,9 @@ static json_t *evidence(const struct advice *a)
 	for (i = 0; list && i < a->facts; i++) {
 		const struct advice_fact *f = &a->fact[i];
 
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:f}", "name", f->name,
-					"unit", f->unit, "value", f->value));
+		json_array_append_new(list, json_pack("{s:s, s:s, s:f}", "name",
+						      f->name, "unit", f->unit,
+						      "value", f->value));
 	}
 	return list;
 }
@@ -186,12 +186,12 @@ static json_t *advice_list(const struct report *r)
 		const struct advice *a = &r->advice[i];
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o, s:o}", "code", a->code,
-					"text", report_json_name(a->text), "try",
-					a->try_this[0] ?
-						report_json_name(a->try_this) :
-						json_null(),
-					"evidence", evidence(a)));
+			list,
+			json_pack("{s:s, s:o, s:o, s:o}", "code", a->code,
+				  "text", report_json_name(a->text), "try",
+				  a->try_this[0] ? report_json_name(a->try_this)
+						 : json_null(),
+				  "evidence", evidence(a)));
 	}
 	return list;
 }
@@ -233,8 +233,8 @@ int report_json(const struct report *r, bool all_files, struct reel_error *err)
 			goto fail;
 	if (add(doc, "files",
 		report_json_rows(r->st,
-				 all_files ? FILE_COLUMNS :
-					     FILE_COLUMNS "LIMIT 1000",
+				 all_files ? FILE_COLUMNS
+					   : FILE_COLUMNS "LIMIT 1000",
 				 err),
 		err))
 		goto fail;

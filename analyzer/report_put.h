@@ -14,7 +14,8 @@ void report_put_left(const char *s, int columns);
  * by @indent; the first is already @at columns wide. Ends with a new line. */
 void report_put_wrapped(const char *text, int indent, int at);
 
-/* A bar of @share, on a terminal that shows it; else nothing. @pad: to @width. */
+/* A bar of @share, on a terminal that shows it; else nothing. @pad: to @width.
+ */
 void report_put_bar(int width, double share, bool pad);
 bool report_has_bars(void);
 

@@ -112,9 +112,9 @@ static void print_bin(const struct bins *b, const struct bin *bin)
 
 void report_sizes(const struct report *r)
 {
-	bool shown[BINS] = { false };
+	bool shown[BINS] = {false};
 	const char *op = r->moved[0].calls > 0 ? "read" : "write";
-	struct bin rest = { 0 };
+	struct bin rest = {0};
 	struct bins b;
 	int i, folded = 0;
 

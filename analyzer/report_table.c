@@ -99,11 +99,11 @@ static int print_table(struct reel_store *st, const char *sql,
 int report_table_files(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{ "opens", COUNT, 8 },	     { "reads", COUNT, 10 },
-		{ "writes", COUNT, 9 },	     { "read", BYTES, 10 },
-		{ "written", BYTES, 10 },    { "time", TIME, 10 },
-		{ "back", COUNT, 8 },	     { "size", SIZE, 10 },
-		{ "class", TEXT, 12 },	     { "file", PATH, 0 },
+		{"opens", COUNT, 8},	{"reads", COUNT, 10},
+		{"writes", COUNT, 9},	{"read", BYTES, 10},
+		{"written", BYTES, 10}, {"time", TIME, 10},
+		{"back", COUNT, 8},	{"size", SIZE, 10},
+		{"class", TEXT, 12},	{"file", PATH, 0},
 	};
 
 	puts("Files, those first that took most time (back: reads and writes "
@@ -120,12 +120,10 @@ int report_table_files(const struct report *r, struct reel_error *err)
 int report_table_steps(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{ "rank", COUNT, 6 },	    { "epoch", COUNT, 7 },
-		{ "step", COUNT, 9 },	    { "start", TIME, 10 },
-		{ "time", TIME, 10 },	    { "fetch", TIME, 10 },
-		{ "compute", TIME, 10 },    { "other", TIME, 10 },
-		{ "I/O", TIME, 10 },	    { "hidden", SHARE, 9 },
-		{ "read", BYTES, 10 },
+		{"rank", COUNT, 6},    {"epoch", COUNT, 7}, {"step", COUNT, 9},
+		{"start", TIME, 10},   {"time", TIME, 10},  {"fetch", TIME, 10},
+		{"compute", TIME, 10}, {"other", TIME, 10}, {"I/O", TIME, 10},
+		{"hidden", SHARE, 9},  {"read", BYTES, 10},
 	};
 
 	if (!r->ranks) {
@@ -143,19 +141,20 @@ int report_table_steps(const struct report *r, struct reel_error *err)
 static int print_ranks(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{ "rank", COUNT, 6 },	    { "steps", COUNT, 9 },
-		{ "step", TIME, 10 },	    { "fetch", TIME, 10 },
-		{ "compute", TIME, 10 },    { "waits", SHARE, 9 },
-		{ "AU", SHARE, 9 },	    { "I/O", TIME, 10 },
-		{ "hidden", SHARE, 9 },	    { "workers", COUNT, 9 },
-		{ "busy", SHARE, 9 },
+		{"rank", COUNT, 6},    {"steps", COUNT, 9},
+		{"step", TIME, 10},    {"fetch", TIME, 10},
+		{"compute", TIME, 10}, {"waits", SHARE, 9},
+		{"AU", SHARE, 9},      {"I/O", TIME, 10},
+		{"hidden", SHARE, 9},  {"workers", COUNT, 9},
+		{"busy", SHARE, 9},
 	};
 
 	if (!r->ranks)
 		return 0;
 	puts("Ranks (step, fetch, compute: medians of the steady steps)");
 	if (TABLE(r->st,
-		  "SELECT o.rank, o.steps, t.median_step_ns, t.median_fetch_ns, "
+		  "SELECT o.rank, o.steps, t.median_step_ns, "
+		  "t.median_fetch_ns, "
 		  "t.median_compute_ns, o.stall_share, o.utilisation, o.io_ns, "
 		  "o.hidden_share, o.workers, o.worker_busy_share "
 		  "FROM v_overlap o JOIN rank_time t USING (process_id) "
@@ -169,11 +168,11 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 int report_table_ranks(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{ "pid", COUNT, 11 },	  { "role", TEXT, 10 },
-		{ "reads", COUNT, 10 },	  { "writes", COUNT, 9 },
-		{ "other", COUNT, 10 },	  { "read", BYTES, 10 },
-		{ "written", BYTES, 10 }, { "I/O", TIME, 10 },
-		{ "sum", TIME, 10 },	  { "files", COUNT, 8 },
+		{"pid", COUNT, 11},	{"role", TEXT, 10},
+		{"reads", COUNT, 10},	{"writes", COUNT, 9},
+		{"other", COUNT, 10},	{"read", BYTES, 10},
+		{"written", BYTES, 10}, {"I/O", TIME, 10},
+		{"sum", TIME, 10},	{"files", COUNT, 8},
 	};
 
 	if (print_ranks(r, err))
@@ -192,11 +191,11 @@ int report_table_ranks(const struct report *r, struct reel_error *err)
 int report_table_time(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{ "from", TIME, 10 },	  { "reads", COUNT, 10 },
-		{ "writes", COUNT, 9 },	  { "other", COUNT, 10 },
-		{ "read", RATE, 11 },	  { "written", RATE, 11 },
-		{ "in reads", TIME, 10 }, { "in writes", TIME, 10 },
-		{ "in other", TIME, 10 }, { "processes", COUNT, 10 },
+		{"from", TIME, 10},	{"reads", COUNT, 10},
+		{"writes", COUNT, 9},	{"other", COUNT, 10},
+		{"read", RATE, 11},	{"written", RATE, 11},
+		{"in reads", TIME, 10}, {"in writes", TIME, 10},
+		{"in other", TIME, 10}, {"processes", COUNT, 10},
 	};
 
 	return TABLE(r->st,
@@ -210,10 +209,10 @@ int report_table_time(const struct report *r, struct reel_error *err)
 int report_table_losses(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{ "count", COUNT, 12 },
-		{ "unit", TEXT, 12 },
-		{ "pid", COUNT, 9 },
-		{ "reason", PATH, 0 },
+		{"count", COUNT, 12},
+		{"unit", TEXT, 12},
+		{"pid", COUNT, 9},
+		{"reason", PATH, 0},
 	};
 	char num[REEL_NUM];
 

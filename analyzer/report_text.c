@@ -38,8 +38,8 @@ static char *percent(char out[static REEL_NUM], double share)
 
 static char *time_or_none(char out[static REEL_NUM], int64_t ns)
 {
-	return ns == REPORT_NONE ? strcpy(out, "-") :
-				   reel_num_time(out, (double)ns);
+	return ns == REPORT_NONE ? strcpy(out, "-")
+				 : reel_num_time(out, (double)ns);
 }
 
 static void print_when(const struct report *r)
@@ -109,12 +109,12 @@ static void print_completeness(const struct report *r)
 			reel_cli_utf8() ? "\u2264" : "<=",
 			reel_num_time(num, (double)r->clock_error_ns));
 	if (r->code_opens > 0)
-		reel_buf_printf(&b, NULL,
-				"; %s code and system files opened, counted "
-				"only (%s read)",
-				reel_num_count(num, r->code_opens),
-				reel_num_bytes(num2,
-					       (double)r->code_read_bytes));
+		reel_buf_printf(
+			&b, NULL,
+			"; %s code and system files opened, counted "
+			"only (%s read)",
+			reel_num_count(num, r->code_opens),
+			reel_num_bytes(num2, (double)r->code_read_bytes));
 	if (r->mapped_bytes > 0)
 		reel_buf_printf(&b, NULL,
 				"; %s mapped: what was touched is not known",
@@ -139,7 +139,7 @@ static void print_advice(const struct report *r)
 		if (!a->try_this[0])
 			continue;
 		printf("%*sTry: ", 15, "");
-		report_put_wrapped(a->try_this, 15, 15);
+		report_put_wrapped(a->try_this, 15, 20);
 	}
 }
 
@@ -166,7 +166,8 @@ static void print_overlap(const struct report_rank *k)
 	snprintf(text, sizeof(text),
 		 "I/O hidden behind computation: %s; exposed: %s of %s. "
 		 "Accelerator utilisation: %s.",
-		 percent(num, k->hidden_share), time_or_none(num2, k->exposed_ns),
+		 percent(num, k->hidden_share),
+		 time_or_none(num2, k->exposed_ns),
 		 time_or_none(num3, k->io_ns), percent(num4, k->utilisation));
 	fputs("  ", stdout);
 	report_put_wrapped(text, 2, 2);
@@ -207,21 +208,30 @@ static void print_steps(const struct report *r)
 		       reel_num_count(num, r->ranks));
 }
 
+#define SIZES_COLUMNS 26
+
+/* min / median / max; one of them when they are equal, tight when it is long.
+ */
 static void print_sizes(const struct report_moved *m)
 {
-	char text[3 * REEL_NUM + 8] = "", num[REEL_NUM];
+	char min[REEL_NUM], median[REEL_NUM], max[REEL_NUM];
+	char text[3 * REEL_NUM + 8] = "";
 
 	if (m && m->min_bytes != REPORT_NONE) {
-		strcat(text, reel_num_size(num, (double)m->min_bytes));
-		strcat(text, " / ");
-		strcat(text, reel_num_size(num, (double)m->median_bytes));
-		strcat(text, " / ");
-		strcat(text, reel_num_size(num, (double)m->max_bytes));
+		reel_num_size(min, (double)m->min_bytes);
+		reel_num_size(median, (double)m->median_bytes);
+		reel_num_size(max, (double)m->max_bytes);
+		snprintf(text, sizeof(text), "%s / %s / %s", min, median, max);
+		if (m->min_bytes == m->max_bytes)
+			snprintf(text, sizeof(text), "%s each", min);
+		else if (report_columns(text) > SIZES_COLUMNS)
+			snprintf(text, sizeof(text), "%s/%s/%s", min, median,
+				 max);
 	} else if (m) {
 		strcpy(text, "-");
 	}
 	fputs("  ", stdout);
-	report_put_left(text, 26);
+	report_put_left(text, SIZES_COLUMNS);
 }
 
 static void print_row(const char *name, const struct report_group *g,
@@ -235,12 +245,14 @@ static void print_row(const char *name, const struct report_group *g,
 	report_put_right(reel_num_count(num, g->calls), 10);
 	report_put_right(m ? reel_num_bytes(num, (double)g->bytes) : "-", 9);
 	print_sizes(m);
-	report_put_right(reel_num_time(num, (double)g->dur_ns /
-						    (double)g->calls),
-			 9);
+	report_put_right(
+		reel_num_time(num, (double)g->dur_ns / (double)g->calls), 9);
 	if (m) {
-		report_put_right(m->busy_bytes_per_s == REPORT_NONE ? "-" :
-				 reel_num_rate(num, m->busy_bytes_per_s), 11);
+		report_put_right(
+			m->busy_bytes_per_s == REPORT_NONE
+				? "-"
+				: reel_num_rate(num, m->busy_bytes_per_s),
+			11);
 		report_put_right(percent(num, m->in_order_share), 9);
 		report_put_right(reel_num_count(num, m->files), 8);
 	}
@@ -250,8 +262,8 @@ static void print_row(const char *name, const struct report_group *g,
 static struct report_group sum(const struct report *r, enum reel_group a,
 			       enum reel_group b, enum reel_group c)
 {
-	const enum reel_group groups[] = { a, b, c };
-	struct report_group s = { 0 };
+	const enum reel_group groups[] = {a, b, c};
+	struct report_group s = {0};
 	int i;
 
 	for (i = 0; i < 3; i++) {

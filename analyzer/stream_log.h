@@ -19,7 +19,8 @@ struct reel_stream_reader;
 /* Gives *@out. @memory_bytes: held before chunks go to the file. */
 int reel_stream_log_new(struct reel_stream_log **out, size_t memory_bytes,
 			struct reel_error *err);
-/* Append a record of @n numbers, small ones cheaply. @stream is small, dense. */
+/* Append a record of @n numbers, small ones cheaply. @stream is small, dense.
+ */
 int reel_stream_log_add(struct reel_stream_log *log, uint32_t stream,
 			const uint64_t *number, int n, struct reel_error *err);
 void reel_stream_log_close(struct reel_stream_log *log);

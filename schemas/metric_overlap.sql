@@ -22,7 +22,8 @@ CREATE TABLE step (
 	io_ns INTEGER NOT NULL,
 	hidden_ns INTEGER NOT NULL,
 	read_bytes INTEGER NOT NULL,
-	write_bytes INTEGER NOT NULL
+	write_bytes INTEGER NOT NULL,
+	epoch_span INTEGER             -- span_id of the epoch that it began in
 ) STRICT;
 
 -- rank_time: each rank's time. Computation is what compute spans declare, else
@@ -68,7 +69,8 @@ SELECT rank, ordinal, epoch, number, steady, start_ns, dur_ns, fetch_ns,
 	span_id
 FROM step;
 
--- v_epoch: sums over the steps of each epoch.
+-- v_epoch: sums over the steps of each epoch span; first_fetch_ns: the wait for
+-- the epoch's first batch.
 -- unit: ns, bytes    empty: no row
 -- source: ioreel-store(5), "Steps"
 CREATE VIEW v_epoch (rank, epoch, steps, start_ns, end_ns, step_ns, fetch_ns,
@@ -78,10 +80,11 @@ SELECT rank, epoch, count(*), min(start_ns), max(start_ns + dur_ns),
 	sum(dur_ns), sum(fetch_ns), sum(compute_ns), sum(other_ns), sum(io_ns),
 	sum(hidden_ns), CAST(sum(hidden_ns) AS REAL) / nullif(sum(io_ns), 0),
 	sum(read_bytes), sum(write_bytes),
-	(SELECT f.fetch_ns FROM step f WHERE f.rank = s.rank
-		AND f.epoch IS s.epoch ORDER BY f.ordinal LIMIT 1)
-FROM step s
-GROUP BY rank, epoch;
+	sum(fetch_ns) FILTER (WHERE first)
+FROM (SELECT *, row_number() OVER (PARTITION BY process_id, epoch_span
+		ORDER BY ordinal) = 1 AS first
+	FROM step)
+GROUP BY rank, epoch_span;
 
 -- v_overlap: each rank's overlap of I/O with computation.
 -- hidden_share = |I and C| / |I|; exposed_ns = |I without C|;

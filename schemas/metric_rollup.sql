@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- rollup: every call of the job, added up per process, file, call and size.
+-- Calls that failed, and reads at the end of a file (0 bytes), have rows of
+-- their own; both moved nothing.
 -- unit: calls, bytes, ns    empty: no row
--- source: ioreel-store(5), "Operations": bytes returned; errors and reads at
---   the end of a file (0 bytes) are counted apart and moved nothing.
+-- source: ioreel-store(5), "Operations"
 CREATE TABLE rollup (
 	process_id INTEGER NOT NULL,
 	file_id INTEGER,               -- NULL: the call named none; or any of the
@@ -12,14 +13,14 @@ CREATE TABLE rollup (
 	size_bin INTEGER,              -- b: 2^b <= bytes per call < 2^(b+1); NULL: moved nothing
 	message INTEGER NOT NULL,      -- 1: on a pipe or socket, no I/O
 	calls INTEGER NOT NULL,
-	asked_bytes INTEGER NOT NULL,  -- of calls that succeeded; of mmap its length
 	bytes INTEGER NOT NULL,
 	dur_ns INTEGER NOT NULL,       -- sum, not union
 	errors INTEGER NOT NULL,
 	eof_reads INTEGER NOT NULL
 ) STRICT;
 
--- call_io: the same per call.
+-- call_io: the same per call. Of calls that succeeded asked_bytes; mmap asks for
+-- its length.
 CREATE TABLE call_io (
 	call_id INTEGER NOT NULL,
 	message INTEGER NOT NULL,

@@ -157,14 +157,14 @@ static void sequence_job(struct job *j, bool swap, const struct change *c)
 static void sequences(void)
 {
 	static const struct change change[] = {
-		{ "nothing", true, nothing },
-		{ "times", true, later },
-		{ "an offset", false, other_offset },
-		{ "a descriptor", false, other_fd },
-		{ "a short read", false, shorter },
-		{ "an error", false, failed },
-		{ "another call", false, other_call },
-		{ "another file", false, other_file },
+		{"nothing", true, nothing},
+		{"times", true, later},
+		{"an offset", false, other_offset},
+		{"a descriptor", false, other_fd},
+		{"a short read", false, shorter},
+		{"an error", false, failed},
+		{"another call", false, other_call},
+		{"another file", false, other_file},
 	};
 	struct reel_likeness l;
 	struct job a, b;
@@ -195,8 +195,8 @@ static void pairing(void)
 		job_file(j, 1, "/a", "file");
 		for (t = 1; t <= 3; t++) {
 			int id = run ? (t == 3 ? 13 : 13 - t) : t;
-			struct reel_event ev = moved(REEL_CALL_READ, t, 1, 0,
-						     100 * t);
+			struct reel_event ev =
+				moved(REEL_CALL_READ, t, 1, 0, 100 * t);
 
 			job_process(j, id, 0, "main", 100);
 			ev.process = ev.thread = (uint32_t)id;
@@ -207,8 +207,10 @@ static void pairing(void)
 	cosine_of(&a, &b, &l);
 	is(l.threads_same, 1, "by place: only the third is the same");
 	for (t = 1; t <= 3; t++)
-		job_sqlf(&b, "INSERT INTO note VALUES (1, %d, 'replay.thread', "
-			     "'%d')", t == 3 ? 13 : 13 - t, t);
+		job_sqlf(&b,
+			 "INSERT INTO note VALUES (1, %d, 'replay.thread', "
+			 "'%d')",
+			 t == 3 ? 13 : 13 - t, t);
 	cosine_of(&a, &b, &l);
 	is(l.threads_same, 3, "by the replay's notes: all three");
 	cosine_of(&b, &a, &l);
@@ -225,25 +227,33 @@ static void vector_job(struct job *j, const double v[8])
 	job_begin(j);
 	for (i = 0; reel_metrics[i]; i++)
 		reel_metrics[i]->fini(j->state[i]);
-	job_sqlf(j, "INSERT INTO io_time VALUES (NULL, 'io', 1, %lld, 1, 0, 1, 0)",
+	job_sqlf(j,
+		 "INSERT INTO io_time VALUES (NULL, 'io', 1, %lld, 1, 0, 1, 0)",
 		 (long long)(v[0] * 1e9));
 	for (i = 0; i < (int)(v[1] * 100 + 0.5); i++) {
-		job_sqlf(j, "INSERT INTO file VALUES (%d, '/%d', 'file', "
-			    "'data', NULL)", i + 1, i);
-		job_sqlf(j, "INSERT INTO file_io VALUES (%d, 1, 1, 1, 1, 0, 0, "
-			    "0, 0, 0, 0, 0, 0, 0)", i + 1);
+		job_sqlf(j,
+			 "INSERT INTO file VALUES (%d, '/%d', 'file', "
+			 "'data', NULL)",
+			 i + 1, i);
+		job_sqlf(j,
+			 "INSERT INTO file_io VALUES (%d, 1, 1, 1, 1, 0, 0, "
+			 "0, 0, 0, 0, 0, 0, 0)",
+			 i + 1);
 	}
-	job_sqlf(j, "INSERT INTO darshan_sequence VALUES (1, 'POSIX', 'read', "
-		    "1000000000, %lld, %lld)",
+	job_sqlf(j,
+		 "INSERT INTO darshan_sequence VALUES (1, 'POSIX', 'read', "
+		 "1000000000, %lld, %lld)",
 		 (long long)(v[2] * 1e9), (long long)(v[3] * 1e9));
 	/* Bytes and extremes equal; no writes. */
-	job_sqlf(j, "INSERT INTO transfer_size VALUES ('read', 1, 5, 0, 5, 5, "
-		    "5, 5, 5, 5, 5, 5, 5), ('write', 0, 0, NULL, NULL, NULL, "
-		    "NULL, NULL, NULL, NULL, NULL, NULL, NULL), ('all', 1, 5, "
-		    "0, 5, %lld, 5, 5, 5, %lld, 5, 5, 5)",
+	job_sqlf(j,
+		 "INSERT INTO transfer_size VALUES ('read', 1, 5, 0, 5, 5, "
+		 "5, 5, 5, 5, 5, 5, 5), ('write', 0, 0, NULL, NULL, NULL, "
+		 "NULL, NULL, NULL, NULL, NULL, NULL, NULL), ('all', 1, 5, "
+		 "0, 5, %lld, 5, 5, 5, %lld, 5, 5, 5)",
 		 (long long)(v[5] * 1e9), (long long)(v[4] * 1e9));
-	job_sqlf(j, "INSERT INTO call_bandwidth VALUES ('all', 1, 1, 1, %lld, "
-		    "1, 1, %lld, 1, 1)",
+	job_sqlf(j,
+		 "INSERT INTO call_bandwidth VALUES ('all', 1, 1, 1, %lld, "
+		 "1, 1, %lld, 1, 1)",
 		 (long long)(v[7] * 1e9), (long long)(v[6] * 1e9));
 }
 
@@ -262,13 +272,15 @@ static void paper(void)
 		 data ? data : "");
 	f = data ? fopen(path, "r") : NULL;
 	if (!f)
-		tap_ok(1, __FILE__, __LINE__, "the paper's figure # SKIP "
+		tap_ok(1, __FILE__, __LINE__,
+		       "the paper's figure # SKIP "
 		       "IOREEL_DATA is not set");
 	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%63[^,],%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,"
-				 "%lf,%lf", app, &d[0], &d[1], &d[2], &d[3],
-			   &d[4], &d[5], &d[6], &d[7], &printed, &cos8,
-			   &cos11) != 12)
+		if (sscanf(line,
+			   "%63[^,],%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,"
+			   "%lf,%lf",
+			   app, &d[0], &d[1], &d[2], &d[3], &d[4], &d[5], &d[6],
+			   &d[7], &printed, &cos8, &cos11) != 12)
 			continue;
 		for (i = 0; i < 8; i++) {
 			a[i] = d[i] >= 0 ? 1 : 1 + d[i];

@@ -33,8 +33,8 @@ static double exact(double percent, int n)
 
 static void against_sorted(const char *what, int n)
 {
-	static const double percent[] = { 0, 1, 5, 25, 50, 75, 95, 99, 100 };
-	struct reel_error err = { 0 };
+	static const double percent[] = {0, 1, 5, 25, 50, 75, 95, 99, 100};
+	struct reel_error err = {0};
 	struct reel_histogram *h = reel_histogram_new(&err);
 	double worst = 0, sum = 0;
 	size_t i;
@@ -105,11 +105,12 @@ static void buckets(void)
 
 static void corners(void)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct reel_histogram *h = reel_histogram_new(&err);
 	struct reel_histogram *other = reel_histogram_new(&err);
 
-	ok(reel_histogram_percentile(h, 50) == -1 && reel_histogram_mean(h) == -1,
+	ok(reel_histogram_percentile(h, 50) == -1 &&
+		   reel_histogram_mean(h) == -1,
 	   "an empty histogram has no percentile and no mean");
 	reel_histogram_add(other, 5, 3);
 	reel_histogram_add(other, -7, 1);

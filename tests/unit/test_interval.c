@@ -13,14 +13,14 @@ static struct reel_error err;
 
 static void add(struct reel_union *u, int64_t s, int64_t e)
 {
-	struct reel_interval iv = { s, e, 0, 0 };
+	struct reel_interval iv = {s, e, 0, 0};
 
 	reel_union_add(u, &iv, &err);
 }
 
 static int64_t measure(const int64_t (*iv)[2], int n, uint32_t most)
 {
-	struct reel_union u = { .most = most };
+	struct reel_union u = {.most = most};
 	int64_t ns;
 	int i;
 
@@ -33,17 +33,18 @@ static int64_t measure(const int64_t (*iv)[2], int n, uint32_t most)
 
 static void known(void)
 {
-	static const int64_t apart[][2] = { { 0, 10 }, { 20, 30 } };
-	static const int64_t touch[][2] = { { 0, 10 }, { 10, 30 } };
-	static const int64_t nested[][2] = { { 5, 6 }, { 7, 8 }, { 0, 10 } };
-	static const int64_t late[][2] = { { 10, 20 }, { 30, 40 }, { 15, 50 } };
-	static const int64_t wrong[][2] = { { 30, 40 }, { 0, 10 }, { 5, 35 },
-					    { 50, 51 }, { 45, 46 } };
-	static const int64_t empty[][2] = { { 5, 5 }, { 9, 3 } };
+	static const int64_t apart[][2] = {{0, 10}, {20, 30}};
+	static const int64_t touch[][2] = {{0, 10}, {10, 30}};
+	static const int64_t nested[][2] = {{5, 6}, {7, 8}, {0, 10}};
+	static const int64_t late[][2] = {{10, 20}, {30, 40}, {15, 50}};
+	static const int64_t wrong[][2] = {
+		{30, 40}, {0, 10}, {5, 35}, {50, 51}, {45, 46}};
+	static const int64_t empty[][2] = {{5, 5}, {9, 3}};
 
 	is(measure(apart, 2, 8), 20, "apart");
 	is(measure(touch, 2, 8), 30, "touching intervals are one");
-	is(measure(nested, 3, 8), 10, "an outer call ends after its inner ones");
+	is(measure(nested, 3, 8), 10,
+	   "an outer call ends after its inner ones");
 	is(measure(late, 3, 8), 40, "a late end swallows what began after it");
 	is(measure(wrong, 5, 8), 42, "ends out of order");
 	is(measure(empty, 2, 8), 0, "empty and reversed intervals measure 0");
@@ -62,7 +63,7 @@ static void against_bitmap(uint32_t most)
 {
 	enum { NS = 200000 };
 	static char hit[NS];
-	struct reel_union u = { .most = most };
+	struct reel_union u = {.most = most};
 	int64_t end = 100, want = 0;
 	int i;
 
@@ -84,7 +85,7 @@ static void against_bitmap(uint32_t most)
 
 static void clipped(void)
 {
-	struct reel_union u = { .most = 4 };
+	struct reel_union u = {.most = 4};
 	int64_t i;
 
 	for (i = 0; i < 10; i++)
@@ -98,10 +99,10 @@ static void clipped(void)
 
 static void cut(void)
 {
-	struct reel_union a = { .most = REEL_UNION_ALL };
-	struct reel_union b = { .most = REEL_UNION_ALL };
-	struct reel_union in = { .most = REEL_UNION_ALL };
-	struct reel_union out = { .most = REEL_UNION_ALL };
+	struct reel_union a = {.most = REEL_UNION_ALL};
+	struct reel_union b = {.most = REEL_UNION_ALL};
+	struct reel_union in = {.most = REEL_UNION_ALL};
+	struct reel_union out = {.most = REEL_UNION_ALL};
 	uint32_t at = 0;
 
 	add(&a, 0, 100);

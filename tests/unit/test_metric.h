@@ -71,8 +71,9 @@ static void job_begin(struct job *j)
 		const struct reel_call_info *c = reel_call_info((unsigned)i);
 
 		if (c && c->group != REEL_GROUP_MARK)
-			job_sqlf(j, "INSERT INTO call VALUES (%d, '%s', '%s', "
-				    "'%s')",
+			job_sqlf(j,
+				 "INSERT INTO call VALUES (%d, '%s', '%s', "
+				 "'%s')",
 				 i, c->name, reel_layer_name(c->layer),
 				 reel_group_name(c->group));
 	}
@@ -86,10 +87,11 @@ static void job_begin(struct job *j)
 __attribute__((unused)) static void
 job_process(struct job *j, int id, int parent, const char *role, int64_t end_ns)
 {
-	job_sqlf(j, "INSERT INTO process VALUES (%d, %d, nullif(%d, 0), 1, "
-		    "NULL, '%s', 'x', 'x', '/', NULL, NULL, 0, %lld, 'exit', "
-		    "1, 0, 0, 0, 0); INSERT INTO thread VALUES (%d, %d, %d, 0, "
-		    "%lld, 1, 0)",
+	job_sqlf(j,
+		 "INSERT INTO process VALUES (%d, %d, nullif(%d, 0), 1, "
+		 "NULL, '%s', 'x', 'x', '/', NULL, NULL, 0, %lld, 'exit', "
+		 "1, 0, 0, 0, 0); INSERT INTO thread VALUES (%d, %d, %d, 0, "
+		 "%lld, 1, 0)",
 		 id, 100 + id, parent, role, (long long)end_ns, id, id,
 		 100 + id, (long long)end_ns);
 }
@@ -108,12 +110,23 @@ event(enum reel_call call, int64_t start_ns, int64_t dur_ns)
 	const struct reel_call_info *c = reel_call_info(call);
 
 	return (struct reel_event){
-		.start_ns = start_ns, .dur_ns = dur_ns, .process = 1,
-		.thread = 1, .file = 1, .open = 1, .count = 1, .fd = 3,
-		.fd2 = -1, .call = (uint16_t)call, .layer = (uint8_t)c->layer,
-		.group = (uint8_t)c->group, .kind = REEL_KIND_FILE,
-		.class_ = REEL_CLASS_DATA, .offset = REEL_NO_OFFSET,
-		.asked = REEL_NO_SIZE, .pos = REEL_NO_OFFSET,
+		.start_ns = start_ns,
+		.dur_ns = dur_ns,
+		.process = 1,
+		.thread = 1,
+		.file = 1,
+		.open = 1,
+		.count = 1,
+		.fd = 3,
+		.fd2 = -1,
+		.call = (uint16_t)call,
+		.layer = (uint8_t)c->layer,
+		.group = (uint8_t)c->group,
+		.kind = REEL_KIND_FILE,
+		.class_ = REEL_CLASS_DATA,
+		.offset = REEL_NO_OFFSET,
+		.asked = REEL_NO_SIZE,
+		.pos = REEL_NO_OFFSET,
 	};
 }
 
@@ -138,23 +151,30 @@ static void job_feed(struct job *j, struct reel_event ev)
 			   j->err.text);
 }
 
-__attribute__((unused)) static void
-job_span(struct job *j, uint32_t process, enum reel_span kind, int64_t detail,
-	 int64_t start_ns, int64_t end_ns)
+__attribute__((unused)) static void job_span(struct job *j, uint32_t process,
+					     enum reel_span kind,
+					     int64_t detail, int64_t start_ns,
+					     int64_t end_ns)
 {
 	static uint32_t id;
 	struct reel_span_event sp = {
-		.start_ns = start_ns, .dur_ns = end_ns - start_ns,
-		.span_id = ++id, .process = process, .thread = process,
-		.kind = kind, .detail = detail, .name = reel_span_name(kind),
+		.start_ns = start_ns,
+		.dur_ns = end_ns - start_ns,
+		.span_id = ++id,
+		.process = process,
+		.thread = process,
+		.kind = kind,
+		.detail = detail,
+		.name = reel_span_name(kind),
 	};
 	int i;
 
 	for (i = 0; reel_metrics[i]; i++)
 		if (reel_metrics[i]->span)
 			reel_metrics[i]->span(j->state[i], &sp, &j->err);
-	job_sqlf(j, "INSERT INTO span VALUES (%u, %u, NULL, %d, '%s', %lld, "
-		    "%lld, %lld, 1)",
+	job_sqlf(j,
+		 "INSERT INTO span VALUES (%u, %u, NULL, %d, '%s', %lld, "
+		 "%lld, %lld, 1)",
 		 id, process, kind, sp.name, (long long)detail,
 		 (long long)start_ns, (long long)sp.dur_ns);
 }
@@ -186,8 +206,9 @@ __attribute__((unused)) static double job_ask(struct job *j, const char *sql)
 	if (sqlite3_prepare_v2(j->st.db, sql, -1, &q, NULL) != SQLITE_OK)
 		ok(0, "SQL: %s", sqlite3_errmsg(j->st.db));
 	else if (sqlite3_step(q) == SQLITE_ROW)
-		v = sqlite3_column_type(q, 0) == SQLITE_NULL ?
-			    -1 : sqlite3_column_double(q, 0);
+		v = sqlite3_column_type(q, 0) == SQLITE_NULL
+			    ? -1
+			    : sqlite3_column_double(q, 0);
 	sqlite3_finalize(q);
 	return v;
 }

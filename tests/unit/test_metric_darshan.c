@@ -43,12 +43,12 @@ static int64_t feed_dxt(struct job *j, const char *name)
 			ev.file = file;
 			job_feed(j, ev);
 		}
-		if (sscanf(line, " X_POSIX %d %15s %" SCNd64 " %" SCNd64
-				 " %" SCNd64,
+		if (sscanf(line,
+			   " X_POSIX %d %15s %" SCNd64 " %" SCNd64 " %" SCNd64,
 			   &rank, op, &segment, &offset, &len) != 5)
 			continue;
-		ev = moved(op[0] == 'r' ? REEL_CALL_PREAD : REEL_CALL_PWRITE,
-			   n, 1, offset, len);
+		ev = moved(op[0] == 'r' ? REEL_CALL_PREAD : REEL_CALL_PWRITE, n,
+			   1, offset, len);
 		ev.process = ev.thread = (uint32_t)rank + 1;
 		ev.file = file;
 		job_feed(j, ev);
@@ -83,8 +83,8 @@ static void check_sizes(struct job *j, const char *log, const char *op,
 			const char *OP)
 {
 	static const char *const bin[] = {
-		"0_100",  "100_1K", "1K_10K",  "10K_100K",  "100K_1M",
-		"1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS",
+		"0_100", "100_1K", "1K_10K",   "10K_100K", "100K_1M",
+		"1M_4M", "4M_10M", "10M_100M", "100M_1G",  "1G_PLUS",
 	};
 	char name[64], sql[128];
 	int i;
@@ -166,15 +166,16 @@ static void check_cosmic(void)
 	uint32_t file, last_file = 0;
 	double start_s, end_s;
 	int rank, last_rank = -1;
-	bool python[4096] = { false };
+	bool python[4096] = {false};
 
 	find_python(python, 4096);
 	job_begin(&j);
 	while (f && fgets(line, sizeof(line), f)) {
 		struct reel_event ev;
 
-		if (sscanf(line, "%d,%15[a-z],%" SCNd64 ",%" SCNd64
-				 ",%" SCNd64 ",%lf,%lf,%" SCNu32,
+		if (sscanf(line,
+			   "%d,%15[a-z],%" SCNd64 ",%" SCNd64 ",%" SCNd64
+			   ",%lf,%lf,%" SCNu32,
 			   &rank, op, &segment, &offset, &len, &start_s, &end_s,
 			   &file) != 8)
 			continue;
@@ -207,10 +208,12 @@ static void check_cosmic(void)
 		is(job_int(&j, "SELECT round(100 * value) FROM "
 			       "v_similarity_vector WHERE name = 'sequential'"),
 		   9571, "CosmicTagger: 95.71 %% sequential");
-		is(job_int(&j, "SELECT round(100 * value) FROM "
-			       "v_similarity_vector WHERE name = 'consecutive'"),
+		is(job_int(&j,
+			   "SELECT round(100 * value) FROM "
+			   "v_similarity_vector WHERE name = 'consecutive'"),
 		   8818, "CosmicTagger: 88.18 %% consecutive");
-		is(job_int(&j, "SELECT count(DISTINCT process_id) FROM io_time"),
+		is(job_int(&j,
+			   "SELECT count(DISTINCT process_id) FROM io_time"),
 		   8, "CosmicTagger: ranks");
 	}
 	job_end(&j);

@@ -53,8 +53,7 @@ static void operations(void)
 	   "messages are counted apart");
 	is(job_int(&j, "SELECT mapped_bytes FROM v_summary"), 8192,
 	   "mapped bytes");
-	is(job_int(&j, "SELECT files FROM v_summary"), 1,
-	   "a pipe is no file");
+	is(job_int(&j, "SELECT files FROM v_summary"), 1, "a pipe is no file");
 	is(job_int(&j, "SELECT calls FROM transfer_size WHERE op = 'read'"), 1,
 	   "EOF and error have no size");
 	is(job_int(&j, "SELECT median_bytes FROM transfer_size "
@@ -91,9 +90,9 @@ static void empty(void)
 /* The ten bounds of Darshan's bins are inclusive. */
 static void darshan_bounds(void)
 {
-	static const int64_t upper[] = { 100,	  1024,	    10240,
-					 102400,  1048576,  4194304,
-					 10485760, 104857600, 1073741824 };
+	static const int64_t upper[] = {100,	  1024,	     10240,
+					102400,	  1048576,   4194304,
+					10485760, 104857600, 1073741824};
 	char sql[128];
 	struct job j;
 	int i;
@@ -105,8 +104,10 @@ static void darshan_bounds(void)
 	}
 	job_finish(&j);
 	for (i = 0; i < 10; i++) {
-		snprintf(sql, sizeof(sql), "SELECT calls FROM darshan_size "
-			 "WHERE op = 'read' AND bin = %d", i);
+		snprintf(sql, sizeof(sql),
+			 "SELECT calls FROM darshan_size "
+			 "WHERE op = 'read' AND bin = %d",
+			 i);
 		is(job_int(&j, sql), i == 0 || i == 9 ? 1 : 2,
 		   "Darshan's bin %d", i);
 	}
@@ -153,8 +154,8 @@ static void sequentiality(void)
 	job_feed(&j, on(moved(REEL_CALL_WRITE, 9, 1, 10, 10), 2, 4));
 	job_feed(&j, on(moved(REEL_CALL_WRITE, 10, 1, 20, 10), 1, 3));
 	/* Not known where: neither first nor random, nor what follows it. */
-	job_feed(&j, on(moved(REEL_CALL_FREAD, 11, 1, REEL_NO_OFFSET, 10), 1,
-			5));
+	job_feed(&j,
+		 on(moved(REEL_CALL_FREAD, 11, 1, REEL_NO_OFFSET, 10), 1, 5));
 	job_feed(&j, on(moved(REEL_CALL_FREAD, 12, 1, 10, 10), 1, 5));
 	job_finish(&j);
 	is(order(&j, "first"), 4, "first accesses: one per open");
@@ -231,8 +232,8 @@ static void timeline(void)
 /* Numbers that a damaged trace may hold. */
 static void hostile(void)
 {
-	static const int64_t odd[] = { INT64_MIN, INT64_MIN + 1, -1, 0, 1,
-				       INT64_MAX - 1, INT64_MAX };
+	static const int64_t odd[] = {INT64_MIN, INT64_MIN + 1, -1,	  0,
+				      1,	 INT64_MAX - 1, INT64_MAX};
 	struct reel_event ev;
 	struct job j;
 	size_t a, b, c;

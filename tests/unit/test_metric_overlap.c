@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps and overlap: known answers, and a random job counted moment by moment. */
+/* Steps and overlap: known answers, and a random job counted moment by moment.
+ */
 #include "tests/unit/test_metric.h"
 
 /* Main 1 with workers 2 and 3; process 4 is not under it. */
@@ -11,11 +12,11 @@ static void processes(struct job *j, int64_t end_ns)
 	job_process(j, 4, 0, "child", end_ns);
 }
 
-static void io(struct job *j, uint32_t process, int64_t start_ns, int64_t end_ns,
-	       int64_t bytes)
+static void io(struct job *j, uint32_t process, int64_t start_ns,
+	       int64_t end_ns, int64_t bytes)
 {
-	struct reel_event ev = moved(REEL_CALL_READ, start_ns,
-				     end_ns - start_ns, 0, bytes);
+	struct reel_event ev =
+		moved(REEL_CALL_READ, start_ns, end_ns - start_ns, 0, bytes);
 
 	ev.process = ev.thread = ev.open = process;
 	job_feed(j, ev);
@@ -133,7 +134,7 @@ static int64_t random_below(int64_t n)
 static void against_marks(void)
 {
 	static char step[NS], fetch[NS], busy[NS];
-	int64_t end[4] = { 0 }, want_io = 0, want_hidden = 0, i, at = 0, n = 0;
+	int64_t end[4] = {0}, want_io = 0, want_hidden = 0, i, at = 0, n = 0;
 	struct job j;
 
 	job_begin(&j);
@@ -194,8 +195,32 @@ static void ranks(void)
 	job_end(&j);
 }
 
+/* Two loaders number their epochs from 0 each. */
+static void epochs(void)
+{
+	struct job j;
+	int64_t i;
+
+	job_begin(&j);
+	processes(&j, 1000);
+	for (i = 0; i < 6; i++) {
+		job_span(&j, 1, REEL_SPAN_FETCH, -1, 100 * i, 100 * i + 30 - i);
+		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i, 100 * i + 100);
+		if (i % 3 == 2)
+			job_span(&j, 1, REEL_SPAN_EPOCH, 0, 100 * i - 200,
+				 100 * i + 100);
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT count(*) FROM v_epoch"), 2,
+	   "epochs of the same number are two");
+	is(job_int(&j, "SELECT sum(first_fetch_ns) FROM v_epoch"), 30 + 27,
+	   "each with its first fetch");
+	job_end(&j);
+}
+
 int main(void)
 {
+	epochs();
 	known();
 	headroom();
 	declared();

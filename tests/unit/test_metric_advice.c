@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Advice: which numbers make which codes, and which make none. */
+#include <string.h>
+
+#include "lib/error.h"
+
+#include "analyzer/report.h"
+
+#include "tests/tap.h"
+
+#define S INT64_C(1000000000)
+
+static struct reel_error err;
+
+/* 10 s with 5 s of I/O in 10,000 large reads of 10 files, nothing wrong. */
+static struct report quiet(void)
+{
+	struct report r = {.span_ns = 10 * S,
+			   .io_ns = 5 * S,
+			   .calls = 10020,
+			   .median_file_bytes = 1 << 30,
+			   .data_files = 10};
+
+	r.moved[0].calls = 10000;
+	r.moved[0].opens_read = 10;
+	r.moved[0].in_order_share = 1;
+	r.group[REEL_GROUP_READ].calls = 10000;
+	r.group[REEL_GROUP_READ].dur_ns = 5 * S;
+	r.group[REEL_GROUP_OPEN].calls = 10;
+	r.group[REEL_GROUP_CLOSE].calls = 10;
+	r.group_sum_ns = 5 * S;
+	return r;
+}
+
+/* A rank that waits @stall of the time for workers that are @busy. */
+static struct report_rank rank_of(double stall, double busy, double io)
+{
+	return (struct report_rank){.steps = 100,
+				    .steady_steps = 99,
+				    .mean_step_ns = S,
+				    .mean_fetch_ns = S / 2,
+				    .stall_share = stall,
+				    .workers = 2,
+				    .worker_busy_share = busy,
+				    .worker_io_share = io,
+				    .headroom = 0.5,
+				    .exposed_ns = 1,
+				    .io_ns = 5 * S};
+}
+
+static bool has(struct report *r, const char *code)
+{
+	bool found = false;
+	int i;
+
+	r->advices = 0;
+	if (advise(r, &err))
+		ok(0, "advise: %s", err.text);
+	for (i = 0; i < r->advices; i++)
+		found |= !strcmp(r->advice[i].code, code);
+	free(r->verdict);
+	r->verdict = NULL;
+	return found;
+}
+
+static void calls(void)
+{
+	struct report r = quiet();
+
+	ok(has(&r, "NO-PROBLEM"), "nothing wrong is a verdict too");
+	r.group[REEL_GROUP_OPEN].calls = 3000;
+	r.group[REEL_GROUP_OPEN].dur_ns = 2 * S;
+	r.group_sum_ns = 6 * S;
+	ok(has(&r, "FILE-OPEN"), "opens that cost time");
+	r.io_ns = S / 10;
+	ok(!has(&r, "FILE-OPEN"), "but not where I/O costs none");
+
+	r = quiet();
+	r.small_reads = 9000;
+	r.small_read_ns = 4 * S;
+	ok(has(&r, "SMALL-READ"), "small reads");
+	r.moved[0].opens_read = 5000;
+	ok(!has(&r, "SMALL-READ"), "small files read whole are none");
+
+	r = quiet();
+	r.moved[0].random = 5000;
+	r.moved[0].random_share = 0.5;
+	ok(has(&r, "RANDOM-READ"), "reads that go back");
+	r.moved[0].opens_read = 5000;
+	ok(!has(&r, "RANDOM-READ"), "a second look at a file's head is none");
+
+	r = quiet();
+	r.group[REEL_GROUP_SYNC].calls = 20;
+	r.group[REEL_GROUP_SYNC].dur_ns = 2 * S;
+	r.group_sum_ns = 7 * S;
+	ok(has(&r, "WRITE-FSYNC"), "syncs");
+
+	r = quiet();
+	r.group[REEL_GROUP_STAT].calls = 50000;
+	r.group[REEL_GROUP_STAT].dur_ns = 4 * S;
+	r.group_sum_ns = 9 * S;
+	ok(has(&r, "META-HEAVY"), "look-ups");
+
+	r = quiet();
+	r.checkpoints = 2;
+	r.checkpoint_ns = S;
+	ok(has(&r, "CHECKPOINT"), "checkpoints");
+}
+
+static void steps(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.4, 0.97, 0.8);
+
+	r.rank = &k;
+	r.ranks = 1;
+	ok(has(&r, "INPUT-BOUND"), "a job that waits");
+	ok(strstr(r.advice[0].try_this, "more workers"), "for busy workers");
+	k = rank_of(0.4, 0.97, 0.01);
+	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "preparing"),
+	   "that prepare, rather than read");
+	k = rank_of(0.4, 0.05, 0.8);
+	ok(has(&r, "INPUT-BOUND") &&
+		   !strstr(r.advice[0].try_this, "more workers"),
+	   "idle workers need no more of them");
+	k.workers = REPORT_NONE;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].try_this, "num_workers"),
+	   "none at all do");
+	k = rank_of(0.01, 0.5, 0.8);
+	ok(!has(&r, "INPUT-BOUND"), "one that does not wait");
+	r.small_reads = 9000;
+	r.small_read_ns = 4 * S;
+	ok(!has(&r, "SMALL-READ"), "I/O behind computation costs nothing");
+	k.exposed_ns = 2 * S;
+	ok(has(&r, "SMALL-READ"), "exposed I/O does");
+
+	r = quiet();
+	r.calls = 0;
+	ok(has(&r, "NO-PROBLEM"), "an empty run");
+}
+
+int main(void)
+{
+	calls();
+	steps();
+	is(err.code, REEL_OK, "no error: %s", err.text);
+	return done();
+}
