@@ -58,6 +58,23 @@ static uint32_t stream_of(const struct compiler *c, const struct reel_event *ev)
 
 /* --- the first pass ------------------------------------------------------ */
 
+/* Files come and go by others too; only a call by path can tell. */
+static int mark_outside(struct compiler *c, const struct reel_event *ev,
+			const struct who *me, const struct effects *effects)
+{
+	int64_t size = c->job->file[ev->file].size_bytes;
+	struct mark mark = { .stream = me->stream,
+			     .call = me->call,
+			     .a = effects->dir,
+			     .ns = size > 0 ? size : 0,
+			     .kind = effects->appeared ? MARK_APPEAR :
+							 MARK_VANISH };
+
+	if (ev->fd >= 0 && ev->group != REEL_GROUP_OPEN)
+		return 0;
+	return marks_add(&c->marks, &mark, c->err);
+}
+
 static int survey_event(struct compiler *c, struct reel_event *ev)
 {
 	uint32_t stream = stream_of(c, ev);
@@ -80,6 +97,9 @@ static int survey_event(struct compiler *c, struct reel_event *ev)
 	if (history_event(c->history, ev, &effects, c->err) ||
 	    objects_event(c->objects, ev, stream, me.call, c->err) ||
 	    edges_event(c->edges, ev, &me, &effects, c->err))
+		return -1;
+	if ((effects.appeared || effects.vanished) &&
+	    mark_outside(c, ev, &me, &effects))
 		return -1;
 	if ((ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET) &&
 	    messages_event(c->messages, ev, &me, c->idle_ns[stream], c->err))
@@ -217,6 +237,14 @@ static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 		case MARK_OBJECT:
 			m->object = k->a;
 			r->flags |= PLAN_F_MORE;
+			break;
+		case MARK_APPEAR:
+			m->appear_bytes = k->ns;
+			r->flags |= PLAN_F_MORE | PLAN_F_APPEAR |
+				    (k->a ? PLAN_F_APPEAR_DIR : 0);
+			break;
+		case MARK_VANISH:
+			r->flags |= PLAN_F_MORE | PLAN_F_VANISH;
 			break;
 		case MARK_AFTER:
 			*after_ns = k->ns;

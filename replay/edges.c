@@ -242,9 +242,17 @@ static int on_number(struct edges *e, const struct reel_event *ev,
 	n = number_of(e, process, fd, err);
 	if (!n)
 		return -1;
+	if (!closes && n->open == ev->open)
+		return 0;
 	if (!closes && n->open) {
-		n->opener = *me; /* the close before is still to come */
-		n->opener_open = ev->open;
+		if (n->opener.stream == JOB_NONE ||
+		    n->opener_open != ev->open) {
+			/* The close before is still to come, or never seen. */
+			rc = after_all(e, &e->open[n->open].users, process, ev,
+				       me, err);
+			n->opener = *me;
+			n->opener_open = ev->open;
+		}
 	} else if (!closes) {
 		rc = edges_add(e, &n->closer, me, err);
 		n->open = ev->open;
@@ -252,9 +260,13 @@ static int on_number(struct edges *e, const struct reel_event *ev,
 		rc = edges_keep(e, me, &n->opener, err);
 		n->opener = nobody;
 		n->open = n->opener_open;
-	} else {
-		n->closer = *me;
+	} else if (n->opener.stream != JOB_NONE &&
+		   n->opener_open == ev->open) {
+		n->closer = *me; /* what was there before was never closed */
 		n->opener = nobody;
+		n->open = 0;
+	} else if (n->open == ev->open || !n->open) {
+		n->closer = *me;
 		n->open = 0;
 	}
 	return rc < 0 ? -1 : 0;
@@ -270,6 +282,11 @@ static int on_open_file(struct edges *e, const struct reel_event *ev,
 		o->maker = *me;
 		return on_number(e, ev, me, ev->fd, false, err);
 	}
+	/* The first use of what no recorded call made takes the number too. */
+	if (ev->call != REEL_CALL_MUNMAP && ev->call != REEL_CALL_MSYNC &&
+	    ev->group != REEL_GROUP_CLOSE &&
+	    on_number(e, ev, me, ev->fd, false, err))
+		return -1;
 	if (after(e, &o->maker, ev, me, err))
 		return -1;
 	if (moves_position(ev)) {

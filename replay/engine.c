@@ -42,7 +42,11 @@ static uint8_t *buffer(uint64_t bytes)
 	void *at = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return at == MAP_FAILED ? NULL : at;
+	if (at == MAP_FAILED)
+		return NULL;
+	/* Pages come and go one by one: memory.c. */
+	madvise(at, bytes, MADV_NOHUGEPAGE);
+	return at;
 }
 
 /* Printable, so that what is written can be read as a line. */
@@ -92,16 +96,24 @@ static void give_up(const struct engine *e, uint32_t stream)
 	wait_post(s, UINT32_MAX);
 }
 
-static void *thread_main(void *arg)
-{
-	player_run(arg);
-	return NULL;
-}
-
+/*
+ * Threads of this process, but for the main one. One that has played its
+ * stream stays until the process ends: its own end would make the shim write,
+ * and take a descriptor's number while it does.
+ */
 static struct {
 	pthread_t *thread;
 	uint32_t n;
-} others; /* threads of this process, but for the main one */
+	struct result_stream **result;
+} others;
+
+static void *thread_main(void *arg)
+{
+	player_run(arg);
+	for (;;)
+		pause();
+	return NULL;
+}
 
 static void start_threads(struct player_process *q)
 {
@@ -111,12 +123,13 @@ static void start_threads(struct player_process *q)
 
 	others.n = 0;
 	others.thread = calloc(pp->streams, sizeof(*others.thread));
+	others.result = calloc(pp->streams, sizeof(*others.result));
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	for (uint32_t i = 1; i < pp->streams; i++) {
 		struct player *p = player_new(q, pp->stream + i);
 
-		if (!others.thread || !p || !p->in || !p->out ||
+		if (!others.thread || !others.result || !p || !p->in || !p->out ||
 		    pthread_create(&others.thread[others.n], &attr, thread_main,
 				   p)) {
 			__atomic_fetch_add(&e->result.head->failed, 1,
@@ -124,16 +137,22 @@ static void start_threads(struct player_process *q)
 			give_up(e, pp->stream + i);
 			continue;
 		}
-		others.n++;
+		others.result[others.n++] = p->result;
 	}
 	pthread_attr_destroy(&attr);
 }
 
 void engine_join(struct player *p)
 {
-	(void)p;
-	for (uint32_t i = 0; i < others.n; i++)
-		pthread_join(others.thread[i], NULL);
+	const struct result *res = &p->engine->result;
+
+	for (uint32_t i = 0; i < others.n; i++) {
+		struct result_stream *s = others.result[i];
+
+		while (!wait_for(res, s, p->result, UINT32_MAX) &&
+		       !__atomic_load_n(&res->head->stop, __ATOMIC_RELAXED))
+			usleep(1000); /* waits are broken off: look instead */
+	}
 	others.n = 0;
 }
 
@@ -167,7 +186,8 @@ static __attribute__((noreturn)) void process_main(struct player_process *q)
 				   __ATOMIC_RELAXED);
 		give_up(e, pp->stream);
 	}
-	engine_join(p);
+	if (p)
+		engine_join(p);
 	/* Not exit(): streams of FILEs that a fork copied are not ours. */
 	_exit(0);
 }
@@ -224,7 +244,7 @@ static void start_process(const struct engine *e, uint32_t index,
 	q->index = index;
 	q->base_ns = e->result.head->zero_ns +
 		     e->plan->process[index].start_ns;
-	if (descriptors_init(q, &err))
+	if (raw(SYS_chdir, e->sandbox.root) || descriptors_init(q, &err))
 		_exit(1);
 	process_main(q);
 }

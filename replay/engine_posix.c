@@ -46,7 +46,7 @@ static const char *open_path(struct player *p, const struct step *s)
 	slash = strrchr(p->path, '/');
 	if (slash)
 		*slash = '\0';
-	return p->path;
+	return p->path; /* never below the root: a name has a slash */
 }
 
 CALL_OF(open)
@@ -414,21 +414,24 @@ CALL_OF(linkat)
 /* Wherever it led in the job, here it leads into the sandbox. */
 CALL_OF(symlink)
 {
-	return symlink(s->path2 ? s->path2 : "target", s->path);
+	return symlink(s->target, s->path);
 }
 
 CALL_OF(symlinkat)
 {
-	return symlinkat(s->path2 ? s->path2 : "target", AT_FDCWD, s->path);
+	return symlinkat(s->target, AT_FDCWD, s->path);
 }
 
+/* From now on paths have to be absolute. */
 CALL_OF(chdir)
 {
+	p->process->elsewhere = true;
 	return chdir(s->path);
 }
 
 CALL_OF(fchdir)
 {
+	p->process->elsewhere = true;
 	return fchdir(s->fd);
 }
 

@@ -43,6 +43,7 @@ struct history {
 	const struct job *job;
 	struct path *path;   /* by file id */
 	uint32_t *scanned;   /* by open id: entries read so far */
+	struct effects *now; /* of the event at hand */
 };
 
 int history_new(struct history **out, const struct job *job,
@@ -81,20 +82,51 @@ static struct path *path_of(struct history *h, uint32_t file)
 	return &h->path[file < h->job->files ? file : 0];
 }
 
-/* The call found it there. */
-static enum effect exists(struct path *p)
+/* Below a directory that the job made itself, nothing was there before. */
+static bool below_new(struct history *h, const char *path, size_t n)
 {
-	if (p->now == UNKNOWN && p->before == UNKNOWN)
-		p->before = YES;
+	while (n > 1) {
+		uint32_t up;
+
+		while (n > 1 && path[n - 1] != '/')
+			n--;
+		if (n <= 1)
+			return false;
+		up = job_find(h->job, path, --n);
+		if (up && h->path[up].before == NO)
+			return true;
+	}
+	return false;
+}
+
+/* The call found it there. */
+static enum effect exists(struct history *h, uint32_t file)
+{
+	struct path *p = path_of(h, file);
+	const char *path = h->job->file[file].path;
+
+	if (p->now == UNKNOWN && p->before == UNKNOWN) {
+		bool new = path && path[0] == '/' &&
+			   below_new(h, path, strlen(path));
+
+		p->before = new ? NO : YES;
+		h->now->appeared |= new;
+	}
+	h->now->appeared |= p->now == NO;
+	if (h->now->appeared)
+		p->changed = true;
 	p->now = YES;
 	return EFFECT_USE;
 }
 
 /* The call did not find it. */
-static enum effect missing(struct path *p)
+static enum effect missing(struct history *h, uint32_t file)
 {
+	struct path *p = path_of(h, file);
+
 	if (p->now == UNKNOWN && p->before == UNKNOWN)
 		p->before = NO;
+	h->now->vanished |= p->now == YES;
 	p->now = NO;
 	return EFFECT_USE;
 }
@@ -122,24 +154,27 @@ static enum effect removed(struct history *h, uint32_t file)
 {
 	struct path *p = path_of(h, file);
 
-	exists(p);
+	exists(h, file);
 	p->now = NO;
 	p->changed = true;
 	count_entry(h, file, -1);
 	return EFFECT_REMOVE;
 }
 
-static enum effect failed(struct path *p, int err, bool creating)
+static enum effect failed(struct history *h, uint32_t file, int err,
+			  bool creating)
 {
+	struct path *p = path_of(h, file);
+
 	if (err == ENOENT && !creating)
-		return missing(p);
+		return missing(h, file);
 	if (err == EACCES || err == EPERM)
 		p->denied = true;
 	if (err == EISDIR || err == ENOTEMPTY)
 		p->dir = true;
 	if (err == EEXIST || err == EACCES || err == EISDIR ||
 	    err == ENOTEMPTY || err == EINVAL || err == EBUSY)
-		return exists(p);
+		return exists(h, file);
 	return EFFECT_USE;
 }
 
@@ -173,13 +208,13 @@ static enum effect opened(struct history *h, const struct reel_event *ev)
 	if (flags & O_DIRECTORY && !ev->err)
 		p->dir = true;
 	if (ev->err)
-		return failed(p, ev->err, creating);
+		return failed(h, ev->file, ev->err, creating);
 	if (appended && p->now == UNKNOWN)
-		exists(p);
+		exists(h, ev->file);
 	if (creating && (p->now != YES || flags & O_EXCL ||
 			 ev->call == REEL_CALL_MKSTEMP))
 		return created(h, ev->file);
-	exists(p);
+	exists(h, ev->file);
 	if (appended)
 		saw_size(p, ev->pos, true);
 	if (!(flags & O_TRUNC))
@@ -260,7 +295,7 @@ static void on_descriptor(struct history *h, const struct reel_event *ev,
 	struct path *p = path_of(h, ev->file);
 
 	if (p->now == UNKNOWN)
-		exists(p);
+		exists(h, ev->file);
 	switch (ev->call) {
 	case REEL_CALL_FSTAT:
 		if (!ev->err && ev->pos != REEL_NO_OFFSET)
@@ -292,8 +327,8 @@ static enum effect looked(struct history *h, const struct reel_event *ev)
 		    ev->call == REEL_CALL_READLINKAT;
 
 	if (ev->err)
-		return failed(p, ev->err, false);
-	exists(p);
+		return failed(h, ev->file, ev->err, false);
+	exists(h, ev->file);
 	if (link && p->before == YES && !p->changed) {
 		p->link = true;
 		p->link_bytes = ev->result;
@@ -317,12 +352,12 @@ static void renamed(struct history *h, const struct reel_event *ev,
 
 	out->file = out->file2 = EFFECT_USE;
 	if (ev->err) {
-		failed(p, ev->err == EEXIST ? 0 : ev->err, false);
+		failed(h, ev->file, ev->err == EEXIST ? 0 : ev->err, false);
 		if (ev->err == EEXIST)
-			exists(q);
+			exists(h, ev->file2);
 		return;
 	}
-	out->file = link ? exists(p) : removed(h, ev->file);
+	out->file = link ? exists(h, ev->file) : removed(h, ev->file);
 	out->file2 = created(h, ev->file2);
 	q->dir |= p->dir;
 	q->written = p->written;
@@ -334,13 +369,15 @@ static enum effect made(struct history *h, const struct reel_event *ev)
 
 	if (ev->call == REEL_CALL_MKDIR || ev->call == REEL_CALL_MKDIRAT)
 		p->dir = true;
-	return ev->err ? failed(p, ev->err, true) : created(h, ev->file);
+	return ev->err ? failed(h, ev->file, ev->err, true) :
+			 created(h, ev->file);
 }
 
 int history_event(struct history *h, const struct reel_event *ev,
 		  struct effects *out, struct reel_error *err)
 {
-	out->file = out->file2 = EFFECT_NONE;
+	*out = (struct effects){ EFFECT_NONE, EFFECT_NONE, 0, 0, 0 };
+	h->now = out;
 	if (!ev->file || ev->kind == REEL_KIND_PIPE ||
 	    ev->kind == REEL_KIND_SOCKET || ev->kind == REEL_KIND_MEMORY)
 		return err->code ? -1 : 0;
@@ -362,8 +399,7 @@ int history_event(struct history *h, const struct reel_event *ev,
 	case REEL_CALL_UNLINK:
 	case REEL_CALL_REMOVE:
 	case REEL_CALL_RMDIR:
-		out->file = ev->err ? failed(path_of(h, ev->file), ev->err,
-					     false) :
+		out->file = ev->err ? failed(h, ev->file, ev->err, false) :
 				      removed(h, ev->file);
 		break;
 	case REEL_CALL_TRUNCATE:
@@ -378,24 +414,8 @@ int history_event(struct history *h, const struct reel_event *ev,
 		else
 			out->file = looked(h, ev);
 	}
+	out->dir = path_of(h, ev->file)->dir;
 	return err->code ? -1 : 0;
-}
-
-/* Below a directory that the job made itself, nothing was there before. */
-static bool below_new(struct history *h, const char *path, size_t n)
-{
-	while (n > 1) {
-		uint32_t up;
-
-		while (n > 1 && path[n - 1] != '/')
-			n--;
-		if (n <= 1)
-			return false;
-		up = job_find(h->job, path, --n);
-		if (up && h->path[up].before == NO)
-			return true;
-	}
-	return false;
 }
 
 static int64_t size_of(const struct job_file *f, const struct path *p)

@@ -25,6 +25,12 @@ enum effect {
 
 struct effects {
 	enum effect file, file2;
+	/*
+	 * Somebody whose calls are not recorded (bind(), another program) has
+	 * made or removed the file since the job last saw it.
+	 */
+	bool appeared, vanished;
+	bool dir; /* what appeared is a directory */
 };
 
 struct history;

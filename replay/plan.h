@@ -4,7 +4,7 @@
  * process of the replay maps.
  *
  * One thread of the job is one stream: fixed records of 32 bytes in the order
- * of their start, and beside them the rarer fields ("more", 80 bytes) of the
+ * of their start, and beside them the rarer fields ("more", 88 bytes) of the
  * records that have PLAN_F_MORE, in the same order. A stream is read once from
  * front to back and dropped behind, so that memory does not grow with it.
  *
@@ -45,6 +45,9 @@ enum plan_op {
 #define PLAN_F_WAIT_FIRST 0x0008 /* the waits first, then more.after_ns */
 #define PLAN_F_MAKES_FD 0x0010   /* its result is a descriptor: more.fd2 */
 #define PLAN_F_MESSAGE 0x0020    /* moves bytes through a pipe or a socket */
+#define PLAN_F_APPEAR 0x0080 /* make its file first: more.appear_bytes */
+#define PLAN_F_APPEAR_DIR 0x0100
+#define PLAN_F_VANISH 0x0200 /* remove its file first */
 #define PLAN_F_LINES 0x0040      /* a read that ends with a newline */
 
 struct plan_record {
@@ -74,8 +77,9 @@ struct plan_more {
 	uint32_t gap_high; /* high halves of gap_ns and dur_ns */
 	uint32_t dur_high;
 	int64_t after_ns; /* PLAN_F_WAIT_FIRST: the gap, after the waits */
+	int64_t appear_bytes;
 };
-_Static_assert(sizeof(struct plan_more) == 80, "streams are arrays of it");
+_Static_assert(sizeof(struct plan_more) == 88, "streams are arrays of it");
 
 /* Wait until @stream has done @calls calls of the job. */
 struct plan_edge {

@@ -8,6 +8,7 @@
  * it, as they are nobody's fault.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,18 +39,24 @@ static bool stopped(const struct player *p)
 			       __ATOMIC_RELAXED);
 }
 
-/* A path of the job in the sandbox; what has none is a bad pointer there. */
+/*
+ * A path of the job in the sandbox; what has none is a bad pointer there. From
+ * the sandbox, the working directory, it has as many parts as it had in the
+ * job: each part costs the kernel time.
+ */
 static const char *path_of(struct player *p, uint32_t name,
 			   char out[static PATH_MAX], int *err)
 {
+	const struct sandbox *sb = &p->engine->sandbox;
 	const char *path;
 
 	if (name == PLAN_NONE)
 		return (const char *)1;
-	path = sandbox_path(&p->engine->sandbox,
-			    plan_name(p->engine->plan, name), out);
+	path = sandbox_path(sb, plan_name(p->engine->plan, name), out);
 	if (!path)
 		*err = errno;
+	else if (!p->process->elsewhere && path[sb->root_len + 1])
+		path += sb->root_len + 1;
 	return path;
 }
 
@@ -71,7 +78,31 @@ static int decode(struct player *p, const struct plan_record *r,
 	s->path = path_of(p, m->name, p->path, &err);
 	s->path2 = m->name2 == PLAN_NONE ? NULL :
 					   path_of(p, m->name2, p->path2, &err);
+	s->target = s->path2 ? p->path2 : "target";
 	return err;
+}
+
+/* What somebody outside of the job did to the file, done now. */
+static void do_outside(const struct step *s)
+{
+	uint16_t flags = s->r->flags;
+	long fd;
+
+	if (s->m->name == PLAN_NONE)
+		return;
+	if (flags & PLAN_F_VANISH) {
+		if (raw(SYS_unlinkat, AT_FDCWD, s->path, 0))
+			raw(SYS_unlinkat, AT_FDCWD, s->path, AT_REMOVEDIR);
+	} else if (flags & PLAN_F_APPEAR_DIR) {
+		raw(SYS_mkdirat, AT_FDCWD, s->path, 0700);
+	} else if (flags & PLAN_F_APPEAR) {
+		fd = raw(SYS_openat, AT_FDCWD, s->path,
+			 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd < 0)
+			return;
+		raw(SYS_ftruncate, fd, s->m->appear_bytes);
+		raw(SYS_close, fd);
+	}
 }
 
 static void find_descriptor(struct step *s)
@@ -264,7 +295,11 @@ static void play_call(struct player *p, const struct plan_record *r,
 	wait_turn(p, r, m);
 	if (m->object != PLAN_NONE)
 		descriptors_provide(p, &s);
+	if (!bad && r->flags & (PLAN_F_APPEAR | PLAN_F_VANISH))
+		do_outside(&s);
 	find_descriptor(&s);
+	if (plan_moves(r) && !plan_writes(r))
+		memory_before_read(p, &s);
 	start = wait_now();
 	note_lateness(p, start);
 	errno = bad;
@@ -272,6 +307,9 @@ static void play_call(struct player *p, const struct plan_record *r,
 		got = issue(p, &s, call);
 	err = errno;
 	end = wait_now();
+	if (plan_moves(r) && !plan_writes(r))
+		memory_after_read(p, &s, end - start,
+				  wide(r->dur_ns, m->dur_high));
 	p->at_ns += p->engine->mode == REPLAY_TIMED ?
 			    wide(r->dur_ns, m->dur_high) :
 			    end - start;

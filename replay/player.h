@@ -68,7 +68,13 @@ struct player_process {
 	uint32_t floor;    /* no number below is free */
 	uint32_t lock;     /* of number, slot, mapping */
 	bool many_makers;  /* more than one thread makes descriptors */
+	bool elsewhere;    /* the job has left the working directory */
 	struct mapping *mapping;
+};
+
+/* How much of a read's memory is fresh: memory.c. */
+struct share {
+	int16_t now, step;
 };
 
 /* One thread. */
@@ -82,6 +88,7 @@ struct player {
 	size_t out_bytes;
 	int64_t at_ns;  /* where the plan's time stands */
 	bool held;      /* the lock of the process, while it makes one */
+	struct share fresh[64]; /* by power of two of the size */
 	char path[PATH_MAX], path2[PATH_MAX];
 };
 
@@ -91,8 +98,9 @@ struct step {
 	const struct plan_more *m; /* never NULL */
 	int fd;              /* the real one behind r->fd, or -1 */
 	struct slot *slot;   /* of r->fd, NULL: none */
-	const char *path;    /* in the sandbox, NULL: none */
-	const char *path2;
+	const char *path;    /* in the sandbox */
+	const char *path2;   /* NULL: none */
+	const char *target;  /* path2 as a symbolic link has to name it */
 	int64_t size, offset;
 	int64_t want;        /* the recorded result */
 	int flags;           /* more.arg, 0: none */
@@ -145,6 +153,14 @@ void descriptors_provide(struct player *p, const struct step *s);
 
 /* The engine's own descriptors; -1 with @err. */
 int descriptors_open(struct engine *e, struct reel_error *err);
+
+/* --- memory.c ------------------------------------------------------------ */
+
+/* Make the buffer of a read be what the job read into. */
+void memory_before_read(struct player *p, const struct step *s);
+/* It took @took_ns, and in the job @want_ns. */
+void memory_after_read(struct player *p, const struct step *s, int64_t took_ns,
+		       int64_t want_ns);
 
 /* --- messages between processes: engine_message.c ------------------------ */
 

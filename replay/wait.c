@@ -20,9 +20,9 @@
 #include "replay/raw.h"
 #include "replay/result.h"
 
-#define SAMPLES 40
-#define SAMPLE_NS 100000
-#define MARGIN_LEAST_NS 20000
+#define SAMPLES 20
+#define SAMPLE_NS 50000
+#define MARGIN_LEAST_NS 50000
 #define MARGIN_MOST_NS 200000
 #define LOOK_AGAIN_NS 100000000 /* at "stop" and "released" */
 

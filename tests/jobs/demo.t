@@ -9,9 +9,9 @@ unset MAKEFLAGS MFLAGS MAKELEVEL PYTHONPATH
 mkdir "$O/demo" 2>/dev/null
 echo stale >"$O/demo/replay.db"
 check 'scripts/demo' '"$TOP/scripts/demo" >out 2>&1 </dev/null ||
-	{ cat out; exit 1; }'
+	{ cat out; false; }'
 check 'and again' '"$TOP/scripts/demo" >out 2>&1 </dev/null ||
-	{ cat out; exit 1; }'
+	{ cat out; false; }'
 check 'the job spoke' 'grep "^epoch 1: loss" out'
 check 'the report names the framework' 'grep "PyTorch [12]" out'
 check 'the likeness is measured' 'grep "^ *likeness" out'
@@ -44,5 +44,5 @@ is 'checkpoints written' "$(query "SELECT count(DISTINCT path) FROM v_event
 check 'the replay made the same calls' '
 	"$IOREEL" compare --json demo.reel replay.db >likeness.json &&
 	python3 -c "import json; assert json.load(open(\"likeness.json\"))[
-	\"same_sequence_share\"] == 1" || { cat likeness.json; exit 1; }'
+	\"same_sequence_share\"] == 1" || { cat likeness.json; false; }'
 finish
