@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks of an MPI job: the only file that knows MPI. */
-#include <mpi.h>
-
+/* Ranks of MPI. Only the process that called MPI_Init may come here: the
+ * processes of a replay are forked from it, and know nothing of MPI. */
 #include "replay/comm_mpi.h"
+
+#include <mpi.h>
 
 static void barrier(void)
 {
@@ -11,25 +12,32 @@ static void barrier(void)
 
 static void allreduce(int64_t *value, int n, enum comm_op op)
 {
-	MPI_Op how = op == COMM_SUM ? MPI_SUM : op == COMM_MIN ? MPI_MIN : MPI_MAX;
-
-	MPI_Allreduce(MPI_IN_PLACE, value, n, MPI_INT64_T, how, MPI_COMM_WORLD);
+	MPI_Allreduce(MPI_IN_PLACE, value, n, MPI_INT64_T,
+		      op == COMM_SUM ? MPI_SUM :
+		      op == COMM_MIN ? MPI_MIN :
+				       MPI_MAX,
+		      MPI_COMM_WORLD);
 }
 
-struct comm comm_mpi = { .rank = 0,
-			 .size = 1,
-			 .barrier = barrier,
-			 .allreduce = allreduce };
-
-void comm_mpi_init(int *argc, char ***argv)
+struct comm comm_mpi_world(void)
 {
-	MPI_Init(argc, argv);
-	MPI_Comm_rank(MPI_COMM_WORLD, &comm_mpi.rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &comm_mpi.size);
+	struct comm c = { .barrier = barrier, .allreduce = allreduce };
+
+	MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &c.size);
+	return c;
 }
 
-void comm_mpi_fini(void)
+int comm_mpi_one_host(void)
 {
-	MPI_Finalize();
-}
+	MPI_Comm here;
+	int size = 0, all = 0;
 
+	MPI_Comm_size(MPI_COMM_WORLD, &all);
+	if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
+				MPI_INFO_NULL, &here))
+		return 0;
+	MPI_Comm_size(here, &size);
+	MPI_Comm_free(&here);
+	return size == all;
+}

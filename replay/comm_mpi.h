@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The ranks that main.c of ioreel-replay runs with. */
+/* The ranks of ioreel-replay. */
 #ifndef REPLAY_COMM_MPI_H
 #define REPLAY_COMM_MPI_H
 
 #include "replay/comm.h"
 
-extern struct comm comm_mpi;
+/* After MPI_Init(). */
+struct comm comm_mpi_world(void);
 
-/* Fills comm_mpi's rank and size. */
-void comm_mpi_init(int *argc, char ***argv);
-void comm_mpi_fini(void);
+/* Do all ranks share one memory? Collective. */
+int comm_mpi_one_host(void);
 
 #endif

@@ -92,7 +92,7 @@ static int survey_event(struct compiler *c, struct reel_event *ev)
 	if (me.call == UINT32_MAX)
 		return reel_fail(c->err, REEL_E_LIMIT,
 				 "cannot replay: a thread has too many calls");
-	if (ev->group == REEL_GROUP_OPEN || ev->group == REEL_GROUP_DUP)
+	if (ev->group == REEL_GROUP_OPEN || ev->fd2 >= 0)
 		c->makes[stream] = 1;
 	if (history_event(c->history, ev, &effects, c->err) ||
 	    objects_event(c->objects, ev, stream, me.call, c->err) ||

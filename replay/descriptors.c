@@ -61,6 +61,8 @@ static void expect(struct player_process *p, int32_t fd)
 
 	if (fd < 0 || (uint32_t)fd >= n || p->number[fd] == NUMBER_USED)
 		return;
+	if (p->number[fd] == NUMBER_INHERITED)
+		p->slot[fd] = (struct slot){ .fd = -1, .object = PLAN_NONE };
 	for (uint32_t i = p->floor; i < (uint32_t)fd; i++) {
 		if (p->number[i] == NUMBER_FREE &&
 		    raw(SYS_dup3, p->engine->null, i, O_CLOEXEC) >= 0)
@@ -68,7 +70,7 @@ static void expect(struct player_process *p, int32_t fd)
 	}
 	if (p->floor < (uint32_t)fd)
 		p->floor = (uint32_t)fd;
-	if (p->number[fd] == NUMBER_PARKED) {
+	if (p->number[fd] != NUMBER_FREE) {
 		raw(SYS_close, fd);
 		set_number(p, fd, NUMBER_FREE);
 	}
@@ -119,16 +121,11 @@ void descriptors_closed(struct player *p, int32_t fd)
 	end_turn(p, err);
 }
 
-void descriptors_closed_range(struct player_process *p, int64_t first,
-			      int64_t last)
+void descriptors_inherited(struct player_process *p)
 {
-	for (int64_t i = first < 0 ? 0 : first;
-	     i <= last && i < (int64_t)numbers(p); i++)
-		set_number(p, (int)i, NUMBER_FREE);
 	for (uint32_t i = 0; i < numbers(p); i++)
-		if (p->slot[i].fd >= first && p->slot[i].fd <= last)
-			p->slot[i] = (struct slot){ .fd = -1,
-						    .object = PLAN_NONE };
+		if (p->number[i] == NUMBER_USED)
+			p->number[i] = NUMBER_INHERITED;
 }
 
 /* @fd, new and anywhere, becomes the job's number @to; it is consumed. */
@@ -286,8 +283,10 @@ static int open_pair(struct engine *e, uint32_t i)
 	int fd[2], at = e->pipes + 2 * (int)i;
 	long bad;
 
-	bad = pp->socket ? raw(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, fd) :
-			   raw(SYS_pipe2, fd, 0);
+	/* What a read gets is put in just before it: none has to block. */
+	bad = pp->socket ? raw(SYS_socketpair, AF_UNIX,
+			       SOCK_STREAM | SOCK_NONBLOCK, 0, fd) :
+			   raw(SYS_pipe2, fd, O_NONBLOCK);
 	if (bad)
 		return -1;
 	/* A whole message must fit. */

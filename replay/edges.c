@@ -294,7 +294,7 @@ static int on_open_file(struct edges *e, const struct reel_event *ev,
 			return -1;
 		o->mover = *me;
 	}
-	if (ev->group == REEL_GROUP_DUP && ev->fd2 >= 0 &&
+	if (ev->fd2 >= 0 &&
 	    on_number(e, ev, me, ev->fd2, false, err))
 		return -1;
 	if (ev->group == REEL_GROUP_CLOSE &&

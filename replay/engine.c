@@ -105,10 +105,13 @@ static struct {
 	pthread_t *thread;
 	uint32_t n;
 	struct result_stream **result;
+	uint32_t ready; /* have said who they are */
 } others;
 
 static void *thread_main(void *arg)
 {
+	player_begin(arg);
+	__atomic_fetch_add(&others.ready, 1, __ATOMIC_RELEASE);
 	player_run(arg);
 	for (;;)
 		pause();
@@ -121,7 +124,7 @@ static void start_threads(struct player_process *q)
 	const struct plan_process *pp = &e->plan->process[q->index];
 	pthread_attr_t attr;
 
-	others.n = 0;
+	others.n = others.ready = 0;
 	others.thread = calloc(pp->streams, sizeof(*others.thread));
 	others.result = calloc(pp->streams, sizeof(*others.result));
 	pthread_attr_init(&attr);
@@ -140,6 +143,9 @@ static void start_threads(struct player_process *q)
 		others.result[others.n++] = p->result;
 	}
 	pthread_attr_destroy(&attr);
+	/* What the shim does for a new thread takes numbers for a moment. */
+	while (__atomic_load_n(&others.ready, __ATOMIC_ACQUIRE) < others.n)
+		usleep(20);
 }
 
 void engine_join(struct player *p)
@@ -180,6 +186,7 @@ static __attribute__((noreturn)) void process_main(struct player_process *q)
 	start_threads(q);
 	p = player_new(q, pp->stream);
 	if (p && p->in && p->out) {
+		player_begin(p);
 		player_run(p);
 	} else {
 		__atomic_fetch_add(&e->result.head->failed, 1,
@@ -217,6 +224,7 @@ void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
 	}
 	q->index = child;
 	q->base_ns = at_ns;
+	descriptors_inherited(q);
 	process_main(q);
 }
 

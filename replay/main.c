@@ -1,119 +1,148 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ioreel-replay: plays a plan that "ioreel replay --plan FILE" wrote, with its
- * processes spread over the ranks of an MPI job on one node.
+ * ioreel-replay: a plan under mpirun. Each rank plays its share of the
+ * processes that no process of the job forked.
  *
- *   mpirun -n 2 ioreel-replay PLAN ROOT [think|timed|afap]
- *
- * Rank 0 makes the file set below ROOT before the others begin and says how it
- * went. The processes of the plan are forked and never call MPI.
+ * Waits between streams go through shared memory, so all ranks have to be on
+ * one host. Ranks agree on a failure before the next collective; only main()
+ * ends MPI.
  */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/cli.h"
 #include "lib/error.h"
-
 #include "replay/comm_mpi.h"
 #include "replay/engine.h"
 #include "replay/fileset.h"
-#include "replay/plan.h"
-#include "replay/result.h"
-#include "replay/sandbox.h"
+#include "replay/replay_report.h"
 
-static const struct reel_command command = {
-	.name = "replay",
-	.usage = "PLAN ROOT [think|timed|afap]",
-	.examples = "",
-};
+static volatile sig_atomic_t never;
 
-static int mode_of(const char *word, enum replay_mode *mode)
+/* All ranks say how it went: the error of one is the end of all. */
+static int agree(const struct comm *comm, int rc, struct reel_error *err)
 {
-	static const char *const modes[] = { [REPLAY_THINK] = "think",
-					     [REPLAY_TIMED] = "timed",
-					     [REPLAY_AFAP] = "afap" };
+	int64_t bad = rc != 0;
 
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
-		if (modes[i] && !strcmp(word, modes[i])) {
-			*mode = (enum replay_mode)i;
-			return 0;
-		}
-	return -1;
+	comm->allreduce(&bad, 1, COMM_MAX);
+	if (bad && !rc)
+		reel_fail(err, REEL_E_IO, "another rank failed");
+	return bad ? -1 : 0;
 }
 
-/* Rank 0's share before the others begin. */
-static int prepare(const struct plan *plan, const char *root, struct sandbox *box,
-		   const char *result, struct reel_error *err)
+static int prepare(const struct engine_options *opt, struct sandbox *sb,
+		   struct reel_error *err)
 {
-	static volatile sig_atomic_t never;
+	struct plan *plan = NULL;
+	int rc;
 
-	return sandbox_make(box, root, err) ||
-			       fileset_build(plan, box, &never, err) ||
-			       result_make(result, plan, err) ?
-		       -1 :
-		       0;
+	if (plan_open(&plan, opt->plan, err))
+		return -1;
+	rc = sandbox_make(sb, opt->root, err) ||
+	     fileset_build(plan, sb, &never, err) ||
+	     result_make(opt->result, plan, err);
+	plan_close(plan);
+	return rc ? -1 : 0;
 }
 
-static void say(const struct plan *plan, const char *result,
-		struct reel_error *err)
+/* Rank 0 tells what came out, in one line that is easily read by a program. */
+static int tell(const struct engine_options *opt, struct reel_error *err)
 {
 	struct result res = { 0 };
+	struct plan *plan = NULL;
 	struct result_total t;
-	char n[2][REEL_NUM], time[REEL_NUM];
+	int rc;
 
-	if (result_open(&res, result, plan, err))
-		return;
-	result_sum(&res, &t);
-	printf("replayed in %s; %s of %s calls gave the recorded result\n",
-	       reel_num_time(time, (double)(res.head->end_ns -
-					    res.head->begin_ns)),
-	       reel_num_count(n[0], (int64_t)t.same),
-	       reel_num_count(n[1], (int64_t)(t.same + t.differ)));
+	if (plan_open(&plan, opt->plan, err))
+		return -1;
+	rc = result_open(&res, opt->result, plan, err);
+	if (!rc) {
+		result_sum(&res, &t);
+		printf("replayed in %.3f s (recorded %.3f s); %llu of %llu "
+		       "calls gave the recorded result; late %llu\n",
+		       (double)(res.head->end_ns - res.head->begin_ns) / 1e9,
+		       (double)plan->head->wall_ns / 1e9,
+		       (unsigned long long)t.same,
+		       (unsigned long long)plan->head->calls,
+		       (unsigned long long)t.late);
+		rc = replay_judge(plan, &res, &t, opt->mode, err);
+	}
 	result_close(&res);
+	plan_close(plan);
+	return rc;
 }
 
-static int play(int argc, char **argv, struct reel_error *err)
+static int play(const struct engine_options *opt, const struct comm *comm,
+		struct reel_error *err)
 {
-	char result[4200];
-	struct engine_options opt = { .mode = REPLAY_THINK, .result = result };
-	struct sandbox box = { .root = "" };
-	struct plan *plan = NULL;
-	int64_t bad;
+	struct sandbox sb = { .root = "" };
+	int rc = 0;
 
-	if (argc < 3 || argc > 4 || (argc == 4 && mode_of(argv[3], &opt.mode)))
-		return reel_fail(err, REEL_E_USAGE, "usage: ioreel-replay %s",
-				 command.usage);
-	snprintf(result, sizeof(result), "%s.result", argv[1]);
-	bad = plan_open(&plan, argv[1], err);
-	if (!bad && comm_mpi.rank == 0)
-		bad = prepare(plan, argv[2], &box, result, err);
-	comm_mpi.allreduce(&bad, 1, COMM_MIN); /* agree before going on */
-	if (bad)
-		goto out;
-	opt.plan = argv[1];
-	opt.root = comm_mpi.rank == 0 ? box.root : realpath(argv[2], NULL);
-	bad = opt.root ? engine_run(&opt, &comm_mpi, err) : -1;
-	comm_mpi.allreduce(&bad, 1, COMM_MIN);
-	if (!bad && comm_mpi.rank == 0)
-		say(plan, result, err);
-	if (comm_mpi.rank == 0)
-		unlink(result);
-	else
-		free((char *)opt.root);
-out:
-	plan_close(plan);
-	return bad ? -1 : 0;
+	if (!comm_mpi_one_host())
+		return reel_fail(err, REEL_E_USAGE,
+				 "all ranks have to be on one host");
+	if (comm->rank == 0)
+		rc = prepare(opt, &sb, err);
+	rc = agree(comm, rc, err);
+	if (!rc)
+		rc = agree(comm, engine_run(opt, comm, err), err);
+	if (!rc && comm->rank == 0)
+		rc = tell(opt, err);
+	if (sandbox_remove(&sb, err))
+		rc = -1;
+	return agree(comm, rc, err);
+}
+
+static enum replay_mode mode_of(const char *word)
+{
+	return !strcmp(word, "afap")  ? REPLAY_AFAP :
+	       !strcmp(word, "timed") ? REPLAY_TIMED :
+					REPLAY_THINK;
+}
+
+/* The name of the result file is one, whatever rank makes it. */
+static void name_result(char out[static 64])
+{
+	int64_t id = getpid();
+
+	MPI_Bcast(&id, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+	snprintf(out, 64, "%s/ioreel-replay.%lld",
+		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", (long long)id);
 }
 
 int main(int argc, char **argv)
 {
+	struct engine_options opt = { 0 };
 	struct reel_error err = { 0 };
+	char result[64];
+	struct comm comm;
 	int status = 0;
 
-	comm_mpi_init(&argc, &argv);
-	if (play(argc, argv, &err))
-		status = err.code ? reel_cli_fail(&command, &err) : 1;
-	comm_mpi_fini();
+	if (argc < 3 || argc > 4) {
+		fprintf(stderr, "usage: mpirun -n N ioreel-replay PLAN ROOT "
+				"[think|timed|afap]\n");
+		return 2;
+	}
+	MPI_Init(&argc, &argv);
+	comm = comm_mpi_world();
+	name_result(result);
+	opt.plan = argv[1];
+	opt.root = argv[2];
+	opt.result = result;
+	opt.mode = mode_of(argc > 3 ? argv[3] : "think");
+	if (play(&opt, &comm, &err)) {
+		status = err.code == REEL_E_USAGE ? 2 :
+			 err.code == REEL_E_LIMIT ? 3 :
+						    1;
+		if (strcmp(err.text, "another rank failed"))
+			fprintf(stderr, "ioreel-replay: %s\n", err.text);
+	}
+	if (comm.rank == 0)
+		unlink(result);
+	MPI_Finalize();
 	return status;
 }

@@ -13,11 +13,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "replay/raw.h"
 
 static int broken(struct reel_error *err, const char *path, const char *what)
 {
@@ -243,45 +242,58 @@ static int check(struct plan *p, uint64_t bytes, const char *path,
 	return bad ? broken(err, path, bad) : 0;
 }
 
-int plan_open(struct plan **out, const char *path, struct reel_error *err)
+/* Raw calls: under the shim the engine's own files are nobody's I/O. */
+static int map_file(struct plan *p, const char *path, uint64_t *bytes,
+		    struct reel_error *err)
 {
-	struct plan *p = reel_alloc(1, sizeof(*p), err);
+	long fd = raw(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	long at, why = fd;
 	struct stat st;
-	void *map;
-	int fd = -1, rc = -1;
 
-	if (!p)
-		goto out;
-	/* Raw calls: under the shim the engine's own files are nobody's I/O. */
-	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH)) {
+	if (fd >= 0)
+		why = raw(SYS_fstat, fd, &st);
+	if (why < 0) {
 		reel_fail(err, REEL_E_IO, "cannot open plan '%s': %s", path,
-			  strerror(errno));
+			  strerror((int)-why));
 		goto out;
 	}
+	why = -1;
 	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(*p->head)) {
 		reel_fail(err, REEL_E_FORMAT, "'%s' is not a plan", path);
 		goto out;
 	}
-	map = (void *)syscall(SYS_mmap, NULL, (size_t)st.st_size, PROT_READ,
-			      MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED) {
+	at = raw(SYS_mmap, 0, st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (at < 0 && at > -4096) {
 		reel_fail(err, REEL_E_IO, "cannot map plan '%s': %s", path,
-			  strerror(errno));
+			  strerror((int)-at));
 		goto out;
 	}
-	p->map = map;
-	p->head = map;
-	if (check(p, (uint64_t)st.st_size, path, err)) {
-		syscall(SYS_munmap, map, (size_t)st.st_size);
+	p->map = (const uint8_t *)at;
+	p->head = (const struct plan_head *)at;
+	*bytes = (uint64_t)st.st_size;
+	why = 0;
+out:
+	if (fd >= 0)
+		raw(SYS_close, fd);
+	return why ? -1 : 0;
+}
+
+int plan_open(struct plan **out, const char *path, struct reel_error *err)
+{
+	struct plan *p = reel_alloc(1, sizeof(*p), err);
+	uint64_t bytes;
+	int rc = -1;
+
+	if (!p || map_file(p, path, &bytes, err))
+		goto out;
+	if (check(p, bytes, path, err)) {
+		raw(SYS_munmap, p->map, bytes);
 		goto out;
 	}
 	*out = p;
 	p = NULL; /* given away */
 	rc = 0;
 out:
-	if (fd >= 0)
-		syscall(SYS_close, fd);
 	free(p);
 	return rc;
 }
@@ -290,7 +302,7 @@ void plan_close(struct plan *p)
 {
 	if (!p)
 		return;
-	syscall(SYS_munmap, (void *)(uintptr_t)p->map, p->head->file_bytes);
+	raw(SYS_munmap, p->map, p->head->file_bytes);
 	free(p);
 }
 

@@ -364,10 +364,11 @@ static size_t drop_behind(const void *from, size_t dropped, const void *to)
 	return dropped;
 }
 
-static void note_thread(const struct player *p)
+void player_begin(struct player *p)
 {
 	char id[16];
 
+	wait_begin();
 	if (!ioreel_note)
 		return;
 	snprintf(id, sizeof(id), "%u", p->stream->thread_id);
@@ -383,8 +384,6 @@ void player_run(struct player *p)
 	const struct plan_more *more = mores;
 	size_t dropped = 0, more_dropped = 0;
 
-	wait_begin();
-	note_thread(p);
 	p->result->state = STREAM_RUNS;
 	for (; r < end && !stopped(p); r++) {
 		const struct plan_more *m = &no_more;

@@ -49,7 +49,7 @@ struct slot {
 };
 
 /* What the numbers of a process are used for. */
-enum number { NUMBER_FREE, NUMBER_PARKED, NUMBER_USED };
+enum number { NUMBER_FREE, NUMBER_PARKED, NUMBER_INHERITED, NUMBER_USED };
 
 struct mapping {
 	void *at;
@@ -141,9 +141,11 @@ int64_t descriptors_after(struct player *p, const struct step *s, int got);
 void descriptors_take_turn(struct player *p);
 void descriptors_closed(struct player *p, int32_t fd);
 
-/* All real ones from @first to @last were closed by one call. */
-void descriptors_closed_range(struct player_process *p, int64_t first,
-			      int64_t last);
+/*
+ * In a child just forked: what it has of its parent gives way when the job had
+ * another use for the number, as a thread of the parent may have come too soon.
+ */
+void descriptors_inherited(struct player_process *p);
 
 /*
  * Put the object of @s behind its descriptor. For a stand-in that is read once
@@ -171,6 +173,9 @@ int64_t message_call(struct player *p, const struct step *s, player_call *call);
 void message_feed(struct player *p, const struct step *s, int fd);
 
 /* --- engine.c, player.c -------------------------------------------------- */
+
+/* In the thread that is to play it: before anything of the job happens. */
+void player_begin(struct player *p);
 
 /* Play the stream to its end. */
 void player_run(struct player *p);
