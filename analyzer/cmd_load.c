@@ -102,7 +102,8 @@ static int load(const char *dir, const char *path, bool quiet,
 	if (!reel_trace_is(dir)) {
 		struct stat sb;
 
-		if (stat(dir, &sb))
+		if (stat(dir, &sb) || (S_ISDIR(sb.st_mode) &&
+				       access(dir, R_OK | X_OK)))
 			return reel_fail(err, REEL_E_IO, "cannot load '%s': %s",
 					 dir, strerror(errno));
 		return reel_fail(err, REEL_E_FORMAT, "'%s' is not a trace (a "

@@ -76,6 +76,7 @@ static int resolver_init(struct load *l, struct reel_error *err)
 			.process_id = (uint32_t)i + 1,
 			.first_desc = tp->head.first_desc,
 			.parent = l->process[i].heir_of,
+			.follows = l->process[i].follows,
 			.cwd = reel_trace_text(tp, "cwd"),
 		};
 	}

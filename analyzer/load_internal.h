@@ -22,6 +22,7 @@ struct load_process {
 	int index;         /* in the trace */
 	int parent;        /* place, or -1: by uid, else by pid (see load_plan) */
 	int heir_of;       /* place whose descriptors it inherits, or -1 */
+	int follows;       /* place that became or spawned it, or -1 */
 	uint32_t host_id;
 	int64_t wake_ns;   /* when its image began, in the job's clock */
 	int64_t start_ns, end_ns; /* since time 0; of its image, first to last */
@@ -129,7 +130,8 @@ extern const struct reel_resolve_sink load_sink; /* arg to be set */
 /* The dimensions, when all events are in. */
 int load_rows_finish(struct load *l, struct reel_error *err);
 
-/* Table run, and a word quoted for the shell: load_run.c */
+/* Tables run and code_io, and a word quoted for the shell: load_run.c */
+int load_code_row(struct load *l, struct reel_error *err);
 int load_quote(struct reel_buf *b, const char *word, struct reel_error *err);
 int load_run_row(struct load *l, int64_t lost, struct reel_error *err);
 

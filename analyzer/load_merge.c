@@ -133,6 +133,8 @@ static int wake_process(struct load *l, int place, struct reel_error *err)
 	p->started = true;
 	if (p->heir_of >= 0 && wake_process(l, p->heir_of, err))
 		return -1;
+	if (p->follows >= 0 && wake_process(l, p->follows, err))
+		return -1;
 	if (reel_resolve_start(l->resolver, place, err))
 		return -1;
 	return p->threads ? 0 : process_ended(l, p, err);

@@ -79,7 +79,7 @@ static int plan_processes(struct load *l, struct reel_error *err)
 		struct load_process *p = &l->process[i];
 
 		*p = (struct load_process){ .index = i, .parent = -1,
-			.heir_of = -1, .fork_ns = REEL_NO_OFFSET, .rank = -1 };
+			.heir_of = -1, .follows = -1, .fork_ns = REEL_NO_OFFSET, .rank = -1 };
 		p->host_id = host_of(l, tp);
 	}
 	for (int i = 0; i < l->processes; i++) {
@@ -174,6 +174,7 @@ static int plan_parents(struct load *l, struct reel_error *err)
 		else
 			p->parent = image_before(im, l->processes, p->host_id,
 						 tp->head.ppid, i);
+		p->follows = was >= 0 ? was : p->parent;
 	}
 	for (int i = 0; i < l->processes; i++) {
 		struct load_process *p = &l->process[i];

@@ -170,6 +170,32 @@ static const char run_sql[] =
 	"VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
 	"?14, ?15, ?16, ?17, ?18)";
 
+/* What the processes counted, and images that never made a log. */
+static int64_t sum_counter(const struct load *l, enum reel_counter which)
+{
+	uint64_t sum = reel_trace_counts(l->tr)->counter[which];
+
+	for (int i = 0; i < l->processes; i++)
+		sum += reel_trace_process(l->tr, i)->head.counter[which];
+	return (int64_t)sum;
+}
+
+int load_code_row(struct load *l, struct reel_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = -1;
+
+	if (reel_store_prepare(l->st, &stmt,
+			       "INSERT INTO code_io VALUES (?, ?, ?)", err))
+		return -1;
+	sqlite3_bind_int64(stmt, 1, sum_counter(l, REEL_CODE_OPENS));
+	sqlite3_bind_int64(stmt, 2, sum_counter(l, REEL_CODE_CALLS));
+	sqlite3_bind_int64(stmt, 3, sum_counter(l, REEL_CODE_READ_BYTES));
+	rc = load_row_done(l, stmt, err);
+	sqlite3_finalize(stmt);
+	return rc;
+}
+
 static void put_numbers(struct load *l, sqlite3_stmt *stmt, int64_t ranks,
 			int64_t workers, int64_t lost)
 {

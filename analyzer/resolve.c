@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "lib/calls.h"
 #include "lib/error.h"
@@ -36,6 +37,14 @@ struct step {
 	struct reel_error *err;
 };
 
+/* Index of the image whose descriptors @p has, or -1; @index is its own. */
+static int origin_of(const struct process *p, int index)
+{
+	int from = p->is.parent >= 0 ? p->is.parent : p->is.follows;
+
+	return from != index ? from : -1;
+}
+
 int reel_resolver_new(struct reel_resolver **out,
 		      const struct reel_resolve_process *process, int processes,
 		      const struct reel_resolve_thread *thread, int threads,
@@ -53,13 +62,13 @@ int reel_resolver_new(struct reel_resolver **out,
 	r->thread = reel_alloc((size_t)threads + 1, sizeof(*r->thread), err);
 	if (!r->process || !r->thread || files_init(&r->files, err))
 		goto out;
-	r->processes = processes;
+	r->processes = r->running = processes;
 	r->threads = threads;
 	for (int i = 0; i < processes; i++)
 		r->process[i].is = process[i];
 	for (int i = 0; i < processes; i++)
-		if (process[i].parent >= 0)
-			r->process[process[i].parent].children++;
+		if (origin_of(&r->process[i], i) >= 0)
+			r->process[origin_of(&r->process[i], i)].children++;
 	for (int i = 0; i < threads; i++)
 		r->thread[i].is = thread[i];
 	if (path_root && path_root[0] == '/') {
@@ -90,9 +99,11 @@ void reel_resolver_free(struct reel_resolver *r)
 		return;
 	r->sink.open = no_row;
 	for (int i = 0; i < r->processes; i++) {
+		handed_fini(r, &r->process[i].handed, NULL);
 		descs_fini(r, &r->process[i].descs, NULL);
 		free(r->process[i].cwd);
 	}
+	handed_fini(r, &r->outside, NULL);
 	for (int i = 0; i < r->threads; i++)
 		spans_fini(&r->thread[i].spans);
 	files_fini(&r->files);
@@ -127,33 +138,36 @@ static int forget_process(struct reel_resolver *r, struct process *p,
 		return 0;
 	free(p->cwd);
 	p->cwd = NULL;
-	return descs_fini(r, &p->descs, err);
+	return handed_fini(r, &p->handed, err) ||
+	       descs_fini(r, &p->descs, err) ? -1 : 0;
 }
 
 int reel_resolve_start(struct reel_resolver *r, int process,
 		       struct reel_error *err)
 {
-	struct process *p = &r->process[process], *parent = NULL;
+	struct process *p = &r->process[process], *from = NULL;
 	const char *cwd = p->is.cwd;
+	bool forked = p->is.parent >= 0;
 
 	if (p->started)
 		return 0;
 	p->started = true;
-	if (p->is.parent >= 0 && p->is.parent != process)
-		parent = &r->process[p->is.parent];
-	if (parent) {
-		if (descs_inherit(r, &p->descs, &parent->descs,
-				  p->is.first_desc, err))
+	if (origin_of(p, process) >= 0)
+		from = &r->process[origin_of(p, process)];
+	if (from) {
+		if ((forked && descs_inherit(r, &p->descs, &from->descs,
+					     p->is.first_desc, err)) ||
+		    handed_take(r, p, from, !forked, err))
 			return -1;
-		if (!cwd)
-			cwd = parent->cwd;
+		if (!cwd && forked)
+			cwd = from->cwd;
 	}
 	if (cwd && set_cwd(p, cwd, strlen(cwd), err))
 		return -1;
-	if (!parent)
+	if (!from)
 		return 0;
-	parent->children--;
-	return forget_process(r, parent, err);
+	from->children--;
+	return forget_process(r, from, err);
 }
 
 int reel_resolve_end(struct reel_resolver *r, int process,
@@ -161,6 +175,9 @@ int reel_resolve_end(struct reel_resolver *r, int process,
 {
 	struct process *p = &r->process[process];
 
+	if (!p->ended && !--r->running &&
+	    handed_fini(r, &r->outside, err))
+		return -1;
 	p->ended = true;
 	return forget_process(r, p, err);
 }
@@ -319,6 +336,7 @@ static int made_by_open(struct step *s)
 	if (!i)
 		return -1;
 	s->r->opens.open[i].append = flags >= 0 && flags & O_APPEND;
+	s->r->opens.open[i].body = file_of(s, s->ev->file)->body;
 	if (kind == REEL_KIND_FILE)
 		s->r->opens.open[i].pos = 0;
 	s->ev->open = s->r->opens.open[i].row.open_id;
@@ -344,11 +362,11 @@ static void size_of_open(struct step *s)
 	if (f->kind != REEL_KIND_FILE)
 		return;
 	if (rec->has_pos)
-		files_set_size(f, rec->pos);
+		files_set_size(&s->r->files, s->ev->file, f->body, rec->pos);
 	else if (rec->has_arg && (rec->arg & O_ACCMODE) != O_RDONLY &&
 		 (rec->arg & O_TRUNC ||
 		  (rec->arg & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)))
-		files_set_size(f, 0);
+		files_set_size(&s->r->files, s->ev->file, f->body, 0);
 }
 
 static int resolve_newdesc(struct step *s, struct desc *from)
@@ -364,10 +382,39 @@ static int resolve_newdesc(struct step *s, struct desc *from)
 			 s->end_ns, s->err) ? 0 : -1;
 }
 
+/* The description that a mark tells of: one that is known, or a new one. */
+static uint32_t marked_open(struct step *s, uint32_t file, enum reel_kind kind)
+{
+	const struct reel_record *rec = s->rec;
+	struct handed_mark m = {
+		.fd = rec->newfd, .file = file,
+		.flags = rec->has_arg2 ? rec->arg2 : -1, .pos = POS_UNKNOWN,
+	};
+	struct reel_open_row row = {
+		.file_id = file, .process_id = s->ev->process,
+		.fd = m.fd, .flags = m.flags,
+		.open_ns = NO_NS, .close_ns = NO_NS,
+	};
+	struct opens *opens = &s->r->opens;
+	uint32_t i;
+
+	if (kind == REEL_KIND_FILE && rec->has_pos && rec->pos >= 0)
+		m.pos = rec->pos;
+	i = handed_find(s->r, s->p, &m);
+	if (!i) {
+		i = opens_new(opens, &row, s->err);
+		if (!i || handed_add(s->r, &s->r->outside, m.fd, i, s->err))
+			return 0;
+		opens->open[i].append = m.flags >= 0 && m.flags & O_APPEND;
+		opens->open[i].body = file_of(s, file)->body;
+	}
+	opens->open[i].pos = m.pos;
+	return i;
+}
+
 static int mark_desc(struct step *s)
 {
 	const struct reel_record *rec = s->rec;
-	struct reel_open_row row;
 	char full[PATH_ROOM];
 	uint32_t file, i;
 	enum reel_kind kind = rec->has_arg && rec->arg > 0 &&
@@ -393,17 +440,9 @@ static int mark_desc(struct step *s)
 			return -1;
 	}
 	files_set_kind(&s->r->files, file, kind);
-	row = (struct reel_open_row){
-		.file_id = file, .process_id = s->ev->process,
-		.fd = rec->newfd, .flags = rec->has_arg2 ? rec->arg2 : -1,
-		.open_ns = NO_NS, .close_ns = NO_NS,
-	};
-	i = opens_new(&s->r->opens, &row, s->err);
+	i = marked_open(s, file, kind);
 	if (!i)
 		return -1;
-	s->r->opens.open[i].append = rec->has_arg2 && rec->arg2 & O_APPEND;
-	if (kind == REEL_KIND_FILE && rec->has_pos && rec->pos >= 0)
-		s->r->opens.open[i].pos = rec->pos;
 	return descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, i,
 			 s->end_ns, s->err) ? 0 : -1;
 }
@@ -446,15 +485,13 @@ static int resolve_mark(struct step *s)
 }
 
 /* The position that a read or write at @pos moves on, and where it happened. */
-static void transfer_at(struct step *s, int64_t *pos, bool append)
+static void transfer_at(struct step *s, int64_t *pos, const struct opened *o)
 {
 	struct reel_event *ev = s->ev;
-	struct file *f = file_of(s, ev->file);
+	int64_t size = s->r->files.size[o->body];
 
-	if (append && f->size >= 0 && ev->group == REEL_GROUP_WRITE)
-		*pos = f->size;
-	else if (append && ev->group == REEL_GROUP_WRITE)
-		*pos = POS_UNKNOWN;
+	if (o->append && ev->group == REEL_GROUP_WRITE)
+		*pos = size >= 0 ? size : POS_UNKNOWN;
 	if (*pos < 0)
 		return;
 	ev->offset = *pos;
@@ -469,11 +506,21 @@ static bool at_position(const struct reel_record *rec)
 				     rec->call == REEL_CALL_PWRITEV2);
 }
 
+/* Linux appends whatever offset pwrite names, where the file is open so. */
+static bool appends(const struct step *s, const struct opened *o)
+{
+	if (s->ev->group != REEL_GROUP_WRITE)
+		return false;
+	return o->append || (s->rec->call == REEL_CALL_PWRITEV2 &&
+			     s->rec->has_arg && s->rec->arg & RWF_APPEND);
+}
+
 static void transfer(struct step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 	bool write = ev->group == REEL_GROUP_WRITE;
 	struct opened *o;
+	int64_t size;
 
 	if (!d)
 		return;
@@ -481,18 +528,21 @@ static void transfer(struct step *s, struct desc *d)
 	if (ev->layer == REEL_LAYER_STDIO) {
 		if (d->stream_pos == NO_STREAM)
 			d->stream_pos = o->pos;
-		transfer_at(s, &d->stream_pos, o->append);
+		transfer_at(s, &d->stream_pos, o);
 		o->pos = POS_UNKNOWN;
 	} else if (!s->rec->has_offset || at_position(s->rec)) {
 		ev->offset = REEL_NO_OFFSET;
-		transfer_at(s, &o->pos, o->append);
+		transfer_at(s, &o->pos, o);
+	} else if (appends(s, o)) {
+		size = s->r->files.size[o->body];
+		ev->offset = size >= 0 ? size : REEL_NO_OFFSET;
 	}
 	if (write && ev->result > 0)
 		files_set_written(&s->r->files, ev->file);
 	if (ev->result > 0 && !ev->err && ev->offset >= 0 &&
 	    ev->offset <= INT64_MAX - ev->result)
-		files_reach(file_of(s, ev->file), ev->offset + ev->result,
-			    write);
+		files_reach(&s->r->files, ev->file, o->body,
+			    ev->offset + ev->result, write);
 }
 
 /* Where a stream stands after a seek, or POS_UNKNOWN. */
@@ -510,7 +560,7 @@ static int64_t stream_after(struct step *s, const struct desc *d)
 	if (rec->arg == SEEK_CUR)
 		base = d->stream_pos;
 	else if (rec->arg == SEEK_END)
-		base = file_of(s, s->ev->file)->size;
+		base = s->r->files.size[open_of(s, d)->body];
 	if (base < 0 || __builtin_add_overflow(base, rec->offset, &sum) ||
 	    sum < 0)
 		return POS_UNKNOWN;
@@ -546,7 +596,9 @@ static void seek(struct step *s, struct desc *d)
 static int facts(struct step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
+	struct files *files = &s->r->files;
 	struct file *f = ev->file ? file_of(s, ev->file) : NULL;
+	uint32_t body = d ? open_of(s, d)->body : f ? f->body : 0;
 
 	if (ev->err)
 		return 0;
@@ -554,7 +606,23 @@ static int facts(struct step *s, struct desc *d)
 	case REEL_CALL_TRUNCATE:
 	case REEL_CALL_FTRUNCATE:
 		if (f && s->rec->has_offset && s->rec->offset >= 0)
-			files_set_size(f, s->rec->offset);
+			files_set_size(files, ev->file, body, s->rec->offset);
+		break;
+	case REEL_CALL_UNLINK:
+	case REEL_CALL_UNLINKAT:
+	case REEL_CALL_REMOVE:
+		return f ? files_unlinked(files, ev->file, s->err) : 0;
+	case REEL_CALL_RENAME:
+	case REEL_CALL_RENAMEAT:
+	case REEL_CALL_RENAMEAT2:
+		return f && ev->file2 && ev->file2 != ev->file ?
+		       files_renamed(files, ev->file, ev->file2,
+				     ev->call == REEL_CALL_RENAMEAT2 &&
+				     ev->arg & RENAME_EXCHANGE, s->err) : 0;
+	case REEL_CALL_LINK:
+	case REEL_CALL_LINKAT:
+		if (f && ev->file2)
+			file_of(s, ev->file2)->body = f->body;
 		break;
 	case REEL_CALL_MKDIR:
 	case REEL_CALL_MKDIRAT:
@@ -587,7 +655,7 @@ static int facts(struct step *s, struct desc *d)
 	default:
 		if (ev->group == REEL_GROUP_STAT && s->rec->has_pos && f &&
 		    f->kind != REEL_KIND_DIR)
-			files_set_size(f, s->rec->pos);
+			files_set_size(files, ev->file, body, s->rec->pos);
 	}
 	return 0;
 }
@@ -647,8 +715,11 @@ int reel_resolve(struct reel_resolver *r, int thread,
 	}
 	if ((rec->path || rec->path2) && resolve_names(&s))
 		return -1;
-	if (rec->newdesc && !ev->err && resolve_newdesc(&s, d))
-		return -1;
+	if (rec->newdesc && !ev->err) {
+		if (resolve_newdesc(&s, d))
+			return -1;
+		d = d ? descs_find(&s.p->descs, rec->desc) : NULL; /* moved */
+	}
 	switch (ev->group) {
 	case REEL_GROUP_READ:
 	case REEL_GROUP_WRITE:

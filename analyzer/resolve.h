@@ -45,6 +45,8 @@ struct reel_resolve_process {
 	uint32_t process_id;
 	uint32_t first_desc;
 	int parent;      /* index of whom it inherits from, -1: nobody */
+	int follows;     /* without parent: index of the image that became it by
+			  * exec, or spawned it; itself or -1: none */
 	const char *cwd; /* NULL: the parent's, or not known; borrowed */
 };
 struct reel_resolve_thread {

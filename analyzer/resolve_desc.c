@@ -39,8 +39,12 @@ uint32_t opens_new(struct opens *o, const struct reel_open_row *row,
 	return i;
 }
 
-static int opens_release(struct reel_resolver *r, uint32_t i,
-			 struct reel_error *err)
+void opens_hold(struct opens *o, uint32_t i)
+{
+	o->open[i].refs++;
+}
+
+int opens_release(struct reel_resolver *r, uint32_t i, struct reel_error *err)
 {
 	struct opened *o = &r->opens.open[i];
 	int rc;
@@ -167,6 +171,15 @@ static int retire(struct reel_resolver *r, struct descs *d, uint32_t id,
 	return oldest ? forget(r, d, oldest, err) : 0;
 }
 
+const struct desc *descs_find_recent(const struct descs *d, uint32_t k)
+{
+	const struct desc *p = NULL;
+
+	if (d->recent && d->recent[k % RECENT])
+		p = descs_find(d, d->recent[k % RECENT]);
+	return p && p->closed ? p : NULL;
+}
+
 int descs_map(struct reel_resolver *r, struct descs *d, uint32_t id, int by,
 	      struct reel_error *err)
 {
@@ -208,6 +221,14 @@ int descs_close_range(struct reel_resolver *r, struct descs *d, int64_t first,
 	return 0;
 }
 
+/* One more descriptor names @o; it may have seemed closed, see handed_find. */
+static void refer(struct opened *o)
+{
+	o->refs++;
+	if (!o->live++)
+		o->row.close_ns = NO_NS;
+}
+
 struct desc *descs_add(struct reel_resolver *r, struct descs *d, uint32_t id,
 		       int32_t fd, uint32_t open, int64_t now_ns,
 		       struct reel_error *err)
@@ -223,8 +244,7 @@ struct desc *descs_add(struct reel_resolver *r, struct descs *d, uint32_t id,
 
 		if (!p->closed)
 			r->opens.open[old].live--;
-		r->opens.open[open].refs++;
-		r->opens.open[open].live++;
+		refer(&r->opens.open[open]);
 		*p = (struct desc){ .id = id, .fd = fd, .open = open,
 				    .stream_pos = NO_STREAM };
 		set_by_fd(d, fd, id);
@@ -238,8 +258,7 @@ struct desc *descs_add(struct reel_resolver *r, struct descs *d, uint32_t id,
 	*p = (struct desc){ .id = id, .fd = fd, .open = open,
 			    .stream_pos = NO_STREAM };
 	d->n++;
-	r->opens.open[open].refs++;
-	r->opens.open[open].live++;
+	refer(&r->opens.open[open]);
 	set_by_fd(d, fd, id);
 	return p;
 }

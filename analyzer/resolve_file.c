@@ -34,6 +34,7 @@ void files_fini(struct files *f)
 	free(f->file);
 	free(f->arena);
 	free(f->slot);
+	free(f->size);
 }
 
 static uint32_t hash_of(uint64_t seed, const char *p, size_t len)
@@ -97,12 +98,53 @@ static int room_for(struct files *f, size_t len, struct reel_error *err)
 	return 0;
 }
 
+uint32_t files_new_body(struct files *f, struct reel_error *err)
+{
+	if (f->bodies + 1 >= f->body_room) {
+		uint32_t room = f->body_room ? f->body_room + f->body_room / 2 :
+					       1024;
+
+		if (f->bodies >= UINT32_MAX / 2)
+			return reel_fail(err, REEL_E_MEMORY, "too many files"),
+			       0;
+		if (reel_grow(&f->size, room, sizeof(*f->size), err))
+			return 0;
+		f->body_room = room;
+	}
+	f->size[++f->bodies] = -1;
+	return f->bodies;
+}
+
+int files_unlinked(struct files *f, uint32_t id, struct reel_error *err)
+{
+	uint32_t body = files_new_body(f, err);
+
+	if (!body)
+		return -1;
+	f->file[id].body = body;
+	return 0;
+}
+
+int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
+		  struct reel_error *err)
+{
+	uint32_t was = f->file[to].body, body = f->file[from].body;
+
+	f->file[to].body = body;
+	if (f->size[body] > f->file[to].size_max)
+		f->file[to].size_max = f->size[body];
+	if (!exchange)
+		return files_unlinked(f, from, err);
+	f->file[from].body = was;
+	return 0;
+}
+
 uint32_t files_intern(struct files *f, const char *path, size_t len,
 		      struct reel_error *err)
 {
 	uint32_t hash = hash_of(f->seed, path, len);
 	struct file *new;
-	uint32_t i, id;
+	uint32_t i, id, body;
 
 	for (i = hash & (f->slots - 1); (id = f->slot[i]);
 	     i = (i + 1) & (f->slots - 1)) {
@@ -114,13 +156,16 @@ uint32_t files_intern(struct files *f, const char *path, size_t len,
 	}
 	if (room_for(f, len, err))
 		return 0;
+	body = files_new_body(f, err);
+	if (!body)
+		return 0;
 	for (i = hash & (f->slots - 1); f->slot[i]; )
 		i = (i + 1) & (f->slots - 1);
 	f->slot[i] = ++f->n;
 	new = &f->file[f->n];
 	*new = (struct file){ .path_at = f->arena_len,
 			      .path_len = (uint32_t)len, .hash = hash,
-			      .size = -1, .size_max = -1 };
+			      .body = body, .size_max = -1 };
 	memcpy(f->arena + f->arena_len, path, len);
 	f->arena_len += len;
 	f->arena[f->arena_len++] = '\0';

@@ -19,7 +19,7 @@ struct file {
 	uint64_t path_at; /* in the arena */
 	uint32_t path_len;
 	uint32_t hash;
-	int64_t size;     /* now, -1: not known */
+	uint32_t body;    /* what has that name now, an index into sizes */
 	int64_t size_max; /* largest seen, -1: never */
 	uint8_t kind;     /* enum reel_kind */
 	uint8_t class_;   /* enum reel_class */
@@ -35,6 +35,8 @@ struct files {
 	uint32_t *slot;    /* open addressing: ids, 0 free */
 	uint32_t slots;    /* a power of two */
 	uint64_t seed;
+	int64_t *size;     /* [body]: bytes now, -1: not known; [0] is not used */
+	uint32_t bodies, body_room;
 };
 
 int files_init(struct files *f, struct reel_error *err);
@@ -49,21 +51,36 @@ static inline const char *files_path(const struct files *f, uint32_t id)
 void files_set_kind(struct files *f, uint32_t id, enum reel_kind kind);
 void files_set_written(struct files *f, uint32_t id);
 
-/* The file is @size bytes now. */
-static inline void files_set_size(struct file *f, int64_t size)
+/*
+ * A name and what stands behind it are two things: a rename moves a body to
+ * another name, an unlink takes the name from it, and who has it open goes on.
+ */
+
+/* A new body of unknown size; 0: no memory, with @err. */
+uint32_t files_new_body(struct files *f, struct reel_error *err);
+/* The name @id was removed. */
+int files_unlinked(struct files *f, uint32_t id, struct reel_error *err);
+/* @to names what @from named; @exchange: and the other way round. */
+int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
+		  struct reel_error *err);
+
+/* Body @body, named @id, is @size bytes now. */
+static inline void files_set_size(struct files *f, uint32_t id, uint32_t body,
+				  int64_t size)
 {
-	f->size = size;
-	if (size > f->size_max)
-		f->size_max = size;
+	f->size[body] = size;
+	if (size > f->file[id].size_max)
+		f->file[id].size_max = size;
 }
 
-/* Some byte below @end was read (@grow false) or written. */
-static inline void files_reach(struct file *f, int64_t end, bool grow)
+/* Some byte of it below @end was read (@grow false) or written. */
+static inline void files_reach(struct files *f, uint32_t id, uint32_t body,
+			       int64_t end, bool grow)
 {
-	if (grow && f->size >= 0 && end > f->size)
-		f->size = end;
-	if (end > f->size_max)
-		f->size_max = end;
+	if (grow && f->size[body] >= 0 && end > f->size[body])
+		f->size[body] = end;
+	if (end > f->file[id].size_max)
+		f->file[id].size_max = end;
 }
 
 /*
@@ -84,6 +101,7 @@ struct opened {
 	int32_t refs; /* descriptors that name it, closed ones too */
 	int32_t live; /* those not closed */
 	int64_t pos;  /* of the next read or write, POS_UNKNOWN */
+	uint32_t body; /* what was opened, whatever its name is now */
 	bool append;
 };
 
@@ -116,7 +134,11 @@ struct opens {
 	uint32_t last_id;
 };
 
+struct process;
+
 struct desc *descs_find(const struct descs *d, uint32_t id);
+/* The one that was closed as number @k (of d->recents), if it is still there. */
+const struct desc *descs_find_recent(const struct descs *d, uint32_t k);
 /* Give descriptor @id, number @fd, the description @open. Borrowed result;
  * NULL with @err. What was open on @fd is closed. */
 struct desc *descs_add(struct reel_resolver *r, struct descs *d, uint32_t id,
@@ -140,6 +162,49 @@ int descs_fini(struct reel_resolver *r, struct descs *d,
 /* A new description; its index, 0 with @err. */
 uint32_t opens_new(struct opens *o, const struct reel_open_row *row,
 		   struct reel_error *err);
+/* Keep description @i until opens_release(), though no descriptor names it. */
+void opens_hold(struct opens *o, uint32_t i);
+int opens_release(struct reel_resolver *r, uint32_t i, struct reel_error *err);
+
+/* --- descriptors from before: resolve_handed.c ---------------------------- */
+
+/*
+ * A descriptor that an image was born with is told by a mark, at its first use,
+ * by number and path: its id means nothing across exec. What such a mark
+ * means is looked for among what the image was handed.
+ */
+struct handed {
+	int32_t fd;
+	uint32_t open; /* held */
+};
+
+#define HANDED_MAX 256 /* more are not followed */
+
+struct handed_list {
+	struct handed *item;
+	uint32_t n;
+};
+
+/* @from goes on as @to, by exec or spawn, or forked it: copy what it has open
+ * (@with_open) and what it was handed itself. */
+int handed_take(struct reel_resolver *r, struct process *to,
+		const struct process *from, bool with_open,
+		struct reel_error *err);
+int handed_add(struct reel_resolver *r, struct handed_list *h, int32_t fd,
+	       uint32_t open, struct reel_error *err);
+int handed_fini(struct reel_resolver *r, struct handed_list *h,
+		struct reel_error *err);
+
+/* A mark, as far as it tells which description it means. */
+struct handed_mark {
+	int32_t fd;
+	uint32_t file;
+	int64_t flags; /* -1: not known */
+	int64_t pos;   /* POS_UNKNOWN */
+};
+/* The description that @m of process @p means, or 0. */
+uint32_t handed_find(const struct reel_resolver *r, const struct process *p,
+		     const struct handed_mark *m);
 
 /* --- spans: resolve_span.c ------------------------------------------------ */
 
@@ -173,6 +238,7 @@ void spans_fini(struct spans *s);
 struct process {
 	struct reel_resolve_process is;
 	struct descs descs;
+	struct handed_list handed;
 	char *cwd; /* NULL: not known */
 	size_t cwd_len;
 	int children; /* that have not started */
@@ -191,6 +257,8 @@ struct reel_resolver {
 	int threads;
 	struct files files;
 	struct opens opens;
+	struct handed_list outside; /* that the job was born with */
+	int running; /* processes that have not ended */
 	struct reel_resolve_sink sink;
 	char *root;
 	size_t root_len;

@@ -27,8 +27,10 @@ static const char views_sql[] =
 #include "schemas/views.sql.inc"
 	;
 
-/* A store being written: fast, bounded memory, no second file. */
+/* A store being written: fast, bounded memory, no second file. Small pages: it
+ * has thirty tables, most with a few rows; large blobs lose less than 1 %. */
 static const char write_pragmas[] =
+	"PRAGMA page_size = 1024;"
 	"PRAGMA journal_mode = OFF;"
 	"PRAGMA synchronous = OFF;"
 	"PRAGMA locking_mode = EXCLUSIVE;"
@@ -198,6 +200,12 @@ static int check_version(struct reel_store *st, struct reel_error *err)
 
 static int neither(const char *path, struct reel_error *err)
 {
+	struct stat st;
+
+	if (stat(path, &st) || access(path, S_ISDIR(st.st_mode) ? R_OK | X_OK :
+								  R_OK))
+		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
+				 strerror(errno));
 	return reel_fail(err, REEL_E_FORMAT, "'%s' is neither a trace nor a "
 			 "store (a trace is a directory that ioreel record "
 			 "made)", path);

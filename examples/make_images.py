@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Write a small image data set: DIR/CLASS/NUMBER.ppm, and nothing else.
 
-    python3 make_images.py DIR [--images 600] [--classes 4] [--size 96]
+    python3 make_images.py DIR [--images 600] [--classes 4] [--size 256]
 
 Each class has a colour of its own under the noise, so that a network can
 learn it. Needs only Python; the same arguments give the same files.
@@ -31,7 +31,7 @@ def main():
     parser.add_argument("dir")
     parser.add_argument("--images", type=int, default=600)
     parser.add_argument("--classes", type=int, default=4)
-    parser.add_argument("--size", type=int, default=96)
+    parser.add_argument("--size", type=int, default=256)
     args = parser.parse_args()
 
     rng = random.Random(2026)

@@ -47,6 +47,7 @@ def network(classes):
 
 
 def train(args):
+    torch.set_num_threads(1)  # the other cores are the loader workers'
     torch.manual_seed(args.seed)
     data = Images(args.data)
     loader = DataLoader(data, batch_size=args.batch, shuffle=True,

@@ -42,6 +42,7 @@ struct compiler {
 	uint32_t *calls;   /* by stream */
 	int64_t *idle_ns;  /* end of its last call, by stream */
 	uint8_t *makes;    /* it makes descriptors, by stream */
+	uint8_t *moves;    /* it changes its directory, by process */
 	uint32_t *name_of; /* by file id, 1 + name */
 	uint64_t events, skipped;
 	int64_t lead_ns; /* from the start of the job to the time 0 */
@@ -94,6 +95,8 @@ static int survey_event(struct compiler *c, struct reel_event *ev)
 				 "cannot replay: a thread has too many calls");
 	if (ev->group == REEL_GROUP_OPEN || ev->fd2 >= 0)
 		c->makes[stream] = 1;
+	if (ev->call == REEL_CALL_CHDIR || ev->call == REEL_CALL_FCHDIR)
+		c->moves[c->job->stream[stream].process] = 1;
 	if (history_event(c->history, ev, &effects, c->err) ||
 	    objects_event(c->objects, ev, stream, me.call, c->err) ||
 	    edges_event(c->edges, ev, &me, &effects, c->err))
@@ -349,6 +352,8 @@ static int write_stream(struct compiler *c, uint32_t stream)
 	int more, rc = -1;
 
 	c->at_ns = jp->start_ns;
+	if (js->start_ns > jp->start_ns)
+		s.start_ns = js->start_ns - jp->start_ns;
 	if (plan_writer_stream(c->out, &s, c->err) ||
 	    reel_events_open(&it, c->st, js->id, c->err))
 		return -1;
@@ -415,6 +420,15 @@ out:
 	return rc;
 }
 
+/* Parents are earlier, so this ends. */
+static bool moves(const struct compiler *c, uint32_t process)
+{
+	for (; process != JOB_NONE; process = c->job->process[process].parent)
+		if (c->moves[process])
+			return true;
+	return false;
+}
+
 static int write_processes(struct compiler *c, struct plan_head *h)
 {
 	for (uint32_t i = 0; i < c->job->processes; i++) {
@@ -427,6 +441,7 @@ static int write_processes(struct compiler *c, struct plan_head *h)
 			.start_ns = jp->start_ns + c->lead_ns,
 			.end_ns = jp->end_ns + c->lead_ns,
 			.fds = objects_fds(c->objects, i),
+			.moves = moves(c, i),
 		};
 
 		for (uint32_t k = 0; k < jp->streams; k++)
@@ -486,8 +501,11 @@ static int prepare(struct compiler *c)
 	c->calls = reel_alloc(n, sizeof(*c->calls), c->err);
 	c->idle_ns = reel_alloc(n, sizeof(*c->idle_ns), c->err);
 	c->makes = reel_alloc(n, sizeof(*c->makes), c->err);
+	c->moves = reel_alloc((size_t)c->job->processes + 1, sizeof(*c->moves),
+			      c->err);
 	c->name_of = reel_alloc(c->job->files, sizeof(*c->name_of), c->err);
-	if (!c->calls || !c->idle_ns || !c->makes || !c->name_of)
+	if (!c->calls || !c->idle_ns || !c->makes || !c->moves ||
+	    !c->name_of)
 		return -1;
 	for (uint32_t i = 0; i < c->job->streams; i++)
 		c->idle_ns[i] =
@@ -528,6 +546,7 @@ out:
 	free(c.calls);
 	free(c.idle_ns);
 	free(c.makes);
+	free(c.moves);
 	free(c.name_of);
 	job_free(c.job);
 	return rc;

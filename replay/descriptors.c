@@ -18,6 +18,8 @@
 #include "replay/player.h"
 #include "replay/raw.h"
 
+#define TURNS_LOST_MOST 8
+
 static uint32_t numbers(const struct player_process *p)
 {
 	return p->engine->plan->head->fds;
@@ -55,6 +57,22 @@ static void set_number(struct player_process *p, int fd, enum number what)
 		p->floor = (uint32_t)fd;
 }
 
+/*
+ * Make @to, a number that we think is free, a copy of @fd. Not by dup3(): a
+ * thread that did not wait for its turn may just have got it from an open.
+ */
+static bool occupy(struct player_process *p, int fd, int to)
+{
+	long got;
+
+	if (p->number[to] != NUMBER_FREE)
+		return raw(SYS_dup3, fd, to, O_CLOEXEC) >= 0; /* ours */
+	got = raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, to);
+	if (got >= 0 && got != to)
+		raw(SYS_close, got);
+	return got == to;
+}
+
 static void expect(struct player_process *p, int32_t fd)
 {
 	uint32_t n = numbers(p);
@@ -64,9 +82,10 @@ static void expect(struct player_process *p, int32_t fd)
 	if (p->number[fd] == NUMBER_INHERITED)
 		p->slot[fd] = (struct slot){ .fd = -1, .object = PLAN_NONE };
 	for (uint32_t i = p->floor; i < (uint32_t)fd; i++) {
-		if (p->number[i] == NUMBER_FREE &&
-		    raw(SYS_dup3, p->engine->null, i, O_CLOEXEC) >= 0)
-			p->number[i] = NUMBER_PARKED;
+		if (p->number[i] == NUMBER_FREE)
+			p->number[i] = occupy(p, p->engine->null, (int)i) ?
+					       NUMBER_PARKED :
+					       NUMBER_USED;
 	}
 	if (p->floor < (uint32_t)fd)
 		p->floor = (uint32_t)fd;
@@ -78,47 +97,58 @@ static void expect(struct player_process *p, int32_t fd)
 
 void descriptors_take_turn(struct player *p)
 {
-	p->held = p->process->many_makers &&
-		  wait_lock_briefly(&p->process->lock);
+	struct player_process *q = p->process;
+
+	if (!q->many_makers)
+		return;
+	p->held = wait_lock_briefly(&q->lock);
+	/*
+	 * Opens are slow here, and that they overlap matters more than their
+	 * numbers, which nobody may meddle with from now on.
+	 */
+	if (!p->held && ++q->turns_lost >= TURNS_LOST_MOST) {
+		q->any_number = true;
+		q->many_makers = false;
+	}
 }
 
-static void end_turn(struct player *p, int err)
+void descriptors_end_turn(struct player *p)
 {
-	if (p->held)
+	if (p->held) /* a raw call: errno stays */
 		wait_unlock(&p->process->lock);
 	p->held = false;
-	errno = err;
 }
 
 void descriptors_before(struct player *p, const struct step *s)
 {
+	bool alone = !p->process->many_makers;
+
 	descriptors_take_turn(p);
-	expect(p->process, s->m->fd2);
+	if (p->held || (alone && !p->process->any_number))
+		expect(p->process, s->m->fd2);
 }
 
 int64_t descriptors_after(struct player *p, const struct step *s, int got)
 {
 	struct player_process *q = p->process;
 	struct slot *slot = descriptors_slot(q, s->m->fd2);
-	int err = errno;
 
 	set_number(q, got, NUMBER_USED);
 	if (got >= 0 && slot)
 		*slot = (struct slot){ .fd = got, .object = PLAN_NONE };
-	end_turn(p, err);
+	descriptors_end_turn(p);
 	return got;
 }
 
 void descriptors_closed(struct player *p, int32_t fd)
 {
 	struct slot *s = descriptors_slot(p->process, fd);
-	int err = errno;
 
 	if (s) {
 		set_number(p->process, s->fd >= 0 ? s->fd : fd, NUMBER_FREE);
 		*s = (struct slot){ .fd = -1, .object = PLAN_NONE };
 	}
-	end_turn(p, err);
+	descriptors_end_turn(p);
 }
 
 void descriptors_inherited(struct player_process *p)
@@ -137,12 +167,12 @@ static void place(struct player_process *p, int32_t to, int fd, uint32_t object)
 	if (!s || fd < 0)
 		return;
 	/* Its number may belong to a slot that did not get its own. */
-	if (p->number[to] == NUMBER_USED && s->fd != to)
+	if ((p->number[to] == NUMBER_USED || p->any_number) && s->fd != to)
 		at = s->fd >= 0 ? s->fd : fd;
-	if (at != fd) {
-		raw(SYS_dup3, fd, at, 0);
+	if (at != fd && occupy(p, fd, at))
 		raw(SYS_close, fd);
-	}
+	else
+		at = fd;
 	set_number(p, at, NUMBER_USED);
 	s->fd = at;
 	s->object = object;
@@ -156,12 +186,13 @@ static void place_copy(struct player_process *p, int32_t to, int fd,
 
 	if (!s)
 		return;
-	if (p->number[to] != NUMBER_USED || s->fd == to) {
-		raw(SYS_dup3, fd, to, 0);
-		set_number(p, to, NUMBER_USED);
-		s->fd = to;
-		s->object = object;
-		return;
+	if (s->fd == to || (p->number[to] != NUMBER_USED && !p->any_number)) {
+		if (occupy(p, fd, to)) {
+			set_number(p, to, NUMBER_USED);
+			s->fd = to;
+			s->object = object;
+			return;
+		}
 	}
 	place(p, to, (int)raw(SYS_fcntl, fd, F_DUPFD, 0), object);
 }

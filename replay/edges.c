@@ -55,6 +55,9 @@ struct number {
 	struct who closer, opener;
 	uint32_t open; /* id of who has the number, or had it before opener */
 	uint32_t opener_open;
+	/* It has even closed it again, and the close of this is still to come. */
+	uint32_t late_open;
+	struct who late_opener;
 };
 
 static const struct who nobody = { JOB_NONE, 0, 0 };
@@ -229,47 +232,66 @@ static struct number *number_of(struct edges *e, uint32_t process, int32_t fd,
 	return &e->number[i];
 }
 
+/* @ev takes the number. */
+static int take_number(struct edges *e, struct number *n, uint32_t process,
+		       const struct reel_event *ev, const struct who *me,
+		       struct reel_error *err)
+{
+	if (n->open == ev->open ||
+	    (n->opener.stream != JOB_NONE && n->opener_open == ev->open))
+		return 0;
+	if (!n->open) {
+		n->open = ev->open;
+		return edges_add(e, &n->closer, me, err) < 0 ? -1 : 0;
+	}
+	/* The close before is still to come, or was never seen. */
+	n->opener = *me;
+	n->opener_open = ev->open;
+	return after_all(e, &e->open[n->open].users, process, ev, me, err);
+}
+
+/* @ev gives the number back. */
+static int give_number(struct edges *e, struct number *n,
+		       const struct reel_event *ev, const struct who *me,
+		       struct reel_error *err)
+{
+	if (n->late_open && n->late_open == ev->open) {
+		n->late_open = 0;
+		return edges_keep(e, me, &n->late_opener, err) < 0 ? -1 : 0;
+	}
+	if (n->opener.stream != JOB_NONE && n->open == ev->open) {
+		struct who opener = n->opener;
+
+		n->opener = nobody;
+		n->open = n->opener_open;
+		return edges_keep(e, me, &opener, err) < 0 ? -1 : 0;
+	}
+	if (n->opener.stream != JOB_NONE && n->opener_open == ev->open) {
+		n->late_open = n->open;
+		n->late_opener = n->opener;
+		n->opener = nobody;
+	} else if (n->open && n->open != ev->open) {
+		return 0;
+	}
+	n->closer = *me;
+	n->open = 0;
+	return 0;
+}
+
 static int on_number(struct edges *e, const struct reel_event *ev,
 		     const struct who *me, int32_t fd, bool closes,
 		     struct reel_error *err)
 {
 	uint32_t process = e->job->stream[me->stream].process;
 	struct number *n;
-	int rc = 0;
 
 	if (e->job->process[process].streams < 2)
 		return 0;
 	n = number_of(e, process, fd, err);
 	if (!n)
 		return -1;
-	if (!closes && n->open == ev->open)
-		return 0;
-	if (!closes && n->open) {
-		if (n->opener.stream == JOB_NONE ||
-		    n->opener_open != ev->open) {
-			/* The close before is still to come, or never seen. */
-			rc = after_all(e, &e->open[n->open].users, process, ev,
-				       me, err);
-			n->opener = *me;
-			n->opener_open = ev->open;
-		}
-	} else if (!closes) {
-		rc = edges_add(e, &n->closer, me, err);
-		n->open = ev->open;
-	} else if (n->opener.stream != JOB_NONE && n->open == ev->open) {
-		rc = edges_keep(e, me, &n->opener, err);
-		n->opener = nobody;
-		n->open = n->opener_open;
-	} else if (n->opener.stream != JOB_NONE &&
-		   n->opener_open == ev->open) {
-		n->closer = *me; /* what was there before was never closed */
-		n->opener = nobody;
-		n->open = 0;
-	} else if (n->open == ev->open || !n->open) {
-		n->closer = *me;
-		n->open = 0;
-	}
-	return rc < 0 ? -1 : 0;
+	return closes ? give_number(e, n, ev, me, err) :
+			take_number(e, n, process, ev, me, err);
 }
 
 static int on_open_file(struct edges *e, const struct reel_event *ev,

@@ -22,7 +22,9 @@
 #include "replay/raw.h"
 
 #define STACK_BYTES (512 << 10)
-#define OUT_LEAST_BYTES (64 << 10)
+#define OUT_BYTES (64 << 10)
+#define THREADS_AT_ONCE 256
+#define START_EARLY_NS 5000000
 #define WATCH_NS 100000000
 #define STUCK_LOOKS 20 /* nothing has moved for that many */
 
@@ -49,17 +51,36 @@ static uint8_t *buffer(uint64_t bytes)
 	return at;
 }
 
-/* Printable, so that what is written can be read as a line. */
-static void fill(uint8_t *to, uint64_t bytes)
+/*
+ * What is written: printable, so that it can be read as a line, and without a
+ * pattern that compresses. Filled once, before any fork.
+ */
+static uint8_t text[OUT_BYTES] __attribute__((aligned(4096)));
+
+static void fill_text(void)
 {
 	uint64_t z = 0x243f6a8885a308d3ull;
 
-	for (uint64_t i = 0; i < bytes; i++) {
+	for (size_t i = 0; i < sizeof(text); i++) {
 		z ^= z << 13;
 		z ^= z >> 7;
 		z ^= z << 17;
-		to[i] = (uint8_t)(0x40 | (z & 0x1f));
+		text[i] = (uint8_t)(0x40 | (z & 0x1f));
 	}
+}
+
+/* Large writes come from memory of their own, as the job's did. */
+static uint8_t *text_of(uint64_t bytes)
+{
+	uint8_t *to;
+
+	if (bytes <= sizeof(text))
+		return text;
+	to = buffer(bytes);
+	for (uint64_t at = 0; to && at < bytes; at += sizeof(text))
+		memcpy(to + at, text,
+		       bytes - at < sizeof(text) ? bytes - at : sizeof(text));
+	return to;
 }
 
 static struct player *player_new(struct player_process *q, uint32_t stream)
@@ -75,13 +96,11 @@ static struct player *player_new(struct player_process *q, uint32_t stream)
 	p->stream = &e->plan->stream[stream];
 	p->result = &e->result.stream[stream];
 	p->at_ns = q->base_ns;
-	p->out_bytes = p->stream->most_written > OUT_LEAST_BYTES ?
+	p->out_bytes = p->stream->most_written > sizeof(text) ?
 			       p->stream->most_written :
-			       OUT_LEAST_BYTES;
+			       sizeof(text);
 	p->in = buffer(p->stream->most_read);
-	p->out = buffer(p->out_bytes);
-	if (p->in && p->out)
-		fill(p->out, p->out_bytes);
+	p->out = text_of(p->stream->most_written);
 	return p;
 }
 
@@ -97,69 +116,102 @@ static void give_up(const struct engine *e, uint32_t stream)
 }
 
 /*
- * Threads of this process, but for the main one. One that has played its
- * stream stays until the process ends: its own end would make the shim write,
- * and take a descriptor's number while it does.
+ * One that has played its stream stays until the process ends: its own end
+ * would make the shim write, and take a descriptor's number while it does.
  */
-static struct {
-	pthread_t *thread;
-	uint32_t n;
-	struct result_stream **result;
-	uint32_t ready; /* have said who they are */
-} others;
+static uint32_t threads_ready; /* have said who they are */
 
 static void *thread_main(void *arg)
 {
-	player_begin(arg);
-	__atomic_fetch_add(&others.ready, 1, __ATOMIC_RELEASE);
-	player_run(arg);
+	struct player *p = arg;
+
+	player_begin(p);
+	__atomic_fetch_add(&threads_ready, 1, __ATOMIC_RELEASE);
+	player_run(p);
+	if (p->out != text)
+		raw(SYS_munmap, p->out, p->out_bytes);
+	if (p->stream->most_read)
+		raw(SYS_munmap, p->in, p->stream->most_read);
 	for (;;)
 		pause();
 	return NULL;
 }
 
-static void start_threads(struct player_process *q)
+static bool start_thread(struct player_process *q, uint32_t stream)
 {
-	const struct engine *e = q->engine;
-	const struct plan_process *pp = &e->plan->process[q->index];
+	struct player *p = player_new(q, stream);
 	pthread_attr_t attr;
+	pthread_t thread;
+	bool good;
 
-	others.n = others.ready = 0;
-	others.thread = calloc(pp->streams, sizeof(*others.thread));
-	others.result = calloc(pp->streams, sizeof(*others.result));
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	for (uint32_t i = 1; i < pp->streams; i++) {
-		struct player *p = player_new(q, pp->stream + i);
-
-		if (!others.thread || !others.result || !p || !p->in || !p->out ||
-		    pthread_create(&others.thread[others.n], &attr, thread_main,
-				   p)) {
-			__atomic_fetch_add(&e->result.head->failed, 1,
-					   __ATOMIC_RELAXED);
-			give_up(e, pp->stream + i);
-			continue;
-		}
-		others.result[others.n++] = p->result;
-	}
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	good = p && p->in && p->out &&
+	       !pthread_create(&thread, &attr, thread_main, p);
 	pthread_attr_destroy(&attr);
+	if (!good) {
+		__atomic_fetch_add(&q->engine->result.head->failed, 1,
+				   __ATOMIC_RELAXED);
+		give_up(q->engine, stream);
+	}
+	return good;
+}
+
+/* Starts the threads that the job started later, shortly before their time. */
+static void *starter_main(void *arg)
+{
+	struct player_process *q = arg;
+	const struct engine *e = q->engine;
+	const struct plan_process *pp = &e->plan->process[q->index];
+
+	wait_begin();
+	for (uint32_t i = THREADS_AT_ONCE; i < pp->streams; i++) {
+		const struct plan_stream *s = &e->plan->stream[pp->stream + i];
+
+		if (e->mode != REPLAY_AFAP)
+			wait_until(&e->clock, &e->result,
+				   q->base_ns + s->start_ns - START_EARLY_NS);
+		start_thread(q, pp->stream + i);
+	}
+	return NULL;
+}
+
+/* Streams are in the order of their start, but for the main one. */
+static void start_threads(struct player_process *q)
+{
+	const struct plan_process *pp = &q->engine->plan->process[q->index];
+	uint32_t started = 0;
+	pthread_t starter;
+
+	threads_ready = 0;
+	for (uint32_t i = 1; i < pp->streams && i < THREADS_AT_ONCE; i++)
+		started += start_thread(q, pp->stream + i);
 	/* What the shim does for a new thread takes numbers for a moment. */
-	while (__atomic_load_n(&others.ready, __ATOMIC_ACQUIRE) < others.n)
+	while (__atomic_load_n(&threads_ready, __ATOMIC_ACQUIRE) < started)
 		usleep(20);
+	if (pp->streams <= THREADS_AT_ONCE)
+		return;
+	if (pthread_create(&starter, NULL, starter_main, q))
+		for (uint32_t i = THREADS_AT_ONCE; i < pp->streams; i++)
+			give_up(q->engine, pp->stream + i);
+	else
+		pthread_detach(starter);
 }
 
 void engine_join(struct player *p)
 {
+	const struct plan_process *pp =
+		&p->engine->plan->process[p->process->index];
 	const struct result *res = &p->engine->result;
 
-	for (uint32_t i = 0; i < others.n; i++) {
-		struct result_stream *s = others.result[i];
+	for (uint32_t i = 1; i < pp->streams; i++) {
+		struct result_stream *s = &res->stream[pp->stream + i];
 
 		while (!wait_for(res, s, p->result, UINT32_MAX) &&
 		       !__atomic_load_n(&res->head->stop, __ATOMIC_RELAXED))
 			usleep(1000); /* waits are broken off: look instead */
 	}
-	others.n = 0;
 }
 
 static void note_process(const struct engine *e, uint32_t index)
@@ -182,6 +234,7 @@ static __attribute__((noreturn)) void process_main(struct player_process *q)
 	e->result.pid[q->index] = (uint32_t)getpid();
 	q->lock = 0;
 	q->many_makers = pp->makers > 1;
+	q->elsewhere = pp->moves;
 	note_process(e, q->index);
 	start_threads(q);
 	p = player_new(q, pp->stream);
@@ -437,6 +490,7 @@ static int prepare(struct engine *e, const struct engine_options *opt,
 	    sandbox_use(&e->sandbox, opt->root, err) ||
 	    descriptors_open(e, err))
 		return -1;
+	fill_text();
 	wait_calibrate(&e->clock, opt->burn);
 	return 0;
 }

@@ -422,16 +422,13 @@ CALL_OF(symlinkat)
 	return symlinkat(s->target, AT_FDCWD, s->path);
 }
 
-/* From now on paths have to be absolute. */
 CALL_OF(chdir)
 {
-	p->process->elsewhere = true;
 	return chdir(s->path);
 }
 
 CALL_OF(fchdir)
 {
-	p->process->elsewhere = true;
 	return fchdir(s->fd);
 }
 
@@ -500,8 +497,12 @@ CALL_OF(closedir)
 CALL_OF(scandir)
 {
 	struct dirent **list = NULL;
-	int n = scandir(s->path, &list, NULL, NULL);
+	int n;
 
+	/* It has a descriptor for a while. */
+	descriptors_take_turn(p);
+	n = scandir(s->path, &list, NULL, NULL);
+	descriptors_end_turn(p);
 	for (int i = 0; i < n; i++)
 		free(list[i]);
 	free(list);

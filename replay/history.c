@@ -43,6 +43,7 @@ struct history {
 	const struct job *job;
 	struct path *path;   /* by file id */
 	uint32_t *scanned;   /* by open id: entries read so far */
+	int64_t *reached;    /* by open id: 1 + the position, 0: not known */
 	struct effects *now; /* of the event at hand */
 };
 
@@ -56,7 +57,8 @@ int history_new(struct history **out, const struct job *job,
 	h->job = job;
 	h->path = reel_alloc(job->files, sizeof(*h->path), err);
 	h->scanned = reel_alloc(job->opens, sizeof(*h->scanned), err);
-	if (!h->path || !h->scanned) {
+	h->reached = reel_alloc(job->opens, sizeof(*h->reached), err);
+	if (!h->path || !h->scanned || !h->reached) {
 		history_free(h);
 		return -1;
 	}
@@ -74,6 +76,7 @@ void history_free(struct history *h)
 		free(h->path[i].line);
 	free(h->path);
 	free(h->scanned);
+	free(h->reached);
 	free(h);
 }
 
@@ -244,6 +247,40 @@ static void read_line(struct path *p, const struct reel_event *ev,
 	p->line_end = end;
 }
 
+/*
+ * Where the call read or wrote. What the store does not know, because two
+ * threads moved the position, is still the sum of what was moved.
+ */
+static int64_t offset_of(struct history *h, const struct reel_event *ev)
+{
+	int64_t *reached = ev->open < h->job->opens ? &h->reached[ev->open] :
+						      NULL;
+	int64_t at = ev->offset;
+
+	if (!reached || !ev->open || ev->err || ev->result < 0 ||
+	    ev->result > INT64_MAX / 4)
+		return at;
+	if (ev->group == REEL_GROUP_OPEN) {
+		*reached = ev->arg != REEL_NO_OFFSET && ev->arg & O_APPEND ? 0 :
+									     1;
+		return at;
+	}
+	if (ev->call == REEL_CALL_PREAD || ev->call == REEL_CALL_PREADV ||
+	    ev->call == REEL_CALL_PREADV2 || ev->call == REEL_CALL_PWRITE ||
+	    ev->call == REEL_CALL_PWRITEV || ev->call == REEL_CALL_PWRITEV2 ||
+	    ev->call == REEL_CALL_MMAP)
+		return at;
+	if (at == REEL_NO_OFFSET && *reached)
+		at = *reached - 1;
+	if (at < 0 || at > INT64_MAX / 4)
+		return at;
+	if (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE)
+		*reached = 1 + at + ev->result;
+	else if (ev->group == REEL_GROUP_SEEK)
+		*reached = 1 + at;
+	return at;
+}
+
 static void moved(struct path *p, const struct reel_event *ev,
 		  struct reel_error *err)
 {
@@ -373,9 +410,13 @@ static enum effect made(struct history *h, const struct reel_event *ev)
 			 created(h, ev->file);
 }
 
-int history_event(struct history *h, const struct reel_event *ev,
+int history_event(struct history *h, const struct reel_event *given,
 		  struct effects *out, struct reel_error *err)
 {
+	struct reel_event at = *given;
+	const struct reel_event *ev = &at;
+
+	at.offset = offset_of(h, given);
 	*out = (struct effects){ EFFECT_NONE, EFFECT_NONE, 0, 0, 0 };
 	h->now = out;
 	if (!ev->file || ev->kind == REEL_KIND_PIPE ||

@@ -219,6 +219,7 @@ static int thread_row(struct job *job, sqlite3_stmt *q, void *arg,
 	s->id = (uint32_t)id;
 	s->process = process_of[sqlite3_column_int64(q, 1)];
 	s->events = (uint64_t)sqlite3_column_int64(q, 2);
+	s->start_ns = sqlite3_column_int64(q, 3);
 	p = &job->process[s->process];
 	if (!p->streams)
 		p->stream = job->streams;
@@ -245,7 +246,9 @@ static void link_processes(struct job *job, const uint32_t *process_of,
 		/* Only a parent that is earlier: no circle is possible. */
 		if (parent == JOB_NONE || parent == i || stream == JOB_NONE ||
 		    job->stream[stream].process != parent ||
-		    job->process[parent].start_ns > p->start_ns)
+		    job->process[parent].start_ns > p->start_ns ||
+		    (job->process[parent].start_ns == p->start_ns &&
+		     parent > i))
 			parent = stream = JOB_NONE;
 		p->parent = parent;
 		p->fork_stream = stream;
@@ -259,7 +262,7 @@ static const char processes_sql[] =
 	" end_ns FROM process ORDER BY process_id";
 /* The main thread first; then as they began. */
 static const char threads_sql[] =
-	"SELECT t.thread_id, t.process_id, t.events FROM thread t"
+	"SELECT t.thread_id, t.process_id, t.events, t.start_ns FROM thread t"
 	" JOIN process p USING (process_id) WHERE t.events > 0"
 	" OR t.thread_id IN (SELECT fork_thread FROM process)"
 	" ORDER BY p.process_id, t.tid <> p.pid, t.start_ns, t.thread_id";

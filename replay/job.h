@@ -30,6 +30,7 @@ struct job_stream {
 	uint32_t id;      /* thread_id */
 	uint32_t process; /* index */
 	uint64_t events;
+	int64_t start_ns;
 };
 
 struct job_file {

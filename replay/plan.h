@@ -96,6 +96,8 @@ struct plan_process {
 	int64_t end_ns;
 	uint32_t fds;    /* numbers it uses are below */
 	uint32_t makers; /* streams of it that make descriptors */
+	uint32_t moves;  /* 1: it, or who forked it, changes its directory */
+	uint32_t reserved;
 };
 
 struct plan_stream {

@@ -68,7 +68,9 @@ struct player_process {
 	uint32_t floor;    /* no number below is free */
 	uint32_t lock;     /* of number, slot, mapping */
 	bool many_makers;  /* more than one thread makes descriptors */
-	bool elsewhere;    /* the job has left the working directory */
+	bool any_number;   /* numbers have been given up */
+	uint32_t turns_lost;
+	bool elsewhere;    /* the working directory need not be the sandbox */
 	struct mapping *mapping;
 };
 
@@ -136,9 +138,10 @@ int64_t descriptors_after(struct player *p, const struct step *s, int got);
 
 /*
  * Around a call that closes the job's @fd: no other thread may count on the
- * number between the call and our knowing of it. Both leave errno alone.
+ * number between the call and our knowing of it. All leave errno alone.
  */
 void descriptors_take_turn(struct player *p);
+void descriptors_end_turn(struct player *p);
 void descriptors_closed(struct player *p, int32_t fd);
 
 /*

@@ -178,7 +178,7 @@ void wait_lock(uint32_t *lock)
 
 bool wait_lock_briefly(uint32_t *lock)
 {
-	return lock_within(lock, 4, 1000000);
+	return lock_within(lock, 5, 10000000);
 }
 
 void wait_unlock(uint32_t *lock)

@@ -1,14 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- rollup: every call of the job, added up per process, file, call and size.
+-- rollup: every call of the job, added up per process, call and size. Not per
+-- file: a job of many small files would have a row for every three calls;
+-- file_io has the sums of each file, event the rest.
 -- Calls that failed, and reads at the end of a file (0 bytes), have rows of
 -- their own; both moved nothing.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE TABLE rollup (
 	process_id INTEGER NOT NULL,
-	file_id INTEGER,               -- NULL: the call named none; or any of the
-	                               -- files past the first 131,072 that processes
-	                               -- met (file_io has them all)
 	call_id INTEGER NOT NULL,
 	size_bin INTEGER,              -- b: 2^b <= bytes per call < 2^(b+1); NULL: moved nothing
 	message INTEGER NOT NULL,      -- 1: on a pipe or socket, no I/O
@@ -17,6 +16,15 @@ CREATE TABLE rollup (
 	dur_ns INTEGER NOT NULL,       -- sum, not union
 	errors INTEGER NOT NULL,
 	eof_reads INTEGER NOT NULL
+) STRICT;
+
+-- process_io: how many files each process made calls on; of all processes
+-- together 1,048,576 are counted and no more.
+-- unit: files    empty: no row for a process without calls on files
+-- source: ioreel-store(5), "Operations"
+CREATE TABLE process_io (
+	process_id INTEGER PRIMARY KEY,
+	files INTEGER NOT NULL
 ) STRICT;
 
 -- call_io: the same per call. Of calls that succeeded asked_bytes; mmap asks for
@@ -66,7 +74,8 @@ SELECT p.process_id, p.pid, p.rank, p.role,
 	coalesce(sum(r.bytes) FILTER (WHERE c.call_group = 'write'), 0),
 	coalesce(sum(r.dur_ns), 0),
 	coalesce(sum(r.errors), 0),
-	count(DISTINCT r.file_id)
+	coalesce((SELECT i.files FROM process_io i
+		WHERE i.process_id = p.process_id), 0)
 FROM process p
 LEFT JOIN rollup r ON r.process_id = p.process_id AND r.message = 0
 LEFT JOIN call c ON c.call_id = r.call_id
@@ -98,8 +107,8 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 	(SELECT coalesce(sum(eof_reads), 0) FROM v_group),
 	(SELECT union_ns FROM io_time WHERE process_id IS NULL AND op = 'io'),
 	r.lost, r.clock_error_ns,
-	(SELECT coalesce(sum(code_opens), 0) FROM process),
-	(SELECT coalesce(sum(code_calls), 0) FROM process),
-	(SELECT coalesce(sum(code_read_bytes), 0) FROM process),
+	(SELECT coalesce(sum(opens), 0) FROM code_io),
+	(SELECT coalesce(sum(calls), 0) FROM code_io),
+	(SELECT coalesce(sum(read_bytes), 0) FROM code_io),
 	(SELECT coalesce(sum(mapped_bytes), 0) FROM file_io)
 FROM run r;

@@ -26,6 +26,14 @@ CREATE TABLE run (
 	tool_version TEXT NOT NULL
 ) STRICT;
 
+-- code_io: one row, calls on code and system files, which are counted only: of
+-- all processes, and of images that touched nothing else and so are no process.
+CREATE TABLE code_io (
+	opens INTEGER NOT NULL,
+	calls INTEGER NOT NULL,
+	read_bytes INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE host (
 	host_id INTEGER PRIMARY KEY,
 	name TEXT NOT NULL,

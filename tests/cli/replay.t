@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel replay: options, places, refusals, exit statuses.
+. "$(dirname "$0")/../tap.sh"
+
+mkdir data
+for i in 1 2 3; do head -c 70000 /dev/urandom >"data/f $i"; done
+cat >job.sh <<'E'
+cat data/f* >out.bin
+cat data/f\ 1 >/dev/null
+cat data/missing 2>/dev/null
+sleep 0.2
+mv out.bin end.bin
+E
+"$IOREEL" record -q -o job.reel sh job.sh
+sum=$(cat data/* | cksum)
+
+check 'plays a trace' '"$IOREEL" replay job.reel >out 2>err'
+check 'says what it rebuilt' \
+	'grep -Eq "^ioreel replay: [0-9]+ processes, [0-9,]+ calls, .* rebuilt in replay\." err'
+check 'says what came out' 'grep -q "^replayed in .* (recorded .*); [0-9]* of" out &&
+	grep -q "^likeness [01]\.[0-9]*" out'
+check 'and that it cleaned up' 'grep -q "sandbox removed (--keep" err'
+is 'leaves nothing here' "$(ls | tr '\n' ' ')" "data end.bin err job.reel job.sh out "
+is 'the data are as they were' "$(cat data/* | cksum)" "$sum"
+check 'leaves nothing in /tmp and /dev/shm' \
+	'! ls -d "${TMPDIR:-/tmp}"/ioreel-replay.* /dev/shm/ioreel-replay.* 2>/dev/null |
+	 while read f; do [ "$f" -nt job.sh ] && echo "$f"; done | grep .'
+
+"$IOREEL" load job.reel -o job.db 2>/dev/null
+check 'plays a store, and keeps its own' '"$IOREEL" replay job.db -o again.db >out'
+is 'the paths are those of the job' \
+	"$("$IOREEL" sql again.db "SELECT DISTINCT path FROM v_event WHERE kind = 'file' ORDER BY 1")" \
+	"$("$IOREEL" sql job.db "SELECT DISTINCT path FROM v_event WHERE kind = 'file' ORDER BY 1")"
+is 'and so are the bytes' \
+	"$("$IOREEL" sql again.db "SELECT call, sum(bytes) FROM v_event GROUP BY 1")" \
+	"$("$IOREEL" sql job.db "SELECT call, sum(bytes) FROM v_event GROUP BY 1")"
+
+check '--keep keeps the sandbox' '"$IOREEL" replay job.reel --root box --keep >out 2>err &&
+	[ -f "box$PWD/data/f 1" ] && grep -q "kept in" err'
+is 'with files of the recorded size' "$(stat -c %s "box$PWD/data/f 2")" 70000
+check 'that are not sparse' '[ $(stat -c "%b" "box$PWD/data/f 2") -ge 136 ]'
+check 'and not the originals' '! cmp -s "data/f 1" "box$PWD/data/f 1"'
+check 'a sandbox of ours is used again' '"$IOREEL" replay job.reel --root box >out &&
+	[ -d box ] && [ -z "$(ls -A box)" ]'
+
+mkdir mine && echo precious >mine/file
+check 'a folder with files is refused' '"$IOREEL" replay job.reel --root mine >out 2>err; [ $? = 2 ]'
+is 'with its reason' "$(head -1 err)" \
+	"ioreel replay: 'mine' is not empty and was not made by ioreel; give an empty --root"
+is 'and left alone' "$(ls -A mine) $(cat mine/file)" 'file precious'
+
+check 'no run: wrong usage' '"$IOREEL" replay 2>err; [ $? = 2 ] && grep -q "no run given" err'
+check 'two modes: wrong usage' '"$IOREEL" replay --afap --timed job.reel 2>err; [ $? = 2 ]'
+check 'no such run: one line' '"$IOREEL" replay nowhere 2>err; [ $? = 1 ] && [ $(wc -l <err) = 1 ]'
+check 'a file that is no run: one line' \
+	'"$IOREEL" replay job.sh 2>err; [ $? = 1 ] && grep -q "neither a trace nor a store" err'
+"$IOREEL" record -q -o empty.reel true
+check 'a run without calls: says so' \
+	'"$IOREEL" replay empty.reel 2>err; [ $? = 1 ] && grep -q "nothing to replay" err && [ ! -e replay.* ]'
+check '--help fits a screen' '"$IOREEL" replay --help >out && [ $(wc -l <out) -le 50 ] && head -3 out | grep -q "ioreel replay"'
+
+# A replay that is interrupted ends at once and leaves nothing.
+cat >long.sh <<'E'
+cat data/f* >long.bin
+sleep 30
+cat long.bin >/dev/null
+E
+"$IOREEL" record -q -o long.reel sh -c 'cat data/f* >/dev/null; sleep 3; cat data/f* >/dev/null'
+for sig in INT TERM; do
+	"$IOREEL" replay long.reel >out 2>err &
+	pid=$!
+	i=0
+	while ! grep -q rebuilt err && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+	sleep 0.3
+	kill -TERM $pid
+	wait $pid
+	rc=$?
+	is "interrupted: exit status ($sig)" "$((rc > 128))" 1
+	check "interrupted: no sandbox left ($sig)" '! ls -d replay.* 2>/dev/null'
+	check "interrupted: nobody left ($sig)" '! pgrep -f "replay-engine.*$(basename "$T")"'
+done
+
+# What the calls need is not there any more: exit status 3.
+check 'a plan can be kept' '"$IOREEL" replay job.reel --plan job.plan && [ -s job.plan ]'
+if command -v mpirun >/dev/null 2>&1 && [ -x "$O/ioreel-replay" ]; then
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+	for n in 1 2; do
+		check "ioreel-replay plays it, $n ranks" 'mpirun --oversubscribe -n $n \
+			"$O/ioreel-replay" job.plan mpibox >out 2>&1; cat out;
+			grep -Eq "; ([0-9]+) of \1 calls gave" out && [ ! -e mpibox ]'
+	done
+	check 'ioreel-replay refuses what is no plan' \
+		'! mpirun -n 1 "$O/ioreel-replay" job.sh mpibox 2>err && grep -q "is not a plan" err'
+else
+	skip 'ioreel-replay' 'no Open MPI'
+fi
+finish

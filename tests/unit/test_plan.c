@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans: what is written is read; what is damaged is refused, not believed. */
+#include "replay/plan.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "replay/plan_write.h"
+#include "tests/tap.h"
+
+#define RECORDS 1000
+
+static struct plan_more blank_more(void)
+{
+	struct plan_more m = { .arg = PLAN_NO_OFFSET,
+			       .arg2 = PLAN_NO_OFFSET,
+			       .pos = PLAN_NO_OFFSET,
+			       .name = PLAN_NONE,
+			       .name2 = PLAN_NONE,
+			       .fd2 = -1,
+			       .count = 1,
+			       .object = PLAN_NONE };
+
+	return m;
+}
+
+static int write_streams(struct plan_writer *w, uint32_t name, uint32_t edge,
+			 struct reel_error *err)
+{
+	for (uint32_t s = 0; s < 2; s++) {
+		struct plan_stream stream = { .thread_id = s + 1 };
+		struct plan_more m = blank_more();
+		struct plan_record open = { .op = REEL_CALL_OPEN,
+					    .size = PLAN_NO_SIZE,
+					    .fd = -1,
+					    .flags = PLAN_F_MORE };
+
+		if (plan_writer_stream(w, &stream, err))
+			return -1;
+		m.name = name;
+		m.fd2 = 3;
+		m.object = 0;
+		m.edge = edge;
+		m.edges = s;
+		if (plan_writer_record(w, &open, &m, err))
+			return -1;
+		for (int i = 0; i < RECORDS; i++) {
+			struct plan_record r = { .op = REEL_CALL_READ,
+						 .gap_ns = 1000u + s,
+						 .size = 100 + i,
+						 .fd = 3,
+						 .flags = PLAN_F_FULL };
+
+			if (plan_writer_record(w, &r, NULL, err))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int write_plan(const char *path, struct reel_error *err)
+{
+	struct plan_process process = { .process_id = 7,
+					.parent = PLAN_NONE,
+					.streams = 2,
+					.fds = 4 };
+	struct plan_object object = { .kind = PLAN_OBJECT_PIPE_READ,
+				      .name = PLAN_NONE };
+	struct plan_pipe pipe_of_job = { .most = 10 };
+	struct plan_edge wait = { .stream = 0, .calls = 5 };
+	struct plan_file file = { .kind = PLAN_FILE_REGULAR,
+				  .size_bytes = 1234,
+				  .entries = -1,
+				  .lines = 2 };
+	const int64_t lines[] = { 10, 20 };
+	struct plan_head head = { .calls = 2 * (RECORDS + 1), .fds = 4 };
+	struct plan_writer *w = NULL;
+	uint32_t name, edge;
+	int rc = -1;
+
+	if (plan_writer_new(&w, path, err) ||
+	    plan_writer_name(w, "/data/file", 10, &name, err) ||
+	    plan_writer_edge(w, &wait, &edge, err) ||
+	    write_streams(w, name, edge, err))
+		goto out;
+	file.name = name;
+	if (plan_writer_file(w, &file, lines, err) ||
+	    plan_writer_objects(w, &object, 1, &pipe_of_job, 1, err) ||
+	    plan_writer_process(w, &process, err))
+		goto out;
+	rc = plan_writer_finish(w, &head, err);
+out:
+	plan_writer_free(w);
+	return rc;
+}
+
+static void test_round_trip(const char *path)
+{
+	struct reel_error err = { 0 };
+	struct plan *p = NULL;
+	const struct plan_record *r;
+
+	ok(!write_plan(path, &err), "a plan is written: %s", err.text);
+	if (!ok(!plan_open(&p, path, &err), "and opened: %s", err.text))
+		return;
+	is(p->head->streams, 2, "streams");
+	is(p->stream[1].records, RECORDS + 1, "records");
+	is(p->stream[1].mores, 1, "one of them has more");
+	is(p->stream[1].calls, RECORDS + 1, "calls are counted");
+	is(p->stream[0].most_read, 100 + RECORDS - 1, "the buffer it needs");
+	is(p->stream[0].most_written, 0, "and does not need");
+	r = (const struct plan_record *)(p->map + p->stream[1].records_at);
+	is(r[500].size, 599, "a record of the second stream");
+	is(r[500].gap_ns, 1001, "with its gap");
+	ok(!strcmp(plan_name(p, 0), "/data/file"), "the name");
+	is(plan_name_bytes(p, 0), 10, "its length");
+	is(p->edge[0].calls, 5, "the edge");
+	is(p->line[1], 20, "the ends of lines");
+	is(p->head->file_total_bytes, 1234, "bytes to rebuild");
+	plan_close(p);
+}
+
+static uint8_t *slurp(const char *path, size_t *n)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY);
+	uint8_t *all;
+
+	if (fd < 0 || fstat(fd, &st))
+		abort();
+	*n = (size_t)st.st_size;
+	all = malloc(*n);
+	if (!all || read(fd, all, *n) != (ssize_t)*n)
+		abort();
+	close(fd);
+	return all;
+}
+
+static int opens(const char *path, const uint8_t *data, size_t n,
+		 enum reel_error_code *code)
+{
+	struct reel_error err = { 0 };
+	struct plan *p = NULL;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), rc;
+
+	if (fd < 0 || write(fd, data, n) != (ssize_t)n)
+		abort();
+	close(fd);
+	rc = plan_open(&p, path, &err);
+	*code = err.code;
+	if (!rc)
+		plan_close(p);
+	return rc == 0;
+}
+
+/* Where a lie would lead an engine out of the plan. */
+static void test_lies(const char *path, const uint8_t *data, size_t n)
+{
+	static const struct {
+		size_t at;
+		uint32_t value;
+		const char *what;
+	} lies[] = {
+		{ offsetof(struct plan_head, streams), 3, "streams" },
+		{ offsetof(struct plan_head, names), 1 << 30, "names" },
+		{ offsetof(struct plan_head, edges), 1 << 28, "edges" },
+		{ offsetof(struct plan_head, stream_at), 1 << 20, "a section" },
+		{ offsetof(struct plan_head, fds), 1 << 30, "descriptors" },
+		{ offsetof(struct plan_head, text_bytes), 5, "the text" },
+	};
+	uint8_t *copy = malloc(n);
+	enum reel_error_code code;
+
+	for (unsigned int i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+		memcpy(copy, data, n);
+		memcpy(copy + lies[i].at, &lies[i].value, 4);
+		ok(!opens(path, copy, n, &code) && code == REEL_E_FORMAT,
+		   "a lie about %s is found", lies[i].what);
+	}
+	memcpy(copy, data, n);
+	copy[offsetof(struct plan_head, version)]++;
+	ok(!opens(path, copy, n, &code) && code == REEL_E_VERSION,
+	   "another version is refused");
+	free(copy);
+}
+
+static void test_damage(const char *path)
+{
+	enum reel_error_code code;
+	uint64_t z = 88172645463325252ull;
+	int cut_opened = 0;
+	uint8_t *data;
+	size_t n;
+
+	data = slurp(path, &n);
+	for (size_t cut = 0; cut < n; cut += 1 + n / 200)
+		cut_opened += opens(path, data, cut, &code);
+	is(cut_opened, 0, "no plan that is cut short opens");
+	test_lies(path, data, n);
+	for (int i = 0; i < 2000; i++) {
+		uint8_t was;
+		size_t at;
+
+		z ^= z << 13;
+		z ^= z >> 7;
+		z ^= z << 17;
+		/* The rarer parts more often than the records. */
+		at = i % 2 ? z % n : n - 1 - z % 2000;
+		was = data[at];
+		data[at] ^= (uint8_t)(1 + (z >> 40) % 255);
+		opens(path, data, n, &code);
+		data[at] = was;
+	}
+	ok(opens(path, data, n, &code), "2,000 damaged plans did no harm");
+	free(data);
+}
+
+static void test_unfinished(const char *path)
+{
+	struct reel_error err = { 0 };
+	struct plan_writer *w = NULL;
+	uint32_t name;
+	char tmp[64];
+
+	unlink(path);
+	plan_writer_new(&w, path, &err);
+	plan_writer_name(w, "/x", 2, &name, &err);
+	plan_writer_free(w);
+	snprintf(tmp, sizeof(tmp), "%s.tmp", path);
+	ok(access(path, F_OK) && access(tmp, F_OK),
+	   "a plan that is not finished leaves nothing");
+	ok(plan_writer_new(&w, "/no/such/dir/plan", &err) &&
+	   err.code == REEL_E_IO, "a place that is not there is an error");
+}
+
+int main(void)
+{
+	char dir[] = "/tmp/ioreel-test.XXXXXX", path[64];
+
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(path, sizeof(path), "%s/plan", dir);
+	test_round_trip(path);
+	test_damage(path);
+	test_unfinished(path);
+	unlink(path);
+	rmdir(dir);
+	return done();
+}

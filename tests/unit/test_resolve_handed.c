@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The resolver across exec and spawn, and names that move while files are open:
+ * what shares a position must share it, and nothing else may.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "analyzer/resolve.h"
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "tests/tap.h"
+
+static struct reel_error err;
+static struct reel_resolver *r;
+static struct reel_event ev;
+static int64_t now = 1000;
+static int rows;
+
+static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
+		   struct reel_error *e)
+{
+	return 0;
+}
+
+static int on_open(void *arg, const struct reel_open_row *row,
+		   struct reel_error *e)
+{
+	rows++;
+	return 0;
+}
+
+static int on_note(void *arg, uint32_t process, uint32_t thread,
+		   const char *key, const char *value, struct reel_error *e)
+{
+	return 0;
+}
+
+/*
+ * Image 0 (thread 0); image 1 (thread 1) is what it execs; image 2 (thread 2)
+ * is born with descriptors from outside, and image 3 (thread 3), its fork.
+ */
+static void begin(void)
+{
+	struct reel_resolve_process p[4] = {
+		{ .process_id = 1, .first_desc = 1, .parent = -1,
+		  .follows = -1, .cwd = "/w" },
+		{ .process_id = 2, .first_desc = 1, .parent = -1,
+		  .follows = 0, .cwd = "/w" },
+		{ .process_id = 3, .first_desc = 1, .parent = -1,
+		  .follows = 2, .cwd = "/w" },
+		{ .process_id = 4, .first_desc = 50, .parent = 2,
+		  .follows = -1 },
+	};
+	struct reel_resolve_thread t[4] = { { 1, 0 }, { 2, 1 }, { 3, 2 },
+					    { 4, 3 } };
+	struct reel_resolve_sink sink = { .span = on_span, .open = on_open,
+					  .note = on_note };
+
+	rows = 0;
+	if (reel_resolver_new(&r, p, 4, t, 4, NULL, &sink, &err) ||
+	    reel_resolve_start(r, 0, &err) || reel_resolve_start(r, 2, &err))
+		exit(1);
+}
+
+static void end(void)
+{
+	for (int i = 0; i < 4; i++) {
+		reel_resolve_start(r, i, &err);
+		reel_resolve_end(r, i, &err);
+	}
+	reel_resolver_free(r);
+}
+
+static int give(int thread, struct reel_record *rec)
+{
+	int64_t start = now;
+
+	rec->count = 1;
+	if (rec->path)
+		rec->path_len = (uint32_t)strlen(rec->path);
+	if (rec->path2)
+		rec->path2_len = (uint32_t)strlen(rec->path2);
+	now += 10;
+	return reel_resolve(r, thread, rec, start, now, &ev, &err);
+}
+#define RECORD(thread, call_, ...)                                             \
+	give(thread, &(struct reel_record){ .call = REEL_CALL_##call_,         \
+					    __VA_ARGS__ })
+#define OPEN_(thread, name, id, fd_, flags)                                    \
+	RECORD(thread, OPEN, .path = name, .newdesc = id, .newfd = fd_,        \
+	       .result = fd_, .has_arg = true, .arg = flags)
+#define MARK_(thread, name, id, fd_, kind, flags, pos_)                        \
+	give(thread, &(struct reel_record){ .call = REEL_MARK_DESC,            \
+		.path = name, .newdesc = id, .newfd = fd_, .has_arg = true,    \
+		.arg = kind, .has_arg2 = true, .arg2 = flags,                  \
+		.has_pos = (pos_) >= 0, .pos = pos_ })
+#define READ_(thread, id, n)                                                   \
+	RECORD(thread, READ, .desc = id, .has_size = true, .size = n,          \
+	       .result = n)
+#define WRITE_(thread, id, n)                                                  \
+	RECORD(thread, WRITE, .desc = id, .has_size = true, .size = n,         \
+	       .result = n)
+
+static void test_exec(void)
+{
+	uint32_t open;
+
+	begin();
+	OPEN_(0, "/w/a", 1, 3, O_RDONLY);
+	open = ev.open;
+	READ_(0, 1, 100);
+	RECORD(0, DUP, .desc = 1, .newdesc = 2, .newfd = 10, .result = 10);
+	OPEN_(0, "/w/b", 3, 4, O_RDONLY);
+	OPEN_(0, "/w/a", 4, 5, O_RDONLY);
+	reel_resolve_end(r, 0, &err);
+	reel_resolve_start(r, 1, &err);
+	MARK_(1, "/w/a", 1, 3, REEL_KIND_FILE, O_RDONLY, 100);
+	READ_(1, 1, 10);
+	is(ev.offset, 100, "after exec: goes on where the image before was");
+	is(ev.open, open, "it is the same open file");
+	MARK_(1, "/w/a", 2, 10, REEL_KIND_FILE, O_RDONLY, 110);
+	READ_(1, 2, 5);
+	is(ev.open, open, "a dup that went through exec, too");
+	READ_(1, 1, 1);
+	is(ev.offset, 115, "and moves the position of the other");
+	MARK_(1, "/w/a", 3, 5, REEL_KIND_FILE, O_RDONLY, 0);
+	READ_(1, 3, 7);
+	ok(ev.open != open && ev.offset == 0, "the same file opened twice");
+	MARK_(1, "/w/c", 4, 4, REEL_KIND_FILE, O_RDONLY, 0);
+	READ_(1, 4, 7);
+	ok(ev.offset == 0, "a number that now means another file");
+	READ_(1, 2, 1);
+	is(ev.offset, 116, "leaves the others alone");
+	end();
+	is(rows, 4, "each open file is a row, once");
+}
+
+static void test_outside(void)
+{
+	uint32_t open;
+
+	begin();
+	reel_resolve_start(r, 3, &err);
+	MARK_(2, "/w/log", 1, 1, REEL_KIND_FILE, O_WRONLY, 20);
+	WRITE_(2, 1, 10);
+	open = ev.open;
+	MARK_(2, "/w/log", 2, 2, REEL_KIND_FILE, O_WRONLY, 30);
+	WRITE_(2, 2, 4);
+	ok(ev.open == open && ev.offset == 30, "2>&1 is one open file");
+	MARK_(3, "/w/log", 50, 1, REEL_KIND_FILE, O_WRONLY, 34);
+	WRITE_(3, 50, 6);
+	ok(ev.open == open && ev.offset == 34,
+	   "a fork that says it first later");
+	WRITE_(2, 1, 1);
+	is(ev.offset, 40, "and the parent knows");
+	MARK_(3, "/w/log", 51, 7, REEL_KIND_FILE, O_WRONLY, 3);
+	WRITE_(3, 51, 1);
+	ok(ev.open != open && ev.offset == 3, "another place is another");
+	MARK_(3, "/w/log", 52, 8, REEL_KIND_FILE, O_RDONLY, 41);
+	ok(READ_(3, 52, 1) == 1 && ev.open != open, "so is another way to open");
+	end();
+	is(rows, 3, "and nothing is left behind");
+}
+
+static void test_append(void)
+{
+	begin();
+	OPEN_(0, "/w/log", 1, 3, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
+	WRITE_(0, 1, 100);
+	RECORD(0, PWRITE, .desc = 1, .has_offset = true, .offset = 0,
+	       .has_size = true, .size = 5, .result = 5);
+	is(ev.offset, 100, "pwrite appends, whatever it says");
+	WRITE_(0, 1, 1);
+	is(ev.offset, 105, "and the end moves on");
+	OPEN_(0, "/w/x", 2, 4, O_RDWR | O_CREAT | O_EXCL);
+	WRITE_(0, 2, 10);
+	RECORD(0, PWRITEV2, .desc = 2, .has_offset = true, .offset = 3,
+	       .has_arg = true, .arg = RWF_APPEND, .has_size = true, .size = 8,
+	       .result = 8);
+	is(ev.offset, 10, "so does pwritev2 when told to");
+	RECORD(0, RENAME, .path = "/w/log", .path2 = "/w/log.1");
+	OPEN_(0, "/w/log", 3, 5, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
+	WRITE_(0, 3, 7);
+	is(ev.offset, 0, "a new log after a rename begins at 0");
+	WRITE_(0, 1, 1);
+	is(ev.offset, 106, "who has the old one open goes on there");
+	OPEN_(0, "/w/log.1", 4, 6, O_WRONLY | O_APPEND);
+	WRITE_(0, 4, 2);
+	is(ev.offset, 107, "and is found under its new name");
+	RECORD(0, UNLINK, .path = "/w/log");
+	OPEN_(0, "/w/log", 5, 7, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
+	WRITE_(0, 5, 3);
+	WRITE_(0, 3, 1);
+	is(ev.offset, 7, "a deleted file goes on too");
+	WRITE_(0, 5, 1);
+	is(ev.offset, 3, "beside the one that took its name");
+	RECORD(0, LINK, .path = "/w/log", .path2 = "/w/hard");
+	OPEN_(0, "/w/hard", 6, 8, O_WRONLY | O_APPEND);
+	WRITE_(0, 6, 1);
+	is(ev.offset, 4, "two names of one file have one end");
+	RECORD(0, RENAMEAT2, .path = "/w/log", .path2 = "/w/log.1",
+	       .has_arg = true, .arg = 2);
+	OPEN_(0, "/w/log.1", 7, 9, O_WRONLY | O_APPEND);
+	WRITE_(0, 7, 1);
+	is(ev.offset, 5, "names that were exchanged");
+	RECORD(0, RENAME, .path = "/w/log", .path2 = "/w/log.1", .result = -1,
+	       .err = EACCES);
+	OPEN_(0, "/w/log", 8, 10, O_WRONLY | O_APPEND);
+	WRITE_(0, 8, 1);
+	is(ev.offset, 109, "a rename that failed moved nothing");
+	end();
+}
+
+/* The table of descriptors grows, and moves, under a call that made one. */
+static void test_many(void)
+{
+	begin();
+	OPEN_(0, "/w/a", 1, 3, O_RDONLY);
+	for (uint32_t i = 0; i < 1000; i++)
+		RECORD(0, DUP, .desc = 1 + i, .newdesc = 2 + i,
+		       .newfd = 10 + (int32_t)i, .result = 10 + i);
+	READ_(0, 1, 8);
+	READ_(0, 1001, 8);
+	is(ev.offset, 8, "a thousand dups share a position");
+	end();
+	is(rows, 1, "and are one open file");
+}
+
+int main(void)
+{
+	test_many();
+	test_exec();
+	test_outside();
+	test_append();
+	ok(!err.code, "nothing failed: %s", err.text);
+	return done();
+}
