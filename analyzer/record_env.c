@@ -125,16 +125,23 @@ static char *variable(const char *name, const struct reel_buf *b,
 static int add_words(struct reel_buf *b, const char *list, const char *seps,
 		     bool (*skip)(const char *, size_t), struct reel_error *err)
 {
-	while (list && *list) {
+	bool more = b->len; /* an empty word counts: it is the cwd */
+
+	if (!list || !*list)
+		return 0;
+	for (;;) {
 		size_t n = strcspn(list, seps);
 
-		if (!skip(list, n) &&
-		    (reel_buf_puts(b, b->len ? ":" : "", err) ||
-		     reel_buf_add(b, list, n, err)))
-			return -1;
-		list += n + (list[n] != '\0');
+		if (!skip(list, n)) {
+			if (reel_buf_puts(b, more ? ":" : "", err) ||
+			    reel_buf_add(b, list, n, err))
+				return -1;
+			more = true;
+		}
+		if (!list[n])
+			return 0;
+		list += n + 1;
 	}
-	return 0;
 }
 
 static bool is_shim(const char *word, size_t n)

@@ -175,9 +175,11 @@ int reel_resolve_end(struct reel_resolver *r, int process,
 {
 	struct process *p = &r->process[process];
 
-	if (!p->ended && !--r->running &&
-	    handed_fini(r, &r->outside, err))
-		return -1;
+	if (!p->ended && !--r->running) {
+		files_find_dirs(&r->files);
+		if (handed_fini(r, &r->outside, err))
+			return -1;
+	}
 	p->ended = true;
 	return forget_process(r, p, err);
 }

@@ -139,14 +139,13 @@ int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
 	return 0;
 }
 
-uint32_t files_intern(struct files *f, const char *path, size_t len,
-		      struct reel_error *err)
+/* The id of @path, or 0: it has none. */
+static uint32_t find(const struct files *f, const char *path, size_t len,
+		     uint32_t hash)
 {
-	uint32_t hash = hash_of(f->seed, path, len);
-	struct file *new;
-	uint32_t i, id, body;
+	uint32_t id;
 
-	for (i = hash & (f->slots - 1); (id = f->slot[i]);
+	for (uint32_t i = hash & (f->slots - 1); (id = f->slot[i]);
 	     i = (i + 1) & (f->slots - 1)) {
 		const struct file *have = &f->file[id];
 
@@ -154,6 +153,18 @@ uint32_t files_intern(struct files *f, const char *path, size_t len,
 		    !memcmp(f->arena + have->path_at, path, len))
 			return id;
 	}
+	return 0;
+}
+
+uint32_t files_intern(struct files *f, const char *path, size_t len,
+		      struct reel_error *err)
+{
+	uint32_t hash = hash_of(f->seed, path, len);
+	uint32_t i, id = find(f, path, len, hash), body;
+	struct file *new;
+
+	if (id)
+		return id;
 	if (room_for(f, len, err))
 		return 0;
 	body = files_new_body(f, err);
@@ -197,6 +208,44 @@ void files_set_written(struct files *f, uint32_t id)
 		return;
 	f->file[id].written = true;
 	classify(f, id);
+}
+
+/* @path holds something that was there: what it lies in are directories. */
+static void find_dirs_of(struct files *f, const char *path, size_t len)
+{
+	while (len > 1) {
+		uint32_t id;
+
+		while (len && path[len - 1] != '/')
+			len--;
+		if (len < 2)
+			return;
+		len--;
+		id = find(f, path, len, hash_of(f->seed, path, len));
+		if (id && f->file[id].kind == REEL_KIND_UNKNOWN)
+			files_set_kind(f, id, REEL_KIND_DIR);
+	}
+}
+
+void files_find_dirs(struct files *f)
+{
+	const char *last = NULL;
+	size_t last_len = 0;
+
+	for (uint32_t id = 1; id <= f->n; id++) {
+		const char *path = files_path(f, id), *slash;
+
+		if ((f->file[id].kind != REEL_KIND_FILE &&
+		     f->file[id].kind != REEL_KIND_DIR) || path[0] != '/')
+			continue;
+		slash = strrchr(path, '/');
+		if (last && (size_t)(slash - path) == last_len &&
+		    !memcmp(path, last, last_len))
+			continue; /* beside the one before */
+		last = path;
+		last_len = (size_t)(slash - path);
+		find_dirs_of(f, path, f->file[id].path_len);
+	}
 }
 
 /* Nothing to do for a path like /a/b.c: no "//", no "/." and no last "/". */

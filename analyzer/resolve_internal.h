@@ -50,6 +50,9 @@ static inline const char *files_path(const struct files *f, uint32_t id)
 }
 void files_set_kind(struct files *f, uint32_t id, enum reel_kind kind);
 void files_set_written(struct files *f, uint32_t id);
+/* When all is read: what something lies in and was only looked at (stat) is a
+ * directory. */
+void files_find_dirs(struct files *f);
 
 /*
  * A name and what stands behind it are two things: a rename moves a body to

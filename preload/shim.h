@@ -305,7 +305,7 @@ HOT void shim_end(struct shim_thread *t, uint8_t *p)
 	t->limit = t->room;
 }
 
-#define HAS(field) (!(__builtin_constant_p(field) && (field) == NONE))
+#define HAS(field) ((field) != NONE)
 
 /* Any record of the kind below, into the room that shim_begin() gave. */
 void shim_record_any(struct shim_thread *t, const struct shim_event *ev,

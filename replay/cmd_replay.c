@@ -33,7 +33,7 @@
 
 struct replay {
 	const char *run, *output, *root, *plan_file;
-	bool afap, think, timed, keep, burn;
+	bool afap, think, timed, keep, burn, cold;
 	enum replay_mode mode;
 	struct reel_store *recorded, *replayed;
 	struct plan *plan;
@@ -118,9 +118,9 @@ static int plan_and_build(struct replay *r, struct reel_error *err)
 				 "nothing to replay: '%s' has no calls",
 				 r->run);
 	if (sandbox_make(&r->sandbox, r->root, err) ||
-	    fileset_build(r->plan, &r->sandbox, &interrupted, err))
+	    fileset_build(r->plan, &r->sandbox, r->cold, &interrupted, err))
 		return -1;
-	replay_say_built(r->plan, &r->sandbox);
+	replay_say_built(r->plan, &r->sandbox, r->cold);
 	return result_make(r->result_path, r->plan, err) ||
 			       result_open(&r->result, r->result_path, r->plan,
 					   err) ?
@@ -315,6 +315,8 @@ static int run(int argc, char **argv)
 		  "as fast as possible: only the order is kept", 0, 0 },
 		{ "burn", 0, REEL_OPT_FLAG, &r.burn, NULL,
 		  "compute through the pauses instead of sleeping", 0, 0 },
+		{ "cold", 0, REEL_OPT_FLAG, &r.cold, NULL,
+		  "begin with the rebuilt files out of the page cache", 0, 0 },
 		{ "keep", 0, REEL_OPT_FLAG, &r.keep, NULL,
 		  "leave the rebuilt files where they are", 0, 0 },
 		{ "plan", 0, REEL_OPT_TEXT, &r.plan_file, "FILE",

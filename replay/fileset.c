@@ -329,7 +329,24 @@ static int make_all(struct builder *b)
 	return 0;
 }
 
-int fileset_build(const struct plan *p, const struct sandbox *sb,
+/* Clean pages go when they are asked to; some file systems keep theirs. */
+static void drop_pages(struct builder *b)
+{
+	for (uint32_t i = 0; i < b->plan->head->files; i++) {
+		const struct plan_file *f = &b->plan->file[i];
+		int fd;
+
+		if (f->kind != PLAN_FILE_REGULAR || !f->size_bytes)
+			continue;
+		fd = open_below(b, plan_name(b->plan, f->name), O_RDONLY);
+		if (fd < 0)
+			continue;
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+		close(fd);
+	}
+}
+
+int fileset_build(const struct plan *p, const struct sandbox *sb, bool cold,
 		  const volatile sig_atomic_t *stop, struct reel_error *err)
 {
 	struct builder b = { .plan = p,
@@ -355,6 +372,8 @@ int fileset_build(const struct plan *p, const struct sandbox *sb,
 	/* Written back now, not while the clock of the replay runs. */
 	if (!rc)
 		syncfs(b.root);
+	if (!rc && cold)
+		drop_pages(&b);
 	reel_progress_stop(&b.progress);
 out:
 	if (b.root >= 0)

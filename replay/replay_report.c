@@ -17,7 +17,8 @@ static const char *plural(uint64_t n, const char *one, const char *many)
 	return n == 1 ? one : many;
 }
 
-void replay_say_built(const struct plan *p, const struct sandbox *sb)
+void replay_say_built(const struct plan *p, const struct sandbox *sb,
+		      bool cold)
 {
 	const struct plan_head *h = p->head;
 	const char *base = strrchr(sb->root, '/');
@@ -38,7 +39,9 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb)
 		plural(files, "file", "files"),
 		reel_num_bytes(d, (double)h->file_total_bytes));
 	reel_cli_name(stderr, base ? base + 1 : sb->root);
-	fputs("; they are in the page cache\n", stderr);
+	fputs(cold ? "; the page cache is cold\n" :
+		     "; they are in the page cache\n",
+	      stderr);
 	if (h->skipped)
 		fprintf(stderr,
 			"ioreel replay: %s %s cannot be replayed: no call of "

@@ -17,7 +17,8 @@ struct sandbox;
 #define REPLAY_DIFFER_MOST 0.001
 #define REPLAY_LATE_MOST 0.05
 
-void replay_say_built(const struct plan *p, const struct sandbox *sb);
+void replay_say_built(const struct plan *p, const struct sandbox *sb,
+		      bool cold);
 void replay_print_calls(const struct plan *p, const struct result *res,
 			const struct reel_record_result *ran,
 			const struct result_total *t);

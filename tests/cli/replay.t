@@ -44,6 +44,8 @@ check 'and not the originals' '! cmp -s "data/f 1" "box$PWD/data/f 1"'
 check 'a sandbox of ours is used again' '"$IOREEL" replay job.reel --root box >out &&
 	[ -d box ] && [ -z "$(ls -A box)" ]'
 
+check '--cold says so' '"$IOREEL" replay job.reel --cold >out 2>err && grep -q "page cache is cold" err'
+
 mkdir mine && echo precious >mine/file
 check 'a folder with files is refused' '"$IOREEL" replay job.reel --root mine >out 2>err; [ $? = 2 ]'
 is 'with its reason' "$(head -1 err)" \

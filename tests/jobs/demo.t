@@ -38,7 +38,7 @@ is 'images opened, all by workers' "$(query "
 	JOIN process p USING (process_id)
 	WHERE e.path LIKE '%.ppm' AND e.call_group = 'open'")" '1184 worker'
 is 'their bytes' "$(query "SELECT sum(bytes) FROM v_event
-	WHERE path LIKE '%.ppm'")" $((1184 * (96 * 96 * 3 + 13)))
+	WHERE path LIKE '%.ppm'")" $((1184 * (256 * 256 * 3 + 15)))
 is 'checkpoints written' "$(query "SELECT count(DISTINCT path) FROM v_event
 	WHERE path LIKE '%/epoch_.pt' AND bytes > 0 AND call_group = 'write'")" 2
 check 'the replay made the same calls' '

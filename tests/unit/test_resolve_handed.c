@@ -231,8 +231,44 @@ static void test_many(void)
 	is(rows, 1, "and are one open file");
 }
 
+static enum reel_kind kind_of(const char *path)
+{
+	struct reel_file_row row;
+
+	for (uint32_t i = 1; i <= reel_resolve_files(r); i++) {
+		reel_resolve_file(r, i, &row);
+		if (!strcmp(row.path, path))
+			return row.kind;
+	}
+	return REEL_KIND_OTHER;
+}
+
+/* Who only looks at a directory, and opens what lies in it. */
+static void test_directories(void)
+{
+	begin();
+	RECORD(0, STAT, .path = "/d", .has_pos = true, .pos = 4096);
+	RECORD(0, STAT, .path = "/d/e/f");
+	OPEN_(0, "/d/e/f/g/x", 1, 3, O_RDONLY);
+	OPEN_(0, "/d/e/f/g/y", 2, 4, O_RDONLY);
+	RECORD(0, STAT, .path = "/d/other");
+	RECORD(0, STAT, .path = "/d/plain");
+	RECORD(0, OPEN, .path = "/d/plain/no", .result = -1, .err = ENOTDIR);
+	for (int i = 0; i < 4; i++) {
+		reel_resolve_start(r, i, &err);
+		reel_resolve_end(r, i, &err);
+	}
+	is(kind_of("/d"), REEL_KIND_DIR, "what a file lies in is a directory");
+	is(kind_of("/d/e/f"), REEL_KIND_DIR, "at any depth");
+	is(kind_of("/d/other"), REEL_KIND_UNKNOWN, "what nothing lies in, not");
+	is(kind_of("/d/plain"), REEL_KIND_UNKNOWN, "nor by a failed open");
+	is(kind_of("/d/e/f/g/y"), REEL_KIND_FILE, "a file is a file");
+	reel_resolver_free(r);
+}
+
 int main(void)
 {
+	test_directories();
 	test_many();
 	test_exec();
 	test_outside();
