@@ -380,6 +380,7 @@ static int give_file(void *arg, const struct before *b, struct reel_error *err)
 	struct plan_file f = { .kind = b->dir ? PLAN_FILE_DIR :
 						PLAN_FILE_REGULAR,
 			       .denied = b->denied,
+			       .exec = b->exec,
 			       .size_bytes = b->size_bytes,
 			       .entries = b->entries };
 

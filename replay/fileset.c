@@ -186,7 +186,7 @@ static int make_file(struct builder *b, const struct plan_file *f,
 	if (fd < 0)
 		return -1;
 	rc = fill_file(b, fd, f, name);
-	if (!rc && f->denied && fchmod(fd, 0))
+	if (!rc && (f->denied || f->exec) && fchmod(fd, f->denied ? 0 : 0700))
 		rc = failed(b, "chmod", name);
 	close(fd);
 	return rc;

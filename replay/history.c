@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/calls.h"
 #include "lib/error.h"
@@ -26,7 +27,7 @@ struct path {
 	uint8_t before, now;
 	bool changed; /* by the job: its size says nothing any more */
 	bool made;    /* by the job, at some time */
-	bool dir, link, denied, exact;
+	bool dir, link, denied, exec, exact;
 	bool listed;
 	int64_t size;     /* before; at least, or exactly */
 	int64_t written;  /* highest byte that the job wrote */
@@ -119,6 +120,7 @@ static enum effect exists(struct history *h, uint32_t file)
 	if (h->now->appeared)
 		p->changed = true;
 	p->now = YES;
+	h->path[h->job->file[file].parent].dir = true;
 	return EFFECT_USE;
 }
 
@@ -131,6 +133,8 @@ static enum effect missing(struct history *h, uint32_t file)
 		p->before = NO;
 	h->now->vanished |= p->now == YES;
 	p->now = NO;
+	/* Were it a file, the call had said ENOTDIR. */
+	h->path[h->job->file[file].parent].dir = true;
 	return EFFECT_USE;
 }
 
@@ -370,8 +374,13 @@ static enum effect looked(struct history *h, const struct reel_event *ev)
 		p->link = true;
 		p->link_bytes = ev->result;
 	}
-	if (ev->call == REEL_CALL_SCANDIR || ev->call == REEL_CALL_CHDIR)
+	/* The size of what is no regular file is not recorded. */
+	if (ev->call == REEL_CALL_SCANDIR || ev->call == REEL_CALL_CHDIR ||
+	    (ev->call == REEL_CALL_STAT && ev->pos == REEL_NO_OFFSET))
 		p->dir = true;
+	if ((ev->call == REEL_CALL_ACCESS || ev->call == REEL_CALL_FACCESSAT) &&
+	    ev->arg != REEL_NO_OFFSET && ev->arg & X_OK)
+		p->exec = true;
 	if (ev->call == REEL_CALL_SCANDIR && !p->listed && ev->result >= 0) {
 		p->listed = true;
 		p->entries = ev->result - p->net;
@@ -487,6 +496,7 @@ static int give(struct history *h, const struct giving *to, uint32_t i,
 		.path_bytes = strlen(path),
 		.dir = p->dir,
 		.link = p->link,
+		.exec = p->exec,
 		/* Refused once, and never let in. */
 		.denied = p->denied && !p->size && !p->changed,
 		.size_bytes = p->dir ? 0 : size_of(&h->job->file[i], p),

@@ -47,7 +47,7 @@ int history_event(struct history *h, const struct reel_event *ev,
 struct before {
 	const char *path; /* not ended by NUL */
 	size_t path_bytes;
-	bool dir, link, denied;
+	bool dir, link, denied, exec;
 	int64_t size_bytes;
 	int64_t link_bytes;
 	int64_t entries;     /* of a listed directory, -1: any number */

@@ -150,7 +150,7 @@ struct plan_file {
 	uint32_t denied;      /* 1: the job was refused (EACCES) */
 	uint32_t line;        /* [line, + lines): ends of lines in it */
 	uint32_t lines;
-	uint32_t reserved;
+	uint32_t exec;        /* 1: the job found it executable */
 	int64_t size_bytes;
 	int64_t entries; /* of a directory, "." and ".." too; -1: any number */
 };
