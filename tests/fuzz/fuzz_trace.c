@@ -282,9 +282,10 @@ int main(int argc, char **argv)
 		errx(1, "'%s' is empty", dir);
 	for (uint64_t i = 0; i < count; i += BATCH) {
 		uint64_t n = count - i < BATCH ? count - i : BATCH;
-		pid_t pid = fork();
+		pid_t pid;
 
-		report->left = n;
+		report->left = n; /* before the child counts it down */
+		pid = fork();
 		if (pid == 0) {
 			batch(strcmp(argv[1], "cut") == 0, i, n, count, seed);
 			_exit(0);
