@@ -90,7 +90,9 @@ int record_find_shim(char out[static PATH_MAX], struct reel_error *err)
 
 bool record_find_hooks(char out[static PATH_MAX])
 {
+	/* Beside build/, beside build/asan/, installed. */
 	static const char *const places[] = {"../preload/python/",
+					     "../../preload/python/",
 					     "../share/ioreel/python/", NULL};
 	const char *said = getenv("IOREEL_HOOKS");
 
