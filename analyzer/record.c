@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,8 +66,14 @@ static int after(json_t *job, const char *dir, struct reel_record_result *res,
 		 struct reel_error *err)
 {
 	struct record_collected c;
+	const struct timespec pause = {0, 10000000};
 	int rc = record_collect(dir, &c, err);
 
+	/* Helpers of the job (a fork server ...) end just after it. */
+	for (int i = 0; !rc && c.running && i < 30; i++) {
+		nanosleep(&pause, NULL);
+		rc = record_collect(dir, &c, err);
+	}
 	res->running = c.running;
 	if (record_job_end(job, dir, res, err))
 		rc = -1;

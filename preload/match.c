@@ -141,11 +141,14 @@ static bool code_part(const char *p)
 {
 	switch (p[1]) {
 	case 's':
-		return BEGINS(p, "/site-packages");
+		return BEGINS(p, "/site-packages") ||
+		       BEGINS(p, "/share/ioreel/");
 	case 'd':
 		return BEGINS(p, "/dist-packages");
 	case '_':
 		return BEGINS(p, "/__pycache__");
+	case 'p': /* our hooks, before they are installed */
+		return BEGINS(p, "/preload/python");
 	case 'l':
 		return BEGINS(p, "/lib/python") || BEGINS(p, "/lib64/python");
 	}
