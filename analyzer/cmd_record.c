@@ -263,8 +263,10 @@ static int not_run(const struct reel_record_result *res,
 }
 
 /* @argv is the job's. The exit status. */
-static int record(struct reel_record_options *opt, char **argv, bool quiet)
+static int record(const struct reel_record_options *asked, char **argv,
+		  bool quiet)
 {
+	struct reel_record_options mine = *asked, *opt = &mine;
 	struct reel_record_result res;
 	struct reel_error err = {0};
 	char name[NAME_MAX + 1];

@@ -379,7 +379,7 @@ static int measure_worker(struct overlap_rank *r,
 		return 0;
 	rc = add_spans(&busy, span, spans, p->process, REEL_SPAN_PREPROCESS,
 		       err);
-	if (!rc) {
+	if (!rc && busy.n) {
 		int64_t last_ns =
 			r->step_time.n
 				? r->step_time.iv[r->step_time.n - 1].end_ns

@@ -179,7 +179,7 @@ static bool improve(struct trace_clock *c, double *slope, double near,
 		k++;
 	}
 	spread = k * sxx - sx * sx;
-	if (!(spread > 0))
+	if (!(spread > 0) || !o)
 		return false;
 	tilt = (k * sxy - sx * sy) / spread;
 	if (*slope + tilt < SLOPE_MIN || *slope + tilt > SLOPE_MAX)
