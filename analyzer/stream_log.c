@@ -107,7 +107,8 @@ static struct chunk *new_chunk(struct reel_stream_log *log, struct stream *s,
 	if (s->chunks && log->held_bytes > log->most_bytes &&
 	    spill(log, &s->chunk[s->chunks - 1], err))
 		return NULL;
-	if (reel_array_reach(&s->chunk, &s->room, s->chunks, sizeof(*c), err))
+	if (reel_array_reach(&s->chunk, &s->room, s->chunks, sizeof(*c), err) ||
+	    !s->chunk)
 		return NULL;
 	c = &s->chunk[s->chunks];
 	c->used = 0;
