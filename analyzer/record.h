@@ -47,13 +47,9 @@ struct reel_record_result {
  * Environment for the job: LD_PRELOAD (full path of libioreel.so first),
  * IOREEL_DIR (absolute), IOREEL_ALL=1, IOREEL_INCLUDE and IOREEL_EXCLUDE
  * (globs separated by newlines), PYTHONPATH (hooks first). Read by the shim
- * too when the user set them: IOREEL_CLOCK=tsc|monotonic, IOREEL_DEBUG=FILE.
+ * too when the user set it: IOREEL_CLOCK=tsc|monotonic.
  */
 int reel_record(const struct reel_record_options *opt, char **argv,
 		struct reel_record_result *res, struct reel_error *err);
-
-/* Append what is left in DIR/windows of processes that ended to their logs,
- * complete heads, remove the windows. Returns processes still running. */
-int reel_record_collect(const char *dir, struct reel_error *err);
 
 #endif

@@ -323,11 +323,3 @@ int record_collect(const char *dir, struct record_collected *c,
 	record_dir_close(dir);
 	return c->left ? -1 : 0;
 }
-
-int reel_record_collect(const char *dir, struct reel_error *err)
-{
-	struct record_collected c;
-
-	record_collect(dir, &c, err);
-	return c.running;
-}
