@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Likeness of two runs: METRICS.md, "Likeness of two runs A and B". */
+/*
+ * Likeness of two runs: the factors are defined in
+ * schemas/metric_similarity.sql and ioreel-compare(1).
+ */
 #ifndef ANALYZER_COMPARE_H
 #define ANALYZER_COMPARE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a file is for, judged by its name: METRICS.md, "class of a file". */
+/* What a file is for, judged by its name: ioreel-store(5). */
 #ifndef ANALYZER_FILE_CLASS_H
 #define ANALYZER_FILE_CLASS_H
 

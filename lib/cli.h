@@ -72,7 +72,7 @@ int reel_cli_usage(const struct reel_command *cmd, const char *fmt, ...)
 void reel_cli_next(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Numbers for people, three significant digits (UX.md). Each writes into @out
+ * Numbers for people, three significant digits. Each writes into @out
  * and returns it. NULL-like input (has == false) gives "-".
  */
 #define REEL_NUM 32

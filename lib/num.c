@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers for people: three significant digits and a unit (UX.md, "Rules").
+ * Numbers for people: three significant digits and a unit.
  *
  * What was measured keeps its zeros (3.10 MB); what is counted in whole units
  * has none (64 KiB). A value is rounded before its unit is chosen, so that

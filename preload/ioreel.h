@@ -3,9 +3,8 @@
  * Anchors for C and C++: what the program was doing while it did its I/O.
  *
  * Include this and call; nothing is linked. Without ioreel the symbols are
- * absent and each call is a test of a null pointer. Under "ioreel record" a
- * call costs some 30 ns. All are safe in threads and after fork; none sets
- * errno.
+ * absent and each call is a test of a null pointer. All are safe in threads and
+ * after fork; none sets errno.
  */
 #ifndef PRELOAD_IOREEL_H
 #define PRELOAD_IOREEL_H

@@ -4,7 +4,7 @@
  * one asks about; they are counted and not recorded, so that they never push a
  * data file out. In doubt a file is data.
  *
- * Runs for each call on a path, some 30 ns: the last byte of the ending and the
+ * Runs for each call on a path: the last byte of the ending and the
  * first bytes of the path decide most of them.
  */
 #include "preload/match.h"

@@ -2,7 +2,11 @@
 /*
  * Inside the shim: state, and the hot path that every wrapper inlines.
  *
- * Read STYLE.md 5 before any change here. The one thing to know: between the
+ * A guest: no output, no exit, no signal handler, no descriptor held, errno as
+ * the real call left it; no malloc, lock, stdio or dlsym in a wrapper; nothing
+ * held across the real call, which may never return; the caller's memory read
+ * only after the real call accepted it; everything safe in a signal handler.
+ * In trouble events are lost, counted. The one thing to know: between the
  * two clock reads nothing happens but the real call, and after it a record is
  * appended to this thread's window by plain stores; everything that may block,
  * fail or be slow is in shim_slow() (window.c).
