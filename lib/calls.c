@@ -15,12 +15,14 @@ static const struct reel_call_info table[REEL_CALL_MAX] = {
 #define ROW(id, symbol, l, g) [id] = {symbol, REEL_LAYER_##l, REEL_GROUP_##g},
 #define CALL(id, NAME, l, g, ret, fails, fn, ...) ROW(id, #fn, l, g)
 #define BY_HAND(id, NAME, l, g, ret, fn, ...) ROW(id, #fn, l, g)
+#define PART(id, NAME, l, g, name) ROW(id, name, l, g)
 #define MARK(id, NAME, name) ROW(id, name, NONE, MARK)
 #define ALSO(...)
 #define ALSO_BY_HAND(...)
 #include "schemas/calls.def"
 #undef CALL
 #undef BY_HAND
+#undef PART
 #undef MARK
 #undef ALSO
 #undef ALSO_BY_HAND
@@ -53,7 +55,8 @@ const char *reel_group_name(enum reel_group group)
 		[REEL_GROUP_SEEK] = "seek",   [REEL_GROUP_STAT] = "stat",
 		[REEL_GROUP_META] = "meta",   [REEL_GROUP_DIR] = "dir",
 		[REEL_GROUP_SYNC] = "sync",   [REEL_GROUP_MAP] = "map",
-		[REEL_GROUP_MARK] = "mark",
+		[REEL_GROUP_MARK] = "mark",   [REEL_GROUP_QUEUE] = "queue",
+		[REEL_GROUP_PROCESS] = "process",
 	};
 
 	return (unsigned int)group < REEL_GROUPS ? name[group] : "none";

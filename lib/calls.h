@@ -8,12 +8,14 @@
 enum reel_call {
 #define CALL(id, NAME, ...) REEL_CALL_##NAME = id,
 #define BY_HAND(id, NAME, ...) REEL_CALL_##NAME = id,
+#define PART(id, NAME, ...) REEL_CALL_##NAME = id,
 #define MARK(id, NAME, name) REEL_MARK_##NAME = id,
 #define ALSO(...)
 #define ALSO_BY_HAND(...)
 #include "schemas/calls.def"
 #undef CALL
 #undef BY_HAND
+#undef PART
 #undef MARK
 #undef ALSO
 #undef ALSO_BY_HAND
@@ -45,6 +47,8 @@ enum reel_group {
 	REEL_GROUP_SYNC,
 	REEL_GROUP_MAP,
 	REEL_GROUP_MARK,
+	REEL_GROUP_QUEUE,
+	REEL_GROUP_PROCESS,
 	REEL_GROUPS
 };
 

@@ -19,12 +19,14 @@ struct shim_real {
 #define ALSO(NAME, ret, fails, fn, params, ...) ret(*fn) params;
 #define BY_HAND(id, NAME, layer, group, ret, fn, params) ret(*fn) params;
 #define ALSO_BY_HAND(NAME, ret, fn, params) ret(*fn) params;
+#define PART(...)
 #define MARK(...)
 #include "schemas/calls.def"
 #undef CALL
 #undef ALSO
 #undef BY_HAND
 #undef ALSO_BY_HAND
+#undef PART
 #undef MARK
 	void (*_exit)(int) __attribute__((noreturn));
 	void (*_Exit)(int) __attribute__((noreturn));
@@ -47,6 +49,7 @@ void shim_resolve_all(void);
 enum shim_call_id {
 #define CALL(id, NAME, ...) CALL_##NAME = id,
 #define BY_HAND(id, NAME, ...) CALL_##NAME = id,
+#define PART(id, NAME, ...) CALL_##NAME = id,
 #define MARK(id, NAME, name) MARK_##NAME = id,
 #define ALSO(...)
 #define ALSO_BY_HAND(...)
@@ -55,6 +58,7 @@ enum shim_call_id {
 #undef ALSO
 #undef BY_HAND
 #undef ALSO_BY_HAND
+#undef PART
 #undef MARK
 };
 

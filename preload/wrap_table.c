@@ -129,5 +129,6 @@ static void record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 	WRAP(CALL_##NAME, ret, fails, fn, params, args, fd_, __VA_ARGS__)
 #define BY_HAND(...)
 #define ALSO_BY_HAND(...)
+#define PART(...)
 #define MARK(...)
 #include "schemas/calls.def"

@@ -85,6 +85,30 @@
  * parent_uid. A dup has F_DESC (the source) and M_NEWDESC; both name one open
  * file description. 0 is "not known".
  *
+ * PARTS are records with the id of a PART row in calls.def, beside that of the
+ * call:
+ *   copy_out    what copy_file_range, sendfile, splice, tee wrote: the next
+ *               record of the thread after the call's own (which tells the
+ *               read side), with the same times; desc, offset (where the call
+ *               named one), size and result of the destination
+ *   async_read, async_write, async_sync
+ *               one asynchronous operation, from its submission to when the
+ *               program was told that it is complete; desc, offset, size,
+ *               result; arg = enum reel_async; arg2 = operations in flight at
+ *               its submission, itself included. Never told: no result but
+ *               ECANCELED or EINPROGRESS, at the end of the process
+ *   map_read, map_write
+ *               a mapping at its end (munmap, mremap, exit): desc, offset and
+ *               size of the mapping in its file; result = bytes of the pages
+ *               that the process touched, or (map_write) changed; without
+ *               duration, as when is not known. arg: pages touched, then
+ *               through faults of this process (-1: not known)
+ *
+ * A record with M_COUNT stands for several calls of one kind on one descriptor:
+ * small transfers of a stream, or, where events were not asked for, all calls
+ * of a size bin (powers of two of the size asked). Its end and dur are those
+ * of the whole run of calls when arg2 = 1, else dur is the sum of theirs.
+ *
  * MARKS are records with the id of a MARK row in calls.def:
  *   desc        a descriptor that no recorded call made: newdesc and its fd,
  *               arg = enum reel_kind, arg2 = open flags, pos, path (absolute)
@@ -94,11 +118,17 @@
  *   span_end    the innermost open span of that arg (and path) in the thread
  *   span_cancel the same, but the span never was (the fetch that found the end)
  *   note        path = "key=value", said once: framework versions, hook states
+ *   site        where in the program the next record of the thread was made:
+ *               arg = number of the call site in the process; path, the first
+ *               time only = frames, innermost first, parted by newlines:
+ *               "py FILE:LINE FUNCTION" or "c MODULE+0xOFFSET"
+ *   clock       this node's CLOCK_MONOTONIC against that of MPI rank 0: arg =
+ *               theirs minus ours in ns, arg2 = half the round trip in ns
  *
  * TIME is in ticks of the clock that head.clock names. Pairs of (ticks,
  * CLOCK_MONOTONIC) stand in the head (start, end) and in each block head.
  *
- * VERSIONS. Minor: additions at the end, new marks, new calls, new counters in
+ * VERSIONS. Minor: additions at the end, new marks, parts, calls, counters in
  * the reserved words. Major: anything else; a reader refuses another major.
  */
 #ifndef SCHEMAS_TRACE_FORMAT_H
@@ -108,7 +138,7 @@
 #include <stdint.h>
 
 #define REEL_TRACE_MAJOR 1
-#define REEL_TRACE_MINOR 0
+#define REEL_TRACE_MINOR 1
 
 #define REEL_HEAD_MAGIC  0x0a314c4545524f49ull /* "IOREEL1\n" */
 #define REEL_BLOCK_MAGIC 0x4b4c425fa5c31e9dull
@@ -156,6 +186,13 @@ enum reel_kind {
 	REEL_KIND_DEVICE = 5,
 	REEL_KIND_MEMORY = 6, /* memfd, shared memory */
 	REEL_KIND_OTHER = 7,
+};
+
+/* Who ran an asynchronous operation. */
+enum reel_async {
+	REEL_ASYNC_POSIX = 1, /* aio_read() ... */
+	REEL_ASYNC_LIBAIO = 2,
+	REEL_ASYNC_URING = 3,
 };
 
 enum reel_span {

@@ -12,11 +12,12 @@ sed -nE \
 	-e 's/^CALL\(([0-9]+), [A-Z0-9_]+, ([A-Z]+), ([A-Z]+), [^,]+, [A-Z]+, ([a-z0-9_]+),.*/\1 \4 \2 \3/p' \
 	-e 's/^BY_HAND\(([0-9]+), [A-Z0-9_]+, ([A-Z]+), ([A-Z]+), [^,]+, ([a-z0-9_]+),.*/\1 \4 \2 \3/p' \
 	-e 's/^MARK\(([0-9]+), [A-Z_]+, "([a-z_]+)"\)/\1 \2 - MARK/p' \
+	-e 's/^PART\(([0-9]+), [A-Z_]+, ([A-Z]+), ([A-Z]+), "([a-z_]+)"\)/\1 \4 \2 \3/p' \
 	"$TOP/schemas/calls.def" | tr 'A-Z' 'a-z' | sort >want
 sed -nE 's/^\.It ([0-9]+) Ta ([a-z0-9_]+) Ta ([A-Z-]+) Ta ([a-z]+) Ta .*/\1 \2 \3 \4/p' \
 	"$page" | tr 'A-Z' 'a-z' | sort >got
 is 'every row of calls.def was understood' "$(wc -l <want)" \
-	"$(grep -cE '^(CALL|BY_HAND|MARK)\(' "$TOP/schemas/calls.def")"
+	"$(grep -cE '^(CALL|BY_HAND|PART|MARK)\(' "$TOP/schemas/calls.def")"
 is 'the table of calls is that of calls.def' "$(diff want got)" ''
 
 for magic in $(sed -nE 's/^#define REEL_[A-Z]+_MAGIC +(0x[0-9a-f]+)ull.*/\1/p' "$format"); do
