@@ -145,6 +145,15 @@ $(probe_bin): $(O)/%: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(base_cppflags) -MMD -MP $(base_cflags) $(CFLAGS) -o $@ $< \
 		-lpthread -ldl $(PROBE_LDFLAGS) $(LDFLAGS)
+# The baseline of the benches: a library, as a preloaded one is.
+$(O)/tests/bench/floor.so: tests/bench/floor.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(base_cppflags) -MMD -MP $(base_cflags) -fPIC -shared \
+		-ftls-model=initial-exec $(CFLAGS) -o $@ $< $(LDFLAGS)
+$(O)/tests/bench/probe_calls: $(O)/tests/bench/floor.so
+$(O)/tests/bench/probe_calls: PROBE_LDFLAGS = $(O)/tests/bench/floor.so \
+	-Wl,-rpath,'$$ORIGIN'
 # Its resolver must run before the preloaded library is relocated.
 $(O)/tests/shim/early_calls: PROBE_LDFLAGS = -Wl,-z,now
 

@@ -33,12 +33,14 @@ struct shim_real {
 	pid_t (*vfork)(void);
 };
 
-extern struct shim_real real;
+extern struct shim_real real __attribute__((visibility("hidden")));
 
 /* Fill one pointer, by name; real.c. What cannot be had becomes a function
  * that fails with ENOSYS (or the raw system call, before relocation). */
+#pragma GCC visibility push(hidden)
 COLD void shim_resolve(void *pointer, const char *name);
 void shim_resolve_all(void);
+#pragma GCC visibility pop
 
 #define NEED(fn)                                                               \
 	do {                                                                   \

@@ -133,7 +133,7 @@ static uint8_t *put_times(struct shim_thread *t, uint8_t *p, uint64_t start,
 	return p;
 }
 
-void shim_record_any(struct shim_thread *t, const struct shim_event *ev,
+static void shim_record_any(struct shim_thread *t, const struct shim_event *ev,
 		     uint64_t start, uint64_t end, int64_t result, int err)
 {
 	uint8_t flags = 0, *p;
@@ -144,6 +144,24 @@ void shim_record_any(struct shim_thread *t, const struct shim_event *ev,
 	shim_barrier();
 	t->p[0] = (uint8_t)ev->call;
 	shim_end(t, p);
+}
+
+void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
+		     uint64_t start, uint64_t end, int64_t result, int err)
+{
+	struct shim_event ev = { SHIM_EVENT_NONE };
+	struct shim_thread *t;
+
+	if (err == SHIM_ERRNO)
+		err = result < 0 ? errno : 0;
+	t = shim_begin(SHIM_RECORD_MAX, start);
+	if (unlikely(!t))
+		return;
+	ev.call = call;
+	ev.desc = desc;
+	ev.size = size;
+	ev.offset = offset;
+	shim_record_any(t, &ev, start, end, result, err);
 }
 
 void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,

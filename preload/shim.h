@@ -30,7 +30,12 @@
 
 #include "schemas/trace_format.h"
 
+/* -fvisibility says it of definitions only: declared elsewhere, each would be
+ * reached through the global offset table, whose entries take registers. */
+#pragma GCC visibility push(hidden)
+
 #define EXPORT __attribute__((visibility("default")))
+#define FAST EXPORT __attribute__((hot, aligned(64)))
 #define HOT static inline __attribute__((always_inline))
 #define COLD __attribute__((noinline, cold))
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -57,8 +62,8 @@ struct shim_thread {
 	uint8_t *p;     /* next byte to write, NULL: no window */
 	/*
 	 * A record without paths may start below it. Negative while a record is
-	 * being written (SHIM_BUSY and where the stack was), so that the one
-	 * test of the hot path meets a signal handler too.
+	 * being written (shim_busy()), so that the one test of the hot path
+	 * meets a signal handler too.
 	 */
 	intptr_t limit;
 	intptr_t room;  /* what limit is between records */
@@ -77,7 +82,6 @@ struct shim_thread {
 	uint32_t path_len; /* of path */
 	char path[REEL_PATH_SHARED]; /* the previous path of the block */
 } __attribute__((aligned(64)));
-#define SHIM_BUSY INTPTR_MIN
 
 /* The process. Ordinary memory: what a forked child finds is its parent's. */
 struct shim_state {
@@ -175,12 +179,29 @@ void shim_finish(void);      /* flush, when the process ends */
 
 /* --- fast half ------------------------------------------------------------ */
 
-HOT uint64_t shim_clock(void)
+/* Recording, by the counter that shim_ticks() reads? */
+HOT bool shim_hot_clock(void)
 {
 #if defined(__x86_64__)
-	if (likely(shim_hot.clock == REEL_CLOCK_TSC))
-		return __builtin_ia32_rdtsc();
+	return shim_hot.on == REEL_CLOCK_TSC;
+#else
+	return false;
 #endif
+}
+
+HOT uint64_t shim_ticks(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return 0;
+#endif
+}
+
+HOT uint64_t shim_clock(void)
+{
+	if (likely(shim_hot.clock == REEL_CLOCK_TSC))
+		return shim_ticks();
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -202,13 +223,26 @@ HOT intptr_t shim_frame(void)
 	return sp;
 }
 
-/* The table's entry: SHIM_FD_*, or a descriptor id. */
+/* What the mark of a busy thread is: negative, and tells where the stack was. */
+HOT intptr_t shim_busy(void)
+{
+	return ~shim_frame();
+}
+
+/* The table's entry as it is. */
+HOT uint32_t shim_fd_entry(int fd)
+{
+	if (unlikely((unsigned int)fd >= SHIM_FDS))
+		return SHIM_FD_UNKNOWN;
+	return __atomic_load_n(&shim_hot.fd[fd], __ATOMIC_RELAXED);
+}
+
+/* The table's entry, looked for where it is not known: SHIM_FD_IGNORE or
+ * _CODE, or a descriptor id. */
 HOT uint32_t shim_fd(int fd)
 {
-	uint32_t e = SHIM_FD_UNKNOWN;
+	uint32_t e = shim_fd_entry(fd);
 
-	if (likely((unsigned int)fd < SHIM_FDS))
-		e = __atomic_load_n(&shim_hot.fd[fd], __ATOMIC_RELAXED);
 	return likely(e >= SHIM_DESC_FIRST) ? e : shim_fd_slow(fd, e);
 }
 
@@ -227,6 +261,16 @@ HOT bool shim_is_desc(uint32_t entry)
 HOT uint64_t shim_zigzag(int64_t v)
 {
 	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
+}
+
+HOT void shim_store(uint8_t *p, uint64_t word)
+{
+	__builtin_memcpy(p, &word, sizeof(word));
+}
+
+HOT void shim_store32(uint8_t *p, uint32_t word)
+{
+	__builtin_memcpy(p, &word, sizeof(word));
 }
 
 HOT uint8_t *shim_put(uint8_t *p, uint64_t v)
@@ -254,17 +298,10 @@ HOT uint64_t shim_times(uint64_t delta, uint64_t dur)
 HOT uint8_t *shim_put_times(uint8_t *p, uint64_t delta, uint64_t dur)
 {
 	if (likely((delta | dur) < SHIM_SHORT_TIME)) {
-		uint32_t both = (uint32_t)shim_times(delta, dur);
-
-		__builtin_memcpy(p, &both, sizeof(both));
-		return p + sizeof(both);
+		shim_store32(p, (uint32_t)shim_times(delta, dur));
+		return p + 4;
 	}
 	return shim_put(shim_put(p, delta), dur);
-}
-
-HOT void shim_store(uint8_t *p, uint64_t word)
-{
-	__builtin_memcpy(p, &word, sizeof(word));
 }
 
 /* shim_tls, without the global offset table's cache line. */
@@ -291,7 +328,7 @@ HOT struct shim_thread *shim_begin(size_t bytes, uint64_t start)
 		if (!t)
 			return NULL;
 	}
-	t->limit = SHIM_BUSY | shim_frame();
+	t->limit = shim_busy();
 	shim_barrier();
 	return t;
 }
@@ -309,74 +346,77 @@ HOT void shim_end(struct shim_thread *t, uint8_t *p)
 	t->limit = t->room;
 }
 
+/* Whether it is there is known when the call is compiled, not asked then. */
+#ifdef __OPTIMIZE__
+#define HAS(field) (!(__builtin_constant_p(field) && (field) == NONE))
+#else
 #define HAS(field) ((field) != NONE)
+#endif
 
-/* Any record of the kind below, into the room that shim_begin() gave. */
-void shim_record_any(struct shim_thread *t, const struct shim_event *ev,
+/* All that is not usual; record.c. @err may be SHIM_ERRNO: errno, where @result
+ * is negative. */
+#define SHIM_ERRNO (-1)
+void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 		     uint64_t start, uint64_t end, int64_t result, int err);
 
 /*
  * The record of a call on a descriptor with at most a size, an offset, and a
  * result: inlined, so that absent fields, which are the constant NONE, cost
- * nothing. @call is below REEL_CALL_WIDE. The usual record repeats descriptor
- * and size of the one before, did what it was asked, and took microseconds:
- * one test, one store of six bytes, and the offset.
+ * nothing. @call is below REEL_CALL_WIDE. Where @err is an error, @result
+ * must differ from the size asked (0 when there is none). The usual record repeats
+ * descriptor and size of the one before, did what it was asked, and took
+ * microseconds: two tests, one store of six bytes, and the offset.
  */
 HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 			int64_t offset, uint64_t start, uint64_t end,
 			int64_t result, int err)
 {
 	int64_t expected = HAS(size) ? size : 0;
-	struct shim_thread *t = shim_begin(SHIM_RECORD_MAX, start);
-	uint64_t delta, dur = end - start, odd;
-	uint8_t *p;
+	struct shim_thread *t = shim_self();
+	intptr_t limit = t->limit;
+	uint8_t *p = t->p;
+	uint64_t delta = end - t->last_end, dur = end - start, z = 0, first;
+	uint64_t odd = (delta | dur) / SHIM_SHORT_TIME | (t->last_desc ^ desc) |
+		       (uint64_t)(result ^ expected);
 
-	if (unlikely(!t))
-		return;
-	p = t->p;
-	delta = end - t->last_end;
-	odd = (delta | dur) / SHIM_SHORT_TIME | (t->last_desc ^ desc) |
-	      (uint64_t)(result ^ expected) | (uint64_t)(int64_t)err;
 	if (HAS(size))
 		odd |= t->last_size ^ (uint64_t)size;
-	if (likely(!odd)) {
-		uint64_t times = shim_times(delta, dur);
-		uint32_t first = call | (REEL_F_DESC_SAME |
-					 (HAS(size) ? REEL_F_SIZE_SAME : 0) |
-					 (HAS(offset) ? REEL_F_OFFSET : 0))
-						<< 8;
-		uint64_t z = 0;
-
-		t->last_end = end;
-		if (HAS(offset)) {
-			z = shim_zigzag((int64_t)((uint64_t)offset -
-						  (uint64_t)t->next_offset));
-			t->next_offset = (int64_t)((uint64_t)offset +
-						   (uint64_t)expected);
-		}
-		if (likely(z < 0x80)) { /* all of it in one store */
-			shim_store(p, z << 48 | times << 16 | first);
-			p += HAS(offset) ? 7 : 6;
-		} else {
-			uint8_t *next = shim_put(p + 6, z);
-
-			__builtin_memcpy(p + 2, &times, 4);
-			shim_barrier();
-			p[1] = (uint8_t)(first >> 8);
-			shim_barrier();
-			p[0] = (uint8_t)first;
-			p = next;
-		}
-		shim_end(t, p);
-	} else {
-		struct shim_event ev = { SHIM_EVENT_NONE };
-
-		ev.call = call;
-		ev.desc = desc;
-		ev.size = size;
-		ev.offset = offset;
-		shim_record_any(t, &ev, start, end, result, err);
+	if (unlikely(odd || (intptr_t)p >= limit)) {
+		shim_record_odd(call, desc, size, offset, start, end, result,
+				err);
+		return;
 	}
+	t->limit = shim_busy();
+	shim_barrier();
+	t->last_end = end;
+	first = call | (REEL_F_DESC_SAME | (HAS(size) ? REEL_F_SIZE_SAME : 0) |
+			(HAS(offset) ? REEL_F_OFFSET : 0)) << 8;
+	first |= shim_times(delta, dur) << 16;
+	if (HAS(offset)) {
+		z = shim_zigzag((int64_t)((uint64_t)offset -
+					  (uint64_t)t->next_offset));
+		t->next_offset = (int64_t)((uint64_t)offset +
+					   (uint64_t)expected);
+	}
+	if (likely(z < 0x80)) { /* all of it in one store */
+		shim_store(p, z << 48 | first);
+		p += HAS(offset) ? 7 : 6;
+	} else {
+		uint8_t *next = shim_put(p + 6, z);
+
+		shim_store32(p + 2, (uint32_t)(first >> 16));
+		shim_barrier();
+		p[1] = (uint8_t)(first >> 8);
+		shim_barrier();
+		p[0] = (uint8_t)first;
+		p = next;
+	}
+	t->p = p;
+	t->events++;
+	shim_barrier();
+	t->limit = limit;
 }
+
+#pragma GCC visibility pop
 
 #endif

@@ -332,7 +332,7 @@ static struct shim_thread *claim(uint64_t start)
  */
 static bool abandoned(const struct shim_thread *t)
 {
-	intptr_t mark = t->limit & ~SHIM_BUSY, here = shim_frame();
+	intptr_t mark = ~t->limit, here = shim_frame();
 
 	return here > mark - 1024 && here - mark < 8 << 20;
 }
@@ -363,7 +363,7 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 		}
 		shim_tls = t;
 	}
-	t->limit = SHIM_BUSY | shim_frame();
+	t->limit = shim_busy();
 	if ((intptr_t)t->p + more >= t->room && !grow(t))
 		flush(t);
 	t->limit = t->room;

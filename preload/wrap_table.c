@@ -18,6 +18,11 @@
 #define FAILED_PTR(r) ((r) == NULL ? errno : 0)
 #define FAILED_CODE(r) ((int)(r))
 #define FAILED_NEVER(r) 0
+/* The same for a plain row: errno is looked at when all else is done. */
+#define PLAIN_NEG(r) SHIM_ERRNO
+#define PLAIN_PTR(r) FAILED_PTR(r)
+#define PLAIN_CODE(r) FAILED_CODE(r)
+#define PLAIN_NEVER(r) 0
 
 static int64_t iov_bytes(const struct iovec *iov, int n)
 {
@@ -43,33 +48,39 @@ COLD static void count_code(uint32_t entry, uint32_t call, int64_t result)
 /* Known when the row is compiled. */
 HOT bool plain(const struct shim_event *ev)
 {
-	return ev->arg == NONE && ev->arg2 == NONE && !ev->path && !ev->st;
+	return ev->arg == NONE && ev->arg2 == NONE && !ev->path && !ev->st &&
+	       !ev->iov;
 }
 
-/*
- * A call on a descriptor. @ev never leaves the caller, so that its constant
- * fields vanish; only what is not plain is copied to memory.
- */
+/* A call on a descriptor with more than a size and an offset. */
 HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 		   uint64_t start, uint64_t end, int64_t result, int err)
 {
-	int64_t size = ev->size;
+	struct shim_event full = *ev;
 
 	if (ev->iov && !err) /* readable: the kernel has accepted it */
-		size = iov_bytes(ev->iov, ev->iovs);
-	if (plain(ev) && !(ev->iov && err)) {
-		shim_record_io(call, desc, size, ev->offset, start, end, result,
-			       err);
-	} else {
-		struct shim_event full = *ev;
-
-		full.call = call;
-		full.desc = desc;
-		full.size = size;
-		full.iov = NULL;
+		full.size = iov_bytes(ev->iov, ev->iovs);
+	full.call = call;
+	full.desc = desc;
+	full.iov = NULL;
+	if (ev->iov && !err && ev->arg == NONE)
+		shim_record_io(call, desc, full.size, ev->offset, start, end,
+			       result, 0);
+	else
 		shim_record_full(&full, start, end, result, err);
-	}
 }
+
+/* @ev never leaves the caller, so that its constant fields vanish. */
+#define RECORD_FD(ev, id, entry, start, end, r, fails)                         \
+	do {                                                                   \
+		if (plain(ev))                                                 \
+			shim_record_io(id, entry, (ev)->size, (ev)->offset,    \
+				       start, end, (int64_t)(r),               \
+				       PLAIN_##fails(r));                      \
+		else                                                           \
+			record_fd(ev, id, entry, start, end, (int64_t)(r),     \
+				  FAILED_##fails(r));                          \
+	} while (0)
 
 /* A call on paths: filtered by them. */
 static void record_path(struct shim_event *ev, uint64_t start, uint64_t end,
@@ -87,8 +98,12 @@ static void record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 /* NOFD is a constant, a descriptor is a parameter: told apart by the compiler. */
 #define HAS_FD(fd_) (!(__builtin_constant_p(fd_) && (fd_) == NOFD))
 
+/*
+ * Twice: the usual case of a call on a recorded descriptor, which saves few
+ * registers, and every case, where it tail-calls to.
+ */
 #define WRAP(id, ret, fails, fn, params, args, fd_, ...)                       \
-	EXPORT ret fn params                                                   \
+	static __attribute__((noinline)) ret any_##fn params                   \
 	{                                                                      \
 		if (unlikely(!shim_hot.on)) {                                      \
 			NEED(fn);                                              \
@@ -111,8 +126,7 @@ static void record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		r = real.fn args;                                              \
 		end = shim_clock();                                            \
 		if (HAS_FD(fd_)) {                                             \
-			record_fd(&ev, id, entry, start, end, (int64_t)r,      \
-				  FAILED_##fails(r));                          \
+			RECORD_FD(&ev, id, entry, start, end, r, fails);       \
 		} else {                                                       \
 			struct shim_event full = ev;                           \
                                                                                \
@@ -120,6 +134,29 @@ static void record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 			record_path(&full, start, end, (int64_t)r,             \
 				    FAILED_##fails(r));                        \
 		}                                                              \
+		return r;                                                      \
+	}                                                                      \
+	FAST ret fn params                                                     \
+	{                                                                      \
+		const struct shim_event ev = { SHIM_EVENT_NONE, __VA_ARGS__ }; \
+		uint64_t start, end;                                           \
+		uint32_t entry;                                                \
+		ret r;                                                         \
+                                                                               \
+		if (!HAS_FD(fd_))                                              \
+			return any_##fn args;                                  \
+		if (unlikely(!shim_hot_clock())) {                             \
+			if (!shim_hot.on && real.fn)                           \
+				return real.fn args;                           \
+			return any_##fn args;                                  \
+		}                                                              \
+		entry = shim_fd_entry(fd_);                                    \
+		if (unlikely(!shim_is_desc(entry)))                            \
+			return any_##fn args;                                  \
+		start = shim_ticks();                                          \
+		r = real.fn args;                                              \
+		end = shim_ticks();                                            \
+		RECORD_FD(&ev, id, entry, start, end, r, fails);               \
 		return r;                                                      \
 	}
 

@@ -2,11 +2,12 @@
 /*
  * What a recorded call costs, measured in one process so that noise meets all
  * alike: batches of the same call made bare (libc's second name, which nobody
- * wraps), through a floor (two rdtsc and a 32-byte store around it), and
+ * wraps), through a floor (floor.c: two rdtsc and a 32-byte store), and
  * through the symbol that the shim wraps, in turn. Run it under the shim.
  *
- * Prints one line per measurement: name, threads, and the medians of the
- * batches in ns per call: bare, floor, traced.
+ * Prints one line per measurement: name, threads, the median of the bare
+ * batches in ns per call, and the medians of what floor and traced added to the
+ * bare batch beside them.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CALLS 500
-#define ROUNDS 600
+#define CALLS 100 /* short: most batches are not preempted */
+#define ROUNDS 3000
 #define WAYS 3
 
 extern ssize_t __pread64(int fd, void *buf, size_t n, off_t off);
@@ -28,48 +29,11 @@ extern int __open64(const char *path, int flags, ...);
 extern off_t __lseek(int fd, off_t off, int whence);
 
 static __thread char buf[65536];
-static __thread struct {
-	uint64_t start, end, fd, n;
-} store[256];
-static __thread unsigned int at;
-
-static uint64_t ticks(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-#endif
-}
-
-/*
- * The floor is what the barest interposer does: a function of the same name
- * and arguments that calls the real one through a pointer.
- */
-#define FLOOR(fn, params, args, real)                                          \
-	static __typeof__(real) *volatile real_##fn = real;                    \
-	static __attribute__((noinline)) long fn params                       \
-	{                                                                      \
-		uint64_t start = ticks();                                      \
-		long r = (long)real_##fn args;                                 \
-		uint64_t end = ticks();                                        \
-		unsigned int i = at++ & 255;                                   \
-                                                                               \
-		store[i].start = start;                                        \
-		store[i].end = end;                                            \
-		store[i].fd = (uint64_t)fd;                                    \
-		store[i].n = (uint64_t)r;                                      \
-		return r;                                                      \
-	}
-FLOOR(floor_pread, (int fd, void *b, size_t n, off_t off), (fd, b, n, off),
-      __pread64)
-FLOOR(floor_lseek, (int fd, off_t off, int whence), (fd, off, whence), __lseek)
-FLOOR(floor_open, (int fd, const char *name, int flags), (name, flags),
-      __open64)
-FLOOR(floor_close, (int fd), (fd), __close)
+/* floor.c */
+extern ssize_t floor_pread(int fd, void *buf, size_t n, off_t off);
+extern off_t floor_lseek(int fd, off_t off, int whence);
+extern int floor_open(const char *path, int flags);
+extern int floor_close(int fd);
 
 static const char *dir;
 
@@ -125,8 +89,9 @@ static void open_bare(int fd)
 
 static void open_floor(int fd)
 {
+	(void)fd;
 	for (int i = 0; i < CALLS; i++)
-		floor_close((int)floor_open(fd, path, O_RDONLY));
+		floor_close(floor_open(path, O_RDONLY));
 }
 
 static void open_traced(int fd)
@@ -182,6 +147,9 @@ static void *measure(void *arg)
 			r->bench->way[way](fd);
 			t[way][i] = (now_ns() - a) / CALLS;
 		}
+	for (int i = 0; i < ROUNDS; i++)
+		for (int w = 1; w < WAYS; w++)
+			t[w][i] -= t[0][i];
 	for (int w = 0; w < WAYS; w++) {
 		qsort(t[w], ROUNDS, sizeof(double), by_value);
 		r->ns[w] = t[w][ROUNDS / 2];
