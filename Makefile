@@ -124,10 +124,12 @@ $(O)/ioreel-replay: $(O)/replay/main.o $(O)/replay/comm_mpi.o $(core_lib)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(prog_cflags) -o $@ $^ $(pkg_libs) $(mpi_libs) $(LDFLAGS)
 
+# glibc before 2.34 has dlsym() in libdl, which little programs do not load.
+libdl := $(wildcard $(shell $(CC) -print-file-name=libdl.so.2))
 $(O)/libioreel.so: $(shim_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(shim_cflags) -shared -Wl,-z,defs -Wl,-z,now \
-		-Wl,--no-undefined -o $@ $^ $(LDFLAGS)
+		-Wl,--no-undefined -o $@ $^ -Wl,--no-as-needed $(libdl) $(LDFLAGS)
 
 $(O)/ioreel_sqlite.so: $(module_obj)
 	$(call say,LD,$@)

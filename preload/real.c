@@ -11,6 +11,16 @@
 
 #include "preload/raw.h"
 
+/*
+ * By the version that every glibc has: the newer one of the machine that built
+ * the shim would keep a program of an older system from starting.
+ */
+#if defined(__GLIBC__) && defined(__x86_64__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+#elif defined(__GLIBC__) && defined(__aarch64__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.17");
+#endif
+
 struct shim_real real;
 
 static long fail(long r)
