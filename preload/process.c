@@ -15,6 +15,7 @@
 #include <sys/utsname.h>
 
 #include "preload/raw.h"
+#include "preload/site.h"
 
 struct shim_state shim = { .next_desc = SHIM_DESC_FIRST };
 struct shim_hot shim_hot;
@@ -425,6 +426,7 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 			    env_get(env, "IOREEL_EXCLUDE"));
 	shim.globs = shim.include || shim.exclude;
 	map_counts();
+	shim_sites_start(env_get(env, "IOREEL_STACKS"));
 	shim_cwd_changed();
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 	/*

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "preload/site.h"
+
 /* The directory of a relative path, as a descriptor id; 0: the cwd. */
 static uint32_t at_desc(int at, const char *path)
 {
@@ -154,6 +156,8 @@ void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 
 	if (err == SHIM_ERRNO)
 		err = result < 0 ? errno : 0;
+	if (unlikely(shim_sites) && !shim_site(call, end))
+		return;
 	t = shim_begin(SHIM_RECORD_MAX, start);
 	if (unlikely(!t))
 		return;
@@ -175,6 +179,8 @@ void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 	uint8_t more, flags = 0, *p, *flags_at;
 	struct shim_thread *t;
 
+	if (unlikely(shim_sites) && !shim_site(ev->call, end))
+		return;
 	n.path2 = n.second ? strlen(n.second) : 0;
 	if (n.path >= REEL_PATH_BYTES || n.path2 >= REEL_PATH_BYTES) {
 		shim_count(REEL_LOST_LIMIT, 1);

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 
 #include "preload/raw.h"
+#include "preload/site.h"
 
 #define SLOT_FIRST_BYTES 16384 /* until the thread has filled it once */
 #define PROBES 8               /* slots looked at for a dead owner */
@@ -87,11 +88,17 @@ static uint64_t slot_offset(const struct shim_thread *t)
 	       (uint64_t)(t - shim.threads - shim.slots_base) * REEL_SLOT_BYTES;
 }
 
+/* Behind the last record: the block's padding. */
+static intptr_t room_end(const struct shim_thread *t)
+{
+	return (intptr_t)t->block + t->usable - 8 - SHIM_RECORD_MAX;
+}
+
 static void set_usable(struct shim_thread *t, uint32_t bytes)
 {
 	t->usable = bytes;
-	/* Behind the last record: the block's padding. */
-	t->room = (intptr_t)t->block + bytes - 8 - SHIM_RECORD_MAX;
+	/* Without room no record takes the short way. */
+	t->room = shim_sites ? 0 : room_end(t);
 	t->limit = t->room;
 }
 
@@ -364,10 +371,10 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 		shim_tls = t;
 	}
 	t->limit = shim_busy();
-	if ((intptr_t)t->p + more >= t->room && !grow(t))
+	if ((intptr_t)t->p + more >= room_end(t) && !grow(t))
 		flush(t);
 	t->limit = t->room;
-	if ((intptr_t)t->p + more < t->room)
+	if ((intptr_t)t->p + more < room_end(t))
 		return t;
 	shim_count(REEL_LOST_LIMIT, 1);
 	return NULL;

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Call sites, for "record --stacks": C frames by libunwind, opened only then
+ * and for itself (linked, it would replace the program's own unwinder), and
+ * Python frames by site_python.c. A site is told whole once in a process, by
+ * its number afterwards. Unwinding may lock and read files: this is not for
+ * signal handlers, and not for every record of a fast loop.
+ */
+#include "preload/site.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "preload/raw.h"
+#include "preload/real.h"
+
+#define C_FRAMES 24
+#define KEY_WORDS 64
+#define TEXT_ROOM 3072
+#define SITES 16384 /* in a process; more have no number */
+
+/* On pages that a fork wipes: a child tells its sites itself. */
+struct known {
+	uint64_t hash[SITES];
+	uint32_t number[SITES];
+	uint32_t n;
+};
+
+bool shim_sites;
+static uint32_t every;
+static struct known *known;
+static int (*unwind)(void **, int);
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _etext[] __attribute__((visibility("hidden")));
+
+void shim_sites_start(const char *value)
+{
+	void *lib;
+
+	while (value && *value >= '0' && *value <= '9' && every < 1000000)
+		every = every * 10 + (uint32_t)(*value++ - '0');
+	if (!every)
+		return;
+	known = (void *)raw6(SYS_mmap, 0, sizeof(*known),
+			     PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if ((unsigned long)known > -4096ul ||
+	    raw3(SYS_madvise, known, sizeof(*known), MADV_WIPEONFORK) != 0)
+		return;
+	lib = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
+	if (lib)
+		*(void **)&unwind = dlsym(lib, "unw_backtrace");
+	shim_sites = true;
+}
+
+static bool ours(const void *address)
+{
+	return (const char *)address >= __ehdr_start &&
+	       (const char *)address < _etext;
+}
+
+/* Frames of C from the caller of our wrapper on. */
+static int c_frames(uintptr_t *key, int room)
+{
+	void *frame[C_FRAMES + 8];
+	int have = unwind ? unwind(frame, C_FRAMES + 8) : 0, n = 0;
+
+	for (int i = 0; i < have && n < room; i++)
+		if (!ours(frame[i]) && frame[i])
+			key[n++] = (uintptr_t)frame[i] - 1; /* the call itself */
+	return n;
+}
+
+static uint64_t hash_of(const uintptr_t *key, int n)
+{
+	uint64_t h = 0x9e3779b97f4a7c15ull;
+
+	for (int i = 0; i < n; i++)
+		h = (h ^ key[i]) * 0xff51afd7ed558ccdull, h ^= h >> 29;
+	return h ? h : 1;
+}
+
+/* Its number; *@fresh: it has just been given. 0: no room for more. */
+static uint32_t number_of(uint64_t hash, bool *fresh)
+{
+	for (uint32_t k = 0; k < 64; k++) {
+		uint32_t i = (uint32_t)(hash + k) % SITES;
+		uint64_t none = 0;
+
+		if (__atomic_compare_exchange_n(&known->hash[i], &none, hash,
+						false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE)) {
+			*fresh = true;
+			known->number[i] = __atomic_add_fetch(
+				&known->n, 1, __ATOMIC_RELAXED);
+			return known->number[i];
+		}
+		if (none == hash)
+			return known->number[i];
+	}
+	return 0;
+}
+
+static int put(char *out, int n, const char *s, size_t len)
+{
+	if (len > (size_t)(TEXT_ROOM - 1 - n))
+		len = (size_t)(TEXT_ROOM - 1 - n);
+	memcpy(out + n, s, len);
+	return n + (int)len;
+}
+
+static int put_hex(char *out, int n, uint64_t v)
+{
+	char digits[16];
+	int k = sizeof(digits);
+
+	do
+		digits[--k] = "0123456789abcdef"[v & 15];
+	while ((v >>= 4) && k > 0);
+	return put(out, n, digits + k, sizeof(digits) - (size_t)k);
+}
+
+/* "c MODULE+0xOFFSET FUNCTION" */
+static int put_c_frame(char *out, int n, uintptr_t address)
+{
+	Dl_info in;
+
+	if (!dladdr((void *)address, &in) || !in.dli_fname) {
+		n = put(out, n, "c ?+0x", 6);
+		return put_hex(out, n, address);
+	}
+	n = put(out, n, "c ", 2);
+	n = put(out, n, in.dli_fname, strlen(in.dli_fname));
+	n = put(out, n, "+0x", 3);
+	n = put_hex(out, n, address - (uintptr_t)in.dli_fbase);
+	if (in.dli_sname) {
+		n = put(out, n, " ", 1);
+		n = put(out, n, in.dli_sname, strlen(in.dli_sname));
+	}
+	return n;
+}
+
+/* Python's frames go before those of the interpreter, which tell nothing. */
+static void describe(char *out, const uintptr_t *key, int c, int python)
+{
+	int n = 0;
+
+	for (int i = 0; i < python && n < TEXT_ROOM - 1; i += 2) {
+		int more = shim_python_frame(key + c + i, out + n,
+					     TEXT_ROOM - 1 - n);
+
+		n += more;
+		if (more)
+			n = put(out, n, "\n", 1);
+	}
+	for (int i = 0; i < c && n < TEXT_ROOM - 1; i++) {
+		n = put_c_frame(out, n, key[i]);
+		n = put(out, n, "\n", 1);
+	}
+	out[n ? n - 1 : 0] = '\0';
+}
+
+bool shim_site(uint32_t call, uint64_t end)
+{
+	static uint32_t turn;
+	static _Thread_local bool inside
+		__attribute__((tls_model("initial-exec")));
+	struct shim_event ev = { SHIM_EVENT_NONE, .call = MARK_SITE };
+	uintptr_t key[KEY_WORDS];
+	char text[TEXT_ROOM];
+	int c, python, saved = errno;
+	bool fresh = false;
+
+	if (call == MARK_SITE)
+		return true;
+	if (inside)
+		return false;
+	if (call < CALL_OPEN ||
+	    __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % every)
+		return true;
+	inside = true;
+	c = c_frames(key, C_FRAMES);
+	python = shim_python_frames(key + c, KEY_WORDS - c);
+	ev.arg = number_of(hash_of(key, c + python), &fresh);
+	if (fresh) {
+		describe(text, key, c, python);
+		ev.path = text;
+	}
+	if (ev.arg)
+		shim_record_full(&ev, end, end, 0, 0);
+	inside = false;
+	errno = saved;
+	return true;
+}
