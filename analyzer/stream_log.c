@@ -99,13 +99,13 @@ static int spill(struct reel_stream_log *log, struct chunk *c,
 	return 0;
 }
 
+/* Behind @full, the last one; NULL: it is the first. */
 static struct chunk *new_chunk(struct reel_stream_log *log, struct stream *s,
-			       struct reel_error *err)
+			       struct chunk *full, struct reel_error *err)
 {
 	struct chunk *c;
 
-	if (s->chunks && log->held_bytes > log->most_bytes &&
-	    spill(log, &s->chunk[s->chunks - 1], err))
+	if (full && log->held_bytes > log->most_bytes && spill(log, full, err))
 		return NULL;
 	if (reel_array_reach(&s->chunk, &s->room, s->chunks, sizeof(*c), err) ||
 	    !s->chunk)
@@ -135,7 +135,7 @@ int reel_stream_log_add(struct reel_stream_log *log, uint32_t stream,
 	s = &log->stream[stream];
 	c = s->chunks ? &s->chunk[s->chunks - 1] : NULL;
 	if (!c || c->used + RECORD_MOST > c->bytes)
-		c = new_chunk(log, s, err);
+		c = new_chunk(log, s, c, err);
 	if (!c)
 		return -1;
 	p = c->data + c->used;

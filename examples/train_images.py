@@ -15,9 +15,10 @@ from torch.utils.data import DataLoader, Dataset
 
 
 class Images(Dataset):
-    """The images below @root, a class for each directory."""
+    """Random crops of the images below @root, a class for each directory."""
 
-    def __init__(self, root):
+    def __init__(self, root, crop):
+        self.crop = crop
         self.classes = sorted(os.listdir(root))
         self.files = [(os.path.join(root, name, file), label)
                       for label, name in enumerate(self.classes)
@@ -30,26 +31,34 @@ class Images(Dataset):
         path, label = self.files[index]
         with open(path, "rb") as f:
             data = f.read()
-        kind, width, height, _ = data.split(maxsplit=4)[:4]
+        kind, width, height = data[:32].split(maxsplit=3)[:3]
         assert kind == b"P6", path
         width, height = int(width), int(height)
-        pixels = bytearray(data[-3 * width * height:])
-        image = torch.frombuffer(pixels, dtype=torch.uint8)
+        image = torch.frombuffer(bytearray(data), dtype=torch.uint8,
+                                 offset=len(data) - 3 * width * height)
         image = image.view(height, width, 3).permute(2, 0, 1)
-        return image.float() / 255, label
+        return self.part(image).float() / 255, label
+
+    def part(self, image):
+        """A random square of @image, mirrored every other time."""
+        top, left = (int(torch.randint(n - self.crop + 1, ()))
+                     for n in image.shape[1:])
+        image = image[:, top:top + self.crop, left:left + self.crop]
+        return image.flip(2) if torch.rand(()) < 0.5 else image
 
 
 def network(classes):
     return nn.Sequential(
-        nn.Conv2d(3, 16, 3, stride=2), nn.ReLU(),
-        nn.Conv2d(16, 32, 3, stride=2), nn.ReLU(),
-        nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(512, classes))
+        nn.Conv2d(3, 32, 5, stride=2), nn.ReLU(),
+        nn.Conv2d(32, 64, 3, stride=2), nn.ReLU(),
+        nn.Conv2d(64, 64, 3), nn.ReLU(),
+        nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(1024, classes))
 
 
 def train(args):
     torch.set_num_threads(1)  # the other cores are the loader workers'
     torch.manual_seed(args.seed)
-    data = Images(args.data)
+    data = Images(args.data, args.crop)
     loader = DataLoader(data, batch_size=args.batch, shuffle=True,
                         num_workers=args.workers, drop_last=True)
     model = network(len(data.classes))
@@ -76,6 +85,7 @@ def main():
     parser.add_argument("--out", default="checkpoints")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--crop", type=int, default=128)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     train(parser.parse_args())

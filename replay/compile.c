@@ -21,6 +21,7 @@
 #include "replay/history.h"
 #include "replay/inserts.h"
 #include "replay/job.h"
+#include "replay/listings.h"
 #include "replay/marks.h"
 #include "replay/messages.h"
 #include "replay/objects.h"
@@ -32,6 +33,7 @@ struct compiler {
 	struct reel_error *err;
 	struct job *job;
 	struct marks marks;
+	struct listings *listings;
 	struct history *history;
 	struct edges *edges;
 	struct messages *messages;
@@ -97,7 +99,7 @@ static int survey_event(struct compiler *c, struct reel_event *ev)
 		c->makes[stream] = 1;
 	if (ev->call == REEL_CALL_CHDIR || ev->call == REEL_CALL_FCHDIR)
 		c->moves[c->job->stream[stream].process] = 1;
-	if (history_event(c->history, ev, &effects, c->err) ||
+	if (history_event(c->history, ev, &me, &effects, c->err) ||
 	    objects_event(c->objects, ev, stream, me.call, c->err) ||
 	    edges_event(c->edges, ev, &me, &effects, c->err))
 		return -1;
@@ -248,6 +250,10 @@ static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 			break;
 		case MARK_VANISH:
 			r->flags |= PLAN_F_MORE | PLAN_F_VANISH;
+			break;
+		case MARK_ENTRIES:
+			m->entries = k->ns;
+			r->flags |= PLAN_F_MORE | PLAN_F_ENTRIES;
 			break;
 		case MARK_AFTER:
 			*after_ns = k->ns;
@@ -511,7 +517,9 @@ static int prepare(struct compiler *c)
 	for (uint32_t i = 0; i < c->job->streams; i++)
 		c->idle_ns[i] =
 			c->job->process[c->job->stream[i].process].start_ns;
-	return history_new(&c->history, c->job, c->err) ||
+	return listings_new(&c->listings, c->job, &c->marks, c->err) ||
+			       history_new(&c->history, c->job, c->listings,
+					   c->err) ||
 			       edges_new(&c->edges, c->job, &c->marks,
 					 c->err) ||
 			       messages_new(&c->messages, c->job, c->edges,
@@ -543,6 +551,7 @@ out:
 	messages_free(c.messages);
 	edges_free(c.edges);
 	history_free(c.history);
+	listings_free(c.listings);
 	marks_fini(&c.marks);
 	free(c.calls);
 	free(c.idle_ns);

@@ -31,6 +31,7 @@ struct path_state {
 	struct who change, child; /* last change of it, of an entry of it */
 	struct who written;
 	struct users users;
+	struct users listers; /* of a directory: who read its entries */
 };
 
 struct edges {
@@ -82,7 +83,7 @@ int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 			e->open[i].users.one = nobody;
 	for (uint32_t i = 0; i < job->files; i++)
 		e->path[i].change = e->path[i].child = e->path[i].written =
-			e->path[i].users.one = nobody;
+			e->path[i].users.one = e->path[i].listers.one = nobody;
 	*out = e;
 	return 0;
 }
@@ -93,8 +94,10 @@ void edges_free(struct edges *e)
 		return;
 	for (uint32_t i = 0; e->open && i < e->job->opens; i++)
 		free(e->open[i].users.more);
-	for (uint32_t i = 0; e->path && i < e->job->files; i++)
+	for (uint32_t i = 0; e->path && i < e->job->files; i++) {
 		free(e->path[i].users.more);
+		free(e->path[i].listers.more);
+	}
 	reel_idmap_fini(&e->pairs);
 	reel_idmap_fini(&e->numbers);
 	free(e->open);
@@ -345,10 +348,14 @@ static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 	if (ev->group == REEL_GROUP_STAT &&
 	    after(e, &p->written, ev, me, err))
 		return -1;
+	if (ev->call == REEL_CALL_SCANDIR && use(&p->listers, me, err))
+		return -1;
 	if (effect == EFFECT_USE)
 		return use(&p->users, me, err);
 	if (after_all(e, &p->users, JOB_NONE, ev, me, err) ||
-	    (up != e->path && after(e, &up->change, ev, me, err)))
+	    (up != e->path && (after(e, &up->change, ev, me, err) ||
+			       after_all(e, &up->listers, JOB_NONE, ev, me,
+					 err))))
 		return -1;
 	forget(&p->users);
 	p->change = *me;
@@ -362,6 +369,12 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 {
 	struct path_state *p = &e->path[ev->file];
 
+	if (ev->call == REEL_CALL_READDIR) {
+		return after(e, &p->child, ev, me, err) ||
+				       use(&p->listers, me, err) ?
+			       -1 :
+			       0;
+	}
 	if (ev->group == REEL_GROUP_WRITE || ev->call == REEL_CALL_FCLOSE ||
 	    ev->call == REEL_CALL_FFLUSH || ev->call == REEL_CALL_FTRUNCATE) {
 		if (ev->layer == REEL_LAYER_STDIO &&

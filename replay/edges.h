@@ -24,13 +24,6 @@ struct job;
 struct reel_error;
 struct reel_event;
 
-/* A call: the n-th of a stream, from 0, and its end. */
-struct who {
-	uint32_t stream; /* JOB_NONE: nobody */
-	uint32_t call;
-	int64_t end_ns;
-};
-
 struct edges;
 
 int edges_new(struct edges **out, const struct job *job, struct marks *marks,

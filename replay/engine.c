@@ -39,9 +39,14 @@ static void on_signal(int sig)
 
 /* --- a process ----------------------------------------------------------- */
 
+static uint64_t buffer_bytes(uint64_t bytes)
+{
+	return bytes ? bytes : 1;
+}
+
 static uint8_t *buffer(uint64_t bytes)
 {
-	void *at = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+	void *at = mmap(NULL, buffer_bytes(bytes), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (at == MAP_FAILED)
@@ -104,6 +109,15 @@ static struct player *player_new(struct player_process *q, uint32_t stream)
 	return p;
 }
 
+/* Raw: between the calls of the job. */
+static void free_buffers(struct player *p)
+{
+	if (p->in)
+		raw(SYS_munmap, p->in, buffer_bytes(p->stream->most_read));
+	if (p->out && p->out != text)
+		raw(SYS_munmap, p->out, p->out_bytes);
+}
+
 /* A stream that cannot be played: nobody may wait for it. */
 static void give_up(const struct engine *e, uint32_t stream)
 {
@@ -128,10 +142,7 @@ static void *thread_main(void *arg)
 	player_begin(p);
 	__atomic_fetch_add(&threads_ready, 1, __ATOMIC_RELEASE);
 	player_run(p);
-	if (p->out != text)
-		raw(SYS_munmap, p->out, p->out_bytes);
-	if (p->stream->most_read)
-		raw(SYS_munmap, p->in, p->stream->most_read);
+	free_buffers(p);
 	for (;;)
 		pause();
 	return NULL;
@@ -150,12 +161,15 @@ static bool start_thread(struct player_process *q, uint32_t stream)
 	good = p && p->in && p->out &&
 	       !pthread_create(&thread, &attr, thread_main, p);
 	pthread_attr_destroy(&attr);
-	if (!good) {
-		__atomic_fetch_add(&q->engine->result.head->failed, 1,
-				   __ATOMIC_RELAXED);
-		give_up(q->engine, stream);
-	}
-	return good;
+	if (good)
+		return true;
+	if (p)
+		free_buffers(p);
+	free(p);
+	__atomic_fetch_add(&q->engine->result.head->failed, 1,
+			   __ATOMIC_RELAXED);
+	give_up(q->engine, stream);
+	return false;
 }
 
 /* Starts the threads that the job started later, shortly before their time. */
@@ -521,7 +535,7 @@ int engine_run(const struct engine_options *opt, const struct comm *comm,
 	bad = prepare(&e, opt, err) ||
 	      !(order = start_order(e.plan, err));
 	comm->allreduce(&bad, 1, COMM_MAX);
-	if (bad) {
+	if (bad || !order || !e.plan) {
 		free(order);
 		plan_close((struct plan *)(uintptr_t)e.plan);
 		return reel_fail(err, REEL_E_IO, "another rank failed");

@@ -494,14 +494,23 @@ CALL_OF(closedir)
 	return r;
 }
 
+/* The job's picked so many; which ones nobody knows. */
+static _Thread_local int64_t to_pick;
+
+static int pick(const struct dirent *de)
+{
+	return to_pick-- > 0;
+}
+
 CALL_OF(scandir)
 {
 	struct dirent **list = NULL;
 	int n;
 
+	to_pick = s->want;
 	/* It has a descriptor for a while. */
 	descriptors_take_turn(p);
-	n = scandir(s->path, &list, NULL, NULL);
+	n = scandir(s->path, &list, pick, NULL);
 	descriptors_end_turn(p);
 	for (int i = 0; i < n; i++)
 		free(list[i]);

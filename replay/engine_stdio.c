@@ -67,10 +67,14 @@ static FILE *file_of(const struct step *s)
 		else
 			s->slot->file = open_silently(s->slot->fd, s);
 	}
-	if (s->slot && s->slot->file)
-		return s->slot->file;
-	errno = EBADF;
-	return NULL;
+	if (!s->slot || !s->slot->file) {
+		errno = EBADF;
+		return NULL;
+	}
+	/* What a buffer kept would go into the pipe behind message_call(). */
+	if (s->r->flags & PLAN_F_MESSAGE && plan_writes(s->r))
+		setvbuf(s->slot->file, NULL, _IONBF, 0);
+	return s->slot->file;
 }
 
 static void forget_standard(const FILE *f)

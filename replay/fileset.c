@@ -23,6 +23,7 @@
 #include "lib/error.h"
 #include "lib/progress.h"
 #include "replay/plan.h"
+#include "replay/player.h"
 #include "replay/sandbox.h"
 
 #define CHUNK_BYTES (1 << 20)
@@ -266,7 +267,7 @@ static int pad_dir(struct builder *b, const struct plan_file *f)
 	while (readdir(dir))
 		n++;
 	for (; n < f->entries && !rc && !*b->stop; n++) {
-		snprintf(pad, sizeof(pad), "entry%lld", (long long)n);
+		snprintf(pad, sizeof(pad), STAND_IN "%lld", (long long)n);
 		int made = openat(fd, pad, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 		if (made < 0)

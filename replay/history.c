@@ -20,6 +20,7 @@
 #include "analyzer/event.h"
 
 #include "replay/job.h"
+#include "replay/listings.h"
 
 enum { UNKNOWN = 0, NO = 1, YES = 2 };
 
@@ -28,13 +29,10 @@ struct path {
 	bool changed; /* by the job: its size says nothing any more */
 	bool made;    /* by the job, at some time */
 	bool dir, link, denied, exec, exact;
-	bool listed;
 	int64_t size;     /* before; at least, or exactly */
 	int64_t written;  /* highest byte that the job wrote */
 	int64_t map_end;
 	int64_t link_bytes;
-	int64_t net;      /* entries that the job made less those it removed */
-	int64_t entries;  /* a listing's count less net then */
 	int64_t line_end;
 	int64_t *line;
 	uint32_t lines, line_room;
@@ -42,24 +40,25 @@ struct path {
 
 struct history {
 	const struct job *job;
+	struct listings *listings;
 	struct path *path;   /* by file id */
-	uint32_t *scanned;   /* by open id: entries read so far */
 	int64_t *reached;    /* by open id: 1 + the position, 0: not known */
 	struct effects *now; /* of the event at hand */
+	const struct who *me;
 };
 
 int history_new(struct history **out, const struct job *job,
-		struct reel_error *err)
+		struct listings *listings, struct reel_error *err)
 {
 	struct history *h = reel_alloc(1, sizeof(*h), err);
 
 	if (!h)
 		return -1;
 	h->job = job;
+	h->listings = listings;
 	h->path = reel_alloc(job->files, sizeof(*h->path), err);
-	h->scanned = reel_alloc(job->opens, sizeof(*h->scanned), err);
 	h->reached = reel_alloc(job->opens, sizeof(*h->reached), err);
-	if (!h->path || !h->scanned || !h->reached) {
+	if (!h->path || !h->reached) {
 		history_free(h);
 		return -1;
 	}
@@ -76,7 +75,6 @@ void history_free(struct history *h)
 	for (uint32_t i = 0; h->path && i < h->job->files; i++)
 		free(h->path[i].line);
 	free(h->path);
-	free(h->scanned);
 	free(h->reached);
 	free(h);
 }
@@ -103,6 +101,34 @@ static bool below_new(struct history *h, const char *path, size_t n)
 	return false;
 }
 
+static void dir_above(struct history *h, uint32_t dir, bool there)
+{
+	struct path *p = &h->path[dir];
+
+	p->dir = true;
+	if (!there || p->before != UNKNOWN || p->now != UNKNOWN)
+		return;
+	p->before = p->now = YES;
+	listings_room(h->listings, h->job->file[dir].parent);
+}
+
+/*
+ * What is above a path is no file, or the call had said ENOTDIR; and it was
+ * there if the path was.
+ */
+static void dirs_above(struct history *h, uint32_t file, bool there)
+{
+	const char *path = h->job->file[file].path;
+	size_t n = path && path[0] == '/' ? strlen(path) : 0;
+
+	while (n > 1) {
+		while (n > 1 && path[n - 1] != '/')
+			n--;
+		if (n > 1)
+			dir_above(h, job_find(h->job, path, --n), there);
+	}
+}
+
 /* The call found it there. */
 static enum effect exists(struct history *h, uint32_t file)
 {
@@ -111,16 +137,18 @@ static enum effect exists(struct history *h, uint32_t file)
 
 	if (p->now == UNKNOWN && p->before == UNKNOWN) {
 		bool new = path && path[0] == '/' &&
-			   below_new(h, path, strlen(path));
+			   (below_new(h, path, strlen(path)) ||
+			    !listings_room(h->listings,
+					   h->job->file[file].parent));
 
 		p->before = new ? NO : YES;
 		h->now->appeared |= new;
+		dirs_above(h, file, !new);
 	}
 	h->now->appeared |= p->now == NO;
 	if (h->now->appeared)
 		p->changed = true;
 	p->now = YES;
-	h->path[h->job->file[file].parent].dir = true;
 	return EFFECT_USE;
 }
 
@@ -129,26 +157,28 @@ static enum effect missing(struct history *h, uint32_t file)
 {
 	struct path *p = path_of(h, file);
 
-	if (p->now == UNKNOWN && p->before == UNKNOWN)
+	if (p->now == UNKNOWN && p->before == UNKNOWN) {
 		p->before = NO;
+		dirs_above(h, file, false);
+	}
 	h->now->vanished |= p->now == YES;
 	p->now = NO;
-	/* Were it a file, the call had said ENOTDIR. */
-	h->path[h->job->file[file].parent].dir = true;
 	return EFFECT_USE;
 }
 
 static void count_entry(struct history *h, uint32_t file, int n)
 {
-	h->path[h->job->file[file].parent].net += n;
+	listings_change(h->listings, h->job->file[file].parent, n);
 }
 
 static enum effect created(struct history *h, uint32_t file)
 {
 	struct path *p = path_of(h, file);
 
-	if (p->before == UNKNOWN)
+	if (p->before == UNKNOWN) {
 		p->before = NO;
+		dirs_above(h, file, false);
+	}
 	if (p->now != YES)
 		count_entry(h, file, 1);
 	p->now = YES;
@@ -314,22 +344,6 @@ static void moved(struct path *p, const struct reel_event *ev,
 		saw_size(p, end, false);
 }
 
-/* A listing read to its end tells how many entries there were. */
-static void listed(struct history *h, const struct reel_event *ev)
-{
-	struct path *p = path_of(h, ev->file);
-
-	p->dir = true;
-	if (ev->open >= h->job->opens || !ev->open)
-		return;
-	if (ev->result > 0) {
-		h->scanned[ev->open] += ev->count;
-	} else if (!p->listed && h->scanned[ev->open]) {
-		p->listed = true;
-		p->entries = h->scanned[ev->open] - p->net;
-	}
-}
-
 static void on_descriptor(struct history *h, const struct reel_event *ev,
 			  struct reel_error *err)
 {
@@ -348,7 +362,12 @@ static void on_descriptor(struct history *h, const struct reel_event *ev,
 		p->changed = true;
 		return;
 	case REEL_CALL_READDIR:
-		listed(h, ev);
+		p->dir = true;
+		if (!ev->err)
+			listings_read(h->listings, ev, h->me, err);
+		return;
+	case REEL_CALL_CLOSEDIR:
+		listings_closed(h->listings, ev->open, err);
 		return;
 	case REEL_CALL_MMAP:
 		if (!ev->err && ev->offset >= 0 && !p->changed &&
@@ -361,7 +380,8 @@ static void on_descriptor(struct history *h, const struct reel_event *ev,
 		moved(p, ev, err);
 }
 
-static enum effect looked(struct history *h, const struct reel_event *ev)
+static enum effect looked(struct history *h, const struct reel_event *ev,
+			  struct reel_error *err)
 {
 	struct path *p = path_of(h, ev->file);
 	bool link = ev->call == REEL_CALL_READLINK ||
@@ -381,10 +401,8 @@ static enum effect looked(struct history *h, const struct reel_event *ev)
 	if ((ev->call == REEL_CALL_ACCESS || ev->call == REEL_CALL_FACCESSAT) &&
 	    ev->arg != REEL_NO_OFFSET && ev->arg & X_OK)
 		p->exec = true;
-	if (ev->call == REEL_CALL_SCANDIR && !p->listed && ev->result >= 0) {
-		p->listed = true;
-		p->entries = ev->result - p->net;
-	}
+	if (ev->call == REEL_CALL_SCANDIR && ev->result >= 0)
+		listings_read(h->listings, ev, h->me, err);
 	if (ev->pos != REEL_NO_OFFSET && !p->dir)
 		saw_size(p, ev->pos, true);
 	return EFFECT_USE;
@@ -415,12 +433,36 @@ static enum effect made(struct history *h, const struct reel_event *ev)
 
 	if (ev->call == REEL_CALL_MKDIR || ev->call == REEL_CALL_MKDIRAT)
 		p->dir = true;
-	return ev->err ? failed(h, ev->file, ev->err, true) :
-			 created(h, ev->file);
+	if (ev->err)
+		return failed(h, ev->file, ev->err, true);
+	if (p->dir)
+		listings_made(h->listings, ev->file);
+	return created(h, ev->file);
+}
+
+/* What others did to the file of a call by path is done before the call. */
+static void count_others(struct history *h, const struct reel_event *ev)
+{
+	const struct effects *now = h->now;
+
+	if (ev->fd >= 0 && ev->group != REEL_GROUP_OPEN)
+		return;
+	count_entry(h, ev->file, now->appeared - now->vanished);
+	if (now->appeared && path_of(h, ev->file)->dir)
+		listings_made(h->listings, ev->file);
+}
+
+/* An empty directory goes; one that stood in for a file's, too. */
+static bool removes_dir(struct history *h, const struct reel_event *ev)
+{
+	return !ev->err && path_of(h, ev->file)->dir &&
+	       (ev->call == REEL_CALL_RMDIR || ev->call == REEL_CALL_REMOVE ||
+		(ev->call == REEL_CALL_UNLINKAT && ev->arg & AT_REMOVEDIR));
 }
 
 int history_event(struct history *h, const struct reel_event *given,
-		  struct effects *out, struct reel_error *err)
+		  const struct who *me, struct effects *out,
+		  struct reel_error *err)
 {
 	struct reel_event at = *given;
 	const struct reel_event *ev = &at;
@@ -428,6 +470,7 @@ int history_event(struct history *h, const struct reel_event *given,
 	at.offset = offset_of(h, given);
 	*out = (struct effects){ EFFECT_NONE, EFFECT_NONE, 0, 0, 0 };
 	h->now = out;
+	h->me = me;
 	if (!ev->file || ev->kind == REEL_KIND_PIPE ||
 	    ev->kind == REEL_KIND_SOCKET || ev->kind == REEL_KIND_MEMORY)
 		return err->code ? -1 : 0;
@@ -449,11 +492,13 @@ int history_event(struct history *h, const struct reel_event *given,
 	case REEL_CALL_UNLINK:
 	case REEL_CALL_REMOVE:
 	case REEL_CALL_RMDIR:
+		if (removes_dir(h, ev))
+			listings_removed(h->listings, ev->file, me, err);
 		out->file = ev->err ? failed(h, ev->file, ev->err, false) :
 				      removed(h, ev->file);
 		break;
 	case REEL_CALL_TRUNCATE:
-		out->file = looked(h, ev);
+		out->file = looked(h, ev, err);
 		path_of(h, ev->file)->changed |= !ev->err;
 		break;
 	default:
@@ -462,9 +507,10 @@ int history_event(struct history *h, const struct reel_event *given,
 		else if (ev->fd >= 0)
 			on_descriptor(h, ev, err);
 		else
-			out->file = looked(h, ev);
+			out->file = looked(h, ev, err);
 	}
 	out->dir = path_of(h, ev->file)->dir;
+	count_others(h, ev);
 	return err->code ? -1 : 0;
 }
 
@@ -501,7 +547,7 @@ static int give(struct history *h, const struct giving *to, uint32_t i,
 		.denied = p->denied && !p->size && !p->changed,
 		.size_bytes = p->dir ? 0 : size_of(&h->job->file[i], p),
 		.link_bytes = p->link_bytes,
-		.entries = p->listed ? p->entries : -1,
+		.entries = listings_before(h->listings, i),
 		.line = p->line,
 		.lines = p->lines,
 	};

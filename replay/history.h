@@ -11,8 +11,10 @@
 #include <stdint.h>
 
 struct job;
+struct listings;
 struct reel_error;
 struct reel_event;
+struct who;
 
 /* What a call did to a path. */
 enum effect {
@@ -35,13 +37,15 @@ struct effects {
 
 struct history;
 
+/* Borrows both for its life, and tells @listings what comes and goes. */
 int history_new(struct history **out, const struct job *job,
-		struct reel_error *err);
+		struct listings *listings, struct reel_error *err);
 void history_free(struct history *h);
 
-/* Events come in the order of their end. 0, or -1 with @err. */
+/* Events, @me is its call, come in the order of their end. 0, or -1. */
 int history_event(struct history *h, const struct reel_event *ev,
-		  struct effects *out, struct reel_error *err);
+		  const struct who *me, struct effects *out,
+		  struct reel_error *err);
 
 /* A path that has to be made before the replay. */
 struct before {

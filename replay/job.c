@@ -198,6 +198,7 @@ static int process_row(struct job *job, sqlite3_stmt *q, void *arg,
 	p->fork_stream = (uint32_t)int_or(q, 3, 0); /* likewise */
 	p->start_ns = int_or(q, 4, sqlite3_column_int64(q, 5));
 	p->end_ns = sqlite3_column_int64(q, 6);
+	p->exits = sqlite3_column_int(q, 7);
 	if (p->end_ns < p->start_ns)
 		p->end_ns = p->start_ns;
 	if (id <= 0 || p->start_ns < INT64_MIN / 4 || p->end_ns > INT64_MAX / 4)
@@ -227,6 +228,50 @@ static int thread_row(struct job *job, sqlite3_stmt *q, void *arg,
 	job->events += s->events;
 	job->stream_of[id] = job->streams++;
 	return 0;
+}
+
+/* The image that the process @i had before an exec(), or JOB_NONE. */
+static uint32_t image_before(const struct job *job, uint32_t i,
+			     const uint32_t *parent_id)
+{
+	const struct job_process *p = &job->process[i];
+
+	for (uint32_t k = i; k--;)
+		if (job->process[k].pid == p->pid)
+			return parent_id[k] == parent_id[i] &&
+					       !job->process[k].exits &&
+					       job->process[k].end_ns <=
+						       p->start_ns ?
+				       k :
+				       JOB_NONE;
+	return JOB_NONE;
+}
+
+/*
+ * An exec() keeps descriptors and what they share: the image before forks the
+ * next one as the last that it does; or who forked it does, if it did nothing.
+ */
+static void link_images(struct job *job, const uint32_t *parent_id)
+{
+	for (uint32_t i = 1; i < job->processes; i++) {
+		struct job_process *p = &job->process[i];
+		uint32_t k = p->parent == JOB_NONE ?
+				     image_before(job, i, parent_id) :
+				     JOB_NONE;
+		const struct job_process *before;
+
+		if (k == JOB_NONE)
+			continue;
+		before = &job->process[k];
+		if (before->streams) {
+			p->parent = k;
+			p->fork_stream = before->stream;
+		} else if (before->parent != JOB_NONE) {
+			p->parent = before->parent;
+			p->fork_stream = before->fork_stream;
+			p->start_ns = before->start_ns;
+		}
+	}
 }
 
 /* Ids of parents become indices; who cannot be forked is started by the root. */
@@ -259,7 +304,7 @@ static void link_processes(struct job *job, const uint32_t *process_of,
 
 static const char processes_sql[] =
 	"SELECT process_id, pid, parent_id, fork_thread, fork_ns, start_ns,"
-	" end_ns FROM process ORDER BY process_id";
+	" end_ns, ended = 'exit' FROM process ORDER BY process_id";
 /* The main thread first; then as they began. */
 static const char threads_sql[] =
 	"SELECT t.thread_id, t.process_id, t.events, t.start_ns FROM thread t"
@@ -270,7 +315,7 @@ static const char threads_sql[] =
 static int read_processes(struct job *job, struct reel_store *st,
 			  struct reel_error *err)
 {
-	uint32_t *process_of = NULL, ids = 0;
+	uint32_t *process_of = NULL, *parent_id = NULL, ids = 0;
 	int rc = -1;
 
 	if (room_for(st, "SELECT max(process_id), count(*) FROM process",
@@ -291,10 +336,17 @@ static int read_processes(struct job *job, struct reel_store *st,
 	    each(st, processes_sql, process_row, job, process_of, err) ||
 	    each(st, threads_sql, thread_row, job, process_of, err))
 		goto out;
+	parent_id = reel_alloc(job->processes + 1, sizeof(*parent_id), err);
+	if (!parent_id)
+		goto out;
+	for (uint32_t i = 0; i < job->processes; i++)
+		parent_id[i] = job->process[i].parent;
 	link_processes(job, process_of, ids);
+	link_images(job, parent_id);
 	rc = 0;
 out:
 	free(process_of);
+	free(parent_id);
 	return rc;
 }
 

@@ -21,6 +21,7 @@ struct job_process {
 	uint32_t id, pid;
 	uint32_t parent;      /* index; JOB_NONE: the root starts it */
 	uint32_t fork_stream; /* that forks it; JOB_NONE with parent */
+	bool exits;           /* its end was an exit; else killed, or an exec */
 	int64_t start_ns;     /* of its fork, or when it was first seen */
 	int64_t end_ns;
 	uint32_t stream, streams; /* [stream, + streams), the main one first */

@@ -11,6 +11,13 @@
 
 struct reel_error;
 
+/* A call: the n-th of a stream, from 0, and its end. */
+struct who {
+	uint32_t stream; /* JOB_NONE: nobody */
+	uint32_t call;
+	int64_t end_ns;
+};
+
 enum mark_kind {
 	MARK_POST = 1, /* another stream waits for its end */
 	MARK_WAIT,     /* until stream a has done b calls */
@@ -19,6 +26,7 @@ enum mark_kind {
 	MARK_APPEAR, /* its file is there before it: ns bytes, a: a directory */
 	MARK_VANISH, /* its file is not there any more */
 	MARK_LONGER,   /* its own ns were a wait for somebody outside */
+	MARK_ENTRIES,  /* its directory has ns entries before it */
 };
 
 struct mark {

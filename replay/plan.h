@@ -48,6 +48,8 @@ enum plan_op {
 #define PLAN_F_APPEAR 0x0080 /* make its file first: more.appear_bytes */
 #define PLAN_F_APPEAR_DIR 0x0100
 #define PLAN_F_VANISH 0x0200 /* remove its file first */
+#define PLAN_F_ENTRIES 0x0400 /* its directory has more.entries first */
+#define PLAN_F_OUTSIDE (PLAN_F_APPEAR | PLAN_F_VANISH | PLAN_F_ENTRIES)
 #define PLAN_F_LINES 0x0040      /* a read that ends with a newline */
 
 struct plan_record {
@@ -77,7 +79,10 @@ struct plan_more {
 	uint32_t gap_high; /* high halves of gap_ns and dur_ns */
 	uint32_t dur_high;
 	int64_t after_ns; /* PLAN_F_WAIT_FIRST: the gap, after the waits */
-	int64_t appear_bytes;
+	union {
+		int64_t appear_bytes;
+		int64_t entries; /* PLAN_F_ENTRIES */
+	};
 };
 _Static_assert(sizeof(struct plan_more) == 88, "streams are arrays of it");
 

@@ -269,7 +269,7 @@ static int fix_streams(struct plan_writer *w, uint64_t more_at,
 static int append_all(struct plan_writer *w, struct plan_head *h,
 		      struct reel_error *err)
 {
-	uint64_t more_at, text_end = w->items[TEXT];
+	uint64_t more_at = 0, text_end = w->items[TEXT];
 
 	if (end_stream(w, err) || add(w, NAMES, &text_end, 1, err) ||
 	    append(w, MORES, &more_at, err) || fix_streams(w, more_at, err) ||

@@ -82,29 +82,6 @@ static int decode(struct player *p, const struct plan_record *r,
 	return err;
 }
 
-/* What somebody outside of the job did to the file, done now. */
-static void do_outside(const struct step *s)
-{
-	uint16_t flags = s->r->flags;
-	long fd;
-
-	if (s->m->name == PLAN_NONE)
-		return;
-	if (flags & PLAN_F_VANISH) {
-		if (raw(SYS_unlinkat, AT_FDCWD, s->path, 0))
-			raw(SYS_unlinkat, AT_FDCWD, s->path, AT_REMOVEDIR);
-	} else if (flags & PLAN_F_APPEAR_DIR) {
-		raw(SYS_mkdirat, AT_FDCWD, s->path, 0700);
-	} else if (flags & PLAN_F_APPEAR) {
-		fd = raw(SYS_openat, AT_FDCWD, s->path,
-			 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (fd < 0)
-			return;
-		raw(SYS_ftruncate, fd, s->m->appear_bytes);
-		raw(SYS_close, fd);
-	}
-}
-
 static void find_descriptor(struct step *s)
 {
 	s->fd = s->slot && s->slot->fd >= 0 ? s->slot->fd : s->r->fd;
@@ -295,9 +272,9 @@ static void play_call(struct player *p, const struct plan_record *r,
 	wait_turn(p, r, m);
 	if (m->object != PLAN_NONE)
 		descriptors_provide(p, &s);
-	if (!bad && r->flags & (PLAN_F_APPEAR | PLAN_F_VANISH))
-		do_outside(&s);
 	find_descriptor(&s);
+	if (!bad && r->flags & PLAN_F_OUTSIDE)
+		outside_before(p, &s);
 	if (plan_moves(r) && !plan_writes(r))
 		memory_before_read(p, &s);
 	start = wait_now();

@@ -167,6 +167,14 @@ void memory_before_read(struct player *p, const struct step *s);
 void memory_after_read(struct player *p, const struct step *s, int64_t took_ns,
 		       int64_t want_ns);
 
+/* --- outside.c ----------------------------------------------------------- */
+
+/* Names of entries that stand for what no recorded call has touched. */
+#define STAND_IN ".stand-in."
+
+/* Do what PLAN_F_OUTSIDE says, before the call. */
+void outside_before(struct player *p, const struct step *s);
+
 /* --- messages between processes: engine_message.c ------------------------ */
 
 /* Issue @call, a read or write of a pipe or socket, so that it cannot block. */

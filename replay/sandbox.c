@@ -69,12 +69,11 @@ static int open_dir(const char *path)
 static int is_empty(const char *path)
 {
 	DIR *dir = opendir(path);
-	struct dirent *de;
 	int n = 0;
 
 	if (!dir)
 		return -1;
-	while (n <= 2 && (de = readdir(dir)))
+	while (n <= 2 && readdir(dir))
 		n++;
 	closedir(dir);
 	return n <= 2;

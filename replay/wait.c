@@ -25,6 +25,9 @@
 #define MARGIN_LEAST_NS 50000
 #define MARGIN_MOST_NS 200000
 #define LOOK_AGAIN_NS 100000000 /* at "stop" and "released" */
+#define LOCK_MOST_NS 2000000000
+#define LOCK_BRIEF_NS 100000000
+#define LOCK_LOOK_NS 10000000
 
 static inline void relax(void)
 {
@@ -154,31 +157,35 @@ void wait_post(struct result_stream *s, uint32_t calls)
 		raw(SYS_futex, &s->posted, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 
-static bool lock_within(uint32_t *lock, int tries, long ns)
+/* By the clock: who is woken may lose the lock to another any number of times.
+ */
+static bool lock_within(uint32_t *lock, int64_t most_ns)
 {
 	uint32_t free = 0;
+	int64_t end_ns;
 
 	if (__atomic_compare_exchange_n(lock, &free, 1, false, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED))
 		return true;
+	end_ns = wait_now() + most_ns;
 	/* 2: somebody waits. */
-	while (tries--) {
-		if (__atomic_exchange_n(lock, 2, __ATOMIC_ACQUIRE) == 0)
-			return true;
-		futex_wait(lock, 2, ns);
+	while (__atomic_exchange_n(lock, 2, __ATOMIC_ACQUIRE)) {
+		if (wait_now() >= end_ns)
+			return false;
+		futex_wait(lock, 2, LOCK_LOOK_NS);
 	}
-	return false;
+	return true;
 }
 
 void wait_lock(uint32_t *lock)
 {
 	/* One who died with it must not stop the others. */
-	lock_within(lock, 20, LOOK_AGAIN_NS);
+	lock_within(lock, LOCK_MOST_NS);
 }
 
 bool wait_lock_briefly(uint32_t *lock)
 {
-	return lock_within(lock, 5, 10000000);
+	return lock_within(lock, LOCK_BRIEF_NS);
 }
 
 void wait_unlock(uint32_t *lock)

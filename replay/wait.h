@@ -52,7 +52,7 @@ void wait_post(struct result_stream *s, uint32_t calls);
 
 /* A lock between processes; two threads that meet in it are rare. */
 void wait_lock(uint32_t *lock);
-bool wait_lock_briefly(uint32_t *lock); /* false: 50 ms have gone by */
+bool wait_lock_briefly(uint32_t *lock); /* false: 100 ms have gone by */
 void wait_unlock(uint32_t *lock);
 
 #endif

@@ -11,6 +11,8 @@
 
 static struct result_head head;
 static struct result_stream stream[2];
+#define HOGS 4
+
 static struct result res = { .head = &head, .stream = stream };
 static uint32_t lock;
 static long counter;
@@ -80,6 +82,40 @@ static void *add(void *arg)
 	return NULL;
 }
 
+/* Takes the lock again as soon as it has let it go. */
+static void *hog(void *arg)
+{
+	bool *stop = arg;
+
+	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
+		wait_lock(&lock);
+		for (int64_t end = wait_now() + 500; wait_now() < end;)
+			;
+		wait_unlock(&lock);
+	}
+	return NULL;
+}
+
+static void test_hogs(void)
+{
+	bool stop = false;
+	pthread_t t[HOGS];
+	int lost = 0;
+
+	for (int i = 0; i < HOGS; i++)
+		pthread_create(&t[i], NULL, hog, &stop);
+	for (int i = 0; i < 10000; i++) {
+		if (wait_lock_briefly(&lock))
+			wait_unlock(&lock);
+		else
+			lost++;
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < HOGS; i++)
+		pthread_join(t[i], NULL);
+	is(lost, 0, "who is woken too late goes on waiting");
+}
+
 static void test_lock(void)
 {
 	pthread_t t[3];
@@ -98,6 +134,7 @@ int main(void)
 {
 	test_until();
 	test_for();
+	test_hogs();
 	test_lock();
 	return done();
 }
