@@ -54,14 +54,16 @@ lib_src := $(wildcard lib/*.c)
 analyzer_src := $(filter-out analyzer/main.c analyzer/sqlite_module.c,$(wildcard analyzer/*.c))
 replay_src := $(filter-out replay/main.c replay/comm_mpi.c,$(wildcard replay/*.c))
 shim_src := $(wildcard preload/*.c)
-module_src := analyzer/sqlite_module.c analyzer/vtab_event.c analyzer/event_block.c analyzer/event_walk.c
+module_src := analyzer/sqlite_module.c $(wildcard analyzer/vtab*.c) \
+	analyzer/event_block.c analyzer/event_walk.c analyzer/plane.c \
+	analyzer/row_block.c analyzer/file_class.c analyzer/schema.c
 
 core_obj := $(patsubst %.c,$(O)/%.o,$(lib_src) $(analyzer_src) $(replay_src))
 core_lib := $(O)/libcore.a
 shim_obj := $(patsubst %.c,$(O)/%.o,$(shim_src))
 module_obj := $(patsubst %.c,$(O)/module/%.o,$(module_src))
 sql := $(wildcard schemas/*.sql schemas/upgrade/*.sql)
-sql_inc := $(patsubst %,$(O)/gen/%.inc,$(sql))
+sql_inc := $(patsubst %,$(O)/gen/%.inc,$(sql)) $(O)/gen/schemas/all.sql.inc
 
 have_mpi := $(shell command -v $(MPICC) >/dev/null 2>&1 && echo yes)
 mpi_cflags = $(shell $(MPICC) --showme:compile 2>/dev/null)
@@ -80,9 +82,15 @@ tool_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/data/*.c tests/fuzz/*.c tests
 all: $(programs)
 tests: all $(unit_bin) $(probe_bin) $(tool_bin)
 
+sql_to_c := sed -e 's/[\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/'
 $(O)/gen/%.sql.inc: %.sql
 	$(Q)mkdir -p $(@D)
-	$(Q)sed -e 's/[\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' $< >$@
+	$(Q)$(sql_to_c) $< >$@
+
+# An empty line between two: a paragraph is one statement.
+$(O)/gen/schemas/all.sql.inc: $(wildcard schemas/*.sql)
+	$(Q)mkdir -p $(@D)
+	$(Q)for f in $^; do cat $$f && echo; done | $(sql_to_c) >$@
 
 $(O)/lib/%.o: lib/%.c $(sql_inc)
 	$(call say,CC,$<)
@@ -172,7 +180,8 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ioreel \
 		$(DESTDIR)$(PREFIX)/include \
 		$(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel \
-		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
+		$(DESTDIR)$(PREFIX)/share/man/man7
 	install -m 755 $(O)/ioreel $(if $(have_mpi),$(O)/ioreel-replay) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(O)/libioreel.so $(O)/ioreel_sqlite.so $(DESTDIR)$(PREFIX)/lib/ioreel
 	install -m 644 preload/ioreel.h $(DESTDIR)$(PREFIX)/include
@@ -180,6 +189,7 @@ install: all
 	install -m 644 preload/python/ioreel/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(wildcard man/*.5) $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 644 $(wildcard man/*.7) $(DESTDIR)$(PREFIX)/share/man/man7
 
 # ASan's runtime must come first in a process, so the shim gets UBSan in trap
 # mode, which needs no runtime; in ioreel's own replay the shim comes first.

@@ -20,6 +20,7 @@
 #include "analyzer/commands.h"
 #include "analyzer/record_internal.h"
 
+#define STACKS_DEFAULT "1"
 #define NAME_MOST 200 /* bytes of the directory's name that come from us */
 
 static const char *base_of(const char *path)
@@ -67,16 +68,19 @@ static const char *job_word(char **argv)
 	return base;
 }
 
-/* Make the first of train.reel, train.2.reel ... that does not exist yet:
- * several may start at once, as under mpirun. */
+/*
+ * Make the first of train.reel, train.2.reel ... that does not exist yet:
+ * several may start at once. Ranks of one job (@g) agree on the first that they
+ * can share.
+ */
 static int default_dir(char out[static NAME_MAX + 1], char **argv,
-		       struct reel_error *err)
+		       struct record_group *g, struct reel_error *err)
 {
 	const char *word = job_word(argv);
 	/* "report -x.reel" would read it as an option. */
 	const char *dash = word[0] == '-' ? "_" : "";
 	size_t n = strlen(word);
-	int i;
+	int i, rc;
 
 	if (ends(word, ".py") || ends(word, ".sh"))
 		n -= 3;
@@ -89,13 +93,25 @@ static int default_dir(char out[static NAME_MAX + 1], char **argv,
 		else
 			snprintf(out, NAME_MAX + 1, "%s%.*s.%d.reel", dash,
 				 (int)n, word, i);
-		if (!mkdir(out, 0700))
-			return 0;
-		if (errno != EEXIST)
+		rc = g ? record_group_join(g, out, err) : mkdir(out, 0700);
+		if (rc <= 0 && (g || !rc))
+			return rc;
+		if (!g && errno != EEXIST)
 			break;
 	}
 	return reel_fail(err, REEL_E_IO, "cannot create '%s': %s; try: -o DIR",
 			 out, strerror(errno));
+}
+
+/* Ranks that their launcher started again write beside what is there. */
+static const char *attempt_dir(char out[static PATH_MAX], const char *dir,
+			       const struct record_group *g)
+{
+	if (!g || g->restart <= 0 ||
+	    snprintf(out, PATH_MAX, "%s.restart-%d", dir, g->restart) >=
+		    PATH_MAX)
+		return dir;
+	return out;
 }
 
 static void print_name(const char *name)
@@ -103,32 +119,50 @@ static void print_name(const char *name)
 	reel_cli_name(stderr, name);
 }
 
+/* How the job ended: of its ranks the first that did not end well. */
+static int job_status(const struct reel_record_result *res)
+{
+	if (!res->ranks)
+		return res->wait_status;
+	return res->failed_rank < 0 ? 0 : res->failed_status;
+}
+
 /* "python3 ended by signal 9 after 8.1 s; ", or nothing for success. */
 static void print_end(const char *program, const struct reel_record_result *res)
 {
-	int w = res->wait_status;
+	int w = job_status(res);
 	char t[REEL_NUM];
 
 	if (WIFEXITED(w) && !WEXITSTATUS(w))
 		return;
+	if (res->ranks)
+		fprintf(stderr, "rank %d, ", res->failed_rank);
 	print_name(base_of(program));
+	if (res->ranks)
+		fputc(',', stderr);
 	if (WIFSIGNALED(w))
 		fprintf(stderr, " ended by signal %d", WTERMSIG(w));
 	else
 		fprintf(stderr, " ended with status %d", WEXITSTATUS(w));
-	fprintf(stderr, " after %s; ", reel_num_time(t, (double)res->wall_ns));
+	if (!res->ranks)
+		fprintf(stderr, " after %s",
+			reel_num_time(t, (double)res->wall_ns));
+	fputs("; ", stderr);
 }
 
 static void print_totals(const char *program,
 			 const struct reel_record_result *res,
 			 const struct record_summary *s)
 {
-	bool good =
-		WIFEXITED(res->wait_status) && !WEXITSTATUS(res->wait_status);
+	int status = job_status(res);
+	bool good = WIFEXITED(status) && !WEXITSTATUS(status);
 	char n[REEL_NUM], e[REEL_NUM], t[REEL_NUM], r[REEL_NUM], w[REEL_NUM];
 
 	fputs("ioreel: ", stderr);
 	print_end(program, res);
+	if (res->ranks)
+		fprintf(stderr, "%s rank%s, ", reel_num_count(n, res->ranks),
+			res->ranks == 1 ? "" : "s");
 	fprintf(stderr, "%s process%s", reel_num_count(n, s->processes),
 		s->processes == 1 ? "" : "es");
 	if (s->walked)
@@ -204,9 +238,49 @@ static void print_losses(const struct record_summary *s)
 	fputc('\n', stderr);
 }
 
+static const struct {
+	enum reel_counter counter;
+	const char *what;
+} unseen[] = {
+	{REEL_UNTRACED_STATIC, "statically linked"},
+	{REEL_UNTRACED_SETUID, "with other rights"},
+	{REEL_UNTRACED_ENV, "started without LD_PRELOAD"},
+	{REEL_UNTRACED_LIBC, "of another C library"},
+	{REEL_UNTRACED_ABI, "for another machine"},
+};
+
+static void print_untraced(const struct record_summary *s)
+{
+	const char *between = " (";
+	char n[REEL_NUM];
+	int64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++)
+		sum += (int64_t)s->lost[unseen[i].counter];
+	if (sum <= 0)
+		return;
+	fprintf(stderr, "ioreel: %s program%s NOT TRACED",
+		reel_num_count(n, sum), sum == 1 ? "" : "s");
+	for (i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++) {
+		int64_t one = (int64_t)s->lost[unseen[i].counter];
+
+		if (one <= 0)
+			continue;
+		fprintf(stderr, "%s%s %s", between, reel_num_count(n, one),
+			unseen[i].what);
+		between = ", ";
+	}
+	fputc(')', stderr);
+	if (s->lost[REEL_UNTRACED_ENV])
+		fputs("; try: --follow-env", stderr);
+	fputc('\n', stderr);
+}
+
 static void print_nothing(char **argv)
 {
-	const char *why = record_why(argv[0]);
+	enum reel_counter which;
+	const char *why = record_why(argv[0], &which);
 
 	fputs("ioreel: nothing was recorded: ", stderr);
 	if (why) {
@@ -239,6 +313,8 @@ static void print_summary(char **argv, const struct reel_record_options *opt,
 		print_nothing(argv);
 	else
 		print_losses(&s);
+	if (s.processes)
+		print_untraced(&s);
 	if (!res->hooks && !opt->no_hooks)
 		fputs("ioreel: the Python hooks were not found: no steps are "
 		      "marked; try: set IOREEL_HOOKS\n",
@@ -269,31 +345,114 @@ static int record(const struct reel_record_options *asked, char **argv,
 	struct reel_record_options mine = *asked, *opt = &mine;
 	struct reel_record_result res;
 	struct reel_error err = {0};
-	char name[NAME_MAX + 1];
+	struct record_group group;
+	char name[NAME_MAX + 1], again[PATH_MAX];
 
-	if (!opt->dir) {
-		if (default_dir(name, argv, &err))
+	if (record_group_find(&group))
+		opt->group = &group;
+	if (opt->dir) {
+		opt->dir = attempt_dir(again, opt->dir, opt->group);
+	} else {
+		if (default_dir(name, argv, opt->group, &err))
 			return reel_cli_fail(&cmd_record, &err);
 		opt->dir = name;
 	}
 	if (reel_record(opt, argv, &res, &err)) {
 		if (!res.wall_ns || res.exec_errno) {
-			if (opt->dir == name)
+			if (opt->dir == name && !opt->group)
 				rmdir(name);
 			return not_run(&res, &err);
 		}
 		reel_cli_fail(&cmd_record, &err);
 	}
-	if (!quiet)
+	if (!quiet && !res.others)
 		print_summary(argv, opt, &res);
 	if (WIFSIGNALED(res.wait_status))
 		return 128 + WTERMSIG(res.wait_status);
 	return WEXITSTATUS(res.wait_status);
 }
 
+/* "A-B", A <= B. */
+static bool is_range(const char *s)
+{
+	unsigned long long a, b;
+	int end = 0;
+
+	return *s >= '0' && *s <= '9' &&
+	       sscanf(s, "%llu-%llu%n", &a, &b, &end) == 2 && !s[end] && a <= b;
+}
+
+/* "500M" in bytes; -1: it is no size. */
+static int64_t size_of(const char *s)
+{
+	static const char unit[] = "KMGT";
+	char *end;
+	long long n;
+	const char *u;
+
+	errno = 0;
+	n = strtoll(s, &end, 10);
+	if (*s < '0' || *s > '9' || errno)
+		return -1;
+	u = *end ? strchr(unit, *end) : NULL;
+	if (u)
+		end += 1 + (end[1] == 'B');
+	for (long i = u ? u - unit + 1 : 0; i > 0; i--)
+		if (__builtin_mul_overflow(n, 1024ll, &n))
+			return -1;
+	return *end || n <= 0 ? -1 : n;
+}
+
+/* Options whose value is two words or none, as the parser knows them. */
+static int plain_words(int argc, char **argv)
+{
+	static char stacks[] = "--stacks=" STACKS_DEFAULT;
+	int i, end = 0;
+
+	while (end < argc && strcmp(argv[end], "--"))
+		end++;
+	for (i = 1; i < end && end < argc; i++) {
+		if (!strcmp(argv[i], "--stacks"))
+			argv[i] = stacks;
+		if (strcmp(argv[i], "--events") || i + 2 >= end ||
+		    strcmp(argv[i + 1], "steps"))
+			continue;
+		memmove(&argv[i + 1], &argv[i + 2],
+			(size_t)(argc - i - 1) * sizeof(*argv));
+		argc--;
+		end--;
+	}
+	return argc;
+}
+
+/* What the words mean that are no plain values. */
+static int understand(struct reel_record_options *opt, const char *events,
+		      const char *size, int map)
+{
+	if (events && !strncmp(events, "steps ", 6))
+		events += 6;
+	if (events && strcmp(events, "all"))
+		opt->events = events;
+	if (opt->events && strcmp(events, "none") && !is_range(events))
+		return reel_cli_usage(&cmd_record,
+				      "--events wants all, none or steps A-B");
+	if (opt->profile_steps && !is_range(opt->profile_steps))
+		return reel_cli_usage(&cmd_record, "--profile-steps wants A-B");
+	if (opt->stacks && (!strtoul(opt->stacks, NULL, 10)))
+		return reel_cli_usage(&cmd_record, "--stacks wants a number");
+	opt->max_bytes = size ? size_of(size) : 0;
+	if (opt->max_bytes < 0)
+		return reel_cli_usage(&cmd_record,
+				      "--max-size wants a size, as 500M");
+	opt->mmap_faults = map == 1;
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct reel_record_options opt = {0};
+	const char *events = NULL, *size = NULL;
+	int map = 0;
 	bool quiet = false;
 	const struct reel_opt opts[] = {
 		{"output", 'o', REEL_OPT_TEXT, &opt.dir, "DIR",
@@ -307,12 +466,28 @@ static int run(int argc, char **argv)
 		 "count these files only", 0, 0},
 		{"no-hooks", 0, REEL_OPT_FLAG, &opt.no_hooks, NULL,
 		 "leave PYTHONPATH alone: no steps are marked", 0, 0},
+		{"events", 0, REEL_OPT_TEXT, &events, "WHICH",
+		 "all, none (only count calls), or steps A-B", 0, 0},
+		{"max-size", 0, REEL_OPT_TEXT, &size, "SIZE",
+		 "of the trace; then counters (500M, 20G)", 0, 0},
+		{"follow-env", 0, REEL_OPT_FLAG, &opt.follow_env, NULL,
+		 "trace programs started with a cleared environment", 0, 0},
+		{"complete", 0, REEL_OPT_FLAG, &opt.complete, NULL,
+		 "system calls that pass the C library by, too", 0, 0},
+		{"mmap", 0, REEL_OPT_CHOICE, &map, "pages|faults",
+		 "faults: also when mappings were touched", 0, 0},
+		{"stacks", 0, REEL_OPT_TEXT, &opt.stacks, "N",
+		 "note who made one call in N", 0, 0},
+		{"profile-steps", 0, REEL_OPT_TEXT, &opt.profile_steps, "A-B",
+		 "profile these steps in TensorFlow", 0, 0},
 		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL,
 		 "no lines at the end", 0, 0},
 		{0},
 	};
-	int at = reel_cli_parse(&cmd_record, opts, true, argc, argv);
-	int status;
+	int at, status;
+
+	argc = plain_words(argc, argv);
+	at = reel_cli_parse(&cmd_record, opts, true, argc, argv);
 
 	if (at < 0)
 		status = at == -2 ? 0 : 2;
@@ -321,6 +496,8 @@ static int run(int argc, char **argv)
 	else if (opt.dir && !*opt.dir)
 		status = reel_cli_usage(&cmd_record, "--output wants DIR");
 	else
+		status = understand(&opt, events, size, map);
+	if (!status && at >= 0)
 		status = record(&opt, argv + at, quiet);
 	free(opt.include.item);
 	free(opt.exclude.item);

@@ -18,6 +18,7 @@
 #include "lib/error.h"
 
 #include "analyzer/commands.h"
+#include "analyzer/schema.h"
 #include "analyzer/sql_output.h"
 #include "analyzer/store.h"
 
@@ -35,7 +36,9 @@ static int read_only(void *arg, int action, const char *a, const char *b,
 	 */
 	if (a && (!strcmp(a, "sqlite_master") ||
 		  (action == SQLITE_CREATE_TABLE &&
-		   (!strcmp(a, "event") || !strcmp(a, "open_file")))))
+		   (!strcmp(a, "event") || !strcmp(a, "open_file") ||
+		    !strcmp(a, "file") || !strcmp(a, "file_io") ||
+		    !strcmp(a, "span")))))
 		return SQLITE_OK;
 	switch (action) {
 	case SQLITE_INSERT:
@@ -122,26 +125,11 @@ static const char help[] =
 
 static const char tables_sql[] =
 	"SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') "
-	"AND name NOT LIKE 'sqlite_%' UNION ALL SELECT 'table', 'event' "
-	"UNION ALL SELECT 'table', 'open_file' ORDER BY 1 DESC, 2";
-static const char schema_sql[] =
-	"SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND "
-	"(:name IS NULL OR name = :name) ORDER BY rowid";
-
-static int show_schema(struct reel_store *st, const char *name,
-		       struct reel_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	int step;
-
-	if (reel_store_prepare(st, &stmt, schema_sql, err))
-		return -1;
-	sqlite3_bind_text(stmt, 1, *name ? name : NULL, -1, SQLITE_STATIC);
-	while ((step = sqlite3_step(stmt)) == SQLITE_ROW)
-		printf("%s;\n", (const char *)sqlite3_column_text(stmt, 0));
-	sqlite3_finalize(stmt);
-	return step == SQLITE_DONE ? 0 : db_fail(st, step, err);
-}
+	"AND name NOT LIKE 'sqlite_%' UNION ALL SELECT type, name FROM "
+	"sqlite_temp_schema UNION ALL SELECT 'table', 'event' "
+	"UNION ALL SELECT 'table', 'open_file' UNION ALL SELECT 'table', 'file' "
+	"UNION ALL SELECT 'table', 'file_io' UNION ALL SELECT 'table', 'span' "
+	"ORDER BY 1 DESC, 2";
 
 static int set_format(const char *word, enum sql_format *format)
 {
@@ -167,8 +155,10 @@ static int dot(struct reel_store *st, char *line, enum sql_format *format,
 		return 1;
 	if (!strcmp(word, ".tables"))
 		return execute(st, tables_sql, *format, err);
-	if (!strcmp(word, ".schema"))
-		return show_schema(st, arg, err);
+	if (!strcmp(word, ".schema")) {
+		reel_schema_show(stdout, *arg ? arg : NULL);
+		return 0;
+	}
 	if (!strcmp(word, ".format") && !set_format(arg, format))
 		return 0;
 	fputs(help, stdout);

@@ -35,6 +35,7 @@ struct reel_event {
 	uint32_t file2;   /* of rename, link, symlink; 0: none */
 	uint32_t open;    /* open_file.open_id: the open file description; 0 */
 	uint32_t count;   /* calls that this event stands for, >= 1 */
+	uint32_t site;    /* site.site_id: where in the program; 0: not told */
 	int32_t fd;       /* descriptor used or made; -1: none */
 	int32_t fd2;      /* dup: the new one (fd is the source); else -1 */
 	int32_t err;      /* errno, 0: succeeded */

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzer/plane.h" /* struct reel_codec */
+
 struct sqlite3;
 
 /* The order is on disk. */
@@ -37,7 +39,7 @@ enum reel_column {
 #define REEL_COL_ALL ((1u << REEL_COLUMNS) - 1)
 
 #define REEL_BLOCK_EVENTS 32768     /* a writer ends a block here */
-#define REEL_BLOCK_EVENTS_MAX 65536 /* a reader refuses more */
+#define REEL_BLOCK_EVENTS_MAX REEL_PLANES_ROWS_MAX
 
 /* Values of @n events by column; room for @room. Zeroed is valid and empty. */
 struct reel_columns {
@@ -49,11 +51,6 @@ struct reel_columns {
 /* 0, or -1: no memory, and @c as it was. Keeps the first c->n events. */
 int reel_columns_grow(struct reel_columns *c, uint32_t room);
 void reel_columns_fini(struct reel_columns *c);
-
-/* Scratch of the encoder or decoder, to be kept between blocks. */
-struct reel_codec;
-struct reel_codec *reel_codec_new(void); /* NULL: no memory */
-void reel_codec_free(struct reel_codec *k);
 
 /*
  * Encode @c, in the order of the events' ends, as a blob that lives in @k until

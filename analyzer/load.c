@@ -17,6 +17,7 @@
 #include "lib/error.h"
 
 #include "analyzer/load_internal.h"
+#include "analyzer/schema.h"
 
 #if !__has_include("analyzer/metric_table.c")
 const struct reel_metric *const reel_metrics[] = { NULL };
@@ -24,6 +25,8 @@ const struct reel_metric *const reel_metrics[] = { NULL };
 
 /* A record takes some nine bytes: good enough to say how far load is. */
 #define RECORD_BYTES 9
+/* Of so few records the store is made as small as it can be: milliseconds. */
+#define TIGHT_BYTES (512 << 10)
 
 static int metrics_init(struct load *l, struct reel_error *err)
 {
@@ -37,8 +40,8 @@ static int metrics_init(struct load *l, struct reel_error *err)
 	for (; l->metrics < n; l->metrics++) {
 		const struct reel_metric *m = reel_metrics[l->metrics];
 
-		if (m->schema && sqlite3_exec(l->st->db, m->schema, NULL, NULL,
-					      NULL) != SQLITE_OK)
+		if (m->schema &&
+		    reel_schema_tables(l->st->db, m->schema) != SQLITE_OK)
 			return reel_fail(err, REEL_E_DB,
 					 "cannot create tables of metric %s: %s",
 					 m->name, sqlite3_errmsg(l->st->db));
@@ -94,12 +97,19 @@ out:
 	return rc;
 }
 
-static void show_progress(struct load *l)
+static uint64_t record_bytes(const struct load *l)
 {
 	uint64_t bytes = 0;
 
 	for (int i = 0; i < l->threads; i++)
 		bytes += reel_trace_thread(l->tr, i)->bytes;
+	return bytes;
+}
+
+static void show_progress(struct load *l)
+{
+	uint64_t bytes = record_bytes(l);
+
 	snprintf(l->what, sizeof(l->what), "loading %s", l->dir);
 	reel_progress_start(&l->progress, l->what, "events",
 			    bytes / RECORD_BYTES);
@@ -115,6 +125,7 @@ static void load_fini(struct load *l)
 		reel_columns_fini(&l->thread[i].cols);
 	reel_columns_fini(&l->open_cols);
 	free(l->open);
+	load_spans_fini(l);
 	load_rows_fini(l);
 	reel_resolver_free(l->resolver);
 	reel_codec_free(l->codec);
@@ -138,6 +149,7 @@ int64_t reel_load(struct reel_store *st, const char *dir, struct reel_error *err
 		reel_fail(err, REEL_E_MEMORY, "out of memory");
 		goto out;
 	}
+	reel_codec_tight(l.codec, record_bytes(&l) < TIGHT_BYTES);
 	show_progress(&l);
 	if (load_rows_prepare(&l, err) || metrics_init(&l, err) ||
 	    resolver_init(&l, err) || load_merge(&l, err) ||

@@ -15,6 +15,7 @@
 #include "analyzer/event_block.h"
 #include "analyzer/metric.h"
 #include "analyzer/resolve.h"
+#include "analyzer/row_block.h"
 #include "analyzer/store.h"
 
 /* One process image; process_id is its place in load.process + 1. */
@@ -53,9 +54,9 @@ struct load_host {
 
 enum load_stmt {
 	STMT_BLOCK,
-	STMT_SPAN,
 	STMT_OPENS,
 	STMT_NOTE,
+	STMT_SITE,
 	STMTS
 };
 
@@ -76,6 +77,8 @@ struct load {
 	struct reel_open_row *open; /* in no block yet */
 	uint32_t opens, open_room;
 	struct reel_columns open_cols; /* scratch */
+	struct load_span *span;
+	uint32_t spans, span_room;
 	int active;            /* threads with a stream open */
 	sqlite3_stmt *stmt[STMTS];
 	void **metric;         /* states, in the order of reel_metrics */
@@ -83,7 +86,7 @@ struct load {
 	uint64_t events, calls;
 	int64_t span_ns;       /* end of the last event or span */
 	char framework[128];
-	bool unknown_call[4096 + REEL_CALL_WIDE];
+	bool seen_call[4096 + REEL_CALL_WIDE];
 	struct reel_progress progress;
 	char what[128]; /* of progress */
 };
@@ -122,10 +125,22 @@ int load_open_add(struct load *l, const struct reel_open_row *row,
 		  struct reel_error *err);
 int load_open_flush(struct load *l, struct reel_error *err);
 
+/* Files into blocks, at the end: load_files.c */
+int load_files(struct load *l, struct reel_error *err);
+
+/* Spans, into blocks at the end: load_spans.c */
+int load_span_add(struct load *l, const struct reel_span_event *sp, bool closed,
+		  struct reel_error *err);
+int load_spans(struct load *l, struct reel_error *err);
+void load_spans_fini(struct load *l);
+
 /* Rows: load_rows.c */
 int load_rows_prepare(struct load *l, struct reel_error *err);
 void load_rows_fini(struct load *l);
 int load_row_done(struct load *l, sqlite3_stmt *stmt, struct reel_error *err);
+/* The block @r, which it empties: rows, least and largest id, data. */
+int load_rows_block(struct load *l, sqlite3_stmt *stmt, struct reel_rows *r,
+		    struct reel_error *err);
 extern const struct reel_resolve_sink load_sink; /* arg to be set */
 /* The dimensions, when all events are in. */
 int load_rows_finish(struct load *l, struct reel_error *err);
@@ -134,5 +149,8 @@ int load_rows_finish(struct load *l, struct reel_error *err);
 int load_code_row(struct load *l, struct reel_error *err);
 int load_quote(struct reel_buf *b, const char *word, struct reel_error *err);
 int load_run_row(struct load *l, int64_t lost, struct reel_error *err);
+
+/* load_gaps.c: what was not traced. @start_real_ns: of the job's time 0. */
+int load_gaps(struct load *l, int64_t start_real_ns, struct reel_error *err);
 
 #endif

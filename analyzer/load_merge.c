@@ -221,8 +221,8 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 		return rc;
 	if (end_ns > l->span_ns)
 		l->span_ns = end_ns;
-	if (!ev.group && rec->call < sizeof(l->unknown_call))
-		l->unknown_call[rec->call] = true;
+	if (ev.call < sizeof(l->seen_call))
+		l->seen_call[ev.call] = true;
 	t->events++;
 	p->events++;
 	l->calls += ev.count;

@@ -19,8 +19,13 @@
 /* An image's head is made on its first call, which began before it. */
 #define HEAD_LATE_NS 1000000000
 
-static uint32_t host_of(struct load *l, const struct reel_trace_process *p)
+static uint32_t host_of(struct load *l, int process)
 {
+	const struct reel_trace_process *p = reel_trace_process(l->tr, process);
+	const struct reel_head *like =
+		&reel_trace_process(l->tr,
+				    reel_trace_clock_process(l->tr, process))
+			 ->head;
 	const char *name = reel_trace_text(p, "host");
 	struct load_host *h;
 	char boot[sizeof(h->boot_id)];
@@ -34,8 +39,8 @@ static uint32_t host_of(struct load *l, const struct reel_trace_process *p)
 	memcpy(h->boot_id, boot, sizeof(boot));
 	strncpy(h->name, name ? name : "", sizeof(h->name) - 1);
 	/* hosts share CLOCK_REALTIME, as well as they keep it */
-	h->boot_real_ns = (int64_t)(p->head.start_real_ns -
-				    p->head.start_mono_ns);
+	h->boot_real_ns = (int64_t)(like->start_real_ns -
+				    like->start_mono_ns);
 	if (__builtin_sub_overflow(h->boot_real_ns, l->host[0].boot_real_ns,
 				   &h->shift_ns))
 		h->shift_ns = 0; /* damage */
@@ -74,13 +79,11 @@ static int plan_processes(struct load *l, struct reel_error *err)
 	if (!l->process || !l->place_of_process || !l->host)
 		return -1;
 	for (int i = 0; i < l->processes; i++) {
-		const struct reel_trace_process *tp =
-			reel_trace_process(l->tr, i);
 		struct load_process *p = &l->process[i];
 
 		*p = (struct load_process){ .index = i, .parent = -1,
 			.heir_of = -1, .follows = -1, .fork_ns = REEL_NO_OFFSET, .rank = -1 };
-		p->host_id = host_of(l, tp);
+		p->host_id = host_of(l, i);
 	}
 	for (int i = 0; i < l->processes; i++) {
 		struct load_process *p = &l->process[i];

@@ -10,8 +10,8 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 
-#include "analyzer/file_class.h"
 #include "analyzer/load_internal.h"
+#include "analyzer/site_place.h"
 
 /* Values of integers that mean NULL. */
 #define NONE REEL_NO_OFFSET
@@ -19,10 +19,10 @@
 static const char *const stmt_sql[STMTS] = {
 	[STMT_BLOCK] = "INSERT INTO event_block (thread_id, events, "
 		"min_start_ns, max_end_ns, data) VALUES (?, ?, ?, ?, ?)",
-	[STMT_SPAN] = "INSERT INTO span VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STMT_OPENS] = "INSERT INTO open_block (opens, min_open_id, "
 		"max_open_id, data) VALUES (?, ?, ?, ?)",
 	[STMT_NOTE] = "INSERT INTO note VALUES (?, ?, ?, ?)",
+	[STMT_SITE] = "INSERT INTO site VALUES (?, ?, ?)",
 };
 
 int load_rows_prepare(struct load *l, struct reel_error *err)
@@ -50,6 +50,25 @@ int load_row_done(struct load *l, sqlite3_stmt *stmt, struct reel_error *err)
 	return 0;
 }
 
+int load_rows_block(struct load *l, sqlite3_stmt *stmt, struct reel_rows *r,
+		    struct reel_error *err)
+{
+	const void *blob;
+	size_t len;
+
+	if (!r->n)
+		return 0;
+	if (reel_rows_encode(l->codec, r, &blob, &len))
+		return reel_fail(err, REEL_E_MEMORY, "out of memory");
+	sqlite3_bind_int64(stmt, 1, r->n);
+	sqlite3_bind_int64(stmt, 2, r->id[0]);
+	sqlite3_bind_int64(stmt, 3, r->id[r->n - 1]);
+	sqlite3_bind_blob64(stmt, 4, blob, len, SQLITE_STATIC);
+	r->n = 0;
+	r->text_len = 0;
+	return load_row_done(l, stmt, err);
+}
+
 /* The next parameters of @stmt, from *@i on. */
 static void put(sqlite3_stmt *stmt, int *i, int64_t v)
 {
@@ -70,21 +89,10 @@ static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
 		   struct reel_error *err)
 {
 	struct load *l = arg;
-	sqlite3_stmt *stmt = l->stmt[STMT_SPAN];
-	int i = 0;
 
 	if (sp->start_ns + sp->dur_ns > l->span_ns)
 		l->span_ns = sp->start_ns + sp->dur_ns;
-	put(stmt, &i, sp->span_id);
-	put(stmt, &i, sp->thread);
-	put(stmt, &i, sp->parent ? sp->parent : NONE);
-	put(stmt, &i, sp->kind);
-	put_text(stmt, &i, sp->name);
-	put(stmt, &i, sp->detail == -1 ? NONE : sp->detail);
-	put(stmt, &i, sp->start_ns);
-	put(stmt, &i, sp->dur_ns);
-	put(stmt, &i, closed);
-	if (load_row_done(l, stmt, err))
+	if (load_span_add(l, sp, closed, err))
 		return -1;
 	for (int m = 0; m < l->metrics; m++)
 		if (reel_metrics[m]->span &&
@@ -117,8 +125,23 @@ static int on_note(void *arg, uint32_t process, uint32_t thread,
 	return load_row_done(l, stmt, err);
 }
 
+static int on_site(void *arg, uint32_t site, const char *frames,
+		   struct reel_error *err)
+{
+	struct load *l = arg;
+	sqlite3_stmt *stmt = l->stmt[STMT_SITE];
+	char place[4096];
+	int i = 0;
+
+	reel_site_place(frames, place, sizeof(place));
+	put(stmt, &i, site);
+	put_text(stmt, &i, place);
+	put_text(stmt, &i, frames);
+	return load_row_done(l, stmt, err);
+}
+
 const struct reel_resolve_sink load_sink = {
-	.span = on_span, .open = on_open, .note = on_note,
+	.span = on_span, .open = on_open, .note = on_note, .site = on_site,
 };
 
 /* --- at the end ----------------------------------------------------------- */
@@ -288,38 +311,9 @@ out:
 	return rc;
 }
 
-static int put_files(struct load *l, struct reel_error *err)
-{
-	uint32_t files = reel_resolve_files(l->resolver);
-	sqlite3_stmt *stmt = NULL;
-	int rc = -1;
-
-	if (reel_store_prepare(l->st, &stmt, "INSERT INTO file VALUES (?, ?, ?, "
-			       "?, ?)", err))
-		return -1;
-	for (uint32_t id = 1; id <= files; id++) {
-		struct reel_file_row f;
-		int i = 0;
-
-		reel_resolve_file(l->resolver, id, &f);
-		put(stmt, &i, id);
-		sqlite3_bind_text(stmt, ++i, f.path, (int)f.path_len,
-				  SQLITE_STATIC);
-		put_text(stmt, &i, reel_kind_name(f.kind));
-		put_text(stmt, &i, reel_class_name(f.class_));
-		put(stmt, &i, f.size_bytes < 0 ? NONE : f.size_bytes);
-		if (load_row_done(l, stmt, err))
-			goto out;
-	}
-	rc = 0;
-out:
-	sqlite3_finalize(stmt);
-	return rc;
-}
-
 static int put_calls(struct load *l, struct reel_error *err)
 {
-	const unsigned int most = sizeof(l->unknown_call);
+	const unsigned int most = sizeof(l->seen_call);
 	sqlite3_stmt *stmt = NULL;
 	int rc = -1;
 
@@ -331,8 +325,7 @@ static int put_calls(struct load *l, struct reel_error *err)
 		char name[32];
 		int i = 0;
 
-		if (!(info && info->group != REEL_GROUP_MARK) &&
-		    !l->unknown_call[id])
+		if (!l->seen_call[id])
 			continue;
 		/* of a trace that a newer shim wrote */
 		snprintf(name, sizeof(name), "call_%u", id);
@@ -448,27 +441,14 @@ out:
 	return sum;
 }
 
-static int untangle_spans(struct load *l, struct reel_error *err)
-{
-	static const char sql[] =
-		"UPDATE span SET parent_id = NULL WHERE parent_id NOT IN "
-		"(SELECT span_id FROM span)";
-
-	if (!reel_resolve_dangling(l->resolver))
-		return 0;
-	if (sqlite3_exec(l->st->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-		return reel_fail(err, REEL_E_DB, "cannot write store '%s': %s",
-				 l->st->path, sqlite3_errmsg(l->st->db));
-	return 0;
-}
-
 int load_rows_finish(struct load *l, struct reel_error *err)
 {
 	int64_t lost = put_losses(l, err);
 
-	if (lost < 0 || load_open_flush(l, err) || put_hosts(l, err) || put_processes(l, err) ||
-	    put_threads(l, err) || put_files(l, err) || put_calls(l, err) ||
-	    untangle_spans(l, err) || load_code_row(l, err))
+	if (lost < 0 || load_open_flush(l, err) || put_hosts(l, err) ||
+	    put_processes(l, err) ||
+	    put_threads(l, err) || load_files(l, err) || put_calls(l, err) ||
+	    load_spans(l, err) || load_code_row(l, err))
 		return -1;
 	return load_run_row(l, lost, err);
 }

@@ -153,14 +153,15 @@ static int64_t count_workers(const struct load *l, struct reel_error *err)
 	return most;
 }
 
-/* CLOCK_REALTIME of time 0: the job's clock is the first host's. */
-static void put_start(struct load *l, sqlite3_stmt *stmt, int i)
+/* CLOCK_REALTIME of time 0: the job's clock is the first host's. 0: unknown. */
+static int64_t start_real_ns(const struct load *l)
 {
 	int64_t real_ns;
 
-	if (l->hosts && !__builtin_add_overflow(l->host[0].boot_real_ns,
+	if (!l->hosts || __builtin_add_overflow(l->host[0].boot_real_ns,
 						l->zero_ns, &real_ns))
-		sqlite3_bind_int64(stmt, i, real_ns);
+		return 0;
+	return real_ns;
 }
 
 static const char run_sql[] =
@@ -201,7 +202,8 @@ static void put_numbers(struct load *l, sqlite3_stmt *stmt, int64_t ranks,
 {
 	const json_t *job = reel_trace_job(l->tr);
 
-	put_start(l, stmt, 4);
+	if (start_real_ns(l))
+		sqlite3_bind_int64(stmt, 4, start_real_ns(l));
 	put_json_int(stmt, 5, job, "wall_ns");
 	sqlite3_bind_int64(stmt, 6, l->span_ns);
 	put_json_int(stmt, 7, job, "exit_status");
@@ -225,6 +227,7 @@ int load_run_row(struct load *l, int64_t lost, struct reel_error *err)
 	int rc = -1;
 
 	if (ranks < 0 || workers < 0 || words_of_job(l, &w, err) ||
+	    load_gaps(l, start_real_ns(l), err) ||
 	    reel_store_prepare(l->st, &stmt, run_sql, err))
 		goto out;
 	for (size_t i = 0; i < w.n; i++)

@@ -14,6 +14,7 @@
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
 #include "analyzer/metric_row.h"
+#include "analyzer/row_block.h"
 
 static const char schema[] =
 #include "schemas/metric_file.sql.inc"
@@ -79,40 +80,74 @@ static int file_feed(void *state, const struct reel_event *ev,
 	return 0;
 }
 
-static int write_file(struct metric_row *out, uint32_t id, const struct file *f,
-		      struct reel_error *err)
+static void add_row(struct reel_rows *r, uint32_t id, const struct file *f)
 {
-	int i;
+	const uint64_t column[REEL_FILE_IO_COLUMNS] = {
+		[REEL_FILE_IO_SHARED] = f->many,
+		[REEL_FILE_IO_OPENS] = f->opens,
+		[REEL_FILE_IO_READS] = f->calls[METRIC_READ],
+		[REEL_FILE_IO_WRITES] = f->calls[METRIC_WRITE],
+		[REEL_FILE_IO_META_CALLS] = f->calls[METRIC_META],
+		[REEL_FILE_IO_ERRORS] = f->errors,
+		[REEL_FILE_IO_EOF_READS] = f->eof_reads,
+		[REEL_FILE_IO_READ_BYTES] = f->bytes[METRIC_READ],
+		[REEL_FILE_IO_WRITE_BYTES] = f->bytes[METRIC_WRITE],
+		[REEL_FILE_IO_READ_NS] = f->dur_ns[METRIC_READ],
+		[REEL_FILE_IO_WRITE_NS] = f->dur_ns[METRIC_WRITE],
+		[REEL_FILE_IO_META_NS] = f->dur_ns[METRIC_META],
+		[REEL_FILE_IO_MAPPED_BYTES] = f->mapped_bytes,
+	};
 
-	metric_row_int(out, id);
-	metric_row_int(out, f->many);
-	metric_row_int(out, f->opens);
-	for (i = 0; i < METRIC_OPS; i++)
-		metric_row_int(out, f->calls[i]);
-	metric_row_int(out, f->errors);
-	metric_row_int(out, f->eof_reads);
-	metric_row_int(out, (int64_t)f->bytes[METRIC_READ]);
-	metric_row_int(out, (int64_t)f->bytes[METRIC_WRITE]);
-	for (i = 0; i < METRIC_OPS; i++)
-		metric_row_int(out, (int64_t)f->dur_ns[i]);
-	metric_row_int(out, (int64_t)f->mapped_bytes);
+	for (int i = 0; i < REEL_FILE_IO_COLUMNS; i++)
+		r->v[i][r->n] = column[i];
+	r->id[r->n++] = id;
+}
+
+static int put_block(struct metric_row *out, struct reel_codec *codec,
+		     struct reel_rows *r, struct reel_error *err)
+{
+	const void *blob;
+	size_t len;
+
+	if (!r->n)
+		return 0;
+	if (reel_rows_encode(codec, r, &blob, &len))
+		return reel_fail(err, REEL_E_MEMORY, "out of memory");
+	metric_row_int(out, r->n);
+	metric_row_int(out, r->id[0]);
+	metric_row_int(out, r->id[r->n - 1]);
+	metric_row_blob(out, blob, len);
+	r->n = 0;
 	return metric_row_done(out, err);
 }
 
 static int file_finish(void *state, struct reel_store *st,
 		       struct reel_error *err)
 {
+	struct reel_codec *codec = reel_codec_new();
+	struct reel_rows rows = {0};
 	struct files *s = state;
 	struct metric_row out;
-	uint32_t i;
 	int rc = metric_row_open(&out, st,
-				 "INSERT INTO file_io VALUES "
-				 "(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+				 "INSERT INTO file_io_block (files, "
+				 "min_file_id, max_file_id, data) "
+				 "VALUES (?, ?, ?, ?)",
 				 err);
 
-	for (i = 0; !rc && i < s->room; i++)
-		if (s->file[i].last_process)
-			rc = write_file(&out, i, &s->file[i], err);
+	if (!rc && (!codec || reel_rows_begin(&rows, &reel_row_file_io,
+					      REEL_ROW_BLOCK)))
+		rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
+	for (uint32_t i = 0; !rc && i < s->room; i++) {
+		if (!s->file[i].last_process)
+			continue;
+		add_row(&rows, i, &s->file[i]);
+		if (rows.n == REEL_ROW_BLOCK)
+			rc = put_block(&out, codec, &rows, err);
+	}
+	if (!rc)
+		rc = put_block(&out, codec, &rows, err);
+	reel_rows_fini(&rows);
+	reel_codec_free(codec);
 	return metric_row_close(&out, rc, err);
 }
 

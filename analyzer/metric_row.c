@@ -40,6 +40,11 @@ void metric_row_text(struct metric_row *r, const char *text)
 	sqlite3_bind_text(r->stmt, ++r->column, text, -1, SQLITE_STATIC);
 }
 
+void metric_row_blob(struct metric_row *r, const void *blob, size_t len)
+{
+	sqlite3_bind_blob64(r->stmt, ++r->column, blob, len, SQLITE_STATIC);
+}
+
 void metric_row_stat(struct metric_row *r, double value)
 {
 	if (value < 0 || isnan(value))

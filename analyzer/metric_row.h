@@ -6,6 +6,7 @@
 #ifndef ANALYZER_METRIC_ROW_H
 #define ANALYZER_METRIC_ROW_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
@@ -26,6 +27,7 @@ void metric_row_int(struct metric_row *r, int64_t value);
 void metric_row_id(struct metric_row *r, uint32_t id); /* 0 is NULL */
 void metric_row_null(struct metric_row *r);
 void metric_row_text(struct metric_row *r, const char *text); /* static */
+void metric_row_blob(struct metric_row *r, const void *blob, size_t len);
 /* A statistic as an integer: rounded; a negative one means none: NULL. */
 void metric_row_stat(struct metric_row *r, double value);
 /* Write the row, begin the next. 0 or -1. */

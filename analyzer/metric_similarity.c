@@ -99,7 +99,8 @@ static int sequences_feed(void *state, const struct reel_event *ev,
 	uint32_t stream = 2 * ev->thread + message, turns = 0;
 	struct chain *c;
 
-	if (op == METRIC_NOTHING)
+	/* What a mapping was used for is no call, and never twice the same. */
+	if (op == METRIC_NOTHING || op == METRIC_MAPPED)
 		return 0;
 	if (reel_array_reach(&s->thread, &s->room, ev->thread,
 			     sizeof(*s->thread), err))

@@ -18,5 +18,7 @@ const struct reel_metric *const reel_metrics[] = {
 	&reel_metric_overlap,
 	&reel_metric_similarity,
 	&reel_metric_error,
+	&reel_metric_site,
+	&reel_metric_mapped,
 	NULL,
 };

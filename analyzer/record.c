@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/buf.h"
 #include "lib/error.h"
 
 #include "analyzer/record_internal.h"
@@ -61,23 +62,82 @@ static void shim_unlink(struct shim_link *l)
 	rmdir(l->folder);
 }
 
-/* The job has ended: what is left to do for its trace. */
-static int after(json_t *job, const char *dir, struct reel_record_result *res,
-		 struct reel_error *err)
+/* Windows of ended processes become part of their logs. */
+static int collect(const char *dir, struct reel_record_result *res,
+		   struct reel_error *err)
 {
 	struct record_collected c;
 	const struct timespec pause = {0, 10000000};
 	int rc = record_collect(dir, &c, err);
 
 	/* Helpers of the job (a fork server ...) end just after it. */
-	for (int i = 0; !rc && c.running && i < 30; i++) {
+	for (int i = 0; !rc && c.running && !res->others && i < 30; i++) {
 		nanosleep(&pause, NULL);
 		rc = record_collect(dir, &c, err);
 	}
 	res->running = c.running;
-	if (record_job_end(job, dir, res, err))
+	return rc || record_pack(dir, true, err) < 0 ? -1 : 0;
+}
+
+/* One rank of several has ended: is there anybody left? */
+static int after_rank(struct record_group *g, json_t **job, const char *dir,
+		      struct reel_record_result *res, struct reel_error *err)
+{
+	struct record_collected c;
+	int here, left, rc = record_collect(dir, &c, err);
+	struct reel_buf b = REEL_BUF_INIT;
+	char path[PATH_MAX];
+	json_error_t je;
+	json_t *whole;
+
+	if (record_rank_end(g, dir, *job, err))
+		rc = -1;
+	record_rank_count(g, dir, &here, &left);
+	/* A directory on this machine's disk is not the other machines'. */
+	if (g->local_size > 0 && g->local_size < g->size &&
+	    !record_dir_on_network(dir))
+		left -= g->size - g->local_size;
+	res->others = left > 0 || !record_group_close(dir);
+	if (res->others) {
+		if (!here)
+			record_dir_close_here(dir);
+		return rc;
+	}
+	if (snprintf(path, sizeof(path), "%s/job.json", dir) < PATH_MAX &&
+	    !reel_buf_read_file(&b, path, 64 << 20, NULL) &&
+	    (whole = json_loadb(reel_buf_text(&b), b.len, 0, &je))) {
+		json_decref(*job);
+		*job = whole;
+	}
+	reel_buf_fini(&b);
+	return record_rank_merge(g, dir, *job, res, err) ? -1 : rc;
+}
+
+/* The job has ended: what is left to do for its trace. */
+static int after(json_t **job, const char *dir, struct record_group *g,
+		 struct reel_record_result *res, struct reel_error *err)
+{
+	int rc = 0;
+
+	record_job_ended(*job, res);
+	if (g)
+		rc = after_rank(g, job, dir, res, err);
+	if (res->others)
+		return rc;
+	if (collect(dir, res, err))
+		rc = -1;
+	if (record_job_end(*job, dir, res, err))
 		rc = -1;
 	return rc;
+}
+
+/* Nothing was run: as if we had not been there. */
+static void undo(struct record_dir *dir, const struct record_group *g)
+{
+	if (g)
+		record_rank_remove(g, dir->path);
+	else
+		record_dir_remove(dir);
 }
 
 int reel_record(const struct reel_record_options *opt, char **argv,
@@ -92,22 +152,27 @@ int reel_record(const struct reel_record_options *opt, char **argv,
 	int rc = -1;
 
 	memset(res, 0, sizeof(*res));
+	res->failed_rank = -1;
 	res->hooks = !opt->no_hooks && record_find_hooks(hooks);
-	if (shim_link(&shim, err) || record_dir_create(&dir, opt->dir, err))
+	if (shim_link(&shim, err) ||
+	    record_dir_create(&dir, opt->dir, opt->group, opt->max_bytes, err))
 		goto out;
 	env = record_env(opt, dir.path, shim.path, res->hooks ? hooks : NULL,
 			 err);
 	if (env)
 		job = record_job_begin(opt, argv, res->hooks, err);
-	if (!env || !job || record_job_write(job, dir.path, err)) {
-		record_dir_remove(&dir);
+	if (!env || !job ||
+	    ((!opt->group || opt->group->first) &&
+	     record_job_write(job, dir.path, err))) {
+		undo(&dir, opt->group);
 		goto out;
 	}
-	if (record_run(argv, env, &sig, res, err)) {
-		record_dir_remove(&dir);
+	record_why_count(dir.path, argv[0]);
+	if (record_run(argv, env, dir.path, &sig, res, err)) {
+		undo(&dir, opt->group);
 	} else {
 		/* The caller tells by wall_ns that the job ran. */
-		rc = after(job, dir.path, res, err);
+		rc = after(&job, dir.path, opt->group, res, err);
 	}
 	record_run_end(&sig);
 out:

@@ -8,6 +8,7 @@
 
 #include "lib/cli.h" /* struct reel_opt_list */
 
+struct record_group;
 struct reel_error;
 
 struct reel_record_options {
@@ -17,6 +18,14 @@ struct reel_record_options {
 	struct reel_opt_list exclude;
 	const char *path_root;         /* into job.json: load strips it; or NULL */
 	bool no_hooks;                 /* leave PYTHONPATH alone */
+	bool follow_env;               /* into programs that clear it */
+	bool complete;                 /* raw system calls too */
+	bool mmap_faults;              /* time page faults on mappings */
+	const char *events;            /* "none", "A-B" (steps), NULL: all */
+	const char *profile_steps;     /* "A-B", or NULL */
+	const char *stacks;            /* one call in so many, or NULL */
+	int64_t max_bytes;             /* of the trace; 0: no limit */
+	struct record_group *group;    /* ranks that share dir, or NULL */
 };
 
 struct reel_record_result {
@@ -25,6 +34,10 @@ struct reel_record_result {
 	int running;         /* traced processes still alive when it ended */
 	int exec_errno;      /* why the command could not be run; 0: it ran */
 	bool hooks;          /* the Python hooks were given to the job */
+	bool others;         /* other ranks still record in the directory */
+	int ranks;           /* that recorded in it; 0: there are none */
+	int failed_rank;     /* the first that did not end well, or -1 */
+	int failed_status;   /* as waitpid() gave it there */
 };
 
 /*
@@ -34,8 +47,10 @@ struct reel_record_result {
  * hooks}, path_root (or absent), versions {ioreel, trace}. After it:
  * end_real_ns, wall_ns, exit_status (null when it was a signal), exit_signal
  * (null when it was none), processes, running, lost {reason: count}, code
- * {opens, calls, read_bytes, write_bytes}. Bytes that are no UTF-8 stand as
- * \xNN.
+ * {opens, calls, read_bytes, write_bytes}. Where a launcher started several
+ * ranks of it: ranks [{rank, host, command, environment ..., exit_status,
+ * exit_signal, wall_ns}], which stand in job.RANK.json until the last has
+ * ended. Bytes that are no UTF-8 stand as \xNN.
  */
 
 /*

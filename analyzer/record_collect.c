@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ struct here {
 	int64_t tick_ns; /* of /proc/PID/stat */
 	struct image *image;
 	size_t images, room;
+	bool running; /* the job: an empty window is one that begins */
 };
 
 static void look_around(struct here *h)
@@ -219,7 +221,7 @@ static int collect_one(const char *path, const char *log, const struct here *h,
 	struct stat st;
 	int rc = 0, good;
 
-	w.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	w.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (w.fd < 0) {
 		if (errno == ENOENT) /* its process has just removed it */
 			return 0;
@@ -231,11 +233,17 @@ static int collect_one(const char *path, const char *log, const struct here *h,
 		rc = reel_fail(err, REEL_E_FORMAT, "'%s' is no window", path);
 		goto out;
 	}
+	if (flock(w.fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		goto out; /* another rank's record does this one */
+	if (fstat(w.fd, &st) || !st.st_nlink)
+		goto out; /* and has done it */
 	good = read_head(&w);
 	if (good < 0) {
 		rc = reel_fail(err, REEL_E_FORMAT, "'%s' is no window", path);
 		goto out;
 	}
+	if (good && h->running)
+		goto out;
 	if (!good) {
 		enum owner owner = owner_of(&w, h);
 
@@ -289,7 +297,7 @@ static bool paths_of(const char *dir, const char *name,
 		       PATH_MAX;
 }
 
-int record_collect(const char *dir, struct record_collected *c,
+static int collect(const char *dir, bool running, struct record_collected *c,
 		   struct reel_error *err)
 {
 	char windows[PATH_MAX], path[PATH_MAX], log[PATH_MAX];
@@ -309,6 +317,7 @@ int record_collect(const char *dir, struct record_collected *c,
 				 windows, strerror(errno));
 	}
 	look_around(&h);
+	h.running = running;
 	while ((e = readdir(d)))
 		if (paths_of(dir, e->d_name, path, log) &&
 		    add_image(&h, path, err))
@@ -320,6 +329,22 @@ int record_collect(const char *dir, struct record_collected *c,
 			c->left++;
 	closedir(d);
 	free(h.image);
-	record_dir_close(dir);
 	return c->left ? -1 : 0;
+}
+
+int record_collect(const char *dir, struct record_collected *c,
+		   struct reel_error *err)
+{
+	bool others = record_group_open(dir);
+	int rc = collect(dir, others, c, err);
+
+	if (!others)
+		record_dir_close(dir);
+	return rc;
+}
+
+int record_collect_now(const char *dir, struct record_collected *c,
+		       struct reel_error *err)
+{
+	return collect(dir, true, c, err);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/error.h"
@@ -20,9 +21,10 @@
 #include "analyzer/record_internal.h"
 
 #define TMPFS "/dev/shm"
+#define COUNTS_BYTES 4096
 
 /* Magic numbers of statfs(2) and of the kernel's out-of-tree neighbours. */
-static bool on_network(const char *path)
+bool record_dir_on_network(const char *path)
 {
 	static const unsigned int magic[] = {
 		0x6969,	    /* NFS */
@@ -73,11 +75,17 @@ static int join(char out[static PATH_MAX], const char *dir, const char *name)
 }
 
 /* The directory itself, new or empty, and its real path. */
-static int make(struct record_dir *d, const char *name, struct reel_error *err)
+static int make(struct record_dir *d, const char *name, struct record_group *g,
+		struct reel_error *err)
 {
+	int others = g && !g->joined ? record_group_join(g, name, err) : 0;
 	struct stat st;
 
-	if (!mkdir(name, 0700)) {
+	if (others < 0)
+		return -1;
+	if (g && !others) {
+		;
+	} else if (!mkdir(name, 0700)) {
 		d->made = true;
 	} else if (errno != EEXIST) {
 		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s", name,
@@ -107,14 +115,44 @@ static int make(struct record_dir *d, const char *name, struct reel_error *err)
 	return 0;
 }
 
-static int make_windows(struct record_dir *d, struct reel_error *err)
+/* Ours, or made by another rank of ours; never somebody else's. */
+static bool make_own(const char *path)
+{
+	struct stat st;
+
+	return !mkdir(path, 0700) ||
+	       (errno == EEXIST && !lstat(path, &st) && S_ISDIR(st.st_mode) &&
+		st.st_uid == geteuid() && !(st.st_mode & 077));
+}
+
+/* The same name on every machine: windows/ is a link that all ranks see. */
+static int share_windows(struct record_dir *d, const char *link,
+			 const struct record_group *g, struct reel_error *err)
+{
+	if (record_dir_on_network(d->path)) {
+		snprintf(d->windows, sizeof(d->windows), TMPFS "/ioreel-%s",
+			 g->nonce);
+		if (make_own(d->windows) &&
+		    (!symlink(d->windows, link) || errno == EEXIST))
+			return 0;
+	}
+	if (mkdir(link, 0700) && errno != EEXIST)
+		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s", link,
+				 strerror(errno));
+	return 0;
+}
+
+static int make_windows(struct record_dir *d, const struct record_group *g,
+			struct reel_error *err)
 {
 	char link[PATH_MAX];
 
 	if (join(link, d->path, "windows"))
 		return reel_fail(err, REEL_E_IO, "cannot use '%s': %s", d->path,
 				 strerror(ENAMETOOLONG));
-	if (on_network(d->path)) {
+	if (g)
+		return share_windows(d, link, g, err);
+	if (record_dir_on_network(d->path)) {
 		strcpy(d->windows, TMPFS "/ioreel-XXXXXX");
 		if (mkdtemp(d->windows) && !symlink(d->windows, link))
 			return 0;
@@ -128,25 +166,44 @@ static int make_windows(struct record_dir *d, struct reel_error *err)
 	return 0;
 }
 
+/* Another rank makes job.counts: wait until it is whole. */
+static int await_counts(const char *path, struct reel_error *err)
+{
+	const struct timespec pause = {0, 10000000};
+	struct stat st;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		if (!stat(path, &st) && st.st_size >= COUNTS_BYTES)
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	return reel_fail(err, REEL_E_IO, "'%s' was never finished", path);
+}
+
 /*
  * job.counts, with real space, as the shim maps it: a full disk must fail here,
  * not there. Made first and by one: of two that start at once in the same empty
  * directory, the second must leave.
  */
-static int make_counts(const struct record_dir *d, struct reel_error *err)
+static int make_counts(const struct record_dir *d, bool shared,
+		       int64_t budget_bytes, struct reel_error *err)
 {
 	union {
 		struct reel_counts counts;
-		char page[4096];
+		char page[COUNTS_BYTES];
 	} u = {.page = {0}};
 	char path[PATH_MAX];
 	int fd, rc = -1;
 
 	u.counts.magic = REEL_COUNTS_MAGIC;
+	u.counts.budget_bytes = (uint64_t)budget_bytes;
 	if (join(path, d->path, "job.counts"))
 		return -1;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 		  0600);
+	if (fd < 0 && errno == EEXIST && shared)
+		return await_counts(path, err);
 	if (fd >= 0) {
 		ssize_t n = pwrite(fd, &u, sizeof(u), 0);
 
@@ -169,39 +226,55 @@ static int make_counts(const struct record_dir *d, struct reel_error *err)
 }
 
 int record_dir_create(struct record_dir *d, const char *name,
+		      struct record_group *g, int64_t budget_bytes,
 		      struct reel_error *err)
 {
 	memset(d, 0, sizeof(*d));
-	if (make(d, name, err))
+	if (make(d, name, g, err))
 		return -1;
-	if (make_counts(d, err)) {
+	if (make_counts(d, g, budget_bytes, err)) {
 		if (d->made)
 			rmdir(d->path);
 		return -1;
 	}
-	if (make_windows(d, err)) {
-		record_dir_remove(d);
+	if (make_windows(d, g, err)) {
+		if (!g)
+			record_dir_remove(d);
 		return -1;
 	}
 	return 0;
 }
 
-void record_dir_close(const char *path)
+/* The folder that windows/ links to, made by us. */
+static bool linked(const char *path, char link[static PATH_MAX],
+		   char target[static PATH_MAX])
 {
-	char link[PATH_MAX], target[PATH_MAX];
 	ssize_t n;
 
 	if (join(link, path, "windows"))
-		return;
-	n = readlink(link, target, sizeof(target) - 1);
-	if (n <= 0) {
-		rmdir(link); /* refuses while something is in it */
-		return;
-	}
+		return false;
+	n = readlink(link, target, PATH_MAX - 1);
+	if (n <= 0)
+		return false;
 	target[n] = '\0';
-	if (strncmp(target, TMPFS "/ioreel-", strlen(TMPFS "/ioreel-")))
-		return; /* not made by us */
-	if (!rmdir(target) || errno == ENOENT)
+	return !strncmp(target, TMPFS "/ioreel-", strlen(TMPFS "/ioreel-"));
+}
+
+void record_dir_close_here(const char *path)
+{
+	char link[PATH_MAX], target[PATH_MAX];
+
+	if (linked(path, link, target))
+		rmdir(target); /* refuses while something is in it */
+}
+
+void record_dir_close(const char *path)
+{
+	char link[PATH_MAX], target[PATH_MAX];
+
+	if (!linked(path, link, target))
+		rmdir(link); /* the same; a link of another's stays */
+	else if (!rmdir(target) || errno == ENOENT)
 		unlink(link);
 }
 

@@ -19,11 +19,33 @@
 #define SHIM_NAME "libioreel.so"
 #define GLOBS_MOST 8191 /* the shim's copy has 8,192 bytes */
 
-/* Variables that record sets or takes away. */
-static const char *const ours[] = {"LD_PRELOAD",     "IOREEL_DIR",
-				   "IOREEL_ALL",     "IOREEL_INCLUDE",
-				   "IOREEL_EXCLUDE", "PYTHONPATH"};
+/* Variables that record sets or takes away; the last are the user's too. */
+static const char *const ours[] = {
+	"LD_PRELOAD",	  "IOREEL_DIR",	     "IOREEL_ALL",
+	"IOREEL_INCLUDE", "IOREEL_EXCLUDE",  "PYTHONPATH",
+	"IOREEL_FOLLOW",  "IOREEL_EVENTS",   "IOREEL_MMAP",
+	"IOREEL_STACKS",  "IOREEL_COMPLETE", "IOREEL_PROFILE_STEPS"};
 #define OURS (sizeof(ours) / sizeof(ours[0]))
+#define USERS 6 /* and from there on */
+
+/* What @opt asks for in ours[i], from USERS on; NULL: nothing. */
+static const char *asked(size_t i, const struct reel_record_options *opt)
+{
+	switch (i - USERS) {
+	case 0:
+		return opt->follow_env ? "1" : NULL;
+	case 1:
+		return opt->events;
+	case 2:
+		return opt->mmap_faults ? "faults" : NULL;
+	case 3:
+		return opt->stacks;
+	case 4:
+		return opt->complete ? "1" : NULL;
+	default:
+		return opt->profile_steps;
+	}
+}
 
 /* The folder of this program. */
 static int own_folder(char out[static PATH_MAX])
@@ -221,6 +243,8 @@ static int fill(struct reel_buf *b, size_t i,
 		const struct reel_record_options *opt, const char *dir,
 		const char *shim, const char *hooks, struct reel_error *err)
 {
+	const char *s;
+
 	switch (i) {
 	case 0:
 		return reel_buf_puts(b, shim, err) ||
@@ -233,6 +257,12 @@ static int fill(struct reel_buf *b, size_t i,
 		return add_globs(b, &opt->include, "include", err);
 	case 4:
 		return add_globs(b, &opt->exclude, "exclude", err);
+	}
+	if (i >= USERS) {
+		s = asked(i, opt);
+		if (!s)
+			s = getenv(ours[i]);
+		return reel_buf_puts(b, s ? s : "", err);
 	}
 	return reel_buf_puts(b, hooks ? hooks : "", err) ||
 	       add_words(b, getenv(ours[i]), ":", is_hooks, err);

@@ -18,6 +18,47 @@
 
 struct reel_error;
 
+/* --- record_group.c, record_ranks.c: ranks that share a directory --------- */
+
+struct record_group {
+	int rank, size;
+	int local_size; /* on this machine; -1: not known */
+	int restart;	/* of all ranks by their launcher; <= 0: none */
+	bool joined;	/* the directory has our rank */
+	bool first;	/* and we made it */
+	char id[256];	/* the same in all ranks of a job */
+	char nonce[32]; /* and of no other job */
+};
+
+/* Did a launcher start us as one rank of several? */
+bool record_group_find(struct record_group *g);
+/*
+ * Make @dir, or join the ranks that did. 0; 1: it is another job's, or has our
+ * rank already; -1 with @err filled.
+ */
+int record_group_join(struct record_group *g, const char *dir,
+		      struct reel_error *err);
+/* May ranks still come and go in @dir? */
+bool record_group_open(const char *dir);
+/* Nobody joins @dir any more. True for the one who made it so. */
+bool record_group_close(const char *dir);
+
+/* Our rank runs now: 0, or -1 with errno (EEXIST: somebody had it). */
+int record_rank_take(const struct record_group *g, const char *dir);
+/* Take the rank back: its command never ran. */
+void record_rank_remove(const struct record_group *g, const char *dir);
+/* Our rank has ended, as @job says. */
+int record_rank_end(const struct record_group *g, const char *dir,
+		    const json_t *job, struct reel_error *err);
+/* @here: ranks of this machine that run; @left: ranks of the job that have not
+ * ended. */
+void record_rank_count(const struct record_group *g, const char *dir, int *here,
+		       int *left);
+/* All have ended: put what they said into @job, job.json and @res. */
+int record_rank_merge(const struct record_group *g, const char *dir,
+		      json_t *job, struct reel_record_result *res,
+		      struct reel_error *err);
+
 /* --- record_dir.c: the trace directory ------------------------------------ */
 
 struct record_dir {
@@ -27,15 +68,20 @@ struct record_dir {
 };
 
 /*
- * Make @name, new or empty, with windows/ and job.counts in it. 0, or -1 with
- * @err filled and nothing left behind.
+ * Make @name, new or empty, with windows/ and job.counts in it; with @g (or
+ * NULL) only what the ranks before have not made. @budget_bytes: --max-size. 0, or -1 with @err filled
+ * and nothing left behind.
  */
 int record_dir_create(struct record_dir *d, const char *name,
+		      struct record_group *g, int64_t budget_bytes,
 		      struct reel_error *err);
 /* Take it back: the command never ran. */
 void record_dir_remove(struct record_dir *d);
 /* Remove windows/ (and what it links to) when nothing is left in it. */
 void record_dir_close(const char *path);
+/* Remove what windows/ links to on this machine, its ranks having ended. */
+void record_dir_close_here(const char *path);
+bool record_dir_on_network(const char *path);
 
 /* --- record_env.c: what the job finds around it --------------------------- */
 
@@ -69,15 +115,17 @@ bool record_witness_saw(struct record_witness *w, int sig);
 /* --- record_run.c: the job ------------------------------------------------ */
 
 /*
- * Run @argv with @env, wait, forward signals. 0 and @res (wait_status,
+ * Run @argv with @env, wait, forward signals; now and then tidy @dir, so that
+ * what ended processes left does not pile up. 0 and @res (wait_status,
  * wall_ns), or -1: it could not be run, res->exec_errno and @err say why.
  * Signals stay blocked until record_run_end().
  */
 struct record_signals {
 	uint64_t opaque[64];
 };
-int record_run(char **argv, char **env, struct record_signals *sig,
-	       struct reel_record_result *res, struct reel_error *err);
+int record_run(char **argv, char **env, const char *dir,
+	       struct record_signals *sig, struct reel_record_result *res,
+	       struct reel_error *err);
 /* Drop what came in meanwhile; signals are again as they were. */
 void record_run_end(struct record_signals *sig);
 
@@ -86,6 +134,9 @@ void record_run_end(struct record_signals *sig);
 /* Gives a reference for json_decref(), or NULL with @err filled. */
 json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
 			 bool hooks, struct reel_error *err);
+/* How the command ended. */
+void record_job_ended(json_t *job, const struct reel_record_result *res);
+/* What the trace in @dir holds, and job.json with all of it. */
 int record_job_end(json_t *job, const char *dir,
 		   const struct reel_record_result *res,
 		   struct reel_error *err);
@@ -101,6 +152,9 @@ struct record_collected {
 };
 int record_collect(const char *dir, struct record_collected *c,
 		   struct reel_error *err);
+/* The same while the job runs: windows/ stays, others will come. */
+int record_collect_now(const char *dir, struct record_collected *c,
+		       struct reel_error *err);
 
 /* A block of a window that its log may lack. */
 struct record_block {
@@ -119,6 +173,13 @@ struct record_window {
 /* Bring the log @path up to @w: its blocks appended, its head final. */
 int record_log_complete(struct record_window *w, const char *path,
 			struct reel_error *err);
+
+/*
+ * Put the logs of ended processes of this machine into one file, when there are
+ * many. @ended: the job has ended, all that have no window have. Returns how
+ * many were packed, or -1 with @err filled and all logs still there.
+ */
+int record_pack(const char *dir, bool ended, struct reel_error *err);
 
 /* --- record_summary.c, record_why.c --------------------------------------- */
 
@@ -139,10 +200,12 @@ int record_summary(const char *dir, struct record_summary *s,
 		   struct reel_error *err);
 
 /*
- * Why the command @name could not be recorded, as the end of a sentence:
+ * Why the command @name cannot be recorded, as the end of a sentence:
  * "'/bin/busybox' is statically linked". NULL when its file gives no reason.
- * The text is static.
+ * The text is static; *@which is the counter of such programs.
  */
-const char *record_why(const char *name);
+const char *record_why(const char *name, enum reel_counter *which);
+/* Count the command @name in job.counts, when it cannot be recorded. */
+void record_why_count(const char *dir, const char *name);
 
 #endif

@@ -239,12 +239,9 @@ json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
 	return job;
 }
 
-int record_job_end(json_t *job, const char *dir,
-		   const struct reel_record_result *res, struct reel_error *err)
+void record_job_ended(json_t *job, const struct reel_record_result *res)
 {
-	struct record_summary s;
-	int w = res->wait_status, i;
-	json_t *lost = json_object(), *code = json_object();
+	int w = res->wait_status;
 
 	json_object_set_new(job, "end_real_ns", json_integer(real_ns()));
 	json_object_set_new(job, "wall_ns", json_integer(res->wall_ns));
@@ -254,6 +251,15 @@ int record_job_end(json_t *job, const char *dir,
 	json_object_set_new(job, "exit_signal",
 			    WIFSIGNALED(w) ? json_integer(WTERMSIG(w))
 					   : json_null());
+}
+
+int record_job_end(json_t *job, const char *dir,
+		   const struct reel_record_result *res, struct reel_error *err)
+{
+	struct record_summary s;
+	json_t *lost = json_object(), *code = json_object();
+	int i;
+
 	json_object_set_new(job, "running", json_integer(res->running));
 	if (!record_summary_counters(dir, &s, err)) {
 		json_object_set_new(job, "processes",

@@ -22,6 +22,8 @@
 
 #include "analyzer/record_internal.h"
 
+#define TIDY_SECONDS_MAX 16
+
 /* What lies in struct record_signals. */
 struct saved {
 	sigset_t mask;
@@ -148,15 +150,36 @@ static bool ended(pid_t pid, int *status)
 	return got < 0 && errno == ECHILD;
 }
 
-static void wait_for(pid_t pid, struct saved *s, int *status)
+/* True when there was something to do. What fails now is tried at the end. */
+static bool tidy(const char *dir)
 {
+	struct reel_error err = {0};
+	struct record_collected c;
+
+	record_collect_now(dir, &c, &err);
+	return record_pack(dir, false, &err) > 0 || c.merged;
+}
+
+static void wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
+{
+	struct timespec pause = {.tv_sec = 1};
+	int64_t next = now_ns() + 1000000000;
 	struct record_witness w;
 	siginfo_t info;
 
 	record_witness_start(&w);
-	while (!ended(pid, status))
-		if (sigwaitinfo(&s->ours, &info) > 0 && for_us(&w, &info))
+	while (!ended(pid, status)) {
+		if (sigtimedwait(&s->ours, &info, &pause) > 0 &&
+		    for_us(&w, &info))
 			kill(pid, info.si_signo);
+		if (now_ns() < next)
+			continue;
+		if (tidy(dir))
+			pause.tv_sec = 1;
+		else if (pause.tv_sec < TIDY_SECONDS_MAX)
+			pause.tv_sec *= 2;
+		next = now_ns() + pause.tv_sec * 1000000000;
+	}
 	record_witness_stop(&w);
 }
 
@@ -186,8 +209,9 @@ static void say_why(const char *name, int why, struct reel_error *err)
 			  strerror(why));
 }
 
-int record_run(char **argv, char **env, struct record_signals *sig,
-	       struct reel_record_result *res, struct reel_error *err)
+int record_run(char **argv, char **env, const char *dir,
+	       struct record_signals *sig, struct reel_record_result *res,
+	       struct reel_error *err)
 {
 	struct saved *s = (struct saved *)sig;
 	int pipe_fd[2] = {-1, -1}, rc = -1;
@@ -212,7 +236,7 @@ int record_run(char **argv, char **env, struct record_signals *sig,
 	close(pipe_fd[1]);
 	pipe_fd[1] = -1;
 	res->exec_errno = exec_result(pipe_fd[0]);
-	wait_for(pid, s, &res->wait_status);
+	wait_for(pid, dir, s, &res->wait_status);
 	res->wall_ns = now_ns() - start;
 	if (res->exec_errno)
 		say_why(argv[0], res->exec_errno, err);

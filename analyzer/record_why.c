@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -27,9 +28,12 @@
 #endif
 
 static char reason[PATH_MAX + 128];
+static enum reel_counter counter;
 
-static const char *say(const char *path, const char *what)
+static const char *say(const char *path, enum reel_counter which,
+		       const char *what)
 {
+	counter = which;
 	snprintf(reason, sizeof(reason), "'%s' %s", path, what);
 	return reason;
 }
@@ -61,8 +65,9 @@ static const char *why_elf(const char *path, int fd, const Elf64_Ehdr *e)
 
 	if (e->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    (MACHINE != EM_NONE && e->e_machine != MACHINE))
-		return say(path, "is built for another processor than ioreel's "
-				 "shim");
+		return say(path, REEL_UNTRACED_ABI,
+			   "is built for another processor than ioreel's "
+			   "shim");
 	for (i = 0; i < e->e_phnum && i < 256; i++) {
 		Elf64_Phdr p;
 		off_t at = (off_t)(e->e_phoff + (uint64_t)i * e->e_phentsize);
@@ -77,11 +82,13 @@ static const char *why_elf(const char *path, int fd, const Elf64_Ehdr *e)
 			loader[0] = '\0';
 	}
 	if (!interp)
-		return say(path, "is statically linked: no library can be put "
-				 "before its own");
+		return say(path, REEL_UNTRACED_STATIC,
+			   "is statically linked: no library can be put "
+			   "before its own");
 	if (strstr(loader, "ld-musl"))
-		return say(path, "uses the musl C library; the shim needs "
-				 "glibc");
+		return say(path, REEL_UNTRACED_LIBC,
+			   "uses the musl C library; the shim needs "
+			   "glibc");
 	return NULL;
 }
 
@@ -107,8 +114,9 @@ static const char *why_file(const char *path, int depth)
 		    ((st.st_mode & S_ISGID) && st.st_gid != getgid()) ||
 		    (getuid() &&
 		     fgetxattr(fd, "security.capability", NULL, 0) > 0))
-			why = say(path, "runs with other rights (setuid): its "
-					"loader ignores LD_PRELOAD");
+			why = say(path, REEL_UNTRACED_SETUID,
+				  "runs with other rights (setuid): its "
+				  "loader ignores LD_PRELOAD");
 		else
 			why = why_elf(path, fd, &u.elf);
 	} else if (u.text[0] == '#' && u.text[1] == '!' && depth < 4) {
@@ -122,9 +130,35 @@ out:
 	return why;
 }
 
-const char *record_why(const char *name)
+const char *record_why(const char *name, enum reel_counter *which)
 {
 	char path[PATH_MAX];
 
-	return locate(name, path) ? why_file(path, 0) : NULL;
+	counter = 0;
+	*which = 0;
+	if (!locate(name, path) || !why_file(path, 0))
+		return NULL;
+	*which = counter;
+	return reason;
+}
+
+void record_why_count(const char *dir, const char *name)
+{
+	enum reel_counter which;
+	char path[PATH_MAX];
+	struct reel_counts *c = MAP_FAILED;
+	int fd;
+
+	if (!record_why(name, &which) ||
+	    snprintf(path, sizeof(path), "%s/job.counts", dir) >= PATH_MAX)
+		return;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return;
+	c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (c == MAP_FAILED)
+		return;
+	__atomic_fetch_add(&c->counter[which], 1, __ATOMIC_RELAXED);
+	munmap(c, sizeof(*c));
 }

@@ -31,6 +31,11 @@ struct report_group {
 	int64_t calls, bytes, dur_ns, errors;
 };
 
+/* MPI-IO, in one direction; beneath: POSIX and STDIO on the same files. */
+struct report_mpiio {
+	int64_t calls, collective, bytes, beneath_calls, beneath_bytes;
+};
+
 struct report_rank {
 	int64_t rank, process_id, steps, steady_steps, epochs;
 	int64_t mean_step_ns, mean_fetch_ns; /* REPORT_NONE */
@@ -57,6 +62,7 @@ struct report {
 	int64_t io_ns;		      /* union over the job; REPORT_NONE */
 	int64_t workers;	      /* loader workers at a time; 0 */
 	struct report_moved moved[2]; /* 0: reads, 1: writes */
+	struct report_mpiio mpiio[2]; /* the same */
 	struct report_group group[REEL_GROUPS];
 	int64_t group_sum_ns; /* of all groups */
 	struct report_rank *rank;
@@ -78,6 +84,10 @@ void report_fini(struct report *r);
 
 /* The screen; @run: as the user named it, for the last line. */
 void report_text(const struct report *r, const char *run);
+
+/* report_gaps.c: programs that could not be traced, and the lines on them. */
+int64_t report_untraced(const struct report *r);
+void report_gaps(const struct report *r);
 
 /* One table in full. 0, or -1 with @err. */
 int report_table_files(const struct report *r, struct reel_error *err);

@@ -98,6 +98,18 @@ static int fill_group(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 	return 0;
 }
 
+static int fill_mpiio(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	struct report_mpiio *m = &r->mpiio[sqlite3_column_int(q, 0) & 1];
+
+	m->calls = sqlite3_column_int64(q, 1);
+	m->collective = sqlite3_column_int64(q, 2);
+	m->bytes = sqlite3_column_int64(q, 3);
+	m->beneath_calls = sqlite3_column_int64(q, 4);
+	m->beneath_bytes = sqlite3_column_int64(q, 5);
+	return 0;
+}
+
 static struct report_moved *moved(struct report *r, sqlite3_stmt *q)
 {
 	const char *op = (const char *)sqlite3_column_text(q, 0);
@@ -234,6 +246,9 @@ static const struct {
 	 fill_summary},
 	{"SELECT call_group, calls, bytes, dur_ns, errors FROM v_group",
 	 fill_group},
+	{"SELECT op = 'write', calls, collective_calls, bytes, file_calls, "
+	 "file_bytes FROM v_mpiio",
+	 fill_mpiio},
 	{"SELECT op, calls, bytes, min_bytes, median_bytes, max_bytes "
 	 "FROM transfer_size",
 	 fill_size},

@@ -127,6 +127,7 @@ static const struct section {
 	{"calls", false,
 	 "SELECT layer, call_group, call, message, calls, asked_bytes, bytes, "
 	 "dur_ns, errors, eof_reads FROM v_call ORDER BY call_id, message"},
+	{"mpiio", false, "SELECT * FROM v_mpiio ORDER BY op"},
 	{"errors", false, "SELECT * FROM v_error ORDER BY call, errno"},
 	{"io_time", false, "SELECT * FROM v_io_time ORDER BY op"},
 	{"bandwidth", false, "SELECT * FROM v_bandwidth ORDER BY op"},

@@ -56,7 +56,8 @@ static void print_when(const struct report *r)
 static void print_header(const struct report *r)
 {
 	char num[REEL_NUM];
-	int64_t ranks = r->ranks > 0 ? r->ranks : r->ranks_declared;
+	int64_t ranks =
+		r->ranks > r->ranks_declared ? r->ranks : r->ranks_declared;
 
 	reel_cli_name(stdout, r->name ? r->name : "-");
 	if (r->framework) {
@@ -64,7 +65,7 @@ static void print_header(const struct report *r)
 		reel_cli_name(stdout, r->framework);
 	}
 	fputs(dot(), stdout);
-	if (r->ranks > 0) {
+	if (r->ranks > 0 || ranks > 1) {
 		printf("%s rank%s", reel_num_count(num, ranks),
 		       ranks == 1 ? "" : "s");
 		if (r->workers > 0)
@@ -97,7 +98,9 @@ static void print_completeness(const struct report *r)
 	char num[REEL_NUM], num2[REEL_NUM];
 
 	reel_buf_printf(&b, NULL, "%s: %s event%s, ",
-			r->lost ? "incomplete" : "complete",
+			r->lost		     ? "incomplete"
+			: report_untraced(r) ? "in what was traced"
+					     : "complete",
 			reel_num_count(num, r->events),
 			r->events == 1 ? "" : "s");
 	if (r->lost)
@@ -275,6 +278,30 @@ static struct report_group sum(const struct report *r, enum reel_group a,
 	return s;
 }
 
+/* What MPI-IO was asked for, and what its library made of that. */
+static void print_mpiio(const struct report *r)
+{
+	static const char *const op[] = {"read", "write"};
+	char num[5][REEL_NUM];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		const struct report_mpiio *m = &r->mpiio[i];
+
+		if (!m->calls)
+			continue;
+		printf("  MPI-IO %s %s in %s call%s, %s collective; beneath "
+		       "it %s in %s on the same files\n",
+		       op[i], reel_num_bytes(num[0], (double)m->bytes),
+		       reel_num_count(num[1], m->calls),
+		       m->calls == 1 ? "" : "s",
+		       percent(num[2],
+			       (double)m->collective / (double)m->calls),
+		       reel_num_bytes(num[3], (double)m->beneath_bytes),
+		       reel_num_count(num[4], m->beneath_calls));
+	}
+}
+
 static void print_moved(const struct report *r)
 {
 	struct report_group group;
@@ -300,12 +327,14 @@ static void print_moved(const struct report *r)
 		       "I/O\n",
 		       reel_num_count(num, r->messages),
 		       reel_num_bytes(num2, (double)r->message_bytes));
+	print_mpiio(r);
 }
 
 void report_text(const struct report *r, const char *run)
 {
 	print_header(r);
 	print_completeness(r);
+	report_gaps(r);
 	print_advice(r);
 	print_steps(r);
 	print_moved(r);

@@ -2,10 +2,7 @@
 /*
  * The resolver: one record in, one event out, state in between.
  *
- * What a position means is decided here: the kernel's offset belongs to the
- * open file description (dup and fork share it), a stream's to the descriptor.
- * A position that somebody else may have moved is not guessed: it is unknown
- * until a seek or a mark tells it.
+ * What a position means is decided in resolve_position.c.
  */
 #include "analyzer/resolve.h"
 
@@ -14,28 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <sys/stat.h>
 
 #include "lib/calls.h"
 #include "lib/error.h"
 
 #include "analyzer/resolve_internal.h"
-
-#ifndef SEEK_END
-#define SEEK_END 2
-#endif
-
-/* One record on its way through. */
-struct step {
-	struct reel_resolver *r;
-	struct process *p;
-	const struct reel_record *rec;
-	struct reel_event *ev;
-	int64_t end_ns;
-	int process; /* index */
-	int thread;  /* index */
-	struct reel_error *err;
-};
 
 /* Index of the image whose descriptors @p has, or -1; @index is its own. */
 static int origin_of(const struct process *p, int index)
@@ -107,6 +88,7 @@ void reel_resolver_free(struct reel_resolver *r)
 	for (int i = 0; i < r->threads; i++)
 		spans_fini(&r->thread[i].spans);
 	files_fini(&r->files);
+	sites_fini(&r->sites);
 	free(r->opens.open);
 	free(r->process);
 	free(r->thread);
@@ -117,12 +99,13 @@ void reel_resolver_free(struct reel_resolver *r)
 static int set_cwd(struct process *p, const char *path, size_t len,
 		   struct reel_error *err)
 {
-	char *cwd;
+	char *cwd = NULL;
 
-	if (!len || path[0] != '/')
+	if (len && path[0] != '/')
 		return 0;
-	cwd = reel_strdup(path, err);
-	if (!cwd)
+	if (len) /* else it is not known: names stay relative */
+		cwd = reel_strdup(path, err);
+	if (len && !cwd)
 		return -1;
 	free(p->cwd);
 	p->cwd = cwd;
@@ -207,16 +190,6 @@ static struct desc *find(struct step *s, uint32_t id)
 			 s->err);
 }
 
-static struct opened *open_of(struct step *s, const struct desc *d)
-{
-	return &s->r->opens.open[d->open];
-}
-
-static struct file *file_of(struct step *s, uint32_t id)
-{
-	return &s->r->files.file[id];
-}
-
 /* The file that @path names; 0: none, or (with s->err) no memory. */
 static uint32_t name(struct step *s, const char *path, size_t len, uint32_t at)
 {
@@ -295,6 +268,8 @@ static enum reel_kind kind_of_open(const struct reel_record *rec,
 	if ((rec->has_arg && rec->arg & O_DIRECTORY) ||
 	    rec->call == REEL_CALL_OPENDIR)
 		return REEL_KIND_DIR;
+	if (rec->call == REEL_CALL_MEMFD_CREATE || rec->call == REEL_CALL_SHM_OPEN)
+		return REEL_KIND_MEMORY;
 	if (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9))
 		return REEL_KIND_DEVICE;
 	return REEL_KIND_FILE;
@@ -325,6 +300,9 @@ static int made_by_open(struct step *s)
 	if (file_of(s, s->ev->file)->kind == REEL_KIND_UNKNOWN ||
 	    kind != REEL_KIND_FILE)
 		files_set_kind(files, s->ev->file, kind);
+	if (rec->call == REEL_CALL_MEMFD_CREATE &&
+	    files_unlinked(files, s->ev->file, s->err)) /* each is new */
+		return -1;
 	kind = file_of(s, s->ev->file)->kind;
 	if (flags >= 0 && flags & (O_CREAT | O_TRUNC) &&
 	    (flags & O_ACCMODE) != O_RDONLY)
@@ -339,7 +317,7 @@ static int made_by_open(struct step *s)
 		return -1;
 	s->r->opens.open[i].append = flags >= 0 && flags & O_APPEND;
 	s->r->opens.open[i].body = file_of(s, s->ev->file)->body;
-	if (kind == REEL_KIND_FILE)
+	if (kind == REEL_KIND_FILE || kind == REEL_KIND_MEMORY)
 		s->r->opens.open[i].pos = 0;
 	s->ev->open = s->r->opens.open[i].row.open_id;
 	s->ev->fd = rec->newfd;
@@ -361,10 +339,12 @@ static void size_of_open(struct step *s)
 	if (!s->ev->file || s->ev->err)
 		return;
 	f = file_of(s, s->ev->file);
-	if (f->kind != REEL_KIND_FILE)
+	if (f->kind != REEL_KIND_FILE && f->kind != REEL_KIND_MEMORY)
 		return;
 	if (rec->has_pos)
 		files_set_size(&s->r->files, s->ev->file, f->body, rec->pos);
+	else if (rec->call == REEL_CALL_MEMFD_CREATE)
+		files_set_size(&s->r->files, s->ev->file, f->body, 0);
 	else if (rec->has_arg && (rec->arg & O_ACCMODE) != O_RDONLY &&
 		 (rec->arg & O_TRUNC ||
 		  (rec->arg & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)))
@@ -481,117 +461,45 @@ static int resolve_mark(struct step *s)
 				 s->rec->call == REEL_MARK_SPAN_CANCEL, s->err);
 	case REEL_MARK_NOTE:
 		return mark_note(s);
+	case REEL_MARK_SITE:
+		return sites_mark(s->r, (uint32_t)s->process, s->rec,
+				  &s->r->thread[s->thread].site, s->err);
 	default:
 		return 0;
 	}
 }
 
-/* The position that a read or write at @pos moves on, and where it happened. */
-static void transfer_at(struct step *s, int64_t *pos, const struct opened *o)
+/* Whoever works in the directory that was renamed, or below, goes with it. */
+static int move_cwds(struct step *s)
 {
-	struct reel_event *ev = s->ev;
-	int64_t size = s->r->files.size[o->body];
+	const struct files *files = &s->r->files;
+	size_t len = files->file[s->ev->file].path_len;
+	char to[PATH_ROOM];
 
-	if (o->append && ev->group == REEL_GROUP_WRITE)
-		*pos = size >= 0 ? size : POS_UNKNOWN;
-	if (*pos < 0)
-		return;
-	ev->offset = *pos;
-	if (ev->result > 0 && !ev->err && *pos <= INT64_MAX - ev->result)
-		*pos += ev->result;
-}
+	for (int i = 0; i < s->r->processes; i++) {
+		struct process *p = &s->r->process[i];
+		const char *from = files_path(files, s->ev->file);
+		int n;
 
-/* preadv2 and pwritev2 at -1 read and write at the position. */
-static bool at_position(const struct reel_record *rec)
-{
-	return rec->offset == -1 && (rec->call == REEL_CALL_PREADV2 ||
-				     rec->call == REEL_CALL_PWRITEV2);
-}
-
-/* Linux appends whatever offset pwrite names, where the file is open so. */
-static bool appends(const struct step *s, const struct opened *o)
-{
-	if (s->ev->group != REEL_GROUP_WRITE)
-		return false;
-	return o->append || (s->rec->call == REEL_CALL_PWRITEV2 &&
-			     s->rec->has_arg && s->rec->arg & RWF_APPEND);
-}
-
-static void transfer(struct step *s, struct desc *d)
-{
-	struct reel_event *ev = s->ev;
-	bool write = ev->group == REEL_GROUP_WRITE;
-	struct opened *o;
-	int64_t size;
-
-	if (!d)
-		return;
-	o = open_of(s, d);
-	if (ev->layer == REEL_LAYER_STDIO) {
-		if (d->stream_pos == NO_STREAM)
-			d->stream_pos = o->pos;
-		transfer_at(s, &d->stream_pos, o);
-		o->pos = POS_UNKNOWN;
-	} else if (!s->rec->has_offset || at_position(s->rec)) {
-		ev->offset = REEL_NO_OFFSET;
-		transfer_at(s, &o->pos, o);
-	} else if (appends(s, o)) {
-		size = s->r->files.size[o->body];
-		ev->offset = size >= 0 ? size : REEL_NO_OFFSET;
+		if (!p->cwd || p->cwd_len < len || memcmp(p->cwd, from, len) ||
+		    (p->cwd[len] && p->cwd[len] != '/'))
+			continue;
+		n = snprintf(to, sizeof(to), "%s%s",
+			     files_path(files, s->ev->file2), p->cwd + len);
+		if (n < (int)sizeof(to) && set_cwd(p, to, (size_t)n, s->err))
+			return -1;
 	}
-	if (write && ev->result > 0)
-		files_set_written(&s->r->files, ev->file);
-	if (ev->result > 0 && !ev->err && ev->offset >= 0 &&
-	    ev->offset <= INT64_MAX - ev->result)
-		files_reach(&s->r->files, ev->file, o->body,
-			    ev->offset + ev->result, write);
+	return 0;
 }
 
-/* Where a stream stands after a seek, or POS_UNKNOWN. */
-static int64_t stream_after(struct step *s, const struct desc *d)
+static int renamed(struct step *s, bool exchange)
 {
-	const struct reel_record *rec = s->rec;
-	int64_t base = 0, sum;
+	struct files *files = &s->r->files;
 
-	if (rec->has_pos)
-		return rec->pos < 0 ? POS_UNKNOWN : rec->pos;
-	if (rec->call == REEL_CALL_REWIND)
-		return 0;
-	if (!rec->has_offset)
-		return POS_UNKNOWN;
-	if (rec->arg == SEEK_CUR)
-		base = d->stream_pos;
-	else if (rec->arg == SEEK_END)
-		base = s->r->files.size[open_of(s, d)->body];
-	if (base < 0 || __builtin_add_overflow(base, rec->offset, &sum) ||
-	    sum < 0)
-		return POS_UNKNOWN;
-	return sum;
-}
-
-/* offset becomes the position after; arg2 keeps what the program asked. */
-static void seek(struct step *s, struct desc *d)
-{
-	struct reel_event *ev = s->ev;
-
-	ev->arg2 = s->rec->has_offset ? s->rec->offset : 0;
-	ev->offset = REEL_NO_OFFSET;
-	if (ev->err == ESPIPE && d &&
-	    file_of(s, ev->file)->kind == REEL_KIND_FILE) {
-		files_set_kind(&s->r->files, ev->file, REEL_KIND_PIPE);
-		open_of(s, d)->pos = POS_UNKNOWN; /* a named pipe */
-	}
-	if (ev->err || !d)
-		return;
-	if (ev->layer == REEL_LAYER_STDIO) {
-		d->stream_pos = stream_after(s, d);
-		open_of(s, d)->pos = POS_UNKNOWN;
-		if (d->stream_pos >= 0)
-			ev->offset = d->stream_pos;
-	} else if (ev->result >= 0) {
-		open_of(s, d)->pos = ev->result;
-		ev->offset = ev->result;
-	}
+	if (files->file[s->ev->file].kind != REEL_KIND_FILE && move_cwds(s))
+		return -1;
+	return files_renamed(files, s->ev->file, s->ev->file2, exchange,
+			     s->err);
 }
 
 /* Calls that tell or change something about their file. */
@@ -613,14 +521,14 @@ static int facts(struct step *s, struct desc *d)
 	case REEL_CALL_UNLINK:
 	case REEL_CALL_UNLINKAT:
 	case REEL_CALL_REMOVE:
+	case REEL_CALL_SHM_UNLINK:
 		return f ? files_unlinked(files, ev->file, s->err) : 0;
 	case REEL_CALL_RENAME:
 	case REEL_CALL_RENAMEAT:
 	case REEL_CALL_RENAMEAT2:
 		return f && ev->file2 && ev->file2 != ev->file ?
-		       files_renamed(files, ev->file, ev->file2,
-				     ev->call == REEL_CALL_RENAMEAT2 &&
-				     ev->arg & RENAME_EXCHANGE, s->err) : 0;
+		       renamed(s, ev->call == REEL_CALL_RENAMEAT2 &&
+				  ev->arg & RENAME_EXCHANGE) : 0;
 	case REEL_CALL_LINK:
 	case REEL_CALL_LINKAT:
 		if (f && ev->file2)
@@ -635,6 +543,15 @@ static int facts(struct step *s, struct desc *d)
 	case REEL_CALL_CHDIR:
 	case REEL_CALL_FCHDIR:
 		files_set_kind(&s->r->files, ev->file, REEL_KIND_DIR);
+		break;
+	case REEL_CALL_MKFIFO:
+	case REEL_CALL_MKFIFOAT:
+		files_set_kind(files, ev->file, REEL_KIND_PIPE);
+		break;
+	case REEL_CALL_MKNOD:
+	case REEL_CALL_MKNODAT:
+		if (S_ISFIFO(ev->arg))
+			files_set_kind(files, ev->file, REEL_KIND_PIPE);
 		break;
 	case REEL_CALL_FCNTL:
 		if (d && ev->arg == F_SETFL)
@@ -703,6 +620,8 @@ int reel_resolve(struct reel_resolver *r, int thread,
 	fill(&s, start_ns);
 	if (ev->group == REEL_GROUP_MARK)
 		return resolve_mark(&s);
+	ev->site = r->thread[thread].site;
+	r->thread[thread].site = 0;
 	if (rec->desc) {
 		d = find(&s, rec->desc);
 		if (!d && err->code)
@@ -715,6 +634,9 @@ int reel_resolve(struct reel_resolver *r, int thread,
 			ev->file = o->row.file_id;
 		}
 	}
+	if (ev->err == EBADF && !rec->desc && !rec->newdesc && !rec->path &&
+	    ev->group != REEL_GROUP_OPEN)
+		ev->fd = rec->newfd;
 	if ((rec->path || rec->path2) && resolve_names(&s))
 		return -1;
 	if (rec->newdesc && !ev->err) {
@@ -722,16 +644,20 @@ int reel_resolve(struct reel_resolver *r, int thread,
 			return -1;
 		d = d ? descs_find(&s.p->descs, rec->desc) : NULL; /* moved */
 	}
-	switch (ev->group) {
+	switch (rec->counted ? REEL_GROUP_NONE : ev->group) {
 	case REEL_GROUP_READ:
 	case REEL_GROUP_WRITE:
-		transfer(&s, d);
+		if (!resolve_transfer(&s, d))
+			return 0;
 		break;
 	case REEL_GROUP_SEEK:
-		seek(&s, d);
+		resolve_seek(&s, d);
 		break;
 	case REEL_GROUP_OPEN:
 		size_of_open(&s);
+		break;
+	case REEL_GROUP_NONE:
+		resolve_counted(&s, d);
 		break;
 	case REEL_GROUP_CLOSE:
 		if (rec->desc && ev->err != EBADF &&

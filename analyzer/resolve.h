@@ -36,6 +36,9 @@ struct reel_resolve_sink {
 		    struct reel_error *err);
 	int (*open)(void *arg, const struct reel_open_row *row,
 		    struct reel_error *err);
+	/* May be NULL. @frames: see ioreel-trace(5), "Marks". */
+	int (*site)(void *arg, uint32_t site, const char *frames,
+		    struct reel_error *err);
 	int (*note)(void *arg, uint32_t process, uint32_t thread,
 		    const char *key, const char *value, struct reel_error *err);
 };

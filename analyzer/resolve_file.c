@@ -131,6 +131,7 @@ int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
 	uint32_t was = f->file[to].body, body = f->file[from].body;
 
 	f->file[to].body = body;
+	files_set_kind(f, to, (enum reel_kind)f->file[from].kind);
 	if (f->size[body] > f->file[to].size_max)
 		f->file[to].size_max = f->size[body];
 	if (!exchange)

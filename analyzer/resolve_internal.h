@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzer/idmap.h"
 #include "analyzer/resolve.h"
 
 #define NO_NS REEL_NO_OFFSET
@@ -236,6 +237,22 @@ int spans_abandon(struct reel_resolver *r, struct spans *s, int thread,
 		  int64_t now_ns, struct reel_error *err);
 void spans_fini(struct spans *s);
 
+/* --- call sites: resolve_site.c ------------------------------------------- */
+
+struct sites {
+	struct reel_idmap by_number; /* process and its number, to id[] */
+	struct reel_idmap by_text;   /* hash of the frames, to id - 1 */
+	uint32_t *id;
+	uint32_t room;
+};
+
+/* The job's id of the site that mark @rec of @process names, into @site; a new
+ * one goes to the sink. 0 or -1. */
+int sites_mark(struct reel_resolver *r, uint32_t process,
+	       const struct reel_record *rec, uint32_t *site,
+	       struct reel_error *err);
+void sites_fini(struct sites *s);
+
 /* --- the resolver: resolve.c ---------------------------------------------- */
 
 struct process {
@@ -251,6 +268,7 @@ struct process {
 struct thread {
 	struct reel_resolve_thread is;
 	struct spans spans;
+	uint32_t site; /* of its next event */
 };
 
 struct reel_resolver {
@@ -260,6 +278,7 @@ struct reel_resolver {
 	int threads;
 	struct files files;
 	struct opens opens;
+	struct sites sites;
 	struct handed_list outside; /* that the job was born with */
 	int running; /* processes that have not ended */
 	struct reel_resolve_sink sink;
@@ -268,5 +287,36 @@ struct reel_resolver {
 	uint32_t last_span;
 	bool dangling;
 };
+
+/* One record on its way through. */
+struct step {
+	struct reel_resolver *r;
+	struct process *p;
+	const struct reel_record *rec;
+	struct reel_event *ev;
+	int64_t end_ns;
+	int process; /* index */
+	int thread;  /* index */
+	struct reel_error *err;
+};
+
+static inline struct opened *open_of(const struct step *s, const struct desc *d)
+{
+	return &s->r->opens.open[d->open];
+}
+
+static inline struct file *file_of(const struct step *s, uint32_t id)
+{
+	return &s->r->files.file[id];
+}
+
+/* --- positions: resolve_position.c ---------------------------------------- */
+
+/* Where the read or write of @d (or NULL) happened. False: it tells nothing. */
+bool resolve_transfer(struct step *s, struct desc *d);
+/* A record of calls that were only counted: nobody knows where they were. */
+void resolve_counted(struct step *s, struct desc *d);
+/* offset becomes the position after; arg2 keeps what the program asked. */
+void resolve_seek(struct step *s, struct desc *d);
 
 #endif

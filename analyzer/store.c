@@ -19,12 +19,10 @@
 #include "lib/trace_reader.h"
 
 #include "analyzer/load.h"
+#include "analyzer/schema.h"
 
 static const char store_sql[] =
 #include "schemas/store.sql.inc"
-	;
-static const char views_sql[] =
-#include "schemas/views.sql.inc"
 	;
 
 /* A store being written: fast, bounded memory, no second file. Small pages: it
@@ -36,6 +34,13 @@ static const char write_pragmas[] =
 	"PRAGMA locking_mode = EXCLUSIVE;"
 	"PRAGMA cache_size = -16384;"
 	"PRAGMA temp_store = FILE;";
+
+/* Each table has a page of its own: in a small store they are half of it. */
+#define SMALL_BYTES (2 << 20)
+static const char shrink_pragmas[] =
+	"PRAGMA temp_store = MEMORY;"
+	"PRAGMA page_size = 512;"
+	"VACUUM;";
 
 /* A store being read may come from a stranger. */
 static const char read_pragmas[] =
@@ -110,18 +115,17 @@ static int create_in(struct reel_store *st, const char *file,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
 			    NULL) != SQLITE_OK)
 		return db_fail(st, "create", err);
-	if (reel_vtab_event_register(st->db) != SQLITE_OK ||
+	if (reel_vtab_register(st->db) != SQLITE_OK ||
 	    run_sql(st, write_pragmas, "create", err) ||
 	    run_sql(st, "BEGIN EXCLUSIVE", "create", err) ||
-	    run_sql(st, store_sql, "create", err) ||
-	    run_sql(st, views_sql, "create", err))
+	    reel_schema_tables(st->db, store_sql) != SQLITE_OK)
 		return db_fail(st, "create", err);
 	/* application_id and user_version are REEL_STORE_* */
 	return run_sql(st, "PRAGMA application_id = 1768911409;"
-			   "PRAGMA user_version = 1;", "create", err);
+			   "PRAGMA user_version = 2;", "create", err);
 }
 _Static_assert(REEL_STORE_APPLICATION_ID == 1768911409, "as in the pragma");
-_Static_assert(REEL_STORE_VERSION == 1, "as in the pragma");
+_Static_assert(REEL_STORE_VERSION == 2, "as in the pragma");
 
 int reel_store_create(struct reel_store **out, const char *path,
 		      struct reel_error *err)
@@ -168,15 +172,74 @@ out:
 	return rc;
 }
 
+/* Table @name, when it has no rows. Those that others read as main.NAME stay. */
+static int drop_if_empty(struct reel_store *st, const char *name,
+			 struct reel_error *err)
+{
+	/* names are not parameters; this one is of our own schema */
+	char *any = sqlite3_mprintf("SELECT 1 FROM main.\"%w\" LIMIT 1", name);
+	char *drop = sqlite3_mprintf("DROP TABLE main.\"%w\"", name);
+	int64_t value;
+	int rc = -1;
+	bool has;
+
+	if (!any || !drop)
+		reel_fail(err, REEL_E_MEMORY, "out of memory");
+	else if (!reel_store_int(st, any, &value, &has, err))
+		rc = has ? 0 : run_sql(st, drop, "write", err);
+	sqlite3_free(any);
+	sqlite3_free(drop);
+	return rc;
+}
+
+static int drop_empty(struct reel_store *st, struct reel_error *err)
+{
+	static const char sql[] =
+		"SELECT name FROM main.sqlite_schema WHERE type = 'table' "
+		"AND name NOT LIKE '%block' AND name NOT LIKE 'sqlite%' "
+		"AND name NOT IN ('run', 'thread')";
+	char **name = NULL, *why = NULL;
+	int rows = 0, columns, rc = 0;
+
+	if (sqlite3_get_table(st->db, sql, &name, &rows, &columns, &why) !=
+	    SQLITE_OK) {
+		sqlite3_free(why);
+		return db_fail(st, "write", err);
+	}
+	for (int i = 1; !rc && i <= rows; i++)
+		rc = drop_if_empty(st, name[i], err);
+	sqlite3_free_table(name);
+	return rc;
+}
+
+static int shrink(struct reel_store *st, struct reel_error *err)
+{
+	static const char size[] = "SELECT page_count * page_size FROM "
+				   "pragma_page_count, pragma_page_size";
+	int64_t bytes;
+	bool has;
+
+	if (reel_store_int(st, size, &bytes, &has, err))
+		return -1;
+	if (bytes > SMALL_BYTES)
+		return 0;
+	if (drop_empty(st, err))
+		return -1;
+	return run_sql(st, shrink_pragmas, "write", err);
+}
+
 int reel_store_finish(struct reel_store *st, struct reel_error *err)
 {
-	if (run_sql(st, "COMMIT", "write", err))
+	if (run_sql(st, "COMMIT", "write", err) ||
+	    (st->tmp && shrink(st, err)))
 		return -1;
 	if (st->tmp && rename(st->tmp, st->path))
 		return reel_fail(err, REEL_E_IO, "cannot create store '%s': %s",
 				 st->path, strerror(errno));
 	free(st->tmp);
 	st->tmp = NULL;
+	if (reel_schema_rest(st->db) != SQLITE_OK)
+		return db_fail(st, "read", err);
 	return run_sql(st, read_pragmas, "read", err);
 }
 
@@ -187,11 +250,13 @@ static int check_version(struct reel_store *st, struct reel_error *err)
 
 	if (reel_store_int(st, "PRAGMA user_version", &version, &has, err))
 		return -1;
-	if (version > REEL_STORE_VERSION)
+	if (version > 0 && version != REEL_STORE_VERSION)
 		return reel_fail(err, REEL_E_VERSION, "cannot read store '%s': "
-				 "it has version %lld, this program reads %d",
+				 "it has version %lld, this program reads %d%s",
 				 st->path, (long long)version,
-				 REEL_STORE_VERSION);
+				 REEL_STORE_VERSION,
+				 version > REEL_STORE_VERSION ? "" :
+				 " (load its trace again)");
 	if (version < 1)
 		return reel_fail(err, REEL_E_FORMAT, "cannot read store '%s': "
 				 "it has no version", st->path);
@@ -234,13 +299,19 @@ int reel_store_open(struct reel_store **out, const char *path,
 		goto out;
 	}
 	if (sqlite3_open_v2(path, &st->db, SQLITE_OPEN_READONLY, NULL) !=
-	    SQLITE_OK || reel_vtab_event_register(st->db) != SQLITE_OK) {
+	    SQLITE_OK || reel_vtab_register(st->db) != SQLITE_OK) {
 		db_fail(st, "open", err);
 		goto out;
 	}
 	sqlite3_db_config(st->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_busy_timeout(st->db, 2000);
-	if (run_sql(st, read_pragmas, "open", err) || check_version(st, err))
+	if (check_version(st, err))
+		goto out;
+	if (reel_schema_rest(st->db) != SQLITE_OK) {
+		db_fail(st, "open", err);
+		goto out;
+	}
+	if (run_sql(st, read_pragmas, "open", err))
 		goto out;
 	*out = st;
 	st = NULL;

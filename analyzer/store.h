@@ -18,7 +18,7 @@
 struct reel_error;
 
 #define REEL_STORE_APPLICATION_ID 0x696f7231 /* "ior1" */
-#define REEL_STORE_VERSION 1
+#define REEL_STORE_VERSION 2
 
 struct reel_store {
 	sqlite3 *db;
@@ -57,10 +57,10 @@ int reel_store_int(struct reel_store *st, const char *sql, int64_t *value,
 		   bool *has, struct reel_error *err);
 
 /*
- * Register the virtual table module `event` on @db (used by reel_store_open()
- * and by ioreel_sqlite.so). SQLite's result code.
+ * Register the virtual tables on @db: event, open_file, file, file_io and
+ * span (used by reel_store_open() and by ioreel_sqlite.so). SQLite's result code.
  */
-int reel_vtab_event_register(sqlite3 *db);
+int reel_vtab_register(sqlite3 *db);
 
 /*
  * Events of one thread in the order of their start (thread_id > 0), or of the

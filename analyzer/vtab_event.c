@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The virtual tables `event` and `open_file`: rows out of compressed blocks.
+ * The virtual table `event`: rows out of compressed blocks.
  *
- * Eponymous: they are there wherever the module is registered, and read tables
- * event_block and open_block of schema main. Constraints only skip blocks and
- * rows; SQLite checks each row again, so a bound taken too wide is never wrong.
+ * Eponymous: it is there wherever the module is registered, and reads table
+ * event_block of schema main. Constraints only skip blocks and rows; SQLite
+ * checks each row again, so a bound taken too wide is never wrong.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef REEL_SQLITE_EXTENSION
-#include <sqlite3ext.h>
-SQLITE_EXTENSION_INIT3
-#else
-#include <sqlite3.h>
-#endif
-
 #include "analyzer/event.h"
 #include "analyzer/event_block.h"
-#include "analyzer/store.h"
+#include "analyzer/vtab.h"
 
-static char event_columns[] =
+static const char event_columns[] =
 	"CREATE TABLE event (start_ns INTEGER, dur_ns INTEGER, "
 	"process_id INTEGER, thread_id INTEGER, call_id INTEGER, "
 	"file_id INTEGER, file2_id INTEGER, open_id INTEGER, fd INTEGER, "
@@ -77,11 +70,6 @@ static const struct {
 	[SQL_CALLS] = { REEL_COL_COUNT, NO_NULL },
 };
 
-struct block_table {
-	sqlite3_vtab base;
-	sqlite3 *db;
-};
-
 struct event_cursor {
 	sqlite3_vtab_cursor base;
 	struct reel_walk *walk;
@@ -95,31 +83,6 @@ struct event_cursor {
 #define PLAN_PROCESS 2
 #define PLAN_MIN 4
 #define PLAN_MAX 8
-
-static int block_connect(sqlite3 *db, void *text, int argc,
-			 const char *const *argv, sqlite3_vtab **out,
-			 char **message)
-{
-	struct block_table *t;
-	int rc = sqlite3_declare_vtab(db, text);
-
-	if (rc != SQLITE_OK)
-		return rc;
-	/* it only reads: views of a store that is not trusted may use it */
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return SQLITE_NOMEM;
-	t->db = db;
-	*out = &t->base;
-	return SQLITE_OK;
-}
-
-static int block_disconnect(sqlite3_vtab *tab)
-{
-	free(tab);
-	return SQLITE_OK;
-}
 
 /* The plan bit that constraint @c serves, or 0. */
 static int plan_of(const struct sqlite3_index_constraint *c)
@@ -160,7 +123,7 @@ static double rows_in_store(sqlite3 *db)
 
 static int event_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
 {
-	struct block_table *t = (struct block_table *)tab;
+	struct reel_vtab *t = (struct reel_vtab *)tab;
 	double rows = rows_in_store(t->db);
 	int which[4] = { -1, -1, -1, -1 }, arg = 0;
 
@@ -181,7 +144,7 @@ static int event_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
 	info->estimatedRows = (sqlite3_int64)rows + 1;
 	info->estimatedCost = rows + 100; /* the list of blocks */
 	/* the walk needs the mask of columns: hand it over as text */
-	info->idxStr = sqlite3_mprintf("%llx", (unsigned long long)info->colUsed);
+	info->idxStr = sqlite3_mprintf("%llx", info->colUsed);
 	info->needToFreeIdxStr = 1;
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -205,13 +168,6 @@ static int event_close(sqlite3_vtab_cursor *cur)
 	return SQLITE_OK;
 }
 
-static int block_fail(sqlite3_vtab_cursor *cur, const char *why)
-{
-	sqlite3_free(cur->pVtab->zErrMsg);
-	cur->pVtab->zErrMsg = sqlite3_mprintf("%s", why);
-	return SQLITE_ERROR;
-}
-
 static int event_next(sqlite3_vtab_cursor *cur)
 {
 	struct event_cursor *c = (struct event_cursor *)cur;
@@ -223,7 +179,7 @@ static int event_next(sqlite3_vtab_cursor *cur)
 
 		c->end = rc <= 0;
 		if (rc < 0)
-			return block_fail(cur, why);
+			return reel_vtab_fail(cur->pVtab, why);
 		if (!rc)
 			return SQLITE_OK;
 		start = c->row.cols->v[REEL_COL_START][c->row.at];
@@ -234,7 +190,7 @@ static int event_next(sqlite3_vtab_cursor *cur)
 
 static uint32_t mask_of(const char *text)
 {
-	unsigned long long used = strtoull(text ? text : "", NULL, 16);
+	uint64_t used = strtoull(text ? text : "", NULL, 16);
 	uint32_t mask = 0;
 
 	for (int i = 0; i < SQL_COLUMNS; i++)
@@ -267,28 +223,11 @@ static bool bound(sqlite3_value *v, bool upper, int64_t *out)
 	}
 }
 
-/* An equality: only a positive integer can match an id. */
-static bool equal_to(sqlite3_value *v, int64_t *out)
-{
-	if (sqlite3_value_numeric_type(v) == SQLITE_FLOAT) {
-		double d = sqlite3_value_double(v);
-
-		if (!(d >= 1 && d <= UINT32_MAX) || d != floor(d))
-			return false;
-		*out = (int64_t)d;
-		return true;
-	}
-	if (sqlite3_value_numeric_type(v) != SQLITE_INTEGER)
-		return false;
-	*out = sqlite3_value_int64(v);
-	return *out >= 1;
-}
-
 static int event_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 			int argc, sqlite3_value **argv)
 {
 	struct event_cursor *c = (struct event_cursor *)cur;
-	struct block_table *t = (struct block_table *)c->base.pVtab;
+	struct reel_vtab *t = (struct reel_vtab *)c->base.pVtab;
 	struct reel_walk_range r = {
 		.min_start_ns = INT64_MIN,
 		.max_start_ns = INT64_MAX,
@@ -301,9 +240,9 @@ static int event_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 	reel_walk_close(c->walk);
 	c->walk = NULL;
 	if (plan & PLAN_THREAD)
-		any = equal_to(argv[i++], &r.thread) && any;
+		any = reel_vtab_id(argv[i++], &r.thread) && any;
 	if (plan & PLAN_PROCESS)
-		any = equal_to(argv[i++], &r.process) && any;
+		any = reel_vtab_id(argv[i++], &r.process) && any;
 	if (plan & PLAN_MIN)
 		any = bound(argv[i++], false, &r.min_start_ns) && any;
 	if (plan & PLAN_MAX)
@@ -315,7 +254,7 @@ static int event_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 		return SQLITE_OK;
 	if (reel_walk_open(&c->walk, t->db, &r, &why)) {
 		c->end = true;
-		return block_fail(cur, why);
+		return reel_vtab_fail(cur->pVtab, why);
 	}
 	return event_next(cur);
 }
@@ -351,11 +290,18 @@ static int event_rowid(sqlite3_vtab_cursor *cur, sqlite3_int64 *rowid)
 	return SQLITE_OK;
 }
 
+static int event_connect(sqlite3 *db, void *aux, int argc,
+			 const char *const *argv, sqlite3_vtab **out,
+			 char **message)
+{
+	return reel_vtab_connect(db, event_columns, NULL, out);
+}
+
 static const sqlite3_module event_module = {
 	/* no xCreate: eponymous only; no xUpdate: read-only */
-	.xConnect = block_connect,
+	.xConnect = event_connect,
 	.xBestIndex = event_best_index,
-	.xDisconnect = block_disconnect,
+	.xDisconnect = reel_vtab_disconnect,
 	.xOpen = event_open,
 	.xClose = event_close,
 	.xFilter = event_filter,
@@ -365,302 +311,7 @@ static const sqlite3_module event_module = {
 	.xRowid = event_rowid,
 };
 
-/* --- open_file ------------------------------------------------------------ */
-
-static char open_columns[] =
-	"CREATE TABLE open_file (open_id INTEGER, file_id INTEGER, "
-	"process_id INTEGER, fd INTEGER, flags INTEGER, open_ns INTEGER, "
-	"close_ns INTEGER)";
-
-enum open_column {
-	OPEN_ID,
-	OPEN_FILE,
-	OPEN_PROCESS,
-	OPEN_FD,
-	OPEN_FLAGS,
-	OPEN_START,
-	OPEN_END,
-};
-
-#define OPENS_IN_A_STORE 100000 /* for the planner: a guess */
-#define OPEN_SLOTS 8            /* decoded blocks that a cursor keeps */
-
-struct open_entry {
-	int64_t block_id, min_id, max_id;
-};
-
-struct open_slot {
-	struct reel_columns cols;
-	size_t entry; /* in the list; valid while cols.n */
-	uint64_t used;
-};
-
-struct open_cursor {
-	sqlite3_vtab_cursor base;
-	struct reel_codec *codec;
-	sqlite3_stmt *fetch;
-	struct open_entry *list; /* all blocks */
-	size_t entries, room;
-	struct open_slot slot[OPEN_SLOTS];
-	uint64_t uses;
-	const struct reel_columns *cols; /* where the row is */
-	size_t next;                     /* entry to look at next */
-	int64_t only;                    /* this open_id; 0: all */
-	uint32_t at;
-	bool end;
-};
-
-static int open_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
-{
-	info->estimatedRows = OPENS_IN_A_STORE;
-	info->estimatedCost = OPENS_IN_A_STORE;
-	for (int i = 0; i < info->nConstraint; i++) {
-		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-
-		if (!c->usable || c->iColumn != OPEN_ID ||
-		    c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-			continue;
-		info->aConstraintUsage[i].argvIndex = 1;
-		info->idxNum = 1;
-		info->estimatedRows = 1;
-		info->estimatedCost = 50;
-		break;
-	}
-	return SQLITE_OK;
-}
-
-static int open_list(struct open_cursor *c, sqlite3 *db)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db, "SELECT block_id, min_open_id, "
-				    "max_open_id FROM main.open_block "
-				    "ORDER BY block_id", -1, &stmt, NULL);
-
-	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		if (c->entries == c->room) {
-			size_t room = c->room ? 2 * c->room : 16;
-			struct open_entry *p = realloc(c->list,
-						       room * sizeof(*p));
-
-			rc = p ? SQLITE_OK : SQLITE_NOMEM;
-			if (!p)
-				break;
-			c->list = p;
-			c->room = room;
-		}
-		c->list[c->entries++] = (struct open_entry){
-			sqlite3_column_int64(stmt, 0),
-			sqlite3_column_int64(stmt, 1),
-			sqlite3_column_int64(stmt, 2),
-		};
-		rc = SQLITE_OK;
-	}
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-static int open_close(sqlite3_vtab_cursor *cur)
-{
-	struct open_cursor *c = (struct open_cursor *)cur;
-
-	sqlite3_finalize(c->fetch);
-	reel_codec_free(c->codec);
-	for (int i = 0; i < OPEN_SLOTS; i++)
-		reel_columns_fini(&c->slot[i].cols);
-	free(c->list);
-	free(c);
-	return SQLITE_OK;
-}
-
-static int open_open(sqlite3_vtab *tab, sqlite3_vtab_cursor **out)
-{
-	static const char sql[] =
-		"SELECT data FROM main.open_block WHERE block_id = ?";
-	struct block_table *t = (struct block_table *)tab;
-	struct open_cursor *c = calloc(1, sizeof(*c));
-	int rc = SQLITE_NOMEM;
-
-	if (!c)
-		return rc;
-	c->codec = reel_codec_new();
-	if (!c->codec)
-		goto fail;
-	rc = open_list(c, t->db);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(t->db, sql, -1, &c->fetch, NULL);
-	if (rc != SQLITE_OK) {
-		sqlite3_free(tab->zErrMsg);
-		tab->zErrMsg = sqlite3_mprintf("%s", sqlite3_errmsg(t->db));
-		goto fail;
-	}
-	*out = &c->base;
-	return SQLITE_OK;
-fail:
-	open_close(&c->base);
-	return rc;
-}
-
-/* The columns of block @entry, decoded now or before; NULL with @why. */
-static const struct reel_columns *open_decoded(struct open_cursor *c,
-					       size_t entry, const char **why)
-{
-	struct open_slot *s = &c->slot[0];
-	bool nested;
-	int rc = -1;
-
-	for (int i = 0; i < OPEN_SLOTS; i++) {
-		if (c->slot[i].cols.n && c->slot[i].entry == entry) {
-			c->slot[i].used = ++c->uses;
-			return &c->slot[i].cols;
-		}
-		if (c->slot[i].used < s->used)
-			s = &c->slot[i]; /* the one not used longest */
-	}
-	*why = "an open_file block is missing";
-	s->cols.n = 0;
-	s->entry = entry;
-	s->used = ++c->uses;
-	sqlite3_bind_int64(c->fetch, 1, c->list[entry].block_id);
-	if (sqlite3_step(c->fetch) == SQLITE_ROW)
-		rc = reel_block_decode(c->codec,
-				sqlite3_column_blob(c->fetch, 0),
-				(size_t)sqlite3_column_bytes(c->fetch, 0),
-				REEL_COL_ALL, &s->cols, &nested, why);
-	sqlite3_reset(c->fetch);
-	return rc ? NULL : &s->cols;
-}
-
-/* The first row of the block with an id that is not below @id. */
-static uint32_t open_search(const struct reel_columns *cols, int64_t id)
-{
-	uint32_t lo = 0, hi = cols->n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (cols->v[REEL_COL_OPEN][mid] < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-/* Stand on the first row of the next block that has one. */
-static int open_block(sqlite3_vtab_cursor *cur)
-{
-	struct open_cursor *c = (struct open_cursor *)cur;
-	const char *why = "";
-
-	while (c->next < c->entries) {
-		const struct open_entry *e = &c->list[c->next++];
-
-		if (c->only && (c->only < e->min_id || c->only > e->max_id))
-			continue;
-		c->cols = open_decoded(c, c->next - 1, &why);
-		if (!c->cols) {
-			c->end = true;
-			return block_fail(cur, why);
-		}
-		c->at = c->only ? open_search(c->cols, c->only) : 0;
-		if (c->at < c->cols->n &&
-		    (!c->only || c->cols->v[REEL_COL_OPEN][c->at] == c->only))
-			return SQLITE_OK;
-	}
-	c->end = true;
-	return SQLITE_OK;
-}
-
-static int open_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
-		       int argc, sqlite3_value **argv)
-{
-	struct open_cursor *c = (struct open_cursor *)cur;
-
-	c->only = 0;
-	c->next = 0;
-	c->end = plan && !equal_to(argv[0], &c->only);
-	return c->end ? SQLITE_OK : open_block(cur);
-}
-
-static int open_next(sqlite3_vtab_cursor *cur)
-{
-	struct open_cursor *c = (struct open_cursor *)cur;
-
-	if (!c->only && ++c->at < c->cols->n)
-		return SQLITE_OK;
-	return open_block(cur);
-}
-
-static int open_eof(sqlite3_vtab_cursor *cur)
-{
-	return ((struct open_cursor *)cur)->end;
-}
-
-static int open_value(sqlite3_vtab_cursor *cur, sqlite3_context *ctx, int i)
-{
-	const struct open_cursor *c = (struct open_cursor *)cur;
-	int64_t *const *v = c->cols->v;
-	uint64_t start = (uint64_t)v[REEL_COL_START][c->at];
-	int64_t unknown = v[REEL_COL_COUNT][c->at];
-
-	switch (i) {
-	case OPEN_ID:
-		sqlite3_result_int64(ctx, v[REEL_COL_OPEN][c->at]);
-		break;
-	case OPEN_FILE:
-		sqlite3_result_int64(ctx, v[REEL_COL_FILE][c->at]);
-		break;
-	case OPEN_PROCESS:
-		sqlite3_result_int64(ctx, v[REEL_COL_CALL][c->at]);
-		break;
-	case OPEN_FD:
-		sqlite3_result_int64(ctx, v[REEL_COL_FD][c->at]);
-		break;
-	case OPEN_FLAGS:
-		if (v[REEL_COL_ARG][c->at] >= 0)
-			sqlite3_result_int64(ctx, v[REEL_COL_ARG][c->at]);
-		break;
-	case OPEN_START:
-		if (!(unknown & REEL_OPEN_NO_START))
-			sqlite3_result_int64(ctx, (int64_t)start);
-		break;
-	case OPEN_END:
-		if (!(unknown & REEL_OPEN_NO_END))
-			sqlite3_result_int64(ctx, (int64_t)(start +
-				(uint64_t)v[REEL_COL_DUR][c->at]));
-		break;
-	}
-	return SQLITE_OK;
-}
-
-static int open_rowid(sqlite3_vtab_cursor *cur, sqlite3_int64 *rowid)
-{
-	const struct open_cursor *c = (struct open_cursor *)cur;
-
-	*rowid = c->cols->v[REEL_COL_OPEN][c->at];
-	return SQLITE_OK;
-}
-
-static const sqlite3_module open_module = {
-	.xConnect = block_connect,
-	.xBestIndex = open_best_index,
-	.xDisconnect = block_disconnect,
-	.xOpen = open_open,
-	.xClose = open_close,
-	.xFilter = open_filter,
-	.xNext = open_next,
-	.xEof = open_eof,
-	.xColumn = open_value,
-	.xRowid = open_rowid,
-};
-
 int reel_vtab_event_register(sqlite3 *db)
 {
-	int rc = sqlite3_create_module_v2(db, "event", &event_module,
-					  event_columns, NULL);
-
-	if (rc != SQLITE_OK)
-		return rc;
-	return sqlite3_create_module_v2(db, "open_file", &open_module,
-					open_columns, NULL);
+	return sqlite3_create_module_v2(db, "event", &event_module, NULL, NULL);
 }

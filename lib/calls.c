@@ -94,6 +94,11 @@ const char *reel_counter_name(unsigned int counter)
 		[REEL_CODE_READ_BYTES] = "code_read_bytes",
 		[REEL_CODE_WRITE_BYTES] = "code_write_bytes",
 		[REEL_FLUSHES] = "flushes",
+		[REEL_UNTRACED_STATIC] = "untraced_static",
+		[REEL_UNTRACED_SETUID] = "untraced_setuid",
+		[REEL_UNTRACED_ENV] = "untraced_env",
+		[REEL_UNTRACED_LIBC] = "untraced_libc",
+		[REEL_UNTRACED_ABI] = "untraced_abi",
 	};
 
 	return counter < REEL_COUNTERS ? name[counter] : NULL;

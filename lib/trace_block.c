@@ -169,6 +169,7 @@ static int take_more(struct trace_decoder *d, struct cursor *c,
 	if (more & REEL_M_COUNT) {
 		rec->count = varint(c);
 		c->bad |= rec->count == 0 || rec->count > UINT32_MAX;
+		rec->counted = rec->has_arg2 && rec->arg2 == REEL_COUNTED;
 	}
 	if (more & REEL_M_PATH && take_path(d, c, rec, err) < 0)
 		return -1;

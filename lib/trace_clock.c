@@ -383,6 +383,7 @@ int trace_clock_fit(struct reel_trace *tr, struct reel_error *err)
 	if (!v)
 		goto out;
 	fit_hosts(tr, ptr, v);
+	trace_peer_find(tr);
 	rc = 0;
 out:
 	free(ptr);
@@ -395,7 +396,10 @@ out:
 
 int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks)
 {
-	return line_ns(&tr->clock[tr->image[process].clock], ticks);
+	const struct trace_clock *c = &tr->clock[tr->image[process].clock];
+	int64_t ns = line_ns(c, ticks);
+
+	return c->peer_at[0] ? trace_peer_ns(c, ns) : ns;
 }
 
 int64_t reel_trace_clock_error_ns(const struct reel_trace *tr)

@@ -100,6 +100,7 @@ static int read_text(struct trace_image *im, const struct trace_input *in,
 
 	if (len > TRACE_TEXT_MAX)
 		len = TRACE_TEXT_MAX;
+	im->text_room = len;
 	im->text_bytes = reel_alloc((size_t)len + 1, 1, err);
 	if (!im->text_bytes)
 		return -1;
@@ -125,6 +126,36 @@ static int read_text(struct trace_image *im, const struct trace_input *in,
 	return 0;
 }
 
+/* The text of the log before, when it is the one that @im names. */
+static int borrow_text(struct trace_image *im, const struct trace_image *before,
+		       struct reel_error *err)
+{
+	const struct reel_head *h = &before->pub.head;
+	ptrdiff_t move;
+	size_t bytes;
+	int i;
+
+	if (before->pub.log_path != im->pub.log_path || !before->pub.texts ||
+	    (h->uid != im->pub.head.text_uid &&
+	     h->text_uid != im->pub.head.text_uid))
+		return 0;
+	bytes = (size_t)before->text_room + 1;
+	im->text_bytes = reel_alloc(bytes, 1, err);
+	im->text = reel_alloc((size_t)before->pub.texts + 1, sizeof(*im->text),
+			      err);
+	if (!im->text_bytes || !im->text)
+		return -1;
+	memcpy(im->text_bytes, before->text_bytes, bytes);
+	move = im->text_bytes - before->text_bytes;
+	for (i = 0; i < before->pub.texts; i++)
+		im->text[i] = (struct reel_text){before->text[i].key + move,
+						 before->text[i].value + move};
+	im->text_room = before->text_room;
+	im->pub.texts = before->pub.texts;
+	im->pub.text = im->text;
+	return 0;
+}
+
 /* Add an image for @head, its text read from behind it. */
 static int add_image(struct reel_trace *tr, const struct trace_input *in,
 		     int64_t at, bool window, const struct reel_head *head,
@@ -146,6 +177,8 @@ static int add_image(struct reel_trace *tr, const struct trace_input *in,
 	im->pub.log_path = in->path;
 	im->pub.parent = -1;
 	im->pub.window = window;
+	if (head->text_uid && tr->images > 1)
+		return borrow_text(im, im - 1, err);
 	return read_text(im, in, at + (int64_t)sizeof(*head),
 			 head->head_bytes - (uint32_t)sizeof(*head), err);
 }

@@ -110,13 +110,37 @@ static int take_block(struct walk *w, const struct reel_block_head *head,
 	return 0;
 }
 
+/*
+ * The copy, among others, of a log that is still there: whoever put them
+ * together was killed before it could remove the log. Its length, or 0.
+ */
+static int64_t is_copy(const struct walk *w)
+{
+	struct reel_head head;
+
+	if (!trace_input_read(&w->in, &head, sizeof(head), w->pos) ||
+	    head.magic != REEL_HEAD_MAGIC || head.log_bytes < sizeof(head) ||
+	    head.log_bytes > INT64_MAX)
+		return 0;
+	for (uint32_t i = 0; i < w->tr->images; i++)
+		if (!w->tr->image[i].pub.head.log_bytes &&
+		    w->tr->image[i].pub.head.uid == head.uid)
+			return (int64_t)head.log_bytes;
+	return 0;
+}
+
 /* Begin the log at w->pos when a head stands there. */
 static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
 {
 	struct reel_head head;
 	enum trace_verdict v;
-	int64_t room = w->in.bytes - w->pos;
+	int64_t room = w->in.bytes - w->pos, copy = is_copy(w);
 
+	if (copy) {
+		w->pos = copy < room ? w->pos + copy : w->in.bytes;
+		w->image = -1;
+		return TRACE_GOOD;
+	}
 	v = trace_head_read(w->tr, &w->in, w->pos, false, &head, err);
 	if (v != TRACE_GOOD)
 		return v;

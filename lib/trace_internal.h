@@ -66,6 +66,9 @@ struct trace_clock {
 	uint64_t mult;
 	unsigned int shift;
 	int64_t error_ns;
+	/* Against MPI rank 0's node: what is added at two times; at[0] 0: no. */
+	int64_t peer_ns[2];
+	int64_t peer_at[2];
 };
 
 /* A process image: the public part and what goes with it. */
@@ -73,6 +76,7 @@ struct trace_image {
 	struct reel_trace_process pub;
 	struct reel_text *text;
 	char *text_bytes;    /* what text points into */
+	uint32_t text_room;  /* of it, without the NUL behind */
 	uint32_t clock;	     /* index into reel_trace.clock */
 	uint64_t last_ticks; /* base of its last block */
 };
@@ -99,6 +103,7 @@ struct reel_trace {
 	uint32_t pair_stride, pair_skip; /* one of stride pairs is kept */
 	struct trace_clock *clock;
 	uint32_t clocks;
+	int rank0; /* its image, -1: none */
 	char *other;	      /* a head of another major, said; or NULL */
 	pthread_mutex_t lock; /* of damage: streams may run in threads */
 	struct reel_trace_damage damage;
@@ -194,6 +199,13 @@ int trace_clock_pair(struct reel_trace *tr, uint32_t i, uint64_t ticks,
 		     uint64_t ns, struct reel_error *err);
 /* Find the hosts and fit their clocks; after trace_order(). */
 int trace_clock_fit(struct reel_trace *tr, struct reel_error *err);
+
+/* trace_peer.c */
+
+/* Find what MPI measured between hosts; the clocks are fitted. */
+void trace_peer_find(struct reel_trace *tr);
+/* @ns of @c, by the clock of MPI rank 0's node. */
+int64_t trace_peer_ns(const struct trace_clock *c, int64_t ns);
 
 /* trace_damage.c */
 

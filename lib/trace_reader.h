@@ -80,6 +80,7 @@ struct reel_record {
 	int64_t arg, arg2;
 	int64_t pos;
 	uint64_t count;   /* >= 1 */
+	bool counted;     /* its calls are scattered: no offsets, no order */
 	const char *path, *path2; /* NULL: none */
 	uint32_t path_len, path2_len;
 };
@@ -129,6 +130,12 @@ bool reel_trace_is(const char *dir);
  */
 int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks);
 int64_t reel_trace_clock_error_ns(const struct reel_trace *tr);
+
+/*
+ * The process whose host's CLOCK_MONOTONIC the times of process @i are in: MPI
+ * rank 0's, where the two clocks were compared, else @i itself.
+ */
+int reel_trace_clock_process(const struct reel_trace *tr, int i);
 
 /*
  * Read the records of thread @i from its first block on. Holds one block in

@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The anchors of ioreel.h: spans and notes, written as marks into the calling
- * thread's window. Called by programs, and by the Python hooks.
+ * thread's window. Called by programs, by the Python hooks, and for paths that
+ * are marks themselves: what a shell can say.
  */
 #include "preload/ioreel.h"
 
 #include <string.h>
 
+#include "preload/anchor.h"
 #include "preload/real.h"
 
 static const char *const names[REEL_SPANS] = {
-	[REEL_SPAN_EPOCH] = "epoch",	     [REEL_SPAN_STEP] = "step",
-	[REEL_SPAN_FETCH] = "fetch",	     [REEL_SPAN_COMPUTE] = "compute",
-	[REEL_SPAN_FORWARD] = "forward",     [REEL_SPAN_BACKWARD] = "backward",
-	[REEL_SPAN_OPTIMIZER] = "optimizer", [REEL_SPAN_PREPROCESS] = "preprocess",
-	[REEL_SPAN_CHECKPOINT] = "checkpoint", [REEL_SPAN_EVAL] = "eval",
+	[REEL_SPAN_EPOCH] = "epoch",
+	[REEL_SPAN_STEP] = "step",
+	[REEL_SPAN_FETCH] = "fetch",
+	[REEL_SPAN_COMPUTE] = "compute",
+	[REEL_SPAN_FORWARD] = "forward",
+	[REEL_SPAN_BACKWARD] = "backward",
+	[REEL_SPAN_OPTIMIZER] = "optimizer",
+	[REEL_SPAN_PREPROCESS] = "preprocess",
+	[REEL_SPAN_CHECKPOINT] = "checkpoint",
+	[REEL_SPAN_EVAL] = "eval",
 };
+
+#define NAME_BYTES 200 /* of a user's span */
 
 static int span_number(const char *name)
 {
@@ -27,8 +36,8 @@ static int span_number(const char *name)
 
 static void span_mark(uint32_t call, int span, const char *name, int64_t detail)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE };
-	char cut[201];
+	struct shim_event ev = {SHIM_EVENT_NONE};
+	char cut[NAME_BYTES + 1];
 	uint64_t now;
 
 	if (!shim_hot.on || span < 0 || span >= REEL_SPANS)
@@ -85,7 +94,7 @@ EXPORT void ioreel_cancel(const char *name)
 
 EXPORT void ioreel_note(const char *key, const char *value)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = MARK_NOTE };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
 	char text[1024];
 	size_t k, v;
 	uint64_t now;
@@ -106,4 +115,49 @@ EXPORT void ioreel_note(const char *key, const char *value)
 	ev.path = text;
 	now = shim_clock();
 	shim_record_full(&ev, now, now, 0, 0);
+}
+
+/* "NAME" or "NAME/DETAIL" of @n bytes, cut at @room: the name and the number.
+ */
+static int64_t marker_name(char *name, size_t room, const char *text, size_t n)
+{
+	size_t digits = 0;
+	int64_t detail = -1;
+
+	while (digits < n && digits < 18 && text[n - 1 - digits] >= '0' &&
+	       text[n - 1 - digits] <= '9')
+		digits++;
+	if (digits && digits + 1 < n && text[n - 1 - digits] == '/') {
+		detail = 0;
+		for (size_t i = n - digits; i < n; i++)
+			detail = 10 * detail + (text[i] - '0');
+		n -= digits + 1;
+	}
+	if (n > room - 1)
+		n = room - 1;
+	memcpy(name, text, n);
+	name[n] = '\0';
+	return detail;
+}
+
+bool shim_marker_slow(const char *path, size_t len)
+{
+	static const char begin[] = "/ioreel/begin/", end[] = "/ioreel/end/";
+	char name[NAME_BYTES + 1];
+
+	if (len >= sizeof(begin) && !memcmp(path, begin, sizeof(begin) - 1)) {
+		int64_t detail = marker_name(name, sizeof(name),
+					     path + sizeof(begin) - 1,
+					     len - (sizeof(begin) - 1));
+
+		ioreel_begin(name, detail);
+		return true;
+	}
+	if (len >= sizeof(end) && !memcmp(path, end, sizeof(end) - 1)) {
+		marker_name(name, sizeof(name), path + sizeof(end) - 1,
+			    len - (sizeof(end) - 1));
+		ioreel_end(name);
+		return true;
+	}
+	return false;
 }

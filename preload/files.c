@@ -7,9 +7,11 @@
  */
 #include "preload/real.h"
 #include "preload/window.h"
+#include "preload/wrap.h"
 
 #include <string.h>
 
+#include "preload/anchor.h"
 #include "preload/match.h"
 #include "preload/raw.h"
 
@@ -24,30 +26,67 @@ void shim_fd_set(int fd, uint32_t entry)
 
 uint32_t shim_fd_take(int fd)
 {
+	uint32_t entry;
+
 	if ((unsigned int)fd >= SHIM_FDS)
 		return SHIM_FD_IGNORE;
-	if (!__atomic_load_n(&shim_hot.fd[fd], __ATOMIC_RELAXED))
-		return SHIM_FD_UNKNOWN;
-	return __atomic_exchange_n(&shim_hot.fd[fd], SHIM_FD_UNKNOWN,
-				   __ATOMIC_ACQ_REL);
+	/* Two threads that close one number at a time are wrong themselves. */
+	entry = __atomic_load_n(&shim_hot.fd[fd], __ATOMIC_RELAXED);
+	__atomic_store_n(&shim_hot.fd[fd], SHIM_FD_UNKNOWN, __ATOMIC_RELAXED);
+	return entry;
+}
+
+#define IDS 64 /* that a thread takes at a time */
+
+/*
+ * The next of the thread's ids, in one instruction: a signal handler may take
+ * one too. No lock: another thread has its own.
+ */
+static uint32_t next_id(struct shim_thread *t)
+{
+#if defined(__x86_64__)
+	uint32_t id = 1;
+
+	__asm__ volatile("xaddl %0, %1" : "+r"(id), "+m"(t->desc_next));
+	return id;
+#else
+	return __atomic_fetch_add(&t->desc_next, 1, __ATOMIC_RELAXED);
+#endif
 }
 
 uint32_t shim_desc_new(int fd)
 {
-	uint32_t id;
+	struct shim_thread *t = shim_self();
+	uint32_t id = 0, n = t->block ? IDS : 1;
 
-	/* A forked child must note its first_desc before it gives one out. */
-	if (!shim_process_ready())
-		return 0;
-	id = __atomic_fetch_add(&shim.next_desc, 1, __ATOMIC_RELAXED);
+	if (likely(t->block))
+		id = next_id(t);
+	if (unlikely(id >= t->desc_end || !id)) {
+		/* A forked child notes its first_desc before it gives one out.
+		 */
+		if (!shim_process_ready())
+			return 0;
+		id = __atomic_fetch_add(&shim.next_desc, n, __ATOMIC_RELAXED);
+		if (n > 1) {
+			t->desc_next = id + 1;
+			shim_barrier(); /* a handler that comes now takes more
+					 */
+			t->desc_end = id + n;
+		}
+	}
 	shim_fd_set(fd, id);
 	return id;
 }
 
 void shim_cwd_changed(void)
 {
-	if (raw2(SYS_getcwd, shim.cwd, sizeof(shim.cwd)) <= 0)
-		shim.cwd[0] = '\0';
+	long n = raw2(SYS_getcwd, shim.cwd, sizeof(shim.cwd));
+
+	if (n > 0)
+		return;
+	shim.cwd[0] = '\0';
+	if (n == -ERANGE || n == -ENAMETOOLONG)
+		shim_count(REEL_LOST_LIMIT, 1);
 }
 
 bool shim_is_code(const char *path, size_t len, bool reading)
@@ -75,11 +114,48 @@ bool shim_is_code(const char *path, size_t len, bool reading)
 	return !shim.all && match_code(path, len, reading);
 }
 
+/* The same of a path in a directory that is not known yet. */
+COLD static bool filtered_anew(struct shim_event *ev, bool reading)
+{
+	const char *slash = strrchr(ev->path, '/');
+	size_t dir = slash ? (size_t)(slash - ev->path) + 1 : 0;
+
+	ev->path_len = (uint32_t)strlen(ev->path);
+	if (shim_is_code(ev->path, ev->path_len, reading))
+		return true;
+	if (!shim.globs && !shim.all && dir <= REEL_PATH_SHARED &&
+	    match_data_dir(ev->path, ev->path_len, dir))
+		ev->data_dir = (uint32_t)dir;
+	return false;
+}
+
+/*
+ * Is @ev's path code? What lies in the directory of the thread's last path,
+ * which is known as one of data, is looked at by its name alone.
+ */
+static bool filtered(struct shim_event *ev, bool reading)
+{
+	const struct shim_thread *t = shim_self();
+	size_t dir = t->data_dir, len;
+	const char *end;
+
+	if (unlikely(!dir || strncmp(t->path, ev->path, dir)))
+		return filtered_anew(ev, reading);
+	end = strchrnul(ev->path + dir, '/');
+	len = (size_t)(end - ev->path);
+	if (unlikely(*end || len == dir))
+		return filtered_anew(ev, reading);
+	ev->path_len = (uint32_t)len;
+	ev->data_dir = (uint32_t)dir;
+	return unlikely(match_odd_name(ev->path + dir, len - dir)) &&
+	       match_code_name(ev->path, len, dir);
+}
+
 static enum reel_kind kind_of(mode_t mode, const char *path)
 {
 	if (S_ISREG(mode))
-		return !strncmp(path, "/memfd:", 7) ? REEL_KIND_MEMORY :
-						      REEL_KIND_FILE;
+		return !strncmp(path, "/memfd:", 7) ? REEL_KIND_MEMORY
+						    : REEL_KIND_FILE;
 	if (S_ISDIR(mode))
 		return REEL_KIND_DIR;
 	if (S_ISFIFO(mode))
@@ -91,8 +167,7 @@ static enum reel_kind kind_of(mode_t mode, const char *path)
 	return REEL_KIND_OTHER;
 }
 
-/* Where the link /proc/self/fd/N leads; "" when it cannot be said. */
-static void fd_path(int fd, char *out, size_t room)
+bool shim_fd_path(int fd, char *out, size_t room)
 {
 	char link[32] = "/proc/self/fd/";
 	char digits[12];
@@ -107,11 +182,12 @@ static void fd_path(int fd, char *out, size_t room)
 	link[at] = '\0';
 	n = raw4(SYS_readlinkat, AT_FDCWD, link, out, room - 1);
 	out[n > 0 ? n : 0] = '\0';
+	return n > 0;
 }
 
 static uint32_t learn(int fd)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = MARK_DESC };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_DESC};
 	char path[REEL_PATH_BYTES];
 	struct stat st;
 	enum reel_kind kind;
@@ -120,7 +196,7 @@ static uint32_t learn(int fd)
 
 	if (!shim_hot.on || fd < 0 || raw2(SYS_fstat, fd, &st) != 0)
 		return SHIM_FD_IGNORE; /* closed: the call will say EBADF */
-	fd_path(fd, path, sizeof(path));
+	shim_fd_path(fd, path, sizeof(path));
 	kind = kind_of(st.st_mode, path);
 	if (kind == REEL_KIND_DEVICE || kind == REEL_KIND_OTHER) {
 		shim_fd_set(fd, SHIM_FD_IGNORE);
@@ -155,4 +231,80 @@ COLD uint32_t shim_fd_slow(int fd, uint32_t e)
 	if (e != SHIM_FD_UNKNOWN)
 		return e;
 	return (unsigned int)fd < SHIM_FDS ? learn(fd) : SHIM_FD_IGNORE;
+}
+
+/* How an open ended: a descriptor of ours, of code, or a failure. */
+void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
+{
+	int err = fd < 0 ? errno : 0;
+	bool reading = (ev->arg & O_ACCMODE) == O_RDONLY;
+
+	if (err == EFAULT || err == ENAMETOOLONG) {
+		ev->path = NULL;
+	} else if (ev->path && filtered(ev, reading)) {
+		shim_count(REEL_CODE_OPENS, 1);
+		shim_fd_set(fd, SHIM_FD_CODE);
+		return;
+	}
+	if (fd >= 0) {
+		ev->newdesc = shim_desc_new(fd);
+		ev->newfd = fd;
+		if (!ev->newdesc)
+			return;
+		if (ev->arg & O_APPEND) {
+			struct stat st;
+
+			if (raw2(SYS_fstat, fd, &st) == 0)
+				ev->pos = st.st_size;
+		}
+	}
+	shim_record_full(ev, start, end, fd, err);
+}
+
+void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
+		      int64_t result, int err)
+{
+	if (err == EFAULT || err == ENAMETOOLONG) {
+		ev->path = ev->path2 = ev->text = NULL; /* not ours to read */
+	} else if (ev->path && shim_marker(ev->path, strlen(ev->path))) {
+		return;
+	} else if (ev->path && filtered(ev, true)) {
+		shim_count(REEL_CODE_CALLS, 1);
+		return;
+	}
+	shim_record_full(ev, start, end, result, err);
+}
+
+/* The program's error, and told as such. */
+static void bad_fd(int fd, uint32_t call)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE};
+	uint64_t now = shim_clock();
+
+	ev.call = call;
+	ev.bad_fd = true;
+	ev.newfd = fd;
+	shim_record_full(&ev, now, now, -1, EBADF);
+}
+
+COLD void shim_unrecorded(int fd, uint32_t entry, uint32_t call, int64_t result)
+{
+	if (unlikely(result == -1 && errno == EBADF && shim_hot.on))
+		bad_fd(fd, call);
+	if (entry != SHIM_FD_CODE)
+		return;
+	shim_count(REEL_CODE_CALLS, 1);
+	if (result > 0 && call >= CALL_READ && call <= CALL_PREADV2)
+		shim_count(REEL_CODE_READ_BYTES, (uint64_t)result);
+	if (result > 0 && call >= CALL_WRITE && call <= CALL_PWRITEV2)
+		shim_count(REEL_CODE_WRITE_BYTES, (uint64_t)result);
+}
+
+int64_t shim_iov_bytes(const struct iovec *iov, int n)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += (int64_t)iov[i].iov_len;
+	return sum;
 }

@@ -12,12 +12,21 @@
 #include <string.h>
 
 /* Comparisons with a literal are inlined: a table of strings would cost a call
- * of memcmp for each. */
+ * of memcmp for each. Most differ in the first bytes. */
 #define LEN(literal) (sizeof(literal) - 1)
-#define BEGINS(p, literal) (!strncmp(p, literal, LEN(literal)))
+static inline __attribute__((always_inline)) bool
+begins(const char *p, const char *text, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && p[i] == text[i])
+		i++;
+	return i == n;
+}
+#define BEGINS(p, literal) begins(p, literal, LEN(literal))
 #define ENDS(p, n, literal)                                                    \
 	((n) > LEN(literal) &&                                                 \
-	 !memcmp((p) + (n) - LEN(literal), literal, LEN(literal)))
+	 !memcmp((p) + (n)-LEN(literal), literal, LEN(literal)))
 
 /* @dir itself, or something in it. */
 static inline __attribute__((always_inline)) bool
@@ -67,13 +76,13 @@ static bool code_end(const char *path, size_t n)
 static bool data_end(const char *path, size_t n)
 {
 	static const char *const ends[] = {
-		".npy",	 ".npz",     ".h5",    ".hdf5", ".tfrecord",
-		".csv",	 ".tfrecords", ".parquet", ".arrow", ".tsv",
-		".bin",	 ".jpg",     ".jpeg",  ".png",	".ppm",
-		".pt",	 ".ckpt",  ".safetensors", ".tar",
-		".wav",	 ".flac",    ".mp4",   ".jsonl", ".idx",
-		".raw",	 ".dat",     ".webp",  ".keras", ".mdb",
-		".nc",	 ".zarr",
+		".npy",	 ".npz",       ".h5",	       ".hdf5",	 ".tfrecord",
+		".csv",	 ".tfrecords", ".parquet",     ".arrow", ".tsv",
+		".bin",	 ".jpg",       ".jpeg",	       ".png",	 ".ppm",
+		".pt",	 ".ckpt",      ".safetensors", ".tar",	 ".wav",
+		".flac", ".mp4",       ".jsonl",       ".idx",	 ".raw",
+		".dat",	 ".webp",      ".keras",       ".mdb",	 ".nc",
+		".zarr",
 	};
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -188,6 +197,32 @@ bool match_code(const char *path, size_t len, bool reading)
 		return false; /* the job writes it: its own file */
 	return (in_code_dir(path, len) || interpreter_file(path, len)) &&
 	       !data_end(path, len);
+}
+
+/* Directories whose last part begins what makes a path one of code. */
+static bool may_begin_code(const char *path, size_t dir)
+{
+	return ENDS(path, dir, "/lib/") || ENDS(path, dir, "/lib64/") ||
+	       ENDS(path, dir, "/share/") || ENDS(path, dir, "/preload/");
+}
+
+bool match_data_dir(const char *path, size_t len, size_t dir)
+{
+	if (dir < 2 || may_begin_code(path, dir))
+		return false;
+	if (path[0] == '/' && (BEGINS(path, "/usr/") || BEGINS(path, "/dev/") ||
+			       system_path(path, len)))
+		return false;
+	return !in_code_dir(path, len);
+}
+
+bool match_code_name(const char *path, size_t len, size_t dir)
+{
+	if (len == dir)
+		return false;
+	return code_end(path, len) || code_part(path + dir - 1) ||
+	       (path[dir] == 'p' && path[dir + 1] == 'y' &&
+		interpreter_file(path, len));
 }
 
 /* One pattern, iteratively: on a mismatch the last "*" takes one byte more. */

@@ -7,6 +7,7 @@
  * does no I/O costs nothing. It leaves errno and the environment alone.
  */
 #include "preload/real.h"
+#include "preload/stream.h"
 #include "preload/window.h"
 
 #include <pthread.h>
@@ -14,6 +15,10 @@
 #include <sys/mman.h>
 #include <sys/utsname.h>
 
+#include "preload/apart.h"
+#include "preload/async.h"
+#include "preload/counters.h"
+#include "preload/exec_note.h"
 #include "preload/raw.h"
 #include "preload/site.h"
 
@@ -21,12 +26,23 @@ struct shim_state shim = { .next_desc = SHIM_DESC_FIRST };
 struct shim_hot shim_hot;
 struct shim_thread shim_no_thread;
 _Thread_local struct shim_thread *shim_tls = &shim_no_thread;
+_Thread_local intptr_t shim_claiming;
 _Thread_local char shim_vforked;
 
 /* State of the process, in owner of the first thread state: wiped by fork. */
 enum { FRESH = 0, STARTING = 1, READY = 2, FAILED = 3 };
 
 int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
+/*
+ * What another C library may lack: musl ends a program whose preloaded library
+ * wants a symbol that is not there, unless it is weak. Only glibc has the last.
+ */
+int __cxa_at_quick_exit(void (*fn)(void *), void *dso) __attribute__((weak));
+int __register_atfork(void (*prepare)(void), void (*parent)(void),
+		      void (*child)(void), void *dso) __attribute__((weak));
+const char *gnu_get_libc_version(void) __attribute__((weak));
+
+static uint32_t rank; /* + 1, by the launcher; 0: it has none */
 
 static struct shim_thread *mark(void)
 {
@@ -127,25 +143,33 @@ static uint32_t text_fill(char *text, const char *end)
 	return (uint32_t)(p - text);
 }
 
-static void head_fill(struct reel_head *h, uint32_t pid, uint64_t parent_uid)
+/* A process that begins: what its files are made of. */
+struct beginning {
+	uint32_t pid, ppid;
+	uint64_t parent_uid;
+	struct reel_head *head; /* once its window is there */
+};
+
+static void head_fill(struct reel_head *h, const struct beginning *b)
 {
 	memset(h, 0, sizeof(*h));
 	h->magic = REEL_HEAD_MAGIC;
 	h->major = REEL_TRACE_MAJOR;
 	h->minor = REEL_TRACE_MINOR;
 	h->uid = shim.uid;
-	h->parent_uid = parent_uid;
-	h->pid = pid;
-	h->ppid = (uint32_t)raw0(SYS_getppid);
+	h->parent_uid = b->parent_uid;
+	h->pid = b->pid;
+	h->ppid = b->ppid;
 	h->clock = (uint32_t)shim_hot.clock;
 	h->first_desc = shim.next_desc;
 	h->pair_error_ticks = shim_clock_pair(&h->start_ticks, &h->start_mono_ns);
 	h->start_real_ns = clock_ns(CLOCK_REALTIME);
 	h->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
-	if (parent_uid) {
+	if (b->parent_uid) {
 		h->fork_ticks = shim.fork_ticks;
 		h->fork_tid = shim.fork_tid;
 	}
+	h->mpi_rank = rank;
 	if (read_small("/proc/sys/kernel/random/boot_id", h->boot_id,
 		       sizeof(h->boot_id) - 1) > 36)
 		h->boot_id[36] = '\0';
@@ -207,11 +231,12 @@ void shim_remove_window(void)
 	raw3(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
-bool shim_write_head(void)
+static bool write_head(void *unused)
 {
 	int fd = shim_open_log(O_WRONLY);
 	bool good;
 
+	(void)unused;
 	if (fd < 0)
 		return false;
 	good = shim_size_allowed(shim.head->head_bytes) &&
@@ -221,38 +246,99 @@ bool shim_write_head(void)
 	return good;
 }
 
+bool shim_write_head(void)
+{
+	return write_head(NULL) || shim_apart(write_head, NULL);
+}
+
+static void map_counts(void)
+{
+	long fd = shim_open_file("/job", ".counts", O_RDWR);
+	struct reel_counts *c;
+
+	if (fd < 0)
+		return;
+	c = (void *)raw6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 fd, 0);
+	raw1(SYS_close, fd);
+	if ((unsigned long)c <= -4096ul && c->magic == REEL_COUNTS_MAGIC)
+		shim.counts = c;
+}
+
+/*
+ * Without "ioreel record" nobody has made the directory. The first process
+ * does; what it cannot make, claim_stem() will miss.
+ */
+static void make_dirs(void)
+{
+	char path[REEL_PATH_BYTES];
+	struct reel_counts counts = { .magic = REEL_COUNTS_MAGIC };
+	long fd;
+
+	memcpy(path, shim.dir, shim.dir_len + 1);
+	raw3(SYS_mkdirat, AT_FDCWD, path, 0700);
+	memcpy(path + shim.dir_len, "/windows", 9);
+	raw3(SYS_mkdirat, AT_FDCWD, path, 0700);
+	shim.stem[0] = '\0'; /* job.counts is no process's */
+	fd = shim_open_file("/job", ".counts", O_RDWR | O_CREAT | O_EXCL);
+	if (fd >= 0) {
+		if (!shim_allocate((int)fd, 0, 4096))
+			raw4(SYS_pwrite64, fd, &counts, sizeof(counts), 0);
+		raw1(SYS_close, fd);
+	}
+	if (!shim.counts)
+		map_counts();
+}
+
+/* The window with its head, and the log. */
+static bool make_files(void *arg)
+{
+	struct beginning *b = arg;
+	struct reel_head *head;
+	int fd = claim_stem(b->pid);
+
+	if (fd == -ENOENT) {
+		make_dirs();
+		fd = claim_stem(b->pid);
+	}
+	if (fd < 0)
+		return false;
+	head = shim_allocate(fd, 0, REEL_WINDOW_HEAD_BYTES) ?
+		       NULL :
+		       (void *)raw6(SYS_mmap, 0, REEL_WINDOW_HEAD_BYTES,
+				    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	raw1(SYS_close, fd);
+	if (!head || (unsigned long)head > -4096ul) {
+		shim_remove_window();
+		return false;
+	}
+	raw3(SYS_madvise, head, REEL_WINDOW_HEAD_BYTES, MADV_DONTFORK);
+	head_fill(head, b);
+	b->head = head;
+	return true;
+}
+
 static bool start(void)
 {
-	uint32_t pid = (uint32_t)raw0(SYS_getpid);
-	uint64_t parent_uid = shim.pid && shim.pid != pid ? shim.uid : 0;
-	struct reel_head *head;
-	int fd;
+	struct beginning b = { .pid = (uint32_t)raw0(SYS_getpid),
+			       .ppid = (uint32_t)raw0(SYS_getppid) };
 
+	if (shim.pid && shim.pid != b.pid)
+		b.parent_uid = shim.uid;
 	shim.slots_base = shim.slots_high ? shim.slots_high : 1;
 	if (shim.slots_base > SHIM_THREADS / 2)
 		shim.slots_base = 1;
 	shim.slots_high = shim.slots_base;
-	shim.pid = pid;
+	shim.pid = b.pid;
 	shim_cwd_changed();
 	if (raw3(SYS_getrandom, &shim.uid, sizeof(shim.uid), 0) !=
 	    (long)sizeof(shim.uid))
-		shim.uid = shim_clock() ^ ((uint64_t)pid << 40);
+		shim.uid = shim_clock() ^ ((uint64_t)b.pid << 40);
 	shim.uid |= 1;
-	fd = claim_stem(pid);
-	if (fd < 0)
+	if (!make_files(&b) && !shim_apart(make_files, &b))
 		return false;
-	if (shim_allocate(fd, 0, REEL_WINDOW_HEAD_BYTES)) {
-		raw1(SYS_close, fd);
-		return false;
-	}
-	head = (void *)raw6(SYS_mmap, 0, REEL_WINDOW_HEAD_BYTES,
-			    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	raw1(SYS_close, fd);
-	if ((unsigned long)head > -4096ul)
-		return false;
-	raw3(SYS_madvise, head, REEL_WINDOW_HEAD_BYTES, MADV_DONTFORK);
-	head_fill(head, pid, parent_uid);
-	shim.head = head;
+	shim.head = b.head;
+	shim_counting_start();
 	if (!shim_write_head())
 		shim.head->counter[REEL_LOST_START]++;
 	if (shim.counts)
@@ -292,10 +378,15 @@ void shim_finish(void)
 {
 	int saved = errno;
 
+	if (shim_hot.on) {
+		shim_maps_finish();
+		shim_async_finish();
+	}
 	if (shim_hot.on && mark()->owner == READY &&
 	    shim.pid == (uint32_t)raw0(SYS_getpid)) {
 		bool alone;
 
+		stream_finish();
 		shim_hot.on = 0;
 		alone = shim_flush_all();
 		shim_clock_pair(&shim.head->end_ticks, &shim.head->end_mono_ns);
@@ -341,6 +432,28 @@ static const char *env_get(char **env, const char *name)
 	return NULL;
 }
 
+/* The launcher's rank + 1, or 0: the innermost launcher's. */
+static uint32_t launcher_rank(char **env)
+{
+	static const char *const name[] = {
+		"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID",
+	};
+	const char *said = NULL;
+	uint32_t n = 0;
+
+	if (env_get(env, "TORCHELASTIC_RUN_ID") || env_get(env, "MASTER_PORT"))
+		said = env_get(env, "RANK");
+	for (size_t i = 0; !said && i < sizeof(name) / sizeof(name[0]); i++)
+		said = env_get(env, name[i]);
+	/* A batch script has a SLURM_PROCID, and is no task of a step. */
+	if (said && said == env_get(env, name[3]) &&
+	    !env_get(env, "SLURM_STEP_ID"))
+		return 0;
+	for (; said && *said >= '0' && *said <= '9' && n < 1u << 24; said++)
+		n = 10 * n + (uint32_t)(*said - '0');
+	return said && !*said ? n + 1 : 0;
+}
+
 /* The environment may be changed by the job: keep copies. */
 static const char *keep(char *buf, size_t room, const char *value)
 {
@@ -370,20 +483,6 @@ static bool tsc_trusted(const char *wish)
 #endif
 }
 
-static void map_counts(void)
-{
-	long fd = shim_open_file("/job", ".counts", O_RDWR);
-	struct reel_counts *c;
-
-	if (fd < 0)
-		return;
-	c = (void *)raw6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
-			 fd, 0);
-	raw1(SYS_close, fd);
-	if ((unsigned long)c <= -4096ul && c->magic == REEL_COUNTS_MAGIC)
-		shim.counts = c;
-}
-
 static bool map_arena(void)
 {
 	void *at = (void *)raw6(SYS_mmap, 0,
@@ -399,22 +498,33 @@ static bool map_arena(void)
 		    MADV_WIPEONFORK) == 0;
 }
 
+bool shim_at_home(void)
+{
+	return gnu_get_libc_version;
+}
+
 __attribute__((constructor)) static void construct(int argc, char **argv,
 						   char **env)
 {
 	static char dir[REEL_PATH_BYTES], include[8192], exclude[8192];
-	const char *d = env_get(env, "IOREEL_DIR");
+	const char *d;
 	int saved = errno;
 
 	(void)argc;
 	(void)argv;
+	if (!shim_at_home())
+		return; /* and @env is nothing that can be read */
 	shim_resolve_all();
+	d = env_get(env, "IOREEL_DIR");
 	d = keep(dir, sizeof(dir) - 128, d);
 	if (!d || d[0] != '/' || !map_arena())
 		goto out;
 	shim.pid = (uint32_t)raw0(SYS_getpid);
 	shim.dir = dir;
 	shim.dir_len = strlen(dir);
+	rank = launcher_rank(env);
+	shim_exec_keep(env);
+	shim_counting_ask(env_get(env, "IOREEL_EVENTS"));
 	shim_hot.clock = tsc_trusted(env_get(env, "IOREEL_CLOCK")) ?
 			     REEL_CLOCK_TSC :
 			     REEL_CLOCK_MONOTONIC;
@@ -428,12 +538,14 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	map_counts();
 	shim_sites_start(env_get(env, "IOREEL_STACKS"));
 	shim_cwd_changed();
-	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	__register_atfork(before_fork, after_fork_parent, after_fork_child,
+			  NULL);
 	/*
 	 * Registered with no library to belong to, and before the loader
 	 * registers its own: runs last, after every destructor.
 	 */
 	__cxa_atexit(at_exit, NULL, NULL);
+	__cxa_at_quick_exit(at_exit, NULL);
 #if defined(__x86_64__)
 	shim_hot.tls = (intptr_t)&shim_tls -
 		       (intptr_t)__builtin_thread_pointer();

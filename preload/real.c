@@ -6,20 +6,10 @@
  */
 #include "preload/real.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
+#include "preload/dynamic.h"
 #include "preload/raw.h"
-
-/*
- * By the version that every glibc has: the newer one of the machine that built
- * the shim would keep a program of an older system from starting.
- */
-#if defined(__GLIBC__) && defined(__x86_64__)
-__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
-#elif defined(__GLIBC__) && defined(__aarch64__)
-__asm__(".symver dlsym, dlsym@GLIBC_2.17");
-#endif
 
 struct shim_real real;
 
@@ -163,5 +153,7 @@ void shim_resolve_all(void)
 #include "schemas/calls.def"
 	GET(_exit)
 	GET(_Exit)
+	GET(quick_exit)
 	GET(vfork)
+	GET(syscall)
 }

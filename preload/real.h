@@ -30,7 +30,9 @@ struct shim_real {
 #undef MARK
 	void (*_exit)(int) __attribute__((noreturn));
 	void (*_Exit)(int) __attribute__((noreturn));
+	void (*quick_exit)(int) __attribute__((noreturn));
 	pid_t (*vfork)(void);
+	long (*syscall)(long number, ...);
 };
 
 extern struct shim_real real __attribute__((visibility("hidden")));

@@ -4,6 +4,7 @@
  * grammar is schemas/trace_format.h, "RECORD"; the short form of the hot calls
  * is shim_record_io() in shim.h, and both keep the same context.
  */
+#include "preload/counters.h"
 #include "preload/shim.h"
 #include "preload/types.h"
 
@@ -21,28 +22,44 @@ static uint32_t at_desc(int at, const char *path)
 	return shim_is_desc(e) ? e : 0;
 }
 
-static uint8_t *put_bytes(uint8_t *p, const char *s, size_t n)
+/* Names are short: a call of memcpy would cost as much again. */
+HOT void copy_bytes(void *to, const char *from, size_t n)
+{
+	char *p = to;
+	size_t i = 0;
+
+	if (n >= 8) {
+		for (; i < n - 8; i += 8)
+			__builtin_memcpy(p + i, from + i, 8);
+		__builtin_memcpy(p + n - 8, from + n - 8, 8);
+		return;
+	}
+	for (; i < n; i++)
+		p[i] = from[i];
+}
+
+HOT uint8_t *put_bytes(uint8_t *p, const char *s, size_t n)
 {
 	p = shim_put(p, n);
-	memcpy(p, s, n);
+	copy_bytes(p, s, n);
 	return p + n;
 }
 
 /* What it shares with the previous path of the block, then the rest. */
-static uint8_t *put_path(struct shim_thread *t, uint8_t *p, const char *path,
-			 size_t len)
+HOT uint8_t *put_path(struct shim_thread *t, uint8_t *p,
+			 const struct shim_event *ev, size_t len)
 {
-	size_t same = 0, most = t->path_len < len ? t->path_len : len;
+	size_t most = t->path_len < len ? t->path_len : len;
+	size_t same = shim_same_bytes(t->path, ev->path, most);
 
-	while (same < most && t->path[same] == path[same])
-		same++;
 	p = shim_put(p, same);
-	p = put_bytes(p, path + same, len - same);
+	p = put_bytes(p, ev->path + same, len - same);
 	if (len > sizeof(t->path))
 		len = sizeof(t->path);
 	if (len > same)
-		memcpy(t->path + same, path + same, len - same);
+		copy_bytes(t->path + same, ev->path + same, len - same);
 	t->path_len = (uint32_t)len;
+	t->data_dir = ev->data_dir;
 	return p;
 }
 
@@ -63,7 +80,7 @@ struct lengths {
 static uint8_t more_flags(const struct shim_event *ev, const struct lengths *n,
 			  int64_t pos, uint32_t at)
 {
-	return (ev->newdesc ? REEL_M_NEWDESC : 0) |
+	return (ev->newdesc || ev->bad_fd ? REEL_M_NEWDESC : 0) |
 	       (ev->arg != NONE ? REEL_M_ARG : 0) |
 	       (ev->arg2 != NONE ? REEL_M_ARG2 : 0) |
 	       (pos != NONE ? REEL_M_POS : 0) | (ev->path ? REEL_M_PATH : 0) |
@@ -83,7 +100,7 @@ static void put_call(uint8_t *p, uint32_t call)
 }
 
 /* desc, offset, size and result; returns the flags they need. */
-static uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
+HOT uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 			 const struct shim_event *ev, int64_t result, int err)
 {
 	int64_t expected = ev->size == NONE ? 0 : ev->size;
@@ -125,7 +142,7 @@ static uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 }
 
 /* Another core's clock may be some 10 ns behind: times never run back. */
-static uint8_t *put_times(struct shim_thread *t, uint8_t *p, uint64_t start,
+HOT uint8_t *put_times(struct shim_thread *t, uint8_t *p, uint64_t start,
 			  uint64_t end)
 {
 	if (end < t->last_end)
@@ -156,6 +173,9 @@ void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 
 	if (err == SHIM_ERRNO)
 		err = result < 0 ? errno : 0;
+	if (unlikely(shim_counting) &&
+	    shim_counted_io(call, desc, size, start, end, result, err))
+		return;
 	if (unlikely(shim_sites) && !shim_site(call, end))
 		return;
 	t = shim_begin(SHIM_RECORD_MAX, start);
@@ -168,10 +188,10 @@ void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 	shim_record_any(t, &ev, start, end, result, err);
 }
 
-void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
-		      int64_t result, int err)
+static void record_full(const struct shim_event *ev, uint64_t start,
+			uint64_t end, int64_t result, int err)
 {
-	struct lengths n = { ev->path ? strlen(ev->path) : 0, 0,
+	struct lengths n = { ev->path_len, 0,
 			     ev->path2 ? ev->path2 : ev->text };
 	uint32_t at = at_desc(ev->at, ev->path);
 	uint32_t at2 = ev->path2 ? at_desc(ev->at2, ev->path2) : 0;
@@ -181,6 +201,8 @@ void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 
 	if (unlikely(shim_sites) && !shim_site(ev->call, end))
 		return;
+	if (ev->path && !n.path)
+		n.path = strlen(ev->path);
 	n.path2 = n.second ? strlen(n.second) : 0;
 	if (n.path >= REEL_PATH_BYTES || n.path2 >= REEL_PATH_BYTES) {
 		shim_count(REEL_LOST_LIMIT, 1);
@@ -198,7 +220,7 @@ void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 	}
 	p = put_times(t, p, start, end);
 	p = put_core(t, p, &flags, ev, result, err);
-	if (ev->newdesc) {
+	if (ev->newdesc || ev->bad_fd) {
 		p = shim_put(p, ev->newdesc);
 		p = shim_put(p, (uint64_t)(uint32_t)ev->newfd);
 	}
@@ -209,7 +231,7 @@ void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 	if (pos != NONE)
 		p = shim_put(p, (uint64_t)pos);
 	if (ev->path)
-		p = put_path(t, p, ev->path, n.path);
+		p = put_path(t, p, ev, n.path);
 	if (at)
 		p = shim_put(p, at);
 	if (n.second) {
@@ -219,4 +241,18 @@ void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 	*flags_at = flags;
 	put_call(t->p, ev->call);
 	shim_end(t, p);
+}
+
+void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
+		      int64_t result, int err)
+{
+	struct shim_event counted;
+
+	if (likely(!shim_counting)) {
+		record_full(ev, start, end, result, err);
+		return;
+	}
+	counted = *ev;
+	if (!shim_counted(&counted, start, end, result, err))
+		record_full(&counted, start, end, result, err);
 }

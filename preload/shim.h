@@ -55,6 +55,19 @@
 #define SHIM_FDS (1 << 20)
 
 /*
+ * Small transfers of one stream that one record tells of (stream.h), as long
+ * as that record is the thread's last.
+ */
+struct shim_run {
+	const void *stream; /* whose, NULL: there is none */
+	uint8_t *end;       /* of the record */
+	uint64_t before;    /* last_end at its beginning */
+	uint64_t dur;       /* ticks, estimated */
+	uint32_t call, bytes, count;
+	uint32_t timed;     /* the count at which the clock is read next */
+};
+
+/*
  * One thread, on wiped-on-fork pages. What a plain record touches is one cache
  * line: after a system call the caches are the kernel's.
  */
@@ -80,6 +93,10 @@ struct shim_thread {
 	uint32_t lost;
 	uint32_t usable;   /* bytes of the slot that the file system gave */
 	uint32_t path_len; /* of path */
+	uint32_t data_dir; /* of path: the directory, known as one of data */
+	uint32_t desc_next, desc_end; /* ids that this thread may give out */
+	struct shim_counters *counters; /* counters.c; NULL: none */
+	struct shim_run run;
 	char path[REEL_PATH_SHARED]; /* the previous path of the block */
 } __attribute__((aligned(64)));
 
@@ -127,6 +144,8 @@ extern struct shim_hot shim_hot;
 extern struct shim_thread shim_no_thread; /* what a new thread points at */
 extern _Thread_local struct shim_thread *shim_tls
 	__attribute__((tls_model("initial-exec")));
+extern _Thread_local intptr_t shim_claiming /* shim_busy(), 0: it is not */
+	__attribute__((tls_model("initial-exec")));
 extern _Thread_local char shim_vforked __attribute__((tls_model("initial-exec")));
 
 /* What a wrapper says of its call. */
@@ -136,7 +155,10 @@ struct shim_event {
 	int64_t size, offset, arg, arg2, pos;
 	uint32_t newdesc;
 	int32_t newfd;
+	bool bad_fd; /* EBADF: newfd is no descriptor, newdesc is 0 */
 	const char *path, *path2, *text;
+	uint32_t path_len;     /* of path, 0: not counted */
+	uint32_t data_dir;     /* of path: see struct shim_thread; or 0 */
 	int at, at2;           /* descriptors; AT_FDCWD when there is none */
 	const void *st;        /* struct stat that a success filled */
 	const void *iov;
@@ -149,7 +171,7 @@ struct shim_event {
 /* --- slow half: window.c, process.c, files.c ----------------------------- */
 
 /*
- * A thread state with room for @bytes more, or NULL: the event is lost and has
+ * A thread state, busy, with room for @bytes more, or NULL: the event is lost and has
  * been counted. Called when the fast test failed, for whatever reason. @start
  * of the event: the base of a new thread's times.
  */
@@ -176,6 +198,8 @@ uint32_t shim_fd_take(int fd); /* the entry before; the entry becomes unknown */
 void shim_cwd_changed(void); /* after chdir */
 bool shim_vfork_child(void); /* true in a vfork child: leave tables alone */
 void shim_finish(void);      /* flush, when the process ends */
+/* Is this glibc? Another C library gives constructors no environment. */
+bool shim_at_home(void);
 
 /* --- fast half ------------------------------------------------------------ */
 
@@ -263,6 +287,35 @@ HOT uint64_t shim_zigzag(int64_t v)
 	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
 }
 
+HOT uint64_t shim_load(const char *p)
+{
+	uint64_t word;
+
+	__builtin_memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+/* How many of the first @n bytes are the same. Words, the last one over the
+ * one before: after a system call each end of a loop is a wrong guess. */
+HOT size_t shim_same_bytes(const char *a, const char *b, size_t n)
+{
+	uint64_t odd;
+	size_t i = 0;
+
+	if (n >= 8) {
+		for (; i < n - 8; i += 8) {
+			odd = shim_load(a + i) ^ shim_load(b + i);
+			if (odd)
+				return i + (size_t)__builtin_ctzll(odd) / 8;
+		}
+		odd = shim_load(a + n - 8) ^ shim_load(b + n - 8);
+		return odd ? n - 8 + (size_t)__builtin_ctzll(odd) / 8 : n;
+	}
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
+
 HOT void shim_store(uint8_t *p, uint64_t word)
 {
 	__builtin_memcpy(p, &word, sizeof(word));
@@ -317,20 +370,24 @@ HOT struct shim_thread *shim_self(void)
 #endif
 }
 
-/* This thread's state, ready for a record of @bytes at most; NULL: lost. */
+/*
+ * This thread's state, busy, ready for a record of @bytes at most; NULL: lost.
+ * The mark comes before all that a signal handler's record would change.
+ */
 HOT struct shim_thread *shim_begin(size_t bytes, uint64_t start)
 {
 	struct shim_thread *t = shim_self();
+	intptr_t limit = t->limit;
 
-	if (unlikely((intptr_t)t->p + (intptr_t)(bytes - SHIM_RECORD_MAX) >=
-		     t->limit)) {
-		t = shim_slow(bytes, start);
-		if (!t)
-			return NULL;
+	if (likely(limit > 0)) {
+		t->limit = shim_busy();
+		shim_barrier();
+		if (likely((intptr_t)t->p + (intptr_t)(bytes - SHIM_RECORD_MAX) <
+			   limit))
+			return t;
+		t->limit = limit;
 	}
-	t->limit = shim_busy();
-	shim_barrier();
-	return t;
+	return shim_slow(bytes, start);
 }
 
 /*
@@ -346,12 +403,9 @@ HOT void shim_end(struct shim_thread *t, uint8_t *p)
 	t->limit = t->room;
 }
 
-/* Whether it is there is known when the call is compiled, not asked then. */
-#ifdef __OPTIMIZE__
+/* Whether it is there is known when the call is compiled; where the compiler
+ * does not see it, a field may be there and NONE. */
 #define HAS(field) (!(__builtin_constant_p(field) && (field) == NONE))
-#else
-#define HAS(field) ((field) != NONE)
-#endif
 
 /* All that is not usual; record.c. @err may be SHIM_ERRNO: errno, where @result
  * is negative. */
@@ -374,30 +428,35 @@ HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 	int64_t expected = HAS(size) ? size : 0;
 	struct shim_thread *t = shim_self();
 	intptr_t limit = t->limit;
-	uint8_t *p = t->p;
-	uint64_t delta = end - t->last_end, dur = end - start, z = 0, first;
-	uint64_t odd = (delta | dur) / SHIM_SHORT_TIME | (t->last_desc ^ desc) |
-		       (uint64_t)(result ^ expected);
+	uint64_t delta, dur = end - start, z = 0, first, odd;
+	uint8_t *p;
 
-	if (HAS(size))
-		odd |= t->last_size ^ (uint64_t)size;
-	if (unlikely(odd || (intptr_t)p >= limit)) {
-		shim_record_odd(call, desc, size, offset, start, end, result,
-				err);
-		return;
-	}
+	if (unlikely(limit <= 0))
+		goto odd;
 	t->limit = shim_busy();
 	shim_barrier();
+	p = t->p;
+	delta = end - t->last_end;
+	odd = (delta | dur) / SHIM_SHORT_TIME | (t->last_desc ^ desc) |
+	      (uint64_t)(result ^ expected);
+	if (HAS(size))
+		odd |= t->last_size ^ (uint64_t)size;
+	if (HAS(offset)) {
+		z = shim_zigzag((int64_t)((uint64_t)offset -
+					  (uint64_t)t->next_offset));
+		odd |= z >= 0x80 && offset == NONE;
+	}
+	if (unlikely(odd || (intptr_t)p >= limit)) {
+		t->limit = limit;
+		goto odd;
+	}
 	t->last_end = end;
 	first = call | (REEL_F_DESC_SAME | (HAS(size) ? REEL_F_SIZE_SAME : 0) |
 			(HAS(offset) ? REEL_F_OFFSET : 0)) << 8;
 	first |= shim_times(delta, dur) << 16;
-	if (HAS(offset)) {
-		z = shim_zigzag((int64_t)((uint64_t)offset -
-					  (uint64_t)t->next_offset));
+	if (HAS(offset))
 		t->next_offset = (int64_t)((uint64_t)offset +
 					   (uint64_t)expected);
-	}
 	if (likely(z < 0x80)) { /* all of it in one store */
 		shim_store(p, z << 48 | first);
 		p += HAS(offset) ? 7 : 6;
@@ -415,6 +474,9 @@ HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 	t->events++;
 	shim_barrier();
 	t->limit = limit;
+	return;
+odd:
+	shim_record_odd(call, desc, size, offset, start, end, result, err);
 }
 
 #pragma GCC visibility pop

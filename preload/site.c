@@ -8,10 +8,10 @@
  */
 #include "preload/site.h"
 
-#include <dlfcn.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "preload/dynamic.h"
 #include "preload/raw.h"
 #include "preload/real.h"
 
@@ -131,7 +131,15 @@ static int put_c_frame(char *out, int n, uintptr_t address)
 		return put_hex(out, n, address);
 	}
 	n = put(out, n, "c ", 2);
-	n = put(out, n, in.dli_fname, strlen(in.dli_fname));
+	if (in.dli_fname[0] == '/') {
+		n = put(out, n, in.dli_fname, strlen(in.dli_fname));
+	} else { /* the program, as it was typed */
+		char exe[REEL_PATH_BYTES];
+		long len = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", exe,
+				sizeof(exe));
+
+		n = put(out, n, exe, len > 0 ? (size_t)len : 0);
+	}
 	n = put(out, n, "+0x", 3);
 	n = put_hex(out, n, address - (uintptr_t)in.dli_fbase);
 	if (in.dli_sname) {

@@ -9,7 +9,10 @@
 #ifndef PRELOAD_TYPES_H
 #define PRELOAD_TYPES_H
 
+#include <aio.h>
 #include <dirent.h>
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,6 +20,5 @@
 #include <sys/statvfs.h>
 #include <sys/types.h>
 #include <sys/uio.h>
-
 
 #endif

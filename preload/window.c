@@ -15,10 +15,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "preload/apart.h"
+#include "preload/counters.h"
 #include "preload/raw.h"
 #include "preload/site.h"
 
-#define SLOT_FIRST_BYTES 16384 /* until the thread has filled it once */
+#define SLOT_FIRST_BYTES 8192 /* until the thread has filled it once */
 #define PROBES 8               /* slots looked at for a dead owner */
 /* A disk that had no room for a window is not asked again at each call: some
  * 10 ms, whichever the clock. */
@@ -122,6 +124,7 @@ static void block_begin(struct shim_thread *t)
 	t->last_size = UINT64_MAX;
 	t->last_desc = 0;
 	t->path_len = 0;
+	t->run.stream = NULL;
 	t->p = (uint8_t *)(b + 1);
 }
 
@@ -159,8 +162,15 @@ static bool has_head(uint64_t size)
 	return good;
 }
 
-static bool append(const void *data, size_t bytes)
+struct piece {
+	const void *data;
+	size_t bytes;
+};
+
+static bool append_piece(void *arg)
 {
+	const void *data = ((const struct piece *)arg)->data;
+	size_t bytes = ((const struct piece *)arg)->bytes;
 	int fd = shim_open_log(O_WRONLY | O_APPEND);
 	struct stat64 st;
 	bool good;
@@ -180,6 +190,16 @@ static bool append(const void *data, size_t bytes)
 			raw3(SYS_write, fd, "\0\0\0\0\0\0\0", 8 - r % 8);
 	}
 	raw1(SYS_close, fd);
+	return good;
+}
+
+static bool append(const void *data, size_t bytes)
+{
+	struct piece p = { data, bytes };
+	bool good = append_piece(&p) || shim_apart(append_piece, &p);
+
+	if (good)
+		shim_budget_used(bytes);
 	return good;
 }
 
@@ -227,8 +247,9 @@ static void flush(struct shim_thread *t)
 }
 
 /* After the first filling: the rest of the slot. */
-static bool grow(struct shim_thread *t)
+static bool grow_now(void *arg)
 {
+	struct shim_thread *t = arg;
 	int fd, r;
 
 	if (t->usable == REEL_SLOT_BYTES)
@@ -245,9 +266,16 @@ static bool grow(struct shim_thread *t)
 	return true;
 }
 
-/* Give a claimed slot its mapping. */
-static bool slot_map(struct shim_thread *t)
+static bool grow(struct shim_thread *t)
 {
+	return grow_now(t) ||
+	       (t->usable < REEL_SLOT_BYTES && shim_apart(grow_now, t));
+}
+
+/* Give a claimed slot its mapping. */
+static bool slot_map_now(void *arg)
+{
+	struct shim_thread *t = arg;
 	uint64_t off = slot_offset(t);
 	int fd = shim_open_window(O_RDWR);
 	void *at;
@@ -267,6 +295,11 @@ static bool slot_map(struct shim_thread *t)
 	t->block = at;
 	set_usable(t, SLOT_FIRST_BYTES);
 	return true;
+}
+
+static bool slot_map(struct shim_thread *t)
+{
+	return slot_map_now(t) || shim_apart(slot_map_now, t);
 }
 
 static bool owner_is_dead(uint32_t tid)
@@ -306,6 +339,38 @@ static bool try_claim(struct shim_thread *t, uint32_t tid, uint64_t start)
 	return false;
 }
 
+static void slots_used(uint32_t n)
+{
+	uint32_t seen = __atomic_load_n(&shim.head->slots, __ATOMIC_RELAXED);
+
+	while (seen < n && !__atomic_compare_exchange_n(
+				   &shim.head->slots, &seen, n, false,
+				   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* One that nobody had. Another thread may find it as free and be quicker. */
+static struct shim_thread *claim_fresh(uint32_t tid, uint64_t start)
+{
+	struct shim_thread *t;
+
+	do {
+		uint32_t high = __atomic_fetch_add(&shim.slots_high, 1,
+						   __ATOMIC_ACQ_REL);
+
+		if (high >= SHIM_THREADS) {
+			__atomic_fetch_sub(&shim.slots_high, 1,
+					   __ATOMIC_ACQ_REL);
+			return NULL;
+		}
+		slots_used(high + 1 - shim.slots_base);
+		t = &shim.threads[high];
+		if (try_claim(t, tid, start))
+			return t;
+	} while (__atomic_load_n(&t->owner, __ATOMIC_ACQUIRE));
+	return NULL;
+}
+
 /* A slot for this thread: one whose owner ended, else a fresh one. */
 static struct shim_thread *claim(uint64_t start)
 {
@@ -321,15 +386,7 @@ static struct shim_thread *claim(uint64_t start)
 		if (try_claim(t, tid, start))
 			return t;
 	}
-	high = __atomic_fetch_add(&shim.slots_high, 1, __ATOMIC_ACQ_REL);
-	if (high >= SHIM_THREADS) {
-		__atomic_fetch_sub(&shim.slots_high, 1, __ATOMIC_ACQ_REL);
-		return NULL;
-	}
-	shim.head->slots = high + 1 - base;
-	return try_claim(&shim.threads[high], tid, start) ?
-		       &shim.threads[high] :
-		       NULL;
+	return claim_fresh(tid, start);
 }
 
 /*
@@ -337,11 +394,41 @@ static struct shim_thread *claim(uint64_t start)
  * a signal frame below it; who is not that far below came here after a handler
  * had jumped out (siglongjmp) and left the mark behind.
  */
-static bool abandoned(const struct shim_thread *t)
+static bool abandoned(intptr_t busy)
 {
-	intptr_t mark = ~t->limit, here = shim_frame();
+	intptr_t mark = ~busy, here = shim_frame();
 
 	return here > mark - 1024 && here - mark < 8 << 20;
+}
+
+/*
+ * A slot for a thread that has none. A signal handler that comes meanwhile must
+ * not begin with the same one.
+ */
+static struct shim_thread *first_slot(uint64_t start)
+{
+	struct shim_thread *t = NULL;
+
+	if (shim_claiming && !abandoned(shim_claiming)) {
+		shim_count(REEL_LOST_SIGNAL, 1);
+		return NULL;
+	}
+	shim_claiming = shim_busy();
+	shim_barrier();
+	if (shim_process_ready()) {
+		if (start >= shim.no_window_until) {
+			t = claim(start);
+			if (!t)
+				shim.no_window_until = start + RETRY_TICKS;
+		}
+		if (t)
+			shim_tls = t;
+		else
+			shim_count(REEL_LOST_WINDOW, 1);
+	}
+	shim_barrier();
+	shim_claiming = 0;
+	return t;
 }
 
 COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
@@ -350,7 +437,7 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 	intptr_t more = (intptr_t)(bytes - SHIM_RECORD_MAX);
 
 	if (t->limit < 0) {
-		if (!abandoned(t)) {
+		if (!abandoned(t->limit)) {
 			shim_count(REEL_LOST_SIGNAL, 1);
 			return NULL;
 		}
@@ -358,24 +445,18 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 		wipe(t, t->p, SHIM_RECORD_MAX + 2 * REEL_PATH_BYTES);
 		flush(t);
 	}
-	if (!shim_process_ready())
-		return NULL;
 	if (!t->block) {
-		t = start < shim.no_window_until ? NULL : claim(start);
-		if (!t) {
-			if (start >= shim.no_window_until)
-				shim.no_window_until = start + RETRY_TICKS;
-			shim_count(REEL_LOST_WINDOW, 1);
+		t = first_slot(start);
+		if (!t)
 			return NULL;
-		}
-		shim_tls = t;
 	}
 	t->limit = shim_busy();
+	shim_barrier();
 	if ((intptr_t)t->p + more >= room_end(t) && !grow(t))
 		flush(t);
-	t->limit = t->room;
 	if ((intptr_t)t->p + more < room_end(t))
 		return t;
+	t->limit = t->room;
 	shim_count(REEL_LOST_LIMIT, 1);
 	return NULL;
 }

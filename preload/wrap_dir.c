@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Directory streams: a DIR is its descriptor, which libc tells without a call. */
+/* Directory streams: a DIR is its descriptor, which libc tells without a call.
+ */
 #include "preload/real.h"
 #include "preload/wrap.h"
 
@@ -7,7 +8,7 @@
 
 EXPORT DIR *opendir(const char *path)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_OPENDIR };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_OPENDIR};
 	uint64_t start, end;
 	DIR *dir;
 
@@ -25,7 +26,7 @@ EXPORT DIR *opendir(const char *path)
 
 EXPORT DIR *fdopendir(int fd)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_FDOPENDIR };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_FDOPENDIR};
 	uint64_t start, end;
 	DIR *dir;
 
@@ -51,7 +52,7 @@ EXPORT DIR *fdopendir(int fd)
 		type *r;                                                       \
                                                                                \
 		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on))                                        \
+		if (unlikely(!shim_hot.on))                                    \
 			return real.fn(dir);                                   \
 		entry = shim_fd(dirfd(dir));                                   \
 		if (!shim_is_desc(entry))                                      \
@@ -66,9 +67,32 @@ EXPORT DIR *fdopendir(int fd)
 READDIR(readdir, struct dirent)
 READDIR(readdir64, struct dirent64)
 
+#define READDIR_R(fn, type)                                                    \
+	EXPORT int fn(DIR *dir, type *buf, type **result)                      \
+	{                                                                      \
+		uint64_t start, end;                                           \
+		uint32_t entry;                                                \
+		int r;                                                         \
+                                                                               \
+		NEED(fn);                                                      \
+		if (unlikely(!shim_hot.on))                                    \
+			return real.fn(dir, buf, result);                      \
+		entry = shim_fd(dirfd(dir));                                   \
+		if (!shim_is_desc(entry))                                      \
+			return real.fn(dir, buf, result);                      \
+		start = shim_clock();                                          \
+		r = real.fn(dir, buf, result);                                 \
+		end = shim_clock();                                            \
+		shim_record_io(CALL_READDIR, entry, NONE, NONE, start, end,    \
+			       r ? -1 : *result != NULL, r);                   \
+		return r;                                                      \
+	}
+READDIR_R(readdir_r, struct dirent)
+READDIR_R(readdir64_r, struct dirent64)
+
 EXPORT int closedir(DIR *dir)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_CLOSEDIR };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_CLOSEDIR};
 	uint64_t start, end;
 	int r;
 

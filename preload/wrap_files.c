@@ -14,35 +14,6 @@
 
 #include "preload/raw.h"
 
-/* How an open ended: a descriptor of ours, of code, or a failure. */
-void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
-{
-	int err = fd < 0 ? errno : 0;
-	bool reading = (ev->arg & O_ACCMODE) == O_RDONLY;
-
-	if (err == EFAULT || err == ENAMETOOLONG) {
-		ev->path = NULL;
-	} else if (ev->path &&
-		   shim_is_code(ev->path, strlen(ev->path), reading)) {
-		shim_count(REEL_CODE_OPENS, 1);
-		shim_fd_set(fd, SHIM_FD_CODE);
-		return;
-	}
-	if (fd >= 0) {
-		ev->newdesc = shim_desc_new(fd);
-		ev->newfd = fd;
-		if (!ev->newdesc)
-			return;
-		if (ev->arg & O_APPEND) {
-			struct stat st;
-
-			if (raw2(SYS_fstat, fd, &st) == 0)
-				ev->pos = st.st_size;
-		}
-	}
-	shim_record_full(ev, start, end, fd, err);
-}
-
 /* The mode argument is there or not; passing it on never hurts. */
 #define MODE_ARGUMENT(last)                                                    \
 	mode_t mode;                                                           \
@@ -51,16 +22,13 @@ void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 	mode = va_arg(ap, mode_t);                                             \
 	va_end(ap)
 
-#define WITH_MODE(flags)                                                       \
-	((flags) & O_CREAT || ((flags) & O_TMPFILE) == O_TMPFILE)
-
 #define OPEN_BODY(fn, args, call_, at_, path_, flags_, mode_)                  \
-	struct shim_event ev = { SHIM_EVENT_NONE };                            \
+	struct shim_event ev = {SHIM_EVENT_NONE};                              \
 	uint64_t start, end;                                                   \
 	int fd;                                                                \
                                                                                \
 	NEED(fn);                                                              \
-	if (unlikely(!shim_hot.on || shim_vfork_child()))                          \
+	if (unlikely(!shim_hot.on || shim_vfork_child()))                      \
 		return real.fn args;                                           \
 	start = shim_clock();                                                  \
 	fd = real.fn args;                                                     \
@@ -69,7 +37,7 @@ void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 	ev.at = at_;                                                           \
 	ev.path = path_;                                                       \
 	ev.arg = flags_;                                                       \
-	if (WITH_MODE(flags_))                                                 \
+	if (SHIM_WITH_MODE(flags_))                                            \
 		ev.arg2 = mode_;                                               \
 	shim_opened(&ev, start, end, fd);                                      \
 	return fd
@@ -138,7 +106,7 @@ MKSTEMP(mkostemps64, (char *tmpl, int suffix, int flags), (tmpl, suffix, flags),
 
 EXPORT int close(int fd)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_CLOSE };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_CLOSE};
 	uint64_t start, end;
 	uint32_t entry;
 	int r;
@@ -150,6 +118,7 @@ EXPORT int close(int fd)
 	if (!shim_is_desc(entry)) {
 		if (entry == SHIM_FD_CODE)
 			shim_count(REEL_CODE_CALLS, 1);
+		/* EBADF is no event: daemons close a million numbers. */
 		return real.close(fd);
 	}
 	ev.desc = entry;
@@ -160,10 +129,10 @@ EXPORT int close(int fd)
 	return r;
 }
 
-/* One close record per descriptor that we know, all at one time. */
-static void close_many(unsigned int first, unsigned int last, uint64_t start)
+/* All at one time. */
+void shim_closed_range(unsigned int first, unsigned int last, uint64_t start)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_CLOSE };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_CLOSE};
 	uint64_t end = shim_clock();
 
 	if (last >= SHIM_FDS)
@@ -188,7 +157,7 @@ EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 	start = shim_clock();
 	r = real.close_range(first, last, flags);
 	if (!r)
-		close_many(first, last, start);
+		shim_closed_range(first, last, start);
 	return r;
 }
 
@@ -203,12 +172,11 @@ EXPORT void closefrom(int first)
 	}
 	start = shim_clock();
 	real.closefrom(first);
-	close_many(first < 0 ? 0 : (unsigned int)first, ~0u, start);
+	shim_closed_range(first < 0 ? 0 : (unsigned int)first, ~0u, start);
 }
 
-/* @to now names what @from does. */
-static void dupped(struct shim_event *ev, uint32_t entry, uint64_t start,
-		   uint64_t end, int to)
+void shim_dupped(struct shim_event *ev, uint32_t entry, uint64_t start,
+		 uint64_t end, int to)
 {
 	int err = to < 0 ? errno : 0;
 
@@ -227,7 +195,7 @@ static void dupped(struct shim_event *ev, uint32_t entry, uint64_t start,
 
 EXPORT int dup(int fd)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_DUP };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_DUP};
 	uint64_t start, end;
 	uint32_t entry;
 	int r;
@@ -239,21 +207,21 @@ EXPORT int dup(int fd)
 	start = shim_clock();
 	r = real.dup(fd);
 	end = shim_clock();
-	dupped(&ev, entry, start, end, r);
+	shim_dupped(&ev, entry, start, end, r);
 	return r;
 }
 
 #define DUP_ONTO(fn, params, args, call_, flags_)                              \
 	EXPORT int fn params                                                   \
 	{                                                                      \
-		struct shim_event ev = { SHIM_EVENT_NONE, .call = call_,       \
-					 .arg2 = to };                         \
+		struct shim_event ev = {SHIM_EVENT_NONE, .call = call_,        \
+					.arg2 = to};                           \
 		uint64_t start, end;                                           \
 		uint32_t entry;                                                \
 		int r;                                                         \
                                                                                \
 		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on || shim_vfork_child()))                  \
+		if (unlikely(!shim_hot.on || shim_vfork_child()))              \
 			return real.fn args;                                   \
 		entry = shim_fd(fd);                                           \
 		start = shim_clock();                                          \
@@ -261,7 +229,7 @@ EXPORT int dup(int fd)
 		end = shim_clock();                                            \
 		ev.arg = flags_;                                               \
 		if (r != fd)                                                   \
-			dupped(&ev, entry, start, end, r);                     \
+			shim_dupped(&ev, entry, start, end, r);                \
 		return r;                                                      \
 	}
 #pragma GCC diagnostic ignored "-Woverride-init"
@@ -271,12 +239,27 @@ EXPORT int dup(int fd)
 DUP_ONTO(dup2, (int fd, int to), (fd, to), CALL_DUP2, 0)
 DUP_ONTO(dup3, (int fd, int to, int flags), (fd, to, flags), CALL_DUP3, flags)
 
+void shim_fcntled(struct shim_event *ev, uint32_t entry, long arg,
+		  uint64_t start, uint64_t end, int result)
+{
+	if (ev->arg == F_DUPFD || ev->arg == F_DUPFD_CLOEXEC) {
+		ev->arg2 = (int)arg;
+		shim_dupped(ev, entry, start, end, result);
+	} else if (shim_is_desc(entry)) {
+		if (ev->arg == F_SETFL || ev->arg == F_SETFD)
+			ev->arg2 = (int)arg;
+		ev->desc = entry;
+		shim_record_full(ev, start, end, result,
+				 result < 0 ? errno : 0);
+	}
+}
+
 /* Its argument is a number, a pointer or nothing: passed on as it came. */
 #define FCNTL(fn)                                                              \
 	EXPORT int fn(int fd, int cmd, ...)                                    \
 	{                                                                      \
-		struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_FCNTL, \
-					 .arg = cmd };                         \
+		struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_FCNTL,   \
+					.arg = cmd};                           \
 		uint64_t start, end;                                           \
 		uint32_t entry;                                                \
 		void *arg;                                                     \
@@ -287,28 +270,19 @@ DUP_ONTO(dup3, (int fd, int to, int flags), (fd, to, flags), CALL_DUP3, flags)
 		arg = va_arg(ap, void *);                                      \
 		va_end(ap);                                                    \
 		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on || shim_vfork_child()))                  \
+		if (unlikely(!shim_hot.on || shim_vfork_child()))              \
 			return real.fn(fd, cmd, arg);                          \
 		entry = shim_fd(fd);                                           \
 		start = shim_clock();                                          \
 		r = real.fn(fd, cmd, arg);                                     \
 		end = shim_clock();                                            \
-		if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC) {                \
-			ev.arg2 = (int)(intptr_t)arg;                          \
-			dupped(&ev, entry, start, end, r);                     \
-		} else if (shim_is_desc(entry)) {                              \
-			if (cmd == F_SETFL || cmd == F_SETFD)                  \
-				ev.arg2 = (int)(intptr_t)arg;                  \
-			ev.desc = entry;                                       \
-			shim_record_full(&ev, start, end, r,                   \
-					 r < 0 ? errno : 0);                   \
-		}                                                              \
+		shim_fcntled(&ev, entry, (intptr_t)arg, start, end, r);        \
 		return r;                                                      \
 	}
 FCNTL(fcntl)
 FCNTL(fcntl64)
 
-static void moved(struct shim_event *ev, uint64_t start, uint64_t end, int r)
+void shim_moved(struct shim_event *ev, uint64_t start, uint64_t end, int r)
 {
 	int err = r < 0 ? errno : 0;
 
@@ -318,15 +292,15 @@ static void moved(struct shim_event *ev, uint64_t start, uint64_t end, int r)
 	if (r < 0)
 		return;
 	shim_cwd_changed();
-	*ev = (struct shim_event){ SHIM_EVENT_NONE, .call = MARK_CWD,
-				   .path = shim.cwd };
+	*ev = (struct shim_event){SHIM_EVENT_NONE, .call = MARK_CWD,
+				  .path = shim.cwd};
 	shim_record_full(ev, end, end, 0, 0);
 }
 
 EXPORT int chdir(const char *path)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_CHDIR,
-				 .path = path };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_CHDIR,
+				.path = path};
 	uint64_t start, end;
 	int r;
 
@@ -336,13 +310,13 @@ EXPORT int chdir(const char *path)
 	start = shim_clock();
 	r = real.chdir(path);
 	end = shim_clock();
-	moved(&ev, start, end, r);
+	shim_moved(&ev, start, end, r);
 	return r;
 }
 
 EXPORT int fchdir(int fd)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_FCHDIR };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_FCHDIR};
 	uint64_t start, end;
 	uint32_t entry;
 	int r;
@@ -356,13 +330,13 @@ EXPORT int fchdir(int fd)
 	end = shim_clock();
 	if (shim_is_desc(entry))
 		ev.desc = entry;
-	moved(&ev, start, end, r);
+	shim_moved(&ev, start, end, r);
 	return r;
 }
 
 EXPORT void sync(void)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_SYNC };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_SYNC};
 	uint64_t start;
 
 	NEED(sync);

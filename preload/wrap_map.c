@@ -1,134 +1,229 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mappings of recorded files. Allocators call mmap and munmap all the time:
- * what is no mapping of a recorded file must cost next to nothing, so a small
- * table remembers the few that are.
+ * mmap and what follows it. A mapping is taken out of the table before the
+ * call that ends it: the address may be another's at once. Its pages are
+ * looked at before they go, and told when they have gone.
  */
+#include "preload/map.h"
 #include "preload/real.h"
 
-#define MAPS 4096
+#include <stdarg.h>
 
-static struct map {
-	uintptr_t addr; /* 0: free */
-	size_t len;
-	uint32_t desc;
-	int64_t offset;
-} maps[MAPS];
-static uint32_t maps_live, maps_high;
+#include "preload/async.h"
+#include "preload/faults.h"
+#include "preload/raw.h"
 
-static void map_add(void *addr, size_t len, uint32_t desc, int64_t offset)
+/* Mappings that a call is about to end. */
+struct ending {
+	struct shim_map piece[SHIM_MAP_PIECES];
+	int64_t touched[SHIM_MAP_PIECES];
+	int n;
+};
+
+static void ending_begin(struct ending *e, void *addr, size_t len)
 {
-	for (uint32_t i = 0; i < MAPS; i++) {
-		uintptr_t none = 0;
-
-		if (maps[i].addr ||
-		    !__atomic_compare_exchange_n(&maps[i].addr, &none, 1, false,
-						 __ATOMIC_ACQ_REL,
-						 __ATOMIC_RELAXED))
-			continue;
-		maps[i].len = len;
-		maps[i].desc = desc;
-		maps[i].offset = offset;
-		__atomic_store_n(&maps[i].addr, (uintptr_t)addr,
-				 __ATOMIC_RELEASE);
-		if (i >= maps_high)
-			maps_high = i + 1;
-		__atomic_fetch_add(&maps_live, 1, __ATOMIC_RELAXED);
-		return;
-	}
-	shim_count(REEL_LOST_LIMIT, 1); /* its munmap will not be seen */
+	if (unlikely(shim_rings_used))
+		shim_uring_unmapped(addr, len);
+	shim_faults_read();
+	e->n = shim_map_cut((uintptr_t)addr, len, e->piece);
+	for (int i = 0; i < e->n; i++)
+		e->touched[i] = shim_map_touched(&e->piece[i]);
 }
 
-/* The mapping that holds @addr, or NULL. */
-static struct map *map_find(void *addr)
+static void ending_done(const struct ending *e, bool ended, uint64_t when)
 {
-	uintptr_t a = (uintptr_t)addr;
+	for (int i = 0; i < e->n; i++)
+		if (ended)
+			shim_map_tell(&e->piece[i], e->touched[i], when);
+		else
+			shim_map_add(&e->piece[i]);
+}
 
-	if (likely(!__atomic_load_n(&maps_live, __ATOMIC_RELAXED)))
-		return NULL;
-	for (uint32_t i = 0; i < maps_high; i++) {
-		uintptr_t at = __atomic_load_n(&maps[i].addr, __ATOMIC_ACQUIRE);
+/* One record for each mapping that a call was about. */
+static void record(uint32_t call, const struct shim_map *m, int64_t arg,
+		   int64_t arg2, uint64_t start, uint64_t end, int64_t result,
+		   int err)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = call};
 
-		if (at > 1 && a >= at && a - at < maps[i].len)
-			return &maps[i];
+	ev.desc = m->desc;
+	ev.size = (int64_t)m->len;
+	ev.offset = m->offset;
+	ev.arg = arg;
+	ev.arg2 = arg2;
+	shim_record_full(&ev, start, end, result, err);
+}
+
+/* The rest of mmap(), when something is recorded, or replaced by it. */
+static void *mapped(void *(*fn)(void *, size_t, int, int, int, off_t),
+		    void *addr, size_t len, int prot, int flags, int fd,
+		    off_t off)
+{
+	struct shim_map m = {.len = len, .offset = off};
+	struct ending e = {.n = 0};
+	uint64_t start, end;
+	uint32_t entry = 0;
+	int err;
+	void *r;
+
+	if (fd >= 0 && !(flags & MAP_ANONYMOUS))
+		entry = shim_fd(fd);
+	if (flags & MAP_FIXED)
+		ending_begin(&e, addr, len);
+	start = shim_clock();
+	r = fn(addr, len, prot, flags, fd, off);
+	end = shim_clock();
+	err = r == MAP_FAILED ? errno : 0;
+	ending_done(&e, !err, start);
+	if (!shim_is_desc(entry)) {
+		if (shim_rings_used && !err && fd >= 0)
+			shim_uring_mapped(fd, off, r, len);
+		return r;
 	}
-	return NULL;
+	m.desc = entry;
+	record(CALL_MMAP, &m, prot, flags, start, end, (int64_t)(intptr_t)r,
+	       err);
+	if (!err) {
+		m.addr = (uintptr_t)r;
+		shim_map_describe(&m, prot, flags, fd);
+		shim_map_add(&m);
+		shim_faults_open();
+	}
+	return r;
 }
 
 #define MMAP(fn)                                                               \
 	EXPORT void *fn(void *addr, size_t len, int prot, int flags, int fd,   \
 			off_t off)                                             \
 	{                                                                      \
-		struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_MMAP }; \
-		uint64_t start, end;                                           \
-		void *r;                                                       \
-                                                                               \
 		NEED(fn);                                                      \
-		if (likely(!shim_hot.on || fd < 0 || (flags & MAP_ANONYMOUS)))     \
+		if (likely(!shim_hot.on ||                                     \
+			   ((fd < 0 || (flags & MAP_ANONYMOUS)) &&             \
+			    !(flags & MAP_FIXED && shim_maps_live))))          \
 			return real.fn(addr, len, prot, flags, fd, off);       \
-		ev.desc = shim_fd(fd);                                         \
-		if (!shim_is_desc(ev.desc))                                    \
-			return real.fn(addr, len, prot, flags, fd, off);       \
-		start = shim_clock();                                          \
-		r = real.fn(addr, len, prot, flags, fd, off);                  \
-		end = shim_clock();                                            \
-		ev.size = (int64_t)len;                                        \
-		ev.offset = off;                                               \
-		ev.arg = prot;                                                 \
-		ev.arg2 = flags;                                               \
-		if (r != MAP_FAILED)                                           \
-			map_add(r, len, ev.desc, off);                         \
-		shim_record_full(&ev, start, end, (int64_t)(intptr_t)r,        \
-				 r == MAP_FAILED ? errno : 0);                 \
-		return r;                                                      \
+		return mapped(real.fn, addr, len, prot, flags, fd, off);       \
 	}
 MMAP(mmap)
 MMAP(mmap64)
 
 EXPORT int munmap(void *addr, size_t len)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_MUNMAP };
+	struct ending e;
 	uint64_t start, end;
-	struct map *m;
-	int r;
+	int r, err;
 
 	NEED(munmap);
-	m = shim_hot.on ? map_find(addr) : NULL;
-	if (likely(!m))
+	if (likely(!shim_hot.on || (!shim_maps_live && !shim_rings_used)))
 		return real.munmap(addr, len);
-	ev.desc = m->desc;
-	ev.size = (int64_t)len;
-	ev.offset = m->offset + (int64_t)((uintptr_t)addr - m->addr);
-	if ((uintptr_t)addr == m->addr && len >= m->len) {
-		/* Before the call: the address may be another's at once. */
-		__atomic_store_n(&m->addr, 0, __ATOMIC_RELEASE);
-		__atomic_fetch_sub(&maps_live, 1, __ATOMIC_RELAXED);
-	}
+	ending_begin(&e, addr, len);
+	if (!e.n)
+		return real.munmap(addr, len);
 	start = shim_clock();
 	r = real.munmap(addr, len);
 	end = shim_clock();
-	shim_record_full(&ev, start, end, r, r < 0 ? errno : 0);
+	err = r < 0 ? errno : 0;
+	ending_done(&e, !err, start);
+	for (int i = 0; i < e.n; i++)
+		record(CALL_MUNMAP, &e.piece[i], NONE, NONE, start, end, r,
+		       err);
+	return r;
+}
+
+/* The mapping goes on as another: moved, grown, or its tail cut off. */
+static void remapped(const struct ending *e, void *r, size_t to_len)
+{
+	for (int i = 0; i < e->n; i++) {
+		struct shim_map m = e->piece[i];
+		size_t at = m.addr - e->piece[0].addr;
+
+		if (at >= to_len)
+			continue;
+		m.addr = (uintptr_t)r + at;
+		if (at + m.len > to_len || i == e->n - 1)
+			m.len = to_len - at;
+		shim_map_add(&m);
+	}
+}
+
+EXPORT void *mremap(void *addr, size_t len, size_t to_len, int flags, ...)
+{
+	struct ending e, tail = {.n = 0}, under = {.n = 0};
+	uint64_t start, end;
+	va_list ap;
+	void *to, *r;
+	int err;
+
+	va_start(ap, flags);
+	to = va_arg(ap, void *);
+	va_end(ap);
+	NEED(mremap);
+	if (likely(!shim_hot.on || !shim_maps_live))
+		return real.mremap(addr, len, to_len, flags, to);
+	if (len > to_len)
+		ending_begin(&tail, (char *)addr + to_len, len - to_len);
+	if (flags & MREMAP_FIXED)
+		ending_begin(&under, to, to_len);
+	e.n = shim_map_cut((uintptr_t)addr, len < to_len ? len : to_len,
+			   e.piece);
+	start = shim_clock();
+	r = real.mremap(addr, len, to_len, flags, to);
+	end = shim_clock();
+	err = r == MAP_FAILED ? errno : 0;
+	ending_done(&tail, !err, start);
+	ending_done(&under, !err, start);
+	for (int i = 0; i < e.n; i++) {
+		if (err || flags & MREMAP_DONTUNMAP)
+			shim_map_add(&e.piece[i]);
+		record(CALL_MREMAP, &e.piece[i], (int64_t)to_len, flags, start,
+		       end, (int64_t)(intptr_t)r, err);
+	}
+	if (!err)
+		remapped(&e, r, to_len);
 	return r;
 }
 
 EXPORT int msync(void *addr, size_t len, int flags)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = CALL_MSYNC };
 	uint64_t start, end;
-	struct map *m;
+	struct shim_map m;
 	int r;
 
 	NEED(msync);
-	m = shim_hot.on ? map_find(addr) : NULL;
-	if (!m)
+	if (!shim_hot.on || !shim_map_find((uintptr_t)addr, len, &m))
 		return real.msync(addr, len, flags);
-	ev.desc = m->desc;
-	ev.size = (int64_t)len;
-	ev.offset = m->offset + (int64_t)((uintptr_t)addr - m->addr);
-	ev.arg = flags;
 	start = shim_clock();
 	r = real.msync(addr, len, flags);
 	end = shim_clock();
-	shim_record_full(&ev, start, end, r, r < 0 ? errno : 0);
+	record(CALL_MSYNC, &m, flags, NONE, start, end, r, r < 0 ? errno : 0);
+	return r;
+}
+
+/* Advice that takes pages out of the page table. */
+static bool drops(int advice)
+{
+	return advice == MADV_DONTNEED || advice == MADV_REMOVE ||
+	       advice == MADV_PAGEOUT;
+}
+
+EXPORT int madvise(void *addr, size_t len, int advice)
+{
+	uint64_t start, end;
+	struct shim_map m;
+	int64_t touched = 0;
+	int r, err;
+
+	NEED(madvise);
+	if (likely(!shim_hot.on || !shim_maps_live) ||
+	    !shim_map_find((uintptr_t)addr, len, &m))
+		return real.madvise(addr, len, advice);
+	if (drops(advice))
+		touched = shim_map_touched(&m);
+	start = shim_clock();
+	r = real.madvise(addr, len, advice);
+	end = shim_clock();
+	err = r < 0 ? errno : 0;
+	if (touched > 0 && !err)
+		shim_map_tell(&m, touched, start);
+	record(CALL_MADVISE, &m, advice, NONE, start, end, r, err);
 	return r;
 }

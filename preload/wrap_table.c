@@ -6,6 +6,7 @@
  * other calls go through shim_record_full().
  */
 #include "preload/real.h"
+#include "preload/wrap.h"
 
 #include <string.h>
 
@@ -24,27 +25,6 @@
 #define PLAIN_CODE(r) FAILED_CODE(r)
 #define PLAIN_NEVER(r) 0
 
-static int64_t iov_bytes(const struct iovec *iov, int n)
-{
-	int64_t sum = 0;
-
-	for (int i = 0; i < n; i++)
-		sum += (int64_t)iov[i].iov_len;
-	return sum;
-}
-
-/* A call on a counted-only file. */
-COLD static void count_code(uint32_t entry, uint32_t call, int64_t result)
-{
-	if (entry != SHIM_FD_CODE)
-		return;
-	shim_count(REEL_CODE_CALLS, 1);
-	if (result > 0 && call >= CALL_READ && call <= CALL_PREADV2)
-		shim_count(REEL_CODE_READ_BYTES, (uint64_t)result);
-	if (result > 0 && call >= CALL_WRITE && call <= CALL_PWRITEV2)
-		shim_count(REEL_CODE_WRITE_BYTES, (uint64_t)result);
-}
-
 /* Known when the row is compiled. */
 HOT bool plain(const struct shim_event *ev)
 {
@@ -59,7 +39,7 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 	struct shim_event full = *ev;
 
 	if (ev->iov && !err) /* readable: the kernel has accepted it */
-		full.size = iov_bytes(ev->iov, ev->iovs);
+		full.size = shim_iov_bytes(ev->iov, ev->iovs);
 	full.call = call;
 	full.desc = desc;
 	full.iov = NULL;
@@ -81,19 +61,6 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 			record_fd(ev, id, entry, start, end, (int64_t)(r),     \
 				  FAILED_##fails(r));                          \
 	} while (0)
-
-/* A call on paths: filtered by them. */
-static void record_path(struct shim_event *ev, uint64_t start, uint64_t end,
-			int64_t result, int err)
-{
-	if (err == EFAULT || err == ENAMETOOLONG) {
-		ev->path = ev->path2 = ev->text = NULL; /* not ours to read */
-	} else if (ev->path && shim_is_code(ev->path, strlen(ev->path), true)) {
-		shim_count(REEL_CODE_CALLS, 1);
-		return;
-	}
-	shim_record_full(ev, start, end, result, err);
-}
 
 /* NOFD is a constant, a descriptor is a parameter: told apart by the compiler. */
 #define HAS_FD(fd_) (!(__builtin_constant_p(fd_) && (fd_) == NOFD))
@@ -118,7 +85,7 @@ static void record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 			entry = shim_fd(fd_);                                  \
 			if (unlikely(!shim_is_desc(entry))) {                  \
 				r = real.fn args;                              \
-				count_code(entry, id, (int64_t)r);             \
+				shim_unrecorded(fd_, entry, id, (int64_t)r);   \
 				return r;                                      \
 			}                                                      \
 		}                                                              \
@@ -131,7 +98,7 @@ static void record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 			struct shim_event full = ev;                           \
                                                                                \
 			full.call = id;                                        \
-			record_path(&full, start, end, (int64_t)r,             \
+			shim_record_path(&full, start, end, (int64_t)r,             \
 				    FAILED_##fails(r));                        \
 		}                                                              \
 		return r;                                                      \

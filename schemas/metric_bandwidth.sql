@@ -3,7 +3,7 @@
 -- unit: bytes/s    empty: NULL, when nothing was moved
 -- source: ioreel-store(5), "Bandwidth": percentiles within 1 %
 CREATE TABLE call_bandwidth (
-	op TEXT PRIMARY KEY,           -- read, write, all
+	op TEXT NOT NULL PRIMARY KEY,  -- read, write, all
 	calls INTEGER NOT NULL,
 	min_bytes_per_s INTEGER,
 	max_bytes_per_s INTEGER,
@@ -13,7 +13,7 @@ CREATE TABLE call_bandwidth (
 	median_bytes_per_s INTEGER,
 	p75_bytes_per_s INTEGER,
 	p95_bytes_per_s INTEGER
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- v_bandwidth: how fast data moved, in every sense that the word has.
 -- busy: bytes over the union of the times in which such a call was running;

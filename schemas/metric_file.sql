@@ -1,22 +1,22 @@
 -- SPDX-License-Identifier: MIT
--- file_io: every file that was touched; messages are not files.
+-- file_io: every file that was touched; messages are not files. A virtual table
+-- over the blocks, see ioreel-store(5), "Blocks".
+-- file_io(file_id,
+--       shared        1: by more than one process
+--       opens         that succeeded
+--       reads, writes with errors and reads at the end
+--       meta_calls    all others
+--       errors, eof_reads, read_bytes, write_bytes,
+--       read_ns, write_ns, meta_ns    sums, not unions
+--       mapped_bytes) length of its mappings, touched or not
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
-CREATE TABLE file_io (
-	file_id INTEGER PRIMARY KEY,
-	shared INTEGER NOT NULL,       -- 1: by more than one process
-	opens INTEGER NOT NULL,        -- that succeeded
-	reads INTEGER NOT NULL,        -- with errors and reads at the end
-	writes INTEGER NOT NULL,
-	meta_calls INTEGER NOT NULL,   -- all others
-	errors INTEGER NOT NULL,
-	eof_reads INTEGER NOT NULL,
-	read_bytes INTEGER NOT NULL,
-	write_bytes INTEGER NOT NULL,
-	read_ns INTEGER NOT NULL,      -- sums, not unions
-	write_ns INTEGER NOT NULL,
-	meta_ns INTEGER NOT NULL,
-	mapped_bytes INTEGER NOT NULL  -- length of its mappings, touched or not
+CREATE TABLE file_io_block (
+	block_id INTEGER PRIMARY KEY,
+	files INTEGER NOT NULL,
+	min_file_id INTEGER NOT NULL,
+	max_file_id INTEGER NOT NULL,
+	data BLOB NOT NULL
 ) STRICT;
 
 -- v_file: the same with the file's name and class.

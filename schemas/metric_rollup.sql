@@ -50,15 +50,38 @@ SELECT c.layer, c.call_group, c.name, i.message, i.calls, i.asked_bytes,
 	i.bytes, i.dur_ns, i.errors, i.eof_reads, i.call_id
 FROM call_io i JOIN call c USING (call_id);
 
--- v_group: what the job did, by kind of call. Calls of a layer above POSIX
--- (MPI-IO) and messages are left out, so that the rows may be added up.
+-- v_mpiio: reads and writes of MPI-IO, one row for each that there is, and
+-- (file_calls, file_bytes) those of POSIX and STDIO on the files that MPI-IO
+-- opened. bytes: of nonblocking calls, what they asked for.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-trace(5), "MPI"
+CREATE VIEW v_mpiio (op, calls, collective_calls, asked_bytes, bytes, dur_ns,
+	file_calls, file_bytes) AS
+WITH beneath AS (
+	SELECT sum(reads) AS reads, sum(writes) AS writes,
+		sum(read_bytes) AS read_bytes, sum(write_bytes) AS write_bytes
+	FROM v_file WHERE file_id IN (SELECT file_id FROM open_file WHERE fd = -1)
+)
+SELECT c.call_group, sum(c.calls),
+	coalesce(sum(c.calls) FILTER (WHERE instr(c.call, '_all') > 0
+		OR instr(c.call, '_ordered') > 0), 0),
+	sum(c.asked_bytes), sum(c.bytes), sum(c.dur_ns),
+	(SELECT iif(c.call_group = 'read', reads, writes) FROM beneath),
+	(SELECT iif(c.call_group = 'read', read_bytes, write_bytes) FROM beneath)
+FROM v_call c
+WHERE c.layer = 'MPIIO' AND c.call_group IN ('read', 'write')
+GROUP BY c.call_group;
+
+-- v_group: what the job did, by kind of call. Calls of a layer above those that
+-- do the work (MPI-IO, queues of asynchronous operations) and messages are left
+-- out, so that the rows may be added up.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_group (call_group, calls, bytes, dur_ns, errors, eof_reads) AS
 SELECT call_group, sum(calls), sum(bytes), sum(dur_ns), sum(errors),
 	sum(eof_reads)
 FROM v_call
-WHERE message = 0 AND layer <> 'MPIIO'
+WHERE message = 0 AND layer <> 'MPIIO' AND call_group <> 'queue'
 GROUP BY call_group;
 
 -- v_process: what each process did; time is the sum of its calls' durations.
@@ -67,18 +90,19 @@ GROUP BY call_group;
 CREATE VIEW v_process (process_id, pid, rank, role, reads, writes, meta_calls,
 	read_bytes, write_bytes, sum_ns, errors, files) AS
 SELECT p.process_id, p.pid, p.rank, p.role,
-	coalesce(sum(r.calls) FILTER (WHERE c.call_group = 'read'), 0),
-	coalesce(sum(r.calls) FILTER (WHERE c.call_group = 'write'), 0),
-	coalesce(sum(r.calls) FILTER (WHERE c.call_group NOT IN ('read', 'write')), 0),
-	coalesce(sum(r.bytes) FILTER (WHERE c.call_group = 'read'), 0),
-	coalesce(sum(r.bytes) FILTER (WHERE c.call_group = 'write'), 0),
+	coalesce(sum(r.calls) FILTER (WHERE r.call_group = 'read'), 0),
+	coalesce(sum(r.calls) FILTER (WHERE r.call_group = 'write'), 0),
+	coalesce(sum(r.calls) FILTER (WHERE r.call_group NOT IN ('read', 'write')), 0),
+	coalesce(sum(r.bytes) FILTER (WHERE r.call_group = 'read'), 0),
+	coalesce(sum(r.bytes) FILTER (WHERE r.call_group = 'write'), 0),
 	coalesce(sum(r.dur_ns), 0),
 	coalesce(sum(r.errors), 0),
 	coalesce((SELECT i.files FROM process_io i
 		WHERE i.process_id = p.process_id), 0)
 FROM process p
-LEFT JOIN rollup r ON r.process_id = p.process_id AND r.message = 0
-LEFT JOIN call c ON c.call_id = r.call_id
+LEFT JOIN (SELECT i.*, c.call_group FROM rollup i JOIN call c USING (call_id)
+	WHERE i.message = 0 AND c.layer <> 'MPIIO' AND c.call_group <> 'queue') r
+	ON r.process_id = p.process_id
 GROUP BY p.process_id;
 
 -- v_summary: the job in one row.

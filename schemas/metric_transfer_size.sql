@@ -5,7 +5,7 @@
 -- unit: bytes    empty: NULL, when nothing was moved
 -- source: ioreel-store(5), "Transfer size"
 CREATE TABLE transfer_size (
-	op TEXT PRIMARY KEY,           -- read, write, all
+	op TEXT NOT NULL PRIMARY KEY,  -- read, write, all
 	calls INTEGER NOT NULL,        -- that moved bytes
 	bytes INTEGER NOT NULL,
 	min_bytes INTEGER,
@@ -18,7 +18,7 @@ CREATE TABLE transfer_size (
 	p75_bytes INTEGER,
 	p95_bytes INTEGER,
 	p99_bytes INTEGER
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- darshan_size: Darshan's ten bins. Its counter of the first bin is calls +
 -- eof_reads: it counts reads at the end of a file as small reads.

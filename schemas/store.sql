@@ -73,15 +73,14 @@ CREATE TABLE thread (
 	lost INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE file (
-	file_id INTEGER PRIMARY KEY,
-	path TEXT NOT NULL,            -- no two alike; absolute, "." and ".."
-	                               -- resolved by text; relative where the
-	                               -- directory was not known; pipe:[INODE],
-	                               -- socket:[INODE] for messages
-	kind TEXT NOT NULL,            -- file dir pipe socket device memory other unknown
-	class TEXT NOT NULL,           -- data checkpoint log code system pipe
-	size_bytes INTEGER             -- largest size seen, NULL: not seen
+-- file_block: what has a name, 80 bytes each as rows, in compressed blocks; see
+-- ioreel-store(5), "Blocks".
+CREATE TABLE file_block (
+	block_id INTEGER PRIMARY KEY,
+	files INTEGER NOT NULL,
+	min_file_id INTEGER NOT NULL,
+	max_file_id INTEGER NOT NULL,
+	data BLOB NOT NULL
 ) STRICT;
 
 -- open_block: open file descriptions, 30 bytes each as rows, in compressed
@@ -94,23 +93,22 @@ CREATE TABLE open_block (
 	data BLOB NOT NULL
 ) STRICT;
 
+-- call: the calls that occur.
 CREATE TABLE call (
 	call_id INTEGER PRIMARY KEY,
-	name TEXT NOT NULL UNIQUE,
+	name TEXT NOT NULL,            -- no two alike
 	layer TEXT NOT NULL,           -- POSIX STDIO MMAP ASYNC MPIIO
 	call_group TEXT NOT NULL       -- open close dup read write seek stat meta dir sync map
 ) STRICT;
 
-CREATE TABLE span (
-	span_id INTEGER PRIMARY KEY,
-	thread_id INTEGER NOT NULL REFERENCES thread,
-	parent_id INTEGER REFERENCES span,
-	kind INTEGER NOT NULL,
-	name TEXT NOT NULL,
-	detail INTEGER,                -- epoch or step number
-	start_ns INTEGER NOT NULL,
-	dur_ns INTEGER NOT NULL,
-	closed INTEGER NOT NULL        -- 0: the process ended inside it
+-- span_block: what the job said of itself, 40 bytes each as rows, in compressed
+-- blocks; see ioreel-store(5), "Blocks".
+CREATE TABLE span_block (
+	block_id INTEGER PRIMARY KEY,
+	spans INTEGER NOT NULL,
+	min_span_id INTEGER NOT NULL,
+	max_span_id INTEGER NOT NULL,
+	data BLOB NOT NULL
 ) STRICT;
 
 -- note: what hooks and the shim said once.
@@ -119,6 +117,15 @@ CREATE TABLE note (
 	thread_id INTEGER NOT NULL REFERENCES thread, -- that said it
 	key TEXT NOT NULL,
 	value TEXT NOT NULL
+) STRICT;
+
+-- site: places in the program that calls were made from, where the job was
+-- recorded with --stacks. place: the frame that a reader looks for, FILE:LINE
+-- FUNCTION of the program's own; frames: all, innermost first, a line each.
+CREATE TABLE site (
+	site_id INTEGER PRIMARY KEY,
+	place TEXT NOT NULL,
+	frames TEXT NOT NULL
 ) STRICT;
 
 -- loss: every reason with its count; also damage found while loading.
@@ -142,11 +149,23 @@ CREATE INDEX event_block_thread ON event_block (thread_id, min_start_ns);
 
 -- The virtual tables, there wherever the module is loaded: ioreel sql has it
 -- built in, ioreel_sqlite.so brings it.
---
+
 -- event(start_ns, dur_ns, process_id, thread_id, call_id, file_id, file2_id,
 --       open_id, fd, fd2, offset, asked, result, errno, arg, arg2, pos, calls)
 --       every recorded call
+
+-- file(file_id, path, kind, class, size_bytes)
+--       path: no two alike; absolute, "." and ".." resolved by text; relative
+--       where the directory was not known; pipe:[INODE], socket:[INODE] for
+--       messages. kind: file dir pipe socket device memory other unknown.
+--       class: data checkpoint log code system pipe. size_bytes: the largest
+--       size seen, NULL: not seen
+
 -- open_file(open_id, file_id, process_id, fd, flags, open_ns, close_ns)
 --       an open file description; dup and fork share one. fd: the first
 --       descriptor; flags NULL: not known; open_ns NULL: it was there before;
 --       close_ns: of the last descriptor seen, NULL: never
+
+-- span(span_id, thread_id, parent_id, kind, name, detail, start_ns, dur_ns,
+--       closed)
+--       detail: epoch or step number; closed 0: the process ended inside it

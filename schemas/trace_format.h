@@ -9,6 +9,8 @@
  *   job.counts       4,096 bytes, struct reel_counts: what no process could say
  *   PID.log          one per process image; PID.1.log, ... after exec or a
  *                    reused pid. One or more logs, one behind the other
+ *   PACK-BOOT.log    logs of processes that have ended, one behind the other;
+ *                    one that its own file still holds counts once
  *   windows/PID.win  the same process while it runs, or when it was killed
  *
  * Everything is little-endian. LOG is a head and its blocks:
@@ -61,7 +63,8 @@
  *              F_RES_OTHER: zigzag; F_RES_ERROR: varint errno, the call's
  *              result being -1 (or NULL); F_RES_ZERO: 0
  *   newdesc    varint, M_NEWDESC: id of the descriptor that this call made;
- *              varint fd: its number
+ *              varint fd: its number. 0 and a number with EBADF: the number
+ *              that the program gave
  *   arg        zigzag, M_ARG: flags, whence, mode: what calls.def says
  *   arg2       zigzag, M_ARG2
  *   pos        varint, M_POS: size of the file (stat, O_APPEND opens), or the
@@ -89,8 +92,15 @@
  * call:
  *   copy_out    what copy_file_range, sendfile, splice, tee wrote: the next
  *               record of the thread after the call's own (which tells the
- *               read side), with the same times; desc, offset (where the call
- *               named one), size and result of the destination
+ *               read side, and in arg2 this one's descriptor number), with
+ *               the same times; desc, offset (where the call named one), size
+ *               and result of the destination. Alone where the read side is
+ *               not recorded; absent where the call failed
+ *   stdio_read, stdio_write
+ *               what calls on a stream that have no record (printf, getc) moved
+ *               since its last record; pos: where it stands now; size, result:
+ *               the bytes that its buffer shows, the least that they moved.
+ *               Before the stream's next record, its close, the process's end
  *   async_read, async_write, async_sync
  *               one asynchronous operation, from its submission to when the
  *               program was told that it is complete; desc, offset, size,
@@ -107,7 +117,12 @@
  * A record with M_COUNT stands for several calls of one kind on one descriptor:
  * small transfers of a stream, or, where events were not asked for, all calls
  * of a size bin (powers of two of the size asked). Its end and dur are those
- * of the whole run of calls when arg2 = 1, else dur is the sum of theirs.
+ * of the whole run of calls when arg2 = 1, else dur is the sum of theirs. Of
+ * a stream's small transfers the first, those at powers of two and each 64th
+ * are timed: the last of them is the end, and dur takes them for all. With
+ * arg2 = REEL_COUNTED its calls are scattered in time and over the file, its
+ * end is that of the first, its descriptor stands for all opens of a path (one
+ * that ends in "/": of the files in that folder), and a close of it ends none.
  *
  * MARKS are records with the id of a MARK row in calls.def:
  *   desc        a descriptor that no recorded call made: newdesc and its fd,
@@ -122,8 +137,6 @@
  *               arg = number of the call site in the process; path, the first
  *               time only = frames, innermost first, parted by newlines:
  *               "py FILE:LINE FUNCTION" or "c MODULE+0xOFFSET"
- *   clock       this node's CLOCK_MONOTONIC against that of MPI rank 0: arg =
- *               theirs minus ours in ns, arg2 = half the round trip in ns
  *
  * TIME is in ticks of the clock that head.clock names. Pairs of (ticks,
  * CLOCK_MONOTONIC) stand in the head (start, end) and in each block head.
@@ -188,11 +201,22 @@ enum reel_kind {
 	REEL_KIND_OTHER = 7,
 };
 
+/* arg2, with M_COUNT: counted, as events were not asked for. */
+#define REEL_COUNTED 2
+
 /* Who ran an asynchronous operation. */
 enum reel_async {
 	REEL_ASYNC_POSIX = 1, /* aio_read() ... */
 	REEL_ASYNC_LIBAIO = 2,
 	REEL_ASYNC_URING = 3,
+};
+
+/* arg of MPI_File_ reads and writes: bits. */
+enum reel_mpi {
+	REEL_MPI_COLLECTIVE = 1,
+	REEL_MPI_NONBLOCKING = 2, /* recorded when submitted */
+	REEL_MPI_SPLIT = 4,	  /* _begin; its _end has a record of its own */
+	REEL_MPI_SHARED = 8,	  /* at the shared file pointer */
 };
 
 enum reel_span {
@@ -228,6 +252,13 @@ enum reel_counter {
 	REEL_CODE_READ_BYTES,
 	REEL_CODE_WRITE_BYTES,
 	REEL_FLUSHES,
+	/* Programs that a process of the job became or started, and why they
+	 * cannot be seen: */
+	REEL_UNTRACED_STATIC, /* statically linked */
+	REEL_UNTRACED_SETUID, /* other rights: the loader ignores LD_PRELOAD */
+	REEL_UNTRACED_ENV,    /* an environment without LD_PRELOAD */
+	REEL_UNTRACED_LIBC,   /* another C library */
+	REEL_UNTRACED_ABI,    /* another kind of machine */
 	REEL_COUNTERS = 24
 };
 
@@ -258,7 +289,15 @@ struct reel_head {
 	uint32_t text_bytes;   /* 356 */
 	uint32_t fork_tid;     /* 360 the parent's thread that called fork */
 	uint32_t mpi_rank;     /* 364 rank + 1; 0: not known */
-	uint64_t reserved[34]; /* 368 zero */
+	uint64_t counted_ticks; /* 368 from here on calls are counted only;
+				   0: never */
+	int64_t peer_ns[2];    /* 376 CLOCK_MONOTONIC of MPI rank 0's node minus
+				  ours: at MPI_Init, at MPI_Finalize */
+	uint64_t peer_mono_ns[2]; /* 392 when, by ours; 0: not measured */
+	uint64_t peer_error_ns[2]; /* 408 half the round trip */
+	uint64_t text_uid;     /* 424 the text is that of the log before, or of
+				  the one whose text that one has: its uid */
+	uint64_t reserved[26]; /* 432 zero */
 };
 _Static_assert(sizeof(struct reel_head) == 640, "raise the version");
 _Static_assert(offsetof(struct reel_head, counter) == 160, "layout moved");
@@ -282,6 +321,10 @@ struct reel_counts {
 	uint64_t magic;
 	uint64_t counter[REEL_COUNTERS];
 	uint64_t processes; /* images that started recording */
+	uint64_t budget_bytes; /* --max-size; 0: there is none */
+	uint64_t used_bytes;   /* of it, by blocks in logs */
+	uint64_t full_real_ns; /* when it was spent; 0: not yet */
+	uint64_t in_steps;     /* of --events steps A-B: 1 between them */
 };
 
 static inline uint32_t reel_block_check(const struct reel_block_head *b)

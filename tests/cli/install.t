@@ -13,7 +13,7 @@ cd reel || exit 1
 is 'the files' "$(ls bin/ioreel lib/ioreel/libioreel.so \
 	lib/ioreel/ioreel_sqlite.so include/ioreel.h \
 	share/ioreel/python/sitecustomize.py 2>&1 | wc -l)" 5
-for page in "$TOP"/man/*.[15]; do
+for page in "$TOP"/man/*.[157]; do
 	[ -e "$page" ] || continue
 	check "man page ${page##*/}" '[ -s share/man/man?/"${page##*/}" ]'
 done

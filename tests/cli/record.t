@@ -274,6 +274,20 @@ is 'events are those of the store' \
 	"$(sed -n '1s/.*, \([0-9,]*\) events.*/\1/p' err | tr -d ,)" \
 	"$("$IOREEL" sql tree.reel 'SELECT calls FROM run' --format tsv | tail -1)"
 
+# --- options become the shim's variables ----------------------------------
+vars() {
+	$R -q "$@" -- sh -c 'env | grep "^IOREEL_[EFMSCP]" | grep -v EXCLUDE | sort | tr "\n" " "'
+}
+is 'none by default' "$(vars)" ''
+is 'each option says its own' \
+	"$(vars --events none --follow-env --complete --mmap faults --stacks=50 --profile-steps 3-7)" \
+	'IOREEL_COMPLETE=1 IOREEL_EVENTS=none IOREEL_FOLLOW=1 IOREEL_MMAP=faults IOREEL_PROFILE_STEPS=3-7 IOREEL_STACKS=50 '
+is 'steps in two words' "$(vars --events steps 3-7)" 'IOREEL_EVENTS=3-7 '
+is '--stacks without a number' "$(vars --stacks)" 'IOREEL_STACKS=1 '
+is 'the job'"'"'s own options are not touched' \
+	"$($R -q -- echo --events steps 3-7 --stacks)" '--events steps 3-7 --stacks'
+is 'what the user had set holds' "$(IOREEL_EVENTS=none vars)" 'IOREEL_EVENTS=none '
+
 # --- filters --------------------------------------------------------------
 mkdir sub && cp data sub/a.bin && cp data sub/b.bin
 $R -x 'sub/' -- cat data sub/a.bin sub/b.bin 2>err | cat >out

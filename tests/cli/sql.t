@@ -70,6 +70,12 @@ is 'bounds on thread and time give what a full scan gives' "$(sql a.db 'SELECT
 	(SELECT count(*) FROM event WHERE thread_id = 2 AND start_ns >= 100000 AND start_ns < 300000) -
 	(SELECT count(*) FROM event WHERE +thread_id = 2 AND +start_ns >= 100000 AND +start_ns < 300000)' | tail -n 1)" 0
 
+is 'a file is found by its id, and only by that' "$(sql a.db 'SELECT (SELECT count(*) FROM file) -
+	(SELECT count(*) FROM file f JOIN file g ON g.file_id = f.file_id AND g.path = f.path AND
+	g.class = f.class)' | tail -n 1)" 0
+is 'v_file has the sums of the events' "$(sql a.db "SELECT (SELECT sum(read_bytes) FROM v_file) - (SELECT sum(bytes)
+	FROM v_event WHERE call_group = 'read' AND kind NOT IN ('pipe', 'socket') AND layer <> 'MPIIO')" | tail -n 1)" 0
+
 # For reading only.
 for q in 'DELETE FROM run' 'DROP TABLE run' 'CREATE TABLE t (x)' 'UPDATE event SET fd = 1' \
 	'DELETE FROM open_file' 'INSERT INTO file VALUES (99, 1, 1, 1, 1)'; do
@@ -97,6 +103,11 @@ if [ -n "$IOREEL_ASAN" ]; then
 elif command -v sqlite3 >/dev/null; then
 	check 'the sqlite3 shell' '[ "$(sqlite3 -cmd ".load $O/ioreel_sqlite" -readonly a.db \
 		"SELECT count(*) FROM v_event")" = "$(sql a.db "SELECT count(*) FROM v_event" | tail -n 1)" ]'
+	check 'its views and tables, those without rows too' '[ "$(sqlite3 -cmd ".load $O/ioreel_sqlite" -readonly a.db \
+		"SELECT count(*) FROM v_file JOIN file USING (file_id); SELECT count(*) FROM v_span, v_step")" = \
+		"$(sql a.db "SELECT count(*) FROM file_io; SELECT count(*) FROM v_span, v_step" | grep -v count)" ]'
+	check 'another database gets no views' '[ "$(sqlite3 -cmd ".load $O/ioreel_sqlite" other.db \
+		"SELECT count(*) FROM sqlite_temp_schema")" = 0 ]'
 	check 'and it refuses to write' '! sqlite3 -cmd ".load $O/ioreel_sqlite" a.db "DELETE FROM event" 2>err && grep -q "may not be modified" err'
 else
 	skip 'the sqlite3 shell' 'sqlite3 is not installed'
@@ -128,10 +139,12 @@ fi
 
 # The prompt, on a terminal of its own.
 if command -v script >/dev/null; then
-	printf 'SELECT 40\n + 2 AS n;\n.tables\n.nonsense\nSELECT bad;\n.quit\n' |
+	printf 'SELECT 40\n + 2 AS n;\n.tables\n.schema run\n.schema span\n.nonsense\nSELECT bad;\n.quit\n' |
 		script -qec "$IOREEL sql a.db" /dev/null >out 2>&1
 	check 'a statement may take several lines' 'grep -q 42 out'
 	check 'an error does not end the prompt' 'grep -q "no such column: bad" out'
+	check 'it shows how a table is made, with comments, and a virtual one' \
+		'grep -q "exit_status INTEGER, *-- NULL when" out && grep -q "span(span_id, thread_id" out'
 	check 'it names the tables' 'grep -q v_event out && grep -q open_file out'
 else
 	skip 'the prompt' 'script is not installed'

@@ -12,9 +12,9 @@ sed -nE \
 	-e 's/^CALL\(([0-9]+), [A-Z0-9_]+, ([A-Z]+), ([A-Z]+), [^,]+, [A-Z]+, ([a-z0-9_]+),.*/\1 \4 \2 \3/p' \
 	-e 's/^BY_HAND\(([0-9]+), [A-Z0-9_]+, ([A-Z]+), ([A-Z]+), [^,]+, ([a-z0-9_]+),.*/\1 \4 \2 \3/p' \
 	-e 's/^MARK\(([0-9]+), [A-Z_]+, "([a-z_]+)"\)/\1 \2 - MARK/p' \
-	-e 's/^PART\(([0-9]+), [A-Z_]+, ([A-Z]+), ([A-Z]+), "([a-z_]+)"\)/\1 \4 \2 \3/p' \
+	-e 's/^PART\(([0-9]+), [A-Z_]+, ([A-Z]+), ([A-Z]+), "([A-Za-z_]+)"\)/\1 \4 \2 \3/p' \
 	"$TOP/schemas/calls.def" | tr 'A-Z' 'a-z' | sort >want
-sed -nE 's/^\.It ([0-9]+) Ta ([a-z0-9_]+) Ta ([A-Z-]+) Ta ([a-z]+) Ta .*/\1 \2 \3 \4/p' \
+sed -nE 's/^\.It ([0-9]+) Ta ([A-Za-z0-9_]+) Ta ([A-Z-]+) Ta ([a-z]+) Ta .*/\1 \2 \3 \4/p' \
 	"$page" | tr 'A-Z' 'a-z' | sort >got
 is 'every row of calls.def was understood' "$(wc -l <want)" \
 	"$(grep -cE '^(CALL|BY_HAND|PART|MARK)\(' "$TOP/schemas/calls.def")"
@@ -26,7 +26,7 @@ done
 # Fields of the structs: "/* 120 text ... */" behind a name is its offset.
 sed -nE 's/^\t[a-z0-9_]+ ([a-z0-9_]+)(\[[A-Z0-9_]+\])?; +\/\* +([0-9]+).*/\3 \1/p' \
 	"$format" >fields
-is 'the fields of both heads' "$(wc -l <fields)" 37
+is 'the fields of both heads' "$(wc -l <fields)" 42
 missing=$(while read -r at name; do
 	grep -qE "^\.It $at Ta [0-9]+ Ta $name Ta" "$page" || echo "$at $name"
 done <fields)

@@ -31,6 +31,8 @@ def fake_shim():
     shim.begin = lambda kind, detail: put("begin", kind, detail)
     shim.end = lambda kind: put("end", kind)
     shim.cancel = lambda kind: put("cancel", kind)
+    shim.within = lambda: 0
+    shim.forget = lambda: None
     return shim
 
 
@@ -83,6 +85,10 @@ class Loader(object):
 
     def __iter__(self):
         return Iterator(self)
+
+
+class Data(object):
+    pass
 
 
 def plain():
@@ -202,6 +208,45 @@ def forked():
     list(it)
 
 
+def train(loader):
+    for _ in loader:
+        epochs.trains(6)
+
+
+def evaluated():
+    """Nobody says that the second loop is an evaluation, and its start is
+    made with gradients on: it trains nothing, and the first did."""
+    for _ in range(2):
+        train(training)
+        for _ in validation:
+            pass
+
+
+def evaluated_within():
+    for _ in training:
+        epochs.trains(6)
+        for _ in validation:
+            pass
+
+
+def second_stage():
+    """A second loader that trains after all, from its first batch on."""
+    train(training)
+    second = Loader(2)
+    train(second)
+    train(second)
+
+
+def same_data():
+    """A new loader for each epoch, over the same data set."""
+    data = Data()
+    for _ in range(2):
+        loader = Loader(1)
+        loader.dataset = data
+        train(loader)
+        del loader
+
+
 def left_open():
     """What is open when the interpreter ends is ended by it."""
     global kept
@@ -215,6 +260,7 @@ import ioreel  # noqa: E402
 ioreel.shim = sys.modules["ioreel.shim"] = fake_shim()
 from ioreel import epochs  # noqa: E402
 
+training, validation = Loader(2), Loader(1)
 globals()[sys.argv[2]]()
 for stream in streams.values():
     print(tree(stream))

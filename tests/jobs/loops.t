@@ -17,6 +17,13 @@ loop 'an iterator that starts again has a new epoch' persistent \
 	'E0(S0(F0)) E1(S1(F1))'
 loop 'an evaluation in a step has fetches only' validated \
 	'E0(S0(F0 V0(F)) S1(F1 V1(F)))'
+loop 'a loop that trains nothing, after one that does, is an evaluation' \
+	evaluated 'E0(S0(F0) S1(F1)) V0(F) E1(S2(F2) S3(F3)) V1(F)'
+loop 'within the training too' evaluated_within \
+	'E0(S0(F0 V0(F)) S1(F1 V1(F)))'
+loop 'a second loader that trains' second_stage \
+	'E0(S0(F0) S1(F1)) F E0(S0 S1(F1)) E1(S2(F2) S3(F3))'
+loop 'a new loader for each epoch' same_data 'E0(S0(F0)) E0(S0(F0))'
 loop 'a loop in a loop' nested \
 	'E0(S0(F0 E0(S0(F0) S1(F1))) S1(F1 E1(S2(F2) S3(F3))))'
 loop 'a loop in a loop that breaks' nested_break \

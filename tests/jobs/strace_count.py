@@ -14,19 +14,24 @@ import re
 import sys
 
 OPEN = {"open", "openat", "openat2", "creat", "mkstemp", "fopen", "freopen", "opendir"}
+# Both sides of a copy: which argument is read from, which is written to.
+COPY = {"copy_file_range": (0, 2), "splice": (0, 2), "sendfile": (1, 0),
+        "sendfile64": (1, 0)}
 READ = {"read", "pread", "pread64", "readv", "preadv", "preadv2",
-        "fread", "fgets", "getline"}
-WRITE = {"write", "pwrite", "pwrite64", "writev", "pwritev", "pwritev2", "fwrite"}
+        "fread", "fgets", "getline", "stdio_read"}
+WRITE = {"write", "pwrite", "pwrite64", "writev", "pwritev", "pwritev2", "fwrite",
+         "stdio_write"}
 SEEK = {"lseek", "_llseek"}
 CLOSE = {"close", "fclose", "closedir"}
 STAT = {"stat", "lstat", "fstat", "fstatat", "newfstatat", "statx"}
 NAMES = {"unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdir",
          "mkdirat", "remove"}
+LINK = {"link", "linkat", "symlink", "symlinkat"}
 SYNC = {"fsync", "fdatasync"}
 TRUNCATE = {"truncate", "ftruncate"}
 GROUPS = {"opens": OPEN, "reads": READ, "writes": WRITE, "seeks": SEEK,
           "closes": CLOSE, "stats": STAT, "names": NAMES, "syncs": SYNC,
-          "truncates": TRUNCATE}
+          "truncates": TRUNCATE, "links": LINK}
 
 LINE = re.compile(r"^(\w+)\((.*)\)\s+= (-?\d+|\?|0x[0-9a-f]+)(<.*?>)?(?: (E[A-Z0-9]+).*| \(.*)?$")
 FD = re.compile(r"^(?:-?\d+|AT_FDCWD)<((?:[^>\\]|\\.)*)>")
@@ -38,6 +43,11 @@ class Count(dict):
 
     def add(self, key, n=1):
         self[key] = self.get(key, 0) + n
+
+    def copy(self, side, result):
+        if result >= 0:
+            self.add("copies_" + side)
+            self.add("copied_%s_bytes" % side, result)
 
     def call(self, name, result, failed):
         for key, group in GROUPS.items():
@@ -87,7 +97,19 @@ def count_strace(folder, files):
             tid = leader[tid]
         return tid
 
+    def below(path):
+        return path.startswith(folder + "/")
+
     for tid, name, args, result, error in parsed:
+        if name.startswith("symlink"):
+            args = args.split(", ", 1)[1]  # behind the target
+        if name in COPY:
+            fds = [FD.match(a) for a in args.split(", ")]
+            for side, i in zip(("in", "out"), COPY[name]):
+                if fds[i] and below(fds[i].group(1)):
+                    processes.setdefault(process(tid), Count()).copy(
+                        side, int(result, 0))
+            continue
         if (path_of(args) + "/").startswith(folder + "/") and path_of(args) != folder:
             n = int(result, 0) if result != "?" else 0
             processes.setdefault(process(tid), Count()).call(name, n, error)
@@ -101,8 +123,12 @@ def count_events(folder, lines):
         row = dict(zip(head, line.rstrip("\n").split("\t")))
         if not row["path"].startswith(folder + "/"):
             continue
-        processes.setdefault(row["pid"], Count()).call(
-            row["call"], int(row["result"]), int(row["errno"] or 0))
+        count = processes.setdefault(row["pid"], Count())
+        if row["call"] in COPY or row["call"] == "copy_out":
+            count.copy("out" if row["call"] == "copy_out" else "in",
+                       int(row["result"]))
+            continue
+        count.call(row["call"], int(row["result"]), int(row["errno"] or 0))
     return processes
 
 

@@ -2,61 +2,7 @@
 # SPDX-License-Identifier: MIT
 # PyTorch jobs run recorded as they run bare, and their spans are exact.
 . "$(dirname "$0")/../tap.sh"
-python=$("$TOP/scripts/torch-python" 2>&1) || skip_all "$python"
-IOREEL_HOOKS=$TOP/preload/python
-OMP_NUM_THREADS=1
-export IOREEL_HOOKS OMP_NUM_THREADS
-unset PYTHONPATH
-"$python" "$TOP/examples/make_images.py" data --images 12 --size 16
-cp "$TOP/tests/jobs/torch_jobs.py" job.py
-
-# Pids, addresses and times differ from run to run.
-plain() {
-	sed -E -e 's/0x[0-9a-f]+/0xADDR/g' -e 's/pid\(?s?\)? [0-9]+/pid N/g'
-}
-
-# job CASE: run it bare and recorded; everything it makes must be the same.
-job() {
-	mkdir bare rec
-	(cd bare && "$python" "$T/job.py" "$T/data" "$1" >out 2>err
-		echo "status $?" >>out)
-	(cd rec && "$IOREEL" record -o "$T/$1.reel" -- \
-		"$python" "$T/job.py" "$T/data" "$1" >out 2>err.all
-		echo "status $?" >>out
-		grep -v '^ioreel: ' err.all | plain >err
-		rm err.all)
-	plain <bare/err >bare/err.plain && mv bare/err.plain bare/err
-	check "$1: the same output, status and files" 'diff -r bare rec'
-	rm -r bare rec
-}
-
-# dies CASE: the loader finds its worker dead wherever it happens to be, so
-# only how it ends is compared.
-dies() {
-	mkdir bare rec
-	(cd bare && "$python" "$T/job.py" "$T/data" "$1" >out 2>/dev/null
-		echo "status $?" >>out)
-	(cd rec && "$IOREEL" record -o "$T/$1.reel" -- \
-		"$python" "$T/job.py" "$T/data" "$1" >out 2>/dev/null
-		echo "status $?" >>out)
-	check "$1: the same output, status and files" 'diff -r bare rec'
-	rm -r bare rec
-}
-
-# spans CASE WANT: how many there are of each that ended.
-spans() {
-	is "$1: spans" "$("$IOREEL" sql --format tsv "$1.reel" "
-		SELECT group_concat(name || ' ' || n, ', ') FROM (
-		SELECT name, count(*) AS n FROM v_span WHERE closed
-		GROUP BY name ORDER BY name)" | tail -n +2)" "$2"
-}
-
-# reads CASE WANT: opens of images, wherever they were made.
-reads() {
-	is "$1: images opened" "$("$IOREEL" sql --format tsv "$1.reel" "
-		SELECT count(*) FROM v_event
-		WHERE path LIKE '%.ppm' AND call_group = 'open'" | tail -n +2)" "$2"
-}
+. "$TOP/tests/jobs/torch.sh"
 
 two='backward 6, checkpoint 2, epoch 2, fetch 6, optimizer 6, preprocess 6, step 6'
 job alone
@@ -86,6 +32,15 @@ spans spawned "$two"
 reads spawned 24
 job forkserver
 spans forkserver "$two"
+# preprocess spans of workers, and how many processes are workers
+for how in spawned forkserver; do
+	is "$how: workers are known, and what they do" \
+		"$("$IOREEL" sql --format tsv $how.reel "
+		SELECT count(*), count(DISTINCT p.process_id)
+		FROM process p JOIN v_span s USING (pid)
+		WHERE p.role = 'worker' AND s.name = 'preprocess'" | tail -n +2)" \
+		"$(printf '6\t%d' $([ $how = spawned ] && echo 4 || echo 1))"
+done
 job iterable
 spans iterable 'backward 12, checkpoint 2, epoch 2, fetch 12, optimizer 12, preprocess 12, step 12'
 job evaluated

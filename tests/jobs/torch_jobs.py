@@ -180,6 +180,139 @@ def worker_killed():
     loop(DataLoader(images("killed"), 1, num_workers=1))
 
 
+def by_hand():
+    """The loop counts for itself, and starts the loader again."""
+    torch.manual_seed(1)
+    model = torch.nn.Linear(8, 2)
+    opt = torch.optim.SGD(model.parameters(), lr=0.01)
+    loader = DataLoader(Images(), 4)
+    batches = iter(loader)
+    for step in range(7):
+        try:
+            x, y = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            x, y = next(batches)
+        opt.zero_grad()
+        model(x).sum().backward()
+        opt.step()
+    print(step)
+
+
+def validated():
+    """Gradients are off only within the loop, and validation is twice: in
+    the middle of an epoch, and after it."""
+    torch.manual_seed(1)
+    model = torch.nn.Linear(8, 2)
+    opt = torch.optim.SGD(model.parameters(), lr=0.01)
+    train, valid = DataLoader(Images(), 4), DataLoader(Images(), 6)
+
+    def validate():
+        model.eval()
+        for x, y in valid:
+            with torch.no_grad():
+                model(x)
+        model.train()
+
+    for epoch in range(2):
+        for number, (x, y) in enumerate(train):
+            model(x).sum().backward()
+            opt.step()
+            if number == 1:
+                validate()
+        validate()
+    print("done")
+
+
+def accumulated():
+    """Three backwards for an optimizer step, with scaled gradients."""
+    torch.manual_seed(1)
+    model = torch.nn.Linear(8, 2)
+    opt = torch.optim.AdamW(model.parameters(), lr=0.01)
+    scaler = torch.cuda.amp.GradScaler(enabled=False)
+    for number, (x, y) in enumerate(DataLoader(Images(), 2)):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = model(x).sum() / 3
+        scaler.scale(loss).backward()
+        if number % 3 == 2:
+            scaler.step(opt)
+            scaler.update()
+            opt.zero_grad()
+    print("done")
+
+
+def compiled():
+    model = torch.compile(torch.nn.Linear(8, 2), backend="eager")
+    opt = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    @torch.compile(backend="eager")
+    def update():
+        opt.step()
+
+    for x, y in DataLoader(Images(), 4):
+        model(x).sum().backward()
+        update()
+        opt.zero_grad()
+    print("done")
+
+
+def loads():
+    class Saved(Dataset):
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, index):
+            return torch.load("saved.pt")
+
+    torch.save({"w": torch.ones(3)}, "saved.pt")
+    print(torch.load("saved.pt"))
+    for batch in DataLoader(Saved(), 2):
+        print(batch["w"].shape)
+    try:
+        torch.load("absent.pt")
+    except OSError as error:
+        print(error)
+
+
+def distributed():
+    import torch.distributed.checkpoint as dcp
+    state = {"w": torch.ones(3), "v": torch.zeros(5)}
+    dcp.save(state, checkpoint_id="saved")
+    dcp.load(state, checkpoint_id="saved")
+    dcp.async_save(state, checkpoint_id="later").result()
+    print(sorted(os.listdir("saved")), sorted(os.listdir("later")))
+    for name in ("saved", "later"):  # they hold random names
+        for each in os.listdir(name):
+            os.unlink(name + "/" + each)
+
+
+def lightning():
+    import lightning
+
+    class Model(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(8, 2)
+
+        def training_step(self, batch, index):
+            return self.layer(batch[0]).sum()
+
+        def validation_step(self, batch, index):
+            self.layer(batch[0])
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.01)
+
+    trainer = lightning.Trainer(
+        max_epochs=2, accelerator="cpu", logger=False, devices=1,
+        enable_progress_bar=False, enable_model_summary=False,
+        enable_checkpointing=False, default_root_dir=".")
+    trainer.fit(Model(), DataLoader(Images(), 4), DataLoader(Images(), 6))
+    trainer.save_checkpoint("end.ckpt")
+    print(trainer.global_step, os.path.getsize("end.ckpt") > 0)
+    os.unlink("end.ckpt")
+
+
 def looks():
     """What a curious program finds."""
     import copy

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A full disk under the trace: the job goes on as if nothing were, and what the
-# disk refused is counted, so that recorded and lost make the whole.
+# disk_full_no_sigbus: with a full disk under the trace the job goes on as if
+# nothing were, and what the disk refused is counted: recorded and lost make the
+# whole.
 . "$(dirname "$0")/../tap.sh"
 [ "$(id -u)" -eq 0 ] || skip_all 'needs root, to mount a small tmpfs'
 mkdir small bare traced
@@ -11,7 +12,7 @@ trap 'umount "$T/small"; rm -rf "$T"' EXIT
 (cd bare && "$O/tests/shim/close_range_userdata_intact" >out 2>err; echo "status $?" >>out)
 (cd traced && "$IOREEL" record -o ../small/t.reel -- \
 	"$O/tests/shim/close_range_userdata_intact" >out 2>err; echo "status $?" >>out)
-is 'output and status are those of the bare run' "$(cat traced/out)" "$(cat bare/out)"
+is 'disk_full_no_sigbus: output and status are those of the bare run' "$(cat traced/out)" "$(cat bare/out)"
 check 'record says that events were lost' "grep -qi lost traced/err && ! grep -q 'nothing lost' traced/err"
 check 'the trace loads' '"$IOREEL" load small/t.reel -o t.db'
 q() { "$IOREEL" sql t.db "$1" --format tsv | tail -n +2; }
@@ -21,7 +22,7 @@ echo "# $seen recorded, $lost lost"
 check 'some were recorded, some were lost' "[ $seen -gt 0 ] && [ $lost -gt 0 ]"
 all=$(q 'select events from run')
 is 'recorded and lost make the whole' "$((all + lost))" "$(
-	"$IOREEL" record -q -o whole.reel -- "$O/tests/shim/close_range_userdata_intact" >/dev/null
+	"$IOREEL" record -q -o whole.reel -- "$O/tests/shim/close_range_userdata_intact" >whole.out
 	"$IOREEL" sql whole.reel --format tsv 'select events from run' | tail -1)"
 
 # The directory goes away under the job.

@@ -1,52 +1,61 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A guest is not noticed: each probe prints the same and ends the same, bare
-# and traced, and the shim counts no loss but where the test takes its disk.
+# A guest is not noticed, I: calls, names and limits. Each probe prints the same
+# and ends the same, bare and traced, and the trace holds what it did.
 . "$(dirname "$0")/../tap.sh"
+. "$TOP/tests/shim/guest.sh"
 
-# guest NAME ARGS...: the probe in a directory of its own, bare, then traced.
-guest() {
-	name=$1
-	shift
-	mkdir -p bare traced
-	(cd bare && "$O/tests/shim/$name" "$@" >out 2>err; echo "status $?" >>out)
-	(cd traced && "$IOREEL" record -q -o "../$name$*.reel" -- \
-		"$O/tests/shim/$name" "$@" >out 2>err; echo "status $?" >>out)
-	is "$name $*: output and status" "$(cat traced/out)" "$(cat bare/out)"
-	is "$name $*: stderr" "$(cat traced/err)" "$(cat bare/err)"
-	rm -rf bare traced
-	last="$name$*.reel"
-}
+probe errno_matrix
+check 'errno_matrix: failures carry errno' \
+	"[ $(q "SELECT count(*) FROM v_event WHERE errno = 9 AND result = -1") -gt 0 ]"
 
-q() { "$IOREEL" sql "$last" "$1" --format tsv | tail -n +2; }
+probe efault_iovec
+is 'efault_iovec: sizes are what was asked, not what lies there afterwards' \
+	"$(q "SELECT call, asked, bytes FROM v_event WHERE path LIKE '%/efault.bin' AND call IN ('readv', 'preadv') AND bytes > 0 ORDER BY start_ns")" \
+	"$(printf 'readv\t7\t7\npreadv\t20\t10')"
+is 'efault_iovec: names are what was asked' \
+	"$(q "SELECT call, count(*) FROM v_event WHERE path LIKE '%/efault.link' AND call = 'readlink' OR path LIKE '%/efault.bin' AND call IN ('stat', 'statx') GROUP BY call ORDER BY call")" \
+	"$(printf 'readlink\t1\nstat\t1\nstatx\t1')"
 
-guest errno_matrix
-is 'errno_matrix: failures carry errno' \
-	"$(q "select count(*) from v_event where errno = 9 and result = -1" | awk '{ print ($1 > 0) }')" 1
-guest close_range_userdata_intact
-is 'userdata: every write and read is there' \
-	"$(q "select call, count(*), sum(bytes) from v_event where path like '%/user.bin' and call in ('write','pread') group by call order by call")" \
+probe close_range_userdata_intact
+is 'close_range_userdata_intact: every write and read is there' \
+	"$(q "SELECT call, count(*), sum(bytes) FROM v_event WHERE path LIKE '%/user.bin' AND call IN ('write', 'pread') GROUP BY call ORDER BY call")" \
 	"$(printf 'pread\t50000\t5000000\nwrite\t20000\t2000000')"
-guest open_mode_varargs
-guest early_calls
-guest fork_all_routes
-is 'fork_all_routes: 1,000 writes in each child, whatever its end' \
-	"$(q "select count(*) from (select pid, path, count(*) c from v_event where call = 'write' and path not like '%/out' group by pid, path having c = 1000)")" 6
-guest vfork_child_io
-is 'vfork_child_io: the parent keeps its descriptors' \
-	"$(q "select group_concat(replace(path, rtrim(path, replace(path, '/', '')), '') || ' ' || bytes || '@' || offset, ', ') from v_event where call = 'write' and path like '%vfork.%'")" \
-	'vfork.a 4@0, vfork.a 4@4, vfork.b 2@0'
-guest signals
-guest threads_short
-is 'threads_short: every write of 10,000 threads' \
-	"$(q "select count(*), count(distinct offset) from v_event where call = 'write' and path like '%/threads.bin'")" \
-	"$(printf '10000\t10000')"
-for what in size files cwd; do
-	guest limits $what
-done
-mkdir dup && (cd dup && "$IOREEL" record -q -o ../dup.reel -- "$O/tests/shim/dup_tracking" >../dup.want)
+probe lowest_fd_rule
+probe open_mode_varargs
+
+mkdir dup && (cd dup && "$IOREEL" record -q -o ../dup.reel -- "$O/tests/shim/dup_fcntl_tracking" >../dup.want)
 last=dup.reel
-is 'dup_tracking: offsets are those of the open file description' \
-	"$(q "select call || ' ' || bytes || ' ' || offset from v_event where path like '%/dup.bin' and call_group in ('read', 'write') order by start_ns")" \
+is 'dup_fcntl_tracking: offsets are those of the open file description' \
+	"$(q "SELECT call || ' ' || bytes || ' ' || offset FROM v_event WHERE path LIKE '%/dup.bin' AND call_group IN ('read', 'write') ORDER BY start_ns")" \
 	"$(cat dup.want)"
+
+# The kernel's own paths of what was opened are the oracle of the next two.
+mkdir names && (cd names && TELL=1 "$IOREEL" record -q -o ../names.reel -- "$O/tests/shim/path_bytes_long" >../names.out)
+sed -n 's/^path //p' names.out >names.want
+probe path_bytes_long
+last=names.reel
+is 'path_bytes_long: every byte of every name' \
+	"$(q "SELECT hex(path) FROM v_event WHERE call = 'open' AND errno = 0 AND path NOT LIKE '%too deep%' ORDER BY start_ns")" \
+	"$(cat names.want)"
+deep=$(q "SELECT length(path) FROM v_event WHERE call = 'open' AND path LIKE '%/too deep to be named'")
+check 'path_bytes_long: a working directory past PATH_MAX is recorded, or counted as lost' \
+	"[ '$deep' = $(($(printf %s "$T/names/" | wc -c) + 25 * 201 + 21)) ] || [ $(lost) -gt 0 ]"
+mkdir rel && (cd rel && "$IOREEL" record -q -o ../rel.reel -- "$O/tests/shim/relative_paths" >../rel.want)
+mkdir rel.bare && (cd rel.bare && "$O/tests/shim/relative_paths" >../rel.out)
+is 'relative_paths: the same paths bare' \
+	"$(sed 's|.*/rel.bare/||' rel.out)" "$(sed 's|.*/rel/||' rel.want)"
+last=rel.reel
+is 'relative_open_cached_cwd, openat_dirfd_path: the paths that the kernel gives' \
+	"$(q "SELECT path FROM v_event WHERE call_group = 'open' AND errno = 0 AND arg & 64 ORDER BY start_ns")" \
+	"$(cat rel.want)"
+
+limits=$O/tests/shim/limits
+guest rlimit_fsize_sigxfsz "$limits" size
+guest nofile_limit "$limits" files
+guest cwd_removed "$limits" cwd
+guest rlimit_as "$limits" as
+is 'rlimit_as: what no memory was left for is counted' \
+	"$(($(q "SELECT count(*) FROM v_event WHERE call = 'pwrite'") + $(lost)))" \
+	"$(sed -n 's/^writes //p' bare/out)"
 finish

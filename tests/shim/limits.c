@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Limits that the program sets on itself must not kill it through us: a file
- * size limit (SIGXFSZ), no free descriptor, a removed working directory.
+ * size limit (SIGXFSZ), no free descriptor, a removed working directory, no
+ * more memory while threads start.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,16 +15,51 @@
 
 static void many(int fd)
 {
-	char b[16] = { 0 };
+	char b[16] = {0};
 
 	for (int i = 0; i < 30000; i++)
 		if (pwrite(fd, b, sizeof(b), 0) != (long)sizeof(b))
 			printf("write %d failed: %d\n", i, errno);
 }
 
+static void *one_write(void *arg)
+{
+	return pwrite(*(int *)arg, "m", 1, 0) == 1 ? NULL : arg;
+}
+
+/* Room for some threads' stacks, and for none of ours. */
+static int no_memory(int fd)
+{
+	struct rlimit as = {0, 0};
+	pthread_t th[200];
+	pthread_attr_t attr;
+	unsigned long pages;
+	int n = 0, writes = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (!f || fscanf(f, "%lu", &pages) != 1)
+		return 1;
+	fclose(f);
+	getrlimit(RLIMIT_AS, &as);
+	as.rlim_cur = pages * 4096 + (2 << 20);
+	setrlimit(RLIMIT_AS, &as);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 65536);
+	while (n < 20 && !pthread_create(&th[n], &attr, one_write, &fd))
+		n++;
+	for (int i = 0; i < n; i++) {
+		void *bad;
+
+		pthread_join(th[i], &bad);
+		writes += !bad;
+	}
+	printf("threads %d\nwrites %d\n", n, writes);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	struct rlimit size = { 1000, 1000 }, files = { 0, 0 };
+	struct rlimit size = {1000, 1000}, files = {0, 0};
 	int fd = open("limits.bin", O_RDWR | O_CREAT | O_TRUNC, 0600);
 
 	if (argc > 1 && !strcmp(argv[1], "size"))
@@ -39,6 +76,8 @@ int main(int argc, char **argv)
 		printf("open in no directory: %d\n",
 		       open("x", O_RDWR | O_CREAT, 0600));
 	}
+	if (argc > 1 && !strcmp(argv[1], "as"))
+		return no_memory(fd);
 	many(fd);
 	printf("%s done\n", argc > 1 ? argv[1] : "plain");
 	if (argc > 1 && !strcmp(argv[1], "cwd"))

@@ -227,6 +227,9 @@ static void vector_job(struct job *j, const double v[8])
 	job_begin(j);
 	for (i = 0; reel_metrics[i]; i++)
 		reel_metrics[i]->fini(j->state[i]);
+	job_sql(j, "CREATE TABLE file_io (file_id, shared, opens, reads, "
+		   "writes, meta_calls, errors, eof_reads, read_bytes, "
+		   "write_bytes, read_ns, write_ns, meta_ns, mapped_bytes)");
 	job_sqlf(j,
 		 "INSERT INTO io_time VALUES (NULL, 'io', 1, %lld, 1, 0, 1, 0)",
 		 (long long)(v[0] * 1e9));

@@ -76,7 +76,10 @@ static void trip(struct reel_codec *k, const struct reel_columns *in,
 	reel_columns_fini(&out);
 }
 
-/* offset may not lie 2^63 from the predicted one: that code means "none". */
+/*
+ * offset may not lie 2^63 from the predicted one: that code means "none". Ids
+ * have 32 bits.
+ */
 static void fill_any(struct reel_columns *c)
 {
 	for (uint32_t i = 0; i < c->n; i++) {
@@ -85,6 +88,8 @@ static void fill_any(struct reel_columns *c)
 		c->v[REEL_COL_OFFSET][i] = chance() % 2 ? REEL_NO_OFFSET :
 					   (int64_t)(chance() >> 2);
 		c->v[REEL_COL_RESULT][i] = (int64_t)(chance() >> 2);
+		c->v[REEL_COL_FILE][i] &= UINT32_MAX;
+		c->v[REEL_COL_OPEN][i] &= UINT32_MAX;
 	}
 }
 

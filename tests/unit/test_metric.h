@@ -64,6 +64,12 @@ static void job_begin(struct job *j)
 	j->st.path = (char *)"test";
 	sqlite3_open(":memory:", &j->st.db);
 	job_sql(j, store_sql);
+	reel_vtab_register(j->st.db);
+	/* in place of the virtual tables */
+	job_sql(j, "CREATE TABLE file (file_id INTEGER PRIMARY KEY, path, "
+		   "kind, class, size_bytes); CREATE TABLE span (span_id "
+		   "INTEGER PRIMARY KEY, thread_id, parent_id, kind, name, "
+		   "detail, start_ns, dur_ns, closed)");
 	job_sql(j, "BEGIN; INSERT INTO host VALUES (1, 'vm', 'b'); INSERT INTO "
 		   "run VALUES (1, 'job', 'job', '/', 0, 1000, 1000, 0, NULL, "
 		   "'vm', NULL, 1, 0, 40, 1, 1, 0, '{}', '0')");

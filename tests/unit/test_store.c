@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include "analyzer/event_block.h"
+#include "analyzer/metric.h"
+#include "analyzer/row_block.h"
+#include "analyzer/schema.h"
 #include "analyzer/store.h"
 #include "lib/error.h"
 #include "tests/tap.h"
@@ -99,13 +102,49 @@ static void test_refusals(void)
 	sqlite3_exec(db, "PRAGMA user_version = 9", NULL, NULL, NULL);
 	sqlite3_close(db);
 	expect(reel_store_open(&st, "a.db", &err), &err, REEL_E_VERSION,
-	       "it has version 9, this program reads 1");
+	       "it has version 9, this program reads 2");
+	sqlite3_open("a.db", &db);
+	sqlite3_exec(db, "PRAGMA user_version = 1", NULL, NULL, NULL);
+	sqlite3_close(db);
+	expect(reel_store_open(&st, "a.db", &err), &err, REEL_E_VERSION,
+	       "it has version 1, this program reads 2 (load its trace again)");
 	write_file("empty", "");
 	ok(!reel_store_create(&st, "empty", &err), "an empty file may go %s",
 	   err.text);
 	reel_store_close(st);
 	ok(truncate("a.db", 2000) == 0, "a store cut short");
 	expect(reel_store_open(&st, "a.db", &err), &err, REEL_E_DB, "a.db");
+}
+
+static void add_file(struct reel_rows *r, enum reel_kind kind,
+		     enum reel_class class_, uint64_t size, const char *path)
+{
+	r->id[r->n] = r->n + 1;
+	r->v[REEL_FILE_KIND][r->n] = kind;
+	r->v[REEL_FILE_CLASS][r->n] = class_;
+	r->v[REEL_FILE_SIZE][r->n] = size;
+	reel_rows_text_add(r, "", 0, path, strlen(path));
+	r->n++;
+}
+
+/* Files: 1, a pipe of unknown size, and 2, a checkpoint of 5 bytes. */
+static void make_files(struct reel_store *st, struct reel_codec *k)
+{
+	struct reel_rows r = { 0 };
+	sqlite3_stmt *stmt = NULL;
+	const void *blob;
+	size_t len;
+
+	reel_rows_begin(&r, &reel_row_file, 2);
+	add_file(&r, REEL_KIND_PIPE, REEL_CLASS_PIPE, 0, "/p");
+	add_file(&r, REEL_KIND_FILE, REEL_CLASS_CHECKPOINT, 6, "/f");
+	reel_rows_encode(k, &r, &blob, &len);
+	sqlite3_prepare_v2(st->db, "INSERT INTO file_block VALUES "
+			   "(NULL, 2, 1, 2, ?)", -1, &stmt, NULL);
+	sqlite3_bind_blob64(stmt, 1, blob, len, SQLITE_TRANSIENT);
+	sqlite3_step(stmt);
+	sqlite3_finalize(stmt);
+	reel_rows_fini(&r);
 }
 
 /* Thread 1: [0,100] around [10,20] and [30,40]; thread 2: [15,35]. */
@@ -115,9 +154,8 @@ static void make_events(struct reel_store *st)
 	static const int64_t t2[][2] = { { 15, 35 } };
 	struct reel_codec *k = reel_codec_new();
 
+	make_files(st, k);
 	sqlite3_exec(st->db, "INSERT INTO host VALUES (1, 'h', 'b');"
-		     "INSERT INTO file VALUES (1, '/p', 'pipe', 'pipe', NULL),"
-		     "(2, '/f', 'file', 'checkpoint', 5);"
 		     "INSERT INTO call VALUES (24, 'read', 'POSIX', 'read');"
 		     "INSERT INTO process VALUES (7, 1, NULL, 1, NULL, 'main', "
 		     "'', '', '', NULL, NULL, 0, 100, 'exit', 4, 0, 0, 0, 0);"
@@ -187,6 +225,8 @@ static void test_events(void)
 	bool has;
 
 	reel_store_create(&st, "e.db", &err);
+	for (int i = 0; reel_metrics[i]; i++)
+		reel_schema_tables(st->db, reel_metrics[i]->schema);
 	make_events(st);
 	ok(!reel_store_finish(st, &err), "a store with events %s", err.text);
 	reel_store_close(st);
@@ -218,11 +258,75 @@ static void test_events(void)
 	reel_store_int(st, "SELECT count(*) FROM event WHERE thread_id = NULL",
 		       &n, &has, &err);
 	is(n, 0, "NULL matches nothing");
+	reel_store_int(st, "SELECT count(*) FROM file WHERE (file_id, path, "
+		       "kind, class, ifnull(size_bytes, -1)) IN (VALUES "
+		       "(1, '/p', 'pipe', 'pipe', -1), "
+		       "(2, '/f', 'file', 'checkpoint', 5))", &n, &has, &err);
+	is(n, 2, "files have what was put in %s", err.text);
+	reel_store_int(st, "SELECT count(*) FROM file WHERE file_id IN "
+		       "(0, 2, 3, NULL, 'x', 2.5, -1)", &n, &has, &err);
+	is(n, 1, "and are found by id");
+	reel_store_int(st, "SELECT count(*) FROM v_file, v_span, v_summary",
+		       &n, &has, &err);
+	ok(!err.code, "views of tables without rows %s", err.text);
 	reel_store_int(st, "SELECT offset FROM event", &n, &has, &err);
 	ok(!has, "an unknown offset is NULL");
 	ok(sqlite3_exec(st->db, "DELETE FROM event", NULL, NULL, NULL),
 	   "event refuses writes: %s", sqlite3_errmsg(st->db));
 	reel_store_close(st);
+}
+
+static const char *const all_queries[] = {
+	"SELECT count(*), max(length(path)) FROM v_event",
+	"SELECT count(*), sum(length(path)), sum(size_bytes) FROM file",
+	"SELECT sum(read_bytes) FROM file_io",
+	"SELECT sum(length(name)), sum(parent_id) FROM span",
+	"SELECT sum(close_ns) FROM open_file",
+	"SELECT * FROM v_summary",
+};
+
+/* A changed byte anywhere: an error or an answer, never a crash. */
+static void test_hostile(void)
+{
+	uint64_t seed = 88172645463325252ull;
+	unsigned char *whole, was;
+	int opened = 0;
+	long size;
+	FILE *f = fopen("e.db", "rb+");
+
+	fseek(f, 0, SEEK_END);
+	size = ftell(f);
+	whole = malloc((size_t)size);
+	rewind(f);
+	if (fread(whole, 1, (size_t)size, f) != (size_t)size)
+		exit(1);
+	for (int i = 0; i < 1500; i++) {
+		struct reel_store *st = NULL;
+		struct reel_error err = { 0 };
+		int64_t n;
+		bool has;
+		long at;
+
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		at = (long)((seed >> 20) % (uint64_t)size);
+		was = whole[at];
+		fseek(f, at, SEEK_SET);
+		fputc((int)(was ^ (1 + (seed >> 12) % 255)), f);
+		fflush(f);
+		if (!reel_store_open(&st, "e.db", &err)) {
+			opened++;
+			for (size_t q = 0; q < sizeof(all_queries) /
+					       sizeof(*all_queries); q++)
+				reel_store_int(st, all_queries[q], &n, &has,
+					       &err);
+		}
+		reel_store_close(st);
+		fseek(f, at, SEEK_SET);
+		fputc(was, f);
+	}
+	ok(opened > 100, "1,500 changed bytes, %d stores opened", opened);
+	free(whole);
+	fclose(f);
 }
 
 int main(void)
@@ -234,6 +338,7 @@ int main(void)
 	test_life();
 	test_refusals();
 	test_events();
+	test_hostile();
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);
 	if (chdir("/") || system(clean))
 		return 1;

@@ -212,12 +212,85 @@ static void hosts(void)
 	tw_remove(dir);
 }
 
+/* A host whose clock runs 10 ppm fast against rank 0's, 1,000 s behind. */
+static uint64_t by_rank0(uint64_t ns)
+{
+	return ns + 1000000000000ull - ns / 100000;
+}
+
+static struct reel_head measured(uint32_t pid, uint64_t ns)
+{
+	struct reel_head h = tw_head(pid, ns);
+
+	strcpy(h.boot_id, "far");
+	h.mpi_rank = pid;
+	h.peer_mono_ns[0] = ns;
+	h.peer_ns[0] = (int64_t)(by_rank0(ns) - ns);
+	h.peer_error_ns[0] = 700;
+	h.peer_mono_ns[1] = ns + 60000000000ull;
+	h.peer_ns[1] = (int64_t)(by_rank0(ns + 60000000000ull) - ns -
+				 60000000000ull);
+	h.peer_error_ns[1] = 900;
+	return h;
+}
+
+static void peers(void)
+{
+	struct reel_head zero = tw_head(10, MONO), far = measured(11, MONO / 2);
+	struct reel_head beside = tw_head(12, MONO / 2);
+	uint64_t mid = MONO / 2 + 20000000000ull;
+	struct reel_trace *tr;
+
+	tw_tempdir(dir, sizeof(dir));
+	zero.mpi_rank = 1;
+	strcpy(beside.boot_id, "far");
+	write_log(&zero);
+	write_log(&far);
+	write_log(&beside);
+	tr = open_it();
+	ok(llabs(reel_trace_ns(tr, find(tr, 11), mid) -
+		 (int64_t)by_rank0(mid)) <= 1,
+	   "MPI's measures: a line between them");
+	ok(llabs(reel_trace_ns(tr, find(tr, 12), mid) -
+		 (int64_t)by_rank0(mid)) <= 1,
+	   "for every process of the host");
+	is(reel_trace_ns(tr, find(tr, 10), mid), mid, "rank 0's is as it was");
+	is(reel_trace_clock_error_ns(tr), 900, "the error has the wider one's");
+	is(reel_trace_clock_process(tr, find(tr, 12)), find(tr, 10),
+	   "whose clock it is");
+	is(reel_trace_clock_process(tr, find(tr, 10)), find(tr, 10),
+	   "or its own");
+	reel_trace_close(tr);
+	tw_remove(dir);
+
+	tw_tempdir(dir, sizeof(dir));
+	write_log(&zero);
+	far.peer_ns[1] += 1000000000;
+	write_log(&far);
+	tr = open_it();
+	is(reel_trace_ns(tr, find(tr, 11), mid),
+	   mid + (uint64_t)far.peer_ns[0], "no crystal drifts like that");
+	reel_trace_close(tr);
+	tw_remove(dir);
+
+	tw_tempdir(dir, sizeof(dir));
+	write_log(&zero);
+	far.peer_ns[0] = INT64_MIN;
+	far.peer_ns[1] = INT64_MAX;
+	write_log(&far);
+	tr = open_it();
+	is(reel_trace_ns(tr, find(tr, 11), mid), mid, "nonsense is no measure");
+	reel_trace_close(tr);
+	tw_remove(dir);
+}
+
 int main(void)
 {
 	long_run();
 	short_run();
 	one_pair();
 	hosts();
+	peers();
 	free(block.data);
 	return done();
 }

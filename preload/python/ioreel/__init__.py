@@ -1,5 +1,160 @@
 # SPDX-License-Identifier: MIT
-"""The hooks that tell the shim what a Python framework is doing.
+"""Say what a program is doing while "ioreel record" records its I/O.
 
-Nothing here may raise into the program, print, or keep its objects alive.
+    import ioreel
+
+    for epoch in range(3):
+        with ioreel.span("epoch", epoch):
+            for batch in ioreel.steps(loader):
+                ...
+
+Nothing is done, and nothing imported, where nobody records: this file alone,
+copied beside a program as ioreel.py, is all that the program needs. While it
+is recorded it finds ioreel's own copy. The hooks of the frameworks are the
+other files of this package. Nothing here raises, but what the program does.
 """
+import sys
+
+_STEP = 2   # enum reel_span of schemas/trace_format.h
+_FETCH = 3
+_HELD = 0  # spans of the hooks are not wanted
+_shim = None  # not looked for yet; False: not there
+
+
+def _find():
+    """The functions of the shim, or False."""
+    global _shim
+    if _shim is None:
+        _shim = False
+        try:
+            if "ctypes" in sys.modules or _preloaded():
+                import ctypes
+
+                class Functions(object):
+                    pass
+                found = Functions()
+                function = ctypes.PyDLL(None).ioreel_python
+                function.argtypes = [ctypes.py_object]
+                if not function(found.__dict__):
+                    _shim = found
+        except Exception:
+            pass
+    return _shim
+
+
+def _preloaded():
+    import os
+    return "libioreel" in os.environ.get("LD_PRELOAD", "")
+
+
+def recording():
+    """True while this process is being recorded."""
+    shim = _find()
+    return bool(shim and shim.recording())
+
+
+def note(key, value):
+    """Say a fact about this process, once: note("model", "unet")."""
+    shim = _find()
+    try:
+        if shim:
+            shim.note(str(key), str(value))
+    except Exception:
+        pass
+
+
+class span(object):
+    """with span("epoch", 3): what this thread is doing. Spans nest.
+
+    Names that ioreel knows: epoch, step, fetch, compute, forward, backward,
+    optimizer, preprocess, checkpoint, eval. Others are your own, of at most
+    200 bytes. The number is an epoch's or step's, or anything else.
+    """
+
+    __slots__ = ("name", "detail")
+
+    def __init__(self, name, detail=-1):
+        self.name = name
+        self.detail = detail
+
+    def __enter__(self):
+        shim = _find() if _shim is None else _shim
+        if shim:
+            try:
+                shim.open_span(self.name, self.detail)
+            except Exception:
+                pass
+        return self
+
+    def __exit__(self, *error):
+        if _shim:
+            try:
+                _shim.close_span(self.name)
+            except Exception:
+                pass
+        return False
+
+
+def steps(iterable, first=0):
+    """@iterable, each turn of the loop over it as a step that begins with a
+    fetch. Steps are numbered from @first on."""
+    if not recording():
+        return iter(iterable)
+    return _Steps(iterable, first)
+
+
+class _Steps(object):
+    """Two spans for each item; of loaders that have hooks only the fetch."""
+
+    def __init__(self, iterable, number):
+        self.number = number
+        self.open = False
+        self.held = _shim.enter(_HELD)
+        try:
+            self.iterator = iter(iterable)
+        finally:
+            self.release()
+
+    def release(self):
+        if self.held:
+            self.held = False
+            _shim.leave(_HELD)
+
+    def close(self, end):
+        if self.open:
+            self.open = False
+            end(_STEP)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.close(_shim.end)
+        self.open = True
+        _shim.begin(_STEP, self.number)
+        _shim.begin(_FETCH, self.number)
+        self.held = _shim.enter(_HELD)
+        try:
+            item = next(self.iterator)
+        except StopIteration:
+            self.release()
+            _shim.cancel(_FETCH)
+            self.close(_shim.cancel)
+            raise
+        except BaseException:
+            self.release()
+            _shim.end(_FETCH)
+            self.close(_shim.end)
+            raise
+        self.release()
+        _shim.end(_FETCH)
+        self.number += 1
+        return item
+
+    next = __next__
+
+    def __del__(self):
+        try:
+            self.close(_shim.end)  # the loop was left by a break
+        except Exception:
+            pass

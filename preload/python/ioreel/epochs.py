@@ -10,8 +10,12 @@ is taken back if it stands above, and its loader opens no other while one is
 open. A loop within a loop nests, and has epochs and steps of its own.
 
 Numbers: an epoch counts the loader's iterators from 0, a step the loader's
-batches from 0, on through its epochs. Iterators made with gradients off are
-evals: fetches, but no steps.
+batches from 0, on through its epochs.
+
+An eval is an epoch that trains nothing: fetches, but no steps. It is one when
+its iterator was made with gradients off, or when another loader has trained
+and neither this one nor its data set has. A backward or optimizer call makes
+an epoch of it after all, from there on.
 
 Nothing is stored in the program's objects, and they are referred to weakly.
 A weak reference may call back at any allocation, in any thread: it only puts
@@ -23,12 +27,15 @@ import os
 import threading
 import weakref
 
-from ioreel import shim
+from ioreel import profile, shim
 from ioreel.finder import hide
 
 _local = threading.local()
-_loaders = {}  # id of a loader: its Loader
-_epochs = {}   # id of an iterator: its Epoch
+_loaders = {}   # id of a loader: its Loader
+_epochs = {}    # id of an iterator: its Epoch
+_unsure = set()  # open epochs of which nobody knows yet whether they train
+_trained = {}   # id of a data set that was trained with: a reference to it
+_training = []  # not empty once anything has trained
 
 
 class Loader(object):
@@ -40,6 +47,14 @@ class Loader(object):
         self.counts = {shim.EPOCH: 0, shim.EVAL: 0}
         self.steps = 0
         self.follows = False
+        try:
+            data = id(loader.dataset)
+            self.data = weakref.ref(loader.dataset,
+                                    lambda ref: _trained.pop(data, None))
+            self.trains = data in _trained
+        except Exception:  # it has none, or one that cannot be referred to
+            self.data = None
+            self.trains = False
 
     @staticmethod
     def of(loader):
@@ -47,6 +62,12 @@ class Loader(object):
         if known is None:
             known = _loaders[id(loader)] = Loader(loader)
         return known
+
+    def trained(self):
+        self.trains = True
+        data = self.data and self.data()
+        if data is not None:
+            _trained[id(data)] = self.data
 
 
 class Epoch(object):
@@ -77,7 +98,7 @@ class Thread(object):
 
     def __init__(self):
         self.stack = []
-        self.kinds = set()  # of the spans of calls that are open
+        self.latest = None  # the epoch that fetched last
         self.abandoned = collections.deque()
         self.busy = False
 
@@ -99,22 +120,32 @@ class Thread(object):
             if other.loader is epoch.loader:
                 self.close(other)
                 break
-        if self.kinds or (epoch.loader.follows and self.stack):
+        if shim.within() or (epoch.loader.follows and self.stack):
             return
+        self.begin(epoch)
+        self.stack.append(epoch)
+        if not epoch.loader.trains:
+            _unsure.add(epoch)
+
+    def begin(self, epoch):
         counts = epoch.loader.counts
         shim.begin(epoch.kind, counts[epoch.kind])
         counts[epoch.kind] += 1
         epoch.on_stack = True
-        self.stack.append(epoch)
 
     def close(self, epoch):
         """End @epoch now, or with the ones that stand above it."""
         epoch.ended = True
         while self.stack and self.stack[-1].ended:
-            top = self.stack.pop()
-            top.on_stack = False
+            top = self.off()
             self.end_step(top)
             shim.end(top.kind)
+
+    def off(self):
+        top = self.stack.pop()
+        top.on_stack = False
+        _unsure.discard(top)
+        return top
 
     def lead(self, epoch):
         """True when @epoch leads, its rivals having been taken back."""
@@ -124,35 +155,58 @@ class Thread(object):
                 epoch.loader.follows = True
                 return False
             top.loader.follows = True
-            self.take_back(top)
+            self.take_back(self.off())
         return True
 
-    def take_back(self, top):
-        self.stack.pop()
-        top.on_stack = False
-        if top.in_step:
-            top.in_step = False
+    def take_back(self, epoch):
+        if epoch.in_step:
+            epoch.in_step = False
             shim.cancel(shim.STEP)
-        top.loader.counts[top.kind] -= 1
-        shim.cancel(top.kind)
+        epoch.loader.counts[epoch.kind] -= 1
+        shim.cancel(epoch.kind)
 
     def end_step(self, epoch):
         if epoch.in_step:
             epoch.in_step = False
             shim.end(shim.STEP)
 
+    def begin_step(self, epoch):
+        epoch.in_step = True
+        shim.begin(shim.STEP, epoch.loader.steps)
+
     def next_step(self, epoch):
         """Returns the number of the step that begins, -1 when none does."""
-        leads = epoch.on_stack and not self.kinds and self.lead(epoch)
-        epoch.fetches += 1
-        if not leads:
+        if (not epoch.on_stack or shim.within() or
+                (self.stack[-1] is not epoch and not self.lead(epoch))):
+            epoch.fetches += 1
             return -1
-        self.end_step(epoch)
+        epoch.fetches += 1
+        if epoch.in_step:
+            shim.end(shim.STEP)
+            epoch.in_step = False
         if epoch.kind != shim.EPOCH:
             return -1
         epoch.in_step = True
-        shim.begin(shim.STEP, epoch.loader.steps)
-        return epoch.loader.steps
+        step = epoch.loader.steps
+        shim.begin(shim.STEP, step)
+        if profile.ahead is not None:
+            profile.at_step(step)
+        return step
+
+    def learn(self):
+        """This thread trains: so do its latest epoch and those around it."""
+        if self.latest not in self.stack:
+            return
+        for epoch in self.stack[:self.stack.index(self.latest) + 1]:
+            epoch.loader.trained()
+            _unsure.discard(epoch)
+        top = self.stack[-1]
+        if top is self.latest and top.kind == shim.EVAL:
+            self.take_back(top)
+            top.kind = shim.EPOCH
+            self.begin(top)
+            self.begin_step(top)
+            top.loader.steps += 1
 
 
 def current():
@@ -167,7 +221,9 @@ def current():
 def _forked():
     """In the child of a fork nothing is open: what was is the parent's."""
     _epochs.clear()
+    _unsure.clear()
     _local.thread = Thread()
+    shim.forget()
 
 
 if hasattr(os, "register_at_fork"):  # from Python 3.7 on, as PyTorch
@@ -183,9 +239,29 @@ def started(iterator, loader, kind):
         before = _epochs.get(id(iterator))
         if before is not None and before.thread is thread:
             thread.close(before)
-        epoch = Epoch(iterator, Loader.of(loader), kind, thread)
+        known = Loader.of(loader)
+        if _training and not known.trains:
+            kind = shim.EVAL
+        epoch = Epoch(iterator, known, kind, thread)
         _epochs[id(iterator)] = epoch
         thread.open(epoch)
+    finally:
+        thread.busy = False
+
+
+def trains(kind):
+    """A call of @kind begins in this thread that only training makes."""
+    if not _unsure:
+        return
+    thread = current()
+    thread.busy = True
+    try:
+        _training[:] = [True]
+        if thread.stack:
+            thread.learn()
+        else:  # the batches come by another thread
+            for epoch in list(_unsure):
+                epoch.loader.trained()
     finally:
         thread.busy = False
 
@@ -202,6 +278,7 @@ def fetch_begins(iterator):
             shim.begin(shim.FETCH, -1)
             return thread, None, -1
         step = thread.next_step(epoch)
+        thread.latest = epoch
         shim.begin(shim.FETCH, step)
         return thread, epoch, step
     finally:
@@ -212,7 +289,7 @@ def fetch_ends(token, error):
     if token is None:
         return
     thread, epoch, step = token
-    if not isinstance(error, StopIteration):
+    if error is None or not isinstance(error, StopIteration):
         shim.end(shim.FETCH)
         if step >= 0:
             epoch.loader.steps += 1

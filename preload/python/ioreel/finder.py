@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Call a hook when a framework has been imported.
 
-The finder stands first on sys.meta_path until each framework of HOOKS has
-been seen. It finds nothing itself: it lets the others find, and covers the
+The finder stands first on sys.meta_path until each module of HOOKS has been
+seen. It finds nothing itself: it lets the others find, and covers the
 loader's exec_module for that one import. This file is read at the start of
 every Python process, so it imports nothing.
 """
 import sys
 
-# framework: the module of this package whose install(framework) hooks it
-HOOKS = {"torch": "hook_torch"}
+# module of a framework: that of this package whose install(module) hooks it
+HOOKS = {
+    "torch": "hook_torch",
+    "torch.distributed.checkpoint": "hook_dcp",
+    "tensorflow.python.data.ops.iterator_ops": "hook_tensorflow",
+    "tensorflow.python.checkpoint.checkpoint": "hook_tensorflow",
+    "tensorflow.python.saved_model.save": "hook_tensorflow",
+    "keras.src.callbacks.callback_list": "hook_keras",
+    "keras.src.models.model": "hook_keras",
+    "keras.src.saving.saving_api": "hook_keras",
+}
 
 # Our functions carry the import system's file name: warnings.warn(stacklevel=2)
 # passes over such frames, import errors are printed without them, and

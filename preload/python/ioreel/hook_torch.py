@@ -5,7 +5,8 @@ fetch, epoch, step   the iterators of torch.utils.data.DataLoader
 preprocess           the data set's part of a batch, wherever it runs
 backward             torch.autograd.backward, behind Tensor.backward too
 optimizer            Optimizer.step of every class
-checkpoint           torch.save
+checkpoint           torch.save; torch.distributed.checkpoint: hook_dcp.py
+restore              torch.load, but not where a data set loads its samples
 
 nn.Module is left alone: data transforms are Modules too. Optimizers are
 wrapped where PyTorch wraps them for its own profiler, and not through
@@ -13,38 +14,32 @@ register_optimizer_step_post_hook, which is not called when a step fails.
 """
 import weakref
 
-from ioreel import epochs, shim, wrap
+from ioreel import epochs, gate, shim, wrap
 from ioreel.finder import hide
 
-MAJORS = (1, 2)
-
-
-def _nothing(token, error):
-    pass
+KNOWN = ("1.", "2.")
 
 
 def _hook_loader(torch):
     base = torch.utils.data.dataloader._BaseDataLoaderIter
+    base.__init__, base._reset, base.__next__  # all, or none is wrapped
 
-    def started(args):
+    def started(iterator, loader):
         kind = shim.EPOCH if torch.is_grad_enabled() else shim.EVAL
-        epochs.started(args[0], args[1], kind)
+        epochs.started(iterator, loader, kind)
 
-    def reset(args):
-        # _reset(self, loader, first_iter): the first belongs to __init__
-        if len(args) == 2 or (len(args) == 3 and not args[2]):
-            started(args)
+    def reset(iterator, loader, first_iter=False):
+        if not first_iter:  # the first belongs to __init__
+            started(iterator, loader)
 
-    wrap.patch(base, "__init__", started, _nothing)
-    wrap.patch(base, "_reset", reset, _nothing)
-    wrap.patch(base, "__next__", lambda args: epochs.fetch_begins(args[0]),
-               epochs.fetch_ends)
+    wrap.patch(base, "__init__", started)
+    wrap.patch(base, "_reset", reset)
+    wrap.patch(base, "__next__", epochs.fetch_begins, epochs.fetch_ends)
 
 
 def _hook_worker(torch):
-    worker = torch.utils.data._utils.worker
-    wrap.patch(worker, "_worker_loop",
-               lambda args: shim.note("role", "worker"), _nothing)
+    wrap.patch(torch.utils.data._utils.worker, "_worker_loop",
+               lambda *args, **kwargs: shim.note("role", "worker"))
 
 
 def _hook_preprocess(torch):
@@ -54,7 +49,7 @@ def _hook_preprocess(torch):
 
 
 def _hook_backward(torch):
-    wrap.patch_span(torch.autograd, "backward", shim.BACKWARD)
+    wrap.patch_span(torch.autograd, "backward", shim.BACKWARD, epochs.trains)
 
 
 def _hook_optimizer(torch):
@@ -68,40 +63,35 @@ def _hook_optimizer(torch):
         owner = type(optimizer)
         step = vars(owner).get("step")
         if step is not None and step not in ours:
-            ours.add(wrap.patch_span(owner, "step", shim.OPTIMIZER))
+            ours.add(wrap.patch_span(owner, "step", shim.OPTIMIZER,
+                                     epochs.trains))
 
-    wrap.patch(base, prepare, lambda args: args[0], prepared)
+    wrap.patch(base, prepare, lambda optimizer: optimizer, prepared)
 
 
-def _hook_checkpoint(torch):
+def _hook_save(torch):
     save = torch.save
     wrapper = wrap.patch_span(torch, "save", shim.CHECKPOINT)
     if torch.serialization.save is save:
         torch.serialization.save = wrapper
 
 
+def _hook_load(torch):
+    load = torch.load
+    gate.patch_restore(torch, "load")
+    if torch.serialization.load is load:
+        torch.serialization.load = torch.load
+
+
 PARTS = (("loader", _hook_loader), ("worker", _hook_worker),
          ("preprocess", _hook_preprocess), ("backward", _hook_backward),
-         ("optimizer", _hook_optimizer), ("checkpoint", _hook_checkpoint))
+         ("optimizer", _hook_optimizer), ("save", _hook_save),
+         ("load", _hook_load))
 
 
 def install(torch):
     """Called once, when torch has been imported."""
-    if not shim.recording():
-        return
-    version = str(torch.__version__).split("+")[0]
-    shim.note("framework", "PyTorch " + version)
-    if int(version.split(".")[0]) not in MAJORS:
-        shim.note("hooks.torch", "off: PyTorch %s is not known" % version)
-        return
-    missing = []
-    for name, hook in PARTS:
-        try:
-            hook(torch)
-        except Exception:
-            missing.append(name)
-    shim.note("hooks.torch", "on" if not missing
-              else "on, without " + ", ".join(missing))
+    gate.install("torch", "PyTorch", torch.__version__, KNOWN, PARTS, torch)
 
 
 hide(globals())

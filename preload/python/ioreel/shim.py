@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""The C functions of the shim (preload/ioreel.h), called with the GIL held.
+"""The anchors of the shim, for the hooks: preload/anchor_python.c.
 
-Import fails with AttributeError when the shim is not in the process. The
-numbers are enum reel_span of schemas/trace_format.h.
+Import fails when the shim is not in the process. The numbers are enum
+reel_span of schemas/trace_format.h.
+
+begin(kind, detail), end(kind), cancel(kind)   a span of this thread
+enter(kind[, detail]), leave(kind), withdraw(kind)   one not within its kind
+within()                                       these kinds, a bit for each
+open_span(name, detail), close_span(name)      one with a name of its own
+note(key, value), recording(), forget()
 """
 import ctypes
 
-from ioreel.finder import hide
-
+USER = 0
 EPOCH = 1
 STEP = 2
 FETCH = 3
@@ -17,26 +22,8 @@ PREPROCESS = 8
 CHECKPOINT = 9
 EVAL = 10
 
-
-def _function(name, result, *arguments):
-    function = getattr(_process, name)
-    function.restype = result
-    if arguments:  # an int alone is passed as C's int, and sooner
-        function.argtypes = arguments
-    return function
-
-
-_process = ctypes.PyDLL(None)
-recording = _function("ioreel_recording", ctypes.c_int)
-begin = _function("ioreel_span_begin", None, ctypes.c_int, ctypes.c_int64)
-end = _function("ioreel_span_end", None)
-cancel = _function("ioreel_span_cancel", None)
-_note = _function("ioreel_note", None, ctypes.c_char_p, ctypes.c_char_p)
-
-
-def note(key, value):
-    """Say a fact about this process: note("framework", "PyTorch 2.6.0")."""
-    _note(key.encode("utf-8", "replace"), value.encode("utf-8", "replace"))
-
-
-hide(globals())
+_python = ctypes.PyDLL(None).ioreel_python
+_python.argtypes = [ctypes.py_object]
+if _python(globals()):
+    raise ImportError("the shim knows no functions of this Python")
+del _python

@@ -4,25 +4,26 @@
 A wrapper must not be noticed: it keeps name, signature and pickling (by
 reference, the wrapper being what the name gives), takes itself out of the
 tracebacks (a bare raise does not enter the frame again, from Python 3.11 on)
-and counts as a frame of the import system for warnings.
+and counts as a frame of the import system for warnings. torch.compile breaks
+its graph at a wrapper; it does so too where the wrapped functions are bare.
 """
 import functools
 
-from ioreel import epochs, shim
+from ioreel import shim
 from ioreel.finder import hide
 
 
 def around(function, enter, leave):
-    """@function, with enter(args) before and leave(token, error) after it.
+    """@function, with enter(...) before and leave(token, error) after it.
 
-    @token is what enter returned, None when it failed; @error is the
-    exception that left @function, or None.
+    enter gets what @function gets; @token is what enter returned, None when
+    it failed; @error is the exception that left @function, or None.
     """
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         try:
-            token = enter(args)
+            token = enter(*args, **kwargs)
         except Exception:
             token = None
         try:
@@ -43,47 +44,48 @@ def around(function, enter, leave):
     return wrapper
 
 
-def spanned(function, kind):
+def spanned(function, kind, before=None):
     """@function as a span of @kind; a call within the call is part of it.
 
-    The span of a call that raises StopIteration never was.
+    The span of a call that raises StopIteration never was. before(kind) is
+    called first, and must not raise.
     """
-    current, begin, end = epochs.current, shim.begin, shim.end
+    enter, leave = shim.enter, shim.leave
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        kinds = current().kinds
-        outer = kind not in kinds
-        if outer:
-            kinds.add(kind)
-            begin(kind, -1)
+        if before is not None:
+            before(kind)
+        outer = enter(kind)
         try:
             result = function(*args, **kwargs)
         except BaseException as error:
             if outer:
-                kinds.discard(kind)
                 if isinstance(error, StopIteration):
-                    shim.cancel(kind)
+                    shim.withdraw(kind)
                 else:
-                    end(kind)
+                    leave(kind)
             error.__traceback__ = error.__traceback__.tb_next
             raise
         if outer:
-            kinds.discard(kind)
-            end(kind)
+            leave(kind)
         return result
 
     return wrapper
 
 
-def patch(owner, name, enter, leave):
+def nothing(token, error):
+    """For around(): nothing is done after the call."""
+
+
+def patch(owner, name, enter, leave=nothing):
     """Put around() around owner.name. Raises AttributeError without it."""
     setattr(owner, name, around(getattr(owner, name), enter, leave))
 
 
-def patch_span(owner, name, kind):
+def patch_span(owner, name, kind, before=None):
     """Make owner.name a span; returns the wrapper."""
-    wrapper = spanned(getattr(owner, name), kind)
+    wrapper = spanned(getattr(owner, name), kind, before)
     setattr(owner, name, wrapper)
     return wrapper
 

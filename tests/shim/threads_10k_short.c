@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Ten thousand short threads, eight at a time, each with one write. */
+/* Ten thousand short threads, or argv[1] x 8, eight at a time, each with one
+ * write. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static int fd;
@@ -14,13 +16,14 @@ static void *one(void *arg)
 	return arg;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	int rounds = argc > 1 ? atoi(argv[1]) : 1250;
 	pthread_t th[8];
 	void *bad, *all = NULL;
 
 	fd = open("threads.bin", O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
-	for (int i = 0; i < 1250; i++) {
+	for (int i = 0; i < rounds; i++) {
 		for (int k = 0; k < 8; k++)
 			pthread_create(&th[k], NULL, one, NULL);
 		for (int k = 0; k < 8; k++) {

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What went through mappings: bytes of touched pages, and the length of the
+ * mappings of which that is not known.
+ *
+ * A piece of a mapping may be told twice, as read and as written; the two
+ * records follow each other in their thread, at one time.
+ */
+#include <stdlib.h>
+
+#include "lib/error.h"
+
+#include "analyzer/idmap.h"
+#include "analyzer/metric.h"
+#include "analyzer/metric_op.h"
+#include "analyzer/metric_row.h"
+
+static const char schema[] =
+#include "schemas/metric_mapped.sql.inc"
+	;
+
+struct process {
+	uint64_t mappings, length, told, bytes[2], timed;
+	/* The piece told last. */
+	int64_t start_ns, offset;
+	uint32_t thread, open;
+};
+
+struct mapped {
+	struct process *process;
+	uint32_t room;
+};
+
+static int mapped_init(void **state, struct reel_error *err)
+{
+	*state = reel_alloc(1, sizeof(struct mapped), err);
+	return *state ? 0 : -1;
+}
+
+static uint64_t length_of(const struct reel_event *ev)
+{
+	if (ev->asked < 0)
+		return 0;
+	return (uint64_t)(ev->asked < METRIC_BYTES_MOST ? ev->asked
+							: METRIC_BYTES_MOST);
+}
+
+static void piece(struct process *p, const struct reel_event *ev)
+{
+	bool again = p->start_ns == ev->start_ns && p->offset == ev->offset &&
+		     p->thread == ev->thread && p->open == ev->open;
+
+	p->bytes[ev->group == REEL_GROUP_WRITE] += (uint64_t)metric_bytes(ev);
+	if (metric_dur(ev)) { /* one page fault */
+		p->timed += (uint64_t)metric_bytes(ev);
+		return;
+	}
+	if (!again && ev->arg >= 0)
+		p->told += length_of(ev);
+	p->start_ns = ev->start_ns;
+	p->offset = ev->offset;
+	p->thread = ev->thread;
+	p->open = ev->open;
+}
+
+static int mapped_feed(void *state, const struct reel_event *ev,
+		       struct reel_error *err)
+{
+	struct mapped *m = state;
+	bool made = ev->call == REEL_CALL_MMAP && !metric_failed(ev);
+	struct process *p;
+
+	if ((!made && metric_op(ev) != METRIC_MAPPED) ||
+	    ev->kind == REEL_KIND_MEMORY)
+		return 0;
+	if (reel_array_reach(&m->process, &m->room, ev->process, sizeof(*p),
+			     err))
+		return -1;
+	p = &m->process[ev->process];
+	if (made) {
+		p->mappings += metric_calls(ev);
+		p->length += length_of(ev);
+	} else {
+		piece(p, ev);
+	}
+	return 0;
+}
+
+static int mapped_finish(void *state, struct reel_store *st,
+			 struct reel_error *err)
+{
+	struct mapped *m = state;
+	struct metric_row out;
+	uint32_t i;
+	int rc = metric_row_open(
+		&out, st, "INSERT INTO mapped_io VALUES (?,?,?,?,?,?,?)", err);
+
+	for (i = 0; !rc && i < m->room; i++) {
+		const struct process *p = &m->process[i];
+
+		if (!p->mappings && !p->told)
+			continue;
+		metric_row_int(&out, i);
+		metric_row_int(&out, (int64_t)p->mappings);
+		metric_row_int(&out, (int64_t)p->length);
+		metric_row_int(&out, (int64_t)p->told);
+		metric_row_int(&out, (int64_t)p->bytes[0]);
+		metric_row_int(&out, (int64_t)p->bytes[1]);
+		metric_row_int(&out, (int64_t)p->timed);
+		rc = metric_row_done(&out, err);
+	}
+	return metric_row_close(&out, rc, err);
+}
+
+static void mapped_fini(void *state)
+{
+	struct mapped *m = state;
+
+	if (!m)
+		return;
+	free(m->process);
+	free(m);
+}
+
+const struct reel_metric reel_metric_mapped = {
+	.name = "mapped",
+	.schema = schema,
+	.init = mapped_init,
+	.feed = mapped_feed,
+	.finish = mapped_finish,
+	.fini = mapped_fini,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lines of the report that say what was not traced. They stand above the
+ * numbers that they touch.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/buf.h"
+#include "lib/cli.h"
+
+#include "analyzer/report.h"
+#include "analyzer/report_put.h"
+#include "analyzer/store.h"
+
+static const struct {
+	const char *reason, *words;
+} why[] = {
+	{"untraced_static", "statically linked"},
+	{"untraced_setuid", "with other rights"},
+	{"untraced_env", "without LD_PRELOAD in their environment"},
+	{"untraced_libc", "of another C library"},
+	{"untraced_abi", "for another machine"},
+};
+
+static int64_t count(const struct report *r, const char *reason)
+{
+	sqlite3_stmt *q = NULL;
+	int64_t n = 0;
+
+	if (reel_store_prepare(r->st, &q,
+			       "SELECT sum(count) FROM loss WHERE reason = ?",
+			       NULL))
+		return 0;
+	sqlite3_bind_text(q, 1, reason, -1, SQLITE_STATIC);
+	if (sqlite3_step(q) == SQLITE_ROW)
+		n = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	return n;
+}
+
+int64_t report_untraced(const struct report *r)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(why) / sizeof(why[0]); i++)
+		sum += count(r, why[i].reason);
+	return sum;
+}
+
+void report_gaps(const struct report *r)
+{
+	int64_t all = report_untraced(r), after = count(r, "counted_after");
+	const char *between = " (";
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (after > 0)
+		printf("events until %s, then counters: the trace had reached "
+		       "--max-size\n",
+		       reel_num_time(num, (double)after));
+	else if (count(r, "counted") > 0)
+		puts("counters, not events: calls and bytes are exact, sizes "
+		     "are means of a power of two,\n"
+		     "          and order and moments are not known");
+	if (!all)
+		return;
+	reel_buf_printf(&b, NULL, "untraced: %s program%s",
+			reel_num_count(num, all), all == 1 ? "" : "s");
+	for (size_t i = 0; i < sizeof(why) / sizeof(why[0]); i++) {
+		int64_t n = count(r, why[i].reason);
+
+		if (!n)
+			continue;
+		reel_buf_printf(&b, NULL, "%s%s %s", between,
+				reel_num_count(num, n), why[i].words);
+		between = ", ";
+	}
+	reel_buf_puts(&b, "): what they read and wrote is not here", NULL);
+	report_put_wrapped(reel_buf_text(&b), 10, 0);
+	reel_buf_fini(&b);
+}

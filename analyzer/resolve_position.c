@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The resolver's positions: where a read or write happened.
+ *
+ * The kernel's offset belongs to the open file description (dup and fork share
+ * it), a stream's to the descriptor. A position that somebody else may have
+ * moved is not guessed: it is unknown until a seek or a mark tells it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/uio.h>
+
+#include "lib/calls.h"
+
+#include "analyzer/resolve_internal.h"
+
+/* The position that a read or write at @pos moves on, and where it happened. */
+static void transfer_at(struct step *s, int64_t *pos, const struct opened *o)
+{
+	struct reel_event *ev = s->ev;
+	int64_t size = s->r->files.size[o->body];
+
+	if (o->append && ev->group == REEL_GROUP_WRITE)
+		*pos = size >= 0 ? size : POS_UNKNOWN;
+	if (*pos < 0)
+		return;
+	ev->offset = *pos;
+	if (ev->result > 0 && !ev->err && *pos <= INT64_MAX - ev->result)
+		*pos += ev->result;
+}
+
+/* preadv2 and pwritev2 at -1 read and write at the position. */
+static bool at_position(const struct reel_record *rec)
+{
+	return rec->offset == -1 && (rec->call == REEL_CALL_PREADV2 ||
+				     rec->call == REEL_CALL_PWRITEV2);
+}
+
+/* Linux appends whatever offset pwrite names, where the file is open so. */
+static bool appends(const struct step *s, const struct opened *o)
+{
+	if (s->ev->group != REEL_GROUP_WRITE)
+		return false;
+	return o->append || (s->rec->call == REEL_CALL_PWRITEV2 &&
+			     s->rec->has_arg && s->rec->arg & RWF_APPEND);
+}
+
+/* The parts for what a stream's other calls (printf, getc) moved. */
+static bool is_told_later(const struct reel_record *rec)
+{
+	return rec->call == REEL_CALL_STDIO_READ ||
+	       rec->call == REEL_CALL_STDIO_WRITE;
+}
+
+/*
+ * From where its last call left the stream to where it stands. Where others
+ * move the same position, that is theirs too: what the buffer showed is the
+ * stream's own.
+ */
+static bool stream_told(struct step *s, struct desc *d)
+{
+	struct reel_event *ev = s->ev;
+	int64_t bytes = s->rec->has_size ? s->rec->size : 0;
+	int64_t from = POS_UNKNOWN, to = s->rec->has_pos ? s->rec->pos : -1;
+	struct opened *o;
+
+	if (!d)
+		return false;
+	o = open_of(s, d);
+	from = d->stream_pos == NO_STREAM ? o->pos : d->stream_pos;
+	if (from >= 0 && to >= from && o->live <= 1 && o->row.open_ns != NO_NS)
+		bytes = to - from;
+	if (to >= 0) {
+		d->stream_pos = to;
+		o->pos = POS_UNKNOWN;
+	}
+	if (bytes <= 0)
+		return false;
+	ev->asked = ev->result = bytes;
+	ev->offset = to >= bytes ? to - bytes : REEL_NO_OFFSET;
+	if (ev->group == REEL_GROUP_WRITE)
+		files_set_written(&s->r->files, ev->file);
+	if (to >= 0)
+		files_reach(&s->r->files, ev->file, o->body, to,
+			    ev->group == REEL_GROUP_WRITE);
+	return true;
+}
+
+void resolve_counted(struct step *s, struct desc *d)
+{
+	s->ev->offset = REEL_NO_OFFSET;
+	if (!d)
+		return;
+	open_of(s, d)->pos = POS_UNKNOWN;
+	d->stream_pos = POS_UNKNOWN;
+	if (s->ev->group == REEL_GROUP_WRITE && s->ev->result > 0)
+		files_set_written(&s->r->files, s->ev->file);
+}
+
+bool resolve_transfer(struct step *s, struct desc *d)
+{
+	struct reel_event *ev = s->ev;
+	bool write = ev->group == REEL_GROUP_WRITE;
+	struct opened *o;
+	int64_t size;
+
+	if (is_told_later(s->rec))
+		return stream_told(s, d);
+	if (!d)
+		return true;
+	o = open_of(s, d);
+	if (ev->layer == REEL_LAYER_STDIO) {
+		if (d->stream_pos == NO_STREAM)
+			d->stream_pos = o->pos;
+		transfer_at(s, &d->stream_pos, o);
+		o->pos = POS_UNKNOWN;
+	} else if (!s->rec->has_offset || at_position(s->rec)) {
+		ev->offset = REEL_NO_OFFSET;
+		/* A shared pointer is moved by other ranks too. */
+		if (ev->layer != REEL_LAYER_MPIIO)
+			transfer_at(s, &o->pos, o);
+	} else if (appends(s, o)) {
+		size = s->r->files.size[o->body];
+		ev->offset = size >= 0 ? size : REEL_NO_OFFSET;
+	}
+	if (write && ev->result > 0)
+		files_set_written(&s->r->files, ev->file);
+	if (ev->result > 0 && !ev->err && ev->offset >= 0 &&
+	    ev->offset <= INT64_MAX - ev->result)
+		files_reach(&s->r->files, ev->file, o->body,
+			    ev->offset + ev->result, write);
+	return true;
+}
+
+/* Where a stream stands after a seek, or POS_UNKNOWN. */
+static int64_t stream_after(struct step *s, const struct desc *d)
+{
+	const struct reel_record *rec = s->rec;
+	int64_t base = 0, sum;
+
+	if (rec->has_pos)
+		return rec->pos < 0 ? POS_UNKNOWN : rec->pos;
+	if (rec->call == REEL_CALL_REWIND)
+		return 0;
+	if (!rec->has_offset)
+		return POS_UNKNOWN;
+	if (rec->arg == SEEK_CUR)
+		base = d->stream_pos;
+	else if (rec->arg == SEEK_END)
+		base = s->r->files.size[open_of(s, d)->body];
+	if (base < 0 || __builtin_add_overflow(base, rec->offset, &sum) ||
+	    sum < 0)
+		return POS_UNKNOWN;
+	return sum;
+}
+
+void resolve_seek(struct step *s, struct desc *d)
+{
+	struct reel_event *ev = s->ev;
+
+	ev->arg2 = s->rec->has_offset ? s->rec->offset : 0;
+	ev->offset = REEL_NO_OFFSET;
+	if (ev->err == ESPIPE && d &&
+	    file_of(s, ev->file)->kind == REEL_KIND_FILE) {
+		files_set_kind(&s->r->files, ev->file, REEL_KIND_PIPE);
+		open_of(s, d)->pos = POS_UNKNOWN; /* a named pipe */
+	}
+	if (ev->err || !d)
+		return;
+	if (ev->layer == REEL_LAYER_STDIO) {
+		d->stream_pos = stream_after(s, d);
+		open_of(s, d)->pos = POS_UNKNOWN;
+		if (d->stream_pos >= 0)
+			ev->offset = d->stream_pos;
+	} else if (ev->result >= 0) {
+		open_of(s, d)->pos = ev->result;
+		ev->offset = ev->result;
+	}
+}

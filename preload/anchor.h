@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Anchors by path, for the wrappers of calls that look at one. */
+#ifndef PRELOAD_ANCHOR_H
+#define PRELOAD_ANCHOR_H
+
+#include <string.h>
+
+#include "preload/shim.h"
+
+bool shim_marker_slow(const char *path, size_t len);
+
+/*
+ * Is @path a mark, and no file: "/ioreel/begin/NAME[/NUMBER]",
+ * "/ioreel/end/NAME"? Then its span has been recorded, and the call is not. For
+ * access() and stat() of a path that the kernel has read.
+ */
+HOT bool shim_marker(const char *path, size_t len)
+{
+	return unlikely(len > 8 && !memcmp(path, "/ioreel/", 8)) &&
+	       shim_marker_slow(path, len);
+}
+
+#endif

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""The anchors of Keras 3, whatever its backend.
+
+epoch, step          CallbackList, which every training loop of Keras calls
+eval                 Model.evaluate, Model.predict
+checkpoint, restore  Model.save, save_weights, load_model, load_weights
+
+A step runs from the end of the one before, so that it holds the wait for its
+batch. It is begun before Keras knows whether there is one more: the step that
+finds the end is taken back. Within fit() the backend's loaders have fetches
+only. The callbacks of the model are not touched.
+"""
+import weakref
+
+from ioreel import gate, profile, shim, wrap
+from ioreel.finder import hide
+
+KNOWN = ("3.",)
+_steps = weakref.WeakKeyDictionary()  # of a model: its steps so far
+_ending = []  # not empty while the callbacks of a step's end run
+
+
+def _counted(callbacks):
+    return callbacks if callbacks.model is None else callbacks.model
+
+
+def _begin_step(callbacks, *args, **kwargs):
+    step = _steps.get(_counted(callbacks), 0)
+    if shim.enter(shim.STEP, step) and profile.ahead is not None:
+        profile.at_step(step)
+    return callbacks
+
+
+def _epoch_begins(callbacks, epoch, *args, **kwargs):
+    shim.enter(shim.EPOCH, epoch)
+    return callbacks
+
+
+def _epoch_began(callbacks, error):
+    _begin_step(callbacks)
+
+
+def _batch_ends(callbacks, *args, **kwargs):
+    _ending.append(True)
+    return callbacks
+
+
+def _batch_ended(callbacks, error):
+    _ending.pop()
+    if shim.leave(shim.STEP):
+        owner = _counted(callbacks)
+        _steps[owner] = _steps.get(owner, 0) + 1
+        _begin_step(callbacks)
+
+
+def _no_step(*args, **kwargs):
+    if not _ending:
+        shim.withdraw(shim.STEP)
+
+
+def _epoch_ended(token, error):
+    shim.leave(shim.EPOCH)
+
+
+def _hook_steps(callback_list):
+    lists = callback_list.CallbackList
+    wrap.patch(lists, "on_epoch_begin", _epoch_begins, _epoch_began)
+    wrap.patch(lists, "on_train_batch_begin", _begin_step)
+    wrap.patch(lists, "on_train_batch_end", _batch_ends, _batch_ended)
+    wrap.patch(lists, "on_epoch_end", _no_step, _epoch_ended)
+
+
+def _fit_begins(*args, **kwargs):
+    return shim.enter(shim.USER)
+
+
+def _fit_ended(outermost, error):
+    if outermost:
+        shim.withdraw(shim.STEP)
+        shim.leave(shim.EPOCH)
+        shim.leave(shim.USER)
+        profile.stop()
+
+
+def _hook_model(model):
+    wrap.patch(model.Model, "fit", _fit_begins, _fit_ended)
+    for name in ("evaluate", "predict"):
+        wrap.patch_span(model.Model, name, shim.EVAL, _no_step)
+
+
+def _hook_saving(saving_api):
+    for name in ("save_model", "save_weights"):
+        wrap.patch_span(saving_api, name, shim.CHECKPOINT)
+    for name in ("load_model", "load_weights"):
+        gate.patch_restore(saving_api, name)
+
+
+PARTS = {
+    "keras.src.callbacks.callback_list": ("steps", _hook_steps),
+    "keras.src.models.model": ("model", _hook_model),
+    "keras.src.saving.saving_api": ("saving", _hook_saving),
+}
+
+
+def install(module):
+    """Called once for each of PARTS, when it has been imported."""
+    from keras.src.version import __version__
+    name, hook = PARTS[module.__name__]
+    gate.install("keras." + name, "Keras" if name == "steps" else None,
+                 __version__, KNOWN, ((name, hook),), module)
+
+
+hide(globals())

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""The anchors of TensorFlow 2, put in module by module as it is imported.
+
+epoch, step, fetch    iterators of tf.data that a Python loop reads
+checkpoint, restore   tf.train.Checkpoint, tf.saved_model
+
+In Model.fit the fetch happens inside the graph: hook_keras.py has the steps,
+profile.py the fetches.
+"""
+import atexit
+
+from ioreel import epochs, gate, profile, shim, wrap
+from ioreel.finder import hide
+
+KNOWN = ("2.",)
+
+
+def _profiler():
+    from tensorflow.python.profiler import profiler_v2
+    return profiler_v2
+
+
+def _hook_iterator(iterator_ops):
+    owned = iterator_ops.OwnedIterator
+
+    def started(iterator, dataset=None, *args, **kwargs):
+        if dataset is not None:
+            epochs.started(iterator, dataset, shim.EPOCH)
+
+    wrap.patch(owned, "__init__", started)
+    wrap.patch(owned, "__next__", epochs.fetch_begins, epochs.fetch_ends)
+    profile.arm(_profiler)
+    atexit.register(profile.stop)
+
+
+def _hook_checkpoint(checkpoint):
+    for name in ("save", "write"):
+        wrap.patch_span(checkpoint.Checkpoint, name, shim.CHECKPOINT)
+    for name in ("restore", "read"):
+        gate.patch_restore(checkpoint.Checkpoint, name)
+
+
+def _hook_saved_model(save):
+    # every way to a SavedModel leads through it
+    wrap.patch_span(save, "save_and_return_nodes", shim.CHECKPOINT)
+
+
+PARTS = {
+    "tensorflow.python.data.ops.iterator_ops": ("data", _hook_iterator),
+    "tensorflow.python.checkpoint.checkpoint": ("checkpoint", _hook_checkpoint),
+    "tensorflow.python.saved_model.save": ("saved_model", _hook_saved_model),
+}
+
+
+def install(module):
+    """Called once for each of PARTS, when it has been imported."""
+    from tensorflow.python.framework import versions
+    name, hook = PARTS[module.__name__]
+    gate.install("tensorflow." + name, "TensorFlow" if name == "data" else None,
+                 versions.__version__, KNOWN, ((name, hook),), module)
+
+
+hide(globals())

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams: where they stand, and runs of small transfers (stream.h).
+ */
+#include "preload/stream.h"
+#include "preload/async.h"
+#include "preload/counters.h"
+#include "preload/real.h"
+#include "preload/site.h"
+#include "preload/wrap.h"
+
+#include "preload/raw.h"
+
+#define RUN_MOST 0x3fff /* calls in a record */
+#define RUN_TIMED 64	/* calls 2, 4, 8 ... and then each 64th are timed */
+#define RUN_TIME_MOST (1u << 28)
+#define MAGIC 0xfbad0000u
+
+struct stream streams[STREAMS];
+
+uint32_t stream_desc(const FILE *f)
+{
+	uint32_t entry;
+
+	if (unlikely(!shim_hot.on || shim_null(f)))
+		return 0;
+	entry = shim_fd(f->_fileno);
+	if (likely(shim_is_desc(entry)))
+		return entry;
+	if (entry == SHIM_FD_CODE)
+		shim_count(REEL_CODE_CALLS, 1);
+	return 0;
+}
+
+static bool wide(const FILE *f)
+{
+	return f->_mode > 0; /* its bytes are converted elsewhere */
+}
+
+static bool is_new(const FILE *f)
+{
+	return f->_IO_read_end == f->_IO_read_base &&
+	       f->_IO_write_ptr == f->_IO_write_base && !f->_IO_buf_base;
+}
+
+void stream_seen(const FILE *f, uint32_t desc)
+{
+	struct stream *s = stream_slot(f);
+
+	if (f->_fileno < 0)
+		return;
+	if (s->f != f || s->desc != desc)
+		*s = (struct stream){.f = f, .desc = desc};
+	s->read = f->_IO_read_ptr;
+	s->write = f->_IO_write_ptr;
+}
+
+/* Where the program stands in the file, or < 0. */
+static int64_t position(const FILE *f)
+{
+	int64_t pos = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+
+	if (pos < 0)
+		return pos;
+	if (f->_flags & STREAM_PUTTING)
+		return pos + (f->_IO_write_ptr - f->_IO_write_base);
+	pos -= f->_IO_read_end - f->_IO_read_ptr;
+	if (f->_flags & STREAM_BACKUP)
+		pos -= f->_IO_save_end - f->_IO_save_base;
+	return pos;
+}
+
+/*
+ * Bytes that went through the buffer since @s, which may be another's slot, as
+ * far as the buffer shows: there are no fewer.
+ */
+static int64_t passed(const struct stream *s, const FILE *f)
+{
+	bool known = s->f == f && !s->shared;
+	const char *from;
+
+	if (f->_flags & STREAM_PUTTING) {
+		from = known && s->write >= f->_IO_write_base
+			       ? s->write
+			       : f->_IO_write_base;
+		return f->_IO_write_ptr > from ? f->_IO_write_ptr - from : 0;
+	}
+	if (f->_flags & STREAM_BACKUP)
+		return 0;
+	from = known && s->read >= f->_IO_read_base ? s->read
+						    : f->_IO_read_base;
+	return f->_IO_read_ptr > from ? f->_IO_read_ptr - from : 0;
+}
+
+static void tell(const struct stream *s, const FILE *f, uint32_t desc)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE};
+	int64_t pos = position(f);
+	uint64_t now = shim_clock();
+
+	ev.call =
+		f->_flags & STREAM_PUTTING ? CALL_STDIO_WRITE : CALL_STDIO_READ;
+	ev.desc = desc;
+	ev.size = passed(s, f);
+	if (pos >= 0)
+		ev.pos = pos;
+	if (pos >= 0 || ev.size)
+		shim_record_full(&ev, now, now, ev.size, 0);
+}
+
+static bool moved(const struct stream *s, const FILE *f, uint32_t desc)
+{
+	if (s->f != f || s->desc != desc)
+		return !is_new(f);
+	return s->read != f->_IO_read_ptr || s->write != f->_IO_write_ptr;
+}
+
+void stream_tell(const FILE *f, uint32_t desc)
+{
+	struct stream *s = stream_slot(f);
+
+	if (desc && !wide(f) && (moved(s, f, desc) || (s->f == f && s->shared)))
+		tell(s, f, desc);
+}
+
+/* Freed memory may be gone: asked of the kernel. */
+static bool alive(const FILE *f)
+{
+	return f && shim_readable(f, sizeof(*f)) &&
+	       ((unsigned int)f->_flags & 0xffff0000) == MAGIC &&
+	       f->_fileno >= 0;
+}
+
+/* One that no wrapped call has met, with bytes that nobody told of. */
+static bool unseen(const FILE *f)
+{
+	return alive(f) && stream_slot(f)->f != f && !wide(f) &&
+	       f->_flags & STREAM_PUTTING &&
+	       f->_IO_write_ptr > f->_IO_write_base;
+}
+
+void stream_closing(const FILE *f)
+{
+	struct stream *s = stream_slot(f);
+	uint32_t desc = shim_fd_entry(f->_fileno);
+
+	if (desc == SHIM_FD_UNKNOWN && unseen(f))
+		desc = shim_fd(f->_fileno);
+	if (shim_is_desc(desc))
+		stream_tell(f, desc);
+	if (s->f == f)
+		s->f = NULL;
+}
+
+void stream_flushing(void)
+{
+	uint32_t desc;
+
+	if (!shim_hot.on || !unseen(stdout))
+		return;
+	desc = shim_known(stdout->_fileno);
+	stream_tell(stdout, desc);
+	if (desc)
+		stream_seen(stdout, desc);
+}
+
+void stream_flushed(void)
+{
+	if (stream_slot(stdout)->f == stdout)
+		stream_seen(stdout, stream_slot(stdout)->desc);
+}
+
+void stream_finish(void)
+{
+	if (!shim_hot.on)
+		return;
+	for (int i = 0; i < STREAMS; i++) {
+		const struct stream *s = &streams[i];
+
+		if (alive(s->f) && stream_slot(s->f) == s &&
+		    shim_fd_entry(s->f->_fileno) == s->desc)
+			stream_tell(s->f, s->desc);
+	}
+	stream_flushing();
+}
+
+bool stream_before(struct stream_call *c, const FILE *f, size_t bytes)
+{
+	struct stream *s;
+
+	c->desc = stream_desc(f);
+	if (!c->desc)
+		return false;
+	s = stream_slot(f);
+	if (s->f == f && s->owner && s->owner != shim_self())
+		s->shared = true;
+	/* Of a stream that several use, the pointers tell nothing. */
+	if (unlikely(moved(s, f, c->desc) && !wide(f) &&
+		     !(s->f == f && s->shared)))
+		tell(s, f, c->desc);
+	c->buffered =
+		bytes - 1 < STREAM_SMALL && stream_buffered(f, c->write, bytes);
+	return true;
+}
+
+void stream_untimed(struct stream_call *c, const FILE *f)
+{
+	c->desc = stream_slot(f)->desc;
+	c->buffered = false;
+	c->start = c->end = shim_clock();
+}
+
+/* A record that calls like it can be added to. */
+static bool run_begin(struct stream *s, const struct stream_call *c)
+{
+	struct shim_thread *t = shim_begin(SHIM_RECORD_MAX, c->start);
+	uint64_t delta, dur = c->end - c->start;
+	uint8_t *p;
+
+	if (!t)
+		return true; /* lost, counted */
+	delta = c->end - t->last_end;
+	if ((delta | dur) >= RUN_TIME_MOST || t->last_desc != c->desc ||
+	    t->p != s->last) {
+		t->limit = t->room;
+		return false;
+	}
+	t->run = (struct shim_run){
+		.stream = s,
+		.end = t->p + 19,
+		.before = t->last_end,
+		.dur = dur,
+		.call = c->call,
+		.bytes = (uint32_t)c->asked,
+		.count = 1,
+		.timed = 2,
+	};
+	t->last_end = c->end;
+	t->last_size = UINT64_MAX; /* the sum, which nobody repeats */
+	p = t->p;
+	shim_store(p + 3, stream_pair(delta, dur));
+	shim_store(p + 11, stream_pair(t->run.bytes, 1));
+	p[2] = REEL_M_COUNT;
+	p[1] = REEL_F_DESC_SAME | REEL_F_SIZE_NEW | REEL_F_MORE;
+	shim_barrier();
+	p[0] = (uint8_t)c->call;
+	shim_end(t, p + 19);
+	return true;
+}
+
+/* A call of the run whose time was taken stands for those since the last. */
+static bool run_timed(struct stream *s, const struct stream_call *c,
+		      const FILE *f)
+{
+	struct shim_thread *t = shim_self();
+	struct shim_run *run = &t->run;
+	uint64_t dur = c->end - c->start, delta = c->end - run->before;
+	uint32_t step = run->timed < RUN_TIMED ? run->timed : RUN_TIMED;
+	uint32_t since = run->timed <= RUN_TIMED ? run->timed / 2 : RUN_TIMED;
+
+	if (run->stream != s || run->end != t->p || run->call != c->call ||
+	    run->bytes != c->asked || run->count + 1 != run->timed ||
+	    run->timed + RUN_TIMED > RUN_MOST)
+		return false;
+	dur = run->dur + dur * since;
+	if (dur > delta) /* timing a call costs as much again */
+		dur = delta;
+	if ((delta | dur) >= RUN_TIME_MOST || !stream_run_more(f, c->write))
+		return false;
+	run->dur = dur;
+	run->timed += step;
+	t->last_end = c->end;
+	shim_store(run->end - 16, stream_pair(delta, dur));
+	return true;
+}
+
+static bool add_to_run(struct stream *s, const struct stream_call *c,
+		       const FILE *f)
+{
+	const struct shim_thread *t = shim_self();
+
+	if (!c->buffered || c->got != c->asked || c->err || shim_counting ||
+	    shim_sites)
+		return false;
+	if (run_timed(s, c, f))
+		return true;
+	return s->last == t->p && s->call == c->call && s->bytes == c->asked &&
+	       run_begin(s, c);
+}
+
+void stream_after(struct stream_call *c, const FILE *f)
+{
+	struct stream *s = stream_slot(f);
+
+	stream_seen(f, c->desc);
+	if (!s->owner)
+		s->owner = shim_self();
+	if (!add_to_run(s, c, f))
+		shim_record_io(c->call, c->desc, c->asked, NONE, c->start,
+			       c->end, c->got, c->err);
+	s->call = c->call;
+	s->bytes = (uint32_t)c->asked;
+	s->last = shim_self()->p;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the files that wrap MPI: one library for every MPI, linked to none.
+ *
+ * Handles pass through as the registers they came in. A symbol MPI_* of ours
+ * would make weak references and dlsym() tests of other programs believe that
+ * MPI is there, so nothing is exported: wrap_mpi_bind.c puts the wrappers into
+ * the import slots of the objects that call MPI, once an MPI library is in the
+ * process. Open MPI and those with MPICH's binary interface are known.
+ */
+#ifndef PRELOAD_WRAP_MPI_H
+#define PRELOAD_WRAP_MPI_H
+
+#include "preload/real.h"
+#include "preload/shim.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Shapes of the calls; a handle is a pointer or an int, in one register. */
+#define MPI_RW(count) (void *fh, void *buf, count n, void *type, void *out)
+#define MPI_RW_AT(count)                                                       \
+	(void *fh, int64_t off, void *buf, count n, void *type, void *out)
+#define MPI_BEGIN(count) (void *fh, void *buf, count n, void *type)
+#define MPI_BEGIN_AT(count)                                                    \
+	(void *fh, int64_t off, void *buf, count n, void *type)
+#define MPI_END_ARGS (void *fh, void *buf, void *out)
+
+/*
+ * X(CALL, name, shape, type of count, flags, where): transfers. read and write
+ * have the same shapes; so have the large-count names, with int64_t.
+ */
+#define MPI_COLL REEL_MPI_COLLECTIVE
+#define MPI_ASYNC REEL_MPI_NONBLOCKING
+#define MPI_SPLIT (REEL_MPI_SPLIT | REEL_MPI_COLLECTIVE)
+#define MPI_SHARED REEL_MPI_SHARED
+#define MPI_RW_BOTH(X, D, d, c, n)                                             \
+	X(D, d##c, RW, n, 0, POINTER)                                          \
+	X(D##_AT, d##_at##c, RW_AT, n, 0, EXPLICIT)                            \
+	X(D##_ALL, d##_all##c, RW, n, MPI_COLL, POINTER)                       \
+	X(D##_AT_ALL, d##_at_all##c, RW_AT, n, MPI_COLL, EXPLICIT)             \
+	X(D##_SHARED, d##_shared##c, RW, n, MPI_SHARED, NOWHERE)               \
+	X(D##_ORDERED, d##_ordered##c, RW, n, MPI_COLL | MPI_SHARED, NOWHERE)  \
+	X(I##D, i##d##c, RW, n, MPI_ASYNC, POINTER)                            \
+	X(I##D##_AT, i##d##_at##c, RW_AT, n, MPI_ASYNC, EXPLICIT)              \
+	X(I##D##_ALL, i##d##_all##c, RW, n, MPI_ASYNC | MPI_COLL, POINTER)     \
+	X(I##D##_AT_ALL, i##d##_at_all##c, RW_AT, n, MPI_ASYNC | MPI_COLL,     \
+	  EXPLICIT)                                                            \
+	X(I##D##_SHARED, i##d##_shared##c, RW, n, MPI_ASYNC | MPI_SHARED,      \
+	  NOWHERE)                                                             \
+	X(D##_ALL_BEGIN, d##_all_begin##c, BEGIN, n, MPI_SPLIT, POINTER)       \
+	X(D##_AT_ALL_BEGIN, d##_at_all_begin##c, BEGIN_AT, n, MPI_SPLIT,       \
+	  EXPLICIT)                                                            \
+	X(D##_ORDERED_BEGIN, d##_ordered_begin##c, BEGIN, n,                   \
+	  MPI_SPLIT | MPI_SHARED, NOWHERE)
+
+#define MPI_TRANSFERS(X)                                                       \
+	MPI_RW_BOTH(X, READ, read, , int)                                      \
+	MPI_RW_BOTH(X, READ, read, _c, int64_t)                                \
+	MPI_RW_BOTH(X, WRITE, write, , int)                                    \
+	MPI_RW_BOTH(X, WRITE, write, _c, int64_t)
+
+/* X(CALL, name): the second half of a split collective. */
+#define MPI_ENDS(X)                                                            \
+	X(READ_ALL_END, read_all_end)                                          \
+	X(READ_AT_ALL_END, read_at_all_end)                                    \
+	X(READ_ORDERED_END, read_ordered_end)                                  \
+	X(WRITE_ALL_END, write_all_end)                                        \
+	X(WRITE_AT_ALL_END, write_at_all_end)                                  \
+	X(WRITE_ORDERED_END, write_ordered_end)
+
+/* X(name, arguments): the rest of MPI_File_. */
+#define MPI_FILES(X)                                                           \
+	X(open,                                                                \
+	  (void *comm, const char *path, int amode, void *info, void **fh))    \
+	X(close, (void **fh))                                                  \
+	X(delete, (const char *path, void *info))                              \
+	X(set_view, (void *fh, int64_t disp, void *etype, void *filetype,      \
+		     const char *rep, void *info))                             \
+	X(set_size, (void *fh, int64_t size))                                  \
+	X(preallocate, (void *fh, int64_t size))                               \
+	X(get_size, (void *fh, int64_t *size))                                 \
+	X(set_atomicity, (void *fh, int flag))                                 \
+	X(set_info, (void *fh, void *info))                                    \
+	X(sync, (void *fh))                                                    \
+	X(seek, (void *fh, int64_t off, int whence))                           \
+	X(seek_shared, (void *fh, int64_t off, int whence))
+
+/*
+ * X(CALL, name, number of arguments): collectives. Every argument has the
+ * width of a register at most; the last is the communicator.
+ */
+#define MPI_COLLECTIVES(X)                                                     \
+	X(BARRIER, Barrier, 1)                                                 \
+	X(BCAST, Bcast, 5)                                                     \
+	X(REDUCE, Reduce, 7)                                                   \
+	X(ALLREDUCE, Allreduce, 6)                                             \
+	X(GATHER, Gather, 8)                                                   \
+	X(GATHERV, Gatherv, 9)                                                 \
+	X(SCATTER, Scatter, 8)                                                 \
+	X(SCATTERV, Scatterv, 9)                                               \
+	X(ALLGATHER, Allgather, 7)                                             \
+	X(ALLGATHERV, Allgatherv, 8)                                           \
+	X(ALLTOALL, Alltoall, 7)                                               \
+	X(ALLTOALLV, Alltoallv, 9)                                             \
+	X(REDUCE_SCATTER, Reduce_scatter, 6)                                   \
+	X(REDUCE_SCATTER_BLOCK, Reduce_scatter_block, 6)                       \
+	X(SCAN, Scan, 6)                                                       \
+	X(EXSCAN, Exscan, 6)
+
+/* X(name, arguments): the life of a process and of its communicators. */
+#define MPI_LIFE(X)                                                            \
+	X(Init, (int *argc, char ***argv))                                     \
+	X(Init_thread, (int *argc, char ***argv, int want, int *got))          \
+	X(Finalize, (void))                                                    \
+	X(Comm_free, (void **comm))                                            \
+	X(Comm_disconnect, (void **comm))
+
+#define MPI_A1 long a
+#define MPI_A5 MPI_A1, long b, long c, long d, long e
+#define MPI_A6 MPI_A5, long f
+#define MPI_A7 MPI_A6, long g
+#define MPI_A8 MPI_A7, long h
+#define MPI_A9 MPI_A8, long i
+
+/* The functions behind ours, as the objects that call them would have them. */
+struct shim_mpi_real {
+#define X(CALL, fn, shape, n, ...) int(*File_##fn) MPI_##shape(n);
+	MPI_TRANSFERS(X)
+#undef X
+#define X(CALL, fn) int(*File_##fn) MPI_END_ARGS;
+	MPI_ENDS(X)
+#undef X
+#define X(fn, params) int(*File_##fn) params;
+	MPI_FILES(X)
+#undef X
+#define X(CALL, fn, n) int (*fn)(MPI_A##n);
+	MPI_COLLECTIVES(X)
+#undef X
+#define X(fn, params) int(*fn) params;
+	MPI_LIFE(X)
+#undef X
+};
+extern struct shim_mpi_real mpi_real;
+
+/* The wrappers. */
+#define X(CALL, fn, shape, n, ...) int shim_mpi_File_##fn MPI_##shape(n);
+MPI_TRANSFERS(X)
+#undef X
+#define X(CALL, fn) int shim_mpi_File_##fn MPI_END_ARGS;
+MPI_ENDS(X)
+#undef X
+#define X(fn, params) int shim_mpi_File_##fn params;
+MPI_FILES(X)
+#undef X
+#define X(CALL, fn, n) int shim_mpi_##fn(MPI_A##n);
+MPI_COLLECTIVES(X)
+#undef X
+#define X(fn, params) int shim_mpi_##fn params;
+MPI_LIFE(X)
+#undef X
+
+/* X(name, arguments): what we call ourselves, PMPI_ of the same library. */
+#define MPI_OURS(X)                                                            \
+	X(Init, (int *argc, char ***argv))                                     \
+	X(Comm_rank, (void *comm, int *rank))                                  \
+	X(Comm_size, (void *comm, int *size))                                  \
+	X(Comm_get_parent, (void **comm))                                      \
+	X(Comm_test_inter, (void *comm, int *flag))                            \
+	X(Comm_group, (void *comm, void **group))                              \
+	X(Group_size, (void *group, int *size))                                \
+	X(Group_translate_ranks,                                               \
+	  (void *from, int n, const int *ranks, void *to, int *out))           \
+	X(Group_free, (void **group))                                          \
+	X(Type_size_x, (void *type, int64_t *size))                            \
+	X(Type_get_extent_x, (void *type, int64_t *low, int64_t *extent))      \
+	X(Get_elements_x, (void *status, void *type, int64_t *count))          \
+	X(File_get_position, (void *fh, int64_t *off))                         \
+	X(File_get_byte_offset, (void *fh, int64_t off, int64_t *at))          \
+	X(File_get_info, (void *fh, void **info))                              \
+	X(Info_get,                                                            \
+	  (void *info, const char *key, int room, char *value, int *found))    \
+	X(Info_free, (void **info))                                            \
+	X(Error_class, (int code, int *class_))                                \
+	X(Bcast, (void *buf, int n, void *type, int root, void *comm))         \
+	X(Allreduce, (const void *in, void *out, int n, void *type, void *op,  \
+		      void *comm))                                             \
+	X(Send,                                                                \
+	  (const void *buf, int n, void *type, int to, int tag, void *comm))   \
+	X(Recv, (void *buf, int n, void *type, int from, int tag, void *comm,  \
+		 void *status))
+
+/* The MPI library of the process; all zero: none. */
+struct shim_mpi {
+#define X(fn, params) int(*fn) params;
+	MPI_OURS(X)
+#undef X
+	bool open_mpi;
+	void *world, *byte, *bor;  /* MPI_COMM_WORLD, MPI_BYTE, MPI_BOR */
+	void *no_comm, *no_status; /* MPI_COMM_NULL, MPI_STATUS_IGNORE */
+};
+extern struct shim_mpi mpi;
+
+/* An int in MPICH and its kin: the register's other half is nothing. */
+HOT void *shim_mpi_handle(const void *h)
+{
+	return mpi.open_mpi ? (void *)h
+			    : (void *)(uintptr_t)(uint32_t)(uintptr_t)h;
+}
+
+/* The errno that an MPI error code becomes; 0 for success. */
+int shim_mpi_errno(int code);
+
+/* A communicator's members, numbered alike by all of them, and the number of
+ * this collective among those on it; NONE where it cannot be said. */
+void shim_mpi_comm_next(void *comm, int64_t *id, int64_t *number);
+void shim_mpi_comm_gone(void *comm);
+
+/* The clock of this node against that of rank 0, into the head, where it was
+ * asked for. Collective over MPI_COMM_WORLD. */
+enum shim_mpi_when { AT_INIT = 0, AT_FINALIZE = 1 };
+void shim_mpi_clock(enum shim_mpi_when when);
+
+#pragma GCC visibility pop
+
+#endif

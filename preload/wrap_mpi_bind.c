@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Puts the MPI wrappers where programs call MPI: into the import slots of each
+ * object, when an MPI library is in the process.
+ *
+ * We hear of new objects through __gmon_start__, which the start-up code of
+ * every object calls, if there is one, before the object's constructors: in
+ * dlopen() the loader's lock is held then, so nothing is unloaded under us
+ * and no two threads are here. No name is looked up by the loader and dlopen()
+ * is not wrapped. An object's slots are changed after it was relocated and
+ * before it runs, so a call finds either what it would have found, or us.
+ */
+#include "preload/wrap_mpi.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "preload/raw.h"
+
+#define OBJECTS 4096
+#define PAGE ((uintptr_t)4096)
+
+#if defined(__x86_64__)
+#define SLOT_JUMP R_X86_64_JUMP_SLOT
+#define SLOT_DATA R_X86_64_GLOB_DAT
+#define SLOT_WORD R_X86_64_64
+#else
+#define SLOT_JUMP R_AARCH64_JUMP_SLOT
+#define SLOT_DATA R_AARCH64_GLOB_DAT
+#define SLOT_WORD R_AARCH64_ABS64
+#endif
+
+struct shim_mpi_real mpi_real;
+struct shim_mpi mpi;
+
+/* An object of the process, as far as symbols go. */
+struct object {
+	uintptr_t base, low, high; /* high: the end */
+	uintptr_t relro, relro_end;
+	const char *path, *strings;
+	const ElfW(Sym) * symbol;
+	const uint32_t *hash;
+	const ElfW(Rela) * rela, *jump;
+	size_t relas, jumps;
+};
+
+static struct object object[OBJECTS]; /* [0, objects) are those that are new */
+static uint32_t objects;
+
+static struct {
+	unsigned long long adds, subs; /* of the loader, when we last looked */
+	uint32_t seen;		       /* objects then */
+	uint32_t libraries;	       /* of MPI, that are there */
+	struct object lib;	       /* the one that is wrapped */
+} bound;
+
+/* Some loaders make these pointers of the dynamic section absolute. */
+static uintptr_t address(const struct object *o, uintptr_t p)
+{
+	return p < o->base ? p + o->base : p;
+}
+
+static void read_dynamic(struct object *o, const ElfW(Dyn) * d)
+{
+	uintptr_t jump = 0, rela = 0;
+
+	for (; d->d_tag != DT_NULL; d++) {
+		uintptr_t p = address(o, (uintptr_t)d->d_un.d_ptr);
+
+		if (d->d_tag == DT_STRTAB)
+			o->strings = (const char *)p;
+		else if (d->d_tag == DT_SYMTAB)
+			o->symbol = (const ElfW(Sym) *)p;
+		else if (d->d_tag == DT_GNU_HASH)
+			o->hash = (const uint32_t *)p;
+		else if (d->d_tag == DT_RELA)
+			rela = p;
+		else if (d->d_tag == DT_JMPREL)
+			jump = p;
+		else if (d->d_tag == DT_RELASZ)
+			o->relas = d->d_un.d_val / sizeof(ElfW(Rela));
+		else if (d->d_tag == DT_PLTRELSZ)
+			o->jumps = d->d_un.d_val / sizeof(ElfW(Rela));
+	}
+	o->rela = (const ElfW(Rela) *)rela;
+	o->jump = (const ElfW(Rela) *)jump;
+}
+
+static void read_object(struct object *o, const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *dynamic = NULL;
+
+	memset(o, 0, sizeof(*o));
+	o->base = info->dlpi_addr;
+	o->path = info->dlpi_name;
+	o->low = UINTPTR_MAX;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t at = o->base + ph->p_vaddr;
+
+		if (ph->p_type == PT_LOAD) {
+			o->low = at < o->low ? at : o->low;
+			if (at + ph->p_memsz > o->high)
+				o->high = at + ph->p_memsz;
+		} else if (ph->p_type == PT_GNU_RELRO) {
+			o->relro = at & ~(PAGE - 1);
+			o->relro_end = (at + ph->p_memsz) & ~(PAGE - 1);
+		} else if (ph->p_type == PT_DYNAMIC) {
+			dynamic = (const ElfW(Dyn) *)at;
+		}
+	}
+	if (dynamic)
+		read_dynamic(o, dynamic);
+}
+
+/* What @o defines under @name, or NULL. */
+static void *defined(const struct object *o, const char *name)
+{
+	const uint32_t *t = o->hash, *bucket, *chain;
+	const ElfW(Addr) * bloom;
+	uint32_t h = 5381, i;
+
+	if (!t || !o->symbol || !o->strings || !t[0])
+		return NULL;
+	for (const char *p = name; *p; p++)
+		h = h * 33 + (unsigned char)*p;
+	bloom = (const ElfW(Addr) *)(t + 4);
+	bucket = (const uint32_t *)(bloom + t[2]);
+	chain = bucket + t[0];
+	if (!(bloom[h / 64 & (t[2] - 1)] >> h % 64 & 1))
+		return NULL;
+	for (i = bucket[h % t[0]]; i >= t[1] && i; i++) {
+		const ElfW(Sym) *s = &o->symbol[i];
+
+		if ((chain[i - t[1]] | 1) == (h | 1) &&
+		    s->st_shndx != SHN_UNDEF && s->st_value &&
+		    !strcmp(o->strings + s->st_name, name))
+			return (void *)(o->base + s->st_value);
+		if (chain[i - t[1]] & 1)
+			break;
+	}
+	return NULL;
+}
+
+/*
+ * The loader's order of search is that of its list: the first that defines
+ * @name, which may be another tool's wrapper. All objects are in object[].
+ */
+static void *find_real(const char *name)
+{
+	void *found = NULL;
+
+	for (uint32_t i = 0; i < objects && !found; i++)
+		found = defined(&object[i], name);
+	return found;
+}
+
+/* One wrapped function. */
+struct binding {
+	const char *name; /* without MPI_ */
+	void *ours;
+	void **real;
+};
+
+#define BIND(fn) {#fn, (void *)shim_mpi_##fn, (void **)&mpi_real.fn},
+static const struct binding binding[] = {
+#define X(CALL, fn, ...) BIND(File_##fn)
+	MPI_TRANSFERS(X) MPI_ENDS(X)
+#undef X
+#define X(fn, ...) BIND(File_##fn)
+		MPI_FILES(X)
+#undef X
+#define X(CALL, fn, n) BIND(fn)
+			MPI_COLLECTIVES(X)
+#undef X
+#define X(fn, ...) BIND(fn)
+				MPI_LIFE(X)
+#undef X
+};
+#define BINDINGS (sizeof(binding) / sizeof(binding[0]))
+
+static const struct binding *find_binding(const char *name)
+{
+	for (size_t i = 0; i < BINDINGS; i++)
+		if (!strcmp(binding[i].name, name))
+			return &binding[i];
+	return NULL;
+}
+
+/* A program may have been linked to keep Open MPI's objects in itself. */
+static void *handle_of(const char *object_name, uintptr_t mpich)
+{
+	return mpi.open_mpi ? find_real(object_name) : (void *)mpich;
+}
+
+/* Take @lib for the MPI of this process. All objects are in object[]. */
+static void take_library(const struct object *lib)
+{
+	bound.lib = *lib;
+#define X(fn, params) *(void **)&mpi.fn = defined(lib, "PMPI_" #fn);
+	MPI_OURS(X)
+#undef X
+	mpi.open_mpi = defined(lib, "ompi_mpi_comm_world") != NULL;
+	mpi.world = handle_of("ompi_mpi_comm_world", 0x44000000);
+	mpi.byte = handle_of("ompi_mpi_byte", 0x4c00010d);
+	mpi.bor = handle_of("ompi_mpi_op_bor", 0x58000008);
+	mpi.no_comm = handle_of("ompi_mpi_comm_null", 0x04000000);
+	mpi.no_status = mpi.open_mpi ? NULL : (void *)1;
+	for (size_t i = 0; i < BINDINGS; i++) {
+		char name[64] = "MPI_";
+
+		strcpy(name + 4, binding[i].name);
+		*binding[i].real = find_real(name);
+	}
+}
+
+/* MPI's Fortran side calls the C functions, some by their PMPI_ names. */
+static bool is_fortran(const struct object *o)
+{
+	return strstr(o->path, "mpi_mpifh") || strstr(o->path, "mpi_usempi") ||
+	       strstr(o->path, "mpifort") || strstr(o->path, "mpichfort");
+}
+
+static bool is_component(const struct object *o)
+{
+	const char *base = strrchr(o->path, '/');
+
+	return !strncmp(base ? base + 1 : o->path, "mca_", 4);
+}
+
+static void store_slot(const struct object *o, void **slot, void *value)
+{
+	uintptr_t page = (uintptr_t)slot & ~(PAGE - 1);
+	bool sealed =
+		(uintptr_t)slot >= o->relro && (uintptr_t)slot < o->relro_end;
+
+	if (sealed && raw3(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE))
+		return;
+	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
+	if (sealed)
+		raw3(SYS_mprotect, page, PAGE, PROT_READ);
+}
+
+/*
+ * A slot that was filled in tells what it leads to; one that was not leads
+ * into the object itself, and is ours where there is one MPI only. What leads
+ * to a function that we do not know as the real one (a second MPI's, a tool's)
+ * stays as it is; so does a weak reference to nothing.
+ */
+static void bind_slot(const struct object *o, void **slot, const char *name)
+{
+	bool profiling = name[0] == 'P';
+	const struct binding *b = find_binding(name + profiling + 4);
+	void *now = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	uintptr_t at = (uintptr_t)now;
+	bool inside;
+
+	if (!b || !now || now == b->ours)
+		return;
+	if (profiling && *b->real != defined(&bound.lib, name))
+		return;
+	inside = at >= o->low && at < o->high;
+	if (!*b->real || (now != *b->real && (!inside || bound.libraries > 1)))
+		return;
+	store_slot(o, slot, b->ours);
+}
+
+static void bind_list(const struct object *o, const ElfW(Rela) * r, size_t n,
+		      bool fortran)
+{
+	for (; r && n; r++, n--) {
+		uint32_t type = ELF64_R_TYPE(r->r_info);
+		const ElfW(Sym) *s = &o->symbol[ELF64_R_SYM(r->r_info)];
+		const char *name = o->strings + s->st_name;
+
+		if (type != SLOT_JUMP && type != SLOT_DATA && type != SLOT_WORD)
+			continue;
+		if (s->st_shndx != SHN_UNDEF || r->r_addend)
+			continue;
+		if (!strncmp(name, "MPI_", 4) ||
+		    (fortran && !strncmp(name, "PMPI_", 5)))
+			bind_slot(o, (void **)(o->base + r->r_offset), name);
+	}
+}
+
+static void bind_object(const struct object *o)
+{
+	bool fortran = is_fortran(o);
+
+	if (!o->symbol || !o->strings || is_component(o) ||
+	    defined(o, "PMPI_Init"))
+		return;
+	bind_list(o, o->jump, o->jumps, fortran);
+	bind_list(o, o->rela, o->relas, fortran);
+}
+
+struct look {
+	uint32_t at, from;
+	bool changed;
+};
+
+/* Gather the objects from number @from on. */
+static int gather(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct look *k = arg;
+
+	if (!k->at && info->dlpi_adds == bound.adds &&
+	    info->dlpi_subs == bound.subs)
+		return 1;
+	if (!k->at) {
+		k->changed = true;
+		k->from = info->dlpi_subs == bound.subs ? bound.seen : 0;
+		bound.adds = info->dlpi_adds;
+		bound.subs = info->dlpi_subs;
+		objects = 0;
+	}
+	if (k->at++ >= k->from && objects < OBJECTS)
+		read_object(&object[objects++], info);
+	return 0;
+}
+
+/* All of them, because now there is an MPI. */
+static void gather_all(struct look *k)
+{
+	bound.adds = bound.subs = 0;
+	*k = (struct look){0, 0, false};
+	bound.seen = 0;
+	dl_iterate_phdr(gather, k);
+}
+
+/* MPI 5 gave handles numbers of its own. */
+static bool is_standard(const struct object *o)
+{
+	return strstr(o->path, "mpi_abi") != NULL;
+}
+
+/* An MPI whose calls, or some of them, are not recorded. */
+static void note_unknown(const struct object *o)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
+	char text[REEL_PATH_BYTES] = "mpi_not_recorded=";
+	uint64_t now = shim_clock();
+
+	strncat(text, o->path, sizeof(text) - strlen(text) - 1);
+	ev.path = text;
+	shim_record_full(&ev, now, now, 0, 0);
+}
+
+static bool still_there(void)
+{
+	for (uint32_t i = 0; i < objects; i++)
+		if (object[i].base == bound.lib.base &&
+		    object[i].symbol == bound.lib.symbol)
+			return true;
+	return false;
+}
+
+static bool find_library(struct object *lib)
+{
+	for (uint32_t i = 0; i < objects; i++) {
+		*lib = object[i];
+		if (defined(lib, "PMPI_Init") && !is_standard(lib))
+			return true;
+	}
+	return false;
+}
+
+static void look(void)
+{
+	struct look k = {0, 0, false};
+	bool had = bound.lib.base != 0;
+	struct object lib;
+
+	dl_iterate_phdr(gather, &k);
+	if (!k.changed)
+		return;
+	if (!k.from)
+		bound.libraries = 0;
+	for (uint32_t i = 0; i < objects; i++)
+		if (defined(&object[i], "PMPI_Init") &&
+		    (bound.libraries++ || is_standard(&object[i])))
+			note_unknown(&object[i]);
+	if (!k.from && had && !still_there()) { /* it was unloaded */
+		memset(&mpi_real, 0, sizeof(mpi_real));
+		memset(&bound.lib, 0, sizeof(bound.lib));
+		had = false;
+	}
+	if (!had && find_library(&lib)) {
+		if (k.from)
+			gather_all(&k);
+		take_library(&lib);
+	}
+	bound.seen = k.at;
+	for (uint32_t i = 0; i < objects && bound.lib.base; i++)
+		bind_object(&object[i]);
+}
+
+/* Called by the start-up code of every object that is loaded after us. */
+EXPORT void __gmon_start__(void);
+EXPORT void __gmon_start__(void)
+{
+	int saved = errno;
+
+	if (shim_hot.on)
+		look();
+	errno = saved;
+}
+
+/* What was there before: after process.c's constructor, which comes first in
+ * the order of the objects. */
+__attribute__((constructor)) static void bind_first(void)
+{
+	__gmon_start__();
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * MPI's life of a process, and the collectives that order what ranks do.
+ *
+ * A collective's record has its communicator (arg) and its number among the
+ * collectives on it (arg2); all members say the same, without a message: a
+ * communicator is told by who its members are, and how many like it came
+ * before.
+ */
+#include "preload/wrap_mpi.h"
+
+#include <string.h>
+
+#define COMMS 64 /* more at a time: their collectives have no id */
+#define CHUNK 64
+#define SEED 0xcbf29ce484222325ull
+
+struct comm {
+	uintptr_t handle; /* 0: free, 1: being filled in */
+	uint64_t members;
+	int64_t id, next; /* id: four bytes in a record */
+};
+
+static struct comm comms[COMMS];
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+/* The ranks in MPI_COMM_WORLD of @group's members, mixed; 0: not known. */
+static uint64_t hash_members(void *group, void *world)
+{
+	int in[CHUNK], out[CHUNK], size = 0;
+	uint64_t h;
+
+	if (mpi.Group_size(group, &size))
+		return 0;
+	h = mix(SEED, (uint64_t)size);
+	for (int from = 0; from < size; from += CHUNK) {
+		int n = size - from < CHUNK ? size - from : CHUNK;
+
+		for (int i = 0; i < n; i++)
+			in[i] = from + i;
+		if (mpi.Group_translate_ranks(group, n, in, world, out))
+			return 0;
+		for (int i = 0; i < n; i++)
+			h = mix(h, (uint32_t)out[i]);
+	}
+	return h;
+}
+
+static uint64_t members_of(void *comm)
+{
+	void *group = NULL, *world = NULL;
+	int between = 0;
+	uint64_t h = 0;
+
+	if (!mpi.Group_translate_ranks || !mpi.Group_size || !mpi.Group_free ||
+	    !mpi.Comm_group || !mpi.Comm_test_inter)
+		return 0;
+	if (mpi.Comm_test_inter(comm, &between) || between ||
+	    mpi.Comm_group(comm, &group))
+		return 0;
+	if (!mpi.Comm_group(mpi.world, &world)) {
+		h = hash_members(shim_mpi_handle(group),
+				 shim_mpi_handle(world));
+		mpi.Group_free(&world);
+	}
+	mpi.Group_free(&group);
+	return h;
+}
+
+static struct comm *find_comm(uintptr_t handle)
+{
+	for (int i = 0; i < COMMS; i++)
+		if (__atomic_load_n(&comms[i].handle, __ATOMIC_ACQUIRE) ==
+		    handle)
+			return &comms[i];
+	return NULL;
+}
+
+static struct comm *add_comm(uintptr_t handle)
+{
+	uint64_t members = members_of((void *)handle);
+	int64_t like = 0;
+
+	if (!members)
+		return NULL;
+	for (int i = 0; i < COMMS; i++)
+		like += comms[i].handle > 1 && comms[i].members == members;
+	for (int i = 0; i < COMMS; i++) {
+		uintptr_t empty = 0;
+
+		if (!__atomic_compare_exchange_n(&comms[i].handle, &empty, 1,
+						 false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+			continue;
+		comms[i].members = members;
+		comms[i].id = (int64_t)(mix(members, (uint64_t)like) >> 37);
+		comms[i].next = 0;
+		__atomic_store_n(&comms[i].handle, handle, __ATOMIC_RELEASE);
+		return &comms[i];
+	}
+	return NULL;
+}
+
+void shim_mpi_comm_next(void *comm, int64_t *id, int64_t *number)
+{
+	uintptr_t handle = (uintptr_t)shim_mpi_handle(comm);
+	struct comm *c = find_comm(handle);
+
+	*id = *number = NONE;
+	if (!c && handle > 1)
+		c = add_comm(handle);
+	if (!c)
+		return;
+	*id = c->id;
+	*number = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+}
+
+void shim_mpi_comm_gone(void *comm)
+{
+	uintptr_t handle = (uintptr_t)shim_mpi_handle(comm);
+	struct comm *c = handle > 1 ? find_comm(handle) : NULL;
+
+	if (c)
+		__atomic_store_n(&c->handle, 0, __ATOMIC_RELEASE);
+}
+
+int shim_mpi_errno(int code)
+{
+	/* MPICH's class, Open MPI's, ours */
+	static const int class_of[][3] = {
+		{20, 20, EACCES}, /* ACCESS */
+		{25, 28, EEXIST}, /* FILE_EXISTS */
+		{36, 41, ENOSPC}, /* NO_SPACE */
+		{37, 42, ENOENT}, /* NO_SUCH_FILE */
+		{39, 44, EDQUOT}, /* QUOTA */
+		{40, 45, EROFS},  /* READ_ONLY */
+	};
+	int class_ = 0;
+
+	if (!code)
+		return 0;
+	if (mpi.Error_class && mpi.Error_class(code, &class_))
+		class_ = 0;
+	for (size_t i = 0; i < sizeof(class_of) / sizeof(class_of[0]); i++)
+		if (class_ == class_of[i][mpi.open_mpi])
+			return class_of[i][2];
+	return EIO;
+}
+
+static void record(uint32_t call, void *comm, uint64_t start, uint64_t end,
+		   int code)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = call};
+	int saved = errno;
+
+	if (comm && !code)
+		shim_mpi_comm_next(comm, &ev.arg, &ev.arg2);
+	shim_record_full(&ev, start, end, code ? -1 : 0, shim_mpi_errno(code));
+	errno = saved;
+}
+
+static void initialized(uint32_t call, uint64_t start, uint64_t end, int code)
+{
+	int saved = errno, rank = -1;
+
+	record(call, NULL, start, end, code);
+	if (!code && mpi.Comm_rank && !mpi.Comm_rank(mpi.world, &rank) &&
+	    rank >= 0 && shim.head)
+		shim.head->mpi_rank = (uint32_t)rank + 1;
+	if (!code)
+		shim_mpi_clock(AT_INIT);
+	errno = saved;
+}
+
+int shim_mpi_Init(int *argc, char ***argv)
+{
+	uint64_t start = shim_clock();
+	int r = mpi_real.Init(argc, argv);
+
+	if (shim_hot.on)
+		initialized(CALL_MPI_INIT, start, shim_clock(), r);
+	return r;
+}
+
+int shim_mpi_Init_thread(int *argc, char ***argv, int want, int *got)
+{
+	uint64_t start = shim_clock();
+	int r = mpi_real.Init_thread(argc, argv, want, got);
+
+	if (shim_hot.on)
+		initialized(CALL_MPI_INIT_THREAD, start, shim_clock(), r);
+	return r;
+}
+
+int shim_mpi_Finalize(void)
+{
+	int saved = errno, r;
+	uint64_t start;
+
+	if (shim_hot.on)
+		shim_mpi_clock(AT_FINALIZE);
+	errno = saved;
+	start = shim_clock();
+	r = mpi_real.Finalize();
+	if (shim_hot.on)
+		record(CALL_MPI_FINALIZE, NULL, start, shim_clock(), r);
+	return r;
+}
+
+/* Forgotten before: the handle may be given to another at once. */
+int shim_mpi_Comm_free(void **comm)
+{
+	if (shim_hot.on && comm)
+		shim_mpi_comm_gone(*comm);
+	return mpi_real.Comm_free(comm);
+}
+
+int shim_mpi_Comm_disconnect(void **comm)
+{
+	if (shim_hot.on && comm)
+		shim_mpi_comm_gone(*comm);
+	return mpi_real.Comm_disconnect(comm);
+}
+
+#define ARGS1 a
+#define ARGS5 a, b, c, d, e
+#define ARGS6 ARGS5, f
+#define ARGS7 ARGS6, g
+#define ARGS8 ARGS7, h
+#define ARGS9 ARGS8, i
+#define LAST1 a
+#define LAST5 e
+#define LAST6 f
+#define LAST7 g
+#define LAST8 h
+#define LAST9 i
+
+#define X(CALL, fn, n)                                                         \
+	int shim_mpi_##fn(MPI_A##n)                                            \
+	{                                                                      \
+		uint64_t start = shim_clock();                                 \
+		int r = mpi_real.fn(ARGS##n);                                  \
+                                                                               \
+		if (shim_hot.on)                                               \
+			record(CALL_MPI_##CALL, (void *)LAST##n, start,        \
+			       shim_clock(), r);                               \
+		return r;                                                      \
+	}
+MPI_COLLECTIVES(X)

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# MPI jobs: bytes at the level of MPI-IO are those that the program asked for,
+# calls beneath it those that strace saw, ranks are counted however it started.
+. "$(dirname "$0")/../tap.sh"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PYTHONDONTWRITEBYTECODE=1 IOREEL_HOOKS=$TOP/preload/python
+unset LD_PRELOAD
+PY=/usr/bin/python3
+[ -x "$PY" ] || PY=$(command -v python3) || skip_all 'no python3'
+count="$PY $TOP/tests/jobs/strace_count.py"
+jobs=$TOP/tests/jobs/mpi_jobs.py
+columns=opens,failed_opens,reads,read_bytes,writes,write_bytes,seeks,closes
+
+q() { "$IOREEL" sql "$1.reel" "$2" --format tsv | tail -n +2; }
+
+# beneath NAME CMD...: the calls on DATA's files, against strace.
+beneath() {
+	local name=$1
+	shift
+	if ! strace -qq -e trace=none true 2>/dev/null; then
+		skip "$name: calls beneath" 'no strace, or no ptrace'
+		return
+	fi
+	rm -rf DATA && mkdir DATA
+	timeout 100 strace -ff -y -s 0 -o "s.$name" \
+		-e trace=%file,%desc,%process "$@" >out.bare 2>&1
+	# what aio does, a thread of libc does by pread and pwrite
+	q "$name" 'SELECT pid, call, path, result, errno FROM v_event' |
+		sed 's/\tasync_\(read\|write\)\t/\tp\1\t/' >events
+	sed -i '1i pid\tcall\tpath\tresult\terrno' events
+	$count events DATA $columns <events >got
+	$count strace DATA $columns s."$name".* >want
+	check "$name: strace saw something" '[ $(wc -c <want) -gt 40 ]'
+	is "$name: what every process did" "$(cat got)" "$(cat want)"
+}
+
+# job NAME WROTE READ CMD...: two ranks; bytes of data that the program moved.
+job() {
+	local name=$1 wrote=$2 read=$3
+	shift 3
+	rm -rf DATA && mkdir DATA
+	timeout 100 "$IOREEL" record -q -o "$name.reel" -- "$@" >out 2>&1
+	is "$name: the job ended well" "$? $(sort -u out)" \
+		"0 wrote $wrote read $read"
+	is "$name: ranks" "$(q "$name" 'select ranks from run')" 2
+	is "$name: bytes asked of MPI-IO, but for what HDF5 keeps for itself" \
+		"$(q "$name" "select call_group, sum(bytes) from v_event
+			where layer = 'MPIIO' and bytes >= 65536
+			group by call_group order by 1")" \
+		"$(printf 'read\t%d\nwrite\t%d' $((2 * read)) $((2 * wrote)))"
+	is "$name: every file that MPI opened has its bytes beneath" \
+		"$(q "$name" 'select op, bytes = file_bytes from v_mpiio')" \
+		"$(printf 'read\t1\nwrite\t1')"
+	is "$name: nothing is counted twice" \
+		"$(q "$name" "select sum(read_bytes), sum(write_bytes) from v_process")" \
+		"$(q "$name" 'select read_bytes, write_bytes from v_summary')"
+	is "$name: a collective write holds the writes of its process" \
+		"$(q "$name" "select count(*) from v_event m where layer = 'MPIIO'
+			and call_group = 'write' and not exists (select 1 from v_event p
+			where p.layer = 'POSIX' and p.call_group = 'write' and
+			p.thread_id = m.thread_id and p.path = m.path and
+			p.start_ns >= m.start_ns and
+			p.start_ns + p.dur_ns <= m.start_ns + m.dur_ns)")" \
+		"$idle"
+	check "$name: the report says so" \
+		'"$IOREEL" report '"$name"'.reel | grep "MPI-IO write .* collective"'
+	check "$name: and its document is valid" '"$IOREEL" report --json '"$name"'.reel |
+		"$PY" -c "import json, sys; assert len(json.load(sys.stdin)[\"mpiio\"]) == 2"'
+	beneath "$name" "$@"
+}
+
+run='mpirun.openmpi --oversubscribe -n 2'
+idle=0
+if command -v mpirun.openmpi >/dev/null && "$PY" -c 'import mpi4py' 2>/dev/null
+then
+	job mpi4py 2097152 524288 $run "$PY" "$jobs" mpi4py DATA
+	if $run "$PY" -c 'import h5py; assert h5py.get_config().mpi' 2>/dev/null; then
+		job h5py 1048576 1048576 $run "$PY" "$jobs" h5py DATA
+	else
+		skip 'h5py' 'no h5py with MPI'
+	fi
+	rm -rf DATA && mkdir DATA
+	mpirun.openmpi --oversubscribe -n 4 "$IOREEL" record -q -o each.reel -- \
+		"$PY" "$jobs" mpi4py DATA >out 2>&1
+	is 'record under mpirun: one directory, four ranks' \
+		"$(q each 'select ranks, (select sum(bytes) from v_mpiio) from run')" \
+		"$(printf '4\t10485760')"
+else
+	skip 'mpi4py' 'no mpirun.openmpi or no mpi4py'
+fi
+
+if command -v mpirun.mpich mpicc.mpich >/dev/null; then
+	mpicc.mpich -w -o calls "$TOP/tests/shim/mpi/calls.c"
+	rm -rf DATA && mkdir DATA
+	timeout 60 "$IOREEL" record -q -o mpich.reel -- \
+		mpirun.mpich -n 2 ./calls DATA/data say >out 2>&1
+	beneath mpich mpirun.mpich -n 2 ./calls DATA/data say
+else
+	skip 'MPICH: calls beneath' 'no mpicc.mpich, mpirun.mpich'
+fi
+finish

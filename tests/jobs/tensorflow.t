@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# TensorFlow and Keras jobs run recorded as they run bare, their spans are those
+# of the loop, and their I/O is what strace saw.
+. "$(dirname "$0")/../tap.sh"
+for python in python3 /usr/bin/python3 ''; do
+	"$python" -c 'import sys
+from importlib.util import find_spec
+sys.exit(not (find_spec("tensorflow") and find_spec("keras")))' \
+		2>/dev/null && break
+done
+[ -n "$python" ] || skip_all 'no python3 with TensorFlow'
+export IOREEL_HOOKS=$TOP/preload/python PYTHONDONTWRITEBYTECODE=1
+unset PYTHONPATH
+job=$TOP/tests/jobs/tensorflow_jobs.py
+columns=opens,reads,read_bytes,write_bytes
+strace -qq -e trace=none true 2>/dev/null && strace=yes
+mkdir data && (cd data && "$python" "$job" make 2>/dev/null)
+
+# Times, pids and addresses differ.
+plain() { sed -E -e 's/^[IWE0-9.: ]+//' -e 's/0x[0-9a-f]+/0xADDR/g' "$1"; }
+
+# in_data RUN COMMAND...: in a fresh folder, which is always the same.
+in_data() {
+	local run=$1
+	shift
+	rm -rf here && cp -r data here
+	(cd here && "$@" >"../$run.out" 2>"../$run.err"; echo "status $?" >>"../$run.out")
+}
+
+# job CASE SPANS
+job() {
+	in_data bare "$python" "$job" "$1"
+	in_data rec "$IOREEL" record -q -o "$T/$1.reel" -- "$python" "$job" "$1"
+	check "$1: the same output and status" 'diff bare.out rec.out &&
+		diff <(plain bare.err) <(plain rec.err)'
+	is "$1: spans" "$("$IOREEL" sql --format tsv "$1.reel" "
+		SELECT group_concat(name || ' ' || n, ', ') FROM (
+		SELECT name, count(*) AS n FROM v_span WHERE closed
+		GROUP BY name ORDER BY name)" | tail -n +2)" "$2"
+	# a loop that is broken off: how far its reader came is not settled
+	[ -n "$strace" ] && [ "$1" != fails ] || return
+	in_data strace strace -ff -y -s 0 -o "$T/s.$1" \
+		-e trace=%file,%desc,%process "$python" "$job" "$1"
+	"$IOREEL" sql "$1.reel" --format tsv \
+		'SELECT pid, call, path, result, errno FROM v_event
+		WHERE path LIKE "%.tfrecord"' >events
+	"$python" "$TOP/tests/jobs/strace_count.py" events here $columns \
+		<events >got
+	for f in "s.$1".*; do
+		grep -E 'tfrecord|^clone' "$f" >only && mv only "$f"
+	done
+	"$python" "$TOP/tests/jobs/strace_count.py" strace here $columns \
+		"s.$1".* >want
+	is "$1: what was done to the records" "$(cat got)" "$(cat want)"
+}
+
+job fit 'checkpoint 2, epoch 2, eval 3, step 32'
+is 'fit: step numbers' "$("$IOREEL" sql --format tsv fit.reel "
+	SELECT count(DISTINCT detail), max(detail) FROM v_span
+	WHERE name = 'step'" | tail -n +2)" "$(printf '32\t31')"
+is 'fit: every step and evaluation is in its epoch, but the last' \
+	"$("$IOREEL" sql --format tsv fit.reel "
+	SELECT count(*) FROM v_span s JOIN v_span e ON e.span_id = s.parent_id
+	WHERE e.name = 'epoch' AND s.name IN ('step', 'eval')" | tail -n +2)" 34
+job fails 'epoch 2, step 19'
+job evaluates 'epoch 1, eval 1, step 16'
+job loop 'epoch 4, fetch 64, step 64'
+job saves 'checkpoint 4, restore 3'
+IOREEL_PROFILE_STEPS=5-7 in_data rec "$IOREEL" record -q -o "$T/p.reel" -- \
+	"$python" "$job" fit
+check 'a profile of some steps, in the trace directory' \
+	'find p.reel | grep "/profile\.[0-9]*/.*\.xplane\.pb$"'
+is 'and which they are' "$("$IOREEL" sql --format tsv p.reel "
+	SELECT value FROM note WHERE key = 'profile.steps'" | tail -n +2)" 5-7
+finish

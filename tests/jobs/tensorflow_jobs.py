@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""TensorFlow jobs: tensorflow_jobs.py CASE, in a folder of their own.
+
+They know nothing of ioreel. 64 records in 4 files, 16 batches of 4.
+"""
+import os
+import sys
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import keras  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+
+def make():
+    for i in range(4):
+        with tf.io.TFRecordWriter("d%d.tfrecord" % i) as w:
+            for j in range(16):
+                w.write(bytes([i * 16 + j]) * 64)
+
+
+def parse(record):
+    x = tf.io.decode_raw(record, tf.uint8)
+    x = tf.cast(x[:16], tf.float32) / 255.
+    return x, tf.reduce_sum(x)
+
+
+def batches(files=4):
+    names = ["d%d.tfrecord" % i for i in range(files)]
+    return tf.data.TFRecordDataset(names).map(parse).batch(4)
+
+
+def model():
+    keras.utils.set_random_seed(1)
+    m = keras.Sequential([keras.layers.Input((16,)), keras.layers.Dense(4),
+                          keras.layers.Dense(1)])
+    m.compile("sgd", "mse")
+    return m
+
+
+def fit():
+    m = model()
+    history = m.fit(batches(), epochs=2, validation_data=batches(1), verbose=0,
+                    callbacks=[keras.callbacks.ModelCheckpoint("m.keras")])
+    print(sorted(history.history), history.epoch)
+    print([type(c).__name__ for c in history.model.history.params])
+    m.evaluate(batches(1), verbose=0)
+
+
+def fails():
+    class Stops(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch == 2:
+                raise ValueError("stop")
+
+    m = model()
+    try:
+        m.fit(batches(), verbose=0, callbacks=[Stops()])
+    except ValueError as error:
+        print("caught", error)
+    m.fit(batches(), verbose=0)
+
+
+def evaluates():
+    """The epoch's middle is evaluated by a callback, its data by hand."""
+    class Looks(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch == 2:
+                self.model.evaluate(batches(1), verbose=0)
+
+    model().fit(batches(), verbose=0, callbacks=[Looks()])
+
+
+def loop():
+    seen = 0
+    for epoch in range(2):
+        for x, y in batches():
+            seen += int(x.shape[0])
+    data = batches()
+    for epoch in range(2):
+        for x, y in data.as_numpy_iterator():
+            seen += len(x)
+    print(seen)
+
+
+def saves():
+    m = model()
+    m.save("model.keras")
+    m.save_weights("w.weights.h5")
+    again = keras.models.load_model("model.keras")
+    again.load_weights("w.weights.h5")
+    checkpoint = tf.train.Checkpoint(model=again)
+    checkpoint.restore(checkpoint.save("c"))
+    tf.saved_model.save(tf.Module(), "saved")
+    print(sorted(os.listdir(".")))
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+# For the tests of PyTorch jobs, behind tap.sh: run a case of torch_jobs.py
+# bare and recorded, and look at what was recorded.
+python=$("$TOP/scripts/torch-python" 2>&1) || skip_all "$python"
+IOREEL_HOOKS=$TOP/preload/python
+OMP_NUM_THREADS=1
+export IOREEL_HOOKS OMP_NUM_THREADS
+unset PYTHONPATH
+"$python" "$TOP/examples/make_images.py" data --images 12 --size 16
+cp "$TOP/tests/jobs/torch_jobs.py" job.py
+
+# Pids, addresses and times differ from run to run, and how many pieces
+# torch.compile makes of a function.
+plain() {
+	sed -E -e 's/^W[0-9]+ [0-9:.]+ [0-9]+ (.*) \[[0-9]+\/[0-9]+\]/\1/' -e 's/0x[0-9a-f]+/0xADDR/g' -e 's/pid\(?s?\)? [0-9]+/pid N/g'
+}
+
+# job CASE: run it bare and recorded; everything it makes must be the same.
+job() {
+	mkdir bare rec
+	(cd bare && "$python" "$T/job.py" "$T/data" "$1" >out 2>err
+		echo "status $?" >>out)
+	(cd rec && "$IOREEL" record -o "$T/$1.reel" -- \
+		"$python" "$T/job.py" "$T/data" "$1" >out 2>err.all
+		echo "status $?" >>out
+		grep -v '^ioreel: ' err.all | plain >err
+		rm err.all)
+	plain <bare/err >bare/err.plain && mv bare/err.plain bare/err
+	check "$1: the same output, status and files" 'diff -r bare rec'
+	rm -r bare rec
+}
+
+# dies CASE: the loader finds its worker dead wherever it happens to be, so
+# only how it ends is compared.
+dies() {
+	mkdir bare rec
+	(cd bare && "$python" "$T/job.py" "$T/data" "$1" >out 2>/dev/null
+		echo "status $?" >>out)
+	(cd rec && "$IOREEL" record -o "$T/$1.reel" -- \
+		"$python" "$T/job.py" "$T/data" "$1" >out 2>/dev/null
+		echo "status $?" >>out)
+	check "$1: the same output, status and files" 'diff -r bare rec'
+	rm -r bare rec
+}
+
+# spans CASE WANT: how many there are of each that ended.
+spans() {
+	is "$1: spans" "$("$IOREEL" sql --format tsv "$1.reel" "
+		SELECT group_concat(name || ' ' || n, ', ') FROM (
+		SELECT name, count(*) AS n FROM v_span WHERE closed
+		GROUP BY name ORDER BY name)" | tail -n +2)" "$2"
+}
+
+# reads CASE WANT: opens of images, wherever they were made.
+reads() {
+	is "$1: images opened" "$("$IOREEL" sql --format tsv "$1.reel" "
+		SELECT count(*) FROM v_event
+		WHERE path LIKE '%.ppm' AND call_group = 'open'" | tail -n +2)" "$2"
+}

@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Loops of PyTorch as people write them: the spans are those of the loop.
+. "$(dirname "$0")/../tap.sh"
+. "$TOP/tests/jobs/torch.sh"
+
+# maybe CASE NEEDS SPANS: the job, where @NEEDS runs.
+maybe() {
+	if "$python" -W ignore -c "$2" >/dev/null 2>&1; then
+		job "$1"
+		spans "$1" "$3"
+	else
+		skip "$1" "not here: $2"
+	fi
+}
+
+job by_hand
+spans by_hand 'backward 7, epoch 3, fetch 7, optimizer 7, preprocess 7, step 7'
+job validated
+spans validated 'backward 6, epoch 2, eval 4, fetch 14, optimizer 6, preprocess 14, step 6'
+job accumulated
+spans accumulated 'backward 6, epoch 1, fetch 6, optimizer 2, preprocess 6, step 6'
+job loads
+spans loads 'checkpoint 1, epoch 1, fetch 2, preprocess 2, restore 2, step 2'
+maybe compiled 'import torch
+torch.compile(torch.ones, backend="eager")(2)' \
+	'backward 3, epoch 1, fetch 3, optimizer 3, preprocess 3, step 3'
+maybe distributed 'import torch.distributed.checkpoint as d; d.async_save' \
+	'checkpoint 3, restore 1'
+maybe lightning 'import lightning' \
+	'backward 6, checkpoint 1, epoch 2, eval 3, fetch 12, optimizer 6, preprocess 12, step 6'
+finish

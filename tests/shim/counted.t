@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Counters instead of events: calls and bytes are those of the events, whatever
+# ends the process, and what is written does not grow with the calls.
+. "$(dirname "$0")/../tap.sh"
+unset LD_PRELOAD
+P=$O/tests/shim/counted
+q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
+# Calls and bytes, per call and file, on the set.
+sums="select call, path, sum(calls), sum(bytes) from v_event
+	where path like '%/set/%' group by call, path order by call, path"
+total="select sum(calls), sum(bytes) from v_event where path like '%/set%' and call <> 'mkdir'"
+size() { cat "$1"/*.log | wc -c; }
+
+"$IOREEL" record -q -o all -- "$P" 20 30
+"$IOREEL" record -q --events none -o none -- "$P" 20 30
+q all "$sums" >all.sums
+q none "$sums" >none.sums
+check 'there is something to compare' '[ "$(wc -l <all.sums)" = 120 ]'
+check '--events none: calls and bytes of each call and file' 'diff all.sums none.sums'
+check 'and by size' 'diff <(q all "select asked from v_event where call = '"'read'"' group by 1" | wc -l) <(echo 2)'
+is 'sizes are means of their power of two' \
+	"$(q none "select sum(calls), asked / calls from v_event where call = 'read'
+	   and path like '%/set/%' group by 2 order by 2")" \
+	"$(printf '3600\t4548')"
+is 'no offset is made up' "$(q none "select count(offset) from v_event")" 0
+check 'the report says so' '"$IOREEL" report none >r && grep -q "^counters, not events" r'
+check 'it loads, and no order is claimed' \
+	'"$IOREEL" load none -o none.db && grep "^  read" r | grep -q " - "'
+
+"$IOREEL" record -q --events none -o killed -- "$P" 20 30 kill
+q killed "$sums" >killed.sums
+check 'SIGKILL: not a call is missing' 'diff all.sums killed.sums'
+
+"$IOREEL" record -q --events none -o long -- "$P" 20 3000
+is 'a hundred times as many calls' "$(q long "$total")" \
+	"$(printf '%d\t%d' $((20 * (3 + 3 * 3000 * 6))) $((20 * 5000 + 20 * 3 * 3000 * 5100)))"
+check 'are hardly more bytes of trace' '[ "$(size long)" -le $((2 * $(size none))) ]'
+"$IOREEL" record -q --events none -o wide -- "$P" 20000 1
+is 'more files than can be told apart' "$(q wide "$total")" \
+	"$(printf '%d\t%d' $((20000 * (3 + 3 * 6))) $((20000 * 5000 + 20000 * 3 * 5100)))"
+
+"$IOREEL" record -q --events steps 3-5 -o steps -- "$P" 20 30
+q steps "$sums" >steps.sums
+check '--events steps: nothing is missing' 'diff all.sums steps.sums'
+is 'three steps with all their events' \
+	"$(q steps "select count(*) from v_event where call = 'pread' and offset = 7")" 60
+is 'and with their spans' "$(q steps "select group_concat(detail) from v_span where name = 'step'")" 3,4,5
+
+"$IOREEL" record -q --max-size 64K -o budget -- "$P" 20 3000
+is 'max_size_falls_back: all calls and bytes are there' \
+	"$(q budget "$total")" "$(q long "$total")"
+check 'and not much more than was allowed' '[ "$(size budget)" -le 400000 ]'
+check 'from when on is said' '"$IOREEL" report budget | grep -q "^events until .*, then counters"'
+check 'before it there are events' \
+	'[ "$(q budget "select count(*) from v_event where offset = 7")" -gt 1000 ]'
+
+status() { "$@" >out 2>err; echo $?; }
+for bad in '--events some' '--events 5-3' '--max-size 0' '--max-size 5X' '--profile-steps 3'; do
+	is "$bad is wrong usage" "$(status "$IOREEL" record $bad -- true)" 2
+done
+finish

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A guest is not noticed, II: threads, signals, jumps, forks. Nothing that a
+# thread did may be missing, however it began and ended.
+. "$(dirname "$0")/../tap.sh"
+. "$TOP/tests/shim/guest.sh"
+
+written() { q "SELECT count(*) FROM v_event WHERE call_group = 'write' AND errno = 0 AND path LIKE '%/$1'"; }
+
+probe threads_10k_short
+is 'threads_10k_short: every write of 10,000 threads' \
+	"$(q "SELECT count(*), count(DISTINCT offset) FROM v_event WHERE call = 'write' AND path LIKE '%/threads.bin'")" \
+	"$(printf '10000\t10000')"
+probe threads_1k_live
+is 'threads_1k_live: three writes of each, under 1,000 names' \
+	"$(q "SELECT count(*), count(DISTINCT offset), count(DISTINCT tid) FROM v_event WHERE call = 'pwrite' AND path LIKE '%/live.bin'")" \
+	"$(printf '3000\t3000\t1000')"
+probe min_stack_thread
+is 'min_stack_thread: the calls of 100 threads, and of 100 handlers' \
+	"$(written min.thread) $(written min.after-chdir) $(written min.signal)" \
+	'100 100 100'
+probe tls_dtor_io
+is 'tls_dtor_io: the writes of destructors' \
+	"$(written tls.bin)" "$(sed -n 1p traced/out)"
+probe siglongjmp_from_read
+is 'siglongjmp_from_read: what follows a jump is recorded' \
+	"$(q "SELECT call, count(*) FROM v_event WHERE path LIKE '%/jump.bin' AND call IN ('pwrite', 'pread') GROUP BY call ORDER BY call")" \
+	"$(printf 'pread\t120\npwrite\t120')"
+is 'siglongjmp_from_read: nothing lost' "$(lost)" 0
+probe cancel_in_read
+# A thread cancelled while its record is made takes that record with it.
+is 'cancel_in_read: 400 clean-up handlers, 400 writes of the parent' \
+	"$(written cancel.bin)" 800
+probe signals
+mkdir -p win && (cd win && "$IOREEL" record -q -o ../win.reel -- \
+	"$O/tests/shim/signal_in_record_window" ../done >/dev/null)
+probe signal_in_record_window
+last=win.reel
+is 'signal_in_record_window: recorded and counted as lost make the whole' \
+	"$(($(written 'window.%') + $(lost)))" "$(cat done)"
+echo "# lost, because they met a record being made: $(lost)"
+
+ends="SELECT count(*) FROM (SELECT start_ns + dur_ns AS e, lag(start_ns + dur_ns) OVER (PARTITION BY thread_id ORDER BY rowid) AS before FROM event) WHERE e < before"
+probe nested_event_time_monotone
+is 'nested_event_time_monotone: the inner events lie within the outer one' \
+	"$(q "SELECT count(*) > 2, min(w.start_ns >= f.start_ns AND w.start_ns + w.dur_ns <= f.start_ns + f.dur_ns) FROM v_event f JOIN v_event w ON w.call = 'pwrite' AND w.thread_id = f.thread_id WHERE f.call = 'flock' AND f.dur_ns > 50000000 AND w.start_ns < f.start_ns + f.dur_ns")" \
+	"$(printf '1\t1')"
+
+probe fork_all_routes
+is 'fork_all_routes: 1,000 writes in each child, whatever its end' \
+	"$(q "SELECT count(*) FROM (SELECT pid, path, count(*) c FROM v_event WHERE call = 'write' AND path NOT LIKE '%/out' GROUP BY pid, path HAVING c = 1000)")" 6
+probe vfork_child_io
+is 'vfork_child_io: the parent keeps its descriptors' \
+	"$(q "SELECT group_concat(replace(path, rtrim(path, replace(path, '/', '')), '') || ' ' || bytes || '@' || offset, ', ') FROM v_event WHERE call = 'write' AND path LIKE '%vfork.%'")" \
+	'vfork.a 4@0, vfork.a 4@4, vfork.b 2@0'
+finish

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Descriptors of other kinds than the usual: closed ones, named pipes, O_PATH.
+ * Prints what must not differ, bare and traced.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void said(const char *what, long r)
+{
+	printf("%s %ld %s\n", what, r, r < 0 ? strerror(errno) : "-");
+	errno = 0;
+}
+
+static void fifo(void)
+{
+	char text[32];
+	int fd;
+
+	said("mkfifo", mkfifo("named", 0600));
+	fflush(stdout);
+	if (!fork()) {
+		fd = open("named", O_WRONLY);
+		for (int i = 0; i < 3; i++)
+			if (write(fd, "message", 7) != 7)
+				_exit(1);
+		_exit(0);
+	}
+	fd = open("named", O_RDONLY);
+	for (int i = 0; i < 3; i++)
+		said("read of the pipe", read(fd, text, 7));
+	wait(NULL);
+	said("read at its end", read(fd, text, 7));
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	char text[32];
+	struct stat st;
+	int fd = open("closed", O_RDWR | O_CREAT, 0644);
+
+	close(fd);
+	said("read, closed", read(fd, text, 7));
+	said("pwrite, closed", pwrite(fd, text, 7, 3));
+	said("fstat, closed", fstat(fd, &st));
+	said("fsync, no number", fsync(-1));
+	fd = open("closed", O_PATH);
+	said("read, O_PATH", read(fd, text, 7));
+	said("fstat, O_PATH", fstat(fd, &st));
+	said("openat under O_PATH of a file", openat(fd, "x", O_RDONLY));
+	close(fd);
+	fifo();
+	return 0;
+}

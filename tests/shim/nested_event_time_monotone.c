@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A call inside a call: a signal handler writes while flock waits. The inner
+ * event ends before the outer one and lies within it, and the ends of a
+ * thread's events never run back.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int data;
+static volatile sig_atomic_t writes;
+
+static void handler(int sig)
+{
+	if (pwrite(data, "n", 1, writes) == 1)
+		writes++;
+	(void)sig;
+}
+
+int main(void)
+{
+	struct itimerval every = {{0, 5000}, {0, 5000}}, none = {0};
+	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	int fd = open("nested.lock", O_RDWR | O_CREAT, 0600), ready[2];
+	char c;
+
+	data = open("nested.bin", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (pipe(ready))
+		return 1;
+	if (!fork()) {
+		int own = open("nested.lock", O_RDWR);
+
+		flock(own, LOCK_EX);
+		if (write(ready[1], "r", 1) != 1)
+			_exit(1);
+		usleep(100000);
+		_exit(0);
+	}
+	if (read(ready[0], &c, 1) != 1)
+		return 1;
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+	flock(fd, LOCK_EX);
+	setitimer(ITIMER_REAL, &none, NULL);
+	wait(NULL);
+	printf("nested: %s\n", writes > 2 ? "yes" : "no");
+	return 0;
+}
