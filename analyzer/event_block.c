@@ -133,17 +133,20 @@ static void offsets_in(const struct reel_columns *c, const uint64_t *t)
 static void ids_out(const struct reel_columns *c, int col, int key, uint64_t *t)
 {
 	const uint64_t *v = (const uint64_t *)c->v[col];
+	const int64_t *k = c->v[key];
 	uint64_t prev = 0;
 	struct predictor p;
 
 	predictor_init(&p);
 	for (uint32_t i = 0; i < c->n; i++) {
 		t[i] = 0;
-		if (v[i] == predict(&p, c->v[key][i]))
+		/* most often as in the row before: told without the table */
+		if ((i && k[i] == k[i - 1] && v[i] == v[i - 1]) ||
+		    v[i] == predict(&p, k[i]))
 			continue;
 		t[i] = reel_zigzag(v[i] - prev) + 1;
 		prev = v[i];
-		learn(&p, c->v[key][i], v[i]);
+		learn(&p, k[i], v[i]);
 	}
 }
 

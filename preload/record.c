@@ -5,7 +5,7 @@
  * is shim_record_io() in shim.h, and both keep the same context.
  */
 #include "preload/counters.h"
-#include "preload/shim.h"
+#include "preload/real.h"
 #include "preload/types.h"
 
 #include <string.h>
@@ -240,6 +240,8 @@ static void record_full(const struct shim_event *ev, uint64_t start,
 	}
 	*flags_at = flags;
 	put_call(t->p, ev->call);
+	if (ev->call < CALL_OPEN)
+		t->events--; /* a mark is none */
 	shim_end(t, p);
 }
 

@@ -233,7 +233,7 @@ static void wipe(struct shim_thread *t, uint8_t *from, size_t bytes)
 static void flush(struct shim_thread *t)
 {
 	if (block_write(t)) {
-		if (t->events)
+		if (t->p != (uint8_t *)(t->block + 1))
 			t->seq++;
 		t->lost = 0;
 	} else {
