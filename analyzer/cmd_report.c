@@ -16,7 +16,7 @@
 #include "analyzer/store.h"
 
 struct sections {
-	bool json, files, steps, ranks, time, losses;
+	bool json, files, steps, ranks, time, losses, stacks;
 };
 
 static int print_sections(const struct report *r, const struct sections *s,
@@ -31,6 +31,7 @@ static int print_sections(const struct report *r, const struct sections *s,
 		{s->time, report_table_time},
 		{s->files, report_table_files},
 		{s->losses, report_table_losses},
+		{s->stacks, report_table_sites},
 	};
 	bool any = false;
 	size_t i;
@@ -86,6 +87,8 @@ static int run(int argc, char **argv)
 		 "every second of the run", 0, 0},
 		{"losses", 0, REEL_OPT_FLAG, &s.losses, NULL,
 		 "what is missing, and why", 0, 0},
+		{"stacks", 0, REEL_OPT_FLAG, &s.stacks, NULL,
+		 "the source lines behind it (record --stacks)", 0, 0},
 		{NULL, 0, REEL_OPT_FLAG, NULL, NULL, NULL, 0, 0},
 	};
 	struct reel_error err = {0};
@@ -105,7 +108,7 @@ const struct reel_command cmd_report = {
 	.name = "report",
 	.task = "say what happened, and whether it was the I/O",
 	.usage = "[--json] [--files] [--steps] [--ranks] [--time] [--losses] "
-		 "RUN",
+		 "[--stacks] RUN",
 	.examples = "ioreel report train.reel\n"
 		    "ioreel report --files train.db\n",
 	.about = "RUN is a store or a trace directory. A section's option "

@@ -59,6 +59,7 @@ struct report {
 	int64_t events, calls, messages, message_bytes;
 	int64_t lost, clock_error_ns, code_opens, code_calls, code_read_bytes,
 		mapped_bytes;
+	int64_t unordered_bytes, untold_bytes; /* of mappings: v_mapped */
 	int64_t io_ns;		      /* union over the job; REPORT_NONE */
 	int64_t workers;	      /* loader workers at a time; 0 */
 	struct report_moved moved[2]; /* 0: reads, 1: writes */
@@ -94,6 +95,7 @@ int report_table_files(const struct report *r, struct reel_error *err);
 int report_table_steps(const struct report *r, struct reel_error *err);
 int report_table_ranks(const struct report *r, struct reel_error *err);
 int report_table_time(const struct report *r, struct reel_error *err);
+int report_table_sites(const struct report *r, struct reel_error *err);
 int report_table_losses(const struct report *r, struct reel_error *err);
 
 #endif

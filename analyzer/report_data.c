@@ -98,6 +98,14 @@ static int fill_group(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 	return 0;
 }
 
+static int fill_mapped(struct report *r, sqlite3_stmt *q,
+		       struct reel_error *err)
+{
+	r->unordered_bytes = sqlite3_column_int64(q, 0);
+	r->untold_bytes = sqlite3_column_int64(q, 1);
+	return 0;
+}
+
 static int fill_mpiio(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 {
 	struct report_mpiio *m = &r->mpiio[sqlite3_column_int(q, 0) & 1];
@@ -246,6 +254,7 @@ static const struct {
 	 fill_summary},
 	{"SELECT call_group, calls, bytes, dur_ns, errors FROM v_group",
 	 fill_group},
+	{"SELECT unordered_bytes, untold_bytes FROM v_mapped", fill_mapped},
 	{"SELECT op = 'write', calls, collective_calls, bytes, file_calls, "
 	 "file_bytes FROM v_mpiio",
 	 fill_mpiio},

@@ -128,6 +128,7 @@ static const struct section {
 	 "SELECT layer, call_group, call, message, calls, asked_bytes, bytes, "
 	 "dur_ns, errors, eof_reads FROM v_call ORDER BY call_id, message"},
 	{"mpiio", false, "SELECT * FROM v_mpiio ORDER BY op"},
+	{"sites", false, "SELECT * FROM v_site"},
 	{"errors", false, "SELECT * FROM v_error ORDER BY call, errno"},
 	{"io_time", false, "SELECT * FROM v_io_time ORDER BY op"},
 	{"bandwidth", false, "SELECT * FROM v_bandwidth ORDER BY op"},
@@ -154,13 +155,18 @@ static const struct section {
 
 static json_t *completeness(const struct report *r)
 {
-	return json_pack("{s:I, s:b, s:I, s:I, s:I, s:I, s:I}", "lost_events",
-			 (json_int_t)r->lost, "complete", r->lost == 0,
+	return json_pack("{s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "lost_events",
+			 (json_int_t)r->lost, "complete",
+			 !r->lost && !report_untraced(r),
 			 "clock_error_ns", (json_int_t)r->clock_error_ns,
 			 "code_opens", (json_int_t)r->code_opens, "code_calls",
 			 (json_int_t)r->code_calls, "code_read_bytes",
 			 (json_int_t)r->code_read_bytes, "mapped_bytes",
-			 (json_int_t)r->mapped_bytes);
+			 (json_int_t)r->mapped_bytes, "unordered_bytes",
+			 (json_int_t)r->unordered_bytes, "untold_bytes",
+			 (json_int_t)r->untold_bytes, "untraced_programs",
+			 (json_int_t)report_untraced(r));
 }
 
 static json_t *evidence(const struct advice *a)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The report's sections in full: files, steps, ranks and processes, seconds,
- * losses. One line per row; the columns are in a table each.
+ * call sites, losses. One line per row; the columns are in a table each.
  */
 #include <stdio.h>
 #include <string.h>
@@ -203,6 +203,20 @@ int report_table_time(const struct report *r, struct reel_error *err)
 		     "read_bytes * 1e9 / width_ns, "
 		     "write_bytes * 1e9 / width_ns, read_ns, write_ns, "
 		     "meta_ns, processes FROM v_timeline ORDER BY start_ns",
+		     c, err);
+}
+
+int report_table_sites(const struct report *r, struct reel_error *err)
+{
+	static const struct column c[] = {
+		{"calls", COUNT, 9},   {"read", BYTES, 11}, {"written", BYTES, 11},
+		{"in calls", TIME, 10}, {"call", TEXT, 16}, {"class", TEXT, 12},
+		{"place", PATH, 0},
+	};
+
+	return TABLE(r->st,
+		     "SELECT calls, read_bytes, write_bytes, dur_ns, call, "
+		     "class, place FROM v_site",
 		     c, err);
 }
 

@@ -118,10 +118,14 @@ static void print_completeness(const struct report *r)
 			"only (%s read)",
 			reel_num_count(num, r->code_opens),
 			reel_num_bytes(num2, (double)r->code_read_bytes));
-	if (r->mapped_bytes > 0)
-		reel_buf_printf(&b, NULL,
-				"; %s mapped: what was touched is not known",
-				reel_num_bytes(num, (double)r->mapped_bytes));
+	if (r->unordered_bytes > 0)
+		reel_buf_printf(
+			&b, NULL, "; %s through mappings: when is not known",
+			reel_num_bytes(num, (double)r->unordered_bytes));
+	if (r->untold_bytes > 0)
+		reel_buf_printf(
+			&b, NULL, "; %s mapped: what was touched is not known",
+			reel_num_bytes(num, (double)r->untold_bytes));
 	report_put_wrapped(reel_buf_text(&b), 10, 0);
 	reel_buf_fini(&b);
 }
@@ -339,7 +343,7 @@ void report_text(const struct report *r, const char *run)
 	print_steps(r);
 	print_moved(r);
 	report_sizes(r);
-	fputs("\nMore: --files --steps --ranks --time --losses", stdout);
+	fputs("\nMore: --files --steps --ranks --time --losses --stacks", stdout);
 	fputs(dot(), stdout);
 	fputs("ioreel sql ", stdout);
 	reel_cli_name(stdout, run);

@@ -74,12 +74,12 @@ GROUP BY c.call_group;
 
 -- v_group: what the job did, by kind of call. Calls of a layer above those that
 -- do the work (MPI-IO, queues of asynchronous operations) and messages are left
--- out, so that the rows may be added up.
+-- out, so that the rows may be added up. Bytes through mappings had no call.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_group (call_group, calls, bytes, dur_ns, errors, eof_reads) AS
-SELECT call_group, sum(calls), sum(bytes), sum(dur_ns), sum(errors),
-	sum(eof_reads)
+SELECT call_group, sum(iif(call IN ('map_read', 'map_write'), 0, calls)),
+	sum(bytes), sum(dur_ns), sum(errors), sum(eof_reads)
 FROM v_call
 WHERE message = 0 AND layer <> 'MPIIO' AND call_group <> 'queue'
 GROUP BY call_group;
@@ -90,8 +90,10 @@ GROUP BY call_group;
 CREATE VIEW v_process (process_id, pid, rank, role, reads, writes, meta_calls,
 	read_bytes, write_bytes, sum_ns, errors, files) AS
 SELECT p.process_id, p.pid, p.rank, p.role,
-	coalesce(sum(r.calls) FILTER (WHERE r.call_group = 'read'), 0),
-	coalesce(sum(r.calls) FILTER (WHERE r.call_group = 'write'), 0),
+	coalesce(sum(r.calls) FILTER (WHERE r.call_group = 'read'
+		AND r.name <> 'map_read'), 0),
+	coalesce(sum(r.calls) FILTER (WHERE r.call_group = 'write'
+		AND r.name <> 'map_write'), 0),
 	coalesce(sum(r.calls) FILTER (WHERE r.call_group NOT IN ('read', 'write')), 0),
 	coalesce(sum(r.bytes) FILTER (WHERE r.call_group = 'read'), 0),
 	coalesce(sum(r.bytes) FILTER (WHERE r.call_group = 'write'), 0),
@@ -100,7 +102,7 @@ SELECT p.process_id, p.pid, p.rank, p.role,
 	coalesce((SELECT i.files FROM process_io i
 		WHERE i.process_id = p.process_id), 0)
 FROM process p
-LEFT JOIN (SELECT i.*, c.call_group FROM rollup i JOIN call c USING (call_id)
+LEFT JOIN (SELECT i.*, c.call_group, c.name FROM rollup i JOIN call c USING (call_id)
 	WHERE i.message = 0 AND c.layer <> 'MPIIO' AND c.call_group <> 'queue') r
 	ON r.process_id = p.process_id
 GROUP BY p.process_id;
