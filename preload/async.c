@@ -324,11 +324,19 @@ void shim_note(const char *key, uint64_t n)
 }
 
 /*
- * The kernel looks whether it can read a signal set at @p before it finds that
- * there is no such operation on it.
+ * Where reading a process's memory is forbidden: the kernel looks whether it
+ * can read a signal set before it finds that there is no such operation on it.
  */
 static bool word_readable(const void *p)
 {
+	uint64_t word;
+	struct iovec to = { &word, sizeof(word) };
+	struct iovec from = { (void *)(uintptr_t)p, sizeof(word) };
+	long r = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
+		      (long)&from, 1, 0);
+
+	if (r == (long)sizeof(word) || r == -EFAULT)
+		return r > 0;
 	return raw4(SYS_rt_sigprocmask, ~0u, p, NULL, 8) != -EFAULT;
 }
 

@@ -261,6 +261,16 @@ void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 	shim_record_full(ev, start, end, fd, err);
 }
 
+COLD const char *shim_keep_path(const char *path, char kept[SHIM_KEPT])
+{
+	struct iovec to = { kept, SHIM_KEPT };
+	struct iovec from = { (void *)(uintptr_t)path, SHIM_KEPT };
+	long n = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
+		      (long)&from, 1, 0);
+
+	return n > 0 && memchr(kept, 0, (size_t)n) ? kept : NULL;
+}
+
 void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err)
 {

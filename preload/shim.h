@@ -161,6 +161,8 @@ struct shim_event {
 	uint32_t data_dir;     /* of path: see struct shim_thread; or 0 */
 	int at, at2;           /* descriptors; AT_FDCWD when there is none */
 	const void *st;        /* struct stat that a success filled */
+	const void *out;       /* what the call fills, out_bytes of it */
+	size_t out_bytes;
 	const void *iov;
 	int iovs;
 };

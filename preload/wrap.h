@@ -20,6 +20,18 @@ void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd);
 void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err);
 
+/*
+ * The path at @path, which lies where the call is about to write: its copy in
+ * @kept, or NULL when it cannot be read or does not fit.
+ */
+#define SHIM_KEPT 256
+COLD const char *shim_keep_path(const char *path, char kept[SHIM_KEPT]);
+HOT bool shim_overwritten(const struct shim_event *ev)
+{
+	return ev->out && (uintptr_t)ev->path - (uintptr_t)ev->out <
+				  ev->out_bytes;
+}
+
 /* A call on @fd, which is not recorded: @entry says why. */
 COLD void shim_unrecorded(int fd, uint32_t entry, uint32_t call,
 			  int64_t result);

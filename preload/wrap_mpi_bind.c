@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Puts the MPI wrappers where programs call MPI: into the import slots of each
- * object, when an MPI library is in the process.
+ * object, when an MPI library is in the process; and those of libc's functions
+ * where the loader was told to look past us.
  *
  * We hear of new objects through __gmon_start__, which the start-up code of
  * every object calls, if there is one, before the object's constructors: in
@@ -295,6 +296,22 @@ static void bind_object(const struct object *o)
 	bind_list(o, o->rela, o->relas, fortran);
 }
 
+/* Opened with RTLD_DEEPBIND, it found libc's functions before ours. */
+static void bind_past(const struct object *o)
+{
+	const ElfW(Rela) *r = o->jump;
+
+	for (size_t n = r ? o->jumps : 0; n; r++, n--) {
+		void **slot = (void **)(o->base + r->r_offset), *ours;
+
+		if (ELF64_R_TYPE(r->r_info) != SLOT_JUMP)
+			continue;
+		ours = shim_wrapper_of(*slot);
+		if (ours)
+			store_slot(o, slot, ours);
+	}
+}
+
 struct look {
 	uint32_t at, from;
 	bool changed;
@@ -391,6 +408,8 @@ static void look(void)
 			gather_all(&k);
 		take_library(&lib);
 	}
+	for (uint32_t i = 0; i < objects && bound.seen && k.from; i++)
+		bind_past(&object[i]);
 	bound.seen = k.at;
 	for (uint32_t i = 0; i < objects && bound.lib.base; i++)
 		bind_object(&object[i]);

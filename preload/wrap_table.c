@@ -77,10 +77,14 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 			return real.fn args;                                   \
 		}                                                              \
 		const struct shim_event ev = { SHIM_EVENT_NONE, __VA_ARGS__ }; \
+		const char *name = ev.path;                                    \
+		char kept[SHIM_KEPT];                                          \
 		uint32_t entry = 0;                                            \
 		uint64_t start, end;                                           \
 		ret r;                                                         \
                                                                                \
+		if (unlikely(shim_overwritten(&ev)))                           \
+			name = shim_keep_path(name, kept);                     \
 		if (HAS_FD(fd_)) {                                             \
 			entry = shim_fd(fd_);                                  \
 			if (unlikely(!shim_is_desc(entry))) {                  \
@@ -98,6 +102,7 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 			struct shim_event full = ev;                           \
                                                                                \
 			full.call = id;                                        \
+			full.path = name;                                      \
 			shim_record_path(&full, start, end, (int64_t)r,             \
 				    FAILED_##fails(r));                        \
 		}                                                              \

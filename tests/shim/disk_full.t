@@ -22,7 +22,7 @@ echo "# $seen recorded, $lost lost"
 check 'some were recorded, some were lost' "[ $seen -gt 0 ] && [ $lost -gt 0 ]"
 all=$(q 'select events from run')
 is 'recorded and lost make the whole' "$((all + lost))" "$(
-	"$IOREEL" record -q -o whole.reel -- "$O/tests/shim/close_range_userdata_intact" >whole.out
+	"$IOREEL" record -q -o whole.reel -- "$O/tests/shim/close_range_userdata_intact" >whole.out 2>whole.err
 	"$IOREEL" sql whole.reel --format tsv 'select events from run' | tail -1)"
 
 # The directory goes away under the job.
