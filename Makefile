@@ -44,9 +44,15 @@ SHIM_SAN ?=
 
 prog_cflags = $(base_cflags) $(SAN) $(pkg_cflags) $(CFLAGS)
 prog_cppflags = $(base_cppflags) -MMD -MP $(CPPFLAGS)
+# Where the compiler takes it, events are cleared and copied by plain stores:
+# "rep stos" takes 10 ns to begin.
+cc_takes = $(shell $(CC) $(1) -E -x c /dev/null >/dev/null 2>&1 && echo '$(1)')
+comma := ,
+plain_stores := $(call cc_takes,-mmemset-strategy=unrolled_loop:256:noalign$(comma)libcall:-1:noalign) \
+	$(call cc_takes,-mmemcpy-strategy=unrolled_loop:256:noalign$(comma)libcall:-1:noalign)
 # The shim: generic registers only, no fortified calls, nothing but libc.
 shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
-	-mgeneral-regs-only -fno-stack-protector -fno-delete-null-pointer-checks \
+	-mgeneral-regs-only $(plain_stores) -fno-stack-protector -fno-delete-null-pointer-checks \
 	-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -ftls-model=initial-exec \
 	-D__NO_INLINE__=1 -Wno-missing-prototypes $(CFLAGS)
 
