@@ -4,6 +4,8 @@
 #   make            the programs, the shim, the SQLite module
 #   make check      build the tests too and run them all under prove
 #   make bench      ns per call, bare and traced; load and replay rates
+#   make compare    the same beside other tracers that are installed
+#   make suites     other programs' own tests, bare and recorded
 #   make install    DESTDIR= PREFIX=
 #   make asan fuzz tidy format headers docs clean
 #
@@ -84,7 +86,7 @@ probe_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/shim/*.c tests/jobs/*.c test
 # Tools of the tests and benches that use the core library.
 tool_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/data/*.c tests/fuzz/*.c tests/bench/bench_*.c tests/replay/*.c))
 
-.PHONY: all tests check bench install asan fuzz tidy format headers docs clean
+.PHONY: all tests check bench compare suites install asan fuzz tidy format headers docs clean
 all: $(programs)
 tests: all $(unit_bin) $(probe_bin) $(tool_bin)
 
@@ -181,6 +183,14 @@ check: tests
 
 bench: tests
 	$(Q)$(check_env) tests/bench/run
+
+# The same beside other tracers, and suites of other programs under the shim:
+# both take long, and skip what is not installed.
+compare: tests
+	$(Q)$(check_env) tests/bench/compare
+
+suites: tests
+	$(Q)$(check_env) tests/suites/run
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ioreel \
