@@ -53,7 +53,8 @@ void shim_count(enum reel_counter which, uint64_t n)
 {
 	uint64_t *at = NULL;
 
-	if (__atomic_load_n(&mark()->owner, __ATOMIC_ACQUIRE) == READY)
+	if (__atomic_load_n(&mark()->owner, __ATOMIC_ACQUIRE) == READY &&
+	    !shim.orphan)
 		at = &shim.head->counter[which];
 	else if (shim.counts)
 		at = &shim.counts->counter[which];
@@ -337,6 +338,7 @@ static bool start(void)
 	shim.uid |= 1;
 	if (!make_files(&b) && !shim_apart(make_files, &b))
 		return false;
+	shim.orphan = false;
 	shim.head = b.head;
 	shim_counting_start();
 	if (!shim_write_head())

@@ -120,6 +120,7 @@ struct shim_state {
 	uint64_t no_window_until; /* ticks */
 	struct shim_thread *threads; /* the wiped arena; [0] is the process's */
 	struct reel_head *head; /* first page of the window, NULL: none */
+	bool orphan; /* the window's name is gone: nobody will read the head */
 	struct reel_counts *counts;
 	const char *include, *exclude; /* newline-separated globs or NULL */
 	char *dir;         /* the trace directory, absolute */

@@ -46,7 +46,11 @@ int shim_open_file(const char *sub, const char *suffix, int flags)
 
 int shim_open_window(int flags)
 {
-	return shim_open_file("/windows/", dot_win, flags);
+	int fd = shim_open_file("/windows/", dot_win, flags);
+
+	if (fd == -ENOENT)
+		shim.orphan = true;
+	return fd;
 }
 
 int shim_open_log(int flags)
