@@ -212,18 +212,32 @@ int shim_mpi_Finalize(void)
 	return r;
 }
 
+/* Of MPICH a handle is an int, and may lie as one. */
+static void *handle_at(const void *place)
+{
+	uint32_t number;
+	void *handle;
+
+	if (mpi.open_mpi) {
+		memcpy(&handle, place, sizeof(handle));
+		return handle;
+	}
+	memcpy(&number, place, sizeof(number));
+	return (void *)(uintptr_t)number;
+}
+
 /* Forgotten before: the handle may be given to another at once. */
 int shim_mpi_Comm_free(void **comm)
 {
 	if (shim_hot.on && comm)
-		shim_mpi_comm_gone(*comm);
+		shim_mpi_comm_gone(handle_at(comm));
 	return mpi_real.Comm_free(comm);
 }
 
 int shim_mpi_Comm_disconnect(void **comm)
 {
 	if (shim_hot.on && comm)
-		shim_mpi_comm_gone(*comm);
+		shim_mpi_comm_gone(handle_at(comm));
 	return mpi_real.Comm_disconnect(comm);
 }
 
