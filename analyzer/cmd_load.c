@@ -51,6 +51,22 @@ static void guard(const struct reel_store *st)
 	}
 }
 
+/* No signal comes between making the file and knowing its name. */
+static int create(struct reel_store **st, const char *path,
+		  struct reel_error *err)
+{
+	sigset_t all, was;
+	int rc;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &was);
+	rc = reel_store_create(st, path, err);
+	if (!rc)
+		guard(*st);
+	sigprocmask(SIG_SETMASK, &was, NULL);
+	return rc;
+}
+
 static double now_s(void)
 {
 	struct timespec ts;
@@ -110,9 +126,8 @@ static int load(const char *dir, const char *path, bool quiet,
 				 "trace is a directory that ioreel record "
 				 "made)", dir);
 	}
-	if (reel_store_create(&st, path, err))
+	if (create(&st, path, err))
 		return -1;
-	guard(st);
 	events = reel_load(st, dir, err);
 	if (events < 0 || reel_store_finish(st, err))
 		goto out;
