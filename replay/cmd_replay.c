@@ -168,9 +168,9 @@ static int run_engine(struct replay *r, struct reel_error *err)
 {
 	static const char *const modes[] = { "think", "timed", "afap" };
 	char self[PATH_MAX], glob[PATH_MAX + 3], mode[16];
-	const char *include[] = { glob }, *exclude[] = { "*" };
+	const char *include[] = { glob, "/memfd:*" }, *exclude[] = { "*" };
 	struct reel_record_options opt = { .dir = r->trace,
-					   .include = { include, 1 },
+					   .include = { include, 2 },
 					   .exclude = { exclude, 1 },
 					   .path_root = r->sandbox.root,
 					   .no_hooks = true };

@@ -7,6 +7,7 @@
  * Both passes count the calls of a thread in the same way, and that count is
  * what marks refer to: every event takes part in it, replayed or not.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,21 @@
 #include "replay/objects.h"
 #include "replay/plan.h"
 #include "replay/plan_write.h"
+#include "replay/role.h"
+
+/* The last copy of a stream: what it wrote is told by the next event. */
+struct last_copy {
+	int64_t start_ns, dur_ns;
+	bool any;
+};
+
+/* A record whose second half may still come. */
+struct held {
+	struct plan_record r;
+	struct plan_more m;
+	struct last_copy copy;
+	bool any;
+};
 
 struct compiler {
 	struct reel_store *st;
@@ -43,20 +59,36 @@ struct compiler {
 	struct reel_progress progress;
 	uint32_t *calls;   /* by stream */
 	int64_t *idle_ns;  /* end of its last call, by stream */
+	struct last_copy *copy; /* by stream */
+	struct who *msync;      /* the last of its mappings, by open id */
 	uint8_t *makes;    /* it makes descriptors, by stream */
 	uint8_t *moves;    /* it changes its directory, by process */
 	uint32_t *name_of; /* by file id, 1 + name */
-	uint64_t events, skipped;
+	uint64_t events, skipped, async;
 	int64_t lead_ns; /* from the start of the job to the time 0 */
 	/* While writing: */
 	size_t mark, insert;
 	int64_t at_ns; /* where the stream's time stands */
+	struct held held;
 };
 
 static uint32_t stream_of(const struct compiler *c, const struct reel_event *ev)
 {
 	return ev->thread < c->job->thread_ids ? c->job->stream_of[ev->thread] :
 						 JOB_NONE;
+}
+
+static void copy_seen(struct last_copy *c, const struct reel_event *ev)
+{
+	*c = (struct last_copy){ ev->start_ns, ev->dur_ns,
+				 role_copies(ev->call) };
+}
+
+/* Is it the other side of that copy? */
+static bool is_half_of(const struct last_copy *c, const struct reel_event *ev)
+{
+	return c->any && ev->call == REEL_CALL_COPY_OUT && ev->fd >= 0 &&
+	       c->start_ns == ev->start_ns && c->dur_ns == ev->dur_ns;
 }
 
 /* --- the first pass ------------------------------------------------------ */
@@ -78,23 +110,55 @@ static int mark_outside(struct compiler *c, const struct reel_event *ev,
 	return marks_add(&c->marks, &mark, c->err);
 }
 
-static int survey_event(struct compiler *c, struct reel_event *ev)
+/* The number of the call in its stream; both sides of a copy have one. */
+static int number_call(struct compiler *c, const struct reel_event *ev,
+		       struct who *me)
 {
-	uint32_t stream = stream_of(c, ev);
+	struct last_copy *copy = &c->copy[me->stream];
+	uint32_t *calls = &c->calls[me->stream];
+
+	if (is_half_of(copy, ev)) {
+		me->call = *calls - 1;
+		copy->any = false;
+		return 0;
+	}
+	copy_seen(copy, ev);
+	me->call = (*calls)++;
+	return me->call < UINT32_MAX ?
+		       0 :
+		       reel_fail(c->err, REEL_E_LIMIT,
+				 "cannot replay: a thread has too many calls");
+}
+
+/*
+ * What was changed in a mapping is told at its end; but an msync() had to write
+ * it back before.
+ */
+static int mark_dirty(struct compiler *c, const struct reel_event *ev,
+		      const struct who *me)
+{
+	struct who *last = &c->msync[ev->open];
+	struct mark mark = { .stream = last->stream,
+			     .call = last->call,
+			     .ns = ev->result,
+			     .kind = MARK_DIRTY };
+
+	if (ev->call == REEL_CALL_MSYNC && !ev->err)
+		*last = *me;
+	if (ev->call != REEL_CALL_MAP_WRITE || !last->end_ns)
+		return 0;
+	last->end_ns = 0; /* nobody */
+	return marks_add(&c->marks, &mark, c->err);
+}
+
+static int survey_call(struct compiler *c, struct reel_event *ev,
+		       uint32_t stream)
+{
 	struct who me = { .stream = stream, .end_ns = ev->start_ns + ev->dur_ns };
 	struct effects effects;
 
-	if (stream == JOB_NONE)
-		return reel_fail(c->err, REEL_E_FORMAT,
-				 "cannot replay: an event has no thread");
-	if (ev->file >= c->job->files || ev->file2 >= c->job->files ||
-	    ev->open >= c->job->opens)
-		return reel_fail(c->err, REEL_E_FORMAT,
-				 "cannot replay: an event has no file");
-	me.call = c->calls[stream]++;
-	if (me.call == UINT32_MAX)
-		return reel_fail(c->err, REEL_E_LIMIT,
-				 "cannot replay: a thread has too many calls");
+	if (number_call(c, ev, &me))
+		return -1;
 	if (ev->group == REEL_GROUP_OPEN || ev->fd2 >= 0)
 		c->makes[stream] = 1;
 	if (ev->call == REEL_CALL_CHDIR || ev->call == REEL_CALL_FCHDIR)
@@ -102,6 +166,8 @@ static int survey_event(struct compiler *c, struct reel_event *ev)
 	if (history_event(c->history, ev, &me, &effects, c->err) ||
 	    objects_event(c->objects, ev, stream, me.call, c->err) ||
 	    edges_event(c->edges, ev, &me, &effects, c->err))
+		return -1;
+	if (ev->open && mark_dirty(c, ev, &me))
 		return -1;
 	if ((effects.appeared || effects.vanished) &&
 	    mark_outside(c, ev, &me, &effects))
@@ -111,6 +177,28 @@ static int survey_event(struct compiler *c, struct reel_event *ev)
 		return -1;
 	c->idle_ns[stream] = me.end_ns;
 	return 0;
+}
+
+static int survey_event(struct compiler *c, struct reel_event *ev)
+{
+	uint32_t stream = stream_of(c, ev);
+	struct effects effects;
+	struct who me = { .stream = stream };
+
+	if (stream == JOB_NONE)
+		return reel_fail(c->err, REEL_E_FORMAT,
+				 "cannot replay: an event has no thread");
+	if (ev->file >= c->job->files || ev->file2 >= c->job->files ||
+	    ev->open >= c->job->opens)
+		return reel_fail(c->err, REEL_E_FORMAT,
+				 "cannot replay: an event has no file");
+	if (!role_plays(ev))
+		return 0;
+	if (!role_async(ev))
+		return survey_call(c, ev, stream);
+	/* It has no place in the order of ends: only its bytes count. */
+	c->async++;
+	return history_event(c->history, ev, &me, &effects, c->err);
 }
 
 static int survey(struct compiler *c)
@@ -187,7 +275,8 @@ static int write_insert(struct compiler *c, const struct insert *in)
 			       .name2 = PLAN_NONE,
 			       .fd2 = -1,
 			       .count = 1,
-			       .object = PLAN_NONE };
+			       .object = PLAN_NONE,
+			       .object2 = PLAN_NONE };
 
 	set_time(c, &r, &m, in->at_ns, 0);
 	if (in->name && plan_writer_name(c->out, in->name, strlen(in->name),
@@ -240,7 +329,10 @@ static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 			r->flags |= PLAN_F_MORE;
 			break;
 		case MARK_OBJECT:
-			m->object = k->a;
+			if (k->b == (uint32_t)r->fd)
+				m->object = k->a;
+			else
+				m->object2 = k->a;
 			r->flags |= PLAN_F_MORE;
 			break;
 		case MARK_APPEAR:
@@ -254,6 +346,10 @@ static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 		case MARK_ENTRIES:
 			m->entries = k->ns;
 			r->flags |= PLAN_F_MORE | PLAN_F_ENTRIES;
+			break;
+		case MARK_DIRTY:
+			m->dirty_bytes = k->ns;
+			r->flags |= PLAN_F_MORE | PLAN_F_DIRTY;
 			break;
 		case MARK_AFTER:
 			*after_ns = k->ns;
@@ -286,8 +382,11 @@ static uint16_t flags_of(const struct reel_event *ev)
 	if (ev->fd2 >= 0)
 		flags |= PLAN_F_MAKES_FD;
 	if (pipe && (ev->group == REEL_GROUP_READ ||
-		     ev->group == REEL_GROUP_WRITE))
+		     ev->group == REEL_GROUP_WRITE ||
+		     ev->group == REEL_GROUP_OPEN))
 		flags |= PLAN_F_MESSAGE;
+	if (role_async(ev))
+		flags |= PLAN_F_ASYNC;
 	if (ev->call == REEL_CALL_FGETS || ev->call == REEL_CALL_GETLINE)
 		flags |= PLAN_F_LINES;
 	return flags;
@@ -299,52 +398,104 @@ static bool by_path(const struct reel_event *ev)
 	return ev->group == REEL_GROUP_OPEN || ev->fd < 0;
 }
 
+/* The record of @ev, but for its time and what the survey found out. */
+static void make_record(struct compiler *c, const struct reel_event *ev,
+			struct plan_record *r, struct plan_more *m)
+{
+	bool makes = ev->group == REEL_GROUP_OPEN;
+
+	*r = (struct plan_record){ .offset = ev->offset,
+				   .size = ev->asked < 0 ? PLAN_NO_SIZE :
+							   ev->asked,
+				   .fd = makes ? -1 : ev->fd,
+				   .op = ev->call,
+				   .flags = flags_of(ev) };
+	*m = (struct plan_more){ .result = ev->result,
+				 .arg = ev->arg,
+				 .arg2 = ev->arg2,
+				 .pos = role_copies(ev->call) ? PLAN_NO_OFFSET :
+								ev->pos,
+				 .name = PLAN_NONE,
+				 .name2 = PLAN_NONE,
+				 .err = ev->err,
+				 .fd2 = makes ? ev->fd : ev->fd2,
+				 .count = ev->count ? ev->count : 1,
+				 .object = PLAN_NONE,
+				 .object2 = PLAN_NONE,
+				 .open = ev->open };
+	if (!reel_call_info(ev->call) || ev->call >= REEL_CALL_MAX ||
+	    ev->fd >= 1 << 20 || ev->fd2 >= 1 << 20) {
+		r->op = 0;
+		r->fd = m->fd2 = -1;
+		c->skipped++;
+	}
+	if (r->fd < -1 || (!ev->open && ev->err == EBADF))
+		r->fd = -1;
+	if (m->fd2 < -1)
+		m->fd2 = -1;
+}
+
+/* Only now it is sure that the record has no second half. */
+static int write_held(struct compiler *c)
+{
+	if (!c->held.any)
+		return 0;
+	c->held.any = false;
+	return plan_writer_record(c->out, &c->held.r, &c->held.m, c->err);
+}
+
+/* The other side of the copy that is held. */
+static void join_half(struct compiler *c, const struct reel_event *ev)
+{
+	c->held.m.fd2 = ev->fd < 1 << 20 ? ev->fd : -1;
+	c->held.m.pos = ev->offset;
+	c->held.r.flags |= PLAN_F_MORE;
+	c->held.copy.any = false;
+}
+
 static int write_event(struct compiler *c, const struct reel_event *ev,
 		       uint32_t stream, uint32_t call)
 {
-	const struct reel_call_info *info = reel_call_info(ev->call);
-	bool makes = ev->group == REEL_GROUP_OPEN;
-	struct plan_record r = { .offset = ev->offset,
-				 .size = ev->asked < 0 ? PLAN_NO_SIZE :
-							 ev->asked,
-				 .fd = makes ? -1 : ev->fd,
-				 .op = ev->call,
-				 .flags = flags_of(ev) };
-	struct plan_more m = { .result = ev->result,
-			       .arg = ev->arg,
-			       .arg2 = ev->arg2,
-			       .pos = ev->pos,
-			       .name = PLAN_NONE,
-			       .name2 = PLAN_NONE,
-			       .err = ev->err,
-			       .fd2 = makes ? ev->fd : ev->fd2,
-			       .count = ev->count ? ev->count : 1,
-			       .object = PLAN_NONE };
+	struct plan_record *r = &c->held.r;
+	struct plan_more *m = &c->held.m;
 	int64_t longer_ns = 0, after_ns = -1;
 
-	if (!info || ev->call >= REEL_CALL_MAX || ev->fd >= 1 << 20 ||
-	    ev->fd2 >= 1 << 20) {
-		r.op = 0;
-		r.fd = m.fd2 = -1;
-		c->skipped++;
-	}
-	if (r.fd < -1)
-		r.fd = -1;
-	if (m.fd2 < -1)
-		m.fd2 = -1;
-	if ((by_path(ev) && name_file(c, ev->file, &m.name)) ||
-	    name_file(c, ev->file2, &m.name2))
+	make_record(c, ev, r, m);
+	if ((by_path(ev) && name_file(c, ev->file, &m->name)) ||
+	    name_file(c, ev->file2, &m->name2))
 		return -1;
-	if (needs_more(ev, &m, r.flags & PLAN_F_FULL ? ev->asked : 0))
-		r.flags |= PLAN_F_MORE;
-	if (apply_marks(c, stream, call, &r, &m, &longer_ns, &after_ns))
-		return -1;
-	set_time(c, &r, &m, ev->start_ns + longer_ns, ev->dur_ns - longer_ns);
-	if (after_ns >= 0 && m.edges) {
-		r.flags |= PLAN_F_WAIT_FIRST;
-		m.after_ns = after_ns;
+	if (needs_more(ev, m, r->flags & PLAN_F_FULL ? ev->asked : 0))
+		r->flags |= PLAN_F_MORE;
+	c->held.any = true;
+	if (role_async(ev)) {
+		/* Its thread went on at once. */
+		set_time(c, r, m, ev->start_ns, 0);
+		return 0;
 	}
-	return plan_writer_record(c->out, &r, &m, c->err);
+	copy_seen(&c->held.copy, ev);
+	if (apply_marks(c, stream, call, r, m, &longer_ns, &after_ns))
+		return -1;
+	set_time(c, r, m, ev->start_ns + longer_ns, ev->dur_ns - longer_ns);
+	if (after_ns >= 0 && m->edges) {
+		r->flags |= PLAN_F_WAIT_FIRST;
+		m->after_ns = after_ns;
+	}
+	return 0;
+}
+
+/* @call is the number of the next call. */
+static int stream_event(struct compiler *c, const struct reel_event *ev,
+			uint32_t stream, uint32_t *call)
+{
+	if (!role_plays(ev))
+		return 0;
+	if (is_half_of(&c->held.copy, ev)) {
+		join_half(c, ev);
+		return 0;
+	}
+	if (write_held(c) || write_inserts(c, stream, ev->start_ns))
+		return -1;
+	return write_event(c, ev, stream, role_async(ev) ? *call : (*call)++);
 }
 
 static int write_stream(struct compiler *c, uint32_t stream)
@@ -357,6 +508,7 @@ static int write_stream(struct compiler *c, uint32_t stream)
 	uint32_t call = 0;
 	int more, rc = -1;
 
+	c->held.any = c->held.copy.any = false;
 	c->at_ns = jp->start_ns;
 	if (js->start_ns > jp->start_ns)
 		s.start_ns = js->start_ns - jp->start_ns;
@@ -364,13 +516,12 @@ static int write_stream(struct compiler *c, uint32_t stream)
 	    reel_events_open(&it, c->st, js->id, c->err))
 		return -1;
 	while ((more = reel_events_next(it, &ev, c->err)) > 0) {
-		if (write_inserts(c, stream, ev.start_ns) ||
-		    write_event(c, &ev, stream, call++))
+		if (stream_event(c, &ev, stream, &call))
 			goto out;
 		if (++c->events % 4096 == 0)
 			reel_progress_at(&c->progress, c->events / 2);
 	}
-	if (more < 0 || write_inserts(c, stream, INT64_MAX))
+	if (more < 0 || write_held(c) || write_inserts(c, stream, INT64_MAX))
 		goto out;
 	rc = 0;
 out:
@@ -449,6 +600,7 @@ static int write_processes(struct compiler *c, struct plan_head *h)
 			.end_ns = jp->end_ns + c->lead_ns,
 			.fds = objects_fds(c->objects, i),
 			.moves = moves(c, i),
+			.exits = jp->exits,
 		};
 
 		for (uint32_t k = 0; k < jp->streams; k++)
@@ -481,7 +633,9 @@ static int read_lead(struct compiler *c)
 
 static int write_plan(struct compiler *c, const char *path)
 {
-	struct plan_head h = { .wall_ns = c->job->wall_ns };
+	struct plan_head h = { .wall_ns = c->job->wall_ns,
+			       .calls = c->async,
+			       .async = c->async };
 
 	if (plan_writer_new(&c->out, path, c->err) ||
 	    inserts_read(&c->inserts, c->job, c->st, c->err) || read_lead(c))
@@ -498,6 +652,23 @@ static int write_plan(struct compiler *c, const char *path)
 	return plan_writer_finish(c->out, &h, c->err);
 }
 
+/* Calls that were only counted have no order and no offsets. */
+static int refuse_counted(struct compiler *c)
+{
+	static const char sql[] =
+		"SELECT count(*) FROM loss WHERE reason = 'counted'";
+	int64_t n = 0;
+	bool has = false;
+
+	if (reel_store_int(c->st, sql, &n, &has, c->err))
+		return -1;
+	if (has && n)
+		return reel_fail(c->err, REEL_E_FORMAT,
+				 "cannot replay: calls of the run were only "
+				 "counted (--events none, or past --max-size)");
+	return 0;
+}
+
 static int prepare(struct compiler *c)
 {
 	uint32_t n;
@@ -511,7 +682,9 @@ static int prepare(struct compiler *c)
 	c->moves = reel_alloc((size_t)c->job->processes + 1, sizeof(*c->moves),
 			      c->err);
 	c->name_of = reel_alloc(c->job->files, sizeof(*c->name_of), c->err);
-	if (!c->calls || !c->idle_ns || !c->makes || !c->moves ||
+	c->copy = reel_alloc(n, sizeof(*c->copy), c->err);
+	c->msync = reel_alloc(c->job->opens, sizeof(*c->msync), c->err);
+	if (!c->calls || !c->idle_ns || !c->copy || !c->msync || !c->makes || !c->moves ||
 	    !c->name_of)
 		return -1;
 	for (uint32_t i = 0; i < c->job->streams; i++)
@@ -536,7 +709,7 @@ int plan_compile(struct reel_store *st, const char *path,
 	struct compiler c = { .st = st, .err = err };
 	int rc = -1;
 
-	if (prepare(&c))
+	if (refuse_counted(&c) || prepare(&c))
 		goto out;
 	reel_progress_start(&c.progress, "planning", "events", c.job->events);
 	if (survey(&c))
@@ -555,6 +728,8 @@ out:
 	marks_fini(&c.marks);
 	free(c.calls);
 	free(c.idle_ns);
+	free(c.copy);
+	free(c.msync);
 	free(c.makes);
 	free(c.moves);
 	free(c.name_of);

@@ -151,6 +151,23 @@ void descriptors_closed(struct player *p, int32_t fd)
 	descriptors_end_turn(p);
 }
 
+void descriptors_range_closed(struct player *p, uint32_t first, uint32_t last)
+{
+	struct player_process *q = p->process;
+
+	for (uint32_t i = first; i <= last && i < numbers(q); i++) {
+		int fd = q->slot[i].fd;
+
+		set_number(q, (int)i, NUMBER_FREE);
+		/* It did not get its own number. */
+		if (fd >= 0 && (uint32_t)fd != i) {
+			raw(SYS_close, fd);
+			set_number(q, fd, NUMBER_FREE);
+		}
+		q->slot[i] = (struct slot){ .fd = -1, .object = PLAN_NONE };
+	}
+}
+
 void descriptors_inherited(struct player_process *p)
 {
 	for (uint32_t i = 0; i < numbers(p); i++)
@@ -249,49 +266,51 @@ static int open_memory(struct player *p, const struct plan_object *o)
 	return (int)fd;
 }
 
-static void provide(struct player *p, const struct step *s)
+static void provide(struct player *p, const struct step *s, int32_t fd,
+		    uint32_t object)
 {
 	const struct engine *e = p->engine;
-	const struct plan_object *o = &e->plan->object[s->m->object];
+	const struct plan_object *o = &e->plan->object[object];
 	struct player_process *q = p->process;
 	int pipe = e->pipes + 2 * (int)o->pipe;
 
 	switch (o->kind) {
 	case PLAN_OBJECT_PIPE_READ:
 	case PLAN_OBJECT_SOCKET:
-		place_copy(q, s->r->fd, pipe, s->m->object);
+		place_copy(q, fd, pipe, object);
 		break;
 	case PLAN_OBJECT_PIPE_WRITE:
-		place_copy(q, s->r->fd, pipe + 1, s->m->object);
+		place_copy(q, fd, pipe + 1, object);
 		break;
 	case PLAN_OBJECT_ENDED:
-		place(q, s->r->fd, ended_pipe(p, s), PLAN_NONE);
+		place(q, fd, ended_pipe(p, s), PLAN_NONE);
 		break;
 	case PLAN_OBJECT_EMPTY:
-		place_copy(q, s->r->fd, e->empty, s->m->object);
+		place_copy(q, fd, e->empty, object);
 		break;
 	case PLAN_OBJECT_BROKEN:
-		place_copy(q, s->r->fd, e->broken, s->m->object);
+		place_copy(q, fd, e->broken, object);
 		break;
 	case PLAN_OBJECT_FILE:
-		place(q, s->r->fd, open_file(p, o), s->m->object);
+		place(q, fd, open_file(p, o), object);
 		break;
 	case PLAN_OBJECT_MEMORY:
-		place(q, s->r->fd, open_memory(p, o), s->m->object);
+		place(q, fd, open_memory(p, o), object);
 		break;
 	default:
-		place_copy(q, s->r->fd, e->null, s->m->object);
+		place_copy(q, fd, e->null, object);
 	}
 }
 
-void descriptors_provide(struct player *p, const struct step *s)
+void descriptors_provide(struct player *p, const struct step *s, int32_t fd,
+			 uint32_t object)
 {
-	struct slot *slot = descriptors_slot(p->process, s->r->fd);
+	struct slot *slot = descriptors_slot(p->process, fd);
 
-	if (!slot || (slot->fd >= 0 && slot->object == s->m->object))
+	if (!slot || (slot->fd >= 0 && slot->object == object))
 		return;
 	wait_lock(&p->process->lock);
-	provide(p, s);
+	provide(p, s, fd, object);
 	wait_unlock(&p->process->lock);
 }
 

@@ -14,6 +14,7 @@
 #include "analyzer/idmap.h"
 
 #include "replay/job.h"
+#include "replay/role.h"
 
 /* The last use by each stream; most have one user, so it needs no memory. */
 struct users {
@@ -215,6 +216,8 @@ static bool moves_position(const struct reel_event *ev)
 	case REEL_CALL_PWRITEV2:
 		return false;
 	}
+	if (role_mapped(ev->call))
+		return false;
 	return ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE ||
 	       ev->group == REEL_GROUP_SEEK || ev->call == REEL_CALL_READDIR;
 }
@@ -308,8 +311,7 @@ static int on_open_file(struct edges *e, const struct reel_event *ev,
 		return on_number(e, ev, me, ev->fd, false, err);
 	}
 	/* The first use of what no recorded call made takes the number too. */
-	if (ev->call != REEL_CALL_MUNMAP && ev->call != REEL_CALL_MSYNC &&
-	    ev->group != REEL_GROUP_CLOSE &&
+	if (!role_by_address(ev->call) && ev->group != REEL_GROUP_CLOSE &&
 	    on_number(e, ev, me, ev->fd, false, err))
 		return -1;
 	if (after(e, &o->maker, ev, me, err))

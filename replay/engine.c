@@ -134,6 +134,7 @@ static void give_up(const struct engine *e, uint32_t stream)
  * would make the shim write, and take a descriptor's number while it does.
  */
 static uint32_t threads_ready; /* have said who they are */
+static uint32_t threads_go;    /* all have: they may play */
 
 static void *thread_main(void *arg)
 {
@@ -141,6 +142,8 @@ static void *thread_main(void *arg)
 
 	player_begin(p);
 	__atomic_fetch_add(&threads_ready, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&threads_go, __ATOMIC_ACQUIRE))
+		usleep(20);
 	player_run(p);
 	free_buffers(p);
 	for (;;)
@@ -198,12 +201,13 @@ static void start_threads(struct player_process *q)
 	uint32_t started = 0;
 	pthread_t starter;
 
-	threads_ready = 0;
+	threads_ready = threads_go = 0;
 	for (uint32_t i = 1; i < pp->streams && i < THREADS_AT_ONCE; i++)
 		started += start_thread(q, pp->stream + i);
 	/* What the shim does for a new thread takes numbers for a moment. */
 	while (__atomic_load_n(&threads_ready, __ATOMIC_ACQUIRE) < started)
 		usleep(20);
+	__atomic_store_n(&threads_go, 1, __ATOMIC_RELEASE);
 	if (pp->streams <= THREADS_AT_ONCE)
 		return;
 	if (pthread_create(&starter, NULL, starter_main, q))
@@ -262,6 +266,8 @@ static __attribute__((noreturn)) void process_main(struct player_process *q)
 	}
 	if (p)
 		engine_join(p);
+	if (pp->exits)
+		engine_stdio_exit(q);
 	/* Not exit(): streams of FILEs that a fork copied are not ours. */
 	_exit(0);
 }

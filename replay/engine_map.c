@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Mappings: the address differs from run to run, so a mapping is found again
- * by its descriptor's number in the job and the offset in the file.
+ * by the open file in the job and the offset in it. The shim has descriptors of
+ * its own while a mapping comes or goes: no other thread makes one meanwhile.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "lib/calls.h"
 #include "replay/player.h"
+#include "replay/raw.h"
 
-#define CALL_OF(name) static int64_t do_##name(struct player *p, const struct step *s)
+#define PAGE_BYTES 4096
+#define PAGES_AT_ONCE 64
+#define PAGE_PRESENT (UINT64_C(1) << 63)
+
+#define CALL_OF(name)                                                          \
+	static int64_t do_##name(struct player *p, const struct step *s)
 
 static bool holds(const struct mapping *m, const struct step *s)
 {
-	return m->fd == s->r->fd && s->offset >= m->offset &&
+	return m->fd == s->r->fd && m->open == s->m->open &&
+	       s->offset >= m->offset &&
 	       s->offset - m->offset < (int64_t)m->len;
 }
 
@@ -30,22 +41,25 @@ static struct mapping **find(struct player *p, const struct step *s)
 
 CALL_OF(mmap)
 {
-	int flags = s->m->arg2 == PLAN_NO_OFFSET ? MAP_PRIVATE :
-						   (int)s->m->arg2;
+	int flags =
+		s->m->arg2 == PLAN_NO_OFFSET ? MAP_PRIVATE : (int)s->m->arg2;
 	struct mapping *m = malloc(sizeof(*m));
 	void *at;
 
 	/* At an address of the job nothing may be put here. */
 	flags &= ~(MAP_FIXED | MAP_FIXED_NOREPLACE);
+	descriptors_take_turn(p);
 	at = mmap(NULL, (size_t)s->size, s->flags, flags, s->fd, s->offset);
+	descriptors_end_turn(p);
 	if (at == MAP_FAILED || !m) {
 		free(m);
 		return -1;
 	}
-	*m = (struct mapping){ .at = at,
-			       .len = (size_t)s->size,
-			       .offset = s->offset,
-			       .fd = s->r->fd };
+	*m = (struct mapping){.at = at,
+			      .len = (size_t)s->size,
+			      .offset = s->offset,
+			      .fd = s->r->fd,
+			      .open = s->m->open};
 	wait_lock(&p->process->lock);
 	m->next = p->process->mapping;
 	p->process->mapping = m;
@@ -88,18 +102,172 @@ CALL_OF(munmap)
 		errno = EINVAL;
 		return -1;
 	}
+	descriptors_take_turn(p);
 	r = munmap(at, (size_t)s->size == len ? (size_t)s->size : len);
+	descriptors_end_turn(p);
 	free(m);
 	return r;
 }
 
-CALL_OF(msync)
+CALL_OF(madvise)
 {
 	size_t len = 0;
+	int64_t r;
 	void *at;
 
 	wait_lock(&p->process->lock);
 	at = place_of(*find(p, s), s, &len);
+	wait_unlock(&p->process->lock);
+	if (!at) {
+		errno = ENOMEM;
+		return -1;
+	}
+	descriptors_take_turn(p);
+	r = madvise(at, len, s->flags);
+	descriptors_end_turn(p);
+	return r;
+}
+
+/* A part of a mapping cannot move: it would be two. */
+CALL_OF(mremap)
+{
+	struct mapping *m;
+	size_t to_len = s->m->arg > 0 ? (size_t)s->m->arg : 0, len = 0;
+	void *to = MAP_FAILED, *at;
+
+	errno = EINVAL;
+	wait_lock(&p->process->lock);
+	m = *find(p, s);
+	at = place_of(m, s, &len);
+	if (m && at == m->at && to_len)
+		to = mremap(at, m->len, to_len, MREMAP_MAYMOVE);
+	if (to != MAP_FAILED) {
+		m->at = to;
+		m->len = to_len;
+	}
+	wait_unlock(&p->process->lock);
+	return to == MAP_FAILED ? -1 : 0;
+}
+
+/* A byte through the kernel: what is not there is an error, not a SIGBUS. */
+static bool touch_page(char *at, bool write)
+{
+	char byte = 0;
+	struct iovec near = {&byte, 1}, far = {at, 1};
+
+	return raw(write ? SYS_process_vm_writev : SYS_process_vm_readv,
+		   getpid(), &near, 1, &far, 1, 0) == 1;
+}
+
+/* Pages from @at on that the process has touched now: the first at least. */
+static int64_t pages_there(long pagemap, const char *at, int64_t most)
+{
+	uint64_t page[PAGES_AT_ONCE];
+	int64_t n = 1, got;
+
+	got = raw(SYS_pread64, pagemap, page, sizeof(page),
+		  (uintptr_t)at / PAGE_BYTES * sizeof(page[0]));
+	got /= (int64_t)sizeof(page[0]);
+	while (n < got && n < most && page[n] & PAGE_PRESENT)
+		n++;
+	return n;
+}
+
+/*
+ * Touch pages of the mapping of @len bytes until @want bytes are there; the
+ * kernel brings more at a time when they are only read. What there is then.
+ */
+static int64_t touch(char *at, size_t len, int64_t want, bool write)
+{
+	int64_t pages = ((int64_t)len + PAGE_BYTES - 1) / PAGE_BYTES, done = 0;
+	long pagemap = -1;
+
+	if (!write)
+		pagemap = raw(SYS_openat, AT_FDCWD, "/proc/self/pagemap",
+			      O_RDONLY | O_CLOEXEC, 0);
+	while (done < pages && done * PAGE_BYTES < want &&
+	       touch_page(at + done * PAGE_BYTES, write))
+		done += pages_there(pagemap, at + done * PAGE_BYTES,
+				    pages - done);
+	if (pagemap >= 0)
+		raw(SYS_close, pagemap);
+	return done * PAGE_BYTES;
+}
+
+/*
+ * The job's pages were anywhere in the mapping: here they are its first, but
+ * for those that were touched before. What there is then, of @want bytes.
+ */
+static int64_t touch_more(struct player *p, const struct step *s, int64_t want,
+			  bool write)
+{
+	int64_t done, left;
+	struct mapping *m;
+	size_t len = 0;
+	char *at;
+
+	wait_lock(&p->process->lock);
+	m = *find(p, s);
+	at = place_of(m, s, &len);
+	left = (int64_t)len;
+	/* A single page that was told of is where it was. */
+	if (at && s->offset == m->offset) {
+		left = m->touched < left ? left - m->touched : 0;
+		at += len - (size_t)left;
+		m->touched += want < left ? want : left;
+		m->touched += -m->touched & (PAGE_BYTES - 1);
+	}
+	wait_unlock(&p->process->lock);
+	if (!at) {
+		errno = EINVAL;
+		return -1;
+	}
+	/* It has a descriptor for a while. */
+	descriptors_take_turn(p);
+	done = touch(at, (size_t)left, want, write);
+	descriptors_end_turn(p);
+	return done < want ? done : want;
+}
+
+CALL_OF(map_read)
+{
+	return touch_more(p, s, s->want, false);
+}
+
+/* Takes what msync() had changed ahead; the rest is still to be changed. */
+CALL_OF(map_write)
+{
+	struct mapping *m;
+	int64_t ahead = 0, done;
+
+	wait_lock(&p->process->lock);
+	m = *find(p, s);
+	if (m) {
+		ahead = m->ahead < s->want ? m->ahead : s->want;
+		m->ahead -= ahead;
+	}
+	wait_unlock(&p->process->lock);
+	if (ahead == s->want)
+		return ahead;
+	done = touch_more(p, s, s->want - ahead, true);
+	return done < 0 ? done : ahead + done;
+}
+
+/* What it writes back must have been changed before. */
+CALL_OF(msync)
+{
+	size_t len = 0;
+	struct mapping *m;
+	int64_t done = 0;
+	void *at;
+
+	if (s->r->flags & PLAN_F_DIRTY)
+		done = touch_more(p, s, s->m->dirty_bytes, true);
+	wait_lock(&p->process->lock);
+	m = *find(p, s);
+	at = place_of(m, s, &len);
+	if (m && done > 0)
+		m->ahead += done;
 	wait_unlock(&p->process->lock);
 	if (!at) {
 		errno = ENOMEM;
@@ -117,6 +285,14 @@ player_call *engine_map(uint16_t op)
 		return do_munmap;
 	case REEL_CALL_MSYNC:
 		return do_msync;
+	case REEL_CALL_MADVISE:
+		return do_madvise;
+	case REEL_CALL_MREMAP:
+		return do_mremap;
+	case REEL_CALL_MAP_READ:
+		return do_map_read;
+	case REEL_CALL_MAP_WRITE:
+		return do_map_write;
 	}
 	return NULL;
 }

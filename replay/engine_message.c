@@ -17,6 +17,7 @@
 #include "lib/calls.h"
 #include "replay/player.h"
 #include "replay/raw.h"
+#include "replay/role.h"
 
 #define HOLDS_BYTES 65536 /* what every pipe and socket takes at once */
 
@@ -54,18 +55,18 @@ static void drain(int fd)
 }
 
 /* Larger than the pipe: nobody reads meanwhile, so it goes nowhere. */
-static int64_t write_away(struct player *p, const struct step *s,
+static int64_t write_away(struct player *p, const struct step *s, int fd,
 			  player_call *call)
 {
-	long keep = raw(SYS_fcntl, s->fd, F_DUPFD_CLOEXEC, p->engine->base);
+	long keep = raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, p->engine->base);
 	int64_t r;
 	int err;
 
-	raw(SYS_dup3, p->engine->null, s->fd, 0);
+	raw(SYS_dup3, p->engine->null, fd, 0);
 	r = call(p, s);
 	err = errno;
 	if (keep >= 0) {
-		raw(SYS_dup3, keep, s->fd, 0);
+		raw(SYS_dup3, keep, fd, 0);
 		raw(SYS_close, keep);
 	}
 	errno = err;
@@ -78,36 +79,62 @@ static bool fits(const struct plan_pipe *pp, int fd, int64_t bytes)
 	       (!pp->socket && raw(SYS_fcntl, fd, F_GETPIPE_SZ) >= bytes);
 }
 
+int64_t message_write(struct player *p, const struct step *s, uint32_t object,
+		      int fd, player_call *call)
+{
+	const struct engine *e = p->engine;
+	const struct plan_object *o = &e->plan->object[object];
+	bool copies = role_copies(s->r->op), held = true;
+	const struct plan_pipe *pp;
+	uint32_t *lock;
+	int64_t r;
+	int end, err;
+
+	if (o->kind > PLAN_OBJECT_SOCKET)
+		return call(p, s); /* a stand-in of its own */
+	pp = &e->plan->pipe[o->pipe];
+	lock = &e->result.lock[o->pipe];
+	end = e->pipes + 2 * (int)o->pipe;
+	/* Another copy may hold this one and wait for the one that we hold. */
+	if (copies)
+		held = wait_lock_briefly(lock);
+	else
+		wait_lock(lock);
+	if (!fits(pp, end + 1, copies ? s->want : s->size))
+		r = write_away(p, s, fd, call);
+	else
+		r = call(p, s);
+	err = errno;
+	drain(pp->socket ? end + 1 : end);
+	if (held)
+		wait_unlock(lock);
+	errno = err;
+	return r;
+}
+
 int64_t message_call(struct player *p, const struct step *s, player_call *call)
 {
 	const struct engine *e = p->engine;
 	const struct plan_object *o;
-	const struct plan_pipe *pp;
 	uint32_t *lock;
 	int64_t r;
 	int end, err;
 
 	if (s->m->object == PLAN_NONE)
 		return call(p, s);
+	if (plan_writes(s->r))
+		return message_write(p, s, s->m->object, s->fd, call);
 	o = &e->plan->object[s->m->object];
 	if (o->kind > PLAN_OBJECT_SOCKET)
 		return call(p, s); /* a stand-in of its own */
-	pp = &e->plan->pipe[o->pipe];
 	lock = &e->result.lock[o->pipe];
 	end = e->pipes + 2 * (int)o->pipe;
 	wait_lock(lock);
-	if (!plan_writes(s->r)) {
-		message_feed(p, s, end + 1);
-		r = call(p, s);
-		err = errno;
-	} else if (!fits(pp, end + 1, s->size)) {
-		r = write_away(p, s, call);
-		err = errno;
-	} else {
-		r = call(p, s);
-		err = errno;
-		drain(pp->socket ? end + 1 : end);
-	}
+	message_feed(p, s, end + 1);
+	r = call(p, s);
+	err = errno;
+	if (role_copies(s->r->op)) /* tee() leaves it where it was */
+		drain(end);
 	wait_unlock(lock);
 	errno = err;
 	return r;

@@ -9,9 +9,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/uio.h>
@@ -49,12 +51,20 @@ static const char *open_path(struct player *p, const struct step *s)
 	return p->path; /* never below the root: a name has a slash */
 }
 
+/* A named pipe is opened so that nobody waits for its other end. */
+static int open_flags(const struct step *s)
+{
+	return s->r->flags & PLAN_F_MESSAGE && !(s->flags & O_PATH) ?
+		       (s->flags & ~O_ACCMODE) | O_RDWR :
+		       s->flags;
+}
+
 CALL_OF(open)
 {
 	int fd;
 
 	descriptors_before(p, s);
-	fd = open(open_path(p, s), s->flags, (mode_t)arg2(s));
+	fd = open(open_path(p, s), open_flags(s), (mode_t)arg2(s));
 	return descriptors_after(p, s, fd);
 }
 
@@ -63,7 +73,31 @@ CALL_OF(openat)
 	int fd;
 
 	descriptors_before(p, s);
-	fd = openat(AT_FDCWD, open_path(p, s), s->flags, (mode_t)arg2(s));
+	fd = openat(AT_FDCWD, open_path(p, s), open_flags(s), (mode_t)arg2(s));
+	return descriptors_after(p, s, fd);
+}
+
+/* libc's would be in /dev/shm, outside the sandbox. */
+CALL_OF(shm_open)
+{
+	int fd;
+
+	descriptors_before(p, s);
+	fd = open(s->path, s->flags | O_NOFOLLOW | O_CLOEXEC, (mode_t)arg2(s));
+	return descriptors_after(p, s, fd);
+}
+
+CALL_OF(memfd_create)
+{
+	const char *name = s->m->name == PLAN_NONE ?
+				   "/memfd:replay" :
+				   plan_name(p->engine->plan, s->m->name);
+	size_t prefix = strlen("/memfd:");
+	int fd;
+
+	descriptors_before(p, s);
+	fd = memfd_create(strlen(name) > prefix ? name + prefix : "",
+			  (unsigned int)arg2(s));
 	return descriptors_after(p, s, fd);
 }
 
@@ -117,6 +151,24 @@ CALL_OF(close)
 	descriptors_take_turn(p);
 	r = close(s->fd);
 	descriptors_closed(p, s->r->fd);
+	return r;
+}
+
+/* The engine's own numbers, above all of the job's, stay. */
+CALL_OF(close_range)
+{
+	unsigned int first = (unsigned int)s->flags;
+	unsigned int last = (unsigned int)p->engine->base - 1;
+	int64_t r, to = s->r->op == REEL_CALL_CLOSEFROM ? INT32_MAX : arg2(s);
+	int flags = s->offset == PLAN_NO_OFFSET ? 0 : (int)s->offset;
+
+	if (to >= 0 && to < last)
+		last = (unsigned int)to;
+	descriptors_take_turn(p);
+	r = first > last ? 0 : close_range(first, last, flags);
+	if (!r && !(flags & CLOSE_RANGE_CLOEXEC))
+		descriptors_range_closed(p, first, last);
+	descriptors_end_turn(p);
 	return r;
 }
 
@@ -238,6 +290,13 @@ CALL_OF(pwritev2)
 	struct iovec iov = { p->out, (size_t)s->size };
 
 	return pwritev2(s->fd, &iov, 1, s->offset, s->flags);
+}
+
+CALL_OF(vmsplice)
+{
+	struct iovec iov = { p->out, (size_t)s->size };
+
+	return vmsplice(s->fd, &iov, 1, (unsigned int)s->flags);
 }
 
 /*
@@ -394,6 +453,21 @@ CALL_OF(mkdir)
 CALL_OF(mkdirat)
 {
 	return mkdirat(AT_FDCWD, s->path, (mode_t)s->flags);
+}
+
+CALL_OF(mkfifo)
+{
+	return mkfifo(s->path, (mode_t)s->flags);
+}
+
+/* A device would lead out of the sandbox. */
+CALL_OF(mknod)
+{
+	mode_t mode = (mode_t)s->flags;
+
+	if (S_ISBLK(mode) || S_ISCHR(mode))
+		mode = (mode & ~(mode_t)S_IFMT) | S_IFREG;
+	return mknod(s->path, mode, 0);
 }
 
 CALL_OF(rmdir)
@@ -555,7 +629,12 @@ static player_call *const calls[] = {
 	[REEL_CALL_OPENAT] = do_openat,
 	[REEL_CALL_CREAT] = do_creat,
 	[REEL_CALL_MKSTEMP] = do_mkstemp,
+	[REEL_CALL_MEMFD_CREATE] = do_memfd_create,
+	[REEL_CALL_SHM_OPEN] = do_shm_open,
+	[REEL_CALL_OPEN_BY_HANDLE_AT] = do_open,
 	[REEL_CALL_CLOSE] = do_close,
+	[REEL_CALL_CLOSE_RANGE] = do_close_range,
+	[REEL_CALL_CLOSEFROM] = do_close_range,
 	[REEL_CALL_DUP] = do_dup,
 	[REEL_CALL_DUP2] = do_dup2,
 	[REEL_CALL_DUP3] = do_dup3,
@@ -565,6 +644,10 @@ static player_call *const calls[] = {
 	[REEL_CALL_READV] = do_readv,
 	[REEL_CALL_PREADV] = do_preadv,
 	[REEL_CALL_PREADV2] = do_preadv2,
+	[REEL_CALL_ASYNC_READ] = do_pread,
+	[REEL_CALL_ASYNC_WRITE] = do_pwrite,
+	[REEL_CALL_ASYNC_SYNC] = do_fsync,
+	[REEL_CALL_VMSPLICE] = do_vmsplice,
 	[REEL_CALL_WRITE] = do_write,
 	[REEL_CALL_PWRITE] = do_pwrite,
 	[REEL_CALL_WRITEV] = do_writev,
@@ -594,6 +677,11 @@ static player_call *const calls[] = {
 	[REEL_CALL_RENAMEAT2] = do_renameat2,
 	[REEL_CALL_MKDIR] = do_mkdir,
 	[REEL_CALL_MKDIRAT] = do_mkdirat,
+	[REEL_CALL_MKFIFO] = do_mkfifo,
+	[REEL_CALL_MKFIFOAT] = do_mkfifo,
+	[REEL_CALL_MKNOD] = do_mknod,
+	[REEL_CALL_MKNODAT] = do_mknod,
+	[REEL_CALL_SHM_UNLINK] = do_unlink,
 	[REEL_CALL_RMDIR] = do_rmdir,
 	[REEL_CALL_LINK] = do_link,
 	[REEL_CALL_LINKAT] = do_linkat,

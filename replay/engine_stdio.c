@@ -17,6 +17,7 @@
 #include "replay/player.h"
 #include "replay/raw.h"
 
+#define TEXT_BYTES 4096 /* of player.out, which has more */
 #define CALL_OF(name) static int64_t do_##name(struct player *p, const struct step *s)
 
 /* fopen's mode from the open flags that the shim made of it. */
@@ -38,21 +39,43 @@ static const char *mode_of(int flags, char out[8])
 
 static bool standard_closed[3]; /* by fclose(): never to be touched again */
 
-/* libc's own, past the shim: the job's fdopen() was not recorded either. */
+/* libc's own, past the shim. */
+static void *libc_symbol(const char *name)
+{
+	int err = errno;
+	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+	void *symbol = libc ? dlsym(libc, name) : NULL;
+
+	errno = err;
+	return symbol;
+}
+
+/* The job's fdopen() was not recorded either. */
 static FILE *open_silently(int fd, const struct step *s)
 {
 	static FILE *(*libc_fdopen)(int, const char *);
-	void *libc;
-	int err = errno;
 
-	if (!libc_fdopen) {
-		libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
-		*(void **)&libc_fdopen = libc ? dlsym(libc, "fdopen") : NULL;
-	}
-	errno = err;
 	if (!libc_fdopen)
-		return NULL;
-	return libc_fdopen(fd, plan_writes(s->r) ? "w" : "r");
+		*(void **)&libc_fdopen = libc_symbol("fdopen");
+	return libc_fdopen ? libc_fdopen(fd, plan_writes(s->r) ? "w" : "r") :
+			     NULL;
+}
+
+static void flush_silently(FILE *f)
+{
+	static int (*libc_fflush)(FILE *);
+
+	if (!libc_fflush)
+		*(void **)&libc_fflush = libc_symbol("fflush");
+	if (libc_fflush)
+		libc_fflush(f);
+}
+
+void engine_stdio_exit(struct player_process *q)
+{
+	for (uint32_t i = 0; i < q->engine->plan->head->fds; i++)
+		if (q->slot[i].file && q->slot[i].writer == q->index + 1)
+			flush_silently(q->slot[i].file);
 }
 
 /* The stream of the slot; a program is born with three. */
@@ -169,7 +192,37 @@ CALL_OF(fwrite)
 
 	if (!f)
 		return -1;
+	s->slot->writer = p->process->index + 1;
 	return (int64_t)fwrite(p->out, 1, (size_t)s->size, f);
+}
+
+/* By calls that have no record, like those of the job. */
+CALL_OF(stdio_read)
+{
+	FILE *f = file_of(s);
+	int64_t n = 0;
+
+	if (!f)
+		return -1;
+	while (n < s->want && getc_unlocked(f) != EOF)
+		n++;
+	return n;
+}
+
+CALL_OF(stdio_write)
+{
+	FILE *f = file_of(s);
+	int64_t n = 0;
+
+	if (!f)
+		return -1;
+	s->slot->writer = p->process->index + 1;
+	while (n < s->want && putc_unlocked(p->out[n % TEXT_BYTES], f) != EOF)
+		n++;
+	/* Who waits for it reads the file. */
+	if (s->r->flags & PLAN_F_POST)
+		flush_silently(f);
+	return n;
 }
 
 CALL_OF(fgets)
@@ -255,7 +308,9 @@ static player_call *const calls[] = {
 	[REEL_CALL_FWRITE] = do_fwrite,	[REEL_CALL_FGETS] = do_fgets,
 	[REEL_CALL_GETLINE] = do_getline, [REEL_CALL_FSEEK] = do_fseek,
 	[REEL_CALL_REWIND] = do_rewind,	[REEL_CALL_FSETPOS] = do_fsetpos,
-	[REEL_CALL_FFLUSH] = do_fflush,
+	[REEL_CALL_FFLUSH] = do_fflush,	[REEL_CALL_PCLOSE] = do_fclose,
+	[REEL_CALL_STDIO_READ] = do_stdio_read,
+	[REEL_CALL_STDIO_WRITE] = do_stdio_write,
 };
 
 player_call *engine_stdio(uint16_t op)

@@ -21,6 +21,9 @@
 
 #include "replay/job.h"
 #include "replay/listings.h"
+#include "replay/role.h"
+
+#define LINES_MOST (1 << 20) /* of one record; more is no trace of ours */
 
 enum { UNKNOWN = 0, NO = 1, YES = 2 };
 
@@ -261,15 +264,8 @@ static enum effect opened(struct history *h, const struct reel_event *ev)
 	return EFFECT_TRUNCATE;
 }
 
-static void read_line(struct path *p, const struct reel_event *ev,
-		      struct reel_error *err)
+static void line_ends(struct path *p, int64_t end, struct reel_error *err)
 {
-	int64_t end = ev->offset + ev->result;
-
-	if (ev->call == REEL_CALL_FGETS && ev->result >= ev->asked)
-		return; /* the buffer was full, not the line */
-	if (p->changed || ev->offset < p->line_end)
-		return;
 	if (p->lines == p->line_room) {
 		uint32_t room = p->line_room ? 2 * p->line_room : 16;
 
@@ -279,6 +275,34 @@ static void read_line(struct path *p, const struct reel_event *ev,
 	}
 	p->line[p->lines++] = end - 1;
 	p->line_end = end;
+}
+
+/* Of several lines in one record only the sum is known: they are alike. */
+static void read_lines(struct path *p, const struct reel_event *ev,
+		       struct reel_error *err)
+{
+	bool some = ev->count > 1 && ev->count <= LINES_MOST;
+	int64_t n = some ? ev->count : 1, each = ev->result / n;
+	int64_t first = each + ev->result % n;
+
+	if (ev->call == REEL_CALL_FGETS && ev->result >= ev->asked)
+		return; /* the buffer was full, not the line */
+	if (p->changed || ev->offset < p->line_end || !each)
+		return;
+	for (int64_t i = 0; i < n && !err->code; i++)
+		line_ends(p, ev->offset + first + i * each, err);
+}
+
+/* Does a read of less than it asked for tell where the file ends? */
+static bool short_at_end(const struct path *p, const struct reel_event *ev)
+{
+	if (ev->result >= ev->asked || ev->layer != REEL_LAYER_POSIX)
+		return false;
+	/* These end where what they write to is full, too. */
+	if (ev->result > 0 && role_copies(ev->call) &&
+	    ev->call != REEL_CALL_COPY_FILE_RANGE)
+		return false;
+	return ev->result > 0 || ev->offset == p->size;
 }
 
 /*
@@ -302,7 +326,8 @@ static int64_t offset_of(struct history *h, const struct reel_event *ev)
 	if (ev->call == REEL_CALL_PREAD || ev->call == REEL_CALL_PREADV ||
 	    ev->call == REEL_CALL_PREADV2 || ev->call == REEL_CALL_PWRITE ||
 	    ev->call == REEL_CALL_PWRITEV || ev->call == REEL_CALL_PWRITEV2 ||
-	    ev->call == REEL_CALL_MMAP)
+	    ev->call == REEL_CALL_MMAP || role_mapped(ev->call) ||
+	    role_async(ev))
 		return at;
 	if (at == REEL_NO_OFFSET && *reached)
 		at = *reached - 1;
@@ -336,9 +361,8 @@ static void moved(struct path *p, const struct reel_event *ev,
 	}
 	if (ev->result > 0 &&
 	    (ev->call == REEL_CALL_FGETS || ev->call == REEL_CALL_GETLINE))
-		read_line(p, ev, err);
-	else if (ev->result < ev->asked && ev->layer == REEL_LAYER_POSIX &&
-		 (ev->result > 0 || ev->offset == p->size))
+		read_lines(p, ev, err);
+	else if (short_at_end(p, ev))
 		saw_size(p, end, true); /* the end of the file */
 	if (ev->result > 0)
 		saw_size(p, end, false);
@@ -376,7 +400,10 @@ static void on_descriptor(struct history *h, const struct reel_event *ev,
 			p->map_end = ev->offset + ev->asked;
 		return;
 	}
-	if (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE)
+	if (ev->call == REEL_CALL_MAP_WRITE)
+		p->changed = true;
+	else if (ev->call != REEL_CALL_MAP_READ &&
+		 (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE))
 		moved(p, ev, err);
 }
 
@@ -460,6 +487,17 @@ static bool removes_dir(struct history *h, const struct reel_event *ev)
 		(ev->call == REEL_CALL_UNLINKAT && ev->arg & AT_REMOVEDIR));
 }
 
+/* Messages, and memory that was never in a directory. */
+static bool nameless(const struct history *h, const struct reel_event *ev)
+{
+	static const char shared[] = "/dev/shm/";
+	const char *path = h->job->file[ev->file].path;
+
+	if (ev->kind == REEL_KIND_MEMORY)
+		return !path || strncmp(path, shared, sizeof(shared) - 1);
+	return ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET;
+}
+
 int history_event(struct history *h, const struct reel_event *given,
 		  const struct who *me, struct effects *out,
 		  struct reel_error *err)
@@ -471,8 +509,7 @@ int history_event(struct history *h, const struct reel_event *given,
 	*out = (struct effects){ EFFECT_NONE, EFFECT_NONE, 0, 0, 0 };
 	h->now = out;
 	h->me = me;
-	if (!ev->file || ev->kind == REEL_KIND_PIPE ||
-	    ev->kind == REEL_KIND_SOCKET || ev->kind == REEL_KIND_MEMORY)
+	if (!ev->file || nameless(h, ev))
 		return err->code ? -1 : 0;
 	switch (ev->call) {
 	case REEL_CALL_RENAME:
@@ -486,12 +523,17 @@ int history_event(struct history *h, const struct reel_event *given,
 	case REEL_CALL_MKDIRAT:
 	case REEL_CALL_SYMLINK:
 	case REEL_CALL_SYMLINKAT:
+	case REEL_CALL_MKFIFO:
+	case REEL_CALL_MKFIFOAT:
+	case REEL_CALL_MKNOD:
+	case REEL_CALL_MKNODAT:
 		out->file = made(h, ev);
 		break;
 	case REEL_CALL_UNLINKAT:
 	case REEL_CALL_UNLINK:
 	case REEL_CALL_REMOVE:
 	case REEL_CALL_RMDIR:
+	case REEL_CALL_SHM_UNLINK:
 		if (removes_dir(h, ev))
 			listings_removed(h->listings, ev->file, me, err);
 		out->file = ev->err ? failed(h, ev->file, ev->err, false) :

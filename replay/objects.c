@@ -19,6 +19,7 @@
 #include "analyzer/idmap.h"
 
 #include "replay/job.h"
+#include "replay/role.h"
 
 #define FDS_MAX (1 << 20)
 
@@ -235,6 +236,7 @@ static int need(struct objects *o, const struct reel_event *ev, uint32_t *slot,
 				ev->group == REEL_GROUP_WRITE);
 	struct mark mark = { .stream = stream,
 			     .call = call,
+			     .b = (uint32_t)ev->fd,
 			     .kind = MARK_OBJECT };
 
 	if (!message && *slot == ev->open)
@@ -253,7 +255,8 @@ int objects_event(struct objects *o, const struct reel_event *ev,
 
 	if (fork_until(o, ev->start_ns + ev->dur_ns, err))
 		return -1;
-	if (ev->fd < 0 || ev->fd >= FDS_MAX || ev->fd2 >= FDS_MAX)
+	if (ev->fd < 0 || ev->fd >= FDS_MAX || ev->fd2 >= FDS_MAX ||
+	    (!ev->open && ev->err == EBADF))
 		return 0;
 	slot = slot_of(o, process, ev->fd, err);
 	if (!slot)
@@ -261,8 +264,7 @@ int objects_event(struct objects *o, const struct reel_event *ev,
 	if (!ev->open || ev->open >= o->job->opens || !ev->file ||
 	    ev->file >= o->job->files)
 		return 0;
-	/* These go by address; the descriptor may long be closed. */
-	if (ev->call == REEL_CALL_MUNMAP || ev->call == REEL_CALL_MSYNC)
+	if (role_by_address(ev->call))
 		return 0;
 	if (ev->group == REEL_GROUP_OPEN) {
 		if (!ev->err)

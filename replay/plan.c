@@ -17,6 +17,7 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "replay/raw.h"
+#include "replay/role.h"
 
 static int broken(struct reel_error *err, const char *path, const char *what)
 {
@@ -68,7 +69,10 @@ bool plan_moves(const struct plan_record *r)
 	const struct reel_call_info *info =
 		r->op < REEL_CALL_MAX ? reel_call_info(r->op) : NULL;
 
-	if (!info || r->size <= 0)
+	/* Copies stay in the kernel, parts of streams and mappings are pieced. */
+	if (!info || r->size <= 0 || role_copies(r->op) ||
+	    role_mapped(r->op) || r->op == REEL_CALL_COPY_OUT ||
+	    r->op == REEL_CALL_STDIO_READ || r->op == REEL_CALL_STDIO_WRITE)
 		return false;
 	return info->group == REEL_GROUP_READ ||
 	       info->group == REEL_GROUP_WRITE ||
@@ -136,7 +140,8 @@ static const char *check_more(const struct plan *p,
 
 	if (!name_ok(h, m->name) || !name_ok(h, m->name2))
 		return "a record's name is outside";
-	if (m->object != PLAN_NONE && m->object >= h->objects)
+	if ((m->object != PLAN_NONE && m->object >= h->objects) ||
+	    (m->object2 != PLAN_NONE && m->object2 >= h->objects))
 		return "a record's object is outside";
 	if (m->edge > h->edges || m->edges > h->edges - m->edge)
 		return "a record's edges are outside";

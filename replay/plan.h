@@ -25,7 +25,7 @@ struct reel_error;
 struct reel_store;
 
 #define PLAN_MAGIC 0x0a314e414c504f49ull /* "IOPLAN1\n" */
-#define PLAN_VERSION 1
+#define PLAN_VERSION 2
 #define PLAN_NONE UINT32_MAX
 #define PLAN_NO_OFFSET INT64_MIN
 #define PLAN_NO_SIZE (-1)
@@ -51,6 +51,8 @@ enum plan_op {
 #define PLAN_F_ENTRIES 0x0400 /* its directory has more.entries first */
 #define PLAN_F_OUTSIDE (PLAN_F_APPEAR | PLAN_F_VANISH | PLAN_F_ENTRIES)
 #define PLAN_F_LINES 0x0040      /* a read that ends with a newline */
+#define PLAN_F_DIRTY 0x1000 /* an msync(): change more.dirty_bytes first */
+#define PLAN_F_ASYNC 0x0800 /* nobody waits for it, nor does its thread */
 
 struct plan_record {
 	uint32_t gap_ns; /* from the end of the one before */
@@ -67,13 +69,15 @@ struct plan_more {
 	int64_t result; /* -1 on error */
 	int64_t arg;    /* PLAN_NO_OFFSET: none */
 	int64_t arg2;
-	int64_t pos;
+	int64_t pos;   /* of a copy: the offset it wrote at */
 	uint32_t name; /* PLAN_NONE: none */
 	uint32_t name2;
 	int32_t err;
-	int32_t fd2;   /* made by the call, or the target of a dup; -1 */
+	int32_t fd2;   /* made by the call, or the target of a dup or a copy; -1 */
 	uint32_t count; /* calls that the record stands for */
 	uint32_t object; /* behind fd before the call, PLAN_NONE: as it is */
+	uint32_t object2; /* the same for the fd2 of a copy */
+	uint32_t open;   /* of a mapping: what tells it from others of its fd */
 	uint32_t edge;   /* [edge, + edges) to wait for */
 	uint32_t edges;
 	uint32_t gap_high; /* high halves of gap_ns and dur_ns */
@@ -82,9 +86,10 @@ struct plan_more {
 	union {
 		int64_t appear_bytes;
 		int64_t entries; /* PLAN_F_ENTRIES */
+		int64_t dirty_bytes; /* PLAN_F_DIRTY */
 	};
 };
-_Static_assert(sizeof(struct plan_more) == 88, "streams are arrays of it");
+_Static_assert(sizeof(struct plan_more) == 96, "streams are arrays of it");
 
 /* Wait until @stream has done @calls calls of the job. */
 struct plan_edge {
@@ -102,7 +107,7 @@ struct plan_process {
 	uint32_t fds;    /* numbers it uses are below */
 	uint32_t makers; /* streams of it that make descriptors */
 	uint32_t moves;  /* 1: it, or who forked it, changes its directory */
-	uint32_t reserved;
+	uint32_t exits;  /* 1: its end was an exit(): streams are flushed */
 };
 
 struct plan_stream {
@@ -175,6 +180,7 @@ struct plan_head {
 	int64_t wall_ns;  /* of the job, from its start to its end */
 	uint64_t calls;   /* of the job, in the streams */
 	uint64_t skipped; /* events that no engine can issue */
+	uint64_t async;   /* asynchronous operations among the calls */
 	uint32_t fds;     /* no process uses a number that is as high */
 	uint32_t reserved;
 	uint64_t file_total_bytes; /* of all plan_files */

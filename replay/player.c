@@ -17,6 +17,7 @@
 #include "preload/ioreel.h"
 #include "replay/player.h"
 #include "replay/raw.h"
+#include "replay/role.h"
 
 #define BEHIND_BYTES (1 << 20) /* of a stream, kept before it is dropped */
 
@@ -29,6 +30,7 @@ static const struct plan_more no_more = {
 	.fd2 = -1,
 	.count = 1,
 	.object = PLAN_NONE,
+	.object2 = PLAN_NONE,
 };
 
 /* --- one call ------------------------------------------------------------ */
@@ -82,9 +84,21 @@ static int decode(struct player *p, const struct plan_record *r,
 	return err;
 }
 
-static void find_descriptor(struct step *s)
+/* A number that was not open in the job may be in use here for something. */
+static int real_fd(struct player *p, const struct step *s, int32_t fd)
 {
-	s->fd = s->slot && s->slot->fd >= 0 ? s->slot->fd : s->r->fd;
+	const struct slot *slot = descriptors_slot(p->process, fd);
+
+	if (slot && slot->fd >= 0)
+		return slot->fd;
+	return s->m->err == EBADF && raw(SYS_fcntl, fd, F_GETFD) >= 0 ? -1 :
+									fd;
+}
+
+static void find_descriptors(struct player *p, struct step *s)
+{
+	s->fd = real_fd(p, s, s->r->fd);
+	s->to = role_copies(s->r->op) ? real_fd(p, s, s->m->fd2) : -1;
 }
 
 static player_call *call_of(uint16_t op)
@@ -97,7 +111,9 @@ static player_call *call_of(uint16_t op)
 	call = engine_posix(op);
 	if (!call)
 		call = engine_stdio(op);
-	return call ? call : engine_map(op);
+	if (!call)
+		call = engine_map(op);
+	return call ? call : engine_copy(op);
 }
 
 static enum verdict verdict_of(uint16_t op)
@@ -117,6 +133,13 @@ static enum verdict verdict_of(uint16_t op)
 	return VERDICT_SUCCESS;
 }
 
+static int64_t call_one(struct player *p, struct step *s, player_call *call)
+{
+	if (s->r->flags & PLAN_F_MESSAGE)
+		return message_call(p, s, call);
+	return call(p, s);
+}
+
 /* Several calls in one record: each a part of the size. */
 static int64_t call_all(struct player *p, struct step *s, player_call *call)
 {
@@ -128,7 +151,7 @@ static int64_t call_all(struct player *p, struct step *s, player_call *call)
 
 		s->size = size / n + (i == 0 ? size % n : 0);
 		s->want = want / n + (i == 0 ? want % n : 0);
-		r = call(p, s);
+		r = call_one(p, s, call);
 		if (r < 0) {
 			sum = r;
 			break;
@@ -142,11 +165,7 @@ static int64_t call_all(struct player *p, struct step *s, player_call *call)
 
 static int64_t issue(struct player *p, struct step *s, player_call *call)
 {
-	if (s->m->count > 1)
-		return call_all(p, s, call);
-	if (s->r->flags & PLAN_F_MESSAGE)
-		return message_call(p, s, call);
-	return call(p, s);
+	return s->m->count > 1 ? call_all(p, s, call) : call_one(p, s, call);
 }
 
 static void differs(struct player *p, const struct step *s, int64_t got,
@@ -271,8 +290,10 @@ static void play_call(struct player *p, const struct plan_record *r,
 	bad = decode(p, r, m, &s);
 	wait_turn(p, r, m);
 	if (m->object != PLAN_NONE)
-		descriptors_provide(p, &s);
-	find_descriptor(&s);
+		descriptors_provide(p, &s, r->fd, m->object);
+	if (m->object2 != PLAN_NONE)
+		descriptors_provide(p, &s, m->fd2, m->object2);
+	find_descriptors(p, &s);
 	if (!bad && r->flags & PLAN_F_OUTSIDE)
 		outside_before(p, &s);
 	if (plan_moves(r) && !plan_writes(r))
@@ -287,13 +308,16 @@ static void play_call(struct player *p, const struct plan_record *r,
 	if (plan_moves(r) && !plan_writes(r))
 		memory_after_read(p, &s, end - start,
 				  wide(r->dur_ns, m->dur_high));
-	p->at_ns += p->engine->mode == REPLAY_TIMED ?
-			    wide(r->dur_ns, m->dur_high) :
-			    end - start;
+	if (!(r->flags & PLAN_F_ASYNC))
+		p->at_ns += p->engine->mode == REPLAY_TIMED ?
+				    wide(r->dur_ns, m->dur_high) :
+				    end - start;
 	if (call)
 		judge(p, &s, got, err);
 	else
 		p->result->skipped++;
+	if (r->flags & PLAN_F_ASYNC)
+		return;
 	p->result->calls++;
 	if (r->flags & PLAN_F_POST)
 		wait_post(p->result, p->result->calls);

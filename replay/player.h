@@ -46,6 +46,7 @@ struct slot {
 	uint32_t object; /* that was put behind it, PLAN_NONE: by a call */
 	FILE *file;
 	DIR *dir;
+	uint32_t writer; /* 1 + the process whose bytes file may still hold */
 };
 
 /* What the numbers of a process are used for. */
@@ -56,6 +57,9 @@ struct mapping {
 	size_t len;
 	int64_t offset;
 	int fd; /* the slot it was made of */
+	uint32_t open;
+	int64_t touched; /* bytes from its start */
+	int64_t ahead;   /* of them: changed before it was told */
 	struct mapping *next;
 };
 
@@ -99,6 +103,7 @@ struct step {
 	const struct plan_record *r;
 	const struct plan_more *m; /* never NULL */
 	int fd;              /* the real one behind r->fd, or -1 */
+	int to;              /* of a copy: the one behind m->fd2 */
 	struct slot *slot;   /* of r->fd, NULL: none */
 	const char *path;    /* in the sandbox */
 	const char *path2;   /* NULL: none */
@@ -118,6 +123,10 @@ typedef int64_t player_call(struct player *p, const struct step *s);
 player_call *engine_posix(uint16_t op);
 player_call *engine_stdio(uint16_t op);
 player_call *engine_map(uint16_t op);
+player_call *engine_copy(uint16_t op);
+
+/* What exit() does to the streams that the process wrote to, unrecorded. */
+void engine_stdio_exit(struct player_process *q);
 
 /* --- descriptors.c ------------------------------------------------------- */
 
@@ -143,6 +152,8 @@ int64_t descriptors_after(struct player *p, const struct step *s, int got);
 void descriptors_take_turn(struct player *p);
 void descriptors_end_turn(struct player *p);
 void descriptors_closed(struct player *p, int32_t fd);
+/* The same for numbers of ours, [@first, @last]; keeps the turn. */
+void descriptors_range_closed(struct player *p, uint32_t first, uint32_t last);
 
 /*
  * In a child just forked: what it has of its parent gives way when the job had
@@ -151,10 +162,11 @@ void descriptors_closed(struct player *p, int32_t fd);
 void descriptors_inherited(struct player_process *p);
 
 /*
- * Put the object of @s behind its descriptor. For a stand-in that is read once
- * (PLAN_OBJECT_ENDED) its bytes are put in.
+ * Put @object behind the job's @fd, a descriptor of @s. Into a stand-in that is
+ * read once (PLAN_OBJECT_ENDED) what @s reads is put.
  */
-void descriptors_provide(struct player *p, const struct step *s);
+void descriptors_provide(struct player *p, const struct step *s, int32_t fd,
+			 uint32_t object);
 
 /* The engine's own descriptors; -1 with @err. */
 int descriptors_open(struct engine *e, struct reel_error *err);
@@ -179,6 +191,13 @@ void outside_before(struct player *p, const struct step *s);
 
 /* Issue @call, a read or write of a pipe or socket, so that it cannot block. */
 int64_t message_call(struct player *p, const struct step *s, player_call *call);
+
+/*
+ * The same for a write, or a copy, into @fd, with @object behind it; a copy may
+ * be reading from another pipe meanwhile.
+ */
+int64_t message_write(struct player *p, const struct step *s, uint32_t object,
+		      int fd, player_call *call);
 
 /* Put the bytes that @s is to read into the pipe or socket @fd. */
 void message_feed(struct player *p, const struct step *s, int fd);

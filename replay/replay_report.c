@@ -42,6 +42,12 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 	fputs(cold ? "; the page cache is cold\n" :
 		     "; they are in the page cache\n",
 	      stderr);
+	if (h->async)
+		fprintf(stderr,
+			"ioreel replay: %s asynchronous %s played one after "
+			"the other\n",
+			reel_num_count(a, (int64_t)h->async),
+			plural(h->async, "operation is", "operations are"));
 	if (h->skipped)
 		fprintf(stderr,
 			"ioreel replay: %s %s cannot be replayed: no call of "

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an event is to the replay. Both passes of compiling a plan, and those
+ * who keep state for them, have to agree: they ask here.
+ */
+#ifndef REPLAY_ROLE_H
+#define REPLAY_ROLE_H
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "lib/calls.h"
+
+#include "analyzer/event.h"
+#include "analyzer/metric_op.h"
+
+/* An asynchronous operation: it overlaps other calls of its thread. */
+static inline bool role_async(const struct reel_event *ev)
+{
+	return ev->layer == REEL_LAYER_ASYNC && ev->group != REEL_GROUP_QUEUE;
+}
+
+/* What a mapping was used for. */
+static inline bool role_mapped(uint16_t call)
+{
+	return call == REEL_CALL_MAP_READ || call == REEL_CALL_MAP_WRITE;
+}
+
+/*
+ * Is it a call of the plan? Not what is a layer above others that do the work,
+ * nor an operation whose outcome the job was never told.
+ */
+static inline bool role_plays(const struct reel_event *ev)
+{
+	if (metric_op(ev) == METRIC_NOTHING || metric_op(ev) == METRIC_UPPER ||
+	    ev->group == REEL_GROUP_QUEUE || ev->layer == REEL_LAYER_MPIIO)
+		return false;
+	if (role_async(ev))
+		return ev->err != ECANCELED && ev->err != EINPROGRESS;
+	return !role_mapped(ev->call) || ev->result > 0;
+}
+
+/* Calls of two descriptors. */
+static inline bool role_copies(uint16_t call)
+{
+	return call == REEL_CALL_COPY_FILE_RANGE ||
+	       call == REEL_CALL_SENDFILE || call == REEL_CALL_SPLICE ||
+	       call == REEL_CALL_TEE;
+}
+
+/* These go by address; their descriptor may long be closed. */
+static inline bool role_by_address(uint16_t call)
+{
+	return call == REEL_CALL_MUNMAP || call == REEL_CALL_MSYNC ||
+	       call == REEL_CALL_MREMAP || call == REEL_CALL_MADVISE ||
+	       role_mapped(call);
+}
+
+#endif
