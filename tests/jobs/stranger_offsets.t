@@ -11,7 +11,7 @@ sql() { "$IOREEL" sql "$@" --format tsv | tail -n +2; }
 for what in exec append big paths; do
 	mkdir $what && cd $what || exit 1
 	seq 20000 | head -c 100000 >a
-	"$IOREEL" record -q -o ../$what.reel -- "$probe" $what "$T/oracle.$what"
+	"$IOREEL" record -q -o ../$what.reel --exclude '*/oracle.*' -- "$probe" $what "$T/oracle.$what"
 	cd ..
 	"$IOREEL" load -q $what.reel -o $what.db
 	for f in oracle.$what.*; do
