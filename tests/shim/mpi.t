@@ -102,7 +102,8 @@ for mpi in openmpi mpich; do
 	openmpi) mpirun='mpirun.openmpi --oversubscribe -n' ;;
 	mpich) mpirun='mpirun.mpich -n' ;;
 	esac
-	if ! command -v mpicc.$mpi mpirun.$mpi >/dev/null; then
+	if ! command -v mpicc.$mpi >/dev/null ||
+	   ! command -v mpirun.$mpi >/dev/null; then
 		skip "$mpi" "no mpicc.$mpi, mpirun.$mpi"
 		continue
 	fi
@@ -134,7 +135,7 @@ for mpi in openmpi mpich; do
 		"$(printf 'MPI_File_read_at\t2\t4000\t4000\nMPI_File_write_at_all\t2\t8000\t4000')"
 done
 
-if command -v mpicc.openmpi mpicc.mpich >/dev/null; then
+if command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null; then
 	mpicc.openmpi -w -o two "$src/two.c" -ldl
 	mpicc.mpich -w -o two.so -DPLUGIN "$src/two.c" -shared -fPIC -Wl,-z,lazy
 	run=two

@@ -118,7 +118,8 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	(cd mine && setpriv --reuid 65534 --clear-groups "$IOREEL" record -o t \
 		-- ../dynamic >/dev/null 2>&1)
 	chmod 500 mine
-	(cd / && LD_PRELOAD=$O/libioreel.so IOREEL_DIR=$T/mine/no/way \
+	cp "$O/libioreel.so" . # where others may read it
+	(cd / && LD_PRELOAD=$T/libioreel.so IOREEL_DIR=$T/mine/no/way \
 		setpriv --reuid 65534 --clear-groups "$T/dynamic" >$T/ro.out 2>$T/ro.err)
 	check 'trace_dir_missing_readonly: nobody is harmed' \
 		'grep -q "reads" ro.out && [ ! -s ro.err ]'
