@@ -90,7 +90,7 @@ else
 	skip 'mpi4py' 'no mpirun.openmpi or no mpi4py'
 fi
 
-if command -v mpirun.mpich mpicc.mpich >/dev/null; then
+if command -v mpirun.mpich >/dev/null && command -v mpicc.mpich >/dev/null; then
 	mpicc.mpich -w -o calls "$TOP/tests/shim/mpi/calls.c"
 	rm -rf DATA && mkdir DATA
 	timeout 60 "$IOREEL" record -q -o mpich.reel -- \
