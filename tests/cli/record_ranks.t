@@ -43,7 +43,8 @@ if command -v mpirun.openmpi >/dev/null; then
 	try 'Open MPI, the next default name' app.2.reel $M $R -- sh app.sh
 	# What has not ended a second after the failure is killed: on a busy
 	# machine that is too short to say anything.
-	$M --mca odls_base_sigkill_timeout 5 $R -o bad -- sh app.sh 2 >out 2>err
+	OMPI_MCA_odls_base_sigkill_timeout=5 PRTE_MCA_odls_base_sigkill_timeout=5 \
+		$M $R -o bad -- sh app.sh 2 >out 2>err
 	check 'a rank that fails is named, and mpirun told' \
 		'grep -q "^ioreel: rank 2, sh, ended with status 3; 4 ranks" err'
 	check 'in job.json too' 'grep -q "\"exit_status\": 3" bad/job.json'
