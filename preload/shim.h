@@ -435,7 +435,7 @@ HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 	uint8_t *p;
 
 	if (unlikely(limit <= 0))
-		goto odd;
+		goto unusual;
 	t->limit = shim_busy();
 	shim_barrier();
 	p = t->p;
@@ -451,7 +451,7 @@ HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 	}
 	if (unlikely(odd || (intptr_t)p >= limit)) {
 		t->limit = limit;
-		goto odd;
+		goto unusual;
 	}
 	t->last_end = end;
 	first = call | (REEL_F_DESC_SAME | (HAS(size) ? REEL_F_SIZE_SAME : 0) |
@@ -478,7 +478,7 @@ HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 	shim_barrier();
 	t->limit = limit;
 	return;
-odd:
+unusual:
 	shim_record_odd(call, desc, size, offset, start, end, result, err);
 }
 
