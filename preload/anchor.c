@@ -12,16 +12,9 @@
 #include "preload/real.h"
 
 static const char *const names[REEL_SPANS] = {
-	[REEL_SPAN_EPOCH] = "epoch",
-	[REEL_SPAN_STEP] = "step",
-	[REEL_SPAN_FETCH] = "fetch",
-	[REEL_SPAN_COMPUTE] = "compute",
-	[REEL_SPAN_FORWARD] = "forward",
-	[REEL_SPAN_BACKWARD] = "backward",
-	[REEL_SPAN_OPTIMIZER] = "optimizer",
-	[REEL_SPAN_PREPROCESS] = "preprocess",
-	[REEL_SPAN_CHECKPOINT] = "checkpoint",
-	[REEL_SPAN_EVAL] = "eval",
+#define NAME(SPAN, text) [REEL_SPAN_##SPAN] = text,
+	REEL_SPAN_NAMES(NAME)
+#undef NAME
 };
 
 #define NAME_BYTES 200 /* of a user's span */

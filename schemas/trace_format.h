@@ -234,6 +234,19 @@ enum reel_span {
 	REEL_SPANS
 };
 
+/* Their names, of all but a user's. */
+#define REEL_SPAN_NAMES(X)                                                     \
+	X(EPOCH, "epoch")                                                      \
+	X(STEP, "step")                                                        \
+	X(FETCH, "fetch")                                                      \
+	X(COMPUTE, "compute")                                                  \
+	X(FORWARD, "forward")                                                  \
+	X(BACKWARD, "backward")                                                \
+	X(OPTIMIZER, "optimizer")                                              \
+	X(PREPROCESS, "preprocess")                                            \
+	X(CHECKPOINT, "checkpoint")                                            \
+	X(EVAL, "eval")
+
 /* How the process ended, as far as the shim saw. */
 enum reel_end {
 	REEL_END_UNKNOWN = 0, /* killed, _exit, exec: the window was left */
