@@ -58,10 +58,12 @@ fd = os.open("data.bin", os.O_RDONLY)
 for i in range(7):
     load(fd)
 END
-version=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+# What python3 names may be a shell's script, whose own calls have sites too.
+python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null)
+version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 case $version in
 3.11 | 3.12 | 3.13)
-	"$IOREEL" record -q --stacks=1 -o py.reel -- python3 job.py
+	"$IOREEL" record -q --stacks=1 -o py.reel -- "$python" job.py
 	is 'Python: the line' "$(places py.reel)" "$(printf 'job.py:3 load\tpread\t7\t700')"
 	check 'report --stacks prints it' '"$IOREEL" report --stacks py.reel |
 		grep -q "pread .* data .*job.py:3 load"'
