@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -27,26 +28,36 @@ static void *one_write(void *arg)
 	return pwrite(*(int *)arg, "m", 1, 0) == 1 ? NULL : arg;
 }
 
-/* Room for some threads' stacks, and for none of ours. */
+/*
+ * No room for anything new. The threads have their stacks, and malloc what
+ * pthread_create() asks of it, from before.
+ */
 static int no_memory(int fd)
 {
+	enum { THREADS = 20, STACK = 65536 };
+	static char stacks[THREADS][STACK] __attribute__((aligned(4096)));
 	struct rlimit as = {0, 0};
-	pthread_t th[200];
+	pthread_t th[THREADS];
 	pthread_attr_t attr;
 	unsigned long pages;
+	void *volatile room;
 	int n = 0, writes = 0;
 	FILE *f = fopen("/proc/self/statm", "r");
 
 	if (!f || fscanf(f, "%lu", &pages) != 1)
 		return 1;
 	fclose(f);
+	room = malloc(100000); /* seen by nobody, it would not be made */
+	free(room);
 	getrlimit(RLIMIT_AS, &as);
-	as.rlim_cur = pages * 4096 + (2 << 20);
+	as.rlim_cur = pages * 4096;
 	setrlimit(RLIMIT_AS, &as);
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 65536);
-	while (n < 20 && !pthread_create(&th[n], &attr, one_write, &fd))
-		n++;
+	for (; n < THREADS; n++) {
+		pthread_attr_setstack(&attr, stacks[n], STACK);
+		if (pthread_create(&th[n], &attr, one_write, &fd))
+			break;
+	}
 	for (int i = 0; i < n; i++) {
 		void *bad;
 
