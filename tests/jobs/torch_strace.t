@@ -41,8 +41,8 @@ oracle spawned
 oracle forkserver
 oracle persistent
 oracle loads
-# The loader finds the worker dead, and ends the job, at no settled moment: what
+# The loader finds the worker gone, and ends the job, at no settled moment: what
 # it opens to say so differs between two runs.
 oracle worker_killed reads,read_bytes
-oracle worker_leaves opens,reads,read_bytes
+oracle worker_leaves reads,read_bytes
 finish
