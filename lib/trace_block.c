@@ -153,6 +153,10 @@ static int take_more(struct trace_decoder *d, struct cursor *c,
 	if (more & REEL_M_NEWDESC) {
 		rec->newdesc = varint_u32(c);
 		rec->newfd = (int32_t)varint_u32(c);
+		if (rec->newdesc) {
+			d->desc = rec->newdesc;
+			d->has_desc = true;
+		}
 	}
 	if (more & REEL_M_ARG) {
 		rec->has_arg = true;

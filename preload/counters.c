@@ -87,16 +87,26 @@ void shim_counting_ask(const char *events)
 }
 
 /*
- * No fast record may go on: what it must repeat is taken from it. A thread that
- * is in the middle of one may put it back, and write a few events more.
+ * No fast record may go on: there is no room for it. A thread that is in the
+ * middle of one may put its limit back, and go on for a block.
  */
 static void spoil(void)
 {
 	uint32_t high = __atomic_load_n(&shim.slots_high, __ATOMIC_ACQUIRE);
 
-	for (uint32_t i = shim.slots_base; i < high; i++)
-		__atomic_store_n(&shim.threads[i].last_desc, 0,
-				 __ATOMIC_RELAXED);
+	for (uint32_t i = shim.slots_base; i < high; i++) {
+		struct shim_thread *t = &shim.threads[i];
+
+		intptr_t limit = __atomic_load_n(&t->limit, __ATOMIC_RELAXED);
+
+		__atomic_store_n(&t->room, 0, __ATOMIC_RELAXED);
+		/* Not over the mark of a busy one. */
+		if (limit > 0)
+			__atomic_compare_exchange_n(&t->limit, &limit, 0, false,
+						    __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED);
+		__atomic_store_n(&t->last_desc, 0, __ATOMIC_RELAXED);
+	}
 }
 
 static void count_from_now(void)

@@ -13,15 +13,14 @@
 
 #include "preload/anchor.h"
 #include "preload/match.h"
+#include "preload/name.h"
 #include "preload/raw.h"
 
 void shim_fd_set(int fd, uint32_t entry)
 {
 	if ((unsigned int)fd >= SHIM_FDS)
 		return;
-	if ((uint32_t)fd > shim.fd_high)
-		shim.fd_high = (uint32_t)fd;
-	__atomic_store_n(&shim_hot.fd[fd], entry, __ATOMIC_RELEASE);
+	shim_fd_enter(fd, entry);
 }
 
 uint32_t shim_fd_take(int fd)
@@ -32,27 +31,11 @@ uint32_t shim_fd_take(int fd)
 		return SHIM_FD_IGNORE;
 	/* Two threads that close one number at a time are wrong themselves. */
 	entry = __atomic_load_n(&shim_hot.fd[fd], __ATOMIC_RELAXED);
-	__atomic_store_n(&shim_hot.fd[fd], SHIM_FD_UNKNOWN, __ATOMIC_RELAXED);
+	shim_fd_leave(fd);
 	return entry;
 }
 
 #define IDS 64 /* that a thread takes at a time */
-
-/*
- * The next of the thread's ids, in one instruction: a signal handler may take
- * one too. No lock: another thread has its own.
- */
-static uint32_t next_id(struct shim_thread *t)
-{
-#if defined(__x86_64__)
-	uint32_t id = 1;
-
-	__asm__ volatile("xaddl %0, %1" : "+r"(id), "+m"(t->desc_next));
-	return id;
-#else
-	return __atomic_fetch_add(&t->desc_next, 1, __ATOMIC_RELAXED);
-#endif
-}
 
 uint32_t shim_desc_new(int fd)
 {
@@ -60,7 +43,7 @@ uint32_t shim_desc_new(int fd)
 	uint32_t id = 0, n = t->block ? IDS : 1;
 
 	if (likely(t->block))
-		id = next_id(t);
+		id = shim_next_id(t);
 	if (unlikely(id >= t->desc_end || !id)) {
 		/* A forked child notes its first_desc before it gives one out.
 		 */
@@ -114,7 +97,7 @@ bool shim_is_code(const char *path, size_t len, bool reading)
 	return !shim.all && match_code(path, len, reading);
 }
 
-/* The same of a path in a directory that is not known yet. */
+/* Is @ev's path code? Of one in a directory that is not known yet. */
 COLD static bool filtered_anew(struct shim_event *ev, bool reading)
 {
 	const char *slash = strrchr(ev->path, '/');
@@ -125,30 +108,20 @@ COLD static bool filtered_anew(struct shim_event *ev, bool reading)
 		return true;
 	if (!shim.globs && !shim.all && dir <= REEL_PATH_SHARED &&
 	    match_data_dir(ev->path, ev->path_len, dir))
-		ev->data_dir = (uint32_t)dir;
+		ev->data_dir = (uint32_t)dir + 1;
 	return false;
 }
 
-/*
- * Is @ev's path code? What lies in the directory of the thread's last path,
- * which is known as one of data, is looked at by its name alone.
- */
 static bool filtered(struct shim_event *ev, bool reading)
 {
 	const struct shim_thread *t = shim_self();
-	size_t dir = t->data_dir, len;
-	const char *end;
+	struct shim_name name;
 
-	if (unlikely(!dir || strncmp(t->path, ev->path, dir)))
+	if (unlikely(!shim_name_look(t, ev->path, &name)))
 		return filtered_anew(ev, reading);
-	end = strchrnul(ev->path + dir, '/');
-	len = (size_t)(end - ev->path);
-	if (unlikely(*end || len == dir))
-		return filtered_anew(ev, reading);
-	ev->path_len = (uint32_t)len;
-	ev->data_dir = (uint32_t)dir;
-	return unlikely(match_odd_name(ev->path + dir, len - dir)) &&
-	       match_code_name(ev->path, len, dir);
+	ev->path_len = (uint32_t)name.len;
+	ev->data_dir = t->data_dir;
+	return false;
 }
 
 static enum reel_kind kind_of(mode_t mode, const char *path)

@@ -208,6 +208,8 @@ static bool may_begin_code(const char *path, size_t dir)
 
 bool match_data_dir(const char *path, size_t len, size_t dir)
 {
+	if (!dir)
+		return true;
 	if (dir < 2 || may_begin_code(path, dir))
 		return false;
 	if (path[0] == '/' && (BEGINS(path, "/usr/") || BEGINS(path, "/dev/") ||
@@ -220,7 +222,7 @@ bool match_code_name(const char *path, size_t len, size_t dir)
 {
 	if (len == dir)
 		return false;
-	return code_end(path, len) || code_part(path + dir - 1) ||
+	return code_end(path, len) || (dir && code_part(path + dir - 1)) ||
 	       (path[dir] == 'p' && path[dir + 1] == 'y' &&
 		interpreter_file(path, len));
 }

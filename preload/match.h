@@ -20,21 +20,41 @@ bool match_code(const char *path, size_t len, bool reading);
  */
 bool match_data_dir(const char *path, size_t len, size_t dir);
 
-/* May the @name of @n > 0 bytes be one of code? Most are told at a glance. */
-static inline bool match_odd_name(const char *name, size_t n)
-{
-	static const uint64_t ends[4] = {
-		0x03ff000000000000, /* 0-9 */
-		1ull << ('b' - 64) | 1ull << ('c' - 64) | 1ull << ('i' - 64) |
-			1ull << ('o' - 64) | 1ull << ('y' - 64),
-	};
-	unsigned char first = (unsigned char)name[0];
-	unsigned char last = (unsigned char)name[n - 1];
+/* The last 4 bytes of a name as a number. */
+#define MATCH_END(a, b, c, d)                                                  \
+	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 |            \
+	 (uint32_t)(d) << 24)
 
-	return ends[last / 64] >> last % 64 & 1 ||
-	       ((first == 's' || first == 'd') && name[1] == 'i') ||
-	       (first == '_' && name[1] == '_') ||
-	       (first == 'p' && name[1] == 'y');
+/* May the @name of @n bytes be one of code? Told by its first and its last bytes. */
+static inline __attribute__((always_inline)) bool
+match_odd_name(const char *name, size_t n)
+{
+	uint32_t end = 0, end3;
+	uint16_t begin;
+	size_t i = n;
+
+	if (n < 4)
+		return true; /* looked at byte by byte */
+	__builtin_memcpy(&end, name + n - 4, 4);
+	__builtin_memcpy(&begin, name, 2);
+	if ((end >> 24) - '0' < 10u) { /* libz.so.1.2 */
+		while (i > 3 && (name[i - 1] == '.' ||
+				 (name[i - 1] >= '0' && name[i - 1] <= '9')))
+			i--;
+		if (name[i - 1] == 'o')
+			return true;
+	}
+	end3 = end >> 8;
+	return end3 == MATCH_END('.', 'p', 'y', 0) ||
+	       end3 == MATCH_END('.', 's', 'o', 0) ||
+	       end == MATCH_END('.', 'p', 'y', 'c') ||
+	       end == MATCH_END('.', 'p', 'y', 'i') ||
+	       end == MATCH_END('.', 'p', 'y', 'o') ||
+	       end == MATCH_END('y', 'l', 'i', 'b') ||
+	       begin == MATCH_END('s', 'i', 0, 0) ||
+	       begin == MATCH_END('d', 'i', 0, 0) ||
+	       begin == MATCH_END('_', '_', 0, 0) ||
+	       begin == MATCH_END('p', 'y', 0, 0);
 }
 
 /* match_code() of a @path in a directory for which match_data_dir() is true. */

@@ -25,9 +25,7 @@
 struct shim_state shim = { .next_desc = SHIM_DESC_FIRST };
 struct shim_hot shim_hot;
 struct shim_thread shim_no_thread;
-_Thread_local struct shim_thread *shim_tls = &shim_no_thread;
-_Thread_local intptr_t shim_claiming;
-_Thread_local char shim_vforked;
+_Thread_local struct shim_tls shim_tls = {&shim_no_thread, 0, 0};
 
 /* State of the process, in owner of the first thread state: wiped by fork. */
 enum { FRESH = 0, STARTING = 1, READY = 2, FAILED = 3 };
@@ -420,8 +418,8 @@ static void after_fork_parent(void)
 
 static void after_fork_child(void)
 {
-	shim_tls = &shim_no_thread;
-	shim_vforked = 0;
+	shim_tls.thread = &shim_no_thread;
+	shim_tls.vforked = 0;
 }
 
 static const char *env_get(char **env, const char *name)
@@ -559,11 +557,11 @@ out:
 
 bool shim_vfork_child(void)
 {
-	if (likely(!shim_vforked))
+	if (likely(!shim_tls.vforked))
 		return false;
 	if ((uint32_t)raw0(SYS_getpid) != shim.pid && shim.pid)
 		return true;
-	shim_vforked = 0;
+	shim_tls.vforked = 0;
 	return false;
 }
 

@@ -53,6 +53,9 @@ void *shim_wrapper_of(void *function);
 			shim_resolve(&real.fn, #fn);                           \
 	} while (0)
 
+/* Recording nothing, and ready to pass calls on: they cost a few instructions. */
+#define OFF(fn) unlikely(!shim_hot.on && real.fn)
+
 enum shim_call_id {
 #define CALL(id, NAME, ...) CALL_##NAME = id,
 #define BY_HAND(id, NAME, ...) CALL_##NAME = id,

@@ -54,10 +54,11 @@ HOT uint8_t *put_path(struct shim_thread *t, uint8_t *p,
 
 	p = shim_put(p, same);
 	p = put_bytes(p, ev->path + same, len - same);
-	if (len > sizeof(t->path))
-		len = sizeof(t->path);
+	if (len > REEL_PATH_SHARED)
+		len = REEL_PATH_SHARED;
 	if (len > same)
 		copy_bytes(t->path + same, ev->path + same, len - same);
+	t->path[len] = '\0';
 	t->path_len = (uint32_t)len;
 	t->data_dir = ev->data_dir;
 	return p;
@@ -222,6 +223,8 @@ static void record_full(const struct shim_event *ev, uint64_t start,
 	p = put_core(t, p, &flags, ev, result, err);
 	if (ev->newdesc || ev->bad_fd) {
 		p = shim_put(p, ev->newdesc);
+		if (ev->newdesc) /* what comes next is for it */
+			t->last_desc = ev->newdesc;
 		p = shim_put(p, (uint64_t)(uint32_t)ev->newfd);
 	}
 	if (ev->arg != NONE)

@@ -92,12 +92,16 @@ struct shim_thread {
 	uint32_t seq;
 	uint32_t lost;
 	uint32_t usable;   /* bytes of the slot that the file system gave */
-	uint32_t path_len; /* of path */
-	uint32_t data_dir; /* of path: the directory, known as one of data */
-	uint32_t desc_next, desc_end; /* ids that this thread may give out */
 	struct shim_counters *counters; /* counters.c; NULL: none */
 	struct shim_run run;
-	char path[REEL_PATH_SHARED]; /* the previous path of the block */
+
+	/* What a record with a path touches besides; name.h. */
+	uint32_t desc_next __attribute__((aligned(64))); /* ids that this */
+	uint32_t desc_end; /* thread may give out */
+	uint32_t path_len; /* of path */
+	uint32_t data_dir; /* 1 + the part of path that is a directory known as
+			    * one of data; 0: none is */
+	char path[REEL_PATH_SHARED + 16]; /* the previous path of the block */
 } __attribute__((aligned(64)));
 
 /* The process. Ordinary memory: what a forked child finds is its parent's. */
@@ -106,7 +110,6 @@ struct shim_state {
 	int globs;         /* include or exclude patterns are set */
 	uint32_t next_desc;
 	uint32_t next_serial;
-	uint32_t fd_high;  /* highest number entered in the table */
 	uint32_t pid;      /* that opened the log */
 	uint64_t uid;
 	uint64_t fork_ticks; /* set around fork() in the parent */
@@ -139,15 +142,20 @@ struct shim_hot {
 	int on;          /* enum reel_clock; 0: record nothing */
 	int clock;       /* what on will be, and was */
 	intptr_t tls;    /* of shim_tls, from the thread pointer */
+	uint32_t fd_high; /* highest number entered in the table */
 	uint32_t fd[SHIM_FDS];
 } __attribute__((aligned(64)));
 extern struct shim_hot shim_hot;
 extern struct shim_thread shim_no_thread; /* what a new thread points at */
-extern _Thread_local struct shim_thread *shim_tls
+
+/* What a thread has of its own. */
+struct shim_tls {
+	struct shim_thread *thread;
+	intptr_t claiming; /* shim_busy(), 0: it is not */
+	intptr_t vforked;  /* this thread's vfork child may be running */
+};
+extern _Thread_local struct shim_tls shim_tls
 	__attribute__((tls_model("initial-exec")));
-extern _Thread_local intptr_t shim_claiming /* shim_busy(), 0: it is not */
-	__attribute__((tls_model("initial-exec")));
-extern _Thread_local char shim_vforked __attribute__((tls_model("initial-exec")));
 
 /* What a wrapper says of its call. */
 struct shim_event {
@@ -285,6 +293,34 @@ HOT bool shim_is_desc(uint32_t entry)
 	return entry >= SHIM_DESC_FIRST;
 }
 
+HOT void shim_fd_enter(int fd, uint32_t entry)
+{
+	if ((uint32_t)fd > shim_hot.fd_high)
+		shim_hot.fd_high = (uint32_t)fd;
+	__atomic_store_n(&shim_hot.fd[fd], entry, __ATOMIC_RELEASE);
+}
+
+HOT void shim_fd_leave(int fd)
+{
+	__atomic_store_n(&shim_hot.fd[fd], SHIM_FD_UNKNOWN, __ATOMIC_RELAXED);
+}
+
+/*
+ * The next of the thread's ids, in one instruction: a signal handler may take
+ * one too. No lock: another thread has its own. From desc_end on it is none.
+ */
+HOT uint32_t shim_next_id(struct shim_thread *t)
+{
+#if defined(__x86_64__)
+	uint32_t id = 1;
+
+	__asm__ volatile("xaddl %0, %1" : "+r"(id), "+m"(t->desc_next));
+	return id;
+#else
+	return __atomic_fetch_add(&t->desc_next, 1, __ATOMIC_RELAXED);
+#endif
+}
+
 HOT uint64_t shim_zigzag(int64_t v)
 {
 	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
@@ -360,7 +396,7 @@ HOT uint8_t *shim_put_times(uint8_t *p, uint64_t delta, uint64_t dur)
 	return shim_put(shim_put(p, delta), dur);
 }
 
-/* shim_tls, without the global offset table's cache line. */
+/* shim_tls.thread, without the global offset table's cache line. */
 HOT struct shim_thread *shim_self(void)
 {
 #if defined(__x86_64__)
@@ -369,7 +405,23 @@ HOT struct shim_thread *shim_self(void)
 	__asm__("movq %%fs:(%1), %0" : "=r"(t) : "r"(shim_hot.tls));
 	return t;
 #else
-	return shim_tls;
+	return shim_tls.thread;
+#endif
+}
+
+/* shim_tls.vforked, likewise. */
+HOT bool shim_vforked(void)
+{
+#if defined(__x86_64__)
+	intptr_t is;
+
+	__asm__ volatile("movq %%fs:%c2(%1), %0"
+			 : "=r"(is)
+			 : "r"(shim_hot.tls),
+			   "i"(offsetof(struct shim_tls, vforked)));
+	return is;
+#else
+	return shim_tls.vforked;
 #endif
 }
 

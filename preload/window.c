@@ -100,11 +100,16 @@ static intptr_t room_end(const struct shim_thread *t)
 	return (intptr_t)t->block + t->usable - 8 - SHIM_RECORD_MAX;
 }
 
+/* Without room no record takes the short way. */
+static void set_room(struct shim_thread *t)
+{
+	t->room = shim_sites || shim_counting ? 0 : room_end(t);
+}
+
 static void set_usable(struct shim_thread *t, uint32_t bytes)
 {
 	t->usable = bytes;
-	/* Without room no record takes the short way. */
-	t->room = shim_sites ? 0 : room_end(t);
+	set_room(t);
 	t->limit = t->room;
 }
 
@@ -128,8 +133,11 @@ static void block_begin(struct shim_thread *t)
 	t->last_size = UINT64_MAX;
 	t->last_desc = 0;
 	t->path_len = 0;
+	t->path[0] = '\0';
+	t->data_dir = 0;
 	t->run.stream = NULL;
 	t->p = (uint8_t *)(b + 1);
+	set_room(t);
 }
 
 /*
@@ -413,11 +421,11 @@ static struct shim_thread *first_slot(uint64_t start)
 {
 	struct shim_thread *t = NULL;
 
-	if (shim_claiming && !abandoned(shim_claiming)) {
+	if (shim_tls.claiming && !abandoned(shim_tls.claiming)) {
 		shim_count(REEL_LOST_SIGNAL, 1);
 		return NULL;
 	}
-	shim_claiming = shim_busy();
+	shim_tls.claiming = shim_busy();
 	shim_barrier();
 	if (shim_process_ready()) {
 		if (start >= shim.no_window_until) {
@@ -426,18 +434,18 @@ static struct shim_thread *first_slot(uint64_t start)
 				shim.no_window_until = start + RETRY_TICKS;
 		}
 		if (t)
-			shim_tls = t;
+			shim_tls.thread = t;
 		else
 			shim_count(REEL_LOST_WINDOW, 1);
 	}
 	shim_barrier();
-	shim_claiming = 0;
+	shim_tls.claiming = 0;
 	return t;
 }
 
 COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 {
-	struct shim_thread *t = shim_tls;
+	struct shim_thread *t = shim_tls.thread;
 	intptr_t more = (intptr_t)(bytes - SHIM_RECORD_MAX);
 
 	if (t->limit < 0) {

@@ -6,6 +6,7 @@
  * the moment it returns, another thread may own the number. A vfork child
  * shares our memory but not its descriptors: it is passed through untouched.
  */
+#include "preload/name.h"
 #include "preload/real.h"
 #include "preload/wrap.h"
 
@@ -14,45 +15,65 @@
 
 #include "preload/raw.h"
 
-/* The mode argument is there or not; passing it on never hurts. */
-#define MODE_ARGUMENT(last)                                                    \
-	mode_t mode;                                                           \
-	va_list ap;                                                            \
-	va_start(ap, last);                                                    \
-	mode = va_arg(ap, mode_t);                                             \
-	va_end(ap)
+/* What shim_record_open() would not take. */
+static __attribute__((noinline)) void
+opened(uint32_t call, int at, const char *path, int flags, mode_t mode,
+       uint64_t start, uint64_t end, int fd)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE};
+
+	ev.call = call;
+	ev.at = at;
+	ev.path = path;
+	ev.arg = flags;
+	if (SHIM_WITH_MODE(flags))
+		ev.arg2 = mode;
+	shim_opened(&ev, start, end, fd);
+}
 
 #define OPEN_BODY(fn, args, call_, at_, path_, flags_, mode_)                  \
-	struct shim_event ev = {SHIM_EVENT_NONE};                              \
 	uint64_t start, end;                                                   \
 	int fd;                                                                \
                                                                                \
-	NEED(fn);                                                              \
-	if (unlikely(!shim_hot.on || shim_vfork_child()))                      \
+	if (OFF(fn))                                                           \
 		return real.fn args;                                           \
-	start = shim_clock();                                                  \
-	fd = real.fn args;                                                     \
-	end = shim_clock();                                                    \
-	ev.call = call_;                                                       \
-	ev.at = at_;                                                           \
-	ev.path = path_;                                                       \
-	ev.arg = flags_;                                                       \
-	if (SHIM_WITH_MODE(flags_))                                            \
-		ev.arg2 = mode_;                                               \
-	shim_opened(&ev, start, end, fd);                                      \
+	if (likely(shim_hot_clock() && !shim_vforked())) {                     \
+		start = shim_ticks();                                          \
+		fd = real.fn args;                                             \
+		end = shim_ticks();                                            \
+		if (likely((at_) == AT_FDCWD &&                                \
+			   shim_record_open(call_, path_, flags_, fd, start,   \
+					    end)))                             \
+			return fd;                                             \
+	} else {                                                               \
+		NEED(fn);                                                      \
+		if (!shim_hot.on || shim_vfork_child())                        \
+			return real.fn args;                                   \
+		start = shim_clock();                                          \
+		fd = real.fn args;                                             \
+		end = shim_clock();                                            \
+	}                                                                      \
+	opened(call_, at_, path_, flags_, mode_, start, end, fd);              \
 	return fd
 
+/*
+ * Their mode is there or not: passed on, it never hurts. It comes in the
+ * register of a third parameter, which costs less than a list of arguments, of
+ * a function that C knows by another name.
+ */
 #define OPEN(fn)                                                               \
-	EXPORT int fn(const char *path, int flags, ...)                        \
+	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
+		__asm__(#fn);                                                  \
+	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
 	{                                                                      \
-		MODE_ARGUMENT(flags);                                          \
 		OPEN_BODY(fn, (path, flags, mode), CALL_OPEN, AT_FDCWD, path,  \
 			  flags, mode);                                        \
 	}
 #define OPENAT(fn)                                                             \
-	EXPORT int fn(int at, const char *path, int flags, ...)                \
+	FAST int named_##fn(int at, const char *path, int flags, mode_t mode)  \
+		__asm__(#fn);                                                  \
+	FAST int named_##fn(int at, const char *path, int flags, mode_t mode)  \
 	{                                                                      \
-		MODE_ARGUMENT(flags);                                          \
 		OPEN_BODY(fn, (at, path, flags, mode), CALL_OPENAT, at, path,  \
 			  flags, mode);                                        \
 	}
@@ -62,13 +83,13 @@ OPENAT(openat)
 OPENAT(openat64)
 
 #define OPEN_2(fn)                                                             \
-	EXPORT int fn(const char *path, int flags)                             \
+	FAST int fn(const char *path, int flags)                             \
 	{                                                                      \
 		OPEN_BODY(fn, (path, flags), CALL_OPEN, AT_FDCWD, path, flags, \
 			  0);                                                  \
 	}
 #define OPENAT_2(fn)                                                           \
-	EXPORT int fn(int at, const char *path, int flags)                     \
+	FAST int fn(int at, const char *path, int flags)                     \
 	{                                                                      \
 		OPEN_BODY(fn, (at, path, flags), CALL_OPENAT, at, path, flags, \
 			  0);                                                  \
@@ -79,7 +100,7 @@ OPENAT_2(__openat_2)
 OPENAT_2(__openat64_2)
 
 #define CREAT(fn)                                                              \
-	EXPORT int fn(const char *path, mode_t mode)                           \
+	FAST int fn(const char *path, mode_t mode)                           \
 	{                                                                      \
 		OPEN_BODY(fn, (path, mode), CALL_CREAT, AT_FDCWD, path,        \
 			  O_WRONLY | O_CREAT | O_TRUNC, mode);                 \
@@ -104,9 +125,8 @@ MKSTEMP(mkostemps, (char *tmpl, int suffix, int flags), (tmpl, suffix, flags),
 MKSTEMP(mkostemps64, (char *tmpl, int suffix, int flags), (tmpl, suffix, flags),
 	flags)
 
-EXPORT int close(int fd)
+static __attribute__((noinline)) int any_close(int fd)
 {
-	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_CLOSE};
 	uint64_t start, end;
 	uint32_t entry;
 	int r;
@@ -121,11 +141,33 @@ EXPORT int close(int fd)
 		/* EBADF is no event: daemons close a million numbers. */
 		return real.close(fd);
 	}
-	ev.desc = entry;
 	start = shim_clock();
 	r = real.close(fd);
 	end = shim_clock();
-	shim_record_full(&ev, start, end, r, r < 0 ? errno : 0);
+	shim_record_io(CALL_CLOSE, entry, NONE, NONE, start, end, r,
+		       SHIM_ERRNO);
+	return r;
+}
+
+FAST int close(int fd)
+{
+	uint64_t start, end;
+	uint32_t entry;
+	int r;
+
+	if (OFF(close))
+		return real.close(fd);
+	if (unlikely(!shim_hot_clock() || shim_vforked()))
+		return any_close(fd);
+	entry = shim_fd_entry(fd);
+	if (unlikely(!shim_is_desc(entry)))
+		return any_close(fd);
+	shim_fd_leave(fd);
+	start = shim_ticks();
+	r = real.close(fd);
+	end = shim_ticks();
+	shim_record_io(CALL_CLOSE, entry, NONE, NONE, start, end, r,
+		       SHIM_ERRNO);
 	return r;
 }
 
@@ -137,8 +179,8 @@ void shim_closed_range(unsigned int first, unsigned int last, uint64_t start)
 
 	if (last >= SHIM_FDS)
 		last = SHIM_FDS - 1;
-	if (last > shim.fd_high)
-		last = shim.fd_high;
+	if (last > shim_hot.fd_high)
+		last = shim_hot.fd_high;
 	for (unsigned int fd = first; fd <= last; fd++) {
 		ev.desc = shim_fd_take((int)fd);
 		if (shim_is_desc(ev.desc))
@@ -358,7 +400,7 @@ COLD void shim_vfork_mark(void)
 {
 	NEED(vfork);
 	shim_vfork_real = (void *)real.vfork;
-	shim_vforked = 1;
+	shim_tls.vforked = 1;
 }
 
 #if defined(__x86_64__)

@@ -6,7 +6,8 @@
  * would make weak references and dlsym() tests of other programs believe that
  * MPI is there, so nothing is exported: wrap_mpi_bind.c puts the wrappers into
  * the import slots of the objects that call MPI, once an MPI library is in the
- * process. Open MPI and those with MPICH's binary interface are known.
+ * process. Open MPI, those with MPICH's binary interface and those with the
+ * interface of MPI 5 are known.
  */
 #ifndef PRELOAD_WRAP_MPI_H
 #define PRELOAD_WRAP_MPI_H
@@ -86,26 +87,30 @@
 	X(seek_shared, (void *fh, int64_t off, int whence))
 
 /*
- * X(CALL, name, number of arguments): collectives. Every argument has the
- * width of a register at most; the last is the communicator.
+ * X(CALL, name, number of arguments, root): collectives, and those with large
+ * counts. Every argument has the width of a register at most; the last is the
+ * communicator. root: the argument that names one; -1: all wait for all.
  */
+#define MPI_COUNTED(X, CALL, fn, n, root)                                      \
+	X(CALL, fn, n, root)                                                   \
+	X(CALL, fn##_c, n, root)
 #define MPI_COLLECTIVES(X)                                                     \
-	X(BARRIER, Barrier, 1)                                                 \
-	X(BCAST, Bcast, 5)                                                     \
-	X(REDUCE, Reduce, 7)                                                   \
-	X(ALLREDUCE, Allreduce, 6)                                             \
-	X(GATHER, Gather, 8)                                                   \
-	X(GATHERV, Gatherv, 9)                                                 \
-	X(SCATTER, Scatter, 8)                                                 \
-	X(SCATTERV, Scatterv, 9)                                               \
-	X(ALLGATHER, Allgather, 7)                                             \
-	X(ALLGATHERV, Allgatherv, 8)                                           \
-	X(ALLTOALL, Alltoall, 7)                                               \
-	X(ALLTOALLV, Alltoallv, 9)                                             \
-	X(REDUCE_SCATTER, Reduce_scatter, 6)                                   \
-	X(REDUCE_SCATTER_BLOCK, Reduce_scatter_block, 6)                       \
-	X(SCAN, Scan, 6)                                                       \
-	X(EXSCAN, Exscan, 6)
+	X(BARRIER, Barrier, 1, -1)                                             \
+	MPI_COUNTED(X, BCAST, Bcast, 5, d)                                     \
+	MPI_COUNTED(X, REDUCE, Reduce, 7, f)                                   \
+	MPI_COUNTED(X, ALLREDUCE, Allreduce, 6, -1)                            \
+	MPI_COUNTED(X, GATHER, Gather, 8, g)                                   \
+	MPI_COUNTED(X, GATHERV, Gatherv, 9, h)                                 \
+	MPI_COUNTED(X, SCATTER, Scatter, 8, g)                                 \
+	MPI_COUNTED(X, SCATTERV, Scatterv, 9, h)                               \
+	MPI_COUNTED(X, ALLGATHER, Allgather, 7, -1)                            \
+	MPI_COUNTED(X, ALLGATHERV, Allgatherv, 8, -1)                          \
+	MPI_COUNTED(X, ALLTOALL, Alltoall, 7, -1)                              \
+	MPI_COUNTED(X, ALLTOALLV, Alltoallv, 9, -1)                            \
+	MPI_COUNTED(X, REDUCE_SCATTER, Reduce_scatter, 6, -1)                  \
+	MPI_COUNTED(X, REDUCE_SCATTER_BLOCK, Reduce_scatter_block, 6, -1)      \
+	MPI_COUNTED(X, SCAN, Scan, 6, -1)                                      \
+	MPI_COUNTED(X, EXSCAN, Exscan, 6, -1)
 
 /* X(name, arguments): the life of a process and of its communicators. */
 #define MPI_LIFE(X)                                                            \
@@ -133,7 +138,7 @@ struct shim_mpi_real {
 #define X(fn, params) int(*File_##fn) params;
 	MPI_FILES(X)
 #undef X
-#define X(CALL, fn, n) int (*fn)(MPI_A##n);
+#define X(CALL, fn, n, root) int (*fn)(MPI_A##n);
 	MPI_COLLECTIVES(X)
 #undef X
 #define X(fn, params) int(*fn) params;
@@ -152,7 +157,7 @@ MPI_ENDS(X)
 #define X(fn, params) int shim_mpi_File_##fn params;
 MPI_FILES(X)
 #undef X
-#define X(CALL, fn, n) int shim_mpi_##fn(MPI_A##n);
+#define X(CALL, fn, n, root) int shim_mpi_##fn(MPI_A##n);
 MPI_COLLECTIVES(X)
 #undef X
 #define X(fn, params) int shim_mpi_##fn params;
@@ -194,7 +199,7 @@ struct shim_mpi {
 #define X(fn, params) int(*fn) params;
 	MPI_OURS(X)
 #undef X
-	bool open_mpi;
+	enum { MPI_OPEN, MPI_MPICH, MPI_STANDARD } kind; /* of its handles */
 	void *world, *byte, *bor;  /* MPI_COMM_WORLD, MPI_BYTE, MPI_BOR */
 	void *no_comm, *no_status; /* MPI_COMM_NULL, MPI_STATUS_IGNORE */
 };
@@ -203,17 +208,12 @@ extern struct shim_mpi mpi;
 /* An int in MPICH and its kin: the register's other half is nothing. */
 HOT void *shim_mpi_handle(const void *h)
 {
-	return mpi.open_mpi ? (void *)h
-			    : (void *)(uintptr_t)(uint32_t)(uintptr_t)h;
+	return mpi.kind == MPI_MPICH ? (void *)(uintptr_t)(uint32_t)(uintptr_t)h
+				     : (void *)h;
 }
 
 /* The errno that an MPI error code becomes; 0 for success. */
 int shim_mpi_errno(int code);
-
-/* A communicator's members, numbered alike by all of them, and the number of
- * this collective among those on it; NONE where it cannot be said. */
-void shim_mpi_comm_next(void *comm, int64_t *id, int64_t *number);
-void shim_mpi_comm_gone(void *comm);
 
 /* The clock of this node against that of rank 0, into the head, where it was
  * asked for. Collective over MPI_COMM_WORLD. */

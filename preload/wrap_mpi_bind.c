@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Puts the MPI wrappers where programs call MPI: into the import slots of each
- * object, when an MPI library is in the process; and those of libc's functions
- * where the loader was told to look past us.
+ * object, when an MPI library is in the process, and into that library's own
+ * table of symbols, where dlsym() looks; and those of libc's functions where
+ * the loader was told to look past us.
  *
  * We hear of new objects through __gmon_start__, which the start-up code of
  * every object calls, if there is one, before the object's constructors: in
@@ -39,6 +40,7 @@ struct shim_mpi mpi;
 struct object {
 	uintptr_t base, low, high; /* high: the end */
 	uintptr_t relro, relro_end;
+	long symbol_prot; /* of the pages of its symbols */
 	const char *path, *strings;
 	const ElfW(Sym) * symbol;
 	const uint32_t *hash;
@@ -88,6 +90,24 @@ static void read_dynamic(struct object *o, const ElfW(Dyn) * d)
 	o->jump = (const ElfW(Rela) *)jump;
 }
 
+/* How the pages are protected that hold the symbols; 0: not known. */
+static long protection(const struct object *o, const struct dl_phdr_info *info)
+{
+	uintptr_t want = (uintptr_t)o->symbol;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t at = o->base + ph->p_vaddr;
+
+		if (ph->p_type == PT_LOAD && want >= at &&
+		    want < at + ph->p_memsz)
+			return (ph->p_flags & PF_R ? PROT_READ : 0) |
+			       (ph->p_flags & PF_W ? PROT_WRITE : 0) |
+			       (ph->p_flags & PF_X ? PROT_EXEC : 0);
+	}
+	return 0;
+}
+
 static void read_object(struct object *o, const struct dl_phdr_info *info)
 {
 	const ElfW(Dyn) *dynamic = NULL;
@@ -113,10 +133,11 @@ static void read_object(struct object *o, const struct dl_phdr_info *info)
 	}
 	if (dynamic)
 		read_dynamic(o, dynamic);
+	o->symbol_prot = protection(o, info);
 }
 
-/* What @o defines under @name, or NULL. */
-static void *defined(const struct object *o, const char *name)
+/* The symbol of @o that defines @name, or NULL. */
+static const ElfW(Sym) * find_symbol(const struct object *o, const char *name)
 {
 	const uint32_t *t = o->hash, *bucket, *chain;
 	const ElfW(Addr) * bloom;
@@ -137,24 +158,38 @@ static void *defined(const struct object *o, const char *name)
 		if ((chain[i - t[1]] | 1) == (h | 1) &&
 		    s->st_shndx != SHN_UNDEF && s->st_value &&
 		    !strcmp(o->strings + s->st_name, name))
-			return (void *)(o->base + s->st_value);
+			return s;
 		if (chain[i - t[1]] & 1)
 			break;
 	}
 	return NULL;
 }
 
+/* What @o defines under @name, or NULL. */
+static void *defined(const struct object *o, const char *name)
+{
+	const ElfW(Sym) *s = find_symbol(o, name);
+
+	return s ? (void *)(o->base + s->st_value) : NULL;
+}
+
 /*
  * The loader's order of search is that of its list: the first that defines
- * @name, which may be another tool's wrapper. All objects are in object[].
+ * @name, which may be another tool. All objects are in object[].
  */
+static const struct object *first_with(const char *name)
+{
+	for (uint32_t i = 0; i < objects; i++)
+		if (find_symbol(&object[i], name))
+			return &object[i];
+	return NULL;
+}
+
 static void *find_real(const char *name)
 {
-	void *found = NULL;
+	const struct object *o = first_with(name);
 
-	for (uint32_t i = 0; i < objects && !found; i++)
-		found = defined(&object[i], name);
-	return found;
+	return o ? defined(o, name) : NULL;
 }
 
 /* One wrapped function. */
@@ -172,7 +207,7 @@ static const struct binding binding[] = {
 #define X(fn, ...) BIND(File_##fn)
 		MPI_FILES(X)
 #undef X
-#define X(CALL, fn, n) BIND(fn)
+#define X(CALL, fn, n, root) BIND(fn)
 			MPI_COLLECTIVES(X)
 #undef X
 #define X(fn, ...) BIND(fn)
@@ -190,39 +225,78 @@ static const struct binding *find_binding(const char *name)
 }
 
 /* A program may have been linked to keep Open MPI's objects in itself. */
-static void *handle_of(const char *object_name, uintptr_t mpich)
+static void *handle_of(const char *object_name, uintptr_t mpich,
+		       uintptr_t standard)
 {
-	return mpi.open_mpi ? find_real(object_name) : (void *)mpich;
+	return mpi.kind == MPI_OPEN    ? find_real(object_name)
+	       : mpi.kind == MPI_MPICH ? (void *)mpich
+				       : (void *)standard;
 }
 
-/* Take @lib for the MPI of this process. All objects are in object[]. */
+/* MPI 5 gave handles numbers of its own. */
+static bool is_standard(const struct object *o)
+{
+	return strstr(o->path, "mpi_abi") != NULL;
+}
+
+static void store_symbol(const struct object *o, const ElfW(Sym) * s, void *at)
+{
+	ElfW(Addr) *value = (ElfW(Addr) *)&s->st_value;
+	uintptr_t page = (uintptr_t)value & ~(PAGE - 1);
+
+	if (!o->symbol_prot ||
+	    raw3(SYS_mprotect, page, PAGE, o->symbol_prot | PROT_WRITE))
+		return;
+	__atomic_store_n(value, (uintptr_t)at - o->base, __ATOMIC_RELEASE);
+	raw3(SYS_mprotect, page, PAGE, o->symbol_prot);
+}
+
+/*
+ * Take @lib for the MPI of this process. All objects are in object[]. Whoever
+ * looks for a function by its name from now on is told of ours: dlsym() for
+ * Python's ctypes and for programs that choose their MPI as they run, and the
+ * loader for what it binds at the first call.
+ */
 static void take_library(const struct object *lib)
 {
 	bound.lib = *lib;
 #define X(fn, params) *(void **)&mpi.fn = defined(lib, "PMPI_" #fn);
 	MPI_OURS(X)
 #undef X
-	mpi.open_mpi = defined(lib, "ompi_mpi_comm_world") != NULL;
-	mpi.world = handle_of("ompi_mpi_comm_world", 0x44000000);
-	mpi.byte = handle_of("ompi_mpi_byte", 0x4c00010d);
-	mpi.bor = handle_of("ompi_mpi_op_bor", 0x58000008);
-	mpi.no_comm = handle_of("ompi_mpi_comm_null", 0x04000000);
-	mpi.no_status = mpi.open_mpi ? NULL : (void *)1;
+	mpi.kind = is_standard(lib)			 ? MPI_STANDARD
+		   : defined(lib, "ompi_mpi_comm_world") ? MPI_OPEN
+							 : MPI_MPICH;
+	mpi.world = handle_of("ompi_mpi_comm_world", 0x44000000, 0x101);
+	mpi.byte = handle_of("ompi_mpi_byte", 0x4c00010d, 0x247);
+	mpi.bor = handle_of("ompi_mpi_op_bor", 0x58000008, 0x29);
+	mpi.no_comm = handle_of("ompi_mpi_comm_null", 0x04000000, 0x100);
+	mpi.no_status = mpi.kind == MPI_MPICH ? (void *)1 : NULL;
+	for (size_t i = 0; i < BINDINGS; i++) {
+		const struct object *o;
+		char name[64] = "MPI_";
+
+		strcpy(name + 4, binding[i].name);
+		o = first_with(name);
+		*binding[i].real = o ? defined(o, name) : NULL;
+		if (o)
+			store_symbol(o, find_symbol(o, name), binding[i].ours);
+	}
+}
+
+/* Does @o stand between programs and MPI? It calls PMPI_ for them. */
+static bool is_tool(const struct object *o)
+{
 	for (size_t i = 0; i < BINDINGS; i++) {
 		char name[64] = "MPI_";
 
 		strcpy(name + 4, binding[i].name);
-		*binding[i].real = find_real(name);
+		if (find_symbol(o, name))
+			return true;
 	}
+	return false;
 }
 
-/* MPI's Fortran side calls the C functions, some by their PMPI_ names. */
-static bool is_fortran(const struct object *o)
-{
-	return strstr(o->path, "mpi_mpifh") || strstr(o->path, "mpi_usempi") ||
-	       strstr(o->path, "mpifort") || strstr(o->path, "mpichfort");
-}
-
+/* Open MPI's own: what it calls, the program did not. */
 static bool is_component(const struct object *o)
 {
 	const char *base = strrchr(o->path, '/');
@@ -243,33 +317,54 @@ static void store_slot(const struct object *o, void **slot, void *value)
 		raw3(SYS_mprotect, page, PAGE, PROT_READ);
 }
 
+/* Whose slots are looked at, and how. */
+struct binder {
+	const struct object *o;
+	bool own;      /* MPI's own: it calls past us */
+	int is_a_tool; /* -1: not known yet */
+};
+
 /*
  * A slot that was filled in tells what it leads to; one that was not leads
  * into the object itself, and is ours where there is one MPI only. What leads
  * to a function that we do not know as the real one (a second MPI's, a tool's)
  * stays as it is; so does a weak reference to nothing.
  */
-static void bind_slot(const struct object *o, void **slot, const char *name)
+static void bind_slot(struct binder *k, void **slot, const char *name)
 {
 	bool profiling = name[0] == 'P';
 	const struct binding *b = find_binding(name + profiling + 4);
 	void *now = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 	uintptr_t at = (uintptr_t)now;
-	bool inside;
+	bool inside = at >= k->o->low && at < k->o->high;
 
-	if (!b || !now || now == b->ours)
+	if (!b || !now || !*b->real)
 		return;
-	if (profiling && *b->real != defined(&bound.lib, name))
+	if (k->own) {
+		if (!profiling && now != *b->real && (now == b->ours || inside))
+			store_slot(k->o, slot, *b->real);
 		return;
-	inside = at >= o->low && at < o->high;
-	if (!*b->real || (now != *b->real && (!inside || bound.libraries > 1)))
+	}
+	if (now == b->ours)
 		return;
-	store_slot(o, slot, b->ours);
+	/* Fortran's side calls these names; so do programs, now and then. */
+	if (profiling) {
+		if (*b->real != defined(&bound.lib, name))
+			return;
+		if (k->is_a_tool < 0)
+			k->is_a_tool = is_tool(k->o);
+		if (k->is_a_tool)
+			return;
+	}
+	if (now != *b->real && (!inside || bound.libraries > 1))
+		return;
+	store_slot(k->o, slot, b->ours);
 }
 
-static void bind_list(const struct object *o, const ElfW(Rela) * r, size_t n,
-		      bool fortran)
+static void bind_list(struct binder *k, const ElfW(Rela) * r, size_t n)
 {
+	const struct object *o = k->o;
+
 	for (; r && n; r++, n--) {
 		uint32_t type = ELF64_R_TYPE(r->r_info);
 		const ElfW(Sym) *s = &o->symbol[ELF64_R_SYM(r->r_info)];
@@ -277,23 +372,22 @@ static void bind_list(const struct object *o, const ElfW(Rela) * r, size_t n,
 
 		if (type != SLOT_JUMP && type != SLOT_DATA && type != SLOT_WORD)
 			continue;
-		if (s->st_shndx != SHN_UNDEF || r->r_addend)
+		if ((s->st_shndx != SHN_UNDEF && !k->own) || r->r_addend)
 			continue;
-		if (!strncmp(name, "MPI_", 4) ||
-		    (fortran && !strncmp(name, "PMPI_", 5)))
-			bind_slot(o, (void **)(o->base + r->r_offset), name);
+		if (!strncmp(name, "MPI_", 4) || !strncmp(name, "PMPI_", 5))
+			bind_slot(k, (void **)(o->base + r->r_offset), name);
 	}
 }
 
 static void bind_object(const struct object *o)
 {
-	bool fortran = is_fortran(o);
+	bool lib = o->base == bound.lib.base && o->symbol == bound.lib.symbol;
+	struct binder k = {o, lib || is_component(o), -1};
 
-	if (!o->symbol || !o->strings || is_component(o) ||
-	    defined(o, "PMPI_Init"))
+	if (!o->symbol || !o->strings || (!lib && defined(o, "PMPI_Init")))
 		return;
-	bind_list(o, o->jump, o->jumps, fortran);
-	bind_list(o, o->rela, o->relas, fortran);
+	bind_list(&k, o->jump, o->jumps);
+	bind_list(&k, o->rela, o->relas);
 }
 
 /* Opened with RTLD_DEEPBIND, it found libc's functions before ours. */
@@ -346,12 +440,6 @@ static void gather_all(struct look *k)
 	dl_iterate_phdr(gather, k);
 }
 
-/* MPI 5 gave handles numbers of its own. */
-static bool is_standard(const struct object *o)
-{
-	return strstr(o->path, "mpi_abi") != NULL;
-}
-
 /* An MPI whose calls, or some of them, are not recorded. */
 static void note_unknown(const struct object *o)
 {
@@ -377,7 +465,7 @@ static bool find_library(struct object *lib)
 {
 	for (uint32_t i = 0; i < objects; i++) {
 		*lib = object[i];
-		if (defined(lib, "PMPI_Init") && !is_standard(lib))
+		if (defined(lib, "PMPI_Init"))
 			return true;
 	}
 	return false;
@@ -395,8 +483,7 @@ static void look(void)
 	if (!k.from)
 		bound.libraries = 0;
 	for (uint32_t i = 0; i < objects; i++)
-		if (defined(&object[i], "PMPI_Init") &&
-		    (bound.libraries++ || is_standard(&object[i])))
+		if (defined(&object[i], "PMPI_Init") && bound.libraries++)
 			note_unknown(&object[i]);
 	if (!k.from && had && !still_there()) { /* it was unloaded */
 		memset(&mpi_real, 0, sizeof(mpi_real));

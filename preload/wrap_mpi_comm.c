@@ -2,10 +2,10 @@
 /*
  * MPI's life of a process, and the collectives that order what ranks do.
  *
- * A collective's record has its communicator (arg) and its number among the
- * collectives on it (arg2); all members say the same, without a message: a
- * communicator is told by who its members are, and how many like it came
- * before.
+ * A collective's record has its communicator (arg), its number among the
+ * collectives on it (arg2), and twice the number of the members, plus one for
+ * the root (pos); all members say the same, without a message: a communicator
+ * is told by who its members are, and how many like it came before.
  */
 #include "preload/wrap_mpi.h"
 
@@ -19,6 +19,7 @@ struct comm {
 	uintptr_t handle; /* 0: free, 1: being filled in */
 	uint64_t members;
 	int64_t id, next; /* id: four bytes in a record */
+	int rank, size;	  /* of ours; of all */
 };
 
 static struct comm comms[COMMS];
@@ -84,9 +85,12 @@ static struct comm *find_comm(uintptr_t handle)
 static struct comm *add_comm(uintptr_t handle)
 {
 	uint64_t members = members_of((void *)handle);
+	int rank = 0, size = 0;
 	int64_t like = 0;
 
-	if (!members)
+	if (!members || !mpi.Comm_rank || !mpi.Comm_size ||
+	    mpi.Comm_rank((void *)handle, &rank) ||
+	    mpi.Comm_size((void *)handle, &size))
 		return NULL;
 	for (int i = 0; i < COMMS; i++)
 		like += comms[i].handle > 1 && comms[i].members == members;
@@ -100,27 +104,31 @@ static struct comm *add_comm(uintptr_t handle)
 		comms[i].members = members;
 		comms[i].id = (int64_t)(mix(members, (uint64_t)like) >> 37);
 		comms[i].next = 0;
+		comms[i].rank = rank;
+		comms[i].size = size;
 		__atomic_store_n(&comms[i].handle, handle, __ATOMIC_RELEASE);
 		return &comms[i];
 	}
 	return NULL;
 }
 
-void shim_mpi_comm_next(void *comm, int64_t *id, int64_t *number)
+/* Which collective @ev is; nothing where that cannot be said. One that failed
+ * counts too, but MPI is asked nothing of a handle that may be none. */
+static void tell_comm(struct shim_event *ev, void *comm, int root, bool failed)
 {
 	uintptr_t handle = (uintptr_t)shim_mpi_handle(comm);
 	struct comm *c = find_comm(handle);
 
-	*id = *number = NONE;
-	if (!c && handle > 1)
+	if (!c && handle > 1 && !failed)
 		c = add_comm(handle);
 	if (!c)
 		return;
-	*id = c->id;
-	*number = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+	ev->arg = c->id;
+	ev->arg2 = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+	ev->pos = 2 * (int64_t)c->size + (root == c->rank);
 }
 
-void shim_mpi_comm_gone(void *comm)
+static void comm_gone(void *comm)
 {
 	uintptr_t handle = (uintptr_t)shim_mpi_handle(comm);
 	struct comm *c = handle > 1 ? find_comm(handle) : NULL;
@@ -131,7 +139,7 @@ void shim_mpi_comm_gone(void *comm)
 
 int shim_mpi_errno(int code)
 {
-	/* MPICH's class, Open MPI's, ours */
+	/* MPICH's class, Open MPI's and MPI 5's, ours */
 	static const int class_of[][3] = {
 		{20, 20, EACCES}, /* ACCESS */
 		{25, 28, EEXIST}, /* FILE_EXISTS */
@@ -147,19 +155,19 @@ int shim_mpi_errno(int code)
 	if (mpi.Error_class && mpi.Error_class(code, &class_))
 		class_ = 0;
 	for (size_t i = 0; i < sizeof(class_of) / sizeof(class_of[0]); i++)
-		if (class_ == class_of[i][mpi.open_mpi])
+		if (class_ == class_of[i][mpi.kind != MPI_MPICH])
 			return class_of[i][2];
 	return EIO;
 }
 
-static void record(uint32_t call, void *comm, uint64_t start, uint64_t end,
-		   int code)
+static void record(uint32_t call, void *comm, int root, uint64_t start,
+		   uint64_t end, int code)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = call};
 	int saved = errno;
 
-	if (comm && !code)
-		shim_mpi_comm_next(comm, &ev.arg, &ev.arg2);
+	if (comm)
+		tell_comm(&ev, comm, root, code);
 	shim_record_full(&ev, start, end, code ? -1 : 0, shim_mpi_errno(code));
 	errno = saved;
 }
@@ -168,7 +176,7 @@ static void initialized(uint32_t call, uint64_t start, uint64_t end, int code)
 {
 	int saved = errno, rank = -1;
 
-	record(call, NULL, start, end, code);
+	record(call, NULL, -1, start, end, code);
 	if (!code && mpi.Comm_rank && !mpi.Comm_rank(mpi.world, &rank) &&
 	    rank >= 0 && shim.head)
 		shim.head->mpi_rank = (uint32_t)rank + 1;
@@ -208,7 +216,7 @@ int shim_mpi_Finalize(void)
 	start = shim_clock();
 	r = mpi_real.Finalize();
 	if (shim_hot.on)
-		record(CALL_MPI_FINALIZE, NULL, start, shim_clock(), r);
+		record(CALL_MPI_FINALIZE, NULL, -1, start, shim_clock(), r);
 	return r;
 }
 
@@ -218,7 +226,7 @@ static void *handle_at(const void *place)
 	uint32_t number;
 	void *handle;
 
-	if (mpi.open_mpi) {
+	if (mpi.kind != MPI_MPICH) {
 		memcpy(&handle, place, sizeof(handle));
 		return handle;
 	}
@@ -230,14 +238,14 @@ static void *handle_at(const void *place)
 int shim_mpi_Comm_free(void **comm)
 {
 	if (shim_hot.on && comm)
-		shim_mpi_comm_gone(handle_at(comm));
+		comm_gone(handle_at(comm));
 	return mpi_real.Comm_free(comm);
 }
 
 int shim_mpi_Comm_disconnect(void **comm)
 {
 	if (shim_hot.on && comm)
-		shim_mpi_comm_gone(handle_at(comm));
+		comm_gone(handle_at(comm));
 	return mpi_real.Comm_disconnect(comm);
 }
 
@@ -254,15 +262,15 @@ int shim_mpi_Comm_disconnect(void **comm)
 #define LAST8 h
 #define LAST9 i
 
-#define X(CALL, fn, n)                                                         \
+#define X(CALL, fn, n, root)                                                   \
 	int shim_mpi_##fn(MPI_A##n)                                            \
 	{                                                                      \
 		uint64_t start = shim_clock();                                 \
 		int r = mpi_real.fn(ARGS##n);                                  \
                                                                                \
 		if (shim_hot.on)                                               \
-			record(CALL_MPI_##CALL, (void *)LAST##n, start,        \
-			       shim_clock(), r);                               \
+			record(CALL_MPI_##CALL, (void *)LAST##n, (int)(root),  \
+			       start, shim_clock(), r);                        \
 		return r;                                                      \
 	}
 MPI_COLLECTIVES(X)

@@ -24,7 +24,7 @@
 	1024 /* a power of two; more at a time are recorded without id         \
 	      */
 
-/* MPI_MODE_*: all libraries agree. */
+/* MPI_MODE_*: all libraries agree, until MPI 5. */
 #define MODE_CREATE 1
 #define MODE_RDONLY 2
 #define MODE_WRONLY 4
@@ -32,6 +32,8 @@
 #define MODE_SEQUENTIAL 256
 /* MPI_SEEK_SET; MPI_SEEK_CUR and _END follow in steps of two. */
 #define SEEK_FIRST 600
+/* MPI 5: MPI_SEEK_CUR, then _END, then _SET. */
+#define STANDARD_SEEK_FIRST 401
 
 struct mpi_file {
 	void *fh;      /* NULL: free */
@@ -42,6 +44,28 @@ struct mpi_file {
 };
 
 static struct mpi_file files[FILES];
+
+/* As the libraries before MPI 5 number the bits of a mode. */
+static int usual_mode(int amode)
+{
+	static const short bit[] = {
+		128, MODE_CREATE,     16, MODE_EXCL,  MODE_RDONLY,
+		8,   MODE_SEQUENTIAL, 32, MODE_WRONLY};
+	int mode = 0;
+
+	if (mpi.kind != MPI_STANDARD)
+		return amode;
+	for (size_t i = 0; i < sizeof(bit) / sizeof(bit[0]); i++)
+		mode |= amode >> i & 1 ? bit[i] : 0;
+	return mode;
+}
+
+/* SEEK_SET, SEEK_CUR, SEEK_END. */
+static int usual_whence(int whence)
+{
+	return mpi.kind == MPI_STANDARD ? (whence - STANDARD_SEEK_FIRST + 1) % 3
+					: (whence - SEEK_FIRST) / 2;
+}
 
 static struct mpi_file *find_file(const void *fh)
 {
@@ -357,7 +381,7 @@ int shim_mpi_File_open(void *comm, const char *path, int amode, void *info,
 		return r;
 	saved = errno;
 	ev.path = without_driver(path);
-	opened(&ev, comm, amode, r ? NULL : *fh, start, r);
+	opened(&ev, comm, usual_mode(amode), r ? NULL : *fh, start, r);
 	errno = saved;
 	return r;
 }
@@ -457,8 +481,7 @@ int shim_mpi_File_get_size(void *fh, int64_t *size)
 int shim_mpi_File_seek(void *fh, int64_t off, int whence)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_MPI_FILE_SEEK,
-				.offset = off,
-				.arg = (whence - SEEK_FIRST) / 2};
+				.offset = off, .arg = usual_whence(whence)};
 	uint64_t start = shim_clock();
 	int r = mpi_real.File_seek(fh, off, whence);
 	struct mpi_file *f;
@@ -498,4 +521,4 @@ WITH_ONE(SET_ATOMICITY, set_atomicity, (void *fh, int flag), (fh, flag),
 WITH_ONE(SET_INFO, set_info, (void *fh, void *info), (fh, info), .size = NONE)
 WITH_ONE(SYNC, sync, (void *fh), (fh), .size = NONE)
 WITH_ONE(SEEK_SHARED, seek_shared, (void *fh, int64_t off, int whence),
-	 (fh, off, whence), .arg = (whence - SEEK_FIRST) / 2, .arg2 = off)
+	 (fh, off, whence), .arg = usual_whence(whence), .arg2 = off)

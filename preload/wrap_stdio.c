@@ -194,11 +194,13 @@ EXPORT int fclose(FILE *f)
  * go into a run are a matter of the buffer only, and cost no clock.
  */
 #define TRANSFER(ret, fn, params, args, id, writes, asked_, got_, bad)         \
-	EXPORT ret fn params                                                   \
+	FAST ret fn params                                                     \
 	{                                                                      \
 		struct stream_call c;                                          \
 		ret r;                                                         \
                                                                                \
+		if (OFF(fn))                                                   \
+			return real.fn args;                                   \
 		c.call = id;                                                   \
 		c.write = writes;                                              \
 		if (likely(stream_run_ready(f, id, writes, asked_))) {         \

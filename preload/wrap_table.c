@@ -5,6 +5,7 @@
  * nothing but a size and an offset, which the compiler sees at each row; all
  * other calls go through shim_record_full().
  */
+#include "preload/name.h"
 #include "preload/real.h"
 #include "preload/wrap.h"
 
@@ -32,6 +33,12 @@ HOT bool plain(const struct shim_event *ev)
 	       !ev->iov;
 }
 
+/* A stat() of a name, known when the row is compiled. */
+HOT bool is_stat(const struct shim_event *ev)
+{
+	return ev->st && ev->arg == NONE;
+}
+
 /* A call on a descriptor with more than a size and an offset. */
 HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 		   uint64_t start, uint64_t end, int64_t result, int err)
@@ -48,6 +55,17 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 			       result, 0);
 	else
 		shim_record_full(&full, start, end, result, err);
+}
+
+/* A call on a name; @path: ev->path, or its copy. */
+HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
+	      uint64_t start, uint64_t end, int64_t result, int err)
+{
+	struct shim_event full = *ev;
+
+	full.call = call;
+	full.path = path;
+	shim_record_path(&full, start, end, result, err);
 }
 
 /* @ev never leaves the caller, so that its constant fields vanish. */
@@ -99,12 +117,8 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 		if (HAS_FD(fd_)) {                                             \
 			RECORD_FD(&ev, id, entry, start, end, r, fails);       \
 		} else {                                                       \
-			struct shim_event full = ev;                           \
-                                                                               \
-			full.call = id;                                        \
-			full.path = name;                                      \
-			shim_record_path(&full, start, end, (int64_t)r,             \
-				    FAILED_##fails(r));                        \
+			told(&ev, id, name, start, end, (int64_t)r,            \
+			     FAILED_##fails(r));                               \
 		}                                                              \
 		return r;                                                      \
 	}                                                                      \
@@ -115,13 +129,23 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 		uint32_t entry;                                                \
 		ret r;                                                         \
                                                                                \
-		if (!HAS_FD(fd_))                                              \
-			return any_##fn args;                                  \
-		if (unlikely(!shim_hot_clock())) {                             \
-			if (!shim_hot.on && real.fn)                           \
-				return real.fn args;                           \
-			return any_##fn args;                                  \
+		if (OFF(fn))                                                   \
+			return real.fn args;                                   \
+		if (!HAS_FD(fd_)) {                                            \
+			if (!is_stat(&ev) || unlikely(!shim_hot_clock() ||     \
+						      shim_overwritten(&ev)))  \
+				return any_##fn args;                          \
+			start = shim_ticks();                                  \
+			r = real.fn args;                                      \
+			end = shim_ticks();                                    \
+			if (unlikely(r))                                       \
+				return (ret)shim_record_stat_failed(           \
+					id, ev.path, start, end);              \
+			return (ret)shim_record_stat(id, ev.path, ev.st,       \
+						     start, end);              \
 		}                                                              \
+		if (unlikely(!shim_hot_clock()))                               \
+			return any_##fn args;                                  \
 		entry = shim_fd_entry(fd_);                                    \
 		if (unlikely(!shim_is_desc(entry)))                            \
 			return any_##fn args;                                  \

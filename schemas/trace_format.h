@@ -53,7 +53,8 @@
  *              their end, as nested calls end before their callers
  *   dur        varint: ticks from start to end
  *   desc       varint, F_DESC_NEW: the descriptor's id; F_DESC_SAME: that of
- *              the previous record in the block that had one
+ *              the previous record in the block that had one, or newdesc
+ *              where it made one
  *   offset     zigzag, F_OFFSET: the offset that the call named, minus the
  *              end (offset + size asked) of the previous record in the block
  *              that had F_OFFSET (0 before the first)
@@ -150,8 +151,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REEL_TRACE_MAJOR 1
-#define REEL_TRACE_MINOR 1
+#define REEL_TRACE_MAJOR 2
+#define REEL_TRACE_MINOR 0
 
 #define REEL_HEAD_MAGIC  0x0a314c4545524f49ull /* "IOREEL1\n" */
 #define REEL_BLOCK_MAGIC 0x4b4c425fa5c31e9dull

@@ -5,33 +5,65 @@
 this file instead of the program's own sitecustomize. It takes its directory
 off sys.path again and hands over to the next sitecustomize; when there is
 none, the ImportError that site expects is raised, and nothing of us is left
-but a finder. Python 2 loads this file too: keep the syntax common.
+but a finder. Every Python process reads this file, and compiles it where no
+bytecode can be kept: it is short, and what it stands for waits for a
+framework. Python 2 loads this file too: keep the syntax common.
 """
 import os
 import sys
 
 
-def _install():
+class _Waiting(object):
+    """Becomes ioreel.finder.Finder when a framework is imported."""
+
+    def __init__(self, here):
+        self.here = here
+        self.finder = None
+
+    def find_spec(self, name, path=None, target=None):
+        try:
+            if name == "ioreel":
+                return self.package()
+            if name in ("torch", "tensorflow", "keras"):
+                return self.real().find_spec(name, path, target)
+        except Exception:  # a guest is silent
+            pass
+        return None
+
+    def package(self):
+        for finder in sys.meta_path:
+            spec = finder is not self and finder.find_spec("ioreel", [self.here])
+            if spec:
+                sys.path_importer_cache.pop(self.here, None)
+                return spec
+        return None
+
+    def real(self):
+        from ioreel.finder import Finder
+        self.finder = self.finder or Finder()
+        if self in sys.meta_path:  # in its place: the list is being walked
+            sys.meta_path[sys.meta_path.index(self)] = self.finder
+        return self.finder
+
+
+def _install(here):
     if sys.version_info < (3, 6):
         return
-    if "libioreel" not in os.environ.get("LD_PRELOAD", ""):
-        return
-    from ioreel import finder
-    finder.install()
+    if "libioreel" in os.environ.get("LD_PRELOAD", ""):
+        sys.meta_path.insert(0, _Waiting(here))
 
 
-def _leave_path():
-    here = os.path.dirname(os.path.abspath(__file__))
+def _leave_path(here):
     if here in sys.path:
         sys.path.remove(here)
-    for path in (here, os.path.join(here, "ioreel")):
-        sys.path_importer_cache.pop(path, None)
+    sys.path_importer_cache.pop(here, None)
     sys.modules.pop("sitecustomize", None)
 
 
+_here = os.path.dirname(os.path.abspath(__file__))
 try:
-    _install()
-except Exception:  # a guest is silent
+    _install(_here)
+except Exception:
     pass
-_leave_path()
+_leave_path(_here)
 import sitecustomize  # noqa: E402,F401  the program's own, or ImportError

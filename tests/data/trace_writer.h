@@ -68,6 +68,7 @@ static inline uint8_t *tw_more(struct tw_block *b, uint8_t *p,
 {
 	if (more & REEL_M_NEWDESC) {
 		p = tw_varint(p, r->newdesc);
+		b->desc = r->newdesc;
 		p = tw_varint(p, (uint32_t)r->newfd);
 	}
 	if (more & REEL_M_ARG)

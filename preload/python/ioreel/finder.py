@@ -3,8 +3,8 @@
 
 The finder stands first on sys.meta_path until each module of HOOKS has been
 seen. It finds nothing itself: it lets the others find, and covers the
-loader's exec_module for that one import. This file is read at the start of
-every Python process, so it imports nothing.
+loader's exec_module for that one import. sitecustomize.py puts it there when
+the first framework is imported.
 """
 import sys
 
@@ -51,12 +51,22 @@ def hide(names):
                 function.__code__ = _hidden(code)
 
 
+def _note_failure(key, error):
+    import ctypes
+    ctypes.CDLL(None).ioreel_note(
+        key.encode(), ("failed: " + type(error).__name__).encode())
+
+
 def _run_hook(name, module):
+    hook = HOOKS[name]
     try:
-        package = __import__("ioreel." + HOOKS[name])
-        getattr(package, HOOKS[name]).install(module)
-    except Exception:
-        pass
+        package = __import__("ioreel." + hook)
+        getattr(package, hook).install(module)
+    except Exception as error:
+        try:
+            _note_failure(hook.replace("hook_", "hook:"), error)
+        except Exception:
+            pass
 
 
 def _cover(finder, name, loader):
@@ -99,10 +109,6 @@ class Finder(object):
         self.waiting.discard(name)
         if not self.waiting and self in sys.meta_path:
             sys.meta_path.remove(self)
-
-
-def install():
-    sys.meta_path.insert(0, Finder())
 
 
 hide(globals())

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The records of calls on names that are made most: stat and open of a file in
+ * the directory of the one before. They say what shim_record_full() would; the
+ * fields are written in words, a longer form of a small number being valid.
+ *
+ * After a system call the caches and the branches' history are the kernel's:
+ * each line and each guess costs nanoseconds.
+ */
+#include "preload/name.h"
+
+#include <sys/stat.h>
+
+#include "preload/wrap.h"
+
+#define END_MOST 96 /* bytes of a path that are new */
+
+/* Numbers below 2^14 in two bytes, below 2^28 in four. */
+HOT uint64_t two_bytes(uint64_t v)
+{
+	return (v & 0x7f) | (v & 0x3f80) << 1 | 0x80;
+}
+
+HOT uint64_t four_bytes(uint64_t v)
+{
+	return (v & 0x7f) | (v & 0x3f80) << 1 | (v & 0x1fc000) << 2 |
+	       (v & 0xfe00000) << 3 | 0x808080;
+}
+
+/*
+ * This thread's state, busy, and a look at @path; NULL: not by words, and not
+ * busy.
+ */
+HOT struct shim_thread *begin(const char *path, struct shim_name *name)
+{
+	struct shim_thread *t = shim_self();
+	intptr_t limit = t->limit;
+
+	if (unlikely(limit <= 0))
+		return NULL;
+	t->limit = shim_busy();
+	shim_barrier();
+	if (likely((intptr_t)t->p < limit && shim_name_look(t, path, name) &&
+		   name->len - name->same < END_MOST))
+		return t;
+	t->limit = limit;
+	return NULL;
+}
+
+/* Another core's clock may be some 10 ns behind: times never run back. */
+HOT uint8_t *put_times(struct shim_thread *t, uint8_t *p, uint64_t start,
+		       uint64_t end)
+{
+	uint64_t last = t->last_end;
+
+	if (unlikely(end < last))
+		end = last;
+	t->last_end = end;
+	return shim_put_times(p, end - last, end > start ? end - start : 0);
+}
+
+/* The last @n bytes of @len, 1 to 8. */
+HOT uint64_t last_bytes(const char *path, size_t len, size_t n)
+{
+	uint64_t word = 0;
+
+	if (likely(len >= 8))
+		return shim_load(path + len - 8) >> (64 - 8 * n);
+	while (n--)
+		word = word << 8 | (uint8_t)path[--len];
+	return word;
+}
+
+/* The path, to the record and to the thread's; no byte past its end is read,
+ * nor one that is not 0 written past the record's. */
+HOT uint8_t *put_name(struct shim_thread *t, uint8_t *p, const char *path,
+		      const struct shim_name *name)
+{
+	size_t at = name->same, len = name->len, n = len - at;
+	uint64_t word;
+
+	shim_store32(p, (uint32_t)(two_bytes(at) | n << 16));
+	p += 3;
+	for (; n > 8; n -= 8, at += 8, p += 8) {
+		word = shim_load(path + at);
+		shim_store(p, word);
+		shim_store((uint8_t *)t->path + at, word);
+	}
+	if (likely(n)) {
+		word = last_bytes(path, len, n);
+		shim_store(p, word);
+		shim_store((uint8_t *)t->path + at, word);
+		p += n;
+	}
+	t->path[len] = '\0';
+	t->path_len = (uint32_t)len;
+	return p;
+}
+
+/* Its first byte is stored last: a record is there, or not. */
+HOT void finish(struct shim_thread *t, uint8_t *p, uint32_t call,
+		unsigned int flags, unsigned int more)
+{
+	t->p[2] = (uint8_t)more;
+	t->p[1] = (uint8_t)(flags | REEL_F_MORE);
+	shim_barrier();
+	t->p[0] = (uint8_t)call;
+	shim_end(t, p);
+}
+
+COLD int shim_record_stat_failed(uint32_t call, const char *path,
+				 uint64_t start, uint64_t end)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE};
+
+	ev.call = call;
+	ev.path = path;
+	shim_record_path(&ev, start, end, -1, errno);
+	return -1;
+}
+
+static COLD int stat_unusual(uint32_t call, const char *path,
+			      const struct stat *st, uint64_t start,
+			      uint64_t end)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE};
+
+	ev.call = call;
+	ev.path = path;
+	ev.st = st;
+	shim_record_path(&ev, start, end, 0, 0);
+	return 0;
+}
+
+__attribute__((hot, aligned(64))) int
+shim_record_stat(uint32_t call, const char *path, const struct stat *st,
+		 uint64_t start, uint64_t end)
+{
+	unsigned int more = REEL_M_PATH;
+	struct shim_name name;
+	struct shim_thread *t = begin(path, &name);
+	uint8_t *p;
+
+	if (unlikely(!t))
+		return stat_unusual(call, path, st, start, end);
+	p = put_times(t, t->p + 3, start, end);
+	if (likely(S_ISREG(st->st_mode))) {
+		uint64_t size = (uint64_t)st->st_size;
+
+		more |= REEL_M_POS;
+		if (likely(size < 1 << 28)) {
+			shim_store32(p, (uint32_t)four_bytes(size));
+			p += 4;
+		} else {
+			p = shim_put(p, size);
+		}
+	}
+	finish(t, put_name(t, p, path, &name), call, 0, more);
+	return 0;
+}
+
+__attribute__((hot, aligned(64))) bool
+shim_record_open(uint32_t call, const char *path, int flags, int fd,
+		 uint64_t start, uint64_t end)
+{
+	uint64_t number = (uint64_t)fd, id;
+	struct shim_name name;
+	struct shim_thread *t;
+	uint8_t *p;
+
+	/* 0 is no result of the usual form. */
+	if (unlikely(number - 1 >= (1 << 13) - 1 || flags < 0 ||
+		     flags >= 1 << 27 ||
+		     flags & (O_CREAT | O_APPEND | __O_TMPFILE)))
+		return false;
+	t = begin(path, &name);
+	if (unlikely(!t))
+		return false;
+	id = shim_next_id(t);
+	if (unlikely(id >= t->desc_end || id >= 1 << 28)) {
+		t->limit = t->room;
+		return false;
+	}
+	shim_fd_enter(fd, (uint32_t)id);
+	p = put_times(t, t->p + 3, start, end);
+	shim_store(p, two_bytes(2 * number) | four_bytes(id) << 16 |
+			      two_bytes(number) << 48);
+	shim_store32(p + 8, (uint32_t)four_bytes(2u * (unsigned int)flags));
+	t->last_desc = (uint32_t)id;
+	finish(t, put_name(t, p + 12, path, &name), call, REEL_F_RES_OTHER,
+	       REEL_M_NEWDESC | REEL_M_ARG | REEL_M_PATH);
+	return true;
+}
