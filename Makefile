@@ -3,8 +3,7 @@
 #
 #   make            the programs, the shim, the SQLite module
 #   make check      build the tests too and run them all under prove
-#   make bench      ns per call, bare and traced; load and replay rates
-#   make compare    the same beside other tracers that are installed
+#   make bench      what recording costs, beside its bars and other tracers
 #   make suites     other programs' own tests, bare and recorded
 #   make install    DESTDIR= PREFIX=
 #   make asan fuzz tidy format headers docs clean
@@ -86,7 +85,7 @@ probe_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/shim/*.c tests/jobs/*.c test
 # Tools of the tests and benches that use the core library.
 tool_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/data/*.c tests/fuzz/*.c tests/bench/bench_*.c tests/replay/*.c))
 
-.PHONY: all tests check bench compare suites install asan fuzz tidy format headers docs clean
+.PHONY: all tests check bench suites install asan fuzz tidy format headers docs clean
 all: $(programs)
 tests: all $(unit_bin) $(probe_bin) $(tool_bin)
 
@@ -145,6 +144,7 @@ libdl := $(wildcard $(shell $(CC) -print-file-name=libdl.so.2))
 $(O)/libioreel.so: $(shim_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(shim_cflags) -shared -Wl,-z,defs -Wl,-z,now \
+		-Wl,-z,noseparate-code -Wl,-Bsymbolic-functions \
 		-Wl,--no-undefined -o $@ $^ -Wl,--no-as-needed $(libdl) $(LDFLAGS)
 
 $(O)/ioreel_sqlite.so: $(module_obj)
@@ -181,14 +181,12 @@ check: tests
 	$(Q)$(check_env) prove -j$(JOBS) $(PROVE_FLAGS) \
 		$(unit_bin) $(sort $(wildcard tests/*/*.t))
 
+# A table, and an SVG in $(O)/bench. Both take long, and skip what is not
+# installed. BENCH_FLAGS: see tests/bench/run --help.
 bench: tests
-	$(Q)$(check_env) tests/bench/run
+	$(Q)$(check_env) tests/bench/run $(BENCH_FLAGS)
 
-# The same beside other tracers, and suites of other programs under the shim:
-# both take long, and skip what is not installed.
-compare: tests
-	$(Q)$(check_env) tests/bench/compare
-
+# Suites of other programs under the shim.
 suites: tests
 	$(Q)$(check_env) tests/suites/run
 

@@ -31,9 +31,9 @@ HOT uint64_t four_bytes(uint64_t v)
  * This thread's state, busy, and a look at @path; NULL: not by words, and not
  * busy.
  */
-HOT struct shim_thread *begin(const char *path, struct shim_name *name)
+HOT struct shim_thread *begin(struct shim_thread *t, const char *path,
+			      struct shim_name *name)
 {
-	struct shim_thread *t = shim_self();
 	intptr_t limit = t->limit;
 
 	if (unlikely(limit <= 0))
@@ -120,8 +120,8 @@ COLD int shim_record_stat_failed(uint32_t call, const char *path,
 }
 
 static COLD int stat_unusual(uint32_t call, const char *path,
-			      const struct stat *st, uint64_t start,
-			      uint64_t end)
+			     const struct stat *st, uint64_t start,
+			     uint64_t end)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
 
@@ -133,12 +133,12 @@ static COLD int stat_unusual(uint32_t call, const char *path,
 }
 
 __attribute__((hot, aligned(64))) int
-shim_record_stat(uint32_t call, const char *path, const struct stat *st,
-		 uint64_t start, uint64_t end)
+shim_record_stat(struct shim_thread *self, uint32_t call, const char *path,
+		 const struct stat *st, uint64_t start, uint64_t end)
 {
 	unsigned int more = REEL_M_PATH;
 	struct shim_name name;
-	struct shim_thread *t = begin(path, &name);
+	struct shim_thread *t = begin(self, path, &name);
 	uint8_t *p;
 
 	if (unlikely(!t))
@@ -160,9 +160,11 @@ shim_record_stat(uint32_t call, const char *path, const struct stat *st,
 }
 
 __attribute__((hot, aligned(64))) bool
-shim_record_open(uint32_t call, const char *path, int flags, int fd,
-		 uint64_t start, uint64_t end)
+shim_record_open(struct shim_thread *self, uint64_t call_flags,
+		 const char *path, int fd, uint64_t start, uint64_t end)
 {
+	int flags = (int)(uint32_t)call_flags;
+
 	uint64_t number = (uint64_t)fd, id;
 	struct shim_name name;
 	struct shim_thread *t;
@@ -173,7 +175,7 @@ shim_record_open(uint32_t call, const char *path, int flags, int fd,
 		     flags >= 1 << 27 ||
 		     flags & (O_CREAT | O_APPEND | __O_TMPFILE)))
 		return false;
-	t = begin(path, &name);
+	t = begin(self, path, &name);
 	if (unlikely(!t))
 		return false;
 	id = shim_next_id(t);
@@ -187,7 +189,8 @@ shim_record_open(uint32_t call, const char *path, int flags, int fd,
 			      two_bytes(number) << 48);
 	shim_store32(p + 8, (uint32_t)four_bytes(2u * (unsigned int)flags));
 	t->last_desc = (uint32_t)id;
-	finish(t, put_name(t, p + 12, path, &name), call, REEL_F_RES_OTHER,
+	finish(t, put_name(t, p + 12, path, &name),
+	       (uint32_t)(call_flags >> 32), REEL_F_RES_OTHER,
 	       REEL_M_NEWDESC | REEL_M_ARG | REEL_M_PATH);
 	return true;
 }

@@ -23,8 +23,8 @@ struct shim_name {
  * kind the lowest is true, those above may be wrong.
  */
 struct shim_piece {
-	uint64_t odd;   /* another byte than in the last path */
-	uint64_t end;   /* NUL */
+	uint64_t odd;	/* another byte than in the last path */
+	uint64_t end;	/* NUL */
 	uint64_t slash; /* '/' */
 };
 
@@ -140,16 +140,23 @@ HOT bool shim_name_look(const struct shim_thread *t, const char *path,
 
 struct stat;
 
-/* The record of a stat() of whatever path that filled @st; its result, 0. */
-int shim_record_stat(uint32_t call, const char *path, const struct stat *st,
-		     uint64_t start, uint64_t end);
-/* And of one that failed, with errno. */
+/*
+ * Records of calls on a path; name.c. @self is shim_self(), asked for before
+ * the call: what lies behind it is then fetched while the call's end is.
+ */
+
+/* A stat() of whatever path that filled @st; its result, 0. */
+int shim_record_stat(struct shim_thread *self, uint32_t call, const char *path,
+		     const struct stat *st, uint64_t start, uint64_t end);
+/* One that failed, with errno; its result, -1. */
 COLD int shim_record_stat_failed(uint32_t call, const char *path,
 				 uint64_t start, uint64_t end);
 
-/* Of an open that made no file, of a path that shim_name_look() takes. False:
+/* An open that made no file, of a path that shim_name_look() takes. False:
  * nothing was written, the call is one for shim_opened(). */
-bool shim_record_open(uint32_t call, const char *path, int flags, int fd,
-		      uint64_t start, uint64_t end);
+bool shim_record_open(struct shim_thread *self, uint64_t call_flags,
+		      const char *path, int fd, uint64_t start, uint64_t end);
+#define SHIM_CALL_FLAGS(call, flags)                                           \
+	((uint64_t)(call) << 32 | (uint32_t)(flags))
 
 #endif

@@ -32,18 +32,21 @@ opened(uint32_t call, int at, const char *path, int flags, mode_t mode,
 }
 
 #define OPEN_BODY(fn, args, call_, at_, path_, flags_, mode_)                  \
+	struct shim_thread *self;                                              \
 	uint64_t start, end;                                                   \
 	int fd;                                                                \
                                                                                \
 	if (OFF(fn))                                                           \
 		return real.fn args;                                           \
 	if (likely(shim_hot_clock() && !shim_vforked())) {                     \
+		self = shim_self();                                            \
 		start = shim_ticks();                                          \
 		fd = real.fn args;                                             \
 		end = shim_ticks();                                            \
 		if (likely((at_) == AT_FDCWD &&                                \
-			   shim_record_open(call_, path_, flags_, fd, start,   \
-					    end)))                             \
+			   shim_record_open(self,                              \
+					    SHIM_CALL_FLAGS(call_, flags_),    \
+					    path_, fd, start, end)))           \
 			return fd;                                             \
 	} else {                                                               \
 		NEED(fn);                                                      \

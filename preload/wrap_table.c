@@ -125,6 +125,7 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 	FAST ret fn params                                                     \
 	{                                                                      \
 		const struct shim_event ev = { SHIM_EVENT_NONE, __VA_ARGS__ }; \
+		struct shim_thread *self;                                      \
 		uint64_t start, end;                                           \
 		uint32_t entry;                                                \
 		ret r;                                                         \
@@ -135,13 +136,14 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 			if (!is_stat(&ev) || unlikely(!shim_hot_clock() ||     \
 						      shim_overwritten(&ev)))  \
 				return any_##fn args;                          \
+			self = shim_self();                                    \
 			start = shim_ticks();                                  \
 			r = real.fn args;                                      \
 			end = shim_ticks();                                    \
 			if (unlikely(r))                                       \
 				return (ret)shim_record_stat_failed(           \
 					id, ev.path, start, end);              \
-			return (ret)shim_record_stat(id, ev.path, ev.st,       \
+			return (ret)shim_record_stat(self, id, ev.path, ev.st, \
 						     start, end);              \
 		}                                                              \
 		if (unlikely(!shim_hot_clock()))                               \
