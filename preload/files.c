@@ -106,7 +106,7 @@ COLD static bool filtered_anew(struct shim_event *ev, bool reading)
 	ev->path_len = (uint32_t)strlen(ev->path);
 	if (shim_is_code(ev->path, ev->path_len, reading))
 		return true;
-	if (!shim.globs && !shim.all && dir <= REEL_PATH_SHARED &&
+	if (!shim.globs && !shim.all && !shim.strict && dir <= REEL_PATH_SHARED &&
 	    match_data_dir(ev->path, ev->path_len, dir))
 		ev->data_dir = (uint32_t)dir + 1;
 	return false;

@@ -93,7 +93,8 @@ HOT uint64_t shim_below(uint64_t bits)
 /*
  * Look at @path: true when it lies in the directory of the thread's last path,
  * which is known as one of data, and its name is none that only code has. The
- * pieces that are read begin before it and end after it.
+ * pieces that are read begin before it and end after it (in the same page), so
+ * no directory is known where shim.strict.
  */
 HOT bool shim_name_look(const struct shim_thread *t, const char *path,
 			struct shim_name *name)

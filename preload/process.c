@@ -374,7 +374,14 @@ bool shim_process_ready(void)
 	return state == READY;
 }
 
-void shim_finish(void)
+/* And no child of vfork. */
+static bool is_started(void)
+{
+	return mark()->owner == READY && shim.pid == (uint32_t)raw0(SYS_getpid);
+}
+
+/* @flushes: what streams have in their buffers will be written. */
+static void finish(bool flushes)
 {
 	int saved = errno;
 
@@ -382,11 +389,12 @@ void shim_finish(void)
 		shim_maps_finish();
 		shim_async_finish();
 	}
-	if (shim_hot.on && mark()->owner == READY &&
-	    shim.pid == (uint32_t)raw0(SYS_getpid)) {
+	if (shim_hot.on &&
+	    (is_started() || (flushes && mark()->owner == FRESH)))
+		stream_finish(flushes);
+	if (shim_hot.on && is_started()) {
 		bool alone;
 
-		stream_finish();
 		shim_hot.on = 0;
 		alone = shim_flush_all();
 		shim_clock_pair(&shim.head->end_ticks, &shim.head->end_mono_ns);
@@ -397,10 +405,21 @@ void shim_finish(void)
 	errno = saved;
 }
 
+void shim_finish(void)
+{
+	finish(false);
+}
+
 static void at_exit(void *unused)
 {
 	(void)unused;
-	shim_finish();
+	finish(true);
+}
+
+static void at_quick_exit(void *unused)
+{
+	(void)unused;
+	finish(false);
 }
 
 /* fork()'s moment and thread, for the head of the child. */
@@ -420,6 +439,7 @@ static void after_fork_child(void)
 {
 	shim_tls.thread = &shim_no_thread;
 	shim_tls.vforked = 0;
+	stream_forked();
 }
 
 static const char *env_get(char **env, const char *name)
@@ -535,6 +555,8 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	shim.exclude = keep(exclude, sizeof(exclude),
 			    env_get(env, "IOREEL_EXCLUDE"));
 	shim.globs = shim.include || shim.exclude;
+	d = env_get(env, "LD_PRELOAD");
+	shim.strict = d && strstr(d, "/vgpreload_"); /* valgrind */
 	map_counts();
 	shim_sites_start(env_get(env, "IOREEL_STACKS"));
 	shim_cwd_changed();
@@ -545,7 +567,7 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	 * registers its own: runs last, after every destructor.
 	 */
 	__cxa_atexit(at_exit, NULL, NULL);
-	__cxa_at_quick_exit(at_exit, NULL);
+	__cxa_at_quick_exit(at_quick_exit, NULL);
 #if defined(__x86_64__)
 	shim_hot.tls = (intptr_t)&shim_tls -
 		       (intptr_t)__builtin_thread_pointer();

@@ -108,6 +108,7 @@ struct shim_thread {
 struct shim_state {
 	int all;           /* code files too */
 	int globs;         /* include or exclude patterns are set */
+	int strict;        /* no byte past a name's end may be looked at */
 	uint32_t next_desc;
 	uint32_t next_serial;
 	uint32_t pid;      /* that opened the log */

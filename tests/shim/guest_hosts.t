@@ -93,6 +93,10 @@ errors() { sed -n 's/^==[0-9]*== \([A-Z].*\)/\1/p' "$1"; }
 if command -v valgrind >/dev/null; then
 	guest valgrind_host valgrind -q --error-exitcode=99 \
 		"$O/tests/shim/min_stack_thread" without-altstack
+	mkdir named
+	check 'valgrind_host: names are read to their ends' '(cd named &&
+		"$IOREEL" record -q -o ../named.reel -- valgrind -q \
+			--error-exitcode=99 "$O/tests/shim/names" >../named.out)'
 	valgrind "$O/tests/shim/errno_matrix" >bare.out 2>bare.err
 	"$IOREEL" record -q -o grind.reel -- valgrind "$O/tests/shim/errno_matrix" >traced.out 2>traced.err
 	is 'valgrind_host: output' "$(cat traced.out)" "$(cat bare.out)"

@@ -22,16 +22,11 @@ static unsigned int below(unsigned int n)
 	return (unsigned int)(seed >> 33) % n;
 }
 
-/* One call on @path, where nothing follows it or something at any place. */
-static void use(const char *path)
+static void use_at(const char *at, const char *path)
 {
-	size_t n = strlen(path) + 1;
-	char *at = page_end - n - (below(2) ? below(40) : 0);
 	struct stat st;
 	int fd;
 
-	memset(page_end - 4096, 'x', 4096);
-	memcpy(at, path, n);
 	switch (below(4)) {
 	case 0:
 		printf("stat %d %s\n", stat(at, &st) ? -1 : 0, path);
@@ -54,6 +49,19 @@ static void use(const char *path)
 		close(fd);
 		printf("close 0 %s\n", path);
 	}
+}
+
+/* One call on @path, where nothing follows it or something at any place. */
+static void use(const char *path)
+{
+	size_t n = strlen(path) + 1;
+	char *own = below(2) ? strdup(path) : NULL;
+	char *at = page_end - n - (below(2) ? below(40) : 0);
+
+	memset(page_end - 4096, 'x', 4096);
+	memcpy(at, path, n);
+	use_at(own ? own : at, path);
+	free(own);
 }
 
 static void make(const char *path)
