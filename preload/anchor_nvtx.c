@@ -11,7 +11,7 @@
  *
  * A range that is started and ended by its id nests in nothing, may overlap
  * another one of its name, and may end in another thread. It is told as a whole
- * when it ends: a begin that has a duration, and its end.
+ * when it ends: a begin that has a duration and, to say so, a size; and its end.
  */
 #include "preload/ioreel.h"
 
@@ -189,9 +189,11 @@ static void tell(uint16_t name, uint64_t begun)
 
 	ev.arg = REEL_SPAN_USER;
 	ev.arg2 = -1;
+	ev.size = 0;
 	ev.path = names[name].text;
 	shim_record_full(&ev, begun, now, 0, 0);
 	ev.call = MARK_SPAN_END;
+	ev.size = NONE;
 	ev.arg2 = NONE;
 	shim_record_full(&ev, now, now, 0, 0);
 }

@@ -17,6 +17,7 @@
 #define MAGIC 0xfbad0000u
 
 struct stream streams[STREAMS];
+static bool forked; /* some of them may have bytes of our parent's */
 
 uint32_t stream_desc(const FILE *f)
 {
@@ -92,20 +93,49 @@ static int64_t passed(const struct stream *s, const FILE *f)
 	return f->_IO_read_ptr > from ? f->_IO_read_ptr - from : 0;
 }
 
-static void tell(const struct stream *s, const FILE *f, uint32_t desc)
+/* Bytes of the buffer that are still to be written. */
+static int64_t pending(const FILE *f)
+{
+	return f->_flags & STREAM_PUTTING ?
+		       f->_IO_write_ptr - f->_IO_write_base :
+		       0;
+}
+
+static void tell_bytes(const FILE *f, uint32_t desc, int64_t bytes, int64_t pos)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
-	int64_t pos = position(f);
 	uint64_t now = shim_clock();
 
 	ev.call =
 		f->_flags & STREAM_PUTTING ? CALL_STDIO_WRITE : CALL_STDIO_READ;
 	ev.desc = desc;
-	ev.size = passed(s, f);
+	ev.size = bytes;
 	if (pos >= 0)
 		ev.pos = pos;
 	if (pos >= 0 || ev.size)
 		shim_record_full(&ev, now, now, ev.size, 0);
+}
+
+/* What others moved; and what our parent left in the buffer, as its copy is
+ * written by us, too. */
+static void tell(struct stream *s, const FILE *f, uint32_t desc)
+{
+	int64_t bytes = passed(s, f);
+
+	if (s->f == f) {
+		bytes += s->inherited;
+		s->inherited = 0;
+	}
+	tell_bytes(f, desc, bytes, position(f));
+}
+
+/* The buffer is not going to be written. */
+static void tell_written(const FILE *f, uint32_t desc)
+{
+	int64_t pos = position(f);
+
+	if (pos >= 0)
+		tell_bytes(f, desc, 0, pos - pending(f));
 }
 
 static bool moved(const struct stream *s, const FILE *f, uint32_t desc)
@@ -119,7 +149,8 @@ void stream_tell(const FILE *f, uint32_t desc)
 {
 	struct stream *s = stream_slot(f);
 
-	if (desc && !wide(f) && (moved(s, f, desc) || (s->f == f && s->shared)))
+	if (desc && !wide(f) &&
+	    (moved(s, f, desc) || (s->f == f && (s->shared || s->inherited))))
 		tell(s, f, desc);
 }
 
@@ -152,11 +183,58 @@ void stream_closing(const FILE *f)
 		s->f = NULL;
 }
 
+/* That of the slot @s, if it is alive and still the slot's; else NULL. */
+static const FILE *stream_of(const struct stream *s)
+{
+	return alive(s->f) && stream_slot(s->f) == s ? s->f : NULL;
+}
+
+void stream_forked(void)
+{
+	if (!shim_hot.on)
+		return;
+	if (unseen(stdout))
+		*stream_slot(stdout) = (struct stream){.f = stdout};
+	forked = true;
+	for (int i = 0; i < STREAMS; i++) {
+		struct stream *s = &streams[i];
+		const FILE *f = stream_of(s);
+
+		if (!f || wide(f))
+			continue;
+		s->owner = NULL;
+		s->shared = false;
+		s->last = NULL;
+		s->read = f->_IO_read_ptr;
+		s->write = f->_IO_write_ptr;
+		s->inherited = (uint32_t)pending(f);
+	}
+}
+
+/* Streams whose buffers a fork copied: are they written by us, too? */
+static void tell_inherited(void)
+{
+	for (int i = 0; i < STREAMS; i++) {
+		struct stream *s = &streams[i];
+		const FILE *f = s->inherited ? stream_of(s) : NULL;
+		uint32_t desc = f ? shim_known(f->_fileno) : 0;
+
+		if (!desc || wide(f) || (s->desc && s->desc != desc))
+			continue;
+		tell(s, f, desc);
+		stream_seen(f, desc);
+	}
+}
+
 void stream_flushing(void)
 {
 	uint32_t desc;
 
-	if (!shim_hot.on || !unseen(stdout))
+	if (!shim_hot.on)
+		return;
+	if (forked)
+		tell_inherited();
+	if (!unseen(stdout))
 		return;
 	desc = shim_known(stdout->_fileno);
 	stream_tell(stdout, desc);
@@ -170,18 +248,23 @@ void stream_flushed(void)
 		stream_seen(stdout, stream_slot(stdout)->desc);
 }
 
-void stream_finish(void)
+void stream_finish(bool flushes)
 {
 	if (!shim_hot.on)
 		return;
+	if (flushes)
+		stream_flushing();
 	for (int i = 0; i < STREAMS; i++) {
 		const struct stream *s = &streams[i];
+		const FILE *f = stream_of(s);
 
-		if (alive(s->f) && stream_slot(s->f) == s &&
-		    shim_fd_entry(s->f->_fileno) == s->desc)
-			stream_tell(s->f, s->desc);
+		if (!f || shim_fd_entry(f->_fileno) != s->desc || !s->desc)
+			continue;
+		if (flushes || !pending(f))
+			stream_tell(f, s->desc);
+		else if (moved(s, f, s->desc) && !wide(f))
+			tell_written(f, s->desc);
 	}
-	stream_flushing();
 }
 
 bool stream_before(struct stream_call *c, const FILE *f, size_t bytes)
@@ -198,6 +281,7 @@ bool stream_before(struct stream_call *c, const FILE *f, size_t bytes)
 	if (unlikely(moved(s, f, c->desc) && !wide(f) &&
 		     !(s->f == f && s->shared)))
 		tell(s, f, c->desc);
+	c->at = f->_IO_write_ptr;
 	c->buffered =
 		bytes - 1 < STREAM_SMALL && stream_buffered(f, c->write, bytes);
 	return true;
@@ -207,6 +291,7 @@ void stream_untimed(struct stream_call *c, const FILE *f)
 {
 	c->desc = stream_slot(f)->desc;
 	c->buffered = false;
+	c->at = f->_IO_write_ptr;
 	c->start = c->end = shim_clock();
 }
 
@@ -288,10 +373,23 @@ static bool add_to_run(struct stream *s, const struct stream_call *c,
 	       run_begin(s, c);
 }
 
+/* More went through the buffer than it has room for: all of it is written. */
+static void overran(struct stream *s, const struct stream_call *c,
+		    const FILE *f)
+{
+	int64_t pos = position(f);
+
+	tell_bytes(f, c->desc, s->inherited, pos < 0 ? pos : pos - c->got);
+	s->inherited = 0;
+}
+
 void stream_after(struct stream_call *c, const FILE *f)
 {
 	struct stream *s = stream_slot(f);
 
+	if (unlikely(s->inherited) && s->f == f && c->write &&
+	    f->_IO_write_ptr - c->at != c->got)
+		overran(s, c, f);
 	stream_seen(f, c->desc);
 	if (!s->owner)
 		s->owner = shim_self();

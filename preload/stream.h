@@ -38,6 +38,7 @@ struct stream {
 	uint32_t desc;
 	uint32_t call, bytes; /* of its last record */
 	const uint8_t *last;  /* where that record ended */
+	uint32_t inherited;   /* bytes to be written that fork() copied */
 } __attribute__((aligned(64)));
 
 #define STREAMS 64
@@ -77,8 +78,11 @@ void stream_closing(const FILE *f);
 void stream_flushing(void);
 void stream_flushed(void);
 
-/* The process ends. */
-void stream_finish(void);
+/* We are what fork() made, with copies of all buffers. */
+void stream_forked(void);
+
+/* The process ends, and flushes its streams or does not. */
+void stream_finish(bool flushes);
 
 /* --- one record for many calls -------------------------------------------- */
 
@@ -147,6 +151,7 @@ struct stream_call {
 	uint64_t start, end;
 	int64_t asked, got;
 	int err;
+	const char *at; /* the buffer's pointer before it */
 };
 
 /* Before: false when the stream is not recorded. */

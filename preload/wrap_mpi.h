@@ -167,6 +167,8 @@ MPI_LIFE(X)
 /* X(name, arguments): what we call ourselves, PMPI_ of the same library. */
 #define MPI_OURS(X)                                                            \
 	X(Init, (int *argc, char ***argv))                                     \
+	X(Initialized, (int *flag))                                            \
+	X(Finalized, (int *flag))                                              \
 	X(Comm_rank, (void *comm, int *rank))                                  \
 	X(Comm_size, (void *comm, int *size))                                  \
 	X(Comm_get_parent, (void **comm))                                      \

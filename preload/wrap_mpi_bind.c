@@ -43,7 +43,7 @@ struct object {
 	long symbol_prot; /* of the pages of its symbols */
 	const char *path, *strings;
 	const ElfW(Sym) * symbol;
-	const uint32_t *hash;
+	const uint32_t *hash, *old_hash; /* DT_GNU_HASH, DT_HASH */
 	const ElfW(Rela) * rela, *jump;
 	size_t relas, jumps;
 };
@@ -77,6 +77,8 @@ static void read_dynamic(struct object *o, const ElfW(Dyn) * d)
 			o->symbol = (const ElfW(Sym) *)p;
 		else if (d->d_tag == DT_GNU_HASH)
 			o->hash = (const uint32_t *)p;
+		else if (d->d_tag == DT_HASH)
+			o->old_hash = (const uint32_t *)p;
 		else if (d->d_tag == DT_RELA)
 			rela = p;
 		else if (d->d_tag == DT_JMPREL)
@@ -136,6 +138,30 @@ static void read_object(struct object *o, const struct dl_phdr_info *info)
 	o->symbol_prot = protection(o, info);
 }
 
+static bool defines(const struct object *o, const ElfW(Sym) * s,
+		    const char *name)
+{
+	return s->st_shndx != SHN_UNDEF && s->st_value &&
+	       !strcmp(o->strings + s->st_name, name);
+}
+
+static const ElfW(Sym) *
+	find_by_old_hash(const struct object *o, const char *name)
+{
+	const uint32_t *t = o->old_hash, *chain = t + 2 + t[0];
+	uint32_t h = 0;
+
+	for (const char *p = name; *p; p++) {
+		h = (h << 4) + (unsigned char)*p;
+		h = (h ^ (h >> 24 & 0xf0)) & 0x0fffffff;
+	}
+	for (uint32_t i = t[0] ? t[2 + h % t[0]] : 0; i && i < t[1];
+	     i = chain[i])
+		if (defines(o, &o->symbol[i], name))
+			return &o->symbol[i];
+	return NULL;
+}
+
 /* The symbol of @o that defines @name, or NULL. */
 static const ElfW(Sym) * find_symbol(const struct object *o, const char *name)
 {
@@ -143,8 +169,10 @@ static const ElfW(Sym) * find_symbol(const struct object *o, const char *name)
 	const ElfW(Addr) * bloom;
 	uint32_t h = 5381, i;
 
-	if (!t || !o->symbol || !o->strings || !t[0])
+	if (!o->symbol || !o->strings)
 		return NULL;
+	if (!t || !t[0])
+		return o->old_hash ? find_by_old_hash(o, name) : NULL;
 	for (const char *p = name; *p; p++)
 		h = h * 33 + (unsigned char)*p;
 	bloom = (const ElfW(Addr) *)(t + 4);
@@ -153,12 +181,9 @@ static const ElfW(Sym) * find_symbol(const struct object *o, const char *name)
 	if (!(bloom[h / 64 & (t[2] - 1)] >> h % 64 & 1))
 		return NULL;
 	for (i = bucket[h % t[0]]; i >= t[1] && i; i++) {
-		const ElfW(Sym) *s = &o->symbol[i];
-
 		if ((chain[i - t[1]] | 1) == (h | 1) &&
-		    s->st_shndx != SHN_UNDEF && s->st_value &&
-		    !strcmp(o->strings + s->st_name, name))
-			return s;
+		    defines(o, &o->symbol[i], name))
+			return &o->symbol[i];
 		if (chain[i - t[1]] & 1)
 			break;
 	}
@@ -251,6 +276,23 @@ static void store_symbol(const struct object *o, const ElfW(Sym) * s, void *at)
 	raw3(SYS_mprotect, page, PAGE, o->symbol_prot);
 }
 
+/* What is ours there already, was taken before. */
+static void take_function(const struct binding *b)
+{
+	const struct object *o;
+	char name[64] = "MPI_";
+	void *now;
+
+	strcpy(name + 4, b->name);
+	o = first_with(name);
+	now = o ? defined(o, name) : NULL;
+	if (now == b->ours)
+		return;
+	*b->real = now;
+	if (o)
+		store_symbol(o, find_symbol(o, name), b->ours);
+}
+
 /*
  * Take @lib for the MPI of this process. All objects are in object[]. Whoever
  * looks for a function by its name from now on is told of ours: dlsym() for
@@ -271,16 +313,8 @@ static void take_library(const struct object *lib)
 	mpi.bor = handle_of("ompi_mpi_op_bor", 0x58000008, 0x29);
 	mpi.no_comm = handle_of("ompi_mpi_comm_null", 0x04000000, 0x100);
 	mpi.no_status = mpi.kind == MPI_MPICH ? (void *)1 : NULL;
-	for (size_t i = 0; i < BINDINGS; i++) {
-		const struct object *o;
-		char name[64] = "MPI_";
-
-		strcpy(name + 4, binding[i].name);
-		o = first_with(name);
-		*binding[i].real = o ? defined(o, name) : NULL;
-		if (o)
-			store_symbol(o, find_symbol(o, name), binding[i].ours);
-	}
+	for (size_t i = 0; i < BINDINGS; i++)
+		take_function(&binding[i]);
 }
 
 /* Does @o stand between programs and MPI? It calls PMPI_ for them. */
@@ -490,7 +524,10 @@ static void look(void)
 		memset(&bound.lib, 0, sizeof(bound.lib));
 		had = false;
 	}
-	if (!had && find_library(&lib)) {
+	if (had && !k.from) { /* it may be another copy, at the same place */
+		lib = bound.lib;
+		take_library(&lib);
+	} else if (!had && find_library(&lib)) {
 		if (k.from)
 			gather_all(&k);
 		take_library(&lib);

@@ -17,12 +17,17 @@
 
 struct comm {
 	uintptr_t handle; /* 0: free, 1: being filled in */
-	uint64_t members;
 	int64_t id, next; /* id: four bytes in a record */
 	int rank, size;	  /* of ours; of all */
 };
 
 static struct comm comms[COMMS];
+
+/* How many communicators of these members there have been. */
+static struct {
+	uint64_t members; /* 0: free */
+	int64_t made;
+} families[COMMS];
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
@@ -52,6 +57,15 @@ static uint64_t hash_members(void *group, void *world)
 	return h;
 }
 
+/* A program with sessions only has no MPI_COMM_WORLD: to ask it is to die. */
+static bool has_world(void)
+{
+	int yes = 0, over = 1;
+
+	return mpi.Initialized && mpi.Finalized && !mpi.Initialized(&yes) &&
+	       !mpi.Finalized(&over) && yes && !over;
+}
+
 static uint64_t members_of(void *comm)
 {
 	void *group = NULL, *world = NULL;
@@ -59,7 +73,7 @@ static uint64_t members_of(void *comm)
 	uint64_t h = 0;
 
 	if (!mpi.Group_translate_ranks || !mpi.Group_size || !mpi.Group_free ||
-	    !mpi.Comm_group || !mpi.Comm_test_inter)
+	    !mpi.Comm_group || !mpi.Comm_test_inter || !has_world())
 		return 0;
 	if (mpi.Comm_test_inter(comm, &between) || between ||
 	    mpi.Comm_group(comm, &group))
@@ -82,26 +96,40 @@ static struct comm *find_comm(uintptr_t handle)
 	return NULL;
 }
 
+/* Its number among those of the same members; NONE: there are too many. */
+static int64_t number_in_family(uint64_t members)
+{
+	for (int i = 0; i < COMMS; i++) {
+		uint64_t empty = 0;
+
+		if (__atomic_compare_exchange_n(
+			    &families[i].members, &empty, members, false,
+			    __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+		    empty == members)
+			return __atomic_fetch_add(&families[i].made, 1,
+						  __ATOMIC_RELAXED);
+	}
+	return NONE;
+}
+
 static struct comm *add_comm(uintptr_t handle)
 {
 	uint64_t members = members_of((void *)handle);
 	int rank = 0, size = 0;
-	int64_t like = 0;
+	int64_t like;
 
 	if (!members || !mpi.Comm_rank || !mpi.Comm_size ||
 	    mpi.Comm_rank((void *)handle, &rank) ||
 	    mpi.Comm_size((void *)handle, &size))
 		return NULL;
-	for (int i = 0; i < COMMS; i++)
-		like += comms[i].handle > 1 && comms[i].members == members;
-	for (int i = 0; i < COMMS; i++) {
+	like = number_in_family(members);
+	for (int i = 0; i < COMMS && like != NONE; i++) {
 		uintptr_t empty = 0;
 
 		if (!__atomic_compare_exchange_n(&comms[i].handle, &empty, 1,
 						 false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
 			continue;
-		comms[i].members = members;
 		comms[i].id = (int64_t)(mix(members, (uint64_t)like) >> 37);
 		comms[i].next = 0;
 		comms[i].rank = rank;

@@ -145,6 +145,21 @@ for mpi in openmpi mpich; do
 		"$(printf 'MPI_File_read_at\t2\t4000\t4000\nMPI_File_write_at_all\t2\t8000\t4000')"
 done
 
+# Loaded anew, a library is another, though it lies where the one before lay;
+# one has its symbols in the old kind of table, one no pages apart for them.
+gcc -w -o reload "$src/reload.c" -ldl
+gcc -w -DLIBRARY -shared -fPIC -o plain.so "$src/reload.c"
+gcc -w -DLIBRARY -shared -fPIC -Wl,-z,noseparate-code -o joint.so "$src/reload.c"
+gcc -w -DLIBRARY -shared -fPIC -Wl,--hash-style=sysv -o old.so "$src/reload.c"
+run=reload
+is 'libraries come and go: bare' "$(./reload ./plain.so ./joint.so ./old.so |
+	sort | uniq -c | xargs)" '9 0 0'
+"$IOREEL" record -q -o reload.reel -- ./reload ./plain.so ./joint.so ./old.so >out
+is 'libraries come and go: traced' "$(sort out | uniq -c | xargs)" '9 0 0'
+is 'and all they are called for is seen' "$(q "select group_concat(call ||
+	' ' || n) from (select call, count(*) n from v_event where layer = 'MPIIO'
+	group by 1)")" 'MPI_Barrier 9,MPI_Init 9'
+
 if command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null; then
 	mpicc.openmpi -w -o two "$src/two.c" -ldl
 	mpicc.mpich -w -o two.so -DPLUGIN "$src/two.c" -shared -fPIC -Wl,-z,lazy
