@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -297,31 +298,47 @@ static void print_nothing(char **argv)
 	      stderr);
 }
 
+/* A framework of a version that we do not know, or without a part we hook. */
+static void print_hooks(const struct record_hooks *h)
+{
+	const char *between = "ioreel: not all hooks are in: ";
+	int i;
+
+	for (i = 0; i < h->n; i++) {
+		if (!strcmp(h->hook[i].state, "on"))
+			continue;
+		fputs(between, stderr);
+		reel_cli_name(stderr, h->hook[i].name);
+		fputs(" (", stderr);
+		reel_cli_name(stderr, h->hook[i].state);
+		fputc(')', stderr);
+		between = ", ";
+	}
+	if (*between == ',')
+		fputs("; see ioreel-anchors(7)\n", stderr);
+}
+
 static void print_summary(char **argv, const struct reel_record_options *opt,
 			  const struct reel_record_result *res)
 {
-	struct reel_error err = {0};
-	struct record_summary s;
+	const struct record_summary *s = &res->summary;
 	char n[REEL_NUM];
 
-	if (record_summary(opt->dir, &s, &err)) {
-		reel_cli_fail(&cmd_record, &err);
-		return;
-	}
-	print_totals(argv[0], res, &s);
-	if (!s.processes && !s.lost[REEL_LOST_START])
+	print_totals(argv[0], res, s);
+	if (!s->processes && !s->lost[REEL_LOST_START])
 		print_nothing(argv);
 	else
-		print_losses(&s);
-	if (s.processes)
-		print_untraced(&s);
+		print_losses(s);
+	if (s->processes)
+		print_untraced(s);
+	print_hooks(&s->hooks);
 	if (!res->hooks && !opt->no_hooks)
 		fputs("ioreel: the Python hooks were not found: no steps are "
 		      "marked; try: set IOREEL_HOOKS\n",
 		      stderr);
 	fputs("ioreel: trace ", stderr);
 	print_name(opt->dir);
-	fprintf(stderr, " (%s)\n", reel_num_bytes(n, (double)s.trace_bytes));
+	fprintf(stderr, " (%s)\n", reel_num_bytes(n, (double)s->trace_bytes));
 	fputs("ioreel: next: ioreel report ", stderr);
 	print_name(opt->dir);
 	fputc('\n', stderr);
@@ -338,6 +355,19 @@ static int not_run(const struct reel_record_result *res,
 	return status;
 }
 
+/*
+ * As the job: a shell ends its loop when a command of it is interrupted, and by
+ * an exit status it does not know that. No core of ours.
+ */
+static void end_by(int sig)
+{
+	const struct rlimit none = {0, 0};
+
+	setrlimit(RLIMIT_CORE, &none);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
 /* @argv is the job's. The exit status. */
 static int record(const struct reel_record_options *asked, char **argv,
 		  bool quiet)
@@ -348,6 +378,7 @@ static int record(const struct reel_record_options *asked, char **argv,
 	struct record_group group;
 	char name[NAME_MAX + 1], again[PATH_MAX];
 
+	opt->count = true;
 	if (record_group_find(&group))
 		opt->group = &group;
 	if (opt->dir) {
@@ -365,8 +396,11 @@ static int record(const struct reel_record_options *asked, char **argv,
 		}
 		reel_cli_fail(&cmd_record, &err);
 	}
-	if (!quiet && !res.others)
+	signal(SIGPIPE, SIG_IGN); /* the status matters, not the lines */
+	if (!quiet && res.summed)
 		print_summary(argv, opt, &res);
+	if (res.typed)
+		end_by(res.typed);
 	if (WIFSIGNALED(res.wait_status))
 		return 128 + WTERMSIG(res.wait_status);
 	return WEXITSTATUS(res.wait_status);

@@ -12,8 +12,17 @@
 
 #include "analyzer/event.h"
 
-/* TAIL: the base name and the directory that holds it */
-enum where { PREFIX, SUFFIX, COMPONENT, BASE_PREFIX, BASE_HAS, TAIL_HAS };
+/* TAIL: the base name and the directory that holds it; NUMBERED: below a
+ * directory whose name begins so and ends in a digit */
+enum where {
+	PREFIX,
+	SUFFIX,
+	COMPONENT,
+	BASE_PREFIX,
+	BASE_HAS,
+	TAIL_HAS,
+	NUMBERED
+};
 enum when { ANY, WRITTEN };
 
 static const struct rule {
@@ -27,6 +36,14 @@ static const struct rule {
 	{ PREFIX, ANY, "/dev/shm/sem.", REEL_CLASS_SYSTEM },
 	{ PREFIX, ANY, "/dev/shm/psm_", REEL_CLASS_SYSTEM },
 	{ PREFIX, ANY, "/dev/shm/pym-", REEL_CLASS_SYSTEM },
+	{ PREFIX, ANY, "/dev/shm/nccl-", REEL_CLASS_SYSTEM },
+	/* of MPI: its messages, and the folder of a job */
+	{ PREFIX, ANY, "/dev/shm/ucx_shm_", REEL_CLASS_SYSTEM },
+	{ PREFIX, ANY, "/dev/shm/vader_segment.", REEL_CLASS_SYSTEM },
+	{ PREFIX, ANY, "/dev/shm/sm_segment.", REEL_CLASS_SYSTEM },
+	{ PREFIX, ANY, "/dev/shm/mpich_shar", REEL_CLASS_SYSTEM },
+	{ PREFIX, ANY, "/dev/shm/psm2_shm.", REEL_CLASS_SYSTEM },
+	{ NUMBERED, ANY, "ompi.", REEL_CLASS_SYSTEM },
 	{ PREFIX, ANY, "/dev/shm/", REEL_CLASS_NONE }, /* by the rest */
 	{ PREFIX, ANY, "/dev/", REEL_CLASS_SYSTEM },
 	{ PREFIX, ANY, "/proc/", REEL_CLASS_SYSTEM },
@@ -93,6 +110,19 @@ static bool has_component(const char *path, const char *name)
 	return false;
 }
 
+static bool below_numbered(const char *path, const char *name)
+{
+	const char *end;
+
+	for (; (path = strchr(path, '/')); path++) {
+		end = strchr(path + 1, '/');
+		if (end && !strncmp(path + 1, name, strlen(name)) &&
+		    end[-1] >= '0' && end[-1] <= '9')
+			return true;
+	}
+	return false;
+}
+
 static bool matches(const struct rule *r, const char *path, size_t len,
 		    const char *base)
 {
@@ -105,6 +135,8 @@ static bool matches(const struct rule *r, const char *path, size_t len,
 		return len > n && !memcmp(path + len - n, r->text, n);
 	case COMPONENT:
 		return has_component(path, r->text);
+	case NUMBERED:
+		return below_numbered(path, r->text);
 	case BASE_PREFIX:
 		return !strncmp(base, r->text, n);
 	case BASE_HAS:

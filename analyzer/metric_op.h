@@ -65,10 +65,12 @@ static inline int64_t metric_bytes(const struct reel_event *ev)
 	return ev->result < METRIC_BYTES_MOST ? ev->result : METRIC_BYTES_MOST;
 }
 
-/* A read that returned nothing: the way to find the end of a file. */
+/* A read that returned nothing: the way to find the end of a file. A mapping of
+ * which nothing was touched is none. */
 static inline bool metric_eof(const struct reel_event *ev)
 {
-	return ev->group == REEL_GROUP_READ && ev->err == 0 && ev->result == 0;
+	return ev->group == REEL_GROUP_READ && ev->layer != REEL_LAYER_MMAP &&
+	       ev->err == 0 && ev->result == 0;
 }
 
 static inline uint32_t metric_calls(const struct reel_event *ev)

@@ -113,20 +113,41 @@ static int after_rank(struct record_group *g, json_t **job, const char *dir,
 	return record_rank_merge(g, dir, *job, res, err) ? -1 : rc;
 }
 
+/* What there is. Logs that somebody removed count as never begun. */
+static int sum_up(const struct record_dir *dir,
+		  const struct reel_record_options *opt,
+		  struct reel_record_result *res, struct reel_error *err)
+{
+	uint64_t started = record_dir_started(dir), there;
+
+	if (record_summary(dir->path, opt->count, &res->summary, err))
+		return -1;
+	res->summed = true;
+	there = (uint64_t)res->summary.processes;
+	if (there < started &&
+	    record_counts_add(dir->path, REEL_LOST_START, started - there))
+		res->summary.lost[REEL_LOST_START] += started - there;
+	return 0;
+}
+
 /* The job has ended: what is left to do for its trace. */
-static int after(json_t **job, const char *dir, struct record_group *g,
+static int after(json_t **job, const struct record_dir *dir,
+		 const struct reel_record_options *opt,
 		 struct reel_record_result *res, struct reel_error *err)
 {
+	struct record_group *g = opt->group;
 	int rc = 0;
 
 	record_job_ended(*job, res);
 	if (g)
-		rc = after_rank(g, job, dir, res, err);
+		rc = after_rank(g, job, dir->path, res, err);
 	if (res->others)
 		return rc;
-	if (collect(dir, res, err))
+	if (collect(dir->path, res, err))
 		rc = -1;
-	if (record_job_end(*job, dir, res, err))
+	if (sum_up(dir, opt, res, err))
+		rc = -1;
+	if (record_job_end(*job, dir->path, res, err))
 		rc = -1;
 	return rc;
 }
@@ -172,12 +193,13 @@ int reel_record(const struct reel_record_options *opt, char **argv,
 		undo(&dir, opt->group);
 	} else {
 		/* The caller tells by wall_ns that the job ran. */
-		rc = after(&job, dir.path, opt->group, res, err);
+		rc = after(&job, &dir, opt, res, err);
 	}
 	record_run_end(&sig);
 out:
 	if (!res->running)
 		shim_unlink(&shim);
+	record_dir_fini(&dir);
 	record_env_free(env);
 	json_decref(job);
 	return rc;

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "schemas/trace_format.h"
+
 #include "lib/cli.h" /* struct reel_opt_list */
 
 struct record_group;
@@ -25,19 +27,43 @@ struct reel_record_options {
 	const char *profile_steps;     /* "A-B", or NULL */
 	const char *stacks;            /* one call in so many, or NULL */
 	int64_t max_bytes;             /* of the trace; 0: no limit */
+	bool count;                    /* events, bytes and hooks of the trace */
 	struct record_group *group;    /* ranks that share dir, or NULL */
+};
+
+/* States of hooks, "torch" and "on, without loader", as the job noted them. */
+#define RECORD_HOOKS 16
+struct record_hooks {
+	int n;
+	struct {
+		char name[64], state[160];
+	} hook[RECORD_HOOKS];
+};
+
+struct record_summary {
+	int processes;
+	uint64_t trace_bytes; /* of the directory's files */
+	uint64_t lost[REEL_COUNTERS];
+	uint64_t cut_bytes;
+	bool walked; /* false: what follows was not counted */
+	uint64_t events;
+	uint64_t read_bytes, write_bytes, files;
+	struct record_hooks hooks;
 };
 
 struct reel_record_result {
 	int wait_status;     /* as waitpid() gave it */
 	int64_t wall_ns;     /* from before fork to the end of the command */
 	int running;         /* traced processes still alive when it ended */
+	int typed;           /* SIGINT or SIGQUIT of the terminal ended it; or 0 */
 	int exec_errno;      /* why the command could not be run; 0: it ran */
 	bool hooks;          /* the Python hooks were given to the job */
 	bool others;         /* other ranks still record in the directory */
 	int ranks;           /* that recorded in it; 0: there are none */
 	int failed_rank;     /* the first that did not end well, or -1 */
 	int failed_status;   /* as waitpid() gave it there */
+	struct record_summary summary;
+	bool summed;         /* there is one */
 };
 
 /*
@@ -47,7 +73,7 @@ struct reel_record_result {
  * hooks}, path_root (or absent), versions {ioreel, trace}. After it:
  * end_real_ns, wall_ns, exit_status (null when it was a signal), exit_signal
  * (null when it was none), processes, running, lost {reason: count}, code
- * {opens, calls, read_bytes, write_bytes}. Where a launcher started several
+ * {opens, calls, read_bytes, write_bytes}, hooks {name: state}. Where a launcher started several
  * ranks of it: ranks [{rank, host, command, environment ..., exit_status,
  * exit_signal, wall_ns}], which stand in job.RANK.json until the last has
  * ended. Bytes that are no UTF-8 stand as \xNN.

@@ -35,9 +35,11 @@ struct image {
 struct here {
 	char host[65];
 	char boot_id[40];
-	int64_t tick_ns; /* of /proc/PID/stat */
 	struct image *image;
 	size_t images, room;
+	struct record_alive alive;
+	uint32_t *living; /* processes that have a window here */
+	size_t livings, living_room;
 	bool running; /* the job: an empty window is one that begins */
 };
 
@@ -53,7 +55,6 @@ static void look_around(struct here *h)
 				NULL))
 		snprintf(h->boot_id, sizeof(h->boot_id), "%.36s",
 			 reel_buf_text(&b));
-	h->tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
 	reel_buf_fini(&b);
 }
 
@@ -75,38 +76,6 @@ static const char *head_text(const struct record_window *w, const char *key)
 	return NULL;
 }
 
-/*
- * When the process @pid began, in ns since boot, or -1: there is none. A
- * process whose first thread has ended is a zombie with more than one thread.
- */
-static int64_t process_start_ns(uint32_t pid, const struct here *h)
-{
-	struct reel_buf b = REEL_BUF_INIT;
-	unsigned long long start = 0;
-	char path[64], state = 0;
-	const char *paren;
-	long threads = 0;
-	int64_t ns = -1;
-
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	if (reel_buf_read_file(&b, path, 4096, NULL))
-		goto out;
-	/* The name in parentheses may hold anything, parentheses too. */
-	paren = strrchr(reel_buf_text(&b), ')');
-	if (!paren ||
-	    sscanf(paren + 1,
-		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
-		   "%*d %*d %*d %ld %*d %llu",
-		   &state, &threads, &start) != 3)
-		goto out;
-	if ((state == 'Z' || state == 'X') && threads <= 1)
-		goto out;
-	ns = (int64_t)start * h->tick_ns;
-out:
-	reel_buf_fini(&b);
-	return ns;
-}
-
 /* Has the process exec'ed since? Then the image ended, though the pid lives. */
 static bool superseded(const struct reel_head *head, const struct here *h)
 {
@@ -119,23 +88,50 @@ static bool superseded(const struct reel_head *head, const struct here *h)
 	return false;
 }
 
-enum owner { OWNER_ENDED, OWNER_ALIVE, OWNER_ELSEWHERE };
-
-static enum owner owner_of(const struct record_window *w, const struct here *h)
+static enum record_owner owner_of(const struct record_window *w, struct here *h)
 {
 	const char *host = head_text(w, "host");
-	int64_t start;
+	enum record_owner owner;
 
 	if (strncmp(w->head.boot_id, h->boot_id, sizeof(h->boot_id))) {
 		/* Another machine's: it may live. Ours: it was another boot. */
-		return host && strcmp(host, h->host) ? OWNER_ELSEWHERE
-						     : OWNER_ENDED;
+		return host && strcmp(host, h->host) ? RECORD_ELSEWHERE
+						     : RECORD_ENDED;
 	}
-	start = process_start_ns(w->head.pid, h);
-	if (start < 0 || (uint64_t)start > w->head.start_boot_ns ||
-	    superseded(&w->head, h))
-		return OWNER_ENDED;
-	return OWNER_ALIVE;
+	owner = record_alive(&h->alive, w->head.pid, w->head.start_boot_ns);
+	if (owner == RECORD_ALIVE && superseded(&w->head, h))
+		return RECORD_ENDED;
+	return owner;
+}
+
+/*
+ * The same of a window in which nothing was written yet: its process has just
+ * begun, or was killed in that very moment. The window's name has its number.
+ */
+static enum record_owner owner_of_empty(struct record_window *w,
+					const struct stat *st, struct here *h)
+{
+	w->head.pid = (uint32_t)strtoul(strrchr(w->path, '/') + 1, NULL, 10);
+	if (h->running)
+		return RECORD_ELSEWHERE;
+	return record_alive(&h->alive, w->head.pid, record_file_boot_ns(st));
+}
+
+static int add_living(struct here *h, uint32_t pid, struct reel_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < h->livings; i++)
+		if (h->living[i] == pid)
+			return 0;
+	if (h->livings == h->living_room) {
+		h->living_room = h->living_room ? 2 * h->living_room : 16;
+		if (reel_grow(&h->living, h->living_room, sizeof(*h->living),
+			      err))
+			return -1;
+	}
+	h->living[h->livings++] = pid;
+	return 0;
 }
 
 /* 0; 1: nothing was ever written; -1: not a window. */
@@ -150,8 +146,10 @@ static int read_head(struct record_window *w)
 		return n == 0 ? 1 : -1;
 	memset(w->page + n, 0, sizeof(w->page) - (size_t)n);
 	memcpy(h, w->page, sizeof(*h));
-	if (!h->magic)
+	if (!h->magic || !h->head_bytes) { /* which is stored last */
+		h->magic = 0;
 		return 1;
+	}
 	if (h->magic != REEL_HEAD_MAGIC || h->major != REEL_TRACE_MAJOR ||
 	    h->head_bytes < sizeof(*h) ||
 	    h->head_bytes > REEL_WINDOW_HEAD_BYTES || h->head_bytes % 8)
@@ -213,55 +211,73 @@ static int read_slots(struct record_window *w, int64_t bytes,
 	return 0;
 }
 
+/*
+ * Open the window @path, with nobody else at it. 0; 1: there is nothing to do;
+ * -1 with @err filled.
+ */
+static int open_window(struct record_window *w, const char *path,
+		       struct stat *st, struct reel_error *err)
+{
+	*w = (struct record_window){.path = path};
+	w->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (w->fd < 0) {
+		if (errno == ENOENT) /* its process has just removed it */
+			return 1;
+		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
+				 strerror(errno));
+	}
+	if (fstat(w->fd, st) || !S_ISREG(st->st_mode))
+		return reel_fail(err, REEL_E_FORMAT, "'%s' is no window", path);
+	if (flock(w->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return 1; /* another rank's record does this one */
+	if (fstat(w->fd, st) || !st->st_nlink)
+		return 1; /* and has done it */
+	return 0;
+}
+
+/* The process of @w has ended: what it left goes to @log, the window away. */
+static int merge(struct record_window *w, int64_t bytes, const char *log,
+		 struct reel_error *err)
+{
+	int rc = 0;
+
+	if (w->head.magic &&
+	    (read_slots(w, bytes, err) || record_log_complete(w, log, err)))
+		rc = -1;
+	else if (unlink(w->path) && errno != ENOENT)
+		rc = reel_fail(err, REEL_E_IO, "cannot remove '%s': %s",
+			       w->path, strerror(errno));
+	free(w->block);
+	return rc;
+}
+
 /* Merge the window @path into the log @log if its process has ended. */
-static int collect_one(const char *path, const char *log, const struct here *h,
+static int collect_one(const char *path, const char *log, struct here *h,
 		       struct record_collected *c, struct reel_error *err)
 {
-	struct record_window w = {.path = path, .fd = -1};
+	struct record_window w;
+	enum record_owner owner;
 	struct stat st;
-	int rc = 0, good;
+	int empty, rc = open_window(&w, path, &st, err);
 
-	w.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (w.fd < 0) {
-		if (errno == ENOENT) /* its process has just removed it */
-			return 0;
-		rc = reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
-			       strerror(errno));
+	if (rc)
 		goto out;
-	}
-	if (fstat(w.fd, &st) || !S_ISREG(st.st_mode)) {
+	empty = read_head(&w);
+	if (empty < 0) {
 		rc = reel_fail(err, REEL_E_FORMAT, "'%s' is no window", path);
 		goto out;
 	}
-	if (flock(w.fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		goto out; /* another rank's record does this one */
-	if (fstat(w.fd, &st) || !st.st_nlink)
-		goto out; /* and has done it */
-	good = read_head(&w);
-	if (good < 0) {
-		rc = reel_fail(err, REEL_E_FORMAT, "'%s' is no window", path);
-		goto out;
+	owner = empty ? owner_of_empty(&w, &st, h) : owner_of(&w, h);
+	if (owner == RECORD_ALIVE)
+		rc = add_living(h, w.head.pid, err);
+	if (owner == RECORD_ENDED) {
+		rc = merge(&w, st.st_size, log, err);
+		c->merged += !rc;
 	}
-	if (good && h->running)
-		goto out;
-	if (!good) {
-		enum owner owner = owner_of(&w, h);
-
-		c->running += owner == OWNER_ALIVE;
-		if (owner != OWNER_ENDED)
-			goto out;
-		rc = read_slots(&w, st.st_size, err) ||
-		     record_log_complete(&w, log, err);
-	}
-	if (!rc && unlink(path) && errno != ENOENT)
-		rc = reel_fail(err, REEL_E_IO, "cannot remove '%s': %s", path,
-			       strerror(errno));
-	c->merged += !rc;
 out:
 	if (w.fd >= 0)
 		close(w.fd);
-	free(w.block);
-	return rc ? -1 : 0;
+	return rc < 0 ? -1 : 0;
 }
 
 /* Enter the window @path in the list of images. */
@@ -328,6 +344,10 @@ static int collect(const char *dir, bool running, struct record_collected *c,
 		    collect_one(path, log, &h, c, err))
 			c->left++;
 	closedir(d);
+	if (!running)
+		c->running = record_alive_count(dir, h.living, h.livings);
+	record_alive_fini(&h.alive);
+	free(h.living);
 	free(h.image);
 	return c->left ? -1 : 0;
 }

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -225,10 +226,62 @@ static int make_counts(const struct record_dir *d, bool shared,
 	return rc;
 }
 
+/* job.counts in @dir, mapped; NULL: there is none. */
+static struct reel_counts *map_counts(const char *dir, struct stat *st)
+{
+	struct reel_counts *c = MAP_FAILED;
+	char path[PATH_MAX];
+	int fd;
+
+	if (join(path, dir, "job.counts"))
+		return NULL;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, st) && st->st_size >= COUNTS_BYTES)
+		c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED,
+			 fd, 0);
+	close(fd);
+	return c == MAP_FAILED ? NULL : c;
+}
+
+bool record_counts_add(const char *dir, enum reel_counter which, uint64_t n)
+{
+	struct stat st;
+	struct reel_counts *c = map_counts(dir, &st);
+
+	if (!c)
+		return false;
+	__atomic_fetch_add(&c->counter[which], n, __ATOMIC_RELAXED);
+	munmap(c, sizeof(*c));
+	return true;
+}
+
+uint64_t record_dir_started(const struct record_dir *d)
+{
+	struct reel_counts *now;
+	struct stat st;
+	uint64_t n;
+
+	if (!d->counts)
+		return 0;
+	n = __atomic_load_n(&d->counts->processes, __ATOMIC_RELAXED);
+	/* A process that finds no directory makes it, and another job.counts:
+	 * ours is mapped, so that its inode is nobody else's. */
+	now = map_counts(d->path, &st);
+	if (now && st.st_ino != d->inode)
+		n += __atomic_load_n(&now->processes, __ATOMIC_RELAXED);
+	if (now)
+		munmap(now, sizeof(*now));
+	return n;
+}
+
 int record_dir_create(struct record_dir *d, const char *name,
 		      struct record_group *g, int64_t budget_bytes,
 		      struct reel_error *err)
 {
+	struct stat st;
+
 	memset(d, 0, sizeof(*d));
 	if (make(d, name, g, err))
 		return -1;
@@ -242,6 +295,8 @@ int record_dir_create(struct record_dir *d, const char *name,
 			record_dir_remove(d);
 		return -1;
 	}
+	if (!g && (d->counts = map_counts(d->path, &st)))
+		d->inode = st.st_ino;
 	return 0;
 }
 
@@ -276,6 +331,13 @@ void record_dir_close(const char *path)
 		rmdir(link); /* the same; a link of another's stays */
 	else if (!rmdir(target) || errno == ENOENT)
 		unlink(link);
+}
+
+void record_dir_fini(struct record_dir *d)
+{
+	if (d->counts)
+		munmap(d->counts, sizeof(*d->counts));
+	d->counts = NULL;
 }
 
 void record_dir_remove(struct record_dir *d)

@@ -21,31 +21,13 @@
 
 /* Variables that record sets or takes away; the last are the user's too. */
 static const char *const ours[] = {
-	"LD_PRELOAD",	  "IOREEL_DIR",	     "IOREEL_ALL",
-	"IOREEL_INCLUDE", "IOREEL_EXCLUDE",  "PYTHONPATH",
-	"IOREEL_FOLLOW",  "IOREEL_EVENTS",   "IOREEL_MMAP",
-	"IOREEL_STACKS",  "IOREEL_COMPLETE", "IOREEL_PROFILE_STEPS"};
+	"LD_PRELOAD",		"IOREEL_DIR",	   "IOREEL_ALL",
+	"IOREEL_INCLUDE",	"IOREEL_EXCLUDE",  "PYTHONPATH",
+	"IOREEL_FOLLOW",	"IOREEL_EVENTS",   "IOREEL_MMAP",
+	"IOREEL_STACKS",	"IOREEL_COMPLETE", "IOREEL_PROFILE_STEPS",
+	"NVTX_INJECTION64_PATH"};
 #define OURS (sizeof(ours) / sizeof(ours[0]))
 #define USERS 6 /* and from there on */
-
-/* What @opt asks for in ours[i], from USERS on; NULL: nothing. */
-static const char *asked(size_t i, const struct reel_record_options *opt)
-{
-	switch (i - USERS) {
-	case 0:
-		return opt->follow_env ? "1" : NULL;
-	case 1:
-		return opt->events;
-	case 2:
-		return opt->mmap_faults ? "faults" : NULL;
-	case 3:
-		return opt->stacks;
-	case 4:
-		return opt->complete ? "1" : NULL;
-	default:
-		return opt->profile_steps;
-	}
-}
 
 /* The folder of this program. */
 static int own_folder(char out[static PATH_MAX])
@@ -238,6 +220,42 @@ static int add_globs(struct reel_buf *b, const struct reel_opt_list *list,
 	return 0;
 }
 
+/*
+ * What NVTX in the job shall load: the user's tool, when there is one, else the
+ * shim. An outer recording's shim gives way.
+ */
+static const char *nvtx_library(const struct reel_record_options *opt,
+				const char *shim)
+{
+	const char *said = getenv("NVTX_INJECTION64_PATH");
+
+	if (said && !is_shim(said, strlen(said)))
+		return said;
+	return opt->no_hooks ? "" : shim;
+}
+
+/* What @opt asks for in ours[i], from USERS on; NULL: nothing. */
+static const char *asked(size_t i, const struct reel_record_options *opt,
+			 const char *shim)
+{
+	switch (i - USERS) {
+	case 0:
+		return opt->follow_env ? "1" : NULL;
+	case 1:
+		return opt->events;
+	case 2:
+		return opt->mmap_faults ? "faults" : NULL;
+	case 3:
+		return opt->stacks;
+	case 4:
+		return opt->complete ? "1" : NULL;
+	case 5:
+		return opt->profile_steps;
+	default:
+		return nvtx_library(opt, shim);
+	}
+}
+
 /* The value of ours[i]; an empty one leaves the variable unset. */
 static int fill(struct reel_buf *b, size_t i,
 		const struct reel_record_options *opt, const char *dir,
@@ -259,7 +277,7 @@ static int fill(struct reel_buf *b, size_t i,
 		return add_globs(b, &opt->exclude, "exclude", err);
 	}
 	if (i >= USERS) {
-		s = asked(i, opt);
+		s = asked(i, opt, shim);
 		if (!s)
 			s = getenv(ours[i]);
 		return reel_buf_puts(b, s ? s : "", err);

@@ -17,6 +17,7 @@
 #include "analyzer/record.h"
 
 struct reel_error;
+struct stat;
 
 /* --- record_group.c, record_ranks.c: ranks that share a directory --------- */
 
@@ -65,6 +66,8 @@ struct record_dir {
 	char path[PATH_MAX];	/* absolute, no symbolic link in it */
 	char windows[PATH_MAX]; /* on tmpfs, what windows/ links to; or "" */
 	bool made;		/* the directory is ours to remove */
+	struct reel_counts *counts; /* job.counts that we made, or NULL */
+	ino_t inode;		    /* its */
 };
 
 /*
@@ -77,6 +80,14 @@ int record_dir_create(struct record_dir *d, const char *name,
 		      struct reel_error *err);
 /* Take it back: the command never ran. */
 void record_dir_remove(struct record_dir *d);
+void record_dir_fini(struct record_dir *d);
+/*
+ * How many process images have begun to record, whoever removed or replaced the
+ * directory meanwhile; 0: not known.
+ */
+uint64_t record_dir_started(const struct record_dir *d);
+/* Add @n to a counter of job.counts in @dir. False: there is none. */
+bool record_counts_add(const char *dir, enum reel_counter which, uint64_t n);
 /* Remove windows/ (and what it links to) when nothing is left in it. */
 void record_dir_close(const char *path);
 /* Remove what windows/ links to on this machine, its ranks having ended. */
@@ -136,12 +147,39 @@ json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
 			 bool hooks, struct reel_error *err);
 /* How the command ended. */
 void record_job_ended(json_t *job, const struct reel_record_result *res);
-/* What the trace in @dir holds, and job.json with all of it. */
+/* How much of a trace it left, and job.json with all of it. */
 int record_job_end(json_t *job, const char *dir,
 		   const struct reel_record_result *res,
 		   struct reel_error *err);
 int record_job_write(const json_t *job, const char *dir,
 		     struct reel_error *err);
+
+/* --- record_alive.c: which processes still live --------------------------- */
+
+enum record_owner {
+	RECORD_ENDED,
+	RECORD_ALIVE,
+	RECORD_ELSEWHERE /* in another pid namespace, on another machine */
+};
+struct record_alive {
+	struct inner *inner; /* processes of namespaces below ours */
+	size_t inners, room;
+	bool looked;
+};
+/*
+ * The process that called itself @pid and had begun by @since_boot_ns. @a is
+ * zeroed before the first call, and remembers what it saw.
+ */
+enum record_owner record_alive(struct record_alive *a, uint32_t pid,
+			       uint64_t since_boot_ns);
+void record_alive_fini(struct record_alive *a);
+/* When a file was last changed, at the latest, in ns since boot. */
+uint64_t record_file_boot_ns(const struct stat *st);
+/*
+ * How many processes live that record into @dir: the @pids known ones, and those
+ * that /proc shows with the shim and this directory.
+ */
+int record_alive_count(const char *dir, const uint32_t *pid, size_t pids);
 
 /* --- record_collect.c, record_log.c --------------------------------------- */
 
@@ -183,21 +221,14 @@ int record_pack(const char *dir, bool ended, struct reel_error *err);
 
 /* --- record_summary.c, record_why.c --------------------------------------- */
 
-struct record_summary {
-	int processes;
-	uint64_t events;
-	uint64_t read_bytes, write_bytes, files;
-	uint64_t trace_bytes; /* of the directory's files */
-	bool walked;	      /* false: too many records to count them now */
-	uint64_t lost[REEL_COUNTERS];
-	uint64_t cut_bytes;
-};
-/* Counters only: heads, job.counts, damage; no record is read. */
-int record_summary_counters(const char *dir, struct record_summary *s,
-			    struct reel_error *err);
-/* The same, and events, bytes and files. */
-int record_summary(const char *dir, struct record_summary *s,
+/*
+ * What the trace in @dir holds: by heads, job.counts and damage; with @records
+ * by its records too, unless there are too many.
+ */
+int record_summary(const char *dir, bool records, struct record_summary *s,
 		   struct reel_error *err);
+/* A note of the job: is it the state of a hook? */
+void record_hooks_add(struct record_hooks *h, const char *note);
 
 /*
  * Why the command @name cannot be recorded, as the end of a sentence:

@@ -253,30 +253,41 @@ void record_job_ended(json_t *job, const struct reel_record_result *res)
 					   : json_null());
 }
 
+static void add_counts(json_t *o, const struct record_summary *s,
+		       enum reel_counter first, enum reel_counter last,
+		       size_t prefix)
+{
+	unsigned int i;
+
+	for (i = first; i <= last; i++)
+		json_object_set_new(o, reel_counter_name(i) + prefix,
+				    json_integer((json_int_t)s->lost[i]));
+}
+
 int record_job_end(json_t *job, const char *dir,
 		   const struct reel_record_result *res, struct reel_error *err)
 {
-	struct record_summary s;
-	json_t *lost = json_object(), *code = json_object();
+	json_t *lost = json_object(), *code = json_object(),
+	       *hooks = json_object();
+	const struct record_summary *s = &res->summary;
 	int i;
 
 	json_object_set_new(job, "running", json_integer(res->running));
-	if (!record_summary_counters(dir, &s, err)) {
+	if (res->summed) {
 		json_object_set_new(job, "processes",
-				    json_integer(s.processes));
-		for (i = 0; i < REEL_CODE_OPENS; i++)
-			json_object_set_new(
-				lost, reel_counter_name((unsigned int)i),
-				json_integer((json_int_t)s.lost[i]));
-		for (; i <= REEL_CODE_WRITE_BYTES; i++)
-			json_object_set_new(
-				code,
-				reel_counter_name((unsigned int)i) +
-					strlen("code_"),
-				json_integer((json_int_t)s.lost[i]));
+				    json_integer(s->processes));
+		add_counts(lost, s, 0, REEL_CODE_OPENS - 1, 0);
+		add_counts(code, s, REEL_CODE_OPENS, REEL_CODE_WRITE_BYTES,
+			   strlen("code_"));
 	}
 	json_object_set_new(job, "lost", lost);
 	json_object_set_new(job, "code", code);
+	for (i = 0; i < s->hooks.n; i++)
+		json_object_set_new(hooks, s->hooks.hook[i].name,
+				    text(s->hooks.hook[i].state));
+	if (res->summed && s->walked)
+		json_object_set(job, "hooks", hooks);
+	json_decref(hooks);
 	return record_job_write(job, dir, err);
 }
 

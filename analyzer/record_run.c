@@ -33,9 +33,9 @@ struct saved {
 _Static_assert(sizeof(struct saved) <= sizeof(struct record_signals),
 	       "make it larger");
 
-static const int taken[] = {SIGTERM, SIGHUP,  SIGINT,	SIGQUIT,
-			    SIGUSR1, SIGUSR2, SIGCONT,	SIGALRM,
-			    SIGURG,  SIGIO,   SIGWINCH, SIGCHLD};
+static const int taken[] = {SIGTERM, SIGHUP,   SIGINT,	SIGQUIT, SIGUSR1,
+			    SIGUSR2, SIGCONT,  SIGTSTP, SIGALRM, SIGURG,
+			    SIGIO,   SIGWINCH, SIGCHLD};
 
 static int64_t now_ns(void)
 {
@@ -97,22 +97,35 @@ static int exec_result(int fd)
 }
 
 /*
- * Was it meant for us alone? Terminals and the kernel tell the whole group; but
- * an alarm() set before exec is ours, and the job would have had it.
+ * Was it meant for us alone? Terminals tell the whole group, but for a hangup:
+ * that is for the leader of the session, which we may be in the job's place.
  */
-static bool for_us(struct record_witness *w, const siginfo_t *info)
+static bool for_us(struct record_witness *w, int sig)
 {
-	int sig = info->si_signo;
-	bool all;
-
-	if (sig == SIGCHLD)
+	if (record_witness_saw(w, sig))
 		return false;
-	if (sig == SIGALRM && info->si_code > 0)
-		return true;
-	all = record_witness_saw(w, sig);
-	if (w->fd < 0) /* no witness: terminals send these to the group */
-		all = sig == SIGINT || sig == SIGQUIT;
-	return !all && info->si_code <= 0;
+	/* No witness: what a terminal sends is for the group. */
+	return w->fd >= 0 ||
+	       (sig != SIGINT && sig != SIGQUIT && sig != SIGTSTP);
+}
+
+/* Stop as the job did: the shell that waits for us must see it. */
+static void stop_by(int sig)
+{
+	struct sigaction dfl = {.sa_handler = SIG_DFL}, old;
+	sigset_t one, mask;
+
+	if (sig != SIGTSTP && sig != SIGTTIN && sig != SIGTTOU) {
+		raise(SIGSTOP);
+		return;
+	}
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	sigaction(sig, &dfl, &old);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &one, &mask);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	sigaction(sig, &old, NULL);
 }
 
 static bool still_stopped(pid_t pid)
@@ -143,9 +156,8 @@ static bool ended(pid_t pid, int *status)
 	while ((got = waitpid(pid, status, WNOHANG | WUNTRACED)) == pid) {
 		if (!WIFSTOPPED(*status))
 			return true;
-		/* The shell that waits for us must see it. */
 		if (still_stopped(pid))
-			raise(SIGSTOP);
+			stop_by(WSTOPSIG(*status));
 	}
 	return got < 0 && errno == ECHILD;
 }
@@ -160,18 +172,23 @@ static bool tidy(const char *dir)
 	return record_pack(dir, false, &err) > 0 || c.merged;
 }
 
-static void wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
+/* Gives the last signal that our whole group was sent, or 0. */
+static int wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
 {
 	struct timespec pause = {.tv_sec = 1};
 	int64_t next = now_ns() + 1000000000;
 	struct record_witness w;
-	siginfo_t info;
+	int sig, group = 0;
 
 	record_witness_start(&w);
 	while (!ended(pid, status)) {
-		if (sigtimedwait(&s->ours, &info, &pause) > 0 &&
-		    for_us(&w, &info))
-			kill(pid, info.si_signo);
+		sig = sigtimedwait(&s->ours, NULL, &pause);
+		if (sig > 0 && sig != SIGCHLD) {
+			if (for_us(&w, sig))
+				kill(pid, sig);
+			else
+				group = sig;
+		}
 		if (now_ns() < next)
 			continue;
 		if (tidy(dir))
@@ -181,6 +198,26 @@ static void wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
 		next = now_ns() + pause.tv_sec * 1000000000;
 	}
 	record_witness_stop(&w);
+	return group;
+}
+
+/*
+ * Did the job die of what was typed at the terminal? Its signal may be waiting
+ * for us yet, as that of the job was quicker.
+ */
+static int typed(struct saved *s, int status, int group)
+{
+	const struct timespec none = {0, 0};
+	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	sigset_t one;
+
+	if (sig != SIGINT && sig != SIGQUIT)
+		return 0;
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	if (sigismember(&s->ours, sig) && sigtimedwait(&one, NULL, &none) > 0)
+		group = sig;
+	return group == sig ? sig : 0;
 }
 
 /* @name as exec looked for it: why it cannot be run. */
@@ -214,7 +251,7 @@ int record_run(char **argv, char **env, const char *dir,
 	       struct reel_error *err)
 {
 	struct saved *s = (struct saved *)sig;
-	int pipe_fd[2] = {-1, -1}, rc = -1;
+	int pipe_fd[2] = {-1, -1}, group, rc = -1;
 	int64_t start;
 	pid_t pid;
 
@@ -236,7 +273,8 @@ int record_run(char **argv, char **env, const char *dir,
 	close(pipe_fd[1]);
 	pipe_fd[1] = -1;
 	res->exec_errno = exec_result(pipe_fd[0]);
-	wait_for(pid, dir, s, &res->wait_status);
+	group = wait_for(pid, dir, s, &res->wait_status);
+	res->typed = typed(s, res->wait_status, group);
 	res->wall_ns = now_ns() - start;
 	if (res->exec_errno)
 		say_why(argv[0], res->exec_errno, err);

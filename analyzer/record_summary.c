@@ -135,6 +135,31 @@ static int made(struct walk *w, const struct reel_record *r,
 	return 0;
 }
 
+/* Of one that several processes noted, the state of the worst off. */
+void record_hooks_add(struct record_hooks *h, const char *note)
+{
+	static const char key[] = "hook:";
+	const char *name = note + strlen(key), *state;
+	size_t len;
+	int i;
+
+	if (strncmp(note, key, strlen(key)) || !(state = strchr(name, '=')))
+		return;
+	len = (size_t)(state++ - name);
+	if (!len || len >= sizeof(h->hook[0].name))
+		return;
+	for (i = 0; i < h->n; i++)
+		if (!strncmp(h->hook[i].name, name, len) &&
+		    !h->hook[i].name[len])
+			break;
+	if (i == RECORD_HOOKS || (i < h->n && strcmp(h->hook[i].state, "on")))
+		return;
+	h->n += i == h->n;
+	memcpy(h->hook[i].name, name, len);
+	h->hook[i].name[len] = '\0';
+	snprintf(h->hook[i].state, sizeof(h->hook[i].state), "%s", state);
+}
+
 static int take(struct walk *w, const struct reel_record *r,
 		struct reel_error *err)
 {
@@ -148,6 +173,8 @@ static int take(struct walk *w, const struct reel_record *r,
 		return 0;
 	if (r->call == REEL_MARK_CWD && r->path)
 		snprintf(w->cwd, sizeof(w->cwd), "%s", r->path);
+	if (r->call == REEL_MARK_NOTE && r->path)
+		record_hooks_add(&w->s->hooks, r->path);
 	if (group != REEL_GROUP_MARK)
 		w->s->events += r->count;
 	if (r->newdesc && made(w, r, group, err))
@@ -306,7 +333,7 @@ static uint64_t directory_bytes(const char *dir)
 	return sum;
 }
 
-static int summary(const char *dir, struct record_summary *s, bool records,
+int record_summary(const char *dir, bool records, struct record_summary *s,
 		   struct reel_error *err)
 {
 	struct reel_trace *tr = NULL;
@@ -320,16 +347,4 @@ static int summary(const char *dir, struct record_summary *s, bool records,
 	rc = records ? walk(tr, s, err) : 0;
 	reel_trace_close(tr);
 	return rc;
-}
-
-int record_summary_counters(const char *dir, struct record_summary *s,
-			    struct reel_error *err)
-{
-	return summary(dir, s, false, err);
-}
-
-int record_summary(const char *dir, struct record_summary *s,
-		   struct reel_error *err)
-{
-	return summary(dir, s, true, err);
 }

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -145,20 +144,7 @@ const char *record_why(const char *name, enum reel_counter *which)
 void record_why_count(const char *dir, const char *name)
 {
 	enum reel_counter which;
-	char path[PATH_MAX];
-	struct reel_counts *c = MAP_FAILED;
-	int fd;
 
-	if (!record_why(name, &which) ||
-	    snprintf(path, sizeof(path), "%s/job.counts", dir) >= PATH_MAX)
-		return;
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return;
-	c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (c == MAP_FAILED)
-		return;
-	__atomic_fetch_add(&c->counter[which], 1, __ATOMIC_RELAXED);
-	munmap(c, sizeof(*c));
+	if (record_why(name, &which))
+		record_counts_add(dir, which, 1);
 }

@@ -8,6 +8,7 @@
 
 #include "lib/buf.h"
 #include "lib/cli.h"
+#include "lib/text.h"
 
 #include "analyzer/report.h"
 #include "analyzer/report_put.h"
@@ -21,6 +22,7 @@ static const struct {
 	{"untraced_env", "without LD_PRELOAD in their environment"},
 	{"untraced_libc", "of another C library"},
 	{"untraced_abi", "for another machine"},
+	{"start", "that could not begin to record, or whose logs are gone"},
 };
 
 static int64_t count(const struct report *r, const char *reason)
@@ -48,6 +50,72 @@ int64_t report_untraced(const struct report *r)
 	return sum;
 }
 
+/* What the job said of itself: any bytes. */
+static void put_said(struct reel_buf *b, sqlite3_stmt *q, int column)
+{
+	char shown[4 * 256 + 1];
+	int n = sqlite3_column_bytes(q, column);
+
+	reel_text_escape(shown, sizeof(shown),
+			 (const char *)sqlite3_column_text(q, column),
+			 n > 256 ? 256 : (size_t)n);
+	reel_buf_puts(b, shown, NULL);
+}
+
+/* A framework of a version that is not known, or without what hooks need. */
+static void hooks(const struct report *r)
+{
+	const char *between = "hooks: not all are in: ";
+	struct reel_buf b = REEL_BUF_INIT;
+	sqlite3_stmt *q = NULL;
+
+	if (reel_store_prepare(r->st, &q,
+			       "SELECT DISTINCT substr(key, 6), value FROM note "
+			       "WHERE key GLOB 'hook:*' AND value <> 'on' "
+			       "ORDER BY 1, 2 LIMIT 16",
+			       NULL))
+		return;
+	while (sqlite3_step(q) == SQLITE_ROW) {
+		reel_buf_puts(&b, between, NULL);
+		put_said(&b, q, 0);
+		reel_buf_puts(&b, " (", NULL);
+		put_said(&b, q, 1);
+		reel_buf_puts(&b, ")", NULL);
+		between = ", ";
+	}
+	sqlite3_finalize(q);
+	if (b.len)
+		report_put_wrapped(reel_buf_text(&b), 10, 0);
+	reel_buf_fini(&b);
+}
+
+/* Processes that the command left behind. */
+static void went_on(const struct report *r)
+{
+	sqlite3_stmt *q = NULL;
+	int64_t n = 0;
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (reel_store_prepare(r->st, &q,
+			       "SELECT json_extract(job_json, '$.running') "
+			       "FROM run WHERE json_valid(job_json)",
+			       NULL))
+		return;
+	if (sqlite3_step(q) == SQLITE_ROW)
+		n = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	if (n <= 0)
+		return;
+	reel_buf_printf(&b, NULL,
+			"running: %s process%s went on when the command had "
+			"ended: what %s had done when this was loaded is here",
+			reel_num_count(num, n), n == 1 ? "" : "es",
+			n == 1 ? "it" : "they");
+	report_put_wrapped(reel_buf_text(&b), 10, 0);
+	reel_buf_fini(&b);
+}
+
 void report_gaps(const struct report *r)
 {
 	int64_t all = report_untraced(r), after = count(r, "counted_after");
@@ -63,6 +131,8 @@ void report_gaps(const struct report *r)
 		puts("counters, not events: calls and bytes are exact, sizes "
 		     "are means of a power of two,\n"
 		     "          and order and moments are not known");
+	hooks(r);
+	went_on(r);
 	if (!all)
 		return;
 	reel_buf_printf(&b, NULL, "untraced: %s program%s",

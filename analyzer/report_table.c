@@ -165,22 +165,54 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 	return 0;
 }
 
+/* What each rank asked of MPI-IO, whoever did it beneath. */
+static int print_mpiio(const struct report *r, struct reel_error *err)
+{
+	static const struct column c[] = {
+		{"rank", COUNT, 6},    {"reads", COUNT, 10},
+		{"writes", COUNT, 9},  {"read", BYTES, 10},
+		{"written", BYTES, 10}, {"in reads", TIME, 10},
+		{"in writes", TIME, 10},
+	};
+
+	if (!r->mpiio[0].calls && !r->mpiio[1].calls)
+		return 0;
+	puts("MPI-IO by rank");
+	if (TABLE(r->st,
+		  "SELECT p.rank, "
+		  "coalesce(sum(i.calls) FILTER (WHERE call_group = 'read'), 0), "
+		  "coalesce(sum(i.calls) FILTER (WHERE call_group = 'write'), 0), "
+		  "coalesce(sum(i.bytes) FILTER (WHERE call_group = 'read'), 0), "
+		  "coalesce(sum(i.bytes) FILTER (WHERE call_group = 'write'), 0), "
+		  "sum(i.dur_ns) FILTER (WHERE call_group = 'read'), "
+		  "sum(i.dur_ns) FILTER (WHERE call_group = 'write') "
+		  "FROM rollup i JOIN call c USING (call_id) "
+		  "JOIN process p USING (process_id) "
+		  "WHERE c.layer = 'MPIIO' AND call_group IN ('read', 'write') "
+		  "GROUP BY p.rank ORDER BY p.rank",
+		  c, err))
+		return -1;
+	putchar('\n');
+	return 0;
+}
+
 int report_table_ranks(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{"pid", COUNT, 11},	{"role", TEXT, 10},
+		{"pid", COUNT, 11},	{"rank", COUNT, 6},
+		{"role", TEXT, 10},
 		{"reads", COUNT, 10},	{"writes", COUNT, 9},
 		{"other", COUNT, 10},	{"read", BYTES, 10},
 		{"written", BYTES, 10}, {"I/O", TIME, 10},
 		{"sum", TIME, 10},	{"files", COUNT, 8},
 	};
 
-	if (print_ranks(r, err))
+	if (print_ranks(r, err) || print_mpiio(r, err))
 		return -1;
 	puts("Processes (I/O: union of the times of their calls; sum: added "
 	     "up)");
 	return TABLE(r->st,
-		     "SELECT p.pid, p.role, p.reads, p.writes, p.meta_calls, "
+		     "SELECT p.pid, p.rank, p.role, p.reads, p.writes, p.meta_calls, "
 		     "p.read_bytes, p.write_bytes, t.union_ns, p.sum_ns, "
 		     "p.files FROM v_process p LEFT JOIN io_time t "
 		     "ON t.process_id = p.process_id AND t.op = 'io' "

@@ -275,6 +275,17 @@ static enum reel_kind kind_of_open(const struct reel_record *rec,
 	return REEL_KIND_FILE;
 }
 
+/* Where a new stream stands: libc moves one that only appends to the end. */
+static int64_t stream_begins(const struct reel_record *rec, enum reel_kind kind)
+{
+	if (kind != REEL_KIND_FILE)
+		return POS_UNKNOWN;
+	if (rec->has_arg && rec->arg & O_APPEND &&
+	    (rec->arg & O_ACCMODE) == O_WRONLY)
+		return rec->has_pos ? rec->pos : POS_UNKNOWN;
+	return 0;
+}
+
 /* A descriptor that opens something: a new open file description. */
 static int made_by_open(struct step *s)
 {
@@ -326,7 +337,7 @@ static int made_by_open(struct step *s)
 	if (!d)
 		return -1;
 	if (s->ev->layer == REEL_LAYER_STDIO)
-		d->stream_pos = kind == REEL_KIND_FILE ? 0 : POS_UNKNOWN;
+		d->stream_pos = stream_begins(rec, kind);
 	return 0;
 }
 
@@ -454,7 +465,10 @@ static int resolve_mark(struct step *s)
 		return s->rec->path ? set_cwd(s->p, s->rec->path,
 					      s->rec->path_len, s->err) : 0;
 	case REEL_MARK_SPAN_BEGIN:
-		return spans_begin(s->r, spans, s->rec, s->end_ns, s->err);
+		return spans_begin(s->r, spans, s->rec,
+				   s->rec->has_size ? s->ev->start_ns
+						    : s->end_ns,
+				   s->err);
 	case REEL_MARK_SPAN_END:
 	case REEL_MARK_SPAN_CANCEL:
 		return spans_end(s->r, spans, s->thread, s->rec, s->end_ns,

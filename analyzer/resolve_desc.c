@@ -227,6 +227,7 @@ static void refer(struct opened *o)
 	o->refs++;
 	if (!o->live++)
 		o->row.close_ns = NO_NS;
+	o->shared |= o->live > 1;
 }
 
 struct desc *descs_add(struct reel_resolver *r, struct descs *d, uint32_t id,

@@ -105,8 +105,10 @@ struct opened {
 	int32_t refs; /* descriptors that name it, closed ones too */
 	int32_t live; /* those not closed */
 	int64_t pos;  /* of the next read or write, POS_UNKNOWN */
+	int64_t reach; /* where the farthest that is known of ended */
 	uint32_t body; /* what was opened, whatever its name is now */
 	bool append;
+	bool shared; /* by two descriptors, at some time */
 };
 
 /* One life of a descriptor in one process. */
@@ -225,8 +227,9 @@ struct spans {
 	uint32_t n, room;
 };
 
+/* One with a size is told as a whole when it ends; it lies in no other. */
 int spans_begin(struct reel_resolver *r, struct spans *s,
-		const struct reel_record *rec, int64_t now_ns,
+		const struct reel_record *rec, int64_t start_ns,
 		struct reel_error *err);
 /* End, or take back (@cancel), the innermost one that the mark names. */
 int spans_end(struct reel_resolver *r, struct spans *s, int thread,

@@ -16,7 +16,7 @@
 #include "analyzer/resolve_internal.h"
 
 /* The position that a read or write at @pos moves on, and where it happened. */
-static void transfer_at(struct step *s, int64_t *pos, const struct opened *o)
+static void transfer_at(struct step *s, int64_t *pos, struct opened *o)
 {
 	struct reel_event *ev = s->ev;
 	int64_t size = s->r->files.size[o->body];
@@ -28,6 +28,8 @@ static void transfer_at(struct step *s, int64_t *pos, const struct opened *o)
 	ev->offset = *pos;
 	if (ev->result > 0 && !ev->err && *pos <= INT64_MAX - ev->result)
 		*pos += ev->result;
+	if (*pos > o->reach)
+		o->reach = *pos;
 }
 
 /* preadv2 and pwritev2 at -1 read and write at the position. */
@@ -54,26 +56,45 @@ static bool is_told_later(const struct reel_record *rec)
 }
 
 /*
- * From where its last call left the stream to where it stands. Where others
- * move the same position, that is theirs too: what the buffer showed is the
- * stream's own.
+ * How much a stream that stands at @to has moved, from where its last call left
+ * it. @shown is what it knows itself: no less, but where others move the same
+ * position, some of it may be theirs, and told already. What is appended goes
+ * to the end of the file, wherever the stream stood.
  */
+static int64_t stream_moved(const struct step *s, const struct desc *d,
+			    int64_t to, int64_t shown)
+{
+	const struct opened *o = open_of(s, d);
+	int64_t from = d->stream_pos == NO_STREAM ? o->pos : d->stream_pos;
+	bool alone = !o->shared && o->row.open_ns != NO_NS;
+
+	if (o->append && s->ev->group == REEL_GROUP_WRITE) {
+		from = s->r->files.size[o->body];
+		return from >= 0 && to > from ? to - from : shown;
+	}
+	if (!alone && o->reach > 0 && to > o->reach && to - o->reach < shown)
+		return to - o->reach;
+	if (!alone && from >= 0 && from < o->reach)
+		from = o->reach;
+	return from >= 0 && to - from > shown ? to - from : shown;
+}
+
 static bool stream_told(struct step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 	int64_t bytes = s->rec->has_size ? s->rec->size : 0;
-	int64_t from = POS_UNKNOWN, to = s->rec->has_pos ? s->rec->pos : -1;
+	int64_t to = s->rec->has_pos ? s->rec->pos : -1;
 	struct opened *o;
 
 	if (!d)
 		return false;
 	o = open_of(s, d);
-	from = d->stream_pos == NO_STREAM ? o->pos : d->stream_pos;
-	if (from >= 0 && to >= from && o->live <= 1 && o->row.open_ns != NO_NS)
-		bytes = to - from;
 	if (to >= 0) {
+		bytes = stream_moved(s, d, to, bytes);
 		d->stream_pos = to;
 		o->pos = POS_UNKNOWN;
+		if (to > o->reach)
+			o->reach = to;
 	}
 	if (bytes <= 0)
 		return false;

@@ -23,7 +23,7 @@ static uint32_t kind_of(const struct reel_record *rec)
 }
 
 int spans_begin(struct reel_resolver *r, struct spans *s,
-		const struct reel_record *rec, int64_t now_ns,
+		const struct reel_record *rec, int64_t start_ns,
 		struct reel_error *err)
 {
 	struct span *new;
@@ -40,13 +40,13 @@ int spans_begin(struct reel_resolver *r, struct spans *s,
 	new = &s->span[s->n];
 	*new = (struct span){ .id = r->last_span + 1, .kind = kind_of(rec),
 			      .detail = rec->has_arg2 ? rec->arg2 : -1,
-			      .start_ns = now_ns };
+			      .start_ns = start_ns };
 	if (new->kind == REEL_SPAN_USER && rec->path) {
 		new->name = reel_strdup(rec->path, err);
 		if (!new->name)
 			return -1;
 	}
-	if (s->n) {
+	if (s->n && !rec->has_size) {
 		s->span[s->n - 1].is_parent = true;
 		new->parent = s->span[s->n - 1].id;
 	}

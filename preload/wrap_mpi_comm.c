@@ -112,30 +112,35 @@ static int64_t number_in_family(uint64_t members)
 	return NONE;
 }
 
+/* Fill in what MPI knows of it. False: it has no id. */
+static bool describe(struct comm *c, void *comm)
+{
+	uint64_t members = members_of(comm);
+	int64_t like = members ? number_in_family(members) : NONE;
+
+	if (like == NONE || !mpi.Comm_rank || !mpi.Comm_size ||
+	    mpi.Comm_rank(comm, &c->rank) || mpi.Comm_size(comm, &c->size))
+		return false;
+	c->id = (int64_t)(mix(members, (uint64_t)like) >> 37);
+	c->next = 0;
+	return true;
+}
+
 static struct comm *add_comm(uintptr_t handle)
 {
-	uint64_t members = members_of((void *)handle);
-	int rank = 0, size = 0;
-	int64_t like;
-
-	if (!members || !mpi.Comm_rank || !mpi.Comm_size ||
-	    mpi.Comm_rank((void *)handle, &rank) ||
-	    mpi.Comm_size((void *)handle, &size))
-		return NULL;
-	like = number_in_family(members);
-	for (int i = 0; i < COMMS && like != NONE; i++) {
+	for (int i = 0; i < COMMS; i++) {
+		struct comm *c = &comms[i];
 		uintptr_t empty = 0;
+		bool known;
 
-		if (!__atomic_compare_exchange_n(&comms[i].handle, &empty, 1,
-						 false, __ATOMIC_ACQ_REL,
+		if (!__atomic_compare_exchange_n(&c->handle, &empty, 1, false,
+						 __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
 			continue;
-		comms[i].id = (int64_t)(mix(members, (uint64_t)like) >> 37);
-		comms[i].next = 0;
-		comms[i].rank = rank;
-		comms[i].size = size;
-		__atomic_store_n(&comms[i].handle, handle, __ATOMIC_RELEASE);
-		return &comms[i];
+		known = describe(c, (void *)handle);
+		__atomic_store_n(&c->handle, known ? handle : 0,
+				 __ATOMIC_RELEASE);
+		return known ? c : NULL;
 	}
 	return NULL;
 }

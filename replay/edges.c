@@ -32,6 +32,7 @@ struct path_state {
 	struct who change, child; /* last change of it, of an entry of it */
 	struct who written;
 	struct users users;
+	struct users bytes;   /* who read or wrote what it holds now */
 	struct users listers; /* of a directory: who read its entries */
 };
 
@@ -84,7 +85,8 @@ int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 			e->open[i].users.one = nobody;
 	for (uint32_t i = 0; i < job->files; i++)
 		e->path[i].change = e->path[i].child = e->path[i].written =
-			e->path[i].users.one = e->path[i].listers.one = nobody;
+			e->path[i].users.one = e->path[i].bytes.one =
+				e->path[i].listers.one = nobody;
 	*out = e;
 	return 0;
 }
@@ -97,6 +99,7 @@ void edges_free(struct edges *e)
 		free(e->open[i].users.more);
 	for (uint32_t i = 0; e->path && i < e->job->files; i++) {
 		free(e->path[i].users.more);
+		free(e->path[i].bytes.more);
 		free(e->path[i].listers.more);
 	}
 	reel_idmap_fini(&e->pairs);
@@ -324,11 +327,26 @@ static int on_open_file(struct edges *e, const struct reel_event *ev,
 	if (ev->fd2 >= 0 &&
 	    on_number(e, ev, me, ev->fd2, false, err))
 		return -1;
+	/* Whoever made the mapping. */
+	if (role_by_address(ev->call) &&
+	    after_all(e, &o->users, process, ev, me, err))
+		return -1;
 	if (ev->group == REEL_GROUP_CLOSE &&
 	    (after_all(e, &o->users, process, ev, me, err) ||
 	     on_number(e, ev, me, ev->fd, true, err)))
 		return -1;
 	return use(&o->users, me, err);
+}
+
+/* What others read must have been read before it is cut off. */
+static int cut(struct edges *e, struct path_state *p,
+	       const struct reel_event *ev, const struct who *me,
+	       struct reel_error *err)
+{
+	if (after_all(e, &p->bytes, JOB_NONE, ev, me, err))
+		return -1;
+	forget(&p->bytes);
+	return 0;
 }
 
 static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
@@ -352,6 +370,9 @@ static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 		return -1;
 	if (ev->call == REEL_CALL_SCANDIR && use(&p->listers, me, err))
 		return -1;
+	if ((effect == EFFECT_TRUNCATE || ev->call == REEL_CALL_TRUNCATE) &&
+	    cut(e, p, ev, me, err))
+		return -1;
 	if (effect == EFFECT_USE)
 		return use(&p->users, me, err);
 	if (after_all(e, &p->users, JOB_NONE, ev, me, err) ||
@@ -364,6 +385,14 @@ static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 	if (effect != EFFECT_TRUNCATE)
 		up->child = *me;
 	return 0;
+}
+
+static bool same_process(const struct edges *e, const struct who *a,
+			 const struct who *b)
+{
+	return a->stream != JOB_NONE &&
+	       e->job->stream[a->stream].process ==
+		       e->job->stream[b->stream].process;
 }
 
 static int on_bytes(struct edges *e, const struct reel_event *ev,
@@ -381,14 +410,20 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 	    ev->call == REEL_CALL_FFLUSH || ev->call == REEL_CALL_FTRUNCATE) {
 		if (ev->layer == REEL_LAYER_STDIO &&
 		    ev->group != REEL_GROUP_WRITE &&
-		    p->written.stream != me->stream)
+		    !same_process(e, &p->written, me))
 			return 0; /* it had nothing to flush */
 		p->written = *me;
-		return 0;
+		if (ev->call == REEL_CALL_FTRUNCATE &&
+		    cut(e, p, ev, me, err))
+			return -1;
+		return use(&p->bytes, me, err);
 	}
-	if (ev->group == REEL_GROUP_READ || ev->call == REEL_CALL_FSTAT ||
-	    ev->call == REEL_CALL_MMAP)
-		return after(e, &p->written, ev, me, err);
+	if ((ev->group == REEL_GROUP_READ || ev->call == REEL_CALL_FSTAT ||
+	     ev->call == REEL_CALL_MMAP) &&
+	    after(e, &p->written, ev, me, err))
+		return -1;
+	if (ev->group == REEL_GROUP_READ && ev->result > 0)
+		return use(&p->bytes, me, err);
 	return 0;
 }
 

@@ -316,6 +316,8 @@ CALL_OF(lseek)
 		off = at < 0 ? 0 : s->want - at;
 	} else if (s->flags == SEEK_END) {
 		off = raw(SYS_fstat, s->fd, &st) ? 0 : s->want - st.st_size;
+	} else if (s->flags == SEEK_DATA || s->flags == SEEK_HOLE) {
+		off = arg2(s);
 	}
 	return lseek(s->fd, off, s->flags);
 }
@@ -486,14 +488,30 @@ CALL_OF(linkat)
 }
 
 /* Wherever it led in the job, here it leads into the sandbox. */
+/*
+ * To a file beside it the link is a name, as the job's mostly was; else absolute:
+ * ".." could lead out of the sandbox, where a directory above is a link.
+ */
+static const char *link_text(const struct player *p, const struct step *s)
+{
+	const char *slash = strrchr(p->path, '/');
+	size_t dir = slash ? (size_t)(slash - p->path) + 1 : 0;
+
+	if (s->m->name == PLAN_NONE || !dir ||
+	    strncmp(s->target, p->path, dir) || !s->target[dir] ||
+	    strchr(s->target + dir, '/'))
+		return s->target;
+	return s->target + dir;
+}
+
 CALL_OF(symlink)
 {
-	return symlink(s->target, s->path);
+	return symlink(link_text(p, s), s->path);
 }
 
 CALL_OF(symlinkat)
 {
-	return symlinkat(s->target, AT_FDCWD, s->path);
+	return symlinkat(link_text(p, s), AT_FDCWD, s->path);
 }
 
 CALL_OF(chdir)

@@ -193,6 +193,34 @@ static int make_file(struct builder *b, const struct plan_file *f,
 	return rc;
 }
 
+/*
+ * A name of @n bytes for the target of the link @name, beside it: no link's, or
+ * they would lead in a circle, or two of them to one file.
+ */
+static bool name_target(struct builder *b, const char *name, size_t n,
+			char target[static NAME_MAX + 1])
+{
+	const char *slash = strrchr(below(name), '/');
+	int dir = slash ? (int)(slash - below(name)) + 1 : 0;
+	char path[PATH_MAX];
+
+	memset(target, 'l', n);
+	target[n] = '\0';
+	for (unsigned int k = 0; k < 26 * 26; k++) {
+		target[n - 1] = (char)('a' + (k + 'l' - 'a') % 26);
+		if (n > 1)
+			target[n - 2] = (char)('a' + (k / 26 + 'l' - 'a') % 26);
+		if (snprintf(path, sizeof(path), "%.*s%s", dir, below(name),
+			     target) >= (int)sizeof(path))
+			return false;
+		if (strcmp(path, below(name)) &&
+		    faccessat(b->root, path, F_OK, AT_SYMLINK_NOFOLLOW) &&
+		    errno == ENOENT)
+			return true;
+	}
+	return false;
+}
+
 /* A link beside its target: a name of as many bytes as the job read. */
 static int make_link(struct builder *b, const struct plan_file *f,
 		     const char *name)
@@ -202,10 +230,10 @@ static int make_link(struct builder *b, const struct plan_file *f,
 
 	if (n < 1 || n > NAME_MAX)
 		n = 8;
-	memset(target, 'l', (size_t)n);
-	target[n] = '\0';
 	if (make_dirs(b, name, false))
 		return -1;
+	if (!name_target(b, name, (size_t)n, target))
+		return failed(b, "link", name);
 	if (symlinkat(target, b->root, below(name)) && errno != EEXIST)
 		return failed(b, "link", name);
 	return 0;

@@ -32,6 +32,7 @@ struct path {
 	bool changed; /* by the job: its size says nothing any more */
 	bool made;    /* by the job, at some time */
 	bool dir, link, denied, exec, exact;
+	uint32_t target; /* where a link leads that the job made, or 0 */
 	int64_t size;     /* before; at least, or exactly */
 	int64_t written;  /* highest byte that the job wrote */
 	int64_t map_end;
@@ -187,6 +188,7 @@ static enum effect created(struct history *h, uint32_t file)
 	p->now = YES;
 	p->changed = p->made = true;
 	p->written = 0;
+	p->target = 0;
 	return EFFECT_CREATE;
 }
 
@@ -452,6 +454,7 @@ static void renamed(struct history *h, const struct reel_event *ev,
 	out->file2 = created(h, ev->file2);
 	q->dir |= p->dir;
 	q->written = p->written;
+	q->target = p->target;
 }
 
 static enum effect made(struct history *h, const struct reel_event *ev)
@@ -464,7 +467,35 @@ static enum effect made(struct history *h, const struct reel_event *ev)
 		return failed(h, ev->file, ev->err, true);
 	if (p->dir)
 		listings_made(h->listings, ev->file);
-	return created(h, ev->file);
+	created(h, ev->file);
+	if (ev->call == REEL_CALL_SYMLINK || ev->call == REEL_CALL_SYMLINKAT)
+		p->target = ev->file2;
+	return EFFECT_CREATE;
+}
+
+/* The file that the call was about: through a link that the job made. */
+static uint32_t behind_link(struct history *h, const struct reel_event *ev)
+{
+	uint32_t target = path_of(h, ev->file)->target;
+	int64_t flags = ev->arg == REEL_NO_OFFSET ? 0 : ev->arg;
+
+	if (!target || target >= h->job->files || ev->file2)
+		return ev->file;
+	switch (ev->call) {
+	case REEL_CALL_LSTAT:
+	case REEL_CALL_READLINK:
+	case REEL_CALL_READLINKAT:
+	case REEL_CALL_UNLINK:
+	case REEL_CALL_UNLINKAT:
+	case REEL_CALL_REMOVE:
+		return ev->file;
+	case REEL_CALL_FSTATAT:
+	case REEL_CALL_STATX:
+		return flags & AT_SYMLINK_NOFOLLOW ? ev->file : target;
+	}
+	if (ev->group == REEL_GROUP_OPEN && flags & (O_NOFOLLOW | O_EXCL))
+		return ev->file;
+	return target;
 }
 
 /* What others did to the file of a call by path is done before the call. */
@@ -506,6 +537,7 @@ int history_event(struct history *h, const struct reel_event *given,
 	const struct reel_event *ev = &at;
 
 	at.offset = offset_of(h, given);
+	at.file = behind_link(h, given);
 	*out = (struct effects){ EFFECT_NONE, EFFECT_NONE, 0, 0, 0 };
 	h->now = out;
 	h->me = me;

@@ -27,6 +27,7 @@ enum mark_kind {
 	MARK_VANISH, /* its file is not there any more */
 	MARK_LONGER,   /* its own ns were a wait for somebody outside */
 	MARK_ENTRIES,  /* its directory has ns entries before it */
+	MARK_WAITED,   /* of a collective: it waited for ns */
 	MARK_DIRTY,    /* ns bytes of its mapping were changed before it */
 };
 

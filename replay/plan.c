@@ -185,7 +185,7 @@ static const char *check_stream(const struct plan *p, struct plan_stream s)
 		}
 		if (bad)
 			return bad;
-		calls += r->op < REEL_CALL_MAX;
+		calls += plan_counts(r);
 	}
 	if (h->processes && more == s.mores && calls == s.calls)
 		return NULL;

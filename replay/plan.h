@@ -25,7 +25,7 @@ struct reel_error;
 struct reel_store;
 
 #define PLAN_MAGIC 0x0a314e414c504f49ull /* "IOPLAN1\n" */
-#define PLAN_VERSION 2
+#define PLAN_VERSION 3
 #define PLAN_NONE UINT32_MAX
 #define PLAN_NO_OFFSET INT64_MIN
 #define PLAN_NO_SIZE (-1)
@@ -35,6 +35,7 @@ enum plan_op {
 	PLAN_OP_FORK = 1024, /* more.arg: index of the process to start */
 	PLAN_OP_SPAN_BEGIN,  /* more.arg: kind, arg2: detail, name: the user's */
 	PLAN_OP_SPAN_END,
+	PLAN_OP_MEET, /* at or after a collective of MPI: waits, and counts */
 	PLAN_OP_END, /* the process ended here; main streams only */
 	PLAN_OPS
 };
@@ -91,7 +92,8 @@ struct plan_more {
 };
 _Static_assert(sizeof(struct plan_more) == 96, "streams are arrays of it");
 
-/* Wait until @stream has done @calls calls of the job. */
+/* Wait until @stream has done @calls calls of the job; a PLAN_OP_MEET counts
+ * as one. */
 struct plan_edge {
 	uint32_t stream;
 	uint32_t calls;
@@ -181,6 +183,7 @@ struct plan_head {
 	uint64_t calls;   /* of the job, in the streams */
 	uint64_t skipped; /* events that no engine can issue */
 	uint64_t async;   /* asynchronous operations among the calls */
+	uint64_t meetings; /* collectives in which ranks wait for each other */
 	uint32_t fds;     /* no process uses a number that is as high */
 	uint32_t reserved;
 	uint64_t file_total_bytes; /* of all plan_files */
@@ -212,6 +215,12 @@ void plan_close(struct plan *p);
 /* The absolute path of the job that has this number, NUL-terminated. */
 const char *plan_name(const struct plan *p, uint32_t name);
 size_t plan_name_bytes(const struct plan *p, uint32_t name);
+
+/* Is it one of the calls that edges count? */
+static inline bool plan_counts(const struct plan_record *r)
+{
+	return r->op < PLAN_OP_FORK || r->op == PLAN_OP_MEET;
+}
 
 /* Does it need a buffer of its size? And is that one written from? */
 bool plan_moves(const struct plan_record *r);

@@ -173,7 +173,7 @@ int plan_writer_record(struct plan_writer *w, const struct plan_record *r,
 		return failed(w, err);
 	w->at += sizeof(*r);
 	w->stream.records++;
-	w->stream.calls += r->op < PLAN_OP_FORK;
+	w->stream.calls += plan_counts(r);
 	need_buffer(&w->stream, r);
 	return r->flags & PLAN_F_MORE ? add(w, MORES, more, 1, err) : 0;
 }

@@ -42,18 +42,19 @@ static bool stopped(const struct player *p)
 }
 
 /*
- * A path of the job in the sandbox; what has none is a bad pointer there. From
- * the sandbox, the working directory, it has as many parts as it had in the
+ * A path of the job in the sandbox; what has none is a bad pointer there if it
+ * was in the job, or "", which is nothing or a descriptor's own. From the
+ * sandbox, the working directory, it has as many parts as it had in the
  * job: each part costs the kernel time.
  */
-static const char *path_of(struct player *p, uint32_t name,
-			   char out[static PATH_MAX], int *err)
+static const char *path_of(struct player *p, const struct plan_more *m,
+			   uint32_t name, char out[static PATH_MAX], int *err)
 {
 	const struct sandbox *sb = &p->engine->sandbox;
 	const char *path;
 
 	if (name == PLAN_NONE)
-		return (const char *)1;
+		return m->err == EFAULT ? (const char *)1 : "";
 	path = sandbox_path(sb, plan_name(p->engine->plan, name), out);
 	if (!path)
 		*err = errno;
@@ -77,9 +78,10 @@ static int decode(struct player *p, const struct plan_record *r,
 		  m == &no_more		 ? 0 :
 					   m->result;
 	s->flags = m->arg == PLAN_NO_OFFSET ? 0 : (int)m->arg;
-	s->path = path_of(p, m->name, p->path, &err);
+	s->path = path_of(p, m, m->name, p->path, &err);
 	s->path2 = m->name2 == PLAN_NONE ? NULL :
-					   path_of(p, m->name2, p->path2, &err);
+					   path_of(p, m, m->name2, p->path2,
+						   &err);
 	s->target = s->path2 ? p->path2 : "target";
 	return err;
 }
@@ -336,6 +338,13 @@ static void play_other(struct player *p, const struct plan_record *r,
 	switch (r->op) {
 	case PLAN_OP_FORK:
 		engine_fork(p, (uint32_t)m->arg, p->at_ns);
+		break;
+	case PLAN_OP_MEET:
+		if (p->engine->mode == REPLAY_TIMED)
+			p->at_ns += wide(r->dur_ns, m->dur_high);
+		p->result->calls++;
+		if (r->flags & PLAN_F_POST)
+			wait_post(p->result, p->result->calls);
 		break;
 	case PLAN_OP_SPAN_BEGIN:
 		if (name)

@@ -48,6 +48,12 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 			"the other\n",
 			reel_num_count(a, (int64_t)h->async),
 			plural(h->async, "operation is", "operations are"));
+	if (h->meetings)
+		fprintf(stderr,
+			"ioreel replay: ranks wait for each other in %s %s of "
+			"MPI\n",
+			reel_num_count(a, (int64_t)h->meetings),
+			plural(h->meetings, "collective", "collectives"));
 	if (h->skipped)
 		fprintf(stderr,
 			"ioreel replay: %s %s cannot be replayed: no call of "

@@ -40,6 +40,16 @@ static inline bool role_plays(const struct reel_event *ev)
 	return !role_mapped(ev->call) || ev->result > 0;
 }
 
+/*
+ * Is it a collective, of which it is known who took part? It is told by two
+ * records, arriving and leaving.
+ */
+static inline bool role_meets(const struct reel_event *ev)
+{
+	return ev->call >= REEL_CALL_MPI_BARRIER &&
+	       ev->call <= REEL_CALL_MPI_EXSCAN && !ev->err && ev->pos >= 2;
+}
+
 /* Calls of two descriptors. */
 static inline bool role_copies(uint16_t call)
 {

@@ -74,7 +74,8 @@ GROUP BY c.call_group;
 
 -- v_group: what the job did, by kind of call. Calls of a layer above those that
 -- do the work (MPI-IO, queues of asynchronous operations) and messages are left
--- out, so that the rows may be added up. Bytes through mappings had no call.
+-- out, so that the rows may be added up. Bytes through mappings had no call;
+-- a mapping of which nothing was touched is no row.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_group (call_group, calls, bytes, dur_ns, errors, eof_reads) AS
@@ -82,7 +83,9 @@ SELECT call_group, sum(iif(call IN ('map_read', 'map_write'), 0, calls)),
 	sum(bytes), sum(dur_ns), sum(errors), sum(eof_reads)
 FROM v_call
 WHERE message = 0 AND layer <> 'MPIIO' AND call_group <> 'queue'
-GROUP BY call_group;
+GROUP BY call_group
+HAVING sum(iif(call IN ('map_read', 'map_write'), 0, calls)) > 0
+	OR sum(bytes) > 0;
 
 -- v_process: what each process did; time is the sum of its calls' durations.
 -- unit: calls, bytes, ns    empty: no row

@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 extern ssize_t __pread64(int fd, void *buf, size_t n, off_t off);
+extern ssize_t __read(int fd, void *buf, size_t n);
 extern int __close(int fd);
 extern int __open64(const char *path, int flags, ...);
 extern off_t __lseek(int fd, off_t off, int whence);
 extern ssize_t __write(int fd, const void *buf, size_t n);
 extern size_t _IO_fread(void *to, size_t size, size_t n, FILE *f);
 int bare_stat(const char *path, struct stat *st);
+int bare_fstat(int fd, struct stat *st);
 
 static __thread struct {
 	uint64_t start, end, fd, n;
@@ -39,21 +41,31 @@ static uint64_t ticks(void)
 }
 
 /* libc has no second name for stat: what it does, from a library too. */
-int bare_stat(const char *path, struct stat *st)
+static int stat_at(long dir, const char *path, struct stat *st, long flags)
 {
 #if defined(__x86_64__)
-	register long flags __asm__("r10") = 0;
+	register long r10 __asm__("r10") = flags;
 	long r;
 
 	__asm__ volatile("syscall"
 			 : "=a"(r)
-			 : "a"(SYS_newfstatat), "D"((long)AT_FDCWD), "S"(path),
-			   "d"(st), "r"(flags)
+			 : "a"(SYS_newfstatat), "D"(dir), "S"(path), "d"(st),
+			   "r"(r10)
 			 : "rcx", "r11", "memory");
 	return r < 0 ? -1 : 0;
 #else
-	return (int)syscall(SYS_newfstatat, AT_FDCWD, path, st, 0);
+	return (int)syscall(SYS_newfstatat, dir, path, st, flags);
 #endif
+}
+
+int bare_stat(const char *path, struct stat *st)
+{
+	return stat_at(AT_FDCWD, path, st, 0);
+}
+
+int bare_fstat(int fd, struct stat *st)
+{
+	return stat_at(fd, "", st, AT_EMPTY_PATH);
 }
 
 #define FLOOR(fn, ret, params, args, real, first)                              \
@@ -83,5 +95,8 @@ FLOOR(floor_write, ssize_t, (int fd, const void *buf, size_t n), (fd, buf, n),
       __write, fd)
 FLOOR(floor_stat, int, (const char *path, struct stat *st), (path, st),
       bare_stat, (uintptr_t)path)
+FLOOR(floor_fstat, int, (int fd, struct stat *st), (fd, st), bare_fstat, fd)
+FLOOR(floor_read, ssize_t, (int fd, void *buf, size_t n), (fd, buf, n), __read,
+      fd)
 FLOOR(floor_fread, size_t, (void *to, size_t size, size_t n, FILE *f),
       (to, size, n, f), _IO_fread, (uintptr_t)f)

@@ -22,7 +22,7 @@ cd "$T" || exit 1
 check 'it records with its own shim' 'ioreel record -o a.reel -- \
 	sh -c "echo \$LD_PRELOAD" | grep -x "$T/reel/lib/ioreel/libioreel.so"'
 check 'and its own hooks' 'ioreel record -o b.reel -- python3 -c "
-import sys; print(sys.modules[\"ioreel\"].__file__)" |
+import ioreel; print(ioreel.__file__)" |
 	grep -x "$T/reel/share/ioreel/python/ioreel/__init__.py"'
 echo 0123456789 >data
 check 'the trace loads and says what was read' '

@@ -105,7 +105,7 @@ check 'a closed stderr takes no message into a file' \
 	'$R -o c.reel -- true 2>&- && ! grep -rq "ioreel: " c.reel'
 bare=$(env -i A=1 PATH="$PATH" /usr/bin/env | sort)
 rec=$(env -i A=1 PATH="$PATH" IOREEL_HOOKS="$IOREEL_HOOKS" $R -q -- \
-	/usr/bin/env | grep -Ev '^(LD_PRELOAD|PYTHONPATH|IOREEL_[A-Z]*)=' | sort)
+	/usr/bin/env | grep -Ev '^(LD_PRELOAD|PYTHONPATH|IOREEL_[A-Z]*|NVTX_INJECTION64_PATH)=' | sort)
 is 'the environment is the job'"'"'s, without HOME too' "$rec" "$bare"
 if [ -z "$IOREEL_ASAN" ]; then
 	is 'a preloaded library of the user follows ours' \

@@ -33,13 +33,13 @@ done
 check 'the hooks are there' 'rm -rf a.reel &&
 	"$IOREEL" record -o a.reel -- python3 -c "
 import sys; print([type(f).__module__ for f in sys.meta_path])" |
-	grep ioreel.finder'
+	grep sitecustomize'
 check 'a child of the job has them too' 'rm -rf b.reel &&
 	"$IOREEL" record -o b.reel -- python3 -c "
 import subprocess, sys
 subprocess.check_call([sys.executable, \"-c\",
     \"import sys; print([type(f).__module__ for f in sys.meta_path])\"])" |
-	grep ioreel.finder'
+	grep sitecustomize'
 
 same 'python3 -S' python3 -S -c 'import json; print("no hooks here")'
 for flag in -E -I -s -O -B; do

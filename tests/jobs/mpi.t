@@ -3,37 +3,8 @@
 # MPI jobs: bytes at the level of MPI-IO are those that the program asked for,
 # calls beneath it those that strace saw, ranks are counted however it started.
 . "$(dirname "$0")/../tap.sh"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export PYTHONDONTWRITEBYTECODE=1 IOREEL_HOOKS=$TOP/preload/python
-unset LD_PRELOAD
-PY=/usr/bin/python3
-[ -x "$PY" ] || PY=$(command -v python3) || skip_all 'no python3'
-count="$PY $TOP/tests/jobs/strace_count.py"
+. "$TOP/tests/jobs/mpi/jobs.sh"
 jobs=$TOP/tests/jobs/mpi_jobs.py
-columns=opens,failed_opens,reads,read_bytes,writes,write_bytes,seeks,closes
-
-q() { "$IOREEL" sql "$1.reel" "$2" --format tsv | tail -n +2; }
-
-# beneath NAME CMD...: the calls on DATA's files, against strace.
-beneath() {
-	local name=$1
-	shift
-	if ! strace -qq -e trace=none true 2>/dev/null; then
-		skip "$name: calls beneath" 'no strace, or no ptrace'
-		return
-	fi
-	rm -rf DATA && mkdir DATA
-	timeout 100 strace -ff -y -s 0 -o "s.$name" \
-		-e trace=%file,%desc,%process "$@" >out.bare 2>&1
-	# what aio does, a thread of libc does by pread and pwrite
-	q "$name" 'SELECT pid, call, path, result, errno FROM v_event' |
-		sed 's/\tasync_\(read\|write\)\t/\tp\1\t/' >events
-	sed -i '1i pid\tcall\tpath\tresult\terrno' events
-	$count events DATA $columns <events >got
-	$count strace DATA $columns s."$name".* >want
-	check "$name: strace saw something" '[ $(wc -c <want) -gt 40 ]'
-	is "$name: what every process did" "$(cat got)" "$(cat want)"
-}
 
 # job NAME WROTE READ CMD...: two ranks; bytes of data that the program moved.
 job() {

@@ -51,7 +51,7 @@ same_collectives() {
 			from event e join call c using (call_id)
 			where c.name in ('MPI_Barrier', 'MPI_Allgather', 'MPI_Allreduce',
 			'MPI_Bcast') group by c.name, e.arg, e.arg2 order by n)")" \
-		'8 11112222'
+		'17 11112222222222222'
 }
 
 # One of two ranks is recorded: nobody waits for what the other does not do.

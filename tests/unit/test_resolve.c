@@ -345,6 +345,9 @@ static void test_classes(void)
 		{ "/x/libfoo.so.1", false, REEL_CLASS_CODE },
 		{ "/x/site-packages/y/data.json", false, REEL_CLASS_CODE },
 		{ "/dev/shm/set/1.rec", false, REEL_CLASS_DATA },
+		{ "/dev/shm/ucx_shm_posix_4f", true, REEL_CLASS_SYSTEM },
+		{ "/tmp/ompi.node.0/pid.7/1/sm", true, REEL_CLASS_SYSTEM },
+		{ "/data/ompi.files/a.bin", true, REEL_CLASS_DATA },
 		{ "/proc/self/maps", false, REEL_CLASS_SYSTEM },
 		{ "/x/events.out.tfevents.1", true, REEL_CLASS_LOG },
 	};

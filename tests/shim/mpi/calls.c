@@ -126,6 +126,18 @@ static void collectives(void)
 	MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, half);
 	MPI_Bcast(&one, 1, MPI_INT, 0, half);
 	MPI_Comm_free(&half);
+	/* Each has an id of its own, though others of it are gone. */
+	for (int i = 0; i < 3; i++) {
+		MPI_Comm one_more, another;
+
+		MPI_Comm_dup(MPI_COMM_WORLD, &one_more);
+		MPI_Barrier(one_more);
+		MPI_Comm_dup(one_more, &another);
+		MPI_Barrier(another);
+		MPI_Comm_free(&one_more);
+		MPI_Barrier(another);
+		MPI_Comm_free(&another);
+	}
 	MPI_Allgather(&one, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
 	MPI_Barrier(MPI_COMM_WORLD);
 	printf("%d: sum %d last %d\n", rank, sum, all[ranks - 1]);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A training's input: loader_job.py make|run DIR. PyTorch's DataLoader with two
+"""A training's input: job_loader.py make|run DIR [EPOCHS]. PyTorch's DataLoader with two
 forked workers over 3,000 small files, half of them .npy.
 
 "run" prints the seconds of the loop, and the seconds of CPU time of the process
@@ -24,7 +24,7 @@ def make(folder):
             data.tofile("%s/%d.bin" % (folder, i))
 
 
-def run(folder):
+def run(folder, epochs):
     import torch
     from torch.utils.data import DataLoader, Dataset
 
@@ -46,7 +46,7 @@ def run(folder):
     loader = DataLoader(Files(), batch_size=32, num_workers=2,
                         multiprocessing_context="fork")
     cpu, wall = sum(os.times()[:4]), time.perf_counter()
-    for _ in range(2):
+    for _ in range(epochs):
         for x in loader:
             optimizer.zero_grad()
             model(x.unsqueeze(1)).square().mean().backward()
@@ -55,4 +55,7 @@ def run(folder):
 
 
 if __name__ == "__main__":
-    {"make": make, "run": run}[sys.argv[1]](sys.argv[2])
+    if sys.argv[1] == "make":
+        make(sys.argv[2])
+    else:
+        run(sys.argv[2], int(sys.argv[3]))

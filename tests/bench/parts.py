@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: MIT
+"""What a bench measures: each part is a function that adds samples to a table.
+
+The one thing to know: in each round all tracers run in turn, each time in another
+order, and a sample is the difference (or ratio) to the bare run of that round, so
+that what else the machine does meets all alike.
+"""
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+import figures
+import tracers
+from tracers import BIN, HERE, HOOKS, O, Failed, Tracer
+
+FEW = "3"  # batches under a tracer that stops the process at each call
+
+
+class Bench:
+    """What all parts want: the table, who takes part, a folder, and how often."""
+
+    def __init__(self, table, all_tracers, scratch, rounds):
+        self.table, self.tracers, self.scratch = table, all_tracers, scratch
+        self.rounds = rounds
+
+    def named(self, *names):
+        return [t for t in self.tracers if t.name in names]
+
+    def of_round(self, i):
+        """Bare first, the others in turn: another one leads in each round."""
+        bare, others = self.tracers[0], self.tracers[1:]
+        others = [t for t in others if i < t.rounds]
+        at = i % len(others)
+        return [bare] + others[at:] + others[:at]
+
+    def note(self, text):
+        if text not in self.table.notes:
+            self.table.notes.append(text)
+            print("bench: %s" % text, file=sys.stderr, flush=True)
+
+    def try_run(self, tracer, argv):
+        try:
+            return tracer.run(argv, self.scratch)
+        except Failed as failed:
+            self.note(str(failed))
+            return None
+
+
+def calls(bench):
+    """Inside one process: added to the bare call by the call that is wrapped."""
+    add = bench.table.add
+    for i in range(bench.rounds):
+        base = {}
+        for tracer in bench.of_round(i):
+            few = [FEW] if tracer.name == "strace" else ["400"]
+            result = bench.try_run(tracer, [BIN + "/probe_calls", "."] + few)
+            for name, threads, bare, floor, traced in result.fields(5) if result else []:
+                row = name + (", 2 threads" if threads == "2" else "")
+                bare, traced = float(bare), float(traced)
+                if tracer.name == "bare":
+                    # What the two names of a call differ by in this very round.
+                    base[row] = bare, traced
+                    add("calls", row, "bare", bare)
+                    add("calls", row, "floor", float(floor))
+                elif tracer.name == "strace":  # it slows both names
+                    add("calls", row, tracer.name, bare + traced - sum(base[row]))
+                else:
+                    add("calls", row, tracer.name, traced - base[row][1])
+
+
+def latency(bench):
+    """The quantiles of one call, and what is added to those of the bare name."""
+    add = bench.table.add
+    for i in range(bench.rounds * 2):
+        base = {}
+        for tracer in bench.of_round(i):
+            few = [FEW] if tracer.name == "strace" else []
+            result = bench.try_run(tracer, [BIN + "/probe_latency"] + few)
+            for name, bare, added in result.fields(3) if result else []:
+                bare, added = float(bare), float(added)
+                if tracer.name == "bare":
+                    base[name] = bare
+                    add("latency", name, "bare", bare)
+                elif tracer.name == "strace":  # it slows both names
+                    add("latency", name, tracer.name, bare + added - base[name])
+                else:
+                    add("latency", name, tracer.name, added)
+
+
+def anchors(bench):
+    """ns of one anchor: a begin or an end."""
+    script = [sys.executable, os.path.join(HERE, "bench_anchor.py")]
+    for _ in range(bench.rounds * 2):
+        for tracer in bench.named("ioreel"):
+            result = bench.try_run(tracer, [BIN + "/probe_anchors"])
+            for name, ns in result.fields(2) if result else []:
+                bench.table.add("anchors", name, tracer.name, float(ns))
+            result = bench.try_run(tracer, script)
+            for name, _, ns in result.fields(3) if result else []:
+                bench.table.add("anchors", "Python: " + name, tracer.name, float(ns))
+
+
+START_PAIRS = 30
+
+
+def spawn_ns(argv, env):
+    begin = time.perf_counter_ns()
+    pid = os.posix_spawn(argv[0], argv, env, file_actions=[
+        (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0)])
+    os.waitpid(pid, 0)
+    return time.perf_counter_ns() - begin
+
+
+def starts_of(bench, row, argv, who, i):
+    """The median of the differences of many strict alternations."""
+    work = os.path.join(bench.scratch, "start")
+    for k, tracer in enumerate(who):
+        os.makedirs(os.path.join(work, str(k)), exist_ok=True)
+    ready = [(t, t.argv(argv, work + "/%d" % k), t.environ(work + "/%d" % k))
+             for k, t in enumerate(who)]
+    took = {tracer.name: [] for tracer in who}
+    for n in range(START_PAIRS):
+        at = (n + i) % len(ready)
+        for tracer, argv, env in ready[at:] + ready[:at]:
+            took[tracer.name].append(spawn_ns(argv, env))
+            if tracer.prefix:  # "ioreel record" writes to a new directory only
+                shutil.rmtree(os.path.join(work, str(who.index(tracer)), "t.reel"), True)
+    bare = took.pop("bare")
+    bench.table.add("start", row, "bare", statistics.median(bare))
+    for name, values in took.items():
+        bench.table.add("start", row, name, statistics.median(
+            [a - b for a, b in zip(values, bare)]))
+    shutil.rmtree(work)
+
+
+STARTS = {"process that does nothing": ["/bin/true"],
+          "process that reads a file": ["/bin/cat", BIN + "/floor.d"],
+          "python3 -S -c pass": [os.path.realpath(sys.executable), "-S", "-c", "pass"],
+          "python3 -c pass, with hooks": [os.path.realpath(sys.executable), "-c", "pass"]}
+
+
+def start(bench):
+    """The shim as in a process of a job, and "ioreel record" itself, once a job."""
+    shim = Tracer("ioreel", env=tracers.shim_env())
+    record = Tracer("ioreel", tracers.RECORD, {"IOREEL_HOOKS": HOOKS})
+    for i in range(bench.rounds * 2):
+        who = [shim if t.name == "ioreel" else t for t in bench.of_round(i)]
+        for row, argv in STARTS.items():
+            starts_of(bench, row, argv, who, i)
+        starts_of(bench, "ioreel record /bin/true", ["/bin/true"],
+                  bench.named("bare") + [record], i)
+
+
+TIMES = ("wall", "CPU", "loop, wall", "loop, CPU")
+
+
+def job(bench, part, name, script, module, turns):
+    """Ratios of a whole command, and of the loop that it times itself."""
+    python = tracers.python_with(module)
+    if not python:
+        bench.note("%s job: skipped; no python3 with %s" % (name, module))
+        return
+    data = os.path.join(bench.scratch, module)
+    script = os.path.join(HERE, script)
+    subprocess.run([python, script, "make", data], check=True, stderr=subprocess.DEVNULL)
+    argv = [python, script, "run", data, str(turns)]
+    for i in range(bench.rounds + 1):
+        who = bench.of_round(i)
+        sums = {}
+        for tracer in who + who[::-1]:  # what drifts drifts out
+            result = bench.try_run(tracer, argv)
+            if result:
+                loop = [float(s) * 1e9 for s in result.text.split()[-2:]]
+                took = [result.wall_ns, result.cpu_ns] + loop
+                sums.setdefault(tracer.name, []).append(took)
+        bare = [sum(column) for column in zip(*sums["bare"])]
+        for tracer, runs in sums.items():
+            own = [sum(column) for column in zip(*runs)]
+            for k, what in enumerate(TIMES):
+                mean = own[k] / len(runs)
+                if tracer != "bare":
+                    mean /= bare[k] / len(sums["bare"])
+                bench.table.add(part, "%s, %s" % (name, what), tracer, mean, figures.RATIO)
+
+
+def loader(bench):
+    job(bench, "loader", "DataLoader", "job_loader.py", "torch", 3)
+
+
+def tfrecord(bench):
+    job(bench, "tfrecord", "TFRecord", "job_tfrecord.py", "tensorflow", 4)
+
+
+def storage(bench):
+    """Bytes per event, and what load and replay make of a trace in a second."""
+    add = bench.table.add
+    ioreel = os.path.join(O, "ioreel")
+    work = os.path.join(bench.scratch, "storage")
+    os.makedirs(work)
+
+    def run(*argv):
+        return subprocess.run(argv, cwd=work, check=True, stdout=subprocess.PIPE,
+                              text=True, stderr=subprocess.DEVNULL).stdout
+
+    for files, times in ((600, 4), (3000, 1), (3000, 20)):
+        reel, store = "f%d.%d.reel" % (files, times), "f%d.%d.db" % (files, times)
+        run(ioreel, "record", "-q", "-o", reel, "--", BIN + "/probe_files",
+            "f%d" % files, str(files), str(times))
+        run(ioreel, "load", "-q", reel, "-o", store)
+        events = int(run(ioreel, "sql", store, "--format", "tsv",
+                         "select events from run").split()[1])
+        folder = os.path.join(work, reel)
+        trace = sum(os.path.getsize(os.path.join(folder, name))
+                    for name in os.listdir(folder) if name.endswith(".log"))
+        row = "%d files read %d times" % (files, times)
+        add("storage", row + ": trace, B per event", "ioreel", trace / events, figures.PLAIN)
+        add("storage", row + ": store, B per event", "ioreel",
+            os.path.getsize(os.path.join(work, store)) / events, figures.PLAIN)
+    run(os.path.join(O, "tests", "data", "gen_trace"), "-p", "4", "-t", "2", "-n", "1000000",
+        "-k", "loader", "big.reel")
+    for line in run(BIN + "/bench_load", "big.reel").splitlines():
+        name, value = line.split("\t")
+        add("storage", name, "ioreel", float(value), figures.PLAIN)
+
+
+# In the order in which they run: the function, and the title of its table.
+PARTS = {"calls": (calls, "A call: added to the bare call"),
+         "latency": (latency, "Quantiles of one cached pread of 4 KiB: added to them"),
+         "anchors": (anchors, "Anchors: one begin or one end"),
+         "start": (start, "A process, from its spawn to its end: added to it"),
+         "loader": (loader, "PyTorch DataLoader job, 2 forked workers, 3,000 files: ratio to bare"),
+         "tfrecord": (tfrecord, "TensorFlow TFRecord job: ratio to bare"),
+         "storage": (storage, "Traces: their size, and reading them")}

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Frameworks of a version that no hook knows, or without what the hooks look
+# for: the job notices nothing, and job.json, the closing lines and the report
+# name each of them.
+. "$(dirname "$0")/../tap.sh"
+
+unset LD_PRELOAD PYTHONPATH
+export PYTHONDONTWRITEBYTECODE=1
+export IOREEL_HOOKS=$TOP/preload/python
+PY=/usr/bin/python3
+[ -x "$PY" ] || PY=$(command -v python3)
+[ -x "$PY" ] || skip_all 'no python3'
+
+# module NAME TEXT: a Python module, with its packages, below fake/
+module() {
+	local path=fake/${1//./\/}
+	mkdir -p "$(dirname "$path")"
+	printf '%b' "$2" >"$path.py"
+}
+package() {
+	mkdir -p "fake/${1//./\/}"
+	printf '%b' "$2" >"fake/${1//./\/}/__init__.py"
+}
+package torch '__version__ = "2099.1.0+cpu"\n'
+package torch.distributed ''
+package torch.distributed.checkpoint ''
+package keras ''
+package keras.src ''
+module keras.src.version '__version__ = "77.0"\n'
+package keras.src.callbacks ''
+module keras.src.callbacks.callback_list ''
+package tensorflow ''
+package tensorflow.python ''
+package tensorflow.python.framework ''
+module tensorflow.python.framework.versions ''	# no __version__ in it
+package tensorflow.python.data ''
+package tensorflow.python.data.ops ''
+module tensorflow.python.data.ops.iterator_ops ''
+cat >job.py <<'PY'
+import keras.src.callbacks.callback_list
+import tensorflow.python.data.ops.iterator_ops
+import torch.distributed.checkpoint
+print(torch.__version__, open("data").read())
+PY
+echo hello >data
+export PYTHONPATH=$T/fake
+$PY job.py >bare 2>&1
+"$IOREEL" record -o new.reel -- $PY job.py >rec 2>err
+check 'the job notices nothing' 'grep -q hello rec && diff bare rec'
+state() {
+	$PY -S -c 'import json, sys
+print(json.load(open(sys.argv[1] + "/job.json"))["hooks"].get(sys.argv[2]))' \
+		"$1" "$2"
+}
+is 'job.json: a version of the far future' \
+	"$(state new.reel torch)" 'unsupported 2099.1.0'
+is 'of a package of it' \
+	"$(state new.reel torch.distributed.checkpoint)" 'unsupported 2099.1.0'
+is 'of another framework' "$(state new.reel keras.steps)" 'unsupported 77.0'
+is 'a hook that failed outright' \
+	"$(state new.reel tensorflow)" 'failed: AttributeError'
+is 'record says all of it in one line' \
+	"$(grep -c '^ioreel: not all hooks are in: .*torch (unsupported 2099.1.0).*; see ioreel-anchors(7)$' err)" 1
+check 'and the report, above its numbers' \
+	'"$IOREEL" report new.reel | tr -s "\n " " " |
+	 grep -q "hooks: not all are in: .*tensorflow (failed: AttributeError), torch (unsupported 2099.1.0)"'
+"$IOREEL" record -q -o quiet.reel -- $PY job.py >rec 2>err
+is '-q: job.json all the same' \
+	"$(state quiet.reel torch)" 'unsupported 2099.1.0'
+check 'and no line' '[ ! -s err ]'
+"$IOREEL" record --events none -o counted.reel -- $PY job.py >rec 2>err
+is '--events none: the same' \
+	"$(state counted.reel torch)" 'unsupported 2099.1.0'
+
+# A process with the hooks and one without: the worse one is told.
+module torch.utils ''
+cat >both.py <<'PY'
+import os, sys
+if len(sys.argv) < 2:
+    os.system("%s both.py old" % sys.executable)
+    os.environ["PYTHONPATH"] = os.environ["PYTHONPATH"].replace("fake", "none")
+import ctypes
+note = ctypes.CDLL(None).ioreel_note
+note(b"hook:mine", b"on" if len(sys.argv) < 2 else b"unsupported \x1b[2J\xff")
+note(b"hook:" + b"n" * 100, b"too long a name")
+for i in range(40):
+    note(b"hook:many%d" % i, b"on")
+PY
+"$IOREEL" record -o both.reel -- $PY both.py >rec 2>err
+is 'of two processes the worse one, whatever bytes it says' \
+	"$(state both.reel mine)" 'unsupported \x1b[2J\xff'
+is 'on the terminal too' \
+	"$(grep -ac 'mine (unsupported .x1b\[2J.xff); see' err)" 1
+check 'and in the report' \
+	'"$IOREEL" report both.reel | grep -aq "mine (unsupported .x1b\[2J"'
+unset PYTHONPATH
+"$IOREEL" record -o none.reel -- $PY -S -c 'open("data")' 2>err
+check 'where there is nothing to say, nothing is said' \
+	'! grep -q hooks err && ! "$IOREEL" report none.reel | grep -q "hooks:" &&
+	 grep -q "\"hooks\": {}" none.reel/job.json'
+finish

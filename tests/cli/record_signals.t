@@ -1,0 +1,221 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A job under record, at a terminal and elsewhere, beside the same job bare:
+# what is typed, hangups, job control, signals to record alone, lines that
+# nobody reads, and places where a trace cannot be.
+. "$(dirname "$0")/../tap.sh"
+
+unset LD_PRELOAD PYTHONPATH
+ulimit -c 0
+PY=/usr/bin/python3
+[ -x "$PY" ] || PY=$(command -v python3)
+[ -x "$PY" ] || skip_all 'no python3'
+R="$IOREEL record"
+
+# --- at a terminal --------------------------------------------------------
+# term.py KEYS COMMAND: a terminal of its own; KEYS are words: what must appear
+# on it before what is typed, and so on. Prints how it ended and what was shown.
+cat >term.py <<'PY'
+import os, pty, select, sys, time
+keys = sys.argv[1].split()
+pid, fd = pty.fork()
+if not pid:
+    os.execvp(sys.argv[2], sys.argv[2:])
+shown = b""
+seen = 0
+end = time.time() + 20
+while time.time() < end:
+    if keys:
+        at = shown.find(keys[0].encode(), seen)
+        if at >= 0:
+            seen = at + len(keys[0])
+            time.sleep(0.15)
+            if keys[1] == "HANGUP":
+                os.close(fd)
+                fd = -1
+            else:
+                os.write(fd, keys[1].encode().decode("unicode_escape").encode())
+            del keys[:2]
+            continue
+    if fd < 0:
+        break
+    if not select.select([fd], [], [], 0.1)[0]:
+        continue
+    try:
+        data = os.read(fd, 65536)
+    except OSError:
+        break
+    if not data:
+        break
+    shown += data
+status = os.waitpid(pid, 0)[1]
+print("signal %d" % os.WTERMSIG(status) if os.WIFSIGNALED(status)
+      else "exit %d" % os.WEXITSTATUS(status))
+for line in shown.decode(errors="replace").split("\r\n"):
+    if line and not line.startswith("ioreel: "):
+        print(line)
+PY
+# both NAME KEYS COMMAND: starts it bare and recorded; compare NAME later.
+both() {
+	local name=$1 keys=$2
+	shift 2
+	mkdir "$name.b" "$name.r"
+	(cd "$name.b" && $PY -S ../term.py "$keys" "$@" >../"$name.bare" 2>&1) &
+	(cd "$name.r" && $PY -S ../term.py "$keys" $R -q -o t.reel -- "$@" \
+		>../"$name.rec" 2>&1) &
+}
+counts='import signal, sys, time
+n = 0
+def on(sig, frame):
+    global n
+    n += 1
+    print("got", sig, flush=True)
+signal.signal(signal.SIGINT, on)
+print("ready", flush=True)
+end = time.time() + 20
+while n < int(sys.argv[1]) and time.time() < end:
+    time.sleep(0.01)
+time.sleep(0.3)
+print("total", n)'
+both int 'ready \x03' sh -c 'echo ready; exec sleep 20'
+both quit 'ready \x1c' sh -c 'echo ready; exec sleep 20'
+both once 'ready \x03' $PY -S -c "$counts" 1
+both twice 'ready \x03 got \x03' $PY -S -c "$counts" 2
+both ignored 'ready \x03' sh -c 'trap "" INT; echo ready; sleep 0.5; echo done'
+both stop_ignored 'ready \x1a' sh -c 'trap "" TSTP; echo ready; sleep 0.5; echo on'
+both hangup 'ready HANGUP' sh -c 'trap "echo \$? >hup; exit 3" HUP; echo ready
+	sleep 2 & wait'
+both hangup_kills 'ready HANGUP' sh -c 'echo ready; exec sleep 3'
+both reads 'ready hello\n hello \x04' sh -c 'echo ready; exec cat'
+both group 'none none' $PY -S -c 'import os
+print(os.tcgetpgrp(0) == os.getpgrp(), os.isatty(0), os.isatty(1), os.isatty(2))'
+# A loop of a shell ends, when a command of it says that it was interrupted.
+loop='sh -c "echo ready; exec sleep 20"; echo next'
+for how in bare rec; do
+	[ $how = rec ] && loop="$R -q -o loop.reel -- $loop"
+	$PY -S term.py 'ready \x03' bash -c "$loop" >loop.$how 2>&1 &
+done
+# A shell with job control, whose job is stopped and goes on.
+printf 'sh -c "echo rea""dy; sleep 0.7; echo fin""ished"; echo "status $?"\n' \
+	>job.bare
+printf '%s -q -- sh -c "echo rea""dy; sleep 0.7; echo fin""ished"; echo "status $?"\n' \
+	"$R" >job.rec
+for how in bare rec; do
+	mkdir shell.$how.d
+	cat >shell.$how.rc <<-RC
+	PS1='> '
+	go() { $(cat job.$how); }
+	RC
+	(cd shell.$how.d && $PY -S ../term.py \
+		'> go\n ready \x1a Stopped jobs\n Stopped fg\n finished exit\n' \
+		bash --rcfile ../shell.$how.rc -i 2>&1 |
+		sed 's/\x1b\[[?0-9]*[a-z]//g' |
+		grep -E '^(exit|ready|finished|status|\[1\])' | cut -c 1-14 \
+		>../shell.$how) &
+done
+wait
+same() { is "$2" "$(cat "$1.rec")" "$(cat "$1.bare")"; }
+same int 'ctrl-C ends the job, and record in the same way'
+is 'by the signal' "$(head -1 int.rec)" 'signal 2'
+same quit 'ctrl-\, too'
+same once 'ctrl-C to a job that handles it: once'
+same twice 'typed twice: twice'
+same ignored 'a job that ignores it goes on'
+same loop 'the shell around it stops, as it does'
+same stop_ignored 'ctrl-Z to a job that ignores it stops nobody'
+same hangup 'a terminal that goes away'
+is 'reaches the job' "$(cat hangup.r/hup)" "$(cat hangup.b/hup)"
+is 'and ends one that does not care' "$(head -1 hangup_kills.rec)" 'exit 129'
+check 'with its trace complete' \
+	'grep -q "\"exit_signal\": 1" hangup_kills.r/t.reel/job.json'
+same reads 'the terminal is the job'\''s to read'
+same group 'and its foreground group'
+same shell 'ctrl-Z, jobs, fg'
+check 'which stopped it' 'grep -q "^\[1\].*Stopped" shell.rec && grep -q finished shell.rec'
+
+# --- without one ----------------------------------------------------------
+state() { sed -n 's/^State:.\(.\).*/\1/p' "/proc/$1/status"; }
+await() {
+	for _ in $(seq 500); do
+		eval "$1" && return
+		sleep 0.02
+	done
+}
+setsid $R -q -o stop.reel -- sh -c 'echo $$ >stop.pid; sleep 0.3; echo on' >on &
+P=$!
+await '[ -s stop.pid ]'
+kill -TSTP $P
+# The default of SIGTSTP does nothing in a group that no shell looks after.
+sleep 0.1
+kill -CONT $P
+wait $P
+is 'SIGTSTP and SIGCONT to record alone' "$? $(cat on)" '0 on'
+is 'under timeout' \
+	"$(timeout 0.3 $R -q -o t1.reel -- sleep 9; echo $?)" 124
+is 'and timeout -s KILL' \
+	"$(timeout -s KILL 0.3 $R -q -o t2.reel -- sleep 9 2>/dev/null; echo $?)" \
+	"$(timeout -s KILL 0.3 sleep 9 2>/dev/null; echo $?)"
+check 'which is no reason that it cannot be loaded' \
+	'"$IOREEL" report t2.reel'
+( ($R -o p.reel -- sh -c 'sleep 0.2; exit 5'; echo $? >status) 2>&1 | true)
+await '[ -s status ]'
+is 'a standard error that nobody reads costs no status' "$(cat status)" 5
+is 'nor does one that is full' \
+	"$($R -o f.reel -- sh -c 'exit 5' 2>/dev/full; echo $?)" 5
+
+# --- what a shell would run -----------------------------------------------
+printf 'echo "no #! $1"\n' >text && chmod +x text
+is 'a text without #! is a shell'\''s' "$($R -q -o x.reel -- ./text a)" 'no #! a'
+: >empty && chmod +x empty
+is 'an empty one is nothing' "$($R -q -o e.reel -- ./empty; echo $?)" 0
+for s in 1 6 8 11 13 31 34 64; do
+	sh -c "kill -$s \$\$" 2>/dev/null
+	want="$want $?"
+	$R -q -o s$s.reel -- sh -c "kill -$s \$\$" 2>/dev/null
+	got="$got $?"
+done 2>/dev/null
+is 'signals of all kinds' "$got" "$want"
+
+# --- where a trace cannot be ----------------------------------------------
+mkdir left
+is 'a working directory that is gone' "$(cd left && rmdir ../left &&
+	$R -q -o "$T/gone.reel" -- cat "$T/empty"; echo $?)" 0
+touch file
+is 'a file' "$($R -o file -- touch ran 2>err; echo $?)" 1
+is 'below a file' "$($R -o file/t -- touch ran 2>err; echo $?)" 1
+ln -s nowhere dangling
+is 'a link to nothing' "$($R -o dangling -- touch ran 2>err; echo $?)" 1
+check 'each before the job, in one line' '[ ! -e ran ] && [ "$(wc -l <err)" = 1 ]'
+cat >small.sh <<'E2'
+mkdir m && mount -t tmpfs -o size=64k none m || exit 99
+head -c 70000 /dev/zero >m/fill 2>/dev/null
+"$IOREEL" record -o m/t -- touch ran 2>err1
+echo "full $? $(ls m)"
+for room in 24576 32768 40000 49152; do	# left for the trace: less and more
+	rm -rf m/t
+	head -c $((65536 - room)) /dev/zero >m/fill
+	"$IOREEL" record -o m/t -- sh -c 'cat text | wc -c; exit 7' 2>err2
+	echo "status $?"
+	"$IOREEL" report m/t >/dev/null 2>&1 && echo loads
+	grep -q "LOST\|could not record\|cannot write\|nothing lost" err2 && echo said
+done
+mount -o remount,ro none m
+"$IOREEL" record -o m/u -- touch ran 2>err3
+echo "read-only $?"
+umount m
+E2
+if unshare -rm sh -c 'mkdir n && mount -t tmpfs none n' 2>/dev/null; then
+	unshare -rm bash small.sh >small 2>&1
+	is 'a disk that is full' "$(sed -n 1p small)" 'full 1 fill'
+	is 'or nearly: the job does not notice' "$(grep -c '^status 7' small)" 4
+	is 'nor miss its output' "$(grep -c "^$(wc -c <text)\$" small)" 4
+	is 'the trace loads, and says what is lost' \
+		"$(grep -c '^loads' small) $(grep -c '^said' small)" '4 4'
+	is 'a disk that is read-only' "$(tail -1 small)" 'read-only 1'
+	check 'and nothing was run in vain' '[ ! -e ran ]'
+else
+	for what in full nearly output loads read-only vain; do
+		skip "a small disk: $what" 'no mounts here'
+	done
+fi
+finish

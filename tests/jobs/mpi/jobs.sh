@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+# What the tests of MPI jobs share. Source it after tap.sh.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PYTHONDONTWRITEBYTECODE=1 IOREEL_HOOKS=$TOP/preload/python
+unset LD_PRELOAD
+PY=/usr/bin/python3
+[ -x "$PY" ] || PY=$(command -v python3) || skip_all 'no python3'
+count="$PY $TOP/tests/jobs/strace_count.py"
+columns=opens,failed_opens,reads,read_bytes,writes,write_bytes,seeks,closes
+
+q() { "$IOREEL" sql "$1.reel" "$2" --format tsv | tail -n +2; }
+
+# run_by openmpi|mpich RANKS: the command that starts a job.
+run_by() {
+	case $1 in
+	openmpi) echo "mpirun.openmpi --oversubscribe -n $2" ;;
+	mpich) echo "mpirun.mpich -n $2" ;;
+	esac
+}
+
+# beneath NAME CMD...: the calls on DATA's files, against strace.
+beneath() {
+	local name=$1
+	shift
+	if ! strace -qq -e trace=none true 2>/dev/null; then
+		skip "$name: calls beneath" 'no strace, or no ptrace'
+		return
+	fi
+	rm -rf DATA && mkdir DATA
+	timeout 100 strace -ff -y -s 0 -o "s.$name" \
+		-e trace=%file,%desc,%process "$@" >out.bare 2>&1
+	# what aio does, a thread of libc does by pread and pwrite
+	q "$name" 'SELECT pid, call, path, result, errno FROM v_event' |
+		sed 's/\tasync_\(read\|write\)\t/\tp\1\t/' >events
+	sed -i '1i pid\tcall\tpath\tresult\terrno' events
+	$count events DATA $columns <events >got
+	$count strace DATA $columns s."$name".* >want
+	check "$name: strace saw something" '[ $(wc -c <want) -gt 40 ]'
+	is "$name: what every process did" "$(cat got)" "$(cat want)"
+}
+
+# moved NAME LEAST CMD...: what each rank says that it asked for ("0 wrote 10
+# read 5") is what was recorded of it at the level of MPI-IO, but for calls of
+# fewer bytes than LEAST, which a library made for itself.
+moved() {
+	local name=$1 least=$2
+	shift 2
+	rm -rf DATA "$name.reel" && mkdir DATA
+	timeout 100 "$IOREEL" record -q -o "$name.reel" -- "$@" >out 2>err
+	is "$name: the job ended well" "$? $(grep -c ' wrote ' out)" "0 $ranks"
+	is "$name: what each rank asked of MPI-IO" \
+		"$(q "$name" "select rank || ' wrote ' || sum(iif(c.call_group =
+			'write', e.result, 0)) || ' read ' || sum(iif(c.call_group =
+			'read', e.result, 0)) from event e join call c using (call_id)
+			join process p using (process_id) where layer = 'MPIIO' and
+			call_group in ('read', 'write') and e.result >= $least
+			group by rank order by rank")" "$(grep ' wrote ' out | sort -n)"
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ranks whose order only MPI knows: rank 0 reads a folder of files, then comes
+ * to the collective; the others are there at once and write what nobody
+ * else touches. Arguments: the folder of the data, the one of the results, the
+ * collective: barrier, bcast, gather or allreduce. In a gather, the others go
+ * first and rank 0 waits for them.
+ */
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILES 200
+
+static char buf[4096];
+
+static void work(const char *folder, const char *name, int n, int flags)
+{
+	char path[4096];
+
+	for (int i = 0; i < n; i++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%s.%d", folder, name, i);
+		fd = open(path, flags, 0644);
+		if (fd < 0)
+			MPI_Abort(MPI_COMM_WORLD, 1);
+		for (int k = 0; k < 10; k++)
+			if ((flags & O_CREAT ? write(fd, buf, 4096) :
+					       read(fd, buf, 4096)) < 0)
+				MPI_Abort(MPI_COMM_WORLD, 1);
+		close(fd);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int rank, ranks, one = 1, all[64];
+	const char *how = argv[3];
+	char name[32];
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	snprintf(name, sizeof(name), "rank.%d", rank);
+	if (!strcmp(how, "gather")) {
+		if (rank)
+			work(argv[2], name, FILES / 2, O_CREAT | O_WRONLY);
+		MPI_Gather(&one, 1, MPI_INT, all, 1, MPI_INT, 0,
+			   MPI_COMM_WORLD);
+		if (!rank)
+			work(argv[1], "data", FILES, O_RDONLY);
+	} else {
+		if (!rank)
+			work(argv[1], "data", FILES, O_RDONLY);
+		if (!strcmp(how, "barrier"))
+			MPI_Barrier(MPI_COMM_WORLD);
+		else if (!strcmp(how, "bcast"))
+			MPI_Bcast(&one, 1, MPI_INT, 0, MPI_COMM_WORLD);
+		else
+			MPI_Allreduce(&one, all, 1, MPI_INT, MPI_SUM,
+				      MPI_COMM_WORLD);
+		if (rank)
+			work(argv[2], name, FILES / 2, O_CREAT | O_WRONLY);
+	}
+	MPI_Finalize();
+	return 0;
+}

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What collectives ordered in the job is in that order when it is replayed as
+# fast as possible, though nothing else orders it.
+. "$(dirname "$0")/../tap.sh"
+. "$TOP/tests/jobs/mpi/jobs.sh"
+
+mkdir in
+for i in $(seq 0 199); do head -c 40960 /dev/urandom >in/data.$i; done
+
+# order DB: how long after the last of the first group the second group began.
+order() {
+	local first=data second=rank
+
+	[ $how = gather ] && first=rank second=data
+	"$IOREEL" sql "$1" "select (select min(start_ns) from v_event where path
+		like '%/$second.%') > (select max(start_ns + dur_ns) from v_event
+		where path like '%/$first.%')" --format tsv | tail -n +2
+}
+
+for mpi in openmpi mpich; do
+	if ! command -v mpicc.$mpi >/dev/null ||
+	   ! command -v mpirun.$mpi >/dev/null; then
+		skip "$mpi" "no mpicc.$mpi, mpirun.$mpi"
+		continue
+	fi
+	mpicc.$mpi -w -o order "$TOP/tests/jobs/mpi/order.c"
+	case $mpi in
+	openmpi) hows='bcast allreduce' ;;
+	mpich) hows='barrier gather' ;;
+	esac
+	for how in $hows; do
+		rm -rf job.reel out again.db && mkdir out
+		timeout 60 "$IOREEL" record -q -o job.reel -- \
+			$(run_by $mpi 3) ./order in out $how >log 2>&1
+		is "$mpi, $how: recorded in order" "$? $(order job.reel)" '0 1'
+		timeout 60 "$IOREEL" replay --afap -o again.db job.reel >log 2>&1
+		is "$mpi, $how: replayed in order" "$(order again.db)" 1
+		check "$mpi, $how: it is said" \
+			'grep "ranks wait for each other in 1 collective" log'
+	done
+done
+finish
