@@ -206,8 +206,17 @@ COLD uint32_t shim_fd_slow(int fd, uint32_t e)
 	return (unsigned int)fd < SHIM_FDS ? learn(fd) : SHIM_FD_IGNORE;
 }
 
+/* A name for what a process has open, not for a file of the system. */
+static bool names_open(const char *path)
+{
+	if (!strncmp(path, "/dev/", 5))
+		return !strncmp(path + 5, "fd/", 3) ||
+		       !strncmp(path + 5, "std", 3);
+	return !strncmp(path, "/proc/", 6) && strstr(path, "/fd/");
+}
+
 /* How an open ended: a descriptor of ours, of code, or a failure. */
-void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
+static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 {
 	int err = fd < 0 ? errno : 0;
 	bool reading = (ev->arg & O_ACCMODE) == O_RDONLY;
@@ -232,6 +241,27 @@ void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 		}
 	}
 	shim_record_full(ev, start, end, fd, err);
+}
+
+/* With the file's own name. */
+COLD static void opened_again(struct shim_event *ev, uint64_t start,
+			      uint64_t end, int fd)
+{
+	char path[REEL_PATH_BYTES];
+
+	if (shim_fd_path(fd, path, sizeof(path)) && path[0] == '/') {
+		ev->path = path;
+		ev->at = AT_FDCWD;
+	}
+	opened(ev, start, end, fd);
+}
+
+void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
+{
+	if (fd >= 0 && ev->path && unlikely(names_open(ev->path)))
+		opened_again(ev, start, end, fd);
+	else
+		opened(ev, start, end, fd);
 }
 
 COLD const char *shim_keep_path(const char *path, char kept[SHIM_KEPT])

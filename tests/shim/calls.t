@@ -68,6 +68,9 @@ is 'kinds: a call on a closed number is an event with that number' \
 is 'kinds: a named pipe carries messages, not I/O' \
 	"$(q "SELECT call, kind, count(*), sum(bytes) FROM v_event WHERE path LIKE '%/named' AND call IN ('read', 'write') GROUP BY call, kind ORDER BY call" | tr '\t\n' ' ;')" \
 	'read pipe 4 21;write pipe 3 21;'
+is 'kinds: what is opened by its number is the file' \
+	"$(q "SELECT call, bytes FROM v_event WHERE path LIKE '%/number.bin' AND call_group IN ('read', 'write') ORDER BY start_ns" | tr '\t\n' ' ;')" \
+	'write 10;read 10;read 4;'
 is 'kinds: what O_PATH opened may be asked for, not read' \
 	"$(q "SELECT call, result, errno FROM v_event WHERE path LIKE '%/closed' AND call IN ('read', 'fstat') ORDER BY start_ns" | tr '\t\n' ' ;')" \
 	'read -1 9;fstat 0 0;'

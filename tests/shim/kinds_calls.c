@@ -17,6 +17,24 @@ static void said(const char *what, long r)
 	errno = 0;
 }
 
+/* What is open, opened again by its number. */
+static void again(void)
+{
+	char name[64], text[16];
+	int fd = open("number.bin", O_RDWR | O_CREAT, 0600), more;
+
+	said("write", write(fd, "0123456789", 10));
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	more = open(name, O_RDONLY);
+	said("read by /proc/self/fd", read(more, text, 10));
+	close(more);
+	snprintf(name, sizeof(name), "/dev/fd/%d", fd);
+	more = open(name, O_RDONLY);
+	said("read by /dev/fd", read(more, text, 4));
+	close(more);
+	close(fd);
+}
+
 static void fifo(void)
 {
 	char text[32];
@@ -55,6 +73,7 @@ int main(int argc, char **argv)
 	said("fstat, O_PATH", fstat(fd, &st));
 	said("openat under O_PATH of a file", openat(fd, "x", O_RDONLY));
 	close(fd);
+	again();
 	fifo();
 	return 0;
 }
