@@ -153,7 +153,7 @@ static int take_more(struct trace_decoder *d, struct cursor *c,
 	if (more & REEL_M_NEWDESC) {
 		rec->newdesc = varint_u32(c);
 		rec->newfd = (int32_t)varint_u32(c);
-		if (rec->newdesc) {
+		if (rec->newdesc && !d->first_format) {
 			d->desc = rec->newdesc;
 			d->has_desc = true;
 		}

@@ -204,7 +204,8 @@ static int judge(const struct reel_trace *tr, bool job, size_t found,
 		return 0;
 	if (tr->other)
 		return reel_fail(err, REEL_E_VERSION,
-				 "%s, this program reads %d.x", tr->other,
+				 "%s, this program reads %d.x to %d.x",
+				 tr->other, REEL_TRACE_MAJOR_OLDEST,
 				 REEL_TRACE_MAJOR);
 	if (job)
 		return 0;

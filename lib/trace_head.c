@@ -198,10 +198,15 @@ static int note_other(struct reel_trace *tr, const char *path,
 	return 0;
 }
 
+static bool major_known(unsigned int major)
+{
+	return major >= REEL_TRACE_MAJOR_OLDEST && major <= REEL_TRACE_MAJOR;
+}
+
 bool trace_head_good(const struct reel_head *head, int64_t room)
 {
 	return head->magic == REEL_HEAD_MAGIC &&
-	       head->major == REEL_TRACE_MAJOR &&
+	       major_known(head->major) &&
 	       head->head_bytes >= sizeof(*head) && head->head_bytes % 8 == 0 &&
 	       head->head_bytes <= room &&
 	       (head->clock == REEL_CLOCK_TSC ||
@@ -219,7 +224,7 @@ enum trace_verdict trace_head_read(struct reel_trace *tr,
 		room = REEL_WINDOW_HEAD_BYTES;
 	if (!trace_input_read(in, head, sizeof(*head), at))
 		return TRACE_BAD;
-	if (head->magic == REEL_HEAD_MAGIC && head->major != REEL_TRACE_MAJOR &&
+	if (head->magic == REEL_HEAD_MAGIC && !major_known(head->major) &&
 	    note_other(tr, in->path, head, err) < 0)
 		return TRACE_FAILED;
 	if (!trace_head_good(head, room))

@@ -118,6 +118,7 @@ struct trace_decoder {
 	uint64_t size;
 	uint32_t desc;
 	bool has_size, has_desc;
+	bool first_format; /* major 1: a newdesc is not the last desc */
 	char *path; /* the previous path, kept: prefixes refer to it */
 	char *path2;
 	uint32_t path_len;

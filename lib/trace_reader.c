@@ -111,6 +111,7 @@ int reel_stream_open(struct reel_stream **out, struct reel_trace *tr, int i,
 		return -1;
 	}
 	s->d.p = s->d.end = s->buf;
+	s->d.first_format = tr->image[t->pub.process].pub.head.major == 1;
 	*out = s;
 	return 0;
 }

@@ -144,7 +144,8 @@
  * CLOCK_MONOTONIC) stand in the head (start, end) and in each block head.
  *
  * VERSIONS. Minor: additions at the end, new marks, parts, calls, counters in
- * the reserved words. Major: anything else; a reader refuses another major.
+ * the reserved words. Major: anything else; a reader refuses a greater one.
+ * In major 1 F_DESC_SAME meant no newdesc.
  */
 #ifndef SCHEMAS_TRACE_FORMAT_H
 #define SCHEMAS_TRACE_FORMAT_H
@@ -153,6 +154,7 @@
 #include <stdint.h>
 
 #define REEL_TRACE_MAJOR 2
+#define REEL_TRACE_MAJOR_OLDEST 1 /* that is read */
 #define REEL_TRACE_MINOR 0
 
 #define REEL_HEAD_MAGIC  0x0a314c4545524f49ull /* "IOREEL1\n" */
