@@ -115,7 +115,10 @@ static bool system_path(const char *p, size_t n)
 		/* Shared memory that libraries make for themselves. */
 		return BEGINS(p, "/sem.") || BEGINS(p, "/torch_") ||
 		       BEGINS(p, "/psm_") || BEGINS(p, "/pymp-") ||
-		       BEGINS(p, "/vader_segment") || BEGINS(p, "/ompi");
+		       BEGINS(p, "/vader_segment") || BEGINS(p, "/ompi") ||
+		       BEGINS(p, "/sm_segment.") || BEGINS(p, "/ucx_shm_") ||
+		       BEGINS(p, "/mpich_shar") || BEGINS(p, "/psm2_shm.") ||
+		       BEGINS(p, "/nccl-");
 	}
 	return false;
 }
@@ -145,6 +148,14 @@ static bool installed(const char *p, size_t n)
 	return false;
 }
 
+/* A directory of Open MPI's runtime: "ompi.HOST.UID". */
+static bool mpi_session(const char *p)
+{
+	const char *end = strchrnul(p + 1, '/');
+
+	return BEGINS(p, "/ompi.") && end[-1] >= '0' && end[-1] <= '9';
+}
+
 /* A part of a path that only installed code has. */
 static bool code_part(const char *p)
 {
@@ -158,6 +169,8 @@ static bool code_part(const char *p)
 		return BEGINS(p, "/__pycache__");
 	case 'p': /* our hooks, before they are installed */
 		return BEGINS(p, "/preload/python");
+	case 'o':
+		return mpi_session(p);
 	case 'l':
 		return BEGINS(p, "/lib/python") || BEGINS(p, "/lib64/python");
 	}

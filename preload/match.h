@@ -54,7 +54,8 @@ match_odd_name(const char *name, size_t n)
 	       begin == MATCH_END('s', 'i', 0, 0) ||
 	       begin == MATCH_END('d', 'i', 0, 0) ||
 	       begin == MATCH_END('_', '_', 0, 0) ||
-	       begin == MATCH_END('p', 'y', 0, 0);
+	       begin == MATCH_END('p', 'y', 0, 0) ||
+	       begin == MATCH_END('o', 'm', 0, 0);
 }
 
 /* match_code() of a @path in a directory for which match_data_dir() is true. */
