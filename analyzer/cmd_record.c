@@ -467,7 +467,8 @@ static int understand(struct reel_record_options *opt, const char *events,
 		events += 6;
 	if (events && strcmp(events, "all"))
 		opt->events = events;
-	if (events && opt->events && strcmp(events, "none") && !is_range(events))
+	if (events && opt->events && strcmp(events, "none") &&
+	    !is_range(events))
 		return reel_cli_usage(&cmd_record,
 				      "--events wants all, none or steps A-B");
 	if (opt->profile_steps && !is_range(opt->profile_steps))

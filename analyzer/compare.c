@@ -110,7 +110,10 @@ static int read_counts(struct reel_store *st, double count[REEL_CALL_MAX],
 {
 	sqlite3_stmt *q = NULL;
 	int rc = reel_store_prepare(
-		st, &q, "SELECT call_id, calls FROM call_io WHERE message = 0",
+		st, &q,
+		"SELECT call_id, calls FROM call_io JOIN call USING (call_id) "
+		"WHERE message = 0 AND layer <> 'MPIIO' "
+		"AND call_group <> 'queue'",
 		err);
 	int step = SQLITE_DONE;
 

@@ -99,8 +99,9 @@ static int sequences_feed(void *state, const struct reel_event *ev,
 	uint32_t stream = 2 * ev->thread + message, turns = 0;
 	struct chain *c;
 
-	/* What a mapping was used for is no call, and never twice the same. */
-	if (op == METRIC_NOTHING || op == METRIC_MAPPED)
+	/* What a mapping was used for is no call, and never twice the same;
+	 * what a layer above asked for is told by the calls beneath it. */
+	if (op == METRIC_NOTHING || op == METRIC_MAPPED || op == METRIC_UPPER)
 		return 0;
 	if (reel_array_reach(&s->thread, &s->room, ev->thread,
 			     sizeof(*s->thread), err))

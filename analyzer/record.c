@@ -20,6 +20,9 @@
 
 #include "analyzer/record_internal.h"
 
+/* Helpers of the job (a fork server ...) end just after it. */
+#define HELPERS_NS 300000000
+
 /*
  * The loader cuts LD_PRELOAD at spaces and colons and expands "$": a shim in
  * such a folder is reached through a link elsewhere.
@@ -66,12 +69,13 @@ static void shim_unlink(struct shim_link *l)
 static int collect(const char *dir, struct reel_record_result *res,
 		   struct reel_error *err)
 {
-	struct record_collected c;
 	const struct timespec pause = {0, 10000000};
+	int64_t until = record_clock_ns(CLOCK_MONOTONIC) + HELPERS_NS;
+	struct record_collected c;
 	int rc = record_collect(dir, &c, err);
 
-	/* Helpers of the job (a fork server ...) end just after it. */
-	for (int i = 0; !rc && c.running && !res->others && i < 30; i++) {
+	while (!rc && c.running && !res->others &&
+	       record_clock_ns(CLOCK_MONOTONIC) < until) {
 		nanosleep(&pause, NULL);
 		rc = record_collect(dir, &c, err);
 	}

@@ -29,12 +29,16 @@ struct inner {
 	int64_t start_ns;
 };
 
-static int64_t now_ns(clockid_t clock)
+void record_boot_id(char out[static 40])
 {
-	struct timespec ts;
+	struct reel_buf b = REEL_BUF_INIT;
 
-	clock_gettime(clock, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	memset(out, 0, 40);
+	if (!reel_buf_read_file(&b, "/proc/sys/kernel/random/boot_id", 128,
+				NULL) &&
+	    b.len >= 36)
+		memcpy(out, b.data, 36);
+	reel_buf_fini(&b);
 }
 
 /*
@@ -152,7 +156,8 @@ uint64_t record_file_boot_ns(const struct stat *st)
 	int64_t at =
 		(int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
 
-	at += now_ns(CLOCK_BOOTTIME) - now_ns(CLOCK_REALTIME) + SLACK_NS;
+	at += record_clock_ns(CLOCK_BOOTTIME) -
+	      record_clock_ns(CLOCK_REALTIME) + SLACK_NS;
 	return at > 0 ? (uint64_t)at : 0;
 }
 
@@ -190,9 +195,10 @@ int record_alive_count(const char *dir, const uint32_t *pid, size_t pids)
 		for (i = 0; i < pids && pid[i] != p; i++)
 			;
 		/* With the NUL: another directory's name may go on. */
-		n += i == pids && start_ns(p) >= 0 &&
+		n += i == pids &&
 		     has(p, "environ", ENVIRON_MOST, wanted, (size_t)len + 1) &&
-		     has(p, "maps", MAPS_MOST, shim, strlen(shim));
+		     has(p, "maps", MAPS_MOST, shim, strlen(shim)) &&
+		     start_ns(p) >= 0;
 	}
 	if (proc)
 		closedir(proc);

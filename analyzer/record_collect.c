@@ -16,7 +16,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "lib/buf.h"
 #include "lib/error.h"
 #include "lib/trace_reader.h"
 
@@ -45,17 +44,12 @@ struct here {
 
 static void look_around(struct here *h)
 {
-	struct reel_buf b = REEL_BUF_INIT;
 	struct utsname u = {0};
 
 	memset(h, 0, sizeof(*h));
 	uname(&u);
 	snprintf(h->host, sizeof(h->host), "%.64s", u.nodename);
-	if (!reel_buf_read_file(&b, "/proc/sys/kernel/random/boot_id", 128,
-				NULL))
-		snprintf(h->boot_id, sizeof(h->boot_id), "%.36s",
-			 reel_buf_text(&b));
-	reel_buf_fini(&b);
+	record_boot_id(h->boot_id);
 }
 
 /* The value of @key in the head's text, or NULL. */
@@ -257,7 +251,7 @@ static int collect_one(const char *path, const char *log, struct here *h,
 {
 	struct record_window w;
 	enum record_owner owner;
-	struct stat st;
+	struct stat st = {0};
 	int empty, rc = open_window(&w, path, &st, err);
 
 	if (rc)

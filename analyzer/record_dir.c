@@ -55,7 +55,7 @@ bool record_dir_on_network(const char *path)
 	return false;
 }
 
-static bool is_empty(const char *path)
+bool record_dir_is_empty(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *e;
@@ -94,7 +94,7 @@ static int make(struct record_dir *d, const char *name, struct record_group *g,
 	} else if (stat(name, &st) || !S_ISDIR(st.st_mode)) {
 		return reel_fail(err, REEL_E_IO,
 				 "'%s' exists and is no directory", name);
-	} else if (!is_empty(name)) {
+	} else if (!record_dir_is_empty(name)) {
 		return reel_fail(err, REEL_E_IO,
 				 "'%s' exists and is not empty; give another "
 				 "-o DIR",

@@ -8,7 +8,6 @@
  * and is open as long as it is there; job.RANK.json is made once per rank; who
  * takes job.group away is the last.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,19 +94,6 @@ bool record_group_find(struct record_group *g)
 	return false;
 }
 
-static bool only_ours(const char *dir)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	bool ours = true;
-
-	while (d && ours && (e = readdir(d)))
-		ours = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
-	if (d)
-		closedir(d);
-	return d && ours;
-}
-
 /* The nonce of the group that has @dir: 0; 1: it is not this one; -1: none. */
 static int read_group(const char *dir, struct record_group *g)
 {
@@ -153,7 +139,7 @@ int record_group_join(struct record_group *g, const char *dir,
 	found = read_group(dir, g);
 	if (found < 0) {
 		/* Look first: what is there may be no trace of ours. */
-		bool empty = only_ours(dir);
+		bool empty = record_dir_is_empty(dir);
 
 		if (empty && !make_group(dir, g))
 			g->first = true;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include <jansson.h>
 
@@ -93,6 +94,7 @@ void record_dir_close(const char *path);
 /* Remove what windows/ links to on this machine, its ranks having ended. */
 void record_dir_close_here(const char *path);
 bool record_dir_on_network(const char *path);
+bool record_dir_is_empty(const char *path);
 
 /* --- record_env.c: what the job finds around it --------------------------- */
 
@@ -137,6 +139,8 @@ struct record_signals {
 int record_run(char **argv, char **env, const char *dir,
 	       struct record_signals *sig, struct reel_record_result *res,
 	       struct reel_error *err);
+/* What a clock shows, in ns. */
+int64_t record_clock_ns(clockid_t clock);
 /* Drop what came in meanwhile; signals are again as they were. */
 void record_run_end(struct record_signals *sig);
 
@@ -153,8 +157,14 @@ int record_job_end(json_t *job, const char *dir,
 		   struct reel_error *err);
 int record_job_write(const json_t *job, const char *dir,
 		     struct reel_error *err);
+/* As the whole of the file @path, or not at all. */
+int record_json_write(const json_t *j, const char *path,
+		      struct reel_error *err);
 
-/* --- record_alive.c: which processes still live --------------------------- */
+/* --- record_alive.c: this machine, and which processes live on it --------- */
+
+/* The text of the kernel's boot_id, or "". */
+void record_boot_id(char out[static 40]);
 
 enum record_owner {
 	RECORD_ENDED,

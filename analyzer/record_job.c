@@ -5,6 +5,7 @@
  * It leaves the machine with the trace, so of the environment it holds only
  * what is named here, and nothing whose name smells of a secret.
  */
+#include <errno.h>
 #include <fnmatch.h>
 #include <mntent.h>
 #include <sched.h>
@@ -22,14 +23,6 @@
 #include "lib/text.h"
 
 #include "analyzer/record_internal.h"
-
-static int64_t real_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 /* A JSON string of any bytes; what is no UTF-8 stands as \xNN. */
 static json_t *text(const char *s)
@@ -71,18 +64,15 @@ static json_t *globs(const struct reel_opt_list *l)
 static json_t *host(void)
 {
 	struct utsname u = {0};
-	struct reel_buf boot = REEL_BUF_INIT;
+	char boot_id[40];
 	json_t *h = json_object();
 	cpu_set_t set;
 
 	uname(&u);
 	json_object_set_new(h, "name", text(u.nodename));
-	if (!reel_buf_read_file(&boot, "/proc/sys/kernel/random/boot_id", 128,
-				NULL)) {
-		boot.data[strcspn(boot.data, "\n")] = '\0';
-		json_object_set_new(h, "boot_id", text(boot.data));
-	}
-	reel_buf_fini(&boot);
+	record_boot_id(boot_id);
+	if (boot_id[0])
+		json_object_set_new(h, "boot_id", json_string(boot_id));
 	json_object_set_new(h, "kernel", text(u.release));
 	json_object_set_new(h, "machine", text(u.machine));
 	json_object_set_new(h, "cpus",
@@ -218,7 +208,8 @@ json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
 	json_object_set_new(job, "command", words(argv));
 	if (getcwd(cwd, sizeof(cwd)))
 		json_object_set_new(job, "cwd", text(cwd));
-	json_object_set_new(job, "start_real_ns", json_integer(real_ns()));
+	json_object_set_new(job, "start_real_ns",
+			    json_integer(record_clock_ns(CLOCK_REALTIME)));
 	json_object_set_new(job, "host", host());
 	json_object_set_new(job, "environment", environment());
 	json_object_set_new(job, "mounts", mounts());
@@ -243,7 +234,8 @@ void record_job_ended(json_t *job, const struct reel_record_result *res)
 {
 	int w = res->wait_status;
 
-	json_object_set_new(job, "end_real_ns", json_integer(real_ns()));
+	json_object_set_new(job, "end_real_ns",
+			    json_integer(record_clock_ns(CLOCK_REALTIME)));
 	json_object_set_new(job, "wall_ns", json_integer(res->wall_ns));
 	json_object_set_new(job, "exit_status",
 			    WIFEXITED(w) ? json_integer(WEXITSTATUS(w))
@@ -291,23 +283,27 @@ int record_job_end(json_t *job, const char *dir,
 	return record_job_write(job, dir, err);
 }
 
-int record_job_write(const json_t *job, const char *dir, struct reel_error *err)
+int record_json_write(const json_t *j, const char *path, struct reel_error *err)
 {
-	char *dump = json_dumps(job, JSON_INDENT(1));
+	char *dump = json_dumps(j, JSON_INDENT(1));
 	struct reel_buf b = REEL_BUF_INIT;
-	char path[PATH_MAX];
 	int rc = -1;
 
-	if (!dump) {
+	if (!dump)
 		reel_fail(err, REEL_E_MEMORY, "out of memory");
-		goto out;
-	}
-	if (snprintf(path, sizeof(path), "%s/job.json", dir) >= PATH_MAX ||
-	    reel_buf_puts(&b, dump, err) || reel_buf_puts(&b, "\n", err))
-		goto out;
-	rc = reel_buf_write_file(&b, path, err);
-out:
+	else if (!reel_buf_puts(&b, dump, err) && !reel_buf_puts(&b, "\n", err))
+		rc = reel_buf_write_file(&b, path, err);
 	free(dump);
 	reel_buf_fini(&b);
 	return rc;
+}
+
+int record_job_write(const json_t *job, const char *dir, struct reel_error *err)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/job.json", dir) >= PATH_MAX)
+		return reel_fail(err, REEL_E_IO, "cannot write to '%s': %s",
+				 dir, strerror(ENAMETOOLONG));
+	return record_json_write(job, path, err);
 }

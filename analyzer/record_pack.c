@@ -208,18 +208,13 @@ out:
 int record_pack(const char *dir, bool ended, struct reel_error *err)
 {
 	struct pack p = {.dir = dir, .ended = ended, .fd = -1};
-	struct reel_buf boot = REEL_BUF_INIT;
 	DIR *d = opendir(dir);
 	struct dirent *e;
 	size_t stem, logs = 0;
 	bool packed = false;
 	int rc = 0;
 
-	if (!reel_buf_read_file(&boot, "/proc/sys/kernel/random/boot_id", 128,
-				NULL))
-		snprintf(p.boot_id, sizeof(p.boot_id), "%.36s",
-			 reel_buf_text(&boot));
-	reel_buf_fini(&boot);
+	record_boot_id(p.boot_id);
 	while (d && (e = readdir(d))) {
 		logs += is_own(e->d_name, &stem);
 		packed |= !strncmp(e->d_name, "PACK-", 5);

@@ -34,12 +34,10 @@ static int part_path(char out[static PATH_MAX], const char *dir, int rank,
 /* "BOOT_ID PID" of this process. */
 static void self(char out[static 64])
 {
-	struct reel_buf b = REEL_BUF_INIT;
+	char boot_id[40];
 
-	reel_buf_read_file(&b, "/proc/sys/kernel/random/boot_id", 128, NULL);
-	snprintf(out, 64, "%.36s %d", b.len >= 36 ? b.data : "-",
-		 (int)getpid());
-	reel_buf_fini(&b);
+	record_boot_id(boot_id);
+	snprintf(out, 64, "%s %d", boot_id[0] ? boot_id : "-", (int)getpid());
 }
 
 int record_rank_take(const struct record_group *g, const char *dir)
@@ -61,21 +59,6 @@ void record_rank_remove(const struct record_group *g, const char *dir)
 		unlink(path);
 }
 
-static int write_json(const json_t *j, const char *path, struct reel_error *err)
-{
-	char *dump = json_dumps(j, JSON_INDENT(1));
-	struct reel_buf b = REEL_BUF_INIT;
-	int rc = -1;
-
-	if (!dump)
-		reel_fail(err, REEL_E_MEMORY, "out of memory");
-	else if (!reel_buf_puts(&b, dump, err) && !reel_buf_puts(&b, "\n", err))
-		rc = reel_buf_write_file(&b, path, err);
-	free(dump);
-	reel_buf_fini(&b);
-	return rc;
-}
-
 int record_rank_end(const struct record_group *g, const char *dir,
 		    const json_t *job, struct reel_error *err)
 {
@@ -91,7 +74,7 @@ int record_rank_end(const struct record_group *g, const char *dir,
 		json_object_del(part, shared[i]);
 	json_object_set_new(part, "rank", json_integer(g->rank));
 	if (!part_path(path, dir, g->rank, "json"))
-		rc = write_json(part, path, err);
+		rc = record_json_write(part, path, err);
 	json_decref(part);
 	if (!rc)
 		record_rank_remove(g, dir);

@@ -37,11 +37,11 @@ static const int taken[] = {SIGTERM, SIGHUP,   SIGINT,	SIGQUIT, SIGUSR1,
 			    SIGUSR2, SIGCONT,  SIGTSTP, SIGALRM, SIGURG,
 			    SIGIO,   SIGWINCH, SIGCHLD};
 
-static int64_t now_ns(void)
+int64_t record_clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
@@ -176,7 +176,7 @@ static bool tidy(const char *dir)
 static int wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
 {
 	struct timespec pause = {.tv_sec = 1};
-	int64_t next = now_ns() + 1000000000;
+	int64_t next = record_clock_ns(CLOCK_MONOTONIC) + 1000000000;
 	struct record_witness w;
 	int sig, group = 0;
 
@@ -189,13 +189,14 @@ static int wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
 			else
 				group = sig;
 		}
-		if (now_ns() < next)
+		if (record_clock_ns(CLOCK_MONOTONIC) < next)
 			continue;
 		if (tidy(dir))
 			pause.tv_sec = 1;
 		else if (pause.tv_sec < TIDY_SECONDS_MAX)
 			pause.tv_sec *= 2;
-		next = now_ns() + pause.tv_sec * 1000000000;
+		next = record_clock_ns(CLOCK_MONOTONIC) +
+		       pause.tv_sec * 1000000000;
 	}
 	record_witness_stop(&w);
 	return group;
@@ -262,7 +263,7 @@ int record_run(char **argv, char **env, const char *dir,
 			  strerror(errno));
 		return -1;
 	}
-	start = now_ns();
+	start = record_clock_ns(CLOCK_MONOTONIC);
 	pid = fork();
 	if (pid < 0) {
 		reel_fail(err, REEL_E_IO, "cannot fork: %s", strerror(errno));
@@ -275,7 +276,7 @@ int record_run(char **argv, char **env, const char *dir,
 	res->exec_errno = exec_result(pipe_fd[0]);
 	group = wait_for(pid, dir, s, &res->wait_status);
 	res->typed = typed(s, res->wait_status, group);
-	res->wall_ns = now_ns() - start;
+	res->wall_ns = record_clock_ns(CLOCK_MONOTONIC) - start;
 	if (res->exec_errno)
 		say_why(argv[0], res->exec_errno, err);
 	else

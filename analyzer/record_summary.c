@@ -169,7 +169,8 @@ static int take(struct walk *w, const struct reel_record *r,
 
 	/* A stream that stands where its last call left it: no event. */
 	if ((r->call == REEL_CALL_STDIO_READ ||
-	     r->call == REEL_CALL_STDIO_WRITE) && r->size <= 0)
+	     r->call == REEL_CALL_STDIO_WRITE) &&
+	    r->size <= 0)
 		return 0;
 	if (r->call == REEL_MARK_CWD && r->path)
 		snprintf(w->cwd, sizeof(w->cwd), "%s", r->path);

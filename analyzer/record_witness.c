@@ -29,14 +29,6 @@ struct sight {
 	int64_t at_ns;
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 /* Holds nothing of the job's: no descriptor, no terminal, no directory. */
 static void __attribute__((noreturn)) watch(int fd, pid_t parent)
 {
@@ -52,7 +44,7 @@ static void __attribute__((noreturn)) watch(int fd, pid_t parent)
 	for (;;) {
 		struct sight s = {.signal = sigwaitinfo(&all, NULL)};
 
-		s.at_ns = now_ns();
+		s.at_ns = record_clock_ns(CLOCK_MONOTONIC);
 		if (s.signal > 0 &&
 		    write(STDIN_FILENO, &s, sizeof(s)) != (ssize_t)sizeof(s))
 			_exit(0);
@@ -92,11 +84,11 @@ void record_witness_stop(struct record_witness *w)
 
 bool record_witness_saw(struct record_witness *w, int sig)
 {
-	int64_t until = now_ns() + WAIT_NS;
+	int64_t until = record_clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
 
 	while (w->fd >= 0) {
 		struct pollfd p = {.fd = w->fd, .events = POLLIN};
-		int64_t now = now_ns();
+		int64_t now = record_clock_ns(CLOCK_MONOTONIC);
 		struct sight s;
 
 		if (w->seen_ns[sig] && now - w->seen_ns[sig] < STALE_NS) {

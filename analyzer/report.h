@@ -31,7 +31,8 @@ struct report_group {
 	int64_t calls, bytes, dur_ns, errors;
 };
 
-/* MPI-IO, in one direction; beneath: POSIX and STDIO on the same files. */
+/* MPI-IO, in one direction; beneath: POSIX and STDIO on the same files,
+ * REPORT_NONE where these are not known. */
 struct report_mpiio {
 	int64_t calls, collective, bytes, beneath_calls, beneath_bytes;
 };

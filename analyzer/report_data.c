@@ -113,8 +113,8 @@ static int fill_mpiio(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 	m->calls = sqlite3_column_int64(q, 1);
 	m->collective = sqlite3_column_int64(q, 2);
 	m->bytes = sqlite3_column_int64(q, 3);
-	m->beneath_calls = sqlite3_column_int64(q, 4);
-	m->beneath_bytes = sqlite3_column_int64(q, 5);
+	m->beneath_calls = get_int(q, 4);
+	m->beneath_bytes = get_int(q, 5);
 	return 0;
 }
 

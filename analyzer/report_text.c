@@ -294,15 +294,18 @@ static void print_mpiio(const struct report *r)
 
 		if (!m->calls)
 			continue;
-		printf("  MPI-IO %s %s in %s call%s, %s collective; beneath "
-		       "it %s in %s on the same files\n",
-		       op[i], reel_num_bytes(num[0], (double)m->bytes),
+		printf("  MPI-IO %s %s in %s call%s, %s collective", op[i],
+		       reel_num_bytes(num[0], (double)m->bytes),
 		       reel_num_count(num[1], m->calls),
 		       m->calls == 1 ? "" : "s",
 		       percent(num[2],
-			       (double)m->collective / (double)m->calls),
-		       reel_num_bytes(num[3], (double)m->beneath_bytes),
-		       reel_num_count(num[4], m->beneath_calls));
+			       (double)m->collective / (double)m->calls));
+		if (m->beneath_calls != REPORT_NONE)
+			printf("; beneath it %s in %s on the same files",
+			       reel_num_bytes(num[3],
+					      (double)m->beneath_bytes),
+			       reel_num_count(num[4], m->beneath_calls));
+		putchar('\n');
 	}
 }
 

@@ -375,14 +375,41 @@ static int resolve_newdesc(struct step *s, struct desc *from)
 			 s->end_ns, s->err) ? 0 : -1;
 }
 
+/*
+ * The file of a mark whose path is @path. Of a file that has lost its name the
+ * kernel says so behind it; the job knew it when it had one.
+ */
+static uint32_t marked_file(struct step *s, const char *path, size_t n,
+			    struct handed_mark *m)
+{
+	static const char lost[] = " (deleted)";
+	const size_t tail = sizeof(lost) - 1;
+
+	if (n > tail && !memcmp(path + n - tail, lost, tail)) {
+		m->file = files_find(&s->r->files, path, n - tail);
+		if (m->file && handed_find(s->r, s->p, m))
+			return m->file;
+	}
+	return files_intern(&s->r->files, path, n, s->err);
+}
+
+static struct handed_mark mark_of(const struct reel_record *rec,
+				  enum reel_kind kind)
+{
+	struct handed_mark m = {
+		.fd = rec->newfd,
+		.flags = rec->has_arg2 ? rec->arg2 : -1, .pos = POS_UNKNOWN,
+	};
+
+	if (kind == REEL_KIND_FILE && rec->has_pos && rec->pos >= 0)
+		m.pos = rec->pos;
+	return m;
+}
+
 /* The description that a mark tells of: one that is known, or a new one. */
 static uint32_t marked_open(struct step *s, uint32_t file, enum reel_kind kind)
 {
-	const struct reel_record *rec = s->rec;
-	struct handed_mark m = {
-		.fd = rec->newfd, .file = file,
-		.flags = rec->has_arg2 ? rec->arg2 : -1, .pos = POS_UNKNOWN,
-	};
+	struct handed_mark m = mark_of(s->rec, kind);
 	struct reel_open_row row = {
 		.file_id = file, .process_id = s->ev->process,
 		.fd = m.fd, .flags = m.flags,
@@ -391,8 +418,7 @@ static uint32_t marked_open(struct step *s, uint32_t file, enum reel_kind kind)
 	struct opens *opens = &s->r->opens;
 	uint32_t i;
 
-	if (kind == REEL_KIND_FILE && rec->has_pos && rec->pos >= 0)
-		m.pos = rec->pos;
+	m.file = file;
 	i = handed_find(s->r, s->p, &m);
 	if (!i) {
 		i = opens_new(opens, &row, s->err);
@@ -425,10 +451,11 @@ static int mark_desc(struct step *s)
 		size_t n = path_resolve(full, NULL, 0, rec->path,
 					rec->path_len, s->r->root,
 					s->r->root_len);
+		struct handed_mark m = mark_of(rec, kind);
 
 		if (!n)
 			return 0;
-		file = files_intern(&s->r->files, full, n, s->err);
+		file = marked_file(s, full, n, &m);
 		if (!file)
 			return -1;
 	}

@@ -45,6 +45,8 @@ void files_fini(struct files *f);
 /* The id of @path, made when new; 0: no memory, with @err. */
 uint32_t files_intern(struct files *f, const char *path, size_t len,
 		      struct reel_error *err);
+/* The same, or 0 when nothing has named it. */
+uint32_t files_find(const struct files *f, const char *path, size_t len);
 static inline const char *files_path(const struct files *f, uint32_t id)
 {
 	return f->arena + f->file[id].path_at;

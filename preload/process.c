@@ -560,6 +560,7 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	map_counts();
 	shim_sites_start(env_get(env, "IOREEL_STACKS"));
 	shim_cwd_changed();
+	stream_start();
 	__register_atfork(before_fork, after_fork_parent, after_fork_child,
 			  NULL);
 	/*

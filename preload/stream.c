@@ -9,6 +9,8 @@
 #include "preload/site.h"
 #include "preload/wrap.h"
 
+#include <sys/stat.h>
+
 #include "preload/raw.h"
 
 #define RUN_MOST 0x3fff /* calls in a record */
@@ -17,6 +19,8 @@
 #define MAGIC 0xfbad0000u
 
 struct stream streams[STREAMS];
+/* Where standard output stood as the process began; -1: it does not matter. */
+static int64_t out_from = -1;
 static bool forked; /* some of them may have bytes of our parent's */
 
 uint32_t stream_desc(const FILE *f)
@@ -170,11 +174,48 @@ static bool unseen(const FILE *f)
 	       f->_IO_write_ptr > f->_IO_write_base;
 }
 
+void stream_start(void)
+{
+	struct stat st;
+
+	out_from = raw3(SYS_lseek, STDOUT_FILENO, 0, SEEK_CUR);
+	/* Of what is appended to, the position tells nothing yet. */
+	if (out_from >= 0 &&
+	    raw3(SYS_fcntl, STDOUT_FILENO, F_GETFL, 0) & O_APPEND)
+		out_from = raw2(SYS_fstat, STDOUT_FILENO, &st) ? -1 :
+								  st.st_size;
+}
+
+/* Standard output of a program that does nothing but print. */
+static bool only_printed(const FILE *f)
+{
+	return f == stdout && out_from >= 0 && alive(f) &&
+	       f->_fileno == STDOUT_FILENO &&
+	       shim_fd_entry(STDOUT_FILENO) == SHIM_FD_UNKNOWN &&
+	       stream_slot(f)->f != f && !wide(f) &&
+	       f->_flags & STREAM_PUTTING && (!forked || pending(f));
+}
+
+static void tell_printed(const FILE *f)
+{
+	int64_t pos = position(f), bytes = pos - out_from;
+	uint32_t desc = bytes > 0 ? shim_known(f->_fileno) : 0;
+
+	out_from = -1;
+	if (!desc)
+		return;
+	tell_bytes(f, desc, bytes, pos);
+	stream_seen(f, desc);
+}
+
 void stream_closing(const FILE *f)
 {
 	struct stream *s = stream_slot(f);
-	uint32_t desc = shim_fd_entry(f->_fileno);
+	uint32_t desc;
 
+	if (only_printed(f))
+		tell_printed(f);
+	desc = shim_fd_entry(f->_fileno);
 	if (desc == SHIM_FD_UNKNOWN && unseen(f))
 		desc = shim_fd(f->_fileno);
 	if (shim_is_desc(desc))
@@ -193,9 +234,9 @@ void stream_forked(void)
 {
 	if (!shim_hot.on)
 		return;
-	if (unseen(stdout))
-		*stream_slot(stdout) = (struct stream){.f = stdout};
 	forked = true;
+	if (out_from >= 0)
+		stream_start();
 	for (int i = 0; i < STREAMS; i++) {
 		struct stream *s = &streams[i];
 		const FILE *f = stream_of(s);
@@ -219,7 +260,7 @@ static void tell_inherited(void)
 		const FILE *f = s->inherited ? stream_of(s) : NULL;
 		uint32_t desc = f ? shim_known(f->_fileno) : 0;
 
-		if (!desc || wide(f) || (s->desc && s->desc != desc))
+		if (!desc || wide(f) || s->desc != desc)
 			continue;
 		tell(s, f, desc);
 		stream_seen(f, desc);
@@ -234,6 +275,10 @@ void stream_flushing(void)
 		return;
 	if (forked)
 		tell_inherited();
+	if (only_printed(stdout)) {
+		tell_printed(stdout);
+		return;
+	}
 	if (!unseen(stdout))
 		return;
 	desc = shim_known(stdout->_fileno);

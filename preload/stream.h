@@ -78,6 +78,9 @@ void stream_closing(const FILE *f);
 void stream_flushing(void);
 void stream_flushed(void);
 
+/* The program begins: where does its standard output stand? */
+void stream_start(void);
+
 /* We are what fork() made, with copies of all buffers. */
 void stream_forked(void);
 

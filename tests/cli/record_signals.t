@@ -16,10 +16,12 @@ R="$IOREEL record"
 # term.py KEYS COMMAND: a terminal of its own; KEYS are words: what must appear
 # on it before what is typed, and so on. Prints how it ended and what was shown.
 cat >term.py <<'PY'
-import os, pty, select, sys, time
+import os, pty, select, signal, sys, time
 keys = sys.argv[1].split()
 pid, fd = pty.fork()
 if not pid:
+    for sig in signal.SIGINT, signal.SIGQUIT:  # a shell's "&" ignores them
+        signal.signal(sig, signal.SIG_DFL)
     os.execvp(sys.argv[2], sys.argv[2:])
 shown = b""
 seen = 0

@@ -108,6 +108,11 @@ for mpi in openmpi mpich; do
 	ranks=4
 	moved "$mpi-edges" 1 $(run_by $mpi $ranks) ./edges DATA shared
 	beneath "$mpi-edges" $(run_by $mpi $ranks) ./edges DATA shared
+	is "$mpi: sequences of calls are of those that do the work" \
+		"$(q "$mpi-edges" 'select sum(calls) from thread_sequence')" \
+		"$(q "$mpi-edges" "select sum(calls) from v_call where not message
+			and layer <> 'MPIIO' and call_group <> 'queue' and
+			call not in ('map_read', 'map_write')")"
 	ranks=2
 	if [ $mpi = openmpi ] && ompi_info 2>/dev/null | grep -q romio321; then
 		run+=' --mca io romio321'
@@ -118,6 +123,10 @@ for mpi in openmpi mpich; do
 	moved "$mpi-blocks" 1 $run ./blocks DATA collective shared
 	moved "$mpi-blocks-own" 1 $run ./blocks DATA independent private
 	beneath "$mpi-blocks-own" $run ./blocks DATA independent private
+	"$IOREEL" record --events none -q -o none.reel -- \
+		$run ./blocks DATA collective shared >out 2>&1
+	is "$mpi: calls only counted: nothing is said of what is not known" \
+		"$("$IOREEL" report none.reel | grep -c 'MPI-IO.*collective$')" 2
 	library=$(ldd blocks | awk '$1 ~ /^libmpi(ch)?\.so/ { print $3 }')
 	by_name "$library"
 	fortran

@@ -14,20 +14,25 @@ is 'ranges by id: each once, in the order of their starts' "$(sql t.reel "
 	SELECT name FROM v_span WHERE name NOT IN ('nvtx:outer')
 	ORDER BY start_ns" | tr '\n' ' ')" \
 	'nvtx:twin nvtx:twin nvtx:handed nvtx:plain nvtx:registered nvtx: '
-is 'two of one name that overlap have each its own time' "$(sql t.reel "
-	SELECT round(dur_ns / 2e7) FROM v_span WHERE name = 'nvtx:twin'
-	ORDER BY start_ns")" "2.0
-1.0"
+is 'two of one name that overlap: the first ends first' "$(sql t.reel "
+	SELECT t.start_ns < o.start_ns,
+		t.start_ns + t.dur_ns < o.start_ns + o.dur_ns
+	FROM v_span t, v_span o
+	WHERE t.name = 'nvtx:twin' AND o.name = 'nvtx:outer'
+	ORDER BY t.start_ns")" "1	1
+0	0"
 is 'one that another thread ends began where it began' "$(sql t.reel "
-	SELECT h.start_ns BETWEEN t.start_ns AND t.start_ns + 10000000,
-		h.dur_ns >= 20000000
-	FROM v_span h, (SELECT max(start_ns) AS start_ns FROM v_span
-		WHERE name = 'nvtx:twin') t WHERE h.name = 'nvtx:handed'")" "1	1"
+	SELECT h.start_ns > o.start_ns AND
+		h.start_ns < t.start_ns + t.dur_ns,
+		h.start_ns + h.dur_ns > o.start_ns + o.dur_ns, h.tid <> t.tid
+	FROM v_span h, v_span t, v_span o WHERE h.name = 'nvtx:handed'
+	AND t.name = 'nvtx:twin' AND o.name = 'nvtx:outer'
+	ORDER BY t.start_ns LIMIT 1")" "1	1	1"
 is 'they nest in nothing, and nothing in them' "$(sql t.reel "
 	SELECT count(*) FROM span WHERE parent_id IS NOT NULL")" 0
 is 'ranges that are pushed are as they were' "$(sql t.reel "
 	SELECT count(*) FROM v_span WHERE name = 'nvtx:outer'
-	AND dur_ns BETWEEN 20000000 AND 2000000000")" 1
+	AND dur_ns >= 20000000")" 1
 "$IOREEL" record -q -o many.reel -- "$host" many
 is 'more than the table holds: recorded or counted' "$(sql many.reel "
 	SELECT (SELECT count(*) FROM v_span) + (SELECT sum(count) FROM loss)

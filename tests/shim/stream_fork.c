@@ -120,6 +120,10 @@ int main(int argc, char **argv)
 		print_many();
 		_exit(0);
 	}
+	if (is("alone past the buffer, exit")) {
+		print_many();
+		return 0;
+	}
 	if (is("unbuffered fwrite _exit"))
 		setvbuf(f, NULL, _IONBF, 0);
 	if (!strncmp(way, "told", 4))

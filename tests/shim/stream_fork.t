@@ -59,7 +59,16 @@ stdout told exit
 stdout fprintf exit
 stdout fflush all _exit
 stdout alone _exit
+stdout alone past the buffer, exit
+stdout fprintf past the buffer, exit
 W
+
+# What is printed behind what was there.
+head -c 5000 /dev/zero >sout
+$R -o app.reel -- "$host" 'stdout alone past the buffer, exit' >>sout
+is 'appended: only what was appended' "$("$IOREEL" sql app.reel --format tsv "
+	SELECT sum(bytes), min(offset) FROM v_event WHERE call_group = 'write'" |
+	tail -n +2)" "10000	5000"
 
 # What a parent has read, and a child takes from the copy of its buffer.
 printf 0123456789 >in
