@@ -248,6 +248,7 @@ static const struct {
 	{REEL_UNTRACED_ENV, "started without LD_PRELOAD"},
 	{REEL_UNTRACED_LIBC, "of another C library"},
 	{REEL_UNTRACED_ABI, "for another machine"},
+	{REEL_UNTRACED_RAW, "written in Go"},
 };
 
 static void print_untraced(const struct record_summary *s)

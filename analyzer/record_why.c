@@ -14,6 +14,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "schemas/elf_note.h"
+
 #include "analyzer/record_internal.h"
 
 #define HEAD_BYTES 4096
@@ -58,7 +60,8 @@ static bool locate(const char *name, char out[static PATH_MAX])
 
 static const char *why_elf(const char *path, int fd, const Elf64_Ehdr *e)
 {
-	bool interp = false;
+	bool interp = false, go = false;
+	unsigned char notes[ELF_NOTE_BYTES];
 	char loader[PATH_MAX] = "";
 	unsigned int i;
 
@@ -73,6 +76,15 @@ static const char *why_elf(const char *path, int fd, const Elf64_Ehdr *e)
 
 		if (pread(fd, &p, sizeof(p), at) != (ssize_t)sizeof(p))
 			break;
+		if (p.p_type == PT_NOTE) {
+			ssize_t n = pread(fd, notes,
+					  p.p_filesz < sizeof(notes) ?
+						  p.p_filesz :
+						  sizeof(notes),
+					  (off_t)p.p_offset);
+
+			go |= n > 0 && elf_note_go(notes, (size_t)n);
+		}
 		if (p.p_type != PT_INTERP)
 			continue;
 		interp = true;
@@ -88,6 +100,10 @@ static const char *why_elf(const char *path, int fd, const Elf64_Ehdr *e)
 		return say(path, REEL_UNTRACED_LIBC,
 			   "uses the musl C library; the shim needs "
 			   "glibc");
+	if (go)
+		return say(path, REEL_UNTRACED_RAW,
+			   "is written in Go, whose runtime makes its system "
+			   "calls itself");
 	return NULL;
 }
 

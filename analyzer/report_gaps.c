@@ -22,6 +22,7 @@ static const struct {
 	{"untraced_env", "without LD_PRELOAD in their environment"},
 	{"untraced_libc", "of another C library"},
 	{"untraced_abi", "for another machine"},
+	{"untraced_raw", "written in Go, which makes its system calls itself"},
 	{"start", "that could not begin to record, or whose logs are gone"},
 };
 

@@ -92,6 +92,7 @@ const char *reel_counter_name(unsigned int counter)
 		[REEL_UNTRACED_ENV] = "untraced_env",
 		[REEL_UNTRACED_LIBC] = "untraced_libc",
 		[REEL_UNTRACED_ABI] = "untraced_abi",
+		[REEL_UNTRACED_RAW] = "untraced_raw",
 	};
 
 	return counter < REEL_COUNTERS ? name[counter] : NULL;

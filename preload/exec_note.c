@@ -16,6 +16,7 @@
 
 #include "preload/raw.h"
 #include "preload/real.h"
+#include "schemas/elf_note.h"
 
 #define HEAD_BYTES 1024
 #define DEPTH 4	     /* of interpreters of scripts */
@@ -119,11 +120,20 @@ static void look_at_all(char *const env[], struct told *t)
 	}
 }
 
+static bool notes_go(int fd, uint64_t at, uint64_t bytes)
+{
+	uint8_t buf[ELF_NOTE_BYTES];
+	long n = raw4(SYS_pread64, fd, buf,
+		      bytes < sizeof(buf) ? bytes : sizeof(buf), at);
+
+	return n > 0 && elf_note_go(buf, (size_t)n);
+}
+
 /* 0: it can be traced, or nobody knows. */
 static enum reel_counter why_elf(int fd, const uint8_t *head, size_t n)
 {
 	const Elf64_Ehdr *e = (const void *)head;
-	bool interpreted = false;
+	bool interpreted = false, go = false;
 	char loader[64] = "";
 
 	if (n < sizeof(*e) || e->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -136,6 +146,8 @@ static enum reel_counter why_elf(int fd, const uint8_t *head, size_t n)
 			 e->e_phoff + (uint64_t)i * sizeof(p)) !=
 		    (long)sizeof(p))
 			return 0;
+		if (p.p_type == PT_NOTE && !go)
+			go = notes_go(fd, p.p_offset, p.p_filesz);
 		if (p.p_type != PT_INTERP)
 			continue;
 		interpreted = true;
@@ -143,7 +155,9 @@ static enum reel_counter why_elf(int fd, const uint8_t *head, size_t n)
 	}
 	if (!interpreted)
 		return REEL_UNTRACED_STATIC;
-	return strstr(loader, "ld-musl") ? REEL_UNTRACED_LIBC : 0;
+	if (strstr(loader, "ld-musl"))
+		return REEL_UNTRACED_LIBC;
+	return go ? REEL_UNTRACED_RAW : 0;
 }
 
 static enum reel_counter why_file(const char *path)
@@ -217,6 +231,8 @@ static const char *reason(enum reel_counter why)
 		return "env";
 	case REEL_UNTRACED_LIBC:
 		return "libc";
+	case REEL_UNTRACED_RAW:
+		return "raw";
 	default:
 		return "abi";
 	}

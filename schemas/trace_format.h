@@ -132,6 +132,8 @@
  *   cwd         path: the working directory of the process from here on
  *   span_begin  arg = enum reel_span, arg2 = detail (epoch, step ...), path =
  *               name when arg is REEL_SPAN_USER
+ *               With a size: told as a whole at its end; began its dur before,
+ *               and lies in no other span
  *   span_end    the innermost open span of that arg (and path) in the thread
  *   span_cancel the same, but the span never was (the fetch that found the end)
  *   note        path = "key=value", said once: framework versions, hook states
@@ -276,6 +278,7 @@ enum reel_counter {
 	REEL_UNTRACED_ENV,    /* an environment without LD_PRELOAD */
 	REEL_UNTRACED_LIBC,   /* another C library */
 	REEL_UNTRACED_ABI,    /* another kind of machine */
+	REEL_UNTRACED_RAW,    /* its runtime makes its system calls itself */
 	REEL_COUNTERS = 24
 };
 

@@ -67,6 +67,20 @@ if command -v go >/dev/null; then
 else
 	skip 'static_and_go: a Go program' 'no go'
 fi
+# Go's linker leaves a note in programs that are linked to libc, too.
+cat >noted.c <<'C'
+#include <fcntl.h>
+#include <unistd.h>
+__asm__(".section .note.go.buildid,\"a\",@note\n"
+	".long 4, 4, 4\n.ascii \"Go\\0\\0id--\"\n.previous\n");
+int main(void) { char b[100]; return read(open("data", O_RDONLY), b, 100) != 100; }
+C
+$CC -o noted noted.c
+same noted ./noted
+told noted '1 program NOT TRACED \(1 written in Go\)'
+same noted_child sh -c './noted; ./noted; ./dynamic'
+told noted_child '2 programs NOT TRACED \(2 written in Go\)'
+is 'a program of Go: what it asks of libc is there' "$(q noted.reel "$reads")" 1
 if command -v musl-gcc >/dev/null; then
 	musl-gcc -o musl read.c
 	same musl ./musl
