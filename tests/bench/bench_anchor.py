@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What an anchor costs a Python program, in ns: run it under ioreel record.
 
-Each line: name, anchors in one turn, and ns for each of them: the least of
+Each line: name, anchors in one turn, and ns for each of them: the median of
 some rounds, less an empty loop's or a bare call's.
 """
+import statistics
 import sys
 import time
 
@@ -14,14 +15,14 @@ TURNS = 20000
 ROUNDS = 15
 
 
-def least(function, *args):
-    best = float("inf")
+def median(function, *args):
+    took = []
     for _ in range(ROUNDS):
         turns = range(TURNS)
         start = time.thread_time_ns()
         function(turns, *args)
-        best = min(best, (time.thread_time_ns() - start) / TURNS)
-    return best
+        took.append((time.thread_time_ns() - start) / TURNS)
+    return statistics.median(took)
 
 
 def empty(turns):
@@ -75,20 +76,20 @@ wrap.patch(Hooked, "__next__", epochs.fetch_begins, epochs.fetch_ends)
 def main():
     if not ioreel.recording():
         sys.exit("not recorded: ioreel record -- python3 %s" % sys.argv[0])
-    loop = least(empty)
+    loop = median(empty)
 
     def report(name, anchors, ns):
         print("%s\t%d\t%.0f" % (name, anchors, ns / anchors), flush=True)
 
-    report("begin, end", 2, least(pair) - loop)
-    report("with span", 2, least(with_span) - loop)
-    report("with span, own name", 2, least(with_named) - loop)
-    bare = least(call, nothing)
-    report("wrapped call", 2, least(call, wrap.spanned(nothing, 6)) - bare)
-    bare = least(fetched, Batches())
+    report("begin, end", 2, median(pair) - loop)
+    report("with span", 2, median(with_span) - loop)
+    report("with span, own name", 2, median(with_named) - loop)
+    bare = median(call, nothing)
+    report("wrapped call", 2, median(call, wrap.spanned(nothing, 6)) - bare)
+    bare = median(fetched, Batches())
     batches, loader = Hooked(), Batches()
     epochs.started(batches, loader, shim.EPOCH)
-    report("fetch and step", 4, least(fetched, batches) - bare)
+    report("fetch and step", 4, median(fetched, batches) - bare)
 
 
 def nothing():

@@ -8,7 +8,7 @@ import figures
 
 COLOURS = {"ioreel": "#4477aa", "Darshan+DXT": "#66ccee", "DFTracer": "#228833",
            "Recorder": "#ccbb44", "strace": "#ee6677"}
-LEFT, WIDTH, BAR, GAP = 240, 900, 11, 14
+LEFT, WIDTH, BAR, GAP = 240, 1120, 11, 14
 DECADE = 88  # px
 
 
@@ -72,7 +72,8 @@ def write(table, machine, path):
     rows = [row for row in table.rows.values() if "ioreel" in row.figures]
     panels = [
         Panel("Time added (| is the bar)", [r for r in rows if r.unit == figures.NS],
-              [(10 ** n, figures.number(10 ** n, figures.NS, False)) for n in range(8)],
+              [(10 ** n, "%d %s" % (10 ** (n % 3), ("ns", "us", "ms")[n // 3]))
+               for n in range(8)],
               lambda ns: ns),
         Panel("Jobs: slower by (| is the bar)", [r for r in rows if r.unit == figures.RATIO],
               [(10 ** n, "%g %%" % 10 ** (n + 2)) for n in range(-3, 2)],
@@ -86,5 +87,5 @@ def write(table, machine, path):
     with open(path, "w") as f:
         f.write('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" '
                 'font-family="sans-serif">\n<rect width="100%%" height="100%%" fill="white"/>\n'
-                % (WIDTH + 100, y))
+                % (WIDTH, y))
         f.write("\n".join([text(10, 20, head % machine, size=11)] + out) + "\n</svg>\n")

@@ -144,6 +144,12 @@ def as_dicts(table):
                "bar": figure.bar, "verdict": figure.verdict, "samples": figure.samples}
 
 
+def plain(value):
+    if isinstance(value, float):
+        return "%.6g" % value
+    return "" if value is None else str(value)
+
+
 def write(table, machine, folder):
     """cost.tsv: a figure a line; cost.json: with all samples."""
     rows = list(as_dicts(table))
@@ -154,4 +160,4 @@ def write(table, machine, folder):
     with open(folder + "/cost.tsv", "w") as f:
         f.write("\t".join(names) + "\n")
         for row in rows:
-            f.write("\t".join("" if row[n] is None else str(row[n]) for n in names) + "\n")
+            f.write("\t".join(plain(row[n]) for n in names) + "\n")

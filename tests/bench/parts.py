@@ -6,10 +6,10 @@ order, and a sample is the difference (or ratio) to the bare run of that round, 
 that what else the machine does meets all alike.
 """
 import os
-import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import figures
@@ -103,42 +103,43 @@ def anchors(bench):
                 bench.table.add("anchors", "Python: " + name, tracer.name, float(ns))
 
 
-START_PAIRS = 30
+START_TURNS = 30
 
 
-def spawn_ns(argv, env):
+def spawn(argv, env):
+    """Wall and CPU time of a process, in ns."""
     begin = time.perf_counter_ns()
     pid = os.posix_spawn(argv[0], argv, env, file_actions=[
         (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
         (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0)])
-    os.waitpid(pid, 0)
-    return time.perf_counter_ns() - begin
+    _, _, usage = os.wait4(pid, 0)
+    return time.perf_counter_ns() - begin, int((usage.ru_utime + usage.ru_stime) * 1e9)
 
 
 def starts_of(bench, row, argv, who, i):
-    """The median of the differences of many strict alternations."""
-    work = os.path.join(bench.scratch, "start")
-    for k, tracer in enumerate(who):
-        os.makedirs(os.path.join(work, str(k)), exist_ok=True)
-    ready = [(t, t.argv(argv, work + "/%d" % k), t.environ(work + "/%d" % k))
-             for k, t in enumerate(who)]
+    """The medians of the differences of many strict alternations.
+
+    Nothing is deleted meanwhile: some file systems are slow to make files then.
+    """
+    work = tempfile.mkdtemp(dir=bench.scratch)
     took = {tracer.name: [] for tracer in who}
-    for n in range(START_PAIRS):
-        at = (n + i) % len(ready)
-        for tracer, argv, env in ready[at:] + ready[:at]:
-            took[tracer.name].append(spawn_ns(argv, env))
-            if tracer.prefix:  # "ioreel record" writes to a new directory only
-                shutil.rmtree(os.path.join(work, str(who.index(tracer)), "t.reel"), True)
+    for n in range(START_TURNS):
+        at = (n + i) % len(who)
+        for tracer in who[at:] + who[:at]:
+            # "ioreel record" wants a new directory; processes of a job share one.
+            mine = "%s/%s" % (work, n if tracer.name == "record" else tracer.name)
+            os.makedirs(mine, exist_ok=True)
+            took[tracer.name].append(spawn(tracer.argv(argv, mine), tracer.environ(mine)))
     bare = took.pop("bare")
-    bench.table.add("start", row, "bare", statistics.median(bare))
-    for name, values in took.items():
-        bench.table.add("start", row, name, statistics.median(
-            [a - b for a, b in zip(values, bare)]))
-    shutil.rmtree(work)
+    for k, name in enumerate((row, row + ", CPU")):
+        bench.table.add("start", name, "bare", statistics.median([b[k] for b in bare]))
+        for tracer, values in took.items():
+            bench.table.add("start", name, "ioreel" if tracer == "record" else tracer,
+                            statistics.median([a[k] - b[k] for a, b in zip(values, bare)]))
 
 
 STARTS = {"process that does nothing": ["/bin/true"],
-          "process that reads a file": ["/bin/cat", BIN + "/floor.d"],
+          "process that reads a file": ["/bin/cat", os.path.join(HERE, "run")],
           "python3 -S -c pass": [os.path.realpath(sys.executable), "-S", "-c", "pass"],
           "python3 -c pass, with hooks": [os.path.realpath(sys.executable), "-c", "pass"]}
 
@@ -146,7 +147,7 @@ STARTS = {"process that does nothing": ["/bin/true"],
 def start(bench):
     """The shim as in a process of a job, and "ioreel record" itself, once a job."""
     shim = Tracer("ioreel", env=tracers.shim_env())
-    record = Tracer("ioreel", tracers.RECORD, {"IOREEL_HOOKS": HOOKS})
+    record = Tracer("record", tracers.RECORD, {"IOREEL_HOOKS": HOOKS})
     for i in range(bench.rounds * 2):
         who = [shim if t.name == "ioreel" else t for t in bench.of_round(i)]
         for row, argv in STARTS.items():
@@ -168,8 +169,8 @@ def job(bench, part, name, script, module, turns):
     script = os.path.join(HERE, script)
     subprocess.run([python, script, "make", data], check=True, stderr=subprocess.DEVNULL)
     argv = [python, script, "run", data, str(turns)]
-    for i in range(bench.rounds + 1):
-        who = bench.of_round(i)
+    for i in range(bench.rounds + 3):
+        who = [tracer for tracer in bench.of_round(i) if tracer.name != "off"]
         sums = {}
         for tracer in who + who[::-1]:  # what drifts drifts out
             result = bench.try_run(tracer, argv)
@@ -188,11 +189,11 @@ def job(bench, part, name, script, module, turns):
 
 
 def loader(bench):
-    job(bench, "loader", "DataLoader", "job_loader.py", "torch", 3)
+    job(bench, "loader", "DataLoader", "job_loader.py", "torch", 2)
 
 
 def tfrecord(bench):
-    job(bench, "tfrecord", "TFRecord", "job_tfrecord.py", "tensorflow", 4)
+    job(bench, "tfrecord", "TFRecord", "job_tfrecord.py", "tensorflow", 2)
 
 
 def storage(bench):
@@ -228,7 +229,7 @@ def storage(bench):
 
 
 # In the order in which they run: the function, and the title of its table.
-PARTS = {"calls": (calls, "A call: added to the bare call"),
+PARTS = {"calls": (calls, "A call: added to the bare call (about nothing: not seen at all)"),
          "latency": (latency, "Quantiles of one cached pread of 4 KiB: added to them"),
          "anchors": (anchors, "Anchors: one begin or one end"),
          "start": (start, "A process, from its spawn to its end: added to it"),
