@@ -40,14 +40,16 @@ static int site_feed(void *state, const struct reel_event *ev,
 {
 	struct sites_sum *s = state;
 	enum metric_op op = metric_op(ev);
+	/* What has no file goes by the name of data, too. */
+	uint32_t class_ = ev->class_ == REEL_CLASS_NONE ? REEL_CLASS_DATA :
+							  ev->class_;
 	struct site_sum *sum;
 	uint32_t i;
 
 	if (!ev->site || op == METRIC_NOTHING)
 		return 0;
 	i = reel_idmap_get(&s->map,
-			   (uint64_t)ev->site << 32 | (uint64_t)ev->class_ << 16 |
-				   ev->call,
+			   (uint64_t)ev->site << 32 | class_ << 16 | ev->call,
 			   err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&s->sum, &s->room, i, sizeof(*sum), err))
@@ -55,7 +57,7 @@ static int site_feed(void *state, const struct reel_event *ev,
 	sum = &s->sum[i];
 	sum->site = ev->site;
 	sum->call = ev->call;
-	sum->file_class = ev->class_;
+	sum->file_class = class_;
 	sum->calls += metric_calls(ev);
 	if (ev->group == REEL_GROUP_READ)
 		sum->read_bytes += (uint64_t)metric_bytes(ev);

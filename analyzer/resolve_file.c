@@ -157,6 +157,11 @@ static uint32_t find(const struct files *f, const char *path, size_t len,
 	return 0;
 }
 
+uint32_t files_find(const struct files *f, const char *path, size_t len)
+{
+	return find(f, path, len, hash_of(f->seed, path, len));
+}
+
 uint32_t files_intern(struct files *f, const char *path, size_t len,
 		      struct reel_error *err)
 {

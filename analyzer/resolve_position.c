@@ -57,9 +57,10 @@ static bool is_told_later(const struct reel_record *rec)
 
 /*
  * How much a stream that stands at @to has moved, from where its last call left
- * it. @shown is what it knows itself: no less, but where others move the same
- * position, some of it may be theirs, and told already. What is appended goes
- * to the end of the file, wherever the stream stood.
+ * it. @shown is what it knows itself: what went through its buffer, or all since
+ * the process began; of a stream that threads share, or of a position that
+ * others move too, some of it is told already. What is appended goes to the end
+ * of the file, wherever the stream stood.
  */
 static int64_t stream_moved(const struct step *s, const struct desc *d,
 			    int64_t to, int64_t shown)
@@ -70,8 +71,10 @@ static int64_t stream_moved(const struct step *s, const struct desc *d,
 
 	if (o->append && s->ev->group == REEL_GROUP_WRITE) {
 		from = s->r->files.size[o->body];
-		return from >= 0 && to > from ? to - from : shown;
+		return from >= 0 && to >= from ? to - from : shown;
 	}
+	if (alone && d->stream_pos >= 0 && to >= from)
+		return to - from;
 	if (!alone && o->reach > 0 && to > o->reach && to - o->reach < shown)
 		return to - o->reach;
 	if (!alone && from >= 0 && from < o->reach)

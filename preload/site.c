@@ -8,14 +8,18 @@
  */
 #include "preload/site.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "preload/dynamic.h"
 #include "preload/raw.h"
 #include "preload/real.h"
 
 #define C_FRAMES 24
+#define PAGE_BYTES 4096
 #define KEY_WORDS 64
 #define TEXT_ROOM 3072
 #define SITES 16384 /* in a process; more have no number */
@@ -31,8 +35,103 @@ bool shim_sites;
 static uint32_t every;
 static struct known *known;
 static int (*unwind)(void **, int);
+
+/* libunwind's, up to what we change; since 1.0. */
+struct accessors {
+	void *find_proc_info, *put_unwind_info, *get_dyn_info_list_addr;
+	int (*access_mem)(void *space, uintptr_t address, uintptr_t *value,
+			  int write, void *arg);
+};
+
+#if defined(__x86_64__)
+#define GET_ACCESSORS "_Ux86_64_get_accessors"
+#define LOCAL_SPACE "_ULx86_64_local_addr_space"
+#else
+#define GET_ACCESSORS "_Uaarch64_get_accessors"
+#define LOCAL_SPACE "_ULaarch64_local_addr_space"
+#endif
+
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _etext[] __attribute__((visibility("hidden")));
+
+/*
+ * The part of a thread's stack that was seen to be there in this unwinding.
+ * Threads that share a slot ask the kernel more often, that is all.
+ */
+static struct stack {
+	const struct shim_thread *owner;
+	uintptr_t to;
+} stacks[64];
+
+static struct stack *stack_slot(void)
+{
+	return &stacks[(uintptr_t)shim_self() / PAGE_BYTES % 64];
+}
+
+static void stack_begin(void)
+{
+	struct stack *s = stack_slot();
+
+	s->to = (uintptr_t)__builtin_frame_address(0) | (PAGE_BYTES - 1);
+	s->owner = shim_self();
+}
+
+/*
+ * Memory where a frame might lie. libunwind's own way writes such bytes into a
+ * pipe to see whether they are there, and goes on to do so when the program has
+ * long put files of its own in the place of the pipe's descriptors.
+ */
+static int peek(void *space, uintptr_t address, uintptr_t *value, int write,
+		void *arg)
+{
+	struct iovec to = {value, sizeof(*value)};
+	struct iovec from = {(void *)address, sizeof(*value)};
+	struct stack *s = stack_slot();
+	bool mine = s->owner == shim_self() &&
+		    address >= (uintptr_t)__builtin_frame_address(0);
+
+	if (write) { /* registers, in its own frame */
+		*(uintptr_t *)address = *value;
+		return 0;
+	}
+	if (mine && address + sizeof(*value) - 1 <= s->to) {
+		*value = *(const uintptr_t *)address;
+		return 0;
+	}
+	if (raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
+		 (long)&from, 1, 0) != (long)sizeof(*value))
+		return -1;
+	if (mine && address - s->to <= PAGE_BYTES) /* the next page */
+		s->to += PAGE_BYTES;
+	return 0;
+}
+
+/*
+ * Its accessors are filled in by its first use, which opens the pipe, too: that
+ * has the lowest two numbers that are free, and is closed.
+ */
+static bool take_libunwind(void *lib)
+{
+	struct accessors *(*get)(void *);
+	void **space = dlsym(lib, LOCAL_SPACE), *frame[4];
+	int fd[2];
+	struct stat a, b;
+
+	*(void **)&get = dlsym(lib, GET_ACCESSORS);
+	*(void **)&unwind = dlsym(lib, "unw_backtrace");
+	if (!space || !get || !unwind || raw2(SYS_pipe2, fd, O_CLOEXEC) != 0)
+		return false;
+	raw1(SYS_close, fd[0]);
+	raw1(SYS_close, fd[1]);
+	unwind(frame, 4);
+	get(*space)->access_mem = peek;
+	if (raw2(SYS_fstat, fd[0], &a) == 0 && raw2(SYS_fstat, fd[1], &b) == 0 &&
+	    S_ISFIFO(a.st_mode) && a.st_ino == b.st_ino) {
+		raw1(SYS_close, fd[0]);
+		raw1(SYS_close, fd[1]);
+	}
+	return true;
+}
 
 void shim_sites_start(const char *value)
 {
@@ -49,8 +148,8 @@ void shim_sites_start(const char *value)
 	    raw3(SYS_madvise, known, sizeof(*known), MADV_WIPEONFORK) != 0)
 		return;
 	lib = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
-	if (lib)
-		*(void **)&unwind = dlsym(lib, "unw_backtrace");
+	if (!lib || !take_libunwind(lib))
+		unwind = NULL;
 	shim_sites = true;
 }
 
@@ -64,8 +163,12 @@ static bool ours(const void *address)
 static int c_frames(uintptr_t *key, int room)
 {
 	void *frame[C_FRAMES + 8];
-	int have = unwind ? unwind(frame, C_FRAMES + 8) : 0, n = 0;
+	int have, n = 0;
 
+	if (!unwind)
+		return 0;
+	stack_begin();
+	have = unwind(frame, C_FRAMES + 8);
 	for (int i = 0; i < have && n < room; i++)
 		if (!ours(frame[i]) && frame[i])
 			key[n++] = (uintptr_t)frame[i] - 1; /* the call itself */

@@ -224,6 +224,12 @@ static int write_objects(struct compiler *c)
 		if (o[i].name != PLAN_NONE &&
 		    compile_name(c, o[i].name, &copy[i].name))
 			goto out;
+		/* A file that has no name to open it by. */
+		if (o[i].kind == PLAN_OBJECT_FILE &&
+		    copy[i].name == PLAN_NONE) {
+			copy[i].kind = PLAN_OBJECT_MEMORY;
+			copy[i].pos = c->job->file[o[i].name].size_bytes;
+		}
 	}
 	rc = plan_writer_objects(c->out, copy, n, p, pipes, c->err);
 out:

@@ -266,6 +266,19 @@ static int open_memory(struct player *p, const struct plan_object *o)
 	return (int)fd;
 }
 
+/* What has lost its name by now is memory, as long as it was then. */
+static int open_known(struct player *p, const struct plan_object *o)
+{
+	int fd = open_file(p, o);
+
+	if (fd != -ENOENT)
+		return fd;
+	fd = open_memory(p, o);
+	if (fd >= 0 && o->pos > 0)
+		raw(SYS_lseek, fd, o->pos, SEEK_SET);
+	return fd;
+}
+
 static void provide(struct player *p, const struct step *s, int32_t fd,
 		    uint32_t object)
 {
@@ -292,7 +305,7 @@ static void provide(struct player *p, const struct step *s, int32_t fd,
 		place_copy(q, fd, e->broken, object);
 		break;
 	case PLAN_OBJECT_FILE:
-		place(q, fd, open_file(p, o), object);
+		place(q, fd, open_known(p, o), object);
 		break;
 	case PLAN_OBJECT_MEMORY:
 		place(q, fd, open_memory(p, o), object);

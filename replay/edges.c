@@ -387,6 +387,19 @@ static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 	return 0;
 }
 
+static bool changes_bytes(const struct reel_event *ev)
+{
+	switch (ev->call) {
+	case REEL_CALL_FCLOSE:
+	case REEL_CALL_FFLUSH:
+	case REEL_CALL_FTRUNCATE:
+	case REEL_CALL_FALLOCATE:
+	case REEL_CALL_POSIX_FALLOCATE:
+		return true;
+	}
+	return ev->group == REEL_GROUP_WRITE;
+}
+
 static bool same_process(const struct edges *e, const struct who *a,
 			 const struct who *b)
 {
@@ -406,8 +419,7 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 			       -1 :
 			       0;
 	}
-	if (ev->group == REEL_GROUP_WRITE || ev->call == REEL_CALL_FCLOSE ||
-	    ev->call == REEL_CALL_FFLUSH || ev->call == REEL_CALL_FTRUNCATE) {
+	if (changes_bytes(ev)) {
 		if (ev->layer == REEL_LAYER_STDIO &&
 		    ev->group != REEL_GROUP_WRITE &&
 		    !same_process(e, &p->written, me))

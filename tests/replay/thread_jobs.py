@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Jobs whose results hang on an order between threads, or on odd files:
+thread_jobs.py JOB, in an empty folder."""
+import mmap
+import os
+import subprocess
+import sys
+import threading
+
+
+def in_turn(steps):
+    """Each step in a thread of its own, one after the other, many times."""
+    turn = [threading.Semaphore(0) for _ in steps]
+
+    def run(i):
+        for k in range(30):
+            turn[i].acquire()
+            steps[i](k)
+            turn[(i + 1) % len(steps)].release()
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(steps))]
+    for t in threads:
+        t.start()
+    turn[0].release()
+    for t in threads:
+        t.join()
+
+
+def cut():
+    """Cut off and written by one, read by another through a third's descriptor.
+    None is closed: its number's next life would order them, too."""
+    held = {}
+
+    def write(k):
+        with open("f", "wb", buffering=0) as f:
+            f.write(bytes(400 + k))
+
+    def opens(k):
+        held[k] = os.open("f", os.O_RDONLY)
+
+    def reads(k):
+        for i in range(40):
+            os.pread(held[k], 300 + i, 0)
+
+    in_turn([write, opens, reads])
+
+
+def map():
+    """Mapped by one, changed by a second, unmapped by a third."""
+    held = {}
+
+    def makes(k):
+        fd = os.open("m%d" % k, os.O_RDWR | os.O_CREAT)
+        os.posix_fallocate(fd, 0, 65536)
+        held[k] = fd, mmap.mmap(fd, 65536)
+
+    def changes(k):
+        held[k][1][5000:5010] = b"x" * 10
+        os.pread(held[k][0], 65536, 0)
+
+    def ends(k):
+        fd, m = held.pop(k)
+        m.close()
+        os.close(fd)
+
+    in_turn([makes, changes, ends])
+
+
+def hole():
+    fd = os.open("sparse", os.O_RDWR | os.O_CREAT)
+    os.pwrite(fd, b"x" * 4096, 1 << 20)
+    print(os.lseek(fd, 0, os.SEEK_DATA), os.lseek(fd, 1 << 20, os.SEEK_HOLE))
+
+
+def links():
+    for name in "abc", "l", "m":
+        with open(name, "w") as f:
+            f.write(name)
+    subprocess.run(["sh", "-c", "ln -s l n"], check=True)
+    os.symlink("abc", "latest")
+    print(os.readlink("latest"), os.readlink("n"), open("latest").read())
+
+
+def names():
+    """Names that are none, and a descriptor's own."""
+    for path in "", "nothing":
+        try:
+            os.stat(path)
+        except OSError as e:
+            print(e.errno)
+    fd = os.open(".", os.O_RDONLY)
+    os.stat(fd)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

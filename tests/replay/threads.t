@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# As fast as possible, a replay must still keep the order that the job's results
+# hang on: bytes are read before they are cut off, mapped before they are
+# looked at; and links, holes and paths that are none are what they were.
+. "$(dirname "$0")/../tap.sh"
+
+PY=/usr/bin/python3
+[ -x "$PY" ] || PY=$(command -v python3) || skip_all 'no python3'
+unset LD_PRELOAD
+export PYTHONDONTWRITEBYTECODE=1
+jobs=$TOP/tests/replay/thread_jobs.py
+
+for job in cut map hole links names; do
+	rm -rf work && mkdir work
+	(cd work && "$IOREEL" record -q --no-hooks -o ../$job.reel -- "$PY" "$jobs" $job) >said 2>&1 ||
+		sed 's/^/# /' said
+	for i in 1 2 3; do
+		"$IOREEL" replay --afap $job.reel >>out.$job 2>&1
+	done
+	is "$job: every call has the result that it had, three times" \
+		"$(sed -n 's/.*; \(.* of .*\) calls gave.*/\1/p' out.$job |
+			awk '{ n += $1 == $3 && $1 != "0" } END { print n + 0 }')" 3
+	grep -h -A3 gave out.$job | grep '^  ' | sed 's/^/# /' | head -5
+done
+finish
