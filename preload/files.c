@@ -114,7 +114,7 @@ COLD static bool filtered_anew(struct shim_event *ev, bool reading)
 
 static bool filtered(struct shim_event *ev, bool reading)
 {
-	const struct shim_thread *t = shim_self();
+	struct shim_thread *t = shim_self();
 	struct shim_name name;
 
 	if (unlikely(!shim_name_look(t, ev->path, &name)))

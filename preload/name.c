@@ -15,6 +15,27 @@
 
 #define END_MOST 96 /* bytes of a path that are new */
 
+__attribute__((noinline)) bool
+shim_name_plain(struct shim_thread *t, const char *path, size_t len, size_t dir)
+{
+	const char *name = path + dir;
+	size_t n = len - dir;
+
+	if (!match_odd_name(name, n)) {
+		size_t i = n;
+
+		/* What ends in digits is told by what stands before them. */
+		while (i > n - 4 &&
+		       ((name[i - 1] >= '0' && name[i - 1] <= '9') ||
+			name[i - 1] == '.'))
+			i--;
+		if (i > n - 4)
+			t->plain_ends = shim_name_ends(name, n);
+		return true;
+	}
+	return !match_code_name(path, len, dir);
+}
+
 /* Numbers below 2^14 in two bytes, below 2^28 in four. */
 HOT uint64_t two_bytes(uint64_t v)
 {

@@ -61,13 +61,30 @@ HOT uint64_t shim_below(uint64_t bits)
 	return (bits & -bits) - 1;
 }
 
+/* The first 2 and the last 4 bytes of the @n >= 4 of a name, which tell whether
+ * it may be one of code. */
+HOT uint64_t shim_name_ends(const char *name, size_t n)
+{
+	uint32_t end;
+	uint16_t begin;
+
+	__builtin_memcpy(&end, name + n - 4, 4);
+	__builtin_memcpy(&begin, name, 2);
+	return (uint64_t)end << 16 | begin;
+}
+
+/* Is the name behind the first @dir bytes of @path none of code? The thread
+ * remembers its ends, for the next. */
+bool shim_name_plain(struct shim_thread *t, const char *path, size_t len,
+		     size_t dir);
+
 /*
  * Look at @path: true when it lies in the directory of the thread's last path,
  * which is known as one of data, and its name is none that only code has. The
  * pieces that are read begin before it and end after it (in the same page), so
  * no directory is known where shim.strict.
  */
-HOT bool shim_name_look(const struct shim_thread *t, const char *path,
+HOT bool shim_name_look(struct shim_thread *t, const char *path,
 			struct shim_name *name)
 {
 	const uintptr_t first = (uintptr_t)path;
@@ -104,10 +121,11 @@ HOT bool shim_name_look(const struct shim_thread *t, const char *path,
 		p.slash = slash | (p.slash & shim_below(p.end));
 	}
 	name->len = at + shim_marked(p.end) - first;
-	if (unlikely(p.slash || name->same < dir || name->len == dir))
+	if (unlikely(p.slash || name->same < dir || name->len < dir + 4))
 		return false;
-	return likely(!match_odd_name(path + dir, name->len - dir)) ||
-	       !match_code_name(path, name->len, dir);
+	return likely(shim_name_ends(path + dir, name->len - dir) ==
+		      t->plain_ends) ||
+	       shim_name_plain(t, path, name->len, dir);
 }
 
 struct stat;

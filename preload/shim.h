@@ -101,6 +101,7 @@ struct shim_thread {
 	uint32_t path_len; /* of path */
 	uint32_t data_dir; /* 1 + the part of path that is a directory known as
 			    * one of data; 0: none is */
+	uint64_t plain_ends; /* of a name that is none of code: name.h */
 	char path[REEL_PATH_SHARED + 16]; /* the previous path of the block */
 } __attribute__((aligned(64)));
 
