@@ -19,9 +19,13 @@
 #define MAGIC 0xfbad0000u
 
 struct stream streams[STREAMS];
-/* Where standard output stood as the process began; -1: it does not matter. */
-static int64_t out_from = -1;
+/* Where the standard streams stood as the process began; -1: does not matter. */
+#define STANDARD 3
+static int64_t born[STANDARD] = {-1, -1, -1};
 static bool forked; /* some of them may have bytes of our parent's */
+
+static bool untold(const FILE *f);
+static void tell_untold(const FILE *f);
 
 uint32_t stream_desc(const FILE *f)
 {
@@ -29,6 +33,8 @@ uint32_t stream_desc(const FILE *f)
 
 	if (unlikely(!shim_hot.on || shim_null(f)))
 		return 0;
+	if (unlikely((unsigned int)f->_fileno < STANDARD) && untold(f))
+		tell_untold(f);
 	entry = shim_fd(f->_fileno);
 	if (likely(shim_is_desc(entry)))
 		return entry;
@@ -142,6 +148,33 @@ static void tell_written(const FILE *f, uint32_t desc)
 		tell_bytes(f, desc, 0, pos - pending(f));
 }
 
+/*
+ * A standard stream that has moved its file, by calls that have no record, and
+ * nobody was told of either. In a child what its parent moves is not its own.
+ */
+static bool untold(const FILE *f)
+{
+	bool putting = f->_flags & STREAM_PUTTING;
+
+	return (unsigned int)f->_fileno < STANDARD && born[f->_fileno] >= 0 &&
+	       shim_fd_entry(f->_fileno) == SHIM_FD_UNKNOWN &&
+	       stream_slot(f)->f != f && !wide(f) && f->_IO_buf_base &&
+	       (putting || f->_fileno == STDIN_FILENO) &&
+	       (!forked || pending(f));
+}
+
+COLD static void tell_untold(const FILE *f)
+{
+	int64_t pos = position(f), bytes = pos - born[f->_fileno];
+	uint32_t desc = bytes > 0 ? shim_known(f->_fileno) : 0;
+
+	born[f->_fileno] = -1;
+	if (!desc)
+		return;
+	tell_bytes(f, desc, bytes, pos);
+	stream_seen(f, desc);
+}
+
 static bool moved(const struct stream *s, const FILE *f, uint32_t desc)
 {
 	if (s->f != f || s->desc != desc)
@@ -178,34 +211,13 @@ void stream_start(void)
 {
 	struct stat st;
 
-	out_from = raw3(SYS_lseek, STDOUT_FILENO, 0, SEEK_CUR);
-	/* Of what is appended to, the position tells nothing yet. */
-	if (out_from >= 0 &&
-	    raw3(SYS_fcntl, STDOUT_FILENO, F_GETFL, 0) & O_APPEND)
-		out_from = raw2(SYS_fstat, STDOUT_FILENO, &st) ? -1 :
-								  st.st_size;
-}
-
-/* Standard output of a program that does nothing but print. */
-static bool only_printed(const FILE *f)
-{
-	return f == stdout && out_from >= 0 && alive(f) &&
-	       f->_fileno == STDOUT_FILENO &&
-	       shim_fd_entry(STDOUT_FILENO) == SHIM_FD_UNKNOWN &&
-	       stream_slot(f)->f != f && !wide(f) &&
-	       f->_flags & STREAM_PUTTING && (!forked || pending(f));
-}
-
-static void tell_printed(const FILE *f)
-{
-	int64_t pos = position(f), bytes = pos - out_from;
-	uint32_t desc = bytes > 0 ? shim_known(f->_fileno) : 0;
-
-	out_from = -1;
-	if (!desc)
-		return;
-	tell_bytes(f, desc, bytes, pos);
-	stream_seen(f, desc);
+	for (int fd = 0; fd < STANDARD; fd++) {
+		born[fd] = raw3(SYS_lseek, fd, 0, SEEK_CUR);
+		/* Of what is appended to, the position tells nothing yet. */
+		if (born[fd] >= 0 &&
+		    raw3(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND)
+			born[fd] = raw2(SYS_fstat, fd, &st) ? -1 : st.st_size;
+	}
 }
 
 void stream_closing(const FILE *f)
@@ -213,8 +225,8 @@ void stream_closing(const FILE *f)
 	struct stream *s = stream_slot(f);
 	uint32_t desc;
 
-	if (only_printed(f))
-		tell_printed(f);
+	if (untold(f))
+		tell_untold(f);
 	desc = shim_fd_entry(f->_fileno);
 	if (desc == SHIM_FD_UNKNOWN && unseen(f))
 		desc = shim_fd(f->_fileno);
@@ -235,8 +247,7 @@ void stream_forked(void)
 	if (!shim_hot.on)
 		return;
 	forked = true;
-	if (out_from >= 0)
-		stream_start();
+	stream_start();
 	for (int i = 0; i < STREAMS; i++) {
 		struct stream *s = &streams[i];
 		const FILE *f = stream_of(s);
@@ -275,8 +286,8 @@ void stream_flushing(void)
 		return;
 	if (forked)
 		tell_inherited();
-	if (only_printed(stdout)) {
-		tell_printed(stdout);
+	if (alive(stdout) && untold(stdout)) {
+		tell_untold(stdout);
 		return;
 	}
 	if (!unseen(stdout))
@@ -299,6 +310,12 @@ void stream_finish(bool flushes)
 		return;
 	if (flushes)
 		stream_flushing();
+	for (int i = 0; flushes && i < STANDARD; i++) {
+		const FILE *f = i == 0 ? stdin : i == 1 ? stdout : stderr;
+
+		if (alive(f) && untold(f))
+			tell_untold(f);
+	}
 	for (int i = 0; i < STREAMS; i++) {
 		const struct stream *s = &streams[i];
 		const FILE *f = stream_of(s);

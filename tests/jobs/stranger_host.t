@@ -52,6 +52,9 @@ told() {
 		"$(stat -c %s $3)"
 }
 told print write print.out
+told flush write flush.out
+told scan read scan.in
+told scan write scan.err
 
 # Its unwinder must hold no descriptor, and never write into what stands there.
 both jit --stacks
