@@ -53,8 +53,14 @@ void *shim_wrapper_of(void *function);
 			shim_resolve(&real.fn, #fn);                           \
 	} while (0)
 
-/* Recording nothing, and ready to pass calls on: they cost a few instructions. */
-#define OFF(fn) unlikely(!shim_hot.on && real.fn)
+/* Recording nothing: calls are passed on, for a few instructions. */
+#define PASS_IF_OFF(fn, args)                                                  \
+	do {                                                                   \
+		if (unlikely(!shim_hot.on)) {                                  \
+			NEED(fn);                                              \
+			return real.fn args;                                   \
+		}                                                              \
+	} while (0)
 
 enum shim_call_id {
 #define CALL(id, NAME, ...) CALL_##NAME = id,

@@ -36,8 +36,7 @@ opened(uint32_t call, int at, const char *path, int flags, mode_t mode,
 	uint64_t start, end;                                                   \
 	int fd;                                                                \
                                                                                \
-	if (OFF(fn))                                                           \
-		return real.fn args;                                           \
+	PASS_IF_OFF(fn, args);                                                 \
 	if (likely(shim_hot_clock() && !shim_vforked())) {                     \
 		self = shim_self();                                            \
 		start = shim_ticks();                                          \
@@ -158,8 +157,7 @@ FAST int close(int fd)
 	uint32_t entry;
 	int r;
 
-	if (OFF(close))
-		return real.close(fd);
+	PASS_IF_OFF(close, (fd));
 	if (unlikely(!shim_hot_clock() || shim_vforked()))
 		return any_close(fd);
 	entry = shim_fd_entry(fd);

@@ -199,8 +199,7 @@ EXPORT int fclose(FILE *f)
 		struct stream_call c;                                          \
 		ret r;                                                         \
                                                                                \
-		if (OFF(fn))                                                   \
-			return real.fn args;                                   \
+		PASS_IF_OFF(fn, args);                                         \
 		c.call = id;                                                   \
 		c.write = writes;                                              \
 		if (likely(stream_run_ready(f, id, writes, asked_))) {         \

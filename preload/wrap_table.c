@@ -90,10 +90,6 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 #define WRAP(id, ret, fails, fn, params, args, fd_, ...)                       \
 	static __attribute__((noinline)) ret any_##fn params                   \
 	{                                                                      \
-		if (unlikely(!shim_hot.on)) {                                      \
-			NEED(fn);                                              \
-			return real.fn args;                                   \
-		}                                                              \
 		const struct shim_event ev = { SHIM_EVENT_NONE, __VA_ARGS__ }; \
 		const char *name = ev.path;                                    \
 		char kept[SHIM_KEPT];                                          \
@@ -130,8 +126,7 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 		uint32_t entry;                                                \
 		ret r;                                                         \
                                                                                \
-		if (OFF(fn))                                                   \
-			return real.fn args;                                   \
+		PASS_IF_OFF(fn, args);                                         \
 		if (!HAS_FD(fd_)) {                                            \
 			if (!is_stat(&ev) || unlikely(!shim_hot_clock() ||     \
 						      shim_overwritten(&ev)))  \
