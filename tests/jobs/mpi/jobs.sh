@@ -18,6 +18,10 @@ run_by() {
 	esac
 }
 
+# What ranks said, in no order; without what the library says of the network,
+# which has a number of the run in it.
+said() { grep -v '^\[[^]]*\]\[' | sort; }
+
 # beneath NAME CMD...: the calls on DATA's files, against strace.
 beneath() {
 	local name=$1
