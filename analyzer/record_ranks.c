@@ -206,7 +206,13 @@ static int add_rank(json_t *list, const json_t *part)
 	return json_array_append_new(list, o);
 }
 
-/* The first rank that failed says how the job ended. */
+static bool has_failed(const json_t *part)
+{
+	return integer(part, "exit_status") || integer(part, "exit_signal");
+}
+
+/* The rank that failed first says how the job ended: its launcher may have
+ * ended the others for it. */
 static void add_end(json_t *job, json_t **part, int n,
 		    struct reel_record_result *res)
 {
@@ -222,14 +228,15 @@ static void add_end(json_t *job, json_t **part, int n,
 			start = from;
 		if (to > end)
 			end = to;
-		if (res->failed_rank < 0 && (integer(part[i], "exit_status") ||
-					     integer(part[i], "exit_signal"))) {
+		if (has_failed(part[i]) &&
+		    (!has_failed(worst) || to < integer(worst, "end_real_ns")))
 			worst = part[i];
-			res->failed_rank = (int)integer(worst, "rank");
-			res->failed_status =
-				W_EXITCODE((int)integer(worst, "exit_status"),
-					   (int)integer(worst, "exit_signal"));
-		}
+	}
+	if (has_failed(worst)) {
+		res->failed_rank = (int)integer(worst, "rank");
+		res->failed_status =
+			W_EXITCODE((int)integer(worst, "exit_status"),
+				   (int)integer(worst, "exit_signal"));
 	}
 	res->ranks = n;
 	json_object_set_new(job, "start_real_ns", json_integer(start));
