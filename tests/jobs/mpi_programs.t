@@ -53,7 +53,7 @@ tools() {
 			set -- $run env LD_PRELOAD="$preload" ./calls data say
 			[ $order = bare ] ||
 				set -- "$IOREEL" record -q -o tool.reel -- "$@"
-			timeout 60 "$@" 2>&1 | said >out.$order
+			timeout 60 "$@" 2>&1 | sort >out.$order
 			[ $order = bare ] || q tool "select rank, call_id, count(*),
 				sum(result) from event join process using (process_id)
 				join call using (call_id) where layer = 'MPIIO'
@@ -90,7 +90,7 @@ sessions() {
 	fi
 	timeout 60 "$IOREEL" record -q -o sessions.reel -- $run ./sessions \
 		>out 2>&1
-	is "$mpi-sessions: the same" "$? $(said <out)" "0 $(said <bare)"
+	is "$mpi-sessions: the same" "$? $(sort out)" "0 $(sort bare)"
 	is "$mpi-sessions: its collectives" "$(q sessions "select call, count(*)
 		from v_event where layer = 'MPIIO' group by 1")" \
 		"$(printf 'MPI_Allreduce\t2\nMPI_Barrier\t2')"

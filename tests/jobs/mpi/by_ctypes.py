@@ -28,5 +28,7 @@ assert not mpi.MPI_File_write_at_all(fh, at, buf, 8192, byte, status)
 assert not mpi.MPI_File_read_at(fh, at, buf, 1000, byte, status)
 mpi.MPI_File_close(ctypes.byref(fh))
 mpi.MPI_Barrier(world)
-print("%d wrote 8192 read 1000" % rank.value, flush=True)
+# At once: lines of two ranks must not mix.
+sys.stdout.write("%d wrote 8192 read 1000\n" % rank.value)
+sys.stdout.flush()
 mpi.MPI_Finalize()

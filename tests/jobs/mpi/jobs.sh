@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 # What the tests of MPI jobs share. Source it after tap.sh.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Where there is no network it complains of it, now and then.
+export OMPI_MCA_btl=^tcp
 export PYTHONDONTWRITEBYTECODE=1 IOREEL_HOOKS=$TOP/preload/python
 unset LD_PRELOAD
 PY=/usr/bin/python3
@@ -17,10 +19,6 @@ run_by() {
 	mpich) echo "mpirun.mpich -n $2" ;;
 	esac
 }
-
-# What ranks said, in no order; without what the library says of the network,
-# which has a number of the run in it.
-said() { grep -v '^\[[^]]*\]\[' | sort; }
 
 # beneath NAME CMD...: the calls on DATA's files, against strace.
 beneath() {
