@@ -42,10 +42,11 @@ if command -v mpirun.openmpi >/dev/null; then
 	try 'Open MPI, the default name' app.reel $M $R -- sh app.sh
 	try 'Open MPI, the next default name' app.2.reel $M $R -- sh app.sh
 	# Open MPI 5 then kills the other ranks at once and with them, on a busy
-	# machine, ioreel before it has spoken, or drops what it said.
+	# machine, ioreel before it has spoken, or drops what it said. Now and
+	# then it signals its own process group: timeout makes one for it.
 	for n in 1 2 3 4 5 6 7 8; do
 		rm -rf bad
-		$M $R -o bad -- sh app.sh 2 >out 2>err
+		timeout 60 $M $R -o bad -- sh app.sh 2 >out 2>err
 		status=$?
 		grep -q '^ioreel: next' err && break
 	done
