@@ -79,43 +79,57 @@ while n < int(sys.argv[1]) and time.time() < end:
     time.sleep(0.01)
 time.sleep(0.3)
 print("total", n)'
-both int 'ready \x03' sh -c 'echo ready; exec sleep 20'
-both quit 'ready \x1c' sh -c 'echo ready; exec sleep 20'
-both once 'ready \x03' $PY -S -c "$counts" 1
-both twice 'ready \x03 got \x03' $PY -S -c "$counts" 2
-both ignored 'ready \x03' sh -c 'trap "" INT; echo ready; sleep 0.5; echo done'
-both stop_ignored 'ready \x1a' sh -c 'trap "" TSTP; echo ready; sleep 0.5; echo on'
-both hangup 'ready HANGUP' sh -c 'trap "echo \$? >hup; exit 3" HUP; echo ready
-	sleep 2 & wait'
-both hangup_kills 'ready HANGUP' sh -c 'echo ready; exec sleep 3'
-both reads 'ready hello\n hello \x04' sh -c 'echo ready; exec cat'
-both group 'none none' $PY -S -c 'import os
-print(os.tcgetpgrp(0) == os.getpgrp(), os.isatty(0), os.isatty(1), os.isatty(2))'
-# A loop of a shell ends, when a command of it says that it was interrupted.
-loop='sh -c "echo ready; exec sleep 20"; echo next'
-for how in bare rec; do
-	[ $how = rec ] && loop="$R -q -o loop.reel -- $loop"
-	$PY -S term.py 'ready \x03' bash -c "$loop" >loop.$how 2>&1 &
-done
-# A shell with job control, whose job is stopped and goes on.
-printf 'sh -c "echo rea""dy; sleep 0.7; echo fin""ished"; echo "status $?"\n' \
-	>job.bare
-printf '%s -q -- sh -c "echo rea""dy; sleep 0.7; echo fin""ished"; echo "status $?"\n' \
-	"$R" >job.rec
-for how in bare rec; do
-	mkdir shell.$how.d
-	cat >shell.$how.rc <<-RC
+terminals() {
+	rm -rf *.b *.r shell.* loop.* *.bare *.rec
+	both int 'ready \x03' sh -c 'echo ready; exec sleep 20'
+	both quit 'ready \x1c' sh -c 'echo ready; exec sleep 20'
+	both once 'ready \x03' $PY -S -c "$counts" 1
+	both twice 'ready \x03 got \x03' $PY -S -c "$counts" 2
+	both ignored 'ready \x03' sh -c 'trap "" INT; echo ready; sleep 0.5; echo done'
+	both stop_ignored 'ready \x1a' sh -c 'trap "" TSTP; echo ready; sleep 0.5; echo on'
+	both hangup 'ready HANGUP' sh -c 'trap "echo \$? >hup; exit 3" HUP; echo ready
+		sleep 2 & wait'
+	both hangup_kills 'ready HANGUP' sh -c 'echo ready; exec sleep 3'
+	both reads 'ready hello\n hello \x04' sh -c 'echo ready; exec cat'
+	both group 'none none' $PY -S -c 'import os; print(os.tcgetpgrp(0) ==
+		os.getpgrp(), os.isatty(0), os.isatty(1), os.isatty(2))'
+	# A loop of a shell ends, when a command of it says that it was interrupted.
+	loop='sh -c "echo ready; exec sleep 20"; echo next'
+	for how in bare rec; do
+		[ $how = rec ] && loop="$R -q -o loop.reel -- $loop"
+		$PY -S term.py 'ready \x03' bash -c "$loop" >loop.$how 2>&1 &
+	done
+	# A shell with job control, whose job is stopped and goes on.
+	printf 'sh -c "echo rea""dy; sleep 0.7; echo fin""ished"; echo "status $?"\n' \
+		>job.bare
+	printf '%s -q -- sh -c "echo rea""dy; sleep 0.7; echo fin""ished"; echo "status $?"\n' \
+		"$R" >job.rec
+	for how in bare rec; do
+		mkdir shell.$how.d
+		cat >shell.$how.rc <<-RC
 	PS1='> '
 	go() { $(cat job.$how); }
 	RC
-	(cd shell.$how.d && $PY -S ../term.py \
-		'> go\n ready \x1a Stopped jobs\n Stopped fg\n finished exit\n' \
-		bash --rcfile ../shell.$how.rc -i 2>&1 |
-		sed 's/\x1b\[[?0-9]*[a-z]//g' |
-		grep -E '^(exit|ready|finished|status|\[1\])' | cut -c 1-14 \
-		>../shell.$how) &
+		(cd shell.$how.d && $PY -S ../term.py \
+			'> go\n ready \x1a Stopped jobs\n Stopped fg\n finished exit\n' \
+			bash --rcfile ../shell.$how.rc -i 2>&1 |
+			sed 's/\x1b\[[?0-9]*[a-z]//g' |
+			grep -E '^(exit|ready|finished|status|\[1\])' | cut -c 1-14 \
+			>../shell.$how) &
+	done
+	wait
+}
+# On a machine that is late with everything the two may meet their keys at other
+# moments: what differs each time differs.
+for _ in 1 2 3; do
+	terminals
+	for name in int quit once twice ignored loop stop_ignored hangup reads \
+		group shell; do
+		cmp -s $name.rec $name.bare || continue 2
+	done
+	cmp -s hangup.r/hup hangup.b/hup &&
+		[ "$(head -1 hangup_kills.rec)" = 'exit 129' ] && break
 done
-wait
 same() { is "$2" "$(cat "$1.rec")" "$(cat "$1.bare")"; }
 same int 'ctrl-C ends the job, and record in the same way'
 is 'by the signal' "$(head -1 int.rec)" 'signal 2'
