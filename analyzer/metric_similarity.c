@@ -64,18 +64,23 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
-/* Independent products, so that they run side by side. */
+/*
+ * Independent products, so that they run side by side. The number of a
+ * descriptor is what other threads left free: it counts only where no file says
+ * what the call is on. Two opens of one file differ in their offsets.
+ */
 static uint64_t fold(const struct reel_event *ev, uint32_t turns)
 {
-	uint64_t moved = 0;
+	uint64_t moved = 0, number = 0;
 
+	if (!ev->file)
+		number = (uint64_t)(uint32_t)ev->fd << 32 | (uint32_t)ev->fd2;
 	if (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE)
 		moved = (uint64_t)ev->result;
 	return (ev->call | (uint64_t)(uint32_t)ev->err << 16 |
 		(uint64_t)turns << 60) *
 		       0xc2b2ae3d27d4eb4full +
-	       ((uint64_t)(uint32_t)ev->fd << 32 | (uint32_t)ev->fd2) *
-		       0xd6e8feb86659fd93ull +
+	       number * 0xd6e8feb86659fd93ull +
 	       (uint64_t)ev->offset * 0xa0761d6478bd642full +
 	       (uint64_t)ev->asked * 0xe7037ed1a0b428dbull +
 	       moved * 0x8ebc6af09c88c6e3ull +

@@ -160,7 +160,7 @@ static void sequences(void)
 		{"nothing", true, nothing},
 		{"times", true, later},
 		{"an offset", false, other_offset},
-		{"a descriptor", false, other_fd},
+		{"the number of a descriptor", true, other_fd},
 		{"a short read", false, shorter},
 		{"an error", false, failed},
 		{"another call", false, other_call},
