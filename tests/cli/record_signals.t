@@ -20,7 +20,8 @@ import os, pty, select, signal, sys, time
 keys = sys.argv[1].split()
 pid, fd = pty.fork()
 if not pid:
-    for sig in signal.SIGINT, signal.SIGQUIT:  # a shell's "&" ignores them
+    # a shell's "&" ignores two of them, nohup the third
+    for sig in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
         signal.signal(sig, signal.SIG_DFL)
     os.execvp(sys.argv[2], sys.argv[2:])
 shown = b""
