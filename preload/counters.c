@@ -96,7 +96,6 @@ static void spoil(void)
 
 	for (uint32_t i = shim.slots_base; i < high; i++) {
 		struct shim_thread *t = &shim.threads[i];
-
 		intptr_t limit = __atomic_load_n(&t->limit, __ATOMIC_RELAXED);
 
 		__atomic_store_n(&t->room, 0, __ATOMIC_RELAXED);

@@ -68,18 +68,6 @@ HOT struct shim_thread *begin(struct shim_thread *t, const char *path,
 	return NULL;
 }
 
-/* Another core's clock may be some 10 ns behind: times never run back. */
-HOT uint8_t *put_times(struct shim_thread *t, uint8_t *p, uint64_t start,
-		       uint64_t end)
-{
-	uint64_t last = t->last_end;
-
-	if (unlikely(end < last))
-		end = last;
-	t->last_end = end;
-	return shim_put_times(p, end - last, end > start ? end - start : 0);
-}
-
 /* The last @n bytes of @len, 1 to 8. */
 HOT uint64_t last_bytes(const char *path, size_t len, size_t n)
 {
@@ -164,7 +152,7 @@ shim_record_stat(struct shim_thread *self, uint32_t call, const char *path,
 
 	if (unlikely(!t))
 		return stat_unusual(call, path, st, start, end);
-	p = put_times(t, t->p + 3, start, end);
+	p = shim_put_span(t, t->p + 3, start, end);
 	if (likely(S_ISREG(st->st_mode))) {
 		uint64_t size = (uint64_t)st->st_size;
 
@@ -185,7 +173,6 @@ shim_record_open(struct shim_thread *self, uint64_t call_flags,
 		 const char *path, int fd, uint64_t start, uint64_t end)
 {
 	int flags = (int)(uint32_t)call_flags;
-
 	uint64_t number = (uint64_t)fd, id;
 	struct shim_name name;
 	struct shim_thread *t;
@@ -205,7 +192,7 @@ shim_record_open(struct shim_thread *self, uint64_t call_flags,
 		return false;
 	}
 	shim_fd_enter(fd, (uint32_t)id);
-	p = put_times(t, t->p + 3, start, end);
+	p = shim_put_span(t, t->p + 3, start, end);
 	shim_store(p, two_bytes(2 * number) | four_bytes(id) << 16 |
 			      two_bytes(number) << 48);
 	shim_store32(p + 8, (uint32_t)four_bytes(2u * (unsigned int)flags));

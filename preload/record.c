@@ -142,23 +142,12 @@ HOT uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 	return p;
 }
 
-/* Another core's clock may be some 10 ns behind: times never run back. */
-HOT uint8_t *put_times(struct shim_thread *t, uint8_t *p, uint64_t start,
-			  uint64_t end)
-{
-	if (end < t->last_end)
-		end = t->last_end;
-	p = shim_put_times(p, end - t->last_end, end > start ? end - start : 0);
-	t->last_end = end;
-	return p;
-}
-
 static void shim_record_any(struct shim_thread *t, const struct shim_event *ev,
 		     uint64_t start, uint64_t end, int64_t result, int err)
 {
 	uint8_t flags = 0, *p;
 
-	p = put_times(t, t->p + 2, start, end);
+	p = shim_put_span(t, t->p + 2, start, end);
 	p = put_core(t, p, &flags, ev, result, err);
 	t->p[1] = flags;
 	shim_barrier();
@@ -219,7 +208,7 @@ static void record_full(const struct shim_event *ev, uint64_t start,
 		flags |= REEL_F_MORE;
 		*p++ = more;
 	}
-	p = put_times(t, p, start, end);
+	p = shim_put_span(t, p, start, end);
 	p = put_core(t, p, &flags, ev, result, err);
 	if (ev->newdesc || ev->bad_fd) {
 		p = shim_put(p, ev->newdesc);

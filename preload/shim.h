@@ -398,6 +398,19 @@ HOT uint8_t *shim_put_times(uint8_t *p, uint64_t delta, uint64_t dur)
 	return shim_put(shim_put(p, delta), dur);
 }
 
+/* The same of a record of @t. Another core's clock may be some 10 ns behind:
+ * times never run back. */
+HOT uint8_t *shim_put_span(struct shim_thread *t, uint8_t *p, uint64_t start,
+			   uint64_t end)
+{
+	uint64_t last = t->last_end;
+
+	if (end < last)
+		end = last;
+	t->last_end = end;
+	return shim_put_times(p, end - last, end > start ? end - start : 0);
+}
+
 /* shim_tls.thread, without the global offset table's cache line. */
 HOT struct shim_thread *shim_self(void)
 {
