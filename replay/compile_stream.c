@@ -50,15 +50,7 @@ static void set_time(struct compiler *c, struct plan_record *r,
 		r->flags |= PLAN_F_MORE;
 }
 
-static const struct plan_more nothing_more = { .arg = PLAN_NO_OFFSET,
-					       .arg2 = PLAN_NO_OFFSET,
-					       .pos = PLAN_NO_OFFSET,
-					       .name = PLAN_NONE,
-					       .name2 = PLAN_NONE,
-					       .fd2 = -1,
-					       .count = 1,
-					       .object = PLAN_NONE,
-					       .object2 = PLAN_NONE };
+static const struct plan_more nothing_more = PLAN_MORE_NONE;
 
 static int write_insert(struct compiler *c, const struct insert *in)
 {

@@ -90,6 +90,15 @@ struct plan_more {
 		int64_t dirty_bytes; /* PLAN_F_DIRTY */
 	};
 };
+
+/* Of a record that has none of it. */
+#define PLAN_MORE_NONE                                                         \
+	{                                                                      \
+		.arg = PLAN_NO_OFFSET, .arg2 = PLAN_NO_OFFSET,                 \
+		.pos = PLAN_NO_OFFSET, .name = PLAN_NONE, .name2 = PLAN_NONE,  \
+		.fd2 = -1, .count = 1, .object = PLAN_NONE,                    \
+		.object2 = PLAN_NONE                                           \
+	}
 _Static_assert(sizeof(struct plan_more) == 96, "streams are arrays of it");
 
 /* Wait until @stream has done @calls calls of the job; a PLAN_OP_MEET counts

@@ -21,17 +21,7 @@
 
 #define BEHIND_BYTES (1 << 20) /* of a stream, kept before it is dropped */
 
-static const struct plan_more no_more = {
-	.arg = PLAN_NO_OFFSET,
-	.arg2 = PLAN_NO_OFFSET,
-	.pos = PLAN_NO_OFFSET,
-	.name = PLAN_NONE,
-	.name2 = PLAN_NONE,
-	.fd2 = -1,
-	.count = 1,
-	.object = PLAN_NONE,
-	.object2 = PLAN_NONE,
-};
+static const struct plan_more no_more = PLAN_MORE_NONE;
 
 /* --- one call ------------------------------------------------------------ */
 

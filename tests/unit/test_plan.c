@@ -17,14 +17,7 @@
 
 static struct plan_more blank_more(void)
 {
-	struct plan_more m = { .arg = PLAN_NO_OFFSET,
-			       .arg2 = PLAN_NO_OFFSET,
-			       .pos = PLAN_NO_OFFSET,
-			       .name = PLAN_NONE,
-			       .name2 = PLAN_NONE,
-			       .fd2 = -1,
-			       .count = 1,
-			       .object = PLAN_NONE };
+	struct plan_more m = PLAN_MORE_NONE;
 
 	return m;
 }
