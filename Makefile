@@ -202,7 +202,8 @@ install: all
 	install -m 644 preload/ioreel.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 preload/python/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python
 	install -m 644 preload/python/ioreel/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel
-	python3 -m compileall -q -s "$(DESTDIR)" $(DESTDIR)$(PREFIX)/share/ioreel/python || :
+	command -v python3 >/dev/null && python3 -m compileall -q -s "$(DESTDIR)" \
+		$(DESTDIR)$(PREFIX)/share/ioreel/python || :
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(wildcard man/*.5) $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 644 $(wildcard man/*.7) $(DESTDIR)$(PREFIX)/share/man/man7
