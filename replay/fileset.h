@@ -13,8 +13,9 @@ struct sandbox;
 /*
  * Make every file, directory and link of @p under @sb: with the sizes they
  * had, filled with pseudo-random bytes that depend on the plan only (a sparse
- * file would read too fast), and written to the disk, so that the replay finds
- * them clean in the page cache, or with @cold not there. Space and inodes are looked at first.
+ * file would read too fast), read back and written to the disk, so that the
+ * replay finds them clean in the page cache and used before, or with @cold not
+ * there. Space and inodes are looked at first.
  *
  * Shows progress; gives up when *@stop becomes true. 0, or -1 with @err:
  * REEL_E_IO (also "not enough room ...").

@@ -271,6 +271,12 @@ static void note_lateness(struct player *p, int64_t start_ns)
 
 /* --- the stream ---------------------------------------------------------- */
 
+/* A message takes as long as its sender: that says nothing of memory. */
+static bool fills(const struct plan_record *r)
+{
+	return plan_moves(r) && !plan_writes(r) && !(r->flags & PLAN_F_MESSAGE);
+}
+
 static void play_call(struct player *p, const struct plan_record *r,
 		      const struct plan_more *m)
 {
@@ -288,7 +294,7 @@ static void play_call(struct player *p, const struct plan_record *r,
 	find_descriptors(p, &s);
 	if (!bad && r->flags & PLAN_F_OUTSIDE)
 		outside_before(p, &s);
-	if (plan_moves(r) && !plan_writes(r))
+	if (fills(r))
 		memory_before_read(p, &s);
 	start = wait_now();
 	note_lateness(p, start);
@@ -297,7 +303,7 @@ static void play_call(struct player *p, const struct plan_record *r,
 		got = issue(p, &s, call);
 	err = errno;
 	end = wait_now();
-	if (plan_moves(r) && !plan_writes(r))
+	if (fills(r))
 		memory_after_read(p, &s, end - start,
 				  wide(r->dur_ns, m->dur_high));
 	if (!(r->flags & PLAN_F_ASYNC))

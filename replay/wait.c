@@ -24,6 +24,7 @@
 #define SAMPLE_NS 50000
 #define MARGIN_LEAST_NS 50000
 #define MARGIN_MOST_NS 200000
+#define YIELD_LOOKS 20 /* a microsecond or two */
 #define LOOK_AGAIN_NS 100000000 /* at "stop" and "released" */
 #define LOCK_MOST_NS 2000000000
 #define LOCK_BRIEF_NS 100000000
@@ -95,8 +96,12 @@ static void spin_until(const struct wait_clock *clock, const struct result *res,
 		return;
 	}
 	__atomic_fetch_add(spinning, 1, __ATOMIC_RELAXED);
-	while (wait_now() < deadline_ns)
-		relax();
+	/* Who was taken off this processor in a call shall not wait for us. */
+	while (wait_now() < deadline_ns) {
+		for (int i = 0; i < YIELD_LOOKS && wait_now() < deadline_ns; i++)
+			relax();
+		sched_yield();
+	}
 	__atomic_fetch_sub(spinning, 1, __ATOMIC_RELAXED);
 }
 
