@@ -41,6 +41,7 @@ static int mark_outside(struct compiler *c, const struct reel_event *ev,
 	struct mark mark = { .stream = me->stream,
 			     .call = me->call,
 			     .a = effects->dir,
+			     .b = ev->file,
 			     .ns = size > 0 ? size : 0,
 			     .kind = effects->appeared ? MARK_APPEAR :
 							 MARK_VANISH };

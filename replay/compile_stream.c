@@ -11,6 +11,7 @@
 
 #include "analyzer/store.h"
 
+#include "replay/history.h"
 #include "replay/job.h"
 #include "replay/plan_write.h"
 
@@ -88,6 +89,20 @@ static int write_inserts(struct compiler *c, uint32_t stream, int64_t until_ns)
 	return 0;
 }
 
+/*
+ * A bound socket holds its directory even when both have been removed, which
+ * takes the work out of an rmdir(); and it is what PyTorch's loader workers
+ * have there.
+ */
+static uint32_t appears(const struct compiler *c, const struct mark *k)
+{
+	if (k->a)
+		return PLAN_F_APPEAR | PLAN_F_APPEAR_DIR;
+	if (!k->ns && !history_handled(c->history, k->b))
+		return PLAN_F_APPEAR | PLAN_F_APPEAR_SOCKET;
+	return PLAN_F_APPEAR;
+}
+
 /* What the survey found out about the call. */
 static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 		       struct plan_record *r, struct plan_more *m,
@@ -122,8 +137,7 @@ static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 			break;
 		case MARK_APPEAR:
 			m->appear_bytes = k->ns;
-			r->flags |= PLAN_F_MORE | PLAN_F_APPEAR |
-				    (k->a ? PLAN_F_APPEAR_DIR : 0);
+			r->flags |= PLAN_F_MORE | appears(c, k);
 			break;
 		case MARK_VANISH:
 			r->flags |= PLAN_F_MORE | PLAN_F_VANISH;

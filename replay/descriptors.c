@@ -384,7 +384,8 @@ int descriptors_open(struct engine *e, struct reel_error *err)
 	e->empty = e->base + 1; /* and its writing end, + 2 */
 	e->broken = e->base + 3;
 	e->pipes = e->base + 4;
-	need = (uint64_t)e->pipes + 2 * (uint64_t)h->pipes + 16;
+	e->spare = e->pipes + 2 * (int)h->pipes;
+	need = (uint64_t)e->spare + 16;
 	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
 		lim.rlim_cur = lim.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &lim);

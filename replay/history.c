@@ -32,6 +32,7 @@ struct path {
 	bool changed; /* by the job: its size says nothing any more */
 	bool made;    /* by the job, at some time */
 	bool dir, link, denied, exec, exact;
+	bool handled; /* by a call that a socket would have refused, or so */
 	uint32_t target; /* where a link leads that the job made, or 0 */
 	int64_t size;     /* before; at least, or exactly */
 	int64_t written;  /* highest byte that the job wrote */
@@ -529,6 +530,29 @@ static bool nameless(const struct history *h, const struct reel_event *ev)
 	return ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET;
 }
 
+/* It was looked at or removed: what one does to a bound socket, too. */
+static bool looks(uint16_t call)
+{
+	switch (call) {
+	case REEL_CALL_STAT:
+	case REEL_CALL_LSTAT:
+	case REEL_CALL_FSTATAT:
+	case REEL_CALL_STATX:
+	case REEL_CALL_ACCESS:
+	case REEL_CALL_FACCESSAT:
+	case REEL_CALL_UNLINK:
+	case REEL_CALL_UNLINKAT:
+	case REEL_CALL_REMOVE:
+		return true;
+	}
+	return false;
+}
+
+bool history_handled(const struct history *h, uint32_t file)
+{
+	return h->path[file].handled;
+}
+
 int history_event(struct history *h, const struct reel_event *given,
 		  const struct who *me, struct effects *out,
 		  struct reel_error *err)
@@ -543,6 +567,8 @@ int history_event(struct history *h, const struct reel_event *given,
 	h->me = me;
 	if (!ev->file || nameless(h, ev))
 		return err->code ? -1 : 0;
+	if (!looks(ev->call))
+		path_of(h, given->file)->handled = true;
 	switch (ev->call) {
 	case REEL_CALL_RENAME:
 	case REEL_CALL_RENAMEAT:

@@ -47,6 +47,9 @@ int history_event(struct history *h, const struct reel_event *ev,
 		  const struct who *me, struct effects *out,
 		  struct reel_error *err);
 
+/* Whether the job did more to @file than look at it and remove it. */
+bool history_handled(const struct history *h, uint32_t file);
+
 /* A path that has to be made before the replay. */
 struct before {
 	const char *path; /* not ended by NUL */

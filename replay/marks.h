@@ -23,7 +23,7 @@ enum mark_kind {
 	MARK_WAIT,     /* until stream a has done b calls */
 	MARK_OBJECT,   /* object a has to be behind its descriptor b */
 	MARK_AFTER,    /* once the waits are over, ns go by before it */
-	MARK_APPEAR, /* its file is there before it: ns bytes, a: a directory */
+	MARK_APPEAR, /* its file b is there before it: ns bytes, a: a directory */
 	MARK_VANISH, /* its file is not there any more */
 	MARK_LONGER,   /* its own ns were a wait for somebody outside */
 	MARK_ENTRIES,  /* its directory has ns entries before it */

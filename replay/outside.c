@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "replay/player.h"
 #include "replay/raw.h"
@@ -16,7 +18,26 @@
 #define LIST_BYTES 4096
 #define DEEPEST 64 /* directories are emptied; the stack is small */
 
-static void appear(const struct step *s)
+/* Its descriptor, above all others, stays open: with it what it was bound to. */
+static bool bind_socket(const struct engine *e, const char *path)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	size_t n = strlen(path);
+	long fd, r;
+
+	if (n >= sizeof(name.sun_path))
+		return false;
+	memcpy(name.sun_path, path, n);
+	fd = raw(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	r = raw(SYS_bind, fd, &name, sizeof(name));
+	raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, e->spare);
+	raw(SYS_close, fd);
+	return r == 0;
+}
+
+static void appear(const struct engine *e, const struct step *s)
 {
 	long fd;
 
@@ -24,6 +45,8 @@ static void appear(const struct step *s)
 		raw(SYS_mkdirat, AT_FDCWD, s->path, 0700);
 		return;
 	}
+	if (s->r->flags & PLAN_F_APPEAR_SOCKET && bind_socket(e, s->path))
+		return;
 	fd = raw(SYS_openat, AT_FDCWD, s->path,
 		 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -128,7 +151,7 @@ static void have_entries(const struct step *s)
 	raw(SYS_close, fd);
 }
 
-static void do_outside(const struct step *s)
+static void do_outside(const struct engine *e, const struct step *s)
 {
 	if (s->r->flags & PLAN_F_ENTRIES)
 		have_entries(s);
@@ -137,13 +160,13 @@ static void do_outside(const struct step *s)
 	if (s->r->flags & PLAN_F_VANISH)
 		remove_at(AT_FDCWD, s->path, 0);
 	else if (s->r->flags & (PLAN_F_APPEAR | PLAN_F_APPEAR_DIR))
-		appear(s);
+		appear(e, s);
 }
 
 void outside_before(struct player *p, const struct step *s)
 {
 	/* It takes descriptors for a while. */
 	descriptors_take_turn(p);
-	do_outside(s);
+	do_outside(p->engine, s);
 	descriptors_end_turn(p);
 }

@@ -25,7 +25,7 @@ struct reel_error;
 struct reel_store;
 
 #define PLAN_MAGIC 0x0a314e414c504f49ull /* "IOPLAN1\n" */
-#define PLAN_VERSION 3
+#define PLAN_VERSION 4
 #define PLAN_NONE UINT32_MAX
 #define PLAN_NO_OFFSET INT64_MIN
 #define PLAN_NO_SIZE (-1)
@@ -48,6 +48,7 @@ enum plan_op {
 #define PLAN_F_MESSAGE 0x0020    /* moves bytes through a pipe or a socket */
 #define PLAN_F_APPEAR 0x0080 /* make its file first: more.appear_bytes */
 #define PLAN_F_APPEAR_DIR 0x0100
+#define PLAN_F_APPEAR_SOCKET 0x2000 /* bound, and nobody ever closes it */
 #define PLAN_F_VANISH 0x0200 /* remove its file first */
 #define PLAN_F_ENTRIES 0x0400 /* its directory has more.entries first */
 #define PLAN_F_OUTSIDE (PLAN_F_APPEAR | PLAN_F_VANISH | PLAN_F_ENTRIES)

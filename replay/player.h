@@ -39,6 +39,7 @@ struct engine {
 	int empty;      /* the end of an empty pipe, nonblocking */
 	int broken;     /* the writing end of a pipe that nobody reads */
 	int pipes;
+	int spare;      /* from here on: what outside.c keeps open */
 };
 
 struct slot {
