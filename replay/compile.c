@@ -106,6 +106,7 @@ static int survey_call(struct compiler *c, struct reel_event *ev,
 		c->moves[c->job->stream[stream].process] = 1;
 	if (history_event(c->history, ev, &me, &effects, c->err) ||
 	    objects_event(c->objects, ev, stream, me.call, c->err) ||
+	    forks_event(&c->forks, ev, &me, c->err) ||
 	    edges_event(c->edges, ev, &me, &effects, c->err))
 		return -1;
 	if (ev->open && mark_dirty(c, ev, &me))
@@ -361,7 +362,9 @@ static int prepare(struct compiler *c)
 			       meetings_new(&c->meetings, c->edges, &c->marks,
 					    c->err) ||
 			       objects_new(&c->objects, c->job, &c->marks,
-					   c->err) ?
+					   c->err) ||
+			       forks_init(&c->forks, c->job, &c->marks,
+					  c->err) ?
 		       -1 :
 		       0;
 }
@@ -378,12 +381,14 @@ int plan_compile(struct reel_store *st, const char *path,
 	if (survey(&c))
 		goto out;
 	marks_sort(&c.marks);
+	forks_sort(&c.forks);
 	rc = write_plan(&c, path);
 out:
 	reel_progress_stop(&c.progress);
 	plan_writer_free(c.out);
 	inserts_fini(&c.inserts);
 	objects_free(c.objects);
+	forks_fini(&c.forks);
 	messages_free(c.messages);
 	meetings_free(c.meetings);
 	edges_free(c.edges);

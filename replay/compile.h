@@ -12,6 +12,7 @@
 
 #include "analyzer/event.h"
 
+#include "replay/forks.h"
 #include "replay/inserts.h"
 #include "replay/marks.h"
 #include "replay/plan.h"
@@ -45,6 +46,7 @@ struct compiler {
 	struct messages *messages;
 	struct meetings *meetings;
 	struct objects *objects;
+	struct forks forks;
 	struct inserts inserts;
 	struct plan_writer *out;
 	struct reel_progress progress;

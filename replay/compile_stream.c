@@ -53,6 +53,24 @@ static void set_time(struct compiler *c, struct plan_record *r,
 
 static const struct plan_more nothing_more = PLAN_MORE_NONE;
 
+static int fork_waits(struct compiler *c, uint32_t child, struct plan_more *m)
+{
+	const struct forks *f = &c->forks;
+	uint32_t index;
+
+	for (size_t i = forks_of(f, child);
+	     i < f->waits && f->wait[i].child == child; i++) {
+		struct plan_edge edge = { .stream = f->wait[i].before.stream,
+					  .calls = f->wait[i].before.call + 1 };
+
+		if (plan_writer_edge(c->out, &edge, &index, c->err))
+			return -1;
+		if (!m->edges++)
+			m->edge = index;
+	}
+	return 0;
+}
+
 static int write_insert(struct compiler *c, const struct insert *in)
 {
 	struct plan_record r = { .offset = PLAN_NO_OFFSET,
@@ -65,6 +83,8 @@ static int write_insert(struct compiler *c, const struct insert *in)
 	m.arg = in->arg;
 	m.arg2 = in->arg2;
 	set_time(c, &r, &m, in->at_ns, 0);
+	if (in->op == PLAN_OP_FORK && fork_waits(c, (uint32_t)in->arg, &m))
+		return -1;
 	if (in->name && plan_writer_name(c->out, in->name, strlen(in->name),
 					 &m.name, c->err))
 		return -1;

@@ -92,5 +92,36 @@ def names():
     os.stat(fd)
 
 
+def fork():
+    """A pipe gets the number that a thread's file had, and a child inherits it."""
+    with open("big", "wb") as f:
+        f.write(bytes(1 << 20))
+
+    opened, used, fds = threading.Event(), threading.Event(), []
+
+    def reader():
+        fds.append(os.open("big", os.O_RDONLY))
+        opened.set()
+        used.wait()
+        for _ in range(400):
+            os.pread(fds[0], 1 << 20, 0)
+        os.close(fds[0])
+
+    thread = threading.Thread(target=reader)
+    thread.start()
+    opened.wait()
+    os.fsync(fds[0])  # so that this thread follows the other's open
+    used.set()
+    thread.join()
+    r, w = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(w)
+        os._exit(os.read(r, 4) != b"next")
+    os.close(r)
+    os.write(w, b"next")
+    os.waitpid(pid, 0)
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()

@@ -11,7 +11,7 @@ unset LD_PRELOAD
 export PYTHONDONTWRITEBYTECODE=1
 jobs=$TOP/tests/replay/thread_jobs.py
 
-for job in cut map hole links names; do
+for job in cut map hole links names fork; do
 	rm -rf work && mkdir work
 	(cd work && "$IOREEL" record -q --no-hooks -o ../$job.reel -- "$PY" "$jobs" $job) >said 2>&1 ||
 		sed 's/^/# /' said
@@ -23,4 +23,8 @@ for job in cut map hole links names; do
 			awk '{ n += $1 == $3 && $1 != "0" } END { print n + 0 }')" 3
 	grep -h -A3 gave out.$job | grep '^  ' | sed 's/^/# /' | head -5
 done
+"$IOREEL" replay --afap fork.reel -o fork.db >out 2>&1
+is 'a child does not inherit what was closed before it was forked' \
+	"$("$IOREEL" sql fork.db "SELECT count(*) FROM v_event
+		WHERE call = 'read' AND path LIKE '%big'" | tail -1)" 0
 finish

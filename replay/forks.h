@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A child inherits the descriptors that are open at its fork: so a fork waits
+ * for the closes, by other threads of its process, that were over before it.
+ */
+#ifndef REPLAY_FORKS_H
+#define REPLAY_FORKS_H
+
+#include "replay/marks.h"
+
+struct job;
+struct reel_error;
+struct reel_event;
+
+/* A fork of process @child waits for @before. */
+struct fork_wait {
+	uint32_t child;
+	struct who before;
+};
+
+struct forks {
+	const struct job *job;
+	struct marks *marks;
+	struct who *closed;  /* the last close, by stream */
+	uint32_t *told;      /* 1 + the stream whose fork waits for it */
+	uint8_t *seen;       /* by process */
+	struct fork_wait *wait; /* by child */
+	size_t waits, room;
+};
+
+/* Borrows both for its life. 0, or -1 with @err; forks_fini() in any case. */
+int forks_init(struct forks *f, const struct job *job, struct marks *marks,
+	       struct reel_error *err);
+void forks_fini(struct forks *f);
+
+/* @ev is call @me. In the order of ends. */
+int forks_event(struct forks *f, const struct reel_event *ev,
+		const struct who *me, struct reel_error *err);
+
+/* After the last event: those of a child come together. */
+void forks_sort(struct forks *f);
+
+/* The first wait of @child, waits when it has none. */
+size_t forks_of(const struct forks *f, uint32_t child);
+
+#endif
