@@ -6,6 +6,7 @@ order, and a sample is the difference (or ratio) to the bare run of that round, 
 that what else the machine does meets all alike.
 """
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -160,7 +161,10 @@ TIMES = ("wall", "CPU", "loop, wall", "loop, CPU")
 
 
 def job(bench, part, name, script, module, turns):
-    """Ratios of a whole command, and of the loop that it times itself."""
+    """Ratios of a whole command, and of the loop that it times itself.
+
+    "bare again" is the noise: what the ratio is of two runs without any tracer.
+    """
     python = tracers.python_with(module)
     if not python:
         bench.note("%s job: skipped; no python3 with %s" % (name, module))
@@ -171,6 +175,7 @@ def job(bench, part, name, script, module, turns):
     argv = [python, script, "run", data, str(turns)]
     for i in range(bench.rounds + 3):
         who = [tracer for tracer in bench.of_round(i) if tracer.name != "off"]
+        who.insert(i % len(who) + 1, Tracer("bare again"))
         sums = {}
         for tracer in who + who[::-1]:  # what drifts drifts out
             result = bench.try_run(tracer, argv)
@@ -186,6 +191,28 @@ def job(bench, part, name, script, module, turns):
                 if tracer != "bare":
                     mean /= bare[k] / len(sums["bare"])
                 bench.table.add(part, "%s, %s" % (name, what), tracer, mean, figures.RATIO)
+    share(bench, part, name, argv)
+
+
+def share(bench, part, name, argv):
+    """Percent of a recorded job's CPU samples that are in the shim: unlike a ratio
+    of two runs it is not blurred by what else the machine does. The kernel's time
+    for the trace is not in it."""
+    ioreel = bench.named("ioreel")[0]
+    if not shutil.which("perf"):
+        bench.note("%s job: no perf, so no share of samples" % name)
+        return
+    data = os.path.join(bench.scratch, "perf.data")
+    for _ in range(3):
+        perf = Tracer("perf", ["perf", "record", "-q", "-F", "4999", "-o", data, "--"] +
+                      ioreel.prefix, ioreel.env)
+        if not bench.try_run(perf, argv):
+            return
+        said = subprocess.run(["perf", "report", "-i", data, "--stdio", "-q", "--sort", "dso"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        found = [line.split() for line in said.stdout.splitlines()]
+        mine = [float(f[0].rstrip("%")) for f in found if f[1:] == ["libioreel.so"]]
+        bench.table.add(part, "%s, %% of CPU samples" % name, "ioreel", sum(mine), figures.PLAIN)
 
 
 def loader(bench):
