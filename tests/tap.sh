@@ -9,6 +9,9 @@ IOREEL=${IOREEL:-$O/ioreel}
 PATH=$O:$PATH
 export TOP O IOREEL PATH
 export LC_ALL=C.UTF-8
+# Wherever it is started: rights of new files, and 0 is no free descriptor.
+umask 022
+true 2>/dev/null 9<&0 || exec </dev/null
 if [ ! -x "$IOREEL" ]; then
 	echo "Bail out! $IOREEL is not built"
 	exit 1

@@ -129,38 +129,48 @@ is 'mask and dispositions are inherited' \
 cat >counts.py <<'PY'
 import os, signal, sys, time
 got = {}
+count = open("count", "wb", 0)
 def on(sig, frame):
     got[sig] = got.get(sig, 0) + 1
+    count.write(b".")
 for s in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP):
     signal.signal(s, on)
 open("ready", "w").close()
 t = time.time()
-while time.time() - t < 20 and not os.path.exists("stop"):
+while time.time() - t < 120 and not os.path.exists("stop"):
     time.sleep(0.01)
 print(sorted((int(k), v) for k, v in got.items()))
 PY
+# arrived N: waits until the job has counted so many.
+arrived() {
+	for _ in $(seq 3000); do
+		[ "$(stat -c %s count)" -ge "$1" ] && break
+		sleep 0.02
+	done
+}
 # signalled 'kill command': what the job counted. $P is ioreel, its group too.
 signalled() {
 	rm -f ready stop
 	setsid $R -q -- $PY counts.py >counted &
 	P=$!
-	for _ in $(seq 500); do [ -e ready ] && break; sleep 0.02; done
+	for _ in $(seq 3000); do [ -e ready ] && break; sleep 0.02; done
 	eval "$1"
-	sleep 0.3
+	sleep 0.3 # for what would be one too many
 	touch stop
 	wait $P
 	cat counted
 }
 is 'SIGTERM to ioreel reaches the job, once' \
-	"$(signalled 'kill -TERM $P')" '[(15, 1)]'
+	"$(signalled 'kill -TERM $P; arrived 1')" '[(15, 1)]'
 is 'SIGINT to ioreel alone reaches the job, once' \
-	"$(signalled 'kill -INT $P')" '[(2, 1)]'
+	"$(signalled 'kill -INT $P; arrived 1')" '[(2, 1)]'
 is 'SIGINT to the group reaches the job once' \
-	"$(signalled 'kill -INT -$P')" '[(2, 1)]'
+	"$(signalled 'kill -INT -$P; arrived 1')" '[(2, 1)]'
 is 'SIGTERM to the group reaches the job once' \
-	"$(signalled 'kill -TERM -$P')" '[(15, 1)]'
+	"$(signalled 'kill -TERM -$P; arrived 1')" '[(15, 1)]'
 is 'different signals do not mix' \
-	"$(signalled 'kill -USR1 $P; sleep 0.2; kill -HUP -$P; sleep 0.2; kill -USR1 $P')" \
+	"$(signalled 'kill -USR1 $P; arrived 1; kill -HUP -$P; arrived 2
+	kill -USR1 $P; arrived 3')" \
 	'[(1, 1), (10, 2)]'
 rm -f ready stop
 # A shell starts what is in the background deaf to SIGINT.
@@ -172,7 +182,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 PY
 $PY foreground.py $R -o intr.reel -- sleep 20 2>err &
 P=$!
-for _ in $(seq 500); do [ -e intr.reel/job.json ] && break; sleep 0.02; done
+for _ in $(seq 3000); do [ -e intr.reel/job.json ] && break; sleep 0.02; done
 sleep 0.2
 kill -INT -$P
 wait $P
@@ -186,7 +196,7 @@ print("went on")
 PY
 $R -q -- $PY stops.py >went &
 P=$!
-for _ in $(seq 500); do
+for _ in $(seq 3000); do
 	grep -q '^State:.T' /proc/$P/status 2>/dev/null && break
 	sleep 0.02
 done

@@ -95,12 +95,13 @@ check 'a batch script is no rank' 'grep -q "^ioreel: [0-9]* process" err && [ ! 
 cat >killed.sh <<'SH'
 for r in 0 1 2 3; do
 	c="sh app.sh"
-	[ $r = 1 ] && c="sleep 30"
-	PMI_RANK=$r PMI_SIZE=4 "$@" $c &
+	[ $r = 1 ] && c="sh -c ':>begun; exec sleep 30'"
+	eval "PMI_RANK=$r PMI_SIZE=4 \"\$@\" $c &"
 	[ $r = 1 ] && k=$!
 done
-sleep 0.5
+until [ -e begun ]; do sleep 0.02; done
 kill -9 $k
+wait
 SH
 $R -q -o alone -- true
 (sh killed.sh $R -o killed --; PMI_RANK=9 true) >out 2>err

@@ -26,7 +26,7 @@ if not pid:
     os.execvp(sys.argv[2], sys.argv[2:])
 shown = b""
 seen = 0
-end = time.time() + 20
+end = time.time() + 60
 while time.time() < end:
     if keys:
         at = shown.find(keys[0].encode(), seen)
@@ -51,6 +51,8 @@ while time.time() < end:
     if not data:
         break
     shown += data
+if fd >= 0:
+    os.close(fd)  # whoever is late still, ends
 status = os.waitpid(pid, 0)[1]
 print("signal %d" % os.WTERMSIG(status) if os.WIFSIGNALED(status)
       else "exit %d" % os.WEXITSTATUS(status))
@@ -75,36 +77,42 @@ def on(sig, frame):
     print("got", sig, flush=True)
 signal.signal(signal.SIGINT, on)
 print("ready", flush=True)
-end = time.time() + 20
+end = time.time() + 60
 while n < int(sys.argv[1]) and time.time() < end:
     time.sleep(0.01)
 time.sleep(0.3)
 print("total", n)'
 terminals() {
 	rm -rf *.b *.r shell.* loop.* *.bare *.rec
-	both int 'ready \x03' sh -c 'echo ready; exec sleep 20'
-	both quit 'ready \x1c' sh -c 'echo ready; exec sleep 20'
+	both int 'ready \x03' sh -c 'echo ready; exec sleep 60'
+	both quit 'ready \x1c' sh -c 'echo ready; exec sleep 60'
 	both once 'ready \x03' $PY -S -c "$counts" 1
 	both twice 'ready \x03 got \x03' $PY -S -c "$counts" 2
-	both ignored 'ready \x03' sh -c 'trap "" INT; echo ready; sleep 0.5; echo done'
-	both stop_ignored 'ready \x1a' sh -c 'trap "" TSTP; echo ready; sleep 0.5; echo on'
-	both hangup 'ready HANGUP' sh -c 'trap "echo \$? >hup; exit 3" HUP; echo ready
-		sleep 2 & wait'
-	both hangup_kills 'ready HANGUP' sh -c 'echo ready; exec sleep 3'
+	both ignored 'ready \x03 ^C on\n' sh -c 'trap "" INT; echo ready; read -r x
+		echo done'
+	both stop_ignored 'ready \x1a ^Z on\n' sh -c 'trap "" TSTP; echo ready
+		read -r x; echo done'
+	both hangup 'ready HANGUP' sh -c 'trap "echo hup >hup; exit 3" HUP; echo ready
+		sleep 60 & wait'
+	both hangup_kills 'ready HANGUP' sh -c 'echo ready; exec sleep 60'
 	both reads 'ready hello\n hello \x04' sh -c 'echo ready; exec cat'
 	both group 'none none' $PY -S -c 'import os; print(os.tcgetpgrp(0) ==
 		os.getpgrp(), os.isatty(0), os.isatty(1), os.isatty(2))'
 	# A loop of a shell ends, when a command of it says that it was interrupted.
-	loop='sh -c "echo ready; exec sleep 20"; echo next'
+	loop='sh -c "echo ready; exec sleep 60"; echo next'
 	for how in bare rec; do
 		[ $how = rec ] && loop="$R -q -o loop.reel -- $loop"
 		$PY -S term.py 'ready \x03' bash -c "$loop" >loop.$how 2>&1 &
 	done
-	# A shell with job control, whose job is stopped and goes on.
-	printf 'sh -c "echo rea""dy; sleep 0.7; echo fin""ished"; echo "status $?"\n' \
-		>job.bare
-	printf '%s -q -- sh -c "echo rea""dy; sleep 0.7; echo fin""ished"; echo "status $?"\n' \
-		"$R" >job.rec
+	# A shell with job control, whose job is stopped and goes on. It ends when
+	# there is a file that is made while it is stopped.
+	cat >waits <<-'SH'
+	echo ready
+	until [ -e on ]; do sleep 0.05; done
+	echo finished
+	SH
+	echo 'sh ../waits; echo "status $?"' >job.bare
+	echo "$R -q -- sh ../waits; echo \"status \$?\"" >job.rec
 	for how in bare rec; do
 		mkdir shell.$how.d
 		cat >shell.$how.rc <<-RC
@@ -112,7 +120,7 @@ terminals() {
 	go() { $(cat job.$how); }
 	RC
 		(cd shell.$how.d && $PY -S ../term.py \
-			'> go\n ready \x1a Stopped jobs\n Stopped fg\n finished exit\n' \
+			'> go\n ready \x1a Stopped :>on;jobs\n Stopped fg\n finished exit\n' \
 			bash --rcfile ../shell.$how.rc -i 2>&1 |
 			sed 's/\x1b\[[?0-9]*[a-z]//g' |
 			grep -E '^(exit|ready|finished|status|\[1\])' | cut -c 1-14 \
@@ -153,7 +161,7 @@ check 'which stopped it' 'grep -q "^\[1\].*Stopped" shell.rec && grep -q finishe
 # --- without one ----------------------------------------------------------
 state() { sed -n 's/^State:.\(.\).*/\1/p' "/proc/$1/status"; }
 await() {
-	for _ in $(seq 500); do
+	for _ in $(seq 3000); do
 		eval "$1" && return
 		sleep 0.02
 	done
@@ -167,11 +175,20 @@ sleep 0.1
 kill -CONT $P
 wait $P
 is 'SIGTSTP and SIGCONT to record alone' "$? $(cat on)" '0 on'
+killed() { # once the job has begun
+	for seconds in 0.3 3 30; do
+		rm -rf t2.reel
+		timeout -s KILL $seconds $R -q -o t2.reel -- \
+			sh -c ': >up; exec sleep 9' 2>/dev/null
+		status=$?
+		[ -e up ] && break
+	done
+	echo $status
+}
 is 'under timeout' \
-	"$(timeout 0.3 $R -q -o t1.reel -- sleep 9; echo $?)" 124
+	"$(timeout 0.3 $R -q -o t1.reel -- sleep 60; echo $?)" 124
 is 'and timeout -s KILL' \
-	"$(timeout -s KILL 0.3 $R -q -o t2.reel -- sleep 9 2>/dev/null; echo $?)" \
-	"$(timeout -s KILL 0.3 sleep 9 2>/dev/null; echo $?)"
+	"$(killed)" "$(timeout -s KILL 0.3 sleep 9 2>/dev/null; echo $?)"
 check 'which is no reason that it cannot be loaded' \
 	'"$IOREEL" report t2.reel'
 ( ($R -o p.reel -- sh -c 'sleep 0.2; exit 5'; echo $? >status) 2>&1 | true)

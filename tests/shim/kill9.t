@@ -12,7 +12,10 @@ for i in $(seq "$KILLS"); do
 	rm -rf c data t.reel
 	"$IOREEL" record -q -o t.reel -- "$O/tests/shim/kill9_writer" c data &
 	pid=0
-	while [ "${pid:-0}" -eq 0 ]; do
+	# Both threads are at work, wherever the processors are busy.
+	until [ "${pid:-0}" -ne 0 ] && [ "$(od -A n -t u8 -w24 -N 48 c |
+		awk '$3 >= 1000' | wc -l)" = 2 ]; do
+		kill -0 $! 2>/dev/null || break
 		sleep 0.01
 		pid=$(od -A n -t u8 -j 48 -N 8 c 2>/dev/null | tr -d ' ')
 	done

@@ -66,20 +66,24 @@ static int storm(int n)
 /* All alive at once, and the size of the trace at that moment. */
 static int crowd(int n)
 {
-	int gate[2];
-	char c;
+	int gate[2], there[2];
+	char c = 0;
 
-	if (pipe(gate))
+	if (pipe(gate) || pipe(there))
 		return 1;
 	for (int i = 0; i < n; i++)
 		if (!fork()) {
 			close(gate[1]);
 			ten_calls();
+			if (write(there[1], &c, 1) != 1)
+				_exit(1);
 			if (read(gate[0], &c, 1) != 0)
 				_exit(1);
 			exit(0);
 		}
-	sleep(1);
+	for (int i = 0; i < n; i++)
+		if (read(there[0], &c, 1) != 1)
+			return 1;
 	if (getenv("SIZE_COMMAND") && system(getenv("SIZE_COMMAND")))
 		return 1;
 	close(gate[1]);
