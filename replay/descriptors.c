@@ -19,6 +19,7 @@
 #include "replay/raw.h"
 
 #define TURNS_LOST_MOST 8
+#define MPI_FDS 512 /* it has no more open */
 
 static uint32_t numbers(const struct player_process *p)
 {
@@ -375,27 +376,27 @@ int descriptors_open(struct engine *e, struct reel_error *err)
 {
 	const struct plan_head *h = e->plan->head;
 	uint64_t need;
-	struct rlimit lim;
+	struct rlimit lim = { RLIM_INFINITY, RLIM_INFINITY };
 
+	getrlimit(RLIMIT_NOFILE, &lim);
 	e->base = (int)h->fds + 16;
-	if (e->base < 512)
-		e->base = 512; /* above what MPI has open */
+	/* Above what MPI has open, where so many are allowed. */
+	if (e->base < MPI_FDS && lim.rlim_max >= 2 * MPI_FDS)
+		e->base = MPI_FDS;
 	e->null = e->base;
 	e->empty = e->base + 1; /* and its writing end, + 2 */
 	e->broken = e->base + 3;
 	e->pipes = e->base + 4;
 	e->spare = e->pipes + 2 * (int)h->pipes;
 	need = (uint64_t)e->spare + 16;
-	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
-		lim.rlim_cur = lim.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &lim);
-		if (lim.rlim_cur < need)
-			return reel_fail(err, REEL_E_IO,
-					 "the job needs %llu descriptors, %llu "
-					 "are allowed (ulimit -n)",
-					 (unsigned long long)need,
-					 (unsigned long long)lim.rlim_cur);
-	}
+	lim.rlim_cur = lim.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &lim);
+	if (lim.rlim_cur < need)
+		return reel_fail(err, REEL_E_IO,
+				 "the job needs %llu descriptors, %llu are "
+				 "allowed (ulimit -n)",
+				 (unsigned long long)need,
+				 (unsigned long long)lim.rlim_cur);
 	if (open_stand_ins(e))
 		goto fail;
 	for (uint32_t i = 0; i < h->pipes; i++)
