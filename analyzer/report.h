@@ -89,7 +89,10 @@ void report_text(const struct report *r, const char *run);
 
 /* report_gaps.c: programs that could not be traced, and the lines on them. */
 int64_t report_untraced(const struct report *r);
+bool report_damaged(const struct report *r); /* the trace, as far as load saw */
 void report_gaps(const struct report *r);
+/* report_mpi.c: of MPI, what was counted only and what was not seen. */
+void report_gaps_mpi(const struct report *r);
 
 /* One table in full. 0, or -1 with @err. */
 int report_table_files(const struct report *r, struct reel_error *err);

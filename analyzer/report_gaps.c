@@ -26,16 +26,20 @@ static const struct {
 	{"start", "that could not begin to record, or whose logs are gone"},
 };
 
-static int64_t count(const struct report *r, const char *reason)
+/* @unit NULL: any. */
+static int64_t count(const struct report *r, const char *reason,
+		     const char *unit)
 {
 	sqlite3_stmt *q = NULL;
 	int64_t n = 0;
 
 	if (reel_store_prepare(r->st, &q,
-			       "SELECT sum(count) FROM loss WHERE reason = ?",
+			       "SELECT sum(count) FROM loss WHERE reason = ?1 "
+			       "AND unit = ifnull(?2, unit)",
 			       NULL))
 		return 0;
 	sqlite3_bind_text(q, 1, reason, -1, SQLITE_STATIC);
+	sqlite3_bind_text(q, 2, unit, -1, SQLITE_STATIC);
 	if (sqlite3_step(q) == SQLITE_ROW)
 		n = sqlite3_column_int64(q, 0);
 	sqlite3_finalize(q);
@@ -47,8 +51,47 @@ int64_t report_untraced(const struct report *r)
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < sizeof(why) / sizeof(why[0]); i++)
-		sum += count(r, why[i].reason);
+		sum += count(r, why[i].reason, NULL);
 	return sum;
+}
+
+bool report_damaged(const struct report *r)
+{
+	return count(r, "damaged", NULL) + count(r, "unreadable", NULL) +
+		       count(r, "missing", NULL) >
+	       0;
+}
+
+/* Nobody knows how many events a damaged log had: no number says it. */
+static void damage(const struct report *r)
+{
+	int64_t bytes = count(r, "damaged", "bytes"),
+		places = count(r, "damaged", "places"),
+		files = count(r, "unreadable", NULL),
+		blocks = count(r, "missing", NULL);
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	if (places > 0)
+		reel_buf_printf(
+			&b, NULL, ", %s of its logs skipped in %s place%s",
+			reel_num_bytes(num, (double)bytes),
+			reel_num_count(num2, places), places == 1 ? "" : "s");
+	if (files > 0)
+		reel_buf_printf(&b, NULL, ", %s file%s unreadable",
+				reel_num_count(num, files),
+				files == 1 ? "" : "s");
+	if (blocks > 0)
+		reel_buf_printf(&b, NULL, ", %s block%s missing",
+				reel_num_count(num, blocks),
+				blocks == 1 ? "" : "s");
+	if (b.len) {
+		reel_buf_puts(&b, ": what was there is in no number below",
+			      NULL);
+		fputs("damaged:", stdout);
+		report_put_wrapped(reel_buf_text(&b) + 1, 10, 8);
+	}
+	reel_buf_fini(&b);
 }
 
 /* What the job said of itself: any bytes. */
@@ -90,22 +133,30 @@ static void hooks(const struct report *r)
 	reel_buf_fini(&b);
 }
 
-/* Processes that the command left behind. */
+/* A command whose end nobody wrote down, processes that it left behind. */
 static void went_on(const struct report *r)
 {
 	sqlite3_stmt *q = NULL;
+	bool living = false;
 	int64_t n = 0;
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM];
 
 	if (reel_store_prepare(r->st, &q,
-			       "SELECT json_extract(job_json, '$.running') "
-			       "FROM run WHERE json_valid(job_json)",
+			       "SELECT json_extract(job_json, '$.running'), "
+			       "json_type(job_json, '$.command') IS NOT NULL "
+			       "AND json_type(job_json, '$.exit_status') "
+			       "IS NULL FROM run WHERE json_valid(job_json)",
 			       NULL))
 		return;
-	if (sqlite3_step(q) == SQLITE_ROW)
+	if (sqlite3_step(q) == SQLITE_ROW) {
 		n = sqlite3_column_int64(q, 0);
+		living = sqlite3_column_int(q, 1);
+	}
 	sqlite3_finalize(q);
+	if (living)
+		puts("running: the command had not ended when this was loaded, "
+		     "or ioreel record was killed");
 	if (n <= 0)
 		return;
 	reel_buf_printf(&b, NULL,
@@ -119,27 +170,31 @@ static void went_on(const struct report *r)
 
 void report_gaps(const struct report *r)
 {
-	int64_t all = report_untraced(r), after = count(r, "counted_after");
+	int64_t all = report_untraced(r),
+		after = count(r, "counted_after", NULL);
 	const char *between = " (";
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM];
 
+	damage(r);
 	if (after > 0)
 		printf("events until %s, then counters: the trace had reached "
 		       "--max-size\n",
 		       reel_num_time(num, (double)after));
-	else if (count(r, "counted") > 0)
-		puts("counters, not events: calls and bytes are exact, sizes "
-		     "are means of a power of two,\n"
-		     "          and order and moments are not known");
+	else if (count(r, "counted", NULL) > 0)
+		puts("counters, not events: calls and bytes are exact (but for "
+		     "printf, getc and their like),\n"
+		     "          sizes are means of a power of two, order and "
+		     "moments are not known");
 	hooks(r);
 	went_on(r);
+	report_gaps_mpi(r);
 	if (!all)
 		return;
 	reel_buf_printf(&b, NULL, "untraced: %s program%s",
 			reel_num_count(num, all), all == 1 ? "" : "s");
 	for (size_t i = 0; i < sizeof(why) / sizeof(why[0]); i++) {
-		int64_t n = count(r, why[i].reason);
+		int64_t n = count(r, why[i].reason, NULL);
 
 		if (!n)
 			continue;

@@ -3,12 +3,20 @@
  * Bytes from outside made fit for a terminal or for JSON.
  *
  * File names are data of somebody else: what could move the cursor or break a
- * line must not reach the terminal, C1 controls (U+0080 to U+009F) included.
+ * line must not reach the terminal, C1 controls (U+0080 to U+009F) included,
+ * nor what lets a name be read in another order than it is written.
  */
 #include "lib/text.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* Line and paragraph separators, and the marks of bidirectional text. */
+static int reorders(unsigned int c)
+{
+	return c == 0x061c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
 
 size_t reel_text_char(const char *s, size_t len)
 {
@@ -35,7 +43,7 @@ size_t reel_text_char(const char *s, size_t len)
 		c = c << 6 | (p[i] & 0x3f);
 	}
 	if (c < least[n] || c < 0xa0 || (c >= 0xd800 && c < 0xe000) ||
-	    c > 0x10ffff)
+	    c > 0x10ffff || reorders(c))
 		return 0;
 	return n;
 }

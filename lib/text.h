@@ -7,7 +7,8 @@
 
 /*
  * Bytes of the valid, printable UTF-8 character at @s (1-4), or 0: a control
- * character, a broken or overlong sequence, a surrogate. @len >= 1.
+ * character, a mark that reorders text, a broken or overlong sequence, a
+ * surrogate. @len >= 1.
  */
 size_t reel_text_char(const char *s, size_t len);
 

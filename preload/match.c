@@ -156,6 +156,17 @@ static bool mpi_session(const char *p)
 	return BEGINS(p, "/ompi.") && end[-1] >= '0' && end[-1] <= '9';
 }
 
+/* A file that the runtime writes there: shared memory of its own. */
+static bool mpi_session_file(const char *path)
+{
+	const char *p = strstr(path, "/ompi."), *part;
+
+	if (!p || !mpi_session(p))
+		return false;
+	part = strchrnul(p + 1, '/');
+	return BEGINS(part, "/pid.") || BEGINS(part, "/jf.");
+}
+
 /* A part of a path that only installed code has. */
 static bool code_part(const char *p)
 {
@@ -207,7 +218,7 @@ bool match_code(const char *path, size_t len, bool reading)
 	if (code_end(path, len))
 		return true;
 	if (!reading && !strstr(path, "/__pycache__"))
-		return false; /* the job writes it: its own file */
+		return mpi_session_file(path); /* else the job's own */
 	return (in_code_dir(path, len) || interpreter_file(path, len)) &&
 	       !data_end(path, len);
 }

@@ -18,6 +18,7 @@
 #include "preload/apart.h"
 #include "preload/async.h"
 #include "preload/counters.h"
+#include "preload/dynamic.h"
 #include "preload/exec_note.h"
 #include "preload/raw.h"
 #include "preload/site.h"
@@ -39,6 +40,8 @@ int __cxa_at_quick_exit(void (*fn)(void *), void *dso) __attribute__((weak));
 int __register_atfork(void (*prepare)(void), void (*parent)(void),
 		      void (*child)(void), void *dso) __attribute__((weak));
 const char *gnu_get_libc_version(void) __attribute__((weak));
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 static uint32_t rank; /* + 1, by the launcher; 0: it has none */
 
@@ -264,6 +267,13 @@ static void map_counts(void)
 		shim.counts = c;
 }
 
+/* Ours to use, whatever the job's umask. */
+static void make_dir(const char *path)
+{
+	if (!raw3(SYS_mkdirat, AT_FDCWD, path, 0700))
+		raw3(SYS_fchmodat, AT_FDCWD, path, 0700);
+}
+
 /*
  * Without "ioreel record" nobody has made the directory. The first process
  * does; what it cannot make, claim_stem() will miss.
@@ -275,9 +285,9 @@ static void make_dirs(void)
 	long fd;
 
 	memcpy(path, shim.dir, shim.dir_len + 1);
-	raw3(SYS_mkdirat, AT_FDCWD, path, 0700);
+	make_dir(path);
 	memcpy(path + shim.dir_len, "/windows", 9);
-	raw3(SYS_mkdirat, AT_FDCWD, path, 0700);
+	make_dir(path);
 	shim.stem[0] = '\0'; /* job.counts is no process's */
 	fd = shim_open_file("/job", ".counts", O_RDWR | O_CREAT | O_EXCL);
 	if (fd >= 0) {
@@ -523,6 +533,18 @@ bool shim_at_home(void)
 	return gnu_get_libc_version;
 }
 
+/*
+ * Another copy of us, of another installation say, that comes before this one:
+ * it records, and what both tell would count twice.
+ */
+static bool other_records(void)
+{
+	void *first = dlsym(RTLD_DEFAULT, "ioreel_python");
+	Dl_info in;
+
+	return first && dladdr(first, &in) && in.dli_fbase != __ehdr_start;
+}
+
 __attribute__((constructor)) static void construct(int argc, char **argv,
 						   char **env)
 {
@@ -537,7 +559,7 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	shim_resolve_all();
 	d = env_get(env, "IOREEL_DIR");
 	d = keep(dir, sizeof(dir) - 128, d);
-	if (!d || d[0] != '/' || !map_arena())
+	if (!d || d[0] != '/' || other_records() || !map_arena())
 		goto out;
 	shim.pid = (uint32_t)raw0(SYS_getpid);
 	shim.dir = dir;

@@ -159,8 +159,11 @@ static bool ours(const void *address)
 	       (const char *)address < _etext;
 }
 
-/* Frames of C from the caller of our wrapper on. */
-static int c_frames(uintptr_t *key, int room)
+/*
+ * Frames of C from the caller of our wrapper on. Never inlined, nor is what
+ * tells them: unwinding takes 8 KiB of a stack that may have 16.
+ */
+static COLD int c_frames(uintptr_t *key, int room)
 {
 	void *frame[C_FRAMES + 8];
 	int have, n = 0;
@@ -237,11 +240,10 @@ static int put_c_frame(char *out, int n, uintptr_t address)
 	if (in.dli_fname[0] == '/') {
 		n = put(out, n, in.dli_fname, strlen(in.dli_fname));
 	} else { /* the program, as it was typed */
-		char exe[REEL_PATH_BYTES];
-		long len = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", exe,
-				sizeof(exe));
+		long len = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
+				out + n, (size_t)(TEXT_ROOM - 1 - n));
 
-		n = put(out, n, exe, len > 0 ? (size_t)len : 0);
+		n += len > 0 ? (int)len : 0;
 	}
 	n = put(out, n, "+0x", 3);
 	n = put_hex(out, n, address - (uintptr_t)in.dli_fbase);
@@ -272,6 +274,16 @@ static void describe(char *out, const uintptr_t *key, int c, int python)
 	out[n ? n - 1 : 0] = '\0';
 }
 
+static COLD void tell(struct shim_event *ev, const uintptr_t *key, int c,
+		      int python, uint64_t end)
+{
+	char text[TEXT_ROOM];
+
+	describe(text, key, c, python);
+	ev->path = text;
+	shim_record_full(ev, end, end, 0, 0);
+}
+
 bool shim_site(uint32_t call, uint64_t end)
 {
 	static uint32_t turn;
@@ -279,7 +291,6 @@ bool shim_site(uint32_t call, uint64_t end)
 		__attribute__((tls_model("initial-exec")));
 	struct shim_event ev = { SHIM_EVENT_NONE, .call = MARK_SITE };
 	uintptr_t key[KEY_WORDS];
-	char text[TEXT_ROOM];
 	int c, python, saved = errno;
 	bool fresh = false;
 
@@ -294,11 +305,9 @@ bool shim_site(uint32_t call, uint64_t end)
 	c = c_frames(key, C_FRAMES);
 	python = shim_python_frames(key + c, KEY_WORDS - c);
 	ev.arg = number_of(hash_of(key, c + python), &fresh);
-	if (fresh) {
-		describe(text, key, c, python);
-		ev.path = text;
-	}
-	if (ev.arg)
+	if (fresh)
+		tell(&ev, key, c, python, end);
+	else if (ev.arg)
 		shim_record_full(&ev, end, end, 0, 0);
 	inside = false;
 	errno = saved;

@@ -66,6 +66,23 @@ void stream_seen(const FILE *f, uint32_t desc)
 	s->write = f->_IO_write_ptr;
 }
 
+/*
+ * Where what waits in the buffer will be written, the kernel standing at @pos:
+ * after reads that is behind them, and libc goes back only as it writes. What
+ * is appended goes to the end, wherever the kernel stands.
+ */
+static int64_t write_base(const FILE *f, int64_t pos)
+{
+	struct stat st;
+
+	if (!(f->_flags & STREAM_APPENDING))
+		return pos - (f->_IO_read_end - f->_IO_write_base);
+	if (f->_IO_write_ptr == f->_IO_write_base ||
+	    raw2(SYS_fstat, f->_fileno, &st))
+		return pos;
+	return st.st_size;
+}
+
 /* Where the program stands in the file, or < 0. */
 static int64_t position(const FILE *f)
 {
@@ -74,7 +91,8 @@ static int64_t position(const FILE *f)
 	if (pos < 0)
 		return pos;
 	if (f->_flags & STREAM_PUTTING)
-		return pos + (f->_IO_write_ptr - f->_IO_write_base);
+		return write_base(f, pos) +
+		       (f->_IO_write_ptr - f->_IO_write_base);
 	pos -= f->_IO_read_end - f->_IO_read_ptr;
 	if (f->_flags & STREAM_BACKUP)
 		pos -= f->_IO_save_end - f->_IO_save_base;
@@ -175,20 +193,53 @@ COLD static void tell_untold(const FILE *f)
 	stream_seen(f, desc);
 }
 
+/* Of characters, which libc converts where nobody looks, the kernel tells. */
+static void tell_wide(const FILE *f, uint32_t desc, int64_t from)
+{
+	int64_t pos = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+
+	if (pos >= 0)
+		tell_bytes(f, desc, from >= 0 && pos > from ? pos - from : 0,
+			   pos);
+}
+
+/* What libc is about to write anyway it writes now. */
+static void flush_wide(const FILE *f)
+{
+	int saved = errno;
+
+	if (f->_flags & STREAM_PUTTING)
+		real.fflush((FILE *)(uintptr_t)f);
+	errno = saved;
+}
+
+/* One that writes each line, or all, at once: its pointers tell nothing. */
+static bool wrote_at_once(const FILE *f)
+{
+	return f->_flags & STREAM_PUTTING &&
+	       f->_flags & (STREAM_LINES | STREAM_UNBUFFERED) &&
+	       f->_IO_write_ptr == f->_IO_write_base;
+}
+
 static bool moved(const struct stream *s, const FILE *f, uint32_t desc)
 {
 	if (s->f != f || s->desc != desc)
 		return !is_new(f);
-	return s->read != f->_IO_read_ptr || s->write != f->_IO_write_ptr;
+	return s->read != f->_IO_read_ptr || s->write != f->_IO_write_ptr ||
+	       (!s->forked && wrote_at_once(f));
 }
 
 void stream_tell(const FILE *f, uint32_t desc)
 {
 	struct stream *s = stream_slot(f);
 
-	if (desc && !wide(f) &&
-	    (moved(s, f, desc) || (s->f == f && (s->shared || s->inherited))))
+	if (desc && unlikely(wide(f))) {
+		flush_wide(f);
+		tell_wide(f, desc, -1);
+	} else if (desc && (moved(s, f, desc) ||
+			    (s->f == f && (s->shared || s->inherited)))) {
 		tell(s, f, desc);
+	}
 }
 
 /* Freed memory may be gone: asked of the kernel. */
@@ -256,6 +307,7 @@ void stream_forked(void)
 			continue;
 		s->owner = NULL;
 		s->shared = false;
+		s->forked = true;
 		s->last = NULL;
 		s->read = f->_IO_read_ptr;
 		s->write = f->_IO_write_ptr;
@@ -304,17 +356,34 @@ void stream_flushed(void)
 		stream_seen(stdout, stream_slot(stdout)->desc);
 }
 
+/* The standard streams, which programs use before anybody is told of them. */
+static void finish_standard(void)
+{
+	FILE *const all[STANDARD] = {stdin, stdout, stderr};
+
+	for (int fd = 0; fd < STANDARD; fd++) {
+		const FILE *f = all[fd];
+
+		if (!alive(f))
+			continue;
+		if (untold(f)) {
+			tell_untold(f);
+		} else if (wide(f) && born[fd] >= 0 && !forked &&
+			   f->_fileno == fd && stream_slot(f)->f != f &&
+			   shim_known(fd)) {
+			flush_wide(f);
+			tell_wide(f, shim_known(fd), born[fd]);
+		}
+	}
+}
+
 void stream_finish(bool flushes)
 {
 	if (!shim_hot.on)
 		return;
-	if (flushes)
+	if (flushes) {
 		stream_flushing();
-	for (int i = 0; flushes && i < STANDARD; i++) {
-		const FILE *f = i == 0 ? stdin : i == 1 ? stdout : stderr;
-
-		if (alive(f) && untold(f))
-			tell_untold(f);
+		finish_standard();
 	}
 	for (int i = 0; i < STREAMS; i++) {
 		const struct stream *s = &streams[i];
@@ -322,9 +391,11 @@ void stream_finish(bool flushes)
 
 		if (!f || shim_fd_entry(f->_fileno) != s->desc || !s->desc)
 			continue;
-		if (flushes || !pending(f))
+		if (!flushes && wide(f))
+			tell_wide(f, s->desc, -1);
+		else if (flushes || !pending(f))
 			stream_tell(f, s->desc);
-		else if (moved(s, f, s->desc) && !wide(f))
+		else if (moved(s, f, s->desc))
 			tell_written(f, s->desc);
 	}
 }

@@ -19,9 +19,12 @@
 #include "preload/types.h"
 
 /* glibc's _flags, since 1997. */
+#define STREAM_UNBUFFERED 0x2
 #define STREAM_ERROR 0x20
 #define STREAM_BACKUP 0x100
+#define STREAM_LINES 0x200
 #define STREAM_PUTTING 0x800
+#define STREAM_APPENDING 0x1000
 
 #define STREAM_SMALL 512 /* bytes that may be told together with others */
 
@@ -35,6 +38,7 @@ struct stream {
 	const char *read, *write;	 /* as its last call left them */
 	const struct shim_thread *owner; /* that used it first */
 	bool shared; /* by more: its pointers may move at any time */
+	bool forked; /* is a copy: what it wrote at once may be the parent's */
 	uint32_t desc;
 	uint32_t call, bytes; /* of its last record */
 	const uint8_t *last;  /* where that record ended */

@@ -28,7 +28,7 @@
 
 static const char dot_win[] = ".win", dot_log[] = ".log";
 
-int shim_open_file(const char *sub, const char *suffix, int flags)
+static COLD int open_file(const char *sub, const char *suffix, int flags)
 {
 	char path[REEL_PATH_BYTES];
 	size_t n = shim.dir_len, a = strlen(sub), b = strlen(shim.stem),
@@ -42,6 +42,24 @@ int shim_open_file(const char *sub, const char *suffix, int flags)
 	memcpy(path + n + a + b, suffix, c + 1);
 	return (int)raw4(SYS_openat, AT_FDCWD, path,
 			 flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/* The job's umask may deny us what we are to open again. */
+static COLD void make_ours(int fd)
+{
+	struct stat64 st;
+
+	if (!raw2(SYS_fstat, fd, &st) && (st.st_mode & 0600) != 0600)
+		raw2(SYS_fchmod, fd, 0600);
+}
+
+int shim_open_file(const char *sub, const char *suffix, int flags)
+{
+	int fd = open_file(sub, suffix, flags);
+
+	if (fd >= 0 && flags & O_CREAT)
+		make_ours(fd);
+	return fd;
 }
 
 int shim_open_window(int flags)

@@ -127,6 +127,24 @@ MKSTEMP(mkostemps, (char *tmpl, int suffix, int flags), (tmpl, suffix, flags),
 MKSTEMP(mkostemps64, (char *tmpl, int suffix, int flags), (tmpl, suffix, flags),
 	flags)
 
+EXPORT char *mkdtemp(char *tmpl)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_MKDIR};
+	uint64_t start, end;
+	char *r;
+
+	NEED(mkdtemp);
+	if (unlikely(!shim_hot.on))
+		return real.mkdtemp(tmpl);
+	start = shim_clock();
+	r = real.mkdtemp(tmpl);
+	end = shim_clock();
+	ev.path = tmpl;
+	ev.arg = 0700;
+	shim_record_path(&ev, start, end, r ? 0 : -1, r ? 0 : errno);
+	return r;
+}
+
 static __attribute__((noinline)) int any_close(int fd)
 {
 	uint64_t start, end;

@@ -112,6 +112,84 @@
 	MPI_COUNTED(X, SCAN, Scan, 6, -1)                                      \
 	MPI_COUNTED(X, EXSCAN, Exscan, 6, -1)
 
+/*
+ * X(CALL, name, number of arguments, root): the nonblocking ones. The last
+ * argument is where the request goes, the one before it the communicator.
+ */
+#define MPI_STARTED(X)                                                         \
+	X(IBARRIER, Ibarrier, 2, -1)                                           \
+	MPI_COUNTED(X, IBCAST, Ibcast, 6, d)                                   \
+	MPI_COUNTED(X, IREDUCE, Ireduce, 8, f)                                 \
+	MPI_COUNTED(X, IALLREDUCE, Iallreduce, 7, -1)                          \
+	MPI_COUNTED(X, IGATHER, Igather, 9, g)                                 \
+	MPI_COUNTED(X, IGATHERV, Igatherv, 10, h)                              \
+	MPI_COUNTED(X, ISCATTER, Iscatter, 9, g)                               \
+	MPI_COUNTED(X, ISCATTERV, Iscatterv, 10, h)                            \
+	MPI_COUNTED(X, IALLGATHER, Iallgather, 8, -1)                          \
+	MPI_COUNTED(X, IALLGATHERV, Iallgatherv, 9, -1)                        \
+	MPI_COUNTED(X, IALLTOALL, Ialltoall, 8, -1)                            \
+	MPI_COUNTED(X, IALLTOALLV, Ialltoallv, 10, -1)                         \
+	MPI_COUNTED(X, IREDUCE_SCATTER, Ireduce_scatter, 7, -1)                \
+	MPI_COUNTED(X, IREDUCE_SCATTER_BLOCK, Ireduce_scatter_block, 7, -1)    \
+	MPI_COUNTED(X, ISCAN, Iscan, 7, -1)                                    \
+	MPI_COUNTED(X, IEXSCAN, Iexscan, 7, -1)
+
+/* X(name, parameters, arguments, number of requests): what may end them. */
+#define MPI_WAITS(X)                                                           \
+	X(Wait, (void *req, void *status), (req, status), 1)                   \
+	X(Test, (void *req, int *flag, void *status), (req, flag, status), 1)  \
+	X(Waitall, (int n, void *req, void *status), (n, req, status), n)      \
+	X(Testall, (int n, void *req, int *flag, void *status),                \
+	  (n, req, flag, status), n)                                           \
+	X(Waitany, (int n, void *req, int *at, void *status),                  \
+	  (n, req, at, status), n)                                             \
+	X(Testany, (int n, void *req, int *at, int *flag, void *status),       \
+	  (n, req, at, flag, status), n)                                       \
+	X(Waitsome, (int n, void *req, int *done, int *at, void *status),      \
+	  (n, req, done, at, status), n)                                       \
+	X(Testsome, (int n, void *req, int *done, int *at, void *status),      \
+	  (n, req, done, at, status), n)
+
+/*
+ * X(COUNT, name, number of arguments): what orders ranks too, but is counted
+ * only. Who sent is asked, not who received; a persistent request that is
+ * started may be any of the three.
+ */
+#define MPI_EITHER(X, COUNT, fn, n)                                            \
+	X(COUNT, fn, n)                                                        \
+	X(COUNT, fn##_c, n)
+#define MPI_TOLD_OF(X)                                                         \
+	MPI_EITHER(X, MESSAGES, Send, 6)                                       \
+	MPI_EITHER(X, MESSAGES, Bsend, 6)                                      \
+	MPI_EITHER(X, MESSAGES, Ssend, 6)                                      \
+	MPI_EITHER(X, MESSAGES, Rsend, 6)                                      \
+	MPI_EITHER(X, MESSAGES, Isend, 7)                                      \
+	MPI_EITHER(X, MESSAGES, Ibsend, 7)                                     \
+	MPI_EITHER(X, MESSAGES, Issend, 7)                                     \
+	MPI_EITHER(X, MESSAGES, Irsend, 7)                                     \
+	MPI_EITHER(X, MESSAGES, Sendrecv, 12)                                  \
+	MPI_EITHER(X, MESSAGES, Sendrecv_replace, 9)                           \
+	X(MESSAGES, Start, 1)                                                  \
+	X(MESSAGES, Startall, 2)                                               \
+	X(EPOCHS, Win_fence, 2)                                                \
+	X(EPOCHS, Win_complete, 1)                                             \
+	X(EPOCHS, Win_unlock, 2)                                               \
+	X(EPOCHS, Win_unlock_all, 1)                                           \
+	X(EPOCHS, Win_flush, 2)                                                \
+	X(EPOCHS, Win_flush_all, 1)                                            \
+	MPI_EITHER(X, COLLECTIVES, Alltoallw, 9)                               \
+	MPI_EITHER(X, COLLECTIVES, Ialltoallw, 10)                             \
+	MPI_EITHER(X, COLLECTIVES, Neighbor_allgather, 7)                      \
+	MPI_EITHER(X, COLLECTIVES, Neighbor_allgatherv, 8)                     \
+	MPI_EITHER(X, COLLECTIVES, Neighbor_alltoall, 7)                       \
+	MPI_EITHER(X, COLLECTIVES, Neighbor_alltoallv, 9)                      \
+	MPI_EITHER(X, COLLECTIVES, Neighbor_alltoallw, 9)                      \
+	MPI_EITHER(X, COLLECTIVES, Ineighbor_allgather, 8)                     \
+	MPI_EITHER(X, COLLECTIVES, Ineighbor_allgatherv, 9)                    \
+	MPI_EITHER(X, COLLECTIVES, Ineighbor_alltoall, 8)                      \
+	MPI_EITHER(X, COLLECTIVES, Ineighbor_alltoallv, 10)                    \
+	MPI_EITHER(X, COLLECTIVES, Ineighbor_alltoallw, 10)
+
 /* X(name, arguments): the life of a process and of its communicators. */
 #define MPI_LIFE(X)                                                            \
 	X(Init, (int *argc, char ***argv))                                     \
@@ -121,11 +199,23 @@
 	X(Comm_disconnect, (void **comm))
 
 #define MPI_A1 long a
-#define MPI_A5 MPI_A1, long b, long c, long d, long e
+#define MPI_A2 MPI_A1, long b
+#define MPI_A5 MPI_A2, long c, long d, long e
 #define MPI_A6 MPI_A5, long f
 #define MPI_A7 MPI_A6, long g
 #define MPI_A8 MPI_A7, long h
 #define MPI_A9 MPI_A8, long i
+#define MPI_A10 MPI_A9, long j
+#define MPI_A12 MPI_A10, long k, long l
+#define MPI_ARGS1 a
+#define MPI_ARGS2 a, b
+#define MPI_ARGS5 MPI_ARGS2, c, d, e
+#define MPI_ARGS6 MPI_ARGS5, f
+#define MPI_ARGS7 MPI_ARGS6, g
+#define MPI_ARGS8 MPI_ARGS7, h
+#define MPI_ARGS9 MPI_ARGS8, i
+#define MPI_ARGS10 MPI_ARGS9, j
+#define MPI_ARGS12 MPI_ARGS10, k, l
 
 /* The functions behind ours, as the objects that call them would have them. */
 struct shim_mpi_real {
@@ -140,6 +230,13 @@ struct shim_mpi_real {
 #undef X
 #define X(CALL, fn, n, root) int (*fn)(MPI_A##n);
 	MPI_COLLECTIVES(X)
+	MPI_STARTED(X)
+#undef X
+#define X(COUNT, fn, n) int (*fn)(MPI_A##n);
+	MPI_TOLD_OF(X)
+#undef X
+#define X(fn, params, args, n) int(*fn) params;
+	MPI_WAITS(X)
 #undef X
 #define X(fn, params) int(*fn) params;
 	MPI_LIFE(X)
@@ -159,6 +256,13 @@ MPI_FILES(X)
 #undef X
 #define X(CALL, fn, n, root) int shim_mpi_##fn(MPI_A##n);
 MPI_COLLECTIVES(X)
+MPI_STARTED(X)
+#undef X
+#define X(COUNT, fn, n) int shim_mpi_##fn(MPI_A##n);
+MPI_TOLD_OF(X)
+#undef X
+#define X(fn, params, args, n) int shim_mpi_##fn params;
+MPI_WAITS(X)
 #undef X
 #define X(fn, params) int shim_mpi_##fn params;
 MPI_LIFE(X)
@@ -213,6 +317,34 @@ HOT void *shim_mpi_handle(const void *h)
 	return mpi.kind == MPI_MPICH ? (void *)(uintptr_t)(uint32_t)(uintptr_t)h
 				     : (void *)h;
 }
+
+/* The same of the handle that lies at @place. */
+HOT void *shim_mpi_handle_at(const void *place)
+{
+	return mpi.kind == MPI_MPICH
+		       ? (void *)(uintptr_t) * (const uint32_t *)place
+		       : *(void *const *)place;
+}
+
+/*
+ * Which collective of @comm @ev is; nothing where that cannot be said. One
+ * that @failed counts too, but MPI is asked nothing of a handle that may be
+ * none.
+ */
+void shim_mpi_tell_comm(struct shim_event *ev, void *comm, int root,
+			bool failed);
+
+/* Notes of what was counted only, as the numbers are now. */
+void shim_mpi_note_counts(void);
+
+/* MPI is a part of the program itself, and its calls go past us: a note. */
+void shim_mpi_note_linked(void);
+
+/* The same, where the program's file says so and a launcher started it. */
+void shim_mpi_look_inside(void);
+
+/* "KEY=TEXT", cut at REEL_PATH_BYTES. */
+void shim_mpi_note(const char *key, const char *text);
 
 /* The errno that an MPI error code becomes; 0 for success. */
 int shim_mpi_errno(int code);

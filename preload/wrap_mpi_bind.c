@@ -232,11 +232,11 @@ static const struct binding binding[] = {
 #define X(fn, ...) BIND(File_##fn)
 		MPI_FILES(X)
 #undef X
-#define X(CALL, fn, n, root) BIND(fn)
-			MPI_COLLECTIVES(X)
+#define X(CALL, fn, ...) BIND(fn)
+			MPI_COLLECTIVES(X) MPI_STARTED(X) MPI_TOLD_OF(X)
 #undef X
 #define X(fn, ...) BIND(fn)
-				MPI_LIFE(X)
+				MPI_WAITS(X) MPI_LIFE(X)
 #undef X
 };
 #define BINDINGS (sizeof(binding) / sizeof(binding[0]))
@@ -276,8 +276,8 @@ static void store_symbol(const struct object *o, const ElfW(Sym) * s, void *at)
 	raw3(SYS_mprotect, page, PAGE, o->symbol_prot);
 }
 
-/* What is ours there already, was taken before. */
-static void take_function(const struct binding *b)
+/* What is ours there already, was taken before. False: a tool's. */
+static bool take_function(const struct binding *b, const struct object *lib)
 {
 	const struct object *o;
 	char name[64] = "MPI_";
@@ -287,22 +287,55 @@ static void take_function(const struct binding *b)
 	o = first_with(name);
 	now = o ? defined(o, name) : NULL;
 	if (now == b->ours)
-		return;
+		return true;
 	*b->real = now;
 	if (o)
 		store_symbol(o, find_symbol(o, name), b->ours);
+	return !o || o->base == lib->base;
+}
+
+/* Its second name, which a program may look for too. */
+static void take_profiling(const struct binding *b, const struct object *lib)
+{
+	const ElfW(Sym) * s;
+	char name[64] = "PMPI_";
+
+	strcpy(name + 5, b->name);
+	s = find_symbol(lib, name);
+	if (s && *b->real && (void *)(lib->base + s->st_value) == *b->real)
+		store_symbol(lib, s, b->ours);
+}
+
+static bool is_ours(const void *function)
+{
+	for (size_t i = 0; i < BINDINGS; i++)
+		if (binding[i].ours == function)
+			return true;
+	return false;
+}
+
+/* What we call ourselves; what leads to us was taken before. */
+static void take_own(const struct object *lib, const char *name, void **to)
+{
+	void *now = defined(lib, name);
+
+	if (!is_ours(now))
+		*to = now;
 }
 
 /*
  * Take @lib for the MPI of this process. All objects are in object[]. Whoever
  * looks for a function by its name from now on is told of ours: dlsym() for
  * Python's ctypes and for programs that choose their MPI as they run, and the
- * loader for what it binds at the first call.
+ * loader for what it binds at the first call. By the names PMPI_ only where no
+ * tool is there, which would find us behind itself.
  */
 static void take_library(const struct object *lib)
 {
+	bool tools = false;
+
 	bound.lib = *lib;
-#define X(fn, params) *(void **)&mpi.fn = defined(lib, "PMPI_" #fn);
+#define X(fn, params) take_own(lib, "PMPI_" #fn, (void **)&mpi.fn);
 	MPI_OURS(X)
 #undef X
 	mpi.kind = is_standard(lib)			 ? MPI_STANDARD
@@ -314,7 +347,9 @@ static void take_library(const struct object *lib)
 	mpi.no_comm = handle_of("ompi_mpi_comm_null", 0x04000000, 0x100);
 	mpi.no_status = mpi.kind == MPI_MPICH ? (void *)1 : NULL;
 	for (size_t i = 0; i < BINDINGS; i++)
-		take_function(&binding[i]);
+		tools |= !take_function(&binding[i], lib);
+	for (size_t i = 0; i < BINDINGS && !tools; i++)
+		take_profiling(&binding[i], lib);
 }
 
 /* Does @o stand between programs and MPI? It calls PMPI_ for them. */
@@ -370,12 +405,15 @@ static void bind_slot(struct binder *k, void **slot, const char *name)
 	const struct binding *b = find_binding(name + profiling + 4);
 	void *now = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 	uintptr_t at = (uintptr_t)now;
-	bool inside = at >= k->o->low && at < k->o->high;
+	bool inside = at >= k->o->low && at < k->o->high, ours;
 
 	if (!b || !now || !*b->real)
 		return;
+	ours = profiling && defined(&bound.lib, name) == b->ours;
 	if (k->own) {
-		if (!profiling && now != *b->real && (now == b->ours || inside))
+		if (profiling && !ours)
+			return;
+		if (now != *b->real && (now == b->ours || inside))
 			store_slot(k->o, slot, *b->real);
 		return;
 	}
@@ -383,7 +421,7 @@ static void bind_slot(struct binder *k, void **slot, const char *name)
 		return;
 	/* Fortran's side calls these names; so do programs, now and then. */
 	if (profiling) {
-		if (*b->real != defined(&bound.lib, name))
+		if (!ours && *b->real != defined(&bound.lib, name))
 			return;
 		if (k->is_a_tool < 0)
 			k->is_a_tool = is_tool(k->o);
@@ -474,16 +512,16 @@ static void gather_all(struct look *k)
 	dl_iterate_phdr(gather, k);
 }
 
+/* The program is the first of the objects. */
+static bool is_program(const struct object *o)
+{
+	return !o->path[0];
+}
+
 /* An MPI whose calls, or some of them, are not recorded. */
 static void note_unknown(const struct object *o)
 {
-	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
-	char text[REEL_PATH_BYTES] = "mpi_not_recorded=";
-	uint64_t now = shim_clock();
-
-	strncat(text, o->path, sizeof(text) - strlen(text) - 1);
-	ev.path = text;
-	shim_record_full(&ev, now, now, 0, 0);
+	shim_mpi_note("mpi_not_recorded", o->path);
 }
 
 static bool still_there(void)
@@ -516,9 +554,14 @@ static void look(void)
 		return;
 	if (!k.from)
 		bound.libraries = 0;
-	for (uint32_t i = 0; i < objects; i++)
-		if (defined(&object[i], "PMPI_Init") && bound.libraries++)
+	for (uint32_t i = 0; i < objects; i++) {
+		if (!defined(&object[i], "PMPI_Init"))
+			continue;
+		if (is_program(&object[i]))
+			shim_mpi_note_linked();
+		if (bound.libraries++)
 			note_unknown(&object[i]);
+	}
 	if (!k.from && had && !still_there()) { /* it was unloaded */
 		memset(&mpi_real, 0, sizeof(mpi_real));
 		memset(&bound.lib, 0, sizeof(bound.lib));
@@ -554,5 +597,10 @@ EXPORT void __gmon_start__(void)
  * the order of the objects. */
 __attribute__((constructor)) static void bind_first(void)
 {
+	int saved = errno;
+
 	__gmon_start__();
+	if (shim_hot.on && !bound.libraries)
+		shim_mpi_look_inside();
+	errno = saved;
 }

@@ -21,6 +21,8 @@ struct comm {
 	int rank, size;	  /* of ours; of all */
 };
 
+extern char **environ;
+
 static struct comm comms[COMMS];
 
 /* How many communicators of these members there have been. */
@@ -35,6 +37,24 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
+/*
+ * What the launcher calls this job: those that were spawned, and others that
+ * run beside it, have the same ranks.
+ */
+static uint64_t hash_job(void)
+{
+	static const char *const names[] = {
+		"PMIX_NAMESPACE=", "PMI_JOBID=", "SLURM_STEP_ID="};
+	uint64_t h = SEED;
+
+	for (char **e = environ; e && *e; e++)
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+			if (!strncmp(*e, names[i], strlen(names[i])))
+				for (const char *p = *e; *p; p++)
+					h = mix(h, (unsigned char)*p);
+	return h;
+}
+
 /* The ranks in MPI_COMM_WORLD of @group's members, mixed; 0: not known. */
 static uint64_t hash_members(void *group, void *world)
 {
@@ -43,7 +63,7 @@ static uint64_t hash_members(void *group, void *world)
 
 	if (mpi.Group_size(group, &size))
 		return 0;
-	h = mix(SEED, (uint64_t)size);
+	h = mix(hash_job(), (uint64_t)size);
 	for (int from = 0; from < size; from += CHUNK) {
 		int n = size - from < CHUNK ? size - from : CHUNK;
 
@@ -145,9 +165,8 @@ static struct comm *add_comm(uintptr_t handle)
 	return NULL;
 }
 
-/* Which collective @ev is; nothing where that cannot be said. One that failed
- * counts too, but MPI is asked nothing of a handle that may be none. */
-static void tell_comm(struct shim_event *ev, void *comm, int root, bool failed)
+void shim_mpi_tell_comm(struct shim_event *ev, void *comm, int root,
+			bool failed)
 {
 	uintptr_t handle = (uintptr_t)shim_mpi_handle(comm);
 	struct comm *c = find_comm(handle);
@@ -200,7 +219,7 @@ static void record(uint32_t call, void *comm, int root, uint64_t start,
 	int saved = errno;
 
 	if (comm)
-		tell_comm(&ev, comm, root, code);
+		shim_mpi_tell_comm(&ev, comm, root, code);
 	shim_record_full(&ev, start, end, code ? -1 : 0, shim_mpi_errno(code));
 	errno = saved;
 }
@@ -243,8 +262,10 @@ int shim_mpi_Finalize(void)
 	int saved = errno, r;
 	uint64_t start;
 
-	if (shim_hot.on)
+	if (shim_hot.on) {
 		shim_mpi_clock(AT_FINALIZE);
+		shim_mpi_note_counts();
+	}
 	errno = saved;
 	start = shim_clock();
 	r = mpi_real.Finalize();
@@ -253,41 +274,21 @@ int shim_mpi_Finalize(void)
 	return r;
 }
 
-/* Of MPICH a handle is an int, and may lie as one. */
-static void *handle_at(const void *place)
-{
-	uint32_t number;
-	void *handle;
-
-	if (mpi.kind != MPI_MPICH) {
-		memcpy(&handle, place, sizeof(handle));
-		return handle;
-	}
-	memcpy(&number, place, sizeof(number));
-	return (void *)(uintptr_t)number;
-}
-
 /* Forgotten before: the handle may be given to another at once. */
 int shim_mpi_Comm_free(void **comm)
 {
 	if (shim_hot.on && comm)
-		comm_gone(handle_at(comm));
+		comm_gone(shim_mpi_handle_at(comm));
 	return mpi_real.Comm_free(comm);
 }
 
 int shim_mpi_Comm_disconnect(void **comm)
 {
 	if (shim_hot.on && comm)
-		comm_gone(handle_at(comm));
+		comm_gone(shim_mpi_handle_at(comm));
 	return mpi_real.Comm_disconnect(comm);
 }
 
-#define ARGS1 a
-#define ARGS5 a, b, c, d, e
-#define ARGS6 ARGS5, f
-#define ARGS7 ARGS6, g
-#define ARGS8 ARGS7, h
-#define ARGS9 ARGS8, i
 #define LAST1 a
 #define LAST5 e
 #define LAST6 f
@@ -299,7 +300,7 @@ int shim_mpi_Comm_disconnect(void **comm)
 	int shim_mpi_##fn(MPI_A##n)                                            \
 	{                                                                      \
 		uint64_t start = shim_clock();                                 \
-		int r = mpi_real.fn(ARGS##n);                                  \
+		int r = mpi_real.fn(MPI_ARGS##n);                              \
                                                                                \
 		if (shim_hot.on)                                               \
 			record(CALL_MPI_##CALL, (void *)LAST##n, (int)(root),  \

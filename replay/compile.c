@@ -121,10 +121,11 @@ static int survey_call(struct compiler *c, struct reel_event *ev,
 	return 0;
 }
 
-/* Two numbers of the stream. */
+/* A number of the stream for each of its records. */
 static int survey_meeting(struct compiler *c, const struct reel_event *ev,
 			  uint32_t stream)
 {
+	unsigned int halves = role_meets(ev);
 	struct who me = { .stream = stream,
 			  .call = c->calls[stream],
 			  .end_ns = ev->start_ns + ev->dur_ns };
@@ -132,7 +133,7 @@ static int survey_meeting(struct compiler *c, const struct reel_event *ev,
 	if (me.call >= UINT32_MAX - 2)
 		return reel_fail(c->err, REEL_E_LIMIT,
 				 "cannot replay: a thread has too many calls");
-	c->calls[stream] += 2;
+	c->calls[stream] += halves == (ROLE_ARRIVES | ROLE_LEAVES) ? 2 : 1;
 	c->idle_ns[stream] = me.end_ns;
 	c->met++;
 	return meetings_event(c->meetings, ev, &me, c->err);

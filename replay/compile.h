@@ -66,6 +66,7 @@ struct compiler {
 	struct {
 		int64_t start_ns, end_ns;
 		bool any;
+		unsigned int halves; /* ROLE_ARRIVES, ROLE_LEAVES */
 	} meeting; /* one that may hold calls of its thread */
 };
 

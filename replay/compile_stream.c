@@ -309,7 +309,7 @@ static int write_meeting(struct compiler *c, uint32_t stream, uint32_t *call)
 	int64_t start_ns = c->meeting.start_ns, waited_ns = 0, unused;
 
 	c->meeting.any = false;
-	for (int leaving = 0; leaving < 2; leaving++) {
+	for (unsigned int half = ROLE_ARRIVES; half <= ROLE_LEAVES; half *= 2) {
 		struct plan_record r = { .offset = PLAN_NO_OFFSET,
 					 .size = PLAN_NO_SIZE,
 					 .fd = -1,
@@ -317,10 +317,13 @@ static int write_meeting(struct compiler *c, uint32_t stream, uint32_t *call)
 					 .flags = PLAN_F_MORE };
 		struct plan_more m = nothing_more;
 
+		if (!(c->meeting.halves & half))
+			continue;
 		if (apply_marks(c, stream, (*call)++, &r, &m, &waited_ns,
 				&unused))
 			return -1;
-		set_time(c, &r, &m, start_ns, leaving ? waited_ns : 0);
+		set_time(c, &r, &m, start_ns,
+			 half == ROLE_LEAVES ? waited_ns : 0);
 		if (plan_writer_record(c->out, &r, &m, c->err))
 			return -1;
 	}
@@ -346,6 +349,7 @@ static int hold_meeting(struct compiler *c, const struct reel_event *ev,
 	if (write_before(c, stream, call, ev->start_ns) ||
 	    (c->meeting.any && write_meeting(c, stream, call)))
 		return -1;
+	c->meeting.halves = role_meets(ev);
 	c->meeting.start_ns = ev->start_ns;
 	c->meeting.end_ns = ev->start_ns + ev->dur_ns;
 	c->meeting.any = true;

@@ -14,18 +14,21 @@
 #include "analyzer/event.h"
 #include "analyzer/idmap.h"
 
+#include "replay/role.h"
+
 #define MEMBERS_MOST (1 << 20)
 
 struct member {
-	struct who who; /* arriving */
-	int64_t start_ns, end_ns;
-	bool root;
+	struct who who, left; /* arriving, leaving */
+	int64_t start_ns, wait_ns, end_ns; /* it came, waited, and went */
+	uint32_t process;
+	bool root, gone;
 };
 
 struct meeting {
 	int64_t comm, number;
 	struct member *member;
-	uint32_t n, room;
+	uint32_t n, room, gone;
 	uint16_t call;
 	bool broken; /* two collectives seem to be one */
 };
@@ -67,24 +70,21 @@ void meetings_free(struct meetings *m)
 static int wait_for_member(struct meetings *m, const struct member *a,
 			   const struct member *b, struct reel_error *err)
 {
-	struct who leaving = a->who;
-
-	leaving.call++;
 	if (b->start_ns > a->end_ns)
 		return 0;
-	return edges_keep(m->edges, &b->who, &leaving, err) < 0 ? -1 : 0;
+	return edges_keep(m->edges, &b->who, &a->left, err) < 0 ? -1 : 0;
 }
 
-/* From its arrival until @from_ns it waited. */
+/* Until @from_ns it waited. */
 static int waited(struct meetings *m, const struct member *a, int64_t from_ns,
 		  struct reel_error *err)
 {
-	struct mark mark = { .stream = a->who.stream,
-			     .call = a->who.call + 1,
-			     .ns = from_ns - a->start_ns,
+	struct mark mark = { .stream = a->left.stream,
+			     .call = a->left.call,
+			     .ns = from_ns - a->wait_ns,
 			     .kind = MARK_WAITED };
 
-	if (from_ns <= a->start_ns || from_ns > a->end_ns)
+	if (from_ns <= a->wait_ns || from_ns > a->end_ns)
 		return 0;
 	return marks_add(m->marks, &mark, err);
 }
@@ -157,10 +157,16 @@ static int settle(struct meetings *m, const struct meeting *g,
 	case REEL_CALL_MPI_BCAST:
 	case REEL_CALL_MPI_SCATTER:
 	case REEL_CALL_MPI_SCATTERV:
+	case REEL_CALL_MPI_IBCAST:
+	case REEL_CALL_MPI_ISCATTER:
+	case REEL_CALL_MPI_ISCATTERV:
 		return root ? settle_from_root(m, g, root, err) : 0;
 	case REEL_CALL_MPI_REDUCE:
 	case REEL_CALL_MPI_GATHER:
 	case REEL_CALL_MPI_GATHERV:
+	case REEL_CALL_MPI_IREDUCE:
+	case REEL_CALL_MPI_IGATHER:
+	case REEL_CALL_MPI_IGATHERV:
 		return root ? settle_to_root(m, g, root, err) : 0;
 	default:
 		return settle_all(m, g, err);
@@ -192,7 +198,7 @@ static int add_member(struct meeting *g, const struct reel_event *ev,
 {
 	struct member a = { .who = *me,
 			    .start_ns = ev->start_ns,
-			    .end_ns = ev->start_ns + ev->dur_ns,
+			    .process = ev->process,
 			    .root = ev->pos & 1 };
 
 	if (g->n == g->room) {
@@ -206,21 +212,47 @@ static int add_member(struct meeting *g, const struct reel_event *ev,
 	return 0;
 }
 
+/* Its process leaves, as call @left. */
+static void leave(struct meeting *g, const struct reel_event *ev,
+		  const struct who *left)
+{
+	/* mostly they go in the order in which they came */
+	for (uint32_t i = 0; i < g->n; i++) {
+		struct member *a = &g->member[(g->gone + i) % g->n];
+
+		if (a->process != ev->process || a->gone)
+			continue;
+		a->left = *left;
+		a->wait_ns = ev->start_ns;
+		a->end_ns = ev->start_ns + ev->dur_ns;
+		a->gone = true;
+		g->gone++;
+		return;
+	}
+	g->broken = true;
+}
+
 int meetings_event(struct meetings *m, const struct reel_event *ev,
 		   const struct who *me, struct reel_error *err)
 {
 	int64_t members = ev->pos / 2;
+	unsigned int halves = role_meets(ev);
+	struct who left = *me;
 	struct meeting *g;
 	int rc = 0;
 
 	if (members < 2 || members > MEMBERS_MOST)
 		return 0;
 	g = meeting_of(m, ev, err);
-	if (!g || add_member(g, ev, me, err))
+	if (!g || (halves & ROLE_ARRIVES && add_member(g, ev, me, err)))
 		return -1;
-	if (ev->arg != g->comm || ev->arg2 != g->number || ev->call != g->call)
+	left.call += halves == (ROLE_ARRIVES | ROLE_LEAVES);
+	if (halves & ROLE_LEAVES)
+		leave(g, ev, &left);
+	if (ev->arg != g->comm || ev->arg2 != g->number ||
+	    (halves & ROLE_ARRIVES && ev->call != g->call))
 		g->broken = true;
-	if (g->n < (uint32_t)members)
+	if (g->n < (uint32_t)members || g->gone < g->n)
 		return 0;
 	if (!g->broken)
 		rc = settle(m, g, err);

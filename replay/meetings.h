@@ -7,7 +7,8 @@
  * arrived. Of a broadcast all wait for the root, of a gather the root waits
  * for all. Where all wait for all, they wait for who came last in the job,
  * who waits for the others: so edges grow with ranks, not with their square.
- * Nobody waits for who came after he had left.
+ * Nobody waits for who came after he had left. Of a nonblocking one the two
+ * records are of two calls, with others between.
  */
 #ifndef REPLAY_MEETINGS_H
 #define REPLAY_MEETINGS_H
@@ -21,7 +22,8 @@ int meetings_new(struct meetings **out, struct edges *edges,
 void meetings_free(struct meetings *m);
 
 /*
- * Event @ev, which role_meets(), arrives as call @me and leaves as the next.
+ * Event @ev, which role_meets(), arrives as call @me, and leaves as the next;
+ * or does one of these as call @me.
  * 0, or -1 with @err.
  */
 int meetings_event(struct meetings *m, const struct reel_event *ev,

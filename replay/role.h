@@ -41,13 +41,22 @@ static inline bool role_plays(const struct reel_event *ev)
 }
 
 /*
- * Is it a collective, of which it is known who took part? It is told by two
- * records, arriving and leaving.
+ * Is it of a collective, of which it is known who took part? That is told by
+ * two records, arriving and leaving: @ev is for one of them, or for both.
  */
-static inline bool role_meets(const struct reel_event *ev)
+enum { ROLE_ARRIVES = 1, ROLE_LEAVES = 2 };
+
+static inline unsigned int role_meets(const struct reel_event *ev)
 {
-	return ev->call >= REEL_CALL_MPI_BARRIER &&
-	       ev->call <= REEL_CALL_MPI_EXSCAN && !ev->err && ev->pos >= 2;
+	if (ev->err || ev->pos < 2)
+		return 0;
+	if (ev->call >= REEL_CALL_MPI_BARRIER &&
+	    ev->call <= REEL_CALL_MPI_EXSCAN)
+		return ROLE_ARRIVES | ROLE_LEAVES;
+	if (ev->call >= REEL_CALL_MPI_IBARRIER &&
+	    ev->call <= REEL_CALL_MPI_IEXSCAN)
+		return ROLE_ARRIVES;
+	return ev->call == REEL_CALL_MPI_COMPLETED ? ROLE_LEAVES : 0;
 }
 
 /* Calls of two descriptors. */

@@ -12,7 +12,7 @@ for i in $(seq 0 199); do head -c 40960 /dev/urandom >in/data.$i; done
 order() {
 	local first=data second=rank
 
-	[ $how = gather ] && first=rank second=data
+	[ ${how#i} = gather ] && first=rank second=data
 	"$IOREEL" sql "$1" "select (select min(start_ns) from v_event where path
 		like '%/$second.%') > (select max(start_ns + dur_ns) from v_event
 		where path like '%/$first.%')" --format tsv | tail -n +2
@@ -26,8 +26,8 @@ for mpi in openmpi mpich; do
 	fi
 	mpicc.$mpi -w -o order "$TOP/tests/jobs/mpi/order.c"
 	case $mpi in
-	openmpi) hows='bcast allreduce' ;;
-	mpich) hows='barrier gather' ;;
+	openmpi) hows='bcast allreduce ibarrier igather' ;;
+	mpich) hows='barrier gather ibcast iallreduce' ;;
 	esac
 	for how in $hows; do
 		rm -rf job.reel out again.db && mkdir out
