@@ -62,6 +62,14 @@ static const struct {
 	.epoch_share = 0.05,
 };
 
+/* To 1 in @parts; but less than all is not all, and a little is not nothing. */
+static double rounded(double share, double parts)
+{
+	double r = round(share * parts) / parts;
+
+	return (r == 0 && share > 0) || (r == 1 && share < 1) ? share : r;
+}
+
 static void fact(struct advice *a, const char *name, const char *unit,
 		 double value)
 {
@@ -136,8 +144,8 @@ static void judge_workers(const struct report_rank *k, struct advice *a)
 	    "; the %lld loader %s busy %s of the time, %s of that with "
 	    "I/O.",
 	    (long long)k->workers, mb(k->workers, "worker is", "workers are"),
-	    reel_num_percent(busy, round(k->worker_busy_share * 100) / 100),
-	    reel_num_percent(io, round(k->worker_io_share * 100) / 100));
+	    reel_num_percent(busy, rounded(k->worker_busy_share, 100)),
+	    reel_num_percent(io, rounded(k->worker_io_share, 100)));
 	if (k->worker_busy_share < threshold.idle_share) {
 		say(a->text,
 		    " So the wait is not for reading: batches wait to "
@@ -212,7 +220,7 @@ static bool file_open(const struct report *r, struct advice *a)
 	    "opening and closing files %s times is %s of the I/O time "
 	    "(%s each",
 	    reel_num_count(num, o->calls),
-	    reel_num_percent(part, round(share * 100) / 100),
+	    reel_num_percent(part, rounded(share, 100)),
 	    reel_num_time(each, (double)((o->dur_ns + c->dur_ns) / o->calls)));
 	if (r->median_file_bytes != REPORT_NONE)
 		say(a->text, "; median data file %s",
@@ -250,7 +258,7 @@ static bool meta_heavy(const struct report *r, struct advice *a)
 	    "%s calls that look up, seek, list or rename are %s of the "
 	    "I/O time",
 	    reel_num_count(num, calls),
-	    reel_num_percent(part, round(share * 100) / 100));
+	    reel_num_percent(part, rounded(share, 100)));
 	if (errors * 10 > calls)
 		say(a->text, "; %s of them failed",
 		    reel_num_count(num, errors));
@@ -281,7 +289,7 @@ static bool small_read(const struct report *r, struct advice *a)
 	    "%s reads of less than 16 KiB are %s of the I/O time "
 	    "(median read %s, %.0f reads per open file).",
 	    reel_num_count(num, r->small_reads),
-	    reel_num_percent(part, round(share * 100) / 100),
+	    reel_num_percent(part, rounded(share, 100)),
 	    reel_num_size(size, (double)m->median_bytes), per_open);
 	fact(a, "small_reads", "calls", (double)r->small_reads);
 	fact(a, "small_read_share", "share", share);
@@ -309,7 +317,7 @@ static bool random_read(const struct report *r, struct advice *a)
 	    "%s reads (%s of those that follow another) go back in "
 	    "their file; --files shows which.",
 	    reel_num_count(num, m->random),
-	    reel_num_percent(part, round(m->random_share * 100) / 100));
+	    reel_num_percent(part, rounded(m->random_share, 100)));
 	fact(a, "random_reads", "calls", (double)m->random);
 	fact(a, "random_share", "share", m->random_share);
 	say(a->try_this, "shuffling shards and a buffer of samples rather than "
@@ -328,7 +336,7 @@ static bool write_fsync(const struct report *r, struct advice *a)
 		return false;
 	say(a->text, "%s syncs are %s of the I/O time (%s each).",
 	    reel_num_count(num, s->calls),
-	    reel_num_percent(part, round(share * 100) / 100),
+	    reel_num_percent(part, rounded(share, 100)),
 	    reel_num_time(each, (double)(s->dur_ns / s->calls)));
 	fact(a, "syncs", "calls", (double)s->calls);
 	fact(a, "sync_share", "share", share);
@@ -348,7 +356,7 @@ static bool checkpoint(const struct report *r, struct advice *a)
 	    "advances.",
 	    reel_num_count(num, r->checkpoints),
 	    mb(r->checkpoints, "checkpoint takes", "checkpoints take"),
-	    reel_num_percent(part, round(share * 100) / 100),
+	    reel_num_percent(part, rounded(share, 100)),
 	    reel_num_time(each, (double)(r->checkpoint_ns / r->checkpoints)));
 	fact(a, "checkpoints", "", (double)r->checkpoints);
 	fact(a, "checkpoint_share", "share", share);
@@ -368,7 +376,7 @@ static bool epoch_start(const struct report *r, struct advice *a)
 	    "run: the workers start anew.",
 	    reel_num_count(num, r->epochs),
 	    reel_num_time(all, (double)r->first_fetch_ns),
-	    reel_num_percent(part, round(share * 100) / 100));
+	    reel_num_percent(part, rounded(share, 100)));
 	fact(a, "epochs", "", (double)r->epochs);
 	fact(a, "first_fetch", "ns", (double)r->first_fetch_ns);
 	fact(a, "first_fetch_share", "share", share);
@@ -405,17 +413,15 @@ static void no_problem(const struct report *r, struct advice *a)
 		     "reads, syncs, checkpoints");
 	if (k && k->stall_share >= 0) {
 		say(a->text, "; fetch takes %s of the steps",
-		    reel_num_percent(part,
-				     round(k->stall_share * 1000) / 1000));
+		    reel_num_percent(part, rounded(k->stall_share, 1000)));
 		fact(a, "stall_share", "share", k->stall_share);
 	}
 	if (r->io_ns > 0) {
 		if (k)
 			say(a->text, "; I/O takes %s, %s of the run",
 			    reel_num_time(num, (double)r->io_ns),
-			    reel_num_percent(part,
-					     round(of_run(r, r->io_ns) * 1000) /
-						     1000));
+			    reel_num_percent(
+				    part, rounded(of_run(r, r->io_ns), 1000)));
 		fact(a, "io_share", "share", of_run(r, r->io_ns));
 	}
 	say(a->text, ".");
@@ -436,22 +442,19 @@ static int verdict(struct report *r, struct reel_error *err)
 	else if (k && k->stall_share >= threshold.stall_share)
 		rc = reel_buf_printf(
 			&b, err, "The job waits for its input %s of the time.",
-			reel_num_percent(part,
-					 round(k->stall_share * 100) / 100));
+			reel_num_percent(part, rounded(k->stall_share, 100)));
 	else if (k && k->stall_share != REPORT_NONE)
 		rc = reel_buf_printf(
 			&b, err,
 			"The job hardly waits for its input: %s of the time.",
-			reel_num_percent(part,
-					 round(k->stall_share * 1000) / 1000));
+			reel_num_percent(part, rounded(k->stall_share, 1000)));
 	else if (r->io_ns > 0)
 		rc = reel_buf_printf(
 			&b, err, "I/O takes %s of %s, %s of the time.",
 			reel_num_time(io, (double)r->io_ns),
 			reel_num_time(span, (double)r->span_ns),
 			reel_num_percent(part,
-					 round(of_run(r, r->io_ns) * 1000) /
-						 1000));
+					 rounded(of_run(r, r->io_ns), 1000)));
 	else
 		rc = reel_buf_puts(&b, "The job did no I/O on files.", err);
 	r->verdict = b.data; /* given away */

@@ -97,18 +97,32 @@ static void print_factors(const struct reel_likeness *l, const char *a,
 	}
 }
 
-static void print_likeness(const struct reel_likeness *l)
+static int factors_used(const struct reel_likeness *l)
 {
-	char num[REEL_NUM], num2[REEL_NUM], num3[REEL_NUM];
 	int used = 0, i;
 
 	for (i = 0; i < l->factors; i++)
 		used += l->factor[i].used;
+	return used;
+}
+
+/* Why there is no cosine. */
+static const char *why_none(int used)
+{
+	return used ? "one of the runs has only zeros"
+		    : "no factor was measured in both runs";
+}
+
+static void print_likeness(const struct reel_likeness *l)
+{
+	char num[REEL_NUM], num2[REEL_NUM], num3[REEL_NUM];
+	int used = factors_used(l);
+
 	if (l->has_cosine)
 		printf("likeness (cosine) %.4f over %d factors", l->cosine,
 		       used);
 	else
-		printf("likeness (cosine) -: no factor was measured in both");
+		printf("likeness (cosine) -: %s", why_none(used));
 	if (l->worst >= 0)
 		printf("; largest difference %s (%s)",
 		       format_difference(num, l->max_abs_d) + 1,
@@ -194,9 +208,8 @@ static int check_least(const struct reel_likeness *l, double least,
 		       struct reel_error *err)
 {
 	if (!l->has_cosine)
-		return reel_fail(err, REEL_E_LIMIT,
-				 "no likeness: no factor was measured in both "
-				 "runs");
+		return reel_fail(err, REEL_E_LIMIT, "no likeness: %s",
+				 why_none(factors_used(l)));
 	if (l->cosine < least)
 		return reel_fail(err, REEL_E_LIMIT,
 				 "likeness %.6f is below %.6g", l->cosine,

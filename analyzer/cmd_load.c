@@ -81,9 +81,11 @@ static void closing_line(const char *path, int64_t events, double s)
 	struct stat st = { 0 };
 
 	stat(path, &st);
-	fprintf(stderr, "ioreel: %s events in %s (%s events/s); store ",
-		reel_num_count(n, events), reel_num_time(t, s * 1e9),
-		reel_num_count(rate, (int64_t)(s > 0 ? (double)events / s : 0)));
+	fprintf(stderr, "ioreel: %s event%s in %s (%s events/s); store ",
+		reel_num_count(n, events), events == 1 ? "" : "s",
+		reel_num_time(t, s * 1e9),
+		reel_num_count(rate,
+			       (int64_t)(s > 0 ? (double)events / s : 0)));
 	reel_cli_name(stderr, path);
 	fprintf(stderr, " (%s", reel_num_bytes(size, (double)st.st_size));
 	if (events)

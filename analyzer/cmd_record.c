@@ -205,7 +205,7 @@ static void print_losses(const struct record_summary *s)
 	for (i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
 		sum += s->lost[losses[i].counter];
 	fputs("ioreel: ", stderr);
-	if (!sum && !s->cut_bytes && !s->lost[REEL_LOST_START])
+	if (!sum && !s->cut_bytes && !s->bad_files && !s->lost[REEL_LOST_START])
 		fputs("nothing lost", stderr);
 	if (sum)
 		fprintf(stderr, "%s event%s LOST",
@@ -230,6 +230,12 @@ static void print_losses(const struct record_summary *s)
 		fprintf(stderr, "%s%s of damaged records",
 			sum || s->lost[REEL_LOST_START] ? "; " : "",
 			reel_num_bytes(n, (double)s->cut_bytes));
+	if (s->bad_files)
+		fprintf(stderr, "%s%s file%s of the trace unreadable",
+			sum || s->lost[REEL_LOST_START] || s->cut_bytes ? "; "
+									: "",
+			reel_num_count(n, s->bad_files),
+			s->bad_files == 1 ? "" : "s");
 	if (s->lost[REEL_CODE_OPENS])
 		fprintf(stderr,
 			"; %s open%s of code and system files counted, "
@@ -474,8 +480,12 @@ static int understand(struct reel_record_options *opt, const char *events,
 				      "--events wants all, none or steps A-B");
 	if (opt->profile_steps && !is_range(opt->profile_steps))
 		return reel_cli_usage(&cmd_record, "--profile-steps wants A-B");
-	if (opt->stacks && (!strtoul(opt->stacks, NULL, 10)))
-		return reel_cli_usage(&cmd_record, "--stacks wants a number");
+	if (opt->stacks && (opt->stacks[strspn(opt->stacks, "0123456789")] ||
+			    strlen(opt->stacks) > 9 || !atoi(opt->stacks)))
+		return reel_cli_usage(&cmd_record,
+				      "--stacks wants a number from 1, not "
+				      "'%s'",
+				      opt->stacks);
 	opt->max_bytes = size ? size_of(size) : 0;
 	if (opt->max_bytes < 0)
 		return reel_cli_usage(&cmd_record,

@@ -104,9 +104,13 @@ static int execute_script(struct reel_store *st, enum sql_format format,
 		if (reel_buf_add(&sql, chunk, n, err))
 			goto out;
 	}
+	n = strlen(reel_buf_text(&sql));
 	if (ferror(stdin))
 		reel_fail(err, REEL_E_IO, "cannot read standard input: %s",
 			  strerror(errno));
+	else if (n < sql.len)
+		reel_fail(err, REEL_E_FORMAT,
+			  "cannot read standard input: byte %zu is NUL", n);
 	else
 		rc = execute(st, reel_buf_text(&sql), format, err);
 out:

@@ -57,10 +57,10 @@ static int bandwidth_feed(void *state, const struct reel_event *ev,
 	int64_t bytes = metric_bytes(ev), dur_ns = metric_dur(ev);
 	double rate;
 
-	if (!bytes || (op != METRIC_READ && op != METRIC_WRITE))
+	/* What a stream wrote by itself has no time, and so no rate. */
+	if (!bytes || !dur_ns || (op != METRIC_READ && op != METRIC_WRITE))
 		return 0;
-	/* Faster than the clock can tell counts as one tick of it. */
-	rate = (double)bytes * 1e9 / (double)(dur_ns ? dur_ns : 1);
+	rate = (double)bytes * 1e9 / (double)dur_ns;
 	reel_histogram_add(b->rate[op],
 			   rate < 0x1p62 ? (int64_t)rate : INT64_MAX / 2,
 			   metric_calls(ev));

@@ -81,7 +81,7 @@ static int transfer_size_feed(void *state, const struct reel_event *ev,
 	struct transfer_size *t = state;
 	enum metric_op op = metric_op(ev);
 	int64_t bytes = metric_bytes(ev), size;
-	uint32_t calls = metric_calls(ev);
+	uint32_t calls = metric_calls(ev), more;
 	struct bin *bin;
 
 	if (op != METRIC_READ && op != METRIC_WRITE)
@@ -90,13 +90,22 @@ static int transfer_size_feed(void *state, const struct reel_event *ev,
 		t->eof_reads += metric_eof(ev) ? calls : 0;
 		return 0;
 	}
-	size = calls == 1 ? bytes : bytes / calls ?: 1;
+	/* Calls that were counted have a mean size; their bytes are exact:
+	 * the remainder makes some of them a byte larger. */
+	if (calls > bytes)
+		calls = (uint32_t)bytes;
+	size = bytes / calls;
+	more = (uint32_t)(bytes % calls);
 	bin = &t->bin[op][metric_size_bin(size)];
 	bin->calls += calls;
 	bin->bytes += (uint64_t)bytes;
 	bin->dur_ns += (uint64_t)metric_dur(ev);
-	reel_histogram_add(t->size[op], size, calls);
-	t->darshan[op][darshan_bin(size)] += calls;
+	reel_histogram_add(t->size[op], size, calls - more);
+	t->darshan[op][darshan_bin(size)] += calls - more;
+	if (more) {
+		reel_histogram_add(t->size[op], size + 1, more);
+		t->darshan[op][darshan_bin(size + 1)] += more;
+	}
 	return 0;
 }
 

@@ -32,6 +32,8 @@ struct desc {
 	uint32_t file;	 /* index + 1 of its path, 0: not seen */
 	bool data;	 /* a regular file */
 	bool used;	 /* bytes moved, or a mapping was made */
+	bool stream;	 /* made by fopen, not to append: stream_pos holds */
+	int64_t stream_pos; /* where its last call left it, -1: not known */
 	uint64_t read_bytes, write_bytes;
 	char *dir; /* path, when it is a directory */
 };
@@ -119,6 +121,10 @@ static int made(struct walk *w, const struct reel_record *r,
 		       : r->call != REEL_CALL_OPENDIR &&
 				  !(r->arg & (O_DIRECTORY | O_PATH) &&
 				    (r->arg & O_TMPFILE) != O_TMPFILE);
+	d->stream =
+		(r->call == REEL_CALL_FOPEN || r->call == REEL_CALL_FREOPEN) &&
+		!(r->arg & O_APPEND);
+	d->stream_pos = 0;
 	if (!r->path)
 		return 0;
 	if (d->data) {
@@ -160,6 +166,64 @@ void record_hooks_add(struct record_hooks *h, const char *note)
 	snprintf(h->hook[i].state, sizeof(h->hook[i].state), "%s", state);
 }
 
+/* printf and getc are seen by where they left the stream, when it is told. */
+static bool is_told(const struct reel_record *r)
+{
+	return r->call == REEL_CALL_STDIO_READ ||
+	       r->call == REEL_CALL_STDIO_WRITE;
+}
+
+/* Bytes that the stream of @d has moved since its last call. */
+static int64_t told_bytes(const struct desc *d, const struct reel_record *r)
+{
+	if (d->stream && r->has_pos && d->stream_pos >= 0 &&
+	    r->pos >= d->stream_pos)
+		return r->pos - d->stream_pos;
+	return r->size;
+}
+
+/* Follow a stream of @d, as resolve_position.c does with more care. */
+static void stream_moves(struct desc *d, const struct reel_record *r,
+			 const struct reel_call_info *info)
+{
+	if (info->layer != REEL_LAYER_STDIO)
+		return;
+	if (r->has_pos)
+		d->stream_pos = r->pos;
+	else if (r->call == REEL_CALL_REWIND)
+		d->stream_pos = 0;
+	else if (info->group == REEL_GROUP_SEEK)
+		d->stream_pos = -1;
+	else if (d->stream_pos >= 0 && r->result > 0)
+		d->stream_pos += r->result;
+}
+
+static void moved(struct desc *d, enum reel_group group, int64_t bytes)
+{
+	d->used = true;
+	if (bytes > 0 && group == REEL_GROUP_READ)
+		d->read_bytes += (uint64_t)bytes;
+	if (bytes > 0 && group == REEL_GROUP_WRITE)
+		d->write_bytes += (uint64_t)bytes;
+}
+
+static int take_told(struct walk *w, const struct reel_record *r,
+		     const struct reel_call_info *info, struct reel_error *err)
+{
+	struct desc *d = desc_of(w, (uint32_t)w->process, r->desc, err);
+	int64_t bytes;
+
+	if (!d)
+		return -1;
+	bytes = told_bytes(d, r);
+	stream_moves(d, r, info);
+	if (bytes <= 0)
+		return 0; /* it stands where its last call left it: no event */
+	w->s->events += r->count;
+	moved(d, info->group, bytes);
+	return 0;
+}
+
 static int take(struct walk *w, const struct reel_record *r,
 		struct reel_error *err)
 {
@@ -167,11 +231,8 @@ static int take(struct walk *w, const struct reel_record *r,
 	enum reel_group group = info ? info->group : REEL_GROUP_NONE;
 	struct desc *d;
 
-	/* A stream that stands where its last call left it: no event. */
-	if ((r->call == REEL_CALL_STDIO_READ ||
-	     r->call == REEL_CALL_STDIO_WRITE) &&
-	    r->size <= 0)
-		return 0;
+	if (is_told(r))
+		return r->desc ? take_told(w, r, info, err) : 0;
 	if (r->call == REEL_MARK_CWD && r->path)
 		snprintf(w->cwd, sizeof(w->cwd), "%s", r->path);
 	if (r->call == REEL_MARK_NOTE && r->path)
@@ -182,16 +243,14 @@ static int take(struct walk *w, const struct reel_record *r,
 		return -1;
 	if (!r->desc || r->err ||
 	    (group != REEL_GROUP_READ && group != REEL_GROUP_WRITE &&
-	     r->call != REEL_CALL_MMAP))
+	     group != REEL_GROUP_SEEK && r->call != REEL_CALL_MMAP))
 		return 0;
 	d = desc_of(w, (uint32_t)w->process, r->desc, err);
 	if (!d)
 		return -1;
-	d->used = true;
-	if (r->result > 0 && group == REEL_GROUP_READ)
-		d->read_bytes += (uint64_t)r->result;
-	if (r->result > 0 && group == REEL_GROUP_WRITE)
-		d->write_bytes += (uint64_t)r->result;
+	stream_moves(d, r, info);
+	if (group != REEL_GROUP_SEEK)
+		moved(d, group, r->result);
 	return 0;
 }
 
@@ -315,6 +374,7 @@ static void counters(const struct reel_trace *tr, struct record_summary *s)
 				reel_trace_process(tr, i)->head.counter[k];
 	}
 	s->cut_bytes = reel_trace_damage(tr)->cut_bytes;
+	s->bad_files = reel_trace_damage(tr)->bad_files;
 }
 
 /* Bytes of the files in @dir; the windows of living processes do not count. */

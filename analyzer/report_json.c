@@ -47,7 +47,7 @@ int report_json_print(json_t *doc, struct reel_error *err)
 		return reel_fail(err, REEL_E_MEMORY,
 				 "out of memory for the document");
 	/* Errors of stdout itself are seen when it is flushed at the end. */
-	rc = json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	rc = json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	json_decref(doc);
 	if (rc)
 		return reel_fail(err, REEL_E_IO, "cannot write the document");
@@ -156,9 +156,8 @@ static const struct section {
 static json_t *completeness(const struct report *r)
 {
 	return json_pack("{s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-			 "lost_events",
-			 (json_int_t)r->lost, "complete",
-			 !r->lost && !report_untraced(r),
+			 "lost_events", (json_int_t)r->lost, "complete",
+			 !r->lost && !report_untraced(r) && !report_damaged(r),
 			 "clock_error_ns", (json_int_t)r->clock_error_ns,
 			 "code_opens", (json_int_t)r->code_opens, "code_calls",
 			 (json_int_t)r->code_calls, "code_read_bytes",

@@ -94,7 +94,10 @@ static void print_shares(const struct bins *b, const struct bin *bin)
 
 	report_put_right(reel_num_count(num, bin->calls), 12);
 	printf("%6.0f %%", 100 * share(bin->bytes, b->sum.bytes));
-	printf("%6.0f %%\n", 100 * share(bin->dur_ns, b->sum.dur_ns));
+	if (b->sum.dur_ns > 0)
+		printf("%6.0f %%\n", 100 * share(bin->dur_ns, b->sum.dur_ns));
+	else
+		puts("       -");
 }
 
 static void print_bin(const struct bins *b, const struct bin *bin)

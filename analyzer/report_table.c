@@ -8,6 +8,7 @@
 
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/text.h"
 
 #include "analyzer/report.h"
 #include "analyzer/report_put.h"
@@ -50,14 +51,16 @@ static char *format(char out[static REEL_NUM], sqlite3_stmt *q, int i,
 static void print_cell(sqlite3_stmt *q, int i, const struct column *c)
 {
 	const char *text = (const char *)sqlite3_column_text(q, i);
-	char num[REEL_NUM];
+	char num[REEL_NUM], shown[256];
 
 	if (c->form == PATH) {
 		fputs("  ", stdout);
 		report_put_path(text ? text : "-", 1 << 20);
 	} else if (c->form == TEXT) {
 		fputs("  ", stdout);
-		report_put_left(text ? text : "-", c->width - 2);
+		reel_text_escape(shown, sizeof(shown), text ? text : "-",
+				 text ? strlen(text) : 1);
+		report_put_left(shown, c->width - 2);
 	} else {
 		report_put_right(format(num, q, i, c->form), c->width);
 	}
@@ -91,6 +94,16 @@ static int print_table(struct reel_store *st, const char *sql,
 			       sqlite3_errmsg(st->db));
 	sqlite3_finalize(q);
 	return rc;
+}
+
+static bool has_rows(struct reel_store *st, const char *sql)
+{
+	sqlite3_stmt *q = NULL;
+	bool any = !reel_store_prepare(st, &q, sql, NULL) &&
+		   sqlite3_step(q) == SQLITE_ROW;
+
+	sqlite3_finalize(q);
+	return any;
 }
 
 #define TABLE(st, sql, c, err)                                                 \
@@ -246,6 +259,10 @@ int report_table_sites(const struct report *r, struct reel_error *err)
 		{"place", PATH, 0},
 	};
 
+	if (!has_rows(r->st, "SELECT 1 FROM v_site LIMIT 1")) {
+		puts("No places of calls: record --stacks notes them.");
+		return 0;
+	}
 	return TABLE(r->st,
 		     "SELECT calls, read_bytes, write_bytes, dur_ns, call, "
 		     "class, place FROM v_site",
@@ -262,7 +279,10 @@ int report_table_losses(const struct report *r, struct reel_error *err)
 	};
 	char num[REEL_NUM];
 
-	printf("%s events lost\n", reel_num_count(num, r->lost));
+	printf("%s event%s lost\n", reel_num_count(num, r->lost),
+	       r->lost == 1 ? "" : "s");
+	if (!has_rows(r->st, "SELECT 1 FROM loss LIMIT 1"))
+		return 0;
 	return TABLE(r->st,
 		     "SELECT l.count, l.unit, p.pid, l.reason FROM loss l "
 		     "LEFT JOIN process p USING (process_id) "

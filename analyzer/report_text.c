@@ -27,7 +27,7 @@ static char *percent(char out[static REEL_NUM], double share)
 {
 	if (share == REPORT_NONE)
 		return strcpy(out, "-");
-	if (share > 0 && share < 0.0005)
+	if ((share > 0 && share < 0.0005) || (share < 1 && share >= 0.995))
 		return reel_num_percent(out, share);
 	if (share < 0.0995)
 		snprintf(out, REEL_NUM, "%.1f %%", share * 100);
@@ -96,9 +96,10 @@ static void print_completeness(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM], num2[REEL_NUM];
+	bool damaged = report_damaged(r);
 
 	reel_buf_printf(&b, NULL, "%s: %s event%s, ",
-			r->lost		     ? "incomplete"
+			r->lost || damaged   ? "incomplete"
 			: report_untraced(r) ? "in what was traced"
 					     : "complete",
 			reel_num_count(num, r->events),
@@ -107,10 +108,13 @@ static void print_completeness(const struct report *r)
 		reel_buf_printf(&b, NULL, "%s lost (--losses says why)",
 				reel_num_count(num, r->lost));
 	else
-		reel_buf_puts(&b, "none lost", NULL);
-	reel_buf_printf(&b, NULL, "; clock error %s %s",
-			reel_cli_utf8() ? "\u2264" : "<=",
-			reel_num_time(num, (double)r->clock_error_ns));
+		reel_buf_puts(&b,
+			      damaged ? "the trace is damaged" : "none lost",
+			      NULL);
+	if (r->processes > 0)
+		reel_buf_printf(&b, NULL, "; clock error %s %s",
+				reel_cli_utf8() ? "\u2264" : "<=",
+				reel_num_time(num, (double)r->clock_error_ns));
 	if (r->code_opens > 0)
 		reel_buf_printf(
 			&b, NULL,
@@ -252,8 +256,12 @@ static void print_row(const char *name, const struct report_group *g,
 	report_put_right(reel_num_count(num, g->calls), 10);
 	report_put_right(m ? reel_num_bytes(num, (double)g->bytes) : "-", 9);
 	print_sizes(m);
-	report_put_right(
-		reel_num_time(num, (double)g->dur_ns / (double)g->calls), 9);
+	/* What a stream wrote by itself has no time. */
+	report_put_right(g->dur_ns > 0
+				 ? reel_num_time(num, (double)g->dur_ns /
+							      (double)g->calls)
+				 : "-",
+			 9);
 	if (m) {
 		report_put_right(
 			m->busy_bytes_per_s == REPORT_NONE
@@ -330,10 +338,12 @@ static void print_moved(const struct report *r)
 	print_row("sync, flush", &r->group[REEL_GROUP_SYNC], NULL);
 	print_row("map", &r->group[REEL_GROUP_MAP], NULL);
 	if (r->messages > 0)
-		printf("  and %s calls on pipes and sockets (%s), which are no "
+		printf("  and %s call%s on pipes and sockets (%s), which %s no "
 		       "I/O\n",
 		       reel_num_count(num, r->messages),
-		       reel_num_bytes(num2, (double)r->message_bytes));
+		       r->messages == 1 ? "" : "s",
+		       reel_num_bytes(num2, (double)r->message_bytes),
+		       r->messages == 1 ? "is" : "are");
 	print_mpiio(r);
 }
 

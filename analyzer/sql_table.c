@@ -77,7 +77,7 @@ static int cell_of(struct cell *c, sqlite3_stmt *stmt, int i,
 				(size_t)sqlite3_column_bytes(stmt, i), err);
 	}
 	n = sqlite3_column_bytes(stmt, i);
-	if (!reel_buf_printf(&b, err, "(%d bytes)", n))
+	if (!reel_buf_printf(&b, err, "(%d byte%s)", n, n == 1 ? "" : "s"))
 		rc = cell_set(c, b.data, b.len, err);
 	reel_buf_fini(&b);
 	return rc;

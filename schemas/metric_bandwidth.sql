@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- call_bandwidth: bytes over duration of each read and write, one by one.
+-- call_bandwidth: bytes over duration of each read and write, one by one; of
+-- those that have a duration: what a stream wrote by itself has none.
 -- unit: bytes/s    empty: NULL, when nothing was moved
 -- source: ioreel-store(5), "Bandwidth": percentiles within 1 %
 CREATE TABLE call_bandwidth (
@@ -30,4 +31,4 @@ SELECT b.op, s.bytes, t.union_ns, t.last_ns - t.first_ns,
 FROM call_bandwidth b
 JOIN transfer_size s USING (op)
 LEFT JOIN io_time t ON t.process_id IS NULL AND t.op = b.op
-WHERE b.calls > 0;
+WHERE s.calls > 0;
