@@ -12,6 +12,8 @@
 # LDFLAGS are yours: they come last.
 
 O ?= build
+# One name for one folder: what make knows of headers goes by the object's name.
+override O := $(patsubst $(CURDIR)/%,%,$(abspath $(O)))
 PREFIX ?= /usr/local
 DESTDIR ?=
 PKG_CONFIG ?= pkg-config
