@@ -170,7 +170,8 @@ $(O)/tests/bench/floor.so: tests/bench/floor.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(base_cppflags) -MMD -MP $(base_cflags) -fPIC -shared \
-		-ftls-model=initial-exec $(CFLAGS) -o $@ $< $(LDFLAGS)
+		-ftls-model=initial-exec $(CFLAGS) -Wl,-soname,$(@F) \
+		-o $@ $< $(LDFLAGS)
 $(O)/tests/bench/probe_calls: $(O)/tests/bench/floor.so
 $(O)/tests/bench/probe_calls: PROBE_LDFLAGS = $(O)/tests/bench/floor.so \
 	-Wl,-rpath,'$$ORIGIN'
