@@ -134,6 +134,35 @@ static bool transfers(const struct io_uring_sqe *sqe, struct shim_async *op)
 	return true;
 }
 
+/* Newer than the header. */
+#define OP_FTRUNCATE 55
+#define OP_READV_FIXED 58
+#define OP_WRITEV_FIXED 59
+
+/* I/O that has no record here: counted, as a loss. */
+static bool untold(const struct io_uring_sqe *sqe)
+{
+	switch (sqe->opcode) {
+	case IORING_OP_OPENAT:
+	case IORING_OP_OPENAT2:
+		return sqe->file_index; /* a slot that only the ring knows */
+	case IORING_OP_FALLOCATE:
+	case IORING_OP_STATX:
+	case IORING_OP_SPLICE:
+	case IORING_OP_TEE:
+	case IORING_OP_RENAMEAT:
+	case IORING_OP_UNLINKAT:
+	case IORING_OP_MKDIRAT:
+	case IORING_OP_SYMLINKAT:
+	case IORING_OP_LINKAT:
+	case OP_FTRUNCATE:
+	case OP_READV_FIXED:
+	case OP_WRITEV_FIXED:
+		return true;
+	}
+	return false;
+}
+
 /* What the entry asks for. False: nothing that is recorded. */
 static bool describe(const struct shim_ring *r, const struct io_uring_sqe *sqe,
 		     struct shim_async *op)
@@ -148,10 +177,10 @@ static bool describe(const struct shim_ring *r, const struct io_uring_sqe *sqe,
 	case IORING_OP_OPENAT:
 		op->what = SHIM_ASYNC_OPEN;
 		op->offset = sqe->open_flags;
-		return !sqe->file_index;
+		return true;
 	case IORING_OP_OPENAT2:
 		op->what = SHIM_ASYNC_OPEN;
-		return !sqe->file_index;
+		return true;
 	case IORING_OP_CLOSE:
 		op->what = SHIM_ASYNC_CLOSE;
 		if (sqe->file_index)
@@ -172,10 +201,14 @@ void shim_ring_submit(const struct shim_ring *r, uint32_t index, uint64_t start)
 				.by = REEL_ASYNC_URING,
 				.start = start};
 	size_t bytes = sizeof(struct io_uring_sqe);
+	const struct io_uring_sqe *sqe;
 
 	if (r->flags & SETUP_SQE128)
 		bytes *= 2;
-	if (describe(r, (void *)(r->sqes + index * bytes), &op))
+	sqe = (void *)(r->sqes + index * bytes);
+	if (untold(sqe))
+		shim_count(REEL_LOST_LIMIT, 1);
+	else if (describe(r, sqe, &op))
 		shim_async_begin(&op);
 }
 

@@ -30,6 +30,8 @@ probe=$O/tests/shim/uring_ops
 [ $? -ne 77 ] || skip_all 'no io_uring here'
 seen 'two mappings' "$probe" file
 seen 'one mapping' "$probe" file single
+seen 'a preallocation' "$probe" file more
+is 'which has no record, and is counted' "$(sql 'SELECT sum(count) FROM loss')" 1
 if cc -DWITH_LIBURING -o with_lib "$TOP/tests/shim/uring_ops.c" -luring \
 	2>/dev/null; then
 	seen liburing ./with_lib file

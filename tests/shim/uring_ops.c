@@ -89,7 +89,7 @@ static void opened(struct io_uring *ring, const char *path, int *fd)
 		exit(7);
 }
 
-static int run(const char *path, int single)
+static int run(const char *path, const char *more)
 {
 	int fd[2] = { open(path, O_RDWR), -1 };
 	struct io_uring ring;
@@ -150,9 +150,27 @@ static void rounds(struct ring *r, int fd)
 	}
 }
 
-static int run(const char *path, int single)
+/* What is counted, not told. */
+static void fallocates(struct ring *r, int fd)
+{
+	unsigned int t = *r->tail, at = t & *r->mask;
+	struct io_uring_sqe *s = &r->sqe[at];
+
+	memset(s, 0, sizeof(*s));
+	s->opcode = IORING_OP_FALLOCATE;
+	s->fd = fd;
+	s->addr = BYTES;
+	r->array[at] = at;
+	__atomic_store_n(r->tail, t + 1, __ATOMIC_RELEASE);
+	if (syscall(SYS_io_uring_enter, r->fd, 1, 1, IORING_ENTER_GETEVENTS,
+		    NULL, 0) != 1)
+		exit(4);
+}
+
+static int run(const char *path, const char *more)
 {
 	struct io_uring_params p;
+	int single = more && !strcmp(more, "single"), fd;
 	struct ring r;
 	size_t sq, cq;
 	char *at, *at2;
@@ -175,7 +193,10 @@ static int run(const char *path, int single)
 	r.done = (void *)(at2 + p.cq_off.tail);
 	r.done_mask = (void *)(at2 + p.cq_off.ring_mask);
 	r.cqe = (void *)(at2 + p.cq_off.cqes);
-	rounds(&r, open(path, O_RDWR));
+	fd = open(path, O_RDWR);
+	rounds(&r, fd);
+	if (more && !single)
+		fallocates(&r, fd);
 	munmap(at, sq);
 	return 0;
 }
@@ -184,7 +205,7 @@ static int run(const char *path, int single)
 
 int main(int argc, char **argv)
 {
-	int rc = run(argv[1], argc > 2);
+	int rc = run(argv[1], argv[2]);
 
 	if (rc)
 		return rc;
