@@ -186,7 +186,7 @@ static int64_t told_bytes(const struct desc *d, const struct reel_record *r)
 static void stream_moves(struct desc *d, const struct reel_record *r,
 			 const struct reel_call_info *info)
 {
-	if (info->layer != REEL_LAYER_STDIO)
+	if (!info || info->layer != REEL_LAYER_STDIO)
 		return;
 	if (r->has_pos)
 		d->stream_pos = r->pos;
@@ -220,7 +220,7 @@ static int take_told(struct walk *w, const struct reel_record *r,
 	if (bytes <= 0)
 		return 0; /* it stands where its last call left it: no event */
 	w->s->events += r->count;
-	moved(d, info->group, bytes);
+	moved(d, info ? info->group : REEL_GROUP_NONE, bytes);
 	return 0;
 }
 

@@ -282,6 +282,7 @@ static COLD void tell(struct shim_event *ev, const uintptr_t *key, int c,
 	describe(text, key, c, python);
 	ev->path = text;
 	shim_record_full(ev, end, end, 0, 0);
+	ev->path = NULL;
 }
 
 bool shim_site(uint32_t call, uint64_t end)
