@@ -192,7 +192,7 @@ static const struct {
 	{REEL_LOST_DISK, "the disk refused"},
 	{REEL_LOST_SIGNAL, "in signal handlers"},
 	{REEL_LOST_WINDOW, "without memory or disk for a window"},
-	{REEL_LOST_LIMIT, "past the tables"},
+	{REEL_LOST_LIMIT, "past the tables or without a record"},
 };
 
 static void print_losses(const struct record_summary *s)

@@ -9,6 +9,9 @@
 
 bool shim_marker_slow(const char *path, size_t len);
 
+/* A note "KEY=VALUE", cut at REEL_PATH_BYTES; none with a key of over 200. */
+void shim_note_text(const char *key, const char *value);
+
 /*
  * Is @path a mark, and no file: "/ioreel/begin/NAME[/NUMBER]",
  * "/ioreel/end/NAME"? Then its span has been recorded, and the call is not. For

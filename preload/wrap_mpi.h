@@ -343,9 +343,6 @@ void shim_mpi_note_linked(void);
 /* The same, where the program's file says so and a launcher started it. */
 void shim_mpi_look_inside(void);
 
-/* "KEY=TEXT", cut at REEL_PATH_BYTES. */
-void shim_mpi_note(const char *key, const char *text);
-
 /* The errno that an MPI error code becomes; 0 for success. */
 int shim_mpi_errno(int code);
 

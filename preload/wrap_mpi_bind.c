@@ -18,6 +18,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "preload/anchor.h"
 #include "preload/raw.h"
 
 #define OBJECTS 4096
@@ -521,7 +522,7 @@ static bool is_program(const struct object *o)
 /* An MPI whose calls, or some of them, are not recorded. */
 static void note_unknown(const struct object *o)
 {
-	shim_mpi_note("mpi_not_recorded", o->path);
+	shim_note_text("mpi_not_recorded", o->path);
 }
 
 static bool still_there(void)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "preload/anchor.h"
 #include "preload/raw.h"
 
 #define CHUNK 4096
@@ -129,7 +130,7 @@ void shim_mpi_note_linked(void)
 	if (n < 0)
 		n = 0;
 	memcpy(path + n, why, sizeof(why));
-	shim_mpi_note("mpi_not_recorded", path);
+	shim_note_text("mpi_not_recorded", path);
 }
 
 void shim_mpi_look_inside(void)

@@ -11,7 +11,7 @@
  */
 #include "preload/wrap_mpi.h"
 
-#include <string.h>
+#include "preload/async.h"
 
 #define REQUESTS 256 /* more at a time: their ends have no record */
 #define HELD ((uintptr_t)1)
@@ -201,41 +201,13 @@ static const char *const key[COUNTS] = {
 	[COLLECTIVES] = "mpi_collectives",
 };
 
-void shim_mpi_note(const char *name, const char *text)
-{
-	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
-	char both[REEL_PATH_BYTES];
-	uint64_t now = shim_clock();
-	size_t n = strlen(name), len = strlen(text);
-
-	if (len > sizeof(both) - n - 2)
-		len = sizeof(both) - n - 2;
-	memcpy(both, name, n);
-	both[n] = '=';
-	memcpy(both + n + 1, text, len);
-	both[n + 1 + len] = '\0';
-	ev.path = both;
-	shim_record_full(&ev, now, now, 0, 0);
-}
-
-static void note_count(int which, uint64_t n)
-{
-	char digits[24], *p = digits + sizeof(digits) - 1;
-
-	*p = '\0';
-	do
-		*--p = (char)('0' + n % 10);
-	while (n /= 10);
-	shim_mpi_note(key[which], p);
-}
-
 void shim_mpi_note_counts(void)
 {
 	for (int i = 0; i < COUNTS; i++) {
 		uint64_t n = __atomic_load_n(&count[i], __ATOMIC_RELAXED);
 
 		if (n)
-			note_count(i, n);
+			shim_note(key[i], n);
 	}
 }
 
@@ -248,7 +220,7 @@ HOT void add_one(int which)
 	if (likely(n & (n - 1)))
 		return;
 	saved = errno;
-	note_count(which, n);
+	shim_note(key[which], n);
 	errno = saved;
 }
 

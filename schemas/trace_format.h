@@ -265,7 +265,9 @@ enum reel_counter {
 	REEL_LOST_SIGNAL,    /* calls met while the thread was in the shim */
 	REEL_LOST_WINDOW,    /* events without a window: no memory, no disk */
 	REEL_LOST_START,     /* processes that could not start recording */
-	REEL_LOST_LIMIT,     /* descriptors past the table, paths past 4,096 */
+	/* descriptors past the table, paths past 4,096, operations of io_uring
+	 * that have no record */
+	REEL_LOST_LIMIT,
 	REEL_CODE_OPENS,     /* opens of code and system files: counted only */
 	REEL_CODE_CALLS,     /* other calls on them */
 	REEL_CODE_READ_BYTES,
