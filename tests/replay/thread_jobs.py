@@ -3,6 +3,7 @@
 thread_jobs.py JOB, in an empty folder."""
 import mmap
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -121,6 +122,17 @@ def fork():
     os.close(r)
     os.write(w, b"next")
     os.waitpid(pid, 0)
+
+
+def bound():
+    """A socket, which no recorded call makes, and a file that another program makes."""
+    s = socket.socket(socket.AF_UNIX)
+    os.mkdir("d")
+    s.bind("d/listener")
+    os.access("d/listener", os.F_OK)
+    subprocess.run(["sh", "-c", ": >empty"], check=True)
+    with open("empty") as f:
+        f.read()
 
 
 if __name__ == "__main__":

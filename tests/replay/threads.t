@@ -11,7 +11,7 @@ unset LD_PRELOAD
 export PYTHONDONTWRITEBYTECODE=1
 jobs=$TOP/tests/replay/thread_jobs.py
 
-for job in cut map hole links names fork; do
+for job in cut map hole links names fork bound; do
 	rm -rf work && mkdir work
 	(cd work && "$IOREEL" record -q --no-hooks -o ../$job.reel -- "$PY" "$jobs" $job) >said 2>&1 ||
 		sed 's/^/# /' said
@@ -27,4 +27,9 @@ done
 is 'a child does not inherit what was closed before it was forked' \
 	"$("$IOREEL" sql fork.db "SELECT count(*) FROM v_event
 		WHERE call = 'read' AND path LIKE '%big'" | tail -1)" 0
+"$IOREEL" replay bound.reel --root kept --keep >out 2>&1
+is 'what was bound is a socket again, what was opened a file' \
+	"$(find kept -name listener -type s | wc -l) $(find kept -name empty -type f | wc -l)" '1 1'
+check 'a hard limit of 256 descriptors is enough for a small job' \
+	'(ulimit -Sn 256; ulimit -Hn 256; "$IOREEL" replay hole.reel) >out 2>&1 || { cat out; false; }'
 finish
