@@ -342,6 +342,8 @@ static int made_by_open(struct step *s)
 }
 
 /* The size that an open tells or makes. */
+#define ASKED_AFTER_NS 10000 /* an append's size: when the open has ended */
+
 static void size_of_open(struct step *s)
 {
 	const struct reel_record *rec = s->rec;
@@ -353,7 +355,8 @@ static void size_of_open(struct step *s)
 	if (f->kind != REEL_KIND_FILE && f->kind != REEL_KIND_MEMORY)
 		return;
 	if (rec->has_pos)
-		files_set_size(&s->r->files, s->ev->file, f->body, rec->pos);
+		resolve_told_size(s, s->ev->file, f->body, rec->pos,
+				  s->end_ns + ASKED_AFTER_NS);
 	else if (rec->call == REEL_CALL_MEMFD_CREATE)
 		files_set_size(&s->r->files, s->ev->file, f->body, 0);
 	else if (rec->has_arg && (rec->arg & O_ACCMODE) != O_RDONLY &&
@@ -427,7 +430,7 @@ static uint32_t marked_open(struct step *s, uint32_t file, enum reel_kind kind)
 		opens->open[i].append = m.flags >= 0 && m.flags & O_APPEND;
 		opens->open[i].body = file_of(s, file)->body;
 	}
-	opens->open[i].pos = m.pos;
+	resolve_told_pos(s, &opens->open[i], m.pos);
 	return i;
 }
 
@@ -615,7 +618,8 @@ static int facts(struct step *s, struct desc *d)
 	default:
 		if (ev->group == REEL_GROUP_STAT && s->rec->has_pos && f &&
 		    f->kind != REEL_KIND_DIR)
-			files_set_size(files, ev->file, body, s->rec->pos);
+			resolve_told_size(s, ev->file, body, s->rec->pos,
+					  s->end_ns);
 	}
 	return 0;
 }

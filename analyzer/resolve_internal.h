@@ -27,6 +27,20 @@ struct file {
 	bool written;
 };
 
+/*
+ * The last time that the kernel was asked for a position or a size. A call of
+ * another thread may be under way then: the answer may hold it already, or not
+ * yet, whatever the order of the records.
+ */
+struct answer {
+	uint32_t body;    /* of a size: whose */
+	int thread;       /* that asked */
+	int64_t asked_ns; /* not later than this */
+	int64_t before;   /* what was known then; -1: just what was told */
+	int64_t moved_ns; /* when a read or write last moved it */
+};
+#define ANSWERS 64
+
 struct files {
 	struct file *file; /* [id]; [0] is not used */
 	uint32_t n;        /* ids given out: 1 .. n */
@@ -38,6 +52,7 @@ struct files {
 	uint64_t seed;
 	int64_t *size;     /* [body]: bytes now, -1: not known; [0] is not used */
 	uint32_t bodies, body_room;
+	struct answer answer[ANSWERS]; /* of sizes, by body */
 };
 
 int files_init(struct files *f, struct reel_error *err);
@@ -107,6 +122,7 @@ struct opened {
 	int32_t refs; /* descriptors that name it, closed ones too */
 	int32_t live; /* those not closed */
 	int64_t pos;  /* of the next read or write, POS_UNKNOWN */
+	struct answer answer; /* to who asked for it */
 	int64_t reach; /* where the farthest that is known of ended */
 	uint32_t body; /* what was opened, whatever its name is now */
 	bool append;
@@ -316,6 +332,11 @@ static inline struct file *file_of(const struct step *s, uint32_t id)
 }
 
 /* --- positions: resolve_position.c ---------------------------------------- */
+
+/* The step's call was told position @pos of @o, or size @size of @body. */
+void resolve_told_pos(struct step *s, struct opened *o, int64_t pos);
+void resolve_told_size(struct step *s, uint32_t file, uint32_t body,
+		       int64_t size, int64_t asked_ns);
 
 /* Where the read or write of @d (or NULL) happened. False: it tells nothing. */
 bool resolve_transfer(struct step *s, struct desc *d);

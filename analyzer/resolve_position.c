@@ -15,19 +15,78 @@
 
 #include "analyzer/resolve_internal.h"
 
+static struct answer *answer_of(struct files *f, uint32_t body)
+{
+	struct answer *a = &f->answer[body % ANSWERS];
+
+	if (a->body != body)
+		*a = (struct answer){ .body = body, .before = -1 };
+	return a;
+}
+
+/* What is known after @told: an answer may be older than what is @known. */
+static int64_t answer_take(struct answer *a, const struct step *s,
+			   int64_t asked_ns, int64_t known, int64_t told)
+{
+	if (told >= 0 && told < known && a->moved_ns > s->ev->start_ns)
+		return known;
+	a->before = known >= 0 && told > known ? known : -1;
+	a->asked_ns = asked_ns;
+	a->thread = s->thread;
+	return told;
+}
+
+/* Where a call was that @known holds already, as the kernel was asked while it
+ * was under way; -1: it does not. */
+static int64_t answer_holds(struct answer *a, const struct step *s,
+			    int64_t known)
+{
+	int64_t at = a->before;
+
+	if (at < 0 || s->thread == a->thread ||
+	    s->ev->start_ns >= a->asked_ns || s->ev->result > known - at)
+		return -1;
+	a->before = at + s->ev->result < known ? at + s->ev->result : -1;
+	return at;
+}
+
+void resolve_told_pos(struct step *s, struct opened *o, int64_t pos)
+{
+	o->pos = answer_take(&o->answer, s, s->end_ns, o->pos, pos);
+}
+
+void resolve_told_size(struct step *s, uint32_t file, uint32_t body,
+		       int64_t size, int64_t asked_ns)
+{
+	struct files *f = &s->r->files;
+
+	files_set_size(f, file, body,
+		       answer_take(answer_of(f, body), s, asked_ns,
+				   f->size[body], size));
+}
+
 /* The position that a read or write at @pos moves on, and where it happened. */
 static void transfer_at(struct step *s, int64_t *pos, struct opened *o)
 {
 	struct reel_event *ev = s->ev;
 	int64_t size = s->r->files.size[o->body];
+	bool moves = ev->result > 0 && !ev->err;
+	struct answer *a = pos == &o->pos ? &o->answer : NULL;
 
-	if (o->append && ev->group == REEL_GROUP_WRITE)
+	if (o->append && ev->group == REEL_GROUP_WRITE) {
 		*pos = size >= 0 ? size : POS_UNKNOWN;
+		a = answer_of(&s->r->files, o->body);
+	}
 	if (*pos < 0)
 		return;
+	ev->offset = moves && a ? answer_holds(a, s, *pos) : -1;
+	if (ev->offset >= 0)
+		return;
 	ev->offset = *pos;
-	if (ev->result > 0 && !ev->err && *pos <= INT64_MAX - ev->result)
+	if (moves && *pos <= INT64_MAX - ev->result)
 		*pos += ev->result;
+	if (moves && a)
+		a->moved_ns = s->end_ns;
 	if (*pos > o->reach)
 		o->reach = *pos;
 }
@@ -198,7 +257,11 @@ void resolve_seek(struct step *s, struct desc *d)
 		if (d->stream_pos >= 0)
 			ev->offset = d->stream_pos;
 	} else if (ev->result >= 0) {
-		open_of(s, d)->pos = ev->result;
+		if (s->rec->has_offset && !s->rec->offset &&
+		    s->rec->arg == SEEK_CUR)
+			resolve_told_pos(s, open_of(s, d), ev->result);
+		else
+			open_of(s, d)->pos = ev->result;
 		ev->offset = ev->result;
 	}
 }

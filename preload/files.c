@@ -164,7 +164,7 @@ static uint32_t learn(int fd)
 	char path[REEL_PATH_BYTES];
 	struct stat st;
 	enum reel_kind kind;
-	uint64_t now;
+	uint64_t start, now;
 	long flags;
 
 	if (!shim_hot.on || fd < 0 || raw2(SYS_fstat, fd, &st) != 0)
@@ -188,6 +188,7 @@ static uint32_t learn(int fd)
 	ev.path = path;
 	ev.arg = kind;
 	ev.arg2 = flags;
+	start = shim_clock();
 	if (kind == REEL_KIND_FILE) {
 		long pos = raw3(SYS_lseek, fd, 0, SEEK_CUR);
 
@@ -195,7 +196,7 @@ static uint32_t learn(int fd)
 			ev.pos = pos;
 	}
 	now = shim_clock();
-	shim_record_full(&ev, now, now, 0, 0);
+	shim_record_full(&ev, start, now, 0, 0);
 	return ev.newdesc;
 }
 

@@ -76,10 +76,8 @@ static void end(void)
 	reel_resolver_free(r);
 }
 
-static int give(int thread, struct reel_record *rec)
+static int give_from(int64_t start, int thread, struct reel_record *rec)
 {
-	int64_t start = now;
-
 	rec->count = 1;
 	if (rec->path)
 		rec->path_len = (uint32_t)strlen(rec->path);
@@ -87,6 +85,11 @@ static int give(int thread, struct reel_record *rec)
 		rec->path2_len = (uint32_t)strlen(rec->path2);
 	now += 10;
 	return reel_resolve(r, thread, rec, start, now, &ev, &err);
+}
+
+static int give(int thread, struct reel_record *rec)
+{
+	return give_from(now, thread, rec);
 }
 #define RECORD(thread, call_, ...)                                             \
 	give(thread, &(struct reel_record){ .call = REEL_CALL_##call_,         \
@@ -216,6 +219,79 @@ static void test_append(void)
 	end();
 }
 
+#define WRITE_FROM(start, thread, id, n)                                       \
+	give_from(start, thread,                                               \
+		  &(struct reel_record){ .call = REEL_CALL_WRITE, .desc = id,  \
+					 .has_size = true, .size = n,          \
+					 .result = n })
+
+/* Who asks where a shared file stands while another writes to it. */
+static void test_under_way(void)
+{
+	int64_t began;
+
+	begin();
+	reel_resolve_start(r, 3, &err);
+	MARK_(2, "/w/log", 1, 1, REEL_KIND_FILE, O_WRONLY, 20);
+	WRITE_(2, 1, 10);
+	began = now++;
+	MARK_(3, "/w/log", 50, 1, REEL_KIND_FILE, O_WRONLY, 35);
+	WRITE_FROM(began, 2, 1, 5);
+	is(ev.offset, 30, "the answer held a write whose record comes later");
+	WRITE_(3, 50, 6);
+	is(ev.offset, 35, "who asked goes on behind it");
+	began = now++;
+	RECORD(3, LSEEK, .desc = 50, .has_offset = true, .has_arg = true,
+	       .arg = SEEK_CUR, .result = 41);
+	WRITE_FROM(began, 2, 1, 4);
+	is(ev.offset, 41, "a write that the answer did not hold");
+	began = now++;
+	WRITE_(2, 1, 5);
+	give_from(began, 3, &(struct reel_record){ .call = REEL_CALL_LSEEK,
+		  .desc = 50, .has_offset = true, .has_arg = true,
+		  .arg = SEEK_CUR, .result = 45 });
+	WRITE_(3, 50, 1);
+	is(ev.offset, 50, "an answer that is older than a write");
+	RECORD(3, LSEEK, .desc = 50, .has_offset = true, .has_arg = true,
+	       .arg = SEEK_SET, .result = 0);
+	WRITE_(2, 1, 1);
+	is(ev.offset, 0, "going back is no answer");
+	end();
+}
+
+static void test_append_under_way(void)
+{
+	int64_t began;
+
+	begin();
+	OPEN_(0, "/w/app", 1, 3, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
+	WRITE_(0, 1, 100);
+	began = now++;
+	RECORD(2, OPEN, .path = "/w/app", .newdesc = 2, .newfd = 4, .result = 4,
+	       .has_arg = true, .arg = O_WRONLY | O_APPEND, .has_pos = true,
+	       .pos = 107);
+	WRITE_FROM(began, 0, 1, 7);
+	is(ev.offset, 100, "the size at an open held a write under way");
+	WRITE_(2, 2, 3);
+	is(ev.offset, 107, "the next is behind it");
+	RECORD(2, OPEN, .path = "/w/app", .newdesc = 3, .newfd = 5, .result = 5,
+	       .has_arg = true, .arg = O_WRONLY | O_APPEND, .has_pos = true,
+	       .pos = 120);
+	WRITE_(2, 3, 5);
+	is(ev.offset, 120, "what an unseen writer wrote is none of its own");
+	now += 1000000;
+	began = now++;
+	WRITE_(0, 1, 4);
+	give_from(began, 2, &(struct reel_record){ .call = REEL_CALL_STAT,
+		  .path = "/w/app", .has_pos = true, .pos = 125 });
+	WRITE_(2, 3, 1);
+	is(ev.offset, 129, "a size that is older than a write");
+	RECORD(2, STAT, .path = "/w/app", .has_pos = true, .pos = 10);
+	WRITE_(0, 1, 1);
+	is(ev.offset, 10, "somebody unseen cut the file");
+	end();
+}
+
 /* The table of descriptors grows, and moves, under a call that made one. */
 static void test_many(void)
 {
@@ -273,6 +349,8 @@ int main(void)
 	test_exec();
 	test_outside();
 	test_append();
+	test_under_way();
+	test_append_under_way();
 	ok(!err.code, "nothing failed: %s", err.text);
 	return done();
 }
