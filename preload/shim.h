@@ -174,6 +174,7 @@ struct shim_event {
 	const void *st;        /* struct stat that a success filled */
 	const void *out;       /* what the call fills, out_bytes of it */
 	size_t out_bytes;
+	const void *memory;    /* of a read or write, REEL_PLACE_BYTES */
 	const void *iov;
 	int iovs;
 };

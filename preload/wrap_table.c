@@ -33,6 +33,11 @@ HOT bool plain(const struct shim_event *ev)
 	       !ev->iov;
 }
 
+HOT bool large(const struct shim_event *ev)
+{
+	return unlikely((uint64_t)ev->size >= REEL_LARGE_BYTES) && ev->memory;
+}
+
 /* A stat() of a name, known when the row is compiled. */
 HOT bool is_stat(const struct shim_event *ev)
 {
@@ -50,6 +55,8 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 	full.call = call;
 	full.desc = desc;
 	full.iov = NULL;
+	if (large(ev))
+		full.arg = (intptr_t)ev->memory & (REEL_PLACE_BYTES - 1);
 	if (ev->iov && !err && ev->arg == NONE)
 		shim_record_io(call, desc, full.size, ev->offset, start, end,
 			       result, 0);
@@ -69,9 +76,9 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 }
 
 /* @ev never leaves the caller, so that its constant fields vanish. */
-#define RECORD_FD(ev, id, entry, start, end, r, fails)                         \
+#define RECORD_FD(ev, simple, id, entry, start, end, r, fails)                 \
 	do {                                                                   \
-		if (plain(ev))                                                 \
+		if (simple)                                                    \
 			shim_record_io(id, entry, (ev)->size, (ev)->offset,    \
 				       start, end, (int64_t)(r),               \
 				       PLAIN_##fails(r));                      \
@@ -111,7 +118,8 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 		r = real.fn args;                                              \
 		end = shim_clock();                                            \
 		if (HAS_FD(fd_)) {                                             \
-			RECORD_FD(&ev, id, entry, start, end, r, fails);       \
+			RECORD_FD(&ev, plain(&ev) && !large(&ev), id, entry,   \
+				  start, end, r, fails);                       \
 		} else {                                                       \
 			told(&ev, id, name, start, end, (int64_t)r,            \
 			     FAILED_##fails(r));                               \
@@ -141,7 +149,7 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 			return (ret)shim_record_stat(self, id, ev.path, ev.st, \
 						     start, end);              \
 		}                                                              \
-		if (unlikely(!shim_hot_clock()))                               \
+		if (unlikely(!shim_hot_clock()) || large(&ev))                 \
 			return any_##fn args;                                  \
 		entry = shim_fd_entry(fd_);                                    \
 		if (unlikely(!shim_is_desc(entry)))                            \
@@ -149,7 +157,7 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 		start = shim_ticks();                                          \
 		r = real.fn args;                                              \
 		end = shim_ticks();                                            \
-		RECORD_FD(&ev, id, entry, start, end, r, fails);               \
+		RECORD_FD(&ev, plain(&ev), id, entry, start, end, r, fails);   \
 		return r;                                                      \
 	}
 

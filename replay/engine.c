@@ -18,6 +18,7 @@
 
 #include "lib/error.h"
 #include "preload/ioreel.h"
+#include "schemas/trace_format.h"
 #include "replay/comm.h"
 #include "replay/raw.h"
 
@@ -41,7 +42,7 @@ static void on_signal(int sig)
 
 static uint64_t buffer_bytes(uint64_t bytes)
 {
-	return bytes ? bytes : 1;
+	return bytes + REEL_PLACE_BYTES;
 }
 
 static uint8_t *buffer(uint64_t bytes)
@@ -52,7 +53,7 @@ static uint8_t *buffer(uint64_t bytes)
 	if (at == MAP_FAILED)
 		return NULL;
 	/* Pages come and go one by one: memory.c. */
-	madvise(at, bytes, MADV_NOHUGEPAGE);
+	madvise(at, buffer_bytes(bytes), MADV_NOHUGEPAGE);
 	return at;
 }
 
@@ -60,7 +61,8 @@ static uint8_t *buffer(uint64_t bytes)
  * What is written: printable, so that it can be read as a line, and without a
  * pattern that compresses. Filled once, before any fork.
  */
-static uint8_t text[OUT_BYTES] __attribute__((aligned(4096)));
+static uint8_t text[OUT_BYTES + REEL_PLACE_BYTES]
+	__attribute__((aligned(REEL_PLACE_BYTES)));
 
 static void fill_text(void)
 {
@@ -77,14 +79,15 @@ static void fill_text(void)
 /* Large writes come from memory of their own, as the job's did. */
 static uint8_t *text_of(uint64_t bytes)
 {
+	uint64_t all = buffer_bytes(bytes);
 	uint8_t *to;
 
-	if (bytes <= sizeof(text))
+	if (bytes <= OUT_BYTES)
 		return text;
 	to = buffer(bytes);
-	for (uint64_t at = 0; to && at < bytes; at += sizeof(text))
+	for (uint64_t at = 0; to && at < all; at += sizeof(text))
 		memcpy(to + at, text,
-		       bytes - at < sizeof(text) ? bytes - at : sizeof(text));
+		       all - at < sizeof(text) ? all - at : sizeof(text));
 	return to;
 }
 
@@ -101,21 +104,22 @@ static struct player *player_new(struct player_process *q, uint32_t stream)
 	p->stream = &e->plan->stream[stream];
 	p->result = &e->result.stream[stream];
 	p->at_ns = q->base_ns;
-	p->out_bytes = p->stream->most_written > sizeof(text) ?
-			       p->stream->most_written :
-			       sizeof(text);
-	p->in = buffer(p->stream->most_read);
-	p->out = text_of(p->stream->most_written);
+	p->out_bytes = p->stream->most_written > OUT_BYTES ?
+			       p->stream->most_written : OUT_BYTES;
+	p->in = p->in_pages = buffer(p->stream->most_read);
+	p->out = p->out_pages = text_of(p->stream->most_written);
 	return p;
 }
 
 /* Raw: between the calls of the job. */
 static void free_buffers(struct player *p)
 {
-	if (p->in)
-		raw(SYS_munmap, p->in, buffer_bytes(p->stream->most_read));
-	if (p->out && p->out != text)
-		raw(SYS_munmap, p->out, p->out_bytes);
+	if (p->in_pages)
+		raw(SYS_munmap, p->in_pages,
+		    buffer_bytes(p->stream->most_read));
+	if (p->out_pages && p->out_pages != text)
+		raw(SYS_munmap, p->out_pages,
+		    buffer_bytes(p->stream->most_written));
 }
 
 /* A stream that cannot be played: nobody may wait for it. */

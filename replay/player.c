@@ -294,8 +294,7 @@ static void play_call(struct player *p, const struct plan_record *r,
 	find_descriptors(p, &s);
 	if (!bad && r->flags & PLAN_F_OUTSIDE)
 		outside_before(p, &s);
-	if (fills(r))
-		memory_before_read(p, &s);
+	memory_before(p, &s, fills(r));
 	start = wait_now();
 	note_lateness(p, start);
 	errno = bad;

@@ -91,7 +91,8 @@ struct player {
 	const struct plan_stream *stream;
 	struct result_stream *result;
 	uint32_t index; /* of the stream */
-	uint8_t *in, *out; /* buffers: read into, written from */
+	uint8_t *in, *out; /* where the next call reads to, writes from */
+	uint8_t *in_pages, *out_pages; /* buffers, REEL_PLACE_BYTES longer */
 	size_t out_bytes;
 	int64_t at_ns;  /* where the plan's time stands */
 	bool held;      /* the lock of the process, while it makes one */
@@ -174,8 +175,8 @@ int descriptors_open(struct engine *e, struct reel_error *err);
 
 /* --- memory.c ------------------------------------------------------------ */
 
-/* Make the buffer of a read be what the job read into. */
-void memory_before_read(struct player *p, const struct step *s);
+/* Make the memory of a call be like the job's. */
+void memory_before(struct player *p, const struct step *s, bool fills);
 /* It took @took_ns, and in the job @want_ns. */
 void memory_after_read(struct player *p, const struct step *s, int64_t took_ns,
 		       int64_t want_ns);

@@ -207,6 +207,13 @@ enum reel_kind {
 	REEL_KIND_OTHER = 7,
 };
 
+/*
+ * A read, pread, write or pwrite of at least as many bytes has an arg: where in
+ * a page of 4,096 bytes its memory began. It decides on the speed of the copy.
+ */
+#define REEL_LARGE_BYTES 65536
+#define REEL_PLACE_BYTES 4096
+
 /* arg2, with M_COUNT: counted, as events were not asked for. */
 #define REEL_COUNTED 2
 
