@@ -124,6 +124,23 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
+/* A full disk behind stdout is a failure, a reader that left is not. */
+static bool end_output(bool say)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return false;
+	/* It failed earlier, and only the kernel knows why. */
+	if (!errno && write(STDOUT_FILENO, "\n", 1) == 1)
+		errno = EIO;
+	if (errno == EPIPE)
+		return false;
+	if (say)
+		fprintf(stderr, "ioreel: cannot write the result: %s\n",
+			strerror(errno));
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	int status;
@@ -131,13 +148,6 @@ int main(int argc, char **argv)
 	fill_standard_descriptors();
 	setlocale(LC_CTYPE, "");
 	status = dispatch(argc, argv);
-	/* A full disk behind stdout is a failure, a reader that left is not. */
-	errno = 0;
-	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE) {
-		fprintf(stderr, "ioreel: cannot write the result: %s\n",
-			strerror(errno ? errno : EIO));
-		if (!status)
-			status = 1;
-	}
-	return status;
+	/* A command that failed has said why. */
+	return end_output(status != 1) && !status ? 1 : status;
 }

@@ -4,7 +4,8 @@
  *
  * Two answers. Ours keeps one position per open file description, which dup
  * and fork share; what is first there is neither sequential nor random, and
- * reads at the end of a file do not count. Darshan's keeps two positions per
+ * reads at the end of a file do not count; asynchronous operations stand where
+ * they were submitted, however they ended. Darshan's keeps two positions per
  * file and process, sets them to 0 at each open, counts every call that did
  * not fail, and so finds the first access at offset 0 to be neither.
  */
@@ -12,6 +13,7 @@
 
 #include "lib/error.h"
 
+#include "analyzer/ask_order.h"
 #include "analyzer/idmap.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
@@ -71,12 +73,21 @@ struct sequence {
 	uint32_t process_room;
 	struct jumps *file; /* by file_id */
 	uint32_t file_room;
+	struct reel_ask_order order;
 };
+
+static reel_access_fn count_ours;
 
 static int sequence_init(void **state, struct reel_error *err)
 {
-	*state = reel_alloc(1, sizeof(struct sequence), err);
-	return *state ? 0 : -1;
+	struct sequence *s = reel_alloc(1, sizeof(*s), err);
+
+	if (!s)
+		return -1;
+	s->order.fn = count_ours;
+	s->order.ctx = s;
+	*state = s;
+	return 0;
 }
 
 static uint64_t *position_of(struct sequence *s, uint32_t open,
@@ -171,31 +182,48 @@ static int order_of(uint64_t *next, int64_t offset, int64_t bytes)
 	return (uint64_t)offset > was ? SEQUENTIAL : RANDOM;
 }
 
-static int count_ours(struct sequence *s, struct counts *c, enum metric_op op,
-		      const struct reel_event *ev, struct reel_error *err)
+static int count_ours(void *state, const struct reel_access *a,
+		      struct reel_error *err)
 {
-	int64_t bytes = metric_bytes(ev);
-	uint32_t more = metric_calls(ev) - 1;
+	struct sequence *s = state;
+	uint64_t *count = s->process[a->process].order[a->write];
 	uint64_t *next, none = 1;
 	int order;
 
-	if (!bytes)
-		return 0;
-	next = ev->open ? position_of(s, ev->open, err) : &none;
+	next = a->open ? position_of(s, a->open, err) : &none;
 	if (!next)
 		return -1;
-	order = order_of(next, ev->offset, bytes);
-	c->order[op][order]++;
+	order = order_of(next, a->offset, a->bytes);
+	count[order]++;
 	/* One record for several calls: the others follow the first. */
-	c->order[op][order == UNKNOWN ? UNKNOWN : CONSECUTIVE] += more;
+	count[order == UNKNOWN ? UNKNOWN : CONSECUTIVE] += a->calls - 1;
 	if (order != SEQUENTIAL && order != RANDOM)
 		return 0;
-	if (reel_array_reach(&s->file, &s->file_room, ev->file,
+	if (reel_array_reach(&s->file, &s->file_room, a->file,
 			     sizeof(*s->file), err))
 		return -1;
-	s->file[ev->file].sequential += order == SEQUENTIAL;
-	s->file[ev->file].random += order == RANDOM;
+	s->file[a->file].sequential += order == SEQUENTIAL;
+	s->file[a->file].random += order == RANDOM;
 	return 0;
+}
+
+static int add_ours(struct sequence *s, enum metric_op op,
+		    const struct reel_event *ev, struct reel_error *err)
+{
+	bool async = ev->layer == REEL_LAYER_ASYNC;
+	struct reel_access a = {
+		.asked_ns = async ? metric_start(ev) : metric_end(ev),
+		.offset = ev->offset,
+		.bytes = metric_bytes(ev),
+		.process = ev->process,
+		.file = ev->file,
+		.open = ev->open,
+		.calls = metric_calls(ev),
+		.write = op == METRIC_WRITE,
+		.async = async,
+	};
+
+	return a.bytes ? reel_ask_order_add(&s->order, &a, err) : 0;
 }
 
 static void count_darshan(struct counts *c, struct pair *pair,
@@ -237,7 +265,7 @@ static int sequence_feed(void *state, const struct reel_event *ev,
 		return 0;
 	}
 	count_darshan(&s->process[ev->process], pair, op, ev);
-	return count_ours(s, &s->process[ev->process], op, ev, err);
+	return add_ours(s, op, ev, err);
 }
 
 static const char *const op_name[] = {"read", "write"};
@@ -335,9 +363,12 @@ static int write_jumps(const struct sequence *s, struct reel_store *st,
 static int sequence_finish(void *state, struct reel_store *st,
 			   struct reel_error *err)
 {
-	if (write_ours(state, st, err) || write_darshan(state, st, err))
+	struct sequence *s = state;
+
+	if (reel_ask_order_flush(&s->order, err) || write_ours(s, st, err) ||
+	    write_darshan(s, st, err))
 		return -1;
-	return write_jumps(state, st, err);
+	return write_jumps(s, st, err);
 }
 
 static void sequence_fini(void *state)
@@ -356,6 +387,7 @@ static void sequence_fini(void *state)
 	free(s->before.pair);
 	free(s->process);
 	free(s->file);
+	reel_ask_order_fini(&s->order);
 	free(s);
 }
 

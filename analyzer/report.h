@@ -15,6 +15,7 @@
 
 struct reel_error;
 struct reel_store;
+struct sqlite3_stmt;
 
 #define REPORT_NONE (-1) /* not measured: shares, times, sizes */
 
@@ -83,6 +84,10 @@ struct report {
 int report_read(struct report *r, struct reel_store *st,
 		struct reel_error *err);
 void report_fini(struct report *r);
+
+/* A column as a number that bears to be added to so many others less one. */
+#define REPORT_ADDS 64
+int64_t report_int(struct sqlite3_stmt *q, int column);
 
 /* The screen; @run: as the user named it, for the last line. */
 void report_text(const struct report *r, const char *run);

@@ -34,11 +34,19 @@ static int each(struct report *r, const char *sql, row_fn *fn,
 	return rc;
 }
 
+int64_t report_int(sqlite3_stmt *q, int column)
+{
+	const int64_t most = INT64_MAX / REPORT_ADDS;
+	int64_t v = sqlite3_column_int64(q, column);
+
+	return v > most ? most : v < -most ? -most : v;
+}
+
 static int64_t get_int(sqlite3_stmt *q, int column)
 {
 	if (sqlite3_column_type(q, column) == SQLITE_NULL)
 		return REPORT_NONE;
-	return sqlite3_column_int64(q, column);
+	return report_int(q, column);
 }
 
 static double get_real(sqlite3_stmt *q, int column)
@@ -78,6 +86,8 @@ static int fill_summary(struct report *r, sqlite3_stmt *q,
 		return -1;
 	for (i = 0; i < sizeof(column) / sizeof(column[0]); i++)
 		*column[i] = get_int(q, 3 + (int)i);
+	if (r->start_real_ns != REPORT_NONE) /* a date: nobody adds it */
+		r->start_real_ns = sqlite3_column_int64(q, 6);
 	return 0;
 }
 
@@ -89,10 +99,10 @@ static int fill_group(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 	for (g = 0; name && g < REEL_GROUPS; g++) {
 		if (strcmp(reel_group_name(g), name))
 			continue;
-		r->group[g].calls = sqlite3_column_int64(q, 1);
-		r->group[g].bytes = sqlite3_column_int64(q, 2);
-		r->group[g].dur_ns = sqlite3_column_int64(q, 3);
-		r->group[g].errors = sqlite3_column_int64(q, 4);
+		r->group[g].calls = report_int(q, 1);
+		r->group[g].bytes = report_int(q, 2);
+		r->group[g].dur_ns = report_int(q, 3);
+		r->group[g].errors = report_int(q, 4);
 		r->group_sum_ns += r->group[g].dur_ns;
 	}
 	return 0;
@@ -101,8 +111,8 @@ static int fill_group(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 static int fill_mapped(struct report *r, sqlite3_stmt *q,
 		       struct reel_error *err)
 {
-	r->unordered_bytes = sqlite3_column_int64(q, 0);
-	r->untold_bytes = sqlite3_column_int64(q, 1);
+	r->unordered_bytes = report_int(q, 0);
+	r->untold_bytes = report_int(q, 1);
 	return 0;
 }
 
@@ -110,9 +120,9 @@ static int fill_mpiio(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 {
 	struct report_mpiio *m = &r->mpiio[sqlite3_column_int(q, 0) & 1];
 
-	m->calls = sqlite3_column_int64(q, 1);
-	m->collective = sqlite3_column_int64(q, 2);
-	m->bytes = sqlite3_column_int64(q, 3);
+	m->calls = report_int(q, 1);
+	m->collective = report_int(q, 2);
+	m->bytes = report_int(q, 3);
 	m->beneath_calls = get_int(q, 4);
 	m->beneath_bytes = get_int(q, 5);
 	return 0;
@@ -135,8 +145,8 @@ static int fill_size(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 
 	if (!m)
 		return 0;
-	m->calls = sqlite3_column_int64(q, 1);
-	m->bytes = sqlite3_column_int64(q, 2);
+	m->calls = report_int(q, 1);
+	m->bytes = report_int(q, 2);
 	m->min_bytes = get_int(q, 3);
 	m->median_bytes = get_int(q, 4);
 	m->max_bytes = get_int(q, 5);
@@ -160,17 +170,17 @@ static int fill_order(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 		return 0;
 	m->in_order_share = get_real(q, 1);
 	m->random_share = get_real(q, 2);
-	m->random = sqlite3_column_int64(q, 3);
+	m->random = report_int(q, 3);
 	return 0;
 }
 
 static int fill_files(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 {
-	r->moved[0].files = sqlite3_column_int64(q, 0);
-	r->moved[1].files = sqlite3_column_int64(q, 1);
-	r->data_files = sqlite3_column_int64(q, 2);
-	r->data_opens = sqlite3_column_int64(q, 3);
-	r->moved[0].opens_read = sqlite3_column_int64(q, 4);
+	r->moved[0].files = report_int(q, 0);
+	r->moved[1].files = report_int(q, 1);
+	r->data_files = report_int(q, 2);
+	r->data_opens = report_int(q, 3);
+	r->moved[0].opens_read = report_int(q, 4);
 	return 0;
 }
 
@@ -183,23 +193,23 @@ static int fill_median_file(struct report *r, sqlite3_stmt *q,
 
 static int fill_small(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 {
-	r->small_reads = sqlite3_column_int64(q, 0);
-	r->small_read_ns = sqlite3_column_int64(q, 1);
+	r->small_reads = report_int(q, 0);
+	r->small_read_ns = report_int(q, 1);
 	return 0;
 }
 
 static int fill_spans(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 {
-	r->checkpoints = sqlite3_column_int64(q, 0);
-	r->checkpoint_ns = sqlite3_column_int64(q, 1);
+	r->checkpoints = report_int(q, 0);
+	r->checkpoint_ns = report_int(q, 1);
 	return 0;
 }
 
 static int fill_epochs(struct report *r, sqlite3_stmt *q,
 		       struct reel_error *err)
 {
-	r->epochs = sqlite3_column_int64(q, 0);
-	r->first_fetch_ns = sqlite3_column_int64(q, 1);
+	r->epochs = report_int(q, 0);
+	r->first_fetch_ns = report_int(q, 1);
 	return 0;
 }
 
@@ -212,13 +222,13 @@ static int fill_rank(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 		return -1;
 	k = &r->rank[r->ranks++];
 	memset(k, 0, sizeof(*k));
-	k->rank = sqlite3_column_int64(q, 0);
-	k->process_id = sqlite3_column_int64(q, 1);
+	k->rank = report_int(q, 0);
+	k->process_id = report_int(q, 1);
 	source = (const char *)sqlite3_column_text(q, 2);
 	strncpy(k->compute_source, source ? source : "",
 		sizeof(k->compute_source) - 1);
-	k->steps = sqlite3_column_int64(q, 3);
-	k->steady_steps = sqlite3_column_int64(q, 4);
+	k->steps = report_int(q, 3);
+	k->steady_steps = report_int(q, 4);
 	k->io_ns = get_int(q, 5);
 	k->hidden_ns = get_int(q, 6);
 	k->exposed_ns = get_int(q, 7);
@@ -234,7 +244,7 @@ static int fill_rank(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 	k->median_fetch_ns = get_int(q, 17);
 	k->median_compute_ns = get_int(q, 18);
 	k->median_other_ns = get_int(q, 19);
-	k->epochs = sqlite3_column_int64(q, 20);
+	k->epochs = report_int(q, 20);
 	k->mean_step_ns = get_int(q, 21);
 	k->mean_fetch_ns = get_int(q, 22);
 	if (k->workers > r->workers)

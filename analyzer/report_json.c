@@ -5,6 +5,7 @@
  * Sections are views: a column added there must be added to
  * schemas/report.schema.json too, which allows no others.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,16 +42,18 @@ json_t *report_json_name(const char *name)
 
 int report_json_print(json_t *doc, struct reel_error *err)
 {
-	int rc;
+	int rc, why;
 
 	if (!doc)
 		return reel_fail(err, REEL_E_MEMORY,
 				 "out of memory for the document");
-	/* Errors of stdout itself are seen when it is flushed at the end. */
+	errno = 0;
 	rc = json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+	why = errno;
 	json_decref(doc);
-	if (rc)
-		return reel_fail(err, REEL_E_IO, "cannot write the document");
+	if (rc && why != EPIPE)
+		return reel_fail(err, REEL_E_IO, "cannot write the result: %s",
+				 strerror(why ? why : EIO));
 	putchar('\n');
 	return 0;
 }

@@ -8,13 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/cli.h"
+#include "lib/terminal.h"
 #include "lib/text.h"
 
 #include "analyzer/report_put.h"
 
 #define LINE_COLUMNS 100
+#define LINE_COLUMNS_LEAST 40
 #define PATH_BYTES 4096
 
 static bool starts(char c)
@@ -45,8 +48,19 @@ void report_put_left(const char *s, int columns)
 	printf("%s%*s", s, pad > 0 ? pad : 0, "");
 }
 
+/* Of a terminal its own, but words need room. */
+static int line_columns(void)
+{
+	int columns = reel_terminal_columns(STDOUT_FILENO);
+
+	if (!columns || columns > LINE_COLUMNS)
+		return LINE_COLUMNS;
+	return columns < LINE_COLUMNS_LEAST ? LINE_COLUMNS_LEAST : columns;
+}
+
 void report_put_wrapped(const char *text, int indent, int at)
 {
+	int most = line_columns();
 	bool first = true;
 
 	while (*text) {
@@ -56,7 +70,7 @@ void report_put_wrapped(const char *text, int indent, int at)
 
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
 		columns = report_columns(word);
-		if (!first && at + 1 + columns > LINE_COLUMNS) {
+		if (!first && at + 1 + columns > most) {
 			printf("\n%*s", indent, "");
 			at = indent;
 		} else if (!first) {

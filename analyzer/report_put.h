@@ -10,8 +10,9 @@ int report_columns(const char *s);
 void report_put_right(const char *s, int columns);
 void report_put_left(const char *s, int columns);
 
-/* Print @text in lines of at most 100 columns, each after the first indented
- * by @indent; the first is already @at columns wide. Ends with a new line. */
+/* Print @text in lines of at most 100 columns, fewer where the terminal has
+ * fewer, each after the first indented by @indent; the first is already @at
+ * columns wide. Ends with a new line. */
 void report_put_wrapped(const char *text, int indent, int at);
 
 /* A bar of @share, on a terminal that shows it; else nothing. @pad: to @width.

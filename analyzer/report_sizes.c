@@ -41,10 +41,10 @@ static void read_bins(const struct report *r, const char *op, struct bins *b)
 	while (b->n < BINS && sqlite3_step(q) == SQLITE_ROW) {
 		struct bin *bin = &b->bin[b->n++];
 
-		bin->low_bytes = sqlite3_column_int64(q, 0);
-		bin->calls = sqlite3_column_int64(q, 1);
-		bin->bytes = sqlite3_column_int64(q, 2);
-		bin->dur_ns = sqlite3_column_int64(q, 3);
+		bin->low_bytes = report_int(q, 0);
+		bin->calls = report_int(q, 1);
+		bin->bytes = report_int(q, 2);
+		bin->dur_ns = report_int(q, 3);
 		b->sum.calls += bin->calls;
 		b->sum.bytes += bin->bytes;
 		b->sum.dur_ns += bin->dur_ns;

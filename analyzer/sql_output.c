@@ -258,7 +258,7 @@ int sql_output(FILE *f, sqlite3_stmt *stmt, enum sql_format format,
 	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
 		return reel_fail(err, REEL_E_DB, "%s",
 				 sqlite3_errmsg(sqlite3_db_handle(stmt)));
-	if (fflush(f) || ferror(f))
+	if ((fflush(f) || ferror(f)) && errno != EPIPE)
 		return reel_fail(err, REEL_E_IO, "cannot write the result: %s",
 				 strerror(errno));
 	return 0;

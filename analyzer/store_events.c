@@ -12,6 +12,7 @@
 
 #include "analyzer/event_block.h"
 #include "analyzer/file_class.h"
+#include "analyzer/metric_op.h"
 #include "analyzer/store.h"
 
 struct block {
@@ -280,6 +281,9 @@ static void fill(const struct reel_events *it, const struct reel_columns *c,
 		.arg2 = c->v[REEL_COL_ARG2][i],
 		.pos = c->v[REEL_COL_POS][i],
 	};
+	/* What a damaged store says must bear to be added. */
+	ev->start_ns = metric_start(ev);
+	ev->dur_ns = metric_dur(ev);
 	if (ev->file > it->files)
 		ev->file = 0;
 	if (ev->file2 > it->files)

@@ -29,6 +29,33 @@ done
 check 'control characters of a file name do not reach the terminal' \
 	'! ioreel report --files run.db | LC_ALL=C grep -q "$(printf "[\001-\010\013-\037]")"'
 
+check 'a full disk is said once, and why' \
+	'for o in --files --json; do ! ioreel report $o run.db >/dev/full 2>e &&
+		test $(wc -l <e) = 1 && grep -q "result: No space left" e || exit 1
+	done'
+check 'a reader that left is no failure' \
+	'(trap "" PIPE; { ioreel report --json run.db; echo $? >status; } | :) 2>e
+	 test ! -s e && test $(cat status) = 0'
+if command -v script >/dev/null; then
+	check 'sentences are broken where the terminal ends' \
+		'NO_COLOR=1 TERM=xterm script -qc "stty cols 60; ioreel report run.db" tty </dev/null >&2 &&
+		tr -d "\200-\277\r" <tty | awk "/^complete:/ { n = 5 }
+			n && n-- && length > 60 { exit 1 } END { exit !NR }"'
+else
+	skip 'sentences are broken where the terminal ends' 'no script(1)'
+fi
+
+if python3 -c 'import sqlite3' 2>/dev/null; then
+	check 'shares of sums that no number holds are still shares' \
+		'cp run.db far.db && python3 -c "import sqlite3
+c = sqlite3.connect(\"far.db\")
+c.execute(\"UPDATE transfer_bin SET bytes = 1 << 62\")
+c.commit()" && ioreel report far.db >out && sed -n "/^Read sizes/,/^\$/s/ %.*//p" out |
+			awk "{ all += \$NF } END { exit all < 90 }"'
+else
+	skip 'shares of sums that no number holds are still shares' 'no sqlite3 in Python'
+fi
+
 check 'wrong usage is 2 and one line of usage' \
 	'ioreel report 2>e; test $? = 2 && test $(wc -l <e) = 2'
 check 'what is no run fails, named' \

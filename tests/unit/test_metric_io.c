@@ -172,6 +172,34 @@ static void sequentiality(void)
 	job_end(&j);
 }
 
+/* Asked for one after the other, told in any order. */
+static void asynchronous(void)
+{
+	enum { N = 9000 }; /* more than are held back */
+	struct job j;
+
+	job_begin(&j);
+	job_feed(&j, on(moved(REEL_CALL_READ, 0, 1, 7000000, 10), 1, 2));
+	for (int i = 0; i < N; i++) {
+		int at = i / 100 * 100 + 99 - i % 100;
+
+		job_feed(&j, moved(REEL_CALL_ASYNC_WRITE, at, 20000 + i - at,
+				   at * 512, 512));
+	}
+	/* In the order of their end, as calls are. */
+	job_feed(&j, on(moved(REEL_CALL_READ, 29500, 1, 0, 10), 1, 2));
+	job_feed(&j, on(moved(REEL_CALL_READ, 29400, 200, 10, 10), 1, 2));
+	job_finish(&j);
+	is(order(&j, "random"), 1, "a queue that told backwards did not go back");
+	is(job_int(&j, "SELECT consecutive FROM v_sequence "
+		       "WHERE op = 'write'"),
+	   N - 1, "each began where the one asked before it ended");
+	is(job_int(&j, "SELECT consecutive FROM v_sequence "
+		       "WHERE op = 'read'"),
+	   1, "and calls stand where they ended");
+	job_end(&j);
+}
+
 static void io_time(void)
 {
 	struct reel_event ev;
@@ -261,6 +289,7 @@ int main(void)
 	empty();
 	darshan_bounds();
 	sequentiality();
+	asynchronous();
 	io_time();
 	timeline();
 	hostile();

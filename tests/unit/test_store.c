@@ -148,10 +148,11 @@ static void make_files(struct reel_store *st, struct reel_codec *k)
 }
 
 /* Thread 1: [0,100] around [10,20] and [30,40]; thread 2: [15,35]. */
-static void make_events(struct reel_store *st)
+/* Thread 2 has one event, of @dur_ns from @start_ns on. */
+static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 {
-	static const int64_t t1[][2] = { { 10, 20 }, { 30, 40 }, { 0, 100 } };
-	static const int64_t t2[][2] = { { 15, 35 } };
+	static const int64_t t1[][2] = { { 10, 10 }, { 30, 10 }, { 0, 100 } };
+	const int64_t t2[][2] = { { start_ns, dur_ns } };
 	struct reel_codec *k = reel_codec_new();
 
 	make_files(st, k);
@@ -175,7 +176,7 @@ static void make_events(struct reel_store *st)
 			for (int col = 0; col < REEL_COLUMNS; col++)
 				c.v[col][i] = 0;
 			c.v[REEL_COL_START][i] = e[0];
-			c.v[REEL_COL_DUR][i] = e[1] - e[0];
+			c.v[REEL_COL_DUR][i] = e[1];
 			c.v[REEL_COL_CALL][i] = 24;
 			c.v[REEL_COL_FILE][i] = t == 1 ? i + 1 : 99;
 			c.v[REEL_COL_OFFSET][i] = REEL_NO_OFFSET;
@@ -227,7 +228,7 @@ static void test_events(void)
 	reel_store_create(&st, "e.db", &err);
 	for (int i = 0; reel_metrics[i]; i++)
 		reel_schema_tables(st->db, reel_metrics[i]->schema);
-	make_events(st);
+	make_events(st, 15, 20);
 	ok(!reel_store_finish(st, &err), "a store with events %s", err.text);
 	reel_store_close(st);
 	ok(!reel_store_open(&st, "e.db", &err), "opens %s", err.text);
@@ -285,6 +286,30 @@ static const char *const all_queries[] = {
 	"SELECT * FROM v_summary",
 };
 
+/* Whoever takes events adds their times. */
+static void test_far(void)
+{
+	struct reel_error err = { 0 };
+	struct reel_store *st = NULL;
+	struct reel_events *it = NULL;
+	struct reel_event ev = { 0 };
+
+	reel_store_create(&st, "far.db", &err);
+	for (int i = 0; reel_metrics[i]; i++)
+		reel_schema_tables(st->db, reel_metrics[i]->schema);
+	make_events(st, -5, INT64_MAX);
+	reel_store_finish(st, &err);
+	reel_store_close(st);
+	reel_store_open(&st, "far.db", &err);
+	reel_events_open(&it, st, 2, &err);
+	ok(reel_events_next(it, &ev, &err) == 1 && ev.start_ns == 0 &&
+	   ev.dur_ns > 0 && ev.dur_ns < INT64_MAX / 2,
+	   "times that no job can have are held back: %lld for %lld",
+	   (long long)ev.start_ns, (long long)ev.dur_ns);
+	reel_events_close(it);
+	reel_store_close(st);
+}
+
 /* A changed byte anywhere: an error or an answer, never a crash. */
 static void test_hostile(void)
 {
@@ -338,6 +363,7 @@ int main(void)
 	test_life();
 	test_refusals();
 	test_events();
+	test_far();
 	test_hostile();
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);
 	if (chdir("/") || system(clean))
