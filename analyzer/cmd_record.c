@@ -255,6 +255,8 @@ static const struct {
 	{REEL_UNTRACED_LIBC, "of another C library"},
 	{REEL_UNTRACED_ABI, "for another machine"},
 	{REEL_UNTRACED_RAW, "written in Go"},
+	{REEL_UNTRACED_SECCOMP, "confined by seccomp, from there on"},
+	{REEL_UNTRACED_NAMESPACE, "of libraries that dlmopen loaded"},
 };
 
 static void print_untraced(const struct record_summary *s)

@@ -78,6 +78,8 @@ static int resolver_init(struct load *l, struct reel_error *err)
 		p[i] = (struct reel_resolve_process){
 			.process_id = (uint32_t)i + 1,
 			.first_desc = tp->head.first_desc,
+			.marks_sizes = tp->head.major >= 2 &&
+				       tp->head.minor >= 1,
 			.parent = l->process[i].heir_of,
 			.follows = l->process[i].follows,
 			.cwd = reel_trace_text(tp, "cwd"),

@@ -40,7 +40,7 @@ int load_gaps(struct load *l, int64_t start_real_ns, struct reel_error *err)
 	if (reel_store_prepare(l->st, &stmt,
 			       "INSERT INTO loss VALUES (NULL, ?, ?, ?)", err))
 		return -1;
-	for (unsigned int c = REEL_UNTRACED_STATIC; c <= REEL_UNTRACED_RAW;
+	for (unsigned int c = REEL_UNTRACED_STATIC; c <= REEL_UNTRACED_NAMESPACE;
 	     c++) {
 		n = sum(l, c);
 		if (n &&

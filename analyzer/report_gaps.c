@@ -23,6 +23,8 @@ static const struct {
 	{"untraced_libc", "of another C library"},
 	{"untraced_abi", "for another machine"},
 	{"untraced_raw", "written in Go, which makes its system calls itself"},
+	{"untraced_seccomp", "confined by seccomp, from there on"},
+	{"untraced_namespace", "of libraries that dlmopen loaded"},
 	{"start", "that could not begin to record, or whose logs are gone"},
 };
 
@@ -41,7 +43,7 @@ static int64_t count(const struct report *r, const char *reason,
 	sqlite3_bind_text(q, 1, reason, -1, SQLITE_STATIC);
 	sqlite3_bind_text(q, 2, unit, -1, SQLITE_STATIC);
 	if (sqlite3_step(q) == SQLITE_ROW)
-		n = sqlite3_column_int64(q, 0);
+		n = report_int(q, 0);
 	sqlite3_finalize(q);
 	return n;
 }
@@ -150,7 +152,7 @@ static void went_on(const struct report *r)
 			       NULL))
 		return;
 	if (sqlite3_step(q) == SQLITE_ROW) {
-		n = sqlite3_column_int64(q, 0);
+		n = report_int(q, 0);
 		living = sqlite3_column_int(q, 1);
 	}
 	sqlite3_finalize(q);

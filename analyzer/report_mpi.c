@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The lines of the report that say what is not known of MPI: an MPI whose
- * calls were not seen, and what ordered ranks but was counted only. Both are
- * notes of the processes (ioreel-trace(5), "MPI").
+ * calls were not seen, what ordered ranks but was counted only, and ranks that
+ * share their numbers. All are notes of the processes (ioreel-trace(5), "MPI").
  */
 #include <stdio.h>
 
@@ -90,8 +90,42 @@ static void not_seen(const struct report *r)
 	reel_buf_fini(&b);
 }
 
+/* Ranks are counted by their numbers, which each world has from 0 on. */
+static void several_worlds(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	sqlite3_stmt *q = NULL;
+	char num[REEL_NUM];
+	int64_t worlds = 0;
+
+	if (reel_store_prepare(r->st, &q,
+			       "SELECT max(ranks) FROM v_world GROUP BY world "
+			       "ORDER BY world",
+			       NULL))
+		return;
+	while (sqlite3_step(q) == SQLITE_ROW)
+		if (++worlds <= 8)
+			reel_buf_printf(
+				&b, NULL, "%s%s", worlds > 1 ? ", " : "",
+				reel_num_count(num, sqlite3_column_int64(q, 0)));
+	sqlite3_finalize(q);
+	if (worlds > 1) {
+		struct reel_buf line = REEL_BUF_INIT;
+
+		reel_buf_printf(&line, NULL,
+				"worlds: MPI made %s, of %s%s ranks with the "
+				"same numbers; --ranks tells them apart",
+				reel_num_count(num, worlds), reel_buf_text(&b),
+				worlds > 8 ? " ..." : "");
+		report_put_wrapped(reel_buf_text(&line), 10, 0);
+		reel_buf_fini(&line);
+	}
+	reel_buf_fini(&b);
+}
+
 void report_gaps_mpi(const struct report *r)
 {
+	several_worlds(r);
 	counted_only(r);
 	not_seen(r);
 }

@@ -66,14 +66,15 @@ static void print_cell(sqlite3_stmt *q, int i, const struct column *c)
 	}
 }
 
+/* The columns of @c from @from on. */
 static int print_table(struct reel_store *st, const char *sql,
-		       const struct column *c, int columns,
+		       const struct column *c, int from, int columns,
 		       struct reel_error *err)
 {
 	sqlite3_stmt *q = NULL;
 	int i, step = SQLITE_DONE, rc = reel_store_prepare(st, &q, sql, err);
 
-	for (i = 0; !rc && i < columns; i++) {
+	for (i = from; !rc && i < columns; i++) {
 		if (c[i].form == PATH || c[i].form == TEXT) {
 			fputs("  ", stdout);
 			report_put_left(c[i].title,
@@ -85,7 +86,7 @@ static int print_table(struct reel_store *st, const char *sql,
 	if (!rc)
 		putchar('\n');
 	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
-		for (i = 0; i < columns; i++)
+		for (i = from; i < columns; i++)
 			print_cell(q, i, &c[i]);
 		putchar('\n');
 	}
@@ -107,7 +108,13 @@ static bool has_rows(struct reel_store *st, const char *sql)
 }
 
 #define TABLE(st, sql, c, err)                                                 \
-	print_table(st, sql, c, (int)(sizeof(c) / sizeof(c[0])), err)
+	print_table(st, sql, c, 0, (int)(sizeof(c) / sizeof(c[0])), err)
+
+/* The same; the first column, the world, where there is more than one. */
+#define TABLE_OF_WORLDS(st, sql, c, err)                                       \
+	print_table(st, sql, c,                                                \
+		    !has_rows(st, "SELECT 1 FROM v_world WHERE world > 1"),    \
+		    (int)(sizeof(c) / sizeof(c[0])), err)
 
 int report_table_files(const struct report *r, struct reel_error *err)
 {
@@ -154,6 +161,7 @@ int report_table_steps(const struct report *r, struct reel_error *err)
 static int print_ranks(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
+		{"world", COUNT, 7},
 		{"rank", COUNT, 6},    {"steps", COUNT, 9},
 		{"step", TIME, 10},    {"fetch", TIME, 10},
 		{"compute", TIME, 10}, {"waits", SHARE, 9},
@@ -165,13 +173,14 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 	if (!r->ranks)
 		return 0;
 	puts("Ranks (step, fetch, compute: medians of the steady steps)");
-	if (TABLE(r->st,
-		  "SELECT o.rank, o.steps, t.median_step_ns, "
+	if (TABLE_OF_WORLDS(r->st,
+		  "SELECT w.world, o.rank, o.steps, t.median_step_ns, "
 		  "t.median_fetch_ns, "
 		  "t.median_compute_ns, o.stall_share, o.utilisation, o.io_ns, "
 		  "o.hidden_share, o.workers, o.worker_busy_share "
 		  "FROM v_overlap o JOIN rank_time t USING (process_id) "
-		  "ORDER BY o.rank",
+		  "LEFT JOIN v_world w USING (process_id) "
+		  "ORDER BY w.world, o.rank",
 		  c, err))
 		return -1;
 	putchar('\n');
@@ -182,6 +191,7 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 static int print_mpiio(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
+		{"world", COUNT, 7},
 		{"rank", COUNT, 6},    {"reads", COUNT, 10},
 		{"writes", COUNT, 9},  {"read", BYTES, 10},
 		{"written", BYTES, 10}, {"in reads", TIME, 10},
@@ -191,8 +201,8 @@ static int print_mpiio(const struct report *r, struct reel_error *err)
 	if (!r->mpiio[0].calls && !r->mpiio[1].calls)
 		return 0;
 	puts("MPI-IO by rank");
-	if (TABLE(r->st,
-		  "SELECT p.rank, "
+	if (TABLE_OF_WORLDS(r->st,
+		  "SELECT w.world, p.rank, "
 		  "coalesce(sum(i.calls) FILTER (WHERE call_group = 'read'), 0), "
 		  "coalesce(sum(i.calls) FILTER (WHERE call_group = 'write'), 0), "
 		  "coalesce(sum(i.bytes) FILTER (WHERE call_group = 'read'), 0), "
@@ -201,8 +211,9 @@ static int print_mpiio(const struct report *r, struct reel_error *err)
 		  "sum(i.dur_ns) FILTER (WHERE call_group = 'write') "
 		  "FROM rollup i JOIN call c USING (call_id) "
 		  "JOIN process p USING (process_id) "
+		  "LEFT JOIN v_world w USING (process_id) "
 		  "WHERE c.layer = 'MPIIO' AND call_group IN ('read', 'write') "
-		  "GROUP BY p.rank ORDER BY p.rank",
+		  "GROUP BY w.world, p.rank ORDER BY w.world, p.rank",
 		  c, err))
 		return -1;
 	putchar('\n');
@@ -212,6 +223,7 @@ static int print_mpiio(const struct report *r, struct reel_error *err)
 int report_table_ranks(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
+		{"world", COUNT, 7},
 		{"pid", COUNT, 11},	{"rank", COUNT, 6},
 		{"role", TEXT, 10},
 		{"reads", COUNT, 10},	{"writes", COUNT, 9},
@@ -224,11 +236,13 @@ int report_table_ranks(const struct report *r, struct reel_error *err)
 		return -1;
 	puts("Processes (I/O: union of the times of their calls; sum: added "
 	     "up)");
-	return TABLE(r->st,
-		     "SELECT p.pid, p.rank, p.role, p.reads, p.writes, p.meta_calls, "
+	return TABLE_OF_WORLDS(r->st,
+		     "SELECT w.world, p.pid, p.rank, p.role, p.reads, p.writes, "
+		     "p.meta_calls, "
 		     "p.read_bytes, p.write_bytes, t.union_ns, p.sum_ns, "
 		     "p.files FROM v_process p LEFT JOIN io_time t "
 		     "ON t.process_id = p.process_id AND t.op = 'io' "
+		     "LEFT JOIN v_world w ON w.process_id = p.process_id "
 		     "ORDER BY p.process_id",
 		     c, err);
 }

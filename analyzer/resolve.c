@@ -342,8 +342,6 @@ static int made_by_open(struct step *s)
 }
 
 /* The size that an open tells or makes. */
-#define ASKED_AFTER_NS 10000 /* an append's size: when the open has ended */
-
 static void size_of_open(struct step *s)
 {
 	const struct reel_record *rec = s->rec;
@@ -354,9 +352,8 @@ static void size_of_open(struct step *s)
 	f = file_of(s, s->ev->file);
 	if (f->kind != REEL_KIND_FILE && f->kind != REEL_KIND_MEMORY)
 		return;
-	if (rec->has_pos)
-		resolve_told_size(s, s->ev->file, f->body, rec->pos,
-				  s->end_ns + ASKED_AFTER_NS);
+	if (rec->has_pos && !s->p->is.marks_sizes)
+		resolve_told_size(s, s->ev->file, f->body, rec->pos);
 	else if (rec->call == REEL_CALL_MEMFD_CREATE)
 		files_set_size(&s->r->files, s->ev->file, f->body, 0);
 	else if (rec->has_arg && (rec->arg & O_ACCMODE) != O_RDONLY &&
@@ -484,6 +481,16 @@ static int mark_note(struct step *s)
 			       key, equal + 1, s->err);
 }
 
+static int mark_size(struct step *s)
+{
+	const struct desc *d = descs_find(&s->p->descs, s->rec->desc);
+
+	if (d && s->rec->has_pos)
+		resolve_told_size(s, open_of(s, d)->row.file_id,
+				  open_of(s, d)->body, s->rec->pos);
+	return 0;
+}
+
 static int resolve_mark(struct step *s)
 {
 	struct spans *spans = &s->r->thread[s->thread].spans;
@@ -508,6 +515,8 @@ static int resolve_mark(struct step *s)
 	case REEL_MARK_SITE:
 		return sites_mark(s->r, (uint32_t)s->process, s->rec,
 				  &s->r->thread[s->thread].site, s->err);
+	case REEL_MARK_SIZE:
+		return mark_size(s);
 	default:
 		return 0;
 	}
@@ -618,8 +627,7 @@ static int facts(struct step *s, struct desc *d)
 	default:
 		if (ev->group == REEL_GROUP_STAT && s->rec->has_pos && f &&
 		    f->kind != REEL_KIND_DIR)
-			resolve_told_size(s, ev->file, body, s->rec->pos,
-					  s->end_ns);
+			resolve_told_size(s, ev->file, body, s->rec->pos);
 	}
 	return 0;
 }

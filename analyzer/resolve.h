@@ -51,6 +51,7 @@ struct reel_resolve_process {
 	int follows;     /* without parent: index of the image that became it by
 			  * exec, or spawned it; itself or -1: none */
 	const char *cwd; /* NULL: the parent's, or not known; borrowed */
+	bool marks_sizes; /* beside the size in an open that appends */
 };
 struct reel_resolve_thread {
 	uint32_t thread_id;

@@ -35,7 +35,8 @@ struct file {
 struct answer {
 	uint32_t body;    /* of a size: whose */
 	int thread;       /* that asked */
-	int64_t asked_ns; /* not later than this */
+	int64_t asked_ns; /* not later than this, if nobody was held up, */
+	int64_t late_ns;  /* or than this */
 	int64_t before;   /* what was known then; -1: just what was told */
 	int64_t moved_ns; /* when a read or write last moved it */
 };
@@ -336,7 +337,7 @@ static inline struct file *file_of(const struct step *s, uint32_t id)
 /* The step's call was told position @pos of @o, or size @size of @body. */
 void resolve_told_pos(struct step *s, struct opened *o, int64_t pos);
 void resolve_told_size(struct step *s, uint32_t file, uint32_t body,
-		       int64_t size, int64_t asked_ns);
+		       int64_t size);
 
 /* Where the read or write of @d (or NULL) happened. False: it tells nothing. */
 bool resolve_transfer(struct step *s, struct desc *d);

@@ -24,14 +24,29 @@ static struct answer *answer_of(struct files *f, uint32_t body)
 	return a;
 }
 
+/*
+ * An open that appends asks for the size when it has ended: soon, but when the
+ * processor is taken from it. Records of other threads come at most so late.
+ */
+#define ASKED_AFTER_NS 10000
+#define LATE_NS 1000000000
+
 /* What is known after @told: an answer may be older than what is @known. */
 static int64_t answer_take(struct answer *a, const struct step *s,
-			   int64_t asked_ns, int64_t known, int64_t told)
+			   int64_t known, int64_t told)
 {
+	bool open = s->ev->group == REEL_GROUP_OPEN;
+
 	if (told >= 0 && told < known && a->moved_ns > s->ev->start_ns)
 		return known;
-	a->before = known >= 0 && told > known ? known : -1;
-	a->asked_ns = asked_ns;
+	if (told == known && known >= 0)
+		return known;
+	if (known < 0 || told < known)
+		a->before = -1;
+	else if (a->before < 0 || s->ev->start_ns - a->asked_ns > LATE_NS)
+		a->before = known; /* else what was missing then may still be */
+	a->asked_ns = s->end_ns + (open ? ASKED_AFTER_NS : 0);
+	a->late_ns = s->end_ns + (open ? LATE_NS : 0);
 	a->thread = s->thread;
 	return told;
 }
@@ -41,28 +56,29 @@ static int64_t answer_take(struct answer *a, const struct step *s,
 static int64_t answer_holds(struct answer *a, const struct step *s,
 			    int64_t known)
 {
-	int64_t at = a->before;
+	int64_t at = a->before, missing = known - at;
 
-	if (at < 0 || s->thread == a->thread ||
-	    s->ev->start_ns >= a->asked_ns || s->ev->result > known - at)
+	if (at < 0 || s->thread == a->thread || s->ev->result > missing ||
+	    s->ev->start_ns >= (s->ev->result == missing ? a->late_ns :
+							   a->asked_ns))
 		return -1;
-	a->before = at + s->ev->result < known ? at + s->ev->result : -1;
+	a->before = s->ev->result < missing ? at + s->ev->result : -1;
 	return at;
 }
 
 void resolve_told_pos(struct step *s, struct opened *o, int64_t pos)
 {
-	o->pos = answer_take(&o->answer, s, s->end_ns, o->pos, pos);
+	o->pos = answer_take(&o->answer, s, o->pos, pos);
 }
 
 void resolve_told_size(struct step *s, uint32_t file, uint32_t body,
-		       int64_t size, int64_t asked_ns)
+		       int64_t size)
 {
 	struct files *f = &s->r->files;
 
 	files_set_size(f, file, body,
-		       answer_take(answer_of(f, body), s, asked_ns,
-				   f->size[body], size));
+		       answer_take(answer_of(f, body), s, f->size[body],
+				   size));
 }
 
 /* The position that a read or write at @pos moves on, and where it happened. */

@@ -93,6 +93,8 @@ const char *reel_counter_name(unsigned int counter)
 		[REEL_UNTRACED_LIBC] = "untraced_libc",
 		[REEL_UNTRACED_ABI] = "untraced_abi",
 		[REEL_UNTRACED_RAW] = "untraced_raw",
+		[REEL_UNTRACED_SECCOMP] = "untraced_seccomp",
+		[REEL_UNTRACED_NAMESPACE] = "untraced_namespace",
 	};
 
 	return counter < REEL_COUNTERS ? name[counter] : NULL;

@@ -37,6 +37,7 @@ struct slot {
 struct queue {
 	uint64_t id; /* with by in it; 0: free */
 	uint32_t depth;
+	uint32_t place; /* 1 + what of its ring was seen; 0: nothing is known */
 };
 
 struct table {
@@ -82,8 +83,9 @@ static uint32_t mix(uint64_t v)
 	return (uint32_t)((v * 0x9e3779b97f4a7c15ull) >> 32);
 }
 
-/* The queue's counter; one for all that have no room. */
-static uint32_t *depth_of(struct table *t, enum reel_async by, uint64_t queue)
+/* The last one is for all that have no room. */
+static struct queue *queue_of(struct table *t, enum reel_async by,
+			      uint64_t queue)
 {
 	uint64_t id = queue_id(by, queue), free = 0;
 	uint32_t h = mix(id);
@@ -100,9 +102,22 @@ static uint32_t *depth_of(struct table *t, enum reel_async by, uint64_t queue)
 			have = free;
 		free = 0;
 		if (have == id)
-			return &q->depth;
+			return q;
 	}
-	return &t->queue[QUEUES - 1].depth;
+	return &t->queue[QUEUES - 1];
+}
+
+static uint32_t *depth_of(struct table *t, enum reel_async by, uint64_t queue)
+{
+	return &queue_of(t, by, queue)->depth;
+}
+
+uint32_t *shim_async_place(enum reel_async by, uint64_t queue)
+{
+	struct table *t = table_get();
+	struct queue *q = t ? queue_of(t, by, queue) : NULL;
+
+	return q && q != &t->queue[QUEUES - 1] ? &q->place : NULL;
 }
 
 uint32_t shim_async_depth(enum reel_async by, uint64_t queue)
@@ -296,8 +311,13 @@ void shim_async_finish(void)
 	uint32_t left = 0;
 
 	shim_uring_finish();
-	for (uint32_t i = 0; table && i < QUEUES; i++)
-		left |= table->queue[i].depth;
+	for (uint32_t i = 0; table && i < QUEUES; i++) {
+		const struct queue *q = &table->queue[i];
+
+		if (q->depth && q->place && (q->id & 3) == REEL_ASYNC_LIBAIO)
+			shim_libaio_finish(q->id >> 2);
+		left |= q->depth;
+	}
 	if (left)
 		leave_if(0, 0, EINPROGRESS);
 }

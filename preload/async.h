@@ -49,6 +49,9 @@ void shim_async_told(enum reel_async by, uint64_t queue, uint64_t key,
 /* All that is left in @queue will never be told: @err. */
 void shim_async_leave(enum reel_async by, uint64_t queue, int err);
 uint32_t shim_async_depth(enum reel_async by, uint64_t queue);
+/* A number of the queue's that is 0 at first and after fork, for whoever follows
+ * its ring; NULL: there are too many queues. */
+uint32_t *shim_async_place(enum reel_async by, uint64_t queue);
 
 /* Is the caller's memory at @p there? For what must be read before a call. */
 bool shim_readable(const void *p, size_t n);
@@ -96,6 +99,7 @@ extern int shim_rings_used;
 void shim_uring_mapped(int fd, int64_t offset, void *addr, size_t len);
 void shim_uring_unmapped(void *addr, size_t len);
 void shim_uring_finish(void);
+void shim_libaio_finish(uint64_t ctx);
 
 /* A note "@key=@n" of the process. */
 void shim_note(const char *key, uint64_t n);

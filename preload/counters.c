@@ -53,7 +53,7 @@ struct known_file {
 
 int shim_counting;
 
-static struct known_file known[FILES]; /* a child inherits it, and the ids */
+static struct known_file known[FILES];
 static uint32_t known_n;
 static bool always; /* for the whole life: none, or the budget is spent */
 static int64_t first_step = -1, last_step = -1;
@@ -123,6 +123,19 @@ void shim_counting_start(void)
 {
 	if (always || (shim.counts && shim.counts->full_real_ns))
 		count_from_now();
+}
+
+/*
+ * The reader gives a child the descriptors that its parent had open; an id that
+ * stands for a path may seem closed. A child names its files anew.
+ */
+void shim_counting_forked(void)
+{
+	memset(known, 0, sizeof(known));
+	known_n = 0;
+	for (uint32_t fd = 0; fd <= shim_hot.fd_high; fd++)
+		if (shim_is_desc(shim_fd_entry((int)fd)))
+			shim_fd_leave((int)fd);
 }
 
 void shim_budget_used(size_t bytes)
@@ -461,6 +474,9 @@ bool shim_counted(struct shim_event *ev, uint64_t start, uint64_t end,
 		return counted_made(ev, &c);
 	if (ev->call < CALL_OPEN)
 		return counted_mark(ev);
+	if (!ev->size && (ev->call == CALL_STDIO_READ ||
+			  ev->call == CALL_STDIO_WRITE))
+		return true; /* a position, which nobody asks for */
 	if (ev->path && !ev->desc && err != EFAULT)
 		c.desc =
 			file_desc(hash_path(ev, ev->path, strlen(ev->path)), 0);

@@ -23,6 +23,8 @@ COLD bool shim_counted_io(uint32_t call, uint32_t desc, int64_t size,
 void shim_counting_ask(const char *events);
 /* The process has its window: what holds for it? */
 void shim_counting_start(void);
+/* We are what fork() made. */
+void shim_counting_forked(void);
 /* @bytes went into a log. */
 void shim_budget_used(size_t bytes);
 

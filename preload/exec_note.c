@@ -233,6 +233,10 @@ static const char *reason(enum reel_counter why)
 		return "libc";
 	case REEL_UNTRACED_RAW:
 		return "raw";
+	case REEL_UNTRACED_SECCOMP:
+		return "seccomp";
+	case REEL_UNTRACED_NAMESPACE:
+		return "namespace";
 	default:
 		return "abi";
 	}
@@ -259,6 +263,12 @@ static void note(enum reel_counter why, const char *path)
 	ev.path = text;
 	now = shim_clock();
 	shim_record_full(&ev, now, now, 0, 0);
+}
+
+void shim_untraced(enum reel_counter why, const char *path)
+{
+	shim_count(why, 1);
+	note(why, path);
 }
 
 enum reel_counter shim_exec_note(const char *path, bool search,
@@ -300,8 +310,7 @@ enum reel_counter shim_exec_note(const char *path, bool search,
 	}
 	if (!why)
 		return 0;
-	shim_count(why, 1);
-	note(why, name);
+	shim_untraced(why, name);
 	return why;
 }
 

@@ -3,8 +3,10 @@
 #ifndef PRELOAD_EXEC_NOTE_H
 #define PRELOAD_EXEC_NOTE_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "schemas/trace_format.h"
 
@@ -17,6 +19,8 @@
 enum reel_counter shim_exec_note(const char *path, bool search,
 				 char *const env[]);
 void shim_exec_undo(enum reel_counter noted);
+/* Count and note that @path is not seen, and @why. */
+void shim_untraced(enum reel_counter why, const char *path);
 
 /*
  * With --follow-env: how many pointers the environment needs that gives the
@@ -25,6 +29,10 @@ void shim_exec_undo(enum reel_counter noted);
 size_t shim_exec_room(char *const env[]);
 /* That environment, in @room of as many pointers. */
 char *const *shim_exec_env(char *const env[], char **room);
+
+/* posix_spawn() did @actions, NULL for none: record the opens, as of @when. */
+void shim_spawn_opened(const posix_spawn_file_actions_t *actions,
+		       uint64_t when);
 
 /* Keep what the constructor found for shim_exec_env(). */
 void shim_exec_keep(char **env);

@@ -12,9 +12,11 @@
 #include <string.h>
 
 #include "preload/anchor.h"
+#include "preload/counters.h"
 #include "preload/match.h"
 #include "preload/name.h"
 #include "preload/raw.h"
+#include "preload/temp.h"
 
 void shim_fd_set(int fd, uint32_t entry)
 {
@@ -167,6 +169,8 @@ static uint32_t learn(int fd)
 	uint64_t start, now;
 	long flags;
 
+	if (shim_tls.vforked == SHIM_CLONED && shim_vfork_child())
+		return SHIM_FD_IGNORE; /* its number is another file's here */
 	if (!shim_hot.on || fd < 0 || raw2(SYS_fstat, fd, &st) != 0)
 		return SHIM_FD_IGNORE; /* closed: the call will say EBADF */
 	shim_fd_path(fd, path, sizeof(path));
@@ -197,7 +201,8 @@ static uint32_t learn(int fd)
 	}
 	now = shim_clock();
 	shim_record_full(&ev, start, now, 0, 0);
-	return ev.newdesc;
+	/* Where calls are counted, a file that is known has an id already. */
+	return shim_is_desc(shim_fd_entry(fd)) ? shim_fd_entry(fd) : ev.newdesc;
 }
 
 COLD uint32_t shim_fd_slow(int fd, uint32_t e)
@@ -216,9 +221,38 @@ static bool names_open(const char *path)
 	return !strncmp(path, "/proc/", 6) && strstr(path, "/fd/");
 }
 
+/*
+ * How large a file was when an open that appends had ended, and when that was
+ * asked. In functions of their own: a handler's stack may be small.
+ */
+struct size {
+	int64_t bytes;
+	uint64_t asked, told;
+};
+
+COLD static void ask_size(int fd, struct size *size)
+{
+	struct stat st;
+
+	size->asked = shim_clock();
+	if (raw2(SYS_fstat, fd, &st) == 0)
+		size->bytes = st.st_size;
+	size->told = shim_clock();
+}
+
+COLD static void tell_size(const struct size *size, uint32_t desc)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_SIZE};
+
+	ev.desc = desc;
+	ev.pos = size->bytes;
+	shim_record_full(&ev, size->asked, size->told, 0, 0);
+}
+
 /* How an open ended: a descriptor of ours, of code, or a failure. */
 static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 {
+	struct size size = { .bytes = NONE };
 	int err = fd < 0 ? errno : 0;
 	bool reading = (ev->arg & O_ACCMODE) == O_RDONLY;
 
@@ -234,14 +268,17 @@ static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 		ev->newfd = fd;
 		if (!ev->newdesc)
 			return;
+		if ((ev->call == CALL_OPEN || ev->call == CALL_OPENAT) &&
+		    ev->arg & O_EXCL && ev->path)
+			shim_temp_made(fd, ev->newdesc, ev->path);
 		if (ev->arg & O_APPEND) {
-			struct stat st;
-
-			if (raw2(SYS_fstat, fd, &st) == 0)
-				ev->pos = st.st_size;
+			ask_size(fd, &size);
+			ev->pos = size.bytes;
 		}
 	}
 	shim_record_full(ev, start, end, fd, err);
+	if (size.bytes != NONE && !shim_counting)
+		tell_size(&size, ev->newdesc);
 }
 
 /* With the file's own name. */
@@ -286,6 +323,8 @@ void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		shim_count(REEL_CODE_CALLS, 1);
 		return;
 	}
+	if (unlikely(shim_hot.temps) && !err && ev->path && ev->path2)
+		shim_temp_renamed(ev->path);
 	shim_record_full(ev, start, end, result, err);
 }
 

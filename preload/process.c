@@ -17,6 +17,7 @@
 
 #include "preload/apart.h"
 #include "preload/async.h"
+#include "preload/confine.h"
 #include "preload/counters.h"
 #include "preload/dynamic.h"
 #include "preload/exec_note.h"
@@ -395,9 +396,10 @@ static void finish(bool flushes)
 {
 	int saved = errno;
 
-	if (shim_hot.on) {
+	if (shim_hot.on && !shim_vfork_child()) {
 		shim_maps_finish();
 		shim_async_finish();
+		shim_other_spaces();
 	}
 	if (shim_hot.on &&
 	    (is_started() || (flushes && mark()->owner == FRESH)))
@@ -443,12 +445,16 @@ static void after_fork_parent(void)
 {
 	shim.fork_ticks = 0;
 	shim.fork_tid = 0;
+	if (shim_counting)
+		stream_split();
 }
 
 static void after_fork_child(void)
 {
 	shim_tls.thread = &shim_no_thread;
 	shim_tls.vforked = 0;
+	if (shim_counting)
+		shim_counting_forked();
 	stream_forked();
 }
 
@@ -604,10 +610,25 @@ bool shim_vfork_child(void)
 {
 	if (likely(!shim_tls.vforked))
 		return false;
-	if ((uint32_t)raw0(SYS_getpid) != shim.pid && shim.pid)
+	if ((uint32_t)raw0(SYS_getpid) != shim.pid && shim.pid) {
+		/* No moment before an exec: it may do anything. */
+		if (shim_tls.vforked == SHIM_CLONED)
+			shim_count(REEL_LOST_LIMIT, 1);
 		return true;
-	shim_tls.vforked = 0;
+	}
+	if (shim_tls.vforked != SHIM_CLONED)
+		shim_tls.vforked = 0;
 	return false;
+}
+
+/* Both go the slow way from now on, where they are told apart. */
+void shim_cloned(void)
+{
+	struct shim_thread *t = shim_tls.thread;
+
+	shim_tls.vforked = SHIM_CLONED;
+	if (t->limit > 0)
+		t->room = t->limit = 0;
 }
 
 EXPORT __attribute__((noreturn)) void _exit(int status)

@@ -155,5 +155,7 @@ void shim_resolve_all(void)
 	GET(_Exit)
 	GET(quick_exit)
 	GET(vfork)
+	GET(prctl)
+	GET(clone)
 	GET(syscall)
 }

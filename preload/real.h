@@ -32,6 +32,8 @@ struct shim_real {
 	void (*_Exit)(int) __attribute__((noreturn));
 	void (*quick_exit)(int) __attribute__((noreturn));
 	pid_t (*vfork)(void);
+	int (*prctl)(int what, ...);
+	int (*clone)(int (*fn)(void *), void *stack, int flags, void *arg, ...);
 	long (*syscall)(long number, ...);
 };
 

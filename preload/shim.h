@@ -145,16 +145,19 @@ struct shim_hot {
 	int clock;       /* what on will be, and was */
 	intptr_t tls;    /* of shim_tls, from the thread pointer */
 	uint32_t fd_high; /* highest number entered in the table */
+	uint32_t temps;   /* files that temp.h knows are open */
 	uint32_t fd[SHIM_FDS];
 } __attribute__((aligned(64)));
 extern struct shim_hot shim_hot;
 extern struct shim_thread shim_no_thread; /* what a new thread points at */
 
 /* What a thread has of its own. */
+#define SHIM_CLONED 2
 struct shim_tls {
 	struct shim_thread *thread;
 	intptr_t claiming; /* shim_busy(), 0: it is not */
-	intptr_t vforked;  /* this thread's vfork child may be running */
+	intptr_t vforked;  /* this thread's vfork child may be running, or,
+			    * SHIM_CLONED, one that shares its memory for good */
 };
 extern _Thread_local struct shim_tls shim_tls
 	__attribute__((tls_model("initial-exec")));
@@ -211,6 +214,7 @@ uint32_t shim_fd_take(int fd); /* the entry before; the entry becomes unknown */
 
 void shim_cwd_changed(void); /* after chdir */
 bool shim_vfork_child(void); /* true in a vfork child: leave tables alone */
+void shim_cloned(void); /* a child is to have this thread's memory and state */
 void shim_finish(void);      /* flush, when the process ends */
 /* Is this glibc? Another C library gives constructors no environment. */
 bool shim_at_home(void);

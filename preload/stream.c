@@ -23,7 +23,17 @@ struct stream streams[STREAMS];
 #define STANDARD 3
 static int64_t born[STANDARD] = {-1, -1, -1};
 static bool forked; /* some of them may have bytes of our parent's */
+/*
+ * Where streams stand whose calls are counted: no reader adds up what is told
+ * of their positions. 1 + the position; 0: not looked at yet; < 0: not to be
+ * known, as others move it too.
+ */
+static struct counted {
+	int64_t at;
+	int64_t raw; /* the kernel's */
+} counted[STREAMS];
 
+static int64_t pending(const FILE *f);
 static bool untold(const FILE *f);
 static void tell_untold(const FILE *f);
 
@@ -54,16 +64,34 @@ static bool is_new(const FILE *f)
 	       f->_IO_write_ptr == f->_IO_write_base && !f->_IO_buf_base;
 }
 
+static struct counted *counted_slot(const FILE *f)
+{
+	return &counted[stream_slot(f) - streams];
+}
+
+COLD static void counted_seen(const FILE *f, bool other)
+{
+	struct counted *k = counted_slot(f);
+
+	if (other)
+		k->at = f->_fileno < STANDARD ? -1 : 0;
+	if (!k->at)
+		stream_placed(f);
+}
+
 void stream_seen(const FILE *f, uint32_t desc)
 {
 	struct stream *s = stream_slot(f);
+	bool other = s->f != f;
 
 	if (f->_fileno < 0)
 		return;
-	if (s->f != f || s->desc != desc)
+	if (other || s->desc != desc)
 		*s = (struct stream){.f = f, .desc = desc};
 	s->read = f->_IO_read_ptr;
 	s->write = f->_IO_write_ptr;
+	if (unlikely(shim_counting))
+		counted_seen(f, other);
 }
 
 /*
@@ -121,6 +149,51 @@ static int64_t passed(const struct stream *s, const FILE *f)
 	return f->_IO_read_ptr > from ? f->_IO_read_ptr - from : 0;
 }
 
+COLD void stream_placed(const FILE *f)
+{
+	struct counted *k = counted_slot(f);
+	struct stat st;
+
+	if (!shim_counting || k->at < 0)
+		return;
+	k->raw = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	k->at = position(f) + 1;
+	if (!(f->_flags & STREAM_APPENDING) || k->raw < 0)
+		return;
+	/* Its reads stand elsewhere than its writes. */
+	k->at = -1;
+	if (f->_flags & STREAM_NO_READS && !raw2(SYS_fstat, f->_fileno, &st))
+		k->at = st.st_size + pending(f) + 1;
+}
+
+/* Bytes moved by calls that have no record, up to @pos; or what is @shown. */
+static int64_t counted_moved(const FILE *f, int64_t pos, int64_t shown)
+{
+	struct counted *k = counted_slot(f);
+	int64_t bytes = pos + 1 - k->at, raw;
+
+	if (k->at <= 0 || pos < 0 || stream_slot(f)->f != f)
+		return shown;
+	if (f->_flags & STREAM_APPENDING) {
+		/* Others may append, too: as long as it has written nothing
+		 * itself, all of it is in the buffer. */
+		raw = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+		if (raw == k->raw)
+			bytes = shown;
+		k->raw = raw;
+	}
+	if (bytes <= 0)
+		return 0;
+	k->at += bytes;
+	return bytes;
+}
+
+void stream_split(void)
+{
+	for (int i = 0; shim_counting && i < STREAMS; i++)
+		counted[i].at = -1;
+}
+
 /* Bytes of the buffer that are still to be written. */
 static int64_t pending(const FILE *f)
 {
@@ -148,22 +221,28 @@ static void tell_bytes(const FILE *f, uint32_t desc, int64_t bytes, int64_t pos)
  * written by us, too. */
 static void tell(struct stream *s, const FILE *f, uint32_t desc)
 {
-	int64_t bytes = passed(s, f);
+	int64_t bytes = passed(s, f), pos = position(f);
 
+	if (unlikely(shim_counting))
+		bytes = counted_moved(f, pos, bytes);
 	if (s->f == f) {
 		bytes += s->inherited;
 		s->inherited = 0;
 	}
-	tell_bytes(f, desc, bytes, position(f));
+	tell_bytes(f, desc, bytes, pos);
 }
 
 /* The buffer is not going to be written. */
 static void tell_written(const FILE *f, uint32_t desc)
 {
-	int64_t pos = position(f);
+	int64_t pos = position(f), bytes = 0;
 
-	if (pos >= 0)
-		tell_bytes(f, desc, 0, pos - pending(f));
+	if (pos < 0)
+		return;
+	pos -= pending(f);
+	if (shim_counting)
+		bytes = counted_moved(f, pos, 0);
+	tell_bytes(f, desc, bytes, pos);
 }
 
 /*
@@ -197,10 +276,12 @@ COLD static void tell_untold(const FILE *f)
 static void tell_wide(const FILE *f, uint32_t desc, int64_t from)
 {
 	int64_t pos = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	int64_t bytes = from >= 0 && pos > from ? pos - from : 0;
 
+	if (from < 0 && shim_counting)
+		bytes = counted_moved(f, pos, 0);
 	if (pos >= 0)
-		tell_bytes(f, desc, from >= 0 && pos > from ? pos - from : 0,
-			   pos);
+		tell_bytes(f, desc, bytes, pos);
 }
 
 /* What libc is about to write anyway it writes now. */
@@ -299,12 +380,15 @@ void stream_forked(void)
 		return;
 	forked = true;
 	stream_start();
+	stream_split();
 	for (int i = 0; i < STREAMS; i++) {
 		struct stream *s = &streams[i];
 		const FILE *f = stream_of(s);
 
 		if (!f || wide(f))
 			continue;
+		if (shim_counting)
+			s->desc = 0; /* it gets a name of ours */
 		s->owner = NULL;
 		s->shared = false;
 		s->forked = true;
@@ -323,7 +407,7 @@ static void tell_inherited(void)
 		const FILE *f = s->inherited ? stream_of(s) : NULL;
 		uint32_t desc = f ? shim_known(f->_fileno) : 0;
 
-		if (!desc || wide(f) || s->desc != desc)
+		if (!desc || wide(f) || (s->desc && s->desc != desc))
 			continue;
 		tell(s, f, desc);
 		stream_seen(f, desc);
@@ -386,9 +470,11 @@ void stream_finish(bool flushes)
 		finish_standard();
 	}
 	for (int i = 0; i < STREAMS; i++) {
-		const struct stream *s = &streams[i];
+		struct stream *s = &streams[i];
 		const FILE *f = stream_of(s);
 
+		if (f && s->inherited && shim_counting)
+			s->desc = shim_known(f->_fileno);
 		if (!f || shim_fd_entry(f->_fileno) != s->desc || !s->desc)
 			continue;
 		if (!flushes && wide(f))
@@ -524,6 +610,8 @@ void stream_after(struct stream_call *c, const FILE *f)
 	    f->_IO_write_ptr - c->at != c->got)
 		overran(s, c, f);
 	stream_seen(f, c->desc);
+	if (unlikely(shim_counting) && c->got > 0 && counted_slot(f)->at > 0)
+		counted_slot(f)->at += c->got;
 	if (!s->owner)
 		s->owner = shim_self();
 	if (!add_to_run(s, c, f))

@@ -20,6 +20,7 @@
 
 /* glibc's _flags, since 1997. */
 #define STREAM_UNBUFFERED 0x2
+#define STREAM_NO_READS 0x4
 #define STREAM_ERROR 0x20
 #define STREAM_BACKUP 0x100
 #define STREAM_LINES 0x200
@@ -72,6 +73,9 @@ uint32_t stream_desc(const FILE *f);
 /* @f is new, or stands where its call left it: remember. */
 void stream_seen(const FILE *f, uint32_t desc);
 
+/* @f was moved to where it stands: as stream_seen(). */
+void stream_placed(const FILE *f);
+
 /* Before a call on @f: tell what others did to it. */
 void stream_tell(const FILE *f, uint32_t desc);
 
@@ -87,6 +91,9 @@ void stream_start(void);
 
 /* We are what fork() made, with copies of all buffers. */
 void stream_forked(void);
+
+/* We forked: others move our streams' positions from now on. */
+void stream_split(void);
 
 /* The process ends, and flushes its streams or does not. */
 void stream_finish(bool flushes);

@@ -82,8 +82,10 @@ static void say_unseen(struct shim_ring *r)
 {
 	uint32_t n = __atomic_load_n(r->sq_tail, __ATOMIC_ACQUIRE) - r->sq_seen;
 
-	if (n)
-		shim_note("io_uring_unseen", n);
+	if (!n)
+		return;
+	shim_note("io_uring_unseen", n);
+	shim_count(REEL_LOST_LIMIT, n);
 }
 
 void shim_ring_end(struct shim_ring *r)
@@ -414,7 +416,7 @@ uint64_t shim_uring_before(long nr, const long a[6])
 
 	if (nr == SYS_io_uring_enter) {
 		if (!followed(r))
-			return 0;
+			return a[1] > 0 ? start | !start : 0;
 		if (r->raw)
 			submit_raw(r, start);
 		shim_ring_scan(r, start);
@@ -439,6 +441,9 @@ void shim_uring_after(long nr, const long a[6], uint64_t start, uint64_t end,
 		shim_ring_scan(ring, end);
 		shim_ring_record(CALL_IO_URING_ENTER, a[1], ring, start, end, r,
 				 err);
+	} else if (r > 0) {
+		/* Made by a parent, or without a call that was seen. */
+		shim_count(REEL_LOST_LIMIT, (uint64_t)r);
 	}
 }
 

@@ -121,7 +121,10 @@ static intptr_t room_end(const struct shim_thread *t)
 /* Without room no record takes the short way. */
 static void set_room(struct shim_thread *t)
 {
-	t->room = shim_sites || shim_counting ? 0 : room_end(t);
+	t->room = shim_sites || shim_counting ||
+				  shim_tls.vforked == SHIM_CLONED
+			  ? 0
+			  : room_end(t);
 }
 
 static void set_usable(struct shim_thread *t, uint32_t bytes)
@@ -466,6 +469,8 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 	struct shim_thread *t = shim_tls.thread;
 	intptr_t more = (intptr_t)(bytes - SHIM_RECORD_MAX);
 
+	if (shim_tls.vforked == SHIM_CLONED && shim_vfork_child())
+		return NULL;
 	if (t->limit < 0) {
 		if (!abandoned(t->limit)) {
 			shim_count(REEL_LOST_SIGNAL, 1);

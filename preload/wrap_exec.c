@@ -9,6 +9,7 @@
 #include "preload/real.h"
 #include "preload/wrap.h"
 
+#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -190,6 +191,8 @@ EXECL(execle, CALL_EXECVE, 1, run_env(path, argv, argv[n + 1]))
 		end = shim_clock();                                            \
 		if (err)                                                       \
 			came_back(noted, err);                                 \
+		else                                                           \
+			shim_spawn_opened(actions, start);                     \
 		ev.path = if_path(id, path, err);                              \
 		if (!err && pid)                                               \
 			ev.arg = *pid;                                         \
@@ -198,6 +201,29 @@ EXECL(execle, CALL_EXECVE, 1, run_env(path, argv, argv[n + 1]))
 	}
 SPAWN(posix_spawn, CALL_POSIX_SPAWN)
 SPAWN(posix_spawnp, CALL_POSIX_SPAWNP)
+
+/*
+ * A child that shares memory, and thread-local storage with it, but is a process
+ * of its own with descriptors of its own: what it does is its own too, and is
+ * counted, not recorded.
+ */
+EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
+EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
+{
+	const unsigned int kind = CLONE_VM | CLONE_THREAD | CLONE_SETTLS;
+	void *more[3]; /* where ids go, and its storage */
+	va_list ap;
+
+	va_start(ap, arg);
+	for (int i = 0; i < 3; i++)
+		more[i] = va_arg(ap, void *);
+	va_end(ap);
+	NEED(clone);
+	if (shim_hot.on && ((unsigned int)flags & kind) == CLONE_VM &&
+	    !shim_vfork_child())
+		shim_cloned();
+	return real.clone(fn, stack, flags, arg, more[0], more[1], more[2]);
+}
 
 /* Its handlers may do I/O; ours, registered first, runs last (process.c). */
 EXPORT __attribute__((noreturn)) void quick_exit(int status)

@@ -8,12 +8,14 @@
  */
 #include "preload/name.h"
 #include "preload/real.h"
+#include "preload/window.h"
 #include "preload/wrap.h"
 
 #include <stdarg.h>
 #include <string.h>
 
 #include "preload/raw.h"
+#include "preload/temp.h"
 
 /* What shim_record_open() would not take. */
 static __attribute__((noinline)) void
@@ -161,6 +163,8 @@ static __attribute__((noinline)) int any_close(int fd)
 		/* EBADF is no event: daemons close a million numbers. */
 		return real.close(fd);
 	}
+	if (shim_hot.temps)
+		shim_temp_closing(fd, entry);
 	start = shim_clock();
 	r = real.close(fd);
 	end = shim_clock();
@@ -179,7 +183,7 @@ FAST int close(int fd)
 	if (unlikely(!shim_hot_clock() || shim_vforked()))
 		return any_close(fd);
 	entry = shim_fd_entry(fd);
-	if (unlikely(!shim_is_desc(entry)))
+	if (unlikely(!shim_is_desc(entry) || shim_hot.temps))
 		return any_close(fd);
 	shim_fd_leave(fd);
 	start = shim_ticks();
@@ -368,6 +372,7 @@ EXPORT int chdir(const char *path)
 	NEED(chdir);
 	if (unlikely(!shim_hot.on || shim_vfork_child()))
 		return real.chdir(path);
+	shim_process_ready(); /* with the directory that it begins in */
 	start = shim_clock();
 	r = real.chdir(path);
 	end = shim_clock();
@@ -386,6 +391,7 @@ EXPORT int fchdir(int fd)
 	if (unlikely(!shim_hot.on || shim_vfork_child()))
 		return real.fchdir(fd);
 	entry = shim_fd(fd);
+	shim_process_ready(); /* with the directory that it begins in */
 	start = shim_clock();
 	r = real.fchdir(fd);
 	end = shim_clock();

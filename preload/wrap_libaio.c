@@ -6,6 +6,10 @@
  * their first call: the library may be there for a plugin alone. The setup
  * functions are not wrapped, so that a program that asks whether libaio is
  * there is not misled.
+ *
+ * A context is the address of its ring of completions, and a program may reap
+ * them there without a call (fio, SPDK): what it has gone past is read at its
+ * next submission, which cannot have overwritten it yet.
  */
 #include "preload/async.h"
 #include "preload/real.h"
@@ -16,6 +20,49 @@
 
 #define CMD_PREADV 7
 #define CMD_PWRITEV 8
+
+/* The kernel's struct aio_ring. */
+struct ring {
+	uint32_t id, entries, head, tail, magic, compat, incompat, head_bytes;
+	struct io_event event[];
+};
+#define RING_MAGIC 0xa10a10a1u
+
+/* Of a ring that is looked at for the first time all is told already. */
+static uint32_t *place_of(uint64_t ctx)
+{
+	const struct ring *ring = (const void *)(uintptr_t)ctx;
+	uint32_t *place = shim_async_place(REEL_ASYNC_LIBAIO, ctx);
+
+	if (!place || *place)
+		return place;
+	if (!shim_readable(ring, sizeof(*ring)) || ring->magic != RING_MAGIC ||
+	    ring->incompat || ring->head_bytes != sizeof(*ring))
+		return NULL;
+	*place = ring->head + 1;
+	return place;
+}
+
+/* The program has gone past completions: it knows of them. */
+static void reaped(uint64_t ctx, uint32_t *place, uint64_t end)
+{
+	const struct ring *ring = (const void *)(uintptr_t)ctx;
+	uint32_t seen = __atomic_load_n(place, __ATOMIC_ACQUIRE), next, head;
+
+	head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+	while (seen && seen != head + 1 && head < ring->entries) {
+		const struct io_event ev =
+			ring->event[seen <= ring->entries ? seen - 1 : 0];
+
+		next = seen < ring->entries ? seen + 1 : 1;
+		if (!__atomic_compare_exchange_n(place, &seen, next, false,
+						 __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE))
+			continue; /* another thread looks, too */
+		shim_async_told(REEL_ASYNC_LIBAIO, ctx, ev.obj, ev.res, end);
+		seen = next;
+	}
+}
 
 /* What the control block asks for. False: nothing that is recorded. */
 static bool describe(const struct iocb *cb, struct shim_async *op)
@@ -55,7 +102,10 @@ static void submit_begin(const long a[6], uint64_t start)
 				.by = REEL_ASYNC_LIBAIO,
 				.start = start};
 	uintptr_t good = ~0ul; /* page */
+	uint32_t *place = place_of(op.queue);
 
+	if (place)
+		reaped(op.queue, place, start);
 	if (a[1] <= 0 || a[1] > 65536 ||
 	    !shim_readable(list, (size_t)a[1] * sizeof(*list)))
 		return;
@@ -69,8 +119,8 @@ static void submit_begin(const long a[6], uint64_t start)
 			good = end >> 12;
 		}
 		op.key = at;
-		shim_async_take(op.by, op.queue, op.key,
-				&(struct shim_async){0});
+		/* One of before, that nobody told the end of. */
+		shim_async_told(op.by, op.queue, op.key, -EINPROGRESS, start);
 		if (describe(list[i], &op))
 			shim_async_begin(&op);
 	}
@@ -95,10 +145,32 @@ static void submit_end(const long a[6], long n)
 static void events(const long a[6], long n, uint64_t end)
 {
 	const struct io_event *ev = (const struct io_event *)a[3];
+	uint32_t *place = shim_async_place(REEL_ASYNC_LIBAIO, (uint64_t)a[0]);
 
 	for (long i = 0; i < n; i++)
 		shim_async_told(REEL_ASYNC_LIBAIO, (uint64_t)a[0], ev[i].obj,
 				ev[i].res, end);
+	if (n > 0 && place && *place)
+		reaped((uint64_t)a[0], place, end);
+}
+
+/* No ring is looked at that is about to go. */
+static void destroyed(const long a[6], uint64_t now)
+{
+	uint32_t *place = shim_async_place(REEL_ASYNC_LIBAIO, (uint64_t)a[0]);
+
+	if (!place || !*place)
+		return;
+	if (shim_readable((void *)a[0], sizeof(struct ring)))
+		reaped((uint64_t)a[0], place, now);
+	*place = 0;
+}
+
+void shim_libaio_finish(uint64_t ctx)
+{
+	const long a[6] = {(long)ctx};
+
+	destroyed(a, shim_clock());
 }
 
 uint64_t shim_libaio_before(long nr, const long a[6])
@@ -109,6 +181,8 @@ uint64_t shim_libaio_before(long nr, const long a[6])
 		submit_begin(a, start);
 	else if (!shim_async_used)
 		return 0;
+	else if (nr == SYS_io_destroy)
+		destroyed(a, start);
 	return start | !start;
 }
 

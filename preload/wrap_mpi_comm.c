@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "preload/anchor.h"
+
 #define COMMS 64 /* more at a time: their collectives have no id */
 #define CHUNK 64
 #define SEED 0xcbf29ce484222325ull
@@ -24,6 +26,7 @@ struct comm {
 extern char **environ;
 
 static struct comm comms[COMMS];
+static bool spawned; /* by other ranks, whose numbers ours are too */
 
 /* How many communicators of these members there have been. */
 static struct {
@@ -39,19 +42,26 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 /*
  * What the launcher calls this job: those that were spawned, and others that
- * run beside it, have the same ranks.
+ * run beside it, have the same ranks. NULL: it has no name.
  */
-static uint64_t hash_job(void)
+static const char *job_name(void)
 {
 	static const char *const names[] = {
 		"PMIX_NAMESPACE=", "PMI_JOBID=", "SLURM_STEP_ID="};
-	uint64_t h = SEED;
 
-	for (char **e = environ; e && *e; e++)
-		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		for (char **e = environ; e && *e; e++)
 			if (!strncmp(*e, names[i], strlen(names[i])))
-				for (const char *p = *e; *p; p++)
-					h = mix(h, (unsigned char)*p);
+				return *e + strlen(names[i]);
+	return NULL;
+}
+
+static uint64_t hash_job(void)
+{
+	uint64_t h = mix(SEED, spawned);
+
+	for (const char *p = job_name(); p && *p; p++)
+		h = mix(h, (unsigned char)*p);
 	return h;
 }
 
@@ -224,6 +234,26 @@ static void record(uint32_t call, void *comm, int root, uint64_t start,
 	errno = saved;
 }
 
+/* "mpi_world=RANKS NAME": ranks of two worlds may have the same number. */
+static void note_world(void)
+{
+	void *parent = mpi.no_comm;
+	const char *name = job_name();
+	char text[256], *end = text + 16, *at = end;
+	int ranks = 0;
+
+	if (!mpi.Comm_size || mpi.Comm_size(mpi.world, &ranks) || ranks < 1)
+		return;
+	spawned = mpi.Comm_get_parent && !mpi.Comm_get_parent(&parent) &&
+		  shim_mpi_handle(parent) != mpi.no_comm;
+	for (; ranks; ranks /= 10)
+		*--at = (char)('0' + ranks % 10);
+	strcpy(end, spawned ? " spawned" : "");
+	if (name && strlen(name) < 128)
+		strcat(strcat(end, " "), name);
+	shim_note_text("mpi_world", at);
+}
+
 static void initialized(uint32_t call, uint64_t start, uint64_t end, int code)
 {
 	int saved = errno, rank = -1;
@@ -232,6 +262,8 @@ static void initialized(uint32_t call, uint64_t start, uint64_t end, int code)
 	if (!code && mpi.Comm_rank && !mpi.Comm_rank(mpi.world, &rank) &&
 	    rank >= 0 && shim.head)
 		shim.head->mpi_rank = (uint32_t)rank + 1;
+	if (!code)
+		note_world();
 	if (!code)
 		shim_mpi_clock(AT_INIT);
 	errno = saved;

@@ -306,6 +306,7 @@ static uint32_t stream_to_move(const FILE *f)
 			ev.pos = whence == SEEK_SET ? off : position(f);       \
 		shim_record_full(&ev, start, end, r, r ? errno : 0);           \
 		stream_seen(f, ev.desc);                                       \
+		stream_placed(f);                                              \
 		return r;                                                      \
 	}
 FSEEK(fseek, long)
@@ -328,6 +329,7 @@ EXPORT void rewind(FILE *f)
 	ev.pos = 0;
 	shim_record_full(&ev, start, shim_clock(), 0, 0);
 	stream_seen(f, ev.desc);
+	stream_placed(f);
 }
 
 #define FSETPOS(fn, type)                                                      \
@@ -349,6 +351,7 @@ EXPORT void rewind(FILE *f)
 			ev.pos = pos->__pos;                                   \
 		shim_record_full(&ev, start, end, r, r ? errno : 0);           \
 		stream_seen(f, ev.desc);                                       \
+		stream_placed(f);                                              \
 		return r;                                                      \
 	}
 FSETPOS(fsetpos, fpos_t)

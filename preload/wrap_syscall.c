@@ -7,9 +7,12 @@
  * function of the same name may be one.
  */
 #include "preload/async.h"
+#include "preload/confine.h"
 #include "preload/real.h"
 #include "preload/wrap.h"
 
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 
 #include "preload/raw.h"
@@ -24,7 +27,8 @@ enum how {
 	COPY,
 	MEMFD,
 	MOVE,
-	ASYNC
+	ASYNC,
+	CONFINE
 };
 
 /*
@@ -144,6 +148,8 @@ __attribute__((used)) const struct row shim_syscall_row[ROWS] = {
 	[SYS_io_uring_setup] = {.call = ANY, .how = ASYNC},
 	[SYS_io_uring_enter] = {.call = ANY, .how = ASYNC},
 	[SYS_io_uring_register] = {.call = ANY, .how = ASYNC},
+	[SYS_prctl] = {.call = ANY, .how = CONFINE},
+	[SYS_seccomp] = {.call = ANY, .how = CONFINE},
 };
 
 /* libc's, once it is known: what the jump below takes. */
@@ -298,6 +304,7 @@ static void record(struct shim_event *ev, long number, const long a[6],
 		shim_moved(ev, start, end, (int)r);
 		break;
 	case ASYNC:
+	case CONFINE:
 		break;
 	}
 }
@@ -310,6 +317,24 @@ static long async(long number, const long a[6])
 	if (start)
 		shim_async_after(number, a, start, shim_clock(), r,
 				 r < 0 ? errno : 0);
+	return r;
+}
+
+static long confine(long number, const long a[6])
+{
+	bool sets = number == SYS_prctl ? a[0] == PR_SET_SECCOMP
+					: a[0] <= SECCOMP_SET_MODE_FILTER;
+	/* prctl's modes are greater by one. */
+	bool strict = number == SYS_prctl
+			      ? a[1] == SECCOMP_MODE_STRICT
+			      : a[0] == SECCOMP_SET_MODE_STRICT;
+	enum reel_counter noted = 0;
+	long r;
+
+	if (sets)
+		noted = shim_confining(strict ? NULL : pointer(a[2]));
+	r = call(number, a);
+	shim_confined(noted, r < 0);
 	return r;
 }
 
@@ -329,6 +354,8 @@ __attribute__((used)) long shim_syscall(long number, long a, long b, long c,
 		return call(number, args);
 	if (row->how == ASYNC)
 		return async(number, args);
+	if (row->how == CONFINE)
+		return confine(number, args);
 	fill(&ev, row, args);
 	if (row->how == CLOSE)
 		ev.desc = shim_fd_take((int)a);

@@ -141,6 +141,8 @@
  *               arg = number of the call site in the process; path, the first
  *               time only = frames, innermost first, parted by newlines:
  *               "py FILE:LINE FUNCTION" or "c MODULE+0xOFFSET"
+ *   size        pos = how large the file of desc was, asked between the mark's
+ *               start and its end; after each open that appends (minor 1)
  *
  * TIME is in ticks of the clock that head.clock names. Pairs of (ticks,
  * CLOCK_MONOTONIC) stand in the head (start, end) and in each block head.
@@ -157,7 +159,7 @@
 
 #define REEL_TRACE_MAJOR 2
 #define REEL_TRACE_MAJOR_OLDEST 1 /* that is read */
-#define REEL_TRACE_MINOR 0
+#define REEL_TRACE_MINOR 1
 
 #define REEL_HEAD_MAGIC  0x0a314c4545524f49ull /* "IOREEL1\n" */
 #define REEL_BLOCK_MAGIC 0x4b4c425fa5c31e9dull
@@ -288,6 +290,8 @@ enum reel_counter {
 	REEL_UNTRACED_LIBC,   /* another C library */
 	REEL_UNTRACED_ABI,    /* another kind of machine */
 	REEL_UNTRACED_RAW,    /* its runtime makes its system calls itself */
+	REEL_UNTRACED_SECCOMP, /* from where it forbade itself system calls on */
+	REEL_UNTRACED_NAMESPACE, /* libraries that dlmopen() loaded */
 	REEL_COUNTERS = 24
 };
 

@@ -30,3 +30,28 @@ SELECT s.start_ns, s.dur_ns, p.pid, t.tid, s.name, s.detail, s.span_id,
 FROM span s
 JOIN thread t ON t.thread_id = s.thread_id
 JOIN process p ON p.process_id = t.process_id;
+
+-- v_world: which MPI world a process is of, from 1 in the order of their
+-- beginnings, and its rank there: ranks of two worlds, of one that was spawned
+-- or of a second mpirun, have the same numbers. What a rank forked is of its
+-- world. A launcher that gives worlds no names tells them by their sizes, and
+-- those alike by which of the processes with that rank came first.
+CREATE VIEW v_world (process_id, world, rank, ranks) AS
+WITH RECURSIVE said AS (
+	SELECT n.process_id, p.rank, n.value, row_number() OVER (
+		PARTITION BY n.value, p.rank ORDER BY n.process_id) AS turn
+	FROM note n JOIN process p ON p.process_id = n.process_id
+	WHERE n.key = 'mpi_world' AND p.rank IS NOT NULL
+	GROUP BY n.process_id),
+began AS (
+	SELECT *, min(process_id) OVER (PARTITION BY value, turn) AS first
+	FROM said),
+member (process_id, world, rank, ranks) AS (
+	SELECT process_id, dense_rank() OVER (ORDER BY first), rank,
+		CAST(value AS INTEGER)
+	FROM began
+	UNION ALL
+	SELECT p.process_id, m.world, m.rank, m.ranks
+	FROM member m JOIN process p ON p.parent_id = m.process_id
+	WHERE p.process_id NOT IN (SELECT process_id FROM said))
+SELECT process_id, world, rank, ranks FROM member;

@@ -13,6 +13,11 @@ import os
 import sys
 
 
+# The first part of the names in ioreel.finder.HOOKS.
+_FRAMEWORKS = ("torch", "tensorflow", "keras", "safetensors", "accelerate",
+               "transformers", "lightning", "lightning_fabric", "orbax", "grain")
+
+
 class _Waiting(object):
     """Becomes ioreel.finder.Finder when a framework is imported."""
 
@@ -24,7 +29,7 @@ class _Waiting(object):
         try:
             if name == "ioreel":
                 return self.package()
-            if name in ("torch", "tensorflow", "keras"):
+            if name in _FRAMEWORKS:
                 return self.real().find_spec(name, path, target)
         except Exception:  # a guest is silent
             pass

@@ -11,7 +11,7 @@ job() {
 	local name=$1 wrote=$2 read=$3
 	shift 3
 	rm -rf DATA && mkdir DATA
-	timeout 100 "$IOREEL" record -q -o "$name.reel" -- "$@" >out 2>&1
+	timeout $patience "$IOREEL" record -q -o "$name.reel" -- "$@" >out 2>&1
 	is "$name: the job ended well" "$? $(sort -u out)" \
 		"0 wrote $wrote read $read"
 	is "$name: ranks" "$(q "$name" 'select ranks from run')" 2
@@ -64,7 +64,7 @@ fi
 if command -v mpirun.mpich >/dev/null && command -v mpicc.mpich >/dev/null; then
 	mpicc.mpich -w -o calls "$TOP/tests/shim/mpi/calls.c"
 	rm -rf DATA && mkdir DATA
-	timeout 60 "$IOREEL" record -q -o mpich.reel -- \
+	timeout $patience "$IOREEL" record -q -o mpich.reel -- \
 		mpirun.mpich -n 2 ./calls DATA/data say >out 2>&1
 	beneath mpich mpirun.mpich -n 2 ./calls DATA/data say
 else

@@ -38,7 +38,7 @@ job() {
 	local name=$1 status=$2
 	shift 2
 	rm -rf DATA SAY "$name.reel" "$name.db" && mkdir DATA SAY
-	timeout 60 "$@" >out 2>&1
+	timeout $patience "$@" >out 2>&1
 	is "$name: it ends as it does" $? $status
 	check "$name: there is a report of it" \
 		'q '"$name"' "SELECT 1" >/dev/null; "$IOREEL" report '"$name"'.db | grep -q "^complete: .* none lost"'
@@ -61,7 +61,7 @@ nonblocking() {
 
 	mpicc.$mpi -w -o started "$src/started.c"
 	rm -rf DATA && mkdir DATA
-	timeout 60 "$IOREEL" record -q -o $name.reel -- \
+	timeout $patience "$IOREEL" record -q -o $name.reel -- \
 		$(run_by $mpi 4) ./started DATA >out 2>&1
 	is "$name: it ended well" "$? $(grep -c ended out)" '0 4'
 	is "$name: who took part is told alike, at the start and at the end" \
@@ -88,6 +88,22 @@ nonblocking() {
 		'"$IOREEL" report '$name'.reel | grep "^order: 32 point-to-point "'
 }
 
+# worlds NAME RANKS...: each is told apart, and who did what in it. "RANKS"
+# is the number of the ranks of each world, "3 2".
+worlds() {
+	local name=$1 n want=
+
+	for n in $2; do want+=$(seq -s' ' 0 $((n - 1)))' '; done
+	is "$name: each world has its ranks" "$(q $name "select group_concat(rank,
+		' ') || ' ' from (select rank from v_world join note using
+		(process_id) where key = 'mpi_world' order by world, rank)")" "$want"
+	is "$name: and the table of ranks a line for each" "$("$IOREEL" report \
+		--ranks $name.db | sed -n '/^MPI-IO by/,/^$/p' |
+		awk '$1 ~ /^[0-9]/ { printf "%s ", $2 }')" "$want"
+	check "$name: the report says so" '"$IOREEL" report '$name'.db |
+		grep "^worlds: MPI made '$(wc -w <<<"$2")', of '"${2// /, }"'"'
+}
+
 for mpi in openmpi mpich; do
 	if ! command -v mpicc.$mpi >/dev/null ||
 	   ! command -v mpirun.$mpi >/dev/null; then
@@ -104,21 +120,28 @@ for mpi in openmpi mpich; do
 		-- ./more DATA SAY split requests groups forks
 	beneath $mpi-each $(run_by $mpi $n) ./more DATA SAY split requests \
 		groups forks
-	check "$mpi-each: it can be replayed" 'timeout 60 "$IOREEL" replay \
+	check "$mpi-each: it can be replayed" 'timeout $patience "$IOREEL" replay \
 		-o again.db '$mpi'-each.db'
 	record $mpi-threads 0 $(run_by $mpi 2) ./more DATA SAY threads
 	record $mpi-aborts 7 $(run_by $mpi 2) ./more DATA SAY aborts
 	nonblocking
+	rm -rf DATA SAY && mkdir DATA SAY
+	timeout $patience "$IOREEL" record -q -o $mpi-two.reel -- sh -c "
+		$(run_by $mpi 2) ./more DATA SAY groups
+		$(run_by $mpi 3) ./more DATA SAY views
+		$(run_by $mpi 3) ./more DATA SAY groups" >out 2>&1
+	worlds $mpi-two '2 3 3'
 done
 
 # Children of MPI's own making need a network, if only to themselves.
 mpi=openmpi
 unset OMPI_MCA_btl
 if command -v mpicc.$mpi >/dev/null && mpicc.$mpi -w -o more "$src/more.c" \
-	-lpthread && mkdir -p DATA SAY && timeout 30 $(run_by $mpi 3) \
+	-lpthread && mkdir -p DATA SAY && timeout $patience $(run_by $mpi 3) \
 	./more DATA SAY spawn >/dev/null 2>&1; then
 	record $mpi-spawn 0 $(run_by $mpi 3) ./more DATA SAY spawn
 	said $mpi-spawn spawned
+	worlds $mpi-spawn '3 2'
 else
 	skip 'openmpi-spawn' 'MPI_Comm_spawn does not work here, bare'
 fi

@@ -31,10 +31,10 @@ for mpi in openmpi mpich; do
 	esac
 	for how in $hows; do
 		rm -rf job.reel out again.db && mkdir out
-		timeout 60 "$IOREEL" record -q -o job.reel -- \
+		timeout $patience "$IOREEL" record -q -o job.reel -- \
 			$(run_by $mpi 3) ./order in out $how >log 2>&1
 		is "$mpi, $how: recorded in order" "$? $(order job.reel)" '0 1'
-		timeout 60 "$IOREEL" replay --afap -o again.db job.reel >log 2>&1
+		timeout $patience "$IOREEL" replay --afap -o again.db job.reel >log 2>&1
 		is "$mpi, $how: replayed in order" "$(order again.db)" 1
 		check "$mpi, $how: it is said" \
 			'grep "ranks wait for each other in 1 collective" log'

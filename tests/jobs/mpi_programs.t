@@ -53,7 +53,7 @@ tools() {
 			set -- $run env LD_PRELOAD="$preload" ./calls data say
 			[ $order = bare ] ||
 				set -- "$IOREEL" record -q -o tool.reel -- "$@"
-			timeout 60 "$@" 2>&1 | sort >out.$order
+			timeout $patience "$@" 2>&1 | sort >out.$order
 			[ $order = bare ] || q tool "select rank, call_id, count(*),
 				sum(result) from event join process using (process_id)
 				join call using (call_id) where layer = 'MPIIO'
@@ -84,11 +84,11 @@ formats() {
 # Without MPI_COMM_WORLD, of which nothing may be asked.
 sessions() {
 	if ! mpicc.$mpi -w -o sessions "$src/sessions.c" 2>/dev/null ||
-	   ! timeout 60 $run ./sessions >bare 2>&1; then
+	   ! timeout $patience $run ./sessions >bare 2>&1; then
 		skip "$mpi-sessions" 'this MPI has none that work'
 		return
 	fi
-	timeout 60 "$IOREEL" record -q -o sessions.reel -- $run ./sessions \
+	timeout $patience "$IOREEL" record -q -o sessions.reel -- $run ./sessions \
 		>out 2>&1
 	is "$mpi-sessions: the same" "$? $(sort out)" "0 $(sort bare)"
 	is "$mpi-sessions: its collectives" "$(q sessions "select call, count(*)

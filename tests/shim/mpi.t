@@ -23,9 +23,9 @@ records() {
 	run=$1
 	shift
 	mkdir -p "$run.bare" "$run.traced"
-	(cd "$run.bare" && timeout 60 $mpirun 2 "$@" data say 2>err | sort >out
+	(cd "$run.bare" && timeout 300 $mpirun 2 "$@" data say 2>err | sort >out
 		echo "status ${PIPESTATUS[0]}" >>out)
-	(cd "$run.traced" && timeout 60 "$IOREEL" record -q -o "$T/$run.reel" -- \
+	(cd "$run.traced" && timeout 300 "$IOREEL" record -q -o "$T/$run.reel" -- \
 		$mpirun 2 "$@" data say 2>err | sort >out
 		echo "status ${PIPESTATUS[0]}" >>out)
 	is "$run: output and status" "$(cat "$run.traced/out")" \
@@ -58,7 +58,7 @@ same_collectives() {
 half() {
 	run=half-$mpi
 	export ONLY=$T/$run.reel
-	timeout 60 $mpirun 2 sh -c '
+	timeout 300 $mpirun 2 sh -c '
 		[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ] || exec "$@"
 		exec "$IOREEL" record -q -o "$ONLY" -- "$@"' sh "$T/calls" data say \
 		>out 2>err
@@ -76,7 +76,7 @@ nodes() {
 	run=nodes-$mpi
 	echo 11111111-2222-3333-4444-555555555555 >boot
 	export BOOT=$T/boot
-	IOREEL_MPI_CLOCK=1 timeout 60 "$IOREEL" record -q -o "$run.reel" -- \
+	IOREEL_MPI_CLOCK=1 timeout 300 "$IOREEL" record -q -o "$run.reel" -- \
 		$mpirun 2 sh -c '
 		[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ] || exec "$@"
 		exec unshare -m -T --monotonic 5000 --fork sh -c "
@@ -137,7 +137,7 @@ for mpi in openmpi mpich; do
 		continue
 	fi
 	run=fortran-$mpi
-	timeout 60 "$IOREEL" record -q -o "$run.reel" -- \
+	timeout 300 "$IOREEL" record -q -o "$run.reel" -- \
 		$mpirun 2 ./fortran "$T/fortran.bin" >/dev/null 2>&1
 	is "$mpi: Fortran" "$(q "select call, count(*), sum(bytes), max(offset)
 		from v_event where layer = 'MPIIO' and call_group in ('read', 'write')
@@ -164,9 +164,9 @@ if command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null; the
 	mpicc.openmpi -w -o two "$src/two.c" -ldl
 	mpicc.mpich -w -o two.so -DPLUGIN "$src/two.c" -shared -fPIC -Wl,-z,lazy
 	run=two
-	timeout 60 ./two "$T/two.so" >bare 2>&1
+	timeout 300 ./two "$T/two.so" >bare 2>&1
 	rm -f program plugin
-	timeout 60 "$IOREEL" record -q -o two.reel -- ./two "$T/two.so" \
+	timeout 300 "$IOREEL" record -q -o two.reel -- ./two "$T/two.so" \
 		>traced 2>&1
 	is 'mpi_two_libraries: in one process' "$(cat traced)" "$(cat bare)"
 	is 'mpi_two_libraries: each was called for its own' "$(cat traced)" \

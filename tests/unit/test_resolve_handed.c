@@ -50,7 +50,7 @@ static void begin(void)
 		{ .process_id = 1, .first_desc = 1, .parent = -1,
 		  .follows = -1, .cwd = "/w" },
 		{ .process_id = 2, .first_desc = 1, .parent = -1,
-		  .follows = 0, .cwd = "/w" },
+		  .follows = 0, .cwd = "/w", .marks_sizes = true },
 		{ .process_id = 3, .first_desc = 1, .parent = -1,
 		  .follows = 2, .cwd = "/w" },
 		{ .process_id = 4, .first_desc = 50, .parent = 2,
@@ -292,6 +292,31 @@ static void test_append_under_way(void)
 	end();
 }
 
+/* Between an open and its question others may write a lot. */
+static void test_size_marked(void)
+{
+	begin();
+	OPEN_(0, "/w/m", 1, 3, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
+	WRITE_(0, 1, 10);
+	reel_resolve_end(r, 0, &err);
+	reel_resolve_start(r, 1, &err);
+	OPEN_(2, "/w/m", 2, 3, O_WRONLY | O_APPEND);
+	RECORD(1, OPEN, .path = "/w/m", .newdesc = 3, .newfd = 4, .result = 4,
+	       .has_arg = true, .arg = O_WRONLY | O_APPEND, .has_pos = true,
+	       .pos = 30);
+	WRITE_(2, 2, 20);
+	is(ev.offset, 10, "what an open asked for is told by its mark");
+	give(1, &(struct reel_record){ .call = REEL_MARK_SIZE, .desc = 3,
+				       .has_pos = true, .pos = 30 });
+	WRITE_(1, 3, 1);
+	is(ev.offset, 30, "who opened it goes on behind the other");
+	give(1, &(struct reel_record){ .call = REEL_MARK_SIZE, .desc = 3,
+				       .has_pos = true, .pos = 40 });
+	WRITE_(2, 2, 1);
+	is(ev.offset, 40, "and the mark tells of unseen writers");
+	end();
+}
+
 /* The table of descriptors grows, and moves, under a call that made one. */
 static void test_many(void)
 {
@@ -351,6 +376,7 @@ int main(void)
 	test_append();
 	test_under_way();
 	test_append_under_way();
+	test_size_marked();
 	ok(!err.code, "nothing failed: %s", err.text);
 	return done();
 }

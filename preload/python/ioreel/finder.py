@@ -18,6 +18,17 @@ HOOKS = {
     "keras.src.callbacks.callback_list": "hook_keras",
     "keras.src.models.model": "hook_keras",
     "keras.src.saving.saving_api": "hook_keras",
+    "safetensors.torch": "hook_savers",
+    "safetensors.numpy": "hook_savers",
+    "accelerate.accelerator": "hook_savers",
+    "transformers.modeling_utils": "hook_savers",
+    "transformers.trainer": "hook_savers",
+    "lightning.fabric.plugins.io.torch_io": "hook_savers",
+    "lightning_fabric.plugins.io.torch_io": "hook_savers",
+    "orbax.checkpoint.checkpoint_manager": "hook_savers",
+    "orbax.checkpoint._src.checkpointers.checkpointer": "hook_savers",
+    "orbax.checkpoint._src.checkpointers.async_checkpointer": "hook_savers",
+    "grain._src.python.data_loader": "hook_grain",
 }
 
 # Our functions carry the import system's file name: warnings.warn(stacklevel=2)

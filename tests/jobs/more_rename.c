@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that are made under one name and get another while they are open, by
+ * system calls of the program's own, as Rust's libraries make them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static long raw_rename(const char *from, const char *to)
+{
+	long r;
+#if defined(__x86_64__)
+	register long flags __asm__("r10") = (long)to;
+	register long none __asm__("r8") = 0;
+
+	__asm__ volatile("syscall"
+			 : "=a"(r)
+			 : "a"(SYS_renameat2), "D"(AT_FDCWD), "S"(from),
+			   "d"(AT_FDCWD), "r"(flags), "r"(none)
+			 : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = SYS_renameat2;
+	register long x0 __asm__("x0") = AT_FDCWD;
+	register long x1 __asm__("x1") = (long)from;
+	register long x2 __asm__("x2") = AT_FDCWD;
+	register long x3 __asm__("x3") = (long)to;
+	register long x4 __asm__("x4") = 0;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+			 : "memory");
+	r = x0;
+#else
+	return -1;
+#endif
+	return r;
+}
+
+static int make(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, path, strlen(path)) < 0)
+		perror(path);
+	return fd;
+}
+
+int main(void)
+{
+	int fd = make("one.tmp"), other;
+	char path[300] = "";
+
+	if (raw_rename("one.tmp", "one"))
+		return 1;
+	close(fd);
+
+	if (getcwd(path, sizeof(path) - 20)) /* by its whole path */
+		strcat(path, "/two.tmp");
+	fd = make(path);
+	if (raw_rename(path, "two"))
+		return 1;
+	if (fork() == 0) { /* tells nothing: it is its parent's file */
+		close(fd);
+		_exit(0);
+	}
+	wait(NULL);
+	errno = 77;
+	close(fd);
+	printf("errno %d\n", errno);
+
+	fd = make("seen.tmp"); /* by a call that is recorded */
+	rename("seen.tmp", "seen");
+	close(fd);
+	fd = make("gone.tmp");
+	unlink("gone.tmp");
+	close(fd);
+	if (mkdir("dir.tmp", 0700))
+		return 1;
+	fd = make("dir.tmp/kept"); /* another directory, the same name */
+	rename("dir.tmp", "dir");
+	close(fd);
+
+	/* More at a time than are remembered. */
+	fd = make("first.tmp");
+	for (int i = 0; i < 40; i++) {
+		snprintf(path, sizeof(path), "many%d", i);
+		other = make(path);
+		if (i % 2)
+			close(other);
+	}
+	close(fd);
+	fd = make("last.tmp");
+	if (raw_rename("last.tmp", "last"))
+		return 1;
+	close(fd);
+	return 0;
+}

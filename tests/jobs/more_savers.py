@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""A job of libraries that save, load and fetch for themselves, which this makes.
+
+    python3 more_savers.py make DIR    packages of their names and versions
+    PYTHONPATH=DIR python3 more_savers.py run | loop
+
+Only what the hooks take hold of is there. Not one function comes to PyTorch.
+"""
+import os
+import sys
+
+FILES = {
+    "safetensors/__init__.py": "__version__ = '0.8.0'\n",
+    "safetensors/numpy.py": """
+def save_file(tensors, path):
+    with open(path, "wb") as f:
+        f.write(tensors)
+def load_file(path):
+    with open(path, "rb") as f:
+        return f.read()
+""",
+    "transformers/__init__.py": "__version__ = '5.23.0'\n",
+    "transformers/modeling_utils.py": """
+from safetensors.numpy import load_file, save_file
+class PreTrainedModel:
+    def save_pretrained(self, where):
+        for part in "12":
+            save_file(b"x" * 100, where + part)
+    @classmethod
+    def from_pretrained(cls, where):
+        "Give a model."
+        if not load_file(where + "1") == load_file(where + "2"):
+            raise ValueError
+        return cls()
+""",
+    "transformers/trainer.py": """
+class Trainer:
+    def save_model(self):
+        self.model.save_pretrained("final")
+    def _save_checkpoint(self, model, trial):
+        with open("state", "w") as f:
+            f.write("state")
+        model.save_pretrained("trained")
+""",
+    "accelerate/__init__.py": "__version__ = '7.0'\n",
+    "accelerate/accelerator.py": """
+class Accelerator:
+    def save_state(self, where):
+        open(where, "w").close()
+""",
+    "lightning/__init__.py": "__version__ = '2.6.6'\n",
+    "lightning/fabric/plugins/io/torch_io.py": """
+class TorchCheckpointIO:
+    def save_checkpoint(self, checkpoint, path, storage_options=None):
+        if storage_options is not None:
+            raise TypeError("options")
+        with open(path, "wb") as f:
+            f.write(checkpoint)
+    def load_checkpoint(self, path, map_location=None):
+        with open(path, "rb") as f:
+            return f.read()
+""",
+    "grain/_src/core/version.py": "__version__ = '0.2.18'\n",
+    "grain/_src/python/data_loader.py": """
+class DataLoaderIterator:
+    def __init__(self, data_loader, state, validate_state=True):
+        self.left = data_loader.batches
+    def __iter__(self):
+        return self
+    def __next__(self):
+        if not self.left:
+            raise StopIteration
+        self.left -= 1
+        with open("alone", "rb") as f:
+            return f.read()
+class DataLoader:
+    batches = 3
+    def __iter__(self):
+        return DataLoaderIterator(self, None)
+""",
+}
+
+
+def make(folder):
+    for name, text in FILES.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as f:
+            f.write(text)
+
+
+def run():
+    import accelerate.accelerator
+    import lightning.fabric.plugins.io.torch_io as torch_io
+    import transformers.trainer
+    import transformers.modeling_utils as modeling
+    from safetensors.numpy import load_file, save_file
+
+    class Model(modeling.PreTrainedModel):
+        pass
+
+    save_file(b"abc", "alone")
+    print(load_file("alone"))
+    model = Model()
+    model.save_pretrained("model")
+    again = Model.from_pretrained("model")
+    print(type(again).__name__, Model.from_pretrained.__doc__,
+          Model.from_pretrained.__self__ is Model)
+    trainer = transformers.trainer.Trainer()
+    trainer.model = model
+    trainer._save_checkpoint(model, None)
+    trainer.save_model()
+    accelerate.accelerator.Accelerator().save_state("unknown")
+    io = torch_io.TorchCheckpointIO()
+    io.save_checkpoint(b"weights", "last.ckpt")
+    print(io.load_checkpoint("last.ckpt", map_location="cpu"))
+    try:
+        io.save_checkpoint(b"weights", "last.ckpt", storage_options=1)
+    except TypeError as error:
+        print("TypeError", error)
+
+
+def loop():
+    from grain._src.python.data_loader import DataLoader
+    loader = DataLoader()
+    for _ in range(2):
+        for batch in loader:
+            print(batch)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        make(sys.argv[2])
+    else:
+        globals()[sys.argv[1]]()
