@@ -33,7 +33,8 @@
 
 struct replay {
 	const char *run, *output, *root, *plan_file;
-	bool afap, think, timed, keep, burn, cold;
+	bool afap, think, timed, keep, burn, cold, warm;
+	enum fileset_cache cache;
 	enum replay_mode mode;
 	struct reel_store *recorded, *replayed;
 	struct plan *plan;
@@ -108,9 +109,12 @@ static int plan_and_build(struct replay *r, struct reel_error *err)
 {
 	const char *path = r->plan_file ? r->plan_file : r->plan_path;
 
-	if (plan_compile(r->recorded, path, err) ||
-	    stop_if_interrupted(err) || plan_open(&r->plan, path, err))
+	if (plan_compile(r->recorded, path, err))
 		return -1;
+	if (stop_if_interrupted(err) || plan_open(&r->plan, path, err)) {
+		unlink(path); /* what is left is whole */
+		return -1;
+	}
 	if (r->plan_file)
 		return 0;
 	if (!r->plan->head->calls)
@@ -118,9 +122,9 @@ static int plan_and_build(struct replay *r, struct reel_error *err)
 				 "nothing to replay: '%s' has no calls",
 				 r->run);
 	if (sandbox_make(&r->sandbox, r->root, err) ||
-	    fileset_build(r->plan, &r->sandbox, r->cold, &interrupted, err))
+	    fileset_build(r->plan, &r->sandbox, r->cache, &interrupted, err))
 		return -1;
-	replay_say_built(r->plan, &r->sandbox, r->cold);
+	replay_say_built(r->plan, &r->sandbox, r->cache);
 	return result_make(r->result_path, r->plan, err) ||
 			       result_open(&r->result, r->result_path, r->plan,
 					   err) ?
@@ -291,6 +295,12 @@ static int check_usage(struct replay *r, int words)
 	if (r->burn && r->afap)
 		return reel_cli_usage(&cmd_replay,
 				      "--burn has no gaps to fill with --afap");
+	if (r->cold && r->warm)
+		return reel_cli_usage(&cmd_replay,
+				      "--cold and --warm exclude each other");
+	r->cache = r->cold ? FILESET_COLD :
+		   r->warm ? FILESET_WARM :
+			     FILESET_AS_RECORDED;
 	r->mode = r->afap ? REPLAY_AFAP :
 		  r->timed ? REPLAY_TIMED :
 			     REPLAY_THINK;
@@ -316,7 +326,10 @@ static int run(int argc, char **argv)
 		{ "burn", 0, REEL_OPT_FLAG, &r.burn, NULL,
 		  "compute through the pauses instead of sleeping", 0, 0 },
 		{ "cold", 0, REEL_OPT_FLAG, &r.cold, NULL,
-		  "begin with the rebuilt files out of the page cache", 0, 0 },
+		  "begin with all rebuilt files out of the page cache", 0, 0 },
+		{ "warm", 0, REEL_OPT_FLAG, &r.warm, NULL,
+		  "begin with all in it (default: those that the job found "
+		  "there)", 0, 0 },
 		{ "keep", 0, REEL_OPT_FLAG, &r.keep, NULL,
 		  "leave the rebuilt files where they are", 0, 0 },
 		{ "plan", 0, REEL_OPT_TEXT, &r.plan_file, "FILE",
@@ -350,13 +363,13 @@ const struct reel_command cmd_replay = {
 	.examples = "  ioreel replay train.reel\n"
 		    "  ioreel replay train.reel -o again.db --root /scratch/r\n",
 	.about = "Rebuilds the files that the job found (names and sizes; the "
-		 "bytes are random) in\n"
+		 "bytes are random) in "
 		 "a folder of its own, and issues every recorded call again: "
-		 "in the same processes\n"
+		 "in the same processes "
 		 "and threads, in the same order, with the same pauses. "
-		 "Nothing outside that folder\n"
+		 "Nothing outside that folder "
 		 "is opened for writing. Exits with 3 when calls ended "
-		 "otherwise than recorded, or\n"
+		 "otherwise than recorded, or "
 		 "when --timed could not keep up.\n",
 	.run = run,
 };

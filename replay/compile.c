@@ -104,6 +104,8 @@ static int survey_call(struct compiler *c, struct reel_event *ev,
 		c->makes[stream] = 1;
 	if (ev->call == REEL_CALL_CHDIR || ev->call == REEL_CALL_FCHDIR)
 		c->moves[c->job->stream[stream].process] = 1;
+	if (!role_async(ev))
+		residency_event(&c->residency, ev);
 	if (history_event(c->history, ev, &me, &effects, c->err) ||
 	    objects_event(c->objects, ev, stream, me.call, c->err) ||
 	    forks_event(&c->forks, ev, &me, c->err) ||
@@ -114,7 +116,9 @@ static int survey_call(struct compiler *c, struct reel_event *ev,
 	if ((effects.appeared || effects.vanished) &&
 	    mark_outside(c, ev, &me, &effects))
 		return -1;
+	/* Its thread did not wait for an asynchronous one. */
 	if ((ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET) &&
+	    !role_async(ev) &&
 	    messages_event(c->messages, ev, &me, c->idle_ns[stream], c->err))
 		return -1;
 	c->idle_ns[stream] = me.end_ns;
@@ -126,6 +130,7 @@ static int survey_meeting(struct compiler *c, const struct reel_event *ev,
 			  uint32_t stream)
 {
 	unsigned int halves = role_meets(ev);
+	unsigned int records = halves == (ROLE_ARRIVES | ROLE_LEAVES) ? 2 : 1;
 	struct who me = { .stream = stream,
 			  .call = c->calls[stream],
 			  .end_ns = ev->start_ns + ev->dur_ns };
@@ -133,17 +138,15 @@ static int survey_meeting(struct compiler *c, const struct reel_event *ev,
 	if (me.call >= UINT32_MAX - 2)
 		return reel_fail(c->err, REEL_E_LIMIT,
 				 "cannot replay: a thread has too many calls");
-	c->calls[stream] += halves == (ROLE_ARRIVES | ROLE_LEAVES) ? 2 : 1;
+	c->calls[stream] += records;
 	c->idle_ns[stream] = me.end_ns;
-	c->met++;
+	c->met += records;
 	return meetings_event(c->meetings, ev, &me, c->err);
 }
 
 static int survey_event(struct compiler *c, struct reel_event *ev)
 {
 	uint32_t stream = stream_of(c, ev);
-	struct effects effects;
-	struct who me = { .stream = stream };
 
 	if (stream == JOB_NONE)
 		return reel_fail(c->err, REEL_E_FORMAT,
@@ -156,11 +159,8 @@ static int survey_event(struct compiler *c, struct reel_event *ev)
 		return survey_meeting(c, ev, stream);
 	if (!role_plays(ev))
 		return 0;
-	if (!role_async(ev))
-		return survey_call(c, ev, stream);
-	/* It has no place in the order of ends: only its bytes count. */
-	c->async++;
-	return history_event(c->history, ev, &me, &effects, c->err);
+	c->async += role_async(ev);
+	return survey_call(c, ev, stream);
 }
 
 static int survey(struct compiler *c)
@@ -194,6 +194,7 @@ static int give_file(void *arg, const struct before *b, struct reel_error *err)
 						PLAN_FILE_REGULAR,
 			       .denied = b->denied,
 			       .exec = b->exec,
+			       .cold = residency_cold(&c->residency, b->file),
 			       .size_bytes = b->size_bytes,
 			       .entries = b->entries };
 
@@ -296,7 +297,7 @@ static int read_lead(struct compiler *c)
 static int write_plan(struct compiler *c, const char *path)
 {
 	struct plan_head h = { .wall_ns = c->job->wall_ns,
-			       .calls = c->async - 2 * c->met,
+			       .calls = -c->met,
 			       .async = c->async,
 			       .meetings = meetings_settled(c->meetings) };
 
@@ -312,6 +313,7 @@ static int write_plan(struct compiler *c, const char *path)
 	    write_objects(c) || write_processes(c, &h))
 		return -1;
 	h.skipped = c->skipped;
+	h.room_bytes = history_room(c->history);
 	return plan_writer_finish(c->out, &h, c->err);
 }
 
@@ -348,7 +350,8 @@ static int prepare(struct compiler *c)
 	c->copy = reel_alloc(n, sizeof(*c->copy), c->err);
 	c->msync = reel_alloc(c->job->opens, sizeof(*c->msync), c->err);
 	if (!c->calls || !c->idle_ns || !c->copy || !c->msync || !c->makes || !c->moves ||
-	    !c->name_of)
+	    !c->name_of ||
+	    residency_init(&c->residency, c->job->files, c->err))
 		return -1;
 	for (uint32_t i = 0; i < c->job->streams; i++)
 		c->idle_ns[i] =
@@ -394,6 +397,7 @@ out:
 	meetings_free(c.meetings);
 	edges_free(c.edges);
 	history_free(c.history);
+	residency_fini(&c.residency);
 	listings_free(c.listings);
 	marks_fini(&c.marks);
 	free(c.calls);

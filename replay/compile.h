@@ -16,6 +16,7 @@
 #include "replay/inserts.h"
 #include "replay/marks.h"
 #include "replay/plan.h"
+#include "replay/residency.h"
 #include "replay/role.h"
 
 struct reel_error;
@@ -42,6 +43,7 @@ struct compiler {
 	struct marks marks;
 	struct listings *listings;
 	struct history *history;
+	struct residency residency;
 	struct edges *edges;
 	struct messages *messages;
 	struct meetings *meetings;

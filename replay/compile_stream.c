@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyzer/store.h"
 
@@ -249,7 +250,8 @@ static void make_record(struct compiler *c, const struct reel_event *ev,
 		r->fd = m->fd2 = -1;
 		c->skipped++;
 	}
-	if (r->fd < -1 || (!ev->open && ev->err == EBADF))
+	if (r->fd < -1 ||
+	    (!ev->open && ev->err == EBADF && r->fd > STDERR_FILENO))
 		r->fd = -1;
 	if (m->fd2 < -1)
 		m->fd2 = -1;
@@ -273,6 +275,26 @@ static void join_half(struct compiler *c, const struct reel_event *ev)
 	c->held.copy.any = false;
 }
 
+/* Of what it wrote, others have read lines. */
+static int give_lines(struct compiler *c, const struct reel_event *ev,
+		      struct plan_record *r, struct plan_more *m)
+{
+	const int64_t *line = NULL;
+	size_t n = history_lines(c->history, ev, &line);
+	uint32_t index;
+
+	for (size_t i = 0; i < n && i < UINT32_MAX; i++) {
+		if (plan_writer_line(c->out, line[i] - ev->offset, &index,
+				     c->err))
+			return -1;
+		if (!m->lines++)
+			m->line = index;
+	}
+	if (n)
+		r->flags |= PLAN_F_LINES | PLAN_F_MORE;
+	return 0;
+}
+
 static int write_event(struct compiler *c, const struct reel_event *ev,
 		       uint32_t stream, uint32_t call)
 {
@@ -286,16 +308,17 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 		return -1;
 	if (needs_more(ev, m, r->flags & PLAN_F_FULL ? ev->asked : 0))
 		r->flags |= PLAN_F_MORE;
+	if (give_lines(c, ev, r, m))
+		return -1;
 	c->held.any = true;
-	if (role_async(ev)) {
-		/* Its thread went on at once. */
-		set_time(c, r, m, ev->start_ns, 0);
-		return 0;
-	}
 	copy_seen(&c->held.copy, ev);
 	if (apply_marks(c, stream, call, r, m, &longer_ns, &after_ns))
 		return -1;
-	set_time(c, r, m, ev->start_ns + longer_ns, ev->dur_ns - longer_ns);
+	if (role_async(ev)) /* its thread went on at once */
+		set_time(c, r, m, ev->start_ns, 0);
+	else
+		set_time(c, r, m, ev->start_ns + longer_ns,
+			 ev->dur_ns - longer_ns);
 	if (after_ns >= 0 && m->edges) {
 		r->flags |= PLAN_F_WAIT_FIRST;
 		m->after_ns = after_ns;
@@ -370,7 +393,7 @@ static int stream_event(struct compiler *c, const struct reel_event *ev,
 	}
 	if (write_before(c, stream, call, ev->start_ns))
 		return -1;
-	return write_event(c, ev, stream, role_async(ev) ? *call : (*call)++);
+	return write_event(c, ev, stream, (*call)++);
 }
 
 int compile_stream(struct compiler *c, uint32_t stream)

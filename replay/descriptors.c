@@ -96,6 +96,17 @@ static void expect(struct player_process *p, int32_t fd)
 	}
 }
 
+bool descriptors_absent(struct player_process *p, int32_t fd)
+{
+	if (fd < 0 || raw(SYS_fcntl, fd, F_GETFD) < 0)
+		return true;
+	if ((uint32_t)fd >= numbers(p) || p->number[fd] != NUMBER_PARKED)
+		return false;
+	raw(SYS_close, fd);
+	set_number(p, fd, NUMBER_FREE);
+	return true;
+}
+
 void descriptors_take_turn(struct player *p)
 {
 	struct player_process *q = p->process;

@@ -314,7 +314,8 @@ static int on_open_file(struct edges *e, const struct reel_event *ev,
 		return on_number(e, ev, me, ev->fd, false, err);
 	}
 	/* The first use of what no recorded call made takes the number too. */
-	if (!role_by_address(ev->call) && ev->group != REEL_GROUP_CLOSE &&
+	if (!role_by_address(ev->call) && !role_async(ev) &&
+	    ev->group != REEL_GROUP_CLOSE &&
 	    on_number(e, ev, me, ev->fd, false, err))
 		return -1;
 	if (after(e, &o->maker, ev, me, err))

@@ -23,7 +23,7 @@
 #include "replay/raw.h"
 
 #define STACK_BYTES (512 << 10)
-#define OUT_BYTES (64 << 10)
+#define OUT_BYTES PLAN_SHARED_BYTES
 #define THREADS_AT_ONCE 256
 #define START_EARLY_NS 5000000
 #define WATCH_NS 100000000
@@ -146,8 +146,7 @@ static void *thread_main(void *arg)
 
 	player_begin(p);
 	__atomic_fetch_add(&threads_ready, 1, __ATOMIC_RELEASE);
-	while (!__atomic_load_n(&threads_go, __ATOMIC_ACQUIRE))
-		usleep(20);
+	wait_gate(&threads_go);
 	player_run(p);
 	free_buffers(p);
 	for (;;)
@@ -211,7 +210,7 @@ static void start_threads(struct player_process *q)
 	/* What the shim does for a new thread takes numbers for a moment. */
 	while (__atomic_load_n(&threads_ready, __ATOMIC_ACQUIRE) < started)
 		usleep(20);
-	__atomic_store_n(&threads_go, 1, __ATOMIC_RELEASE);
+	wait_open_gate(&threads_go);
 	if (pp->streams <= THREADS_AT_ONCE)
 		return;
 	if (pthread_create(&starter, NULL, starter_main, q))

@@ -13,32 +13,33 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/uio.h>
 
 #include "lib/calls.h"
 #include "replay/player.h"
 #include "replay/raw.h"
 #include "replay/role.h"
 
-#define HOLDS_BYTES 65536 /* what every pipe and socket takes at once */
+/* What every pipe and socket takes at once, but for a stream's buffer. */
+#define HOLDS_BYTES (65536 - 4096)
 
 void message_feed(struct player *p, const struct step *s, int fd)
 {
 	int64_t left = s->want > 0 ? s->want : 0;
 	bool line = s->r->flags & PLAN_F_LINES;
+	char newline = '\n';
 
-	while (left > (line ? 1 : 0)) {
+	while (left > 0) {
 		size_t n = (size_t)left - line;
-		long done;
+		bool whole = n <= p->out_bytes;
+		struct iovec part[2] = { { p->out, whole ? n : p->out_bytes },
+					 { &newline, whole && line } };
+		long done = raw(SYS_writev, fd, part, 2);
 
-		if (n > p->out_bytes)
-			n = p->out_bytes;
-		done = raw(SYS_write, fd, p->out, n);
 		if (done <= 0)
 			return;
 		left -= done;
 	}
-	if (line && left == 1)
-		raw(SYS_write, fd, "\n", 1);
 }
 
 /* Take out all that is in it. */
@@ -120,7 +121,9 @@ int64_t message_call(struct player *p, const struct step *s, player_call *call)
 	int64_t r;
 	int end, err;
 
-	if (s->m->object == PLAN_NONE)
+	if (engine_stdio_sends(p, s))
+		return message_write(p, s, s->slot->object, s->fd, call);
+	if (s->m->object == PLAN_NONE || engine_stdio_keeps(s))
 		return call(p, s);
 	if (plan_writes(s->r))
 		return message_write(p, s, s->m->object, s->fd, call);

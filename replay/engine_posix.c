@@ -201,10 +201,8 @@ CALL_OF(dup3)
 	return dup_onto(p, s, s->flags);
 }
 
-/* Locks are tried on nothing: what they protected is ordered by the plan. */
 CALL_OF(fcntl)
 {
-	struct flock lock = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
 	int fd;
 
 	switch (s->flags) {
@@ -219,9 +217,7 @@ CALL_OF(fcntl)
 	case F_OFD_GETLK:
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
-		if (s->flags == F_GETLK || s->flags == F_OFD_GETLK)
-			lock.l_type = F_RDLCK;
-		return fcntl(s->fd, s->flags, &lock);
+		return engine_lock(p, s);
 	case F_SETPIPE_SZ:
 		return fcntl(s->fd, s->flags, (int)s->want);
 	}
@@ -240,25 +236,31 @@ CALL_OF(pread)
 	return pread(s->fd, p->in, (size_t)s->size, s->offset);
 }
 
+/* More parts than there may be have no size that was recorded. */
+static int parts(const struct step *s)
+{
+	return s->m->err == EINVAL && s->r->size < 0 ? -1 : 1;
+}
+
 CALL_OF(readv)
 {
 	struct iovec iov = { p->in, (size_t)s->size };
 
-	return readv(s->fd, &iov, 1);
+	return readv(s->fd, &iov, parts(s));
 }
 
 CALL_OF(preadv)
 {
 	struct iovec iov = { p->in, (size_t)s->size };
 
-	return preadv(s->fd, &iov, 1, s->offset);
+	return preadv(s->fd, &iov, parts(s), s->offset);
 }
 
 CALL_OF(preadv2)
 {
 	struct iovec iov = { p->in, (size_t)s->size };
 
-	return preadv2(s->fd, &iov, 1, s->offset, s->flags);
+	return preadv2(s->fd, &iov, parts(s), s->offset, s->flags);
 }
 
 CALL_OF(write)
@@ -275,21 +277,21 @@ CALL_OF(writev)
 {
 	struct iovec iov = { p->out, (size_t)s->size };
 
-	return writev(s->fd, &iov, 1);
+	return writev(s->fd, &iov, parts(s));
 }
 
 CALL_OF(pwritev)
 {
 	struct iovec iov = { p->out, (size_t)s->size };
 
-	return pwritev(s->fd, &iov, 1, s->offset);
+	return pwritev(s->fd, &iov, parts(s), s->offset);
 }
 
 CALL_OF(pwritev2)
 {
 	struct iovec iov = { p->out, (size_t)s->size };
 
-	return pwritev2(s->fd, &iov, 1, s->offset, s->flags);
+	return pwritev2(s->fd, &iov, parts(s), s->offset, s->flags);
 }
 
 CALL_OF(vmsplice)
@@ -394,18 +396,6 @@ CALL_OF(fstatfs)
 }
 
 /* Never wait for a lock: who held it in the job may come later here. */
-CALL_OF(flock)
-{
-	return flock(s->fd, s->flags | LOCK_NB);
-}
-
-CALL_OF(lockf)
-{
-	return lockf(s->fd, s->flags == F_LOCK ? F_TLOCK : s->flags, arg2(s));
-}
-
-/* --- names and sizes ----------------------------------------------------- */
-
 CALL_OF(truncate)
 {
 	return truncate(s->path, length(s));
@@ -683,8 +673,8 @@ static player_call *const calls[] = {
 	[REEL_CALL_READLINKAT] = do_readlinkat,
 	[REEL_CALL_STATFS] = do_statfs,
 	[REEL_CALL_FSTATFS] = do_fstatfs,
-	[REEL_CALL_FLOCK] = do_flock,
-	[REEL_CALL_LOCKF] = do_lockf,
+	[REEL_CALL_FLOCK] = engine_lock,
+	[REEL_CALL_LOCKF] = engine_lock,
 	[REEL_CALL_TRUNCATE] = do_truncate,
 	[REEL_CALL_FTRUNCATE] = do_ftruncate,
 	[REEL_CALL_UNLINK] = do_unlink,

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +18,6 @@
 #include "replay/player.h"
 #include "replay/raw.h"
 
-#define TEXT_BYTES 4096 /* of player.out, which has more */
 #define CALL_OF(name) static int64_t do_##name(struct player *p, const struct step *s)
 
 /* fopen's mode from the open flags that the shim made of it. */
@@ -61,6 +61,13 @@ static FILE *open_silently(int fd, const struct step *s)
 			     NULL;
 }
 
+static FILE *standard(int fd)
+{
+	FILE *const all[] = { stdin, stdout, stderr };
+
+	return fd < 0 || fd > 2 || standard_closed[fd] ? NULL : all[fd];
+}
+
 static void flush_silently(FILE *f)
 {
 	static int (*libc_fflush)(FILE *);
@@ -71,32 +78,56 @@ static void flush_silently(FILE *f)
 		libc_fflush(f);
 }
 
+/*
+ * Who waits for the bytes reads the file. They stay in the buffer, where the
+ * shim has to see them at the stream's next call.
+ */
+static void write_through(FILE *f)
+{
+	long at = raw(SYS_lseek, fileno(f), 0, SEEK_CUR);
+	ptrdiff_t n = f->_IO_write_ptr - f->_IO_write_base;
+
+	if (raw(SYS_fcntl, fileno(f), F_GETFL) & O_APPEND)
+		flush_silently(f);
+	else if (at >= 0 && n > 0)
+		raw(SYS_pwrite64, fileno(f), f->_IO_write_base, n,
+		    at - (f->_IO_read_end - f->_IO_write_base));
+}
+
+/* Is it a pipe or a socket, whose bytes have to be taken out again? */
+static bool is_message(const struct engine *e, const struct slot *slot)
+{
+	return slot->object != PLAN_NONE &&
+	       e->plan->object[slot->object].kind <= PLAN_OBJECT_SOCKET;
+}
+
 void engine_stdio_exit(struct player_process *q)
 {
-	for (uint32_t i = 0; i < q->engine->plan->head->fds; i++)
-		if (q->slot[i].file && q->slot[i].writer == q->index + 1)
-			flush_silently(q->slot[i].file);
+	for (uint32_t i = 0; i < q->engine->plan->head->fds; i++) {
+		struct slot *slot = &q->slot[i];
+
+		if (!slot->file || slot->writer != q->index + 1)
+			continue;
+		if (is_message(q->engine, slot))
+			raw(SYS_dup3, q->engine->null, slot->fd, 0);
+		flush_silently(slot->file);
+	}
 }
 
 /* The stream of the slot; a program is born with three. */
 static FILE *file_of(const struct step *s)
 {
-	FILE *const standard[] = { stdin, stdout, stderr };
 	int n = s->r->fd;
 
 	if (s->slot && !s->slot->file && s->slot->fd >= 0) {
-		if (n <= 2 && s->slot->fd == n && !standard_closed[n])
-			s->slot->file = standard[n];
-		else
+		s->slot->file = s->slot->fd == n ? standard(n) : NULL;
+		if (!s->slot->file)
 			s->slot->file = open_silently(s->slot->fd, s);
 	}
 	if (!s->slot || !s->slot->file) {
 		errno = EBADF;
 		return NULL;
 	}
-	/* What a buffer kept would go into the pipe behind message_call(). */
-	if (s->r->flags & PLAN_F_MESSAGE && plan_writes(s->r))
-		setvbuf(s->slot->file, NULL, _IONBF, 0);
 	return s->slot->file;
 }
 
@@ -143,6 +174,8 @@ CALL_OF(freopen)
 	char mode[8];
 	FILE *f;
 
+	if (slot && !slot->file && (slot->fd < 0 || slot->fd == s->m->fd2))
+		slot->file = standard(s->m->fd2);
 	if (!slot || !slot->file)
 		return do_fopen(p, s);
 	descriptors_take_turn(p);
@@ -217,11 +250,10 @@ CALL_OF(stdio_write)
 	if (!f)
 		return -1;
 	s->slot->writer = p->process->index + 1;
-	while (n < s->want && putc_unlocked(p->out[n % TEXT_BYTES], f) != EOF)
+	while (n < s->want && putc_unlocked(newlines_byte(p, s, n), f) != EOF)
 		n++;
-	/* Who waits for it reads the file. */
 	if (s->r->flags & PLAN_F_POST)
-		flush_silently(f);
+		write_through(f);
 	return n;
 }
 
@@ -316,4 +348,22 @@ static player_call *const calls[] = {
 player_call *engine_stdio(uint16_t op)
 {
 	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
+}
+
+bool engine_stdio_sends(const struct player *p, const struct step *s)
+{
+	const FILE *f = s->slot ? s->slot->file : NULL;
+
+	return f && is_message(p->engine, s->slot) &&
+	       s->slot->writer == p->process->index + 1 &&
+	       (s->r->op == REEL_CALL_FFLUSH || s->r->op == REEL_CALL_FCLOSE ||
+		s->r->op == REEL_CALL_PCLOSE || s->r->op == REEL_CALL_FREOPEN);
+}
+
+bool engine_stdio_keeps(const struct step *s)
+{
+	FILE *f = s->slot ? s->slot->file : NULL;
+
+	return f && plan_writes(s->r) && !__flbf(f) &&
+	       s->size < (int64_t)(__fbufsize(f) - __fpending(f));
 }

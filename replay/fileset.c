@@ -36,7 +36,7 @@ struct builder {
 	struct reel_progress progress;
 	int root;
 	bool plain_openat; /* the kernel is older than openat2 */
-	bool cold;	   /* the page cache is to be empty afterwards */
+	enum fileset_cache cache;
 	uint64_t done_bytes;
 	uint8_t *chunk;
 };
@@ -168,10 +168,13 @@ struct warmer {
 	int fd[2];
 };
 
-static void warm_begin(struct warmer *w, struct builder *b, const char *name)
+static void warm_begin(struct warmer *w, struct builder *b,
+		       const struct plan_file *f, const char *name)
 {
+	bool cold = fileset_cold(f, b->cache);
+
 	for (int i = 0; i < 2; i++)
-		w->fd[i] = b->cold ? -1 : open_below(b, name, O_RDONLY);
+		w->fd[i] = cold ? -1 : open_below(b, name, O_RDONLY);
 }
 
 /* What was read is what was written: the chunk stays as it is. */
@@ -193,6 +196,13 @@ static void warm_end(const struct warmer *w)
 	for (int i = 0; i < 2; i++)
 		if (w->fd[i] >= 0)
 			close(w->fd[i]);
+}
+
+bool fileset_cold(const struct plan_file *f, enum fileset_cache cache)
+{
+	return f->kind == PLAN_FILE_REGULAR && f->size_bytes &&
+	       (cache == FILESET_COLD ||
+		(cache == FILESET_AS_RECORDED && f->cold));
 }
 
 static int fill_file(struct builder *b, int fd, const struct plan_file *f,
@@ -226,7 +236,7 @@ static int make_file(struct builder *b, const struct plan_file *f,
 
 	if (fd < 0)
 		return -1;
-	warm_begin(&w, b, name);
+	warm_begin(&w, b, f, name);
 	rc = fill_file(b, fd, f, &w, name);
 	warm_end(&w);
 	if (!rc && (f->denied || f->exec) && fchmod(fd, f->denied ? 0 : 0700))
@@ -355,6 +365,8 @@ static int check_room(struct builder *b)
 	struct statvfs fs;
 	uint64_t need = h->file_total_bytes + 4096ull * h->files, free_bytes;
 
+	if (need < UINT64_MAX - h->room_bytes)
+		need += h->room_bytes;
 	if (fstatvfs(b->root, &fs))
 		return failed(b, "look at", "");
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
@@ -407,7 +419,7 @@ static void drop_pages(struct builder *b)
 		const struct plan_file *f = &b->plan->file[i];
 		int fd;
 
-		if (f->kind != PLAN_FILE_REGULAR || !f->size_bytes)
+		if (!fileset_cold(f, b->cache))
 			continue;
 		fd = open_below(b, plan_name(b->plan, f->name), O_RDONLY);
 		if (fd < 0)
@@ -417,12 +429,13 @@ static void drop_pages(struct builder *b)
 	}
 }
 
-int fileset_build(const struct plan *p, const struct sandbox *sb, bool cold,
-		  const volatile sig_atomic_t *stop, struct reel_error *err)
+int fileset_build(const struct plan *p, const struct sandbox *sb,
+		  enum fileset_cache cache, const volatile sig_atomic_t *stop,
+		  struct reel_error *err)
 {
 	struct builder b = { .plan = p,
 			     .sb = sb,
-			     .cold = cold,
+			     .cache = cache,
 			     .stop = stop,
 			     .err = err,
 			     .root = -1 };
@@ -444,7 +457,7 @@ int fileset_build(const struct plan *p, const struct sandbox *sb, bool cold,
 	/* Written back now, not while the clock of the replay runs. */
 	if (!rc)
 		syncfs(b.root);
-	if (!rc && b.cold)
+	if (!rc)
 		drop_pages(&b);
 	reel_progress_stop(&b.progress);
 out:

@@ -7,20 +7,32 @@
 #include <stdbool.h>
 
 struct plan;
+struct plan_file;
 struct reel_error;
 struct sandbox;
+
+/* Which files are in the page cache when the replay begins. */
+enum fileset_cache {
+	FILESET_AS_RECORDED, /* those that the job found there: residency.h */
+	FILESET_COLD,	     /* none */
+	FILESET_WARM,	     /* all */
+};
+
+/* Is it of @f? */
+bool fileset_cold(const struct plan_file *f, enum fileset_cache cache);
 
 /*
  * Make every file, directory and link of @p under @sb: with the sizes they
  * had, filled with pseudo-random bytes that depend on the plan only (a sparse
  * file would read too fast), read back and written to the disk, so that the
- * replay finds them clean in the page cache and used before, or with @cold not
- * there. Space and inodes are looked at first.
+ * replay finds them clean in the page cache and used before, or not there, as
+ * @cache says. Space and inodes are looked at first.
  *
  * Shows progress; gives up when *@stop becomes true. 0, or -1 with @err:
  * REEL_E_IO (also "not enough room ...").
  */
-int fileset_build(const struct plan *p, const struct sandbox *sb, bool cold,
-		  const volatile sig_atomic_t *stop, struct reel_error *err);
+int fileset_build(const struct plan *p, const struct sandbox *sb,
+		  enum fileset_cache cache, const volatile sig_atomic_t *stop,
+		  struct reel_error *err);
 
 #endif

@@ -20,6 +20,7 @@
 #include "analyzer/event.h"
 
 #include "replay/job.h"
+#include "replay/lines.h"
 #include "replay/listings.h"
 #include "replay/role.h"
 
@@ -36,6 +37,7 @@ struct path {
 	uint32_t target; /* where a link leads that the job made, or 0 */
 	int64_t size;     /* before; at least, or exactly */
 	int64_t written;  /* highest byte that the job wrote */
+	int64_t room;     /* bytes of it that are on the disk for that */
 	int64_t map_end;
 	int64_t link_bytes;
 	int64_t line_end;
@@ -46,10 +48,12 @@ struct path {
 struct history {
 	const struct job *job;
 	struct listings *listings;
+	struct lines *lines; /* of what the job wrote */
 	struct path *path;   /* by file id */
 	int64_t *reached;    /* by open id: 1 + the position, 0: not known */
 	struct effects *now; /* of the event at hand */
 	const struct who *me;
+	int64_t room, most_room; /* of all paths: now, and at most */
 };
 
 int history_new(struct history **out, const struct job *job,
@@ -63,12 +67,14 @@ int history_new(struct history **out, const struct job *job,
 	h->listings = listings;
 	h->path = reel_alloc(job->files, sizeof(*h->path), err);
 	h->reached = reel_alloc(job->opens, sizeof(*h->reached), err);
-	if (!h->path || !h->reached) {
+	if (!h->path || !h->reached || lines_new(&h->lines, job, err)) {
 		history_free(h);
 		return -1;
 	}
 	for (uint32_t i = 0; i < job->files; i++)
-		h->path[i].dir = job->file[i].kind == REEL_KIND_DIR;
+		h->path[i].dir =
+			job->file[i].kind == REEL_KIND_DIR ||
+			(job->file[i].path && !strcmp(job->file[i].path, "/"));
 	*out = h;
 	return 0;
 }
@@ -79,6 +85,7 @@ void history_free(struct history *h)
 		return;
 	for (uint32_t i = 0; h->path && i < h->job->files; i++)
 		free(h->path[i].line);
+	lines_free(h->lines);
 	free(h->path);
 	free(h->reached);
 	free(h);
@@ -176,6 +183,17 @@ static void count_entry(struct history *h, uint32_t file, int n)
 	listings_change(h->listings, h->job->file[file].parent, n);
 }
 
+/* What the job's writes take on the disk, beyond what was there. */
+static void take_room(struct history *h, struct path *p, int64_t bytes)
+{
+	if (bytes > INT64_MAX / 4 - h->room)
+		return; /* of no disk */
+	p->room += bytes;
+	h->room += bytes;
+	if (h->room > h->most_room)
+		h->most_room = h->room;
+}
+
 static enum effect created(struct history *h, uint32_t file)
 {
 	struct path *p = path_of(h, file);
@@ -190,6 +208,7 @@ static enum effect created(struct history *h, uint32_t file)
 	p->changed = p->made = true;
 	p->written = 0;
 	p->target = 0;
+	take_room(h, p, -p->room);
 	return EFFECT_CREATE;
 }
 
@@ -200,6 +219,7 @@ static enum effect removed(struct history *h, uint32_t file)
 	exists(h, file);
 	p->now = NO;
 	p->changed = true;
+	take_room(h, p, -p->room);
 	count_entry(h, file, -1);
 	return EFFECT_REMOVE;
 }
@@ -264,6 +284,7 @@ static enum effect opened(struct history *h, const struct reel_event *ev)
 		return EFFECT_USE;
 	p->changed = true;
 	p->written = 0;
+	take_room(h, p, -p->room);
 	return EFFECT_TRUNCATE;
 }
 
@@ -281,16 +302,18 @@ static void line_ends(struct path *p, int64_t end, struct reel_error *err)
 }
 
 /* Of several lines in one record only the sum is known: they are alike. */
-static void read_lines(struct path *p, const struct reel_event *ev,
-		       struct reel_error *err)
+static void read_lines(struct history *h, struct path *p,
+		       const struct reel_event *ev, struct reel_error *err)
 {
+	bool there = lines_old(h->lines, ev) &&
+		     ev->offset + ev->result <= p->size;
 	bool some = ev->count > 1 && ev->count <= LINES_MOST;
 	int64_t n = some ? ev->count : 1, each = ev->result / n;
 	int64_t first = each + ev->result % n;
 
 	if (ev->call == REEL_CALL_FGETS && ev->result >= ev->asked)
 		return; /* the buffer was full, not the line */
-	if (p->changed || ev->offset < p->line_end || !each)
+	if ((p->changed && !there) || ev->offset < p->line_end || !each)
 		return;
 	for (int64_t i = 0; i < n && !err->code; i++)
 		line_ends(p, ev->offset + first + i * each, err);
@@ -343,8 +366,18 @@ static int64_t offset_of(struct history *h, const struct reel_event *ev)
 	return at;
 }
 
-static void moved(struct path *p, const struct reel_event *ev,
-		  struct reel_error *err)
+/* Only so much of it as was written: before may be a hole. */
+static void grown(struct history *h, struct path *p, int64_t end, int64_t bytes)
+{
+	int64_t had = p->before == YES && p->size > p->written ? p->size :
+								 p->written;
+
+	if (end > had)
+		take_room(h, p, end - had < bytes ? end - had : bytes);
+}
+
+static void moved(struct history *h, struct path *p,
+		  const struct reel_event *ev, struct reel_error *err)
 {
 	int64_t end;
 
@@ -358,13 +391,14 @@ static void moved(struct path *p, const struct reel_event *ev,
 		if (!p->changed && ev->offset > p->size && !p->exact)
 			p->size = ev->offset;
 		p->changed = true;
+		grown(h, p, end, ev->result);
 		if (end > p->written)
 			p->written = end;
 		return;
 	}
 	if (ev->result > 0 &&
 	    (ev->call == REEL_CALL_FGETS || ev->call == REEL_CALL_GETLINE))
-		read_lines(p, ev, err);
+		read_lines(h, p, ev, err);
 	else if (short_at_end(p, ev))
 		saw_size(p, end, true); /* the end of the file */
 	if (ev->result > 0)
@@ -407,7 +441,7 @@ static void on_descriptor(struct history *h, const struct reel_event *ev,
 		p->changed = true;
 	else if (ev->call != REEL_CALL_MAP_READ &&
 		 (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE))
-		moved(p, ev, err);
+		moved(h, p, ev, err);
 }
 
 static enum effect looked(struct history *h, const struct reel_event *ev,
@@ -443,6 +477,7 @@ static void renamed(struct history *h, const struct reel_event *ev,
 {
 	bool link = ev->call == REEL_CALL_LINK || ev->call == REEL_CALL_LINKAT;
 	struct path *p = path_of(h, ev->file), *q = path_of(h, ev->file2);
+	int64_t room;
 
 	out->file = out->file2 = EFFECT_USE;
 	if (ev->err) {
@@ -451,11 +486,14 @@ static void renamed(struct history *h, const struct reel_event *ev,
 			exists(h, ev->file2);
 		return;
 	}
+	room = link ? 0 : p->room;
 	out->file = link ? exists(h, ev->file) : removed(h, ev->file);
 	out->file2 = created(h, ev->file2);
+	take_room(h, q, room);
 	q->dir |= p->dir;
 	q->written = p->written;
 	q->target = p->target;
+	lines_moved(h->lines, ev->file, ev->file2, link);
 }
 
 static enum effect made(struct history *h, const struct reel_event *ev)
@@ -519,6 +557,15 @@ static bool removes_dir(struct history *h, const struct reel_event *ev)
 		(ev->call == REEL_CALL_UNLINKAT && ev->arg & AT_REMOVEDIR));
 }
 
+/* What was taken for a directory, having no size: a fifo, a socket. */
+static bool removes_other(const struct reel_event *ev)
+{
+	return !ev->err &&
+	       (ev->call == REEL_CALL_UNLINK ||
+		(ev->call == REEL_CALL_UNLINKAT &&
+		 (ev->arg == REEL_NO_OFFSET || !(ev->arg & AT_REMOVEDIR))));
+}
+
 /* Messages, and memory that was never in a directory. */
 static bool nameless(const struct history *h, const struct reel_event *ev)
 {
@@ -546,6 +593,22 @@ static bool looks(uint16_t call)
 		return true;
 	}
 	return false;
+}
+
+uint64_t history_room(const struct history *h)
+{
+	return (uint64_t)h->most_room;
+}
+
+size_t history_lines(const struct history *h, const struct reel_event *ev,
+		     const int64_t **at)
+{
+	if (ev->group != REEL_GROUP_WRITE || ev->err || role_mapped(ev->call) ||
+	    role_copies(ev->call) || ev->offset < 0 || ev->result <= 0 ||
+	    ev->offset > INT64_MAX / 4 || ev->result > INT64_MAX / 4)
+		return 0;
+	return lines_of(h->lines, ev->open, ev->offset, ev->offset + ev->result,
+			at);
 }
 
 bool history_handled(const struct history *h, uint32_t file)
@@ -594,6 +657,8 @@ int history_event(struct history *h, const struct reel_event *given,
 	case REEL_CALL_SHM_UNLINK:
 		if (removes_dir(h, ev))
 			listings_removed(h->listings, ev->file, me, err);
+		if (removes_other(ev))
+			path_of(h, ev->file)->dir = false;
 		out->file = ev->err ? failed(h, ev->file, ev->err, false) :
 				      removed(h, ev->file);
 		break;
@@ -611,7 +676,14 @@ int history_event(struct history *h, const struct reel_event *given,
 	}
 	out->dir = path_of(h, ev->file)->dir;
 	count_others(h, ev);
-	return err->code ? -1 : 0;
+	if (out->appeared || (ev->group == REEL_GROUP_OPEN &&
+			      (out->file == EFFECT_CREATE ||
+			       out->file == EFFECT_TRUNCATE)))
+		lines_fresh(h->lines, ev->file);
+	return err->code || lines_event(h->lines, ev,
+					path_of(h, ev->file)->changed, err) ?
+		       -1 :
+		       0;
 }
 
 static int64_t size_of(const struct job_file *f, const struct path *p)
@@ -640,6 +712,7 @@ static int give(struct history *h, const struct giving *to, uint32_t i,
 	struct before b = {
 		.path = path,
 		.path_bytes = strlen(path),
+		.file = i,
 		.dir = p->dir,
 		.link = p->link,
 		.exec = p->exec,

@@ -50,10 +50,21 @@ int history_event(struct history *h, const struct reel_event *ev,
 /* Whether the job did more to @file than look at it and remove it. */
 bool history_handled(const struct history *h, uint32_t file);
 
+/* Bytes that the job's writes took on the disk, at most at one time. */
+uint64_t history_room(const struct history *h);
+
+/*
+ * After the last event: where the job's lines end, sorted, in what the write
+ * @ev wrote. Their number, and *@at borrows the first.
+ */
+size_t history_lines(const struct history *h, const struct reel_event *ev,
+		     const int64_t **at);
+
 /* A path that has to be made before the replay. */
 struct before {
 	const char *path; /* not ended by NUL */
 	size_t path_bytes;
+	uint32_t file; /* its id, 0: the job's events name only what is in it */
 	bool dir, link, denied, exec;
 	int64_t size_bytes;
 	int64_t link_bytes;

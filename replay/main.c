@@ -43,7 +43,8 @@ static int prepare(const struct engine_options *opt, struct sandbox *sb,
 	if (plan_open(&plan, opt->plan, err))
 		return -1;
 	rc = sandbox_make(sb, opt->root, err) ||
-	     fileset_build(plan, sb, false, &never, err) ||
+	     fileset_build(plan, sb, FILESET_AS_RECORDED, &never,
+			   err) ||
 	     result_make(opt->result, plan, err);
 	plan_close(plan);
 	return rc ? -1 : 0;

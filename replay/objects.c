@@ -22,6 +22,7 @@
 #include "replay/role.h"
 
 #define FDS_MAX (1 << 20)
+#define STANDARD 3
 
 struct table {
 	uint32_t *open; /* by fd; 0: not known */
@@ -298,5 +299,8 @@ const struct plan_pipe *objects_pipes(const struct objects *o, uint32_t *n)
 
 uint32_t objects_fds(const struct objects *o, uint32_t process)
 {
-	return o->table[process].fds;
+	uint32_t fds = o->table[process].fds;
+
+	/* A standard one that was closed has a number, too. */
+	return fds < STANDARD ? STANDARD : fds;
 }

@@ -125,7 +125,8 @@ static const char *check_tables(const struct plan *p)
 		const struct plan_file *f = &p->file[i];
 
 		if (f->name >= h->names || f->size_bytes < 0 ||
-		    f->line > h->lines || f->lines > h->lines - f->line)
+		    f->line > h->lines || f->lines > h->lines - f->line ||
+		    f->cold > 1 || f->zero)
 			return "a file is outside";
 	}
 	return h->fds > 1 << 20 ? "too many descriptors" : NULL;
@@ -143,6 +144,10 @@ static const char *check_more(const struct plan *p,
 	if ((m->object != PLAN_NONE && m->object >= h->objects) ||
 	    (m->object2 != PLAN_NONE && m->object2 >= h->objects))
 		return "a record's object is outside";
+	if (m->line > h->lines || m->lines > h->lines - m->line)
+		return "a record's lines are outside";
+	if (m->lines && (!plan_writes(r) || !(r->flags & PLAN_F_LINES)))
+		return "lines are not written";
 	if (m->edge > h->edges || m->edges > h->edges - m->edge)
 		return "a record's edges are outside";
 	if (m->fd2 < -1 || m->fd2 >= (int64_t)q->fds)
@@ -183,6 +188,9 @@ static const char *check_stream(const struct plan *p, struct plan_stream s)
 		} else if (r->op >= REEL_CALL_MAX && r->op != PLAN_OP_END) {
 			bad = "a record is cut short";
 		}
+		if (plan_writes(r) && r->flags & PLAN_F_LINES &&
+		    s.most_written <= PLAN_SHARED_BYTES)
+			return "lines would go into shared memory";
 		if (bad)
 			return bad;
 		calls += plan_counts(r);

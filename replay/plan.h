@@ -4,7 +4,7 @@
  * process of the replay maps.
  *
  * One thread of the job is one stream: fixed records of 32 bytes in the order
- * of their start, and beside them the rarer fields ("more", 88 bytes) of the
+ * of their start, and beside them the rarer fields ("more", 104 bytes) of the
  * records that have PLAN_F_MORE, in the same order. A stream is read once from
  * front to back and dropped behind, so that memory does not grow with it.
  *
@@ -25,10 +25,12 @@ struct reel_error;
 struct reel_store;
 
 #define PLAN_MAGIC 0x0a314e414c504f49ull /* "IOPLAN1\n" */
-#define PLAN_VERSION 4
+#define PLAN_VERSION 5
 #define PLAN_NONE UINT32_MAX
 #define PLAN_NO_OFFSET INT64_MIN
 #define PLAN_NO_SIZE (-1)
+/* Threads whose writes are no larger may all write from the same memory. */
+#define PLAN_SHARED_BYTES (64 << 10)
 
 /* Ops are ids of calls.def, and these, above REEL_CALL_MAX. */
 enum plan_op {
@@ -52,7 +54,7 @@ enum plan_op {
 #define PLAN_F_VANISH 0x0200 /* remove its file first */
 #define PLAN_F_ENTRIES 0x0400 /* its directory has more.entries first */
 #define PLAN_F_OUTSIDE (PLAN_F_APPEAR | PLAN_F_VANISH | PLAN_F_ENTRIES)
-#define PLAN_F_LINES 0x0040      /* a read that ends with a newline */
+#define PLAN_F_LINES 0x0040 /* a read ends with a newline; a write: more.line */
 #define PLAN_F_DIRTY 0x1000 /* an msync(): change more.dirty_bytes first */
 #define PLAN_F_ASYNC 0x0800 /* nobody waits for it, nor does its thread */
 
@@ -84,6 +86,8 @@ struct plan_more {
 	uint32_t edges;
 	uint32_t gap_high; /* high halves of gap_ns and dur_ns */
 	uint32_t dur_high;
+	uint32_t line; /* of a write: [line, + lines) are newlines in it, */
+	uint32_t lines; /* counted from its first byte */
 	int64_t after_ns; /* PLAN_F_WAIT_FIRST: the gap, after the waits */
 	union {
 		int64_t appear_bytes;
@@ -100,7 +104,7 @@ struct plan_more {
 		.fd2 = -1, .count = 1, .object = PLAN_NONE,                    \
 		.object2 = PLAN_NONE                                           \
 	}
-_Static_assert(sizeof(struct plan_more) == 96, "streams are arrays of it");
+_Static_assert(sizeof(struct plan_more) == 104, "streams are arrays of it");
 
 /* Wait until @stream has done @calls calls of the job; a PLAN_OP_MEET counts
  * as one. */
@@ -173,6 +177,8 @@ struct plan_file {
 	uint32_t line;        /* [line, + lines): ends of lines in it */
 	uint32_t lines;
 	uint32_t exec;        /* 1: the job found it executable */
+	uint32_t cold;        /* 1: it came from the storage */
+	uint32_t zero;
 	int64_t size_bytes;
 	int64_t entries; /* of a directory, "." and ".." too; -1: any number */
 };
@@ -197,6 +203,7 @@ struct plan_head {
 	uint32_t fds;     /* no process uses a number that is as high */
 	uint32_t reserved;
 	uint64_t file_total_bytes; /* of all plan_files */
+	uint64_t room_bytes; /* what the job's writes add to it, at most */
 };
 
 /* A mapped plan. Read the sections through these. */
@@ -209,7 +216,7 @@ struct plan {
 	const struct plan_pipe *pipe;
 	const struct plan_edge *edge;
 	const struct plan_file *file;
-	const int64_t *line; /* offsets of the newlines */
+	const int64_t *line; /* places of newlines */
 	const uint64_t *name_at;
 	const char *text;
 };

@@ -164,6 +164,10 @@ static void need_buffer(struct plan_stream *s, const struct plan_record *r)
 
 	if (plan_moves(r) && (uint64_t)r->size > *most)
 		*most = (uint64_t)r->size;
+	/* Newlines go into memory of the thread's own. */
+	if (plan_writes(r) && r->flags & PLAN_F_LINES &&
+	    *most <= PLAN_SHARED_BYTES)
+		*most = PLAN_SHARED_BYTES + 1;
 }
 
 int plan_writer_record(struct plan_writer *w, const struct plan_record *r,
@@ -191,6 +195,15 @@ int plan_writer_edge(struct plan_writer *w, const struct plan_edge *e,
 	if (w->items[EDGES] >= UINT32_MAX)
 		return reel_fail(err, REEL_E_LIMIT, "too many edges");
 	return add(w, EDGES, e, 1, err);
+}
+
+int plan_writer_line(struct plan_writer *w, int64_t at, uint32_t *index,
+		     struct reel_error *err)
+{
+	*index = (uint32_t)w->items[LINES];
+	if (w->items[LINES] >= UINT32_MAX)
+		return reel_fail(err, REEL_E_LIMIT, "too many lines");
+	return add(w, LINES, &at, 1, err);
 }
 
 int plan_writer_name(struct plan_writer *w, const char *name, size_t bytes,

@@ -43,6 +43,11 @@ static const char *path_of(struct player *p, const struct plan_more *m,
 	const struct sandbox *sb = &p->engine->sandbox;
 	const char *path;
 
+	if (name == PLAN_NONE && m->err == ENAMETOOLONG) {
+		memset(out, 'n', PATH_MAX - 1);
+		out[PATH_MAX - 1] = '\0';
+		return out;
+	}
 	if (name == PLAN_NONE)
 		return m->err == EFAULT ? (const char *)1 : "";
 	path = sandbox_path(sb, plan_name(p->engine->plan, name), out);
@@ -64,6 +69,7 @@ static int decode(struct player *p, const struct plan_record *r,
 	s->slot = descriptors_slot(p->process, r->fd);
 	s->size = r->size < 0 ? 0 : r->size;
 	s->offset = r->offset;
+	s->moved = 0;
 	s->want = r->flags & PLAN_F_FULL ? r->size :
 		  m == &no_more		 ? 0 :
 					   m->result;
@@ -83,8 +89,8 @@ static int real_fd(struct player *p, const struct step *s, int32_t fd)
 
 	if (slot && slot->fd >= 0)
 		return slot->fd;
-	return s->m->err == EBADF && raw(SYS_fcntl, fd, F_GETFD) >= 0 ? -1 :
-									fd;
+	return s->m->err == EBADF && !descriptors_absent(p->process, fd) ? -1 :
+									   fd;
 }
 
 static void find_descriptors(struct player *p, struct step *s)
@@ -127,9 +133,16 @@ static enum verdict verdict_of(uint16_t op)
 
 static int64_t call_one(struct player *p, struct step *s, player_call *call)
 {
-	if (s->r->flags & PLAN_F_MESSAGE)
+	int64_t r;
+
+	if (s->r->flags & PLAN_F_MESSAGE || engine_stdio_sends(p, s))
 		return message_call(p, s, call);
-	return call(p, s);
+	if (!s->m->lines)
+		return call(p, s);
+	newlines_put(p, s);
+	r = call(p, s);
+	newlines_take(p, s);
+	return r;
 }
 
 /* Several calls in one record: each a part of the size. */
@@ -149,6 +162,7 @@ static int64_t call_all(struct player *p, struct step *s, player_call *call)
 			break;
 		}
 		sum += r;
+		s->moved += r;
 	}
 	s->size = size;
 	s->want = want;
@@ -191,6 +205,8 @@ static void judge(struct player *p, const struct step *s, int64_t got, int err)
 		same = got == s->want;
 	else
 		same = got >= 0;
+	if (err == ENOSPC && s->m->err != ENOSPC)
+		p->engine->result.head->full = 1;
 	if (same)
 		p->result->same++;
 	else
@@ -313,8 +329,6 @@ static void play_call(struct player *p, const struct plan_record *r,
 		judge(p, &s, got, err);
 	else
 		p->result->skipped++;
-	if (r->flags & PLAN_F_ASYNC)
-		return;
 	p->result->calls++;
 	if (r->flags & PLAN_F_POST)
 		wait_post(p->result, p->result->calls);

@@ -112,6 +112,7 @@ struct step {
 	const char *target;  /* path2 as a symbolic link has to name it */
 	int64_t size, offset;
 	int64_t want;        /* the recorded result */
+	int64_t moved;       /* by earlier calls of the record */
 	int flags;           /* more.arg, 0: none */
 };
 
@@ -127,6 +128,16 @@ player_call *engine_stdio(uint16_t op);
 player_call *engine_map(uint16_t op);
 player_call *engine_copy(uint16_t op);
 
+/* fcntl(), flock() and lockf() that lock: engine_lock.c. */
+int64_t engine_lock(struct player *p, const struct step *s);
+
+/*
+ * Of a stream into a pipe or socket: may the call write what the buffer holds?
+ * And is what it writes sure to stay in the buffer?
+ */
+bool engine_stdio_sends(const struct player *p, const struct step *s);
+bool engine_stdio_keeps(const struct step *s);
+
 /* What exit() does to the streams that the process wrote to, unrecorded. */
 void engine_stdio_exit(struct player_process *q);
 
@@ -137,6 +148,9 @@ int descriptors_init(struct player_process *p, struct reel_error *err);
 
 /* The slot of the job's number @fd, NULL when it is none. */
 struct slot *descriptors_slot(struct player_process *p, int32_t fd);
+
+/* The number @fd is open for nothing of the job's: is it closed now? */
+bool descriptors_absent(struct player_process *p, int32_t fd);
 
 /*
  * Around a call that makes the descriptor @s->m->fd2: makes the next number be
@@ -180,6 +194,15 @@ void memory_before(struct player *p, const struct step *s, bool fills);
 /* It took @took_ns, and in the job @want_ns. */
 void memory_after_read(struct player *p, const struct step *s, int64_t took_ns,
 		       int64_t want_ns);
+
+/* --- newlines.c ---------------------------------------------------------- */
+
+/* Around a write of PLAN_F_LINES: its newlines come and go. */
+void newlines_put(struct player *p, const struct step *s);
+void newlines_take(struct player *p, const struct step *s);
+
+/* The byte at @at of what the record writes. */
+uint8_t newlines_byte(const struct player *p, const struct step *s, int64_t at);
 
 /* --- outside.c ----------------------------------------------------------- */
 

@@ -17,8 +17,30 @@ static const char *plural(uint64_t n, const char *one, const char *many)
 	return n == 1 ? one : many;
 }
 
+static void say_cache(const struct plan *p, enum fileset_cache cache,
+		      uint64_t files)
+{
+	char a[REEL_NUM], b[REEL_NUM];
+	uint64_t cold = 0;
+	int64_t bytes = 0;
+
+	for (uint32_t i = 0; i < p->head->files; i++)
+		if (fileset_cold(&p->file[i], cache)) {
+			cold++;
+			bytes += p->file[i].size_bytes;
+		}
+	if (!cold)
+		fputs("; they are in the page cache\n", stderr);
+	else if (cache == FILESET_COLD || cold == files)
+		fputs("; the page cache is cold\n", stderr);
+	else
+		fprintf(stderr, "; all but %s (%s) are in the page cache\n",
+			reel_num_count(a, (int64_t)cold),
+			reel_num_bytes(b, (double)bytes));
+}
+
 void replay_say_built(const struct plan *p, const struct sandbox *sb,
-		      bool cold)
+		      enum fileset_cache cache)
 {
 	const struct plan_head *h = p->head;
 	const char *base = strrchr(sb->root, '/');
@@ -39,9 +61,7 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 		plural(files, "file", "files"),
 		reel_num_bytes(d, (double)h->file_total_bytes));
 	reel_cli_name(stderr, base ? base + 1 : sb->root);
-	fputs(cold ? "; the page cache is cold\n" :
-		     "; they are in the page cache\n",
-	      stderr);
+	say_cache(p, cache, files);
 	if (h->async)
 		fprintf(stderr,
 			"ioreel replay: %s asynchronous %s played one after "
@@ -102,6 +122,8 @@ void replay_print_calls(const struct plan *p, const struct result *res,
 	printf("%s of %s %s gave the recorded result\n",
 	       reel_num_count(a, (int64_t)t->same),
 	       reel_num_count(b, (int64_t)all), plural(all, "call", "calls"));
+	if (h->full)
+		return; /* one error tells it */
 	for (uint32_t i = 0; i < RESULT_DIFFERENCES && i < h->differences; i++)
 		if (h->difference[i].set)
 			print_difference(p, &h->difference[i]);
@@ -143,6 +165,12 @@ int replay_judge(const struct plan *p, const struct result *res,
 	uint64_t lost = all - (t->same < all ? t->same : all);
 	char a[REEL_NUM], b[REEL_NUM];
 
+	if (res->head->full)
+		return reel_fail(err, REEL_E_IO,
+				 "the disk of the sandbox is full: %s of %s "
+				 "calls did not give the recorded result",
+				 reel_num_count(a, (int64_t)lost),
+				 reel_num_count(b, (int64_t)all));
 	if (res->head->released)
 		return reel_fail(err, REEL_E_LIMIT,
 				 "the order of calls could not be kept: all "

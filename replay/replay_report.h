@@ -3,6 +3,7 @@
 #ifndef REPLAY_REPLAY_REPORT_H
 #define REPLAY_REPLAY_REPORT_H
 
+#include "replay/fileset.h"
 #include "replay/player.h"
 
 struct plan;
@@ -18,7 +19,7 @@ struct sandbox;
 #define REPLAY_LATE_MOST 0.05
 
 void replay_say_built(const struct plan *p, const struct sandbox *sb,
-		      bool cold);
+		      enum fileset_cache cache);
 void replay_print_calls(const struct plan *p, const struct result *res,
 			const struct reel_record_result *ran,
 			const struct result_total *t);

@@ -55,6 +55,8 @@ struct result_head {
 	uint32_t stop;     /* give up */
 	uint32_t released; /* waits that led nowhere were broken off */
 	uint32_t spinning; /* threads that spin right now */
+	uint32_t full;     /* the disk, and the job's was not */
+	uint32_t reserved;
 	int64_t zero_ns;   /* CLOCK_MONOTONIC of the job's start */
 	int64_t begin_ns, end_ns;
 	uint32_t differences; /* all; the first have a place below */

@@ -162,6 +162,19 @@ void wait_post(struct result_stream *s, uint32_t calls)
 		raw(SYS_futex, &s->posted, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 
+/* Asleep: hundreds that looked again and again would take the processors. */
+void wait_gate(uint32_t *gate)
+{
+	while (!__atomic_load_n(gate, __ATOMIC_ACQUIRE))
+		futex_wait(gate, 0, LOOK_AGAIN_NS);
+}
+
+void wait_open_gate(uint32_t *gate)
+{
+	__atomic_store_n(gate, 1, __ATOMIC_RELEASE);
+	raw(SYS_futex, gate, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+}
+
 /* By the clock: who is woken may lose the lock to another any number of times.
  */
 static bool lock_within(uint32_t *lock, int64_t most_ns)

@@ -50,6 +50,10 @@ bool wait_for(const struct result *res, struct result_stream *s,
 /* @s has done @calls calls: wake who waits. */
 void wait_post(struct result_stream *s, uint32_t calls);
 
+/* Until it is opened, for all and for good; 0 is closed. */
+void wait_gate(uint32_t *gate);
+void wait_open_gate(uint32_t *gate);
+
 /* A lock between processes; two threads that meet in it are rare. */
 void wait_lock(uint32_t *lock);
 bool wait_lock_briefly(uint32_t *lock); /* false: 100 ms have gone by */

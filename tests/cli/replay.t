@@ -60,6 +60,9 @@ check 'a sandbox of ours is used again' '"$IOREEL" replay job.reel --root box >o
 
 check '--cold says so' '"$IOREEL" replay job.reel --cold >out 2>err && grep -q "page cache is cold" err'
 
+check '--warm says so' '"$IOREEL" replay job.reel --warm >out 2>err && grep -q "they are in the page cache" err'
+check 'not both' '"$IOREEL" replay job.reel --warm --cold 2>err; [ $? = 2 ] && grep -q exclude err'
+
 mkdir mine && echo precious >mine/file
 check 'a folder with files is refused' '"$IOREEL" replay job.reel --root mine >out 2>err; [ $? = 2 ]'
 is 'with its reason' "$(head -1 err)" \

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Which files of a job came from the storage, by what their first reads took. */
+#include <stdlib.h>
+
+#include "analyzer/event.h"
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "replay/residency.h"
+#include "schemas/trace_format.h"
+#include "tests/tap.h"
+
+#define KIB 1024
+
+static struct residency r;
+
+static void give(uint32_t file, uint8_t group, int64_t offset, int64_t bytes,
+		 int64_t ns)
+{
+	struct reel_event ev = { .file = file, .group = group,
+				 .kind = REEL_KIND_FILE, .offset = offset,
+				 .asked = bytes, .result = bytes, .dur_ns = ns,
+				 .count = 1 };
+
+	residency_event(&r, &ev);
+}
+#define READ(file, offset, bytes, ns)                                          \
+	give(file, REEL_GROUP_READ, offset, bytes, ns)
+
+int main(void)
+{
+	struct reel_error err = { 0 };
+
+	if (residency_init(&r, 10, &err))
+		return 1;
+	READ(1, 0, 192 * KIB, 25000);
+	ok(!residency_cold(&r, 1), "192 KiB in 25 us: from the cache");
+	READ(2, 0, 192 * KIB, 150000);
+	ok(residency_cold(&r, 2), "in 150 us: from the storage");
+	READ(2, 0, 192 * KIB, 15000);
+	ok(residency_cold(&r, 2), "however fast it is when read again");
+	READ(3, 0, 4 * KIB, 90000);
+	for (int i = 1; i < 32; i++)
+		READ(3, i * 4 * KIB, 4 * KIB, 1000);
+	ok(residency_cold(&r, 3), "read ahead by the kernel: from the storage");
+	for (int i = 0; i < 1000; i++)
+		READ(4, i * 4 * KIB, 4 * KIB, 1500);
+	ok(!residency_cold(&r, 4), "many small reads: from the cache");
+	give(5, REEL_GROUP_WRITE, 0, KIB, 1000);
+	READ(5, 0, 192 * KIB, 500000);
+	ok(!residency_cold(&r, 5), "what the job wrote itself is there");
+	READ(6, 0, 1024 * KIB, 400000);
+	ok(!residency_cold(&r, 6), "into memory that was made meanwhile");
+	ok(!residency_cold(&r, 7), "nothing is known of what was not read");
+	READ(8, REEL_NO_OFFSET, 192 * KIB, 500000);
+	ok(!residency_cold(&r, 8), "nor of reads at an unknown place");
+	READ(99, 0, KIB, 500000);
+	ok(!residency_cold(&r, 99), "a file that is none");
+	residency_fini(&r);
+	return done();
+}
