@@ -64,6 +64,14 @@ void *shim_wrapper_of(void *function);
 		}                                                              \
 	} while (0)
 
+/*
+ * A whole wrapper: @other does what is done while recording, and for the first
+ * call. So a call that is passed on saves no register, which an open and a
+ * close, whose code the kernel has pushed out of the caches, would feel.
+ */
+#define PASS_OR(other, fn, args)                                               \
+	return unlikely(shim_hot.on || !real.fn) ? other args : real.fn args
+
 enum shim_call_id {
 #define CALL(id, NAME, ...) CALL_##NAME = id,
 #define BY_HAND(id, NAME, ...) CALL_##NAME = id,

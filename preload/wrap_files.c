@@ -17,6 +17,9 @@
 #include "preload/raw.h"
 #include "preload/temp.h"
 
+/* Entered from a wrapper's first instructions. */
+#define ON static __attribute__((noinline, hot, aligned(64)))
+
 /* What shim_record_open() would not take. */
 static __attribute__((noinline)) void
 opened(uint32_t call, int at, const char *path, int flags, mode_t mode,
@@ -66,20 +69,28 @@ opened(uint32_t call, int at, const char *path, int flags, mode_t mode,
  * a function that C knows by another name.
  */
 #define OPEN(fn)                                                               \
-	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
-		__asm__(#fn);                                                  \
-	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
+	ON int on_##fn(const char *path, int flags, mode_t mode)               \
 	{                                                                      \
 		OPEN_BODY(fn, (path, flags, mode), CALL_OPEN, AT_FDCWD, path,  \
 			  flags, mode);                                        \
+	}                                                                      \
+	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
+		__asm__(#fn);                                                  \
+	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
+	{                                                                      \
+		PASS_OR(on_##fn, fn, (path, flags, mode));                     \
 	}
 #define OPENAT(fn)                                                             \
+	ON int on_##fn(int at, const char *path, int flags, mode_t mode)       \
+	{                                                                      \
+		OPEN_BODY(fn, (at, path, flags, mode), CALL_OPENAT, at, path,  \
+			  flags, mode);                                        \
+	}                                                                      \
 	FAST int named_##fn(int at, const char *path, int flags, mode_t mode)  \
 		__asm__(#fn);                                                  \
 	FAST int named_##fn(int at, const char *path, int flags, mode_t mode)  \
 	{                                                                      \
-		OPEN_BODY(fn, (at, path, flags, mode), CALL_OPENAT, at, path,  \
-			  flags, mode);                                        \
+		PASS_OR(on_##fn, fn, (at, path, flags, mode));                 \
 	}
 OPEN(open)
 OPEN(open64)
@@ -173,13 +184,12 @@ static __attribute__((noinline)) int any_close(int fd)
 	return r;
 }
 
-FAST int close(int fd)
+ON int on_close(int fd)
 {
 	uint64_t start, end;
 	uint32_t entry;
 	int r;
 
-	PASS_IF_OFF(close, (fd));
 	if (unlikely(!shim_hot_clock() || shim_vforked()))
 		return any_close(fd);
 	entry = shim_fd_entry(fd);
@@ -192,6 +202,11 @@ FAST int close(int fd)
 	shim_record_io(CALL_CLOSE, entry, NONE, NONE, start, end, r,
 		       SHIM_ERRNO);
 	return r;
+}
+
+FAST int close(int fd)
+{
+	PASS_OR(on_close, close, (fd));
 }
 
 /* All at one time. */
