@@ -31,7 +31,10 @@
 #define ARCH AUDIT_ARCH_AARCH64
 #endif
 
-/* One step of a filter's program; false: of a kind that filters hardly use. */
+/*
+ * One step of a filter's program; false: of a kind that filters hardly use. The
+ * kernel has not looked at it yet: it may lead anywhere, but never back.
+ */
 static bool step(const struct sock_filter *f, uint32_t nr, uint32_t *acc,
 		 uint32_t *at)
 {
@@ -48,6 +51,8 @@ static bool step(const struct sock_filter *f, uint32_t nr, uint32_t *acc,
 		*acc &= f->k;
 		return true;
 	case BPF_JMP | BPF_JA:
+		if (f->k > BPF_MAXINSNS)
+			return false;
 		*at += f->k;
 		return true;
 	case BPF_JMP | BPF_JEQ | BPF_K:

@@ -104,6 +104,7 @@ static struct player *player_new(struct player_process *q, uint32_t stream)
 	p->stream = &e->plan->stream[stream];
 	p->result = &e->result.stream[stream];
 	p->at_ns = q->base_ns;
+	p->spawned = -1;
 	p->out_bytes = p->stream->most_written > OUT_BYTES ?
 			       p->stream->most_written : OUT_BYTES;
 	p->in = p->in_pages = buffer(p->stream->most_read);

@@ -63,6 +63,10 @@ CALL_OF(open)
 {
 	int fd;
 
+	/* Of no number of this process, and closed by its next call. */
+	if (s->m->fd2 < 0 && !s->m->err)
+		return p->spawned = open(open_path(p, s), open_flags(s),
+					 (mode_t)arg2(s));
 	descriptors_before(p, s);
 	fd = open(open_path(p, s), open_flags(s), (mode_t)arg2(s));
 	return descriptors_after(p, s, fd);
@@ -148,6 +152,11 @@ CALL_OF(close)
 {
 	int64_t r;
 
+	if (s->r->fd < 0 && p->spawned >= 0) {
+		r = close(p->spawned);
+		p->spawned = -1;
+		return r;
+	}
 	descriptors_take_turn(p);
 	r = close(s->fd);
 	descriptors_closed(p, s->r->fd);

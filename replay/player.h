@@ -96,6 +96,7 @@ struct player {
 	size_t out_bytes;
 	int64_t at_ns;  /* where the plan's time stands */
 	bool held;      /* the lock of the process, while it makes one */
+	int spawned;    /* opened for a child of posix_spawn, or -1 */
 	struct share fresh[64]; /* by power of two of the size */
 	char path[PATH_MAX], path2[PATH_MAX];
 };
