@@ -5,6 +5,7 @@
  */
 #include "replay/edges.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "lib/calls.h"
@@ -446,16 +447,21 @@ int edges_event(struct edges *e, const struct reel_event *ev,
 {
 	bool file = ev->file && ev->file < e->job->files &&
 		    ev->kind != REEL_KIND_PIPE && ev->kind != REEL_KIND_SOCKET;
+	struct reel_event path = *ev;
 
 	if (ev->open && ev->open < e->job->opens && !ev->err &&
 	    on_open_file(e, ev, me, err))
 		return -1;
 	if (!file)
 		return 0;
-	if (on_path(e, ev, ev->file, effects->file, me, err))
+	/* Of two calls at one time, who found what the other did was second. */
+	if (ev->err == ENOENT || ev->err == EEXIST || effects->appeared ||
+	    effects->vanished)
+		path.start_ns = me->end_ns;
+	if (on_path(e, &path, ev->file, effects->file, me, err))
 		return -1;
 	if (ev->file2 && ev->file2 < e->job->files &&
-	    on_path(e, ev, ev->file2, effects->file2, me, err))
+	    on_path(e, &path, ev->file2, effects->file2, me, err))
 		return -1;
 	return ev->open ? on_bytes(e, ev, me, err) : 0;
 }

@@ -204,6 +204,7 @@ static enum effect created(struct history *h, uint32_t file)
 	}
 	if (p->now != YES)
 		count_entry(h, file, 1);
+	h->now->vanished |= p->now == YES;
 	p->now = YES;
 	p->changed = p->made = true;
 	p->written = 0;
