@@ -351,8 +351,9 @@ static int cut(struct edges *e, struct path_state *p,
 	return 0;
 }
 
+/* @outside: somebody else has made or removed it, which is done before @ev. */
 static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
-		   enum effect effect, const struct who *me,
+		   enum effect effect, bool outside, const struct who *me,
 		   struct reel_error *err)
 {
 	struct path_state *p = &e->path[file], *up;
@@ -375,7 +376,7 @@ static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 	if ((effect == EFFECT_TRUNCATE || ev->call == REEL_CALL_TRUNCATE) &&
 	    cut(e, p, ev, me, err))
 		return -1;
-	if (effect == EFFECT_USE)
+	if (effect == EFFECT_USE && !outside)
 		return use(&p->users, me, err);
 	if (after_all(e, &p->users, JOB_NONE, ev, me, err) ||
 	    (up != e->path && (after(e, &up->change, ev, me, err) ||
@@ -447,6 +448,7 @@ int edges_event(struct edges *e, const struct reel_event *ev,
 {
 	bool file = ev->file && ev->file < e->job->files &&
 		    ev->kind != REEL_KIND_PIPE && ev->kind != REEL_KIND_SOCKET;
+	bool outside = effects->appeared || effects->vanished;
 	struct reel_event path = *ev;
 
 	if (ev->open && ev->open < e->job->opens && !ev->err &&
@@ -455,13 +457,12 @@ int edges_event(struct edges *e, const struct reel_event *ev,
 	if (!file)
 		return 0;
 	/* Of two calls at one time, who found what the other did was second. */
-	if (ev->err == ENOENT || ev->err == EEXIST || effects->appeared ||
-	    effects->vanished)
+	if (ev->err == ENOENT || ev->err == EEXIST || outside)
 		path.start_ns = me->end_ns;
-	if (on_path(e, &path, ev->file, effects->file, me, err))
+	if (on_path(e, &path, ev->file, effects->file, outside, me, err))
 		return -1;
 	if (ev->file2 && ev->file2 < e->job->files &&
-	    on_path(e, &path, ev->file2, effects->file2, me, err))
+	    on_path(e, &path, ev->file2, effects->file2, false, me, err))
 		return -1;
 	return ev->open ? on_bytes(e, ev, me, err) : 0;
 }

@@ -204,7 +204,6 @@ static enum effect created(struct history *h, uint32_t file)
 	}
 	if (p->now != YES)
 		count_entry(h, file, 1);
-	h->now->vanished |= p->now == YES;
 	p->now = YES;
 	p->changed = p->made = true;
 	p->written = 0;
@@ -276,8 +275,10 @@ static enum effect opened(struct history *h, const struct reel_event *ev)
 	if (appended && p->now == UNKNOWN)
 		exists(h, ev->file);
 	if (creating && (p->now != YES || flags & O_EXCL ||
-			 ev->call == REEL_CALL_MKSTEMP))
+			 ev->call == REEL_CALL_MKSTEMP)) {
+		h->now->vanished |= p->now == YES;
 		return created(h, ev->file);
+	}
 	exists(h, ev->file);
 	if (appended)
 		saw_size(p, ev->pos, true);
