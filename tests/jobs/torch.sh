@@ -10,10 +10,9 @@ unset PYTHONPATH
 cp "$TOP/tests/jobs/torch_jobs.py" job.py
 
 # Pids, addresses and times differ from run to run, and how many pieces
-# torch.compile makes of a function. Python's tracker may end between the
-# removal of a semaphore and the word of it, and then complains in two lines.
+# torch.compile makes of a function.
 plain() {
-	sed -E -e '/resource_tracker: (There appear|.*No such file)/,+1d' -e 's/^W[0-9]+ [0-9:.]+ [0-9]+ (.*) \[[0-9]+\/[0-9]+\]/\1/' -e 's/0x[0-9a-f]+/0xADDR/g' -e 's/pid\(?s?\)? [0-9]+/pid N/g'
+	sed -E -e 's/^W[0-9]+ [0-9:.]+ [0-9]+ (.*) \[[0-9]+\/[0-9]+\]/\1/' -e 's/0x[0-9a-f]+/0xADDR/g' -e 's/pid\(?s?\)? [0-9]+/pid N/g'
 }
 
 # job CASE: run it bare and recorded; everything it makes must be the same.

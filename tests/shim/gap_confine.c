@@ -51,6 +51,20 @@ static int filter(int through_syscall)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p);
 }
 
+/* A filter that leads back to itself, which the kernel refuses. */
+static int loop(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_JMP | BPF_JA, (unsigned int)-1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog p = {2, f};
+
+	alarm(20); /* whoever follows it does not come back */
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p) != -1;
+}
+
 /* With descriptors that it had, and no others. */
 static int confined(int fd)
 {
@@ -113,6 +127,8 @@ int main(int argc, char **argv)
 		       (confined(fd), syscall(SYS_exit, 3));
 	else if (!strcmp(how, "filter") || !strcmp(how, "syscall"))
 		return filter(*how == 's') || (confined(fd), _exit(3), 0);
+	else if (!strcmp(how, "loop"))
+		fd = loop();
 	else if (!strcmp(how, "clone"))
 		return sharing(0);
 	else if (!strcmp(how, "clone_vfork"))

@@ -26,6 +26,10 @@ as_bare() {
 	is "$1: output and end" "$(cat traced)" "$(cat bare)"
 }
 
+as_bare loop
+is 'loop: a filter that is refused ends nothing' "$(q "select count(*)
+	from v_event where call = 'read' and path like '%/data'")" 11
+
 for how in strict filter syscall; do
 	as_bare $how
 	check "$how: the reads were made" 'grep -q ^10 bare'

@@ -52,4 +52,6 @@ is 'a descriptor that was to be closed is' "$(q "select group_concat(errno)
 is 'an open is whose descriptor the child got' "$(q "select count(*) from
 	v_event as c join v_event as p using (open_id) where p.call = 'open'
 	and c.call = 'write' and p.path = c.path and p.pid <> c.pid")" 4
+"$IOREEL" replay t.reel >replayed 2>&1
+check 'and it can be replayed' "grep -Eq '; ([0-9,]+) of \\1 calls gave' replayed"
 finish
