@@ -265,6 +265,26 @@ static void note(enum reel_counter why, const char *path)
 	shim_record_full(&ev, now, now, 0, 0);
 }
 
+/*
+ * Who gave up rights before it becomes another program, as su and the entry
+ * points of containers do, leaves one that may not write to the trace: it can
+ * tell nobody, so we do. A trace that is gone is made anew.
+ */
+static bool trace_denied(void)
+{
+	static const char sub[] = "/windows";
+	char path[REEL_PATH_BYTES];
+	long r;
+
+	if (shim.dir_len + sizeof(sub) > sizeof(path))
+		return false;
+	memcpy(path, shim.dir, shim.dir_len);
+	memcpy(path + shim.dir_len, sub, sizeof(sub));
+	/* As the real user and without capabilities: exec takes them away. */
+	r = raw3(SYS_faccessat, AT_FDCWD, path, W_OK | X_OK);
+	return r == -EACCES || r == -EROFS;
+}
+
 void shim_untraced(enum reel_counter why, const char *path)
 {
 	shim_count(why, 1);
@@ -308,9 +328,12 @@ enum reel_counter shim_exec_note(const char *path, bool search,
 		if (!t.shim && !follow)
 			why = REEL_UNTRACED_ENV;
 	}
-	if (!why)
-		return 0;
-	shim_untraced(why, name);
+	if (!why && trace_denied()) { /* a note of it would fail, too */
+		shim_count(REEL_LOST_START, 1);
+		return REEL_LOST_START;
+	}
+	if (why)
+		shim_untraced(why, name);
 	return why;
 }
 

@@ -404,6 +404,8 @@ static void finish(bool flushes)
 	if (shim_hot.on &&
 	    (is_started() || (flushes && mark()->owner == FRESH)))
 		stream_finish(flushes);
+	else if (shim_hot.on && mark()->owner == FRESH)
+		stream_leaving();
 	if (shim_hot.on && is_started()) {
 		bool alone;
 
@@ -437,6 +439,7 @@ static void at_quick_exit(void *unused)
 /* fork()'s moment and thread, for the head of the child. */
 static void before_fork(void)
 {
+	stream_forking();
 	shim.fork_tid = (uint32_t)raw0(SYS_gettid);
 	shim.fork_ticks = shim_clock();
 }

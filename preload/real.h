@@ -31,6 +31,7 @@ struct shim_real {
 	void (*_exit)(int) __attribute__((noreturn));
 	void (*_Exit)(int) __attribute__((noreturn));
 	void (*quick_exit)(int) __attribute__((noreturn));
+	int (*system)(const char *);
 	pid_t (*vfork)(void);
 	int (*prctl)(int what, ...);
 	int (*clone)(int (*fn)(void *), void *stack, int flags, void *arg, ...);

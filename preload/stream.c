@@ -22,6 +22,7 @@ struct stream streams[STREAMS];
 /* Where the standard streams stood as the process began; -1: does not matter. */
 #define STANDARD 3
 static int64_t born[STANDARD] = {-1, -1, -1};
+static uint32_t born_pid; /* not that of a child of vfork() */
 static bool forked; /* some of them may have bytes of our parent's */
 /*
  * Where streams stand whose calls are counted: no reader adds up what is told
@@ -35,7 +36,7 @@ static struct counted {
 
 static int64_t pending(const FILE *f);
 static bool untold(const FILE *f);
-static void tell_untold(const FILE *f);
+static void tell_untold(const FILE *f, bool flushes);
 
 uint32_t stream_desc(const FILE *f)
 {
@@ -44,7 +45,7 @@ uint32_t stream_desc(const FILE *f)
 	if (unlikely(!shim_hot.on || shim_null(f)))
 		return 0;
 	if (unlikely((unsigned int)f->_fileno < STANDARD) && untold(f))
-		tell_untold(f);
+		tell_untold(f, true);
 	entry = shim_fd(f->_fileno);
 	if (likely(shim_is_desc(entry)))
 		return entry;
@@ -255,21 +256,45 @@ static bool untold(const FILE *f)
 
 	return (unsigned int)f->_fileno < STANDARD && born[f->_fileno] >= 0 &&
 	       shim_fd_entry(f->_fileno) == SHIM_FD_UNKNOWN &&
-	       stream_slot(f)->f != f && !wide(f) && f->_IO_buf_base &&
+	       stream_slot(f)->f != f && f->_IO_buf_base &&
 	       (putting || f->_fileno == STDIN_FILENO) &&
-	       (!forked || pending(f));
+	       (!forked || (pending(f) && !wide(f)));
 }
 
-COLD static void tell_untold(const FILE *f)
+/* What libc is about to write anyway it writes now. */
+static void flush_wide(const FILE *f)
 {
-	int64_t pos = position(f), bytes = pos - born[f->_fileno];
+	int saved = errno;
+
+	if (f->_flags & STREAM_PUTTING)
+		real.fflush((FILE *)(uintptr_t)f);
+	errno = saved;
+}
+
+/* Where it stands; without what waits in its buffer unless it @flushes. */
+static int64_t untold_end(const FILE *f, bool flushes)
+{
+	if (!wide(f))
+		return position(f) - (flushes ? 0 : pending(f));
+	if (flushes)
+		flush_wide(f);
+	return raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+}
+
+COLD static void tell_untold(const FILE *f, bool flushes)
+{
+	int64_t pos = untold_end(f, flushes), bytes = pos - born[f->_fileno];
 	uint32_t desc = bytes > 0 ? shim_known(f->_fileno) : 0;
 
+	if (!flushes && bytes <= 0)
+		return;
 	born[f->_fileno] = -1;
 	if (!desc)
 		return;
 	tell_bytes(f, desc, bytes, pos);
 	stream_seen(f, desc);
+	if (!flushes)
+		stream_slot(f)->write = f->_IO_write_base;
 }
 
 /* Of characters, which libc converts where nobody looks, the kernel tells. */
@@ -282,16 +307,6 @@ static void tell_wide(const FILE *f, uint32_t desc, int64_t from)
 		bytes = counted_moved(f, pos, 0);
 	if (pos >= 0)
 		tell_bytes(f, desc, bytes, pos);
-}
-
-/* What libc is about to write anyway it writes now. */
-static void flush_wide(const FILE *f)
-{
-	int saved = errno;
-
-	if (f->_flags & STREAM_PUTTING)
-		real.fflush((FILE *)(uintptr_t)f);
-	errno = saved;
 }
 
 /* One that writes each line, or all, at once: its pointers tell nothing. */
@@ -343,6 +358,7 @@ void stream_start(void)
 {
 	struct stat st;
 
+	born_pid = (uint32_t)raw0(SYS_getpid);
 	for (int fd = 0; fd < STANDARD; fd++) {
 		born[fd] = raw3(SYS_lseek, fd, 0, SEEK_CUR);
 		/* Of what is appended to, the position tells nothing yet. */
@@ -358,7 +374,7 @@ void stream_closing(const FILE *f)
 	uint32_t desc;
 
 	if (untold(f))
-		tell_untold(f);
+		tell_untold(f, true);
 	desc = shim_fd_entry(f->_fileno);
 	if (desc == SHIM_FD_UNKNOWN && unseen(f))
 		desc = shim_fd(f->_fileno);
@@ -372,6 +388,17 @@ void stream_closing(const FILE *f)
 static const FILE *stream_of(const struct stream *s)
 {
 	return alive(s->f) && stream_slot(s->f) == s ? s->f : NULL;
+}
+
+void stream_forking(void)
+{
+	FILE *const all[STANDARD] = {stdin, stdout, stderr};
+
+	if (!shim_hot.on || born_pid != (uint32_t)raw0(SYS_getpid))
+		return;
+	for (int fd = 0; fd < STANDARD; fd++)
+		if (alive(all[fd]) && untold(all[fd]))
+			tell_untold(all[fd], false);
 }
 
 void stream_forked(void)
@@ -423,7 +450,7 @@ void stream_flushing(void)
 	if (forked)
 		tell_inherited();
 	if (alive(stdout) && untold(stdout)) {
-		tell_untold(stdout);
+		tell_untold(stdout, true);
 		return;
 	}
 	if (!unseen(stdout))
@@ -441,7 +468,7 @@ void stream_flushed(void)
 }
 
 /* The standard streams, which programs use before anybody is told of them. */
-static void finish_standard(void)
+static void finish_standard(bool flushes)
 {
 	FILE *const all[STANDARD] = {stdin, stdout, stderr};
 
@@ -451,8 +478,8 @@ static void finish_standard(void)
 		if (!alive(f))
 			continue;
 		if (untold(f)) {
-			tell_untold(f);
-		} else if (wide(f) && born[fd] >= 0 && !forked &&
+			tell_untold(f, flushes);
+		} else if (flushes && wide(f) && born[fd] >= 0 && !forked &&
 			   f->_fileno == fd && stream_slot(f)->f != f &&
 			   shim_known(fd)) {
 			flush_wide(f);
@@ -461,13 +488,21 @@ static void finish_standard(void)
 	}
 }
 
+void stream_leaving(void)
+{
+	if (!forked && born_pid == (uint32_t)raw0(SYS_getpid))
+		finish_standard(false);
+}
+
 void stream_finish(bool flushes)
 {
 	if (!shim_hot.on)
 		return;
 	if (flushes) {
 		stream_flushing();
-		finish_standard();
+		finish_standard(true);
+	} else {
+		stream_leaving();
 	}
 	for (int i = 0; i < STREAMS; i++) {
 		struct stream *s = &streams[i];

@@ -89,6 +89,12 @@ void stream_flushed(void);
 /* The program begins: where does its standard output stand? */
 void stream_start(void);
 
+/*
+ * A child comes: what the standard streams moved is told while the position is
+ * only ours. Nothing is flushed: the child's copies would lose it.
+ */
+void stream_forking(void);
+
 /* We are what fork() made, with copies of all buffers. */
 void stream_forked(void);
 
@@ -97,6 +103,9 @@ void stream_split(void);
 
 /* The process ends, and flushes its streams or does not. */
 void stream_finish(bool flushes);
+
+/* The same for standard streams only, without a flush: _exit(). */
+void stream_leaving(void);
 
 /* --- one record for many calls -------------------------------------------- */
 

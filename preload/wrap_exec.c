@@ -7,10 +7,12 @@
  */
 #include "preload/exec_note.h"
 #include "preload/real.h"
+#include "preload/stream.h"
 #include "preload/wrap.h"
 
 #include <sched.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -186,6 +188,7 @@ EXECL(execle, CALL_EXECVE, 1, run_env(path, argv, argv[n + 1]))
 		NEED(fn);                                                      \
 		if (unrecorded())                                              \
 			return real.fn(pid, path, actions, attr, argv, env);   \
+		stream_forking();                                              \
 		start = shim_clock();                                          \
 		err = real.fn(pid, path, actions, attr, argv, env);            \
 		end = shim_clock();                                            \
@@ -232,6 +235,15 @@ EXPORT __attribute__((noreturn)) void quick_exit(int status)
 	real.quick_exit(status);
 }
 
+/* No event: what runs tells itself. */
+EXPORT int system(const char *command)
+{
+	NEED(system);
+	if (!unrecorded())
+		stream_forking();
+	return real.system(command);
+}
+
 /* The stream's descriptor is a pipe's, learned as one that nobody opened. */
 EXPORT FILE *popen(const char *command, const char *mode)
 {
@@ -242,6 +254,7 @@ EXPORT FILE *popen(const char *command, const char *mode)
 	NEED(popen);
 	if (unrecorded())
 		return real.popen(command, mode);
+	stream_forking();
 	start = shim_clock();
 	f = real.popen(command, mode);
 	end = shim_clock();

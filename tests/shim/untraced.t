@@ -128,6 +128,16 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	told setuid 'with other rights|\(setuid\)'
 	same setuid_child sh -c './suid; ./dynamic'
 	told setuid_child '1 with other rights'
+	# Rights that are given up before an exec: it may not write to the trace.
+	"$IOREEL" record -o dropped.reel -- setpriv --reuid 65534 \
+		--clear-groups ./dynamic >out 2>all.err
+	is 'setuid_dropped: runs' "$? $(cat out)" '7 100 reads'
+	told dropped '1 process could not record'
+	"$IOREEL" record -o dropped_child.reel -- sh -c \
+		'setpriv --reuid 65534 --clear-groups ./dynamic; ./dynamic' \
+		>out 2>all.err
+	told dropped_child '1 process could not record'
+	is 'and the other is recorded' "$(q dropped_child.reel "$reads")" 101
 	mkdir mine && chown 65534 mine
 	(cd mine && setpriv --reuid 65534 --clear-groups "$IOREEL" record -o t \
 		-- ../dynamic >/dev/null 2>&1)
