@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
 #include "lib/text.h"
@@ -54,7 +55,7 @@ static char *format_difference(char out[static REEL_NUM], double d)
 }
 
 /* The last part of @path, at most NAME_COLUMNS bytes of it, printable. */
-static void put_run(const char *path)
+static void put_run(int *at, const char *path)
 {
 	char shown[4 * 256 + 1];
 	size_t len = strlen(path);
@@ -68,28 +69,31 @@ static void put_run(const char *path)
 	reel_text_escape(shown, sizeof(shown), base, len < 256 ? len : 256);
 	if (strlen(shown) > NAME_COLUMNS)
 		strcpy(shown + NAME_COLUMNS - 2, "..");
-	report_put_right(shown, NAME_COLUMNS);
+	report_put_right(at, shown, NAME_COLUMNS);
 }
 
 static void print_factors(const struct reel_likeness *l, const char *a,
 			  const char *b)
 {
 	char num[REEL_NUM];
-	int i;
+	int i, at = 28;
 
 	printf("%-28s", "");
-	put_run(a);
-	put_run(b);
-	puts("   difference");
+	put_run(&at, a);
+	put_run(&at, b);
+	report_put_right(&at, "difference", 13);
+	putchar('\n');
 	for (i = 0; i < l->factors; i++) {
 		const struct reel_factor *f = &l->factor[i];
 
+		at = 28;
 		printf("  %-26s", f->name);
-		report_put_right(format_value(num, f, f->has_a, f->a),
+		report_put_right(&at, format_value(num, f, f->has_a, f->a),
 				 NAME_COLUMNS);
-		report_put_right(format_value(num, f, f->has_b, f->b),
+		report_put_right(&at, format_value(num, f, f->has_b, f->b),
 				 NAME_COLUMNS);
-		report_put_right(f->has_a || f->has_b
+		report_put_right(&at,
+				 f->has_a || f->has_b
 					 ? format_difference(num, f->d)
 					 : "-",
 				 13);
@@ -113,35 +117,57 @@ static const char *why_none(int used)
 		    : "no factor was measured in both runs";
 }
 
-static void print_likeness(const struct reel_likeness *l)
+static void add_cosine(struct reel_buf *text, const struct reel_likeness *l)
 {
-	char num[REEL_NUM], num2[REEL_NUM], num3[REEL_NUM];
+	char num[REEL_NUM];
 	int used = factors_used(l);
 
 	if (l->has_cosine)
-		printf("likeness (cosine) %.4f over %d factors", l->cosine,
-		       used);
+		reel_buf_printf(text, NULL,
+				"likeness (cosine) %.4f over %d factors",
+				l->cosine, used);
 	else
-		printf("likeness (cosine) -: %s", why_none(used));
+		reel_buf_printf(text, NULL, "likeness (cosine) -: %s",
+				why_none(used));
 	if (l->worst >= 0)
-		printf("; largest difference %s (%s)",
-		       format_difference(num, l->max_abs_d) + 1,
-		       l->factor[l->worst].name);
+		reel_buf_printf(text, NULL, "; largest difference %s (%s)",
+				format_difference(num, l->max_abs_d) + 1,
+				l->factor[l->worst].name);
 	else if (used)
-		printf("; no difference");
-	putchar('\n');
+		reel_buf_puts(text, "; no difference", NULL);
+}
+
+static void add_structure(struct reel_buf *text, const struct reel_likeness *l)
+{
+	int64_t threads =
+		l->threads_a > l->threads_b ? l->threads_a : l->threads_b;
+	char num[REEL_NUM], num2[REEL_NUM];
+
 	if (l->has_same)
-		printf("call sequence identical in %s of %s threads; ",
-		       reel_num_count(num, l->threads_same),
-		       reel_num_count(num2, l->threads_a > l->threads_b
-						    ? l->threads_a
-						    : l->threads_b));
-	printf("call counts apart by %s; total time %s\n",
-	       reel_num_percent(num, l->call_tv),
-	       l->has_time ? format_difference(num3, l->total_time_d) : "-");
+		reel_buf_printf(text, NULL,
+				"call sequence identical in %s of %s threads; ",
+				reel_num_count(num, l->threads_same),
+				reel_num_count(num2, threads));
+	reel_buf_printf(text, NULL, "call counts apart by %s; total time %s",
+			reel_num_percent(num, l->call_tv),
+			l->has_time ? format_difference(num2, l->total_time_d)
+				    : "-");
+}
+
+static void print_likeness(const struct reel_likeness *l)
+{
+	struct reel_buf text = REEL_BUF_INIT;
+
+	add_cosine(&text, l);
+	report_put_wrapped(reel_buf_text(&text), 2, 0);
+	reel_buf_fini(&text);
+	add_structure(&text, l);
+	report_put_wrapped(reel_buf_text(&text), 2, 0);
+	reel_buf_fini(&text);
 	if (l->has_cosine)
-		puts("The cosine does not see scale: read it together with the "
-		     "differences.");
+		report_put_wrapped("The cosine does not see scale: read it "
+				   "together with the differences.",
+				   2, 0);
 }
 
 static json_t *number(const struct reel_factor *f, bool has, double v)

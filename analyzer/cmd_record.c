@@ -541,8 +541,6 @@ static int run(int argc, char **argv)
 		status = at == -2 ? 0 : 2;
 	else if (at == argc || !argv[at][0])
 		status = reel_cli_usage(&cmd_record, "no command given");
-	else if (opt.dir && !*opt.dir)
-		status = reel_cli_usage(&cmd_record, "--output wants DIR");
 	else
 		status = understand(&opt, events, size, map);
 	if (!status && at >= 0)

@@ -157,8 +157,10 @@ static void went_on(const struct report *r)
 	}
 	sqlite3_finalize(q);
 	if (living)
-		puts("running: the command had not ended when this was loaded, "
-		     "or ioreel record was killed");
+		report_put_wrapped("running: the command had not ended when "
+				   "this was loaded, or ioreel record was "
+				   "killed",
+				   10, 0);
 	if (n <= 0)
 		return;
 	reel_buf_printf(&b, NULL,
@@ -179,15 +181,20 @@ void report_gaps(const struct report *r)
 	char num[REEL_NUM];
 
 	damage(r);
-	if (after > 0)
-		printf("events until %s, then counters: the trace had reached "
-		       "--max-size\n",
-		       reel_num_time(num, (double)after));
-	else if (count(r, "counted", NULL) > 0)
-		puts("counters, not events: calls and bytes are exact (but for "
-		     "printf, getc and their like),\n"
-		     "          sizes are means of a power of two, order and "
-		     "moments are not known");
+	if (after > 0) {
+		reel_buf_printf(&b, NULL,
+				"events until %s, then counters: the trace had "
+				"reached --max-size",
+				reel_num_time(num, (double)after));
+		report_put_wrapped(reel_buf_text(&b), 10, 0);
+		reel_buf_fini(&b);
+	} else if (count(r, "counted", NULL) > 0) {
+		report_put_wrapped(
+			"counters, not events: calls and bytes are exact (but "
+			"for printf, getc and their like), sizes are means of "
+			"a power of two, order and moments are not known",
+			10, 0);
+	}
 	hooks(r);
 	went_on(r);
 	report_gaps_mpi(r);

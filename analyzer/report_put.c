@@ -2,9 +2,10 @@
 /*
  * Columns and paragraphs on stdout.
  *
- * A character is taken as one column wide: what we print ourselves is, and a
- * file name that is not only shifts its own line.
+ * A row that is wider than the terminal goes on in the next line; what is not
+ * printed on a terminal is one line per row, however wide.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,60 +17,67 @@
 
 #include "analyzer/report_put.h"
 
-#define LINE_COLUMNS 100
-#define LINE_COLUMNS_LEAST 40
-#define PATH_BYTES 4096
+#define WORDS_COLUMNS 100
+#define LEAST_COLUMNS 40
+#define FOLD_COLUMNS 4 /* in front of what a row goes on with */
+#define BAR_LEAST 5
+#define BAR_MOST 64
 
-static bool starts(char c)
-{
-	return ((unsigned char)c & 0xc0) != 0x80;
-}
-
-int report_columns(const char *s)
-{
-	int n = 0;
-
-	for (; *s; s++)
-		n += starts(*s);
-	return n;
-}
-
-void report_put_right(const char *s, int columns)
-{
-	int pad = columns - report_columns(s);
-
-	printf("%*s%s", pad > 0 ? pad : 0, "", s);
-}
-
-void report_put_left(const char *s, int columns)
-{
-	int pad = columns - report_columns(s);
-
-	printf("%s%*s", s, pad > 0 ? pad : 0, "");
-}
-
-/* Of a terminal its own, but words need room. */
+/* Of a terminal its own, but a row needs room; of a file none. */
 static int line_columns(void)
 {
 	int columns = reel_terminal_columns(STDOUT_FILENO);
 
-	if (!columns || columns > LINE_COLUMNS)
-		return LINE_COLUMNS;
-	return columns < LINE_COLUMNS_LEAST ? LINE_COLUMNS_LEAST : columns;
+	if (!columns)
+		return INT_MAX;
+	return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
 }
 
-void report_put_wrapped(const char *text, int indent, int at)
+void report_put_room(int *at, int columns)
+{
+	if (*at > FOLD_COLUMNS && columns > line_columns() - *at) {
+		printf("\n%*s", FOLD_COLUMNS, "");
+		*at = FOLD_COLUMNS;
+	}
+}
+
+static void put(int *at, const char *s, int columns, bool right)
+{
+	int own = reel_text_columns(s), most = line_columns() - FOLD_COLUMNS;
+	int pad;
+
+	if (columns > most)
+		columns = most;
+	pad = columns > own ? columns - own : 0;
+	report_put_room(at, own + pad);
+	printf("%*s%s%*s", right ? pad : 0, "", s, right ? 0 : pad, "");
+	*at += own + pad;
+}
+
+void report_put_right(int *at, const char *s, int columns)
+{
+	put(at, s, columns, true);
+}
+
+void report_put_left(int *at, const char *s, int columns)
+{
+	put(at, s, columns, false);
+}
+
+int report_put_words(const char *text, int indent, int at)
 {
 	int most = line_columns();
 	bool first = true;
 
+	if (most > WORDS_COLUMNS)
+		most = WORDS_COLUMNS;
 	while (*text) {
 		size_t len = strcspn(text, " ");
 		char word[512];
 		int columns;
 
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		columns = report_columns(word);
+		columns = reel_text_columns(word);
 		if (!first && at + 1 + columns > most) {
 			printf("\n%*s", indent, "");
 			at = indent;
@@ -82,49 +90,32 @@ void report_put_wrapped(const char *text, int indent, int at)
 		at += columns;
 		text += len + strspn(text + len, " ");
 	}
+	return at;
+}
+
+void report_put_wrapped(const char *text, int indent, int at)
+{
+	report_put_words(text, indent, at);
 	putchar('\n');
 }
 
-bool report_has_bars(void)
+int report_bar_columns(int most, int others)
 {
-	return reel_cli_colour(stdout);
+	int room = line_columns() - others - 1;
+
+	if (!reel_cli_colour(stdout) || room < BAR_LEAST)
+		return 0;
+	return room < most ? room : most;
 }
 
-void report_put_bar(int width, double share, bool pad)
+void report_put_bar(int *at, int columns, double share)
 {
-	char bar[4 * 64 + 1];
-	size_t len;
+	char bar[4 * BAR_MOST + 1];
 
-	if (!report_has_bars() || width > 64)
+	if (!columns)
 		return;
-	reel_cli_bar(bar, width, share);
-	for (len = strlen(bar); len && bar[len - 1] == ' '; len--)
-		bar[len - 1] = '\0';
-	putchar(' ');
-	report_put_left(bar, pad ? width : 0);
-}
-
-void report_put_path(const char *path, int columns)
-{
-	char shown[4 * PATH_BYTES + 1];
-	size_t len = strlen(path);
-	const char *tail;
-	int cut, head;
-
-	reel_text_escape(shown, sizeof(shown), path,
-			 len < PATH_BYTES ? len : PATH_BYTES);
-	cut = report_columns(shown) - columns;
-	if (cut <= 0) {
-		fputs(shown, stdout);
-		return;
-	}
-	/* The end of a path says more than its middle. */
-	head = columns / 4;
-	for (tail = shown; head && *tail; tail++)
-		if (starts(tail[1]))
-			head--;
-	printf("%.*s...", (int)(tail - shown), shown);
-	for (cut += 3; *tail && (cut > 0 || !starts(*tail)); tail++)
-		cut -= starts(*tail);
-	fputs(tail, stdout);
+	if (columns > BAR_MOST)
+		columns = BAR_MOST;
+	report_put_left(at, " ", 1);
+	report_put_left(at, reel_cli_bar(bar, columns, share), columns);
 }

@@ -3,24 +3,28 @@
 #ifndef ANALYZER_REPORT_PUT_H
 #define ANALYZER_REPORT_PUT_H
 
-#include <stdbool.h>
+/*
+ * A row of cells: @at, 0 in its beginning, is where the line has come to. Where
+ * the terminal has no room for a cell the row goes on in the next line; what is
+ * no terminal has room for all.
+ */
+void report_put_right(int *at, const char *s, int columns);
+void report_put_left(int *at, const char *s, int columns);
 
-/* Columns that the UTF-8 text @s takes (one per character). */
-int report_columns(const char *s);
-void report_put_right(const char *s, int columns);
-void report_put_left(const char *s, int columns);
+/* Go on in the next line, unless @columns more fit into this one. */
+void report_put_room(int *at, int columns);
 
 /* Print @text in lines of at most 100 columns, fewer where the terminal has
  * fewer, each after the first indented by @indent; the first is already @at
- * columns wide. Ends with a new line. */
+ * columns wide. Returns where the last one ends. */
+int report_put_words(const char *text, int indent, int at);
+/* The same, and a new line. */
 void report_put_wrapped(const char *text, int indent, int at);
 
-/* A bar of @share, on a terminal that shows it; else nothing. @pad: to @width.
- */
-void report_put_bar(int width, double share, bool pad);
-bool report_has_bars(void);
-
-/* @path printable, its middle cut so that it takes at most @columns. */
-void report_put_path(const char *path, int columns);
+/* Columns of a bar that stands in a line with @others columns; at most @most.
+ * 0 where there is no room, or no terminal that shows bars. */
+int report_bar_columns(int most, int others);
+/* A blank and a bar of so many columns, which may be 0: nothing. */
+void report_put_bar(int *at, int columns, double share);
 
 #endif

@@ -88,16 +88,46 @@ static void fold(const struct bins *b, bool shown[BINS])
 	}
 }
 
-static void print_shares(const struct bins *b, const struct bin *bin)
+static int bar_columns(void)
+{
+	return report_bar_columns(20, 21 + 12 + 8 + 8);
+}
+
+static void put_share(int *at, int64_t part, int64_t all)
+{
+	char num[REEL_NUM] = "-";
+
+	if (all > 0)
+		snprintf(num, sizeof(num), "%.0f %%", 100 * share(part, all));
+	report_put_right(at, num, 8);
+}
+
+static void print_row(const struct bins *b, const char *name,
+		      const struct bin *bin)
 {
 	char num[REEL_NUM];
+	int at = 2;
 
-	report_put_right(reel_num_count(num, bin->calls), 12);
-	printf("%6.0f %%", 100 * share(bin->bytes, b->sum.bytes));
-	if (b->sum.dur_ns > 0)
-		printf("%6.0f %%\n", 100 * share(bin->dur_ns, b->sum.dur_ns));
-	else
-		puts("       -");
+	fputs("  ", stdout);
+	report_put_left(&at, name, 19);
+	report_put_bar(&at, bar_columns(), share(bin->calls, b->most_calls));
+	report_put_right(&at, reel_num_count(num, bin->calls), 12);
+	put_share(&at, bin->bytes, b->sum.bytes);
+	put_share(&at, bin->dur_ns, b->sum.dur_ns);
+	putchar('\n');
+}
+
+static void print_titles(const char *title)
+{
+	int at = 0;
+
+	report_put_left(&at, title, 21);
+	if (bar_columns())
+		report_put_left(&at, "", 1 + bar_columns());
+	report_put_right(&at, "calls", 12);
+	report_put_right(&at, "bytes", 8);
+	report_put_right(&at, "time", 8);
+	putchar('\n');
 }
 
 static void print_bin(const struct bins *b, const struct bin *bin)
@@ -107,10 +137,7 @@ static void print_bin(const struct bins *b, const struct bin *bin)
 	reel_num_size(low, (double)bin->low_bytes);
 	reel_num_size(high, 2 * (double)bin->low_bytes);
 	snprintf(range, sizeof(range), "%s - %s", low, high);
-	fputs("  ", stdout);
-	report_put_left(range, 19);
-	report_put_bar(20, share(bin->calls, b->most_calls), true);
-	print_shares(b, bin);
+	print_row(b, range, bin);
 }
 
 void report_sizes(const struct report *r)
@@ -125,9 +152,8 @@ void report_sizes(const struct report *r)
 	if (!b.n)
 		return;
 	fold(&b, shown);
-	printf("\n%-21s", *op == 'r' ? "Read sizes" : "Write sizes");
-	printf("%*s%12s%8s%8s\n", report_has_bars() ? 21 : 0, "", "calls",
-	       "bytes", "time");
+	putchar('\n');
+	print_titles(*op == 'r' ? "Read sizes" : "Write sizes");
 	for (i = 0; i < b.n; i++) {
 		if (shown[i]) {
 			print_bin(&b, &b.bin[i]);
@@ -140,7 +166,5 @@ void report_sizes(const struct report *r)
 	}
 	if (!folded)
 		return;
-	printf("  %-19s", "other sizes");
-	report_put_bar(20, share(rest.calls, b.most_calls), true);
-	print_shares(&b, &rest);
+	print_row(&b, "other sizes", &rest);
 }

@@ -14,6 +14,8 @@
 #include "analyzer/report_put.h"
 #include "analyzer/store.h"
 
+#define PATH_BYTES 4096
+
 enum form { TEXT, COUNT, SIZE, BYTES, TIME, SHARE, RATE, NAME, PATH };
 
 struct column {
@@ -48,22 +50,39 @@ static char *format(char out[static REEL_NUM], sqlite3_stmt *q, int i,
 	}
 }
 
-static void print_cell(sqlite3_stmt *q, int i, const struct column *c)
+/* To the left, with a gap in front; a path has no width. */
+static void put_text(int *at, const char *text, int width)
+{
+	char shown[4 * PATH_BYTES + 3] = "  ";
+	size_t len = strlen(text);
+
+	reel_text_escape(shown + 2, sizeof(shown) - 2, text,
+			 len < PATH_BYTES ? len : PATH_BYTES);
+	report_put_left(at, shown, width);
+}
+
+static void print_cell(sqlite3_stmt *q, int i, const struct column *c, int *at)
 {
 	const char *text = (const char *)sqlite3_column_text(q, i);
-	char num[REEL_NUM], shown[256];
+	char num[REEL_NUM];
 
-	if (c->form == PATH) {
-		fputs("  ", stdout);
-		report_put_path(text ? text : "-", 1 << 20);
-	} else if (c->form == TEXT) {
-		fputs("  ", stdout);
-		reel_text_escape(shown, sizeof(shown), text ? text : "-",
-				 text ? strlen(text) : 1);
-		report_put_left(shown, c->width - 2);
-	} else {
-		report_put_right(format(num, q, i, c->form), c->width);
+	if (c->form == PATH || c->form == TEXT)
+		put_text(at, text ? text : "-", c->width);
+	else
+		report_put_right(at, format(num, q, i, c->form), c->width);
+}
+
+static void print_titles(const struct column *c, int from, int columns)
+{
+	int i, at = 0;
+
+	for (i = from; i < columns; i++) {
+		if (c[i].form == PATH || c[i].form == TEXT)
+			put_text(&at, c[i].title, c[i].width);
+		else
+			report_put_right(&at, c[i].title, c[i].width);
 	}
+	putchar('\n');
 }
 
 /* The columns of @c from @from on. */
@@ -74,20 +93,13 @@ static int print_table(struct reel_store *st, const char *sql,
 	sqlite3_stmt *q = NULL;
 	int i, step = SQLITE_DONE, rc = reel_store_prepare(st, &q, sql, err);
 
-	for (i = from; !rc && i < columns; i++) {
-		if (c[i].form == PATH || c[i].form == TEXT) {
-			fputs("  ", stdout);
-			report_put_left(c[i].title,
-					c[i].width > 2 ? c[i].width - 2 : 0);
-		} else {
-			report_put_right(c[i].title, c[i].width);
-		}
-	}
 	if (!rc)
-		putchar('\n');
+		print_titles(c, from, columns);
 	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
+		int at = 0;
+
 		for (i = from; i < columns; i++)
-			print_cell(q, i, &c[i]);
+			print_cell(q, i, &c[i], &at);
 		putchar('\n');
 	}
 	if (!rc && step != SQLITE_DONE)
@@ -126,8 +138,9 @@ int report_table_files(const struct report *r, struct reel_error *err)
 		{"class", TEXT, 12},	{"file", PATH, 0},
 	};
 
-	puts("Files, those first that took most time (back: reads and writes "
-	     "that went back in the file)");
+	report_put_wrapped("Files, those first that took most time (back: "
+			   "reads and writes that went back in the file)",
+			   2, 0);
 	return TABLE(r->st,
 		     "SELECT opens, reads, writes, read_bytes, write_bytes, "
 		     "read_ns + write_ns + meta_ns, "
@@ -147,7 +160,9 @@ int report_table_steps(const struct report *r, struct reel_error *err)
 	};
 
 	if (!r->ranks) {
-		puts("No steps: nothing said where a training step begins.");
+		report_put_wrapped("No steps: nothing said where a training "
+				   "step begins.",
+				   2, 0);
 		return 0;
 	}
 	return TABLE(r->st,
@@ -172,7 +187,9 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 
 	if (!r->ranks)
 		return 0;
-	puts("Ranks (step, fetch, compute: medians of the steady steps)");
+	report_put_wrapped("Ranks (step, fetch, compute: medians of the steady "
+			   "steps)",
+			   2, 0);
 	if (TABLE_OF_WORLDS(r->st,
 		  "SELECT w.world, o.rank, o.steps, t.median_step_ns, "
 		  "t.median_fetch_ns, "
@@ -234,8 +251,9 @@ int report_table_ranks(const struct report *r, struct reel_error *err)
 
 	if (print_ranks(r, err) || print_mpiio(r, err))
 		return -1;
-	puts("Processes (I/O: union of the times of their calls; sum: added "
-	     "up)");
+	report_put_wrapped("Processes (I/O: union of the times of their calls; "
+			   "sum: added up)",
+			   2, 0);
 	return TABLE_OF_WORLDS(r->st,
 		     "SELECT w.world, p.pid, p.rank, p.role, p.reads, p.writes, "
 		     "p.meta_calls, "
@@ -274,7 +292,9 @@ int report_table_sites(const struct report *r, struct reel_error *err)
 	};
 
 	if (!has_rows(r->st, "SELECT 1 FROM v_site LIMIT 1")) {
-		puts("No places of calls: record --stacks notes them.");
+		report_put_wrapped("No places of calls: record --stacks notes "
+				   "them.",
+				   2, 0);
 		return 0;
 	}
 	return TABLE(r->st,

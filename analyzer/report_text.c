@@ -42,7 +42,7 @@ static char *time_or_none(char out[static REEL_NUM], int64_t ns)
 				 : reel_num_time(out, (double)ns);
 }
 
-static void print_when(const struct report *r)
+static void add_when(struct reel_buf *b, const struct report *r)
 {
 	time_t at = (time_t)(r->start_real_ns / 1000000000);
 	struct tm tm;
@@ -50,40 +50,60 @@ static void print_when(const struct report *r)
 
 	if (r->start_real_ns > 0 && localtime_r(&at, &tm) &&
 	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm))
-		printf("%s%s", dot(), text);
+		reel_buf_printf(b, NULL, "%s%s", dot(), text);
+}
+
+/* A name of somebody else, fit to be printed. */
+static void add_name(struct reel_buf *b, const char *name)
+{
+	char shown[4 * 1024 + 1];
+	size_t len = strlen(name);
+
+	reel_text_escape(shown, sizeof(shown), name, len < 1024 ? len : 1024);
+	reel_buf_puts(b, shown, NULL);
+}
+
+static void put_line(struct reel_buf *b, int indent)
+{
+	report_put_wrapped(reel_buf_text(b), indent, 0);
+	reel_buf_fini(b);
 }
 
 static void print_header(const struct report *r)
 {
+	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM];
 	int64_t ranks =
 		r->ranks > r->ranks_declared ? r->ranks : r->ranks_declared;
 
-	reel_cli_name(stdout, r->name ? r->name : "-");
+	add_name(&b, r->name ? r->name : "-");
 	if (r->framework) {
-		fputs(dot(), stdout);
-		reel_cli_name(stdout, r->framework);
+		reel_buf_puts(&b, dot(), NULL);
+		add_name(&b, r->framework);
 	}
-	fputs(dot(), stdout);
+	reel_buf_puts(&b, dot(), NULL);
 	if (r->ranks > 0 || ranks > 1) {
-		printf("%s rank%s", reel_num_count(num, ranks),
-		       ranks == 1 ? "" : "s");
+		reel_buf_printf(&b, NULL, "%s rank%s",
+				reel_num_count(num, ranks),
+				ranks == 1 ? "" : "s");
 		if (r->workers > 0)
-			printf(", %s loader worker%s",
-			       reel_num_count(num, r->workers),
-			       r->workers == 1 ? "" : "s");
+			reel_buf_printf(&b, NULL, ", %s loader worker%s",
+					reel_num_count(num, r->workers),
+					r->workers == 1 ? "" : "s");
 	} else {
-		printf("%s process%s", reel_num_count(num, r->processes),
-		       r->processes == 1 ? "" : "es");
+		reel_buf_printf(&b, NULL, "%s process%s",
+				reel_num_count(num, r->processes),
+				r->processes == 1 ? "" : "es");
 	}
-	printf("%s%s", dot(),
-	       time_or_none(num, r->wall_ns > 0 ? r->wall_ns : r->span_ns));
+	reel_buf_printf(&b, NULL, "%s%s", dot(),
+			time_or_none(num, r->wall_ns > 0 ? r->wall_ns
+							 : r->span_ns));
 	if (r->host) {
-		fputs(" on ", stdout);
-		reel_cli_name(stdout, r->host);
+		reel_buf_puts(&b, " on ", NULL);
+		add_name(&b, r->host);
 	}
-	print_when(r);
-	putchar('\n');
+	add_when(&b, r);
+	put_line(&b, 2);
 	if (r->exit_signal > 0)
 		printf("the job was ended by signal %lld\n",
 		       (long long)r->exit_signal);
@@ -130,8 +150,7 @@ static void print_completeness(const struct report *r)
 		reel_buf_printf(
 			&b, NULL, "; %s mapped: what was touched is not known",
 			reel_num_bytes(num, (double)r->untold_bytes));
-	report_put_wrapped(reel_buf_text(&b), 10, 0);
-	reel_buf_fini(&b);
+	put_line(&b, 10);
 }
 
 static void print_advice(const struct report *r)
@@ -158,12 +177,14 @@ static void print_part(const char *name, int64_t ns, int64_t step_ns)
 {
 	char num[REEL_NUM];
 	double share = step_ns > 0 ? (double)ns / (double)step_ns : 0;
+	int at = 11;
 
 	printf("  %-9s", name);
-	report_put_right(time_or_none(num, ns), 9);
-	report_put_right(percent(num, ns == REPORT_NONE ? REPORT_NONE : share),
+	report_put_right(&at, time_or_none(num, ns), 9);
+	report_put_right(&at,
+			 percent(num, ns == REPORT_NONE ? REPORT_NONE : share),
 			 8);
-	report_put_bar(40, share, false);
+	report_put_bar(&at, report_bar_columns(40, at), share);
 	putchar('\n');
 }
 
@@ -187,28 +208,36 @@ static void print_overlap(const struct report_rank *k)
 static void print_steps(const struct report *r)
 {
 	const struct report_rank *k = r->rank;
+	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM];
 
 	if (!r->calls)
 		return;
+	putchar('\n');
 	if (!r->ranks || !k->steps) {
-		puts("\nNo steps: nothing said where a training step begins. "
-		     "The hooks do so for PyTorch;\nioreel.h, or "
-		     "ioreel_begin(\"step\", n) from any language, for the "
-		     "rest.");
+		report_put_wrapped(
+			"No steps: nothing said where a training step begins. "
+			"The hooks do so for PyTorch and TensorFlow; ioreel.h, "
+			"or ioreel_begin(\"step\", n) from any language, for "
+			"the rest.",
+			0, 0);
 		return;
 	}
-	printf("\nWhere a step's time goes (rank %lld, ", (long long)k->rank);
+	reel_buf_printf(&b, NULL, "Where a step's time goes (rank %lld, ",
+			(long long)k->rank);
 	if (k->steady_steps == 0) {
-		puts("1 step: no steady one)");
+		reel_buf_puts(&b, "1 step: no steady one)", NULL);
+		put_line(&b, 2);
 		return;
 	}
-	printf("steps 2-%s", reel_num_count(num, k->steps));
+	reel_buf_printf(&b, NULL, "steps 2-%s", reel_num_count(num, k->steps));
 	if (k->epochs > 0)
-		printf(" of %s epoch%s", reel_num_count(num, k->epochs),
-		       k->epochs == 1 ? "" : "s");
-	printf("; median; computation is %s)\n",
-	       k->compute_source[0] ? k->compute_source : "not known");
+		reel_buf_printf(&b, NULL, " of %s epoch%s",
+				reel_num_count(num, k->epochs),
+				k->epochs == 1 ? "" : "s");
+	reel_buf_printf(&b, NULL, "; median; computation is %s)",
+			k->compute_source[0] ? k->compute_source : "not known");
+	put_line(&b, 2);
 	print_part("fetch", k->median_fetch_ns, k->median_step_ns);
 	print_part("compute", k->median_compute_ns, k->median_step_ns);
 	if (k->median_other_ns > 0)
@@ -220,56 +249,60 @@ static void print_steps(const struct report *r)
 }
 
 #define SIZES_COLUMNS 26
+#define CALL_COLUMNS 9
 
 /* min / median / max; one of them when they are equal, tight when it is long.
  */
-static void print_sizes(const struct report_moved *m)
+static void put_sizes(int *at, const struct report_moved *m)
 {
 	char min[REEL_NUM], median[REEL_NUM], max[REEL_NUM];
-	char text[3 * REEL_NUM + 8] = "";
+	char text[3 * REEL_NUM + 8] = "-", cell[3 * REEL_NUM + 10];
 
-	if (m && m->min_bytes != REPORT_NONE) {
+	if (m->min_bytes != REPORT_NONE) {
 		reel_num_size(min, (double)m->min_bytes);
 		reel_num_size(median, (double)m->median_bytes);
 		reel_num_size(max, (double)m->max_bytes);
 		snprintf(text, sizeof(text), "%s / %s / %s", min, median, max);
 		if (m->min_bytes == m->max_bytes)
 			snprintf(text, sizeof(text), "%s each", min);
-		else if (report_columns(text) > SIZES_COLUMNS)
+		else if (reel_text_columns(text) > SIZES_COLUMNS)
 			snprintf(text, sizeof(text), "%s/%s/%s", min, median,
 				 max);
-	} else if (m) {
-		strcpy(text, "-");
 	}
-	fputs("  ", stdout);
-	report_put_left(text, SIZES_COLUMNS);
+	snprintf(cell, sizeof(cell), "  %s", text);
+	report_put_left(at, cell, 2 + SIZES_COLUMNS);
 }
 
 static void print_row(const char *name, const struct report_group *g,
 		      const struct report_moved *m)
 {
 	char num[REEL_NUM];
+	int at = 16;
 
 	if (!g->calls)
 		return;
 	printf("  %-14s", name);
-	report_put_right(reel_num_count(num, g->calls), 10);
-	report_put_right(m ? reel_num_bytes(num, (double)g->bytes) : "-", 9);
-	print_sizes(m);
+	report_put_right(&at, reel_num_count(num, g->calls), 10);
+	report_put_right(&at, m ? reel_num_bytes(num, (double)g->bytes) : "-",
+			 9);
+	if (m)
+		put_sizes(&at, m);
 	/* What a stream wrote by itself has no time. */
-	report_put_right(g->dur_ns > 0
+	report_put_right(&at,
+			 g->dur_ns > 0
 				 ? reel_num_time(num, (double)g->dur_ns /
 							      (double)g->calls)
 				 : "-",
-			 9);
+			 m ? CALL_COLUMNS : 2 + SIZES_COLUMNS + CALL_COLUMNS);
 	if (m) {
 		report_put_right(
+			&at,
 			m->busy_bytes_per_s == REPORT_NONE
 				? "-"
 				: reel_num_rate(num, m->busy_bytes_per_s),
 			11);
-		report_put_right(percent(num, m->in_order_share), 9);
-		report_put_right(reel_num_count(num, m->files), 8);
+		report_put_right(&at, percent(num, m->in_order_share), 9);
+		report_put_right(&at, reel_num_count(num, m->files), 8);
 	}
 	putchar('\n');
 }
@@ -290,10 +323,19 @@ static struct report_group sum(const struct report *r, enum reel_group a,
 	return s;
 }
 
+/* Beneath the table, and indented like it. */
+static void put_sentence(struct reel_buf *b)
+{
+	fputs("  ", stdout);
+	report_put_wrapped(reel_buf_text(b), 4, 2);
+	reel_buf_fini(b);
+}
+
 /* What MPI-IO was asked for, and what its library made of that. */
 static void print_mpiio(const struct report *r)
 {
 	static const char *const op[] = {"read", "write"};
+	struct reel_buf b = REEL_BUF_INIT;
 	char num[5][REEL_NUM];
 	int i;
 
@@ -302,31 +344,64 @@ static void print_mpiio(const struct report *r)
 
 		if (!m->calls)
 			continue;
-		printf("  MPI-IO %s %s in %s call%s, %s collective", op[i],
-		       reel_num_bytes(num[0], (double)m->bytes),
-		       reel_num_count(num[1], m->calls),
-		       m->calls == 1 ? "" : "s",
-		       percent(num[2],
-			       (double)m->collective / (double)m->calls));
+		reel_buf_printf(&b, NULL,
+				"MPI-IO %s %s in %s call%s, %s collective",
+				op[i], reel_num_bytes(num[0], (double)m->bytes),
+				reel_num_count(num[1], m->calls),
+				m->calls == 1 ? "" : "s",
+				percent(num[2], (double)m->collective /
+							(double)m->calls));
 		if (m->beneath_calls != REPORT_NONE)
-			printf("; beneath it %s in %s on the same files",
-			       reel_num_bytes(num[3],
-					      (double)m->beneath_bytes),
-			       reel_num_count(num[4], m->beneath_calls));
-		putchar('\n');
+			reel_buf_printf(
+				&b, NULL,
+				"; beneath it %s in %s on the same files",
+				reel_num_bytes(num[3],
+					       (double)m->beneath_bytes),
+				reel_num_count(num[4], m->beneath_calls));
+		put_sentence(&b);
 	}
+}
+
+static void print_messages(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	if (r->messages <= 0)
+		return;
+	reel_buf_printf(&b, NULL,
+			"and %s call%s on pipes and sockets (%s), which %s no "
+			"I/O",
+			reel_num_count(num, r->messages),
+			r->messages == 1 ? "" : "s",
+			reel_num_bytes(num2, (double)r->message_bytes),
+			r->messages == 1 ? "is" : "are");
+	put_sentence(&b);
+}
+
+static void print_titles(void)
+{
+	int at = 0;
+
+	putchar('\n');
+	report_put_left(&at, "What moved", 16);
+	report_put_right(&at, "calls", 10);
+	report_put_right(&at, "bytes", 9);
+	report_put_left(&at, "  size min / median / max", 2 + SIZES_COLUMNS);
+	report_put_right(&at, "per call", CALL_COLUMNS);
+	report_put_right(&at, "while busy", 11);
+	report_put_right(&at, "in order", 9);
+	report_put_right(&at, "files", 8);
+	putchar('\n');
 }
 
 static void print_moved(const struct report *r)
 {
 	struct report_group group;
-	char num[REEL_NUM], num2[REEL_NUM];
 
 	if (!r->calls)
 		return;
-	printf("\n%-16s%10s%9s  %-26s%9s%11s%9s%8s\n", "What moved", "calls",
-	       "bytes", "size min / median / max", "per call", "while busy",
-	       "in order", "files");
+	print_titles();
 	print_row("read", &r->group[REEL_GROUP_READ], &r->moved[0]);
 	print_row("write", &r->group[REEL_GROUP_WRITE], &r->moved[1]);
 	group = sum(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE, REEL_GROUP_NONE);
@@ -337,14 +412,28 @@ static void print_moved(const struct report *r)
 	print_row("rename, list", &group, NULL);
 	print_row("sync, flush", &r->group[REEL_GROUP_SYNC], NULL);
 	print_row("map", &r->group[REEL_GROUP_MAP], NULL);
-	if (r->messages > 0)
-		printf("  and %s call%s on pipes and sockets (%s), which %s no "
-		       "I/O\n",
-		       reel_num_count(num, r->messages),
-		       r->messages == 1 ? "" : "s",
-		       reel_num_bytes(num2, (double)r->message_bytes),
-		       r->messages == 1 ? "is" : "are");
+	print_messages(r);
 	print_mpiio(r);
+}
+
+/* The command is one piece: it is there to be copied. */
+static void print_more(const char *run)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	int at;
+
+	reel_buf_printf(&b, NULL,
+			"More: --files --steps --ranks --time --losses "
+			"--stacks %s",
+			reel_cli_utf8() ? "\u00b7" : "-");
+	putchar('\n');
+	at = report_put_words(reel_buf_text(&b), 6, 0);
+	reel_buf_fini(&b);
+	reel_buf_puts(&b, " ioreel sql ", NULL);
+	add_name(&b, run);
+	report_put_left(&at, reel_buf_text(&b), 0);
+	putchar('\n');
+	reel_buf_fini(&b);
 }
 
 void report_text(const struct report *r, const char *run)
@@ -356,9 +445,5 @@ void report_text(const struct report *r, const char *run)
 	print_steps(r);
 	print_moved(r);
 	report_sizes(r);
-	fputs("\nMore: --files --steps --ranks --time --losses --stacks", stdout);
-	fputs(dot(), stdout);
-	fputs("ioreel sql ", stdout);
-	reel_cli_name(stdout, run);
-	putchar('\n');
+	print_more(run);
 }

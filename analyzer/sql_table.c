@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "lib/buf.h"
 #include "lib/error.h"
@@ -29,25 +28,6 @@ struct table {
 	int *width;
 };
 
-static int width_of(const char *s)
-{
-	mbstate_t state = { 0 };
-	int width = 0;
-	wchar_t c;
-
-	while (*s) {
-		size_t n = mbrtowc(&c, s, MB_CUR_MAX, &state);
-		int w;
-
-		if (n == (size_t)-1 || n == (size_t)-2 || !n)
-			return width + (int)strlen(s);
-		w = wcwidth(c);
-		width += w < 0 ? 1 : w;
-		s += n;
-	}
-	return width;
-}
-
 static int cell_set(struct cell *c, const char *s, size_t len,
 		    struct reel_error *err)
 {
@@ -55,7 +35,7 @@ static int cell_set(struct cell *c, const char *s, size_t len,
 	if (!c->text)
 		return -1;
 	reel_text_escape(c->text, 4 * len + 1, s, len);
-	c->width = width_of(c->text);
+	c->width = reel_text_columns(c->text);
 	return 0;
 }
 
@@ -131,7 +111,7 @@ static int look(struct table *t, sqlite3_stmt *stmt, struct reel_error *err)
 	for (int i = 0; i < t->columns; i++) {
 		const char *name = sqlite3_column_name(stmt, i);
 
-		t->width[i] = name ? width_of(name) : 0;
+		t->width[i] = name ? reel_text_columns(name) : 0;
 	}
 	while (t->rows < LOOK && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
 		struct cell *row = t->cell + (size_t)t->rows * t->columns;

@@ -232,13 +232,14 @@ static int set_from(struct walk *w, const struct reel_opt *o, const char *here)
 		reel_cli_usage(w->cmd, "--%s takes no value", o->name);
 		return -1;
 	}
-	if (o->type != REEL_OPT_FLAG && !here) {
-		if (w->at + 1 >= w->argc) {
-			reel_cli_usage(w->cmd, "--%s wants %s", o->name,
-				       o->arg ? o->arg : "a value");
-			return -1;
-		}
+	if (o->type != REEL_OPT_FLAG && !here && w->at + 1 < w->argc)
 		here = w->argv[++w->at];
+	/* Nothing is no text: a variable of a script that was never set. */
+	if (o->type != REEL_OPT_FLAG &&
+	    (!here || (o->type == REEL_OPT_TEXT && !*here))) {
+		reel_cli_usage(w->cmd, "--%s wants %s", o->name,
+			       o->arg ? o->arg : "a value");
+		return -1;
 	}
 	return set(w, o, here);
 }
@@ -299,6 +300,13 @@ static int take_letters(struct walk *w, const char *word)
 	return 0;
 }
 
+/* "-" is a word, and so is SQL that begins with a comment. */
+static bool is_option(const char *a)
+{
+	return a[0] == '-' && a[1] &&
+	       (a[1] != '-' || !strchr(" \t\n", a[2]));
+}
+
 int reel_cli_parse(const struct reel_command *cmd, const struct reel_opt *opts,
 		   bool stop_at_word, int argc, char **argv)
 {
@@ -316,7 +324,7 @@ int reel_cli_parse(const struct reel_command *cmd, const struct reel_opt *opts,
 		char *a = argv[w.at];
 		int from = w.at;
 
-		if (a[0] != '-' || !a[1] || !strcmp(a, "--")) {
+		if (!is_option(a)) {
 			bool end = !strcmp(a, "--");
 
 			if (!end && !stop_at_word) {

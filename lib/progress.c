@@ -14,6 +14,7 @@
 
 #include "lib/cli.h"
 #include "lib/terminal.h"
+#include "lib/text.h"
 
 #define SHOW_NS 1000000000ll
 #define AGAIN_NS 100000000ll
@@ -31,7 +32,7 @@ void reel_progress_start(struct reel_progress *p, const char *what,
 {
 	*p = (struct reel_progress){.what = what, .unit = unit, .total = total};
 	p->width = reel_terminal_columns(STDERR_FILENO);
-	if (p->width && p->width < 40)
+	if (p->width < 40 || reel_terminal_dumb())
 		p->width = 0;
 	p->start_ns = now_ns();
 }
@@ -41,6 +42,15 @@ static char *amount(char out[static REEL_NUM], const char *unit, double n)
 	if (!strcmp(unit, "B"))
 		return reel_num_bytes(out, n);
 	return reel_num_count(out, (int64_t)n);
+}
+
+static void cut(char *line, int columns)
+{
+	size_t n;
+
+	for (; *line && columns > 0; line += n ? n : 1, columns--)
+		n = reel_text_char(line, strlen(line));
+	*line = '\0';
 }
 
 static void draw(struct reel_progress *p, uint64_t done, int64_t now)
@@ -72,6 +82,8 @@ static void draw(struct reel_progress *p, uint64_t done, int64_t now)
 			 bytes ? "" : p->unit, amount(b, p->unit, rate),
 			 bytes ? "" : " ", bytes ? "" : p->unit);
 	}
+	/* What reaches the last column may go on in the next line. */
+	cut(line, p->width - 1);
 	fprintf(stderr, "\r%s\033[K", line);
 	fflush(stderr);
 	p->shown_ns = now;

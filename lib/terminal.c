@@ -18,7 +18,7 @@
 #include "lib/cli.h"
 #include "lib/text.h"
 
-static bool dumb(void)
+bool reel_terminal_dumb(void)
 {
 	const char *term = getenv("TERM");
 
@@ -29,7 +29,7 @@ bool reel_cli_colour(FILE *f)
 {
 	const char *no = getenv("NO_COLOR");
 
-	return (!no || !*no) && !dumb() && isatty(fileno(f));
+	return (!no || !*no) && !reel_terminal_dumb() && isatty(fileno(f));
 }
 
 bool reel_cli_utf8(void)
@@ -41,7 +41,7 @@ int reel_terminal_columns(int fd)
 {
 	struct winsize ws = {0};
 
-	if (!isatty(fd) || dumb())
+	if (!isatty(fd))
 		return 0;
 	if (ioctl(fd, TIOCGWINSZ, &ws) || !ws.ws_col)
 		return 80;

@@ -9,7 +9,9 @@
 #include "lib/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 /* Line and paragraph separators, and the marks of bidirectional text. */
 static int reorders(unsigned int c)
@@ -85,4 +87,27 @@ size_t reel_text_escape(char *out, size_t room, const char *s, size_t len)
 	}
 	out[at] = '\0';
 	return at;
+}
+
+int reel_text_columns(const char *s)
+{
+	mbstate_t state = {0};
+	int columns = 0;
+
+	while (*s) {
+		wchar_t c;
+		size_t n = mbrtowc(&c, s, MB_CUR_MAX, &state);
+		int w = 1;
+
+		if (n > MB_CUR_MAX) { /* a locale that does not know it */
+			memset(&state, 0, sizeof(state));
+			n = 1;
+			w = ((unsigned char)*s & 0xc0) != 0x80;
+		} else {
+			w = wcwidth(c);
+		}
+		columns += w < 0 ? 1 : w;
+		s += n;
+	}
+	return columns;
 }

@@ -20,4 +20,7 @@ size_t reel_text_char(const char *s, size_t len);
  */
 size_t reel_text_escape(char *out, size_t room, const char *s, size_t len);
 
+/* Columns that @s, printable, takes on a terminal of the program's locale. */
+int reel_text_columns(const char *s);
+
 #endif

@@ -142,6 +142,16 @@ static bool same_head(const struct trace_input *in, const struct trace_block *b)
 	       (!h.used || h.used >= b->used);
 }
 
+/*
+ * Go on behind the block. No damage where it stood in the window of a process
+ * that went on: what it has written since is later than this trace.
+ */
+static void skip_rest(struct reel_stream *s)
+{
+	s->d.p = s->d.end = s->buf;
+	s->left = 0;
+}
+
 /* The rest of the block is lost: what is left of it is damage. */
 static void drop_rest(struct reel_stream *s, const char *why)
 {
@@ -156,8 +166,7 @@ static void drop_rest(struct reel_stream *s, const char *why)
 			 s->tr->file[s->now->file].path, s->now->number, why,
 			 reel_num_count(at, from));
 out:
-	s->d.p = s->d.end = s->buf;
-	s->left = 0;
+	skip_rest(s);
 }
 
 /* Fill the buffer: what is left moves to its front, more comes behind. */
@@ -170,9 +179,13 @@ static int fill(struct reel_stream *s, bool begin, struct reel_error *err)
 
 	if (more > s->left)
 		more = s->left;
-	if (trace_input_open(&in, f->path) < 0)
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s",
-				 f->path, strerror(errno));
+	if (trace_input_open(&in, f->path) < 0) {
+		if (!f->window || errno != ENOENT)
+			return reel_fail(err, REEL_E_IO, "cannot open '%s': %s",
+					 f->path, strerror(errno));
+		skip_rest(s);
+		return 0;
+	}
 	memmove(s->buf, s->d.p, have);
 	good = trace_input_read(&in, s->buf + have, more, s->at);
 	/* After the bytes, so that a window that went on is noticed. */
@@ -181,7 +194,7 @@ static int fill(struct reel_stream *s, bool begin, struct reel_error *err)
 	s->d.p = s->buf;
 	s->d.end = s->buf + have;
 	if (!same && f->window) {
-		drop_rest(s, "the process went on");
+		skip_rest(s);
 		return 0;
 	}
 	if (!good || !same)

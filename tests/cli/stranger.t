@@ -50,6 +50,29 @@ wait $pid
 check 'and no more when it has ended' \
 	'ioreel report live.reel >out && ! grep -q "^running" out'
 
+if command -v python3 >/dev/null; then
+	echo x >f
+	ioreel record -q -o busy.reel -- python3 -c 'import os, time
+fd, end = os.open("f", os.O_RDONLY), time.time() + 20
+while not os.path.exists("stop") and time.time() < end:
+	for i in range(1000):
+		os.pread(fd, 1, 0)' &
+	pid=$!
+	# So much that it goes on while it is loaded.
+	for i in $(seq 100); do
+		[ "$(cat busy.reel/*.log 2>/dev/null | wc -c)" -gt 2000000 ] &&
+			break
+		sleep 0.1
+	done
+	check 'what a process writes while it is loaded is no damage' '
+		for i in 1 2 3; do ioreel report busy.reel || echo failed
+		done >out 2>&1; ! grep -E "damaged|failed" out'
+	: >stop
+	wait $pid
+else
+	skip 'what a process writes while it is loaded is no damage' 'no python3'
+fi
+
 # --- two commands, one number -------------------------------------------------
 
 cat >stream.c <<'C'
@@ -164,6 +187,18 @@ check 'SQL behind a NUL is not dropped in silence' \
 check 'wrong: --stacks=-1, --stacks=2x' \
 	'! ioreel record --stacks=-1 -- true 2>err && grep -q "stacks wants" err &&
 	! ioreel record --stacks=2x -- true 2>err && grep -q "stacks wants" err'
+check 'an option without its value, as of a variable that was never set' '
+	! ioreel load "$trace" -o "" 2>err && grep -q "output wants RUN.db" err &&
+	! ioreel replay "$trace" --root "" 2>err && grep -q "root wants DIR" err'
+is 'SQL may begin with a comment' "$(one run.db '-- the answer
+	SELECT 42')" 42
+check 'a replay whose store cannot be written does not begin' '
+	for o in "$T" stream.c /no/such/x.db; do
+		ioreel replay run.db -o "$o" 2>err
+		grep -c "" err
+		sed "s|.$o.:.*|O|" err
+	done >out; [ "$(sort out | uniq -c | tr -s " \n" " ")" = \
+		" 3 1 3 ioreel replay: cannot create store O " ]'
 check 'no place of a call, no table of them' \
 	'ioreel report --stacks run.db | grep -q "^No places of calls"'
 

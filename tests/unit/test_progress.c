@@ -12,11 +12,13 @@
 
 #include "tests/tap.h"
 
+static unsigned short columns = 100;
+
 /* What a child writes to @fd (its stderr's other end) with @age of the work. */
 static size_t shown(int terminal, int64_t age_ns, const char *term, char *out,
 		    size_t room)
 {
-	struct winsize ws = {.ws_col = 100, .ws_row = 24};
+	struct winsize ws = {.ws_col = columns, .ws_row = 24};
 	int master, slave, fd[2];
 	size_t n = 0;
 	pid_t pid;
@@ -78,5 +80,10 @@ int main(void)
 	is(lines, 1, "not drawn again at once");
 	ok(strlen(out) > 4 && !strcmp(out + strlen(out) - 4, "\r\033[K"),
 	   "and gone at the end");
+	columns = 45;
+	shown(1, 5000000000, "xterm", out, sizeof(out));
+	p = strstr(out, "\033[K");
+	ok(p && p > out + 20 && p - out - 1 < columns,
+	   "on a narrow terminal it stays one line");
 	return done();
 }
