@@ -231,8 +231,7 @@ static int load_replayed(struct replay *r, struct reel_error *err)
 {
 	if (!r->output)
 		return reel_run_open(&r->replayed, r->trace, err);
-	if (reel_store_create(&r->replayed, r->output, err) ||
-	    reel_load(r->replayed, r->trace, err) < 0 ||
+	if (reel_load(r->replayed, r->trace, err) < 0 ||
 	    reel_store_finish(r->replayed, err))
 		return -1;
 	reel_store_close(r->replayed);
@@ -243,7 +242,12 @@ static int load_replayed(struct replay *r, struct reel_error *err)
 static int replay(struct replay *r, struct reel_error *err)
 {
 	if (make_places(r, err) || reel_run_open(&r->recorded, r->run, err) ||
-	    stop_if_interrupted(err) || plan_and_build(r, err))
+	    stop_if_interrupted(err))
+		return -1;
+	/* Not after hours: where nothing can be written nothing begins. */
+	if (r->output && reel_store_create(&r->replayed, r->output, err))
+		return -1;
+	if (plan_and_build(r, err))
 		return -1;
 	if (r->plan_file)
 		return 0;
@@ -359,7 +363,8 @@ static int run(int argc, char **argv)
 const struct reel_command cmd_replay = {
 	.name = "replay",
 	.task = "play a recorded run back, without its program and data",
-	.usage = "RUN [-o FILE] [--root DIR] [--think|--timed|--afap] [--keep]",
+	.usage = "RUN [-o FILE] [--root DIR] [--think|--timed|--afap] "
+		 "[--cold|--warm] [options]",
 	.examples = "  ioreel replay train.reel\n"
 		    "  ioreel replay train.reel -o again.db --root /scratch/r\n",
 	.about = "Rebuilds the files that the job found (names and sizes; the "

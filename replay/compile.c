@@ -190,12 +190,13 @@ out:
 static int give_file(void *arg, const struct before *b, struct reel_error *err)
 {
 	struct compiler *c = arg;
-	struct plan_file f = { .kind = b->dir ? PLAN_FILE_DIR :
-						PLAN_FILE_REGULAR,
+	struct plan_file f = { .kind = b->dir  ? PLAN_FILE_DIR :
+				       b->fifo ? PLAN_FILE_FIFO :
+						 PLAN_FILE_REGULAR,
 			       .denied = b->denied,
 			       .exec = b->exec,
 			       .cold = residency_cold(&c->residency, b->file),
-			       .size_bytes = b->size_bytes,
+			       .size_bytes = b->fifo ? 0 : b->size_bytes,
 			       .entries = b->entries };
 
 	if (plan_writer_name(c->out, b->path, b->path_bytes, &f.name, err))
@@ -208,9 +209,13 @@ static int give_file(void *arg, const struct before *b, struct reel_error *err)
 
 		if (plan_writer_file(c->out, &link, NULL, err))
 			return -1;
+		if (b->dangling)
+			return 0;
 	}
 	f.lines = b->dir ? 0 : b->lines;
-	return plan_writer_file(c->out, &f, b->line, err);
+	return plan_writer_holes(c->out, &f, b->hole, b->holes, err) ||
+			       plan_writer_file(c->out, &f, b->line, err) ?
+		       -1 : 0;
 }
 
 static int write_objects(struct compiler *c)

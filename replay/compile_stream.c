@@ -183,12 +183,20 @@ static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 	return 0;
 }
 
+/* Is the argument any other than 0, which is what an absent one is played as? */
+static bool says(int64_t arg)
+{
+	return arg != 0 && arg != PLAN_NO_OFFSET;
+}
+
+/* Mappings are found by m.open, positions of streams are in m.pos. */
 static bool needs_more(const struct reel_event *ev, const struct plan_more *m,
 		       int64_t expected)
 {
 	return ev->err || ev->result != expected || m->name != PLAN_NONE ||
-	       m->name2 != PLAN_NONE || ev->fd2 >= 0 || ev->count != 1 ||
-	       ev->arg != REEL_NO_OFFSET || ev->arg2 != REEL_NO_OFFSET;
+	       m->name2 != PLAN_NONE || ev->fd2 >= 0 || m->count != 1 ||
+	       says(m->arg) || says(m->arg2) ||
+	       ev->layer == REEL_LAYER_MMAP || ev->group == REEL_GROUP_SEEK;
 }
 
 static uint16_t flags_of(const struct reel_event *ev)

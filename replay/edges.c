@@ -17,6 +17,8 @@
 #include "replay/job.h"
 #include "replay/role.h"
 
+#define WRITERS_MOST 64
+
 /* The last use by each stream; most have one user, so it needs no memory. */
 struct users {
 	struct who one;
@@ -35,6 +37,8 @@ struct path_state {
 	struct users users;
 	struct users bytes;   /* who read or wrote what it holds now */
 	struct users listers; /* of a directory: who read its entries */
+	struct users ends;    /* who read to its end, since the last write */
+	struct users writers;
 };
 
 struct edges {
@@ -87,7 +91,10 @@ int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 	for (uint32_t i = 0; i < job->files; i++)
 		e->path[i].change = e->path[i].child = e->path[i].written =
 			e->path[i].users.one = e->path[i].bytes.one =
-				e->path[i].listers.one = nobody;
+				e->path[i].listers.one =
+					e->path[i].ends.one =
+						e->path[i].writers.one =
+							nobody;
 	*out = e;
 	return 0;
 }
@@ -102,6 +109,8 @@ void edges_free(struct edges *e)
 		free(e->path[i].users.more);
 		free(e->path[i].bytes.more);
 		free(e->path[i].listers.more);
+		free(e->path[i].ends.more);
+		free(e->path[i].writers.more);
 	}
 	reel_idmap_fini(&e->pairs);
 	reel_idmap_fini(&e->numbers);
@@ -340,6 +349,19 @@ static int on_open_file(struct edges *e, const struct reel_event *ev,
 	return use(&o->users, me, err);
 }
 
+/*
+ * What is read has been written, by all who write it: a log has many. Of very
+ * many only the last, or every call of theirs would wait for all of them.
+ */
+static int after_writers(struct edges *e, const struct path_state *p,
+			 const struct reel_event *ev, const struct who *me,
+			 struct reel_error *err)
+{
+	return p->writers.n < WRITERS_MOST ?
+		       after_all(e, &p->writers, JOB_NONE, ev, me, err) :
+		       after(e, &p->written, ev, me, err);
+}
+
 /* What others read must have been read before it is cut off. */
 static int cut(struct edges *e, struct path_state *p,
 	       const struct reel_event *ev, const struct who *me,
@@ -368,8 +390,7 @@ static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 	     ev->call == REEL_CALL_SCANDIR) &&
 	    after(e, &p->child, ev, me, err))
 		return -1;
-	if (ev->group == REEL_GROUP_STAT &&
-	    after(e, &p->written, ev, me, err))
+	if (ev->group == REEL_GROUP_STAT && after_writers(e, p, ev, me, err))
 		return -1;
 	if (ev->call == REEL_CALL_SCANDIR && use(&p->listers, me, err))
 		return -1;
@@ -428,6 +449,12 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 		    !same_process(e, &p->written, me))
 			return 0; /* it had nothing to flush */
 		p->written = *me;
+		if (p->writers.n < WRITERS_MOST && use(&p->writers, me, err))
+			return -1;
+		/* Who found the end did not find what is written now. */
+		if (after_all(e, &p->ends, JOB_NONE, ev, me, err))
+			return -1;
+		forget(&p->ends);
 		if (ev->call == REEL_CALL_FTRUNCATE &&
 		    cut(e, p, ev, me, err))
 			return -1;
@@ -435,11 +462,13 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 	}
 	if ((ev->group == REEL_GROUP_READ || ev->call == REEL_CALL_FSTAT ||
 	     ev->call == REEL_CALL_MMAP) &&
-	    after(e, &p->written, ev, me, err))
+	    after_writers(e, p, ev, me, err))
 		return -1;
-	if (ev->group == REEL_GROUP_READ && ev->result > 0)
-		return use(&p->bytes, me, err);
-	return 0;
+	if (ev->group != REEL_GROUP_READ)
+		return 0;
+	if (ev->result < ev->asked && use(&p->ends, me, err))
+		return -1;
+	return ev->result > 0 ? use(&p->bytes, me, err) : 0;
 }
 
 int edges_event(struct edges *e, const struct reel_event *ev,

@@ -54,7 +54,8 @@ static const char *open_path(struct player *p, const struct step *s)
 /* A named pipe is opened so that nobody waits for its other end. */
 static int open_flags(const struct step *s)
 {
-	return s->r->flags & PLAN_F_MESSAGE && !(s->flags & O_PATH) ?
+	return s->r->flags & PLAN_F_MESSAGE && !(s->flags & O_PATH) &&
+			       s->m->err != ENXIO ?
 		       (s->flags & ~O_ACCMODE) | O_RDWR :
 		       s->flags;
 }

@@ -229,6 +229,17 @@ CALL_OF(fwrite)
 	return (int64_t)fwrite(p->out, 1, (size_t)s->size, f);
 }
 
+/*
+ * It is told when the stream is next seen, and that may be after a seek of the
+ * descriptor: a stream that has read nothing yet reads where the job's did.
+ */
+static void begin_there(const struct step *s, FILE *f)
+{
+	if (s->offset >= 0 && f->_IO_read_ptr == f->_IO_read_end &&
+	    f->_IO_write_ptr == f->_IO_write_base)
+		raw(SYS_lseek, fileno(f), s->offset, SEEK_SET);
+}
+
 /* By calls that have no record, like those of the job. */
 CALL_OF(stdio_read)
 {
@@ -237,6 +248,7 @@ CALL_OF(stdio_read)
 
 	if (!f)
 		return -1;
+	begin_there(s, f);
 	while (n < s->want && getc_unlocked(f) != EOF)
 		n++;
 	return n;

@@ -130,29 +130,37 @@ static void fill(uint8_t *to, size_t bytes, uint64_t seed, bool lines)
 	}
 }
 
-/* Newlines where the job's reads of lines ended. */
+/* Newlines where the job's reads of lines ended; they are in order. */
 static void put_lines(const struct plan *p, const struct plan_file *f,
 		      uint8_t *to, int64_t at, size_t bytes)
 {
-	for (uint32_t i = 0; i < f->lines; i++) {
-		int64_t end = p->line[f->line + i];
+	const int64_t *line = p->line + f->line;
+	uint32_t low = 0, high = f->lines;
 
-		if (end >= at && end < at + (int64_t)bytes)
-			to[end - at] = '\n';
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (line[mid] < at)
+			low = mid + 1;
+		else
+			high = mid;
 	}
+	for (; low < f->lines && line[low] < at + (int64_t)bytes; low++)
+		if (line[low] >= at)
+			to[line[low] - at] = '\n';
 }
 
-static int write_all(struct builder *b, int fd, const uint8_t *from,
-		     size_t bytes)
+static int write_all(int fd, const uint8_t *from, size_t bytes, int64_t at)
 {
 	while (bytes) {
-		ssize_t n = write(fd, from, bytes);
+		ssize_t n = pwrite(fd, from, bytes, at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return -1;
 		from += n;
+		at += n;
 		bytes -= (size_t)n;
 	}
 	return 0;
@@ -178,14 +186,16 @@ static void warm_begin(struct warmer *w, struct builder *b,
 }
 
 /* What was read is what was written: the chunk stays as it is. */
-static void warm(const struct warmer *w, struct builder *b, size_t bytes)
+static void warm(const struct warmer *w, struct builder *b, int64_t at,
+		 size_t bytes)
 {
 	for (int i = 0; i < 2; i++) {
 		size_t done = 0;
 		ssize_t n = 1;
 
 		while (w->fd[i] >= 0 && done < bytes && n > 0) {
-			n = read(w->fd[i], b->chunk + done, bytes - done);
+			n = pread(w->fd[i], b->chunk + done, bytes - done,
+				  at + (int64_t)done);
 			done += n > 0 ? (size_t)n : 0;
 		}
 	}
@@ -198,6 +208,15 @@ static void warm_end(const struct warmer *w)
 			close(w->fd[i]);
 }
 
+int64_t fileset_filled_bytes(const struct plan *p, const struct plan_file *f)
+{
+	int64_t bytes = f->size_bytes;
+
+	for (uint32_t i = 0; i < f->holes; i++)
+		bytes -= p->hole[f->hole + i].bytes;
+	return bytes;
+}
+
 bool fileset_cold(const struct plan_file *f, enum fileset_cache cache)
 {
 	return f->kind == PLAN_FILE_REGULAR && f->size_bytes &&
@@ -205,25 +224,46 @@ bool fileset_cold(const struct plan_file *f, enum fileset_cache cache)
 		(cache == FILESET_AS_RECORDED && f->cold));
 }
 
-static int fill_file(struct builder *b, int fd, const struct plan_file *f,
-		     const struct warmer *w, const char *name)
+/* [@at, @end) of it. */
+static int fill_part(struct builder *b, int fd, const struct plan_file *f,
+		     const struct warmer *w, int64_t at, int64_t end)
 {
+	const char *name = plan_name(b->plan, f->name);
 	uint64_t seed = (uint64_t)f->name * 0x2545f4914f6cdd1dull;
 
-	for (int64_t at = 0; at < f->size_bytes; at += CHUNK_BYTES) {
-		int64_t left = f->size_bytes - at;
+	for (; at < end; at += CHUNK_BYTES) {
+		int64_t left = end - at;
 		size_t n = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
 
 		if (*b->stop)
 			return reel_fail(b->err, REEL_E_IO, "interrupted");
 		fill(b->chunk, n, seed + (uint64_t)at, f->lines > 0);
 		put_lines(b->plan, f, b->chunk, at, n);
-		if (write_all(b, fd, b->chunk, n))
+		if (write_all(fd, b->chunk, n, at))
 			return failed(b, "write", name);
-		warm(w, b, n);
+		warm(w, b, at, n);
 		b->done_bytes += n;
 		reel_progress_at(&b->progress, b->done_bytes);
 	}
+	return 0;
+}
+
+/* All of it, but for its holes. */
+static int fill_file(struct builder *b, int fd, const struct plan_file *f,
+		     const struct warmer *w)
+{
+	const struct plan_hole *hole = b->plan->hole + f->hole;
+	int64_t at = 0;
+
+	for (uint32_t i = 0; i < f->holes; i++) {
+		if (fill_part(b, fd, f, w, at, hole[i].at))
+			return -1;
+		at = hole[i].at + hole[i].bytes;
+	}
+	if (fill_part(b, fd, f, w, at, f->size_bytes))
+		return -1;
+	if (f->holes && ftruncate(fd, f->size_bytes))
+		return failed(b, "make", plan_name(b->plan, f->name));
 	return 0;
 }
 
@@ -237,7 +277,7 @@ static int make_file(struct builder *b, const struct plan_file *f,
 	if (fd < 0)
 		return -1;
 	warm_begin(&w, b, f, name);
-	rc = fill_file(b, fd, f, &w, name);
+	rc = fill_file(b, fd, f, &w);
 	warm_end(&w);
 	if (!rc && (f->denied || f->exec) && fchmod(fd, f->denied ? 0 : 0700))
 		rc = failed(b, "chmod", name);
@@ -310,6 +350,14 @@ static int make_link_dir(struct builder *b, const char *name)
 	return 0;
 }
 
+static int make_fifo(struct builder *b, const char *name)
+{
+	if (make_dirs(b, name, false))
+		return -1;
+	return mkfifoat(b->root, below(name), 0600) && errno != EEXIST ?
+		       failed(b, "make", name) : 0;
+}
+
 static int make_one(struct builder *b, const struct plan_file *f)
 {
 	const char *name = plan_name(b->plan, f->name);
@@ -319,6 +367,8 @@ static int make_one(struct builder *b, const struct plan_file *f)
 		return failed(b, "make", name);
 	if (f->kind == PLAN_FILE_LINK)
 		return make_link(b, f, name);
+	if (f->kind == PLAN_FILE_FIFO)
+		return make_fifo(b, name);
 	if (f->kind == PLAN_FILE_DIR)
 		return make_link_dir(b, name) || make_dirs(b, name, true) ? -1 :
 									    0;
@@ -363,7 +413,8 @@ static int check_room(struct builder *b)
 {
 	const struct plan_head *h = b->plan->head;
 	struct statvfs fs;
-	uint64_t need = h->file_total_bytes + 4096ull * h->files, free_bytes;
+	uint64_t need = h->file_total_bytes - h->hole_total_bytes +
+			4096ull * h->files, free_bytes;
 
 	if (need < UINT64_MAX - h->room_bytes)
 		need += h->room_bytes;
@@ -452,7 +503,8 @@ int fileset_build(const struct plan *p, const struct sandbox *sb,
 	if (check_room(&b))
 		goto out;
 	reel_progress_start(&b.progress, "rebuilding the files", "B",
-			    p->head->file_total_bytes);
+			    p->head->file_total_bytes -
+				    p->head->hole_total_bytes);
 	rc = make_all(&b);
 	/* Written back now, not while the clock of the replay runs. */
 	if (!rc)

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct plan;
 struct plan_file;
@@ -21,10 +22,13 @@ enum fileset_cache {
 /* Is it of @f? */
 bool fileset_cold(const struct plan_file *f, enum fileset_cache cache);
 
+/* Of the size of @f: what is no hole. */
+int64_t fileset_filled_bytes(const struct plan *p, const struct plan_file *f);
+
 /*
  * Make every file, directory and link of @p under @sb: with the sizes they
- * had, filled with pseudo-random bytes that depend on the plan only (a sparse
- * file would read too fast), read back and written to the disk, so that the
+ * had, filled with pseudo-random bytes that depend on the plan only (a hole would
+ * be read too fast), but for holes where the job used nothing, read back and written to the disk, so that the
  * replay finds them clean in the page cache and used before, or not there, as
  * @cache says. Space and inodes are looked at first.
  *

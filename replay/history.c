@@ -19,42 +19,14 @@
 
 #include "analyzer/event.h"
 
+#include "replay/extents.h"
+#include "replay/history_state.h"
 #include "replay/job.h"
 #include "replay/lines.h"
 #include "replay/listings.h"
 #include "replay/role.h"
 
 #define LINES_MOST (1 << 20) /* of one record; more is no trace of ours */
-
-enum { UNKNOWN = 0, NO = 1, YES = 2 };
-
-struct path {
-	uint8_t before, now;
-	bool changed; /* by the job: its size says nothing any more */
-	bool made;    /* by the job, at some time */
-	bool dir, link, denied, exec, exact;
-	bool handled; /* by a call that a socket would have refused, or so */
-	uint32_t target; /* where a link leads that the job made, or 0 */
-	int64_t size;     /* before; at least, or exactly */
-	int64_t written;  /* highest byte that the job wrote */
-	int64_t room;     /* bytes of it that are on the disk for that */
-	int64_t map_end;
-	int64_t link_bytes;
-	int64_t line_end;
-	int64_t *line;
-	uint32_t lines, line_room;
-};
-
-struct history {
-	const struct job *job;
-	struct listings *listings;
-	struct lines *lines; /* of what the job wrote */
-	struct path *path;   /* by file id */
-	int64_t *reached;    /* by open id: 1 + the position, 0: not known */
-	struct effects *now; /* of the event at hand */
-	const struct who *me;
-	int64_t room, most_room; /* of all paths: now, and at most */
-};
 
 int history_new(struct history **out, const struct job *job,
 		struct listings *listings, struct reel_error *err)
@@ -83,8 +55,10 @@ void history_free(struct history *h)
 {
 	if (!h)
 		return;
-	for (uint32_t i = 0; h->path && i < h->job->files; i++)
+	for (uint32_t i = 0; h->path && i < h->job->files; i++) {
 		free(h->path[i].line);
+		extents_free(h->path[i].used);
+	}
 	lines_free(h->lines);
 	free(h->path);
 	free(h->reached);
@@ -96,28 +70,11 @@ static struct path *path_of(struct history *h, uint32_t file)
 	return &h->path[file < h->job->files ? file : 0];
 }
 
-/* Below a directory that the job made itself, nothing was there before. */
-static bool below_new(struct history *h, const char *path, size_t n)
-{
-	while (n > 1) {
-		uint32_t up;
-
-		while (n > 1 && path[n - 1] != '/')
-			n--;
-		if (n <= 1)
-			return false;
-		up = job_find(h->job, path, --n);
-		if (up && h->path[up].before == NO)
-			return true;
-	}
-	return false;
-}
-
 static void dir_above(struct history *h, uint32_t dir, bool there)
 {
 	struct path *p = &h->path[dir];
 
-	p->dir = true;
+	p->dir = p->holds = p->followed = true;
 	if (!there || p->before != UNKNOWN || p->now != UNKNOWN)
 		return;
 	p->before = p->now = YES;
@@ -149,7 +106,7 @@ static enum effect exists(struct history *h, uint32_t file)
 
 	if (p->now == UNKNOWN && p->before == UNKNOWN) {
 		bool new = path && path[0] == '/' &&
-			   (below_new(h, path, strlen(path)) ||
+			   (history_below_new(h, path, strlen(path)) ||
 			    !listings_room(h->listings,
 					   h->job->file[file].parent));
 
@@ -161,6 +118,8 @@ static enum effect exists(struct history *h, uint32_t file)
 	if (h->now->appeared)
 		p->changed = true;
 	p->now = YES;
+	p->looked = true;
+	p->followed |= !h->nofollow;
 	return EFFECT_USE;
 }
 
@@ -172,6 +131,11 @@ static enum effect missing(struct history *h, uint32_t file)
 	if (p->now == UNKNOWN && p->before == UNKNOWN) {
 		p->before = NO;
 		dirs_above(h, file, false);
+	}
+	if (p->before == YES && p->looked && !p->changed && !p->followed &&
+	    !h->nofollow) {
+		p->link = p->dangling = true;
+		return EFFECT_USE;
 	}
 	h->now->vanished |= p->now == YES;
 	p->now = NO;
@@ -205,9 +169,9 @@ static enum effect created(struct history *h, uint32_t file)
 	if (p->now != YES)
 		count_entry(h, file, 1);
 	p->now = YES;
-	p->changed = p->made = true;
+	p->changed = p->made = p->fresh = true;
 	p->written = 0;
-	p->target = 0;
+	p->target = p->origin = 0;
 	take_room(h, p, -p->room);
 	return EFFECT_CREATE;
 }
@@ -242,9 +206,14 @@ static enum effect failed(struct history *h, uint32_t file, int err,
 }
 
 /* While the job has not touched it, what it reads was there. */
-static void saw_size(struct path *p, int64_t size, bool exact)
+static void saw_size(struct history *h, struct path *p, int64_t size,
+		     bool exact)
 {
-	if (p->changed) {
+	if (p->origin) {
+		if (!p->intact)
+			return;
+		p = path_of(h, p->origin);
+	} else if (p->changed) {
 		/* Made by "open or create", and longer than what was written. */
 		if (exact || size <= p->written || p->before == NO)
 			return;
@@ -274,6 +243,9 @@ static enum effect opened(struct history *h, const struct reel_event *ev)
 		return failed(h, ev->file, ev->err, creating);
 	if (appended && p->now == UNKNOWN)
 		exists(h, ev->file);
+	/* Two at one time: what the other found, it had been appended. */
+	if (flags & O_APPEND && !ev->pos && p->exact && !p->changed)
+		p->size = 0;
 	if (creating && (p->now != YES || flags & O_EXCL ||
 			 ev->call == REEL_CALL_MKSTEMP)) {
 		h->now->vanished |= p->now == YES;
@@ -281,11 +253,12 @@ static enum effect opened(struct history *h, const struct reel_event *ev)
 	}
 	exists(h, ev->file);
 	if (appended)
-		saw_size(p, ev->pos, true);
+		saw_size(h, p, ev->pos, true);
 	if (!(flags & O_TRUNC))
 		return EFFECT_USE;
-	p->changed = true;
+	p->changed = p->fresh = true;
 	p->written = 0;
+	p->origin = 0;
 	take_room(h, p, -p->room);
 	return EFFECT_TRUNCATE;
 }
@@ -378,6 +351,18 @@ static void grown(struct history *h, struct path *p, int64_t end, int64_t bytes)
 		take_room(h, p, end - had < bytes ? end - had : bytes);
 }
 
+/* Of the bytes that were there before, whatever their name is now. */
+static void uses(struct history *h, const struct reel_event *ev,
+		 struct reel_error *err)
+{
+	struct path *p = path_of(h, ev->file);
+
+	if (p->origin)
+		extents_event(&path_of(h, p->origin)->used, ev, err);
+	else if (!p->fresh)
+		extents_event(&p->used, ev, err);
+}
+
 static void moved(struct history *h, struct path *p,
 		  const struct reel_event *ev, struct reel_error *err)
 {
@@ -393,6 +378,7 @@ static void moved(struct history *h, struct path *p,
 		if (!p->changed && ev->offset > p->size && !p->exact)
 			p->size = ev->offset;
 		p->changed = true;
+		p->intact = false;
 		grown(h, p, end, ev->result);
 		if (end > p->written)
 			p->written = end;
@@ -402,9 +388,9 @@ static void moved(struct history *h, struct path *p,
 	    (ev->call == REEL_CALL_FGETS || ev->call == REEL_CALL_GETLINE))
 		read_lines(h, p, ev, err);
 	else if (short_at_end(p, ev))
-		saw_size(p, end, true); /* the end of the file */
+		saw_size(h, p, end, true); /* the end of the file */
 	if (ev->result > 0)
-		saw_size(p, end, false);
+		saw_size(h, p, end, false);
 }
 
 static void on_descriptor(struct history *h, const struct reel_event *ev,
@@ -414,15 +400,24 @@ static void on_descriptor(struct history *h, const struct reel_event *ev,
 
 	if (p->now == UNKNOWN)
 		exists(h, ev->file);
+	uses(h, ev, err);
 	switch (ev->call) {
 	case REEL_CALL_FSTAT:
 		if (!ev->err && ev->pos != REEL_NO_OFFSET)
-			saw_size(p, ev->pos, true);
+			saw_size(h, p, ev->pos, true);
+		return;
+	case REEL_CALL_LSEEK:
+		/* Data has a byte; who looks for the end goes no further. */
+		if (!ev->err && (!p->changed || p->intact) &&
+		    ev->arg != SEEK_SET && ev->arg != SEEK_CUR)
+			saw_size(h, p, ev->result + (ev->arg == SEEK_DATA),
+				 false);
 		return;
 	case REEL_CALL_FTRUNCATE:
 	case REEL_CALL_FALLOCATE:
 	case REEL_CALL_POSIX_FALLOCATE:
 		p->changed = true;
+		p->intact = false;
 		return;
 	case REEL_CALL_READDIR:
 		p->dir = true;
@@ -439,11 +434,14 @@ static void on_descriptor(struct history *h, const struct reel_event *ev,
 			p->map_end = ev->offset + ev->asked;
 		return;
 	}
-	if (ev->call == REEL_CALL_MAP_WRITE)
+	if (ev->call == REEL_CALL_MAP_WRITE) {
 		p->changed = true;
-	else if (ev->call != REEL_CALL_MAP_READ &&
-		 (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE))
+		p->intact = false;
+	} else if (ev->call != REEL_CALL_MAP_READ &&
+		 (ev->group == REEL_GROUP_READ ||
+		  ev->group == REEL_GROUP_WRITE)) {
 		moved(h, p, ev, err);
+	}
 }
 
 static enum effect looked(struct history *h, const struct reel_event *ev,
@@ -470,7 +468,7 @@ static enum effect looked(struct history *h, const struct reel_event *ev,
 	if (ev->call == REEL_CALL_SCANDIR && ev->result >= 0)
 		listings_read(h->listings, ev, h->me, err);
 	if (ev->pos != REEL_NO_OFFSET && !p->dir)
-		saw_size(p, ev->pos, true);
+		saw_size(h, p, ev->pos, true);
 	return EFFECT_USE;
 }
 
@@ -479,6 +477,7 @@ static void renamed(struct history *h, const struct reel_event *ev,
 {
 	bool link = ev->call == REEL_CALL_LINK || ev->call == REEL_CALL_LINKAT;
 	struct path *p = path_of(h, ev->file), *q = path_of(h, ev->file2);
+	bool intact = p->origin ? p->intact : !p->changed;
 	int64_t room;
 
 	out->file = out->file2 = EFFECT_USE;
@@ -492,6 +491,8 @@ static void renamed(struct history *h, const struct reel_event *ev,
 	out->file = link ? exists(h, ev->file) : removed(h, ev->file);
 	out->file2 = created(h, ev->file2);
 	take_room(h, q, room);
+	q->origin = p->origin ? p->origin : p->fresh ? 0 : ev->file;
+	q->intact = intact && q->origin;
 	q->dir |= p->dir;
 	q->written = p->written;
 	q->target = p->target;
@@ -514,14 +515,11 @@ static enum effect made(struct history *h, const struct reel_event *ev)
 	return EFFECT_CREATE;
 }
 
-/* The file that the call was about: through a link that the job made. */
-static uint32_t behind_link(struct history *h, const struct reel_event *ev)
+/* Is the call about a link itself, not what is behind it? */
+static bool nofollow(const struct reel_event *ev)
 {
-	uint32_t target = path_of(h, ev->file)->target;
 	int64_t flags = ev->arg == REEL_NO_OFFSET ? 0 : ev->arg;
 
-	if (!target || target >= h->job->files || ev->file2)
-		return ev->file;
 	switch (ev->call) {
 	case REEL_CALL_LSTAT:
 	case REEL_CALL_READLINK:
@@ -529,14 +527,22 @@ static uint32_t behind_link(struct history *h, const struct reel_event *ev)
 	case REEL_CALL_UNLINK:
 	case REEL_CALL_UNLINKAT:
 	case REEL_CALL_REMOVE:
-		return ev->file;
+		return true;
 	case REEL_CALL_FSTATAT:
 	case REEL_CALL_STATX:
-		return flags & AT_SYMLINK_NOFOLLOW ? ev->file : target;
+		return flags & AT_SYMLINK_NOFOLLOW;
 	}
-	if (ev->group == REEL_GROUP_OPEN && flags & (O_NOFOLLOW | O_EXCL))
-		return ev->file;
-	return target;
+	return ev->group == REEL_GROUP_OPEN && flags & (O_NOFOLLOW | O_EXCL);
+}
+
+/* The file that the call was about: through a link that the job made. */
+static uint32_t behind_link(struct history *h, const struct reel_event *ev)
+{
+	uint32_t target = path_of(h, ev->file)->target;
+
+	return !target || target >= h->job->files || ev->file2 ||
+			       nofollow(ev) ?
+		       ev->file : target;
 }
 
 /* What others did to the file of a call by path is done before the call. */
@@ -568,6 +574,15 @@ static bool removes_other(const struct reel_event *ev)
 		 (ev->arg == REEL_NO_OFFSET || !(ev->arg & AT_REMOVEDIR))));
 }
 
+/* Where paths led through it, it was a link to one. */
+static void no_dir(struct path *p)
+{
+	if (p->holds && p->before != NO && !p->changed)
+		p->link = true;
+	else
+		p->dir = false;
+}
+
 /* Messages, and memory that was never in a directory. */
 static bool nameless(const struct history *h, const struct reel_event *ev)
 {
@@ -577,6 +592,25 @@ static bool nameless(const struct history *h, const struct reel_event *ev)
 	if (ev->kind == REEL_KIND_MEMORY)
 		return !path || strncmp(path, shared, sizeof(shared) - 1);
 	return ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET;
+}
+
+/* One that is opened by a path was there, or has been made. */
+static void named_pipe(struct history *h, const struct reel_event *ev)
+{
+	struct path *p = path_of(h, ev->file);
+	const char *path = h->job->file[ev->file].path;
+
+	if (ev->kind != REEL_KIND_PIPE || !path || path[0] != '/' || ev->err)
+		return;
+	if (ev->call == REEL_CALL_MKFIFO || ev->call == REEL_CALL_MKFIFOAT ||
+	    ev->call == REEL_CALL_MKNOD || ev->call == REEL_CALL_MKNODAT) {
+		h->now->file = created(h, ev->file);
+	} else if (ev->group == REEL_GROUP_OPEN) {
+		exists(h, ev->file);
+		p->fifo |= p->before == YES && !p->made;
+	} else if (removes_other(ev)) {
+		h->now->file = removed(h, ev->file);
+	}
 }
 
 /* It was looked at or removed: what one does to a bound socket, too. */
@@ -630,8 +664,12 @@ int history_event(struct history *h, const struct reel_event *given,
 	*out = (struct effects){ EFFECT_NONE, EFFECT_NONE, 0, 0, 0 };
 	h->now = out;
 	h->me = me;
-	if (!ev->file || nameless(h, ev))
+	h->nofollow = nofollow(ev);
+	if (!ev->file || nameless(h, ev)) {
+		if (ev->file)
+			named_pipe(h, ev);
 		return err->code ? -1 : 0;
+	}
 	if (!looks(ev->call))
 		path_of(h, given->file)->handled = true;
 	switch (ev->call) {
@@ -660,13 +698,14 @@ int history_event(struct history *h, const struct reel_event *given,
 		if (removes_dir(h, ev))
 			listings_removed(h->listings, ev->file, me, err);
 		if (removes_other(ev))
-			path_of(h, ev->file)->dir = false;
+			no_dir(path_of(h, ev->file));
 		out->file = ev->err ? failed(h, ev->file, ev->err, false) :
 				      removed(h, ev->file);
 		break;
 	case REEL_CALL_TRUNCATE:
 		out->file = looked(h, ev, err);
 		path_of(h, ev->file)->changed |= !ev->err;
+		path_of(h, ev->file)->intact &= !!ev->err;
 		break;
 	default:
 		if (ev->group == REEL_GROUP_OPEN)
@@ -686,88 +725,4 @@ int history_event(struct history *h, const struct reel_event *given,
 					path_of(h, ev->file)->changed, err) ?
 		       -1 :
 		       0;
-}
-
-static int64_t size_of(const struct job_file *f, const struct path *p)
-{
-	int64_t size = p->size;
-
-	if (p->exact)
-		return size;
-	if (p->map_end > size)
-		size = p->map_end;
-	if (!p->changed && f->size_bytes > size)
-		size = f->size_bytes;
-	return size;
-}
-
-struct giving {
-	int (*each)(void *arg, const struct before *b, struct reel_error *err);
-	void *arg;
-};
-
-static int give(struct history *h, const struct giving *to, uint32_t i,
-		struct reel_error *err)
-{
-	const struct path *p = &h->path[i];
-	const char *path = h->job->file[i].path;
-	struct before b = {
-		.path = path,
-		.path_bytes = strlen(path),
-		.file = i,
-		.dir = p->dir,
-		.link = p->link,
-		.exec = p->exec,
-		/* Refused once, and never let in. */
-		.denied = p->denied && !p->size && !p->changed,
-		.size_bytes = p->dir ? 0 : size_of(&h->job->file[i], p),
-		.link_bytes = p->link_bytes,
-		.entries = listings_before(h->listings, i),
-		.line = p->line,
-		.lines = p->lines,
-	};
-
-	return to->each(to->arg, &b, err);
-}
-
-/* What the job made needs the directory that it was made in. */
-static int give_parent(struct history *h, const struct giving *to, uint32_t i,
-		       struct reel_error *err)
-{
-	const char *path = h->job->file[i].path;
-	struct before b = { .path = path, .dir = true, .entries = -1 };
-	uint32_t up = h->job->file[i].parent;
-
-	b.path_bytes = (size_t)(strrchr(path, '/') - path);
-	if (!b.path_bytes || (up && h->path[up].before != UNKNOWN) ||
-	    below_new(h, path, b.path_bytes))
-		return 0;
-	return to->each(to->arg, &b, err);
-}
-
-int history_before(struct history *h,
-		   int (*each)(void *arg, const struct before *b,
-			       struct reel_error *err),
-		   void *arg, struct reel_error *err)
-{
-	const struct job *job = h->job;
-	const struct giving to = { each, arg };
-
-	/* Who has children is a directory, whatever was seen of it. */
-	for (uint32_t i = 1; i < job->files; i++)
-		if (job->file[i].path && h->path[i].before == YES)
-			h->path[job->file[i].parent].dir = true;
-	for (uint32_t i = 1; i < job->files; i++) {
-		const struct path *p = &h->path[i];
-		const char *path = job->file[i].path;
-
-		if (!path || path[0] != '/')
-			continue;
-		if (p->made && give_parent(h, &to, i, err))
-			return -1;
-		if (p->before == YES && !below_new(h, path, strlen(path)) &&
-		    give(h, &to, i, err))
-			return -1;
-	}
-	return 0;
 }

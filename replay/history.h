@@ -12,6 +12,7 @@
 
 struct job;
 struct listings;
+struct plan_hole;
 struct reel_error;
 struct reel_event;
 struct who;
@@ -65,12 +66,15 @@ struct before {
 	const char *path; /* not ended by NUL */
 	size_t path_bytes;
 	uint32_t file; /* its id, 0: the job's events name only what is in it */
-	bool dir, link, denied, exec;
+	bool dir, link, fifo, denied, exec;
+	bool dangling; /* a link to nothing */
 	int64_t size_bytes;
 	int64_t link_bytes;
 	int64_t entries;     /* of a listed directory, -1: any number */
 	const int64_t *line; /* offsets of newlines */
 	uint32_t lines;
+	uint32_t holes;
+	const struct plan_hole *hole; /* the job used nothing there */
 };
 
 /* Call @each for every one of them; a directory may come more than once. */

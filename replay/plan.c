@@ -43,6 +43,7 @@ static bool sections_inside(const struct plan_head *h)
 	       inside(h, h->edge_at, h->edges, sizeof(struct plan_edge)) &&
 	       inside(h, h->file_at, h->files, sizeof(struct plan_file)) &&
 	       inside(h, h->line_at, h->lines, sizeof(int64_t)) &&
+	       inside(h, h->hole_at, h->holes, sizeof(struct plan_hole)) &&
 	       inside(h, h->name_at, (uint64_t)h->names + 1,
 		      sizeof(uint64_t)) &&
 	       inside(h, h->text_at, h->text_bytes, 1);
@@ -92,6 +93,24 @@ static bool name_ok(const struct plan_head *h, uint32_t name)
 	return name == PLAN_NONE || name < h->names;
 }
 
+/* In order, apart, and none of them empty or behind the end. */
+static bool holes_fit(const struct plan *p, const struct plan_file *f)
+{
+	int64_t at = 0;
+
+	if (f->hole > p->head->holes || f->holes > p->head->holes - f->hole)
+		return false;
+	for (uint32_t i = 0; i < f->holes; i++) {
+		const struct plan_hole *hole = &p->hole[f->hole + i];
+
+		if (hole->at < at || hole->at > f->size_bytes ||
+		    hole->bytes <= 0 || hole->bytes > f->size_bytes - hole->at)
+			return false;
+		at = hole->at + hole->bytes;
+	}
+	return true;
+}
+
 static const char *check_tables(const struct plan *p)
 {
 	const struct plan_head *h = p->head;
@@ -126,7 +145,7 @@ static const char *check_tables(const struct plan *p)
 
 		if (f->name >= h->names || f->size_bytes < 0 ||
 		    f->line > h->lines || f->lines > h->lines - f->line ||
-		    f->cold > 1 || f->zero)
+		    f->cold > 1 || f->zero || !holes_fit(p, f))
 			return "a file is outside";
 	}
 	return h->fds > 1 << 20 ? "too many descriptors" : NULL;
@@ -245,6 +264,7 @@ static int check(struct plan *p, uint64_t bytes, const char *path,
 	p->edge = (const void *)(p->map + h->edge_at);
 	p->file = (const void *)(p->map + h->file_at);
 	p->line = (const void *)(p->map + h->line_at);
+	p->hole = (const void *)(p->map + h->hole_at);
 	p->name_at = (const void *)(p->map + h->name_at);
 	p->text = (const char *)(p->map + h->text_at);
 	bad = check_names(p);

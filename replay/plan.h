@@ -25,7 +25,7 @@ struct reel_error;
 struct reel_store;
 
 #define PLAN_MAGIC 0x0a314e414c504f49ull /* "IOPLAN1\n" */
-#define PLAN_VERSION 5
+#define PLAN_VERSION 6
 #define PLAN_NONE UINT32_MAX
 #define PLAN_NO_OFFSET INT64_MIN
 #define PLAN_NO_SIZE (-1)
@@ -167,6 +167,7 @@ enum plan_file_kind {
 	PLAN_FILE_REGULAR = 1,
 	PLAN_FILE_DIR,
 	PLAN_FILE_LINK, /* a link whose target's name has size_bytes bytes */
+	PLAN_FILE_FIFO,
 };
 
 /* A path that must be there before the replay starts. */
@@ -178,9 +179,17 @@ struct plan_file {
 	uint32_t lines;
 	uint32_t exec;        /* 1: the job found it executable */
 	uint32_t cold;        /* 1: it came from the storage */
+	uint32_t hole;        /* [hole, + holes): not filled, in their order */
+	uint32_t holes;
 	uint32_t zero;
 	int64_t size_bytes;
 	int64_t entries; /* of a directory, "." and ".." too; -1: any number */
+};
+
+/* Of a file: what the job used none of. */
+struct plan_hole {
+	int64_t at;
+	int64_t bytes;
 };
 
 struct plan_head {
@@ -190,9 +199,9 @@ struct plan_head {
 	uint64_t file_bytes;
 	uint32_t processes, streams, objects, pipes;
 	uint32_t names, files;
-	uint64_t edges, lines;
+	uint64_t edges, lines, holes;
 	uint64_t process_at, stream_at, object_at, pipe_at;
-	uint64_t edge_at, file_at, line_at;
+	uint64_t edge_at, file_at, line_at, hole_at;
 	uint64_t name_at; /* names + 1 offsets into the text, uint64_t */
 	uint64_t text_at, text_bytes;
 	int64_t wall_ns;  /* of the job, from its start to its end */
@@ -203,6 +212,7 @@ struct plan_head {
 	uint32_t fds;     /* no process uses a number that is as high */
 	uint32_t reserved;
 	uint64_t file_total_bytes; /* of all plan_files */
+	uint64_t hole_total_bytes; /* of them: in holes */
 	uint64_t room_bytes; /* what the job's writes add to it, at most */
 };
 
@@ -217,6 +227,7 @@ struct plan {
 	const struct plan_edge *edge;
 	const struct plan_file *file;
 	const int64_t *line; /* places of newlines */
+	const struct plan_hole *hole;
 	const uint64_t *name_at;
 	const char *text;
 };

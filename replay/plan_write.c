@@ -20,6 +20,7 @@ enum section {
 	EDGES,
 	FILES,
 	LINES,
+	HOLES,
 	OBJECTS,
 	PIPES,
 	NAMES,
@@ -34,6 +35,7 @@ static const size_t item_bytes[SECTIONS] = {
 	[EDGES] = sizeof(struct plan_edge),
 	[FILES] = sizeof(struct plan_file),
 	[LINES] = sizeof(int64_t),
+	[HOLES] = sizeof(struct plan_hole),
 	[OBJECTS] = sizeof(struct plan_object),
 	[PIPES] = sizeof(struct plan_pipe),
 	[NAMES] = sizeof(uint64_t),
@@ -48,7 +50,7 @@ struct plan_writer {
 	uint64_t at; /* in out */
 	struct plan_stream stream; /* being written */
 	uint32_t streams;
-	uint64_t file_bytes;
+	uint64_t file_bytes, hole_bytes;
 };
 
 static int failed(struct plan_writer *w, struct reel_error *err)
@@ -220,6 +222,19 @@ int plan_writer_name(struct plan_writer *w, const char *name, size_t bytes,
 		       0;
 }
 
+int plan_writer_holes(struct plan_writer *w, struct plan_file *f,
+		      const struct plan_hole *hole, uint32_t n,
+		      struct reel_error *err)
+{
+	if (w->items[HOLES] + n > UINT32_MAX)
+		return reel_fail(err, REEL_E_LIMIT, "too many holes");
+	f->hole = (uint32_t)w->items[HOLES];
+	f->holes = n;
+	for (uint32_t i = 0; i < n; i++)
+		w->hole_bytes += (uint64_t)hole[i].bytes;
+	return add(w, HOLES, hole, n, err);
+}
+
 int plan_writer_file(struct plan_writer *w, struct plan_file *f,
 		     const int64_t *line, struct reel_error *err)
 {
@@ -291,6 +306,7 @@ static int append_all(struct plan_writer *w, struct plan_head *h,
 	    append(w, EDGES, &h->edge_at, err) ||
 	    append(w, FILES, &h->file_at, err) ||
 	    append(w, LINES, &h->line_at, err) ||
+	    append(w, HOLES, &h->hole_at, err) ||
 	    append(w, OBJECTS, &h->object_at, err) ||
 	    append(w, PIPES, &h->pipe_at, err) ||
 	    append(w, NAMES, &h->name_at, err) ||
@@ -301,11 +317,13 @@ static int append_all(struct plan_writer *w, struct plan_head *h,
 	h->edges = w->items[EDGES];
 	h->files = (uint32_t)w->items[FILES];
 	h->lines = w->items[LINES];
+	h->holes = w->items[HOLES];
 	h->objects = (uint32_t)w->items[OBJECTS];
 	h->pipes = (uint32_t)w->items[PIPES];
 	h->names = (uint32_t)w->items[NAMES] - 1;
 	h->text_bytes = w->items[TEXT];
 	h->file_total_bytes = w->file_bytes;
+	h->hole_total_bytes = w->hole_bytes;
 	return 0;
 }
 

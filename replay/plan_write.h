@@ -33,6 +33,10 @@ int plan_writer_name(struct plan_writer *w, const char *name, size_t bytes,
 /* A newline of the record that comes next. */
 int plan_writer_line(struct plan_writer *w, int64_t at, uint32_t *index,
 		     struct reel_error *err);
+/* The holes of the file that comes next, which has them. */
+int plan_writer_holes(struct plan_writer *w, struct plan_file *f,
+		      const struct plan_hole *hole, uint32_t n,
+		      struct reel_error *err);
 int plan_writer_file(struct plan_writer *w, struct plan_file *f,
 		     const int64_t *line, struct reel_error *err);
 int plan_writer_objects(struct plan_writer *w, const struct plan_object *o,

@@ -27,7 +27,7 @@ static void say_cache(const struct plan *p, enum fileset_cache cache,
 	for (uint32_t i = 0; i < p->head->files; i++)
 		if (fileset_cold(&p->file[i], cache)) {
 			cold++;
-			bytes += p->file[i].size_bytes;
+			bytes += fileset_filled_bytes(p, &p->file[i]);
 		}
 	if (!cold)
 		fputs("; they are in the page cache\n", stderr);
@@ -52,7 +52,7 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 	for (uint32_t i = 0; i < h->files; i++)
 		files += p->file[i].kind == PLAN_FILE_REGULAR;
 	fprintf(stderr,
-		"ioreel replay: %s %s, %s %s, %s %s (%s) rebuilt in ",
+		"ioreel replay: %s %s, %s %s, %s %s (%s",
 		reel_num_count(a, (int64_t)processes),
 		plural(processes, "process", "processes"),
 		reel_num_count(b, (int64_t)h->calls),
@@ -60,6 +60,11 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 		reel_num_count(c, (int64_t)files),
 		plural(files, "file", "files"),
 		reel_num_bytes(d, (double)h->file_total_bytes));
+	if (h->hole_total_bytes)
+		fprintf(stderr, ", %s of it filled",
+			reel_num_bytes(a, (double)(h->file_total_bytes -
+						   h->hole_total_bytes)));
+	fputs(") rebuilt in ", stderr);
 	reel_cli_name(stderr, base ? base + 1 : sb->root);
 	say_cache(p, cache, files);
 	if (h->async)

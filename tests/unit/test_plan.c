@@ -11,6 +11,7 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "replay/plan_write.h"
+#include "tests/chance.h"
 #include "tests/tap.h"
 
 #define RECORDS 1000
@@ -26,12 +27,12 @@ static int write_streams(struct plan_writer *w, uint32_t name, uint32_t edge,
 			 struct reel_error *err)
 {
 	for (uint32_t s = 0; s < 2; s++) {
-		struct plan_stream stream = { .thread_id = s + 1 };
+		struct plan_stream stream = {.thread_id = s + 1};
 		struct plan_more m = blank_more();
-		struct plan_record open = { .op = REEL_CALL_OPEN,
-					    .size = PLAN_NO_SIZE,
-					    .fd = -1,
-					    .flags = PLAN_F_MORE };
+		struct plan_record open = {.op = REEL_CALL_OPEN,
+					   .size = PLAN_NO_SIZE,
+					   .fd = -1,
+					   .flags = PLAN_F_MORE};
 
 		if (plan_writer_stream(w, &stream, err))
 			return -1;
@@ -43,11 +44,11 @@ static int write_streams(struct plan_writer *w, uint32_t name, uint32_t edge,
 		if (plan_writer_record(w, &open, &m, err))
 			return -1;
 		for (int i = 0; i < RECORDS; i++) {
-			struct plan_record r = { .op = REEL_CALL_READ,
-						 .gap_ns = 1000u + s,
-						 .size = 100 + i,
-						 .fd = 3,
-						 .flags = PLAN_F_FULL };
+			struct plan_record r = {.op = REEL_CALL_READ,
+						.gap_ns = 1000u + s,
+						.size = 100 + i,
+						.fd = 3,
+						.flags = PLAN_F_FULL};
 
 			if (plan_writer_record(w, &r, NULL, err))
 				return -1;
@@ -58,20 +59,18 @@ static int write_streams(struct plan_writer *w, uint32_t name, uint32_t edge,
 
 static int write_plan(const char *path, struct reel_error *err)
 {
-	struct plan_process process = { .process_id = 7,
-					.parent = PLAN_NONE,
-					.streams = 2,
-					.fds = 4 };
-	struct plan_object object = { .kind = PLAN_OBJECT_PIPE_READ,
-				      .name = PLAN_NONE };
-	struct plan_pipe pipe_of_job = { .most = 10 };
-	struct plan_edge wait = { .stream = 0, .calls = 5 };
-	struct plan_file file = { .kind = PLAN_FILE_REGULAR,
-				  .size_bytes = 1234,
-				  .entries = -1,
-				  .lines = 2 };
-	const int64_t lines[] = { 10, 20 };
-	struct plan_head head = { .calls = 2 * (RECORDS + 1), .fds = 4 };
+	struct plan_process process = {
+		.process_id = 7, .parent = PLAN_NONE, .streams = 2, .fds = 4};
+	struct plan_object object = {.kind = PLAN_OBJECT_PIPE_READ,
+				     .name = PLAN_NONE};
+	struct plan_pipe pipe_of_job = {.most = 10};
+	struct plan_edge wait = {.stream = 0, .calls = 5};
+	struct plan_file file = {.kind = PLAN_FILE_REGULAR,
+				 .size_bytes = 1234,
+				 .entries = -1,
+				 .lines = 2};
+	const int64_t lines[] = {10, 20};
+	struct plan_head head = {.calls = 2 * (RECORDS + 1), .fds = 4};
 	struct plan_writer *w = NULL;
 	uint32_t name, edge;
 	int rc = -1;
@@ -94,7 +93,7 @@ out:
 
 static void test_round_trip(const char *path)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct plan *p = NULL;
 	const struct plan_record *r;
 
@@ -137,7 +136,7 @@ static uint8_t *slurp(const char *path, size_t *n)
 static int opens(const char *path, const uint8_t *data, size_t n,
 		 enum reel_error_code *code)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct plan *p = NULL;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), rc;
 
@@ -159,12 +158,12 @@ static void test_lies(const char *path, const uint8_t *data, size_t n)
 		uint32_t value;
 		const char *what;
 	} lies[] = {
-		{ offsetof(struct plan_head, streams), 3, "streams" },
-		{ offsetof(struct plan_head, names), 1 << 30, "names" },
-		{ offsetof(struct plan_head, edges), 1 << 28, "edges" },
-		{ offsetof(struct plan_head, stream_at), 1 << 20, "a section" },
-		{ offsetof(struct plan_head, fds), 1 << 30, "descriptors" },
-		{ offsetof(struct plan_head, text_bytes), 5, "the text" },
+		{offsetof(struct plan_head, streams), 3, "streams"},
+		{offsetof(struct plan_head, names), 1 << 30, "names"},
+		{offsetof(struct plan_head, edges), 1 << 28, "edges"},
+		{offsetof(struct plan_head, stream_at), 1 << 20, "a section"},
+		{offsetof(struct plan_head, fds), 1 << 30, "descriptors"},
+		{offsetof(struct plan_head, text_bytes), 5, "the text"},
 	};
 	uint8_t *copy = malloc(n);
 	enum reel_error_code code;
@@ -185,7 +184,6 @@ static void test_lies(const char *path, const uint8_t *data, size_t n)
 static void test_damage(const char *path)
 {
 	enum reel_error_code code;
-	uint64_t z = 88172645463325252ull;
 	int cut_opened = 0;
 	uint8_t *data;
 	size_t n;
@@ -196,12 +194,10 @@ static void test_damage(const char *path)
 	is(cut_opened, 0, "no plan that is cut short opens");
 	test_lies(path, data, n);
 	for (int i = 0; i < 2000; i++) {
+		uint64_t z = chance();
 		uint8_t was;
 		size_t at;
 
-		z ^= z << 13;
-		z ^= z >> 7;
-		z ^= z << 17;
 		/* The rarer parts more often than the records. */
 		at = i % 2 ? z % n : n - 1 - z % 2000;
 		was = data[at];
@@ -215,7 +211,7 @@ static void test_damage(const char *path)
 
 static void test_unfinished(const char *path)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct plan_writer *w = NULL;
 	uint32_t name;
 	char tmp[64];
@@ -228,7 +224,8 @@ static void test_unfinished(const char *path)
 	ok(access(path, F_OK) && access(tmp, F_OK),
 	   "a plan that is not finished leaves nothing");
 	ok(plan_writer_new(&w, "/no/such/dir/plan", &err) &&
-	   err.code == REEL_E_IO, "a place that is not there is an error");
+		   err.code == REEL_E_IO,
+	   "a place that is not there is an error");
 }
 
 int main(void)

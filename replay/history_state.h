@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* Of history.c and history_before.c, and nobody else's business. */
+#ifndef REPLAY_HISTORY_STATE_H
+#define REPLAY_HISTORY_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "replay/history.h"
+
+struct extents;
+struct lines;
+
+enum { UNKNOWN = 0, NO = 1, YES = 2 };
+
+struct path {
+	uint8_t before, now;
+	bool changed; /* by the job: its size says nothing any more */
+	bool made;    /* by the job, at some time */
+	bool dir, link, denied, exec, exact;
+	bool handled; /* by a call that a socket would have refused, or so */
+	bool fresh;   /* nothing that was there before is in it */
+	bool intact;  /* it holds what its origin held, and nothing else */
+	bool fifo;
+	bool looked;	      /* it was found, whatever it is */
+	bool followed;	      /* and something behind it, if it is a link */
+	bool dangling;	      /* a link, and there was nothing */
+	bool holds;	      /* paths led through it */
+	uint32_t target;      /* where a link leads that the job made, or 0 */
+	uint32_t origin;      /* the name that its bytes had before, or 0 */
+	struct extents *used; /* of what was there before */
+	int64_t size;	      /* before; at least, or exactly */
+	int64_t written;      /* highest byte that the job wrote */
+	int64_t room;	      /* bytes of it that are on the disk for that */
+	int64_t map_end;
+	int64_t link_bytes;
+	int64_t line_end;
+	int64_t *line;
+	uint32_t lines, line_room;
+};
+
+struct history {
+	const struct job *job;
+	struct listings *listings;
+	struct lines *lines; /* of what the job wrote */
+	struct path *path;   /* by file id */
+	int64_t *reached;    /* by open id: 1 + the position, 0: not known */
+	struct effects *now; /* of the event at hand */
+	bool nofollow;	     /* it is about a link itself */
+	const struct who *me;
+	int64_t room, most_room; /* of all paths: now, and at most */
+};
+
+/* Below a directory that the job made itself, nothing was there before. */
+bool history_below_new(struct history *h, const char *path, size_t n);
+
+#endif
