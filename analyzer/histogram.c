@@ -7,14 +7,7 @@
  */
 #include <math.h>
 
-#include "lib/error.h"
-
 #include "analyzer/histogram.h"
-
-struct reel_histogram *reel_histogram_new(struct reel_error *err)
-{
-	return reel_alloc(1, sizeof(struct reel_histogram), err);
-}
 
 void reel_histogram_merge(struct reel_histogram *into,
 			  const struct reel_histogram *from)

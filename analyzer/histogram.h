@@ -12,8 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct reel_error;
-
 #define REEL_HISTOGRAM_BITS 7
 #define REEL_HISTOGRAM_BUCKETS                                                 \
 	((64 - REEL_HISTOGRAM_BITS) << REEL_HISTOGRAM_BITS)
@@ -24,15 +22,13 @@ struct reel_bucket {
 		above; /* sum of the values, less n times the bucket's lowest */
 };
 
+/* Zeroed is valid and empty. 114 KiB: not for the stack. */
 struct reel_histogram {
 	uint64_t n;
 	int64_t min, max;
 	unsigned __int128 sum;
 	struct reel_bucket bucket[REEL_HISTOGRAM_BUCKETS];
 };
-
-/* Gives an empty one for free(). */
-struct reel_histogram *reel_histogram_new(struct reel_error *err);
 
 /* Bucket of @value (>= 0), and the lowest value of a bucket. */
 static inline uint32_t reel_bucket_of(int64_t value)
@@ -77,6 +73,7 @@ static inline void reel_histogram_add(struct reel_histogram *h, int64_t value,
 	h->sum += (unsigned __int128)n * (uint64_t)value;
 }
 
+/* Add to @into all that is in @from. */
 void reel_histogram_merge(struct reel_histogram *into,
 			  const struct reel_histogram *from);
 

@@ -19,10 +19,6 @@
 #include "analyzer/load_internal.h"
 #include "analyzer/schema.h"
 
-#if !__has_include("analyzer/metric_table.c")
-const struct reel_metric *const reel_metrics[] = { NULL };
-#endif
-
 /* A record takes some nine bytes: good enough to say how far load is. */
 #define RECORD_BYTES 9
 /* Of so few records the store is made as small as it can be: milliseconds. */
@@ -42,10 +38,12 @@ static int metrics_init(struct load *l, struct reel_error *err)
 
 		if (m->schema &&
 		    reel_schema_tables(l->st->db, m->schema) != SQLITE_OK)
-			return reel_fail(err, REEL_E_DB,
-					 "cannot create tables of metric %s: %s",
-					 m->name, sqlite3_errmsg(l->st->db));
-		if (m->init(&l->metric[l->metrics], err))
+			return reel_fail(
+				err, REEL_E_DB,
+				"cannot create tables of metric %s: %s",
+				m->name, sqlite3_errmsg(l->st->db));
+		l->metric[l->metrics] = reel_metric_new(m, err);
+		if (!l->metric[l->metrics])
 			return -1;
 	}
 	return 0;
@@ -61,12 +59,13 @@ static int metrics_finish(struct load *l, struct reel_error *err)
 
 static int resolver_init(struct load *l, struct reel_error *err)
 {
-	struct reel_resolve_process *p = reel_alloc((size_t)l->processes + 1,
-						    sizeof(*p), err);
-	struct reel_resolve_thread *t = reel_alloc((size_t)l->threads + 1,
-						   sizeof(*t), err);
+	struct reel_resolve_process *p =
+		reel_alloc((size_t)l->processes + 1, sizeof(*p), err);
+	struct reel_resolve_thread *t =
+		reel_alloc((size_t)l->threads + 1, sizeof(*t), err);
 	struct reel_resolve_sink sink = load_sink;
-	const json_t *root = json_object_get(reel_trace_job(l->tr), "path_root");
+	const json_t *root =
+		json_object_get(reel_trace_job(l->tr), "path_root");
 	int rc = -1;
 
 	if (!p || !t)
@@ -78,8 +77,8 @@ static int resolver_init(struct load *l, struct reel_error *err)
 		p[i] = (struct reel_resolve_process){
 			.process_id = (uint32_t)i + 1,
 			.first_desc = tp->head.first_desc,
-			.marks_sizes = tp->head.major >= 2 &&
-				       tp->head.minor >= 1,
+			.marks_sizes =
+				tp->head.major >= 2 && tp->head.minor >= 1,
 			.parent = l->process[i].heir_of,
 			.follows = l->process[i].follows,
 			.cwd = reel_trace_text(tp, "cwd"),
@@ -120,9 +119,8 @@ static void show_progress(struct load *l)
 static void load_fini(struct load *l)
 {
 	reel_progress_stop(&l->progress);
-	for (int i = 0; l->metric && reel_metrics[i]; i++)
-		if (l->metric[i])
-			reel_metrics[i]->fini(l->metric[i]);
+	for (int i = 0; i < l->metrics; i++)
+		reel_metric_free(reel_metrics[i], l->metric[i]);
 	for (int i = 0; l->thread && i < l->threads; i++)
 		reel_columns_fini(&l->thread[i].cols);
 	reel_columns_fini(&l->open_cols);
@@ -139,9 +137,10 @@ static void load_fini(struct load *l)
 	free(l->place_of_process);
 }
 
-int64_t reel_load(struct reel_store *st, const char *dir, struct reel_error *err)
+int64_t reel_load(struct reel_store *st, const char *dir,
+		  struct reel_error *err)
 {
-	struct load l = { .st = st, .dir = dir };
+	struct load l = {.st = st, .dir = dir};
 	int64_t rc = -1;
 
 	if (reel_trace_open(&l.tr, dir, err) || load_plan(&l, err))

@@ -16,7 +16,7 @@ int load_block_flush(struct load *l, struct load_thread *t,
 		     struct reel_error *err)
 {
 	struct reel_columns *c = &t->cols;
-	sqlite3_stmt *stmt = l->stmt[STMT_BLOCK];
+	struct reel_insert *out = &l->insert[INSERT_BLOCK];
 	int64_t min = INT64_MAX, max = INT64_MIN;
 	const void *blob;
 	size_t len;
@@ -34,13 +34,13 @@ int load_block_flush(struct load *l, struct load_thread *t,
 	}
 	if (reel_block_encode(l->codec, c, &blob, &len))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
-	sqlite3_bind_int64(stmt, 1, t - l->thread + 1);
-	sqlite3_bind_int64(stmt, 2, c->n);
-	sqlite3_bind_int64(stmt, 3, min);
-	sqlite3_bind_int64(stmt, 4, max);
-	sqlite3_bind_blob64(stmt, 5, blob, len, SQLITE_STATIC);
+	reel_insert_int(out, t - l->thread + 1);
+	reel_insert_int(out, c->n);
+	reel_insert_int(out, min);
+	reel_insert_int(out, max);
+	reel_insert_blob(out, blob, len);
 	c->n = 0;
-	return load_row_done(l, stmt, err);
+	return reel_insert_done(out, err);
 }
 
 /* Events after which a thread's block ends. */

@@ -24,34 +24,25 @@ int load_files(struct load *l, struct reel_error *err)
 	uint32_t files = reel_resolve_files(l->resolver);
 	struct reel_file_row f = {0}, before;
 	struct reel_rows rows = {0};
-	sqlite3_stmt *stmt = NULL;
-	int rc = -1;
+	struct reel_insert out;
+	int rc = reel_insert_open(&out, l->st,
+				  "INSERT INTO file_block (files, "
+				  "min_file_id, max_file_id, data) "
+				  "VALUES (?, ?, ?, ?)",
+				  err);
 
-	if (reel_store_prepare(l->st, &stmt,
-			       "INSERT INTO file_block (files, "
-			       "min_file_id, max_file_id, data) "
-			       "VALUES (?, ?, ?, ?)",
-			       err))
-		return -1;
-	if (reel_rows_begin(&rows, &reel_row_file, REEL_ROW_BLOCK)) {
-		reel_fail(err, REEL_E_MEMORY, "out of memory");
-		goto out;
-	}
-	for (uint32_t id = 1; id <= files; id++) {
+	if (!rc && reel_rows_begin(&rows, &reel_row_file, REEL_ROW_BLOCK))
+		rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
+	for (uint32_t id = 1; !rc && id <= files; id++) {
 		before = f;
 		reel_resolve_file(l->resolver, id, &f);
-		if (add(&rows, id, &f, &before)) {
-			reel_fail(err, REEL_E_MEMORY, "out of memory");
-			goto out;
-		}
-		if ((rows.n == REEL_ROW_BLOCK ||
-		     rows.text_len >= REEL_ROW_TEXT) &&
-		    load_rows_block(l, stmt, &rows, err))
-			goto out;
+		if (add(&rows, id, &f, &before))
+			rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
+		else if (reel_rows_full(&rows))
+			rc = reel_insert_block(&out, l->codec, &rows, err);
 	}
-	rc = load_rows_block(l, stmt, &rows, err);
-out:
+	if (!rc)
+		rc = reel_insert_block(&out, l->codec, &rows, err);
 	reel_rows_fini(&rows);
-	sqlite3_finalize(stmt);
-	return rc;
+	return reel_insert_close(&out, rc);
 }

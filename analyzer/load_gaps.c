@@ -5,20 +5,17 @@
  * of the table loss whose unit is not "events".
  */
 #include "lib/calls.h"
-#include "lib/error.h"
 #include "lib/trace_reader.h"
 
 #include "analyzer/load_internal.h"
-#include "analyzer/store.h"
 
-static int put(struct load *l, sqlite3_stmt *stmt, const char *reason,
-	       const char *unit, uint64_t count, struct reel_error *err)
+static int put(struct reel_insert *out, const char *reason, const char *unit,
+	       uint64_t count, struct reel_error *err)
 {
-	sqlite3_bind_text(stmt, 1, reason, -1, SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 2, unit, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(stmt, 3,
-			   count > INT64_MAX ? INT64_MAX : (int64_t)count);
-	return load_row_done(l, stmt, err);
+	reel_insert_text(out, reason);
+	reel_insert_text(out, unit);
+	reel_insert_int(out, count > INT64_MAX ? INT64_MAX : (int64_t)count);
+	return reel_insert_done(out, err);
 }
 
 /* A counter of the whole job. Failed starts are taken back: never below 0. */
@@ -34,32 +31,27 @@ static uint64_t sum(const struct load *l, unsigned int counter)
 int load_gaps(struct load *l, int64_t start_real_ns, struct reel_error *err)
 {
 	uint64_t full = reel_trace_counts(l->tr)->full_real_ns, n;
-	sqlite3_stmt *stmt = NULL;
-	int rc = -1;
+	struct reel_insert out;
+	int rc = reel_insert_open(
+		&out, l->st, "INSERT INTO loss VALUES (NULL, ?, ?, ?)", err);
 
-	if (reel_store_prepare(l->st, &stmt,
-			       "INSERT INTO loss VALUES (NULL, ?, ?, ?)", err))
-		return -1;
-	for (unsigned int c = REEL_UNTRACED_STATIC; c <= REEL_UNTRACED_NAMESPACE;
-	     c++) {
+	for (unsigned int c = REEL_UNTRACED_STATIC;
+	     !rc && c <= REEL_UNTRACED_NAMESPACE; c++) {
 		n = sum(l, c);
-		if (n &&
-		    put(l, stmt, reel_counter_name(c), "processes", n, err))
-			goto out;
+		if (n)
+			rc = put(&out, reel_counter_name(c), "processes", n,
+				 err);
 	}
 	n = 0;
 	for (int i = 0; i < reel_trace_processes(l->tr); i++)
 		n += reel_trace_process(l->tr, i)->head.counted_ticks != 0;
-	if (n && put(l, stmt, "counted", "processes", n, err))
-		goto out;
-	if (full &&
-	    put(l, stmt, "counted_after", "ns",
-		full > (uint64_t)start_real_ns ? full - (uint64_t)start_real_ns
-					       : 0,
-		err))
-		goto out;
-	rc = 0;
-out:
-	sqlite3_finalize(stmt);
-	return rc;
+	if (!rc && n)
+		rc = put(&out, "counted", "processes", n, err);
+	if (!rc && full)
+		rc = put(&out, "counted_after", "ns",
+			 full > (uint64_t)start_real_ns
+				 ? full - (uint64_t)start_real_ns
+				 : 0,
+			 err);
+	return reel_insert_close(&out, rc);
 }

@@ -6,13 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <sqlite3.h>
-
 #include "lib/buf.h"
 #include "lib/progress.h"
 #include "lib/trace_reader.h"
 
 #include "analyzer/event_block.h"
+#include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/resolve.h"
 #include "analyzer/row_block.h"
@@ -20,25 +19,26 @@
 
 /* One process image; process_id is its place in load.process + 1. */
 struct load_process {
-	int index;         /* in the trace */
-	int parent;        /* place, or -1: by uid, else by pid (see load_plan) */
-	int heir_of;       /* place whose descriptors it inherits, or -1 */
-	int follows;       /* place that became or spawned it, or -1 */
+	int index;   /* in the trace */
+	int parent;  /* place, or -1: by uid, else by pid (see load_plan) */
+	int heir_of; /* place whose descriptors it inherits, or -1 */
+	int follows; /* place that became or spawned it, or -1 */
 	uint32_t host_id;
-	int64_t wake_ns;   /* when its image began, in the job's clock */
-	int64_t start_ns, end_ns; /* since time 0; of its image, first to last */
-	int64_t fork_ns;   /* REEL_NO_OFFSET: not seen */
-	int first_thread;  /* places of its threads are consecutive */
+	int64_t wake_ns; /* when its image began, in the job's clock */
+	int64_t start_ns,
+		end_ns;	  /* since time 0; of its image, first to last */
+	int64_t fork_ns;  /* REEL_NO_OFFSET: not seen */
+	int first_thread; /* places of its threads are consecutive */
 	int threads, threads_left;
 	uint64_t events, lost;
-	int rank;          /* -1: not known */
+	int rank; /* -1: not known */
 	bool started, worker;
 };
 
 /* One thread; thread_id is its place in load.thread + 1. */
 struct load_thread {
-	int index;   /* in the trace */
-	int process; /* place */
+	int index;	 /* in the trace */
+	int process;	 /* place */
 	int64_t wake_ns; /* not after its first record, in the job's clock */
 	int64_t start_ns, end_ns; /* since time 0 */
 	uint64_t events;
@@ -52,12 +52,13 @@ struct load_host {
 	int64_t shift_ns; /* its CLOCK_MONOTONIC + shift = the job's clock */
 };
 
-enum load_stmt {
-	STMT_BLOCK,
-	STMT_OPENS,
-	STMT_NOTE,
-	STMT_SITE,
-	STMTS
+/* Tables whose rows are written while events pass. */
+enum load_insert {
+	INSERT_BLOCK,
+	INSERT_OPENS,
+	INSERT_NOTE,
+	INSERT_SITE,
+	INSERTS
 };
 
 struct load {
@@ -79,25 +80,27 @@ struct load {
 	struct reel_columns open_cols; /* scratch */
 	struct load_span *span;
 	uint32_t spans, span_room;
-	int active;            /* threads with a stream open */
-	sqlite3_stmt *stmt[STMTS];
-	void **metric;         /* states, in the order of reel_metrics */
+	int active; /* threads with a stream open */
+	struct reel_insert insert[INSERTS];
+	void **metric; /* states, in the order of reel_metrics */
 	int metrics;
 	uint64_t events, calls;
-	int64_t span_ns;       /* end of the last event or span */
+	int64_t span_ns; /* end of the last event or span */
 	char framework[128];
 	bool seen_call[4096 + REEL_CALL_WIDE];
 	struct reel_progress progress;
 	char what[128]; /* of progress */
 };
 
-/* Far more than a clock can say: sums and differences of two cannot overflow. */
+/* Far more than a clock can say: sums and differences of two cannot overflow.
+ */
 #define LOAD_NS_MAX (INT64_MAX / 8)
 
 static inline int64_t load_clamp(int64_t ns)
 {
-	return ns > LOAD_NS_MAX ? LOAD_NS_MAX :
-	       ns < -LOAD_NS_MAX ? -LOAD_NS_MAX : ns;
+	return ns > LOAD_NS_MAX	   ? LOAD_NS_MAX
+	       : ns < -LOAD_NS_MAX ? -LOAD_NS_MAX
+				   : ns;
 }
 
 /* CLOCK_MONOTONIC of the process's host as the job's clock. */
@@ -137,10 +140,6 @@ void load_spans_fini(struct load *l);
 /* Rows: load_rows.c */
 int load_rows_prepare(struct load *l, struct reel_error *err);
 void load_rows_fini(struct load *l);
-int load_row_done(struct load *l, sqlite3_stmt *stmt, struct reel_error *err);
-/* The block @r, which it empties: rows, least and largest id, data. */
-int load_rows_block(struct load *l, sqlite3_stmt *stmt, struct reel_rows *r,
-		    struct reel_error *err);
 extern const struct reel_resolve_sink load_sink; /* arg to be set */
 /* The dimensions, when all events are in. */
 int load_rows_finish(struct load *l, struct reel_error *err);

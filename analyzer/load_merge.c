@@ -11,6 +11,7 @@
 
 #include "lib/error.h"
 
+#include "analyzer/end_heap.h"
 #include "analyzer/load_internal.h"
 
 #define PROGRESS_EVENTS 16384
@@ -25,16 +26,15 @@ struct wake {
 struct stream {
 	struct reel_stream *from;
 	struct reel_record rec; /* next */
-	int64_t end_ns;         /* of rec, in the job's clock */
-	int thread;             /* place */
+	int64_t end_ns;		/* of rec, in the job's clock */
+	int thread;		/* place */
 };
 
 struct merge {
 	struct load *l;
 	struct wake *wake;
 	int wakes, next_wake;
-	struct stream **heap; /* [0] ends first */
-	int n;
+	struct reel_end_heap heap; /* of struct stream */
 };
 
 static int wake_order(const void *a, const void *b)
@@ -48,41 +48,6 @@ static int wake_order(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static bool before(const struct stream *a, const struct stream *b)
-{
-	if (a->end_ns != b->end_ns)
-		return a->end_ns < b->end_ns;
-	return a->thread < b->thread;
-}
-
-static void sift_down(struct merge *m)
-{
-	struct stream *s = m->heap[0];
-	int i = 0, child;
-
-	while ((child = 2 * i + 1) < m->n) {
-		if (child + 1 < m->n &&
-		    before(m->heap[child + 1], m->heap[child]))
-			child++;
-		if (!before(m->heap[child], s))
-			break;
-		m->heap[i] = m->heap[child];
-		i = child;
-	}
-	m->heap[i] = s;
-}
-
-static void sift_up(struct merge *m, int i)
-{
-	struct stream *s = m->heap[i];
-
-	while (i && before(s, m->heap[(i - 1) / 2])) {
-		m->heap[i] = m->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	m->heap[i] = s;
-}
-
 /* The next record of @s. 1; 0 at its end; -1 with @err. */
 static int fetch(struct merge *m, struct stream *s, struct reel_error *err)
 {
@@ -90,8 +55,9 @@ static int fetch(struct merge *m, struct stream *s, struct reel_error *err)
 	int rc = reel_stream_next(s->from, &s->rec, err);
 
 	if (rc > 0)
-		s->end_ns = load_ns(l, &l->process[l->thread[s->thread].process],
-				    s->rec.end_ticks);
+		s->end_ns =
+			load_ns(l, &l->process[l->thread[s->thread].process],
+				s->rec.end_ticks);
 	return rc;
 }
 
@@ -154,8 +120,9 @@ static int wake_thread(struct merge *m, int place, struct reel_error *err)
 	rc = fetch(m, s, err);
 	if (rc > 0) {
 		l->active++;
-		m->heap[m->n] = s;
-		sift_up(m, m->n++);
+		reel_end_heap_add(
+			&m->heap,
+			(struct reel_end_item){s->end_ns, (uint32_t)place, s});
 		return 0;
 	}
 	if (!rc)
@@ -171,11 +138,11 @@ static int wake_due(struct merge *m, struct reel_error *err)
 	while (m->next_wake < m->wakes) {
 		const struct wake *w = &m->wake[m->next_wake];
 
-		if (m->n && m->heap[0]->end_ns < w->ns)
+		if (m->heap.n && m->heap.item[0].end_ns < w->ns)
 			break;
 		m->next_wake++;
-		if (w->thread ? wake_thread(m, w->place, err) :
-				wake_process(m->l, w->place, err))
+		if (w->thread ? wake_thread(m, w->place, err)
+			      : wake_process(m->l, w->place, err))
 			return -1;
 	}
 	return 0;
@@ -201,8 +168,10 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	int rc;
 
 	if (rec->dur_ticks)
-		start_ns = load_ns(l, p, rec->dur_ticks < rec->end_ticks ?
-				   rec->end_ticks - rec->dur_ticks : 0) -
+		start_ns = load_ns(l, p,
+				   rec->dur_ticks < rec->end_ticks
+					   ? rec->end_ticks - rec->dur_ticks
+					   : 0) -
 			   l->zero_ns;
 	/* what an enclosing call began before the first event; see plan_zero */
 	if (end_ns < 0)
@@ -236,13 +205,13 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 /* Read the first stream on until another, or a wake, comes before it. */
 static int run(struct merge *m, struct reel_error *err)
 {
-	struct stream *s = m->heap[0];
+	struct stream *s = m->heap.item[0].stream;
 	int64_t limit = INT64_MAX;
 	int rc;
 
-	for (int i = 1; i < m->n && i <= 2; i++)
-		if (m->heap[i]->end_ns < limit)
-			limit = m->heap[i]->end_ns;
+	for (int i = 1; i < m->heap.n && i <= 2; i++)
+		if (m->heap.item[i].end_ns < limit)
+			limit = m->heap.item[i].end_ns;
 	if (m->next_wake < m->wakes && m->wake[m->next_wake].ns < limit)
 		limit = m->wake[m->next_wake].ns;
 	do {
@@ -253,12 +222,10 @@ static int run(struct merge *m, struct reel_error *err)
 			return -1;
 	} while (rc && s->end_ns < limit);
 	if (rc) {
-		sift_down(m);
+		reel_end_heap_next(&m->heap, s->end_ns);
 		return 0;
 	}
-	m->heap[0] = m->heap[--m->n];
-	if (m->n)
-		sift_down(m);
+	reel_end_heap_drop(&m->heap);
 	m->l->active--;
 	rc = thread_ended(m->l, &m->l->thread[s->thread], err);
 	stream_free(s);
@@ -269,24 +236,25 @@ static int plan_wakes(struct merge *m, struct reel_error *err)
 {
 	struct load *l = m->l;
 
-	m->heap = reel_alloc((size_t)l->threads + 1, sizeof(*m->heap), err);
+	m->heap.item =
+		reel_alloc((size_t)l->threads + 1, sizeof(*m->heap.item), err);
 	m->wake = reel_alloc((size_t)l->threads + (size_t)l->processes + 1,
 			     sizeof(*m->wake), err);
-	if (!m->heap || !m->wake)
+	if (!m->heap.item || !m->wake)
 		return -1;
 	for (int i = 0; i < l->processes; i++)
-		m->wake[m->wakes++] = (struct wake){ l->process[i].wake_ns, i,
-						     false };
+		m->wake[m->wakes++] =
+			(struct wake){l->process[i].wake_ns, i, false};
 	for (int i = 0; i < l->threads; i++)
-		m->wake[m->wakes++] = (struct wake){ l->thread[i].wake_ns, i,
-						     true };
+		m->wake[m->wakes++] =
+			(struct wake){l->thread[i].wake_ns, i, true};
 	qsort(m->wake, (size_t)m->wakes, sizeof(*m->wake), wake_order);
 	return 0;
 }
 
 int load_merge(struct load *l, struct reel_error *err)
 {
-	struct merge m = { .l = l };
+	struct merge m = {.l = l};
 	int rc = -1;
 
 	if (plan_wakes(&m, err))
@@ -294,16 +262,16 @@ int load_merge(struct load *l, struct reel_error *err)
 	for (;;) {
 		if (wake_due(&m, err))
 			goto out;
-		if (!m.n)
+		if (!m.heap.n)
 			break;
 		if (run(&m, err))
 			goto out;
 	}
 	rc = 0;
 out:
-	while (m.n)
-		stream_free(m.heap[--m.n]);
-	free(m.heap);
+	while (m.heap.n)
+		stream_free(m.heap.item[--m.heap.n].stream);
+	free(m.heap.item);
 	free(m.wake);
 	return rc;
 }

@@ -43,7 +43,7 @@ static void put(struct reel_columns *c, uint32_t i,
 
 int load_open_flush(struct load *l, struct reel_error *err)
 {
-	sqlite3_stmt *stmt = l->stmt[STMT_OPENS];
+	struct reel_insert *out = &l->insert[INSERT_OPENS];
 	struct reel_columns *c = &l->open_cols;
 	const void *blob;
 	size_t len;
@@ -59,12 +59,12 @@ int load_open_flush(struct load *l, struct reel_error *err)
 	c->n = l->opens;
 	if (reel_block_encode(l->codec, c, &blob, &len))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
-	sqlite3_bind_int64(stmt, 1, l->opens);
-	sqlite3_bind_int64(stmt, 2, l->open[0].open_id);
-	sqlite3_bind_int64(stmt, 3, l->open[l->opens - 1].open_id);
-	sqlite3_bind_blob64(stmt, 4, blob, len, SQLITE_STATIC);
+	reel_insert_int(out, l->opens);
+	reel_insert_int(out, l->open[0].open_id);
+	reel_insert_int(out, l->open[l->opens - 1].open_id);
+	reel_insert_blob(out, blob, len);
 	l->opens = 0;
-	return load_row_done(l, stmt, err);
+	return reel_insert_done(out, err);
 }
 
 int load_open_add(struct load *l, const struct reel_open_row *row,

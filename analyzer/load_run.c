@@ -19,16 +19,16 @@ int load_quote(struct reel_buf *b, const char *word, struct reel_error *err)
 	static const char safe[] = "@%+=:,./-_";
 	size_t i = 0;
 
-	while (word[i] && (isalnum((unsigned char)word[i]) ||
-			   strchr(safe, word[i])))
+	while (word[i] &&
+	       (isalnum((unsigned char)word[i]) || strchr(safe, word[i])))
 		i++;
 	if (i && !word[i])
 		return reel_buf_puts(b, word, err);
 	if (reel_buf_puts(b, "'", err))
 		return -1;
 	for (; *word; word++)
-		if (*word == '\'' ? reel_buf_puts(b, "'\\''", err) :
-				    reel_buf_add(b, word, 1, err))
+		if (*word == '\'' ? reel_buf_puts(b, "'\\''", err)
+				  : reel_buf_add(b, word, 1, err))
 			return -1;
 	return reel_buf_puts(b, "'", err);
 }
@@ -46,8 +46,8 @@ static int words_of_job(const struct load *l, struct words *w,
 	const struct reel_trace_process *tp;
 	size_t n = json_is_array(list) ? json_array_size(list) : 0;
 
-	tp = !n && l->processes ?
-	     reel_trace_process(l->tr, l->process[0].index) : NULL;
+	tp = !n && l->processes ? reel_trace_process(l->tr, l->process[0].index)
+				: NULL;
 	w->word = reel_alloc(n + (tp ? (size_t)tp->texts : 0) + 1,
 			     sizeof(*w->word), err);
 	if (!w->word)
@@ -82,13 +82,15 @@ static const char *name_of(const struct words *w)
 	return w->n ? base_name(w->word[0]) : "unknown";
 }
 
-static void put_json_int(sqlite3_stmt *stmt, int i, const json_t *job,
+static void put_json_int(struct reel_insert *out, const json_t *job,
 			 const char *key)
 {
 	const json_t *v = json_object_get(job, key);
 
 	if (json_is_integer(v))
-		sqlite3_bind_int64(stmt, i, json_integer_value(v));
+		reel_insert_int(out, json_integer_value(v));
+	else
+		reel_insert_null(out);
 }
 
 static int by_value(const void *a, const void *b)
@@ -125,8 +127,8 @@ static int by_time(const void *a, const void *b)
 /* The most that were alive at one time: each epoch may make its own. */
 static int64_t count_workers(const struct load *l, struct reel_error *err)
 {
-	int64_t *start = reel_alloc(2 * (size_t)l->processes + 2,
-				    sizeof(*start), err);
+	int64_t *start =
+		reel_alloc(2 * (size_t)l->processes + 2, sizeof(*start), err);
 	int64_t *end = start + l->processes + 1, now = 0, most = 0;
 	size_t n = 0;
 
@@ -168,8 +170,7 @@ static const char run_sql[] =
 	"INSERT INTO run (run_id, name, command, cwd, start_real_ns, wall_ns, "
 	"span_ns, exit_status, exit_signal, host, framework, ranks, workers, "
 	"clock_error_ns, events, calls, lost, job_json, tool_version) "
-	"VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
-	"?14, ?15, ?16, ?17, ?18)";
+	"VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 /* What the processes counted, and images that never made a log. */
 static int64_t sum_counter(const struct load *l, enum reel_counter which)
@@ -183,71 +184,67 @@ static int64_t sum_counter(const struct load *l, enum reel_counter which)
 
 int load_code_row(struct load *l, struct reel_error *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = -1;
+	struct reel_insert out;
 
-	if (reel_store_prepare(l->st, &stmt,
-			       "INSERT INTO code_io VALUES (?, ?, ?)", err))
+	if (reel_insert_open(&out, l->st,
+			     "INSERT INTO code_io VALUES (?, ?, ?)", err))
 		return -1;
-	sqlite3_bind_int64(stmt, 1, sum_counter(l, REEL_CODE_OPENS));
-	sqlite3_bind_int64(stmt, 2, sum_counter(l, REEL_CODE_CALLS));
-	sqlite3_bind_int64(stmt, 3, sum_counter(l, REEL_CODE_READ_BYTES));
-	rc = load_row_done(l, stmt, err);
-	sqlite3_finalize(stmt);
-	return rc;
+	reel_insert_int(&out, sum_counter(l, REEL_CODE_OPENS));
+	reel_insert_int(&out, sum_counter(l, REEL_CODE_CALLS));
+	reel_insert_int(&out, sum_counter(l, REEL_CODE_READ_BYTES));
+	return reel_insert_close(&out, reel_insert_done(&out, err));
 }
 
-static void put_numbers(struct load *l, sqlite3_stmt *stmt, int64_t ranks,
-			int64_t workers, int64_t lost)
+/* The columns from start_real_ns to exit_signal. */
+static void put_times(const struct load *l, struct reel_insert *out)
 {
 	const json_t *job = reel_trace_job(l->tr);
 
 	if (start_real_ns(l))
-		sqlite3_bind_int64(stmt, 4, start_real_ns(l));
-	put_json_int(stmt, 5, job, "wall_ns");
-	sqlite3_bind_int64(stmt, 6, l->span_ns);
-	put_json_int(stmt, 7, job, "exit_status");
-	put_json_int(stmt, 8, job, "exit_signal");
-	sqlite3_bind_int64(stmt, 11, ranks);
-	sqlite3_bind_int64(stmt, 12, workers);
-	sqlite3_bind_int64(stmt, 13, reel_trace_clock_error_ns(l->tr));
-	sqlite3_bind_int64(stmt, 14, (int64_t)l->events);
-	sqlite3_bind_int64(stmt, 15, (int64_t)l->calls);
-	sqlite3_bind_int64(stmt, 16, lost);
+		reel_insert_int(out, start_real_ns(l));
+	else
+		reel_insert_null(out);
+	put_json_int(out, job, "wall_ns");
+	reel_insert_int(out, l->span_ns);
+	put_json_int(out, job, "exit_status");
+	put_json_int(out, job, "exit_signal");
 }
 
 int load_run_row(struct load *l, int64_t lost, struct reel_error *err)
 {
 	const json_t *job = reel_trace_job(l->tr);
 	struct reel_buf command = REEL_BUF_INIT;
-	struct words w = { 0 };
-	sqlite3_stmt *stmt = NULL;
+	struct words w = {0};
+	struct reel_insert out = {0};
 	char *dump = json_dumps(job, JSON_COMPACT);
 	int64_t ranks = count_ranks(l, err), workers = count_workers(l, err);
 	int rc = -1;
 
 	if (ranks < 0 || workers < 0 || words_of_job(l, &w, err) ||
 	    load_gaps(l, start_real_ns(l), err) ||
-	    reel_store_prepare(l->st, &stmt, run_sql, err))
+	    reel_insert_open(&out, l->st, run_sql, err))
 		goto out;
 	for (size_t i = 0; i < w.n; i++)
 		if ((i && reel_buf_puts(&command, " ", err)) ||
 		    load_quote(&command, w.word[i], err))
 			goto out;
-	sqlite3_bind_text(stmt, 1, name_of(&w), -1, SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 2, reel_buf_text(&command), -1, SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 3, json_string_value(json_object_get(job, "cwd")),
-			  -1, SQLITE_STATIC);
-	put_numbers(l, stmt, ranks, workers, lost);
-	sqlite3_bind_text(stmt, 9, l->hosts ? l->host[0].name : NULL, -1,
-			  SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 10, l->framework[0] ? l->framework : NULL, -1,
-			  SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 17, dump ? dump : "{}", -1, SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 18, REEL_VERSION, -1, SQLITE_STATIC);
-	rc = load_row_done(l, stmt, err);
+	reel_insert_text(&out, name_of(&w));
+	reel_insert_text(&out, reel_buf_text(&command));
+	reel_insert_text(&out, json_string_value(json_object_get(job, "cwd")));
+	put_times(l, &out);
+	reel_insert_text(&out, l->hosts ? l->host[0].name : NULL);
+	reel_insert_text(&out, l->framework[0] ? l->framework : NULL);
+	reel_insert_int(&out, ranks);
+	reel_insert_int(&out, workers);
+	reel_insert_int(&out, reel_trace_clock_error_ns(l->tr));
+	reel_insert_int(&out, (int64_t)l->events);
+	reel_insert_int(&out, (int64_t)l->calls);
+	reel_insert_int(&out, lost);
+	reel_insert_text(&out, dump ? dump : "{}");
+	reel_insert_text(&out, REEL_VERSION);
+	rc = reel_insert_done(&out, err);
 out:
-	sqlite3_finalize(stmt);
+	rc = reel_insert_close(&out, rc);
 	free(dump);
 	free(w.word);
 	reel_buf_fini(&command);

@@ -85,35 +85,26 @@ static int add(const struct load *l, struct reel_rows *r, uint32_t i)
 int load_spans(struct load *l, struct reel_error *err)
 {
 	struct reel_rows rows = {0};
-	sqlite3_stmt *stmt = NULL;
-	int rc = -1;
+	struct reel_insert out;
+	int rc = reel_insert_open(&out, l->st,
+				  "INSERT INTO span_block (spans, min_span_id, "
+				  "max_span_id, data) VALUES (?, ?, ?, ?)",
+				  err);
 
-	if (reel_store_prepare(l->st, &stmt,
-			       "INSERT INTO span_block (spans, min_span_id, "
-			       "max_span_id, data) VALUES (?, ?, ?, ?)",
-			       err))
-		return -1;
-	if (reel_rows_begin(&rows, &reel_row_span, REEL_ROW_BLOCK)) {
-		reel_fail(err, REEL_E_MEMORY, "out of memory");
-		goto out;
-	}
+	if (!rc && reel_rows_begin(&rows, &reel_row_span, REEL_ROW_BLOCK))
+		rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
 	if (l->spans)
 		qsort(l->span, l->spans, sizeof(*l->span), by_id);
-	for (uint32_t i = 0; i < l->spans; i++) {
-		if (add(l, &rows, i)) {
-			reel_fail(err, REEL_E_MEMORY, "out of memory");
-			goto out;
-		}
-		if ((rows.n == REEL_ROW_BLOCK ||
-		     rows.text_len >= REEL_ROW_TEXT) &&
-		    load_rows_block(l, stmt, &rows, err))
-			goto out;
+	for (uint32_t i = 0; !rc && i < l->spans; i++) {
+		if (add(l, &rows, i))
+			rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
+		else if (reel_rows_full(&rows))
+			rc = reel_insert_block(&out, l->codec, &rows, err);
 	}
-	rc = load_rows_block(l, stmt, &rows, err);
-out:
+	if (!rc)
+		rc = reel_insert_block(&out, l->codec, &rows, err);
 	reel_rows_fini(&rows);
-	sqlite3_finalize(stmt);
-	return rc;
+	return reel_insert_close(&out, rc);
 }
 
 void load_spans_fini(struct load *l)

@@ -8,24 +8,33 @@
 #ifndef ANALYZER_METRIC_H
 #define ANALYZER_METRIC_H
 
+#include <stddef.h>
+
 #include "analyzer/event.h"
 #include "analyzer/store.h"
 
 struct reel_metric {
 	const char *name;   /* "transfer_size" */
 	const char *schema; /* text of schemas/metric_NAME.sql */
-	/* Gives *state for fini(). 0 or -1 with err. */
-	int (*init)(void **state, struct reel_error *err);
+	size_t state_bytes; /* of its state, which begins as zeroes */
+	/* What is not zero at the beginning; may be NULL. 0 or -1 with err. */
+	int (*init)(void *state, struct reel_error *err);
 	int (*feed)(void *state, const struct reel_event *ev,
 		    struct reel_error *err);
 	int (*span)(void *state, const struct reel_span_event *sp,
 		    struct reel_error *err); /* may be NULL */
 	int (*finish)(void *state, struct reel_store *st,
 		      struct reel_error *err);
-	void (*fini)(void *state); /* takes NULL */
+	/* Frees what the state holds, also after init() has failed; may be
+	 * NULL. */
+	void (*fini)(void *state);
 };
 
 /* Ended by NULL; metric_table.c. */
 extern const struct reel_metric *const reel_metrics[];
+
+/* Gives a fresh state for reel_metric_free(); NULL with @err. */
+void *reel_metric_new(const struct reel_metric *m, struct reel_error *err);
+void reel_metric_free(const struct reel_metric *m, void *state);
 
 #endif

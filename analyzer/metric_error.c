@@ -5,12 +5,10 @@
  */
 #include <stdlib.h>
 
-#include "lib/error.h"
-
 #include "analyzer/idmap.h"
+#include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
-#include "analyzer/metric_row.h"
 
 static const char schema[] =
 #include "schemas/metric_error.sql.inc"
@@ -27,12 +25,6 @@ struct errors {
 	struct failure *failure;
 	uint32_t room;
 };
-
-static int error_init(void **state, struct reel_error *err)
-{
-	*state = reel_alloc(1, sizeof(struct errors), err);
-	return *state ? 0 : -1;
-}
 
 static int error_feed(void *state, const struct reel_event *ev,
 		      struct reel_error *err)
@@ -64,39 +56,36 @@ static int error_finish(void *state, struct reel_store *st,
 			struct reel_error *err)
 {
 	struct errors *e = state;
-	struct metric_row out;
+	struct reel_insert out;
 	uint32_t i;
-	int rc = metric_row_open(&out, st,
-				 "INSERT INTO error VALUES (?,?,?,?,?)", err);
+	int rc = reel_insert_open(&out, st,
+				  "INSERT INTO error VALUES (?,?,?,?,?)", err);
 
 	for (i = 0; !rc && i < e->map.used; i++) {
 		const struct failure *f = &e->failure[i];
 
-		metric_row_int(&out, f->call);
-		metric_row_int(&out, f->number);
-		metric_row_int(&out, f->message);
-		metric_row_int(&out, (int64_t)f->calls);
-		metric_row_int(&out, (int64_t)f->dur_ns);
-		rc = metric_row_done(&out, err);
+		reel_insert_int(&out, f->call);
+		reel_insert_int(&out, f->number);
+		reel_insert_int(&out, f->message);
+		reel_insert_int(&out, (int64_t)f->calls);
+		reel_insert_int(&out, (int64_t)f->dur_ns);
+		rc = reel_insert_done(&out, err);
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static void error_fini(void *state)
 {
 	struct errors *e = state;
 
-	if (!e)
-		return;
 	reel_idmap_fini(&e->map);
 	free(e->failure);
-	free(e);
 }
 
 const struct reel_metric reel_metric_error = {
 	.name = "error",
 	.schema = schema,
-	.init = error_init,
+	.state_bytes = sizeof(struct errors),
 	.feed = error_feed,
 	.finish = error_finish,
 	.fini = error_fini,

@@ -11,9 +11,9 @@
 #include "lib/error.h"
 
 #include "analyzer/idmap.h"
+#include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
-#include "analyzer/metric_row.h"
 #include "analyzer/row_block.h"
 
 static const char schema[] =
@@ -31,12 +31,6 @@ struct files {
 	struct file *file; /* by file_id */
 	uint32_t room;
 };
-
-static int file_init(void **state, struct reel_error *err)
-{
-	*state = reel_alloc(1, sizeof(struct files), err);
-	return *state ? 0 : -1;
-}
 
 static void count(struct file *f, enum metric_op op,
 		  const struct reel_event *ev)
@@ -103,68 +97,47 @@ static void add_row(struct reel_rows *r, uint32_t id, const struct file *f)
 	r->id[r->n++] = id;
 }
 
-static int put_block(struct metric_row *out, struct reel_codec *codec,
-		     struct reel_rows *r, struct reel_error *err)
-{
-	const void *blob;
-	size_t len;
-
-	if (!r->n)
-		return 0;
-	if (reel_rows_encode(codec, r, &blob, &len))
-		return reel_fail(err, REEL_E_MEMORY, "out of memory");
-	metric_row_int(out, r->n);
-	metric_row_int(out, r->id[0]);
-	metric_row_int(out, r->id[r->n - 1]);
-	metric_row_blob(out, blob, len);
-	r->n = 0;
-	return metric_row_done(out, err);
-}
-
 static int file_finish(void *state, struct reel_store *st,
 		       struct reel_error *err)
 {
 	struct reel_codec *codec = reel_codec_new();
 	struct reel_rows rows = {0};
 	struct files *s = state;
-	struct metric_row out;
-	int rc = metric_row_open(&out, st,
-				 "INSERT INTO file_io_block (files, "
-				 "min_file_id, max_file_id, data) "
-				 "VALUES (?, ?, ?, ?)",
-				 err);
+	struct reel_insert out;
+	int rc = reel_insert_open(&out, st,
+				  "INSERT INTO file_io_block (files, "
+				  "min_file_id, max_file_id, data) "
+				  "VALUES (?, ?, ?, ?)",
+				  err);
 
-	if (!rc && (!codec || reel_rows_begin(&rows, &reel_row_file_io,
-					      REEL_ROW_BLOCK)))
+	if (!rc && (!codec ||
+		    reel_rows_begin(&rows, &reel_row_file_io, REEL_ROW_BLOCK)))
 		rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
 	for (uint32_t i = 0; !rc && i < s->room; i++) {
 		if (!s->file[i].last_process)
 			continue;
 		add_row(&rows, i, &s->file[i]);
-		if (rows.n == REEL_ROW_BLOCK)
-			rc = put_block(&out, codec, &rows, err);
+		if (reel_rows_full(&rows))
+			rc = reel_insert_block(&out, codec, &rows, err);
 	}
 	if (!rc)
-		rc = put_block(&out, codec, &rows, err);
+		rc = reel_insert_block(&out, codec, &rows, err);
 	reel_rows_fini(&rows);
 	reel_codec_free(codec);
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static void file_fini(void *state)
 {
 	struct files *s = state;
 
-	if (!s)
-		return;
 	free(s->file);
-	free(s);
 }
 
 const struct reel_metric reel_metric_file = {
 	.name = "file",
 	.schema = schema,
-	.init = file_init,
+	.state_bytes = sizeof(struct files),
 	.feed = file_feed,
 	.finish = file_finish,
 	.fini = file_fini,

@@ -8,12 +8,10 @@
  */
 #include <stdlib.h>
 
-#include "lib/error.h"
-
+#include "analyzer/insert.h"
 #include "analyzer/interval.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
-#include "analyzer/metric_row.h"
 
 static const char schema[] =
 #include "schemas/metric_io_time.sql.inc"
@@ -31,16 +29,13 @@ struct times {
 	int64_t first_ns[SETS], last_ns[SETS];
 };
 
-static int io_time_init(void **state, struct reel_error *err)
+static int io_time_init(void *state, struct reel_error *err)
 {
-	struct times *t = reel_alloc(1, sizeof(*t), err);
+	struct times *t = state;
 	int i;
 
-	if (!t)
-		return -1;
 	for (i = 0; i < SETS; i++)
 		t->u[i].most = HELD;
-	*state = t;
 	return 0;
 }
 
@@ -76,26 +71,26 @@ static int io_time_finish(void *state, struct reel_store *st,
 			  struct reel_error *err)
 {
 	const struct times *t = state;
-	struct metric_row out;
-	int i, rc = metric_row_open(&out, st,
-				    "INSERT INTO io_time VALUES "
-				    "(?,?,?,?,?,?,?,?)",
-				    err);
+	struct reel_insert out;
+	int i, rc = reel_insert_open(&out, st,
+				     "INSERT INTO io_time VALUES "
+				     "(?,?,?,?,?,?,?,?)",
+				     err);
 
 	for (i = 0; !rc && i < SETS; i++) {
 		if (!t->calls[i])
 			continue;
-		metric_row_null(&out);
-		metric_row_text(&out, set_name[i]);
-		metric_row_int(&out, (int64_t)t->calls[i]);
-		metric_row_int(&out, reel_union_ns(&t->u[i]));
-		metric_row_int(&out, (int64_t)t->sum_ns[i]);
-		metric_row_int(&out, t->first_ns[i]);
-		metric_row_int(&out, t->last_ns[i]);
-		metric_row_int(&out, (int64_t)t->u[i].clipped);
-		rc = metric_row_done(&out, err);
+		reel_insert_null(&out);
+		reel_insert_text(&out, set_name[i]);
+		reel_insert_int(&out, (int64_t)t->calls[i]);
+		reel_insert_int(&out, reel_union_ns(&t->u[i]));
+		reel_insert_int(&out, (int64_t)t->sum_ns[i]);
+		reel_insert_int(&out, t->first_ns[i]);
+		reel_insert_int(&out, t->last_ns[i]);
+		reel_insert_int(&out, (int64_t)t->u[i].clipped);
+		rc = reel_insert_done(&out, err);
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static void io_time_fini(void *state)
@@ -103,14 +98,14 @@ static void io_time_fini(void *state)
 	struct times *t = state;
 	int i;
 
-	for (i = 0; t && i < SETS; i++)
+	for (i = 0; i < SETS; i++)
 		reel_union_fini(&t->u[i]);
-	free(t);
 }
 
 const struct reel_metric reel_metric_io_time = {
 	.name = "io_time",
 	.schema = schema,
+	.state_bytes = sizeof(struct times),
 	.init = io_time_init,
 	.feed = io_time_feed,
 	.finish = io_time_finish,

@@ -8,12 +8,10 @@
  */
 #include <stdlib.h>
 
-#include "lib/error.h"
-
 #include "analyzer/idmap.h"
+#include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
-#include "analyzer/metric_row.h"
 
 static const char schema[] =
 #include "schemas/metric_mapped.sql.inc"
@@ -30,12 +28,6 @@ struct mapped {
 	struct process *process;
 	uint32_t room;
 };
-
-static int mapped_init(void **state, struct reel_error *err)
-{
-	*state = reel_alloc(1, sizeof(struct mapped), err);
-	return *state ? 0 : -1;
-}
 
 static uint64_t length_of(const struct reel_event *ev)
 {
@@ -90,9 +82,9 @@ static int mapped_finish(void *state, struct reel_store *st,
 			 struct reel_error *err)
 {
 	struct mapped *m = state;
-	struct metric_row out;
+	struct reel_insert out;
 	uint32_t i;
-	int rc = metric_row_open(
+	int rc = reel_insert_open(
 		&out, st, "INSERT INTO mapped_io VALUES (?,?,?,?,?,?,?)", err);
 
 	for (i = 0; !rc && i < m->room; i++) {
@@ -100,32 +92,29 @@ static int mapped_finish(void *state, struct reel_store *st,
 
 		if (!p->mappings && !p->told)
 			continue;
-		metric_row_int(&out, i);
-		metric_row_int(&out, (int64_t)p->mappings);
-		metric_row_int(&out, (int64_t)p->length);
-		metric_row_int(&out, (int64_t)p->told);
-		metric_row_int(&out, (int64_t)p->bytes[0]);
-		metric_row_int(&out, (int64_t)p->bytes[1]);
-		metric_row_int(&out, (int64_t)p->timed);
-		rc = metric_row_done(&out, err);
+		reel_insert_int(&out, i);
+		reel_insert_int(&out, (int64_t)p->mappings);
+		reel_insert_int(&out, (int64_t)p->length);
+		reel_insert_int(&out, (int64_t)p->told);
+		reel_insert_int(&out, (int64_t)p->bytes[0]);
+		reel_insert_int(&out, (int64_t)p->bytes[1]);
+		reel_insert_int(&out, (int64_t)p->timed);
+		rc = reel_insert_done(&out, err);
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static void mapped_fini(void *state)
 {
 	struct mapped *m = state;
 
-	if (!m)
-		return;
 	free(m->process);
-	free(m);
 }
 
 const struct reel_metric reel_metric_mapped = {
 	.name = "mapped",
 	.schema = schema,
-	.init = mapped_init,
+	.state_bytes = sizeof(struct mapped),
 	.feed = mapped_feed,
 	.finish = mapped_finish,
 	.fini = mapped_fini,

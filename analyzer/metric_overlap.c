@@ -12,10 +12,10 @@
 #include "lib/error.h"
 
 #include "analyzer/idmap.h"
+#include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
 #include "analyzer/metric_overlap.h"
-#include "analyzer/metric_row.h"
 #include "analyzer/stream_log.h"
 
 static const char schema[] =
@@ -47,18 +47,11 @@ struct overlap {
 	uint32_t processes;
 };
 
-static int overlap_init(void **state, struct reel_error *err)
+static int overlap_init(void *state, struct reel_error *err)
 {
-	struct overlap *o = reel_alloc(1, sizeof(*o), err);
+	struct overlap *o = state;
 
-	if (!o)
-		return -1;
-	if (reel_stream_log_new(&o->log, LOG_BYTES, err)) {
-		free(o);
-		return -1;
-	}
-	*state = o;
-	return 0;
+	return reel_stream_log_new(&o->log, LOG_BYTES, err);
 }
 
 static int log_interval(void *ctx, const struct reel_interval *iv,
@@ -298,7 +291,7 @@ static int64_t step_other(const struct overlap_step *s)
 	return ns > 0 ? ns : 0;
 }
 
-static void bind_steady(struct metric_row *out, const struct overlap_rank *r)
+static void bind_steady(struct reel_insert *out, const struct overlap_rank *r)
 {
 	int64_t dur_ns = 0, fetch_ns = 0, compute_ns = 0;
 	uint32_t i;
@@ -308,13 +301,13 @@ static void bind_steady(struct metric_row *out, const struct overlap_rank *r)
 		fetch_ns += r->step[i].fetch_ns;
 		compute_ns += r->step[i].compute_ns;
 	}
-	metric_row_int(out, r->steps > 1 ? r->steps - 1 : 0);
-	metric_row_int(out, dur_ns);
-	metric_row_int(out, fetch_ns);
-	metric_row_int(out, compute_ns);
+	reel_insert_int(out, r->steps > 1 ? r->steps - 1 : 0);
+	reel_insert_int(out, dur_ns);
+	reel_insert_int(out, fetch_ns);
+	reel_insert_int(out, compute_ns);
 }
 
-static int write_rank(struct metric_row *out, const struct overlap_rank *r,
+static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 		      int32_t ordinal, struct reel_error *err)
 {
 	int64_t *room = reel_alloc(r->steps, sizeof(*room), err);
@@ -324,31 +317,28 @@ static int write_rank(struct metric_row *out, const struct overlap_rank *r,
 
 	if (!room)
 		return -1;
-	metric_row_int(out, r->rank >= 0 ? r->rank : ordinal);
-	metric_row_int(out, r->process);
-	if (r->compute_source)
-		metric_row_text(out, r->compute_source);
-	else
-		metric_row_null(out);
-	metric_row_int(out, r->steps);
+	reel_insert_int(out, r->rank >= 0 ? r->rank : ordinal);
+	reel_insert_int(out, r->process);
+	reel_insert_text(out, r->compute_source);
+	reel_insert_int(out, r->steps);
 	bind_steady(out, r);
 	for (i = 0; i < sizeof(value) / sizeof(value[0]); i++)
-		metric_row_stat(out, (double)median(r, room, value[i]));
-	metric_row_int(out, reel_union_ns(&r->fetch));
-	metric_row_int(out, reel_union_ns(&r->compute));
-	metric_row_int(out, r->io_ns);
-	metric_row_int(out, r->hidden_ns);
-	metric_row_int(out, r->worker_processes);
-	metric_row_int(out, (int64_t)r->batches);
-	metric_row_int(out, r->worker_busy_ns);
-	metric_row_int(out, r->worker_io_ns);
-	metric_row_int(out, r->worker_alive_ns);
-	metric_row_int(out, reel_union_ns(&r->worker_time));
+		reel_insert_stat(out, (double)median(r, room, value[i]));
+	reel_insert_int(out, reel_union_ns(&r->fetch));
+	reel_insert_int(out, reel_union_ns(&r->compute));
+	reel_insert_int(out, r->io_ns);
+	reel_insert_int(out, r->hidden_ns);
+	reel_insert_int(out, r->worker_processes);
+	reel_insert_int(out, (int64_t)r->batches);
+	reel_insert_int(out, r->worker_busy_ns);
+	reel_insert_int(out, r->worker_io_ns);
+	reel_insert_int(out, r->worker_alive_ns);
+	reel_insert_int(out, reel_union_ns(&r->worker_time));
 	free(room);
-	return metric_row_done(out, err);
+	return reel_insert_done(out, err);
 }
 
-static int write_steps(struct metric_row *out, const struct overlap_rank *r,
+static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
 		       int32_t ordinal, struct reel_error *err)
 {
 	uint32_t i;
@@ -356,37 +346,37 @@ static int write_steps(struct metric_row *out, const struct overlap_rank *r,
 	for (i = 0; i < r->steps; i++) {
 		const struct overlap_step *s = &r->step[i];
 
-		metric_row_int(out, s->span_id);
-		metric_row_int(out, r->rank >= 0 ? r->rank : ordinal);
-		metric_row_int(out, r->process);
-		metric_row_int(out, i + 1);
+		reel_insert_int(out, s->span_id);
+		reel_insert_int(out, r->rank >= 0 ? r->rank : ordinal);
+		reel_insert_int(out, r->process);
+		reel_insert_int(out, i + 1);
 		if (s->epoch >= 0)
-			metric_row_int(out, s->epoch);
+			reel_insert_int(out, s->epoch);
 		else
-			metric_row_null(out);
+			reel_insert_null(out);
 		if (s->number >= 0)
-			metric_row_int(out, s->number);
+			reel_insert_int(out, s->number);
 		else
-			metric_row_null(out);
-		metric_row_int(out, i > 0);
-		metric_row_int(out, s->start_ns);
-		metric_row_int(out, s->dur_ns);
-		metric_row_int(out, s->fetch_ns);
-		metric_row_int(out, s->compute_ns);
-		metric_row_int(out, step_other(s));
-		metric_row_int(out, s->io_ns);
-		metric_row_int(out, s->hidden_ns);
-		metric_row_int(out, (int64_t)s->read_bytes);
-		metric_row_int(out, (int64_t)s->write_bytes);
-		metric_row_id(out, s->epoch_span);
-		if (metric_row_done(out, err))
+			reel_insert_null(out);
+		reel_insert_int(out, i > 0);
+		reel_insert_int(out, s->start_ns);
+		reel_insert_int(out, s->dur_ns);
+		reel_insert_int(out, s->fetch_ns);
+		reel_insert_int(out, s->compute_ns);
+		reel_insert_int(out, step_other(s));
+		reel_insert_int(out, s->io_ns);
+		reel_insert_int(out, s->hidden_ns);
+		reel_insert_int(out, (int64_t)s->read_bytes);
+		reel_insert_int(out, (int64_t)s->write_bytes);
+		reel_insert_id(out, s->epoch_span);
+		if (reel_insert_done(out, err))
 			return -1;
 	}
 	return 0;
 }
 
-static int write_ranks(struct overlap *o, struct metric_row *rank_row,
-		       struct metric_row *step_row, struct reel_error *err)
+static int write_ranks(struct overlap *o, struct reel_insert *rank_row,
+		       struct reel_insert *step_row, struct reel_error *err)
 {
 	int32_t ordinal = 0;
 	uint32_t i;
@@ -417,9 +407,9 @@ static int write_ranks(struct overlap *o, struct metric_row *rank_row,
 static int write_io_time(struct overlap *o, struct reel_store *st,
 			 struct reel_error *err)
 {
-	struct metric_row out;
+	struct reel_insert out;
 	uint32_t i;
-	int rc = metric_row_open(
+	int rc = reel_insert_open(
 		&out, st, "INSERT INTO io_time VALUES (?,?,?,?,?,?,?,?)", err);
 
 	for (i = 0; !rc && i < o->room; i++) {
@@ -430,24 +420,24 @@ static int write_io_time(struct overlap *o, struct reel_store *st,
 		rc = reel_union_flush(&io->u, err);
 		if (rc)
 			break;
-		metric_row_int(&out, i);
-		metric_row_text(&out, "io");
-		metric_row_int(&out, (int64_t)io->calls);
-		metric_row_int(&out, reel_union_ns(&io->u));
-		metric_row_int(&out, (int64_t)io->sum_ns);
-		metric_row_int(&out, io->first_ns);
-		metric_row_int(&out, io->last_ns);
-		metric_row_int(&out, (int64_t)io->u.clipped);
-		rc = metric_row_done(&out, err);
+		reel_insert_int(&out, i);
+		reel_insert_text(&out, "io");
+		reel_insert_int(&out, (int64_t)io->calls);
+		reel_insert_int(&out, reel_union_ns(&io->u));
+		reel_insert_int(&out, (int64_t)io->sum_ns);
+		reel_insert_int(&out, io->first_ns);
+		reel_insert_int(&out, io->last_ns);
+		reel_insert_int(&out, (int64_t)io->u.clipped);
+		rc = reel_insert_done(&out, err);
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static int overlap_finish(void *state, struct reel_store *st,
 			  struct reel_error *err)
 {
 	struct overlap *o = state;
-	struct metric_row rank_row = {0}, step_row = {0};
+	struct reel_insert rank_row = {0}, step_row = {0};
 	int rc = -1;
 
 	if (write_io_time(o, st, err))
@@ -458,17 +448,17 @@ static int overlap_finish(void *state, struct reel_store *st,
 		return 0;
 	find_roots(o);
 	qsort(o->span, o->spans, sizeof(*o->span), by_process_kind_start);
-	if (!metric_row_open(&rank_row, st,
-			     "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
-			     "?,?,?,?,?,?,?,?,?,?,?,?,?)",
-			     err) &&
-	    !metric_row_open(&step_row, st,
-			     "INSERT INTO step VALUES "
-			     "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-			     err))
+	if (!reel_insert_open(&rank_row, st,
+			      "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
+			      "?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			      err) &&
+	    !reel_insert_open(&step_row, st,
+			      "INSERT INTO step VALUES "
+			      "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			      err))
 		rc = write_ranks(o, &rank_row, &step_row, err);
-	metric_row_close(&step_row, rc, err);
-	return metric_row_close(&rank_row, rc, err);
+	reel_insert_close(&step_row, rc);
+	return reel_insert_close(&rank_row, rc);
 }
 
 static void overlap_fini(void *state)
@@ -476,8 +466,6 @@ static void overlap_fini(void *state)
 	struct overlap *o = state;
 	uint32_t i;
 
-	if (!o)
-		return;
 	for (i = 0; i < o->room; i++) {
 		if (o->io[i])
 			reel_union_fini(&o->io[i]->u);
@@ -487,12 +475,12 @@ static void overlap_fini(void *state)
 	free(o->span);
 	free(o->process);
 	reel_stream_log_close(o->log);
-	free(o);
 }
 
 const struct reel_metric reel_metric_overlap = {
 	.name = "overlap",
 	.schema = schema,
+	.state_bytes = sizeof(struct overlap),
 	.init = overlap_init,
 	.feed = overlap_feed,
 	.span = overlap_span,

@@ -13,9 +13,9 @@
 #include "lib/error.h"
 
 #include "analyzer/idmap.h"
+#include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
-#include "analyzer/metric_row.h"
 
 static const char schema[] =
 #include "schemas/metric_rollup.sql.inc"
@@ -62,12 +62,6 @@ static uint32_t what_is(const struct reel_event *ev, int64_t bytes)
 	       (metric_op(ev) == METRIC_MESSAGE);
 }
 
-static int rollup_init(void **state, struct reel_error *err)
-{
-	*state = reel_alloc(1, sizeof(struct rollup), err);
-	return *state ? 0 : -1;
-}
-
 /* The row of @what in @process; @at is where the thread was. NULL with @err. */
 static struct row *row_of(struct rollup *r, struct place *at, uint32_t process,
 			  uint32_t what, struct reel_error *err)
@@ -85,8 +79,8 @@ static struct row *row_of(struct rollup *r, struct place *at, uint32_t process,
 	    reel_array_reach(&r->row, &r->row_room, i, sizeof(*r->row), err))
 		return NULL;
 	if (i == rows)
-		r->row[i] = (struct row){ .process = process, .what = what,
-					  .next = i };
+		r->row[i] = (struct row){
+			.process = process, .what = what, .next = i};
 	if (last < rows)
 		r->row[last].next = i;
 	at->row = i;
@@ -147,56 +141,57 @@ static uint32_t outcome_of(const struct row *row)
 	return row->what >> 7 & 3;
 }
 
-static int write_row(struct metric_row *out, const struct row *row,
+static int write_row(struct reel_insert *out, const struct row *row,
 		     struct reel_error *err)
 {
 	uint32_t bin = row->what >> 1 & 63;
 
-	metric_row_int(out, row->process);
-	metric_row_int(out, row->what >> 9);
+	reel_insert_int(out, row->process);
+	reel_insert_int(out, row->what >> 9);
 	if (bin == NO_BIN)
-		metric_row_null(out);
+		reel_insert_null(out);
 	else
-		metric_row_int(out, bin);
-	metric_row_int(out, row->what & 1);
-	metric_row_int(out, (int64_t)row->calls);
-	metric_row_int(out, (int64_t)row->bytes);
-	metric_row_int(out, (int64_t)row->dur_ns);
-	metric_row_int(out, outcome_of(row) == FAILED ? (int64_t)row->calls : 0);
-	metric_row_int(out, outcome_of(row) == AT_END ? (int64_t)row->calls : 0);
-	return metric_row_done(out, err);
+		reel_insert_int(out, bin);
+	reel_insert_int(out, row->what & 1);
+	reel_insert_int(out, (int64_t)row->calls);
+	reel_insert_int(out, (int64_t)row->bytes);
+	reel_insert_int(out, (int64_t)row->dur_ns);
+	reel_insert_int(out,
+			outcome_of(row) == FAILED ? (int64_t)row->calls : 0);
+	reel_insert_int(out,
+			outcome_of(row) == AT_END ? (int64_t)row->calls : 0);
+	return reel_insert_done(out, err);
 }
 
 static int write_rollup(const struct rollup *r, struct reel_store *st,
 			struct reel_error *err)
 {
-	struct metric_row out;
+	struct reel_insert out;
 	uint32_t i;
-	int rc = metric_row_open(&out, st,
-				 "INSERT INTO rollup VALUES (?,?,?,?,?,?,?,?,?)",
-				 err);
+	int rc = reel_insert_open(
+		&out, st, "INSERT INTO rollup VALUES (?,?,?,?,?,?,?,?,?)", err);
 
 	for (i = 0; !rc && i < r->rows.used; i++)
 		rc = write_row(&out, &r->row[i], err);
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static int write_files(const struct rollup *r, struct reel_store *st,
 		       struct reel_error *err)
 {
-	struct metric_row out;
+	struct reel_insert out;
 	uint32_t i;
-	int rc = metric_row_open(&out, st, "INSERT INTO process_io VALUES (?,?)",
-				 err);
+	int rc = reel_insert_open(&out, st,
+				  "INSERT INTO process_io VALUES (?,?)", err);
 
 	for (i = 0; !rc && i < r->files_room; i++) {
 		if (!r->files[i])
 			continue;
-		metric_row_int(&out, i);
-		metric_row_int(&out, r->files[i]);
-		rc = metric_row_done(&out, err);
+		reel_insert_int(&out, i);
+		reel_insert_int(&out, r->files[i]);
+		rc = reel_insert_done(&out, err);
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 struct total {
@@ -215,19 +210,19 @@ static void add_row(struct total *total, const struct row *row)
 	t->eof_reads += outcome_of(row) == AT_END ? row->calls : 0;
 }
 
-static int write_total(struct metric_row *out, const struct rollup *r,
+static int write_total(struct reel_insert *out, const struct rollup *r,
 		       uint32_t call, uint32_t message, const struct total *t,
 		       struct reel_error *err)
 {
-	metric_row_int(out, call);
-	metric_row_int(out, message);
-	metric_row_int(out, (int64_t)t->calls);
-	metric_row_int(out, (int64_t)r->asked_bytes[call][message]);
-	metric_row_int(out, (int64_t)t->bytes);
-	metric_row_int(out, (int64_t)t->dur_ns);
-	metric_row_int(out, (int64_t)t->errors);
-	metric_row_int(out, (int64_t)t->eof_reads);
-	return metric_row_done(out, err);
+	reel_insert_int(out, call);
+	reel_insert_int(out, message);
+	reel_insert_int(out, (int64_t)t->calls);
+	reel_insert_int(out, (int64_t)r->asked_bytes[call][message]);
+	reel_insert_int(out, (int64_t)t->bytes);
+	reel_insert_int(out, (int64_t)t->dur_ns);
+	reel_insert_int(out, (int64_t)t->errors);
+	reel_insert_int(out, (int64_t)t->eof_reads);
+	return reel_insert_done(out, err);
 }
 
 static int write_calls(const struct rollup *r, struct reel_store *st,
@@ -235,7 +230,7 @@ static int write_calls(const struct rollup *r, struct reel_store *st,
 {
 	struct total *total =
 		reel_alloc(2 * REEL_CALL_MAX, sizeof(*total), err);
-	struct metric_row out = { 0 };
+	struct reel_insert out = {0};
 	uint32_t i;
 	int rc = -1;
 
@@ -243,14 +238,14 @@ static int write_calls(const struct rollup *r, struct reel_store *st,
 		goto out;
 	for (i = 0; i < r->rows.used; i++)
 		add_row(total, &r->row[i]);
-	rc = metric_row_open(
+	rc = reel_insert_open(
 		&out, st, "INSERT INTO call_io VALUES (?,?,?,?,?,?,?,?)", err);
 	for (i = 0; !rc && i < 2 * REEL_CALL_MAX; i++)
 		if (total[i].calls)
 			rc = write_total(&out, r, i / 2, i % 2, &total[i], err);
 out:
 	free(total);
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static int rollup_finish(void *state, struct reel_store *st,
@@ -265,20 +260,17 @@ static void rollup_fini(void *state)
 {
 	struct rollup *r = state;
 
-	if (!r)
-		return;
 	reel_idmap_fini(&r->rows);
 	reel_idmap_fini(&r->pairs);
 	free(r->row);
 	free(r->place);
 	free(r->files);
-	free(r);
 }
 
 const struct reel_metric reel_metric_rollup = {
 	.name = "rollup",
 	.schema = schema,
-	.init = rollup_init,
+	.state_bytes = sizeof(struct rollup),
 	.feed = rollup_feed,
 	.finish = rollup_finish,
 	.fini = rollup_fini,

@@ -15,9 +15,9 @@
 
 #include "analyzer/ask_order.h"
 #include "analyzer/idmap.h"
+#include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
-#include "analyzer/metric_row.h"
 
 static const char schema[] =
 #include "schemas/metric_sequence.sql.inc"
@@ -78,15 +78,12 @@ struct sequence {
 
 static reel_access_fn count_ours;
 
-static int sequence_init(void **state, struct reel_error *err)
+static int sequence_init(void *state, struct reel_error *err)
 {
-	struct sequence *s = reel_alloc(1, sizeof(*s), err);
+	struct sequence *s = state;
 
-	if (!s)
-		return -1;
 	s->order.fn = count_ours;
 	s->order.ctx = s;
-	*state = s;
 	return 0;
 }
 
@@ -199,8 +196,8 @@ static int count_ours(void *state, const struct reel_access *a,
 	count[order == UNKNOWN ? UNKNOWN : CONSECUTIVE] += a->calls - 1;
 	if (order != SEQUENTIAL && order != RANDOM)
 		return 0;
-	if (reel_array_reach(&s->file, &s->file_room, a->file,
-			     sizeof(*s->file), err))
+	if (reel_array_reach(&s->file, &s->file_room, a->file, sizeof(*s->file),
+			     err))
 		return -1;
 	s->file[a->file].sequential += order == SEQUENTIAL;
 	s->file[a->file].random += order == RANDOM;
@@ -273,13 +270,13 @@ static const char *const op_name[] = {"read", "write"};
 static int write_ours(const struct sequence *s, struct reel_store *st,
 		      struct reel_error *err)
 {
-	struct metric_row out;
+	struct reel_insert out;
 	uint32_t p;
 	int op, i,
-		rc = metric_row_open(&out, st,
-				     "INSERT INTO sequence VALUES "
-				     "(?,?,?,?,?,?,?)",
-				     err);
+		rc = reel_insert_open(&out, st,
+				      "INSERT INTO sequence VALUES "
+				      "(?,?,?,?,?,?,?)",
+				      err);
 
 	for (p = 0; p < s->process_room; p++) {
 		for (op = METRIC_READ; !rc && op <= METRIC_WRITE; op++) {
@@ -290,17 +287,17 @@ static int write_ours(const struct sequence *s, struct reel_store *st,
 				all += order[i];
 			if (!all)
 				continue;
-			metric_row_int(&out, p);
-			metric_row_text(&out, op_name[op]);
+			reel_insert_int(&out, p);
+			reel_insert_text(&out, op_name[op]);
 			for (i = 0; i < ORDERS; i++)
-				metric_row_int(&out, (int64_t)order[i]);
-			rc = metric_row_done(&out, err);
+				reel_insert_int(&out, (int64_t)order[i]);
+			rc = reel_insert_done(&out, err);
 		}
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
-static int write_process_darshan(struct metric_row *out, uint32_t process,
+static int write_process_darshan(struct reel_insert *out, uint32_t process,
 				 const struct counts *c, struct reel_error *err)
 {
 	int layer, op;
@@ -311,13 +308,13 @@ static int write_process_darshan(struct metric_row *out, uint32_t process,
 
 			if (!d->ops)
 				continue;
-			metric_row_int(out, process);
-			metric_row_text(out, reel_layer_name(layer));
-			metric_row_text(out, op_name[op]);
-			metric_row_int(out, (int64_t)d->ops);
-			metric_row_int(out, (int64_t)d->seq);
-			metric_row_int(out, (int64_t)d->consec);
-			if (metric_row_done(out, err))
+			reel_insert_int(out, process);
+			reel_insert_text(out, reel_layer_name(layer));
+			reel_insert_text(out, op_name[op]);
+			reel_insert_int(out, (int64_t)d->ops);
+			reel_insert_int(out, (int64_t)d->seq);
+			reel_insert_int(out, (int64_t)d->consec);
+			if (reel_insert_done(out, err))
 				return -1;
 		}
 	}
@@ -327,24 +324,24 @@ static int write_process_darshan(struct metric_row *out, uint32_t process,
 static int write_darshan(const struct sequence *s, struct reel_store *st,
 			 struct reel_error *err)
 {
-	struct metric_row out;
+	struct reel_insert out;
 	uint32_t p;
-	int rc = metric_row_open(&out, st,
-				 "INSERT INTO darshan_sequence VALUES "
-				 "(?,?,?,?,?,?)",
-				 err);
+	int rc = reel_insert_open(&out, st,
+				  "INSERT INTO darshan_sequence VALUES "
+				  "(?,?,?,?,?,?)",
+				  err);
 
 	for (p = 0; !rc && p < s->process_room; p++)
 		rc = write_process_darshan(&out, p, &s->process[p], err);
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static int write_jumps(const struct sequence *s, struct reel_store *st,
 		       struct reel_error *err)
 {
-	struct metric_row out;
+	struct reel_insert out;
 	uint32_t i;
-	int rc = metric_row_open(
+	int rc = reel_insert_open(
 		&out, st, "INSERT INTO file_sequence VALUES (?,?,?)", err);
 
 	for (i = 0; !rc && i < s->file_room; i++) {
@@ -352,12 +349,12 @@ static int write_jumps(const struct sequence *s, struct reel_store *st,
 
 		if (!j->sequential && !j->random)
 			continue;
-		metric_row_int(&out, i);
-		metric_row_int(&out, j->sequential);
-		metric_row_int(&out, j->random);
-		rc = metric_row_done(&out, err);
+		reel_insert_int(&out, i);
+		reel_insert_int(&out, j->sequential);
+		reel_insert_int(&out, j->random);
+		rc = reel_insert_done(&out, err);
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static int sequence_finish(void *state, struct reel_store *st,
@@ -376,8 +373,6 @@ static void sequence_fini(void *state)
 	struct sequence *s = state;
 	uint32_t i;
 
-	if (!s)
-		return;
 	for (i = 0; i < s->pages; i++)
 		free(s->page[i]);
 	free(s->page);
@@ -388,12 +383,12 @@ static void sequence_fini(void *state)
 	free(s->process);
 	free(s->file);
 	reel_ask_order_fini(&s->order);
-	free(s);
 }
 
 const struct reel_metric reel_metric_sequence = {
 	.name = "sequence",
 	.schema = schema,
+	.state_bytes = sizeof(struct sequence),
 	.init = sequence_init,
 	.feed = sequence_feed,
 	.finish = sequence_finish,

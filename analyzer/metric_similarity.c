@@ -18,9 +18,9 @@
 #include "lib/error.h"
 
 #include "analyzer/idmap.h"
+#include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
-#include "analyzer/metric_row.h"
 #include "analyzer/stream_log.h"
 
 static const char schema[] =
@@ -42,18 +42,11 @@ struct sequences {
 	struct reel_stream_log *log; /* stream 2 * thread + message: file ids */
 };
 
-static int sequences_init(void **state, struct reel_error *err)
+static int sequences_init(void *state, struct reel_error *err)
 {
-	struct sequences *s = reel_alloc(1, sizeof(*s), err);
+	struct sequences *s = state;
 
-	if (!s)
-		return -1;
-	if (reel_stream_log_new(&s->log, LOG_BYTES, err)) {
-		free(s);
-		return -1;
-	}
-	*state = s;
-	return 0;
+	return reel_stream_log_new(&s->log, LOG_BYTES, err);
 }
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -196,7 +189,7 @@ static int add_paths(struct sequences *s, uint32_t stream, struct chain *c,
 	return more;
 }
 
-static int write_thread(struct sequences *s, struct metric_row *out,
+static int write_thread(struct sequences *s, struct reel_insert *out,
 			uint32_t thread, const uint64_t *hash, uint32_t room,
 			struct reel_error *err)
 {
@@ -205,52 +198,50 @@ static int write_thread(struct sequences *s, struct metric_row *out,
 
 	if (!c[0].calls && !c[1].calls)
 		return 0;
-	metric_row_int(out, thread);
+	reel_insert_int(out, thread);
 	for (i = 0; i < 2; i++) {
 		if (add_paths(s, 2 * thread + (uint32_t)i, &c[i], hash, room,
 			      err))
 			return -1;
-		metric_row_int(out, (int64_t)c[i].calls);
-		metric_row_int(out, (int64_t)c[i].hash);
+		reel_insert_int(out, (int64_t)c[i].calls);
+		reel_insert_int(out, (int64_t)c[i].hash);
 	}
-	return metric_row_done(out, err);
+	return reel_insert_done(out, err);
 }
 
 static int sequences_finish(void *state, struct reel_store *st,
 			    struct reel_error *err)
 {
 	struct sequences *s = state;
-	struct metric_row out = {0};
+	struct reel_insert out = {0};
 	uint64_t *hash = NULL;
 	uint32_t room = 0, i;
 	int rc = -1;
 
 	if (read_paths(&hash, &room, st, err))
 		goto out;
-	rc = metric_row_open(&out, st,
-			     "INSERT INTO thread_sequence VALUES (?,?,?,?,?)",
-			     err);
+	rc = reel_insert_open(&out, st,
+			      "INSERT INTO thread_sequence VALUES (?,?,?,?,?)",
+			      err);
 	for (i = 0; !rc && i < s->room; i++)
 		rc = write_thread(s, &out, i, hash, room, err);
 out:
 	free(hash);
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static void sequences_fini(void *state)
 {
 	struct sequences *s = state;
 
-	if (!s)
-		return;
 	reel_stream_log_close(s->log);
 	free(s->thread);
-	free(s);
 }
 
 const struct reel_metric reel_metric_similarity = {
 	.name = "similarity",
 	.schema = schema,
+	.state_bytes = sizeof(struct sequences),
 	.init = sequences_init,
 	.feed = sequences_feed,
 	.finish = sequences_finish,

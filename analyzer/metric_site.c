@@ -5,13 +5,11 @@
  */
 #include <stdlib.h>
 
-#include "lib/error.h"
-
 #include "analyzer/file_class.h"
 #include "analyzer/idmap.h"
+#include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
-#include "analyzer/metric_row.h"
 #include "analyzer/metric_table.h"
 
 static const char schema[] =
@@ -29,20 +27,14 @@ struct sites_sum {
 	uint32_t room;
 };
 
-static int site_init(void **state, struct reel_error *err)
-{
-	*state = reel_alloc(1, sizeof(struct sites_sum), err);
-	return *state ? 0 : -1;
-}
-
 static int site_feed(void *state, const struct reel_event *ev,
 		     struct reel_error *err)
 {
 	struct sites_sum *s = state;
 	enum metric_op op = metric_op(ev);
 	/* What has no file goes by the name of data, too. */
-	uint32_t class_ = ev->class_ == REEL_CLASS_NONE ? REEL_CLASS_DATA :
-							  ev->class_;
+	uint32_t class_ =
+		ev->class_ == REEL_CLASS_NONE ? REEL_CLASS_DATA : ev->class_;
 	struct site_sum *sum;
 	uint32_t i;
 
@@ -71,40 +63,37 @@ static int site_finish(void *state, struct reel_store *st,
 		       struct reel_error *err)
 {
 	struct sites_sum *s = state;
-	struct metric_row out;
-	int rc = metric_row_open(
+	struct reel_insert out;
+	int rc = reel_insert_open(
 		&out, st, "INSERT INTO site_io VALUES (?,?,?,?,?,?,?)", err);
 
 	for (uint32_t i = 0; !rc && i < s->map.used; i++) {
 		const struct site_sum *sum = &s->sum[i];
 
-		metric_row_int(&out, sum->site);
-		metric_row_int(&out, sum->call);
-		metric_row_text(&out, reel_class_name(sum->file_class));
-		metric_row_int(&out, (int64_t)sum->calls);
-		metric_row_int(&out, (int64_t)sum->read_bytes);
-		metric_row_int(&out, (int64_t)sum->write_bytes);
-		metric_row_int(&out, (int64_t)sum->dur_ns);
-		rc = metric_row_done(&out, err);
+		reel_insert_int(&out, sum->site);
+		reel_insert_int(&out, sum->call);
+		reel_insert_text(&out, reel_class_name(sum->file_class));
+		reel_insert_int(&out, (int64_t)sum->calls);
+		reel_insert_int(&out, (int64_t)sum->read_bytes);
+		reel_insert_int(&out, (int64_t)sum->write_bytes);
+		reel_insert_int(&out, (int64_t)sum->dur_ns);
+		rc = reel_insert_done(&out, err);
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static void site_fini(void *state)
 {
 	struct sites_sum *s = state;
 
-	if (!s)
-		return;
 	reel_idmap_fini(&s->map);
 	free(s->sum);
-	free(s);
 }
 
 const struct reel_metric reel_metric_site = {
 	.name = "site",
 	.schema = schema,
-	.init = site_init,
+	.state_bytes = sizeof(struct sites_sum),
 	.feed = site_feed,
 	.finish = site_finish,
 	.fini = site_fini,

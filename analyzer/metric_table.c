@@ -4,8 +4,11 @@
  *
  * Their order is that of their schemas; views may name tables of any of them.
  */
-#include "analyzer/metric.h"
 #include "analyzer/metric_table.h"
+
+#include <stdlib.h>
+
+#include "lib/error.h"
 
 const struct reel_metric *const reel_metrics[] = {
 	&reel_metric_rollup,
@@ -22,3 +25,21 @@ const struct reel_metric *const reel_metrics[] = {
 	&reel_metric_mapped,
 	NULL,
 };
+
+void *reel_metric_new(const struct reel_metric *m, struct reel_error *err)
+{
+	void *state = reel_alloc(1, m->state_bytes, err);
+
+	if (state && m->init && m->init(state, err)) {
+		reel_metric_free(m, state);
+		return NULL;
+	}
+	return state;
+}
+
+void reel_metric_free(const struct reel_metric *m, void *state)
+{
+	if (state && m->fini)
+		m->fini(state);
+	free(state);
+}

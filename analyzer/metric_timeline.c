@@ -9,12 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/error.h"
-
 #include "analyzer/idmap.h"
+#include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
-#include "analyzer/metric_row.h"
 
 static const char schema[] =
 #include "schemas/metric_timeline.sql.inc"
@@ -47,14 +45,11 @@ struct timeline {
 	uint32_t cursors;
 };
 
-static int timeline_init(void **state, struct reel_error *err)
+static int timeline_init(void *state, struct reel_error *err)
 {
-	struct timeline *t = reel_alloc(1, sizeof(*t), err);
+	struct timeline *t = state;
 
-	if (!t)
-		return -1;
 	t->width_ns = FIRST_WIDTH_NS;
-	*state = t;
 	return 0;
 }
 
@@ -222,48 +217,46 @@ static int timeline_finish(void *state, struct reel_store *st,
 			   struct reel_error *err)
 {
 	struct timeline *t = state;
-	struct metric_row out;
+	struct reel_insert out;
 	uint32_t i;
-	int k, rc = metric_row_open(&out, st,
-				    "INSERT INTO timeline VALUES "
-				    "(?,?,?,?,?,?,?,?,?,?,?,?)",
-				    err);
+	int k, rc = reel_insert_open(&out, st,
+				     "INSERT INTO timeline VALUES "
+				     "(?,?,?,?,?,?,?,?,?,?,?,?)",
+				     err);
 
 	if (t->map.used)
 		qsort(t->bin, t->map.used, sizeof(*t->bin), in_order);
 	for (i = 0; !rc && i < t->map.used; i++) {
 		const struct bin *b = &t->bin[i];
 
-		metric_row_int(&out, b->index * t->width_ns);
-		metric_row_int(&out, t->width_ns);
-		metric_row_int(&out, b->process);
+		reel_insert_int(&out, b->index * t->width_ns);
+		reel_insert_int(&out, t->width_ns);
+		reel_insert_int(&out, b->process);
 		for (k = 0; k < METRIC_OPS; k++)
-			metric_row_int(&out, (int64_t)b->calls[k]);
-		metric_row_int(&out, b->messages);
-		metric_row_int(&out, (int64_t)b->bytes[METRIC_READ]);
-		metric_row_int(&out, (int64_t)b->bytes[METRIC_WRITE]);
+			reel_insert_int(&out, (int64_t)b->calls[k]);
+		reel_insert_int(&out, b->messages);
+		reel_insert_int(&out, (int64_t)b->bytes[METRIC_READ]);
+		reel_insert_int(&out, (int64_t)b->bytes[METRIC_WRITE]);
 		for (k = 0; k < METRIC_OPS; k++)
-			metric_row_int(&out, (int64_t)b->dur_ns[k]);
-		rc = metric_row_done(&out, err);
+			reel_insert_int(&out, (int64_t)b->dur_ns[k]);
+		rc = reel_insert_done(&out, err);
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static void timeline_fini(void *state)
 {
 	struct timeline *t = state;
 
-	if (!t)
-		return;
 	reel_idmap_fini(&t->map);
 	free(t->bin);
 	free(t->cursor);
-	free(t);
 }
 
 const struct reel_metric reel_metric_timeline = {
 	.name = "timeline",
 	.schema = schema,
+	.state_bytes = sizeof(struct timeline),
 	.init = timeline_init,
 	.feed = timeline_feed,
 	.finish = timeline_finish,

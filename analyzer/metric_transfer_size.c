@@ -6,14 +6,10 @@
  * A size is what the call returned; errors and reads at the end of a file have
  * none. Darshan counts the latter in its first bin, so they stand beside it.
  */
-#include <stdlib.h>
-
-#include "lib/error.h"
-
 #include "analyzer/histogram.h"
+#include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
-#include "analyzer/metric_row.h"
 
 static const char schema[] =
 #include "schemas/metric_transfer_size.sql.inc"
@@ -31,40 +27,13 @@ struct bin {
 };
 
 struct transfer_size {
-	struct bin bin[2][64];		/* powers of two */
-	struct reel_histogram *size[2]; /* METRIC_READ, METRIC_WRITE */
+	struct bin bin[2][64];	       /* powers of two */
+	struct reel_histogram size[2]; /* METRIC_READ, METRIC_WRITE */
 	uint64_t darshan[2][DARSHAN_BINS];
 	uint64_t eof_reads;
 };
 
 static const char *const op_name[] = {"read", "write"};
-
-static void transfer_size_fini(void *state)
-{
-	struct transfer_size *t = state;
-
-	if (!t)
-		return;
-	free(t->size[METRIC_READ]);
-	free(t->size[METRIC_WRITE]);
-	free(t);
-}
-
-static int transfer_size_init(void **state, struct reel_error *err)
-{
-	struct transfer_size *t = reel_alloc(1, sizeof(*t), err);
-
-	if (!t)
-		return -1;
-	t->size[METRIC_READ] = reel_histogram_new(err);
-	t->size[METRIC_WRITE] = reel_histogram_new(err);
-	if (!t->size[METRIC_READ] || !t->size[METRIC_WRITE]) {
-		transfer_size_fini(t);
-		return -1;
-	}
-	*state = t;
-	return 0;
-}
 
 static uint32_t darshan_bin(int64_t bytes)
 {
@@ -100,57 +69,57 @@ static int transfer_size_feed(void *state, const struct reel_event *ev,
 	bin->calls += calls;
 	bin->bytes += (uint64_t)bytes;
 	bin->dur_ns += (uint64_t)metric_dur(ev);
-	reel_histogram_add(t->size[op], size, calls - more);
+	reel_histogram_add(&t->size[op], size, calls - more);
 	t->darshan[op][darshan_bin(size)] += calls - more;
 	if (more) {
-		reel_histogram_add(t->size[op], size + 1, more);
+		reel_histogram_add(&t->size[op], size + 1, more);
 		t->darshan[op][darshan_bin(size + 1)] += more;
 	}
 	return 0;
 }
 
-static int write_size(struct metric_row *out, const char *op,
+static int write_size(struct reel_insert *out, const char *op,
 		      const struct reel_histogram *h, struct reel_error *err)
 {
 	static const double percent[] = {1, 5, 25, 50, 75, 95, 99};
 	size_t i;
 
-	metric_row_text(out, op);
-	metric_row_int(out, (int64_t)h->n);
-	metric_row_stat(out, (double)h->sum);
-	metric_row_stat(out, h->n ? (double)h->min : -1);
-	metric_row_stat(out, h->n ? (double)h->max : -1);
-	metric_row_stat(out, reel_histogram_mean(h));
+	reel_insert_text(out, op);
+	reel_insert_int(out, (int64_t)h->n);
+	reel_insert_stat(out, (double)h->sum);
+	reel_insert_stat(out, h->n ? (double)h->min : -1);
+	reel_insert_stat(out, h->n ? (double)h->max : -1);
+	reel_insert_stat(out, reel_histogram_mean(h));
 	for (i = 0; i < sizeof(percent) / sizeof(percent[0]); i++)
-		metric_row_stat(out, reel_histogram_percentile(h, percent[i]));
-	return metric_row_done(out, err);
+		reel_insert_stat(out, reel_histogram_percentile(h, percent[i]));
+	return reel_insert_done(out, err);
 }
 
 static int write_sizes(struct transfer_size *t, struct reel_store *st,
 		       struct reel_error *err)
 {
-	struct metric_row out;
-	int rc = metric_row_open(&out, st,
-				 "INSERT INTO transfer_size VALUES "
-				 "(?,?,?,?,?,?,?,?,?,?,?,?,?)",
-				 err);
+	struct reel_insert out;
+	int rc = reel_insert_open(&out, st,
+				  "INSERT INTO transfer_size VALUES "
+				  "(?,?,?,?,?,?,?,?,?,?,?,?,?)",
+				  err);
 	int op;
 
 	for (op = METRIC_READ; !rc && op <= METRIC_WRITE; op++)
-		rc = write_size(&out, op_name[op], t->size[op], err);
+		rc = write_size(&out, op_name[op], &t->size[op], err);
 	if (!rc) {
-		reel_histogram_merge(t->size[METRIC_READ],
-				     t->size[METRIC_WRITE]);
-		rc = write_size(&out, "all", t->size[METRIC_READ], err);
+		reel_histogram_merge(&t->size[METRIC_READ],
+				     &t->size[METRIC_WRITE]);
+		rc = write_size(&out, "all", &t->size[METRIC_READ], err);
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static int write_darshan(const struct transfer_size *t, struct reel_store *st,
 			 struct reel_error *err)
 {
-	struct metric_row out;
-	int rc = metric_row_open(
+	struct reel_insert out;
+	int rc = reel_insert_open(
 		&out, st, "INSERT INTO darshan_size VALUES (?,?,?,?,?)", err);
 	int op, bin;
 
@@ -158,25 +127,25 @@ static int write_darshan(const struct transfer_size *t, struct reel_store *st,
 		for (bin = 0; !rc && bin < DARSHAN_BINS; bin++) {
 			bool eof = op == METRIC_READ && bin == 0;
 
-			metric_row_text(&out, op_name[op]);
-			metric_row_int(&out, bin);
+			reel_insert_text(&out, op_name[op]);
+			reel_insert_int(&out, bin);
 			if (bin < DARSHAN_BINS - 1)
-				metric_row_int(&out, darshan_upper[bin]);
+				reel_insert_int(&out, darshan_upper[bin]);
 			else
-				metric_row_null(&out);
-			metric_row_int(&out, (int64_t)t->darshan[op][bin]);
-			metric_row_int(&out, eof ? (int64_t)t->eof_reads : 0);
-			rc = metric_row_done(&out, err);
+				reel_insert_null(&out);
+			reel_insert_int(&out, (int64_t)t->darshan[op][bin]);
+			reel_insert_int(&out, eof ? (int64_t)t->eof_reads : 0);
+			rc = reel_insert_done(&out, err);
 		}
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static int write_bins(const struct transfer_size *t, struct reel_store *st,
 		      struct reel_error *err)
 {
-	struct metric_row out;
-	int rc = metric_row_open(
+	struct reel_insert out;
+	int rc = reel_insert_open(
 		&out, st, "INSERT INTO transfer_bin VALUES (?,?,?,?,?)", err);
 	int op, i;
 
@@ -186,15 +155,15 @@ static int write_bins(const struct transfer_size *t, struct reel_store *st,
 
 			if (!bin->calls)
 				continue;
-			metric_row_text(&out, op_name[op]);
-			metric_row_int(&out, i);
-			metric_row_int(&out, (int64_t)bin->calls);
-			metric_row_int(&out, (int64_t)bin->bytes);
-			metric_row_int(&out, (int64_t)bin->dur_ns);
-			rc = metric_row_done(&out, err);
+			reel_insert_text(&out, op_name[op]);
+			reel_insert_int(&out, i);
+			reel_insert_int(&out, (int64_t)bin->calls);
+			reel_insert_int(&out, (int64_t)bin->bytes);
+			reel_insert_int(&out, (int64_t)bin->dur_ns);
+			rc = reel_insert_done(&out, err);
 		}
 	}
-	return metric_row_close(&out, rc, err);
+	return reel_insert_close(&out, rc);
 }
 
 static int transfer_size_finish(void *state, struct reel_store *st,
@@ -208,8 +177,7 @@ static int transfer_size_finish(void *state, struct reel_store *st,
 const struct reel_metric reel_metric_transfer_size = {
 	.name = "transfer_size",
 	.schema = schema,
-	.init = transfer_size_init,
+	.state_bytes = sizeof(struct transfer_size),
 	.feed = transfer_size_feed,
 	.finish = transfer_size_finish,
-	.fini = transfer_size_fini,
 };

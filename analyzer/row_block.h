@@ -15,8 +15,8 @@
 
 #include "analyzer/plane.h" /* struct reel_codec */
 
-#define REEL_ROW_BLOCK 1024	  /* a writer ends a block here */
-#define REEL_ROW_TEXT (256 << 10) /* or at so many bytes of text */
+#define REEL_ROW_BLOCK 1024	  /* the most rows of a block we write */
+#define REEL_ROW_TEXT (256 << 10) /* its text ends with the row there */
 #define REEL_ROW_COLUMNS 15	  /* the most, beside the id */
 
 /* Rows with a text, a path or a name, have these columns first. */
@@ -91,6 +91,11 @@ struct reel_rows {
 int reel_rows_begin(struct reel_rows *r, const struct reel_row_kind *kind,
 		    uint32_t room);
 void reel_rows_fini(struct reel_rows *r);
+/* A writer ends the block here. */
+static inline bool reel_rows_full(const struct reel_rows *r)
+{
+	return r->n == REEL_ROW_BLOCK || r->text_len >= REEL_ROW_TEXT;
+}
 /* Bytes that @r holds. */
 size_t reel_rows_bytes(const struct reel_rows *r);
 

@@ -16,9 +16,7 @@
 
 #include "lib/buf.h"
 #include "lib/error.h"
-#include "lib/trace_reader.h"
 
-#include "analyzer/load.h"
 #include "analyzer/schema.h"
 
 static const char store_sql[] =
@@ -170,6 +168,20 @@ out:
 	reel_buf_fini(&tmp);
 	reel_store_close(st);
 	return rc;
+}
+
+int reel_store_temporary(struct reel_store **out, const char *name,
+			 struct reel_error *err)
+{
+	struct reel_store *st = reel_alloc(1, sizeof(*st), err);
+
+	if (!st || !(st->path = reel_strdup(name, err)) ||
+	    create_in(st, "", err)) {
+		reel_store_close(st);
+		return -1;
+	}
+	*out = st;
+	return 0;
 }
 
 /* Table @name, when it has no rows. Those that others read as main.NAME stay. */
@@ -331,40 +343,6 @@ void reel_store_close(struct reel_store *st)
 	free(st->tmp);
 	free(st->path);
 	free(st);
-}
-
-/* SQLite's temporary database: in memory while small, then an unlinked file. */
-static int load_temporary(struct reel_store **out, const char *dir,
-			  struct reel_error *err)
-{
-	struct reel_store *st = reel_alloc(1, sizeof(*st), err);
-	int rc = -1;
-
-	if (!st || !(st->path = reel_strdup(dir, err)) ||
-	    create_in(st, "", err) || reel_load(st, dir, err) < 0 ||
-	    reel_store_finish(st, err))
-		goto out;
-	*out = st;
-	st = NULL;
-	rc = 0;
-out:
-	reel_store_close(st);
-	return rc;
-}
-
-int reel_run_open(struct reel_store **out, const char *run,
-		  struct reel_error *err)
-{
-	struct stat st;
-
-	if (stat(run, &st))
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", run,
-				 strerror(errno));
-	if (!S_ISDIR(st.st_mode))
-		return reel_store_open(out, run, err);
-	if (!reel_trace_is(run))
-		return neither(run, err);
-	return load_temporary(out, run, err);
 }
 
 int reel_store_prepare(struct reel_store *st, sqlite3_stmt **out,

@@ -33,6 +33,12 @@ struct reel_store {
  */
 int reel_store_create(struct reel_store **out, const char *path,
 		      struct reel_error *err);
+/*
+ * The same without a file: in memory while it is small, and gone at close.
+ * @name is what messages call it.
+ */
+int reel_store_temporary(struct reel_store **out, const char *name,
+			 struct reel_error *err);
 int reel_store_finish(struct reel_store *st, struct reel_error *err);
 
 /* Open an existing store read-only; the `event` table and views work. */

@@ -10,6 +10,7 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 
+#include "analyzer/end_heap.h"
 #include "analyzer/event_block.h"
 #include "analyzer/file_class.h"
 #include "analyzer/metric_op.h"
@@ -37,8 +38,9 @@ struct reel_events {
 	uint32_t threads;
 	struct reel_walk *walk; /* one thread */
 	struct block *block;    /* all threads */
-	struct lane *lane, **heap, **waiting;
-	int lanes, n, next_waiting;
+	struct lane *lane, **waiting;
+	int lanes, next_waiting;
+	struct reel_end_heap heap; /* of struct lane */
 	struct reel_codec *codec;
 	sqlite3_stmt *fetch;
 	struct lane *stand; /* gave the last event */
@@ -181,10 +183,11 @@ static int read_blocks(struct reel_events *it, struct reel_error *err)
 	if (!rc) {
 		rc = -1;
 		it->lane = reel_alloc((size_t)it->lanes, sizeof(*it->lane), err);
-		it->heap = reel_alloc((size_t)it->lanes, sizeof(*it->heap), err);
+		it->heap.item = reel_alloc((size_t)it->lanes,
+					   sizeof(*it->heap.item), err);
 		it->waiting = reel_alloc((size_t)it->lanes,
 					 sizeof(*it->waiting), err);
-		if (!it->lane || !it->heap || !it->waiting)
+		if (!it->lane || !it->heap.item || !it->waiting)
 			goto out;
 		rc = 0;
 	}
@@ -244,7 +247,7 @@ void reel_events_close(struct reel_events *it)
 	reel_codec_free(it->codec);
 	free(it->block);
 	free(it->lane);
-	free(it->heap);
+	free(it->heap.item);
 	free(it->waiting);
 	free(it->kind);
 	free(it->class_);
@@ -298,41 +301,6 @@ static inline int64_t lane_end(const struct lane *a)
 			 (uint64_t)a->cols.v[REEL_COL_DUR][a->at]);
 }
 
-static bool lane_before(const struct lane *a, const struct lane *b)
-{
-	int64_t x = lane_end(a), y = lane_end(b);
-
-	return x != y ? x < y : a->block->thread < b->block->thread;
-}
-
-static void lane_down(struct reel_events *it)
-{
-	struct lane *s = it->heap[0];
-	int i = 0, child;
-
-	while ((child = 2 * i + 1) < it->n) {
-		if (child + 1 < it->n &&
-		    lane_before(it->heap[child + 1], it->heap[child]))
-			child++;
-		if (!lane_before(it->heap[child], s))
-			break;
-		it->heap[i] = it->heap[child];
-		i = child;
-	}
-	it->heap[i] = s;
-}
-
-static void lane_up(struct reel_events *it, int i)
-{
-	struct lane *s = it->heap[i];
-
-	while (i && lane_before(s, it->heap[(i - 1) / 2])) {
-		it->heap[i] = it->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	it->heap[i] = s;
-}
-
 static int lane_load(struct reel_events *it, struct lane *a,
 		     struct reel_error *err)
 {
@@ -356,21 +324,19 @@ static int lane_load(struct reel_events *it, struct lane *a,
 /* Step over the event that was given last. */
 static int merge_step(struct reel_events *it, struct reel_error *err)
 {
-	struct lane *a = it->heap[0];
+	struct lane *a = it->heap.item[0].stream;
 
 	if (++a->at == a->cols.n) {
 		if (a->block == a->last) {
 			reel_columns_fini(&a->cols);
-			it->heap[0] = it->heap[--it->n];
-			if (it->n)
-				lane_down(it);
+			reel_end_heap_drop(&it->heap);
 			return 0;
 		}
 		a->block++;
 		if (lane_load(it, a, err))
 			return -1;
 	}
-	lane_down(it);
+	reel_end_heap_next(&it->heap, lane_end(a));
 	return 0;
 }
 
@@ -384,17 +350,19 @@ static int merge_next(struct reel_events *it, struct reel_event *ev,
 	it->stand = NULL;
 	while (it->next_waiting < it->lanes) {
 		a = it->waiting[it->next_waiting];
-		if (it->n && lane_end(it->heap[0]) < a->block->min_start_ns)
+		if (it->heap.n &&
+		    it->heap.item[0].end_ns < a->block->min_start_ns)
 			break;
 		it->next_waiting++;
 		if (lane_load(it, a, err))
 			return -1;
-		it->heap[it->n] = a;
-		lane_up(it, it->n++);
+		reel_end_heap_add(&it->heap,
+				  (struct reel_end_item){ lane_end(a),
+						     a->block->thread, a });
 	}
-	if (!it->n)
+	if (!it->heap.n)
 		return 0;
-	a = it->stand = it->heap[0];
+	a = it->stand = it->heap.item[0].stream;
 	fill(it, &a->cols, a->at, a->block->thread, ev);
 	return 1;
 }

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the virtual tables have in common, and their registration.
+ * What the virtual tables have in common.
  *
  * They are eponymous: no CREATE VIRTUAL TABLE, they are there wherever the
- * modules are registered, and read tables of schema main.
+ * modules are registered (vtab_tables.c), and read tables of schema main.
  */
 #include "analyzer/vtab.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "analyzer/store.h"
 
 int reel_vtab_connect(sqlite3 *db, const char *columns, const void *aux,
 		      sqlite3_vtab **out)
@@ -58,11 +56,4 @@ bool reel_vtab_id(sqlite3_value *v, int64_t *out)
 		return false;
 	*out = sqlite3_value_int64(v);
 	return *out >= 1;
-}
-
-int reel_vtab_register(sqlite3 *db)
-{
-	int rc = reel_vtab_event_register(db);
-
-	return rc == SQLITE_OK ? reel_vtab_rows_register(db) : rc;
 }

@@ -33,8 +33,7 @@ int reel_vtab_fail(sqlite3_vtab *tab, const char *why);
 /* An equality on an id, which is positive; false: no row can match. */
 bool reel_vtab_id(sqlite3_value *v, int64_t *out);
 
-/* Tables event; open_file, file, file_io and span. SQLite's result code. */
+/* Register table event. SQLite's result code. */
 int reel_vtab_event_register(sqlite3 *db);
-int reel_vtab_rows_register(sqlite3 *db);
 
 #endif

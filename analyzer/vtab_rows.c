@@ -172,9 +172,33 @@ static void keep_within(struct reel_row_cursor *c,
 	}
 }
 
-/* Decode block @e, unless it is. 0, or -1 with @why. */
+/* The blocks of open_file are those of events, the others have a kind. */
 static int decode(struct reel_row_cursor *c, struct reel_row_entry *e,
-		  const char **why)
+		  const void *blob, size_t len, const char **why)
+{
+	bool nested;
+
+	if (c->table->kind) {
+		if (reel_rows_decode(c->codec, blob, len, c->table->kind,
+				     c->mask, &e->rows, why))
+			return -1;
+		e->id = e->rows.id;
+		e->n = e->rows.n;
+		e->bytes = reel_rows_bytes(&e->rows);
+		return 0;
+	}
+	if (reel_block_decode(c->codec, blob, len, c->mask, &e->columns,
+			      &nested, why))
+		return -1;
+	e->id = e->columns.v[REEL_COL_OPEN];
+	e->n = e->columns.n;
+	e->bytes = e->columns.room * sizeof(int64_t) * REEL_COLUMNS;
+	return 0;
+}
+
+/* Block @e, decoded now if it was not. 0, or -1 with @why. */
+static int fetch(struct reel_row_cursor *c, struct reel_row_entry *e,
+		 const char **why)
 {
 	int rc = -1;
 
@@ -184,10 +208,8 @@ static int decode(struct reel_row_cursor *c, struct reel_row_entry *e,
 	*why = "a block is missing";
 	sqlite3_bind_int64(c->fetch, 1, e->block_id);
 	if (sqlite3_step(c->fetch) == SQLITE_ROW)
-		rc = c->table->decode(c->codec,
-				      sqlite3_column_blob(c->fetch, 0),
-				      (size_t)sqlite3_column_bytes(c->fetch, 0),
-				      c->mask, e, why);
+		rc = decode(c, e, sqlite3_column_blob(c->fetch, 0),
+			    (size_t)sqlite3_column_bytes(c->fetch, 0), why);
 	sqlite3_reset(c->fetch);
 	if (rc) {
 		forget(c, e);
@@ -259,7 +281,7 @@ static int find(struct reel_row_cursor *c)
 			break;
 		if (e->max_id < c->only)
 			continue;
-		if (decode(c, e, &why))
+		if (fetch(c, e, &why))
 			return rows_fail(c, why);
 		c->on = e;
 		c->at = row_search(e, c->only);
@@ -280,7 +302,7 @@ static int next_block(struct reel_row_cursor *c)
 		return SQLITE_OK;
 	c->on = &c->entry[c->next];
 	c->at = 0;
-	if (decode(c, &c->entry[c->next++], &why))
+	if (fetch(c, &c->entry[c->next++], &why))
 		return rows_fail(c, why);
 	return SQLITE_OK;
 }

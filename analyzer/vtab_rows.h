@@ -15,13 +15,10 @@ struct reel_row_cursor;
 
 struct reel_row_table {
 	const char *name, *columns;
-	const char *list, *fetch, *rows; /* queries */
+	const struct reel_row_kind *kind; /* of its blocks; NULL: open_block */
+	const char *list, *fetch, *rows;  /* queries */
 	/* columns of the blocks that the query's columns @used need */
 	uint32_t (*mask)(uint64_t used);
-	/* 0, or -1 with @why */
-	int (*decode)(struct reel_codec *k, const void *blob, size_t len,
-		      uint32_t mask, struct reel_row_entry *e,
-		      const char **why);
 	/* the value of a column of the row; 0, or -1 with @why */
 	int (*value)(struct reel_row_cursor *c, sqlite3_context *ctx,
 		     int column, const char **why);

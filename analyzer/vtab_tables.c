@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The virtual tables `open_file`, `file`, `file_io` and `span`: how their
- * blocks become rows.
+ * blocks become rows; and the registration of all.
  */
 #include "analyzer/file_class.h"
+#include "analyzer/store.h"
 #include "analyzer/vtab_rows.h"
 
 /* --- open_file ------------------------------------------------------------ */
@@ -26,20 +27,6 @@ enum open_column {
 static uint32_t open_mask(uint64_t used)
 {
 	return REEL_COL_ALL;
-}
-
-static int open_decode(struct reel_codec *k, const void *blob, size_t len,
-		       uint32_t mask, struct reel_row_entry *e,
-		       const char **why)
-{
-	bool nested;
-
-	if (reel_block_decode(k, blob, len, mask, &e->columns, &nested, why))
-		return -1;
-	e->id = e->columns.v[REEL_COL_OPEN];
-	e->n = e->columns.n;
-	e->bytes = e->columns.room * sizeof(int64_t) * REEL_COLUMNS;
-	return 0;
 }
 
 static int open_value(struct reel_row_cursor *c, sqlite3_context *ctx,
@@ -101,25 +88,6 @@ static uint32_t file_mask(uint64_t used)
 	       (used >> FILE_KIND & 1 ? 1u << REEL_FILE_KIND : 0) |
 	       (used >> FILE_CLASS & 1 ? 1u << REEL_FILE_CLASS : 0) |
 	       (used >> FILE_SIZE & 1 ? 1u << REEL_FILE_SIZE : 0);
-}
-
-static int rows_decode(struct reel_codec *k, const void *blob, size_t len,
-		       const struct reel_row_kind *kind, uint32_t mask,
-		       struct reel_row_entry *e, const char **why)
-{
-	if (reel_rows_decode(k, blob, len, kind, mask, &e->rows, why))
-		return -1;
-	e->id = e->rows.id;
-	e->n = e->rows.n;
-	e->bytes = reel_rows_bytes(&e->rows);
-	return 0;
-}
-
-static int file_decode(struct reel_codec *k, const void *blob, size_t len,
-		       uint32_t mask, struct reel_row_entry *e,
-		       const char **why)
-{
-	return rows_decode(k, blob, len, &reel_row_file, mask, e, why);
 }
 
 static int put_text(struct reel_row_cursor *c, sqlite3_context *ctx,
@@ -184,13 +152,6 @@ static uint32_t file_io_mask(uint64_t used)
 	return (uint32_t)(used >> 1) & ((1u << REEL_FILE_IO_COLUMNS) - 1);
 }
 
-static int file_io_decode(struct reel_codec *k, const void *blob, size_t len,
-			  uint32_t mask, struct reel_row_entry *e,
-			  const char **why)
-{
-	return rows_decode(k, blob, len, &reel_row_file_io, mask, e, why);
-}
-
 static int file_io_value(struct reel_row_cursor *c, sqlite3_context *ctx,
 			 int column, const char **why)
 {
@@ -225,13 +186,6 @@ enum span_column {
 static uint32_t span_mask(uint64_t used)
 {
 	return (1u << REEL_SPAN_COLUMNS) - 1;
-}
-
-static int span_decode(struct reel_codec *k, const void *blob, size_t len,
-		       uint32_t mask, struct reel_row_entry *e,
-		       const char **why)
-{
-	return rows_decode(k, blob, len, &reel_row_span, mask, e, why);
 }
 
 static int span_value(struct reel_row_cursor *c, sqlite3_context *ctx,
@@ -284,24 +238,24 @@ static const struct reel_row_table tables[] = {
 		.rows = "SELECT max_open_id FROM main.open_block "
 			"ORDER BY block_id DESC LIMIT 1",
 		.mask = open_mask,
-		.decode = open_decode,
 		.value = open_value,
 	},
 	{
 		.name = "file",
 		.columns = file_columns,
+		.kind = &reel_row_file,
 		.list = "SELECT block_id, min_file_id, max_file_id "
 			"FROM main.file_block ORDER BY min_file_id",
 		.fetch = "SELECT data FROM main.file_block WHERE block_id = ?",
 		.rows = "SELECT max_file_id FROM main.file_block "
 			"ORDER BY block_id DESC LIMIT 1",
 		.mask = file_mask,
-		.decode = file_decode,
 		.value = file_value,
 	},
 	{
 		.name = "file_io",
 		.columns = file_io_columns,
+		.kind = &reel_row_file_io,
 		.list = "SELECT block_id, min_file_id, max_file_id "
 			"FROM main.file_io_block ORDER BY min_file_id",
 		.fetch = "SELECT data FROM main.file_io_block "
@@ -309,26 +263,25 @@ static const struct reel_row_table tables[] = {
 		.rows = "SELECT max_file_id FROM main.file_io_block "
 			"ORDER BY block_id DESC LIMIT 1",
 		.mask = file_io_mask,
-		.decode = file_io_decode,
 		.value = file_io_value,
 	},
 	{
 		.name = "span",
 		.columns = span_columns,
+		.kind = &reel_row_span,
 		.list = "SELECT block_id, min_span_id, max_span_id "
 			"FROM main.span_block ORDER BY min_span_id",
 		.fetch = "SELECT data FROM main.span_block WHERE block_id = ?",
 		.rows = "SELECT max_span_id FROM main.span_block "
 			"ORDER BY block_id DESC LIMIT 1",
 		.mask = span_mask,
-		.decode = span_decode,
 		.value = span_value,
 	},
 };
 
-int reel_vtab_rows_register(sqlite3 *db)
+int reel_vtab_register(sqlite3 *db)
 {
-	int rc = SQLITE_OK;
+	int rc = reel_vtab_event_register(db);
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
 		if (rc == SQLITE_OK)

@@ -9,7 +9,6 @@
 #include "preload/site.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -210,10 +209,7 @@ static uint32_t number_of(uint64_t hash, bool *fresh)
 
 static int put(char *out, int n, const char *s, size_t len)
 {
-	if (len > (size_t)(TEXT_ROOM - 1 - n))
-		len = (size_t)(TEXT_ROOM - 1 - n);
-	memcpy(out + n, s, len);
-	return n + (int)len;
+	return shim_site_put(out, TEXT_ROOM - 1, n, s, len);
 }
 
 static int put_hex(char *out, int n, uint64_t v)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
  * Ask for the call site of every @every'th record, "1" or more; NULL or what
@@ -30,4 +31,15 @@ bool shim_site(uint32_t call, uint64_t end);
 int shim_python_frames(uintptr_t *key, int room);
 /* "py FILE:LINE FUNCTION" of such a pair into @out; its length, 0: there is none. */
 int shim_python_frame(const uintptr_t *pair, char *out, int room);
+
+/* @s behind the @n bytes of @out, as much as @room lets; how many there are. */
+static inline int shim_site_put(char *out, int room, int n, const char *s,
+				size_t len)
+{
+	if (len > (size_t)(room - n))
+		len = (size_t)(room - n);
+	memcpy(out + n, s, len);
+	return n + (int)len;
+}
+
 #endif

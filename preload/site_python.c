@@ -8,14 +8,15 @@
  */
 #include "preload/shim.h"
 
-#include <string.h>
-
 #include "preload/site.h"
 
 /* Of the interpreter, when the process has one. */
-extern void *PyGILState_GetThisThreadState(void) __attribute__((weak, visibility("default")));
-extern int PyCode_Addr2Line(void *code, int at) __attribute__((weak, visibility("default")));
-extern const unsigned long Py_Version __attribute__((weak, visibility("default")));
+extern void *PyGILState_GetThisThreadState(void)
+	__attribute__((weak, visibility("default")));
+extern int PyCode_Addr2Line(void *code, int at)
+	__attribute__((weak, visibility("default")));
+extern const unsigned long Py_Version
+	__attribute__((weak, visibility("default")));
 extern char PyCode_Type[] __attribute__((weak, visibility("default")));
 
 /* Byte offsets of fields; -1: that step is not there. */
@@ -24,13 +25,13 @@ struct layout {
 	int cframe;  /* of the thread state: its frame, or what leads to it */
 	int current; /* of the cframe: the frame */
 	int code, previous, instruction; /* of a frame */
-	int text;    /* of a compact ASCII string: its bytes */
+	int text; /* of a compact ASCII string: its bytes */
 };
 
 static const struct layout layouts[] = {
-	{ 0x030b, 56, 8, 32, 48, 56, 48 },
-	{ 0x030c, 56, 0, 0, 8, 56, 40 },
-	{ 0x030d, 72, -1, 0, 8, 56, 40 },
+	{0x030b, 56, 8, 32, 48, 56, 48},
+	{0x030c, 56, 0, 0, 8, 56, 40},
+	{0x030d, 72, -1, 0, 8, 56, 40},
 };
 /* The same in all of them. */
 #define OBJECT_TYPE 8
@@ -75,7 +76,8 @@ int shim_python_frames(uintptr_t *key, int room)
 		uintptr_t code = word_at(frame, l->code);
 
 		/* Frames that only lead from C hold no code. */
-		if (code && word_at(code, OBJECT_TYPE) == (uintptr_t)PyCode_Type) {
+		if (code &&
+		    word_at(code, OBJECT_TYPE) == (uintptr_t)PyCode_Type) {
 			key[n++] = code;
 			key[n++] = word_at(frame, l->instruction);
 		}
@@ -85,47 +87,42 @@ int shim_python_frames(uintptr_t *key, int room)
 }
 
 /* @string's text; "?" for one that is not ASCII. */
-static const char *text_of(uintptr_t string, int *len)
+static const char *text_of(uintptr_t string, size_t *len)
 {
 	const struct layout *l = layout_of();
-	uint32_t state;
+	uint32_t state = 0;
 
-	memcpy(&state, (const void *)(string + STRING_STATE), sizeof(state));
-	if (!string || (state & STRING_COMPACT_ASCII) != STRING_COMPACT_ASCII) {
+	if (string)
+		memcpy(&state, (const void *)(string + STRING_STATE),
+		       sizeof(state));
+	if ((state & STRING_COMPACT_ASCII) != STRING_COMPACT_ASCII) {
 		*len = 1;
 		return "?";
 	}
-	*len = (int)word_at(string, STRING_LENGTH);
+	*len = word_at(string, STRING_LENGTH);
 	return (const char *)(string + (uintptr_t)l->text);
-}
-
-static int put(char *out, int room, int n, const char *s, int len)
-{
-	if (len > room - n)
-		len = room - n;
-	memcpy(out + n, s, (size_t)len);
-	return n + len;
 }
 
 int shim_python_frame(const uintptr_t *pair, char *out, int room)
 {
-	uintptr_t base = pair[0] +
-			 word_at((uintptr_t)PyCode_Type, TYPE_BASIC_SIZE);
+	uintptr_t base =
+		pair[0] + word_at((uintptr_t)PyCode_Type, TYPE_BASIC_SIZE);
 	int line = PyCode_Addr2Line((void *)pair[0], (int)(pair[1] - base));
 	char digits[12];
-	int k = sizeof(digits), len, n;
+	size_t len;
+	int k = sizeof(digits), n;
 	const char *s = text_of(word_at(pair[0], CODE_FILENAME), &len);
 
 	if (line < 0)
 		return 0; /* a trampoline */
-	n = put(out, room, 0, "py ", 3);
-	n = put(out, room, n, s, len);
+	n = shim_site_put(out, room, 0, "py ", 3);
+	n = shim_site_put(out, room, n, s, len);
 	do
 		digits[--k] = (char)('0' + line % 10);
 	while ((line /= 10) > 0 && k > 2);
 	digits[--k] = ':';
-	n = put(out, room, n, digits + k, (int)sizeof(digits) - k);
+	n = shim_site_put(out, room, n, digits + k, sizeof(digits) - (size_t)k);
 	s = text_of(word_at(pair[0], CODE_NAME), &len);
-	n = put(out, room, n, " ", 1);
-	return put(out, room, n, s, len);
+	n = shim_site_put(out, room, n, " ", 1);
+	return shim_site_put(out, room, n, s, len);
 }

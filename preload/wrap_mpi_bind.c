@@ -34,9 +34,6 @@
 #define SLOT_WORD R_AARCH64_ABS64
 #endif
 
-struct shim_mpi_real mpi_real;
-struct shim_mpi mpi;
-
 /* An object of the process, as far as symbols go. */
 struct object {
 	uintptr_t base, low, high; /* high: the end */

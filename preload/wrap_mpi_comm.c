@@ -199,29 +199,6 @@ static void comm_gone(void *comm)
 		__atomic_store_n(&c->handle, 0, __ATOMIC_RELEASE);
 }
 
-int shim_mpi_errno(int code)
-{
-	/* MPICH's class, Open MPI's and MPI 5's, ours */
-	static const int class_of[][3] = {
-		{20, 20, EACCES}, /* ACCESS */
-		{25, 28, EEXIST}, /* FILE_EXISTS */
-		{36, 41, ENOSPC}, /* NO_SPACE */
-		{37, 42, ENOENT}, /* NO_SUCH_FILE */
-		{39, 44, EDQUOT}, /* QUOTA */
-		{40, 45, EROFS},  /* READ_ONLY */
-	};
-	int class_ = 0;
-
-	if (!code)
-		return 0;
-	if (mpi.Error_class && mpi.Error_class(code, &class_))
-		class_ = 0;
-	for (size_t i = 0; i < sizeof(class_of) / sizeof(class_of[0]); i++)
-		if (class_ == class_of[i][mpi.kind != MPI_MPICH])
-			return class_of[i][2];
-	return EIO;
-}
-
 static void record(uint32_t call, void *comm, int root, uint64_t start,
 		   uint64_t end, int code)
 {

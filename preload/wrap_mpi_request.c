@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collectives that are started by one call and ended by another, and calls
- * that order ranks but are counted only.
+ * Collectives that are started by one call and ended by another.
  *
  * A nonblocking collective has a record where it was started, which says what
  * a blocking one's does, and another of the call that found it complete. Its
@@ -10,8 +9,6 @@
  * under way a wait costs one test.
  */
 #include "preload/wrap_mpi.h"
-
-#include "preload/async.h"
 
 #define REQUESTS 256 /* more at a time: their ends have no record */
 #define HELD ((uintptr_t)1)
@@ -188,47 +185,3 @@ static void let_go(const void *reqs, int n, const void *waiter, uint64_t start)
 		return r;                                                      \
 	}
 MPI_WAITS(X)
-#undef X
-
-/* --- what is counted only ------------------------------------------------- */
-
-enum { MESSAGES, EPOCHS, COLLECTIVES, COUNTS };
-
-static uint64_t count[COUNTS];
-static const char *const key[COUNTS] = {
-	[MESSAGES] = "mpi_messages",
-	[EPOCHS] = "mpi_one_sided",
-	[COLLECTIVES] = "mpi_collectives",
-};
-
-void shim_mpi_note_counts(void)
-{
-	for (int i = 0; i < COUNTS; i++) {
-		uint64_t n = __atomic_load_n(&count[i], __ATOMIC_RELAXED);
-
-		if (n)
-			shim_note(key[i], n);
-	}
-}
-
-/* A process may be killed: its last note is half of the truth, or more. */
-HOT void add_one(int which)
-{
-	uint64_t n = __atomic_add_fetch(&count[which], 1, __ATOMIC_RELAXED);
-	int saved;
-
-	if (likely(n & (n - 1)))
-		return;
-	saved = errno;
-	shim_note(key[which], n);
-	errno = saved;
-}
-
-#define X(COUNT, fn, n)                                                        \
-	int shim_mpi_##fn(MPI_A##n)                                            \
-	{                                                                      \
-		if (shim_hot.on)                                               \
-			add_one(COUNT);                                        \
-		return mpi_real.fn(MPI_ARGS##n);                               \
-	}
-MPI_TOLD_OF(X)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/calls.h"
+#include "tests/chance.h"
 #include "tests/data/trace_writer.h"
 
 #define FDS 64
@@ -61,20 +62,12 @@ static struct {
 } opt = {2,    2,    100,   0,	   1000, REEL_SLOT_BYTES, 1, "mixed",
 	 NULL, NULL, false, false, false};
 
-static uint64_t state, now_ns;
+static uint64_t now_ns;
 static struct open_file *opened;
 static uint32_t n_open, open_room, *free_open, n_free;
 static struct image *images;
 static struct thread *threads;
 static FILE *expect;
-
-static uint64_t chance(uint64_t below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % below;
-}
 
 static uint64_t ticks(void)
 {
@@ -148,7 +141,7 @@ static void put(struct thread *t, struct reel_record *r, uint64_t dur_ns,
 		r->path_len = (uint32_t)strlen(r->path);
 	if (r->path2)
 		r->path2_len = (uint32_t)strlen(r->path2);
-	now_ns += 40 + 2 * chance(400);
+	now_ns += 40 + 2 * chance_below(400);
 	r->end_ticks = ticks();
 	r->dur_ticks = opt.monotonic ? dur_ns : dur_ns / 2 * 5;
 	if (!tw_room(&t->b, r->path_len + r->path2_len))
@@ -224,7 +217,7 @@ static int do_open(struct thread *t, uint16_t call, uint32_t file)
 		return -1;
 	im->fd[fd].desc = im->next_desc++;
 	im->fd[fd].open = open_new(file);
-	put(t, &r, 900 + 2 * chance(4000), &l);
+	put(t, &r, 900 + 2 * chance_below(4000), &l);
 	return fd;
 }
 
@@ -242,7 +235,7 @@ static void on_fd(struct thread *t, int fd, struct reel_record *r,
 	r->desc = t->image->fd[fd].desc;
 	r->count = r->count ? r->count : 1;
 	put(t, r,
-	    200 + 2 * (chance(2000) +
+	    200 + 2 * (chance_below(2000) +
 		       (uint64_t)(r->result > 0 ? r->result / 20 : 0)),
 	    &l);
 }
@@ -284,7 +277,7 @@ static void step_loader(struct thread *t)
 	switch (t->step) {
 	case 0:
 		t->fd = do_open(t, REEL_CALL_OPEN,
-				(uint32_t)chance((uint64_t)opt.files));
+				(uint32_t)chance_below((uint64_t)opt.files));
 		t->step = t->fd < 0 ? 0 : 1;
 		if (t->fd < 0)
 			t->left--;
@@ -315,9 +308,9 @@ static void step_pread(struct thread *t)
 		t->step = 1;
 		return;
 	}
-	r.call = chance(4) ? REEL_CALL_PREAD : REEL_CALL_PWRITE;
-	r.size = r.result = 4096 << chance(5);
-	r.offset = (int64_t)chance(1 << 20) * 4096;
+	r.call = chance_below(4) ? REEL_CALL_PREAD : REEL_CALL_PWRITE;
+	r.size = r.result = 4096 << chance_below(5);
+	r.offset = (int64_t)chance_below(1 << 20) * 4096;
 	on_fd(t, t->fd, &r, r.offset);
 }
 
@@ -327,8 +320,8 @@ static void do_seek(struct thread *t)
 	struct reel_record r = {
 		.call = REEL_CALL_LSEEK, .has_offset = true, .has_arg = true};
 
-	r.arg = (int64_t)chance(3);
-	r.offset = (int64_t)chance(1000) * (r.arg == SEEK_END ? -1 : 1);
+	r.arg = (int64_t)chance_below(3);
+	r.offset = (int64_t)chance_below(1000) * (r.arg == SEEK_END ? -1 : 1);
 	r.result = r.offset + (r.arg == SEEK_SET   ? 0
 			       : r.arg == SEEK_CUR ? f->pos
 						   : f->size);
@@ -348,15 +341,15 @@ static void do_path(struct thread *t)
 					REEL_CALL_MKDIR};
 	struct line l = {"/data/out/gen-\xff\xc3\xa9 a\"b", -1, -1};
 	struct reel_record r = {
-		.call = call[chance(5)], .path = l.path, .count = 1};
+		.call = call[chance_below(5)], .path = l.path, .count = 1};
 
 	if (r.call == REEL_CALL_RENAME)
 		r.path2 = "/data/out/new";
 	if (r.call == REEL_CALL_STAT || r.call == REEL_CALL_OPEN) {
-		r.err = chance(2) ? ENOENT : EACCES;
+		r.err = chance_below(2) ? ENOENT : EACCES;
 		r.result = -1;
 	}
-	put(t, &r, 1000 + 2 * chance(1000), &l);
+	put(t, &r, 1000 + 2 * chance_below(1000), &l);
 }
 
 static void do_dup(struct thread *t)
@@ -382,7 +375,7 @@ static void do_dup(struct thread *t)
 static void do_stream(struct thread *t)
 {
 	int fd = do_open(t, REEL_CALL_FOPEN,
-			 (uint32_t)chance((uint64_t)opt.files));
+			 (uint32_t)chance_below((uint64_t)opt.files));
 
 	if (fd < 0)
 		return;
@@ -415,7 +408,7 @@ static void step_mixed(struct thread *t)
 		step_loader(t);
 		return;
 	}
-	switch (chance(12)) {
+	switch (chance_below(12)) {
 	case 0:
 		do_seek(t);
 		break;
@@ -609,8 +602,8 @@ static void run(void)
 	if (strcmp(opt.kind, "pread") == 0)
 		step = step_pread;
 	while (alive > 0) {
-		struct thread *t = &threads[chance((uint64_t)n)];
-		uint64_t burst = 1 + chance(20);
+		struct thread *t = &threads[chance_below((uint64_t)n)];
+		uint64_t burst = 1 + chance_below(20);
 
 		/* The finished ones move to the end of the array's front. */
 		for (; t->left <= 0 && t < &threads[n - 1]; t++)
@@ -694,7 +687,7 @@ int main(int argc, char **argv)
 	if (options(argc, argv) < 0)
 		return usage();
 	n = (size_t)opt.processes * (size_t)opt.threads;
-	state = opt.seed * 0x9e3779b97f4a7c15ull | 1;
+	chance_state = opt.seed * 0x9e3779b97f4a7c15ull | 1;
 	images = calloc((size_t)opt.processes, sizeof(*images));
 	threads = calloc(n, sizeof(*threads));
 	if (!images || !threads)

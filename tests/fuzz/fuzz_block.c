@@ -6,14 +6,13 @@
  * The bytes lie at the end of an allocation with nothing but the promised slack
  * behind them, so that a sanitizer sees every byte read too far.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/error.h"
 #include "lib/trace_internal.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/alone.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -48,22 +47,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free(copy);
 	return 0;
 }
-
-#ifndef REEL_LIBFUZZER
-int main(int argc, char **argv)
-{
-	static uint8_t data[TRACE_USED_MAX];
-
-	for (int i = 1; i < argc; i++) {
-		FILE *f = fopen(argv[i], "rb");
-
-		if (!f) {
-			perror(argv[i]);
-			return 1;
-		}
-		LLVMFuzzerTestOneInput(data, fread(data, 1, sizeof(data), f));
-		fclose(f);
-	}
-	return 0;
-}
-#endif

@@ -4,16 +4,13 @@
  * a program that decodes the files it is given. The first byte says what the
  * rest is: events, files, sums of files, spans.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/event_block.h"
 #include "analyzer/row_block.h"
 
-#define INPUT_MAX (1 << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/alone.h"
 
 static void events(struct reel_codec *k, const uint8_t *blob, size_t size)
 {
@@ -69,22 +66,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	reel_codec_free(k);
 	return 0;
 }
-
-#ifndef REEL_LIBFUZZER
-int main(int argc, char **argv)
-{
-	static uint8_t data[INPUT_MAX];
-
-	for (int i = 1; i < argc; i++) {
-		FILE *f = fopen(argv[i], "rb");
-
-		if (!f) {
-			perror(argv[i]);
-			return 1;
-		}
-		LLVMFuzzerTestOneInput(data, fread(data, 1, sizeof(data), f));
-		fclose(f);
-	}
-	return 0;
-}
-#endif

@@ -22,6 +22,7 @@
 #include "analyzer/load.h"
 #include "analyzer/store.h"
 #include "lib/error.h"
+#include "tests/chance.h"
 #include "tests/data/trace_writer.h"
 
 #define FILES_MAX 64
@@ -45,16 +46,7 @@ struct report {
 static struct file files[FILES_MAX];
 static int n_files;
 static struct report *report;
-static uint64_t state;
 static const char *dir;
-
-static uint64_t chance(uint64_t below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % below;
-}
 
 static void add_file(const char *path)
 {
@@ -196,7 +188,7 @@ static void cut(struct file *f, size_t at)
 /* Change a byte in a block's head and make its check right again. */
 static bool flip_sealed(struct file *f)
 {
-	size_t from = chance(f->bytes) & ~7ull, at = from;
+	size_t from = chance_below(f->bytes) & ~7ull, at = from;
 	struct reel_block_head h;
 	ssize_t n = sizeof(h);
 	uint64_t magic = 0;
@@ -208,7 +200,8 @@ static bool flip_sealed(struct file *f)
 	}
 	at -= 8;
 	memcpy(&h, f->data + at, sizeof(h));
-	((uint8_t *)&h)[8 + chance(sizeof(h) - 8)] ^= 1u << chance(8);
+	((uint8_t *)&h)[8 + chance_below(sizeof(h) - 8)] ^= 1u
+							    << chance_below(8);
 	h.check = reel_block_check(&h);
 	snprintf(report->doing, sizeof(report->doing),
 		 "'%s' another block head at %zu", f->path, at);
@@ -223,16 +216,16 @@ static bool flip_sealed(struct file *f)
 /* Change up to three bytes near each other. */
 static void flip(struct file *f)
 {
-	size_t at = chance(f->bytes), n = 1 + chance(3);
+	size_t at = chance_below(f->bytes), n = 1 + chance_below(3);
 	uint8_t byte[3];
 
 	/* Windows are mostly holes: look for what is there. */
 	for (int i = 0; i < 200 && !f->data[at]; i++)
-		at = chance(f->bytes);
+		at = chance_below(f->bytes);
 	if (n > f->bytes - at)
 		n = f->bytes - at;
 	for (size_t i = 0; i < n; i++)
-		byte[i] = f->data[at + i] ^ (uint8_t)(1 + chance(255));
+		byte[i] = f->data[at + i] ^ (uint8_t)(1 + chance_below(255));
 	snprintf(report->doing, sizeof(report->doing),
 		 "'%s' %zu bytes at %zu from %02x", f->path, n, at, byte[0]);
 	if (pwrite(f->fd, byte, n, (off_t)at) != (ssize_t)n)
@@ -245,15 +238,15 @@ static void flip(struct file *f)
 static void batch(bool cuts, uint64_t first, uint64_t n, uint64_t count,
 		  uint64_t seed)
 {
-	state = (seed + first) * 0x9e3779b97f4a7c15ull | 1;
+	chance_state = (seed + first) * 0x9e3779b97f4a7c15ull | 1;
 	for (uint64_t i = first; i < first + n; i++) {
-		struct file *f = &files[chance((uint64_t)n_files)];
+		struct file *f = &files[chance_below((uint64_t)n_files)];
 
 		if (cuts) {
 			f = &files[i % (uint64_t)n_files];
 			cut(f,
 			    (size_t)((unsigned __int128)i * f->bytes / count));
-		} else if (chance(5) || !flip_sealed(f)) {
+		} else if (chance_below(5) || !flip_sealed(f)) {
 			flip(f);
 		}
 		report->left--;

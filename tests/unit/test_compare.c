@@ -226,7 +226,7 @@ static void vector_job(struct job *j, const double v[8])
 
 	job_begin(j);
 	for (i = 0; reel_metrics[i]; i++)
-		reel_metrics[i]->fini(j->state[i]);
+		reel_metric_free(reel_metrics[i], j->state[i]);
 	job_sql(j, "CREATE TABLE file_io (file_id, shared, opens, reads, "
 		   "writes, meta_calls, errors, eof_reads, read_bytes, "
 		   "write_bytes, read_ns, write_ns, meta_ns, mapped_bytes)");

@@ -7,17 +7,8 @@
 
 #include "analyzer/event.h"
 #include "analyzer/event_block.h"
+#include "tests/chance.h"
 #include "tests/tap.h"
-
-static uint64_t seed = 88172645463325252ull;
-
-static uint64_t chance(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
 
 static void room(struct reel_columns *c, uint32_t n)
 {

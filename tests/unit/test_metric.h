@@ -85,7 +85,8 @@ static void job_begin(struct job *j)
 	}
 	for (i = 0; reel_metrics[i]; i++) {
 		job_sql(j, reel_metrics[i]->schema);
-		if (reel_metrics[i]->init(&j->state[i], &j->err))
+		j->state[i] = reel_metric_new(reel_metrics[i], &j->err);
+		if (!j->state[i])
 			ok(0, "init %s", reel_metrics[i]->name);
 	}
 }
@@ -193,7 +194,7 @@ static void job_finish(struct job *j)
 		if (reel_metrics[i]->finish(j->state[i], &j->st, &j->err))
 			ok(0, "finish %s: %s", reel_metrics[i]->name,
 			   j->err.text);
-		reel_metrics[i]->fini(j->state[i]);
+		reel_metric_free(reel_metrics[i], j->state[i]);
 	}
 }
 

@@ -3,21 +3,8 @@
  * The resolver, told what a kernel would do: offsets through dup, fork, append,
  * seeks and streams; paths; spans; descriptors that come late or twice.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "tests/unit/test_resolve.h"
 
-#include "analyzer/resolve.h"
-#include "lib/calls.h"
-#include "lib/error.h"
-#include "tests/tap.h"
-
-static struct reel_error err;
-static struct reel_resolver *r;
-static struct reel_event ev;
-static int64_t now = 1000;
 static struct reel_span_event spans[64];
 static char span_names[64][32];
 static bool span_closed[64];
@@ -67,35 +54,12 @@ static void begin(const char *root)
 		exit(1);
 }
 
-static int give(int thread, struct reel_record *rec)
-{
-	int64_t start = now;
-
-	if (!rec->count)
-		rec->count = 1;
-	if (rec->path)
-		rec->path_len = (uint32_t)strlen(rec->path);
-	if (rec->path2)
-		rec->path2_len = (uint32_t)strlen(rec->path2);
-	now += 10;
-	return reel_resolve(r, thread, rec, start, now, &ev, &err);
-}
-#define RECORD(thread, call_, ...)                                             \
-	give(thread, &(struct reel_record){ .call = REEL_CALL_##call_,         \
-					    __VA_ARGS__ })
 #define MARK_(thread, mark, ...)                                               \
 	give(thread, &(struct reel_record){ .call = REEL_MARK_##mark,          \
 					    __VA_ARGS__ })
-#define OPEN_(thread, name, id, fd_, flags)                                    \
-	RECORD(thread, OPEN, .path = name, .newdesc = id, .newfd = fd_,        \
-	       .result = fd_, .has_arg = true, .arg = flags)
 #define READ_(thread, id, n, got)                                              \
 	RECORD(thread, READ, .desc = id, .has_size = true, .size = n,          \
 	       .result = got)
-#define WRITE_(thread, id, n)                                                  \
-	RECORD(thread, WRITE, .desc = id, .has_size = true, .size = n,         \
-	       .result = n)
-
 static const char *path_of(uint32_t file)
 {
 	struct reel_file_row row;

@@ -3,22 +3,10 @@
  * The resolver across exec and spawn, and names that move while files are open:
  * what shares a position must share it, and nothing else may.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include "analyzer/resolve.h"
-#include "lib/calls.h"
-#include "lib/error.h"
-#include "tests/tap.h"
+#include "tests/unit/test_resolve.h"
 
-static struct reel_error err;
-static struct reel_resolver *r;
-static struct reel_event ev;
-static int64_t now = 1000;
 static int rows;
 
 static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
@@ -76,27 +64,6 @@ static void end(void)
 	reel_resolver_free(r);
 }
 
-static int give_from(int64_t start, int thread, struct reel_record *rec)
-{
-	rec->count = 1;
-	if (rec->path)
-		rec->path_len = (uint32_t)strlen(rec->path);
-	if (rec->path2)
-		rec->path2_len = (uint32_t)strlen(rec->path2);
-	now += 10;
-	return reel_resolve(r, thread, rec, start, now, &ev, &err);
-}
-
-static int give(int thread, struct reel_record *rec)
-{
-	return give_from(now, thread, rec);
-}
-#define RECORD(thread, call_, ...)                                             \
-	give(thread, &(struct reel_record){ .call = REEL_CALL_##call_,         \
-					    __VA_ARGS__ })
-#define OPEN_(thread, name, id, fd_, flags)                                    \
-	RECORD(thread, OPEN, .path = name, .newdesc = id, .newfd = fd_,        \
-	       .result = fd_, .has_arg = true, .arg = flags)
 #define MARK_(thread, name, id, fd_, kind, flags, pos_)                        \
 	give(thread, &(struct reel_record){ .call = REEL_MARK_DESC,            \
 		.path = name, .newdesc = id, .newfd = fd_, .has_arg = true,    \
@@ -105,10 +72,6 @@ static int give(int thread, struct reel_record *rec)
 #define READ_(thread, id, n)                                                   \
 	RECORD(thread, READ, .desc = id, .has_size = true, .size = n,          \
 	       .result = n)
-#define WRITE_(thread, id, n)                                                  \
-	RECORD(thread, WRITE, .desc = id, .has_size = true, .size = n,         \
-	       .result = n)
-
 static void test_exec(void)
 {
 	uint32_t open;

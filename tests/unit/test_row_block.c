@@ -4,17 +4,8 @@
 #include <string.h>
 
 #include "analyzer/row_block.h"
+#include "tests/chance.h"
 #include "tests/tap.h"
-
-static uint64_t seed = 88172645463325252ull;
-
-static uint64_t chance(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
 
 /* Files of a data set in any order; some paths end alike, some are odd. */
 static size_t path_of(uint32_t i, char *out, size_t room)
