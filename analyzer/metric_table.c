@@ -23,6 +23,7 @@ const struct reel_metric *const reel_metrics[] = {
 	&reel_metric_error,
 	&reel_metric_site,
 	&reel_metric_mapped,
+	&reel_metric_storage,
 	NULL,
 };
 

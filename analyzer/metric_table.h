@@ -17,5 +17,6 @@ extern const struct reel_metric reel_metric_similarity;
 extern const struct reel_metric reel_metric_error;
 extern const struct reel_metric reel_metric_site;
 extern const struct reel_metric reel_metric_mapped;
+extern const struct reel_metric reel_metric_storage;
 
 #endif

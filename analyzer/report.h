@@ -62,6 +62,9 @@ struct report {
 	int64_t lost, clock_error_ns, code_opens, code_calls, code_read_bytes,
 		mapped_bytes;
 	int64_t unordered_bytes, untold_bytes; /* of mappings: v_mapped */
+	struct {
+		int64_t reads, read_bytes, bytes, ns;
+	} fetched;		      /* from the storage: v_storage */
 	int64_t io_ns;		      /* union over the job; REPORT_NONE */
 	int64_t workers;	      /* loader workers at a time; 0 */
 	struct report_moved moved[2]; /* 0: reads, 1: writes */

@@ -116,6 +116,36 @@ static int fill_mapped(struct report *r, sqlite3_stmt *q,
 	return 0;
 }
 
+static int fill_fetched(struct report *r, sqlite3_stmt *q,
+			struct reel_error *err)
+{
+	r->fetched.reads = report_int(q, 0);
+	r->fetched.read_bytes = report_int(q, 1);
+	r->fetched.bytes = report_int(q, 2);
+	r->fetched.ns = report_int(q, 3);
+	return 0;
+}
+
+/* A store of an earlier version has no such table. */
+static int read_fetched(struct report *r, struct reel_error *err)
+{
+	static const char has_sql[] =
+		"SELECT count(*) FROM sqlite_master WHERE name = 'storage'";
+	int64_t tables = 0;
+	bool has = false;
+
+	if (reel_store_int(r->st, has_sql, &tables, &has, err))
+		return -1;
+	if (!has || !tables)
+		return 0;
+	return each(r,
+		    "SELECT coalesce(sum(reads), 0), "
+		    "coalesce(sum(read_bytes), 0), "
+		    "coalesce(sum(fetched_bytes), 0), coalesce(sum(dur_ns), 0) "
+		    "FROM v_storage",
+		    fill_fetched, err);
+}
+
 static int fill_mpiio(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 {
 	struct report_mpiio *m = &r->mpiio[sqlite3_column_int(q, 0) & 1];
@@ -327,7 +357,7 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 	for (i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
 		if (each(r, queries[i].sql, queries[i].fn, err))
 			return -1;
-	return advise(r, err);
+	return read_fetched(r, err) || advise(r, err) ? -1 : 0;
 }
 
 void report_fini(struct report *r)

@@ -171,6 +171,15 @@ static json_t *completeness(const struct report *r)
 			 (json_int_t)report_untraced(r));
 }
 
+static json_t *fetched(const struct report *r)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "reads",
+			 (json_int_t)r->fetched.reads, "read_bytes",
+			 (json_int_t)r->fetched.read_bytes, "fetched_bytes",
+			 (json_int_t)r->fetched.bytes, "dur_ns",
+			 (json_int_t)r->fetched.ns);
+}
+
 static json_t *evidence(const struct advice *a)
 {
 	json_t *list = json_array();
@@ -235,7 +244,8 @@ int report_json(const struct report *r, bool all_files, struct reel_error *err)
 	if (!doc || add(doc, "format", json_string("ioreel-report-1"), err) ||
 	    add(doc, "verdict", report_json_name(r->verdict), err) ||
 	    add(doc, "advice", advice_list(r), err) ||
-	    add(doc, "completeness", completeness(r), err))
+	    add(doc, "completeness", completeness(r), err) ||
+	    add(doc, "storage", fetched(r), err))
 		goto fail;
 	for (i = 0; i < SECTIONS; i++)
 		if (add_section(doc, &sections[i], r->st, err))

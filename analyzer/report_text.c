@@ -379,6 +379,23 @@ static void print_messages(const struct report *r)
 	put_sentence(&b);
 }
 
+static void print_fetched(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char bytes[REEL_NUM], count[REEL_NUM], time[REEL_NUM];
+
+	if (!r->fetched.reads)
+		return;
+	reel_buf_printf(&b, NULL,
+			"the page cache lacked %s: fetched from the storage "
+			"in %s read%s, %s together",
+			reel_num_bytes(bytes, (double)r->fetched.bytes),
+			reel_num_count(count, r->fetched.reads),
+			r->fetched.reads == 1 ? "" : "s",
+			reel_num_time(time, (double)r->fetched.ns));
+	put_sentence(&b);
+}
+
 static void print_titles(void)
 {
 	int at = 0;
@@ -413,6 +430,7 @@ static void print_moved(const struct report *r)
 	print_row("sync, flush", &r->group[REEL_GROUP_SYNC], NULL);
 	print_row("map", &r->group[REEL_GROUP_MAP], NULL);
 	print_messages(r);
+	print_fetched(r);
 	print_mpiio(r);
 }
 

@@ -23,6 +23,7 @@
 #include "preload/exec_note.h"
 #include "preload/raw.h"
 #include "preload/site.h"
+#include "preload/storage.h"
 
 struct shim_state shim = { .next_desc = SHIM_DESC_FIRST };
 struct shim_hot shim_hot;
@@ -589,6 +590,7 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	d = env_get(env, "LD_PRELOAD");
 	shim.strict = d && strstr(d, "/vgpreload_"); /* valgrind */
 	map_counts();
+	shim_storage_start();
 	shim_sites_start(env_get(env, "IOREEL_STACKS"));
 	shim_cwd_changed();
 	stream_start();

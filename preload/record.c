@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "preload/site.h"
+#include "preload/storage.h"
 
 /* The directory of a relative path, as a descriptor id; 0: the cwd. */
 static uint32_t at_desc(int at, const char *path)
@@ -155,29 +156,6 @@ static void shim_record_any(struct shim_thread *t, const struct shim_event *ev,
 	shim_end(t, p);
 }
 
-void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
-		     uint64_t start, uint64_t end, int64_t result, int err)
-{
-	struct shim_event ev = { SHIM_EVENT_NONE };
-	struct shim_thread *t;
-
-	if (err == SHIM_ERRNO)
-		err = result < 0 ? errno : 0;
-	if (unlikely(shim_counting) &&
-	    shim_counted_io(call, desc, size, start, end, result, err))
-		return;
-	if (unlikely(shim_sites) && !shim_site(call, end))
-		return;
-	t = shim_begin(SHIM_RECORD_MAX, start);
-	if (unlikely(!t))
-		return;
-	ev.call = call;
-	ev.desc = desc;
-	ev.size = size;
-	ev.offset = offset;
-	shim_record_any(t, &ev, start, end, result, err);
-}
-
 static void record_full(const struct shim_event *ev, uint64_t start,
 			uint64_t end, int64_t result, int err)
 {
@@ -235,6 +213,34 @@ static void record_full(const struct shim_event *ev, uint64_t start,
 	if (ev->call < CALL_OPEN)
 		t->events--; /* a mark is none */
 	shim_end(t, p);
+}
+
+void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
+		     uint64_t start, uint64_t end, int64_t result, int err)
+{
+	struct shim_event ev = { SHIM_EVENT_NONE };
+	struct shim_thread *t;
+
+	if (err == SHIM_ERRNO)
+		err = result < 0 ? errno : 0;
+	if (unlikely(shim_counting) &&
+	    shim_counted_io(call, desc, size, start, end, result, err))
+		return;
+	ev.call = call;
+	ev.desc = desc;
+	ev.size = size;
+	ev.offset = offset;
+	ev.arg2 = shim_storage(call, end - start, result);
+	if (unlikely(ev.arg2 != NONE)) {
+		record_full(&ev, start, end, result, err);
+		return;
+	}
+	if (unlikely(shim_sites) && !shim_site(call, end))
+		return;
+	t = shim_begin(SHIM_RECORD_MAX, start);
+	if (unlikely(!t))
+		return;
+	shim_record_any(t, &ev, start, end, result, err);
 }
 
 void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,

@@ -92,6 +92,7 @@ struct shim_thread {
 	uint32_t seq;
 	uint32_t lost;
 	uint32_t usable;   /* bytes of the slot that the file system gave */
+	uint64_t sectors, faults; /* at the last look: storage.c */
 	struct shim_counters *counters; /* counters.c; NULL: none */
 	struct shim_run run;
 

@@ -19,6 +19,7 @@
 #include "preload/counters.h"
 #include "preload/raw.h"
 #include "preload/site.h"
+#include "preload/storage.h"
 
 #define SLOT_FIRST_BYTES 8192 /* until the thread has filled it once */
 #define PROBES 8               /* slots looked at for a dead owner */
@@ -366,8 +367,10 @@ static bool try_claim(struct shim_thread *t, uint32_t tid, uint64_t start)
 	if (!__atomic_compare_exchange_n(&t->owner, &owner, tid, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
-	if (slot_take(t, tid, start))
+	if (slot_take(t, tid, start)) {
+		shim_storage_begin(t, tid);
 		return true;
+	}
 	__atomic_store_n(&t->owner, 0, __ATOMIC_RELEASE);
 	return false;
 }

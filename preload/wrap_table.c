@@ -7,6 +7,7 @@
  */
 #include "preload/name.h"
 #include "preload/real.h"
+#include "preload/storage.h"
 #include "preload/wrap.h"
 
 #include <string.h>
@@ -57,11 +58,14 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 	full.iov = NULL;
 	if (large(ev))
 		full.arg = (intptr_t)ev->memory & (REEL_PLACE_BYTES - 1);
-	if (ev->iov && !err && ev->arg == NONE)
+	if (ev->iov && !err && ev->arg == NONE) {
 		shim_record_io(call, desc, full.size, ev->offset, start, end,
 			       result, 0);
-	else
-		shim_record_full(&full, start, end, result, err);
+		return;
+	}
+	if (ev->arg2 == NONE)
+		full.arg2 = shim_storage(call, end - start, result);
+	shim_record_full(&full, start, end, result, err);
 }
 
 /* A call on a name; @path: ev->path, or its copy. */

@@ -356,7 +356,7 @@ static int prepare(struct compiler *c)
 	c->msync = reel_alloc(c->job->opens, sizeof(*c->msync), c->err);
 	if (!c->calls || !c->idle_ns || !c->copy || !c->msync || !c->makes || !c->moves ||
 	    !c->name_of ||
-	    residency_init(&c->residency, c->job->files, c->err))
+	    residency_init(&c->residency, c->job, c->err))
 		return -1;
 	for (uint32_t i = 0; i < c->job->streams; i++)
 		c->idle_ns[i] =

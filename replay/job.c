@@ -183,6 +183,34 @@ uint32_t job_find(const struct job *job, const char *path, size_t len)
 	return 0;
 }
 
+/* Those below a mount come after it, so that the deepest one counts. */
+static const char mounts_sql[] =
+	"SELECT rtrim(json_extract(m.value, '$.path'), '/') AS path,"
+	" json_extract(m.value, '$.type') IN ('ext2', 'ext3', 'ext4', 'xfs',"
+	" 'btrfs', 'f2fs', 'jfs', 'nilfs2', 'vfat', 'exfat', 'ntfs3', 'udf',"
+	" 'iso9660', 'squashfs', 'erofs', 'overlay', 'nfs', 'nfs4', 'cifs',"
+	" 'smb3', 'tmpfs', 'ramfs')"
+	" FROM run, json_each(iif(json_valid(job_json), job_json, '{}'),"
+	" '$.mounts') m WHERE m.type = 'object'"
+	" ORDER BY length(path), m.key";
+
+static int mount_row(struct job *job, sqlite3_stmt *q, void *arg,
+		     struct reel_error *err)
+{
+	const char *dir = (const char *)sqlite3_column_text(q, 0);
+	bool counted = sqlite3_column_int(q, 1);
+	size_t len = dir ? strlen(dir) : 0;
+
+	for (uint32_t id = 1; dir && id < job->files; id++) {
+		struct job_file *f = &job->file[id];
+
+		if (f->path && !strncmp(f->path, dir, len) &&
+		    f->path[len] == '/')
+			f->fetches_counted = counted;
+	}
+	return 0;
+}
+
 /* --- processes and threads ----------------------------------------------- */
 
 static int process_row(struct job *job, sqlite3_stmt *q, void *arg,
@@ -382,6 +410,7 @@ int job_read(struct job **out, struct reel_store *st, struct reel_error *err)
 		     sizeof(*job->file), &job->file, &job->files, err) ||
 	    each(st, "SELECT file_id, path, kind, size_bytes FROM file",
 		 file_row, job, NULL, err) ||
+	    each(st, mounts_sql, mount_row, job, NULL, err) ||
 	    index_files(x, err) ||
 	    room_for(st, "SELECT max(open_id), count(*) FROM open_file",
 		     "open_file", sizeof(*job->open), &job->open, &job->opens,

@@ -38,6 +38,7 @@ struct job_file {
 	char *path;      /* NULL: no such id */
 	uint32_t parent; /* file id of its directory, 0: not in the table */
 	uint8_t kind;    /* enum reel_kind */
+	bool fetches_counted; /* reads tell what they fetched: residency.h */
 	int64_t size_bytes; /* -1: not seen */
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which files came from the storage, by what their first reads took.
- *
- * A copy from the page cache runs at some gigabytes a second, even into memory
- * that has to be made first; the fastest storage answers after tens of
- * microseconds. Reads that a busy processor held up look cold too: a replay on
- * an idle one is then nearer to the job when it goes to the storage.
+ * Which files came from the storage: those whose first reads had to fetch from
+ * it, as the trace says (trace_format.h, FETCHED). Where that is not known (an
+ * older trace, a file system that Linux does not count for), by what these
+ * reads took: a copy from the page cache runs at some gigabytes a second, even
+ * into memory that has to be made first; the fastest storage answers after tens
+ * of microseconds. The time alone would take for cold what a busy processor
+ * held up, or a virtual machine's host that has taken the memory away.
  */
 #include "replay/residency.h"
 
@@ -15,6 +16,8 @@
 #include "lib/error.h"
 
 #include "analyzer/event.h"
+
+#include "replay/job.h"
 
 #include "schemas/trace_format.h"
 
@@ -26,14 +29,17 @@
 struct first_reads {
 	int64_t bytes, ns;
 	int64_t reach; /* behind it nothing has been read or written */
+	int64_t fetched;
 	uint32_t calls;
+	bool looked;  /* fetched is known */
 	bool written; /* before it was read: it is in the cache */
 };
 
-int residency_init(struct residency *r, uint32_t files, struct reel_error *err)
+int residency_init(struct residency *r, const struct job *job,
+		   struct reel_error *err)
 {
-	r->file = reel_alloc(files, sizeof(*r->file), err);
-	r->files = files;
+	r->job = job;
+	r->file = reel_alloc(job->files, sizeof(*r->file), err);
 	return r->file ? 0 : -1;
 }
 
@@ -46,8 +52,8 @@ void residency_event(struct residency *r, const struct reel_event *ev)
 {
 	struct first_reads *f;
 
-	if (ev->file >= r->files || ev->kind != REEL_KIND_FILE || ev->err ||
-	    ev->result <= 0 || ev->count > 1)
+	if (ev->file >= r->job->files || ev->kind != REEL_KIND_FILE ||
+	    ev->err || ev->result <= 0 || ev->count > 1)
 		return;
 	f = &r->file[ev->file];
 	if (ev->group == REEL_GROUP_WRITE && !f->calls)
@@ -59,13 +65,24 @@ void residency_event(struct residency *r, const struct reel_event *ev)
 	f->bytes += ev->result;
 	f->ns += ev->dur_ns;
 	f->calls++;
+	if (ev->arg2 == 0)
+		return;
+	f->looked = true;
+	if (ev->arg2 > 0 && ev->arg2 < INT64_MAX - f->fetched)
+		f->fetched += ev->arg2;
 }
 
 bool residency_cold(const struct residency *r, uint32_t file)
 {
-	const struct first_reads *f = &r->file[file < r->files ? file : 0];
+	const struct first_reads *f;
 
-	return f->calls && !f->written &&
-	       f->ns > COLD_NS + (int64_t)f->calls * CALL_NS +
+	if (file >= r->job->files)
+		return false;
+	f = &r->file[file];
+	if (!f->calls || f->written)
+		return false;
+	if (f->fetched || (f->looked && r->job->file[file].fetches_counted))
+		return f->fetched >= f->bytes / 2;
+	return f->ns > COLD_NS + (int64_t)f->calls * CALL_NS +
 			       f->bytes / CACHED_BYTES_PER_NS;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which files were in the page cache when the job came to them: the trace does
- * not say, but the time of the first reads does.
+ * Which files were in the page cache when the job came to them.
  */
 #ifndef REPLAY_RESIDENCY_H
 #define REPLAY_RESIDENCY_H
@@ -9,17 +8,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct job;
 struct reel_error;
 struct reel_event;
 
-/* Of every file, by id; all zero in the beginning. */
+/* All zero in the beginning. */
 struct residency {
-	struct first_reads *file;
-	uint32_t files;
+	const struct job *job;
+	struct first_reads *file; /* by id */
 };
 
-/* Room for @files; free it with residency_fini(). 0, or -1 with @err. */
-int residency_init(struct residency *r, uint32_t files, struct reel_error *err);
+/* For the files of @job, which is borrowed; free it with residency_fini(). 0,
+ * or -1 with @err. */
+int residency_init(struct residency *r, const struct job *job,
+		   struct reel_error *err);
 void residency_fini(struct residency *r);
 
 /* Events come in the order of their end. */

@@ -159,7 +159,7 @@
 
 #define REEL_TRACE_MAJOR 2
 #define REEL_TRACE_MAJOR_OLDEST 1 /* that is read */
-#define REEL_TRACE_MINOR 1
+#define REEL_TRACE_MINOR 2
 
 #define REEL_HEAD_MAGIC  0x0a314c4545524f49ull /* "IOREEL1\n" */
 #define REEL_BLOCK_MAGIC 0x4b4c425fa5c31e9dull
@@ -215,6 +215,15 @@ enum reel_kind {
  */
 #define REEL_LARGE_BYTES 65536
 #define REEL_PLACE_BYTES 4096
+
+/*
+ * FETCHED: arg2 of a read, readv, pread, preadv or preadv2 that took long: the
+ * bytes that its thread had asked the storage for since the record before that
+ * has it, read-ahead included, by the kernel's count; or that there were none.
+ * Absent: not looked, or faults on mapped files were among it. File systems that
+ * fetch by other means than a block device or NFS are not counted (minor 2).
+ */
+#define REEL_FETCHED_NONE (-1)
 
 /* arg2, with M_COUNT: counted, as events were not asked for. */
 #define REEL_COUNTED 2

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files of a job came from the storage, by what their first reads took. */
+/* Which files of a job came from the storage: by what their first reads had to
+ * fetch, or, where that is not known, by what they took. */
 #include <stdlib.h>
 
 #include "analyzer/event.h"
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "replay/job.h"
 #include "replay/residency.h"
 #include "schemas/trace_format.h"
 #include "tests/tap.h"
@@ -12,14 +14,20 @@
 #define KIB 1024
 
 static struct residency r;
+static int64_t fetched;
 
 static void give(uint32_t file, uint8_t group, int64_t offset, int64_t bytes,
 		 int64_t ns)
 {
-	struct reel_event ev = { .file = file, .group = group,
-				 .kind = REEL_KIND_FILE, .offset = offset,
-				 .asked = bytes, .result = bytes, .dur_ns = ns,
-				 .count = 1 };
+	struct reel_event ev = {.file = file,
+				.group = group,
+				.kind = REEL_KIND_FILE,
+				.offset = offset,
+				.asked = bytes,
+				.result = bytes,
+				.dur_ns = ns,
+				.arg2 = fetched,
+				.count = 1};
 
 	residency_event(&r, &ev);
 }
@@ -28,9 +36,12 @@ static void give(uint32_t file, uint8_t group, int64_t offset, int64_t bytes,
 
 int main(void)
 {
-	struct reel_error err = { 0 };
+	struct job_file file[20] = {0};
+	struct job job = {.file = file, .files = 20};
+	struct reel_error err = {0};
 
-	if (residency_init(&r, 10, &err))
+	file[11].fetches_counted = file[12].fetches_counted = true;
+	if (residency_init(&r, &job, &err))
 		return 1;
 	READ(1, 0, 192 * KIB, 25000);
 	ok(!residency_cold(&r, 1), "192 KiB in 25 us: from the cache");
@@ -55,6 +66,17 @@ int main(void)
 	ok(!residency_cold(&r, 8), "nor of reads at an unknown place");
 	READ(99, 0, KIB, 500000);
 	ok(!residency_cold(&r, 99), "a file that is none");
+
+	fetched = REEL_FETCHED_NONE;
+	READ(10, 0, 192 * KIB, 150000);
+	ok(residency_cold(&r, 10), "fetched where Linux does not count it");
+	READ(11, 0, 192 * KIB, 150000);
+	ok(!residency_cold(&r, 11), "slow, and nothing was fetched");
+	fetched = 128 * KIB;
+	READ(12, 0, 192 * KIB, 30000);
+	ok(residency_cold(&r, 12), "fetched, by a fast storage");
+	READ(13, 0, 1024 * KIB, 5000000);
+	ok(!residency_cold(&r, 13), "most of it was there");
 	residency_fini(&r);
 	return done();
 }

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What reads fetched from the storage, by file: the arg2 of their records
+ * (trace_format.h, FETCHED), which few of them have.
+ */
+#include <stdlib.h>
+
+#include "lib/error.h"
+
+#include "analyzer/idmap.h"
+#include "analyzer/insert.h"
+#include "analyzer/metric.h"
+#include "analyzer/metric_op.h"
+
+static const char schema[] =
+#include "schemas/metric_storage.sql.inc"
+	;
+
+struct fetched {
+	uint64_t reads, read_bytes, bytes, dur_ns;
+};
+
+struct storage {
+	struct fetched *file;
+	uint32_t room;
+};
+
+static int storage_feed(void *state, const struct reel_event *ev,
+			struct reel_error *err)
+{
+	struct storage *s = state;
+	struct fetched *f;
+
+	if (ev->call < REEL_CALL_READ || ev->call > REEL_CALL_PREADV2 ||
+	    ev->arg2 <= 0 || ev->kind != REEL_KIND_FILE || !ev->file ||
+	    metric_calls(ev) > 1)
+		return 0;
+	if (reel_array_reach(&s->file, &s->room, ev->file, sizeof(*f), err))
+		return -1;
+	f = &s->file[ev->file];
+	f->reads++;
+	f->read_bytes += (uint64_t)metric_bytes(ev);
+	f->bytes += (uint64_t)(ev->arg2 < METRIC_BYTES_MOST
+				       ? ev->arg2
+				       : METRIC_BYTES_MOST);
+	f->dur_ns += (uint64_t)metric_dur(ev);
+	return 0;
+}
+
+static int storage_finish(void *state, struct reel_store *st,
+			  struct reel_error *err)
+{
+	struct storage *s = state;
+	struct reel_insert out;
+	int rc = reel_insert_open(
+		&out, st, "INSERT INTO storage VALUES (?,?,?,?,?)", err);
+
+	for (uint32_t i = 0; !rc && i < s->room; i++) {
+		const struct fetched *f = &s->file[i];
+
+		if (!f->reads)
+			continue;
+		reel_insert_int(&out, i);
+		reel_insert_int(&out, (int64_t)f->reads);
+		reel_insert_int(&out, (int64_t)f->read_bytes);
+		reel_insert_int(&out, (int64_t)f->bytes);
+		reel_insert_int(&out, (int64_t)f->dur_ns);
+		rc = reel_insert_done(&out, err);
+	}
+	return reel_insert_close(&out, rc);
+}
+
+static void storage_fini(void *state)
+{
+	struct storage *s = state;
+
+	free(s->file);
+}
+
+const struct reel_metric reel_metric_storage = {
+	.name = "storage",
+	.schema = schema,
+	.state_bytes = sizeof(struct storage),
+	.feed = storage_feed,
+	.finish = storage_finish,
+	.fini = storage_fini,
+};

@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What reads fetched from the storage is what the kernel says that they did.
+. "$(dirname "$0")/../tap.sh"
+P=$O/tests/shim/storage_reads
+q() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+
+mkdir bare traced
+"$P" bare >bytes || skip_all 'the kernel counts nothing for this file system'
+"$IOREEL" record -o t.reel -- "$P" traced >bytes 2>lines
+# What is read ahead for a read that then need not wait is told by the next one
+# that does, if there is one.
+check 'bytes fetched: most of what the kernel counts, and never more' \
+	'n=$(q "select sum(fetched_bytes) from v_storage"); cat bytes; echo $n
+	[ $((2 * n)) -ge "$(cat bytes)" ] && [ "$n" -le "$(cat bytes)" ]'
+is 'by read, readv, small reads and in a thread; not of what was cached' \
+	"$(q "select replace(path, rtrim(path, replace(path, '/', '')), '')
+		from v_storage order by 1" | xargs)" 'pread read readv small'
+check 'the report says it' '"$IOREEL" report t.reel |
+	grep -q "lacked .* MB: fetched from the storage in"'
+check 'a job that finds all in the cache: nothing' \
+	'cat traced/cached >/dev/null
+	"$IOREEL" record -o c.reel -- cat traced/cached >/dev/null 2>&1
+	[ "$("$IOREEL" sql c.reel "select count(*) from v_storage" --format tsv |
+		tail -n 1)" = 0 ] &&
+	! "$IOREEL" report c.reel | grep lacked'
+check 'the replay has those files out of the cache, and only those' \
+	'"$IOREEL" replay t.reel -o r.db >out 2>&1; cat out
+	"$IOREEL" sql r.db "select count(*) from v_storage
+		where path like '"'%/cached'"'" --format tsv | tail -n 1 | grep -qx 0'
+finish
