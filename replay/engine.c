@@ -52,8 +52,6 @@ static uint8_t *buffer(uint64_t bytes)
 
 	if (at == MAP_FAILED)
 		return NULL;
-	/* Pages come and go one by one: memory.c. */
-	madvise(at, buffer_bytes(bytes), MADV_NOHUGEPAGE);
 	return at;
 }
 
@@ -107,7 +105,7 @@ static struct player *player_new(struct player_process *q, uint32_t stream)
 	p->spawned = -1;
 	p->out_bytes = p->stream->most_written > OUT_BYTES ?
 			       p->stream->most_written : OUT_BYTES;
-	p->in = p->in_pages = buffer(p->stream->most_read);
+	memory_new(p);
 	p->out = p->out_pages = text_of(p->stream->most_written);
 	return p;
 }
@@ -115,9 +113,8 @@ static struct player *player_new(struct player_process *q, uint32_t stream)
 /* Raw: between the calls of the job. */
 static void free_buffers(struct player *p)
 {
-	if (p->in_pages)
-		raw(SYS_munmap, p->in_pages,
-		    buffer_bytes(p->stream->most_read));
+	if (p->in)
+		raw(SYS_munmap, p->in_map, p->in_map_bytes);
 	if (p->out_pages && p->out_pages != text)
 		raw(SYS_munmap, p->out_pages,
 		    buffer_bytes(p->stream->most_written));

@@ -4,13 +4,18 @@
  * what a copy from or to the page cache costs: at some places in a page it
  * takes half as long again as at others, so a large one gets the job's.
  *
- * A small read goes where the job's thread has just worked: the buffer is
- * touched before, as ours has slept and lost it from the caches. A large one
- * often goes into pages that malloc() has just got from the kernel, and each of
- * them is a page fault inside the read. Which share of them was fresh is not
- * recorded, but it shows in the time that the reads took: for each size the
- * share is moved, in small steps, to where the median of our reads meets that
- * of the job's. On a slower storage it has no weight.
+ * A read goes where the job's thread has just worked: the memory is touched
+ * before, when ours has slept and lost it from the caches. A large one often goes
+ * into pages that malloc() has just got from the kernel, and each of them is a
+ * page fault inside the read. Which share of them was fresh is not recorded,
+ * but it shows in the time that the reads took: for each size the share is
+ * moved, in small steps, to where the median of our reads meets that of the
+ * job's. On a slower storage it has no weight.
+ *
+ * Below in_pages lie the fresh pages, above it those that last: in a huge page
+ * where there are some, as which pages a process gets makes a tenth of a copy,
+ * by the sets of the cache that they share. What luck the job had is met by the
+ * share; so ours must not be worse.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -19,10 +24,50 @@
 #include "schemas/trace_format.h"
 
 #include "replay/player.h"
+#include "replay/wait.h"
 
 #define PAGE_BYTES 4096
 #define WHOLE 128 /* a share of 1 */
 #define FIRST_STEP 16
+#define HUGE_BYTES (UINT64_C(2) << 20)
+#define HUGE_STREAMS 64 /* more would take too much memory */
+#define LONG_NS 1000000 /* without reads: the caches are not ours */
+#define TOUCH_MOST (1 << 20) /* no cache of a core holds more */
+
+static uint64_t round_up(uint64_t bytes, uint64_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
+void memory_new(struct player *p)
+{
+	uint64_t bytes = round_up(p->stream->most_read + REEL_PLACE_BYTES,
+				  PAGE_BYTES);
+	uint64_t lasting = bytes;
+	bool huge = p->stream->most_read >= REEL_LARGE_BYTES &&
+		    p->engine->plan->head->streams <= HUGE_STREAMS;
+	uint8_t *at;
+
+	if (huge)
+		lasting = round_up(bytes, HUGE_BYTES) + HUGE_BYTES;
+	at = mmap(NULL, bytes + lasting, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		return;
+	p->in_map = at;
+	p->in_map_bytes = bytes + lasting;
+	p->in_pages = at + bytes;
+	if (huge)
+		p->in_pages += -(uintptr_t)p->in_pages % HUGE_BYTES;
+	/* Pages below come and go one by one. */
+	madvise(at, (size_t)(p->in_pages - at), MADV_NOHUGEPAGE);
+	if (huge) {
+		madvise(p->in_pages, lasting - HUGE_BYTES, MADV_HUGEPAGE);
+		for (uint64_t i = 0; i < bytes && i < HUGE_BYTES; i += PAGE_BYTES)
+			p->in_pages[i] = 1;
+	}
+	p->in = p->in_pages;
+}
 
 static struct share *share_of(struct player *p, const struct step *s)
 {
@@ -43,31 +88,40 @@ static size_t place_of(const struct step *s)
 	}
 }
 
+static void touch(volatile uint8_t *at, int64_t bytes)
+{
+	for (int64_t i = 0; i < bytes; i += 64)
+		at[i] = 0;
+}
+
 void memory_before(struct player *p, const struct step *s, bool fills)
 {
-	size_t place = place_of(s), pages = (size_t)s->size / PAGE_BYTES;
-	volatile uint8_t *in;
+	size_t place = place_of(s), fresh;
 
 	p->out = p->out_pages + place;
-	in = p->in = p->in_pages + place;
+	p->in = p->in_pages + place;
 	if (!fills || p->engine->mode == REPLAY_AFAP)
 		return;
 	if (s->size < REEL_LARGE_BYTES) {
-		for (int64_t i = 0; i < s->size; i += 64)
-			in[i] = 0;
+		touch(p->in, s->size);
 		return;
 	}
-	pages = pages * share_of(p, s)->now / WHOLE;
-	if (pages)
-		madvise(p->in_pages, pages * PAGE_BYTES, MADV_DONTNEED);
+	fresh = (size_t)s->size / PAGE_BYTES * share_of(p, s)->now / WHOLE *
+		PAGE_BYTES;
+	p->in -= fresh;
+	if (fresh)
+		madvise(p->in_pages - fresh, fresh, MADV_DONTNEED);
+	if (s->size <= TOUCH_MOST && wait_now() - p->read_ns >= LONG_NS)
+		touch(p->in + fresh, s->size - (int64_t)fresh);
 }
 
-void memory_after_read(struct player *p, const struct step *s, int64_t took_ns,
-		       int64_t want_ns)
+void memory_after_read(struct player *p, const struct step *s, int64_t start_ns,
+		       int64_t end_ns, int64_t want_ns)
 {
 	struct share *share = share_of(p, s);
 	int step;
 
+	p->read_ns = end_ns;
 	if (s->size < REEL_LARGE_BYTES)
 		return;
 	if (!share->step)
@@ -75,7 +129,7 @@ void memory_after_read(struct player *p, const struct step *s, int64_t took_ns,
 	step = share->step;
 	if (share->step > 1)
 		share->step -= (share->step + 3) / 4;
-	if (took_ns < want_ns)
+	if (end_ns - start_ns < want_ns)
 		share->now += step;
 	else
 		share->now -= step;

@@ -319,7 +319,7 @@ static void play_call(struct player *p, const struct plan_record *r,
 	err = errno;
 	end = wait_now();
 	if (fills(r))
-		memory_after_read(p, &s, end - start,
+		memory_after_read(p, &s, start, end,
 				  wide(r->dur_ns, m->dur_high));
 	if (!(r->flags & PLAN_F_ASYNC))
 		p->at_ns += p->engine->mode == REPLAY_TIMED ?

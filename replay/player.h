@@ -92,7 +92,10 @@ struct player {
 	struct result_stream *result;
 	uint32_t index; /* of the stream */
 	uint8_t *in, *out; /* where the next call reads to, writes from */
-	uint8_t *in_pages, *out_pages; /* buffers, REEL_PLACE_BYTES longer */
+	uint8_t *in_pages, *in_map; /* memory.c */
+	uint64_t in_map_bytes;
+	int64_t read_ns; /* when its last read ended */
+	uint8_t *out_pages; /* a buffer, REEL_PLACE_BYTES longer */
 	size_t out_bytes;
 	int64_t at_ns;  /* where the plan's time stands */
 	bool held;      /* the lock of the process, while it makes one */
@@ -190,11 +193,13 @@ int descriptors_open(struct engine *e, struct reel_error *err);
 
 /* --- memory.c ------------------------------------------------------------ */
 
+/* Memory to read into: @p->in, NULL when there is none. */
+void memory_new(struct player *p);
 /* Make the memory of a call be like the job's. */
 void memory_before(struct player *p, const struct step *s, bool fills);
-/* It took @took_ns, and in the job @want_ns. */
-void memory_after_read(struct player *p, const struct step *s, int64_t took_ns,
-		       int64_t want_ns);
+/* It was a read, which took @want_ns in the job. */
+void memory_after_read(struct player *p, const struct step *s, int64_t start_ns,
+		       int64_t end_ns, int64_t want_ns);
 
 /* --- newlines.c ---------------------------------------------------------- */
 
