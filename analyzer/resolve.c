@@ -96,8 +96,8 @@ void reel_resolver_free(struct reel_resolver *r)
 	free(r);
 }
 
-static int set_cwd(struct process *p, const char *path, size_t len,
-		   struct reel_error *err)
+int resolve_set_cwd(struct process *p, const char *path, size_t len,
+		    struct reel_error *err)
 {
 	char *cwd = NULL;
 
@@ -145,7 +145,7 @@ int reel_resolve_start(struct reel_resolver *r, int process,
 		if (!cwd && forked)
 			cwd = from->cwd;
 	}
-	if (cwd && set_cwd(p, cwd, strlen(cwd), err))
+	if (cwd && resolve_set_cwd(p, cwd, strlen(cwd), err))
 		return -1;
 	if (!from)
 		return 0;
@@ -248,280 +248,6 @@ static int resolve_names(struct step *s)
 	return 0;
 }
 
-/* A file that never had a name: one for each open. */
-static int name_temporary(struct step *s, const char *dir)
-{
-	char full[PATH_ROOM];
-	int n = dir ? snprintf(full, sizeof(full), "%.*s/#%u", REEL_PATH_BYTES,
-			       strcmp(dir, "/") ? dir : "",
-			       s->r->opens.last_id + 1) :
-		      snprintf(full, sizeof(full), "tmpfile:[%u]",
-			       s->r->opens.last_id + 1);
-
-	s->ev->file = files_intern(&s->r->files, full, (size_t)n, s->err);
-	return s->ev->file ? 0 : -1;
-}
-
-static enum reel_kind kind_of_open(const struct reel_record *rec,
-				   const char *path)
-{
-	if ((rec->has_arg && rec->arg & O_DIRECTORY) ||
-	    rec->call == REEL_CALL_OPENDIR)
-		return REEL_KIND_DIR;
-	if (rec->call == REEL_CALL_MEMFD_CREATE || rec->call == REEL_CALL_SHM_OPEN)
-		return REEL_KIND_MEMORY;
-	if (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9))
-		return REEL_KIND_DEVICE;
-	return REEL_KIND_FILE;
-}
-
-/* Where a new stream stands: libc moves one that only appends to the end. */
-static int64_t stream_begins(const struct reel_record *rec, enum reel_kind kind)
-{
-	if (kind != REEL_KIND_FILE)
-		return POS_UNKNOWN;
-	if (rec->has_arg && rec->arg & O_APPEND &&
-	    (rec->arg & O_ACCMODE) == O_WRONLY)
-		return rec->has_pos ? rec->pos : POS_UNKNOWN;
-	return 0;
-}
-
-/* A descriptor that opens something: a new open file description. */
-static int made_by_open(struct step *s)
-{
-	const struct reel_record *rec = s->rec;
-	int64_t flags = rec->has_arg ? rec->arg : -1;
-	struct files *files = &s->r->files;
-	struct reel_open_row row = { 0 };
-	struct desc *d;
-	uint32_t i, kind;
-
-	if (!s->ev->file && name_temporary(s, NULL))
-		return -1;
-	if (flags >= 0 && (flags & O_TMPFILE) == O_TMPFILE) {
-		char dir[PATH_ROOM];
-
-		snprintf(dir, sizeof(dir), "%s", files_path(files, s->ev->file));
-		if (name_temporary(s, dir))
-			return -1;
-		flags &= ~(int64_t)O_DIRECTORY;
-	}
-	kind = flags >= 0 && rec->arg != flags ? REEL_KIND_FILE :
-	       kind_of_open(rec, files_path(files, s->ev->file));
-	if (file_of(s, s->ev->file)->kind == REEL_KIND_UNKNOWN ||
-	    kind != REEL_KIND_FILE)
-		files_set_kind(files, s->ev->file, kind);
-	if (rec->call == REEL_CALL_MEMFD_CREATE &&
-	    files_unlinked(files, s->ev->file, s->err)) /* each is new */
-		return -1;
-	kind = file_of(s, s->ev->file)->kind;
-	if (flags >= 0 && flags & (O_CREAT | O_TRUNC) &&
-	    (flags & O_ACCMODE) != O_RDONLY)
-		files_set_written(files, s->ev->file);
-	row = (struct reel_open_row){
-		.file_id = s->ev->file, .process_id = s->ev->process,
-		.fd = rec->newfd, .flags = rec->has_arg ? rec->arg : -1,
-		.open_ns = s->ev->start_ns, .close_ns = NO_NS,
-	};
-	i = opens_new(&s->r->opens, &row, s->err);
-	if (!i)
-		return -1;
-	s->r->opens.open[i].append = flags >= 0 && flags & O_APPEND;
-	s->r->opens.open[i].body = file_of(s, s->ev->file)->body;
-	if (kind == REEL_KIND_FILE || kind == REEL_KIND_MEMORY)
-		s->r->opens.open[i].pos = 0;
-	s->ev->open = s->r->opens.open[i].row.open_id;
-	s->ev->fd = rec->newfd;
-	d = descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, i,
-		      s->end_ns, s->err);
-	if (!d)
-		return -1;
-	if (s->ev->layer == REEL_LAYER_STDIO)
-		d->stream_pos = stream_begins(rec, kind);
-	return 0;
-}
-
-/* The size that an open tells or makes. */
-static void size_of_open(struct step *s)
-{
-	const struct reel_record *rec = s->rec;
-	struct file *f;
-
-	if (!s->ev->file || s->ev->err)
-		return;
-	f = file_of(s, s->ev->file);
-	if (f->kind != REEL_KIND_FILE && f->kind != REEL_KIND_MEMORY)
-		return;
-	if (rec->has_pos && !s->p->is.marks_sizes)
-		resolve_told_size(s, s->ev->file, f->body, rec->pos);
-	else if (rec->call == REEL_CALL_MEMFD_CREATE)
-		files_set_size(&s->r->files, s->ev->file, f->body, 0);
-	else if (rec->has_arg && (rec->arg & O_ACCMODE) != O_RDONLY &&
-		 (rec->arg & O_TRUNC ||
-		  (rec->arg & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)))
-		files_set_size(&s->r->files, s->ev->file, f->body, 0);
-}
-
-static int resolve_newdesc(struct step *s, struct desc *from)
-{
-	const struct reel_record *rec = s->rec;
-	uint32_t open;
-
-	if (!from || s->ev->group == REEL_GROUP_OPEN)
-		return made_by_open(s);
-	open = from->open;
-	s->ev->fd2 = rec->newfd;
-	return descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, open,
-			 s->end_ns, s->err) ? 0 : -1;
-}
-
-/*
- * The file of a mark whose path is @path. Of a file that has lost its name the
- * kernel says so behind it; the job knew it when it had one.
- */
-static uint32_t marked_file(struct step *s, const char *path, size_t n,
-			    struct handed_mark *m)
-{
-	static const char lost[] = " (deleted)";
-	const size_t tail = sizeof(lost) - 1;
-
-	if (n > tail && !memcmp(path + n - tail, lost, tail)) {
-		m->file = files_find(&s->r->files, path, n - tail);
-		if (m->file && handed_find(s->r, s->p, m))
-			return m->file;
-	}
-	return files_intern(&s->r->files, path, n, s->err);
-}
-
-static struct handed_mark mark_of(const struct reel_record *rec,
-				  enum reel_kind kind)
-{
-	struct handed_mark m = {
-		.fd = rec->newfd,
-		.flags = rec->has_arg2 ? rec->arg2 : -1, .pos = POS_UNKNOWN,
-	};
-
-	if (kind == REEL_KIND_FILE && rec->has_pos && rec->pos >= 0)
-		m.pos = rec->pos;
-	return m;
-}
-
-/* The description that a mark tells of: one that is known, or a new one. */
-static uint32_t marked_open(struct step *s, uint32_t file, enum reel_kind kind)
-{
-	struct handed_mark m = mark_of(s->rec, kind);
-	struct reel_open_row row = {
-		.file_id = file, .process_id = s->ev->process,
-		.fd = m.fd, .flags = m.flags,
-		.open_ns = NO_NS, .close_ns = NO_NS,
-	};
-	struct opens *opens = &s->r->opens;
-	uint32_t i;
-
-	m.file = file;
-	i = handed_find(s->r, s->p, &m);
-	if (!i) {
-		i = opens_new(opens, &row, s->err);
-		if (!i || handed_add(s->r, &s->r->outside, m.fd, i, s->err))
-			return 0;
-		opens->open[i].append = m.flags >= 0 && m.flags & O_APPEND;
-		opens->open[i].body = file_of(s, file)->body;
-	}
-	resolve_told_pos(s, &opens->open[i], m.pos);
-	return i;
-}
-
-static int mark_desc(struct step *s)
-{
-	const struct reel_record *rec = s->rec;
-	char full[PATH_ROOM];
-	uint32_t file, i;
-	enum reel_kind kind = rec->has_arg && rec->arg > 0 &&
-			      rec->arg <= REEL_KIND_OTHER ?
-			      (enum reel_kind)rec->arg : REEL_KIND_UNKNOWN;
-
-	if (!rec->newdesc)
-		return 0;
-	if (!rec->path_len) {
-		if (name_temporary(s, NULL))
-			return -1;
-		file = s->ev->file;
-	} else {
-		/* "pipe:[123]" stays as it is: a mark is never relative */
-		size_t n = path_resolve(full, NULL, 0, rec->path,
-					rec->path_len, s->r->root,
-					s->r->root_len);
-		struct handed_mark m = mark_of(rec, kind);
-
-		if (!n)
-			return 0;
-		file = marked_file(s, full, n, &m);
-		if (!file)
-			return -1;
-	}
-	files_set_kind(&s->r->files, file, kind);
-	i = marked_open(s, file, kind);
-	if (!i)
-		return -1;
-	return descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, i,
-			 s->end_ns, s->err) ? 0 : -1;
-}
-
-static int mark_note(struct step *s)
-{
-	const char *text = s->rec->path;
-	const char *equal = text ? strchr(text, '=') : NULL;
-	char key[256];
-
-	if (!equal || (size_t)(equal - text) >= sizeof(key))
-		return 0;
-	memcpy(key, text, (size_t)(equal - text));
-	key[equal - text] = '\0';
-	return s->r->sink.note(s->r->sink.arg, s->ev->process, s->ev->thread,
-			       key, equal + 1, s->err);
-}
-
-static int mark_size(struct step *s)
-{
-	const struct desc *d = descs_find(&s->p->descs, s->rec->desc);
-
-	if (d && s->rec->has_pos)
-		resolve_told_size(s, open_of(s, d)->row.file_id,
-				  open_of(s, d)->body, s->rec->pos);
-	return 0;
-}
-
-static int resolve_mark(struct step *s)
-{
-	struct spans *spans = &s->r->thread[s->thread].spans;
-
-	switch (s->rec->call) {
-	case REEL_MARK_DESC:
-		return mark_desc(s);
-	case REEL_MARK_CWD:
-		return s->rec->path ? set_cwd(s->p, s->rec->path,
-					      s->rec->path_len, s->err) : 0;
-	case REEL_MARK_SPAN_BEGIN:
-		return spans_begin(s->r, spans, s->rec,
-				   s->rec->has_size ? s->ev->start_ns
-						    : s->end_ns,
-				   s->err);
-	case REEL_MARK_SPAN_END:
-	case REEL_MARK_SPAN_CANCEL:
-		return spans_end(s->r, spans, s->thread, s->rec, s->end_ns,
-				 s->rec->call == REEL_MARK_SPAN_CANCEL, s->err);
-	case REEL_MARK_NOTE:
-		return mark_note(s);
-	case REEL_MARK_SITE:
-		return sites_mark(s->r, (uint32_t)s->process, s->rec,
-				  &s->r->thread[s->thread].site, s->err);
-	case REEL_MARK_SIZE:
-		return mark_size(s);
-	default:
-		return 0;
-	}
-}
-
 /* Whoever works in the directory that was renamed, or below, goes with it. */
 static int move_cwds(struct step *s)
 {
@@ -539,7 +265,8 @@ static int move_cwds(struct step *s)
 			continue;
 		n = snprintf(to, sizeof(to), "%s%s",
 			     files_path(files, s->ev->file2), p->cwd + len);
-		if (n < (int)sizeof(to) && set_cwd(p, to, (size_t)n, s->err))
+		if (n < (int)sizeof(to) &&
+		    resolve_set_cwd(p, to, (size_t)n, s->err))
 			return -1;
 	}
 	return 0;
@@ -693,7 +420,7 @@ int reel_resolve(struct reel_resolver *r, int thread,
 	if ((rec->path || rec->path2) && resolve_names(&s))
 		return -1;
 	if (rec->newdesc && !ev->err) {
-		if (resolve_newdesc(&s, d))
+		if (resolve_opened(&s, d))
 			return -1;
 		d = d ? descs_find(&s.p->descs, rec->desc) : NULL; /* moved */
 	}
@@ -707,7 +434,7 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		resolve_seek(&s, d);
 		break;
 	case REEL_GROUP_OPEN:
-		size_of_open(&s);
+		resolve_opened_size(&s);
 		break;
 	case REEL_GROUP_NONE:
 		resolve_counted(&s, d);

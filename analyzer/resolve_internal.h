@@ -332,6 +332,23 @@ static inline struct file *file_of(const struct step *s, uint32_t id)
 	return &s->r->files.file[id];
 }
 
+/* @p works in @path from now on; a relative or empty one: where is not known. */
+int resolve_set_cwd(struct process *p, const char *path, size_t len,
+		    struct reel_error *err);
+
+/* --- descriptors that calls make: resolve_open.c -------------------------- */
+
+/* A file that never had a name, in @dir or (NULL) nowhere: one for each open. */
+int resolve_temporary(struct step *s, const char *dir);
+/* The step's new descriptor: a copy of @from, or what the call opened. */
+int resolve_opened(struct step *s, struct desc *from);
+/* The size that an open tells or makes. */
+void resolve_opened_size(struct step *s);
+
+/* --- marks: resolve_mark.c ------------------------------------------------ */
+
+int resolve_mark(struct step *s);
+
 /* --- positions: resolve_position.c ---------------------------------------- */
 
 /* The step's call was told position @pos of @o, or size @size of @body. */
