@@ -199,7 +199,7 @@ static uint32_t name(struct step *s, const char *path, size_t len, uint32_t at)
 	struct desc *d = at ? find(s, at) : NULL;
 
 	if (at) {
-		uint32_t dir = d ? open_of(s, d)->row.file_id : 0;
+		uint32_t dir = d ? open_of(s, d)->dir : 0;
 
 		if (!len)
 			return dir; /* AT_EMPTY_PATH: the descriptor itself */
@@ -248,26 +248,52 @@ static int resolve_names(struct step *s)
 	return 0;
 }
 
-/* Whoever works in the directory that was renamed, or below, goes with it. */
-static int move_cwds(struct step *s)
+/* What the rename made of a name in the directory, or of its own, in @to: its
+ * length, or 0 when it is another's. */
+static size_t moved(const struct step *s, const char *path, size_t path_len,
+		    char to[PATH_ROOM])
 {
 	const struct files *files = &s->r->files;
+	const char *from = files_path(files, s->ev->file);
 	size_t len = files->file[s->ev->file].path_len;
+	int n;
+
+	if (path_len < len || memcmp(path, from, len) ||
+	    (path[len] && path[len] != '/'))
+		return 0;
+	n = snprintf(to, PATH_ROOM, "%s%s", files_path(files, s->ev->file2),
+		     path + len);
+	return n < PATH_ROOM ? (size_t)n : 0;
+}
+
+/* Whoever works in the directory that was renamed, or below, goes with it, and
+ * who has it open. */
+static int move_dirs(struct step *s)
+{
+	struct opens *opens = &s->r->opens;
 	char to[PATH_ROOM];
+	size_t n;
 
 	for (int i = 0; i < s->r->processes; i++) {
 		struct process *p = &s->r->process[i];
-		const char *from = files_path(files, s->ev->file);
-		int n;
 
-		if (!p->cwd || p->cwd_len < len || memcmp(p->cwd, from, len) ||
-		    (p->cwd[len] && p->cwd[len] != '/'))
-			continue;
-		n = snprintf(to, sizeof(to), "%s%s",
-			     files_path(files, s->ev->file2), p->cwd + len);
-		if (n < (int)sizeof(to) &&
-		    resolve_set_cwd(p, to, (size_t)n, s->err))
+		n = p->cwd ? moved(s, p->cwd, p->cwd_len, to) : 0;
+		if (n && resolve_set_cwd(p, to, n, s->err))
 			return -1;
+	}
+	for (uint32_t i = 1; i <= opens->n; i++) {
+		struct opened *o = &opens->open[i];
+
+		if (!o->refs || file_of(s, o->dir)->kind != REEL_KIND_DIR)
+			continue;
+		n = moved(s, files_path(&s->r->files, o->dir),
+			  file_of(s, o->dir)->path_len, to);
+		if (!n)
+			continue;
+		o->dir = files_intern(&s->r->files, to, n, s->err);
+		if (!o->dir)
+			return -1;
+		files_set_kind(&s->r->files, o->dir, REEL_KIND_DIR);
 	}
 	return 0;
 }
@@ -276,7 +302,7 @@ static int renamed(struct step *s, bool exchange)
 {
 	struct files *files = &s->r->files;
 
-	if (files->file[s->ev->file].kind != REEL_KIND_FILE && move_cwds(s))
+	if (files->file[s->ev->file].kind != REEL_KIND_FILE && move_dirs(s))
 		return -1;
 	return files_renamed(files, s->ev->file, s->ev->file2, exchange,
 			     s->err);

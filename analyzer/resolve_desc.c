@@ -34,7 +34,8 @@ uint32_t opens_new(struct opens *o, const struct reel_open_row *row,
 		}
 		i = ++o->n;
 	}
-	o->open[i] = (struct opened){ .row = *row, .pos = POS_UNKNOWN,
+	o->open[i] = (struct opened){ .row = *row, .dir = row->file_id,
+				     .pos = POS_UNKNOWN,
 				     .answer = { .before = -1 } };
 	o->open[i].row.open_id = ++o->last_id;
 	return i;

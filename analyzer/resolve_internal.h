@@ -126,6 +126,7 @@ struct opened {
 	struct answer answer; /* to who asked for it */
 	int64_t reach; /* where the farthest that is known of ended */
 	uint32_t body; /* what was opened, whatever its name is now */
+	uint32_t dir;  /* file of that name: what is relative to it is below */
 	bool append;
 	bool shared; /* by two descriptors, at some time */
 };
