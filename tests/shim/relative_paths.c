@@ -109,11 +109,41 @@ static void openat_dirfd_path(void)
 	tell(openat(200, "at-dup2", O_RDWR | O_CREAT, 0600));
 }
 
+/* In c, with a and c beside each other. */
+static void renamed_dirfd(void)
+{
+	int top, below, child;
+
+	if (chdir("..") || mkdir("d", 0700) || mkdir("d/e", 0700))
+		exit(1);
+	top = open("d", O_RDONLY | O_DIRECTORY);
+	below = openat(top, "e", O_RDONLY | O_DIRECTORY);
+	if (rename("d", "f"))
+		exit(1);
+	tell(openat(top, "at-renamed", O_RDWR | O_CREAT, 0600));
+	tell(openat(below, "at-below", O_RDWR | O_CREAT, 0600));
+	if (mkdir("d", 0700))
+		exit(1);
+	tell(openat(below, "at-below-still", O_RDWR | O_CREAT, 0600));
+	make("d/new");
+	child = fork();
+	if (!child) {
+		tell(openat(top, "in-child", O_RDWR | O_CREAT, 0600));
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	if (renameat(top, "e", AT_FDCWD, "a/moved"))
+		exit(1);
+	tell(openat(below, "at-moved", O_RDWR | O_CREAT, 0600));
+	tell(openat(top, "at-top", O_RDWR | O_CREAT, 0600));
+}
+
 int main(void)
 {
 	if (mkdir("a", 0700) || mkdir("b", 0700) || symlink("a", "link"))
 		return 1;
 	relative_open_cached_cwd();
 	openat_dirfd_path();
+	renamed_dirfd();
 	return 0;
 }
