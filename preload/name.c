@@ -141,7 +141,8 @@ static COLD int stat_unusual(uint32_t call, const char *path,
 	return 0;
 }
 
-__attribute__((hot, aligned(64))) int
+PLACES_BEGIN("name.0", "512");
+PLACED("name.1") __attribute__((aligned(64))) int
 shim_record_stat(struct shim_thread *self, uint32_t call, const char *path,
 		 const struct stat *st, uint64_t start, uint64_t end)
 {
@@ -168,7 +169,7 @@ shim_record_stat(struct shim_thread *self, uint32_t call, const char *path,
 	return 0;
 }
 
-__attribute__((hot, aligned(64))) bool
+PLACED("open.1") __attribute__((aligned(64))) bool
 shim_record_open(struct shim_thread *self, uint64_t call_flags,
 		 const char *path, int fd, uint64_t start, uint64_t end)
 {

@@ -26,7 +26,6 @@
 #include "preload/storage.h"
 
 struct shim_state shim = { .next_desc = SHIM_DESC_FIRST };
-struct shim_hot shim_hot;
 struct shim_thread shim_no_thread;
 _Thread_local struct shim_tls shim_tls = {&shim_no_thread, 0, 0};
 

@@ -11,7 +11,14 @@
 #include "preload/dynamic.h"
 #include "preload/raw.h"
 
-struct shim_real real;
+/* In this order, in one page for the descriptors below some 400. */
+#if __has_attribute(no_reorder)
+#define WITH_EACH_CALL __attribute__((section(".bss.ioreel"), no_reorder))
+#else
+#define WITH_EACH_CALL __attribute__((section(".bss.ioreel")))
+#endif
+WITH_EACH_CALL __attribute__((aligned(4096))) struct shim_real real;
+WITH_EACH_CALL struct shim_hot shim_hot;
 
 static long fail(long r)
 {

@@ -18,7 +18,8 @@
 #include "preload/temp.h"
 
 /* Entered from a wrapper's first instructions. */
-#define ON static __attribute__((noinline, hot, aligned(64)))
+#define ON static PLACED("name.3") __attribute__((noinline, aligned(64)))
+#define ON_AT static PLACED("open.2") __attribute__((noinline, aligned(64)))
 
 /* What shim_record_open() would not take. */
 static __attribute__((noinline)) void
@@ -74,14 +75,15 @@ opened(uint32_t call, int at, const char *path, int flags, mode_t mode,
 		OPEN_BODY(fn, (path, flags, mode), CALL_OPEN, AT_FDCWD, path,  \
 			  flags, mode);                                        \
 	}                                                                      \
-	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
+	FAST PLACED("name.3")                                                  \
+	int named_##fn(const char *path, int flags, mode_t mode)               \
 		__asm__(#fn);                                                  \
 	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
 	{                                                                      \
 		PASS_OR(on_##fn, fn, (path, flags, mode));                     \
 	}
 #define OPENAT(fn)                                                             \
-	ON int on_##fn(int at, const char *path, int flags, mode_t mode)       \
+	ON_AT int on_##fn(int at, const char *path, int flags, mode_t mode)       \
 	{                                                                      \
 		OPEN_BODY(fn, (at, path, flags, mode), CALL_OPENAT, at, path,  \
 			  flags, mode);                                        \
@@ -204,7 +206,7 @@ ON int on_close(int fd)
 	return r;
 }
 
-FAST int close(int fd)
+FAST PLACED("name.3") int close(int fd)
 {
 	PASS_OR(on_close, close, (fd));
 }
