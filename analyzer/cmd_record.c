@@ -446,17 +446,14 @@ static int64_t size_of(const char *s)
 	return *end || n <= 0 ? -1 : n;
 }
 
-/* Options whose value is two words or none, as the parser knows them. */
+/* "--events steps A-B" is two words, "--events A-B" one, as the parser has it. */
 static int plain_words(int argc, char **argv)
 {
-	static char stacks[] = "--stacks=" STACKS_DEFAULT;
 	int i, end = 0;
 
 	while (end < argc && strcmp(argv[end], "--"))
 		end++;
 	for (i = 1; i < end && end < argc; i++) {
-		if (!strcmp(argv[i], "--stacks"))
-			argv[i] = stacks;
 		if (strcmp(argv[i], "--events") || i + 2 >= end ||
 		    strcmp(argv[i + 1], "steps"))
 			continue;
@@ -482,6 +479,8 @@ static int understand(struct reel_record_options *opt, const char *events,
 				      "--events wants all, none or steps A-B");
 	if (opt->profile_steps && !is_range(opt->profile_steps))
 		return reel_cli_usage(&cmd_record, "--profile-steps wants A-B");
+	if (opt->stacks && !*opt->stacks)
+		opt->stacks = STACKS_DEFAULT;
 	if (opt->stacks && (opt->stacks[strspn(opt->stacks, "0123456789")] ||
 			    strlen(opt->stacks) > 9 || !atoi(opt->stacks)))
 		return reel_cli_usage(&cmd_record,
@@ -524,7 +523,7 @@ static int run(int argc, char **argv)
 		 "system calls that pass the C library by, too", 0, 0},
 		{"mmap", 0, REEL_OPT_CHOICE, &map, "pages|faults",
 		 "faults: also when mappings were touched", 0, 0},
-		{"stacks", 0, REEL_OPT_TEXT, &opt.stacks, "N",
+		{"stacks", 0, REEL_OPT_MAYBE, &opt.stacks, "N",
 		 "note who made one call in N", 0, 0},
 		{"profile-steps", 0, REEL_OPT_TEXT, &opt.profile_steps, "A-B",
 		 "profile these steps in TensorFlow", 0, 0},

@@ -98,7 +98,8 @@ static int room_for(struct files *f, size_t len, struct reel_error *err)
 	return 0;
 }
 
-uint32_t files_new_body(struct files *f, struct reel_error *err)
+/* A new body of unknown size; 0: no memory, with @err. */
+static uint32_t new_body(struct files *f, struct reel_error *err)
 {
 	if (f->bodies + 1 >= f->body_room) {
 		uint32_t room = f->body_room ? f->body_room + f->body_room / 2 :
@@ -117,7 +118,7 @@ uint32_t files_new_body(struct files *f, struct reel_error *err)
 
 int files_unlinked(struct files *f, uint32_t id, struct reel_error *err)
 {
-	uint32_t body = files_new_body(f, err);
+	uint32_t body = new_body(f, err);
 
 	if (!body)
 		return -1;
@@ -173,7 +174,7 @@ uint32_t files_intern(struct files *f, const char *path, size_t len,
 		return id;
 	if (room_for(f, len, err))
 		return 0;
-	body = files_new_body(f, err);
+	body = new_body(f, err);
 	if (!body)
 		return 0;
 	for (i = hash & (f->slots - 1); f->slot[i]; )

@@ -78,8 +78,6 @@ void files_find_dirs(struct files *f);
  * another name, an unlink takes the name from it, and who has it open goes on.
  */
 
-/* A new body of unknown size; 0: no memory, with @err. */
-uint32_t files_new_body(struct files *f, struct reel_error *err);
 /* The name @id was removed. */
 int files_unlinked(struct files *f, uint32_t id, struct reel_error *err);
 /* @to names what @from named; @exchange: and the other way round. */

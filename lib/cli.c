@@ -89,8 +89,10 @@ static void help_option(const struct reel_opt *o)
 		n = snprintf(left, sizeof(left), "-%c, ", o->letter);
 	else
 		n = snprintf(left, sizeof(left), "    ");
-	snprintf(left + n, sizeof(left) - (size_t)n, "--%s%s%s", o->name,
-		 o->arg ? " " : "", o->arg ? o->arg : "");
+	snprintf(left + n, sizeof(left) - (size_t)n,
+		 o->type == REEL_OPT_MAYBE ? "--%s%s[=%s]" : "--%s%s%s",
+		 o->name, o->arg && o->type != REEL_OPT_MAYBE ? " " : "",
+		 o->arg ? o->arg : "");
 	if (strlen(left) > 24)
 		printf("  %s\n%28s", left, "");
 	else
@@ -211,6 +213,7 @@ static int set(struct walk *w, const struct reel_opt *o, const char *text)
 		*(bool *)o->value = true;
 		return 0;
 	case REEL_OPT_TEXT:
+	case REEL_OPT_MAYBE:
 		*(const char **)o->value = text;
 		return 0;
 	case REEL_OPT_LIST:
@@ -232,6 +235,8 @@ static int set_from(struct walk *w, const struct reel_opt *o, const char *here)
 		reel_cli_usage(w->cmd, "--%s takes no value", o->name);
 		return -1;
 	}
+	if (o->type == REEL_OPT_MAYBE && !here)
+		here = "";
 	if (o->type != REEL_OPT_FLAG && !here && w->at + 1 < w->argc)
 		here = w->argv[++w->at];
 	/* Nothing is no text: a variable of a script that was never set. */

@@ -18,6 +18,7 @@ struct reel_error;
 enum reel_opt_type {
 	REEL_OPT_FLAG,   /* bool * */
 	REEL_OPT_TEXT,   /* const char **: never empty */
+	REEL_OPT_MAYBE,  /* const char **: what follows after '=', or "" alone */
 	REEL_OPT_LIST,   /* struct reel_opt_list *: may be given many times */
 	REEL_OPT_INT,    /* int64_t *, within [min, max] */
 	REEL_OPT_DOUBLE, /* double *, within [min, max] */
