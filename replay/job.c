@@ -188,8 +188,8 @@ static const char mounts_sql[] =
 	"SELECT rtrim(json_extract(m.value, '$.path'), '/') AS path,"
 	" json_extract(m.value, '$.type') IN ('ext2', 'ext3', 'ext4', 'xfs',"
 	" 'btrfs', 'f2fs', 'jfs', 'nilfs2', 'vfat', 'exfat', 'ntfs3', 'udf',"
-	" 'iso9660', 'squashfs', 'erofs', 'overlay', 'nfs', 'nfs4', 'cifs',"
-	" 'smb3', 'tmpfs', 'ramfs')"
+	" 'iso9660', 'squashfs', 'erofs', 'overlay', 'nfs', 'nfs4',"
+	" 'tmpfs', 'ramfs')"
 	" FROM run, json_each(iif(json_valid(job_json), job_json, '{}'),"
 	" '$.mounts') m WHERE m.type = 'object'"
 	" ORDER BY length(path), m.key";

@@ -3,7 +3,7 @@
 -- have it, by file; only of files with such reads. Linux counts it by thread:
 -- read-ahead for the file counts too, and what the thread had fetched for
 -- faster reads before. Not of asynchronous reads, mappings, streams, and file
--- systems that fetch by other means than block devices, NFS or SMB.
+-- systems that fetch by other means than block devices or NFS.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Storage"
 CREATE TABLE storage (
