@@ -66,7 +66,7 @@ static uint32_t home(const struct descs *d, uint32_t id)
 
 struct desc *descs_find(const struct descs *d, uint32_t id)
 {
-	if (!d->slots)
+	if (!d->slots || !id) /* 0 marks a free slot */
 		return NULL;
 	for (uint32_t i = home(d, id);; i = (i + 1) & (d->slots - 1)) {
 		if (d->slot[i].id == id)

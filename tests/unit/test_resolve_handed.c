@@ -277,6 +277,9 @@ static void test_size_marked(void)
 				       .has_pos = true, .pos = 40 });
 	WRITE_(2, 2, 1);
 	is(ev.offset, 40, "and the mark tells of unseen writers");
+	is(give(1, &(struct reel_record){ .call = REEL_MARK_SIZE,
+					  .has_pos = true, .pos = 50 }),
+	   0, "a mark of no descriptor");
 	end();
 }
 
