@@ -75,8 +75,7 @@ opened(uint32_t call, int at, const char *path, int flags, mode_t mode,
 		OPEN_BODY(fn, (path, flags, mode), CALL_OPEN, AT_FDCWD, path,  \
 			  flags, mode);                                        \
 	}                                                                      \
-	FAST PLACED("name.3")                                                  \
-	int named_##fn(const char *path, int flags, mode_t mode)               \
+	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
 		__asm__(#fn);                                                  \
 	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
 	{                                                                      \
@@ -206,7 +205,7 @@ ON int on_close(int fd)
 	return r;
 }
 
-FAST PLACED("name.3") int close(int fd)
+FAST int close(int fd)
 {
 	PASS_OR(on_close, close, (fd));
 }
