@@ -18,7 +18,7 @@
 #include "preload/temp.h"
 
 /* Entered from a wrapper's first instructions. */
-#define ON static PLACED("name.3") __attribute__((noinline, aligned(64)))
+#define ON static PLACED("name.2") __attribute__((noinline, aligned(64)))
 #define ON_AT static PLACED("open.2") __attribute__((noinline, aligned(64)))
 
 /* What shim_record_open() would not take. */
@@ -82,7 +82,7 @@ opened(uint32_t call, int at, const char *path, int flags, mode_t mode,
 		PASS_OR(on_##fn, fn, (path, flags, mode));                     \
 	}
 #define OPENAT(fn)                                                             \
-	ON_AT int on_##fn(int at, const char *path, int flags, mode_t mode)       \
+	ON_AT int on_##fn(int at, const char *path, int flags, mode_t mode)    \
 	{                                                                      \
 		OPEN_BODY(fn, (at, path, flags, mode), CALL_OPENAT, at, path,  \
 			  flags, mode);                                        \

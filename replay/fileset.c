@@ -135,19 +135,11 @@ static void put_lines(const struct plan *p, const struct plan_file *f,
 		      uint8_t *to, int64_t at, size_t bytes)
 {
 	const int64_t *line = p->line + f->line;
-	uint32_t low = 0, high = f->lines;
+	uint32_t i = plan_line_from(line, f->lines, at);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (line[mid] < at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low < f->lines && line[low] < at + (int64_t)bytes; low++)
-		if (line[low] >= at)
-			to[line[low] - at] = '\n';
+	for (; i < f->lines && line[i] < at + (int64_t)bytes; i++)
+		if (line[i] >= at)
+			to[line[i] - at] = '\n';
 }
 
 static int write_all(int fd, const uint8_t *from, size_t bytes, int64_t at)

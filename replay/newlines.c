@@ -13,18 +13,8 @@
 static uint32_t first_line(const struct player *p, const struct step *s,
 			   int64_t at)
 {
-	const int64_t *line = p->engine->plan->line + s->m->line;
-	uint32_t low = 0, high = s->m->lines;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (line[mid] < at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return plan_line_from(p->engine->plan->line + s->m->line, s->m->lines,
+			      at);
 }
 
 static void put(struct player *p, const struct step *s, uint8_t byte)

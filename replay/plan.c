@@ -344,6 +344,21 @@ const char *plan_name(const struct plan *p, uint32_t name)
 	return p->text + p->name_at[name];
 }
 
+uint32_t plan_line_from(const int64_t *line, uint32_t n, int64_t at)
+{
+	uint32_t low = 0, high = n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (line[mid] < at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 size_t plan_name_bytes(const struct plan *p, uint32_t name)
 {
 	return (size_t)(p->name_at[name + 1] - p->name_at[name] - 1);
