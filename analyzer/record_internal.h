@@ -237,8 +237,6 @@ int record_pack(const char *dir, bool ended, struct reel_error *err);
  */
 int record_summary(const char *dir, bool records, struct record_summary *s,
 		   struct reel_error *err);
-/* A note of the job: is it the state of a hook? */
-void record_hooks_add(struct record_hooks *h, const char *note);
 
 /*
  * Why the command @name cannot be recorded, as the end of a sentence:

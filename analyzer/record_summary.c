@@ -141,8 +141,9 @@ static int made(struct walk *w, const struct reel_record *r,
 	return 0;
 }
 
-/* Of one that several processes noted, the state of the worst off. */
-void record_hooks_add(struct record_hooks *h, const char *note)
+/* A note of the job: is it the state of a hook? Of one that several processes
+ * noted, the state of the worst off. */
+static void hooks_add(struct record_hooks *h, const char *note)
 {
 	static const char key[] = "hook:";
 	const char *name = note + strlen(key), *state;
@@ -236,7 +237,7 @@ static int take(struct walk *w, const struct reel_record *r,
 	if (r->call == REEL_MARK_CWD && r->path)
 		snprintf(w->cwd, sizeof(w->cwd), "%s", r->path);
 	if (r->call == REEL_MARK_NOTE && r->path)
-		record_hooks_add(&w->s->hooks, r->path);
+		hooks_add(&w->s->hooks, r->path);
 	if (group != REEL_GROUP_MARK)
 		w->s->events += r->count;
 	if (r->newdesc && made(w, r, group, err))

@@ -75,8 +75,12 @@ static json_t *cell(sqlite3_stmt *q, int column)
 	}
 }
 
-json_t *report_json_rows(struct reel_store *st, const char *sql,
-			 struct reel_error *err)
+/*
+ * The rows of @sql as an array of objects, a key per column; integers in full,
+ * NULL as null. NULL with @err filled.
+ */
+static json_t *rows_of(struct reel_store *st, const char *sql,
+		       struct reel_error *err)
 {
 	json_t *list = json_array(), *row;
 	sqlite3_stmt *q = NULL;
@@ -225,7 +229,7 @@ static int add(json_t *doc, const char *key, json_t *value,
 static int add_section(json_t *doc, const struct section *s,
 		       struct reel_store *st, struct reel_error *err)
 {
-	json_t *rows = report_json_rows(st, s->sql, err), *one;
+	json_t *rows = rows_of(st, s->sql, err), *one;
 
 	if (!rows)
 		return -1;
@@ -251,7 +255,7 @@ int report_json(const struct report *r, bool all_files, struct reel_error *err)
 		if (add_section(doc, &sections[i], r->st, err))
 			goto fail;
 	if (add(doc, "files",
-		report_json_rows(r->st,
+		rows_of(r->st,
 				 all_files ? FILE_COLUMNS
 					   : FILE_COLUMNS "LIMIT 1000",
 				 err),

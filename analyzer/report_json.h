@@ -17,13 +17,6 @@ json_t *report_json_name(const char *name);
 /* Print @doc (taken; NULL: out of memory) on stdout. 0, or -1 with @err. */
 int report_json_print(json_t *doc, struct reel_error *err);
 
-/*
- * The rows of @sql as an array of objects, a key per column; integers in full,
- * NULL as null. NULL with @err filled.
- */
-json_t *report_json_rows(struct reel_store *st, const char *sql,
-			 struct reel_error *err);
-
 /* The whole report, as schemas/report.schema.json says; @all_files: not only
  * the busiest. 0, or -1 with @err. */
 int report_json(const struct report *r, bool all_files, struct reel_error *err);

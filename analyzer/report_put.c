@@ -33,7 +33,8 @@ static int line_columns(void)
 	return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
 }
 
-void report_put_room(int *at, int columns)
+/* Go on in the next line, unless @columns more fit into this one. */
+static void put_room(int *at, int columns)
 {
 	if (*at > FOLD_COLUMNS && columns > line_columns() - *at) {
 		printf("\n%*s", FOLD_COLUMNS, "");
@@ -49,7 +50,7 @@ static void put(int *at, const char *s, int columns, bool right)
 	if (columns > most)
 		columns = most;
 	pad = columns > own ? columns - own : 0;
-	report_put_room(at, own + pad);
+	put_room(at, own + pad);
 	printf("%*s%s%*s", right ? pad : 0, "", s, right ? 0 : pad, "");
 	*at += own + pad;
 }

@@ -11,9 +11,6 @@
 void report_put_right(int *at, const char *s, int columns);
 void report_put_left(int *at, const char *s, int columns);
 
-/* Go on in the next line, unless @columns more fit into this one. */
-void report_put_room(int *at, int columns);
-
 /* Print @text in lines of at most 100 columns, fewer where the terminal has
  * fewer, each after the first indented by @indent; the first is already @at
  * columns wide. Returns where the last one ends. */

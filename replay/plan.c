@@ -358,8 +358,3 @@ uint32_t plan_line_from(const int64_t *line, uint32_t n, int64_t at)
 	}
 	return low;
 }
-
-size_t plan_name_bytes(const struct plan *p, uint32_t name)
-{
-	return (size_t)(p->name_at[name + 1] - p->name_at[name] - 1);
-}

@@ -244,7 +244,6 @@ void plan_close(struct plan *p);
 const char *plan_name(const struct plan *p, uint32_t name);
 /* The first of @n places of newlines, in order, that is not before @at. */
 uint32_t plan_line_from(const int64_t *line, uint32_t n, int64_t at);
-size_t plan_name_bytes(const struct plan *p, uint32_t name);
 
 /* Is it one of the calls that edges count? */
 static inline bool plan_counts(const struct plan_record *r)

@@ -110,7 +110,6 @@ static void test_round_trip(const char *path)
 	is(r[500].size, 599, "a record of the second stream");
 	is(r[500].gap_ns, 1001, "with its gap");
 	ok(!strcmp(plan_name(p, 0), "/data/file"), "the name");
-	is(plan_name_bytes(p, 0), 10, "its length");
 	is(p->edge[0].calls, 5, "the edge");
 	is(p->line[1], 20, "the ends of lines");
 	is(p->head->file_total_bytes, 1234, "bytes to rebuild");
