@@ -5,6 +5,7 @@ The one thing to know: in each round all tracers run in turn, each time in anoth
 order, and a sample is the difference (or ratio) to the bare run of that round, so
 that what else the machine does meets all alike.
 """
+import math
 import os
 import shutil
 import statistics
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import figures
 import tracers
@@ -158,6 +160,7 @@ def start(bench):
 
 
 TIMES = ("wall", "CPU", "loop, wall", "loop, CPU")
+BESIDE = ("CPU, side by side", "loop, CPU, side by side")
 
 
 def job(bench, part, name, script, module, turns):
@@ -191,7 +194,33 @@ def job(bench, part, name, script, module, turns):
                 if tracer != "bare":
                     mean /= bare[k] / len(sums["bare"])
                 bench.table.add(part, "%s, %s" % (name, what), tracer, mean, figures.RATIO)
+    beside(bench, part, name, argv)
     share(bench, part, name, argv)
+
+
+def beside(bench, part, name, argv):
+    """Ratios of CPU time of two runs at the same time, each on a processor of its
+    own, and again the other way round: what slows the whole machine for a second
+    or a minute slows both."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    bare = bench.tracers[0]
+    if len(cpus) < 2 or not shutil.which("taskset"):
+        bench.note("%s job: not side by side; one processor, or no taskset" % name)
+        return
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(bench.rounds + 3):
+            for tracer in (Tracer("bare again"), bench.named("ioreel")[0]):
+                logs = [0, 0]
+                for mine, other in (cpus, cpus[::-1]):
+                    runs = list(pool.map(lambda who, cpu: bench.try_run(who.on(cpu), argv),
+                                         (tracer, bare), (mine, other)))
+                    if not all(runs):
+                        return
+                    took = [(run.cpu_ns, float(run.text.split()[-1])) for run in runs]
+                    logs = [log + math.log(a / b) / 2 for log, a, b in zip(logs, *took)]
+                for log, what in zip(logs, BESIDE):
+                    bench.table.add(part, "%s, %s" % (name, what), tracer.name,
+                                    math.exp(log), figures.RATIO)
 
 
 def share(bench, part, name, argv):

@@ -57,6 +57,10 @@ class Tracer:
     def argv(self, argv, work):
         return [word.replace("{}", work) for word in self.prefix] + argv
 
+    def on(self, cpu):
+        """The same on one processor."""
+        return Tracer(self.name, ["taskset", "-c", str(cpu)] + self.prefix, self.env)
+
     def run(self, argv, scratch):
         """Runs @argv in an empty folder: some tracers write to where they are."""
         work = tempfile.mkdtemp(dir=scratch)
