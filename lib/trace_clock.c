@@ -46,7 +46,7 @@ int trace_clock_pair(struct reel_trace *tr, uint32_t i, uint64_t ticks,
 	}
 	p = &tr->pair[tr->pairs++];
 	p->ticks = ticks;
-	p->ns = ns;
+	p->ns = ns - (uint64_t)tr->image[i].timens_ns;
 	p->image = i;
 	return 0;
 }
@@ -59,8 +59,11 @@ static int by_host(const void *va, const void *vb)
 
 	if (d)
 		return d;
-	return (a->pub.head.clock > b->pub.head.clock) -
-	       (a->pub.head.clock < b->pub.head.clock);
+	d = (a->pub.head.clock > b->pub.head.clock) -
+	    (a->pub.head.clock < b->pub.head.clock);
+	if (d || a->pub.head.clock != REEL_CLOCK_MONOTONIC)
+		return d;
+	return (a->timens_ns > b->timens_ns) - (a->timens_ns < b->timens_ns);
 }
 
 static int by_ticks(const void *va, const void *vb)
@@ -314,7 +317,7 @@ static bool fit_host(struct trace_clock *c, struct trace_image **ptr,
 	int64_t wide = 0, w;
 
 	if (ptr[from]->pub.head.clock == REEL_CLOCK_MONOTONIC) {
-		set_line(c, 0, 0, 1.0);
+		set_line(c, 0, -ptr[from]->timens_ns, 1.0);
 		return true;
 	}
 	if (!fit_line(c, p, n, v))

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,8 @@
 #include "lib/buf.h"
 #include "lib/error.h"
 #include "lib/trace_internal.h"
+
+#define TIMENS_SECONDS_MAX 1000000000 /* 31 years */
 
 int trace_input_open(struct trace_input *in, const char *path)
 {
@@ -156,6 +159,33 @@ static int borrow_text(struct trace_image *im, const struct trace_image *before,
 	return 0;
 }
 
+/*
+ * A process in a time namespace: what its head says of CLOCK_MONOTONIC becomes
+ * that of the host.
+ */
+static void leave_timens(struct trace_image *im)
+{
+	struct reel_head *h = &im->pub.head;
+	const char *text = reel_trace_text(&im->pub, "timens");
+	long long s;
+	long ns;
+
+	if (!text || sscanf(text, "%lld %ld", &s, &ns) != 2 ||
+	    s > TIMENS_SECONDS_MAX || s < -TIMENS_SECONDS_MAX || ns < 0 ||
+	    ns > 999999999)
+		return;
+	im->timens_ns = s * 1000000000 + ns;
+	h->start_mono_ns -= (uint64_t)im->timens_ns;
+	if (h->end_mono_ns)
+		h->end_mono_ns -= (uint64_t)im->timens_ns;
+	for (int i = 0; i < 2; i++)
+		if (h->peer_mono_ns[i]) {
+			h->peer_mono_ns[i] -= (uint64_t)im->timens_ns;
+			h->peer_ns[i] = (int64_t)((uint64_t)h->peer_ns[i] +
+						  (uint64_t)im->timens_ns);
+		}
+}
+
 /* Add an image for @head, its text read from behind it. */
 static int add_image(struct reel_trace *tr, const struct trace_input *in,
 		     int64_t at, bool window, const struct reel_head *head,
@@ -177,10 +207,14 @@ static int add_image(struct reel_trace *tr, const struct trace_input *in,
 	im->pub.log_path = in->path;
 	im->pub.parent = -1;
 	im->pub.window = window;
-	if (head->text_uid && tr->images > 1)
-		return borrow_text(im, im - 1, err);
-	return read_text(im, in, at + (int64_t)sizeof(*head),
-			 head->head_bytes - (uint32_t)sizeof(*head), err);
+	if (head->text_uid && tr->images > 1
+		    ? borrow_text(im, im - 1, err)
+		    : read_text(im, in, at + (int64_t)sizeof(*head),
+				head->head_bytes - (uint32_t)sizeof(*head),
+				err))
+		return -1;
+	leave_timens(im);
+	return 0;
 }
 
 /* A head of another major: no error yet, there may be some that we can read. */

@@ -58,7 +58,10 @@ struct trace_pair {
 	uint32_t image; /* as indexed; after trace_order() its clock */
 };
 
-/* The clock of one host (one boot_id and kind of clock), fitted. */
+/*
+ * The clock of one host (one boot_id and kind of clock), fitted. Where time
+ * namespaces move CLOCK_MONOTONIC and it is the clock, each has its own.
+ */
 struct trace_clock {
 	/* ns = base_ns + (ticks - base_ticks) * mult / 2^shift */
 	uint64_t base_ticks;
@@ -79,6 +82,7 @@ struct trace_image {
 	uint32_t text_room;  /* of it, without the NUL behind */
 	uint32_t clock;	     /* index into reel_trace.clock */
 	uint64_t last_ticks; /* base of its last block */
+	int64_t timens_ns;   /* its CLOCK_MONOTONIC before the host's */
 };
 
 struct trace_thread {

@@ -31,7 +31,9 @@ static bool get(const struct reel_head *h, int which, struct measure *m)
 	return true;
 }
 
-static void set(struct trace_clock *c, const struct reel_head *h)
+/* @timens_ns: by what rank 0, who told its time, is before its host. */
+static void set(struct trace_clock *c, const struct reel_head *h,
+		int64_t timens_ns)
 {
 	struct measure m[2] = {{0}};
 	bool first = get(h, 0, &m[0]), last = get(h, 1, &m[1]);
@@ -49,7 +51,7 @@ static void set(struct trace_clock *c, const struct reel_head *h)
 		    span / DRIFT_SHARE + m[0].error + m[1].error)
 		m[1] = m[0];
 	for (int i = 0; i < 2; i++) {
-		c->peer_ns[i] = m[i].ns;
+		c->peer_ns[i] = m[i].ns - timens_ns;
 		c->peer_at[i] = m[i].at;
 	}
 	c->error_ns += m[0].error > m[1].error ? m[0].error : m[1].error;
@@ -75,7 +77,8 @@ void trace_peer_find(struct reel_trace *tr)
 			continue;
 		for (uint32_t k = 0; k < tr->images; k++)
 			if (same_host(tr, i, k))
-				set(&tr->clock[tr->image[k].clock], h);
+				set(&tr->clock[tr->image[k].clock], h,
+				    tr->image[tr->rank0].timens_ns);
 	}
 }
 

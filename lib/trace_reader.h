@@ -96,12 +96,14 @@ int reel_trace_open(struct reel_trace **out, const char *dir,
 		    struct reel_error *err);
 void reel_trace_close(struct reel_trace *tr);
 
+/* How many there are; each, by its number from 0, is borrowed until close. */
 int reel_trace_processes(const struct reel_trace *tr);
 const struct reel_trace_process *reel_trace_process(const struct reel_trace *tr,
 						    int i);
 int reel_trace_threads(const struct reel_trace *tr);
 const struct reel_trace_thread *reel_trace_thread(const struct reel_trace *tr,
 						  int i);
+/* What could not be read, all 0 when nothing; borrowed. */
 const struct reel_trace_damage *reel_trace_damage(const struct reel_trace *tr);
 
 /* job.json, or an empty object when it is missing or unreadable. Borrowed. */

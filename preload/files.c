@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "preload/anchor.h"
+#include "preload/async.h"
 #include "preload/counters.h"
 #include "preload/match.h"
 #include "preload/name.h"
@@ -256,7 +257,7 @@ static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 	int err = fd < 0 ? errno : 0;
 	bool reading = (ev->arg & O_ACCMODE) == O_RDONLY;
 
-	if (err == EFAULT || err == ENAMETOOLONG) {
+	if (unlikely(err) && !shim_readable_path(ev->path, err)) {
 		ev->path = NULL;
 	} else if (ev->path && filtered(ev, reading)) {
 		shim_count(REEL_CODE_OPENS, 1);
@@ -281,13 +282,17 @@ static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 		tell_size(&size, ev->newdesc);
 }
 
-/* With the file's own name. */
+/* With the file's own name. A pipe has none: it is known when it is used. */
 COLD static void opened_again(struct shim_event *ev, uint64_t start,
 			      uint64_t end, int fd)
 {
 	char path[REEL_PATH_BYTES];
 
-	if (shim_fd_path(fd, path, sizeof(path)) && path[0] == '/') {
+	if (shim_fd_path(fd, path, sizeof(path))) {
+		if (path[0] != '/') {
+			shim_fd_set(fd, SHIM_FD_UNKNOWN);
+			return;
+		}
 		ev->path = path;
 		ev->at = AT_FDCWD;
 	}
@@ -312,10 +317,56 @@ COLD const char *shim_keep_path(const char *path, char kept[SHIM_KEPT])
 	return n > 0 && memchr(kept, 0, (size_t)n) ? kept : NULL;
 }
 
+/* Does a NUL come before what a trace has no room for? */
+COLD static bool readable_text(const char *s)
+{
+	const char *end = s + REEL_PATH_BYTES;
+
+	while (s < end) {
+		const char *page = (const char *)(((uintptr_t)s | 4095) + 1);
+
+		if (page > end)
+			page = end;
+		if (!shim_readable(s, 1))
+			return false;
+		if (memchr(s, 0, (size_t)(page - s)))
+			return true;
+		s = page;
+	}
+	return false;
+}
+
+bool shim_readable_path(const char *path, int err)
+{
+	switch (path ? err : 0) {
+	case 0:
+	case ENOENT: /* found by following it */
+	case ENOTDIR:
+	case EISDIR:
+	case EEXIST:
+	case ELOOP:
+	case EACCES:
+		return true;
+	case ENAMETOOLONG:
+		return strnlen(path, REEL_PATH_BYTES) < REEL_PATH_BYTES;
+	}
+	return readable_text(path);
+}
+
+/* Of two names the kernel may have refused the call by the first. */
+static bool readable_names(const struct shim_event *ev, int err)
+{
+	const char *second = ev->path2 ? ev->path2 : ev->text;
+
+	if (!second)
+		return shim_readable_path(ev->path, err);
+	return readable_text(second) && ev->path && readable_text(ev->path);
+}
+
 void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err)
 {
-	if (err == EFAULT || err == ENAMETOOLONG) {
+	if (unlikely(err) && !readable_names(ev, err)) {
 		ev->path = ev->path2 = ev->text = NULL; /* not ours to read */
 	} else if (ev->path && shim_marker(ev->path, strlen(ev->path))) {
 		return;

@@ -115,6 +115,7 @@ static bool system_path(const char *p, size_t n)
 		/* Shared memory that libraries make for themselves. */
 		return BEGINS(p, "/sem.") || BEGINS(p, "/torch_") ||
 		       BEGINS(p, "/psm_") || BEGINS(p, "/pymp-") ||
+		       BEGINS(p, "/pym-") ||
 		       BEGINS(p, "/vader_segment") || BEGINS(p, "/ompi") ||
 		       BEGINS(p, "/sm_segment.") || BEGINS(p, "/ucx_shm_") ||
 		       BEGINS(p, "/mpich_shar") || BEGINS(p, "/psm2_shm.") ||

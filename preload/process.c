@@ -30,7 +30,9 @@ struct shim_thread shim_no_thread;
 _Thread_local struct shim_tls shim_tls = {&shim_no_thread, 0, 0};
 
 /* State of the process, in owner of the first thread state: wiped by fork. */
-enum { FRESH = 0, STARTING = 1, READY = 2, FAILED = 3 };
+/* LEAVING: what threads have is written, and no slot is given; LEFT: written.
+ */
+enum { FRESH = 0, STARTING, READY, FAILED, LEAVING, LEFT };
 
 int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
 /*
@@ -53,10 +55,10 @@ static struct shim_thread *mark(void)
 
 void shim_count(enum reel_counter which, uint64_t n)
 {
+	uint32_t state = __atomic_load_n(&mark()->owner, __ATOMIC_ACQUIRE);
 	uint64_t *at = NULL;
 
-	if (__atomic_load_n(&mark()->owner, __ATOMIC_ACQUIRE) == READY &&
-	    !shim.orphan)
+	if ((state == READY || state == LEAVING) && !shim.orphan)
 		at = &shim.head->counter[which];
 	else if (shim.counts)
 		at = &shim.counts->counter[which];
@@ -120,6 +122,40 @@ static char *text_put(char *p, const char *end, const char *key,
 	return p;
 }
 
+static bool in_timens_of_children(void)
+{
+	char own[64], children[64];
+	long n = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time", own,
+		      sizeof(own));
+	long k = raw4(SYS_readlinkat, AT_FDCWD,
+		      "/proc/self/ns/time_for_children", children,
+		      sizeof(children));
+
+	/* "time:[NUMBER]" and "time:[NUMBER]" */
+	return n > 0 && n == k && !memcmp(own, children, (size_t)n);
+}
+
+/*
+ * By what a time namespace moves CLOCK_MONOTONIC, when it does: "SECONDS NS".
+ * The file's first line is "monotonic SECONDS NS".
+ */
+static char *text_put_timens(char *p, const char *end)
+{
+	static const char name[] = "monotonic";
+	char buf[128], *v = buf + sizeof(name) - 1;
+	long n = read_small("/proc/self/timens_offsets", buf, sizeof(buf) - 1);
+
+	buf[n > 0 ? n : 0] = '\0';
+	if (strncmp(buf, name, sizeof(name) - 1))
+		return p;
+	v += strspn(v, " \t");
+	n = (long)strcspn(v, "\n");
+	/* nearly always 0 and 0; they are those of children to come */
+	if (strspn(v, "0 \t") >= (size_t)n || !in_timens_of_children())
+		return p;
+	return text_put(p, end, "timens", v, (size_t)n);
+}
+
 static uint32_t text_fill(char *text, const char *end)
 {
 	char buf[4096], *p = text;
@@ -134,6 +170,7 @@ static uint32_t text_fill(char *text, const char *end)
 		p = text_put(p, end, "host", uts.nodename, strlen(uts.nodename));
 		p = text_put(p, end, "kernel", uts.release, strlen(uts.release));
 	}
+	p = text_put_timens(p, end);
 	n = read_small("/proc/self/cmdline", buf, sizeof(buf) - 1);
 	for (long i = 0; i < n;) {
 		size_t len = strnlen(buf + i, (size_t)(n - i));
@@ -391,6 +428,38 @@ static bool is_started(void)
 	return mark()->owner == READY && shim.pid == (uint32_t)raw0(SYS_getpid);
 }
 
+static void set_state(uint32_t state)
+{
+	shim_barrier();
+	__atomic_store_n(&mark()->owner, state, __ATOMIC_RELEASE);
+	shim_barrier();
+}
+
+/*
+ * Write what there is. Where other threads have slots all goes on, up to the
+ * last moment: the window stays, as it does when a process is killed. Else it
+ * goes, and what a signal handler does from now on has no window: it is counted.
+ */
+static void leave(void)
+{
+	struct shim_thread *own = shim_tls.thread;
+	bool alone;
+
+	set_state(LEAVING);
+	shim_tls.thread = &shim_no_thread;
+	shim_barrier();
+	alone = shim_flush_all();
+	shim_clock_pair(&shim.head->end_ticks, &shim.head->end_mono_ns);
+	shim.head->end = REEL_END_EXIT;
+	set_state(LEFT);
+	if (shim_write_head() && alone) {
+		shim_remove_window();
+		return;
+	}
+	shim_tls.thread = own;
+	set_state(READY);
+}
+
 /* @flushes: what streams have in their buffers will be written. */
 static void finish(bool flushes)
 {
@@ -406,16 +475,8 @@ static void finish(bool flushes)
 		stream_finish(flushes);
 	else if (shim_hot.on && mark()->owner == FRESH)
 		stream_leaving();
-	if (shim_hot.on && is_started()) {
-		bool alone;
-
-		shim_hot.on = 0;
-		alone = shim_flush_all();
-		shim_clock_pair(&shim.head->end_ticks, &shim.head->end_mono_ns);
-		shim.head->end = REEL_END_EXIT;
-		if (shim_write_head() && alone)
-			shim_remove_window();
-	}
+	if (shim_hot.on && is_started())
+		leave();
 	errno = saved;
 }
 

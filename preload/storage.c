@@ -3,7 +3,7 @@
  * The sectors that threads asked the storage for, as the kernel counts them. A
  * thread's number begins with it and passes on through exec: what is new since
  * the last look is the read's, or what faults on mapped files brought meanwhile;
- * where there were such faults nothing is said.
+ * where there were such faults too nothing is said.
  */
 #include "preload/storage.h"
 
@@ -58,7 +58,7 @@ COLD int64_t shim_fetched(void)
 	faulted = now.faults != t->faults;
 	t->sectors = now.sectors;
 	t->faults = now.faults;
-	if (faulted)
-		return NONE;
-	return new ? (int64_t)(new * SECTOR_BYTES) : REEL_FETCHED_NONE;
+	if (!new) /* a fault that had to wait for a lock counts as major, too */
+		return REEL_FETCHED_NONE;
+	return faulted ? NONE : (int64_t)(new * SECTOR_BYTES);
 }

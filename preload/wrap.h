@@ -21,6 +21,12 @@ void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err);
 
 /*
+ * May @path of a call that failed with @err be read, and is it short enough to
+ * tell? A call may fail before it looks at its path, or because of it.
+ */
+COLD bool shim_readable_path(const char *path, int err);
+
+/*
  * The path at @path, which lies where the call is about to write: its copy in
  * @kept, or NULL when it cannot be read or does not fit.
  */

@@ -26,7 +26,7 @@ static const char *if_path(uint32_t call, const char *file, int err)
 {
 	bool searched = call == CALL_EXECVP || call == CALL_POSIX_SPAWNP;
 
-	if (err == EFAULT || err == ENAMETOOLONG || shim_null(file) ||
+	if (shim_null(file) || !shim_readable_path(file, err) ||
 	    (searched && !strchr(file, '/')))
 		return NULL;
 	return file;

@@ -3,6 +3,10 @@
  * mmap and what follows it. A mapping is taken out of the table before the
  * call that ends it: the address may be another's at once. Its pages are
  * looked at before they go, and told when they have gone.
+ *
+ * What makes the call is an argument: libc's function, or the system call for
+ * those that came as syscall(). UCX writes a jump over our mmap() and its like,
+ * and then makes the calls itself, in that way.
  */
 #include "preload/map.h"
 #include "preload/real.h"
@@ -54,10 +58,16 @@ static void record(uint32_t call, const struct shim_map *m, int64_t arg,
 	shim_record_full(&ev, start, end, result, err);
 }
 
+/* Does no mapping that we know come or go by such an mmap()? */
+HOT bool is_none_of_ours(int flags, int fd)
+{
+	return (fd < 0 || (flags & MAP_ANONYMOUS)) &&
+	       !(flags & MAP_FIXED && shim_maps_live);
+}
+
 /* The rest of mmap(), when something is recorded, or replaced by it. */
-static void *mapped(void *(*fn)(void *, size_t, int, int, int, off_t),
-		    void *addr, size_t len, int prot, int flags, int fd,
-		    off_t off)
+static void *mapped(shim_mmap_fn *fn, void *addr, size_t len, int prot,
+		    int flags, int fd, off_t off)
 {
 	struct shim_map m = {.len = len, .offset = off};
 	struct ending e = {.n = 0};
@@ -97,29 +107,34 @@ static void *mapped(void *(*fn)(void *, size_t, int, int, int, off_t),
 			off_t off)                                             \
 	{                                                                      \
 		NEED(fn);                                                      \
-		if (likely(!shim_hot.on ||                                     \
-			   ((fd < 0 || (flags & MAP_ANONYMOUS)) &&             \
-			    !(flags & MAP_FIXED && shim_maps_live))))          \
+		if (likely(!shim_hot.on || is_none_of_ours(flags, fd)))        \
 			return real.fn(addr, len, prot, flags, fd, off);       \
 		return mapped(real.fn, addr, len, prot, flags, fd, off);       \
 	}
 MMAP(mmap)
 MMAP(mmap64)
 
-EXPORT int munmap(void *addr, size_t len)
+void *shim_mmap(shim_mmap_fn *fn, void *addr, size_t len, int prot, int flags,
+		int fd, off_t off)
+{
+	return is_none_of_ours(flags, fd)
+		       ? fn(addr, len, prot, flags, fd, off)
+		       : mapped(fn, addr, len, prot, flags, fd, off);
+}
+
+int shim_munmap(shim_munmap_fn *fn, void *addr, size_t len)
 {
 	struct ending e;
 	uint64_t start, end;
 	int r, err;
 
-	NEED(munmap);
-	if (likely(!shim_hot.on || (!shim_maps_live && !shim_rings_used)))
-		return real.munmap(addr, len);
+	if (!shim_maps_live && !shim_rings_used)
+		return fn(addr, len);
 	ending_begin(&e, addr, len);
 	if (!e.n)
-		return real.munmap(addr, len);
+		return fn(addr, len);
 	start = shim_clock();
-	r = real.munmap(addr, len);
+	r = fn(addr, len);
 	end = shim_clock();
 	err = r < 0 ? errno : 0;
 	ending_done(&e, !err, start);
@@ -127,6 +142,14 @@ EXPORT int munmap(void *addr, size_t len)
 		record(CALL_MUNMAP, &e.piece[i], NONE, NONE, start, end, r,
 		       err);
 	return r;
+}
+
+EXPORT int munmap(void *addr, size_t len)
+{
+	NEED(munmap);
+	if (likely(!shim_hot.on || (!shim_maps_live && !shim_rings_used)))
+		return real.munmap(addr, len);
+	return shim_munmap(real.munmap, addr, len);
 }
 
 /* The mapping goes on as another: moved, grown, or its tail cut off. */
@@ -145,20 +168,16 @@ static void remapped(const struct ending *e, void *r, size_t to_len)
 	}
 }
 
-EXPORT void *mremap(void *addr, size_t len, size_t to_len, int flags, ...)
+void *shim_mremap(shim_mremap_fn *fn, void *addr, size_t len, size_t to_len,
+		  int flags, void *to)
 {
 	struct ending e, tail = {.n = 0}, under = {.n = 0};
 	uint64_t start, end;
-	va_list ap;
-	void *to, *r;
+	void *r;
 	int err;
 
-	va_start(ap, flags);
-	to = va_arg(ap, void *);
-	va_end(ap);
-	NEED(mremap);
-	if (likely(!shim_hot.on || !shim_maps_live))
-		return real.mremap(addr, len, to_len, flags, to);
+	if (!shim_maps_live)
+		return fn(addr, len, to_len, flags, to);
 	if (len > to_len)
 		ending_begin(&tail, (char *)addr + to_len, len - to_len);
 	if (flags & MREMAP_FIXED)
@@ -166,7 +185,7 @@ EXPORT void *mremap(void *addr, size_t len, size_t to_len, int flags, ...)
 	e.n = shim_map_cut((uintptr_t)addr, len < to_len ? len : to_len,
 			   e.piece);
 	start = shim_clock();
-	r = real.mremap(addr, len, to_len, flags, to);
+	r = fn(addr, len, to_len, flags, to);
 	end = shim_clock();
 	err = r == MAP_FAILED ? errno : 0;
 	ending_done(&tail, !err, start);
@@ -182,20 +201,40 @@ EXPORT void *mremap(void *addr, size_t len, size_t to_len, int flags, ...)
 	return r;
 }
 
-EXPORT int msync(void *addr, size_t len, int flags)
+EXPORT void *mremap(void *addr, size_t len, size_t to_len, int flags, ...)
+{
+	va_list ap;
+	void *to;
+
+	va_start(ap, flags);
+	to = va_arg(ap, void *);
+	va_end(ap);
+	NEED(mremap);
+	if (likely(!shim_hot.on || !shim_maps_live))
+		return real.mremap(addr, len, to_len, flags, to);
+	return shim_mremap(real.mremap, addr, len, to_len, flags, to);
+}
+
+int shim_msync(shim_msync_fn *fn, void *addr, size_t len, int flags)
 {
 	uint64_t start, end;
 	struct shim_map m;
 	int r;
 
-	NEED(msync);
-	if (!shim_hot.on || !shim_map_find((uintptr_t)addr, len, &m))
-		return real.msync(addr, len, flags);
+	if (!shim_map_find((uintptr_t)addr, len, &m))
+		return fn(addr, len, flags);
 	start = shim_clock();
-	r = real.msync(addr, len, flags);
+	r = fn(addr, len, flags);
 	end = shim_clock();
 	record(CALL_MSYNC, &m, flags, NONE, start, end, r, r < 0 ? errno : 0);
 	return r;
+}
+
+EXPORT int msync(void *addr, size_t len, int flags)
+{
+	NEED(msync);
+	return shim_hot.on ? shim_msync(real.msync, addr, len, flags)
+			   : real.msync(addr, len, flags);
 }
 
 /* Advice that takes pages out of the page table. */
@@ -205,25 +244,31 @@ static bool drops(int advice)
 	       advice == MADV_PAGEOUT;
 }
 
-EXPORT int madvise(void *addr, size_t len, int advice)
+int shim_madvise(shim_madvise_fn *fn, void *addr, size_t len, int advice)
 {
 	uint64_t start, end;
 	struct shim_map m;
 	int64_t touched = 0;
 	int r, err;
 
-	NEED(madvise);
-	if (likely(!shim_hot.on || !shim_maps_live) ||
-	    !shim_map_find((uintptr_t)addr, len, &m))
-		return real.madvise(addr, len, advice);
+	if (!shim_maps_live || !shim_map_find((uintptr_t)addr, len, &m))
+		return fn(addr, len, advice);
 	if (drops(advice))
 		touched = shim_map_touched(&m);
 	start = shim_clock();
-	r = real.madvise(addr, len, advice);
+	r = fn(addr, len, advice);
 	end = shim_clock();
 	err = r < 0 ? errno : 0;
 	if (touched > 0 && !err)
 		shim_map_tell(&m, touched, start);
 	record(CALL_MADVISE, &m, advice, NONE, start, end, r, err);
 	return r;
+}
+
+EXPORT int madvise(void *addr, size_t len, int advice)
+{
+	NEED(madvise);
+	if (likely(!shim_hot.on || !shim_maps_live))
+		return real.madvise(addr, len, advice);
+	return shim_madvise(real.madvise, addr, len, advice);
 }

@@ -31,7 +31,7 @@ void shim_memfd_made(const char *name, unsigned int flags, uint64_t start,
 	char path[NAME_MAX + 16];
 	int err = fd < 0 ? errno : 0;
 
-	if (err != EFAULT)
+	if (!err || shim_readable_path(name, err))
 		ev.path = join(path, sizeof(path), "/memfd:", name);
 	ev.arg = O_RDWR;
 	ev.arg2 = flags;

@@ -14,7 +14,9 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
+#include <string.h>
 
+#include "preload/map.h"
 #include "preload/raw.h"
 
 enum how {
@@ -27,6 +29,7 @@ enum how {
 	COPY,
 	MEMFD,
 	MOVE,
+	MAP,
 	ASYNC,
 	CONFINE
 };
@@ -137,6 +140,11 @@ __attribute__((used)) const struct row shim_syscall_row[ROWS] = {
 	[SYS_splice] = {CALL_SPLICE, COPY, .fd = 1, .arg2 = 3},
 	[SYS_tee] = {CALL_TEE, COPY, .fd = 1, .arg2 = 2},
 	[SYS_memfd_create] = {.call = CALL_MEMFD_CREATE, .how = MEMFD},
+	[SYS_mmap] = {.call = ANY, .how = MAP},
+	[SYS_munmap] = {.call = ANY, .how = MAP},
+	[SYS_mremap] = {.call = ANY, .how = MAP},
+	[SYS_msync] = {.call = ANY, .how = MAP},
+	[SYS_madvise] = {.call = ANY, .how = MAP},
 	/* async.h knows which call it is. */
 	[SYS_io_submit] = {.call = ANY, .how = ASYNC},
 	[SYS_io_getevents] = {.call = ANY, .how = ASYNC},
@@ -155,9 +163,14 @@ __attribute__((used)) const struct row shim_syscall_row[ROWS] = {
 /* libc's, once it is known: what the jump below takes. */
 __attribute__((used)) long (*shim_syscall_real)(long number, ...);
 
+/* How libc's mmap() begins. */
+static char libc_mmap[8];
+
 __attribute__((constructor)) static void find_real(void)
 {
 	NEED(syscall);
+	NEED(mmap);
+	memcpy(libc_mmap, (const void *)real.mmap, sizeof(libc_mmap));
 	shim_syscall_real = real.syscall;
 }
 
@@ -303,9 +316,77 @@ static void record(struct shim_event *ev, long number, const long a[6],
 	case MOVE:
 		shim_moved(ev, start, end, (int)r);
 		break;
+	case MAP:
 	case ASYNC:
 	case CONFINE:
 		break;
+	}
+}
+
+static void *raw_mmap(void *addr, size_t len, int prot, int flags, int fd,
+		      off_t off)
+{
+	const long a[6] = {(long)addr, (long)len, prot, flags, fd, off};
+
+	return pointer(call(SYS_mmap, a));
+}
+
+static int raw_munmap(void *addr, size_t len)
+{
+	const long a[6] = {(long)addr, (long)len};
+
+	return (int)call(SYS_munmap, a);
+}
+
+static void *raw_mremap(void *addr, size_t len, size_t to_len, int flags, ...)
+{
+	long a[6] = {(long)addr, (long)len, (long)to_len, flags};
+	va_list ap;
+
+	va_start(ap, flags);
+	a[4] = (long)va_arg(ap, void *);
+	va_end(ap);
+	return pointer(call(SYS_mremap, a));
+}
+
+static int raw_msync(void *addr, size_t len, int flags)
+{
+	const long a[6] = {(long)addr, (long)len, flags};
+
+	return (int)call(SYS_msync, a);
+}
+
+static int raw_madvise(void *addr, size_t len, int advice)
+{
+	const long a[6] = {(long)addr, (long)len, advice};
+
+	return (int)call(SYS_madvise, a);
+}
+
+/*
+ * When libc's mmap() has been written over, its hook has been called by our
+ * wrapper, which is to record.
+ */
+static long map(long number, const long a[6])
+{
+	void *addr = pointer(a[0]);
+	size_t len = (size_t)a[1];
+
+	if (memcmp(libc_mmap, (const void *)real.mmap, sizeof(libc_mmap)))
+		return call(number, a);
+	switch (number) {
+	case SYS_mmap:
+		return (long)shim_mmap(raw_mmap, addr, len, (int)a[2],
+				       (int)a[3], (int)a[4], a[5]);
+	case SYS_munmap:
+		return shim_munmap(raw_munmap, addr, len);
+	case SYS_mremap:
+		return (long)shim_mremap(raw_mremap, addr, len, (size_t)a[2],
+					 (int)a[3], pointer(a[4]));
+	case SYS_msync:
+		return shim_msync(raw_msync, addr, len, (int)a[2]);
+	default:
+		return shim_madvise(raw_madvise, addr, len, (int)a[2]);
 	}
 }
 
@@ -325,9 +406,8 @@ static long confine(long number, const long a[6])
 	bool sets = number == SYS_prctl ? a[0] == PR_SET_SECCOMP
 					: a[0] <= SECCOMP_SET_MODE_FILTER;
 	/* prctl's modes are greater by one. */
-	bool strict = number == SYS_prctl
-			      ? a[1] == SECCOMP_MODE_STRICT
-			      : a[0] == SECCOMP_SET_MODE_STRICT;
+	bool strict = number == SYS_prctl ? a[1] == SECCOMP_MODE_STRICT
+					  : a[0] == SECCOMP_SET_MODE_STRICT;
 	enum reel_counter noted = 0;
 	long r;
 
@@ -352,6 +432,8 @@ __attribute__((used)) long shim_syscall(long number, long a, long b, long c,
 	row = &shim_syscall_row[number];
 	if (!row->call)
 		return call(number, args);
+	if (row->how == MAP)
+		return map(number, args);
 	if (row->how == ASYNC)
 		return async(number, args);
 	if (row->how == CONFINE)

@@ -18,7 +18,9 @@
  *   OFFSET     SIZE        FIELD
  *   0          640         struct reel_head
  *   640        text_bytes  text: "key=value" strings, each ended by NUL:
- *                          exe, cwd, host, kernel, and arg once per argument;
+ *                          exe, cwd, host, kernel, timens ("SECONDS NS", by
+ *                          what a time namespace has moved
+ *                          CLOCK_MONOTONIC), and arg once per argument;
  *                          padded with NUL to a multiple of 8
  *   head_bytes             blocks (head_bytes = 640 + text_bytes)
  *   log_bytes              end of this log; 0: the end of the file

@@ -14,8 +14,9 @@ import sys
 
 
 # The first part of the names in ioreel.finder.HOOKS.
-_FRAMEWORKS = ("torch", "tensorflow", "keras", "safetensors", "accelerate",
-               "transformers", "lightning", "lightning_fabric", "orbax", "grain")
+_FRAMEWORKS = ("torch", "torchdata", "tensorflow", "keras", "safetensors",
+               "accelerate", "transformers", "lightning", "lightning_fabric",
+               "orbax", "grain")
 
 
 class _Waiting(object):

@@ -71,6 +71,9 @@ is 'kinds: a named pipe carries messages, not I/O' \
 is 'kinds: what is opened by its number is the file' \
 	"$(q "SELECT call, bytes FROM v_event WHERE path LIKE '%/number.bin' AND call_group IN ('read', 'write') ORDER BY start_ns" | tr '\t\n' ' ;')" \
 	'write 10;read 10;read 4;'
+is 'kinds: a pipe that is opened by its number tells its messages' \
+	"$(q "SELECT call, bytes FROM v_event WHERE path LIKE 'pipe:%' AND call IN ('read', 'write') ORDER BY start_ns" | tr '\t\n' ' ;')" \
+	'write 5;read 3;read 2;'
 is 'kinds: what O_PATH opened may be asked for, not read' \
 	"$(q "SELECT call, result, errno FROM v_event WHERE path LIKE '%/closed' AND call IN ('read', 'fstat') ORDER BY start_ns" | tr '\t\n' ' ;')" \
 	'read -1 9;fstat 0 0;'

@@ -33,6 +33,7 @@ int main(void)
 	SHOW(open("/no/such/file", O_RDONLY));
 	SHOW(open(long_name, O_RDONLY));
 	SHOW(open(bad_ptr, O_RDONLY));
+	SHOW(open(bad_ptr, O_TMPFILE)); /* refused before its path is read */
 	SHOW(openat(999, "rel", O_RDONLY));
 	SHOW(fopen("/no/such/file", "r"));
 	SHOW(opendir("/no/such/dir"));
@@ -58,9 +59,16 @@ int main(void)
 	SHOW(lstat("/no/such", &st));
 	SHOW(access("errno.bin", R_OK));
 	SHOW(access(bad_ptr, R_OK));
+	SHOW(access(bad_ptr, 99));
+	SHOW(memfd_create(bad_ptr, ~0u));
+	SHOW(stat("errno.bin", (void *)bad_ptr));
 	SHOW(unlink("/no/such"));
 	SHOW(rename("/no/such", "x"));
 	SHOW(rename(bad_ptr, (char *)9));
+	SHOW(link("/no/such", bad_ptr)); /* refused by the first name */
+	SHOW(symlink("", bad_ptr));
+	SHOW(renameat2(999, "x", AT_FDCWD, bad_ptr, 0));
+	SHOW(link(long_name, bad_ptr));
 	SHOW(mkdir("/no/such/dir", 0700));
 	SHOW(rmdir("errno.bin"));
 	SHOW(ftruncate(fd, 2));

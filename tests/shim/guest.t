@@ -17,6 +17,11 @@ is 'efault_iovec: names are what was asked' \
 	"$(q "SELECT call, count(*) FROM v_event WHERE path LIKE '%/efault.link' AND call = 'readlink' OR path LIKE '%/efault.bin' AND call IN ('stat', 'statx') GROUP BY call ORDER BY call")" \
 	"$(printf 'readlink\t1\nstat\t1\nstatx\t1')"
 
+probe odd_positions
+is 'odd_positions: a write is where it was, whatever the position seemed' \
+	"$(q "SELECT call, offset, bytes FROM v_event WHERE call_group = 'write' AND path LIKE '%/traced/%' AND path NOT LIKE '%/out' ORDER BY start_ns" | tr '\t\n' ' ;')" \
+	'write 0 100;fwrite 100 20;write 0 5;pwrite 0 10;write 10 2;'
+
 probe close_range_userdata_intact
 is 'close_range_userdata_intact: every write and read is there' \
 	"$(q "SELECT call, count(*), sum(bytes) FROM v_event WHERE path LIKE '%/user.bin' AND call IN ('write', 'pread') GROUP BY call ORDER BY call")" \

@@ -39,4 +39,32 @@ echo "# $total events in $KILLS killed processes"
 is "kill9_oracle: $KILLS kills, no thread lost an event" "$bad" 0
 is 'kill9_oracle: every trace loads, and reports no loss' "$undecodable" 0
 check 'the kills met running writers' "[ $total -gt $((KILLS * 1000)) ]"
+
+# daemon_threads_at_exit: nor does the end of a process whose threads still write.
+for way in return _exit quick_exit; do
+	said=
+	for i in 1 2 3; do
+		rm -rf c data t.reel
+		"$IOREEL" record -q -o t.reel -- "$O/tests/shim/kill9_writer" c data $way
+		"$IOREEL" sql t.reel --format tsv "select tid, count(*) from v_event where call = 'pwrite' group by tid" >got
+		said+=$(od -A n -t u8 -w24 -N 48 c | while read -r tid begun done; do
+			n=$(awk -v t="$tid" '$1 == t { print $2 }' got)
+			[ "${n:-0}" -ge "$done" ] && [ "${n:-0}" -le "$begun" ] ||
+				echo "$done done, $begun begun, ${n:-none} recorded; "
+		done)
+		said+=$("$IOREEL" sql t.reel --format tsv "select reason, count from loss where count > 0" | tail -n +2)
+	done
+	is "daemon_threads_at_exit: $way loses nothing" "$said" ''
+done
+
+# What a handler does after the last look, or amid a record, is counted.
+said=
+for i in 1 2 3 4 5; do
+	rm -rf c data t.reel
+	"$IOREEL" record -q -o t.reel -- "$O/tests/shim/kill9_writer" c data timer
+	read -r _ begun done < <(od -A n -t u8 -w24 -N 24 c)
+	n=$("$IOREEL" sql t.reel --format tsv "select (select count(*) from v_event where call = 'pwrite') + (select coalesce(sum(count), 0) from loss)" | tail -n 1)
+	[ "$n" -ge "$done" ] && [ "$n" -le "$begun" ] || said+="$done done, $begun begun, $n recorded or lost; "
+done
+is 'a handler up to the last moment: recorded, or counted' "$said" ''
 finish

@@ -3,14 +3,22 @@
  * Two threads that write until they are killed and count their own calls in
  * shared memory, the oracle: argv[1] is the file of the counters, for each
  * thread its tid, calls begun and calls done; behind them the process id.
+ * argv[3]: the process ends by itself, by that way, while they write; "timer":
+ * one thread, by a handler that interrupts it up to its last moment.
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
+
+#define ENOUGH 3000
 
 struct counts {
 	uint64_t tid, begun, done;
@@ -18,18 +26,67 @@ struct counts {
 static struct counts *counts;
 static int data;
 
+static int write_one(struct counts *c)
+{
+	char buf[512] = { 0 };
+	uint64_t i = c->done;
+
+	__atomic_store_n(&c->begun, i + 1, __ATOMIC_SEQ_CST);
+	if (pwrite(data, buf, 1 + i % sizeof(buf), 0) < 0)
+		return -1;
+	__atomic_store_n(&c->done, i + 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
 static void *writer(void *arg)
 {
-	volatile struct counts *c = &counts[(intptr_t)arg];
-	char buf[512] = { 0 };
+	struct counts *c = &counts[(intptr_t)arg];
 
 	c->tid = (uint64_t)syscall(SYS_gettid);
-	for (uint64_t i = 0;; i++) {
-		__atomic_store_n(&c->begun, i + 1, __ATOMIC_SEQ_CST);
-		if (pwrite(data, buf, 1 + i % sizeof(buf), 0) < 0)
-			return NULL;
-		__atomic_store_n(&c->done, i + 1, __ATOMIC_SEQ_CST);
+	while (!write_one(c))
+		;
+	return NULL;
+}
+
+static void on_timer(int sig)
+{
+	(void)sig;
+	write_one(&counts[0]);
+}
+
+static void write_by_timer(void)
+{
+	struct itimerval often = { { 0, 50 }, { 0, 50 } };
+
+	counts[0].tid = (uint64_t)getpid();
+	signal(SIGALRM, on_timer);
+	setitimer(ITIMER_REAL, &often, NULL);
+}
+
+static uint64_t done(int i)
+{
+	return __atomic_load_n(&counts[i].done, __ATOMIC_SEQ_CST);
+}
+
+static int end_by(const char *way)
+{
+	pthread_t th;
+
+	if (!strcmp(way, "timer")) {
+		write_by_timer();
+		while (done(0) < 200)
+			write(data, "", 1); /* the handler meets calls */
+		return 0;
 	}
+	for (intptr_t i = 0; i < 2; i++)
+		pthread_create(&th, NULL, writer, (void *)i);
+	while (done(0) < ENOUGH || done(1) < ENOUGH)
+		usleep(1000);
+	if (!strcmp(way, "_exit"))
+		_exit(0);
+	if (!strcmp(way, "quick_exit"))
+		quick_exit(0);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -45,6 +102,8 @@ int main(int argc, char **argv)
 	counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	data = open(argv[2], O_RDWR | O_CREAT, 0600);
 	counts[2].tid = (uint64_t)getpid();
+	if (argc > 3)
+		return end_by(argv[3]);
 	pthread_create(&th, NULL, writer, (void *)1);
 	writer((void *)0);
 	return 0;

@@ -35,6 +35,27 @@ static void again(void)
 	close(fd);
 }
 
+/* As a shell's <(command): what is opened by its number is a pipe. */
+static void pipe_again(void)
+{
+	char name[64], text[16];
+	int ends[2], more;
+
+	if (pipe(ends))
+		return;
+	said("write", write(ends[1], "hello", 5));
+	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
+	more = open(name, O_RDONLY);
+	said("read of a pipe by /dev/fd", read(more, text, 3));
+	close(more);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", ends[0]);
+	more = open(name, O_RDONLY);
+	said("read of a pipe by /proc/self/fd", read(more, text, 2));
+	close(more);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void fifo(void)
 {
 	char text[32];
@@ -74,6 +95,7 @@ int main(int argc, char **argv)
 	said("openat under O_PATH of a file", openat(fd, "x", O_RDONLY));
 	close(fd);
 	again();
+	pipe_again();
 	fifo();
 	return 0;
 }

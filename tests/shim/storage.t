@@ -24,6 +24,13 @@ check 'a job that finds all in the cache: nothing' \
 	[ "$("$IOREEL" sql c.reel "select count(*) from v_storage" --format tsv |
 		tail -n 1)" = 0 ] &&
 	! "$IOREEL" report c.reel | grep lacked'
+# The window's own pages count as faults that needed the storage.
+is 'a first slow read that fetched nothing says so' "$(
+	head -c 16M /dev/zero >big && dd if=big of=/dev/null bs=16M 2>/dev/null
+	"$IOREEL" record -q -o b.reel -- dd if=big of=/dev/null bs=16M 2>/dev/null
+	"$IOREEL" sql b.reel 'select arg2 from event where result = 16777216
+		and call_id = (select call_id from call where name = '"'read'"')' \
+		--format tsv | tail -n +2)" -1
 check 'the replay has those files out of the cache, and only those' \
 	'"$IOREEL" replay t.reel -o r.db >out 2>&1; cat out
 	"$IOREEL" sql r.db "select count(*) from v_storage

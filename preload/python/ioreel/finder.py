@@ -12,6 +12,7 @@ import sys
 HOOKS = {
     "torch": "hook_torch",
     "torch.distributed.checkpoint": "hook_dcp",
+    "torchdata.stateful_dataloader.worker": "hook_torch",
     "tensorflow.python.data.ops.iterator_ops": "hook_tensorflow",
     "tensorflow.python.checkpoint.checkpoint": "hook_tensorflow",
     "tensorflow.python.saved_model.save": "hook_tensorflow",
@@ -29,6 +30,7 @@ HOOKS = {
     "orbax.checkpoint._src.checkpointers.checkpointer": "hook_savers",
     "orbax.checkpoint._src.checkpointers.async_checkpointer": "hook_savers",
     "grain._src.python.data_loader": "hook_grain",
+    "grain._src.python.dataset.transformations.process_prefetch": "hook_grain",
 }
 
 # Our functions carry the import system's file name: warnings.warn(stacklevel=2)

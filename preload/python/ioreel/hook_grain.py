@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """epoch, step and fetch of Grain, which loads the batches of JAX programs.
 
-Those of its DataLoader; a data set's own iterators stand within each other.
+Those of its DataLoader; a data set's own iterators stand within each other. A
+worker is a process that puts what next() gives it into a buffer.
 """
 from ioreel import epochs, gate, shim, wrap
 from ioreel.finder import hide
@@ -20,11 +21,23 @@ def _hook_loader(data_loader):
     wrap.patch(base, "__next__", epochs.fetch_begins, epochs.fetch_ends)
 
 
-def install(data_loader):
-    """Called once, when grain's data_loader has been imported."""
+def _hook_worker(process_prefetch):
+    def began(*args, **kwargs):
+        shim.note("role", "worker")
+        process_prefetch.next = wrap.spanned(next, shim.PREPROCESS)
+
+    wrap.patch(process_prefetch, "_put_dataset_elements_in_buffer", began)
+
+
+def install(module):
+    """Called once, when a module of Grain has been imported."""
     from grain._src.core.version import __version__
-    gate.install("grain", "Grain", __version__, KNOWN,
-                 (("loader", _hook_loader),), data_loader)
+    if module.__name__.endswith(".data_loader"):
+        gate.install("grain", "Grain", __version__, KNOWN,
+                     (("loader", _hook_loader),), module)
+    else:
+        gate.install("grain.worker", None, __version__, KNOWN,
+                     (("worker", _hook_worker),), module)
 
 
 hide(globals())

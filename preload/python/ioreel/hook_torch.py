@@ -37,9 +37,13 @@ def _hook_loader(torch):
     wrap.patch(base, "__next__", epochs.fetch_begins, epochs.fetch_ends)
 
 
-def _hook_worker(torch):
-    wrap.patch(torch.utils.data._utils.worker, "_worker_loop",
+def _hook_loop(worker):
+    wrap.patch(worker, "_worker_loop",
                lambda *args, **kwargs: shim.note("role", "worker"))
+
+
+def _hook_worker(torch):
+    _hook_loop(torch.utils.data._utils.worker)
 
 
 def _hook_preprocess(torch):
@@ -89,9 +93,15 @@ PARTS = (("loader", _hook_loader), ("worker", _hook_worker),
          ("load", _hook_load))
 
 
-def install(torch):
-    """Called once, when torch has been imported."""
-    gate.install("torch", "PyTorch", torch.__version__, KNOWN, PARTS, torch)
+def install(module):
+    """Called once for torch, and for the workers of torchdata's own loader."""
+    if module.__name__ == "torch":
+        gate.install("torch", "PyTorch", module.__version__, KNOWN, PARTS,
+                     module)
+    else:
+        from torchdata import __version__
+        gate.install("torchdata", None, __version__, ("0.",),
+                     (("worker", _hook_loop),), module)
 
 
 hide(globals())
