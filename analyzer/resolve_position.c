@@ -117,7 +117,8 @@ static bool at_position(const struct reel_record *rec)
 /* Linux appends whatever offset pwrite names, where the file is open so. */
 static bool appends(const struct step *s, const struct opened *o)
 {
-	if (s->ev->group != REEL_GROUP_WRITE)
+	if (s->ev->group != REEL_GROUP_WRITE ||
+	    s->ev->layer == REEL_LAYER_MMAP)
 		return false;
 	return o->append || (s->rec->call == REEL_CALL_PWRITEV2 &&
 			     s->rec->has_arg && s->rec->arg & RWF_APPEND);

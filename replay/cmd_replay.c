@@ -354,7 +354,7 @@ static int run(int argc, char **argv)
 		if (interrupted)
 			status = 128 + interrupted;
 	} else if (r.output) {
-		reel_cli_next("ioreel compare %s %s", r.run, r.output);
+		reel_cli_next("compare", r.run, r.output);
 	}
 	clean_up(&r);
 	return status;
@@ -375,6 +375,6 @@ const struct reel_command cmd_replay = {
 		 "Nothing outside that folder "
 		 "is opened for writing. Exits with 3 when calls ended "
 		 "otherwise than recorded, or "
-		 "when --timed could not keep up.\n",
+		 "when --timed could not keep up.",
 	.run = run,
 };

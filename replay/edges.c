@@ -6,6 +6,7 @@
 #include "replay/edges.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "lib/calls.h"
@@ -16,9 +17,9 @@
 
 #include "replay/job.h"
 #include "replay/role.h"
+#include "replay/tails.h"
 
 #define WRITERS_MOST 64
-#define RECENT 16
 
 /* The last use by each stream; most have one user, so it needs no memory. */
 struct users {
@@ -32,18 +33,6 @@ struct open_state {
 	struct users users;
 };
 
-/* A write, or a read that found the end; no stream: none. */
-struct moved {
-	struct who who;
-	int64_t start_ns, from, to;
-};
-
-/* Of a file that two streams use: the last ones, which may overlap in time. */
-struct recent {
-	struct moved write[RECENT], end[RECENT];
-	uint32_t writes, ends;
-};
-
 struct path_state {
 	struct who change, child; /* last change of it, of an entry of it */
 	struct who written;
@@ -52,8 +41,8 @@ struct path_state {
 	struct users listers; /* of a directory: who read its entries */
 	struct users ends;    /* who read to its end, since the last write */
 	struct users writers;
-	struct moved last_write, last_end;
-	struct recent *recent; /* NULL: one stream alone */
+	struct tail *tail;
+	bool grows; /* it was opened to be written */
 };
 
 struct edges {
@@ -113,9 +102,11 @@ int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 			.listers.one = nobody,
 			.ends.one = nobody,
 			.writers.one = nobody,
-			.last_write.who = nobody,
-			.last_end.who = nobody,
 		};
+	for (uint32_t i = 0; i < job->opens; i++)
+		e->path[job->open[i].file].grows |=
+			job->open[i].flags < 0 ||
+			job->open[i].flags & O_ACCMODE;
 	*out = e;
 	return 0;
 }
@@ -132,7 +123,7 @@ void edges_free(struct edges *e)
 		free(e->path[i].listers.more);
 		free(e->path[i].ends.more);
 		free(e->path[i].writers.more);
-		free(e->path[i].recent);
+		tails_free(e->path[i].tail);
 	}
 	reel_idmap_fini(&e->pairs);
 	reel_idmap_fini(&e->numbers);
@@ -454,111 +445,6 @@ static bool same_process(const struct edges *e, const struct who *a,
 		       e->job->stream[b->stream].process;
 }
 
-/* Of a write and a read that found the end, at one time: what the read found
- * tells whom the kernel served first. */
-static bool served_before(const struct moved *read, const struct moved *write)
-{
-	return write->from >= read->to && read->start_ns < write->who.end_ns &&
-	       write->start_ns < read->who.end_ns;
-}
-
-/* The write @w of @r is after @read, and its stream's first of those. */
-static bool is_next(const struct recent *r, const struct moved *read,
-		    const struct moved *w)
-{
-	for (uint32_t i = 0; i < RECENT; i++) {
-		const struct moved *other = &r->write[i];
-
-		if (other->who.stream == w->who.stream &&
-		    other->who.call < w->who.call && served_before(read, other))
-			return false;
-	}
-	return served_before(read, w);
-}
-
-/* The read @now comes after the writes that it found, before the others. */
-static int read_end(struct edges *e, struct recent *r, const struct moved *now,
-		    struct reel_error *err)
-{
-	for (uint32_t i = 0; i < RECENT; i++) {
-		const struct moved *w = &r->write[i];
-
-		if (w->who.stream == JOB_NONE)
-			continue;
-		if ((w->who.end_ns <= now->start_ns || w->to == now->to) &&
-		    edges_add(e, &w->who, &now->who, err) < 0)
-			return -1;
-		if (is_next(r, now, w) &&
-		    edges_keep(e, &now->who, &w->who, err) < 0)
-			return -1;
-	}
-	r->end[r->ends++ % RECENT] = *now;
-	return 0;
-}
-
-static int write_end(struct edges *e, struct recent *r, const struct moved *now,
-		     struct reel_error *err)
-{
-	for (uint32_t i = 0; i < RECENT; i++) {
-		const struct moved *read = &r->end[i];
-
-		if (read->who.stream == JOB_NONE ||
-		    read->who.end_ns <= now->start_ns)
-			continue; /* the latter is ordered already */
-		if (served_before(read, now) &&
-		    edges_add(e, &read->who, &now->who, err) < 0)
-			return -1;
-		if (now->to == read->to &&
-		    edges_keep(e, &now->who, &read->who, err) < 0)
-			return -1;
-	}
-	r->write[r->writes++ % RECENT] = *now;
-	return 0;
-}
-
-/* Its last write and read, where they were another stream's, are the first. */
-static struct recent *recent_new(const struct path_state *p,
-				 struct reel_error *err)
-{
-	struct recent *r = reel_alloc(1, sizeof(*r), err);
-
-	for (uint32_t i = 0; r && i < RECENT; i++)
-		r->write[i].who = r->end[i].who = nobody;
-	if (r) {
-		r->write[r->writes++] = p->last_write;
-		r->end[r->ends++] = p->last_end;
-	}
-	return r;
-}
-
-/* A file that grows while others read to its end. */
-static int on_end(struct edges *e, struct path_state *p,
-		  const struct reel_event *ev, const struct who *me,
-		  struct reel_error *err)
-{
-	struct moved now = { .who = *me, .start_ns = ev->start_ns,
-			     .from = ev->offset };
-	bool writes = ev->group == REEL_GROUP_WRITE;
-	const struct who *other = writes ? &p->last_end.who :
-					   &p->last_write.who;
-
-	if (ev->offset < 0 || ev->err || ev->result < 0 ||
-	    ev->result > INT64_MAX / 2 || ev->offset > INT64_MAX / 2)
-		return 0;
-	now.to = ev->offset + ev->result;
-	if (!p->recent && other->stream != JOB_NONE &&
-	    other->stream != me->stream) {
-		p->recent = recent_new(p, err);
-		if (!p->recent)
-			return -1;
-	}
-	*(writes ? &p->last_write : &p->last_end) = now;
-	if (!p->recent)
-		return 0;
-	return writes ? write_end(e, p->recent, &now, err) :
-			read_end(e, p->recent, &now, err);
-}
-
 static int on_bytes(struct edges *e, const struct reel_event *ev,
 		    const struct who *me, struct reel_error *err)
 {
@@ -575,7 +461,8 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 		    ev->group != REEL_GROUP_WRITE &&
 		    !same_process(e, &p->written, me))
 			return 0; /* it had nothing to flush */
-		if (ev->group == REEL_GROUP_WRITE && on_end(e, p, ev, me, err))
+		if (ev->group == REEL_GROUP_WRITE &&
+		    tails_event(e, &p->tail, ev, me, err))
 			return -1;
 		p->written = *me;
 		if (p->writers.n < WRITERS_MOST && use(&p->writers, me, err))
@@ -589,14 +476,14 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 			return -1;
 		return use(&p->bytes, me, err);
 	}
-	if ((ev->group == REEL_GROUP_READ || ev->call == REEL_CALL_FSTAT ||
+	if ((ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_STAT ||
 	     ev->call == REEL_CALL_MMAP) &&
 	    after_writers(e, p, ev, me, err))
 		return -1;
 	if (ev->group != REEL_GROUP_READ)
 		return 0;
-	if (ev->result < ev->asked &&
-	    (use(&p->ends, me, err) || on_end(e, p, ev, me, err)))
+	if ((ev->result < ev->asked && use(&p->ends, me, err)) ||
+	    (p->grows && tails_event(e, &p->tail, ev, me, err)))
 		return -1;
 	return ev->result > 0 ? use(&p->bytes, me, err) : 0;
 }

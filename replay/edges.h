@@ -26,6 +26,8 @@ struct reel_event;
 
 struct edges;
 
+/* Gives *@out for edges_free(); borrows the job and the marks until then.
+ * 0, or -1 with @err (REEL_E_MEMORY). */
 int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 	      struct reel_error *err);
 void edges_free(struct edges *e);

@@ -64,7 +64,7 @@ static int64_t try_fcntl(const struct step *s, bool refused)
 
 static int64_t try_flock(const struct step *s, bool refused)
 {
-	int how = s->flags | LOCK_NB;
+	int how = (s->flags ? s->flags : LOCK_UN) | LOCK_NB;
 
 	if (!s->m->err && !refused && raw(SYS_flock, s->fd, how) < 0)
 		how = LOCK_UN | LOCK_NB;

@@ -36,6 +36,18 @@ static int64_t length(const struct step *s)
 	return s->offset == PLAN_NO_OFFSET ? 0 : s->offset;
 }
 
+/* Of a descriptor that is none no offset is known; any other is refused first. */
+static int64_t place(const struct step *s)
+{
+	return s->m->err == EBADF ? length(s) : s->offset;
+}
+
+/* What a path starts from: it is relative where the job's led to nothing. */
+static int from_dir(const struct step *s)
+{
+	return s->m->err == EBADF ? -1 : AT_FDCWD;
+}
+
 /* --- open and close ------------------------------------------------------ */
 
 /* A nameless file: its directory is what was opened. */
@@ -43,7 +55,8 @@ static const char *open_path(struct player *p, const struct step *s)
 {
 	char *slash;
 
-	if ((s->flags & O_TMPFILE) != O_TMPFILE || s->m->name == PLAN_NONE)
+	if ((s->flags & O_TMPFILE) != O_TMPFILE || s->m->name == PLAN_NONE ||
+	    s->m->err)
 		return s->path;
 	slash = strrchr(p->path, '/');
 	if (slash)
@@ -78,7 +91,7 @@ CALL_OF(openat)
 	int fd;
 
 	descriptors_before(p, s);
-	fd = openat(AT_FDCWD, open_path(p, s), open_flags(s), (mode_t)arg2(s));
+	fd = openat(from_dir(s), open_path(p, s), open_flags(s), (mode_t)arg2(s));
 	return descriptors_after(p, s, fd);
 }
 
@@ -243,7 +256,7 @@ CALL_OF(read)
 
 CALL_OF(pread)
 {
-	return pread(s->fd, p->in, (size_t)s->size, s->offset);
+	return pread(s->fd, p->in, (size_t)s->size, place(s));
 }
 
 /* More parts than there may be have no size that was recorded. */
@@ -263,14 +276,14 @@ CALL_OF(preadv)
 {
 	struct iovec iov = { p->in, (size_t)s->size };
 
-	return preadv(s->fd, &iov, parts(s), s->offset);
+	return preadv(s->fd, &iov, parts(s), place(s));
 }
 
 CALL_OF(preadv2)
 {
 	struct iovec iov = { p->in, (size_t)s->size };
 
-	return preadv2(s->fd, &iov, parts(s), s->offset, s->flags);
+	return preadv2(s->fd, &iov, parts(s), place(s), s->flags);
 }
 
 CALL_OF(write)
@@ -280,7 +293,7 @@ CALL_OF(write)
 
 CALL_OF(pwrite)
 {
-	return pwrite(s->fd, p->out, (size_t)s->size, s->offset);
+	return pwrite(s->fd, p->out, (size_t)s->size, place(s));
 }
 
 CALL_OF(writev)
@@ -294,14 +307,14 @@ CALL_OF(pwritev)
 {
 	struct iovec iov = { p->out, (size_t)s->size };
 
-	return pwritev(s->fd, &iov, parts(s), s->offset);
+	return pwritev(s->fd, &iov, parts(s), place(s));
 }
 
 CALL_OF(pwritev2)
 {
 	struct iovec iov = { p->out, (size_t)s->size };
 
-	return pwritev2(s->fd, &iov, parts(s), s->offset, s->flags);
+	return pwritev2(s->fd, &iov, parts(s), place(s), s->flags);
 }
 
 CALL_OF(vmsplice)
@@ -320,8 +333,8 @@ CALL_OF(lseek)
 	int64_t off = s->want;
 	struct stat st;
 
-	if (s->m->err)
-		return lseek(s->fd, -1, s->flags);
+	if (s->m->err) /* before the beginning, from wherever */
+		return lseek(s->fd, INT64_MIN / 2, s->flags);
 	if (s->flags == SEEK_CUR) {
 		long at = raw(SYS_lseek, s->fd, 0, SEEK_CUR);
 
@@ -357,18 +370,24 @@ CALL_OF(fstat)
 	return fstat(s->fd, &st);
 }
 
+/* With AT_EMPTY_PATH it is about the descriptor. */
+static int stat_dir(const struct step *s)
+{
+	return s->r->fd >= 0 ? s->fd : from_dir(s);
+}
+
 CALL_OF(fstatat)
 {
 	struct stat st;
 
-	return fstatat(AT_FDCWD, s->path, &st, s->flags);
+	return fstatat(stat_dir(s), s->path, &st, s->flags);
 }
 
 CALL_OF(statx)
 {
 	struct statx st;
 
-	return statx(AT_FDCWD, s->path, s->flags, STATX_BASIC_STATS, &st);
+	return statx(stat_dir(s), s->path, s->flags, STATX_BASIC_STATS, &st);
 }
 
 CALL_OF(access)
@@ -378,7 +397,7 @@ CALL_OF(access)
 
 CALL_OF(faccessat)
 {
-	return faccessat(AT_FDCWD, s->path, s->flags, (int)arg2(s));
+	return faccessat(from_dir(s), s->path, s->flags, (int)arg2(s));
 }
 
 CALL_OF(readlink)
@@ -388,7 +407,7 @@ CALL_OF(readlink)
 
 CALL_OF(readlinkat)
 {
-	return readlinkat(AT_FDCWD, s->path, (char *)p->in, (size_t)s->size);
+	return readlinkat(from_dir(s), s->path, (char *)p->in, (size_t)s->size);
 }
 
 CALL_OF(statfs)
@@ -423,7 +442,7 @@ CALL_OF(unlink)
 
 CALL_OF(unlinkat)
 {
-	return unlinkat(AT_FDCWD, s->path, s->flags);
+	return unlinkat(from_dir(s), s->path, s->flags);
 }
 
 CALL_OF(remove)
@@ -438,12 +457,12 @@ CALL_OF(rename)
 
 CALL_OF(renameat)
 {
-	return renameat(AT_FDCWD, s->path, AT_FDCWD, s->path2);
+	return renameat(from_dir(s), s->path, from_dir(s), s->path2);
 }
 
 CALL_OF(renameat2)
 {
-	return renameat2(AT_FDCWD, s->path, AT_FDCWD, s->path2,
+	return renameat2(from_dir(s), s->path, from_dir(s), s->path2,
 			 (unsigned int)s->flags);
 }
 
@@ -454,7 +473,7 @@ CALL_OF(mkdir)
 
 CALL_OF(mkdirat)
 {
-	return mkdirat(AT_FDCWD, s->path, (mode_t)s->flags);
+	return mkdirat(from_dir(s), s->path, (mode_t)s->flags);
 }
 
 CALL_OF(mkfifo)
@@ -484,7 +503,7 @@ CALL_OF(link)
 
 CALL_OF(linkat)
 {
-	return linkat(AT_FDCWD, s->path, AT_FDCWD, s->path2, s->flags);
+	return linkat(from_dir(s), s->path, from_dir(s), s->path2, s->flags);
 }
 
 /* Wherever it led in the job, here it leads into the sandbox. */
@@ -511,7 +530,7 @@ CALL_OF(symlink)
 
 CALL_OF(symlinkat)
 {
-	return symlinkat(link_text(p, s), AT_FDCWD, s->path);
+	return symlinkat(link_text(p, s), from_dir(s), s->path);
 }
 
 CALL_OF(chdir)

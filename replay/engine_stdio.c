@@ -210,13 +210,19 @@ CALL_OF(fclose)
 	return r ? -1 : 0;
 }
 
+/* A stream that is not for it moves nothing, and says why. */
+static int64_t moved(const struct step *s, size_t n)
+{
+	return !n && s->m->err ? -1 : (int64_t)n;
+}
+
 CALL_OF(fread)
 {
 	FILE *f = file_of(s);
 
 	if (!f)
 		return -1;
-	return (int64_t)fread(p->in, 1, (size_t)s->size, f);
+	return moved(s, fread(p->in, 1, (size_t)s->size, f));
 }
 
 CALL_OF(fwrite)
@@ -226,7 +232,7 @@ CALL_OF(fwrite)
 	if (!f)
 		return -1;
 	s->slot->writer = p->process->index + 1;
-	return (int64_t)fwrite(p->out, 1, (size_t)s->size, f);
+	return moved(s, fwrite(p->out, 1, (size_t)s->size, f));
 }
 
 /*
@@ -277,7 +283,7 @@ CALL_OF(fgets)
 	if (!f)
 		return -1;
 	line = fgets((char *)p->in, (int)s->size + 1, f);
-	return line ? (int64_t)strlen(line) : 0;
+	return moved(s, line ? strlen(line) : 0);
 }
 
 CALL_OF(getline)
@@ -291,7 +297,7 @@ CALL_OF(getline)
 		return -1;
 	n = getline(&line, &room, f);
 	free(line);
-	return n > 0 ? n : 0;
+	return moved(s, n > 0 ? (size_t)n : 0);
 }
 
 /* Recorded is where it led. */
@@ -304,7 +310,7 @@ CALL_OF(fseek)
 	if (!f)
 		return -1;
 	if (s->m->err)
-		return fseeko(f, -1, s->flags);
+		return fseeko(f, INT64_MIN / 2, s->flags);
 	if (to == PLAN_NO_OFFSET)
 		to = 0;
 	else if (s->flags == SEEK_CUR)

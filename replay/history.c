@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,22 @@
 
 #define LINES_MOST (1 << 20) /* of one record; more is no trace of ours */
 
+static void now_dir(struct path *p, bool dir)
+{
+	p->dir = dir;
+	if (!p->changed)
+		p->was_dir = dir;
+}
+
+/* What can be written is none. Where paths led through it, it was a link to one. */
+static void no_dir(struct path *p)
+{
+	if (p->holds && p->before != NO && !p->changed)
+		p->link = true;
+	else
+		now_dir(p, p->is_dir = false);
+}
+
 int history_new(struct history **out, const struct job *job,
 		struct listings *listings, struct reel_error *err)
 {
@@ -44,7 +61,7 @@ int history_new(struct history **out, const struct job *job,
 		return -1;
 	}
 	for (uint32_t i = 0; i < job->files; i++)
-		h->path[i].dir =
+		h->path[i].dir = h->path[i].is_dir =
 			job->file[i].kind == REEL_KIND_DIR ||
 			(job->file[i].path && !strcmp(job->file[i].path, "/"));
 	*out = h;
@@ -74,7 +91,8 @@ static void dir_above(struct history *h, uint32_t dir, bool there)
 {
 	struct path *p = &h->path[dir];
 
-	p->dir = p->holds = p->followed = true;
+	now_dir(p, true);
+	p->holds = p->followed = true;
 	if (!there || p->before != UNKNOWN || p->now != UNKNOWN)
 		return;
 	p->before = p->now = YES;
@@ -176,6 +194,31 @@ static enum effect created(struct history *h, uint32_t file)
 	return EFFECT_CREATE;
 }
 
+/* What nobody has written was there: LMDB and the like open with O_CREAT. */
+static void check_guess(struct history *h, const struct reel_event *ev)
+{
+	struct path *p = path_of(h, ev->file);
+	bool writes = (ev->group == REEL_GROUP_WRITE && ev->result > 0) ||
+		      ev->call == REEL_CALL_FTRUNCATE ||
+		      ev->call == REEL_CALL_FALLOCATE ||
+		      ev->call == REEL_CALL_POSIX_FALLOCATE;
+	bool found = ev->group == REEL_GROUP_READ ? ev->result > 0 :
+		     ev->group == REEL_GROUP_STAT ? ev->pos > 0 :
+		     ev->call == REEL_CALL_LSEEK  ? ev->arg == SEEK_END &&
+							    ev->result > 0 :
+						    false;
+
+	if (!p->guessed || ev->err || (!writes && !found))
+		return;
+	p->guessed = false;
+	if (writes)
+		return;
+	p->before = YES;
+	p->changed = p->fresh = p->made = false;
+	count_entry(h, ev->file, -1);
+	dirs_above(h, ev->file, true);
+}
+
 static enum effect removed(struct history *h, uint32_t file)
 {
 	struct path *p = path_of(h, file);
@@ -183,6 +226,7 @@ static enum effect removed(struct history *h, uint32_t file)
 	exists(h, file);
 	p->now = NO;
 	p->changed = true;
+	p->guessed = false;
 	take_room(h, p, -p->room);
 	count_entry(h, file, -1);
 	return EFFECT_REMOVE;
@@ -192,15 +236,20 @@ static enum effect failed(struct history *h, uint32_t file, int err,
 			  bool creating)
 {
 	struct path *p = path_of(h, file);
+	uint32_t up = h->job->file[file].parent;
 
 	if (err == ENOENT && !creating)
 		return missing(h, file);
 	if (err == EACCES || err == EPERM)
 		p->denied = true;
 	if (err == EISDIR || err == ENOTEMPTY)
-		p->dir = true;
+		now_dir(p, true);
+	if (err == ELOOP && h->nofollow && p->before != NO && !p->changed)
+		p->link = true;
 	if (err == EEXIST || err == EACCES || err == EISDIR ||
-	    err == ENOTEMPTY || err == EINVAL || err == EBUSY)
+	    err == ENOTEMPTY || err == EINVAL || err == EBUSY ||
+	    (err == ELOOP && h->nofollow) ||
+	    (err == ENOTDIR && !creating && h->path[up].dir))
 		return exists(h, file);
 	return EFFECT_USE;
 }
@@ -234,11 +283,17 @@ static enum effect opened(struct history *h, const struct reel_event *ev)
 
 	if ((flags & O_TMPFILE) == O_TMPFILE) {
 		/* Never in the directory; but the directory was there. */
-		p->made = !ev->err;
+		if (!ev->err) {
+			p->made = p->fresh = p->changed = true;
+			p->before = NO;
+			p->now = YES;
+		}
 		return EFFECT_NONE;
 	}
 	if (flags & O_DIRECTORY && !ev->err)
-		p->dir = true;
+		now_dir(p, true);
+	if (flags & O_ACCMODE && !(flags & O_PATH) && !ev->err)
+		no_dir(p);
 	if (ev->err)
 		return failed(h, ev->file, ev->err, creating);
 	if (appended && p->now == UNKNOWN)
@@ -249,6 +304,9 @@ static enum effect opened(struct history *h, const struct reel_event *ev)
 	if (creating && (p->now != YES || flags & O_EXCL ||
 			 ev->call == REEL_CALL_MKSTEMP)) {
 		h->now->vanished |= p->now == YES;
+		p->guessed = !p->before &&
+			     !(flags & (O_EXCL | O_TRUNC | O_APPEND)) &&
+			     ev->call != REEL_CALL_MKSTEMP;
 		return created(h, ev->file);
 	}
 	exists(h, ev->file);
@@ -400,9 +458,12 @@ static void on_descriptor(struct history *h, const struct reel_event *ev,
 
 	if (p->now == UNKNOWN)
 		exists(h, ev->file);
+	check_guess(h, ev);
 	uses(h, ev, err);
 	switch (ev->call) {
 	case REEL_CALL_FSTAT:
+	case REEL_CALL_FSTATAT: /* AT_EMPTY_PATH */
+	case REEL_CALL_STATX:
 		if (!ev->err && ev->pos != REEL_NO_OFFSET)
 			saw_size(h, p, ev->pos, true);
 		return;
@@ -420,7 +481,7 @@ static void on_descriptor(struct history *h, const struct reel_event *ev,
 		p->intact = false;
 		return;
 	case REEL_CALL_READDIR:
-		p->dir = true;
+		now_dir(p, true);
 		if (!ev->err)
 			listings_read(h->listings, ev, h->me, err);
 		return;
@@ -461,15 +522,67 @@ static enum effect looked(struct history *h, const struct reel_event *ev,
 	/* The size of what is no regular file is not recorded. */
 	if (ev->call == REEL_CALL_SCANDIR || ev->call == REEL_CALL_CHDIR ||
 	    (ev->call == REEL_CALL_STAT && ev->pos == REEL_NO_OFFSET))
-		p->dir = true;
+		now_dir(p, true);
 	if ((ev->call == REEL_CALL_ACCESS || ev->call == REEL_CALL_FACCESSAT) &&
 	    ev->arg != REEL_NO_OFFSET && ev->arg & X_OK)
 		p->exec = true;
 	if (ev->call == REEL_CALL_SCANDIR && ev->result >= 0)
 		listings_read(h->listings, ev, h->me, err);
+	if (ev->pos != REEL_NO_OFFSET && !p->holds)
+		no_dir(p); /* it was guessed to be one */
 	if (ev->pos != REEL_NO_OFFSET && !p->dir)
 		saw_size(h, p, ev->pos, true);
 	return EFFECT_USE;
+}
+
+static bool swaps(const struct reel_event *ev)
+{
+	return ev->call == REEL_CALL_RENAMEAT2 && ev->arg & RENAME_EXCHANGE;
+}
+
+/* @q is now what @p, as it was, is another name of: of @file. */
+static void take_content(struct path *q, const struct path *p, uint32_t file)
+{
+	q->changed = true;
+	q->fresh = true;
+	q->origin = p->origin ? p->origin : p->fresh ? 0 : file;
+	q->intact = q->origin && (p->origin ? p->intact : !p->changed);
+	q->dir = p->dir;
+	q->written = p->written;
+	q->target = p->target;
+}
+
+/* RENAME_EXCHANGE: both were there, and are. */
+static void exchanged(struct history *h, const struct reel_event *ev,
+		      struct effects *out)
+{
+	struct path *p = path_of(h, ev->file), *q = path_of(h, ev->file2);
+	struct path a, b;
+
+	exists(h, ev->file);
+	exists(h, ev->file2);
+	a = *p;
+	b = *q;
+	take_content(p, &b, ev->file2);
+	take_content(q, &a, ev->file);
+	p->room = b.room;
+	q->room = a.room;
+	out->file = out->file2 = EFFECT_CREATE;
+}
+
+/* What is in the way is asked for last; and what is missing need not be first. */
+static void not_renamed(struct history *h, const struct reel_event *ev)
+{
+	uint32_t up = h->job->file[ev->file2].parent;
+	bool either = swaps(ev) || h->path[up].now != YES;
+
+	if (ev->err == EEXIST || ev->err == ENOTEMPTY || ev->err == EISDIR) {
+		exists(h, ev->file);
+		failed(h, ev->file2, ev->err, true);
+	} else if (ev->err != ENOENT || !either ||
+		   path_of(h, ev->file)->now != YES) {
+		failed(h, ev->file, ev->err, false);
+	}
 }
 
 static void renamed(struct history *h, const struct reel_event *ev,
@@ -477,62 +590,45 @@ static void renamed(struct history *h, const struct reel_event *ev,
 {
 	bool link = ev->call == REEL_CALL_LINK || ev->call == REEL_CALL_LINKAT;
 	struct path *p = path_of(h, ev->file), *q = path_of(h, ev->file2);
-	bool intact = p->origin ? p->intact : !p->changed;
-	int64_t room;
+	struct path had;
 
 	out->file = out->file2 = EFFECT_USE;
 	if (ev->err) {
-		failed(h, ev->file, ev->err == EEXIST ? 0 : ev->err, false);
-		if (ev->err == EEXIST)
-			exists(h, ev->file2);
+		not_renamed(h, ev);
 		return;
 	}
-	room = link ? 0 : p->room;
+	if (swaps(ev)) {
+		exchanged(h, ev, out);
+		return;
+	}
+	if (!link && !p->dir)
+		no_dir(q);
+	had = *p;
 	out->file = link ? exists(h, ev->file) : removed(h, ev->file);
 	out->file2 = created(h, ev->file2);
-	take_room(h, q, room);
-	q->origin = p->origin ? p->origin : p->fresh ? 0 : ev->file;
-	q->intact = intact && q->origin;
-	q->dir |= p->dir;
-	q->written = p->written;
-	q->target = p->target;
+	take_room(h, q, link ? 0 : had.room);
+	take_content(q, &had, ev->file);
 	lines_moved(h->lines, ev->file, ev->file2, link);
 }
 
 static enum effect made(struct history *h, const struct reel_event *ev)
 {
 	struct path *p = path_of(h, ev->file);
+	bool dir = ev->call == REEL_CALL_MKDIR || ev->call == REEL_CALL_MKDIRAT;
 
-	if (ev->call == REEL_CALL_MKDIR || ev->call == REEL_CALL_MKDIRAT)
-		p->dir = true;
-	if (ev->err)
+	if (ev->err) {
+		/* It mostly is one, until more is known of it. */
+		if (dir && !p->now && !p->before)
+			now_dir(p, true);
 		return failed(h, ev->file, ev->err, true);
-	if (p->dir)
-		listings_made(h->listings, ev->file);
+	}
 	created(h, ev->file);
+	p->dir = dir;
+	if (dir)
+		listings_made(h->listings, ev->file);
 	if (ev->call == REEL_CALL_SYMLINK || ev->call == REEL_CALL_SYMLINKAT)
 		p->target = ev->file2;
 	return EFFECT_CREATE;
-}
-
-/* Is the call about a link itself, not what is behind it? */
-static bool nofollow(const struct reel_event *ev)
-{
-	int64_t flags = ev->arg == REEL_NO_OFFSET ? 0 : ev->arg;
-
-	switch (ev->call) {
-	case REEL_CALL_LSTAT:
-	case REEL_CALL_READLINK:
-	case REEL_CALL_READLINKAT:
-	case REEL_CALL_UNLINK:
-	case REEL_CALL_UNLINKAT:
-	case REEL_CALL_REMOVE:
-		return true;
-	case REEL_CALL_FSTATAT:
-	case REEL_CALL_STATX:
-		return flags & AT_SYMLINK_NOFOLLOW;
-	}
-	return ev->group == REEL_GROUP_OPEN && flags & (O_NOFOLLOW | O_EXCL);
 }
 
 /* The file that the call was about: through a link that the job made. */
@@ -541,7 +637,7 @@ static uint32_t behind_link(struct history *h, const struct reel_event *ev)
 	uint32_t target = path_of(h, ev->file)->target;
 
 	return !target || target >= h->job->files || ev->file2 ||
-			       nofollow(ev) ?
+			       role_nofollow(ev) ?
 		       ev->file : target;
 }
 
@@ -574,15 +670,6 @@ static bool removes_other(const struct reel_event *ev)
 		 (ev->arg == REEL_NO_OFFSET || !(ev->arg & AT_REMOVEDIR))));
 }
 
-/* Where paths led through it, it was a link to one. */
-static void no_dir(struct path *p)
-{
-	if (p->holds && p->before != NO && !p->changed)
-		p->link = true;
-	else
-		p->dir = false;
-}
-
 /* Messages, and memory that was never in a directory. */
 static bool nameless(const struct history *h, const struct reel_event *ev)
 {
@@ -611,24 +698,6 @@ static void named_pipe(struct history *h, const struct reel_event *ev)
 	} else if (removes_other(ev)) {
 		h->now->file = removed(h, ev->file);
 	}
-}
-
-/* It was looked at or removed: what one does to a bound socket, too. */
-static bool looks(uint16_t call)
-{
-	switch (call) {
-	case REEL_CALL_STAT:
-	case REEL_CALL_LSTAT:
-	case REEL_CALL_FSTATAT:
-	case REEL_CALL_STATX:
-	case REEL_CALL_ACCESS:
-	case REEL_CALL_FACCESSAT:
-	case REEL_CALL_UNLINK:
-	case REEL_CALL_UNLINKAT:
-	case REEL_CALL_REMOVE:
-		return true;
-	}
-	return false;
 }
 
 uint64_t history_room(const struct history *h)
@@ -664,13 +733,13 @@ int history_event(struct history *h, const struct reel_event *given,
 	*out = (struct effects){ EFFECT_NONE, EFFECT_NONE, 0, 0, 0 };
 	h->now = out;
 	h->me = me;
-	h->nofollow = nofollow(ev);
+	h->nofollow = role_nofollow(ev);
 	if (!ev->file || nameless(h, ev)) {
 		if (ev->file)
 			named_pipe(h, ev);
 		return err->code ? -1 : 0;
 	}
-	if (!looks(ev->call))
+	if (!role_looks(ev->call))
 		path_of(h, given->file)->handled = true;
 	switch (ev->call) {
 	case REEL_CALL_RENAME:
@@ -704,6 +773,8 @@ int history_event(struct history *h, const struct reel_event *given,
 		break;
 	case REEL_CALL_TRUNCATE:
 		out->file = looked(h, ev, err);
+		if (!ev->err)
+			no_dir(path_of(h, ev->file));
 		path_of(h, ev->file)->changed |= !ev->err;
 		path_of(h, ev->file)->intact &= !!ev->err;
 		break;

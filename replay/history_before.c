@@ -42,6 +42,12 @@ static int64_t size_of(const struct job_file *f, const struct path *p)
 	return size;
 }
 
+/* What the job made a directory of may have been a file. */
+static bool was_dir(const struct path *p)
+{
+	return p->was_dir || (p->is_dir && !p->made);
+}
+
 struct giving {
 	int (*each)(void *arg, const struct before *b, struct reel_error *err);
 	void *arg;
@@ -56,14 +62,14 @@ static int give(struct history *h, const struct giving *to, uint32_t i,
 		.path = path,
 		.path_bytes = strlen(path),
 		.file = i,
-		.dir = p->dir,
+		.dir = was_dir(p),
 		.link = p->link,
 		.fifo = p->fifo,
 		.dangling = p->dangling,
 		.exec = p->exec,
 		/* Refused once, and never let in. */
 		.denied = p->denied && !p->size && !p->changed,
-		.size_bytes = p->dir ? 0 : size_of(&h->job->file[i], p),
+		.size_bytes = was_dir(p) ? 0 : size_of(&h->job->file[i], p),
 		.link_bytes = p->link_bytes,
 		.entries = listings_before(h->listings, i),
 		.line = p->line,
@@ -73,7 +79,7 @@ static int give(struct history *h, const struct giving *to, uint32_t i,
 	struct plan_hole *hole = NULL;
 	int rc;
 
-	if (!p->dir &&
+	if (!b.dir &&
 	    extents_holes(p->used, b.size_bytes, &hole, &b.holes, err))
 		return -1;
 	b.hole = hole;
@@ -108,7 +114,7 @@ int history_before(struct history *h,
 	/* Who has children is a directory, whatever was seen of it. */
 	for (uint32_t i = 1; i < job->files; i++)
 		if (job->file[i].path && h->path[i].before == YES)
-			h->path[job->file[i].parent].dir = true;
+			h->path[job->file[i].parent].was_dir = true;
 	for (uint32_t i = 1; i < job->files; i++) {
 		const struct path *p = &h->path[i];
 		const char *path = job->file[i].path;

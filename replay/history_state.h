@@ -17,7 +17,10 @@ struct path {
 	uint8_t before, now;
 	bool changed; /* by the job: its size says nothing any more */
 	bool made;    /* by the job, at some time */
+	bool guessed; /* made by an "open or create" that may have found it */
 	bool dir, link, denied, exec, exact;
+	bool was_dir; /* dir, as it was before the job changed it */
+	bool is_dir;  /* it is one at last, says the store */
 	bool handled; /* by a call that a socket would have refused, or so */
 	bool fresh;   /* nothing that was there before is in it */
 	bool intact;  /* it holds what its origin held, and nothing else */

@@ -44,6 +44,7 @@ struct marks {
 	size_t n, room;
 };
 
+/* A copy of @mark. 0, or -1 with @err (REEL_E_MEMORY). */
 int marks_add(struct marks *m, const struct mark *mark, struct reel_error *err);
 void marks_sort(struct marks *m); /* by stream, call, kind */
 void marks_fini(struct marks *m);

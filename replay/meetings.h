@@ -17,6 +17,8 @@
 
 struct meetings;
 
+/* Gives *@out for meetings_free(); borrows the edges and the marks until then.
+ * 0, or -1 with @err (REEL_E_MEMORY). */
 int meetings_new(struct meetings **out, struct edges *edges,
 		 struct marks *marks, struct reel_error *err);
 void meetings_free(struct meetings *m);

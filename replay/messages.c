@@ -2,9 +2,10 @@
 /*
  * Matches the bytes of messages.
  *
- * Events come in the order of their ends, and a reader is often back before
- * the writer that woke it: a read waits here until the write of its last byte
- * has come by. Sockets have an inode at each end, and nothing says which two
+ * Events come in the order of their ends, and who wrote is often back later than
+ * the reader that it woke, and than those whom that one told to write. So all
+ * is matched in the end, writes in the order of their starts, reads in that of
+ * their ends. Sockets have an inode at each end, and nothing says which two
  * belong together: their bytes come from outside.
  */
 #include "replay/messages.h"
@@ -25,20 +26,17 @@
 
 struct message {
 	struct who who;
-	int64_t start_ns, idle_ns;
-	uint64_t upto; /* bytes of the pipe that are through after it */
+	int64_t start_ns, idle_ns, bytes;
 };
 
 struct list {
 	struct message *at;
-	uint32_t first, n, room; /* [first, n) are waiting */
+	uint32_t n, room;
 };
 
 struct channel {
-	uint64_t written, read;
 	struct list writes, reads;
 	struct who last_write, last_read;
-	bool broken; /* the bytes do not add up: somebody else took part */
 };
 
 struct messages {
@@ -86,8 +84,6 @@ void messages_free(struct messages *m)
 static int push(struct list *l, const struct message *msg,
 		struct reel_error *err)
 {
-	if (l->first == l->n)
-		l->first = l->n = 0;
 	if (l->n == l->room) {
 		uint32_t room = l->room ? 2 * l->room : 16;
 
@@ -127,34 +123,6 @@ static int match(struct messages *m, const struct message *r,
 	return marks_add(m->marks, &mark, err);
 }
 
-/* Reads whose last byte has been written. */
-static int settle(struct messages *m, struct channel *c, struct reel_error *err)
-{
-	while (c->reads.first < c->reads.n) {
-		struct message *r = &c->reads.at[c->reads.first];
-		struct list *w = &c->writes;
-
-		if (c->broken) {
-			c->reads.first++;
-			if (from_outside(m, r, err))
-				return -1;
-			continue;
-		}
-		while (w->first < w->n && w->at[w->first].upto < r->upto)
-			w->first++;
-		if (w->first == w->n)
-			return 0;
-		if (w->at[w->first].start_ns > r->who.end_ns + CLOCK_NS) {
-			c->broken = true; /* read before it was written */
-			continue;
-		}
-		c->reads.first++;
-		if (match(m, r, &w->at[w->first], err))
-			return -1;
-	}
-	return 0;
-}
-
 static struct channel *channel_of(struct messages *m, uint32_t file,
 				  struct reel_error *err)
 {
@@ -186,7 +154,8 @@ int messages_event(struct messages *m, const struct reel_event *ev,
 {
 	struct message msg = { .who = *me,
 			       .start_ns = ev->start_ns,
-			       .idle_ns = idle_ns };
+			       .idle_ns = idle_ns,
+			       .bytes = ev->result };
 	bool write = ev->group == REEL_GROUP_WRITE;
 	struct channel *c;
 
@@ -200,32 +169,61 @@ int messages_event(struct messages *m, const struct reel_event *ev,
 		return -1;
 	if (ev->result <= 0)
 		return write ? 0 : at_end(m, c, &msg, err);
-	if (write) {
-		msg.upto = c->written += (uint64_t)ev->result;
-		if (edges_add(m->edges, &c->last_write, me, err) < 0 ||
-		    push(&c->writes, &msg, err))
+	if (!write && edges_add(m->edges, &c->last_read, me, err) < 0)
+		return -1;
+	*(write ? &c->last_write : &c->last_read) = *me;
+	return push(write ? &c->writes : &c->reads, &msg, err);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct message *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->who.end_ns < y->who.end_ns ? -1 : x->who.end_ns > y->who.end_ns;
+}
+
+/* What one stream writes comes after what another had written. */
+static int order_writes(struct messages *m, struct list *l,
+			struct reel_error *err)
+{
+	if (l->n)
+		qsort(l->at, l->n, sizeof(*l->at), by_start);
+	for (uint32_t i = 1; i < l->n; i++)
+		if (edges_keep(m->edges, &l->at[i - 1].who, &l->at[i].who,
+			       err) < 0)
 			return -1;
-		c->last_write = *me;
-	} else {
-		msg.upto = c->read += (uint64_t)ev->result;
-		if (edges_add(m->edges, &c->last_read, me, err) < 0 ||
-		    push(&c->reads, &msg, err))
+	return 0;
+}
+
+/* Each read with the write of its last byte, as long as the bytes add up:
+ * somebody else may have taken part. */
+static int settle(struct messages *m, struct channel *c, struct reel_error *err)
+{
+	const struct message *w = c->writes.at, *end = w + c->writes.n;
+	uint64_t written = 0, read = 0;
+
+	if (order_writes(m, &c->writes, err))
+		return -1;
+	for (uint32_t i = 0; i < c->reads.n; i++) {
+		const struct message *r = &c->reads.at[i];
+
+		read += (uint64_t)r->bytes;
+		while (w < end && written + (uint64_t)w->bytes < read)
+			written += (uint64_t)w++->bytes;
+		if (w < end && w->start_ns > r->who.end_ns + CLOCK_NS)
+			w = end; /* read before it was written */
+		if (w == end ? from_outside(m, r, err) : match(m, r, w, err))
 			return -1;
-		c->last_read = *me;
 	}
-	return settle(m, c, err);
+	return 0;
 }
 
 int messages_end(struct messages *m, struct reel_error *err)
 {
-	for (uint32_t i = 0; i < m->job->files; i++) {
-		struct channel *c = m->channel[i];
-
-		if (!c)
-			continue;
-		c->broken = true;
-		if (settle(m, c, err))
+	for (uint32_t i = 0; i < m->job->files; i++)
+		if (m->channel[i] && settle(m, m->channel[i], err))
 			return -1;
-	}
 	return 0;
 }

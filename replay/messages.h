@@ -16,6 +16,8 @@
 
 struct messages;
 
+/* Gives *@out for messages_free(); borrows the job, the edges and the marks until then.
+ * 0, or -1 with @err (REEL_E_MEMORY). */
 int messages_new(struct messages **out, const struct job *job,
 		 struct edges *edges, struct marks *marks,
 		 struct reel_error *err);
@@ -29,7 +31,8 @@ int messages_event(struct messages *m, const struct reel_event *ev,
 		   const struct who *me, int64_t idle_ns,
 		   struct reel_error *err);
 
-/* No more events: what is still unexplained came from outside the job. */
+/* No more events: match them. What is unexplained then came from outside the
+ * job. 0, or -1 with @err. */
 int messages_end(struct messages *m, struct reel_error *err);
 
 #endif

@@ -19,6 +19,8 @@ struct reel_event;
 
 struct objects;
 
+/* Gives *@out for objects_free(); borrows the job and the marks until then.
+ * 0, or -1 with @err (REEL_E_MEMORY). */
 int objects_new(struct objects **out, const struct job *job,
 		struct marks *marks, struct reel_error *err);
 void objects_free(struct objects *o);

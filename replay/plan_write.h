@@ -24,6 +24,10 @@ int plan_writer_stream(struct plan_writer *w, const struct plan_stream *s,
 int plan_writer_record(struct plan_writer *w, const struct plan_record *r,
 		       const struct plan_more *more, struct reel_error *err);
 
+/*
+ * Each goes behind those of its kind; *@index: its place there. A name has less
+ * than 4,096 bytes. 0, or -1 with @err (REEL_E_IO, REEL_E_LIMIT: too many).
+ */
 int plan_writer_process(struct plan_writer *w, const struct plan_process *p,
 			struct reel_error *err);
 int plan_writer_edge(struct plan_writer *w, const struct plan_edge *e,

@@ -53,7 +53,8 @@ static const char *path_of(struct player *p, const struct plan_more *m,
 	path = sandbox_path(sb, plan_name(p->engine->plan, name), out);
 	if (!path)
 		*err = errno;
-	else if (!p->process->elsewhere && path[sb->root_len + 1])
+	else if ((!p->process->elsewhere || m->err == EBADF) &&
+		 path[sb->root_len + 1])
 		path += sb->root_len + 1;
 	return path;
 }

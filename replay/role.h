@@ -59,6 +59,12 @@ static inline unsigned int role_meets(const struct reel_event *ev)
 	return ev->call == REEL_CALL_MPI_COMPLETED ? ROLE_LEAVES : 0;
 }
 
+/* Is the call about a link itself, not what is behind it? */
+bool role_nofollow(const struct reel_event *ev);
+
+/* It was looked at or removed: what one does to a bound socket, too. */
+bool role_looks(uint16_t call);
+
 /* Calls of two descriptors. */
 static inline bool role_copies(uint16_t call)
 {
