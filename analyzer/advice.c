@@ -106,21 +106,10 @@ static double of_io(const struct report *r, int64_t ns)
 	return r->group_sum_ns > 0 ? (double)ns / (double)r->group_sum_ns : 0;
 }
 
-static const struct report_rank *slowest(const struct report *r)
-{
-	const struct report_rank *worst = NULL;
-	int64_t i;
-
-	for (i = 0; i < r->ranks; i++)
-		if (!worst || r->rank[i].stall_share > worst->stall_share)
-			worst = &r->rank[i];
-	return worst;
-}
-
 /* I/O that runs behind computation, or in idle workers, costs nothing. */
 static bool io_matters(const struct report *r)
 {
-	const struct report_rank *k = slowest(r);
+	const struct report_rank *k = report_slowest(r);
 
 	if (k && k->stall_share >= threshold.matters_share && k->workers > 0 &&
 	    k->worker_busy_share >= threshold.idle_share &&
@@ -176,11 +165,13 @@ static void judge_workers(const struct report_rank *k, struct advice *a)
 
 static bool input_bound(const struct report *r, struct advice *a)
 {
-	const struct report_rank *k = slowest(r);
+	const struct report_rank *k = report_slowest(r);
 	char fetch[REEL_NUM], step[REEL_NUM];
 
 	if (!k || k->stall_share < threshold.stall_share)
 		return false;
+	if (r->ranks > 1)
+		say(a->text, "on rank %lld ", (long long)k->rank);
 	say(a->text, "fetch takes %s of a mean step of %s",
 	    reel_num_time(fetch, (double)k->mean_fetch_ns),
 	    reel_num_time(step, (double)k->mean_step_ns));
@@ -399,7 +390,7 @@ _Static_assert(RULES < ADVICE_MOST, "raise ADVICE_MOST");
 
 static void no_problem(const struct report *r, struct advice *a)
 {
-	const struct report_rank *k = slowest(r);
+	const struct report_rank *k = report_slowest(r);
 	char part[REEL_NUM], num[REEL_NUM];
 
 	memset(a, 0, sizeof(*a));
@@ -429,11 +420,14 @@ static void no_problem(const struct report *r, struct advice *a)
 
 static int verdict(struct report *r, struct reel_error *err)
 {
-	const struct report_rank *k = slowest(r);
+	const struct report_rank *k = report_slowest(r);
 	struct reel_buf b = REEL_BUF_INIT;
-	char part[REEL_NUM], io[REEL_NUM], span[REEL_NUM];
+	char part[REEL_NUM], io[REEL_NUM], span[REEL_NUM], who[64] = "";
 	int rc;
 
+	if (r->ranks > 1 && k->stall_share > 0)
+		snprintf(who, sizeof(who), " (rank %lld, which waits most)",
+			 (long long)k->rank);
 	if (!r->calls)
 		rc = reel_buf_puts(&b,
 				   "Nothing was recorded: the job touched "
@@ -441,13 +435,16 @@ static int verdict(struct report *r, struct reel_error *err)
 				   err);
 	else if (k && k->stall_share >= threshold.stall_share)
 		rc = reel_buf_printf(
-			&b, err, "The job waits for its input %s of the time.",
-			reel_num_percent(part, rounded(k->stall_share, 100)));
+			&b, err,
+			"The job waits for its input %s of the time%s.",
+			reel_num_percent(part, rounded(k->stall_share, 100)),
+			who);
 	else if (k && k->stall_share != REPORT_NONE)
 		rc = reel_buf_printf(
 			&b, err,
-			"The job hardly waits for its input: %s of the time.",
-			reel_num_percent(part, rounded(k->stall_share, 1000)));
+			"The job hardly waits for its input: %s of the time%s.",
+			reel_num_percent(part, rounded(k->stall_share, 1000)),
+			who);
 	else if (r->io_ns > 0)
 		rc = reel_buf_printf(
 			&b, err, "I/O takes %s of %s, %s of the time.",

@@ -16,6 +16,7 @@
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/terminal.h"
 #include "lib/trace_reader.h"
 
 #include "analyzer/commands.h"
@@ -79,19 +80,27 @@ static void closing_line(const char *path, int64_t events, double s)
 {
 	char n[REEL_NUM], t[REEL_NUM], rate[REEL_NUM], size[REEL_NUM];
 	struct stat st = { 0 };
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
 
+	if (!f)
+		return;
 	stat(path, &st);
-	fprintf(stderr, "ioreel: %s event%s in %s (%s events/s); store ",
+	fprintf(f, "ioreel: %s event%s in %s (%s events/s); store ",
 		reel_num_count(n, events), events == 1 ? "" : "s",
 		reel_num_time(t, s * 1e9),
 		reel_num_count(rate,
 			       (int64_t)(s > 0 ? (double)events / s : 0)));
-	reel_cli_name(stderr, path);
-	fprintf(stderr, " (%s", reel_num_bytes(size, (double)st.st_size));
+	reel_cli_name(f, path);
+	fprintf(f, " (%s", reel_num_bytes(size, (double)st.st_size));
 	if (events)
-		fprintf(stderr, ", %.1f B per event",
+		fprintf(f, ", %.1f B per event",
 			(double)st.st_size / (double)events);
-	fputs(")\n", stderr);
+	fputs(")\n", f);
+	if (!fclose(f))
+		reel_terminal_lines(stderr, text);
+	free(text);
 }
 
 /* train.reel -> train.db, beside it. */
@@ -189,7 +198,7 @@ static int run(int argc, char **argv)
 	if (load(argv[first], path, quiet, &err))
 		rc = reel_cli_fail(&cmd_load, &err);
 	else
-		reel_cli_next("ioreel report %s", path);
+		reel_cli_next("report", path, NULL);
 out:
 	reel_buf_fini(&name);
 	return rc;

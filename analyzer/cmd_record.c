@@ -15,8 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/buf.h"
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/terminal.h"
 
 #include "analyzer/commands.h"
 #include "analyzer/record_internal.h"
@@ -115,11 +117,6 @@ static const char *attempt_dir(char out[static PATH_MAX], const char *dir,
 	return out;
 }
 
-static void print_name(const char *name)
-{
-	reel_cli_name(stderr, name);
-}
-
 /* How the job ended: of its ranks the first that did not end well. */
 static int job_status(const struct reel_record_result *res)
 {
@@ -129,7 +126,8 @@ static int job_status(const struct reel_record_result *res)
 }
 
 /* "python3 ended by signal 9 after 8.1 s; ", or nothing for success. */
-static void print_end(const char *program, const struct reel_record_result *res)
+static void print_end(FILE *f, const char *program,
+		      const struct reel_record_result *res)
 {
 	int w = job_status(res);
 	char t[REEL_NUM];
@@ -137,21 +135,20 @@ static void print_end(const char *program, const struct reel_record_result *res)
 	if (WIFEXITED(w) && !WEXITSTATUS(w))
 		return;
 	if (res->ranks)
-		fprintf(stderr, "rank %d, ", res->failed_rank);
-	print_name(base_of(program));
+		fprintf(f, "rank %d, ", res->failed_rank);
+	reel_cli_name(f, base_of(program));
 	if (res->ranks)
-		fputc(',', stderr);
+		fputc(',', f);
 	if (WIFSIGNALED(w))
-		fprintf(stderr, " ended by signal %d", WTERMSIG(w));
+		fprintf(f, " ended by signal %d", WTERMSIG(w));
 	else
-		fprintf(stderr, " ended with status %d", WEXITSTATUS(w));
+		fprintf(f, " ended with status %d", WEXITSTATUS(w));
 	if (!res->ranks)
-		fprintf(stderr, " after %s",
-			reel_num_time(t, (double)res->wall_ns));
-	fputs("; ", stderr);
+		fprintf(f, " after %s", reel_num_time(t, (double)res->wall_ns));
+	fputs("; ", f);
 }
 
-static void print_totals(const char *program,
+static void print_totals(FILE *f, const char *program,
 			 const struct reel_record_result *res,
 			 const struct record_summary *s)
 {
@@ -159,30 +156,33 @@ static void print_totals(const char *program,
 	bool good = WIFEXITED(status) && !WEXITSTATUS(status);
 	char n[REEL_NUM], e[REEL_NUM], t[REEL_NUM], r[REEL_NUM], w[REEL_NUM];
 
-	fputs("ioreel: ", stderr);
-	print_end(program, res);
+	fputs("ioreel: ", f);
+	print_end(f, program, res);
 	if (res->ranks)
-		fprintf(stderr, "%s rank%s, ", reel_num_count(n, res->ranks),
+		fprintf(f, "%s rank%s, ", reel_num_count(n, res->ranks),
 			res->ranks == 1 ? "" : "s");
-	fprintf(stderr, "%s process%s", reel_num_count(n, s->processes),
+	fprintf(f, "%s process%s", reel_num_count(n, s->processes),
 		s->processes == 1 ? "" : "es");
+	if (s->calls > s->events)
+		fprintf(f, ", %s calls in",
+			reel_num_count(n, (int64_t)s->calls));
+	else if (s->walked)
+		fputc(',', f);
 	if (s->walked)
-		fprintf(stderr, ", %s event%s",
-			reel_num_count(e, (int64_t)s->events),
+		fprintf(f, " %s event%s", reel_num_count(e, (int64_t)s->events),
 			s->events == 1 ? "" : "s");
 	if (good)
-		fprintf(stderr, " in %s",
-			reel_num_time(t, (double)res->wall_ns));
+		fprintf(f, " in %s", reel_num_time(t, (double)res->wall_ns));
 	if (s->walked)
-		fprintf(stderr, "; %s read, %s written in %s file%s",
+		fprintf(f, "; %s read, %s written in %s file%s",
 			reel_num_bytes(r, (double)s->read_bytes),
 			reel_num_bytes(w, (double)s->write_bytes),
 			reel_num_count(n, (int64_t)s->files),
 			s->files == 1 ? "" : "s");
 	if (res->running)
-		fprintf(stderr, "; %d process%s still running", res->running,
+		fprintf(f, "; %d process%s still running", res->running,
 			res->running == 1 ? "" : "es");
-	fputc('\n', stderr);
+	fputc('\n', f);
 }
 
 static const struct {
@@ -195,7 +195,7 @@ static const struct {
 	{REEL_LOST_LIMIT, "past the tables or without a record"},
 };
 
-static void print_losses(const struct record_summary *s)
+static void print_losses(FILE *f, const struct record_summary *s)
 {
 	const char *between = " (";
 	char n[REEL_NUM];
@@ -204,45 +204,44 @@ static void print_losses(const struct record_summary *s)
 
 	for (i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
 		sum += s->lost[losses[i].counter];
-	fputs("ioreel: ", stderr);
+	fputs("ioreel: ", f);
 	if (!sum && !s->cut_bytes && !s->bad_files && !s->lost[REEL_LOST_START])
-		fputs("nothing lost", stderr);
+		fputs("nothing lost", f);
 	if (sum)
-		fprintf(stderr, "%s event%s LOST",
-			reel_num_count(n, (int64_t)sum), sum == 1 ? "" : "s");
+		fprintf(f, "%s event%s LOST", reel_num_count(n, (int64_t)sum),
+			sum == 1 ? "" : "s");
 	for (i = 0; sum && i < sizeof(losses) / sizeof(losses[0]); i++) {
 		uint64_t one = s->lost[losses[i].counter];
 
 		if (!one)
 			continue;
-		fprintf(stderr, "%s%s %s", between,
-			reel_num_count(n, (int64_t)one), losses[i].what);
+		fprintf(f, "%s%s %s", between, reel_num_count(n, (int64_t)one),
+			losses[i].what);
 		between = ", ";
 	}
 	if (sum)
-		fputc(')', stderr);
+		fputc(')', f);
 	if (s->lost[REEL_LOST_START])
-		fprintf(stderr, "%s%s process%s could not record",
-			sum ? "; " : "",
+		fprintf(f, "%s%s process%s could not record", sum ? "; " : "",
 			reel_num_count(n, (int64_t)s->lost[REEL_LOST_START]),
 			s->lost[REEL_LOST_START] == 1 ? "" : "es");
 	if (s->cut_bytes)
-		fprintf(stderr, "%s%s of damaged records",
+		fprintf(f, "%s%s of damaged records",
 			sum || s->lost[REEL_LOST_START] ? "; " : "",
 			reel_num_bytes(n, (double)s->cut_bytes));
 	if (s->bad_files)
-		fprintf(stderr, "%s%s file%s of the trace unreadable",
+		fprintf(f, "%s%s file%s of the trace unreadable",
 			sum || s->lost[REEL_LOST_START] || s->cut_bytes ? "; "
 									: "",
 			reel_num_count(n, s->bad_files),
 			s->bad_files == 1 ? "" : "s");
 	if (s->lost[REEL_CODE_OPENS])
-		fprintf(stderr,
+		fprintf(f,
 			"; %s open%s of code and system files counted, "
 			"not recorded (--all records them)",
 			reel_num_count(n, (int64_t)s->lost[REEL_CODE_OPENS]),
 			s->lost[REEL_CODE_OPENS] == 1 ? "" : "s");
-	fputc('\n', stderr);
+	fputc('\n', f);
 }
 
 static const struct {
@@ -259,7 +258,7 @@ static const struct {
 	{REEL_UNTRACED_NAMESPACE, "of libraries that dlmopen loaded"},
 };
 
-static void print_untraced(const struct record_summary *s)
+static void print_untraced(FILE *f, const struct record_summary *s)
 {
 	const char *between = " (";
 	char n[REEL_NUM];
@@ -270,45 +269,45 @@ static void print_untraced(const struct record_summary *s)
 		sum += (int64_t)s->lost[unseen[i].counter];
 	if (sum <= 0)
 		return;
-	fprintf(stderr, "ioreel: %s program%s NOT TRACED",
-		reel_num_count(n, sum), sum == 1 ? "" : "s");
+	fprintf(f, "ioreel: %s program%s NOT TRACED", reel_num_count(n, sum),
+		sum == 1 ? "" : "s");
 	for (i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++) {
 		int64_t one = (int64_t)s->lost[unseen[i].counter];
 
 		if (one <= 0)
 			continue;
-		fprintf(stderr, "%s%s %s", between, reel_num_count(n, one),
+		fprintf(f, "%s%s %s", between, reel_num_count(n, one),
 			unseen[i].what);
 		between = ", ";
 	}
-	fputc(')', stderr);
+	fputc(')', f);
 	if (s->lost[REEL_UNTRACED_ENV])
-		fputs("; try: --follow-env", stderr);
-	fputc('\n', stderr);
+		fputs("; try: --follow-env", f);
+	fputc('\n', f);
 }
 
-static void print_nothing(char **argv)
+static void print_nothing(FILE *f, char **argv)
 {
 	enum reel_counter which;
 	const char *why = record_why(argv[0], &which);
 
-	fputs("ioreel: nothing was recorded: ", stderr);
+	fputs("ioreel: nothing was recorded: ", f);
 	if (why) {
-		print_name(why);
+		reel_cli_name(f, why);
 		fputs("; try: record the program that it runs, or a "
 		      "dynamically linked build\n",
-		      stderr);
+		      f);
 		return;
 	}
-	print_name(base_of(argv[0]));
+	reel_cli_name(f, base_of(argv[0]));
 	fputs(" touched no data file, or what it ran lost LD_PRELOAD (env -i, "
 	      "sudo, ssh, a container); try: --all, or ioreel record inside "
 	      "it\n",
-	      stderr);
+	      f);
 }
 
 /* A framework of a version that we do not know, or without a part we hook. */
-static void print_hooks(const struct record_hooks *h)
+static void print_hooks(FILE *f, const struct record_hooks *h)
 {
 	const char *between = "ioreel: not all hooks are in: ";
 	int i;
@@ -316,41 +315,51 @@ static void print_hooks(const struct record_hooks *h)
 	for (i = 0; i < h->n; i++) {
 		if (!strcmp(h->hook[i].state, "on"))
 			continue;
-		fputs(between, stderr);
-		reel_cli_name(stderr, h->hook[i].name);
-		fputs(" (", stderr);
-		reel_cli_name(stderr, h->hook[i].state);
-		fputc(')', stderr);
+		fputs(between, f);
+		reel_cli_name(f, h->hook[i].name);
+		fputs(" (", f);
+		reel_cli_name(f, h->hook[i].state);
+		fputc(')', f);
 		between = ", ";
 	}
 	if (*between == ',')
-		fputs("; see ioreel-anchors(7)\n", stderr);
+		fputs("; see ioreel-anchors(7)\n", f);
 }
 
 static void print_summary(char **argv, const struct reel_record_options *opt,
 			  const struct reel_record_result *res)
 {
 	const struct record_summary *s = &res->summary;
-	char n[REEL_NUM];
+	char n[REEL_NUM], *text = NULL;
+	struct reel_buf next = REEL_BUF_INIT;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
 
-	print_totals(argv[0], res, s);
+	if (!f)
+		return;
+	print_totals(f, argv[0], res, s);
 	if (!s->processes && !s->lost[REEL_LOST_START])
-		print_nothing(argv);
+		print_nothing(f, argv);
 	else
-		print_losses(s);
+		print_losses(f, s);
 	if (s->processes)
-		print_untraced(s);
-	print_hooks(&s->hooks);
+		print_untraced(f, s);
+	print_hooks(f, &s->hooks);
 	if (!res->hooks && !opt->no_hooks)
 		fputs("ioreel: the Python hooks were not found: no steps are "
 		      "marked; try: set IOREEL_HOOKS\n",
-		      stderr);
-	fputs("ioreel: trace ", stderr);
-	print_name(opt->dir);
-	fprintf(stderr, " (%s)\n", reel_num_bytes(n, (double)s->trace_bytes));
-	fputs("ioreel: next: ioreel report ", stderr);
-	print_name(opt->dir);
-	fputc('\n', stderr);
+		      f);
+	fputs("ioreel: trace ", f);
+	reel_cli_name(f, opt->dir);
+	fprintf(f, " (%s)\n", reel_num_bytes(n, (double)s->trace_bytes));
+	if (!fclose(f))
+		reel_terminal_lines(stderr, text);
+	free(text);
+	/* To be copied, and so in one piece. */
+	reel_cli_word(&next, opt->dir);
+	fprintf(stderr, "ioreel: next: ioreel report %s\n",
+		reel_buf_text(&next));
+	reel_buf_fini(&next);
 }
 
 /* 126 and 127 as shells give them; without the job nothing else was tried. */
@@ -446,7 +455,8 @@ static int64_t size_of(const char *s)
 	return *end || n <= 0 ? -1 : n;
 }
 
-/* "--events steps A-B" is two words, "--events A-B" one, as the parser has it. */
+/* "--events steps A-B" is two words, "--events A-B" one, as the parser has it.
+ */
 static int plain_words(int argc, char **argv)
 {
 	int i, end = 0;

@@ -169,6 +169,16 @@ static int dot(struct reel_store *st, char *line, enum sql_format *format,
 	return 0;
 }
 
+/* The query of a command line, which may be one of the prompt's words. */
+static int query(struct reel_store *st, char *sql, enum sql_format format,
+		 struct reel_error *err)
+{
+	sql += strspn(sql, " \t\n");
+	if (*sql != '.')
+		return execute(st, sql, format, err);
+	return dot(st, sql, &format, err) < 0 ? -1 : 0;
+}
+
 static void on_interrupt(int sig)
 {
 	if (interrupted)
@@ -277,7 +287,7 @@ static int run(int argc, char **argv)
 	sqlite3_exec(st->db, "PRAGMA query_only = OFF", NULL, NULL, NULL);
 	sqlite3_set_authorizer(st->db, read_only, NULL);
 	if (argc - first == 2)
-		rc = execute(st, argv[first + 1], (enum sql_format)format, &err);
+		rc = query(st, argv[first + 1], (enum sql_format)format, &err);
 	else if (isatty(STDIN_FILENO))
 		rc = prompt(st, (enum sql_format)format, &err);
 	else

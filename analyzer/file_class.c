@@ -13,7 +13,7 @@
 #include "analyzer/event.h"
 
 /* TAIL: the base name and the directory that holds it; NUMBERED: below a
- * directory whose name begins so and ends in a digit */
+ * directory whose name begins so and ends in a digit; HAS: anywhere */
 enum where {
 	PREFIX,
 	SUFFIX,
@@ -21,7 +21,8 @@ enum where {
 	BASE_PREFIX,
 	BASE_HAS,
 	TAIL_HAS,
-	NUMBERED
+	NUMBERED,
+	HAS
 };
 enum when { ANY, WRITTEN };
 
@@ -73,6 +74,7 @@ static const struct rule {
 	{ SUFFIX, ANY, ".log", REEL_CLASS_LOG },
 	{ TAIL_HAS, ANY, "checkpoint", REEL_CLASS_CHECKPOINT },
 	{ TAIL_HAS, ANY, "ckpt", REEL_CLASS_CHECKPOINT },
+	{ HAS, WRITTEN, ".orbax-checkpoint-tmp/", REEL_CLASS_CHECKPOINT },
 	{ SUFFIX, WRITTEN, ".pt", REEL_CLASS_CHECKPOINT },
 	{ SUFFIX, WRITTEN, ".pth", REEL_CLASS_CHECKPOINT },
 	{ SUFFIX, WRITTEN, ".safetensors", REEL_CLASS_CHECKPOINT },
@@ -137,6 +139,8 @@ static bool matches(const struct rule *r, const char *path, size_t len,
 		return has_component(path, r->text);
 	case NUMBERED:
 		return below_numbered(path, r->text);
+	case HAS:
+		return strstr(path, r->text) != NULL;
 	case BASE_PREFIX:
 		return !strncmp(base, r->text, n);
 	case BASE_HAS:

@@ -144,9 +144,8 @@ extern const struct reel_resolve_sink load_sink; /* arg to be set */
 /* The dimensions, when all events are in. */
 int load_rows_finish(struct load *l, struct reel_error *err);
 
-/* Tables run and code_io, and a word quoted for the shell: load_run.c */
+/* Tables run and code_io: load_run.c */
 int load_code_row(struct load *l, struct reel_error *err);
-int load_quote(struct reel_buf *b, const char *word, struct reel_error *err);
 int load_run_row(struct load *l, int64_t lost, struct reel_error *err);
 
 /* load_gaps.c: what was not traced. @start_real_ns: of the job's time 0. */

@@ -149,7 +149,7 @@ static int command_of(struct reel_buf *b, const struct reel_trace_process *tp,
 		if (strcmp(tp->text[i].key, "arg"))
 			continue;
 		if ((b->len && reel_buf_puts(b, " ", err)) ||
-		    load_quote(b, tp->text[i].value, err))
+		    reel_buf_quote(b, tp->text[i].value, err))
 			return -1;
 	}
 	return 0;

@@ -3,7 +3,6 @@
  * Table run: one row, from job.json, the heads and what load counted. All of
  * job.json may be missing: then the first process says what it can.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,25 +12,6 @@
 #include "lib/error.h"
 
 #include "analyzer/load_internal.h"
-
-int load_quote(struct reel_buf *b, const char *word, struct reel_error *err)
-{
-	static const char safe[] = "@%+=:,./-_";
-	size_t i = 0;
-
-	while (word[i] &&
-	       (isalnum((unsigned char)word[i]) || strchr(safe, word[i])))
-		i++;
-	if (i && !word[i])
-		return reel_buf_puts(b, word, err);
-	if (reel_buf_puts(b, "'", err))
-		return -1;
-	for (; *word; word++)
-		if (*word == '\'' ? reel_buf_puts(b, "'\\''", err)
-				  : reel_buf_add(b, word, 1, err))
-			return -1;
-	return reel_buf_puts(b, "'", err);
-}
 
 /* The words of the job: of job.json, or of the first process. */
 struct words {
@@ -226,7 +206,7 @@ int load_run_row(struct load *l, int64_t lost, struct reel_error *err)
 		goto out;
 	for (size_t i = 0; i < w.n; i++)
 		if ((i && reel_buf_puts(&command, " ", err)) ||
-		    load_quote(&command, w.word[i], err))
+		    reel_buf_quote(&command, w.word[i], err))
 			goto out;
 	reel_insert_text(&out, name_of(&w));
 	reel_insert_text(&out, reel_buf_text(&command));

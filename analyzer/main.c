@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,20 +25,27 @@ static const struct reel_command *const commands[] = {
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static void print_verbs(FILE *f)
+static void print_verbs(void)
 {
 	size_t i;
 
-	fputs("ioreel records the I/O of a deep-learning job, explains it, and "
-	      "replays it.\n\n",
-	      f);
-	for (i = 0; i < COMMANDS; i++)
-		if (commands[i]->task)
-			fprintf(f, "  %-9s %s\n", commands[i]->name,
-				commands[i]->task);
-	fputs("\nFirst:   ioreel record -- python3 train.py\n"
-	      "Details: ioreel VERB --help, man ioreel-VERB\n",
-	      f);
+	reel_terminal_words(stdout,
+			    "ioreel records the I/O of a deep-learning job, "
+			    "explains it, and replays it.",
+			    INT_MAX, 0, 0);
+	puts("\n");
+	for (i = 0; i < COMMANDS; i++) {
+		if (!commands[i]->task)
+			continue;
+		printf("  %-9s ", commands[i]->name);
+		reel_terminal_words(stdout, commands[i]->task, INT_MAX, 12, 12);
+		putchar('\n');
+	}
+	puts("\nFirst:   ioreel record -- python3 train.py");
+	reel_terminal_words(stdout,
+			    "Details: ioreel VERB --help, man ioreel-VERB",
+			    INT_MAX, 9, 0);
+	putchar('\n');
 }
 
 static const struct reel_command *find(const char *name)
@@ -90,7 +98,7 @@ static int help(int argc, char **argv)
 
 	if (argc > 1)
 		return run(2, words);
-	print_verbs(stdout);
+	print_verbs();
 	return 0;
 }
 
@@ -136,7 +144,7 @@ static bool end_output(bool say)
 	if (errno == EPIPE)
 		return false;
 	if (say)
-		fprintf(stderr, "ioreel: cannot write the result: %s\n",
+		fprintf(stderr, "ioreel: cannot write to standard output: %s\n",
 			strerror(errno));
 	return true;
 }

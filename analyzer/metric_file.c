@@ -37,6 +37,11 @@ static void count(struct file *f, enum metric_op op,
 {
 	uint32_t calls = metric_calls(ev);
 
+	if (op == METRIC_MAPPED) { /* bytes without a call of their own */
+		f->bytes[ev->group == REEL_GROUP_WRITE] +=
+			(uint64_t)metric_bytes(ev);
+		return;
+	}
 	f->calls[op] += calls;
 	f->dur_ns[op] += (uint64_t)metric_dur(ev);
 	if (metric_failed(ev)) {
@@ -62,7 +67,7 @@ static int file_feed(void *state, const struct reel_event *ev,
 	enum metric_op op = metric_op(ev);
 	struct file *f;
 
-	if (!ev->file || op >= METRIC_OPS)
+	if (!ev->file || (op >= METRIC_OPS && op != METRIC_MAPPED))
 		return 0;
 	if (reel_array_reach(&s->file, &s->room, ev->file, sizeof(*f), err))
 		return -1;

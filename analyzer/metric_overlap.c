@@ -141,6 +141,7 @@ static int overlap_span(void *state, const struct reel_span_event *sp,
 	s->end_ns = start_ns + dur_ns;
 	s->detail = sp->detail;
 	s->process = sp->process;
+	s->thread = sp->thread;
 	s->kind = sp->kind;
 	s->span_id = sp->span_id;
 	return 0;

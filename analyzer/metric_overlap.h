@@ -19,7 +19,7 @@ struct reel_stream_log;
 
 struct overlap_span {
 	int64_t start_ns, end_ns, detail;
-	uint32_t process, kind, span_id;
+	uint32_t process, thread, kind, span_id;
 };
 
 struct overlap_process {
@@ -48,7 +48,8 @@ struct overlap_rank {
 	/* Loader workers. */
 	struct reel_union worker_time;
 	uint64_t batches;
-	int64_t worker_busy_ns, worker_io_ns, worker_alive_ns;
+	int64_t worker_busy_ns, worker_alive_ns;
+	int64_t worker_io_ns; /* while busy */
 	uint32_t worker_processes;
 };
 

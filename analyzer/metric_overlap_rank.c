@@ -19,11 +19,14 @@ struct source {
 	struct reel_stream_reader *reader;
 	struct reel_interval iv; /* next to come */
 	uint32_t step;		 /* first that does not end before iv */
-	bool worker;
+	struct reel_union busy;	 /* a worker's: when it made batches */
+	uint32_t at;		 /* cursor there */
 };
 
 struct sweep {
 	struct overlap_rank *rank;
+	const struct overlap_span *span;
+	uint32_t spans;
 	struct source *source;
 	uint32_t *heap; /* of sources, by the start of iv */
 	uint32_t sources, heaped;
@@ -66,6 +69,30 @@ static int add_spans(struct reel_union *u, const struct overlap_span *span,
 					   0};
 
 		if (reel_union_add(u, &iv, err))
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * What is neither wait nor computation. A checkpoint that another thread writes
+ * behind the steps is none of it.
+ */
+static int add_phase(struct overlap_rank *r, const struct overlap_span *span,
+		     uint32_t spans, uint32_t kind, struct reel_error *err)
+{
+	uint32_t steps, n;
+	uint32_t step =
+		find_spans(span, spans, r->process, REEL_SPAN_STEP, &steps);
+	uint32_t i = find_spans(span, spans, r->process, kind, &n);
+
+	for (; n; n--, i++) {
+		struct reel_interval iv = {span[i].start_ns, span[i].end_ns, 0,
+					   0};
+
+		if (steps && span[i].thread != span[step].thread)
+			continue;
+		if (reel_union_add(&r->phase, &iv, err))
 			return -1;
 	}
 	return 0;
@@ -287,8 +314,8 @@ static int sweep_one(struct sweep *w, struct reel_error *err)
 		return 0;
 	src = &w->source[w->heap[0]];
 	take_bytes(w, src);
-	if (src->worker)
-		w->rank->worker_io_ns += src->iv.end_ns - src->iv.start_ns;
+	w->rank->worker_io_ns += reel_union_within(&src->busy, src->iv.start_ns,
+						   src->iv.end_ns, &src->at);
 	if (w->any && src->iv.start_ns <= w->io.end_ns) {
 		if (src->iv.end_ns > w->io.end_ns)
 			w->io.end_ns = src->iv.end_ns;
@@ -326,8 +353,12 @@ static int open_sources(struct sweep *w, const struct overlap_process *process,
 			continue;
 		if (reel_stream_reader_open(&src->reader, log, i, err))
 			return -1;
-		src->worker = process[i].worker;
 		w->sources++;
+		src->busy.most = REEL_UNION_ALL;
+		if (process[i].worker &&
+		    add_spans(&src->busy, w->span, w->spans, i,
+			      REEL_SPAN_PREPROCESS, err))
+			return -1;
 		more = next_interval(src->reader, &src->iv, err);
 		if (more < 0)
 			return -1;
@@ -339,27 +370,28 @@ static int open_sources(struct sweep *w, const struct overlap_process *process,
 	return 0;
 }
 
-static int sweep_io(struct overlap_rank *r,
-		    const struct overlap_process *process, uint32_t processes,
-		    struct reel_stream_log *log, struct reel_error *err)
+static int sweep_io(struct sweep *w, const struct overlap_process *process,
+		    uint32_t processes, struct reel_stream_log *log,
+		    struct reel_error *err)
 {
-	struct sweep w = {.rank = r};
-	int rc = open_sources(&w, process, processes, log, err);
+	int rc = open_sources(w, process, processes, log, err);
 	uint32_t i;
 
 	while (!rc) {
-		int more = sweep_one(&w, err);
+		int more = sweep_one(w, err);
 
 		if (more <= 0) {
 			rc = more;
 			break;
 		}
 	}
-	take_io(&w);
-	for (i = 0; i < w.sources; i++)
-		reel_stream_reader_close(w.source[i].reader);
-	free(w.source);
-	free(w.heap);
+	take_io(w);
+	for (i = 0; i < w->sources; i++) {
+		reel_stream_reader_close(w->source[i].reader);
+		reel_union_fini(&w->source[i].busy);
+	}
+	free(w->source);
+	free(w->heap);
 	return rc;
 }
 
@@ -405,6 +437,7 @@ int overlap_rank_measure(struct overlap_rank *r,
 			 uint32_t processes, struct reel_stream_log *log,
 			 struct reel_error *err)
 {
+	struct sweep w = {.rank = r, .span = span, .spans = spans};
 	uint32_t i;
 
 	r->step_time.most = r->fetch.most = r->compute.most = r->phase.most =
@@ -413,9 +446,8 @@ int overlap_rank_measure(struct overlap_rank *r,
 		      err) ||
 	    add_spans(&r->fetch, span, spans, r->process, REEL_SPAN_FETCH,
 		      err) ||
-	    add_spans(&r->phase, span, spans, r->process, REEL_SPAN_CHECKPOINT,
-		      err) ||
-	    add_spans(&r->phase, span, spans, r->process, REEL_SPAN_EVAL, err))
+	    add_phase(r, span, spans, REEL_SPAN_CHECKPOINT, err) ||
+	    add_phase(r, span, spans, REEL_SPAN_EVAL, err))
 		return -1;
 	if (find_steps(r, span, spans, err) ||
 	    find_compute(r, span, spans, err))
@@ -426,7 +458,7 @@ int overlap_rank_measure(struct overlap_rank *r,
 		    process[i].root == r->process &&
 		    measure_worker(r, &process[i], span, spans, err))
 			return -1;
-	return sweep_io(r, process, processes, log, err);
+	return sweep_io(&w, process, processes, log, err);
 }
 
 void overlap_rank_fini(struct overlap_rank *r)

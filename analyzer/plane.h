@@ -65,6 +65,7 @@ const uint64_t *reel_planes_get(struct reel_codec *k,
 int reel_planes_text_get(struct reel_codec *k, const struct reel_planes *d,
 			 char *out, size_t len);
 
+/* Writes at most 10 bytes at @p; returns how many. */
 size_t reel_varint_put(uint8_t *p, uint64_t v);
 /* 0, or -1: it does not end within @end or within ten bytes. */
 int reel_varint_get(const uint8_t **p, const uint8_t *end, uint64_t *v);

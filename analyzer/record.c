@@ -179,6 +179,7 @@ int reel_record(const struct reel_record_options *opt, char **argv,
 	memset(res, 0, sizeof(*res));
 	res->failed_rank = -1;
 	res->hooks = !opt->no_hooks && record_find_hooks(hooks);
+	record_run_begin(&sig);
 	if (shim_link(&shim, err) ||
 	    record_dir_create(&dir, opt->dir, opt->group, opt->max_bytes, err))
 		goto out;
@@ -199,8 +200,8 @@ int reel_record(const struct reel_record_options *opt, char **argv,
 		/* The caller tells by wall_ns that the job ran. */
 		rc = after(&job, &dir, opt, res, err);
 	}
-	record_run_end(&sig);
 out:
+	record_run_end(&sig);
 	if (!res->running)
 		shim_unlink(&shim);
 	record_dir_fini(&dir);

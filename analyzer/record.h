@@ -47,7 +47,7 @@ struct record_summary {
 	uint64_t cut_bytes;
 	uint32_t bad_files; /* of the trace, that cannot be read */
 	bool walked; /* false: what follows was not counted */
-	uint64_t events;
+	uint64_t events, calls; /* counters stand for many calls */
 	uint64_t read_bytes, write_bytes, files;
 	struct record_hooks hooks;
 };

@@ -127,15 +127,21 @@ bool record_witness_saw(struct record_witness *w, int sig);
 
 /* --- record_run.c: the job ------------------------------------------------ */
 
+struct record_signals {
+	uint64_t opaque[64];
+};
+/*
+ * Block the signals that are the job's, until record_run_end(). To be called
+ * before the directory knows of us: a launcher that ends its ranks, because one
+ * has failed, may do so before we have begun the job, and whom that would kill
+ * had told the others to count on it.
+ */
+void record_run_begin(struct record_signals *sig);
 /*
  * Run @argv with @env, wait, forward signals; now and then tidy @dir, so that
  * what ended processes left does not pile up. 0 and @res (wait_status,
  * wall_ns), or -1: it could not be run, res->exec_errno and @err say why.
- * Signals stay blocked until record_run_end().
  */
-struct record_signals {
-	uint64_t opaque[64];
-};
 int record_run(char **argv, char **env, const char *dir,
 	       struct record_signals *sig, struct reel_record_result *res,
 	       struct reel_error *err);

@@ -20,34 +20,16 @@
 #include "lib/buf.h"
 #include "lib/calls.h"
 #include "lib/error.h"
-#include "lib/text.h"
 
 #include "analyzer/record_internal.h"
-
-/* A JSON string of any bytes; what is no UTF-8 stands as \xNN. */
-static json_t *text(const char *s)
-{
-	size_t len = strlen(s), room = 4 * len + 1;
-	json_t *j = json_stringn(s, len);
-	char *shown;
-
-	if (j)
-		return j;
-	shown = malloc(room);
-	if (!shown)
-		return NULL;
-	reel_text_escape(shown, room, s, len);
-	j = json_string(shown);
-	free(shown);
-	return j;
-}
+#include "analyzer/report_json.h"
 
 static json_t *words(char **argv)
 {
 	json_t *list = json_array();
 
 	for (; *argv; argv++)
-		json_array_append_new(list, text(*argv));
+		json_array_append_new(list, report_json_name(*argv));
 	return list;
 }
 
@@ -57,7 +39,7 @@ static json_t *globs(const struct reel_opt_list *l)
 	int i;
 
 	for (i = 0; i < l->n; i++)
-		json_array_append_new(list, text(l->item[i]));
+		json_array_append_new(list, report_json_name(l->item[i]));
 	return list;
 }
 
@@ -69,12 +51,12 @@ static json_t *host(void)
 	cpu_set_t set;
 
 	uname(&u);
-	json_object_set_new(h, "name", text(u.nodename));
+	json_object_set_new(h, "name", report_json_name(u.nodename));
 	record_boot_id(boot_id);
 	if (boot_id[0])
 		json_object_set_new(h, "boot_id", json_string(boot_id));
-	json_object_set_new(h, "kernel", text(u.release));
-	json_object_set_new(h, "machine", text(u.machine));
+	json_object_set_new(h, "kernel", report_json_name(u.release));
+	json_object_set_new(h, "machine", report_json_name(u.machine));
 	json_object_set_new(h, "cpus",
 			    json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
 	if (!sched_getaffinity(0, sizeof(set), &set))
@@ -150,7 +132,8 @@ static json_t *environment(void)
 		memcpy(name, *e, n);
 		name[n] = '\0';
 		if (wanted(name))
-			json_object_set_new(o, name, text(*e + n + 1));
+			json_object_set_new(o, name,
+					    report_json_name(*e + n + 1));
 	}
 	return o;
 }
@@ -185,9 +168,10 @@ static json_t *mounts(void)
 		if (is_pseudo(m.mnt_type))
 			continue;
 		o = json_object();
-		json_object_set_new(o, "path", text(m.mnt_dir));
-		json_object_set_new(o, "type", text(m.mnt_type));
-		json_object_set_new(o, "source", text(m.mnt_fsname));
+		json_object_set_new(o, "path", report_json_name(m.mnt_dir));
+		json_object_set_new(o, "type", report_json_name(m.mnt_type));
+		json_object_set_new(o, "source",
+				    report_json_name(m.mnt_fsname));
 		json_array_append_new(list, o);
 	}
 	if (f)
@@ -207,7 +191,7 @@ json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
 	}
 	json_object_set_new(job, "command", words(argv));
 	if (getcwd(cwd, sizeof(cwd)))
-		json_object_set_new(job, "cwd", text(cwd));
+		json_object_set_new(job, "cwd", report_json_name(cwd));
 	json_object_set_new(job, "start_real_ns",
 			    json_integer(record_clock_ns(CLOCK_REALTIME)));
 	json_object_set_new(job, "host", host());
@@ -220,7 +204,8 @@ json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
 	json_object_set_new(o, "hooks", json_boolean(hooks));
 	json_object_set_new(job, "options", o);
 	if (opt->path_root)
-		json_object_set_new(job, "path_root", text(opt->path_root));
+		json_object_set_new(job, "path_root",
+				    report_json_name(opt->path_root));
 	o = json_object();
 	json_object_set_new(o, "ioreel", json_string(REEL_VERSION));
 	json_object_set_new(
@@ -276,7 +261,7 @@ int record_job_end(json_t *job, const char *dir,
 	json_object_set_new(job, "code", code);
 	for (i = 0; i < s->hooks.n; i++)
 		json_object_set_new(hooks, s->hooks.hook[i].name,
-				    text(s->hooks.hook[i].state));
+				    report_json_name(s->hooks.hook[i].state));
 	if (res->summed && s->walked)
 		json_object_set(job, "hooks", hooks);
 	json_decref(hooks);

@@ -45,11 +45,13 @@ int64_t record_clock_ns(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-static void block(struct saved *s)
+void record_run_begin(struct record_signals *sig)
 {
 	struct sigaction dfl = {.sa_handler = SIG_DFL};
+	struct saved *s = (struct saved *)sig;
 	size_t i;
 
+	memset(sig, 0, sizeof(*sig));
 	sigemptyset(&s->ours);
 	for (i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		sigaddset(&s->ours, taken[i]);
@@ -256,8 +258,6 @@ int record_run(char **argv, char **env, const char *dir,
 	int64_t start;
 	pid_t pid;
 
-	memset(sig, 0, sizeof(*sig));
-	block(s);
 	if (pipe2(pipe_fd, O_CLOEXEC)) {
 		reel_fail(err, REEL_E_IO, "cannot make a pipe: %s",
 			  strerror(errno));

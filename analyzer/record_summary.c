@@ -220,7 +220,8 @@ static int take_told(struct walk *w, const struct reel_record *r,
 	stream_moves(d, r, info);
 	if (bytes <= 0)
 		return 0; /* it stands where its last call left it: no event */
-	w->s->events += r->count;
+	w->s->events++;
+	w->s->calls += r->count;
 	moved(d, info ? info->group : REEL_GROUP_NONE, bytes);
 	return 0;
 }
@@ -238,8 +239,10 @@ static int take(struct walk *w, const struct reel_record *r,
 		snprintf(w->cwd, sizeof(w->cwd), "%s", r->path);
 	if (r->call == REEL_MARK_NOTE && r->path)
 		hooks_add(&w->s->hooks, r->path);
-	if (group != REEL_GROUP_MARK)
-		w->s->events += r->count;
+	if (group != REEL_GROUP_MARK) {
+		w->s->events++;
+		w->s->calls += r->count;
+	}
 	if (r->newdesc && made(w, r, group, err))
 		return -1;
 	if (!r->desc || r->err ||

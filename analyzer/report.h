@@ -88,6 +88,10 @@ int report_read(struct report *r, struct reel_store *st,
 		struct reel_error *err);
 void report_fini(struct report *r);
 
+/* The rank that waits longest for its input, of equal ones the first; NULL:
+ * there is none. Borrowed from @r. */
+const struct report_rank *report_slowest(const struct report *r);
+
 /* A column as a number that bears to be added to so many others less one. */
 #define REPORT_ADDS 64
 int64_t report_int(struct sqlite3_stmt *q, int column);

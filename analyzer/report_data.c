@@ -286,7 +286,10 @@ static const struct {
 	const char *sql;
 	row_fn *fn;
 } queries[] = {
-	{"SELECT name, framework, host, ranks, processes, threads, "
+	{"SELECT name, framework, (SELECT CASE WHEN count(*) < 2 THEN "
+	 "v_summary.host WHEN count(*) > 4 THEN count(*) || ' hosts' ELSE "
+	 "group_concat(host.name, ', ') END FROM host), "
+	 "ranks, processes, threads, "
 	 "start_real_ns, wall_ns, span_ns, exit_status, exit_signal, events, "
 	 "calls, messages, message_bytes, io_ns, lost, clock_error_ns, "
 	 "code_opens, code_calls, code_read_bytes, mapped_bytes "
@@ -320,8 +323,13 @@ static const struct {
 	{"SELECT coalesce(sum(calls), 0), coalesce(sum(dur_ns), 0) "
 	 "FROM v_transfer_size WHERE op = 'read' AND low_bytes < 16384",
 	 fill_small},
-	{"SELECT count(*), coalesce(sum(dur_ns), 0) FROM span "
-	 "WHERE name = 'checkpoint'",
+	/* Of the process that waits longest, and not what a thread writes
+	 * behind it: its first thread that saves. */
+	{"SELECT coalesce(max(n), 0), coalesce(max(ns), 0) FROM (SELECT "
+	 "count(*) AS n, sum(dur_ns) AS ns FROM v_span "
+	 "WHERE name = 'checkpoint' AND thread_id IN (SELECT min(thread_id) "
+	 "FROM v_span WHERE name = 'checkpoint' GROUP BY process_id) "
+	 "GROUP BY process_id)",
 	 fill_spans},
 	{"SELECT count(*), coalesce(sum(first_fetch_ns), 0) FROM v_epoch "
 	 "WHERE rank = (SELECT min(rank) FROM v_epoch)",
@@ -358,6 +366,17 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 		if (each(r, queries[i].sql, queries[i].fn, err))
 			return -1;
 	return read_fetched(r, err) || advise(r, err) ? -1 : 0;
+}
+
+const struct report_rank *report_slowest(const struct report *r)
+{
+	const struct report_rank *worst = NULL;
+	int64_t i;
+
+	for (i = 0; i < r->ranks; i++)
+		if (!worst || r->rank[i].stall_share > worst->stall_share)
+			worst = &r->rank[i];
+	return worst;
 }
 
 void report_fini(struct report *r)

@@ -20,24 +20,25 @@
 #include "analyzer/report_json.h"
 #include "analyzer/store.h"
 
-json_t *report_json_name(const char *name)
+json_t *report_json_text(const char *text, size_t len)
 {
-	size_t len = name ? strlen(name) : 0;
-	json_t *whole, *s;
+	json_t *s = json_stringn(text, len);
 	char *shown;
 
-	if (!name)
-		return json_null();
-	whole = json_stringn(name, len);
-	if (whole)
-		return whole;
+	if (s)
+		return s;
 	shown = malloc(4 * len + 1);
 	if (!shown)
 		return NULL;
-	reel_text_escape(shown, 4 * len + 1, name, len);
+	reel_text_escape(shown, 4 * len + 1, text, len);
 	s = json_string(shown);
 	free(shown);
 	return s;
+}
+
+json_t *report_json_name(const char *name)
+{
+	return name ? report_json_text(name, strlen(name)) : json_null();
 }
 
 int report_json_print(json_t *doc, struct reel_error *err)
@@ -52,7 +53,7 @@ int report_json_print(json_t *doc, struct reel_error *err)
 	why = errno;
 	json_decref(doc);
 	if (rc && why != EPIPE)
-		return reel_fail(err, REEL_E_IO, "cannot write the result: %s",
+		return reel_fail(err, REEL_E_IO, "cannot write to standard output: %s",
 				 strerror(why ? why : EIO));
 	putchar('\n');
 	return 0;

@@ -11,7 +11,12 @@ struct reel_error;
 struct reel_store;
 struct report;
 
-/* A name from outside as a JSON string: broken UTF-8 as \xNN. NULL: null. */
+/*
+ * Bytes from outside as a JSON string: text that is not all UTF-8 with what
+ * cannot be printed as \xNN. Gives a reference; NULL: out of memory. A name of
+ * NULL becomes null.
+ */
+json_t *report_json_text(const char *text, size_t len);
 json_t *report_json_name(const char *name);
 
 /* Print @doc (taken; NULL: out of memory) on stdout. 0, or -1 with @err. */

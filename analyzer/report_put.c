@@ -6,10 +6,9 @@
  * printed on a terminal is one line per row, however wide.
  */
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "lib/cli.h"
 #include "lib/terminal.h"
@@ -18,19 +17,19 @@
 #include "analyzer/report_put.h"
 
 #define WORDS_COLUMNS 100
-#define LEAST_COLUMNS 40
 #define FOLD_COLUMNS 4 /* in front of what a row goes on with */
 #define BAR_LEAST 5
 #define BAR_MOST 64
 
-/* Of a terminal its own, but a row needs room; of a file none. */
+/* Asked for each cell: a window changes its size, a file does not become one.
+ */
 static int line_columns(void)
 {
-	int columns = reel_terminal_columns(STDOUT_FILENO);
+	static bool file;
+	int columns = file ? INT_MAX : reel_terminal_line(stdout);
 
-	if (!columns)
-		return INT_MAX;
-	return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
+	file = columns == INT_MAX;
+	return columns;
 }
 
 /* Go on in the next line, unless @columns more fit into this one. */
@@ -65,33 +64,15 @@ void report_put_left(int *at, const char *s, int columns)
 	put(at, s, columns, false);
 }
 
+void report_put_gap(int *at, int columns)
+{
+	if (*at < line_columns() - columns)
+		put(at, "", columns, false);
+}
+
 int report_put_words(const char *text, int indent, int at)
 {
-	int most = line_columns();
-	bool first = true;
-
-	if (most > WORDS_COLUMNS)
-		most = WORDS_COLUMNS;
-	while (*text) {
-		size_t len = strcspn(text, " ");
-		char word[512];
-		int columns;
-
-		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		columns = reel_text_columns(word);
-		if (!first && at + 1 + columns > most) {
-			printf("\n%*s", indent, "");
-			at = indent;
-		} else if (!first) {
-			putchar(' ');
-			at++;
-		}
-		first = false;
-		printf("%.*s", (int)len, text);
-		at += columns;
-		text += len + strspn(text + len, " ");
-	}
-	return at;
+	return reel_terminal_words(stdout, text, WORDS_COLUMNS, indent, at);
 }
 
 void report_put_wrapped(const char *text, int indent, int at)

@@ -11,6 +11,9 @@
 void report_put_right(int *at, const char *s, int columns);
 void report_put_left(int *at, const char *s, int columns);
 
+/* Blanks between two cells, unless the row goes on in the next line. */
+void report_put_gap(int *at, int columns);
+
 /* Print @text in lines of at most 100 columns, fewer where the terminal has
  * fewer, each after the first indented by @indent; the first is already @at
  * columns wide. Returns where the last one ends. */

@@ -118,10 +118,14 @@ static void print_completeness(const struct report *r)
 	char num[REEL_NUM], num2[REEL_NUM];
 	bool damaged = report_damaged(r);
 
-	reel_buf_printf(&b, NULL, "%s: %s event%s, ",
+	reel_buf_printf(&b, NULL, "%s: ",
 			r->lost || damaged   ? "incomplete"
 			: report_untraced(r) ? "in what was traced"
-					     : "complete",
+					     : "complete");
+	if (r->calls > r->events)
+		reel_buf_printf(&b, NULL, "%s calls in ",
+				reel_num_count(num, r->calls));
+	reel_buf_printf(&b, NULL, "%s event%s, ",
 			reel_num_count(num, r->events),
 			r->events == 1 ? "" : "s");
 	if (r->lost)
@@ -207,14 +211,14 @@ static void print_overlap(const struct report_rank *k)
 
 static void print_steps(const struct report *r)
 {
-	const struct report_rank *k = r->rank;
+	const struct report_rank *k = report_slowest(r);
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM];
 
 	if (!r->calls)
 		return;
 	putchar('\n');
-	if (!r->ranks || !k->steps) {
+	if (!k || !k->steps) {
 		report_put_wrapped(
 			"No steps: nothing said where a training step begins. "
 			"The hooks do so for PyTorch and TensorFlow; ioreel.h, "
@@ -279,7 +283,7 @@ static void print_row(const char *name, const struct report_group *g,
 	char num[REEL_NUM];
 	int at = 16;
 
-	if (!g->calls)
+	if (!g->calls && !g->bytes) /* mappings alone make bytes without */
 		return;
 	printf("  %-14s", name);
 	report_put_right(&at, reel_num_count(num, g->calls), 10);
@@ -448,7 +452,7 @@ static void print_more(const char *run)
 	at = report_put_words(reel_buf_text(&b), 6, 0);
 	reel_buf_fini(&b);
 	reel_buf_puts(&b, " ioreel sql ", NULL);
-	add_name(&b, run);
+	reel_cli_word(&b, run);
 	report_put_left(&at, reel_buf_text(&b), 0);
 	putchar('\n');
 	reel_buf_fini(&b);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 
 #include "lib/calls.h"
@@ -205,7 +206,7 @@ static uint32_t name(struct step *s, const char *path, size_t len, uint32_t at)
 			return dir; /* AT_EMPTY_PATH: the descriptor itself */
 		base = dir ? files_path(&s->r->files, dir) : NULL;
 		base_len = dir ? file_of(s, dir)->path_len : 0;
-		if (dir)
+		if (dir && s->rec->err != ENOTDIR)
 			files_set_kind(&s->r->files, dir, REEL_KIND_DIR);
 	}
 	n = path_resolve(full, base, base_len, path, len, s->r->root,
@@ -364,6 +365,8 @@ static int facts(struct step *s, struct desc *d)
 			open_of(s, d)->append = ev->arg2 & O_APPEND;
 		break;
 	case REEL_CALL_FDOPEN:
+		if (d && ev->arg & O_APPEND)
+			open_of(s, d)->append = true; /* libc makes it so */
 		if (d)
 			d->stream_pos = open_of(s, d)->pos;
 		break;
@@ -414,6 +417,29 @@ static void fill(struct step *s, int64_t start_ns)
 	};
 }
 
+/* A stat with AT_EMPTY_PATH is about the descriptor: Rust's fstat(). */
+static uint32_t desc_of(const struct reel_record *rec)
+{
+	bool stat = rec->call == REEL_CALL_FSTATAT ||
+		    rec->call == REEL_CALL_STATX;
+
+	return stat && rec->path && !rec->path_len ? rec->at : rec->desc;
+}
+
+/* What a thread writes as it saves a checkpoint, but for what it says of it. */
+static bool saves(const struct step *s)
+{
+	const struct spans *spans = &s->r->thread[s->thread].spans;
+
+	if (s->ev->group != REEL_GROUP_WRITE || s->ev->result <= 0 ||
+	    s->ev->fd <= STDERR_FILENO)
+		return false;
+	for (uint32_t i = spans->n; i--;)
+		if (spans->span[i].kind == REEL_SPAN_CHECKPOINT)
+			return true;
+	return false;
+}
+
 int reel_resolve(struct reel_resolver *r, int thread,
 		 const struct reel_record *rec, int64_t start_ns,
 		 int64_t end_ns, struct reel_event *ev, struct reel_error *err)
@@ -421,6 +447,7 @@ int reel_resolve(struct reel_resolver *r, int thread,
 	int process = r->thread[thread].is.process;
 	struct step s = { r, &r->process[process], rec, ev, end_ns, process,
 			  thread, err };
+	uint32_t desc = desc_of(rec);
 	struct desc *d = NULL;
 
 	fill(&s, start_ns);
@@ -428,8 +455,8 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		return resolve_mark(&s);
 	ev->site = r->thread[thread].site;
 	r->thread[thread].site = 0;
-	if (rec->desc) {
-		d = find(&s, rec->desc);
+	if (desc) {
+		d = find(&s, desc);
 		if (!d && err->code)
 			return -1;
 		if (d) {
@@ -474,6 +501,8 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		if (facts(&s, d))
 			return -1;
 	}
+	if (saves(&s))
+		files_set_saved(&r->files, ev->file);
 	if (ev->file) {
 		ev->kind = r->files.file[ev->file].kind;
 		ev->class_ = r->files.file[ev->file].class_;

@@ -70,6 +70,11 @@ int reel_resolver_new(struct reel_resolver **out,
 		      struct reel_error *err);
 void reel_resolver_free(struct reel_resolver *r);
 
+/*
+ * Process @process begins, before its first record: it has from its parent what
+ * that has now. The second time nothing happens. 0, or -1 with @err
+ * (REEL_E_MEMORY).
+ */
 int reel_resolve_start(struct reel_resolver *r, int process,
 		       struct reel_error *err);
 

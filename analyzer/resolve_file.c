@@ -135,6 +135,13 @@ int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
 	files_set_kind(f, to, (enum reel_kind)f->file[from].kind);
 	if (f->size[body] > f->file[to].size_max)
 		f->file[to].size_max = f->size[body];
+	if (f->file[from].written)
+		files_set_written(f, to);
+	if (f->file[from].saved)
+		files_set_saved(f, to);
+	else if (f->file[from].written &&
+		 f->file[to].class_ == REEL_CLASS_CHECKPOINT)
+		files_set_saved(f, from); /* its name was for the writing */
 	if (!exchange)
 		return files_unlinked(f, from, err);
 	f->file[from].body = was;
@@ -199,6 +206,8 @@ static void classify(struct files *f, uint32_t id)
 	p->class_ = (uint8_t)reel_file_class(files_path(f, id),
 					     (enum reel_kind)p->kind,
 					     p->written);
+	if (p->saved && p->class_ == REEL_CLASS_DATA)
+		p->class_ = REEL_CLASS_CHECKPOINT;
 }
 
 void files_set_kind(struct files *f, uint32_t id, enum reel_kind kind)
@@ -214,6 +223,14 @@ void files_set_written(struct files *f, uint32_t id)
 	if (!id || f->file[id].written)
 		return;
 	f->file[id].written = true;
+	classify(f, id);
+}
+
+void files_set_saved(struct files *f, uint32_t id)
+{
+	if (!id || f->file[id].saved)
+		return;
+	f->file[id].saved = true;
 	classify(f, id);
 }
 

@@ -25,6 +25,7 @@ struct file {
 	uint8_t kind;     /* enum reel_kind */
 	uint8_t class_;   /* enum reel_class */
 	bool written;
+	bool saved;       /* by what saves a checkpoint */
 };
 
 /*
@@ -56,6 +57,7 @@ struct files {
 	struct answer answer[ANSWERS]; /* of sizes, by body */
 };
 
+/* An empty table. 0, or -1 with @err (REEL_E_MEMORY). */
 int files_init(struct files *f, struct reel_error *err);
 void files_fini(struct files *f);
 /* The id of @path, made when new; 0: no memory, with @err. */
@@ -69,6 +71,7 @@ static inline const char *files_path(const struct files *f, uint32_t id)
 }
 void files_set_kind(struct files *f, uint32_t id, enum reel_kind kind);
 void files_set_written(struct files *f, uint32_t id);
+void files_set_saved(struct files *f, uint32_t id);
 /* When all is read: what something lies in and was only looked at (stat) is a
  * directory. */
 void files_find_dirs(struct files *f);
@@ -160,6 +163,7 @@ struct opens {
 
 struct process;
 
+/* Descriptor @id, borrowed until the next is given; NULL: there is none. */
 struct desc *descs_find(const struct descs *d, uint32_t id);
 /* The one that was closed as number @k (of d->recents), if it is still there. */
 const struct desc *descs_find_recent(const struct descs *d, uint32_t k);
@@ -346,6 +350,7 @@ void resolve_opened_size(struct step *s);
 
 /* --- marks: resolve_mark.c ------------------------------------------------ */
 
+/* The record is a mark: follow it. 0, or -1 with the step's err. */
 int resolve_mark(struct step *s);
 
 /* --- positions: resolve_position.c ---------------------------------------- */

@@ -17,8 +17,8 @@
 
 #include "lib/buf.h"
 #include "lib/error.h"
-#include "lib/text.h"
 
+#include "analyzer/report_json.h"
 #include "analyzer/sql_table.h"
 
 static void put_blob(FILE *f, sqlite3_stmt *stmt, int i)
@@ -118,19 +118,10 @@ static int plain(FILE *f, sqlite3_stmt *stmt, char between,
 static int json_text(struct reel_buf *b, const char *s, size_t len,
 		     struct reel_error *err)
 {
-	json_t *j = json_stringn(s, len);
-	char *dump, *shown;
+	json_t *j = report_json_text(s, len);
+	char *dump = json_dumps(j, JSON_ENCODE_ANY);
 	int rc;
 
-	if (!j) { /* no UTF-8 */
-		shown = reel_alloc(4 * len + 1, 1, err);
-		if (!shown)
-			return -1;
-		reel_text_escape(shown, 4 * len + 1, s, len);
-		j = json_string(shown);
-		free(shown);
-	}
-	dump = json_dumps(j, JSON_ENCODE_ANY);
 	json_decref(j);
 	if (!dump)
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
@@ -250,7 +241,7 @@ int sql_output(FILE *f, sqlite3_stmt *stmt, enum sql_format format,
 	else if (format == SQL_JSON)
 		rc = json(f, stmt, err);
 	else
-		rc = sql_table(f, stmt, err);
+		rc = sql_table(stmt, err);
 	if (rc == -1)
 		return -1;
 	if (rc == SQLITE_AUTH)
@@ -259,7 +250,7 @@ int sql_output(FILE *f, sqlite3_stmt *stmt, enum sql_format format,
 		return reel_fail(err, REEL_E_DB, "%s",
 				 sqlite3_errmsg(sqlite3_db_handle(stmt)));
 	if ((fflush(f) || ferror(f)) && errno != EPIPE)
-		return reel_fail(err, REEL_E_IO, "cannot write the result: %s",
+		return reel_fail(err, REEL_E_IO, "cannot write to standard output: %s",
 				 strerror(errno));
 	return 0;
 }

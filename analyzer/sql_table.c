@@ -7,12 +7,15 @@
 #include "analyzer/sql_table.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/buf.h"
 #include "lib/error.h"
 #include "lib/text.h"
+
+#include "analyzer/report_put.h"
 
 #define LOOK 1000
 
@@ -63,28 +66,36 @@ static int cell_of(struct cell *c, sqlite3_stmt *stmt, int i,
 	return rc;
 }
 
-static void put_cell(FILE *f, const struct cell *c, int width, bool last)
+/* The cell of column @i; @at: report_put.h's. */
+static void put_cell(const struct table *t, int i, int *at,
+		     const struct cell *c)
 {
-	int pad = width > c->width ? width - c->width : 0;
+	bool last = i == t->columns - 1;
 
 	if (c->number)
-		fprintf(f, "%*s", pad, "");
-	fputs(c->text, f);
-	if (!c->number && !last)
-		fprintf(f, "%*s", pad, "");
-	fputs(last ? "\n" : "  ", f);
+		report_put_right(at, c->text, t->width[i]);
+	else
+		report_put_left(at, c->text, last ? 0 : t->width[i]);
+	if (last)
+		putchar('\n');
+	else
+		report_put_gap(at, 2);
 }
 
-static void put_row(FILE *f, const struct table *t, const struct cell *row)
+static void put_row(const struct table *t, const struct cell *row)
 {
+	int at = 0;
+
 	for (int i = 0; i < t->columns; i++)
-		put_cell(f, &row[i], t->width[i], i == t->columns - 1);
+		put_cell(t, i, &at, &row[i]);
 }
 
 /* The names, over numbers to the right as they are. */
-static int put_head(FILE *f, const struct table *t, sqlite3_stmt *stmt,
+static int put_head(const struct table *t, sqlite3_stmt *stmt,
 		    struct reel_error *err)
 {
+	int at = 0;
+
 	for (int i = 0; i < t->columns; i++) {
 		const char *name = sqlite3_column_name(stmt, i);
 		struct cell c = { 0 };
@@ -92,13 +103,19 @@ static int put_head(FILE *f, const struct table *t, sqlite3_stmt *stmt,
 		if (cell_set(&c, name ? name : "", name ? strlen(name) : 0, err))
 			return -1;
 		c.number = t->rows && t->cell[i].number;
-		put_cell(f, &c, t->width[i], i == t->columns - 1);
+		put_cell(t, i, &at, &c);
 		free(c.text);
 	}
+	at = 0;
 	for (int i = 0; i < t->columns; i++) {
-		for (int k = 0; k < t->width[i]; k++)
-			fputc('-', f);
-		fputs(i == t->columns - 1 ? "\n" : "  ", f);
+		struct cell c = { .number = true,
+				  .text = reel_alloc(t->width[i] + 1, 1, err) };
+
+		if (!c.text)
+			return -1;
+		memset(c.text, '-', (size_t)t->width[i]);
+		put_cell(t, i, &at, &c);
+		free(c.text);
 	}
 	return 0;
 }
@@ -127,25 +144,27 @@ static int look(struct table *t, sqlite3_stmt *stmt, struct reel_error *err)
 	return step;
 }
 
-static int stream(FILE *f, const struct table *t, sqlite3_stmt *stmt,
+static int stream(const struct table *t, sqlite3_stmt *stmt,
 		  struct reel_error *err)
 {
 	int step;
 
 	while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int at = 0;
+
 		for (int i = 0; i < t->columns; i++) {
 			struct cell c;
 
 			if (cell_of(&c, stmt, i, err))
 				return -1;
-			put_cell(f, &c, t->width[i], i == t->columns - 1);
+			put_cell(t, i, &at, &c);
 			free(c.text);
 		}
 	}
 	return step;
 }
 
-int sql_table(FILE *f, sqlite3_stmt *stmt, struct reel_error *err)
+int sql_table(sqlite3_stmt *stmt, struct reel_error *err)
 {
 	struct table t = { .columns = sqlite3_column_count(stmt) };
 	int rc = -1, step;
@@ -159,11 +178,11 @@ int sql_table(FILE *f, sqlite3_stmt *stmt, struct reel_error *err)
 		rc = step;
 		goto out;
 	}
-	if (put_head(f, &t, stmt, err))
+	if (put_head(&t, stmt, err))
 		goto out;
 	for (int r = 0; r < t.rows; r++)
-		put_row(f, &t, t.cell + (size_t)r * t.columns);
-	rc = step == SQLITE_ROW ? stream(f, &t, stmt, err) : step;
+		put_row(&t, t.cell + (size_t)r * t.columns);
+	rc = step == SQLITE_ROW ? stream(&t, stmt, err) : step;
 out:
 	for (size_t i = 0; t.cell && i < (size_t)t.rows * t.columns; i++)
 		free(t.cell[i].text);

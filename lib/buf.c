@@ -6,6 +6,7 @@
  */
 #include "lib/buf.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -73,6 +74,25 @@ int reel_buf_printf(struct reel_buf *b, struct reel_error *err, const char *fmt,
 	va_end(ap);
 	b->len += (size_t)n;
 	return 0;
+}
+
+int reel_buf_quote(struct reel_buf *b, const char *word, struct reel_error *err)
+{
+	static const char safe[] = "@%+=:,./-_";
+	size_t i = 0;
+
+	while (word[i] &&
+	       (isalnum((unsigned char)word[i]) || strchr(safe, word[i])))
+		i++;
+	if (i && !word[i])
+		return reel_buf_puts(b, word, err);
+	if (reel_buf_puts(b, "'", err))
+		return -1;
+	for (; *word; word++)
+		if (*word == '\'' ? reel_buf_puts(b, "'\\''", err)
+				  : reel_buf_add(b, word, 1, err))
+			return -1;
+	return reel_buf_puts(b, "'", err);
 }
 
 const char *reel_buf_text(const struct reel_buf *b)

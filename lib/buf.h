@@ -15,11 +15,16 @@ struct reel_buf {
 };
 #define REEL_BUF_INIT { NULL, 0, 0 }
 
+/* Add bytes, a string, a formatted one. 0, or -1 with @err (REEL_E_MEMORY). */
 int reel_buf_add(struct reel_buf *b, const void *data, size_t len,
 		 struct reel_error *err);
 int reel_buf_puts(struct reel_buf *b, const char *s, struct reel_error *err);
 int reel_buf_printf(struct reel_buf *b, struct reel_error *err, const char *fmt,
 		    ...) __attribute__((format(printf, 3, 4)));
+/* Add @word as a shell takes it for one: in quotes unless it is plain. */
+int reel_buf_quote(struct reel_buf *b, const char *word,
+		   struct reel_error *err);
+/* What it holds, "" when nothing; borrowed until it changes. */
 const char *reel_buf_text(const struct reel_buf *b);
 void reel_buf_reset(struct reel_buf *b); /* length 0, memory kept */
 void reel_buf_fini(struct reel_buf *b);

@@ -7,6 +7,7 @@
 #include "lib/cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -38,6 +39,14 @@ int reel_cli_usage(const struct reel_command *cmd, const char *fmt, ...)
 	return reel_cli_fail(cmd, &err);
 }
 
+static void put_usage(FILE *f, const struct reel_command *cmd)
+{
+	int at = fprintf(f, "usage: ioreel %s ", cmd->name);
+
+	reel_terminal_words(f, cmd->usage, INT_MAX, 7, at);
+	putc('\n', f);
+}
+
 int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 {
 	/* Results first: the error must be the last thing on a terminal. */
@@ -46,7 +55,7 @@ int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 		err->code == REEL_OK ? "failed, and said no reason"
 				     : err->text);
 	if (err->code == REEL_E_USAGE) {
-		fprintf(stderr, "usage: ioreel %s %s\n", cmd->name, cmd->usage);
+		put_usage(stderr, cmd);
 		return 2;
 	}
 	return err->code == REEL_E_LIMIT ? 3 : 1;
@@ -54,34 +63,18 @@ int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 
 #define HELP_COLUMNS 80
 
-/* @text, its long lines broken at spaces; the cursor stands at @column, and
- * further lines begin at @indent. */
-static void wrap(const char *text, int column, int indent)
+/* From column @at on. */
+static void put_help(const char *text, int at)
 {
-	while (*text) {
-		size_t blank = strspn(text, " "), n;
-
-		n = strcspn(text + blank, " \n");
-		if (column > indent &&
-		    column + (int)(blank + n) > HELP_COLUMNS) {
-			printf("\n%*s", indent, "");
-			column = indent;
-			text += blank;
-			blank = 0;
-		}
-		printf("%.*s", (int)(blank + n), text);
-		column += (int)(blank + n);
-		text += blank + n;
-		if (*text == '\n' && *++text) {
-			printf("\n%*s", indent, "");
-			column = indent;
-		}
-	}
+	reel_terminal_words(stdout, text, HELP_COLUMNS, at, at);
 	putchar('\n');
 }
 
 static void help_option(const struct reel_opt *o)
 {
+	/* What it is for stands beside it, or beneath where it is narrow. */
+	bool narrow = reel_terminal_line(stdout) < HELP_COLUMNS;
+	int column = narrow ? 8 : 28;
 	char left[64];
 	int n = 0;
 
@@ -93,11 +86,11 @@ static void help_option(const struct reel_opt *o)
 		 o->type == REEL_OPT_MAYBE ? "--%s%s[=%s]" : "--%s%s%s",
 		 o->name, o->arg && o->type != REEL_OPT_MAYBE ? " " : "",
 		 o->arg ? o->arg : "");
-	if (strlen(left) > 24)
-		printf("  %s\n%28s", left, "");
+	if (narrow || strlen(left) > 24)
+		printf("  %s\n%*s", left, column, "");
 	else
 		printf("  %-24s  ", left);
-	wrap(o->help, 28, 28);
+	put_help(o->help, column);
 }
 
 static void print_help(const struct reel_command *cmd,
@@ -113,10 +106,11 @@ static void print_help(const struct reel_command *cmd,
 		printf("  $ %.*s\n", (int)n, line);
 		line += n + (line[n] == '\n');
 	}
-	printf("\nusage: ioreel %s %s\n", cmd->name, cmd->usage);
+	putchar('\n');
+	put_usage(stdout, cmd);
 	if (cmd->about) {
 		putchar('\n');
-		wrap(cmd->about, 0, 0);
+		put_help(cmd->about, 0);
 	}
 	printf("\n");
 	for (; opts && opts->name; opts++)

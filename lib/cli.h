@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct reel_buf;
 struct reel_error;
 
 enum reel_opt_type {
@@ -69,8 +70,9 @@ int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err);
 int reel_cli_usage(const struct reel_command *cmd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* "ioreel: next: TEXT" on stderr, only when stderr is a terminal. */
-void reel_cli_next(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "ioreel: next: ioreel VERB A B" on stderr, only when it is a terminal, the
+ * names quoted as the shell wants them; @b may be NULL. */
+void reel_cli_next(const char *verb, const char *a, const char *b);
 
 /*
  * Numbers for people, three significant digits. Each writes into @out
@@ -91,6 +93,10 @@ bool reel_cli_utf8(void);
 /* @share in 0..1 of a bar of @width cells; ASCII when the locale is not UTF-8.
  * Writes at most 4 * width + 1 bytes. */
 char *reel_cli_bar(char *out, int width, double share);
+
+/* Add a file name as a word that can be copied into a shell; one that cannot be
+ * printed, and so not be copied, as reel_cli_name() has it. */
+void reel_cli_word(struct reel_buf *b, const char *name);
 
 /* Print a file name: control characters and broken UTF-8 as \xNN. */
 void reel_cli_name(FILE *f, const char *name);

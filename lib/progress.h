@@ -17,6 +17,7 @@ struct reel_progress {
 	int width; /* 0: silent */
 };
 
+/* Borrows @what and @unit until the stop; @total 0: not known. */
 void reel_progress_start(struct reel_progress *p, const char *what,
 			 const char *unit, uint64_t total);
 void reel_progress_at(struct reel_progress *p, uint64_t done); /* cheap: look at

@@ -7,16 +7,19 @@
 #include "lib/terminal.h"
 
 #include <langinfo.h>
+#include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/text.h"
+
+#define LEAST_COLUMNS 40
 
 bool reel_terminal_dumb(void)
 {
@@ -48,18 +51,78 @@ int reel_terminal_columns(int fd)
 	return ws.ws_col;
 }
 
-void reel_cli_next(const char *fmt, ...)
+int reel_terminal_line(FILE *f)
 {
-	va_list ap;
+	int columns = reel_terminal_columns(fileno(f));
+
+	if (!columns)
+		return INT_MAX;
+	return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
+}
+
+int reel_terminal_words(FILE *f, const char *text, int most, int indent, int at)
+{
+	int line = reel_terminal_line(f);
+	size_t blanks = 0;
+
+	if (most > line)
+		most = line;
+	while (*text) {
+		size_t len = strcspn(text, " ");
+		char word[512];
+		int columns;
+
+		snprintf(word, sizeof(word), "%.*s", (int)len, text);
+		columns = reel_text_columns(word);
+		if (blanks && columns > most - at - (int)blanks) {
+			fprintf(f, "\n%*s", indent, "");
+			at = indent;
+		} else {
+			fprintf(f, "%*s", (int)blanks, "");
+			at += (int)blanks;
+		}
+		fprintf(f, "%.*s", (int)len, text);
+		at += columns;
+		text += len;
+		blanks = strspn(text, " ");
+		text += blanks;
+	}
+	return at;
+}
+
+void reel_terminal_lines(FILE *f, const char *text)
+{
+	if (reel_terminal_line(f) == INT_MAX) {
+		fputs(text, f); /* at once: ranks may share it */
+		return;
+	}
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		char *line = strndup(text, len);
+
+		if (line)
+			reel_terminal_words(f, line, INT_MAX, 8, 0);
+		putc('\n', f);
+		free(line);
+		text += len + (text[len] == '\n');
+	}
+}
+
+void reel_cli_next(const char *verb, const char *a, const char *b)
+{
+	struct reel_buf words = REEL_BUF_INIT;
 
 	if (!isatty(STDERR_FILENO))
 		return;
 	fflush(stdout);
-	fputs("ioreel: next: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
+	reel_cli_word(&words, a);
+	if (b) {
+		reel_buf_puts(&words, " ", NULL);
+		reel_cli_word(&words, b);
+	}
+	fprintf(stderr, "ioreel: next: ioreel %s %s\n", verb,
+		reel_buf_text(&words));
+	reel_buf_fini(&words);
 }
 
 char *reel_cli_bar(char *out, int width, double share)
@@ -91,6 +154,18 @@ char *reel_cli_bar(char *out, int width, double share)
 	}
 	*p = '\0';
 	return out;
+}
+
+void reel_cli_word(struct reel_buf *b, const char *name)
+{
+	size_t len = strlen(name);
+	char *shown = malloc(4 * len + 1);
+
+	if (shown && reel_text_escape(shown, 4 * len + 1, name, len) != len)
+		reel_buf_puts(b, shown, NULL);
+	else
+		reel_buf_quote(b, name, NULL);
+	free(shown);
 }
 
 void reel_cli_name(FILE *f, const char *name)

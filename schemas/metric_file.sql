@@ -6,7 +6,8 @@
 --       opens         that succeeded
 --       reads, writes with errors and reads at the end
 --       meta_calls    all others
---       errors, eof_reads, read_bytes, write_bytes,
+--       errors, eof_reads,
+--       read_bytes, write_bytes       those through mappings too
 --       read_ns, write_ns, meta_ns    sums, not unions
 --       mapped_bytes) length of its mappings, touched or not
 -- unit: calls, bytes, ns    empty: no row

@@ -27,9 +27,9 @@ CREATE TABLE step (
 ) STRICT;
 
 -- rank_time: each rank's time. Computation is what compute spans declare, else
--- steps less fetches, checkpoints and evaluation. Steady steps are all but the
--- rank's first. A worker is alive from its first batch to its end (or that of
--- the last step), busy while it makes a batch.
+-- steps less the fetches, checkpoints and evaluation of their thread. Steady
+-- steps are all but the rank's first. A worker is alive from its first batch to
+-- its end (or that of the last step), busy while it makes a batch.
 -- unit: ns    empty: no row without anchors; NULL without steady steps
 -- source: ioreel-store(5), "Overlap"
 CREATE TABLE rank_time (
@@ -52,7 +52,7 @@ CREATE TABLE rank_time (
 	worker_processes INTEGER NOT NULL,
 	worker_batches INTEGER NOT NULL,
 	worker_busy_ns INTEGER NOT NULL,  -- sums over workers
-	worker_io_ns INTEGER NOT NULL,
+	worker_io_ns INTEGER NOT NULL,    -- while busy
 	worker_alive_ns INTEGER NOT NULL,
 	worker_union_ns INTEGER NOT NULL  -- any worker alive
 ) STRICT;

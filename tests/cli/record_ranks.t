@@ -108,6 +108,21 @@ $R -q -o alone -- true
 check 'a killed record does not keep the directory open' \
 	'for i in 1 2 3 4 5; do [ ! -e killed/job.group ] && break; sleep 0.2; done
 	 "$IOREEL" load killed -o killed.db'
+# mpirun ends a rank that has told the others of itself, not yet begun the job.
+if command -v strace >/dev/null && strace -qq -e trace=none true 2>/dev/null
+then
+	slow="strace -qq -o st -e trace=symlink -e inject=symlink:delay_exit=500000"
+	PMI_RANK=1 PMI_SIZE=2 timeout 60 $slow $R -o early -- sh -c 'exec sleep 10' 2>err &
+	until [ -L early/job.1.run ]; do sleep 0.02; done
+	pid=$(readlink early/job.1.run)
+	kill -TERM ${pid#* }
+	wait $!
+	PMI_RANK=0 PMI_SIZE=2 $R -o early -- sh -c 'exit 3' 2>err
+	check 'a rank that is ended early is counted' \
+		'grep -q "^ioreel: rank 1, sh, ended by signal 15; 2 ranks" err'
+else
+	skip 'a rank that is ended early is counted' 'no strace, or no ptrace'
+fi
 
 # --- the shim without "ioreel record" --------------------------------------
 LD_PRELOAD=$O/libioreel.so IOREEL_DIR=$T/bare cat data data | cat >out

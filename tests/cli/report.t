@@ -31,7 +31,7 @@ check 'control characters of a file name do not reach the terminal' \
 
 check 'a full disk is said once, and why' \
 	'for o in --files --json; do ! ioreel report $o run.db >/dev/full 2>e &&
-		test $(wc -l <e) = 1 && grep -q "result: No space left" e || exit 1
+		test $(wc -l <e) = 1 && grep -q "standard output: No space left" e || exit 1
 	done'
 check 'a reader that left is no failure' \
 	'(trap "" PIPE; { ioreel report --json run.db; echo $? >status; } | :) 2>e
@@ -200,4 +200,10 @@ fi
 check 'the manual shows every option' \
 	'for o in json files steps ranks time losses; do
 	grep -qF "Fl -$o" "$TOP/man/ioreel-report.1" || exit 1; done'
+# What is there to be copied is one word to a shell.
+ioreel record -o 'my run.reel' -- cat run.db 2>err >/dev/null
+is 'a name with a blank is quoted where it is typed next' \
+	"$(tail -n 1 err)" "ioreel: next: ioreel report 'my run.reel'"
+check 'and beneath the report' \
+	'ioreel report "my run.reel" | grep -q "ioreel sql '"'my run.reel'"'$"'
 finish

@@ -90,6 +90,8 @@ chmod 444 a.db; mkdir ro; cp a.db ro; chmod 555 ro
 check 'a read-only store in a read-only directory' '[ "$(sql ro/a.db "SELECT count(*) FROM event" | tail -n 1)" -gt 0 ]'
 chmod 755 ro
 
+check 'words of the prompt are queries too' \
+	'sql a.db .tables | grep -q v_event && sql a.db ".schema v_event" | grep -q start_ns'
 check 'an error is one line, exit 1' 'sql a.db "SELEC 1" 2>err; [ $? = 1 ] && [ $(wc -l <err) = 1 ] &&
 	grep -q "^ioreel sql: .*syntax error" err'
 check 'an error on standard input too' 'echo "SELECT * FROM nowhere;" | sql a.db 2>err; [ $? = 1 ] && grep -q "no such table: nowhere" err'

@@ -63,6 +63,23 @@ for columns in 40 60 80 132; do
 	done
 	check "$columns columns: compare" \
 		"fits $columns ioreel compare steps.db deep.db"
+	check "$columns columns: a table of SQL" \
+		"fits $columns ioreel sql steps.db 'SELECT * FROM v_event LIMIT 5'"
+	check "$columns columns: what the verbs are" \
+		"python3 onpty.py $columns ioreel >out && grep -q record out &&
+		sed '/^First/d' out | python3 wide.py $columns"
+	for verb in record load report sql compare replay; do
+		# a command is there to be copied
+		check "$columns columns: $verb --help" \
+			"python3 onpty.py $columns ioreel $verb --help >out &&
+			grep -q '^usage' out && sed '/^  [$] /d' out |
+			python3 wide.py $columns"
+	done
+	rm -rf short.reel
+	check "$columns columns: the lines at the end of record, and of load" \
+		"fits $columns ioreel record -o short.reel -- wc -c deep/short &&
+		grep -q '^ioreel: nothing lost' out &&
+		fits $columns ioreel load short.reel -o short.db"
 done
 check 'a terminal that cannot draw has its width too' \
 	'TERM=dumb fits 60 ioreel report --files steps.db'
@@ -77,4 +94,8 @@ check 'a path is never cut: it stands on its own line' \
 	'python3 onpty.py 40 ioreel report --files deep.db | grep -qE "^ *$T/$name\$"'
 check 'in a file a row is one line' \
 	'ioreel report --files deep.db >out && grep -qE " 5.00 kB .* $T/$name\$" out'
+check 'and so is one of SQL' '
+	ioreel sql --format table steps.db "SELECT * FROM v_event LIMIT 5" >out &&
+	[ $(wc -l <out) = 7 ] && ioreel record --help >out &&
+	! grep -E "^.{81}" out'
 finish

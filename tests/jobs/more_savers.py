@@ -2,10 +2,11 @@
 """A job of libraries that save, load and fetch for themselves, which this makes.
 
     python3 more_savers.py make DIR    packages of their names and versions
-    PYTHONPATH=DIR python3 more_savers.py run | loop
+    PYTHONPATH=DIR python3 more_savers.py run | loop | workers
 
 Only what the hooks take hold of is there. Not one function comes to PyTorch.
 """
+import multiprocessing
 import os
 import sys
 
@@ -78,6 +79,21 @@ class DataLoader:
     def __iter__(self):
         return DataLoaderIterator(self, None)
 """,
+    "grain/_src/python/dataset/transformations/process_prefetch.py": """
+def _put_dataset_elements_in_buffer(batches, buffer):
+    it = iter(range(batches))
+    try:
+        while True:
+            buffer.put(next(it))
+    except StopIteration:
+        buffer.put(None)
+""",
+    "torchdata/__init__.py": "__version__ = '0.11.0'\n",
+    "torchdata/stateful_dataloader/worker.py": """
+def _worker_loop(batches, buffer):
+    for i in list(range(batches)) + [None]:
+        buffer.put(i)
+""",
 }
 
 
@@ -126,6 +142,21 @@ def loop():
     for _ in range(2):
         for batch in loader:
             print(batch)
+
+
+def workers():
+    """Of Grain, spawned, and of torchdata, forked."""
+    from grain._src.python.dataset.transformations import process_prefetch
+    from torchdata.stateful_dataloader import worker
+    for start, loop in (
+            ("spawn", process_prefetch._put_dataset_elements_in_buffer),
+            ("fork", worker._worker_loop)):
+        context = multiprocessing.get_context(start)
+        buffer = context.Queue()
+        process = context.Process(target=loop, args=(3, buffer))
+        process.start()
+        print(list(iter(buffer.get, None)))
+        process.join()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Libraries that write checkpoints themselves: what they write and read lies in
-# spans, one for a save with all that it calls. A loader that is not PyTorch's.
+# spans, one for a save with all that it calls. Loaders that are not PyTorch's.
 . "$(dirname "$0")/../tap.sh"
 IOREEL_HOOKS=$TOP/preload/python
 PYTHONDONTWRITEBYTECODE=1
@@ -12,7 +12,7 @@ job=$TOP/tests/jobs/more_savers.py
 python3 "$job" make "$T/lib" || skip_all 'no python3'
 
 mkdir bare rec
-for case in run loop; do
+for case in run loop workers; do
 	(cd bare && python3 "$job" $case >out.$case 2>err.$case
 		echo "status $?" >>out.$case)
 	(cd rec && "$IOREEL" record -q -o ../$case.reel -- \
@@ -58,4 +58,11 @@ epoch	1	3
 step	3	1
 step	4	1
 step	5	1"
+# The program itself is the parent of both.
+is 'workers of Grain and torchdata, and the batches that the first made' \
+	"$(sql workers.reel "SELECT role, (SELECT count(*) FROM v_span s
+		WHERE s.process_id = p.process_id AND name = 'preprocess')
+		FROM process p WHERE role = 'worker' ORDER BY process_id")" \
+	"worker	3
+worker	0"
 finish

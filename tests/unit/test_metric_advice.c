@@ -48,6 +48,8 @@ static struct report_rank rank_of(double stall, double busy, double io)
 				    .io_ns = 5 * S};
 }
 
+static char verdict[256]; /* of the last look */
+
 static bool has(struct report *r, const char *code)
 {
 	bool found = false;
@@ -58,6 +60,7 @@ static bool has(struct report *r, const char *code)
 		ok(0, "advise: %s", err.text);
 	for (i = 0; i < r->advices; i++)
 		found |= !strcmp(r->advice[i].code, code);
+	snprintf(verdict, sizeof(verdict), "%s", r->verdict);
 	free(r->verdict);
 	r->verdict = NULL;
 	return found;
@@ -110,7 +113,7 @@ static void calls(void)
 static void steps(void)
 {
 	struct report r = quiet();
-	struct report_rank k = rank_of(0.4, 0.97, 0.8);
+	struct report_rank k = rank_of(0.4, 0.97, 0.8), two[2];
 
 	r.rank = &k;
 	r.ranks = 1;
@@ -134,6 +137,15 @@ static void steps(void)
 	ok(!has(&r, "SMALL-READ"), "I/O behind computation costs nothing");
 	k.exposed_ns = 2 * S;
 	ok(has(&r, "SMALL-READ"), "exposed I/O does");
+
+	two[0] = rank_of(0.2, 0.97, 0.8);
+	two[1] = rank_of(0.4, 0.97, 0.8);
+	two[1].rank = 7;
+	r.rank = two;
+	r.ranks = 2;
+	ok(has(&r, "INPUT-BOUND") && strstr(verdict, "rank 7") &&
+		   strstr(r.advice[0].text, "on rank 7 "),
+	   "of two ranks the one that the words are about is named");
 
 	r = quiet();
 	r.calls = 0;

@@ -59,6 +59,9 @@ static void mappings(void)
 	   "not told: one that lives, one of a killed process");
 	is(job_int(&j, "SELECT unordered_bytes FROM v_mapped"), 12288,
 	   "without time and order");
+	is(job_int(&j, "SELECT read_bytes FROM v_file"), 8192,
+	   "bytes of the file, too");
+	is(job_int(&j, "SELECT reads FROM v_file"), 0, "by no call");
 	is(job_int(&j, "SELECT calls FROM transfer_size WHERE op = 'all'"), 0,
 	   "no transfer size");
 	is(job_int(&j, "SELECT count(*) FROM call_bandwidth WHERE calls > 0"),

@@ -90,12 +90,15 @@ static void headroom(void)
 		job_span(&j, 1, REEL_SPAN_FETCH, -1, 100 * i, 100 * i + 20);
 		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i, 100 * i + 100);
 	}
+	io(&j, 2, 450, 900, 1);
 	job_finish(&j);
 	is(job_int(&j, "SELECT workers FROM v_overlap"), 2, "workers");
 	is(job_int(&j, "SELECT round(1000 * headroom) FROM v_overlap"), 1600,
 	   "headroom: supply 2 / 100 over demand 1 / 80");
 	is(job_int(&j, "SELECT round(1000 * worker_busy_share) FROM v_overlap"),
 	   500, "workers were busy half of the time");
+	is(job_int(&j, "SELECT round(1000 * worker_io_share) FROM v_overlap"),
+	   50, "I/O of busy workers: not what others of the process did");
 	job_end(&j);
 }
 

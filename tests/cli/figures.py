@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: MIT
+"""figures.py RUN REPORT.json: the report's figures, made once more.
+
+From the events, spans and processes that ioreel sql gives, by the words of
+ioreel-store(5) and nothing of the analyzer's code: every call is held at once,
+every union is sorted. Prints each figure that differs; fails if one does.
+"""
+import collections
+import json
+import subprocess
+import sys
+
+checked = differ = 0
+
+
+def rows(view):
+    out = subprocess.run(["ioreel", "sql", "--format", "json", sys.argv[1],
+                          "SELECT * FROM " + view], stdout=subprocess.PIPE,
+                         check=True).stdout
+    return json.loads(out)
+
+
+def same(name, got, want, within=0):
+    """@within: relative, of what is rounded or comes from a histogram."""
+    global checked, differ
+    checked += 1
+    if got is None or want is None:
+        good = got is want
+    else:
+        good = abs(got - want) <= within * abs(want) + (1 if within else 0)
+    if not good:
+        differ += 1
+        print("%s: the report has %s, the events %s" % (name, got, want))
+
+
+def union(pairs):
+    out = []
+    for start, end in sorted(pairs):
+        if out and start <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], end)
+        else:
+            out.append([start, end])
+    return out
+
+
+def length(a):
+    return sum(end - start for start, end in a)
+
+
+def both(a, b):
+    return union([max(x[0], y[0]), min(x[1], y[1])] for x in a for y in b
+                 if max(x[0], y[0]) < min(x[1], y[1]))
+
+
+def less(a, b):
+    for start, end in b:
+        a = [[x, y] for p, q in a
+             for x, y in ((p, min(q, start)), (max(p, end), q)) if x < y]
+    return a
+
+
+def end_of(e):
+    return e["start_ns"] + e["dur_ns"]
+
+
+def times(events):
+    return union([e["start_ns"], end_of(e)] for e in events)
+
+
+def total(events, column="calls"):
+    return sum(e[column] or 0 for e in events)
+
+
+def quantile(values, p):
+    values = sorted(values)
+    at = (len(values) - 1) * p
+    low = int(at)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (values[high] - values[low]) * (at - low)
+
+
+def is_message(e):
+    return e["kind"] in ("pipe", "socket")
+
+
+def is_mapped(e):
+    return e["call"] in ("map_read", "map_write")
+
+
+def each_size(events):
+    """The size of every call that moved something."""
+    return [e["bytes"] / e["calls"] for e in events if e["bytes"]
+            for _ in range(e["calls"])]
+
+
+report = json.load(open(sys.argv[2], encoding="utf-8"))
+events = rows("v_event")
+spans = rows("v_span")
+files = [e for e in events if not is_message(e) and e["layer"] != "MPIIO"
+         and e["call_group"] != "queue"]
+calls = [e for e in files if not is_mapped(e)]
+part = {"io": calls,
+        "read": [e for e in calls if e["call_group"] == "read"],
+        "write": [e for e in calls if e["call_group"] == "write"]}
+part["meta"] = [e for e in calls if e["call_group"] not in ("read", "write")]
+part["all"] = part["read"] + part["write"]
+
+
+def totals():
+    t = report["totals"]
+    same("events", t["events"], len(events))
+    same("calls", t["calls"], total(events))
+    same("messages", t["messages"], total(filter(is_message, events)))
+    for op in "read", "write":
+        same(op + " calls", t[op + "_calls"], total(part[op]))
+        same(op + " bytes", t[op + "_bytes"],
+             total((e for e in files if e["call_group"] == op), "bytes"))
+    same("meta calls", t["meta_calls"], total(part["meta"]))
+    same("errors", t["errors"], total(e for e in files if e["errno"]))
+    same("reads at the end", t["eof_reads"], total(
+        e for e in part["read"] if not e["errno"] and not e["result"]))
+    same("I/O time", t["io_ns"], length(times(calls)))
+    same("files", t["files"], len({
+        e["path"] for e in files if e["kind"] != "dir" and e["path"] and
+        (e["call_group"] in ("read", "write") and not is_mapped(e) or
+         e["call_group"] == "open" and not e["errno"])}))
+    for g in report["calls"]:
+        of = [e for e in events if e["call"] == g["call"] and
+              is_message(e) == bool(g["message"])]
+        same(g["call"], g["calls"], total(of))
+        same(g["call"] + " time", g["dur_ns"], total(of, "dur_ns"))
+        same(g["call"] + " bytes", g["bytes"], total(of, "bytes"))
+        same(g["call"] + " errors", g["errors"],
+             total(e for e in of if e["errno"]))
+
+
+def rates():
+    for t in report["io_time"]:
+        of, op = part[t["op"]], t["op"] + " "
+        same(op + "union", t["union_ns"], length(times(of)))
+        same(op + "sum", t["sum_ns"], total(of, "dur_ns"))
+        same(op + "first", t["first_ns"], min(e["start_ns"] for e in of))
+        same(op + "last", t["last_ns"], max(map(end_of, of)))
+        own = [length(times(e for e in of if e["process_id"] == p))
+               for p in {e["process_id"] for e in of}]
+        if t["op"] == "io":
+            same("least process", t["process_min_ns"], min(own))
+            same("most", t["process_max_ns"], max(own))
+            same("mean", t["process_mean_ns"], sum(own) / len(own), 1e-9)
+    for b in report["bandwidth"]:
+        of = part[b["op"]]
+        per_call = [e["bytes"] / e["dur_ns"] * 1e9 for e in of
+                    if e["bytes"] and e["dur_ns"] for _ in range(e["calls"])]
+        if b["op"] != "all":
+            wall = max(map(end_of, of)) - min(e["start_ns"] for e in of)
+            same("busy rate", b["busy_bytes_per_s"],
+                 total(of, "bytes") * 1e9 / length(times(of)), 1e-9)
+            same("wall rate", b["wall_bytes_per_s"],
+                 total(of, "bytes") * 1e9 / wall, 1e-9)
+        same("median rate", b["call_median_bytes_per_s"],
+             quantile(per_call, .5), .011)
+
+
+def sizes():
+    for t in report["transfer_sizes"]:
+        of = each_size(part[t["op"]])
+        same("moves", t["calls"], len(of))
+        same("smallest", t["min_bytes"], min(of), 1e-9)
+        same("largest", t["max_bytes"], max(of), 1e-9)
+        same("mean", t["mean_bytes"], sum(of) / len(of), 1e-9)
+        for name, p in (("p1", .01), ("p5", .05), ("p25", .25),
+                        ("median", .5), ("p75", .75), ("p95", .95),
+                        ("p99", .99)):
+            same(t["op"] + " " + name, t[name + "_bytes"], quantile(of, p),
+                 .011)
+    for b in report["transfer_bins"]:
+        same("bin", b["calls"], sum(
+            b["low_bytes"] <= s < b["high_bytes"] + 1
+            for s in each_size(part[b["op"]])))
+    last = {"read": 0, "write": 0}
+    for b in report["darshan_size_bins"]:
+        upper = b["upper_bytes"] or 1 << 62
+        same("Darshan's bin", b["calls"], sum(
+            last[b["op"]] < s <= upper for s in each_size(part[b["op"]])))
+        last[b["op"]] = upper
+
+
+def order():
+    end, count = {}, collections.Counter()
+    for e in sorted(calls, key=end_of):
+        if e["call_group"] not in ("read", "write") or not e["bytes"]:
+            continue
+        before, at = end.get(e["open_id"]), e["offset"]
+        count[e["call_group"],
+              "first" if before is None else
+              "consecutive" if at == before else
+              "sequential" if at > before else "random"] += 1
+        count[e["call_group"], "consecutive"] += e["calls"] - 1
+        end[e["open_id"]] = at + e["bytes"]
+    for s in report["sequentiality"]:
+        for name in "first", "consecutive", "sequential", "random":
+            same(s["op"] + " " + name, s[name], count[s["op"], name])
+
+
+def timeline():
+    for t in report["timeline"]:
+        start, end = t["start_ns"], t["start_ns"] + t["width_ns"]
+        for op in "read", "write", "meta":
+            inside = [(e, max(0, min(end, end_of(e)) -
+                              max(start, e["start_ns"])))
+                      for e in part[op]]
+            same(op + " within a second", t[op + "_ns"],
+                 sum(ns for e, ns in inside), 1e-9)
+            if op != "meta":
+                same(op + " bytes of a second", t[op + "_bytes"], sum(
+                    (e["bytes"] or 0) * ns / e["dur_ns"]
+                    for e, ns in inside if ns), 1e-6)
+
+
+def overlap():
+    def of(process, *names):
+        return union([s["start_ns"], end_of(s)] for s in spans
+                     if s["process_id"] == process and s["name"] in names)
+
+    parent = {p["process_id"]: p["parent_id"] for p in rows("process")}
+    ranks = {o["process_id"] for o in report["overlap"]}
+
+    def rank_of(process):
+        while process and process not in ranks:
+            process = parent[process]
+        return process
+
+    for o in report["overlap"]:
+        p = o["process_id"]
+        steps, fetch = of(p, "step"), of(p, "fetch")
+        compute = less(less(steps, fetch), of(p, "checkpoint", "eval"))
+        io = times(e for e in calls if rank_of(e["process_id"]) == p)
+        same("rank's I/O", o["io_ns"], length(io))
+        same("hidden", o["hidden_ns"], length(both(io, compute)))
+        same("exposed", o["exposed_ns"], length(less(io, compute)))
+        same("stall", o["fetch_ns"], length(fetch))
+        same("computation", o["compute_ns"], length(compute))
+        steady = steps[1:]
+        same("utilisation", o["utilisation"] * 1e6, 1e6 *
+             length(both(compute, steady)) / length(steady), 1e-6)
+        same("stall share", o["stall_share"] * 1e6, 1e6 *
+             length(both(fetch, steady)) / length(steady), 1e-6)
+        for s in report["steps"]:
+            own = [[s["start_ns"], s["start_ns"] + s["dur_ns"]]]
+            if s["rank"] != o["rank"]:
+                continue
+            same("step's fetch", s["fetch_ns"], length(both(fetch, own)))
+            same("its I/O", s["io_ns"], length(both(io, own)))
+            same("hidden of it", s["hidden_ns"],
+                 length(both(both(io, compute), own)))
+
+
+def places():
+    for c in report["classes"]:
+        of = [e for e in files if e["class"] == c["class"]]
+        same(c["class"] + " bytes read", c["read_bytes"], total(
+            (e for e in of if e["call_group"] == "read"), "bytes"))
+        same(c["class"] + " opens", c["opens"], total(
+            e for e in of if e["call_group"] == "open" and not e["errno"]))
+    for p in report["processes"]:
+        of = [e for e in files if e["process_id"] == p["process_id"]]
+        same("process's time", p["sum_ns"], total(of, "dur_ns"))
+        same("its bytes", p["read_bytes"], total(
+            (e for e in of if e["call_group"] == "read"), "bytes"))
+
+
+for section in totals, rates, sizes, order, timeline, overlap, places:
+    section()
+print("%d figures, %d differ" % (checked, differ))
+sys.exit(differ > 0 or checked < 100)
