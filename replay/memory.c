@@ -29,6 +29,7 @@
 #define PAGE_BYTES 4096
 #define WHOLE 128 /* a share of 1 */
 #define FIRST_STEP 16
+#define LEAST (-16) /* none, and far from one: our reads are the slower ones */
 #define HUGE_BYTES (UINT64_C(2) << 20)
 #define HUGE_STREAMS 64 /* more would take too much memory */
 #define LONG_NS 1000000 /* without reads: the caches are not ours */
@@ -96,7 +97,7 @@ static void touch(volatile uint8_t *at, int64_t bytes)
 
 void memory_before(struct player *p, const struct step *s, bool fills)
 {
-	size_t place = place_of(s), fresh;
+	size_t place = place_of(s), share, fresh;
 
 	p->out = p->out_pages + place;
 	p->in = p->in_pages + place;
@@ -106,8 +107,8 @@ void memory_before(struct player *p, const struct step *s, bool fills)
 		touch(p->in, s->size);
 		return;
 	}
-	fresh = (size_t)s->size / PAGE_BYTES * share_of(p, s)->now / WHOLE *
-		PAGE_BYTES;
+	share = share_of(p, s)->now > 0 ? (size_t)share_of(p, s)->now : 0;
+	fresh = (size_t)s->size / PAGE_BYTES * share / WHOLE * PAGE_BYTES;
 	p->in -= fresh;
 	if (fresh)
 		madvise(p->in_pages - fresh, fresh, MADV_DONTNEED);
@@ -135,6 +136,6 @@ void memory_after_read(struct player *p, const struct step *s, int64_t start_ns,
 		share->now -= step;
 	if (share->now > WHOLE)
 		share->now = WHOLE;
-	if (share->now < 0)
-		share->now = 0;
+	if (share->now < LEAST)
+		share->now = LEAST;
 }
