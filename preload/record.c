@@ -68,10 +68,16 @@ HOT uint8_t *put_path(struct shim_thread *t, uint8_t *p,
 static int64_t size_seen(const struct shim_event *ev, int err)
 {
 	const struct stat *st = ev->st;
+	const struct statx *x = ev->st;
+	const uint32_t both = STATX_TYPE | STATX_SIZE;
 
-	if (ev->pos != NONE || !st || err || !S_ISREG(st->st_mode))
+	if (ev->pos != NONE || !st || err)
 		return ev->pos;
-	return st->st_size;
+	if (ev->call == CALL_STATX)
+		return (x->stx_mask & both) == both && S_ISREG(x->stx_mode)
+			       ? (int64_t)x->stx_size
+			       : NONE;
+	return S_ISREG(st->st_mode) ? st->st_size : NONE;
 }
 
 struct lengths {

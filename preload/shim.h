@@ -187,7 +187,7 @@ struct shim_event {
 	uint32_t path_len;     /* of path, 0: not counted */
 	uint32_t data_dir;     /* of path: see struct shim_thread; or 0 */
 	int at, at2;           /* descriptors; AT_FDCWD when there is none */
-	const void *st;        /* struct stat that a success filled */
+	const void *st;        /* struct stat, or statx, that a success filled */
 	const void *out;       /* what the call fills, out_bytes of it */
 	size_t out_bytes;
 	const void *memory;    /* of a read or write, REEL_PLACE_BYTES */

@@ -97,7 +97,7 @@ __attribute__((used)) const struct row shim_syscall_row[ROWS] = {
 	[SYS_newfstatat] = {CALL_FSTATAT, .at = 1, .path = 2, .arg = 4,
 			    .st = 3},
 #endif
-	[SYS_statx] = {CALL_STATX, .at = 1, .path = 2, .arg = 3},
+	[SYS_statx] = {CALL_STATX, .at = 1, .path = 2, .arg = 3, .st = 5},
 	[SYS_faccessat] = {CALL_FACCESSAT, .at = 1, .path = 2, .arg = 3},
 #ifdef SYS_faccessat2
 	[SYS_faccessat2] = {CALL_FACCESSAT, .at = 1, .path = 2, .arg = 3,

@@ -77,4 +77,10 @@ is 'kinds: a pipe that is opened by its number tells its messages' \
 is 'kinds: what O_PATH opened may be asked for, not read' \
 	"$(q "SELECT call, result, errno FROM v_event WHERE path LIKE '%/closed' AND call IN ('read', 'fstat') ORDER BY start_ns" | tr '\t\n' ' ;')" \
 	'read -1 9;fstat 0 0;'
+# statx() tells a size in a structure of its own; coreutils ask in no other way.
+head -c 12345 /dev/zero >"$T/asked"
+guest stat stat -c %s "$T/asked"
+is 'stat(1): the size of what was only asked for' \
+	"$(q "SELECT size_bytes FROM file WHERE path LIKE '%/asked'")" 12345
+
 finish
