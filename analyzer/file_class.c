@@ -45,6 +45,9 @@ static const struct rule {
 	{ PREFIX, ANY, "/dev/shm/mpich_shar", REEL_CLASS_SYSTEM },
 	{ PREFIX, ANY, "/dev/shm/psm2_shm.", REEL_CLASS_SYSTEM },
 	{ NUMBERED, ANY, "ompi.", REEL_CLASS_SYSTEM },
+	{ NUMBERED, ANY, "prterun.", REEL_CLASS_SYSTEM },
+	{ NUMBERED, ANY, "prted.", REEL_CLASS_SYSTEM },
+	{ NUMBERED, ANY, "prte.", REEL_CLASS_SYSTEM },
 	{ PREFIX, ANY, "/dev/shm/", REEL_CLASS_NONE }, /* by the rest */
 	{ PREFIX, ANY, "/dev/", REEL_CLASS_SYSTEM },
 	{ PREFIX, ANY, "/proc/", REEL_CLASS_SYSTEM },

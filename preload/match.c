@@ -149,23 +149,29 @@ static bool installed(const char *p, size_t n)
 	return false;
 }
 
-/* A directory of Open MPI's runtime: "ompi.HOST.UID". */
+/* A directory of Open MPI's runtime: "ompi.HOST.UID", from version 5 on
+ * "prterun.HOST.PID.UID", or of another of its programs. */
 static bool mpi_session(const char *p)
 {
 	const char *end = strchrnul(p + 1, '/');
 
-	return BEGINS(p, "/ompi.") && end[-1] >= '0' && end[-1] <= '9';
+	return (BEGINS(p, "/ompi.") || BEGINS(p, "/prterun.") ||
+		BEGINS(p, "/prted.") || BEGINS(p, "/prte.")) &&
+	       end[-1] >= '0' && end[-1] <= '9';
 }
 
 /* A file that the runtime writes there: shared memory of its own. */
 static bool mpi_session_file(const char *path)
 {
-	const char *p = strstr(path, "/ompi."), *part;
+	for (const char *p = path; (p = strchr(p, '/')); p++) {
+		const char *part = strchrnul(p + 1, '/');
 
-	if (!p || !mpi_session(p))
-		return false;
-	part = strchrnul(p + 1, '/');
-	return BEGINS(part, "/pid.") || BEGINS(part, "/jf.");
+		if (mpi_session(p))
+			return BEGINS(p, "/ompi.") ? BEGINS(part, "/pid.") ||
+							     BEGINS(part, "/jf.")
+						   : *part;
+	}
+	return false;
 }
 
 /* A part of a path that only installed code has. */
@@ -180,7 +186,7 @@ static bool code_part(const char *p)
 	case '_':
 		return BEGINS(p, "/__pycache__");
 	case 'p': /* our hooks, before they are installed */
-		return BEGINS(p, "/preload/python");
+		return BEGINS(p, "/preload/python") || mpi_session(p);
 	case 'o':
 		return mpi_session(p);
 	case 'l':

@@ -311,6 +311,7 @@ static void test_classes(void)
 		{ "/dev/shm/set/1.rec", false, REEL_CLASS_DATA },
 		{ "/dev/shm/ucx_shm_posix_4f", true, REEL_CLASS_SYSTEM },
 		{ "/tmp/ompi.node.0/pid.7/1/sm", true, REEL_CLASS_SYSTEM },
+		{ "/tmp/prterun.node.7.0/hwloc.sm", true, REEL_CLASS_SYSTEM },
 		{ "/data/ompi.files/a.bin", true, REEL_CLASS_DATA },
 		{ "/proc/self/maps", false, REEL_CLASS_SYSTEM },
 		{ "/x/events.out.tfevents.1", true, REEL_CLASS_LOG },
