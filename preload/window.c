@@ -11,6 +11,7 @@
  */
 #include "preload/window.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -128,11 +129,11 @@ static void set_room(struct shim_thread *t)
 			  : room_end(t);
 }
 
+/* The limit stays: a thread that grows is busy. */
 static void set_usable(struct shim_thread *t, uint32_t bytes)
 {
 	t->usable = bytes;
 	set_room(t);
-	t->limit = t->room;
 }
 
 /* Begin an empty block in the slot. */
@@ -428,13 +429,18 @@ static struct shim_thread *claim(uint64_t start)
 /*
  * Is the frame that set busy gone? A handler that interrupted it runs at least
  * a signal frame below it; who is not that far below came here after a handler
- * had jumped out (siglongjmp) and left the mark behind.
+ * had jumped out (siglongjmp) and left the mark behind. A handler's own stack
+ * may lie anywhere.
  */
 static bool abandoned(intptr_t busy)
 {
 	intptr_t mark = ~busy, here = shim_frame();
+	stack_t alt;
 
-	return here > mark - 1024 && here - mark < 8 << 20;
+	if (here <= mark - 1024 || here - mark >= 8 << 20)
+		return false;
+	return raw2(SYS_sigaltstack, NULL, &alt) ||
+	       !(alt.ss_flags & SS_ONSTACK);
 }
 
 /*

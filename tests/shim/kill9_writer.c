@@ -4,7 +4,8 @@
  * shared memory, the oracle: argv[1] is the file of the counters, for each
  * thread its tid, calls begun and calls done; behind them the process id.
  * argv[3]: the process ends by itself, by that way, while they write; "timer":
- * one thread, by a handler that interrupts it up to its last moment.
+ * one thread, by a handler that interrupts it up to its last moment;
+ * "altstack": a thread whose handler's stack lies above its own.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #define ENOUGH 3000
+#define STACK (256 << 10)
 
 struct counts {
 	uint64_t tid, begun, done;
@@ -54,18 +56,48 @@ static void on_timer(int sig)
 	write_one(&counts[0]);
 }
 
-static void write_by_timer(void)
-{
-	struct itimerval often = { { 0, 50 }, { 0, 50 } };
-
-	counts[0].tid = (uint64_t)getpid();
-	signal(SIGALRM, on_timer);
-	setitimer(ITIMER_REAL, &often, NULL);
-}
-
 static uint64_t done(int i)
 {
 	return __atomic_load_n(&counts[i].done, __ATOMIC_SEQ_CST);
+}
+
+static void *interrupted(void *stack)
+{
+	struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { 0 };
+	struct sigaction sa = { .sa_handler = on_timer };
+	stack_t alt = { .ss_sp = stack, .ss_size = STACK };
+
+	if (stack) {
+		sigaltstack(&alt, NULL);
+		sa.sa_flags = SA_ONSTACK;
+	}
+	counts[0].tid = (uint64_t)syscall(SYS_gettid);
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (done(0) < (stack ? ENOUGH : 200))
+		write(data, "", 1); /* the handler meets calls */
+	if (stack)
+		setitimer(ITIMER_REAL, &never, NULL);
+	return NULL;
+}
+
+/* In a thread, as the first one's stack is above all others. */
+static int below_its_handler(void)
+{
+	char *low = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attr;
+	sigset_t alarm;
+	pthread_t th;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, low, STACK);
+	if (pthread_create(&th, &attr, interrupted, low + STACK))
+		return 1;
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+	return pthread_join(th, NULL);
 }
 
 static int end_by(const char *way)
@@ -73,11 +105,11 @@ static int end_by(const char *way)
 	pthread_t th;
 
 	if (!strcmp(way, "timer")) {
-		write_by_timer();
-		while (done(0) < 200)
-			write(data, "", 1); /* the handler meets calls */
+		interrupted(NULL);
 		return 0;
 	}
+	if (!strcmp(way, "altstack"))
+		return below_its_handler();
 	for (intptr_t i = 0; i < 2; i++)
 		pthread_create(&th, NULL, writer, (void *)i);
 	while (done(0) < ENOUGH || done(1) < ENOUGH)
