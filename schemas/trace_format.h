@@ -276,7 +276,7 @@ enum reel_span {
 /* How the process ended, as far as the shim saw. */
 enum reel_end {
 	REEL_END_UNKNOWN = 0, /* killed, _exit, exec: the window was left */
-	REEL_END_EXIT = 1,    /* the destructor ran */
+	REEL_END_EXIT = 1,    /* it exits; other threads may go on a little */
 };
 
 /* Indices of head.counter[] and of reel_counts.counter[]. */
