@@ -16,11 +16,9 @@ struct shim_map {
 	uint64_t dirtied; /* bytes that the process had made dirty then */
 	uint64_t told;	  /* bytes told while it still lives */
 };
-#define SHIM_MAP_WRITES 1 /* shared and writable */
-#define SHIM_MAP_UNCOUNTED                                                     \
-	2		  /* the kernel does not count what is made dirty      \
-			   */
-#define SHIM_MAP_MEMORY 4 /* no file: its pages are not told */
+#define SHIM_MAP_WRITES 1    /* shared and writable */
+#define SHIM_MAP_UNCOUNTED 2 /* the kernel does not count what is made dirty */
+#define SHIM_MAP_MEMORY 4    /* no file: its pages are not told */
 
 #define SHIM_MAP_PIECES 16 /* mappings that one call can end and be told of */
 
@@ -53,8 +51,7 @@ int64_t shim_map_touched(const struct shim_map *m);
 /* Record what a mapping was used for; @touched from before it went. */
 void shim_map_tell(const struct shim_map *m, int64_t touched, uint64_t end);
 
-/* --- the calls, made by @fn, when something is recorded: wrap_map.c --------
- */
+/* --- the calls, made by @fn, in a process that records: wrap_map.c --------- */
 
 typedef void *shim_mmap_fn(void *addr, size_t len, int prot, int flags, int fd,
 			   off_t off);

@@ -29,8 +29,10 @@ struct shim_state shim = { .next_desc = SHIM_DESC_FIRST };
 struct shim_thread shim_no_thread;
 _Thread_local struct shim_tls shim_tls = {&shim_no_thread, 0, 0};
 
-/* State of the process, in owner of the first thread state: wiped by fork. */
-/* LEAVING: what threads have is written, and no slot is given; LEFT: written.
+/*
+ * State of the process, in owner of the first thread state: wiped by fork.
+ * LEAVING: what threads have is being written, and no slot is given; LEFT: it
+ * is written.
  */
 enum { FRESH = 0, STARTING, READY, FAILED, LEAVING, LEFT };
 
@@ -465,17 +467,18 @@ static void finish(bool flushes)
 {
 	int saved = errno;
 
-	if (shim_hot.on && !shim_vfork_child()) {
+	if (!shim_hot.on || mark()->owner == LEFT)
+		return;
+	if (!shim_vfork_child()) {
 		shim_maps_finish();
 		shim_async_finish();
 		shim_other_spaces();
 	}
-	if (shim_hot.on &&
-	    (is_started() || (flushes && mark()->owner == FRESH)))
+	if (is_started() || (flushes && mark()->owner == FRESH))
 		stream_finish(flushes);
-	else if (shim_hot.on && mark()->owner == FRESH)
+	else if (mark()->owner == FRESH)
 		stream_leaving();
-	if (shim_hot.on && is_started())
+	if (is_started())
 		leave();
 	errno = saved;
 }

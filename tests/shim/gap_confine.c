@@ -51,6 +51,22 @@ static int filter(int through_syscall)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p);
 }
 
+/* All but what a handler's record asks for when it meets another. */
+static int filter_one(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sigaltstack, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog p = {4, f};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p);
+}
+
 /* A filter that leads back to itself, which the kernel refuses. */
 static int loop(void)
 {
@@ -127,6 +143,8 @@ int main(int argc, char **argv)
 		       (confined(fd), syscall(SYS_exit, 3));
 	else if (!strcmp(how, "filter") || !strcmp(how, "syscall"))
 		return filter(*how == 's') || (confined(fd), _exit(3), 0);
+	else if (!strcmp(how, "one"))
+		return filter_one() || (confined(fd), _exit(3), 0);
 	else if (!strcmp(how, "loop"))
 		fd = loop();
 	else if (!strcmp(how, "clone"))

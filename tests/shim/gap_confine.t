@@ -30,7 +30,7 @@ as_bare loop
 is 'loop: a filter that is refused ends nothing' "$(q "select count(*)
 	from v_event where call = 'read' and path like '%/data'")" 11
 
-for how in strict filter syscall; do
+for how in strict filter syscall one; do
 	as_bare $how
 	check "$how: the reads were made" 'grep -q ^10 bare'
 	is "$how: what came before is there" \
