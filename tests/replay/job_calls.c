@@ -21,15 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char buf[300000];
+#include "tests/replay/job.h"
 
-static void must(int good, const char *what)
-{
-	if (good)
-		return;
-	perror(what);
-	exit(1);
-}
+static char buf[300000];
 
 static void make_file(const char *name, size_t bytes)
 {

@@ -17,17 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/replay/job.h"
+
 #define IN_BYTES 150000
 
 static char buf[IN_BYTES];
-
-static void must(int good, const char *what)
-{
-	if (good)
-		return;
-	perror(what);
-	exit(1);
-}
 
 static int make_input(void)
 {

@@ -12,16 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char text[20000];
-static int bad;
+#include "tests/replay/job.h"
 
-static void want(const char *what, long got, long expected)
-{
-	if (got == expected)
-		return;
-	fprintf(stderr, "%s gave %ld, not %ld\n", what, got, expected);
-	bad = 1;
-}
+static char text[20000];
 
 static void file_of(const char *name, size_t bytes)
 {

@@ -15,15 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int bad;
-
-static void want(const char *what, long got, long expected)
-{
-	if (got == expected)
-		return;
-	fprintf(stderr, "%s gave %ld, not %ld\n", what, got, expected);
-	bad = 1;
-}
+#include "tests/replay/job.h"
 
 static long read_lines(const char *path)
 {
