@@ -23,7 +23,8 @@ static int run(int argc, char **argv)
 	opt.plan = argv[1];
 	opt.root = argv[2];
 	opt.result = argv[3];
-	opt.burn = strchr(argv[4], '+') != NULL;
+	opt.burn = strstr(argv[4], "+burn") != NULL;
+	opt.warm = strstr(argv[4], "+warm") != NULL;
 	opt.mode = argv[4][0] == 'a' ? REPLAY_AFAP :
 		   argv[4][1] == 'i' ? REPLAY_TIMED :
 				       REPLAY_THINK;
@@ -35,7 +36,7 @@ static int run(int argc, char **argv)
 
 const struct reel_command cmd_replay_engine = {
 	.name = "replay-engine",
-	.usage = "PLAN ROOT RESULT think|timed|afap[+burn]",
+	.usage = "PLAN ROOT RESULT think|timed|afap[+burn][+warm]",
 	.examples = "",
 	.run = run,
 };

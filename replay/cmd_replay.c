@@ -171,7 +171,7 @@ static void glob_of(const char *root, char out[static PATH_MAX + 3])
 static int run_engine(struct replay *r, struct reel_error *err)
 {
 	static const char *const modes[] = { "think", "timed", "afap" };
-	char self[PATH_MAX], glob[PATH_MAX + 3], mode[16];
+	char self[PATH_MAX], glob[PATH_MAX + 3], mode[32];
 	const char *include[] = { glob, "/memfd:*" }, *exclude[] = { "*" };
 	struct reel_record_options opt = { .dir = r->trace,
 					   .include = { include, 2 },
@@ -188,8 +188,8 @@ static int run_engine(struct replay *r, struct reel_error *err)
 				 strerror(errno));
 	self[n] = '\0';
 	glob_of(r->sandbox.root, glob);
-	snprintf(mode, sizeof(mode), "%s%s", modes[r->mode],
-		 r->burn ? "+burn" : "");
+	snprintf(mode, sizeof(mode), "%s%s%s", modes[r->mode],
+		 r->burn ? "+burn" : "", r->warm ? "+warm" : "");
 	r->watching = true;
 	if (pthread_create(&r->watcher, NULL, watch, r))
 		return reel_fail(err, REEL_E_MEMORY, "cannot start a thread");
@@ -332,7 +332,7 @@ static int run(int argc, char **argv)
 		{ "cold", 0, REEL_OPT_FLAG, &r.cold, NULL,
 		  "begin with all rebuilt files out of the page cache", 0, 0 },
 		{ "warm", 0, REEL_OPT_FLAG, &r.warm, NULL,
-		  "begin with all in it (default: those that the job found "
+		  "all in it, and left there (default: what the job found "
 		  "there)", 0, 0 },
 		{ "keep", 0, REEL_OPT_FLAG, &r.keep, NULL,
 		  "leave the rebuilt files where they are", 0, 0 },

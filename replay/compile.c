@@ -104,8 +104,9 @@ static int survey_call(struct compiler *c, struct reel_event *ev,
 		c->makes[stream] = 1;
 	if (ev->call == REEL_CALL_CHDIR || ev->call == REEL_CALL_FCHDIR)
 		c->moves[c->job->stream[stream].process] = 1;
-	if (!role_async(ev))
-		residency_event(&c->residency, ev);
+	if (!role_async(ev) &&
+	    residency_event(&c->residency, ev, &me, c->err))
+		return -1;
 	if (history_event(c->history, ev, &me, &effects, c->err) ||
 	    objects_event(c->objects, ev, stream, me.call, c->err) ||
 	    forks_event(&c->forks, ev, &me, c->err) ||
@@ -318,6 +319,7 @@ static int write_plan(struct compiler *c, const char *path)
 	    write_objects(c) || write_processes(c, &h))
 		return -1;
 	h.skipped = c->skipped;
+	h.fetches = c->fetches;
 	h.room_bytes = history_room(c->history);
 	return plan_writer_finish(c->out, &h, c->err);
 }
@@ -356,7 +358,7 @@ static int prepare(struct compiler *c)
 	c->msync = reel_alloc(c->job->opens, sizeof(*c->msync), c->err);
 	if (!c->calls || !c->idle_ns || !c->copy || !c->msync || !c->makes || !c->moves ||
 	    !c->name_of ||
-	    residency_init(&c->residency, c->job, c->err))
+	    residency_init(&c->residency, c->job, &c->marks, c->err))
 		return -1;
 	for (uint32_t i = 0; i < c->job->streams; i++)
 		c->idle_ns[i] =

@@ -59,7 +59,7 @@ struct compiler {
 	uint8_t *makes;    /* it makes descriptors, by stream */
 	uint8_t *moves;    /* it changes its directory, by process */
 	uint32_t *name_of; /* by file id, 1 + name */
-	uint64_t events, skipped, async, met;
+	uint64_t events, skipped, async, met, fetches;
 	int64_t lead_ns; /* from the start of the job to the time 0 */
 	/* While writing: */
 	size_t mark, insert;

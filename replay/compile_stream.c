@@ -124,8 +124,21 @@ static uint32_t appears(const struct compiler *c, const struct mark *k)
 	return PLAN_F_APPEAR;
 }
 
-/* What the survey found out about the call. */
+/* Of a file that is out of the cache from the start, a first read finds it so. */
+static void lose(struct compiler *c, const struct mark *k, uint32_t file,
+		 struct plan_record *r, struct plan_more *m)
+{
+	if (!k->b && residency_cold(&c->residency, file))
+		return;
+	m->pos = k->ns;
+	m->lost_bytes = k->a;
+	r->flags |= PLAN_F_MORE | PLAN_F_FETCH;
+	c->fetches++;
+}
+
+/* What the survey found out about the call, which is of @file, or 0. */
 static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
+		       uint32_t file,
 		       struct plan_record *r, struct plan_more *m,
 		       int64_t *longer_ns, int64_t *after_ns)
 {
@@ -170,6 +183,9 @@ static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 		case MARK_DIRTY:
 			m->dirty_bytes = k->ns;
 			r->flags |= PLAN_F_MORE | PLAN_F_DIRTY;
+			break;
+		case MARK_FETCH:
+			lose(c, k, file, r, m);
 			break;
 		case MARK_AFTER:
 			*after_ns = k->ns;
@@ -320,7 +336,7 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 		return -1;
 	c->held.any = true;
 	copy_seen(&c->held.copy, ev);
-	if (apply_marks(c, stream, call, r, m, &longer_ns, &after_ns))
+	if (apply_marks(c, stream, call, ev->file, r, m, &longer_ns, &after_ns))
 		return -1;
 	if (role_async(ev)) /* its thread went on at once */
 		set_time(c, r, m, ev->start_ns, 0);
@@ -350,7 +366,7 @@ static int write_meeting(struct compiler *c, uint32_t stream, uint32_t *call)
 
 		if (!(c->meeting.halves & half))
 			continue;
-		if (apply_marks(c, stream, (*call)++, &r, &m, &waited_ns,
+		if (apply_marks(c, stream, (*call)++, 0, &r, &m, &waited_ns,
 				&unused))
 			return -1;
 		set_time(c, &r, &m, start_ns,

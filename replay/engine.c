@@ -507,6 +507,7 @@ static int prepare(struct engine *e, const struct engine_options *opt,
 		return -1;
 	e->plan = plan;
 	e->mode = opt->mode;
+	e->warm = opt->warm;
 	if (result_open(&e->result, opt->result, plan, err) ||
 	    sandbox_use(&e->sandbox, opt->root, err) ||
 	    descriptors_open(e, err))

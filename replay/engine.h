@@ -17,6 +17,7 @@ struct engine_options {
 	const char *result; /* a file that result_make() made */
 	enum replay_mode mode;
 	bool burn;
+	bool warm; /* what the job had to fetch again stays in the cache */
 };
 
 /*

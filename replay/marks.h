@@ -29,6 +29,8 @@ enum mark_kind {
 	MARK_ENTRIES,  /* its directory has ns entries before it */
 	MARK_WAITED,   /* of a collective: it waited for ns */
 	MARK_DIRTY,    /* ns bytes of its mapping were changed before it */
+	MARK_FETCH,    /* its file has lost a bytes from ns on of the cache;
+			* b: they had been there since the start of the job */
 };
 
 struct mark {

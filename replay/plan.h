@@ -25,7 +25,7 @@ struct reel_error;
 struct reel_store;
 
 #define PLAN_MAGIC 0x0a314e414c504f49ull /* "IOPLAN1\n" */
-#define PLAN_VERSION 6
+#define PLAN_VERSION 7
 #define PLAN_NONE UINT32_MAX
 #define PLAN_NO_OFFSET INT64_MIN
 #define PLAN_NO_SIZE (-1)
@@ -57,6 +57,7 @@ enum plan_op {
 #define PLAN_F_LINES 0x0040 /* a read ends with a newline; a write: more.line */
 #define PLAN_F_DIRTY 0x1000 /* an msync(): change more.dirty_bytes first */
 #define PLAN_F_ASYNC 0x0800 /* nobody waits for it, nor does its thread */
+#define PLAN_F_FETCH 0x4000 /* its file has lost more.lost_bytes of the cache */
 
 struct plan_record {
 	uint32_t gap_ns; /* from the end of the one before */
@@ -73,7 +74,8 @@ struct plan_more {
 	int64_t result; /* -1 on error */
 	int64_t arg;    /* PLAN_NO_OFFSET: none */
 	int64_t arg2;
-	int64_t pos;   /* of a copy: the offset it wrote at */
+	int64_t pos;   /* of a copy: the offset it wrote at; PLAN_F_FETCH: from
+			* where on it was lost */
 	uint32_t name; /* PLAN_NONE: none */
 	uint32_t name2;
 	int32_t err;
@@ -93,6 +95,7 @@ struct plan_more {
 		int64_t appear_bytes;
 		int64_t entries; /* PLAN_F_ENTRIES */
 		int64_t dirty_bytes; /* PLAN_F_DIRTY */
+		int64_t lost_bytes;  /* PLAN_F_FETCH */
 	};
 };
 
@@ -213,6 +216,7 @@ struct plan_head {
 	uint32_t reserved;
 	uint64_t file_total_bytes; /* of all plan_files */
 	uint64_t hole_total_bytes; /* of them: in holes */
+	uint64_t fetches;    /* records with PLAN_F_FETCH */
 	uint64_t room_bytes; /* what the job's writes add to it, at most */
 };
 

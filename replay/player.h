@@ -33,6 +33,7 @@ struct engine {
 	struct sandbox sandbox;
 	struct wait_clock clock;
 	enum replay_mode mode;
+	bool warm; /* nothing leaves the page cache: PLAN_F_FETCH */
 	/* Descriptors of the engine, above all of the job. */
 	int base;       /* the first; pipe i is at pipes + 2 i (read), + 1 */
 	int null;       /* /dev/null */

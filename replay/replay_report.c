@@ -21,7 +21,7 @@ static void say_cache(const struct plan *p, enum fileset_cache cache,
 		      uint64_t files)
 {
 	char a[REEL_NUM], b[REEL_NUM];
-	uint64_t cold = 0;
+	uint64_t cold = 0, fetches = p->head->fetches;
 	int64_t bytes = 0;
 
 	for (uint32_t i = 0; i < p->head->files; i++)
@@ -30,13 +30,18 @@ static void say_cache(const struct plan *p, enum fileset_cache cache,
 			bytes += fileset_filled_bytes(p, &p->file[i]);
 		}
 	if (!cold)
-		fputs("; they are in the page cache\n", stderr);
+		fputs("; they are in the page cache", stderr);
 	else if (cache == FILESET_COLD || cold == files)
-		fputs("; the page cache is cold\n", stderr);
+		fputs("; the page cache is cold", stderr);
 	else
-		fprintf(stderr, "; all but %s (%s) are in the page cache\n",
+		fprintf(stderr, "; all but %s (%s) are in the page cache",
 			reel_num_count(a, (int64_t)cold),
 			reel_num_bytes(b, (double)bytes));
+	if (fetches && cache != FILESET_WARM)
+		fprintf(stderr, ", but for what %s %s",
+			reel_num_count(a, (int64_t)fetches),
+			plural(fetches, "read fetches", "reads fetch"));
+	fputc('\n', stderr);
 }
 
 void replay_say_built(const struct plan *p, const struct sandbox *sb,

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which files came from the storage: those whose first reads had to fetch from
- * it, as the trace says (trace_format.h, FETCHED). Where that is not known (an
+ * Which files came from the storage: those whose first reads had to fetch
+ * nearly all of it, as the trace says (trace_format.h, FETCHED). Where that is not known (an
  * older trace, a file system that Linux does not count for), by what these
  * reads took: a copy from the page cache runs at some gigabytes a second, even
  * into memory that has to be made first; the fastest storage answers after tens
  * of microseconds. The time alone would take for cold what a busy processor
  * held up, or a virtual machine's host that has taken the memory away.
+ *
+ * Whatever else was fetched had been in the cache before, or parts of its file
+ * still were: it is taken out just before the read that found it missing. What a
+ * read fetches beyond its own bytes are those that follow, which the next reads
+ * of a sequence find there. All that a sequence fetches goes at once: the cache
+ * keeps what was written together in large pieces, which go as a whole.
  */
 #include "replay/residency.h"
 
@@ -18,6 +24,7 @@
 #include "analyzer/event.h"
 
 #include "replay/job.h"
+#include "replay/marks.h"
 
 #include "schemas/trace_format.h"
 
@@ -25,20 +32,27 @@
 #define COLD_NS 20000         /* what no call on cached data needs */
 #define CALL_NS 1000          /* what each may need */
 #define CACHED_BYTES_PER_NS 2 /* slower than any cache */
+#define PAGE_BYTES 4096
+#define MOST_FETCHED (INT64_C(1) << 30) /* by one read */
 
-struct first_reads {
-	int64_t bytes, ns;
-	int64_t reach; /* behind it nothing has been read or written */
-	int64_t fetched;
+struct file_reads {
+	/* Of the first ones: */
+	int64_t bytes, ns, fetched;
+	int64_t reach; /* behind it nothing has been read */
 	uint32_t calls;
 	bool looked;  /* fetched is known */
 	bool written; /* before it was read: it is in the cache */
+	/* Of all of them: */
+	int64_t end;   /* behind it nothing has been read or written */
+	int64_t fetch; /* where the last read began that fetched */
+	size_t mark;   /* 1 + that of its sequence, 0: none */
 };
 
 int residency_init(struct residency *r, const struct job *job,
-		   struct reel_error *err)
+		   struct marks *marks, struct reel_error *err)
 {
 	r->job = job;
+	r->marks = marks;
 	r->file = reel_alloc(job->files, sizeof(*r->file), err);
 	return r->file ? 0 : -1;
 }
@@ -48,19 +62,8 @@ void residency_fini(struct residency *r)
 	free(r->file);
 }
 
-void residency_event(struct residency *r, const struct reel_event *ev)
+static void first_read(struct file_reads *f, const struct reel_event *ev)
 {
-	struct first_reads *f;
-
-	if (ev->file >= r->job->files || ev->kind != REEL_KIND_FILE ||
-	    ev->err || ev->result <= 0 || ev->count > 1)
-		return;
-	f = &r->file[ev->file];
-	if (ev->group == REEL_GROUP_WRITE && !f->calls)
-		f->written = true;
-	if (ev->group != REEL_GROUP_READ || f->calls == FIRST_READS ||
-	    ev->offset < f->reach || ev->offset > INT64_MAX - ev->result)
-		return;
 	f->reach = ev->offset + ev->result;
 	f->bytes += ev->result;
 	f->ns += ev->dur_ns;
@@ -72,9 +75,84 @@ void residency_event(struct residency *r, const struct reel_event *ev)
 		f->fetched += ev->arg2;
 }
 
+/*
+ * Less than it read is its end: the last page of a file, which the cache keeps
+ * apart, goes most often alone.
+ */
+static int64_t fetched_from(const struct reel_event *ev, int64_t n)
+{
+	int64_t end = ev->offset + ev->result;
+
+	return n < ev->result ? ((end + PAGE_BYTES - 1) & -PAGE_BYTES) - n :
+				ev->offset;
+}
+
+/* Does it continue what the mark of its file stands for? */
+static bool continues(const struct file_reads *f, const struct mark *mark,
+		      const struct reel_event *ev, int64_t n, bool again)
+{
+	return mark->b == again && ev->offset > f->fetch &&
+	       ev->offset <= mark->ns + (int64_t)mark->a &&
+	       n <= UINT32_MAX - mark->a;
+}
+
+static int fetching_read(struct residency *r, const struct reel_event *ev,
+			 const struct who *me, struct reel_error *err)
+{
+	struct file_reads *f = &r->file[ev->file];
+	struct marks *marks = r->marks;
+	int64_t n = ev->arg2 < MOST_FETCHED ? ev->arg2 : MOST_FETCHED;
+	bool again = ev->offset < f->end;
+	struct mark mark = { .stream = me->stream,
+			     .call = me->call,
+			     .ns = fetched_from(ev, n),
+			     .a = (uint32_t)n,
+			     .b = again,
+			     .kind = MARK_FETCH };
+
+	if (!again && f->calls == FIRST_READS && residency_cold(r, ev->file))
+		return 0; /* nobody will ask */
+	if (f->mark &&
+	    continues(f, &marks->mark[f->mark - 1], ev, n, again)) {
+		marks->mark[f->mark - 1].a += mark.a;
+	} else {
+		if (marks_add(marks, &mark, err))
+			return -1;
+		f->mark = marks->n;
+	}
+	f->fetch = ev->offset;
+	return 0;
+}
+
+int residency_event(struct residency *r, const struct reel_event *ev,
+		    const struct who *me, struct reel_error *err)
+{
+	struct file_reads *f;
+	bool read = ev->group == REEL_GROUP_READ;
+	int rc = 0;
+
+	if (ev->file >= r->job->files || ev->kind != REEL_KIND_FILE ||
+	    ev->err || ev->result <= 0 || ev->count > 1 ||
+	    (!read && ev->group != REEL_GROUP_WRITE))
+		return 0;
+	f = &r->file[ev->file];
+	if (!read && !f->calls)
+		f->written = true;
+	if (ev->offset < 0 || ev->offset > INT64_MAX / 2 ||
+	    ev->result > INT64_MAX / 4)
+		return 0;
+	if (read && f->calls < FIRST_READS && ev->offset >= f->reach)
+		first_read(f, ev);
+	if (read && ev->arg2 > 0)
+		rc = fetching_read(r, ev, me, err);
+	if (ev->offset + ev->result > f->end)
+		f->end = ev->offset + ev->result;
+	return rc;
+}
+
 bool residency_cold(const struct residency *r, uint32_t file)
 {
-	const struct first_reads *f;
+	const struct file_reads *f;
 
 	if (file >= r->job->files)
 		return false;
@@ -82,7 +160,7 @@ bool residency_cold(const struct residency *r, uint32_t file)
 	if (!f->calls || f->written)
 		return false;
 	if (f->fetched || (f->looked && r->job->file[file].fetches_counted))
-		return f->fetched >= f->bytes / 2;
+		return f->fetched >= f->bytes - f->bytes / 8;
 	return f->ns > COLD_NS + (int64_t)f->calls * CALL_NS +
 			       f->bytes / CACHED_BYTES_PER_NS;
 }

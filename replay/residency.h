@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which files were in the page cache when the job came to them.
+ * What of the job's files was in the page cache when the job came to it: which
+ * files at its start, and which reads had to fetch what had been there.
  */
 #ifndef REPLAY_RESIDENCY_H
 #define REPLAY_RESIDENCY_H
@@ -9,25 +10,31 @@
 #include <stdint.h>
 
 struct job;
+struct marks;
 struct reel_error;
 struct reel_event;
+struct who;
 
 /* All zero in the beginning. */
 struct residency {
 	const struct job *job;
-	struct first_reads *file; /* by id */
+	struct marks *marks;
+	struct file_reads *file; /* by id */
 };
 
-/* For the files of @job, which is borrowed; free it with residency_fini(). 0,
- * or -1 with @err. */
+/* For the files of @job, which is borrowed, as is @marks; free it with
+ * residency_fini(). 0, or -1 with @err. */
 int residency_init(struct residency *r, const struct job *job,
-		   struct reel_error *err);
+		   struct marks *marks, struct reel_error *err);
 void residency_fini(struct residency *r);
 
-/* Events come in the order of their end. */
-void residency_event(struct residency *r, const struct reel_event *ev);
+/* Events come in the order of their end: @ev is the call @me. May leave a
+ * MARK_FETCH of it. 0, or -1 with @err. */
+int residency_event(struct residency *r, const struct reel_event *ev,
+		    const struct who *me, struct reel_error *err);
 
-/* Did @file come from the storage? Not when nothing of it was read. */
+/* Did @file come from the storage? Not when nothing of it was read. Then only
+ * those MARK_FETCH count that are of what had been read or written before. */
 bool residency_cold(const struct residency *r, uint32_t file);
 
 #endif

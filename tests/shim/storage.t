@@ -35,4 +35,21 @@ check 'the replay has those files out of the cache, and only those' \
 	'"$IOREEL" replay t.reel -o r.db >out 2>&1; cat out
 	"$IOREEL" sql r.db "select count(*) from v_storage
 		where path like '"'%/cached'"'" --format tsv | tail -n 1 | grep -qx 0'
+
+# What leaves the cache in the middle of the job; nobody sees who took it.
+head -c 1M /dev/urandom | tee kept gone | cat >last && sync kept gone last
+"$IOREEL" record -q -o again.reel -- sh -c 'cat kept gone last
+	env -u LD_PRELOAD dd if=gone iflag=nocache count=0 status=none
+	cat kept gone last' >/dev/null 2>&1
+storage_of() { # RUN: which file, and is it much of it?
+	"$IOREEL" sql "$1" "SELECT substr(path, -4), fetched_bytes > 200000
+		FROM v_storage" --format tsv | tail -n +2 | xargs
+}
+is 'a second reading that fetched again' "$(storage_of again.reel)" 'gone 1'
+check 'the replay fetches it again' '"$IOREEL" replay again.reel -o a.db \
+	2>out && grep "in the page cache, but for what [0-9]* read" out &&
+	[ "$(storage_of a.db)" = "gone 1" ] || { cat out; storage_of a.db; false; }'
+check 'or not, when all is to stay' '"$IOREEL" replay --warm again.reel \
+	-o w.db 2>out && grep "in the page cache$" out &&
+	[ -z "$(storage_of w.db)" ] || { cat out; storage_of w.db; false; }'
 finish

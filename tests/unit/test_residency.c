@@ -7,6 +7,7 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "replay/job.h"
+#include "replay/marks.h"
 #include "replay/residency.h"
 #include "schemas/trace_format.h"
 #include "tests/tap.h"
@@ -14,7 +15,9 @@
 #define KIB 1024
 
 static struct residency r;
+static struct marks marks;
 static int64_t fetched;
+static uint32_t calls;
 
 static void give(uint32_t file, uint8_t group, int64_t offset, int64_t bytes,
 		 int64_t ns)
@@ -28,11 +31,60 @@ static void give(uint32_t file, uint8_t group, int64_t offset, int64_t bytes,
 				.dur_ns = ns,
 				.arg2 = fetched,
 				.count = 1};
+	struct who me = {.stream = 3, .call = calls++};
+	struct reel_error err = {0};
 
-	residency_event(&r, &ev);
+	if (residency_event(&r, &ev, &me, &err))
+		abort();
 }
 #define READ(file, offset, bytes, ns)                                          \
 	give(file, REEL_GROUP_READ, offset, bytes, ns)
+
+static void lost(int64_t from, int64_t bytes, uint32_t again, const char *what)
+{
+	const struct mark *k = marks.n ? &marks.mark[marks.n - 1] : NULL;
+
+	ok(k && k->kind == MARK_FETCH && k->stream == 3 &&
+		   k->call + 1 == calls && k->ns == from &&
+		   k->a == (uint32_t)bytes && k->b == again,
+	   "%s", what);
+}
+
+/* What reads find missing, and where it was. */
+static void lost_parts(void)
+{
+	size_t n;
+
+	lost(1024 * KIB - 128 * KIB, 128 * KIB, 0, "a part: the last one");
+	READ(13, 0, 1024 * KIB, 5000000);
+	lost(1024 * KIB - 128 * KIB, 128 * KIB, 1, "gone again");
+	fetched = 4 * KIB;
+	READ(14, 0, 192 * KIB + 15, 300000);
+	lost(192 * KIB, 4 * KIB, 0, "the last page of a file, which is not full");
+	fetched = 128 * KIB;
+	READ(15, 0, 64 * KIB, 300000);
+	lost(0, 128 * KIB, 0, "read ahead: more than was asked for");
+	READ(15, 64 * KIB, 64 * KIB, 300000);
+	calls--;
+	lost(0, 256 * KIB, 0, "and ahead of that, at once");
+	calls++;
+	READ(15, 0, 64 * KIB, 300000);
+	lost(0, 128 * KIB, 1, "from the start again");
+	READ(15, 512 * KIB, 64 * KIB, 300000);
+	lost(512 * KIB, 128 * KIB, 0, "somewhere else");
+	fetched = 64 * KIB;
+	for (int i = 0; i < 64; i++)
+		READ(16, i * 64 * KIB, 64 * KIB, 300000);
+	n = marks.n;
+	READ(16, 64 * 64 * KIB, 64 * KIB, 300000);
+	ok(marks.n == n, "a file that is cold needs no word of its first reads");
+	READ(16, 0, 64 * KIB, 300000);
+	lost(0, 64 * KIB, 1, "but of those after them");
+	fetched = INT64_MAX;
+	READ(17, INT64_MAX / 2, 4 * KIB, 300000);
+	ok(marks.n == n + 2 && marks.mark[n + 1].a == 1u << 30,
+	   "what no read fetches is bounded");
+}
 
 int main(void)
 {
@@ -41,7 +93,7 @@ int main(void)
 	struct reel_error err = {0};
 
 	file[11].fetches_counted = file[12].fetches_counted = true;
-	if (residency_init(&r, &job, &err))
+	if (residency_init(&r, &job, &marks, &err))
 		return 1;
 	READ(1, 0, 192 * KIB, 25000);
 	ok(!residency_cold(&r, 1), "192 KiB in 25 us: from the cache");
@@ -72,11 +124,14 @@ int main(void)
 	ok(residency_cold(&r, 10), "fetched where Linux does not count it");
 	READ(11, 0, 192 * KIB, 150000);
 	ok(!residency_cold(&r, 11), "slow, and nothing was fetched");
-	fetched = 128 * KIB;
+	fetched = 192 * KIB;
 	READ(12, 0, 192 * KIB, 30000);
 	ok(residency_cold(&r, 12), "fetched, by a fast storage");
+	fetched = 128 * KIB;
 	READ(13, 0, 1024 * KIB, 5000000);
 	ok(!residency_cold(&r, 13), "most of it was there");
+	lost_parts();
 	residency_fini(&r);
+	marks_fini(&marks);
 	return done();
 }
