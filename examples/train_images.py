@@ -85,7 +85,7 @@ def main():
     parser.add_argument("--out", default="checkpoints")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--crop", type=int, default=128)
+    parser.add_argument("--crop", type=int, default=80)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     train(parser.parse_args())
