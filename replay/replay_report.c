@@ -158,7 +158,7 @@ void replay_print_likeness(const struct reel_likeness *l)
 	if (l->worst >= 0 && l->max_abs_d > 0)
 		printf(" (worst factor: %s, %+.1f %%)",
 		       l->factor[l->worst].name,
-		       -100 * l->factor[l->worst].d);
+		       100 * l->factor[l->worst].d);
 	if (l->has_same)
 		printf("; call sequence identical in %lld of %lld threads",
 		       (long long)l->threads_same,

@@ -20,6 +20,12 @@ check 'says what it rebuilt' \
 	'grep -Eq "^ioreel replay: [0-9]+ processes, [0-9,]+ calls, .* rebuilt in replay\." err'
 check 'says what came out' 'grep -q "^replayed in .* (recorded .*); [0-9]* of" out &&
 	grep -q "^likeness [01]\.[0-9]*" out'
+check 'its worst factor is that of compare, with its sign' '
+	"$IOREEL" replay job.reel -o same.db >out2 2>/dev/null
+	"$IOREEL" compare job.reel same.db >diff
+	worst=$(sed -n "s/^likeness .*(worst factor: \(.*\), \([-+]\)[0-9.]* %).*/\1 .*\2[0-9]/p" out2)
+	[ "$worst" ] && grep -e "$worst" diff || { cat out2 diff; false; }'
+rm same.db out2 diff
 check 'and that it cleaned up' 'grep -q "sandbox removed (--keep" err'
 is 'leaves nothing here' "$(ls | tr '\n' ' ')" "data end.bin err job.reel job.sh out "
 is 'the data are as they were' "$(cat data/* | cksum)" "$sum"
