@@ -29,14 +29,16 @@ static void say_cache(const struct plan *p, enum fileset_cache cache,
 			cold++;
 			bytes += fileset_filled_bytes(p, &p->file[i]);
 		}
-	if (!cold)
-		fputs("; they are in the page cache", stderr);
-	else if (cache == FILESET_COLD || cold == files)
-		fputs("; the page cache is cold", stderr);
-	else
+	if (cold && (cache == FILESET_COLD || cold == files)) {
+		fputs("; the page cache is cold\n", stderr);
+		return;
+	}
+	if (cold)
 		fprintf(stderr, "; all but %s (%s) are in the page cache",
 			reel_num_count(a, (int64_t)cold),
 			reel_num_bytes(b, (double)bytes));
+	else
+		fputs("; they are in the page cache", stderr);
 	if (fetches && cache != FILESET_WARM)
 		fprintf(stderr, ", but for what %s %s",
 			reel_num_count(a, (int64_t)fetches),
