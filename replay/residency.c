@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which files came from the storage: those whose first reads had to fetch
- * nearly all of it, as the trace says (trace_format.h, FETCHED). Where that is not known (an
- * older trace, a file system that Linux does not count for), by what these
- * reads took: a copy from the page cache runs at some gigabytes a second, even
- * into memory that has to be made first; the fastest storage answers after tens
- * of microseconds. The time alone would take for cold what a busy processor
- * held up, or a virtual machine's host that has taken the memory away.
+ * nearly all of it, as the trace says (trace_format.h, FETCHED). Where that is
+ * not known (an older trace, a file system that Linux does not count for), by
+ * what these reads took: a copy from the page cache runs at some gigabytes a
+ * second, even into memory that has to be made first; the fastest storage
+ * answers after tens of microseconds. The time alone would take for cold what a
+ * busy processor held up, or a virtual machine's host that has taken the memory
+ * away.
  *
  * Whatever else was fetched had been in the cache before, or parts of its file
  * still were: it is taken out just before the read that found it missing. What a
