@@ -7,6 +7,7 @@ know nothing of ioreel, and fail where their name says so.
 import os
 import signal
 import sys
+import threading
 import warnings
 
 import torch
@@ -340,5 +341,15 @@ def looks():
         print([str(w.message)[:30] for w in caught])
 
 
+def join_feeders():
+    """The thread of a queue may be the last to hold a semaphore: it unlinks it.
+    When the process ends between that and its word to the resource tracker,
+    the tracker warns of a leak, bare as recorded."""
+    for thread in threading.enumerate():
+        if thread.name == "QueueFeederThread":
+            thread.join()
+
+
 if __name__ == "__main__":
     globals()[sys.argv[2]]()
+    join_feeders()
