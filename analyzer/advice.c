@@ -120,8 +120,58 @@ static bool io_matters(const struct report *r)
 	return r->io_ns > 0 && of_run(r, r->io_ns) >= threshold.matters_share;
 }
 
+/*
+ * What a loader calls its means. PyTorch's also where nothing is known: it is
+ * what people know.
+ */
+struct loader {
+	const char *none;  /* no workers were seen: what is so */
+	const char *start; /* ... and to try */
+	const char *hand_over, *last; /* INPUT-BOUND, EPOCH-START: to try */
+};
+
+static const struct loader pytorch = {
+	.none = "; no loader worker was seen, so computation waits for every "
+		"batch.",
+	.start = "loader workers (num_workers=2 or more), which read while "
+		 "the model computes.",
+	.hand_over = "persistent_workers, a larger prefetch_factor, and a "
+		     "processor left free for each worker.",
+	.last = "persistent_workers=True.",
+}, grain = {
+	.none = "; no worker process of Grain was seen.",
+	.start = "worker processes (worker_count=2 or more of "
+		 "grain.DataLoader, mp_prefetch() of a grain.IterDataset), or "
+		 "more threads (num_threads and prefetch_buffer_size of "
+		 "grain.ReadOptions).",
+	.hand_over = "a larger worker_buffer_size (mp_prefetch(): "
+		     "per_worker_buffer_size), and a processor left free for "
+		     "each worker.",
+	.last = "one iterator over all epochs (num_epochs of the sampler, "
+		"repeat() of a dataset).",
+}, tf_data = {
+	.none = "; tf.data prepares batches in threads of the job itself.",
+	.start = "prefetch(tf.data.AUTOTUNE) at the end of the pipeline, "
+		 "num_parallel_calls=tf.data.AUTOTUNE in map() and "
+		 "interleave(), cache() for what fits into memory.",
+	.hand_over = "prefetch(tf.data.AUTOTUNE) at the end of the pipeline.",
+	.last = "one pipeline over all epochs, with repeat().",
+};
+
+/* Keras looks for Grain in jobs of tf.data too, which has no processes. */
+static const struct loader *loader_of(const struct report *r)
+{
+	const struct report_rank *k = report_slowest(r);
+	bool workers = k && k->workers > 0;
+
+	if (r->uses.grain && (workers || !r->uses.tensorflow))
+		return &grain;
+	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;
+}
+
 /* The workers: are they what the model waits for, and is it their I/O? */
-static void judge_workers(const struct report_rank *k, struct advice *a)
+static void judge_workers(const struct report *r, const struct report_rank *k,
+			  struct advice *a)
 {
 	char busy[REEL_NUM], io[REEL_NUM];
 
@@ -140,9 +190,7 @@ static void judge_workers(const struct report_rank *k, struct advice *a)
 		    " So the wait is not for reading: batches wait to "
 		    "be handed over (headroom %.2g).",
 		    k->headroom);
-		say(a->try_this,
-		    "persistent_workers, a larger prefetch_factor, "
-		    "and a processor left free for each worker.");
+		say(a->try_this, "%s", loader_of(r)->hand_over);
 		return;
 	}
 	say(a->text,
@@ -179,13 +227,11 @@ static bool input_bound(const struct report *r, struct advice *a)
 	fact(a, "mean_fetch", "ns", (double)k->mean_fetch_ns);
 	fact(a, "mean_step", "ns", (double)k->mean_step_ns);
 	if (k->workers > 0) {
-		judge_workers(k, a);
+		judge_workers(r, k, a);
 		return true;
 	}
-	say(a->text, "; no loader worker was seen, so computation waits for "
-		     "every batch.");
-	say(a->try_this, "loader workers (num_workers=2 or more), which read "
-			 "while the model computes.");
+	say(a->text, "%s", loader_of(r)->none);
+	say(a->try_this, "%s", loader_of(r)->start);
 	return true;
 }
 
@@ -371,7 +417,7 @@ static bool epoch_start(const struct report *r, struct advice *a)
 	fact(a, "epochs", "", (double)r->epochs);
 	fact(a, "first_fetch", "ns", (double)r->first_fetch_ns);
 	fact(a, "first_fetch_share", "share", share);
-	say(a->try_this, "persistent_workers=True.");
+	say(a->try_this, "%s", loader_of(r)->last);
 	return true;
 }
 

@@ -21,6 +21,7 @@ struct reel_end_heap {
 	int n;
 };
 
+/* One stream more. */
 void reel_end_heap_add(struct reel_end_heap *h, struct reel_end_item e);
 /* The first stream's next event is another, which ends at @end_ns. */
 void reel_end_heap_next(struct reel_end_heap *h, int64_t end_ns);

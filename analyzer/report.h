@@ -17,6 +17,7 @@ struct reel_error;
 struct reel_store;
 struct sqlite3_stmt;
 
+#define REPORT_ERRORS 3
 #define REPORT_NONE (-1) /* not measured: shares, times, sizes */
 
 /* One direction: reads or writes. */
@@ -62,11 +63,17 @@ struct report {
 	int64_t lost, clock_error_ns, code_opens, code_calls, code_read_bytes,
 		mapped_bytes;
 	int64_t unordered_bytes, untold_bytes; /* of mappings: v_mapped */
+	int64_t map_read_bytes, map_write_bytes; /* among those of the groups */
 	struct {
 		int64_t reads, read_bytes, bytes, ns;
 	} fetched;		      /* from the storage: v_storage */
 	int64_t io_ns;		      /* union over the job; REPORT_NONE */
 	int64_t workers;	      /* loader workers at a time; 0 */
+	struct {
+		int64_t calls;
+		int number;
+		char call[32];
+	} error[REPORT_ERRORS]; /* the most frequent first */
 	struct report_moved moved[2]; /* 0: reads, 1: writes */
 	struct report_mpiio mpiio[2]; /* the same */
 	struct report_group group[REEL_GROUPS];
@@ -78,6 +85,9 @@ struct report {
 	int64_t small_reads, small_read_ns;
 	int64_t checkpoint_ns, checkpoints;
 	int64_t first_fetch_ns, epochs; /* of all epochs but the first */
+	struct {
+		bool pytorch, tensorflow, grain;
+	} uses; /* what the hooks met */
 	char *verdict;
 	struct advice advice[ADVICE_MOST];
 	int advices;

@@ -113,6 +113,16 @@ static int fill_mapped(struct report *r, sqlite3_stmt *q,
 {
 	r->unordered_bytes = report_int(q, 0);
 	r->untold_bytes = report_int(q, 1);
+	r->map_read_bytes = report_int(q, 2);
+	r->map_write_bytes = report_int(q, 3);
+	return 0;
+}
+
+static int fill_uses(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	r->uses.pytorch = sqlite3_column_int(q, 0);
+	r->uses.tensorflow = sqlite3_column_int(q, 1);
+	r->uses.grain = sqlite3_column_int(q, 2);
 	return 0;
 }
 
@@ -144,6 +154,22 @@ static int read_fetched(struct report *r, struct reel_error *err)
 		    "coalesce(sum(fetched_bytes), 0), coalesce(sum(dur_ns), 0) "
 		    "FROM v_storage",
 		    fill_fetched, err);
+}
+
+static int fill_error(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	const char *call = (const char *)sqlite3_column_text(q, 0);
+	int i = 0;
+
+	while (i < REPORT_ERRORS && r->error[i].calls)
+		i++;
+	if (i == REPORT_ERRORS)
+		return 0;
+	strncpy(r->error[i].call, call ? call : "",
+		sizeof(r->error[i].call) - 1);
+	r->error[i].number = sqlite3_column_int(q, 1);
+	r->error[i].calls = report_int(q, 2);
+	return 0;
 }
 
 static int fill_mpiio(struct report *r, sqlite3_stmt *q, struct reel_error *err)
@@ -297,7 +323,18 @@ static const struct {
 	 fill_summary},
 	{"SELECT call_group, calls, bytes, dur_ns, errors FROM v_group",
 	 fill_group},
-	{"SELECT unordered_bytes, untold_bytes FROM v_mapped", fill_mapped},
+	{"SELECT unordered_bytes, untold_bytes, read_bytes, write_bytes "
+	 "FROM v_mapped",
+	 fill_mapped},
+	{"SELECT coalesce(max(value GLOB 'PyTorch *'), 0), "
+	 "coalesce(max(value GLOB 'TensorFlow *'), 0), "
+	 "coalesce(max(value GLOB 'Grain *'), 0) FROM note "
+	 "WHERE key = 'framework'",
+	 fill_uses},
+	{"SELECT name, errno, calls FROM error JOIN call USING (call_id) "
+	 "WHERE message = 0 AND layer <> 'MPIIO' AND call_group <> 'queue' "
+	 "ORDER BY calls DESC, name, errno LIMIT 3",
+	 fill_error},
 	{"SELECT op = 'write', calls, collective_calls, bytes, file_calls, "
 	 "file_bytes FROM v_mpiio",
 	 fill_mpiio},
@@ -307,8 +344,8 @@ static const struct {
 	{"SELECT op, busy_bytes_per_s FROM v_bandwidth", fill_rate},
 	{"SELECT op, in_order_share, random_share, random FROM v_sequence",
 	 fill_order},
-	{"SELECT count(*) FILTER (WHERE reads > 0), "
-	 "count(*) FILTER (WHERE writes > 0), "
+	{"SELECT count(*) FILTER (WHERE reads > 0 OR read_bytes > 0), "
+	 "count(*) FILTER (WHERE writes > 0 OR write_bytes > 0), "
 	 "count(*) FILTER (WHERE class = 'data' AND opens > 0), "
 	 "coalesce(sum(opens) FILTER (WHERE class = 'data'), 0), "
 	 "coalesce(sum(opens) FILTER (WHERE reads > 0), 0) "

@@ -125,6 +125,9 @@ static const struct section {
 	 "SELECT events, calls, messages, message_bytes, files, read_calls, "
 	 "write_calls, meta_calls, read_bytes, write_bytes, mapped_bytes, "
 	 "errors, eof_reads, io_ns FROM v_summary"},
+	{"hosts", false,
+	 "SELECT host_id, name, boot_id FROM host ORDER BY host_id"},
+	{"mapped", true, "SELECT * FROM v_mapped"},
 	{"losses", false,
 	 "SELECT process_id, reason, unit, count FROM loss "
 	 "ORDER BY reason, process_id"},
@@ -150,7 +153,9 @@ static const struct section {
 	 "SELECT op, sum(ops) AS ops, sum(seq) AS seq, sum(consec) AS consec "
 	 "FROM darshan_sequence GROUP BY op ORDER BY op"},
 	{"classes", false, "SELECT * FROM v_class ORDER BY class"},
-	{"processes", false, "SELECT * FROM v_process ORDER BY process_id"},
+	{"processes", false,
+	 "SELECT v.*, p.host_id FROM v_process v JOIN process p "
+	 "USING (process_id) ORDER BY process_id"},
 	{"timeline", false, "SELECT * FROM v_timeline ORDER BY start_ns"},
 };
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))

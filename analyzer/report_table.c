@@ -16,7 +16,8 @@
 
 #define PATH_BYTES 4096
 
-enum form { TEXT, COUNT, SIZE, BYTES, TIME, SHARE, RATE, NAME, PATH };
+/* WORLD, HOST: a count and a text, left out where there is but one. */
+enum form { TEXT, COUNT, SIZE, BYTES, TIME, SHARE, RATE, PATH, WORLD, HOST };
 
 struct column {
 	const char *title;
@@ -33,6 +34,7 @@ static char *format(char out[static REEL_NUM], sqlite3_stmt *q, int i,
 		return strcpy(out, "-");
 	switch (form) {
 	case COUNT:
+	case WORLD:
 		return reel_num_count(out, sqlite3_column_int64(q, i));
 	case SIZE:
 		return reel_num_size(out, v);
@@ -61,52 +63,20 @@ static void put_text(int *at, const char *text, int width)
 	report_put_left(at, shown, width);
 }
 
+static bool is_text(const struct column *c)
+{
+	return c->form == PATH || c->form == TEXT || c->form == HOST;
+}
+
 static void print_cell(sqlite3_stmt *q, int i, const struct column *c, int *at)
 {
 	const char *text = (const char *)sqlite3_column_text(q, i);
 	char num[REEL_NUM];
 
-	if (c->form == PATH || c->form == TEXT)
+	if (is_text(c))
 		put_text(at, text ? text : "-", c->width);
 	else
 		report_put_right(at, format(num, q, i, c->form), c->width);
-}
-
-static void print_titles(const struct column *c, int from, int columns)
-{
-	int i, at = 0;
-
-	for (i = from; i < columns; i++) {
-		if (c[i].form == PATH || c[i].form == TEXT)
-			put_text(&at, c[i].title, c[i].width);
-		else
-			report_put_right(&at, c[i].title, c[i].width);
-	}
-	putchar('\n');
-}
-
-/* The columns of @c from @from on. */
-static int print_table(struct reel_store *st, const char *sql,
-		       const struct column *c, int from, int columns,
-		       struct reel_error *err)
-{
-	sqlite3_stmt *q = NULL;
-	int i, step = SQLITE_DONE, rc = reel_store_prepare(st, &q, sql, err);
-
-	if (!rc)
-		print_titles(c, from, columns);
-	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
-		int at = 0;
-
-		for (i = from; i < columns; i++)
-			print_cell(q, i, &c[i], &at);
-		putchar('\n');
-	}
-	if (!rc && step != SQLITE_DONE)
-		rc = reel_fail(err, REEL_E_DB, "cannot read '%s': %s", st->path,
-			       sqlite3_errmsg(st->db));
-	sqlite3_finalize(q);
-	return rc;
 }
 
 static bool has_rows(struct reel_store *st, const char *sql)
@@ -119,14 +89,65 @@ static bool has_rows(struct reel_store *st, const char *sql)
 	return any;
 }
 
-#define TABLE(st, sql, c, err)                                                 \
-	print_table(st, sql, c, 0, (int)(sizeof(c) / sizeof(c[0])), err)
+/* Bit i: column i is left out. */
+static unsigned int left_out(struct reel_store *st, const struct column *c,
+			     int columns)
+{
+	static const char *const sql[] = {
+		[WORLD] = "SELECT 1 FROM v_world WHERE world > 1",
+		[HOST] = "SELECT 1 FROM host LIMIT 1 OFFSET 1",
+	};
+	unsigned int out = 0;
+	int i;
 
-/* The same; the first column, the world, where there is more than one. */
-#define TABLE_OF_WORLDS(st, sql, c, err)                                       \
-	print_table(st, sql, c,                                                \
-		    !has_rows(st, "SELECT 1 FROM v_world WHERE world > 1"),    \
-		    (int)(sizeof(c) / sizeof(c[0])), err)
+	for (i = 0; i < columns; i++)
+		if (c[i].form >= WORLD && !has_rows(st, sql[c[i].form]))
+			out |= 1u << i;
+	return out;
+}
+
+static void print_titles(const struct column *c, unsigned int out, int columns)
+{
+	int i, at = 0;
+
+	for (i = 0; i < columns; i++) {
+		if (out & 1u << i)
+			continue;
+		if (is_text(&c[i]))
+			put_text(&at, c[i].title, c[i].width);
+		else
+			report_put_right(&at, c[i].title, c[i].width);
+	}
+	putchar('\n');
+}
+
+static int print_table(struct reel_store *st, const char *sql,
+		       const struct column *c, int columns,
+		       struct reel_error *err)
+{
+	unsigned int out = left_out(st, c, columns);
+	sqlite3_stmt *q = NULL;
+	int i, step = SQLITE_DONE, rc = reel_store_prepare(st, &q, sql, err);
+
+	if (!rc)
+		print_titles(c, out, columns);
+	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
+		int at = 0;
+
+		for (i = 0; i < columns; i++)
+			if (!(out & 1u << i))
+				print_cell(q, i, &c[i], &at);
+		putchar('\n');
+	}
+	if (!rc && step != SQLITE_DONE)
+		rc = reel_fail(err, REEL_E_DB, "cannot read '%s': %s", st->path,
+			       sqlite3_errmsg(st->db));
+	sqlite3_finalize(q);
+	return rc;
+}
+
+#define TABLE(st, sql, c, err)                                                 \
+	print_table(st, sql, c, (int)(sizeof(c) / sizeof(c[0])), err)
 
 int report_table_files(const struct report *r, struct reel_error *err)
 {
@@ -176,13 +197,13 @@ int report_table_steps(const struct report *r, struct reel_error *err)
 static int print_ranks(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{"world", COUNT, 7},
+		{"world", WORLD, 7},
 		{"rank", COUNT, 6},    {"steps", COUNT, 9},
 		{"step", TIME, 10},    {"fetch", TIME, 10},
 		{"compute", TIME, 10}, {"waits", SHARE, 9},
 		{"AU", SHARE, 9},      {"I/O", TIME, 10},
 		{"hidden", SHARE, 9},  {"workers", COUNT, 9},
-		{"busy", SHARE, 9},
+		{"busy", SHARE, 9},    {"host", HOST, 0},
 	};
 
 	if (!r->ranks)
@@ -190,13 +211,15 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 	report_put_wrapped("Ranks (step, fetch, compute: medians of the steady "
 			   "steps)",
 			   2, 0);
-	if (TABLE_OF_WORLDS(r->st,
+	if (TABLE(r->st,
 		  "SELECT w.world, o.rank, o.steps, t.median_step_ns, "
 		  "t.median_fetch_ns, "
 		  "t.median_compute_ns, o.stall_share, o.utilisation, o.io_ns, "
-		  "o.hidden_share, o.workers, o.worker_busy_share "
+		  "o.hidden_share, o.workers, o.worker_busy_share, h.name "
 		  "FROM v_overlap o JOIN rank_time t USING (process_id) "
 		  "LEFT JOIN v_world w USING (process_id) "
+		  "LEFT JOIN process p USING (process_id) "
+		  "LEFT JOIN host h USING (host_id) "
 		  "ORDER BY w.world, o.rank",
 		  c, err))
 		return -1;
@@ -208,7 +231,7 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 static int print_mpiio(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{"world", COUNT, 7},
+		{"world", WORLD, 7},
 		{"rank", COUNT, 6},    {"reads", COUNT, 10},
 		{"writes", COUNT, 9},  {"read", BYTES, 10},
 		{"written", BYTES, 10}, {"in reads", TIME, 10},
@@ -218,7 +241,7 @@ static int print_mpiio(const struct report *r, struct reel_error *err)
 	if (!r->mpiio[0].calls && !r->mpiio[1].calls)
 		return 0;
 	puts("MPI-IO by rank");
-	if (TABLE_OF_WORLDS(r->st,
+	if (TABLE(r->st,
 		  "SELECT w.world, p.rank, "
 		  "coalesce(sum(i.calls) FILTER (WHERE call_group = 'read'), 0), "
 		  "coalesce(sum(i.calls) FILTER (WHERE call_group = 'write'), 0), "
@@ -240,13 +263,14 @@ static int print_mpiio(const struct report *r, struct reel_error *err)
 int report_table_ranks(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{"world", COUNT, 7},
+		{"world", WORLD, 7},
 		{"pid", COUNT, 11},	{"rank", COUNT, 6},
 		{"role", TEXT, 10},
 		{"reads", COUNT, 10},	{"writes", COUNT, 9},
 		{"other", COUNT, 10},	{"read", BYTES, 10},
 		{"written", BYTES, 10}, {"I/O", TIME, 10},
 		{"sum", TIME, 10},	{"files", COUNT, 8},
+		{"host", HOST, 0},
 	};
 
 	if (print_ranks(r, err) || print_mpiio(r, err))
@@ -254,13 +278,15 @@ int report_table_ranks(const struct report *r, struct reel_error *err)
 	report_put_wrapped("Processes (I/O: union of the times of their calls; "
 			   "sum: added up)",
 			   2, 0);
-	return TABLE_OF_WORLDS(r->st,
+	return TABLE(r->st,
 		     "SELECT w.world, p.pid, p.rank, p.role, p.reads, p.writes, "
 		     "p.meta_calls, "
 		     "p.read_bytes, p.write_bytes, t.union_ns, p.sum_ns, "
-		     "p.files FROM v_process p LEFT JOIN io_time t "
+		     "p.files, h.name FROM v_process p LEFT JOIN io_time t "
 		     "ON t.process_id = p.process_id AND t.op = 'io' "
 		     "LEFT JOIN v_world w ON w.process_id = p.process_id "
+		     "LEFT JOIN process o ON o.process_id = p.process_id "
+		     "LEFT JOIN host h USING (host_id) "
 		     "ORDER BY p.process_id",
 		     c, err);
 }

@@ -335,6 +335,56 @@ static void put_sentence(struct reel_buf *b)
 	reel_buf_fini(b);
 }
 
+/* What the rows' bytes have and their sizes, times and order do not. */
+static void print_mapped(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (r->map_read_bytes)
+		reel_buf_printf(&b, NULL, "%s of the bytes read",
+				reel_num_bytes(num, (double)r->map_read_bytes));
+	if (r->map_write_bytes)
+		reel_buf_printf(
+			&b, NULL, "%s%s of the bytes written",
+			b.len ? " and " : "",
+			reel_num_bytes(num, (double)r->map_write_bytes));
+	if (!b.len)
+		return;
+	reel_buf_puts(&b,
+		      " went through mappings: no calls, so in no size, rate "
+		      "or order",
+		      NULL);
+	put_sentence(&b);
+}
+
+/* A few failures are everywhere: a program looks where its files are. */
+static void print_errors(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	int64_t calls = 0, errors = 0;
+	char num[REEL_NUM];
+	int i;
+
+	for (i = 0; i < REEL_GROUPS; i++) {
+		calls += r->group[i].calls;
+		errors += r->group[i].errors;
+	}
+	if (!errors || errors * 100 < calls)
+		return;
+	reel_buf_printf(&b, NULL, "%s of these calls failed",
+			reel_num_count(num, errors));
+	for (i = 0; i < REPORT_ERRORS && r->error[i].calls; i++) {
+		const char *why = strerrorname_np(r->error[i].number);
+
+		reel_buf_printf(&b, NULL, "%s%s ", i ? ", " : ": ",
+				reel_num_count(num, r->error[i].calls));
+		add_name(&b, r->error[i].call);
+		reel_buf_printf(&b, NULL, " (%s)", why ? why : "?");
+	}
+	put_sentence(&b);
+}
+
 /* What MPI-IO was asked for, and what its library made of that. */
 static void print_mpiio(const struct report *r)
 {
@@ -433,6 +483,8 @@ static void print_moved(const struct report *r)
 	print_row("rename, list", &group, NULL);
 	print_row("sync, flush", &r->group[REEL_GROUP_SYNC], NULL);
 	print_row("map", &r->group[REEL_GROUP_MAP], NULL);
+	print_mapped(r);
+	print_errors(r);
 	print_messages(r);
 	print_fetched(r);
 	print_mpiio(r);

@@ -95,10 +95,11 @@ bool reel_cli_utf8(void);
 char *reel_cli_bar(char *out, int width, double share);
 
 /* Add a file name as a word that can be copied into a shell; one that cannot be
- * printed, and so not be copied, as reel_cli_name() has it. */
+ * printed, and so not be copied, as reel_cli_name() has it. A name that begins
+ * with '-' becomes ./-, since it is no option. */
 void reel_cli_word(struct reel_buf *b, const char *name);
 
-/* Print a file name: control characters and broken UTF-8 as \xNN. */
+/* Print a file name as reel_text_escape() has it. */
 void reel_cli_name(FILE *f, const char *name);
 
 #endif

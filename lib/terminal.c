@@ -156,15 +156,33 @@ char *reel_cli_bar(char *out, int width, double share)
 	return out;
 }
 
+static bool printable(const char *name, size_t len)
+{
+	size_t i = 0, n;
+
+	for (; i < len; i += n) {
+		n = reel_text_char(name + i, len - i);
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
 void reel_cli_word(struct reel_buf *b, const char *name)
 {
 	size_t len = strlen(name);
-	char *shown = malloc(4 * len + 1);
+	char *shown = NULL;
 
-	if (shown && reel_text_escape(shown, 4 * len + 1, name, len) != len)
+	if (!printable(name, len))
+		shown = malloc(4 * len + 1);
+	if (shown) {
+		reel_text_escape(shown, 4 * len + 1, name, len);
 		reel_buf_puts(b, shown, NULL);
-	else
+	} else {
+		if (*name == '-') /* no option */
+			reel_buf_puts(b, "./", NULL);
 		reel_buf_quote(b, name, NULL);
+	}
 	free(shown);
 }
 

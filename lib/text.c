@@ -54,6 +54,8 @@ size_t reel_text_char(const char *s, size_t len)
 static size_t escape_byte(char *out, unsigned char c)
 {
 	switch (c) {
+	case '\\':
+		return (size_t)sprintf(out, "\\\\");
 	case '\n':
 		return (size_t)sprintf(out, "\\n");
 	case '\t':
@@ -74,7 +76,7 @@ size_t reel_text_escape(char *out, size_t room, const char *s, size_t len)
 		const char *from = s + i;
 		size_t add = n;
 
-		if (!n) {
+		if (!n || s[i] == '\\') {
 			add = escape_byte(esc, (unsigned char)s[i]);
 			from = esc;
 			n = 1;

@@ -13,10 +13,11 @@
 size_t reel_text_char(const char *s, size_t len);
 
 /*
- * Copy @len bytes of @s to @out, what is not printable as \n, \t, \r or \xNN.
- * The result is valid UTF-8, at most @room - 1 bytes and a NUL; a character
- * that does not fit whole ends it. Returns its length. @room >= 1; a room of
- * 4 * len + 1 always suffices.
+ * Copy @len bytes of @s to @out, what is not printable as \n, \t, \r or \xNN,
+ * and a backslash as two: no two names look alike. Not for what was escaped
+ * already. The result is valid UTF-8, at most @room - 1 bytes and a NUL; a
+ * character that does not fit whole ends it. Returns its length. @room >= 1; a
+ * room of 4 * len + 1 always suffices.
  */
 size_t reel_text_escape(char *out, size_t room, const char *s, size_t len);
 

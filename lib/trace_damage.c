@@ -9,14 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/text.h"
 #include "lib/trace_internal.h"
 
-/* More than fits: what is not printable grows when it is escaped. */
-#define TEXT_BYTES (2 * sizeof(((struct reel_trace_damage *)0)->first))
+#define TEXT_BYTES sizeof(((struct reel_trace_damage *)0)->first)
 
 static void count(struct reel_trace *tr, bool file, uint64_t bytes,
-		  const char *text)
+		  const char text[static TEXT_BYTES])
 {
 	struct reel_trace_damage *d = &tr->damage;
 
@@ -25,8 +23,7 @@ static void count(struct reel_trace *tr, bool file, uint64_t bytes,
 	d->cut_places += !file;
 	d->bad_files += file;
 	if (!*d->first)
-		reel_text_escape(d->first, sizeof(d->first), text,
-				 strlen(text));
+		strcpy(d->first, text);
 	pthread_mutex_unlock(&tr->lock);
 }
 

@@ -165,6 +165,9 @@ def sizes():
     for t in report["transfer_sizes"]:
         of = each_size(part[t["op"]])
         same("moves", t["calls"], len(of))
+        if not of:
+            same("nothing", t["median_bytes"], None)
+            continue
         same("smallest", t["min_bytes"], min(of), 1e-9)
         same("largest", t["max_bytes"], max(of), 1e-9)
         same("mean", t["mean_bytes"], sum(of) / len(of), 1e-9)
@@ -213,8 +216,12 @@ def timeline():
                  sum(ns for e, ns in inside), 1e-9)
             if op != "meta":
                 same(op + " bytes of a second", t[op + "_bytes"], sum(
-                    (e["bytes"] or 0) * ns / e["dur_ns"]
-                    for e, ns in inside if ns), 1e-6)
+                    (e["bytes"] or 0) * (ns / e["dur_ns"] if e["dur_ns"]
+                                         else start <= end_of(e) < end)
+                    for e, ns in inside), 1e-6)
+            same(op + " calls of a second",
+                 t["meta_calls" if op == "meta" else op + "s"],
+                 total(e for e in part[op] if start <= end_of(e) < end))
 
 
 def overlap():
@@ -255,7 +262,20 @@ def overlap():
                  length(both(both(io, compute), own)))
 
 
+def sums(row, of, whose):
+    """What a process's row and a file's have in common."""
+    same(whose + "errors", row["errors"], total(e for e in of if e["errno"]))
+    for op in "read", "write":
+        mine = [e for e in of if e["call_group"] == op]
+        same(whose + op + "s", row[op + "s"], total(
+            e for e in mine if not is_mapped(e)))
+        same(whose + op + " bytes", row[op + "_bytes"], total(mine, "bytes"))
+    same(whose + "other calls", row["meta_calls"], total(
+        e for e in of if e["call_group"] not in ("read", "write")))
+
+
 def places():
+    host = {p["process_id"]: p["host_id"] for p in rows("process")}
     for c in report["classes"]:
         of = [e for e in files if e["class"] == c["class"]]
         same(c["class"] + " bytes read", c["read_bytes"], total(
@@ -265,8 +285,35 @@ def places():
     for p in report["processes"]:
         of = [e for e in files if e["process_id"] == p["process_id"]]
         same("process's time", p["sum_ns"], total(of, "dur_ns"))
-        same("its bytes", p["read_bytes"], total(
-            (e for e in of if e["call_group"] == "read"), "bytes"))
+        same("its host", p["host_id"], host[p["process_id"]])
+        same("its files", p["files"], len({
+            e["path"] for e in of if e["path"] and not is_mapped(e)}))
+        sums(p, of, "process %d: " % p["pid"])
+    for f in report["files"]:
+        of = [e for e in files if e["path"] == f["path"]]
+        sums(f, of, f["path"] + ": ")
+        same(f["path"] + " opens", f["opens"], total(
+            e for e in of if e["call_group"] == "open" and not e["errno"]))
+        same(f["path"] + " reads at the end", f["eof_reads"], total(
+            e for e in of if e["call_group"] == "read" and not e["errno"]
+            and not e["result"] and not is_mapped(e)))
+        for op in "read", "write":
+            same(f["path"] + " time of " + op, f[op + "_ns"], total(
+                (e for e in of if e["call_group"] == op), "dur_ns"))
+    for g in report["groups"]:
+        of = [e for e in files if e["call_group"] == g["call_group"]]
+        same(g["call_group"], g["calls"], total(
+            e for e in of if not is_mapped(e)))
+        same(g["call_group"] + " bytes", g["bytes"], total(of, "bytes"))
+        same(g["call_group"] + " time", g["dur_ns"], total(of, "dur_ns"))
+    for f in report["errors"]:
+        same(f["call"] + " failed", f["calls"], total(
+            e for e in events if e["call"] == f["call"] and
+            e["errno"] == f["errno"] and is_message(e) == bool(f["message"])))
+    for op in "read", "write":
+        same("mapped, " + op, report["mapped"][op + "_bytes"], total(
+            (e for e in files if is_mapped(e) and e["call_group"] == op),
+            "bytes"))
 
 
 for section in totals, rates, sizes, order, timeline, overlap, places:

@@ -37,6 +37,14 @@ for verb in record load report sql compare replay; do
 		'[ "$(wc -l <err)" = 2 ] && grep -q "^usage: ioreel '$verb'" err'
 	check "man page of $verb" '[ -s "$TOP/man/ioreel-'$verb'.1" ]'
 done
+if command -v groff >/dev/null; then
+	for page in "$TOP"/man/*; do
+		is "${page##*/} is set without a warning" \
+			"$(groff -ww -mandoc -Tutf8 "$page" 2>&1 >/dev/null)" ''
+	done
+else
+	skip 'man pages are set without a warning' 'no groff'
+fi
 is 'a result that cannot be written is a failure' \
 	"$("$IOREEL" --version >/dev/full 2>err; echo $?)" 1
 check 'and says why' 'grep -q "No space left" err'

@@ -56,6 +56,45 @@ else
 	skip 'shares of sums that no number holds are still shares' 'no sqlite3 in Python'
 fi
 
+if python3 -c 'import sqlite3' 2>/dev/null; then
+	check 'one host is not named on each line' \
+		'! ioreel report --ranks run.db | grep -q " host"'
+	cp run.db hosts.db
+	python3 - <<-'PY'
+	import sqlite3
+	c = sqlite3.connect("hosts.db")
+	c.execute("INSERT INTO host VALUES (77, 'far away', 'x')")
+	c.execute("UPDATE process SET host_id = 77")
+	c.commit()
+	PY
+	check 'of several each process has its own' \
+		'ioreel report --ranks hosts.db >out &&
+		[ "$(grep -c "  far away$" out)" -gt 1 ] &&
+		ioreel report --json hosts.db | tr -d " \n" |
+			grep -q "\"hosts\":\[.*\"faraway\".*\"host_id\":77"'
+else
+	skip 'hosts' 'no sqlite3 in Python'
+fi
+
+if command -v python3 >/dev/null; then
+	head -c 100000 /dev/zero >mapped
+	python=$(python3 -c 'import sys; print(sys.executable)')
+	ioreel record -q -o mapped.reel -- "$python" -c 'import mmap
+with open("mapped", "r+b", 0) as f:
+    f.read(1000)
+    with mmap.mmap(f.fileno(), 0) as m:
+        m[50000]'
+	check 'bytes through mappings are told apart from those of reads' '
+		ioreel report mapped.reel >out && grep -q "of the bytes read.* went through mappings" out &&
+		grep -qE "^  read .* 1,000 B each .* 1$" out'
+	check 'in the document too' 'ioreel report --json mapped.reel >x.json &&
+		python3 -c "import json
+d = json.load(open(\"x.json\"))
+assert d[\"totals\"][\"read_bytes\"] == 1000 + d[\"mapped\"][\"read_bytes\"] > 1000"'
+else
+	skip 'mappings' 'no python3'
+fi
+
 check 'wrong usage is 2 and one line of usage' \
 	'ioreel report 2>e; test $? = 2 && test $(wc -l <e) = 2'
 check 'what is no run fails, named' \
@@ -77,6 +116,14 @@ check 'a run without anchors says so' \
 	grep -q "No steps:" out && ! grep -q "Where a step" out'
 check 'and is counted right' 'grep -qE "^  read +16 +180 kB" out'
 
+check 'calls that failed are told' '
+	ioreel record -q -o failed.reel -- cat data/f1 no no no no no no >/dev/null 2>&1
+	ioreel report failed.reel >out &&
+	grep -qE "^  6 of these calls failed: 6 open(64)? \(ENOENT\)$" out'
+check 'but not one of hundreds' '
+	ioreel record -q -o most.reel -- cat data/* data/* data/* data/* no >/dev/null 2>&1
+	ioreel report most.reel >out && ! grep "failed" out'
+
 check 'the document is JSON' 'ioreel report --json run.db >run.json'
 check 'and the same twice' 'ioreel report --json run.db | cmp - run.json'
 
@@ -93,7 +140,7 @@ if python3 -c 'from jsonschema import Draft202012Validator' 2>/dev/null; then
 	PY
 	schema=$TOP/schemas/report.schema.json
 	check 'it is valid' 'python3 valid.py "$schema" run.json'
-	for run in empty.reel cat.reel; do
+	for run in empty.reel cat.reel mapped.reel; do
 		check "so is that of $run" \
 			"ioreel report --json $run >x.json && python3 valid.py '$schema' x.json"
 	done

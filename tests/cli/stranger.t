@@ -181,6 +181,22 @@ check 'what turns text round does not reach the terminal' \
 	grep -qF "a\\xe2\\x80\\xa8b" out'
 is 'the name itself stays as it is' \
 	"$(one names.reel "SELECT path FROM v_file WHERE path LIKE '%exe'")" "$T/$rlo"
+printf 1 >'c\nd' # no newline: two characters
+printf 1 >"$(printf 'c\nd')"
+ioreel record -q -o twins.reel -- cat 'c\nd' "$(printf 'c\nd')" >/dev/null
+for way in 'report --files twins.reel' \
+	'sql --format table twins.reel "SELECT path FROM v_file"'; do
+	is "${way%% *}: two names do not look alike" \
+		"$(eval "ioreel $way" | sed -n 's|^.*/\(c.*d\)$|\1|p' | sort)" \
+		"$(printf '%s\n' 'c\\nd' 'c\nd' | sort)"
+done
+check 'nor in a message' '! ioreel load "no\\name" 2>err &&
+	grep -qF "no\\\\name" err'
+check 'what is to be copied has its backslash once' '
+	cp -r names.reel "back\\slash" && ioreel report "back\\slash" |
+	grep -qF "ioreel sql '"'back\\slash'"'"'
+check 'a run whose name begins with - is no option there' '
+	cp -r names.reel ./-n && ioreel report -- -n | grep -q "ioreel sql \./-n$"'
 check 'SQL behind a NUL is not dropped in silence' \
 	'! printf "SELECT 1;\\0 SELECT 2;" | ioreel sql run.db >out 2>err &&
 	[ ! -s out ] && grep -q "byte 9 is NUL" err'
@@ -201,6 +217,23 @@ check 'a replay whose store cannot be written does not begin' '
 		" 3 1 3 ioreel replay: cannot create store O " ]'
 check 'no place of a call, no table of them' \
 	'ioreel report --stacks run.db | grep -q "^No places of calls"'
+
+# A loader that outlives the hooks, as Grain's do.
+if command -v python3 >/dev/null; then
+	cat >late.py <<-'PY'
+	import os, sys
+	from ioreel import epochs
+	class Loader:
+	    pass
+	os.late = Loader()
+	os.late.dataset = Loader()
+	sys.known = [epochs.Loader.of(os.late), epochs, os]
+	PY
+	is 'hooks are silent at the interpreter'"'"'s end' \
+		"$(ioreel record -q -o late.reel -- python3 late.py 2>&1)" ''
+else
+	skip 'hooks are silent' 'no python3'
+fi
 
 # --- likeness with nothing ----------------------------------------------------
 

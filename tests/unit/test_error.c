@@ -117,6 +117,9 @@ static void characters(void)
 	ok(!strcmp(out, "ab\\xff"
 			"c"),
 	   "whole (%s)", out);
+	is(reel_text_escape(out, sizeof(out), "a\\n\n", 4), 6,
+	   "a backslash is no escape");
+	ok(!strcmp(out, "a\\\\n\\n"), "nor looks like one (%s)", out);
 }
 
 int main(void)

@@ -110,6 +110,44 @@ static void calls(void)
 	ok(has(&r, "CHECKPOINT"), "checkpoints");
 }
 
+/* Each loader has its own means: no options of another's. */
+static void loaders(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.4, 0.97, 0.8);
+	const char *tip = r.advice[0].try_this;
+
+	r.rank = &k;
+	r.ranks = 1;
+	k.workers = REPORT_NONE;
+	r.uses.tensorflow = true;
+	ok(has(&r, "INPUT-BOUND") && strstr(tip, "AUTOTUNE") &&
+		   !strstr(tip, "num_workers"),
+	   "tf.data's: %s", tip);
+	r.uses.grain = true; /* Keras looks for it */
+	ok(has(&r, "INPUT-BOUND") && strstr(tip, "AUTOTUNE"),
+	   "where Grain is only there: %s", tip);
+	r.uses.tensorflow = false;
+	ok(has(&r, "INPUT-BOUND") && strstr(tip, "worker_count") &&
+		   !strstr(tip, "num_workers"),
+	   "Grain's: %s", tip);
+	r.uses.pytorch = true; /* the model's: PyTorch does not load Grain */
+	k = rank_of(0.4, 0.05, 0.8);
+	ok(has(&r, "INPUT-BOUND") && strstr(tip, "worker_buffer_size") &&
+		   !strstr(tip, "prefetch_factor"),
+	   "Grain's workers': %s", tip);
+	r.workers = 2;
+	r.epochs = 3;
+	r.first_fetch_ns = 5 * S;
+	ok(has(&r, "EPOCH-START") && strstr(r.advice[1].try_this, "num_epochs"),
+	   "and their epochs': %s", r.advice[1].try_this);
+	r.uses.grain = false;
+	ok(has(&r, "EPOCH-START") &&
+		   strstr(r.advice[1].try_this, "persistent_workers=True") &&
+		   strstr(tip, "prefetch_factor"),
+	   "PyTorch's: %s", tip);
+}
+
 static void steps(void)
 {
 	struct report r = quiet();
@@ -155,6 +193,7 @@ static void steps(void)
 int main(void)
 {
 	calls();
+	loaders();
 	steps();
 	is(err.code, REEL_OK, "no error: %s", err.text);
 	return done();
