@@ -43,14 +43,16 @@ class Loader(object):
 
     def __init__(self, loader):
         key = id(loader)
-        self.ref = weakref.ref(loader, lambda ref: _loaders.pop(key, None))
+        # Bound now: at the interpreter's end a module's names are gone first.
+        forget, forget_data = _loaders.pop, _trained.pop
+        self.ref = weakref.ref(loader, lambda ref: forget(key, None))
         self.counts = {shim.EPOCH: 0, shim.EVAL: 0}
         self.steps = 0
         self.follows = False
         try:
             data = id(loader.dataset)
             self.data = weakref.ref(loader.dataset,
-                                    lambda ref: _trained.pop(data, None))
+                                    lambda ref: forget_data(data, None))
             self.trains = data in _trained
         except Exception:  # it has none, or one that cannot be referred to
             self.data = None
