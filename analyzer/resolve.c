@@ -309,6 +309,37 @@ static int renamed(struct step *s, bool exchange)
 			     s->err);
 }
 
+/* fallocate makes a file longer, or as long as it was less or more a piece. */
+static void allocated(struct step *s, uint32_t body)
+{
+	const struct reel_event *ev = s->ev;
+	struct files *files = &s->r->files;
+	int64_t mode = ev->call == REEL_CALL_FALLOCATE ? ev->arg : 0, end;
+	int64_t size = files->size[body];
+
+	if (ev->arg2 <= 0 || ev->offset < 0 ||
+	    __builtin_add_overflow(ev->offset, ev->arg2, &end))
+		return;
+	if (mode & FALLOC_FL_COLLAPSE_RANGE && size >= ev->arg2)
+		files_set_size(files, ev->file, body, size - ev->arg2);
+	else if (mode & FALLOC_FL_INSERT_RANGE && size >= 0 &&
+		 size <= INT64_MAX - ev->arg2)
+		files_set_size(files, ev->file, body, size + ev->arg2);
+	else if (!(mode & FALLOC_FL_KEEP_SIZE))
+		files_reach(files, ev->file, body, end, true);
+}
+
+/* fdopen: a stream that begins where its descriptor stands. */
+static void streamed(struct step *s, struct desc *d)
+{
+	struct opened *o = open_of(s, d);
+
+	if (s->ev->arg & O_APPEND)
+		o->append = true; /* libc makes it so */
+	d->stream_pos = o->pos;
+	d->others = o->moves;
+}
+
 /* Calls that tell or change something about their file. */
 static int facts(struct step *s, struct desc *d)
 {
@@ -324,6 +355,11 @@ static int facts(struct step *s, struct desc *d)
 	case REEL_CALL_FTRUNCATE:
 		if (f && s->rec->has_offset && s->rec->offset >= 0)
 			files_set_size(files, ev->file, body, s->rec->offset);
+		break;
+	case REEL_CALL_FALLOCATE:
+	case REEL_CALL_POSIX_FALLOCATE:
+		if (f)
+			allocated(s, body);
 		break;
 	case REEL_CALL_UNLINK:
 	case REEL_CALL_UNLINKAT:
@@ -365,10 +401,8 @@ static int facts(struct step *s, struct desc *d)
 			open_of(s, d)->append = ev->arg2 & O_APPEND;
 		break;
 	case REEL_CALL_FDOPEN:
-		if (d && ev->arg & O_APPEND)
-			open_of(s, d)->append = true; /* libc makes it so */
 		if (d)
-			d->stream_pos = open_of(s, d)->pos;
+			streamed(s, d);
 		break;
 	case REEL_CALL_MMAP:
 		return descs_map(s->r, &s->p->descs, s->rec->desc, 1, s->err);

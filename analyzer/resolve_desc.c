@@ -280,6 +280,7 @@ int descs_inherit(struct reel_resolver *r, struct descs *to,
 		if (!copy)
 			return -1;
 		copy->stream_pos = p->stream_pos;
+		copy->others = p->others;
 	}
 	return 0;
 }

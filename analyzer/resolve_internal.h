@@ -125,6 +125,7 @@ struct opened {
 	int32_t live; /* those not closed */
 	int64_t pos;  /* of the next read or write, POS_UNKNOWN */
 	struct answer answer; /* to who asked for it */
+	uint32_t moves; /* of the position, but for those by streams */
 	int64_t reach; /* where the farthest that is known of ended */
 	uint32_t body; /* what was opened, whatever its name is now */
 	uint32_t dir;  /* file of that name: what is relative to it is below */
@@ -140,6 +141,7 @@ struct desc {
 	uint32_t maps; /* mappings made through it that are still there */
 	bool closed;
 	int64_t stream_pos; /* of the STDIO stream on it */
+	uint32_t others;    /* its description's moves at that time */
 };
 
 #define RECENT 512 /* closed descriptors that late records may still name */

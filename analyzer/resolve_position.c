@@ -81,32 +81,6 @@ void resolve_told_size(struct step *s, uint32_t file, uint32_t body,
 				   size));
 }
 
-/* The position that a read or write at @pos moves on, and where it happened. */
-static void transfer_at(struct step *s, int64_t *pos, struct opened *o)
-{
-	struct reel_event *ev = s->ev;
-	int64_t size = s->r->files.size[o->body];
-	bool moves = ev->result > 0 && !ev->err;
-	struct answer *a = pos == &o->pos ? &o->answer : NULL;
-
-	if (o->append && ev->group == REEL_GROUP_WRITE) {
-		*pos = size >= 0 ? size : POS_UNKNOWN;
-		a = answer_of(&s->r->files, o->body);
-	}
-	if (*pos < 0)
-		return;
-	ev->offset = moves && a ? answer_holds(a, s, *pos) : -1;
-	if (ev->offset >= 0)
-		return;
-	ev->offset = *pos;
-	if (moves && *pos <= INT64_MAX - ev->result)
-		*pos += ev->result;
-	if (moves && a)
-		a->moved_ns = s->end_ns;
-	if (*pos > o->reach)
-		o->reach = *pos;
-}
-
 /* preadv2 and pwritev2 at -1 read and write at the position. */
 static bool at_position(const struct reel_record *rec)
 {
@@ -122,6 +96,36 @@ static bool appends(const struct step *s, const struct opened *o)
 		return false;
 	return o->append || (s->rec->call == REEL_CALL_PWRITEV2 &&
 			     s->rec->has_arg && s->rec->arg & RWF_APPEND);
+}
+
+/* The position that a read or write at @pos moves on, and where it happened. */
+static void transfer_at(struct step *s, int64_t *pos, struct opened *o)
+{
+	struct reel_event *ev = s->ev;
+	int64_t size = s->r->files.size[o->body];
+	bool moves = ev->result > 0 && !ev->err;
+	struct answer *a = pos == &o->pos ? &o->answer : NULL;
+
+	if (appends(s, o) && !moves) { /* the position stays */
+		ev->offset = size >= 0 ? size : REEL_NO_OFFSET;
+		return;
+	}
+	if (appends(s, o)) {
+		*pos = size >= 0 ? size : POS_UNKNOWN;
+		a = answer_of(&s->r->files, o->body);
+	}
+	if (*pos < 0)
+		return;
+	ev->offset = moves && a ? answer_holds(a, s, *pos) : -1;
+	if (ev->offset >= 0)
+		return;
+	ev->offset = *pos;
+	if (moves && *pos <= INT64_MAX - ev->result)
+		*pos += ev->result;
+	if (moves && a)
+		a->moved_ns = s->end_ns;
+	if (*pos > o->reach)
+		o->reach = *pos;
 }
 
 /* The parts for what a stream's other calls (printf, getc) moved. */
@@ -171,6 +175,7 @@ static bool stream_told(struct step *s, struct desc *d)
 	if (to >= 0) {
 		bytes = stream_moved(s, d, to, bytes);
 		d->stream_pos = to;
+		d->others = o->moves;
 		o->pos = POS_UNKNOWN;
 		if (to > o->reach)
 			o->reach = to;
@@ -213,6 +218,9 @@ bool resolve_transfer(struct step *s, struct desc *d)
 	if (ev->layer == REEL_LAYER_STDIO) {
 		if (d->stream_pos == NO_STREAM)
 			d->stream_pos = o->pos;
+		else if (d->others != o->moves)
+			d->stream_pos = POS_UNKNOWN;
+		d->others = o->moves;
 		transfer_at(s, &d->stream_pos, o);
 		o->pos = POS_UNKNOWN;
 	} else if (!s->rec->has_offset || at_position(s->rec)) {
@@ -220,6 +228,8 @@ bool resolve_transfer(struct step *s, struct desc *d)
 		/* A shared pointer is moved by other ranks too. */
 		if (ev->layer != REEL_LAYER_MPIIO)
 			transfer_at(s, &o->pos, o);
+		if (ev->result > 0 && !ev->err)
+			o->moves++;
 	} else if (appends(s, o)) {
 		size = s->r->files.size[o->body];
 		ev->offset = size >= 0 ? size : REEL_NO_OFFSET;
@@ -270,15 +280,18 @@ void resolve_seek(struct step *s, struct desc *d)
 		return;
 	if (ev->layer == REEL_LAYER_STDIO) {
 		d->stream_pos = stream_after(s, d);
+		d->others = open_of(s, d)->moves;
 		open_of(s, d)->pos = POS_UNKNOWN;
 		if (d->stream_pos >= 0)
 			ev->offset = d->stream_pos;
 	} else if (ev->result >= 0) {
 		if (s->rec->has_offset && !s->rec->offset &&
-		    s->rec->arg == SEEK_CUR)
+		    s->rec->arg == SEEK_CUR) {
 			resolve_told_pos(s, open_of(s, d), ev->result);
-		else
+		} else {
 			open_of(s, d)->pos = ev->result;
+			open_of(s, d)->moves++;
+		}
 		ev->offset = ev->result;
 	}
 }

@@ -135,7 +135,7 @@ void shim_counting_forked(void)
 	known_n = 0;
 	for (uint32_t fd = 0; fd <= shim_hot.fd_high; fd++)
 		if (shim_is_desc(shim_fd_entry((int)fd)))
-			shim_fd_leave((int)fd);
+			shim_fd_enter((int)fd, SHIM_FD_PARENTS);
 }
 
 void shim_budget_used(size_t bytes)
@@ -445,10 +445,12 @@ static bool counted_made(struct shim_event *ev, struct call *c)
 		size_t all = strlen(ev->path), n = fold(ev->path, all);
 
 		desc = file_desc(hash_path(ev, ev->path, n), ev->newdesc);
-		if (!desc && !n)
+		if (!desc && !n) {
 			ev->path = *ev->path == '/' ? "/" : ".";
-		else if (!desc && n < all && ev->call != MARK_DESC)
+			ev->path_len = 1;
+		} else if (!desc && n < all && ev->call != MARK_DESC) {
 			ev->path_len = (uint32_t)n; /* it stands for them all */
+		}
 	}
 	if (!desc)
 		return false;

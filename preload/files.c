@@ -34,8 +34,18 @@ uint32_t shim_fd_take(int fd)
 		return SHIM_FD_IGNORE;
 	/* Two threads that close one number at a time are wrong themselves. */
 	entry = __atomic_load_n(&shim_hot.fd[fd], __ATOMIC_RELAXED);
+	if (unlikely(entry == SHIM_FD_PARENTS))
+		entry = shim_fd(fd);
 	shim_fd_leave(fd);
 	return entry;
+}
+
+void shim_fd_name(unsigned int first, unsigned int last)
+{
+	for (unsigned int fd = first; fd <= last && fd <= shim_hot.fd_high;
+	     fd++)
+		if (shim_fd_entry((int)fd) == SHIM_FD_PARENTS)
+			shim_fd((int)fd);
 }
 
 #define IDS 64 /* that a thread takes at a time */
@@ -208,7 +218,7 @@ static uint32_t learn(int fd)
 
 COLD uint32_t shim_fd_slow(int fd, uint32_t e)
 {
-	if (e != SHIM_FD_UNKNOWN)
+	if (e != SHIM_FD_UNKNOWN && e != SHIM_FD_PARENTS)
 		return e;
 	return (unsigned int)fd < SHIM_FDS ? learn(fd) : SHIM_FD_IGNORE;
 }

@@ -63,6 +63,7 @@
 #define SHIM_FD_UNKNOWN 0 /* never seen: look at /proc/self/fd */
 #define SHIM_FD_CODE 1    /* code, system or excluded file: counted only */
 #define SHIM_FD_IGNORE 2  /* terminal, eventfd ...: not even counted */
+#define SHIM_FD_PARENTS 3 /* recorded by the parent, without an id here yet */
 #define SHIM_DESC_FIRST 16
 #define SHIM_FDS (1 << 20)
 
@@ -224,6 +225,8 @@ void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 uint32_t shim_desc_new(int fd);
 void shim_fd_set(int fd, uint32_t entry);
 uint32_t shim_fd_take(int fd); /* the entry before; the entry becomes unknown */
+/* Before they are closed together: ids for those that a parent recorded. */
+void shim_fd_name(unsigned int first, unsigned int last);
 
 void shim_cwd_changed(void); /* after chdir */
 bool shim_vfork_child(void); /* true in a vfork child: leave tables alone */

@@ -34,6 +34,12 @@ static struct counted {
 	int64_t raw; /* the kernel's */
 } counted[STREAMS];
 
+/* Was nobody told of its descriptor? */
+static bool unheard(uint32_t entry)
+{
+	return entry == SHIM_FD_UNKNOWN || entry == SHIM_FD_PARENTS;
+}
+
 static int64_t pending(const FILE *f);
 static bool untold(const FILE *f);
 static void tell_untold(const FILE *f, bool flushes);
@@ -255,7 +261,7 @@ static bool untold(const FILE *f)
 	bool putting = f->_flags & STREAM_PUTTING;
 
 	return (unsigned int)f->_fileno < STANDARD && born[f->_fileno] >= 0 &&
-	       shim_fd_entry(f->_fileno) == SHIM_FD_UNKNOWN &&
+	       unheard(shim_fd_entry(f->_fileno)) &&
 	       stream_slot(f)->f != f && f->_IO_buf_base &&
 	       (putting || f->_fileno == STDIN_FILENO) &&
 	       (!forked || (pending(f) && !wide(f)));
@@ -376,7 +382,7 @@ void stream_closing(const FILE *f)
 	if (untold(f))
 		tell_untold(f, true);
 	desc = shim_fd_entry(f->_fileno);
-	if (desc == SHIM_FD_UNKNOWN && unseen(f))
+	if (unheard(desc) && unseen(f))
 		desc = shim_fd(f->_fileno);
 	if (shim_is_desc(desc))
 		stream_tell(f, desc);
@@ -441,6 +447,28 @@ static void tell_inherited(void)
 	}
 }
 
+/*
+ * A flush leaves the buffer's pointers where they may have been before what
+ * went through it came. Of streams that another thread uses it is not asked.
+ */
+static void tell_own(void)
+{
+	for (int i = 0; i < STREAMS; i++) {
+		struct stream *s = &streams[i];
+		const FILE *f;
+
+		if (!s->f || !s->desc || s->shared ||
+		    (s->owner && s->owner != shim_self()))
+			continue;
+		f = stream_of(s);
+		if (!f || wide(f) || !pending(f) ||
+		    shim_fd_entry(f->_fileno) != s->desc)
+			continue;
+		stream_tell(f, s->desc);
+		stream_seen(f, s->desc);
+	}
+}
+
 void stream_flushing(void)
 {
 	uint32_t desc;
@@ -449,6 +477,7 @@ void stream_flushing(void)
 		return;
 	if (forked)
 		tell_inherited();
+	tell_own();
 	if (alive(stdout) && untold(stdout)) {
 		tell_untold(stdout, true);
 		return;

@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "preload/counters.h"
 #include "preload/raw.h"
 #include "preload/temp.h"
 
@@ -235,6 +236,8 @@ EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 	NEED(close_range);
 	if (unlikely(!shim_hot.on || shim_vfork_child() || flags))
 		return real.close_range(first, last, flags);
+	if (unlikely(shim_counting))
+		shim_fd_name(first, last);
 	start = shim_clock();
 	r = real.close_range(first, last, flags);
 	if (!r)
@@ -251,6 +254,8 @@ EXPORT void closefrom(int first)
 		real.closefrom(first);
 		return;
 	}
+	if (unlikely(shim_counting))
+		shim_fd_name(first < 0 ? 0 : (unsigned int)first, ~0u);
 	start = shim_clock();
 	real.closefrom(first);
 	shim_closed_range(first < 0 ? 0 : (unsigned int)first, ~0u, start);

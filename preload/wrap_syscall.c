@@ -8,6 +8,7 @@
  */
 #include "preload/async.h"
 #include "preload/confine.h"
+#include "preload/counters.h"
 #include "preload/real.h"
 #include "preload/wrap.h"
 
@@ -444,6 +445,8 @@ __attribute__((used)) long shim_syscall(long number, long a, long b, long c,
 		ev.desc = shim_fd_take((int)a);
 	else if (row->fd)
 		ev.desc = shim_fd((int)args[row->fd - 1]);
+	if (row->how == CLOSE_RANGE && shim_counting && !c)
+		shim_fd_name((unsigned int)a, (unsigned int)b);
 	if (row->how == COPY)
 		shim_fd((int)ev.arg2); /* learned as it was before */
 	start = shim_clock();

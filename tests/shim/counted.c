@@ -2,7 +2,8 @@
 /*
  * counted FILES ROUNDS [kill]: ROUNDS steps, each of which opens FILES files,
  * reads each in three pieces, asks its size and closes it. Counts its calls on
- * standard output, and in a child and a thread does the same.
+ * standard output, and in a child and a thread does the same. What its parent
+ * has open the child closes.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include "preload/ioreel.h"
+
+#define HANDED 4
 
 static int files, rounds;
 
@@ -46,8 +49,8 @@ static void *work(void *marks)
 int main(int argc, char **argv)
 {
 	char path[64], b[5000] = "";
+	int fd, handed[HANDED];
 	pthread_t t;
-	int fd;
 
 	files = atoi(argv[1]);
 	rounds = atoi(argv[2]);
@@ -58,11 +61,19 @@ int main(int argc, char **argv)
 		if (write(fd, b, sizeof(b)) != sizeof(b) || close(fd))
 			return 3;
 	}
+	for (int i = 0; i < HANDED; i++)
+		handed[i] = open("handed", O_RDONLY | O_CREAT, 0600);
 	if (!fork()) {
+		for (int i = 0; i < HANDED / 2; i++)
+			close(handed[i]);
+		close_range((unsigned int)handed[HANDED / 2],
+			    (unsigned int)handed[HANDED - 1], 0);
 		work(NULL);
 		_exit(0);
 	}
 	wait(NULL);
+	for (int i = 0; i < HANDED; i++)
+		close(handed[i]);
 	pthread_create(&t, NULL, work, NULL);
 	pthread_join(t, NULL);
 	work(&t);

@@ -25,6 +25,9 @@ is 'sizes are means of their power of two' \
 	"$(q none "select sum(calls), asked / calls from v_event where call = 'read'
 	   and path like '%/set/%' group by 2 order by 2")" \
 	"$(printf '3600\t4548')"
+is 'what a child closes that its parent had open' \
+	"$(q none "select call, sum(calls) from v_event where path like '%/handed'
+	   group by call" | tr '\t\n' ' ;')" 'close 8;open 4;'
 is 'no offset is made up' "$(q none "select count(offset) from v_event")" 0
 check 'the report says so' '"$IOREEL" report none >r && grep -q "^counters, not events" r'
 check 'it loads, and no order is claimed' \
@@ -39,6 +42,8 @@ is 'a hundred times as many calls' "$(q long "$total")" \
 	"$(printf '%d\t%d' $((20 * (3 + 3 * 3000 * 6))) $((20 * 5000 + 20 * 3 * 3000 * 5100)))"
 check 'are hardly more bytes of trace' '[ "$(size long)" -le $(((1 + $(renewals long)) * $(size none))) ]'
 "$IOREEL" record -q --events none -o wide -- "$P" 20000 1
+check 'a name without a directory is folded, too' \
+	'"$IOREEL" report wide | grep -q "^counters" && ! "$IOREEL" report wide | grep -q damaged'
 is 'more files than can be told apart' "$(q wide "$total")" \
 	"$(printf '%d\t%d' $((20000 * (3 + 3 * 6))) $((20000 * 5000 + 20000 * 3 * 5100)))"
 

@@ -34,6 +34,9 @@ is 'the new file of freopen has what fprintf wrote' \
 	'stdio_write 0 13'
 is 'streams without a descriptor are nobody'\''s' \
 	"$(q "SELECT count(*) FROM v_event WHERE layer = 'STDIO' AND path IS NULL AND call NOT LIKE 'fopen'")" 0
+is 'fflush(NULL): what fprintf wrote before it' \
+	"$(q "SELECT call, offset, bytes FROM v_event WHERE path LIKE '%/flushed' AND call_group = 'write'" | tr '\t\n' ' ;')" \
+	'fwrite 0 3;stdio_write 3 20;fwrite 23 3;stdio_write 26 30;'
 is 'standard output, told at the exit' \
 	"$(q "SELECT sum(bytes) FROM v_event WHERE path LIKE '%/traced/out' AND call_group = 'write'")" \
 	"$(grep -v '^status' traced/out | wc -c)"

@@ -155,6 +155,22 @@ static void wide(void)
 	fclose(f);
 }
 
+/* A flush leaves the buffer as it was: empty. */
+static void flushed(void)
+{
+	FILE *f = fopen("flushed", "w");
+
+	fwrite("abc", 1, 3, f);
+	fflush(f);
+	fprintf(f, "%020d", 7);
+	fflush(NULL);
+	fwrite("xyz", 1, 3, f);
+	fflush(f);
+	fprintf(f, "%030d", 7);
+	fflush(NULL);
+	fclose(f);
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
@@ -165,5 +181,6 @@ int main(void)
 	misuse();
 	reopened();
 	wide();
+	flushed();
 	return 0;
 }

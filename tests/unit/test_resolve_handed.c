@@ -149,6 +149,12 @@ static void test_append(void)
 	       .has_arg = true, .arg = RWF_APPEND, .has_size = true, .size = 8,
 	       .result = 8);
 	is(ev.offset, 10, "so does pwritev2 when told to");
+	RECORD(0, PWRITEV2, .desc = 2, .has_offset = true, .offset = -1,
+	       .has_arg = true, .arg = RWF_APPEND, .has_size = true, .size = 4,
+	       .result = 4);
+	is(ev.offset, 18, "and at the position, which it moves to the end");
+	WRITE_(0, 2, 1);
+	is(ev.offset, 22, "where the next write begins");
 	RECORD(0, RENAME, .path = "/w/log", .path2 = "/w/log.1");
 	OPEN_(0, "/w/log", 3, 5, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
 	WRITE_(0, 3, 7);
@@ -310,6 +316,46 @@ static enum reel_kind kind_of(const char *path)
 	return REEL_KIND_OTHER;
 }
 
+/* What does not move a position, and who else moves a stream's. */
+static void test_moves(void)
+{
+	begin();
+	OPEN_(0, "/w/a", 1, 3, O_RDWR | O_CREAT | O_EXCL | O_APPEND);
+	RECORD(0, PWRITE, .desc = 1, .has_offset = true, .has_size = true,
+	       .size = 30, .result = 30);
+	RECORD(0, WRITE, .desc = 1, .has_size = true, .size = 8, .result = -1,
+	       .err = ENOSPC);
+	RECORD(0, WRITE, .desc = 1, .has_size = true);
+	READ_(0, 1, 4);
+	is(ev.offset, 0, "a write that wrote nothing moves no position");
+	RECORD(0, POSIX_FALLOCATE, .desc = 1, .has_offset = true, .offset = 20,
+	       .has_arg2 = true, .arg2 = 80);
+	WRITE_(0, 1, 5);
+	is(ev.offset, 100, "posix_fallocate makes a file longer");
+	RECORD(0, FALLOCATE, .desc = 1, .has_offset = true, .offset = 200,
+	       .has_arg = true, .arg = FALLOC_FL_KEEP_SIZE, .has_arg2 = true,
+	       .arg2 = 80);
+	RECORD(0, FALLOCATE, .desc = 1, .has_offset = true, .has_arg = true,
+	       .arg = FALLOC_FL_COLLAPSE_RANGE, .has_arg2 = true, .arg2 = 40);
+	WRITE_(0, 1, 5);
+	is(ev.offset, 65, "fallocate as its mode says");
+	OPEN_(0, "/w/b", 2, 4, O_RDONLY);
+	RECORD(0, DUP, .desc = 2, .newdesc = 3, .newfd = 5, .result = 5);
+	RECORD(0, FDOPEN, .desc = 3);
+	RECORD(0, FREAD, .desc = 3, .has_size = true, .size = 8, .result = 8);
+	RECORD(0, FREAD, .desc = 3, .has_size = true, .size = 8, .result = 8);
+	is(ev.offset, 8, "a stream goes on where it was");
+	RECORD(0, LSEEK, .desc = 2, .has_offset = true, .offset = 500,
+	       .has_arg = true, .arg = SEEK_SET, .result = 500);
+	RECORD(0, FREAD, .desc = 3, .has_size = true, .size = 8, .result = 8);
+	is(ev.offset, REEL_NO_OFFSET, "who else has its file moves it");
+	RECORD(0, FSEEK, .desc = 3, .has_offset = true, .offset = 600,
+	       .has_arg = true, .arg = SEEK_SET, .has_pos = true, .pos = 600);
+	RECORD(0, FREAD, .desc = 3, .has_size = true, .size = 8, .result = 8);
+	is(ev.offset, 600, "until it says where it is");
+	end();
+}
+
 /* Who only looks at a directory, and opens what lies in it. */
 static void test_directories(void)
 {
@@ -340,6 +386,7 @@ int main(void)
 	test_exec();
 	test_outside();
 	test_append();
+	test_moves();
 	test_under_way();
 	test_append_under_way();
 	test_size_marked();
