@@ -8,6 +8,34 @@
 #include "analyzer/resolve_internal.h"
 
 /*
+ * One of O_TMPFILE never had a name: whoever made it knows its directory, and
+ * the image that was handed it the number of its inode. 0: it is none that the
+ * job made.
+ */
+static uint32_t temporary_file(struct step *s, const char *path, size_t n,
+			       struct handed_mark *m)
+{
+	const struct handed_list *h = &s->p->handed;
+	size_t dir = n;
+
+	while (dir && path[dir - 1] != '/')
+		dir--;
+	for (uint32_t i = 0; dir && path[dir] == '#' && i < h->n; i++) {
+		const struct reel_open_row *row =
+			&s->r->opens.open[h->item[i].open].row;
+
+		if (row->flags < 0 || (row->flags & O_TMPFILE) != O_TMPFILE ||
+		    strncmp(files_path(&s->r->files, row->file_id), path,
+			    dir + 1))
+			continue;
+		m->file = row->file_id;
+		if (handed_find(s->r, s->p, m))
+			return m->file;
+	}
+	return 0;
+}
+
+/*
  * The file of a mark whose path is @path. Of a file that has lost its name the
  * kernel says so behind it; the job knew it when it had one.
  */
@@ -20,6 +48,8 @@ static uint32_t marked_file(struct step *s, const char *path, size_t n,
 	if (n > tail && !memcmp(path + n - tail, lost, tail)) {
 		m->file = files_find(&s->r->files, path, n - tail);
 		if (m->file && handed_find(s->r, s->p, m))
+			return m->file;
+		if (temporary_file(s, path, n - tail, m))
 			return m->file;
 	}
 	return files_intern(&s->r->files, path, n, s->err);

@@ -197,6 +197,8 @@ static int give_file(void *arg, const struct before *b, struct reel_error *err)
 			       .denied = b->denied,
 			       .exec = b->exec,
 			       .cold = residency_cold(&c->residency, b->file),
+			       .piece_bytes =
+				       residency_piece(&c->residency, b->file),
 			       .size_bytes = b->fifo ? 0 : b->size_bytes,
 			       .entries = b->entries };
 

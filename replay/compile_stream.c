@@ -7,6 +7,7 @@
 #include "replay/compile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 
 #include "replay/history.h"
 #include "replay/job.h"
+#include "replay/objects.h"
 #include "replay/plan_write.h"
 
 int compile_name(struct compiler *c, uint32_t file, uint32_t *name)
@@ -124,7 +126,7 @@ static uint32_t appears(const struct compiler *c, const struct mark *k)
 	return PLAN_F_APPEAR;
 }
 
-/* Of a file that is out of the cache from the start, a first read finds it so. */
+/* A file that is out of the cache from the start: a first read finds it so. */
 static void lose(struct compiler *c, const struct mark *k, uint32_t file,
 		 struct plan_record *r, struct plan_more *m)
 {
@@ -319,6 +321,12 @@ static int give_lines(struct compiler *c, const struct reel_event *ev,
 	return 0;
 }
 
+static bool nameless_open(const struct reel_event *ev)
+{
+	return ev->group == REEL_GROUP_OPEN && ev->arg != REEL_NO_OFFSET &&
+	       (ev->arg & O_TMPFILE) == O_TMPFILE;
+}
+
 static int write_event(struct compiler *c, const struct reel_event *ev,
 		       uint32_t stream, uint32_t call)
 {
@@ -332,6 +340,8 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 		return -1;
 	if (needs_more(ev, m, r->flags & PLAN_F_FULL ? ev->asked : 0))
 		r->flags |= PLAN_F_MORE;
+	if (nameless_open(ev) && !ev->err && objects_handed(c->objects, ev->file))
+		r->flags |= PLAN_F_NAMED;
 	if (give_lines(c, ev, r, m))
 		return -1;
 	c->held.any = true;

@@ -297,8 +297,13 @@ static void provide(struct player *p, const struct step *s, int32_t fd,
 	const struct engine *e = p->engine;
 	const struct plan_object *o = &e->plan->object[object];
 	struct player_process *q = p->process;
+	const struct slot *twin = descriptors_slot(q, o->twin);
 	int pipe = e->pipes + 2 * (int)o->pipe;
 
+	if (twin && twin->fd >= 0 && raw(SYS_fcntl, twin->fd, F_GETFD) >= 0) {
+		place_copy(q, fd, twin->fd, object);
+		return;
+	}
 	switch (o->kind) {
 	case PLAN_OBJECT_PIPE_READ:
 	case PLAN_OBJECT_SOCKET:

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/calls.h"
 #include "lib/error.h"
@@ -445,6 +446,13 @@ static bool same_process(const struct edges *e, const struct who *a,
 		       e->job->stream[b->stream].process;
 }
 
+/* Its result is where the file, or what is in it, ends. */
+static bool seeks_end(const struct reel_event *ev)
+{
+	return ev->call == REEL_CALL_LSEEK && ev->arg != SEEK_SET &&
+	       ev->arg != SEEK_CUR;
+}
+
 static int on_bytes(struct edges *e, const struct reel_event *ev,
 		    const struct who *me, struct reel_error *err)
 {
@@ -477,8 +485,11 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 		return use(&p->bytes, me, err);
 	}
 	if ((ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_STAT ||
-	     ev->call == REEL_CALL_MMAP) &&
+	     ev->call == REEL_CALL_MMAP || seeks_end(ev)) &&
 	    after_writers(e, p, ev, me, err))
+		return -1;
+	if (seeks_end(ev) && (use(&p->ends, me, err) ||
+			      use(&p->bytes, me, err)))
 		return -1;
 	if (ev->group != REEL_GROUP_READ)
 		return 0;

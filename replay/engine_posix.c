@@ -67,6 +67,8 @@ static const char *open_path(struct player *p, const struct step *s)
 /* A named pipe is opened so that nobody waits for its other end. */
 static int open_flags(const struct step *s)
 {
+	if (s->r->flags & PLAN_F_NAMED)
+		return s->flags & ~O_EXCL; /* else it can never have a name */
 	return s->r->flags & PLAN_F_MESSAGE && !(s->flags & O_PATH) &&
 			       s->m->err != ENXIO ?
 		       (s->flags & ~O_ACCMODE) | O_RDWR :
@@ -506,9 +508,9 @@ CALL_OF(linkat)
 	return linkat(from_dir(s), s->path, from_dir(s), s->path2, s->flags);
 }
 
-/* Wherever it led in the job, here it leads into the sandbox. */
 /*
- * To a file beside it the link is a name, as the job's mostly was; else absolute:
+ * Wherever it led in the job, here it leads into the sandbox. To a file beside
+ * or below it the link is relative, as the job's mostly was; else absolute:
  * ".." could lead out of the sandbox, where a directory above is a link.
  */
 static const char *link_text(const struct player *p, const struct step *s)
@@ -517,8 +519,7 @@ static const char *link_text(const struct player *p, const struct step *s)
 	size_t dir = slash ? (size_t)(slash - p->path) + 1 : 0;
 
 	if (s->m->name == PLAN_NONE || !dir ||
-	    strncmp(s->target, p->path, dir) || !s->target[dir] ||
-	    strchr(s->target + dir, '/'))
+	    strncmp(s->target, p->path, dir) || !s->target[dir])
 		return s->target;
 	return s->target + dir;
 }

@@ -27,6 +27,7 @@
 #include "replay/sandbox.h"
 
 #define CHUNK_BYTES (1 << 20)
+#define PAGE_BYTES 4096
 
 struct builder {
 	const struct plan *plan;
@@ -142,10 +143,21 @@ static void put_lines(const struct plan *p, const struct plan_file *f,
 			to[line[i] - at] = '\n';
 }
 
-static int write_all(int fd, const uint8_t *from, size_t bytes, int64_t at)
+/* What is written at once is one piece in the page cache, and leaves it whole. */
+static size_t piece_of(const struct plan_file *f)
+{
+	size_t pages = f->piece_bytes / PAGE_BYTES;
+
+	if (!f->piece_bytes || pages * PAGE_BYTES > CHUNK_BYTES)
+		return CHUNK_BYTES;
+	return pages ? pages * PAGE_BYTES : PAGE_BYTES;
+}
+
+static int write_all(int fd, const uint8_t *from, size_t bytes, int64_t at,
+		     size_t piece)
 {
 	while (bytes) {
-		ssize_t n = pwrite(fd, from, bytes, at);
+		ssize_t n = pwrite(fd, from, bytes < piece ? bytes : piece, at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -231,7 +243,7 @@ static int fill_part(struct builder *b, int fd, const struct plan_file *f,
 			return reel_fail(b->err, REEL_E_IO, "interrupted");
 		fill(b->chunk, n, seed + (uint64_t)at, f->lines > 0);
 		put_lines(b->plan, f, b->chunk, at, n);
-		if (write_all(fd, b->chunk, n, at))
+		if (write_all(fd, b->chunk, n, at, piece_of(f)))
 			return failed(b, "write", name);
 		warm(w, b, at, n);
 		b->done_bytes += n;

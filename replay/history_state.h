@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of history.c and history_before.c, and nobody else's business. */
+/* Of history*.c, and nobody else's business. */
 #ifndef REPLAY_HISTORY_STATE_H
 #define REPLAY_HISTORY_STATE_H
 
@@ -10,6 +10,8 @@
 
 struct extents;
 struct lines;
+struct reel_error;
+struct reel_event;
 
 enum { UNKNOWN = 0, NO = 1, YES = 2 };
 
@@ -56,5 +58,43 @@ struct history {
 
 /* Below a directory that the job made itself, nothing was there before. */
 bool history_below_new(struct history *h, const char *path, size_t n);
+
+struct path *history_path(struct history *h, uint32_t file);
+
+/* It is a directory, or is none, and was so unless the job changed that. */
+void history_dir(struct path *p, bool dir);
+/* What can be written is none. Where paths led through it, it was a link. */
+void history_no_dir(struct path *p);
+
+/* The call found it there, made it, or removed it. */
+enum effect history_exists(struct history *h, uint32_t file);
+enum effect history_created(struct history *h, uint32_t file);
+enum effect history_removed(struct history *h, uint32_t file);
+/* The call failed with @err, which may tell whether it was there. */
+enum effect history_failed(struct history *h, uint32_t file, int err,
+			   bool creating);
+
+/* @n entries more, or fewer, in the directory of @file. */
+void history_count_entry(struct history *h, uint32_t file, int n);
+/* What the job's writes take on the disk, beyond what was there. */
+void history_take_room(struct history *h, struct path *p, int64_t bytes);
+/* What nobody has written was there: LMDB and the like open with O_CREAT. */
+void history_check_guess(struct history *h, const struct reel_event *ev);
+
+/* While the job has not touched it, what it reads was there. */
+void history_saw_size(struct history *h, struct path *p, int64_t size,
+		      bool exact);
+/*
+ * Where the call read or wrote. What the store does not know, because two
+ * threads moved the position, is still the sum of what was moved.
+ */
+int64_t history_offset(struct history *h, const struct reel_event *ev);
+/* What a call on an open file tells of it. */
+void history_on_descriptor(struct history *h, const struct reel_event *ev,
+			   struct reel_error *err);
+
+/* A rename or a link, of which @out tells both effects. */
+void history_renamed(struct history *h, const struct reel_event *ev,
+		     struct effects *out);
 
 #endif

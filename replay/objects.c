@@ -40,6 +40,7 @@ struct objects {
 	uint32_t *end_object;
 	uint32_t end_room;
 	uint32_t *pipe_of; /* by file id, 1 + index */
+	bool *handed;	   /* by file id: an object opens it */
 	struct plan_object *object;
 	uint32_t objects, object_room;
 	struct plan_pipe *pipe;
@@ -70,7 +71,8 @@ int objects_new(struct objects **out, const struct job *job,
 	o->table = reel_alloc(job->processes + 1, sizeof(*o->table), err);
 	o->forks = reel_alloc(job->processes + 1, sizeof(*o->forks), err);
 	o->pipe_of = reel_alloc(job->files, sizeof(*o->pipe_of), err);
-	if (!o->table || !o->forks || !o->pipe_of) {
+	o->handed = reel_alloc(job->files, sizeof(*o->handed), err);
+	if (!o->table || !o->forks || !o->pipe_of || !o->handed) {
 		objects_free(o);
 		return -1;
 	}
@@ -94,6 +96,7 @@ void objects_free(struct objects *o)
 	reel_idmap_fini(&o->ends);
 	free(o->end_object);
 	free(o->pipe_of);
+	free(o->handed);
 	free(o->object);
 	free(o->pipe);
 	free(o);
@@ -189,7 +192,9 @@ static uint32_t end_kind(const struct objects *o, const struct reel_event *ev)
 static int end_of_pipe(struct objects *o, const struct reel_event *ev,
 		       uint32_t *index, struct reel_error *err)
 {
-	struct plan_object new = { .kind = end_kind(o, ev), .name = PLAN_NONE };
+	struct plan_object new = { .kind = end_kind(o, ev),
+				   .name = PLAN_NONE,
+				   .twin = -1 };
 	uint32_t known = o->ends.used, i;
 
 	if (pipe_of(o, ev, &new.pipe, err))
@@ -205,20 +210,34 @@ static int end_of_pipe(struct objects *o, const struct reel_event *ev,
 	return 0;
 }
 
+/* The descriptor of which @ev's became a copy unseen, as after vfork(). */
+static int32_t twin_of(const struct table *t, const struct reel_event *ev)
+{
+	for (uint32_t i = 0; i < t->fds; i++)
+		if (t->open[i] == ev->open && (int32_t)i != ev->fd)
+			return (int32_t)i;
+	return -1;
+}
+
 static int file_object(struct objects *o, const struct reel_event *ev,
-		       uint32_t *index, struct reel_error *err)
+		       const struct table *t, uint32_t *index,
+		       struct reel_error *err)
 {
 	const struct job_open *open = &o->job->open[ev->open];
-	struct plan_object new = { .name = ev->file, .flags = open->flags };
+	struct plan_object new = { .name = ev->file,
+				   .flags = open->flags,
+				   .twin = twin_of(t, ev) };
 	bool io = ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE;
 
 	if (new.flags < 0)
 		new.flags = ev->group == REEL_GROUP_WRITE ? O_WRONLY : O_RDONLY;
-	new.flags &= ~(O_CREAT | O_TRUNC | O_EXCL);
+	/* It is there by now, even if it never had a name. */
+	new.flags &= ~(O_CREAT | O_TRUNC | O_EXCL | O_TMPFILE);
 	if (io && ev->offset > 0)
 		new.pos = ev->offset;
 	if (ev->kind == REEL_KIND_FILE || ev->kind == REEL_KIND_DIR) {
 		new.kind = PLAN_OBJECT_FILE;
+		o->handed[ev->file] |= new.twin < 0;
 	} else if (ev->kind == REEL_KIND_MEMORY) {
 		new.kind = PLAN_OBJECT_MEMORY;
 		new.pos = o->job->file[ev->file].size_bytes;
@@ -232,6 +251,7 @@ static int file_object(struct objects *o, const struct reel_event *ev,
 static int need(struct objects *o, const struct reel_event *ev, uint32_t *slot,
 		uint32_t stream, uint32_t call, struct reel_error *err)
 {
+	const struct table *t = &o->table[o->job->stream[stream].process];
 	bool pipe = ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET;
 	bool message = pipe && (ev->group == REEL_GROUP_READ ||
 				ev->group == REEL_GROUP_WRITE);
@@ -244,7 +264,7 @@ static int need(struct objects *o, const struct reel_event *ev, uint32_t *slot,
 		return 0;
 	*slot = ev->open;
 	if (pipe ? end_of_pipe(o, ev, &mark.a, err) :
-		   file_object(o, ev, &mark.a, err))
+		   file_object(o, ev, t, &mark.a, err))
 		return -1;
 	return marks_add(o->marks, &mark, err);
 }
@@ -295,6 +315,11 @@ const struct plan_pipe *objects_pipes(const struct objects *o, uint32_t *n)
 {
 	*n = o->pipes;
 	return o->pipe;
+}
+
+bool objects_handed(const struct objects *o, uint32_t file)
+{
+	return o->handed[file];
 }
 
 uint32_t objects_fds(const struct objects *o, uint32_t process)

@@ -8,6 +8,7 @@
 #ifndef REPLAY_OBJECTS_H
 #define REPLAY_OBJECTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "replay/marks.h"
@@ -32,6 +33,9 @@ int objects_event(struct objects *o, const struct reel_event *ev,
 /* The tables for the plan; names of objects are file ids. Borrowed. */
 const struct plan_object *objects_table(const struct objects *o, uint32_t *n);
 const struct plan_pipe *objects_pipes(const struct objects *o, uint32_t *n);
+
+/* Was @file, of O_TMPFILE, handed to a process that has to open it by name? */
+bool objects_handed(const struct objects *o, uint32_t file);
 
 /* Descriptors that @process uses are below. */
 uint32_t objects_fds(const struct objects *o, uint32_t process);

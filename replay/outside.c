@@ -170,3 +170,15 @@ void outside_before(struct player *p, const struct step *s)
 	do_outside(p->engine, s);
 	descriptors_end_turn(p);
 }
+
+void outside_name(struct player *p, const struct step *s, int fd)
+{
+	char from[64];
+
+	if (s->m->name == PLAN_NONE ||
+	    !sandbox_path(&p->engine->sandbox,
+			  plan_name(p->engine->plan, s->m->name), p->path))
+		return;
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+	raw(SYS_linkat, AT_FDCWD, from, AT_FDCWD, p->path, AT_SYMLINK_FOLLOW);
+}

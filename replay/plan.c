@@ -145,7 +145,7 @@ static const char *check_tables(const struct plan *p)
 
 		if (f->name >= h->names || f->size_bytes < 0 ||
 		    f->line > h->lines || f->lines > h->lines - f->line ||
-		    f->cold > 1 || f->zero || !holes_fit(p, f))
+		    f->cold > 1 || !holes_fit(p, f))
 			return "a file is outside";
 	}
 	return h->fds > 1 << 20 ? "too many descriptors" : NULL;

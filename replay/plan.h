@@ -25,7 +25,7 @@ struct reel_error;
 struct reel_store;
 
 #define PLAN_MAGIC 0x0a314e414c504f49ull /* "IOPLAN1\n" */
-#define PLAN_VERSION 7
+#define PLAN_VERSION 8
 #define PLAN_NONE UINT32_MAX
 #define PLAN_NO_OFFSET INT64_MIN
 #define PLAN_NO_SIZE (-1)
@@ -58,6 +58,7 @@ enum plan_op {
 #define PLAN_F_DIRTY 0x1000 /* an msync(): change more.dirty_bytes first */
 #define PLAN_F_ASYNC 0x0800 /* nobody waits for it, nor does its thread */
 #define PLAN_F_FETCH 0x4000 /* its file has lost more.lost_bytes of the cache */
+#define PLAN_F_NAMED 0x8000 /* its nameless file gets its name: others need it */
 
 struct plan_record {
 	uint32_t gap_ns; /* from the end of the one before */
@@ -158,6 +159,9 @@ struct plan_object {
 	uint32_t name;
 	int32_t flags;
 	int64_t pos;
+	/* Of a file: a descriptor that shares its position, or -1. */
+	int32_t twin;
+	uint32_t reserved;
 };
 
 struct plan_pipe {
@@ -184,7 +188,7 @@ struct plan_file {
 	uint32_t cold;        /* 1: it came from the storage */
 	uint32_t hole;        /* [hole, + holes): not filled, in their order */
 	uint32_t holes;
-	uint32_t zero;
+	uint32_t piece_bytes; /* the cache must be able to lose so few, 0: any */
 	int64_t size_bytes;
 	int64_t entries; /* of a directory, "." and ".." too; -1: any number */
 };

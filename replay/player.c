@@ -330,6 +330,8 @@ static void play_call(struct player *p, const struct plan_record *r,
 		p->at_ns += p->engine->mode == REPLAY_TIMED ?
 				    wide(r->dur_ns, m->dur_high) :
 				    end - start;
+	if (r->flags & PLAN_F_NAMED && got >= 0)
+		outside_name(p, &s, (int)got);
 	if (call)
 		judge(p, &s, got, err);
 	else

@@ -219,6 +219,9 @@ uint8_t newlines_byte(const struct player *p, const struct step *s, int64_t at);
 /* Do what PLAN_F_OUTSIDE says, before the call. */
 void outside_before(struct player *p, const struct step *s);
 
+/* PLAN_F_NAMED: @fd, which is open in the directory p->path, gets its name. */
+void outside_name(struct player *p, const struct step *s, int fd);
+
 /* --- messages between processes: engine_message.c ------------------------ */
 
 /* Issue @call, a read or write of a pipe or socket, so that it cannot block. */

@@ -47,6 +47,7 @@ struct file_reads {
 	int64_t end;   /* behind it nothing has been read or written */
 	int64_t fetch; /* where the last read began that fetched */
 	size_t mark;   /* 1 + that of its sequence, 0: none */
+	uint32_t piece; /* the least that a sequence before it fetched again */
 };
 
 int residency_init(struct residency *r, const struct job *job,
@@ -97,6 +98,12 @@ static bool continues(const struct file_reads *f, const struct mark *mark,
 	       n <= UINT32_MAX - mark->a;
 }
 
+static void sequence_over(struct file_reads *f, const struct mark *mark)
+{
+	if (mark->b && (!f->piece || mark->a < f->piece))
+		f->piece = mark->a;
+}
+
 static int fetching_read(struct residency *r, const struct reel_event *ev,
 			 const struct who *me, struct reel_error *err)
 {
@@ -117,6 +124,8 @@ static int fetching_read(struct residency *r, const struct reel_event *ev,
 	    continues(f, &marks->mark[f->mark - 1], ev, n, again)) {
 		marks->mark[f->mark - 1].a += mark.a;
 	} else {
+		if (f->mark)
+			sequence_over(f, &marks->mark[f->mark - 1]);
 		if (marks_add(marks, &mark, err))
 			return -1;
 		f->mark = marks->n;
@@ -164,4 +173,9 @@ bool residency_cold(const struct residency *r, uint32_t file)
 		return f->fetched >= f->bytes - f->bytes / 8;
 	return f->ns > COLD_NS + (int64_t)f->calls * CALL_NS +
 			       f->bytes / CACHED_BYTES_PER_NS;
+}
+
+uint32_t residency_piece(const struct residency *r, uint32_t file)
+{
+	return file < r->job->files ? r->file[file].piece : 0;
 }

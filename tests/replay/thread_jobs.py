@@ -6,7 +6,9 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 
 
 def in_turn(steps):
@@ -80,6 +82,10 @@ def links():
     subprocess.run(["sh", "-c", "ln -s l n"], check=True)
     os.symlink("abc", "latest")
     print(os.readlink("latest"), os.readlink("n"), open("latest").read())
+    os.mkdir("d")
+    os.rename("abc", "d/abc")
+    os.symlink("d/abc", "below")
+    print(os.readlink("below"), open("below").read())
 
 
 def names():
@@ -133,6 +139,38 @@ def bound():
     subprocess.run(["sh", "-c", ": >empty"], check=True)
     with open("empty") as f:
         f.read()
+
+
+def handed():
+    """A program's output goes to a file without a name, then is its input."""
+    with tempfile.TemporaryFile(dir=".") as f:
+        subprocess.run(["sh", "-c", "echo hello; cat big; cat big"], stdout=f)
+        f.seek(0)
+        print(len(f.read()))
+        f.seek(0)
+        subprocess.run(["cat"], stdin=f, stdout=subprocess.DEVNULL)
+
+
+def found():
+    """Opened by who may create them, and longer than what is written."""
+    fd = os.open("big", os.O_RDWR | os.O_CREAT)
+    print(len(os.read(fd, 4096)), os.write(fd, b""))
+    print(os.lseek(fd, 70000, os.SEEK_DATA))
+    fd = os.open("other", os.O_RDWR | os.O_CREAT)
+    print(os.write(fd, b"head"), len(os.read(fd, 80000)))
+
+
+def ends():
+    """Where data are, said before a process that was there cuts it off."""
+    fd = os.open("big", os.O_RDWR)
+    pid = os.fork()
+    if not pid:
+        time.sleep(0.4)
+        os.ftruncate(fd, 100)
+        os._exit(0)
+    for i in range(3000):
+        os.lseek(fd, 50000, os.SEEK_DATA)
+    os.waitpid(pid, 0)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@ unset LD_PRELOAD
 export PYTHONDONTWRITEBYTECODE=1
 jobs=$TOP/tests/replay/thread_jobs.py
 
-for job in cut map hole links names fork bound; do
+for job in cut map hole links names fork bound handed found ends; do
 	rm -rf work && mkdir work
+	head -c 100000 /dev/zero | tee work/other >work/big
 	(cd work && "$IOREEL" record -q --no-hooks -o ../$job.reel -- "$PY" "$jobs" $job) >said 2>&1 ||
 		sed 's/^/# /' said
 	for i in 1 2 3; do
@@ -32,4 +33,12 @@ is 'what was bound is a socket again, what was opened a file' \
 	"$(find kept -name listener -type s | wc -l) $(find kept -name empty -type f | wc -l)" '1 1'
 check 'a hard limit of 256 descriptors is enough for a small job' \
 	'(ulimit -Sn 256; ulimit -Hn 256; "$IOREEL" replay hole.reel) >out 2>&1 || { cat out; false; }'
+# Like a harness that keeps a command's output: the file has no name.
+"$PY" -c 'import subprocess, sys, tempfile
+with tempfile.TemporaryFile(dir=".") as f:
+    sys.exit(subprocess.call(sys.argv[1:], stdout=f))' \
+	"$IOREEL" record -q -o nameless.reel sh -c 'echo a; cat work/big'
+check "what went to a nameless file of the caller is written again" '
+	"$IOREEL" replay nameless.reel >out 2>&1; cat out
+	grep -Eq "^replayed in .*; ([0-9,]+) of \1 calls" out'
 finish

@@ -131,6 +131,13 @@ int main(void)
 	READ(13, 0, 1024 * KIB, 5000000);
 	ok(!residency_cold(&r, 13), "most of it was there");
 	lost_parts();
+	fetched = 0;
+	READ(18, 0, 1024 * KIB, 1000);
+	fetched = 64 * KIB;
+	for (int i = 3; i--;)
+		READ(18, i * 128 * KIB, 64 * KIB, 1000);
+	ok(residency_piece(&r, 18) == 64 * KIB, "so few of it were fetched again");
+	ok(!residency_piece(&r, 12), "what was fetched once is of any size");
 	residency_fini(&r);
 	marks_fini(&marks);
 	return done();
