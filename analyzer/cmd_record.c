@@ -283,6 +283,8 @@ static void print_untraced(FILE *f, const struct record_summary *s)
 	fputc(')', f);
 	if (s->lost[REEL_UNTRACED_ENV])
 		fputs("; try: --follow-env", f);
+	if (s->lost[REEL_UNTRACED_ENV] && record_is_launched())
+		fputs(", or ioreel record -- LAUNCHER ...", f);
 	fputc('\n', f);
 }
 

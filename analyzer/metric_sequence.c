@@ -10,6 +10,7 @@
  * not fail, and so finds the first access at offset 0 to be neither.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/error.h"
 
@@ -40,8 +41,8 @@ struct page {
 #define PAIRS_MOST (1u << 16)
 
 struct pair {
-	uint64_t key; /* process << 32 | file */
-	int64_t last[2];
+	uint64_t key;	    /* process << 32 | file */
+	int64_t last[2][2]; /* of what its POSIX module counts, of the rest */
 };
 
 struct generation {
@@ -223,20 +224,27 @@ static int add_ours(struct sequence *s, enum metric_op op,
 	return a.bytes ? reel_ask_order_add(&s->order, &a, err) : 0;
 }
 
+/* A stream's reads and writes are in a module of their own. */
+static int64_t *last_of(struct pair *pair, const struct reel_event *ev)
+{
+	return pair->last[ev->layer != REEL_LAYER_POSIX &&
+			  ev->layer != REEL_LAYER_ASYNC];
+}
+
 static void count_darshan(struct counts *c, struct pair *pair,
 			  enum metric_op op, const struct reel_event *ev)
 {
 	struct darshan *d = &c->darshan[ev->layer][op];
-	int64_t last = pair->last[op], offset = ev->offset;
+	int64_t *last = &last_of(pair, ev)[op], offset = ev->offset;
 
 	d->ops += metric_calls(ev);
 	if (offset < 0 || offset > METRIC_TIME_MOST)
 		return;
-	d->seq += offset > last;
-	d->consec += offset == last + 1;
+	d->seq += offset > *last;
+	d->consec += offset == *last + 1;
 	d->seq += metric_calls(ev) - 1;
 	d->consec += metric_calls(ev) - 1;
-	pair->last[op] = offset + metric_bytes(ev) - 1;
+	*last = offset + metric_bytes(ev) - 1;
 }
 
 static int sequence_feed(void *state, const struct reel_event *ev,
@@ -258,7 +266,7 @@ static int sequence_feed(void *state, const struct reel_event *ev,
 	if (!pair)
 		return -1;
 	if (op == METRIC_META) {
-		pair->last[METRIC_READ] = pair->last[METRIC_WRITE] = 0;
+		memset(last_of(pair, ev), 0, sizeof(pair->last[0]));
 		return 0;
 	}
 	count_darshan(&s->process[ev->process], pair, op, ev);

@@ -88,7 +88,8 @@ struct reel_record_result {
  *
  * Environment for the job: LD_PRELOAD (full path of libioreel.so first),
  * IOREEL_DIR (absolute), IOREEL_ALL=1, IOREEL_INCLUDE and IOREEL_EXCLUDE
- * (globs separated by newlines), PYTHONPATH (hooks first). Read by the shim
+ * (globs separated by newlines), PYTHONPATH (hooks first), IOREEL_LAUNCHER
+ * (schemas/launcher.h). Read by the shim
  * too when the user set it: IOREEL_CLOCK=tsc|monotonic.
  */
 int reel_record(const struct reel_record_options *opt, char **argv,

@@ -14,6 +14,8 @@
 #include "lib/buf.h"
 #include "lib/error.h"
 
+#include "schemas/launcher.h"
+
 #include "analyzer/record_internal.h"
 
 #define SHIM_NAME "libioreel.so"
@@ -21,13 +23,13 @@
 
 /* Variables that record sets or takes away; the last are the user's too. */
 static const char *const ours[] = {
-	"LD_PRELOAD",		"IOREEL_DIR",	   "IOREEL_ALL",
-	"IOREEL_INCLUDE",	"IOREEL_EXCLUDE",  "PYTHONPATH",
-	"IOREEL_FOLLOW",	"IOREEL_EVENTS",   "IOREEL_MMAP",
-	"IOREEL_STACKS",	"IOREEL_COMPLETE", "IOREEL_PROFILE_STEPS",
-	"NVTX_INJECTION64_PATH"};
+	"LD_PRELOAD",		"IOREEL_DIR",		"IOREEL_ALL",
+	"IOREEL_INCLUDE",	"IOREEL_EXCLUDE",	"PYTHONPATH",
+	REEL_LAUNCHER,		"IOREEL_FOLLOW",	"IOREEL_EVENTS",
+	"IOREEL_MMAP",		"IOREEL_STACKS",	"IOREEL_COMPLETE",
+	"IOREEL_PROFILE_STEPS", "NVTX_INJECTION64_PATH"};
 #define OURS (sizeof(ours) / sizeof(ours[0]))
-#define USERS 6 /* and from there on */
+#define USERS 7 /* and from there on */
 
 /* The folder of this program. */
 static int own_folder(char out[static PATH_MAX])
@@ -256,6 +258,29 @@ static const char *asked(size_t i, const struct reel_record_options *opt,
 	}
 }
 
+static const char *const launcher[] = {REEL_LAUNCHER_NAMES};
+#define LAUNCHER (sizeof(launcher) / sizeof(launcher[0]))
+
+bool record_is_launched(void)
+{
+	for (size_t i = 0; i < LAUNCHER; i++)
+		if (getenv(launcher[i]))
+			return true;
+	return false;
+}
+
+static int add_launcher(struct reel_buf *b, struct reel_error *err)
+{
+	for (size_t i = 0; i < LAUNCHER; i++) {
+		const char *s = getenv(launcher[i]);
+
+		if (s && reel_buf_printf(b, err, "%s%s=%s", b->len ? "\n" : "",
+					 launcher[i], s))
+			return -1;
+	}
+	return 0;
+}
+
 /* The value of ours[i]; an empty one leaves the variable unset. */
 static int fill(struct reel_buf *b, size_t i,
 		const struct reel_record_options *opt, const char *dir,
@@ -275,6 +300,8 @@ static int fill(struct reel_buf *b, size_t i,
 		return add_globs(b, &opt->include, "include", err);
 	case 4:
 		return add_globs(b, &opt->exclude, "exclude", err);
+	case 6:
+		return add_launcher(b, err);
 	}
 	if (i >= USERS) {
 		s = asked(i, opt, shim);

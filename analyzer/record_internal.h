@@ -111,6 +111,8 @@ bool record_find_hooks(char out[static PATH_MAX]);
 char **record_env(const struct reel_record_options *opt, const char *dir,
 		  const char *shim, const char *hooks, struct reel_error *err);
 void record_env_free(char **env);
+/* Did a launcher of ranks start us? It may start more without us. */
+bool record_is_launched(void);
 
 /* --- record_witness.c: whom a signal was meant for ------------------------ */
 

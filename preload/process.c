@@ -525,13 +525,14 @@ static void after_fork_child(void)
 	stream_forked();
 }
 
+/* NULL when it is empty, too. */
 static const char *env_get(char **env, const char *name)
 {
 	size_t n = strlen(name);
 
 	for (; env && *env; env++)
 		if (!strncmp(*env, name, n) && (*env)[n] == '=')
-			return *env + n + 1;
+			return (*env)[n + 1] ? *env + n + 1 : NULL;
 	return NULL;
 }
 

@@ -84,7 +84,8 @@ try 'torchrun' torch sh torch.sh $R -o torch -- sh app.sh
 N=1 try 'torchrun, started again' torch.restart-1 sh torch.sh $R -o torch -- sh app.sh
 cat >srun.sh <<'SH'
 for r in 0 1 2 3; do
-	SLURM_PROCID=$r SLURM_STEP_NUM_TASKS=4 SLURM_JOB_ID=7 SLURM_STEP_ID=0 RANK=$r "$@" &
+	PMI_RANK='' SLURM_PROCID=$r SLURM_STEP_NUM_TASKS=4 SLURM_JOB_ID=7 \
+		SLURM_STEP_ID=0 RANK=$r "$@" &
 done
 wait
 SH

@@ -133,18 +133,28 @@ for mpi in openmpi mpich; do
 	worlds $mpi-two '2 3 3'
 done
 
-# Children of MPI's own making need a network, if only to themselves.
-mpi=openmpi
+# Children of MPI's own making need a network, if only to themselves. Their
+# launcher starts them: within the recording, or beside it.
 unset OMPI_MCA_btl
-if command -v mpicc.$mpi >/dev/null && mpicc.$mpi -w -o more "$src/more.c" \
-	-lpthread && mkdir -p DATA SAY && timeout $patience $(run_by $mpi 3) \
-	./more DATA SAY spawn >/dev/null 2>&1; then
+for mpi in openmpi mpich; do
+	mkdir -p DATA SAY
+	if ! command -v mpicc.$mpi >/dev/null || ! mpicc.$mpi -w -o more \
+		"$src/more.c" -lpthread || ! timeout $patience \
+		$(run_by $mpi 3) ./more DATA SAY spawn >/dev/null 2>&1; then
+		skip "$mpi-spawn" 'MPI_Comm_spawn does not work here, bare'
+		continue
+	fi
 	record $mpi-spawn 0 $(run_by $mpi 3) ./more DATA SAY spawn
 	said $mpi-spawn spawned
 	worlds $mpi-spawn '3 2'
-else
-	skip 'openmpi-spawn' 'MPI_Comm_spawn does not work here, bare'
-fi
+	rm -rf DATA SAY spawn.reel && mkdir DATA SAY
+	timeout $patience $(run_by $mpi 3) "$IOREEL" record -o spawn.reel -- \
+		./more DATA SAY spawn >out 2>&1
+	is "$mpi: children that are started without us are told" \
+		"$? $(grep -o '(2 started without LD_PRELOAD.*LAUNCHER' out) $(q \
+		spawn "select value from note where key = 'untraced'")" '0 (2 started without LD_PRELOAD); try: --follow-env,'\
+' or ioreel record -- LAUNCHER env ./more'
+done
 
 # A launcher's variable says that it is a rank, its symbols that MPI is in it.
 gcc -w -DLIBRARY -c -o tiny.o "$src/linked.c" && ar rcs libtiny.a tiny.o

@@ -120,6 +120,28 @@ static void darshan_bounds(void)
 	job_end(&j);
 }
 
+/* What a stream reads in between does not move a descriptor's position. */
+static void darshan_modules(void)
+{
+	struct job j;
+	int i;
+
+	job_begin(&j);
+	job_feed(&j, event(REEL_CALL_OPEN, 0, 1));
+	for (i = 0; i < 5; i++) {
+		job_feed(&j,
+			 moved(REEL_CALL_READ, 10 * i + 2, 1, 100 * i, 100));
+		if (i == 2)
+			job_feed(&j, event(REEL_CALL_FOPEN, 10 * i + 4, 1));
+		job_feed(&j, moved(REEL_CALL_FREAD, 10 * i + 6, 1, 7 * i, 7));
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT 10 * seq + consec FROM darshan_sequence "
+		       "WHERE layer = 'POSIX'"),
+	   44, "Darshan's modules: a stream has a position of its own");
+	job_end(&j);
+}
+
 static int64_t order(struct job *j, const char *which)
 {
 	char sql[128];
@@ -190,7 +212,8 @@ static void asynchronous(void)
 	job_feed(&j, on(moved(REEL_CALL_READ, 29500, 1, 0, 10), 1, 2));
 	job_feed(&j, on(moved(REEL_CALL_READ, 29400, 200, 10, 10), 1, 2));
 	job_finish(&j);
-	is(order(&j, "random"), 1, "a queue that told backwards did not go back");
+	is(order(&j, "random"), 1,
+	   "a queue that told backwards did not go back");
 	is(job_int(&j, "SELECT consecutive FROM v_sequence "
 		       "WHERE op = 'write'"),
 	   N - 1, "each began where the one asked before it ended");
@@ -288,6 +311,7 @@ int main(void)
 	operations();
 	empty();
 	darshan_bounds();
+	darshan_modules();
 	sequentiality();
 	asynchronous();
 	io_time();
