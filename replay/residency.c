@@ -41,7 +41,6 @@ struct file_reads {
 	int64_t bytes, ns, fetched;
 	int64_t reach; /* behind it nothing has been read */
 	uint32_t calls;
-	bool looked;  /* fetched is known */
 	bool written; /* before it was read: it is in the cache */
 	/* Of all of them: */
 	int64_t end;   /* behind it nothing has been read or written */
@@ -70,9 +69,6 @@ static void first_read(struct file_reads *f, const struct reel_event *ev)
 	f->bytes += ev->result;
 	f->ns += ev->dur_ns;
 	f->calls++;
-	if (ev->arg2 == 0)
-		return;
-	f->looked = true;
 	if (ev->arg2 > 0 && ev->arg2 < INT64_MAX - f->fetched)
 		f->fetched += ev->arg2;
 }
@@ -151,6 +147,8 @@ int residency_event(struct residency *r, const struct reel_event *ev,
 	if (ev->offset < 0 || ev->offset > INT64_MAX / 2 ||
 	    ev->result > INT64_MAX / 4)
 		return 0;
+	if (read && ev->arg2)
+		r->looks = true;
 	if (read && f->calls < FIRST_READS && ev->offset >= f->reach)
 		first_read(f, ev);
 	if (read && ev->arg2 > 0)
@@ -169,7 +167,7 @@ bool residency_cold(const struct residency *r, uint32_t file)
 	f = &r->file[file];
 	if (!f->calls || f->written)
 		return false;
-	if (f->fetched || (f->looked && r->job->file[file].fetches_counted))
+	if (f->fetched || (r->looks && r->job->file[file].fetches_counted))
 		return f->fetched >= f->bytes - f->bytes / 8;
 	return f->ns > COLD_NS + (int64_t)f->calls * CALL_NS +
 			       f->bytes / CACHED_BYTES_PER_NS;

@@ -93,6 +93,7 @@ int main(void)
 	struct reel_error err = {0};
 
 	file[11].fetches_counted = file[12].fetches_counted = true;
+	file[18].fetches_counted = true;
 	if (residency_init(&r, &job, &marks, &err))
 		return 1;
 	READ(1, 0, 192 * KIB, 25000);
@@ -131,6 +132,9 @@ int main(void)
 	READ(13, 0, 1024 * KIB, 5000000);
 	ok(!residency_cold(&r, 13), "most of it was there");
 	lost_parts();
+	fetched = 0;
+	READ(18, 0, 192 * KIB, 150000);
+	ok(!residency_cold(&r, 18), "held up, and nothing is said of fetches");
 	fetched = 0;
 	READ(18, 0, 1024 * KIB, 1000);
 	fetched = 64 * KIB;
