@@ -46,7 +46,9 @@ struct file_reads {
 	int64_t end;   /* behind it nothing has been read or written */
 	int64_t fetch; /* where the last read began that fetched */
 	size_t mark;   /* 1 + that of its sequence, 0: none */
-	uint32_t piece; /* the least that a sequence before it fetched again */
+	uint32_t bytes_now; /* that one fetches */
+	bool again_now;
+	uint32_t piece[2]; /* the least of those before; [1]: again */
 };
 
 int residency_init(struct residency *r, const struct job *job,
@@ -94,10 +96,22 @@ static bool continues(const struct file_reads *f, const struct mark *mark,
 	       n <= UINT32_MAX - mark->a;
 }
 
-static void sequence_over(struct file_reads *f, const struct mark *mark)
+static uint32_t least(const struct file_reads *f, bool again)
 {
-	if (mark->b && (!f->piece || mark->a < f->piece))
-		f->piece = mark->a;
+	uint32_t n = f->again_now == again ? f->bytes_now : 0;
+
+	return n && (!f->piece[again] || n < f->piece[again]) ? n :
+								f->piece[again];
+}
+
+/* The last page of a file is a piece of its own anyway. */
+static void begin_sequence(struct file_reads *f, const struct mark *mark,
+			   const struct reel_event *ev)
+{
+	f->piece[f->again_now] = least(f, f->again_now);
+	f->again_now = mark->b;
+	f->bytes_now = mark->a > PAGE_BYTES || ev->result <= PAGE_BYTES ?
+			       mark->a : 0;
 }
 
 static int fetching_read(struct residency *r, const struct reel_event *ev,
@@ -119,12 +133,12 @@ static int fetching_read(struct residency *r, const struct reel_event *ev,
 	if (f->mark &&
 	    continues(f, &marks->mark[f->mark - 1], ev, n, again)) {
 		marks->mark[f->mark - 1].a += mark.a;
+		f->bytes_now = marks->mark[f->mark - 1].a;
 	} else {
-		if (f->mark)
-			sequence_over(f, &marks->mark[f->mark - 1]);
 		if (marks_add(marks, &mark, err))
 			return -1;
 		f->mark = marks->n;
+		begin_sequence(f, &mark, ev);
 	}
 	f->fetch = ev->offset;
 	return 0;
@@ -175,5 +189,13 @@ bool residency_cold(const struct residency *r, uint32_t file)
 
 uint32_t residency_piece(const struct residency *r, uint32_t file)
 {
-	return file < r->job->files ? r->file[file].piece : 0;
+	const struct file_reads *f;
+	uint32_t first, again;
+
+	if (file >= r->job->files)
+		return 0;
+	f = &r->file[file];
+	again = least(f, true);
+	first = residency_cold(r, file) ? 0 : least(f, false);
+	return first && (!again || first < again) ? first : again;
 }

@@ -39,8 +39,8 @@ int residency_event(struct residency *r, const struct reel_event *ev,
 bool residency_cold(const struct residency *r, uint32_t file);
 
 /*
- * After the last event: what was fetched again of @file in several places, the
- * least of it at one; or 0. The cache loses no part of what was written at once.
+ * After the last event: the least that was fetched of @file at one place when
+ * not all of it was, or 0. The cache loses no part of what was written at once.
  */
 uint32_t residency_piece(const struct residency *r, uint32_t file);
 

@@ -93,7 +93,7 @@ int main(void)
 	struct reel_error err = {0};
 
 	file[11].fetches_counted = file[12].fetches_counted = true;
-	file[18].fetches_counted = true;
+	file[19].fetches_counted = true;
 	if (residency_init(&r, &job, &marks, &err))
 		return 1;
 	READ(1, 0, 192 * KIB, 25000);
@@ -133,8 +133,8 @@ int main(void)
 	ok(!residency_cold(&r, 13), "most of it was there");
 	lost_parts();
 	fetched = 0;
-	READ(18, 0, 192 * KIB, 150000);
-	ok(!residency_cold(&r, 18), "held up, and nothing is said of fetches");
+	READ(19, 0, 192 * KIB, 150000);
+	ok(!residency_cold(&r, 19), "held up, and nothing is said of fetches");
 	fetched = 0;
 	READ(18, 0, 1024 * KIB, 1000);
 	fetched = 64 * KIB;
@@ -142,6 +142,8 @@ int main(void)
 		READ(18, i * 128 * KIB, 64 * KIB, 1000);
 	ok(residency_piece(&r, 18) == 64 * KIB, "so few of it were fetched again");
 	ok(!residency_piece(&r, 12), "what was fetched once is of any size");
+	ok(residency_piece(&r, 13) == 128 * KIB, "but a part of it is a part");
+	ok(!residency_piece(&r, 14), "the last page is one already");
 	residency_fini(&r);
 	marks_fini(&marks);
 	return done();
