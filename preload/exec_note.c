@@ -200,11 +200,8 @@ static enum reel_counter why_file(const char *path)
 /* As execvp() looks for it: the first that may be run. */
 static bool search_path(const char *name, size_t len, char *out)
 {
-	const char *path = NULL;
+	const char *path = shim_env(environ, "PATH");
 
-	for (char **e = environ; e && *e && !path; e++)
-		if (!strncmp(*e, "PATH=", 5))
-			path = *e + 5;
 	while (path && *path) {
 		size_t n = strcspn(path, ":");
 

@@ -525,8 +525,7 @@ static void after_fork_child(void)
 	stream_forked();
 }
 
-/* NULL when it is empty, too. */
-static const char *env_get(char **env, const char *name)
+const char *shim_env(char **env, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -545,13 +544,13 @@ static uint32_t launcher_rank(char **env)
 	const char *said = NULL;
 	uint32_t n = 0;
 
-	if (env_get(env, "TORCHELASTIC_RUN_ID") || env_get(env, "MASTER_PORT"))
-		said = env_get(env, "RANK");
+	if (shim_env(env, "TORCHELASTIC_RUN_ID") || shim_env(env, "MASTER_PORT"))
+		said = shim_env(env, "RANK");
 	for (size_t i = 0; !said && i < sizeof(name) / sizeof(name[0]); i++)
-		said = env_get(env, name[i]);
+		said = shim_env(env, name[i]);
 	/* A batch script has a SLURM_PROCID, and is no task of a step. */
-	if (said && said == env_get(env, name[3]) &&
-	    !env_get(env, "SLURM_STEP_ID"))
+	if (said && said == shim_env(env, name[3]) &&
+	    !shim_env(env, "SLURM_STEP_ID"))
 		return 0;
 	for (; said && *said >= '0' && *said <= '9' && n < 1u << 24; said++)
 		n = 10 * n + (uint32_t)(*said - '0');
@@ -631,7 +630,7 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	if (!shim_at_home())
 		return; /* and @env is nothing that can be read */
 	shim_resolve_all();
-	d = env_get(env, "IOREEL_DIR");
+	d = shim_env(env, "IOREEL_DIR");
 	d = keep(dir, sizeof(dir) - 128, d);
 	if (!d || d[0] != '/' || other_records() || !map_arena())
 		goto out;
@@ -640,22 +639,22 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	shim.dir_len = strlen(dir);
 	rank = launcher_rank(env);
 	shim_exec_keep(env);
-	shim_counting_ask(env_get(env, "IOREEL_EVENTS"));
-	shim_hot.clock = tsc_trusted(env_get(env, "IOREEL_CLOCK")) ?
+	shim_counting_ask(shim_env(env, "IOREEL_EVENTS"));
+	shim_hot.clock = tsc_trusted(shim_env(env, "IOREEL_CLOCK")) ?
 			     REEL_CLOCK_TSC :
 			     REEL_CLOCK_MONOTONIC;
-	d = env_get(env, "IOREEL_ALL");
+	d = shim_env(env, "IOREEL_ALL");
 	shim.all = d && *d == '1';
 	shim.include = keep(include, sizeof(include),
-			    env_get(env, "IOREEL_INCLUDE"));
+			    shim_env(env, "IOREEL_INCLUDE"));
 	shim.exclude = keep(exclude, sizeof(exclude),
-			    env_get(env, "IOREEL_EXCLUDE"));
+			    shim_env(env, "IOREEL_EXCLUDE"));
 	shim.globs = shim.include || shim.exclude;
-	d = env_get(env, "LD_PRELOAD");
+	d = shim_env(env, "LD_PRELOAD");
 	shim.strict = d && strstr(d, "/vgpreload_"); /* valgrind */
 	map_counts();
 	shim_storage_start();
-	shim_sites_start(env_get(env, "IOREEL_STACKS"));
+	shim_sites_start(shim_env(env, "IOREEL_STACKS"));
 	shim_cwd_changed();
 	stream_start();
 	__register_atfork(before_fork, after_fork_parent, after_fork_child,

@@ -234,6 +234,8 @@ void shim_cloned(void); /* a child is to have this thread's memory and state */
 void shim_finish(void);      /* flush, when the process ends */
 /* Is this glibc? Another C library gives constructors no environment. */
 bool shim_at_home(void);
+/* The value of @name in @env; NULL: it is not set, or empty. */
+const char *shim_env(char **env, const char *name);
 
 /* --- fast half ------------------------------------------------------------ */
 

@@ -47,13 +47,12 @@ static uint64_t mix(uint64_t h, uint64_t v)
 static const char *job_name(void)
 {
 	static const char *const names[] = {
-		"PMIX_NAMESPACE=", "PMI_JOBID=", "SLURM_STEP_ID="};
+		"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
+	const char *said = NULL;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		for (char **e = environ; e && *e; e++)
-			if (!strncmp(*e, names[i], strlen(names[i])))
-				return *e + strlen(names[i]);
-	return NULL;
+	for (size_t i = 0; !said && i < sizeof(names) / sizeof(*names); i++)
+		said = shim_env(environ, names[i]);
+	return said;
 }
 
 static uint64_t hash_job(void)

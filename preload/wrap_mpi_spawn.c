@@ -13,22 +13,18 @@
 
 extern char **environ;
 
-static const char *variable(const char *name, size_t n)
+/* Is "@name=@value" a line of @list? */
+static bool has_line(const char *list, const char *name, const char *value)
 {
-	for (char **e = environ; e && *e; e++)
-		if (!strncmp(*e, name, n) && (*e)[n] == '=')
-			return *e;
-	return NULL;
-}
+	size_t n = strlen(name), len = strlen(value);
 
-/* Is "NAME=value" a line of @list? */
-static bool has_line(const char *list, const char *line)
-{
-	size_t n = strlen(line);
-
-	for (const char *p = list; (p = strstr(p, line)); p += n)
-		if ((p == list || p[-1] == '\n') && (!p[n] || p[n] == '\n'))
+	for (const char *p = list; p; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		if (!strncmp(p, name, n) && p[n] == '=' &&
+		    !strncmp(p + n + 1, value, len) &&
+		    (!p[n + 1 + len] || p[n + 1 + len] == '\n'))
 			return true;
+	}
 	return false;
 }
 
@@ -36,15 +32,14 @@ static bool has_line(const char *list, const char *line)
 static bool launched_with_record(void)
 {
 	static const char *const name[] = {REEL_LAUNCHER_NAMES};
-	const char *record = variable(REEL_LAUNCHER, sizeof(REEL_LAUNCHER) - 1);
+	const char *record = shim_env(environ, REEL_LAUNCHER);
 
 	if (!record)
 		return false;
-	record += sizeof(REEL_LAUNCHER);
 	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
-		const char *ours = variable(name[i], strlen(name[i]));
+		const char *ours = shim_env(environ, name[i]);
 
-		if (ours && !has_line(record, ours))
+		if (ours && !has_line(record, name[i], ours))
 			return false;
 	}
 	return true;

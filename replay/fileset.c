@@ -27,7 +27,6 @@
 #include "replay/sandbox.h"
 
 #define CHUNK_BYTES (1 << 20)
-#define PAGE_BYTES 4096
 
 struct builder {
 	const struct plan *plan;
@@ -146,11 +145,8 @@ static void put_lines(const struct plan *p, const struct plan_file *f,
 /* What is written at once is one piece in the page cache, and leaves it whole. */
 static size_t piece_of(const struct plan_file *f)
 {
-	size_t pages = f->piece_bytes / PAGE_BYTES;
-
-	if (!f->piece_bytes || pages * PAGE_BYTES > CHUNK_BYTES)
-		return CHUNK_BYTES;
-	return pages ? pages * PAGE_BYTES : PAGE_BYTES;
+	return f->piece_bytes && f->piece_bytes < CHUNK_BYTES ? f->piece_bytes :
+								CHUNK_BYTES;
 }
 
 static int write_all(int fd, const uint8_t *from, size_t bytes, int64_t at,

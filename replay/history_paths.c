@@ -71,7 +71,7 @@ enum effect history_exists(struct history *h, uint32_t file)
 	const char *path = h->job->file[file].path;
 
 	if (p->now == UNKNOWN && p->before == UNKNOWN) {
-		bool new = path &&path[0] == '/' &&
+		bool new = path && path[0] == '/' &&
 			   (history_below_new(h, path, strlen(path)) ||
 			    !listings_room(h->listings,
 					   h->job->file[file].parent));

@@ -298,7 +298,6 @@ static void play_call(struct player *p, const struct plan_record *r,
 		      const struct plan_more *m)
 {
 	player_call *call = r->op ? call_of(r->op) : NULL;
-	const struct engine *e = p->engine;
 	int64_t start, end, got = -1;
 	struct step s;
 	int bad, err;
@@ -312,7 +311,7 @@ static void play_call(struct player *p, const struct plan_record *r,
 	find_descriptors(p, &s);
 	if (!bad && r->flags & PLAN_F_OUTSIDE)
 		outside_before(p, &s);
-	if (r->flags & PLAN_F_FETCH && !e->warm)
+	if (r->flags & PLAN_F_FETCH && !p->engine->warm)
 		raw(SYS_fadvise64, s.fd, m->pos, m->lost_bytes,
 		    POSIX_FADV_DONTNEED);
 	memory_before(p, &s, fills(r));

@@ -190,12 +190,14 @@ bool residency_cold(const struct residency *r, uint32_t file)
 uint32_t residency_piece(const struct residency *r, uint32_t file)
 {
 	const struct file_reads *f;
-	uint32_t first, again;
+	uint32_t first, again, least_of;
 
 	if (file >= r->job->files)
 		return 0;
 	f = &r->file[file];
 	again = least(f, true);
 	first = residency_cold(r, file) ? 0 : least(f, false);
-	return first && (!again || first < again) ? first : again;
+	least_of = first && (!again || first < again) ? first : again;
+	return least_of < PAGE_BYTES && least_of ? PAGE_BYTES :
+						   least_of & -PAGE_BYTES;
 }

@@ -40,7 +40,7 @@ bool residency_cold(const struct residency *r, uint32_t file);
 
 /*
  * After the last event: the least that was fetched of @file at one place when
- * not all of it was, or 0. The cache loses no part of what was written at once.
+ * not all of it was, in whole pages; or 0. The cache loses no part of what was written at once.
  */
 uint32_t residency_piece(const struct residency *r, uint32_t file);
 

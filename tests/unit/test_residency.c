@@ -125,6 +125,10 @@ int main(void)
 	ok(residency_cold(&r, 10), "fetched where Linux does not count it");
 	READ(11, 0, 192 * KIB, 150000);
 	ok(!residency_cold(&r, 11), "slow, and nothing was fetched");
+	fetched = 128 * KIB;
+	READ(9, 0, 192 * KIB, 30000);
+	ok(!residency_cold(&r, 9), "two thirds of it: a part");
+	lost(64 * KIB, 128 * KIB, 0, "and that part goes");
 	fetched = 192 * KIB;
 	READ(12, 0, 192 * KIB, 30000);
 	ok(residency_cold(&r, 12), "fetched, by a fast storage");
