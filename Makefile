@@ -18,6 +18,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 PKG_CONFIG ?= pkg-config
 MPICC ?= mpicc
+CLANG_TIDY ?= clang-tidy
 VERSION := 0.1.0
 
 Q := $(if $(V),,@)
@@ -222,11 +223,15 @@ asan:
 fuzz: tests
 	$(Q)$(check_env) tests/fuzz/run
 
-tidy: $(sql_inc)
-	$(Q)rc=0; for f in $(lib_src) $(analyzer_src) $(replay_src) $(shim_src); do \
-		clang-tidy --quiet $$f -- $(base_cppflags) $(pkg_cflags) \
-			-std=gnu11 -Wno-unknown-warning-option 2>/dev/null || rc=1; \
-	done; exit $$rc
+# A file at a time, so that -j and -k mean what they always do; not kept, as a
+# header may have changed.
+tidy_files := $(addprefix tidy/,$(lib_src) $(analyzer_src) $(replay_src) $(shim_src))
+.PHONY: $(tidy_files)
+tidy: $(tidy_files)
+$(tidy_files): tidy/%: $(sql_inc)
+	$(call say,TIDY,$*)
+	$(Q)$(CLANG_TIDY) --quiet $* -- $(base_cppflags) $(pkg_cflags) \
+		-std=gnu11 -Wno-unknown-warning-option
 
 format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')

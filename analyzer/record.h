@@ -52,9 +52,20 @@ struct record_summary {
 	struct record_hooks hooks;
 };
 
+/* CPU time of the machine while the job ran; its counters tick, mostly each
+ * 10 ms. */
+struct record_machine {
+	bool has;	   /* there is a /proc/stat */
+	int64_t busy_ns;   /* of all processes, interrupts with them */
+	int64_t stolen_ns; /* the host of a virtual machine gave to others */
+	int64_t job_ns;	   /* of the job's processes that were waited for */
+	int64_t own_ns;	   /* of this process */
+};
+
 struct reel_record_result {
 	int wait_status;     /* as waitpid() gave it */
 	int64_t wall_ns;     /* from before fork to the end of the command */
+	struct record_machine machine;
 	int running;         /* traced processes still alive when it ended */
 	int typed;           /* SIGINT or SIGQUIT of the terminal ended it; or 0 */
 	int exec_errno;      /* why the command could not be run; 0: it ran */
@@ -73,11 +84,13 @@ struct reel_record_result {
  * {NAME: value}, mounts [{path, type, source}], options {all, include, exclude,
  * hooks}, path_root (or absent), versions {ioreel, trace}. After it:
  * end_real_ns, wall_ns, exit_status (null when it was a signal), exit_signal
- * (null when it was none), processes, running, lost {reason: count}, code
- * {opens, calls, read_bytes, write_bytes}, hooks {name: state}. Where a launcher started several
- * ranks of it: ranks [{rank, host, command, environment ..., exit_status,
- * exit_signal, wall_ns}], which stand in job.RANK.json until the last has
- * ended. Bytes that are no UTF-8 stand as \xNN.
+ * (null when it was none), processor {job_ns, others_ns, stolen_ns} (absent
+ * without /proc/stat; others: the other ranks, too), processes, running, lost
+ * {reason: count}, code {opens, calls, read_bytes, write_bytes}, hooks {name:
+ * state}. Where a launcher started several ranks of it: ranks [{rank, host,
+ * command, environment ..., exit_status, exit_signal, wall_ns, processor}], which
+ * stand in job.RANK.json until the last has ended. Bytes that are no UTF-8
+ * stand as \xNN.
  */
 
 /*

@@ -152,6 +152,14 @@ int64_t record_clock_ns(clockid_t clock);
 /* Drop what came in meanwhile; signals are again as they were. */
 void record_run_end(struct record_signals *sig);
 
+/* --- record_machine.c: the processors meanwhile --------------------------- */
+
+/* json_t of it: "processor" of job.json. */
+json_t *record_machine_json(const struct record_machine *m);
+/* What they did since the boot; then, in place, since that call. */
+void record_machine_now(struct record_machine *m);
+void record_machine_since(struct record_machine *m);
+
 /* --- record_job.c: job.json ----------------------------------------------- */
 
 /* Gives a reference for json_decref(), or NULL with @err filled. */

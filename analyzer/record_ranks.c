@@ -195,6 +195,7 @@ static int add_rank(json_t *list, const json_t *part)
 		"rank",	       "command",     "cwd",
 		"host",	       "environment", "exit_status",
 		"exit_signal", "wall_ns",     "start_real_ns",
+		"processor",
 	};
 	json_t *o = json_object();
 	size_t i;

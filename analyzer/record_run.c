@@ -263,6 +263,7 @@ int record_run(char **argv, char **env, const char *dir,
 			  strerror(errno));
 		return -1;
 	}
+	record_machine_now(&res->machine);
 	start = record_clock_ns(CLOCK_MONOTONIC);
 	pid = fork();
 	if (pid < 0) {
@@ -277,6 +278,7 @@ int record_run(char **argv, char **env, const char *dir,
 	group = wait_for(pid, dir, s, &res->wait_status);
 	res->typed = typed(s, res->wait_status, group);
 	res->wall_ns = record_clock_ns(CLOCK_MONOTONIC) - start;
+	record_machine_since(&res->machine);
 	if (res->exec_errno)
 		say_why(argv[0], res->exec_errno, err);
 	else

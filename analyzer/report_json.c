@@ -255,7 +255,8 @@ int report_json(const struct report *r, bool all_files, struct reel_error *err)
 	    add(doc, "verdict", report_json_name(r->verdict), err) ||
 	    add(doc, "advice", advice_list(r), err) ||
 	    add(doc, "completeness", completeness(r), err) ||
-	    add(doc, "storage", fetched(r), err))
+	    add(doc, "storage", fetched(r), err) ||
+	    add(doc, "machine", reel_machine_json(&r->machine), err))
 		goto fail;
 	for (i = 0; i < SECTIONS; i++)
 		if (add_section(doc, &sections[i], r->st, err))

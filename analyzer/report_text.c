@@ -157,6 +157,15 @@ static void print_completeness(const struct report *r)
 	put_line(&b, 10);
 }
 
+static void print_machine(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+
+	if (reel_machine_words(&r->machine, &b))
+		put_line(&b, 2);
+	reel_buf_fini(&b);
+}
+
 static void print_advice(const struct report *r)
 {
 	bool colour = reel_cli_colour(stdout);
@@ -514,6 +523,7 @@ void report_text(const struct report *r, const char *run)
 {
 	print_header(r);
 	print_completeness(r);
+	print_machine(r);
 	report_gaps(r);
 	print_advice(r);
 	print_steps(r);
