@@ -42,6 +42,12 @@ static int64_t place(const struct step *s)
 	return s->m->err == EBADF ? length(s) : s->offset;
 }
 
+/* Memory that was none in the job is none here. */
+static void *memory(const struct step *s, uint8_t *own)
+{
+	return s->m->err == EFAULT ? (void *)1 : own;
+}
+
 /* What a path starts from: it is relative where the job's led to nothing. */
 static int from_dir(const struct step *s)
 {
@@ -228,6 +234,7 @@ CALL_OF(dup3)
 
 CALL_OF(fcntl)
 {
+	uint64_t hint;
 	int fd;
 
 	switch (s->flags) {
@@ -243,6 +250,13 @@ CALL_OF(fcntl)
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
 		return engine_lock(p, s);
+	case F_GET_RW_HINT:
+	case F_SET_RW_HINT:
+	case F_GET_FILE_RW_HINT:
+	case F_SET_FILE_RW_HINT:
+		/* By address; one that was refused is none of the kernel's. */
+		hint = s->m->err == EINVAL ? UINT64_MAX : RWH_WRITE_LIFE_NOT_SET;
+		return fcntl(s->fd, s->flags, &hint);
 	case F_SETPIPE_SZ:
 		return fcntl(s->fd, s->flags, (int)s->want);
 	}
@@ -253,12 +267,12 @@ CALL_OF(fcntl)
 
 CALL_OF(read)
 {
-	return read(s->fd, p->in, (size_t)s->size);
+	return read(s->fd, memory(s, p->in), (size_t)s->size);
 }
 
 CALL_OF(pread)
 {
-	return pread(s->fd, p->in, (size_t)s->size, place(s));
+	return pread(s->fd, memory(s, p->in), (size_t)s->size, place(s));
 }
 
 /* More parts than there may be have no size that was recorded. */
@@ -269,59 +283,63 @@ static int parts(const struct step *s)
 
 CALL_OF(readv)
 {
-	struct iovec iov = { p->in, (size_t)s->size };
+	struct iovec iov = { memory(s, p->in), (size_t)s->size };
 
 	return readv(s->fd, &iov, parts(s));
 }
 
 CALL_OF(preadv)
 {
-	struct iovec iov = { p->in, (size_t)s->size };
+	struct iovec iov = { memory(s, p->in), (size_t)s->size };
 
 	return preadv(s->fd, &iov, parts(s), place(s));
 }
 
 CALL_OF(preadv2)
 {
-	struct iovec iov = { p->in, (size_t)s->size };
+	struct iovec iov = { memory(s, p->in), (size_t)s->size };
 
 	return preadv2(s->fd, &iov, parts(s), place(s), s->flags);
 }
 
 CALL_OF(write)
 {
-	return write(s->fd, p->out, (size_t)s->size);
+	return write(s->fd, memory(s, p->out), (size_t)s->size);
 }
 
 CALL_OF(pwrite)
 {
-	return pwrite(s->fd, p->out, (size_t)s->size, place(s));
+	return pwrite(s->fd, memory(s, p->out), (size_t)s->size, place(s));
 }
 
 CALL_OF(writev)
 {
-	struct iovec iov = { p->out, (size_t)s->size };
+	struct iovec iov = { memory(s, p->out), (size_t)s->size };
 
 	return writev(s->fd, &iov, parts(s));
 }
 
 CALL_OF(pwritev)
 {
-	struct iovec iov = { p->out, (size_t)s->size };
+	struct iovec iov = { memory(s, p->out), (size_t)s->size };
 
 	return pwritev(s->fd, &iov, parts(s), place(s));
 }
 
 CALL_OF(pwritev2)
 {
-	struct iovec iov = { p->out, (size_t)s->size };
+	struct iovec iov = { memory(s, p->out), (size_t)s->size };
 
-	return pwritev2(s->fd, &iov, parts(s), place(s), s->flags);
+	/* Of what was appended, or written at the position, none is known. */
+	return pwritev2(s->fd, &iov, parts(s),
+			s->offset == PLAN_NO_OFFSET && !s->m->err ? -1 :
+								    place(s),
+			s->flags);
 }
 
 CALL_OF(vmsplice)
 {
-	struct iovec iov = { p->out, (size_t)s->size };
+	struct iovec iov = { memory(s, p->out), (size_t)s->size };
 
 	return vmsplice(s->fd, &iov, 1, (unsigned int)s->flags);
 }
@@ -452,19 +470,30 @@ CALL_OF(remove)
 	return remove(s->path);
 }
 
+/*
+ * The sandbox is one file system. What the job asked of two is asked of it and
+ * the kernel's own, where nothing can be moved to or linked from.
+ */
+static const char *other_system(const struct step *s, const char *path)
+{
+	return s->m->err == EXDEV ? "/proc/self/status" : path;
+}
+
 CALL_OF(rename)
 {
-	return rename(s->path, s->path2);
+	return rename(s->path, other_system(s, s->path2));
 }
 
 CALL_OF(renameat)
 {
-	return renameat(from_dir(s), s->path, from_dir(s), s->path2);
+	return renameat(from_dir(s), s->path, from_dir(s),
+			other_system(s, s->path2));
 }
 
 CALL_OF(renameat2)
 {
-	return renameat2(from_dir(s), s->path, from_dir(s), s->path2,
+	return renameat2(from_dir(s), s->path, from_dir(s),
+			 other_system(s, s->path2),
 			 (unsigned int)s->flags);
 }
 
@@ -500,12 +529,13 @@ CALL_OF(rmdir)
 
 CALL_OF(link)
 {
-	return link(s->path, s->path2);
+	return link(other_system(s, s->path), s->path2);
 }
 
 CALL_OF(linkat)
 {
-	return linkat(from_dir(s), s->path, from_dir(s), s->path2, s->flags);
+	return linkat(from_dir(s), other_system(s, s->path), from_dir(s),
+		      s->path2, s->flags);
 }
 
 /*
