@@ -206,7 +206,8 @@ static int give_file(void *arg, const struct before *b, struct reel_error *err)
 		return -1;
 	if (b->link) {
 		struct plan_file link = { .name = f.name,
-					  .kind = PLAN_FILE_LINK,
+					  .kind = b->loop ? PLAN_FILE_LOOP :
+							    PLAN_FILE_LINK,
 					  .size_bytes = b->link_bytes,
 					  .entries = -1 };
 

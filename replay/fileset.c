@@ -285,25 +285,34 @@ static int make_file(struct builder *b, const struct plan_file *f,
 	return rc;
 }
 
+/* The path in the sandbox of what the link @name names beside itself. */
+static bool beside(const char *name, const char *target,
+		   char out[static PATH_MAX])
+{
+	const char *slash = strrchr(below(name), '/');
+	int dir = slash ? (int)(slash - below(name)) + 1 : 0;
+
+	return snprintf(out, PATH_MAX, "%.*s%s", dir, below(name), target) <
+	       PATH_MAX;
+}
+
 /*
- * A name of @n bytes for the target of the link @name, beside it: no link's, or
- * they would lead in a circle, or two of them to one file.
+ * A name of @n bytes for the target of the link @name, beside it: of nothing
+ * made so far, or links would lead in a circle, or two of them to one file.
  */
 static bool name_target(struct builder *b, const char *name, size_t n,
 			char target[static NAME_MAX + 1])
 {
-	const char *slash = strrchr(below(name), '/');
-	int dir = slash ? (int)(slash - below(name)) + 1 : 0;
 	char path[PATH_MAX];
 
 	memset(target, 'l', n);
 	target[n] = '\0';
-	for (unsigned int k = 0; k < 26 * 26; k++) {
-		target[n - 1] = (char)('a' + (k + 'l' - 'a') % 26);
-		if (n > 1)
-			target[n - 2] = (char)('a' + (k / 26 + 'l' - 'a') % 26);
-		if (snprintf(path, sizeof(path), "%.*s%s", dir, below(name),
-			     target) >= (int)sizeof(path))
+	for (unsigned int k = 0; k < 26 * 26 * 26; k++) {
+		unsigned int left = k;
+
+		for (size_t i = 1; i <= 3 && i <= n; i++, left /= 26)
+			target[n - i] = (char)('a' + (left + 'l' - 'a') % 26);
+		if (!beside(name, target, path))
 			return false;
 		if (strcmp(path, below(name)) &&
 		    faccessat(b->root, path, F_OK, AT_SYMLINK_NOFOLLOW) &&
@@ -313,10 +322,56 @@ static bool name_target(struct builder *b, const char *name, size_t n,
 	return false;
 }
 
+/* Its own name, in @n bytes where so few will do. */
+static void name_itself(const char *name, size_t n,
+			char target[static NAME_MAX + 1])
+{
+	const char *slash = strrchr(below(name), '/');
+	const char *last = slash ? slash + 1 : below(name);
+	size_t own = strnlen(last, NAME_MAX);
+	size_t ahead = n >= own + strlen("./") ? n - own : 0;
+
+	memset(target, '/', ahead);
+	if (ahead)
+		target[0] = '.';
+	memcpy(target + ahead, last, own);
+	target[ahead + own] = '\0';
+}
+
+/* What is behind a link is there when the next one looks for a name. */
+static int hold_target(struct builder *b, const struct plan_file *behind,
+		       const char *name, const char *target)
+{
+	char path[PATH_MAX];
+	int fd = -1;
+
+	if (!beside(name, target, path) ||
+	    (behind->kind == PLAN_FILE_DIR && mkdirat(b->root, path, 0700)) ||
+	    (behind->kind == PLAN_FILE_REGULAR &&
+	     (fd = openat(b->root, path,
+			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			  0600)) < 0))
+		return failed(b, "make", name);
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+/* Of a link, what is behind it comes next; or nothing is. */
+static const struct plan_file *behind_link(const struct plan *p,
+					   const struct plan_file *f)
+{
+	const struct plan_file *next = f + 1;
+
+	return next < p->file + p->head->files && next->name == f->name ? next :
+									  NULL;
+}
+
 /* A link beside its target: a name of as many bytes as the job read. */
 static int make_link(struct builder *b, const struct plan_file *f,
 		     const char *name)
 {
+	const struct plan_file *behind = behind_link(b->plan, f);
 	char target[NAME_MAX + 1];
 	int64_t n = f->size_bytes;
 
@@ -324,11 +379,15 @@ static int make_link(struct builder *b, const struct plan_file *f,
 		n = 8;
 	if (make_dirs(b, name, false))
 		return -1;
-	if (!name_target(b, name, (size_t)n, target))
+	memset(target, '~', (size_t)n); /* no name that name_target() gives */
+	target[n] = '\0';
+	if (f->kind == PLAN_FILE_LOOP)
+		name_itself(name, (size_t)n, target);
+	else if (behind && !name_target(b, name, (size_t)n, target))
 		return failed(b, "link", name);
-	if (symlinkat(target, b->root, below(name)) && errno != EEXIST)
-		return failed(b, "link", name);
-	return 0;
+	if (symlinkat(target, b->root, below(name)))
+		return errno == EEXIST ? 0 : failed(b, "link", name);
+	return behind ? hold_target(b, behind, name, target) : 0;
 }
 
 /* The directory behind a link that make_link() made. */
@@ -365,7 +424,7 @@ static int make_one(struct builder *b, const struct plan_file *f)
 
 	if (!sandbox_path(b->sb, name, path))
 		return failed(b, "make", name);
-	if (f->kind == PLAN_FILE_LINK)
+	if (f->kind == PLAN_FILE_LINK || f->kind == PLAN_FILE_LOOP)
 		return make_link(b, f, name);
 	if (f->kind == PLAN_FILE_FIFO)
 		return make_fifo(b, name);
@@ -444,9 +503,11 @@ static int make_all(struct builder *b)
 	for (int pass = 0; pass < 3; pass++) {
 		for (uint32_t i = 0; i < h->files; i++) {
 			const struct plan_file *f = &b->plan->file[i];
-			int when = f->kind == PLAN_FILE_LINK ? 0 :
-				   f->kind == PLAN_FILE_DIR  ? 1 :
-							       2;
+			int when = f->kind == PLAN_FILE_LINK ||
+						   f->kind == PLAN_FILE_LOOP ?
+					   0 :
+				   f->kind == PLAN_FILE_DIR ? 1 :
+							      2;
 
 			if (when == pass && make_one(b, f))
 				return -1;

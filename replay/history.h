@@ -67,7 +67,8 @@ struct before {
 	size_t path_bytes;
 	uint32_t file; /* its id, 0: the job's events name only what is in it */
 	bool dir, link, fifo, denied, exec;
-	bool dangling; /* a link to nothing */
+	bool dangling; /* a link to nothing, or nobody looked behind it */
+	bool loop;     /* a link that leads back to itself: dangling */
 	int64_t size_bytes;
 	int64_t link_bytes;
 	int64_t entries;     /* of a listed directory, -1: any number */

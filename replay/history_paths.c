@@ -65,11 +65,30 @@ static void dirs_above(struct history *h, uint32_t file, bool there)
 	}
 }
 
+/* Who followed it found nothing, and then it is there: a link to nothing. */
+static bool led_nowhere(struct history *h, uint32_t file)
+{
+	struct path *p = history_path(h, file);
+	const char *path = h->job->file[file].path;
+
+	if (!p->missed || !h->nofollow || p->now != NO || p->before != NO ||
+	    p->changed || !path || path[0] != '/' ||
+	    history_below_new(h, path, strlen(path)) ||
+	    !listings_room(h->listings, h->job->file[file].parent))
+		return false;
+	p->before = p->now = YES;
+	p->looked = p->link = p->dangling = true;
+	dirs_above(h, file, true);
+	return true;
+}
+
 enum effect history_exists(struct history *h, uint32_t file)
 {
 	struct path *p = history_path(h, file);
 	const char *path = h->job->file[file].path;
 
+	if (led_nowhere(h, file))
+		return EFFECT_USE;
 	if (p->now == UNKNOWN && p->before == UNKNOWN) {
 		bool new = path && path[0] == '/' &&
 			   (history_below_new(h, path, strlen(path)) ||
@@ -96,6 +115,7 @@ static enum effect missing(struct history *h, uint32_t file)
 
 	if (p->now == UNKNOWN && p->before == UNKNOWN) {
 		p->before = NO;
+		p->missed = !h->nofollow;
 		dirs_above(h, file, false);
 	}
 	if (p->before == YES && p->looked && !p->changed && !p->followed &&
@@ -200,11 +220,14 @@ enum effect history_failed(struct history *h, uint32_t file, int err,
 		p->denied = true;
 	if (err == EISDIR || err == ENOTEMPTY)
 		history_dir(p, true);
-	if (err == ELOOP && h->nofollow && p->before != NO && !p->changed)
+	if (err == ELOOP && p->before != NO && !p->changed) {
 		p->link = true;
+		if (!h->nofollow && !p->followed)
+			p->dangling = p->loop = true;
+	}
 	if (err == EEXIST || err == EACCES || err == EISDIR ||
 	    err == ENOTEMPTY || err == EINVAL || err == EBUSY ||
-	    (err == ELOOP && h->nofollow) ||
+	    err == ELOOP ||
 	    (err == ENOTDIR && !creating && h->path[up].dir))
 		return history_exists(h, file);
 	return EFFECT_USE;

@@ -28,8 +28,10 @@ struct path {
 	bool intact;  /* it holds what its origin held, and nothing else */
 	bool fifo;
 	bool looked;	      /* it was found, whatever it is */
+	bool missed;	      /* at first nothing was found, nor behind a link */
 	bool followed;	      /* and something behind it, if it is a link */
 	bool dangling;	      /* a link, and there was nothing */
+	bool loop;	      /* nothing but the link itself, and so on */
 	bool holds;	      /* paths led through it */
 	uint32_t target;      /* where a link leads that the job made, or 0 */
 	uint32_t origin;      /* the name that its bytes had before, or 0 */

@@ -25,7 +25,7 @@ struct reel_error;
 struct reel_store;
 
 #define PLAN_MAGIC 0x0a314e414c504f49ull /* "IOPLAN1\n" */
-#define PLAN_VERSION 8
+#define PLAN_VERSION 9
 #define PLAN_NONE UINT32_MAX
 #define PLAN_NO_OFFSET INT64_MIN
 #define PLAN_NO_SIZE (-1)
@@ -173,8 +173,9 @@ struct plan_pipe {
 enum plan_file_kind {
 	PLAN_FILE_REGULAR = 1,
 	PLAN_FILE_DIR,
-	PLAN_FILE_LINK, /* a link whose target's name has size_bytes bytes */
+	PLAN_FILE_LINK, /* of size_bytes bytes; what is behind it comes next */
 	PLAN_FILE_FIFO,
+	PLAN_FILE_LOOP, /* a link to itself, of size_bytes bytes at least */
 };
 
 /* A path that must be there before the replay starts. */
