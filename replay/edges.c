@@ -503,8 +503,11 @@ int edges_event(struct edges *e, const struct reel_event *ev,
 		const struct who *me, const struct effects *effects,
 		struct reel_error *err)
 {
+	bool message =
+		ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET;
+	/* One that has a name is made, opened by it, and removed. */
 	bool file = ev->file && ev->file < e->job->files &&
-		    ev->kind != REEL_KIND_PIPE && ev->kind != REEL_KIND_SOCKET;
+		    (!message || effects->file != EFFECT_NONE);
 	bool outside = effects->appeared || effects->vanished;
 	struct reel_event path = *ev;
 
@@ -521,5 +524,5 @@ int edges_event(struct edges *e, const struct reel_event *ev,
 	if (ev->file2 && ev->file2 < e->job->files &&
 	    on_path(e, &path, ev->file2, effects->file2, false, me, err))
 		return -1;
-	return ev->open ? on_bytes(e, ev, me, err) : 0;
+	return ev->open && !message ? on_bytes(e, ev, me, err) : 0;
 }

@@ -226,7 +226,7 @@ static void named_pipe(struct history *h, const struct reel_event *ev)
 	    ev->call == REEL_CALL_MKNOD || ev->call == REEL_CALL_MKNODAT) {
 		h->now->file = history_created(h, ev->file);
 	} else if (ev->group == REEL_GROUP_OPEN) {
-		history_exists(h, ev->file);
+		h->now->file = history_exists(h, ev->file);
 		p->fifo |= p->before == YES && !p->made;
 	} else if (removes_other(ev)) {
 		h->now->file = history_removed(h, ev->file);

@@ -74,6 +74,16 @@ E
 is 'named pipes are there, or made' "$(played python3 -S ../pipes.py)" ''
 is 'the job read from them' "$(tail -n 3 said | tr '\n' ' ')" '5000 5000 6 '
 
+cat >talk.sh <<'E'
+mkfifo ask tell
+(for i in 1 2 3; do read x <ask; echo "$x" >tell; done) &
+for i in 1 2 3; do echo "$i" >ask; read y <tell; echo "$y"; done
+wait
+rm ask tell
+E
+is 'nobody opens a named pipe before it is made' "$(played bash ../talk.sh)" ''
+is 'both ends spoke' "$(tail -n 3 said | tr '\n' ' ')" '1 2 3 '
+
 if comm /dev/null /dev/null 2>err; then
 	seq 100 >work/lines
 	is 'a stream is read where the job read it' \
