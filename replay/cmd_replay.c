@@ -65,6 +65,7 @@ static void catch_signals(void)
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);
+	signal(SIGPIPE, SIG_IGN); /* nobody reads on: there is still to remove */
 }
 
 static int stop_if_interrupted(struct reel_error *err)

@@ -41,6 +41,10 @@ for mode in think afap; do
 		"$(printed $mode.db)" "$(printed job.db)"
 done
 
+mkdir unread && (cd unread && TMPDIR=$PWD "$IOREEL" replay ../job.db --afap 2>&1 |
+	true)
+is 'nothing is left when nobody reads what it says' "$(ls -A unread)" ''
+
 # A file system of its own, if we may make one.
 small() {
 	unshare -m sh -c 'mkdir -p small && mount -t tmpfs -o size=8m none small &&
