@@ -101,6 +101,17 @@ void stream_seen(const FILE *f, uint32_t desc)
 		counted_seen(f, other);
 }
 
+/* A standard stream has no mode: its descriptor may have been given to append. */
+static bool appends(const FILE *f)
+{
+	int64_t flags;
+
+	if (f->_flags & STREAM_APPENDING || (unsigned int)f->_fileno >= STANDARD)
+		return f->_flags & STREAM_APPENDING;
+	flags = raw3(SYS_fcntl, f->_fileno, F_GETFL, 0);
+	return flags >= 0 && flags & O_APPEND;
+}
+
 /*
  * Where what waits in the buffer will be written, the kernel standing at @pos:
  * after reads that is behind them, and libc goes back only as it writes. What
@@ -110,7 +121,7 @@ static int64_t write_base(const FILE *f, int64_t pos)
 {
 	struct stat st;
 
-	if (!(f->_flags & STREAM_APPENDING))
+	if (!appends(f))
 		return pos - (f->_IO_read_end - f->_IO_write_base);
 	if (f->_IO_write_ptr == f->_IO_write_base ||
 	    raw2(SYS_fstat, f->_fileno, &st))
@@ -290,10 +301,14 @@ static int64_t untold_end(const FILE *f, bool flushes)
 COLD static void tell_untold(const FILE *f, bool flushes)
 {
 	int64_t pos = untold_end(f, flushes), bytes = pos - born[f->_fileno];
-	uint32_t desc = bytes > 0 ? shim_known(f->_fileno) : 0;
+	uint32_t desc;
 
 	if (!flushes && bytes <= 0)
 		return;
+	/* Where a child's stream was born, its file may have been another. */
+	if (flushes && bytes < pending(f))
+		bytes = pending(f);
+	desc = bytes > 0 ? shim_known(f->_fileno) : 0;
 	born[f->_fileno] = -1;
 	if (!desc)
 		return;
