@@ -68,6 +68,11 @@ static FILE *standard(int fd)
 	return fd < 0 || fd > 2 || standard_closed[fd] ? NULL : all[fd];
 }
 
+static bool is_standard(const FILE *f)
+{
+	return f == stdin || f == stdout || f == stderr;
+}
+
 static void flush_silently(FILE *f)
 {
 	static int (*libc_fflush)(FILE *);
@@ -101,16 +106,52 @@ static bool is_message(const struct engine *e, const struct slot *slot)
 	       e->plan->object[slot->object].kind <= PLAN_OBJECT_SOCKET;
 }
 
+/*
+ * The shim has to see what waits in the buffer, and of a stream that no recorded
+ * call has met it looks at stdout alone, when all are flushed. Their turn comes.
+ */
+static void flush_seen(FILE *f)
+{
+	FILE *const all[] = { stdin, stdout, stderr };
+	FILE *keep = stdout;
+	char *end[3];
+
+	for (int i = 0; i < 3; i++) {
+		end[i] = all[i]->_IO_write_ptr;
+		if (all[i] != f)
+			all[i]->_IO_write_ptr = all[i]->_IO_write_base;
+	}
+	stdout = f;
+	fflush(NULL);
+	stdout = keep;
+	for (int i = 0; i < 3; i++)
+		if (all[i] != f)
+			all[i]->_IO_write_ptr = end[i];
+}
+
 void engine_stdio_exit(struct player_process *q)
 {
-	for (uint32_t i = 0; i < q->engine->plan->head->fds; i++) {
+	uint32_t fds = q->engine->plan->head->fds;
+	bool others = false; /* bytes that are not to be written here */
+
+	for (uint32_t i = 0; i < fds; i++) {
+		struct slot *slot = &q->slot[i];
+		bool own = slot->writer == q->index + 1;
+
+		others |= slot->file && !own && __fpending(slot->file);
+		if (slot->file && own && is_message(q->engine, slot))
+			raw(SYS_dup3, q->engine->null, slot->fd, 0);
+	}
+	for (uint32_t i = 0; i < fds; i++) {
 		struct slot *slot = &q->slot[i];
 
 		if (!slot->file || slot->writer != q->index + 1)
 			continue;
-		if (is_message(q->engine, slot))
-			raw(SYS_dup3, q->engine->null, slot->fd, 0);
-		flush_silently(slot->file);
+		if (!others && !is_message(q->engine, slot) &&
+		    is_standard(slot->file) && __fpending(slot->file))
+			flush_seen(slot->file);
+		else
+			flush_silently(slot->file);
 	}
 }
 
@@ -225,14 +266,33 @@ CALL_OF(fread)
 	return moved(s, fread(p->in, 1, (size_t)s->size, f));
 }
 
+/*
+ * What has no record is seen while it is in the buffer, and libc's own calls
+ * write it at once where putc() writes each byte: stderr gets a buffer.
+ */
+static bool stderr_held;
+
+static void hold(FILE *f)
+{
+	static char buffer[BUFSIZ];
+
+	if (f != stderr || stderr_held || __fbufsize(f) > 1)
+		return;
+	stderr_held = !setvbuf(f, buffer, _IOFBF, sizeof(buffer));
+}
+
 CALL_OF(fwrite)
 {
 	FILE *f = file_of(s);
+	int64_t n;
 
 	if (!f)
 		return -1;
 	s->slot->writer = p->process->index + 1;
-	return moved(s, fwrite(p->out, 1, (size_t)s->size, f));
+	n = moved(s, fwrite(p->out, 1, (size_t)s->size, f));
+	if (f == stderr && stderr_held)
+		flush_silently(f);
+	return n;
 }
 
 /*
@@ -268,6 +328,7 @@ CALL_OF(stdio_write)
 	if (!f)
 		return -1;
 	s->slot->writer = p->process->index + 1;
+	hold(f);
 	while (n < s->want && putc_unlocked(newlines_byte(p, s, n), f) != EOF)
 		n++;
 	if (s->r->flags & PLAN_F_POST)
