@@ -129,17 +129,45 @@ static void flush_seen(FILE *f)
 			all[i]->_IO_write_ptr = end[i];
 }
 
+/* Are there bytes in buffers that are not this process's to write? */
+static bool holds_others(const struct player_process *q)
+{
+	for (uint32_t i = 0; i < q->engine->plan->head->fds; i++) {
+		const struct slot *slot = &q->slot[i];
+
+		if (slot->file && slot->writer != q->index + 1 &&
+		    __fpending(slot->file))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Somebody waits for what was printed, to read it or to print behind it where
+ * the position is shared.
+ */
+static void printed(struct player *p, const struct step *s, FILE *f)
+{
+	const struct player_process *q = p->process;
+
+	if (is_standard(f) && !is_message(p->engine, s->slot) &&
+	    p->engine->plan->process[q->index].streams == 1 &&
+	    !holds_others(q))
+		flush_seen(f);
+	else
+		write_through(f);
+}
+
 void engine_stdio_exit(struct player_process *q)
 {
 	uint32_t fds = q->engine->plan->head->fds;
-	bool others = false; /* bytes that are not to be written here */
+	bool others = holds_others(q);
 
 	for (uint32_t i = 0; i < fds; i++) {
 		struct slot *slot = &q->slot[i];
-		bool own = slot->writer == q->index + 1;
 
-		others |= slot->file && !own && __fpending(slot->file);
-		if (slot->file && own && is_message(q->engine, slot))
+		if (slot->file && slot->writer == q->index + 1 &&
+		    is_message(q->engine, slot))
 			raw(SYS_dup3, q->engine->null, slot->fd, 0);
 	}
 	for (uint32_t i = 0; i < fds; i++) {
@@ -332,7 +360,7 @@ CALL_OF(stdio_write)
 	while (n < s->want && putc_unlocked(newlines_byte(p, s, n), f) != EOF)
 		n++;
 	if (s->r->flags & PLAN_F_POST)
-		write_through(f);
+		printed(p, s, f);
 	return n;
 }
 

@@ -28,6 +28,17 @@ done
 is 'what was appended stands behind what was there' \
 	"$(awk '$1 == "stdio_write" && $2 == 1 { print $3; exit }' want)" 10
 
+rm -rf job.reel kept
+"$IOREEL" record -q -o job.reel sh -c '"$0"; "$0"; "$0"; "$0"; :' "$JOB" >out 2>err
+"$IOREEL" replay job.reel --afap --root kept --keep -o again.db >said 2>&1
+for fd in 1 2; do
+	is "one behind the other on $fd" "$("$IOREEL" sql --format tsv again.db "
+		SELECT offset FROM v_event WHERE call = 'stdio_write' AND fd = $fd
+		ORDER BY 1" | tail -n +2 | tr '\n' ' ')" '0 6 12 18 '
+done
+is 'and so they are in the files' \
+	"$(find kept -type f -name out -size 24c -o -name err -size 24c | wc -l)" 2
+
 echo 'for i in 1 2 3; do echo line >>grown; done' >shell.sh
 rm -rf job.reel
 "$IOREEL" record -q -o job.reel bash shell.sh
