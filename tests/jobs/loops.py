@@ -78,13 +78,19 @@ class Iterator(object):
         epochs.fetch_ends(token, None)
 
 
+class Sized(Iterator):
+    def __len__(self):
+        return self.loader.batches
+
+
 class Loader(object):
-    def __init__(self, batches, kind=1):
+    def __init__(self, batches, kind=1, iterator=Iterator):
         self.batches = batches
         self.kind = kind
+        self.iterator = iterator
 
     def __iter__(self):
-        return Iterator(self)
+        return self.iterator(self)
 
 
 class Data(object):
@@ -247,6 +253,46 @@ def same_data():
         del loader
 
 
+def part(loader, batches):
+    """Lightning's way: it does not ask for more, and keeps the iterator."""
+    held[loader] = it = iter(loader)
+    for _ in range(batches):
+        next(it)
+        if loader.kind == 1:
+            epochs.trains(6)
+    return it
+
+
+def held_loops():
+    """Two batches to see that evaluating works, then training."""
+    train, valid = Loader(2, 1, Sized), Loader(3, 10, Sized)
+    part(valid, 2)
+    for _ in range(2):
+        part(train, 2)
+        part(valid, 3)
+    held.clear()
+
+
+def held_within():
+    """Evaluations between the steps, of some of the batches and of all."""
+    train, valid = Loader(3, 1, Sized), Loader(2, 10, Sized)
+    it = part(train, 1)
+    part(valid, 1)
+    next(it)
+    part(valid, 2)
+    next(it)
+    held.clear()
+
+
+def held_unsized():
+    """Of loaders without a length the gradients tell."""
+    train, valid = Loader(2), Loader(2, 10)
+    for _ in range(2):
+        part(train, 2)
+        part(valid, 2)
+    held.clear()
+
+
 def left_open():
     """What is open when the interpreter ends is ended by it."""
     global kept
@@ -261,6 +307,7 @@ ioreel.shim = sys.modules["ioreel.shim"] = fake_shim()
 from ioreel import epochs  # noqa: E402
 
 training, validation = Loader(2), Loader(1)
+held = {}
 globals()[sys.argv[2]]()
 for stream in streams.values():
     print(tree(stream))

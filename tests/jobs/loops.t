@@ -38,5 +38,12 @@ loop 'a loader read by another thread' threads "$(printf '%s\n' \
 	'E0 E0(S0(F0))' 'F')"
 loop 'a forked child starts with nothing open' forked "$(printf '%s\n' \
 	'child: E0(S0(F0))' 'E0(S0(F0) S1(F1))')"
+loop 'loops that keep their iterators, and ask for no batch too many' \
+	held_loops \
+	'V0(F F) E0(S0(F0) S1(F1)) V1(F F F) E1(S2(F2) S3(F3)) V2(F F F)'
+loop 'with evaluations in between' held_within \
+	'E0(S0(F0 V0(F)) S1(F1 V1(F F)) S2(F2))'
+loop 'without lengths' held_unsized \
+	'E0(S0(F0) S1(F1 V0(F F))) E1(S2(F2) S3(F3 V1(F F)))'
 loop 'the end of the interpreter' left_open 'E0(S0(F0))'
 finish

@@ -17,6 +17,11 @@ its iterator was made with gradients off, or when another loader has trained
 and neither this one nor its data set has. A backward or optimizer call makes
 an epoch of it after all, from there on.
 
+Lightning keeps the iterators of a training until its end, and asks for no batch
+behind the last: neither exhaustion nor deletion tells that a loop was left.
+Gradients that are on again do, of an eval made with them off; and that
+training and evaluation take turns when all batches were fetched.
+
 Nothing is stored in the program's objects, and they are referred to weakly.
 A weak reference may call back at any allocation, in any thread: it only puts
 its epoch on the owner's list when the owner is busy or elsewhere.
@@ -75,9 +80,10 @@ class Loader(object):
 class Epoch(object):
     """One pass of an iterator, from its start to its end."""
 
-    def __init__(self, iterator, loader, kind, thread):
+    def __init__(self, iterator, loader, kind, without, thread):
         self.loader = loader
         self.kind = kind
+        self.without = without  # gradients
         self.thread = thread
         self.fetches = 0
         self.on_stack = False
@@ -93,6 +99,18 @@ class Epoch(object):
             self.thread.abandon(self)
         except Exception:  # the interpreter is going down
             pass
+
+    def drained(self):
+        """Whether no batch is left. Not a loader's length: that is noted."""
+        try:
+            return self.fetches >= len(self.ref())
+        except Exception:  # it is gone, or nobody knows
+            return False
+
+    def left_for(self, other):
+        """Whether this loop is over, though within it @other goes on."""
+        return (self.without and not other.without or
+                self.kind != other.kind and self.drained())
 
 
 class Thread(object):
@@ -122,6 +140,8 @@ class Thread(object):
             if other.loader is epoch.loader:
                 self.close(other)
                 break
+        while self.stack and self.stack[-1].left_for(epoch):
+            self.close(self.stack[-1])
         if shim.within() or (epoch.loader.follows and self.stack):
             return
         self.begin(epoch)
@@ -153,6 +173,11 @@ class Thread(object):
         """True when @epoch leads, its rivals having been taken back."""
         while self.stack[-1] is not epoch:
             top = self.stack[-1]
+            if top.left_for(epoch):
+                self.close(top)
+                if not epoch.on_stack:
+                    return False
+                continue
             if top.fetches > epoch.fetches:
                 epoch.loader.follows = True
                 return False
@@ -242,9 +267,10 @@ def started(iterator, loader, kind):
         if before is not None and before.thread is thread:
             thread.close(before)
         known = Loader.of(loader)
+        without = kind == shim.EVAL
         if _training and not known.trains:
             kind = shim.EVAL
-        epoch = Epoch(iterator, known, kind, thread)
+        epoch = Epoch(iterator, known, kind, without, thread)
         _epochs[id(iterator)] = epoch
         thread.open(epoch)
     finally:
