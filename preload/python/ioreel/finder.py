@@ -18,6 +18,7 @@ HOOKS = {
     "tensorflow.python.saved_model.save": "hook_tensorflow",
     "keras.src.callbacks.callback_list": "hook_keras",
     "keras.src.models.model": "hook_keras",
+    "keras.src.backend.jax.trainer": "hook_keras",
     "keras.src.saving.saving_api": "hook_keras",
     "safetensors.torch": "hook_savers",
     "safetensors.numpy": "hook_savers",

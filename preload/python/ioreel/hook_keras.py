@@ -2,6 +2,7 @@
 """The anchors of Keras 3, whatever its backend.
 
 epoch, step          CallbackList, which every training loop of Keras calls
+fetch                on JAX: the iterator that the loops ask for batches
 eval                 Model.evaluate, Model.predict
 checkpoint, restore  Model.save, save_weights, load_model, load_weights
 
@@ -10,6 +11,8 @@ batch. It is begun before Keras knows whether there is one more: the step that
 finds the end is taken back. Within fit() the backend's loaders have fetches
 only. The callbacks of the model are not touched.
 """
+import functools
+import itertools
 import weakref
 
 from ioreel import gate, profile, shim, wrap
@@ -88,6 +91,23 @@ def _hook_model(model):
         wrap.patch_span(model.Model, name, shim.EVAL, _no_step)
 
 
+def _hook_batches(trainer):
+    base = trainer.JAXEpochIterator
+    function = base._get_iterator
+    fetch = wrap.spanned(next, shim.FETCH)
+
+    @functools.wraps(function)
+    def _get_iterator(*args, **kwargs):
+        try:
+            batches = iter(function(*args, **kwargs))
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__.tb_next
+            raise
+        return map(fetch, itertools.repeat(batches))  # without a frame
+
+    base._get_iterator = _get_iterator
+
+
 def _hook_saving(saving_api):
     for name in ("save_model", "save_weights"):
         wrap.patch_span(saving_api, name, shim.CHECKPOINT)
@@ -98,6 +118,7 @@ def _hook_saving(saving_api):
 PARTS = {
     "keras.src.callbacks.callback_list": ("steps", _hook_steps),
     "keras.src.models.model": ("model", _hook_model),
+    "keras.src.backend.jax.trainer": ("batches", _hook_batches),
     "keras.src.saving.saving_api": ("saving", _hook_saving),
 }
 

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Keras on JAX, in the few lines that its hooks take hold of.
+
+    python3 keras_jax.py make DIR     puts a stand-in for Keras there
+    python3 keras_jax.py fit          trains with batches that are read
+    python3 keras_jax.py unknown      without a length: the end is found
+    python3 keras_jax.py fails        a batch cannot be made
+"""
+import os
+import sys
+
+FILES = {
+    "keras/__init__.py": "from keras.src.models.model import Model",
+    "keras/src/__init__.py": "",
+    "keras/src/version.py": "__version__ = '3.15.1'",
+    "keras/src/callbacks/__init__.py": "",
+    "keras/src/callbacks/callback_list.py": """
+class CallbackList(object):
+    model = None
+    def on_epoch_begin(self, epoch): pass
+    def on_train_batch_begin(self, batch): pass
+    def on_train_batch_end(self, batch): pass
+    def on_epoch_end(self, epoch): pass
+""",
+    "keras/src/models/__init__.py": "",
+    "keras/src/models/model.py": """
+from keras.src.backend.jax.trainer import JAXTrainer
+class Model(JAXTrainer):
+    pass
+""",
+    "keras/src/backend/__init__.py": "",
+    "keras/src/backend/jax/__init__.py": "",
+    "keras/src/backend/jax/trainer.py": """
+from keras.src.callbacks.callback_list import CallbackList
+class JAXEpochIterator(object):
+    def __init__(self, data):
+        self.data = data
+    def _get_iterator(self):
+        return self.data()
+class JAXTrainer(object):
+    def fit(self, data, steps, epochs):
+        callbacks = CallbackList()
+        callbacks.model = self
+        for epoch in range(epochs):
+            callbacks.on_epoch_begin(epoch)
+            batches = iter(JAXEpochIterator(data)._get_iterator())
+            try:
+                for step in range(steps):
+                    callbacks.on_train_batch_begin(step)
+                    self.train(next(batches))
+                    callbacks.on_train_batch_end(step)
+            except StopIteration:
+                pass
+            self.evaluate(data)
+            callbacks.on_epoch_end(epoch)
+    def train(self, batch):
+        print("train", batch)
+    def evaluate(self, data):
+        print("loss", sum(1 for _ in JAXEpochIterator(data)._get_iterator()))
+    def predict(self, data):
+        pass
+""",
+}
+
+
+def make(folder):
+    for name, text in FILES.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as f:
+            f.write(text)
+
+
+def batches():
+    for i in range(2):
+        with open("batch%d" % i, "rb") as f:
+            yield len(f.read())
+
+
+def failing():
+    yield 1
+    raise ValueError("no batch")
+
+
+def main(case):
+    import keras
+    for i in range(2):
+        with open("batch%d" % i, "wb") as f:
+            f.write(bytes(1000))
+    data, steps = {"fit": (batches, 2), "unknown": (batches, 9),
+                   "fails": (failing, 2)}[case]
+    keras.Model().fit(data, steps, 2)
+
+
+if sys.argv[1] == "make":
+    make(sys.argv[2])
+else:
+    main(sys.argv[1])
