@@ -389,7 +389,27 @@ struct binder {
 	const struct object *o;
 	bool own;      /* MPI's own: it calls past us */
 	int is_a_tool; /* -1: not known yet */
+	bool told;     /* that some of its calls go past us */
 };
+
+/*
+ * A call by its second name, of a function that a tool stands before: the tool
+ * does not see it, and through us it would. Fortran's side of MPI makes such.
+ */
+static void goes_past(struct binder *k, const struct binding *b)
+{
+	static const char why[] = " (past another tool)";
+	uintptr_t behind = (uintptr_t)*b->real;
+	const char *path = k->o->path[0] ? k->o->path : "the program";
+	char text[512 + sizeof(why)];
+
+	if (k->told || (behind >= bound.lib.low && behind < bound.lib.high))
+		return;
+	k->told = true;
+	if (strlen(path) > 512)
+		path += strlen(path) - 512;
+	shim_note_text("mpi_not_recorded", strcat(strcpy(text, path), why));
+}
 
 /*
  * A slot that was filled in tells what it leads to; one that was not leads
@@ -419,12 +439,14 @@ static void bind_slot(struct binder *k, void **slot, const char *name)
 		return;
 	/* Fortran's side calls these names; so do programs, now and then. */
 	if (profiling) {
-		if (!ours && *b->real != defined(&bound.lib, name))
-			return;
 		if (k->is_a_tool < 0)
 			k->is_a_tool = is_tool(k->o);
 		if (k->is_a_tool)
 			return;
+		if (!ours && *b->real != defined(&bound.lib, name)) {
+			goes_past(k, b);
+			return;
+		}
 	}
 	if (now != *b->real && (!inside || bound.libraries > 1))
 		return;
@@ -452,7 +474,7 @@ static void bind_list(struct binder *k, const ElfW(Rela) * r, size_t n)
 static void bind_object(const struct object *o)
 {
 	bool lib = o->base == bound.lib.base && o->symbol == bound.lib.symbol;
-	struct binder k = {o, lib || is_component(o), -1};
+	struct binder k = {o, lib || is_component(o), -1, false};
 
 	if (!o->symbol || !o->strings || (!lib && defined(o, "PMPI_Init")))
 		return;

@@ -143,6 +143,20 @@ for mpi in openmpi mpich; do
 		from v_event where layer = 'MPIIO' and call_group in ('read', 'write')
 		group by call")" \
 		"$(printf 'MPI_File_read_at\t2\t4000\t4000\nMPI_File_write_at_all\t2\t8000\t4000')"
+	# A tool wraps what Fortran's side calls by its second name, past both.
+	mpicc.$mpi -w -o tool.so -shared -fPIC "$src/tool.c"
+	run=tool-$mpi
+	timeout 300 "$IOREEL" record -q -o "$run.reel" -- $mpirun 2 sh -c '
+		LD_PRELOAD=$LD_PRELOAD:$0 exec "$@"' "$T/tool.so" ./fortran \
+		"$T/fortran.bin" >/dev/null 2>&1
+	check "$mpi: Fortran beside a tool is seen, or it is said that it is not" \
+		"[ $(q "select 2 * (select count(distinct process_id) from note where
+			key = 'mpi_not_recorded' and (value like '%fh%' or value like
+			'%fort%')) + count(*) from v_event
+			where call = 'MPI_File_write_at_all'") -ge 2 ]"
+	is "$mpi: and where no tool is nothing is said" "$("$IOREEL" sql \
+		"fortran-$mpi.reel" "select count(*) from note where
+		key = 'mpi_not_recorded'" --format tsv | tail -n +2)" 0
 done
 
 # Loaded anew, a library is another, though it lies where the one before lay;
