@@ -13,6 +13,7 @@
 #include "analyzer/event_block.h"
 #include "analyzer/insert.h"
 #include "analyzer/metric.h"
+#include "analyzer/metric_op.h"
 #include "analyzer/resolve.h"
 #include "analyzer/row_block.h"
 #include "analyzer/store.h"
@@ -61,6 +62,8 @@ enum load_insert {
 	INSERTS
 };
 
+#define LOAD_FEED 64 /* events that go to a metric at a time: fit a cache */
+
 struct load {
 	struct reel_store *st;
 	struct reel_trace *tr;
@@ -84,6 +87,8 @@ struct load {
 	struct reel_insert insert[INSERTS];
 	void **metric; /* states, in the order of reel_metrics */
 	int metrics;
+	struct metric_event feed[LOAD_FEED]; /* of these @fed are there */
+	uint32_t fed;
 	uint64_t events, calls;
 	int64_t span_ns; /* end of the last event or span */
 	char framework[128];
@@ -116,6 +121,8 @@ int load_plan(struct load *l, struct reel_error *err);
 
 /* Streams merged by end, through the resolver: load_merge.c */
 int load_merge(struct load *l, struct reel_error *err);
+/* What waits goes to the metrics. */
+int load_feed(struct load *l, struct reel_error *err);
 
 /* One event into its thread's block: load_blocks.c */
 int load_block_add(struct load *l, struct load_thread *t,

@@ -148,11 +148,13 @@ static int wake_due(struct merge *m, struct reel_error *err)
 	return 0;
 }
 
-static int feed(struct load *l, const struct reel_event *ev,
-		struct reel_error *err)
+int load_feed(struct load *l, struct reel_error *err)
 {
-	for (int i = 0; i < l->metrics; i++)
-		if (reel_metrics[i]->feed(l->metric[i], ev, err))
+	uint32_t n = l->fed;
+
+	l->fed = 0;
+	for (int i = 0; n && i < l->metrics; i++)
+		if (reel_metrics[i]->feed(l->metric[i], l->feed, n, err))
 			return -1;
 	return 0;
 }
@@ -164,7 +166,7 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	struct load_process *p = &l->process[t->process];
 	const struct reel_record *rec = &s->rec;
 	int64_t end_ns = s->end_ns - l->zero_ns, start_ns = end_ns;
-	struct reel_event ev;
+	struct reel_event *ev = &l->feed[l->fed].is;
 	int rc;
 
 	if (rec->dur_ticks)
@@ -184,22 +186,23 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 		t->end_ns = end_ns;
 	if (end_ns > p->end_ns)
 		p->end_ns = end_ns;
-	rc = reel_resolve(l->resolver, s->thread, rec, start_ns, end_ns, &ev,
+	rc = reel_resolve(l->resolver, s->thread, rec, start_ns, end_ns, ev,
 			  err);
 	if (rc <= 0)
 		return rc;
 	if (end_ns > l->span_ns)
 		l->span_ns = end_ns;
-	if (ev.call < sizeof(l->seen_call))
-		l->seen_call[ev.call] = true;
+	if (ev->call < sizeof(l->seen_call))
+		l->seen_call[ev->call] = true;
 	t->events++;
 	p->events++;
-	l->calls += ev.count;
+	l->calls += ev->count;
 	if (!(++l->events % PROGRESS_EVENTS))
 		reel_progress_at(&l->progress, l->events);
-	if (feed(l, &ev, err))
+	if (load_block_add(l, t, ev, err))
 		return -1;
-	return load_block_add(l, t, &ev, err);
+	metric_event_fill(&l->feed[l->fed++]);
+	return l->fed < LOAD_FEED ? 0 : load_feed(l, err);
 }
 
 /* Read the first stream on until another, or a wake, comes before it. */
@@ -267,7 +270,7 @@ int load_merge(struct load *l, struct reel_error *err)
 		if (run(&m, err))
 			goto out;
 	}
-	rc = 0;
+	rc = load_feed(l, err);
 out:
 	while (m.heap.n)
 		stream_free(m.heap.item[--m.heap.n].stream);

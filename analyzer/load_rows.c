@@ -56,7 +56,7 @@ static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
 
 	if (sp->start_ns + sp->dur_ns > l->span_ns)
 		l->span_ns = sp->start_ns + sp->dur_ns;
-	if (load_span_add(l, sp, closed, err))
+	if (load_span_add(l, sp, closed, err) || load_feed(l, err))
 		return -1;
 	for (int m = 0; m < l->metrics; m++)
 		if (reel_metrics[m]->span &&

@@ -2,16 +2,23 @@
 /*
  * A metric is a module metric_NAME.c and its schemas/metric_NAME.sql. Load
  * feeds every metric each event once, in the order of the events' ends, and
- * each span when it closes; finish() writes its rollup tables. Memory is
- * bounded by files, processes and steps, never by events.
+ * each span when it closes, after the events before it; finish() writes its
+ * rollup tables. Memory is bounded by files, processes and steps, never by
+ * events.
+ *
+ * Events come some at a time: a loop in the metric is cheaper than a call for
+ * each.
  */
 #ifndef ANALYZER_METRIC_H
 #define ANALYZER_METRIC_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analyzer/event.h"
 #include "analyzer/store.h"
+
+struct metric_event; /* metric_op.h */
 
 struct reel_metric {
 	const char *name;   /* "transfer_size" */
@@ -19,7 +26,8 @@ struct reel_metric {
 	size_t state_bytes; /* of its state, which begins as zeroes */
 	/* What is not zero at the beginning; may be NULL. 0 or -1 with err. */
 	int (*init)(void *state, struct reel_error *err);
-	int (*feed)(void *state, const struct reel_event *ev,
+	/* The next @n events. 0 or -1 with err. */
+	int (*feed)(void *state, const struct metric_event *ev, uint32_t n,
 		    struct reel_error *err);
 	int (*span)(void *state, const struct reel_span_event *sp,
 		    struct reel_error *err); /* may be NULL */

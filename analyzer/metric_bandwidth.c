@@ -18,12 +18,12 @@ struct bandwidth {
 	struct reel_histogram rate[2]; /* bytes per s, METRIC_READ, _WRITE */
 };
 
-static int bandwidth_feed(void *state, const struct reel_event *ev,
-			  struct reel_error *err)
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
 {
 	struct bandwidth *b = state;
-	enum metric_op op = metric_op(ev);
-	int64_t bytes = metric_bytes(ev), dur_ns = metric_dur(ev);
+	enum metric_op op = ev->op;
+	int64_t bytes = ev->bytes, dur_ns = ev->dur_ns;
 	double rate;
 
 	/* What a stream wrote by itself has no time, and so no rate. */
@@ -32,7 +32,16 @@ static int bandwidth_feed(void *state, const struct reel_event *ev,
 	rate = (double)bytes * 1e9 / (double)dur_ns;
 	reel_histogram_add(&b->rate[op],
 			   rate < 0x1p62 ? (int64_t)rate : INT64_MAX / 2,
-			   metric_calls(ev));
+			   ev->calls);
+	return 0;
+}
+
+static int bandwidth_feed(void *state, const struct metric_event *ev,
+			  uint32_t n, struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
 	return 0;
 }
 

@@ -26,29 +26,38 @@ struct errors {
 	uint32_t room;
 };
 
-static int error_feed(void *state, const struct reel_event *ev,
-		      struct reel_error *err)
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
 {
 	struct errors *e = state;
-	enum metric_op op = metric_op(ev);
+	enum metric_op op = ev->op;
 	uint32_t message = op == METRIC_MESSAGE, i;
 	struct failure *f;
 
-	if (!metric_failed(ev) || op == METRIC_NOTHING)
+	if (!metric_failed(&ev->is) || op == METRIC_NOTHING)
 		return 0;
 	i = reel_idmap_get(&e->map,
-			   (uint64_t)(uint32_t)ev->err << 32 |
-				   (uint64_t)message << 16 | ev->call,
+			   (uint64_t)(uint32_t)ev->is.err << 32 |
+				   (uint64_t)message << 16 | ev->is.call,
 			   err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&e->failure, &e->room, i, sizeof(*f), err))
 		return -1;
 	f = &e->failure[i];
-	f->call = ev->call;
+	f->call = ev->is.call;
 	f->message = message;
-	f->number = ev->err;
-	f->calls += metric_calls(ev);
-	f->dur_ns += (uint64_t)metric_dur(ev);
+	f->number = ev->is.err;
+	f->calls += ev->calls;
+	f->dur_ns += (uint64_t)ev->dur_ns;
+	return 0;
+}
+
+static int error_feed(void *state, const struct metric_event *ev, uint32_t n,
+		      struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
 	return 0;
 }
 

@@ -33,49 +33,58 @@ struct files {
 };
 
 static void count(struct file *f, enum metric_op op,
-		  const struct reel_event *ev)
+		  const struct metric_event *ev)
 {
-	uint32_t calls = metric_calls(ev);
+	uint32_t calls = ev->calls;
 
 	if (op == METRIC_MAPPED) { /* bytes without a call of their own */
-		f->bytes[ev->group == REEL_GROUP_WRITE] +=
-			(uint64_t)metric_bytes(ev);
+		f->bytes[ev->is.group == REEL_GROUP_WRITE] +=
+			(uint64_t)ev->bytes;
 		return;
 	}
 	f->calls[op] += calls;
-	f->dur_ns[op] += (uint64_t)metric_dur(ev);
-	if (metric_failed(ev)) {
+	f->dur_ns[op] += (uint64_t)ev->dur_ns;
+	if (metric_failed(&ev->is)) {
 		f->errors += calls;
 		return;
 	}
 	if (op == METRIC_META) {
-		if (ev->group == REEL_GROUP_OPEN)
+		if (ev->is.group == REEL_GROUP_OPEN)
 			f->opens += calls;
-		else if (ev->call == REEL_CALL_MMAP && ev->asked > 0)
-			f->mapped_bytes += (uint64_t)ev->asked;
+		else if (ev->is.call == REEL_CALL_MMAP && ev->is.asked > 0)
+			f->mapped_bytes += (uint64_t)ev->is.asked;
 		return;
 	}
-	f->bytes[op] += (uint64_t)metric_bytes(ev);
-	if (metric_eof(ev))
+	f->bytes[op] += (uint64_t)ev->bytes;
+	if (metric_eof(&ev->is))
 		f->eof_reads += calls;
 }
 
-static int file_feed(void *state, const struct reel_event *ev,
+static int add_event(void *state, const struct metric_event *ev,
 		     struct reel_error *err)
 {
 	struct files *s = state;
-	enum metric_op op = metric_op(ev);
+	enum metric_op op = ev->op;
 	struct file *f;
 
-	if (!ev->file || (op >= METRIC_OPS && op != METRIC_MAPPED))
+	if (!ev->is.file || (op >= METRIC_OPS && op != METRIC_MAPPED))
 		return 0;
-	if (reel_array_reach(&s->file, &s->room, ev->file, sizeof(*f), err))
+	if (reel_array_reach(&s->file, &s->room, ev->is.file, sizeof(*f), err))
 		return -1;
-	f = &s->file[ev->file];
+	f = &s->file[ev->is.file];
 	count(f, op, ev);
-	if (f->last_process && f->last_process != ev->process)
+	if (f->last_process && f->last_process != ev->is.process)
 		f->many = true;
-	f->last_process = ev->process;
+	f->last_process = ev->is.process;
+	return 0;
+}
+
+static int file_feed(void *state, const struct metric_event *ev, uint32_t n,
+		     struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
 	return 0;
 }
 

@@ -40,31 +40,40 @@ static int io_time_init(void *state, struct reel_error *err)
 }
 
 static int add_to_set(struct times *t, enum set set,
-		      const struct reel_event *ev, struct reel_error *err)
+		      const struct metric_event *ev, struct reel_error *err)
 {
-	struct reel_interval iv = {metric_start(ev), metric_end(ev), 0, 0};
+	struct reel_interval iv = {ev->start_ns, ev->end_ns, 0, 0};
 
 	if (!t->calls[set] || iv.start_ns < t->first_ns[set])
 		t->first_ns[set] = iv.start_ns;
 	if (!t->calls[set] || iv.end_ns > t->last_ns[set])
 		t->last_ns[set] = iv.end_ns;
-	t->calls[set] += metric_calls(ev);
-	t->sum_ns[set] += (uint64_t)metric_dur(ev);
+	t->calls[set] += ev->calls;
+	t->sum_ns[set] += (uint64_t)ev->dur_ns;
 	return reel_union_add(&t->u[set], &iv, err);
 }
 
-static int io_time_feed(void *state, const struct reel_event *ev,
-			struct reel_error *err)
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
 {
 	static const enum set set_of[METRIC_OPS] = {SET_READ, SET_WRITE,
 						    SET_META};
-	enum metric_op op = metric_op(ev);
+	enum metric_op op = ev->op;
 
 	if (op >= METRIC_OPS)
 		return 0;
 	if (add_to_set(state, set_of[op], ev, err))
 		return -1;
 	return add_to_set(state, SET_IO, ev, err);
+}
+
+static int io_time_feed(void *state, const struct metric_event *ev, uint32_t n,
+			struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
+	return 0;
 }
 
 static int io_time_finish(void *state, struct reel_store *st,

@@ -29,52 +29,62 @@ struct mapped {
 	uint32_t room;
 };
 
-static uint64_t length_of(const struct reel_event *ev)
+static uint64_t length_of(const struct metric_event *ev)
 {
-	if (ev->asked < 0)
+	if (ev->is.asked < 0)
 		return 0;
-	return (uint64_t)(ev->asked < METRIC_BYTES_MOST ? ev->asked
-							: METRIC_BYTES_MOST);
+	return (uint64_t)(ev->is.asked < METRIC_BYTES_MOST ? ev->is.asked
+							   : METRIC_BYTES_MOST);
 }
 
-static void piece(struct process *p, const struct reel_event *ev)
+static void piece(struct process *p, const struct metric_event *ev)
 {
-	bool again = p->start_ns == ev->start_ns && p->offset == ev->offset &&
-		     p->thread == ev->thread && p->open == ev->open;
+	bool again = p->start_ns == ev->is.start_ns &&
+		     p->offset == ev->is.offset && p->thread == ev->is.thread &&
+		     p->open == ev->is.open;
 
-	p->bytes[ev->group == REEL_GROUP_WRITE] += (uint64_t)metric_bytes(ev);
-	if (metric_dur(ev)) { /* one page fault */
-		p->timed += (uint64_t)metric_bytes(ev);
+	p->bytes[ev->is.group == REEL_GROUP_WRITE] += (uint64_t)ev->bytes;
+	if (ev->dur_ns) { /* one page fault */
+		p->timed += (uint64_t)ev->bytes;
 		return;
 	}
-	if (!again && ev->arg >= 0)
+	if (!again && ev->is.arg >= 0)
 		p->told += length_of(ev);
-	p->start_ns = ev->start_ns;
-	p->offset = ev->offset;
-	p->thread = ev->thread;
-	p->open = ev->open;
+	p->start_ns = ev->is.start_ns;
+	p->offset = ev->is.offset;
+	p->thread = ev->is.thread;
+	p->open = ev->is.open;
 }
 
-static int mapped_feed(void *state, const struct reel_event *ev,
-		       struct reel_error *err)
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
 {
 	struct mapped *m = state;
-	bool made = ev->call == REEL_CALL_MMAP && !metric_failed(ev);
+	bool made = ev->is.call == REEL_CALL_MMAP && !metric_failed(&ev->is);
 	struct process *p;
 
-	if ((!made && metric_op(ev) != METRIC_MAPPED) ||
-	    ev->kind == REEL_KIND_MEMORY)
+	if ((!made && ev->op != METRIC_MAPPED) ||
+	    ev->is.kind == REEL_KIND_MEMORY)
 		return 0;
-	if (reel_array_reach(&m->process, &m->room, ev->process, sizeof(*p),
+	if (reel_array_reach(&m->process, &m->room, ev->is.process, sizeof(*p),
 			     err))
 		return -1;
-	p = &m->process[ev->process];
+	p = &m->process[ev->is.process];
 	if (made) {
-		p->mappings += metric_calls(ev);
+		p->mappings += ev->calls;
 		p->length += length_of(ev);
 	} else {
 		piece(p, ev);
 	}
+	return 0;
+}
+
+static int mapped_feed(void *state, const struct metric_event *ev, uint32_t n,
+		       struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
 	return 0;
 }
 

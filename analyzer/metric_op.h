@@ -93,9 +93,27 @@ static inline int64_t metric_dur(const struct reel_event *ev)
 	return ev->dur_ns < METRIC_TIME_MOST ? ev->dur_ns : METRIC_TIME_MOST;
 }
 
-static inline int64_t metric_end(const struct reel_event *ev)
+/*
+ * An event as metrics are fed it, with what they ask of it again and again:
+ * worked out once, for all of them.
+ */
+struct metric_event {
+	struct reel_event is;
+	int64_t start_ns, dur_ns, end_ns;
+	int64_t bytes;
+	uint32_t calls;
+	uint8_t op; /* enum metric_op */
+};
+
+/* The rest of @m, of which `is` is there. */
+static inline void metric_event_fill(struct metric_event *m)
 {
-	return metric_start(ev) + metric_dur(ev);
+	m->start_ns = metric_start(&m->is);
+	m->dur_ns = metric_dur(&m->is);
+	m->end_ns = m->start_ns + m->dur_ns;
+	m->bytes = metric_bytes(&m->is);
+	m->calls = metric_calls(&m->is);
+	m->op = (uint8_t)metric_op(&m->is);
 }
 
 /* Power-of-two bin of a size (> 0): bin b holds [2^b, 2^(b+1)). */

@@ -70,55 +70,64 @@ static int log_interval(void *ctx, const struct reel_interval *iv,
 				   err);
 }
 
-static struct io *io_of(struct overlap *o, const struct reel_event *ev,
+static struct io *io_of(struct overlap *o, const struct metric_event *ev,
 			struct reel_error *err)
 {
 	struct io *io;
 
-	if (reel_array_reach(&o->io, &o->room, ev->process, sizeof(struct io *),
-			     err))
+	if (reel_array_reach(&o->io, &o->room, ev->is.process,
+			     sizeof(struct io *), err))
 		return NULL;
-	io = o->io[ev->process];
+	io = o->io[ev->is.process];
 	if (!io) {
-		io = o->io[ev->process] = reel_alloc(1, sizeof(*io), err);
+		io = o->io[ev->is.process] = reel_alloc(1, sizeof(*io), err);
 		if (!io)
 			return NULL;
 		io->u.most = HELD_ONE_THREAD;
 		io->u.emit = log_interval;
 		io->u.ctx = io;
 		io->overlap = o;
-		io->process = ev->process;
-		io->thread = ev->thread;
+		io->process = ev->is.process;
+		io->thread = ev->is.thread;
 		io->first_ns = INT64_MAX;
 	}
-	if (io->thread != ev->thread)
+	if (io->thread != ev->is.thread)
 		io->u.most = HELD_MANY;
 	return io;
 }
 
-static int overlap_feed(void *state, const struct reel_event *ev,
-			struct reel_error *err)
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
 {
-	enum metric_op op = metric_op(ev);
-	struct reel_interval iv = {metric_start(ev), metric_end(ev), 0, 0};
+	enum metric_op op = ev->op;
+	struct reel_interval iv = {ev->start_ns, ev->end_ns, 0, 0};
 	struct io *io;
 
 	if (op >= METRIC_OPS)
 		return 0;
 	if (op == METRIC_READ)
-		iv.read_bytes = (uint64_t)metric_bytes(ev);
+		iv.read_bytes = (uint64_t)ev->bytes;
 	else if (op == METRIC_WRITE)
-		iv.write_bytes = (uint64_t)metric_bytes(ev);
+		iv.write_bytes = (uint64_t)ev->bytes;
 	io = io_of(state, ev, err);
 	if (!io)
 		return -1;
-	io->calls += metric_calls(ev);
-	io->sum_ns += (uint64_t)metric_dur(ev);
+	io->calls += ev->calls;
+	io->sum_ns += (uint64_t)ev->dur_ns;
 	if (iv.start_ns < io->first_ns)
 		io->first_ns = iv.start_ns;
 	if (iv.end_ns > io->last_ns)
 		io->last_ns = iv.end_ns;
 	return reel_union_add(&io->u, &iv, err);
+}
+
+static int overlap_feed(void *state, const struct metric_event *ev, uint32_t n,
+			struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
+	return 0;
 }
 
 static int overlap_span(void *state, const struct reel_span_event *sp,

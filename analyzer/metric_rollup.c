@@ -49,17 +49,17 @@ struct rollup {
 };
 
 /* Call, outcome, size bin, message: 10, 2, 6 bits and 1. */
-static uint32_t what_is(const struct reel_event *ev, int64_t bytes)
+static uint32_t what_is(const struct metric_event *ev, int64_t bytes)
 {
-	uint32_t outcome = metric_failed(ev) ? FAILED
-			   : metric_eof(ev)  ? AT_END
-					     : DONE;
-	uint32_t bin = NO_BIN, calls = metric_calls(ev);
+	uint32_t outcome = metric_failed(&ev->is) ? FAILED
+			   : metric_eof(&ev->is)  ? AT_END
+						  : DONE;
+	uint32_t bin = NO_BIN, calls = ev->calls;
 
 	if (bytes)
 		bin = metric_size_bin(calls == 1 ? bytes : bytes / calls ?: 1);
-	return (uint32_t)ev->call << 9 | outcome << 7 | bin << 1 |
-	       (metric_op(ev) == METRIC_MESSAGE);
+	return (uint32_t)ev->is.call << 9 | outcome << 7 | bin << 1 |
+	       (ev->op == METRIC_MESSAGE);
 }
 
 /* The row of @what in @process; @at is where the thread was. NULL with @err. */
@@ -107,33 +107,43 @@ static int count_file(struct rollup *r, uint32_t process, uint32_t file,
 	return 0;
 }
 
-static int rollup_feed(void *state, const struct reel_event *ev,
-		       struct reel_error *err)
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
 {
 	struct rollup *r = state;
-	int64_t bytes = metric_bytes(ev);
+	int64_t bytes = ev->bytes;
 	struct place *at;
 	struct row *row;
 
-	if (metric_op(ev) == METRIC_NOTHING || ev->call >= REEL_CALL_MAX ||
-	    !ev->process)
+	if (ev->op == METRIC_NOTHING || ev->is.call >= REEL_CALL_MAX ||
+	    !ev->is.process)
 		return 0;
-	if (reel_array_reach(&r->place, &r->place_room, ev->thread, sizeof(*at),
-			     err))
+	if (reel_array_reach(&r->place, &r->place_room, ev->is.thread,
+			     sizeof(*at), err))
 		return -1;
-	at = &r->place[ev->thread];
-	row = row_of(r, at, ev->process, what_is(ev, bytes), err);
+	at = &r->place[ev->is.thread];
+	row = row_of(r, at, ev->is.process, what_is(ev, bytes), err);
 	if (!row)
 		return -1;
-	row->calls += metric_calls(ev);
+	row->calls += ev->calls;
 	row->bytes += (uint64_t)bytes;
-	row->dur_ns += (uint64_t)metric_dur(ev);
-	if (ev->asked > 0 && !metric_failed(ev))
-		r->asked_bytes[ev->call][row->what & 1] += (uint64_t)ev->asked;
-	if (ev->file == at->file || row->what & 1)
+	row->dur_ns += (uint64_t)ev->dur_ns;
+	if (ev->is.asked > 0 && !metric_failed(&ev->is))
+		r->asked_bytes[ev->is.call][row->what & 1] +=
+			(uint64_t)ev->is.asked;
+	if (ev->is.file == at->file || row->what & 1)
 		return 0;
-	at->file = ev->file;
-	return count_file(r, ev->process, ev->file, err);
+	at->file = ev->is.file;
+	return count_file(r, ev->is.process, ev->is.file, err);
+}
+
+static int rollup_feed(void *state, const struct metric_event *ev, uint32_t n,
+		       struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
+	return 0;
 }
 
 static uint32_t outcome_of(const struct row *row)

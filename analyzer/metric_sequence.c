@@ -146,11 +146,11 @@ static struct pair *find_pair(struct sequence *s, uint64_t key,
 	return &now->pair[i];
 }
 
-static struct pair *pair_of(struct sequence *s, const struct reel_event *ev,
+static struct pair *pair_of(struct sequence *s, const struct metric_event *ev,
 			    struct reel_error *err)
 {
-	uint64_t key = (uint64_t)ev->process << 32 | ev->file;
-	struct counts *c = &s->process[ev->process];
+	uint64_t key = (uint64_t)ev->is.process << 32 | ev->is.file;
+	struct counts *c = &s->process[ev->is.process];
 	struct pair *pair = c->pair;
 
 	if (pair && pair->key == key)
@@ -206,17 +206,17 @@ static int count_ours(void *state, const struct reel_access *a,
 }
 
 static int add_ours(struct sequence *s, enum metric_op op,
-		    const struct reel_event *ev, struct reel_error *err)
+		    const struct metric_event *ev, struct reel_error *err)
 {
-	bool async = ev->layer == REEL_LAYER_ASYNC;
+	bool async = ev->is.layer == REEL_LAYER_ASYNC;
 	struct reel_access a = {
-		.asked_ns = async ? metric_start(ev) : metric_end(ev),
-		.offset = ev->offset,
-		.bytes = metric_bytes(ev),
-		.process = ev->process,
-		.file = ev->file,
-		.open = ev->open,
-		.calls = metric_calls(ev),
+		.asked_ns = async ? ev->start_ns : ev->end_ns,
+		.offset = ev->is.offset,
+		.bytes = ev->bytes,
+		.process = ev->is.process,
+		.file = ev->is.file,
+		.open = ev->is.open,
+		.calls = ev->calls,
 		.write = op == METRIC_WRITE,
 		.async = async,
 	};
@@ -225,41 +225,42 @@ static int add_ours(struct sequence *s, enum metric_op op,
 }
 
 /* A stream's reads and writes are in a module of their own. */
-static int64_t *last_of(struct pair *pair, const struct reel_event *ev)
+static int64_t *last_of(struct pair *pair, const struct metric_event *ev)
 {
-	return pair->last[ev->layer != REEL_LAYER_POSIX &&
-			  ev->layer != REEL_LAYER_ASYNC];
+	return pair->last[ev->is.layer != REEL_LAYER_POSIX &&
+			  ev->is.layer != REEL_LAYER_ASYNC];
 }
 
 static void count_darshan(struct counts *c, struct pair *pair,
-			  enum metric_op op, const struct reel_event *ev)
+			  enum metric_op op, const struct metric_event *ev)
 {
-	struct darshan *d = &c->darshan[ev->layer][op];
-	int64_t *last = &last_of(pair, ev)[op], offset = ev->offset;
+	struct darshan *d = &c->darshan[ev->is.layer][op];
+	int64_t *last = &last_of(pair, ev)[op], offset = ev->is.offset;
 
-	d->ops += metric_calls(ev);
+	d->ops += ev->calls;
 	if (offset < 0 || offset > METRIC_TIME_MOST)
 		return;
 	d->seq += offset > *last;
 	d->consec += offset == *last + 1;
-	d->seq += metric_calls(ev) - 1;
-	d->consec += metric_calls(ev) - 1;
-	*last = offset + metric_bytes(ev) - 1;
+	d->seq += ev->calls - 1;
+	d->consec += ev->calls - 1;
+	*last = offset + ev->bytes - 1;
 }
 
-static int sequence_feed(void *state, const struct reel_event *ev,
-			 struct reel_error *err)
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
 {
 	struct sequence *s = state;
-	enum metric_op op = metric_op(ev);
+	enum metric_op op = ev->op;
 	struct pair *pair;
 
-	if (metric_failed(ev) || !ev->file || ev->layer >= REEL_LAYERS)
+	if (metric_failed(&ev->is) || !ev->is.file ||
+	    ev->is.layer >= REEL_LAYERS)
 		return 0;
 	if (op != METRIC_READ && op != METRIC_WRITE &&
-	    (op != METRIC_META || ev->group != REEL_GROUP_OPEN))
+	    (op != METRIC_META || ev->is.group != REEL_GROUP_OPEN))
 		return 0;
-	if (reel_array_reach(&s->process, &s->process_room, ev->process,
+	if (reel_array_reach(&s->process, &s->process_room, ev->is.process,
 			     sizeof(*s->process), err))
 		return -1;
 	pair = pair_of(s, ev, err);
@@ -269,8 +270,17 @@ static int sequence_feed(void *state, const struct reel_event *ev,
 		memset(last_of(pair, ev), 0, sizeof(pair->last[0]));
 		return 0;
 	}
-	count_darshan(&s->process[ev->process], pair, op, ev);
+	count_darshan(&s->process[ev->is.process], pair, op, ev);
 	return add_ours(s, op, ev, err);
+}
+
+static int sequence_feed(void *state, const struct metric_event *ev, uint32_t n,
+			 struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
+	return 0;
 }
 
 static const char *const op_name[] = {"read", "write"};

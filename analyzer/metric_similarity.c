@@ -62,22 +62,23 @@ static uint64_t mix(uint64_t h, uint64_t v)
  * descriptor is what other threads left free: it counts only where no file says
  * what the call is on. Two opens of one file differ in their offsets.
  */
-static uint64_t fold(const struct reel_event *ev, uint32_t turns)
+static uint64_t fold(const struct metric_event *ev, uint32_t turns)
 {
 	uint64_t moved = 0, number = 0;
 
-	if (!ev->file)
-		number = (uint64_t)(uint32_t)ev->fd << 32 | (uint32_t)ev->fd2;
-	if (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE)
-		moved = (uint64_t)ev->result;
-	return (ev->call | (uint64_t)(uint32_t)ev->err << 16 |
+	if (!ev->is.file)
+		number = (uint64_t)(uint32_t)ev->is.fd << 32 |
+			 (uint32_t)ev->is.fd2;
+	if (ev->is.group == REEL_GROUP_READ || ev->is.group == REEL_GROUP_WRITE)
+		moved = (uint64_t)ev->is.result;
+	return (ev->is.call | (uint64_t)(uint32_t)ev->is.err << 16 |
 		(uint64_t)turns << 60) *
 		       0xc2b2ae3d27d4eb4full +
 	       number * 0xd6e8feb86659fd93ull +
-	       (uint64_t)ev->offset * 0xa0761d6478bd642full +
-	       (uint64_t)ev->asked * 0xe7037ed1a0b428dbull +
+	       (uint64_t)ev->is.offset * 0xa0761d6478bd642full +
+	       (uint64_t)ev->is.asked * 0xe7037ed1a0b428dbull +
 	       moved * 0x8ebc6af09c88c6e3ull +
-	       ev->count * 0x589965cc75374cc3ull;
+	       ev->is.count * 0x589965cc75374cc3ull;
 }
 
 static int turn_to(struct sequences *s, uint32_t stream, uint32_t file,
@@ -88,36 +89,45 @@ static int turn_to(struct sequences *s, uint32_t stream, uint32_t file,
 	return reel_stream_log_add(s->log, stream, &number, 1, err);
 }
 
-static int sequences_feed(void *state, const struct reel_event *ev,
-			  struct reel_error *err)
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
 {
 	struct sequences *s = state;
-	enum metric_op op = metric_op(ev);
+	enum metric_op op = ev->op;
 	bool message = op == METRIC_MESSAGE;
-	uint32_t stream = 2 * ev->thread + message, turns = 0;
+	uint32_t stream = 2 * ev->is.thread + message, turns = 0;
 	struct chain *c;
 
 	/* What a mapping was used for is no call, and never twice the same;
 	 * what a layer above asked for is told by the calls beneath it. */
 	if (op == METRIC_NOTHING || op == METRIC_MAPPED || op == METRIC_UPPER)
 		return 0;
-	if (reel_array_reach(&s->thread, &s->room, ev->thread,
+	if (reel_array_reach(&s->thread, &s->room, ev->is.thread,
 			     sizeof(*s->thread), err))
 		return -1;
-	c = &s->thread[ev->thread][message];
-	if (ev->file != c->last_file) {
+	c = &s->thread[ev->is.thread][message];
+	if (ev->is.file != c->last_file) {
 		turns = 1;
-		if (turn_to(s, stream, ev->file, err))
+		if (turn_to(s, stream, ev->is.file, err))
 			return -1;
-		c->last_file = ev->file;
+		c->last_file = ev->is.file;
 	}
-	if (ev->file2) {
+	if (ev->is.file2) {
 		turns |= 2;
-		if (turn_to(s, stream, ev->file2, err))
+		if (turn_to(s, stream, ev->is.file2, err))
 			return -1;
 	}
-	c->calls += metric_calls(ev);
+	c->calls += ev->calls;
 	c->hash = mix(c->hash, fold(ev, turns));
+	return 0;
+}
+
+static int sequences_feed(void *state, const struct metric_event *ev,
+			  uint32_t n, struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
 	return 0;
 }
 

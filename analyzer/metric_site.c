@@ -27,35 +27,44 @@ struct sites_sum {
 	uint32_t room;
 };
 
-static int site_feed(void *state, const struct reel_event *ev,
+static int add_event(void *state, const struct metric_event *ev,
 		     struct reel_error *err)
 {
 	struct sites_sum *s = state;
-	enum metric_op op = metric_op(ev);
+	enum metric_op op = ev->op;
 	/* What has no file goes by the name of data, too. */
-	uint32_t class_ =
-		ev->class_ == REEL_CLASS_NONE ? REEL_CLASS_DATA : ev->class_;
+	uint32_t class_ = ev->is.class_ == REEL_CLASS_NONE ? REEL_CLASS_DATA
+							   : ev->is.class_;
 	struct site_sum *sum;
 	uint32_t i;
 
-	if (!ev->site || op == METRIC_NOTHING)
+	if (!ev->is.site || op == METRIC_NOTHING)
 		return 0;
-	i = reel_idmap_get(&s->map,
-			   (uint64_t)ev->site << 32 | class_ << 16 | ev->call,
-			   err);
+	i = reel_idmap_get(
+		&s->map,
+		(uint64_t)ev->is.site << 32 | class_ << 16 | ev->is.call, err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&s->sum, &s->room, i, sizeof(*sum), err))
 		return -1;
 	sum = &s->sum[i];
-	sum->site = ev->site;
-	sum->call = ev->call;
+	sum->site = ev->is.site;
+	sum->call = ev->is.call;
 	sum->file_class = class_;
-	sum->calls += metric_calls(ev);
-	if (ev->group == REEL_GROUP_READ)
-		sum->read_bytes += (uint64_t)metric_bytes(ev);
+	sum->calls += ev->calls;
+	if (ev->is.group == REEL_GROUP_READ)
+		sum->read_bytes += (uint64_t)ev->bytes;
 	else
-		sum->write_bytes += (uint64_t)metric_bytes(ev);
-	sum->dur_ns += (uint64_t)metric_dur(ev);
+		sum->write_bytes += (uint64_t)ev->bytes;
+	sum->dur_ns += (uint64_t)ev->dur_ns;
+	return 0;
+}
+
+static int site_feed(void *state, const struct metric_event *ev, uint32_t n,
+		     struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
 	return 0;
 }
 

@@ -25,25 +25,34 @@ struct storage {
 	uint32_t room;
 };
 
-static int storage_feed(void *state, const struct reel_event *ev,
-			struct reel_error *err)
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
 {
 	struct storage *s = state;
 	struct fetched *f;
 
-	if (ev->call < REEL_CALL_READ || ev->call > REEL_CALL_PREADV2 ||
-	    ev->arg2 <= 0 || ev->kind != REEL_KIND_FILE || !ev->file ||
-	    metric_calls(ev) > 1)
+	if (ev->is.call < REEL_CALL_READ || ev->is.call > REEL_CALL_PREADV2 ||
+	    ev->is.arg2 <= 0 || ev->is.kind != REEL_KIND_FILE || !ev->is.file ||
+	    ev->calls > 1)
 		return 0;
-	if (reel_array_reach(&s->file, &s->room, ev->file, sizeof(*f), err))
+	if (reel_array_reach(&s->file, &s->room, ev->is.file, sizeof(*f), err))
 		return -1;
-	f = &s->file[ev->file];
+	f = &s->file[ev->is.file];
 	f->reads++;
-	f->read_bytes += (uint64_t)metric_bytes(ev);
-	f->bytes += (uint64_t)(ev->arg2 < METRIC_BYTES_MOST
-				       ? ev->arg2
+	f->read_bytes += (uint64_t)ev->bytes;
+	f->bytes += (uint64_t)(ev->is.arg2 < METRIC_BYTES_MOST
+				       ? ev->is.arg2
 				       : METRIC_BYTES_MOST);
-	f->dur_ns += (uint64_t)metric_dur(ev);
+	f->dur_ns += (uint64_t)ev->dur_ns;
+	return 0;
+}
+
+static int storage_feed(void *state, const struct metric_event *ev, uint32_t n,
+			struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
 	return 0;
 }
 

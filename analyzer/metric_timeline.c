@@ -117,15 +117,15 @@ static uint64_t part(uint64_t amount, int64_t start, int64_t end, int64_t at)
 }
 
 static int spread(struct timeline *t, enum metric_op op,
-		  const struct reel_event *ev, struct reel_error *err)
+		  const struct metric_event *ev, struct reel_error *err)
 {
-	int64_t start = metric_start(ev), end = metric_end(ev), at = start;
-	uint64_t bytes = (uint64_t)metric_bytes(ev), bytes_at = 0;
+	int64_t start = ev->start_ns, end = ev->end_ns, at = start;
+	uint64_t bytes = (uint64_t)ev->bytes, bytes_at = 0;
 
 	while (at < end) {
 		int64_t index = at / t->width_ns;
 		int64_t to = (index + 1) * t->width_ns;
-		struct bin *b = bin_at(t, ev->process, index, err);
+		struct bin *b = bin_at(t, ev->is.process, index, err);
 		uint64_t bytes_to;
 
 		if (!b)
@@ -152,19 +152,19 @@ static int widen_for(struct timeline *t, int64_t dur_ns, struct reel_error *err)
 }
 
 /* The bin in which @ev ends; *@whole: it began there too. */
-static struct bin *bin_of(struct timeline *t, const struct reel_event *ev,
+static struct bin *bin_of(struct timeline *t, const struct metric_event *ev,
 			  bool *whole, struct reel_error *err)
 {
-	int64_t start = metric_start(ev), end = metric_end(ev);
+	int64_t start = ev->start_ns, end = ev->end_ns;
 	struct cursor *c;
 	struct bin *b;
 
-	if (reel_array_reach(&t->cursor, &t->cursors, ev->process, sizeof(*c),
-			     err))
+	if (reel_array_reach(&t->cursor, &t->cursors, ev->is.process,
+			     sizeof(*c), err))
 		return NULL;
-	c = &t->cursor[ev->process];
+	c = &t->cursor[ev->is.process];
 	if (end < c->from_ns || end >= c->to_ns) {
-		b = bin_at(t, ev->process, end / t->width_ns, err);
+		b = bin_at(t, ev->is.process, end / t->width_ns, err);
 		if (!b)
 			return NULL;
 		c->bin = (uint32_t)(b - t->bin);
@@ -175,32 +175,41 @@ static struct bin *bin_of(struct timeline *t, const struct reel_event *ev,
 	return &t->bin[c->bin];
 }
 
-static int timeline_feed(void *state, const struct reel_event *ev,
-			 struct reel_error *err)
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
 {
 	struct timeline *t = state;
-	enum metric_op op = metric_op(ev);
+	enum metric_op op = ev->op;
 	bool whole = false;
 	struct bin *b;
 
 	if (op >= METRIC_OPS && op != METRIC_MESSAGE)
 		return 0;
-	if ((t->map.used > BINS_MOST || metric_dur(ev) > FIRST_WIDTH_NS) &&
-	    widen_for(t, op == METRIC_MESSAGE ? 0 : metric_dur(ev), err))
+	if ((t->map.used > BINS_MOST || ev->dur_ns > FIRST_WIDTH_NS) &&
+	    widen_for(t, op == METRIC_MESSAGE ? 0 : ev->dur_ns, err))
 		return -1;
 	b = bin_of(t, ev, &whole, err);
 	if (!b)
 		return -1;
 	if (op == METRIC_MESSAGE) {
-		b->messages += metric_calls(ev);
+		b->messages += ev->calls;
 		return 0;
 	}
-	b->calls[op] += metric_calls(ev);
+	b->calls[op] += ev->calls;
 	if (!whole)
 		return spread(t, op, ev, err);
-	b->dur_ns[op] += (uint64_t)metric_dur(ev);
+	b->dur_ns[op] += (uint64_t)ev->dur_ns;
 	if (op != METRIC_META)
-		b->bytes[op] += (uint64_t)metric_bytes(ev);
+		b->bytes[op] += (uint64_t)ev->bytes;
+	return 0;
+}
+
+static int timeline_feed(void *state, const struct metric_event *ev, uint32_t n,
+			 struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
 	return 0;
 }
 

@@ -44,19 +44,19 @@ static uint32_t darshan_bin(int64_t bytes)
 	return i;
 }
 
-static int transfer_size_feed(void *state, const struct reel_event *ev,
-			      struct reel_error *err)
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
 {
 	struct transfer_size *t = state;
-	enum metric_op op = metric_op(ev);
-	int64_t bytes = metric_bytes(ev), size;
-	uint32_t calls = metric_calls(ev), more;
+	enum metric_op op = ev->op;
+	int64_t bytes = ev->bytes, size;
+	uint32_t calls = ev->calls, more;
 	struct bin *bin;
 
 	if (op != METRIC_READ && op != METRIC_WRITE)
 		return 0;
 	if (!bytes) {
-		t->eof_reads += metric_eof(ev) ? calls : 0;
+		t->eof_reads += metric_eof(&ev->is) ? calls : 0;
 		return 0;
 	}
 	/* Calls that were counted have a mean size; their bytes are exact:
@@ -68,13 +68,22 @@ static int transfer_size_feed(void *state, const struct reel_event *ev,
 	bin = &t->bin[op][metric_size_bin(size)];
 	bin->calls += calls;
 	bin->bytes += (uint64_t)bytes;
-	bin->dur_ns += (uint64_t)metric_dur(ev);
+	bin->dur_ns += (uint64_t)ev->dur_ns;
 	reel_histogram_add(&t->size[op], size, calls - more);
 	t->darshan[op][darshan_bin(size)] += calls - more;
 	if (more) {
 		reel_histogram_add(&t->size[op], size + 1, more);
 		t->darshan[op][darshan_bin(size + 1)] += more;
 	}
+	return 0;
+}
+
+static int transfer_size_feed(void *state, const struct metric_event *ev,
+			      uint32_t n, struct reel_error *err)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (add_event(state, &ev[i], err))
+			return -1;
 	return 0;
 }
 

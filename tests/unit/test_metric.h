@@ -16,6 +16,7 @@
 #include "lib/error.h"
 
 #include "analyzer/metric.h"
+#include "analyzer/metric_op.h"
 #include "analyzer/store.h"
 
 #include "tests/tap.h"
@@ -150,10 +151,12 @@ moved(enum reel_call call, int64_t start_ns, int64_t dur_ns, int64_t offset,
 
 static void job_feed(struct job *j, struct reel_event ev)
 {
+	struct metric_event m = {.is = ev};
 	int i;
 
+	metric_event_fill(&m);
 	for (i = 0; reel_metrics[i]; i++)
-		if (reel_metrics[i]->feed(j->state[i], &ev, &j->err))
+		if (reel_metrics[i]->feed(j->state[i], &m, 1, &j->err))
 			ok(0, "feed %s: %s", reel_metrics[i]->name,
 			   j->err.text);
 }
