@@ -117,6 +117,9 @@ $(O)/replay/%.o: replay/%.c $(sql_inc)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(prog_cppflags) $(prog_cflags) -c -o $@ $<
 
+# Its loops over columns are worth vectors, which -O2 of gcc 12 leaves out.
+$(O)/analyzer/plane.o $(O)/module/analyzer/plane.o: base_cflags += -O3
+
 $(O)/replay/comm_mpi.o $(O)/replay/main.o: pkg_cflags += $(mpi_cflags)
 
 $(O)/module/%.o: %.c $(sql_inc)

@@ -138,15 +138,13 @@ uint64_t *reel_planes_begin(struct reel_codec *k, uint32_t n, int level)
 /* Bytes of the largest value; 0: all values are the same. */
 static int planes_needed(const uint64_t *t, uint32_t n)
 {
-	uint64_t all = 0, differ = 0;
+	uint64_t all = 0;
 	int k = 1;
 
-	for (uint32_t i = 0; i < n; i++) {
-		all |= t[i];
-		differ |= t[i] ^ t[0];
-	}
-	if (!differ)
+	if (n == 1 || !memcmp(t, t + 1, (n - 1) * sizeof(*t)))
 		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		all |= t[i];
 	while (k < 8 && all >> (8 * k))
 		k++;
 	return k;
@@ -192,6 +190,14 @@ static uint64_t pack(struct reel_codec *k, const void *bytes, size_t n)
 	return (uint64_t)len << 1 | packed;
 }
 
+/* Byte @p of each value. */
+static void take_plane(uint8_t *restrict plane, const uint64_t *restrict value,
+		       uint32_t n, int p)
+{
+	for (uint32_t i = 0; i < n; i++)
+		plane[i] = (uint8_t)(value[i] >> (8 * p));
+}
+
 void reel_planes_put(struct reel_codec *k, uint32_t n)
 {
 	int planes = planes_needed(k->value, n);
@@ -200,8 +206,7 @@ void reel_planes_put(struct reel_codec *k, uint32_t n)
 	if (!planes)
 		k->dir_len += reel_varint_put(k->dir + k->dir_len, k->value[0]);
 	for (int p = 0; p < planes; p++) {
-		for (uint32_t i = 0; i < n; i++)
-			k->plane[i] = (uint8_t)(k->value[i] >> (8 * p));
+		take_plane(k->plane, k->value, n, p);
 		k->dir_len += reel_varint_put(k->dir + k->dir_len,
 					      pack(k, k->plane, n));
 	}
