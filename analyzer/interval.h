@@ -50,7 +50,7 @@ static inline int reel_union_add(struct reel_union *u,
 {
 	struct reel_interval *top;
 
-	if (u->n < 2 || in->end_ns <= in->start_ns)
+	if (!u->n || in->end_ns <= in->start_ns)
 		return reel_union_insert(u, in, err);
 	top = &u->iv[u->n - 1];
 	if (in->start_ns > top->end_ns) {
@@ -59,10 +59,13 @@ static inline int reel_union_add(struct reel_union *u,
 		u->iv[u->n++] = *in;
 		return 0;
 	}
-	if (in->start_ns <= top[-1].end_ns || in->end_ns < top->start_ns)
+	if (in->end_ns < top->start_ns)
 		return reel_union_insert(u, in, err);
-	if (in->start_ns < top->start_ns)
+	if (in->start_ns < top->start_ns) {
+		if (u->n < 2 || in->start_ns <= top[-1].end_ns)
+			return reel_union_insert(u, in, err);
 		top->start_ns = in->start_ns;
+	}
 	if (in->end_ns > top->end_ns)
 		top->end_ns = in->end_ns;
 	top->read_bytes += in->read_bytes;

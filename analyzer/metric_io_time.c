@@ -19,14 +19,20 @@ static const char schema[] =
 
 #define HELD 65536u /* a call may end behind so many others, at least half */
 
-enum set { SET_READ, SET_WRITE, SET_META, SET_IO, SETS };
+/* Reads, writes, metadata calls; and all of them. */
+#define SETS (METRIC_OPS + 1)
+#define SET_IO METRIC_OPS
 
 static const char *const set_name[SETS] = {"read", "write", "meta", "io"};
 
+struct set {
+	struct reel_union u;
+	uint64_t calls, sum_ns;
+	int64_t first_ns, last_ns;
+};
+
 struct times {
-	struct reel_union u[SETS];
-	uint64_t calls[SETS], sum_ns[SETS];
-	int64_t first_ns[SETS], last_ns[SETS];
+	struct set set[SETS]; /* of all of them just the union, till the end */
 };
 
 static int io_time_init(void *state, struct reel_error *err)
@@ -34,69 +40,80 @@ static int io_time_init(void *state, struct reel_error *err)
 	struct times *t = state;
 	int i;
 
-	for (i = 0; i < SETS; i++)
-		t->u[i].most = HELD;
+	for (i = 0; i < SETS; i++) {
+		t->set[i].u.most = HELD;
+		t->set[i].first_ns = INT64_MAX;
+	}
 	return 0;
 }
 
-static int add_to_set(struct times *t, enum set set,
-		      const struct metric_event *ev, struct reel_error *err)
-{
-	struct reel_interval iv = {ev->start_ns, ev->end_ns, 0, 0};
-
-	if (!t->calls[set] || iv.start_ns < t->first_ns[set])
-		t->first_ns[set] = iv.start_ns;
-	if (!t->calls[set] || iv.end_ns > t->last_ns[set])
-		t->last_ns[set] = iv.end_ns;
-	t->calls[set] += ev->calls;
-	t->sum_ns[set] += (uint64_t)ev->dur_ns;
-	return reel_union_add(&t->u[set], &iv, err);
-}
-
-static int add_event(void *state, const struct metric_event *ev,
+static int add_event(struct times *t, const struct metric_event *ev,
 		     struct reel_error *err)
 {
-	static const enum set set_of[METRIC_OPS] = {SET_READ, SET_WRITE,
-						    SET_META};
-	enum metric_op op = ev->op;
+	struct reel_interval iv = {ev->start_ns, ev->end_ns, 0, 0};
+	struct set *set = &t->set[ev->op];
 
-	if (op >= METRIC_OPS)
-		return 0;
-	if (add_to_set(state, set_of[op], ev, err))
+	if (iv.start_ns < set->first_ns)
+		set->first_ns = iv.start_ns;
+	if (iv.end_ns > set->last_ns)
+		set->last_ns = iv.end_ns;
+	set->calls += ev->calls;
+	set->sum_ns += (uint64_t)ev->dur_ns;
+	if (reel_union_add(&set->u, &iv, err))
 		return -1;
-	return add_to_set(state, SET_IO, ev, err);
+	return reel_union_add(&t->set[SET_IO].u, &iv, err);
 }
 
 static int io_time_feed(void *state, const struct metric_event *ev, uint32_t n,
 			struct reel_error *err)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (add_event(state, &ev[i], err))
+		if (ev[i].op < METRIC_OPS && add_event(state, &ev[i], err))
 			return -1;
 	return 0;
+}
+
+static void sum_up(struct times *t)
+{
+	struct set *all = &t->set[SET_IO];
+	int i;
+
+	for (i = 0; i < METRIC_OPS; i++) {
+		const struct set *set = &t->set[i];
+
+		all->calls += set->calls;
+		all->sum_ns += set->sum_ns;
+		if (set->first_ns < all->first_ns)
+			all->first_ns = set->first_ns;
+		if (set->last_ns > all->last_ns)
+			all->last_ns = set->last_ns;
+	}
 }
 
 static int io_time_finish(void *state, struct reel_store *st,
 			  struct reel_error *err)
 {
-	const struct times *t = state;
+	struct times *t = state;
 	struct reel_insert out;
 	int i, rc = reel_insert_open(&out, st,
 				     "INSERT INTO io_time VALUES "
 				     "(?,?,?,?,?,?,?,?)",
 				     err);
 
+	sum_up(t);
 	for (i = 0; !rc && i < SETS; i++) {
-		if (!t->calls[i])
+		const struct set *set = &t->set[i];
+
+		if (!set->calls)
 			continue;
 		reel_insert_null(&out);
 		reel_insert_text(&out, set_name[i]);
-		reel_insert_int(&out, (int64_t)t->calls[i]);
-		reel_insert_int(&out, reel_union_ns(&t->u[i]));
-		reel_insert_int(&out, (int64_t)t->sum_ns[i]);
-		reel_insert_int(&out, t->first_ns[i]);
-		reel_insert_int(&out, t->last_ns[i]);
-		reel_insert_int(&out, (int64_t)t->u[i].clipped);
+		reel_insert_int(&out, (int64_t)set->calls);
+		reel_insert_int(&out, reel_union_ns(&set->u));
+		reel_insert_int(&out, (int64_t)set->sum_ns);
+		reel_insert_int(&out, set->first_ns);
+		reel_insert_int(&out, set->last_ns);
+		reel_insert_int(&out, (int64_t)set->u.clipped);
 		rc = reel_insert_done(&out, err);
 	}
 	return reel_insert_close(&out, rc);
@@ -108,7 +125,7 @@ static void io_time_fini(void *state)
 	int i;
 
 	for (i = 0; i < SETS; i++)
-		reel_union_fini(&t->u[i]);
+		reel_union_fini(&t->set[i].u);
 }
 
 const struct reel_metric reel_metric_io_time = {

@@ -114,7 +114,8 @@ static void set_line(struct trace_clock *c, uint64_t ticks, int64_t ns,
 	c->shift = (unsigned int)(62 - exponent);
 }
 
-static int64_t line_ns(const struct trace_clock *c, uint64_t ticks)
+/* Any ticks, also those that only a damaged trace has. */
+static int64_t far_ns(const struct trace_clock *c, uint64_t ticks)
 {
 	__int128 ns = (__int128)ticks - c->base_ticks;
 
@@ -124,6 +125,20 @@ static int64_t line_ns(const struct trace_clock *c, uint64_t ticks)
 		ns = INT64_MIN;
 	ns = (ns * (__int128)c->mult >> c->shift) + c->base_ns;
 	return ns < 0 ? 0 : ns > NS_MAX ? NS_MAX : (int64_t)ns;
+}
+
+/* Nearly all come after the base, and soon: one multiplication. */
+static inline int64_t line_ns(const struct trace_clock *c, uint64_t ticks)
+{
+	unsigned __int128 since =
+		(unsigned __int128)(ticks - c->base_ticks) * c->mult >>
+		c->shift;
+	int64_t ns;
+
+	if (ticks < c->base_ticks || since > NS_MAX / 2)
+		return far_ns(c, ticks);
+	ns = c->base_ns + (int64_t)since;
+	return ns < 0 ? 0 : ns > NS_MAX ? NS_MAX : ns;
 }
 
 /*
