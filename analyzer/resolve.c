@@ -422,6 +422,8 @@ static int facts(struct step *s, struct desc *d)
 	return 0;
 }
 
+/* Each member is named: gcc clears what is left out with "rep stos", which takes
+ * as long as all the rest. */
 static void fill(struct step *s, int64_t start_ns)
 {
 	const struct reel_record *rec = s->rec;
@@ -433,14 +435,20 @@ static void fill(struct step *s, int64_t start_ns)
 		.dur_ns = s->end_ns - start_ns,
 		.process = s->p->is.process_id,
 		.thread = t->is.thread_id,
+		.file = 0,
+		.file2 = 0,
+		.open = 0,
 		.count = rec->count > UINT32_MAX ? UINT32_MAX :
 						   (uint32_t)rec->count,
+		.site = 0,
 		.fd = -1,
 		.fd2 = -1,
 		.err = rec->err,
 		.call = rec->call,
 		.layer = info ? (uint8_t)info->layer : REEL_LAYER_NONE,
 		.group = info ? (uint8_t)info->group : REEL_GROUP_NONE,
+		.kind = REEL_KIND_UNKNOWN,
+		.class_ = REEL_CLASS_NONE,
 		.offset = rec->has_offset ? rec->offset : REEL_NO_OFFSET,
 		.asked = rec->has_size && rec->size >= 0 ? rec->size :
 							   REEL_NO_SIZE,

@@ -17,6 +17,10 @@
 #define FIRST_SLOTS 64
 #define FDS_MAX (1 << 20)
 
+/* Copied: gcc would clear a struct of this size with "rep stos", slowly. */
+static const struct opened empty = { .pos = POS_UNKNOWN,
+				     .answer = { .before = -1 } };
+
 uint32_t opens_new(struct opens *o, const struct reel_open_row *row,
 		   struct reel_error *err)
 {
@@ -34,9 +38,9 @@ uint32_t opens_new(struct opens *o, const struct reel_open_row *row,
 		}
 		i = ++o->n;
 	}
-	o->open[i] = (struct opened){ .row = *row, .dir = row->file_id,
-				     .pos = POS_UNKNOWN,
-				     .answer = { .before = -1 } };
+	o->open[i] = empty;
+	o->open[i].row = *row;
+	o->open[i].dir = row->file_id;
 	o->open[i].row.open_id = ++o->last_id;
 	return i;
 }
