@@ -20,12 +20,23 @@
 #define DIRECTORY_MAX (REEL_PLANES_COLUMNS * (1 + 8 * 5 + 10))
 #define FRONT (REEL_PLANES_HEAD + DIRECTORY_MAX)
 
+#define PLANES (REEL_PLANES_COLUMNS * 8)
+
+/* A plane of the block that is being written, and where it went. */
+struct packed {
+	uint32_t n;
+	size_t at;
+	uint64_t word;
+};
+
 struct reel_codec {
 	ZSTD_CCtx *cctx;
 	ZSTD_DCtx *dctx;
 	uint64_t *value; /* one column */
-	uint8_t *plane;
-	uint32_t room;	/* of both */
+	uint8_t *plane;	 /* those of a block that is written; else one */
+	uint32_t room;	 /* values; as many bytes in each plane */
+	struct packed packed[PLANES];
+	int planes; /* of the block so far */
 	uint8_t *frame; /* with its magic number; or a second try */
 	size_t frame_room;
 	uint8_t *out; /* FRONT bytes, then the planes */
@@ -65,7 +76,7 @@ static int room_for(struct reel_codec *k, uint32_t n)
 	if (!value)
 		return -1;
 	k->value = value;
-	plane = realloc(k->plane, n);
+	plane = realloc(k->plane, (size_t)n * PLANES);
 	if (!plane)
 		return -1;
 	k->plane = plane;
@@ -131,6 +142,7 @@ uint64_t *reel_planes_begin(struct reel_codec *k, uint32_t n, int level)
 				 ZSTD_compressBound(n)))
 		return NULL;
 	k->used = k->dir_len = 0;
+	k->planes = 0;
 	k->level = level;
 	return k->value;
 }
@@ -198,6 +210,31 @@ static void take_plane(uint8_t *restrict plane, const uint64_t *restrict value,
 		plane[i] = (uint8_t)(value[i] >> (8 * p));
 }
 
+/*
+ * The plane behind those of the block so far. Columns that tell the calls apart
+ * tell it alike: what packed a plane that was the same is copied.
+ */
+static uint64_t put_plane(struct reel_codec *k, uint32_t n)
+{
+	uint8_t *plane = k->plane + (size_t)k->planes * k->room;
+	struct packed *new = &k->packed[k->planes++];
+
+	*new = (struct packed){.n = n, .at = k->used};
+	for (const struct packed *p = k->packed; p < new; p++) {
+		const uint8_t *have =
+			k->plane + (size_t)(p - k->packed) * k->room;
+
+		if (p->n != n || memcmp(have, plane, n))
+			continue;
+		new->word = p->word;
+		memcpy(k->out + FRONT + k->used, k->out + FRONT + p->at,
+		       p->word >> 1);
+		k->used += p->word >> 1;
+		return new->word;
+	}
+	return new->word = pack(k, plane, n);
+}
+
 void reel_planes_put(struct reel_codec *k, uint32_t n)
 {
 	int planes = planes_needed(k->value, n);
@@ -206,9 +243,10 @@ void reel_planes_put(struct reel_codec *k, uint32_t n)
 	if (!planes)
 		k->dir_len += reel_varint_put(k->dir + k->dir_len, k->value[0]);
 	for (int p = 0; p < planes; p++) {
-		take_plane(k->plane, k->value, n, p);
+		take_plane(k->plane + (size_t)k->planes * k->room, k->value, n,
+			   p);
 		k->dir_len += reel_varint_put(k->dir + k->dir_len,
-					      pack(k, k->plane, n));
+					      put_plane(k, n));
 	}
 }
 
