@@ -153,7 +153,7 @@ static int planes_needed(const uint64_t *t, uint32_t n)
 	uint64_t all = 0;
 	int k = 1;
 
-	if (n == 1 || !memcmp(t, t + 1, (n - 1) * sizeof(*t)))
+	if (n < 2 || !memcmp(t, t + 1, (n - 1) * sizeof(*t)))
 		return 0;
 	for (uint32_t i = 0; i < n; i++)
 		all |= t[i];
