@@ -446,8 +446,10 @@ static void no_problem(const struct report *r, struct advice *a)
 			     "could be looked at.");
 		return;
 	}
-	say(a->text, "looked at waiting, opens, metadata, small and random "
-		     "reads, syncs, checkpoints");
+	say(a->text,
+	    "looked at %sopens, metadata, small and random reads, syncs, "
+	    "checkpoints",
+	    k && k->stall_share >= 0 ? "waiting, " : "");
 	if (k && k->stall_share >= 0) {
 		say(a->text, "; fetch takes %s of the steps",
 		    reel_num_percent(part, rounded(k->stall_share, 1000)));

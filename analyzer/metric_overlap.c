@@ -301,6 +301,26 @@ static int64_t step_other(const struct overlap_step *s)
 	return ns > 0 ? ns : 0;
 }
 
+/* What of a rank's steps was measured. */
+static bool knows_fetch(const struct overlap_rank *r)
+{
+	return r->fetch.n > 0;
+}
+
+static bool knows_compute(const struct overlap_rank *r)
+{
+	return r->compute_source;
+}
+
+/* NULL: not measured. */
+static void put(struct reel_insert *out, bool known, int64_t v)
+{
+	if (known)
+		reel_insert_int(out, v);
+	else
+		reel_insert_null(out);
+}
+
 static void bind_steady(struct reel_insert *out, const struct overlap_rank *r)
 {
 	int64_t dur_ns = 0, fetch_ns = 0, compute_ns = 0;
@@ -313,16 +333,21 @@ static void bind_steady(struct reel_insert *out, const struct overlap_rank *r)
 	}
 	reel_insert_int(out, r->steps > 1 ? r->steps - 1 : 0);
 	reel_insert_int(out, dur_ns);
-	reel_insert_int(out, fetch_ns);
-	reel_insert_int(out, compute_ns);
+	put(out, knows_fetch(r), fetch_ns);
+	put(out, knows_compute(r), compute_ns);
 }
 
 static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 		      int32_t ordinal, struct reel_error *err)
 {
 	int64_t *room = reel_alloc(r->steps, sizeof(*room), err);
-	int64_t (*const value[])(const struct overlap_step *) = {
-		step_dur, step_fetch, step_compute, step_other};
+	const struct {
+		int64_t (*of)(const struct overlap_step *);
+		bool known;
+	} value[] = {{step_dur, true},
+		     {step_fetch, knows_fetch(r)},
+		     {step_compute, knows_compute(r)},
+		     {step_other, knows_compute(r)}};
 	size_t i;
 
 	if (!room)
@@ -333,11 +358,15 @@ static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 	reel_insert_int(out, r->steps);
 	bind_steady(out, r);
 	for (i = 0; i < sizeof(value) / sizeof(value[0]); i++)
-		reel_insert_stat(out, (double)median(r, room, value[i]));
-	reel_insert_int(out, reel_union_ns(&r->fetch));
-	reel_insert_int(out, reel_union_ns(&r->compute));
+		if (value[i].known)
+			reel_insert_stat(out, (double)median(r, room,
+							     value[i].of));
+		else
+			reel_insert_null(out);
+	put(out, knows_fetch(r), reel_union_ns(&r->fetch));
+	put(out, knows_compute(r), reel_union_ns(&r->compute));
 	reel_insert_int(out, r->io_ns);
-	reel_insert_int(out, r->hidden_ns);
+	put(out, knows_compute(r), r->hidden_ns);
 	reel_insert_int(out, r->worker_processes);
 	reel_insert_int(out, (int64_t)r->batches);
 	reel_insert_int(out, r->worker_busy_ns);
@@ -360,22 +389,16 @@ static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
 		reel_insert_int(out, r->rank >= 0 ? r->rank : ordinal);
 		reel_insert_int(out, r->process);
 		reel_insert_int(out, i + 1);
-		if (s->epoch >= 0)
-			reel_insert_int(out, s->epoch);
-		else
-			reel_insert_null(out);
-		if (s->number >= 0)
-			reel_insert_int(out, s->number);
-		else
-			reel_insert_null(out);
+		put(out, s->epoch >= 0, s->epoch);
+		put(out, s->number >= 0, s->number);
 		reel_insert_int(out, i > 0);
 		reel_insert_int(out, s->start_ns);
 		reel_insert_int(out, s->dur_ns);
-		reel_insert_int(out, s->fetch_ns);
-		reel_insert_int(out, s->compute_ns);
-		reel_insert_int(out, step_other(s));
+		put(out, knows_fetch(r), s->fetch_ns);
+		put(out, knows_compute(r), s->compute_ns);
+		put(out, knows_compute(r), step_other(s));
 		reel_insert_int(out, s->io_ns);
-		reel_insert_int(out, s->hidden_ns);
+		put(out, knows_compute(r), s->hidden_ns);
 		reel_insert_int(out, (int64_t)s->read_bytes);
 		reel_insert_int(out, (int64_t)s->write_bytes);
 		reel_insert_id(out, s->epoch_span);

@@ -98,7 +98,9 @@ static int add_phase(struct overlap_rank *r, const struct overlap_span *span,
 	return 0;
 }
 
-/* Computation: declared, or else what of the steps is neither wait nor phase.
+/*
+ * Computation: declared, or else what of the steps is neither wait nor phase.
+ * Steps without any fetch have one that nobody saw, as in TensorFlow's graphs.
  */
 static int find_compute(struct overlap_rank *r, const struct overlap_span *span,
 			uint32_t spans, struct reel_error *err)
@@ -116,7 +118,7 @@ static int find_compute(struct overlap_rank *r, const struct overlap_span *span,
 				    err);
 		goto out;
 	}
-	if (r->step_time.n) {
+	if (r->step_time.n && r->fetch.n) {
 		r->compute_source = "step minus fetch";
 		if (reel_union_cut(&fed, &r->step_time, &r->fetch, false,
 				   err) ||

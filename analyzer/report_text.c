@@ -251,11 +251,26 @@ static void print_steps(const struct report *r)
 	reel_buf_printf(&b, NULL, "; median; computation is %s)",
 			k->compute_source[0] ? k->compute_source : "not known");
 	put_line(&b, 2);
-	print_part("fetch", k->median_fetch_ns, k->median_step_ns);
-	print_part("compute", k->median_compute_ns, k->median_step_ns);
+	if (k->median_fetch_ns == REPORT_NONE &&
+	    k->median_compute_ns == REPORT_NONE) {
+		print_part("all", k->median_step_ns, k->median_step_ns);
+	} else {
+		print_part("fetch", k->median_fetch_ns, k->median_step_ns);
+		print_part("compute", k->median_compute_ns, k->median_step_ns);
+	}
 	if (k->median_other_ns > 0)
 		print_part("other", k->median_other_ns, k->median_step_ns);
 	print_overlap(k);
+	if (k->median_fetch_ns == REPORT_NONE) {
+		fputs("  ", stdout);
+		report_put_wrapped(
+			"How long a step waits for its batch is not known: no "
+			"fetch was seen. A step that is one graph of "
+			"TensorFlow fetches inside it (ioreel record "
+			"--profile-steps A-B); elsewhere mark the fetches "
+			"(ioreel.h, or the Python module ioreel).",
+			2, 2);
+	}
 	if (r->ranks > 1)
 		printf("  %s ranks; --ranks shows each\n",
 		       reel_num_count(num, r->ranks));

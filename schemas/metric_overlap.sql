@@ -3,8 +3,8 @@
 -- calls are clipped at its edges. fetch: waiting for a batch; compute: see
 -- rank_time; other: the rest (checkpoints and evaluation inside a step); io:
 -- union of the I/O of the rank's process tree; hidden: what of it ran while
--- the rank computed.
--- unit: ns, bytes    empty: no row without anchors
+-- the rank computed. Of a rank that never fetched nobody knows when it waited.
+-- unit: ns, bytes    empty: no row without anchors; NULL, not measured
 -- source: ioreel-store(5), "Steps"
 CREATE TABLE step (
 	span_id INTEGER PRIMARY KEY,
@@ -16,21 +16,23 @@ CREATE TABLE step (
 	steady INTEGER NOT NULL,       -- 0: the first step of the rank
 	start_ns INTEGER NOT NULL,
 	dur_ns INTEGER NOT NULL,
-	fetch_ns INTEGER NOT NULL,
-	compute_ns INTEGER NOT NULL,
-	other_ns INTEGER NOT NULL,
+	fetch_ns INTEGER,
+	compute_ns INTEGER,
+	other_ns INTEGER,
 	io_ns INTEGER NOT NULL,
-	hidden_ns INTEGER NOT NULL,
+	hidden_ns INTEGER,
 	read_bytes INTEGER NOT NULL,
 	write_bytes INTEGER NOT NULL,
 	epoch_span INTEGER             -- span_id of the epoch that it began in
 ) STRICT;
 
 -- rank_time: each rank's time. Computation is what compute spans declare, else
--- steps less the fetches, checkpoints and evaluation of their thread. Steady
+-- steps less the fetches, checkpoints and evaluation of their thread; not known
+-- without a fetch. Steady
 -- steps are all but the rank's first. A worker is alive from its first batch to
 -- its end (or that of the last step), busy while it makes a batch.
--- unit: ns    empty: no row without anchors; NULL without steady steps
+-- unit: ns    empty: no row without anchors; NULL without steady steps, or not
+-- measured
 -- source: ioreel-store(5), "Overlap"
 CREATE TABLE rank_time (
 	rank INTEGER NOT NULL,
@@ -39,16 +41,16 @@ CREATE TABLE rank_time (
 	steps INTEGER NOT NULL,
 	steady_steps INTEGER NOT NULL,
 	steady_ns INTEGER NOT NULL,    -- sums over steady steps
-	steady_fetch_ns INTEGER NOT NULL,
-	steady_compute_ns INTEGER NOT NULL,
+	steady_fetch_ns INTEGER,
+	steady_compute_ns INTEGER,
 	median_step_ns INTEGER,        -- over steady steps
 	median_fetch_ns INTEGER,
 	median_compute_ns INTEGER,
 	median_other_ns INTEGER,
-	fetch_ns INTEGER NOT NULL,     -- data stall: union of all fetches
-	compute_ns INTEGER NOT NULL,
+	fetch_ns INTEGER,              -- data stall: union of all fetches
+	compute_ns INTEGER,
 	io_ns INTEGER NOT NULL,        -- union over the rank's process tree
-	hidden_ns INTEGER NOT NULL,
+	hidden_ns INTEGER,
 	worker_processes INTEGER NOT NULL,
 	worker_batches INTEGER NOT NULL,
 	worker_busy_ns INTEGER NOT NULL,  -- sums over workers

@@ -116,6 +116,18 @@ check 'a run without anchors says so' \
 	grep -q "No steps:" out && ! grep -q "Where a step" out'
 check 'and is counted right' 'grep -qE "^  read +16 +180 kB" out'
 
+# Steps that fetch inside a graph, say: not one that never waits.
+check 'steps without a fetch wait nobody knows how long' '
+	ioreel record -q -o steps.reel -- sh -c "for i in 1 2 3; do
+		test -e /ioreel/begin/step/\$i; cat data/f1; test -e /ioreel/end/step
+		done; true" >/dev/null &&
+	ioreel report steps.reel >out && grep -q "computation is not known" out &&
+	grep -qE "^  all +[0-9.]+ .s +100 %" out && grep -q "no fetch was seen" out &&
+	! grep -q "hardly waits" out && ! grep -q "at waiting" out &&
+	! grep -q "utilisation" out'
+check 'nor any of them' 'ioreel report --steps steps.reel >out &&
+	[ $(grep -cE " - +- +- " out) = 3 ]'
+
 check 'calls that failed are told' '
 	ioreel record -q -o failed.reel -- cat data/f1 no no no no no no >/dev/null 2>&1
 	ioreel report failed.reel >out &&
@@ -140,7 +152,7 @@ if python3 -c 'from jsonschema import Draft202012Validator' 2>/dev/null; then
 	PY
 	schema=$TOP/schemas/report.schema.json
 	check 'it is valid' 'python3 valid.py "$schema" run.json'
-	for run in empty.reel cat.reel mapped.reel; do
+	for run in empty.reel cat.reel mapped.reel steps.reel; do
 		check "so is that of $run" \
 			"ioreel report --json $run >x.json && python3 valid.py '$schema' x.json"
 	done

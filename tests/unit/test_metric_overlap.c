@@ -102,6 +102,32 @@ static void headroom(void)
 	job_end(&j);
 }
 
+/* Steps that fetch where nobody sees it, and read while they do. */
+static void unseen(void)
+{
+	struct job j;
+	int64_t i;
+
+	job_begin(&j);
+	processes(&j, 400);
+	for (i = 0; i < 4; i++) {
+		io(&j, 1, 100 * i, 100 * i + 90, 1);
+		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i, 100 * i + 100);
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT count(*) FROM v_overlap WHERE stall_share IS NULL "
+		       "AND utilisation IS NULL AND hidden_ns IS NULL AND "
+		       "fetch_ns IS NULL AND compute_source IS NULL"),
+	   1, "without a fetch nobody knows when a rank waited");
+	is(job_int(&j, "SELECT count(*) FROM v_step WHERE fetch_ns IS NULL AND "
+		       "compute_ns IS NULL AND other_ns IS NULL AND "
+		       "hidden_share IS NULL"),
+	   4, "nor of any step");
+	is(job_int(&j, "SELECT sum(dur_ns + io_ns) FROM v_step"), 760,
+	   "how long each took, and its I/O, is known");
+	job_end(&j);
+}
+
 static void declared(void)
 {
 	struct job j;
@@ -118,6 +144,8 @@ static void declared(void)
 		       "'compute spans'"),
 	   1, "and is named");
 	is(job_int(&j, "SELECT other_ns FROM step"), 55, "the rest is other");
+	is(job_int(&j, "SELECT count(*) FROM step WHERE fetch_ns IS NULL"), 1,
+	   "with a fetch in it that nobody saw");
 	is(job_int(&j, "SELECT utilisation FROM v_overlap"), -1,
 	   "one step: no steady one, NULL");
 	job_end(&j);
@@ -226,6 +254,7 @@ int main(void)
 	epochs();
 	known();
 	headroom();
+	unseen();
 	declared();
 	against_marks();
 	ranks();
