@@ -18,7 +18,7 @@
 
 #include "analyzer/commands.h"
 #include "analyzer/compare.h"
-#include "analyzer/machine.h"
+#include "analyzer/report.h"
 #include "analyzer/report_json.h"
 #include "analyzer/report_put.h"
 #include "analyzer/store.h"
@@ -171,18 +171,37 @@ static void print_likeness(const struct reel_likeness *l)
 				   2, 0);
 }
 
-/* A likeness is of two runs and of what else their machines did meanwhile. */
-static void print_machine(const char *run, const struct reel_machine *m)
+static void print_line(const char *run, struct reel_buf *words)
 {
-	struct reel_buf words = REEL_BUF_INIT, text = REEL_BUF_INIT;
+	struct reel_buf text = REEL_BUF_INIT;
 
-	if (reel_machine_words(m, &words)) {
-		reel_cli_word(&text, run);
-		reel_buf_printf(&text, NULL, ": %s", reel_buf_text(&words));
-		report_put_wrapped(reel_buf_text(&text), 2, 0);
-	}
-	reel_buf_fini(&words);
+	reel_cli_word(&text, run);
+	reel_buf_printf(&text, NULL, ": %s", reel_buf_text(words));
+	report_put_wrapped(reel_buf_text(&text), 2, 0);
 	reel_buf_fini(&text);
+	reel_buf_fini(words);
+}
+
+/* What a likeness is also of: all that was not recorded, and what else the
+ * machines did meanwhile. */
+static void print_run(const char *run, struct reel_store *st,
+		      const struct reel_machine *m)
+{
+	struct reel_buf words = REEL_BUF_INIT;
+
+	if (report_incomplete(st, &words))
+		print_line(run, &words);
+	if (reel_machine_words(m, &words))
+		print_line(run, &words);
+}
+
+static bool is_complete(struct reel_store *st)
+{
+	struct reel_buf words = REEL_BUF_INIT;
+	bool not = report_incomplete(st, &words);
+
+	reel_buf_fini(&words);
+	return !not;
 }
 
 static json_t *number(const struct reel_factor *f, bool has, double v)
@@ -220,8 +239,8 @@ static json_t *real_or_null(bool has, double v)
 }
 
 static int print_json(const struct reel_likeness *l, const char *a,
-		      const char *b, const struct reel_machine m[2],
-		      struct reel_error *err)
+		      const char *b, struct reel_store *const st[2],
+		      const struct reel_machine m[2], struct reel_error *err)
 {
 	int used = 0, i;
 	json_t *doc;
@@ -230,7 +249,7 @@ static int print_json(const struct reel_likeness *l, const char *a,
 		used += l->factor[i].used;
 	doc = json_pack(
 		"{s:o, s:o, s:o, s:i, s:f, s:o, s:o, s:I, s:I, s:I, s:o, s:f, "
-		"s:o, s:o, s:o}",
+		"s:o, s:b, s:b, s:o, s:o}",
 		"a", report_json_name(a), "b", report_json_name(b), "cosine",
 		real_or_null(l->has_cosine, l->cosine), "factors_used", used,
 		"max_abs_d", l->max_abs_d, "worst_factor",
@@ -242,7 +261,9 @@ static int print_json(const struct reel_likeness *l, const char *a,
 		"same_sequence_share",
 		real_or_null(l->has_same, l->same_sequence_share),
 		"call_total_variation", l->call_tv, "total_time_d",
-		real_or_null(l->has_time, l->total_time_d), "machine_a",
+		real_or_null(l->has_time, l->total_time_d), "complete_a",
+		is_complete(st[0]), "complete_b", is_complete(st[1]),
+		"machine_a",
 		reel_machine_json(&m[0]), "machine_b",
 		reel_machine_json(&m[1]));
 	return report_json_print(doc, err);
@@ -264,29 +285,29 @@ static int check_least(const struct reel_likeness *l, double least,
 static int compare(const char *a, const char *b, bool json, double least,
 		   struct reel_error *err)
 {
-	struct reel_store *st_a = NULL, *st_b = NULL;
+	struct reel_store *st[2] = {NULL, NULL};
 	struct reel_machine m[2];
 	struct reel_likeness l;
 	int rc = -1;
 
-	if (reel_run_open(&st_a, a, err) || reel_run_open(&st_b, b, err) ||
-	    reel_compare(st_a, st_b, &l, err))
+	if (reel_run_open(&st[0], a, err) || reel_run_open(&st[1], b, err) ||
+	    reel_compare(st[0], st[1], &l, err))
 		goto out;
-	reel_machine_read(&m[0], st_a);
-	reel_machine_read(&m[1], st_b);
+	reel_machine_read(&m[0], st[0]);
+	reel_machine_read(&m[1], st[1]);
 	if (json) {
-		if (print_json(&l, a, b, m, err))
+		if (print_json(&l, a, b, st, m, err))
 			goto out;
 	} else {
 		print_factors(&l, a, b);
 		print_likeness(&l);
-		print_machine(a, &m[0]);
-		print_machine(b, &m[1]);
+		print_run(a, st[0], &m[0]);
+		print_run(b, st[1], &m[1]);
 	}
 	rc = least >= 0 ? check_least(&l, least, err) : 0;
 out:
-	reel_store_close(st_a);
-	reel_store_close(st_b);
+	reel_store_close(st[0]);
+	reel_store_close(st[1]);
 	return rc;
 }
 

@@ -112,8 +112,11 @@ int64_t report_int(struct sqlite3_stmt *q, int column);
 void report_text(const struct report *r, const char *run);
 
 /* report_gaps.c: programs that could not be traced, and the lines on them. */
-int64_t report_untraced(const struct report *r);
-bool report_damaged(const struct report *r); /* the trace, as far as load saw */
+int64_t report_untraced(struct reel_store *st);
+bool report_damaged(struct reel_store *st); /* the trace, as far as load saw */
+/* A line without its stop on what the figures of a run do not hold, appended to
+ * @out; false: they hold all of it. */
+bool report_incomplete(struct reel_store *st, struct reel_buf *out);
 void report_gaps(const struct report *r);
 /* report_mpi.c: of MPI, what was counted only and what was not seen. */
 void report_gaps_mpi(const struct report *r);

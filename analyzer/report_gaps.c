@@ -29,13 +29,13 @@ static const struct {
 };
 
 /* @unit NULL: any. */
-static int64_t count(const struct report *r, const char *reason,
+static int64_t count(struct reel_store *st, const char *reason,
 		     const char *unit)
 {
 	sqlite3_stmt *q = NULL;
 	int64_t n = 0;
 
-	if (reel_store_prepare(r->st, &q,
+	if (reel_store_prepare(st, &q,
 			       "SELECT sum(count) FROM loss WHERE reason = ?1 "
 			       "AND unit = ifnull(?2, unit)",
 			       NULL))
@@ -48,29 +48,65 @@ static int64_t count(const struct report *r, const char *reason,
 	return n;
 }
 
-int64_t report_untraced(const struct report *r)
+int64_t report_untraced(struct reel_store *st)
 {
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < sizeof(why) / sizeof(why[0]); i++)
-		sum += count(r, why[i].reason, NULL);
+		sum += count(st, why[i].reason, NULL);
 	return sum;
 }
 
-bool report_damaged(const struct report *r)
+bool report_damaged(struct reel_store *st)
 {
-	return count(r, "damaged", NULL) + count(r, "unreadable", NULL) +
-		       count(r, "missing", NULL) >
+	return count(st, "damaged", NULL) + count(st, "unreadable", NULL) +
+		       count(st, "missing", NULL) >
 	       0;
+}
+
+/* Number and words, behind what @b has. */
+static void list(struct reel_buf *b, int64_t n, const char *one,
+		 const char *many)
+{
+	char num[REEL_NUM];
+
+	if (n > 0)
+		reel_buf_printf(b, NULL, "%s%s %s", b->len ? ", " : "",
+				reel_num_count(num, n), n == 1 ? one : many);
+}
+
+bool report_incomplete(struct reel_store *st, struct reel_buf *out)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	int64_t lost = 0;
+	bool has, is;
+
+	if (!reel_store_int(st, "SELECT lost FROM run", &lost, &has, NULL) &&
+	    has)
+		list(&b, lost, "event lost", "events lost");
+	list(&b, report_untraced(st), "program not traced",
+	     "programs not traced");
+	if (report_damaged(st))
+		reel_buf_printf(&b, NULL, "%sa damaged trace",
+				b.len ? ", " : "");
+	if (count(st, "counted", NULL) > 0)
+		reel_buf_printf(&b, NULL,
+				"%scounters for events, with mean sizes",
+				b.len ? ", " : "");
+	is = b.len;
+	if (is)
+		reel_buf_printf(out, NULL, "incomplete: %s", reel_buf_text(&b));
+	reel_buf_fini(&b);
+	return is;
 }
 
 /* Nobody knows how many events a damaged log had: no number says it. */
 static void damage(const struct report *r)
 {
-	int64_t bytes = count(r, "damaged", "bytes"),
-		places = count(r, "damaged", "places"),
-		files = count(r, "unreadable", NULL),
-		blocks = count(r, "missing", NULL);
+	int64_t bytes = count(r->st, "damaged", "bytes"),
+		places = count(r->st, "damaged", "places"),
+		files = count(r->st, "unreadable", NULL),
+		blocks = count(r->st, "missing", NULL);
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM], num2[REEL_NUM];
 
@@ -174,8 +210,8 @@ static void went_on(const struct report *r)
 
 void report_gaps(const struct report *r)
 {
-	int64_t all = report_untraced(r),
-		after = count(r, "counted_after", NULL);
+	int64_t all = report_untraced(r->st),
+		after = count(r->st, "counted_after", NULL);
 	const char *between = " (";
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM];
@@ -188,7 +224,7 @@ void report_gaps(const struct report *r)
 				reel_num_time(num, (double)after));
 		report_put_wrapped(reel_buf_text(&b), 10, 0);
 		reel_buf_fini(&b);
-	} else if (count(r, "counted", NULL) > 0) {
+	} else if (count(r->st, "counted", NULL) > 0) {
 		report_put_wrapped(
 			"counters, not events: calls and bytes are exact (but "
 			"for printf, getc and their like), sizes are means of "
@@ -203,7 +239,7 @@ void report_gaps(const struct report *r)
 	reel_buf_printf(&b, NULL, "untraced: %s program%s",
 			reel_num_count(num, all), all == 1 ? "" : "s");
 	for (size_t i = 0; i < sizeof(why) / sizeof(why[0]); i++) {
-		int64_t n = count(r, why[i].reason, NULL);
+		int64_t n = count(r->st, why[i].reason, NULL);
 
 		if (!n)
 			continue;

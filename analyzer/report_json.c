@@ -170,7 +170,7 @@ static json_t *completeness(const struct report *r)
 {
 	return json_pack("{s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
 			 "lost_events", (json_int_t)r->lost, "complete",
-			 !r->lost && !report_untraced(r) && !report_damaged(r),
+			 !r->lost && !report_untraced(r->st) && !report_damaged(r->st),
 			 "clock_error_ns", (json_int_t)r->clock_error_ns,
 			 "code_opens", (json_int_t)r->code_opens, "code_calls",
 			 (json_int_t)r->code_calls, "code_read_bytes",
@@ -178,7 +178,7 @@ static json_t *completeness(const struct report *r)
 			 (json_int_t)r->mapped_bytes, "unordered_bytes",
 			 (json_int_t)r->unordered_bytes, "untold_bytes",
 			 (json_int_t)r->untold_bytes, "untraced_programs",
-			 (json_int_t)report_untraced(r));
+			 (json_int_t)report_untraced(r->st));
 }
 
 static json_t *fetched(const struct report *r)

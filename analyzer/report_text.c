@@ -116,11 +116,11 @@ static void print_completeness(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM], num2[REEL_NUM];
-	bool damaged = report_damaged(r);
+	bool damaged = report_damaged(r->st);
 
 	reel_buf_printf(&b, NULL, "%s: ",
 			r->lost || damaged   ? "incomplete"
-			: report_untraced(r) ? "in what was traced"
+			: report_untraced(r->st) ? "in what was traced"
 					     : "complete");
 	if (r->calls > r->events)
 		reel_buf_printf(&b, NULL, "%s calls in ",

@@ -34,6 +34,18 @@ check 'no likeness at all is below any' \
 	grep -q "^likeness (cosine) -" out && grep -q "no likeness" e'
 check 'but no failure without --min' 'ioreel compare a.reel none.reel >out'
 
+check 'what was not recorded of a run is said beside the number' \
+	'cp -r a.reel gap.reel && truncate -s -20 gap.reel/*.log
+	ioreel compare a.reel gap.reel >out &&
+	grep -q "^gap.reel: incomplete: .*a damaged trace$" out &&
+	! grep -q "^a.reel:.*incomplete" out'
+check 'and that it was counted only' \
+	'ioreel record -q -o counted.reel --events none -- cat data/f1 >/dev/null;
+	ioreel compare counted.reel a.reel >out &&
+	grep -q "^counted.reel: incomplete: counters for events" out'
+check 'in the document too' 'ioreel compare --json a.reel gap.reel >out &&
+	grep -q "\"complete_a\": true" out && grep -q "\"complete_b\": false" out'
+
 check 'wrong usage is 2' 'ioreel compare a.reel 2>e; test $? = 2'
 check '--min wants 0 to 1' 'ioreel compare --min 7 a.reel b.reel 2>e; test $? = 2'
 check 'a run that is none fails with 1' \

@@ -53,6 +53,9 @@ if [ -x static ]; then
 	# A shell that has a program of its own to look at as well.
 	same static_child sh -c 'cat data | wc -c; ./static; ./static; ./dynamic'
 	told static_child '2 programs NOT TRACED \(2 statically linked\)'
+	check 'and compare, beside the likeness' '
+		"$IOREEL" compare static_child.reel static.reel |
+		grep -q "^static_child.reel: incomplete: 2 programs not traced$"'
 	is 'static_and_go: named' "$(q static_child.reel "$why")" \
 		'static ./static, static ./static'
 	is 'and the others are recorded' "$(q static_child.reel "$reads and bytes = 100")" 100
