@@ -171,28 +171,13 @@ static void print_likeness(const struct reel_likeness *l)
 				   2, 0);
 }
 
-static void print_line(const char *run, struct reel_buf *words)
+static void print_run(const char *run, struct reel_store *st)
 {
-	struct reel_buf text = REEL_BUF_INIT;
+	struct reel_buf who = REEL_BUF_INIT;
 
-	reel_cli_word(&text, run);
-	reel_buf_printf(&text, NULL, ": %s", reel_buf_text(words));
-	report_put_wrapped(reel_buf_text(&text), 2, 0);
-	reel_buf_fini(&text);
-	reel_buf_fini(words);
-}
-
-/* What a likeness is also of: all that was not recorded, and what else the
- * machines did meanwhile. */
-static void print_run(const char *run, struct reel_store *st,
-		      const struct reel_machine *m)
-{
-	struct reel_buf words = REEL_BUF_INIT;
-
-	if (report_incomplete(st, &words))
-		print_line(run, &words);
-	if (reel_machine_words(m, &words))
-		print_line(run, &words);
+	reel_cli_word(&who, run);
+	report_beside(reel_buf_text(&who), st);
+	reel_buf_fini(&who);
 }
 
 static bool is_complete(struct reel_store *st)
@@ -240,13 +225,16 @@ static json_t *real_or_null(bool has, double v)
 
 static int print_json(const struct reel_likeness *l, const char *a,
 		      const char *b, struct reel_store *const st[2],
-		      const struct reel_machine m[2], struct reel_error *err)
+		      struct reel_error *err)
 {
+	struct reel_machine m[2];
 	int used = 0, i;
 	json_t *doc;
 
 	for (i = 0; i < l->factors; i++)
 		used += l->factor[i].used;
+	reel_machine_read(&m[0], st[0]);
+	reel_machine_read(&m[1], st[1]);
 	doc = json_pack(
 		"{s:o, s:o, s:o, s:i, s:f, s:o, s:o, s:I, s:I, s:I, s:o, s:f, "
 		"s:o, s:b, s:b, s:o, s:o}",
@@ -286,23 +274,20 @@ static int compare(const char *a, const char *b, bool json, double least,
 		   struct reel_error *err)
 {
 	struct reel_store *st[2] = {NULL, NULL};
-	struct reel_machine m[2];
 	struct reel_likeness l;
 	int rc = -1;
 
 	if (reel_run_open(&st[0], a, err) || reel_run_open(&st[1], b, err) ||
 	    reel_compare(st[0], st[1], &l, err))
 		goto out;
-	reel_machine_read(&m[0], st[0]);
-	reel_machine_read(&m[1], st[1]);
 	if (json) {
-		if (print_json(&l, a, b, st, m, err))
+		if (print_json(&l, a, b, st, err))
 			goto out;
 	} else {
 		print_factors(&l, a, b);
 		print_likeness(&l);
-		print_run(a, st[0], &m[0]);
-		print_run(b, st[1], &m[1]);
+		print_run(a, st[0]);
+		print_run(b, st[1]);
 	}
 	rc = least >= 0 ? check_least(&l, least, err) : 0;
 out:

@@ -117,6 +117,9 @@ bool report_damaged(struct reel_store *st); /* the trace, as far as load saw */
 /* A line without its stop on what the figures of a run do not hold, appended to
  * @out; false: they hold all of it. */
 bool report_incomplete(struct reel_store *st, struct reel_buf *out);
+/* What a likeness is also of: print what was not recorded of the run @who, and
+ * what else its machine did meanwhile. */
+void report_beside(const char *who, struct reel_store *st);
 void report_gaps(const struct report *r);
 /* report_mpi.c: of MPI, what was counted only and what was not seen. */
 void report_gaps_mpi(const struct report *r);

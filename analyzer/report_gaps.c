@@ -100,6 +100,28 @@ bool report_incomplete(struct reel_store *st, struct reel_buf *out)
 	return is;
 }
 
+static void beside(const char *who, struct reel_buf *words)
+{
+	struct reel_buf text = REEL_BUF_INIT;
+
+	reel_buf_printf(&text, NULL, "%s: %s", who, reel_buf_text(words));
+	report_put_wrapped(reel_buf_text(&text), 2, 0);
+	reel_buf_fini(&text);
+	reel_buf_fini(words);
+}
+
+void report_beside(const char *who, struct reel_store *st)
+{
+	struct reel_buf words = REEL_BUF_INIT;
+	struct reel_machine m;
+
+	if (report_incomplete(st, &words))
+		beside(who, &words);
+	reel_machine_read(&m, st);
+	if (reel_machine_words(&m, &words))
+		beside(who, &words);
+}
+
 /* Nobody knows how many events a damaged log had: no number says it. */
 static void damage(const struct report *r)
 {

@@ -22,6 +22,7 @@
 #include "analyzer/compare.h"
 #include "analyzer/load.h"
 #include "analyzer/record.h"
+#include "analyzer/report.h"
 #include "analyzer/store.h"
 
 #include "replay/fileset.h"
@@ -259,6 +260,8 @@ static int replay(struct replay *r, struct reel_error *err)
 	    reel_compare(r->recorded, r->replayed, &r->likeness, err))
 		return -1;
 	replay_print_likeness(&r->likeness);
+	report_beside("the job", r->recorded);
+	report_beside("the replay", r->replayed);
 	return replay_judge(r->plan, &r->result, &r->total, r->mode, err);
 }
 

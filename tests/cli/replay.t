@@ -26,6 +26,12 @@ check 'its worst factor is that of compare, with its sign' '
 	worst=$(sed -n "s/^likeness .*(worst factor: \(.*\), \([-+]\)[0-9.]* %).*/\1 .*\2[0-9]/p" out2)
 	[ "$worst" ] && grep -e "$worst" diff || { cat out2 diff; false; }'
 rm same.db out2 diff
+check 'what the job has not on record stands beside the likeness' '
+	cp -r job.reel cut.reel
+	log=$(ls -S cut.reel/*.log | head -1) && truncate -s -20 "$log"
+	"$IOREEL" replay cut.reel 2>/dev/null |
+		grep -A9 "^likeness" | grep "^the job: incomplete: .*a damaged trace"'
+rm -r cut.reel
 check 'and that it cleaned up' 'grep -q "sandbox removed (--keep" err'
 is 'leaves nothing here' "$(ls | tr '\n' ' ')" "data end.bin err job.reel job.sh out "
 is 'the data are as they were' "$(cat data/* | cksum)" "$sum"
