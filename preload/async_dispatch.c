@@ -124,9 +124,9 @@ out:
 	errno = saved;
 }
 
-__attribute__((constructor)) static void look(int argc, char **argv, char **env)
+void shim_dispatch_ask(char **env)
 {
-	for (; shim_at_home() && env && *env; env++)
+	for (; *env; env++)
 		if (!strcmp(*env, "IOREEL_COMPLETE=1"))
 			wanted = 1;
 	if (wanted)
@@ -137,6 +137,11 @@ __attribute__((constructor)) static void look(int argc, char **argv, char **env)
 
 void shim_dispatch_arm(void)
 {
+}
+
+void shim_dispatch_ask(char **env)
+{
+	(void)env;
 }
 
 #endif

@@ -209,9 +209,9 @@ void shim_faults_finish(void)
 	r->lost = 0;
 }
 
-__attribute__((constructor)) static void look(int argc, char **argv, char **env)
+void shim_faults_ask(char **env)
 {
-	for (; shim_at_home() && env && *env; env++)
+	for (; *env; env++)
 		if (!strcmp(*env, "IOREEL_MMAP=faults"))
 			wanted = 1;
 	if (wanted) /* before there are threads; the clock is not set yet */

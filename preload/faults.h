@@ -4,6 +4,9 @@
 #ifndef PRELOAD_FAULTS_H
 #define PRELOAD_FAULTS_H
 
+/* Does @env ask for them? As a process starts. */
+void shim_faults_ask(char **env);
+
 /* When a process maps a file; does something once in each. */
 void shim_faults_open(void);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a process: the constructor decides whether to record, the first
- * event makes the log and the window, fork starts over, the end flushes.
+ * The life of a process: its start decides whether to record, the first event
+ * makes the log and the window, fork starts over, the end flushes.
  *
- * The constructor resolves and maps; it makes no file, so that a process that
- * does no I/O costs nothing. It leaves errno and the environment alone.
+ * The start resolves and maps; it makes no file, so that a process that does no
+ * I/O costs nothing. It leaves errno and the environment alone. It comes with
+ * the first object that is initialised after libc, be it another library's: our
+ * own turn would be after all of them, and what their constructors do unseen.
  */
 #include "preload/real.h"
 #include "preload/stream.h"
@@ -21,6 +23,7 @@
 #include "preload/counters.h"
 #include "preload/dynamic.h"
 #include "preload/exec_note.h"
+#include "preload/faults.h"
 #include "preload/raw.h"
 #include "preload/site.h"
 #include "preload/storage.h"
@@ -618,18 +621,20 @@ static bool other_records(void)
 	return first && dladdr(first, &in) && in.dli_fbase != __ehdr_start;
 }
 
-__attribute__((constructor)) static void construct(int argc, char **argv,
-						   char **env)
+void shim_start(char **env)
 {
 	static char dir[REEL_PATH_BYTES], include[8192], exclude[8192];
+	static bool started;
 	const char *d;
 	int saved = errno;
 
-	(void)argc;
-	(void)argv;
-	if (!shim_at_home())
-		return; /* and @env is nothing that can be read */
+	if (started || !shim_at_home())
+		return; /* elsewhere @env is nothing that can be read */
+	started = true;
+	shim_dispatch_ask(env);
+	shim_faults_ask(env);
 	shim_resolve_all();
+	shim_syscall_find();
 	d = shim_env(env, "IOREEL_DIR");
 	d = keep(dir, sizeof(dir) - 128, d);
 	if (!d || d[0] != '/' || other_records() || !map_arena())
@@ -672,6 +677,15 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 	shim_hot.on = shim_hot.clock;
 out:
 	errno = saved;
+}
+
+/* Where no object's start-up code has called __gmon_start__ before. */
+__attribute__((constructor)) static void construct(int argc, char **argv,
+						   char **env)
+{
+	(void)argc;
+	(void)argv;
+	shim_start(env);
 }
 
 bool shim_vfork_child(void)

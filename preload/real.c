@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the functions behind ours. dlsym() runs in the constructor; only a
+ * Finds the functions behind ours. dlsym() runs as the process starts; only a
  * call that comes before it (another library's constructor, an IFUNC resolver)
  * is resolved inside a wrapper.
  */

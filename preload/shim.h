@@ -232,6 +232,8 @@ void shim_cwd_changed(void); /* after chdir */
 bool shim_vfork_child(void); /* true in a vfork child: leave tables alone */
 void shim_cloned(void); /* a child is to have this thread's memory and state */
 void shim_finish(void);      /* flush, when the process ends */
+void shim_start(char **env); /* once: decide whether to record, and begin */
+void shim_syscall_find(void); /* syscall() of libc */
 /* Is this glibc? Another C library gives constructors no environment. */
 bool shim_at_home(void);
 /* The value of @name in @env; NULL: it is not set, or empty. */

@@ -602,24 +602,31 @@ static void look(void)
 		bind_object(&object[i]);
 }
 
-/* Called by the start-up code of every object that is loaded after us. */
+/*
+ * Called by the start-up code of every object that is loaded after us, and of
+ * those whose constructors come before ours: what these do is to be seen, too,
+ * from when libc knows its environment.
+ */
 EXPORT void __gmon_start__(void);
 EXPORT void __gmon_start__(void)
 {
 	int saved = errno;
 
+	if (environ)
+		shim_start(environ);
 	if (shim_hot.on)
 		look();
 	errno = saved;
 }
 
-/* What was there before: after process.c's constructor, which comes first in
- * the order of the objects. */
+/* What was there before, where nothing called us: after process.c's constructor,
+ * which comes first in the order of the objects. */
 __attribute__((constructor)) static void bind_first(void)
 {
 	int saved = errno;
 
-	__gmon_start__();
+	if (shim_hot.on)
+		look();
 	if (shim_hot.on && !bound.libraries)
 		shim_mpi_look_inside();
 	errno = saved;

@@ -167,7 +167,7 @@ __attribute__((used)) long (*shim_syscall_real)(long number, ...);
 /* How libc's mmap() begins. */
 static char libc_mmap[8];
 
-__attribute__((constructor)) static void find_real(void)
+__attribute__((constructor)) void shim_syscall_find(void)
 {
 	NEED(syscall);
 	NEED(mmap);
