@@ -249,22 +249,11 @@ static int resolve_names(struct step *s)
 	return 0;
 }
 
-/* What the rename made of a name in the directory, or of its own, in @to: its
- * length, or 0 when it is another's. */
 static size_t moved(const struct step *s, const char *path, size_t path_len,
 		    char to[PATH_ROOM])
 {
-	const struct files *files = &s->r->files;
-	const char *from = files_path(files, s->ev->file);
-	size_t len = files->file[s->ev->file].path_len;
-	int n;
-
-	if (path_len < len || memcmp(path, from, len) ||
-	    (path[len] && path[len] != '/'))
-		return 0;
-	n = snprintf(to, PATH_ROOM, "%s%s", files_path(files, s->ev->file2),
-		     path + len);
-	return n < PATH_ROOM ? (size_t)n : 0;
+	return files_moved(&s->r->files, s->ev->file, s->ev->file2, path,
+			   path_len, to);
 }
 
 /* Whoever works in the directory that was renamed, or below, goes with it, and

@@ -6,6 +6,7 @@
  * one table of ids; the hash is seeded, so that no trace can aim at it.
  */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -123,11 +124,34 @@ int files_unlinked(struct files *f, uint32_t id, struct reel_error *err)
 	if (!body)
 		return -1;
 	f->file[id].body = body;
+	f->file[id].live = false;
 	return 0;
 }
 
-int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
-		  struct reel_error *err)
+static void list(struct files *f, uint32_t id)
+{
+	f->file[id].next = f->listed;
+	f->file[id].listed = true;
+	f->listed = id;
+}
+
+/* What was written is a checkpoint under both its names when one of them says
+ * so: that for the writing, or the one it was written for. */
+static void inherit(struct files *f, uint32_t from, uint32_t to)
+{
+	const struct file *p = f->file;
+
+	if (p[from].written)
+		files_set_written(f, to);
+	if (p[from].written && (p[from].class_ == REEL_CLASS_CHECKPOINT ||
+				p[to].class_ == REEL_CLASS_CHECKPOINT))
+		files_set_saved(f, from);
+	if (p[from].saved)
+		files_set_saved(f, to);
+}
+
+static int rename_one(struct files *f, uint32_t from, uint32_t to,
+		      bool exchange, struct reel_error *err)
 {
 	uint32_t was = f->file[to].body, body = f->file[from].body;
 
@@ -135,17 +159,76 @@ int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
 	files_set_kind(f, to, (enum reel_kind)f->file[from].kind);
 	if (f->size[body] > f->file[to].size_max)
 		f->file[to].size_max = f->size[body];
-	if (f->file[from].written)
-		files_set_written(f, to);
-	if (f->file[from].saved)
-		files_set_saved(f, to);
-	else if (f->file[from].written &&
-		 f->file[to].class_ == REEL_CLASS_CHECKPOINT)
-		files_set_saved(f, from); /* its name was for the writing */
+	inherit(f, from, to);
 	if (!exchange)
 		return files_unlinked(f, from, err);
 	f->file[from].body = was;
 	return 0;
+}
+
+size_t files_moved(const struct files *f, uint32_t from, uint32_t to,
+		   const char *path, size_t len, char out[static PATH_ROOM])
+{
+	size_t n = f->file[from].path_len;
+	int all;
+
+	if (len < n || memcmp(path, files_path(f, from), n) ||
+	    (path[n] && path[n] != '/'))
+		return 0;
+	all = snprintf(out, PATH_ROOM, "%s%s", files_path(f, to), path + n);
+	return all < PATH_ROOM ? (size_t)all : 0;
+}
+
+static size_t name_below(const struct files *f, uint32_t id, uint32_t from,
+			 uint32_t to, char out[static PATH_ROOM])
+{
+	return files_moved(f, from, to, files_path(f, id), f->file[id].path_len,
+			   out);
+}
+
+/*
+ * The files below a directory that was renamed. Those that were only read have
+ * no more to tell, and there may be millions of them: the list has only what
+ * was written, and is rid here of what names nothing any more. Where two
+ * directories change places only what their files are for is followed.
+ */
+static int rename_below(struct files *f, uint32_t from, uint32_t to,
+			bool exchange, struct reel_error *err)
+{
+	uint32_t id, new, rest = f->listed;
+	char path[PATH_ROOM];
+	size_t n;
+
+	for (f->listed = 0; (id = rest);) {
+		rest = f->file[id].next;
+		f->file[id].listed = false;
+		if (!f->file[id].live)
+			continue;
+		n = name_below(f, id, from, to, path);
+		if (!n && exchange)
+			n = name_below(f, id, to, from, path);
+		if (n) {
+			new = files_intern(f, path, n, err);
+			if (!new)
+				return -1;
+			if (exchange)
+				inherit(f, id, new);
+			else if (rename_one(f, id, new, false, err))
+				return -1;
+		}
+		if (f->file[id].live)
+			list(f, id);
+	}
+	return 0;
+}
+
+int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
+		  struct reel_error *err)
+{
+	if (f->file[from].kind != REEL_KIND_FILE &&
+	    rename_below(f, from, to, exchange, err))
+		return -1;
+	return rename_one(f, from, to, exchange, err);
 }
 
 /* The id of @path, or 0: it has none. */
@@ -220,9 +303,17 @@ void files_set_kind(struct files *f, uint32_t id, enum reel_kind kind)
 
 void files_set_written(struct files *f, uint32_t id)
 {
-	if (!id || f->file[id].written)
+	struct file *p;
+
+	if (!id || f->file[id].live)
 		return;
-	f->file[id].written = true;
+	p = &f->file[id];
+	p->live = true;
+	if (!p->listed)
+		list(f, id);
+	if (p->written)
+		return;
+	p->written = true;
 	classify(f, id);
 }
 

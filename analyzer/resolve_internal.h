@@ -21,11 +21,14 @@ struct file {
 	uint32_t path_len;
 	uint32_t hash;
 	uint32_t body;    /* what has that name now, an index into sizes */
+	uint32_t next;    /* in the list that begins at files.listed */
 	int64_t size_max; /* largest seen, -1: never */
 	uint8_t kind;     /* enum reel_kind */
 	uint8_t class_;   /* enum reel_class */
 	bool written;
 	bool saved;       /* by what saves a checkpoint */
+	bool live;        /* it names what was written, as far as is known */
+	bool listed;
 };
 
 /*
@@ -52,6 +55,7 @@ struct files {
 	uint32_t *slot;    /* open addressing: ids, 0 free */
 	uint32_t slots;    /* a power of two */
 	uint64_t seed;
+	uint32_t listed;   /* first of the files that are or were live, 0: none */
 	int64_t *size;     /* [body]: bytes now, -1: not known; [0] is not used */
 	uint32_t bodies, body_room;
 	struct answer answer[ANSWERS]; /* of sizes, by body */
@@ -83,7 +87,8 @@ void files_find_dirs(struct files *f);
 
 /* The name @id was removed. */
 int files_unlinked(struct files *f, uint32_t id, struct reel_error *err);
-/* @to names what @from named; @exchange: and the other way round. */
+/* @to names what @from named; @exchange: and the other way round. What was
+ * written below a directory goes with it. */
 int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
 		  struct reel_error *err);
 
@@ -115,6 +120,11 @@ static inline void files_reach(struct files *f, uint32_t id, uint32_t body,
 size_t path_resolve(char out[static PATH_ROOM], const char *base,
 		    size_t base_len, const char *path, size_t len,
 		    const char *root, size_t root_len);
+
+/* What a rename of @from to @to makes of the name @path, that of the directory or
+ * of what lies below, into @out: its length, or 0 when it is another's. */
+size_t files_moved(const struct files *f, uint32_t from, uint32_t to,
+		   const char *path, size_t len, char out[static PATH_ROOM]);
 
 /* --- descriptors: resolve_desc.c ------------------------------------------ */
 

@@ -327,6 +327,66 @@ static void test_classes(void)
 	reel_resolver_free(r);
 }
 
+/* The class of @path, when it is opened to be read. */
+static enum reel_class class_of(const char *path)
+{
+	RECORD(0, OPEN, .path = path, .newdesc = 500, .newfd = 9, .result = 9,
+	       .has_arg = true, .arg = O_RDONLY);
+	return (enum reel_class)ev.class_;
+}
+
+static void write_file(const char *path)
+{
+	OPEN_(0, path, 400, 8, O_WRONLY | O_CREAT | O_TRUNC);
+	WRITE_(0, 400, 70);
+	RECORD(0, CLOSE, .desc = 400);
+}
+
+static void test_renamed_directories(void)
+{
+	struct reel_file_row row;
+	uint32_t old;
+
+	begin(NULL);
+	RECORD(0, STAT, .path = "/t/a/d/1", .result = -1, .err = ENOENT);
+	RECORD(0, MKDIR, .path = "/t/a.orbax-checkpoint-tmp");
+	write_file("/t/a.orbax-checkpoint-tmp/d/1");
+	write_file("/t/a.orbax-checkpoint-tmp/d/2");
+	write_file("/t/a.orbax-checkpoint-tmp/d/gone");
+	write_file("/t/b");
+	RECORD(0, UNLINK, .path = "/t/a.orbax-checkpoint-tmp/d/gone");
+	RECORD(0, RENAME, .path = "/t/a.orbax-checkpoint-tmp", .path2 = "/t/a");
+	is(class_of("/t/a/d/1"), REEL_CLASS_CHECKPOINT,
+	   "what was a checkpoint is one when its directory was renamed");
+	reel_resolve_file(r, ev.file, &row);
+	is(row.size_bytes, 70, "and its size is known");
+	is(class_of("/t/a/d/gone"), REEL_CLASS_DATA,
+	   "what was removed before does not go along");
+	is(class_of("/t/a/d/other"), REEL_CLASS_DATA, "nor what was not there");
+	is(class_of("/t/b"), REEL_CLASS_DATA, "nor what lies beside");
+	RECORD(0, RENAME, .path = "/t/a", .path2 = "/u");
+	is(class_of("/u/d/2"), REEL_CLASS_CHECKPOINT, "renamed once more");
+	write_file("/t/a/d/3");
+	RECORD(0, RENAME, .path = "/t/a", .path2 = "/v");
+	is(class_of("/v/d/3"), REEL_CLASS_DATA, "a new one of that name");
+	is(class_of("/v/d/1"), REEL_CLASS_DATA, "has only what it was given");
+
+	write_file("/w/x/1");
+	old = ev.file;
+	RECORD(0, RENAME, .path = "/w/x", .path2 = "/w/ckpt-5");
+	reel_resolve_file(r, old, &row);
+	is(row.class_, REEL_CLASS_CHECKPOINT,
+	   "what a directory is renamed for tells what was written");
+	write_file("/s/ckpt/1");
+	write_file("/s/y/1");
+	RECORD(0, RENAMEAT2, .path = "/s/ckpt", .path2 = "/s/y", .has_arg = true,
+	       .arg = RENAME_EXCHANGE);
+	is(class_of("/s/y/1"), REEL_CLASS_CHECKPOINT, "two change places");
+	RECORD(0, RENAME, .path = "/s/y", .path2 = "/s/z");
+	is(class_of("/s/z/1"), REEL_CLASS_CHECKPOINT, "and are followed on");
+	reel_resolver_free(r);
+}
+
 static void test_spans(void)
 {
 	begin(NULL);
@@ -368,6 +428,7 @@ int main(void)
 	test_inheritance();
 	test_paths();
 	test_classes();
+	test_renamed_directories();
 	test_spans();
 	ok(!err.code, "nothing failed: %s", err.text);
 	return done();
