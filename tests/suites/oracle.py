@@ -16,8 +16,8 @@ import os
 import re
 import sys
 
-QUERY = """SELECT pid, tid, call, layer, path, offset, result, errno, calls, path2
-FROM v_event WHERE layer IN ('POSIX', 'STDIO')"""
+QUERY = """SELECT pid, tid, call, layer, path, offset, result, errno, calls, path2, arg
+FROM v_event WHERE layer IN ('POSIX', 'STDIO', 'ASYNC')"""
 READ = {"read", "pread64", "readv", "preadv", "preadv2"}
 WRITE = {"write", "pwrite64", "writev", "pwritev", "pwritev2"}
 AT_OFFSET = {"pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2"}
@@ -30,13 +30,16 @@ SAME = {"pread64": "pread", "pwrite64": "pwrite", "openat": "open", "creat": "op
         "renameat2": "rename", "mkdirat": "mkdir", "linkat": "link",
         "symlinkat": "symlink", "readlinkat": "readlink", "faccessat": "access",
         "faccessat2": "access", "getdents64": "readdir", "posix_fallocate": "fallocate"}
+GROUP = {"pread": "pread64", "pwrite": "pwrite64", "async_read": "pread64",
+         "async_write": "pwrite64"}
+BY_LIBC = "1"  # the arg of POSIX aio: libc's own threads make plain calls
 # From 2.39 on glibc makes the same system call for fstat() as the shim does for
 # itself: nobody can tell them apart then, and fstat() is not compared.
 GLIBC = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split(".")))
 SAME_FSTAT = GLIBC >= (2, 39)
 COUNTED = {"open", "unlink", "rename", "mkdir", "link", "symlink", "readlink",
            "access", "stat", "ftruncate", "truncate", "fsync", "fdatasync",
-           "close", "lseek", "fallocate"}
+           "close", "lseek", "fallocate", "async_sync"}
 
 LINE = re.compile(r"^([\d.]+) (\w+)\((.*)\)\s+= (-?\d+|\?|0x[0-9a-f]+)(<.*?>)?(?: (E[A-Z0-9]+).*| \(.*\))?$")
 FD = re.compile(r"^(-?\d+|AT_FDCWD)<((?:[^>\\]|\\.|>(?=[^,)(]))*?)>(?:\(deleted\))?(?=$|,|\))")
@@ -189,9 +192,11 @@ def events(folder, name, pids):
             failed = row["errno"] not in ("", "0")
             if call == "fstat" and SAME_FSTAT:
                 continue
+            if call.startswith("async_") and row["arg"] != BY_LIBC:
+                continue  # by the kernel, where strace sees no call
             kind = SAME.get(call, call)
             result = int(row["result"] or 0)
-            group = call + "64" if call in ("pread", "pwrite") else call
+            group = GROUP.get(call, call)
             if row["layer"] == "STDIO":
                 streams[(pid, path, call)] += result
             if group in READ or group in WRITE:
@@ -208,6 +213,17 @@ def events(folder, name, pids):
             elif call in ("fclose", "closedir"):
                 got[(pid, "close", path, failed)] += 1
     return got, streams
+
+
+def name_syncs(want, got):
+    """aio_fsync() made fsync or fdatasync: which of them is not recorded."""
+    for key in [k for k in got if k[1] == "async_sync"]:
+        left = got.pop(key)
+        for kind in ("fdatasync", "fsync"):
+            of = (key[0], kind) + key[2:]
+            n = left if kind == "fsync" else min(left, max(0, want[of] - got[of]))
+            got[of] += n
+            left -= n
 
 
 def differences(want, got, streams):
@@ -251,6 +267,7 @@ def main(argv):
     want = Strace(folder, argv[3:]).got
     pids = {int(name.rsplit(".", 1)[1]) for name in argv[3:]}  # not strace's own
     got, streams = events(folder, argv[2], pids)
+    name_syncs(want, got)
     by_cause, compared = differences(want, got, streams)
     real = 0
     for cause, rows in sorted(by_cause.items()):
