@@ -8,7 +8,9 @@
  * run to run and paths are known only at the end: so the chain notes that the
  * thread went over to another file, a log keeps to which, and their paths are
  * chained when all is fed. Messages have a chain of their own: how they are
- * cut depends on timing.
+ * cut depends on timing. The letters that mkstemp() made up are nobody's choice:
+ * such a file is told by the rest of its name and its turn among those that its
+ * thread made so.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -30,15 +32,19 @@ static const char schema[] =
 #define STEP 0x9e3779b97f4a7c15ull
 
 #define LOG_BYTES (16u << 20)
+#define MADE_UP 6 /* letters */
 
 struct chain {
 	uint64_t calls, hash;
 	uint32_t last_file;
+	uint32_t made; /* files by mkstemp() */
 };
 
 struct sequences {
 	struct chain (*thread)[2]; /* I/O, messages */
 	uint32_t room;
+	uint32_t *made; /* by file: as which of its thread's, 0: not so */
+	uint32_t made_room;
 	struct reel_stream_log *log; /* stream 2 * thread + message: file ids */
 };
 
@@ -89,6 +95,18 @@ static int turn_to(struct sequences *s, uint32_t stream, uint32_t file,
 	return reel_stream_log_add(s->log, stream, &number, 1, err);
 }
 
+static int name_made_up(struct sequences *s, const struct metric_event *ev,
+			struct chain *c, struct reel_error *err)
+{
+	if (ev->is.err || !ev->is.file)
+		return 0;
+	if (reel_array_reach(&s->made, &s->made_room, ev->is.file,
+			     sizeof(*s->made), err))
+		return -1;
+	s->made[ev->is.file] = ++c->made;
+	return 0;
+}
+
 static int add_event(void *state, const struct metric_event *ev,
 		     struct reel_error *err)
 {
@@ -108,6 +126,9 @@ static int add_event(void *state, const struct metric_event *ev,
 	c = &s->thread[ev->is.thread][message];
 	if (ev->is.file != c->last_file) {
 		turns = 1;
+		if (ev->is.call == REEL_CALL_MKSTEMP &&
+		    name_made_up(s, ev, c, err))
+			return -1;
 		if (turn_to(s, stream, ev->is.file, err))
 			return -1;
 		c->last_file = ev->is.file;
@@ -132,20 +153,22 @@ static int sequences_feed(void *state, const struct metric_event *ev,
 }
 
 /* The number of a pipe or socket says nothing about the job: left out. */
-static uint64_t path_hash(const unsigned char *path, const unsigned char *kind)
+static uint64_t path_hash(const char *path, const char *kind, uint32_t made)
 {
-	bool numbered = !strcmp((const char *)kind, "pipe") ||
-			!strcmp((const char *)kind, "socket");
+	bool numbered = !strcmp(kind, "pipe") || !strcmp(kind, "socket");
+	size_t n = numbered ? strcspn(path, ":") : strlen(path);
 	uint64_t h = STEP;
 
-	for (; *path && !(numbered && *path == ':'); path++)
-		h = (h ^ *path) * 0x100000001b3ull;
-	return h;
+	if (made)
+		n -= n < MADE_UP ? n : MADE_UP;
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)path[i]) * 0x100000001b3ull;
+	return made ? mix(h, made) : h;
 }
 
 /* Gives the hashes of all paths, by file_id. */
-static int read_paths(uint64_t **out, uint32_t *room, struct reel_store *st,
-		      struct reel_error *err)
+static int read_paths(const struct sequences *s, uint64_t **out, uint32_t *room,
+		      struct reel_store *st, struct reel_error *err)
 {
 	sqlite3_stmt *q = NULL;
 	uint64_t *hash = NULL;
@@ -156,15 +179,16 @@ static int read_paths(uint64_t **out, uint32_t *room, struct reel_store *st,
 		goto out;
 	while ((step = sqlite3_step(q)) == SQLITE_ROW) {
 		sqlite3_int64 id = sqlite3_column_int64(q, 0);
-		const unsigned char *path = sqlite3_column_text(q, 1);
-		const unsigned char *kind = sqlite3_column_text(q, 2);
+		const char *path = (const char *)sqlite3_column_text(q, 1);
+		const char *kind = (const char *)sqlite3_column_text(q, 2);
 
 		if (id < 0 || id > UINT32_MAX || !path || !kind)
 			continue;
 		if (reel_array_reach(&hash, room, (uint32_t)id, sizeof(*hash),
 				     err))
 			goto out;
-		hash[id] = path_hash(path, kind);
+		hash[id] = path_hash(path, kind,
+				     id < s->made_room ? s->made[id] : 0);
 	}
 	if (step != SQLITE_DONE) {
 		reel_fail(err, REEL_E_DB, "cannot read the files: %s",
@@ -228,7 +252,7 @@ static int sequences_finish(void *state, struct reel_store *st,
 	uint32_t room = 0, i;
 	int rc = -1;
 
-	if (read_paths(&hash, &room, st, err))
+	if (read_paths(s, &hash, &room, st, err))
 		goto out;
 	rc = reel_insert_open(&out, st,
 			      "INSERT INTO thread_sequence VALUES (?,?,?,?,?)",
@@ -245,6 +269,7 @@ static void sequences_fini(void *state)
 	struct sequences *s = state;
 
 	reel_stream_log_close(s->log);
+	free(s->made);
 	free(s->thread);
 }
 

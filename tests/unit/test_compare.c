@@ -181,6 +181,61 @@ static void sequences(void)
 	}
 }
 
+/* Two temporary files whose letters differ from run to run; @odd: the second is
+ * renamed, not the first; @plain: opened under a name of the program's. */
+static void temporary_job(struct job *j, const char *one, const char *two,
+			  bool odd, bool plain)
+{
+	struct reel_event ev;
+
+	job_begin(j);
+	job_process(j, 1, 0, "main", 1000);
+	job_file(j, 1, one, "file");
+	job_file(j, 2, two, "file");
+	job_file(j, 3, "/d/saved", "file");
+	for (uint32_t i = 1; i <= 2; i++) {
+		ev = event(plain ? REEL_CALL_OPEN : REEL_CALL_MKSTEMP, 10 * i,
+			   1);
+		ev.file = i;
+		job_feed(j, ev);
+	}
+	ev = event(REEL_CALL_RENAME, 40, 1);
+	ev.file = odd ? 2 : 1;
+	ev.file2 = 3;
+	job_feed(j, ev);
+	job_finish(j);
+}
+
+static void temporary(void)
+{
+	static const struct {
+		const char *one, *two;
+		bool odd, plain, same;
+		const char *what;
+	} t[] = {
+		{ "/d/saveKkq1b2", "/d/saveZ9z8y7", false, false, true,
+		  "letters that mkstemp made up" },
+		{ "/d/saveKkq1b2", "/d/saveZ9z8y7", true, false, false,
+		  "which of two temporary files" },
+		{ "/d/sortKkq1b2", "/d/saveZ9z8y7", false, false, false,
+		  "the name before the letters" },
+		{ "/d/saveKkq1b2", "/d/saveZ9z8y7", false, true, false,
+		  "a name that the program chose" },
+	};
+	struct reel_likeness l;
+	struct job a, b;
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		temporary_job(&a, "/d/saveAAAAAA", "/d/saveBBBBBB", false,
+			      t[i].plain);
+		temporary_job(&b, t[i].one, t[i].two, t[i].odd, t[i].plain);
+		cosine_of(&a, &b, &l);
+		is(l.threads_same, t[i].same, "changed: %s", t[i].what);
+		job_end(&a);
+		job_end(&b);
+	}
+}
+
 static void pairing(void)
 {
 	struct reel_likeness l;
@@ -318,6 +373,7 @@ int main(void)
 {
 	cosine();
 	sequences();
+	temporary();
 	pairing();
 	paper();
 	return done();
