@@ -36,6 +36,7 @@ void files_fini(struct files *f)
 	free(f->arena);
 	free(f->slot);
 	free(f->size);
+	reel_idmap_fini(&f->above);
 }
 
 static uint32_t hash_of(uint64_t seed, const char *p, size_t len)
@@ -128,8 +129,42 @@ int files_unlinked(struct files *f, uint32_t id, struct reel_error *err)
 	return 0;
 }
 
+/* Whose rename would move @id, too: of most renames it is nobody. */
+static void note_above(struct files *f, uint32_t id)
+{
+	const char *path = files_path(f, id);
+
+	for (size_t n = f->file[id].path_len; n && !f->above_all;) {
+		uint32_t hash, known = f->above.used;
+
+		while (n && path[--n] != '/')
+			;
+		hash = hash_of(f->seed, path, n);
+		if (reel_idmap_get(&f->above, hash, NULL) == REEL_NO_INDEX)
+			f->above_all = true;
+		if (f->above.used == known)
+			return; /* so are those above it */
+	}
+}
+
+static bool has_below(const struct files *f, uint32_t id)
+{
+	return f->above_all || reel_idmap_find(&f->above, f->file[id].hash) !=
+				       REEL_NO_INDEX;
+}
+
+/*
+ * To follow a rename costs a step for each file that is looked at, and MOVE for
+ * each that is moved; each that is written pays for some. A directory of many
+ * files that is renamed many times is not followed for ever.
+ */
+#define MOVE 16
+#define PAID 256
+#define PAID_AT_FIRST 1000000
+
 static void list(struct files *f, uint32_t id)
 {
+	note_above(f, id);
 	f->file[id].next = f->listed;
 	f->file[id].listed = true;
 	f->listed = id;
@@ -195,11 +230,15 @@ static size_t name_below(const struct files *f, uint32_t id, uint32_t from,
 static int rename_below(struct files *f, uint32_t from, uint32_t to,
 			bool exchange, struct reel_error *err)
 {
+	uint64_t paid = f->steps_paid; /* only what the job writes pays */
 	uint32_t id, new, rest = f->listed;
 	char path[PATH_ROOM];
 	size_t n;
 
+	if (f->steps > f->steps_paid + PAID_AT_FIRST)
+		return 0;
 	for (f->listed = 0; (id = rest);) {
+		f->steps++;
 		rest = f->file[id].next;
 		f->file[id].listed = false;
 		if (!f->file[id].live)
@@ -208,6 +247,7 @@ static int rename_below(struct files *f, uint32_t from, uint32_t to,
 		if (!n && exchange)
 			n = name_below(f, id, to, from, path);
 		if (n) {
+			f->steps += MOVE;
 			new = files_intern(f, path, n, err);
 			if (!new)
 				return -1;
@@ -219,13 +259,14 @@ static int rename_below(struct files *f, uint32_t from, uint32_t to,
 		if (f->file[id].live)
 			list(f, id);
 	}
+	f->steps_paid = paid;
 	return 0;
 }
 
 int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
 		  struct reel_error *err)
 {
-	if (f->file[from].kind != REEL_KIND_FILE &&
+	if ((has_below(f, from) || (exchange && has_below(f, to))) &&
 	    rename_below(f, from, to, exchange, err))
 		return -1;
 	return rename_one(f, from, to, exchange, err);
@@ -314,6 +355,7 @@ void files_set_written(struct files *f, uint32_t id)
 	if (p->written)
 		return;
 	p->written = true;
+	f->steps_paid += PAID;
 	classify(f, id);
 }
 

@@ -56,6 +56,9 @@ struct files {
 	uint32_t slots;    /* a power of two */
 	uint64_t seed;
 	uint32_t listed;   /* first of the files that are or were live, 0: none */
+	struct reel_idmap above; /* hashes of the directories that they are below */
+	bool above_all;		 /* there was no memory for those */
+	uint64_t steps, steps_paid; /* in following them, and what they may be */
 	int64_t *size;     /* [body]: bytes now, -1: not known; [0] is not used */
 	uint32_t bodies, body_room;
 	struct answer answer[ANSWERS]; /* of sizes, by body */
