@@ -284,6 +284,7 @@ static void not_started(const struct engine *e, uint32_t process)
 
 void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
 {
+	const struct plan_process *pp = &p->engine->plan->process[child];
 	struct player_process *q = p->process;
 	pid_t pid;
 
@@ -294,6 +295,7 @@ void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
 		wait_unlock(&q->lock);
 		if (pid < 0)
 			not_started(p->engine, child);
+		wait_post_fork(&p->engine->result.stream[pp->stream]);
 		return;
 	}
 	q->index = child;

@@ -3,6 +3,7 @@
  * The waits of forks. A child's first event is the time to look at what its
  * parent's threads have closed: the last close of each that was over when the
  * fork began. What an earlier fork of the same thread has waited for is over.
+ * A close looks at the forks since the last close of its thread.
  */
 #include "replay/forks.h"
 
@@ -15,6 +16,45 @@
 #include "analyzer/event.h"
 
 #include "replay/job.h"
+
+static const struct job *sorted_job; /* qsort() has no argument for it */
+
+static int by_parent(const void *a, const void *b)
+{
+	const struct job_process *x = &sorted_job->process[*(uint32_t *)a];
+	const struct job_process *y = &sorted_job->process[*(uint32_t *)b];
+
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static int list_children(struct forks *f, struct reel_error *err)
+{
+	const struct job *job = f->job;
+
+	f->child = reel_alloc((size_t)job->processes + 1, sizeof(*f->child),
+			      err);
+	f->next = reel_alloc((size_t)job->streams + 1, sizeof(*f->next), err);
+	if (!f->child || !f->next)
+		return -1;
+	for (uint32_t i = 0; i < job->processes; i++)
+		if (job->process[i].parent != JOB_NONE &&
+		    job->process[i].streams)
+			f->child[f->children++] = i;
+	sorted_job = job;
+	qsort(f->child, f->children, sizeof(*f->child), by_parent);
+	for (uint32_t i = f->children; i--;) {
+		const struct job_process *c = &job->process[f->child[i]];
+		const struct job_process *p = &job->process[c->parent];
+
+		if (i && job->process[f->child[i - 1]].parent == c->parent)
+			continue;
+		for (uint32_t s = p->stream; s < p->stream + p->streams; s++)
+			f->next[s] = i;
+	}
+	return 0;
+}
 
 int forks_init(struct forks *f, const struct job *job, struct marks *marks,
 	       struct reel_error *err)
@@ -30,7 +70,7 @@ int forks_init(struct forks *f, const struct job *job, struct marks *marks,
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		f->closed[i].stream = JOB_NONE;
-	return 0;
+	return list_children(f, err);
 }
 
 void forks_fini(struct forks *f)
@@ -39,6 +79,8 @@ void forks_fini(struct forks *f)
 	free(f->told);
 	free(f->seen);
 	free(f->wait);
+	free(f->child);
+	free(f->next);
 	memset(f, 0, sizeof(*f));
 }
 
@@ -80,6 +122,35 @@ static int first_event(struct forks *f, uint32_t child, struct reel_error *err)
 	return 0;
 }
 
+/* The last fork by each thread, mostly one, is after those before it. */
+static int after_forks(struct forks *f, uint32_t process,
+		       const struct reel_event *ev, const struct who *me,
+		       struct reel_error *err)
+{
+	const struct job_process *process_of = f->job->process;
+	uint32_t first = f->next[me->stream], last = first, told = me->stream;
+	struct mark wait = { .stream = me->stream,
+			     .call = me->call,
+			     .kind = MARK_WAIT };
+
+	while (last < f->children &&
+	       process_of[f->child[last]].parent == process &&
+	       process_of[f->child[last]].start_ns <= ev->start_ns)
+		last++;
+	f->next[me->stream] = last;
+	while (last-- > first) {
+		const struct job_process *c = &process_of[f->child[last]];
+
+		if (c->fork_stream == me->stream || c->fork_stream == told)
+			continue;
+		told = c->fork_stream;
+		wait.a = c->stream;
+		if (marks_add(f->marks, &wait, err))
+			return -1;
+	}
+	return 0;
+}
+
 int forks_event(struct forks *f, const struct reel_event *ev,
 		const struct who *me, struct reel_error *err)
 {
@@ -94,6 +165,7 @@ int forks_event(struct forks *f, const struct reel_event *ev,
 	    f->job->process[process].streams > 1) {
 		f->closed[me->stream] = *me;
 		f->told[me->stream] = 0;
+		return after_forks(f, process, ev, me, err);
 	}
 	return 0;
 }

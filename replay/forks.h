@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A child inherits the descriptors that are open at its fork: so a fork waits
- * for the closes, by other threads of its process, that were over before it.
+ * for the closes, by other threads of its process, that were over before it;
+ * and the closes of other threads that began after it wait for the fork.
  */
 #ifndef REPLAY_FORKS_H
 #define REPLAY_FORKS_H
@@ -26,6 +27,9 @@ struct forks {
 	uint8_t *seen;       /* by process */
 	struct fork_wait *wait; /* by child */
 	size_t waits, room;
+	uint32_t *child; /* that a thread forks: by parent, then by time */
+	uint32_t children;
+	uint32_t *next; /* by stream: the first child it does not know of */
 };
 
 /* Borrows both for its life. 0, or -1 with @err; forks_fini() in any case. */

@@ -111,7 +111,7 @@ struct plan_more {
 _Static_assert(sizeof(struct plan_more) == 104, "streams are arrays of it");
 
 /* Wait until @stream has done @calls calls of the job; a PLAN_OP_MEET counts
- * as one. */
+ * as one. 0: until its process, whose main stream it is, has been forked. */
 struct plan_edge {
 	uint32_t stream;
 	uint32_t calls;

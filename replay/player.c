@@ -230,7 +230,7 @@ static void wait_edges(struct player *p, const struct plan_more *m)
 		const struct plan_edge *e = &plan->edge[m->edge + i];
 		struct result_stream *s = &p->engine->result.stream[e->stream];
 
-		if (__atomic_load_n(&s->posted, __ATOMIC_ACQUIRE) >= e->calls)
+		if (result_reached(s, e->calls))
 			continue;
 		waited = true;
 		wait_for(&p->engine->result, s, p->result, e->calls);

@@ -34,9 +34,18 @@ struct result_stream {
 	uint64_t late;
 	uint64_t skipped;
 	int64_t late_most_ns;
-	uint64_t reserved[9];
+	uint32_t forked; /* of a main stream: by its parent, or never */
+	uint32_t reserved;
+	uint64_t reserved2[8];
 };
 _Static_assert(sizeof(struct result_stream) == 128, "two cache lines");
+
+/* What an edge to @calls waits for has come. */
+static inline bool result_reached(const struct result_stream *s, uint32_t calls)
+{
+	return calls ? __atomic_load_n(&s->posted, __ATOMIC_ACQUIRE) >= calls :
+		       __atomic_load_n(&s->forked, __ATOMIC_ACQUIRE);
+}
 
 /* A call that ended otherwise than recorded. */
 struct result_difference {

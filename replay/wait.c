@@ -135,31 +135,41 @@ static void futex_wait(uint32_t *word, uint32_t value, long ns)
 bool wait_for(const struct result *res, struct result_stream *s,
 	      struct result_stream *me, uint32_t calls)
 {
-	uint32_t posted = __atomic_load_n(&s->posted, __ATOMIC_ACQUIRE);
+	uint32_t *word = calls ? &s->posted : &s->forked;
+	uint32_t least = calls ? calls : 1, now;
 	bool good = true;
 
-	if (posted >= calls)
+	if (result_reached(s, calls))
 		return true;
 	__atomic_store_n(&me->state, STREAM_WAITS, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&s->waiters, 1, __ATOMIC_SEQ_CST);
-	while ((posted = __atomic_load_n(&s->posted, __ATOMIC_SEQ_CST)) <
-	       calls) {
+	while ((now = __atomic_load_n(word, __ATOMIC_SEQ_CST)) < least) {
 		good = !__atomic_load_n(&res->head->stop, __ATOMIC_RELAXED) &&
 		       !__atomic_load_n(&res->head->released, __ATOMIC_RELAXED);
 		if (!good)
 			break;
-		futex_wait(&s->posted, posted, LOOK_AGAIN_NS);
+		futex_wait(word, now, LOOK_AGAIN_NS);
 	}
 	__atomic_fetch_sub(&s->waiters, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&me->state, STREAM_RUNS, __ATOMIC_RELAXED);
 	return good;
 }
 
+static void post_word(struct result_stream *s, uint32_t *word, uint32_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&s->waiters, __ATOMIC_SEQ_CST))
+		raw(SYS_futex, word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+}
+
 void wait_post(struct result_stream *s, uint32_t calls)
 {
-	__atomic_store_n(&s->posted, calls, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&s->waiters, __ATOMIC_SEQ_CST))
-		raw(SYS_futex, &s->posted, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+	post_word(s, &s->posted, calls);
+}
+
+void wait_post_fork(struct result_stream *s)
+{
+	post_word(s, &s->forked, 1);
 }
 
 /* Asleep: hundreds that looked again and again would take the processors. */

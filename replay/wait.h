@@ -41,7 +41,8 @@ void wait_until(const struct wait_clock *clock, const struct result *res,
 		int64_t deadline_ns);
 
 /*
- * Wait until @s has posted @calls calls. False when the replay was stopped or
+ * Wait until @s has posted @calls calls; 0: until its process has been forked.
+ * False when the replay was stopped or
  * the wait was broken off because nothing moved any more.
  */
 bool wait_for(const struct result *res, struct result_stream *s,
@@ -49,6 +50,8 @@ bool wait_for(const struct result *res, struct result_stream *s,
 
 /* @s has done @calls calls: wake who waits. */
 void wait_post(struct result_stream *s, uint32_t calls);
+/* The same: its process is there. */
+void wait_post_fork(struct result_stream *s);
 
 /* Until it is opened, for all and for good; 0 is closed. */
 void wait_gate(uint32_t *gate);

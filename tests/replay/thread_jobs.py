@@ -130,6 +130,28 @@ def fork():
     os.waitpid(pid, 0)
 
 
+def inherited():
+    """A child has what its parent's other thread closes once it is forked."""
+    fd, forked = os.open("big", os.O_RDONLY), threading.Event()
+
+    def closer():
+        forked.wait()
+        os.close(fd)
+
+    thread = threading.Thread(target=closer)
+    thread.start()
+    with open("other", "rb") as f:
+        for _ in range(4000):
+            os.pread(f.fileno(), 100000, 0)
+    pid = os.fork()
+    if not pid:
+        os.close(fd)
+        os._exit(0)
+    forked.set()
+    thread.join()
+    os.waitpid(pid, 0)
+
+
 def bound():
     """A socket, which no recorded call makes, and a file that another program makes."""
     s = socket.socket(socket.AF_UNIX)
