@@ -20,7 +20,7 @@
 #include "replay/role.h"
 #include "replay/tails.h"
 
-#define WRITERS_MOST 64
+#define USERS_MOST 64
 
 /* The last use by each stream; most have one user, so it needs no memory. */
 struct users {
@@ -36,7 +36,7 @@ struct open_state {
 
 struct path_state {
 	struct who change, child; /* last change of it, of an entry of it */
-	struct who written;
+	struct who written, cutter;
 	struct users users;
 	struct users bytes;   /* who read or wrote what it holds now */
 	struct users listers; /* of a directory: who read its entries */
@@ -98,6 +98,7 @@ int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 			.change = nobody,
 			.child = nobody,
 			.written = nobody,
+			.cutter = nobody,
 			.users.one = nobody,
 			.bytes.one = nobody,
 			.listers.one = nobody,
@@ -371,19 +372,23 @@ static int after_writers(struct edges *e, const struct path_state *p,
 			 const struct reel_event *ev, const struct who *me,
 			 struct reel_error *err)
 {
-	return p->writers.n < WRITERS_MOST ?
+	return p->writers.n < USERS_MOST ?
 		       after_all(e, &p->writers, JOB_NONE, ev, me, err) :
 		       after(e, &p->written, ev, me, err);
 }
 
-/* What others read must have been read before it is cut off. */
+/* What others read must have been read before it is cut off; it was once
+ * before it is again. */
 static int cut(struct edges *e, struct path_state *p,
 	       const struct reel_event *ev, const struct who *me,
 	       struct reel_error *err)
 {
-	if (after_all(e, &p->bytes, JOB_NONE, ev, me, err))
+	if (after_all(e, &p->bytes, JOB_NONE, ev, me, err) ||
+	    after(e, &p->cutter, ev, me, err))
 		return -1;
 	forget(&p->bytes);
+	if (!ev->err)
+		p->cutter = *me;
 	return 0;
 }
 
@@ -473,12 +478,17 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 		    tails_event(e, &p->tail, ev, me, err))
 			return -1;
 		p->written = *me;
-		if (p->writers.n < WRITERS_MOST && use(&p->writers, me, err))
+		if (p->writers.n < USERS_MOST && use(&p->writers, me, err))
 			return -1;
-		/* Who found the end did not find what is written now. */
-		if (after_all(e, &p->ends, JOB_NONE, ev, me, err))
+		/*
+		 * Who found the end did not find what is written now, by others
+		 * later either: they need not wait for this one.
+		 */
+		if (after_all(e, &p->ends, JOB_NONE, ev, me, err) ||
+		    after(e, &p->cutter, ev, me, err))
 			return -1;
-		forget(&p->ends);
+		if (p->ends.n >= USERS_MOST)
+			forget(&p->ends);
 		if (ev->call == REEL_CALL_FTRUNCATE &&
 		    cut(e, p, ev, me, err))
 			return -1;
@@ -487,6 +497,8 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 	if ((ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_STAT ||
 	     ev->call == REEL_CALL_MMAP || seeks_end(ev)) &&
 	    after_writers(e, p, ev, me, err))
+		return -1;
+	if (ev->group == REEL_GROUP_READ && after(e, &p->cutter, ev, me, err))
 		return -1;
 	if (seeks_end(ev) && (use(&p->ends, me, err) ||
 			      use(&p->bytes, me, err)))

@@ -195,5 +195,28 @@ def ends():
     os.waitpid(pid, 0)
 
 
+def kept():
+    """A log: copied and cut off by one, appended to by a second, read by a third.
+    Each has opened it before, and none closes it."""
+    held = [os.open("log", os.O_RDWR | os.O_CREAT | os.O_APPEND) for _ in range(4)]
+
+    def copies(k):
+        for i in range(20):
+            os.pread(held[0], 4096, 0)
+        os.ftruncate(held[0], 0)
+
+    def appends(k):
+        os.write(held[1], b"x" * (20 + k))
+
+    def more(k):
+        os.write(held[2], b"y" * (10 + k))
+
+    def reads(k):
+        for i in range(5):
+            os.pread(held[3], 100 + i, 0)
+
+    in_turn([copies, appends, reads, more])
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()
