@@ -89,7 +89,7 @@ static int give(struct history *h, const struct giving *to, uint32_t i,
 	return rc;
 }
 
-/* What the job made needs the directory that it was made in. */
+/* What the job, or others, made needs the directory that it was made in. */
 static int give_parent(struct history *h, const struct giving *to, uint32_t i,
 		       struct reel_error *err)
 {
@@ -122,7 +122,7 @@ int history_before(struct history *h,
 
 		if (!path || path[0] != '/')
 			continue;
-		if (p->made && give_parent(h, &to, i, err))
+		if ((p->made || p->came) && give_parent(h, &to, i, err))
 			return -1;
 		if (p->before == YES &&
 		    !history_below_new(h, path, strlen(path)) &&

@@ -101,7 +101,7 @@ enum effect history_exists(struct history *h, uint32_t file)
 	}
 	h->now->appeared |= p->now == NO;
 	if (h->now->appeared)
-		p->changed = true;
+		p->changed = p->came = true;
 	p->now = YES;
 	p->looked = true;
 	p->followed |= !h->nofollow;

@@ -19,6 +19,7 @@ struct path {
 	uint8_t before, now;
 	bool changed; /* by the job: its size says nothing any more */
 	bool made;    /* by the job, at some time */
+	bool came;    /* by others, at some time of the job */
 	bool guessed; /* made by an "open or create" that may have found it */
 	bool dir, link, denied, exec, exact;
 	bool was_dir; /* dir, as it was before the job changed it */

@@ -163,6 +163,15 @@ def bound():
         f.read()
 
 
+def came():
+    """Missed at first, then bound; nothing else was in its directory."""
+    try:
+        os.stat("listener")
+    except FileNotFoundError:
+        socket.socket(socket.AF_UNIX).bind("listener")
+    os.stat("listener")
+
+
 def handed():
     """A program's output goes to a file without a name, then is its input."""
     with tempfile.TemporaryFile(dir=".") as f:
