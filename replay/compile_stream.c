@@ -119,7 +119,7 @@ static int write_inserts(struct compiler *c, uint32_t stream, int64_t until_ns)
  */
 static uint32_t appears(const struct compiler *c, const struct mark *k)
 {
-	if (k->a)
+	if (k->a && !history_other(c->history, k->b))
 		return PLAN_F_APPEAR | PLAN_F_APPEAR_DIR;
 	if (!k->ns && !history_handled(c->history, k->b))
 		return PLAN_F_APPEAR | PLAN_F_APPEAR_SOCKET;

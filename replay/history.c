@@ -254,6 +254,11 @@ bool history_handled(const struct history *h, uint32_t file)
 	return h->path[file].handled;
 }
 
+bool history_other(const struct history *h, uint32_t file)
+{
+	return h->path[file].other;
+}
+
 int history_event(struct history *h, const struct reel_event *given,
 		  const struct who *me, struct effects *out,
 		  struct reel_error *err)
@@ -299,8 +304,11 @@ int history_event(struct history *h, const struct reel_event *given,
 	case REEL_CALL_SHM_UNLINK:
 		if (removes_dir(h, ev))
 			listings_removed(h->listings, ev->file, me, err);
-		if (removes_other(ev))
+		if (removes_other(ev)) {
+			history_path(h, ev->file)->other |=
+				history_path(h, ev->file)->dir;
 			history_no_dir(history_path(h, ev->file));
+		}
 		out->file =
 			ev->err ? history_failed(h, ev->file, ev->err, false)
 				: history_removed(h, ev->file);

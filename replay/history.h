@@ -51,6 +51,9 @@ int history_event(struct history *h, const struct reel_event *ev,
 /* Whether the job did more to @file than look at it and remove it. */
 bool history_handled(const struct history *h, uint32_t file);
 
+/* Whether @file looked like a directory and was none: a socket, or so. */
+bool history_other(const struct history *h, uint32_t file);
+
 /* Bytes that the job's writes took on the disk, at most at one time. */
 uint64_t history_room(const struct history *h);
 

@@ -28,6 +28,7 @@ struct path {
 	bool fresh;   /* nothing that was there before is in it */
 	bool intact;  /* it holds what its origin held, and nothing else */
 	bool fifo;
+	bool other;   /* it was guessed to be a directory, and unlinked */
 	bool looked;	      /* it was found, whatever it is */
 	bool missed;	      /* at first nothing was found, nor behind a link */
 	bool followed;	      /* and something behind it, if it is a link */
