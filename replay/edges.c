@@ -19,6 +19,7 @@
 #include "replay/job.h"
 #include "replay/role.h"
 #include "replay/tails.h"
+#include "replay/tree.h"
 
 #define USERS_MOST 64
 
@@ -44,6 +45,7 @@ struct path_state {
 	struct users writers;
 	struct tail *tail;
 	bool grows; /* it was opened to be written */
+	bool gone;  /* by its last change */
 };
 
 struct edges {
@@ -51,6 +53,7 @@ struct edges {
 	struct marks *marks;
 	struct open_state *open;  /* by open id */
 	struct path_state *path;  /* by file id */
+	struct tree tree;
 	struct reel_idmap pairs;  /* consumer, producer -> waited */
 	uint32_t *waited;
 	uint32_t waited_room;
@@ -86,7 +89,7 @@ int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 	e->marks = marks;
 	e->open = reel_alloc(job->opens, sizeof(*e->open), err);
 	e->path = reel_alloc(job->files, sizeof(*e->path), err);
-	if (!e->open || !e->path) {
+	if (!e->open || !e->path || tree_init(&e->tree, job, err)) {
 		edges_free(e);
 		return -1;
 	}
@@ -127,6 +130,7 @@ void edges_free(struct edges *e)
 		free(e->path[i].writers.more);
 		tails_free(e->path[i].tail);
 	}
+	tree_fini(&e->tree);
 	reel_idmap_fini(&e->pairs);
 	reel_idmap_fini(&e->numbers);
 	free(e->open);
@@ -392,6 +396,45 @@ static int cut(struct edges *e, struct path_state *p,
 	return 0;
 }
 
+/*
+ * What is below a directory is used after its making or renaming; if the two
+ * overlapped, only when it found what this gave, or missed what this took.
+ */
+static int after_above(struct edges *e, const struct reel_event *ev,
+		       uint32_t file, const struct who *me,
+		       struct reel_error *err)
+{
+	while ((file = tree_above(&e->tree, file))) {
+		const struct path_state *d = &e->path[file];
+		bool found = d->gone ? ev->err == ENOENT : !ev->err;
+		int64_t since_ns = me->end_ns - (found ? 0 : ev->dur_ns);
+
+		if (d->change.stream != JOB_NONE &&
+		    d->change.end_ns <= since_ns &&
+		    edges_add(e, &d->change, me, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What was used below a directory was used before that comes or goes. */
+static int after_below(struct edges *e, const struct reel_event *ev,
+		       uint32_t dir, const struct who *me,
+		       struct reel_error *err)
+{
+	uint32_t file;
+
+	while ((file = tree_take(&e->tree, dir))) {
+		const struct path_state *p = &e->path[file];
+
+		if (after(e, &p->change, ev, me, err) ||
+		    after_all(e, &p->users, JOB_NONE, ev, me, err) ||
+		    after_writers(e, p, ev, me, err))
+			return -1;
+	}
+	return 0;
+}
+
 /* @outside: somebody else has made or removed it, which is done before @ev. */
 static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 		   enum effect effect, bool outside, const struct who *me,
@@ -402,7 +445,9 @@ static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 	up = &e->path[e->job->file[file].parent];
 	if (effect == EFFECT_NONE)
 		return 0;
-	if (after(e, &p->change, ev, me, err))
+	tree_used(&e->tree, file);
+	if (after(e, &p->change, ev, me, err) ||
+	    after_above(e, ev, file, me, err))
 		return -1;
 	/* What was listed or removed holds what was made in it. */
 	if ((effect == EFFECT_REMOVE || ev->call == REEL_CALL_OPENDIR ||
@@ -419,12 +464,13 @@ static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 	if (effect == EFFECT_USE && !outside)
 		return use(&p->users, me, err);
 	if (after_all(e, &p->users, JOB_NONE, ev, me, err) ||
-	    (up != e->path && (after(e, &up->change, ev, me, err) ||
-			       after_all(e, &up->listers, JOB_NONE, ev, me,
-					 err))))
+	    (up != e->path &&
+	     after_all(e, &up->listers, JOB_NONE, ev, me, err)) ||
+	    after_below(e, ev, file, me, err))
 		return -1;
 	forget(&p->users);
 	p->change = *me;
+	p->gone = effect == EFFECT_REMOVE || ev->err == ENOENT;
 	if (effect != EFFECT_TRUNCATE)
 		up->child = *me;
 	return 0;

@@ -238,5 +238,33 @@ def kept():
     in_turn([copies, appends, reads, more])
 
 
+def renamed():
+    """A directory is renamed by one; others use what is below it, by both names."""
+    def makes(k):
+        os.makedirs("tmp/a/b")
+        for i in range(20):
+            with open("tmp/a/b/f%d" % i, "wb") as f:
+                f.write(bytes(1000))
+
+    def missed(k):
+        try:
+            os.stat("t/a/b/f0")
+        except FileNotFoundError:
+            pass
+
+    def reads(top):
+        for i in range(10):
+            with open(top + "/a/b/f%d" % i, "rb") as f:
+                f.read()
+
+    def removes(k):
+        for i in range(20):
+            os.unlink("t/a/b/f%d" % i)
+        os.removedirs("t/a/b")
+
+    in_turn([makes, missed, lambda k: reads("tmp"), lambda k: os.rename("tmp", "t"),
+             lambda k: reads("t"), removes, missed])
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()
