@@ -579,6 +579,10 @@ int edges_event(struct edges *e, const struct reel_event *ev,
 		path.start_ns = me->end_ns;
 	if (on_path(e, &path, ev->file, effects->file, outside, me, err))
 		return -1;
+	/* By its new name, too, it holds what was written. */
+	if (effects->file2 == EFFECT_CREATE &&
+	    after_writers(e, &e->path[ev->file], ev, me, err))
+		return -1;
 	if (ev->file2 && ev->file2 < e->job->files &&
 	    on_path(e, &path, ev->file2, effects->file2, false, me, err))
 		return -1;

@@ -238,6 +238,24 @@ def kept():
     in_turn([copies, appends, reads, more])
 
 
+def moved():
+    """Opened by one, written by another, renamed by a third, read by a fourth."""
+    held = {}
+
+    def opens(k):
+        held[k] = os.open("f.tmp", os.O_CREAT | os.O_WRONLY)
+
+    def writes(k):
+        for i in range(50):
+            os.write(held[k], bytes(1000))
+
+    def reads(k):
+        with open("f", "rb", buffering=0) as f:
+            f.read(100000)
+
+    in_turn([opens, writes, lambda k: os.rename("f.tmp", "f"), reads])
+
+
 def renamed():
     """A directory is renamed by one; others use what is below it, by both names."""
     def makes(k):

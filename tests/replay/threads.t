@@ -11,7 +11,7 @@ unset LD_PRELOAD
 export PYTHONDONTWRITEBYTECODE=1
 jobs=$TOP/tests/replay/thread_jobs.py
 
-for job in cut map hole links names fork inherited bound rebound came handed found ends kept renamed; do
+for job in cut map hole links names fork inherited bound rebound came handed found ends kept moved renamed; do
 	rm -rf work && mkdir work
 	head -c 100000 /dev/zero | tee work/other >work/big
 	(cd work && "$IOREEL" record -q --no-hooks -o ../$job.reel -- "$PY" "$jobs" $job) >said 2>&1 ||
