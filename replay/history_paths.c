@@ -15,6 +15,7 @@
 #include "replay/history_state.h"
 #include "replay/job.h"
 #include "replay/listings.h"
+#include "replay/role.h"
 
 void history_dir(struct path *p, bool dir)
 {
@@ -176,6 +177,22 @@ static int64_t found_end(const struct reel_event *ev)
 								    0;
 }
 
+/* Where the file ends, as the call found it; INT64_MAX: it does not say. */
+static int64_t exact_end(const struct reel_event *ev)
+{
+	if (ev->group == REEL_GROUP_READ && ev->layer == REEL_LAYER_POSIX &&
+	    !role_copies(ev->call) && ev->offset >= 0 && ev->result >= 0 &&
+	    ev->result < ev->asked && ev->offset < INT64_MAX / 4)
+		return ev->offset + ev->result;
+	return ev->group == REEL_GROUP_STAT && ev->pos >= 0 ? ev->pos :
+							      INT64_MAX;
+}
+
+/*
+ * What is found behind all that was written was there before the open. Not when
+ * the end had been found where the writing stood: then a write is still on its
+ * way.
+ */
 void history_check_guess(struct history *h, const struct reel_event *ev)
 {
 	struct path *p = history_path(h, ev->file);
@@ -184,7 +201,8 @@ void history_check_guess(struct history *h, const struct reel_event *ev)
 		return;
 	if (ev->call == REEL_CALL_FTRUNCATE ||
 	    ev->call == REEL_CALL_FALLOCATE ||
-	    ev->call == REEL_CALL_POSIX_FALLOCATE)
+	    ev->call == REEL_CALL_POSIX_FALLOCATE ||
+	    exact_end(ev) <= p->written)
 		p->guessed = false;
 	if (!p->guessed || found_end(ev) <= p->written)
 		return;

@@ -238,6 +238,17 @@ def kept():
     in_turn([copies, appends, reads, more])
 
 
+def flight():
+    """What a write has on its way is read before the write is over."""
+    fd, size = os.open("f", os.O_CREAT | os.O_RDWR), 64 << 20
+    seen = os.pread(fd, 1000, 0)
+    writer = threading.Thread(target=os.pwrite, args=(fd, bytes(size), 0))
+    writer.start()
+    while len(seen) < 1000:
+        seen = os.pread(fd, 1000, 0)
+    writer.join()
+
+
 def moved():
     """Opened by one, written by another, renamed by a third, read by a fourth."""
     held = {}

@@ -28,6 +28,10 @@ done
 is 'a child does not inherit what was closed before it was forked' \
 	"$("$IOREEL" sql fork.db "SELECT count(*) FROM v_event
 		WHERE call = 'read' AND path LIKE '%big'" | tail -1)" 0
+rm -rf work && mkdir work
+(cd work && "$IOREEL" record -q --no-hooks -o ../flight.reel -- "$PY" "$jobs" flight)
+check 'nobody had the file that a write was making' '
+	"$IOREEL" replay flight.reel >out 2>&1; cat out; grep -q " 0 files" out'
 "$IOREEL" replay bound.reel --root kept --keep >out 2>&1
 is 'what was bound is a socket again, what was opened a file' \
 	"$(find kept -name listener -type s | wc -l) $(find kept -name empty -type f | wc -l)" '1 1'
