@@ -28,8 +28,8 @@ done
 is 'a child does not inherit what was closed before it was forked' \
 	"$("$IOREEL" sql fork.db "SELECT count(*) FROM v_event
 		WHERE call = 'read' AND path LIKE '%big'" | tail -1)" 0
-rm -rf work && mkdir work
-(cd work && "$IOREEL" record -q --no-hooks -o ../flight.reel -- "$PY" "$jobs" flight)
+mkdir air
+(cd air && "$IOREEL" record -q --no-hooks -o ../flight.reel -- "$PY" "$jobs" flight)
 check 'nobody had the file that a write was making' '
 	"$IOREEL" replay flight.reel >out 2>&1; cat out; grep -q " 0 files" out'
 "$IOREEL" replay bound.reel --root kept --keep >out 2>&1
