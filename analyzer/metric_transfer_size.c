@@ -16,6 +16,7 @@ static const char schema[] =
 	;
 
 #define DARSHAN_BINS 10
+enum { ALL, POSIX }; /* calls; Darshan has sizes of those of its module POSIX */
 
 static const int64_t darshan_upper[DARSHAN_BINS - 1] = {
 	100,	 1024,	   10240,     102400,	  1048576,
@@ -29,8 +30,9 @@ struct bin {
 struct transfer_size {
 	struct bin bin[2][64];	       /* powers of two */
 	struct reel_histogram size[2]; /* METRIC_READ, METRIC_WRITE */
-	uint64_t darshan[2][DARSHAN_BINS];
-	uint64_t eof_reads;
+	struct {
+		uint64_t bin[2][DARSHAN_BINS], eof_reads;
+	} darshan[2]; /* ALL, POSIX */
 };
 
 static const char *const op_name[] = {"read", "write"};
@@ -44,6 +46,17 @@ static uint32_t darshan_bin(int64_t bytes)
 	return i;
 }
 
+static void add_size(struct transfer_size *t, enum metric_op op, bool posix,
+		     int64_t size, uint32_t calls)
+{
+	uint32_t bin = darshan_bin(size);
+
+	reel_histogram_add(&t->size[op], size, calls);
+	t->darshan[ALL].bin[op][bin] += calls;
+	if (posix)
+		t->darshan[POSIX].bin[op][bin] += calls;
+}
+
 static int add_event(void *state, const struct metric_event *ev,
 		     struct reel_error *err)
 {
@@ -51,12 +64,16 @@ static int add_event(void *state, const struct metric_event *ev,
 	enum metric_op op = ev->op;
 	int64_t bytes = ev->bytes, size;
 	uint32_t calls = ev->calls, more;
+	bool posix = ev->is.layer == REEL_LAYER_POSIX;
 	struct bin *bin;
 
 	if (op != METRIC_READ && op != METRIC_WRITE)
 		return 0;
 	if (!bytes) {
-		t->eof_reads += metric_eof(&ev->is) ? calls : 0;
+		if (metric_eof(&ev->is))
+			t->darshan[ALL].eof_reads += calls;
+		if (metric_eof(&ev->is) && posix)
+			t->darshan[POSIX].eof_reads += calls;
 		return 0;
 	}
 	/* Calls that were counted have a mean size; their bytes are exact:
@@ -69,12 +86,9 @@ static int add_event(void *state, const struct metric_event *ev,
 	bin->calls += calls;
 	bin->bytes += (uint64_t)bytes;
 	bin->dur_ns += (uint64_t)ev->dur_ns;
-	reel_histogram_add(&t->size[op], size, calls - more);
-	t->darshan[op][darshan_bin(size)] += calls - more;
-	if (more) {
-		reel_histogram_add(&t->size[op], size + 1, more);
-		t->darshan[op][darshan_bin(size + 1)] += more;
-	}
+	add_size(t, op, posix, size, calls - more);
+	if (more)
+		add_size(t, op, posix, size + 1, more);
 	return 0;
 }
 
@@ -129,7 +143,8 @@ static int write_darshan(const struct transfer_size *t, struct reel_store *st,
 {
 	struct reel_insert out;
 	int rc = reel_insert_open(
-		&out, st, "INSERT INTO darshan_size VALUES (?,?,?,?,?)", err);
+		&out, st, "INSERT INTO darshan_size VALUES (?,?,?,?,?,?,?)",
+		err);
 	int op, bin;
 
 	for (op = METRIC_READ; op <= METRIC_WRITE; op++) {
@@ -142,8 +157,14 @@ static int write_darshan(const struct transfer_size *t, struct reel_store *st,
 				reel_insert_int(&out, darshan_upper[bin]);
 			else
 				reel_insert_null(&out);
-			reel_insert_int(&out, (int64_t)t->darshan[op][bin]);
-			reel_insert_int(&out, eof ? (int64_t)t->eof_reads : 0);
+			for (int of = ALL; of <= POSIX; of++) {
+				reel_insert_int(&out, (int64_t)t->darshan[of]
+							      .bin[op][bin]);
+				reel_insert_int(
+					&out,
+					eof ? (int64_t)t->darshan[of].eof_reads
+					    : 0);
+			}
 			rc = reel_insert_done(&out, err);
 		}
 	}

@@ -21,7 +21,8 @@ CREATE TABLE transfer_size (
 ) STRICT, WITHOUT ROWID;
 
 -- darshan_size: Darshan's ten bins. Its counter of the first bin is calls +
--- eof_reads: it counts reads at the end of a file as small reads.
+-- eof_reads: it counts reads at the end of a file as small reads. It has them of
+-- its module POSIX alone, to compare with posix_calls + posix_eof_reads.
 -- unit: calls    empty: 0
 -- source: darshan-runtime, POSIX_SIZE_READ_0_100 and following
 CREATE TABLE darshan_size (
@@ -30,6 +31,8 @@ CREATE TABLE darshan_size (
 	upper_bytes INTEGER,           -- inclusive; NULL: no bound
 	calls INTEGER NOT NULL,
 	eof_reads INTEGER NOT NULL,
+	posix_calls INTEGER NOT NULL,  -- of these, those of the POSIX layer
+	posix_eof_reads INTEGER NOT NULL,
 	PRIMARY KEY (op, bin)
 ) STRICT, WITHOUT ROWID;
 

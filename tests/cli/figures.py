@@ -185,6 +185,10 @@ def sizes():
         upper = b["upper_bytes"] or 1 << 62
         same("Darshan's bin", b["calls"], sum(
             last[b["op"]] < s <= upper for s in each_size(part[b["op"]])))
+        same("Darshan's bin of POSIX", b["posix_calls"], sum(
+            last[b["op"]] < s <= upper
+            for s in each_size([e for e in part[b["op"]]
+                                if e["layer"] == "POSIX"])))
         last[b["op"]] = upper
 
 

@@ -87,6 +87,25 @@ static void empty(void)
 	job_end(&j);
 }
 
+/* Darshan has sizes of its module POSIX alone. */
+static void darshan_module(void)
+{
+	struct job j;
+
+	job_begin(&j);
+	job_feed(&j, moved(REEL_CALL_READ, 0, 1, 0, 50));
+	job_feed(&j, moved(REEL_CALL_FREAD, 1, 1, 0, 60));
+	job_feed(&j, moved(REEL_CALL_READ, 2, 1, 0, 0));
+	job_finish(&j);
+	is(job_int(&j, "SELECT 10 * calls + posix_calls FROM darshan_size "
+		       "WHERE op = 'read' AND bin = 0"),
+	   21, "of two reads one is of the POSIX layer");
+	is(job_int(&j, "SELECT sum(eof_reads) * 10 + sum(posix_eof_reads) "
+		       "FROM darshan_size"),
+	   11, "and so is the one that found the end");
+	job_end(&j);
+}
+
 /* The ten bounds of Darshan's bins are inclusive. */
 static void darshan_bounds(void)
 {
@@ -310,6 +329,7 @@ int main(void)
 {
 	operations();
 	empty();
+	darshan_module();
 	darshan_bounds();
 	darshan_modules();
 	sequentiality();
