@@ -125,8 +125,8 @@ static void add_cosine(struct reel_buf *text, const struct reel_likeness *l)
 
 	if (l->has_cosine)
 		reel_buf_printf(text, NULL,
-				"likeness (cosine) %.4f over %d factors",
-				l->cosine, used);
+				"likeness (cosine) %.4f over %d factor%s",
+				l->cosine, used, used == 1 ? "" : "s");
 	else
 		reel_buf_printf(text, NULL, "likeness (cosine) -: %s",
 				why_none(used));
@@ -165,10 +165,15 @@ static void print_likeness(const struct reel_likeness *l)
 	add_structure(&text, l);
 	report_put_wrapped(reel_buf_text(&text), 2, 0);
 	reel_buf_fini(&text);
-	if (l->has_cosine)
-		report_put_wrapped("The cosine does not see scale: read it "
-				   "together with the differences.",
+	if (!l->has_cosine)
+		return;
+	if (2 * factors_used(l) < l->factors)
+		report_put_wrapped("Few factors were measured in both: the "
+				   "cosine says little.",
 				   2, 0);
+	report_put_wrapped("The cosine does not see scale: read it together "
+			   "with the differences.",
+			   2, 0);
 }
 
 static void print_run(const char *run, struct reel_store *st)

@@ -34,6 +34,11 @@ check 'no likeness at all is below any' \
 	grep -q "^likeness (cosine) -" out && grep -q "no likeness" e'
 check 'but no failure without --min' 'ioreel compare a.reel none.reel >out'
 
+check 'of few factors it says little' \
+	'mkdir made && ioreel record -q -o few.reel -- touch made/a &&
+	ioreel compare few.reel few.reel >out && grep -q "over [1-5] factor" out &&
+	grep -q "^Few factors" out && ioreel compare a.reel a.reel >out &&
+	! grep -q "^Few factors" out'
 check 'what was not recorded of a run is said beside the number' \
 	'cp -r a.reel gap.reel && truncate -s -20 gap.reel/*.log
 	ioreel compare a.reel gap.reel >out &&
