@@ -36,14 +36,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	return 0;
 }
 
-static int bandwidth_feed(void *state, const struct metric_event *ev,
-			  uint32_t n, struct reel_error *err)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (add_event(state, &ev[i], err))
-			return -1;
-	return 0;
-}
+METRIC_FEED(bandwidth_feed)
 
 static int write_rate(struct reel_insert *out, const char *op,
 		      const struct reel_histogram *h, struct reel_error *err)

@@ -79,14 +79,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	return 0;
 }
 
-static int file_feed(void *state, const struct metric_event *ev, uint32_t n,
-		     struct reel_error *err)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (add_event(state, &ev[i], err))
-			return -1;
-	return 0;
-}
+METRIC_FEED(file_feed)
 
 static void add_row(struct reel_rows *r, uint32_t id, const struct file *f)
 {

@@ -47,12 +47,16 @@ static int io_time_init(void *state, struct reel_error *err)
 	return 0;
 }
 
-static int add_event(struct times *t, const struct metric_event *ev,
+static int add_event(void *state, const struct metric_event *ev,
 		     struct reel_error *err)
 {
 	struct reel_interval iv = {ev->start_ns, ev->end_ns, 0, 0};
-	struct set *set = &t->set[ev->op];
+	struct times *t = state;
+	struct set *set;
 
+	if (ev->op >= METRIC_OPS)
+		return 0;
+	set = &t->set[ev->op];
 	if (iv.start_ns < set->first_ns)
 		set->first_ns = iv.start_ns;
 	if (iv.end_ns > set->last_ns)
@@ -64,14 +68,7 @@ static int add_event(struct times *t, const struct metric_event *ev,
 	return reel_union_add(&t->set[SET_IO].u, &iv, err);
 }
 
-static int io_time_feed(void *state, const struct metric_event *ev, uint32_t n,
-			struct reel_error *err)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (ev[i].op < METRIC_OPS && add_event(state, &ev[i], err))
-			return -1;
-	return 0;
-}
+METRIC_FEED(io_time_feed)
 
 static void sum_up(struct times *t)
 {

@@ -79,14 +79,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	return 0;
 }
 
-static int mapped_feed(void *state, const struct metric_event *ev, uint32_t n,
-		       struct reel_error *err)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (add_event(state, &ev[i], err))
-			return -1;
-	return 0;
-}
+METRIC_FEED(mapped_feed)
 
 static int mapped_finish(void *state, struct reel_store *st,
 			 struct reel_error *err)

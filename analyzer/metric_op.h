@@ -116,6 +116,17 @@ static inline void metric_event_fill(struct metric_event *m)
 	m->op = (uint8_t)metric_op(&m->is);
 }
 
+/* Defines feed() of a metric whose add_event() takes an event at a time. */
+#define METRIC_FEED(name)                                                      \
+	static int name(void *state, const struct metric_event *ev,            \
+			uint32_t n, struct reel_error *err)                    \
+	{                                                                      \
+		for (uint32_t i = 0; i < n; i++)                               \
+			if (add_event(state, &ev[i], err))                     \
+				return -1;                                     \
+		return 0;                                                      \
+	}
+
 /* Power-of-two bin of a size (> 0): bin b holds [2^b, 2^(b+1)). */
 static inline uint32_t metric_size_bin(int64_t bytes)
 {

@@ -121,14 +121,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	return reel_union_add(&io->u, &iv, err);
 }
 
-static int overlap_feed(void *state, const struct metric_event *ev, uint32_t n,
-			struct reel_error *err)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (add_event(state, &ev[i], err))
-			return -1;
-	return 0;
-}
+METRIC_FEED(overlap_feed)
 
 static int overlap_span(void *state, const struct reel_span_event *sp,
 			struct reel_error *err)

@@ -137,14 +137,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	return count_file(r, ev->is.process, ev->is.file, err);
 }
 
-static int rollup_feed(void *state, const struct metric_event *ev, uint32_t n,
-		       struct reel_error *err)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (add_event(state, &ev[i], err))
-			return -1;
-	return 0;
-}
+METRIC_FEED(rollup_feed)
 
 static uint32_t outcome_of(const struct row *row)
 {

@@ -274,14 +274,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	return add_ours(s, op, ev, err);
 }
 
-static int sequence_feed(void *state, const struct metric_event *ev, uint32_t n,
-			 struct reel_error *err)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (add_event(state, &ev[i], err))
-			return -1;
-	return 0;
-}
+METRIC_FEED(sequence_feed)
 
 static const char *const op_name[] = {"read", "write"};
 

@@ -143,14 +143,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	return 0;
 }
 
-static int sequences_feed(void *state, const struct metric_event *ev,
-			  uint32_t n, struct reel_error *err)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (add_event(state, &ev[i], err))
-			return -1;
-	return 0;
-}
+METRIC_FEED(sequences_feed)
 
 /* The number of a pipe or socket says nothing about the job: left out. */
 static uint64_t path_hash(const char *path, const char *kind, uint32_t made)

@@ -59,14 +59,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	return 0;
 }
 
-static int site_feed(void *state, const struct metric_event *ev, uint32_t n,
-		     struct reel_error *err)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (add_event(state, &ev[i], err))
-			return -1;
-	return 0;
-}
+METRIC_FEED(site_feed)
 
 static int site_finish(void *state, struct reel_store *st,
 		       struct reel_error *err)
