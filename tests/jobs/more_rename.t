@@ -31,4 +31,22 @@ for how in '' --complete; do
 	is "$how every rename, once" "$(renames ../rec.reel)" "$want"
 	cd ..
 done
+
+# Each of 2,000 files has 6,000 names in its time, one after the other.
+if [ -n "$IOREEL_ASAN" ]; then
+	skip 'a directory renamed again and again takes no memory' 'ASan reserves too much'
+elif command -v python3 >/dev/null; then
+	"$IOREEL" record -q --no-hooks -o again.reel -- python3 -c '
+import os
+os.mkdir("d0")
+for i in range(2000):
+    with open("d0/f%d" % i, "wb") as f:
+        f.write(b"x")
+for i in range(6000):
+    os.rename("d%d" % i, "d%d" % (i + 1))'
+	check 'a directory renamed again and again takes no memory' \
+		'(ulimit -v 500000; "$IOREEL" load -q again.reel -o again.db)'
+else
+	skip 'a directory renamed again and again takes no memory' 'no python3'
+fi
 finish
