@@ -27,8 +27,10 @@ while [ $i -lt 40 ]; do
 	i=$((i + 2))
 done
 SH
+# The last of a turn is its rename, which the other rank may see before it ends:
+# the processor may be taken away from it there.
 order="with w as (select substr(path, instr(path, '/made.') + 6) + 0 i,
-	min(start_ns) s, max(start_ns + dur_ns) e from v_event
+	min(start_ns) s, max(start_ns) e from v_event
 	where path like '%/made.%' group by 1)
 	select count(*), sum(b.s < a.e) from w a join w b on b.i = a.i + 1"
 for clock in tsc monotonic; do
