@@ -362,20 +362,22 @@ static bool random_read(const struct report *r, struct advice *a)
 	return true;
 }
 
+/* A stream's flush hands its buffer to the system: it waits for no storage. */
 static bool write_fsync(const struct report *r, struct advice *a)
 {
-	const struct report_group *s = &r->group[REEL_GROUP_SYNC];
-	double share = of_io(r, s->dur_ns);
+	int64_t calls = r->group[REEL_GROUP_SYNC].calls - r->flushes;
+	int64_t dur_ns = r->group[REEL_GROUP_SYNC].dur_ns - r->flush_ns;
+	double share = of_io(r, dur_ns);
 	char num[REEL_NUM], part[REEL_NUM], each[REEL_NUM];
 
-	if (s->calls < threshold.sync_calls || share < threshold.sync_share ||
+	if (calls < threshold.sync_calls || share < threshold.sync_share ||
 	    !io_matters(r))
 		return false;
 	say(a->text, "%s syncs are %s of the I/O time (%s each).",
-	    reel_num_count(num, s->calls),
+	    reel_num_count(num, calls),
 	    reel_num_percent(part, rounded(share, 100)),
-	    reel_num_time(each, (double)(s->dur_ns / s->calls)));
-	fact(a, "syncs", "calls", (double)s->calls);
+	    reel_num_time(each, (double)(dur_ns / calls)));
+	fact(a, "syncs", "calls", (double)calls);
 	fact(a, "sync_share", "share", share);
 	say(a->try_this, "one sync per checkpoint, or none for logs.");
 	return true;

@@ -118,6 +118,14 @@ static int fill_mapped(struct report *r, sqlite3_stmt *q,
 	return 0;
 }
 
+static int fill_flushes(struct report *r, sqlite3_stmt *q,
+			struct reel_error *err)
+{
+	r->flushes = report_int(q, 0);
+	r->flush_ns = report_int(q, 1);
+	return 0;
+}
+
 static int fill_uses(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 {
 	r->uses.pytorch = sqlite3_column_int(q, 0);
@@ -326,6 +334,8 @@ static const struct {
 	{"SELECT unordered_bytes, untold_bytes, read_bytes, write_bytes "
 	 "FROM v_mapped",
 	 fill_mapped},
+	{"SELECT calls, dur_ns FROM v_call WHERE call = 'fflush' AND NOT message",
+	 fill_flushes},
 	{"SELECT coalesce(max(value GLOB 'PyTorch *'), 0), "
 	 "coalesce(max(value GLOB 'TensorFlow *'), 0), "
 	 "coalesce(max(value GLOB 'Grain *'), 0) FROM note "

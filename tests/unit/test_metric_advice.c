@@ -97,6 +97,9 @@ static void calls(void)
 	r.group[REEL_GROUP_SYNC].dur_ns = 2 * S;
 	r.group_sum_ns = 7 * S;
 	ok(has(&r, "WRITE-FSYNC"), "syncs");
+	r.flushes = 15;
+	r.flush_ns = S;
+	ok(!has(&r, "WRITE-FSYNC"), "flushes of streams are none");
 
 	r = quiet();
 	r.group[REEL_GROUP_STAT].calls = 50000;
