@@ -29,10 +29,10 @@ static const struct {
 	int64_t opens;
 	double meta_share; /* META-HEAVY: stat, seek, rename ..., likewise */
 	int64_t meta_calls;
-	double small_share; /* SMALL-READ: reads below 16 KiB, likewise */
-	double small_count; /* ... of all reads */
+	double small_share; /* SMALL-READ, -WRITE: below 16 KiB, likewise */
+	double small_count; /* ... of all reads, writes */
 	int64_t small_calls;
-	double reads_per_open; /* ... and so many of them per open file */
+	double reads_per_open; /* ... and so many of them per (open) file */
 	double random_share;   /* RANDOM-READ: of reads that are not first */
 	int64_t random_calls;
 	double random_time; /* ... reads, of all I/O time; many per open file */
@@ -312,28 +312,60 @@ static bool meta_heavy(const struct report *r, struct advice *a)
 static bool small_read(const struct report *r, struct advice *a)
 {
 	const struct report_moved *m = &r->moved[0];
-	double share = of_io(r, r->small_read_ns);
+	double share = of_io(r, r->small[0].ns);
 	double per_open = reads_per_open(r);
-	char num[REEL_NUM], part[REEL_NUM], size[REEL_NUM];
+	char num[REEL_NUM], part[REEL_NUM], size[REEL_NUM], per[REEL_NUM];
 
 	/* A small file read whole is FILE-OPEN's business. */
-	if (r->small_reads < threshold.small_calls ||
-	    (double)r->small_reads < threshold.small_count * (double)m->calls ||
+	if (r->small[0].calls < threshold.small_calls ||
+	    (double)r->small[0].calls < threshold.small_count * (double)m->calls ||
 	    share < threshold.small_share ||
 	    per_open < threshold.reads_per_open || !io_matters(r))
 		return false;
 	say(a->text,
 	    "%s reads of less than 16 KiB are %s of the I/O time "
-	    "(median read %s, %.0f reads per open file).",
-	    reel_num_count(num, r->small_reads),
+	    "(median read %s, %s reads per open file).",
+	    reel_num_count(num, r->small[0].calls),
 	    reel_num_percent(part, rounded(share, 100)),
-	    reel_num_size(size, (double)m->median_bytes), per_open);
-	fact(a, "small_reads", "calls", (double)r->small_reads);
+	    reel_num_size(size, (double)m->median_bytes),
+	    reel_num_count(per, llround(per_open)));
+	fact(a, "small_reads", "calls", (double)r->small[0].calls);
 	fact(a, "small_read_share", "share", share);
 	fact(a, "median_read", "B", (double)m->median_bytes);
 	fact(a, "reads_per_open", "calls", per_open);
 	say(a->try_this, "whole records in one read, a larger buffer, larger "
 			 "chunks in HDF5.");
+	return true;
+}
+
+/* What a stream writes, its flushes hand to the system. */
+static bool small_write(const struct report *r, struct advice *a)
+{
+	const struct report_moved *m = &r->moved[1];
+	int64_t calls = r->small[1].calls;
+	double share = of_io(r, r->small[1].ns + r->flush_ns);
+	double per_file = m->files > 0 ? (double)m->calls / (double)m->files
+				       : (double)m->calls;
+	char num[REEL_NUM], part[REEL_NUM], size[REEL_NUM], per[REEL_NUM];
+
+	if (calls < threshold.small_calls ||
+	    (double)calls < threshold.small_count * (double)m->calls ||
+	    share < threshold.small_share ||
+	    per_file < threshold.reads_per_open || !io_matters(r))
+		return false;
+	say(a->text,
+	    "%s writes of less than 16 KiB, with their flushes, are %s of the "
+	    "I/O time (median write %s, %s writes per file).",
+	    reel_num_count(num, calls),
+	    reel_num_percent(part, rounded(share, 100)),
+	    reel_num_size(size, (double)m->median_bytes),
+	    reel_num_count(per, llround(per_file)));
+	fact(a, "small_writes", "calls", (double)calls);
+	fact(a, "small_write_share", "share", share);
+	fact(a, "median_write", "B", (double)m->median_bytes);
+	fact(a, "writes_per_file", "calls", per_file);
+	say(a->try_this, "whole records in one write, a larger buffer, a flush "
+			 "per step rather than per line.");
 	return true;
 }
 
@@ -431,7 +463,8 @@ static const struct {
 	{"INPUT-BOUND", input_bound}, {"EPOCH-START", epoch_start},
 	{"CHECKPOINT", checkpoint},   {"FILE-OPEN", file_open},
 	{"META-HEAVY", meta_heavy},   {"SMALL-READ", small_read},
-	{"RANDOM-READ", random_read}, {"WRITE-FSYNC", write_fsync},
+	{"RANDOM-READ", random_read}, {"SMALL-WRITE", small_write},
+	{"WRITE-FSYNC", write_fsync},
 };
 #define RULES (sizeof(rules) / sizeof(rules[0]))
 _Static_assert(RULES < ADVICE_MOST, "raise ADVICE_MOST");
@@ -449,8 +482,8 @@ static void no_problem(const struct report *r, struct advice *a)
 		return;
 	}
 	say(a->text,
-	    "looked at %sopens, metadata, small and random reads, syncs, "
-	    "checkpoints",
+	    "looked at %sopens, metadata, small and random reads, small "
+	    "writes, syncs, checkpoints",
 	    k && k->stall_share >= 0 ? "waiting, " : "");
 	if (k && k->stall_share >= 0) {
 		say(a->text, "; fetch takes %s of the steps",

@@ -84,7 +84,9 @@ struct report {
 	int64_t ranks; /* with anchors */
 	/* For advice. */
 	int64_t data_files, data_opens, median_file_bytes; /* last: NONE */
-	int64_t small_reads, small_read_ns;
+	struct {
+		int64_t calls, ns;
+	} small[2]; /* reads, writes below 16 KiB */
 	int64_t flushes, flush_ns; /* of streams, among REEL_GROUP_SYNC */
 	int64_t checkpoint_ns, checkpoints;
 	int64_t first_fetch_ns, epochs; /* of all epochs but the first */

@@ -257,8 +257,10 @@ static int fill_median_file(struct report *r, sqlite3_stmt *q,
 
 static int fill_small(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 {
-	r->small_reads = report_int(q, 0);
-	r->small_read_ns = report_int(q, 1);
+	int op = sqlite3_column_int(q, 0);
+
+	r->small[op].calls = report_int(q, 1);
+	r->small[op].ns = report_int(q, 2);
 	return 0;
 }
 
@@ -367,8 +369,8 @@ static const struct {
 	 "WHERE class = 'data' AND opens > 0 AND kind = 'file' AND "
 	 "size_bytes IS NOT NULL)",
 	 fill_median_file},
-	{"SELECT coalesce(sum(calls), 0), coalesce(sum(dur_ns), 0) "
-	 "FROM v_transfer_size WHERE op = 'read' AND low_bytes < 16384",
+	{"SELECT op = 'write', sum(calls), coalesce(sum(dur_ns), 0) "
+	 "FROM v_transfer_size WHERE low_bytes < 16384 GROUP BY op",
 	 fill_small},
 	/* Of the process that waits longest, and not what a thread writes
 	 * behind it: its first thread that saves. */

@@ -79,8 +79,8 @@ static void calls(void)
 	ok(!has(&r, "FILE-OPEN"), "but not where I/O costs none");
 
 	r = quiet();
-	r.small_reads = 9000;
-	r.small_read_ns = 4 * S;
+	r.small[0].calls = 9000;
+	r.small[0].ns = 4 * S;
 	ok(has(&r, "SMALL-READ"), "small reads");
 	r.moved[0].opens_read = 5000;
 	ok(!has(&r, "SMALL-READ"), "small files read whole are none");
@@ -91,6 +91,16 @@ static void calls(void)
 	ok(has(&r, "RANDOM-READ"), "reads that go back");
 	r.moved[0].opens_read = 5000;
 	ok(!has(&r, "RANDOM-READ"), "a second look at a file's head is none");
+
+	r = quiet();
+	r.moved[1].calls = 9000;
+	r.moved[1].files = 3;
+	r.small[1].calls = 8000;
+	r.small[1].ns = S / 10;
+	r.flush_ns = 4 * S;
+	ok(has(&r, "SMALL-WRITE"), "small writes, by their flushes");
+	r.moved[1].files = 9000;
+	ok(!has(&r, "SMALL-WRITE"), "many small files are none");
 
 	r = quiet();
 	r.group[REEL_GROUP_SYNC].calls = 20;
@@ -173,8 +183,8 @@ static void steps(void)
 	   "none at all do");
 	k = rank_of(0.01, 0.5, 0.8);
 	ok(!has(&r, "INPUT-BOUND"), "one that does not wait");
-	r.small_reads = 9000;
-	r.small_read_ns = 4 * S;
+	r.small[0].calls = 9000;
+	r.small[0].ns = 4 * S;
 	ok(!has(&r, "SMALL-READ"), "I/O behind computation costs nothing");
 	k.exposed_ns = 2 * S;
 	ok(has(&r, "SMALL-READ"), "exposed I/O does");
