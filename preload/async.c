@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 
 #include "preload/dynamic.h"
+#include "preload/object.h"
 #include "preload/raw.h"
 
 #pragma weak dladdr1 /* another C library's programs load us too */
@@ -324,7 +325,7 @@ void shim_async_finish(void)
 
 void shim_note(const char *key, uint64_t n)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = MARK_NOTE };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
 	char text[96], digits[20];
 	size_t at = strlen(key), k = 0;
 	uint64_t now = shim_clock();
@@ -350,8 +351,8 @@ void shim_note(const char *key, uint64_t n)
 static bool word_readable(const void *p)
 {
 	uint64_t word;
-	struct iovec to = { &word, sizeof(word) };
-	struct iovec from = { (void *)(uintptr_t)p, sizeof(word) };
+	struct iovec to = {&word, sizeof(word)};
+	struct iovec from = {(void *)(uintptr_t)p, sizeof(word)};
 	long r = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
 		      (long)&from, 1, 0);
 
@@ -400,57 +401,11 @@ static struct link_map *lies_in(const void *fn, const char *library)
 	return !strncmp(base, library, strlen(library)) ? map : NULL;
 }
 
-static bool names_syscall(const ElfW(Rela) * rel, size_t bytes,
-			  const ElfW(Sym) * sym, const char *text)
-{
-	for (; rel && bytes >= sizeof(*rel); rel++, bytes -= sizeof(*rel))
-		if (!strcmp(text + sym[ELF64_R_SYM(rel->r_info)].st_name,
-			    "syscall"))
-			return true;
-	return false;
-}
-
-/* Does the library import syscall()? */
-static bool makes_syscall(const struct link_map *map)
-{
-	const ElfW(Rela) *plt = NULL, *rela = NULL;
-	const ElfW(Sym) *sym = NULL;
-	const char *text = NULL;
-	size_t plt_bytes = 0, rela_bytes = 0;
-
-	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-		void *at = (void *)d->d_un.d_ptr; /* glibc has relocated it */
-
-		switch (d->d_tag) {
-		case DT_SYMTAB:
-			sym = at;
-			break;
-		case DT_STRTAB:
-			text = at;
-			break;
-		case DT_JMPREL:
-			plt = at;
-			break;
-		case DT_PLTRELSZ:
-			plt_bytes = d->d_un.d_val;
-			break;
-		case DT_RELA:
-			rela = at;
-			break;
-		case DT_RELASZ:
-			rela_bytes = d->d_un.d_val;
-			break;
-		}
-	}
-	return sym && text &&
-	       (names_syscall(plt, plt_bytes, sym, text) ||
-		names_syscall(rela, rela_bytes, sym, text));
-}
-
 void *shim_find_from(const void *caller, const char *name, const void *own,
 		     const char *library, bool *quiet)
 {
 	struct link_map *map, *from = NULL;
+	struct shim_object o;
 	int saved = errno;
 	Dl_info info;
 	void *fn = dlsym(RTLD_NEXT, name);
@@ -462,7 +417,9 @@ void *shim_find_from(const void *caller, const char *name, const void *own,
 			fn = NULL;
 	}
 	map = lies_in(fn, library);
-	*quiet = !map || makes_syscall(map);
+	if (map)
+		shim_object_of_map(&o, map);
+	*quiet = !map || shim_object_imports(&o, "syscall");
 	errno = saved;
 	return fn;
 }

@@ -15,14 +15,12 @@
 #include "preload/wrap_mpi.h"
 
 #include <elf.h>
-#include <link.h>
 #include <string.h>
 
 #include "preload/anchor.h"
-#include "preload/raw.h"
+#include "preload/object.h"
 
 #define OBJECTS 4096
-#define PAGE ((uintptr_t)4096)
 
 #if defined(__x86_64__)
 #define SLOT_JUMP R_X86_64_JUMP_SLOT
@@ -34,185 +32,33 @@
 #define SLOT_WORD R_AARCH64_ABS64
 #endif
 
-/* An object of the process, as far as symbols go. */
-struct object {
-	uintptr_t base, low, high; /* high: the end */
-	uintptr_t relro, relro_end;
-	long symbol_prot; /* of the pages of its symbols */
-	const char *path, *strings;
-	const ElfW(Sym) * symbol;
-	const uint32_t *hash, *old_hash; /* DT_GNU_HASH, DT_HASH */
-	const ElfW(Rela) * rela, *jump;
-	size_t relas, jumps;
-};
-
-static struct object object[OBJECTS]; /* [0, objects) are those that are new */
+static struct shim_object object[OBJECTS]; /* [0, objects): the new ones */
 static uint32_t objects;
 
 static struct {
 	unsigned long long adds, subs; /* of the loader, when we last looked */
 	uint32_t seen;		       /* objects then */
 	uint32_t libraries;	       /* of MPI, that are there */
-	struct object lib;	       /* the one that is wrapped */
+	struct shim_object lib;	       /* the one that is wrapped */
 } bound;
-
-/* Some loaders make these pointers of the dynamic section absolute. */
-static uintptr_t address(const struct object *o, uintptr_t p)
-{
-	return p < o->base ? p + o->base : p;
-}
-
-static void read_dynamic(struct object *o, const ElfW(Dyn) * d)
-{
-	uintptr_t jump = 0, rela = 0;
-
-	for (; d->d_tag != DT_NULL; d++) {
-		uintptr_t p = address(o, (uintptr_t)d->d_un.d_ptr);
-
-		if (d->d_tag == DT_STRTAB)
-			o->strings = (const char *)p;
-		else if (d->d_tag == DT_SYMTAB)
-			o->symbol = (const ElfW(Sym) *)p;
-		else if (d->d_tag == DT_GNU_HASH)
-			o->hash = (const uint32_t *)p;
-		else if (d->d_tag == DT_HASH)
-			o->old_hash = (const uint32_t *)p;
-		else if (d->d_tag == DT_RELA)
-			rela = p;
-		else if (d->d_tag == DT_JMPREL)
-			jump = p;
-		else if (d->d_tag == DT_RELASZ)
-			o->relas = d->d_un.d_val / sizeof(ElfW(Rela));
-		else if (d->d_tag == DT_PLTRELSZ)
-			o->jumps = d->d_un.d_val / sizeof(ElfW(Rela));
-	}
-	o->rela = (const ElfW(Rela) *)rela;
-	o->jump = (const ElfW(Rela) *)jump;
-}
-
-/* How the pages are protected that hold the symbols; 0: not known. */
-static long protection(const struct object *o, const struct dl_phdr_info *info)
-{
-	uintptr_t want = (uintptr_t)o->symbol;
-
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		uintptr_t at = o->base + ph->p_vaddr;
-
-		if (ph->p_type == PT_LOAD && want >= at &&
-		    want < at + ph->p_memsz)
-			return (ph->p_flags & PF_R ? PROT_READ : 0) |
-			       (ph->p_flags & PF_W ? PROT_WRITE : 0) |
-			       (ph->p_flags & PF_X ? PROT_EXEC : 0);
-	}
-	return 0;
-}
-
-static void read_object(struct object *o, const struct dl_phdr_info *info)
-{
-	const ElfW(Dyn) *dynamic = NULL;
-
-	memset(o, 0, sizeof(*o));
-	o->base = info->dlpi_addr;
-	o->path = info->dlpi_name;
-	o->low = UINTPTR_MAX;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		uintptr_t at = o->base + ph->p_vaddr;
-
-		if (ph->p_type == PT_LOAD) {
-			o->low = at < o->low ? at : o->low;
-			if (at + ph->p_memsz > o->high)
-				o->high = at + ph->p_memsz;
-		} else if (ph->p_type == PT_GNU_RELRO) {
-			o->relro = at & ~(PAGE - 1);
-			o->relro_end = (at + ph->p_memsz) & ~(PAGE - 1);
-		} else if (ph->p_type == PT_DYNAMIC) {
-			dynamic = (const ElfW(Dyn) *)at;
-		}
-	}
-	if (dynamic)
-		read_dynamic(o, dynamic);
-	o->symbol_prot = protection(o, info);
-}
-
-static bool defines(const struct object *o, const ElfW(Sym) * s,
-		    const char *name)
-{
-	return s->st_shndx != SHN_UNDEF && s->st_value &&
-	       !strcmp(o->strings + s->st_name, name);
-}
-
-static const ElfW(Sym) *
-	find_by_old_hash(const struct object *o, const char *name)
-{
-	const uint32_t *t = o->old_hash, *chain = t + 2 + t[0];
-	uint32_t h = 0;
-
-	for (const char *p = name; *p; p++) {
-		h = (h << 4) + (unsigned char)*p;
-		h = (h ^ (h >> 24 & 0xf0)) & 0x0fffffff;
-	}
-	for (uint32_t i = t[0] ? t[2 + h % t[0]] : 0; i && i < t[1];
-	     i = chain[i])
-		if (defines(o, &o->symbol[i], name))
-			return &o->symbol[i];
-	return NULL;
-}
-
-/* The symbol of @o that defines @name, or NULL. */
-static const ElfW(Sym) * find_symbol(const struct object *o, const char *name)
-{
-	const uint32_t *t = o->hash, *bucket, *chain;
-	const ElfW(Addr) * bloom;
-	uint32_t h = 5381, i;
-
-	if (!o->symbol || !o->strings)
-		return NULL;
-	if (!t || !t[0])
-		return o->old_hash ? find_by_old_hash(o, name) : NULL;
-	for (const char *p = name; *p; p++)
-		h = h * 33 + (unsigned char)*p;
-	bloom = (const ElfW(Addr) *)(t + 4);
-	bucket = (const uint32_t *)(bloom + t[2]);
-	chain = bucket + t[0];
-	if (!(bloom[h / 64 & (t[2] - 1)] >> h % 64 & 1))
-		return NULL;
-	for (i = bucket[h % t[0]]; i >= t[1] && i; i++) {
-		if ((chain[i - t[1]] | 1) == (h | 1) &&
-		    defines(o, &o->symbol[i], name))
-			return &o->symbol[i];
-		if (chain[i - t[1]] & 1)
-			break;
-	}
-	return NULL;
-}
-
-/* What @o defines under @name, or NULL. */
-static void *defined(const struct object *o, const char *name)
-{
-	const ElfW(Sym) *s = find_symbol(o, name);
-
-	return s ? (void *)(o->base + s->st_value) : NULL;
-}
 
 /*
  * The loader's order of search is that of its list: the first that defines
  * @name, which may be another tool. All objects are in object[].
  */
-static const struct object *first_with(const char *name)
+static const struct shim_object *first_with(const char *name)
 {
 	for (uint32_t i = 0; i < objects; i++)
-		if (find_symbol(&object[i], name))
+		if (shim_object_symbol(&object[i], name))
 			return &object[i];
 	return NULL;
 }
 
 static void *find_real(const char *name)
 {
-	const struct object *o = first_with(name);
+	const struct shim_object *o = first_with(name);
 
-	return o ? defined(o, name) : NULL;
+	return o ? shim_object_defined(o, name) : NULL;
 }
 
 /* One wrapped function. */
@@ -257,51 +103,42 @@ static void *handle_of(const char *object_name, uintptr_t mpich,
 }
 
 /* MPI 5 gave handles numbers of its own. */
-static bool is_standard(const struct object *o)
+static bool is_standard(const struct shim_object *o)
 {
 	return strstr(o->path, "mpi_abi") != NULL;
 }
 
-static void store_symbol(const struct object *o, const ElfW(Sym) * s, void *at)
-{
-	ElfW(Addr) *value = (ElfW(Addr) *)&s->st_value;
-	uintptr_t page = (uintptr_t)value & ~(PAGE - 1);
-
-	if (!o->symbol_prot ||
-	    raw3(SYS_mprotect, page, PAGE, o->symbol_prot | PROT_WRITE))
-		return;
-	__atomic_store_n(value, (uintptr_t)at - o->base, __ATOMIC_RELEASE);
-	raw3(SYS_mprotect, page, PAGE, o->symbol_prot);
-}
-
 /* What is ours there already, was taken before. False: a tool's. */
-static bool take_function(const struct binding *b, const struct object *lib)
+static bool take_function(const struct binding *b,
+			  const struct shim_object *lib)
 {
-	const struct object *o;
+	const struct shim_object *o;
 	char name[64] = "MPI_";
 	void *now;
 
 	strcpy(name + 4, b->name);
 	o = first_with(name);
-	now = o ? defined(o, name) : NULL;
+	now = o ? shim_object_defined(o, name) : NULL;
 	if (now == b->ours)
 		return true;
 	*b->real = now;
 	if (o)
-		store_symbol(o, find_symbol(o, name), b->ours);
+		shim_object_store_symbol(o, shim_object_symbol(o, name),
+					 b->ours);
 	return !o || o->base == lib->base;
 }
 
 /* Its second name, which a program may look for too. */
-static void take_profiling(const struct binding *b, const struct object *lib)
+static void take_profiling(const struct binding *b,
+			   const struct shim_object *lib)
 {
 	const ElfW(Sym) * s;
 	char name[64] = "PMPI_";
 
 	strcpy(name + 5, b->name);
-	s = find_symbol(lib, name);
+	s = shim_object_symbol(lib, name);
 	if (s && *b->real && (void *)(lib->base + s->st_value) == *b->real)
-		store_symbol(lib, s, b->ours);
+		shim_object_store_symbol(lib, s, b->ours);
 }
 
 static bool is_ours(const void *function)
@@ -313,9 +150,9 @@ static bool is_ours(const void *function)
 }
 
 /* What we call ourselves; what leads to us was taken before. */
-static void take_own(const struct object *lib, const char *name, void **to)
+static void take_own(const struct shim_object *lib, const char *name, void **to)
 {
-	void *now = defined(lib, name);
+	void *now = shim_object_defined(lib, name);
 
 	if (!is_ours(now))
 		*to = now;
@@ -328,7 +165,7 @@ static void take_own(const struct object *lib, const char *name, void **to)
  * loader for what it binds at the first call. By the names PMPI_ only where no
  * tool is there, which would find us behind itself.
  */
-static void take_library(const struct object *lib)
+static void take_library(const struct shim_object *lib)
 {
 	bool tools = false;
 
@@ -336,9 +173,10 @@ static void take_library(const struct object *lib)
 #define X(fn, params) take_own(lib, "PMPI_" #fn, (void **)&mpi.fn);
 	MPI_OURS(X)
 #undef X
-	mpi.kind = is_standard(lib)			 ? MPI_STANDARD
-		   : defined(lib, "ompi_mpi_comm_world") ? MPI_OPEN
-							 : MPI_MPICH;
+	mpi.kind = is_standard(lib) ? MPI_STANDARD
+		   : shim_object_defined(lib, "ompi_mpi_comm_world")
+			   ? MPI_OPEN
+			   : MPI_MPICH;
 	mpi.world = handle_of("ompi_mpi_comm_world", 0x44000000, 0x101);
 	mpi.byte = handle_of("ompi_mpi_byte", 0x4c00010d, 0x247);
 	mpi.bor = handle_of("ompi_mpi_op_bor", 0x58000008, 0x29);
@@ -351,42 +189,29 @@ static void take_library(const struct object *lib)
 }
 
 /* Does @o stand between programs and MPI? It calls PMPI_ for them. */
-static bool is_tool(const struct object *o)
+static bool is_tool(const struct shim_object *o)
 {
 	for (size_t i = 0; i < BINDINGS; i++) {
 		char name[64] = "MPI_";
 
 		strcpy(name + 4, binding[i].name);
-		if (find_symbol(o, name))
+		if (shim_object_symbol(o, name))
 			return true;
 	}
 	return false;
 }
 
 /* Open MPI's own: what it calls, the program did not. */
-static bool is_component(const struct object *o)
+static bool is_component(const struct shim_object *o)
 {
 	const char *base = strrchr(o->path, '/');
 
 	return !strncmp(base ? base + 1 : o->path, "mca_", 4);
 }
 
-static void store_slot(const struct object *o, void **slot, void *value)
-{
-	uintptr_t page = (uintptr_t)slot & ~(PAGE - 1);
-	bool sealed =
-		(uintptr_t)slot >= o->relro && (uintptr_t)slot < o->relro_end;
-
-	if (sealed && raw3(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE))
-		return;
-	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
-	if (sealed)
-		raw3(SYS_mprotect, page, PAGE, PROT_READ);
-}
-
 /* Whose slots are looked at, and how. */
 struct binder {
-	const struct object *o;
+	const struct shim_object *o;
 	bool own;      /* MPI's own: it calls past us */
 	int is_a_tool; /* -1: not known yet */
 	bool told;     /* that some of its calls go past us */
@@ -427,12 +252,12 @@ static void bind_slot(struct binder *k, void **slot, const char *name)
 
 	if (!b || !now || !*b->real)
 		return;
-	ours = profiling && defined(&bound.lib, name) == b->ours;
+	ours = profiling && shim_object_defined(&bound.lib, name) == b->ours;
 	if (k->own) {
 		if (profiling && !ours)
 			return;
 		if (now != *b->real && (now == b->ours || inside))
-			store_slot(k->o, slot, *b->real);
+			shim_object_store_slot(k->o, slot, *b->real);
 		return;
 	}
 	if (now == b->ours)
@@ -443,19 +268,20 @@ static void bind_slot(struct binder *k, void **slot, const char *name)
 			k->is_a_tool = is_tool(k->o);
 		if (k->is_a_tool)
 			return;
-		if (!ours && *b->real != defined(&bound.lib, name)) {
+		if (!ours &&
+		    *b->real != shim_object_defined(&bound.lib, name)) {
 			goes_past(k, b);
 			return;
 		}
 	}
 	if (now != *b->real && (!inside || bound.libraries > 1))
 		return;
-	store_slot(k->o, slot, b->ours);
+	shim_object_store_slot(k->o, slot, b->ours);
 }
 
 static void bind_list(struct binder *k, const ElfW(Rela) * r, size_t n)
 {
-	const struct object *o = k->o;
+	const struct shim_object *o = k->o;
 
 	for (; r && n; r++, n--) {
 		uint32_t type = ELF64_R_TYPE(r->r_info);
@@ -471,19 +297,20 @@ static void bind_list(struct binder *k, const ElfW(Rela) * r, size_t n)
 	}
 }
 
-static void bind_object(const struct object *o)
+static void bind_object(const struct shim_object *o)
 {
 	bool lib = o->base == bound.lib.base && o->symbol == bound.lib.symbol;
 	struct binder k = {o, lib || is_component(o), -1, false};
 
-	if (!o->symbol || !o->strings || (!lib && defined(o, "PMPI_Init")))
+	if (!o->symbol || !o->strings ||
+	    (!lib && shim_object_defined(o, "PMPI_Init")))
 		return;
 	bind_list(&k, o->jump, o->jumps);
 	bind_list(&k, o->rela, o->relas);
 }
 
 /* Opened with RTLD_DEEPBIND, it found libc's functions before ours. */
-static void bind_past(const struct object *o)
+static void bind_past(const struct shim_object *o)
 {
 	const ElfW(Rela) *r = o->jump;
 
@@ -494,7 +321,7 @@ static void bind_past(const struct object *o)
 			continue;
 		ours = shim_wrapper_of(*slot);
 		if (ours)
-			store_slot(o, slot, ours);
+			shim_object_store_slot(o, slot, ours);
 	}
 }
 
@@ -519,7 +346,7 @@ static int gather(struct dl_phdr_info *info, size_t size, void *arg)
 		objects = 0;
 	}
 	if (k->at++ >= k->from && objects < OBJECTS)
-		read_object(&object[objects++], info);
+		shim_object_read(&object[objects++], info);
 	return 0;
 }
 
@@ -533,13 +360,13 @@ static void gather_all(struct look *k)
 }
 
 /* The program is the first of the objects. */
-static bool is_program(const struct object *o)
+static bool is_program(const struct shim_object *o)
 {
 	return !o->path[0];
 }
 
 /* An MPI whose calls, or some of them, are not recorded. */
-static void note_unknown(const struct object *o)
+static void note_unknown(const struct shim_object *o)
 {
 	shim_note_text("mpi_not_recorded", o->path);
 }
@@ -553,11 +380,11 @@ static bool still_there(void)
 	return false;
 }
 
-static bool find_library(struct object *lib)
+static bool find_library(struct shim_object *lib)
 {
 	for (uint32_t i = 0; i < objects; i++) {
 		*lib = object[i];
-		if (defined(lib, "PMPI_Init"))
+		if (shim_object_defined(lib, "PMPI_Init"))
 			return true;
 	}
 	return false;
@@ -567,7 +394,7 @@ static void look(void)
 {
 	struct look k = {0, 0, false};
 	bool had = bound.lib.base != 0;
-	struct object lib;
+	struct shim_object lib;
 
 	dl_iterate_phdr(gather, &k);
 	if (!k.changed)
@@ -575,7 +402,7 @@ static void look(void)
 	if (!k.from)
 		bound.libraries = 0;
 	for (uint32_t i = 0; i < objects; i++) {
-		if (!defined(&object[i], "PMPI_Init"))
+		if (!shim_object_defined(&object[i], "PMPI_Init"))
 			continue;
 		if (is_program(&object[i]))
 			shim_mpi_note_linked();
@@ -619,8 +446,8 @@ EXPORT void __gmon_start__(void)
 	errno = saved;
 }
 
-/* What was there before, where nothing called us: after process.c's constructor,
- * which comes first in the order of the objects. */
+/* What was there before, where nothing called us: after process.c's
+ * constructor, which comes first in the order of the objects. */
 __attribute__((constructor)) static void bind_first(void)
 {
 	int saved = errno;
