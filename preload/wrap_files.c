@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "preload/counters.h"
+#include "preload/open_as.h"
 #include "preload/raw.h"
 #include "preload/temp.h"
 
@@ -141,6 +142,13 @@ MKSTEMP(mkostemps, (char *tmpl, int suffix, int flags), (tmpl, suffix, flags),
 	flags)
 MKSTEMP(mkostemps64, (char *tmpl, int suffix, int flags), (tmpl, suffix, flags),
 	flags)
+
+EXPORT int ioreel_open_as(uint32_t call, const char *path, int flags,
+			  mode_t mode)
+{
+	OPEN_BODY(open, (path, flags, mode), call, AT_FDCWD, path, flags,
+		  mode);
+}
 
 EXPORT char *mkdtemp(char *tmpl)
 {

@@ -3,6 +3,7 @@
  * Files without a path of the caller's: anonymous memory, shared memory, file
  * handles. They are named as the kernel names them behind /proc/self/fd.
  */
+#include "preload/open_as.h"
 #include "preload/real.h"
 #include "preload/wrap.h"
 
@@ -95,6 +96,22 @@ EXPORT int shm_unlink(const char *name)
 	r = real.shm_unlink(name);
 	end = shim_clock();
 	ev.path = shm_path(path, sizeof(path), name);
+	shim_record_path(&ev, start, end, r, r < 0 ? errno : 0);
+	return r;
+}
+
+EXPORT int ioreel_unlink_as(uint32_t call, const char *path)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = call, .path = path};
+	uint64_t start, end;
+	int r;
+
+	NEED(unlink);
+	if (unlikely(!shim_hot.on))
+		return real.unlink(path);
+	start = shim_clock();
+	r = real.unlink(path);
+	end = shim_clock();
 	shim_record_path(&ev, start, end, r, r < 0 ? errno : 0);
 	return r;
 }

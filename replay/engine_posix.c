@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "lib/calls.h"
+#include "preload/open_as.h"
 #include "replay/player.h"
 #include "replay/raw.h"
 
@@ -103,14 +104,29 @@ CALL_OF(openat)
 	return descriptors_after(p, s, fd);
 }
 
-/* libc's would be in /dev/shm, outside the sandbox. */
-CALL_OF(shm_open)
+/*
+ * The file is the job's by name: libc would draw a name that is not the one
+ * that is asked for later, or open what is outside the sandbox.
+ */
+static int64_t open_as(struct player *p, const struct step *s, int flags)
 {
+	mode_t mode = (mode_t)arg2(s);
 	int fd;
 
 	descriptors_before(p, s);
-	fd = open(s->path, s->flags | O_NOFOLLOW | O_CLOEXEC, (mode_t)arg2(s));
+	fd = ioreel_open_as ? ioreel_open_as(s->r->op, s->path, flags, mode) :
+			      open(s->path, flags, mode);
 	return descriptors_after(p, s, fd);
+}
+
+CALL_OF(shm_open)
+{
+	return open_as(p, s, s->flags | O_NOFOLLOW | O_CLOEXEC);
+}
+
+CALL_OF(open_by_handle_at)
+{
+	return open_as(p, s, s->flags);
 }
 
 CALL_OF(memfd_create)
@@ -136,24 +152,12 @@ CALL_OF(creat)
 	return descriptors_after(p, s, fd);
 }
 
-/* The name that libc makes up is changed to the one it made up in the job. */
+/* No name is drawn where no template was given. */
 CALL_OF(mkstemp)
 {
-	char name[PATH_MAX] = "";
-	size_t n;
-	int fd;
-
-	if (s->m->name == PLAN_NONE)
-		return mkstemp(name);
-	n = strlen(s->path);
-	memcpy(name, s->path, n + 1);
-	if (n >= 6)
-		memcpy(name + n - 6, "XXXXXX", 6);
-	descriptors_before(p, s);
-	fd = mkstemp(name);
-	if (fd >= 0)
-		raw(SYS_renameat2, AT_FDCWD, name, AT_FDCWD, s->path, 0);
-	return descriptors_after(p, s, fd);
+	return s->m->err == EINVAL ?
+		       mkstemps((char *)(uintptr_t)s->path, PATH_MAX) :
+		       open_as(p, s, s->flags);
 }
 
 CALL_OF(opendir)
@@ -460,6 +464,12 @@ CALL_OF(unlink)
 	return unlink(s->path);
 }
 
+CALL_OF(shm_unlink)
+{
+	return ioreel_unlink_as ? ioreel_unlink_as(s->r->op, s->path) :
+				  unlink(s->path);
+}
+
 CALL_OF(unlinkat)
 {
 	return unlinkat(from_dir(s), s->path, s->flags);
@@ -699,7 +709,7 @@ static player_call *const calls[] = {
 	[REEL_CALL_MKSTEMP] = do_mkstemp,
 	[REEL_CALL_MEMFD_CREATE] = do_memfd_create,
 	[REEL_CALL_SHM_OPEN] = do_shm_open,
-	[REEL_CALL_OPEN_BY_HANDLE_AT] = do_open,
+	[REEL_CALL_OPEN_BY_HANDLE_AT] = do_open_by_handle_at,
 	[REEL_CALL_CLOSE] = do_close,
 	[REEL_CALL_CLOSE_RANGE] = do_close_range,
 	[REEL_CALL_CLOSEFROM] = do_close_range,
@@ -749,7 +759,7 @@ static player_call *const calls[] = {
 	[REEL_CALL_MKFIFOAT] = do_mkfifo,
 	[REEL_CALL_MKNOD] = do_mknod,
 	[REEL_CALL_MKNODAT] = do_mknod,
-	[REEL_CALL_SHM_UNLINK] = do_unlink,
+	[REEL_CALL_SHM_UNLINK] = do_shm_unlink,
 	[REEL_CALL_RMDIR] = do_rmdir,
 	[REEL_CALL_LINK] = do_link,
 	[REEL_CALL_LINKAT] = do_linkat,

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What the replay asks of the shim, and no program does. */
+#ifndef PRELOAD_OPEN_AS_H
+#define PRELOAD_OPEN_AS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * open() and unlink(), recorded as @call, an id of calls.def: one that chooses
+ * the file by itself, and would not choose the replay's. Absent without the
+ * shim.
+ */
+__attribute__((weak)) int ioreel_open_as(uint32_t call, const char *path,
+					 int flags, mode_t mode);
+__attribute__((weak)) int ioreel_unlink_as(uint32_t call, const char *path);
+
+#endif
