@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The waits of forks. A child's first event is the time to look at what its
- * parent's threads have closed: the last close of each that was over when the
- * fork began. What an earlier fork of the same thread has waited for is over.
- * A close looks at the forks since the last close of its thread.
+ * The waits of forks. They are taken in the order of their time, each before the
+ * first event that ends later: then the last open or close of each thread is the
+ * last that was over. What an earlier fork of the same thread has waited for is
+ * over, too. Such a call looks at the forks since its thread's last.
  */
 #include "replay/forks.h"
 
@@ -29,6 +29,14 @@ static int by_parent(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	int64_t x = sorted_job->process[*(const uint32_t *)a].start_ns;
+	int64_t y = sorted_job->process[*(const uint32_t *)b].start_ns;
+
+	return x < y ? -1 : x > y;
+}
+
 static int list_children(struct forks *f, struct reel_error *err)
 {
 	const struct job *job = f->job;
@@ -36,14 +44,18 @@ static int list_children(struct forks *f, struct reel_error *err)
 	f->child = reel_alloc((size_t)job->processes + 1, sizeof(*f->child),
 			      err);
 	f->next = reel_alloc((size_t)job->streams + 1, sizeof(*f->next), err);
-	if (!f->child || !f->next)
+	f->forked = reel_alloc((size_t)job->processes + 1, sizeof(*f->forked),
+			       err);
+	if (!f->child || !f->next || !f->forked)
 		return -1;
 	for (uint32_t i = 0; i < job->processes; i++)
 		if (job->process[i].parent != JOB_NONE &&
 		    job->process[i].streams)
 			f->child[f->children++] = i;
 	sorted_job = job;
+	memcpy(f->forked, f->child, f->children * sizeof(*f->child));
 	qsort(f->child, f->children, sizeof(*f->child), by_parent);
+	qsort(f->forked, f->children, sizeof(*f->forked), by_start);
 	for (uint32_t i = f->children; i--;) {
 		const struct job_process *c = &job->process[f->child[i]];
 		const struct job_process *p = &job->process[c->parent];
@@ -63,23 +75,22 @@ int forks_init(struct forks *f, const struct job *job, struct marks *marks,
 
 	f->job = job;
 	f->marks = marks;
-	f->closed = reel_alloc(n, sizeof(*f->closed), err);
+	f->changed = reel_alloc(n, sizeof(*f->changed), err);
 	f->told = reel_alloc(n, sizeof(*f->told), err);
-	f->seen = reel_alloc((size_t)job->processes + 1, 1, err);
-	if (!f->closed || !f->told || !f->seen)
+	if (!f->changed || !f->told)
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		f->closed[i].stream = JOB_NONE;
+		f->changed[i].stream = JOB_NONE;
 	return list_children(f, err);
 }
 
 void forks_fini(struct forks *f)
 {
-	free(f->closed);
+	free(f->changed);
 	free(f->told);
-	free(f->seen);
 	free(f->wait);
 	free(f->child);
+	free(f->forked);
 	free(f->next);
 	memset(f, 0, sizeof(*f));
 }
@@ -102,15 +113,15 @@ static int keep(struct forks *f, uint32_t child, const struct who *before,
 	return marks_add(f->marks, &post, err);
 }
 
-static int first_event(struct forks *f, uint32_t child, struct reel_error *err)
+static int on_fork(struct forks *f, uint32_t child, struct reel_error *err)
 {
 	const struct job_process *c = &f->job->process[child], *p;
 
-	if (c->parent == JOB_NONE || c->fork_stream == JOB_NONE)
+	if (c->fork_stream == JOB_NONE)
 		return 0;
 	p = &f->job->process[c->parent];
 	for (uint32_t s = p->stream; s < p->stream + p->streams; s++) {
-		const struct who *w = &f->closed[s];
+		const struct who *w = &f->changed[s];
 
 		if (w->stream == JOB_NONE || s == c->fork_stream ||
 		    w->end_ns > c->start_ns || f->told[s] == c->fork_stream + 1)
@@ -151,19 +162,29 @@ static int after_forks(struct forks *f, uint32_t process,
 	return 0;
 }
 
+/* Of descriptors, which a child inherits as it is. */
+static bool changes_table(const struct reel_event *ev)
+{
+	return !ev->err && (ev->group == REEL_GROUP_OPEN ||
+			    ev->group == REEL_GROUP_CLOSE || ev->fd2 >= 0);
+}
+
 int forks_event(struct forks *f, const struct reel_event *ev,
 		const struct who *me, struct reel_error *err)
 {
 	uint32_t process = f->job->stream[me->stream].process;
 
-	if (!f->seen[process]) {
-		f->seen[process] = 1;
-		if (first_event(f, process, err))
+	for (; f->next_fork < f->children; f->next_fork++) {
+		uint32_t child = f->forked[f->next_fork];
+
+		if (f->job->process[child].start_ns >= me->end_ns)
+			break;
+		if (on_fork(f, child, err))
 			return -1;
 	}
-	if (ev->group == REEL_GROUP_CLOSE &&
+	if (changes_table(ev) &&
 	    f->job->process[process].streams > 1) {
-		f->closed[me->stream] = *me;
+		f->changed[me->stream] = *me;
 		f->told[me->stream] = 0;
 		return after_forks(f, process, ev, me, err);
 	}

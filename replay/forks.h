@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A child inherits the descriptors that are open at its fork: so a fork waits
- * for the closes, by other threads of its process, that were over before it;
- * and the closes of other threads that began after it wait for the fork.
+ * for what other threads of its process had opened, duplicated and closed before
+ * it; and what they began of that after it waits for the fork.
  */
 #ifndef REPLAY_FORKS_H
 #define REPLAY_FORKS_H
@@ -22,13 +22,13 @@ struct fork_wait {
 struct forks {
 	const struct job *job;
 	struct marks *marks;
-	struct who *closed;  /* the last close, by stream */
+	struct who *changed; /* the last open or close, by stream */
 	uint32_t *told;      /* 1 + the stream whose fork waits for it */
-	uint8_t *seen;       /* by process */
 	struct fork_wait *wait; /* by child */
 	size_t waits, room;
 	uint32_t *child; /* that a thread forks: by parent, then by time */
-	uint32_t children;
+	uint32_t *forked; /* the same by time; those before next_fork are done */
+	uint32_t children, next_fork;
 	uint32_t *next; /* by stream: the first child it does not know of */
 };
 
