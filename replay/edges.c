@@ -69,6 +69,7 @@ struct edges {
  */
 struct number {
 	struct who closer, opener;
+	struct who maker; /* by whose call open has the number */
 	uint32_t open; /* id of who has the number, or had it before opener */
 	uint32_t opener_open;
 	/* It has even closed it again, and the close of this is still to come. */
@@ -266,26 +267,47 @@ static struct number *number_of(struct edges *e, uint32_t process, int32_t fd,
 			     sizeof(*e->number), err))
 		return NULL;
 	if (i == known)
-		e->number[i].closer = e->number[i].opener = nobody;
+		e->number[i].closer = e->number[i].opener =
+			e->number[i].maker = nobody;
 	return &e->number[i];
 }
 
-/* @ev takes the number. */
+/* @ev takes the number, or uses what has it. */
 static int take_number(struct edges *e, struct number *n, uint32_t process,
 		       const struct reel_event *ev, const struct who *me,
 		       struct reel_error *err)
 {
-	if (n->open == ev->open ||
-	    (n->opener.stream != JOB_NONE && n->opener_open == ev->open))
-		return 0;
+	if (n->open == ev->open)
+		return after(e, &n->maker, ev, me, err);
+	if (n->opener.stream != JOB_NONE && n->opener_open == ev->open)
+		return after(e, &n->opener, ev, me, err);
 	if (!n->open) {
 		n->open = ev->open;
+		n->maker = *me;
 		return edges_add(e, &n->closer, me, err) < 0 ? -1 : 0;
 	}
 	/* The close before is still to come, or was never seen. */
 	n->opener = *me;
 	n->opener_open = ev->open;
 	return after_all(e, &e->open[n->open].users, process, ev, me, err);
+}
+
+/* @ev puts what it is on behind the number, whatever was there. */
+static int replace_number(struct edges *e, struct number *n, uint32_t process,
+			  const struct reel_event *ev, const struct who *me,
+			  struct reel_error *err)
+{
+	if (after(e, &n->closer, ev, me, err) ||
+	    after(e, &n->maker, ev, me, err) ||
+	    after(e, &n->opener, ev, me, err) ||
+	    (n->open &&
+	     after_all(e, &e->open[n->open].users, process, ev, me, err)))
+		return -1;
+	*n = (struct number){ .closer = nobody,
+			      .opener = nobody,
+			      .maker = *me,
+			      .open = ev->open };
+	return 0;
 }
 
 /* @ev gives the number back. */
@@ -301,6 +323,7 @@ static int give_number(struct edges *e, struct number *n,
 		struct who opener = n->opener;
 
 		n->opener = nobody;
+		n->maker = opener;
 		n->open = n->opener_open;
 		return edges_keep(e, me, &opener, err) < 0 ? -1 : 0;
 	}
@@ -320,6 +343,8 @@ static int on_number(struct edges *e, const struct reel_event *ev,
 		     const struct who *me, int32_t fd, bool closes,
 		     struct reel_error *err)
 {
+	bool replaces = fd != ev->fd && (ev->call == REEL_CALL_DUP2 ||
+					 ev->call == REEL_CALL_DUP3);
 	uint32_t process = e->job->stream[me->stream].process;
 	struct number *n;
 
@@ -328,8 +353,9 @@ static int on_number(struct edges *e, const struct reel_event *ev,
 	n = number_of(e, process, fd, err);
 	if (!n)
 		return -1;
-	return closes ? give_number(e, n, ev, me, err) :
-			take_number(e, n, process, ev, me, err);
+	return closes	? give_number(e, n, ev, me, err) :
+	       replaces ? replace_number(e, n, process, ev, me, err) :
+			  take_number(e, n, process, ev, me, err);
 }
 
 static int on_open_file(struct edges *e, const struct reel_event *ev,
