@@ -366,11 +366,12 @@ static int prepare(struct compiler *c)
 	for (uint32_t i = 0; i < c->job->streams; i++)
 		c->idle_ns[i] =
 			c->job->process[c->job->stream[i].process].start_ns;
-	return listings_new(&c->listings, c->job, &c->marks, c->err) ||
+	return contents_init(&c->contents, c->job, c->err) ||
+			       listings_new(&c->listings, c->job, &c->marks, c->err) ||
 			       history_new(&c->history, c->job, c->listings,
-					   c->err) ||
+					   &c->contents, c->err) ||
 			       edges_new(&c->edges, c->job, &c->marks,
-					 c->err) ||
+					 &c->contents, c->err) ||
 			       messages_new(&c->messages, c->job, c->edges,
 					    &c->marks, c->err) ||
 			       meetings_new(&c->meetings, c->edges, &c->marks,
@@ -407,6 +408,7 @@ out:
 	meetings_free(c.meetings);
 	edges_free(c.edges);
 	history_free(c.history);
+	contents_fini(&c.contents);
 	residency_fini(&c.residency);
 	listings_free(c.listings);
 	marks_fini(&c.marks);

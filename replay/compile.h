@@ -12,6 +12,7 @@
 
 #include "analyzer/event.h"
 
+#include "replay/contents.h"
 #include "replay/forks.h"
 #include "replay/inserts.h"
 #include "replay/marks.h"
@@ -42,6 +43,7 @@ struct compiler {
 	struct job *job;
 	struct marks marks;
 	struct listings *listings;
+	struct contents contents;
 	struct history *history;
 	struct residency residency;
 	struct edges *edges;

@@ -7,7 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/calls.h"
@@ -16,6 +19,7 @@
 #include "analyzer/event.h"
 #include "analyzer/idmap.h"
 
+#include "replay/contents.h"
 #include "replay/job.h"
 #include "replay/role.h"
 #include "replay/tails.h"
@@ -37,15 +41,21 @@ struct open_state {
 
 struct path_state {
 	struct who change, child; /* last change of it, of an entry of it */
-	struct who written, cutter;
 	struct users users;
-	struct users bytes;   /* who read or wrote what it holds now */
 	struct users listers; /* of a directory: who read its entries */
-	struct users ends;    /* who read to its end, since the last write */
-	struct users writers;
-	struct tail *tail;
 	bool grows; /* it was opened to be written */
 	bool gone;  /* by its last change */
+};
+
+/* Of what it holds, whatever its name is by now. */
+struct content_state {
+	struct who written, cutter;
+	struct users bytes; /* who read or wrote what it holds now */
+	struct users ends;  /* who read to its end, since the last write */
+	struct users writers;
+	struct tail *tail;
+	bool known;
+	bool grows; /* a path of it was opened to be written */
 };
 
 struct edges {
@@ -53,6 +63,9 @@ struct edges {
 	struct marks *marks;
 	struct open_state *open;  /* by open id */
 	struct path_state *path;  /* by file id */
+	struct contents *contents;
+	struct content_state *content; /* by content */
+	uint32_t content_room;
 	struct tree tree;
 	struct reel_idmap pairs;  /* consumer, producer -> waited */
 	uint32_t *waited;
@@ -80,7 +93,7 @@ struct number {
 static const struct who nobody = { JOB_NONE, 0, 0 };
 
 int edges_new(struct edges **out, const struct job *job, struct marks *marks,
-	      struct reel_error *err)
+	      struct contents *contents, struct reel_error *err)
 {
 	struct edges *e = reel_alloc(1, sizeof(*e), err);
 
@@ -88,6 +101,7 @@ int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 		return -1;
 	e->job = job;
 	e->marks = marks;
+	e->contents = contents;
 	e->open = reel_alloc(job->opens, sizeof(*e->open), err);
 	e->path = reel_alloc(job->files, sizeof(*e->path), err);
 	if (!e->open || !e->path || tree_init(&e->tree, job, err)) {
@@ -101,13 +115,8 @@ int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 		e->path[i] = (struct path_state){
 			.change = nobody,
 			.child = nobody,
-			.written = nobody,
-			.cutter = nobody,
 			.users.one = nobody,
-			.bytes.one = nobody,
 			.listers.one = nobody,
-			.ends.one = nobody,
-			.writers.one = nobody,
 		};
 	for (uint32_t i = 0; i < job->opens; i++)
 		e->path[job->open[i].file].grows |=
@@ -125,12 +134,15 @@ void edges_free(struct edges *e)
 		free(e->open[i].users.more);
 	for (uint32_t i = 0; e->path && i < e->job->files; i++) {
 		free(e->path[i].users.more);
-		free(e->path[i].bytes.more);
 		free(e->path[i].listers.more);
-		free(e->path[i].ends.more);
-		free(e->path[i].writers.more);
-		tails_free(e->path[i].tail);
 	}
+	for (uint32_t i = 0; i < e->content_room; i++) {
+		free(e->content[i].bytes.more);
+		free(e->content[i].ends.more);
+		free(e->content[i].writers.more);
+		tails_free(e->content[i].tail);
+	}
+	free(e->content);
 	tree_fini(&e->tree);
 	reel_idmap_fini(&e->pairs);
 	reel_idmap_fini(&e->numbers);
@@ -394,11 +406,32 @@ static int on_open_file(struct edges *e, const struct reel_event *ev,
 	return use(&o->users, me, err);
 }
 
+/* Of @content, which @file is a name of; NULL when there is no memory. */
+static struct content_state *state_of(struct edges *e, uint32_t content,
+				      uint32_t file, struct reel_error *err)
+{
+	struct content_state *c;
+
+	if (reel_array_reach(&e->content, &e->content_room, content,
+			     sizeof(*e->content), err))
+		return NULL;
+	c = &e->content[content];
+	if (!c->known)
+		*c = (struct content_state){ .known = true,
+					     .grows = e->path[file].grows,
+					     .written = nobody,
+					     .cutter = nobody,
+					     .bytes.one = nobody,
+					     .ends.one = nobody,
+					     .writers.one = nobody };
+	return c;
+}
+
 /*
  * What is read has been written, by all who write it: a log has many. Of very
  * many only the last, or every call of theirs would wait for all of them.
  */
-static int after_writers(struct edges *e, const struct path_state *p,
+static int after_writers(struct edges *e, const struct content_state *p,
 			 const struct reel_event *ev, const struct who *me,
 			 struct reel_error *err)
 {
@@ -409,7 +442,7 @@ static int after_writers(struct edges *e, const struct path_state *p,
 
 /* What others read must have been read before it is cut off; it was once
  * before it is again. */
-static int cut(struct edges *e, struct path_state *p,
+static int cut(struct edges *e, struct content_state *p,
 	       const struct reel_event *ev, const struct who *me,
 	       struct reel_error *err)
 {
@@ -443,27 +476,60 @@ static int after_above(struct edges *e, const struct reel_event *ev,
 	return 0;
 }
 
-/* What was used below a directory was used before that comes or goes. */
+/* @file is below @dir, which is @to now. */
+static void moved_below(struct edges *e, uint32_t file, uint32_t dir,
+			uint32_t to)
+{
+	const char *path = e->job->file[file].path;
+	const char *from = e->job->file[dir].path;
+	char name[PATH_MAX];
+	uint32_t now;
+	int n;
+
+	if (!e->contents->of_file[file] || !path || !from ||
+	    !e->job->file[to].path)
+		return;
+	n = snprintf(name, sizeof(name), "%s%s", e->job->file[to].path,
+		     path + strlen(from));
+	if (n < 0 || (size_t)n >= sizeof(name))
+		return;
+	now = job_find(e->job, name, (size_t)n);
+	if (now)
+		contents_moved(e->contents, file, now, false);
+}
+
+/* What was used below a directory was used before that comes or goes; @to: it
+ * goes there, or 0. */
 static int after_below(struct edges *e, const struct reel_event *ev,
-		       uint32_t dir, const struct who *me,
+		       uint32_t dir, uint32_t to, const struct who *me,
 		       struct reel_error *err)
 {
 	uint32_t file;
 
 	while ((file = tree_take(&e->tree, dir))) {
 		const struct path_state *p = &e->path[file];
+		uint32_t content = e->contents->of_file[file];
+		const struct content_state *c = NULL;
 
+		if (content && !(c = state_of(e, content, file, err)))
+			return -1;
 		if (after(e, &p->change, ev, me, err) ||
 		    after_all(e, &p->users, JOB_NONE, ev, me, err) ||
-		    after_writers(e, p, ev, me, err))
+		    (c && after_writers(e, c, ev, me, err)))
 			return -1;
+		if (to)
+			moved_below(e, file, dir, to);
 	}
 	return 0;
 }
 
-/* @outside: somebody else has made or removed it, which is done before @ev. */
+/*
+ * @outside: somebody else has made or removed it, which is done before @ev. @to:
+ * the directory goes there. @c: what it holds, or NULL.
+ */
 static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
-		   enum effect effect, bool outside, const struct who *me,
+		   enum effect effect, bool outside, uint32_t to,
+		   struct content_state *c, const struct who *me,
 		   struct reel_error *err)
 {
 	struct path_state *p = &e->path[file], *up;
@@ -480,19 +546,20 @@ static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 	     ev->call == REEL_CALL_SCANDIR) &&
 	    after(e, &p->child, ev, me, err))
 		return -1;
-	if (ev->group == REEL_GROUP_STAT && after_writers(e, p, ev, me, err))
+	if (ev->group == REEL_GROUP_STAT && c &&
+	    after_writers(e, c, ev, me, err))
 		return -1;
 	if (ev->call == REEL_CALL_SCANDIR && use(&p->listers, me, err))
 		return -1;
 	if ((effect == EFFECT_TRUNCATE || ev->call == REEL_CALL_TRUNCATE) &&
-	    cut(e, p, ev, me, err))
+	    c && cut(e, c, ev, me, err))
 		return -1;
 	if (effect == EFFECT_USE && !outside)
 		return use(&p->users, me, err);
 	if (after_all(e, &p->users, JOB_NONE, ev, me, err) ||
 	    (up != e->path &&
 	     after_all(e, &up->listers, JOB_NONE, ev, me, err)) ||
-	    after_below(e, ev, file, me, err))
+	    after_below(e, ev, file, to, me, err))
 		return -1;
 	forget(&p->users);
 	p->change = *me;
@@ -530,17 +597,19 @@ static bool seeks_end(const struct reel_event *ev)
 	       ev->arg != SEEK_CUR;
 }
 
-static int on_bytes(struct edges *e, const struct reel_event *ev,
-		    const struct who *me, struct reel_error *err)
+static int on_entries(struct edges *e, const struct reel_event *ev,
+		      const struct who *me, struct reel_error *err)
 {
 	struct path_state *p = &e->path[ev->file];
 
-	if (ev->call == REEL_CALL_READDIR) {
-		return after(e, &p->child, ev, me, err) ||
-				       use(&p->listers, me, err) ?
-			       -1 :
-			       0;
-	}
+	return after(e, &p->child, ev, me, err) || use(&p->listers, me, err) ?
+		       -1 : 0;
+}
+
+static int on_bytes(struct edges *e, const struct reel_event *ev,
+		    struct content_state *p, const struct who *me,
+		    struct reel_error *err)
+{
 	if (changes_bytes(ev)) {
 		if (ev->layer == REEL_LAYER_STDIO &&
 		    ev->group != REEL_GROUP_WRITE &&
@@ -593,6 +662,8 @@ int edges_event(struct edges *e, const struct reel_event *ev,
 	bool file = ev->file && ev->file < e->job->files &&
 		    (!message || effects->file != EFFECT_NONE);
 	bool outside = effects->appeared || effects->vanished;
+	bool moved = effects->file2 == EFFECT_CREATE;
+	struct content_state *c = NULL;
 	struct reel_event path = *ev;
 
 	if (ev->open && ev->open < e->job->opens && !ev->err &&
@@ -600,17 +671,27 @@ int edges_event(struct edges *e, const struct reel_event *ev,
 		return -1;
 	if (!file)
 		return 0;
+	if (effects->content &&
+	    !(c = state_of(e, effects->content, ev->file, err)))
+		return -1;
 	/* Of two calls at one time, who found what the other did was second. */
 	if (ev->err == ENOENT || ev->err == EEXIST || outside)
 		path.start_ns = me->end_ns;
-	if (on_path(e, &path, ev->file, effects->file, outside, me, err))
+	if (on_path(e, &path, ev->file, effects->file, outside,
+		    moved && effects->file == EFFECT_REMOVE ? ev->file2 : 0, c,
+		    me, err))
 		return -1;
 	/* By its new name, too, it holds what was written. */
-	if (effects->file2 == EFFECT_CREATE &&
-	    after_writers(e, &e->path[ev->file], ev, me, err))
+	if (moved && effects->content &&
+	    after_writers(e, &e->content[effects->content], ev, me, err))
 		return -1;
 	if (ev->file2 && ev->file2 < e->job->files &&
-	    on_path(e, &path, ev->file2, effects->file2, false, me, err))
+	    on_path(e, &path, ev->file2, effects->file2, false, 0, NULL, me,
+		    err))
 		return -1;
-	return ev->open && !message ? on_bytes(e, ev, me, err) : 0;
+	if (!ev->open || message || !effects->content)
+		return 0;
+	if (ev->call == REEL_CALL_READDIR)
+		return on_entries(e, ev, me, err);
+	return on_bytes(e, ev, &e->content[effects->content], me, err);
 }

@@ -20,16 +20,17 @@
 #include "replay/history.h"
 #include "replay/marks.h"
 
+struct contents;
 struct job;
 struct reel_error;
 struct reel_event;
 
 struct edges;
 
-/* Gives *@out for edges_free(); borrows the job and the marks until then.
+/* Gives *@out for edges_free(); borrows the others until then.
  * 0, or -1 with @err (REEL_E_MEMORY). */
 int edges_new(struct edges **out, const struct job *job, struct marks *marks,
-	      struct reel_error *err);
+	      struct contents *contents, struct reel_error *err);
 void edges_free(struct edges *e);
 
 /* @after waits until @before has ended. 1 when the edge is kept, 0, or -1. */

@@ -19,6 +19,7 @@
 
 #include "analyzer/event.h"
 
+#include "replay/contents.h"
 #include "replay/extents.h"
 #include "replay/history_state.h"
 #include "replay/job.h"
@@ -27,7 +28,8 @@
 #include "replay/role.h"
 
 int history_new(struct history **out, const struct job *job,
-		struct listings *listings, struct reel_error *err)
+		struct listings *listings, struct contents *contents,
+		struct reel_error *err)
 {
 	struct history *h = reel_alloc(1, sizeof(*h), err);
 
@@ -35,6 +37,7 @@ int history_new(struct history **out, const struct job *job,
 		return -1;
 	h->job = job;
 	h->listings = listings;
+	h->contents = contents;
 	h->path = reel_alloc(job->files, sizeof(*h->path), err);
 	h->reached = reel_alloc(job->opens, sizeof(*h->reached), err);
 	if (!h->path || !h->reached || lines_new(&h->lines, job, err)) {
@@ -259,6 +262,46 @@ bool history_other(const struct history *h, uint32_t file)
 	return h->path[file].other;
 }
 
+/* What the call is on, but for one that opens: that is told afterwards. */
+static uint32_t content_of(const struct history *h, const struct reel_event *ev,
+			   struct reel_error *err)
+{
+	struct contents *c = h->contents;
+
+	if (!ev->file)
+		return 0;
+	if (ev->open && ev->group != REEL_GROUP_OPEN)
+		return contents_opened(c, ev->open, ev->file, err);
+	return ev->call == REEL_CALL_TRUNCATE || ev->call == REEL_CALL_LINK ||
+			       ev->call == REEL_CALL_LINKAT ?
+		       contents_named(c, ev->file, err) :
+		       c->of_file[ev->file];
+}
+
+/* What the call did to the names of contents. */
+static int name_contents(struct history *h, const struct reel_event *ev,
+			 struct effects *out, struct reel_error *err)
+{
+	struct contents *c = h->contents;
+
+	if (ev->file2 && out->file2 == EFFECT_CREATE) {
+		if (out->file == EFFECT_CREATE)
+			contents_swapped(c, ev->file, ev->file2);
+		else
+			contents_moved(c, ev->file, ev->file2,
+				       out->file != EFFECT_REMOVE);
+		return 0;
+	}
+	if (out->file == EFFECT_CREATE || out->file == EFFECT_REMOVE ||
+	    out->appeared || out->vanished)
+		contents_gone(c, ev->file);
+	if (ev->group == REEL_GROUP_OPEN && ev->open && !ev->err) {
+		c->of_open[ev->open] = 0;
+		out->content = contents_opened(c, ev->open, ev->file, err);
+	}
+	return err->code ? -1 : 0;
+}
+
 int history_event(struct history *h, const struct reel_event *given,
 		  const struct who *me, struct effects *out,
 		  struct reel_error *err)
@@ -268,14 +311,18 @@ int history_event(struct history *h, const struct reel_event *given,
 
 	at.offset = history_offset(h, given);
 	at.file = behind_link(h, given);
-	*out = (struct effects){EFFECT_NONE, EFFECT_NONE, 0, 0, 0};
+	*out = (struct effects){EFFECT_NONE, EFFECT_NONE, 0, 0, 0, 0};
 	h->now = out;
 	h->me = me;
 	h->nofollow = role_nofollow(ev);
+	out->content = content_of(h, ev, err);
+	if (ev->open && ev->group != REEL_GROUP_OPEN &&
+	    ev->kind == REEL_KIND_FILE)
+		at.file = contents_name(h->contents, ev->open, ev->file);
 	if (!ev->file || nameless(h, ev)) {
 		if (ev->file)
 			named_pipe(h, ev);
-		return err->code ? -1 : 0;
+		return name_contents(h, ev, out, err);
 	}
 	if (!role_looks(ev->call))
 		history_path(h, given->file)->handled = true;
@@ -331,6 +378,8 @@ int history_event(struct history *h, const struct reel_event *given,
 	}
 	out->dir = history_path(h, ev->file)->dir;
 	count_others(h, ev);
+	if (name_contents(h, ev, out, err))
+		return -1;
 	if (out->appeared ||
 	    (ev->group == REEL_GROUP_OPEN &&
 	     (out->file == EFFECT_CREATE || out->file == EFFECT_TRUNCATE)))

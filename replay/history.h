@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct contents;
 struct job;
 struct listings;
 struct plan_hole;
@@ -34,13 +35,15 @@ struct effects {
 	 */
 	bool appeared, vanished;
 	bool dir; /* what appeared is a directory */
+	uint32_t content; /* that the call is on, or 0: contents.h */
 };
 
 struct history;
 
-/* Borrows both for its life, and tells @listings what comes and goes. */
+/* Borrows all for its life, and tells the others what comes and goes. */
 int history_new(struct history **out, const struct job *job,
-		struct listings *listings, struct reel_error *err);
+		struct listings *listings, struct contents *contents,
+		struct reel_error *err);
 void history_free(struct history *h);
 
 /* Events, @me is its call, come in the order of their end. 0, or -1. */

@@ -8,6 +8,7 @@
 
 #include "replay/history.h"
 
+struct contents;
 struct extents;
 struct lines;
 struct reel_error;
@@ -51,6 +52,7 @@ struct path {
 struct history {
 	const struct job *job;
 	struct listings *listings;
+	struct contents *contents;
 	struct lines *lines; /* of what the job wrote */
 	struct path *path;   /* by file id */
 	int64_t *reached;    /* by open id: 1 + the position, 0: not known */
