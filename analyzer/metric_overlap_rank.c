@@ -151,7 +151,7 @@ static int find_steps(struct overlap_rank *r, const struct overlap_span *span,
 	uint32_t epoch =
 		find_spans(span, spans, r->process, REEL_SPAN_EPOCH, &epochs);
 	uint32_t seen = 0; /* epochs that began before the step */
-	int64_t last_ns = 0;
+	int64_t reach_ns = 0; /* the last end so far */
 
 	r->step = reel_alloc(n, sizeof(*r->step), err);
 	if (!r->step)
@@ -159,12 +159,19 @@ static int find_steps(struct overlap_rank *r, const struct overlap_span *span,
 	for (i = 0; i < n; i++) {
 		const struct overlap_span *s = &span[at + i], *in;
 		struct overlap_step *step = &r->step[i];
+		int64_t end_ns;
 
-		/* Steps of two threads may overlap; time is given once. */
-		step->start_ns = s->start_ns > last_ns ? s->start_ns : last_ns;
-		last_ns =
-			s->end_ns > step->start_ns ? s->end_ns : step->start_ns;
-		step->dur_ns = last_ns - step->start_ns;
+		/*
+		 * Steps of nested loops, or of two threads, overlap: time is
+		 * given once, to the one that began last.
+		 */
+		if (s->end_ns > reach_ns)
+			reach_ns = s->end_ns;
+		end_ns = reach_ns;
+		if (i + 1 < n && s[1].start_ns < end_ns)
+			end_ns = s[1].start_ns;
+		step->start_ns = s->start_ns;
+		step->dur_ns = end_ns - s->start_ns;
 		step->span_id = s->span_id;
 		step->number = s->detail;
 		while (seen < epochs &&

@@ -151,6 +151,41 @@ static void declared(void)
 	job_end(&j);
 }
 
+/* Two turns of a loop, in each of them two of another. */
+static void nested(void)
+{
+	struct job j;
+	int64_t i, k;
+
+	job_begin(&j);
+	processes(&j, 400);
+	for (i = 0; i < 2; i++) {
+		int64_t at = 200 * i;
+
+		job_span(&j, 1, REEL_SPAN_FETCH, i, at, at + 40);
+		for (k = 0; k < 2; k++) {
+			int64_t in = at + 50 + 60 * k;
+
+			job_span(&j, 1, REEL_SPAN_FETCH, k, in, in + 10);
+			job_span(&j, 1, REEL_SPAN_STEP, k, in, in + 60);
+		}
+		job_span(&j, 1, REEL_SPAN_STEP, i, at, at + 200);
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT sum(dur_ns) FROM step"), 400,
+	   "nested loops: time is given once, and all of it");
+	is(job_int(&j, "SELECT group_concat(dur_ns, '') = '506090506090' FROM "
+		       "(SELECT dur_ns FROM step ORDER BY start_ns)"),
+	   1, "to the step that began last");
+	is(job_int(&j, "SELECT sum(fetch_ns) FROM step"), 120,
+	   "with the waits of both loops");
+	is(job_int(&j, "SELECT median_fetch_ns FROM rank_time"), 10,
+	   "a median step has a wait of its own");
+	is(job_int(&j, "SELECT median_compute_ns FROM rank_time"), 50,
+	   "and computes");
+	job_end(&j);
+}
+
 static uint32_t seed = 99;
 
 static int64_t random_below(int64_t n)
@@ -256,6 +291,7 @@ int main(void)
 	headroom();
 	unseen();
 	declared();
+	nested();
 	against_marks();
 	ranks();
 	return done();
