@@ -39,7 +39,7 @@ static const struct {
 	double sync_share;  /* WRITE-FSYNC: of all I/O time */
 	int64_t sync_calls;
 	double checkpoint_share; /* CHECKPOINT: of the run */
-	double epoch_share;	 /* EPOCH-START: first fetches, of the run */
+	double epoch_share;	 /* EPOCH-START: to the first batch, of the run */
 } threshold = {
 	.stall_share = 0.10,
 	.idle_share = 0.50,
@@ -437,20 +437,22 @@ static bool checkpoint(const struct report *r, struct advice *a)
 
 static bool epoch_start(const struct report *r, struct advice *a)
 {
-	double share = of_run(r, r->first_fetch_ns);
+	double share = of_run(r, r->epoch_start_ns);
 	char num[REEL_NUM], part[REEL_NUM], all[REEL_NUM];
 
 	if (r->epochs < 2 || r->workers <= 0 || share < threshold.epoch_share)
 		return false;
 	say(a->text,
-	    "the first fetches of the %s epochs take %s, %s of the "
-	    "run: the workers start anew.",
-	    reel_num_count(num, r->epochs),
-	    reel_num_time(all, (double)r->first_fetch_ns),
+	    "%s %s after the first %s %s, %s of the run, to the first "
+	    "batch: the workers start anew.",
+	    reel_num_count(num, r->epochs - 1),
+	    mb(r->epochs - 1, "epoch", "epochs"),
+	    mb(r->epochs - 1, "takes", "take"),
+	    reel_num_time(all, (double)r->epoch_start_ns),
 	    reel_num_percent(part, rounded(share, 100)));
 	fact(a, "epochs", "", (double)r->epochs);
-	fact(a, "first_fetch", "ns", (double)r->first_fetch_ns);
-	fact(a, "first_fetch_share", "share", share);
+	fact(a, "epoch_start", "ns", (double)r->epoch_start_ns);
+	fact(a, "epoch_start_share", "share", share);
 	say(a->try_this, "%s", loader_of(r)->last);
 	return true;
 }

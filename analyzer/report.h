@@ -89,7 +89,7 @@ struct report {
 	} small[2]; /* reads, writes below 16 KiB */
 	int64_t flushes, flush_ns; /* of streams, among REEL_GROUP_SYNC */
 	int64_t checkpoint_ns, checkpoints;
-	int64_t first_fetch_ns, epochs; /* of all epochs but the first */
+	int64_t epochs, epoch_start_ns; /* last: of all but the first */
 	struct {
 		bool pytorch, tensorflow, grain;
 	} uses; /* what the hooks met */

@@ -275,7 +275,7 @@ static int fill_epochs(struct report *r, sqlite3_stmt *q,
 		       struct reel_error *err)
 {
 	r->epochs = report_int(q, 0);
-	r->first_fetch_ns = report_int(q, 1);
+	r->epoch_start_ns = report_int(q, 1);
 	return 0;
 }
 
@@ -380,8 +380,15 @@ static const struct {
 	 "FROM v_span WHERE name = 'checkpoint' GROUP BY process_id) "
 	 "GROUP BY process_id)",
 	 fill_spans},
-	{"SELECT count(*), coalesce(sum(first_fetch_ns), 0) FROM v_epoch "
-	 "WHERE rank = (SELECT min(rank) FROM v_epoch)",
+	/* From an epoch's begin, where the loader's workers are made, to its
+	 * first batch. Each rank has a first epoch, which must. */
+	{"WITH begun AS (SELECT min(ordinal) AS ordinal, process_id, "
+	 "epoch_span, start_ns, coalesce(fetch_ns, 0) AS fetch_ns FROM step "
+	 "WHERE rank = (SELECT min(rank) FROM step) "
+	 "GROUP BY process_id, epoch_span) "
+	 "SELECT count(*), coalesce(sum(b.fetch_ns + "
+	 "max(0, b.start_ns - e.start_ns)) FILTER (WHERE b.ordinal > 1), 0) "
+	 "FROM begun b JOIN span e ON e.span_id = b.epoch_span",
 	 fill_epochs},
 	{"SELECT o.rank, o.process_id, o.compute_source, o.steps, "
 	 "o.steady_steps, o.io_ns, o.hidden_ns, o.exposed_ns, "

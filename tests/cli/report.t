@@ -91,6 +91,23 @@ with open("mapped", "r+b", 0) as f:
 		python3 -c "import json
 d = json.load(open(\"x.json\"))
 assert d[\"totals\"][\"read_bytes\"] == 1000 + d[\"mapped\"][\"read_bytes\"] > 1000"'
+	# What a loader does before its first fetch: it makes its workers.
+	ioreel record -q -o epochs.reel -- "$python" -c 'import ioreel, os, time
+for epoch in range(3):
+    with ioreel.span("epoch", epoch):
+        time.sleep(0.3)
+        worker = os.fork()
+        if not worker:
+            ioreel.note("role", "worker")
+            with ioreel.span("preprocess"):
+                open("mapped").read(10)
+            os._exit(0)
+        os.waitpid(worker, 0)
+        for step in ioreel.steps(range(2)):
+            pass'
+	check 'epochs that start slowly, and not for their first fetch' '
+		ioreel report epochs.reel >out &&
+		grep -q "EPOCH-START  2 epochs after the first take" out'
 else
 	skip 'mappings' 'no python3'
 fi

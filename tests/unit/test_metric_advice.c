@@ -151,8 +151,9 @@ static void loaders(void)
 	   "Grain's workers': %s", tip);
 	r.workers = 2;
 	r.epochs = 3;
-	r.first_fetch_ns = 5 * S;
-	ok(has(&r, "EPOCH-START") && strstr(r.advice[1].try_this, "num_epochs"),
+	r.epoch_start_ns = 5 * S;
+	ok(has(&r, "EPOCH-START") && strstr(r.advice[1].try_this, "num_epochs") &&
+		   strstr(r.advice[1].text, "2 epochs after the first take 5"),
 	   "and their epochs': %s", r.advice[1].try_this);
 	r.uses.grain = false;
 	ok(has(&r, "EPOCH-START") &&
