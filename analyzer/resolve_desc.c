@@ -160,11 +160,13 @@ static uint32_t get_by_fd(const struct descs *d, int32_t fd)
 	return fd >= 0 && (uint32_t)fd < d->fds ? d->by_fd[fd] : 0;
 }
 
-/* Put closed descriptor @id last in the ring, and forget the one it pushes. */
-static int retire(struct reel_resolver *r, struct descs *d, uint32_t id,
-		  struct reel_error *err)
+/* Put closed descriptor @p last in the ring, and forget the one it pushes. */
+static int retire(struct reel_resolver *r, struct descs *d,
+		  const struct desc *p, struct reel_error *err)
 {
-	uint32_t *place, oldest;
+	const struct recent *soon;
+	struct recent *place;
+	uint32_t oldest;
 
 	if (!d->recent) {
 		d->recent = reel_alloc(RECENT, sizeof(*d->recent), err);
@@ -172,17 +174,24 @@ static int retire(struct reel_resolver *r, struct descs *d, uint32_t id,
 			return -1;
 	}
 	place = &d->recent[d->recents++ % RECENT];
-	oldest = *place;
-	*place = id;
-	return oldest ? forget(r, d, oldest, err) : 0;
+	oldest = place->id;
+	*place = (struct recent){p->id, p->open};
+	if (!oldest)
+		return 0;
+	/* What goes was not looked at for RECENT closes and lies in no cache:
+	 * the next but one is fetched meanwhile. */
+	soon = &d->recent[(d->recents + 1) % RECENT];
+	__builtin_prefetch(&d->slot[home(d, soon->id)]);
+	__builtin_prefetch(&r->opens.open[soon->open]);
+	return forget(r, d, oldest, err);
 }
 
 const struct desc *descs_find_recent(const struct descs *d, uint32_t k)
 {
 	const struct desc *p = NULL;
 
-	if (d->recent && d->recent[k % RECENT])
-		p = descs_find(d, d->recent[k % RECENT]);
+	if (d->recent && d->recent[k % RECENT].id)
+		p = descs_find(d, d->recent[k % RECENT].id);
 	return p && p->closed ? p : NULL;
 }
 
@@ -194,7 +203,7 @@ int descs_map(struct reel_resolver *r, struct descs *d, uint32_t id, int by,
 	if (!p || (by < 0 && !p->maps))
 		return 0;
 	p->maps += (uint32_t)by;
-	return by < 0 && p->closed && !p->maps ? retire(r, d, id, err) : 0;
+	return by < 0 && p->closed && !p->maps ? retire(r, d, p, err) : 0;
 }
 
 int descs_close(struct reel_resolver *r, struct descs *d, uint32_t id,
@@ -211,7 +220,7 @@ int descs_close(struct reel_resolver *r, struct descs *d, uint32_t id,
 	o = &r->opens.open[p->open];
 	if (--o->live == 0)
 		o->row.close_ns = now_ns;
-	return retire(r, d, id, err);
+	return retire(r, d, p, err);
 }
 
 int descs_close_range(struct reel_resolver *r, struct descs *d, int64_t first,

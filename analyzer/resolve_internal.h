@@ -159,13 +159,18 @@ struct desc {
 
 #define RECENT 512 /* closed descriptors that late records may still name */
 
+struct recent {
+	uint32_t id;
+	uint32_t open; /* as it was when that was closed: to fetch it early */
+};
+
 /* A process's descriptors: open addressing by id, and the way back by fd. */
 struct descs {
 	struct desc *slot;
 	uint32_t slots, n;
 	uint32_t *by_fd; /* desc id, 0: none */
 	uint32_t fds;
-	uint32_t *recent; /* ring of closed ids */
+	struct recent *recent; /* ring of closed ones */
 	uint32_t recents;
 };
 
