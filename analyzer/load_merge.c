@@ -28,6 +28,8 @@ struct stream {
 	struct reel_record rec; /* next */
 	int64_t end_ns;		/* of rec, in the job's clock */
 	int thread;		/* place */
+	const struct reel_line *line;
+	int64_t shift_ns; /* as its host's */
 };
 
 struct merge {
@@ -48,16 +50,19 @@ static int wake_order(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* The next record of @s. 1; 0 at its end; -1 with @err. */
-static int fetch(struct merge *m, struct stream *s, struct reel_error *err)
+/* As load_ns(), without looking for the clock. */
+static inline int64_t stream_ns(const struct stream *s, uint64_t ticks)
 {
-	struct load *l = m->l;
+	return load_clamp(reel_line_ns(s->line, ticks)) + s->shift_ns;
+}
+
+/* The next record of @s. 1; 0 at its end; -1 with @err. */
+static inline int fetch(struct stream *s, struct reel_error *err)
+{
 	int rc = reel_stream_next(s->from, &s->rec, err);
 
 	if (rc > 0)
-		s->end_ns =
-			load_ns(l, &l->process[l->thread[s->thread].process],
-				s->rec.end_ticks);
+		s->end_ns = stream_ns(s, s->rec.end_ticks);
 	return rc;
 }
 
@@ -109,15 +114,18 @@ static int wake_process(struct load *l, int place, struct reel_error *err)
 static int wake_thread(struct merge *m, int place, struct reel_error *err)
 {
 	struct load *l = m->l;
+	const struct load_process *p = &l->process[l->thread[place].process];
 	struct stream *s = reel_alloc(1, sizeof(*s), err);
 	int rc = -1;
 
 	if (!s)
 		return -1;
 	s->thread = place;
+	s->line = reel_trace_line(l->tr, p->index);
+	s->shift_ns = l->host[p->host_id - 1].shift_ns;
 	if (reel_stream_open(&s->from, l->tr, l->thread[place].index, err))
 		goto out;
-	rc = fetch(m, s, err);
+	rc = fetch(s, err);
 	if (rc > 0) {
 		l->active++;
 		reel_end_heap_add(
@@ -170,10 +178,7 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	int rc;
 
 	if (rec->dur_ticks)
-		start_ns = load_ns(l, p,
-				   rec->dur_ticks < rec->end_ticks
-					   ? rec->end_ticks - rec->dur_ticks
-					   : 0) -
+		start_ns = stream_ns(s, rec->end_ticks - rec->dur_ticks) -
 			   l->zero_ns;
 	/* what an enclosing call began before the first event; see plan_zero */
 	if (end_ns < 0)
@@ -220,7 +225,7 @@ static int run(struct merge *m, struct reel_error *err)
 	do {
 		if (handle(m, s, err))
 			return -1;
-		rc = fetch(m, s, err);
+		rc = fetch(s, err);
 		if (rc < 0)
 			return -1;
 	} while (rc && s->end_ns < limit);

@@ -128,7 +128,7 @@ static int64_t far_ns(const struct trace_clock *c, uint64_t ticks)
 }
 
 /* Nearly all come after the base, and soon: one multiplication. */
-static inline int64_t line_ns(const struct trace_clock *c, uint64_t ticks)
+static int64_t line_ns(const struct trace_clock *c, uint64_t ticks)
 {
 	unsigned __int128 since =
 		(unsigned __int128)(ticks - c->base_ticks) * c->mult >>
@@ -386,6 +386,24 @@ static void fit_hosts(struct reel_trace *tr, struct trace_image **ptr,
 	guess_hosts(tr, ptr, other);
 }
 
+/* As far as a product can be shifted and added without a look at its size. */
+static void find_near(struct trace_clock *c)
+{
+	unsigned __int128 most;
+
+	if (c->peer_at[0] || !c->mult || c->shift < 1 || c->shift > 63 ||
+	    c->base_ns < 0 || c->base_ns > NS_MAX / 2)
+		return;
+	most = ((unsigned __int128)(NS_MAX / 2) << c->shift) / c->mult;
+	c->near = (struct reel_line){
+		.base_ticks = c->base_ticks,
+		.near_ticks = most > UINT64_MAX ? UINT64_MAX : (uint64_t)most,
+		.mult = c->mult,
+		.base_ns = c->base_ns,
+		.shift = c->shift,
+	};
+}
+
 int trace_clock_fit(struct reel_trace *tr, struct reel_error *err)
 {
 	struct trace_image **ptr = NULL;
@@ -402,6 +420,8 @@ int trace_clock_fit(struct reel_trace *tr, struct reel_error *err)
 		goto out;
 	fit_hosts(tr, ptr, v);
 	trace_peer_find(tr);
+	for (uint32_t k = 0; k < tr->clocks; k++)
+		find_near(&tr->clock[k]);
 	rc = 0;
 out:
 	free(ptr);
@@ -412,12 +432,22 @@ out:
 	return rc;
 }
 
-int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks)
+int64_t reel_line_far_ns(const struct reel_line *l, uint64_t ticks)
 {
-	const struct trace_clock *c = &tr->clock[tr->image[process].clock];
+	const struct trace_clock *c = (const struct trace_clock *)l;
 	int64_t ns = line_ns(c, ticks);
 
 	return c->peer_at[0] ? trace_peer_ns(c, ns) : ns;
+}
+
+const struct reel_line *reel_trace_line(const struct reel_trace *tr, int i)
+{
+	return &tr->clock[tr->image[i].clock].near;
+}
+
+int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks)
+{
+	return reel_line_ns(reel_trace_line(tr, process), ticks);
 }
 
 int64_t reel_trace_clock_error_ns(const struct reel_trace *tr)

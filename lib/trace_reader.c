@@ -225,17 +225,12 @@ static int next_block(struct reel_stream *s, struct reel_error *err)
 	return fill(s, true, err) < 0 ? -1 : 1;
 }
 
-int reel_stream_next(struct reel_stream *s, struct reel_record *rec,
-		     struct reel_error *err)
+/* Behind a record that trace_decode() told to be @rc; @any: bytes were left. */
+static int __attribute__((noinline))
+next_slowly(struct reel_stream *s, struct reel_record *rec, int rc, bool any,
+	    struct reel_error *err)
 {
-	bool any;
-	int rc;
-
 	for (;;) {
-		any = s->d.p < s->d.end;
-		rc = trace_decode(&s->d, rec, err);
-		if (rc > 0)
-			return 1;
 		if (rc < 0 && err && err->code)
 			return -1;
 		/* A 0 ends the block, the end of the buffer does not. */
@@ -243,12 +238,25 @@ int reel_stream_next(struct reel_stream *s, struct reel_record *rec,
 		    s->d.end - s->d.p < TRACE_RECORD_MAX) {
 			if (fill(s, false, err) < 0)
 				return -1;
-			continue;
+		} else {
+			if (rc < 0 || s->left)
+				drop_rest(s, "no record begins");
+			rc = next_block(s, err);
+			if (rc <= 0)
+				return rc;
 		}
-		if (rc < 0 || s->left)
-			drop_rest(s, "no record begins");
-		rc = next_block(s, err);
-		if (rc <= 0)
-			return rc;
+		any = s->d.p < s->d.end;
+		rc = trace_decode(&s->d, rec, err);
+		if (rc > 0)
+			return 1;
 	}
+}
+
+int reel_stream_next(struct reel_stream *s, struct reel_record *rec,
+		     struct reel_error *err)
+{
+	bool any = s->d.p < s->d.end;
+	int rc = trace_decode(&s->d, rec, err);
+
+	return rc > 0 ? 1 : next_slowly(s, rec, rc, any, err);
 }

@@ -65,7 +65,7 @@ struct reel_trace_damage {
  */
 struct reel_record {
 	uint64_t end_ticks;
-	uint64_t dur_ticks;
+	uint64_t dur_ticks; /* <= end_ticks */
 	uint16_t call; /* enum reel_call; one that this reader does not know is
 			  given as it is */
 	bool has_offset, has_size, has_pos, has_arg, has_arg2;
@@ -131,6 +131,35 @@ bool reel_trace_is(const char *dir);
  * all clock pairs of that host. Monotone. @error_ns (or NULL): the bound.
  */
 int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks);
+
+/*
+ * The line of process @i's clock, for who asks at each record; borrowed. Nearly
+ * all ticks come after its base, and soon: one multiplication.
+ */
+struct reel_line {
+	uint64_t base_ticks;
+	uint64_t near_ticks; /* so many behind the base; 0: none */
+	uint64_t mult;
+	unsigned int shift; /* 1 to 63 */
+	int64_t base_ns;
+};
+
+const struct reel_line *reel_trace_line(const struct reel_trace *tr, int i);
+/* The general case of reel_line_ns(), for a line of the trace's own. */
+int64_t reel_line_far_ns(const struct reel_line *l, uint64_t ticks);
+
+/* As reel_trace_ns(). */
+static inline int64_t reel_line_ns(const struct reel_line *l, uint64_t ticks)
+{
+	uint64_t since = ticks - l->base_ticks;
+	unsigned __int128 p = (unsigned __int128)since * l->mult;
+
+	if (since >= l->near_ticks)
+		return reel_line_far_ns(l, ticks);
+	return l->base_ns + (int64_t)((uint64_t)(p >> 64) << (64 - l->shift) |
+				      (uint64_t)p >> l->shift);
+}
+
 int64_t reel_trace_clock_error_ns(const struct reel_trace *tr);
 
 /*
