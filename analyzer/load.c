@@ -124,6 +124,7 @@ static void load_fini(struct load *l)
 	for (int i = 0; l->thread && i < l->threads; i++)
 		reel_columns_fini(&l->thread[i].cols);
 	reel_columns_fini(&l->open_cols);
+	free(l->open_at);
 	free(l->open);
 	load_spans_fini(l);
 	load_rows_fini(l);

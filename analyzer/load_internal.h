@@ -80,7 +80,8 @@ struct load {
 	struct reel_codec *codec;
 	struct reel_open_row *open; /* in no block yet */
 	uint32_t opens, open_room;
-	struct reel_columns open_cols; /* scratch */
+	struct reel_columns open_cols; /* scratch, as is */
+	uint32_t *open_at;	       /* their order; see load_opens.c */
 	struct load_span *span;
 	uint32_t spans, span_room;
 	int active; /* threads with a stream open */
