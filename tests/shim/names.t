@@ -14,13 +14,13 @@ for clock in tsc monotonic; do
 	is "$clock: the program's own results" "$(md5sum <$clock.out)" "$(md5sum <bare)"
 	last=$clock.reel
 	rm -r in
-	q "SELECT call, path, result, errno, fd, open_id, asked, arg, arg2, bytes
-		FROM v_event ORDER BY start_ns" >$clock.events
+	q "SELECT call, path, result, errno, fd, open_id, asked, arg, path2, bytes
+		FROM v_event WHERE call <> 'stdio_write' ORDER BY start_ns" >$clock.events
 	check "$clock: all are events, or counted as code" \
 		"[ $(($(q "SELECT count(*) FROM v_event WHERE call IN
 			('stat', 'lstat', 'open', 'openat', 'creat', 'mkdir', 'read', 'write', 'close')") +
 		$(q "SELECT sum(code_calls + code_opens) FROM process"))) = \
 		$(grep -cE '^(stat|lstat|open|openat|creat|mkdir|read|write|close) ' bare) ]"
 done
-check 'both ways say the same' 'diff tsc.events monotonic.events'
+check 'both ways say the same' '[ -s tsc.events ] && diff tsc.events monotonic.events'
 finish
