@@ -11,7 +11,7 @@
 #include "preload/anchor.h"
 #include "preload/real.h"
 
-static const char *const names[REEL_SPANS] = {
+static const char names[REEL_SPANS][12] = {
 #define NAME(SPAN, text) [REEL_SPAN_##SPAN] = text,
 	REEL_SPAN_NAMES(NAME)
 #undef NAME
@@ -19,32 +19,74 @@ static const char *const names[REEL_SPANS] = {
 
 #define NAME_BYTES 200 /* of a user's span */
 
+/* Names are short: a call of strcmp() costs more. */
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
 static int span_number(const char *name)
 {
 	for (int i = 1; i < REEL_SPANS; i++)
-		if (name[0] == names[i][0] && !strcmp(name, names[i]))
+		if (same(names[i], name))
 			return i;
 	return REEL_SPAN_USER;
 }
 
-static void span_mark(uint32_t call, int span, const char *name, int64_t detail)
+/* What shim_record_full() would write. False: nothing was, it is one for it. */
+HOT bool mark_short(uint32_t call, int span, int64_t detail)
+{
+	struct shim_thread *t = shim_self();
+	unsigned int more = REEL_M_ARG;
+	uint64_t now;
+	uint8_t *p;
+
+	if (unlikely(!shim_hot_clock() || !shim_begin_short(t)))
+		return false;
+	now = shim_ticks();
+	p = shim_put_span(t, t->p + SHIM_HEAD, now, now);
+	*p++ = (uint8_t)shim_zigzag(span);
+	if (detail != NONE) {
+		more |= REEL_M_ARG2;
+		p = shim_put(p, shim_zigzag(detail));
+	}
+	t->events--; /* a mark is none */
+	shim_end_short(t, p, call, 0, more);
+	return true;
+}
+
+static void mark(uint32_t call, int span, const char *name, int64_t detail)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
 	char cut[NAME_BYTES + 1];
 	uint64_t now;
 
-	if (!shim_hot.on || span < 0 || span >= REEL_SPANS)
-		return;
 	ev.call = call;
 	ev.arg = span;
 	ev.arg2 = detail;
 	if (span == REEL_SPAN_USER && name) {
-		strncpy(cut, name, sizeof(cut) - 1);
-		cut[sizeof(cut) - 1] = '\0';
-		ev.path = cut;
+		ev.path = name;
+		if (strnlen(name, sizeof(cut)) == sizeof(cut)) {
+			memcpy(cut, name, NAME_BYTES);
+			cut[NAME_BYTES] = '\0';
+			ev.path = cut;
+		}
 	}
 	now = shim_clock();
 	shim_record_full(&ev, now, now, 0, 0);
+}
+
+HOT void span_mark(uint32_t call, int span, const char *name, int64_t detail)
+{
+	if (!shim_hot.on || span < 0 || span >= REEL_SPANS)
+		return;
+	if ((span == REEL_SPAN_USER && name) ||
+	    unlikely(!mark_short(call, span, detail)))
+		mark(call, span, name, detail);
 }
 
 EXPORT int ioreel_recording(void)

@@ -55,16 +55,12 @@ HOT uint64_t four_bytes(uint64_t v)
 HOT struct shim_thread *begin(struct shim_thread *t, const char *path,
 			      struct shim_name *name)
 {
-	intptr_t limit = t->limit;
-
-	if (unlikely(limit <= 0))
+	if (unlikely(!shim_begin_short(t)))
 		return NULL;
-	t->limit = shim_busy();
-	shim_barrier();
-	if (likely((intptr_t)t->p < limit && shim_name_look(t, path, name) &&
+	if (likely(shim_name_look(t, path, name) &&
 		   name->len - name->same < END_MOST))
 		return t;
-	t->limit = limit;
+	t->limit = t->room;
 	return NULL;
 }
 
@@ -106,17 +102,6 @@ HOT uint8_t *put_name(struct shim_thread *t, uint8_t *p, const char *path,
 	return p;
 }
 
-/* Its first byte is stored last: a record is there, or not. */
-HOT void finish(struct shim_thread *t, uint8_t *p, uint32_t call,
-		unsigned int flags, unsigned int more)
-{
-	t->p[2] = (uint8_t)more;
-	t->p[1] = (uint8_t)(flags | REEL_F_MORE);
-	shim_barrier();
-	t->p[0] = (uint8_t)call;
-	shim_end(t, p);
-}
-
 COLD int shim_record_stat_failed(uint32_t call, const char *path,
 				 uint64_t start, uint64_t end)
 {
@@ -153,7 +138,7 @@ shim_record_stat(struct shim_thread *self, uint32_t call, const char *path,
 
 	if (unlikely(!t))
 		return stat_unusual(call, path, st, start, end);
-	p = shim_put_span(t, t->p + 3, start, end);
+	p = shim_put_span(t, t->p + SHIM_HEAD, start, end);
 	if (likely(S_ISREG(st->st_mode))) {
 		uint64_t size = (uint64_t)st->st_size;
 
@@ -165,7 +150,7 @@ shim_record_stat(struct shim_thread *self, uint32_t call, const char *path,
 			p = shim_put(p, size);
 		}
 	}
-	finish(t, put_name(t, p, path, &name), call, 0, more);
+	shim_end_short(t, put_name(t, p, path, &name), call, 0, more);
 	return 0;
 }
 
@@ -193,13 +178,13 @@ shim_record_open(struct shim_thread *self, uint64_t call_flags,
 		return false;
 	}
 	shim_fd_enter(fd, (uint32_t)id);
-	p = shim_put_span(t, t->p + 3, start, end);
+	p = shim_put_span(t, t->p + SHIM_HEAD, start, end);
 	shim_store(p, two_bytes(2 * number) | four_bytes(id) << 16 |
 			      two_bytes(number) << 48);
 	shim_store32(p + 8, (uint32_t)four_bytes(2u * (unsigned int)flags));
 	t->last_desc = (uint32_t)id;
-	finish(t, put_name(t, p + 12, path, &name),
-	       (uint32_t)(call_flags >> 32), REEL_F_RES_OTHER,
-	       REEL_M_NEWDESC | REEL_M_ARG | REEL_M_PATH);
+	shim_end_short(t, put_name(t, p + 12, path, &name),
+		       (uint32_t)(call_flags >> 32), REEL_F_RES_OTHER,
+		       REEL_M_NEWDESC | REEL_M_ARG | REEL_M_PATH);
 	return true;
 }

@@ -485,6 +485,22 @@ HOT struct shim_thread *shim_begin(size_t bytes, uint64_t start)
 	return shim_slow(bytes, start);
 }
 
+/* The same of @t, for a record of the usual kind only; false: not the usual
+ * way, and not busy. */
+HOT bool shim_begin_short(struct shim_thread *t)
+{
+	intptr_t limit = t->limit;
+
+	if (unlikely(limit <= 0))
+		return false;
+	t->limit = shim_busy();
+	shim_barrier();
+	if (likely((intptr_t)t->p < limit))
+		return true;
+	t->limit = limit;
+	return false;
+}
+
 /*
  * The record ends at @p. It is there once its first byte is not 0, which the
  * caller stores last: a count of bytes in the block's head would cost another
@@ -496,6 +512,21 @@ HOT void shim_end(struct shim_thread *t, uint8_t *p)
 	t->events++;
 	shim_barrier();
 	t->limit = t->room;
+}
+
+/* The record of the times at t->p + SHIM_HEAD ends at @p: now its first bytes,
+ * the very first one last. */
+#define SHIM_HEAD 3
+HOT void shim_end_short(struct shim_thread *t, uint8_t *p, uint32_t call,
+			unsigned int flags, unsigned int more)
+{
+	uint8_t *head = t->p;
+
+	head[2] = (uint8_t)more;
+	head[1] = (uint8_t)(flags | REEL_F_MORE);
+	shim_barrier();
+	head[0] = (uint8_t)call;
+	shim_end(t, p);
 }
 
 /* Whether it is there is known when the call is compiled; where the compiler
@@ -572,6 +603,50 @@ HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 	return;
 unusual:
 	shim_record_odd(call, desc, size, offset, start, end, result, err);
+}
+
+/*
+ * The same of a call that has no size, and of what is known when it is compiled
+ * an offset, a whence or the like (@arg), a file's size (@pos): one that
+ * follows another on its descriptor and did not fail. False: nothing was
+ * written, it is one for shim_record_full().
+ */
+HOT bool shim_record_more(uint32_t call, uint32_t desc, int64_t offset,
+			  int64_t arg, int64_t pos, uint64_t start,
+			  uint64_t end, int64_t result)
+{
+	struct shim_thread *t = shim_self();
+	unsigned int flags = REEL_F_DESC_SAME, more = 0;
+	uint8_t *p;
+
+	if (unlikely(!shim_begin_short(t)))
+		return false;
+	if (unlikely(t->last_desc != desc)) { /* a handler may change it */
+		t->limit = t->room;
+		return false;
+	}
+	p = shim_put_span(t, t->p + SHIM_HEAD, start, end);
+	if (HAS(offset)) {
+		flags |= REEL_F_OFFSET;
+		p = shim_put(p,
+			     shim_zigzag((int64_t)((uint64_t)offset -
+						   (uint64_t)t->next_offset)));
+		t->next_offset = offset;
+	}
+	if (result) {
+		flags |= REEL_F_RES_OTHER;
+		p = shim_put(p, shim_zigzag(result));
+	}
+	if (HAS(arg)) {
+		more |= REEL_M_ARG;
+		p = shim_put(p, shim_zigzag(arg));
+	}
+	if (HAS(pos) && pos != NONE) {
+		more |= REEL_M_POS;
+		p = shim_put(p, (uint64_t)pos);
+	}
+	shim_end_short(t, p, call, flags, more);
+	return true;
 }
 
 #pragma GCC visibility pop

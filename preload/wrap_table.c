@@ -34,6 +34,18 @@ HOT bool plain(const struct shim_event *ev)
 	       !ev->iov;
 }
 
+/* An lseek() or an fstat(). */
+HOT bool brief(const struct shim_event *ev)
+{
+	return ev->size == NONE && ev->arg2 == NONE && !ev->iov &&
+	       (HAS(ev->offset) || ev->st);
+}
+
+HOT int64_t regular_size(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) ? st->st_size : NONE;
+}
+
 HOT bool large(const struct shim_event *ev)
 {
 	return unlikely((uint64_t)ev->size >= REEL_LARGE_BYTES) && ev->memory;
@@ -68,6 +80,23 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 	shim_record_full(&full, start, end, result, err);
 }
 
+/* The same of a brief() one, whose wrapper need not hold an event for it. */
+static __attribute__((noinline)) void record_brief(uint32_t call, uint32_t desc,
+						   int64_t offset, int64_t arg,
+						   const struct stat *st,
+						   uint64_t start, uint64_t end,
+						   int64_t result, int err)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE};
+
+	ev.call = call;
+	ev.desc = desc;
+	ev.offset = offset;
+	ev.arg = arg;
+	ev.st = st;
+	shim_record_full(&ev, start, end, result, err);
+}
+
 /* A call on a name; @path: ev->path, or its copy. */
 HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 	      uint64_t start, uint64_t end, int64_t result, int err)
@@ -91,6 +120,18 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 				  FAILED_##fails(r));                          \
 	} while (0)
 
+#define RECORD_BRIEF(ev, id, entry, start, end, r, fails)                      \
+	do {                                                                   \
+		if (unlikely((int64_t)(r) < 0) ||                              \
+		    unlikely(!shim_record_more(                                \
+			    id, entry, (ev)->offset, (ev)->arg,                \
+			    (ev)->st ? regular_size((ev)->st) : NONE, start,   \
+			    end, (int64_t)(r))))                               \
+			record_brief(id, entry, (ev)->offset, (ev)->arg,       \
+				     (ev)->st, start, end, (int64_t)(r),       \
+				     FAILED_##fails(r));                       \
+	} while (0)
+
 /* NOFD is a constant, a descriptor is a parameter: told apart by the compiler. */
 #define HAS_FD(fd_) (!(__builtin_constant_p(fd_) && (fd_) == NOFD))
 
@@ -101,7 +142,7 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 #define WRAP(id, ret, fails, fn, params, args, fd_, ...)                       \
 	static __attribute__((noinline)) ret any_##fn params                   \
 	{                                                                      \
-		const struct shim_event ev = { SHIM_EVENT_NONE, __VA_ARGS__ }; \
+		const struct shim_event ev = {SHIM_EVENT_NONE, __VA_ARGS__};   \
 		const char *name = ev.path;                                    \
 		char kept[SHIM_KEPT];                                          \
 		uint32_t entry = 0;                                            \
@@ -132,7 +173,7 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 	}                                                                      \
 	FAST ret fn params                                                     \
 	{                                                                      \
-		const struct shim_event ev = { SHIM_EVENT_NONE, __VA_ARGS__ }; \
+		const struct shim_event ev = {SHIM_EVENT_NONE, __VA_ARGS__};   \
 		struct shim_thread *self;                                      \
 		uint64_t start, end;                                           \
 		uint32_t entry;                                                \
@@ -161,7 +202,11 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 		start = shim_ticks();                                          \
 		r = real.fn args;                                              \
 		end = shim_ticks();                                            \
-		RECORD_FD(&ev, plain(&ev), id, entry, start, end, r, fails);   \
+		if (brief(&ev))                                                \
+			RECORD_BRIEF(&ev, id, entry, start, end, r, fails);    \
+		else                                                           \
+			RECORD_FD(&ev, plain(&ev), id, entry, start, end, r,   \
+				  fails);                                      \
 		return r;                                                      \
 	}
 
