@@ -19,11 +19,12 @@ _STEP = 2   # enum reel_span of schemas/trace_format.h
 _FETCH = 3
 _HELD = 0  # spans of the hooks are not wanted
 _shim = None  # not looked for yet; False: not there
+_open = _close = None  # its functions for spans, without a look at _shim
 
 
 def _find():
     """The functions of the shim, or False."""
-    global _shim
+    global _shim, _open, _close
     if _shim is None:
         _shim = False
         try:
@@ -36,6 +37,7 @@ def _find():
                 function = ctypes.PyDLL(None).ioreel_python
                 function.argtypes = [ctypes.py_object]
                 if not function(found.__dict__):
+                    _open, _close = found.open_span, found.close_span
                     _shim = found
         except Exception:
             pass
@@ -78,18 +80,17 @@ class span(object):
         self.detail = detail
 
     def __enter__(self):
-        shim = _find() if _shim is None else _shim
-        if shim:
+        if _open or (_shim is None and _find()):
             try:
-                shim.open_span(self.name, self.detail)
+                _open(self.name, self.detail)
             except Exception:
                 pass
         return self
 
     def __exit__(self, *error):
-        if _shim:
+        if _close:
             try:
-                _shim.close_span(self.name)
+                _close(self.name)
             except Exception:
                 pass
         return False
