@@ -2,10 +2,12 @@
 /*
  * A child for a moment, as vfork makes it: it shares memory and stack with the
  * thread, which waits, and has descriptors and limits of its own. So a trace
- * can be written by a process that has used up its descriptors, and none of
- * them is held or moved. All signals are blocked meanwhile: the program's
- * handlers must not run in the child. It ends without SIGCHLD, and only a wait
- * for clones sees it.
+ * can be written by a process that has used up its descriptors, and no other
+ * thread meets one of ours: it would get another number than the lowest, leave
+ * ours to a child that it forks, or put a file of its own under our number with
+ * dup2(), into which we would write. All signals are blocked meanwhile: the
+ * program's handlers must not run in the child, nor jump out of what has a file
+ * open. It ends without SIGCHLD, and only a wait for clones sees it.
  */
 #include "preload/apart.h"
 
@@ -15,9 +17,12 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "preload/raw.h"
+#include "preload/shim.h"
+#include "preload/types.h"
 
 struct limit {
 	uint64_t soft, hard;
@@ -46,11 +51,30 @@ static void raise_limit(int which)
 	raw4(SYS_prlimit64, 0, which, &l, NULL);
 }
 
+/* A filter may kill for these calls; valgrind's vfork shares no memory. */
+static bool forbidden;
+
+void shim_apart_forbid(void)
+{
+	forbidden = true;
+}
+
+/* By the links of its folder: that needs no descriptor, and no libc knows of
+ * threads that clone(2) made. */
+static bool has_other_threads(void)
+{
+	struct stat64 st;
+
+	return raw4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) != 0 ||
+	       st.st_nlink > 3;
+}
+
 /* In the child this never returns: the frame stays the parent's. */
 static __attribute__((noinline)) long branch(bool (*fn)(void *), void *arg,
 					     volatile bool *good)
 {
-	long pid = raw6(SYS_clone, CLONE_VM | CLONE_VFORK, 0, 0, 0, 0, 0);
+	long pid = raw6(SYS_clone, CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, 0,
+			0, 0, 0, 0);
 
 	if (pid)
 		return pid;
@@ -64,18 +88,40 @@ static __attribute__((noinline)) long branch(bool (*fn)(void *), void *arg,
 		raw1(SYS_exit, 0);
 }
 
-bool shim_apart(bool (*fn)(void *), void *arg)
+/* False: there is no child. */
+static bool in_child(bool (*fn)(void *), void *arg, volatile bool *good)
 {
-	uint64_t all = ~0ull, before = 0;
-	volatile bool good = false;
-	long pid;
+	long pid = branch(fn, arg, good);
 
-	if (!cramped())
-		return false;
-	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
-	pid = branch(fn, arg, &good);
 	if (pid > 0)
 		raw4(SYS_wait4, pid, NULL, __WCLONE, NULL);
-	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
-	return pid > 0 && good;
+	return pid > 0;
+}
+
+void shim_signals_hold(uint64_t *before)
+{
+	uint64_t all = ~0ull;
+
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, 8);
+}
+
+void shim_signals_release(const uint64_t *before)
+{
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL, 8);
+}
+
+bool shim_with_file(bool (*fn)(void *), void *arg)
+{
+	bool apart = !forbidden && !shim.strict;
+	volatile bool good = false;
+	uint64_t before = 0;
+
+	shim_signals_hold(&before);
+	if (!apart || !has_other_threads() || !in_child(fn, arg, &good)) {
+		good = fn(arg);
+		if (!good && apart && cramped())
+			in_child(fn, arg, &good);
+	}
+	shim_signals_release(&before);
+	return good;
 }

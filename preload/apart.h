@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Work that the process's own limits do not allow. */
+/* Work that needs a descriptor for a moment, and nobody may notice. */
 #ifndef PRELOAD_APART_H
 #define PRELOAD_APART_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
- * @fn(@arg) failed: was it for want of a descriptor, or by a file size that the
- * program has lowered? Then call it again in a child that shares our memory and
- * nothing else: it has a table of descriptors and limits of its own. False: it
- * failed for another reason, or again.
+ * @fn(@arg), which opens files and closes them, with all signals blocked. Where
+ * the process has other threads, or has used up its descriptors, or has lowered
+ * the size that its files may have, in a child that shares our memory and
+ * nothing else: it has a table of descriptors and limits of its own.
  */
-bool shim_apart(bool (*fn)(void *), void *arg);
+bool shim_with_file(bool (*fn)(void *), void *arg);
+
+/* No such child from now on: the program restricts its system calls. */
+void shim_apart_forbid(void);
+
+/* No signal handler of the program runs between the two. */
+void shim_signals_hold(uint64_t *before);
+void shim_signals_release(const uint64_t *before);
 
 #endif

@@ -14,6 +14,7 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
+#include "preload/apart.h"
 #include "preload/async.h"
 #include "preload/exec_note.h"
 #include "preload/raw.h"
@@ -121,6 +122,7 @@ static bool lethal(const struct sock_fprog *p)
 
 enum reel_counter shim_confining(const void *filter)
 {
+	shim_apart_forbid();
 	if (!shim_hot.on || shim_vfork_child() || !lethal(filter))
 		return 0;
 	shim_maps_finish();

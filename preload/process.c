@@ -293,7 +293,7 @@ static bool write_head(void *unused)
 
 bool shim_write_head(void)
 {
-	return write_head(NULL) || shim_apart(write_head, NULL);
+	return shim_with_file(write_head, NULL);
 }
 
 static void map_counts(void)
@@ -387,7 +387,7 @@ static bool start(void)
 	    (long)sizeof(shim.uid))
 		shim.uid = shim_clock() ^ ((uint64_t)b.pid << 40);
 	shim.uid |= 1;
-	if (!make_files(&b) && !shim_apart(make_files, &b))
+	if (!shim_with_file(make_files, &b))
 		return false;
 	shim.orphan = false;
 	shim.head = b.head;

@@ -32,11 +32,12 @@ static const char dot_win[] = ".win", dot_log[] = ".log";
 
 static COLD int open_file(const char *sub, const char *suffix, int flags)
 {
-	char path[REEL_PATH_BYTES];
 	size_t n = shim.dir_len, a = strlen(sub), b = strlen(shim.stem),
 	       c = strlen(suffix);
+	/* no longer than it is: stacks may be small */
+	char path[n + a + b + c + 1];
 
-	if (n + a + b + c + 1 > sizeof(path))
+	if (sizeof(path) > REEL_PATH_BYTES)
 		return -ENAMETOOLONG;
 	memcpy(path, shim.dir, n);
 	memcpy(path + n, sub, a);
@@ -231,7 +232,7 @@ static bool append_piece(void *arg)
 static bool append(const void *data, size_t bytes)
 {
 	struct piece p = { data, bytes };
-	bool good = append_piece(&p) || shim_apart(append_piece, &p);
+	bool good = shim_with_file(append_piece, &p);
 
 	if (good)
 		shim_budget_used(bytes);
@@ -265,8 +266,12 @@ static void wipe(struct shim_thread *t, uint8_t *from, size_t bytes)
 	memset(from, 0, bytes < room ? bytes : room);
 }
 
+/* A handler that jumped out of here would have the block written twice. */
 static void flush(struct shim_thread *t)
 {
+	uint64_t before;
+
+	shim_signals_hold(&before);
 	if (block_write(t)) {
 		if (t->p != (uint8_t *)(t->block + 1))
 			t->seq++;
@@ -279,6 +284,7 @@ static void flush(struct shim_thread *t)
 	wipe(t, (uint8_t *)(t->block + 1),
 	     (size_t)(t->p - (uint8_t *)(t->block + 1)));
 	block_begin(t);
+	shim_signals_release(&before);
 }
 
 /* After the first filling: the rest of the slot. */
@@ -287,8 +293,6 @@ static bool grow_now(void *arg)
 	struct shim_thread *t = arg;
 	int fd, r;
 
-	if (t->usable == REEL_SLOT_BYTES)
-		return false;
 	fd = shim_open_window(O_RDWR);
 	if (fd < 0)
 		return false;
@@ -303,8 +307,7 @@ static bool grow_now(void *arg)
 
 static bool grow(struct shim_thread *t)
 {
-	return grow_now(t) ||
-	       (t->usable < REEL_SLOT_BYTES && shim_apart(grow_now, t));
+	return t->usable < REEL_SLOT_BYTES && shim_with_file(grow_now, t);
 }
 
 /* Give a claimed slot its mapping. */
@@ -334,7 +337,7 @@ static bool slot_map_now(void *arg)
 
 static bool slot_map(struct shim_thread *t)
 {
-	return slot_map_now(t) || shim_apart(slot_map_now, t);
+	return shim_with_file(slot_map_now, t);
 }
 
 static bool owner_is_dead(uint32_t tid)

@@ -27,6 +27,11 @@ is 'siglongjmp_from_read: what follows a jump is recorded' \
 	"$(q "SELECT call, count(*) FROM v_event WHERE path LIKE '%/jump.bin' AND call IN ('pwrite', 'pread') GROUP BY call ORDER BY call")" \
 	"$(printf 'pread\t120\npwrite\t120')"
 is 'siglongjmp_from_read: nothing lost' "$(lost)" 0
+probe others_descriptors
+is 'others_descriptors: every read of two threads' \
+	"$(q "SELECT count(*) FROM v_event e JOIN process p USING (process_id) WHERE call = 'pread' AND e.tid <> e.pid")" \
+	2000000
+is 'others_descriptors: nothing lost, no block twice or missing' "$(lost)" 0
 probe cancel_in_read
 # A thread cancelled while its record is made takes that record with it.
 is 'cancel_in_read: 400 clean-up handlers, 400 writes of the parent' \
