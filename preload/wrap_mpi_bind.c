@@ -38,6 +38,7 @@ static uint32_t objects;
 static struct {
 	unsigned long long adds, subs; /* of the loader, when we last looked */
 	uint32_t seen;		       /* objects then */
+	uint32_t first;		       /* those that no dlopen() brought */
 	uint32_t libraries;	       /* of MPI, that are there */
 	struct shim_object lib;	       /* the one that is wrapped */
 } bound;
@@ -422,8 +423,12 @@ static void look(void)
 			gather_all(&k);
 		take_library(&lib);
 	}
-	for (uint32_t i = 0; i < objects && bound.seen && k.from; i++)
-		bind_past(&object[i]);
+	if (!bound.first)
+		bound.first = k.at;
+	/* All of them where some are gone: which are new cannot be told then. */
+	for (uint32_t i = 0; i < objects; i++)
+		if (k.from + i >= bound.first)
+			bind_past(&object[i]);
 	bound.seen = k.at;
 	for (uint32_t i = 0; i < objects && bound.lib.base; i++)
 		bind_object(&object[i]);

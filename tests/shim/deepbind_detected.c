@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library loaded with RTLD_DEEPBIND takes open and write from libc, past any
- * preloaded library. argv[1] is the library, this file built with LIBRARY.
+ * preloaded library. argv[1] is the library, this file built with LIBRARY; with
+ * one more argument it is closed and loaded again.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -21,15 +22,20 @@ int deep_write(const char *name)
 	return n;
 }
 #else
-int main(int argc, char **argv)
+static int once(const char *path)
 {
+	void *lib = dlopen(path, RTLD_NOW | RTLD_DEEPBIND);
 	int (*deep_write)(const char *);
-	void *lib = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_DEEPBIND) : NULL;
 
 	if (!lib)
 		return 1;
 	*(void **)&deep_write = dlsym(lib, "deep_write");
 	printf("%d bytes\n", deep_write("deep.bin"));
 	return dlclose(lib);
+}
+
+int main(int argc, char **argv)
+{
+	return argc < 2 || once(argv[1]) || (argc > 2 && once(argv[1]));
 }
 #endif

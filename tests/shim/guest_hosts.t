@@ -58,6 +58,9 @@ if build foreign_signature_symbol -DLIBRARY -shared -fPIC; then
 	seen=$(q "SELECT count(*) FROM v_event WHERE path LIKE '%/deep.bin' AND call = 'write'")
 	check 'deepbind_detected: its write is recorded, or it is said that it is not' \
 		"[ $seen -eq 1 ] || grep -q RTLD_DEEPBIND deep.err"
+	guest deepbind_after_dlclose "$O/tests/shim/deepbind_detected" "$T/libdeep.so" again
+	is 'deepbind_detected: the library that is loaded once more, too' \
+		"$(q "SELECT count(*) FROM v_event WHERE path LIKE '%/deep.bin' AND call = 'write'")" 2
 else
 	skip 'foreign_signature_symbol, deepbind_detected' "no $CC"
 fi
