@@ -99,15 +99,26 @@ void shim_ring_end(struct shim_ring *r)
 
 /* --- entries and completions ---------------------------------------------- */
 
+static bool in_slot(const struct io_uring_sqe *sqe)
+{
+	return sqe->flags & IOSQE_FIXED_FILE;
+}
+
+/* 0: not known. */
+static uint32_t entry_of(const struct shim_ring *r,
+			 const struct io_uring_sqe *sqe)
+{
+	if (!in_slot(sqe))
+		return shim_fd(sqe->fd);
+	return r->files && (uint32_t)sqe->fd < r->files_n ? r->files[sqe->fd]
+							  : 0;
+}
+
 static uint32_t desc_of(const struct shim_ring *r,
 			const struct io_uring_sqe *sqe)
 {
-	uint32_t entry = 0;
+	uint32_t entry = entry_of(r, sqe);
 
-	if (!(sqe->flags & IOSQE_FIXED_FILE))
-		entry = shim_fd(sqe->fd);
-	else if (r->files && (uint32_t)sqe->fd < r->files_n)
-		entry = r->files[sqe->fd];
 	return shim_is_desc(entry) ? entry : 0;
 }
 
@@ -142,12 +153,19 @@ static bool transfers(const struct io_uring_sqe *sqe, struct shim_async *op)
 #define OP_WRITEV_FIXED 59
 
 /* I/O that has no record here: counted, as a loss. */
-static bool untold(const struct io_uring_sqe *sqe)
+static bool untold(const struct shim_ring *r, const struct io_uring_sqe *sqe)
 {
 	switch (sqe->opcode) {
 	case IORING_OP_OPENAT:
 	case IORING_OP_OPENAT2:
 		return sqe->file_index; /* a slot that only the ring knows */
+	case IORING_OP_READ:
+	case IORING_OP_READ_FIXED:
+	case IORING_OP_READV:
+	case IORING_OP_WRITE:
+	case IORING_OP_WRITE_FIXED:
+	case IORING_OP_WRITEV:
+		return in_slot(sqe) && !entry_of(r, sqe); /* such a slot's */
 	case IORING_OP_FALLOCATE:
 	case IORING_OP_STATX:
 	case IORING_OP_SPLICE:
@@ -197,6 +215,20 @@ static bool describe(const struct shim_ring *r, const struct io_uring_sqe *sqe,
 	return op->desc != 0;
 }
 
+/* A slot of the ring that gets another file, or none, by an operation of it. */
+static void slot_changes(const struct shim_ring *r,
+			 const struct io_uring_sqe *sqe)
+{
+	uint32_t at =
+		sqe->file_index - 1; /* 0: no slot; -1: one that is free */
+
+	if (r->files && at < r->files_n &&
+	    (sqe->opcode == IORING_OP_OPENAT ||
+	     sqe->opcode == IORING_OP_OPENAT2 ||
+	     sqe->opcode == IORING_OP_CLOSE || sqe->opcode == IORING_OP_ACCEPT))
+		r->files[at] = 0;
+}
+
 void shim_ring_submit(const struct shim_ring *r, uint32_t index, uint64_t start)
 {
 	struct shim_async op = {.queue = (uint64_t)r->fd,
@@ -208,7 +240,8 @@ void shim_ring_submit(const struct shim_ring *r, uint32_t index, uint64_t start)
 	if (r->flags & SETUP_SQE128)
 		bytes *= 2;
 	sqe = (void *)(r->sqes + index * bytes);
-	if (untold(sqe))
+	slot_changes(r, sqe);
+	if (untold(r, sqe))
 		shim_count(REEL_LOST_LIMIT, 1);
 	else if (describe(r, sqe, &op))
 		shim_async_begin(&op);

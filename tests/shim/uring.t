@@ -40,6 +40,17 @@ if cc -DWITH_LIBURING -o with_lib "$TOP/tests/shim/uring_ops.c" -luring \
 		WHERE call IN ('openat', 'close') ORDER BY start_ns")" \
 		"openat	0	5
 close	0	5"
+	cc -DWITH_LIBURING -o slots "$TOP/tests/shim/uring_slots.c" -luring
+	rm -rf t.reel
+	if "$IOREEL" record -q -o t.reel -- ./slots >out; then
+		is 'a slot with another file: its bytes are not the first one' \
+			"$(sql "SELECT path LIKE '%/first', bytes FROM v_event
+			WHERE call = 'async_write'")" '1	3'
+		is 'the open and the write of that slot are counted' \
+			"$(sql 'SELECT sum(count) FROM loss')" 2
+	else
+		skip 'slots' 'no files opened into slots here'
+	fi
 else
 	skip 'liburing' 'no liburing-dev'
 fi
