@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child for a moment, as vfork makes it: it shares memory and stack with the
- * thread, which waits, and has descriptors and limits of its own. So a trace
- * can be written by a process that has used up its descriptors, and no other
- * thread meets one of ours: it would get another number than the lowest, leave
- * ours to a child that it forks, or put a file of its own under our number with
- * dup2(), into which we would write. All signals are blocked meanwhile: the
- * program's handlers must not run in the child, nor jump out of what has a file
- * open. It ends without SIGCHLD, and only a wait for clones sees it.
+ * A thread or a child for a moment, as vfork makes it: it shares memory and
+ * stack with the thread, which waits, and has descriptors of its own. So a
+ * trace can be written by a process that has used up its descriptors, and no
+ * other thread meets one of ours: it would get another number than the lowest,
+ * leave ours to a child that it forks, or put a file of its own under our
+ * number with dup2(), into which we would write. All signals are blocked
+ * meanwhile: the program's handlers must not run there, nor jump out of what
+ * has a file open. A child ends without SIGCHLD, and only a wait for clones
+ * sees it.
  */
 #include "preload/apart.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -69,33 +71,48 @@ static bool has_other_threads(void)
 	       st.st_nlink > 3;
 }
 
-/* In the child this never returns: the frame stays the parent's. */
-static __attribute__((noinline)) long branch(bool (*fn)(void *), void *arg,
-					     volatile bool *good)
+/*
+ * A thread with a table of its own: no child, whose time and memory would be
+ * added to those of the program's children.
+ */
+#define AS_THREAD                                                              \
+	(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED | CLONE_THREAD |              \
+	 CLONE_SIGHAND | CLONE_SYSVSEM | CLONE_FS | CLONE_FILES)
+/* Limits of its own, too. */
+#define AS_CHILD (CLONE_VM | CLONE_VFORK | CLONE_UNTRACED)
+
+struct task {
+	bool (*fn)(void *);
+	void *arg;
+	bool done, good;
+};
+
+/* An empty table: none of the program's files is closed once more, which on
+ * some file systems writes it. */
+static bool leave_table(long how)
 {
-	long pid = raw6(SYS_clone, CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, 0,
-			0, 0, 0, 0);
+	if (!raw3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE))
+		return true;
+	return !(how & CLONE_FILES);
+}
+
+/* In the new one this never returns: the frame stays the old one's. */
+static __attribute__((noinline)) long branch(long how, volatile struct task *t)
+{
+	long pid = raw6(SYS_clone, how, 0, 0, 0, 0, 0);
 
 	if (pid)
 		return pid;
-	if (raw3(SYS_close_range, 0, ~0u, 0)) /* its own */
-		for (int fd = 0; fd < 8; fd++)
-			raw1(SYS_close, fd);
-	raise_limit(RLIMIT_NOFILE);
-	raise_limit(RLIMIT_FSIZE);
-	*good = fn(arg);
+	if (leave_table(how)) {
+		if (how == AS_CHILD) {
+			raise_limit(RLIMIT_NOFILE);
+			raise_limit(RLIMIT_FSIZE);
+		}
+		t->good = t->fn(t->arg);
+		t->done = true;
+	}
 	for (;;)
 		raw1(SYS_exit, 0);
-}
-
-/* False: there is no child. */
-static bool in_child(bool (*fn)(void *), void *arg, volatile bool *good)
-{
-	long pid = branch(fn, arg, good);
-
-	if (pid > 0)
-		raw4(SYS_wait4, pid, NULL, __WCLONE, NULL);
-	return pid > 0;
 }
 
 void shim_signals_hold(uint64_t *before)
@@ -113,15 +130,20 @@ void shim_signals_release(const uint64_t *before)
 bool shim_with_file(bool (*fn)(void *), void *arg)
 {
 	bool apart = !forbidden && !shim.strict;
-	volatile bool good = false;
+	volatile struct task t = {fn, arg, false, false};
 	uint64_t before = 0;
+	long pid;
 
 	shim_signals_hold(&before);
-	if (!apart || !has_other_threads() || !in_child(fn, arg, &good)) {
-		good = fn(arg);
-		if (!good && apart && cramped())
-			in_child(fn, arg, &good);
+	if (apart && has_other_threads())
+		branch(AS_THREAD, &t);
+	if (!t.done)
+		t.good = fn(arg);
+	if (!t.good && apart && cramped()) {
+		pid = branch(AS_CHILD, &t);
+		if (pid > 0)
+			raw4(SYS_wait4, pid, NULL, __WCLONE, NULL);
 	}
 	shim_signals_release(&before);
-	return good;
+	return t.good;
 }

@@ -8,9 +8,9 @@
 
 /*
  * @fn(@arg), which opens files and closes them, with all signals blocked. Where
- * the process has other threads, or has used up its descriptors, or has lowered
- * the size that its files may have, in a child that shares our memory and
- * nothing else: it has a table of descriptors and limits of its own.
+ * the process has other threads, in one with a table of descriptors of its own;
+ * where it has used up its descriptors, or has lowered the size that its files
+ * may have, in a child with limits of its own.
  */
 bool shim_with_file(bool (*fn)(void *), void *arg);
 
