@@ -37,6 +37,8 @@ static uint32_t stream_of(const struct compiler *c, const struct reel_event *ev)
 static int mark_outside(struct compiler *c, const struct reel_event *ev,
 			const struct who *me, const struct effects *effects)
 {
+	bool by_name = effects->met == ev->file &&
+		       (ev->fd < 0 || ev->group == REEL_GROUP_OPEN);
 	int64_t size = c->job->file[ev->file].size_bytes;
 	struct mark mark = { .stream = me->stream,
 			     .call = me->call,
@@ -46,9 +48,10 @@ static int mark_outside(struct compiler *c, const struct reel_event *ev,
 			     .kind = effects->appeared ? MARK_APPEAR :
 							 MARK_VANISH };
 
-	if (ev->fd >= 0 && ev->group != REEL_GROUP_OPEN)
-		return 0;
-	return marks_add(&c->marks, &mark, c->err);
+	if (by_name && marks_add(&c->marks, &mark, c->err))
+		return -1;
+	claims_add(&c->claims, me, effects, by_name);
+	return 0;
 }
 
 /* The number of the call in its stream; both sides of a copy have one. */
@@ -110,6 +113,7 @@ static int survey_call(struct compiler *c, struct reel_event *ev,
 	if (history_event(c->history, ev, &me, &effects, c->err) ||
 	    objects_event(c->objects, ev, stream, me.call, c->err) ||
 	    forks_event(&c->forks, ev, &me, c->err) ||
+	    claims_event(&c->claims, ev, &me, &effects, c->err) ||
 	    edges_event(c->edges, ev, &me, &effects, c->err))
 		return -1;
 	if (ev->open && mark_dirty(c, ev, &me))
@@ -372,6 +376,8 @@ static int prepare(struct compiler *c)
 					   &c->contents, c->err) ||
 			       edges_new(&c->edges, c->job, &c->marks,
 					 &c->contents, c->err) ||
+			       claims_init(&c->claims, c->job, &c->marks,
+					   c->edges, c->err) ||
 			       messages_new(&c->messages, c->job, c->edges,
 					    &c->marks, c->err) ||
 			       meetings_new(&c->meetings, c->edges, &c->marks,
@@ -409,6 +415,7 @@ out:
 	edges_free(c.edges);
 	history_free(c.history);
 	contents_fini(&c.contents);
+	claims_fini(&c.claims);
 	residency_fini(&c.residency);
 	listings_free(c.listings);
 	marks_fini(&c.marks);

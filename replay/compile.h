@@ -12,6 +12,7 @@
 
 #include "analyzer/event.h"
 
+#include "replay/claims.h"
 #include "replay/contents.h"
 #include "replay/forks.h"
 #include "replay/inserts.h"
@@ -44,6 +45,7 @@ struct compiler {
 	struct marks marks;
 	struct listings *listings;
 	struct contents contents;
+	struct claims claims;
 	struct history *history;
 	struct residency residency;
 	struct edges *edges;

@@ -42,6 +42,8 @@ struct open_state {
 struct path_state {
 	struct who change, child; /* last change of it, of an entry of it */
 	struct users users;
+	struct who had_change; /* before it came or went by nobody's call */
+	struct users had_users;
 	struct users listers; /* of a directory: who read its entries */
 	bool grows; /* it was opened to be written */
 	bool gone;  /* by its last change */
@@ -116,6 +118,8 @@ int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 			.change = nobody,
 			.child = nobody,
 			.users.one = nobody,
+			.had_change = nobody,
+			.had_users.one = nobody,
 			.listers.one = nobody,
 		};
 	for (uint32_t i = 0; i < job->opens; i++)
@@ -134,6 +138,7 @@ void edges_free(struct edges *e)
 		free(e->open[i].users.more);
 	for (uint32_t i = 0; e->path && i < e->job->files; i++) {
 		free(e->path[i].users.more);
+		free(e->path[i].had_users.more);
 		free(e->path[i].listers.more);
 	}
 	for (uint32_t i = 0; i < e->content_room; i++) {
@@ -205,12 +210,14 @@ static int after(struct edges *e, const struct who *before,
 static int use(struct users *u, const struct who *me, struct reel_error *err)
 {
 	if (u->one.stream == JOB_NONE || u->one.stream == me->stream) {
-		u->one = *me;
+		if (u->one.stream == JOB_NONE || u->one.call < me->call)
+			u->one = *me;
 		return 0;
 	}
 	for (uint32_t i = 0; i < u->n; i++) {
 		if (u->more[i].stream == me->stream) {
-			u->more[i] = *me;
+			if (u->more[i].call < me->call)
+				u->more[i] = *me;
 			return 0;
 		}
 	}
@@ -247,6 +254,19 @@ static void forget(struct users *u)
 {
 	u->one = nobody;
 	u->n = 0;
+}
+
+/* But for those that were not over at @at_ns. */
+static void forget_before(struct users *u, int64_t at_ns)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < u->n; i++)
+		if (u->more[i].end_ns > at_ns)
+			u->more[n++] = u->more[i];
+	u->n = n;
+	if (u->one.stream != JOB_NONE && u->one.end_ns <= at_ns)
+		u->one = n ? u->more[--u->n] : nobody;
 }
 
 /* Does the call take and move the position that a description has? */
@@ -523,6 +543,16 @@ static int after_below(struct edges *e, const struct reel_event *ev,
 	return 0;
 }
 
+/* Should a call on its way have been it, that call is after these uses. */
+static void keep_users(struct path_state *p)
+{
+	struct users old = p->had_users;
+
+	p->had_change = p->change;
+	p->had_users = p->users;
+	p->users = old;
+}
+
 /*
  * @outside: somebody else has made or removed it, which is done before @ev. @to:
  * the directory goes there. @c: what it holds, or NULL.
@@ -561,7 +591,13 @@ static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 	     after_all(e, &up->listers, JOB_NONE, ev, me, err)) ||
 	    after_below(e, ev, file, to, me, err))
 		return -1;
-	forget(&p->users);
+	if (outside)
+		keep_users(p);
+	/* What a change has not waited for, the next one waits for. */
+	forget_before(&p->users, ev->start_ns);
+	if (p->change.stream != JOB_NONE && p->change.end_ns > ev->start_ns &&
+	    use(&p->users, &p->change, err))
+		return -1;
 	p->change = *me;
 	p->gone = effect == EFFECT_REMOVE || ev->err == ENOENT;
 	if (effect != EFFECT_TRUNCATE)
@@ -663,6 +699,8 @@ int edges_event(struct edges *e, const struct reel_event *ev,
 		    (!message || effects->file != EFFECT_NONE);
 	bool outside = effects->appeared || effects->vanished;
 	bool moved = effects->file2 == EFFECT_CREATE;
+	bool outside2 = outside && effects->met == ev->file2;
+	enum effect effect = effects->file;
 	struct content_state *c = NULL;
 	struct reel_event path = *ev;
 
@@ -677,7 +715,15 @@ int edges_event(struct edges *e, const struct reel_event *ev,
 	/* Of two calls at one time, who found what the other did was second. */
 	if (ev->err == ENOENT || ev->err == EEXIST || outside)
 		path.start_ns = me->end_ns;
-	if (on_path(e, &path, ev->file, effects->file, outside,
+	/* What others have met was this call's doing: it is after the uses before. */
+	if (effects->late == ev->file && effect == EFFECT_USE)
+		effect = EFFECT_CREATE;
+	if (effects->late &&
+	    (after(e, &e->path[effects->late].had_change, ev, me, err) ||
+	     after_all(e, &e->path[effects->late].had_users, JOB_NONE, ev, me,
+		       err)))
+		return -1;
+	if (on_path(e, &path, ev->file, effect, outside && !outside2,
 		    moved && effects->file == EFFECT_REMOVE ? ev->file2 : 0, c,
 		    me, err))
 		return -1;
@@ -686,7 +732,7 @@ int edges_event(struct edges *e, const struct reel_event *ev,
 	    after_writers(e, &e->content[effects->content], ev, me, err))
 		return -1;
 	if (ev->file2 && ev->file2 < e->job->files &&
-	    on_path(e, &path, ev->file2, effects->file2, false, 0, NULL, me,
+	    on_path(e, &path, ev->file2, effects->file2, outside2, 0, NULL, me,
 		    err))
 		return -1;
 	if (!ev->open || message || !effects->content)

@@ -95,7 +95,7 @@ static enum effect opened(struct history *h, const struct reel_event *ev)
 		p->size = 0;
 	if (creating && (p->now != YES || flags & O_EXCL ||
 			 ev->call == REEL_CALL_MKSTEMP)) {
-		h->now->vanished |= p->now == YES;
+		history_met(h, ev->file, false, p->now == YES);
 		guessed = !p->before &&
 			  !(flags & (O_EXCL | O_TRUNC | O_APPEND)) &&
 			  ev->call != REEL_CALL_MKSTEMP;
@@ -184,9 +184,10 @@ static void count_others(struct history *h, const struct reel_event *ev)
 
 	if (ev->fd >= 0 && ev->group != REEL_GROUP_OPEN)
 		return;
-	history_count_entry(h, ev->file, now->appeared - now->vanished);
-	if (now->appeared && history_path(h, ev->file)->dir)
-		listings_made(h->listings, ev->file);
+	if (now->appeared || now->vanished)
+		history_count_entry(h, now->met, now->appeared - now->vanished);
+	if (now->appeared && history_path(h, now->met)->dir)
+		listings_made(h->listings, now->met);
 }
 
 /* An empty directory goes; one that stood in for a file's, too. */
@@ -311,7 +312,7 @@ int history_event(struct history *h, const struct reel_event *given,
 
 	at.offset = history_offset(h, given);
 	at.file = behind_link(h, given);
-	*out = (struct effects){EFFECT_NONE, EFFECT_NONE, 0, 0, 0, 0};
+	*out = (struct effects){ .file = EFFECT_NONE, .file2 = EFFECT_NONE };
 	h->now = out;
 	h->me = me;
 	h->nofollow = role_nofollow(ev);

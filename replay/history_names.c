@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/calls.h"
 
@@ -51,12 +52,23 @@ static void exchanged(struct history *h, const struct reel_event *ev,
 	out->file = out->file2 = EFFECT_CREATE;
 }
 
+static bool same_dir(const struct history *h, uint32_t file, uint32_t file2)
+{
+	const char *a = h->job->file[file].path, *b = h->job->file[file2].path;
+	const char *end = a ? strrchr(a, '/') : NULL;
+	const char *end2 = b ? strrchr(b, '/') : NULL;
+
+	return end && end2 && end - a == end2 - b &&
+	       !memcmp(a, b, (size_t)(end - a));
+}
+
 /* What is in the way is asked for last; and what is missing need not be first.
  */
 static void not_renamed(struct history *h, const struct reel_event *ev)
 {
 	uint32_t up = h->job->file[ev->file2].parent;
-	bool either = swaps(ev) || h->path[up].now != YES;
+	bool either = swaps(ev) || (h->path[up].now != YES &&
+				    !same_dir(h, ev->file, ev->file2));
 
 	if (ev->err == EEXIST || ev->err == ENOTEMPTY || ev->err == EISDIR) {
 		history_exists(h, ev->file);

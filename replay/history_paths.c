@@ -97,10 +97,10 @@ enum effect history_exists(struct history *h, uint32_t file)
 					   h->job->file[file].parent));
 
 		p->before = new ? NO : YES;
-		h->now->appeared |= new;
+		history_met(h, file, new, false);
 		dirs_above(h, file, !new);
 	}
-	h->now->appeared |= p->now == NO;
+	history_met(h, file, p->now == NO, false);
 	if (h->now->appeared)
 		p->changed = p->came = true;
 	p->now = YES;
@@ -124,7 +124,7 @@ static enum effect missing(struct history *h, uint32_t file)
 		p->link = p->dangling = true;
 		return EFFECT_USE;
 	}
-	h->now->vanished |= p->now == YES;
+	history_met(h, file, false, p->now == YES);
 	p->now = NO;
 	return EFFECT_USE;
 }

@@ -80,6 +80,16 @@ enum effect history_removed(struct history *h, uint32_t file);
 enum effect history_failed(struct history *h, uint32_t file, int err,
 			   bool creating);
 
+/* The call met @file, of which it was not known, or no more. */
+static inline void history_met(struct history *h, uint32_t file, bool appeared,
+			       bool vanished)
+{
+	h->now->appeared |= appeared;
+	h->now->vanished |= vanished;
+	if (appeared || vanished)
+		h->now->met = file;
+}
+
 /* @n entries more, or fewer, in the directory of @file. */
 void history_count_entry(struct history *h, uint32_t file, int n);
 /* What the job's writes take on the disk, beyond what was there. */

@@ -19,7 +19,8 @@ struct who {
 };
 
 enum mark_kind {
-	MARK_POST = 1, /* another stream waits for its end */
+	MARK_NONE,     /* taken back */
+	MARK_POST, /* another stream waits for its end */
 	MARK_WAIT,     /* until stream a has done b calls; 0: is forked */
 	MARK_OBJECT,   /* object a has to be behind its descriptor b */
 	MARK_AFTER,    /* once the waits are over, ns go by before it */
