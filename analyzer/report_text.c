@@ -230,9 +230,10 @@ static void print_steps(const struct report *r)
 	if (!k || !k->steps) {
 		report_put_wrapped(
 			"No steps: nothing said where a training step begins. "
-			"The hooks do so for PyTorch and TensorFlow; ioreel.h, "
-			"or ioreel_begin(\"step\", n) from any language, for "
-			"the rest.",
+			"The hooks know loops over the loaders of PyTorch, "
+			"TensorFlow, Keras and Grain; any other says it with "
+			"ioreel.steps(batches) in Python, ioreel.h in C: "
+			"man ioreel-anchors.",
 			0, 0);
 		return;
 	}

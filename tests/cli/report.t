@@ -130,7 +130,8 @@ for i in 1 2 3 4 5 6 7 8; do head -c $((i * 5000)) /dev/zero >data/f$i; done
 check 'a run without anchors says so' \
 	'ioreel record -o cat.reel -- cat data/f1 data/f2 data/f3 data/f4 data/f5 \
 	data/f6 data/f7 data/f8 >/dev/null 2>&1; ioreel report cat.reel >out &&
-	grep -q "No steps:" out && ! grep -q "Where a step" out'
+	grep -q "No steps:" out && grep -q "ioreel.steps" out &&
+	! grep -q "Where a step" out'
 check 'and is counted right' 'grep -qE "^  read +16 +180 kB" out'
 
 # Steps that fetch inside a graph, say: not one that never waits.
