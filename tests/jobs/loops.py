@@ -243,6 +243,27 @@ def second_stage():
     train(second)
 
 
+def second_zip():
+    """A second training that takes its batches from two new loaders."""
+    train(training)
+    a, b = Loader(2), Loader(2)
+    for _ in range(2):
+        for _ in zip(a, b):
+            epochs.trains(6)
+
+
+def second_rare():
+    """... of which one is advanced seldom, and made first."""
+    train(training)
+    often, seldom = Loader(3), Loader(9)
+    it = iter(seldom)
+    for i, _ in enumerate(often):
+        if i != 1:
+            next(it)
+        epochs.trains(6)
+    del it
+
+
 def same_data():
     """A new loader for each epoch, over the same data set."""
     data = Data()

@@ -23,6 +23,10 @@ loop 'within the training too' evaluated_within \
 	'E0(S0(F0 V0(F)) S1(F1 V1(F)))'
 loop 'a second loader that trains' second_stage \
 	'E0(S0(F0) S1(F1)) F E0(S0 S1(F1)) E1(S2(F2) S3(F3))'
+loop 'one that zips two' second_zip \
+	'E0(S0(F0) S1(F1)) F F E0(S0 S1(F1 F)) E1(S2(F2 F) S3(F3 F))'
+loop 'one with an iterator that is seldom used' second_rare \
+	'E0(S0(F0) S1(F1)) F F E0(E0(S0 S1(F1) S2(F2 F)))'
 loop 'a new loader for each epoch' same_data 'E0(S0(F0)) E0(S0(F0))'
 loop 'a loop in a loop' nested \
 	'E0(S0(F0 E0(S0(F0) S1(F1))) S1(F1 E1(S2(F2) S3(F3))))'

@@ -221,19 +221,34 @@ class Thread(object):
         return step
 
     def learn(self):
-        """This thread trains: so do its latest epoch and those around it."""
-        if self.latest not in self.stack:
+        """This thread trains: so do its latest epoch and those around it.
+
+        One that follows does so with the one that leads.
+        """
+        latest = self.latest
+        if latest is not None and latest.loader.follows and self.stack:
+            latest.loader.trained()
+            latest = self.stack[-1]
+        if latest not in self.stack:
             return
-        for epoch in self.stack[:self.stack.index(self.latest) + 1]:
+        for epoch in self.stack[:self.stack.index(latest) + 1]:
             epoch.loader.trained()
             _unsure.discard(epoch)
-        top = self.stack[-1]
-        if top is self.latest and top.kind == shim.EVAL:
-            self.take_back(top)
-            top.kind = shim.EPOCH
-            self.begin(top)
-            self.begin_step(top)
-            top.loader.steps += 1
+        if self.stack[-1] is latest and latest.kind == shim.EVAL:
+            self.turn()
+            self.begin_step(latest)
+            latest.loader.steps += 1
+
+    def turn(self):
+        """Make epochs of the evals at the top, from here on."""
+        evals = []
+        while self.stack and self.stack[-1].kind == shim.EVAL:
+            evals.append(self.off())
+            self.take_back(evals[-1])
+        for epoch in reversed(evals):
+            epoch.kind = shim.EPOCH
+            self.begin(epoch)
+            self.stack.append(epoch)
 
 
 def current():
