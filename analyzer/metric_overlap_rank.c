@@ -75,8 +75,10 @@ static int add_spans(struct reel_union *u, const struct overlap_span *span,
 }
 
 /*
- * What is neither wait nor computation. A checkpoint that another thread writes
- * behind the steps is none of it.
+ * What in a step is neither wait nor computation. A checkpoint that another
+ * thread writes behind the steps is none of it, nor is what was open already
+ * when they began: an iterator of a data set to evaluate with, say, that a
+ * training takes a batch from now and then.
  */
 static int add_phase(struct overlap_rank *r, const struct overlap_span *span,
 		     uint32_t spans, uint32_t kind, struct reel_error *err)
@@ -84,13 +86,15 @@ static int add_phase(struct overlap_rank *r, const struct overlap_span *span,
 	uint32_t steps, n;
 	uint32_t step =
 		find_spans(span, spans, r->process, REEL_SPAN_STEP, &steps);
-	uint32_t i = find_spans(span, spans, r->process, kind, &n);
+	uint32_t i = find_spans(span, spans, r->process, kind, &n), at = 0;
 
 	for (; n; n--, i++) {
 		struct reel_interval iv = {span[i].start_ns, span[i].end_ns, 0,
 					   0};
 
-		if (steps && span[i].thread != span[step].thread)
+		if (steps && (span[i].thread != span[step].thread ||
+			      !reel_union_within(&r->step_time, iv.start_ns,
+						 iv.start_ns + 1, &at)))
 			continue;
 		if (reel_union_add(&r->phase, &iv, err))
 			return -1;

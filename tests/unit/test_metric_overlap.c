@@ -186,6 +186,27 @@ static void nested(void)
 	job_end(&j);
 }
 
+/* Steps within an evaluation that began before them, one within a step. */
+static void evaluated(void)
+{
+	struct job j;
+
+	job_begin(&j);
+	processes(&j, 400);
+	job_span(&j, 1, REEL_SPAN_FETCH, 0, 100, 110);
+	job_span(&j, 1, REEL_SPAN_STEP, 0, 100, 200);
+	job_span(&j, 1, REEL_SPAN_FETCH, 1, 200, 210);
+	job_span(&j, 1, REEL_SPAN_EVAL, 1, 250, 270);
+	job_span(&j, 1, REEL_SPAN_STEP, 1, 200, 300);
+	job_span(&j, 1, REEL_SPAN_EVAL, 0, 50, 350);
+	job_finish(&j);
+	is(job_int(&j, "SELECT compute_ns FROM step WHERE ordinal = 1"), 90,
+	   "an evaluation around the steps stops no computation");
+	is(job_int(&j, "SELECT compute_ns FROM step WHERE ordinal = 2"), 70,
+	   "one within a step does");
+	job_end(&j);
+}
+
 static uint32_t seed = 99;
 
 static int64_t random_below(int64_t n)
@@ -292,6 +313,7 @@ int main(void)
 	unseen();
 	declared();
 	nested();
+	evaluated();
 	against_marks();
 	ranks();
 	return done();
