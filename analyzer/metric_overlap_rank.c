@@ -155,6 +155,7 @@ static int find_steps(struct overlap_rank *r, const struct overlap_span *span,
 	uint32_t epoch =
 		find_spans(span, spans, r->process, REEL_SPAN_EPOCH, &epochs);
 	uint32_t seen = 0; /* epochs that began before the step */
+	uint32_t at_fetch = 0, kept = 0;
 	int64_t reach_ns = 0; /* the last end so far */
 
 	r->step = reel_alloc(n, sizeof(*r->step), err);
@@ -162,20 +163,24 @@ static int find_steps(struct overlap_rank *r, const struct overlap_span *span,
 		return -1;
 	for (i = 0; i < n; i++) {
 		const struct overlap_span *s = &span[at + i], *in;
-		struct overlap_step *step = &r->step[i];
-		int64_t end_ns;
+		struct overlap_step *step = &r->step[kept];
 
+		/* A program's own mark of what a loader's step holds. */
+		if (s->start_ns < reach_ns && s->end_ns <= reach_ns &&
+		    r->fetch.n &&
+		    !reel_union_within(&r->fetch, s->start_ns, s->end_ns,
+				       &at_fetch))
+			continue;
 		/*
 		 * Steps of nested loops, or of two threads, overlap: time is
 		 * given once, to the one that began last.
 		 */
+		if (s->start_ns < reach_ns)
+			step[-1].dur_ns = s->start_ns - step[-1].start_ns;
 		if (s->end_ns > reach_ns)
 			reach_ns = s->end_ns;
-		end_ns = reach_ns;
-		if (i + 1 < n && s[1].start_ns < end_ns)
-			end_ns = s[1].start_ns;
 		step->start_ns = s->start_ns;
-		step->dur_ns = end_ns - s->start_ns;
+		step->dur_ns = reach_ns - s->start_ns;
 		step->span_id = s->span_id;
 		step->number = s->detail;
 		while (seen < epochs &&
@@ -184,8 +189,9 @@ static int find_steps(struct overlap_rank *r, const struct overlap_span *span,
 		in = epoch_at(span + epoch, seen, step->start_ns);
 		step->epoch = in ? in->detail : -1;
 		step->epoch_span = in ? in->span_id : 0;
+		kept++;
 	}
-	r->steps = n;
+	r->steps = kept;
 	return 0;
 }
 

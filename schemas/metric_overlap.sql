@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- step: each training step of each rank. A step is its span; time that several
--- share (nested loops, two threads) is the step's that began last. Time and bytes
--- of calls are clipped at its edges. fetch: waiting for a batch; compute: see
+-- share (nested loops, two threads) is the step's that began last; one within
+-- another that fetches nothing is part of it. Time and bytes of calls are clipped
+-- at its edges. fetch: waiting for a batch; compute: see
 -- rank_time; other: the rest (checkpoints and evaluation inside a step); io:
 -- union of the I/O of the rank's process tree; hidden: what of it ran while
 -- the rank computed. Of a rank that never fetched nobody knows when it waited.

@@ -186,6 +186,28 @@ static void nested(void)
 	job_end(&j);
 }
 
+/* A program that marks as a step what a loader's step holds. */
+static void marked_twice(void)
+{
+	struct job j;
+	int64_t i;
+
+	job_begin(&j);
+	processes(&j, 400);
+	for (i = 0; i < 3; i++) {
+		job_span(&j, 1, REEL_SPAN_FETCH, i, 100 * i, 100 * i + 40);
+		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i + 40, 100 * i + 95);
+		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i, 100 * i + 100);
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT count(*) FROM step WHERE dur_ns = 100"), 3,
+	   "a step that is marked twice is one");
+	is(job_int(&j, "SELECT 1000 * median_fetch_ns + median_compute_ns "
+		       "FROM rank_time"),
+	   40060, "with what it waited and computed");
+	job_end(&j);
+}
+
 /* Steps within an evaluation that began before them, one within a step. */
 static void evaluated(void)
 {
@@ -314,6 +336,7 @@ int main(void)
 	declared();
 	nested();
 	evaluated();
+	marked_twice();
 	against_marks();
 	ranks();
 	return done();
