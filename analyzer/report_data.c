@@ -373,11 +373,17 @@ static const struct {
 	 "FROM v_transfer_size WHERE low_bytes < 16384 GROUP BY op",
 	 fill_small},
 	/* Of the process that waits longest, and not what a thread writes
-	 * behind it: its first thread that saves. */
+	 * behind it: its first thread that saves. What lies within another is
+	 * part of it: a save in a program's own span. */
 	{"SELECT coalesce(max(n), 0), coalesce(max(ns), 0) FROM (SELECT "
-	 "count(*) AS n, sum(dur_ns) AS ns FROM v_span "
-	 "WHERE name = 'checkpoint' AND thread_id IN (SELECT min(thread_id) "
-	 "FROM v_span WHERE name = 'checkpoint' GROUP BY process_id) "
+	 "count(*) AS n, sum(dur_ns) AS ns FROM (SELECT *, "
+	 "max(start_ns + dur_ns) OVER (PARTITION BY thread_id "
+	 "ORDER BY start_ns, dur_ns DESC "
+	 "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns "
+	 "FROM v_span WHERE name = 'checkpoint' AND thread_id IN "
+	 "(SELECT min(thread_id) FROM v_span WHERE name = 'checkpoint' "
+	 "GROUP BY process_id)) "
+	 "WHERE before_ns IS NULL OR start_ns >= before_ns "
 	 "GROUP BY process_id)",
 	 fill_spans},
 	/* From an epoch's begin, where the loader's workers are made, to its

@@ -91,6 +91,14 @@ with open("mapped", "r+b", 0) as f:
 		python3 -c "import json
 d = json.load(open(\"x.json\"))
 assert d[\"totals\"][\"read_bytes\"] == 1000 + d[\"mapped\"][\"read_bytes\"] > 1000"'
+	ioreel record -q -o saves.reel -- "$python" -c 'import ioreel, time
+for n in range(3):
+    with ioreel.span("checkpoint", n), ioreel.span("checkpoint", n):
+        open("saved", "w").write("x")
+        time.sleep(0.1)'
+	check 'a checkpoint in a checkpoint is part of it' '
+		ioreel report saves.reel >out &&
+		grep -q "CHECKPOINT   3 checkpoints take" out'
 	# What a loader does before its first fetch: it makes its workers.
 	ioreel record -q -o epochs.reel -- "$python" -c 'import ioreel, os, time
 for epoch in range(3):
