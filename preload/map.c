@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/statfs.h>
 
+#include "preload/apart.h"
 #include "preload/async.h"
 #include "preload/faults.h"
 #include "preload/raw.h"
@@ -163,26 +164,38 @@ static uint64_t faults_now(void)
 }
 
 /* Bytes that the process made dirty for a disk, through whatever; the line
- * "write_bytes: N" of /proc/self/io. 0: not known. */
-static uint64_t dirtied_now(void)
+ * "write_bytes: N" of /proc/self/io, which is another's in a child. */
+static bool read_dirtied(void *arg)
 {
 	char buf[256], *p;
 	uint64_t n = 0;
-	long fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/io",
-		       O_RDONLY | O_CLOEXEC, 0),
-	     got;
+	long fd, got;
 
+	if (raw0(SYS_getpid) != shim.pid)
+		return false;
+	fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC,
+		  0);
 	if (fd < 0)
-		return 0;
+		return false;
 	got = raw3(SYS_read, fd, buf, sizeof(buf) - 1);
 	raw1(SYS_close, fd);
 	if (got <= 0)
-		return 0;
+		return false;
 	buf[got] = '\0';
 	p = strstr(buf, "\nwrite_bytes: ");
 	if (p)
 		for (p += 14; *p >= '0' && *p <= '9'; p++)
 			n = n * 10 + (uint64_t)(*p - '0');
+	*(uint64_t *)arg = n;
+	return true;
+}
+
+/* 0: not known. */
+static uint64_t dirtied_now(void)
+{
+	uint64_t n = 0;
+
+	shim_with_file(read_dirtied, &n);
 	return n;
 }
 
@@ -295,23 +308,35 @@ static int64_t read_entries(long fd, uintptr_t at, uintptr_t end,
 	return sum;
 }
 
+struct touched {
+	uintptr_t addr, end, last;
+	int64_t bytes; /* -1: not known */
+};
+
+static bool read_touched(void *arg)
+{
+	struct touched *t = arg;
+	long fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/pagemap",
+		       O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
+	t->bytes = scan_ranges(fd, t->addr, t->end, t->last);
+	if (t->bytes < 0)
+		t->bytes = read_entries(fd, t->addr, t->end, t->last);
+	raw1(SYS_close, fd);
+	return true;
+}
+
 int64_t shim_map_touched(const struct shim_map *m)
 {
-	uintptr_t last = m->addr + m->len, end = end_of(m->addr, m->len);
-	int64_t sum = -1;
-	long fd;
+	struct touched t = {m->addr, end_of(m->addr, m->len), m->addr + m->len,
+			    -1};
 
 	if (m->how & SHIM_MAP_MEMORY)
 		return -1;
-	fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/pagemap",
-		  O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return -1;
-	sum = scan_ranges(fd, m->addr, end, last);
-	if (sum < 0)
-		sum = read_entries(fd, m->addr, end, last);
-	raw1(SYS_close, fd);
-	return sum < (int64_t)m->len ? sum : (int64_t)m->len;
+	shim_with_file(read_touched, &t);
+	return t.bytes < (int64_t)m->len ? t.bytes : (int64_t)m->len;
 }
 
 /* @bytes: -1 where they are not known. */
