@@ -210,10 +210,16 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 		return r;                                                      \
 	}
 
-/* The frequent ones; the others lie as they come, as those of names do: when
- * nothing is recorded, a place beside the records costs them some ns. */
+/*
+ * The frequent ones; the others lie as they come. A stat() lies apart from its
+ * record: where it came to lie by what was changed elsewhere, it cost 27 ns or
+ * 42.
+ */
 #define PLACE(fn, order) extern __typeof__(fn) fn PLACED(order)
 PLACES_BEGIN("data.0", "1088");
+PLACES_BEGIN("stat.0", "320");
+PLACE(stat, "stat.1");
+PLACE(stat64, "stat.1");
 PLACE(read, "data.1");
 PLACE(write, "data.1");
 PLACE(pread, "data.1");
