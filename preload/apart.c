@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "preload/async.h"
 #include "preload/raw.h"
 #include "preload/shim.h"
 #include "preload/types.h"
@@ -115,23 +116,25 @@ static __attribute__((noinline)) long branch(long how, volatile struct task *t)
 		raw1(SYS_exit, 0);
 }
 
-void shim_signals_hold(uint64_t *before)
+void shim_signals_hold(struct shim_held *before)
 {
-	uint64_t all = ~0ull;
+	uint64_t most = ~(1ull << (SIGSYS - 1));
 
-	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, 8);
+	before->selector = shim_dispatch_pause();
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &most, &before->signals, 8);
 }
 
-void shim_signals_release(const uint64_t *before)
+void shim_signals_release(const struct shim_held *before)
 {
-	raw4(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL, 8);
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &before->signals, NULL, 8);
+	shim_dispatch_resume(before->selector);
 }
 
 bool shim_with_file(bool (*fn)(void *), void *arg)
 {
 	bool apart = !forbidden && !shim.strict;
 	volatile struct task t = {fn, arg, false, false};
-	uint64_t before = 0;
+	struct shim_held before;
 	long pid;
 
 	shim_signals_hold(&before);

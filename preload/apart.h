@@ -17,8 +17,16 @@ bool shim_with_file(bool (*fn)(void *), void *arg);
 /* No such child from now on: the program restricts its system calls. */
 void shim_apart_forbid(void);
 
-/* No signal handler of the program runs between the two. */
-void shim_signals_hold(uint64_t *before);
-void shim_signals_release(const uint64_t *before);
+/*
+ * Between the two no signal handler of the program runs, but one of a filter of
+ * its own for system calls, and ours go past --complete.
+ */
+struct shim_held {
+	uint64_t signals;
+	char selector;
+};
+
+void shim_signals_hold(struct shim_held *before);
+void shim_signals_release(const struct shim_held *before);
 
 #endif

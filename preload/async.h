@@ -93,6 +93,9 @@ void shim_uring_after(long nr, const long a[6], uint64_t start, uint64_t end,
 /* This thread has set a ring up: see its own system calls, if that was asked
  * for by IOREEL_COMPLETE=1. */
 void shim_dispatch_arm(void);
+/* This thread's system calls are not looked at between the two. */
+char shim_dispatch_pause(void);
+void shim_dispatch_resume(char selector);
 void shim_dispatch_ask(char **env); /* was it? as a process starts */
 
 /* mmap() of what may be a ring, and munmap(); wrap_map.c calls. */

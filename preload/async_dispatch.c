@@ -124,6 +124,19 @@ out:
 	errno = saved;
 }
 
+char shim_dispatch_pause(void)
+{
+	char before = selector;
+
+	selector = ALLOW;
+	return before;
+}
+
+void shim_dispatch_resume(char before)
+{
+	selector = before;
+}
+
 void shim_dispatch_ask(char **env)
 {
 	for (; *env; env++)
@@ -137,6 +150,16 @@ void shim_dispatch_ask(char **env)
 
 void shim_dispatch_arm(void)
 {
+}
+
+char shim_dispatch_pause(void)
+{
+	return ALLOW;
+}
+
+void shim_dispatch_resume(char before)
+{
+	(void)before;
 }
 
 void shim_dispatch_ask(char **env)

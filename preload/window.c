@@ -269,7 +269,7 @@ static void wipe(struct shim_thread *t, uint8_t *from, size_t bytes)
 /* A handler that jumped out of here would have the block written twice. */
 static void flush(struct shim_thread *t)
 {
-	uint64_t before;
+	struct shim_held before;
 
 	shim_signals_hold(&before);
 	if (block_write(t)) {
