@@ -251,6 +251,22 @@ static void find_roots(struct overlap *o)
 	}
 }
 
+/* Each rank's processes, first to last: thousands of ranks look at their own. */
+static void list_ranks(struct overlap *o)
+{
+	uint32_t i;
+
+	for (i = o->processes; i--;) {
+		struct overlap_process *p = process_at(o, i), *root;
+
+		root = p ? process_at(o, p->root) : NULL;
+		if (!root || root->root != p->root)
+			continue;
+		p->next = root->first;
+		root->first = i;
+	}
+}
+
 static int by_value(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -416,7 +432,7 @@ static int write_ranks(struct overlap *o, struct reel_insert *rank_row,
 			continue;
 		r.rank = p->rank;
 		rc = overlap_rank_measure(&r, o->span, o->spans, o->process,
-					  o->processes, o->log, err);
+					  o->log, err);
 		if (!rc)
 			rc = write_rank(rank_row, &r, ordinal, err);
 		if (!rc)
@@ -473,6 +489,7 @@ static int overlap_finish(void *state, struct reel_store *st,
 	if (!o->spans || (!mark_ranks(o, true) && !mark_ranks(o, false)))
 		return 0;
 	find_roots(o);
+	list_ranks(o);
 	qsort(o->span, o->spans, sizeof(*o->span), by_process_kind_start);
 	if (!reel_insert_open(&rank_row, st,
 			      "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"

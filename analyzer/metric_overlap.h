@@ -25,6 +25,7 @@ struct overlap_span {
 struct overlap_process {
 	uint32_t process, parent; /* ids, 0: none */
 	uint32_t root;		  /* process of its rank, 0: of none */
+	uint32_t first, next;	  /* of a rank's, by id; 0: no more */
 	int32_t rank;		  /* as MPI says, -1: not known */
 	bool known, worker;
 	int64_t end_ns;
@@ -58,14 +59,13 @@ struct overlap_rank {
  * as gap from the end of the one before, length, bytes read, bytes written.
  *
  * Measure the rank @r, of which process and rank are set. @span is sorted by
- * process, kind and start; @process is indexed by id. Fill the rest; the
- * caller frees it with overlap_rank_fini(). 0, or -1 with @err.
+ * process, kind and start; @process is indexed by id, and lists the processes
+ * of each rank. Fill the rest; the caller frees it with overlap_rank_fini(). 0, or -1 with @err.
  */
 int overlap_rank_measure(struct overlap_rank *r,
 			 const struct overlap_span *span, uint32_t spans,
 			 const struct overlap_process *process,
-			 uint32_t processes, struct reel_stream_log *log,
-			 struct reel_error *err);
+			 struct reel_stream_log *log, struct reel_error *err);
 void overlap_rank_fini(struct overlap_rank *r);
 
 #endif

@@ -353,23 +353,20 @@ static int sweep_one(struct sweep *w, struct reel_error *err)
 }
 
 static int open_sources(struct sweep *w, const struct overlap_process *process,
-			uint32_t processes, struct reel_stream_log *log,
-			struct reel_error *err)
+			struct reel_stream_log *log, struct reel_error *err)
 {
-	uint32_t i, n = 0;
+	uint32_t first = process[w->rank->process].first, i, n = 0;
 
-	for (i = 0; i < processes; i++)
-		n += process[i].known && process[i].root == w->rank->process;
+	for (i = first; i; i = process[i].next)
+		n++;
 	w->source = reel_alloc(n, sizeof(*w->source), err);
 	w->heap = reel_alloc(n, sizeof(*w->heap), err);
 	if (!w->source || !w->heap)
 		return -1;
-	for (i = 0; i < processes; i++) {
+	for (i = first; i; i = process[i].next) {
 		struct source *src = &w->source[w->sources];
 		int more;
 
-		if (!process[i].known || process[i].root != w->rank->process)
-			continue;
 		if (reel_stream_reader_open(&src->reader, log, i, err))
 			return -1;
 		w->sources++;
@@ -390,10 +387,9 @@ static int open_sources(struct sweep *w, const struct overlap_process *process,
 }
 
 static int sweep_io(struct sweep *w, const struct overlap_process *process,
-		    uint32_t processes, struct reel_stream_log *log,
-		    struct reel_error *err)
+		    struct reel_stream_log *log, struct reel_error *err)
 {
-	int rc = open_sources(w, process, processes, log, err);
+	int rc = open_sources(w, process, log, err);
 	uint32_t i;
 
 	while (!rc) {
@@ -453,8 +449,7 @@ static int measure_worker(struct overlap_rank *r,
 int overlap_rank_measure(struct overlap_rank *r,
 			 const struct overlap_span *span, uint32_t spans,
 			 const struct overlap_process *process,
-			 uint32_t processes, struct reel_stream_log *log,
-			 struct reel_error *err)
+			 struct reel_stream_log *log, struct reel_error *err)
 {
 	struct sweep w = {.rank = r, .span = span, .spans = spans};
 	uint32_t i;
@@ -472,12 +467,11 @@ int overlap_rank_measure(struct overlap_rank *r,
 	    find_compute(r, span, spans, err))
 		return -1;
 	measure_steps(r);
-	for (i = 0; i < processes; i++)
-		if (process[i].known && process[i].worker &&
-		    process[i].root == r->process &&
+	for (i = process[r->process].first; i; i = process[i].next)
+		if (process[i].worker &&
 		    measure_worker(r, &process[i], span, spans, err))
 			return -1;
-	return sweep_io(&w, process, processes, log, err);
+	return sweep_io(&w, process, log, err);
 }
 
 void overlap_rank_fini(struct overlap_rank *r)
