@@ -42,7 +42,7 @@ struct reel_stream_reader {
 	struct stream *stream; /* NULL: nothing was written */
 	uint32_t chunk, at;
 	const uint8_t *data; /* of the chunk; NULL: not there yet */
-	uint8_t buffer[CHUNK_BYTES];
+	uint8_t *buffer;     /* for chunks that lie in the file */
 };
 
 int reel_stream_log_new(struct reel_stream_log **out, size_t memory_bytes,
@@ -190,6 +190,10 @@ static int load_chunk(struct reel_stream_reader *r, const struct chunk *c,
 	r->at = 0;
 	if (r->data)
 		return 0;
+	if (!r->buffer)
+		r->buffer = reel_alloc(1, CHUNK_BYTES, err);
+	if (!r->buffer)
+		return -1;
 	do
 		n = pread(r->log->fd, r->buffer, c->used, c->at);
 	while (n < 0 && errno == EINTR);
@@ -228,5 +232,7 @@ int reel_stream_reader_next(struct reel_stream_reader *r, uint64_t *number,
 
 void reel_stream_reader_close(struct reel_stream_reader *r)
 {
+	if (r)
+		free(r->buffer);
 	free(r);
 }
