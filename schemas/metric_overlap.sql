@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- step: each training step of each rank. A step is its span; time that several
--- share (nested loops, two threads) is the step's that began last; one within
+-- share (nested loops, two threads) is the step's that began last; one in
 -- another that fetches nothing is part of it. Time and bytes of calls are clipped
 -- at its edges. fetch: waiting for a batch; compute: see
 -- rank_time; other: the rest (checkpoints and evaluation inside a step); io:

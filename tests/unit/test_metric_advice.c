@@ -152,7 +152,8 @@ static void loaders(void)
 	r.workers = 2;
 	r.epochs = 3;
 	r.epoch_start_ns = 5 * S;
-	ok(has(&r, "EPOCH-START") && strstr(r.advice[1].try_this, "num_epochs") &&
+	ok(has(&r, "EPOCH-START") &&
+		   strstr(r.advice[1].try_this, "num_epochs") &&
 		   strstr(r.advice[1].text, "2 epochs after the first take 5"),
 	   "and their epochs': %s", r.advice[1].try_this);
 	r.uses.grain = false;
