@@ -39,7 +39,7 @@ static const struct {
 	double sync_share;  /* WRITE-FSYNC: of all I/O time */
 	int64_t sync_calls;
 	double checkpoint_share; /* CHECKPOINT: of the run */
-	double epoch_share;	 /* EPOCH-START: to the first batch, of the run */
+	double epoch_share; /* EPOCH-START: to the first batch, of the run */
 } threshold = {
 	.stall_share = 0.10,
 	.idle_share = 0.50,
@@ -125,37 +125,53 @@ static bool io_matters(const struct report *r)
  * what people know.
  */
 struct loader {
-	const char *none;  /* no workers were seen: what is so */
-	const char *start; /* ... and to try */
+	const char *none;	      /* no workers were seen: what is so */
+	const char *start;	      /* ... and to try */
 	const char *hand_over, *last; /* INPUT-BOUND, EPOCH-START: to try */
 };
 
-static const struct loader pytorch = {
-	.none = "; no loader worker was seen, so computation waits for every "
-		"batch.",
-	.start = "loader workers (num_workers=2 or more), which read while "
-		 "the model computes.",
-	.hand_over = "persistent_workers, a larger prefetch_factor, and a "
-		     "processor left free for each worker.",
-	.last = "persistent_workers=True.",
-}, grain = {
-	.none = "; no worker process of Grain was seen.",
-	.start = "worker processes (worker_count=2 or more of "
-		 "grain.DataLoader, mp_prefetch() of a grain.IterDataset), or "
-		 "more threads (num_threads and prefetch_buffer_size of "
-		 "grain.ReadOptions).",
-	.hand_over = "a larger worker_buffer_size (mp_prefetch(): "
-		     "per_worker_buffer_size), and a processor left free for "
-		     "each worker.",
-	.last = "one iterator over all epochs (num_epochs of the sampler, "
-		"repeat() of a dataset).",
-}, tf_data = {
-	.none = "; tf.data prepares batches in threads of the job itself.",
-	.start = "prefetch(tf.data.AUTOTUNE) at the end of the pipeline, "
-		 "num_parallel_calls=tf.data.AUTOTUNE in map() and "
-		 "interleave(), cache() for what fits into memory.",
-	.hand_over = "prefetch(tf.data.AUTOTUNE) at the end of the pipeline.",
-	.last = "one pipeline over all epochs, with repeat().",
+static const struct loader
+	pytorch =
+		{
+			.none = "; no loader worker was seen, so computation "
+				"waits for every "
+				"batch.",
+			.start = "loader workers (num_workers=2 or more), "
+				 "which read while "
+				 "the model computes.",
+			.hand_over = "persistent_workers, a larger "
+				     "prefetch_factor, and a "
+				     "processor left free for each worker.",
+			.last = "persistent_workers=True.",
+},
+	grain =
+		{
+			.none = "; no worker process of Grain was seen.",
+			.start = "worker processes (worker_count=2 or more of "
+				 "grain.DataLoader, mp_prefetch() of a "
+				 "grain.IterDataset), or "
+				 "more threads (num_threads and "
+				 "prefetch_buffer_size of "
+				 "grain.ReadOptions).",
+			.hand_over =
+				"a larger worker_buffer_size (mp_prefetch(): "
+				"per_worker_buffer_size), and a processor left "
+				"free for "
+				"each worker.",
+			.last = "one iterator over all epochs (num_epochs of "
+				"the sampler, "
+				"repeat() of a dataset).",
+},
+	tf_data = {
+		.none = "; tf.data prepares batches in threads of the job "
+			"itself.",
+		.start = "prefetch(tf.data.AUTOTUNE) at the end of the "
+			 "pipeline, "
+			 "num_parallel_calls=tf.data.AUTOTUNE in map() and "
+			 "interleave(), cache() for what fits into memory.",
+		.hand_over = "prefetch(tf.data.AUTOTUNE) at the end of the "
+			     "pipeline.",
+		.last = "one pipeline over all epochs, with repeat().",
 };
 
 /* Keras looks for Grain in jobs of tf.data too, which has no processes. */
@@ -318,7 +334,8 @@ static bool small_read(const struct report *r, struct advice *a)
 
 	/* A small file read whole is FILE-OPEN's business. */
 	if (r->small[0].calls < threshold.small_calls ||
-	    (double)r->small[0].calls < threshold.small_count * (double)m->calls ||
+	    (double)r->small[0].calls <
+		    threshold.small_count * (double)m->calls ||
 	    share < threshold.small_share ||
 	    per_open < threshold.reads_per_open || !io_matters(r))
 		return false;

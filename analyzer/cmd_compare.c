@@ -191,7 +191,7 @@ static bool is_complete(struct reel_store *st)
 	bool not = report_incomplete(st, &words);
 
 	reel_buf_fini(&words);
-	return !not;
+	return !not ;
 }
 
 static json_t *number(const struct reel_factor *f, bool has, double v)
@@ -256,8 +256,7 @@ static int print_json(const struct reel_likeness *l, const char *a,
 		"call_total_variation", l->call_tv, "total_time_d",
 		real_or_null(l->has_time, l->total_time_d), "complete_a",
 		is_complete(st[0]), "complete_b", is_complete(st[1]),
-		"machine_a",
-		reel_machine_json(&m[0]), "machine_b",
+		"machine_a", reel_machine_json(&m[0]), "machine_b",
 		reel_machine_json(&m[1]));
 	return report_json_print(doc, err);
 }

@@ -35,9 +35,9 @@ static void on_signal(int sig)
 
 static void guard(const struct reel_store *st)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE,
-				       SIGXCPU, SIGXFSZ };
-	struct sigaction sa = { .sa_handler = on_signal };
+	static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,
+				      SIGPIPE, SIGXCPU, SIGXFSZ};
+	struct sigaction sa = {.sa_handler = on_signal};
 
 	if (strlen(st->tmp) >= sizeof(unfinished))
 		return;
@@ -79,7 +79,7 @@ static double now_s(void)
 static void closing_line(const char *path, int64_t events, double s)
 {
 	char n[REEL_NUM], t[REEL_NUM], rate[REEL_NUM], size[REEL_NUM];
-	struct stat st = { 0 };
+	struct stat st = {0};
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -129,13 +129,15 @@ static int load(const char *dir, const char *path, bool quiet,
 	if (!reel_trace_is(dir)) {
 		struct stat sb;
 
-		if (stat(dir, &sb) || (S_ISDIR(sb.st_mode) &&
-				       access(dir, R_OK | X_OK)))
+		if (stat(dir, &sb) ||
+		    (S_ISDIR(sb.st_mode) && access(dir, R_OK | X_OK)))
 			return reel_fail(err, REEL_E_IO, "cannot load '%s': %s",
 					 dir, strerror(errno));
-		return reel_fail(err, REEL_E_FORMAT, "'%s' is not a trace (a "
+		return reel_fail(err, REEL_E_FORMAT,
+				 "'%s' is not a trace (a "
 				 "trace is a directory that ioreel record "
-				 "made)", dir);
+				 "made)",
+				 dir);
 	}
 	if (create(&st, path, err))
 		return -1;
@@ -167,16 +169,16 @@ const struct reel_command cmd_load = {
 
 static int run(int argc, char **argv)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct reel_buf name = REEL_BUF_INIT;
 	const char *path = NULL;
 	bool quiet = false;
 	struct reel_opt opts[] = {
-		{ "output", 'o', REEL_OPT_TEXT, &path, "RUN.db",
-		  "the store to write", 0, 0 },
-		{ "quiet", 'q', REEL_OPT_FLAG, &quiet, NULL,
-		  "no closing line", 0, 0 },
-		{ 0 },
+		{"output", 'o', REEL_OPT_TEXT, &path, "RUN.db",
+		 "the store to write", 0, 0},
+		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL, "no closing line",
+		 0, 0},
+		{0},
 	};
 	int first = reel_cli_parse(&cmd_load, opts, false, argc, argv);
 	int rc = 0;
@@ -186,7 +188,8 @@ static int run(int argc, char **argv)
 	if (first == argc)
 		return reel_cli_usage(&cmd_load, "no trace directory given");
 	if (argc - first > 1)
-		return reel_cli_usage(&cmd_load, "one trace directory at a "
+		return reel_cli_usage(&cmd_load,
+				      "one trace directory at a "
 				      "time: '%s' is one too many",
 				      argv[first + 1]);
 	if (!path && default_output(&name, argv[first], &err)) {

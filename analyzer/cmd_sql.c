@@ -97,8 +97,9 @@ static int execute_script(struct reel_store *st, enum sql_format format,
 
 	while ((n = fread(chunk, 1, sizeof(chunk), stdin)) > 0) {
 		if (sql.len + n > SCRIPT_MAX) {
-			reel_fail(err, REEL_E_FORMAT,
-				  "cannot read standard input: more than 64 MiB");
+			reel_fail(
+				err, REEL_E_FORMAT,
+				"cannot read standard input: more than 64 MiB");
 			goto out;
 		}
 		if (reel_buf_add(&sql, chunk, n, err))
@@ -131,13 +132,14 @@ static const char tables_sql[] =
 	"SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') "
 	"AND name NOT LIKE 'sqlite_%' UNION ALL SELECT type, name FROM "
 	"sqlite_temp_schema UNION ALL SELECT 'table', 'event' "
-	"UNION ALL SELECT 'table', 'open_file' UNION ALL SELECT 'table', 'file' "
+	"UNION ALL SELECT 'table', 'open_file' UNION ALL SELECT 'table', "
+	"'file' "
 	"UNION ALL SELECT 'table', 'file_io' UNION ALL SELECT 'table', 'span' "
 	"ORDER BY 1 DESC, 2";
 
 static int set_format(const char *word, enum sql_format *format)
 {
-	static const char *const names[] = { "table", "tsv", "csv", "json" };
+	static const char *const names[] = {"table", "tsv", "csv", "json"};
 
 	for (int i = 0; i < 4; i++) {
 		if (strcmp(word, names[i]))
@@ -210,7 +212,7 @@ static int prompt(struct reel_store *st, enum sql_format format,
 		  struct reel_error *err)
 {
 	/* no SA_RESTART: control-C ends the line too */
-	struct sigaction sa = { .sa_handler = on_interrupt };
+	struct sigaction sa = {.sa_handler = on_interrupt};
 	struct reel_buf sql = REEL_BUF_INIT;
 	char *line = NULL;
 	size_t room = 0;
@@ -219,7 +221,7 @@ static int prompt(struct reel_store *st, enum sql_format format,
 	sigaction(SIGINT, &sa, NULL);
 	fputs("SQL over the run; .help for help\n", stderr);
 	while (rc != 1) {
-		struct reel_error one = { 0 };
+		struct reel_error one = {0};
 
 		fputs(sql.len ? "   ...> " : "ioreel> ", stderr);
 		errno = 0;
@@ -263,13 +265,13 @@ const struct reel_command cmd_sql = {
 
 static int run(int argc, char **argv)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct reel_store *st = NULL;
 	int format = -1, first, rc = -1;
 	struct reel_opt opts[] = {
-		{ "format", 'f', REEL_OPT_CHOICE, &format, SQL_FORMATS,
-		  "how to print rows", 0, 0 },
-		{ 0 },
+		{"format", 'f', REEL_OPT_CHOICE, &format, SQL_FORMATS,
+		 "how to print rows", 0, 0},
+		{0},
 	};
 
 	first = reel_cli_parse(&cmd_sql, opts, false, argc, argv);
@@ -278,8 +280,10 @@ static int run(int argc, char **argv)
 	if (first == argc)
 		return reel_cli_usage(&cmd_sql, "no run given");
 	if (argc - first > 2)
-		return reel_cli_usage(&cmd_sql, "one query at a time: '%s' is "
-				      "one too many", argv[first + 2]);
+		return reel_cli_usage(&cmd_sql,
+				      "one query at a time: '%s' is "
+				      "one too many",
+				      argv[first + 2]);
 	if (format < 0)
 		format = isatty(STDOUT_FILENO) ? SQL_TABLE : SQL_TSV;
 	if (reel_run_open(&st, argv[first], &err))

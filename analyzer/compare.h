@@ -18,9 +18,9 @@ struct reel_factor {
 	const char *name; /* "transfer size, median" */
 	const char *unit; /* "ns", "B", "B/s", "%", "" */
 	bool has_a, has_b;
-	bool used;        /* in the cosine; 0/0 and missing ones are left out */
+	bool used; /* in the cosine; 0/0 and missing ones are left out */
 	double a, b;
-	double d;         /* (a - b) / max(a, b), signed; 0 when both are 0 */
+	double d; /* (a - b) / max(a, b), signed; 0 when both are 0 */
 };
 
 struct reel_likeness {
@@ -29,14 +29,14 @@ struct reel_likeness {
 	bool has_cosine;
 	double cosine;
 	double max_abs_d;
-	int worst;           /* index of max |d|, -1: none */
+	int worst; /* index of max |d|, -1: none */
 	int64_t threads_a, threads_b;
 	int64_t threads_same; /* with the identical call sequence */
 	bool has_same;
 	double same_sequence_share; /* threads_same / max(threads_a, threads_b) */
 	bool has_time;
 	double total_time_d; /* of wall time */
-	double call_tv;      /* total variation of call counts, 0..1 */
+	double call_tv;	     /* total variation of call counts, 0..1 */
 };
 
 /* 0, or -1 with @err filled (REEL_E_DB). */

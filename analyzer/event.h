@@ -31,27 +31,27 @@ struct reel_event {
 	int64_t dur_ns;
 	uint32_t process; /* process.process_id */
 	uint32_t thread;  /* thread.thread_id */
-	uint32_t file;    /* file.file_id, 0: none */
-	uint32_t file2;   /* of rename, link, symlink; 0: none */
-	uint32_t open;    /* open_file.open_id: the open file description; 0 */
-	uint32_t count;   /* calls that this event stands for, >= 1 */
-	uint32_t site;    /* site.site_id: where in the program; 0: not told */
-	int32_t fd;       /* descriptor used or made; -1: none */
-	int32_t fd2;      /* dup: the new one (fd is the source); else -1 */
-	int32_t err;      /* errno, 0: succeeded */
-	uint16_t call;    /* enum reel_call */
-	uint8_t layer;    /* enum reel_layer */
-	uint8_t group;    /* enum reel_group */
-	uint8_t kind;     /* enum reel_kind of file */
-	uint8_t class_;   /* enum reel_class of file */
-	int64_t offset;   /* where it read or wrote (tracked per open file
+	uint32_t file;	  /* file.file_id, 0: none */
+	uint32_t file2;	  /* of rename, link, symlink; 0: none */
+	uint32_t open;	  /* open_file.open_id: the open file description; 0 */
+	uint32_t count;	  /* calls that this event stands for, >= 1 */
+	uint32_t site;	  /* site.site_id: where in the program; 0: not told */
+	int32_t fd;	  /* descriptor used or made; -1: none */
+	int32_t fd2;	  /* dup: the new one (fd is the source); else -1 */
+	int32_t err;	  /* errno, 0: succeeded */
+	uint16_t call;	  /* enum reel_call */
+	uint8_t layer;	  /* enum reel_layer */
+	uint8_t group;	  /* enum reel_group */
+	uint8_t kind;	  /* enum reel_kind of file */
+	uint8_t class_;	  /* enum reel_class of file */
+	int64_t offset;	  /* where it read or wrote (tracked per open file
 			     description), or the call's argument (truncate,
 			     seek: the position after); REEL_NO_OFFSET */
-	int64_t asked;    /* bytes asked, REEL_NO_SIZE: the call has no size */
-	int64_t result;   /* as the call returned it; -1 on error */
-	int64_t arg;      /* flags, whence, mode, prot: see calls.def */
+	int64_t asked;	  /* bytes asked, REEL_NO_SIZE: the call has no size */
+	int64_t result;	  /* as the call returned it; -1 on error */
+	int64_t arg;	  /* flags, whence, mode, prot: see calls.def */
 	int64_t arg2;
-	int64_t pos;      /* size of the file as stat saw it, position of a
+	int64_t pos; /* size of the file as stat saw it, position of a
 			     stream; REEL_NO_OFFSET */
 };
 
@@ -67,8 +67,8 @@ struct reel_span_event {
 	uint32_t span_id; /* span.span_id, from 1, in order of start */
 	uint32_t parent;  /* innermost span around it in its thread, 0: none */
 	uint32_t process, thread;
-	uint32_t kind;    /* enum reel_span */
-	int64_t detail;   /* epoch or step number; -1: none */
+	uint32_t kind;	  /* enum reel_span */
+	int64_t detail;	  /* epoch or step number; -1: none */
 	const char *name; /* "epoch", or the user's name */
 };
 

@@ -38,7 +38,7 @@ enum reel_column {
 };
 #define REEL_COL_ALL ((1u << REEL_COLUMNS) - 1)
 
-#define REEL_BLOCK_EVENTS 32768     /* a writer ends a block here */
+#define REEL_BLOCK_EVENTS 32768 /* a writer ends a block here */
 #define REEL_BLOCK_EVENTS_MAX REEL_PLANES_ROWS_MAX
 
 /* Values of @n events by column; room for @room. Zeroed is valid and empty. */
@@ -83,11 +83,12 @@ int reel_block_decode(struct reel_codec *k, const void *blob, size_t len,
 struct reel_walk;
 
 struct reel_walk_range {
-	int64_t thread;  /* 0: all */
+	int64_t thread;	 /* 0: all */
 	int64_t process; /* 0: all */
-	int64_t min_start_ns, max_start_ns; /* blocks outside are skipped; events
+	int64_t min_start_ns,
+		max_start_ns; /* blocks outside are skipped; events
 		outside may still come */
-	uint32_t mask;   /* columns wanted; START and DUR always come */
+	uint32_t mask;	      /* columns wanted; START and DUR always come */
 };
 
 /* The event that the walk stands on. */

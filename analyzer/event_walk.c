@@ -87,8 +87,9 @@ static int walk_add(struct reel_walk *w, const struct walk_entry *e)
 static int walk_list(struct reel_walk *w, sqlite3 *db,
 		     const struct reel_walk_range *r, const char **why)
 {
-	const char *sql = r->thread ? walk_thread :
-			  r->process ? walk_process : walk_all;
+	const char *sql = r->thread    ? walk_thread
+			  : r->process ? walk_process
+				       : walk_all;
 	sqlite3_stmt *stmt = NULL;
 	int rc = -1, step;
 
@@ -189,9 +190,10 @@ static int sort_by_start(struct walk_block *b)
 			uint32_t i = lo, j = mid, k = lo;
 
 			while (k < hi)
-				t[k++] = j >= hi || (i < mid && start[a[i]] <=
-						     start[a[j]]) ?
-					 a[i++] : a[j++];
+				t[k++] = j >= hi || (i < mid &&
+						     start[a[i]] <= start[a[j]])
+						 ? a[i++]
+						 : a[j++];
 		}
 		uint32_t *swap = a;
 
@@ -280,7 +282,7 @@ static size_t walk_first(const struct reel_walk *w)
 		int64_t b = block_start(&w->open[best]);
 
 		if (a < b || (a == b && w->open[i].entry.block_id <
-					w->open[best].entry.block_id))
+						w->open[best].entry.block_id))
 			best = i;
 	}
 	return best;
@@ -294,8 +296,8 @@ int reel_walk_next(struct reel_walk *w, struct reel_walk_row *row,
 
 	walk_drop(w);
 	for (;;) {
-		const struct walk_entry *e = w->next < w->entries ?
-					     &w->entry[w->next] : NULL;
+		const struct walk_entry *e =
+			w->next < w->entries ? &w->entry[w->next] : NULL;
 
 		if (!w->opens && !e)
 			return 0;

@@ -16,6 +16,7 @@ struct reel_store;
  * Returns the number of events (>= 0), or -1 with @err: REEL_E_IO,
  * REEL_E_FORMAT, REEL_E_VERSION, REEL_E_DB, REEL_E_MEMORY.
  */
-int64_t reel_load(struct reel_store *st, const char *dir, struct reel_error *err);
+int64_t reel_load(struct reel_store *st, const char *dir,
+		  struct reel_error *err);
 
 #endif

@@ -113,8 +113,8 @@ static inline int64_t load_clamp(int64_t ns)
 static inline int64_t load_ns(const struct load *l,
 			      const struct load_process *p, uint64_t ticks)
 {
-	return load_clamp(reel_line_ns(reel_trace_line(l->tr, p->index),
-				       ticks)) +
+	return load_clamp(
+		       reel_line_ns(reel_trace_line(l->tr, p->index), ticks)) +
 	       l->host[p->host_id - 1].shift_ns;
 }
 

@@ -39,8 +39,7 @@ static uint32_t host_of(struct load *l, int process)
 	memcpy(h->boot_id, boot, sizeof(boot));
 	strncpy(h->name, name ? name : "", sizeof(h->name) - 1);
 	/* hosts share CLOCK_REALTIME, as well as they keep it */
-	h->boot_real_ns = (int64_t)(like->start_real_ns -
-				    like->start_mono_ns);
+	h->boot_real_ns = (int64_t)(like->start_real_ns - like->start_mono_ns);
 	if (__builtin_sub_overflow(h->boot_real_ns, l->host[0].boot_real_ns,
 				   &h->shift_ns))
 		h->shift_ns = 0; /* damage */
@@ -71,25 +70,30 @@ static int by_process(const void *a, const void *b)
 static int plan_processes(struct load *l, struct reel_error *err)
 {
 	l->processes = reel_trace_processes(l->tr);
-	l->process = reel_alloc((size_t)l->processes + 1, sizeof(*l->process),
-				err);
-	l->place_of_process = reel_alloc((size_t)l->processes + 1,
-					 sizeof(int), err);
+	l->process =
+		reel_alloc((size_t)l->processes + 1, sizeof(*l->process), err);
+	l->place_of_process =
+		reel_alloc((size_t)l->processes + 1, sizeof(int), err);
 	l->host = reel_alloc((size_t)l->processes + 1, sizeof(*l->host), err);
 	if (!l->process || !l->place_of_process || !l->host)
 		return -1;
 	for (int i = 0; i < l->processes; i++) {
 		struct load_process *p = &l->process[i];
 
-		*p = (struct load_process){ .index = i, .parent = -1,
-			.heir_of = -1, .follows = -1, .fork_ns = REEL_NO_OFFSET, .rank = -1 };
+		*p = (struct load_process){.index = i,
+					   .parent = -1,
+					   .heir_of = -1,
+					   .follows = -1,
+					   .fork_ns = REEL_NO_OFFSET,
+					   .rank = -1};
 		p->host_id = host_of(l, i);
 	}
 	for (int i = 0; i < l->processes; i++) {
 		struct load_process *p = &l->process[i];
 		const struct reel_head *h = &reel_trace_process(l->tr, i)->head;
-		uint64_t at = h->fork_ticks && h->fork_ticks < h->start_ticks ?
-			      h->fork_ticks : h->start_ticks;
+		uint64_t at = h->fork_ticks && h->fork_ticks < h->start_ticks
+				      ? h->fork_ticks
+				      : h->start_ticks;
 
 		p->wake_ns = load_ns(l, p, at);
 		if (h->fork_ticks)
@@ -121,7 +125,7 @@ static int by_pid(const void *a, const void *b)
 static int image_before(const struct image *im, int n, uint32_t host_id,
 			uint32_t pid, int before)
 {
-	struct image key = { host_id, pid, before };
+	struct image key = {host_id, pid, before};
 	int lo = 0, hi = n;
 
 	while (lo < hi) {
@@ -144,8 +148,8 @@ static int image_before(const struct image *im, int n, uint32_t host_id,
  */
 static int plan_parents(struct load *l, struct reel_error *err)
 {
-	struct image *im = reel_alloc((size_t)l->processes + 1, sizeof(*im),
-				      err);
+	struct image *im =
+		reel_alloc((size_t)l->processes + 1, sizeof(*im), err);
 
 	if (!im)
 		return -1;
@@ -153,7 +157,7 @@ static int plan_parents(struct load *l, struct reel_error *err)
 		const struct reel_trace_process *tp =
 			reel_trace_process(l->tr, l->process[i].index);
 
-		im[i] = (struct image){ l->process[i].host_id, tp->head.pid, i };
+		im[i] = (struct image){l->process[i].host_id, tp->head.pid, i};
 	}
 	qsort(im, (size_t)l->processes, sizeof(*im), by_pid);
 	for (int i = 0; i < l->processes; i++) {
@@ -170,10 +174,12 @@ static int plan_parents(struct load *l, struct reel_error *err)
 				p->parent = p->heir_of = place;
 			continue;
 		}
-		was = image_before(im, l->processes, p->host_id, tp->head.pid, i);
+		was = image_before(im, l->processes, p->host_id, tp->head.pid,
+				   i);
 		if (was >= 0)
-			p->parent = l->process[was].parent >= 0 ?
-				    l->process[was].parent : was;
+			p->parent = l->process[was].parent >= 0
+					    ? l->process[was].parent
+					    : was;
 		else
 			p->parent = image_before(im, l->processes, p->host_id,
 						 tp->head.ppid, i);
@@ -181,7 +187,8 @@ static int plan_parents(struct load *l, struct reel_error *err)
 	}
 	for (int i = 0; i < l->processes; i++) {
 		struct load_process *p = &l->process[i];
-		uint32_t rank = reel_trace_process(l->tr, p->index)->head.mpi_rank;
+		uint32_t rank =
+			reel_trace_process(l->tr, p->index)->head.mpi_rank;
 
 		if (rank)
 			p->rank = (int)(rank - 1);
@@ -199,7 +206,8 @@ static int plan_threads(struct load *l, struct reel_error *err)
 	if (!l->thread)
 		return -1;
 	for (int i = 0; i < l->threads; i++) {
-		const struct reel_trace_thread *tt = reel_trace_thread(l->tr, i);
+		const struct reel_trace_thread *tt =
+			reel_trace_thread(l->tr, i);
 		struct load_thread *t = &l->thread[i];
 		const struct load_process *p;
 
@@ -271,7 +279,8 @@ static int plan_zero(struct load *l, struct reel_error *err)
 	int64_t zero = INT64_MAX;
 
 	for (int i = 0; i < l->threads; i++) {
-		const struct load_process *p = &l->process[l->thread[i].process];
+		const struct load_process *p =
+			&l->process[l->thread[i].process];
 
 		if (p->wake_ns - HEAD_LATE_NS >= zero)
 			break;

@@ -44,7 +44,8 @@ static struct reel_machine machine_of_ranks(const json_t *ranks)
 	const json_t *rank;
 	size_t i;
 
-	json_array_foreach(ranks, i, rank) {
+	json_array_foreach(ranks, i, rank)
+	{
 		m = machine_of(rank);
 		m.ranks = true;
 		if (m.has && (!worst.has || m.stolen_ns > worst.stolen_ns))
@@ -75,7 +76,8 @@ bool reel_machine_words(const struct reel_machine *m, struct reel_buf *out)
 	double others = (double)m->others_ns / ((double)m->wall_ns + 1),
 	       cpus = (double)m->cpus, stolen;
 	bool shared = !m->ranks && m->others_ns >= LEAST_NS &&
-		      others >= LEAST_OTHERS * cpus, withheld;
+		      others >= LEAST_OTHERS * cpus,
+	     withheld;
 	char num[REEL_NUM], num2[REEL_NUM];
 
 	stolen = (double)m->stolen_ns /
@@ -86,10 +88,11 @@ bool reel_machine_words(const struct reel_machine *m, struct reel_buf *out)
 		return false;
 	reel_buf_puts(out, "a busy machine: ", NULL);
 	if (shared)
-		reel_buf_printf(out, NULL,
-				"other programs used %.1f of its %s processor%s",
-				others, reel_num_count(num, m->cpus),
-				m->cpus == 1 ? "" : "s");
+		reel_buf_printf(
+			out, NULL,
+			"other programs used %.1f of its %s processor%s",
+			others, reel_num_count(num, m->cpus),
+			m->cpus == 1 ? "" : "s");
 	if (withheld)
 		reel_buf_printf(out, NULL,
 				"%sits host withheld %s of the time that its "

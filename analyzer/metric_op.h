@@ -39,8 +39,8 @@ static inline enum metric_op metric_op(const struct reel_event *ev)
 		return METRIC_MESSAGE;
 	if (ev->layer == REEL_LAYER_MPIIO || ev->group == REEL_GROUP_QUEUE)
 		return METRIC_UPPER;
-	if (ev->layer == REEL_LAYER_MMAP && (ev->group == REEL_GROUP_READ ||
-					     ev->group == REEL_GROUP_WRITE))
+	if (ev->layer == REEL_LAYER_MMAP &&
+	    (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE))
 		return METRIC_MAPPED;
 	if (ev->group == REEL_GROUP_READ)
 		return METRIC_READ;

@@ -368,8 +368,8 @@ static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 	bind_steady(out, r);
 	for (i = 0; i < sizeof(value) / sizeof(value[0]); i++)
 		if (value[i].known)
-			reel_insert_stat(out, (double)median(r, room,
-							     value[i].of));
+			reel_insert_stat(out,
+					 (double)median(r, room, value[i].of));
 		else
 			reel_insert_null(out);
 	put(out, knows_fetch(r), reel_union_ns(&r->fetch));

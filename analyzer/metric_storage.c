@@ -40,9 +40,9 @@ static int add_event(void *state, const struct metric_event *ev,
 	f = &s->file[ev->is.file];
 	f->reads++;
 	f->read_bytes += (uint64_t)ev->bytes;
-	f->bytes += (uint64_t)(ev->is.arg2 < METRIC_BYTES_MOST
-				       ? ev->is.arg2
-				       : METRIC_BYTES_MOST);
+	f->bytes +=
+		(uint64_t)(ev->is.arg2 < METRIC_BYTES_MOST ? ev->is.arg2
+							   : METRIC_BYTES_MOST);
 	f->dur_ns += (uint64_t)ev->dur_ns;
 	return 0;
 }

@@ -11,20 +11,13 @@
 #include "lib/error.h"
 
 const struct reel_metric *const reel_metrics[] = {
-	&reel_metric_rollup,
-	&reel_metric_file,
-	&reel_metric_transfer_size,
-	&reel_metric_sequence,
-	&reel_metric_io_time,
-	&reel_metric_bandwidth,
-	&reel_metric_timeline,
-	&reel_metric_overlap,
-	&reel_metric_similarity,
-	&reel_metric_error,
-	&reel_metric_site,
-	&reel_metric_mapped,
-	&reel_metric_storage,
-	NULL,
+	&reel_metric_rollup,	    &reel_metric_file,
+	&reel_metric_transfer_size, &reel_metric_sequence,
+	&reel_metric_io_time,	    &reel_metric_bandwidth,
+	&reel_metric_timeline,	    &reel_metric_overlap,
+	&reel_metric_similarity,    &reel_metric_error,
+	&reel_metric_site,	    &reel_metric_mapped,
+	&reel_metric_storage,	    NULL,
 };
 
 void *reel_metric_new(const struct reel_metric *m, struct reel_error *err)

@@ -151,8 +151,9 @@ static int write_darshan(const struct transfer_size *t, struct reel_store *st,
 			else
 				reel_insert_null(&out);
 			for (int of = ALL; of <= POSIX; of++) {
-				reel_insert_int(&out, (int64_t)t->darshan[of]
-							      .bin[op][bin]);
+				reel_insert_int(
+					&out,
+					(int64_t)t->darshan[of].bin[op][bin]);
 				reel_insert_int(
 					&out,
 					eof ? (int64_t)t->darshan[of].eof_reads

@@ -36,7 +36,7 @@ struct reel_codec {
 	uint8_t *plane;	 /* those of a block that is written; else one */
 	uint32_t room;	 /* values; as many bytes in each plane */
 	struct packed packed[PLANES];
-	int planes; /* of the block so far */
+	int planes;	/* of the block so far */
 	uint8_t *frame; /* with its magic number; or a second try */
 	size_t frame_room;
 	uint8_t *out; /* FRONT bytes, then the planes */
@@ -166,7 +166,7 @@ static int planes_needed(const uint64_t *t, uint32_t n)
 static size_t compress(struct reel_codec *k, uint8_t *out, const void *bytes,
 		       size_t n)
 {
-	static const int levels[LEVELS] = { 3, 9 };
+	static const int levels[LEVELS] = {3, 9};
 	size_t room = ZSTD_compressBound(n), len, best;
 
 	best = ZSTD_compressCCtx(k->cctx, out, room, bytes, n, k->level);
@@ -245,8 +245,8 @@ void reel_planes_put(struct reel_codec *k, uint32_t n)
 	for (int p = 0; p < planes; p++) {
 		take_plane(k->plane + (size_t)k->planes * k->room, k->value, n,
 			   p);
-		k->dir_len += reel_varint_put(k->dir + k->dir_len,
-					      put_plane(k, n));
+		k->dir_len +=
+			reel_varint_put(k->dir + k->dir_len, put_plane(k, n));
 	}
 }
 

@@ -14,21 +14,22 @@ struct record_group;
 struct reel_error;
 
 struct reel_record_options {
-	const char *dir;               /* trace directory; made, must be new or empty */
-	bool all;                      /* code and system files too */
-	struct reel_opt_list include;  /* globs, "*" matches "/" too; win over all */
+	const char *dir; /* trace directory; made, must be new or empty */
+	bool all;	 /* code and system files too */
+	struct reel_opt_list
+		include; /* globs, "*" matches "/" too; win over all */
 	struct reel_opt_list exclude;
-	const char *path_root;         /* into job.json: load strips it; or NULL */
-	bool no_hooks;                 /* leave PYTHONPATH alone */
-	bool follow_env;               /* into programs that clear it */
-	bool complete;                 /* raw system calls too */
-	bool mmap_faults;              /* time page faults on mappings */
-	const char *events;            /* "none", "A-B" (steps), NULL: all */
-	const char *profile_steps;     /* "A-B", or NULL */
-	const char *stacks;            /* one call in so many, or NULL */
-	int64_t max_bytes;             /* of the trace; 0: no limit */
-	bool count;                    /* events, bytes and hooks of the trace */
-	struct record_group *group;    /* ranks that share dir, or NULL */
+	const char *path_root;	    /* into job.json: load strips it; or NULL */
+	bool no_hooks;		    /* leave PYTHONPATH alone */
+	bool follow_env;	    /* into programs that clear it */
+	bool complete;		    /* raw system calls too */
+	bool mmap_faults;	    /* time page faults on mappings */
+	const char *events;	    /* "none", "A-B" (steps), NULL: all */
+	const char *profile_steps;  /* "A-B", or NULL */
+	const char *stacks;	    /* one call in so many, or NULL */
+	int64_t max_bytes;	    /* of the trace; 0: no limit */
+	bool count;		    /* events, bytes and hooks of the trace */
+	struct record_group *group; /* ranks that share dir, or NULL */
 };
 
 /* States of hooks, "torch" and "on, without loader", as the job noted them. */
@@ -45,8 +46,8 @@ struct record_summary {
 	uint64_t trace_bytes; /* of the directory's files */
 	uint64_t lost[REEL_COUNTERS];
 	uint64_t cut_bytes;
-	uint32_t bad_files; /* of the trace, that cannot be read */
-	bool walked; /* false: what follows was not counted */
+	uint32_t bad_files;	/* of the trace, that cannot be read */
+	bool walked;		/* false: what follows was not counted */
 	uint64_t events, calls; /* counters stand for many calls */
 	uint64_t read_bytes, write_bytes, files;
 	struct record_hooks hooks;
@@ -63,19 +64,19 @@ struct record_machine {
 };
 
 struct reel_record_result {
-	int wait_status;     /* as waitpid() gave it */
-	int64_t wall_ns;     /* from before fork to the end of the command */
+	int wait_status; /* as waitpid() gave it */
+	int64_t wall_ns; /* from before fork to the end of the command */
 	struct record_machine machine;
-	int running;         /* traced processes still alive when it ended */
-	int typed;           /* SIGINT or SIGQUIT of the terminal ended it; or 0 */
-	int exec_errno;      /* why the command could not be run; 0: it ran */
-	bool hooks;          /* the Python hooks were given to the job */
-	bool others;         /* other ranks still record in the directory */
-	int ranks;           /* that recorded in it; 0: there are none */
-	int failed_rank;     /* the first that did not end well, or -1 */
-	int failed_status;   /* as waitpid() gave it there */
+	int running;	 /* traced processes still alive when it ended */
+	int typed;	 /* SIGINT or SIGQUIT of the terminal ended it; or 0 */
+	int exec_errno;	 /* why the command could not be run; 0: it ran */
+	bool hooks;	 /* the Python hooks were given to the job */
+	bool others;	 /* other ranks still record in the directory */
+	int ranks;	 /* that recorded in it; 0: there are none */
+	int failed_rank; /* the first that did not end well, or -1 */
+	int failed_status; /* as waitpid() gave it there */
 	struct record_summary summary;
-	bool summed;         /* there is one */
+	bool summed; /* there is one */
 };
 
 /*

@@ -30,18 +30,17 @@ void record_machine_now(struct record_machine *m)
 	*m = (struct record_machine){0};
 	if (!in)
 		return;
-	if (tick > 0 && fscanf(in,
-			       "cpu %" SCNd64 " %" SCNd64 " %" SCNd64
-			       " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64
-			       " %" SCNd64,
-			       &f[USER], &f[NICE], &f[SYSTEM], &f[IDLE],
-			       &f[IOWAIT], &f[IRQ], &f[SOFTIRQ],
-			       &f[STEAL]) == FIELDS) {
+	if (tick > 0 &&
+	    fscanf(in,
+		   "cpu %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64
+		   " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64,
+		   &f[USER], &f[NICE], &f[SYSTEM], &f[IDLE], &f[IOWAIT],
+		   &f[IRQ], &f[SOFTIRQ], &f[STEAL]) == FIELDS) {
 		tick = 1000000000 / tick;
 		m->has = true;
-		m->busy_ns = (f[USER] + f[NICE] + f[SYSTEM] + f[IRQ] +
-			      f[SOFTIRQ]) *
-			     tick;
+		m->busy_ns =
+			(f[USER] + f[NICE] + f[SYSTEM] + f[IRQ] + f[SOFTIRQ]) *
+			tick;
 		m->stolen_ns = f[STEAL] * tick;
 	}
 	fclose(in);

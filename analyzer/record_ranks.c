@@ -192,10 +192,9 @@ static json_int_t integer(const json_t *part, const char *key)
 static int add_rank(json_t *list, const json_t *part)
 {
 	static const char *const key[] = {
-		"rank",	       "command",     "cwd",
-		"host",	       "environment", "exit_status",
-		"exit_signal", "wall_ns",     "start_real_ns",
-		"processor",
+		"rank",		 "command",	"cwd",	       "host",
+		"environment",	 "exit_status", "exit_signal", "wall_ns",
+		"start_real_ns", "processor",
 	};
 	json_t *o = json_object();
 	size_t i;

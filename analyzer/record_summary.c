@@ -28,11 +28,11 @@
 /* A descriptor id of a process. */
 struct desc {
 	uint32_t process, id;
-	uint32_t source; /* id that it is a copy of, 0: none */
-	uint32_t file;	 /* index + 1 of its path, 0: not seen */
-	bool data;	 /* a regular file */
-	bool used;	 /* bytes moved, or a mapping was made */
-	bool stream;	 /* made by fopen, not to append: stream_pos holds */
+	uint32_t source;    /* id that it is a copy of, 0: none */
+	uint32_t file;	    /* index + 1 of its path, 0: not seen */
+	bool data;	    /* a regular file */
+	bool used;	    /* bytes moved, or a mapping was made */
+	bool stream;	    /* made by fopen, not to append: stream_pos holds */
 	int64_t stream_pos; /* where its last call left it, -1: not known */
 	uint64_t read_bytes, write_bytes;
 	char *dir; /* path, when it is a directory */

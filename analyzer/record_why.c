@@ -78,9 +78,9 @@ static const char *why_elf(const char *path, int fd, const Elf64_Ehdr *e)
 			break;
 		if (p.p_type == PT_NOTE) {
 			ssize_t n = pread(fd, notes,
-					  p.p_filesz < sizeof(notes) ?
-						  p.p_filesz :
-						  sizeof(notes),
+					  p.p_filesz < sizeof(notes)
+						  ? p.p_filesz
+						  : sizeof(notes),
 					  (off_t)p.p_offset);
 
 			go |= n > 0 && elf_note_go(notes, (size_t)n);

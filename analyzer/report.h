@@ -64,18 +64,18 @@ struct report {
 	struct reel_machine machine; /* what else it did meanwhile */
 	int64_t lost, clock_error_ns, code_opens, code_calls, code_read_bytes,
 		mapped_bytes;
-	int64_t unordered_bytes, untold_bytes; /* of mappings: v_mapped */
+	int64_t unordered_bytes, untold_bytes;	 /* of mappings: v_mapped */
 	int64_t map_read_bytes, map_write_bytes; /* among those of the groups */
 	struct {
 		int64_t reads, read_bytes, bytes, ns;
-	} fetched;		      /* from the storage: v_storage */
-	int64_t io_ns;		      /* union over the job; REPORT_NONE */
-	int64_t workers;	      /* loader workers at a time; 0 */
+	} fetched;	 /* from the storage: v_storage */
+	int64_t io_ns;	 /* union over the job; REPORT_NONE */
+	int64_t workers; /* loader workers at a time; 0 */
 	struct {
 		int64_t calls;
 		int number;
 		char call[32];
-	} error[REPORT_ERRORS]; /* the most frequent first */
+	} error[REPORT_ERRORS];	      /* the most frequent first */
 	struct report_moved moved[2]; /* 0: reads, 1: writes */
 	struct report_mpiio mpiio[2]; /* the same */
 	struct report_group group[REEL_GROUPS];
@@ -86,7 +86,7 @@ struct report {
 	int64_t data_files, data_opens, median_file_bytes; /* last: NONE */
 	struct {
 		int64_t calls, ns;
-	} small[2]; /* reads, writes below 16 KiB */
+	} small[2];		   /* reads, writes below 16 KiB */
 	int64_t flushes, flush_ns; /* of streams, among REEL_GROUP_SYNC */
 	int64_t checkpoint_ns, checkpoints;
 	int64_t epochs, epoch_start_ns; /* last: of all but the first */

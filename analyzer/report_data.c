@@ -336,7 +336,8 @@ static const struct {
 	{"SELECT unordered_bytes, untold_bytes, read_bytes, write_bytes "
 	 "FROM v_mapped",
 	 fill_mapped},
-	{"SELECT calls, dur_ns FROM v_call WHERE call = 'fflush' AND NOT message",
+	{"SELECT calls, dur_ns FROM v_call WHERE call = 'fflush' AND NOT "
+	 "message",
 	 fill_flushes},
 	{"SELECT coalesce(max(value GLOB 'PyTorch *'), 0), "
 	 "coalesce(max(value GLOB 'TensorFlow *'), 0), "

@@ -173,11 +173,12 @@ static void hooks(const struct report *r)
 	struct reel_buf b = REEL_BUF_INIT;
 	sqlite3_stmt *q = NULL;
 
-	if (reel_store_prepare(r->st, &q,
-			       "SELECT DISTINCT substr(key, 6), value FROM note "
-			       "WHERE key GLOB 'hook:*' AND value <> 'on' "
-			       "ORDER BY 1, 2 LIMIT 16",
-			       NULL))
+	if (reel_store_prepare(
+		    r->st, &q,
+		    "SELECT DISTINCT substr(key, 6), value FROM note "
+		    "WHERE key GLOB 'hook:*' AND value <> 'on' "
+		    "ORDER BY 1, 2 LIMIT 16",
+		    NULL))
 		return;
 	while (sqlite3_step(q) == SQLITE_ROW) {
 		reel_buf_puts(&b, between, NULL);

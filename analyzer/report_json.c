@@ -53,7 +53,8 @@ int report_json_print(json_t *doc, struct reel_error *err)
 	why = errno;
 	json_decref(doc);
 	if (rc && why != EPIPE)
-		return reel_fail(err, REEL_E_IO, "cannot write to standard output: %s",
+		return reel_fail(err, REEL_E_IO,
+				 "cannot write to standard output: %s",
 				 strerror(why ? why : EIO));
 	putchar('\n');
 	return 0;
@@ -170,7 +171,8 @@ static json_t *completeness(const struct report *r)
 {
 	return json_pack("{s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
 			 "lost_events", (json_int_t)r->lost, "complete",
-			 !r->lost && !report_untraced(r->st) && !report_damaged(r->st),
+			 !r->lost && !report_untraced(r->st) &&
+				 !report_damaged(r->st),
 			 "clock_error_ns", (json_int_t)r->clock_error_ns,
 			 "code_opens", (json_int_t)r->code_opens, "code_calls",
 			 (json_int_t)r->code_calls, "code_read_bytes",
@@ -263,9 +265,8 @@ int report_json(const struct report *r, bool all_files, struct reel_error *err)
 			goto fail;
 	if (add(doc, "files",
 		rows_of(r->st,
-				 all_files ? FILE_COLUMNS
-					   : FILE_COLUMNS "LIMIT 1000",
-				 err),
+			all_files ? FILE_COLUMNS : FILE_COLUMNS "LIMIT 1000",
+			err),
 		err))
 		goto fail;
 	return report_json_print(doc, err);

@@ -107,7 +107,8 @@ static void several_worlds(const struct report *r)
 		if (++worlds <= 8)
 			reel_buf_printf(
 				&b, NULL, "%s%s", worlds > 1 ? ", " : "",
-				reel_num_count(num, sqlite3_column_int64(q, 0)));
+				reel_num_count(num,
+					       sqlite3_column_int64(q, 0)));
 	sqlite3_finalize(q);
 	if (worlds > 1) {
 		struct reel_buf line = REEL_BUF_INIT;

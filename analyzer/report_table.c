@@ -197,13 +197,13 @@ int report_table_steps(const struct report *r, struct reel_error *err)
 static int print_ranks(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{"world", WORLD, 7},
-		{"rank", COUNT, 6},    {"steps", COUNT, 9},
-		{"step", TIME, 10},    {"fetch", TIME, 10},
-		{"compute", TIME, 10}, {"waits", SHARE, 9},
-		{"AU", SHARE, 9},      {"I/O", TIME, 10},
-		{"hidden", SHARE, 9},  {"workers", COUNT, 9},
-		{"busy", SHARE, 9},    {"host", HOST, 0},
+		{"world", WORLD, 7},   {"rank", COUNT, 6},
+		{"steps", COUNT, 9},   {"step", TIME, 10},
+		{"fetch", TIME, 10},   {"compute", TIME, 10},
+		{"waits", SHARE, 9},   {"AU", SHARE, 9},
+		{"I/O", TIME, 10},     {"hidden", SHARE, 9},
+		{"workers", COUNT, 9}, {"busy", SHARE, 9},
+		{"host", HOST, 0},
 	};
 
 	if (!r->ranks)
@@ -231,11 +231,10 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 static int print_mpiio(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{"world", WORLD, 7},
-		{"rank", COUNT, 6},    {"reads", COUNT, 10},
-		{"writes", COUNT, 9},  {"read", BYTES, 10},
-		{"written", BYTES, 10}, {"in reads", TIME, 10},
-		{"in writes", TIME, 10},
+		{"world", WORLD, 7},	{"rank", COUNT, 6},
+		{"reads", COUNT, 10},	{"writes", COUNT, 9},
+		{"read", BYTES, 10},	{"written", BYTES, 10},
+		{"in reads", TIME, 10}, {"in writes", TIME, 10},
 	};
 
 	if (!r->mpiio[0].calls && !r->mpiio[1].calls)
@@ -243,10 +242,14 @@ static int print_mpiio(const struct report *r, struct reel_error *err)
 	puts("MPI-IO by rank");
 	if (TABLE(r->st,
 		  "SELECT w.world, p.rank, "
-		  "coalesce(sum(i.calls) FILTER (WHERE call_group = 'read'), 0), "
-		  "coalesce(sum(i.calls) FILTER (WHERE call_group = 'write'), 0), "
-		  "coalesce(sum(i.bytes) FILTER (WHERE call_group = 'read'), 0), "
-		  "coalesce(sum(i.bytes) FILTER (WHERE call_group = 'write'), 0), "
+		  "coalesce(sum(i.calls) FILTER (WHERE call_group = 'read'), "
+		  "0), "
+		  "coalesce(sum(i.calls) FILTER (WHERE call_group = 'write'), "
+		  "0), "
+		  "coalesce(sum(i.bytes) FILTER (WHERE call_group = 'read'), "
+		  "0), "
+		  "coalesce(sum(i.bytes) FILTER (WHERE call_group = 'write'), "
+		  "0), "
 		  "sum(i.dur_ns) FILTER (WHERE call_group = 'read'), "
 		  "sum(i.dur_ns) FILTER (WHERE call_group = 'write') "
 		  "FROM rollup i JOIN call c USING (call_id) "
@@ -263,9 +266,8 @@ static int print_mpiio(const struct report *r, struct reel_error *err)
 int report_table_ranks(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{"world", WORLD, 7},
-		{"pid", COUNT, 11},	{"rank", COUNT, 6},
-		{"role", TEXT, 10},
+		{"world", WORLD, 7},	{"pid", COUNT, 11},
+		{"rank", COUNT, 6},	{"role", TEXT, 10},
 		{"reads", COUNT, 10},	{"writes", COUNT, 9},
 		{"other", COUNT, 10},	{"read", BYTES, 10},
 		{"written", BYTES, 10}, {"I/O", TIME, 10},
@@ -278,17 +280,18 @@ int report_table_ranks(const struct report *r, struct reel_error *err)
 	report_put_wrapped("Processes (I/O: union of the times of their calls; "
 			   "sum: added up)",
 			   2, 0);
-	return TABLE(r->st,
-		     "SELECT w.world, p.pid, p.rank, p.role, p.reads, p.writes, "
-		     "p.meta_calls, "
-		     "p.read_bytes, p.write_bytes, t.union_ns, p.sum_ns, "
-		     "p.files, h.name FROM v_process p LEFT JOIN io_time t "
-		     "ON t.process_id = p.process_id AND t.op = 'io' "
-		     "LEFT JOIN v_world w ON w.process_id = p.process_id "
-		     "LEFT JOIN process o ON o.process_id = p.process_id "
-		     "LEFT JOIN host h USING (host_id) "
-		     "ORDER BY p.process_id",
-		     c, err);
+	return TABLE(
+		r->st,
+		"SELECT w.world, p.pid, p.rank, p.role, p.reads, p.writes, "
+		"p.meta_calls, "
+		"p.read_bytes, p.write_bytes, t.union_ns, p.sum_ns, "
+		"p.files, h.name FROM v_process p LEFT JOIN io_time t "
+		"ON t.process_id = p.process_id AND t.op = 'io' "
+		"LEFT JOIN v_world w ON w.process_id = p.process_id "
+		"LEFT JOIN process o ON o.process_id = p.process_id "
+		"LEFT JOIN host h USING (host_id) "
+		"ORDER BY p.process_id",
+		c, err);
 }
 
 int report_table_time(const struct report *r, struct reel_error *err)
@@ -312,8 +315,9 @@ int report_table_time(const struct report *r, struct reel_error *err)
 int report_table_sites(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{"calls", COUNT, 9},   {"read", BYTES, 11}, {"written", BYTES, 11},
-		{"in calls", TIME, 10}, {"call", TEXT, 16}, {"class", TEXT, 12},
+		{"calls", COUNT, 9},	{"read", BYTES, 11},
+		{"written", BYTES, 11}, {"in calls", TIME, 10},
+		{"call", TEXT, 16},	{"class", TEXT, 12},
 		{"place", PATH, 0},
 	};
 

@@ -95,9 +95,9 @@ static void print_header(const struct report *r)
 				reel_num_count(num, r->processes),
 				r->processes == 1 ? "" : "es");
 	}
-	reel_buf_printf(&b, NULL, "%s%s", dot(),
-			time_or_none(num, r->wall_ns > 0 ? r->wall_ns
-							 : r->span_ns));
+	reel_buf_printf(
+		&b, NULL, "%s%s", dot(),
+		time_or_none(num, r->wall_ns > 0 ? r->wall_ns : r->span_ns));
 	if (r->host) {
 		reel_buf_puts(&b, " on ", NULL);
 		add_name(&b, r->host);
@@ -119,9 +119,9 @@ static void print_completeness(const struct report *r)
 	bool damaged = report_damaged(r->st);
 
 	reel_buf_printf(&b, NULL, "%s: ",
-			r->lost || damaged   ? "incomplete"
+			r->lost || damaged	 ? "incomplete"
 			: report_untraced(r->st) ? "in what was traced"
-					     : "complete");
+						 : "complete");
 	if (r->calls > r->events)
 		reel_buf_printf(&b, NULL, "%s calls in ",
 				reel_num_count(num, r->calls));
@@ -151,9 +151,9 @@ static void print_completeness(const struct report *r)
 			&b, NULL, "; %s through mappings: when is not known",
 			reel_num_bytes(num, (double)r->unordered_bytes));
 	if (r->untold_bytes > 0)
-		reel_buf_printf(
-			&b, NULL, "; %s mapped: what was touched is not known",
-			reel_num_bytes(num, (double)r->untold_bytes));
+		reel_buf_printf(&b, NULL,
+				"; %s mapped: what was touched is not known",
+				reel_num_bytes(num, (double)r->untold_bytes));
 	put_line(&b, 10);
 }
 
@@ -194,9 +194,8 @@ static void print_part(const char *name, int64_t ns, int64_t step_ns)
 
 	printf("  %-9s", name);
 	report_put_right(&at, time_or_none(num, ns), 9);
-	report_put_right(&at,
-			 percent(num, ns == REPORT_NONE ? REPORT_NONE : share),
-			 8);
+	report_put_right(
+		&at, percent(num, ns == REPORT_NONE ? REPORT_NONE : share), 8);
 	report_put_bar(&at, report_bar_columns(40, at), share);
 	putchar('\n');
 }

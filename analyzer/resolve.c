@@ -40,7 +40,8 @@ int reel_resolver_new(struct reel_resolver **out,
 	if (!r)
 		return -1;
 	r->sink = *sink;
-	r->process = reel_alloc((size_t)processes + 1, sizeof(*r->process), err);
+	r->process =
+		reel_alloc((size_t)processes + 1, sizeof(*r->process), err);
 	r->thread = reel_alloc((size_t)threads + 1, sizeof(*r->thread), err);
 	if (!r->process || !r->thread || files_init(&r->files, err))
 		goto out;
@@ -122,8 +123,9 @@ static int forget_process(struct reel_resolver *r, struct process *p,
 		return 0;
 	free(p->cwd);
 	p->cwd = NULL;
-	return handed_fini(r, &p->handed, err) ||
-	       descs_fini(r, &p->descs, err) ? -1 : 0;
+	return handed_fini(r, &p->handed, err) || descs_fini(r, &p->descs, err)
+		       ? -1
+		       : 0;
 }
 
 int reel_resolve_start(struct reel_resolver *r, int process,
@@ -240,9 +242,10 @@ static int resolve_names(struct step *s)
 		bool link = rec->call == REEL_CALL_SYMLINK ||
 			    rec->call == REEL_CALL_SYMLINKAT;
 
-		s->ev->file2 = link && s->ev->file ?
-			       name_target(s, rec->path2, rec->path2_len) :
-			       name(s, rec->path2, rec->path2_len, rec->at2);
+		s->ev->file2 =
+			link && s->ev->file
+				? name_target(s, rec->path2, rec->path2_len)
+				: name(s, rec->path2, rec->path2_len, rec->at2);
 		if (!s->ev->file2 && rec->path2_len && s->err->code)
 			return -1;
 	}
@@ -358,9 +361,10 @@ static int facts(struct step *s, struct desc *d)
 	case REEL_CALL_RENAME:
 	case REEL_CALL_RENAMEAT:
 	case REEL_CALL_RENAMEAT2:
-		return f && ev->file2 && ev->file2 != ev->file ?
-		       renamed(s, ev->call == REEL_CALL_RENAMEAT2 &&
-				  ev->arg & RENAME_EXCHANGE) : 0;
+		return f && ev->file2 && ev->file2 != ev->file
+			       ? renamed(s, ev->call == REEL_CALL_RENAMEAT2 &&
+						    ev->arg & RENAME_EXCHANGE)
+			       : 0;
 	case REEL_CALL_LINK:
 	case REEL_CALL_LINKAT:
 		if (f && ev->file2)
@@ -427,8 +431,8 @@ static void fill(struct step *s, int64_t start_ns)
 		.file = 0,
 		.file2 = 0,
 		.open = 0,
-		.count = rec->count > UINT32_MAX ? UINT32_MAX :
-						   (uint32_t)rec->count,
+		.count = rec->count > UINT32_MAX ? UINT32_MAX
+						 : (uint32_t)rec->count,
 		.site = 0,
 		.fd = -1,
 		.fd2 = -1,
@@ -439,8 +443,8 @@ static void fill(struct step *s, int64_t start_ns)
 		.kind = REEL_KIND_UNKNOWN,
 		.class_ = REEL_CLASS_NONE,
 		.offset = rec->has_offset ? rec->offset : REEL_NO_OFFSET,
-		.asked = rec->has_size && rec->size >= 0 ? rec->size :
-							   REEL_NO_SIZE,
+		.asked = rec->has_size && rec->size >= 0 ? rec->size
+							 : REEL_NO_SIZE,
 		.result = rec->result,
 		.arg = rec->has_arg ? rec->arg : 0,
 		.arg2 = rec->has_arg2 ? rec->arg2 : 0,
@@ -451,8 +455,8 @@ static void fill(struct step *s, int64_t start_ns)
 /* A stat with AT_EMPTY_PATH is about the descriptor: Rust's fstat(). */
 static uint32_t desc_of(const struct reel_record *rec)
 {
-	bool stat = rec->call == REEL_CALL_FSTATAT ||
-		    rec->call == REEL_CALL_STATX;
+	bool stat =
+		rec->call == REEL_CALL_FSTATAT || rec->call == REEL_CALL_STATX;
 
 	return stat && rec->path && !rec->path_len ? rec->at : rec->desc;
 }
@@ -476,8 +480,8 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		 int64_t end_ns, struct reel_event *ev, struct reel_error *err)
 {
 	int process = r->thread[thread].is.process;
-	struct step s = { r, &r->process[process], rec, ev, end_ns, process,
-			  thread, err };
+	struct step s = {
+		r, &r->process[process], rec, ev, end_ns, process, thread, err};
 	uint32_t desc = desc_of(rec);
 	struct desc *d = NULL;
 

@@ -25,8 +25,8 @@ struct reel_resolver;
 struct reel_open_row {
 	uint32_t open_id, file_id, process_id;
 	int32_t fd;
-	int64_t flags;              /* -1: not known */
-	int64_t open_ns, close_ns;  /* REEL_NO_OFFSET: not seen */
+	int64_t flags;		   /* -1: not known */
+	int64_t open_ns, close_ns; /* REEL_NO_OFFSET: not seen */
 };
 
 /* What comes out beside the events. Each returns 0, or -1 with err. */
@@ -47,8 +47,8 @@ struct reel_resolve_sink {
 struct reel_resolve_process {
 	uint32_t process_id;
 	uint32_t first_desc;
-	int parent;      /* index of whom it inherits from, -1: nobody */
-	int follows;     /* without parent: index of the image that became it by
+	int parent;	 /* index of whom it inherits from, -1: nobody */
+	int follows;	 /* without parent: index of the image that became it by
 			  * exec, or spawned it; itself or -1: none */
 	const char *cwd; /* NULL: the parent's, or not known; borrowed */
 	bool marks_sizes; /* beside the size in an open that appends */

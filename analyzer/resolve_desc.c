@@ -18,8 +18,8 @@
 #define FDS_MAX (1 << 20)
 
 /* Copied: gcc would clear a struct of this size with "rep stos", slowly. */
-static const struct opened empty = { .pos = POS_UNKNOWN,
-				     .answer = { .before = -1 } };
+static const struct opened empty = {.pos = POS_UNKNOWN,
+				    .answer = {.before = -1}};
 
 uint32_t opens_new(struct opens *o, const struct reel_open_row *row,
 		   struct reel_error *err)
@@ -261,8 +261,10 @@ struct desc *descs_add(struct reel_resolver *r, struct descs *d, uint32_t id,
 		if (!p->closed)
 			r->opens.open[old].live--;
 		refer(&r->opens.open[open]);
-		*p = (struct desc){ .id = id, .fd = fd, .open = open,
-				    .stream_pos = NO_STREAM };
+		*p = (struct desc){.id = id,
+				   .fd = fd,
+				   .open = open,
+				   .stream_pos = NO_STREAM};
 		set_by_fd(d, fd, id);
 		return opens_release(r, old, err) ? NULL : p;
 	}
@@ -271,8 +273,8 @@ struct desc *descs_add(struct reel_resolver *r, struct descs *d, uint32_t id,
 	p = &d->slot[home(d, id)];
 	while (p->id)
 		p = p + 1 < d->slot + d->slots ? p + 1 : d->slot;
-	*p = (struct desc){ .id = id, .fd = fd, .open = open,
-			    .stream_pos = NO_STREAM };
+	*p = (struct desc){
+		.id = id, .fd = fd, .open = open, .stream_pos = NO_STREAM};
 	d->n++;
 	refer(&r->opens.open[open]);
 	set_by_fd(d, fd, id);

@@ -104,8 +104,8 @@ static int room_for(struct files *f, size_t len, struct reel_error *err)
 static uint32_t new_body(struct files *f, struct reel_error *err)
 {
 	if (f->bodies + 1 >= f->body_room) {
-		uint32_t room = f->body_room ? f->body_room + f->body_room / 2 :
-					       1024;
+		uint32_t room =
+			f->body_room ? f->body_room + f->body_room / 2 : 1024;
 
 		if (f->bodies >= UINT32_MAX / 2)
 			return reel_fail(err, REEL_E_MEMORY, "too many files"),
@@ -149,8 +149,8 @@ static void note_above(struct files *f, uint32_t id)
 
 static bool has_below(const struct files *f, uint32_t id)
 {
-	return f->above_all || reel_idmap_find(&f->above, f->file[id].hash) !=
-				       REEL_NO_INDEX;
+	return f->above_all ||
+	       reel_idmap_find(&f->above, f->file[id].hash) != REEL_NO_INDEX;
 }
 
 /*
@@ -308,13 +308,15 @@ uint32_t files_intern(struct files *f, const char *path, size_t len,
 	body = new_body(f, err);
 	if (!body)
 		return 0;
-	for (i = hash & (f->slots - 1); f->slot[i]; )
+	for (i = hash & (f->slots - 1); f->slot[i];)
 		i = (i + 1) & (f->slots - 1);
 	f->slot[i] = ++f->n;
 	new = &f->file[f->n];
-	*new = (struct file){ .path_at = f->arena_len,
-			      .path_len = (uint32_t)len, .hash = hash,
-			      .body = body, .size_max = -1 };
+	*new = (struct file){.path_at = f->arena_len,
+			     .path_len = (uint32_t)len,
+			     .hash = hash,
+			     .body = body,
+			     .size_max = -1};
 	memcpy(f->arena + f->arena_len, path, len);
 	f->arena_len += len;
 	f->arena[f->arena_len++] = '\0';
@@ -327,9 +329,8 @@ static void classify(struct files *f, uint32_t id)
 {
 	struct file *p = &f->file[id];
 
-	p->class_ = (uint8_t)reel_file_class(files_path(f, id),
-					     (enum reel_kind)p->kind,
-					     p->written);
+	p->class_ = (uint8_t)reel_file_class(
+		files_path(f, id), (enum reel_kind)p->kind, p->written);
 	if (p->saved && p->class_ == REEL_CLASS_DATA)
 		p->class_ = REEL_CLASS_CHECKPOINT;
 }
@@ -393,7 +394,8 @@ void files_find_dirs(struct files *f)
 		const char *path = files_path(f, id), *slash;
 
 		if ((f->file[id].kind != REEL_KIND_FILE &&
-		     f->file[id].kind != REEL_KIND_DIR) || path[0] != '/')
+		     f->file[id].kind != REEL_KIND_DIR) ||
+		    path[0] != '/')
 			continue;
 		slash = strrchr(path, '/');
 		if (last && (size_t)(slash - path) == last_len &&

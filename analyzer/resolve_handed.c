@@ -25,7 +25,7 @@ int handed_add(struct reel_resolver *r, struct handed_list *h, int32_t fd,
 			return -1;
 	}
 	opens_hold(&r->opens, open);
-	h->item[h->n++] = (struct handed){ fd, open };
+	h->item[h->n++] = (struct handed){fd, open};
 	return 0;
 }
 
@@ -47,15 +47,14 @@ int handed_fini(struct reel_resolver *r, struct handed_list *h,
 static int take_open(struct reel_resolver *r, struct handed_list *to,
 		     const struct descs *d, struct reel_error *err)
 {
-	uint32_t first = d->recents > HANDED_MAX / 4 ?
-			 d->recents - HANDED_MAX / 4 : 0;
+	uint32_t first =
+		d->recents > HANDED_MAX / 4 ? d->recents - HANDED_MAX / 4 : 0;
 
 	for (uint32_t fd = 0; fd < d->fds && to->n < HANDED_MAX; fd++) {
-		const struct desc *p = d->by_fd[fd] ?
-				       descs_find(d, d->by_fd[fd]) : NULL;
+		const struct desc *p =
+			d->by_fd[fd] ? descs_find(d, d->by_fd[fd]) : NULL;
 
-		if (p && !p->closed &&
-		    handed_add(r, to, p->fd, p->open, err))
+		if (p && !p->closed && handed_add(r, to, p->fd, p->open, err))
 			return -1;
 	}
 	for (uint32_t k = d->recents; k > first && to->n < HANDED_MAX; k--) {
@@ -102,16 +101,16 @@ static bool not_before(const struct opened *o, const struct handed_mark *m)
 	return same_file(o, m) && o->pos <= m->pos;
 }
 
-static uint32_t find_in(const struct reel_resolver *r,
-			const struct handed_list *h,
-			const struct handed_mark *m,
-			bool (*by_number)(const struct opened *,
-					  const struct handed_mark *))
+static uint32_t
+find_in(const struct reel_resolver *r, const struct handed_list *h,
+	const struct handed_mark *m,
+	bool (*by_number)(const struct opened *, const struct handed_mark *))
 {
 	const struct opened *open = r->opens.open;
 
 	for (uint32_t i = 0; i < h->n; i++)
-		if (h->item[i].fd == m->fd && by_number(&open[h->item[i].open], m))
+		if (h->item[i].fd == m->fd &&
+		    by_number(&open[h->item[i].open], m))
 			return h->item[i].open;
 	for (uint32_t i = 0; i < h->n; i++)
 		if (same_place(&open[h->item[i].open], m))

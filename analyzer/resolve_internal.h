@@ -20,14 +20,14 @@ struct file {
 	uint64_t path_at; /* in the arena */
 	uint32_t path_len;
 	uint32_t hash;
-	uint32_t body;    /* what has that name now, an index into sizes */
-	uint32_t next;    /* in the list that begins at files.listed */
+	uint32_t body;	  /* what has that name now, an index into sizes */
+	uint32_t next;	  /* in the list that begins at files.listed */
 	int64_t size_max; /* largest seen, -1: never */
-	uint8_t kind;     /* enum reel_kind */
-	uint8_t class_;   /* enum reel_class */
+	uint8_t kind;	  /* enum reel_kind */
+	uint8_t class_;	  /* enum reel_class */
 	bool written;
-	bool saved;       /* by what saves a checkpoint */
-	bool live;        /* it names what was written, as far as is known */
+	bool saved; /* by what saves a checkpoint */
+	bool live;  /* it names what was written, as far as is known */
 	bool listed;
 };
 
@@ -37,29 +37,31 @@ struct file {
  * yet, whatever the order of the records.
  */
 struct answer {
-	uint32_t body;    /* of a size: whose */
-	int thread;       /* that asked */
+	uint32_t body;	  /* of a size: whose */
+	int thread;	  /* that asked */
 	int64_t asked_ns; /* not later than this, if nobody was held up, */
 	int64_t late_ns;  /* or than this */
-	int64_t before;   /* what was known then; -1: just what was told */
+	int64_t before;	  /* what was known then; -1: just what was told */
 	int64_t moved_ns; /* when a read or write last moved it */
 };
 #define ANSWERS 64
 
 struct files {
 	struct file *file; /* [id]; [0] is not used */
-	uint32_t n;        /* ids given out: 1 .. n */
+	uint32_t n;	   /* ids given out: 1 .. n */
 	uint32_t room;
-	char *arena;       /* paths, each ended by NUL */
+	char *arena; /* paths, each ended by NUL */
 	uint64_t arena_len, arena_room;
-	uint32_t *slot;    /* open addressing: ids, 0 free */
-	uint32_t slots;    /* a power of two */
+	uint32_t *slot; /* open addressing: ids, 0 free */
+	uint32_t slots; /* a power of two */
 	uint64_t seed;
-	uint32_t listed;   /* first of the files that are or were live, 0: none */
-	struct reel_idmap above; /* hashes of the directories that they are below */
-	bool above_all;		 /* there was no memory for those */
-	uint64_t steps, steps_paid; /* in following them, and what they may be */
-	int64_t *size;     /* [body]: bytes now, -1: not known; [0] is not used */
+	uint32_t listed; /* first of the files that are or were live, 0: none */
+	struct reel_idmap
+		above;	/* hashes of the directories that they are below */
+	bool above_all; /* there was no memory for those */
+	uint64_t steps,
+		steps_paid; /* in following them, and what they may be */
+	int64_t *size; /* [body]: bytes now, -1: not known; [0] is not used */
 	uint32_t bodies, body_room;
 	struct answer answer[ANSWERS]; /* of sizes, by body */
 };
@@ -134,21 +136,21 @@ size_t files_moved(const struct files *f, uint32_t from, uint32_t to,
 /* An open file description: what dup and fork share. */
 struct opened {
 	struct reel_open_row row;
-	int32_t refs; /* descriptors that name it, closed ones too */
-	int32_t live; /* those not closed */
-	int64_t pos;  /* of the next read or write, POS_UNKNOWN */
+	int32_t refs;	      /* descriptors that name it, closed ones too */
+	int32_t live;	      /* those not closed */
+	int64_t pos;	      /* of the next read or write, POS_UNKNOWN */
 	struct answer answer; /* to who asked for it */
-	uint32_t moves; /* of the position, but for those by streams */
-	int64_t reach; /* where the farthest that is known of ended */
-	uint32_t body; /* what was opened, whatever its name is now */
-	uint32_t dir;  /* file of that name: what is relative to it is below */
+	uint32_t moves;	      /* of the position, but for those by streams */
+	int64_t reach;	      /* where the farthest that is known of ended */
+	uint32_t body;	      /* what was opened, whatever its name is now */
+	uint32_t dir; /* file of that name: what is relative to it is below */
 	bool append;
 	bool shared; /* by two descriptors, at some time */
 };
 
 /* One life of a descriptor in one process. */
 struct desc {
-	uint32_t id;   /* 0: free slot */
+	uint32_t id; /* 0: free slot */
 	int32_t fd;
 	uint32_t open; /* index into opens */
 	uint32_t maps; /* mappings made through it that are still there */
@@ -325,7 +327,7 @@ struct reel_resolver {
 	struct opens opens;
 	struct sites sites;
 	struct handed_list outside; /* that the job was born with */
-	int running; /* processes that have not ended */
+	int running;		    /* processes that have not ended */
 	struct reel_resolve_sink sink;
 	char *root;
 	size_t root_len;

@@ -60,7 +60,8 @@ static struct handed_mark mark_of(const struct reel_record *rec,
 {
 	struct handed_mark m = {
 		.fd = rec->newfd,
-		.flags = rec->has_arg2 ? rec->arg2 : -1, .pos = POS_UNKNOWN,
+		.flags = rec->has_arg2 ? rec->arg2 : -1,
+		.pos = POS_UNKNOWN,
 	};
 
 	if (kind == REEL_KIND_FILE && rec->has_pos && rec->pos >= 0)
@@ -73,9 +74,12 @@ static uint32_t marked_open(struct step *s, uint32_t file, enum reel_kind kind)
 {
 	struct handed_mark m = mark_of(s->rec, kind);
 	struct reel_open_row row = {
-		.file_id = file, .process_id = s->ev->process,
-		.fd = m.fd, .flags = m.flags,
-		.open_ns = NO_NS, .close_ns = NO_NS,
+		.file_id = file,
+		.process_id = s->ev->process,
+		.fd = m.fd,
+		.flags = m.flags,
+		.open_ns = NO_NS,
+		.close_ns = NO_NS,
 	};
 	struct opens *opens = &s->r->opens;
 	uint32_t i;
@@ -98,9 +102,10 @@ static int mark_desc(struct step *s)
 	const struct reel_record *rec = s->rec;
 	char full[PATH_ROOM];
 	uint32_t file, i;
-	enum reel_kind kind = rec->has_arg && rec->arg > 0 &&
-			      rec->arg <= REEL_KIND_OTHER ?
-			      (enum reel_kind)rec->arg : REEL_KIND_UNKNOWN;
+	enum reel_kind kind =
+		rec->has_arg && rec->arg > 0 && rec->arg <= REEL_KIND_OTHER
+			? (enum reel_kind)rec->arg
+			: REEL_KIND_UNKNOWN;
 
 	if (!rec->newdesc)
 		return 0;
@@ -110,9 +115,8 @@ static int mark_desc(struct step *s)
 		file = s->ev->file;
 	} else {
 		/* "pipe:[123]" stays as it is: a mark is never relative */
-		size_t n = path_resolve(full, NULL, 0, rec->path,
-					rec->path_len, s->r->root,
-					s->r->root_len);
+		size_t n = path_resolve(full, NULL, 0, rec->path, rec->path_len,
+					s->r->root, s->r->root_len);
 		struct handed_mark m = mark_of(rec, kind);
 
 		if (!n)
@@ -126,7 +130,9 @@ static int mark_desc(struct step *s)
 	if (!i)
 		return -1;
 	return descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, i,
-			 s->end_ns, s->err) ? 0 : -1;
+			 s->end_ns, s->err)
+		       ? 0
+		       : -1;
 }
 
 static int mark_note(struct step *s)
@@ -161,14 +167,13 @@ int resolve_mark(struct step *s)
 	case REEL_MARK_DESC:
 		return mark_desc(s);
 	case REEL_MARK_CWD:
-		return s->rec->path ?
-			       resolve_set_cwd(s->p, s->rec->path,
-					       s->rec->path_len, s->err) : 0;
+		return s->rec->path ? resolve_set_cwd(s->p, s->rec->path,
+						      s->rec->path_len, s->err)
+				    : 0;
 	case REEL_MARK_SPAN_BEGIN:
-		return spans_begin(s->r, spans, s->rec,
-				   s->rec->has_size ? s->ev->start_ns
-						    : s->end_ns,
-				   s->err);
+		return spans_begin(
+			s->r, spans, s->rec,
+			s->rec->has_size ? s->ev->start_ns : s->end_ns, s->err);
 	case REEL_MARK_SPAN_END:
 	case REEL_MARK_SPAN_CANCEL:
 		return spans_end(s->r, spans, s->thread, s->rec, s->end_ns,

@@ -13,8 +13,8 @@ int resolve_temporary(struct step *s, const char *dir)
 	char full[PATH_ROOM];
 	int n = dir ? snprintf(full, sizeof(full), "%.*s/#%u", REEL_PATH_BYTES,
 			       strcmp(dir, "/") ? dir : "",
-			       s->r->opens.last_id + 1) :
-		      snprintf(full, sizeof(full), "tmpfile:[%u]",
+			       s->r->opens.last_id + 1)
+		    : snprintf(full, sizeof(full), "tmpfile:[%u]",
 			       s->r->opens.last_id + 1);
 
 	s->ev->file = files_intern(&s->r->files, full, (size_t)n, s->err);
@@ -27,7 +27,8 @@ static enum reel_kind kind_of_open(const struct reel_record *rec,
 	if ((rec->has_arg && rec->arg & O_DIRECTORY) ||
 	    rec->call == REEL_CALL_OPENDIR)
 		return REEL_KIND_DIR;
-	if (rec->call == REEL_CALL_MEMFD_CREATE || rec->call == REEL_CALL_SHM_OPEN)
+	if (rec->call == REEL_CALL_MEMFD_CREATE ||
+	    rec->call == REEL_CALL_SHM_OPEN)
 		return REEL_KIND_MEMORY;
 	if (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9))
 		return REEL_KIND_DEVICE;
@@ -51,7 +52,7 @@ static int made_by_open(struct step *s)
 	const struct reel_record *rec = s->rec;
 	int64_t flags = rec->has_arg ? rec->arg : -1;
 	struct files *files = &s->r->files;
-	struct reel_open_row row = { 0 };
+	struct reel_open_row row = {0};
 	struct desc *d;
 	uint32_t i, kind;
 
@@ -60,13 +61,15 @@ static int made_by_open(struct step *s)
 	if (flags >= 0 && (flags & O_TMPFILE) == O_TMPFILE) {
 		char dir[PATH_ROOM];
 
-		snprintf(dir, sizeof(dir), "%s", files_path(files, s->ev->file));
+		snprintf(dir, sizeof(dir), "%s",
+			 files_path(files, s->ev->file));
 		if (resolve_temporary(s, dir))
 			return -1;
 		flags &= ~(int64_t)O_DIRECTORY;
 	}
-	kind = flags >= 0 && rec->arg != flags ? REEL_KIND_FILE :
-	       kind_of_open(rec, files_path(files, s->ev->file));
+	kind = flags >= 0 && rec->arg != flags
+		       ? REEL_KIND_FILE
+		       : kind_of_open(rec, files_path(files, s->ev->file));
 	if (file_of(s, s->ev->file)->kind == REEL_KIND_UNKNOWN ||
 	    kind != REEL_KIND_FILE)
 		files_set_kind(files, s->ev->file, kind);
@@ -78,9 +81,12 @@ static int made_by_open(struct step *s)
 	    (flags & O_ACCMODE) != O_RDONLY)
 		files_set_written(files, s->ev->file);
 	row = (struct reel_open_row){
-		.file_id = s->ev->file, .process_id = s->ev->process,
-		.fd = rec->newfd, .flags = rec->has_arg ? rec->arg : -1,
-		.open_ns = s->ev->start_ns, .close_ns = NO_NS,
+		.file_id = s->ev->file,
+		.process_id = s->ev->process,
+		.fd = rec->newfd,
+		.flags = rec->has_arg ? rec->arg : -1,
+		.open_ns = s->ev->start_ns,
+		.close_ns = NO_NS,
 	};
 	i = opens_new(&s->r->opens, &row, s->err);
 	if (!i)
@@ -130,5 +136,7 @@ int resolve_opened(struct step *s, struct desc *from)
 	open = from->open;
 	s->ev->fd2 = rec->newfd;
 	return descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, open,
-			 s->end_ns, s->err) ? 0 : -1;
+			 s->end_ns, s->err)
+		       ? 0
+		       : -1;
 }

@@ -20,7 +20,7 @@ static struct answer *answer_of(struct files *f, uint32_t body)
 	struct answer *a = &f->answer[body % ANSWERS];
 
 	if (a->body != body)
-		*a = (struct answer){ .body = body, .before = -1 };
+		*a = (struct answer){.body = body, .before = -1};
 	return a;
 }
 
@@ -59,8 +59,8 @@ static int64_t answer_holds(struct answer *a, const struct step *s,
 	int64_t at = a->before, missing = known - at;
 
 	if (at < 0 || s->thread == a->thread || s->ev->result > missing ||
-	    s->ev->start_ns >= (s->ev->result == missing ? a->late_ns :
-							   a->asked_ns))
+	    s->ev->start_ns >=
+		    (s->ev->result == missing ? a->late_ns : a->asked_ns))
 		return -1;
 	a->before = s->ev->result < missing ? at + s->ev->result : -1;
 	return at;
@@ -77,8 +77,7 @@ void resolve_told_size(struct step *s, uint32_t file, uint32_t body,
 	struct files *f = &s->r->files;
 
 	files_set_size(f, file, body,
-		       answer_take(answer_of(f, body), s, f->size[body],
-				   size));
+		       answer_take(answer_of(f, body), s, f->size[body], size));
 }
 
 /* preadv2 and pwritev2 at -1 read and write at the position. */
@@ -91,8 +90,7 @@ static bool at_position(const struct reel_record *rec)
 /* Linux appends whatever offset pwrite names, where the file is open so. */
 static bool appends(const struct step *s, const struct opened *o)
 {
-	if (s->ev->group != REEL_GROUP_WRITE ||
-	    s->ev->layer == REEL_LAYER_MMAP)
+	if (s->ev->group != REEL_GROUP_WRITE || s->ev->layer == REEL_LAYER_MMAP)
 		return false;
 	return o->append || (s->rec->call == REEL_CALL_PWRITEV2 &&
 			     s->rec->has_arg && s->rec->arg & RWF_APPEND);

@@ -38,9 +38,10 @@ int spans_begin(struct reel_resolver *r, struct spans *s,
 		s->room = room;
 	}
 	new = &s->span[s->n];
-	*new = (struct span){ .id = r->last_span + 1, .kind = kind_of(rec),
-			      .detail = rec->has_arg2 ? rec->arg2 : -1,
-			      .start_ns = start_ns };
+	*new = (struct span){.id = r->last_span + 1,
+			     .kind = kind_of(rec),
+			     .detail = rec->has_arg2 ? rec->arg2 : -1,
+			     .start_ns = start_ns};
 	if (new->kind == REEL_SPAN_USER && rec->path) {
 		new->name = reel_strdup(rec->path, err);
 		if (!new->name)
@@ -85,7 +86,8 @@ int spans_end(struct reel_resolver *r, struct spans *s, int thread,
 	while (i--) {
 		p = &s->span[i];
 		if (p->kind == kind && (kind != REEL_SPAN_USER ||
-		    !strcmp(p->name ? p->name : "", rec->path ? rec->path : "")))
+					!strcmp(p->name ? p->name : "",
+						rec->path ? rec->path : "")))
 			break;
 		p = NULL;
 	}

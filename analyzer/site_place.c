@@ -37,7 +37,7 @@ static bool begins(const char *s, size_t len, const char *with)
 
 static struct frame frame_of(const char *line, size_t len)
 {
-	struct frame f = { .python = begins(line, len, "py ") };
+	struct frame f = {.python = begins(line, len, "py ")};
 	size_t skip = f.python ? 3 : begins(line, len, "c ") ? 2 : 0;
 
 	f.text = line + skip;
@@ -121,8 +121,8 @@ static bool source_line(const struct frame *f, char *out, size_t room)
 {
 	char module[4096], address[24], said[4096], *line, *end;
 	const char *plus = memmem(f->text, f->len, "+0x", 3);
-	char *const argv[] = { "addr2line", "-C", "-f", "-e",
-			       module,      address, NULL };
+	char *const argv[] = {"addr2line", "-C",    "-f", "-e",
+			      module,	   address, NULL};
 	uint64_t base, offset;
 
 	if (!plus || f->text[0] != '/' ||
@@ -152,7 +152,7 @@ static bool source_line(const struct frame *f, char *out, size_t room)
 
 void reel_site_place(const char *frames, char *out, size_t room)
 {
-	struct frame best = { .text = "", .len = 0 };
+	struct frame best = {.text = "", .len = 0};
 	int rank = 4;
 
 	while (*frames) {

@@ -165,14 +165,15 @@ static int json_value(struct reel_buf *b, sqlite3_stmt *stmt, int i,
 	case SQLITE_NULL:
 		return reel_buf_puts(b, "null", err);
 	case SQLITE_INTEGER:
-		return reel_buf_printf(b, err, "%lld", (long long)
-				       sqlite3_column_int64(stmt, i));
+		return reel_buf_printf(
+			b, err, "%lld",
+			(long long)sqlite3_column_int64(stmt, i));
 	case SQLITE_FLOAT:
 		d = sqlite3_column_double(stmt, i);
 		if (!isfinite(d))
 			return reel_buf_puts(b, "null", err);
-		return reel_buf_puts(b, (const char *)
-				     sqlite3_column_text(stmt, i), err);
+		return reel_buf_puts(
+			b, (const char *)sqlite3_column_text(stmt, i), err);
 	case SQLITE_BLOB: {
 		const unsigned char *p = sqlite3_column_blob(stmt, i);
 		int n = sqlite3_column_bytes(stmt, i);
@@ -250,7 +251,8 @@ int sql_output(FILE *f, sqlite3_stmt *stmt, enum sql_format format,
 		return reel_fail(err, REEL_E_DB, "%s",
 				 sqlite3_errmsg(sqlite3_db_handle(stmt)));
 	if ((fflush(f) || ferror(f)) && errno != EPIPE)
-		return reel_fail(err, REEL_E_IO, "cannot write to standard output: %s",
+		return reel_fail(err, REEL_E_IO,
+				 "cannot write to standard output: %s",
 				 strerror(errno));
 	return 0;
 }

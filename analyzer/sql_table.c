@@ -49,8 +49,8 @@ static int cell_of(struct cell *c, sqlite3_stmt *stmt, int i,
 	struct reel_buf b = REEL_BUF_INIT;
 	int rc = -1, n;
 
-	*c = (struct cell){ .number = type == SQLITE_INTEGER ||
-				      type == SQLITE_FLOAT };
+	*c = (struct cell){.number = type == SQLITE_INTEGER ||
+				     type == SQLITE_FLOAT};
 	if (type == SQLITE_NULL)
 		return cell_set(c, "-", 1, err);
 	if (type != SQLITE_BLOB) {
@@ -98,9 +98,10 @@ static int put_head(const struct table *t, sqlite3_stmt *stmt,
 
 	for (int i = 0; i < t->columns; i++) {
 		const char *name = sqlite3_column_name(stmt, i);
-		struct cell c = { 0 };
+		struct cell c = {0};
 
-		if (cell_set(&c, name ? name : "", name ? strlen(name) : 0, err))
+		if (cell_set(&c, name ? name : "", name ? strlen(name) : 0,
+			     err))
 			return -1;
 		c.number = t->rows && t->cell[i].number;
 		put_cell(t, i, &at, &c);
@@ -108,8 +109,8 @@ static int put_head(const struct table *t, sqlite3_stmt *stmt,
 	}
 	at = 0;
 	for (int i = 0; i < t->columns; i++) {
-		struct cell c = { .number = true,
-				  .text = reel_alloc(t->width[i] + 1, 1, err) };
+		struct cell c = {.number = true,
+				 .text = reel_alloc(t->width[i] + 1, 1, err)};
 
 		if (!c.text)
 			return -1;
@@ -166,7 +167,7 @@ static int stream(const struct table *t, sqlite3_stmt *stmt,
 
 int sql_table(sqlite3_stmt *stmt, struct reel_error *err)
 {
-	struct table t = { .columns = sqlite3_column_count(stmt) };
+	struct table t = {.columns = sqlite3_column_count(stmt)};
 	int rc = -1, step;
 
 	t.cell = reel_alloc((size_t)LOOK * t.columns, sizeof(*t.cell), err);

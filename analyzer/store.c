@@ -25,26 +25,23 @@ static const char store_sql[] =
 
 /* A store being written: fast, bounded memory, no second file. Small pages: it
  * has thirty tables, most with a few rows; large blobs lose less than 1 %. */
-static const char write_pragmas[] =
-	"PRAGMA page_size = 1024;"
-	"PRAGMA journal_mode = OFF;"
-	"PRAGMA synchronous = OFF;"
-	"PRAGMA locking_mode = EXCLUSIVE;"
-	"PRAGMA cache_size = -16384;"
-	"PRAGMA temp_store = FILE;";
+static const char write_pragmas[] = "PRAGMA page_size = 1024;"
+				    "PRAGMA journal_mode = OFF;"
+				    "PRAGMA synchronous = OFF;"
+				    "PRAGMA locking_mode = EXCLUSIVE;"
+				    "PRAGMA cache_size = -16384;"
+				    "PRAGMA temp_store = FILE;";
 
 /* Each table has a page of its own: in a small store they are half of it. */
 #define SMALL_BYTES (2 << 20)
-static const char shrink_pragmas[] =
-	"PRAGMA temp_store = MEMORY;"
-	"PRAGMA page_size = 512;"
-	"VACUUM;";
+static const char shrink_pragmas[] = "PRAGMA temp_store = MEMORY;"
+				     "PRAGMA page_size = 512;"
+				     "VACUUM;";
 
 /* A store being read may come from a stranger. */
-static const char read_pragmas[] =
-	"PRAGMA trusted_schema = OFF;"
-	"PRAGMA cell_size_check = ON;"
-	"PRAGMA query_only = ON;";
+static const char read_pragmas[] = "PRAGMA trusted_schema = OFF;"
+				   "PRAGMA cell_size_check = ON;"
+				   "PRAGMA query_only = ON;";
 
 #define DB_HEADER_BYTES 100
 #define DB_MAGIC "SQLite format 3"
@@ -77,7 +74,8 @@ static enum file_is file_is(const char *path)
 		goto out;
 	}
 	is = FILE_OTHER;
-	if ((size_t)n < sizeof(head) || memcmp(head, DB_MAGIC, sizeof(DB_MAGIC)))
+	if ((size_t)n < sizeof(head) ||
+	    memcmp(head, DB_MAGIC, sizeof(DB_MAGIC)))
 		goto out;
 	id = (uint32_t)head[DB_APPLICATION_ID_AT] << 24 |
 	     (uint32_t)head[DB_APPLICATION_ID_AT + 1] << 16 |
@@ -122,8 +120,10 @@ static int create_in(struct reel_store *st, const char *file,
 	    reel_schema_tables(st->db, store_sql) != SQLITE_OK)
 		return db_fail(st, "create", err);
 	/* application_id and user_version are REEL_STORE_* */
-	return run_sql(st, "PRAGMA application_id = 1768911409;"
-			   "PRAGMA user_version = 2;", "create", err);
+	return run_sql(st,
+		       "PRAGMA application_id = 1768911409;"
+		       "PRAGMA user_version = 2;",
+		       "create", err);
 }
 _Static_assert(REEL_STORE_APPLICATION_ID == 1768911409, "as in the pragma");
 _Static_assert(REEL_STORE_VERSION == 2, "as in the pragma");
@@ -139,8 +139,10 @@ int reel_store_create(struct reel_store **out, const char *path,
 		goto out;
 	switch (file_is(path)) {
 	case FILE_OTHER:
-		reel_fail(err, REEL_E_IO, "cannot create store '%s': it exists "
-			  "and is not a store", path);
+		reel_fail(err, REEL_E_IO,
+			  "cannot create store '%s': it exists "
+			  "and is not a store",
+			  path);
 		goto out;
 	case FILE_BAD:
 		reel_fail(err, REEL_E_IO, "cannot create store '%s': %s", path,
@@ -245,8 +247,7 @@ static int shrink(struct reel_store *st, struct reel_error *err)
 
 int reel_store_finish(struct reel_store *st, struct reel_error *err)
 {
-	if (run_sql(st, "COMMIT", "write", err) ||
-	    (st->tmp && shrink(st, err)))
+	if (run_sql(st, "COMMIT", "write", err) || (st->tmp && shrink(st, err)))
 		return -1;
 	if (st->tmp && rename(st->tmp, st->path))
 		return reel_fail(err, REEL_E_IO, "cannot create store '%s': %s",
@@ -266,15 +267,19 @@ static int check_version(struct reel_store *st, struct reel_error *err)
 	if (reel_store_int(st, "PRAGMA user_version", &version, &has, err))
 		return -1;
 	if (version > 0 && version != REEL_STORE_VERSION)
-		return reel_fail(err, REEL_E_VERSION, "cannot read store '%s': "
+		return reel_fail(err, REEL_E_VERSION,
+				 "cannot read store '%s': "
 				 "it has version %lld, this program reads %d%s",
 				 st->path, (long long)version,
 				 REEL_STORE_VERSION,
-				 version > REEL_STORE_VERSION ? "" :
-				 " (load its trace again)");
+				 version > REEL_STORE_VERSION
+					 ? ""
+					 : " (load its trace again)");
 	if (version < 1)
-		return reel_fail(err, REEL_E_FORMAT, "cannot read store '%s': "
-				 "it has no version", st->path);
+		return reel_fail(err, REEL_E_FORMAT,
+				 "cannot read store '%s': "
+				 "it has no version",
+				 st->path);
 	return 0;
 }
 
@@ -282,13 +287,15 @@ static int neither(const char *path, struct reel_error *err)
 {
 	struct stat st;
 
-	if (stat(path, &st) || access(path, S_ISDIR(st.st_mode) ? R_OK | X_OK :
-								  R_OK))
+	if (stat(path, &st) ||
+	    access(path, S_ISDIR(st.st_mode) ? R_OK | X_OK : R_OK))
 		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
 				 strerror(errno));
-	return reel_fail(err, REEL_E_FORMAT, "'%s' is neither a trace nor a "
+	return reel_fail(err, REEL_E_FORMAT,
+			 "'%s' is neither a trace nor a "
 			 "store (a trace is a directory that ioreel record "
-			 "made)", path);
+			 "made)",
+			 path);
 }
 
 int reel_store_open(struct reel_store **out, const char *path,
@@ -314,7 +321,8 @@ int reel_store_open(struct reel_store **out, const char *path,
 		goto out;
 	}
 	if (sqlite3_open_v2(path, &st->db, SQLITE_OPEN_READONLY, NULL) !=
-	    SQLITE_OK || reel_vtab_register(st->db) != SQLITE_OK) {
+		    SQLITE_OK ||
+	    reel_vtab_register(st->db) != SQLITE_OK) {
 		db_fail(st, "open", err);
 		goto out;
 	}

@@ -34,10 +34,10 @@ struct reel_events {
 	struct reel_store *st;
 	uint8_t *kind, *class_; /* by file_id */
 	uint32_t files;
-	uint32_t *process;      /* by thread_id */
+	uint32_t *process; /* by thread_id */
 	uint32_t threads;
 	struct reel_walk *walk; /* one thread */
-	struct block *block;    /* all threads */
+	struct block *block;	/* all threads */
 	struct lane *lane, **waiting;
 	int lanes, next_waiting;
 	struct reel_end_heap heap; /* of struct lane */
@@ -109,7 +109,8 @@ static int read_threads(struct reel_events *it, struct reel_error *err)
 
 	if (largest(it, "SELECT max(thread_id) FROM thread", &it->threads, err))
 		return -1;
-	it->process = reel_alloc((size_t)it->threads + 1, sizeof(uint32_t), err);
+	it->process =
+		reel_alloc((size_t)it->threads + 1, sizeof(uint32_t), err);
 	if (!it->process ||
 	    reel_store_prepare(it->st, &stmt,
 			       "SELECT thread_id, process_id FROM thread", err))
@@ -159,9 +160,11 @@ static int read_blocks(struct reel_events *it, struct reel_error *err)
 	size_t n = 0, room = 0;
 	int rc = -1, step;
 
-	if (reel_store_prepare(it->st, &stmt, "SELECT block_id, thread_id, "
+	if (reel_store_prepare(it->st, &stmt,
+			       "SELECT block_id, thread_id, "
 			       "min_start_ns FROM event_block "
-			       "ORDER BY thread_id, block_id", err))
+			       "ORDER BY thread_id, block_id",
+			       err))
 		return -1;
 	while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
 		if (n == room) {
@@ -182,7 +185,8 @@ static int read_blocks(struct reel_events *it, struct reel_error *err)
 		goto out;
 	if (!rc) {
 		rc = -1;
-		it->lane = reel_alloc((size_t)it->lanes, sizeof(*it->lane), err);
+		it->lane =
+			reel_alloc((size_t)it->lanes, sizeof(*it->lane), err);
 		it->heap.item = reel_alloc((size_t)it->lanes,
 					   sizeof(*it->heap.item), err);
 		it->waiting = reel_alloc((size_t)it->lanes,
@@ -215,8 +219,10 @@ static int open_merge(struct reel_events *it, struct reel_error *err)
 	if (it->lanes)
 		qsort(it->waiting, (size_t)it->lanes, sizeof(*it->waiting),
 		      lane_order);
-	return reel_store_prepare(it->st, &it->fetch, "SELECT data FROM "
-				  "event_block WHERE block_id = ?", err);
+	return reel_store_prepare(it->st, &it->fetch,
+				  "SELECT data FROM "
+				  "event_block WHERE block_id = ?",
+				  err);
 }
 
 int reel_events_open(struct reel_events **out, struct reel_store *st,
@@ -260,7 +266,8 @@ static void fill(const struct reel_events *it, const struct reel_columns *c,
 {
 	uint64_t call = (uint64_t)c->v[REEL_COL_CALL][i];
 	const struct reel_call_info *info =
-		call < REEL_CALL_MAX ? reel_call_info((unsigned int)call) : NULL;
+		call < REEL_CALL_MAX ? reel_call_info((unsigned int)call)
+				     : NULL;
 
 	*ev = (struct reel_event){
 		.start_ns = c->v[REEL_COL_START][i],
@@ -357,8 +364,8 @@ static int merge_next(struct reel_events *it, struct reel_event *ev,
 		if (lane_load(it, a, err))
 			return -1;
 		reel_end_heap_add(&it->heap,
-				  (struct reel_end_item){ lane_end(a),
-						     a->block->thread, a });
+				  (struct reel_end_item){lane_end(a),
+							 a->block->thread, a});
 	}
 	if (!it->heap.n)
 		return 0;

@@ -50,24 +50,24 @@ static const struct {
 	int column; /* -1: not in the blocks */
 	int64_t null;
 } of_column[SQL_COLUMNS] = {
-	[SQL_START] = { REEL_COL_START, NO_NULL },
-	[SQL_DUR] = { REEL_COL_DUR, NO_NULL },
-	[SQL_PROCESS] = { -1, NO_NULL },
-	[SQL_THREAD] = { -1, NO_NULL },
-	[SQL_CALL] = { REEL_COL_CALL, NO_NULL },
-	[SQL_FILE] = { REEL_COL_FILE, 0 },
-	[SQL_FILE2] = { REEL_COL_FILE2, 0 },
-	[SQL_OPEN] = { REEL_COL_OPEN, 0 },
-	[SQL_FD] = { REEL_COL_FD, -1 },
-	[SQL_FD2] = { REEL_COL_FD2, -1 },
-	[SQL_OFFSET] = { REEL_COL_OFFSET, REEL_NO_OFFSET },
-	[SQL_ASKED] = { REEL_COL_ASKED, REEL_NO_SIZE },
-	[SQL_RESULT] = { REEL_COL_RESULT, NO_NULL },
-	[SQL_ERRNO] = { REEL_COL_ERR, NO_NULL },
-	[SQL_ARG] = { REEL_COL_ARG, NO_NULL },
-	[SQL_ARG2] = { REEL_COL_ARG2, NO_NULL },
-	[SQL_POS] = { REEL_COL_POS, REEL_NO_OFFSET },
-	[SQL_CALLS] = { REEL_COL_COUNT, NO_NULL },
+	[SQL_START] = {REEL_COL_START, NO_NULL},
+	[SQL_DUR] = {REEL_COL_DUR, NO_NULL},
+	[SQL_PROCESS] = {-1, NO_NULL},
+	[SQL_THREAD] = {-1, NO_NULL},
+	[SQL_CALL] = {REEL_COL_CALL, NO_NULL},
+	[SQL_FILE] = {REEL_COL_FILE, 0},
+	[SQL_FILE2] = {REEL_COL_FILE2, 0},
+	[SQL_OPEN] = {REEL_COL_OPEN, 0},
+	[SQL_FD] = {REEL_COL_FD, -1},
+	[SQL_FD2] = {REEL_COL_FD2, -1},
+	[SQL_OFFSET] = {REEL_COL_OFFSET, REEL_NO_OFFSET},
+	[SQL_ASKED] = {REEL_COL_ASKED, REEL_NO_SIZE},
+	[SQL_RESULT] = {REEL_COL_RESULT, NO_NULL},
+	[SQL_ERRNO] = {REEL_COL_ERR, NO_NULL},
+	[SQL_ARG] = {REEL_COL_ARG, NO_NULL},
+	[SQL_ARG2] = {REEL_COL_ARG2, NO_NULL},
+	[SQL_POS] = {REEL_COL_POS, REEL_NO_OFFSET},
+	[SQL_CALLS] = {REEL_COL_COUNT, NO_NULL},
 };
 
 struct event_cursor {
@@ -125,7 +125,7 @@ static int event_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
 {
 	struct reel_vtab *t = (struct reel_vtab *)tab;
 	double rows = rows_in_store(t->db);
-	int which[4] = { -1, -1, -1, -1 }, arg = 0;
+	int which[4] = {-1, -1, -1, -1}, arg = 0;
 
 	for (int i = 0; i < info->nConstraint; i++) {
 		int plan = plan_of(&info->aConstraint[i]);

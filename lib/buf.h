@@ -13,7 +13,10 @@ struct reel_buf {
 	size_t len;
 	size_t room;
 };
-#define REEL_BUF_INIT { NULL, 0, 0 }
+#define REEL_BUF_INIT                                                          \
+	{                                                                      \
+		NULL, 0, 0                                                     \
+	}
 
 /* Add bytes, a string, a formatted one. 0, or -1 with @err (REEL_E_MEMORY). */
 int reel_buf_add(struct reel_buf *b, const void *data, size_t len,

@@ -49,13 +49,13 @@ const char *reel_layer_name(enum reel_layer layer)
 const char *reel_group_name(enum reel_group group)
 {
 	static const char *const name[REEL_GROUPS] = {
-		[REEL_GROUP_NONE] = "none",   [REEL_GROUP_OPEN] = "open",
-		[REEL_GROUP_CLOSE] = "close", [REEL_GROUP_DUP] = "dup",
-		[REEL_GROUP_READ] = "read",   [REEL_GROUP_WRITE] = "write",
-		[REEL_GROUP_SEEK] = "seek",   [REEL_GROUP_STAT] = "stat",
-		[REEL_GROUP_META] = "meta",   [REEL_GROUP_DIR] = "dir",
-		[REEL_GROUP_SYNC] = "sync",   [REEL_GROUP_MAP] = "map",
-		[REEL_GROUP_MARK] = "mark",   [REEL_GROUP_QUEUE] = "queue",
+		[REEL_GROUP_NONE] = "none",	  [REEL_GROUP_OPEN] = "open",
+		[REEL_GROUP_CLOSE] = "close",	  [REEL_GROUP_DUP] = "dup",
+		[REEL_GROUP_READ] = "read",	  [REEL_GROUP_WRITE] = "write",
+		[REEL_GROUP_SEEK] = "seek",	  [REEL_GROUP_STAT] = "stat",
+		[REEL_GROUP_META] = "meta",	  [REEL_GROUP_DIR] = "dir",
+		[REEL_GROUP_SYNC] = "sync",	  [REEL_GROUP_MAP] = "map",
+		[REEL_GROUP_MARK] = "mark",	  [REEL_GROUP_QUEUE] = "queue",
 		[REEL_GROUP_PROCESS] = "process",
 	};
 
@@ -64,10 +64,9 @@ const char *reel_group_name(enum reel_group group)
 
 const char *reel_span_name(unsigned int span)
 {
-	static const char *const name[REEL_SPANS] = {
-		[REEL_SPAN_USER] = "user",
+	static const char *const name[REEL_SPANS] = {[REEL_SPAN_USER] = "user",
 #define NAME(SPAN, text) [REEL_SPAN_##SPAN] = text,
-		REEL_SPAN_NAMES(NAME)
+						     REEL_SPAN_NAMES(NAME)
 #undef NAME
 	};
 

@@ -62,9 +62,9 @@ struct reel_call_info {
 /* Borrows nothing. NULL for an id that no row has: a trace of a newer minor. */
 const struct reel_call_info *reel_call_info(unsigned int id);
 
-const char *reel_layer_name(enum reel_layer layer); /* "POSIX" ... */
-const char *reel_group_name(enum reel_group group); /* "open" ... */
-const char *reel_span_name(unsigned int span);      /* "epoch" ... or "user" */
+const char *reel_layer_name(enum reel_layer layer);  /* "POSIX" ... */
+const char *reel_group_name(enum reel_group group);  /* "open" ... */
+const char *reel_span_name(unsigned int span);	     /* "epoch" ... or "user" */
 const char *reel_counter_name(unsigned int counter); /* "disk" ..., or NULL */
 
 #endif

@@ -302,8 +302,7 @@ static int take_letters(struct walk *w, const char *word)
 /* "-" is a word, and so is SQL that begins with a comment. */
 static bool is_option(const char *a)
 {
-	return a[0] == '-' && a[1] &&
-	       (a[1] != '-' || !strchr(" \t\n", a[2]));
+	return a[0] == '-' && a[1] && (a[1] != '-' || !strchr(" \t\n", a[2]));
 }
 
 int reel_cli_parse(const struct reel_command *cmd, const struct reel_opt *opts,

@@ -17,11 +17,11 @@ struct reel_buf;
 struct reel_error;
 
 enum reel_opt_type {
-	REEL_OPT_FLAG,   /* bool * */
-	REEL_OPT_TEXT,   /* const char **: never empty */
-	REEL_OPT_MAYBE,  /* const char **: what follows after '=', or "" alone */
-	REEL_OPT_LIST,   /* struct reel_opt_list *: may be given many times */
-	REEL_OPT_INT,    /* int64_t *, within [min, max] */
+	REEL_OPT_FLAG,	/* bool * */
+	REEL_OPT_TEXT,	/* const char **: never empty */
+	REEL_OPT_MAYBE, /* const char **: what follows after '=', or "" alone */
+	REEL_OPT_LIST,	/* struct reel_opt_list *: may be given many times */
+	REEL_OPT_INT,	/* int64_t *, within [min, max] */
 	REEL_OPT_DOUBLE, /* double *, within [min, max] */
 	REEL_OPT_CHOICE, /* int *: index into choices, "a|b|c" */
 };
@@ -32,21 +32,22 @@ struct reel_opt_list {
 };
 
 struct reel_opt {
-	const char *name;  /* "output": --output; NULL ends the table */
-	char letter;       /* 'o', or 0 */
+	const char *name; /* "output": --output; NULL ends the table */
+	char letter;	  /* 'o', or 0 */
 	enum reel_opt_type type;
 	void *value;
-	const char *arg;   /* "DIR" for the help, or choices "a|b|c"; NULL: none */
-	const char *help;  /* one line, lower case */
-	int64_t min, max;  /* INT, DOUBLE; both 0: any */
+	const char
+		*arg; /* "DIR" for the help, or choices "a|b|c"; NULL: none */
+	const char *help; /* one line, lower case */
+	int64_t min, max; /* INT, DOUBLE; both 0: any */
 };
 
 struct reel_command {
 	const char *name;
-	const char *task;    /* one line for "ioreel" alone */
-	const char *usage;   /* "[-o DIR] [opts] -- CMD ..." */
+	const char *task;     /* one line for "ioreel" alone */
+	const char *usage;    /* "[-o DIR] [opts] -- CMD ..." */
 	const char *examples; /* two lines, each a command; ends with \n */
-	const char *about;   /* a paragraph, may be NULL */
+	const char *about;    /* a paragraph, may be NULL */
 	int (*run)(int argc, char **argv); /* exit status; argv[0] = "record" */
 };
 
@@ -79,12 +80,13 @@ void reel_cli_next(const char *verb, const char *a, const char *b);
  * and returns it. NULL-like input (has == false) gives "-".
  */
 #define REEL_NUM 32
-char *reel_num_count(char out[static REEL_NUM], int64_t n);        /* 61,204 */
-char *reel_num_size(char out[static REEL_NUM], double bytes);      /* 39.2 KiB */
-char *reel_num_bytes(char out[static REEL_NUM], double bytes);     /* 413 MB */
-char *reel_num_time(char out[static REEL_NUM], double ns);         /* 57.8 ms */
-char *reel_num_rate(char out[static REEL_NUM], double bytes_per_s); /* 1.21 GB/s */
-char *reel_num_percent(char out[static REEL_NUM], double share);   /* 38 % */
+char *reel_num_count(char out[static REEL_NUM], int64_t n);    /* 61,204 */
+char *reel_num_size(char out[static REEL_NUM], double bytes);  /* 39.2 KiB */
+char *reel_num_bytes(char out[static REEL_NUM], double bytes); /* 413 MB */
+char *reel_num_time(char out[static REEL_NUM], double ns);     /* 57.8 ms */
+char *reel_num_rate(char out[static REEL_NUM],
+		    double bytes_per_s);			 /* 1.21 GB/s */
+char *reel_num_percent(char out[static REEL_NUM], double share); /* 38 % */
 
 /* Does the stream take colour, and block characters? */
 bool reel_cli_colour(FILE *f);

@@ -7,13 +7,13 @@
 
 enum reel_error_code {
 	REEL_OK = 0,
-	REEL_E_IO,      /* the operating system refused; text ends with why */
-	REEL_E_FORMAT,  /* the data is not what it says it is */
+	REEL_E_IO,	/* the operating system refused; text ends with why */
+	REEL_E_FORMAT,	/* the data is not what it says it is */
 	REEL_E_VERSION, /* made by a program of another major version */
-	REEL_E_DB,      /* SQLite refused */
+	REEL_E_DB,	/* SQLite refused */
 	REEL_E_MEMORY,
-	REEL_E_USAGE,   /* the caller's words are off: exit status 2 */
-	REEL_E_LIMIT,   /* done, but below the asked likeness: exit status 3 */
+	REEL_E_USAGE, /* the caller's words are off: exit status 2 */
+	REEL_E_LIMIT, /* done, but below the asked likeness: exit status 3 */
 };
 
 #define REEL_ERROR_BYTES 1024
@@ -30,8 +30,8 @@ struct reel_error {
  *
  * Returns -1, so that "return reel_fail(...)" reads well. @err may be NULL.
  */
-int reel_fail(struct reel_error *err, enum reel_error_code code, const char *fmt,
-	      ...) __attribute__((format(printf, 3, 4)));
+int reel_fail(struct reel_error *err, enum reel_error_code code,
+	      const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /*
  * @n zeroed objects of @bytes. Gives memory for free(). NULL with @err filled

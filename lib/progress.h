@@ -12,7 +12,7 @@
 struct reel_progress {
 	const char *what; /* "loading train.reel" */
 	const char *unit; /* "events" or "B" */
-	uint64_t total;   /* 0: not known */
+	uint64_t total;	  /* 0: not known */
 	int64_t start_ns, shown_ns;
 	int width; /* 0: silent */
 };

@@ -239,8 +239,7 @@ static bool major_known(unsigned int major)
 
 bool trace_head_good(const struct reel_head *head, int64_t room)
 {
-	return head->magic == REEL_HEAD_MAGIC &&
-	       major_known(head->major) &&
+	return head->magic == REEL_HEAD_MAGIC && major_known(head->major) &&
 	       head->head_bytes >= sizeof(*head) && head->head_bytes % 8 == 0 &&
 	       head->head_bytes <= room &&
 	       (head->clock == REEL_CLOCK_TSC ||

@@ -108,7 +108,7 @@ struct reel_trace {
 	uint32_t pair_stride, pair_skip; /* one of stride pairs is kept */
 	struct trace_clock *clock;
 	uint32_t clocks;
-	int rank0; /* its image, -1: none */
+	int rank0;	      /* its image, -1: none */
 	char *other;	      /* a head of another major, said; or NULL */
 	pthread_mutex_t lock; /* of damage: streams may run in threads */
 	struct reel_trace_damage damage;
@@ -124,7 +124,7 @@ struct trace_decoder {
 	uint32_t desc;
 	bool has_size, has_desc;
 	bool first_format; /* major 1: a newdesc is not the last desc */
-	char *path; /* the previous path, kept: prefixes refer to it */
+	char *path;	   /* the previous path, kept: prefixes refer to it */
 	char *path2;
 	uint32_t path_len;
 	uint32_t path_room, path2_room;

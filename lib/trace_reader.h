@@ -29,13 +29,14 @@ struct reel_text {
 
 /* One process image. Borrowed from the trace. */
 struct reel_trace_process {
-	struct reel_head head; /* of the window when there is one, else the log */
-	const char *log_path;  /* file that the head came from, for messages */
+	struct reel_head
+		head; /* of the window when there is one, else the log */
+	const char *log_path; /* file that the head came from, for messages */
 	const struct reel_text *text;
 	int texts;
 	int first_thread; /* its threads are [first_thread, + threads) */
 	int threads;
-	int parent; /* index of the process whose uid is parent_uid, or -1 */
+	int parent;  /* index of the process whose uid is parent_uid, or -1 */
 	bool window; /* its window was still there: not ended by itself */
 };
 
@@ -44,18 +45,18 @@ struct reel_trace_thread {
 	int process;
 	uint32_t tid;
 	uint32_t blocks;
-	uint64_t bytes;      /* of records */
-	uint64_t lost;       /* events lost, by its block heads */
+	uint64_t bytes;	      /* of records */
+	uint64_t lost;	      /* events lost, by its block heads */
 	uint64_t first_ticks; /* base of its first block */
 };
 
 /* What could not be read, summed over the directory. */
 struct reel_trace_damage {
-	uint64_t cut_bytes;    /* skipped in damaged logs */
-	uint32_t cut_places;   /* how many stretches */
-	uint32_t bad_files;    /* logs and windows without a usable head */
-	uint32_t seq_gaps;     /* blocks missing between two of one thread */
-	char first[512];       /* "'t/3141.log': block 17 at byte 1,048,576 is cut
+	uint64_t cut_bytes;  /* skipped in damaged logs */
+	uint32_t cut_places; /* how many stretches */
+	uint32_t bad_files;  /* logs and windows without a usable head */
+	uint32_t seq_gaps;   /* blocks missing between two of one thread */
+	char first[512];     /* "'t/3141.log': block 17 at byte 1,048,576 is cut
 				  short (wanted 65,536, found 1,204)"; or "" */
 };
 
@@ -69,18 +70,18 @@ struct reel_record {
 	uint16_t call; /* enum reel_call; one that this reader does not know is
 			  given as it is */
 	bool has_offset, has_size, has_pos, has_arg, has_arg2;
-	uint32_t desc;    /* 0: none */
+	uint32_t desc;	  /* 0: none */
 	uint32_t newdesc; /* 0: none */
-	int32_t newfd;    /* with newdesc */
+	int32_t newfd;	  /* with newdesc */
 	uint32_t at, at2; /* 0: none */
-	int32_t err;      /* errno, 0: succeeded */
+	int32_t err;	  /* errno, 0: succeeded */
 	int64_t offset;
-	int64_t size;     /* bytes asked */
+	int64_t size; /* bytes asked */
 	int64_t result;
 	int64_t arg, arg2;
 	int64_t pos;
-	uint64_t count;   /* >= 1 */
-	bool counted;     /* its calls are scattered: no offsets, no order */
+	uint64_t count; /* >= 1 */
+	bool counted;	/* its calls are scattered: no offsets, no order */
 	const char *path, *path2; /* NULL: none */
 	uint32_t path_len, path2_len;
 };
@@ -121,7 +122,8 @@ const struct reel_counts *reel_trace_counts(const struct reel_trace *tr);
 uint32_t reel_records_bytes(const uint8_t *records, uint32_t room);
 
 /* First value of @key in the process's text, or NULL. */
-const char *reel_trace_text(const struct reel_trace_process *p, const char *key);
+const char *reel_trace_text(const struct reel_trace_process *p,
+			    const char *key);
 
 /* True when @dir looks like a trace (a job.json, or a log with our magic). */
 bool reel_trace_is(const char *dir);

@@ -23,7 +23,7 @@
 #define NAMES 512
 #define NAME_BYTES 64
 #define DEPTH 28
-#define OPEN 1024 /* ranges by id, at one time */
+#define OPEN 1024	 /* ranges by id, at one time */
 #define NO_TRACKING (-2) /* NVTX_NO_PUSH_POP_TRACKING */
 
 /* Modules and entries of NVTX's tables; nvtxTypes.h of NVTX 3. */
@@ -127,9 +127,9 @@ static uint16_t name_of(const struct attributes *a)
 	if (a->message_type == MESSAGE_ASCII)
 		return number(a->message);
 	at = ((uintptr_t)a->message - (uintptr_t)names) / sizeof(names[0]);
-	return a->message_type == MESSAGE_REGISTERED && at < NAMES ?
-		       (uint16_t)at :
-		       0;
+	return a->message_type == MESSAGE_REGISTERED && at < NAMES
+		       ? (uint16_t)at
+		       : 0;
 }
 
 static int push_ex(const struct attributes *a)
@@ -153,14 +153,12 @@ static uint64_t start(uint16_t name)
 
 	for (uint32_t i = 0; shim_hot.on && i < OPEN; i++) {
 		uint32_t at = (from + i) % OPEN;
-		uint64_t life = __atomic_load_n(&by_id[at].life,
-						__ATOMIC_RELAXED);
+		uint64_t life =
+			__atomic_load_n(&by_id[at].life, __ATOMIC_RELAXED);
 
-		if (life % 4 ||
-		    !__atomic_compare_exchange_n(&by_id[at].life, &life,
-						 life + 1, false,
-						 __ATOMIC_ACQUIRE,
-						 __ATOMIC_RELAXED))
+		if (life % 4 || !__atomic_compare_exchange_n(
+					&by_id[at].life, &life, life + 1, false,
+					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
 		by_id[at].name = name;
 		by_id[at].start = shim_clock();
@@ -204,9 +202,9 @@ static void end(uint64_t id)
 	uint64_t life = id / OPEN, begun;
 	uint16_t name;
 
-	if (life % 4 != 2 ||
-	    !__atomic_compare_exchange_n(&by_id[at].life, &life, life + 1, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (life % 4 != 2 || !__atomic_compare_exchange_n(
+				     &by_id[at].life, &life, life + 1, false,
+				     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return; /* no range of ours, or ended before */
 	name = by_id[at].name;
 	begun = by_id[at].start;

@@ -55,9 +55,9 @@ static bool unmakeable(long nr, const long a[6])
 
 static long make(long nr, const long a[6])
 {
-	uint64_t start = nr == SYS_io_uring_enter && shim_hot.on ?
-				 shim_async_before(nr, a) :
-				 0;
+	uint64_t start = nr == SYS_io_uring_enter && shim_hot.on
+				 ? shim_async_before(nr, a)
+				 : 0;
 	long r = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 
 	if (start)
@@ -70,8 +70,8 @@ static void on_sigsys(int sig, siginfo_t *info, void *context)
 {
 	greg_t *reg = ((ucontext_t *)context)->uc_mcontext.gregs;
 	long nr = reg[REG_RAX];
-	const long a[6] = { reg[REG_RDI], reg[REG_RSI], reg[REG_RDX],
-			    reg[REG_R10], reg[REG_R8],	reg[REG_R9] };
+	const long a[6] = {reg[REG_RDI], reg[REG_RSI], reg[REG_RDX],
+			   reg[REG_R10], reg[REG_R8],  reg[REG_R9]};
 
 	selector = ALLOW;
 	if (info->si_code != USER_DISPATCH)
@@ -104,7 +104,7 @@ static int find_libc(struct dl_phdr_info *info, size_t size, void *arg)
 
 void shim_dispatch_arm(void)
 {
-	struct sigaction old, ours = { .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction old, ours = {.sa_flags = SA_SIGINFO | SA_RESTART};
 	int saved = errno;
 
 	if (likely(!wanted) || !libc_text.len || selector == BLOCK)

@@ -27,7 +27,10 @@ void *memset(void *to, int byte, size_t n)
 	void *start = to;
 
 #if defined(__x86_64__)
-	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(byte) : "memory");
+	__asm__ volatile("rep stosb"
+			 : "+D"(to), "+c"(n)
+			 : "a"(byte)
+			 : "memory");
 #else
 	for (volatile char *p = to; n; n--)
 		*p++ = (char)byte;

@@ -476,8 +476,8 @@ bool shim_counted(struct shim_event *ev, uint64_t start, uint64_t end,
 		return counted_made(ev, &c);
 	if (ev->call < CALL_OPEN)
 		return counted_mark(ev);
-	if (!ev->size && (ev->call == CALL_STDIO_READ ||
-			  ev->call == CALL_STDIO_WRITE))
+	if (!ev->size &&
+	    (ev->call == CALL_STDIO_READ || ev->call == CALL_STDIO_WRITE))
 		return true; /* a position, which nobody asks for */
 	if (ev->path && !ev->desc && err != EFAULT)
 		c.desc =

@@ -24,7 +24,7 @@ static const struct {
 	void *const *real;
 	void *ours;
 } wrapped[] = {
-#define PAIR(fn) { (void *const *)(const void *)&real.fn, (void *)fn },
+#define PAIR(fn) {(void *const *)(const void *)&real.fn, (void *)fn},
 #define CALL(id, NAME, layer, group, ret, fails, fn, ...) PAIR(fn)
 #define ALSO(NAME, ret, fails, fn, ...) PAIR(fn)
 #define BY_HAND(id, NAME, layer, group, ret, fn, params) PAIR(fn)

@@ -119,7 +119,8 @@ COLD static bool filtered_anew(struct shim_event *ev, bool reading)
 	ev->path_len = (uint32_t)strlen(ev->path);
 	if (shim_is_code(ev->path, ev->path_len, reading))
 		return true;
-	if (!shim.globs && !shim.all && !shim.strict && dir <= REEL_PATH_SHARED &&
+	if (!shim.globs && !shim.all && !shim.strict &&
+	    dir <= REEL_PATH_SHARED &&
 	    match_data_dir(ev->path, ev->path_len, dir))
 		ev->data_dir = (uint32_t)dir + 1;
 	return false;
@@ -263,7 +264,7 @@ COLD static void tell_size(const struct size *size, uint32_t desc)
 /* How an open ended: a descriptor of ours, of code, or a failure. */
 static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 {
-	struct size size = { .bytes = NONE };
+	struct size size = {.bytes = NONE};
 	int err = fd < 0 ? errno : 0;
 	bool reading = (ev->arg & O_ACCMODE) == O_RDONLY;
 
@@ -319,8 +320,8 @@ void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 
 COLD const char *shim_keep_path(const char *path, char kept[SHIM_KEPT])
 {
-	struct iovec to = { kept, SHIM_KEPT };
-	struct iovec from = { (void *)(uintptr_t)path, SHIM_KEPT };
+	struct iovec to = {kept, SHIM_KEPT};
+	struct iovec from = {(void *)(uintptr_t)path, SHIM_KEPT};
 	long n = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
 		      (long)&from, 1, 0);
 

@@ -115,11 +115,10 @@ static bool system_path(const char *p, size_t n)
 		/* Shared memory that libraries make for themselves. */
 		return BEGINS(p, "/sem.") || BEGINS(p, "/torch_") ||
 		       BEGINS(p, "/psm_") || BEGINS(p, "/pymp-") ||
-		       BEGINS(p, "/pym-") ||
-		       BEGINS(p, "/vader_segment") || BEGINS(p, "/ompi") ||
-		       BEGINS(p, "/sm_segment.") || BEGINS(p, "/ucx_shm_") ||
-		       BEGINS(p, "/mpich_shar") || BEGINS(p, "/psm2_shm.") ||
-		       BEGINS(p, "/nccl-");
+		       BEGINS(p, "/pym-") || BEGINS(p, "/vader_segment") ||
+		       BEGINS(p, "/ompi") || BEGINS(p, "/sm_segment.") ||
+		       BEGINS(p, "/ucx_shm_") || BEGINS(p, "/mpich_shar") ||
+		       BEGINS(p, "/psm2_shm.") || BEGINS(p, "/nccl-");
 	}
 	return false;
 }
@@ -167,9 +166,10 @@ static bool mpi_session_file(const char *path)
 		const char *part = strchrnul(p + 1, '/');
 
 		if (mpi_session(p))
-			return BEGINS(p, "/ompi.") ? BEGINS(part, "/pid.") ||
-							     BEGINS(part, "/jf.")
-						   : *part;
+			return BEGINS(p, "/ompi.")
+				       ? BEGINS(part, "/pid.") ||
+						 BEGINS(part, "/jf.")
+				       : *part;
 	}
 	return false;
 }

@@ -127,9 +127,12 @@ static COLD int stat_unusual(uint32_t call, const char *path,
 }
 
 PLACES_BEGIN("name.0", "512");
-PLACED("name.1") __attribute__((aligned(64))) int
-shim_record_stat(struct shim_thread *self, uint32_t call, const char *path,
-		 const struct stat *st, uint64_t start, uint64_t end)
+PLACED("name.1")
+__attribute__((aligned(64))) int shim_record_stat(struct shim_thread *self,
+						  uint32_t call,
+						  const char *path,
+						  const struct stat *st,
+						  uint64_t start, uint64_t end)
 {
 	unsigned int more = REEL_M_PATH;
 	struct shim_name name;
@@ -154,9 +157,11 @@ shim_record_stat(struct shim_thread *self, uint32_t call, const char *path,
 	return 0;
 }
 
-PLACED("open.1") __attribute__((aligned(64))) bool
-shim_record_open(struct shim_thread *self, uint64_t call_flags,
-		 const char *path, int fd, uint64_t start, uint64_t end)
+PLACED("open.1")
+__attribute__((aligned(64))) bool shim_record_open(struct shim_thread *self,
+						   uint64_t call_flags,
+						   const char *path, int fd,
+						   uint64_t start, uint64_t end)
 {
 	int flags = (int)(uint32_t)call_flags;
 	uint64_t number = (uint64_t)fd, id;

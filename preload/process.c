@@ -28,7 +28,7 @@
 #include "preload/site.h"
 #include "preload/storage.h"
 
-struct shim_state shim = { .next_desc = SHIM_DESC_FIRST };
+struct shim_state shim = {.next_desc = SHIM_DESC_FIRST};
 struct shim_thread shim_no_thread;
 _Thread_local struct shim_tls shim_tls = {&shim_no_thread, 0, 0};
 
@@ -73,7 +73,7 @@ void shim_count(enum reel_counter which, uint64_t n)
 
 static uint64_t clock_ns(clockid_t id)
 {
-	struct timespec ts = { 0, 0 };
+	struct timespec ts = {0, 0};
 
 	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
@@ -172,8 +172,10 @@ static uint32_t text_fill(char *text, const char *end)
 		p = text_put(p, end, "exe", buf, (size_t)n);
 	p = text_put(p, end, "cwd", shim.cwd, strlen(shim.cwd));
 	if (raw1(SYS_uname, &uts) == 0) {
-		p = text_put(p, end, "host", uts.nodename, strlen(uts.nodename));
-		p = text_put(p, end, "kernel", uts.release, strlen(uts.release));
+		p = text_put(p, end, "host", uts.nodename,
+			     strlen(uts.nodename));
+		p = text_put(p, end, "kernel", uts.release,
+			     strlen(uts.release));
 	}
 	p = text_put_timens(p, end);
 	n = read_small("/proc/self/cmdline", buf, sizeof(buf) - 1);
@@ -207,7 +209,8 @@ static void head_fill(struct reel_head *h, const struct beginning *b)
 	h->ppid = b->ppid;
 	h->clock = (uint32_t)shim_hot.clock;
 	h->first_desc = shim.next_desc;
-	h->pair_error_ticks = shim_clock_pair(&h->start_ticks, &h->start_mono_ns);
+	h->pair_error_ticks =
+		shim_clock_pair(&h->start_ticks, &h->start_mono_ns);
 	h->start_real_ns = clock_ns(CLOCK_REALTIME);
 	h->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	if (b->parent_uid) {
@@ -218,8 +221,8 @@ static void head_fill(struct reel_head *h, const struct beginning *b)
 	if (read_small("/proc/sys/kernel/random/boot_id", h->boot_id,
 		       sizeof(h->boot_id) - 1) > 36)
 		h->boot_id[36] = '\0';
-	h->text_bytes = text_fill((char *)(h + 1),
-				  (char *)h + REEL_WINDOW_HEAD_BYTES);
+	h->text_bytes =
+		text_fill((char *)(h + 1), (char *)h + REEL_WINDOW_HEAD_BYTES);
 	h->head_bytes = (uint32_t)sizeof(*h) + h->text_bytes;
 }
 
@@ -228,7 +231,7 @@ static int claim_stem(uint32_t pid)
 {
 	for (unsigned int n = 0; n < 100000; n++) {
 		char *p = shim.stem, digits[16];
-		unsigned int v[2] = { pid, n };
+		unsigned int v[2] = {pid, n};
 		int fd;
 
 		for (int part = 0; part < (n ? 2 : 1); part++) {
@@ -324,7 +327,7 @@ static void make_dir(const char *path)
 static void make_dirs(void)
 {
 	char path[REEL_PATH_BYTES];
-	struct reel_counts counts = { .magic = REEL_COUNTS_MAGIC };
+	struct reel_counts counts = {.magic = REEL_COUNTS_MAGIC};
 	long fd;
 
 	memcpy(path, shim.dir, shim.dir_len + 1);
@@ -355,10 +358,11 @@ static bool make_files(void *arg)
 	}
 	if (fd < 0)
 		return false;
-	head = shim_allocate(fd, 0, REEL_WINDOW_HEAD_BYTES) ?
-		       NULL :
-		       (void *)raw6(SYS_mmap, 0, REEL_WINDOW_HEAD_BYTES,
-				    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	head = shim_allocate(fd, 0, REEL_WINDOW_HEAD_BYTES)
+		       ? NULL
+		       : (void *)raw6(SYS_mmap, 0, REEL_WINDOW_HEAD_BYTES,
+				      PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+				      0);
 	raw1(SYS_close, fd);
 	if (!head || (unsigned long)head > -4096ul) {
 		shim_remove_window();
@@ -372,8 +376,8 @@ static bool make_files(void *arg)
 
 static bool start(void)
 {
-	struct beginning b = { .pid = (uint32_t)raw0(SYS_getpid),
-			       .ppid = (uint32_t)raw0(SYS_getppid) };
+	struct beginning b = {.pid = (uint32_t)raw0(SYS_getpid),
+			      .ppid = (uint32_t)raw0(SYS_getppid)};
 
 	if (shim.pid && shim.pid != b.pid)
 		b.parent_uid = shim.uid;
@@ -408,9 +412,9 @@ bool shim_process_ready(void)
 	if (likely(state == READY))
 		return true;
 	tid = (uint32_t)raw0(SYS_gettid);
-	if (state == FRESH && __atomic_compare_exchange_n(
-				      &m->owner, &state, STARTING, false,
-				      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+	if (state == FRESH &&
+	    __atomic_compare_exchange_n(&m->owner, &state, STARTING, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		m->serial = tid;
 		state = start() ? READY : FAILED;
 		if (state == FAILED)
@@ -418,7 +422,8 @@ bool shim_process_ready(void)
 		__atomic_store_n(&m->owner, state, __ATOMIC_RELEASE);
 	}
 	/* Another thread starts; a handler of that very thread must not wait. */
-	for (int i = 0; state == STARTING && i < 10000 && m->serial != tid; i++) {
+	for (int i = 0; state == STARTING && i < 10000 && m->serial != tid;
+	     i++) {
 		raw0(SYS_sched_yield);
 		state = __atomic_load_n(&m->owner, __ATOMIC_ACQUIRE);
 	}
@@ -542,12 +547,16 @@ const char *shim_env(char **env, const char *name)
 static uint32_t launcher_rank(char **env)
 {
 	static const char *const name[] = {
-		"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID",
+		"OMPI_COMM_WORLD_RANK",
+		"PMI_RANK",
+		"PMIX_RANK",
+		"SLURM_PROCID",
 	};
 	const char *said = NULL;
 	uint32_t n = 0;
 
-	if (shim_env(env, "TORCHELASTIC_RUN_ID") || shim_env(env, "MASTER_PORT"))
+	if (shim_env(env, "TORCHELASTIC_RUN_ID") ||
+	    shim_env(env, "MASTER_PORT"))
 		said = shim_env(env, "RANK");
 	for (size_t i = 0; !said && i < sizeof(name) / sizeof(name[0]); i++)
 		said = shim_env(env, name[i]);
@@ -591,11 +600,10 @@ static bool tsc_trusted(const char *wish)
 
 static bool map_arena(void)
 {
-	void *at = (void *)raw6(SYS_mmap, 0,
-				SHIM_THREADS * sizeof(struct shim_thread),
-				PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-				0);
+	void *at = (void *)raw6(
+		SYS_mmap, 0, SHIM_THREADS * sizeof(struct shim_thread),
+		PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if ((unsigned long)at > -4096ul)
 		return false;
@@ -645,15 +653,15 @@ void shim_start(char **env)
 	rank = launcher_rank(env);
 	shim_exec_keep(env);
 	shim_counting_ask(shim_env(env, "IOREEL_EVENTS"));
-	shim_hot.clock = tsc_trusted(shim_env(env, "IOREEL_CLOCK")) ?
-			     REEL_CLOCK_TSC :
-			     REEL_CLOCK_MONOTONIC;
+	shim_hot.clock = tsc_trusted(shim_env(env, "IOREEL_CLOCK"))
+				 ? REEL_CLOCK_TSC
+				 : REEL_CLOCK_MONOTONIC;
 	d = shim_env(env, "IOREEL_ALL");
 	shim.all = d && *d == '1';
-	shim.include = keep(include, sizeof(include),
-			    shim_env(env, "IOREEL_INCLUDE"));
-	shim.exclude = keep(exclude, sizeof(exclude),
-			    shim_env(env, "IOREEL_EXCLUDE"));
+	shim.include =
+		keep(include, sizeof(include), shim_env(env, "IOREEL_INCLUDE"));
+	shim.exclude =
+		keep(exclude, sizeof(exclude), shim_env(env, "IOREEL_EXCLUDE"));
 	shim.globs = shim.include || shim.exclude;
 	d = shim_env(env, "LD_PRELOAD");
 	shim.strict = d && strstr(d, "/vgpreload_"); /* valgrind */
@@ -671,8 +679,8 @@ void shim_start(char **env)
 	__cxa_atexit(at_exit, NULL, NULL);
 	__cxa_at_quick_exit(at_quick_exit, NULL);
 #if defined(__x86_64__)
-	shim_hot.tls = (intptr_t)&shim_tls -
-		       (intptr_t)__builtin_thread_pointer();
+	shim_hot.tls =
+		(intptr_t)&shim_tls - (intptr_t)__builtin_thread_pointer();
 #endif
 	shim_hot.on = shim_hot.clock;
 out:

@@ -84,8 +84,8 @@ static ssize_t raw_readlink(const char *path, char *buf, size_t n)
 static void *raw_mmap(void *addr, size_t len, int prot, int flags, int fd,
 		      off_t off)
 {
-	return (void *)fail(raw6(SYS_mmap, (long)addr, (long)len, prot, flags,
-				 fd, off));
+	return (void *)fail(
+		raw6(SYS_mmap, (long)addr, (long)len, prot, flags, fd, off));
 }
 
 static int raw_munmap(void *addr, size_t len)

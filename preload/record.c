@@ -48,7 +48,7 @@ HOT uint8_t *put_bytes(uint8_t *p, const char *s, size_t n)
 
 /* What it shares with the previous path of the block, then the rest. */
 HOT uint8_t *put_path(struct shim_thread *t, uint8_t *p,
-			 const struct shim_event *ev, size_t len)
+		      const struct shim_event *ev, size_t len)
 {
 	size_t most = t->path_len < len ? t->path_len : len;
 	size_t same = shim_same_bytes(t->path, ev->path, most);
@@ -109,13 +109,13 @@ static void put_call(uint8_t *p, uint32_t call)
 
 /* desc, offset, size and result; returns the flags they need. */
 HOT uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
-			 const struct shim_event *ev, int64_t result, int err)
+		      const struct shim_event *ev, int64_t result, int err)
 {
 	int64_t expected = ev->size == NONE ? 0 : ev->size;
 
 	if (ev->desc) {
-		*flags |= ev->desc == t->last_desc ? REEL_F_DESC_SAME :
-						     REEL_F_DESC_NEW;
+		*flags |= ev->desc == t->last_desc ? REEL_F_DESC_SAME
+						   : REEL_F_DESC_NEW;
 		if (ev->desc != t->last_desc)
 			p = shim_put(p, ev->desc);
 		t->last_desc = ev->desc;
@@ -150,7 +150,8 @@ HOT uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 }
 
 static void shim_record_any(struct shim_thread *t, const struct shim_event *ev,
-		     uint64_t start, uint64_t end, int64_t result, int err)
+			    uint64_t start, uint64_t end, int64_t result,
+			    int err)
 {
 	uint8_t flags = 0, *p;
 
@@ -165,8 +166,7 @@ static void shim_record_any(struct shim_thread *t, const struct shim_event *ev,
 static void record_full(const struct shim_event *ev, uint64_t start,
 			uint64_t end, int64_t result, int err)
 {
-	struct lengths n = { ev->path_len, 0,
-			     ev->path2 ? ev->path2 : ev->text };
+	struct lengths n = {ev->path_len, 0, ev->path2 ? ev->path2 : ev->text};
 	uint32_t at = at_desc(ev->at, ev->path);
 	uint32_t at2 = ev->path2 ? at_desc(ev->at2, ev->path2) : 0;
 	int64_t pos = size_seen(ev, err);
@@ -224,7 +224,7 @@ static void record_full(const struct shim_event *ev, uint64_t start,
 void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 		     uint64_t start, uint64_t end, int64_t result, int err)
 {
-	struct shim_event ev = { SHIM_EVENT_NONE };
+	struct shim_event ev = {SHIM_EVENT_NONE};
 	struct shim_thread *t;
 
 	if (err == SHIM_ERRNO)

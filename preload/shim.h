@@ -47,7 +47,8 @@
 #define PLACED(order) __attribute__((section(".text.sorted.ioreel." order)))
 #define PLACES_BEGIN(order, bytes)                                             \
 	__asm__(".pushsection .text.sorted.ioreel." order                      \
-		",\"ax\",%progbits\n.balign 4096\n.skip " bytes "\n.popsection")
+		",\"ax\",%progbits\n.balign 4096\n.skip " bytes                \
+		"\n.popsection")
 #define HOT static inline __attribute__((always_inline))
 #define COLD __attribute__((noinline, cold))
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -61,7 +62,7 @@
 
 /* Descriptor table entries; ids of descriptors start at SHIM_DESC_FIRST. */
 #define SHIM_FD_UNKNOWN 0 /* never seen: look at /proc/self/fd */
-#define SHIM_FD_CODE 1    /* code, system or excluded file: counted only */
+#define SHIM_FD_CODE 1	  /* code, system or excluded file: counted only */
 #define SHIM_FD_IGNORE 2  /* terminal, eventfd ...: not even counted */
 #define SHIM_FD_PARENTS 3 /* recorded by the parent, without an id here yet */
 #define SHIM_DESC_FIRST 16
@@ -73,11 +74,11 @@
  */
 struct shim_run {
 	const void *stream; /* whose, NULL: there is none */
-	uint8_t *end;       /* of the record */
+	uint8_t *end;	    /* of the record */
 	uint64_t before;    /* last_end at its beginning */
-	uint64_t dur;       /* ticks, estimated */
+	uint64_t dur;	    /* ticks, estimated */
 	uint32_t call, bytes, count;
-	uint32_t timed;     /* the count at which the clock is read next */
+	uint32_t timed; /* the count at which the clock is read next */
 };
 
 /*
@@ -85,27 +86,27 @@ struct shim_run {
  * line: after a system call the caches are the kernel's.
  */
 struct shim_thread {
-	uint8_t *p;     /* next byte to write, NULL: no window */
+	uint8_t *p; /* next byte to write, NULL: no window */
 	/*
 	 * A record without paths may start below it. Negative while a record is
 	 * being written (shim_busy()), so that the one test of the hot path
 	 * meets a signal handler too.
 	 */
 	intptr_t limit;
-	intptr_t room;  /* what limit is between records */
+	intptr_t room; /* what limit is between records */
 	struct reel_block_head *block;
 	uint64_t last_end; /* ticks */
 	int64_t next_offset;
 	uint64_t last_size;
 	uint32_t last_desc;
-	uint32_t events;   /* in this block */
+	uint32_t events; /* in this block */
 
-	uint32_t owner;    /* tid, 0: the slot is free */
-	uint32_t serial;   /* of the thread in the process */
+	uint32_t owner;	 /* tid, 0: the slot is free */
+	uint32_t serial; /* of the thread in the process */
 	uint32_t seq;
 	uint32_t lost;
-	uint32_t usable;   /* bytes of the slot that the file system gave */
-	uint64_t sectors, faults; /* at the last look: storage.c */
+	uint32_t usable; /* bytes of the slot that the file system gave */
+	uint64_t sectors, faults;	/* at the last look: storage.c */
 	struct shim_counters *counters; /* counters.c; NULL: none */
 	struct shim_run run;
 
@@ -121,12 +122,12 @@ struct shim_thread {
 
 /* The process. Ordinary memory: what a forked child finds is its parent's. */
 struct shim_state {
-	int all;           /* code files too */
-	int globs;         /* include or exclude patterns are set */
-	int strict;        /* no byte past a name's end may be looked at */
+	int all;    /* code files too */
+	int globs;  /* include or exclude patterns are set */
+	int strict; /* no byte past a name's end may be looked at */
 	uint32_t next_desc;
 	uint32_t next_serial;
-	uint32_t pid;      /* that opened the log */
+	uint32_t pid; /* that opened the log */
 	uint64_t uid;
 	uint64_t fork_ticks; /* set around fork() in the parent */
 	uint32_t fork_tid;
@@ -136,15 +137,15 @@ struct shim_state {
 	 * its old, wiped state, which nobody else may be given.
 	 */
 	uint32_t slots_base, slots_high;
-	uint64_t no_window_until; /* ticks */
+	uint64_t no_window_until;    /* ticks */
 	struct shim_thread *threads; /* the wiped arena; [0] is the process's */
-	struct reel_head *head; /* first page of the window, NULL: none */
+	struct reel_head *head;	     /* first page of the window, NULL: none */
 	bool orphan; /* the window's name is gone: nobody will read the head */
 	struct reel_counts *counts;
 	const char *include, *exclude; /* newline-separated globs or NULL */
-	char *dir;         /* the trace directory, absolute */
+	char *dir;		       /* the trace directory, absolute */
 	size_t dir_len;
-	char stem[64];     /* "3141.1" */
+	char stem[64]; /* "3141.1" */
 	char cwd[REEL_PATH_BYTES];
 };
 
@@ -155,11 +156,11 @@ extern struct shim_state shim;
  * descriptors.
  */
 struct shim_hot {
-	int on;          /* enum reel_clock; 0: record nothing */
-	int clock;       /* what on will be, and was */
-	intptr_t tls;    /* of shim_tls, from the thread pointer */
+	int on;		  /* enum reel_clock; 0: record nothing */
+	int clock;	  /* what on will be, and was */
+	intptr_t tls;	  /* of shim_tls, from the thread pointer */
 	uint32_t fd_high; /* highest number entered in the table */
-	uint32_t temps;   /* files that temp.h knows are open */
+	uint32_t temps;	  /* files that temp.h knows are open */
 	uint32_t fd[SHIM_FDS];
 } __attribute__((aligned(64)));
 extern struct shim_hot shim_hot;
@@ -185,13 +186,13 @@ struct shim_event {
 	int32_t newfd;
 	bool bad_fd; /* EBADF: newfd is no descriptor, newdesc is 0 */
 	const char *path, *path2, *text;
-	uint32_t path_len;     /* of path, 0: not counted */
-	uint32_t data_dir;     /* of path: see struct shim_thread; or 0 */
-	int at, at2;           /* descriptors; AT_FDCWD when there is none */
-	const void *st;        /* struct stat, or statx, that a success filled */
-	const void *out;       /* what the call fills, out_bytes of it */
+	uint32_t path_len; /* of path, 0: not counted */
+	uint32_t data_dir; /* of path: see struct shim_thread; or 0 */
+	int at, at2;	   /* descriptors; AT_FDCWD when there is none */
+	const void *st;	   /* struct stat, or statx, that a success filled */
+	const void *out;   /* what the call fills, out_bytes of it */
 	size_t out_bytes;
-	const void *memory;    /* of a read or write, REEL_PLACE_BYTES */
+	const void *memory; /* of a read or write, REEL_PLACE_BYTES */
 	const void *iov;
 	int iovs;
 };
@@ -231,8 +232,8 @@ void shim_fd_name(unsigned int first, unsigned int last);
 void shim_cwd_changed(void); /* after chdir */
 bool shim_vfork_child(void); /* true in a vfork child: leave tables alone */
 void shim_cloned(void); /* a child is to have this thread's memory and state */
-void shim_finish(void);      /* flush, when the process ends */
-void shim_start(char **env); /* once: decide whether to record, and begin */
+void shim_finish(void); /* flush, when the process ends */
+void shim_start(char **env);  /* once: decide whether to record, and begin */
 void shim_syscall_find(void); /* syscall() of libc */
 /* Is this glibc? Another C library gives constructors no environment. */
 bool shim_at_home(void);
@@ -477,7 +478,8 @@ HOT struct shim_thread *shim_begin(size_t bytes, uint64_t start)
 	if (likely(limit > 0)) {
 		t->limit = shim_busy();
 		shim_barrier();
-		if (likely((intptr_t)t->p + (intptr_t)(bytes - SHIM_RECORD_MAX) <
+		if (likely((intptr_t)t->p +
+				   (intptr_t)(bytes - SHIM_RECORD_MAX) <
 			   limit))
 			return t;
 		t->limit = limit;
@@ -568,8 +570,8 @@ HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 	if (HAS(size))
 		odd |= t->last_size ^ (uint64_t)size;
 	if (HAS(offset)) {
-		z = shim_zigzag((int64_t)((uint64_t)offset -
-					  (uint64_t)t->next_offset));
+		z = shim_zigzag(
+			(int64_t)((uint64_t)offset - (uint64_t)t->next_offset));
 		odd |= z >= 0x80 && offset == NONE;
 	}
 	if (unlikely(odd || (intptr_t)p >= limit)) {
@@ -578,11 +580,12 @@ HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 	}
 	t->last_end = end;
 	first = call | (REEL_F_DESC_SAME | (HAS(size) ? REEL_F_SIZE_SAME : 0) |
-			(HAS(offset) ? REEL_F_OFFSET : 0)) << 8;
+			(HAS(offset) ? REEL_F_OFFSET : 0))
+			       << 8;
 	first |= shim_times(delta, dur) << 16;
 	if (HAS(offset))
-		t->next_offset = (int64_t)((uint64_t)offset +
-					   (uint64_t)expected);
+		t->next_offset =
+			(int64_t)((uint64_t)offset + (uint64_t)expected);
 	if (likely(z < 0x80)) { /* all of it in one store */
 		shim_store(p, z << 48 | first);
 		p += HAS(offset) ? 7 : 6;

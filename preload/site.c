@@ -124,8 +124,9 @@ static bool take_libunwind(void *lib)
 	raw1(SYS_close, fd[1]);
 	unwind(frame, 4);
 	get(*space)->access_mem = peek;
-	if (raw2(SYS_fstat, fd[0], &a) == 0 && raw2(SYS_fstat, fd[1], &b) == 0 &&
-	    S_ISFIFO(a.st_mode) && a.st_ino == b.st_ino) {
+	if (raw2(SYS_fstat, fd[0], &a) == 0 &&
+	    raw2(SYS_fstat, fd[1], &b) == 0 && S_ISFIFO(a.st_mode) &&
+	    a.st_ino == b.st_ino) {
 		raw1(SYS_close, fd[0]);
 		raw1(SYS_close, fd[1]);
 	}
@@ -140,9 +141,9 @@ void shim_sites_start(const char *value)
 		every = every * 10 + (uint32_t)(*value++ - '0');
 	if (!every)
 		return;
-	known = (void *)raw6(SYS_mmap, 0, sizeof(*known),
-			     PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	known = (void *)raw6(
+		SYS_mmap, 0, sizeof(*known), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if ((unsigned long)known > -4096ul ||
 	    raw3(SYS_madvise, known, sizeof(*known), MADV_WIPEONFORK) != 0)
 		return;
@@ -173,7 +174,8 @@ static COLD int c_frames(uintptr_t *key, int room)
 	have = unwind(frame, C_FRAMES + 8);
 	for (int i = 0; i < have && n < room; i++)
 		if (!ours(frame[i]) && frame[i])
-			key[n++] = (uintptr_t)frame[i] - 1; /* the call itself */
+			key[n++] =
+				(uintptr_t)frame[i] - 1; /* the call itself */
 	return n;
 }
 
@@ -197,8 +199,8 @@ static uint32_t number_of(uint64_t hash, bool *fresh)
 						false, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE)) {
 			*fresh = true;
-			known->number[i] = __atomic_add_fetch(
-				&known->n, 1, __ATOMIC_RELAXED);
+			known->number[i] = __atomic_add_fetch(&known->n, 1,
+							      __ATOMIC_RELAXED);
 			return known->number[i];
 		}
 		if (none == hash)
@@ -286,7 +288,7 @@ bool shim_site(uint32_t call, uint64_t end)
 	static uint32_t turn;
 	static _Thread_local bool inside
 		__attribute__((tls_model("initial-exec")));
-	struct shim_event ev = { SHIM_EVENT_NONE, .call = MARK_SITE };
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_SITE};
 	uintptr_t key[KEY_WORDS];
 	int c, python, saved = errno;
 	bool fresh = false;

@@ -60,5 +60,5 @@ COLD int64_t shim_fetched(void)
 	t->faults = now.faults;
 	if (!new) /* a fault that had to wait for a lock counts as major, too */
 		return REEL_FETCHED_NONE;
-	return faulted ? NONE : (int64_t)(new * SECTOR_BYTES);
+	return faulted ? NONE : (int64_t)(new *SECTOR_BYTES);
 }

@@ -23,7 +23,7 @@ struct stream streams[STREAMS];
 #define STANDARD 3
 static int64_t born[STANDARD] = {-1, -1, -1};
 static uint32_t born_pid; /* not that of a child of vfork() */
-static bool forked; /* some of them may have bytes of our parent's */
+static bool forked;	  /* some of them may have bytes of our parent's */
 /*
  * Where streams stand whose calls are counted: no reader adds up what is told
  * of their positions. 1 + the position; 0: not looked at yet; < 0: not to be
@@ -106,7 +106,8 @@ static bool appends(const FILE *f)
 {
 	int64_t flags;
 
-	if (f->_flags & STREAM_APPENDING || (unsigned int)f->_fileno >= STANDARD)
+	if (f->_flags & STREAM_APPENDING ||
+	    (unsigned int)f->_fileno >= STANDARD)
 		return f->_flags & STREAM_APPENDING;
 	flags = raw3(SYS_fcntl, f->_fileno, F_GETFL, 0);
 	return flags >= 0 && flags & O_APPEND;
@@ -215,9 +216,8 @@ void stream_split(void)
 /* Bytes of the buffer that are still to be written. */
 static int64_t pending(const FILE *f)
 {
-	return f->_flags & STREAM_PUTTING ?
-		       f->_IO_write_ptr - f->_IO_write_base :
-		       0;
+	return f->_flags & STREAM_PUTTING ? f->_IO_write_ptr - f->_IO_write_base
+					  : 0;
 }
 
 static void tell_bytes(const FILE *f, uint32_t desc, int64_t bytes, int64_t pos)
@@ -272,9 +272,8 @@ static bool untold(const FILE *f)
 	bool putting = f->_flags & STREAM_PUTTING;
 
 	return (unsigned int)f->_fileno < STANDARD && born[f->_fileno] >= 0 &&
-	       unheard(shim_fd_entry(f->_fileno)) &&
-	       stream_slot(f)->f != f && f->_IO_buf_base &&
-	       (putting || f->_fileno == STDIN_FILENO) &&
+	       unheard(shim_fd_entry(f->_fileno)) && stream_slot(f)->f != f &&
+	       f->_IO_buf_base && (putting || f->_fileno == STDIN_FILENO) &&
 	       (!forked || (pending(f) && !wide(f)));
 }
 
@@ -383,8 +382,7 @@ void stream_start(void)
 	for (int fd = 0; fd < STANDARD; fd++) {
 		born[fd] = raw3(SYS_lseek, fd, 0, SEEK_CUR);
 		/* Of what is appended to, the position tells nothing yet. */
-		if (born[fd] >= 0 &&
-		    raw3(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND)
+		if (born[fd] >= 0 && raw3(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND)
 			born[fd] = raw2(SYS_fstat, fd, &st) ? -1 : st.st_size;
 	}
 }

@@ -23,7 +23,7 @@
 #include "preload/storage.h"
 
 #define SLOT_FIRST_BYTES 8192 /* until the thread has filled it once */
-#define PROBES 8               /* slots looked at for a dead owner */
+#define PROBES 8	      /* slots looked at for a dead owner */
 /* A disk that had no room for a window is not asked again at each call: some
  * 10 ms, whichever the clock. */
 #define RETRY_TICKS (1u << 24)
@@ -84,7 +84,7 @@ bool shim_size_allowed(uint64_t size)
 {
 	struct rlimit64 {
 		uint64_t cur, max;
-	} lim = { ~0ull, ~0ull };
+	} lim = {~0ull, ~0ull};
 
 	raw4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &lim);
 	return size <= lim.cur;
@@ -124,8 +124,7 @@ static intptr_t room_end(const struct shim_thread *t)
 /* Without room no record takes the short way. */
 static void set_room(struct shim_thread *t)
 {
-	t->room = shim_sites || shim_counting ||
-				  shim_tls.vforked == SHIM_CLONED
+	t->room = shim_sites || shim_counting || shim_tls.vforked == SHIM_CLONED
 			  ? 0
 			  : room_end(t);
 }
@@ -214,7 +213,8 @@ static bool append_piece(void *arg)
 
 	if (fd < 0)
 		return false;
-	good = raw2(SYS_fstat, fd, &st) == 0 && has_head((uint64_t)st.st_size) &&
+	good = raw2(SYS_fstat, fd, &st) == 0 &&
+	       has_head((uint64_t)st.st_size) &&
 	       shim_size_allowed((uint64_t)st.st_size + bytes) &&
 	       has_space(fd, bytes);
 	if (good) {
@@ -231,7 +231,7 @@ static bool append_piece(void *arg)
 
 static bool append(const void *data, size_t bytes)
 {
-	struct piece p = { data, bytes };
+	struct piece p = {data, bytes};
 	bool good = shim_with_file(append_piece, &p);
 
 	if (good)
@@ -383,9 +383,9 @@ static void slots_used(uint32_t n)
 {
 	uint32_t seen = __atomic_load_n(&shim.head->slots, __ATOMIC_RELAXED);
 
-	while (seen < n && !__atomic_compare_exchange_n(
-				   &shim.head->slots, &seen, n, false,
-				   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (seen < n &&
+	       !__atomic_compare_exchange_n(&shim.head->slots, &seen, n, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 

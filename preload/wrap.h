@@ -34,8 +34,8 @@ COLD bool shim_readable_path(const char *path, int err);
 COLD const char *shim_keep_path(const char *path, char kept[SHIM_KEPT]);
 HOT bool shim_overwritten(const struct shim_event *ev)
 {
-	return ev->out && (uintptr_t)ev->path - (uintptr_t)ev->out <
-				  ev->out_bytes;
+	return ev->out &&
+	       (uintptr_t)ev->path - (uintptr_t)ev->out < ev->out_bytes;
 }
 
 /* A call on @fd, which is not recorded: @entry says why. */

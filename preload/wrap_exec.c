@@ -65,8 +65,8 @@ static int run_path(const char *path, char *const argv[])
 
 	NEED(execv);
 	NEED(execve);
-	return room ? real.execve(path, argv, shim_exec_env(environ, more)) :
-		      real.execv(path, argv);
+	return room ? real.execve(path, argv, shim_exec_env(environ, more))
+		    : real.execv(path, argv);
 }
 
 static int run_search(const char *file, char *const argv[])
@@ -76,8 +76,8 @@ static int run_search(const char *file, char *const argv[])
 
 	NEED(execvp);
 	NEED(execvpe);
-	return room ? real.execvpe(file, argv, shim_exec_env(environ, more)) :
-		      real.execvp(file, argv);
+	return room ? real.execvpe(file, argv, shim_exec_env(environ, more))
+		    : real.execvp(file, argv);
 }
 
 #define EXEC(fn, params, run, id, file, search, env, ...)                      \
@@ -91,8 +91,7 @@ static int run_search(const char *file, char *const argv[])
 		if (unrecorded())                                              \
 			return came_back(noted, run);                          \
 		start = shim_clock();                                          \
-		return came_back(noted,                                        \
-				 failed(&ev, file, start, run));               \
+		return came_back(noted, failed(&ev, file, start, run));        \
 	}
 #define EXEC_ENV(fn, params, args, id, file, search, ...)                      \
 	EXPORT int fn params                                                   \

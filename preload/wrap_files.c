@@ -24,9 +24,10 @@
 #define ON_AT static PLACED("open.2") __attribute__((noinline, aligned(64)))
 
 /* What shim_record_open() would not take. */
-static __attribute__((noinline)) void
-opened(uint32_t call, int at, const char *path, int flags, mode_t mode,
-       uint64_t start, uint64_t end, int fd)
+static __attribute__((noinline)) void opened(uint32_t call, int at,
+					     const char *path, int flags,
+					     mode_t mode, uint64_t start,
+					     uint64_t end, int fd)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
 
@@ -77,8 +78,8 @@ opened(uint32_t call, int at, const char *path, int flags, mode_t mode,
 		OPEN_BODY(fn, (path, flags, mode), CALL_OPEN, AT_FDCWD, path,  \
 			  flags, mode);                                        \
 	}                                                                      \
-	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
-		__asm__(#fn);                                                  \
+	FAST int named_##fn(const char *path, int flags,                       \
+			    mode_t mode) __asm__(#fn);                         \
 	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
 	{                                                                      \
 		PASS_OR(on_##fn, fn, (path, flags, mode));                     \
@@ -89,8 +90,8 @@ opened(uint32_t call, int at, const char *path, int flags, mode_t mode,
 		OPEN_BODY(fn, (at, path, flags, mode), CALL_OPENAT, at, path,  \
 			  flags, mode);                                        \
 	}                                                                      \
-	FAST int named_##fn(int at, const char *path, int flags, mode_t mode)  \
-		__asm__(#fn);                                                  \
+	FAST int named_##fn(int at, const char *path, int flags,               \
+			    mode_t mode) __asm__(#fn);                         \
 	FAST int named_##fn(int at, const char *path, int flags, mode_t mode)  \
 	{                                                                      \
 		PASS_OR(on_##fn, fn, (at, path, flags, mode));                 \
@@ -101,13 +102,13 @@ OPENAT(openat)
 OPENAT(openat64)
 
 #define OPEN_2(fn)                                                             \
-	FAST int fn(const char *path, int flags)                             \
+	FAST int fn(const char *path, int flags)                               \
 	{                                                                      \
 		OPEN_BODY(fn, (path, flags), CALL_OPEN, AT_FDCWD, path, flags, \
 			  0);                                                  \
 	}
 #define OPENAT_2(fn)                                                           \
-	FAST int fn(int at, const char *path, int flags)                     \
+	FAST int fn(int at, const char *path, int flags)                       \
 	{                                                                      \
 		OPEN_BODY(fn, (at, path, flags), CALL_OPENAT, at, path, flags, \
 			  0);                                                  \
@@ -118,7 +119,7 @@ OPENAT_2(__openat_2)
 OPENAT_2(__openat64_2)
 
 #define CREAT(fn)                                                              \
-	FAST int fn(const char *path, mode_t mode)                           \
+	FAST int fn(const char *path, mode_t mode)                             \
 	{                                                                      \
 		OPEN_BODY(fn, (path, mode), CALL_CREAT, AT_FDCWD, path,        \
 			  O_WRONLY | O_CREAT | O_TRUNC, mode);                 \
@@ -146,8 +147,7 @@ MKSTEMP(mkostemps64, (char *tmpl, int suffix, int flags), (tmpl, suffix, flags),
 EXPORT int ioreel_open_as(uint32_t call, const char *path, int flags,
 			  mode_t mode)
 {
-	OPEN_BODY(open, (path, flags, mode), call, AT_FDCWD, path, flags,
-		  mode);
+	OPEN_BODY(open, (path, flags, mode), call, AT_FDCWD, path, flags, mode);
 }
 
 EXPORT char *mkdtemp(char *tmpl)

@@ -199,10 +199,9 @@
 	X(Comm_disconnect, (void **comm))                                      \
 	X(Comm_spawn, (const char *command, char **argv, int n, void *info,    \
 		       int root, void *comm, void **children, int *codes))     \
-	X(Comm_spawn_multiple,                                                 \
-	  (int kinds, char **command, char ***argvs, const int *n,             \
-	   const void *infos, int root, void *comm, void **children,           \
-	   int *codes))
+	X(Comm_spawn_multiple, (int kinds, char **command, char ***argvs,      \
+				const int *n, const void *infos, int root,     \
+				void *comm, void **children, int *codes))
 
 #define MPI_A1 long a
 #define MPI_A2 MPI_A1, long b

@@ -46,8 +46,8 @@ static uint64_t mix(uint64_t h, uint64_t v)
  */
 static const char *job_name(void)
 {
-	static const char *const names[] = {
-		"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
+	static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID",
+					    "SLURM_STEP_ID"};
 	const char *said = NULL;
 
 	for (size_t i = 0; !said && i < sizeof(names) / sizeof(*names); i++)

@@ -407,9 +407,8 @@ static long confine(long number, const long a[6])
 	bool sets = number == SYS_prctl ? a[0] == PR_SET_SECCOMP
 					: a[0] <= SECCOMP_SET_MODE_FILTER;
 	/* prctl's modes are greater by one. */
-	bool strict = number == SYS_prctl
-			      ? a[1] == SECCOMP_MODE_STRICT
-			      : a[0] == SECCOMP_SET_MODE_STRICT;
+	bool strict = number == SYS_prctl ? a[1] == SECCOMP_MODE_STRICT
+					  : a[0] == SECCOMP_SET_MODE_STRICT;
 	enum reel_counter noted = 0;
 	long r;
 

@@ -82,7 +82,7 @@ static struct shim_ring *ring_of(const struct io_uring *io)
 		found = shim_find_from(__builtin_return_address(0), #fn, fn,   \
 				       "liburing", &quiet);                    \
 	if (unlikely(!found))                                                  \
-		return -ENOSYS
+	return -ENOSYS
 
 #define LIBURING(fn, call, ret, params, args)                                  \
 	EXPORT ret fn params;                                                  \

@@ -14,8 +14,8 @@
 
 static int run(int argc, char **argv)
 {
-	struct engine_options opt = { 0 };
-	struct reel_error err = { 0 };
+	struct engine_options opt = {0};
+	struct reel_error err = {0};
 
 	if (argc != 5)
 		return reel_cli_usage(&cmd_replay_engine,
@@ -25,9 +25,9 @@ static int run(int argc, char **argv)
 	opt.result = argv[3];
 	opt.burn = strstr(argv[4], "+burn") != NULL;
 	opt.warm = strstr(argv[4], "+warm") != NULL;
-	opt.mode = argv[4][0] == 'a' ? REPLAY_AFAP :
-		   argv[4][1] == 'i' ? REPLAY_TIMED :
-				       REPLAY_THINK;
+	opt.mode = argv[4][0] == 'a'   ? REPLAY_AFAP
+		   : argv[4][1] == 'i' ? REPLAY_TIMED
+				       : REPLAY_THINK;
 	/* Not the way of other commands: their last fflush() would be traced. */
 	if (engine_run(&opt, &comm_single, &err))
 		_exit(reel_cli_fail(&cmd_replay_engine, &err));

@@ -41,7 +41,7 @@ struct replay {
 	struct plan *plan;
 	struct sandbox sandbox;
 	struct result result;
-	char dir[64];         /* the trace and the plan, "": none */
+	char dir[64]; /* the trace and the plan, "": none */
 	char trace[96], plan_path[96];
 	char result_path[96]; /* "": none */
 	struct reel_record_result ran;
@@ -60,13 +60,14 @@ static void on_signal(int sig)
 
 static void catch_signals(void)
 {
-	struct sigaction act = { .sa_handler = on_signal };
+	struct sigaction act = {.sa_handler = on_signal};
 
 	sigemptyset(&act.sa_mask);
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);
-	signal(SIGPIPE, SIG_IGN); /* nobody reads on: there is still to remove */
+	signal(SIGPIPE,
+	       SIG_IGN); /* nobody reads on: there is still to remove */
 }
 
 static int stop_if_interrupted(struct reel_error *err)
@@ -85,8 +86,10 @@ static int make_places(struct replay *r, struct reel_error *err)
 	snprintf(r->dir, sizeof(r->dir), "%s/ioreel-replay.XXXXXX", tmp);
 	if (!mkdtemp(r->dir)) {
 		r->dir[0] = '\0';
-		return reel_fail(err, REEL_E_IO, "cannot make a folder in '%s': "
-				 "%s", tmp, strerror(errno));
+		return reel_fail(err, REEL_E_IO,
+				 "cannot make a folder in '%s': "
+				 "%s",
+				 tmp, strerror(errno));
 	}
 	snprintf(r->plan_path, sizeof(r->plan_path), "%s/plan", r->dir);
 	snprintf(r->trace, sizeof(r->trace), "%s/trace", r->dir);
@@ -100,8 +103,10 @@ static int make_places(struct replay *r, struct reel_error *err)
 	}
 	if (fd < 0) {
 		r->result_path[0] = '\0';
-		return reel_fail(err, REEL_E_IO, "cannot make a file in '%s': "
-				 "%s", r->dir, strerror(errno));
+		return reel_fail(err, REEL_E_IO,
+				 "cannot make a file in '%s': "
+				 "%s",
+				 r->dir, strerror(errno));
 	}
 	close(fd);
 	return 0;
@@ -129,9 +134,9 @@ static int plan_and_build(struct replay *r, struct reel_error *err)
 	replay_say_built(r->plan, &r->sandbox, r->cache);
 	return result_make(r->result_path, r->plan, err) ||
 			       result_open(&r->result, r->result_path, r->plan,
-					   err) ?
-		       -1 :
-		       0;
+					   err)
+		       ? -1
+		       : 0;
 }
 
 /* The progress line, from what the processes of the replay write. */
@@ -143,7 +148,7 @@ static void *watch(void *arg)
 
 	reel_progress_start(&progress, what, "calls", r->plan->head->calls);
 	while (__atomic_load_n(&r->watching, __ATOMIC_ACQUIRE)) {
-		struct timespec pause = { 0, 50000000 };
+		struct timespec pause = {0, 50000000};
 		struct result_total t;
 		uint64_t done;
 
@@ -172,18 +177,18 @@ static void glob_of(const char *root, char out[static PATH_MAX + 3])
 
 static int run_engine(struct replay *r, struct reel_error *err)
 {
-	static const char *const modes[] = { "think", "timed", "afap" };
+	static const char *const modes[] = {"think", "timed", "afap"};
 	char self[PATH_MAX], glob[PATH_MAX + 3], mode[32];
-	const char *include[] = { glob, "/memfd:*" }, *exclude[] = { "*" };
-	struct reel_record_options opt = { .dir = r->trace,
-					   .include = { include, 2 },
-					   .exclude = { exclude, 1 },
-					   .path_root = r->sandbox.root,
-					   .no_hooks = true };
+	const char *include[] = {glob, "/memfd:*"}, *exclude[] = {"*"};
+	struct reel_record_options opt = {.dir = r->trace,
+					  .include = {include, 2},
+					  .exclude = {exclude, 1},
+					  .path_root = r->sandbox.root,
+					  .no_hooks = true};
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char name[] = "replay-engine";
-	char *argv[] = { self, name, r->plan_path, r->sandbox.root,
-			 r->result_path, mode, NULL };
+	char *argv[] = {self,		name, r->plan_path, r->sandbox.root,
+			r->result_path, mode, NULL};
 
 	if (n <= 0)
 		return reel_fail(err, REEL_E_IO, "cannot find myself: %s",
@@ -267,7 +272,7 @@ static int replay(struct replay *r, struct reel_error *err)
 
 static void clean_up(struct replay *r)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 
 	end_processes(r);
 	if (r->sandbox.root[0] && r->keep) {
@@ -294,9 +299,8 @@ static void clean_up(struct replay *r)
 static int check_usage(struct replay *r, int words)
 {
 	if (words != 1)
-		return reel_cli_usage(&cmd_replay,
-				      words ? "one run is enough" :
-					      "no run given");
+		return reel_cli_usage(&cmd_replay, words ? "one run is enough"
+							 : "no run given");
 	if (r->afap + r->think + r->timed > 1)
 		return reel_cli_usage(&cmd_replay, "--think, --timed and "
 						   "--afap exclude each other");
@@ -306,43 +310,45 @@ static int check_usage(struct replay *r, int words)
 	if (r->cold && r->warm)
 		return reel_cli_usage(&cmd_replay,
 				      "--cold and --warm exclude each other");
-	r->cache = r->cold ? FILESET_COLD :
-		   r->warm ? FILESET_WARM :
-			     FILESET_AS_RECORDED;
-	r->mode = r->afap ? REPLAY_AFAP :
-		  r->timed ? REPLAY_TIMED :
-			     REPLAY_THINK;
+	r->cache = r->cold   ? FILESET_COLD
+		   : r->warm ? FILESET_WARM
+			     : FILESET_AS_RECORDED;
+	r->mode = r->afap    ? REPLAY_AFAP
+		  : r->timed ? REPLAY_TIMED
+			     : REPLAY_THINK;
 	return 0;
 }
 
 static int run(int argc, char **argv)
 {
-	struct replay r = { 0 };
-	struct reel_error err = { 0 };
+	struct replay r = {0};
+	struct reel_error err = {0};
 	const struct reel_opt opts[] = {
-		{ "output", 'o', REEL_OPT_TEXT, &r.output, "FILE",
-		  "keep the store of the replay", 0, 0 },
-		{ "root", 0, REEL_OPT_TEXT, &r.root, "DIR",
-		  "replay in DIR, which must be empty (default: a new "
-		  "replay.XXXXXX here)", 0, 0 },
-		{ "think", 0, REEL_OPT_FLAG, &r.think, NULL,
-		  "keep the pauses between calls (the default)", 0, 0 },
-		{ "timed", 0, REEL_OPT_FLAG, &r.timed, NULL,
-		  "begin every call when it began in the job", 0, 0 },
-		{ "afap", 0, REEL_OPT_FLAG, &r.afap, NULL,
-		  "as fast as possible: only the order is kept", 0, 0 },
-		{ "burn", 0, REEL_OPT_FLAG, &r.burn, NULL,
-		  "compute through the pauses instead of sleeping", 0, 0 },
-		{ "cold", 0, REEL_OPT_FLAG, &r.cold, NULL,
-		  "begin with all rebuilt files out of the page cache", 0, 0 },
-		{ "warm", 0, REEL_OPT_FLAG, &r.warm, NULL,
-		  "all in it, and left there (default: what the job found "
-		  "there)", 0, 0 },
-		{ "keep", 0, REEL_OPT_FLAG, &r.keep, NULL,
-		  "leave the rebuilt files where they are", 0, 0 },
-		{ "plan", 0, REEL_OPT_TEXT, &r.plan_file, "FILE",
-		  "write the plan for ioreel-replay, and stop", 0, 0 },
-		{ 0 },
+		{"output", 'o', REEL_OPT_TEXT, &r.output, "FILE",
+		 "keep the store of the replay", 0, 0},
+		{"root", 0, REEL_OPT_TEXT, &r.root, "DIR",
+		 "replay in DIR, which must be empty (default: a new "
+		 "replay.XXXXXX here)",
+		 0, 0},
+		{"think", 0, REEL_OPT_FLAG, &r.think, NULL,
+		 "keep the pauses between calls (the default)", 0, 0},
+		{"timed", 0, REEL_OPT_FLAG, &r.timed, NULL,
+		 "begin every call when it began in the job", 0, 0},
+		{"afap", 0, REEL_OPT_FLAG, &r.afap, NULL,
+		 "as fast as possible: only the order is kept", 0, 0},
+		{"burn", 0, REEL_OPT_FLAG, &r.burn, NULL,
+		 "compute through the pauses instead of sleeping", 0, 0},
+		{"cold", 0, REEL_OPT_FLAG, &r.cold, NULL,
+		 "begin with all rebuilt files out of the page cache", 0, 0},
+		{"warm", 0, REEL_OPT_FLAG, &r.warm, NULL,
+		 "all in it, and left there (default: what the job found "
+		 "there)",
+		 0, 0},
+		{"keep", 0, REEL_OPT_FLAG, &r.keep, NULL,
+		 "leave the rebuilt files where they are", 0, 0},
+		{"plan", 0, REEL_OPT_TEXT, &r.plan_file, "FILE",
+		 "write the plan for ioreel-replay, and stop", 0, 0},
+		{0},
 	};
 	int at = reel_cli_parse(&cmd_replay, opts, false, argc, argv), status;
 
@@ -369,8 +375,9 @@ const struct reel_command cmd_replay = {
 	.task = "play a recorded run back, without its program and data",
 	.usage = "RUN [-o FILE] [--root DIR] [--think|--timed|--afap] "
 		 "[--cold|--warm] [options]",
-	.examples = "  ioreel replay train.reel\n"
-		    "  ioreel replay train.reel -o again.db --root /scratch/r\n",
+	.examples =
+		"  ioreel replay train.reel\n"
+		"  ioreel replay train.reel -o again.db --root /scratch/r\n",
 	.about = "Rebuilds the files that the job found (names and sizes; the "
 		 "bytes are random) in "
 		 "a folder of its own, and issues every recorded call again: "

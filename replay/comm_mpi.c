@@ -13,15 +13,15 @@ static void barrier(void)
 static void allreduce(int64_t *value, int n, enum comm_op op)
 {
 	MPI_Allreduce(MPI_IN_PLACE, value, n, MPI_INT64_T,
-		      op == COMM_SUM ? MPI_SUM :
-		      op == COMM_MIN ? MPI_MIN :
-				       MPI_MAX,
+		      op == COMM_SUM   ? MPI_SUM
+		      : op == COMM_MIN ? MPI_MIN
+				       : MPI_MAX,
 		      MPI_COMM_WORLD);
 }
 
 struct comm comm_mpi_world(void)
 {
-	struct comm c = { .barrier = barrier, .allreduce = allreduce };
+	struct comm c = {.barrier = barrier, .allreduce = allreduce};
 
 	MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &c.size);

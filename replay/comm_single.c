@@ -13,7 +13,5 @@ static void allreduce(int64_t *value, int n, enum comm_op op)
 	(void)op;
 }
 
-const struct comm comm_single = { .rank = 0,
-				  .size = 1,
-				  .barrier = barrier,
-				  .allreduce = allreduce };
+const struct comm comm_single = {
+	.rank = 0, .size = 1, .barrier = barrier, .allreduce = allreduce};

@@ -27,8 +27,8 @@
 
 static uint32_t stream_of(const struct compiler *c, const struct reel_event *ev)
 {
-	return ev->thread < c->job->thread_ids ? c->job->stream_of[ev->thread] :
-						 JOB_NONE;
+	return ev->thread < c->job->thread_ids ? c->job->stream_of[ev->thread]
+					       : JOB_NONE;
 }
 
 /* --- the first pass ------------------------------------------------------ */
@@ -40,13 +40,13 @@ static int mark_outside(struct compiler *c, const struct reel_event *ev,
 	bool by_name = effects->met == ev->file &&
 		       (ev->fd < 0 || ev->group == REEL_GROUP_OPEN);
 	int64_t size = c->job->file[ev->file].size_bytes;
-	struct mark mark = { .stream = me->stream,
-			     .call = me->call,
-			     .a = effects->dir,
-			     .b = ev->file,
-			     .ns = size > 0 ? size : 0,
-			     .kind = effects->appeared ? MARK_APPEAR :
-							 MARK_VANISH };
+	struct mark mark = {.stream = me->stream,
+			    .call = me->call,
+			    .a = effects->dir,
+			    .b = ev->file,
+			    .ns = size > 0 ? size : 0,
+			    .kind = effects->appeared ? MARK_APPEAR
+						      : MARK_VANISH};
 
 	if (by_name && marks_add(&c->marks, &mark, c->err))
 		return -1;
@@ -68,9 +68,10 @@ static int number_call(struct compiler *c, const struct reel_event *ev,
 	}
 	copy_seen(copy, ev);
 	me->call = (*calls)++;
-	return me->call < UINT32_MAX ?
-		       0 :
-		       reel_fail(c->err, REEL_E_LIMIT,
+	return me->call < UINT32_MAX
+		       ? 0
+		       : reel_fail(
+				 c->err, REEL_E_LIMIT,
 				 "cannot replay: a thread has too many calls");
 }
 
@@ -82,10 +83,10 @@ static int mark_dirty(struct compiler *c, const struct reel_event *ev,
 		      const struct who *me)
 {
 	struct who *last = &c->msync[ev->open];
-	struct mark mark = { .stream = last->stream,
-			     .call = last->call,
-			     .ns = ev->result,
-			     .kind = MARK_DIRTY };
+	struct mark mark = {.stream = last->stream,
+			    .call = last->call,
+			    .ns = ev->result,
+			    .kind = MARK_DIRTY};
 
 	if (ev->call == REEL_CALL_MSYNC && !ev->err)
 		*last = *me;
@@ -98,7 +99,7 @@ static int mark_dirty(struct compiler *c, const struct reel_event *ev,
 static int survey_call(struct compiler *c, struct reel_event *ev,
 		       uint32_t stream)
 {
-	struct who me = { .stream = stream, .end_ns = ev->start_ns + ev->dur_ns };
+	struct who me = {.stream = stream, .end_ns = ev->start_ns + ev->dur_ns};
 	struct effects effects;
 
 	if (number_call(c, ev, &me))
@@ -107,8 +108,7 @@ static int survey_call(struct compiler *c, struct reel_event *ev,
 		c->makes[stream] = 1;
 	if (ev->call == REEL_CALL_CHDIR || ev->call == REEL_CALL_FCHDIR)
 		c->moves[c->job->stream[stream].process] = 1;
-	if (!role_async(ev) &&
-	    residency_event(&c->residency, ev, &me, c->err))
+	if (!role_async(ev) && residency_event(&c->residency, ev, &me, c->err))
 		return -1;
 	if (history_event(c->history, ev, &me, &effects, c->err) ||
 	    objects_event(c->objects, ev, stream, me.call, c->err) ||
@@ -136,9 +136,9 @@ static int survey_meeting(struct compiler *c, const struct reel_event *ev,
 {
 	unsigned int halves = role_meets(ev);
 	unsigned int records = halves == (ROLE_ARRIVES | ROLE_LEAVES) ? 2 : 1;
-	struct who me = { .stream = stream,
-			  .call = c->calls[stream],
-			  .end_ns = ev->start_ns + ev->dur_ns };
+	struct who me = {.stream = stream,
+			 .call = c->calls[stream],
+			 .end_ns = ev->start_ns + ev->dur_ns};
 
 	if (me.call >= UINT32_MAX - 2)
 		return reel_fail(c->err, REEL_E_LIMIT,
@@ -195,25 +195,25 @@ out:
 static int give_file(void *arg, const struct before *b, struct reel_error *err)
 {
 	struct compiler *c = arg;
-	struct plan_file f = { .kind = b->dir  ? PLAN_FILE_DIR :
-				       b->fifo ? PLAN_FILE_FIFO :
-						 PLAN_FILE_REGULAR,
-			       .denied = b->denied,
-			       .exec = b->exec,
-			       .cold = residency_cold(&c->residency, b->file),
-			       .piece_bytes =
-				       residency_piece(&c->residency, b->file),
-			       .size_bytes = b->fifo ? 0 : b->size_bytes,
-			       .entries = b->entries };
+	struct plan_file f = {.kind = b->dir	? PLAN_FILE_DIR
+				      : b->fifo ? PLAN_FILE_FIFO
+						: PLAN_FILE_REGULAR,
+			      .denied = b->denied,
+			      .exec = b->exec,
+			      .cold = residency_cold(&c->residency, b->file),
+			      .piece_bytes =
+				      residency_piece(&c->residency, b->file),
+			      .size_bytes = b->fifo ? 0 : b->size_bytes,
+			      .entries = b->entries};
 
 	if (plan_writer_name(c->out, b->path, b->path_bytes, &f.name, err))
 		return -1;
 	if (b->link) {
-		struct plan_file link = { .name = f.name,
-					  .kind = b->loop ? PLAN_FILE_LOOP :
-							    PLAN_FILE_LINK,
-					  .size_bytes = b->link_bytes,
-					  .entries = -1 };
+		struct plan_file link = {.name = f.name,
+					 .kind = b->loop ? PLAN_FILE_LOOP
+							 : PLAN_FILE_LINK,
+					 .size_bytes = b->link_bytes,
+					 .entries = -1};
 
 		if (plan_writer_file(c->out, &link, NULL, err))
 			return -1;
@@ -222,8 +222,9 @@ static int give_file(void *arg, const struct before *b, struct reel_error *err)
 	}
 	f.lines = b->dir ? 0 : b->lines;
 	return plan_writer_holes(c->out, &f, b->hole, b->holes, err) ||
-			       plan_writer_file(c->out, &f, b->line, err) ?
-		       -1 : 0;
+			       plan_writer_file(c->out, &f, b->line, err)
+		       ? -1
+		       : 0;
 }
 
 static int write_objects(struct compiler *c)
@@ -292,10 +293,9 @@ static int write_processes(struct compiler *c, struct plan_head *h)
 /* How long after the start of the job its time 0 was: until the first event. */
 static int read_lead(struct compiler *c)
 {
-	static const char sql[] =
-		"SELECT max(0, min(start_real_ns -"
-		" json_extract(job_json, '$.start_real_ns'),"
-		" wall_ns - span_ns)) FROM run";
+	static const char sql[] = "SELECT max(0, min(start_real_ns -"
+				  " json_extract(job_json, '$.start_real_ns'),"
+				  " wall_ns - span_ns)) FROM run";
 	int64_t ns = 0;
 	bool has = false;
 
@@ -309,10 +309,10 @@ static int read_lead(struct compiler *c)
 
 static int write_plan(struct compiler *c, const char *path)
 {
-	struct plan_head h = { .wall_ns = c->job->wall_ns,
-			       .calls = -c->met,
-			       .async = c->async,
-			       .meetings = meetings_settled(c->meetings) };
+	struct plan_head h = {.wall_ns = c->job->wall_ns,
+			      .calls = -c->met,
+			      .async = c->async,
+			      .meetings = meetings_settled(c->meetings)};
 
 	if (plan_writer_new(&c->out, path, c->err) ||
 	    inserts_read(&c->inserts, c->job, c->st, c->err) || read_lead(c))
@@ -363,15 +363,16 @@ static int prepare(struct compiler *c)
 	c->name_of = reel_alloc(c->job->files, sizeof(*c->name_of), c->err);
 	c->copy = reel_alloc(n, sizeof(*c->copy), c->err);
 	c->msync = reel_alloc(c->job->opens, sizeof(*c->msync), c->err);
-	if (!c->calls || !c->idle_ns || !c->copy || !c->msync || !c->makes || !c->moves ||
-	    !c->name_of ||
+	if (!c->calls || !c->idle_ns || !c->copy || !c->msync || !c->makes ||
+	    !c->moves || !c->name_of ||
 	    residency_init(&c->residency, c->job, &c->marks, c->err))
 		return -1;
 	for (uint32_t i = 0; i < c->job->streams; i++)
 		c->idle_ns[i] =
 			c->job->process[c->job->stream[i].process].start_ns;
 	return contents_init(&c->contents, c->job, c->err) ||
-			       listings_new(&c->listings, c->job, &c->marks, c->err) ||
+			       listings_new(&c->listings, c->job, &c->marks,
+					    c->err) ||
 			       history_new(&c->history, c->job, c->listings,
 					   &c->contents, c->err) ||
 			       edges_new(&c->edges, c->job, &c->marks,
@@ -384,16 +385,15 @@ static int prepare(struct compiler *c)
 					    c->err) ||
 			       objects_new(&c->objects, c->job, &c->marks,
 					   c->err) ||
-			       forks_init(&c->forks, c->job, &c->marks,
-					  c->err) ?
-		       -1 :
-		       0;
+			       forks_init(&c->forks, c->job, &c->marks, c->err)
+		       ? -1
+		       : 0;
 }
 
 int plan_compile(struct reel_store *st, const char *path,
 		 struct reel_error *err)
 {
-	struct compiler c = { .st = st, .err = err };
+	struct compiler c = {.st = st, .err = err};
 	int rc = -1;
 
 	if (refuse_counted(&c) || prepare(&c))

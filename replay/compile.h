@@ -56,13 +56,13 @@ struct compiler {
 	struct inserts inserts;
 	struct plan_writer *out;
 	struct reel_progress progress;
-	uint32_t *calls;   /* by stream */
-	int64_t *idle_ns;  /* end of its last call, by stream */
+	uint32_t *calls;	/* by stream */
+	int64_t *idle_ns;	/* end of its last call, by stream */
 	struct last_copy *copy; /* by stream */
-	struct who *msync;      /* the last of its mappings, by open id */
-	uint8_t *makes;    /* it makes descriptors, by stream */
-	uint8_t *moves;    /* it changes its directory, by process */
-	uint32_t *name_of; /* by file id, 1 + name */
+	struct who *msync;	/* the last of its mappings, by open id */
+	uint8_t *makes;		/* it makes descriptors, by stream */
+	uint8_t *moves;		/* it changes its directory, by process */
+	uint32_t *name_of;	/* by file id, 1 + name */
 	uint64_t events, skipped, async, met, fetches;
 	int64_t lead_ns; /* from the start of the job to the time 0 */
 	/* While writing: */
@@ -73,17 +73,18 @@ struct compiler {
 		int64_t start_ns, end_ns;
 		bool any;
 		unsigned int halves; /* ROLE_ARRIVES, ROLE_LEAVES */
-	} meeting; /* one that may hold calls of its thread */
+	} meeting;		     /* one that may hold calls of its thread */
 };
 
 static inline void copy_seen(struct last_copy *c, const struct reel_event *ev)
 {
-	*c = (struct last_copy){ ev->start_ns, ev->dur_ns,
-				 role_copies(ev->call) };
+	*c = (struct last_copy){ev->start_ns, ev->dur_ns,
+				role_copies(ev->call)};
 }
 
 /* Is it the other side of that copy? */
-static inline bool is_half_of(const struct last_copy *c, const struct reel_event *ev)
+static inline bool is_half_of(const struct last_copy *c,
+			      const struct reel_event *ev)
 {
 	return c->any && ev->call == REEL_CALL_COPY_OUT && ev->fd >= 0 &&
 	       c->start_ns == ev->start_ns && c->dur_ns == ev->dur_ns;

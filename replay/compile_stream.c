@@ -63,8 +63,8 @@ static int fork_waits(struct compiler *c, uint32_t child, struct plan_more *m)
 
 	for (size_t i = forks_of(f, child);
 	     i < f->waits && f->wait[i].child == child; i++) {
-		struct plan_edge edge = { .stream = f->wait[i].before.stream,
-					  .calls = f->wait[i].before.call + 1 };
+		struct plan_edge edge = {.stream = f->wait[i].before.stream,
+					 .calls = f->wait[i].before.call + 1};
 
 		if (plan_writer_edge(c->out, &edge, &index, c->err))
 			return -1;
@@ -76,11 +76,11 @@ static int fork_waits(struct compiler *c, uint32_t child, struct plan_more *m)
 
 static int write_insert(struct compiler *c, const struct insert *in)
 {
-	struct plan_record r = { .offset = PLAN_NO_OFFSET,
-				 .size = PLAN_NO_SIZE,
-				 .fd = -1,
-				 .op = in->op,
-				 .flags = PLAN_F_MORE };
+	struct plan_record r = {.offset = PLAN_NO_OFFSET,
+				.size = PLAN_NO_SIZE,
+				.fd = -1,
+				.op = in->op,
+				.flags = PLAN_F_MORE};
 	struct plan_more m = nothing_more;
 
 	m.arg = in->arg;
@@ -140,15 +140,15 @@ static void lose(struct compiler *c, const struct mark *k, uint32_t file,
 
 /* What the survey found out about the call, which is of @file, or 0. */
 static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
-		       uint32_t file,
-		       struct plan_record *r, struct plan_more *m,
-		       int64_t *longer_ns, int64_t *after_ns)
+		       uint32_t file, struct plan_record *r,
+		       struct plan_more *m, int64_t *longer_ns,
+		       int64_t *after_ns)
 {
 	const struct marks *marks = &c->marks;
 
 	for (; c->mark < marks->n; c->mark++) {
 		const struct mark *k = &marks->mark[c->mark];
-		struct plan_edge edge = { .stream = k->a, .calls = k->b };
+		struct plan_edge edge = {.stream = k->a, .calls = k->b};
 		uint32_t index;
 
 		if (k->stream != stream || k->call != call)
@@ -213,8 +213,8 @@ static bool needs_more(const struct reel_event *ev, const struct plan_more *m,
 {
 	return ev->err || ev->result != expected || m->name != PLAN_NONE ||
 	       m->name2 != PLAN_NONE || ev->fd2 >= 0 || m->count != 1 ||
-	       says(m->arg) || says(m->arg2) ||
-	       ev->layer == REEL_LAYER_MMAP || ev->group == REEL_GROUP_SEEK;
+	       says(m->arg) || says(m->arg2) || ev->layer == REEL_LAYER_MMAP ||
+	       ev->group == REEL_GROUP_SEEK;
 }
 
 static uint16_t flags_of(const struct reel_event *ev)
@@ -228,9 +228,9 @@ static uint16_t flags_of(const struct reel_event *ev)
 		flags |= PLAN_F_MAKES_FD | PLAN_F_MORE;
 	if (ev->fd2 >= 0)
 		flags |= PLAN_F_MAKES_FD;
-	if (pipe && (ev->group == REEL_GROUP_READ ||
-		     ev->group == REEL_GROUP_WRITE ||
-		     ev->group == REEL_GROUP_OPEN))
+	if (pipe &&
+	    (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE ||
+	     ev->group == REEL_GROUP_OPEN))
 		flags |= PLAN_F_MESSAGE;
 	if (role_async(ev))
 		flags |= PLAN_F_ASYNC;
@@ -251,25 +251,25 @@ static void make_record(struct compiler *c, const struct reel_event *ev,
 {
 	bool makes = ev->group == REEL_GROUP_OPEN;
 
-	*r = (struct plan_record){ .offset = ev->offset,
-				   .size = ev->asked < 0 ? PLAN_NO_SIZE :
-							   ev->asked,
-				   .fd = makes ? -1 : ev->fd,
-				   .op = ev->call,
-				   .flags = flags_of(ev) };
-	*m = (struct plan_more){ .result = ev->result,
-				 .arg = ev->arg,
-				 .arg2 = ev->arg2,
-				 .pos = role_copies(ev->call) ? PLAN_NO_OFFSET :
-								ev->pos,
-				 .name = PLAN_NONE,
-				 .name2 = PLAN_NONE,
-				 .err = ev->err,
-				 .fd2 = makes ? ev->fd : ev->fd2,
-				 .count = ev->count ? ev->count : 1,
-				 .object = PLAN_NONE,
-				 .object2 = PLAN_NONE,
-				 .open = ev->open };
+	*r = (struct plan_record){.offset = ev->offset,
+				  .size = ev->asked < 0 ? PLAN_NO_SIZE
+							: ev->asked,
+				  .fd = makes ? -1 : ev->fd,
+				  .op = ev->call,
+				  .flags = flags_of(ev)};
+	*m = (struct plan_more){.result = ev->result,
+				.arg = ev->arg,
+				.arg2 = ev->arg2,
+				.pos = role_copies(ev->call) ? PLAN_NO_OFFSET
+							     : ev->pos,
+				.name = PLAN_NONE,
+				.name2 = PLAN_NONE,
+				.err = ev->err,
+				.fd2 = makes ? ev->fd : ev->fd2,
+				.count = ev->count ? ev->count : 1,
+				.object = PLAN_NONE,
+				.object2 = PLAN_NONE,
+				.open = ev->open};
 	if (!reel_call_info(ev->call) || ev->call >= REEL_CALL_MAX ||
 	    ev->fd >= 1 << 20 || ev->fd2 >= 1 << 20) {
 		r->op = 0;
@@ -340,7 +340,8 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 		return -1;
 	if (needs_more(ev, m, r->flags & PLAN_F_FULL ? ev->asked : 0))
 		r->flags |= PLAN_F_MORE;
-	if (nameless_open(ev) && !ev->err && objects_handed(c->objects, ev->file))
+	if (nameless_open(ev) && !ev->err &&
+	    objects_handed(c->objects, ev->file))
 		r->flags |= PLAN_F_NAMED;
 	if (give_lines(c, ev, r, m))
 		return -1;
@@ -367,11 +368,11 @@ static int write_meeting(struct compiler *c, uint32_t stream, uint32_t *call)
 
 	c->meeting.any = false;
 	for (unsigned int half = ROLE_ARRIVES; half <= ROLE_LEAVES; half *= 2) {
-		struct plan_record r = { .offset = PLAN_NO_OFFSET,
-					 .size = PLAN_NO_SIZE,
-					 .fd = -1,
-					 .op = PLAN_OP_MEET,
-					 .flags = PLAN_F_MORE };
+		struct plan_record r = {.offset = PLAN_NO_OFFSET,
+					.size = PLAN_NO_SIZE,
+					.fd = -1,
+					.op = PLAN_OP_MEET,
+					.flags = PLAN_F_MORE};
 		struct plan_more m = nothing_more;
 
 		if (!(c->meeting.halves & half))
@@ -434,7 +435,7 @@ int compile_stream(struct compiler *c, uint32_t stream)
 {
 	const struct job_stream *js = &c->job->stream[stream];
 	const struct job_process *jp = &c->job->process[js->process];
-	struct plan_stream s = { .thread_id = js->id, .process = js->process };
+	struct plan_stream s = {.thread_id = js->id, .process = js->process};
 	struct reel_events *it = NULL;
 	struct reel_event ev;
 	uint32_t call = 0;

@@ -42,7 +42,7 @@ int descriptors_init(struct player_process *p, struct reel_error *err)
 	/* What the launcher had open is nobody's here. */
 	raw(SYS_close_range, 3, p->engine->base - 1, 0);
 	for (uint32_t i = 0; i < n; i++) {
-		p->slot[i] = (struct slot){ .fd = -1, .object = PLAN_NONE };
+		p->slot[i] = (struct slot){.fd = -1, .object = PLAN_NONE};
 		if (raw(SYS_fcntl, i, F_GETFD) >= 0)
 			p->number[i] = NUMBER_PARKED;
 	}
@@ -81,12 +81,12 @@ static void expect(struct player_process *p, int32_t fd)
 	if (fd < 0 || (uint32_t)fd >= n || p->number[fd] == NUMBER_USED)
 		return;
 	if (p->number[fd] == NUMBER_INHERITED)
-		p->slot[fd] = (struct slot){ .fd = -1, .object = PLAN_NONE };
+		p->slot[fd] = (struct slot){.fd = -1, .object = PLAN_NONE};
 	for (uint32_t i = p->floor; i < (uint32_t)fd; i++) {
 		if (p->number[i] == NUMBER_FREE)
-			p->number[i] = occupy(p, p->engine->null, (int)i) ?
-					       NUMBER_PARKED :
-					       NUMBER_USED;
+			p->number[i] = occupy(p, p->engine->null, (int)i)
+					       ? NUMBER_PARKED
+					       : NUMBER_USED;
 	}
 	if (p->floor < (uint32_t)fd)
 		p->floor = (uint32_t)fd;
@@ -147,7 +147,7 @@ int64_t descriptors_after(struct player *p, const struct step *s, int got)
 
 	set_number(q, got, NUMBER_USED);
 	if (got >= 0 && slot)
-		*slot = (struct slot){ .fd = got, .object = PLAN_NONE };
+		*slot = (struct slot){.fd = got, .object = PLAN_NONE};
 	descriptors_end_turn(p);
 	return got;
 }
@@ -158,7 +158,7 @@ void descriptors_closed(struct player *p, int32_t fd)
 
 	if (s) {
 		set_number(p->process, s->fd >= 0 ? s->fd : fd, NUMBER_FREE);
-		*s = (struct slot){ .fd = -1, .object = PLAN_NONE };
+		*s = (struct slot){.fd = -1, .object = PLAN_NONE};
 	}
 	descriptors_end_turn(p);
 }
@@ -176,7 +176,7 @@ void descriptors_range_closed(struct player *p, uint32_t first, uint32_t last)
 			raw(SYS_close, fd);
 			set_number(q, fd, NUMBER_FREE);
 		}
-		q->slot[i] = (struct slot){ .fd = -1, .object = PLAN_NONE };
+		q->slot[i] = (struct slot){.fd = -1, .object = PLAN_NONE};
 	}
 }
 
@@ -259,9 +259,8 @@ static int open_file(struct player *p, const struct plan_object *o)
 static int open_memory(struct player *p, const struct plan_object *o)
 {
 	char name[200] = "replay";
-	const char *from = o->name == PLAN_NONE ?
-				   "" :
-				   plan_name(p->engine->plan, o->name);
+	const char *from =
+		o->name == PLAN_NONE ? "" : plan_name(p->engine->plan, o->name);
 	long fd;
 
 	if (!strncmp(from, "/memfd:", 7)) {
@@ -365,8 +364,8 @@ static int open_pair(struct engine *e, uint32_t i)
 
 	/* What a read gets is put in just before it: none has to block. */
 	bad = pp->socket ? raw(SYS_socketpair, AF_UNIX,
-			       SOCK_STREAM | SOCK_NONBLOCK, 0, fd) :
-			   raw(SYS_pipe2, fd, O_NONBLOCK);
+			       SOCK_STREAM | SOCK_NONBLOCK, 0, fd)
+			 : raw(SYS_pipe2, fd, O_NONBLOCK);
 	if (bad)
 		return -1;
 	/* A whole message must fit. */
@@ -392,7 +391,7 @@ int descriptors_open(struct engine *e, struct reel_error *err)
 {
 	const struct plan_head *h = e->plan->head;
 	uint64_t need;
-	struct rlimit lim = { RLIM_INFINITY, RLIM_INFINITY };
+	struct rlimit lim = {RLIM_INFINITY, RLIM_INFINITY};
 
 	getrlimit(RLIMIT_NOFILE, &lim);
 	e->base = (int)h->fds + 16;

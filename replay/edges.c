@@ -45,8 +45,8 @@ struct path_state {
 	struct who had_change; /* before it came or went by nobody's call */
 	struct users had_users;
 	struct users listers; /* of a directory: who read its entries */
-	bool grows; /* it was opened to be written */
-	bool gone;  /* by its last change */
+	bool grows;	      /* it was opened to be written */
+	bool gone;	      /* by its last change */
 };
 
 /* Of what it holds, whatever its name is by now. */
@@ -63,13 +63,13 @@ struct content_state {
 struct edges {
 	const struct job *job;
 	struct marks *marks;
-	struct open_state *open;  /* by open id */
-	struct path_state *path;  /* by file id */
+	struct open_state *open; /* by open id */
+	struct path_state *path; /* by file id */
 	struct contents *contents;
 	struct content_state *content; /* by content */
 	uint32_t content_room;
 	struct tree tree;
-	struct reel_idmap pairs;  /* consumer, producer -> waited */
+	struct reel_idmap pairs; /* consumer, producer -> waited */
 	uint32_t *waited;
 	uint32_t waited_room;
 	struct reel_idmap numbers; /* process, fd -> number */
@@ -92,7 +92,7 @@ struct number {
 	struct who late_opener;
 };
 
-static const struct who nobody = { JOB_NONE, 0, 0 };
+static const struct who nobody = {JOB_NONE, 0, 0};
 
 int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 	      struct contents *contents, struct reel_error *err)
@@ -111,8 +111,8 @@ int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 		return -1;
 	}
 	for (uint32_t i = 0; i < job->opens; i++)
-		e->open[i].maker = e->open[i].mover =
-			e->open[i].users.one = nobody;
+		e->open[i].maker = e->open[i].mover = e->open[i].users.one =
+			nobody;
 	for (uint32_t i = 0; i < job->files; i++)
 		e->path[i] = (struct path_state){
 			.change = nobody,
@@ -161,21 +161,21 @@ void edges_free(struct edges *e)
 int edges_keep(struct edges *e, const struct who *before,
 	       const struct who *after, struct reel_error *err)
 {
-	struct mark wait = { .stream = after->stream,
-			     .call = after->call,
-			     .kind = MARK_WAIT,
-			     .a = before->stream,
-			     .b = before->call + 1 };
-	struct mark post = { .stream = before->stream,
-			     .call = before->call,
-			     .kind = MARK_POST };
+	struct mark wait = {.stream = after->stream,
+			    .call = after->call,
+			    .kind = MARK_WAIT,
+			    .a = before->stream,
+			    .b = before->call + 1};
+	struct mark post = {.stream = before->stream,
+			    .call = before->call,
+			    .kind = MARK_POST};
 
 	if (before->stream == JOB_NONE || before->stream == after->stream)
 		return 0;
 	return marks_add(e->marks, &wait, err) ||
-			       marks_add(e->marks, &post, err) ?
-		       -1 :
-		       1;
+			       marks_add(e->marks, &post, err)
+		       ? -1
+		       : 1;
 }
 
 int edges_add(struct edges *e, const struct who *before,
@@ -187,9 +187,8 @@ int edges_add(struct edges *e, const struct who *before,
 		return 0;
 	i = reel_idmap_get(&e->pairs,
 			   (uint64_t)after->stream << 32 | before->stream, err);
-	if (i == REEL_NO_INDEX ||
-	    reel_array_reach(&e->waited, &e->waited_room, i,
-			     sizeof(*e->waited), err))
+	if (i == REEL_NO_INDEX || reel_array_reach(&e->waited, &e->waited_room,
+						   i, sizeof(*e->waited), err))
 		return -1;
 	if (e->waited[i] >= before->call + 1)
 		return 0;
@@ -292,15 +291,14 @@ static struct number *number_of(struct edges *e, uint32_t process, int32_t fd,
 {
 	uint32_t known = e->numbers.used, i;
 
-	i = reel_idmap_get(&e->numbers,
-			   (uint64_t)process << 32 | (uint32_t)fd, err);
-	if (i == REEL_NO_INDEX ||
-	    reel_array_reach(&e->number, &e->number_room, i,
-			     sizeof(*e->number), err))
+	i = reel_idmap_get(&e->numbers, (uint64_t)process << 32 | (uint32_t)fd,
+			   err);
+	if (i == REEL_NO_INDEX || reel_array_reach(&e->number, &e->number_room,
+						   i, sizeof(*e->number), err))
 		return NULL;
 	if (i == known)
-		e->number[i].closer = e->number[i].opener =
-			e->number[i].maker = nobody;
+		e->number[i].closer = e->number[i].opener = e->number[i].maker =
+			nobody;
 	return &e->number[i];
 }
 
@@ -335,10 +333,10 @@ static int replace_number(struct edges *e, struct number *n, uint32_t process,
 	    (n->open &&
 	     after_all(e, &e->open[n->open].users, process, ev, me, err)))
 		return -1;
-	*n = (struct number){ .closer = nobody,
-			      .opener = nobody,
-			      .maker = *me,
-			      .open = ev->open };
+	*n = (struct number){.closer = nobody,
+			     .opener = nobody,
+			     .maker = *me,
+			     .open = ev->open};
 	return 0;
 }
 
@@ -385,9 +383,9 @@ static int on_number(struct edges *e, const struct reel_event *ev,
 	n = number_of(e, process, fd, err);
 	if (!n)
 		return -1;
-	return closes	? give_number(e, n, ev, me, err) :
-	       replaces ? replace_number(e, n, process, ev, me, err) :
-			  take_number(e, n, process, ev, me, err);
+	return closes	  ? give_number(e, n, ev, me, err)
+	       : replaces ? replace_number(e, n, process, ev, me, err)
+			  : take_number(e, n, process, ev, me, err);
 }
 
 static int on_open_file(struct edges *e, const struct reel_event *ev,
@@ -412,8 +410,7 @@ static int on_open_file(struct edges *e, const struct reel_event *ev,
 			return -1;
 		o->mover = *me;
 	}
-	if (ev->fd2 >= 0 &&
-	    on_number(e, ev, me, ev->fd2, false, err))
+	if (ev->fd2 >= 0 && on_number(e, ev, me, ev->fd2, false, err))
 		return -1;
 	/* Whoever made the mapping. */
 	if (role_by_address(ev->call) &&
@@ -437,13 +434,13 @@ static struct content_state *state_of(struct edges *e, uint32_t content,
 		return NULL;
 	c = &e->content[content];
 	if (!c->known)
-		*c = (struct content_state){ .known = true,
-					     .grows = e->path[file].grows,
-					     .written = nobody,
-					     .cutter = nobody,
-					     .bytes.one = nobody,
-					     .ends.one = nobody,
-					     .writers.one = nobody };
+		*c = (struct content_state){.known = true,
+					    .grows = e->path[file].grows,
+					    .written = nobody,
+					    .cutter = nobody,
+					    .bytes.one = nobody,
+					    .ends.one = nobody,
+					    .writers.one = nobody};
 	return c;
 }
 
@@ -455,9 +452,9 @@ static int after_writers(struct edges *e, const struct content_state *p,
 			 const struct reel_event *ev, const struct who *me,
 			 struct reel_error *err)
 {
-	return p->writers.n < USERS_MOST ?
-		       after_all(e, &p->writers, JOB_NONE, ev, me, err) :
-		       after(e, &p->written, ev, me, err);
+	return p->writers.n < USERS_MOST
+		       ? after_all(e, &p->writers, JOB_NONE, ev, me, err)
+		       : after(e, &p->written, ev, me, err);
 }
 
 /* What others read must have been read before it is cut off; it was once
@@ -638,8 +635,9 @@ static int on_entries(struct edges *e, const struct reel_event *ev,
 {
 	struct path_state *p = &e->path[ev->file];
 
-	return after(e, &p->child, ev, me, err) || use(&p->listers, me, err) ?
-		       -1 : 0;
+	return after(e, &p->child, ev, me, err) || use(&p->listers, me, err)
+		       ? -1
+		       : 0;
 }
 
 static int on_bytes(struct edges *e, const struct reel_event *ev,
@@ -666,8 +664,7 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 			return -1;
 		if (p->ends.n >= USERS_MOST)
 			forget(&p->ends);
-		if (ev->call == REEL_CALL_FTRUNCATE &&
-		    cut(e, p, ev, me, err))
+		if (ev->call == REEL_CALL_FTRUNCATE && cut(e, p, ev, me, err))
 			return -1;
 		return use(&p->bytes, me, err);
 	}
@@ -677,8 +674,8 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 		return -1;
 	if (ev->group == REEL_GROUP_READ && after(e, &p->cutter, ev, me, err))
 		return -1;
-	if (seeks_end(ev) && (use(&p->ends, me, err) ||
-			      use(&p->bytes, me, err)))
+	if (seeks_end(ev) &&
+	    (use(&p->ends, me, err) || use(&p->bytes, me, err)))
 		return -1;
 	if (ev->group != REEL_GROUP_READ)
 		return 0;

@@ -103,8 +103,9 @@ static struct player *player_new(struct player_process *q, uint32_t stream)
 	p->result = &e->result.stream[stream];
 	p->at_ns = q->base_ns;
 	p->spawned = -1;
-	p->out_bytes = p->stream->most_written > OUT_BYTES ?
-			       p->stream->most_written : OUT_BYTES;
+	p->out_bytes = p->stream->most_written > OUT_BYTES
+			       ? p->stream->most_written
+			       : OUT_BYTES;
 	memory_new(p);
 	p->out = p->out_pages = text_of(p->stream->most_written);
 	return p;
@@ -310,7 +311,7 @@ static void start_process(const struct engine *e, uint32_t index,
 			  const sigset_t *mask)
 {
 	struct player_process *q;
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	pid_t pid = fork();
 
 	if (pid < 0)
@@ -326,8 +327,7 @@ static void start_process(const struct engine *e, uint32_t index,
 		_exit(1);
 	q->engine = e;
 	q->index = index;
-	q->base_ns = e->result.head->zero_ns +
-		     e->plan->process[index].start_ns;
+	q->base_ns = e->result.head->zero_ns + e->plan->process[index].start_ns;
 	if (raw(SYS_chdir, e->sandbox.root) || descriptors_init(q, &err))
 		_exit(1);
 	process_main(q);
@@ -413,12 +413,12 @@ static uint32_t next_root(const struct engine *e, const struct comm *comm,
 static void sleep_for_child(int64_t until_ns, const sigset_t *chld)
 {
 	int64_t left = until_ns - wait_now();
-	struct timespec ts = { 0, 0 };
+	struct timespec ts = {0, 0};
 
 	if (left > WATCH_NS)
 		left = WATCH_NS;
 	if (left > 0)
-		ts = (struct timespec){ 0, left };
+		ts = (struct timespec){0, left};
 	sigtimedwait(chld, NULL, &ts);
 }
 
@@ -428,7 +428,7 @@ static void supervise(const struct engine *e, const struct comm *comm,
 	struct result_head *h = e->result.head;
 	uint32_t n = e->plan->head->processes;
 	uint32_t i = next_root(e, comm, order, 0);
-	struct watch w = { 0 };
+	struct watch w = {0};
 	int64_t watched = wait_now();
 	sigset_t chld;
 
@@ -538,12 +538,11 @@ int engine_run(const struct engine_options *opt, const struct comm *comm,
 	       struct reel_error *err)
 {
 	int64_t entry_ns = wait_now(), bad;
-	struct engine e = { 0 };
+	struct engine e = {0};
 	uint32_t *order = NULL;
 	sigset_t mask, chld;
 
-	bad = prepare(&e, opt, err) ||
-	      !(order = start_order(e.plan, err));
+	bad = prepare(&e, opt, err) || !(order = start_order(e.plan, err));
 	comm->allreduce(&bad, 1, COMM_MAX);
 	if (bad || !order || !e.plan) {
 		free(order);

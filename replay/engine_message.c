@@ -32,8 +32,8 @@ void message_feed(struct player *p, const struct step *s, int fd)
 	while (left > 0) {
 		size_t n = (size_t)left - line;
 		bool whole = n <= p->out_bytes;
-		struct iovec part[2] = { { p->out, whole ? n : p->out_bytes },
-					 { &newline, whole && line } };
+		struct iovec part[2] = {{p->out, whole ? n : p->out_bytes},
+					{&newline, whole && line}};
 		long done = raw(SYS_writev, fd, part, 2);
 
 		if (done <= 0)
@@ -50,8 +50,9 @@ static void drain(int fd)
 
 	while (!raw(SYS_ioctl, fd, FIONREAD, &there) && there > 0)
 		if (raw(SYS_read, fd, scratch,
-			there < (int)sizeof(scratch) ? there :
-						       (int)sizeof(scratch)) <= 0)
+			there < (int)sizeof(scratch)
+				? there
+				: (int)sizeof(scratch)) <= 0)
 			return;
 }
 

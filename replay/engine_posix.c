@@ -24,7 +24,8 @@
 #include "replay/player.h"
 #include "replay/raw.h"
 
-#define CALL_OF(name) static int64_t do_##name(struct player *p, const struct step *s)
+#define CALL_OF(name)                                                          \
+	static int64_t do_##name(struct player *p, const struct step *s)
 
 /* An argument that was not recorded is 0. */
 static int64_t arg2(const struct step *s)
@@ -77,9 +78,9 @@ static int open_flags(const struct step *s)
 	if (s->r->flags & PLAN_F_NAMED)
 		return s->flags & ~O_EXCL; /* else it can never have a name */
 	return s->r->flags & PLAN_F_MESSAGE && !(s->flags & O_PATH) &&
-			       s->m->err != ENXIO ?
-		       (s->flags & ~O_ACCMODE) | O_RDWR :
-		       s->flags;
+			       s->m->err != ENXIO
+		       ? (s->flags & ~O_ACCMODE) | O_RDWR
+		       : s->flags;
 }
 
 CALL_OF(open)
@@ -100,7 +101,8 @@ CALL_OF(openat)
 	int fd;
 
 	descriptors_before(p, s);
-	fd = openat(from_dir(s), open_path(p, s), open_flags(s), (mode_t)arg2(s));
+	fd = openat(from_dir(s), open_path(p, s), open_flags(s),
+		    (mode_t)arg2(s));
 	return descriptors_after(p, s, fd);
 }
 
@@ -114,8 +116,8 @@ static int64_t open_as(struct player *p, const struct step *s, int flags)
 	int fd;
 
 	descriptors_before(p, s);
-	fd = ioreel_open_as ? ioreel_open_as(s->r->op, s->path, flags, mode) :
-			      open(s->path, flags, mode);
+	fd = ioreel_open_as ? ioreel_open_as(s->r->op, s->path, flags, mode)
+			    : open(s->path, flags, mode);
 	return descriptors_after(p, s, fd);
 }
 
@@ -131,9 +133,9 @@ CALL_OF(open_by_handle_at)
 
 CALL_OF(memfd_create)
 {
-	const char *name = s->m->name == PLAN_NONE ?
-				   "/memfd:replay" :
-				   plan_name(p->engine->plan, s->m->name);
+	const char *name = s->m->name == PLAN_NONE
+				   ? "/memfd:replay"
+				   : plan_name(p->engine->plan, s->m->name);
 	size_t prefix = strlen("/memfd:");
 	int fd;
 
@@ -155,9 +157,9 @@ CALL_OF(creat)
 /* No name is drawn where no template was given. */
 CALL_OF(mkstemp)
 {
-	return s->m->err == EINVAL ?
-		       mkstemps((char *)(uintptr_t)s->path, PATH_MAX) :
-		       open_as(p, s, s->flags);
+	return s->m->err == EINVAL
+		       ? mkstemps((char *)(uintptr_t)s->path, PATH_MAX)
+		       : open_as(p, s, s->flags);
 }
 
 CALL_OF(opendir)
@@ -259,7 +261,8 @@ CALL_OF(fcntl)
 	case F_GET_FILE_RW_HINT:
 	case F_SET_FILE_RW_HINT:
 		/* By address; one that was refused is none of the kernel's. */
-		hint = s->m->err == EINVAL ? UINT64_MAX : RWH_WRITE_LIFE_NOT_SET;
+		hint = s->m->err == EINVAL ? UINT64_MAX
+					   : RWH_WRITE_LIFE_NOT_SET;
 		return fcntl(s->fd, s->flags, &hint);
 	case F_SETPIPE_SZ:
 		return fcntl(s->fd, s->flags, (int)s->want);
@@ -287,21 +290,21 @@ static int parts(const struct step *s)
 
 CALL_OF(readv)
 {
-	struct iovec iov = { memory(s, p->in), (size_t)s->size };
+	struct iovec iov = {memory(s, p->in), (size_t)s->size};
 
 	return readv(s->fd, &iov, parts(s));
 }
 
 CALL_OF(preadv)
 {
-	struct iovec iov = { memory(s, p->in), (size_t)s->size };
+	struct iovec iov = {memory(s, p->in), (size_t)s->size};
 
 	return preadv(s->fd, &iov, parts(s), place(s));
 }
 
 CALL_OF(preadv2)
 {
-	struct iovec iov = { memory(s, p->in), (size_t)s->size };
+	struct iovec iov = {memory(s, p->in), (size_t)s->size};
 
 	return preadv2(s->fd, &iov, parts(s), place(s), s->flags);
 }
@@ -318,32 +321,32 @@ CALL_OF(pwrite)
 
 CALL_OF(writev)
 {
-	struct iovec iov = { memory(s, p->out), (size_t)s->size };
+	struct iovec iov = {memory(s, p->out), (size_t)s->size};
 
 	return writev(s->fd, &iov, parts(s));
 }
 
 CALL_OF(pwritev)
 {
-	struct iovec iov = { memory(s, p->out), (size_t)s->size };
+	struct iovec iov = {memory(s, p->out), (size_t)s->size};
 
 	return pwritev(s->fd, &iov, parts(s), place(s));
 }
 
 CALL_OF(pwritev2)
 {
-	struct iovec iov = { memory(s, p->out), (size_t)s->size };
+	struct iovec iov = {memory(s, p->out), (size_t)s->size};
 
 	/* Of what was appended, or written at the position, none is known. */
 	return pwritev2(s->fd, &iov, parts(s),
-			s->offset == PLAN_NO_OFFSET && !s->m->err ? -1 :
-								    place(s),
+			s->offset == PLAN_NO_OFFSET && !s->m->err ? -1
+								  : place(s),
 			s->flags);
 }
 
 CALL_OF(vmsplice)
 {
-	struct iovec iov = { memory(s, p->out), (size_t)s->size };
+	struct iovec iov = {memory(s, p->out), (size_t)s->size};
 
 	return vmsplice(s->fd, &iov, 1, (unsigned int)s->flags);
 }
@@ -466,8 +469,8 @@ CALL_OF(unlink)
 
 CALL_OF(shm_unlink)
 {
-	return ioreel_unlink_as ? ioreel_unlink_as(s->r->op, s->path) :
-				  unlink(s->path);
+	return ioreel_unlink_as ? ioreel_unlink_as(s->r->op, s->path)
+				: unlink(s->path);
 }
 
 CALL_OF(unlinkat)
@@ -503,8 +506,7 @@ CALL_OF(renameat)
 CALL_OF(renameat2)
 {
 	return renameat2(from_dir(s), s->path, from_dir(s),
-			 other_system(s, s->path2),
-			 (unsigned int)s->flags);
+			 other_system(s, s->path2), (unsigned int)s->flags);
 }
 
 CALL_OF(mkdir)
@@ -603,8 +605,7 @@ CALL_OF(posix_fallocate)
 
 CALL_OF(posix_fadvise)
 {
-	return from_code(
-		posix_fadvise(s->fd, length(s), arg2(s), s->flags));
+	return from_code(posix_fadvise(s->fd, length(s), arg2(s), s->flags));
 }
 
 CALL_OF(readahead)

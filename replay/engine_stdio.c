@@ -18,7 +18,8 @@
 #include "replay/player.h"
 #include "replay/raw.h"
 
-#define CALL_OF(name) static int64_t do_##name(struct player *p, const struct step *s)
+#define CALL_OF(name)                                                          \
+	static int64_t do_##name(struct player *p, const struct step *s)
 
 /* fopen's mode from the open flags that the shim made of it. */
 static const char *mode_of(int flags, char out[8])
@@ -57,13 +58,13 @@ static FILE *open_silently(int fd, const struct step *s)
 
 	if (!libc_fdopen)
 		*(void **)&libc_fdopen = libc_symbol("fdopen");
-	return libc_fdopen ? libc_fdopen(fd, plan_writes(s->r) ? "w" : "r") :
-			     NULL;
+	return libc_fdopen ? libc_fdopen(fd, plan_writes(s->r) ? "w" : "r")
+			   : NULL;
 }
 
 static FILE *standard(int fd)
 {
-	FILE *const all[] = { stdin, stdout, stderr };
+	FILE *const all[] = {stdin, stdout, stderr};
 
 	return fd < 0 || fd > 2 || standard_closed[fd] ? NULL : all[fd];
 }
@@ -112,7 +113,7 @@ static bool is_message(const struct engine *e, const struct slot *slot)
  */
 static void flush_seen(FILE *f)
 {
-	FILE *const all[] = { stdin, stdout, stderr };
+	FILE *const all[] = {stdin, stdout, stderr};
 	FILE *keep = stdout;
 	char *end[3];
 
@@ -151,8 +152,7 @@ static void printed(struct player *p, const struct step *s, FILE *f)
 	const struct player_process *q = p->process;
 
 	if (is_standard(f) && !is_message(p->engine, s->slot) &&
-	    p->engine->plan->process[q->index].streams == 1 &&
-	    !holds_others(q))
+	    p->engine->plan->process[q->index].streams == 1 && !holds_others(q))
 		flush_seen(f);
 	else
 		write_through(f);
@@ -441,13 +441,20 @@ CALL_OF(fflush)
 }
 
 static player_call *const calls[] = {
-	[REEL_CALL_FOPEN] = do_fopen,	[REEL_CALL_FDOPEN] = do_fdopen,
-	[REEL_CALL_FREOPEN] = do_freopen, [REEL_CALL_TMPFILE] = do_tmpfile,
-	[REEL_CALL_FCLOSE] = do_fclose,	[REEL_CALL_FREAD] = do_fread,
-	[REEL_CALL_FWRITE] = do_fwrite,	[REEL_CALL_FGETS] = do_fgets,
-	[REEL_CALL_GETLINE] = do_getline, [REEL_CALL_FSEEK] = do_fseek,
-	[REEL_CALL_REWIND] = do_rewind,	[REEL_CALL_FSETPOS] = do_fsetpos,
-	[REEL_CALL_FFLUSH] = do_fflush,	[REEL_CALL_PCLOSE] = do_fclose,
+	[REEL_CALL_FOPEN] = do_fopen,
+	[REEL_CALL_FDOPEN] = do_fdopen,
+	[REEL_CALL_FREOPEN] = do_freopen,
+	[REEL_CALL_TMPFILE] = do_tmpfile,
+	[REEL_CALL_FCLOSE] = do_fclose,
+	[REEL_CALL_FREAD] = do_fread,
+	[REEL_CALL_FWRITE] = do_fwrite,
+	[REEL_CALL_FGETS] = do_fgets,
+	[REEL_CALL_GETLINE] = do_getline,
+	[REEL_CALL_FSEEK] = do_fseek,
+	[REEL_CALL_REWIND] = do_rewind,
+	[REEL_CALL_FSETPOS] = do_fsetpos,
+	[REEL_CALL_FFLUSH] = do_fflush,
+	[REEL_CALL_PCLOSE] = do_fclose,
 	[REEL_CALL_STDIO_READ] = do_stdio_read,
 	[REEL_CALL_STDIO_WRITE] = do_stdio_write,
 };

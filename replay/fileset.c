@@ -124,8 +124,7 @@ static void fill(uint8_t *to, size_t bytes, uint64_t seed, bool lines)
 		z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
 		z ^= z >> 31;
 		if (lines) /* printable: no newline, no NUL */
-			z = (z & 0x1f1f1f1f1f1f1f1full) |
-			    0x4040404040404040ull;
+			z = (z & 0x1f1f1f1f1f1f1f1full) | 0x4040404040404040ull;
 		memcpy(to + i, &z, 8);
 	}
 }
@@ -145,8 +144,8 @@ static void put_lines(const struct plan *p, const struct plan_file *f,
 /* What is written at once is one piece in the page cache, and leaves it whole. */
 static size_t piece_of(const struct plan_file *f)
 {
-	return f->piece_bytes && f->piece_bytes < CHUNK_BYTES ? f->piece_bytes :
-								CHUNK_BYTES;
+	return f->piece_bytes && f->piece_bytes < CHUNK_BYTES ? f->piece_bytes
+							      : CHUNK_BYTES;
 }
 
 static int write_all(int fd, const uint8_t *from, size_t bytes, int64_t at,
@@ -363,8 +362,8 @@ static const struct plan_file *behind_link(const struct plan *p,
 {
 	const struct plan_file *next = f + 1;
 
-	return next < p->file + p->head->files && next->name == f->name ? next :
-									  NULL;
+	return next < p->file + p->head->files && next->name == f->name ? next
+									: NULL;
 }
 
 /* A link beside its target: a name of as many bytes as the job read. */
@@ -413,8 +412,9 @@ static int make_fifo(struct builder *b, const char *name)
 {
 	if (make_dirs(b, name, false))
 		return -1;
-	return mkfifoat(b->root, below(name), 0600) && errno != EEXIST ?
-		       failed(b, "make", name) : 0;
+	return mkfifoat(b->root, below(name), 0600) && errno != EEXIST
+		       ? failed(b, "make", name)
+		       : 0;
 }
 
 static int make_one(struct builder *b, const struct plan_file *f)
@@ -429,8 +429,8 @@ static int make_one(struct builder *b, const struct plan_file *f)
 	if (f->kind == PLAN_FILE_FIFO)
 		return make_fifo(b, name);
 	if (f->kind == PLAN_FILE_DIR)
-		return make_link_dir(b, name) || make_dirs(b, name, true) ? -1 :
-									    0;
+		return make_link_dir(b, name) || make_dirs(b, name, true) ? -1
+									  : 0;
 	return make_file(b, f, name);
 }
 
@@ -457,7 +457,8 @@ static int pad_dir(struct builder *b, const struct plan_file *f)
 		n++;
 	for (; n < f->entries && !rc && !*b->stop; n++) {
 		snprintf(pad, sizeof(pad), STAND_IN "%lld", (long long)n);
-		int made = openat(fd, pad, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		int made =
+			openat(fd, pad, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 		if (made < 0)
 			rc = failed(b, "fill", name);
@@ -473,7 +474,8 @@ static int check_room(struct builder *b)
 	const struct plan_head *h = b->plan->head;
 	struct statvfs fs;
 	uint64_t need = h->file_total_bytes - h->hole_total_bytes +
-			4096ull * h->files, free_bytes;
+			4096ull * h->files,
+		 free_bytes;
 
 	if (need < UINT64_MAX - h->room_bytes)
 		need += h->room_bytes;
@@ -484,7 +486,8 @@ static int check_room(struct builder *b)
 		return reel_fail(b->err, REEL_E_IO,
 				 "not enough room in '%s': the files of the "
 				 "job need %llu MB, %llu MB are free",
-				 b->sb->root, (unsigned long long)need / 1000000,
+				 b->sb->root,
+				 (unsigned long long)need / 1000000,
 				 (unsigned long long)free_bytes / 1000000);
 	if (fs.f_files && fs.f_favail < h->files)
 		return reel_fail(b->err, REEL_E_IO,
@@ -504,10 +507,10 @@ static int make_all(struct builder *b)
 		for (uint32_t i = 0; i < h->files; i++) {
 			const struct plan_file *f = &b->plan->file[i];
 			int when = f->kind == PLAN_FILE_LINK ||
-						   f->kind == PLAN_FILE_LOOP ?
-					   0 :
-				   f->kind == PLAN_FILE_DIR ? 1 :
-							      2;
+						   f->kind == PLAN_FILE_LOOP
+					   ? 0
+				   : f->kind == PLAN_FILE_DIR ? 1
+							      : 2;
 
 			if (when == pass && make_one(b, f))
 				return -1;
@@ -545,12 +548,12 @@ int fileset_build(const struct plan *p, const struct sandbox *sb,
 		  enum fileset_cache cache, const volatile sig_atomic_t *stop,
 		  struct reel_error *err)
 {
-	struct builder b = { .plan = p,
-			     .sb = sb,
-			     .cache = cache,
-			     .stop = stop,
-			     .err = err,
-			     .root = -1 };
+	struct builder b = {.plan = p,
+			    .sb = sb,
+			    .cache = cache,
+			    .stop = stop,
+			    .err = err,
+			    .root = -1};
 	int rc = -1;
 
 	b.chunk = reel_alloc(1, CHUNK_BYTES + 8, err);

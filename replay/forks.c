@@ -41,11 +41,11 @@ static int list_children(struct forks *f, struct reel_error *err)
 {
 	const struct job *job = f->job;
 
-	f->child = reel_alloc((size_t)job->processes + 1, sizeof(*f->child),
-			      err);
+	f->child =
+		reel_alloc((size_t)job->processes + 1, sizeof(*f->child), err);
 	f->next = reel_alloc((size_t)job->streams + 1, sizeof(*f->next), err);
-	f->forked = reel_alloc((size_t)job->processes + 1, sizeof(*f->forked),
-			       err);
+	f->forked =
+		reel_alloc((size_t)job->processes + 1, sizeof(*f->forked), err);
 	if (!f->child || !f->next || !f->forked)
 		return -1;
 	for (uint32_t i = 0; i < job->processes; i++)
@@ -98,9 +98,9 @@ void forks_fini(struct forks *f)
 static int keep(struct forks *f, uint32_t child, const struct who *before,
 		struct reel_error *err)
 {
-	struct mark post = { .stream = before->stream,
-			     .call = before->call,
-			     .kind = MARK_POST };
+	struct mark post = {.stream = before->stream,
+			    .call = before->call,
+			    .kind = MARK_POST};
 
 	if (f->waits == f->room) {
 		size_t room = f->room ? 2 * f->room : 16;
@@ -109,7 +109,7 @@ static int keep(struct forks *f, uint32_t child, const struct who *before,
 			return -1;
 		f->room = room;
 	}
-	f->wait[f->waits++] = (struct fork_wait){ child, *before };
+	f->wait[f->waits++] = (struct fork_wait){child, *before};
 	return marks_add(f->marks, &post, err);
 }
 
@@ -140,9 +140,8 @@ static int after_forks(struct forks *f, uint32_t process,
 {
 	const struct job_process *process_of = f->job->process;
 	uint32_t first = f->next[me->stream], last = first, told = me->stream;
-	struct mark wait = { .stream = me->stream,
-			     .call = me->call,
-			     .kind = MARK_WAIT };
+	struct mark wait = {
+		.stream = me->stream, .call = me->call, .kind = MARK_WAIT};
 
 	while (last < f->children &&
 	       process_of[f->child[last]].parent == process &&
@@ -182,8 +181,7 @@ int forks_event(struct forks *f, const struct reel_event *ev,
 		if (on_fork(f, child, err))
 			return -1;
 	}
-	if (changes_table(ev) &&
-	    f->job->process[process].streams > 1) {
+	if (changes_table(ev) && f->job->process[process].streams > 1) {
 		f->changed[me->stream] = *me;
 		f->told[me->stream] = 0;
 		return after_forks(f, process, ev, me, err);

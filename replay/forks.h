@@ -22,12 +22,13 @@ struct fork_wait {
 struct forks {
 	const struct job *job;
 	struct marks *marks;
-	struct who *changed; /* the last open or close, by stream */
-	uint32_t *told;      /* 1 + the stream whose fork waits for it */
+	struct who *changed;	/* the last open or close, by stream */
+	uint32_t *told;		/* 1 + the stream whose fork waits for it */
 	struct fork_wait *wait; /* by child */
 	size_t waits, room;
 	uint32_t *child; /* that a thread forks: by parent, then by time */
-	uint32_t *forked; /* the same by time; those before next_fork are done */
+	uint32_t
+		*forked; /* the same by time; those before next_fork are done */
 	uint32_t children, next_fork;
 	uint32_t *next; /* by stream: the first child it does not know of */
 };

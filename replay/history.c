@@ -274,9 +274,9 @@ static uint32_t content_of(const struct history *h, const struct reel_event *ev,
 	if (ev->open && ev->group != REEL_GROUP_OPEN)
 		return contents_opened(c, ev->open, ev->file, err);
 	return ev->call == REEL_CALL_TRUNCATE || ev->call == REEL_CALL_LINK ||
-			       ev->call == REEL_CALL_LINKAT ?
-		       contents_named(c, ev->file, err) :
-		       c->of_file[ev->file];
+			       ev->call == REEL_CALL_LINKAT
+		       ? contents_named(c, ev->file, err)
+		       : c->of_file[ev->file];
 }
 
 /* What the call did to the names of contents. */
@@ -312,7 +312,7 @@ int history_event(struct history *h, const struct reel_event *given,
 
 	at.offset = history_offset(h, given);
 	at.file = behind_link(h, given);
-	*out = (struct effects){ .file = EFFECT_NONE, .file2 = EFFECT_NONE };
+	*out = (struct effects){.file = EFFECT_NONE, .file2 = EFFECT_NONE};
 	h->now = out;
 	h->me = me;
 	h->nofollow = role_nofollow(ev);

@@ -34,9 +34,9 @@ struct effects {
 	 * made or removed the file since the job last saw it.
 	 */
 	bool appeared, vanished;
-	uint32_t met; /* which file */
-	uint32_t late; /* a file that others had met as this call left it */
-	bool dir; /* what appeared is a directory */
+	uint32_t met;	  /* which file */
+	uint32_t late;	  /* a file that others had met as this call left it */
+	bool dir;	  /* what appeared is a directory */
 	uint32_t content; /* that the call is on, or 0: contents.h */
 };
 

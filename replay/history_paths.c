@@ -91,7 +91,7 @@ enum effect history_exists(struct history *h, uint32_t file)
 	if (led_nowhere(h, file))
 		return EFFECT_USE;
 	if (p->now == UNKNOWN && p->before == UNKNOWN) {
-		bool new = path && path[0] == '/' &&
+		bool new = path &&path[0] == '/' &&
 			   (history_below_new(h, path, strlen(path)) ||
 			    !listings_room(h->listings,
 					   h->job->file[file].parent));
@@ -168,13 +168,13 @@ static int64_t found_end(const struct reel_event *ev)
 {
 	if (ev->group == REEL_GROUP_READ && ev->result > 0)
 		return ev->offset > 0 && ev->offset < INT64_MAX / 4 &&
-				       ev->result < INT64_MAX / 4 ?
-			       ev->offset + ev->result :
-			       ev->result;
+				       ev->result < INT64_MAX / 4
+			       ? ev->offset + ev->result
+			       : ev->result;
 	if (ev->group == REEL_GROUP_STAT)
 		return ev->pos;
-	return ev->call == REEL_CALL_LSEEK && ev->arg == SEEK_END ? ev->result :
-								    0;
+	return ev->call == REEL_CALL_LSEEK && ev->arg == SEEK_END ? ev->result
+								  : 0;
 }
 
 /* Where the file ends, as the call found it; INT64_MAX: it does not say. */
@@ -184,8 +184,8 @@ static int64_t exact_end(const struct reel_event *ev)
 	    !role_copies(ev->call) && ev->offset >= 0 && ev->result >= 0 &&
 	    ev->result < ev->asked && ev->offset < INT64_MAX / 4)
 		return ev->offset + ev->result;
-	return ev->group == REEL_GROUP_STAT && ev->pos >= 0 ? ev->pos :
-							      INT64_MAX;
+	return ev->group == REEL_GROUP_STAT && ev->pos >= 0 ? ev->pos
+							    : INT64_MAX;
 }
 
 /*
@@ -244,8 +244,7 @@ enum effect history_failed(struct history *h, uint32_t file, int err,
 			p->dangling = p->loop = true;
 	}
 	if (err == EEXIST || err == EACCES || err == EISDIR ||
-	    err == ENOTEMPTY || err == EINVAL || err == EBUSY ||
-	    err == ELOOP ||
+	    err == ENOTEMPTY || err == EINVAL || err == EBUSY || err == ELOOP ||
 	    (err == ENOTDIR && !creating && h->path[up].dir))
 		return history_exists(h, file);
 	return EFFECT_USE;

@@ -29,15 +29,15 @@ struct path {
 	bool fresh;   /* nothing that was there before is in it */
 	bool intact;  /* it holds what its origin held, and nothing else */
 	bool fifo;
-	bool other;   /* it was guessed to be a directory, and unlinked */
-	bool looked;	      /* it was found, whatever it is */
-	bool missed;	      /* at first nothing was found, nor behind a link */
-	bool followed;	      /* and something behind it, if it is a link */
-	bool dangling;	      /* a link, and there was nothing */
-	bool loop;	      /* nothing but the link itself, and so on */
-	bool holds;	      /* paths led through it */
-	uint32_t target;      /* where a link leads that the job made, or 0 */
-	uint32_t origin;      /* the name that its bytes had before, or 0 */
+	bool other;	 /* it was guessed to be a directory, and unlinked */
+	bool looked;	 /* it was found, whatever it is */
+	bool missed;	 /* at first nothing was found, nor behind a link */
+	bool followed;	 /* and something behind it, if it is a link */
+	bool dangling;	 /* a link, and there was nothing */
+	bool loop;	 /* nothing but the link itself, and so on */
+	bool holds;	 /* paths led through it */
+	uint32_t target; /* where a link leads that the job made, or 0 */
+	uint32_t origin; /* the name that its bytes had before, or 0 */
 	struct extents *used; /* of what was there before */
 	int64_t size;	      /* before; at least, or exactly */
 	int64_t written;      /* highest byte that the job wrote */

@@ -33,13 +33,13 @@ static int add_processes(struct inserts *in, const struct job *job,
 {
 	for (uint32_t i = 0; i < job->processes; i++) {
 		const struct job_process *p = &job->process[i];
-		struct insert fork = { .at_ns = p->start_ns,
-				       .arg = i,
-				       .stream = p->fork_stream,
-				       .op = PLAN_OP_FORK };
-		struct insert end = { .at_ns = p->end_ns,
-				      .stream = p->stream,
-				      .op = PLAN_OP_END };
+		struct insert fork = {.at_ns = p->start_ns,
+				      .arg = i,
+				      .stream = p->fork_stream,
+				      .op = PLAN_OP_FORK};
+		struct insert end = {.at_ns = p->end_ns,
+				     .stream = p->stream,
+				     .op = PLAN_OP_END};
 
 		if (!p->streams)
 			continue;
@@ -56,10 +56,10 @@ static int add_span(struct inserts *in, const struct job *job, sqlite3_stmt *q,
 	int64_t thread = sqlite3_column_int64(q, 0);
 	int64_t start = sqlite3_column_int64(q, 1);
 	int64_t dur = sqlite3_column_int64(q, 2);
-	struct insert begin = { .arg = sqlite3_column_int64(q, 3),
-				.arg2 = sqlite3_column_int64(q, 5),
-				.op = PLAN_OP_SPAN_BEGIN };
-	struct insert end = { .arg = begin.arg, .op = PLAN_OP_SPAN_END };
+	struct insert begin = {.arg = sqlite3_column_int64(q, 3),
+			       .arg2 = sqlite3_column_int64(q, 5),
+			       .op = PLAN_OP_SPAN_BEGIN};
+	struct insert end = {.arg = begin.arg, .op = PLAN_OP_SPAN_END};
 	const char *name = (const char *)sqlite3_column_text(q, 4);
 
 	if (thread <= 0 || thread >= job->thread_ids ||

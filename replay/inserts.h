@@ -19,7 +19,7 @@ struct insert {
 	int64_t arg, arg2;
 	uint32_t stream;
 	uint32_t order;
-	char *name; /* of a user's span, NULL: none */
+	char *name;  /* of a user's span, NULL: none */
 	uint16_t op; /* enum plan_op */
 };
 

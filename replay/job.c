@@ -105,9 +105,9 @@ out:
 
 static int64_t int_or(sqlite3_stmt *q, int col, int64_t otherwise)
 {
-	return sqlite3_column_type(q, col) == SQLITE_NULL ?
-		       otherwise :
-		       sqlite3_column_int64(q, col);
+	return sqlite3_column_type(q, col) == SQLITE_NULL
+		       ? otherwise
+		       : sqlite3_column_int64(q, col);
 }
 
 /* --- files --------------------------------------------------------------- */
@@ -222,7 +222,7 @@ static int process_row(struct job *job, sqlite3_stmt *q, void *arg,
 
 	p->id = (uint32_t)id;
 	p->pid = (uint32_t)sqlite3_column_int64(q, 1);
-	p->parent = (uint32_t)int_or(q, 2, 0); /* an id, for now */
+	p->parent = (uint32_t)int_or(q, 2, 0);	    /* an id, for now */
 	p->fork_stream = (uint32_t)int_or(q, 3, 0); /* likewise */
 	p->start_ns = int_or(q, 4, sqlite3_column_int64(q, 5));
 	p->end_ns = sqlite3_column_int64(q, 6);
@@ -269,9 +269,9 @@ static uint32_t image_before(const struct job *job, uint32_t i,
 			return parent_id[k] == parent_id[i] &&
 					       !job->process[k].exits &&
 					       job->process[k].end_ns <=
-						       p->start_ns ?
-				       k :
-				       JOB_NONE;
+						       p->start_ns
+				       ? k
+				       : JOB_NONE;
 	return JOB_NONE;
 }
 
@@ -283,9 +283,9 @@ static void link_images(struct job *job, const uint32_t *parent_id)
 {
 	for (uint32_t i = 1; i < job->processes; i++) {
 		struct job_process *p = &job->process[i];
-		uint32_t k = p->parent == JOB_NONE ?
-				     image_before(job, i, parent_id) :
-				     JOB_NONE;
+		uint32_t k = p->parent == JOB_NONE
+				     ? image_before(job, i, parent_id)
+				     : JOB_NONE;
 		const struct job_process *before;
 
 		if (k == JOB_NONE)
@@ -308,13 +308,13 @@ static void link_processes(struct job *job, const uint32_t *process_of,
 {
 	for (uint32_t i = 0; i < job->processes; i++) {
 		struct job_process *p = &job->process[i];
-		uint32_t parent = p->parent < ids && p->parent ?
-					  process_of[p->parent] :
-					  JOB_NONE;
-		uint32_t stream = p->fork_stream < job->thread_ids &&
-						  p->fork_stream ?
-					  job->stream_of[p->fork_stream] :
-					  JOB_NONE;
+		uint32_t parent = p->parent < ids && p->parent
+					  ? process_of[p->parent]
+					  : JOB_NONE;
+		uint32_t stream =
+			p->fork_stream < job->thread_ids && p->fork_stream
+				? job->stream_of[p->fork_stream]
+				: JOB_NONE;
 
 		/* Only a parent that is earlier: no circle is possible. */
 		if (parent == JOB_NONE || parent == i || stream == JOB_NONE ||

@@ -43,8 +43,7 @@ static int prepare(const struct engine_options *opt, struct sandbox *sb,
 	if (plan_open(&plan, opt->plan, err))
 		return -1;
 	rc = sandbox_make(sb, opt->root, err) ||
-	     fileset_build(plan, sb, FILESET_AS_RECORDED, &never,
-			   err) ||
+	     fileset_build(plan, sb, FILESET_AS_RECORDED, &never, err) ||
 	     result_make(opt->result, plan, err);
 	plan_close(plan);
 	return rc ? -1 : 0;
@@ -53,7 +52,7 @@ static int prepare(const struct engine_options *opt, struct sandbox *sb,
 /* Rank 0 tells what came out, in one line that is easily read by a program. */
 static int tell(const struct engine_options *opt, struct reel_error *err)
 {
-	struct result res = { 0 };
+	struct result res = {0};
 	struct plan *plan = NULL;
 	struct result_total t;
 	int rc;
@@ -80,7 +79,7 @@ static int tell(const struct engine_options *opt, struct reel_error *err)
 static int play(const struct engine_options *opt, const struct comm *comm,
 		struct reel_error *err)
 {
-	struct sandbox sb = { .root = "" };
+	struct sandbox sb = {.root = ""};
 	int rc = 0;
 
 	if (!comm_mpi_one_host())
@@ -100,9 +99,9 @@ static int play(const struct engine_options *opt, const struct comm *comm,
 
 static enum replay_mode mode_of(const char *word)
 {
-	return !strcmp(word, "afap")  ? REPLAY_AFAP :
-	       !strcmp(word, "timed") ? REPLAY_TIMED :
-					REPLAY_THINK;
+	return !strcmp(word, "afap")	? REPLAY_AFAP
+	       : !strcmp(word, "timed") ? REPLAY_TIMED
+					: REPLAY_THINK;
 }
 
 /* The name of the result file is one, whatever rank makes it. */
@@ -117,8 +116,8 @@ static void name_result(char out[static 64])
 
 int main(int argc, char **argv)
 {
-	struct engine_options opt = { 0 };
-	struct reel_error err = { 0 };
+	struct engine_options opt = {0};
+	struct reel_error err = {0};
 	char result[64];
 	struct comm comm;
 	int status = 0;
@@ -136,9 +135,9 @@ int main(int argc, char **argv)
 	opt.result = result;
 	opt.mode = mode_of(argc > 3 ? argv[3] : "think");
 	if (play(&opt, &comm, &err)) {
-		status = err.code == REEL_E_USAGE ? 2 :
-			 err.code == REEL_E_LIMIT ? 3 :
-						    1;
+		status = err.code == REEL_E_USAGE   ? 2
+			 : err.code == REEL_E_LIMIT ? 3
+						    : 1;
 		if (strcmp(err.text, "another rank failed"))
 			fprintf(stderr, "ioreel-replay: %s\n", err.text);
 	}

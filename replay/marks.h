@@ -19,18 +19,18 @@ struct who {
 };
 
 enum mark_kind {
-	MARK_NONE,     /* taken back */
-	MARK_POST, /* another stream waits for its end */
-	MARK_WAIT,     /* until stream a has done b calls; 0: is forked */
-	MARK_OBJECT,   /* object a has to be behind its descriptor b */
-	MARK_AFTER,    /* once the waits are over, ns go by before it */
+	MARK_NONE,   /* taken back */
+	MARK_POST,   /* another stream waits for its end */
+	MARK_WAIT,   /* until stream a has done b calls; 0: is forked */
+	MARK_OBJECT, /* object a has to be behind its descriptor b */
+	MARK_AFTER,  /* once the waits are over, ns go by before it */
 	MARK_APPEAR, /* its file b is there before it: ns bytes, a: a directory */
-	MARK_VANISH, /* its file is not there any more */
-	MARK_LONGER,   /* its own ns were a wait for somebody outside */
-	MARK_ENTRIES,  /* its directory has ns entries before it */
-	MARK_WAITED,   /* of a collective: it waited for ns */
-	MARK_DIRTY,    /* ns bytes of its mapping were changed before it */
-	MARK_FETCH,    /* its file has lost a bytes from ns on of the cache;
+	MARK_VANISH,  /* its file is not there any more */
+	MARK_LONGER,  /* its own ns were a wait for somebody outside */
+	MARK_ENTRIES, /* its directory has ns entries before it */
+	MARK_WAITED,  /* of a collective: it waited for ns */
+	MARK_DIRTY,   /* ns bytes of its mapping were changed before it */
+	MARK_FETCH,   /* its file has lost a bytes from ns on of the cache;
 			* b: they had been there since the start of the job */
 };
 

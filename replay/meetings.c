@@ -19,7 +19,7 @@
 #define MEMBERS_MOST (1 << 20)
 
 struct member {
-	struct who who, left; /* arriving, leaving */
+	struct who who, left;		   /* arriving, leaving */
 	int64_t start_ns, wait_ns, end_ns; /* it came, waited, and went */
 	uint32_t process;
 	bool root, gone;
@@ -79,10 +79,10 @@ static int wait_for_member(struct meetings *m, const struct member *a,
 static int waited(struct meetings *m, const struct member *a, int64_t from_ns,
 		  struct reel_error *err)
 {
-	struct mark mark = { .stream = a->left.stream,
-			     .call = a->left.call,
-			     .ns = from_ns - a->wait_ns,
-			     .kind = MARK_WAITED };
+	struct mark mark = {.stream = a->left.stream,
+			    .call = a->left.call,
+			    .ns = from_ns - a->wait_ns,
+			    .kind = MARK_WAITED};
 
 	if (from_ns <= a->wait_ns || from_ns > a->end_ns)
 		return 0;
@@ -196,10 +196,10 @@ static struct meeting *meeting_of(struct meetings *m,
 static int add_member(struct meeting *g, const struct reel_event *ev,
 		      const struct who *me, struct reel_error *err)
 {
-	struct member a = { .who = *me,
-			    .start_ns = ev->start_ns,
-			    .process = ev->process,
-			    .root = ev->pos & 1 };
+	struct member a = {.who = *me,
+			   .start_ns = ev->start_ns,
+			   .process = ev->process,
+			   .root = ev->pos & 1};
 
 	if (g->n == g->room) {
 		uint32_t room = g->room ? 2 * g->room : 4;
@@ -258,7 +258,7 @@ int meetings_event(struct meetings *m, const struct reel_event *ev,
 		rc = settle(m, g, err);
 	m->settled += !g->broken;
 	free(g->member);
-	*g = (struct meeting){ 0 };
+	*g = (struct meeting){0};
 	return rc;
 }
 

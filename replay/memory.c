@@ -31,8 +31,8 @@
 #define FIRST_STEP 16
 #define LEAST (-16) /* none, and far from one: our reads are the slower ones */
 #define HUGE_BYTES (UINT64_C(2) << 20)
-#define HUGE_STREAMS 64 /* more would take too much memory */
-#define LONG_NS 1000000 /* without reads: the caches are not ours */
+#define HUGE_STREAMS 64	     /* more would take too much memory */
+#define LONG_NS 1000000	     /* without reads: the caches are not ours */
 #define TOUCH_MOST (1 << 20) /* no cache of a core holds more */
 
 static uint64_t round_up(uint64_t bytes, uint64_t to)
@@ -42,8 +42,8 @@ static uint64_t round_up(uint64_t bytes, uint64_t to)
 
 void memory_new(struct player *p)
 {
-	uint64_t bytes = round_up(p->stream->most_read + REEL_PLACE_BYTES,
-				  PAGE_BYTES);
+	uint64_t bytes =
+		round_up(p->stream->most_read + REEL_PLACE_BYTES, PAGE_BYTES);
 	uint64_t lasting = bytes;
 	bool huge = p->stream->most_read >= REEL_LARGE_BYTES &&
 		    p->engine->plan->head->streams <= HUGE_STREAMS;
@@ -64,7 +64,8 @@ void memory_new(struct player *p)
 	madvise(at, (size_t)(p->in_pages - at), MADV_NOHUGEPAGE);
 	if (huge) {
 		madvise(p->in_pages, lasting - HUGE_BYTES, MADV_HUGEPAGE);
-		for (uint64_t i = 0; i < bytes && i < HUGE_BYTES; i += PAGE_BYTES)
+		for (uint64_t i = 0; i < bytes && i < HUGE_BYTES;
+		     i += PAGE_BYTES)
 			p->in_pages[i] = 1;
 	}
 	p->in = p->in_pages;
@@ -82,8 +83,9 @@ static size_t place_of(const struct step *s)
 	case REEL_CALL_PREAD:
 	case REEL_CALL_WRITE:
 	case REEL_CALL_PWRITE:
-		return s->m->arg == PLAN_NO_OFFSET ?
-			       0 : (size_t)s->m->arg % REEL_PLACE_BYTES;
+		return s->m->arg == PLAN_NO_OFFSET
+			       ? 0
+			       : (size_t)s->m->arg % REEL_PLACE_BYTES;
 	default:
 		return 0;
 	}

@@ -99,10 +99,10 @@ static int push(struct list *l, const struct message *msg,
 static int from_outside(struct messages *m, const struct message *r,
 			struct reel_error *err)
 {
-	struct mark mark = { .stream = r->who.stream,
-			     .call = r->who.call,
-			     .kind = MARK_LONGER,
-			     .ns = r->who.end_ns - r->start_ns };
+	struct mark mark = {.stream = r->who.stream,
+			    .call = r->who.call,
+			    .kind = MARK_LONGER,
+			    .ns = r->who.end_ns - r->start_ns};
 
 	return marks_add(m->marks, &mark, err);
 }
@@ -110,10 +110,10 @@ static int from_outside(struct messages *m, const struct message *r,
 static int match(struct messages *m, const struct message *r,
 		 const struct message *w, struct reel_error *err)
 {
-	struct mark mark = { .stream = r->who.stream,
-			     .call = r->who.call,
-			     .kind = MARK_AFTER,
-			     .ns = r->start_ns - w->who.end_ns };
+	struct mark mark = {.stream = r->who.stream,
+			    .call = r->who.call,
+			    .kind = MARK_AFTER,
+			    .ns = r->start_ns - w->who.end_ns};
 
 	if (edges_keep(m->edges, &w->who, &r->who, err) < 0)
 		return -1;
@@ -126,7 +126,7 @@ static int match(struct messages *m, const struct message *r,
 static struct channel *channel_of(struct messages *m, uint32_t file,
 				  struct reel_error *err)
 {
-	static const struct who nobody = { JOB_NONE, 0, 0 };
+	static const struct who nobody = {JOB_NONE, 0, 0};
 
 	if (!m->channel[file]) {
 		struct channel *c = reel_alloc(1, sizeof(*c), err);
@@ -152,10 +152,10 @@ int messages_event(struct messages *m, const struct reel_event *ev,
 		   const struct who *me, int64_t idle_ns,
 		   struct reel_error *err)
 {
-	struct message msg = { .who = *me,
-			       .start_ns = ev->start_ns,
-			       .idle_ns = idle_ns,
-			       .bytes = ev->result };
+	struct message msg = {.who = *me,
+			      .start_ns = ev->start_ns,
+			      .idle_ns = idle_ns,
+			      .bytes = ev->result};
 	bool write = ev->group == REEL_GROUP_WRITE;
 	struct channel *c;
 
@@ -181,7 +181,8 @@ static int by_start(const void *a, const void *b)
 
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->who.end_ns < y->who.end_ns ? -1 : x->who.end_ns > y->who.end_ns;
+	return x->who.end_ns < y->who.end_ns ? -1
+					     : x->who.end_ns > y->who.end_ns;
 }
 
 /* What one stream writes comes after what another had written. */

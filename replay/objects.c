@@ -129,8 +129,8 @@ static uint32_t *slot_of(struct objects *o, uint32_t process, int32_t fd,
 {
 	struct table *t = &o->table[process];
 
-	if (reel_array_reach(&t->open, &t->room, (uint32_t)fd,
-			     sizeof(*t->open), err))
+	if (reel_array_reach(&t->open, &t->room, (uint32_t)fd, sizeof(*t->open),
+			     err))
 		return NULL;
 	if ((uint32_t)fd >= t->fds)
 		t->fds = (uint32_t)fd + 1;
@@ -178,8 +178,8 @@ static uint32_t end_kind(const struct objects *o, const struct reel_event *ev)
 	if (ev->group == REEL_GROUP_READ && ev->err == EAGAIN)
 		return PLAN_OBJECT_EMPTY;
 	if (ev->group == REEL_GROUP_READ && !ev->err &&
-	    (ev->result <= 0 || (ev->layer == REEL_LAYER_STDIO &&
-				 ev->result < ev->asked)))
+	    (ev->result <= 0 ||
+	     (ev->layer == REEL_LAYER_STDIO && ev->result < ev->asked)))
 		return PLAN_OBJECT_ENDED;
 	if (ev->kind == REEL_KIND_SOCKET)
 		return PLAN_OBJECT_SOCKET;
@@ -192,14 +192,13 @@ static uint32_t end_kind(const struct objects *o, const struct reel_event *ev)
 static int end_of_pipe(struct objects *o, const struct reel_event *ev,
 		       uint32_t *index, struct reel_error *err)
 {
-	struct plan_object new = { .kind = end_kind(o, ev),
-				   .name = PLAN_NONE,
-				   .twin = -1 };
+	struct plan_object new = {
+		.kind = end_kind(o, ev), .name = PLAN_NONE, .twin = -1};
 	uint32_t known = o->ends.used, i;
 
 	if (pipe_of(o, ev, &new.pipe, err))
 		return -1;
-	i = reel_idmap_get(&o->ends, (uint64_t)new.kind << 32 | new.pipe, err);
+	i = reel_idmap_get(&o->ends, (uint64_t) new.kind << 32 | new.pipe, err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&o->end_object, &o->end_room, i,
 			     sizeof(*o->end_object), err))
@@ -224,9 +223,8 @@ static int file_object(struct objects *o, const struct reel_event *ev,
 		       struct reel_error *err)
 {
 	const struct job_open *open = &o->job->open[ev->open];
-	struct plan_object new = { .name = ev->file,
-				   .flags = open->flags,
-				   .twin = twin_of(t, ev) };
+	struct plan_object new = {
+		.name = ev->file, .flags = open->flags, .twin = twin_of(t, ev)};
 	bool io = ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE;
 
 	if (new.flags < 0)
@@ -255,16 +253,16 @@ static int need(struct objects *o, const struct reel_event *ev, uint32_t *slot,
 	bool pipe = ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET;
 	bool message = pipe && (ev->group == REEL_GROUP_READ ||
 				ev->group == REEL_GROUP_WRITE);
-	struct mark mark = { .stream = stream,
-			     .call = call,
-			     .b = (uint32_t)ev->fd,
-			     .kind = MARK_OBJECT };
+	struct mark mark = {.stream = stream,
+			    .call = call,
+			    .b = (uint32_t)ev->fd,
+			    .kind = MARK_OBJECT};
 
 	if (!message && *slot == ev->open)
 		return 0;
 	*slot = ev->open;
-	if (pipe ? end_of_pipe(o, ev, &mark.a, err) :
-		   file_object(o, ev, t, &mark.a, err))
+	if (pipe ? end_of_pipe(o, ev, &mark.a, err)
+		 : file_object(o, ev, t, &mark.a, err))
 		return -1;
 	return marks_add(o->marks, &mark, err);
 }

@@ -21,7 +21,7 @@
 /* Its descriptor, above all others, stays open: with it what it was bound to. */
 static bool bind_socket(const struct engine *e, const char *path)
 {
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	size_t n = strlen(path);
 	long fd, r;
 

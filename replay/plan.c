@@ -37,8 +37,10 @@ static bool sections_inside(const struct plan_head *h)
 {
 	return inside(h, h->process_at, h->processes,
 		      sizeof(struct plan_process)) &&
-	       inside(h, h->stream_at, h->streams, sizeof(struct plan_stream)) &&
-	       inside(h, h->object_at, h->objects, sizeof(struct plan_object)) &&
+	       inside(h, h->stream_at, h->streams,
+		      sizeof(struct plan_stream)) &&
+	       inside(h, h->object_at, h->objects,
+		      sizeof(struct plan_object)) &&
 	       inside(h, h->pipe_at, h->pipes, sizeof(struct plan_pipe)) &&
 	       inside(h, h->edge_at, h->edges, sizeof(struct plan_edge)) &&
 	       inside(h, h->file_at, h->files, sizeof(struct plan_file)) &&
@@ -71,9 +73,9 @@ bool plan_moves(const struct plan_record *r)
 		r->op < REEL_CALL_MAX ? reel_call_info(r->op) : NULL;
 
 	/* Copies stay in the kernel, parts of streams and mappings are pieced. */
-	if (!info || r->size <= 0 || role_copies(r->op) ||
-	    role_mapped(r->op) || r->op == REEL_CALL_COPY_OUT ||
-	    r->op == REEL_CALL_STDIO_READ || r->op == REEL_CALL_STDIO_WRITE)
+	if (!info || r->size <= 0 || role_copies(r->op) || role_mapped(r->op) ||
+	    r->op == REEL_CALL_COPY_OUT || r->op == REEL_CALL_STDIO_READ ||
+	    r->op == REEL_CALL_STDIO_WRITE)
 		return false;
 	return info->group == REEL_GROUP_READ ||
 	       info->group == REEL_GROUP_WRITE ||
@@ -193,17 +195,17 @@ static const char *check_stream(const struct plan *p, struct plan_stream s)
 		if (r->op >= PLAN_OPS || r->fd < -1 ||
 		    r->fd >= (int64_t)q->fds || r->size < PLAN_NO_SIZE)
 			return "a record is not possible";
-		if (plan_moves(r) && (uint64_t)r->size > (plan_writes(r) ?
-								 s.most_written :
-								 s.most_read))
+		if (plan_moves(r) &&
+		    (uint64_t)r->size >
+			    (plan_writes(r) ? s.most_written : s.most_read))
 			return "a record is larger than its buffer";
 		if (r->flags & PLAN_F_MORE) {
 			if (more == s.mores)
 				return "a record is cut short";
-			bad = check_more(p, q, r,
-					 (const struct plan_more *)(p->map +
-								    s.more_at) +
-						 more++);
+			bad = check_more(
+				p, q, r,
+				(const struct plan_more *)(p->map + s.more_at) +
+					more++);
 		} else if (r->op >= REEL_CALL_MAX && r->op != PLAN_OP_END) {
 			bad = "a record is cut short";
 		}

@@ -35,10 +35,10 @@ struct reel_store;
 /* Ops are ids of calls.def, and these, above REEL_CALL_MAX. */
 enum plan_op {
 	PLAN_OP_FORK = 1024, /* more.arg: index of the process to start */
-	PLAN_OP_SPAN_BEGIN,  /* more.arg: kind, arg2: detail, name: the user's */
+	PLAN_OP_SPAN_BEGIN, /* more.arg: kind, arg2: detail, name: the user's */
 	PLAN_OP_SPAN_END,
 	PLAN_OP_MEET, /* at or after a collective of MPI: waits, and counts */
-	PLAN_OP_END, /* the process ended here; main streams only */
+	PLAN_OP_END,  /* the process ended here; main streams only */
 	PLAN_OPS
 };
 
@@ -46,26 +46,27 @@ enum plan_op {
 #define PLAN_F_FULL 0x0002 /* result is size; else, without more, it is 0 */
 #define PLAN_F_POST 0x0004 /* another stream waits for its end */
 #define PLAN_F_WAIT_FIRST 0x0008 /* the waits first, then more.after_ns */
-#define PLAN_F_MAKES_FD 0x0010   /* its result is a descriptor: more.fd2 */
-#define PLAN_F_MESSAGE 0x0020    /* moves bytes through a pipe or a socket */
-#define PLAN_F_APPEAR 0x0080 /* make its file first: more.appear_bytes */
+#define PLAN_F_MAKES_FD 0x0010	 /* its result is a descriptor: more.fd2 */
+#define PLAN_F_MESSAGE 0x0020	 /* moves bytes through a pipe or a socket */
+#define PLAN_F_APPEAR 0x0080	 /* make its file first: more.appear_bytes */
 #define PLAN_F_APPEAR_DIR 0x0100
 #define PLAN_F_APPEAR_SOCKET 0x2000 /* bound, and nobody ever closes it */
-#define PLAN_F_VANISH 0x0200 /* remove its file first */
-#define PLAN_F_ENTRIES 0x0400 /* its directory has more.entries first */
+#define PLAN_F_VANISH 0x0200	    /* remove its file first */
+#define PLAN_F_ENTRIES 0x0400	    /* its directory has more.entries first */
 #define PLAN_F_OUTSIDE (PLAN_F_APPEAR | PLAN_F_VANISH | PLAN_F_ENTRIES)
 #define PLAN_F_LINES 0x0040 /* a read ends with a newline; a write: more.line */
 #define PLAN_F_DIRTY 0x1000 /* an msync(): change more.dirty_bytes first */
 #define PLAN_F_ASYNC 0x0800 /* nobody waits for it, nor does its thread */
 #define PLAN_F_FETCH 0x4000 /* its file has lost more.lost_bytes of the cache */
-#define PLAN_F_NAMED 0x8000 /* its nameless file gets its name: others need it */
+#define PLAN_F_NAMED                                                           \
+	0x8000 /* its nameless file gets its name: others need it */
 
 struct plan_record {
 	uint32_t gap_ns; /* from the end of the one before */
 	uint32_t dur_ns; /* as recorded */
-	int64_t offset;  /* PLAN_NO_OFFSET */
-	int64_t size;    /* bytes asked, PLAN_NO_SIZE */
-	int32_t fd;      /* the job's number; -1 */
+	int64_t offset;	 /* PLAN_NO_OFFSET */
+	int64_t size;	 /* bytes asked, PLAN_NO_SIZE */
+	int32_t fd;	 /* the job's number; -1 */
 	uint16_t op;
 	uint16_t flags;
 };
@@ -73,28 +74,28 @@ _Static_assert(sizeof(struct plan_record) == 32, "streams are arrays of it");
 
 struct plan_more {
 	int64_t result; /* -1 on error */
-	int64_t arg;    /* PLAN_NO_OFFSET: none */
+	int64_t arg;	/* PLAN_NO_OFFSET: none */
 	int64_t arg2;
 	int64_t pos;   /* of a copy: the offset it wrote at; PLAN_F_FETCH: from
 			* where on it was lost */
 	uint32_t name; /* PLAN_NONE: none */
 	uint32_t name2;
 	int32_t err;
-	int32_t fd2;   /* made by the call, or the target of a dup or a copy; -1 */
-	uint32_t count; /* calls that the record stands for */
-	uint32_t object; /* behind fd before the call, PLAN_NONE: as it is */
+	int32_t fd2; /* made by the call, or the target of a dup or a copy; -1 */
+	uint32_t count;	  /* calls that the record stands for */
+	uint32_t object;  /* behind fd before the call, PLAN_NONE: as it is */
 	uint32_t object2; /* the same for the fd2 of a copy */
-	uint32_t open;   /* of a mapping: what tells it from others of its fd */
-	uint32_t edge;   /* [edge, + edges) to wait for */
+	uint32_t open; /* of a mapping: what tells it from others of its fd */
+	uint32_t edge; /* [edge, + edges) to wait for */
 	uint32_t edges;
 	uint32_t gap_high; /* high halves of gap_ns and dur_ns */
 	uint32_t dur_high;
-	uint32_t line; /* of a write: [line, + lines) are newlines in it, */
-	uint32_t lines; /* counted from its first byte */
+	uint32_t line;	  /* of a write: [line, + lines) are newlines in it, */
+	uint32_t lines;	  /* counted from its first byte */
 	int64_t after_ns; /* PLAN_F_WAIT_FIRST: the gap, after the waits */
 	union {
 		int64_t appear_bytes;
-		int64_t entries; /* PLAN_F_ENTRIES */
+		int64_t entries;     /* PLAN_F_ENTRIES */
 		int64_t dirty_bytes; /* PLAN_F_DIRTY */
 		int64_t lost_bytes;  /* PLAN_F_FETCH */
 	};
@@ -124,18 +125,18 @@ struct plan_process {
 	uint32_t streams;
 	int64_t start_ns; /* since the origin: fork, or first seen */
 	int64_t end_ns;
-	uint32_t fds;    /* numbers it uses are below */
+	uint32_t fds;	 /* numbers it uses are below */
 	uint32_t makers; /* streams of it that make descriptors */
-	uint32_t moves;  /* 1: it, or who forked it, changes its directory */
-	uint32_t exits;  /* 1: its end was an exit(): streams are flushed */
+	uint32_t moves;	 /* 1: it, or who forked it, changes its directory */
+	uint32_t exits;	 /* 1: its end was an exit(): streams are flushed */
 };
 
 struct plan_stream {
-	uint32_t thread_id; /* of the store */
-	uint32_t process;   /* index */
+	uint32_t thread_id;	      /* of the store */
+	uint32_t process;	      /* index */
 	uint64_t records_at, records; /* byte offset, count */
 	uint64_t more_at, mores;
-	uint64_t calls;     /* calls of the job; the rest are PLAN_OP_* */
+	uint64_t calls;	    /* calls of the job; the rest are PLAN_OP_* */
 	int64_t start_ns;   /* first call, since the process's start */
 	uint64_t most_read; /* largest buffers it needs */
 	uint64_t most_written;
@@ -145,12 +146,12 @@ enum plan_object_kind {
 	PLAN_OBJECT_PIPE_READ = 1, /* ends of pipe `pipe` */
 	PLAN_OBJECT_PIPE_WRITE,
 	PLAN_OBJECT_SOCKET,
-	PLAN_OBJECT_ENDED, /* a pipe without a writer: reads are 0 */
-	PLAN_OBJECT_EMPTY, /* nonblocking, nothing in it: EAGAIN */
+	PLAN_OBJECT_ENDED,  /* a pipe without a writer: reads are 0 */
+	PLAN_OBJECT_EMPTY,  /* nonblocking, nothing in it: EAGAIN */
 	PLAN_OBJECT_BROKEN, /* a pipe without a reader: EPIPE */
-	PLAN_OBJECT_FILE,  /* name, flags, pos */
+	PLAN_OBJECT_FILE,   /* name, flags, pos */
 	PLAN_OBJECT_MEMORY, /* a memfd: name */
-	PLAN_OBJECT_NULL, /* /dev/null */
+	PLAN_OBJECT_NULL,   /* /dev/null */
 };
 
 struct plan_object {
@@ -182,14 +183,15 @@ enum plan_file_kind {
 struct plan_file {
 	uint32_t name;
 	uint32_t kind;
-	uint32_t denied;      /* 1: the job was refused (EACCES) */
-	uint32_t line;        /* [line, + lines): ends of lines in it */
+	uint32_t denied; /* 1: the job was refused (EACCES) */
+	uint32_t line;	 /* [line, + lines): ends of lines in it */
 	uint32_t lines;
-	uint32_t exec;        /* 1: the job found it executable */
-	uint32_t cold;        /* 1: it came from the storage */
-	uint32_t hole;        /* [hole, + holes): not filled, in their order */
+	uint32_t exec; /* 1: the job found it executable */
+	uint32_t cold; /* 1: it came from the storage */
+	uint32_t hole; /* [hole, + holes): not filled, in their order */
 	uint32_t holes;
-	uint32_t piece_bytes; /* the cache must be able to lose so few, 0: any */
+	uint32_t
+		piece_bytes; /* the cache must be able to lose so few, 0: any */
 	int64_t size_bytes;
 	int64_t entries; /* of a directory, "." and ".." too; -1: any number */
 };
@@ -212,16 +214,16 @@ struct plan_head {
 	uint64_t edge_at, file_at, line_at, hole_at;
 	uint64_t name_at; /* names + 1 offsets into the text, uint64_t */
 	uint64_t text_at, text_bytes;
-	int64_t wall_ns;  /* of the job, from its start to its end */
-	uint64_t calls;   /* of the job, in the streams */
-	uint64_t skipped; /* events that no engine can issue */
-	uint64_t async;   /* asynchronous operations among the calls */
+	int64_t wall_ns;   /* of the job, from its start to its end */
+	uint64_t calls;	   /* of the job, in the streams */
+	uint64_t skipped;  /* events that no engine can issue */
+	uint64_t async;	   /* asynchronous operations among the calls */
 	uint64_t meetings; /* collectives in which ranks wait for each other */
-	uint32_t fds;     /* no process uses a number that is as high */
+	uint32_t fds;	   /* no process uses a number that is as high */
 	uint32_t reserved;
 	uint64_t file_total_bytes; /* of all plan_files */
 	uint64_t hole_total_bytes; /* of them: in holes */
-	uint64_t fetches;    /* records with PLAN_F_FETCH */
+	uint64_t fetches;	   /* records with PLAN_F_FETCH */
 	uint64_t room_bytes; /* what the job's writes add to it, at most */
 };
 

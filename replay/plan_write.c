@@ -47,7 +47,7 @@ struct plan_writer {
 	FILE *out;
 	FILE *section[SECTIONS];
 	uint64_t items[SECTIONS];
-	uint64_t at; /* in out */
+	uint64_t at;		   /* in out */
 	struct plan_stream stream; /* being written */
 	uint32_t streams;
 	uint64_t file_bytes, hole_bytes;
@@ -217,9 +217,9 @@ int plan_writer_name(struct plan_writer *w, const char *name, size_t bytes,
 	if (w->items[NAMES] >= UINT32_MAX - 1 || bytes >= 4096)
 		return reel_fail(err, REEL_E_LIMIT, "too many names");
 	return add(w, NAMES, &at, 1, err) || add(w, TEXT, name, bytes, err) ||
-			       add(w, TEXT, "", 1, err) ?
-		       -1 :
-		       0;
+			       add(w, TEXT, "", 1, err)
+		       ? -1
+		       : 0;
 }
 
 int plan_writer_holes(struct plan_writer *w, struct plan_file *f,
@@ -240,17 +240,17 @@ int plan_writer_file(struct plan_writer *w, struct plan_file *f,
 {
 	f->line = (uint32_t)w->items[LINES];
 	w->file_bytes += (uint64_t)f->size_bytes;
-	return add(w, LINES, line, f->lines, err) || add(w, FILES, f, 1, err) ?
-		       -1 :
-		       0;
+	return add(w, LINES, line, f->lines, err) || add(w, FILES, f, 1, err)
+		       ? -1
+		       : 0;
 }
 
 int plan_writer_objects(struct plan_writer *w, const struct plan_object *o,
 			uint32_t n, const struct plan_pipe *p, uint32_t pipes,
 			struct reel_error *err)
 {
-	return add(w, OBJECTS, o, n, err) || add(w, PIPES, p, pipes, err) ? -1 :
-									    0;
+	return add(w, OBJECTS, o, n, err) || add(w, PIPES, p, pipes, err) ? -1
+									  : 0;
 }
 
 /* Copy a section behind what is there, at a multiple of 8. */

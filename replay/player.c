@@ -27,8 +27,7 @@ static const struct plan_more no_more = PLAN_MORE_NONE;
 
 static bool stopped(const struct player *p)
 {
-	return __atomic_load_n(&p->engine->result.head->stop,
-			       __ATOMIC_RELAXED);
+	return __atomic_load_n(&p->engine->result.head->stop, __ATOMIC_RELAXED);
 }
 
 /*
@@ -71,14 +70,14 @@ static int decode(struct player *p, const struct plan_record *r,
 	s->size = r->size < 0 ? 0 : r->size;
 	s->offset = r->offset;
 	s->moved = 0;
-	s->want = r->flags & PLAN_F_FULL ? r->size :
-		  m == &no_more		 ? 0 :
-					   m->result;
+	s->want = r->flags & PLAN_F_FULL ? r->size
+		  : m == &no_more	 ? 0
+					 : m->result;
 	s->flags = m->arg == PLAN_NO_OFFSET ? 0 : (int)m->arg;
 	s->path = path_of(p, m, m->name, p->path, &err);
-	s->path2 = m->name2 == PLAN_NONE ? NULL :
-					   path_of(p, m, m->name2, p->path2,
-						   &err);
+	s->path2 = m->name2 == PLAN_NONE
+			   ? NULL
+			   : path_of(p, m, m->name2, p->path2, &err);
 	s->target = s->path2 ? p->path2 : "target";
 	return err;
 }
@@ -90,8 +89,8 @@ static int real_fd(struct player *p, const struct step *s, int32_t fd)
 
 	if (slot && slot->fd >= 0)
 		return slot->fd;
-	return s->m->err == EBADF && !descriptors_absent(p->process, fd) ? -1 :
-									   fd;
+	return s->m->err == EBADF && !descriptors_absent(p->process, fd) ? -1
+									 : fd;
 }
 
 static void find_descriptors(struct player *p, struct step *s)
@@ -326,9 +325,9 @@ static void play_call(struct player *p, const struct plan_record *r,
 		memory_after_read(p, &s, start, end,
 				  wide(r->dur_ns, m->dur_high));
 	if (!(r->flags & PLAN_F_ASYNC))
-		p->at_ns += p->engine->mode == REPLAY_TIMED ?
-				    wide(r->dur_ns, m->dur_high) :
-				    end - start;
+		p->at_ns += p->engine->mode == REPLAY_TIMED
+				    ? wide(r->dur_ns, m->dur_high)
+				    : end - start;
 	if (r->flags & PLAN_F_NAMED && got >= 0)
 		outside_name(p, &s, (int)got);
 	if (call)
@@ -343,9 +342,9 @@ static void play_call(struct player *p, const struct plan_record *r,
 static void play_other(struct player *p, const struct plan_record *r,
 		       const struct plan_more *m)
 {
-	const char *name = m->name == PLAN_NONE ?
-				   NULL :
-				   plan_name(p->engine->plan, m->name);
+	const char *name = m->name == PLAN_NONE
+				   ? NULL
+				   : plan_name(p->engine->plan, m->name);
 
 	if (r->op == PLAN_OP_END)
 		engine_join(p);

@@ -35,16 +35,16 @@ struct engine {
 	enum replay_mode mode;
 	bool warm; /* nothing leaves the page cache: PLAN_F_FETCH */
 	/* Descriptors of the engine, above all of the job. */
-	int base;       /* the first; pipe i is at pipes + 2 i (read), + 1 */
-	int null;       /* /dev/null */
-	int empty;      /* the end of an empty pipe, nonblocking */
-	int broken;     /* the writing end of a pipe that nobody reads */
+	int base;   /* the first; pipe i is at pipes + 2 i (read), + 1 */
+	int null;   /* /dev/null */
+	int empty;  /* the end of an empty pipe, nonblocking */
+	int broken; /* the writing end of a pipe that nobody reads */
 	int pipes;
-	int spare;      /* from here on: what outside.c keeps open */
+	int spare; /* from here on: what outside.c keeps open */
 };
 
 struct slot {
-	int fd;          /* -1: closed, or never opened */
+	int fd;		 /* -1: closed, or never opened */
 	uint32_t object; /* that was put behind it, PLAN_NONE: by a call */
 	FILE *file;
 	DIR *dir;
@@ -61,22 +61,22 @@ struct mapping {
 	int fd; /* the slot it was made of */
 	uint32_t open;
 	int64_t touched; /* bytes from its start */
-	int64_t ahead;   /* of them: changed before it was told */
+	int64_t ahead;	 /* of them: changed before it was told */
 	struct mapping *next;
 };
 
 struct player_process {
 	const struct engine *engine;
 	uint32_t index;
-	int64_t base_ns; /* CLOCK_MONOTONIC of its start, as planned */
+	int64_t base_ns;   /* CLOCK_MONOTONIC of its start, as planned */
 	struct slot *slot; /* plan.head.fds of them */
 	uint8_t *number;   /* enum number, likewise */
-	uint32_t floor;    /* no number below is free */
-	uint32_t lock;     /* of number, slot, mapping */
+	uint32_t floor;	   /* no number below is free */
+	uint32_t lock;	   /* of number, slot, mapping */
 	bool many_makers;  /* more than one thread makes descriptors */
 	bool any_number;   /* numbers have been given up */
 	uint32_t turns_lost;
-	bool elsewhere;    /* the working directory need not be the sandbox */
+	bool elsewhere; /* the working directory need not be the sandbox */
 	struct mapping *mapping;
 };
 
@@ -91,16 +91,16 @@ struct player {
 	const struct engine *engine;
 	const struct plan_stream *stream;
 	struct result_stream *result;
-	uint32_t index; /* of the stream */
+	uint32_t index;	   /* of the stream */
 	uint8_t *in, *out; /* where the next call reads to, writes from */
 	uint8_t *in_pages, *in_map; /* memory.c */
 	uint64_t in_map_bytes;
-	int64_t read_ns; /* when its last read ended */
+	int64_t read_ns;    /* when its last read ended */
 	uint8_t *out_pages; /* a buffer, REEL_PLACE_BYTES longer */
 	size_t out_bytes;
-	int64_t at_ns;  /* where the plan's time stands */
-	bool held;      /* the lock of the process, while it makes one */
-	int spawned;    /* opened for a child of posix_spawn, or -1 */
+	int64_t at_ns; /* where the plan's time stands */
+	bool held;     /* the lock of the process, while it makes one */
+	int spawned;   /* opened for a child of posix_spawn, or -1 */
 	struct share fresh[64]; /* by power of two of the size */
 	char path[PATH_MAX], path2[PATH_MAX];
 };
@@ -109,16 +109,16 @@ struct player {
 struct step {
 	const struct plan_record *r;
 	const struct plan_more *m; /* never NULL */
-	int fd;              /* the real one behind r->fd, or -1 */
-	int to;              /* of a copy: the one behind m->fd2 */
-	struct slot *slot;   /* of r->fd, NULL: none */
-	const char *path;    /* in the sandbox */
-	const char *path2;   /* NULL: none */
-	const char *target;  /* path2 as a symbolic link has to name it */
+	int fd;			   /* the real one behind r->fd, or -1 */
+	int to;			   /* of a copy: the one behind m->fd2 */
+	struct slot *slot;	   /* of r->fd, NULL: none */
+	const char *path;	   /* in the sandbox */
+	const char *path2;	   /* NULL: none */
+	const char *target;	   /* path2 as a symbolic link has to name it */
 	int64_t size, offset;
-	int64_t want;        /* the recorded result */
-	int64_t moved;       /* by earlier calls of the record */
-	int flags;           /* more.arg, 0: none */
+	int64_t want;  /* the recorded result */
+	int64_t moved; /* by earlier calls of the record */
+	int flags;     /* more.arg, 0: none */
 };
 
 /* How a result is compared with the recorded one. */

@@ -21,8 +21,8 @@
 #define RAW6(n, a, b, c, d, e)                                                 \
 	raw6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 #define RAW7(n, a, b, c, d, e, f)                                              \
-	raw6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e),     \
-		 (long)(f))
+	raw6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e),         \
+	     (long)(f))
 
 /* raw(SYS_close, fd) */
 #define raw(...)                                                               \

@@ -58,8 +58,7 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 		processes += p->process[i].streams > 0;
 	for (uint32_t i = 0; i < h->files; i++)
 		files += p->file[i].kind == PLAN_FILE_REGULAR;
-	fprintf(stderr,
-		"ioreel replay: %s %s, %s %s, %s %s (%s",
+	fprintf(stderr, "ioreel replay: %s %s, %s %s, %s %s (%s",
 		reel_num_count(a, (int64_t)processes),
 		plural(processes, "process", "processes"),
 		reel_num_count(b, (int64_t)h->calls),
@@ -159,13 +158,12 @@ void replay_print_likeness(const struct reel_likeness *l)
 	printf("likeness %.4f", l->cosine);
 	if (l->worst >= 0 && l->max_abs_d > 0)
 		printf(" (worst factor: %s, %+.1f %%)",
-		       l->factor[l->worst].name,
-		       100 * l->factor[l->worst].d);
+		       l->factor[l->worst].name, 100 * l->factor[l->worst].d);
 	if (l->has_same)
 		printf("; call sequence identical in %lld of %lld threads",
 		       (long long)l->threads_same,
-		       (long long)(l->threads_a > l->threads_b ? l->threads_a :
-								l->threads_b));
+		       (long long)(l->threads_a > l->threads_b ? l->threads_a
+							       : l->threads_b));
 	putchar('\n');
 }
 

@@ -30,8 +30,8 @@
 #include "schemas/trace_format.h"
 
 #define FIRST_READS 64
-#define COLD_NS 20000         /* what no call on cached data needs */
-#define CALL_NS 1000          /* what each may need */
+#define COLD_NS 20000	      /* what no call on cached data needs */
+#define CALL_NS 1000	      /* what each may need */
 #define CACHED_BYTES_PER_NS 2 /* slower than any cache */
 #define PAGE_BYTES 4096
 #define MOST_FETCHED (INT64_C(1) << 30) /* by one read */
@@ -43,9 +43,9 @@ struct file_reads {
 	uint32_t calls;
 	bool written; /* before it was read: it is in the cache */
 	/* Of all of them: */
-	int64_t end;   /* behind it nothing has been read or written */
-	int64_t fetch; /* where the last read began that fetched */
-	size_t mark;   /* 1 + that of its sequence, 0: none */
+	int64_t end;	    /* behind it nothing has been read or written */
+	int64_t fetch;	    /* where the last read began that fetched */
+	size_t mark;	    /* 1 + that of its sequence, 0: none */
 	uint32_t bytes_now; /* that one fetches */
 	bool again_now;
 	uint32_t piece[2]; /* the least of those before; [1]: again */
@@ -83,8 +83,8 @@ static int64_t fetched_from(const struct reel_event *ev, int64_t n)
 {
 	int64_t end = ev->offset + ev->result;
 
-	return n < ev->result ? ((end + PAGE_BYTES - 1) & -PAGE_BYTES) - n :
-				ev->offset;
+	return n < ev->result ? ((end + PAGE_BYTES - 1) & -PAGE_BYTES) - n
+			      : ev->offset;
 }
 
 /* Does it continue what the mark of its file stands for? */
@@ -100,8 +100,8 @@ static uint32_t least(const struct file_reads *f, bool again)
 {
 	uint32_t n = f->again_now == again ? f->bytes_now : 0;
 
-	return n && (!f->piece[again] || n < f->piece[again]) ? n :
-								f->piece[again];
+	return n && (!f->piece[again] || n < f->piece[again]) ? n
+							      : f->piece[again];
 }
 
 /* The last page of a file is a piece of its own anyway. */
@@ -110,8 +110,8 @@ static void begin_sequence(struct file_reads *f, const struct mark *mark,
 {
 	f->piece[f->again_now] = least(f, f->again_now);
 	f->again_now = mark->b;
-	f->bytes_now = mark->a > PAGE_BYTES || ev->result <= PAGE_BYTES ?
-			       mark->a : 0;
+	f->bytes_now =
+		mark->a > PAGE_BYTES || ev->result <= PAGE_BYTES ? mark->a : 0;
 }
 
 static int fetching_read(struct residency *r, const struct reel_event *ev,
@@ -121,17 +121,16 @@ static int fetching_read(struct residency *r, const struct reel_event *ev,
 	struct marks *marks = r->marks;
 	int64_t n = ev->arg2 < MOST_FETCHED ? ev->arg2 : MOST_FETCHED;
 	bool again = ev->offset < f->end;
-	struct mark mark = { .stream = me->stream,
-			     .call = me->call,
-			     .ns = fetched_from(ev, n),
-			     .a = (uint32_t)n,
-			     .b = again,
-			     .kind = MARK_FETCH };
+	struct mark mark = {.stream = me->stream,
+			    .call = me->call,
+			    .ns = fetched_from(ev, n),
+			    .a = (uint32_t)n,
+			    .b = again,
+			    .kind = MARK_FETCH};
 
 	if (!again && f->calls == FIRST_READS && residency_cold(r, ev->file))
 		return 0; /* nobody will ask */
-	if (f->mark &&
-	    continues(f, &marks->mark[f->mark - 1], ev, n, again)) {
+	if (f->mark && continues(f, &marks->mark[f->mark - 1], ev, n, again)) {
 		marks->mark[f->mark - 1].a += mark.a;
 		f->bytes_now = marks->mark[f->mark - 1].a;
 	} else {
@@ -198,6 +197,6 @@ uint32_t residency_piece(const struct residency *r, uint32_t file)
 	again = least(f, true);
 	first = residency_cold(r, file) ? 0 : least(f, false);
 	least_of = first && (!again || first < again) ? first : again;
-	return least_of < PAGE_BYTES && least_of ? PAGE_BYTES :
-						   least_of & -PAGE_BYTES;
+	return least_of < PAGE_BYTES && least_of ? PAGE_BYTES
+						 : least_of & -PAGE_BYTES;
 }

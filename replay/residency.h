@@ -19,7 +19,7 @@ struct who;
 struct residency {
 	const struct job *job;
 	struct marks *marks;
-	bool looks; /* the shim of the job looked at slow reads */
+	bool looks;		 /* the shim of the job looked at slow reads */
 	struct file_reads *file; /* by id */
 };
 

@@ -23,11 +23,11 @@ _Static_assert(sizeof(struct result_head) <= 4096, "a page");
 
 int result_make(const char *path, const struct plan *p, struct reel_error *err)
 {
-	struct result_head head = { .magic = RESULT_MAGIC,
-				    .bytes = bytes_for(p->head),
-				    .streams = p->head->streams,
-				    .processes = p->head->processes,
-				    .pipes = p->head->pipes };
+	struct result_head head = {.magic = RESULT_MAGIC,
+				   .bytes = bytes_for(p->head),
+				   .streams = p->head->streams,
+				   .processes = p->head->processes,
+				   .pipes = p->head->pipes};
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	int rc = 0;
 

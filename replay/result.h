@@ -25,11 +25,12 @@ enum stream_state {
 
 /* One stream; a cache line pair, as its thread writes it at every call. */
 struct result_stream {
-	uint32_t posted; /* calls done, at the last record that others wait for */
+	uint32_t
+		posted; /* calls done, at the last record that others wait for */
 	uint32_t waiters; /* threads that wait on posted */
 	uint32_t state;
 	uint32_t calls; /* records done */
-	uint64_t same;  /* calls with the recorded result */
+	uint64_t same;	/* calls with the recorded result */
 	uint64_t differ;
 	uint64_t late;
 	uint64_t skipped;
@@ -43,8 +44,8 @@ _Static_assert(sizeof(struct result_stream) == 128, "two cache lines");
 /* What an edge to @calls waits for has come. */
 static inline bool result_reached(const struct result_stream *s, uint32_t calls)
 {
-	return calls ? __atomic_load_n(&s->posted, __ATOMIC_ACQUIRE) >= calls :
-		       __atomic_load_n(&s->forked, __ATOMIC_ACQUIRE);
+	return calls ? __atomic_load_n(&s->posted, __ATOMIC_ACQUIRE) >= calls
+		     : __atomic_load_n(&s->forked, __ATOMIC_ACQUIRE);
 }
 
 /* A call that ended otherwise than recorded. */
@@ -61,12 +62,12 @@ struct result_head {
 	uint64_t magic;
 	uint64_t bytes;
 	uint32_t streams, processes, pipes;
-	uint32_t stop;     /* give up */
+	uint32_t stop;	   /* give up */
 	uint32_t released; /* waits that led nowhere were broken off */
 	uint32_t spinning; /* threads that spin right now */
-	uint32_t full;     /* the disk, and the job's was not */
+	uint32_t full;	   /* the disk, and the job's was not */
 	uint32_t reserved;
-	int64_t zero_ns;   /* CLOCK_MONOTONIC of the job's start */
+	int64_t zero_ns; /* CLOCK_MONOTONIC of the job's start */
 	int64_t begin_ns, end_ns;
 	uint32_t differences; /* all; the first have a place below */
 	uint32_t failed;      /* processes that could not be started */
@@ -76,8 +77,8 @@ struct result_head {
 struct result {
 	struct result_head *head;
 	struct result_stream *stream; /* by index in the plan */
-	uint32_t *pid;                /* of each process, 0: not started */
-	uint32_t *lock;               /* of each pipe */
+	uint32_t *pid;		      /* of each process, 0: not started */
+	uint32_t *lock;		      /* of each pipe */
 };
 
 /* Make the file @path for @p, blank. 0, or -1 with @err (REEL_E_IO). */

@@ -108,8 +108,7 @@ static int claim(const char *root, struct reel_error *err)
 	if (empty)
 		return 0;
 	snprintf(path, sizeof(path), "%s/" SANDBOX_MARKER, root);
-	if (lstat(path, &st) || !S_ISREG(st.st_mode) ||
-	    st.st_uid != geteuid())
+	if (lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
 		return reel_fail(err, REEL_E_USAGE,
 				 "'%s' is not empty and was not made by "
 				 "ioreel; give an empty --root",

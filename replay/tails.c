@@ -32,8 +32,8 @@ struct moved {
 	struct who who, first; /* more than one: reads that found one end */
 	int64_t start_ns, first_start_ns, from, to;
 	uint32_t before; /* of a write: its stream's one before, by number */
-	bool ended;      /* a read: it found the end */
-	bool extends;    /* a write: no write before it went as far */
+	bool ended;	 /* a read: it found the end */
+	bool extends;	 /* a write: no write before it went as far */
 };
 
 /* The last ones; number i is at i % room, and room is a power of two. */
@@ -44,9 +44,9 @@ struct ring {
 
 struct tail {
 	struct ring writes, reads;
-	int64_t top; /* where the furthest write ended */
+	int64_t top;	 /* where the furthest write ended */
 	uint32_t stream; /* of its first call */
-	bool shared;     /* there was another */
+	bool shared;	 /* there was another */
 };
 
 void tails_free(struct tail *t)
@@ -86,8 +86,8 @@ static int push(struct ring *r, uint32_t most, const struct moved *now,
 		struct reel_error *err)
 {
 	if (r->n >= r->room && r->room < most &&
-	    (!r->room || number(r, oldest(r))->who.end_ns >
-				 now->who.end_ns - HOLD_NS) &&
+	    (!r->room ||
+	     number(r, oldest(r))->who.end_ns > now->who.end_ns - HOLD_NS) &&
 	    enlarge(r, err))
 		return -1;
 	*number(r, r->n++) = *now;
@@ -147,8 +147,9 @@ static struct moved *same_end(const struct ring *r, const struct moved *now)
 		if (m->who.stream == now->who.stream)
 			return m->ended && m->from == m->to &&
 					       now->from == now->to &&
-					       m->to == now->to ?
-				       m : NULL;
+					       m->to == now->to
+				       ? m
+				       : NULL;
 	}
 	return NULL;
 }
@@ -221,6 +222,6 @@ int tails_event(struct edges *e, struct tail **tail,
 		(*tail)->stream = me->stream;
 	}
 	(*tail)->shared |= (*tail)->stream != me->stream;
-	return ev->group == REEL_GROUP_WRITE ? add_write(e, *tail, &now, err) :
-					       add_read(e, *tail, &now, err);
+	return ev->group == REEL_GROUP_WRITE ? add_write(e, *tail, &now, err)
+					     : add_read(e, *tail, &now, err);
 }

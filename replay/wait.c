@@ -24,7 +24,7 @@
 #define SAMPLE_NS 50000
 #define MARGIN_LEAST_NS 50000
 #define MARGIN_MOST_NS 200000
-#define YIELD_LOOKS 20 /* a microsecond or two */
+#define YIELD_LOOKS 20		/* a microsecond or two */
 #define LOOK_AGAIN_NS 100000000 /* at "stop" and "released" */
 #define LOCK_MOST_NS 2000000000
 #define LOCK_BRIEF_NS 100000000
@@ -41,8 +41,8 @@ static inline void relax(void)
 
 static void sleep_until(int64_t ns)
 {
-	struct timespec ts = { .tv_sec = ns / 1000000000,
-			       .tv_nsec = ns % 1000000000 };
+	struct timespec ts = {.tv_sec = ns / 1000000000,
+			      .tv_nsec = ns % 1000000000};
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL))
 		;
@@ -89,16 +89,16 @@ static void spin_until(const struct wait_clock *clock, const struct result *res,
 {
 	uint32_t *spinning = &res->head->spinning;
 
-	if (!clock->burn &&
-	    __atomic_load_n(spinning, __ATOMIC_RELAXED) + 1 >=
-		    (uint32_t)clock->processors) {
+	if (!clock->burn && __atomic_load_n(spinning, __ATOMIC_RELAXED) + 1 >=
+				    (uint32_t)clock->processors) {
 		sleep_until(deadline_ns);
 		return;
 	}
 	__atomic_fetch_add(spinning, 1, __ATOMIC_RELAXED);
 	/* Who was taken off this processor in a call shall not wait for us. */
 	while (wait_now() < deadline_ns) {
-		for (int i = 0; i < YIELD_LOOKS && wait_now() < deadline_ns; i++)
+		for (int i = 0; i < YIELD_LOOKS && wait_now() < deadline_ns;
+		     i++)
 			relax();
 		sched_yield();
 	}
@@ -127,7 +127,7 @@ void wait_until(const struct wait_clock *clock, const struct result *res,
 
 static void futex_wait(uint32_t *word, uint32_t value, long ns)
 {
-	struct timespec ts = { .tv_nsec = ns };
+	struct timespec ts = {.tv_nsec = ns};
 
 	raw(SYS_futex, word, FUTEX_WAIT, value, &ts, 0, 0);
 }

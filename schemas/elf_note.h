@@ -25,7 +25,8 @@ static inline bool elf_note_go(const unsigned char *note, size_t n)
 
 		__builtin_memcpy(&h, note, sizeof(h));
 		name = ((size_t)h.n_namesz + 3) & ~(size_t)3;
-		all = sizeof(h) + name + (((size_t)h.n_descsz + 3) & ~(size_t)3);
+		all = sizeof(h) + name +
+		      (((size_t)h.n_descsz + 3) & ~(size_t)3);
 		if (h.n_type == ELF_NOTE_GO_BUILD_ID && h.n_namesz == 4 &&
 		    n >= sizeof(h) + 4 && note[12] == 'G' && note[13] == 'o' &&
 		    !note[14])

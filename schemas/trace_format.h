@@ -153,6 +153,8 @@
  * the reserved words. Major: anything else; a reader refuses a greater one.
  * In major 1 F_DESC_SAME meant no newdesc.
  */
+/* The columns below are those of ioreel-trace(5). */
+/* clang-format off */
 #ifndef SCHEMAS_TRACE_FORMAT_H
 #define SCHEMAS_TRACE_FORMAT_H
 

@@ -68,8 +68,8 @@ static void do_shared(void)
 	fclose(f);
 }
 
-static __attribute__((format(printf, 2, 3))) int
-print(int fd, const char *format, ...)
+static __attribute__((format(printf, 2, 3))) int print(int fd,
+						       const char *format, ...)
 {
 	va_list args;
 	int n;

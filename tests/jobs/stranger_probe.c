@@ -163,7 +163,7 @@ static void do_append(void)
 
 static void do_big(void)
 {
-	struct iovec v[3] = { { buf, 10 }, { buf + 10, 0 }, { buf + 20, 30 } };
+	struct iovec v[3] = {{buf, 10}, {buf + 10, 0}, {buf + 20, 30}};
 	const long g5 = 5l << 30;
 	int fd = open("big", O_RDWR | O_CREAT, 0644);
 	long at;

@@ -71,7 +71,7 @@ static void *reader(void *arg)
 
 static void positions(void)
 {
-	struct iovec iov[2] = { { buf, 1000 }, { buf + 5000, 3000 } };
+	struct iovec iov[2] = {{buf, 1000}, {buf + 5000, 3000}};
 	struct stat st;
 	struct statfs fs;
 	int fd = open("in/a.bin", O_RDONLY), copy;
@@ -81,7 +81,8 @@ static void positions(void)
 	must(readv(fd, iov, 2) == 4000, "readv");
 	must(preadv(fd, iov, 2, 198000) == 2000, "preadv");
 	copy = dup(fd);
-	must(read(copy, buf, 10) == 10 && lseek(fd, 0, SEEK_CUR) == 4010, "dup");
+	must(read(copy, buf, 10) == 10 && lseek(fd, 0, SEEK_CUR) == 4010,
+	     "dup");
 	must(dup2(fd, 20) == 20 && dup3(fd, 21, O_CLOEXEC) == 21, "dup2");
 	must(fcntl(fd, F_DUPFD, 30) == 30, "F_DUPFD");
 	must(fcntl(fd, F_GETFL) >= 0, "F_GETFL");
@@ -101,7 +102,8 @@ static void failures(void)
 {
 	struct stat st;
 
-	must(open("in/no_such_file", O_RDONLY) < 0 && errno == ENOENT, "ENOENT");
+	must(open("in/no_such_file", O_RDONLY) < 0 && errno == ENOENT,
+	     "ENOENT");
 	must(stat("no/such/dir", &st) < 0, "stat");
 	must(mkdir("in", 0700) < 0 && errno == EEXIST, "EEXIST");
 	must(rmdir("in") < 0 && errno == ENOTEMPTY, "ENOTEMPTY");
@@ -171,7 +173,8 @@ static void writing(void)
 	close(fd);
 	must(!rename("out/ckpt.tmp", "out/model.ckpt"), "rename");
 	must(!link("out/model.ckpt", "out/hard") &&
-	     !symlink("model.ckpt", "out/soft"), "links");
+		     !symlink("model.ckpt", "out/soft"),
+	     "links");
 	must(!truncate("out/hard", 1234), "truncate");
 	fd = open("out/soft", O_RDONLY);
 	must(read(fd, buf, 5000) == 1234, "through a link");
@@ -212,7 +215,8 @@ static void processes(void)
 		while (read(ask[0], buf, 4) == 4) {
 			ssize_t n = read(shared, buf, 30000);
 
-			must(write(answer[1], buf, (size_t)n + 4) == n + 4, "n");
+			must(write(answer[1], buf, (size_t)n + 4) == n + 4,
+			     "n");
 		}
 		_exit(0);
 	}

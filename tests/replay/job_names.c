@@ -46,8 +46,10 @@ static void open_or_create(void)
 	want("rename()", rename("database", "nowhere/name"), -1);
 	want("rename()", rename("database", "dir"), -1);
 	want("link()", link("database", "in_the_way"), -1);
-	want("exchange", renameat2(AT_FDCWD, "database", AT_FDCWD, "other",
-				   RENAME_EXCHANGE), 0);
+	want("exchange",
+	     renameat2(AT_FDCWD, "database", AT_FDCWD, "other",
+		       RENAME_EXCHANGE),
+	     0);
 	close(fd);
 	fd = open("database", O_RDONLY);
 	want("read()", read(fd, text, sizeof(text)), 700);

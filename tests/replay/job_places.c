@@ -21,7 +21,8 @@ int main(int argc, char **argv)
 	if (fd < 0 || write(fd, memory + 100, 300000) != 300000 ||
 	    pread(fd, memory + 48, 200000, 0) != 200000 ||
 	    pread(fd, memory + PAGE - 1, 65536, 5) != 65536 ||
-	    pread(fd, memory + 7, 65535, 0) != 65535 || lseek(fd, 0, SEEK_SET) ||
+	    pread(fd, memory + 7, 65535, 0) != 65535 ||
+	    lseek(fd, 0, SEEK_SET) ||
 	    read(fd, memory + PAGE + 16, 100000) != 100000 ||
 	    pwrite(fd, memory + 33, 70000, 1000) != 70000 ||
 	    read(fd, memory + 3, 100) != 100)

@@ -30,7 +30,7 @@ static void fill(int i, int fd, off_t off, size_t len)
 
 static ssize_t end(int i)
 {
-	const struct aiocb *one[1] = { &cb[i] };
+	const struct aiocb *one[1] = {&cb[i]};
 
 	while (aio_error(&cb[i]) == EINPROGRESS)
 		aio_suspend(one, 1, NULL);

@@ -16,7 +16,10 @@
 		errno = 77;                                                    \
 		long r_ = (long)(call);                                        \
 		printf("%s = %s, errno %d\n", #call,                           \
-		       r_ == -1 ? "-1" : r_ == 0 ? "0" : "other", errno);      \
+		       r_ == -1	 ? "-1"                                        \
+		       : r_ == 0 ? "0"                                         \
+				 : "other",                                    \
+		       errno);                                                 \
 	} while (0)
 
 static char *volatile bad_ptr = (char *)8; /* volatile: no compile-time view */
@@ -25,7 +28,7 @@ int main(void)
 {
 	char buf[64], long_name[5000];
 	struct stat st;
-	struct iovec bad = { bad_ptr, 100 };
+	struct iovec bad = {bad_ptr, 100};
 	int fd;
 
 	memset(long_name, 'x', sizeof(long_name) - 1);

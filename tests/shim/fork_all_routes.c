@@ -26,7 +26,7 @@ static void work(const char *name)
 
 static void show(const char *name, pid_t pid)
 {
-	struct stat st = { 0 };
+	struct stat st = {0};
 	int status = 0;
 
 	waitpid(pid, &status, 0);

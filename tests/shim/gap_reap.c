@@ -31,11 +31,10 @@ static int reap(struct ring *ring, long *bytes)
 {
 	uint32_t tail, n = 0;
 
-	while (ring->head != (tail = __atomic_load_n(&ring->tail,
-						     __ATOMIC_ACQUIRE))) {
+	while (ring->head !=
+	       (tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE))) {
 		*bytes += ring->event[ring->head].res;
-		__atomic_store_n(&ring->head,
-				 (ring->head + 1) % ring->entries,
+		__atomic_store_n(&ring->head, (ring->head + 1) % ring->entries,
 				 __ATOMIC_RELEASE);
 		n++;
 	}

@@ -30,7 +30,7 @@ static int data;
 
 static int write_one(struct counts *c)
 {
-	char buf[512] = { 0 };
+	char buf[512] = {0};
 	uint64_t i = c->done;
 
 	__atomic_store_n(&c->begun, i + 1, __ATOMIC_SEQ_CST);
@@ -63,9 +63,9 @@ static uint64_t done(int i)
 
 static void *interrupted(void *stack)
 {
-	struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { 0 };
-	struct sigaction sa = { .sa_handler = on_timer };
-	stack_t alt = { .ss_sp = stack, .ss_size = STACK };
+	struct itimerval often = {{0, 50}, {0, 50}}, never = {0};
+	struct sigaction sa = {.sa_handler = on_timer};
+	stack_t alt = {.ss_sp = stack, .ss_size = STACK};
 
 	if (stack) {
 		sigaltstack(&alt, NULL);

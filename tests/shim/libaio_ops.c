@@ -81,7 +81,7 @@ static long run(io_context_t ctx, int n)
 int main(int argc, char **argv)
 {
 	int fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600), i;
-	struct iovec iov[2] = { { buf[0], 100 }, { buf[1], 1000 } };
+	struct iovec iov[2] = {{buf[0], 100}, {buf[1], 1000}};
 	io_context_t ctx = 0;
 	long wrote, got;
 
@@ -106,7 +106,8 @@ int main(int argc, char **argv)
 		return 5;
 	got += (long)event[0].res;
 	list[0] = (void *)8;
-	printf("bad block: %ld\n", (long)io_submit(ctx, 1, (struct iocb **)list));
+	printf("bad block: %ld\n",
+	       (long)io_submit(ctx, 1, (struct iocb **)list));
 	printf("bad list: %ld\n", (long)io_submit(ctx, 1, (struct iocb **)-64));
 	if (io_destroy(ctx))
 		return 6;

@@ -17,7 +17,7 @@ static long sum;
 
 static void touch(int group)
 {
-	struct timespec ms = { 0, 200000 };
+	struct timespec ms = {0, 200000};
 
 	sum += at[group * GROUP];
 	printf("%d\n", group);

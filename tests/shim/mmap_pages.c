@@ -23,7 +23,8 @@ static long sum;
 static char *map(int fd, int prot, int flags)
 {
 	size_t len = (PAGES + GROUP) * PAGE;
-	char *p = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *p =
+		mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *at = (char *)(((unsigned long)p + GROUP * PAGE - 1) &
 			    -(unsigned long)(GROUP * PAGE));
 

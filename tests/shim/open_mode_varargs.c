@@ -7,7 +7,7 @@
 
 static void show(const char *what, int fd)
 {
-	struct stat st = { 0 };
+	struct stat st = {0};
 
 	fstat(fd, &st);
 	printf("%s %d mode %o\n", what, fd >= 0, (unsigned int)st.st_mode);

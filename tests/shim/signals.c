@@ -27,10 +27,10 @@ static void handler(int sig)
 
 int main(void)
 {
-	struct itimerval every = { { 0, 200 }, { 0, 200 } };
-	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	struct itimerval every = {{0, 200}, {0, 200}};
+	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
 	volatile long done = 0;
-	char buf[64] = { 0 };
+	char buf[64] = {0};
 	int fd = open("sig.bin", O_RDWR | O_CREAT | O_TRUNC, 0600);
 
 	side = open("sig.side", O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -49,8 +49,7 @@ int main(void)
 	}
 	every.it_interval.tv_usec = every.it_value.tv_usec = 0;
 	setitimer(ITIMER_REAL, &every, NULL);
-	printf("side %d\n",
-	       lseek(side, 0, SEEK_END) == (off_t)runs);
+	printf("side %d\n", lseek(side, 0, SEEK_END) == (off_t)runs);
 	unlink("sig.bin");
 	unlink("sig.side");
 	return 0;

@@ -70,7 +70,8 @@ int main(int argc, char **argv)
 	vector = make("readv", 0);
 	small = make("small", 0);
 	cached = make("cached", 1);
-	if (read(cached, buf[0], PART) != PART) /* the start's faults are over */
+	if (read(cached, buf[0], PART) !=
+	    PART) /* the start's faults are over */
 		return 1;
 	before = fetched();
 	while (read(plain, buf[0], PART) > 0)

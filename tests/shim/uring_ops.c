@@ -54,7 +54,8 @@ static void in_rounds(struct io_uring *ring, int fd)
 			off_t off = ((off_t)k * DEPTH + i) * BYTES;
 
 			if (k & 1)
-				io_uring_prep_write(sqe, fd, buf[i], BYTES, off);
+				io_uring_prep_write(sqe, fd, buf[i], BYTES,
+						    off);
 			else
 				io_uring_prep_read(sqe, fd, buf[i], BYTES, off);
 			io_uring_sqe_set_data(sqe, buf[i]);
@@ -91,7 +92,7 @@ static void opened(struct io_uring *ring, const char *path, int *fd)
 
 static int run(const char *path, const char *more)
 {
-	int fd[2] = { open(path, O_RDWR), -1 };
+	int fd[2] = {open(path, O_RDWR), -1};
 	struct io_uring ring;
 
 	if (io_uring_queue_init(DEPTH, &ring, 0))
@@ -141,8 +142,7 @@ static void rounds(struct ring *r, int fd)
 		if (syscall(SYS_io_uring_enter, r->fd, DEPTH, DEPTH,
 			    IORING_ENTER_GETEVENTS, NULL, 0) != DEPTH)
 			exit(3);
-		while (*r->head !=
-		       __atomic_load_n(r->done, __ATOMIC_ACQUIRE)) {
+		while (*r->head != __atomic_load_n(r->done, __ATOMIC_ACQUIRE)) {
 			tally(k & 1, r->cqe[*r->head & *r->done_mask].res);
 			__atomic_store_n(r->head, *r->head + 1,
 					 __ATOMIC_RELEASE);

@@ -213,14 +213,14 @@ static void temporary(void)
 		bool odd, plain, same;
 		const char *what;
 	} t[] = {
-		{ "/d/saveKkq1b2", "/d/saveZ9z8y7", false, false, true,
-		  "letters that mkstemp made up" },
-		{ "/d/saveKkq1b2", "/d/saveZ9z8y7", true, false, false,
-		  "which of two temporary files" },
-		{ "/d/sortKkq1b2", "/d/saveZ9z8y7", false, false, false,
-		  "the name before the letters" },
-		{ "/d/saveKkq1b2", "/d/saveZ9z8y7", false, true, false,
-		  "a name that the program chose" },
+		{"/d/saveKkq1b2", "/d/saveZ9z8y7", false, false, true,
+		 "letters that mkstemp made up"},
+		{"/d/saveKkq1b2", "/d/saveZ9z8y7", true, false, false,
+		 "which of two temporary files"},
+		{"/d/sortKkq1b2", "/d/saveZ9z8y7", false, false, false,
+		 "the name before the letters"},
+		{"/d/saveKkq1b2", "/d/saveZ9z8y7", false, true, false,
+		 "a name that the program chose"},
 	};
 	struct reel_likeness l;
 	struct job a, b;

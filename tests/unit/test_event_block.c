@@ -40,8 +40,8 @@ static int same(const struct reel_columns *a, const struct reel_columns *b,
 	if (a->n != b->n)
 		return 0;
 	for (int col = 0; col < REEL_COLUMNS; col++)
-		if ((mask >> col & 1) && memcmp(a->v[col], b->v[col],
-						a->n * sizeof(int64_t)))
+		if ((mask >> col & 1) &&
+		    memcmp(a->v[col], b->v[col], a->n * sizeof(int64_t)))
 			return 0;
 	return 1;
 }
@@ -49,7 +49,7 @@ static int same(const struct reel_columns *a, const struct reel_columns *b,
 static void trip(struct reel_codec *k, const struct reel_columns *in,
 		 uint32_t mask, const char *what)
 {
-	struct reel_columns out = { 0 };
+	struct reel_columns out = {0};
 	const void *blob;
 	const char *why = "";
 	size_t len = 0;
@@ -59,8 +59,8 @@ static void trip(struct reel_codec *k, const struct reel_columns *in,
 
 	if (!rc)
 		memcpy(copy, blob, len);
-	rc = rc ? rc : reel_block_decode(k, copy, len, mask, &out, &nested,
-					 &why);
+	rc = rc ? rc
+		: reel_block_decode(k, copy, len, mask, &out, &nested, &why);
 	ok(!rc && same(in, &out, mask), "%s: %u events, mask %x, %zu bytes%s",
 	   what, in->n, mask, len, rc ? why : "");
 	free(copy);
@@ -76,8 +76,9 @@ static void fill_any(struct reel_columns *c)
 	for (uint32_t i = 0; i < c->n; i++) {
 		for (int col = 0; col < REEL_COLUMNS; col++)
 			c->v[col][i] = any();
-		c->v[REEL_COL_OFFSET][i] = chance() % 2 ? REEL_NO_OFFSET :
-					   (int64_t)(chance() >> 2);
+		c->v[REEL_COL_OFFSET][i] = chance() % 2
+						   ? REEL_NO_OFFSET
+						   : (int64_t)(chance() >> 2);
 		c->v[REEL_COL_RESULT][i] = (int64_t)(chance() >> 2);
 		c->v[REEL_COL_FILE][i] &= UINT32_MAX;
 		c->v[REEL_COL_OPEN][i] &= UINT32_MAX;
@@ -112,8 +113,8 @@ static void fill_job(struct reel_columns *c)
 
 static void test_round_trips(struct reel_codec *k)
 {
-	static const uint32_t sizes[] = { 1, 2, 47, 48, 1000, 32768, 65536 };
-	struct reel_columns c = { 0 };
+	static const uint32_t sizes[] = {1, 2, 47, 48, 1000, 32768, 65536};
+	struct reel_columns c = {0};
 	const void *blob;
 	size_t len = 0;
 
@@ -135,7 +136,7 @@ static void test_round_trips(struct reel_codec *k)
 /* Every outcome but a crash or an endless loop is fine; ASan watches. */
 static void test_hostile(struct reel_codec *k)
 {
-	struct reel_columns c = { 0 }, out = { 0 };
+	struct reel_columns c = {0}, out = {0};
 	const char *why = NULL;
 	const void *blob;
 	uint8_t *copy;
@@ -153,7 +154,8 @@ static void test_hostile(struct reel_codec *k)
 
 		memcpy(part, copy, n);
 		cut += reel_block_decode(k, part, n, REEL_COL_ALL, &out,
-					 &nested, &why) && why;
+					 &nested, &why) &&
+		       why;
 		refused++;
 		free(part);
 	}
@@ -164,7 +166,8 @@ static void test_hostile(struct reel_codec *k)
 
 		copy[at] ^= (uint8_t)(1 + chance() % 255);
 		if (!reel_block_decode(k, copy, len, REEL_COL_ALL, &out,
-				       &nested, &why) && out.n > 65536)
+				       &nested, &why) &&
+		    out.n > 65536)
 			break;
 		copy[at] = was;
 	}
@@ -193,8 +196,10 @@ static void insert(sqlite3 *db, struct reel_codec *k, struct reel_columns *c,
 			max = start + c->v[REEL_COL_DUR][i];
 	}
 	reel_block_encode(k, c, &blob, &len);
-	sqlite3_prepare_v2(db, "INSERT INTO event_block VALUES (NULL, ?, ?, ?, "
-			   "?, ?)", -1, &stmt, NULL);
+	sqlite3_prepare_v2(db,
+			   "INSERT INTO event_block VALUES (NULL, ?, ?, ?, "
+			   "?, ?)",
+			   -1, &stmt, NULL);
 	sqlite3_bind_int(stmt, 1, thread);
 	sqlite3_bind_int64(stmt, 2, c->n);
 	sqlite3_bind_int64(stmt, 3, min);
@@ -210,10 +215,10 @@ static void insert(sqlite3 *db, struct reel_codec *k, struct reel_columns *c,
  */
 static void test_walk(struct reel_codec *k)
 {
-	struct reel_walk_range all = { .min_start_ns = INT64_MIN,
-				       .max_start_ns = INT64_MAX };
+	struct reel_walk_range all = {.min_start_ns = INT64_MIN,
+				      .max_start_ns = INT64_MAX};
 	struct reel_walk_row row;
-	struct reel_columns c = { 0 };
+	struct reel_columns c = {0};
 	struct reel_walk *w = NULL;
 	int64_t last = INT64_MIN, n = 0, thread = 0;
 	const char *why = "";
@@ -221,11 +226,13 @@ static void test_walk(struct reel_codec *k)
 	int sorted = 1;
 
 	sqlite3_open(":memory:", &db);
-	sqlite3_exec(db, "CREATE TABLE event_block (block_id INTEGER PRIMARY "
-			 "KEY, thread_id, events, min_start_ns, max_end_ns, "
-			 "data); CREATE TABLE thread (thread_id INTEGER "
-			 "PRIMARY KEY, process_id); INSERT INTO thread VALUES "
-			 "(1, 7), (2, 8)", NULL, NULL, NULL);
+	sqlite3_exec(db,
+		     "CREATE TABLE event_block (block_id INTEGER PRIMARY "
+		     "KEY, thread_id, events, min_start_ns, max_end_ns, "
+		     "data); CREATE TABLE thread (thread_id INTEGER "
+		     "PRIMARY KEY, process_id); INSERT INTO thread VALUES "
+		     "(1, 7), (2, 8)",
+		     NULL, NULL, NULL);
 	room(&c, 100);
 	for (int t = 1; t <= 2; t++)
 		for (int b = 0; b < 3; b++) {

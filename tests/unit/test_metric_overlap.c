@@ -115,9 +115,10 @@ static void unseen(void)
 		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i, 100 * i + 100);
 	}
 	job_finish(&j);
-	is(job_int(&j, "SELECT count(*) FROM v_overlap WHERE stall_share IS NULL "
-		       "AND utilisation IS NULL AND hidden_ns IS NULL AND "
-		       "fetch_ns IS NULL AND compute_source IS NULL"),
+	is(job_int(&j,
+		   "SELECT count(*) FROM v_overlap WHERE stall_share IS NULL "
+		   "AND utilisation IS NULL AND hidden_ns IS NULL AND "
+		   "fetch_ns IS NULL AND compute_source IS NULL"),
 	   1, "without a fetch nobody knows when a rank waited");
 	is(job_int(&j, "SELECT count(*) FROM v_step WHERE fetch_ns IS NULL AND "
 		       "compute_ns IS NULL AND other_ns IS NULL AND "

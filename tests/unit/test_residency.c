@@ -60,7 +60,8 @@ static void lost_parts(void)
 	lost(1024 * KIB - 128 * KIB, 128 * KIB, 1, "gone again");
 	fetched = 4 * KIB;
 	READ(14, 0, 192 * KIB + 15, 300000);
-	lost(192 * KIB, 4 * KIB, 0, "the last page of a file, which is not full");
+	lost(192 * KIB, 4 * KIB, 0,
+	     "the last page of a file, which is not full");
 	fetched = 128 * KIB;
 	READ(15, 0, 64 * KIB, 300000);
 	lost(0, 128 * KIB, 0, "read ahead: more than was asked for");
@@ -77,7 +78,8 @@ static void lost_parts(void)
 		READ(16, i * 64 * KIB, 64 * KIB, 300000);
 	n = marks.n;
 	READ(16, 64 * 64 * KIB, 64 * KIB, 300000);
-	ok(marks.n == n, "a file that is cold needs no word of its first reads");
+	ok(marks.n == n,
+	   "a file that is cold needs no word of its first reads");
 	READ(16, 0, 64 * KIB, 300000);
 	lost(0, 64 * KIB, 1, "but of those after them");
 	fetched = INT64_MAX;
@@ -144,7 +146,8 @@ int main(void)
 	fetched = 64 * KIB;
 	for (int i = 3; i--;)
 		READ(18, i * 128 * KIB, 64 * KIB, 1000);
-	ok(residency_piece(&r, 18) == 64 * KIB, "so few of it were fetched again");
+	ok(residency_piece(&r, 18) == 64 * KIB,
+	   "so few of it were fetched again");
 	ok(!residency_piece(&r, 12), "what was fetched once is of any size");
 	ok(residency_piece(&r, 13) == 128 * KIB, "but a part of it is a part");
 	ok(!residency_piece(&r, 14), "the last page is one already");

@@ -40,13 +40,15 @@ static int on_note(void *arg, uint32_t process, uint32_t thread,
 static void begin(const char *root)
 {
 	struct reel_resolve_process p[2] = {
-		{ .process_id = 1, .first_desc = 1, .parent = -1,
-		  .cwd = "/home/u" },
-		{ .process_id = 2, .first_desc = 100, .parent = 0 },
+		{.process_id = 1,
+		 .first_desc = 1,
+		 .parent = -1,
+		 .cwd = "/home/u"},
+		{.process_id = 2, .first_desc = 100, .parent = 0},
 	};
-	struct reel_resolve_thread t[3] = { { 1, 0 }, { 2, 0 }, { 3, 1 } };
-	struct reel_resolve_sink sink = { .span = on_span, .open = on_open,
-					  .note = on_note };
+	struct reel_resolve_thread t[3] = {{1, 0}, {2, 0}, {3, 1}};
+	struct reel_resolve_sink sink = {
+		.span = on_span, .open = on_open, .note = on_note};
 
 	n_spans = n_opens = 0;
 	if (reel_resolver_new(&r, p, 2, t, 3, root, &sink, &err) ||
@@ -55,8 +57,8 @@ static void begin(const char *root)
 }
 
 #define MARK_(thread, mark, ...)                                               \
-	give(thread, &(struct reel_record){ .call = REEL_MARK_##mark,          \
-					    __VA_ARGS__ })
+	give(thread,                                                           \
+	     &(struct reel_record){.call = REEL_MARK_##mark, __VA_ARGS__})
 #define READ_(thread, id, n, got)                                              \
 	RECORD(thread, READ, .desc = id, .has_size = true, .size = n,          \
 	       .result = got)
@@ -191,7 +193,8 @@ static void test_descriptors(void)
 	OPEN_(0, "/data/c", 4, 6, O_RDONLY);
 	OPEN_(0, "/data/d", 5, 6, O_RDONLY);
 	READ_(0, 99, 10, 10);
-	ok(!ev.file && !ev.open && ev.fd == -1, "an unknown descriptor is said so");
+	ok(!ev.file && !ev.open && ev.fd == -1,
+	   "an unknown descriptor is said so");
 	for (uint32_t id = 10; id < 3000; id++) {
 		OPEN_(0, "/data/many", id + 1000, 7, O_RDONLY);
 		RECORD(0, CLOSE, .desc = id + 1000);
@@ -248,13 +251,19 @@ static void test_paths(void)
 	static const struct {
 		const char *in, *want;
 	} t[] = {
-		{ "/a/b", "/a/b" },	     { "a", "/home/u/a" },
-		{ "./a/../b", "/home/u/b" }, { "/a//b/./c/", "/a/b/c" },
-		{ "/../..", "/" },	     { "../../../x", "/x" },
-		{ "/a/..b/.c", "/a/..b/.c" }, { "/", "/" },
-		{ "//", "/" },		     { "/scratch/x", "/x" },
-		{ "/scratch", "/" },	     { "/scratch2/x", "/scratch2/x" },
-		{ "/b/../scratch/\xff", "/\xff" },
+		{"/a/b", "/a/b"},
+		{"a", "/home/u/a"},
+		{"./a/../b", "/home/u/b"},
+		{"/a//b/./c/", "/a/b/c"},
+		{"/../..", "/"},
+		{"../../../x", "/x"},
+		{"/a/..b/.c", "/a/..b/.c"},
+		{"/", "/"},
+		{"//", "/"},
+		{"/scratch/x", "/x"},
+		{"/scratch", "/"},
+		{"/scratch2/x", "/scratch2/x"},
+		{"/b/../scratch/\xff", "/\xff"},
 	};
 
 	begin("/scratch/");
@@ -278,7 +287,8 @@ static void test_paths(void)
 	MARK_(0, CWD, .path = "/elsewhere");
 	RECORD(0, RENAME, .path = "a", .path2 = "/b");
 	ok(!strcmp(path_of(ev.file), "/elsewhere/a") &&
-	   !strcmp(path_of(ev.file2), "/b"), "a mark moves the directory");
+		   !strcmp(path_of(ev.file2), "/b"),
+	   "a mark moves the directory");
 	RECORD(0, SYMLINK, .path = "/l/link", .path2 = "../t/target");
 	ok(!strcmp(path_of(ev.file2), "/t/target"),
 	   "a target is relative to its link");
@@ -300,27 +310,27 @@ static void test_classes(void)
 		bool write;
 		enum reel_class want;
 	} t[] = {
-		{ "/d/model.pt", false, REEL_CLASS_DATA },
-		{ "/d/model2.pt", true, REEL_CLASS_CHECKPOINT },
-		{ "/d/checkpoints/3.bin", false, REEL_CLASS_CHECKPOINT },
-		{ "/d/checkpointing-paper/set/1.png", false, REEL_CLASS_DATA },
-		{ "/d/a.txt", false, REEL_CLASS_DATA },
-		{ "/d/b.txt", true, REEL_CLASS_LOG },
-		{ "/x/libfoo.so.1", false, REEL_CLASS_CODE },
-		{ "/x/site-packages/y/data.json", false, REEL_CLASS_CODE },
-		{ "/dev/shm/set/1.rec", false, REEL_CLASS_DATA },
-		{ "/dev/shm/ucx_shm_posix_4f", true, REEL_CLASS_SYSTEM },
-		{ "/tmp/ompi.node.0/pid.7/1/sm", true, REEL_CLASS_SYSTEM },
-		{ "/tmp/prterun.node.7.0/hwloc.sm", true, REEL_CLASS_SYSTEM },
-		{ "/data/ompi.files/a.bin", true, REEL_CLASS_DATA },
-		{ "/proc/self/maps", false, REEL_CLASS_SYSTEM },
-		{ "/x/events.out.tfevents.1", true, REEL_CLASS_LOG },
+		{"/d/model.pt", false, REEL_CLASS_DATA},
+		{"/d/model2.pt", true, REEL_CLASS_CHECKPOINT},
+		{"/d/checkpoints/3.bin", false, REEL_CLASS_CHECKPOINT},
+		{"/d/checkpointing-paper/set/1.png", false, REEL_CLASS_DATA},
+		{"/d/a.txt", false, REEL_CLASS_DATA},
+		{"/d/b.txt", true, REEL_CLASS_LOG},
+		{"/x/libfoo.so.1", false, REEL_CLASS_CODE},
+		{"/x/site-packages/y/data.json", false, REEL_CLASS_CODE},
+		{"/dev/shm/set/1.rec", false, REEL_CLASS_DATA},
+		{"/dev/shm/ucx_shm_posix_4f", true, REEL_CLASS_SYSTEM},
+		{"/tmp/ompi.node.0/pid.7/1/sm", true, REEL_CLASS_SYSTEM},
+		{"/tmp/prterun.node.7.0/hwloc.sm", true, REEL_CLASS_SYSTEM},
+		{"/data/ompi.files/a.bin", true, REEL_CLASS_DATA},
+		{"/proc/self/maps", false, REEL_CLASS_SYSTEM},
+		{"/x/events.out.tfevents.1", true, REEL_CLASS_LOG},
 	};
 
 	begin(NULL);
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		OPEN_(0, t[i].path, 1 + (uint32_t)i, 3, t[i].write ?
-		      O_WRONLY | O_CREAT : O_RDONLY);
+		OPEN_(0, t[i].path, 1 + (uint32_t)i, 3,
+		      t[i].write ? O_WRONLY | O_CREAT : O_RDONLY);
 		is(ev.class_, t[i].want, "%s %s", t[i].path,
 		   t[i].write ? "written" : "read");
 	}
@@ -379,8 +389,8 @@ static void test_renamed_directories(void)
 	   "what a directory is renamed for tells what was written");
 	write_file("/s/ckpt/1");
 	write_file("/s/y/1");
-	RECORD(0, RENAMEAT2, .path = "/s/ckpt", .path2 = "/s/y", .has_arg = true,
-	       .arg = RENAME_EXCHANGE);
+	RECORD(0, RENAMEAT2, .path = "/s/ckpt", .path2 = "/s/y",
+	       .has_arg = true, .arg = RENAME_EXCHANGE);
 	is(class_of("/s/y/1"), REEL_CLASS_CHECKPOINT, "two change places");
 	RECORD(0, RENAME, .path = "/s/y", .path2 = "/s/z");
 	is(class_of("/s/z/1"), REEL_CLASS_CHECKPOINT, "and are followed on");

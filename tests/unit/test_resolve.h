@@ -41,8 +41,8 @@ static int give(int thread, struct reel_record *rec)
 }
 
 #define RECORD(thread, call_, ...)                                             \
-	give(thread, &(struct reel_record){ .call = REEL_CALL_##call_,         \
-					    __VA_ARGS__ })
+	give(thread,                                                           \
+	     &(struct reel_record){.call = REEL_CALL_##call_, __VA_ARGS__})
 #define OPEN_(thread, name, id, fd_, flags)                                    \
 	RECORD(thread, OPEN, .path = name, .newdesc = id, .newfd = fd_,        \
 	       .result = fd_, .has_arg = true, .arg = flags)

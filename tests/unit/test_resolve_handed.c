@@ -35,19 +35,27 @@ static int on_note(void *arg, uint32_t process, uint32_t thread,
 static void begin(void)
 {
 	struct reel_resolve_process p[4] = {
-		{ .process_id = 1, .first_desc = 1, .parent = -1,
-		  .follows = -1, .cwd = "/w" },
-		{ .process_id = 2, .first_desc = 1, .parent = -1,
-		  .follows = 0, .cwd = "/w", .marks_sizes = true },
-		{ .process_id = 3, .first_desc = 1, .parent = -1,
-		  .follows = 2, .cwd = "/w" },
-		{ .process_id = 4, .first_desc = 50, .parent = 2,
-		  .follows = -1 },
+		{.process_id = 1,
+		 .first_desc = 1,
+		 .parent = -1,
+		 .follows = -1,
+		 .cwd = "/w"},
+		{.process_id = 2,
+		 .first_desc = 1,
+		 .parent = -1,
+		 .follows = 0,
+		 .cwd = "/w",
+		 .marks_sizes = true},
+		{.process_id = 3,
+		 .first_desc = 1,
+		 .parent = -1,
+		 .follows = 2,
+		 .cwd = "/w"},
+		{.process_id = 4, .first_desc = 50, .parent = 2, .follows = -1},
 	};
-	struct reel_resolve_thread t[4] = { { 1, 0 }, { 2, 1 }, { 3, 2 },
-					    { 4, 3 } };
-	struct reel_resolve_sink sink = { .span = on_span, .open = on_open,
-					  .note = on_note };
+	struct reel_resolve_thread t[4] = {{1, 0}, {2, 1}, {3, 2}, {4, 3}};
+	struct reel_resolve_sink sink = {
+		.span = on_span, .open = on_open, .note = on_note};
 
 	rows = 0;
 	if (reel_resolver_new(&r, p, 4, t, 4, NULL, &sink, &err) ||
@@ -65,10 +73,16 @@ static void end(void)
 }
 
 #define MARK_(thread, name, id, fd_, kind, flags, pos_)                        \
-	give(thread, &(struct reel_record){ .call = REEL_MARK_DESC,            \
-		.path = name, .newdesc = id, .newfd = fd_, .has_arg = true,    \
-		.arg = kind, .has_arg2 = true, .arg2 = flags,                  \
-		.has_pos = (pos_) >= 0, .pos = pos_ })
+	give(thread, &(struct reel_record){.call = REEL_MARK_DESC,             \
+					   .path = name,                       \
+					   .newdesc = id,                      \
+					   .newfd = fd_,                       \
+					   .has_arg = true,                    \
+					   .arg = kind,                        \
+					   .has_arg2 = true,                   \
+					   .arg2 = flags,                      \
+					   .has_pos = (pos_) >= 0,             \
+					   .pos = pos_})
 #define READ_(thread, id, n)                                                   \
 	RECORD(thread, READ, .desc = id, .has_size = true, .size = n,          \
 	       .result = n)
@@ -128,7 +142,8 @@ static void test_outside(void)
 	WRITE_(3, 51, 1);
 	ok(ev.open != open && ev.offset == 3, "another place is another");
 	MARK_(3, "/w/log", 52, 8, REEL_KIND_FILE, O_RDONLY, 41);
-	ok(READ_(3, 52, 1) == 1 && ev.open != open, "so is another way to open");
+	ok(READ_(3, 52, 1) == 1 && ev.open != open,
+	   "so is another way to open");
 	end();
 	is(rows, 3, "and nothing is left behind");
 }
@@ -190,9 +205,11 @@ static void test_append(void)
 
 #define WRITE_FROM(start, thread, id, n)                                       \
 	give_from(start, thread,                                               \
-		  &(struct reel_record){ .call = REEL_CALL_WRITE, .desc = id,  \
-					 .has_size = true, .size = n,          \
-					 .result = n })
+		  &(struct reel_record){.call = REEL_CALL_WRITE,               \
+					.desc = id,                            \
+					.has_size = true,                      \
+					.size = n,                             \
+					.result = n})
 
 /* Who asks where a shared file stands while another writes to it. */
 static void test_under_way(void)
@@ -216,9 +233,13 @@ static void test_under_way(void)
 	is(ev.offset, 41, "a write that the answer did not hold");
 	began = now++;
 	WRITE_(2, 1, 5);
-	give_from(began, 3, &(struct reel_record){ .call = REEL_CALL_LSEEK,
-		  .desc = 50, .has_offset = true, .has_arg = true,
-		  .arg = SEEK_CUR, .result = 45 });
+	give_from(began, 3,
+		  &(struct reel_record){.call = REEL_CALL_LSEEK,
+					.desc = 50,
+					.has_offset = true,
+					.has_arg = true,
+					.arg = SEEK_CUR,
+					.result = 45});
 	WRITE_(3, 50, 1);
 	is(ev.offset, 50, "an answer that is older than a write");
 	RECORD(3, LSEEK, .desc = 50, .has_offset = true, .has_arg = true,
@@ -251,8 +272,11 @@ static void test_append_under_way(void)
 	now += 1000000;
 	began = now++;
 	WRITE_(0, 1, 4);
-	give_from(began, 2, &(struct reel_record){ .call = REEL_CALL_STAT,
-		  .path = "/w/app", .has_pos = true, .pos = 125 });
+	give_from(began, 2,
+		  &(struct reel_record){.call = REEL_CALL_STAT,
+					.path = "/w/app",
+					.has_pos = true,
+					.pos = 125});
 	WRITE_(2, 3, 1);
 	is(ev.offset, 129, "a size that is older than a write");
 	RECORD(2, STAT, .path = "/w/app", .has_pos = true, .pos = 10);
@@ -275,16 +299,21 @@ static void test_size_marked(void)
 	       .pos = 30);
 	WRITE_(2, 2, 20);
 	is(ev.offset, 10, "what an open asked for is told by its mark");
-	give(1, &(struct reel_record){ .call = REEL_MARK_SIZE, .desc = 3,
-				       .has_pos = true, .pos = 30 });
+	give(1, &(struct reel_record){.call = REEL_MARK_SIZE,
+				      .desc = 3,
+				      .has_pos = true,
+				      .pos = 30});
 	WRITE_(1, 3, 1);
 	is(ev.offset, 30, "who opened it goes on behind the other");
-	give(1, &(struct reel_record){ .call = REEL_MARK_SIZE, .desc = 3,
-				       .has_pos = true, .pos = 40 });
+	give(1, &(struct reel_record){.call = REEL_MARK_SIZE,
+				      .desc = 3,
+				      .has_pos = true,
+				      .pos = 40});
 	WRITE_(2, 2, 1);
 	is(ev.offset, 40, "and the mark tells of unseen writers");
-	is(give(1, &(struct reel_record){ .call = REEL_MARK_SIZE,
-					  .has_pos = true, .pos = 50 }),
+	is(give(1, &(struct reel_record){.call = REEL_MARK_SIZE,
+					 .has_pos = true,
+					 .pos = 50}),
 	   0, "a mark of no descriptor");
 	end();
 }

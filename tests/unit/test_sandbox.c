@@ -28,12 +28,12 @@ static int exists(const char *path)
 
 static void test_paths(void)
 {
-	static const char *const bad[] = { "",	   "a",	    "../a", "/..",
-					   "/a/..", "/a/../b", "/.", "/a/./b",
-					   "a/b",  "/a/b/.." };
-	static const char *const good[] = { "/", "/a", "/...", "/a/..b/c.",
-					    "/.hidden/x" };
-	struct sandbox sb = { .root = "/box", .root_len = 4 };
+	static const char *const bad[] = {"",	   "a",	      "../a", "/..",
+					  "/a/..", "/a/../b", "/.",   "/a/./b",
+					  "a/b",   "/a/b/.."};
+	static const char *const good[] = {"/", "/a", "/...", "/a/..b/c.",
+					   "/.hidden/x"};
+	struct sandbox sb = {.root = "/box", .root_len = 4};
 	char out[PATH_MAX], longest[PATH_MAX], want[PATH_MAX];
 
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(*bad); i++)
@@ -57,7 +57,7 @@ static void test_paths(void)
 
 static void test_refusal(void)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct sandbox sb;
 
 	mkdir("full", 0700);
@@ -71,13 +71,13 @@ static void test_refusal(void)
 	   "removing none removes nothing");
 	mkdir("full/sub", 0700);
 	ok(symlink("/etc/passwd", "full/sub/" SANDBOX_MARKER) == 0 &&
-	   sandbox_make(&sb, "full/sub", &err),
+		   sandbox_make(&sb, "full/sub", &err),
 	   "a link named like the marker is no marker");
 }
 
 static void test_removal(void)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct sandbox sb;
 	char path[PATH_MAX];
 
@@ -97,7 +97,7 @@ static void test_removal(void)
 	ok(!exists("box/link") && exists("outside/data"),
 	   "a link is removed, not followed");
 	ok(!sandbox_make(&sb, NULL, &err) && sb.made &&
-	   !strncmp(strrchr(sb.root, '/'), "/replay.", 8),
+		   !strncmp(strrchr(sb.root, '/'), "/replay.", 8),
 	   "without a name it makes its own");
 	strcpy(path, sb.root);
 	ok(!sandbox_remove(&sb, &err) && !exists(path), "and removes it");

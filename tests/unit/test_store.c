@@ -45,7 +45,7 @@ static int files_here(void)
 
 static void test_life(void)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct reel_store *st = NULL;
 
 	ok(!reel_store_create(&st, "a.db", &err), "create %s", err.text);
@@ -67,18 +67,19 @@ static void test_life(void)
 static void expect(int rc, struct reel_error *err, enum reel_error_code code,
 		   const char *text)
 {
-	ok(rc == -1 && err->code == code && strstr(err->text, text),
-	   "%s", err->text);
+	ok(rc == -1 && err->code == code && strstr(err->text, text), "%s",
+	   err->text);
 	memset(err, 0, sizeof(*err));
 }
 
 static void test_refusals(void)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct reel_store *st = NULL;
 	sqlite3 *db;
 
-	write_file("notes.txt", "mine, and longer than a header of a hundred "
+	write_file("notes.txt",
+		   "mine, and longer than a header of a hundred "
 		   "bytes, so that it is read as far as one would be ........");
 	expect(reel_store_create(&st, "notes.txt", &err), &err, REEL_E_IO,
 	       "exists and is not a store");
@@ -130,7 +131,7 @@ static void add_file(struct reel_rows *r, enum reel_kind kind,
 /* Files: 1, a pipe of unknown size, and 2, a checkpoint of 5 bytes. */
 static void make_files(struct reel_store *st, struct reel_codec *k)
 {
-	struct reel_rows r = { 0 };
+	struct reel_rows r = {0};
 	sqlite3_stmt *stmt = NULL;
 	const void *blob;
 	size_t len;
@@ -139,8 +140,10 @@ static void make_files(struct reel_store *st, struct reel_codec *k)
 	add_file(&r, REEL_KIND_PIPE, REEL_CLASS_PIPE, 0, "/p");
 	add_file(&r, REEL_KIND_FILE, REEL_CLASS_CHECKPOINT, 6, "/f");
 	reel_rows_encode(k, &r, &blob, &len);
-	sqlite3_prepare_v2(st->db, "INSERT INTO file_block VALUES "
-			   "(NULL, 2, 1, 2, ?)", -1, &stmt, NULL);
+	sqlite3_prepare_v2(st->db,
+			   "INSERT INTO file_block VALUES "
+			   "(NULL, 2, 1, 2, ?)",
+			   -1, &stmt, NULL);
 	sqlite3_bind_blob64(stmt, 1, blob, len, SQLITE_TRANSIENT);
 	sqlite3_step(stmt);
 	sqlite3_finalize(stmt);
@@ -151,19 +154,21 @@ static void make_files(struct reel_store *st, struct reel_codec *k)
 /* Thread 2 has one event, of @dur_ns from @start_ns on. */
 static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 {
-	static const int64_t t1[][2] = { { 10, 10 }, { 30, 10 }, { 0, 100 } };
-	const int64_t t2[][2] = { { start_ns, dur_ns } };
+	static const int64_t t1[][2] = {{10, 10}, {30, 10}, {0, 100}};
+	const int64_t t2[][2] = {{start_ns, dur_ns}};
 	struct reel_codec *k = reel_codec_new();
 
 	make_files(st, k);
-	sqlite3_exec(st->db, "INSERT INTO host VALUES (1, 'h', 'b');"
+	sqlite3_exec(st->db,
+		     "INSERT INTO host VALUES (1, 'h', 'b');"
 		     "INSERT INTO call VALUES (24, 'read', 'POSIX', 'read');"
 		     "INSERT INTO process VALUES (7, 1, NULL, 1, NULL, 'main', "
 		     "'', '', '', NULL, NULL, 0, 100, 'exit', 4, 0, 0, 0, 0);"
 		     "INSERT INTO thread VALUES (1, 7, 1, 0, 100, 3, 0), "
-		     "(2, 7, 2, 0, 35, 1, 0);", NULL, NULL, NULL);
+		     "(2, 7, 2, 0, 35, 1, 0);",
+		     NULL, NULL, NULL);
 	for (int t = 1; t <= 2; t++) {
-		struct reel_columns c = { 0 };
+		struct reel_columns c = {0};
 		sqlite3_stmt *stmt = NULL;
 		const void *blob;
 		size_t len;
@@ -185,8 +190,10 @@ static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 			c.v[REEL_COL_RESULT][i] = 12;
 		}
 		reel_block_encode(k, &c, &blob, &len);
-		sqlite3_prepare_v2(st->db, "INSERT INTO event_block VALUES "
-				   "(NULL, ?, ?, ?, 100, ?)", -1, &stmt, NULL);
+		sqlite3_prepare_v2(st->db,
+				   "INSERT INTO event_block VALUES "
+				   "(NULL, ?, ?, ?, 100, ?)",
+				   -1, &stmt, NULL);
 		sqlite3_bind_int(stmt, 1, t);
 		sqlite3_bind_int64(stmt, 2, c.n);
 		sqlite3_bind_int64(stmt, 3, t == 1 ? 0 : 15);
@@ -200,7 +207,7 @@ static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 
 static void order(struct reel_store *st, uint32_t thread, const char *want)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct reel_events *it = NULL;
 	struct reel_event ev;
 	char got[128] = "";
@@ -218,7 +225,7 @@ static void order(struct reel_store *st, uint32_t thread, const char *want)
 
 static void test_events(void)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct reel_store *st = NULL;
 	struct reel_events *it = NULL;
 	struct reel_event ev;
@@ -240,7 +247,7 @@ static void test_events(void)
 	reel_events_next(it, &ev, &err);
 	reel_events_next(it, &ev, &err);
 	ok(ev.process == 7 && ev.kind == REEL_KIND_PIPE &&
-	   ev.class_ == REEL_CLASS_PIPE && ev.fd2 == -1,
+		   ev.class_ == REEL_CLASS_PIPE && ev.fd2 == -1,
 	   "an event knows its process and its file's kind");
 	reel_events_close(it);
 	reel_events_open(&it, st, 2, &err);
@@ -249,26 +256,33 @@ static void test_events(void)
 	reel_events_close(it);
 	reel_store_int(st, "SELECT count(*) FROM v_event", &n, &has, &err);
 	is(n, 4, "v_event has them all %s", err.text);
-	reel_store_int(st, "SELECT count(*) FROM event WHERE thread_id = 1 AND "
-		       "start_ns >= 5 AND start_ns < 30", &n, &has, &err);
+	reel_store_int(st,
+		       "SELECT count(*) FROM event WHERE thread_id = 1 AND "
+		       "start_ns >= 5 AND start_ns < 30",
+		       &n, &has, &err);
 	is(n, 1, "bounds are exact");
-	reel_store_int(st, "SELECT count(*) FROM event WHERE process_id = 7.0 "
-		       "AND start_ns > 9.5 AND start_ns <= '15'", &n, &has,
-		       &err);
+	reel_store_int(st,
+		       "SELECT count(*) FROM event WHERE process_id = 7.0 "
+		       "AND start_ns > 9.5 AND start_ns <= '15'",
+		       &n, &has, &err);
 	is(n, 2, "whatever their type");
 	reel_store_int(st, "SELECT count(*) FROM event WHERE thread_id = NULL",
 		       &n, &has, &err);
 	is(n, 0, "NULL matches nothing");
-	reel_store_int(st, "SELECT count(*) FROM file WHERE (file_id, path, "
+	reel_store_int(st,
+		       "SELECT count(*) FROM file WHERE (file_id, path, "
 		       "kind, class, ifnull(size_bytes, -1)) IN (VALUES "
 		       "(1, '/p', 'pipe', 'pipe', -1), "
-		       "(2, '/f', 'file', 'checkpoint', 5))", &n, &has, &err);
-	is(n, 2, "files have what was put in %s", err.text);
-	reel_store_int(st, "SELECT count(*) FROM file WHERE file_id IN "
-		       "(0, 2, 3, NULL, 'x', 2.5, -1)", &n, &has, &err);
-	is(n, 1, "and are found by id");
-	reel_store_int(st, "SELECT count(*) FROM v_file, v_span, v_summary",
+		       "(2, '/f', 'file', 'checkpoint', 5))",
 		       &n, &has, &err);
+	is(n, 2, "files have what was put in %s", err.text);
+	reel_store_int(st,
+		       "SELECT count(*) FROM file WHERE file_id IN "
+		       "(0, 2, 3, NULL, 'x', 2.5, -1)",
+		       &n, &has, &err);
+	is(n, 1, "and are found by id");
+	reel_store_int(st, "SELECT count(*) FROM v_file, v_span, v_summary", &n,
+		       &has, &err);
 	ok(!err.code, "views of tables without rows %s", err.text);
 	reel_store_int(st, "SELECT offset FROM event", &n, &has, &err);
 	ok(!has, "an unknown offset is NULL");
@@ -289,10 +303,10 @@ static const char *const all_queries[] = {
 /* Whoever takes events adds their times. */
 static void test_far(void)
 {
-	struct reel_error err = { 0 };
+	struct reel_error err = {0};
 	struct reel_store *st = NULL;
 	struct reel_events *it = NULL;
-	struct reel_event ev = { 0 };
+	struct reel_event ev = {0};
 
 	reel_store_create(&st, "far.db", &err);
 	for (int i = 0; reel_metrics[i]; i++)
@@ -303,7 +317,7 @@ static void test_far(void)
 	reel_store_open(&st, "far.db", &err);
 	reel_events_open(&it, st, 2, &err);
 	ok(reel_events_next(it, &ev, &err) == 1 && ev.start_ns == 0 &&
-	   ev.dur_ns > 0 && ev.dur_ns < INT64_MAX / 2,
+		   ev.dur_ns > 0 && ev.dur_ns < INT64_MAX / 2,
 	   "times that no job can have are held back: %lld for %lld",
 	   (long long)ev.start_ns, (long long)ev.dur_ns);
 	reel_events_close(it);
@@ -327,7 +341,7 @@ static void test_hostile(void)
 		exit(1);
 	for (int i = 0; i < 1500; i++) {
 		struct reel_store *st = NULL;
-		struct reel_error err = { 0 };
+		struct reel_error err = {0};
 		int64_t n;
 		bool has;
 		long at;
@@ -340,8 +354,9 @@ static void test_hostile(void)
 		fflush(f);
 		if (!reel_store_open(&st, "e.db", &err)) {
 			opened++;
-			for (size_t q = 0; q < sizeof(all_queries) /
-					       sizeof(*all_queries); q++)
+			for (size_t q = 0;
+			     q < sizeof(all_queries) / sizeof(*all_queries);
+			     q++)
 				reel_store_int(st, all_queries[q], &n, &has,
 					       &err);
 		}

@@ -228,8 +228,8 @@ static struct reel_head measured(uint32_t pid, uint64_t ns)
 	h.peer_ns[0] = (int64_t)(by_rank0(ns) - ns);
 	h.peer_error_ns[0] = 700;
 	h.peer_mono_ns[1] = ns + 60000000000ull;
-	h.peer_ns[1] = (int64_t)(by_rank0(ns + 60000000000ull) - ns -
-				 60000000000ull);
+	h.peer_ns[1] =
+		(int64_t)(by_rank0(ns + 60000000000ull) - ns - 60000000000ull);
 	h.peer_error_ns[1] = 900;
 	return h;
 }
@@ -268,8 +268,8 @@ static void peers(void)
 	far.peer_ns[1] += 1000000000;
 	write_log(&far);
 	tr = open_it();
-	is(reel_trace_ns(tr, find(tr, 11), mid),
-	   mid + (uint64_t)far.peer_ns[0], "no crystal drifts like that");
+	is(reel_trace_ns(tr, find(tr, 11), mid), mid + (uint64_t)far.peer_ns[0],
+	   "no crystal drifts like that");
 	reel_trace_close(tr);
 	tw_remove(dir);
 

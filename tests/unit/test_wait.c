@@ -13,7 +13,7 @@ static struct result_head head;
 static struct result_stream stream[2];
 #define HOGS 4
 
-static struct result res = { .head = &head, .stream = stream };
+static struct result res = {.head = &head, .stream = stream};
 static uint32_t lock;
 static long counter;
 

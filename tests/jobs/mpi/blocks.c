@@ -36,15 +36,15 @@ int main(int argc, char **argv)
 			snprintf(name, sizeof(name), "%s/blocks.%d", argv[1],
 				 who);
 		MPI_File_open(one ? MPI_COMM_WORLD : MPI_COMM_SELF, name,
-			      pass ? MPI_MODE_RDONLY :
-				     MPI_MODE_CREATE | MPI_MODE_WRONLY,
+			      pass ? MPI_MODE_RDONLY
+				   : MPI_MODE_CREATE | MPI_MODE_WRONLY,
 			      MPI_INFO_NULL, &fh);
 		for (int i = 0; i < SEGMENTS * BLOCK / TRANSFER; i++) {
 			long in = (long)i * TRANSFER;
 			MPI_Offset at = one ? in / BLOCK * BLOCK * ranks +
-						      (long)who * BLOCK +
-						      in % BLOCK :
-					      in;
+							(long)who * BLOCK +
+							in % BLOCK
+					    : in;
 
 			if (pass && all)
 				MPI_File_read_at_all(fh, at, buf, TRANSFER,

@@ -58,10 +58,10 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/by_name", argv[1]);
 	bad = ((open_file *)find("MPI_File_open"))(world, path, 1 | 8, info,
 						   &fh);
-	bad |= ((write_at *)find("MPI_File_write_at_all"))(
-		fh, rank * 4096, buf, 4096, byte, ignore);
-	bad |= ((write_at *)find("MPI_File_read_at"))(fh, rank * 4096, buf,
-						      100, byte, ignore);
+	bad |= ((write_at *)find("MPI_File_write_at_all"))(fh, rank * 4096, buf,
+							   4096, byte, ignore);
+	bad |= ((write_at *)find("MPI_File_read_at"))(fh, rank * 4096, buf, 100,
+						      byte, ignore);
 	((int (*)(void **))find("MPI_File_close"))(&fh);
 	((int (*)(void *))find("MPI_Barrier"))(world);
 	if (!bad)

@@ -32,7 +32,7 @@ static void nothing(MPI_File fh)
 static void bottom(MPI_File fh)
 {
 	static int one[100], two[50];
-	int lengths[2] = { 100, 50 };
+	int lengths[2] = {100, 50};
 	MPI_Aint at[2];
 	MPI_Datatype both;
 
@@ -52,8 +52,8 @@ static void bottom(MPI_File fh)
 /* A column of a grid of doubles, 16 high, a rank's share of 4 wide. */
 static void subarray(MPI_File fh)
 {
-	int sizes[2] = { 16, 4 * ranks }, part[2] = { 16, 4 };
-	int from[2] = { 0, 4 * rank };
+	int sizes[2] = {16, 4 * ranks}, part[2] = {16, 4};
+	int from[2] = {0, 4 * rank};
 	MPI_Datatype column;
 
 	MPI_Type_create_subarray(2, sizes, part, from, MPI_ORDER_C, MPI_DOUBLE,
@@ -145,8 +145,8 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	snprintf(name, sizeof(name), "%s/edges.bin", argv[1]);
-	if (MPI_File_open(MPI_COMM_WORLD, name,
-			  MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh))
+	if (MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR,
+			  MPI_INFO_NULL, &fh))
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	nothing(fh);
 	bottom(fh);

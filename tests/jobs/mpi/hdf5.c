@@ -13,7 +13,7 @@ static float row[WIDE];
 
 static void move(hid_t set, int rank, int write, H5FD_mpio_xfer_t how)
 {
-	hsize_t from[2] = { (hsize_t)rank, 0 }, part[2] = { 1, WIDE };
+	hsize_t from[2] = {(hsize_t)rank, 0}, part[2] = {1, WIDE};
 	hid_t file = H5Dget_space(set), memory, list;
 
 	memory = H5Screate_simple(2, part, NULL);

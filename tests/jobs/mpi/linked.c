@@ -21,8 +21,7 @@ int PMPI_Finalize(void)
 	return 0;
 }
 
-int MPI_Init(int *argc, char ***argv)
-	__attribute__((weak, alias("PMPI_Init")));
+int MPI_Init(int *argc, char ***argv) __attribute__((weak, alias("PMPI_Init")));
 int MPI_Finalize(void) __attribute__((weak, alias("PMPI_Finalize")));
 #else
 int main(int argc, char **argv)

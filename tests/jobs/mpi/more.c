@@ -134,8 +134,8 @@ static void requests(void)
 	must(MPI_File_seek(fh, rank * 12000, MPI_SEEK_SET));
 	must(MPI_File_iread(fh, buf, 2000, MPI_BYTE, &q[0]));
 	say("iread", rank * 12000L, 2000, 2000);
-	must(MPI_File_iread_at_all(fh, rank * 12000, buf + 4000, 1500,
-				   MPI_BYTE, &q[1]));
+	must(MPI_File_iread_at_all(fh, rank * 12000, buf + 4000, 1500, MPI_BYTE,
+				   &q[1]));
 	say("iread_at_all", rank * 12000L, 1500, 1500);
 	must(MPI_Waitall(2, q, MPI_STATUSES_IGNORE));
 	must(MPI_File_close(&fh));
@@ -149,7 +149,7 @@ static void views(void)
 {
 	MPI_File fh = open_file(MPI_COMM_WORLD, "views");
 	MPI_Datatype strided, moved, memory, early;
-	int lengths[2] = { 2, 2 }, at[2] = { -2, 3 };
+	int lengths[2] = {2, 2}, at[2] = {-2, 3};
 	MPI_Status s;
 
 	MPI_Type_vector(2, 5, 10, MPI_INT, &strided);
@@ -261,7 +261,7 @@ static void forks(void)
 
 static void spawn(void)
 {
-	char *args[] = { self[1], self[2], "spawned", NULL };
+	char *args[] = {self[1], self[2], "spawned", NULL};
 	MPI_File fh = open_file(MPI_COMM_WORLD, "parents");
 	MPI_Comm children;
 	int codes[2];
@@ -311,10 +311,10 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } what[] = {
-	{ "split", split },	{ "shared", shared },	{ "requests", requests },
-	{ "views", views },	{ "groups", groups },	{ "threads", threads },
-	{ "forks", forks },	{ "spawn", spawn },	{ "spawned", spawned },
-	{ "aborts", aborts },
+	{"split", split},   {"shared", shared}, {"requests", requests},
+	{"views", views},   {"groups", groups}, {"threads", threads},
+	{"forks", forks},   {"spawn", spawn},	{"spawned", spawned},
+	{"aborts", aborts},
 };
 
 int main(int argc, char **argv)

@@ -30,8 +30,8 @@ static void work(const char *folder, const char *name, int n, int flags)
 		if (fd < 0)
 			MPI_Abort(MPI_COMM_WORLD, 1);
 		for (int k = 0; k < 10; k++)
-			if ((flags & O_CREAT ? write(fd, buf, 4096) :
-					       read(fd, buf, 4096)) < 0)
+			if ((flags & O_CREAT ? write(fd, buf, 4096)
+					     : read(fd, buf, 4096)) < 0)
 				MPI_Abort(MPI_COMM_WORLD, 1);
 		close(fd);
 	}
