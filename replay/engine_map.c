@@ -19,9 +19,6 @@
 #define PAGES_AT_ONCE 64
 #define PAGE_PRESENT (UINT64_C(1) << 63)
 
-#define CALL_OF(name)                                                          \
-	static int64_t do_##name(struct player *p, const struct step *s)
-
 static bool holds(const struct mapping *m, const struct step *s)
 {
 	return m->fd == s->r->fd && m->open == s->m->open &&

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The POSIX calls of a job, issued again: each by the very function of libc
- * that the job called, so that the shim records what it recorded then.
+ * that the job called, so that the shim records what it recorded then. Those on
+ * names: engine_names.c.
  *
  * Paths are in the sandbox and absolute; what was relative to a directory's
  * descriptor is not any more.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -14,8 +14,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -24,36 +22,16 @@
 #include "replay/player.h"
 #include "replay/raw.h"
 
-#define CALL_OF(name)                                                          \
-	static int64_t do_##name(struct player *p, const struct step *s)
-
-/* An argument that was not recorded is 0. */
-static int64_t arg2(const struct step *s)
-{
-	return s->m->arg2 == PLAN_NO_OFFSET ? 0 : s->m->arg2;
-}
-
-static int64_t length(const struct step *s)
-{
-	return s->offset == PLAN_NO_OFFSET ? 0 : s->offset;
-}
-
 /* Of a descriptor that is none no offset is known; any other is refused first. */
 static int64_t place(const struct step *s)
 {
-	return s->m->err == EBADF ? length(s) : s->offset;
+	return s->m->err == EBADF ? step_length(s) : s->offset;
 }
 
 /* Memory that was none in the job is none here. */
 static void *memory(const struct step *s, uint8_t *own)
 {
 	return s->m->err == EFAULT ? (void *)1 : own;
-}
-
-/* What a path starts from: it is relative where the job's led to nothing. */
-static int from_dir(const struct step *s)
-{
-	return s->m->err == EBADF ? -1 : AT_FDCWD;
 }
 
 /* --- open and close ------------------------------------------------------ */
@@ -90,9 +68,9 @@ CALL_OF(open)
 	/* Of no number of this process, and closed by its next call. */
 	if (s->m->fd2 < 0 && !s->m->err)
 		return p->spawned = open(open_path(p, s), open_flags(s),
-					 (mode_t)arg2(s));
+					 (mode_t)step_arg2(s));
 	descriptors_before(p, s);
-	fd = open(open_path(p, s), open_flags(s), (mode_t)arg2(s));
+	fd = open(open_path(p, s), open_flags(s), (mode_t)step_arg2(s));
 	return descriptors_after(p, s, fd);
 }
 
@@ -101,8 +79,8 @@ CALL_OF(openat)
 	int fd;
 
 	descriptors_before(p, s);
-	fd = openat(from_dir(s), open_path(p, s), open_flags(s),
-		    (mode_t)arg2(s));
+	fd = openat(step_dir(s), open_path(p, s), open_flags(s),
+		    (mode_t)step_arg2(s));
 	return descriptors_after(p, s, fd);
 }
 
@@ -112,7 +90,7 @@ CALL_OF(openat)
  */
 static int64_t open_as(struct player *p, const struct step *s, int flags)
 {
-	mode_t mode = (mode_t)arg2(s);
+	mode_t mode = (mode_t)step_arg2(s);
 	int fd;
 
 	descriptors_before(p, s);
@@ -141,7 +119,7 @@ CALL_OF(memfd_create)
 
 	descriptors_before(p, s);
 	fd = memfd_create(strlen(name) > prefix ? name + prefix : "",
-			  (unsigned int)arg2(s));
+			  (unsigned int)step_arg2(s));
 	return descriptors_after(p, s, fd);
 }
 
@@ -150,7 +128,7 @@ CALL_OF(creat)
 	int fd;
 
 	descriptors_before(p, s);
-	fd = creat(s->path, (mode_t)arg2(s));
+	fd = creat(s->path, (mode_t)step_arg2(s));
 	return descriptors_after(p, s, fd);
 }
 
@@ -160,20 +138,6 @@ CALL_OF(mkstemp)
 	return s->m->err == EINVAL
 		       ? mkstemps((char *)(uintptr_t)s->path, PATH_MAX)
 		       : open_as(p, s, s->flags);
-}
-
-CALL_OF(opendir)
-{
-	struct slot *slot;
-	DIR *dir;
-
-	descriptors_before(p, s);
-	dir = opendir(s->path);
-	descriptors_after(p, s, dir ? dirfd(dir) : -1);
-	slot = descriptors_slot(p->process, s->m->fd2);
-	if (dir && slot)
-		slot->dir = dir;
-	return dir ? dirfd(dir) : -1;
 }
 
 CALL_OF(close)
@@ -196,7 +160,8 @@ CALL_OF(close_range)
 {
 	unsigned int first = (unsigned int)s->flags;
 	unsigned int last = (unsigned int)p->engine->base - 1;
-	int64_t r, to = s->r->op == REEL_CALL_CLOSEFROM ? INT32_MAX : arg2(s);
+	int64_t r,
+		to = s->r->op == REEL_CALL_CLOSEFROM ? INT32_MAX : step_arg2(s);
 	int flags = s->offset == PLAN_NO_OFFSET ? 0 : (int)s->offset;
 
 	if (to >= 0 && to < last)
@@ -221,7 +186,7 @@ CALL_OF(dup)
 /* The number asked for is the job's; what is in its way was the job's too. */
 static int64_t dup_onto(struct player *p, const struct step *s, int flags)
 {
-	int to = s->m->fd2 >= 0 ? s->m->fd2 : (int)arg2(s), fd;
+	int to = s->m->fd2 >= 0 ? s->m->fd2 : (int)step_arg2(s), fd;
 
 	descriptors_take_turn(p);
 	fd = flags < 0 ? dup2(s->fd, to) : dup3(s->fd, to, flags);
@@ -247,7 +212,7 @@ CALL_OF(fcntl)
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
 		descriptors_before(p, s);
-		fd = fcntl(s->fd, s->flags, (int)arg2(s));
+		fd = fcntl(s->fd, s->flags, (int)step_arg2(s));
 		return descriptors_after(p, s, fd);
 	case F_GETLK:
 	case F_SETLK:
@@ -267,7 +232,7 @@ CALL_OF(fcntl)
 	case F_SETPIPE_SZ:
 		return fcntl(s->fd, s->flags, (int)s->want);
 	}
-	return fcntl(s->fd, s->flags, (int)arg2(s));
+	return fcntl(s->fd, s->flags, (int)step_arg2(s));
 }
 
 /* --- read and write ------------------------------------------------------ */
@@ -369,226 +334,16 @@ CALL_OF(lseek)
 	} else if (s->flags == SEEK_END) {
 		off = raw(SYS_fstat, s->fd, &st) ? 0 : s->want - st.st_size;
 	} else if (s->flags == SEEK_DATA || s->flags == SEEK_HOLE) {
-		off = arg2(s);
+		off = step_arg2(s);
 	}
 	return lseek(s->fd, off, s->flags);
 }
 
-/* --- status -------------------------------------------------------------- */
-
-CALL_OF(stat)
-{
-	struct stat st;
-
-	return stat(s->path, &st);
-}
-
-CALL_OF(lstat)
-{
-	struct stat st;
-
-	return lstat(s->path, &st);
-}
-
-CALL_OF(fstat)
-{
-	struct stat st;
-
-	return fstat(s->fd, &st);
-}
-
-/* With AT_EMPTY_PATH it is about the descriptor. */
-static int stat_dir(const struct step *s)
-{
-	return s->r->fd >= 0 ? s->fd : from_dir(s);
-}
-
-CALL_OF(fstatat)
-{
-	struct stat st;
-
-	return fstatat(stat_dir(s), s->path, &st, s->flags);
-}
-
-CALL_OF(statx)
-{
-	struct statx st;
-
-	return statx(stat_dir(s), s->path, s->flags, STATX_BASIC_STATS, &st);
-}
-
-CALL_OF(access)
-{
-	return access(s->path, s->flags);
-}
-
-CALL_OF(faccessat)
-{
-	return faccessat(from_dir(s), s->path, s->flags, (int)arg2(s));
-}
-
-CALL_OF(readlink)
-{
-	return readlink(s->path, (char *)p->in, (size_t)s->size);
-}
-
-CALL_OF(readlinkat)
-{
-	return readlinkat(from_dir(s), s->path, (char *)p->in, (size_t)s->size);
-}
-
-CALL_OF(statfs)
-{
-	struct statfs st;
-
-	return statfs(s->path, &st);
-}
-
-CALL_OF(fstatfs)
-{
-	struct statfs st;
-
-	return fstatfs(s->fd, &st);
-}
-
-/* Never wait for a lock: who held it in the job may come later here. */
-CALL_OF(truncate)
-{
-	return truncate(s->path, length(s));
-}
-
-CALL_OF(ftruncate)
-{
-	return ftruncate(s->fd, length(s));
-}
-
-CALL_OF(unlink)
-{
-	return unlink(s->path);
-}
-
-CALL_OF(shm_unlink)
-{
-	return ioreel_unlink_as ? ioreel_unlink_as(s->r->op, s->path)
-				: unlink(s->path);
-}
-
-CALL_OF(unlinkat)
-{
-	return unlinkat(from_dir(s), s->path, s->flags);
-}
-
-CALL_OF(remove)
-{
-	return remove(s->path);
-}
-
-/*
- * The sandbox is one file system. What the job asked of two is asked of it and
- * the kernel's own, where nothing can be moved to or linked from.
- */
-static const char *other_system(const struct step *s, const char *path)
-{
-	return s->m->err == EXDEV ? "/proc/self/status" : path;
-}
-
-CALL_OF(rename)
-{
-	return rename(s->path, other_system(s, s->path2));
-}
-
-CALL_OF(renameat)
-{
-	return renameat(from_dir(s), s->path, from_dir(s),
-			other_system(s, s->path2));
-}
-
-CALL_OF(renameat2)
-{
-	return renameat2(from_dir(s), s->path, from_dir(s),
-			 other_system(s, s->path2), (unsigned int)s->flags);
-}
-
-CALL_OF(mkdir)
-{
-	return mkdir(s->path, (mode_t)s->flags);
-}
-
-CALL_OF(mkdirat)
-{
-	return mkdirat(from_dir(s), s->path, (mode_t)s->flags);
-}
-
-CALL_OF(mkfifo)
-{
-	return mkfifo(s->path, (mode_t)s->flags);
-}
-
-/* A device would lead out of the sandbox. */
-CALL_OF(mknod)
-{
-	mode_t mode = (mode_t)s->flags;
-
-	if (S_ISBLK(mode) || S_ISCHR(mode))
-		mode = (mode & ~(mode_t)S_IFMT) | S_IFREG;
-	return mknod(s->path, mode, 0);
-}
-
-CALL_OF(rmdir)
-{
-	return rmdir(s->path);
-}
-
-CALL_OF(link)
-{
-	return link(other_system(s, s->path), s->path2);
-}
-
-CALL_OF(linkat)
-{
-	return linkat(from_dir(s), other_system(s, s->path), from_dir(s),
-		      s->path2, s->flags);
-}
-
-/*
- * Wherever it led in the job, here it leads into the sandbox. To a file beside
- * or below it the link is relative, as the job's mostly was; else absolute:
- * ".." could lead out of the sandbox, where a directory above is a link.
- */
-static const char *link_text(const struct player *p, const struct step *s)
-{
-	const char *slash = strrchr(p->path, '/');
-	size_t dir = slash ? (size_t)(slash - p->path) + 1 : 0;
-
-	if (s->m->name == PLAN_NONE || !dir ||
-	    strncmp(s->target, p->path, dir) || !s->target[dir])
-		return s->target;
-	return s->target + dir;
-}
-
-CALL_OF(symlink)
-{
-	return symlink(link_text(p, s), s->path);
-}
-
-CALL_OF(symlinkat)
-{
-	return symlinkat(link_text(p, s), from_dir(s), s->path);
-}
-
-CALL_OF(chdir)
-{
-	return chdir(s->path);
-}
-
-CALL_OF(fchdir)
-{
-	return fchdir(s->fd);
-}
+/* --- space, cache, sync -------------------------------------------------- */
 
 CALL_OF(fallocate)
 {
-	return fallocate(s->fd, s->flags, length(s), arg2(s));
+	return fallocate(s->fd, s->flags, step_length(s), step_arg2(s));
 }
 
 /* These two return the error. */
@@ -600,80 +355,18 @@ static int64_t from_code(int code)
 
 CALL_OF(posix_fallocate)
 {
-	return from_code(posix_fallocate(s->fd, length(s), arg2(s)));
+	return from_code(posix_fallocate(s->fd, step_length(s), step_arg2(s)));
 }
 
 CALL_OF(posix_fadvise)
 {
-	return from_code(posix_fadvise(s->fd, length(s), arg2(s), s->flags));
+	return from_code(
+		posix_fadvise(s->fd, step_length(s), step_arg2(s), s->flags));
 }
 
 CALL_OF(readahead)
 {
-	return readahead(s->fd, length(s), (size_t)arg2(s));
-}
-
-/* --- directories, sync --------------------------------------------------- */
-
-CALL_OF(fdopendir)
-{
-	DIR *dir = fdopendir(s->fd);
-
-	if (dir && s->slot)
-		s->slot->dir = dir;
-	return dir ? 0 : -1;
-}
-
-CALL_OF(readdir)
-{
-	if (!s->slot || !s->slot->dir) {
-		errno = EBADF;
-		return -1;
-	}
-	return readdir(s->slot->dir) != NULL;
-}
-
-CALL_OF(closedir)
-{
-	int64_t r;
-
-	if (!s->slot || !s->slot->dir) {
-		errno = EBADF;
-		return -1;
-	}
-	descriptors_take_turn(p);
-	r = closedir(s->slot->dir);
-	descriptors_closed(p, s->r->fd);
-	return r;
-}
-
-/* The job's picked so many; which ones nobody knows. */
-static _Thread_local int64_t to_pick;
-
-static int pick(const struct dirent *de)
-{
-	return to_pick-- > 0;
-}
-
-CALL_OF(scandir)
-{
-	struct dirent **list = NULL;
-	int n;
-
-	to_pick = s->want;
-	/* It has a descriptor for a while. */
-	descriptors_take_turn(p);
-	n = scandir(s->path, &list, pick, NULL);
-	descriptors_end_turn(p);
-	for (int i = 0; i < n; i++)
-		free(list[i]);
-	free(list);
-	return n;
-}
-
-CALL_OF(getdents64)
-{
-	return getdents64(s->fd, p->in, (size_t)s->size);
+	return readahead(s->fd, step_length(s), (size_t)step_arg2(s));
 }
 
 CALL_OF(fsync)
@@ -693,7 +386,7 @@ CALL_OF(syncfs)
 
 CALL_OF(sync_file_range)
 {
-	return sync_file_range(s->fd, length(s), arg2(s),
+	return sync_file_range(s->fd, step_length(s), step_arg2(s),
 			       (unsigned int)s->flags);
 }
 
@@ -733,51 +426,12 @@ static player_call *const calls[] = {
 	[REEL_CALL_PWRITEV] = do_pwritev,
 	[REEL_CALL_PWRITEV2] = do_pwritev2,
 	[REEL_CALL_LSEEK] = do_lseek,
-	[REEL_CALL_STAT] = do_stat,
-	[REEL_CALL_LSTAT] = do_lstat,
-	[REEL_CALL_FSTAT] = do_fstat,
-	[REEL_CALL_FSTATAT] = do_fstatat,
-	[REEL_CALL_STATX] = do_statx,
-	[REEL_CALL_ACCESS] = do_access,
-	[REEL_CALL_FACCESSAT] = do_faccessat,
-	[REEL_CALL_READLINK] = do_readlink,
-	[REEL_CALL_READLINKAT] = do_readlinkat,
-	[REEL_CALL_STATFS] = do_statfs,
-	[REEL_CALL_FSTATFS] = do_fstatfs,
 	[REEL_CALL_FLOCK] = engine_lock,
 	[REEL_CALL_LOCKF] = engine_lock,
-	[REEL_CALL_TRUNCATE] = do_truncate,
-	[REEL_CALL_FTRUNCATE] = do_ftruncate,
-	[REEL_CALL_UNLINK] = do_unlink,
-	[REEL_CALL_UNLINKAT] = do_unlinkat,
-	[REEL_CALL_REMOVE] = do_remove,
-	[REEL_CALL_RENAME] = do_rename,
-	[REEL_CALL_RENAMEAT] = do_renameat,
-	[REEL_CALL_RENAMEAT2] = do_renameat2,
-	[REEL_CALL_MKDIR] = do_mkdir,
-	[REEL_CALL_MKDIRAT] = do_mkdirat,
-	[REEL_CALL_MKFIFO] = do_mkfifo,
-	[REEL_CALL_MKFIFOAT] = do_mkfifo,
-	[REEL_CALL_MKNOD] = do_mknod,
-	[REEL_CALL_MKNODAT] = do_mknod,
-	[REEL_CALL_SHM_UNLINK] = do_shm_unlink,
-	[REEL_CALL_RMDIR] = do_rmdir,
-	[REEL_CALL_LINK] = do_link,
-	[REEL_CALL_LINKAT] = do_linkat,
-	[REEL_CALL_SYMLINK] = do_symlink,
-	[REEL_CALL_SYMLINKAT] = do_symlinkat,
-	[REEL_CALL_CHDIR] = do_chdir,
-	[REEL_CALL_FCHDIR] = do_fchdir,
 	[REEL_CALL_FALLOCATE] = do_fallocate,
 	[REEL_CALL_POSIX_FALLOCATE] = do_posix_fallocate,
 	[REEL_CALL_POSIX_FADVISE] = do_posix_fadvise,
 	[REEL_CALL_READAHEAD] = do_readahead,
-	[REEL_CALL_OPENDIR] = do_opendir,
-	[REEL_CALL_FDOPENDIR] = do_fdopendir,
-	[REEL_CALL_READDIR] = do_readdir,
-	[REEL_CALL_CLOSEDIR] = do_closedir,
-	[REEL_CALL_SCANDIR] = do_scandir,
-	[REEL_CALL_GETDENTS64] = do_getdents64,
 	[REEL_CALL_FSYNC] = do_fsync,
 	[REEL_CALL_FDATASYNC] = do_fdatasync,
 	[REEL_CALL_SYNCFS] = do_syncfs,

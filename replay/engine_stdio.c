@@ -18,9 +18,6 @@
 #include "replay/player.h"
 #include "replay/raw.h"
 
-#define CALL_OF(name)                                                          \
-	static int64_t do_##name(struct player *p, const struct step *s)
-
 /* fopen's mode from the open flags that the shim made of it. */
 static const char *mode_of(int flags, char out[8])
 {

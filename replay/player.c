@@ -108,6 +108,8 @@ static player_call *call_of(uint16_t op)
 		return NULL;
 	call = engine_posix(op);
 	if (!call)
+		call = engine_names(op);
+	if (!call)
 		call = engine_stdio(op);
 	if (!call)
 		call = engine_map(op);

@@ -12,6 +12,8 @@
 #define REPLAY_PLAYER_H
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -121,14 +123,36 @@ struct step {
 	int flags;     /* more.arg, 0: none */
 };
 
+/* An argument that was not recorded is 0. */
+static inline int64_t step_arg2(const struct step *s)
+{
+	return s->m->arg2 == PLAN_NO_OFFSET ? 0 : s->m->arg2;
+}
+
+static inline int64_t step_length(const struct step *s)
+{
+	return s->offset == PLAN_NO_OFFSET ? 0 : s->offset;
+}
+
+/* What a path starts from: it is relative where the job's led to nothing. */
+static inline int step_dir(const struct step *s)
+{
+	return s->m->err == EBADF ? -1 : AT_FDCWD;
+}
+
 /* How a result is compared with the recorded one. */
 enum verdict { VERDICT_EXACT, VERDICT_SUCCESS };
 
 /* Issue a call: its result as recorded ones are, -1 with errno on failure. */
 typedef int64_t player_call(struct player *p, const struct step *s);
 
+/* An engine's one for a call, in its table as do_NAME. */
+#define CALL_OF(name)                                                          \
+	static int64_t do_##name(struct player *p, const struct step *s)
+
 /* Of the call @op, or NULL: no engine can. */
 player_call *engine_posix(uint16_t op);
+player_call *engine_names(uint16_t op);
 player_call *engine_stdio(uint16_t op);
 player_call *engine_map(uint16_t op);
 player_call *engine_copy(uint16_t op);
