@@ -299,15 +299,13 @@ static int put_loss(struct reel_insert *out, int64_t process,
 
 static const char *unit_of(int counter)
 {
-	return counter == REEL_LOST_START   ? "processes"
-	       : counter == REEL_LOST_LIMIT ? "files"
-					    : "events";
+	return counter == REEL_LOST_START ? "processes" : "events";
 }
 
 /*
  * The losses of one head, or of job.counts. Blocks count the same events again,
- * by thread (@blocks): what they count beyond the head is a reason of its own.
- * Returns the events lost, or -1.
+ * by thread (@blocks), but not those past a limit: what they count beyond the
+ * head is a reason of its own. Returns the events lost, or -1.
  */
 static int64_t put_counters(struct reel_insert *out, int64_t process,
 			    const uint64_t *counter, uint64_t blocks,
@@ -319,7 +317,7 @@ static int64_t put_counters(struct reel_insert *out, int64_t process,
 		if (put_loss(out, process, reel_counter_name((unsigned)c),
 			     unit_of(c), counter[c], err))
 			return -1;
-		if (!strcmp(unit_of(c), "events"))
+		if (c != REEL_LOST_START && c != REEL_LOST_LIMIT)
 			events += counter[c];
 	}
 	if (blocks > events) {
@@ -328,6 +326,8 @@ static int64_t put_counters(struct reel_insert *out, int64_t process,
 			return -1;
 		events = blocks;
 	}
+	if (__builtin_add_overflow(events, counter[REEL_LOST_LIMIT], &events))
+		events = UINT64_MAX;
 	return events > INT64_MAX ? INT64_MAX : (int64_t)events;
 }
 

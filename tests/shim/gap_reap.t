@@ -33,6 +33,8 @@ if "$P" data uring; then
 	check "io_uring: its child's are counted as lost" \
 		'[ "$(q "select sum(count) from loss where reason = '"'limit'"'")" -ge 3 ]'
 	check 'io_uring: and record says so' 'grep -q "events LOST" lines'
+	check 'io_uring: and report' \
+		'"$IOREEL" report t.reel | grep -q "^incomplete.*lost (--losses"'
 else
 	skip 'io_uring' 'no io_uring here'
 fi
