@@ -106,7 +106,7 @@ static bool lethal(const struct sock_fprog *p)
 		SYS_fallocate,	    SYS_mmap,	       SYS_munmap,
 		SYS_madvise,	    SYS_gettid,	       SYS_getpid,
 		SYS_tgkill,	    SYS_prlimit64,     SYS_unlinkat,
-		SYS_sched_yield,    SYS_geteuid,       SYS_process_vm_readv,
+		SYS_futex,	    SYS_geteuid,       SYS_process_vm_readv,
 		SYS_rt_sigprocmask, SYS_clock_gettime, SYS_getrusage,
 		SYS_faccessat,	    SYS_sigaltstack,
 	};

@@ -12,6 +12,8 @@
 #include "preload/stream.h"
 #include "preload/window.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -404,8 +406,11 @@ static bool start(void)
 	return true;
 }
 
+#define START_WAITS 200 /* of 10 ms */
+
 bool shim_process_ready(void)
 {
+	static const struct timespec wait = {0, 10000000};
 	struct shim_thread *m = mark();
 	uint32_t tid, state = __atomic_load_n(&m->owner, __ATOMIC_ACQUIRE);
 
@@ -420,11 +425,12 @@ bool shim_process_ready(void)
 		if (state == FAILED)
 			shim_count(REEL_LOST_START, 1);
 		__atomic_store_n(&m->owner, state, __ATOMIC_RELEASE);
+		raw3(SYS_futex, &m->owner, FUTEX_WAKE_PRIVATE, INT_MAX);
 	}
 	/* Another thread starts; a handler of that very thread must not wait. */
-	for (int i = 0; state == STARTING && i < 10000 && m->serial != tid;
-	     i++) {
-		raw0(SYS_sched_yield);
+	for (int i = 0;
+	     state == STARTING && i < START_WAITS && m->serial != tid; i++) {
+		raw4(SYS_futex, &m->owner, FUTEX_WAIT_PRIVATE, STARTING, &wait);
 		state = __atomic_load_n(&m->owner, __ATOMIC_ACQUIRE);
 	}
 	if (state != READY)

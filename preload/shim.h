@@ -629,7 +629,7 @@ HOT bool shim_record_more(uint32_t call, uint32_t desc, int64_t offset,
 		return false;
 	}
 	p = shim_put_span(t, t->p + SHIM_HEAD, start, end);
-	if (HAS(offset)) {
+	if (HAS(offset) && offset != NONE) {
 		flags |= REEL_F_OFFSET;
 		p = shim_put(p,
 			     shim_zigzag((int64_t)((uint64_t)offset -
@@ -640,7 +640,7 @@ HOT bool shim_record_more(uint32_t call, uint32_t desc, int64_t offset,
 		flags |= REEL_F_RES_OTHER;
 		p = shim_put(p, shim_zigzag(result));
 	}
-	if (HAS(arg)) {
+	if (HAS(arg) && arg != NONE) {
 		more |= REEL_M_ARG;
 		p = shim_put(p, shim_zigzag(arg));
 	}
