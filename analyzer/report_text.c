@@ -376,8 +376,9 @@ static void print_mapped(const struct report *r)
 	if (!b.len)
 		return;
 	reel_buf_puts(&b,
-		      " went through mappings: no calls, so in no size, rate "
-		      "or order",
+		      " went through mappings, at most, as the kernel maps "
+		      "pages beside those touched: no calls, so in no size, "
+		      "rate or order",
 		      NULL);
 	put_sentence(&b);
 }
