@@ -62,8 +62,8 @@ void shim_apart_forbid(void)
 	forbidden = true;
 }
 
-/* By the links of its folder: that needs no descriptor, and no libc knows of
- * threads that clone(2) made. */
+/* By the links of its folder, two more than threads: that needs no descriptor,
+ * and no libc knows of threads that clone(2) made. */
 static bool has_other_threads(void)
 {
 	struct stat64 st;

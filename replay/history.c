@@ -303,6 +303,35 @@ static int name_contents(struct history *h, const struct reel_event *ev,
 	return err->code ? -1 : 0;
 }
 
+static enum effect unlinked(struct history *h, const struct reel_event *ev,
+			    struct reel_error *err)
+{
+	struct path *p = history_path(h, ev->file);
+
+	if (removes_dir(h, ev))
+		listings_removed(h->listings, ev->file, h->me, err);
+	if (removes_other(ev)) {
+		p->other |= p->dir;
+		history_no_dir(p);
+	}
+	return ev->err ? history_failed(h, ev->file, ev->err, false)
+		       : history_removed(h, ev->file);
+}
+
+static enum effect truncated(struct history *h, const struct reel_event *ev,
+			     struct reel_error *err)
+{
+	enum effect effect = looked(h, ev, err);
+	struct path *p = history_path(h, ev->file);
+
+	if (!ev->err)
+		history_no_dir(p);
+	p->changed |= !ev->err;
+	p->guessed &= !!ev->err;
+	p->intact &= !!ev->err;
+	return effect;
+}
+
 int history_event(struct history *h, const struct reel_event *given,
 		  const struct who *me, struct effects *out,
 		  struct reel_error *err)
@@ -350,24 +379,10 @@ int history_event(struct history *h, const struct reel_event *given,
 	case REEL_CALL_REMOVE:
 	case REEL_CALL_RMDIR:
 	case REEL_CALL_SHM_UNLINK:
-		if (removes_dir(h, ev))
-			listings_removed(h->listings, ev->file, me, err);
-		if (removes_other(ev)) {
-			history_path(h, ev->file)->other |=
-				history_path(h, ev->file)->dir;
-			history_no_dir(history_path(h, ev->file));
-		}
-		out->file =
-			ev->err ? history_failed(h, ev->file, ev->err, false)
-				: history_removed(h, ev->file);
+		out->file = unlinked(h, ev, err);
 		break;
 	case REEL_CALL_TRUNCATE:
-		out->file = looked(h, ev, err);
-		if (!ev->err)
-			history_no_dir(history_path(h, ev->file));
-		history_path(h, ev->file)->changed |= !ev->err;
-		history_path(h, ev->file)->guessed &= !!ev->err;
-		history_path(h, ev->file)->intact &= !!ev->err;
+		out->file = truncated(h, ev, err);
 		break;
 	default:
 		if (ev->group == REEL_GROUP_OPEN)
