@@ -291,4 +291,14 @@ is 'a name with a blank is quoted where it is typed next' \
 	"$(tail -n 1 err)" "ioreel: next: ioreel report 'my run.reel'"
 check 'and beneath the report' \
 	'ioreel report "my run.reel" | grep -q "ioreel sql '"'my run.reel'"'$"'
+
+# Lines that are flushed one by one cost as small writes; nothing is synced.
+ioreel record -q -o flushed.reel -- awk 'BEGIN {
+	for (i = 0; i < 3000; i++) {
+		print i >"flushed"
+		fflush("flushed")
+	}
+}'
+check 'flushes of small writes are no syncs' 'ioreel report flushed.reel >out &&
+	grep -q "SMALL-WRITE  3,000 writes" out && ! grep -q WRITE-FSYNC out'
 finish
