@@ -234,20 +234,22 @@ static bool mark_ranks(struct overlap *o, bool steps)
 	return any;
 }
 
-/* Each process belongs to the nearest rank above it. */
+/* Each process belongs to the nearest rank above it. Each is asked once, so
+ * that a long chain costs no more than as many siblings; a damaged store may
+ * hold a cycle. */
 static void find_roots(struct overlap *o)
 {
-	uint32_t i, depth;
+	uint32_t i, root;
 
 	for (i = 0; i < o->processes; i++) {
 		struct overlap_process *p = process_at(o, i), *up = p;
 
-		/* A damaged store may hold a cycle. */
-		for (depth = 0; up && !up->root && depth < o->processes;
-		     depth++)
-			up = process_at(o, up->parent);
-		if (up && p != up)
-			p->root = up->root;
+		for (; up && !up->root && !up->asked;
+		     up = process_at(o, up->parent))
+			up->asked = true;
+		root = up ? up->root : 0;
+		for (up = p; root && !up->root; up = process_at(o, up->parent))
+			up->root = root;
 	}
 }
 

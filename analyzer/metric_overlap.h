@@ -28,6 +28,7 @@ struct overlap_process {
 	uint32_t first, next;	  /* of a rank's, by id; 0: no more */
 	int32_t rank;		  /* as MPI says, -1: not known */
 	bool known, worker;
+	bool asked; /* whose it is */
 	int64_t end_ns;
 };
 
