@@ -43,7 +43,10 @@ int reel_resolver_new(struct reel_resolver **out,
 	r->process =
 		reel_alloc((size_t)processes + 1, sizeof(*r->process), err);
 	r->thread = reel_alloc((size_t)threads + 1, sizeof(*r->thread), err);
-	if (!r->process || !r->thread || files_init(&r->files, err))
+	r->at_work =
+		reel_alloc((size_t)processes + 1, sizeof(*r->at_work), err);
+	if (!r->process || !r->thread || !r->at_work ||
+	    files_init(&r->files, err))
 		goto out;
 	r->processes = r->running = processes;
 	r->threads = threads;
@@ -93,13 +96,27 @@ void reel_resolver_free(struct reel_resolver *r)
 	sites_fini(&r->sites);
 	free(r->opens.open);
 	free(r->process);
+	free(r->at_work);
 	free(r->thread);
 	free(r->root);
 	free(r);
 }
 
-int resolve_set_cwd(struct process *p, const char *path, size_t len,
-		    struct reel_error *err)
+static void forget_cwd(struct reel_resolver *r, struct process *p)
+{
+	int last;
+
+	if (!p->cwd)
+		return;
+	free(p->cwd);
+	p->cwd = NULL;
+	last = r->at_work[--r->n_at_work];
+	r->at_work[p->at_work] = last;
+	r->process[last].at_work = p->at_work;
+}
+
+int resolve_set_cwd(struct reel_resolver *r, struct process *p,
+		    const char *path, size_t len, struct reel_error *err)
 {
 	char *cwd = NULL;
 
@@ -109,9 +126,14 @@ int resolve_set_cwd(struct process *p, const char *path, size_t len,
 		cwd = reel_strdup(path, err);
 	if (len && !cwd)
 		return -1;
-	free(p->cwd);
-	p->cwd = cwd;
+	forget_cwd(r, p);
 	p->cwd_len = len;
+	if (!cwd)
+		return 0;
+	p->cwd = cwd;
+	p->at_work = r->n_at_work++;
+	r->at_work[p->at_work] = (int)(p - r->process);
+	files_note_place(&r->files, cwd, len);
 	return 0;
 }
 
@@ -121,8 +143,7 @@ static int forget_process(struct reel_resolver *r, struct process *p,
 {
 	if (!p->ended || p->children > 0)
 		return 0;
-	free(p->cwd);
-	p->cwd = NULL;
+	forget_cwd(r, p);
 	return handed_fini(r, &p->handed, err) || descs_fini(r, &p->descs, err)
 		       ? -1
 		       : 0;
@@ -148,7 +169,7 @@ int reel_resolve_start(struct reel_resolver *r, int process,
 		if (!cwd && forked)
 			cwd = from->cwd;
 	}
-	if (cwd && resolve_set_cwd(p, cwd, strlen(cwd), err))
+	if (cwd && resolve_set_cwd(r, p, cwd, strlen(cwd), err))
 		return -1;
 	if (!from)
 		return 0;
@@ -267,11 +288,12 @@ static int move_dirs(struct step *s)
 	char to[PATH_ROOM];
 	size_t n;
 
-	for (int i = 0; i < s->r->processes; i++) {
-		struct process *p = &s->r->process[i];
+	/* Who goes along is listed last: from the end each is met once. */
+	for (int i = s->r->n_at_work; i--;) {
+		struct process *p = &s->r->process[s->r->at_work[i]];
 
-		n = p->cwd ? moved(s, p->cwd, p->cwd_len, to) : 0;
-		if (n && resolve_set_cwd(p, to, n, s->err))
+		n = moved(s, p->cwd, p->cwd_len, to);
+		if (n && resolve_set_cwd(s->r, p, to, n, s->err))
 			return -1;
 	}
 	for (uint32_t i = 1; i <= opens->n; i++) {
@@ -286,6 +308,7 @@ static int move_dirs(struct step *s)
 		o->dir = files_intern(&s->r->files, to, n, s->err);
 		if (!o->dir)
 			return -1;
+		files_set_opened(&s->r->files, o->dir);
 		files_set_kind(&s->r->files, o->dir, REEL_KIND_DIR);
 	}
 	return 0;
@@ -294,8 +317,8 @@ static int move_dirs(struct step *s)
 static int renamed(struct step *s, bool exchange)
 {
 	struct files *files = &s->r->files;
-
-	if (files->file[s->ev->file].kind != REEL_KIND_FILE && move_dirs(s))
+	if (files->file[s->ev->file].kind != REEL_KIND_FILE &&
+	    files_is_place(files, s->ev->file) && move_dirs(s))
 		return -1;
 	return files_renamed(files, s->ev->file, s->ev->file2, exchange,
 			     s->err);

@@ -36,7 +36,8 @@ void files_fini(struct files *f)
 	free(f->arena);
 	free(f->slot);
 	free(f->size);
-	reel_idmap_fini(&f->above);
+	reel_idmap_fini(&f->above.hash);
+	reel_idmap_fini(&f->places.hash);
 }
 
 static uint32_t hash_of(uint64_t seed, const char *p, size_t len)
@@ -129,28 +130,62 @@ int files_unlinked(struct files *f, uint32_t id, struct reel_error *err)
 	return 0;
 }
 
+/* The length of the directory that @path, @n bytes, lies in. */
+static size_t dir_len(const char *path, size_t n)
+{
+	while (n && path[--n] != '/')
+		;
+	return n;
+}
+
+/* Add the directory @path and those above it. */
+static void add_dirs(const struct files *f, struct dir_set *d, const char *path,
+		     size_t n)
+{
+	for (;; n = dir_len(path, n)) {
+		uint32_t known = d->hash.used;
+
+		if (reel_idmap_get(&d->hash, hash_of(f->seed, path, n), NULL) ==
+		    REEL_NO_INDEX)
+			d->all = true;
+		if (!n || d->all || d->hash.used == known)
+			return; /* those above a known one are known */
+	}
+}
+
+static bool has_dir(const struct dir_set *d, uint32_t hash)
+{
+	return d->all || reel_idmap_find(&d->hash, hash) != REEL_NO_INDEX;
+}
+
 /* Whose rename would move @id, too: of most renames it is nobody. */
 static void note_above(struct files *f, uint32_t id)
 {
 	const char *path = files_path(f, id);
 
-	for (size_t n = f->file[id].path_len; n && !f->above_all;) {
-		uint32_t hash, known = f->above.used;
-
-		while (n && path[--n] != '/')
-			;
-		hash = hash_of(f->seed, path, n);
-		if (reel_idmap_get(&f->above, hash, NULL) == REEL_NO_INDEX)
-			f->above_all = true;
-		if (f->above.used == known)
-			return; /* so are those above it */
-	}
+	add_dirs(f, &f->above, path, dir_len(path, f->file[id].path_len));
 }
 
 static bool has_below(const struct files *f, uint32_t id)
 {
-	return f->above_all ||
-	       reel_idmap_find(&f->above, f->file[id].hash) != REEL_NO_INDEX;
+	return has_dir(&f->above, f->file[id].hash);
+}
+
+void files_note_place(struct files *f, const char *path, size_t len)
+{
+	add_dirs(f, &f->places, path, len);
+}
+
+bool files_is_place(const struct files *f, uint32_t id)
+{
+	return has_dir(&f->places, f->file[id].hash);
+}
+
+/* It may turn out later that what was opened is a directory. */
+static void note_opened(struct files *f, uint32_t id)
+{
+	if (f->file[id].opened && f->file[id].kind == REEL_KIND_DIR)
+		files_note_place(f, files_path(f, id), f->file[id].path_len);
 }
 
 /*
@@ -341,6 +376,15 @@ void files_set_kind(struct files *f, uint32_t id, enum reel_kind kind)
 		return;
 	f->file[id].kind = (uint8_t)kind;
 	classify(f, id);
+	note_opened(f, id);
+}
+
+void files_set_opened(struct files *f, uint32_t id)
+{
+	if (f->file[id].opened)
+		return;
+	f->file[id].opened = true;
+	note_opened(f, id);
 }
 
 void files_set_written(struct files *f, uint32_t id)

@@ -29,6 +29,13 @@ struct file {
 	bool saved; /* by what saves a checkpoint */
 	bool live;  /* it names what was written, as far as is known */
 	bool listed;
+	bool opened; /* some description was made of it */
+};
+
+/* Hashes of directories. */
+struct dir_set {
+	struct reel_idmap hash;
+	bool all; /* there was no memory for those */
 };
 
 /*
@@ -56,9 +63,9 @@ struct files {
 	uint32_t slots; /* a power of two */
 	uint64_t seed;
 	uint32_t listed; /* first of the files that are or were live, 0: none */
-	struct reel_idmap
-		above;	/* hashes of the directories that they are below */
-	bool above_all; /* there was no memory for those */
+	struct dir_set above;  /* the directories that they are below */
+	struct dir_set places; /* that somebody worked in or had open at some
+				  time, or something below */
 	uint64_t steps,
 		steps_paid; /* in following them, and what they may be */
 	int64_t *size; /* [body]: bytes now, -1: not known; [0] is not used */
@@ -81,6 +88,12 @@ static inline const char *files_path(const struct files *f, uint32_t id)
 void files_set_kind(struct files *f, uint32_t id, enum reel_kind kind);
 void files_set_written(struct files *f, uint32_t id);
 void files_set_saved(struct files *f, uint32_t id);
+void files_set_opened(struct files *f, uint32_t id);
+/* Somebody works in the directory @path. */
+void files_note_place(struct files *f, const char *path, size_t len);
+/* Has somebody, at some time, worked in @id or below, or had a directory there
+ * open? Of most renames nobody has. */
+bool files_is_place(const struct files *f, uint32_t id);
 /* When all is read: what something lies in and was only looked at (stat) is a
  * directory. */
 void files_find_dirs(struct files *f);
@@ -308,6 +321,7 @@ struct process {
 	struct handed_list handed;
 	char *cwd; /* NULL: not known */
 	size_t cwd_len;
+	int at_work;  /* where it stands in the list, if its cwd is known */
 	int children; /* that have not started */
 	bool started, ended;
 };
@@ -321,6 +335,8 @@ struct thread {
 struct reel_resolver {
 	struct process *process;
 	int processes;
+	int *at_work; /* processes whose cwd is known */
+	int n_at_work;
 	struct thread *thread;
 	int threads;
 	struct files files;
@@ -358,8 +374,8 @@ static inline struct file *file_of(const struct step *s, uint32_t id)
 }
 
 /* @p works in @path from now on; a relative or empty one: where is not known. */
-int resolve_set_cwd(struct process *p, const char *path, size_t len,
-		    struct reel_error *err);
+int resolve_set_cwd(struct reel_resolver *r, struct process *p,
+		    const char *path, size_t len, struct reel_error *err);
 
 /* --- descriptors that calls make: resolve_open.c -------------------------- */
 

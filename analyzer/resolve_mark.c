@@ -92,6 +92,7 @@ static uint32_t marked_open(struct step *s, uint32_t file, enum reel_kind kind)
 			return 0;
 		opens->open[i].append = m.flags >= 0 && m.flags & O_APPEND;
 		opens->open[i].body = file_of(s, file)->body;
+		files_set_opened(&s->r->files, file);
 	}
 	resolve_told_pos(s, &opens->open[i], m.pos);
 	return i;
@@ -167,7 +168,7 @@ int resolve_mark(struct step *s)
 	case REEL_MARK_DESC:
 		return mark_desc(s);
 	case REEL_MARK_CWD:
-		return s->rec->path ? resolve_set_cwd(s->p, s->rec->path,
+		return s->rec->path ? resolve_set_cwd(s->r, s->p, s->rec->path,
 						      s->rec->path_len, s->err)
 				    : 0;
 	case REEL_MARK_SPAN_BEGIN:

@@ -93,6 +93,7 @@ static int made_by_open(struct step *s)
 		return -1;
 	s->r->opens.open[i].append = flags >= 0 && flags & O_APPEND;
 	s->r->opens.open[i].body = file_of(s, s->ev->file)->body;
+	files_set_opened(files, s->ev->file);
 	if (kind == REEL_KIND_FILE || kind == REEL_KIND_MEMORY)
 		s->r->opens.open[i].pos = 0;
 	s->ev->open = s->r->opens.open[i].row.open_id;

@@ -397,6 +397,45 @@ static void test_renamed_directories(void)
 	reel_resolver_free(r);
 }
 
+/* Where process @thread works now, and what it finds in directory @desc. */
+static const char *works_in(int thread)
+{
+	RECORD(thread, STAT, .path = "f");
+	return path_of(ev.file);
+}
+
+static const char *finds_in(int thread, uint32_t desc)
+{
+	RECORD(thread, FSTATAT, .path = "f", .at = desc);
+	return path_of(ev.file);
+}
+
+static void test_moved_places(void)
+{
+	begin(NULL);
+	MARK_(0, CWD, .path = "/m/d/e");
+	reel_resolve_start(r, 1, &err);
+	OPEN_(0, "/m/d", 1, 3, O_RDONLY);
+	OPEN_(0, "/m/i", 2, 4, O_RDONLY | O_DIRECTORY);
+	ok(!strcmp(finds_in(0, 1), "/m/d/f"), "it is a directory: %s",
+	   path_of(ev.file));
+	RECORD(0, RENAME, .path = "/m/dd", .path2 = "/m/x");
+	ok(!strcmp(works_in(0), "/m/d/e/f"), "another's rename: %s",
+	   path_of(ev.file));
+	MARK_(0, CWD, .path = "/m");
+	RECORD(2, RENAME, .path = "/m/d", .path2 = "/n");
+	ok(!strcmp(works_in(2), "/n/e/f") && !strcmp(works_in(0), "/m/f"),
+	   "who works below goes along");
+	ok(!strcmp(finds_in(0, 1), "/n/f"), "and who has it open: %s",
+	   path_of(ev.file));
+	RECORD(0, RENAME, .path = "/m", .path2 = "/o");
+	ok(!strcmp(works_in(0), "/o/f") && !strcmp(finds_in(0, 2), "/o/i/f"),
+	   "in it and below: %s", path_of(ev.file));
+	RECORD(0, RENAME, .path = "/o/i", .path2 = "/p");
+	ok(!strcmp(finds_in(0, 2), "/p/f"), "once more: %s", path_of(ev.file));
+	reel_resolver_free(r);
+}
+
 static void test_spans(void)
 {
 	begin(NULL);
@@ -439,6 +478,7 @@ int main(void)
 	test_paths();
 	test_classes();
 	test_renamed_directories();
+	test_moved_places();
 	test_spans();
 	ok(!err.code, "nothing failed: %s", err.text);
 	return done();
