@@ -274,15 +274,18 @@ static int resolve_names(struct step *s)
 }
 
 static size_t moved(const struct step *s, const char *path, size_t path_len,
-		    char to[PATH_ROOM])
+		    bool exchange, char to[PATH_ROOM])
 {
-	return files_moved(&s->r->files, s->ev->file, s->ev->file2, path,
-			   path_len, to);
+	const struct files *f = &s->r->files;
+	uint32_t a = s->ev->file, b = s->ev->file2;
+	size_t n = files_moved(f, a, b, path, path_len, to);
+
+	return n || !exchange ? n : files_moved(f, b, a, path, path_len, to);
 }
 
 /* Whoever works in the directory that was renamed, or below, goes with it, and
  * who has it open. */
-static int move_dirs(struct step *s)
+static int move_dirs(struct step *s, bool exchange)
 {
 	struct opens *opens = &s->r->opens;
 	char to[PATH_ROOM];
@@ -292,7 +295,7 @@ static int move_dirs(struct step *s)
 	for (int i = s->r->n_at_work; i--;) {
 		struct process *p = &s->r->process[s->r->at_work[i]];
 
-		n = moved(s, p->cwd, p->cwd_len, to);
+		n = moved(s, p->cwd, p->cwd_len, exchange, to);
 		if (n && resolve_set_cwd(s->r, p, to, n, s->err))
 			return -1;
 	}
@@ -302,7 +305,7 @@ static int move_dirs(struct step *s)
 		if (!o->refs || file_of(s, o->dir)->kind != REEL_KIND_DIR)
 			continue;
 		n = moved(s, files_path(&s->r->files, o->dir),
-			  file_of(s, o->dir)->path_len, to);
+			  file_of(s, o->dir)->path_len, exchange, to);
 		if (!n)
 			continue;
 		o->dir = files_intern(&s->r->files, to, n, s->err);
@@ -314,11 +317,20 @@ static int move_dirs(struct step *s)
 	return 0;
 }
 
+static bool may_move(const struct files *f, uint32_t id)
+{
+	return f->file[id].kind != REEL_KIND_FILE && files_is_place(f, id);
+}
+
 static int renamed(struct step *s, bool exchange)
 {
 	struct files *files = &s->r->files;
-	if (files->file[s->ev->file].kind != REEL_KIND_FILE &&
-	    files_is_place(files, s->ev->file) && move_dirs(s))
+	int rc = 0;
+
+	if (may_move(files, s->ev->file) ||
+	    (exchange && may_move(files, s->ev->file2)))
+		rc = move_dirs(s, exchange);
+	if (rc)
 		return -1;
 	return files_renamed(files, s->ev->file, s->ev->file2, exchange,
 			     s->err);

@@ -433,6 +433,14 @@ static void test_moved_places(void)
 	   "in it and below: %s", path_of(ev.file));
 	RECORD(0, RENAME, .path = "/o/i", .path2 = "/p");
 	ok(!strcmp(finds_in(0, 2), "/p/f"), "once more: %s", path_of(ev.file));
+	RECORD(0, RENAMEAT2, .path = "/n", .path2 = "/o", .has_arg = true,
+	       .arg = RENAME_EXCHANGE);
+	ok(!strcmp(works_in(0), "/n/f") && !strcmp(works_in(2), "/o/e/f"),
+	   "two change places, each with who is there: %s", path_of(ev.file));
+	RECORD(0, RENAMEAT2, .path = "/q", .path2 = "/n", .has_arg = true,
+	       .arg = RENAME_EXCHANGE);
+	ok(!strcmp(works_in(0), "/q/f"), "also with one where nobody is: %s",
+	   path_of(ev.file));
 	reel_resolver_free(r);
 }
 
