@@ -112,7 +112,7 @@ static int create_in(struct reel_store *st, const char *file,
 	if (sqlite3_open_v2(file, &st->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
 				    SQLITE_OPEN_NOMUTEX,
-			    NULL) != SQLITE_OK)
+			    *file ? NULL : reel_store_vfs()) != SQLITE_OK)
 		return db_fail(st, "create", err);
 	if (reel_vtab_register(st->db) != SQLITE_OK ||
 	    run_sql(st, write_pragmas, "create", err) ||
@@ -320,8 +320,8 @@ int reel_store_open(struct reel_store **out, const char *path,
 		neither(path, err);
 		goto out;
 	}
-	if (sqlite3_open_v2(path, &st->db, SQLITE_OPEN_READONLY, NULL) !=
-		    SQLITE_OK ||
+	if (sqlite3_open_v2(path, &st->db, SQLITE_OPEN_READONLY,
+			    reel_store_vfs()) != SQLITE_OK ||
 	    reel_vtab_register(st->db) != SQLITE_OK) {
 		db_fail(st, "open", err);
 		goto out;

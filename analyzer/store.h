@@ -41,6 +41,9 @@ int reel_store_temporary(struct reel_store **out, const char *name,
 			 struct reel_error *err);
 int reel_store_finish(struct reel_store *st, struct reel_error *err);
 
+/* The name of an SQLite VFS that opens what has a name for reading only. */
+const char *reel_store_vfs(void);
+
 /* Open an existing store read-only; the `event` table and views work. */
 int reel_store_open(struct reel_store **out, const char *path,
 		    struct reel_error *err);

@@ -86,6 +86,18 @@ done
 check 'temporary tables are the user'\''s own' \
 	'[ "$(sql a.db "CREATE TEMP TABLE t AS SELECT 5 AS x; SELECT x FROM t" | tail -n 1)" = 5 ]'
 check 'the store is as it was' 'cmp a.db before.db'
+cp a.db b.db; files=$(echo *.db*)
+for run in a.db "$TRACE"; do
+	is 'a second run' "$(sql "$run" "ATTACH 'b.db' AS b;
+		SELECT (SELECT count(*) FROM b.run) + (SELECT count(*) FROM run)" | tail -n 1)" 2
+	for q in "ATTACH 'missing.db' AS m" "VACUUM INTO 'copy.db'" \
+		"ATTACH 'b.db' AS b; CREATE TABLE b.t (x)" \
+		"ATTACH 'b.db' AS b; PRAGMA b.user_version = 9" \
+		"ATTACH 'b.db' AS b; PRAGMA b.journal_mode = WAL"; do
+		check "refused: $q" '! sql "$run" "$q" 2>err && [ $(wc -l <err) = 1 ]'
+	done
+done
+check 'no file was made, none written' '[ "$(echo *.db*)" = "$files" ] && cmp b.db before.db'
 chmod 444 a.db; mkdir ro; cp a.db ro; chmod 555 ro
 check 'a read-only store in a read-only directory' '[ "$(sql ro/a.db "SELECT count(*) FROM event" | tail -n 1)" -gt 0 ]'
 chmod 755 ro
