@@ -41,21 +41,48 @@ json_t *report_json_name(const char *name)
 	return name ? report_json_text(name, strlen(name)) : json_null();
 }
 
-int report_json_print(json_t *doc, struct reel_error *err)
+/* jansson begins each value in the first column. */
+static int write_indented(const char *text, size_t len, void *columns)
+{
+	const char *end = text + len;
+
+	while (text < end) {
+		const char *line = memchr(text, '\n', (size_t)(end - text));
+		size_t n = (size_t)((line ? line + 1 : end) - text);
+
+		if (fwrite(text, 1, n, stdout) != n ||
+		    (line && printf("%*s", *(int *)columns, "") < 0))
+			return -1;
+		text += n;
+	}
+	return 0;
+}
+
+/* Print @value (taken; NULL: out of memory) so far from the margin. */
+static int put(json_t *value, int columns, struct reel_error *err)
 {
 	int rc, why;
 
-	if (!doc)
+	if (!value)
 		return reel_fail(err, REEL_E_MEMORY,
 				 "out of memory for the document");
 	errno = 0;
-	rc = json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+	rc = json_dump_callback(value, write_indented, &columns,
+				JSON_INDENT(2) | JSON_REAL_PRECISION(15) |
+					JSON_ENCODE_ANY);
 	why = errno;
-	json_decref(doc);
+	json_decref(value);
 	if (rc && why != EPIPE)
 		return reel_fail(err, REEL_E_IO,
 				 "cannot write to standard output: %s",
 				 strerror(why ? why : EIO));
+	return 0;
+}
+
+int report_json_print(json_t *doc, struct reel_error *err)
+{
+	if (put(doc, 0, err))
+		return -1;
 	putchar('\n');
 	return 0;
 }
@@ -77,39 +104,15 @@ static json_t *cell(sqlite3_stmt *q, int column)
 	}
 }
 
-/*
- * The rows of @sql as an array of objects, a key per column; integers in full,
- * NULL as null. NULL with @err filled.
- */
-static json_t *rows_of(struct reel_store *st, const char *sql,
-		       struct reel_error *err)
+/* A row as an object, a key per column; integers in full, NULL as null. */
+static json_t *row_of(sqlite3_stmt *q)
 {
-	json_t *list = json_array(), *row;
-	sqlite3_stmt *q = NULL;
-	int step = SQLITE_DONE, i;
+	json_t *row = json_object();
+	int i;
 
-	if (!list || reel_store_prepare(st, &q, sql, err))
-		goto fail;
-	while ((step = sqlite3_step(q)) == SQLITE_ROW) {
-		row = json_object();
-		for (i = 0; i < sqlite3_column_count(q); i++)
-			json_object_set_new(row, sqlite3_column_name(q, i),
-					    cell(q, i));
-		if (json_array_append_new(list, row))
-			goto fail;
-	}
-	if (step != SQLITE_DONE) {
-		reel_fail(err, REEL_E_DB, "cannot read '%s': %s", st->path,
-			  sqlite3_errmsg(st->db));
-		goto fail;
-	}
-	sqlite3_finalize(q);
-	return list;
-fail:
-	reel_fail(err, REEL_E_MEMORY, "out of memory for the document");
-	sqlite3_finalize(q);
-	json_decref(list);
-	return NULL;
+	for (i = 0; i < sqlite3_column_count(q); i++)
+		json_object_set_new(row, sqlite3_column_name(q, i), cell(q, i));
+	return row;
 }
 
 /* A section of the document: a query, and whether it is one row. */
@@ -226,51 +229,74 @@ static json_t *advice_list(const struct report *r)
 	return list;
 }
 
-static int add(json_t *doc, const char *key, json_t *value,
-	       struct reel_error *err)
+static void put_key(const char *key)
 {
-	if (value && !json_object_set_new(doc, key, value))
-		return 0;
-	return reel_fail(err, REEL_E_MEMORY, "out of memory for the document");
+	printf(",\n  \"%s\": ", key);
 }
 
-static int add_section(json_t *doc, const struct section *s,
-		       struct reel_store *st, struct reel_error *err)
+/*
+ * The rows of @sql as an array, or the @one row: one after the other, there may
+ * be millions.
+ */
+static int put_rows(struct reel_store *st, const char *key, const char *sql,
+		    bool one, struct reel_error *err)
 {
-	json_t *rows = rows_of(st, s->sql, err), *one;
+	sqlite3_stmt *q = NULL;
+	int64_t n = 0;
+	int rc = -1, step;
 
-	if (!rows)
+	if (reel_store_prepare(st, &q, sql, err))
 		return -1;
-	if (!s->one)
-		return add(doc, s->key, rows, err);
-	one = json_incref(json_array_get(rows, 0));
-	json_decref(rows);
-	return add(doc, s->key, one ? one : json_null(), err);
+	put_key(key);
+	while ((step = sqlite3_step(q)) == SQLITE_ROW && !(one && n)) {
+		if (!one)
+			fputs(n ? ",\n    " : "[\n    ", stdout);
+		n++;
+		if (put(row_of(q), one ? 2 : 4, err))
+			goto out;
+		if (ferror(stdout)) /* nobody reads it any more */
+			break;
+	}
+	if (step != SQLITE_DONE && step != SQLITE_ROW) {
+		reel_fail(err, REEL_E_DB, "cannot read '%s': %s", st->path,
+			  sqlite3_errmsg(st->db));
+		goto out;
+	}
+	if (one && !n)
+		fputs("null", stdout);
+	else if (!one)
+		fputs(n ? "\n  ]" : "[]", stdout);
+	rc = 0;
+out:
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int put_value(const char *key, json_t *value, struct reel_error *err)
+{
+	put_key(key);
+	return put(value, 2, err);
 }
 
 int report_json(const struct report *r, bool all_files, struct reel_error *err)
 {
-	json_t *doc = json_object();
 	size_t i;
 
-	if (!doc || add(doc, "format", json_string("ioreel-report-1"), err) ||
-	    add(doc, "verdict", report_json_name(r->verdict), err) ||
-	    add(doc, "advice", advice_list(r), err) ||
-	    add(doc, "completeness", completeness(r), err) ||
-	    add(doc, "storage", fetched(r), err) ||
-	    add(doc, "machine", reel_machine_json(&r->machine), err))
-		goto fail;
+	fputs("{\n  \"format\": \"ioreel-report-1\"", stdout);
+	if (put_value("verdict", report_json_name(r->verdict), err) ||
+	    put_value("advice", advice_list(r), err) ||
+	    put_value("completeness", completeness(r), err) ||
+	    put_value("storage", fetched(r), err) ||
+	    put_value("machine", reel_machine_json(&r->machine), err))
+		return -1;
 	for (i = 0; i < SECTIONS; i++)
-		if (add_section(doc, &sections[i], r->st, err))
-			goto fail;
-	if (add(doc, "files",
-		rows_of(r->st,
-			all_files ? FILE_COLUMNS : FILE_COLUMNS "LIMIT 1000",
-			err),
-		err))
-		goto fail;
-	return report_json_print(doc, err);
-fail:
-	json_decref(doc);
-	return -1;
+		if (put_rows(r->st, sections[i].key, sections[i].sql,
+			     sections[i].one, err))
+			return -1;
+	if (put_rows(r->st, "files",
+		     all_files ? FILE_COLUMNS : FILE_COLUMNS "LIMIT 1000",
+		     false, err))
+		return -1;
+	puts("\n}");
+	return 0;
 }

@@ -164,6 +164,18 @@ check 'but not one of hundreds' '
 
 check 'the document is JSON' 'ioreel report --json run.db >run.json'
 check 'and the same twice' 'ioreel report --json run.db | cmp - run.json'
+if [ -n "$IOREEL_ASAN" ]; then
+	skip 'a document of many files' 'ASan wants much memory'
+else
+	"$O/tests/data/gen_trace" -k loader -p 1 -t 1 -n 350000 -f 70000 many &&
+	ioreel load -q many -o many.db
+	check 'a document of many files does not stand in memory' '
+		(ulimit -v 80000; ioreel report --json --files many.db) >many.json &&
+		[ $(grep -c "\"path\": \"/data/set" many.json) = \
+			$(ioreel sql many.db "SELECT count(*) FROM file" | tail -n 1) ] &&
+		python3 -c "import json; json.load(open(\"many.json\"))"'
+	rm -rf many many.db many.json
+fi
 
 if python3 -c 'from jsonschema import Draft202012Validator' 2>/dev/null; then
 	cat >valid.py <<-'PY'
