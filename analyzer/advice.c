@@ -128,6 +128,7 @@ struct loader {
 	const char *none;	      /* no workers were seen: what is so */
 	const char *start;	      /* ... and to try */
 	const char *hand_over, *last; /* INPUT-BOUND, EPOCH-START: to try */
+	const char *longer; /* the same, where workers stay; or NULL */
 };
 
 static const struct loader
@@ -139,10 +140,11 @@ static const struct loader
 			.start = "loader workers (num_workers=2 or more), "
 				 "which read while "
 				 "the model computes.",
-			.hand_over = "persistent_workers, a larger "
-				     "prefetch_factor, and a "
+			.hand_over = "a larger prefetch_factor, and a "
 				     "processor left free for each worker.",
 			.last = "persistent_workers=True.",
+			.longer = "fewer, longer epochs: a sampler that "
+				  "passes over the data several times.",
 },
 	grain =
 		{
@@ -206,7 +208,10 @@ static void judge_workers(const struct report *r, const struct report_rank *k,
 		    " So the wait is not for reading: batches wait to "
 		    "be handed over (headroom %.2g).",
 		    k->headroom);
-		say(a->try_this, "%s", loader_of(r)->hand_over);
+		say(a->try_this, "%s%s",
+		    k->anew && loader_of(r) == &pytorch ? "persistent_workers, "
+							: "",
+		    loader_of(r)->hand_over);
 		return;
 	}
 	say(a->text,
@@ -456,21 +461,25 @@ static bool epoch_start(const struct report *r, struct advice *a)
 {
 	double share = of_run(r, r->epoch_start_ns);
 	char num[REEL_NUM], part[REEL_NUM], all[REEL_NUM];
+	const struct loader *loader = loader_of(r);
+	bool anew = r->anew > 0;
 
 	if (r->epochs < 2 || r->workers <= 0 || share < threshold.epoch_share)
 		return false;
 	say(a->text,
 	    "%s %s after the first %s %s, %s of the run, to the first "
-	    "batch: the workers start anew.",
+	    "batch: the workers %s.",
 	    reel_num_count(num, r->epochs - 1),
 	    mb(r->epochs - 1, "epoch", "epochs"),
 	    mb(r->epochs - 1, "takes", "take"),
 	    reel_num_time(all, (double)r->epoch_start_ns),
-	    reel_num_percent(part, rounded(share, 100)));
+	    reel_num_percent(part, rounded(share, 100)),
+	    anew ? "start anew" : "stay, but begin each with nothing made");
 	fact(a, "epochs", "", (double)r->epochs);
 	fact(a, "epoch_start", "ns", (double)r->epoch_start_ns);
 	fact(a, "epoch_start_share", "share", share);
-	say(a->try_this, "%s", loader_of(r)->last);
+	say(a->try_this, "%s",
+	    anew || !loader->longer ? loader->last : loader->longer);
 	return true;
 }
 

@@ -49,7 +49,8 @@ struct report_rank {
 		fetch_ns; /* hidden, exposed: NONE */
 	double hidden_share, utilisation, stall_share, worker_busy_share,
 		worker_io_share, headroom; /* REPORT_NONE */
-	int64_t workers;		   /* REPORT_NONE: none seen */
+	int64_t workers, workers_least;	   /* REPORT_NONE: none seen */
+	int64_t anew;			   /* later passes with new workers */
 	char compute_source[32];	   /* "": none */
 };
 
@@ -68,9 +69,9 @@ struct report {
 	int64_t map_read_bytes, map_write_bytes; /* among those of the groups */
 	struct {
 		int64_t reads, read_bytes, bytes, ns;
-	} fetched;	 /* from the storage: v_storage */
-	int64_t io_ns;	 /* union over the job; REPORT_NONE */
-	int64_t workers; /* loader workers at a time; 0 */
+	} fetched;			/* from the storage: v_storage */
+	int64_t io_ns;			/* union over the job; REPORT_NONE */
+	int64_t workers, workers_least; /* of a rank, at a time; 0 */
 	struct {
 		int64_t calls;
 		int number;
@@ -90,6 +91,7 @@ struct report {
 	int64_t flushes, flush_ns; /* of streams, among REEL_GROUP_SYNC */
 	int64_t checkpoint_ns, checkpoints;
 	int64_t epochs, epoch_start_ns; /* last: of all but the first */
+	int64_t anew; /* of those, how many made workers; the first rank */
 	struct {
 		bool pytorch, tensorflow, grain;
 	} uses; /* what the hooks met */

@@ -13,6 +13,7 @@
 #include "lib/error.h"
 
 #include "analyzer/report.h"
+#include "analyzer/report_workers.h"
 #include "analyzer/store.h"
 
 typedef int row_fn(struct report *r, sqlite3_stmt *q, struct reel_error *err);
@@ -313,8 +314,15 @@ static int fill_rank(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 	k->epochs = report_int(q, 20);
 	k->mean_step_ns = get_int(q, 21);
 	k->mean_fetch_ns = get_int(q, 22);
+	k->workers_least = get_int(q, 23);
+	k->anew = report_int(q, 24);
+	if (r->ranks == 1) /* whose epochs are looked at */
+		r->anew = k->anew;
 	if (k->workers > r->workers)
 		r->workers = k->workers;
+	if (k->workers_least > 0 &&
+	    (!r->workers_least || k->workers_least < r->workers_least))
+		r->workers_least = k->workers_least;
 	return 0;
 }
 
@@ -400,13 +408,16 @@ static const struct {
 	{"SELECT o.rank, o.process_id, o.compute_source, o.steps, "
 	 "o.steady_steps, o.io_ns, o.hidden_ns, o.exposed_ns, "
 	 "o.hidden_share, o.fetch_ns, o.utilisation, o.stall_share, "
-	 "o.workers, o.worker_busy_share, o.worker_io_share, o.headroom, "
+	 "coalesce(w.most, o.workers), o.worker_busy_share, o.worker_io_share, "
+	 "o.headroom, "
 	 "t.median_step_ns, t.median_fetch_ns, t.median_compute_ns, "
 	 "t.median_other_ns, (SELECT count(DISTINCT s.epoch_span) FROM step s "
 	 "WHERE s.process_id = o.process_id), "
 	 "t.steady_ns / nullif(t.steady_steps, 0), "
-	 "t.steady_fetch_ns / nullif(t.steady_steps, 0) "
+	 "t.steady_fetch_ns / nullif(t.steady_steps, 0), "
+	 "coalesce(w.least, w.most, o.workers), w.anew "
 	 "FROM v_overlap o JOIN rank_time t USING (process_id) "
+	 "LEFT JOIN " REPORT_WORKERS " w USING (process_id) "
 	 "ORDER BY o.rank, o.process_id",
 	 fill_rank},
 };

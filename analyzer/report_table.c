@@ -12,6 +12,7 @@
 
 #include "analyzer/report.h"
 #include "analyzer/report_put.h"
+#include "analyzer/report_workers.h"
 #include "analyzer/store.h"
 
 #define PATH_BYTES 4096
@@ -215,8 +216,10 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 		  "SELECT w.world, o.rank, o.steps, t.median_step_ns, "
 		  "t.median_fetch_ns, "
 		  "t.median_compute_ns, o.stall_share, o.utilisation, o.io_ns, "
-		  "o.hidden_share, o.workers, o.worker_busy_share, h.name "
+		  "o.hidden_share, coalesce(m.most, o.workers), "
+		  "o.worker_busy_share, h.name "
 		  "FROM v_overlap o JOIN rank_time t USING (process_id) "
+		  "LEFT JOIN " REPORT_WORKERS " m USING (process_id) "
 		  "LEFT JOIN v_world w USING (process_id) "
 		  "LEFT JOIN process p USING (process_id) "
 		  "LEFT JOIN host h USING (host_id) "

@@ -69,6 +69,22 @@ static void put_line(struct reel_buf *b, int indent)
 	reel_buf_fini(b);
 }
 
+/* As many as a rank had at a time; where passes or ranks differ, from and to. */
+static void add_workers(struct reel_buf *b, const struct report *r)
+{
+	char num[REEL_NUM];
+
+	if (r->workers <= 0)
+		return;
+	reel_buf_puts(b, ", ", NULL);
+	if (r->workers_least < r->workers)
+		reel_buf_printf(b, NULL, "%s-",
+				reel_num_count(num, r->workers_least));
+	reel_buf_printf(b, NULL, "%s loader worker%s",
+			reel_num_count(num, r->workers),
+			r->workers == 1 ? "" : "s");
+}
+
 static void print_header(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -86,10 +102,7 @@ static void print_header(const struct report *r)
 		reel_buf_printf(&b, NULL, "%s rank%s",
 				reel_num_count(num, ranks),
 				ranks == 1 ? "" : "s");
-		if (r->workers > 0)
-			reel_buf_printf(&b, NULL, ", %s loader worker%s",
-					reel_num_count(num, r->workers),
-					r->workers == 1 ? "" : "s");
+		add_workers(&b, r);
 	} else {
 		reel_buf_printf(&b, NULL, "%s process%s",
 				reel_num_count(num, r->processes),

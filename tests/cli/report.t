@@ -115,7 +115,50 @@ for epoch in range(3):
             pass'
 	check 'epochs that start slowly, and not for their first fetch' '
 		ioreel report epochs.reel >out &&
-		grep -q "EPOCH-START  2 epochs after the first take" out'
+		grep -q "EPOCH-START  2 epochs after the first take" out &&
+		grep -q "persistent_workers=True" out'
+	# One worker of each pass makes no batch; those of the first pass end
+	# when the second has its own, and the third keeps those.
+	cat >pool.py <<-'PY'
+	import ioreel, os, sys, time
+	def worker(batches):
+	    ready, tell = os.pipe()
+	    stop, say = os.pipe()
+	    pid = os.fork()
+	    if not pid:
+	        ioreel.note("role", "worker")
+	        for i in range(batches):
+	            with ioreel.span("preprocess"):
+	                open("mapped").read(10)
+	        os.write(tell, b"x")
+	        os.read(stop, 1)
+	        os._exit(0)
+	    os.read(ready, 1)
+	    return pid, say
+	old = []
+	for epoch, n in enumerate(map(int, sys.argv[1:])):
+	    with ioreel.span("epoch", epoch):
+	        time.sleep(0.3)
+	        new = [worker(min(i, 1)) for i in range(n)]
+	        for pid, say in old if new else []:
+	            os.write(say, b"x")
+	            os.waitpid(pid, 0)
+	        old = new or old
+	        for step in ioreel.steps(range(2)):
+	            pass
+	for pid, say in old:
+	    os.write(say, b"x")
+	PY
+	ioreel record -q -o grow.reel -- "$python" pool.py 2 4 0
+	check 'workers are counted as they were set' '
+		ioreel report grow.reel >out && grep -q " 1 rank, 2-4 loader workers " out'
+	check 'and one pass made its own' '
+		ioreel report --ranks grow.reel | grep -qE "^ +0 +6 .* 4 +[0-9.]+ %" &&
+		grep -q "EPOCH-START  2 epochs" out && grep -q "persistent_workers=True" out'
+	ioreel record -q -o stay.reel -- "$python" pool.py 2 0 0
+	check 'who keeps the workers is not told to' '
+		ioreel report stay.reel >out && grep -q " 1 rank, 2 loader workers " out &&
+		grep -q "EPOCH-START  2 epochs" out && ! grep -q persistent out'
 else
 	skip 'mappings' 'no python3'
 fi

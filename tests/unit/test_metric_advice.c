@@ -157,10 +157,18 @@ static void loaders(void)
 		   strstr(r.advice[1].text, "2 epochs after the first take 5"),
 	   "and their epochs': %s", r.advice[1].try_this);
 	r.uses.grain = false;
+	r.anew = k.anew = 2;
 	ok(has(&r, "EPOCH-START") &&
 		   strstr(r.advice[1].try_this, "persistent_workers=True") &&
-		   strstr(tip, "prefetch_factor"),
+		   strstr(r.advice[1].text, "start anew") &&
+		   strstr(tip, "persistent_workers, a larger prefetch_factor"),
 	   "PyTorch's: %s", tip);
+	r.anew = k.anew = 0;
+	ok(has(&r, "EPOCH-START") &&
+		   !strstr(r.advice[1].try_this, "persistent") &&
+		   strstr(r.advice[1].text, "stay") &&
+		   !strstr(tip, "persistent"),
+	   "where they stay already: %s", r.advice[1].try_this);
 }
 
 static void steps(void)
