@@ -38,6 +38,7 @@ static const struct {
 	double random_time; /* ... reads, of all I/O time; many per open file */
 	double sync_share;  /* WRITE-FSYNC: of all I/O time */
 	int64_t sync_calls;
+	double journal_share;	 /* ... of their time: they are SQLite's */
 	double checkpoint_share; /* CHECKPOINT: of the run */
 	double epoch_share; /* EPOCH-START: to the first batch, of the run */
 } threshold = {
@@ -58,6 +59,7 @@ static const struct {
 	.random_time = 0.10,
 	.sync_share = 0.20,
 	.sync_calls = 10,
+	.journal_share = 0.50,
 	.checkpoint_share = 0.05,
 	.epoch_share = 0.05,
 };
@@ -422,18 +424,24 @@ static bool write_fsync(const struct report *r, struct advice *a)
 	int64_t calls = r->group[REEL_GROUP_SYNC].calls - r->flushes;
 	int64_t dur_ns = r->group[REEL_GROUP_SYNC].dur_ns - r->flush_ns;
 	double share = of_io(r, dur_ns);
+	bool sqlite = (double)r->journal_ns >=
+		      threshold.journal_share * (double)dur_ns;
 	char num[REEL_NUM], part[REEL_NUM], each[REEL_NUM];
 
 	if (calls < threshold.sync_calls || share < threshold.sync_share ||
 	    !io_matters(r))
 		return false;
-	say(a->text, "%s syncs are %s of the I/O time (%s each).",
+	say(a->text, "%s syncs are %s of the I/O time (%s each)%s.",
 	    reel_num_count(num, calls),
 	    reel_num_percent(part, rounded(share, 100)),
-	    reel_num_time(each, (double)(dur_ns / calls)));
+	    reel_num_time(each, (double)(dur_ns / calls)),
+	    sqlite ? ", most of it SQLite's" : "");
 	fact(a, "syncs", "calls", (double)calls);
 	fact(a, "sync_share", "share", share);
-	say(a->try_this, "one sync per checkpoint, or none for logs.");
+	say(a->try_this, "%s",
+	    sqlite ? "several changes in each transaction: each that is "
+		     "committed is synced, and must be."
+		   : "one sync per checkpoint, or none for logs.");
 	return true;
 }
 

@@ -89,6 +89,7 @@ struct report {
 		int64_t calls, ns;
 	} small[2];		   /* reads, writes below 16 KiB */
 	int64_t flushes, flush_ns; /* of streams, among REEL_GROUP_SYNC */
+	int64_t journal_ns; /* of calls that are no transfers, on SQLite's */
 	int64_t checkpoint_ns, checkpoints;
 	int64_t epochs, epoch_start_ns; /* last: of all but the first */
 	int64_t anew; /* of those, how many made workers; the first rank */

@@ -165,6 +165,33 @@ static int read_fetched(struct report *r, struct reel_error *err)
 		    fill_fetched, err);
 }
 
+static int fill_journals(struct report *r, sqlite3_stmt *q,
+			 struct reel_error *err)
+{
+	r->journal_ns = report_int(q, 0);
+	return 0;
+}
+
+/* What SQLite syncs: a database, and the journal that is named after it. Each
+ * name is looked at, so only where somebody synced. */
+static int read_journals(struct report *r, struct reel_error *err)
+{
+	if (r->group[REEL_GROUP_SYNC].calls <= r->flushes)
+		return 0;
+	return each(r,
+		    "WITH journal AS MATERIALIZED (SELECT meta_ns, "
+		    "substr(path, 1, length(path) - CASE WHEN path LIKE "
+		    "'%-wal' THEN 4 ELSE 8 END) AS base FROM v_file "
+		    "WHERE writes AND (path LIKE '%-wal' OR "
+		    "path LIKE '%-journal')), "
+		    "base AS MATERIALIZED (SELECT path, meta_ns FROM v_file "
+		    "WHERE opens AND path IN (SELECT base FROM journal)) "
+		    "SELECT coalesce((SELECT sum(meta_ns) FROM base) + "
+		    "(SELECT sum(meta_ns) FROM journal "
+		    "WHERE base IN (SELECT path FROM base)), 0)",
+		    fill_journals, err);
+}
+
 static int fill_error(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 {
 	const char *call = (const char *)sqlite3_column_text(q, 0);
@@ -440,7 +467,9 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 		if (each(r, queries[i].sql, queries[i].fn, err))
 			return -1;
 	reel_machine_read(&r->machine, st);
-	return read_fetched(r, err) || advise(r, err) ? -1 : 0;
+	return read_fetched(r, err) || read_journals(r, err) || advise(r, err)
+		       ? -1
+		       : 0;
 }
 
 const struct report_rank *report_slowest(const struct report *r)

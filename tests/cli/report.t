@@ -356,4 +356,20 @@ ioreel record -q -o flushed.reel -- awk 'BEGIN {
 }'
 check 'flushes of small writes are no syncs' 'ioreel report flushed.reel >out &&
 	grep -q "SMALL-WRITE  3,000 writes" out && ! grep -q WRITE-FSYNC out'
+
+# What a database syncs it must.
+if python3 -c 'import sqlite3' 2>/dev/null; then
+	cat >lite.py <<-'PY'
+	import sqlite3
+	db = sqlite3.connect("lite.sqlite", isolation_level=None)
+	db.execute("CREATE TABLE t (x)")
+	for i in range(50):
+	    db.execute("INSERT INTO t VALUES (1)")
+	PY
+	ioreel record -q -o lite.reel -- python3 lite.py
+	check 'a database is not told to sync less' '
+		ioreel report lite.reel >out && ! grep -q "none for logs" out'
+else
+	skip 'a database' 'no sqlite3 for python3'
+fi
 finish

@@ -106,7 +106,15 @@ static void calls(void)
 	r.group[REEL_GROUP_SYNC].calls = 20;
 	r.group[REEL_GROUP_SYNC].dur_ns = 2 * S;
 	r.group_sum_ns = 7 * S;
-	ok(has(&r, "WRITE-FSYNC"), "syncs");
+	ok(has(&r, "WRITE-FSYNC") && strstr(r.advice[0].try_this, "one sync"),
+	   "syncs");
+	r.journal_ns = S;
+	ok(has(&r, "WRITE-FSYNC") && !strstr(r.advice[0].try_this, "none") &&
+		   strstr(r.advice[0].try_this, "transaction"),
+	   "a database's must be: %s", r.advice[0].text);
+	r.journal_ns = S - 1;
+	ok(has(&r, "WRITE-FSYNC") && strstr(r.advice[0].try_this, "one sync"),
+	   "where they are not most");
 	r.flushes = 15;
 	r.flush_ns = S;
 	ok(!has(&r, "WRITE-FSYNC"), "flushes of streams are none");
