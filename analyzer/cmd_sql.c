@@ -165,9 +165,17 @@ static int dot(struct reel_store *st, char *line, enum sql_format *format,
 		reel_schema_show(stdout, *arg ? arg : NULL);
 		return 0;
 	}
-	if (!strcmp(word, ".format") && !set_format(arg, format))
+	if (!strcmp(word, ".help")) {
+		fputs(help, stdout);
 		return 0;
-	fputs(help, stdout);
+	}
+	if (strcmp(word, ".format"))
+		return reel_fail(err, REEL_E_FORMAT,
+				 "unknown word '%s'; .help lists them", word);
+	if (set_format(arg, format))
+		return reel_fail(err, REEL_E_FORMAT,
+				 ".format wants %s, not '%s'", SQL_FORMATS,
+				 arg);
 	return 0;
 }
 

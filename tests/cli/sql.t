@@ -104,6 +104,10 @@ chmod 755 ro
 
 check 'words of the prompt are queries too' \
 	'sql a.db .tables | grep -q v_event && sql a.db ".schema v_event" | grep -q start_ns'
+check 'a word that it does not know is an error' '
+	for w in .tabels ".format xml" .format; do
+		sql a.db "$w" >out 2>err; [ $? = 1 ] && [ ! -s out ] && [ $(wc -l <err) = 1 ] || exit 1
+	done; sql a.db .help | grep -q "^\.tables" && sql a.db ".format json"'
 check 'an error is one line, exit 1' 'sql a.db "SELEC 1" 2>err; [ $? = 1 ] && [ $(wc -l <err) = 1 ] &&
 	grep -q "^ioreel sql: .*syntax error" err'
 check 'an error on standard input too' 'echo "SELECT * FROM nowhere;" | sql a.db 2>err; [ $? = 1 ] && grep -q "no such table: nowhere" err'
