@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "ioreel replay": plan, rebuild, run under the shim, load, compare.
+ * "ioreel replay": plan; rebuild, run under the shim, load, compare, once or
+ * several times.
  *
  * Whatever happens in between, the way out is one: nothing that was made is
  * left but what was asked for.
@@ -34,16 +35,18 @@
 
 struct replay {
 	const char *run, *output, *root, *plan_file;
+	int64_t runs;
 	bool afap, think, timed, keep, burn, cold, warm;
 	enum fileset_cache cache;
 	enum replay_mode mode;
 	struct reel_store *recorded, *replayed;
+	struct reel_store *kept; /* that becomes the output */
 	struct plan *plan;
 	struct sandbox sandbox;
 	struct result result;
-	char dir[64]; /* the trace and the plan, "": none */
-	char trace[96], plan_path[96];
-	char result_path[96]; /* "": none */
+	char dir[64];		       /* the trace and the plan, "": none */
+	char trace[96], plan_path[96]; /* the trace of this run */
+	char result_path[96];	       /* "": none */
 	struct reel_record_result ran;
 	struct result_total total;
 	struct reel_likeness likeness;
@@ -92,7 +95,6 @@ static int make_places(struct replay *r, struct reel_error *err)
 				 tmp, strerror(errno));
 	}
 	snprintf(r->plan_path, sizeof(r->plan_path), "%s/plan", r->dir);
-	snprintf(r->trace, sizeof(r->trace), "%s/trace", r->dir);
 	/* On a disk every write to the mapping could wait for it. */
 	strcpy(r->result_path, "/dev/shm/ioreel-replay.XXXXXX");
 	fd = mkstemp(r->result_path);
@@ -112,7 +114,7 @@ static int make_places(struct replay *r, struct reel_error *err)
 	return 0;
 }
 
-static int plan_and_build(struct replay *r, struct reel_error *err)
+static int make_plan(struct replay *r, struct reel_error *err)
 {
 	const char *path = r->plan_file ? r->plan_file : r->plan_path;
 
@@ -128,6 +130,11 @@ static int plan_and_build(struct replay *r, struct reel_error *err)
 		return reel_fail(err, REEL_E_FORMAT,
 				 "nothing to replay: '%s' has no calls",
 				 r->run);
+	return 0;
+}
+
+static int build(struct replay *r, struct reel_error *err)
+{
 	if (sandbox_make(&r->sandbox, r->root, err) ||
 	    fileset_build(r->plan, &r->sandbox, r->cache, &interrupted, err))
 		return -1;
@@ -234,61 +241,132 @@ static void end_processes(struct replay *r)
 	}
 }
 
-static int load_replayed(struct replay *r, struct reel_error *err)
+/* What a run leaves but its trace. False when the sandbox could not go. */
+static bool leave(struct replay *r, bool keep, struct reel_error *err)
 {
-	if (!r->output)
-		return reel_run_open(&r->replayed, r->trace, err);
-	if (reel_load(r->replayed, r->trace, err) < 0 ||
-	    reel_store_finish(r->replayed, err))
+	bool good = true;
+
+	end_processes(r);
+	if (r->sandbox.root[0] && keep) {
+		fprintf(stderr, "ioreel replay: sandbox kept in ");
+		reel_cli_name(stderr, r->sandbox.root);
+		fputc('\n', stderr);
+	} else if (r->sandbox.root[0]) {
+		good = !sandbox_remove(&r->sandbox, err);
+		if (good && !interrupted)
+			fprintf(stderr, "ioreel replay: sandbox removed "
+					"(--keep keeps it)\n");
+	}
+	memset(&r->sandbox, 0, sizeof(r->sandbox));
+	result_close(&r->result);
+	return good;
+}
+
+static void trace_of(struct replay *r, int64_t i)
+{
+	snprintf(r->trace, sizeof(r->trace), "%s/trace.%lld", r->dir,
+		 (long long)i);
+}
+
+/* The trace into the file that was asked for. */
+static int load_output(struct replay *r, struct reel_error *err)
+{
+	if (reel_load(r->kept, r->trace, err) < 0 ||
+	    reel_store_finish(r->kept, err))
 		return -1;
+	reel_store_close(r->kept);
+	r->kept = NULL;
+	return 0;
+}
+
+static int play(struct replay *r, struct reel_error *err)
+{
+	bool once = r->runs == 1;
+
 	reel_store_close(r->replayed);
 	r->replayed = NULL;
-	return reel_store_open(&r->replayed, r->output, err);
+	if (build(r, err) || run_engine(r, err))
+		return -1;
+	replay_print_calls(r->plan, &r->result, &r->ran, &r->total);
+	if (once && r->output && load_output(r, err))
+		return -1;
+	if (once && r->output ? reel_store_open(&r->replayed, r->output, err)
+			      : reel_run_open(&r->replayed, r->trace, err))
+		return -1;
+	if (reel_compare(r->recorded, r->replayed, &r->likeness, err))
+		return -1;
+	replay_print_likeness(&r->likeness);
+	return replay_judge(r->plan, &r->result, &r->total, r->mode, err);
+}
+
+/*
+ * All runs, each with files built anew: where they lie in memory and on the disk
+ * is part of what makes one run differ from the next.
+ */
+static int play_all(struct replay *r, struct reel_error *err)
+{
+	struct replay_run *run = reel_alloc((size_t)r->runs, sizeof(*run), err);
+	struct reel_error unlike = {0}; /* a run not as recorded is a result */
+	int64_t middle;
+	int rc = run ? 0 : -1;
+
+	for (int64_t i = 0; !rc && i < r->runs; i++) {
+		struct reel_error own = {0};
+
+		printf("run %lld of %lld\n", (long long)i + 1,
+		       (long long)r->runs);
+		trace_of(r, i);
+		if (play(r, &own) && own.code != REEL_E_LIMIT)
+			rc = reel_fail(err, own.code, "%s", own.text);
+		else if (own.code)
+			reel_fail(&unlike, own.code, "%s", own.text);
+		run[i] = replay_run_of(i, &r->likeness);
+		if (!rc && i + 1 < r->runs && !leave(r, false, err))
+			rc = -1;
+	}
+	if (!rc) {
+		middle = replay_print_runs(run, r->runs);
+		trace_of(r, middle);
+		rc = r->output ? load_output(r, err) : 0;
+	}
+	if (!rc && unlike.code)
+		rc = reel_fail(err, unlike.code, "%s", unlike.text);
+	free(run);
+	return rc;
 }
 
 static int replay(struct replay *r, struct reel_error *err)
 {
+	int rc;
+
 	if (make_places(r, err) || reel_run_open(&r->recorded, r->run, err) ||
 	    stop_if_interrupted(err))
 		return -1;
 	/* Not after hours: where nothing can be written nothing begins. */
-	if (r->output && reel_store_create(&r->replayed, r->output, err))
+	if (r->output && reel_store_create(&r->kept, r->output, err))
 		return -1;
-	if (plan_and_build(r, err))
+	if (make_plan(r, err))
 		return -1;
 	if (r->plan_file)
 		return 0;
-	if (run_engine(r, err))
-		return -1;
-	replay_print_calls(r->plan, &r->result, &r->ran, &r->total);
-	if (load_replayed(r, err) ||
-	    reel_compare(r->recorded, r->replayed, &r->likeness, err))
-		return -1;
-	replay_print_likeness(&r->likeness);
-	report_beside("the job", r->recorded);
-	report_beside("the replay", r->replayed);
-	return replay_judge(r->plan, &r->result, &r->total, r->mode, err);
+	trace_of(r, 0);
+	rc = r->runs == 1 ? play(r, err) : play_all(r, err);
+	if (r->replayed) {
+		report_beside("the job", r->recorded);
+		report_beside("the replay", r->replayed);
+	}
+	return rc;
 }
 
 static void clean_up(struct replay *r)
 {
 	struct reel_error err = {0};
 
-	end_processes(r);
-	if (r->sandbox.root[0] && r->keep) {
-		fprintf(stderr, "ioreel replay: sandbox kept in ");
-		reel_cli_name(stderr, r->sandbox.root);
-		fputc('\n', stderr);
-	} else if (r->sandbox.root[0]) {
-		if (sandbox_remove(&r->sandbox, &err))
-			reel_cli_fail(&cmd_replay, &err);
-		else if (!interrupted)
-			fprintf(stderr, "ioreel replay: sandbox removed "
-					"(--keep keeps it)\n");
-	}
+	if (!leave(r, r->keep, &err))
+		reel_cli_fail(&cmd_replay, &err);
 	reel_store_close(r->recorded);
 	reel_store_close(r->replayed);
-	result_close(&r->result);
+	reel_store_close(r->kept);
 	plan_close(r->plan);
 	if (r->result_path[0])
 		unlink(r->result_path);
@@ -307,6 +385,10 @@ static int check_usage(struct replay *r, int words)
 	if (r->burn && r->afap)
 		return reel_cli_usage(&cmd_replay,
 				      "--burn has no gaps to fill with --afap");
+	if (r->plan_file && r->runs > 1)
+		return reel_cli_usage(&cmd_replay,
+				      "--plan plays nothing, so --runs has no "
+				      "use");
 	if (r->cold && r->warm)
 		return reel_cli_usage(&cmd_replay,
 				      "--cold and --warm exclude each other");
@@ -321,11 +403,14 @@ static int check_usage(struct replay *r, int words)
 
 static int run(int argc, char **argv)
 {
-	struct replay r = {0};
+	struct replay r = {.runs = 1};
 	struct reel_error err = {0};
 	const struct reel_opt opts[] = {
 		{"output", 'o', REEL_OPT_TEXT, &r.output, "FILE",
 		 "keep the store of the replay", 0, 0},
+		{"runs", 0, REEL_OPT_INT, &r.runs, "N",
+		 "replay N times; FILE is the run of the median I/O time", 1,
+		 1000},
 		{"root", 0, REEL_OPT_TEXT, &r.root, "DIR",
 		 "replay in DIR, which must be empty (default: a new "
 		 "replay.XXXXXX here)",

@@ -3,6 +3,7 @@
 #include "replay/replay_report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/calls.h"
@@ -165,6 +166,44 @@ void replay_print_likeness(const struct reel_likeness *l)
 		       (long long)(l->threads_a > l->threads_b ? l->threads_a
 							       : l->threads_b));
 	putchar('\n');
+}
+
+struct replay_run replay_run_of(int64_t number, const struct reel_likeness *l)
+{
+	struct replay_run run = {.number = number};
+
+	if (l->has_cosine)
+		snprintf(run.likeness, sizeof(run.likeness), "%.4f", l->cosine);
+	else
+		strcpy(run.likeness, "-");
+	for (int i = 0; i < l->factors; i++)
+		if (!strcmp(l->factor[i].name, "I/O time"))
+			run.io_ns = l->factor[i].b;
+	return run;
+}
+
+static int by_io(const void *a, const void *b)
+{
+	const struct replay_run *x = a, *y = b;
+
+	if (x->io_ns != y->io_ns)
+		return x->io_ns < y->io_ns ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int64_t replay_print_runs(struct replay_run *run, int64_t n)
+{
+	const struct replay_run *middle = &run[(n - 1) / 2];
+	char least[REEL_NUM], median[REEL_NUM], most[REEL_NUM];
+
+	qsort(run, (size_t)n, sizeof(*run), by_io);
+	printf("%lld runs: I/O time %s to %s, median %s in run %lld, whose "
+	       "likeness is %s\n",
+	       (long long)n, reel_num_time(least, run[0].io_ns),
+	       reel_num_time(most, run[n - 1].io_ns),
+	       reel_num_time(median, middle->io_ns),
+	       (long long)middle->number + 1, middle->likeness);
+	return middle->number;
 }
 
 int replay_judge(const struct plan *p, const struct result *res,

@@ -23,6 +23,16 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 void replay_print_calls(const struct plan *p, const struct result *res,
 			const struct reel_record_result *ran,
 			const struct result_total *t);
+/* One of several runs, as they are told apart. */
+struct replay_run {
+	int64_t number; /* from 0 */
+	double io_ns;
+	char likeness[16]; /* as it is printed */
+};
+struct replay_run replay_run_of(int64_t number, const struct reel_likeness *l);
+/* Prints them all; sorts @run. Returns the number of the one in the middle. */
+int64_t replay_print_runs(struct replay_run *run, int64_t n);
+
 void replay_print_likeness(const struct reel_likeness *l);
 
 /* 0, or -1 with @err (REEL_E_LIMIT): the replay is not what was recorded. */

@@ -115,6 +115,40 @@ for sig in INT TERM; do
 done
 
 # What the calls need is not there any more: exit status 3.
+# Several runs: what is kept is the run in the middle.
+check '--runs 3 plays three times' \
+	'"$IOREEL" replay job.reel --runs 3 -o mid.db >out 2>err; rc=$?; cat out err
+	[ $rc = 0 ] && [ "$(grep -c "^run [123] of 3$" out)" = 3 ] &&
+	[ "$(grep -c "^likeness" out)" = 3 ] && [ "$(grep -c rebuilt err)" = 3 ]'
+check 'and says which is in the middle' 'cat out
+	grep -Eqx "3 runs: I/O time .* to .*, median .* in run [123], whose likeness is 0\.[0-9]{4}|.* is 1\.0000" out'
+n=$(sed -nE 's/.* in run ([123]), .*/\1/p' out)
+is 'whose likeness is that run'"'"'s' \
+	"$(sed -nE 's/.*whose likeness is //p' out)" \
+	"$(grep '^likeness' out | sed -n "${n}p" | cut -d' ' -f2)"
+is 'and its store is the one that is kept' \
+	"$("$IOREEL" compare job.reel mid.db | sed -nE 's/^likeness \(cosine\) ([0-9.]+) .*/\1/p')" \
+	"$(sed -nE 's/.*whose likeness is //p' out)"
+is 'nothing else is' "$(ls -d replay.* mid.db?* 2>/dev/null)" ''
+# Where calls fail that did not: status 3, but all runs are made, and kept.
+printf 'int link(void)\n{\n\treturn -1;\n}\nint linkat(void)\n{\n\treturn -1;\n}\n' >fail.c
+if cc -w -fno-builtin -shared -fPIC -o fail.so fail.c 2>/dev/null; then
+	"$IOREEL" record -q -o link.reel sh -c 'cp "data/f 1" x; ln x y; rm x y'
+	LD_PRELOAD=$T/fail.so "$IOREEL" replay link.reel --runs 2 -o bad.db >out 2>err
+	is 'runs that are not as recorded: exit status 3' $? 3
+	is 'after the last one, with one error' \
+		"$(grep -c '^likeness' out) $(grep -c 'recorded result (limit' err) $(ls bad.db)" \
+		'2 1 bad.db'
+fi
+mkdir tmp
+TMPDIR=$T/tmp "$IOREEL" replay job.reel --runs 2 --root box2 --keep >out 2>err
+is 'the last sandbox is kept where that is asked for' \
+	"$(grep -c kept err) $(grep -c removed err) $(stat -c %s "box2$PWD/data/f 2")" '1 1 70000'
+is 'no trace is left' "$(ls tmp)" ''
+for bad in '--runs 0' '--runs 2 --plan p'; do
+	check "$bad: wrong usage" '"$IOREEL" replay job.reel $bad 2>err; [ $? = 2 ]'
+done
+
 check 'a plan can be kept' '"$IOREEL" replay job.reel --plan job.plan && [ -s job.plan ]'
 if command -v mpirun >/dev/null 2>&1 && [ -x "$O/ioreel-replay" ]; then
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
