@@ -135,11 +135,14 @@ for epoch in range(3):
 	        os._exit(0)
 	    os.read(ready, 1)
 	    return pid, say
+	def workers(n):
+	    return [worker(min(i, 1)) for i in range(n)]
 	old = []
-	for epoch, n in enumerate(map(int, sys.argv[1:])):
+	for epoch, n in enumerate(map(int, sys.argv[2:])):
+	    early = workers(n) if sys.argv[1] == "early" else []
 	    with ioreel.span("epoch", epoch):
 	        time.sleep(0.3)
-	        new = [worker(min(i, 1)) for i in range(n)]
+	        new = early or workers(n)
 	        for pid, say in old if new else []:
 	            os.write(say, b"x")
 	            os.waitpid(pid, 0)
@@ -149,13 +152,17 @@ for epoch in range(3):
 	for pid, say in old:
 	    os.write(say, b"x")
 	PY
-	ioreel record -q -o grow.reel -- "$python" pool.py 2 4 0
+	ioreel record -q -o grow.reel -- "$python" pool.py within 2 4 0
 	check 'workers are counted as they were set' '
 		ioreel report grow.reel >out && grep -q " 1 rank, 2-4 loader workers " out'
 	check 'and one pass made its own' '
 		ioreel report --ranks grow.reel | grep -qE "^ +0 +6 .* 4 +[0-9.]+ %" &&
 		grep -q "EPOCH-START  2 epochs" out && grep -q "persistent_workers=True" out'
-	ioreel record -q -o stay.reel -- "$python" pool.py 2 0 0
+	ioreel record -q -o early.reel -- "$python" pool.py early 2 2
+	check 'those that were made before their epoch is told are its own' '
+		ioreel report early.reel >out && grep -q " 1 rank, 2 loader workers " out &&
+		grep -q "EPOCH-START" out && grep -q "persistent_workers=True" out'
+	ioreel record -q -o stay.reel -- "$python" pool.py within 2 0 0
 	check 'who keeps the workers is not told to' '
 		ioreel report stay.reel >out && grep -q " 1 rank, 2 loader workers " out &&
 		grep -q "EPOCH-START  2 epochs" out && ! grep -q persistent out'
