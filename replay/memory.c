@@ -4,13 +4,18 @@
  * what a copy from or to the page cache costs: at some places in a page it
  * takes half as long again as at others, so a large one gets the job's.
  *
- * A read goes where the job's thread has just worked: the memory is touched
- * before, when ours has slept and lost it from the caches. A large one often goes
- * into pages that malloc() has just got from the kernel, and each of them is a
- * page fault inside the read. Which share of them was fresh is not recorded,
- * but it shows in the time that the reads took: for each size the share is
- * moved, in small steps, to where the median of our reads meets that of the
- * job's. On a slower storage it has no weight.
+ * A small read goes where the job's thread has just worked: the memory is
+ * touched before, when ours has slept and lost it from the caches. A large one
+ * does not: what the job made of the read before took the caches, and a copy
+ * over lines that a cache still holds is slower by up to a sixth (on an EPYC).
+ *
+ * A large read often goes into pages that malloc() has just got from the kernel,
+ * and each of them is a page fault inside the read. Which share of them was
+ * fresh is not recorded, but it shows in the time that the reads took: for each
+ * size the share is moved, in small steps, to where the median of our reads
+ * meets that of the job's. On a slower storage it has no weight. (As many for
+ * each read as its own time asks for would be too many: what made one slow by
+ * chance would come on top of what makes ours slow.)
  *
  * Below in_pages lie the fresh pages, above it those that last: in a huge page
  * where there are some, as which pages a process gets makes a tenth of a copy,
@@ -24,16 +29,14 @@
 #include "schemas/trace_format.h"
 
 #include "replay/player.h"
-#include "replay/wait.h"
 
 #define PAGE_BYTES 4096
 #define WHOLE 128 /* a share of 1 */
 #define FIRST_STEP 16
+#define FIRST_READS 64
 #define LEAST (-16) /* none, and far from one: our reads are the slower ones */
 #define HUGE_BYTES (UINT64_C(2) << 20)
-#define HUGE_STREAMS 64	     /* more would take too much memory */
-#define LONG_NS 1000000	     /* without reads: the caches are not ours */
-#define TOUCH_MOST (1 << 20) /* no cache of a core holds more */
+#define HUGE_STREAMS 64 /* more would take too much memory */
 
 static uint64_t round_up(uint64_t bytes, uint64_t to)
 {
@@ -114,8 +117,22 @@ void memory_before(struct player *p, const struct step *s, bool fills)
 	p->in -= fresh;
 	if (fresh)
 		madvise(p->in_pages - fresh, fresh, MADV_DONTNEED);
-	if (s->size <= TOUCH_MOST && wait_now() - p->read_ns >= LONG_NS)
-		touch(p->in + fresh, s->size - (int64_t)fresh);
+}
+
+/* The median of what the job's reads took, by small steps towards each. */
+static void follow(struct share *share, int64_t want_ns)
+{
+	int64_t most = INT64_MAX / 4; /* a plan is only data */
+	int64_t by = share->want_ns / (share->seen < FIRST_READS ? 16 : 128);
+
+	if (!share->want_ns)
+		share->want_ns = want_ns < most ? want_ns : most;
+	else if (want_ns > share->want_ns && share->want_ns < most)
+		share->want_ns += by;
+	else if (want_ns < share->want_ns)
+		share->want_ns -= by;
+	if (share->seen < FIRST_READS)
+		share->seen++;
 }
 
 void memory_after_read(struct player *p, const struct step *s, int64_t start_ns,
@@ -124,15 +141,15 @@ void memory_after_read(struct player *p, const struct step *s, int64_t start_ns,
 	struct share *share = share_of(p, s);
 	int step;
 
-	p->read_ns = end_ns;
 	if (s->size < REEL_LARGE_BYTES)
 		return;
+	follow(share, want_ns);
 	if (!share->step)
 		share->step = FIRST_STEP;
 	step = share->step;
 	if (share->step > 1)
 		share->step -= (share->step + 3) / 4;
-	if (end_ns - start_ns < want_ns)
+	if (end_ns - start_ns < share->want_ns)
 		share->now += step;
 	else
 		share->now -= step;

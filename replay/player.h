@@ -84,7 +84,8 @@ struct player_process {
 
 /* How much of a read's memory is fresh: memory.c. */
 struct share {
-	int16_t now, step;
+	int16_t now, step, seen;
+	int64_t want_ns; /* the median of the job's, so far */
 };
 
 /* One thread. */
@@ -97,7 +98,6 @@ struct player {
 	uint8_t *in, *out; /* where the next call reads to, writes from */
 	uint8_t *in_pages, *in_map; /* memory.c */
 	uint64_t in_map_bytes;
-	int64_t read_ns;    /* when its last read ended */
 	uint8_t *out_pages; /* a buffer, REEL_PLACE_BYTES longer */
 	size_t out_bytes;
 	int64_t at_ns; /* where the plan's time stands */
