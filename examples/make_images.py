@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Write a small image data set: DIR/CLASS/NUMBER.ppm, and nothing else.
 
-    python3 make_images.py DIR [--images 3500] [--classes 4] [--size 256]
+    python3 make_images.py DIR [--images 2500] [--classes 4] [--size 256]
 
 Each class has a colour of its own under the noise, so that a network can
 learn it. Needs only Python; the same arguments give the same files.
@@ -29,7 +29,7 @@ def image(rng, size, colour):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("dir")
-    parser.add_argument("--images", type=int, default=3500)
+    parser.add_argument("--images", type=int, default=2500)
     parser.add_argument("--classes", type=int, default=4)
     parser.add_argument("--size", type=int, default=256)
     args = parser.parse_args()
