@@ -64,7 +64,7 @@ void shim_apart_forbid(void)
 
 /* By the links of its folder, two more than threads: that needs no descriptor,
  * and no libc knows of threads that clone(2) made. */
-static bool has_other_threads(void)
+bool shim_has_other_threads(void)
 {
 	struct stat64 st;
 
@@ -138,7 +138,7 @@ bool shim_with_file(bool (*fn)(void *), void *arg)
 	long pid;
 
 	shim_signals_hold(&before);
-	if (apart && has_other_threads())
+	if (apart && shim_has_other_threads())
 		branch(AS_THREAD, &t);
 	if (!t.done)
 		t.good = fn(arg);

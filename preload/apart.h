@@ -14,6 +14,9 @@
  */
 bool shim_with_file(bool (*fn)(void *), void *arg);
 
+/* Has the process another thread than the calling one, or is that not known? */
+bool shim_has_other_threads(void);
+
 /* No such child from now on: the program restricts its system calls. */
 void shim_apart_forbid(void);
 

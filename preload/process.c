@@ -408,6 +408,11 @@ static bool start(void)
 
 #define START_WAITS 200 /* of 10 ms */
 
+static void wake_waiting(void)
+{
+	raw3(SYS_futex, &mark()->owner, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
 bool shim_process_ready(void)
 {
 	static const struct timespec wait = {0, 10000000};
@@ -425,12 +430,14 @@ bool shim_process_ready(void)
 		if (state == FAILED)
 			shim_count(REEL_LOST_START, 1);
 		__atomic_store_n(&m->owner, state, __ATOMIC_RELEASE);
-		raw3(SYS_futex, &m->owner, FUTEX_WAKE_PRIVATE, INT_MAX);
+		wake_waiting();
 	}
-	/* Another thread starts; a handler of that very thread must not wait. */
-	for (int i = 0;
-	     state == STARTING && i < START_WAITS && m->serial != tid; i++) {
-		raw4(SYS_futex, &m->owner, FUTEX_WAIT_PRIVATE, STARTING, &wait);
+	/* Another thread starts, or writes all that there is, before it ends the
+	 * process; a handler of that very thread must not wait. */
+	for (int i = 0; (state == STARTING || state == LEAVING) &&
+			i < START_WAITS && m->serial != tid;
+	     i++) {
+		raw4(SYS_futex, &m->owner, FUTEX_WAIT_PRIVATE, state, &wait);
 		state = __atomic_load_n(&m->owner, __ATOMIC_ACQUIRE);
 	}
 	if (state != READY)
@@ -452,7 +459,7 @@ static void set_state(uint32_t state)
 }
 
 /*
- * Write what there is. Where other threads have slots all goes on, up to the
+ * Write what there is. Where there are other threads all goes on, up to the
  * last moment: the window stays, as it does when a process is killed. Else it
  * goes, and what a signal handler does from now on has no window: it is counted.
  */
@@ -461,19 +468,22 @@ static void leave(void)
 	struct shim_thread *own = shim_tls.thread;
 	bool alone;
 
+	mark()->serial = (uint32_t)raw0(SYS_gettid);
 	set_state(LEAVING);
 	shim_tls.thread = &shim_no_thread;
 	shim_barrier();
-	alone = shim_flush_all();
+	alone = shim_flush_all() && !shim_has_other_threads();
 	shim_clock_pair(&shim.head->end_ticks, &shim.head->end_mono_ns);
 	shim.head->end = REEL_END_EXIT;
-	set_state(LEFT);
+	if (alone)
+		set_state(LEFT);
 	if (shim_write_head() && alone) {
 		shim_remove_window();
 		return;
 	}
 	shim_tls.thread = own;
 	set_state(READY);
+	wake_waiting();
 }
 
 /* @flushes: what streams have in their buffers will be written. */

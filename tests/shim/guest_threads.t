@@ -52,6 +52,22 @@ is 'nested_event_time_monotone: the inner events lie within the outer one' \
 is 'nested_event_time_monotone: no event lasts less than nothing, or began before the job' \
 	"$(q "SELECT count(*) FROM event WHERE dur_ns < 0 OR start_ns < 0")" 0
 
+# Somewhere between the end of main() and that of the process, by turns.
+begun=0 wrong=''
+for i in $(seq 100); do
+	rm -rf count last.reel
+	"$IOREEL" record -q -o last.reel -- "$O/tests/shim/first_at_exit" $((i * 2000)) count
+	last=last.reel
+	own=$(od -An -td8 count | tr -d ' ')
+	seen=$(q "SELECT count(*) FROM v_event WHERE call = 'pread'")
+	[ "$own" = 0 ] || begun=$((begun + 1))
+	# the last one may end before it is counted
+	[ $((seen - own)) -ge 0 ] && [ $((seen - own)) -le 1 ] && [ "$(lost)" = 0 ] ||
+		wrong="$wrong $i: $own, seen $seen, lost $(lost);"
+done
+is 'first_at_exit: all that a thread reads while the process ends' "$wrong" ''
+check 'first_at_exit: some did' 'echo $begun; [ $begun -gt 0 ]'
+
 probe fork_all_routes
 is 'fork_all_routes: 1,000 writes in each child, whatever its end' \
 	"$(q "SELECT count(*) FROM (SELECT pid, path, count(*) c FROM v_event WHERE call = 'write' AND path NOT LIKE '%/out' GROUP BY pid, path HAVING c = 1000)")" 6
