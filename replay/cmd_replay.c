@@ -268,30 +268,30 @@ static void trace_of(struct replay *r, int64_t i)
 		 (long long)i);
 }
 
-/* The trace into the file that was asked for. */
-static int load_output(struct replay *r, struct reel_error *err)
+/* Of the run that counts: its store, in the file that was asked for. */
+static int keep_store(struct replay *r, struct reel_error *err)
 {
+	reel_store_close(r->replayed);
+	r->replayed = NULL;
+	if (!r->output)
+		return reel_run_open(&r->replayed, r->trace, err);
 	if (reel_load(r->kept, r->trace, err) < 0 ||
 	    reel_store_finish(r->kept, err))
 		return -1;
 	reel_store_close(r->kept);
 	r->kept = NULL;
-	return 0;
+	return reel_store_open(&r->replayed, r->output, err);
 }
 
 static int play(struct replay *r, struct reel_error *err)
 {
-	bool once = r->runs == 1;
-
 	reel_store_close(r->replayed);
 	r->replayed = NULL;
 	if (build(r, err) || run_engine(r, err))
 		return -1;
 	replay_print_calls(r->plan, &r->result, &r->ran, &r->total);
-	if (once && r->output && load_output(r, err))
-		return -1;
-	if (once && r->output ? reel_store_open(&r->replayed, r->output, err)
-			      : reel_run_open(&r->replayed, r->trace, err))
+	if (r->runs == 1 ? keep_store(r, err)
+			 : reel_run_open(&r->replayed, r->trace, err))
 		return -1;
 	if (reel_compare(r->recorded, r->replayed, &r->likeness, err))
 		return -1;
@@ -327,7 +327,7 @@ static int play_all(struct replay *r, struct reel_error *err)
 	if (!rc) {
 		middle = replay_print_runs(run, r->runs);
 		trace_of(r, middle);
-		rc = r->output ? load_output(r, err) : 0;
+		rc = keep_store(r, err);
 	}
 	if (!rc && unlike.code)
 		rc = reel_fail(err, unlike.code, "%s", unlike.text);

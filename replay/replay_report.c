@@ -193,10 +193,11 @@ static int by_io(const void *a, const void *b)
 
 int64_t replay_print_runs(struct replay_run *run, int64_t n)
 {
-	const struct replay_run *middle = &run[(n - 1) / 2];
+	const struct replay_run *middle;
 	char least[REEL_NUM], median[REEL_NUM], most[REEL_NUM];
 
 	qsort(run, (size_t)n, sizeof(*run), by_io);
+	middle = &run[(n - 1) / 2];
 	printf("%lld runs: I/O time %s to %s, median %s in run %lld, whose "
 	       "likeness is %s\n",
 	       (long long)n, reel_num_time(least, run[0].io_ns),
