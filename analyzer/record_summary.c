@@ -19,6 +19,7 @@
 #include "lib/trace_reader.h"
 
 #include "analyzer/idmap.h"
+#include "analyzer/path.h"
 #include "analyzer/record_internal.h"
 
 /* Past this a user would wait for more than some seconds. */
@@ -67,6 +68,7 @@ static struct desc *desc_of(struct walk *w, uint32_t process, uint32_t id,
 	return &w->desc[i];
 }
 
+#define FNV_BASIS 0xcbf29ce484222325ull
 static uint64_t hash(const char *s, uint64_t h)
 {
 	for (; *s; s++)
@@ -77,22 +79,11 @@ static uint64_t hash(const char *s, uint64_t h)
 /* The hash of @dir/@path with ".", ".." and "//" resolved by text. */
 static uint64_t path_hash(const char *dir, const char *path)
 {
-	char full[3 * REEL_PATH_BYTES], *part[REEL_PATH_BYTES], *p, *save;
-	uint64_t h = 0xcbf29ce484222325ull;
-	size_t parts = 0, i;
+	char full[PATH_ROOM];
 
-	snprintf(full, sizeof(full), "%s/%s", path[0] == '/' ? "" : dir, path);
-	for (p = strtok_r(full, "/", &save); p;
-	     p = strtok_r(NULL, "/", &save)) {
-		if (!strcmp(p, "..") && parts)
-			parts--;
-		else if (strcmp(p, ".") && strcmp(p, "..") &&
-			 parts < REEL_PATH_BYTES)
-			part[parts++] = p;
-	}
-	for (i = 0; i < parts; i++)
-		h = hash(part[i], hash("/", h));
-	return h;
+	if (!path_resolve(full, dir, strlen(dir), path, strlen(path), NULL, 0))
+		return hash(path, hash(dir, FNV_BASIS));
+	return hash(full, FNV_BASIS);
 }
 
 /* A record that made a descriptor. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyzer/idmap.h"
+#include "analyzer/path.h"
 #include "analyzer/resolve.h"
 
 #define NO_NS REEL_NO_OFFSET
@@ -128,16 +129,6 @@ static inline void files_reach(struct files *f, uint32_t id, uint32_t body,
 	if (end > f->file[id].size_max)
 		f->file[id].size_max = end;
 }
-
-/*
- * @path, relative to @base unless absolute, without ".", "..", "//" and
- * without @root in front, into @out. @base NULL: not known, @path stays
- * relative. Returns its length; 0 when it is empty or does not fit.
- */
-#define PATH_ROOM (2 * REEL_PATH_BYTES + 2)
-size_t path_resolve(char out[static PATH_ROOM], const char *base,
-		    size_t base_len, const char *path, size_t len,
-		    const char *root, size_t root_len);
 
 /* What a rename of @from to @to makes of the name @path, that of the directory or
  * of what lies below, into @out: its length, or 0 when it is another's. */

@@ -17,6 +17,7 @@
 #include "preload/dynamic.h"
 #include "preload/object.h"
 #include "preload/raw.h"
+#include "preload/text.h"
 
 #pragma weak dladdr1 /* another C library's programs load us too */
 
@@ -326,19 +327,15 @@ void shim_async_finish(void)
 void shim_note(const char *key, uint64_t n)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
-	char text[96], digits[20];
-	size_t at = strlen(key), k = 0;
+	char text[96];
+	size_t at = strlen(key);
 	uint64_t now = shim_clock();
 
-	if (at > sizeof(text) - sizeof(digits) - 2)
+	if (at > sizeof(text) - SHIM_DECIMAL_BYTES - 2)
 		return;
 	memcpy(text, key, at);
 	text[at++] = '=';
-	do
-		digits[k++] = (char)('0' + n % 10);
-	while (n /= 10);
-	while (k)
-		text[at++] = digits[--k];
+	at += shim_put_decimal(text + at, n);
 	text[at] = '\0';
 	ev.path = text;
 	shim_record_full(&ev, now, now, 0, 0);

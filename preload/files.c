@@ -17,7 +17,9 @@
 #include "preload/match.h"
 #include "preload/name.h"
 #include "preload/raw.h"
+#include "preload/storage.h"
 #include "preload/temp.h"
+#include "preload/text.h"
 
 void shim_fd_set(int fd, uint32_t entry)
 {
@@ -138,11 +140,10 @@ static bool filtered(struct shim_event *ev, bool reading)
 	return false;
 }
 
-static enum reel_kind kind_of(mode_t mode, const char *path)
+static enum reel_kind kind_of(mode_t mode)
 {
 	if (S_ISREG(mode))
-		return !strncmp(path, "/memfd:", 7) ? REEL_KIND_MEMORY
-						    : REEL_KIND_FILE;
+		return REEL_KIND_FILE;
 	if (S_ISDIR(mode))
 		return REEL_KIND_DIR;
 	if (S_ISFIFO(mode))
@@ -156,20 +157,56 @@ static enum reel_kind kind_of(mode_t mode, const char *path)
 
 bool shim_fd_path(int fd, char *out, size_t room)
 {
-	char link[32] = "/proc/self/fd/";
-	char digits[12];
-	int k = 0, at = 14;
+	static const char fds[] = "/proc/self/fd/";
+	char link[sizeof(fds) + SHIM_DECIMAL_BYTES];
 	long n;
 
-	do
-		digits[k++] = (char)('0' + fd % 10);
-	while (fd /= 10);
-	while (k)
-		link[at++] = digits[--k];
-	link[at] = '\0';
+	memcpy(link, fds, sizeof(fds));
+	link[sizeof(fds) - 1 +
+	     shim_put_decimal(link + sizeof(fds) - 1, (unsigned int)fd)] = '\0';
 	n = raw4(SYS_readlinkat, AT_FDCWD, link, out, room - 1);
 	out[n > 0 ? n : 0] = '\0';
 	return n > 0;
+}
+
+/* The name of what descriptor @fd is open on, as the kernel would tell it. */
+static void name_of(int fd, enum reel_kind kind, const struct stat *st,
+		    long flags, char *out, size_t room)
+{
+	static const char socket[] = "socket:[";
+	size_t n = sizeof(socket) - 1;
+
+	if (kind != REEL_KIND_SOCKET || flags < 0 || flags & O_PATH) {
+		shim_fd_path(fd, out, room);
+		return;
+	}
+	/* Some jobs have one for each batch, and /proc takes 15 us for it. */
+	memcpy(out, socket, n);
+	n += shim_put_decimal(out + n, st->st_ino);
+	memcpy(out + n, "]", 2);
+}
+
+/*
+ * The device of /dev/shm, once a library's file there was learned of; 0: none
+ * was. A worker hands one over for each batch, without a name any more: one such
+ * is known from the other only by asking /proc, which takes 20 us.
+ */
+static uint64_t libraries_memory;
+
+static bool is_libraries_memory(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && !st->st_nlink &&
+	       st->st_dev ==
+		       __atomic_load_n(&libraries_memory, __ATOMIC_RELAXED);
+}
+
+static uint32_t learn_code(int fd, const struct stat *st, const char *path)
+{
+	if (!shim.globs && !st->st_nlink && !strncmp(path, "/dev/shm/", 9))
+		__atomic_store_n(&libraries_memory, st->st_dev,
+				 __ATOMIC_RELAXED);
+	shim_fd_set(fd, SHIM_FD_CODE);
+	return SHIM_FD_CODE;
 }
 
 static uint32_t learn(int fd)
@@ -185,21 +222,27 @@ static uint32_t learn(int fd)
 		return SHIM_FD_IGNORE; /* its number is another file's here */
 	if (!shim_hot.on || fd < 0 || raw2(SYS_fstat, fd, &st) != 0)
 		return SHIM_FD_IGNORE; /* closed: the call will say EBADF */
-	shim_fd_path(fd, path, sizeof(path));
-	kind = kind_of(st.st_mode, path);
+	kind = kind_of(st.st_mode);
 	if (kind == REEL_KIND_DEVICE || kind == REEL_KIND_OTHER) {
 		shim_fd_set(fd, SHIM_FD_IGNORE);
 		return SHIM_FD_IGNORE;
 	}
-	flags = raw2(SYS_fcntl, fd, F_GETFL);
-	if ((kind == REEL_KIND_FILE || kind == REEL_KIND_DIR) &&
-	    shim_is_code(path, strlen(path), (flags & O_ACCMODE) == O_RDONLY)) {
+	if (is_libraries_memory(&st)) {
 		shim_fd_set(fd, SHIM_FD_CODE);
 		return SHIM_FD_CODE;
 	}
+	flags = raw2(SYS_fcntl, fd, F_GETFL);
+	name_of(fd, kind, &st, flags, path, sizeof(path));
+	if (kind == REEL_KIND_FILE && !strncmp(path, "/memfd:", 7))
+		kind = REEL_KIND_MEMORY;
+	if ((kind == REEL_KIND_FILE || kind == REEL_KIND_DIR) &&
+	    shim_is_code(path, strlen(path), (flags & O_ACCMODE) == O_RDONLY))
+		return learn_code(fd, &st, path);
 	ev.newdesc = shim_desc_new(fd);
 	if (!ev.newdesc)
 		return SHIM_FD_IGNORE;
+	if (kind == REEL_KIND_PIPE || kind == REEL_KIND_SOCKET)
+		shim_storage_not(ev.newdesc);
 	ev.newfd = fd;
 	ev.path = path;
 	ev.arg = kind;

@@ -29,6 +29,7 @@
 #include "preload/raw.h"
 #include "preload/site.h"
 #include "preload/storage.h"
+#include "preload/text.h"
 
 struct shim_state shim = {.next_desc = SHIM_DESC_FIRST};
 struct shim_thread shim_no_thread;
@@ -232,20 +233,13 @@ static void head_fill(struct reel_head *h, const struct beginning *b)
 static int claim_stem(uint32_t pid)
 {
 	for (unsigned int n = 0; n < 100000; n++) {
-		char *p = shim.stem, digits[16];
-		unsigned int v[2] = {pid, n};
+		char *p = shim.stem;
 		int fd;
 
-		for (int part = 0; part < (n ? 2 : 1); part++) {
-			int k = 0;
-
-			do
-				digits[k++] = (char)('0' + v[part] % 10);
-			while (v[part] /= 10);
-			if (part)
-				*p++ = '.';
-			while (k)
-				*p++ = digits[--k];
+		p += shim_put_decimal(p, pid);
+		if (n) {
+			*p++ = '.';
+			p += shim_put_decimal(p, n);
 		}
 		*p = '\0';
 		fd = shim_open_window(O_RDWR | O_CREAT | O_EXCL);

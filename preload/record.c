@@ -236,7 +236,7 @@ void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 	ev.desc = desc;
 	ev.size = size;
 	ev.offset = offset;
-	ev.arg2 = shim_storage(call, end - start, result);
+	ev.arg2 = shim_storage(call, desc, end - start, result);
 	if (unlikely(ev.arg2 != NONE)) {
 		record_full(&ev, start, end, result, err);
 		return;

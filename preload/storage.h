@@ -18,7 +18,10 @@ void shim_storage_start(void);
 /* @t is a new thread's. */
 void shim_storage_begin(struct shim_thread *t, uint32_t tid);
 
-COLD int64_t shim_fetched(void);
+/* Nothing that is read by @desc comes from a storage: it is a pipe or socket. */
+void shim_storage_not(uint32_t desc);
+
+COLD int64_t shim_fetched(uint32_t desc);
 
 /*
  * The arg2 of a call's record: trace_format.h, FETCHED; NONE where it was not
@@ -26,13 +29,14 @@ COLD int64_t shim_fetched(void);
  * large one does. errno is left alone.
  */
 #define SHIM_WAIT_TICKS 16384
-HOT int64_t shim_storage(uint32_t call, uint64_t dur, int64_t result)
+HOT int64_t shim_storage(uint32_t call, uint32_t desc, uint64_t dur,
+			 int64_t result)
 {
 	if (likely(dur < SHIM_WAIT_TICKS) || call < CALL_READ ||
 	    call > CALL_PREADV2 || result <= 0 ||
 	    dur - SHIM_WAIT_TICKS < (uint64_t)result / 2)
 		return NONE;
-	return shim_fetched();
+	return shim_fetched(desc);
 }
 
 #pragma GCC visibility pop

@@ -76,7 +76,7 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 		return;
 	}
 	if (ev->arg2 == NONE)
-		full.arg2 = shim_storage(call, end - start, result);
+		full.arg2 = shim_storage(call, desc, end - start, result);
 	shim_record_full(&full, start, end, result, err);
 }
 

@@ -31,6 +31,12 @@ is 'a first slow read that fetched nothing says so' "$(
 	"$IOREEL" sql b.reel 'select arg2 from event where result = 16777216
 		and call_id = (select call_id from call where name = '"'read'"')' \
 		--format tsv | tail -n +2)" -1
+is 'a read that waited for a pipe was not asked about' "$(
+	(sleep 0.1; echo late) |
+		"$IOREEL" record -q -o p.reel -- dd of=/dev/null bs=16 count=1 2>/dev/null
+	"$IOREEL" sql p.reel 'select result, dur_ns > 50000000, arg2 from event
+		where call_id = (select call_id from call where name = '"'read'"')' \
+		--format tsv | tail -n +2 | xargs)" '5 1 0'
 check 'the replay has those files out of the cache, and only those' \
 	'"$IOREEL" replay t.reel -o r.db >out 2>&1; cat out
 	"$IOREEL" sql r.db "select count(*) from v_storage
