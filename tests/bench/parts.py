@@ -223,25 +223,44 @@ def beside(bench, part, name, argv):
                                     math.exp(log), figures.RATIO)
 
 
+def is_ours(comm, stack):
+    """Is a sample ioreel's? The command's own, or one whose innermost frame outside
+    the kernel is the shim's: the kernel's work for it is counted, too.
+
+    @stack: "[kernel.kallsyms]" or a path for each frame, innermost first."""
+    program = next((dso for dso in stack if not dso.startswith("[kernel")), "")
+    return comm == "ioreel" or os.path.basename(program) == "libioreel.so"
+
+
+def samples(perf_data):
+    """(comm, stack as is_ours() has it) of each sample."""
+    said = subprocess.run(["perf", "script", "-i", perf_data, "-F", "comm,ip,dso"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    for sample in said.split("\n\n"):
+        lines = sample.strip("\n").split("\n")
+        stack = [line[line.rfind("(") + 1:].rstrip(")") for line in lines[1:]]
+        if stack:
+            yield lines[0].strip(), stack
+
+
 def share(bench, part, name, argv):
-    """Percent of a recorded job's CPU samples that are in the shim: unlike a ratio
-    of two runs it is not blurred by what else the machine does. The kernel's time
-    for the trace is not in it."""
+    """Percent of a recorded job's CPU samples that are ioreel's: unlike a ratio of
+    two runs it is not blurred by what else the machine does. What the job itself
+    is slowed by, its caches being used by others, is not in it."""
     ioreel = bench.named("ioreel")[0]
     if not shutil.which("perf"):
         bench.note("%s job: no perf, so no share of samples" % name)
         return
     data = os.path.join(bench.scratch, "perf.data")
-    for _ in range(3):
-        perf = Tracer("perf", ["perf", "record", "-q", "-F", "4999", "-o", data, "--"] +
+    for _ in range(bench.rounds):
+        perf = Tracer("perf", ["perf", "record", "-q", "-g", "-F", "4999", "-o", data, "--"] +
                       ioreel.prefix, ioreel.env)
         if not bench.try_run(perf, argv):
             return
-        said = subprocess.run(["perf", "report", "-i", data, "--stdio", "-q", "--sort", "dso"],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        found = [line.split() for line in said.stdout.splitlines()]
-        mine = [float(f[0].rstrip("%")) for f in found if f[1:] == ["libioreel.so"]]
-        bench.table.add(part, "%s, %% of CPU samples" % name, "ioreel", sum(mine), figures.PLAIN)
+        ours = [is_ours(comm, stack) for comm, stack in samples(data)]
+        if ours:
+            bench.table.add(part, "%s, %% of CPU samples" % name, "ioreel",
+                            100 * sum(ours) / len(ours), figures.PLAIN)
 
 
 def loader(bench):
