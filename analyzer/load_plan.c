@@ -67,6 +67,25 @@ static int by_process(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* Who forks before its own first I/O was there: its log only begins later. */
+static void raise_parents(struct load *l)
+{
+	for (int i = 0; i < l->processes; i++) {
+		const struct load_process *child = &l->process[i];
+
+		for (;;) {
+			int parent =
+				reel_trace_process(l->tr, child->index)->parent;
+
+			if (parent < 0 || parent >= l->processes ||
+			    l->process[parent].wake_ns < child->wake_ns)
+				break;
+			l->process[parent].wake_ns = child->wake_ns - 1;
+			child = &l->process[parent];
+		}
+	}
+}
+
 static int plan_processes(struct load *l, struct reel_error *err)
 {
 	l->processes = reel_trace_processes(l->tr);
@@ -99,6 +118,7 @@ static int plan_processes(struct load *l, struct reel_error *err)
 		if (h->fork_ticks)
 			p->fork_ns = load_ns(l, p, h->fork_ticks);
 	}
+	raise_parents(l);
 	qsort(l->process, (size_t)l->processes, sizeof(*l->process), by_start);
 	for (int i = 0; i < l->processes; i++)
 		l->place_of_process[l->process[i].index] = i;

@@ -370,23 +370,37 @@ static bool make_files(void *arg)
 	return true;
 }
 
+/* Whether shim.uid is this process's own; a fork wipes it. */
+static uint32_t *has_uid(void)
+{
+	return &mark()->seq;
+}
+
+/* From the image's first moment on: a child may begin before its parent does. */
+static void take_uid(void)
+{
+	if (raw3(SYS_getrandom, &shim.uid, sizeof(shim.uid), 0) !=
+	    (long)sizeof(shim.uid))
+		shim.uid = shim_clock() ^ (uint64_t)raw0(SYS_getpid) << 40;
+	shim.uid |= 1;
+	*has_uid() = 1;
+}
+
 static bool start(void)
 {
 	struct beginning b = {.pid = (uint32_t)raw0(SYS_getpid),
 			      .ppid = (uint32_t)raw0(SYS_getppid)};
 
-	if (shim.pid && shim.pid != b.pid)
+	if (!*has_uid()) {
 		b.parent_uid = shim.uid;
+		take_uid();
+	}
 	shim.slots_base = shim.slots_high ? shim.slots_high : 1;
 	if (shim.slots_base > SHIM_THREADS / 2)
 		shim.slots_base = 1;
 	shim.slots_high = shim.slots_base;
 	shim.pid = b.pid;
 	shim_cwd_changed();
-	if (raw3(SYS_getrandom, &shim.uid, sizeof(shim.uid), 0) !=
-	    (long)sizeof(shim.uid))
-		shim.uid = shim_clock() ^ ((uint64_t)b.pid << 40);
-	shim.uid |= 1;
 	if (!shim_with_file(make_files, &b))
 		return false;
 	shim.orphan = false;
@@ -658,6 +672,7 @@ void shim_start(char **env)
 	if (!d || d[0] != '/' || other_records() || !map_arena())
 		goto out;
 	shim.pid = (uint32_t)raw0(SYS_getpid);
+	take_uid();
 	shim.dir = dir;
 	shim.dir_len = strlen(dir);
 	rank = launcher_rank(env);

@@ -315,7 +315,8 @@ struct reel_head {
 	uint32_t head_bytes;   /*  12 640 + text, a multiple of 8 */
 	uint64_t log_bytes;    /*  16 0: to the end of the file */
 	uint64_t uid;          /*  24 of this process image, unique in the job */
-	uint64_t parent_uid;   /*  32 of the image that forked it; 0: none traced */
+	uint64_t parent_uid;   /*  32 of the image that forked it, which may have left
+				  no log; 0: none traced */
 	uint32_t pid;          /*  40 */
 	uint32_t ppid;         /*  44 */
 	uint32_t clock;        /*  48 enum reel_clock */

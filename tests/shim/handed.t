@@ -20,4 +20,7 @@ is 'each read has the name that the kernel gives' "$(sed 's/ (deleted)$//' seen)
 	"$(sed 's/ (deleted)$//' want)"
 is 'of a library: counted as code' "$(q "SELECT code_calls > 2, code_read_bytes FROM process
 	WHERE code_read_bytes > 0" | xargs)" '1 3'
+is 'a parent whose own log begins after its fork is the parent' \
+	"$(q "SELECT role, fork_ns = start_ns FROM process ORDER BY process_id" | xargs)" \
+	'main child 1'
 finish
