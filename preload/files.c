@@ -200,13 +200,18 @@ static bool is_libraries_memory(const struct stat *st)
 		       __atomic_load_n(&libraries_memory, __ATOMIC_RELAXED);
 }
 
-static uint32_t learn_code(int fd, const struct stat *st, const char *path)
+/* @path is of a file that counts as code; by a user's patterns says nothing. */
+static void know_libraries_memory(const struct stat *st, const char *path)
 {
 	if (!shim.globs && !st->st_nlink && !strncmp(path, "/dev/shm/", 9))
 		__atomic_store_n(&libraries_memory, st->st_dev,
 				 __ATOMIC_RELAXED);
-	shim_fd_set(fd, SHIM_FD_CODE);
-	return SHIM_FD_CODE;
+}
+
+static uint32_t entered(int fd, uint32_t entry)
+{
+	shim_fd_set(fd, entry);
+	return entry;
 }
 
 static uint32_t learn(int fd)
@@ -223,21 +228,19 @@ static uint32_t learn(int fd)
 	if (!shim_hot.on || fd < 0 || raw2(SYS_fstat, fd, &st) != 0)
 		return SHIM_FD_IGNORE; /* closed: the call will say EBADF */
 	kind = kind_of(st.st_mode);
-	if (kind == REEL_KIND_DEVICE || kind == REEL_KIND_OTHER) {
-		shim_fd_set(fd, SHIM_FD_IGNORE);
-		return SHIM_FD_IGNORE;
-	}
-	if (is_libraries_memory(&st)) {
-		shim_fd_set(fd, SHIM_FD_CODE);
-		return SHIM_FD_CODE;
-	}
+	if (kind == REEL_KIND_DEVICE || kind == REEL_KIND_OTHER)
+		return entered(fd, SHIM_FD_IGNORE);
+	if (is_libraries_memory(&st))
+		return entered(fd, SHIM_FD_CODE);
 	flags = raw2(SYS_fcntl, fd, F_GETFL);
 	name_of(fd, kind, &st, flags, path, sizeof(path));
 	if (kind == REEL_KIND_FILE && !strncmp(path, "/memfd:", 7))
 		kind = REEL_KIND_MEMORY;
 	if ((kind == REEL_KIND_FILE || kind == REEL_KIND_DIR) &&
-	    shim_is_code(path, strlen(path), (flags & O_ACCMODE) == O_RDONLY))
-		return learn_code(fd, &st, path);
+	    shim_is_code(path, strlen(path), (flags & O_ACCMODE) == O_RDONLY)) {
+		know_libraries_memory(&st, path);
+		return entered(fd, SHIM_FD_CODE);
+	}
 	ev.newdesc = shim_desc_new(fd);
 	if (!ev.newdesc)
 		return SHIM_FD_IGNORE;
