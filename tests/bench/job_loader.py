@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""A training's input: job_loader.py make|run DIR [EPOCHS]. PyTorch's DataLoader with two
-forked workers over 3,000 small files, half of them .npy.
+"""A training's input: job_loader.py make|run|turns DIR [EPOCHS]. PyTorch's DataLoader
+with two forked workers over 3,000 small files, half of them .npy.
 
-"run" prints the seconds of the loop, and the seconds of CPU time of the process
-and its workers: on a busy machine the second is the one to compare. malloc keeps
-its memory: else half of the CPU time is page faults, another number each time."""
+What "run" and "turns" print: epochs.py. malloc keeps its memory: else half of the
+CPU time is page faults, another number each time."""
 import ctypes
 import os
 import sys
-import time
 
 import numpy
+
+from epochs import HOW
 
 FILES = 3000
 
@@ -53,17 +53,15 @@ def run(folder, epochs):
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-9)
     loader = DataLoader(Files(), batch_size=32, num_workers=2,
                         multiprocessing_context="fork")
-    cpu, wall = sum(os.times()[:4]), time.perf_counter()
-    for _ in range(epochs):
+    for _ in epochs:
         for x in loader:
             optimizer.zero_grad()
             model(x.unsqueeze(1)).square().mean().backward()
             optimizer.step()
-    print(time.perf_counter() - wall, sum(os.times()[:4]) - cpu)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "make":
         make(sys.argv[2])
     else:
-        run(sys.argv[2], int(sys.argv[3]))
+        run(sys.argv[2], HOW[sys.argv[1]](int(sys.argv[3])))

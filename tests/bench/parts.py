@@ -5,7 +5,6 @@ The one thing to know: in each round all tracers run in turn, each time in anoth
 order, and a sample is the difference (or ratio) to the bare run of that round, so
 that what else the machine does meets all alike.
 """
-import math
 import os
 import shutil
 import statistics
@@ -13,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import figures
 import tracers
@@ -160,10 +158,11 @@ def start(bench):
 
 
 TIMES = ("wall", "CPU", "loop, wall", "loop, CPU")
-BESIDE = ("CPU, side by side", "loop, CPU, side by side")
+IN_TURN = ("wall, epochs in turn", "CPU, epochs in turn")
+TURNS = 16
 
 
-def job(bench, part, name, script, module, turns):
+def job(bench, part, name, script, module, epochs):
     """Ratios of a whole command, and of the loop that it times itself.
 
     "bare again" is the noise: what the ratio is of two runs without any tracer.
@@ -175,7 +174,7 @@ def job(bench, part, name, script, module, turns):
     data = os.path.join(bench.scratch, module)
     script = os.path.join(HERE, script)
     subprocess.run([python, script, "make", data], check=True, stderr=subprocess.DEVNULL)
-    argv = [python, script, "run", data, str(turns)]
+    argv = [python, script, "run", data, str(epochs)]
     for i in range(bench.rounds + 3):
         who = [tracer for tracer in bench.of_round(i) if tracer.name != "off"]
         who.insert(i % len(who) + 1, Tracer("bare again"))
@@ -184,7 +183,7 @@ def job(bench, part, name, script, module, turns):
             result = bench.try_run(tracer, argv)
             if result:
                 loop = [float(s) * 1e9 for s in result.text.split()[-2:]]
-                took = [result.wall_ns, result.cpu_ns] + loop
+                took = result.times + loop
                 sums.setdefault(tracer.name, []).append(took)
         bare = [sum(column) for column in zip(*sums["bare"])]
         for tracer, runs in sums.items():
@@ -194,33 +193,29 @@ def job(bench, part, name, script, module, turns):
                 if tracer != "bare":
                     mean /= bare[k] / len(sums["bare"])
                 bench.table.add(part, "%s, %s" % (name, what), tracer, mean, figures.RATIO)
-    beside(bench, part, name, argv)
+    in_turn(bench, part, name, argv, epochs)
     share(bench, part, name, argv)
 
 
-def beside(bench, part, name, argv):
-    """Ratios of CPU time of two runs at the same time, each on a processor of its
-    own, and again the other way round: what slows the whole machine for a second
-    or a minute slows both."""
-    cpus = sorted(os.sched_getaffinity(0))[:2]
-    bare = bench.tracers[0]
-    if len(cpus) < 2 or not shutil.which("taskset"):
-        bench.note("%s job: not side by side; one processor, or no taskset" % name)
-        return
-    with ThreadPoolExecutor(2) as pool:
-        for _ in range(bench.rounds + 3):
-            for tracer in (Tracer("bare again"), bench.named("ioreel")[0]):
-                logs = [0, 0]
-                for mine, other in (cpus, cpus[::-1]):
-                    runs = list(pool.map(lambda who, cpu: bench.try_run(who.on(cpu), argv),
-                                         (tracer, bare), (mine, other)))
-                    if not all(runs):
-                        return
-                    took = [(run.cpu_ns, float(run.text.split()[-1])) for run in runs]
-                    logs = [log + math.log(a / b) / 2 for log, a, b in zip(logs, *took)]
-                for log, what in zip(logs, BESIDE):
-                    bench.table.add(part, "%s, %s" % (name, what), tracer.name,
-                                    math.exp(log), figures.RATIO)
+def in_turn(bench, part, name, argv, epochs):
+    """The ratio of the whole job, put together from what differs least from run to
+    run: the job without an epoch, and an epoch in a process that is recorded in
+    every other one. What is called and turns back is part of both kinds of epochs: a
+    wrapper's first test, and some 5 us of Python a batch."""
+    bare, ioreel = bench.tracers[0], bench.named("ioreel")[0]
+    without = argv[:-1] + ["0"]
+    turns = argv[:2] + ["turns", argv[3], str(TURNS)]
+    for _ in range(bench.rounds + 3):
+        runs = [bench.try_run(who, without) for who in (bare, ioreel, ioreel, bare)]
+        inside = bench.try_run(ioreel, turns)
+        if not inside or not all(runs):
+            return
+        off_and_on = [float(s) * 1e9 for s in inside.text.split()]
+        for k, what in enumerate(IN_TURN):
+            around = [(runs[a].times[k] + runs[b].times[k]) / 2 for a, b in ((0, 3), (1, 2))]
+            whole = [a + epochs * b for a, b in zip(around, off_and_on[k::2])]
+            bench.table.add(part, "%s, %s" % (name, what), ioreel.name,
+                            whole[1] / whole[0], figures.RATIO)
 
 
 def is_ours(comm, stack):

@@ -27,7 +27,7 @@ class Result:
     """What a command printed, and the time it and all its processes took."""
 
     def __init__(self, text, wall_ns, cpu_ns):
-        self.text, self.wall_ns, self.cpu_ns = text, wall_ns, cpu_ns
+        self.text, self.times = text, [wall_ns, cpu_ns]
 
     def fields(self, n):
         """Its lines of @n fields."""
@@ -56,10 +56,6 @@ class Tracer:
 
     def argv(self, argv, work):
         return [word.replace("{}", work) for word in self.prefix] + argv
-
-    def on(self, cpu):
-        """The same on one processor."""
-        return Tracer(self.name, ["taskset", "-c", str(cpu)] + self.prefix, self.env)
 
     def run(self, argv, scratch):
         """Runs @argv in an empty folder: some tracers write to where they are."""
