@@ -67,23 +67,45 @@ static int by_process(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Who forks before its own first I/O was there: its log only begins later. */
-static void raise_parents(struct load *l)
+static int parent_of(const struct load *l, int i)
 {
+	int parent = reel_trace_process(l->tr, i)->parent;
+
+	return parent < l->processes ? parent : -1;
+}
+
+/*
+ * Who forks before its own first I/O was there: its log only begins later.
+ * Each is looked at once its children have been.
+ */
+static int raise_parents(struct load *l, struct reel_error *err)
+{
+	int *children =
+		reel_alloc((size_t)l->processes + 1, sizeof(*children), err);
+
+	if (!children)
+		return -1;
+	for (int i = 0; i < l->processes; i++)
+		if (parent_of(l, i) >= 0)
+			children[parent_of(l, i)]++;
 	for (int i = 0; i < l->processes; i++) {
-		const struct load_process *child = &l->process[i];
+		int child = i, parent;
 
-		for (;;) {
-			int parent =
-				reel_trace_process(l->tr, child->index)->parent;
-
-			if (parent < 0 || parent >= l->processes ||
-			    l->process[parent].wake_ns < child->wake_ns)
+		while (!children[child]) {
+			children[child] = -1;
+			parent = parent_of(l, child);
+			if (parent < 0)
 				break;
-			l->process[parent].wake_ns = child->wake_ns - 1;
-			child = &l->process[parent];
+			if (l->process[parent].wake_ns >=
+			    l->process[child].wake_ns)
+				l->process[parent].wake_ns =
+					l->process[child].wake_ns - 1;
+			children[parent]--;
+			child = parent;
 		}
 	}
+	free(children);
+	return 0;
 }
 
 static int plan_processes(struct load *l, struct reel_error *err)
@@ -118,7 +140,8 @@ static int plan_processes(struct load *l, struct reel_error *err)
 		if (h->fork_ticks)
 			p->fork_ns = load_ns(l, p, h->fork_ticks);
 	}
-	raise_parents(l);
+	if (raise_parents(l, err))
+		return -1;
 	qsort(l->process, (size_t)l->processes, sizeof(*l->process), by_start);
 	for (int i = 0; i < l->processes; i++)
 		l->place_of_process[l->process[i].index] = i;

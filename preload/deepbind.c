@@ -32,15 +32,41 @@ static const struct {
 #include "schemas/calls.def"
 };
 
+#define WRAPPED (sizeof(wrapped) / sizeof(wrapped[0]))
 #define LIBC_REACH (4 << 20) /* its functions lie within, from any of them */
+
+/* Most of libc's functions have none, and a library calls hundreds of them. */
+#define SIEVE_BITS 4096
+static uint64_t sieve[SIEVE_BITS / 64];
+static bool sieved;
+
+static uint32_t sieve_bit(const void *function)
+{
+	return ((uintptr_t)function >> 4) % SIEVE_BITS;
+}
+
+static void make_sieve(void)
+{
+	for (size_t i = 0; i < WRAPPED; i++) {
+		uint32_t bit = sieve_bit(*wrapped[i].real);
+
+		sieve[bit / 64] |= 1ull << bit % 64;
+	}
+	sieved = true;
+}
 
 void *shim_wrapper_of(void *function)
 {
 	intptr_t far = (intptr_t)function - (intptr_t)(void *)real.close;
+	uint32_t bit = sieve_bit(function);
 
 	if (far > LIBC_REACH || far < -LIBC_REACH)
 		return NULL;
-	for (size_t i = 0; i < sizeof(wrapped) / sizeof(wrapped[0]); i++)
+	if (!sieved)
+		make_sieve();
+	if (!(sieve[bit / 64] >> bit % 64 & 1))
+		return NULL;
+	for (size_t i = 0; i < WRAPPED; i++)
 		if (*wrapped[i].real == function)
 			return wrapped[i].ours;
 	return NULL;

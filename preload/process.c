@@ -33,7 +33,7 @@
 
 struct shim_state shim = {.next_desc = SHIM_DESC_FIRST};
 struct shim_thread shim_no_thread;
-_Thread_local struct shim_tls shim_tls = {&shim_no_thread, 0, 0};
+_Thread_local struct shim_tls shim_tls = {.thread = &shim_no_thread};
 
 /*
  * State of the process, in owner of the first thread state: wiped by fork.
@@ -405,6 +405,8 @@ static bool start(void)
 		return false;
 	shim.orphan = false;
 	shim.head = b.head;
+	shim.fork_ticks = 0; /* a child by a bare clone() has none */
+	shim.fork_tid = 0;
 	shim_counting_start();
 	if (!shim_write_head())
 		shim.head->counter[REEL_LOST_START]++;
@@ -536,14 +538,12 @@ static void at_quick_exit(void *unused)
 static void before_fork(void)
 {
 	stream_forking();
-	shim.fork_tid = (uint32_t)raw0(SYS_gettid);
-	shim.fork_ticks = shim_clock();
+	shim_tls.fork_tid = (uint32_t)raw0(SYS_gettid);
+	shim_tls.fork_ticks = shim_clock();
 }
 
 static void after_fork_parent(void)
 {
-	shim.fork_ticks = 0;
-	shim.fork_tid = 0;
 	if (shim_counting)
 		stream_split();
 }
@@ -552,6 +552,8 @@ static void after_fork_child(void)
 {
 	shim_tls.thread = &shim_no_thread;
 	shim_tls.vforked = 0;
+	shim.fork_ticks = shim_tls.fork_ticks;
+	shim.fork_tid = shim_tls.fork_tid;
 	if (shim_counting)
 		shim_counting_forked();
 	stream_forked();

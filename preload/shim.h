@@ -129,8 +129,8 @@ struct shim_state {
 	uint32_t next_serial;
 	uint32_t pid; /* that opened the log */
 	uint64_t uid;
-	uint64_t fork_ticks; /* set around fork() in the parent */
-	uint32_t fork_tid;
+	uint64_t fork_ticks; /* of the fork that made this process, until its */
+	uint32_t fork_tid;   /* head has them; the parent's thread; 0: none */
 	/*
 	 * Slots of this process are threads[slots_base .. slots_high). A child
 	 * starts above its parent's: the thread that forked still points at
@@ -170,9 +170,11 @@ extern struct shim_thread shim_no_thread; /* what a new thread points at */
 #define SHIM_CLONED 2
 struct shim_tls {
 	struct shim_thread *thread;
-	intptr_t claiming; /* shim_busy(), 0: it is not */
-	intptr_t vforked;  /* this thread's vfork child may be running, or,
+	intptr_t claiming;   /* shim_busy(), 0: it is not */
+	intptr_t vforked;    /* this thread's vfork child may be running, or,
 			    * SHIM_CLONED, one that shares its memory for good */
+	uint64_t fork_ticks; /* of the fork that this thread is making */
+	uint32_t fork_tid;   /* its own number; the child finds the parent's */
 };
 extern _Thread_local struct shim_tls shim_tls
 	__attribute__((tls_model("initial-exec")));

@@ -129,6 +129,22 @@ static int fork_threads(void)
 	return 0;
 }
 
+/* A child that forks before it makes a call of its own. */
+static int fork_first(void)
+{
+	ten_calls();
+	if (!fork()) {
+		if (!fork()) {
+			ten_calls();
+			_exit(0);
+		}
+		wait(NULL);
+		ten_calls();
+		_exit(0);
+	}
+	return wait(NULL) < 0;
+}
+
 static int double_fork(void)
 {
 	int done[2];
@@ -312,6 +328,7 @@ int main(int argc, char **argv)
 		int (*fn)(void);
 	} plain[] = {
 		{"fork_threads", fork_threads},
+		{"fork_first", fork_first},
 		{"double_fork", double_fork},
 		{"daemonize", daemonize},
 		{"nofile", nofile},

@@ -57,6 +57,12 @@ check 'and at most 40 MB while all of them live' \
 is 'all of their reads are there' "$(reads) $(lost)" '16000 0'
 check 'and at most 2 MB after' '[ "$(du -sk crowd.reel | cut -f1)" -le 2048 ]'
 
+guest fork_first
+is 'a child that forks before its own first call keeps the time of its own birth' \
+	"$(q "select count(fork_ns), min(fork_ns) < max(fork_ns) from process")" \
+	"$(printf '2\t1')"
+is 'all of their reads are there' "$(reads) $(lost)" '24 0'
+
 guest fork_threads
 is 'fork_storm_threads: eight reads in each of 300 children' \
 	"$(q "select count(*) from (select pid from v_event where call = 'read'
