@@ -200,8 +200,8 @@ def job(bench, part, name, script, module, epochs):
 def in_turn(bench, part, name, argv, epochs):
     """The ratio of the whole job, put together from what differs least from run to
     run: the job without an epoch, and an epoch in a process that is recorded in
-    every other one. What is called and turns back is part of both kinds of epochs: a
-    wrapper's first test, and some 5 us of Python a batch."""
+    every other one. It has no bar: what is there in both kinds of epochs is not seen, a
+    wrapper's first test, some 5 us of Python a batch, another place of the job's memory."""
     bare, ioreel = bench.tracers[0], bench.named("ioreel")[0]
     without = argv[:-1] + ["0"]
     turns = argv[:2] + ["turns", argv[3], str(TURNS)]
