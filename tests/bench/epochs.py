@@ -20,7 +20,8 @@ class Recording:
 
     def __init__(self):
         with open("/proc/self/maps") as maps:
-            first = next(line.split() for line in maps if line.endswith("/libioreel.so\n"))
+            first = next(line.rstrip("\n").split(None, 5) for line in maps
+                         if line.endswith("/libioreel.so\n"))
         base = int(first[0].split("-")[0], 16) - int(first[2], 16)
         env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
         names = subprocess.run(["nm", first[-1]], stdout=subprocess.PIPE, text=True,

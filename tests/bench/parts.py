@@ -159,7 +159,7 @@ def start(bench):
 
 TIMES = ("wall", "CPU", "loop, wall", "loop, CPU")
 IN_TURN = ("wall, epochs in turn", "CPU, epochs in turn")
-TURNS = 16
+TURNS = 16  # epochs in a process: fours, see epochs.py
 
 
 def job(bench, part, name, script, module, epochs):
@@ -201,7 +201,7 @@ def in_turn(bench, part, name, argv, epochs):
     """The ratio of the whole job, put together from what differs least from run to
     run: the job without an epoch, and an epoch in a process that is recorded in
     every other one. It has no bar: what is there in both kinds of epochs is not seen, a
-    wrapper's first test, some 5 us of Python a batch, another place of the job's memory."""
+    wrapper's first test, the hooks' Python, another place of the job's memory."""
     bare, ioreel = bench.tracers[0], bench.named("ioreel")[0]
     without = argv[:-1] + ["0"]
     turns = argv[:2] + ["turns", argv[3], str(TURNS)]
