@@ -45,6 +45,7 @@ struct walk {
 	struct reel_idmap ids, paths;
 	struct desc *desc;
 	uint32_t descs, room;
+	uint32_t last; /* of desc_of(): most records follow another of theirs */
 	bool *file_used; /* by index of the path */
 	uint32_t file_room;
 	char cwd[REEL_PATH_BYTES + 1]; /* of the thread's process */
@@ -55,8 +56,12 @@ static struct desc *desc_of(struct walk *w, uint32_t process, uint32_t id,
 			    struct reel_error *err)
 {
 	uint64_t key = (uint64_t)process << 32 | id;
-	uint32_t i = reel_idmap_get(&w->ids, key, err);
+	const struct desc *last = w->desc + w->last;
+	uint32_t i;
 
+	if (w->descs && last->id == id && last->process == process)
+		return &w->desc[w->last];
+	i = reel_idmap_get(&w->ids, key, err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&w->desc, &w->room, i, sizeof(*w->desc), err))
 		return NULL;
@@ -65,6 +70,7 @@ static struct desc *desc_of(struct walk *w, uint32_t process, uint32_t id,
 		w->desc[i].process = process;
 		w->desc[i].id = id;
 	}
+	w->last = i;
 	return &w->desc[i];
 }
 

@@ -65,7 +65,7 @@ HOT uint8_t *put_path(struct shim_thread *t, uint8_t *p,
 	return p;
 }
 
-static int64_t size_seen(const struct shim_event *ev, int err)
+HOT int64_t size_seen(const struct shim_event *ev, int err)
 {
 	const struct stat *st = ev->st;
 	const struct statx *x = ev->st;
@@ -78,21 +78,6 @@ static int64_t size_seen(const struct shim_event *ev, int err)
 			       ? (int64_t)x->stx_size
 			       : NONE;
 	return S_ISREG(st->st_mode) ? st->st_size : NONE;
-}
-
-struct lengths {
-	size_t path, path2;
-	const char *second;
-};
-
-static uint8_t more_flags(const struct shim_event *ev, const struct lengths *n,
-			  int64_t pos, uint32_t at)
-{
-	return (ev->newdesc || ev->bad_fd ? REEL_M_NEWDESC : 0) |
-	       (ev->arg != NONE ? REEL_M_ARG : 0) |
-	       (ev->arg2 != NONE ? REEL_M_ARG2 : 0) |
-	       (pos != NONE ? REEL_M_POS : 0) | (ev->path ? REEL_M_PATH : 0) |
-	       (at ? REEL_M_AT : 0) | (n->second ? REEL_M_PATH2 : 0);
 }
 
 /* The rest of the record stands: its first byte makes it one. */
@@ -149,104 +134,155 @@ HOT uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 	return p;
 }
 
-static void shim_record_any(struct shim_thread *t, const struct shim_event *ev,
-			    uint64_t start, uint64_t end, int64_t result,
-			    int err)
+/* The fields between the result and the names; returns the flags they need. */
+HOT uint8_t *put_more(struct shim_thread *t, uint8_t *p, uint8_t *more,
+		      const struct shim_event *ev, int64_t pos)
 {
-	uint8_t flags = 0, *p;
-
-	p = shim_put_span(t, t->p + 2, start, end);
-	p = put_core(t, p, &flags, ev, result, err);
-	t->p[1] = flags;
-	shim_barrier();
-	t->p[0] = (uint8_t)ev->call;
-	shim_end(t, p);
-}
-
-static void record_full(const struct shim_event *ev, uint64_t start,
-			uint64_t end, int64_t result, int err)
-{
-	struct lengths n = {ev->path_len, 0, ev->path2 ? ev->path2 : ev->text};
-	uint32_t at = at_desc(ev->at, ev->path);
-	uint32_t at2 = ev->path2 ? at_desc(ev->at2, ev->path2) : 0;
-	int64_t pos = size_seen(ev, err);
-	uint8_t more, flags = 0, *p, *flags_at;
-	struct shim_thread *t;
-
-	if (unlikely(shim_sites) && !shim_site(ev->call, end))
-		return;
-	if (ev->path && !n.path)
-		n.path = strlen(ev->path);
-	n.path2 = n.second ? strlen(n.second) : 0;
-	if (n.path >= REEL_PATH_BYTES || n.path2 >= REEL_PATH_BYTES) {
-		shim_count(REEL_LOST_LIMIT, 1);
-		return;
-	}
-	t = shim_begin(SHIM_RECORD_MAX + n.path + n.path2, start);
-	if (unlikely(!t))
-		return;
-	p = t->p + (ev->call < REEL_CALL_WIDE ? 1 : 2);
-	flags_at = p++;
-	more = more_flags(ev, &n, pos, at);
-	if (more) {
-		flags |= REEL_F_MORE;
-		*p++ = more;
-	}
-	p = shim_put_span(t, p, start, end);
-	p = put_core(t, p, &flags, ev, result, err);
 	if (ev->newdesc || ev->bad_fd) {
+		*more |= REEL_M_NEWDESC;
 		p = shim_put(p, ev->newdesc);
 		if (ev->newdesc) /* what comes next is for it */
 			t->last_desc = ev->newdesc;
 		p = shim_put(p, (uint64_t)(uint32_t)ev->newfd);
 	}
-	if (ev->arg != NONE)
+	if (ev->arg != NONE) {
+		*more |= REEL_M_ARG;
 		p = shim_put(p, shim_zigzag(ev->arg));
-	if (ev->arg2 != NONE)
-		p = shim_put(p, shim_zigzag(ev->arg2));
-	if (pos != NONE)
-		p = shim_put(p, (uint64_t)pos);
-	if (ev->path)
-		p = put_path(t, p, ev, n.path);
-	if (at)
-		p = shim_put(p, at);
-	if (n.second) {
-		p = put_bytes(p, n.second, n.path2);
-		p = shim_put(p, at2);
 	}
-	*flags_at = flags;
+	if (ev->arg2 != NONE) {
+		*more |= REEL_M_ARG2;
+		p = shim_put(p, shim_zigzag(ev->arg2));
+	}
+	if (pos != NONE) {
+		*more |= REEL_M_POS;
+		p = shim_put(p, (uint64_t)pos);
+	}
+	return p;
+}
+
+/*
+ * A record without names; @more: one that may have fields of put_more(). Inlined,
+ * so that the fields that a caller's event cannot have cost nothing: between
+ * calls the caches are the job's, and a line of code less is a fetch less.
+ */
+HOT void record_plain(const struct shim_event *ev, bool more, uint64_t start,
+		      uint64_t end, int64_t result, int err)
+{
+	struct shim_thread *t = shim_begin(SHIM_RECORD_MAX, start);
+	uint8_t flags = 0, has = 0, *p, *head;
+
+	if (unlikely(!t))
+		return;
+	head = t->p + (ev->call >= REEL_CALL_WIDE);
+	p = shim_put_span(t, head + (more ? SHIM_HEAD : 2), start, end);
+	p = put_core(t, p, &flags, ev, result, err);
+	if (more) {
+		p = put_more(t, p, &has, ev, size_seen(ev, err));
+		head[2] = has;
+		flags |= REEL_F_MORE;
+	}
+	head[1] = flags;
 	put_call(t->p, ev->call);
 	if (ev->call < CALL_OPEN)
 		t->events--; /* a mark is none */
 	shim_end(t, p);
 }
 
+static __attribute__((noinline)) void record_named(const struct shim_event *ev,
+						   uint64_t start, uint64_t end,
+						   int64_t result, int err)
+{
+	const char *second = ev->path2 ? ev->path2 : ev->text;
+	uint32_t at = at_desc(ev->at, ev->path);
+	uint32_t at2 = ev->path2 ? at_desc(ev->at2, ev->path2) : 0;
+	size_t len = ev->path_len, len2 = second ? strlen(second) : 0;
+	uint8_t flags = 0, more = 0, *p, *head;
+	struct shim_thread *t;
+
+	if (ev->path && !len)
+		len = strlen(ev->path);
+	if (len >= REEL_PATH_BYTES || len2 >= REEL_PATH_BYTES) {
+		shim_count(REEL_LOST_LIMIT, 1);
+		return;
+	}
+	t = shim_begin(SHIM_RECORD_MAX + len + len2, start);
+	if (unlikely(!t))
+		return;
+	head = t->p + (ev->call >= REEL_CALL_WIDE);
+	p = shim_put_span(t, head + SHIM_HEAD, start, end);
+	p = put_core(t, p, &flags, ev, result, err);
+	p = put_more(t, p, &more, ev, size_seen(ev, err));
+	if (ev->path) {
+		more |= REEL_M_PATH;
+		p = put_path(t, p, ev, len);
+	}
+	if (at) {
+		more |= REEL_M_AT;
+		p = shim_put(p, at);
+	}
+	if (second) {
+		more |= REEL_M_PATH2;
+		p = put_bytes(p, second, len2);
+		p = shim_put(p, at2);
+	}
+	head[1] = flags | REEL_F_MORE;
+	head[2] = more;
+	put_call(t->p, ev->call);
+	if (ev->call < CALL_OPEN)
+		t->events--; /* a mark is none */
+	shim_end(t, p);
+}
+
+HOT void record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
+		     int64_t result, int err)
+{
+	if (unlikely(shim_sites) && !shim_site(ev->call, end))
+		return;
+	if (ev->path || ev->path2 || ev->text)
+		record_named(ev, start, end, result, err);
+	else
+		record_plain(ev, true, start, end, result, err);
+}
+
+/* With the place that it was called from, or with what it fetched, @arg2. */
+static COLD void record_more(uint32_t call, uint32_t desc, int64_t size,
+			     int64_t offset, int64_t arg2, uint64_t start,
+			     uint64_t end, int64_t result, int err)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE};
+
+	ev.call = call;
+	ev.desc = desc;
+	ev.size = size;
+	ev.offset = offset;
+	ev.arg2 = arg2;
+	record_full(&ev, start, end, result, err);
+}
+
 void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 		     uint64_t start, uint64_t end, int64_t result, int err)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
-	struct shim_thread *t;
+	int64_t fetched;
 
 	if (err == SHIM_ERRNO)
 		err = result < 0 ? errno : 0;
 	if (unlikely(shim_counting) &&
 	    shim_counted_io(call, desc, size, start, end, result, err))
 		return;
+	fetched = shim_storage(call, desc, end - start, result);
+	if (unlikely(shim_sites || fetched != NONE)) {
+		record_more(call, desc, size, offset, fetched, start, end,
+			    result, err);
+		return;
+	}
+	if (call < CALL_OPEN || call >= REEL_CALL_WIDE)
+		__builtin_unreachable();
 	ev.call = call;
 	ev.desc = desc;
 	ev.size = size;
 	ev.offset = offset;
-	ev.arg2 = shim_storage(call, desc, end - start, result);
-	if (unlikely(ev.arg2 != NONE)) {
-		record_full(&ev, start, end, result, err);
-		return;
-	}
-	if (unlikely(shim_sites) && !shim_site(call, end))
-		return;
-	t = shim_begin(SHIM_RECORD_MAX, start);
-	if (unlikely(!t))
-		return;
-	shim_record_any(t, &ev, start, end, result, err);
+	record_plain(&ev, false, start, end, result, err);
 }
 
 void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,

@@ -612,9 +612,8 @@ unusual:
 
 /*
  * The same of a call that has no size, and of what is known when it is compiled
- * an offset, a whence or the like (@arg), a file's size (@pos): one that
- * follows another on its descriptor and did not fail. False: nothing was
- * written, it is one for shim_record_full().
+ * an offset, a whence or the like (@arg), a file's size (@pos): one that did
+ * not fail. False: nothing was written, it is one for shim_record_full().
  */
 HOT bool shim_record_more(uint32_t call, uint32_t desc, int64_t offset,
 			  int64_t arg, int64_t pos, uint64_t start,
@@ -626,11 +625,12 @@ HOT bool shim_record_more(uint32_t call, uint32_t desc, int64_t offset,
 
 	if (unlikely(!shim_begin_short(t)))
 		return false;
-	if (unlikely(t->last_desc != desc)) { /* a handler may change it */
-		t->limit = t->room;
-		return false;
-	}
 	p = shim_put_span(t, t->p + SHIM_HEAD, start, end);
+	if (unlikely(t->last_desc != desc)) {
+		flags = REEL_F_DESC_NEW;
+		p = shim_put(p, desc);
+		t->last_desc = desc;
+	}
 	if (HAS(offset) && offset != NONE) {
 		flags |= REEL_F_OFFSET;
 		p = shim_put(p,

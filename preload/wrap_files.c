@@ -23,6 +23,8 @@
 #define ON static PLACED("name.2") __attribute__((noinline, aligned(64)))
 #define ON_AT static PLACED("open.2") __attribute__((noinline, aligned(64)))
 
+#define ENTRY FAST PLACED("open.3")
+
 /* What shim_record_open() would not take. */
 static __attribute__((noinline)) void opened(uint32_t call, int at,
 					     const char *path, int flags,
@@ -78,9 +80,9 @@ static __attribute__((noinline)) void opened(uint32_t call, int at,
 		OPEN_BODY(fn, (path, flags, mode), CALL_OPEN, AT_FDCWD, path,  \
 			  flags, mode);                                        \
 	}                                                                      \
-	FAST int named_##fn(const char *path, int flags,                       \
-			    mode_t mode) __asm__(#fn);                         \
-	FAST int named_##fn(const char *path, int flags, mode_t mode)          \
+	ENTRY int named_##fn(const char *path, int flags,                      \
+			     mode_t mode) __asm__(#fn);                        \
+	ENTRY int named_##fn(const char *path, int flags, mode_t mode)         \
 	{                                                                      \
 		PASS_OR(on_##fn, fn, (path, flags, mode));                     \
 	}
@@ -90,9 +92,9 @@ static __attribute__((noinline)) void opened(uint32_t call, int at,
 		OPEN_BODY(fn, (at, path, flags, mode), CALL_OPENAT, at, path,  \
 			  flags, mode);                                        \
 	}                                                                      \
-	FAST int named_##fn(int at, const char *path, int flags,               \
-			    mode_t mode) __asm__(#fn);                         \
-	FAST int named_##fn(int at, const char *path, int flags, mode_t mode)  \
+	ENTRY int named_##fn(int at, const char *path, int flags,              \
+			     mode_t mode) __asm__(#fn);                        \
+	ENTRY int named_##fn(int at, const char *path, int flags, mode_t mode) \
 	{                                                                      \
 		PASS_OR(on_##fn, fn, (at, path, flags, mode));                 \
 	}
@@ -214,7 +216,7 @@ ON int on_close(int fd)
 	return r;
 }
 
-FAST int close(int fd)
+ENTRY int close(int fd)
 {
 	PASS_OR(on_close, close, (fd));
 }
