@@ -28,50 +28,74 @@
 
 /* A descriptor id of a process. */
 struct desc {
-	uint32_t process, id;
 	uint32_t source;    /* id that it is a copy of, 0: none */
 	uint32_t file;	    /* index + 1 of its path, 0: not seen */
+	uint32_t dir;	    /* index + 1 of walk.dir, 0: no directory */
 	bool data;	    /* a regular file */
 	bool used;	    /* bytes moved, or a mapping was made */
 	bool stream;	    /* made by fopen, not to append: stream_pos holds */
 	int64_t stream_pos; /* where its last call left it, -1: not known */
 	uint64_t read_bytes, write_bytes;
-	char *dir; /* path, when it is a directory */
+};
+
+/*
+ * Ids that follow each other: a process counts them up, so that a file's
+ * descriptor lies beside the last one's.
+ */
+#define CHUNK_IDS 16u
+struct chunk {
+	uint32_t process, first;
+	struct desc desc[CHUNK_IDS];
 };
 
 struct walk {
 	struct reel_trace *tr;
 	struct record_summary *s;
-	struct reel_idmap ids, paths;
-	struct desc *desc;
-	uint32_t descs, room;
-	uint32_t last; /* of desc_of(): most records follow another of theirs */
+	struct reel_idmap ids, paths; /* chunks, names */
+	struct chunk **chunk, *last;
+	uint32_t chunks, room;
+	char **dir; /* paths of directories */
+	uint32_t dirs, dir_room;
 	bool *file_used; /* by index of the path */
 	uint32_t file_room;
 	char cwd[REEL_PATH_BYTES + 1]; /* of the thread's process */
-	int process;
+	uint32_t process;
 };
 
+static struct chunk *chunk_of(struct walk *w, uint32_t process, uint32_t first,
+			      struct reel_error *err)
+{
+	uint64_t key = (uint64_t)process << 32 | first;
+	uint32_t i = reel_idmap_get(&w->ids, key, err);
+
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&w->chunk, &w->room, i, sizeof(*w->chunk), err))
+		return NULL;
+	if (!w->chunk[i]) {
+		w->chunk[i] = reel_alloc(1, sizeof(**w->chunk), err);
+		if (!w->chunk[i])
+			return NULL;
+		w->chunk[i]->process = process;
+		w->chunk[i]->first = first;
+		w->chunks = i + 1;
+	}
+	return w->chunk[i];
+}
+
+/* It stays where it is. */
 static struct desc *desc_of(struct walk *w, uint32_t process, uint32_t id,
 			    struct reel_error *err)
 {
-	uint64_t key = (uint64_t)process << 32 | id;
-	const struct desc *last = w->desc + w->last;
-	uint32_t i;
+	uint32_t first = id - id % CHUNK_IDS;
+	struct chunk *c = w->last;
 
-	if (w->descs && last->id == id && last->process == process)
-		return &w->desc[w->last];
-	i = reel_idmap_get(&w->ids, key, err);
-	if (i == REEL_NO_INDEX ||
-	    reel_array_reach(&w->desc, &w->room, i, sizeof(*w->desc), err))
-		return NULL;
-	if (i == w->descs) {
-		w->descs++;
-		w->desc[i].process = process;
-		w->desc[i].id = id;
+	if (!c || c->first != first || c->process != process) {
+		c = chunk_of(w, process, first, err);
+		if (!c)
+			return NULL;
+		w->last = c;
 	}
-	w->last = i;
-	return &w->desc[i];
+	return &c->desc[id - first];
 }
 
 #define FNV_BASIS 0xcbf29ce484222325ull
@@ -92,22 +116,42 @@ static uint64_t path_hash(const char *dir, const char *path)
 	return hash(full, FNV_BASIS);
 }
 
+/* @d stands for the directory @dir/@path. */
+static int made_dir(struct walk *w, struct desc *d, const char *dir,
+		    const char *path, struct reel_error *err)
+{
+	char *full;
+
+	if (!d->dir) {
+		if (reel_array_reach(&w->dir, &w->dir_room, w->dirs,
+				     sizeof(*w->dir), err))
+			return -1;
+		d->dir = ++w->dirs;
+	}
+	/* @dir may be the very string that is replaced. */
+	if (asprintf(&full, "%.*s/%s", REEL_PATH_BYTES,
+		     path[0] == '/' ? "" : dir, path) < 0)
+		return reel_fail(err, REEL_E_MEMORY, "out of memory");
+	free(w->dir[d->dir - 1]);
+	w->dir[d->dir - 1] = full;
+	return 0;
+}
+
 /* A record that made a descriptor. */
 static int made(struct walk *w, const struct reel_record *r,
 		enum reel_group group, struct reel_error *err)
 {
 	struct desc *d, *at = NULL;
 	const char *dir = w->cwd;
-	char *path;
 	bool mark = r->call == REEL_MARK_DESC;
 
 	if (r->at) {
-		at = desc_of(w, (uint32_t)w->process, r->at, err);
+		at = desc_of(w, w->process, r->at, err);
 		if (!at)
 			return -1;
-		dir = at->dir ? at->dir : "";
+		dir = at->dir && w->dir[at->dir - 1] ? w->dir[at->dir - 1] : "";
 	}
-	d = desc_of(w, (uint32_t)w->process, r->newdesc, err);
+	d = desc_of(w, w->process, r->newdesc, err);
 	if (!d)
 		return -1;
 	if (group == REEL_GROUP_DUP || (!mark && group != REEL_GROUP_OPEN)) {
@@ -129,13 +173,7 @@ static int made(struct walk *w, const struct reel_record *r,
 			reel_idmap_get(&w->paths, path_hash(dir, r->path), err);
 		return d->file++ == REEL_NO_INDEX ? -1 : 0;
 	}
-	/* @dir may be the very string that is replaced. */
-	if (asprintf(&path, "%.*s/%s", REEL_PATH_BYTES,
-		     r->path[0] == '/' ? "" : dir, r->path) < 0)
-		return reel_fail(err, REEL_E_MEMORY, "out of memory");
-	free(d->dir);
-	d->dir = path;
-	return 0;
+	return made_dir(w, d, dir, r->path, err);
 }
 
 /* A note of the job: is it the state of a hook? Of one that several processes
@@ -208,7 +246,7 @@ static void moved(struct desc *d, enum reel_group group, int64_t bytes)
 static int take_told(struct walk *w, const struct reel_record *r,
 		     const struct reel_call_info *info, struct reel_error *err)
 {
-	struct desc *d = desc_of(w, (uint32_t)w->process, r->desc, err);
+	struct desc *d = desc_of(w, w->process, r->desc, err);
 	int64_t bytes;
 
 	if (!d)
@@ -246,7 +284,7 @@ static int take(struct walk *w, const struct reel_record *r,
 	    (group != REEL_GROUP_READ && group != REEL_GROUP_WRITE &&
 	     group != REEL_GROUP_SEEK && r->call != REEL_CALL_MMAP))
 		return 0;
-	d = desc_of(w, (uint32_t)w->process, r->desc, err);
+	d = desc_of(w, w->process, r->desc, err);
 	if (!d)
 		return -1;
 	stream_moves(d, r, info);
@@ -255,52 +293,63 @@ static int take(struct walk *w, const struct reel_record *r,
 	return 0;
 }
 
-/* What @d stands for: through its copies, and its process's ancestors. */
-static const struct desc *origin(struct walk *w, const struct desc *d,
+/* What @id of @process stands for: through its copies, and its ancestors. */
+static const struct desc *origin(struct walk *w, uint32_t process, uint32_t id,
 				 struct reel_error *err)
 {
+	const struct desc *d = desc_of(w, process, id, err);
 	int hop;
 
 	for (hop = 0; d && !d->data && !d->file && hop < HOPS_MOST; hop++) {
 		const struct reel_trace_process *p =
-			reel_trace_process(w->tr, (int)d->process);
+			reel_trace_process(w->tr, (int)process);
 
 		if (d->source)
-			d = desc_of(w, d->process, d->source, err);
-		else if (d->id < p->head.first_desc && p->parent >= 0)
-			d = desc_of(w, (uint32_t)p->parent, d->id, err);
+			id = d->source;
+		else if (id < p->head.first_desc && p->parent >= 0)
+			process = (uint32_t)p->parent;
 		else
 			break;
+		d = desc_of(w, process, id, err);
 	}
 	return d;
 }
 
+static int add_used(struct walk *w, const struct desc *d,
+		    const struct desc *origin, struct reel_error *err)
+{
+	if (!origin->data)
+		return 0;
+	w->s->read_bytes += d->read_bytes;
+	w->s->write_bytes += d->write_bytes;
+	if (!origin->file) {
+		w->s->files++; /* a file without a name */
+		return 0;
+	}
+	if (reel_array_reach(&w->file_used, &w->file_room, origin->file - 1,
+			     sizeof(*w->file_used), err))
+		return -1;
+	w->s->files += !w->file_used[origin->file - 1];
+	w->file_used[origin->file - 1] = true;
+	return 0;
+}
+
 static int sum_up(struct walk *w, struct reel_error *err)
 {
-	uint32_t i, n = w->descs;
+	uint32_t i, k, n = w->chunks; /* origin() may add some */
 
 	for (i = 0; i < n; i++) {
-		struct desc d = w->desc[i]; /* the array may move */
-		const struct desc *o;
+		const struct chunk *c = w->chunk[i];
 
-		if (!d.used)
-			continue;
-		o = origin(w, &w->desc[i], err);
-		if (!o)
-			return -1;
-		if (!o->data)
-			continue;
-		w->s->read_bytes += d.read_bytes;
-		w->s->write_bytes += d.write_bytes;
-		if (!o->file) {
-			w->s->files++; /* a file without a name */
-			continue;
+		for (k = 0; k < CHUNK_IDS; k++) {
+			const struct desc *d = &c->desc[k], *o;
+
+			if (!d->used)
+				continue;
+			o = origin(w, c->process, c->first + k, err);
+			if (!o || add_used(w, d, o, err))
+				return -1;
 		}
-		if (reel_array_reach(&w->file_used, &w->file_room, o->file - 1,
-				     sizeof(*w->file_used), err))
-			return -1;
-		w->s->files += !w->file_used[o->file - 1];
-		w->file_used[o->file - 1] = true;
 	}
 	return 0;
 }
@@ -318,7 +367,7 @@ static int walk_threads(struct walk *w, struct reel_progress *p,
 		struct reel_stream *st = NULL;
 		struct reel_record r;
 
-		w->process = t->process;
+		w->process = (uint32_t)t->process;
 		snprintf(w->cwd, sizeof(w->cwd), "%s", cwd ? cwd : "");
 		if (reel_stream_open(&st, w->tr, i, err))
 			return -1;
@@ -340,7 +389,7 @@ static int walk(struct reel_trace *tr, struct record_summary *s,
 	struct walk w = {.tr = tr, .s = s};
 	struct reel_progress p;
 	uint64_t bytes = 0;
-	uint32_t d;
+	uint32_t k;
 	int i, rc;
 
 	for (i = 0; i < reel_trace_threads(tr); i++)
@@ -353,9 +402,12 @@ static int walk(struct reel_trace *tr, struct record_summary *s,
 	if (!rc)
 		rc = sum_up(&w, err);
 	s->walked = !rc;
-	for (d = 0; d < w.descs; d++)
-		free(w.desc[d].dir);
-	free(w.desc);
+	for (k = 0; k < w.chunks; k++)
+		free(w.chunk[k]);
+	for (k = 0; k < w.dirs; k++)
+		free(w.dir[k]);
+	free(w.chunk);
+	free(w.dir);
 	free(w.file_used);
 	reel_idmap_fini(&w.ids);
 	reel_idmap_fini(&w.paths);
