@@ -149,7 +149,7 @@ static int made(struct walk *w, const struct reel_record *r,
 		at = desc_of(w, w->process, r->at, err);
 		if (!at)
 			return -1;
-		dir = at->dir && w->dir[at->dir - 1] ? w->dir[at->dir - 1] : "";
+		dir = at->dir ? w->dir[at->dir - 1] : "";
 	}
 	d = desc_of(w, w->process, r->newdesc, err);
 	if (!d)

@@ -92,7 +92,15 @@ static void put_call(uint8_t *p, uint32_t call)
 	p[0] = (uint8_t)call;
 }
 
-/* desc, offset, size and result; returns the flags they need. */
+HOT void end_record(struct shim_thread *t, uint8_t *p, uint32_t call)
+{
+	put_call(t->p, call);
+	if (call < CALL_OPEN)
+		t->events--; /* a mark is none */
+	shim_end(t, p);
+}
+
+/* desc, offset, size and result; adds the flags they need. */
 HOT uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 		      const struct shim_event *ev, int64_t result, int err)
 {
@@ -134,7 +142,7 @@ HOT uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 	return p;
 }
 
-/* The fields between the result and the names; returns the flags they need. */
+/* The fields between the result and the names; adds the flags they need. */
 HOT uint8_t *put_more(struct shim_thread *t, uint8_t *p, uint8_t *more,
 		      const struct shim_event *ev, int64_t pos)
 {
@@ -182,10 +190,7 @@ HOT void record_plain(const struct shim_event *ev, bool more, uint64_t start,
 		flags |= REEL_F_MORE;
 	}
 	head[1] = flags;
-	put_call(t->p, ev->call);
-	if (ev->call < CALL_OPEN)
-		t->events--; /* a mark is none */
-	shim_end(t, p);
+	end_record(t, p, ev->call);
 }
 
 static __attribute__((noinline)) void record_named(const struct shim_event *ev,
@@ -227,10 +232,7 @@ static __attribute__((noinline)) void record_named(const struct shim_event *ev,
 	}
 	head[1] = flags | REEL_F_MORE;
 	head[2] = more;
-	put_call(t->p, ev->call);
-	if (ev->call < CALL_OPEN)
-		t->events--; /* a mark is none */
-	shim_end(t, p);
+	end_record(t, p, ev->call);
 }
 
 HOT void record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
@@ -277,7 +279,7 @@ void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 		return;
 	}
 	if (call < CALL_OPEN || call >= REEL_CALL_WIDE)
-		__builtin_unreachable();
+		__builtin_unreachable(); /* shim_record_io() promises it */
 	ev.call = call;
 	ev.desc = desc;
 	ev.size = size;

@@ -546,7 +546,7 @@ void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 /*
  * The record of a call on a descriptor with at most a size, an offset, and a
  * result: inlined, so that absent fields, which are the constant NONE, cost
- * nothing. @call is below REEL_CALL_WIDE. Where @err is an error, @result
+ * nothing. @call is no mark, and below REEL_CALL_WIDE. Where @err is an error, @result
  * must differ from the size asked (0 when there is none). The usual record repeats
  * descriptor and size of the one before, did what it was asked, and took
  * microseconds: two tests, one store of six bytes, and the offset.
