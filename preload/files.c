@@ -431,8 +431,10 @@ void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		shim_count(REEL_CODE_CALLS, 1);
 		return;
 	}
-	if (unlikely(shim_hot.temps) && !err && ev->path && ev->path2)
+	if (unlikely(shim_hot.temps) && !err && ev->path && ev->path2) {
 		shim_temp_renamed(ev->path);
+		shim_temp_renamed(ev->path2); /* RENAME_EXCHANGE */
+	}
 	shim_record_full(ev, start, end, result, err);
 }
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -78,6 +79,12 @@ int main(void)
 	fd = make("seen.tmp"); /* by a call that is recorded */
 	rename("seen.tmp", "seen");
 	close(fd);
+	other = make("other.tmp"); /* as the second of two that change names */
+	fd = make("same.tmp");
+	syscall(SYS_renameat2, AT_FDCWD, "other.tmp", AT_FDCWD, "same.tmp",
+		RENAME_EXCHANGE);
+	close(fd);
+	close(other);
 	fd = make("gone.tmp");
 	unlink("gone.tmp");
 	close(fd);

@@ -10,6 +10,7 @@ probe=$O/tests/jobs/more_rename
 want="one.tmp	one
 two.tmp	two
 seen.tmp	seen
+other.tmp	same.tmp
 dir.tmp	dir
 last.tmp	last"
 
