@@ -122,7 +122,7 @@ void resolve_opened_size(struct step *s)
 	else if (rec->call == REEL_CALL_MEMFD_CREATE)
 		files_set_size(&s->r->files, s->ev->file, f->body, 0);
 	else if (rec->has_arg && (rec->arg & O_ACCMODE) != O_RDONLY &&
-		 (rec->arg & O_TRUNC ||
+		 (rec->arg & O_TRUNC || (rec->arg & O_TMPFILE) == O_TMPFILE ||
 		  (rec->arg & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)))
 		files_set_size(&s->r->files, s->ev->file, f->body, 0);
 }

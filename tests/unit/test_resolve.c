@@ -3,6 +3,8 @@
  * The resolver, told what a kernel would do: offsets through dup, fork, append,
  * seeks and streams; paths; spans; descriptors that come late or twice.
  */
+#include <sys/uio.h>
+
 #include "tests/unit/test_resolve.h"
 
 static struct reel_span_event spans[64];
@@ -300,6 +302,10 @@ static void test_paths(void)
 	       .has_arg = true, .arg = O_TMPFILE | O_RDWR);
 	ok(strcmp(path_of(ev.file), "/tmp") && ev.kind == REEL_KIND_FILE,
 	   "a nameless file is not its directory: %s", path_of(ev.file));
+	RECORD(0, PWRITEV2, .desc = 5, .has_offset = true, .offset = -1,
+	       .has_arg = true, .arg = RWF_APPEND, .has_size = true, .size = 4,
+	       .result = 4);
+	is(ev.offset, 0, "and it is empty");
 	reel_resolver_free(r);
 }
 
