@@ -190,6 +190,24 @@ static bool stream_told(struct step *s, struct desc *d)
 	return true;
 }
 
+/*
+ * A read of a stream that does not say how far it went (an item that is not
+ * whole, a line with zeros) says where it stood then.
+ */
+static void stream_reached(struct step *s, struct desc *d)
+{
+	struct reel_event *ev = s->ev;
+	int64_t to = s->rec->pos;
+
+	if (!s->rec->has_pos || ev->group != REEL_GROUP_READ || ev->err ||
+	    to < ev->result)
+		return;
+	if (d->stream_pos >= 0 && to >= d->stream_pos &&
+	    to - d->stream_pos <= ev->asked)
+		ev->result = to - d->stream_pos;
+	d->stream_pos = to - ev->result;
+}
+
 void resolve_counted(struct step *s, struct desc *d)
 {
 	s->ev->offset = REEL_NO_OFFSET;
@@ -219,6 +237,7 @@ bool resolve_transfer(struct step *s, struct desc *d)
 		else if (d->others != o->moves)
 			d->stream_pos = POS_UNKNOWN;
 		d->others = o->moves;
+		stream_reached(s, d);
 		transfer_at(s, &d->stream_pos, o);
 		o->pos = POS_UNKNOWN;
 	} else if (!s->rec->has_offset || at_position(s->rec)) {

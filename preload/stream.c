@@ -329,12 +329,15 @@ static void tell_wide(const FILE *f, uint32_t desc, int64_t from)
 		tell_bytes(f, desc, bytes, pos);
 }
 
-/* One that writes each line, or all, at once: its pointers tell nothing. */
-static bool wrote_at_once(const FILE *f)
+/* One that writes each line, or moves each byte, at once: its pointers tell
+ * nothing. */
+static bool went_at_once(const FILE *f)
 {
-	return f->_flags & STREAM_PUTTING &&
-	       f->_flags & (STREAM_LINES | STREAM_UNBUFFERED) &&
-	       f->_IO_write_ptr == f->_IO_write_base;
+	if (f->_flags & STREAM_PUTTING)
+		return f->_flags & (STREAM_LINES | STREAM_UNBUFFERED) &&
+		       f->_IO_write_ptr == f->_IO_write_base;
+	return f->_flags & STREAM_UNBUFFERED &&
+	       f->_IO_read_end != f->_IO_read_base;
 }
 
 static bool moved(const struct stream *s, const FILE *f, uint32_t desc)
@@ -342,7 +345,7 @@ static bool moved(const struct stream *s, const FILE *f, uint32_t desc)
 	if (s->f != f || s->desc != desc)
 		return !is_new(f);
 	return s->read != f->_IO_read_ptr || s->write != f->_IO_write_ptr ||
-	       (!s->forked && wrote_at_once(f));
+	       (!s->forked && went_at_once(f));
 }
 
 void stream_tell(const FILE *f, uint32_t desc)
@@ -679,6 +682,21 @@ static void overran(struct stream *s, const struct stream_call *c,
 	s->inherited = 0;
 }
 
+/* A read that does not say how far it went: where the stream stands does. */
+COLD static void record_reached(const struct stream_call *c, const FILE *f)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = c->call};
+	int64_t got = c->got, pos = position(f);
+
+	ev.desc = c->desc;
+	ev.size = c->asked;
+	if (pos >= 0)
+		ev.pos = pos;
+	if (shim_counting)
+		got += counted_moved(f, pos, 0);
+	shim_record_full(&ev, c->start, c->end, got, 0);
+}
+
 void stream_after(struct stream_call *c, const FILE *f)
 {
 	struct stream *s = stream_slot(f);
@@ -691,7 +709,9 @@ void stream_after(struct stream_call *c, const FILE *f)
 		counted_slot(f)->at += c->got;
 	if (!s->owner)
 		s->owner = shim_self();
-	if (!add_to_run(s, c, f))
+	if (unlikely(c->more) && !wide(f) && !s->shared)
+		record_reached(c, f);
+	else if (!add_to_run(s, c, f))
 		shim_record_io(c->call, c->desc, c->asked, NONE, c->start,
 			       c->end, c->got, c->err);
 	s->call = c->call;

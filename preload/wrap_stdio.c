@@ -190,10 +190,11 @@ EXPORT int fclose(FILE *f)
 }
 
 /*
- * A transfer: @asked and @got are bytes, @bad says that it failed. Those that
- * go into a run are a matter of the buffer only, and cost no clock.
+ * A transfer: @asked and @got are bytes, @bad says that it failed, @more that it
+ * may have read more than @got. Those that go into a run are a matter of the
+ * buffer only, and cost no clock.
  */
-#define TRANSFER(ret, fn, params, args, id, writes, asked_, got_, bad)         \
+#define TRANSFER(ret, fn, params, args, id, writes, asked_, got_, bad, more_)  \
 	FAST ret fn params                                                     \
 	{                                                                      \
 		struct stream_call c;                                          \
@@ -219,12 +220,13 @@ EXPORT int fclose(FILE *f)
 		c.err = (bad) && stream_failed(f) ? errno : 0;                 \
 		c.got = c.err ? -1 : (int64_t)(got_);                          \
 		c.asked = (int64_t)(asked_);                                   \
+		c.more = !c.err && (more_);                                    \
 		stream_after(&c, f);                                           \
 		return r;                                                      \
 	}
 #define BLOCKS(fn, params, args, id, writes)                                   \
 	TRANSFER(size_t, fn, params, args, id, writes, size *n, r *size,       \
-		 !r && size && n)
+		 !r && size && n, !(writes) && r < n && size > 1)
 BLOCKS(fread, (void *buf, size_t size, size_t n, FILE *f), (buf, size, n, f),
        CALL_FREAD, false)
 BLOCKS(fread_unlocked, (void *buf, size_t size, size_t n, FILE *f),
@@ -240,7 +242,7 @@ BLOCKS(fwrite_unlocked, (const void *buf, size_t size, size_t n, FILE *f),
        (buf, size, n, f), CALL_FWRITE, true)
 
 /* Lines have no size that repeats: each has its record. */
-#define LINE(ret, fn, params, args, id, asked_, got_, bad)                     \
+#define LINE(ret, fn, params, args, id, asked_, got_, bad, more_)              \
 	EXPORT ret fn params                                                   \
 	{                                                                      \
 		struct stream_call c = {.call = id};                           \
@@ -255,12 +257,15 @@ BLOCKS(fwrite_unlocked, (const void *buf, size_t size, size_t n, FILE *f),
 		c.err = (bad) && stream_failed(f) ? errno : 0;                 \
 		c.got = c.err ? -1 : (int64_t)(got_);                          \
 		c.asked = (int64_t)(asked_);                                   \
+		c.more = !c.err && (more_);                                    \
 		stream_after(&c, f);                                           \
 		return r;                                                      \
 	}
+/* It ends where the line does, unless a zero byte comes before. */
 #define FGETS(fn, params, args)                                                \
 	LINE(char *, fn, params, args, CALL_FGETS, n > 0 ? n - 1 : 0,          \
-	     r ? strlen(r) : 0, !r)
+	     r ? strlen(r) : 0, !r,                                            \
+	     r && c.got < c.asked && (c.got <= 0 || r[c.got - 1] != '\n'))
 FGETS(fgets, (char *buf, int n, FILE *f), (buf, n, f))
 FGETS(fgets_unlocked, (char *buf, int n, FILE *f), (buf, n, f))
 FGETS(__fgets_chk, (char *buf, size_t room, int n, FILE *f), (buf, room, n, f))
@@ -270,7 +275,7 @@ FGETS(__fgets_unlocked_chk, (char *buf, size_t room, int n, FILE *f),
 /* How much it wanted is not known: what it got. -1 is the end of the file. */
 #define GETLINE(fn, params, args)                                              \
 	LINE(ssize_t, fn, params, args, CALL_GETLINE, r > 0 ? r : 0,           \
-	     r > 0 ? r : 0, r < 0)
+	     r > 0 ? r : 0, r < 0, false)
 GETLINE(getline, (char **line, size_t *room, FILE *f), (line, room, f))
 GETLINE(getdelim, (char **line, size_t *room, int stop, FILE *f),
 	(line, room, stop, f))

@@ -18,12 +18,15 @@
 #include "replay/player.h"
 #include "replay/raw.h"
 
-/* fopen's mode from the open flags that the shim made of it. */
-static const char *mode_of(int flags, char out[8])
+/* fopen's mode from the open flags that the shim made of it, or none. */
+static const char *mode_of(const struct step *s, char out[8])
 {
+	int flags = s->flags;
 	bool both = (flags & O_ACCMODE) == O_RDWR;
 	char *m = out;
 
+	if (s->m->err == EINVAL)
+		return "";
 	*m++ = flags & O_APPEND ? 'a' : flags & O_TRUNC ? 'w' : 'r';
 	if (both)
 		*m++ = '+';
@@ -220,14 +223,14 @@ CALL_OF(fopen)
 	FILE *f;
 
 	descriptors_before(p, s);
-	f = fopen(s->path, mode_of(s->flags, mode));
+	f = fopen(s->path, mode_of(s, mode));
 	return after_open(p, s, f);
 }
 
 CALL_OF(fdopen)
 {
 	char mode[8];
-	FILE *f = fdopen(s->fd, mode_of(s->flags, mode));
+	FILE *f = fdopen(s->fd, mode_of(s, mode));
 
 	if (f && s->slot)
 		s->slot->file = f;
@@ -245,7 +248,7 @@ CALL_OF(freopen)
 	if (!slot || !slot->file)
 		return do_fopen(p, s);
 	descriptors_take_turn(p);
-	f = freopen(s->path, mode_of(s->flags, mode), slot->file);
+	f = freopen(s->path, mode_of(s, mode), slot->file);
 	return after_open(p, s, f);
 }
 
@@ -361,15 +364,28 @@ CALL_OF(stdio_write)
 	return n;
 }
 
+#define UNTOUCHED '\1' /* in no file that was rebuilt */
+
 CALL_OF(fgets)
 {
 	FILE *f = file_of(s);
-	char *line;
+	char *line = (char *)p->in;
+	int64_t n = s->want;
+	bool within = n >= 0 && n < s->size;
 
 	if (!f)
 		return -1;
-	line = fgets((char *)p->in, (int)s->size + 1, f);
-	return moved(s, line ? strlen(line) : 0);
+	/* A line with zeros ends where one is, and nothing behind it. */
+	if (within || n == s->size)
+		line[n] = UNTOUCHED;
+	if (within)
+		line[n + 1] = UNTOUCHED;
+	if (!fgets(line, (int)s->size + 1, f))
+		return moved(s, 0);
+	if (n < 0 || n > s->size || line[n] ||
+	    (within && line[n + 1] != UNTOUCHED))
+		n = (int64_t)strlen(line);
+	return n;
 }
 
 CALL_OF(getline)

@@ -71,7 +71,8 @@
  *   arg        zigzag, M_ARG: flags, whence, mode: what calls.def says
  *   arg2       zigzag, M_ARG2
  *   pos        varint, M_POS: size of the file (stat, O_APPEND opens), or the
- *              position of a stream or an inherited descriptor
+ *              position of a stream or an inherited descriptor; where fread or
+ *              fgets left it, when that is more than the result says
  *   count      varint, M_COUNT: calls that this record stands for; its size,
  *              result and dur are their sums
  *   path       M_PATH: varint n, varint m, m bytes: the first n bytes of the

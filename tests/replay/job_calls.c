@@ -140,6 +140,14 @@ static void streams(void)
 	f = fopen("out/text.log", "a+");
 	must(f && fwrite("again\n", 1, 6, f) == 6, "a+");
 	fclose(f);
+	f = fopen("out/zeros", "w+");
+	must(f && fwrite("a\0b\nc\0\0\n0123456789", 1, 18, f) == 18, "zeros");
+	rewind(f);
+	must(fgets(line, sizeof(line), f) && fgets(line, 4, f),
+	     "zeros in lines");
+	must(fgetc(f) == '\n' && !fread(line, 100, 1, f), "no whole item");
+	must(!fopen("out/zeros", "?") && errno == EINVAL, "EINVAL");
+	fclose(f);
 }
 
 static void directories(void)

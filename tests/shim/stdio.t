@@ -40,6 +40,11 @@ is 'fflush(NULL): what fprintf wrote before it' \
 is 'standard output, told at the exit' \
 	"$(q "SELECT sum(bytes) FROM v_event WHERE path LIKE '%/traced/out' AND call_group = 'write'")" \
 	"$(grep -v '^status' traced/out | wc -c)"
+said='fgets 0 4;stdio_read 4 1;fgets 5 5;stdio_read 10 3;fread 13 1;'
+said="${said}stdio_read 14 1;fread 15 4;fread 0 1;"
+is 'what calls read and do not say: zeros in lines, parts of items, words' \
+	"$(q "SELECT call, offset, bytes FROM v_event WHERE path LIKE '%/unsaid' AND call_group = 'read' ORDER BY start_ns" | tr '\t\n' ' ;')" \
+	"$said$said"
 is 'nothing lost' "$(lost)" 0
 
 for i in 1 2 3; do

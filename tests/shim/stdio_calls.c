@@ -171,6 +171,31 @@ static void flushed(void)
 	fclose(f);
 }
 
+/* What calls have read that their results do not say. */
+static void unsaid(int mode)
+{
+	static const char lines[] = "a\0b\nc d\0\0\n1 2 3 4 5";
+	char block[200], word[20];
+	FILE *f = fopen("unsaid", "w");
+	int a, b;
+
+	fwrite(lines, 1, sizeof(lines) - 1, f);
+	fclose(f);
+	f = fopen("unsaid", "r");
+	setvbuf(f, NULL, mode, BUFSIZ);
+	said("fgets, a zero", fgets(block, sizeof(block), f) != NULL);
+	said("fscanf", fscanf(f, "%1s", word));
+	said("fgets, the rest", fgets(block, sizeof(block), f) != NULL);
+	said("fscanf", fscanf(f, "%d %d", &a, &b));
+	said("fread", (long)fread(block, 1, 1, f));
+	said("getc", getc(f));
+	said("fread, no whole item", (long)fread(block, 100, 1, f));
+	said("ftell", ftell(f));
+	fseek(f, 0, SEEK_SET);
+	said("fread", (long)fread(block, 1, 1, f));
+	fclose(f);
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
@@ -182,5 +207,7 @@ int main(void)
 	reopened();
 	wide();
 	flushed();
+	unsaid(_IOFBF);
+	unsaid(_IONBF);
 	return 0;
 }
