@@ -13,6 +13,7 @@
  * thread made so.
  */
 #include <stdbool.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,13 +67,14 @@ static uint64_t mix(uint64_t h, uint64_t v)
 /*
  * Independent products, so that they run side by side. The number of a
  * descriptor is what other threads left free: it counts only where no file says
- * what the call is on. Two opens of one file differ in their offsets.
+ * what the call is on, but was on something: a number that was not open may be
+ * any. Two opens of one file differ in their offsets.
  */
 static uint64_t fold(const struct metric_event *ev, uint32_t turns)
 {
 	uint64_t moved = 0, number = 0;
 
-	if (!ev->is.file)
+	if (!ev->is.file && ev->is.err != EBADF)
 		number = (uint64_t)(uint32_t)ev->is.fd << 32 |
 			 (uint32_t)ev->is.fd2;
 	if (ev->is.group == REEL_GROUP_READ || ev->is.group == REEL_GROUP_WRITE)
