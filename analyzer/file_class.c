@@ -134,6 +134,10 @@ static bool matches(const struct rule *r, const char *path, size_t len,
 
 	switch (r->where) {
 	case PREFIX:
+		/* the folder itself, too, whose rule decides */
+		if (len == n - 1 && r->class_ != REEL_CLASS_NONE &&
+		    r->text[n - 1] == '/')
+			n--;
 		return len >= n && !memcmp(path, r->text, n);
 	case SUFFIX:
 		return len > n && !memcmp(path + len - n, r->text, n);

@@ -412,6 +412,13 @@ void files_set_saved(struct files *f, uint32_t id)
 	classify(f, id);
 }
 
+/* What was opened is taken for a file, as long as nothing says more. */
+static bool may_be_dir(const struct file *f)
+{
+	return f->kind == REEL_KIND_UNKNOWN ||
+	       (f->kind == REEL_KIND_FILE && !f->written);
+}
+
 /* @path holds something that was there: what it lies in are directories. */
 static void find_dirs_of(struct files *f, const char *path, size_t len)
 {
@@ -424,7 +431,7 @@ static void find_dirs_of(struct files *f, const char *path, size_t len)
 			return;
 		len--;
 		id = find(f, path, len, hash_of(f->seed, path, len));
-		if (id && f->file[id].kind == REEL_KIND_UNKNOWN)
+		if (id && may_be_dir(&f->file[id]))
 			files_set_kind(f, id, REEL_KIND_DIR);
 	}
 }

@@ -330,6 +330,9 @@ static void test_classes(void)
 		{"/tmp/prterun.node.7.0/hwloc.sm", true, REEL_CLASS_SYSTEM},
 		{"/data/ompi.files/a.bin", true, REEL_CLASS_DATA},
 		{"/proc/self/maps", false, REEL_CLASS_SYSTEM},
+		{"/sys", false, REEL_CLASS_SYSTEM},
+		{"/dev/shm", false, REEL_CLASS_SYSTEM},
+		{"/system", false, REEL_CLASS_DATA},
 		{"/x/events.out.tfevents.1", true, REEL_CLASS_LOG},
 	};
 

@@ -396,12 +396,16 @@ static void test_directories(void)
 	RECORD(0, STAT, .path = "/d/other");
 	RECORD(0, STAT, .path = "/d/plain");
 	RECORD(0, OPEN, .path = "/d/plain/no", .result = -1, .err = ENOTDIR);
+	OPEN_(0, "/w", 3, 5, O_RDONLY);
+	OPEN_(0, "/w/z", 4, 6, O_RDONLY);
 	for (int i = 0; i < 4; i++) {
 		reel_resolve_start(r, i, &err);
 		reel_resolve_end(r, i, &err);
 	}
 	is(kind_of("/d"), REEL_KIND_DIR, "what a file lies in is a directory");
 	is(kind_of("/d/e/f"), REEL_KIND_DIR, "at any depth");
+	is(kind_of("/w"), REEL_KIND_DIR,
+	   "also one that was opened as a file is");
 	is(kind_of("/d/other"), REEL_KIND_UNKNOWN, "what nothing lies in, not");
 	is(kind_of("/d/plain"), REEL_KIND_UNKNOWN, "nor by a failed open");
 	is(kind_of("/d/e/f/g/y"), REEL_KIND_FILE, "a file is a file");
