@@ -396,7 +396,8 @@ static int facts(struct step *s, struct desc *d)
 	case REEL_CALL_RENAME:
 	case REEL_CALL_RENAMEAT:
 	case REEL_CALL_RENAMEAT2:
-		return f && ev->file2 && ev->file2 != ev->file
+		/* Two links of one file: it has both names afterwards, too. */
+		return f && ev->file2 && file_of(s, ev->file2)->body != f->body
 			       ? renamed(s, ev->call == REEL_CALL_RENAMEAT2 &&
 						    ev->arg & RENAME_EXCHANGE)
 			       : 0;
@@ -510,6 +511,21 @@ static bool saves(const struct step *s)
 	return false;
 }
 
+/*
+ * A rename past the C library, told as its file was closed: not when the name is
+ * known from who called rename(). Else it is as that would have said.
+ */
+static bool is_known_rename(struct step *s, const struct desc *d)
+{
+	struct reel_event *ev = s->ev;
+
+	if (!d || ev->call != REEL_CALL_RENAME)
+		return false;
+	ev->fd = -1;
+	ev->open = 0;
+	return ev->file2 && file_of(s, ev->file2)->body == open_of(s, d)->body;
+}
+
 int reel_resolve(struct reel_resolver *r, int thread,
 		 const struct reel_record *rec, int64_t start_ns,
 		 int64_t end_ns, struct reel_event *ev, struct reel_error *err)
@@ -542,6 +558,8 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		ev->fd = rec->newfd;
 	if ((rec->path || rec->path2) && resolve_names(&s))
 		return -1;
+	if (is_known_rename(&s, d))
+		return 0;
 	if (rec->newdesc && !ev->err) {
 		if (resolve_opened(&s, d))
 			return -1;

@@ -86,6 +86,13 @@ COLD static void counted_seen(const FILE *f, bool other)
 		stream_placed(f);
 }
 
+/* At the end of the file the buffer looks as before its first read. */
+static uint32_t read_end(const FILE *f)
+{
+	return (uint32_t)(uintptr_t)f->_IO_read_end ^
+	       (f->_flags & STREAM_END ? 1u << 31 : 0);
+}
+
 void stream_seen(const FILE *f, uint32_t desc)
 {
 	struct stream *s = stream_slot(f);
@@ -97,6 +104,7 @@ void stream_seen(const FILE *f, uint32_t desc)
 		*s = (struct stream){.f = f, .desc = desc};
 	s->read = f->_IO_read_ptr;
 	s->write = f->_IO_write_ptr;
+	s->end = read_end(f);
 	if (unlikely(shim_counting))
 		counted_seen(f, other);
 }
@@ -334,10 +342,11 @@ static void tell_wide(const FILE *f, uint32_t desc, int64_t from)
 static bool went_at_once(const FILE *f)
 {
 	if (f->_flags & STREAM_PUTTING)
-		return f->_flags & (STREAM_LINES | STREAM_UNBUFFERED) &&
-		       f->_IO_write_ptr == f->_IO_write_base;
+		return f->_flags & STREAM_LINES ||
+		       (f->_flags & STREAM_UNBUFFERED &&
+			f->_IO_write_ptr == f->_IO_write_base);
 	return f->_flags & STREAM_UNBUFFERED &&
-	       f->_IO_read_end != f->_IO_read_base;
+	       (f->_IO_read_end != f->_IO_read_base || f->_flags & STREAM_END);
 }
 
 static bool moved(const struct stream *s, const FILE *f, uint32_t desc)
@@ -345,7 +354,7 @@ static bool moved(const struct stream *s, const FILE *f, uint32_t desc)
 	if (s->f != f || s->desc != desc)
 		return !is_new(f);
 	return s->read != f->_IO_read_ptr || s->write != f->_IO_write_ptr ||
-	       (!s->forked && went_at_once(f));
+	       s->end != read_end(f) || (!s->forked && went_at_once(f));
 }
 
 void stream_tell(const FILE *f, uint32_t desc)
@@ -444,6 +453,7 @@ void stream_forked(void)
 		s->last = NULL;
 		s->read = f->_IO_read_ptr;
 		s->write = f->_IO_write_ptr;
+		s->end = read_end(f);
 		s->inherited = (uint32_t)pending(f);
 	}
 }
@@ -463,25 +473,31 @@ static void tell_inherited(void)
 	}
 }
 
+/* That of the slot, if it is this thread's alone; else NULL. */
+static const FILE *own_stream(const struct stream *s)
+{
+	const FILE *f;
+
+	if (!s->f || !s->desc || s->shared ||
+	    (s->owner && s->owner != shim_self()))
+		return NULL;
+	f = stream_of(s);
+	return f && !wide(f) && shim_fd_entry(f->_fileno) == s->desc ? f : NULL;
+}
+
 /*
  * A flush leaves the buffer's pointers where they may have been before what
- * went through it came. Of streams that another thread uses it is not asked.
+ * went through it came, and what was read may be written next.
  */
 static void tell_own(void)
 {
 	for (int i = 0; i < STREAMS; i++) {
-		struct stream *s = &streams[i];
-		const FILE *f;
+		const FILE *f = own_stream(&streams[i]);
 
-		if (!s->f || !s->desc || s->shared ||
-		    (s->owner && s->owner != shim_self()))
+		if (!f)
 			continue;
-		f = stream_of(s);
-		if (!f || wide(f) || !pending(f) ||
-		    shim_fd_entry(f->_fileno) != s->desc)
-			continue;
-		stream_tell(f, s->desc);
-		stream_seen(f, s->desc);
+		stream_tell(f, streams[i].desc);
+		stream_seen(f, streams[i].desc);
 	}
 }
 
@@ -510,6 +526,12 @@ void stream_flushed(void)
 {
 	if (stream_slot(stdout)->f == stdout)
 		stream_seen(stdout, stream_slot(stdout)->desc);
+	for (int i = 0; i < STREAMS; i++) {
+		const FILE *f = own_stream(&streams[i]);
+
+		if (f)
+			stream_seen(f, streams[i].desc);
+	}
 }
 
 /* The standard streams, which programs use before anybody is told of them. */

@@ -21,6 +21,7 @@
 /* glibc's _flags, since 1997. */
 #define STREAM_UNBUFFERED 0x2
 #define STREAM_NO_READS 0x4
+#define STREAM_END 0x10
 #define STREAM_ERROR 0x20
 #define STREAM_BACKUP 0x100
 #define STREAM_LINES 0x200
@@ -44,6 +45,7 @@ struct stream {
 	uint32_t call, bytes; /* of its last record */
 	const uint8_t *last;  /* where that record ended */
 	uint32_t inherited;   /* bytes to be written that fork() copied */
+	uint32_t end; /* of what is read: a new buffer may end elsewhere */
 } __attribute__((aligned(64)));
 
 #define STREAMS 64

@@ -16,6 +16,7 @@
 #define TEMPS 16 /* at a time; the oldest goes for one more */
 #define BUSY 1
 #define MOST 256 /* bytes of a path */
+#define DELETED " (deleted)"
 
 struct temp {
 	uint32_t pid;
@@ -77,11 +78,13 @@ void shim_temp_renamed(const char *path)
 	}
 }
 
-static void tell(const char *from, const char *to)
+/* With its descriptor: the reader knows whether another process said so. */
+static void tell(uint32_t id, const char *from, const char *to)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_RENAME};
 	uint64_t now = shim_clock();
 
+	ev.desc = id;
 	ev.path = from;
 	ev.path2 = to;
 	shim_record_path(&ev, now, now, 0, 0);
@@ -102,9 +105,9 @@ static bool moved(int fd, struct temp *t)
 	if (is - now != was - t->found || !strcmp(is, was) ||
 	    memcmp(now, t->found, (size_t)(is - now)))
 		return false;
-	/* One that is removed has its old name, and a word behind it. */
-	if (!strncmp(is, was, strlen(was)) &&
-	    !strcmp(is + strlen(was), " (deleted)"))
+	/* One that is removed has its last name, and a word behind it. */
+	if (strlen(is) > strlen(DELETED) &&
+	    !strcmp(is + strlen(is) - strlen(DELETED), DELETED))
 		return false;
 	strcpy(t->found, t->path);
 	end = t->found + (base(t->found) - t->found);
@@ -126,7 +129,7 @@ void shim_temp_closing(int fd, uint32_t id)
 		release(i, 0);
 		is_moved = moved(fd, &t);
 		if (is_moved)
-			tell(t.path, t.found);
+			tell(id, t.path, t.found);
 		break;
 	}
 	/* In this order: one that is made meanwhile says so after us. */

@@ -179,6 +179,12 @@ static void test_append(void)
 	OPEN_(0, "/w/log.1", 4, 6, O_WRONLY | O_APPEND);
 	WRITE_(0, 4, 2);
 	is(ev.offset, 107, "and is found under its new name");
+	RECORD(0, LINK, .path = "/w/log.1", .path2 = "/w/same");
+	RECORD(0, RENAME, .path = "/w/log.1", .path2 = "/w/same");
+	OPEN_(0, "/w/log.1", 6, 8, O_WRONLY | O_APPEND);
+	WRITE_(0, 6, 1);
+	is(ev.offset, 109, "which a rename to another of its names leaves it");
+	RECORD(0, CLOSE, .desc = 6, .newfd = 8);
 	RECORD(0, UNLINK, .path = "/w/log");
 	OPEN_(0, "/w/log", 5, 7, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
 	WRITE_(0, 5, 3);
@@ -199,7 +205,7 @@ static void test_append(void)
 	       .err = EACCES);
 	OPEN_(0, "/w/log", 8, 10, O_WRONLY | O_APPEND);
 	WRITE_(0, 8, 1);
-	is(ev.offset, 109, "a rename that failed moved nothing");
+	is(ev.offset, 110, "a rename that failed moved nothing");
 	end();
 }
 
