@@ -12,8 +12,8 @@
  * such a file is told by the rest of its name and its turn among those that its
  * thread made so.
  */
-#include <stdbool.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -512,18 +512,16 @@ static bool saves(const struct step *s)
 }
 
 /*
- * A rename past the C library, told as its file was closed: not when the name is
- * known from who called rename(). Else it is as that would have said.
+ * A rename past the C library was told as the file of @d was closed: it is like
+ * one that was called. False: whoever called rename() said so already.
  */
-static bool is_known_rename(struct step *s, const struct desc *d)
+static bool renamed_unseen(struct step *s, const struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 
-	if (!d || ev->call != REEL_CALL_RENAME)
-		return false;
 	ev->fd = -1;
 	ev->open = 0;
-	return ev->file2 && file_of(s, ev->file2)->body == open_of(s, d)->body;
+	return !ev->file2 || file_of(s, ev->file2)->body != open_of(s, d)->body;
 }
 
 int reel_resolve(struct reel_resolver *r, int thread,
@@ -558,7 +556,7 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		ev->fd = rec->newfd;
 	if ((rec->path || rec->path2) && resolve_names(&s))
 		return -1;
-	if (is_known_rename(&s, d))
+	if (d && ev->call == REEL_CALL_RENAME && !renamed_unseen(&s, d))
 		return 0;
 	if (rec->newdesc && !ev->err) {
 		if (resolve_opened(&s, d))

@@ -337,8 +337,7 @@ static void tell_wide(const FILE *f, uint32_t desc, int64_t from)
 		tell_bytes(f, desc, bytes, pos);
 }
 
-/* One that writes each line, or moves each byte, at once: its pointers tell
- * nothing. */
+/* Each line, or each byte, was moved at once: the pointers tell nothing. */
 static bool went_at_once(const FILE *f)
 {
 	if (f->_flags & STREAM_PUTTING)
@@ -473,7 +472,7 @@ static void tell_inherited(void)
 	}
 }
 
-/* That of the slot, if it is this thread's alone; else NULL. */
+/* That of the slot, if no other thread is known to use it; else NULL. */
 static const FILE *own_stream(const struct stream *s)
 {
 	const FILE *f;
@@ -492,12 +491,13 @@ static const FILE *own_stream(const struct stream *s)
 static void tell_own(void)
 {
 	for (int i = 0; i < STREAMS; i++) {
-		const FILE *f = own_stream(&streams[i]);
+		const struct stream *s = &streams[i];
+		const FILE *f = own_stream(s);
 
 		if (!f)
 			continue;
-		stream_tell(f, streams[i].desc);
-		stream_seen(f, streams[i].desc);
+		stream_tell(f, s->desc);
+		stream_seen(f, s->desc);
 	}
 }
 

@@ -173,7 +173,7 @@ HOT bool stream_run_more(const FILE *f, bool write)
 struct stream_call {
 	uint32_t call, desc;
 	bool write, buffered;
-	bool more; /* may have been read than @got */
+	bool more; /* than @got may have been read */
 	uint64_t start, end;
 	int64_t asked, got;
 	int err;
