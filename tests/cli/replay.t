@@ -153,12 +153,12 @@ check 'a plan can be kept' '"$IOREEL" replay job.reel --plan job.plan && [ -s jo
 if command -v mpirun >/dev/null 2>&1 && [ -x "$O/ioreel-replay" ]; then
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 	for n in 1 2; do
-		check "ioreel-replay plays it, $n ranks" 'mpirun --oversubscribe -n $n \
+		check "ioreel-replay plays it, $n ranks" 'timeout 300 mpirun --oversubscribe -n $n \
 			"$O/ioreel-replay" job.plan mpibox >out 2>&1; cat out;
 			grep -Eq "; ([0-9]+) of \1 calls gave" out && [ ! -e mpibox ]'
 	done
 	check 'ioreel-replay refuses what is no plan' \
-		'! mpirun -n 1 "$O/ioreel-replay" job.sh mpibox 2>err && grep -q "is not a plan" err'
+		'! timeout 300 mpirun -n 1 "$O/ioreel-replay" job.sh mpibox 2>err && grep -q "is not a plan" err'
 else
 	skip 'ioreel-replay' 'no Open MPI'
 fi

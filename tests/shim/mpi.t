@@ -23,7 +23,7 @@ records() {
 	run=$1
 	shift
 	mkdir -p "$run.bare" "$run.traced"
-	(cd "$run.bare" && timeout 300 $mpirun 2 "$@" data say 2>err | sort >out
+	(cd "$run.bare" && $mpirun 2 "$@" data say 2>err | sort >out
 		echo "status ${PIPESTATUS[0]}" >>out)
 	(cd "$run.traced" && timeout 300 "$IOREEL" record -q -o "$T/$run.reel" -- \
 		$mpirun 2 "$@" data say 2>err | sort >out
@@ -58,7 +58,7 @@ same_collectives() {
 half() {
 	run=half-$mpi
 	export ONLY=$T/$run.reel
-	timeout 300 $mpirun 2 sh -c '
+	$mpirun 2 sh -c '
 		[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ] || exec "$@"
 		exec "$IOREEL" record -q -o "$ONLY" -- "$@"' sh "$T/calls" data say \
 		>out 2>err
@@ -99,8 +99,8 @@ nodes() {
 
 for mpi in openmpi mpich; do
 	case $mpi in
-	openmpi) mpirun='mpirun.openmpi --oversubscribe -n' ;;
-	mpich) mpirun='mpirun.mpich -n' ;;
+	openmpi) mpirun="timeout 300 mpirun.openmpi --oversubscribe -n" ;;
+	mpich) mpirun="timeout 300 mpirun.mpich -n" ;;
 	esac
 	if ! command -v mpicc.$mpi >/dev/null ||
 	   ! command -v mpirun.$mpi >/dev/null; then
