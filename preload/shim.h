@@ -546,10 +546,10 @@ void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 /*
  * The record of a call on a descriptor with at most a size, an offset, and a
  * result: inlined, so that absent fields, which are the constant NONE, cost
- * nothing. @call is no mark, and below REEL_CALL_WIDE. Where @err is an error, @result
- * must differ from the size asked (0 when there is none). The usual record repeats
- * descriptor and size of the one before, did what it was asked, and took
- * microseconds: two tests, one store of six bytes, and the offset.
+ * nothing. @call is no mark, and below REEL_CALL_WIDE. Where @err is an error,
+ * @result must differ from the size asked (0 when there is none). The usual
+ * record repeats descriptor and size of the one before, did what it was asked,
+ * and took microseconds: two tests, one store of six bytes, and the offset.
  */
 HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 			int64_t offset, uint64_t start, uint64_t end,

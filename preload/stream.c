@@ -93,6 +93,13 @@ static uint32_t read_end(const FILE *f)
 	       (f->_flags & STREAM_END ? 1u << 31 : 0);
 }
 
+static void remember(struct stream *s, const FILE *f)
+{
+	s->read = f->_IO_read_ptr;
+	s->write = f->_IO_write_ptr;
+	s->end = read_end(f);
+}
+
 void stream_seen(const FILE *f, uint32_t desc)
 {
 	struct stream *s = stream_slot(f);
@@ -102,9 +109,7 @@ void stream_seen(const FILE *f, uint32_t desc)
 		return;
 	if (other || s->desc != desc)
 		*s = (struct stream){.f = f, .desc = desc};
-	s->read = f->_IO_read_ptr;
-	s->write = f->_IO_write_ptr;
-	s->end = read_end(f);
+	remember(s, f);
 	if (unlikely(shim_counting))
 		counted_seen(f, other);
 }
@@ -450,9 +455,7 @@ void stream_forked(void)
 		s->shared = false;
 		s->forked = true;
 		s->last = NULL;
-		s->read = f->_IO_read_ptr;
-		s->write = f->_IO_write_ptr;
-		s->end = read_end(f);
+		remember(s, f);
 		s->inherited = (uint32_t)pending(f);
 	}
 }

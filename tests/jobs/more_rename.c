@@ -13,35 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "preload/raw.h"
+
 static long raw_rename(const char *from, const char *to)
 {
-	long r;
-#if defined(__x86_64__)
-	register long flags __asm__("r10") = (long)to;
-	register long none __asm__("r8") = 0;
-
-	__asm__ volatile("syscall"
-			 : "=a"(r)
-			 : "a"(SYS_renameat2), "D"(AT_FDCWD), "S"(from),
-			   "d"(AT_FDCWD), "r"(flags), "r"(none)
-			 : "rcx", "r11", "memory");
-#elif defined(__aarch64__)
-	register long x8 __asm__("x8") = SYS_renameat2;
-	register long x0 __asm__("x0") = AT_FDCWD;
-	register long x1 __asm__("x1") = (long)from;
-	register long x2 __asm__("x2") = AT_FDCWD;
-	register long x3 __asm__("x3") = (long)to;
-	register long x4 __asm__("x4") = 0;
-
-	__asm__ volatile("svc 0"
-			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
-			 : "memory");
-	r = x0;
-#else
-	return -1;
-#endif
-	return r;
+	return raw4(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to);
 }
 
 static int make(const char *path)

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "preload/raw.h"
 #include "tests/chance.h"
 
 #define HELD 12
@@ -34,35 +35,9 @@ static char buf[1 << 16];
 static struct stat st;
 static char *volatile nowhere = (char *)8;
 
-static long raw_lseek(int fd, long off, long whence)
-{
-#if defined(__x86_64__)
-	long r;
-
-	__asm__ volatile("syscall"
-			 : "=a"(r)
-			 : "a"(SYS_lseek), "D"(fd), "S"(off), "d"(whence)
-			 : "rcx", "r11", "memory");
-	return r;
-#elif defined(__aarch64__)
-	register long x8 __asm__("x8") = SYS_lseek;
-	register long x0 __asm__("x0") = fd;
-	register long x1 __asm__("x1") = off;
-	register long x2 __asm__("x2") = whence;
-
-	__asm__ volatile("svc 0"
-			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2)
-			 : "memory");
-	return x0;
-#else
-#error "no way to ask the kernel that the shim does not see"
-#endif
-}
-
 static long place(int fd)
 {
-	return raw_lseek(fd, 0, SEEK_CUR);
+	return raw3(SYS_lseek, fd, 0, SEEK_CUR);
 }
 
 static void say(const char *call, long at, long result)
@@ -238,15 +213,14 @@ static void writes(int fd)
 static void moves(int fd)
 {
 	static const int whence[] = {SEEK_SET, SEEK_CUR, SEEK_END, SEEK_HOLE};
-	static const char *const call[] = {"ftruncate", "fallocate"};
 	long off = (long)chance_below(90000);
 
 	switch (chance_below(6)) {
 	case 0:
-		say(call[0], NO, ftruncate(fd, off));
+		say("ftruncate", NO, ftruncate(fd, off));
 		break;
 	case 1:
-		say(call[1], NO, fallocate(fd, off & 1, off, 1 + off / 9));
+		say("fallocate", NO, fallocate(fd, off & 1, off, 1 + off / 9));
 		break;
 	case 2:
 		say("lseek", NO, lseek(fd, -off / 500, SEEK_END));
@@ -262,9 +236,9 @@ static bool are_one(int a, int b)
 	long at = place(a);
 	bool one;
 
-	raw_lseek(a, at + 1, SEEK_SET);
+	raw3(SYS_lseek, a, at + 1, SEEK_SET);
 	one = place(b) == at + 1;
-	raw_lseek(a, at, SEEK_SET);
+	raw3(SYS_lseek, a, at, SEEK_SET);
 	return one;
 }
 
