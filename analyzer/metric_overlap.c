@@ -348,6 +348,37 @@ static void bind_steady(struct reel_insert *out, const struct overlap_rank *r)
 	put(out, knows_compute(r), compute_ns);
 }
 
+/* Own I/O and single steps are not told apart yet. */
+static void bind_known(struct reel_insert *out, const struct overlap_rank *r)
+{
+	bool known = knows_fetch(r) || knows_compute(r);
+	int64_t dur_ns = 0, steady_ns = 0, from_ns = INT64_MAX, to_ns = 0;
+	uint32_t i;
+
+	for (i = 0; i < r->steps; i++) {
+		const struct overlap_step *s = &r->step[i];
+
+		dur_ns += s->dur_ns;
+		steady_ns += i ? s->dur_ns : 0;
+		to_ns = s->start_ns + s->dur_ns;
+	}
+	if (r->steps)
+		from_ns = r->step[0].start_ns;
+	if (r->fetch.n && r->fetch.iv[0].start_ns < from_ns)
+		from_ns = r->fetch.iv[0].start_ns;
+	reel_insert_int(out, known ? 0 : r->steps);
+	for (i = 0; i < 3; i++)
+		reel_insert_null(out);
+	put(out, known && r->steps, to_ns - from_ns);
+	put(out, knows_fetch(r) && r->steps,
+	    reel_union_within(&r->fetch, from_ns, to_ns, NULL));
+	put(out, known && r->steps > 1, steady_ns);
+	reel_insert_int(out, known && r->steps ? r->steps - 1 : 0);
+	reel_insert_int(out, dur_ns);
+	reel_insert_int(out, knows_fetch(r) ? 0 : dur_ns);
+	reel_insert_int(out, 0);
+}
+
 static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 		      int32_t ordinal, struct reel_error *err)
 {
@@ -384,6 +415,7 @@ static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 	reel_insert_int(out, r->worker_io_ns);
 	reel_insert_int(out, r->worker_alive_ns);
 	reel_insert_int(out, reel_union_ns(&r->worker_time));
+	bind_known(out, r);
 	free(room);
 	return reel_insert_done(out, err);
 }
@@ -413,6 +445,8 @@ static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
 		reel_insert_int(out, (int64_t)s->read_bytes);
 		reel_insert_int(out, (int64_t)s->write_bytes);
 		reel_insert_id(out, s->epoch_span);
+		reel_insert_null(out);
+		reel_insert_int(out, 1);
 		if (reel_insert_done(out, err))
 			return -1;
 	}
@@ -495,11 +529,12 @@ static int overlap_finish(void *state, struct reel_store *st,
 	qsort(o->span, o->spans, sizeof(*o->span), by_process_kind_start);
 	if (!reel_insert_open(&rank_row, st,
 			      "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
-			      "?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			      "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
+			      "?)",
 			      err) &&
 	    !reel_insert_open(&step_row, st,
 			      "INSERT INTO step VALUES "
-			      "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			      "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 			      err))
 		rc = write_ranks(o, &rank_row, &step_row, err);
 	reel_insert_close(&step_row, rc);

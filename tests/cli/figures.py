@@ -252,7 +252,7 @@ def overlap():
         same("stall", o["fetch_ns"], length(fetch))
         same("computation", o["compute_ns"], length(compute))
         steady = steps[1:]
-        same("utilisation", o["utilisation"] * 1e6, 1e6 *
+        same("computing_share", o["computing_share"] * 1e6, 1e6 *
              length(both(compute, steady)) / length(steady), 1e-6)
         same("stall share", o["stall_share"] * 1e6, 1e6 *
              length(both(fetch, steady)) / length(steady), 1e-6)

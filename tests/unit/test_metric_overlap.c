@@ -68,7 +68,7 @@ static void known(void)
 	is(job_int(&j, "SELECT hidden_ns FROM v_overlap"), 30 + 50 + 40,
 	   "hidden I/O of the rank");
 	is(job_int(&j, "SELECT exposed_ns FROM v_overlap"), 40, "exposed");
-	is(job_int(&j, "SELECT round(1000 * utilisation) FROM v_overlap"),
+	is(job_int(&j, "SELECT round(1000 * computing_share) FROM v_overlap"),
 	   (80 + 70) * 1000 / 200, "AU: without the first step");
 	is(job_int(&j, "SELECT median_fetch_ns FROM rank_time"), 15,
 	   "median of the steady steps");
@@ -117,7 +117,7 @@ static void unseen(void)
 	job_finish(&j);
 	is(job_int(&j,
 		   "SELECT count(*) FROM v_overlap WHERE stall_share IS NULL "
-		   "AND utilisation IS NULL AND hidden_ns IS NULL AND "
+		   "AND computing_share IS NULL AND hidden_ns IS NULL AND "
 		   "fetch_ns IS NULL AND compute_source IS NULL"),
 	   1, "without a fetch nobody knows when a rank waited");
 	is(job_int(&j, "SELECT count(*) FROM v_step WHERE fetch_ns IS NULL AND "
@@ -147,7 +147,7 @@ static void declared(void)
 	is(job_int(&j, "SELECT other_ns FROM step"), 55, "the rest is other");
 	is(job_int(&j, "SELECT count(*) FROM step WHERE fetch_ns IS NULL"), 1,
 	   "with a fetch in it that nobody saw");
-	is(job_int(&j, "SELECT utilisation FROM v_overlap"), -1,
+	is(job_int(&j, "SELECT computing_share FROM v_overlap"), -1,
 	   "one step: no steady one, NULL");
 	job_end(&j);
 }
