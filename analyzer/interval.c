@@ -2,8 +2,9 @@
 /*
  * Unions of time intervals as a stack merged from the top.
  *
- * Exact while nothing begins below the floor; what does is cut there and
- * counted, so a union never claims more than it knows.
+ * Exact while nothing begins below the floor. What does is cut there, or kept
+ * apart, or measured by the gaps in what is gone; a union never claims more
+ * than it knows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,82 @@
 
 #define FIRST_ROOM 8u
 
+/* The gap before @end_ns, of which @covered_ns were covered. */
+static int add_gap(struct reel_union *u, int64_t end_ns, int64_t covered_ns,
+		   struct reel_error *err)
+{
+	int64_t start_ns = u->gaps ? u->gap[u->gaps - 1].end_ns : 0;
+
+	if (reel_array_reach(&u->gap, &u->gap_room, u->gaps, sizeof(*u->gap),
+			     err))
+		return -1;
+	u->gap[u->gaps++] = (struct reel_gap){end_ns, end_ns - start_ns -
+							      covered_ns};
+	return 0;
+}
+
+/* Remember the gaps between the lowest @count intervals. */
+static int keep_gaps(struct reel_union *u, uint32_t count,
+		     struct reel_error *err)
+{
+	int64_t covered_ns = 0;
+	uint32_t i;
+
+	if (!u->gaps && count && add_gap(u, u->iv[0].start_ns, 0, err))
+		return -1;
+	for (i = 0; i < count; i++) {
+		covered_ns += u->iv[i].end_ns - u->iv[i].start_ns;
+		if ((i + 1) % REEL_GAP_INTERVALS && i + 1 < count)
+			continue;
+		if (add_gap(u, u->iv[i].end_ns, covered_ns, err))
+			return -1;
+		covered_ns = 0;
+	}
+	return 0;
+}
+
+/* What is gone covers from @start_ns on: the gaps there, of the first of which
+ * it is not known where in its piece they were. */
+static void fill_gaps(struct reel_union *u, int64_t start_ns)
+{
+	bool sure = true;
+	uint32_t i;
+
+	for (i = u->gaps; i--;) {
+		struct reel_gap *gap = &u->gap[i];
+		int64_t from_ns = i ? gap[-1].end_ns : 0;
+		int64_t before_ns = start_ns > from_ns ? start_ns - from_ns : 0;
+		int64_t len_ns = gap->end_ns - from_ns - before_ns;
+		int64_t sure_ns = gap->gap_ns - before_ns;
+		int64_t most_ns = gap->gap_ns < len_ns ? gap->gap_ns : len_ns;
+
+		if (gap->end_ns <= start_ns)
+			break;
+		sure_ns = sure_ns > 0 ? sure_ns : 0;
+		u->past_ns += sure_ns;
+		gap->gap_ns -= sure_ns;
+		u->clipped_ns += most_ns - sure_ns;
+		sure = most_ns == sure_ns;
+	}
+	u->clipped += !sure;
+}
+
+static void count_clipped(struct reel_union *u, const struct reel_interval *add)
+{
+	int64_t end_ns = add->end_ns < u->floor_ns ? add->end_ns : u->floor_ns;
+
+	u->clipped++;
+	u->clipped_ns += end_ns > add->start_ns ? end_ns - add->start_ns : 0;
+}
+
 /* The lower half goes. */
 static int collapse(struct reel_union *u, uint32_t count,
 		    struct reel_error *err)
 {
 	uint32_t i;
 
+	if (u->keep_gaps && keep_gaps(u, count, err))
+		return -1;
 	for (i = 0; i < count; i++) {
 		u->past_ns += u->iv[i].end_ns - u->iv[i].start_ns;
 		u->floor_ns = u->iv[i].end_ns;
@@ -101,11 +172,14 @@ int reel_union_insert(struct reel_union *u, const struct reel_interval *in,
 
 	if (make_room(u, err))
 		return -1;
-	if (add.start_ns < u->floor_ns && (u->past_ns || u->keep_late)) {
-		if (!u->keep_late)
-			u->clipped++;
-		else if (keep_late(u, &add, err))
+	if (add.start_ns < u->floor_ns &&
+	    (u->past_ns || u->keep_late || u->keep_gaps)) {
+		if (u->keep_late && keep_late(u, &add, err))
 			return -1;
+		if (u->keep_gaps && add.end_ns >= u->floor_ns)
+			fill_gaps(u, add.start_ns);
+		else if (!u->keep_late)
+			count_clipped(u, &add);
 		add.start_ns = u->floor_ns;
 	}
 	if (add.end_ns <= add.start_ns) {
@@ -147,8 +221,10 @@ void reel_union_fini(struct reel_union *u)
 {
 	free(u->iv);
 	free(u->late);
+	free(u->gap);
 	u->iv = u->late = NULL;
-	u->n = u->room = u->lates = u->late_room = 0;
+	u->gap = NULL;
+	u->n = u->room = u->lates = u->late_room = u->gaps = u->gap_room = 0;
 }
 
 static int add_part(struct reel_union *out, int64_t start_ns, int64_t end_ns,

@@ -20,17 +20,34 @@ struct reel_interval {
 	uint64_t read_bytes, write_bytes;
 };
 
-/* Zeroed, with `most` set, is an empty union. */
+/* Of a time that is gone, the part that nothing covered. */
+struct reel_gap {
+	int64_t end_ns; /* begins at the end of the one before, or at 0 */
+	int64_t gap_ns;
+};
+
+/*
+ * Zeroed, with `most` set, is an empty union. An addition may begin below the
+ * floor. That part of it is cut, and counted; with keep_late it is kept as it
+ * is, and is no part of the measure; with keep_gaps it is measured where
+ * nothing was before, but for the piece of REEL_GAP_INTERVALS intervals that it
+ * begins in. At most clipped_ns are missing in the measure.
+ */
+#define REEL_GAP_INTERVALS 256u
+
 struct reel_union {
 	struct reel_interval *iv; /* disjoint, not touching, in order */
 	uint32_t n, room;
 	uint32_t most;	  /* intervals held before the bottom half goes; >= 2 */
 	int64_t past_ns;  /* measure of what is gone */
 	int64_t floor_ns; /* end of what is gone; 0 before */
-	uint64_t clipped; /* additions that began below the floor: cut there */
-	bool keep_late;	  /* keep the parts below the floor instead */
+	uint64_t clipped; /* additions of which something is missing */
+	int64_t clipped_ns;
+	bool keep_late, keep_gaps;
 	struct reel_interval *late; /* as they came */
 	uint32_t lates, late_room;
+	struct reel_gap *gap;
+	uint32_t gaps, gap_room;
 	/* Called with each interval that goes, in order; may be NULL. */
 	int (*emit)(void *ctx, const struct reel_interval *iv,
 		    struct reel_error *err);

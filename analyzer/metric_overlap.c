@@ -611,7 +611,7 @@ static int write_io_time(struct overlap *o, struct reel_store *st,
 	struct reel_insert out;
 	uint32_t i;
 	int rc = reel_insert_open(
-		&out, st, "INSERT INTO io_time VALUES (?,?,?,?,?,?,?,?)", err);
+		&out, st, "INSERT INTO io_time VALUES (?,?,?,?,?,?,?,?,?)", err);
 
 	for (i = 0; !rc && i < o->io_room; i++) {
 		const struct io *io = o->io[i];
@@ -630,6 +630,7 @@ static int write_io_time(struct overlap *o, struct reel_store *st,
 		reel_insert_int(&out, (int64_t)io->sum_ns);
 		reel_insert_int(&out, io->first_ns);
 		reel_insert_int(&out, io->last_ns);
+		reel_insert_int(&out, 0);
 		reel_insert_int(&out, 0);
 		rc = reel_insert_done(&out, err);
 	}
