@@ -610,8 +610,10 @@ static int write_io_time(struct overlap *o, struct reel_store *st,
 {
 	struct reel_insert out;
 	uint32_t i;
-	int rc = reel_insert_open(
-		&out, st, "INSERT INTO io_time VALUES (?,?,?,?,?,?,?,?,?)", err);
+	int rc = reel_insert_open(&out, st,
+				  "INSERT INTO io_time VALUES "
+				  "(?,?,?,?,?,?,?,?,?)",
+				  err);
 
 	for (i = 0; !rc && i < o->io_room; i++) {
 		const struct io *io = o->io[i];
@@ -652,7 +654,8 @@ static int write_ranks(struct overlap *o, struct overlap_job *job,
 	}
 	if (!reel_insert_open(&rank_row, st,
 			      "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
-			      "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			      "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
+			      "?)",
 			      err) &&
 	    !reel_insert_open(&step_row, st,
 			      "INSERT INTO step VALUES "

@@ -10,13 +10,14 @@
 #define ANALYZER_METRIC_OVERLAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analyzer/interval_log.h"
 
 struct reel_error;
 
-#define OVERLAP_HELD 64u     /* intervals of a thread: its calls nest */
+#define OVERLAP_HELD 64u	 /* intervals of a thread: its calls nest */
 #define OVERLAP_HELD_MANY 65536u /* of several */
 
 struct overlap_span {
@@ -25,7 +26,7 @@ struct overlap_span {
 };
 
 enum overlap_kind {
-	OVERLAP_CALLS,	 /* a thread's calls on files: it waits for them */
+	OVERLAP_CALLS,	 /* a thread's calls on files, which block it */
 	OVERLAP_ASYNC,	 /* operations that it submitted */
 	OVERLAP_FETCHED, /* its reads that fetched from the storage; in place of
 			    bytes read and written: bytes fetched, reads */

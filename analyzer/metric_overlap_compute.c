@@ -69,7 +69,8 @@ static int find_fed(struct overlap_rank *r, struct reel_error *err)
 }
 
 /* Which steps compute at a known time. */
-static void mark_steps(struct overlap_rank *r, const struct reel_union *declared)
+static void mark_steps(struct overlap_rank *r,
+		       const struct reel_union *declared)
 {
 	uint32_t at = 0, i;
 
@@ -155,7 +156,7 @@ static int add_own(struct own_sweep *w, int64_t from_ns, int64_t to_ns,
 	return from_ns < to_ns ? reel_union_add(&w->own, &iv, err) : 0;
 }
 
-/* A call blocks the step of its own thread, and what is outside of all steps. */
+/* A call blocks the step of its own thread, and all outside of steps. */
 static int add_call(struct own_sweep *w, const struct reel_interval *iv,
 		    uint32_t thread, struct reel_error *err)
 {
@@ -194,7 +195,8 @@ static uint32_t *find_threads(const struct overlap_rank *r,
 			      struct reel_error *err)
 {
 	uint32_t n, i, k = 0;
-	uint32_t at = overlap_find_spans(job, r->process, REEL_SPAN_COMPUTE, &n);
+	uint32_t at =
+		overlap_find_spans(job, r->process, REEL_SPAN_COMPUTE, &n);
 	uint32_t most = r->steps ? r->steps : n;
 	uint32_t *thread = reel_alloc(most, sizeof(*thread), err);
 

@@ -112,7 +112,8 @@ static int add_unknown(struct reel_interval_stream *out,
 		struct reel_interval iv = {s->start_ns, s->start_ns + s->dur_ns,
 					   0, 0};
 
-		if (!s->compute_known && reel_interval_stream_add(out, &iv, err))
+		if (!s->compute_known &&
+		    reel_interval_stream_add(out, &iv, err))
 			return -1;
 	}
 	return reel_interval_stream_end(out, err);

@@ -225,7 +225,8 @@ static void print_overlap(const struct report_rank *k)
 		 "Share of time computing: %s.",
 		 percent(num, k->hidden_share),
 		 time_or_none(num2, k->exposed_ns),
-		 time_or_none(num3, k->io_ns), percent(num4, k->computing_share));
+		 time_or_none(num3, k->io_ns),
+		 percent(num4, k->computing_share));
 	fputs("  ", stdout);
 	report_put_wrapped(text, 2, 2);
 }
