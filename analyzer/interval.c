@@ -2,17 +2,87 @@
 /*
  * Unions of time intervals as a stack merged from the top.
  *
- * Exact while nothing begins below the floor; what does is cut there and
- * counted, so a union never claims more than it knows.
+ * Exact while nothing begins below the floor. What does is cut there, or kept
+ * apart, or measured by the gaps in what is gone; a union never claims more
+ * than it knows.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/error.h"
 
+#include "analyzer/idmap.h"
 #include "analyzer/interval.h"
 
 #define FIRST_ROOM 8u
+
+/* The gap before @end_ns, of which @covered_ns were covered. */
+static int add_gap(struct reel_union *u, int64_t end_ns, int64_t covered_ns,
+		   struct reel_error *err)
+{
+	int64_t start_ns = u->gaps ? u->gap[u->gaps - 1].end_ns : 0;
+
+	if (reel_array_reach(&u->gap, &u->gap_room, u->gaps, sizeof(*u->gap),
+			     err))
+		return -1;
+	u->gap[u->gaps++] = (struct reel_gap){end_ns, end_ns - start_ns -
+							      covered_ns};
+	return 0;
+}
+
+/* Remember the gaps between the lowest @count intervals. */
+static int keep_gaps(struct reel_union *u, uint32_t count,
+		     struct reel_error *err)
+{
+	int64_t covered_ns = 0;
+	uint32_t i;
+
+	if (!u->gaps && count && add_gap(u, u->iv[0].start_ns, 0, err))
+		return -1;
+	for (i = 0; i < count; i++) {
+		covered_ns += u->iv[i].end_ns - u->iv[i].start_ns;
+		if ((i + 1) % REEL_GAP_INTERVALS && i + 1 < count)
+			continue;
+		if (add_gap(u, u->iv[i].end_ns, covered_ns, err))
+			return -1;
+		covered_ns = 0;
+	}
+	return 0;
+}
+
+/* What is gone covers from @start_ns on: the gaps there, of the first of which
+ * it is not known where in its piece they were. */
+static void fill_gaps(struct reel_union *u, int64_t start_ns)
+{
+	bool sure = true;
+	uint32_t i;
+
+	for (i = u->gaps; i--;) {
+		struct reel_gap *gap = &u->gap[i];
+		int64_t from_ns = i ? gap[-1].end_ns : 0;
+		int64_t before_ns = start_ns > from_ns ? start_ns - from_ns : 0;
+		int64_t len_ns = gap->end_ns - from_ns - before_ns;
+		int64_t sure_ns = gap->gap_ns - before_ns;
+		int64_t most_ns = gap->gap_ns < len_ns ? gap->gap_ns : len_ns;
+
+		if (gap->end_ns <= start_ns)
+			break;
+		sure_ns = sure_ns > 0 ? sure_ns : 0;
+		u->past_ns += sure_ns;
+		gap->gap_ns -= sure_ns;
+		u->clipped_ns += most_ns - sure_ns;
+		sure = most_ns == sure_ns;
+	}
+	u->clipped += !sure;
+}
+
+static void count_clipped(struct reel_union *u, const struct reel_interval *add)
+{
+	int64_t end_ns = add->end_ns < u->floor_ns ? add->end_ns : u->floor_ns;
+
+	u->clipped++;
+	u->clipped_ns += end_ns > add->start_ns ? end_ns - add->start_ns : 0;
+}
 
 /* The lower half goes. */
 static int collapse(struct reel_union *u, uint32_t count,
@@ -20,6 +90,8 @@ static int collapse(struct reel_union *u, uint32_t count,
 {
 	uint32_t i;
 
+	if (u->keep_gaps && keep_gaps(u, count, err))
+		return -1;
 	for (i = 0; i < count; i++) {
 		u->past_ns += u->iv[i].end_ns - u->iv[i].start_ns;
 		u->floor_ns = u->iv[i].end_ns;
@@ -58,6 +130,40 @@ static void merge(struct reel_interval *into, const struct reel_interval *iv)
 	into->write_bytes += iv->write_bytes;
 }
 
+uint64_t reel_interval_bytes(uint64_t bytes, const struct reel_interval *iv,
+			     int64_t at_ns)
+{
+	if (at_ns >= iv->end_ns)
+		return bytes;
+	if (at_ns <= iv->start_ns)
+		return 0;
+	return (uint64_t)((unsigned __int128)bytes *
+			  (uint64_t)(at_ns - iv->start_ns) /
+			  (uint64_t)(iv->end_ns - iv->start_ns));
+}
+
+/* Move the part of @add below the floor to the late ones. */
+static int keep_late(struct reel_union *u, struct reel_interval *add,
+		     struct reel_error *err)
+{
+	struct reel_interval *late;
+
+	if (reel_array_reach(&u->late, &u->late_room, u->lates, sizeof(*late),
+			     err))
+		return -1;
+	late = &u->late[u->lates++];
+	*late = *add;
+	if (add->end_ns > u->floor_ns)
+		late->end_ns = u->floor_ns;
+	late->read_bytes =
+		reel_interval_bytes(add->read_bytes, add, u->floor_ns);
+	late->write_bytes =
+		reel_interval_bytes(add->write_bytes, add, u->floor_ns);
+	add->read_bytes -= late->read_bytes;
+	add->write_bytes -= late->write_bytes;
+	return 0;
+}
+
 int reel_union_insert(struct reel_union *u, const struct reel_interval *in,
 		      struct reel_error *err)
 {
@@ -66,8 +172,14 @@ int reel_union_insert(struct reel_union *u, const struct reel_interval *in,
 
 	if (make_room(u, err))
 		return -1;
-	if (add.start_ns < u->floor_ns && u->past_ns) {
-		u->clipped++;
+	if (add.start_ns < u->floor_ns &&
+	    (u->past_ns || u->keep_late || u->keep_gaps)) {
+		if (u->keep_late && keep_late(u, &add, err))
+			return -1;
+		if (u->keep_gaps && add.end_ns >= u->floor_ns)
+			fill_gaps(u, add.start_ns);
+		else if (!u->keep_late)
+			count_clipped(u, &add);
 		add.start_ns = u->floor_ns;
 	}
 	if (add.end_ns <= add.start_ns) {
@@ -108,8 +220,11 @@ int reel_union_flush(struct reel_union *u, struct reel_error *err)
 void reel_union_fini(struct reel_union *u)
 {
 	free(u->iv);
-	u->iv = NULL;
-	u->n = u->room = 0;
+	free(u->late);
+	free(u->gap);
+	u->iv = u->late = NULL;
+	u->gap = NULL;
+	u->n = u->room = u->lates = u->late_room = u->gaps = u->gap_room = 0;
 }
 
 static int add_part(struct reel_union *out, int64_t start_ns, int64_t end_ns,
@@ -160,6 +275,21 @@ static uint32_t find(const struct reel_union *u, int64_t ns)
 			high = mid;
 	}
 	return low;
+}
+
+bool reel_union_part(const struct reel_union *u, uint32_t *at, int64_t *from_ns,
+		     int64_t to_ns, struct reel_interval *part)
+{
+	const struct reel_interval *iv;
+
+	while (*at < u->n && u->iv[*at].end_ns <= *from_ns)
+		++*at;
+	if (*from_ns >= to_ns || *at == u->n || u->iv[*at].start_ns >= to_ns)
+		return false;
+	iv = &u->iv[*at];
+	part->start_ns = iv->start_ns > *from_ns ? iv->start_ns : *from_ns;
+	part->end_ns = *from_ns = iv->end_ns < to_ns ? iv->end_ns : to_ns;
+	return true;
 }
 
 int64_t reel_union_within(const struct reel_union *u, int64_t start_ns,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Logs of small records of numbers, one log per stream, each written once and
- * read once. Full chunks past a budget of memory lie in a temporary file that
- * has no name.
+ * then read, any number of times. Full chunks past a budget of memory lie in a
+ * temporary file that has no name.
  */
 #ifndef ANALYZER_STREAM_LOG_H
 #define ANALYZER_STREAM_LOG_H

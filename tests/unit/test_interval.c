@@ -4,7 +4,7 @@
 
 #include "lib/error.h"
 
-#include "analyzer/interval.h"
+#include "analyzer/interval_log.h"
 #include "analyzer/stream_log.h"
 
 #include "tests/tap.h"
@@ -97,6 +97,146 @@ static void clipped(void)
 	reel_union_fini(&u);
 }
 
+/* Short ones, one that ends late, and short ones; and so on. */
+static void late_ends(bool keep_gaps, bool keep_late)
+{
+	enum { NS = 400000 };
+	static char hit[NS];
+	struct reel_union u = {.most = 2048,
+			       .keep_gaps = keep_gaps,
+			       .keep_late = keep_late};
+	int64_t at = 500, want = 0, got, i;
+
+	memset(hit, 0, sizeof(hit));
+	while (at < NS - 20) {
+		int64_t start = at, end = at + 1 + random_below(8);
+
+		if (random_below(4000) == 0)
+			start = random_below((uint32_t)at);
+		add(&u, start, end);
+		memset(hit + start, 1, (size_t)(end - start));
+		at = end + random_below(8);
+	}
+	for (i = 0; i < NS; i++)
+		want += hit[i];
+	got = reel_union_ns(&u);
+	if (keep_late) {
+		struct reel_union late = {.most = REEL_UNION_ALL};
+
+		ok(u.lates > 0 && !u.clipped, "late parts are kept apart");
+		for (i = 0; i < u.lates; i++)
+			reel_union_add(&late, &u.late[i], &err);
+		ok(reel_union_ns(&late) >= want - got,
+		   "and are no part of the measure");
+		reel_union_fini(&late);
+	} else {
+		ok(got <= want && got + u.clipped_ns >= want,
+		   "late ends: %lld of %lld ns, at most %lld are missing",
+		   (long long)got, (long long)want, (long long)u.clipped_ns);
+		ok(u.clipped > 0, "which is counted");
+		if (keep_gaps)
+			ok(want - got < want / 100 && u.clipped_ns < want / 20,
+			   "gaps in what is gone are filled");
+	}
+	reel_union_fini(&u);
+}
+
+static int64_t log_stream(struct reel_interval_stream *s,
+			  struct reel_stream_log *log, uint32_t id, char *hit,
+			  int64_t ns)
+{
+	int64_t at = random_below(100), bytes = 0;
+
+	reel_interval_stream_begin(s, log, id, 16);
+	while (at < ns - 20) {
+		struct reel_interval iv = {at, at + 1 + random_below(8), 0, 0};
+
+		iv.read_bytes = random_below(1000);
+		if (random_below(300) == 0)
+			iv.start_ns -= random_below((uint32_t)at);
+		reel_interval_stream_add(s, &iv, &err);
+		bytes += (int64_t)iv.read_bytes;
+		memset(hit + iv.start_ns, 1,
+		       (size_t)(iv.end_ns - iv.start_ns));
+		at = iv.end_ns + random_below(60);
+	}
+	reel_interval_stream_end(s, &err);
+	return bytes;
+}
+
+/* Three streams with late ends read as one, and a window over one without. */
+static void streams(void)
+{
+	enum { NS = 200000 };
+	static char hit[NS], apart[NS];
+	struct reel_stream_log *log = NULL;
+	struct reel_interval_stream s[4] = {0};
+	struct reel_interval_merge m = {0};
+	struct reel_interval_window w = {0};
+	struct reel_interval iv;
+	int64_t bytes = 0, reach_ns = 0, start_ns = 0, got = 0, want = 0, i;
+	uint32_t tag, k, order = 1, tags = 0;
+
+	memset(hit, 0, sizeof(hit));
+	reel_stream_log_new(&log, 1 << 12, &err);
+	for (i = 0; i < 3; i++)
+		bytes += log_stream(&s[i], log, (uint32_t)i, hit, NS);
+	for (i = 0; i < 3; i++)
+		reel_interval_merge_add(&m, &s[i], 1u << i, &err);
+	while (reel_interval_merge_next(&m, &iv, &tag, &err) > 0) {
+		int64_t from = iv.start_ns > reach_ns ? iv.start_ns : reach_ns;
+
+		order &= iv.start_ns >= start_ns;
+		start_ns = iv.start_ns;
+		got += iv.end_ns > from ? iv.end_ns - from : 0;
+		reach_ns = iv.end_ns > reach_ns ? iv.end_ns : reach_ns;
+		bytes -= (int64_t)iv.read_bytes;
+		tags |= tag;
+	}
+	for (i = 0; i < NS; i++)
+		want += hit[i];
+	is(got, want, "streams with late ends, read as one: exact");
+	ok(order, "in the order of their starts");
+	is(bytes, 0, "with all bytes");
+	is(tags, 7, "of all streams");
+	reel_interval_merge_fini(&m);
+	for (i = 0; i < 3; i++)
+		reel_interval_merge_add(&m, &s[i], 0, &err);
+	is(reel_interval_merge_union_ns(&m, &err), want, "read once more");
+	reel_interval_merge_fini(&m);
+
+	memset(apart, 0, sizeof(apart));
+	reel_interval_stream_begin(&s[3], log, 3, 64);
+	for (i = 0; i < NS - 20; i += 1 + random_below(30)) {
+		iv = (struct reel_interval){i, i + random_below(9), 0, 0};
+		reel_interval_stream_add(&s[3], &iv, &err);
+		memset(apart + i, 1, (size_t)(iv.end_ns - i));
+		i = iv.end_ns;
+	}
+	reel_interval_stream_end(&s[3], &err);
+	reel_interval_merge_add(&w.m, &s[3], 0, &err);
+	for (got = want = start_ns = 0; start_ns < NS - 200;
+	     start_ns += random_below(100)) {
+		int64_t end_ns = start_ns + random_below(200);
+
+		for (i = start_ns; i < end_ns; i++)
+			want += apart[i];
+		reel_interval_window_move(&w, start_ns, end_ns, &err);
+		for (k = w.first; k < w.n && w.iv[k].start_ns < end_ns; k++) {
+			int64_t from = w.iv[k].start_ns, to = w.iv[k].end_ns;
+
+			from = from > start_ns ? from : start_ns;
+			to = to < end_ns ? to : end_ns;
+			got += to > from ? to - from : 0;
+		}
+	}
+	is(got, want, "a window over a stream: exact");
+	reel_interval_window_fini(&w);
+	for (i = 0; i < 4; i++)
+		reel_interval_stream_fini(&s[i]);
+	reel_stream_log_close(log);
+}
+
 static void cut(void)
 {
 	struct reel_union a = {.most = REEL_UNION_ALL};
@@ -166,6 +306,10 @@ int main(void)
 	against_bitmap(64);
 	against_bitmap(4096);
 	clipped();
+	late_ends(false, false);
+	late_ends(true, false);
+	late_ends(false, true);
+	streams();
 	cut();
 	log_round_trip(1 << 20);
 	log_round_trip(0);
