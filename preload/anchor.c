@@ -19,6 +19,8 @@ static const char names[REEL_SPANS][12] = {
 
 #define NAME_BYTES 200 /* of a user's span */
 
+_Thread_local uint32_t shim_fetching;
+
 /* Names are short: a call of strcmp() costs more. */
 static bool same(const char *a, const char *b)
 {
@@ -80,10 +82,20 @@ static void mark(uint32_t call, int span, const char *name, int64_t detail)
 	shim_record_full(&ev, now, now, 0, 0);
 }
 
+HOT void count_fetch(uint32_t call)
+{
+	if (call == MARK_SPAN_BEGIN)
+		shim_fetching++;
+	else if (shim_fetching)
+		shim_fetching--;
+}
+
 HOT void span_mark(uint32_t call, int span, const char *name, int64_t detail)
 {
 	if (!shim_hot.on || span < 0 || span >= REEL_SPANS)
 		return;
+	if (span == REEL_SPAN_FETCH)
+		count_fetch(call);
 	if ((span == REEL_SPAN_USER && name) ||
 	    unlikely(!mark_short(call, span, detail)))
 		mark(call, span, name, detail);

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "preload/anchor.h"
 #include "preload/dynamic.h"
 #include "preload/real.h"
 
@@ -145,6 +146,7 @@ static struct object *py_within(struct object *self, struct object *unused)
 static struct object *py_forget(struct object *self, struct object *unused)
 {
 	inside = 0;
+	shim_fetching = 0;
 	return yes_or_no(true);
 }
 
