@@ -5,7 +5,7 @@ epoch, step, fetch    iterators of tf.data that a Python loop reads
 checkpoint, restore   tf.train.Checkpoint, tf.saved_model
 
 In Model.fit the fetch happens inside the graph: hook_keras.py has the steps,
-profile.py the fetches.
+preload/anchor_tensorflow.c the fetches.
 """
 import atexit
 
@@ -25,9 +25,10 @@ def _hook_iterator(iterator_ops):
 
     def started(iterator, dataset=None, *args, **kwargs):
         if dataset is not None:
-            epochs.started(iterator, dataset, shim.EPOCH)
+            return epochs.made(iterator, dataset, shim.EPOCH)
+        return None
 
-    wrap.patch(owned, "__init__", started)
+    wrap.patch(owned, "__init__", started, epochs.asked)
     wrap.patch(owned, "__next__", epochs.fetch_begins, epochs.fetch_ends)
     profile.arm(_profiler)
     atexit.register(profile.stop)
