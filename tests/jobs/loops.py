@@ -216,6 +216,52 @@ def threads():
         pass
 
 
+def fed():
+    """A thread prefetches for this one, which trains."""
+    put, got = threading.Semaphore(0), threading.Semaphore(0)
+
+    def run():
+        for _ in range(2):
+            for _ in Loader(2):
+                put.release()
+                got.acquire()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    for _ in range(4):
+        put.acquire()
+        epochs.trains(6)
+        got.release()
+    thread.join()
+
+
+def fed_by_hand():
+    """... from an iterator that was made here."""
+    it = iter(Loader(3))
+    epochs.trains(6)
+    thread = threading.Thread(target=list, args=(it,))
+    thread.start()
+    thread.join()
+    epochs.trains(6)
+
+
+def trains_in_thread():
+    """The loop that trains is in a thread, and another one evaluates."""
+    thread = threading.Thread(target=train, args=(training,))
+    thread.start()
+    thread.join()
+    for _ in validation:
+        pass
+
+
+def trains_between():
+    """A training without a loop, then one with it."""
+    next(iter(validation))
+    epochs.trains(6)
+    epochs.trains(6)
+    train(training)
+
+
 def forked():
     """The child of a fork does not end what the parent began."""
     it = iter(Loader(2))

@@ -30,6 +30,9 @@ behind the last: neither exhaustion nor deletion tells that a loop was left.
 Gradients that are on again do, of an eval made with them off; and that
 training and evaluation take turns when all batches were fetched.
 
+A thread that trains without a loop of its own is fed by another one: the loops
+of threads that do not train have no steps, and their fetches are preprocessing.
+
 Nothing is stored in the program's objects, and they are referred to weakly.
 A weak reference may call back at any allocation, in any thread: it only puts
 its epoch on the owner's list when the owner is busy or elsewhere.
@@ -43,12 +46,15 @@ import weakref
 from ioreel import profile, shim
 from ioreel.finder import hide
 
+_FED = -2  # no step: the fetch is preprocessing
+
 _local = threading.local()
 _loaders = {}   # id of a loader: its Loader
 _epochs = {}    # id of an iterator: its Epoch
 _unsure = set()  # open epochs that have not trained yet
 _trained = {}   # id of a data set that was trained with: a reference to it
 _training = []  # not empty once anything has trained
+_fed = []  # not empty once a thread was that trains without a loop of its own
 
 
 class Loader(object):
@@ -119,10 +125,9 @@ class Epoch(object):
 
     def looked(self):
         """Whether it was but a look at the data."""
-        if self.kind != shim.EPOCH:
-            return not self.fetches
-        return (self in _unsure and self.fetches <= 1 and
-                not self.exhausted)
+        return not self.fetches or (
+            self.kind == shim.EPOCH and self in _unsure and
+            self.fetches == 1 and not self.exhausted)
 
     def left_for(self, other):
         """Whether this loop is over, though within it @other goes on."""
@@ -139,8 +144,10 @@ class Thread(object):
         self.steps = collections.Counter()
         self.evals = 0
         self.latest = None  # the epoch that fetched last
+        self.trains = False
+        self.learned = False  # it trained in a loop of its own
         self.asking = 0  # calls that make an iterator
-        self.making = False  # a fetch of such a call is open
+        self.making = 0  # the kind of span that is open for them
         self.abandoned = collections.deque()
         self.busy = False
 
@@ -265,6 +272,14 @@ class Thread(object):
             profile.at_step(epoch.step)
         return epoch.step
 
+    def feeds(self):
+        return _fed and not self.trains
+
+    def hand(self, epoch):
+        """The batches of @epoch are for another thread, which trains."""
+        while epoch.on_stack:
+            self.take_back(self.off())
+
     def learn(self):
         """This thread trains: so do its latest epoch and those around it.
 
@@ -276,6 +291,7 @@ class Thread(object):
             latest = self.stack[-1]
         if latest not in self.stack:
             return
+        self.learned = True
         for epoch in self.stack[:self.stack.index(latest) + 1]:
             epoch.loader.trained()
             _unsure.discard(epoch)
@@ -328,8 +344,8 @@ def asked(thread, error):
     if thread is not None:
         thread.asking -= 1
         if thread.making and not thread.asking:
-            thread.making = False
-            shim.end(shim.FETCH)
+            shim.end(thread.making)
+            thread.making = 0
 
 
 def made(iterator, loader, kind):
@@ -357,10 +373,22 @@ def started(iterator, loader, kind):
             kind = shim.EVAL
         epoch = Epoch(iterator, known, kind, without, thread)
         _epochs[id(iterator)] = epoch
-        thread.open(epoch)
+        feeds = thread.feeds()
+        if not feeds:
+            thread.open(epoch)
         if thread.asking and not thread.making:
-            thread.making = True
-            shim.begin(shim.FETCH, -1)
+            thread.making = shim.PREPROCESS if feeds else shim.FETCH
+            shim.begin(thread.making, -1)
+    finally:
+        thread.busy = False
+
+
+def settle():
+    """Another loop begins in this thread: a look at a batch was but that."""
+    thread = current()
+    thread.busy = True
+    try:
+        thread.settle()
     finally:
         thread.busy = False
 
@@ -373,9 +401,11 @@ def trains(kind):
     thread.busy = True
     try:
         _training[:] = [True]
-        if thread.stack:
+        thread.trains = True
+        if thread.stack and thread.latest is not None:
             thread.learn()
-        else:  # the batches come by another thread
+        elif not thread.learned:
+            _fed[:] = [True]
             for epoch in list(_unsure):
                 epoch.loader.trained()
                 _unsure.discard(epoch)
@@ -391,7 +421,13 @@ def fetch_begins(iterator):
     thread.busy = True
     try:
         epoch = _epochs.get(id(iterator))
-        if epoch is None or epoch.thread is not thread:
+        own = epoch is not None and epoch.thread is thread
+        if thread.feeds():
+            if own:
+                thread.hand(epoch)
+            shim.begin(shim.PREPROCESS, -1)
+            return thread, None, _FED
+        if not own:
             shim.begin(shim.FETCH, -1)
             return thread, None, -1
         step = thread.next_step(epoch)
@@ -406,6 +442,9 @@ def fetch_ends(token, error):
     if token is None:
         return
     thread, epoch, step = token
+    if step == _FED:
+        shim.end(shim.PREPROCESS)
+        return
     if error is None or not isinstance(error, StopIteration):
         shim.end(shim.FETCH)
         return
