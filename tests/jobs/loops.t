@@ -53,6 +53,14 @@ loop 'an iterator that is seldom used does not lead' rare \
 	'E0(F E0(S0(F F0 F) S1(F1 F) S2(F2 F)) E1(S3(F F3) S4(F4) S5(F5)))'
 loop 'a loader read by another thread' threads "$(printf '%s\n' \
 	'F E0(S0(F F0))' 'F')"
+loop 'a thread that prefetches for this one has no steps' fed \
+	'F F0 P P P P P P'
+loop 'nor has one with an iterator that was made here' fed_by_hand \
+	"$(printf '%s\n' F 'P P P P')"
+loop 'a training in a thread, then an evaluation' trains_in_thread \
+	"$(printf '%s\n' 'E0(S0(F F0) S1(F1))' 'V0(F F)')"
+loop 'a training without a loop, then with one' trains_between \
+	'E0(S0(F F0)) E1(S1(F F) S2(F2))'
 loop 'a forked child starts with nothing open' forked "$(printf '%s\n' \
 	'child: E0(S0(F F0))' 'E0(S0(F F0) S1(F1))')"
 loop 'loops that keep their iterators, and ask for no batch too many' held_loops \

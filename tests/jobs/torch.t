@@ -41,6 +41,32 @@ for how in spawned forkserver; do
 		WHERE p.role = 'worker' AND s.name = 'preprocess'" | tail -n +2)" \
 		"$(printf '6\t%d' $([ $how = spawned ] && echo 4 || echo 1))"
 done
+# Each epoch has a loader, a data set and workers of its own: their start lies in
+# the fetch of its first step.
+job loader_per_epoch
+spans loader_per_epoch 'backward 9, epoch 3, fetch 12, optimizer 9, preprocess 9, step 9'
+is 'loader_per_epoch: each epoch begins with the start of its workers' \
+	"$("$IOREEL" sql --format tsv loader_per_epoch.reel "
+	SELECT epoch, steps, first_fetch_ns >= 200e6 FROM v_epoch
+	ORDER BY start_ns" | tail -n +2)" "$(printf '%d\t3\t1\n' 0 1 2)"
+is 'loader_per_epoch: steps are counted on' \
+	"$("$IOREEL" sql --format tsv loader_per_epoch.reel "
+	SELECT group_concat(number, ' ') FROM (SELECT number FROM step
+	ORDER BY start_ns)" | tail -n +2)" '0 1 2 3 4 5 6 7 8'
+check 'loader_per_epoch: the report says how epochs start' \
+	'"$IOREEL" report loader_per_epoch.reel | grep EPOCH-START'
+job looked_at
+is 'looked_at: a look is no epoch, and has no step' \
+	"$("$IOREEL" sql --format tsv looked_at.reel "
+	SELECT epoch, steps, first_fetch_ns >= 200e6 FROM v_epoch
+	ORDER BY start_ns" | tail -n +2)" "$(printf '%d\t3\t1\n' 0 1)"
+job prefetched
+is 'prefetched: the loop waits for no fetch of a thread that is ahead' \
+	"$("$IOREEL" sql --format tsv prefetched.reel "
+	SELECT count(*) FILTER (WHERE name = 'step'),
+	count(*) FILTER (WHERE name = 'epoch'),
+	count(*) FILTER (WHERE name = 'fetch') <= 4 FROM v_span" |
+	tail -n +2)" "$(printf '0\t0\t1')"
 job iterable
 spans iterable 'backward 12, checkpoint 2, epoch 2, fetch 14, optimizer 12, preprocess 12, step 12'
 job evaluated

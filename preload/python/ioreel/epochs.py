@@ -18,7 +18,8 @@ first batch is asked for, and began before.
 
 An eval is an epoch that trains nothing: fetches, but no steps. It is one when
 its iterator was made with gradients off, or when another loader has trained
-and neither this one nor its data set has. A backward or optimizer call makes
+and neither this one nor its data set has, or in a thread that is not the main
+one, which may prefetch for it. A backward or optimizer call makes
 an epoch of it after all, from its start on; its steps begin with the one that
 trains.
 
@@ -358,8 +359,11 @@ def made(iterator, loader, kind):
     return thread
 
 
-def started(iterator, loader, kind):
-    """@iterator is made from @loader, or starts again from its beginning."""
+def started(iterator, loader, kind, learns=False):
+    """@iterator is made from @loader, or starts again from its beginning.
+
+    @learns: if its batches are trained with, trains() is called.
+    """
     thread = current()
     thread.reap()
     thread.busy = True
@@ -369,7 +373,9 @@ def started(iterator, loader, kind):
             thread.close(before)
         known = Loader.of(loader)
         without = kind == shim.EVAL
-        if _training and not known.trains:
+        if not known.trains and (_training or learns and
+                                 threading.current_thread() is not
+                                 threading.main_thread()):
             kind = shim.EVAL
         epoch = Epoch(iterator, known, kind, without, thread)
         _epochs[id(iterator)] = epoch

@@ -28,7 +28,7 @@ def _hook_loader(torch):
 
     def started(iterator, loader):
         kind = shim.EPOCH if torch.is_grad_enabled() else shim.EVAL
-        epochs.started(iterator, loader, kind)
+        epochs.started(iterator, loader, kind, True)
 
     def reset(iterator, loader, first_iter=False):
         if not first_iter:  # the first belongs to __init__
