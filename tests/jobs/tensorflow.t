@@ -36,10 +36,18 @@ job() {
 		diff <(plain bare.err) <(plain rec.err)'
 	is "$1: spans" "$("$IOREEL" sql --format tsv "$1.reel" "
 		SELECT group_concat(name || ' ' || n, ', ') FROM (
-		SELECT name, count(*) AS n FROM v_span WHERE closed
+		SELECT name, count(*) AS n FROM v_span
+		WHERE closed AND name != 'fetch'
 		GROUP BY name ORDER BY name)" | tail -n +2)" "$2"
-	# a loop that is broken off: how far its reader came is not settled
-	[ -n "$strace" ] && [ "$1" != fails ] || return
+	is "$1: every step has a fetch" "$("$IOREEL" sql --format tsv "$1.reel" "
+		SELECT count(*) FROM v_span s WHERE name = 'step' AND NOT EXISTS
+		(SELECT 1 FROM v_span f WHERE f.name = 'fetch'
+		AND f.process_id = s.process_id
+		AND f.start_ns BETWEEN s.start_ns AND s.start_ns + s.dur_ns)
+		" | tail -n +2)" 0
+	# fails, a loop that is broken off: how far its reader came is not settled
+	[ -n "$strace" ] || return
+	case $1 in fit | evaluates | loop) ;; *) return ;; esac
 	in_data strace strace -ff -y -s 0 -o "$T/s.$1" \
 		-e trace=%file,%desc,%process "$python" "$job" "$1"
 	"$IOREEL" sql "$1.reel" --format tsv \
@@ -65,7 +73,30 @@ is 'fit: every step and evaluation is in its epoch, but the last' \
 	WHERE e.name = 'epoch' AND s.name IN ('step', 'eval')" | tail -n +2)" 34
 job fails 'epoch 2, step 19'
 job evaluates 'epoch 1, eval 1, step 16'
-job loop 'epoch 4, fetch 64, step 64'
+job loop 'epoch 4, step 64'
+is 'loop: the epochs and steps are counted on' \
+	"$("$IOREEL" sql --format tsv loop.reel "
+	SELECT name, min(detail), max(detail), count(DISTINCT detail)
+	FROM v_span WHERE name IN ('epoch', 'step') GROUP BY name" |
+	tail -n +2)" "$(printf 'epoch\t0\t3\t4\nstep\t0\t63\t64')"
+# A look at the data is no epoch, and hides no wait: each batch of the 8 of the
+# training takes 40 ms, and the first one of a pass 80 ms.
+for look in none take next adapt; do
+	epochs='epoch 2, step 8'
+	case $look in take | adapt) epochs='epoch 2, eval 1, step 8' ;; esac
+	job sleeps_$look "$epochs"
+	is "sleeps_$look: the training waits for its batches" \
+		"$("$IOREEL" sql --format tsv sleeps_$look.reel "
+		SELECT epoch, steps, fetch_ns >= 160e6, first_fetch_ns >= 80e6
+		FROM v_epoch ORDER BY start_ns" | tail -n +2)" \
+		"$(printf '0\t4\t1\t1\n1\t4\t1\t1')"
+done
+job again 'epoch 3, step 6'
+is 'again: the epochs of all calls of fit() are counted' \
+	"$("$IOREEL" sql --format tsv again.reel "SELECT group_concat(detail)
+	FROM (SELECT detail FROM v_span WHERE name = 'epoch'
+	ORDER BY start_ns)" | tail -n +2)" 0,1,2
+job traced 'epoch 1, step 2'
 job saves 'checkpoint 4, restore 3'
 IOREEL_PROFILE_STEPS=5-7 in_data rec "$IOREEL" record -q -o "$T/p.reel" -- \
 	"$python" "$job" fit

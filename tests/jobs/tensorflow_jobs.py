@@ -82,6 +82,75 @@ def loop():
     print(seen)
 
 
+def sleeping(elements=16):
+    """40 ms a batch of 4; 80 ms more for the first one of a pass."""
+    import time
+
+    def take(i):
+        time.sleep(0.09 if i == 0 else 0.01)
+        return i
+
+    def load(i):
+        x = tf.ensure_shape(tf.numpy_function(take, [i], tf.int64), ())
+        return tf.fill((16,), tf.cast(x, tf.float32))
+
+    return tf.data.Dataset.range(elements).map(load).batch(4)
+
+
+def sleeps(look):
+    data = sleeping()
+    labelled = data.map(lambda x: (x, tf.reduce_sum(x, 1)))
+    m = model()
+    if look == "take":
+        for x in data.take(1):
+            print(x.shape)
+    elif look == "next":
+        print(next(iter(labelled))[0].shape)
+    elif look == "adapt":
+        normal = keras.layers.Normalization()
+        normal.adapt(data)
+        m = keras.Sequential([keras.layers.Input((16,)), normal,
+                              keras.layers.Dense(1)])
+        m.compile("sgd", "mse")
+    m.fit(labelled, epochs=2, verbose=0)
+
+
+def sleeps_none():
+    sleeps(None)
+
+
+def sleeps_take():
+    sleeps("take")
+
+
+def sleeps_next():
+    sleeps("next")
+
+
+def sleeps_adapt():
+    sleeps("adapt")
+
+
+def again():
+    """A fit() for each epoch."""
+    m = model()
+    for epoch in range(3):
+        m.fit(sleeping(8).map(lambda x: (x, tf.reduce_sum(x, 1))), verbose=0)
+
+
+def traced():
+    """While a graph is made of a loop nothing is fetched; it fetches later."""
+    batches = iter(sleeping(40))
+
+    @tf.function
+    def step():
+        return tf.reduce_sum(next(batches))
+
+    print([float(step()) for i in range(2)])
+    for x in sleeping(8):
+        print(x.shape)
+
+
 def saves():
     m = model()
     m.save("model.keras")

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 
 import torch
@@ -138,6 +139,62 @@ def broken_off():
 
 def subclass():
     loop(DataLoader(Images(), 4), optimizer=Twice)
+
+
+class Slow(Images):
+    """Its workers take 0.2 s to start; a batch of 4 takes 0.04 s."""
+    def __getitem__(self, index):
+        time.sleep(0.01)
+        return super().__getitem__(index)
+
+    @staticmethod
+    def starts(worker):
+        time.sleep(0.2)
+
+
+def slow_loader():
+    return DataLoader(Slow(), 4, num_workers=2, worker_init_fn=Slow.starts)
+
+
+def train_each(epochs):
+    model = torch.nn.Linear(8, 2)
+    opt = torch.optim.SGD(model.parameters(), lr=0.01)
+    for epoch in range(epochs):
+        for x, y in slow_loader():
+            opt.zero_grad()
+            model(x).sum().backward()
+            opt.step()
+    print("done")
+
+
+def loader_per_epoch():
+    train_each(3)
+
+
+def looked_at():
+    x, y = next(iter(slow_loader()))
+    print(x.shape)
+    train_each(2)
+
+
+def prefetched():
+    """A thread is ahead of the loop."""
+    import queue
+    batches = queue.Queue(1)
+
+    def run():
+        for epoch in range(2):
+            for batch in DataLoader(Images(), 2):
+                batches.put(batch)
+        batches.put(None)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    model = torch.nn.Linear(8, 2)
+    for x, y in iter(batches.get, None):
+        model(x).sum().backward()
+    thread.join()
+    print("done")
 
 
 def fails_in_loop():
@@ -312,6 +369,22 @@ def lightning():
     trainer.save_checkpoint("end.ckpt")
     print(trainer.global_step, os.path.getsize("end.ckpt") > 0)
     os.unlink("end.ckpt")
+
+
+def webdataset():
+    """A loader that is a pipeline, made for each epoch."""
+    import webdataset
+    with webdataset.TarWriter("d.tar") as tar:
+        for i in range(8):
+            tar.write({"__key__": "%03d" % i, "x.txt": str(i)})
+    model = torch.nn.Linear(1, 1)
+    for epoch in range(2):
+        data = webdataset.WebDataset("d.tar", shardshuffle=False).map(
+            lambda sample: torch.tensor([float(sample["x.txt"])]))
+        for x in webdataset.WebLoader(data, batch_size=4, num_workers=1):
+            model(x).sum().backward()
+    os.unlink("d.tar")
+    print("done")
 
 
 def looks():
