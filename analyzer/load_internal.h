@@ -33,6 +33,7 @@ struct load_process {
 	int threads, threads_left;
 	uint64_t events, lost;
 	int rank; /* -1: not known */
+	const char *launcher; /* that it is a process of; NULL: the job's */
 	bool started, worker;
 };
 
@@ -90,7 +91,7 @@ struct load {
 	int metrics;
 	struct metric_event feed[LOAD_FEED]; /* of these @fed are there */
 	uint32_t fed;
-	uint64_t events, calls;
+	uint64_t events, calls; /* of the job, without its launchers */
 	int64_t span_ns; /* end of the last event or span */
 	char framework[128];
 	bool seen_call[4096 + REEL_CALL_WIDE];

@@ -194,6 +194,44 @@ static void hooks(const struct report *r)
 	reel_buf_fini(&b);
 }
 
+/* Processes that only started the job. The query of their files reads events. */
+static void launchers(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	sqlite3_stmt *q = NULL;
+	char num[REEL_NUM], num2[REEL_NUM];
+	int64_t n;
+
+	if (reel_store_prepare(
+		    r->st, &q,
+		    "SELECT (SELECT count(*) FROM process WHERE launcher IS "
+		    "NOT NULL), (SELECT group_concat(launcher, ', ') FROM "
+		    "(SELECT DISTINCT launcher FROM process WHERE launcher IS "
+		    "NOT NULL ORDER BY 1)), (SELECT count(DISTINCT e.file_id) "
+		    "FROM process p JOIN thread t USING (process_id) JOIN "
+		    "event e ON e.thread_id = t.thread_id JOIN call c USING "
+		    "(call_id) JOIN file f ON f.file_id = e.file_id WHERE "
+		    "p.launcher IS NOT NULL AND e.errno = 0 AND f.class <> "
+		    "'pipe' AND (c.call_group IN ('read', 'write') OR c.name "
+		    "= 'mmap'))",
+		    NULL))
+		return;
+	if (sqlite3_step(q) == SQLITE_ROW && (n = report_int(q, 0)) > 0) {
+		int64_t files = report_int(q, 2);
+
+		reel_buf_printf(&b, NULL, "launcher: %s process%s of ",
+				reel_num_count(num, n), n == 1 ? "" : "es");
+		put_said(&b, q, 1);
+		reel_buf_printf(&b, NULL,
+				", %s file%s: not shown; --all shows them",
+				reel_num_count(num2, files),
+				files == 1 ? "" : "s");
+		report_put_wrapped(reel_buf_text(&b), 10, 0);
+	}
+	sqlite3_finalize(q);
+	reel_buf_fini(&b);
+}
+
 /* A command whose end nobody wrote down, processes that it left behind. */
 static void went_on(const struct report *r)
 {
@@ -255,6 +293,7 @@ void report_gaps(const struct report *r)
 			10, 0);
 	}
 	hooks(r);
+	launchers(r);
 	went_on(r);
 	report_gaps_mpi(r);
 	if (!all)
