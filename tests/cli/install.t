@@ -12,7 +12,11 @@ PATH=$T/reel/bin:/usr/bin:/bin
 cd reel || exit 1
 is 'the files' "$(ls bin/ioreel lib/ioreel/libioreel.so \
 	lib/ioreel/ioreel_sqlite.so include/ioreel.h \
-	share/ioreel/python/sitecustomize.py 2>&1 | wc -l)" 5
+	share/ioreel/python/sitecustomize.py share/ioreel/report.schema.json 2>&1 |
+	wc -l)" 6
+check 'the schema of report --json, whose page names it' '
+	cmp share/ioreel/report.schema.json "$TOP/schemas/report.schema.json" &&
+	grep -q "share/ioreel/report.schema.json" share/man/man1/ioreel-report.1'
 for page in "$TOP"/man/*.[157]; do
 	[ -e "$page" ] || continue
 	check "man page ${page##*/}" '[ -s share/man/man?/"${page##*/}" ]'
