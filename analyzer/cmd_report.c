@@ -112,7 +112,7 @@ const struct reel_command cmd_report = {
 	.name = "report",
 	.task = "say what happened, and whether it was the I/O",
 	.usage = "[--json] [--files] [--steps] [--ranks] [--time] [--losses] "
-		 "[--stacks] [--all] RUN",
+		 "[--stacks] [-a] RUN",
 	.examples = "ioreel report train.reel\n"
 		    "ioreel report --files train.db\n",
 	.about = "RUN is a store or a trace directory. A section's option "
