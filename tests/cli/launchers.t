@@ -209,6 +209,45 @@ is 'and its launcher' "$(sql conda.reel \
 $R -q -o install.reel -- "$PY" conda/bin/conda install thing
 is 'conda install is a job' \
 	"$(sql install.reel 'SELECT count(*) FROM process WHERE launcher NOT NULL')" 0
+cat >poetry <<'P'
+import os, sys
+for i in range(20):
+    open("pyproject.toml", "a").write("# %d\n" % i)
+if sys.argv[1] == "run":
+    os.execvp(sys.argv[2], sys.argv[2:])
+P
+$R -q -o poetry.reel -- "$PY" poetry run "$PY" train.py
+is 'poetry run' "$(jobs poetry.reel)" 'python3 train.py'
+is 'its figures' "$(sql poetry.reel "$figures")" "$(sql plain.reel "$figures")"
+$R -q -o build.reel -- "$PY" poetry build
+is 'poetry build is a job' "$(jobs build.reel)" 'python3 poetry build'
+cat >uv.c <<'C'
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int fd = open("uv.lock", O_RDWR | O_CREAT, 0600), status = 1;
+
+	if (write(fd, "lock", 4) != 4)
+		return 1;
+	if (!fork()) {
+		execvp(argv[2], argv + 2);
+		_exit(127);
+	}
+	wait(&status);
+	return WEXITSTATUS(status);
+}
+C
+if cc -o uv uv.c 2>/dev/null; then
+	$R -q -o uv.reel -- ./uv run "$PY" train.py
+	is 'uv run' "$(jobs uv.reel)" 'python3 train.py'
+	is 'its figures' "$(sql uv.reel "$figures")" \
+		"$(sql plain.reel "$figures")"
+else
+	skip 'uv run' 'no compiler'
+	skip 'its figures' 'no compiler'
+fi
 # Those of "sh -c" count the shell: what it runs is the user's.
 wrapped() {
 	local figures=${figures#*processes, threads,}
