@@ -25,7 +25,7 @@ enum runner { PROGRAM, SHELL, PYTHON };
 
 /*
  * EXECS: becomes the job, and all that it forks before are helpers. STAYS: the
- * job is a child of it, or nothing else is forked.
+ * job is a child of it, or nothing else is forked. HELPS: starts no job.
  */
 enum how { NONE, EXECS, STAYS, HELPS };
 
@@ -35,6 +35,15 @@ static const struct launcher {
 	enum how how;
 	const char *verb; /* first word after it; "x." begins it; NULL: any */
 } launchers[] = {
+	/* in the start files of shells */
+	{"pyenv", SHELL, HELPS, "init"},
+	{"pyenv", SHELL, HELPS, "virtualenv-init"},
+	{"pyenv", SHELL, HELPS, "rehash"},
+	{"rbenv", SHELL, HELPS, "init"},
+	{"nodenv", SHELL, HELPS, "init"},
+	{"goenv", SHELL, HELPS, "init"},
+	{"jenv", SHELL, HELPS, "init"},
+	/* before a program */
 	{"pyenv", SHELL, EXECS, NULL},	     {"rbenv", SHELL, EXECS, NULL},
 	{"nodenv", SHELL, EXECS, NULL},	     {"goenv", SHELL, EXECS, NULL},
 	{"jenv", SHELL, EXECS, NULL},	     {"asdf", SHELL, EXECS, NULL},
@@ -341,8 +350,8 @@ static void mark_by_name(struct images *all)
 
 		if (im->how)
 			continue;
-		if (l && l->how == STAYS)
-			mark(im, STAYS, l->name);
+		if (l && l->how != EXECS)
+			mark(im, l->how, l->name);
 		else
 			mark_chain(all, i);
 	}

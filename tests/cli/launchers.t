@@ -4,7 +4,8 @@
 # one line and is in no figure; what a user wrote never is taken for theirs.
 . "$(dirname "$0")/../tap.sh"
 
-unset LD_PRELOAD PYTHONPATH
+real=$(command -v pyenv >/dev/null && pyenv root 2>/dev/null)
+unset LD_PRELOAD PYTHONPATH PYENV_ROOT PYENV_VERSION
 PY=$(python3 -c 'import sys; print(sys.executable)') ||
 	skip_all 'no python3'
 R="$IOREEL record"
@@ -56,6 +57,10 @@ echo "$dir/versions/$(pyenv-version-name)/bin/$1"
 S
 script root/libexec/pyenv-hooks <<'S'
 ls "$PYENV_ROOT"/hooks/* | sort
+S
+script root/libexec/pyenv-init <<'S'
+for i in $(pyenv-hooks); do read -r line <"$i"; done
+[ "$(pyenv-version-name)" = 9.9 ] && echo "export FAKE_PYENV=1"
 S
 cat >train.py <<'P'
 import os, sys
@@ -126,7 +131,7 @@ fi
 # jobs RUN: commands of the job's processes, without folders.
 jobs() {
 	sql "$1" 'SELECT DISTINCT command FROM process WHERE launcher IS NULL
-		ORDER BY 1' | sed 's,[^ ]*/,,g'
+		ORDER BY 1' | sed 's,[^ ]*/,,g' | sort
 }
 echo data >a
 script prepare.sh <<'S'
@@ -158,6 +163,15 @@ $R -q -o nested.reel -- "$PY" calls.py root/shims/python3
 is 'a job that uses a shim itself' "$(jobs nested.reel)" \
 	'python3 calls.py python3
 python3 train.py'
+$R -q -o init.reel -- bash -c 'eval "$(root/libexec/pyenv init -)"
+	cp a e; "$1" train.py; echo $FAKE_PYENV' x "$PY" >out
+is 'a shell whose start files call pyenv init' "$(cat out)" 1
+is 'is the job, and what it runs, but not pyenv init' \
+	"$(jobs init.reel | grep -v '^bash\|^[[:space:]]')" 'cp a e
+python3 train.py'
+check 'nor what that forks' '! sql init.reel \
+	"SELECT command FROM process WHERE launcher IS NULL" | grep libexec/ |
+	grep -v "^bash -c\|^	cp a e"'
 mkdir -p bin shims
 script bin/pyenv-train.sh <<'S'
 cp a d
@@ -274,8 +288,8 @@ is 'a job under nice has the name of its script' \
 is 'and its processes' "$(jobs nice.reel)" "$(jobs script.reel)"
 
 # --- the real one -----------------------------------------------------------
-shim=$(command -v pyenv >/dev/null && pyenv root 2>/dev/null)/shims/python3
-if [ -x "$shim" ] && "$shim" -c '' 2>/dev/null; then
+shim=$real/shims/python3
+if [ "$real" ] && [ -x "$shim" ] && "$shim" -c '' 2>/dev/null; then
 	$R -o real.reel -- "$shim" train.py 2>real.err
 	is 'pyenv as installed here: one process of the job' \
 		"$(sql real.reel 'SELECT processes FROM v_summary')" 1
