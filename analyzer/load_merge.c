@@ -204,7 +204,7 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	if (load_block_add(l, t, ev, err))
 		return -1;
 	if (p->launcher) /* of no metric */
-		return 0;
+		return load_launcher_event(l, ev, err);
 	l->calls += ev->count;
 	if (!(++l->events % PROGRESS_EVENTS))
 		reel_progress_at(&l->progress, l->events);

@@ -408,7 +408,7 @@ int load_rows_finish(struct load *l, struct reel_error *err)
 	if (lost < 0 || load_open_flush(l, err) || put_hosts(l, err) ||
 	    put_processes(l, err) || put_threads(l, err) ||
 	    load_files(l, err) || put_calls(l, err) || load_spans(l, err) ||
-	    load_code_row(l, err))
+	    load_code_row(l, err) || load_launcher_row(l, err))
 		return -1;
 	return load_run_row(l, lost, err);
 }

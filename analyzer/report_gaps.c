@@ -194,34 +194,24 @@ static void hooks(const struct report *r)
 	reel_buf_fini(&b);
 }
 
-/* Processes that only started the job. The query of their files reads events. */
+/* Processes that only started the job. */
 static void launchers(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	sqlite3_stmt *q = NULL;
 	char num[REEL_NUM], num2[REEL_NUM];
-	int64_t n;
 
-	if (reel_store_prepare(
-		    r->st, &q,
-		    "SELECT (SELECT count(*) FROM process WHERE launcher IS "
-		    "NOT NULL), (SELECT group_concat(launcher, ', ') FROM "
-		    "(SELECT DISTINCT launcher FROM process WHERE launcher IS "
-		    "NOT NULL ORDER BY 1)), (SELECT count(DISTINCT e.file_id) "
-		    "FROM process p JOIN thread t USING (process_id) JOIN "
-		    "event e ON e.thread_id = t.thread_id JOIN call c USING "
-		    "(call_id) JOIN file f ON f.file_id = e.file_id WHERE "
-		    "p.launcher IS NOT NULL AND e.errno = 0 AND f.class <> "
-		    "'pipe' AND (c.call_group IN ('read', 'write') OR c.name "
-		    "= 'mmap'))",
-		    NULL))
+	if (reel_store_prepare(r->st, &q,
+			       "SELECT names, processes, files "
+			       "FROM launcher_io",
+			       NULL))
 		return;
-	if (sqlite3_step(q) == SQLITE_ROW && (n = report_int(q, 0)) > 0) {
-		int64_t files = report_int(q, 2);
+	if (sqlite3_step(q) == SQLITE_ROW) {
+		int64_t n = report_int(q, 1), files = report_int(q, 2);
 
 		reel_buf_printf(&b, NULL, "launcher: %s process%s of ",
 				reel_num_count(num, n), n == 1 ? "" : "es");
-		put_said(&b, q, 1);
+		put_said(&b, q, 0);
 		reel_buf_printf(&b, NULL,
 				", %s file%s: not shown; --all shows them",
 				reel_num_count(num2, files),

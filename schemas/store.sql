@@ -34,6 +34,14 @@ CREATE TABLE code_io (
 	read_bytes INTEGER NOT NULL
 ) STRICT;
 
+-- launcher_io: one row when there are processes of launchers, else none. files:
+-- read, written or mapped by them.
+CREATE TABLE launcher_io (
+	names TEXT NOT NULL,
+	processes INTEGER NOT NULL,
+	files INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE host (
 	host_id INTEGER PRIMARY KEY,
 	name TEXT NOT NULL,
