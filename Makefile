@@ -88,8 +88,14 @@ probe_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/shim/*.c tests/jobs/*.c test
 # Tools of the tests and benches that use the core library.
 tool_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/data/*.c tests/fuzz/*.c tests/bench/bench_*.c tests/replay/*.c))
 
+# Where the programs that are built here find their Python hooks, whatever O is.
+hooks := $(O)/python
+$(hooks):
+	$(Q)mkdir -p $(@D)
+	$(Q)ln -srfn preload/python $@
+
 .PHONY: all tests check bench suites install asan fuzz tidy format headers docs clean
-all: $(programs)
+all: $(programs) $(hooks)
 tests: all $(unit_bin) $(probe_bin) $(tool_bin)
 
 sql_to_c := sed -e 's/[\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/'
@@ -209,6 +215,7 @@ install: all
 	install -m 644 preload/ioreel.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 preload/python/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python
 	install -m 644 preload/python/ioreel/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel
+	install -m 644 schemas/report.schema.json $(DESTDIR)$(PREFIX)/share/ioreel
 	command -v python3 >/dev/null && python3 -m compileall -q -s "$(DESTDIR)" \
 		$(DESTDIR)$(PREFIX)/share/ioreel/python || :
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1

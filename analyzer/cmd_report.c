@@ -16,7 +16,7 @@
 #include "analyzer/store.h"
 
 struct sections {
-	bool json, files, steps, ranks, time, losses, stacks;
+	bool json, files, steps, ranks, time, losses, stacks, all;
 };
 
 static int print_sections(const struct report *r, const struct sections *s,
@@ -32,6 +32,7 @@ static int print_sections(const struct report *r, const struct sections *s,
 		{s->files, report_table_files},
 		{s->losses, report_table_losses},
 		{s->stacks, report_table_sites},
+		{s->all, report_table_launchers},
 	};
 	bool any = false;
 	size_t i;
@@ -89,6 +90,9 @@ static int run(int argc, char **argv)
 		 "what is missing, and why", 0, 0},
 		{"stacks", 0, REEL_OPT_FLAG, &s.stacks, NULL,
 		 "the source lines behind it (record --stacks)", 0, 0},
+		{"all", 'a', REEL_OPT_FLAG, &s.all, NULL,
+		 "the processes and files of launchers (pyenv, conda), too", 0,
+		 0},
 		{NULL, 0, REEL_OPT_FLAG, NULL, NULL, NULL, 0, 0},
 	};
 	struct reel_error err = {0};
@@ -108,7 +112,7 @@ const struct reel_command cmd_report = {
 	.name = "report",
 	.task = "say what happened, and whether it was the I/O",
 	.usage = "[--json] [--files] [--steps] [--ranks] [--time] [--losses] "
-		 "[--stacks] RUN",
+		 "[--stacks] [-a] RUN",
 	.examples = "ioreel report train.reel\n"
 		    "ioreel report --files train.db\n",
 	.about = "RUN is a store or a trace directory. A section's option "

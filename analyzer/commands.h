@@ -11,6 +11,8 @@ extern const struct reel_command cmd_report;
 extern const struct reel_command cmd_sql;
 extern const struct reel_command cmd_compare;
 extern const struct reel_command cmd_replay;
-extern const struct reel_command cmd_replay_engine; /* not for people */
+/* Not for people. */
+extern const struct reel_command cmd_replay_engine;
+extern const struct reel_command cmd_witness; /* record_witness.c */
 
 #endif

@@ -127,6 +127,7 @@ static void load_fini(struct load *l)
 	free(l->open_at);
 	free(l->open);
 	load_spans_fini(l);
+	reel_idmap_fini(&l->launcher_files);
 	load_rows_fini(l);
 	reel_resolver_free(l->resolver);
 	reel_codec_free(l->codec);

@@ -11,6 +11,7 @@
 #include "lib/trace_reader.h"
 
 #include "analyzer/event_block.h"
+#include "analyzer/idmap.h"
 #include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
@@ -33,6 +34,7 @@ struct load_process {
 	int threads, threads_left;
 	uint64_t events, lost;
 	int rank; /* -1: not known */
+	const char *launcher; /* that it is a process of; NULL: the job's */
 	bool started, worker;
 };
 
@@ -90,9 +92,10 @@ struct load {
 	int metrics;
 	struct metric_event feed[LOAD_FEED]; /* of these @fed are there */
 	uint32_t fed;
-	uint64_t events, calls;
+	uint64_t events, calls; /* of the job, without its launchers */
 	int64_t span_ns; /* end of the last event or span */
 	char framework[128];
+	struct reel_idmap launcher_files; /* that launchers read or wrote */
 	bool seen_call[4096 + REEL_CALL_WIDE];
 	struct reel_progress progress;
 	char what[128]; /* of progress */
@@ -156,6 +159,11 @@ int load_rows_finish(struct load *l, struct reel_error *err);
 /* Tables run and code_io: load_run.c */
 int load_code_row(struct load *l, struct reel_error *err);
 int load_run_row(struct load *l, int64_t lost, struct reel_error *err);
+
+/* Table launcher_io: load_launchers.c */
+int load_launcher_event(struct load *l, const struct reel_event *ev,
+			struct reel_error *err);
+int load_launcher_row(struct load *l, struct reel_error *err);
 
 /* load_gaps.c: what was not traced. @start_real_ns: of the job's time 0. */
 int load_gaps(struct load *l, int64_t start_real_ns, struct reel_error *err);

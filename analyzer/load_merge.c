@@ -201,11 +201,13 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 		l->seen_call[ev->call] = true;
 	t->events++;
 	p->events++;
+	if (load_block_add(l, t, ev, err))
+		return -1;
+	if (p->launcher) /* of no metric */
+		return load_launcher_event(l, ev, err);
 	l->calls += ev->count;
 	if (!(++l->events % PROGRESS_EVENTS))
 		reel_progress_at(&l->progress, l->events);
-	if (load_block_add(l, t, ev, err))
-		return -1;
 	metric_event_fill(&l->feed[l->fed++]);
 	return l->fed < LOAD_FEED ? 0 : load_feed(l, err);
 }

@@ -12,6 +12,7 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 
+#include "analyzer/launcher.h"
 #include "analyzer/load_internal.h"
 
 /* Records of each thread that are looked at for time 0. */
@@ -336,10 +337,20 @@ static int plan_zero(struct load *l, struct reel_error *err)
 	return 0;
 }
 
+static int plan_launchers(struct load *l, struct reel_error *err)
+{
+	const char **name = reel_launchers(l->tr, err);
+
+	for (int i = 0; name && i < l->processes; i++)
+		l->process[i].launcher = name[l->process[i].index];
+	free(name);
+	return name ? 0 : -1;
+}
+
 int load_plan(struct load *l, struct reel_error *err)
 {
 	if (plan_processes(l, err) || plan_parents(l, err) ||
-	    plan_threads(l, err))
+	    plan_threads(l, err) || plan_launchers(l, err))
 		return -1;
 	return plan_zero(l, err);
 }

@@ -71,6 +71,13 @@ static int on_open(void *arg, const struct reel_open_row *row,
 	return load_open_add(arg, row, err);
 }
 
+/* The process @id of a recording is replayed: as a process of its launcher? */
+static const char *launcher_of(const struct load *l, const char *id)
+{
+	return json_string_value(json_object_get(
+		json_object_get(reel_trace_job(l->tr), "launchers"), id));
+}
+
 static int on_note(void *arg, uint32_t process, uint32_t thread,
 		   const char *key, const char *value, struct reel_error *err)
 {
@@ -79,6 +86,8 @@ static int on_note(void *arg, uint32_t process, uint32_t thread,
 
 	if (!strcmp(key, "role") && !strcmp(value, "worker"))
 		l->process[process - 1].worker = true;
+	if (!strcmp(key, "replay.process"))
+		l->process[process - 1].launcher = launcher_of(l, value);
 	if (!strcmp(key, "framework") && !l->framework[0])
 		strncpy(l->framework, value, sizeof(l->framework) - 1);
 	put(out, process);
@@ -155,11 +164,15 @@ static int command_of(struct reel_buf *b, const struct reel_trace_process *tp,
 	return 0;
 }
 
-static const char *role_of(const struct load_process *p)
+static const char *role_of(const struct load *l, const struct load_process *p)
 {
+	int parent = p->parent;
+
 	if (p->worker)
 		return "worker";
-	return p->parent < 0 ? "main" : "child";
+	while (!p->launcher && parent >= 0 && l->process[parent].launcher)
+		parent = l->process[parent].parent; /* began before */
+	return parent < 0 ? "main" : "child";
 }
 
 /* From the head, or from its events where they know better. */
@@ -198,7 +211,7 @@ static int put_process(struct load *l, struct reel_insert *out, int place,
 	put(out, p->parent < 0 ? NONE : p->parent + 1);
 	put(out, p->host_id);
 	put(out, p->rank < 0 ? NONE : p->rank);
-	reel_insert_text(out, role_of(p));
+	reel_insert_text(out, role_of(l, p));
 	reel_insert_text(out, reel_trace_text(tp, "exe"));
 	reel_insert_text(out, reel_buf_text(command));
 	reel_insert_text(out, reel_trace_text(tp, "cwd"));
@@ -212,6 +225,7 @@ static int put_process(struct load *l, struct reel_insert *out, int place,
 	put(out, (int64_t)h->counter[REEL_CODE_OPENS]);
 	put(out, (int64_t)h->counter[REEL_CODE_CALLS]);
 	put(out, (int64_t)h->counter[REEL_CODE_READ_BYTES]);
+	reel_insert_text(out, p->launcher);
 	return reel_insert_done(out, err);
 }
 
@@ -222,7 +236,7 @@ static int put_processes(struct load *l, struct reel_error *err)
 	int rc = reel_insert_open(
 		&out, l->st,
 		"INSERT INTO process VALUES (?, ?, ?, ?, ?, ?, ?, "
-		"?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		"?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		err);
 
 	for (int place = 0; !rc && place < l->processes; place++)
@@ -394,7 +408,7 @@ int load_rows_finish(struct load *l, struct reel_error *err)
 	if (lost < 0 || load_open_flush(l, err) || put_hosts(l, err) ||
 	    put_processes(l, err) || put_threads(l, err) ||
 	    load_files(l, err) || put_calls(l, err) || load_spans(l, err) ||
-	    load_code_row(l, err))
+	    load_code_row(l, err) || load_launcher_row(l, err))
 		return -1;
 	return load_run_row(l, lost, err);
 }

@@ -11,6 +11,7 @@
 #include "lib/buf.h"
 #include "lib/error.h"
 
+#include "analyzer/launcher.h"
 #include "analyzer/load_internal.h"
 
 /* The words of the job: of job.json, or of the first process. */
@@ -50,16 +51,31 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The script, when there is one; else the program. */
-static const char *name_of(const struct words *w)
+/* The first process that is no launcher's runs it; "": there is none. */
+static const char *program_of_job(const struct load *l)
 {
+	for (int i = 0; i < l->processes; i++)
+		if (!l->process[i].launcher)
+			return reel_launcher_runs(reel_trace_process(
+				l->tr, l->process[i].index));
+	return "";
+}
+
+/* The script, when there is one; else the program. */
+static const char *name_of(const struct load *l, const struct words *w)
+{
+	const char *program;
+
 	for (size_t i = 0; i < w->n; i++) {
 		size_t len = strlen(w->word[i]);
 
 		if (len > 3 && !strcmp(w->word[i] + len - 3, ".py"))
 			return base_name(w->word[i]);
 	}
-	return w->n ? base_name(w->word[0]) : "unknown";
+	if (!w->n)
+		return "unknown";
+	program = reel_launcher_is(w->word[0]) ? program_of_job(l) : "";
+	return base_name(*program ? program : w->word[0]);
 }
 
 static void put_json_int(struct reel_insert *out, const json_t *job,
@@ -208,7 +224,7 @@ int load_run_row(struct load *l, int64_t lost, struct reel_error *err)
 		if ((i && reel_buf_puts(&command, " ", err)) ||
 		    reel_buf_quote(&command, w.word[i], err))
 			goto out;
-	reel_insert_text(&out, name_of(&w));
+	reel_insert_text(&out, name_of(l, &w));
 	reel_insert_text(&out, reel_buf_text(&command));
 	reel_insert_text(&out, json_string_value(json_object_get(job, "cwd")));
 	put_times(l, &out);

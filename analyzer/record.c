@@ -127,7 +127,8 @@ static int sum_up(const struct record_dir *dir,
 	if (record_summary(dir->path, opt->count, &res->summary, err))
 		return -1;
 	res->summed = true;
-	there = (uint64_t)res->summary.processes;
+	there = (uint64_t)(res->summary.processes +
+			   res->summary.launcher_processes);
 	if (there < started &&
 	    record_counts_add(dir->path, REEL_LOST_START, started - there))
 		res->summary.lost[REEL_LOST_START] += started - there;

@@ -10,6 +10,7 @@
 
 #include "lib/cli.h" /* struct reel_opt_list */
 
+struct json_t;
 struct record_group;
 struct reel_error;
 
@@ -20,6 +21,8 @@ struct reel_record_options {
 		include; /* globs, "*" matches "/" too; win over all */
 	struct reel_opt_list exclude;
 	const char *path_root;	    /* into job.json: load strips it; or NULL */
+	struct json_t *launchers;   /* of a replay: {process id of the recording:
+				     * its launcher}, into job.json; or NULL */
 	bool no_hooks;		    /* leave PYTHONPATH alone */
 	bool follow_env;	    /* into programs that clear it */
 	bool complete;		    /* raw system calls too */
@@ -42,7 +45,11 @@ struct record_hooks {
 };
 
 struct record_summary {
-	int processes;
+	int processes; /* of the job, as are the sums; launchers are apart */
+	int launcher_processes;
+	const char *launcher; /* static; NULL: there was none */
+	bool launchers;	      /* and others */
+	uint64_t launcher_files; /* that they read or wrote */
 	uint64_t trace_bytes; /* of the directory's files */
 	uint64_t lost[REEL_COUNTERS];
 	uint64_t cut_bytes;
@@ -83,7 +90,7 @@ struct reel_record_result {
  * Keys of job.json. Before the job: command [words], cwd, start_real_ns, host
  * {name, boot_id, kernel, cpus, cpus_allowed, memory_bytes}, environment
  * {NAME: value}, mounts [{path, type, source}], options {all, include, exclude,
- * hooks}, path_root (or absent), versions {ioreel, trace}. After it:
+ * hooks}, path_root, launchers (or absent), versions {ioreel, trace}. After it:
  * end_real_ns, wall_ns, exit_status (null when it was a signal), exit_signal
  * (null when it was none), processor {job_ns, others_ns, stolen_ns} (absent
  * without /proc/stat; others: the other ranks, too), processes, running, lost

@@ -96,10 +96,9 @@ int record_find_shim(char out[static PATH_MAX], struct reel_error *err)
 
 bool record_find_hooks(char out[static PATH_MAX])
 {
-	/* Beside build/, beside build/asan/, installed. */
-	static const char *const places[] = {"../preload/python/",
-					     "../../preload/python/",
-					     "../share/ioreel/python/", NULL};
+	/* As built, a link that make laid; installed. */
+	static const char *const places[] = {
+		"python/", "../share/ioreel/python/", NULL};
 	const char *said = getenv("IOREEL_HOOKS");
 
 	if (said && *said)

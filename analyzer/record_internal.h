@@ -124,6 +124,8 @@ struct record_witness {
 };
 void record_witness_start(struct record_witness *w);
 void record_witness_stop(struct record_witness *w);
+/* Start another where it was killed. Called after each SIGCHLD. */
+void record_witness_check(struct record_witness *w);
 /* Did the others of our process group get @sig too? Waits a moment. */
 bool record_witness_saw(struct record_witness *w, int sig);
 

@@ -206,6 +206,8 @@ json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
 	if (opt->path_root)
 		json_object_set_new(job, "path_root",
 				    report_json_name(opt->path_root));
+	if (opt->launchers)
+		json_object_set(job, "launchers", opt->launchers);
 	o = json_object();
 	json_object_set_new(o, "ioreel", json_string(REEL_VERSION));
 	json_object_set_new(
@@ -255,7 +257,8 @@ int record_job_end(json_t *job, const char *dir,
 	json_object_set_new(job, "running", json_integer(res->running));
 	if (res->summed) {
 		json_object_set_new(job, "processes",
-				    json_integer(s->processes));
+				    json_integer(s->processes +
+						 s->launcher_processes));
 		add_counts(lost, s, 0, REEL_CODE_OPENS - 1, 0);
 		add_counts(code, s, REEL_CODE_OPENS, REEL_CODE_WRITE_BYTES,
 			   strlen("code_"));

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/buf.h"
 #include "lib/error.h"
 
 #include "analyzer/record_internal.h"
@@ -98,17 +99,53 @@ static int exec_result(int fd)
 	return n == sizeof(why) ? why : 0;
 }
 
-/*
- * Was it meant for us alone? Terminals tell the whole group, but for a hangup:
- * that is for the leader of the session, which we may be in the job's place.
- */
-static bool for_us(struct record_witness *w, int sig)
+/* Signals of the set @name in /proc/PID/status; when not known: all. */
+static uint64_t signals_of(const char *status, const char *name)
 {
-	if (record_witness_saw(w, sig))
-		return false;
-	/* No witness: what a terminal sends is for the group. */
-	return w->fd >= 0 ||
-	       (sig != SIGINT && sig != SIGQUIT && sig != SIGTSTP);
+	const char *line = strstr(status, name);
+
+	return line ? strtoull(line + strlen(name), NULL, 16) : UINT64_MAX;
+}
+
+/* May the process @pid do something else on @sig than end? */
+static bool handles(pid_t pid, int sig)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char path[64];
+	const char *status;
+	uint64_t set;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	reel_buf_read_file(&b, path, 65536, NULL);
+	status = reel_buf_text(&b);
+	set = signals_of(status, "\nSigCgt:") | signals_of(status, "\nSigBlk:");
+	reel_buf_fini(&b);
+	return set >> (sig - 1) & 1;
+}
+
+static bool ends_by(int sig)
+{
+	return sig == SIGTERM || sig == SIGHUP || sig == SIGINT ||
+	       sig == SIGQUIT || sig == SIGUSR1 || sig == SIGUSR2 ||
+	       sig == SIGALRM;
+}
+
+/*
+ * Must the job get the signal that we got? A terminal signals the whole group,
+ * but for a hangup: that goes to the leader of the session, which we may be in
+ * the job's place. A signal that ends the job for want of a handler may be sent
+ * twice, and must be when only our two processes received it.
+ */
+static bool forwards(struct record_witness *w, pid_t job, int sig, int *group)
+{
+	if (record_witness_saw(w, sig)) {
+		*group = sig;
+		return ends_by(sig) && !handles(job, sig);
+	}
+	if (w->fd >= 0 || (sig != SIGINT && sig != SIGQUIT && sig != SIGTSTP))
+		return true;
+	*group = sig; /* no witness: taken for a terminal's */
+	return false;
 }
 
 /* Stop as the job did: the shell that waits for us must see it. */
@@ -186,10 +223,10 @@ static int wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
 	while (!ended(pid, status)) {
 		sig = sigtimedwait(&s->ours, NULL, &pause);
 		if (sig > 0 && sig != SIGCHLD) {
-			if (for_us(&w, sig))
+			if (forwards(&w, pid, sig, &group))
 				kill(pid, sig);
-			else
-				group = sig;
+		} else if (sig > 0) {
+			record_witness_check(&w);
 		}
 		if (record_clock_ns(CLOCK_MONOTONIC) < next)
 			continue;

@@ -19,6 +19,7 @@
 #include "lib/trace_reader.h"
 
 #include "analyzer/idmap.h"
+#include "analyzer/launcher.h"
 #include "analyzer/path.h"
 #include "analyzer/record_internal.h"
 
@@ -56,8 +57,10 @@ struct walk {
 	uint32_t chunks, room;
 	char **dir; /* paths of directories */
 	uint32_t dirs, dir_room;
-	bool *file_used; /* by index of the path */
-	uint32_t file_room;
+	/* By index of the path: 0: the job's, 1: of launchers. */
+	bool *file_used[2];
+	uint32_t file_room[2];
+	const char **launcher; /* of a process, or NULL */
 	char cwd[REEL_PATH_BYTES + 1]; /* of the thread's process */
 	uint32_t process;
 };
@@ -243,6 +246,14 @@ static void moved(struct desc *d, enum reel_group group, int64_t bytes)
 		d->write_bytes += (uint64_t)bytes;
 }
 
+static void count_event(struct walk *w, const struct reel_record *r)
+{
+	if (w->launcher[w->process])
+		return;
+	w->s->events++;
+	w->s->calls += r->count;
+}
+
 static int take_told(struct walk *w, const struct reel_record *r,
 		     const struct reel_call_info *info, struct reel_error *err)
 {
@@ -255,8 +266,7 @@ static int take_told(struct walk *w, const struct reel_record *r,
 	stream_moves(d, r, info);
 	if (bytes <= 0)
 		return 0; /* it stands where its last call left it: no event */
-	w->s->events++;
-	w->s->calls += r->count;
+	count_event(w, r);
 	moved(d, info ? info->group : REEL_GROUP_NONE, bytes);
 	return 0;
 }
@@ -274,10 +284,8 @@ static int take(struct walk *w, const struct reel_record *r,
 		snprintf(w->cwd, sizeof(w->cwd), "%s", r->path);
 	if (r->call == REEL_MARK_NOTE && r->path)
 		hooks_add(&w->s->hooks, r->path);
-	if (group != REEL_GROUP_MARK) {
-		w->s->events++;
-		w->s->calls += r->count;
-	}
+	if (group != REEL_GROUP_MARK)
+		count_event(w, r);
 	if (r->newdesc && made(w, r, group, err))
 		return -1;
 	if (!r->desc || r->err ||
@@ -316,21 +324,27 @@ static const struct desc *origin(struct walk *w, uint32_t process, uint32_t id,
 }
 
 static int add_used(struct walk *w, const struct desc *d,
-		    const struct desc *origin, struct reel_error *err)
+		    const struct desc *origin, bool launcher,
+		    struct reel_error *err)
 {
+	uint64_t *files = launcher ? &w->s->launcher_files : &w->s->files;
+	uint32_t at = origin->file - 1;
+
 	if (!origin->data)
 		return 0;
-	w->s->read_bytes += d->read_bytes;
-	w->s->write_bytes += d->write_bytes;
+	if (!launcher) {
+		w->s->read_bytes += d->read_bytes;
+		w->s->write_bytes += d->write_bytes;
+	}
 	if (!origin->file) {
-		w->s->files++; /* a file without a name */
+		(*files)++; /* a file without a name */
 		return 0;
 	}
-	if (reel_array_reach(&w->file_used, &w->file_room, origin->file - 1,
-			     sizeof(*w->file_used), err))
+	if (reel_array_reach(&w->file_used[launcher], &w->file_room[launcher],
+			     at, sizeof(bool), err))
 		return -1;
-	w->s->files += !w->file_used[origin->file - 1];
-	w->file_used[origin->file - 1] = true;
+	*files += !w->file_used[launcher][at];
+	w->file_used[launcher][at] = true;
 	return 0;
 }
 
@@ -347,7 +361,8 @@ static int sum_up(struct walk *w, struct reel_error *err)
 			if (!d->used)
 				continue;
 			o = origin(w, c->process, c->first + k, err);
-			if (!o || add_used(w, d, o, err))
+			if (!o ||
+			    add_used(w, d, o, w->launcher[c->process], err))
 				return -1;
 		}
 	}
@@ -383,10 +398,10 @@ static int walk_threads(struct walk *w, struct reel_progress *p,
 	return rc;
 }
 
-static int walk(struct reel_trace *tr, struct record_summary *s,
-		struct reel_error *err)
+static int walk(struct reel_trace *tr, const char **launcher,
+		struct record_summary *s, struct reel_error *err)
 {
-	struct walk w = {.tr = tr, .s = s};
+	struct walk w = {.tr = tr, .s = s, .launcher = launcher};
 	struct reel_progress p;
 	uint64_t bytes = 0;
 	uint32_t k;
@@ -408,7 +423,8 @@ static int walk(struct reel_trace *tr, struct record_summary *s,
 		free(w.dir[k]);
 	free(w.chunk);
 	free(w.dir);
-	free(w.file_used);
+	free(w.file_used[0]);
+	free(w.file_used[1]);
 	reel_idmap_fini(&w.ids);
 	reel_idmap_fini(&w.paths);
 	return rc;
@@ -428,6 +444,23 @@ static void counters(const struct reel_trace *tr, struct record_summary *s)
 	}
 	s->cut_bytes = reel_trace_damage(tr)->cut_bytes;
 	s->bad_files = reel_trace_damage(tr)->bad_files;
+}
+
+/* Processes of launchers are told apart, not among the job's. */
+static void count_launchers(const char **launcher, struct record_summary *s)
+{
+	int i, n = s->processes;
+
+	for (i = 0; i < n; i++) {
+		if (!launcher[i])
+			continue;
+		s->processes--;
+		s->launcher_processes++;
+		if (s->launcher && s->launcher != launcher[i])
+			s->launchers = true;
+		else
+			s->launcher = launcher[i];
+	}
 }
 
 /* Bytes of the files in @dir; the windows of living processes do not count. */
@@ -451,14 +484,20 @@ int record_summary(const char *dir, bool records, struct record_summary *s,
 		   struct reel_error *err)
 {
 	struct reel_trace *tr = NULL;
-	int rc;
+	const char **launcher;
+	int rc = -1;
 
 	memset(s, 0, sizeof(*s));
 	if (reel_trace_open(&tr, dir, err))
 		return -1;
 	counters(tr, s);
 	s->trace_bytes = directory_bytes(dir);
-	rc = records ? walk(tr, s, err) : 0;
+	launcher = reel_launchers(tr, err);
+	if (launcher) {
+		count_launchers(launcher, s);
+		rc = records ? walk(tr, launcher, s, err) : 0;
+	}
+	free(launcher);
 	reel_trace_close(tr);
 	return rc;
 }

@@ -137,5 +137,6 @@ int report_table_ranks(const struct report *r, struct reel_error *err);
 int report_table_time(const struct report *r, struct reel_error *err);
 int report_table_sites(const struct report *r, struct reel_error *err);
 int report_table_losses(const struct report *r, struct reel_error *err);
+int report_table_launchers(const struct report *r, struct reel_error *err);
 
 #endif

@@ -194,6 +194,34 @@ static void hooks(const struct report *r)
 	reel_buf_fini(&b);
 }
 
+/* Processes that only started the job. */
+static void launchers(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	sqlite3_stmt *q = NULL;
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	if (reel_store_prepare(r->st, &q,
+			       "SELECT names, processes, files "
+			       "FROM launcher_io",
+			       NULL))
+		return;
+	if (sqlite3_step(q) == SQLITE_ROW) {
+		int64_t n = report_int(q, 1), files = report_int(q, 2);
+
+		reel_buf_printf(&b, NULL, "launcher: %s process%s of ",
+				reel_num_count(num, n), n == 1 ? "" : "es");
+		put_said(&b, q, 0);
+		reel_buf_printf(&b, NULL,
+				", %s file%s: not shown; --all shows them",
+				reel_num_count(num2, files),
+				files == 1 ? "" : "s");
+		report_put_wrapped(reel_buf_text(&b), 10, 0);
+	}
+	sqlite3_finalize(q);
+	reel_buf_fini(&b);
+}
+
 /* A command whose end nobody wrote down, processes that it left behind. */
 static void went_on(const struct report *r)
 {
@@ -255,6 +283,7 @@ void report_gaps(const struct report *r)
 			10, 0);
 	}
 	hooks(r);
+	launchers(r);
 	went_on(r);
 	report_gaps_mpi(r);
 	if (!all)

@@ -160,6 +160,7 @@ static const struct section {
 	{"processes", false,
 	 "SELECT v.*, p.host_id FROM v_process v JOIN process p "
 	 "USING (process_id) ORDER BY process_id"},
+	{"launchers", false, "SELECT * FROM v_launcher ORDER BY process_id"},
 	{"timeline", false, "SELECT * FROM v_timeline ORDER BY start_ns"},
 };
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))

@@ -356,3 +356,44 @@ int report_table_losses(const struct report *r, struct reel_error *err)
 		     "ORDER BY l.reason, p.pid",
 		     c, err);
 }
+
+int report_table_launchers(const struct report *r, struct reel_error *err)
+{
+	static const struct column process[] = {
+		{"pid", COUNT, 11},	{"launcher", TEXT, 10},
+		{"calls", COUNT, 9},	{"files", COUNT, 7},
+		{"read", BYTES, 10},	{"written", BYTES, 10},
+		{"in calls", TIME, 10}, {"command", PATH, 0},
+	};
+	static const struct column file[] = {
+		{"calls", COUNT, 9},
+		{"read", BYTES, 10},
+		{"written", BYTES, 10},
+		{"file", PATH, 0},
+	};
+
+	if (!has_rows(r->st, "SELECT 1 FROM process WHERE launcher NOT NULL")) {
+		report_put_wrapped("No processes of a launcher.", 2, 0);
+		return 0;
+	}
+	report_put_wrapped("Processes of launchers, which are in no other "
+			   "table, and their files",
+			   2, 0);
+	if (TABLE(r->st,
+		  "SELECT pid, launcher, calls, files, read_bytes, "
+		  "write_bytes, sum_ns, command FROM v_launcher "
+		  "ORDER BY process_id",
+		  process, err))
+		return -1;
+	putchar('\n');
+	return TABLE(
+		r->st,
+		"SELECT sum(e.calls), coalesce(sum(e.bytes) FILTER (WHERE "
+		"e.call_group = 'read'), 0), coalesce(sum(e.bytes) FILTER "
+		"(WHERE e.call_group = 'write'), 0), e.path FROM process p "
+		"JOIN thread t USING (process_id) JOIN v_event e ON "
+		"e.thread_id = t.thread_id WHERE p.launcher NOT NULL AND "
+		"e.class <> 'pipe' AND e.errno = 0 GROUP BY e.path "
+		"ORDER BY 1 DESC, e.path",
+		file, err);
+}

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "lib/cli.h"
 #include "lib/error.h"
 #include "lib/progress.h"
@@ -24,6 +26,7 @@
 #include "analyzer/load.h"
 #include "analyzer/record.h"
 #include "analyzer/report.h"
+#include "analyzer/report_json.h"
 #include "analyzer/store.h"
 
 #include "replay/fileset.h"
@@ -182,6 +185,26 @@ static void glob_of(const char *root, char out[static PATH_MAX + 3])
 	strcpy(p, "/*");
 }
 
+/* Processes of launchers are in no metric: neither here. */
+static json_t *launchers_of(struct reel_store *st)
+{
+	json_t *o = json_object();
+	sqlite3_stmt *q = NULL;
+
+	if (!reel_store_prepare(st, &q,
+				"SELECT process_id, launcher FROM process "
+				"WHERE launcher IS NOT NULL",
+				NULL))
+		while (sqlite3_step(q) == SQLITE_ROW)
+			json_object_set_new(
+				o, (const char *)sqlite3_column_text(q, 0),
+				report_json_name((const char *)
+							 sqlite3_column_text(
+								 q, 1)));
+	sqlite3_finalize(q);
+	return o;
+}
+
 static int run_engine(struct replay *r, struct reel_error *err)
 {
 	static const char *const modes[] = {"think", "timed", "afap"};
@@ -207,7 +230,9 @@ static int run_engine(struct replay *r, struct reel_error *err)
 	r->watching = true;
 	if (pthread_create(&r->watcher, NULL, watch, r))
 		return reel_fail(err, REEL_E_MEMORY, "cannot start a thread");
+	opt.launchers = launchers_of(r->recorded);
 	n = reel_record(&opt, argv, &r->ran, err);
+	json_decref(opt.launchers);
 	__atomic_store_n(&r->watching, false, __ATOMIC_RELEASE);
 	pthread_join(r->watcher, NULL);
 	result_sum(&r->result, &r->total);

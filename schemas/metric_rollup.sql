@@ -87,7 +87,7 @@ GROUP BY call_group
 HAVING sum(iif(call IN ('map_read', 'map_write'), 0, calls)) > 0
 	OR sum(bytes) > 0;
 
--- v_process: what each process did; time is the sum of its calls' durations.
+-- v_process: what each process of the job did; time is the sum of its calls' durations.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_process (process_id, pid, rank, role, reads, writes, meta_calls,
@@ -108,6 +108,30 @@ FROM process p
 LEFT JOIN (SELECT i.*, c.call_group, c.name FROM rollup i JOIN call c USING (call_id)
 	WHERE i.message = 0 AND c.layer <> 'MPIIO' AND c.call_group <> 'queue') r
 	ON r.process_id = p.process_id
+WHERE p.launcher IS NULL
+GROUP BY p.process_id;
+
+-- v_launcher: processes that only found and started the job's program, and what
+-- they did; no other view but v_event counts it. files: read, written or mapped.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Launchers"
+CREATE VIEW v_launcher (launcher, process_id, pid, command, files, calls,
+	read_bytes, write_bytes, sum_ns) AS
+SELECT p.launcher, p.process_id, p.pid, p.command,
+	count(DISTINCT f.file_id) FILTER (WHERE e.errno = 0 AND f.class <> 'pipe'
+		AND (c.call_group IN ('read', 'write') OR c.name = 'mmap')),
+	coalesce(sum(e.calls), 0),
+	coalesce(sum(e.result) FILTER (WHERE c.call_group = 'read'
+		AND e.errno = 0 AND f.class IS NOT 'pipe'), 0),
+	coalesce(sum(e.result) FILTER (WHERE c.call_group = 'write'
+		AND e.errno = 0 AND f.class IS NOT 'pipe'), 0),
+	coalesce(sum(e.dur_ns), 0)
+FROM process p
+LEFT JOIN thread t ON t.process_id = p.process_id
+LEFT JOIN event e ON e.thread_id = t.thread_id
+LEFT JOIN call c ON c.call_id = e.call_id
+LEFT JOIN file f ON f.file_id = e.file_id
+WHERE p.launcher IS NOT NULL
 GROUP BY p.process_id;
 
 -- v_summary: the job in one row.
@@ -119,7 +143,9 @@ CREATE VIEW v_summary (name, command, framework, host, ranks, workers, processes
 	read_bytes, write_bytes, errors, eof_reads, io_ns, lost, clock_error_ns,
 	code_opens, code_calls, code_read_bytes, mapped_bytes) AS
 SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
-	(SELECT count(*) FROM process), (SELECT count(*) FROM thread),
+	(SELECT count(*) FROM process WHERE launcher IS NULL),
+	(SELECT count(*) FROM thread JOIN process USING (process_id)
+		WHERE launcher IS NULL),
 	r.start_real_ns, r.wall_ns, r.span_ns, r.exit_status, r.exit_signal,
 	r.events, r.calls,
 	(SELECT coalesce(sum(calls), 0) FROM rollup WHERE message = 1),

@@ -19,7 +19,7 @@ CREATE TABLE run (
 	ranks INTEGER NOT NULL,
 	workers INTEGER NOT NULL,      -- loader workers, the most at one time
 	clock_error_ns INTEGER NOT NULL,
-	events INTEGER NOT NULL,       -- in the store
+	events INTEGER NOT NULL,       -- in the store, without launchers'
 	calls INTEGER NOT NULL,        -- they stand for
 	lost INTEGER NOT NULL,         -- events lost, all reasons
 	job_json TEXT NOT NULL,        -- job.json as it was
@@ -34,13 +34,22 @@ CREATE TABLE code_io (
 	read_bytes INTEGER NOT NULL
 ) STRICT;
 
+-- launcher_io: one row when there are processes of launchers, else none. files:
+-- read, written or mapped by them.
+CREATE TABLE launcher_io (
+	names TEXT NOT NULL,
+	processes INTEGER NOT NULL,
+	files INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE host (
 	host_id INTEGER PRIMARY KEY,
 	name TEXT NOT NULL,
 	boot_id TEXT NOT NULL
 ) STRICT;
 
--- process: one process image (exec makes a new one with the same pid).
+-- process: one process image (exec makes a new one with the same pid). Events of
+-- processes with a launcher are in event, but in no metric; see ioreel-store(5).
 CREATE TABLE process (
 	process_id INTEGER PRIMARY KEY,
 	pid INTEGER NOT NULL,
@@ -60,7 +69,8 @@ CREATE TABLE process (
 	lost INTEGER NOT NULL,
 	code_opens INTEGER NOT NULL,   -- code and system files: counted only
 	code_calls INTEGER NOT NULL,
-	code_read_bytes INTEGER NOT NULL
+	code_read_bytes INTEGER NOT NULL,
+	launcher TEXT                  -- "pyenv": it only started the job; NULL: the job's
 ) STRICT;
 
 CREATE TABLE thread (

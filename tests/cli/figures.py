@@ -66,7 +66,9 @@ def each_size(events):
 
 
 report = json.load(open(sys.argv[2], encoding="utf-8"))
-events = rows("v_event")
+# Of the job: what its launcher did, as a shim of pyenv, is in no figure.
+events = rows("v_event WHERE process_id IN "
+              "(SELECT process_id FROM process WHERE launcher IS NULL)")
 spans = rows("v_span")
 files = [e for e in events if not is_message(e) and e["layer"] != "MPIIO"
          and e["call_group"] != "queue"]

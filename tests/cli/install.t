@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# "make install" makes a tree that works from anywhere, and only there.
+# "make install" makes a tree that works from anywhere, and only there. What make
+# built finds its parts, wherever O= put it.
 . "$(dirname "$0")/../tap.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL IOREEL_SHIM IOREEL_HOOKS PYTHONPATH
 
@@ -12,7 +13,11 @@ PATH=$T/reel/bin:/usr/bin:/bin
 cd reel || exit 1
 is 'the files' "$(ls bin/ioreel lib/ioreel/libioreel.so \
 	lib/ioreel/ioreel_sqlite.so include/ioreel.h \
-	share/ioreel/python/sitecustomize.py 2>&1 | wc -l)" 5
+	share/ioreel/python/sitecustomize.py share/ioreel/report.schema.json 2>&1 |
+	wc -l)" 6
+check 'the schema of report --json, whose page names it' '
+	cmp share/ioreel/report.schema.json "$TOP/schemas/report.schema.json" &&
+	grep -q "share/ioreel/report.schema.json" share/man/man1/ioreel-report.1'
 for page in "$TOP"/man/*.[157]; do
 	[ -e "$page" ] || continue
 	check "man page ${page##*/}" '[ -s share/man/man?/"${page##*/}" ]'
@@ -33,6 +38,25 @@ check 'the trace loads and says what was read' '
 check 'the sqlite3 shell reads events with the installed module' '
 	sqlite3 c.db ".load reel/lib/ioreel/ioreel_sqlite" \
 	"SELECT count(*) > 0 FROM v_event" | grep -x 1'
+
+# As "make O=$T/else" lays it out, without the time that compiling takes: the
+# targets that find each other, and a program that was built.
+mkdir else
+cp "$O"/ioreel "$O"/libioreel.so else
+check 'make O=FOLDER leads to the hooks' 'make -C "$TOP" O="$T/else" \
+	"$T/else/python" && [ -e else/python/sitecustomize.py ]'
+check 'which are part of "make"' 'make -n -C "$TOP" O="$T/other" |
+	grep "preload/python $T/other/python"'
+check 'and a program there finds them' '
+	else/ioreel record -o o.reel -- python3 -c "
+import ioreel
+for step in ioreel.steps(range(3)): pass" 2>err && ! grep hooks err &&
+	[ "$(else/ioreel sql --format tsv o.reel \
+	"SELECT count(*) FROM v_step" | tail -n 1)" = 3 ]'
+ln -s else/ioreel through
+check 'through a link, too' './through record -q -o l.reel -- python3 -c "
+import ioreel; print(ioreel.__file__)" |
+	grep -x "$TOP/preload/python/ioreel/__init__.py"'
 
 cat >anchored.c <<'E2'
 #include <fcntl.h>

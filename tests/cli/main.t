@@ -37,6 +37,13 @@ for verb in record load report sql compare replay; do
 		'[ "$(wc -l <err)" = 2 ] && grep -q "^usage: ioreel '$verb'" err'
 	check "man page of $verb" '[ -s "$TOP/man/ioreel-'$verb'.1" ]'
 done
+check 'record --help says what it costs, how large a trace is, and PATH' '
+	"$IOREEL" record --help | tr "\n" " " | grep -q \
+	"adds [0-9].* ns to a call.* bytes an event.* export PATH=.\$PWD/build:\$PATH"'
+check 'so does README.md' '
+	grep -q "^export PATH=.\$PWD/build:\$PATH" "$TOP/README.md" &&
+	grep -q "^Recording adds [0-9].* ns to a call" "$TOP/README.md" &&
+	grep -q "bytes an event" "$TOP/README.md"'
 if command -v groff >/dev/null; then
 	for page in "$TOP"/man/*; do
 		is "${page##*/} is set without a warning" \

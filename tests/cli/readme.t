@@ -15,11 +15,6 @@ for i in range(20):
         f.read()
 E2
 
-# Python itself: what pyenv and its like do before is no part of this job.
-mkdir bin
-ln -s "$(python3 -c 'import sys; print(sys.executable)')" bin/python3
-PATH=$T/bin:$PATH
-
 # The lines of the blocks marked "sh", without their comments.
 sed -n '/^```sh$/,/^```$/p' "$TOP/README.md" | sed 's/ *#.*//' |
 	grep -v '^```' | grep . >commands

@@ -3,12 +3,13 @@
 # scripts/setup on machines of all sorts, which are scripts here.
 . "$(dirname "$0")/../tap.sh"
 
+REAL_PYTHON=$(command -v python3)
 # A machine: its commands are in bin, what is installed in "have".
 mkdir bin
 real() {
 	for c in "$@"; do ln -sf "$(command -v "$c")" "bin/$c"; done
 }
-real sh dirname grep env mktemp rm cat tail id
+real sh dirname grep env mktemp rm cat tail id sleep
 fake() {
 	cat >"bin/$1"
 	chmod +x "bin/$1"
@@ -23,6 +24,7 @@ fake apt-get <<'E2'
 echo "$DEBIAN_FRONTEND: $*" >>"$T/apt.log"
 case " $* " in
 *" install "*)
+	[ ! -e "$T/slow" ] || . "$T/slow"
 	[ ! -e "$T/broken" ] || { echo "E: it is broken"; exit 100; }
 	for word; do echo "$word" >>"$T/have"; done ;;
 esac
@@ -75,6 +77,72 @@ check 'apt-get fails: so does setup' '! setup'
 check 'with its words' 'grep "it is broken" out &&
 	grep "cannot install strace" out'
 rm broken
+
+# A clock that runs a hundred times as fast, and an apt-get that waits for it.
+cp -P bin/sleep real-sleep
+rm bin/sleep
+fake sleep <<'E2'
+#!/bin/sh
+echo >>"$T/ticks"
+exec "$T/real-sleep" 0.01
+E2
+cat >slow <<'E2'
+ticks() {
+	until [ "$(grep -c "" "$T/ticks")" -ge $1 ]; do "$T/real-sleep" 0.01; done
+}
+: >"$T/ticks"
+echo "dlstatus:1:12.5:Retrieving file 1 of 8"
+echo "words for people"
+ticks 15
+echo "pmstatus:strace:66.6667:Unpacking strace (amd64)"
+ticks 35
+E2
+lacks() {
+	grep -vx "$1" have >h
+	mv h have
+}
+lacks strace
+check 'a slow apt-get' 'setup'
+check 'a line every 10 seconds: what, how far, how long' '
+	grep -x "scripts/setup: installing 1 package: 12 %, Retrieving file 1 of 8, [0-9]*0 s" out &&
+	grep -x "scripts/setup: installing 1 package: 66 %, Unpacking strace (amd64), [0-9]*0 s" out'
+check 'each of them plain' '! grep -q "$(printf "[\\r\\033]")" out &&
+	! grep -v "^scripts/setup: " out'
+is 'none after it' "$("$T/real-sleep" 0.2; cp out before
+	"$T/real-sleep" 0.3; cmp out before && echo same)" same
+if [ -n "$REAL_PYTHON" ]; then
+	cat >onpty.py <<'E2'
+import os, pty, sys
+pid, fd = pty.fork()
+if not pid:
+    os.execvp(sys.argv[1], sys.argv[1:])
+shown = b""
+try:
+    while data := os.read(fd, 65536):
+        shown += data
+except OSError:
+    pass
+sys.stdout.buffer.write(shown)
+sys.exit(os.waitpid(pid, 0)[1] != 0)
+E2
+	lacks strace
+	check 'on a terminal' '"$REAL_PYTHON" onpty.py env -i T="$T" TMPDIR="$T" \
+		PATH="$T/bin" tree/scripts/setup >tty'
+	check 'one line is rewritten each second, and gone at the end' '
+		[ "$(grep -c . tty)" -le 2 ] &&
+		tr "\r" "\n" <tty | grep -q "12 %, Retrieving file 1 of 8, [0-9]* s" &&
+		tail -c 5 tty | grep -q "$(printf "\\r\\033\\[K")\$"'
+else
+	skip 'on a terminal' 'no python3'
+	skip 'one line' 'no python3'
+fi
+: >broken
+lacks strace
+check 'it fails: what it said for people is shown' '! setup &&
+	grep "words for people" out && grep "it is broken" out &&
+	! grep "^dlstatus" out'
+rm broken slow bin/sleep
+ln -s "$(command -v sleep)" bin/sleep
 
 : >no-torch
 grep -vx python3-torch have >h && mv h have
