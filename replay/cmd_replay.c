@@ -289,6 +289,7 @@ static int play(struct replay *r, struct reel_error *err)
 	r->replayed = NULL;
 	if (build(r, err) || run_engine(r, err))
 		return -1;
+	replay_say_confined(&r->result);
 	replay_print_calls(r->plan, &r->result, &r->ran, &r->total);
 	if (r->runs == 1 ? keep_store(r, err)
 			 : reel_run_open(&r->replayed, r->trace, err))

@@ -19,6 +19,7 @@
 #include "lib/error.h"
 #include "preload/ioreel.h"
 #include "schemas/trace_format.h"
+#include "replay/beneath.h"
 #include "replay/comm.h"
 #include "replay/raw.h"
 
@@ -309,6 +310,26 @@ void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
 
 /* --- the root ------------------------------------------------------------ */
 
+/* No call of the job is played by a process that could write elsewhere. */
+static void confine(struct player_process *q)
+{
+	struct result_head *h = q->engine->result.head;
+	enum confinement way =
+		confine_process(&q->engine->sandbox, q->engine->confine);
+
+	q->root_fd = -1;
+	if (way == CONFINE_OPENAT2 && beneath_begin(q))
+		way = CONFINE_NONE;
+	/* New credentials have taken it away. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!way) {
+		__atomic_fetch_add(&h->unconfined, 1, __ATOMIC_RELAXED);
+		_exit(1);
+	}
+	if (way > h->confined)
+		h->confined = way;
+}
+
 static void start_process(const struct engine *e, uint32_t index,
 			  const sigset_t *mask)
 {
@@ -322,7 +343,6 @@ static void start_process(const struct engine *e, uint32_t index,
 		e->result.pid[index] = (uint32_t)pid;
 	if (pid)
 		return;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGHUP, SIG_DFL);
@@ -335,6 +355,7 @@ static void start_process(const struct engine *e, uint32_t index,
 	q->base_ns = e->result.head->zero_ns + e->plan->process[index].start_ns;
 	if (raw(SYS_chdir, e->sandbox.root) || descriptors_init(q, &err))
 		_exit(1);
+	confine(q);
 	process_main(q);
 }
 
@@ -545,7 +566,8 @@ static int prepare(struct engine *e, const struct engine_options *opt,
 	e->plan = plan;
 	e->mode = opt->mode;
 	e->warm = opt->warm;
-	if (result_open(&e->result, opt->result, plan, err) ||
+	if (confine_wanted(&e->confine, err) ||
+	    result_open(&e->result, opt->result, plan, err) ||
 	    sandbox_use(&e->sandbox, opt->root, err) ||
 	    descriptors_open(e, err))
 		return -1;

@@ -15,6 +15,7 @@
 
 #include "lib/calls.h"
 #include "preload/ioreel.h"
+#include "replay/beneath.h"
 #include "replay/player.h"
 #include "replay/raw.h"
 #include "replay/role.h"
@@ -301,6 +302,7 @@ static void play_call(struct player *p, const struct plan_record *r,
 {
 	player_call *call = r->op ? call_of(r->op) : NULL;
 	int64_t start, end, got = -1;
+	struct beneath beneath;
 	struct step s;
 	int bad, err;
 
@@ -316,6 +318,8 @@ static void play_call(struct player *p, const struct plan_record *r,
 	if (r->flags & PLAN_F_FETCH && !p->engine->warm)
 		raw(SYS_fadvise64, s.fd, m->pos, m->lost_bytes,
 		    POSIX_FADV_DONTNEED);
+	if (beneath_on(p) && !bad)
+		bad = beneath_enter(p, &s, &beneath);
 	memory_before(p, &s, fills(r));
 	start = wait_now();
 	note_lateness(p, start);
@@ -324,6 +328,8 @@ static void play_call(struct player *p, const struct plan_record *r,
 		got = issue(p, &s, call);
 	err = errno;
 	end = wait_now();
+	if (beneath_on(p))
+		beneath_leave(&beneath);
 	if (fills(r))
 		memory_after_read(p, &s, start, end,
 				  wide(r->dur_ns, m->dur_high));

@@ -94,6 +94,15 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 			plural(h->skipped, "event", "events"));
 }
 
+void replay_say_confined(const struct result *res)
+{
+	if (res->head->confined)
+		fprintf(stderr,
+			"ioreel replay: writes are confined to the sandbox by "
+			"%s\n",
+			confine_name(res->head->confined));
+}
+
 static void print_outcome(int64_t result, int err)
 {
 	if (err)
@@ -215,6 +224,11 @@ int replay_judge(const struct plan *p, const struct result *res,
 	uint64_t lost = all - (t->same < all ? t->same : all);
 	char a[REEL_NUM], b[REEL_NUM];
 
+	if (res->head->unconfined)
+		return reel_fail(err, REEL_E_IO,
+				 "nothing was played: the writes of a process "
+				 "cannot be confined to the sandbox in the way "
+				 "that IOREEL_REPLAY_CONFINE asks for");
 	if (res->head->full)
 		return reel_fail(err, REEL_E_IO,
 				 "the disk of the sandbox is full: %s of %s "

@@ -66,11 +66,13 @@ struct result_head {
 	uint32_t released; /* waits that led nowhere were broken off */
 	uint32_t spinning; /* threads that spin right now */
 	uint32_t full;	   /* the disk, and the job's was not */
-	uint32_t reserved;
+	uint32_t confined; /* enum confinement; the weakest of all processes */
 	int64_t zero_ns; /* CLOCK_MONOTONIC of the job's start */
 	int64_t begin_ns, end_ns;
 	uint32_t differences; /* all; the first have a place below */
 	uint32_t failed;      /* processes that could not be started */
+	uint32_t unconfined;  /* of them: because none of the ways worked */
+	uint32_t reserved;
 	struct result_difference difference[RESULT_DIFFERENCES];
 };
 
