@@ -125,6 +125,15 @@ static int keep(const struct player *p, struct beneath *b, int i, long fd)
 	return high < 0 ? (int)-high : 0;
 }
 
+/* A path that leads to nothing, too; else the error. */
+static int no_path(struct beneath *b, int i, int err)
+{
+	if (err != ENOENT && err != ENOTDIR)
+		return err;
+	strcpy(b->given[i], err == ENOENT ? NOWHERE : NO_DIRECTORY);
+	return 0;
+}
+
 static int resolve_parent(const struct player *p, struct beneath *b, int i,
 			  const char *rel)
 {
@@ -142,7 +151,7 @@ static int resolve_parent(const struct player *p, struct beneath *b, int i,
 	err = keep(p, b, i,
 		   open_from(p->process, dir, O_PATH | O_DIRECTORY, 0));
 	if (err)
-		return err;
+		return no_path(b, i, err);
 	snprintf(b->given[i], sizeof(b->given[i]), "/proc/self/fd/%d/%s",
 		 b->fd[i], base);
 	return 0;
@@ -173,20 +182,16 @@ static int resolve_file(const struct player *p, const struct step *s,
 			struct beneath *b, const char *rel, bool creates)
 {
 	long fd = open_from(p->process, rel, O_PATH, 0);
+	int err;
 
 	if (fd == -ENOENT && creates)
 		fd = make_ahead(p->process, s, b, rel);
-	if (fd == -ENOENT || fd == -ENOTDIR) {
-		strcpy(b->given[0],
-		       fd == -ENOENT ? NOWHERE : NO_DIRECTORY);
-		return 0;
-	}
-	snprintf(b->given[0], sizeof(b->given[0]), "/proc/self/fd/");
-	fd = keep(p, b, 0, fd);
-	if (!fd)
-		snprintf(b->given[0], sizeof(b->given[0]), "/proc/self/fd/%d",
-			 b->fd[0]);
-	return (int)fd;
+	err = keep(p, b, 0, fd);
+	if (err)
+		return no_path(b, 0, err);
+	snprintf(b->given[0], sizeof(b->given[0]), "/proc/self/fd/%d",
+		 b->fd[0]);
+	return 0;
 }
 
 static int resolve(const struct player *p, const struct step *s,
@@ -194,13 +199,14 @@ static int resolve(const struct player *p, const struct step *s,
 {
 	const struct player_process *q = p->process;
 	struct habit h = habit_of(s);
-	const char *rel = below(q, s->path);
+	const char *rel =
+		s->m->name == PLAN_NONE ? "" : below(q, s->path);
 	bool links = s->r->op == REEL_CALL_SYMLINK ||
 		     s->r->op == REEL_CALL_SYMLINKAT;
 	char dir[PATH_MAX];
 	int err = 0;
 
-	if (s->m->name != PLAN_NONE && !s->m->err && h.opens &&
+	if (s->m->name != PLAN_NONE && !s->m->err && h.opens && !at_parent &&
 	    (h.flags & O_TMPFILE) == O_TMPFILE) {
 		size_t n = strlen(rel);
 
@@ -232,9 +238,12 @@ static int enter(struct player *p, struct step *s, struct beneath *b,
 	descriptors_take_turn(p);
 	/* A relative path from a descriptor that is none leads nowhere. */
 	err = s->m->err == EBADF ? 0 : resolve(p, s, b, at_parent);
+	/* Nothing has such a name, wherever a link leads. */
+	if (err == ENAMETOOLONG)
+		err = 0;
 	descriptors_end_turn(p);
 	for (int i = 0; i < 2; i++)
-		given[i] = b->given[i][0] ? b->given[i] : NULL;
+		given[i] = !err && b->given[i][0] ? b->given[i] : NULL;
 	if (given[0])
 		s->path = given[0];
 	if (given[1])

@@ -377,6 +377,11 @@ static void clean_up(struct replay *r)
 
 static int check_usage(struct replay *r, int words)
 {
+	enum confinement way;
+	struct reel_error err = {0};
+
+	if (confine_wanted(&way, &err))
+		return reel_cli_usage(&cmd_replay, "%s", err.text);
 	if (words != 1)
 		return reel_cli_usage(&cmd_replay, words ? "one run is enough"
 							 : "no run given");

@@ -50,7 +50,8 @@ static int failed(struct builder *b, const char *what, const char *name)
 /* @name without its slash in front; "." for the root itself. */
 static const char *below(const char *name)
 {
-	return name[0] == '/' && name[1] ? name + 1 : ".";
+	name += name[0] == '/';
+	return name[0] ? name : ".";
 }
 
 static int open_below(struct builder *b, const char *name, int flags)
@@ -72,6 +73,33 @@ static int open_below(struct builder *b, const char *name, int flags)
 	return openat(b->root, below(name), flags | O_CLOEXEC, 0600);
 }
 
+enum made { MADE_DIR, MADE_FIFO, MADE_LINK };
+
+/*
+ * Make @name by a call that follows no link at its end, in its directory, which
+ * is opened beneath the root: as mkdirat() and its like.
+ */
+static int make_entry(struct builder *b, const char *name, enum made made,
+		      const char *target)
+{
+	const char *slash = strrchr(below(name), '/');
+	const char *last = slash ? slash + 1 : below(name);
+	int n = slash ? (int)(slash - below(name)) : 1, dir, rc, why;
+	char above[PATH_MAX];
+
+	snprintf(above, sizeof(above), "/%.*s", n, slash ? below(name) : ".");
+	dir = open_below(b, above, O_PATH | O_DIRECTORY);
+	if (dir < 0)
+		return -1;
+	rc = made == MADE_DIR	 ? mkdirat(dir, last, 0700)
+	     : made == MADE_FIFO ? mkfifoat(dir, last, 0600)
+				 : symlinkat(target, dir, last);
+	why = errno;
+	close(dir);
+	errno = why;
+	return rc;
+}
+
 /* Every directory above @name, and @name itself when @last. */
 static int make_dirs(struct builder *b, const char *name, bool last)
 {
@@ -91,7 +119,7 @@ static int make_dirs(struct builder *b, const char *name, bool last)
 		if (!keep && !last)
 			return 0;
 		*p = '\0';
-		if (mkdirat(b->root, path, 0700) && errno != EEXIST)
+		if (make_entry(b, path, MADE_DIR, NULL) && errno != EEXIST)
 			return failed(b, "make", name);
 		*p = keep;
 		if (!keep)
@@ -345,11 +373,10 @@ static int hold_target(struct builder *b, const struct plan_file *behind,
 	int fd = -1;
 
 	if (!beside(name, target, path) ||
-	    (behind->kind == PLAN_FILE_DIR && mkdirat(b->root, path, 0700)) ||
+	    (behind->kind == PLAN_FILE_DIR && make_entry(b, path, MADE_DIR, NULL)) ||
 	    (behind->kind == PLAN_FILE_REGULAR &&
-	     (fd = openat(b->root, path,
-			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			  0600)) < 0))
+	     (fd = open_below(b, path,
+			      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)) < 0))
 		return failed(b, "make", name);
 	if (fd >= 0)
 		close(fd);
@@ -384,7 +411,7 @@ static int make_link(struct builder *b, const struct plan_file *f,
 		name_itself(name, (size_t)n, target);
 	else if (behind && !name_target(b, name, (size_t)n, target))
 		return failed(b, "link", name);
-	if (symlinkat(target, b->root, below(name)))
+	if (make_entry(b, name, MADE_LINK, target))
 		return errno == EEXIST ? 0 : failed(b, "link", name);
 	return behind ? hold_target(b, behind, name, target) : 0;
 }
@@ -403,7 +430,7 @@ static int make_link_dir(struct builder *b, const char *name)
 	if (snprintf(path, sizeof(path), "%.*s%s", dir, below(name), target) >=
 	    (int)sizeof(path))
 		return 0;
-	if (mkdirat(b->root, path, 0700) && errno != EEXIST)
+	if (make_entry(b, path, MADE_DIR, NULL) && errno != EEXIST)
 		return failed(b, "make", name);
 	return 0;
 }
@@ -412,7 +439,7 @@ static int make_fifo(struct builder *b, const char *name)
 {
 	if (make_dirs(b, name, false))
 		return -1;
-	return mkfifoat(b->root, below(name), 0600) && errno != EEXIST
+	return make_entry(b, name, MADE_FIFO, NULL) && errno != EEXIST
 		       ? failed(b, "make", name)
 		       : 0;
 }
