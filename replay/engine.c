@@ -556,6 +556,23 @@ static void set_zero(struct engine *e, const uint32_t *order, int64_t entry_ns)
 	h->zero_ns = now > entry_ns + first ? now - first : entry_ns;
 }
 
+/* A thread writes from memory of its own, which is filled before. */
+static int check_memory(const struct plan *plan, struct reel_error *err)
+{
+	uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+		       (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (uint32_t i = 0; i < plan->head->streams; i++)
+		if (plan->stream[i].most_written > all)
+			return reel_fail(
+				err, REEL_E_LIMIT,
+				"a write of the plan takes %llu bytes, more "
+				"than this machine has memory",
+				(unsigned long long)
+					plan->stream[i].most_written);
+	return 0;
+}
+
 static int prepare(struct engine *e, const struct engine_options *opt,
 		   struct reel_error *err)
 {
@@ -564,6 +581,8 @@ static int prepare(struct engine *e, const struct engine_options *opt,
 	if (plan_open(&plan, opt->plan, err))
 		return -1;
 	e->plan = plan;
+	if (check_memory(plan, err))
+		return -1;
 	e->mode = opt->mode;
 	e->warm = opt->warm;
 	if (confine_wanted(&e->confine, err) ||
@@ -584,11 +603,11 @@ static void wait_wall(const struct engine *e)
 	for (uint32_t i = 0; i < e->plan->head->processes; i++)
 		if (e->plan->process[i].end_ns > last)
 			last = e->plan->process[i].end_ns;
-	e->result.head->end_ns = wait_now();
 	if (e->mode != REPLAY_AFAP && last && !e->result.head->stop &&
 	    e->plan->head->wall_ns > last)
 		wait_until(&e->clock, &e->result,
 			   wait_now() + e->plan->head->wall_ns - last);
+	e->result.head->end_ns = wait_now();
 }
 
 int engine_run(const struct engine_options *opt, const struct comm *comm,

@@ -27,6 +27,7 @@
 #include "replay/sandbox.h"
 
 #define CHUNK_BYTES (1 << 20)
+#define ENTRY_BYTES 64 /* of a directory, for a short name */
 
 struct builder {
 	const struct plan *plan;
@@ -500,12 +501,22 @@ static int check_room(struct builder *b)
 {
 	const struct plan_head *h = b->plan->head;
 	struct statvfs fs;
-	uint64_t need = h->file_total_bytes - h->hole_total_bytes +
-			4096ull * h->files,
-		 free_bytes;
+	uint64_t need = 4096ull * h->files, entries = 0, free_bytes;
 
-	if (need < UINT64_MAX - h->room_bytes)
-		need += h->room_bytes;
+	/* plan_open() has checked that the sums do not overflow. */
+	for (uint32_t i = 0; i < h->files; i++) {
+		const struct plan_file *f = &b->plan->file[i];
+
+		need += (uint64_t)fileset_filled_bytes(b->plan, f);
+		if (f->entries > 0)
+			entries += (uint64_t)f->entries;
+	}
+	/* Most of what is listed is among the files; the rest is empty. */
+	need += entries * ENTRY_BYTES;
+	if (entries < h->files)
+		entries = h->files;
+	need = h->room_bytes < UINT64_MAX - need ? need + h->room_bytes
+						 : UINT64_MAX;
 	if (fstatvfs(b->root, &fs))
 		return failed(b, "look at", "");
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
@@ -516,11 +527,11 @@ static int check_room(struct builder *b)
 				 b->sb->root,
 				 (unsigned long long)need / 1000000,
 				 (unsigned long long)free_bytes / 1000000);
-	if (fs.f_files && fs.f_favail < h->files)
+	if (fs.f_files && fs.f_favail < entries)
 		return reel_fail(b->err, REEL_E_IO,
-				 "not enough inodes in '%s': the job has %u "
+				 "not enough inodes in '%s': the job has %llu "
 				 "files, %llu inodes are free",
-				 b->sb->root, h->files,
+				 b->sb->root, (unsigned long long)entries,
 				 (unsigned long long)fs.f_favail);
 	return 0;
 }

@@ -106,6 +106,9 @@ static int tell(const struct engine_options *opt, struct reel_error *err)
 		       (unsigned long long)t.same,
 		       (unsigned long long)plan->head->calls,
 		       (unsigned long long)t.late);
+		replay_print_times(plan, &t,
+				   res.head->end_ns - res.head->begin_ns,
+				   opt->mode);
 		rc = replay_judge(plan, &res, &t, opt->mode, err);
 	}
 	result_close(&res);

@@ -241,8 +241,10 @@ static void wait_edges(struct player *p, const struct plan_more *m)
 	if (waited) {
 		int64_t now = wait_now();
 
-		if (now > p->at_ns)
+		if (now > p->at_ns) {
+			p->result->waited_ns += now - p->at_ns;
 			p->at_ns = now;
+		}
 	}
 }
 
@@ -261,6 +263,8 @@ static void wait_turn(struct player *p, const struct plan_record *r,
 		wait_edges(p, m);
 		return;
 	}
+	if (first && gap > m->after_ns)
+		p->result->job_waited_ns += gap - m->after_ns;
 	if (e->mode == REPLAY_THINK && first) {
 		wait_edges(p, m);
 		gap = m->after_ns;
@@ -363,6 +367,7 @@ static void play_other(struct player *p, const struct plan_record *r,
 		engine_fork(p, (uint32_t)m->arg, p->at_ns);
 		break;
 	case PLAN_OP_MEET:
+		p->result->job_waited_ns += wide(r->dur_ns, m->dur_high);
 		if (p->engine->mode == REPLAY_TIMED)
 			p->at_ns += wide(r->dur_ns, m->dur_high);
 		p->result->calls++;
@@ -428,6 +433,8 @@ void player_run(struct player *p)
 			play_call(p, r, m);
 		else
 			play_other(p, r, m);
+		p->result->plan_ns += wide(r->gap_ns, m->gap_high) +
+				      wide(r->dur_ns, m->dur_high);
 		if (++played % BEHIND_RECORDS == 0) {
 			dropped = drop_behind(records, dropped, r);
 			more_dropped = drop_behind(mores, more_dropped, more);

@@ -37,7 +37,10 @@ struct result_stream {
 	int64_t late_most_ns;
 	uint32_t forked; /* of a main stream: by its parent, or never */
 	uint32_t reserved;
-	uint64_t reserved2[8];
+	int64_t plan_ns;     /* the job's time that has been played */
+	int64_t waited_ns;   /* for other streams */
+	int64_t job_waited_ns; /* the same, of the job */
+	uint64_t reserved2[5];
 };
 _Static_assert(sizeof(struct result_stream) == 128, "two cache lines");
 
@@ -95,6 +98,7 @@ void result_close(struct result *res);
 struct result_total {
 	uint64_t same, differ, late, skipped;
 	int64_t late_most_ns;
+	int64_t waited_ns, job_waited_ns;
 	uint32_t unfinished; /* streams */
 };
 void result_sum(const struct result *res, struct result_total *out);
