@@ -18,6 +18,9 @@
 
 #define SHOW_NS 1000000000ll
 #define AGAIN_NS 100000000ll
+/* The rate of the first part says little of the rest, unless it took long. */
+#define EARLY_SHARE 0.05
+#define EARLY_NS 10000000000ll
 
 static int64_t now_ns(void)
 {
@@ -53,6 +56,19 @@ static void cut(char *line, int columns)
 	*line = '\0';
 }
 
+/* Until the work is done; 0: nobody can tell. */
+static double left_ns(const struct reel_progress *p, uint64_t done, int64_t now)
+{
+	double age_ns = (double)(now - p->start_ns);
+
+	if (p->left_ns)
+		return (double)p->left_ns;
+	if (!done || (age_ns < EARLY_NS &&
+		      (double)done < EARLY_SHARE * (double)p->total))
+		return 0;
+	return age_ns * (double)(p->total - done) / (double)done;
+}
+
 static void draw(struct reel_progress *p, uint64_t done, int64_t now)
 {
 	double s = (double)(now - p->start_ns) / 1e9;
@@ -63,18 +79,16 @@ static void draw(struct reel_progress *p, uint64_t done, int64_t now)
 
 	if (p->total && done <= p->total) {
 		double share = (double)done / (double)p->total;
+		double left = left_ns(p, done, now);
 
 		n = snprintf(line, sizeof(line), "%.*s %s %3.0f %%  %s%s%s/s",
 			     p->width / 2, p->what,
 			     reel_cli_bar(bar, 20, share), share * 100,
 			     amount(a, p->unit, rate), bytes ? "" : " ",
 			     bytes ? "" : p->unit);
-		if (rate > 0)
+		if (left > 0)
 			snprintf(line + n, sizeof(line) - (size_t)n,
-				 "  %s left",
-				 reel_num_time(b,
-					       1e9 * (double)(p->total - done) /
-						       rate));
+				 "  %s left", reel_num_time(b, left));
 	} else {
 		snprintf(line, sizeof(line), "%.*s  %s%s%s  %s%s%s/s",
 			 p->width / 2, p->what,

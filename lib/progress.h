@@ -14,7 +14,8 @@ struct reel_progress {
 	const char *unit; /* "events" or "B" */
 	uint64_t total;	  /* 0: not known */
 	int64_t start_ns, shown_ns;
-	int width; /* 0: silent */
+	int64_t left_ns; /* as the caller knows it; 0: by the rate so far */
+	int width;	 /* 0: silent */
 };
 
 /* Borrows @what and @unit until the stop; @total 0: not known. */

@@ -16,6 +16,7 @@
 #include "preload/counters.h"
 #include "preload/match.h"
 #include "preload/name.h"
+#include "preload/open_as.h"
 #include "preload/raw.h"
 #include "preload/storage.h"
 #include "preload/temp.h"
@@ -298,6 +299,29 @@ COLD static void ask_size(int fd, struct size *size)
 	size->told = shim_clock();
 }
 
+static _Thread_local struct {
+	const char *given[2], *name[2];
+} names_as __attribute__((tls_model("initial-exec")));
+
+EXPORT void ioreel_names_as(const char *const given[2],
+			    const char *const name[2])
+{
+	for (int i = 0; i < 2; i++) {
+		names_as.given[i] = given ? given[i] : NULL;
+		names_as.name[i] = given ? name[i] : NULL;
+	}
+}
+
+void shim_name_as(struct shim_event *ev)
+{
+	if (likely(!names_as.given[0]))
+		return;
+	if (ev->path == names_as.given[0])
+		ev->path = names_as.name[0];
+	if (ev->path2 && ev->path2 == names_as.given[1])
+		ev->path2 = names_as.name[1];
+}
+
 COLD static void tell_size(const struct size *size, uint32_t desc)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_SIZE};
@@ -358,6 +382,7 @@ COLD static void opened_again(struct shim_event *ev, uint64_t start,
 
 void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 {
+	shim_name_as(ev);
 	if (fd >= 0 && ev->path && unlikely(names_open(ev->path)))
 		opened_again(ev, start, end, fd);
 	else
@@ -423,6 +448,7 @@ static bool readable_names(const struct shim_event *ev, int err)
 void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err)
 {
+	shim_name_as(ev);
 	if (unlikely(err) && !readable_names(ev, err)) {
 		ev->path = ev->path2 = ev->text = NULL; /* not ours to read */
 	} else if (ev->path && shim_marker(ev->path, strlen(ev->path))) {

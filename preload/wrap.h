@@ -16,6 +16,9 @@
 /* Enter the descriptor that an open made (or not), and record the open. */
 void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd);
 
+/* The names that ioreel_names_as() has said. */
+COLD void shim_name_as(struct shim_event *ev);
+
 /* Record a call on paths, unless they are code. */
 void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err);

@@ -382,6 +382,7 @@ void shim_moved(struct shim_event *ev, uint64_t start, uint64_t end, int r)
 {
 	int err = r < 0 ? errno : 0;
 
+	shim_name_as(ev);
 	if (err == EFAULT || err == ENAMETOOLONG)
 		ev->path = NULL;
 	shim_record_full(ev, start, end, r, err);

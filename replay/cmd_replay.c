@@ -39,6 +39,7 @@
 struct replay {
 	const char *run, *output, *root, *plan_file;
 	int64_t runs;
+	double max_error; /* in percent; -1: any */
 	bool afap, think, timed, keep, burn, cold, warm;
 	enum fileset_cache cache;
 	enum replay_mode mode;
@@ -149,12 +150,42 @@ static int build(struct replay *r, struct reel_error *err)
 		       : 0;
 }
 
+/*
+ * How long the replay goes on: calls are not spread evenly, but the job's time
+ * is played as it went by. Between two calls the clock goes on, too.
+ */
+struct pace {
+	int64_t start_ns, moved_ns; /* CLOCK_MONOTONIC */
+	int64_t at_ns;		    /* the job's time at moved_ns */
+};
+
+static int64_t time_left(struct pace *pace, const struct replay *r, int64_t now)
+{
+	const struct plan *p = r->plan;
+	double wall = (double)p->head->wall_ns, at, slower = 1;
+
+	for (uint32_t i = 0; i < p->head->streams; i++) {
+		int64_t ns = r->result.stream[i].plan_ns +
+			     p->process[p->stream[i].process].start_ns;
+
+		if (r->result.stream[i].plan_ns && ns > pace->at_ns) {
+			pace->at_ns = ns;
+			pace->moved_ns = now;
+		}
+	}
+	at = (double)(pace->at_ns + now - pace->moved_ns);
+	if (at > 0 && (double)(now - pace->start_ns) > at)
+		slower = (double)(now - pace->start_ns) / at;
+	return at < wall ? (int64_t)((wall - at) * slower) : 0;
+}
+
 /* The progress line, from what the processes of the replay write. */
 static void *watch(void *arg)
 {
 	struct replay *r = arg;
 	struct reel_progress progress;
 	char what[64] = "replaying";
+	struct pace pace = {.start_ns = wait_now(), .moved_ns = wait_now()};
 
 	reel_progress_start(&progress, what, "calls", r->plan->head->calls);
 	while (__atomic_load_n(&r->watching, __ATOMIC_ACQUIRE)) {
@@ -169,6 +200,8 @@ static void *watch(void *arg)
 			snprintf(what, sizeof(what),
 				 "replaying, late calls %.2f %%",
 				 100.0 * (double)t.late / (double)done);
+		if (r->mode != REPLAY_AFAP)
+			progress.left_ns = time_left(&pace, r, wait_now());
 		reel_progress_at(&progress, done);
 	}
 	reel_progress_stop(&progress);
@@ -310,18 +343,30 @@ static int keep_store(struct replay *r, struct reel_error *err)
 
 static int play(struct replay *r, struct reel_error *err)
 {
+	double off;
+
 	reel_store_close(r->replayed);
 	r->replayed = NULL;
 	if (build(r, err) || run_engine(r, err))
 		return -1;
+	replay_say_confined(&r->result);
 	replay_print_calls(r->plan, &r->result, &r->ran, &r->total);
+	off = replay_print_times(r->plan, &r->total, (int64_t)r->ran.wall_ns,
+				 r->mode);
 	if (r->runs == 1 ? keep_store(r, err)
 			 : reel_run_open(&r->replayed, r->trace, err))
 		return -1;
 	if (reel_compare(r->recorded, r->replayed, &r->likeness, err))
 		return -1;
 	replay_print_likeness(&r->likeness);
-	return replay_judge(r->plan, &r->result, &r->total, r->mode, err);
+	if (replay_judge(r->plan, &r->result, &r->total, r->mode, err))
+		return -1;
+	return r->max_error >= 0 && 100 * off > r->max_error
+		       ? reel_fail(err, REEL_E_LIMIT,
+				   "a time of the replay is off by %.1f %% "
+				   "(--max-error %g)",
+				   100 * off, r->max_error)
+		       : 0;
 }
 
 /*
@@ -401,12 +446,21 @@ static void clean_up(struct replay *r)
 
 static int check_usage(struct replay *r, int words)
 {
+	enum confinement way;
+	struct reel_error err = {0};
+
+	if (confine_wanted(&way, &err))
+		return reel_cli_usage(&cmd_replay, "%s", err.text);
 	if (words != 1)
 		return reel_cli_usage(&cmd_replay, words ? "one run is enough"
 							 : "no run given");
 	if (r->afap + r->think + r->timed > 1)
 		return reel_cli_usage(&cmd_replay, "--think, --timed and "
 						   "--afap exclude each other");
+	if (r->max_error >= 0 && r->afap)
+		return reel_cli_usage(&cmd_replay,
+				      "--afap keeps no times, --max-error "
+				      "compares them");
 	if (r->burn && r->afap)
 		return reel_cli_usage(&cmd_replay,
 				      "--burn has no gaps to fill with --afap");
@@ -428,7 +482,7 @@ static int check_usage(struct replay *r, int words)
 
 static int run(int argc, char **argv)
 {
-	struct replay r = {.runs = 1};
+	struct replay r = {.runs = 1, .max_error = -1};
 	struct reel_error err = {0};
 	const struct reel_opt opts[] = {
 		{"output", 'o', REEL_OPT_TEXT, &r.output, "FILE",
@@ -454,6 +508,9 @@ static int run(int argc, char **argv)
 		 "all in it, and left there (default: what the job found "
 		 "there)",
 		 0, 0},
+		{"max-error", 0, REEL_OPT_DOUBLE, &r.max_error, "P",
+		 "exit with 3 when a time is off by more than P % of the job's",
+		 0, 1000000},
 		{"keep", 0, REEL_OPT_FLAG, &r.keep, NULL,
 		 "leave the rebuilt files where they are", 0, 0},
 		{"plan", 0, REEL_OPT_TEXT, &r.plan_file, "FILE",

@@ -327,6 +327,8 @@ static int write_plan(struct compiler *c, const char *path)
 		return -1;
 	h.skipped = c->skipped;
 	h.fetches = c->fetches;
+	h.async_sum_ns = c->async_sum_ns;
+	h.async_union_ns = c->async_union_ns;
 	h.room_bytes = history_room(c->history);
 	return plan_writer_finish(c->out, &h, c->err);
 }

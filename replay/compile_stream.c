@@ -54,6 +54,22 @@ static void set_time(struct compiler *c, struct plan_record *r,
 		r->flags |= PLAN_F_MORE;
 }
 
+/* In each stream they come in the order of their start. */
+static void add_async(struct compiler *c, const struct reel_event *ev)
+{
+	int64_t start_ns = ev->start_ns, end_ns = start_ns + ev->dur_ns;
+
+	if (ev->dur_ns <= 0)
+		return;
+	c->async_sum_ns += ev->dur_ns;
+	if (start_ns < c->async_end_ns)
+		start_ns = c->async_end_ns;
+	if (end_ns <= start_ns)
+		return;
+	c->async_union_ns += end_ns - start_ns;
+	c->async_end_ns = end_ns;
+}
+
 static const struct plan_more nothing_more = PLAN_MORE_NONE;
 
 static int fork_waits(struct compiler *c, uint32_t child, struct plan_more *m)
@@ -349,11 +365,13 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 	copy_seen(&c->held.copy, ev);
 	if (apply_marks(c, stream, call, ev->file, r, m, &longer_ns, &after_ns))
 		return -1;
-	if (role_async(ev)) /* its thread went on at once */
+	if (role_async(ev)) { /* its thread went on at once */
 		set_time(c, r, m, ev->start_ns, 0);
-	else
+		add_async(c, ev);
+	} else {
 		set_time(c, r, m, ev->start_ns + longer_ns,
 			 ev->dur_ns - longer_ns);
+	}
 	if (after_ns >= 0 && m->edges) {
 		r->flags |= PLAN_F_WAIT_FIRST;
 		m->after_ns = after_ns;
@@ -443,6 +461,7 @@ int compile_stream(struct compiler *c, uint32_t stream)
 
 	c->held.any = c->held.copy.any = c->meeting.any = false;
 	c->at_ns = jp->start_ns;
+	c->async_end_ns = INT64_MIN;
 	if (js->start_ns > jp->start_ns)
 		s.start_ns = js->start_ns - jp->start_ns;
 	if (plan_writer_stream(c->out, &s, c->err) ||

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/error.h"
+#include "replay/beneath.h"
 #include "replay/player.h"
 #include "replay/raw.h"
 
@@ -249,8 +250,7 @@ static int open_file(struct player *p, const struct plan_object *o)
 	if (!sandbox_path(&p->engine->sandbox,
 			  plan_name(p->engine->plan, o->name), path))
 		return -1;
-	fd = raw(SYS_openat, AT_FDCWD, path, o->flags & ~(O_CREAT | O_TRUNC),
-		 0);
+	fd = beneath_open(p->process, path, o->flags & ~(O_CREAT | O_TRUNC));
 	if (fd >= 0 && o->pos > 0)
 		raw(SYS_lseek, fd, o->pos, SEEK_SET);
 	return (int)fd;

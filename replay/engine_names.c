@@ -14,6 +14,7 @@
 
 #include "lib/calls.h"
 #include "preload/open_as.h"
+#include "replay/beneath.h"
 #include "replay/player.h"
 
 /* --- status -------------------------------------------------------------- */
@@ -197,25 +198,31 @@ CALL_OF(linkat)
  * or below it the link is relative, as the job's mostly was; else absolute:
  * ".." could lead out of the sandbox, where a directory above is a link.
  */
-static const char *link_text(const struct player *p, const struct step *s)
+static const char *link_text(const struct player *p, const struct step *s,
+			     char out[static PATH_MAX])
 {
 	const char *slash = strrchr(p->path, '/');
 	size_t dir = slash ? (size_t)(slash - p->path) + 1 : 0;
 
 	if (s->m->name == PLAN_NONE || !dir ||
 	    strncmp(s->target, p->path, dir) || !s->target[dir])
-		return s->target;
+		return beneath_on(p) ? beneath_link(p, p->path, s->target, out)
+				     : s->target;
 	return s->target + dir;
 }
 
 CALL_OF(symlink)
 {
-	return symlink(link_text(p, s), s->path);
+	char text[PATH_MAX];
+
+	return symlink(link_text(p, s, text), s->path);
 }
 
 CALL_OF(symlinkat)
 {
-	return symlinkat(link_text(p, s), step_dir(s), s->path);
+	char text[PATH_MAX];
+
+	return symlinkat(link_text(p, s, text), step_dir(s), s->path);
 }
 
 CALL_OF(chdir)

@@ -19,6 +19,7 @@
 
 #include "lib/calls.h"
 #include "preload/open_as.h"
+#include "replay/beneath.h"
 #include "replay/player.h"
 #include "replay/raw.h"
 
@@ -41,6 +42,8 @@ static const char *open_path(struct player *p, const struct step *s)
 {
 	char *slash;
 
+	if (beneath_on(p))
+		return s->path;
 	if ((s->flags & O_TMPFILE) != O_TMPFILE || s->m->name == PLAN_NONE ||
 	    s->m->err)
 		return s->path;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/calls.h"
+#include "replay/beneath.h"
 #include "replay/player.h"
 #include "replay/raw.h"
 
@@ -259,7 +260,8 @@ CALL_OF(tmpfile)
 	FILE *f;
 
 	descriptors_before(p, s);
-	fd = raw(SYS_openat, AT_FDCWD, p->engine->sandbox.root,
+	fd = raw(SYS_openat, beneath_on(p) ? p->process->root_fd : AT_FDCWD,
+		 beneath_on(p) ? "." : p->engine->sandbox.root,
 		 O_TMPFILE | O_RDWR | O_EXCL, 0600);
 	f = fd >= 0 ? fdopen((int)fd, "w+") : NULL;
 	return after_open(p, s, f);

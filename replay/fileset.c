@@ -27,6 +27,7 @@
 #include "replay/sandbox.h"
 
 #define CHUNK_BYTES (1 << 20)
+#define ENTRY_BYTES 64 /* of a directory, for a short name */
 
 struct builder {
 	const struct plan *plan;
@@ -50,7 +51,8 @@ static int failed(struct builder *b, const char *what, const char *name)
 /* @name without its slash in front; "." for the root itself. */
 static const char *below(const char *name)
 {
-	return name[0] == '/' && name[1] ? name + 1 : ".";
+	name += name[0] == '/';
+	return name[0] ? name : ".";
 }
 
 static int open_below(struct builder *b, const char *name, int flags)
@@ -72,6 +74,33 @@ static int open_below(struct builder *b, const char *name, int flags)
 	return openat(b->root, below(name), flags | O_CLOEXEC, 0600);
 }
 
+enum made { MADE_DIR, MADE_FIFO, MADE_LINK };
+
+/*
+ * Make @name by a call that follows no link at its end, in its directory, which
+ * is opened beneath the root: as mkdirat() and its like.
+ */
+static int make_entry(struct builder *b, const char *name, enum made made,
+		      const char *target)
+{
+	const char *slash = strrchr(below(name), '/');
+	const char *last = slash ? slash + 1 : below(name);
+	int n = slash ? (int)(slash - below(name)) : 1, dir, rc, why;
+	char above[PATH_MAX];
+
+	snprintf(above, sizeof(above), "/%.*s", n, slash ? below(name) : ".");
+	dir = open_below(b, above, O_PATH | O_DIRECTORY);
+	if (dir < 0)
+		return -1;
+	rc = made == MADE_DIR	 ? mkdirat(dir, last, 0700)
+	     : made == MADE_FIFO ? mkfifoat(dir, last, 0600)
+				 : symlinkat(target, dir, last);
+	why = errno;
+	close(dir);
+	errno = why;
+	return rc;
+}
+
 /* Every directory above @name, and @name itself when @last. */
 static int make_dirs(struct builder *b, const char *name, bool last)
 {
@@ -91,7 +120,7 @@ static int make_dirs(struct builder *b, const char *name, bool last)
 		if (!keep && !last)
 			return 0;
 		*p = '\0';
-		if (mkdirat(b->root, path, 0700) && errno != EEXIST)
+		if (make_entry(b, path, MADE_DIR, NULL) && errno != EEXIST)
 			return failed(b, "make", name);
 		*p = keep;
 		if (!keep)
@@ -345,11 +374,10 @@ static int hold_target(struct builder *b, const struct plan_file *behind,
 	int fd = -1;
 
 	if (!beside(name, target, path) ||
-	    (behind->kind == PLAN_FILE_DIR && mkdirat(b->root, path, 0700)) ||
+	    (behind->kind == PLAN_FILE_DIR && make_entry(b, path, MADE_DIR, NULL)) ||
 	    (behind->kind == PLAN_FILE_REGULAR &&
-	     (fd = openat(b->root, path,
-			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			  0600)) < 0))
+	     (fd = open_below(b, path,
+			      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)) < 0))
 		return failed(b, "make", name);
 	if (fd >= 0)
 		close(fd);
@@ -384,7 +412,7 @@ static int make_link(struct builder *b, const struct plan_file *f,
 		name_itself(name, (size_t)n, target);
 	else if (behind && !name_target(b, name, (size_t)n, target))
 		return failed(b, "link", name);
-	if (symlinkat(target, b->root, below(name)))
+	if (make_entry(b, name, MADE_LINK, target))
 		return errno == EEXIST ? 0 : failed(b, "link", name);
 	return behind ? hold_target(b, behind, name, target) : 0;
 }
@@ -403,7 +431,7 @@ static int make_link_dir(struct builder *b, const char *name)
 	if (snprintf(path, sizeof(path), "%.*s%s", dir, below(name), target) >=
 	    (int)sizeof(path))
 		return 0;
-	if (mkdirat(b->root, path, 0700) && errno != EEXIST)
+	if (make_entry(b, path, MADE_DIR, NULL) && errno != EEXIST)
 		return failed(b, "make", name);
 	return 0;
 }
@@ -412,7 +440,7 @@ static int make_fifo(struct builder *b, const char *name)
 {
 	if (make_dirs(b, name, false))
 		return -1;
-	return mkfifoat(b->root, below(name), 0600) && errno != EEXIST
+	return make_entry(b, name, MADE_FIFO, NULL) && errno != EEXIST
 		       ? failed(b, "make", name)
 		       : 0;
 }
@@ -473,12 +501,22 @@ static int check_room(struct builder *b)
 {
 	const struct plan_head *h = b->plan->head;
 	struct statvfs fs;
-	uint64_t need = h->file_total_bytes - h->hole_total_bytes +
-			4096ull * h->files,
-		 free_bytes;
+	uint64_t need = 4096ull * h->files, entries = 0, free_bytes;
 
-	if (need < UINT64_MAX - h->room_bytes)
-		need += h->room_bytes;
+	/* plan_open() has checked that the sums do not overflow. */
+	for (uint32_t i = 0; i < h->files; i++) {
+		const struct plan_file *f = &b->plan->file[i];
+
+		need += (uint64_t)fileset_filled_bytes(b->plan, f);
+		if (f->entries > 0)
+			entries += (uint64_t)f->entries;
+	}
+	/* Most of what is listed is among the files; the rest is empty. */
+	need += entries * ENTRY_BYTES;
+	if (entries < h->files)
+		entries = h->files;
+	need = h->room_bytes < UINT64_MAX - need ? need + h->room_bytes
+						 : UINT64_MAX;
 	if (fstatvfs(b->root, &fs))
 		return failed(b, "look at", "");
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
@@ -489,11 +527,11 @@ static int check_room(struct builder *b)
 				 b->sb->root,
 				 (unsigned long long)need / 1000000,
 				 (unsigned long long)free_bytes / 1000000);
-	if (fs.f_files && fs.f_favail < h->files)
+	if (fs.f_files && fs.f_favail < entries)
 		return reel_fail(b->err, REEL_E_IO,
-				 "not enough inodes in '%s': the job has %u "
+				 "not enough inodes in '%s': the job has %llu "
 				 "files, %llu inodes are free",
-				 b->sb->root, h->files,
+				 b->sb->root, (unsigned long long)entries,
 				 (unsigned long long)fs.f_favail);
 	return 0;
 }

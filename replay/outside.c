@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "replay/beneath.h"
 #include "replay/player.h"
 #include "replay/raw.h"
 
@@ -133,14 +134,16 @@ static void add_entries(int fd, int64_t n)
 }
 
 /* A listing, or the removal of a directory: by its path or its descriptor. */
-static void have_entries(const struct step *s)
+static void have_entries(const struct player *p, const struct step *s)
 {
 	bool path = s->m->name != PLAN_NONE;
 	int64_t entries;
 	long fd;
 
-	fd = raw(SYS_openat, path ? AT_FDCWD : s->fd, path ? s->path : ".",
-		 O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	fd = path ? beneath_open(p->process, s->path,
+				 O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+		  : raw(SYS_openat, s->fd, ".",
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
 	entries = walk((int)fd, 0);
@@ -151,12 +154,8 @@ static void have_entries(const struct step *s)
 	raw(SYS_close, fd);
 }
 
-static void do_outside(const struct engine *e, const struct step *s)
+static void change_name(const struct engine *e, const struct step *s)
 {
-	if (s->r->flags & PLAN_F_ENTRIES)
-		have_entries(s);
-	if (s->m->name == PLAN_NONE)
-		return;
 	if (s->r->flags & PLAN_F_VANISH)
 		remove_at(AT_FDCWD, s->path, 0);
 	else if (s->r->flags & (PLAN_F_APPEAR | PLAN_F_APPEAR_DIR))
@@ -165,14 +164,27 @@ static void do_outside(const struct engine *e, const struct step *s)
 
 void outside_before(struct player *p, const struct step *s)
 {
+	struct step at = *s;
+	struct beneath b;
+	bool on = beneath_on(p), good = s->m->name != PLAN_NONE;
+
+	if (on)
+		good &= !beneath_enter_parent(p, &at, &b);
 	/* It takes descriptors for a while. */
 	descriptors_take_turn(p);
-	do_outside(p->engine, s);
+	if (s->r->flags & PLAN_F_ENTRIES)
+		have_entries(p, s);
+	if (good)
+		change_name(p->engine, &at);
 	descriptors_end_turn(p);
+	if (on)
+		beneath_leave(&b);
 }
 
 void outside_name(struct player *p, const struct step *s, int fd)
 {
+	struct step at = *s;
+	struct beneath b;
 	char from[64];
 
 	if (s->m->name == PLAN_NONE ||
@@ -180,5 +192,10 @@ void outside_name(struct player *p, const struct step *s, int fd)
 			  plan_name(p->engine->plan, s->m->name), p->path))
 		return;
 	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
-	raw(SYS_linkat, AT_FDCWD, from, AT_FDCWD, p->path, AT_SYMLINK_FOLLOW);
+	at.path = p->path;
+	if (beneath_on(p) && beneath_enter_parent(p, &at, &b))
+		at.path = NULL; /* EFAULT */
+	raw(SYS_linkat, AT_FDCWD, from, AT_FDCWD, at.path, AT_SYMLINK_FOLLOW);
+	if (beneath_on(p))
+		beneath_leave(&b);
 }

@@ -19,6 +19,13 @@
 #include "replay/raw.h"
 #include "replay/role.h"
 
+#define DROP_RECORDS (1 << 16)
+#define TIME_MOST_NS (INT64_MAX / 8) /* 36 years: sums of some do not overflow */
+#define TIME_BEYOND_NS 60000000000 /* clocks of processes differ by less */
+#define ENTRIES_MOST 100000000
+#define PIPES_MOST (1 << 20)
+#define COUNT_MOST 1000000000
+
 static int broken(struct reel_error *err, const char *path, const char *what)
 {
 	return reel_fail(err, REEL_E_FORMAT, "plan '%s' is damaged: %s", path,
@@ -113,21 +120,75 @@ static bool holes_fit(const struct plan *p, const struct plan_file *f)
 	return true;
 }
 
-static const char *check_tables(const struct plan *p)
+/* A process starts after its parent, or has the higher index: no circle. */
+static bool comes_later(const struct plan *p, uint32_t child, uint32_t parent)
+{
+	int64_t a = p->process[parent].start_ns, b = p->process[child].start_ns;
+
+	return a < b || (a == b && parent < child);
+}
+
+static const char *check_processes(const struct plan *p)
 {
 	const struct plan_head *h = p->head;
 
+	if (h->wall_ns < 0 || h->wall_ns > TIME_MOST_NS)
+		return "its time is not possible";
 	for (uint32_t i = 0; i < h->processes; i++) {
 		const struct plan_process *q = &p->process[i];
 
 		if (q->parent != PLAN_NONE && q->parent >= h->processes)
 			return "a process has no parent";
+		if (q->start_ns < 0 || q->start_ns > TIME_MOST_NS ||
+		    q->end_ns < 0 || q->end_ns > TIME_MOST_NS)
+			return "the time of a process is not possible";
+		if (q->parent != PLAN_NONE && !comes_later(p, i, q->parent))
+			return "a process comes before its parent";
 		if (q->stream > h->streams ||
 		    q->streams > h->streams - q->stream)
 			return "a process has no streams";
+		for (uint32_t k = 0; k < q->streams; k++)
+			if (p->stream[q->stream + k].process != i)
+				return "a stream is another process's";
 		if (q->fds > h->fds)
 			return "a process has too many descriptors";
 	}
+	return NULL;
+}
+
+/* The files add up to the sums that space is looked for. */
+static const char *check_files(const struct plan *p)
+{
+	const struct plan_head *h = p->head;
+	uint64_t bytes = 0, holes = 0;
+
+	for (uint32_t i = 0; i < h->files; i++) {
+		const struct plan_file *f = &p->file[i];
+
+		if (f->name >= h->names || f->size_bytes < 0 ||
+		    f->kind < PLAN_FILE_REGULAR || f->kind > PLAN_FILE_LOOP ||
+		    f->line > h->lines || f->lines > h->lines - f->line ||
+		    f->cold > 1 || !holes_fit(p, f))
+			return "a file is outside";
+		if (f->entries > ENTRIES_MOST)
+			return "a directory has too many entries";
+		bytes += (uint64_t)f->size_bytes; /* below 2^63 each */
+		if (bytes > INT64_MAX)
+			return "the sizes of the files are not possible";
+		for (uint32_t k = 0; k < f->holes; k++)
+			holes += (uint64_t)p->hole[f->hole + k].bytes;
+		if (holes > bytes)
+			return "the holes are larger than the files";
+	}
+	return bytes != h->file_total_bytes || holes != h->hole_total_bytes
+		       ? "the sizes of the files do not add up"
+		       : NULL;
+}
+
+static const char *check_tables(const struct plan *p)
+{
+	const struct plan_head *h = p->head;
+
 	for (uint32_t i = 0; i < h->objects; i++) {
 		const struct plan_object *o = &p->object[i];
 
@@ -142,22 +203,24 @@ static const char *check_tables(const struct plan *p)
 	for (uint64_t i = 0; i < h->edges; i++)
 		if (p->edge[i].stream >= h->streams)
 			return "an edge leads nowhere";
-	for (uint32_t i = 0; i < h->files; i++) {
-		const struct plan_file *f = &p->file[i];
-
-		if (f->name >= h->names || f->size_bytes < 0 ||
-		    f->line > h->lines || f->lines > h->lines - f->line ||
-		    f->cold > 1 || !holes_fit(p, f))
-			return "a file is outside";
-	}
+	if (h->pipes > PIPES_MOST)
+		return "too many pipes";
 	return h->fds > 1 << 20 ? "too many descriptors" : NULL;
 }
 
-static const char *check_more(const struct plan *p,
+/* What streams are checked by. */
+struct check {
+	const struct plan *plan;
+	uint64_t most_ns; /* no stream goes on longer */
+	uint8_t *forked;  /* by process: 1: a record forks it */
+};
+
+static const char *check_more(const struct check *c,
 			      const struct plan_process *q,
 			      const struct plan_record *r,
 			      const struct plan_more *m)
 {
+	const struct plan *p = c->plan;
 	const struct plan_head *h = p->head;
 
 	if (!name_ok(h, m->name) || !name_ok(h, m->name2))
@@ -177,21 +240,58 @@ static const char *check_more(const struct plan *p,
 	    (m->arg < 0 || m->arg >= (int64_t)h->processes ||
 	     !p->process[m->arg].streams))
 		return "a fork has no child";
-	return m->count ? NULL : "a record stands for no call";
+	if (r->op == PLAN_OP_FORK &&
+	    (p->process[m->arg].parent != (uint32_t)(q - p->process) ||
+	     c->forked[m->arg]++))
+		return "a process has another parent, or two";
+	if (r->flags & PLAN_F_ENTRIES &&
+	    (m->entries < 0 || m->entries > ENTRIES_MOST))
+		return "a directory has too many entries";
+	return m->count && m->count <= COUNT_MOST
+		       ? NULL
+		       : "a record stands for no call, or too many";
+}
+
+/*
+ * The time of a stream moves on by the record. False when that is beyond the
+ * end of the job.
+ */
+static bool add_time(const struct check *c, const struct plan_record *r,
+		     const struct plan_more *m, uint64_t *at_ns)
+{
+	uint64_t gap = (uint64_t)(m ? m->gap_high : 0) << 32 | r->gap_ns;
+	uint64_t dur = (uint64_t)(m ? m->dur_high : 0) << 32 | r->dur_ns;
+
+	if (gap > c->most_ns || dur > c->most_ns ||
+	    (m && (m->after_ns < 0 || (uint64_t)m->after_ns > gap)))
+		return false;
+	*at_ns += gap + dur;
+	return *at_ns <= c->most_ns;
+}
+
+/* What was checked is not kept in memory. Raw: the shim must not see it. */
+static void drop(const struct plan *p)
+{
+	raw(SYS_madvise, p->map, p->head->file_bytes, MADV_DONTNEED);
 }
 
 /* The buffers that a stream announces are what its records ask for. */
-static const char *check_stream(const struct plan *p, struct plan_stream s)
+static const char *check_stream(const struct check *c, struct plan_stream s)
 {
+	const struct plan *p = c->plan;
 	const struct plan_head *h = p->head;
 	const struct plan_process *q = &p->process[s.process];
-	uint64_t more = 0, calls = 0;
+	uint64_t more = 0, calls = 0, most_read = 0, most_written = 0;
+	uint64_t at_ns = (uint64_t)q->start_ns;
 
 	for (uint64_t i = 0; i < s.records; i++) {
 		const struct plan_record *r =
 			(const struct plan_record *)(p->map + s.records_at) + i;
+		const struct plan_more *m = NULL;
 		const char *bad = NULL;
 
+		if (i % DROP_RECORDS == DROP_RECORDS - 1)
+			drop(p);
 		if (r->op >= PLAN_OPS || r->fd < -1 ||
 		    r->fd >= (int64_t)q->fds || r->size < PLAN_NO_SIZE)
 			return "a record is not possible";
@@ -202,10 +302,9 @@ static const char *check_stream(const struct plan *p, struct plan_stream s)
 		if (r->flags & PLAN_F_MORE) {
 			if (more == s.mores)
 				return "a record is cut short";
-			bad = check_more(
-				p, q, r,
-				(const struct plan_more *)(p->map + s.more_at) +
-					more++);
+			m = (const struct plan_more *)(p->map + s.more_at) +
+			    more++;
+			bad = check_more(c, q, r, m);
 		} else if (r->op >= REEL_CALL_MAX && r->op != PLAN_OP_END) {
 			bad = "a record is cut short";
 		}
@@ -214,15 +313,30 @@ static const char *check_stream(const struct plan *p, struct plan_stream s)
 			return "lines would go into shared memory";
 		if (bad)
 			return bad;
+		if (!add_time(c, r, m, &at_ns))
+			return "a stream goes on after the job";
 		calls += plan_counts(r);
+		if (plan_moves(r)) {
+			uint64_t *most =
+				plan_writes(r) ? &most_written : &most_read;
+
+			if ((uint64_t)r->size > *most)
+				*most = (uint64_t)r->size;
+		}
 	}
+	/* Newlines ask for more than they write. */
+	if (s.most_read > most_read ||
+	    (s.most_written > most_written &&
+	     s.most_written > PLAN_SHARED_BYTES + 1))
+		return "a buffer is larger than its records";
 	if (h->processes && more == s.mores && calls == s.calls)
 		return NULL;
 	return "a stream does not add up";
 }
 
-static const char *check_streams(const struct plan *p)
+static const char *check_all_streams(const struct check *c)
 {
+	const struct plan *p = c->plan;
 	const struct plan_head *h = p->head;
 	const char *bad;
 
@@ -234,13 +348,28 @@ static const char *check_streams(const struct plan *p)
 			    sizeof(struct plan_record)) ||
 		    !inside(h, s.more_at, s.mores, sizeof(struct plan_more)))
 			return "a stream is outside";
-		bad = check_stream(p, s);
+		bad = check_stream(c, s);
 		if (bad)
 			return bad;
-		madvise((void *)(uintptr_t)p->map, h->file_bytes,
-			MADV_DONTNEED);
+		drop(p);
 	}
 	return NULL;
+}
+
+static const char *check_streams(const struct plan *p)
+{
+	struct check c = {.plan = p, .most_ns = (uint64_t)p->head->wall_ns};
+	const char *bad = "no memory to check it";
+
+	for (uint32_t i = 0; i < p->head->processes; i++)
+		if ((uint64_t)p->process[i].end_ns > c.most_ns)
+			c.most_ns = (uint64_t)p->process[i].end_ns;
+	c.most_ns += TIME_BEYOND_NS;
+	c.forked = calloc((size_t)p->head->processes + 1, 1);
+	if (c.forked)
+		bad = check_all_streams(&c);
+	free(c.forked);
+	return bad;
 }
 
 static int check(struct plan *p, uint64_t bytes, const char *path,
@@ -272,6 +401,10 @@ static int check(struct plan *p, uint64_t bytes, const char *path,
 	bad = check_names(p);
 	if (!bad)
 		bad = check_tables(p);
+	if (!bad)
+		bad = check_processes(p);
+	if (!bad)
+		bad = check_files(p);
 	if (!bad)
 		bad = check_streams(p);
 	return bad ? broken(err, path, bad) : 0;

@@ -25,7 +25,7 @@ struct reel_error;
 struct reel_store;
 
 #define PLAN_MAGIC 0x0a314e414c504f49ull /* "IOPLAN1\n" */
-#define PLAN_VERSION 9
+#define PLAN_VERSION 10
 #define PLAN_NONE UINT32_MAX
 #define PLAN_NO_OFFSET INT64_MIN
 #define PLAN_NO_SIZE (-1)
@@ -225,6 +225,8 @@ struct plan_head {
 	uint64_t hole_total_bytes; /* of them: in holes */
 	uint64_t fetches;	   /* records with PLAN_F_FETCH */
 	uint64_t room_bytes; /* what the job's writes add to it, at most */
+	/* Of asynchronous operations: the sum, and the union in each thread. */
+	int64_t async_sum_ns, async_union_ns;
 };
 
 /* A mapped plan. Read the sections through these. */

@@ -239,6 +239,11 @@ int plan_writer_file(struct plan_writer *w, struct plan_file *f,
 		     const int64_t *line, struct reel_error *err)
 {
 	f->line = (uint32_t)w->items[LINES];
+	if (f->size_bytes < 0 ||
+	    (uint64_t)f->size_bytes > INT64_MAX - w->file_bytes)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "cannot replay: the sizes of the files are "
+				 "not possible");
 	w->file_bytes += (uint64_t)f->size_bytes;
 	return add(w, LINES, line, f->lines, err) || add(w, FILES, f, 1, err)
 		       ? -1

@@ -15,11 +15,13 @@
 
 #include "lib/calls.h"
 #include "preload/ioreel.h"
+#include "replay/beneath.h"
 #include "replay/player.h"
 #include "replay/raw.h"
 #include "replay/role.h"
 
 #define BEHIND_BYTES (1 << 20) /* of a stream, kept before it is dropped */
+#define BEHIND_RECORDS 2048    /* between two looks at that */
 
 static const struct plan_more no_more = PLAN_MORE_NONE;
 
@@ -239,8 +241,10 @@ static void wait_edges(struct player *p, const struct plan_more *m)
 	if (waited) {
 		int64_t now = wait_now();
 
-		if (now > p->at_ns)
+		if (now > p->at_ns) {
+			p->result->waited_ns += now - p->at_ns;
 			p->at_ns = now;
+		}
 	}
 }
 
@@ -259,6 +263,8 @@ static void wait_turn(struct player *p, const struct plan_record *r,
 		wait_edges(p, m);
 		return;
 	}
+	if (first && gap > m->after_ns)
+		p->result->job_waited_ns += gap - m->after_ns;
 	if (e->mode == REPLAY_THINK && first) {
 		wait_edges(p, m);
 		gap = m->after_ns;
@@ -300,6 +306,7 @@ static void play_call(struct player *p, const struct plan_record *r,
 {
 	player_call *call = r->op ? call_of(r->op) : NULL;
 	int64_t start, end, got = -1;
+	struct beneath beneath;
 	struct step s;
 	int bad, err;
 
@@ -315,6 +322,8 @@ static void play_call(struct player *p, const struct plan_record *r,
 	if (r->flags & PLAN_F_FETCH && !p->engine->warm)
 		raw(SYS_fadvise64, s.fd, m->pos, m->lost_bytes,
 		    POSIX_FADV_DONTNEED);
+	if (beneath_on(p) && !bad)
+		bad = beneath_enter(p, &s, &beneath);
 	memory_before(p, &s, fills(r));
 	start = wait_now();
 	note_lateness(p, start);
@@ -323,6 +332,8 @@ static void play_call(struct player *p, const struct plan_record *r,
 		got = issue(p, &s, call);
 	err = errno;
 	end = wait_now();
+	if (beneath_on(p))
+		beneath_leave(&beneath);
 	if (fills(r))
 		memory_after_read(p, &s, start, end,
 				  wide(r->dur_ns, m->dur_high));
@@ -356,6 +367,7 @@ static void play_other(struct player *p, const struct plan_record *r,
 		engine_fork(p, (uint32_t)m->arg, p->at_ns);
 		break;
 	case PLAN_OP_MEET:
+		p->result->job_waited_ns += wide(r->dur_ns, m->dur_high);
 		if (p->engine->mode == REPLAY_TIMED)
 			p->at_ns += wide(r->dur_ns, m->dur_high);
 		p->result->calls++;
@@ -384,7 +396,7 @@ static size_t drop_behind(const void *from, size_t dropped, const void *to)
 	uintptr_t b = (uintptr_t)to & ~(uintptr_t)4095;
 
 	if (b > a && b - a >= BEHIND_BYTES) {
-		madvise((void *)a, b - a, MADV_DONTNEED);
+		raw(SYS_madvise, a, b - a, MADV_DONTNEED);
 		dropped = b - (uintptr_t)from;
 	}
 	return dropped;
@@ -409,6 +421,7 @@ void player_run(struct player *p)
 	const struct plan_record *r = records, *end = r + p->stream->records;
 	const struct plan_more *more = mores;
 	size_t dropped = 0, more_dropped = 0;
+	uint64_t played = 0;
 
 	p->result->state = STREAM_RUNS;
 	for (; r < end && !stopped(p); r++) {
@@ -420,7 +433,9 @@ void player_run(struct player *p)
 			play_call(p, r, m);
 		else
 			play_other(p, r, m);
-		if (((uintptr_t)r & 0xffff) == 0) {
+		p->result->plan_ns += wide(r->gap_ns, m->gap_high) +
+				      wide(r->dur_ns, m->dur_high);
+		if (++played % BEHIND_RECORDS == 0) {
 			dropped = drop_behind(records, dropped, r);
 			more_dropped = drop_behind(mores, more_dropped, more);
 		}

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "replay/confine.h"
 #include "replay/plan.h"
 #include "replay/result.h"
 #include "replay/sandbox.h"
@@ -36,6 +37,7 @@ struct engine {
 	struct wait_clock clock;
 	enum replay_mode mode;
 	bool warm; /* nothing leaves the page cache: PLAN_F_FETCH */
+	enum confinement confine; /* the one that has to be, or any */
 	/* Descriptors of the engine, above all of the job. */
 	int base;   /* the first; pipe i is at pipes + 2 i (read), + 1 */
 	int null;   /* /dev/null */
@@ -79,6 +81,7 @@ struct player_process {
 	bool any_number;   /* numbers have been given up */
 	uint32_t turns_lost;
 	bool elsewhere; /* the working directory need not be the sandbox */
+	int root_fd;	/* the sandbox, of beneath.h; -1: not needed */
 	struct mapping *mapping;
 };
 

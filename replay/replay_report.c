@@ -2,6 +2,7 @@
 /* Prints how a replay went. */
 #include "replay/replay_report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,15 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 			"this version\n",
 			reel_num_count(a, (int64_t)h->skipped),
 			plural(h->skipped, "event", "events"));
+}
+
+void replay_say_confined(const struct result *res)
+{
+	if (res->head->confined)
+		fprintf(stderr,
+			"ioreel replay: writes are confined to the sandbox by "
+			"%s\n",
+			confine_name(res->head->confined));
 }
 
 static void print_outcome(int64_t result, int err)
@@ -207,6 +217,69 @@ int64_t replay_print_runs(struct replay_run *run, int64_t n)
 	return middle->number;
 }
 
+static bool is_much(const struct plan *p, double off)
+{
+	return p->head->wall_ns > REPLAY_TIME_LEAST_NS &&
+	       off > REPLAY_TIME_MOST;
+}
+
+static double print_wall(const struct plan *p, int64_t wall_ns)
+{
+	int64_t job_ns = p->head->wall_ns;
+	double off = job_ns > 0 ? (double)(wall_ns - job_ns) / (double)job_ns
+				: 0;
+
+	if (is_much(p, fabs(off)))
+		printf("time: the replay took %.1f %% %s than the job\n",
+		       100 * fabs(off), off > 0 ? "longer" : "less");
+	return fabs(off);
+}
+
+/* Of all the time that threads waited, or of the job's time when that is more. */
+static double print_waits(const struct plan *p, const struct result_total *t)
+{
+	double job_ns = (double)t->job_waited_ns, wall = (double)p->head->wall_ns;
+	double whole = job_ns > wall ? job_ns : wall;
+	double off = whole > 0 ? fabs((double)t->waited_ns - job_ns) / whole : 0;
+	char a[REEL_NUM], b[REEL_NUM];
+
+	if (is_much(p, off))
+		printf("waits: threads waited %s for each other, %s in the "
+		       "job\n",
+		       reel_num_time(a, (double)t->waited_ns),
+		       reel_num_time(b, job_ns));
+	return off;
+}
+
+/* Each thread plays its operations in turn: there is one at a time. */
+static double print_depth(const struct plan *p)
+{
+	const struct plan_head *h = p->head;
+	double depth = h->async_union_ns > 0 ? (double)h->async_sum_ns /
+						       (double)h->async_union_ns
+					     : 1;
+	double off = depth > 1 ? 1 - 1 / depth : 0;
+
+	if (is_much(p, off))
+		printf("depth: one asynchronous operation of a thread at a "
+		       "time, %.1f in the job\n",
+		       depth);
+	return off;
+}
+
+double replay_print_times(const struct plan *p, const struct result_total *t,
+			  int64_t wall_ns, enum replay_mode mode)
+{
+	double wall, waits, depth;
+
+	if (mode == REPLAY_AFAP)
+		return 0;
+	wall = print_wall(p, wall_ns);
+	waits = print_waits(p, t);
+	depth = print_depth(p);
+	return fmax(wall, fmax(waits, depth));
+}
+
 int replay_judge(const struct plan *p, const struct result *res,
 		 const struct result_total *t, enum replay_mode mode,
 		 struct reel_error *err)
@@ -215,6 +288,11 @@ int replay_judge(const struct plan *p, const struct result *res,
 	uint64_t lost = all - (t->same < all ? t->same : all);
 	char a[REEL_NUM], b[REEL_NUM];
 
+	if (res->head->unconfined)
+		return reel_fail(err, REEL_E_IO,
+				 "nothing was played: the writes of a process "
+				 "cannot be confined to the sandbox in the way "
+				 "that IOREEL_REPLAY_CONFINE asks for");
 	if (res->head->full)
 		return reel_fail(err, REEL_E_IO,
 				 "the disk of the sandbox is full: %s of %s "

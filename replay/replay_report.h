@@ -14,12 +14,18 @@ struct result;
 struct result_total;
 struct sandbox;
 
+/* Times of a job of a second that are off by more than this are printed. */
+#define REPLAY_TIME_MOST 0.05
+#define REPLAY_TIME_LEAST_NS 1000000000
+
 /* More of the calls than this differ, or are late: exit status 3. */
 #define REPLAY_DIFFER_MOST 0.001
 #define REPLAY_LATE_MOST 0.05
 
 void replay_say_built(const struct plan *p, const struct sandbox *sb,
 		      enum fileset_cache cache);
+/* Which way kept the writes in the sandbox. */
+void replay_say_confined(const struct result *res);
 void replay_print_calls(const struct plan *p, const struct result *res,
 			const struct reel_record_result *ran,
 			const struct result_total *t);
@@ -34,6 +40,15 @@ struct replay_run replay_run_of(int64_t number, const struct reel_likeness *l);
 int64_t replay_print_runs(struct replay_run *run, int64_t n);
 
 void replay_print_likeness(const struct reel_likeness *l);
+
+/*
+ * By which share of the job's the times of the replay are off, in lines where
+ * that is much: all of it (@wall_ns), the waits of threads for each other, and
+ * how many asynchronous operations there are at a time. Returns the largest;
+ * 0 with REPLAY_AFAP, which keeps no times.
+ */
+double replay_print_times(const struct plan *p, const struct result_total *t,
+			  int64_t wall_ns, enum replay_mode mode);
 
 /* 0, or -1 with @err (REEL_E_LIMIT): the replay is not what was recorded. */
 int replay_judge(const struct plan *p, const struct result *res,

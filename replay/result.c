@@ -90,6 +90,8 @@ void result_sum(const struct result *res, struct result_total *out)
 		out->differ += s->differ;
 		out->late += s->late;
 		out->skipped += s->skipped;
+		out->waited_ns += s->waited_ns;
+		out->job_waited_ns += s->job_waited_ns;
 		if (s->late_most_ns > out->late_most_ns)
 			out->late_most_ns = s->late_most_ns;
 		out->unfinished += s->state != STREAM_DONE;

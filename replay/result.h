@@ -37,7 +37,10 @@ struct result_stream {
 	int64_t late_most_ns;
 	uint32_t forked; /* of a main stream: by its parent, or never */
 	uint32_t reserved;
-	uint64_t reserved2[8];
+	int64_t plan_ns;     /* the job's time that has been played */
+	int64_t waited_ns;   /* for other streams */
+	int64_t job_waited_ns; /* the same, of the job */
+	uint64_t reserved2[5];
 };
 _Static_assert(sizeof(struct result_stream) == 128, "two cache lines");
 
@@ -62,15 +65,17 @@ struct result_head {
 	uint64_t magic;
 	uint64_t bytes;
 	uint32_t streams, processes, pipes;
-	uint32_t stop;	   /* give up */
+	uint32_t stop;	   /* give up: the signal that asked for it */
 	uint32_t released; /* waits that led nowhere were broken off */
 	uint32_t spinning; /* threads that spin right now */
 	uint32_t full;	   /* the disk, and the job's was not */
-	uint32_t reserved;
+	uint32_t confined; /* enum confinement; the weakest of all processes */
 	int64_t zero_ns; /* CLOCK_MONOTONIC of the job's start */
 	int64_t begin_ns, end_ns;
 	uint32_t differences; /* all; the first have a place below */
 	uint32_t failed;      /* processes that could not be started */
+	uint32_t unconfined;  /* of them: because none of the ways worked */
+	uint32_t reserved;
 	struct result_difference difference[RESULT_DIFFERENCES];
 };
 
@@ -93,6 +98,7 @@ void result_close(struct result *res);
 struct result_total {
 	uint64_t same, differ, late, skipped;
 	int64_t late_most_ns;
+	int64_t waited_ns, job_waited_ns;
 	uint32_t unfinished; /* streams */
 };
 void result_sum(const struct result *res, struct result_total *out);

@@ -23,6 +23,28 @@ static int failed(struct reel_error *err, const char *what, const char *path)
 			 strerror(errno));
 }
 
+/*
+ * Open a directory that the job may have made without the right to enter. By
+ * its descriptor: another program may put a link in its place.
+ */
+static int open_entry(int dir, const char *name)
+{
+	const int flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dir, name, O_RDONLY | flags), at;
+	char path[64];
+
+	if (fd >= 0 || errno != EACCES)
+		return fd;
+	at = openat(dir, name, O_PATH | flags);
+	if (at < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	if (!chmod(path, 0700))
+		fd = openat(dir, name, O_RDONLY | flags);
+	close(at);
+	return fd;
+}
+
 /* Remove all entries of the open directory @fd, which it closes. */
 static int empty_dir(int fd, int depth)
 {
@@ -45,10 +67,7 @@ static int empty_dir(int fd, int depth)
 			rc = -1;
 			break;
 		}
-		/* The job may have made it without the right to enter. */
-		fchmodat(fd, de->d_name, 0700, 0);
-		sub = openat(fd, de->d_name,
-			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		sub = open_entry(fd, de->d_name);
 		if (sub < 0 || depth > PATH_MAX / 2 ||
 		    empty_dir(sub, depth + 1) ||
 		    unlinkat(fd, de->d_name, AT_REMOVEDIR))
@@ -103,8 +122,13 @@ static int claim(const char *root, struct reel_error *err)
 	struct stat st;
 	int empty = is_empty(root), fd;
 
-	if (empty < 0)
+	if (empty < 0 || stat(root, &st))
 		return failed(err, "use", root);
+	if (st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX))
+		return reel_fail(err, REEL_E_USAGE,
+				 "'%s' can be changed by everybody and has no "
+				 "sticky bit; give another --root",
+				 root);
 	if (empty)
 		return 0;
 	snprintf(path, sizeof(path), "%s/" SANDBOX_MARKER, root);

@@ -180,6 +180,163 @@ static void test_lies(const char *path, const uint8_t *data, size_t n)
 	free(copy);
 }
 
+/* Parts of a plan in memory. */
+struct parts {
+	struct plan_head *head;
+	struct plan_process *process;
+	struct plan_stream *stream;
+	struct plan_file *file;
+	struct plan_record *record; /* of the first stream */
+	struct plan_more *more;	    /* of its first record */
+};
+
+static struct parts parts_of(uint8_t *data)
+{
+	struct parts p = {.head = (struct plan_head *)data};
+
+	p.process = (struct plan_process *)(data + p.head->process_at);
+	p.stream = (struct plan_stream *)(data + p.head->stream_at);
+	p.file = (struct plan_file *)(data + p.head->file_at);
+	p.record = (struct plan_record *)(data + p.stream->records_at);
+	p.more = (struct plan_more *)(data + p.stream->more_at);
+	return p;
+}
+
+static void lie_sum(struct parts p)
+{
+	p.head->file_total_bytes = 1;
+}
+
+static void lie_size(struct parts p)
+{
+	p.file->size_bytes = INT64_MAX;
+}
+
+static void lie_both(struct parts p)
+{
+	p.file->size_bytes = -1;
+	p.head->file_total_bytes = UINT64_MAX;
+}
+
+static void lie_holes(struct parts p)
+{
+	p.head->hole_total_bytes = 1 << 20;
+}
+
+static void lie_entries(struct parts p)
+{
+	p.file->kind = PLAN_FILE_DIR;
+	p.file->entries = INT64_MAX;
+}
+
+static void lie_kind(struct parts p)
+{
+	p.file->kind = 77;
+}
+
+static void lie_parent(struct parts p)
+{
+	p.process->parent = 0;
+}
+
+static void lie_owner(struct parts p)
+{
+	p.process->streams = 1;
+	p.process->stream = 1;
+	p.stream[1].process = 1;
+}
+
+static void lie_fork(struct parts p)
+{
+	p.record->op = PLAN_OP_FORK;
+	p.more->arg = 0;
+	p.stream->calls--;
+}
+
+static void lie_start(struct parts p)
+{
+	p.process->start_ns = INT64_MAX;
+}
+
+static void lie_negative(struct parts p)
+{
+	p.process->start_ns = -1;
+}
+
+static void lie_wall(struct parts p)
+{
+	p.head->wall_ns = INT64_MAX;
+}
+
+static void lie_gap(struct parts p)
+{
+	p.more->gap_high = 1u << 20;
+}
+
+static void lie_dur(struct parts p)
+{
+	p.more->dur_high = UINT32_MAX;
+}
+
+static void lie_after(struct parts p)
+{
+	p.record->flags |= PLAN_F_WAIT_FIRST;
+	p.more->after_ns = INT64_MAX;
+}
+
+static void lie_count(struct parts p)
+{
+	p.more->count = UINT32_MAX;
+}
+
+static void lie_read(struct parts p)
+{
+	p.stream->most_read = 1ull << 60;
+}
+
+static void lie_written(struct parts p)
+{
+	p.stream->most_written = 1ull << 40;
+}
+
+/* Numbers that stay inside the file, and are impossible all the same. */
+static void test_impossible(const char *path, const uint8_t *data, size_t n)
+{
+	static const struct {
+		void (*lie)(struct parts p);
+		const char *what;
+	} lies[] = {
+		{lie_sum, "the sum of the sizes"},
+		{lie_size, "a size"},
+		{lie_both, "a size and the sum"},
+		{lie_holes, "the holes"},
+		{lie_entries, "entries"},
+		{lie_kind, "a kind of file"},
+		{lie_parent, "a process that creates itself"},
+		{lie_owner, "the process of a stream"},
+		{lie_fork, "a fork of the process itself"},
+		{lie_start, "a start"},
+		{lie_negative, "a start before the job"},
+		{lie_wall, "the time of the job"},
+		{lie_gap, "a gap"},
+		{lie_dur, "a duration"},
+		{lie_after, "the gap after a wait"},
+		{lie_count, "a count of calls"},
+		{lie_read, "a buffer to read into"},
+		{lie_written, "a buffer to write from"},
+	};
+	uint8_t *copy = malloc(n);
+	enum reel_error_code code;
+
+	for (unsigned int i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+		memcpy(copy, data, n);
+		lies[i].lie(parts_of(copy));
+		ok(!opens(path, copy, n, &code) && code == REEL_E_FORMAT,
+		   "a lie about %s is found", lies[i].what);
+	}
+	free(copy);
+}
+
 static void test_damage(const char *path)
 {
 	enum reel_error_code code;
@@ -192,6 +349,7 @@ static void test_damage(const char *path)
 		cut_opened += opens(path, data, cut, &code);
 	is(cut_opened, 0, "no plan that is cut short opens");
 	test_lies(path, data, n);
+	test_impossible(path, data, n);
 	for (int i = 0; i < 2000; i++) {
 		uint64_t z = chance();
 		uint8_t was;

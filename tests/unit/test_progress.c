@@ -13,6 +13,8 @@
 #include "tests/tap.h"
 
 static unsigned short columns = 100;
+static uint64_t so_far = 610000;
+static int64_t left_ns; /* as the caller says */
 
 /* What a child writes to @fd (its stderr's other end) with @age of the work. */
 static size_t shown(int terminal, int64_t age_ns, const char *term, char *out,
@@ -37,8 +39,9 @@ static size_t shown(int terminal, int64_t age_ns, const char *term, char *out,
 		dup2(slave, STDERR_FILENO);
 		reel_progress_start(&p, "loading", "events", 1000000);
 		p.start_ns -= age_ns;
-		reel_progress_at(&p, 610000);
-		reel_progress_at(&p, 610001);
+		p.left_ns = left_ns;
+		reel_progress_at(&p, so_far);
+		reel_progress_at(&p, so_far + 1);
 		reel_progress_stop(&p);
 		_exit(0);
 	}
@@ -80,6 +83,18 @@ int main(void)
 	is(lines, 1, "not drawn again at once");
 	ok(strlen(out) > 4 && !strcmp(out + strlen(out) - 4, "\r\033[K"),
 	   "and gone at the end");
+	/* The first second of 24 held 20 of 20,000 calls. */
+	so_far = 1000;
+	ok(shown(1, 1200000000, "xterm", out, sizeof(out)) > 0 &&
+		   !strstr(out, " left"),
+	   "of the first part alone no time left is guessed: %s",
+	   strchr(out, 'l'));
+	left_ns = 22800000000;
+	ok(shown(1, 1200000000, "xterm", out, sizeof(out)) > 0 &&
+		   strstr(out, "22.8 s left"),
+	   "but it is said when it is known: %s", strchr(out, 'l'));
+	left_ns = 0;
+	so_far = 610000;
 	columns = 45;
 	shown(1, 5000000000, "xterm", out, sizeof(out));
 	p = strstr(out, "\033[K");
