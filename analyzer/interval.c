@@ -10,6 +10,7 @@
 
 #include "lib/error.h"
 
+#include "analyzer/idmap.h"
 #include "analyzer/interval.h"
 
 #define FIRST_ROOM 8u
@@ -58,6 +59,40 @@ static void merge(struct reel_interval *into, const struct reel_interval *iv)
 	into->write_bytes += iv->write_bytes;
 }
 
+uint64_t reel_interval_bytes(uint64_t bytes, const struct reel_interval *iv,
+			     int64_t at_ns)
+{
+	if (at_ns >= iv->end_ns)
+		return bytes;
+	if (at_ns <= iv->start_ns)
+		return 0;
+	return (uint64_t)((unsigned __int128)bytes *
+			  (uint64_t)(at_ns - iv->start_ns) /
+			  (uint64_t)(iv->end_ns - iv->start_ns));
+}
+
+/* Move the part of @add below the floor to the late ones. */
+static int keep_late(struct reel_union *u, struct reel_interval *add,
+		     struct reel_error *err)
+{
+	struct reel_interval *late;
+
+	if (reel_array_reach(&u->late, &u->late_room, u->lates, sizeof(*late),
+			     err))
+		return -1;
+	late = &u->late[u->lates++];
+	*late = *add;
+	if (add->end_ns > u->floor_ns)
+		late->end_ns = u->floor_ns;
+	late->read_bytes =
+		reel_interval_bytes(add->read_bytes, add, u->floor_ns);
+	late->write_bytes =
+		reel_interval_bytes(add->write_bytes, add, u->floor_ns);
+	add->read_bytes -= late->read_bytes;
+	add->write_bytes -= late->write_bytes;
+	return 0;
+}
+
 int reel_union_insert(struct reel_union *u, const struct reel_interval *in,
 		      struct reel_error *err)
 {
@@ -66,8 +101,11 @@ int reel_union_insert(struct reel_union *u, const struct reel_interval *in,
 
 	if (make_room(u, err))
 		return -1;
-	if (add.start_ns < u->floor_ns && u->past_ns) {
-		u->clipped++;
+	if (add.start_ns < u->floor_ns && (u->past_ns || u->keep_late)) {
+		if (!u->keep_late)
+			u->clipped++;
+		else if (keep_late(u, &add, err))
+			return -1;
 		add.start_ns = u->floor_ns;
 	}
 	if (add.end_ns <= add.start_ns) {
@@ -108,8 +146,9 @@ int reel_union_flush(struct reel_union *u, struct reel_error *err)
 void reel_union_fini(struct reel_union *u)
 {
 	free(u->iv);
-	u->iv = NULL;
-	u->n = u->room = 0;
+	free(u->late);
+	u->iv = u->late = NULL;
+	u->n = u->room = u->lates = u->late_room = 0;
 }
 
 static int add_part(struct reel_union *out, int64_t start_ns, int64_t end_ns,
@@ -160,6 +199,21 @@ static uint32_t find(const struct reel_union *u, int64_t ns)
 			high = mid;
 	}
 	return low;
+}
+
+bool reel_union_part(const struct reel_union *u, uint32_t *at, int64_t *from_ns,
+		     int64_t to_ns, struct reel_interval *part)
+{
+	const struct reel_interval *iv;
+
+	while (*at < u->n && u->iv[*at].end_ns <= *from_ns)
+		++*at;
+	if (*from_ns >= to_ns || *at == u->n || u->iv[*at].start_ns >= to_ns)
+		return false;
+	iv = &u->iv[*at];
+	part->start_ns = iv->start_ns > *from_ns ? iv->start_ns : *from_ns;
+	part->end_ns = *from_ns = iv->end_ns < to_ns ? iv->end_ns : to_ns;
+	return true;
 }
 
 int64_t reel_union_within(const struct reel_union *u, int64_t start_ns,

@@ -28,6 +28,9 @@ struct reel_union {
 	int64_t past_ns;  /* measure of what is gone */
 	int64_t floor_ns; /* end of what is gone; 0 before */
 	uint64_t clipped; /* additions that began below the floor: cut there */
+	bool keep_late;	  /* keep the parts below the floor instead */
+	struct reel_interval *late; /* as they came */
+	uint32_t lates, late_room;
 	/* Called with each interval that goes, in order; may be NULL. */
 	int (*emit)(void *ctx, const struct reel_interval *iv,
 		    struct reel_error *err);
@@ -73,7 +76,7 @@ static inline int reel_union_add(struct reel_union *u,
 	return 0;
 }
 
-int64_t reel_union_ns(const struct reel_union *u); /* the measure */
+int64_t reel_union_ns(const struct reel_union *u); /* without late parts */
 /* Let everything go, through emit. */
 int reel_union_flush(struct reel_union *u, struct reel_error *err);
 void reel_union_fini(struct reel_union *u);
@@ -85,6 +88,17 @@ void reel_union_fini(struct reel_union *u);
 int reel_union_cut(struct reel_union *out, const struct reel_union *a,
 		   const struct reel_union *b, bool inside,
 		   struct reel_error *err);
+
+/*
+ * The next part of [*@from_ns, @to_ns) that lies in @u, which is held whole:
+ * true and @part, with *@from_ns moved behind it. @at as below.
+ */
+bool reel_union_part(const struct reel_union *u, uint32_t *at, int64_t *from_ns,
+		     int64_t to_ns, struct reel_interval *part);
+
+/* Of @bytes that moved in @iv at an even pace, those before @at. */
+uint64_t reel_interval_bytes(uint64_t bytes, const struct reel_interval *iv,
+			     int64_t at_ns);
 
 /*
  * The measure of [start, end) in @u, which is held whole. @at (or NULL) is 0

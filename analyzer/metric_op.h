@@ -116,6 +116,21 @@ static inline void metric_event_fill(struct metric_event *m)
 	m->op = (uint8_t)metric_op(&m->is);
 }
 
+/* A read that had to fetch from the storage, as Linux counted for its thread
+ * (trace_format.h, FETCHED); its own record, not one of several calls. */
+static inline bool metric_fetched(const struct metric_event *m)
+{
+	return m->is.call >= REEL_CALL_READ && m->is.call <= REEL_CALL_PREADV2 &&
+	       m->is.arg2 > 0 && m->is.kind == REEL_KIND_FILE && m->is.file &&
+	       m->calls == 1;
+}
+
+static inline uint64_t metric_fetched_bytes(const struct reel_event *ev)
+{
+	return (uint64_t)(ev->arg2 < METRIC_BYTES_MOST ? ev->arg2
+						       : METRIC_BYTES_MOST);
+}
+
 /* Defines feed() of a metric whose add_event() takes an event at a time. */
 #define METRIC_FEED(name)                                                      \
 	static int name(void *state, const struct metric_event *ev,            \

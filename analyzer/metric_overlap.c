@@ -23,24 +23,21 @@ static const char schema[] =
 	;
 
 #define LOG_BYTES (24u << 20)
-#define HELD_ONE_THREAD 16u
-#define HELD_MANY 4096u
 
-struct overlap;
-
+/* A process's I/O. */
 struct io {
-	struct reel_union u;
-	struct overlap *overlap;
-	uint32_t process, thread;
 	uint64_t calls, sum_ns;
 	int64_t first_ns, last_ns;
-	int64_t logged_ns; /* end of the last interval in the log */
+	struct overlap_stream *stream; /* of its threads */
 };
 
 struct overlap {
 	struct reel_stream_log *log;
-	struct io **io; /* by process_id */
-	uint32_t room;
+	uint32_t streams; /* numbers of the log's that are given out */
+	struct io **io;	  /* by process_id */
+	uint32_t io_room;
+	struct overlap_stream **stream; /* by thread_id and kind */
+	uint32_t stream_room;
 	struct overlap_span *span;
 	uint32_t spans, span_room;
 	struct overlap_process *process; /* by process_id, at the end */
@@ -54,46 +51,71 @@ static int overlap_init(void *state, struct reel_error *err)
 	return reel_stream_log_new(&o->log, LOG_BYTES, err);
 }
 
-static int log_interval(void *ctx, const struct reel_interval *iv,
-			struct reel_error *err)
-{
-	struct io *io = ctx;
-	uint64_t number[4] = {
-		(uint64_t)(iv->start_ns - io->logged_ns),
-		(uint64_t)(iv->end_ns - iv->start_ns),
-		iv->read_bytes,
-		iv->write_bytes,
-	};
-
-	io->logged_ns = iv->end_ns;
-	return reel_stream_log_add(io->overlap->log, io->process, number, 4,
-				   err);
-}
-
-static struct io *io_of(struct overlap *o, const struct metric_event *ev,
+static struct io *io_of(struct overlap *o, uint32_t process,
 			struct reel_error *err)
 {
 	struct io *io;
 
-	if (reel_array_reach(&o->io, &o->room, ev->is.process,
-			     sizeof(struct io *), err))
+	if (reel_array_reach(&o->io, &o->io_room, process, sizeof(struct io *),
+			     err))
 		return NULL;
-	io = o->io[ev->is.process];
+	io = o->io[process];
 	if (!io) {
-		io = o->io[ev->is.process] = reel_alloc(1, sizeof(*io), err);
+		io = o->io[process] = reel_alloc(1, sizeof(*io), err);
 		if (!io)
 			return NULL;
-		io->u.most = HELD_ONE_THREAD;
-		io->u.emit = log_interval;
-		io->u.ctx = io;
-		io->overlap = o;
-		io->process = ev->is.process;
-		io->thread = ev->is.thread;
 		io->first_ns = INT64_MAX;
 	}
-	if (io->thread != ev->is.thread)
-		io->u.most = HELD_MANY;
 	return io;
+}
+
+/* A thread's calls nest, so few intervals need be held; operations that it
+ * submitted end as they like. */
+static struct overlap_stream *new_stream(struct overlap *o, struct io *io,
+					 uint32_t thread,
+					 enum overlap_kind kind,
+					 struct reel_error *err)
+{
+	struct overlap_stream *s = reel_alloc(1, sizeof(*s), err);
+
+	if (!s)
+		return NULL;
+	reel_interval_stream_begin(&s->s, o->log, o->streams++,
+				   kind == OVERLAP_ASYNC ? OVERLAP_HELD_MANY
+							 : OVERLAP_HELD);
+	s->thread = thread;
+	s->kind = kind;
+	s->next = io->stream;
+	io->stream = s;
+	return s;
+}
+
+static int add_interval(struct overlap *o, struct io *io, uint32_t thread,
+			enum overlap_kind kind, const struct reel_interval *iv,
+			struct reel_error *err)
+{
+	uint64_t wide = (uint64_t)thread * OVERLAP_KINDS + kind;
+	uint32_t i = (uint32_t)wide;
+
+	if (wide >= UINT32_MAX)
+		return reel_fail(err, REEL_E_FORMAT, "too many threads");
+	if (reel_array_reach(&o->stream, &o->stream_room, i,
+			     sizeof(struct overlap_stream *), err))
+		return -1;
+	if (!o->stream[i])
+		o->stream[i] = new_stream(o, io, thread, kind, err);
+	return o->stream[i] ? reel_interval_stream_add(&o->stream[i]->s, iv,
+						       err)
+			    : -1;
+}
+
+static int add_fetched(struct overlap *o, struct io *io,
+		       const struct metric_event *ev, struct reel_error *err)
+{
+	struct reel_interval iv = {ev->start_ns, ev->end_ns,
+				   metric_fetched_bytes(&ev->is), 1};
+
+	return add_interval(o, io, ev->is.thread, OVERLAP_FETCHED, &iv, err);
 }
 
 static int add_event(void *state, const struct metric_event *ev,
@@ -101,6 +123,7 @@ static int add_event(void *state, const struct metric_event *ev,
 {
 	enum metric_op op = ev->op;
 	struct reel_interval iv = {ev->start_ns, ev->end_ns, 0, 0};
+	struct overlap *o = state;
 	struct io *io;
 
 	if (op >= METRIC_OPS)
@@ -109,7 +132,7 @@ static int add_event(void *state, const struct metric_event *ev,
 		iv.read_bytes = (uint64_t)ev->bytes;
 	else if (op == METRIC_WRITE)
 		iv.write_bytes = (uint64_t)ev->bytes;
-	io = io_of(state, ev, err);
+	io = io_of(o, ev->is.process, err);
 	if (!io)
 		return -1;
 	io->calls += ev->calls;
@@ -118,7 +141,12 @@ static int add_event(void *state, const struct metric_event *ev,
 		io->first_ns = iv.start_ns;
 	if (iv.end_ns > io->last_ns)
 		io->last_ns = iv.end_ns;
-	return reel_union_add(&io->u, &iv, err);
+	if (metric_fetched(ev) && add_fetched(o, io, ev, err))
+		return -1;
+	return add_interval(o, io, ev->is.thread,
+			    ev->is.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC
+							     : OVERLAP_CALLS,
+			    &iv, err);
 }
 
 METRIC_FEED(overlap_feed)
@@ -184,6 +212,8 @@ static int read_process(struct overlap *o, sqlite3_stmt *q,
 			  : sqlite3_column_int(q, 2);
 	p->worker = role && !strcmp(role, "worker");
 	p->end_ns = sqlite3_column_int64(q, 4);
+	if ((uint32_t)id < o->io_room && o->io[id])
+		p->stream = o->io[id]->stream;
 	return 0;
 }
 
@@ -269,27 +299,42 @@ static void list_ranks(struct overlap *o)
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+/* Sums over steps, of the known ones for each value. */
+struct sums {
+	int64_t dur_ns, known_ns, fetch_ns, compute_ns, own_io_ns;
+	int64_t unknown_wait_ns, unknown_io_ns;
+	uint32_t known, fetch_known, compute_known;
+};
 
-	return x < y ? -1 : x > y;
+static struct sums sum_steps(const struct overlap_rank *r, uint32_t first)
+{
+	struct sums all = {0};
+	uint32_t i;
+
+	for (i = first; i < r->steps; i++) {
+		const struct overlap_step *s = &r->step[i];
+
+		all.dur_ns += s->dur_ns;
+		if (s->fetch_known) {
+			all.fetch_known++;
+			all.fetch_ns += s->fetch_ns;
+			all.own_io_ns += s->own_io_ns;
+		} else {
+			all.unknown_wait_ns += s->dur_ns;
+		}
+		if (s->compute_known) {
+			all.compute_known++;
+			all.known++;
+			all.known_ns += s->dur_ns;
+			all.compute_ns += s->compute_ns;
+		} else {
+			all.unknown_io_ns += s->io_ns;
+		}
+	}
+	return all;
 }
 
-/* Of the steady steps: all but the first. -1: there are none. */
-static int64_t median(const struct overlap_rank *r, int64_t *room,
-		      int64_t (*value)(const struct overlap_step *))
-{
-	uint32_t n = r->steps > 1 ? r->steps - 1 : 0, i;
-
-	if (!n)
-		return -1;
-	for (i = 0; i < n; i++)
-		room[i] = value(&r->step[i + 1]);
-	qsort(room, n, sizeof(*room), by_value);
-	return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
-}
-
+/* Of a step; -1: not known. */
 static int64_t step_dur(const struct overlap_step *s)
 {
 	return s->dur_ns;
@@ -297,30 +342,56 @@ static int64_t step_dur(const struct overlap_step *s)
 
 static int64_t step_fetch(const struct overlap_step *s)
 {
-	return s->fetch_ns;
+	return s->fetch_known ? s->fetch_ns : -1;
+}
+
+static int64_t step_own_io(const struct overlap_step *s)
+{
+	return s->fetch_known ? s->own_io_ns : -1;
 }
 
 static int64_t step_compute(const struct overlap_step *s)
 {
-	return s->compute_ns;
+	return s->compute_known ? s->compute_ns : -1;
+}
+
+static int64_t step_hidden(const struct overlap_step *s)
+{
+	return s->compute_known ? s->hidden_ns : -1;
 }
 
 static int64_t step_other(const struct overlap_step *s)
 {
-	int64_t ns = s->dur_ns - s->fetch_ns - s->compute_ns;
+	int64_t ns = s->dur_ns - s->compute_ns;
 
+	if (!s->compute_known)
+		return -1;
+	if (s->fetch_known)
+		ns -= s->fetch_ns + s->own_io_ns;
 	return ns > 0 ? ns : 0;
 }
 
-/* What of a rank's steps was measured. */
-static bool knows_fetch(const struct overlap_rank *r)
+static int by_value(const void *a, const void *b)
 {
-	return r->fetch.n > 0;
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
 }
 
-static bool knows_compute(const struct overlap_rank *r)
+/* Of the steady steps, all but the first, that know it; -1: there are none. */
+static int64_t median(const struct overlap_rank *r, int64_t *room,
+		      int64_t (*value)(const struct overlap_step *))
 {
-	return r->compute_source;
+	uint32_t n = 0, i;
+
+	for (i = 1; i < r->steps; i++) {
+		room[n] = value(&r->step[i]);
+		n += room[n] >= 0;
+	}
+	if (!n)
+		return -1;
+	qsort(room, n, sizeof(*room), by_value);
+	return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
 }
 
 /* NULL: not measured. */
@@ -332,34 +403,44 @@ static void put(struct reel_insert *out, bool known, int64_t v)
 		reel_insert_null(out);
 }
 
-static void bind_steady(struct reel_insert *out, const struct overlap_rank *r)
+static void put_step(struct reel_insert *out, int64_t v)
 {
-	int64_t dur_ns = 0, fetch_ns = 0, compute_ns = 0;
-	uint32_t i;
+	put(out, v >= 0, v);
+}
 
-	for (i = 1; i < r->steps; i++) {
-		dur_ns += r->step[i].dur_ns;
-		fetch_ns += r->step[i].fetch_ns;
-		compute_ns += r->step[i].compute_ns;
-	}
-	reel_insert_int(out, r->steps > 1 ? r->steps - 1 : 0);
-	reel_insert_int(out, dur_ns);
-	put(out, knows_fetch(r), fetch_ns);
-	put(out, knows_compute(r), compute_ns);
+/* A rank without steps has waits, and computation if that is declared. */
+static bool knows_fetch(const struct overlap_rank *r)
+{
+	return r->steps ? r->fetch_known > 0 : r->fetch.n > 0;
+}
+
+static bool knows_compute(const struct overlap_rank *r)
+{
+	return r->steps ? r->compute_known > 0 : r->compute_source != NULL;
+}
+
+static void bind_known(struct reel_insert *out, const struct overlap_rank *r,
+		       const struct sums *all, const struct sums *steady,
+		       int64_t median_own_ns)
+{
+	reel_insert_int(out, r->steps - all->known);
+	put(out, all->fetch_known, all->own_io_ns);
+	put(out, steady->fetch_known, steady->own_io_ns);
+	put_step(out, median_own_ns);
+	put(out, all->known, r->loop_ns);
+	put(out, all->fetch_known, r->loop_wait_ns);
+	put(out, steady->known, steady->known_ns);
+	reel_insert_int(out, steady->known);
+	reel_insert_int(out, all->dur_ns);
+	reel_insert_int(out, all->unknown_wait_ns);
+	reel_insert_int(out, all->unknown_io_ns);
 }
 
 static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 		      int32_t ordinal, struct reel_error *err)
 {
+	struct sums all = sum_steps(r, 0), steady = sum_steps(r, 1);
 	int64_t *room = reel_alloc(r->steps, sizeof(*room), err);
-	const struct {
-		int64_t (*of)(const struct overlap_step *);
-		bool known;
-	} value[] = {{step_dur, true},
-		     {step_fetch, knows_fetch(r)},
-		     {step_compute, knows_compute(r)},
-		     {step_other, knows_compute(r)}};
-	size_t i;
 
 	if (!room)
 		return -1;
@@ -367,15 +448,16 @@ static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 	reel_insert_int(out, r->process);
 	reel_insert_text(out, r->compute_source);
 	reel_insert_int(out, r->steps);
-	bind_steady(out, r);
-	for (i = 0; i < sizeof(value) / sizeof(value[0]); i++)
-		if (value[i].known)
-			reel_insert_stat(out,
-					 (double)median(r, room, value[i].of));
-		else
-			reel_insert_null(out);
+	reel_insert_int(out, r->steps > 1 ? r->steps - 1 : 0);
+	reel_insert_int(out, steady.dur_ns);
+	put(out, steady.fetch_known, steady.fetch_ns);
+	put(out, steady.compute_known, steady.compute_ns);
+	put_step(out, median(r, room, step_dur));
+	put_step(out, median(r, room, step_fetch));
+	put_step(out, median(r, room, step_compute));
+	put_step(out, median(r, room, step_other));
 	put(out, knows_fetch(r), reel_union_ns(&r->fetch));
-	put(out, knows_compute(r), reel_union_ns(&r->compute));
+	put(out, knows_compute(r), r->compute_ns);
 	reel_insert_int(out, r->io_ns);
 	put(out, knows_compute(r), r->hidden_ns);
 	reel_insert_int(out, r->worker_processes);
@@ -384,6 +466,7 @@ static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 	reel_insert_int(out, r->worker_io_ns);
 	reel_insert_int(out, r->worker_alive_ns);
 	reel_insert_int(out, reel_union_ns(&r->worker_time));
+	bind_known(out, r, &all, &steady, median(r, room, step_own_io));
 	free(room);
 	return reel_insert_done(out, err);
 }
@@ -405,45 +488,119 @@ static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
 		reel_insert_int(out, i > 0);
 		reel_insert_int(out, s->start_ns);
 		reel_insert_int(out, s->dur_ns);
-		put(out, knows_fetch(r), s->fetch_ns);
-		put(out, knows_compute(r), s->compute_ns);
-		put(out, knows_compute(r), step_other(s));
+		put_step(out, step_fetch(s));
+		put_step(out, step_compute(s));
+		put_step(out, step_other(s));
 		reel_insert_int(out, s->io_ns);
-		put(out, knows_compute(r), s->hidden_ns);
+		put_step(out, step_hidden(s));
 		reel_insert_int(out, (int64_t)s->read_bytes);
 		reel_insert_int(out, (int64_t)s->write_bytes);
 		reel_insert_id(out, s->epoch_span);
+		put_step(out, step_own_io(s));
+		reel_insert_int(out, 1);
 		if (reel_insert_done(out, err))
 			return -1;
 	}
 	return 0;
 }
 
-static int write_ranks(struct overlap *o, struct reel_insert *rank_row,
-		       struct reel_insert *step_row, struct reel_error *err)
+/* A rank's rows, and its reads from the storage. */
+static int take_rank(struct overlap_job *job, struct overlap_rank *r,
+		     int32_t ordinal, struct reel_insert *rank_row,
+		     struct reel_insert *step_row,
+		     struct overlap_storage *storage, struct reel_error *err)
+{
+	return overlap_rank_measure(r, job, err) ||
+			       write_rank(rank_row, r, ordinal, err) ||
+			       write_steps(step_row, r, ordinal, err) ||
+			       overlap_storage_rank(storage, job, r, err)
+		       ? -1
+		       : 0;
+}
+
+static int take_ranks(struct overlap_job *job, struct overlap_storage *storage,
+		      struct reel_insert *rank_row,
+		      struct reel_insert *step_row, struct reel_error *err)
 {
 	int32_t ordinal = 0;
 	uint32_t i;
 
-	for (i = 0; i < o->processes; i++) {
-		struct overlap_process *p = process_at(o, i);
-		struct overlap_rank r = {.process = i};
-		int rc;
+	for (i = 0; i < job->processes; i++) {
+		struct overlap_process *p = &job->process[i];
+		struct overlap_rank r = {.process = i, .rank = p->rank};
+		int rc = 0;
 
-		if (!p || p->root != i)
-			continue;
-		r.rank = p->rank;
-		rc = overlap_rank_measure(&r, o->span, o->spans, o->process,
-					  o->log, err);
-		if (!rc)
-			rc = write_rank(rank_row, &r, ordinal, err);
-		if (!rc)
-			rc = write_steps(step_row, &r, ordinal, err);
+		if (p->known && !p->root)
+			rc = overlap_storage_process(storage, job, p, err);
+		else if (p->known && p->root == i)
+			rc = take_rank(job, &r, ordinal++, rank_row, step_row,
+				       storage, err);
 		overlap_rank_fini(&r);
 		if (rc)
 			return -1;
-		ordinal++;
 	}
+	return 0;
+}
+
+/* Add the streams of a process that are, or are not, of reads from the storage.
+ * Returns 0, or -1 with @err. */
+static int add_streams(struct reel_interval_merge *m, const struct io *io,
+		       bool fetched, struct reel_error *err)
+{
+	const struct overlap_stream *s = io ? io->stream : NULL;
+
+	for (; s; s = s->next)
+		if ((s->kind == OVERLAP_FETCHED) == fetched &&
+		    reel_interval_merge_add(m, &s->s, 0, err))
+			return -1;
+	return 0;
+}
+
+/* The time of a process's calls, threads merged; -1 with @err. */
+static int64_t io_union_ns(const struct io *io, struct reel_error *err)
+{
+	const struct overlap_stream *s, *only = NULL;
+	struct reel_interval_merge m = {0};
+	int64_t ns = -1;
+	uint32_t n = 0;
+
+	for (s = io->stream; s; s = s->next) {
+		if (s->kind == OVERLAP_FETCHED)
+			continue;
+		only = s;
+		n += s->s.u.lates ? 2 : 1;
+	}
+	if (n == 1)
+		return reel_union_ns(&only->s.u);
+	if (!add_streams(&m, io, false, err))
+		ns = reel_interval_merge_union_ns(&m, err);
+	reel_interval_merge_fini(&m);
+	return ns;
+}
+
+/* The time of the job's reads from the storage; -1 with @err. */
+static int64_t storage_ns(const struct overlap *o, struct reel_error *err)
+{
+	struct reel_interval_merge m = {0};
+	int64_t ns = 0;
+	uint32_t i;
+
+	for (i = 0; i < o->io_room && !ns; i++)
+		ns = add_streams(&m, o->io[i], true, err);
+	if (!ns)
+		ns = reel_interval_merge_union_ns(&m, err);
+	reel_interval_merge_fini(&m);
+	return ns;
+}
+
+static int end_streams(struct overlap *o, struct reel_error *err)
+{
+	uint32_t i;
+
+	for (i = 0; i < o->stream_room; i++)
+		if (o->stream[i] &&
+		    reel_interval_stream_end(&o->stream[i]->s, err))
+			return -1;
 	return 0;
 }
 
@@ -456,22 +613,75 @@ static int write_io_time(struct overlap *o, struct reel_store *st,
 	int rc = reel_insert_open(
 		&out, st, "INSERT INTO io_time VALUES (?,?,?,?,?,?,?,?)", err);
 
-	for (i = 0; !rc && i < o->room; i++) {
-		struct io *io = o->io[i];
+	for (i = 0; !rc && i < o->io_room; i++) {
+		const struct io *io = o->io[i];
+		int64_t ns = io ? io_union_ns(io, err) : 0;
 
 		if (!io)
 			continue;
-		rc = reel_union_flush(&io->u, err);
-		if (rc)
+		if (ns < 0) {
+			rc = -1;
 			break;
+		}
 		reel_insert_int(&out, i);
 		reel_insert_text(&out, "io");
 		reel_insert_int(&out, (int64_t)io->calls);
-		reel_insert_int(&out, reel_union_ns(&io->u));
+		reel_insert_int(&out, ns);
 		reel_insert_int(&out, (int64_t)io->sum_ns);
 		reel_insert_int(&out, io->first_ns);
 		reel_insert_int(&out, io->last_ns);
-		reel_insert_int(&out, (int64_t)io->u.clipped);
+		reel_insert_int(&out, 0);
+		rc = reel_insert_done(&out, err);
+	}
+	return reel_insert_close(&out, rc);
+}
+
+static int write_ranks(struct overlap *o, struct overlap_job *job,
+		       struct overlap_storage *storage, struct reel_store *st,
+		       struct reel_error *err)
+{
+	struct reel_insert rank_row = {0}, step_row = {0};
+	int rc = -1;
+
+	if (o->spans && (mark_ranks(o, true) || mark_ranks(o, false))) {
+		find_roots(o);
+		list_ranks(o);
+		qsort(o->span, o->spans, sizeof(*o->span),
+		      by_process_kind_start);
+	}
+	if (!reel_insert_open(&rank_row, st,
+			      "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
+			      "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			      err) &&
+	    !reel_insert_open(&step_row, st,
+			      "INSERT INTO step VALUES "
+			      "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			      err))
+		rc = take_ranks(job, storage, &rank_row, &step_row, err);
+	rc = reel_insert_close(&step_row, rc);
+	return reel_insert_close(&rank_row, rc);
+}
+
+static int write_storage(struct overlap *o, struct overlap_storage *s,
+			 struct reel_store *st, struct reel_error *err)
+{
+	int64_t ns = storage_ns(o, err), exposed_ns = -1;
+	struct reel_insert out;
+	int rc;
+
+	if (ns > 0)
+		exposed_ns = overlap_storage_exposed_ns(s, err);
+	if (ns <= 0 || exposed_ns < 0)
+		return ns ? -1 : 0;
+	rc = reel_insert_open(&out, st,
+			      "INSERT INTO storage_wait VALUES (?,?,?,?,?)",
+			      err);
+	if (!rc) {
+		reel_insert_int(&out, ns);
+		reel_insert_int(&out, exposed_ns);
+		reel_insert_int(&out, (int64_t)s->reads);
+		reel_insert_int(&out, (int64_t)s->bytes);
+		reel_insert_int(&out, s->read_ns);
 		rc = reel_insert_done(&out, err);
 	}
 	return reel_insert_close(&out, rc);
@@ -481,29 +691,19 @@ static int overlap_finish(void *state, struct reel_store *st,
 			  struct reel_error *err)
 {
 	struct overlap *o = state;
-	struct reel_insert rank_row = {0}, step_row = {0};
+	struct overlap_storage storage = {0};
+	struct overlap_job job;
 	int rc = -1;
 
-	if (write_io_time(o, st, err))
+	if (end_streams(o, err) || write_io_time(o, st, err) ||
+	    read_processes(o, st, err))
 		return -1;
-	if (read_processes(o, st, err))
-		return -1;
-	if (!o->spans || (!mark_ranks(o, true) && !mark_ranks(o, false)))
-		return 0;
-	find_roots(o);
-	list_ranks(o);
-	qsort(o->span, o->spans, sizeof(*o->span), by_process_kind_start);
-	if (!reel_insert_open(&rank_row, st,
-			      "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
-			      "?,?,?,?,?,?,?,?,?,?,?,?,?)",
-			      err) &&
-	    !reel_insert_open(&step_row, st,
-			      "INSERT INTO step VALUES "
-			      "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-			      err))
-		rc = write_ranks(o, &rank_row, &step_row, err);
-	reel_insert_close(&step_row, rc);
-	return reel_insert_close(&rank_row, rc);
+	job = (struct overlap_job){o->span,	 o->spans, o->process,
+				   o->processes, o->log,   o->streams};
+	if (!write_ranks(o, &job, &storage, st, err))
+		rc = write_storage(o, &storage, st, err);
+	overlap_storage_fini(&storage);
+	return rc;
 }
 
 static void overlap_fini(void *state)
@@ -511,11 +711,14 @@ static void overlap_fini(void *state)
 	struct overlap *o = state;
 	uint32_t i;
 
-	for (i = 0; i < o->room; i++) {
-		if (o->io[i])
-			reel_union_fini(&o->io[i]->u);
-		free(o->io[i]);
+	for (i = 0; i < o->stream_room; i++) {
+		if (o->stream[i])
+			reel_interval_stream_fini(&o->stream[i]->s);
+		free(o->stream[i]);
 	}
+	for (i = 0; i < o->io_room; i++)
+		free(o->io[i]);
+	free(o->stream);
 	free(o->io);
 	free(o->span);
 	free(o->process);

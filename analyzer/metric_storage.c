@@ -31,18 +31,14 @@ static int add_event(void *state, const struct metric_event *ev,
 	struct storage *s = state;
 	struct fetched *f;
 
-	if (ev->is.call < REEL_CALL_READ || ev->is.call > REEL_CALL_PREADV2 ||
-	    ev->is.arg2 <= 0 || ev->is.kind != REEL_KIND_FILE || !ev->is.file ||
-	    ev->calls > 1)
+	if (!metric_fetched(ev))
 		return 0;
 	if (reel_array_reach(&s->file, &s->room, ev->is.file, sizeof(*f), err))
 		return -1;
 	f = &s->file[ev->is.file];
 	f->reads++;
 	f->read_bytes += (uint64_t)ev->bytes;
-	f->bytes +=
-		(uint64_t)(ev->is.arg2 < METRIC_BYTES_MOST ? ev->is.arg2
-							   : METRIC_BYTES_MOST);
+	f->bytes += metric_fetched_bytes(&ev->is);
 	f->dur_ns += (uint64_t)ev->dur_ns;
 	return 0;
 }

@@ -47,7 +47,7 @@ struct report_rank {
 		median_other_ns; /* REPORT_NONE */
 	int64_t io_ns, hidden_ns, exposed_ns,
 		fetch_ns; /* hidden, exposed: NONE */
-	double hidden_share, utilisation, stall_share, worker_busy_share,
+	double hidden_share, computing_share, stall_share, worker_busy_share,
 		worker_io_share, headroom; /* REPORT_NONE */
 	int64_t workers, workers_least;	   /* REPORT_NONE: none seen */
 	int64_t anew;			   /* later passes with new workers */

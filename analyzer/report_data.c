@@ -328,7 +328,7 @@ static int fill_rank(struct report *r, sqlite3_stmt *q, struct reel_error *err)
 	k->exposed_ns = get_int(q, 7);
 	k->hidden_share = get_real(q, 8);
 	k->fetch_ns = get_int(q, 9);
-	k->utilisation = get_real(q, 10);
+	k->computing_share = get_real(q, 10);
 	k->stall_share = get_real(q, 11);
 	k->workers = get_int(q, 12);
 	k->worker_busy_share = get_real(q, 13);
@@ -434,14 +434,15 @@ static const struct {
 	 fill_epochs},
 	{"SELECT o.rank, o.process_id, o.compute_source, o.steps, "
 	 "o.steady_steps, o.io_ns, o.hidden_ns, o.exposed_ns, "
-	 "o.hidden_share, o.fetch_ns, o.utilisation, o.stall_share, "
+	 "o.hidden_share, o.fetch_ns, o.computing_share, o.stall_share, "
 	 "coalesce(w.most, o.workers), o.worker_busy_share, o.worker_io_share, "
 	 "o.headroom, "
 	 "t.median_step_ns, t.median_fetch_ns, t.median_compute_ns, "
 	 "t.median_other_ns, (SELECT count(DISTINCT s.epoch_span) FROM step s "
 	 "WHERE s.process_id = o.process_id), "
-	 "t.steady_ns / nullif(t.steady_steps, 0), "
-	 "t.steady_fetch_ns / nullif(t.steady_steps, 0), "
+	 "coalesce(t.steady_known_ns / nullif(t.steady_known_steps, 0), "
+	 "t.steady_ns / nullif(t.steady_steps, 0)), "
+	 "t.steady_fetch_ns / nullif(t.steady_known_steps, 0), "
 	 "coalesce(w.least, w.most, o.workers), w.anew "
 	 "FROM v_overlap o JOIN rank_time t USING (process_id) "
 	 "LEFT JOIN " REPORT_WORKERS " w USING (process_id) "

@@ -215,8 +215,8 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 	if (TABLE(r->st,
 		  "SELECT w.world, o.rank, o.steps, t.median_step_ns, "
 		  "t.median_fetch_ns, "
-		  "t.median_compute_ns, o.stall_share, o.utilisation, o.io_ns, "
-		  "o.hidden_share, coalesce(m.most, o.workers), "
+		  "t.median_compute_ns, o.stall_share, o.computing_share, "
+		  "o.io_ns, o.hidden_share, coalesce(m.most, o.workers), "
 		  "o.worker_busy_share, h.name "
 		  "FROM v_overlap o JOIN rank_time t USING (process_id) "
 		  "LEFT JOIN " REPORT_WORKERS " m USING (process_id) "

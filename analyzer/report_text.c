@@ -222,10 +222,10 @@ static void print_overlap(const struct report_rank *k)
 		return;
 	snprintf(text, sizeof(text),
 		 "I/O hidden behind computation: %s; exposed: %s of %s. "
-		 "Accelerator utilisation: %s.",
+		 "Share of time computing: %s.",
 		 percent(num, k->hidden_share),
 		 time_or_none(num2, k->exposed_ns),
-		 time_or_none(num3, k->io_ns), percent(num4, k->utilisation));
+		 time_or_none(num3, k->io_ns), percent(num4, k->computing_share));
 	fputs("  ", stdout);
 	report_put_wrapped(text, 2, 2);
 }

@@ -2,10 +2,14 @@
 -- step: each training step of each rank. A step is its span; time that several
 -- share (nested loops, two threads) is the step's that began last; one in
 -- another that fetches nothing is part of it. Time and bytes of calls are clipped
--- at its edges. fetch: waiting for a batch; compute: see
+-- at its edges. fetch: waiting for a batch; own_io: calls on files of the thread
+-- that steps, outside of its fetches, checkpoints and evaluation; compute: see
 -- rank_time; other: the rest (checkpoints and evaluation inside a step); io:
--- union of the I/O of the rank's process tree; hidden: what of it ran while
--- the rank computed. Of a rank that never fetched nobody knows when it waited.
+-- union of the I/O of the rank's process tree; hidden: the part of it that ran
+-- while the rank computed. A step is known when a fetch of its process
+-- overlaps it, or began after the step before it in its epoch, or when compute
+-- spans are declared in it (then its computation is known, its fetch perhaps
+-- not). Other steps, as of a framework that fetches inside its graph, are unknown.
 -- unit: ns, bytes    empty: no row without anchors; NULL, not measured
 -- source: ioreel-store(5), "Steps"
 CREATE TABLE step (
@@ -25,16 +29,20 @@ CREATE TABLE step (
 	hidden_ns INTEGER,
 	read_bytes INTEGER NOT NULL,
 	write_bytes INTEGER NOT NULL,
-	epoch_span INTEGER             -- span_id of the epoch that it began in
+	epoch_span INTEGER,            -- span_id of the epoch that it began in
+	own_io_ns INTEGER,
+	steps INTEGER NOT NULL         -- how many the row stands for
 ) STRICT;
 
 -- rank_time: each rank's time. Computation is what compute spans declare, else
--- steps less the fetches, checkpoints and evaluation of their thread; not known
--- without a fetch. Steady
--- steps are all but the rank's first. A worker is alive from its first batch to
--- its end (or that of the last step), busy while it makes a batch.
--- unit: ns    empty: no row without anchors; NULL without steady steps, or not
--- measured
+-- the known steps less the fetches, checkpoints and evaluation of their thread;
+-- in both cases less the calls on files of the thread that steps. Steady steps
+-- are all but the rank's first. Sums and medians of fetch, computation, own I/O
+-- and the rest are over known steps. The loop is the time from the first fetch,
+-- or the first step if that is earlier, to the end of the last step. A worker is
+-- alive from its first batch to its end (or that of the last step), busy while it
+-- makes a batch.
+-- unit: ns    empty: no row without anchors; NULL without known (steady) steps
 -- source: ioreel-store(5), "Overlap"
 CREATE TABLE rank_time (
 	rank INTEGER NOT NULL,
@@ -58,64 +66,106 @@ CREATE TABLE rank_time (
 	worker_busy_ns INTEGER NOT NULL,  -- sums over workers
 	worker_io_ns INTEGER NOT NULL,    -- while busy
 	worker_alive_ns INTEGER NOT NULL,
-	worker_union_ns INTEGER NOT NULL  -- any worker alive
+	worker_union_ns INTEGER NOT NULL, -- any worker alive
+	unknown_steps INTEGER NOT NULL,
+	own_io_ns INTEGER,             -- sum over the known steps
+	steady_own_io_ns INTEGER,
+	median_own_io_ns INTEGER,
+	loop_ns INTEGER,
+	loop_wait_ns INTEGER,          -- of it: union of the fetches
+	steady_known_ns INTEGER,       -- sum over the known steady steps
+	steady_known_steps INTEGER NOT NULL,
+	steps_ns INTEGER NOT NULL,        -- sum over all steps
+	unknown_wait_ns INTEGER NOT NULL, -- of it: in steps of unknown fetch
+	unknown_io_ns INTEGER NOT NULL    -- of io_ns: in steps of unknown computation
 ) STRICT;
+
+-- storage_wait: one row, the whole job. storage: union of the calls that fetched
+-- from the storage (see storage); exposed: of it, the part outside of the
+-- computation of the rank, and outside of its unknown steps; reads, bytes
+-- fetched and time of the calls that reach into the exposed part.
+-- unit: ns, bytes    empty: no row, when no call fetched
+-- source: ioreel-store(5), "Storage"
+CREATE TABLE storage_wait (
+	storage_ns INTEGER NOT NULL,
+	exposed_ns INTEGER NOT NULL,
+	reads INTEGER NOT NULL,
+	bytes INTEGER NOT NULL,
+	read_ns INTEGER NOT NULL       -- sum
+) STRICT;
+
+-- v_storage_wait: the same beside the job's wall time.
+-- unit: ns, bytes    empty: no row, when no call fetched
+-- source: ioreel-store(5), "Storage"
+CREATE VIEW v_storage_wait (storage_ns, exposed_ns, reads, bytes, read_ns,
+	wall_ns) AS
+SELECT s.storage_ns, s.exposed_ns, s.reads, s.bytes, s.read_ns,
+	coalesce(r.wall_ns, r.span_ns)
+FROM storage_wait s JOIN run r;
 
 -- v_step: the steps, with the share of their I/O that was hidden.
 -- unit: ns, bytes; share 0..1    empty: NULL, when the step saw no I/O
 -- source: ioreel-store(5), "Steps"
 CREATE VIEW v_step (rank, ordinal, epoch, number, steady, start_ns, dur_ns,
 	fetch_ns, compute_ns, other_ns, io_ns, hidden_ns, hidden_share,
-	read_bytes, write_bytes, span_id) AS
+	read_bytes, write_bytes, span_id, own_io_ns) AS
 SELECT rank, ordinal, epoch, number, steady, start_ns, dur_ns, fetch_ns,
 	compute_ns, other_ns, io_ns, hidden_ns,
 	CAST(hidden_ns AS REAL) / nullif(io_ns, 0), read_bytes, write_bytes,
-	span_id
+	span_id, own_io_ns
 FROM step;
 
--- v_epoch: sums over the steps of each epoch span; first_fetch_ns: the wait for
--- the epoch's first batch.
--- unit: ns, bytes    empty: no row
+-- v_epoch: sums over the steps of each epoch span, waits and computation over
+-- the known ones; first_fetch_ns: the wait for the epoch's first batch.
+-- unit: ns, bytes    empty: no row; NULL, when all steps are unknown
 -- source: ioreel-store(5), "Steps"
 CREATE VIEW v_epoch (rank, epoch, steps, start_ns, end_ns, step_ns, fetch_ns,
 	compute_ns, other_ns, io_ns, hidden_ns, hidden_share, read_bytes,
-	write_bytes, first_fetch_ns) AS
-SELECT rank, epoch, count(*), min(start_ns), max(start_ns + dur_ns),
+	write_bytes, first_fetch_ns, unknown_steps) AS
+SELECT rank, epoch, sum(steps), min(start_ns), max(start_ns + dur_ns),
 	sum(dur_ns), sum(fetch_ns), sum(compute_ns), sum(other_ns), sum(io_ns),
-	sum(hidden_ns), CAST(sum(hidden_ns) AS REAL) / nullif(sum(io_ns), 0),
+	sum(hidden_ns), CAST(sum(hidden_ns) AS REAL)
+		/ nullif(sum(io_ns) FILTER (WHERE hidden_ns IS NOT NULL), 0),
 	sum(read_bytes), sum(write_bytes),
-	sum(fetch_ns) FILTER (WHERE first)
+	sum(fetch_ns) FILTER (WHERE first),
+	coalesce(sum(steps) FILTER (WHERE fetch_ns IS NULL
+		AND compute_ns IS NULL), 0)
 FROM (SELECT *, row_number() OVER (PARTITION BY process_id, epoch_span
 		ORDER BY ordinal) = 1 AS first
 	FROM step)
 GROUP BY rank, epoch_span;
 
 -- v_overlap: each rank's overlap of I/O with computation.
--- hidden_share = |I and C| / |I|; exposed_ns = |I without C|;
--- utilisation (AU) = |C| / wall of the steady steps; stall_share = fetch / wall
--- of the steady steps; workers = how many were alive at a time;
+-- I is the rank's I/O outside of unknown steps; hidden_share = |I and C| / |I|;
+-- exposed_ns = |I without C|; computing_share = |C| / wall of the known steady
+-- steps, stall_share = fetch / the same; workers = how many were alive at a time;
 -- headroom = supply / demand: batches per second that the workers make when
 -- always busy, over those that the rank takes when it never waits. Below 1 the
--- workers cannot follow even now.
+-- workers cannot follow even now. wait_share = fetch / time from the first fetch
+-- to the end of the last step; NULL while the wait is unknown for more than 5 %
+-- of the steps' time.
 -- unit: ns; shares 0..1; a factor    empty: NULL, nothing measured
 -- source: ioreel-store(5), "Overlap"
 CREATE VIEW v_overlap (rank, process_id, compute_source, steps, steady_steps,
 	io_ns, hidden_ns, exposed_ns, hidden_share, fetch_ns, compute_ns,
-	utilisation, stall_share, workers, worker_busy_share, worker_io_share,
-	headroom) AS
-SELECT rank, process_id, compute_source, steps, steady_steps, io_ns,
-	CASE WHEN compute_source IS NOT NULL THEN hidden_ns END,
-	CASE WHEN compute_source IS NOT NULL THEN io_ns - hidden_ns END,
-	CASE WHEN compute_source IS NOT NULL
-		THEN CAST(hidden_ns AS REAL) / nullif(io_ns, 0) END,
-	fetch_ns,
-	CASE WHEN compute_source IS NOT NULL THEN compute_ns END,
-	CAST(steady_compute_ns AS REAL) / nullif(steady_ns, 0),
-	CAST(steady_fetch_ns AS REAL) / nullif(steady_ns, 0),
+	computing_share, stall_share, workers, worker_busy_share,
+	worker_io_share, headroom, unknown_steps, own_io_ns, loop_ns,
+	wait_share) AS
+SELECT rank, process_id, compute_source, steps, steady_steps, io_ns, hidden_ns,
+	CASE WHEN hidden_ns IS NOT NULL
+		THEN io_ns - unknown_io_ns - hidden_ns END,
+	CAST(hidden_ns AS REAL) / nullif(io_ns - unknown_io_ns, 0),
+	fetch_ns, compute_ns,
+	CAST(steady_compute_ns AS REAL) / nullif(steady_known_ns, 0),
+	CAST(steady_fetch_ns AS REAL) / nullif(steady_known_ns, 0),
 	CAST(round(worker_alive_ns * 1.0 / nullif(worker_union_ns, 0)) AS INTEGER),
 	CAST(worker_busy_ns AS REAL) / nullif(worker_alive_ns, 0),
 	CAST(worker_io_ns AS REAL) / nullif(worker_busy_ns, 0),
 	(worker_batches * 1.0 / nullif(worker_busy_ns, 0))
 		* (worker_alive_ns * 1.0 / nullif(worker_union_ns, 0))
-		* (steady_ns - steady_fetch_ns) / nullif(steady_steps, 0)
+		* (steady_known_ns - steady_fetch_ns)
+		/ nullif(steady_known_steps, 0),
+	unknown_steps, own_io_ns, loop_ns,
+	CASE WHEN unknown_wait_ns <= 0.05 * steps_ns
+		THEN CAST(loop_wait_ns AS REAL) / nullif(loop_ns, 0) END
 FROM rank_time;

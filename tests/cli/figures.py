@@ -10,6 +10,8 @@ import json
 import subprocess
 import sys
 
+from overlap import end_of, length, overlap, union
+
 checked = differ = 0
 
 
@@ -31,36 +33,6 @@ def same(name, got, want, within=0):
     if not good:
         differ += 1
         print("%s: the report has %s, the events %s" % (name, got, want))
-
-
-def union(pairs):
-    out = []
-    for start, end in sorted(pairs):
-        if out and start <= out[-1][1]:
-            out[-1][1] = max(out[-1][1], end)
-        else:
-            out.append([start, end])
-    return out
-
-
-def length(a):
-    return sum(end - start for start, end in a)
-
-
-def both(a, b):
-    return union([max(x[0], y[0]), min(x[1], y[1])] for x in a for y in b
-                 if max(x[0], y[0]) < min(x[1], y[1]))
-
-
-def less(a, b):
-    for start, end in b:
-        a = [[x, y] for p, q in a
-             for x, y in ((p, min(q, start)), (max(p, end), q)) if x < y]
-    return a
-
-
-def end_of(e):
-    return e["start_ns"] + e["dur_ns"]
 
 
 def times(events):
@@ -228,44 +200,6 @@ def timeline():
                  total(e for e in part[op] if start <= end_of(e) < end))
 
 
-def overlap():
-    def of(process, *names):
-        return union([s["start_ns"], end_of(s)] for s in spans
-                     if s["process_id"] == process and s["name"] in names)
-
-    parent = {p["process_id"]: p["parent_id"] for p in rows("process")}
-    ranks = {o["process_id"] for o in report["overlap"]}
-
-    def rank_of(process):
-        while process and process not in ranks:
-            process = parent[process]
-        return process
-
-    for o in report["overlap"]:
-        p = o["process_id"]
-        steps, fetch = of(p, "step"), of(p, "fetch")
-        compute = less(less(steps, fetch), of(p, "checkpoint", "eval"))
-        io = times(e for e in calls if rank_of(e["process_id"]) == p)
-        same("rank's I/O", o["io_ns"], length(io))
-        same("hidden", o["hidden_ns"], length(both(io, compute)))
-        same("exposed", o["exposed_ns"], length(less(io, compute)))
-        same("stall", o["fetch_ns"], length(fetch))
-        same("computation", o["compute_ns"], length(compute))
-        steady = steps[1:]
-        same("utilisation", o["utilisation"] * 1e6, 1e6 *
-             length(both(compute, steady)) / length(steady), 1e-6)
-        same("stall share", o["stall_share"] * 1e6, 1e6 *
-             length(both(fetch, steady)) / length(steady), 1e-6)
-        for s in report["steps"]:
-            own = [[s["start_ns"], s["start_ns"] + s["dur_ns"]]]
-            if s["rank"] != o["rank"]:
-                continue
-            same("step's fetch", s["fetch_ns"], length(both(fetch, own)))
-            same("its I/O", s["io_ns"], length(both(io, own)))
-            same("hidden of it", s["hidden_ns"],
-                 length(both(both(io, compute), own)))
-
-
 def sums(row, of, whose):
     """What a process's row and a file's have in common."""
     same(whose + "errors", row["errors"], total(e for e in of if e["errno"]))
@@ -320,7 +254,8 @@ def places():
             "bytes"))
 
 
-for section in totals, rates, sizes, order, timeline, overlap, places:
+for section in totals, rates, sizes, order, timeline, places:
     section()
+overlap(same, report, calls, spans, rows("process"))
 print("%d figures, %d differ" % (checked, differ))
 sys.exit(differ > 0 or checked < 100)

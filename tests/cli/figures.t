@@ -61,7 +61,10 @@ with ioreel.span("epoch", 0):
             with ioreel.span("fetch"):
                 work(step)
                 time.sleep(0.002)
+            behind = threading.Thread(target=work, args=(50 + step,))
+            behind.start()
             work(100 + step)
+            behind.join()
             if step == 2:
                 with ioreel.span("checkpoint"):
                     work(200)
@@ -72,8 +75,8 @@ ioreel record -q -o job.reel -- python3 job.py
 ioreel load -q job.reel -o job.db
 ioreel report --json job.db >job.json
 check 'there are steps, and I/O hidden behind them' \
-	'ioreel sql job.db "SELECT steps, hidden_ns > 0 FROM v_overlap" |
-	tail -n 1 | grep -q "^4.1$"'
+	'ioreel sql job.db "SELECT steps, hidden_ns > 0, own_io_ns > 0 FROM v_overlap" |
+	tail -n 1 | grep -q "^4.1.1$"'
 check 'every figure is what its definition says' \
 	'python3 "$TOP/tests/cli/figures.py" job.db job.json'
 check 'the calls that record counts are those of the report' '

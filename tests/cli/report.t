@@ -200,7 +200,7 @@ check 'steps without a fetch wait nobody knows how long' '
 	ioreel report steps.reel >out && grep -q "computation is not known" out &&
 	grep -qE "^  all +[0-9.]+ .s +100 %" out && grep -q "no fetch was seen" out &&
 	! grep -q "hardly waits" out && ! grep -q "at waiting" out &&
-	! grep -q "utilisation" out'
+	! grep -q "time computing" out'
 check 'nor any of them' 'ioreel report --steps steps.reel >out &&
 	[ $(grep -cE " - +- +- " out) = 3 ]'
 

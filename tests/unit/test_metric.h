@@ -161,10 +161,10 @@ static void job_feed(struct job *j, struct reel_event ev)
 			   j->err.text);
 }
 
-__attribute__((unused)) static void job_span(struct job *j, uint32_t process,
-					     enum reel_span kind,
-					     int64_t detail, int64_t start_ns,
-					     int64_t end_ns)
+__attribute__((unused)) static void
+job_span_of(struct job *j, uint32_t process, uint32_t thread,
+	    enum reel_span kind, int64_t detail, int64_t start_ns,
+	    int64_t end_ns)
 {
 	static uint32_t id;
 	struct reel_span_event sp = {
@@ -172,7 +172,7 @@ __attribute__((unused)) static void job_span(struct job *j, uint32_t process,
 		.dur_ns = end_ns - start_ns,
 		.span_id = ++id,
 		.process = process,
-		.thread = process,
+		.thread = thread,
 		.kind = kind,
 		.detail = detail,
 		.name = reel_span_name(kind),
@@ -185,8 +185,16 @@ __attribute__((unused)) static void job_span(struct job *j, uint32_t process,
 	job_sqlf(j,
 		 "INSERT INTO span VALUES (%u, %u, NULL, %d, '%s', %lld, "
 		 "%lld, %lld, 1)",
-		 id, process, kind, sp.name, (long long)detail,
+		 id, thread, kind, sp.name, (long long)detail,
 		 (long long)start_ns, (long long)sp.dur_ns);
+}
+
+__attribute__((unused)) static void job_span(struct job *j, uint32_t process,
+					     enum reel_span kind,
+					     int64_t detail, int64_t start_ns,
+					     int64_t end_ns)
+{
+	job_span_of(j, process, process, kind, detail, start_ns, end_ns);
 }
 
 static void job_finish(struct job *j)

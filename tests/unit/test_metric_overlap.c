@@ -68,7 +68,7 @@ static void known(void)
 	is(job_int(&j, "SELECT hidden_ns FROM v_overlap"), 30 + 50 + 40,
 	   "hidden I/O of the rank");
 	is(job_int(&j, "SELECT exposed_ns FROM v_overlap"), 40, "exposed");
-	is(job_int(&j, "SELECT round(1000 * utilisation) FROM v_overlap"),
+	is(job_int(&j, "SELECT round(1000 * computing_share) FROM v_overlap"),
 	   (80 + 70) * 1000 / 200, "AU: without the first step");
 	is(job_int(&j, "SELECT median_fetch_ns FROM rank_time"), 15,
 	   "median of the steady steps");
@@ -117,7 +117,7 @@ static void unseen(void)
 	job_finish(&j);
 	is(job_int(&j,
 		   "SELECT count(*) FROM v_overlap WHERE stall_share IS NULL "
-		   "AND utilisation IS NULL AND hidden_ns IS NULL AND "
+		   "AND computing_share IS NULL AND hidden_ns IS NULL AND "
 		   "fetch_ns IS NULL AND compute_source IS NULL"),
 	   1, "without a fetch nobody knows when a rank waited");
 	is(job_int(&j, "SELECT count(*) FROM v_step WHERE fetch_ns IS NULL AND "
@@ -135,7 +135,7 @@ static void declared(void)
 
 	job_begin(&j);
 	processes(&j, 100);
-	io(&j, 1, 0, 10, 1);
+	io(&j, 2, 0, 10, 1);
 	job_span(&j, 1, REEL_SPAN_COMPUTE, -1, 5, 50);
 	job_span(&j, 1, REEL_SPAN_STEP, 0, 0, 100);
 	job_finish(&j);
@@ -147,8 +147,282 @@ static void declared(void)
 	is(job_int(&j, "SELECT other_ns FROM step"), 55, "the rest is other");
 	is(job_int(&j, "SELECT count(*) FROM step WHERE fetch_ns IS NULL"), 1,
 	   "with a fetch in it that nobody saw");
-	is(job_int(&j, "SELECT utilisation FROM v_overlap"), -1,
+	is(job_int(&j, "SELECT computing_share FROM v_overlap"), -1,
 	   "one step: no steady one, NULL");
+	job_end(&j);
+}
+
+static void io_thread(struct job *j, uint32_t process, uint32_t thread,
+		      int64_t start_ns, int64_t end_ns)
+{
+	struct reel_event ev = moved(REEL_CALL_WRITE, start_ns,
+				     end_ns - start_ns, 0, 1);
+
+	ev.process = ev.open = process;
+	ev.thread = thread;
+	job_feed(j, ev);
+}
+
+/*
+ * step        [0,100)  [100,200)             [200,300)
+ * fetch       [0,40)   [100,120)             [200,210)
+ * own calls            [110,130) [150,180)   [280,290) [295,310)
+ * checkpoint                                 [270,290)
+ * a helper thread's    [160,190)
+ */
+static void own_io(void)
+{
+	struct job j;
+
+	job_begin(&j);
+	processes(&j, 400);
+	job_span(&j, 1, REEL_SPAN_FETCH, 0, 0, 40);
+	job_span(&j, 1, REEL_SPAN_STEP, 0, 0, 100);
+	job_span(&j, 1, REEL_SPAN_FETCH, 1, 100, 120);
+	io_thread(&j, 1, 1, 110, 130);
+	io_thread(&j, 1, 1, 150, 180);
+	io_thread(&j, 1, 10, 160, 190);
+	job_span(&j, 1, REEL_SPAN_STEP, 1, 100, 200);
+	job_span(&j, 1, REEL_SPAN_FETCH, 2, 200, 210);
+	io_thread(&j, 1, 1, 280, 290);
+	job_span(&j, 1, REEL_SPAN_CHECKPOINT, 0, 270, 290);
+	job_span(&j, 1, REEL_SPAN_STEP, 2, 200, 300);
+	io_thread(&j, 1, 1, 295, 310);
+	job_finish(&j);
+	is(job_int(&j, "SELECT own_io_ns FROM v_step WHERE ordinal = 2"), 40,
+	   "own I/O: of the thread that steps, outside of its fetches");
+	is(job_int(&j, "SELECT compute_ns FROM step WHERE ordinal = 2"), 40,
+	   "a step that waits for its own I/O does not compute meanwhile");
+	is(job_int(&j, "SELECT hidden_ns FROM step WHERE ordinal = 2"), 10,
+	   "nor hides it; what another thread writes then is hidden");
+	is(job_int(&j, "SELECT other_ns FROM step WHERE ordinal = 2"), 0,
+	   "fetch, computation and own I/O are the whole step");
+	is(job_int(&j, "SELECT own_io_ns FROM step WHERE ordinal = 3"), 5,
+	   "calls in a checkpoint are the checkpoint's");
+	is(job_int(&j, "SELECT compute_ns FROM step WHERE ordinal = 3"), 65,
+	   "and those behind it are own I/O");
+	is(job_int(&j, "SELECT other_ns FROM step WHERE ordinal = 3"), 20,
+	   "the checkpoint is other");
+	is(job_int(&j, "SELECT io_ns - 1000 * hidden_ns FROM v_overlap"),
+	   60 + 10 + 15 - 10000, "the rank's I/O, and the hidden part");
+	is(job_int(&j, "SELECT compute_ns FROM v_overlap"), 60 + 40 + 65,
+	   "the rank's computation");
+	is(job_int(&j, "SELECT own_io_ns FROM v_overlap"), 45,
+	   "the rank's own I/O");
+	is(job_int(&j, "SELECT round(1000 * computing_share) FROM v_overlap"),
+	   (40 + 65) * 1000 / 200, "share of time computing");
+	is(job_int(&j, "SELECT round(1000 * wait_share) FROM v_overlap"),
+	   70 * 1000 / 300, "share of the loop spent waiting");
+	is(job_int(&j, "SELECT median_own_io_ns FROM rank_time"), (40 + 5) / 2,
+	   "median of own I/O");
+	job_end(&j);
+}
+
+/* Two threads step in turn; each has calls in the other's steps. */
+static void two_threads(void)
+{
+	struct job j;
+	uint32_t i;
+
+	job_begin(&j);
+	processes(&j, 400);
+	for (i = 0; i < 4; i++) {
+		int64_t at = 100 * i;
+
+		job_span_of(&j, 1, 1 + 10 * (i % 2), REEL_SPAN_FETCH, i, at,
+			    at + 20);
+		io_thread(&j, 1, 1, at + 30, at + 50);
+		io_thread(&j, 1, 11, at + 40, at + 80);
+		job_span_of(&j, 1, 1 + 10 * (i % 2), REEL_SPAN_STEP, i, at,
+			    at + 100);
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT own_io_ns FROM step WHERE ordinal = 3"), 20,
+	   "of several threads that step a step's own counts");
+	is(job_int(&j, "SELECT own_io_ns FROM step WHERE ordinal = 2"), 40,
+	   "in each of them");
+	is(job_int(&j, "SELECT hidden_ns FROM v_overlap"), 2 * 30 + 2 * 10,
+	   "the other's calls may be hidden");
+	job_end(&j);
+}
+
+/* A look at the data set, then steps that fetch where nobody sees it. */
+static void peeked(void)
+{
+	struct job j;
+	int64_t i;
+
+	job_begin(&j);
+	processes(&j, 400);
+	job_span(&j, 1, REEL_SPAN_FETCH, -1, 0, 50);
+	job_span(&j, 1, REEL_SPAN_FETCH, -1, 60, 62);
+	for (i = 1; i < 4; i++) {
+		io(&j, 2, 100 * i, 100 * i + 90, 1);
+		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i, 100 * i + 100);
+	}
+	job_span(&j, 1, REEL_SPAN_EPOCH, 0, 90, 400);
+	job_finish(&j);
+	is(job_int(&j, "SELECT unknown_steps FROM v_overlap"), 3,
+	   "a look at the data before says nothing of the steps");
+	is(job_int(&j, "SELECT unknown_steps FROM v_epoch"), 3,
+	   "nor of the epoch");
+	is(job_int(&j,
+		   "SELECT count(*) FROM v_step WHERE fetch_ns IS NULL AND "
+		   "compute_ns IS NULL AND other_ns IS NULL AND hidden_ns IS "
+		   "NULL AND own_io_ns IS NULL"),
+	   3, "nothing of them is known");
+	is(job_int(&j, "SELECT count(*) FROM v_overlap WHERE computing_share "
+		       "IS NULL AND stall_share IS NULL AND fetch_ns IS NULL "
+		       "AND hidden_ns IS NULL AND exposed_ns IS NULL AND "
+		       "wait_share IS NULL AND loop_ns IS NULL"),
+	   1, "and nothing of the rank");
+	job_end(&j);
+}
+
+/* Twenty known steps and @unknown, which are twice as long. */
+static double some_known(int unknown, const char *sql)
+{
+	struct job j;
+	int64_t at = 0, i;
+	double v;
+
+	job_begin(&j);
+	processes(&j, 10000);
+	for (i = 0; i < 20 + unknown; i++) {
+		int64_t end = at + (i < 20 ? 100 : 200);
+
+		if (i < 20)
+			job_span(&j, 1, REEL_SPAN_FETCH, i, at, at + 30);
+		io(&j, 2, at + 20, at + 60, 1);
+		job_span(&j, 1, REEL_SPAN_STEP, i, at, end);
+		at = end;
+	}
+	job_finish(&j);
+	v = job_ask(&j, sql);
+	job_end(&j);
+	return v;
+}
+
+static void partly_known(void)
+{
+	is((int64_t)(1000 * some_known(0, "SELECT wait_share FROM v_overlap")),
+	   300, "share of waiting");
+	is((int64_t)some_known(2, "SELECT wait_share FROM v_overlap"), -1,
+	   "not while a twentieth of the time or more is unknown");
+	is((int64_t)some_known(
+		   2, "SELECT 1000 * computing_share FROM v_overlap"),
+	   700, "the share computing is of known steps");
+	is((int64_t)some_known(2, "SELECT 1000 * hidden_share FROM v_overlap"),
+	   750, "and that of hidden I/O");
+	is((int64_t)some_known(2, "SELECT io_ns - exposed_ns - hidden_ns "
+				  "FROM v_overlap"),
+	   80, "I/O in unknown steps is neither hidden nor exposed");
+	is((int64_t)some_known(2, "SELECT unknown_steps FROM v_epoch"), 2,
+	   "unknown steps are counted");
+	is((int64_t)some_known(2, "SELECT median_compute_ns FROM rank_time"),
+	   70, "medians are of known steps");
+}
+
+/* Fetches outside of the steps. */
+static void fetched_before(void)
+{
+	struct job j;
+	int64_t i;
+
+	job_begin(&j);
+	processes(&j, 400);
+	for (i = 0; i < 3; i++) {
+		job_span(&j, 1, REEL_SPAN_FETCH, i, 100 * i, 100 * i + 30);
+		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i + 40, 100 * i + 100);
+	}
+	job_finish(&j);
+	is(job_int(&j, "SELECT unknown_steps FROM v_overlap"), 0,
+	   "a fetch just before its step makes it known");
+	is(job_int(&j, "SELECT compute_ns FROM step WHERE ordinal = 2"), 60,
+	   "such a step only computes");
+	is(job_int(&j, "SELECT loop_ns FROM v_overlap"), 300,
+	   "the loop begins with the first fetch");
+	is(job_int(&j, "SELECT round(1000 * wait_share) FROM v_overlap"), 300,
+	   "fetches outside of steps are waits of the loop");
+	job_end(&j);
+}
+
+/* A helper's call over hundreds of the main thread's, and one over all. */
+static void late_calls(void)
+{
+	struct job j;
+	int64_t i;
+
+	job_begin(&j);
+	processes(&j, 10000);
+	for (i = 0; i < 1000; i++) {
+		io_thread(&j, 2, 2, 10 * i, 10 * i + 4);
+		if (i % 300 == 299)
+			io_thread(&j, 2, 20, 10 * i - 2989, 10 * i + 4);
+	}
+	for (i = 0; i < 200; i++)
+		io_thread(&j, 3, 3, 10 * i, 10 * i + 4);
+	io_thread(&j, 3, 3, 5, 2005);
+	job_finish(&j);
+	is(job_int(&j, "SELECT union_ns FROM io_time WHERE process_id = 2"),
+	   3 * 2993 + 3 * 1 + 100 * 4,
+	   "I/O time of a process: a helper's late call is not cut");
+	is(job_int(&j, "SELECT union_ns FROM io_time WHERE process_id = 3"),
+	   2004, "nor one around hundreds of its thread's own");
+	is(job_int(&j, "SELECT sum(clipped) FROM io_time"), 0, "none is");
+	job_end(&j);
+}
+
+static void fetched(struct job *j, uint32_t process, int64_t start_ns,
+		    int64_t end_ns)
+{
+	struct reel_event ev =
+		moved(REEL_CALL_READ, start_ns, end_ns - start_ns, 0, 1000);
+
+	ev.process = ev.thread = ev.open = process;
+	ev.arg2 = 4096;
+	job_feed(j, ev);
+}
+
+/* A rank computes [20,60) and [80,100) of its steps; the third is unknown. */
+static void storage(void)
+{
+	struct job j;
+
+	job_begin(&j);
+	processes(&j, 300);
+	job_file(&j, 1, "/data", "file");
+	job_span(&j, 1, REEL_SPAN_FETCH, 0, 0, 20);
+	fetched(&j, 2, 5, 30);	 /* 15 exposed */
+	fetched(&j, 3, 25, 55);	 /* hidden */
+	io(&j, 2, 40, 70, 1);	 /* not from the storage */
+	fetched(&j, 1, 60, 80);	 /* of the thread that steps: exposed */
+	fetched(&j, 3, 70, 90);	 /* of it 10 exposed, at the same time */
+	job_span(&j, 1, REEL_SPAN_STEP, 0, 0, 100);
+	fetched(&j, 2, 110, 120); /* in an unknown step */
+	job_span(&j, 1, REEL_SPAN_STEP, 1, 100, 200);
+	job_span(&j, 1, REEL_SPAN_EPOCH, 1, 0, 200);
+	fetched(&j, 4, 190, 210); /* of no rank */
+	fetched(&j, 2, 220, 230); /* outside of steps */
+	job_finish(&j);
+	is(job_int(&j, "SELECT storage_ns FROM v_storage_wait"),
+	   50 + 30 + 10 + 20 + 10, "time in which reads fetched");
+	is(job_int(&j, "SELECT exposed_ns FROM v_storage_wait"),
+	   15 + 20 + 20 + 10, "and nothing computed");
+	is(job_int(&j, "SELECT reads FROM v_storage_wait"), 5, "such reads");
+	is(job_int(&j, "SELECT bytes FROM v_storage_wait"), 5 * 4096,
+	   "what they fetched");
+	is(job_int(&j, "SELECT read_ns FROM v_storage_wait"),
+	   25 + 20 + 20 + 20 + 10, "their time");
+	is(job_int(&j, "SELECT wall_ns FROM v_storage_wait"), 1000,
+	   "beside the wall time");
+	job_end(&j);
+	job_begin(&j);
+	processes(&j, 300);
+	io(&j, 1, 0, 10, 1);
+	job_finish(&j);
+	is(job_int(&j, "SELECT count(*) FROM v_storage_wait"), 0,
+	   "no row where nothing was fetched");
 	job_end(&j);
 }
 
@@ -243,15 +517,16 @@ static int64_t random_below(int64_t n)
 /* One mark per moment: in a step, waiting, I/O of the tree. */
 static void against_marks(void)
 {
-	static char step[NS], fetch[NS], busy[NS];
-	int64_t end[4] = {0}, want_io = 0, want_hidden = 0, i, at = 0, n = 0;
+	static char step[NS], fetch[NS], busy[NS], own[NS];
+	int64_t end[5] = {0}, want_io = 0, want_hidden = 0, want_own = 0;
+	int64_t want_compute = 0, i, at = 0, n = 0;
 	struct job j;
 
 	job_begin(&j);
 	processes(&j, NS);
 	/* Spans and calls come in the order of their ends. */
 	for (i = 1; i < NS; i++) {
-		uint32_t p = 1 + (uint32_t)random_below(3);
+		uint32_t p = 1 + (uint32_t)random_below(4);
 
 		if (i - at > 300 && random_below(50) == 0) {
 			int64_t wait = random_below(200);
@@ -266,7 +541,10 @@ static void against_marks(void)
 			int64_t start = i - random_below(120);
 
 			start = start > end[p] ? start : end[p];
-			io(&j, p, start, i, 10);
+			/* A second thread of the first. */
+			io_thread(&j, p < 4 ? p : 1, p, start, i);
+			if (p == 1)
+				memset(own + start, 1, (size_t)(i - start));
 			memset(busy + start, 1, (size_t)(i - start));
 			end[p] = i;
 		}
@@ -274,13 +552,23 @@ static void against_marks(void)
 	job_finish(&j);
 	for (i = 0; i < NS; i++) {
 		want_io += busy[i];
-		want_hidden += busy[i] && step[i] && !fetch[i];
+		want_compute += step[i] && !fetch[i] && !own[i];
+		want_hidden += busy[i] && step[i] && !fetch[i] && !own[i];
+		want_own += step[i] && !fetch[i] && own[i];
 	}
 	is(job_int(&j, "SELECT io_ns FROM v_overlap"), want_io,
 	   "I/O of the tree, exact");
 	is(job_int(&j, "SELECT hidden_ns FROM v_overlap"), want_hidden,
 	   "hidden I/O, exact");
 	is(job_int(&j, "SELECT sum(hidden_ns) FROM step"), want_hidden,
+	   "and over the steps");
+	is(job_int(&j, "SELECT compute_ns FROM v_overlap"), want_compute,
+	   "computation, exact");
+	is(job_int(&j, "SELECT sum(compute_ns) FROM step"), want_compute,
+	   "and over the steps");
+	is(job_int(&j, "SELECT own_io_ns FROM v_overlap"), want_own,
+	   "own I/O, exact");
+	is(job_int(&j, "SELECT sum(own_io_ns) FROM step"), want_own,
 	   "and over the steps");
 	job_end(&j);
 }
@@ -338,6 +626,13 @@ int main(void)
 	nested();
 	evaluated();
 	marked_twice();
+	own_io();
+	two_threads();
+	peeked();
+	partly_known();
+	fetched_before();
+	late_calls();
+	storage();
 	against_marks();
 	ranks();
 	return done();
