@@ -172,9 +172,8 @@ int resolve_mark(struct step *s)
 						      s->rec->path_len, s->err)
 				    : 0;
 	case REEL_MARK_SPAN_BEGIN:
-		return spans_begin(
-			s->r, spans, s->rec,
-			s->rec->has_size ? s->ev->start_ns : s->end_ns, s->err);
+		return spans_begin(s->r, spans, s->rec, s->ev->start_ns,
+				   s->err);
 	case REEL_MARK_SPAN_END:
 	case REEL_MARK_SPAN_CANCEL:
 		return spans_end(s->r, spans, s->thread, s->rec, s->end_ns,

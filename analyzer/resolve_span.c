@@ -27,6 +27,7 @@ int spans_begin(struct reel_resolver *r, struct spans *s,
 		struct reel_error *err)
 {
 	struct span *new;
+	uint32_t parent;
 
 	if (s->n >= DEPTH_MAX)
 		return 0;
@@ -47,9 +48,13 @@ int spans_begin(struct reel_resolver *r, struct spans *s,
 		if (!new->name)
 			return -1;
 	}
-	if (s->n && !rec->has_size) {
-		s->span[s->n - 1].is_parent = true;
-		new->parent = s->span[s->n - 1].id;
+	/* One that began before the innermost ones did lies in none of them. */
+	parent = s->n;
+	while (parent && s->span[parent - 1].start_ns > start_ns)
+		parent--;
+	if (parent && !rec->has_size) {
+		s->span[parent - 1].is_parent = true;
+		new->parent = s->span[parent - 1].id;
 	}
 	r->last_span++;
 	s->n++;

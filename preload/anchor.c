@@ -19,6 +19,8 @@ static const char names[REEL_SPANS][12] = {
 
 #define NAME_BYTES 200 /* of a user's span */
 
+_Thread_local uint32_t shim_fetching;
+
 /* Names are short: a call of strcmp() costs more. */
 static bool same(const char *a, const char *b)
 {
@@ -38,7 +40,7 @@ static int span_number(const char *name)
 }
 
 /* What shim_record_full() would write. False: nothing was, it is one for it. */
-HOT bool mark_short(uint32_t call, int span, int64_t detail)
+HOT bool mark_short(uint32_t call, int span, int64_t detail, uint64_t since)
 {
 	struct shim_thread *t = shim_self();
 	unsigned int more = REEL_M_ARG;
@@ -48,7 +50,7 @@ HOT bool mark_short(uint32_t call, int span, int64_t detail)
 	if (unlikely(!shim_hot_clock() || !shim_begin_short(t)))
 		return false;
 	now = shim_ticks();
-	p = shim_put_span(t, t->p + SHIM_HEAD, now, now);
+	p = shim_put_span(t, t->p + SHIM_HEAD, since ? since : now, now);
 	*p++ = (uint8_t)shim_zigzag(span);
 	if (detail != NONE) {
 		more |= REEL_M_ARG2;
@@ -59,7 +61,8 @@ HOT bool mark_short(uint32_t call, int span, int64_t detail)
 	return true;
 }
 
-static void mark(uint32_t call, int span, const char *name, int64_t detail)
+static void mark(uint32_t call, int span, const char *name, int64_t detail,
+		 uint64_t since)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
 	char cut[NAME_BYTES + 1];
@@ -77,16 +80,27 @@ static void mark(uint32_t call, int span, const char *name, int64_t detail)
 		}
 	}
 	now = shim_clock();
-	shim_record_full(&ev, now, now, 0, 0);
+	shim_record_full(&ev, since && since < now ? since : now, now, 0, 0);
 }
 
-HOT void span_mark(uint32_t call, int span, const char *name, int64_t detail)
+HOT void count_fetch(uint32_t call)
+{
+	if (call == MARK_SPAN_BEGIN)
+		shim_fetching++;
+	else if (shim_fetching)
+		shim_fetching--;
+}
+
+HOT void span_mark(uint32_t call, int span, const char *name, int64_t detail,
+		   uint64_t since)
 {
 	if (!shim_hot.on || span < 0 || span >= REEL_SPANS)
 		return;
+	if (span == REEL_SPAN_FETCH)
+		count_fetch(call);
 	if ((span == REEL_SPAN_USER && name) ||
-	    unlikely(!mark_short(call, span, detail)))
-		mark(call, span, name, detail);
+	    unlikely(!mark_short(call, span, detail, since)))
+		mark(call, span, name, detail, since);
 }
 
 EXPORT int ioreel_recording(void)
@@ -96,35 +110,40 @@ EXPORT int ioreel_recording(void)
 
 EXPORT void ioreel_span_begin(int span, int64_t detail)
 {
-	span_mark(MARK_SPAN_BEGIN, span, NULL, detail);
+	span_mark(MARK_SPAN_BEGIN, span, NULL, detail, 0);
+}
+
+void shim_span_since(int span, int64_t detail, uint64_t since)
+{
+	span_mark(MARK_SPAN_BEGIN, span, NULL, detail, since);
 }
 
 EXPORT void ioreel_span_end(int span)
 {
-	span_mark(MARK_SPAN_END, span, NULL, NONE);
+	span_mark(MARK_SPAN_END, span, NULL, NONE, 0);
 }
 
 EXPORT void ioreel_span_cancel(int span)
 {
-	span_mark(MARK_SPAN_CANCEL, span, NULL, NONE);
+	span_mark(MARK_SPAN_CANCEL, span, NULL, NONE, 0);
 }
 
 EXPORT void ioreel_begin(const char *name, int64_t detail)
 {
 	if (name)
-		span_mark(MARK_SPAN_BEGIN, span_number(name), name, detail);
+		span_mark(MARK_SPAN_BEGIN, span_number(name), name, detail, 0);
 }
 
 EXPORT void ioreel_end(const char *name)
 {
 	if (name)
-		span_mark(MARK_SPAN_END, span_number(name), name, NONE);
+		span_mark(MARK_SPAN_END, span_number(name), name, NONE, 0);
 }
 
 EXPORT void ioreel_cancel(const char *name)
 {
 	if (name)
-		span_mark(MARK_SPAN_CANCEL, span_number(name), name, NONE);
+		span_mark(MARK_SPAN_CANCEL, span_number(name), name, NONE, 0);
 }
 
 void shim_note_text(const char *key, const char *value)

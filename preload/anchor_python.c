@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "preload/anchor.h"
 #include "preload/dynamic.h"
 #include "preload/real.h"
 
@@ -58,17 +59,25 @@ static int kind_of(struct object *o)
 	return kind >= 0 && kind < 32 ? (int)kind : -1;
 }
 
-/* begin(kind, detail): true when it was said. */
+/* begin(kind, detail[, since]): true when it was said. */
 static struct object *py_begin(struct object *self, struct object *const *args,
 			       ssize_t n)
 {
-	int kind = n == 2 ? kind_of(args[0]) : -1;
+	int kind = n == 2 || n == 3 ? kind_of(args[0]) : -1;
 	long long detail = kind < 0 ? 0 : py.PyLong_AsLongLong(args[1]);
+	long long since = kind < 0 || n < 3 ? 0
+					    : py.PyLong_AsLongLong(args[2]);
 
 	if (py.PyErr_Occurred())
 		return NULL;
-	ioreel_span_begin(kind, detail);
+	shim_span_since(kind, detail, (uint64_t)since);
 	return yes_or_no(kind >= 0);
+}
+
+/* now(): for the since of begin(). */
+static struct object *py_now(struct object *self, struct object *unused)
+{
+	return py.PyLong_FromLong((long)shim_clock());
 }
 
 typedef void span_function(int span);
@@ -145,6 +154,7 @@ static struct object *py_within(struct object *self, struct object *unused)
 static struct object *py_forget(struct object *self, struct object *unused)
 {
 	inside = 0;
+	shim_fetching = 0;
 	return yes_or_no(true);
 }
 
@@ -193,6 +203,7 @@ static struct object *py_recording(struct object *self, struct object *unused)
 
 static struct method methods[] = {
 	{"begin", (void *)py_begin, METH_FASTCALL, NULL},
+	{"now", (void *)py_now, METH_NOARGS, NULL},
 	{"end", (void *)py_end, METH_O, NULL},
 	{"cancel", (void *)py_cancel, METH_O, NULL},
 	{"enter", (void *)py_enter, METH_FASTCALL, NULL},

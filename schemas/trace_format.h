@@ -135,8 +135,8 @@
  *   cwd         path: the working directory of the process from here on
  *   span_begin  arg = enum reel_span, arg2 = detail (epoch, step ...), path =
  *               name when arg is REEL_SPAN_USER
- *               With a size: told as a whole at its end; began its dur before,
- *               and lies in no other span
+ *               It began its dur before. With a size: told as a whole at its
+ *               end, and lies in no other span
  *   span_end    the innermost open span of that arg (and path) in the thread
  *   span_cancel the same, but the span never was (the fetch that found the end)
  *   note        path = "key=value", said once: framework versions, hook states

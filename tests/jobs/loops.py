@@ -9,6 +9,7 @@ S step, F fetch, with their numbers; cancelled ones are gone, and spans that
 do not nest are said.
 """
 import gc
+import itertools
 import os
 import sys
 import threading
@@ -25,10 +26,17 @@ def fake_shim():
                          (8, "PREPROCESS"), (9, "CHECKPOINT"), (10, "EVAL")):
         setattr(shim, name, number)
 
+    clock = itertools.count(1)
+    shim.now = clock.__next__
+
     def put(*record):
         streams.setdefault(threading.get_ident(), []).append(record)
 
-    shim.begin = lambda kind, detail: put("begin", kind, detail)
+    def begin(kind, detail, since=0):
+        now = next(clock)
+        put("begin", kind, detail, since or now)
+
+    shim.begin = begin
     shim.end = lambda kind: put("end", kind)
     shim.cancel = lambda kind: put("cancel", kind)
     shim.within = lambda: 0
@@ -37,23 +45,31 @@ def fake_shim():
 
 
 def tree(stream):
-    stack = [["", []]]
+    stack = [["", [], 0]]
     for what, kind, *detail in stream:
         name = NAMES[kind]
         if what == "begin":
-            number = "" if detail[0] < 0 else str(detail[0])
-            stack.append([name + number, []])
+            number, since = detail
+            before = stack[-1][1]
+            first = sum(begun < since for _, begun in before)
+            stack.append([name + ("" if number < 0 else str(number)),
+                          before[first:], since])
+            del before[first:]
             continue
-        top, children = stack.pop()
+        top, children, since = stack.pop()
         if top[0] != name:
             return "%s of %s inside %s" % (what, name, top)
+        if since < stack[-1][2]:
+            return "%s began before %s" % (top, stack[-1][0])
         if what == "cancel":
             stack[-1][1].extend(children)
         else:
-            inner = "(" + " ".join(children) + ")" if children else ""
-            stack[-1][1].append(top + inner)
-    left = " open:" + " ".join(s[0] for s in stack[1:]) if stack[1:] else ""
-    return " ".join(stack[0][1]) + left
+            stack[-1][1].append((top + listed(children, "(%s)"), since))
+    return listed(stack[0][1]) + listed(stack[1:], " open:%s")
+
+
+def listed(spans, form="%s"):
+    return form % " ".join(span[0] for span in spans) if spans else ""
 
 
 class Iterator(object):
@@ -63,7 +79,8 @@ class Iterator(object):
 
     def start(self):
         self.left = self.loader.batches
-        epochs.started(self, self.loader, self.loader.kind)
+        token = epochs.made(self, self.loader, self.loader.kind)
+        epochs.asked(token, None)
 
     def __iter__(self):
         return self
@@ -108,16 +125,17 @@ def broken():
     loader = Loader(5)
     for _ in range(2):
         for _ in loader:
+            epochs.trains(6)
             break
 
 
 def again():
     """Iterators that are kept while the next one is made."""
     loader = Loader(2)
-    it = iter(loader)
-    next(it)
-    it = iter(loader)
-    next(it)
+    for _ in range(2):
+        it = iter(loader)
+        next(it)
+        epochs.trains(6)
     del it
 
 
@@ -146,6 +164,7 @@ def nested_break():
     outer, inner = Loader(2), Loader(2)
     for _ in outer:
         for _ in inner:
+            epochs.trains(6)
             break
 
 
@@ -167,6 +186,7 @@ def in_turn():
             except StopIteration:
                 its[i] = iter(loaders[i])
                 next(its[i])
+        epochs.trains(6)
     its.clear()
 
 
@@ -194,6 +214,52 @@ def threads():
     thread.join()
     for _ in Loader(1):
         pass
+
+
+def fed():
+    """A thread prefetches for this one, which trains."""
+    put, got = threading.Semaphore(0), threading.Semaphore(0)
+
+    def run():
+        for _ in range(2):
+            for _ in Loader(2):
+                put.release()
+                got.acquire()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    for _ in range(4):
+        put.acquire()
+        epochs.trains(6)
+        got.release()
+    thread.join()
+
+
+def fed_by_hand():
+    """... from an iterator that was made here."""
+    it = iter(Loader(3))
+    epochs.trains(6)
+    thread = threading.Thread(target=list, args=(it,))
+    thread.start()
+    thread.join()
+    epochs.trains(6)
+
+
+def trains_in_thread():
+    """The loop that trains is in a thread, and another one evaluates."""
+    thread = threading.Thread(target=train, args=(training,))
+    thread.start()
+    thread.join()
+    for _ in validation:
+        pass
+
+
+def trains_between():
+    """A training without a loop, then one with it."""
+    next(iter(validation))
+    epochs.trains(6)
+    epochs.trains(6)
+    train(training)
 
 
 def forked():
@@ -274,6 +340,56 @@ def same_data():
         del loader
 
 
+def new_data(first=0):
+    """A new loader over a new data set for each epoch."""
+    for _ in range(3):
+        for i, _ in enumerate(Loader(2)):
+            if i >= first:
+                epochs.trains(6)
+
+
+def new_data_late():
+    """... that trains with the second batch only."""
+    new_data(1)
+
+
+def new_data_nested():
+    """... in a loop over another one."""
+    for _ in training:
+        train(Loader(2))
+
+
+def looked():
+    """A look at a batch before the training, and one after it."""
+    next(iter(training))
+    train(training)
+    next(iter(training))
+    train(training)
+
+
+def looked_kept():
+    """A look whose iterator is kept while its loader is trained with."""
+    it = iter(training)
+    next(it)
+    train(training)
+    train(training)
+    del it
+
+
+def looked_often():
+    """A training that looks at one batch at a time."""
+    for _ in range(3):
+        next(iter(training))
+        epochs.trains(6)
+
+
+def never_asked():
+    """An iterator of which no batch is asked for."""
+    it = iter(training)
+    del it
+    train(training)
+
+
 def part(loader, batches):
     """Lightning's way: it does not ask for more, and keeps the iterator."""
     held[loader] = it = iter(loader)
@@ -319,6 +435,7 @@ def left_open():
     global kept
     kept = iter(Loader(3))
     next(kept)
+    epochs.trains(6)
     epochs._finish()
 
 

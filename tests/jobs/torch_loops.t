@@ -15,13 +15,13 @@ maybe() {
 }
 
 job by_hand
-spans by_hand 'backward 7, epoch 3, fetch 7, optimizer 7, preprocess 7, step 7'
+spans by_hand 'backward 7, epoch 3, fetch 10, optimizer 7, preprocess 7, step 7'
 job validated
-spans validated 'backward 6, epoch 2, eval 4, fetch 14, optimizer 6, preprocess 14, step 6'
+spans validated 'backward 6, epoch 2, eval 4, fetch 20, optimizer 6, preprocess 14, step 6'
 job accumulated
-spans accumulated 'backward 6, epoch 1, fetch 6, optimizer 2, preprocess 6, step 6'
+spans accumulated 'backward 6, epoch 1, fetch 7, optimizer 2, preprocess 6, step 6'
 job loads
-spans loads 'checkpoint 1, epoch 1, fetch 2, preprocess 2, restore 2, step 2'
+spans loads 'checkpoint 1, epoch 1, fetch 3, preprocess 2, restore 2, step 2'
 maybe compiled 'import torch
 torch.compile(torch.ones, backend="eager")(2)' \
 	'backward 3, epoch 1, fetch 3, optimizer 3, preprocess 3, step 3'

@@ -9,18 +9,29 @@ own. The one with fewer fetches so far follows: it has fetches only, its epoch
 is taken back if it stands above, and its loader opens no other while one is
 open. A loop within a loop nests, and has epochs and steps of its own.
 
-Numbers: an epoch counts the loader's iterators from 0, a step the loader's
-batches from 0, on through its epochs.
+Numbers: epochs and steps are counted from 0 in each thread, on through all its
+loaders. Those of a loop within a loop are counted apart, and so are evals.
+
+An epoch begins before its iterator is made, which may start processes. That is
+a fetch of its own, and part of the first step, which is therefore told when the
+first batch is asked for, and began before.
 
 An eval is an epoch that trains nothing: fetches, but no steps. It is one when
 its iterator was made with gradients off, or when another loader has trained
 and neither this one nor its data set has. A backward or optimizer call makes
-an epoch of it after all, from there on.
+an epoch of it after all, from its start on; its steps begin with the one that
+trains.
+
+A look at a batch is neither: an iterator that is left after its first batch,
+before a call that trains or another loop. It has fetches only.
 
 Lightning keeps the iterators of a training until its end, and asks for no batch
 behind the last: neither exhaustion nor deletion tells that a loop was left.
 Gradients that are on again do, of an eval made with them off; and that
 training and evaluation take turns when all batches were fetched.
+
+A thread that trains without a loop of its own is fed by another one: the loops
+of threads that do not train have no steps, and their fetches are preprocessing.
 
 Nothing is stored in the program's objects, and they are referred to weakly.
 A weak reference may call back at any allocation, in any thread: it only puts
@@ -35,12 +46,15 @@ import weakref
 from ioreel import profile, shim
 from ioreel.finder import hide
 
+_FED = -2  # no step: the fetch is preprocessing
+
 _local = threading.local()
 _loaders = {}   # id of a loader: its Loader
 _epochs = {}    # id of an iterator: its Epoch
-_unsure = set()  # open epochs of which nobody knows yet whether they train
+_unsure = set()  # open epochs that have not trained yet
 _trained = {}   # id of a data set that was trained with: a reference to it
 _training = []  # not empty once anything has trained
+_fed = []  # not empty once a thread was that trains without a loop of its own
 
 
 class Loader(object):
@@ -51,8 +65,6 @@ class Loader(object):
         # Bound now: at the interpreter's end a module's names are gone first.
         forget, forget_data = _loaders.pop, _trained.pop
         self.ref = weakref.ref(loader, lambda ref: forget(key, None))
-        self.counts = {shim.EPOCH: 0, shim.EVAL: 0}
-        self.steps = 0
         self.follows = False
         try:
             data = id(loader.dataset)
@@ -81,14 +93,18 @@ class Epoch(object):
     """One pass of an iterator, from its start to its end."""
 
     def __init__(self, iterator, loader, kind, without, thread):
+        self.start = self.since = shim.now()  # since: of its latest fetch
         self.loader = loader
         self.kind = kind
         self.without = without  # gradients
         self.thread = thread
         self.fetches = 0
+        self.level = 0  # epochs around it
+        self.step = 0  # the latest
         self.on_stack = False
         self.in_step = False
         self.ended = False
+        self.exhausted = False
         self.key = id(iterator)
         self.ref = weakref.ref(iterator, self._gone)
 
@@ -107,6 +123,12 @@ class Epoch(object):
         except Exception:  # it is gone, or nobody knows
             return False
 
+    def looked(self):
+        """Whether it was but a look at the data."""
+        return not self.fetches or (
+            self.kind == shim.EPOCH and self in _unsure and
+            self.fetches == 1 and not self.exhausted)
+
     def left_for(self, other):
         """Whether this loop is over, though within it @other goes on."""
         return (self.without and not other.without or
@@ -118,7 +140,14 @@ class Thread(object):
 
     def __init__(self):
         self.stack = []
+        self.epochs = collections.Counter()  # by level
+        self.steps = collections.Counter()
+        self.evals = 0
         self.latest = None  # the epoch that fetched last
+        self.trains = False
+        self.learned = False  # it trained in a loop of its own
+        self.asking = 0  # calls that make an iterator
+        self.making = 0  # the kind of span that is open for them
         self.abandoned = collections.deque()
         self.busy = False
 
@@ -140,26 +169,41 @@ class Thread(object):
             if other.loader is epoch.loader:
                 self.close(other)
                 break
+        self.settle()
         while self.stack and self.stack[-1].left_for(epoch):
             self.close(self.stack[-1])
         if shim.within() or (epoch.loader.follows and self.stack):
             return
         self.begin(epoch)
-        self.stack.append(epoch)
-        if not epoch.loader.trains:
-            _unsure.add(epoch)
+        _unsure.add(epoch)
 
     def begin(self, epoch):
-        counts = epoch.loader.counts
-        shim.begin(epoch.kind, counts[epoch.kind])
-        counts[epoch.kind] += 1
+        if epoch.kind == shim.EPOCH:
+            epoch.level = sum(e.kind == shim.EPOCH for e in self.stack)
+            epoch.number = self.epochs[epoch.level]
+            self.epochs[epoch.level] += 1
+        else:
+            epoch.number = self.evals
+            self.evals += 1
+        shim.begin(epoch.kind, epoch.number, epoch.start)
         epoch.on_stack = True
+        self.stack.append(epoch)
 
     def close(self, epoch):
         """End @epoch now, or with the ones that stand above it."""
         epoch.ended = True
+        if len(self.stack) > 1 or not epoch.looked() or not epoch.fetches:
+            self.settle()
+
+    def settle(self):
+        """End what has ended: all, also a look whose batch may be trained
+        with when its iterator is gone."""
         while self.stack and self.stack[-1].ended:
+            looked = self.stack[-1].looked()
             top = self.off()
+            if looked:
+                self.take_back(top)
+                continue
             self.end_step(top)
             shim.end(top.kind)
 
@@ -173,7 +217,7 @@ class Thread(object):
         """True when @epoch leads, its rivals having been taken back."""
         while self.stack[-1] is not epoch:
             top = self.stack[-1]
-            if top.left_for(epoch):
+            if top.ended or top.left_for(epoch):
                 self.close(top)
                 if not epoch.on_stack:
                     return False
@@ -186,20 +230,29 @@ class Thread(object):
         return True
 
     def take_back(self, epoch):
+        self.take_back_step(epoch)
+        if epoch.kind == shim.EPOCH:
+            self.epochs[epoch.level] -= 1
+        else:
+            self.evals -= 1
+        shim.cancel(epoch.kind)
+
+    def take_back_step(self, epoch):
         if epoch.in_step:
             epoch.in_step = False
+            self.steps[epoch.level] = epoch.step
             shim.cancel(shim.STEP)
-        epoch.loader.counts[epoch.kind] -= 1
-        shim.cancel(epoch.kind)
 
     def end_step(self, epoch):
         if epoch.in_step:
             epoch.in_step = False
             shim.end(shim.STEP)
 
-    def begin_step(self, epoch):
+    def begin_step(self, epoch, since):
         epoch.in_step = True
-        shim.begin(shim.STEP, epoch.loader.steps)
+        epoch.step = self.steps[epoch.level]
+        self.steps[epoch.level] += 1
+        shim.begin(shim.STEP, epoch.step, since)
 
     def next_step(self, epoch):
         """Returns the number of the step that begins, -1 when none does."""
@@ -208,17 +261,24 @@ class Thread(object):
             epoch.fetches += 1
             return -1
         epoch.fetches += 1
-        if epoch.in_step:
-            shim.end(shim.STEP)
-            epoch.in_step = False
+        self.end_step(epoch)
+        first = epoch.fetches == 1
         if epoch.kind != shim.EPOCH:
+            if not first:
+                epoch.since = shim.now()
             return -1
-        epoch.in_step = True
-        step = epoch.loader.steps
-        shim.begin(shim.STEP, step)
+        self.begin_step(epoch, epoch.start if first else 0)
         if profile.ahead is not None:
-            profile.at_step(step)
-        return step
+            profile.at_step(epoch.step)
+        return epoch.step
+
+    def feeds(self):
+        return _fed and not self.trains
+
+    def hand(self, epoch):
+        """The batches of @epoch are for another thread, which trains."""
+        while epoch.on_stack:
+            self.take_back(self.off())
 
     def learn(self):
         """This thread trains: so do its latest epoch and those around it.
@@ -231,16 +291,17 @@ class Thread(object):
             latest = self.stack[-1]
         if latest not in self.stack:
             return
+        self.learned = True
         for epoch in self.stack[:self.stack.index(latest) + 1]:
             epoch.loader.trained()
             _unsure.discard(epoch)
         if self.stack[-1] is latest and latest.kind == shim.EVAL:
             self.turn()
-            self.begin_step(latest)
-            latest.loader.steps += 1
+            self.begin_step(latest, latest.since)
+        self.settle()
 
     def turn(self):
-        """Make epochs of the evals at the top, from here on."""
+        """Make epochs of the evals at the top."""
         evals = []
         while self.stack and self.stack[-1].kind == shim.EVAL:
             evals.append(self.off())
@@ -248,7 +309,6 @@ class Thread(object):
         for epoch in reversed(evals):
             epoch.kind = shim.EPOCH
             self.begin(epoch)
-            self.stack.append(epoch)
 
 
 def current():
@@ -272,8 +332,34 @@ if hasattr(os, "register_at_fork"):  # from Python 3.7 on, as PyTorch
     os.register_at_fork(after_in_child=_forked)
 
 
+def asks(*args, **kwargs):
+    """A call begins that may make an iterator. Returns the token for asked().
+    """
+    thread = current()
+    thread.asking += 1
+    return thread
+
+
+def asked(thread, error):
+    if thread is not None:
+        thread.asking -= 1
+        if thread.making and not thread.asking:
+            shim.end(thread.making)
+            thread.making = 0
+
+
+def made(iterator, loader, kind):
+    """A call begins that makes @iterator. Returns the token for asked()."""
+    thread = asks()
+    try:
+        started(iterator, loader, kind)
+    except Exception:
+        pass
+    return thread
+
+
 def started(iterator, loader, kind):
-    """@iterator was made from @loader, or starts again from its beginning."""
+    """@iterator is made from @loader, or starts again from its beginning."""
     thread = current()
     thread.reap()
     thread.busy = True
@@ -287,7 +373,22 @@ def started(iterator, loader, kind):
             kind = shim.EVAL
         epoch = Epoch(iterator, known, kind, without, thread)
         _epochs[id(iterator)] = epoch
-        thread.open(epoch)
+        feeds = thread.feeds()
+        if not feeds:
+            thread.open(epoch)
+        if thread.asking and not thread.making:
+            thread.making = shim.PREPROCESS if feeds else shim.FETCH
+            shim.begin(thread.making, -1)
+    finally:
+        thread.busy = False
+
+
+def settle():
+    """Another loop begins in this thread: a look at a batch was but that."""
+    thread = current()
+    thread.busy = True
+    try:
+        thread.settle()
     finally:
         thread.busy = False
 
@@ -300,11 +401,14 @@ def trains(kind):
     thread.busy = True
     try:
         _training[:] = [True]
-        if thread.stack:
+        thread.trains = True
+        if thread.stack and thread.latest is not None:
             thread.learn()
-        else:  # the batches come by another thread
+        elif not thread.learned:
+            _fed[:] = [True]
             for epoch in list(_unsure):
                 epoch.loader.trained()
+                _unsure.discard(epoch)
     finally:
         thread.busy = False
 
@@ -317,7 +421,13 @@ def fetch_begins(iterator):
     thread.busy = True
     try:
         epoch = _epochs.get(id(iterator))
-        if epoch is None or epoch.thread is not thread:
+        own = epoch is not None and epoch.thread is thread
+        if thread.feeds():
+            if own:
+                thread.hand(epoch)
+            shim.begin(shim.PREPROCESS, -1)
+            return thread, None, _FED
+        if not own:
             shim.begin(shim.FETCH, -1)
             return thread, None, -1
         step = thread.next_step(epoch)
@@ -332,19 +442,20 @@ def fetch_ends(token, error):
     if token is None:
         return
     thread, epoch, step = token
+    if step == _FED:
+        shim.end(shim.PREPROCESS)
+        return
     if error is None or not isinstance(error, StopIteration):
         shim.end(shim.FETCH)
-        if step >= 0:
-            epoch.loader.steps += 1
         return
     thread.busy = True
     try:
         shim.cancel(shim.FETCH)
         if epoch is None:
             return
-        if step >= 0 and epoch.in_step:
-            epoch.in_step = False
-            shim.cancel(shim.STEP)
+        if step >= 0:
+            thread.take_back_step(epoch)
+        epoch.exhausted = True
         thread.close(epoch)
     finally:
         thread.busy = False
@@ -359,6 +470,7 @@ def _finish():
         thread.busy = True
         for epoch in reversed(thread.stack[:]):
             thread.close(epoch)
+        thread.settle()
     except Exception:
         pass
 

@@ -15,9 +15,9 @@ def _hook_loader(data_loader):
     base.__init__, base.__next__  # both, or none is wrapped
 
     def started(iterator, data_loader, *args, **kwargs):
-        epochs.started(iterator, data_loader, shim.EPOCH)
+        return epochs.made(iterator, data_loader, shim.EPOCH)
 
-    wrap.patch(base, "__init__", started)
+    wrap.patch(base, "__init__", started, epochs.asked)
     wrap.patch(base, "__next__", epochs.fetch_begins, epochs.fetch_ends)
 
 

@@ -2,11 +2,13 @@
 """The anchors of Keras 3, whatever its backend.
 
 epoch, step          CallbackList, which every training loop of Keras calls
-fetch                on JAX: the iterator that the loops ask for batches
-eval                 Model.evaluate, Model.predict
+fetch                on JAX: the iterator that the loops ask for batches; on
+                     TensorFlow: preload/anchor_tensorflow.c
+eval                 Model.evaluate, Model.predict, adapt() of layers
 checkpoint, restore  Model.save, save_weights, load_model, load_weights
 
-A step runs from the end of the one before, so that it holds the wait for its
+Epochs and steps of a model are counted on through all calls of fit(). A step
+runs from the end of the one before, so that it holds the wait for its
 batch. It is begun before Keras knows whether there is one more: the step that
 finds the end is taken back. Within fit() the backend's loaders have fetches
 only. The callbacks of the model are not touched.
@@ -15,11 +17,12 @@ import functools
 import itertools
 import weakref
 
-from ioreel import gate, profile, shim, wrap
+from ioreel import epochs, gate, profile, shim, wrap
 from ioreel.finder import hide
 
 KNOWN = ("3.",)
-_steps = weakref.WeakKeyDictionary()  # of a model: its steps so far
+_epochs = weakref.WeakKeyDictionary()  # of a model: its epochs so far
+_steps = weakref.WeakKeyDictionary()  # and its steps
 _ending = []  # not empty while the callbacks of a step's end run
 
 
@@ -35,7 +38,10 @@ def _begin_step(callbacks, *args, **kwargs):
 
 
 def _epoch_begins(callbacks, epoch, *args, **kwargs):
-    shim.enter(shim.EPOCH, epoch)
+    owner = _counted(callbacks)
+    epoch = max(epoch, _epochs.get(owner, 0))
+    if shim.enter(shim.EPOCH, epoch):
+        _epochs[owner] = epoch + 1
     return callbacks
 
 
@@ -74,6 +80,7 @@ def _hook_steps(callback_list):
 
 
 def _fit_begins(*args, **kwargs):
+    epochs.settle()
     return shim.enter(shim.USER)
 
 
@@ -108,6 +115,13 @@ def _hook_batches(trainer):
     base._get_iterator = _get_iterator
 
 
+def _adapts(layer):
+    """The part of a module with a layer that looks at the data."""
+    def hook(module):
+        wrap.patch_span(getattr(module, layer), "adapt", shim.EVAL)
+    return layer, hook
+
+
 def _hook_saving(saving_api):
     for name in ("save_model", "save_weights"):
         wrap.patch_span(saving_api, name, shim.CHECKPOINT)
@@ -119,6 +133,11 @@ PARTS = {
     "keras.src.callbacks.callback_list": ("steps", _hook_steps),
     "keras.src.models.model": ("model", _hook_model),
     "keras.src.backend.jax.trainer": ("batches", _hook_batches),
+    "keras.src.layers.preprocessing.normalization": _adapts("Normalization"),
+    "keras.src.layers.preprocessing.discretization": _adapts("Discretization"),
+    "keras.src.layers.preprocessing.index_lookup": _adapts("IndexLookup"),
+    "keras.src.layers.preprocessing.text_vectorization":
+        _adapts("TextVectorization"),
     "keras.src.saving.saving_api": ("saving", _hook_saving),
 }
 

@@ -5,7 +5,7 @@ epoch, step, fetch    iterators of tf.data that a Python loop reads
 checkpoint, restore   tf.train.Checkpoint, tf.saved_model
 
 In Model.fit the fetch happens inside the graph: hook_keras.py has the steps,
-profile.py the fetches.
+preload/anchor_tensorflow.c the fetches.
 """
 import atexit
 
@@ -20,15 +20,32 @@ def _profiler():
     return profiler_v2
 
 
+def _kind(dataset):
+    """A loop over ds.take(1) is a look at the data."""
+    try:
+        if (type(dataset).__name__ == "_TakeDataset" and
+                int(dataset._count) == 1):
+            return shim.EVAL
+    except Exception:  # the number is part of a graph
+        pass
+    return shim.EPOCH
+
+
 def _hook_iterator(iterator_ops):
+    from tensorflow.python.eager.context import executing_eagerly
     owned = iterator_ops.OwnedIterator
 
     def started(iterator, dataset=None, *args, **kwargs):
         if dataset is not None:
-            epochs.started(iterator, dataset, shim.EPOCH)
+            return epochs.made(iterator, dataset, _kind(dataset))
+        return None
 
-    wrap.patch(owned, "__init__", started)
-    wrap.patch(owned, "__next__", epochs.fetch_begins, epochs.fetch_ends)
+    def fetch_begins(iterator):
+        # while a graph is made of a loop nothing is fetched
+        return epochs.fetch_begins(iterator) if executing_eagerly() else None
+
+    wrap.patch(owned, "__init__", started, epochs.asked)
+    wrap.patch(owned, "__next__", fetch_begins, epochs.fetch_ends)
     profile.arm(_profiler)
     atexit.register(profile.stop)
 

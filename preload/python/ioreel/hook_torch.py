@@ -22,7 +22,9 @@ KNOWN = ("1.", "2.")
 
 def _hook_loader(torch):
     base = torch.utils.data.dataloader._BaseDataLoaderIter
+    loaders = torch.utils.data.DataLoader
     base.__init__, base._reset, base.__next__  # all, or none is wrapped
+    loaders.__iter__, loaders._get_iterator
 
     def started(iterator, loader):
         kind = shim.EPOCH if torch.is_grad_enabled() else shim.EVAL
@@ -32,6 +34,8 @@ def _hook_loader(torch):
         if not first_iter:  # the first belongs to __init__
             started(iterator, loader)
 
+    for name in ("__iter__", "_get_iterator"):
+        wrap.patch(loaders, name, epochs.asks, epochs.asked)
     wrap.patch(base, "__init__", started)
     wrap.patch(base, "_reset", reset)
     wrap.patch(base, "__next__", epochs.fetch_begins, epochs.fetch_ends)

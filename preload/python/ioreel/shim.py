@@ -4,7 +4,9 @@
 Import fails when the shim is not in the process. The numbers are enum
 reel_span of schemas/trace_format.h.
 
-begin(kind, detail), end(kind), cancel(kind)   a span of this thread
+begin(kind, detail[, since])   a span of this thread; since: a now(), 0: now
+end(kind), cancel(kind)
+now()                                          the time, in ticks
 enter(kind[, detail]), leave(kind), withdraw(kind)   one not within its kind
 within()                                       these kinds, a bit for each
 open_span(name, detail), close_span(name)      one with a name of its own
