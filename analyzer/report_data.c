@@ -480,7 +480,7 @@ static const struct {
 	 "o.steady_steps, "
 	 "(SELECT count(DISTINCT s.epoch_span) FROM step s "
 	 "WHERE s.process_id = o.process_id), coalesce(w.anew, 0), "
-	 "t.loop_ns, t.loop_wait_ns, t.own_io_ns, t.steady_known_ns, "
+	 "t.loop_ns, t.loop_wait_ns, t.loop_own_io_ns, t.steady_known_ns, "
 	 "t.steady_fetch_ns, t.steady_compute_ns, t.steady_own_io_ns, "
 	 "t.median_step_ns, t.median_fetch_ns, t.median_compute_ns, "
 	 "t.median_own_io_ns, t.median_other_ns, o.io_ns, o.hidden_ns, "

@@ -103,6 +103,20 @@ check 'STEP-IO: steps that write and sync do not compute meanwhile' '
 	grep -q "of that time in I/O of its own" writes.words &&
 	grep -qE "^  own I/O +[0-9.]+ .?s " writes.out'
 
+job between <<'PY'
+for epoch in range(3):
+    for step in ioreel.steps(range(5)):
+        compute(0.005)
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end:
+        with open("saved", "wb") as f:
+            f.write(b"x" * (4 << 20))
+            os.fsync(f.fileno())
+PY
+check 'STEP-IO: a loop that saves behind each epoch' '
+	"$python" said.py between STEP-IO "but the thread that steps spends" &&
+	! grep -q "own I/O  " between.out'
+
 job saves <<'PY'
 for step in ioreel.steps(range(4)):
     compute(0.02)
