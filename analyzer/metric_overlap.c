@@ -434,6 +434,7 @@ static void bind_known(struct reel_insert *out, const struct overlap_rank *r,
 	reel_insert_int(out, all->dur_ns);
 	reel_insert_int(out, all->unknown_wait_ns);
 	reel_insert_int(out, all->unknown_io_ns);
+	put(out, all->fetch_known, all->own_io_ns + r->between_io_ns);
 }
 
 static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
@@ -651,7 +652,7 @@ static int write_ranks(struct overlap *o, struct overlap_job *job,
 	}
 	if (!reel_insert_open(&rank_row, st,
 			      "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
-			      "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			      "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 			      err) &&
 	    !reel_insert_open(&step_row, st,
 			      "INSERT INTO step VALUES "

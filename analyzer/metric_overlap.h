@@ -16,7 +16,7 @@
 
 struct reel_error;
 
-#define OVERLAP_HELD 64u     /* intervals of a thread: its calls nest */
+#define OVERLAP_HELD 64u	 /* intervals of a thread: its calls nest */
 #define OVERLAP_HELD_MANY 65536u /* of several */
 
 struct overlap_span {
@@ -78,12 +78,13 @@ struct overlap_rank {
 	struct overlap_step *step;
 	uint32_t steps;
 	struct reel_union step_time, fetch, phase;
-	struct reel_union fed; /* known steps less fetches and phases */
+	struct reel_union fed;	/* known steps less fetches and phases */
 	struct reel_union base; /* computation before own I/O is subtracted */
 	const char *compute_source;	      /* NULL: no way to know */
 	struct reel_interval_stream computed; /* C */
 	int64_t compute_ns, own_io_ns, io_ns, hidden_ns;
-	int64_t loop_ns, loop_wait_ns;
+	int64_t loop_start_ns, loop_ns, loop_wait_ns;
+	int64_t between_io_ns; /* own I/O in the loop, between its steps */
 	uint32_t fetch_known, compute_known; /* steps */
 	/* Loader workers. */
 	struct reel_union worker_time;

@@ -205,6 +205,7 @@ static void measure_loop(struct overlap_rank *r)
 	to_ns = r->step[r->steps - 1].start_ns + r->step[r->steps - 1].dur_ns;
 	if (r->fetch.n && r->fetch.iv[0].start_ns < from_ns)
 		from_ns = r->fetch.iv[0].start_ns;
+	r->loop_start_ns = from_ns;
 	r->loop_ns = to_ns - from_ns;
 	r->loop_wait_ns = reel_union_within(&r->fetch, from_ns, to_ns, NULL);
 }

@@ -132,6 +132,7 @@ static const struct section {
 	{"hosts", false,
 	 "SELECT host_id, name, boot_id FROM host ORDER BY host_id"},
 	{"mapped", true, "SELECT * FROM v_mapped"},
+	{"storage_wait", true, "SELECT * FROM v_storage_wait"},
 	{"losses", false,
 	 "SELECT process_id, reason, unit, count FROM loss "
 	 "ORDER BY reason, process_id"},

@@ -77,7 +77,8 @@ CREATE TABLE rank_time (
 	steady_known_steps INTEGER NOT NULL,
 	steps_ns INTEGER NOT NULL,        -- sum over all steps
 	unknown_wait_ns INTEGER NOT NULL, -- of it: in steps of unknown fetch
-	unknown_io_ns INTEGER NOT NULL    -- of io_ns: in steps of unknown computation
+	unknown_io_ns INTEGER NOT NULL,   -- of io_ns: in steps of unknown computation
+	loop_own_io_ns INTEGER         -- own_io_ns, and that in the loop between steps
 ) STRICT;
 
 -- storage_wait: one row, the whole job. storage: union of the calls that fetched
