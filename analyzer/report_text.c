@@ -155,9 +155,10 @@ static void print_completeness(const struct report *r)
 	if (r->code_opens > 0)
 		reel_buf_printf(
 			&b, NULL,
-			"; %s code and system files opened, counted "
-			"only (%s read)",
+			"; %s open%s of code and system files, counted only "
+			"(%s read)",
 			reel_num_count(num, r->code_opens),
+			r->code_opens == 1 ? "" : "s",
 			reel_num_bytes(num2, (double)r->code_read_bytes));
 	if (r->unordered_bytes > 0)
 		reel_buf_printf(

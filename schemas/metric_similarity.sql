@@ -38,16 +38,17 @@ FROM io JOIN walk w USING (process_id);
 
 -- v_similarity_vector: the factors that "ioreel compare" puts into the cosine
 -- of the DLIO paper, in its order. "sequential" and "consecutive" are Darshan's
--- (SEQ and CONSEC over all reads and writes), as the paper's are.
+-- (SEQ and CONSEC over all reads and writes), as the paper's are. Bytes and
+-- files are those of v_summary, sizes and bandwidth those of calls.
 -- unit: as the row says    empty: NULL, the factor is left out
 -- source: DLIO (CCGrid 2021), V.B; ioreel-store(5), "Likeness"
 CREATE VIEW v_similarity_vector (ordinal, name, unit, value) AS
 SELECT 1, 'I/O time', 'ns',
 	(SELECT union_ns FROM io_time WHERE process_id IS NULL AND op = 'io')
 UNION ALL SELECT 2, 'bytes read', 'B',
-	(SELECT bytes FROM transfer_size WHERE op = 'read')
+	(SELECT read_bytes FROM v_summary)
 UNION ALL SELECT 3, 'bytes written', 'B',
-	(SELECT bytes FROM transfer_size WHERE op = 'write')
+	(SELECT write_bytes FROM v_summary)
 UNION ALL SELECT 4, 'transfer size, min', 'B',
 	(SELECT min_bytes FROM transfer_size WHERE op = 'all')
 UNION ALL SELECT 5, 'transfer size, max', 'B',
@@ -65,5 +66,4 @@ UNION ALL SELECT 10, 'sequential', '%',
 UNION ALL SELECT 11, 'consecutive', '%',
 	(SELECT 100.0 * sum(consec) / sum(ops) FROM darshan_sequence)
 UNION ALL SELECT 12, 'files', '',
-	(SELECT count(*) FROM v_file
-		WHERE kind <> 'dir' AND opens + reads + writes > 0);
+	(SELECT files FROM v_summary);
