@@ -345,6 +345,8 @@ static int put_damage(struct load *l, struct reel_insert *out,
 					d->cut_places, err) ||
 			       put_loss(out, NONE, "unreadable", "files",
 					d->bad_files, err) ||
+			       put_loss(out, NONE, "denied", "files",
+					d->denied_files, err) ||
 			       put_loss(out, NONE, "missing", "blocks",
 					d->seq_gaps, err)
 		       ? -1
