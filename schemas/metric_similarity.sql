@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- thread_sequence: a number that is equal for two threads that made the same
 -- calls in the same order with the same outcome; times play no part. Calls on
--- files and messages (pipes and sockets) have a chain each.
+-- files, messages (pipes and sockets) and calls of a layer above (MPI-IO,
+-- submitting and awaiting asynchronous operations) have a chain each;
+-- upper_hash is also of the files that were read or written through mappings,
+-- without an order.
 -- unit: none    empty: no row for a thread without calls
 -- source: ioreel-store(5), "Call sequences"
 CREATE TABLE thread_sequence (
@@ -9,7 +12,9 @@ CREATE TABLE thread_sequence (
 	calls INTEGER NOT NULL,
 	hash INTEGER NOT NULL,
 	message_calls INTEGER NOT NULL,
-	message_hash INTEGER NOT NULL
+	message_hash INTEGER NOT NULL,
+	upper_calls INTEGER NOT NULL,
+	upper_hash INTEGER NOT NULL
 ) STRICT;
 
 -- v_thread_place: the threads that made I/O calls, by their place: processes in
@@ -17,7 +22,8 @@ CREATE TABLE thread_sequence (
 -- The thread of the same place in another run of a job is its counterpart.
 -- unit: none    empty: no row
 -- source: ioreel-store(5), "Call sequences"
-CREATE VIEW v_thread_place (place, thread_id, process_id, hash, calls) AS
+CREATE VIEW v_thread_place (place, thread_id, process_id, hash, calls,
+	upper_hash, upper_calls) AS
 WITH RECURSIVE
 walk(process_id, at, depth) AS (
 	SELECT process_id, printf('%020d.%010d', start_ns, process_id), 0
@@ -28,12 +34,14 @@ walk(process_id, at, depth) AS (
 	FROM walk w JOIN process p ON p.parent_id = w.process_id
 	WHERE w.depth < 200),
 io AS (
-	SELECT t.process_id, t.thread_id, t.start_ns, s.hash, s.calls
+	SELECT t.process_id, t.thread_id, t.start_ns, s.hash, s.calls,
+		s.upper_hash, s.upper_calls
 	FROM thread_sequence s JOIN thread t USING (thread_id)
-	WHERE s.calls > 0)
+	WHERE s.calls + s.upper_calls > 0)
 SELECT dense_rank() OVER (ORDER BY w.at) * 1000000 + row_number() OVER
 		(PARTITION BY w.at ORDER BY io.start_ns, io.thread_id),
-	io.thread_id, io.process_id, io.hash, io.calls
+	io.thread_id, io.process_id, io.hash, io.calls, io.upper_hash,
+	io.upper_calls
 FROM io JOIN walk w USING (process_id);
 
 -- v_similarity_vector: the factors that "ioreel compare" puts into the cosine

@@ -189,6 +189,17 @@ check 'counters: all say the same' 'python3 look.py counted.reel counted.said ||
 check 'bytes through mappings are among those read, in compare too' \
 	'ioreel compare mapped_read.reel untouched.reel >out &&
 	grep -qE "bytes read +[0-9]+ kB +[0-9.]+ k?B " out || { cat out; false; }'
+check 'to read a mapping or not is another sequence' '
+	for n in 1 2 0; do
+		(cd mapped_read && ioreel record -q -o ../touch$n.reel -- "$PYTHON" -c "
+import mmap
+f = open(\"data\", \"rb\")
+m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+if $n: m[0]")
+	done
+	ioreel compare touch1.reel touch2.reel >out && grep -q "identical in 1 of 1 thread" out &&
+	ioreel compare touch1.reel touch0.reel >out && grep -q "identical in 0 of 1 thread" out ||
+		{ cat out; false; }'
 check 'a file that was only mapped is a file' \
 	'ioreel record -q -o handed.reel -- "$PYTHON" -c "
 import mmap
