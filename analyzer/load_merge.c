@@ -162,7 +162,8 @@ int load_feed(struct load *l, struct reel_error *err)
 
 	l->fed = 0;
 	for (int i = 0; n && i < l->metrics; i++)
-		if (reel_metrics[i]->feed(l->metric[i], l->feed, n, err))
+		if (l->metric[i] &&
+		    reel_metrics[i]->feed(l->metric[i], l->feed, n, err))
 			return -1;
 	return 0;
 }
@@ -204,7 +205,7 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	l->calls += ev->count;
 	if (!(++l->events % PROGRESS_EVENTS))
 		reel_progress_at(&l->progress, l->events);
-	if (load_block_add(l, t, ev, err))
+	if (!l->counts_only && load_block_add(l, t, ev, err))
 		return -1;
 	metric_event_fill(&l->feed[l->fed++]);
 	return l->fed < LOAD_FEED ? 0 : load_feed(l, err);

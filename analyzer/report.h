@@ -133,6 +133,8 @@ void report_text(const struct report *r, const char *run);
 /* report_gaps.c: programs that could not be traced, and the lines on them. */
 int64_t report_untraced(struct reel_store *st);
 bool report_damaged(struct reel_store *st); /* the trace, as far as load saw */
+/* Files of the trace that load had no permission to read. */
+int64_t report_denied(struct reel_store *st);
 /* A line without its stop on what the figures of a run do not hold, appended to
  * @out; false: they hold all of it. */
 bool report_incomplete(struct reel_store *st, struct reel_buf *out);

@@ -176,7 +176,8 @@ static json_t *completeness(const struct report *r)
 	return json_pack("{s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
 			 "lost_events", (json_int_t)r->lost, "complete",
 			 !r->lost && !report_untraced(r->st) &&
-				 !report_damaged(r->st),
+				 !report_damaged(r->st) &&
+				 !report_denied(r->st),
 			 "clock_error_ns", (json_int_t)r->clock_error_ns,
 			 "code_opens", (json_int_t)r->code_opens, "code_calls",
 			 (json_int_t)r->code_calls, "code_read_bytes",

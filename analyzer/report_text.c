@@ -115,10 +115,10 @@ static void print_completeness(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM], num2[REEL_NUM];
-	bool damaged = report_damaged(r->st);
+	bool damaged = report_damaged(r->st), denied = report_denied(r->st) > 0;
 
 	reel_buf_printf(&b, NULL, "%s: ",
-			r->lost || damaged	 ? "incomplete"
+			r->lost || damaged || denied ? "incomplete"
 			: report_untraced(r->st) ? "in what was traced"
 						 : "complete");
 	if (r->calls > r->events)
@@ -132,7 +132,9 @@ static void print_completeness(const struct report *r)
 				reel_num_count(num, r->lost));
 	else
 		reel_buf_puts(&b,
-			      damaged ? "the trace is damaged" : "none lost",
+			      damaged  ? "the trace is damaged"
+			      : denied ? "permission denied to read others"
+				       : "none lost",
 			      NULL);
 	if (r->processes > 0)
 		reel_buf_printf(&b, NULL, "; clock error %s %s",
@@ -141,9 +143,10 @@ static void print_completeness(const struct report *r)
 	if (r->code_opens > 0)
 		reel_buf_printf(
 			&b, NULL,
-			"; %s code and system files opened, counted "
-			"only (%s read)",
+			"; %s open%s of code and system files, counted only "
+			"(%s read)",
 			reel_num_count(num, r->code_opens),
+			r->code_opens == 1 ? "" : "s",
 			reel_num_bytes(num2, (double)r->code_read_bytes));
 	if (r->unordered_bytes > 0)
 		reel_buf_printf(
