@@ -127,7 +127,7 @@ static bool is_final(const struct pack *p, const struct reel_head *h)
 	return h->magic == REEL_HEAD_MAGIC && h->major == REEL_TRACE_MAJOR &&
 	       !h->log_bytes && h->head_bytes >= sizeof(*h) &&
 	       !strncmp(h->boot_id, p->boot_id, sizeof(p->boot_id)) &&
-	       (p->ended || h->end == REEL_END_EXIT);
+	       (p->ended || h->end != REEL_END_UNKNOWN);
 }
 
 static int add(struct pack *p, const char *path, const char *bytes, size_t n,

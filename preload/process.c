@@ -473,7 +473,7 @@ static void set_state(uint32_t state)
  * last moment: the window stays, as it does when a process is killed. Else it
  * goes, and what a signal handler does from now on has no window: it is counted.
  */
-static void leave(void)
+static void leave(enum reel_end end)
 {
 	struct shim_thread *own = shim_tls.thread;
 	bool alone;
@@ -484,7 +484,7 @@ static void leave(void)
 	shim_barrier();
 	alone = shim_flush_all() && !shim_has_other_threads();
 	shim_clock_pair(&shim.head->end_ticks, &shim.head->end_mono_ns);
-	shim.head->end = REEL_END_EXIT;
+	shim.head->end = end;
 	if (alone)
 		set_state(LEFT);
 	if (shim_write_head() && alone) {
@@ -513,7 +513,7 @@ static void finish(bool flushes)
 	else if (mark()->owner == FRESH)
 		stream_leaving();
 	if (is_started())
-		leave();
+		leave(flushes ? REEL_END_EXIT : REEL_END_QUICK);
 	errno = saved;
 }
 

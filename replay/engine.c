@@ -33,9 +33,9 @@ static struct result_head *volatile stop_here; /* for the signal handler */
 
 static void on_signal(int sig)
 {
-	(void)sig;
 	if (stop_here)
-		__atomic_store_n(&stop_here->stop, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&stop_here->stop, (uint32_t)sig,
+				 __ATOMIC_RELAXED);
 }
 
 /* --- a process ----------------------------------------------------------- */
@@ -296,6 +296,8 @@ void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
 		wait_unlock(&q->lock);
 		if (pid < 0)
 			not_started(p->engine, child);
+		else
+			p->engine->result.pid[child] = (uint32_t)pid;
 		wait_post_fork(&p->engine->result.stream[pp->stream]);
 		return;
 	}
@@ -316,11 +318,14 @@ static void start_process(const struct engine *e, uint32_t index,
 
 	if (pid < 0)
 		not_started(e, index);
+	else if (pid)
+		e->result.pid[index] = (uint32_t)pid;
 	if (pid)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	q = calloc(1, sizeof(*q));
 	if (!q)
@@ -333,8 +338,15 @@ static void start_process(const struct engine *e, uint32_t index,
 	process_main(q);
 }
 
-/* A process is gone, however it went: who waits for it waits no more. */
-static void gather(const struct engine *e)
+/*
+ * The processes of this rank's share, those that they fork included. This
+ * process can have other children: an MPI library starts helpers, and exec()
+ * keeps the children of a shell. They are not waited for.
+ */
+enum owner { SHARE_NONE, SHARE_OURS, SHARE_ENDED };
+
+/* A process has ended: release the threads that wait for it. */
+static void gather(const struct engine *e, uint8_t *share)
 {
 	pid_t pid;
 
@@ -342,20 +354,42 @@ static void gather(const struct engine *e)
 		for (uint32_t i = 0; i < e->plan->head->processes; i++) {
 			const struct plan_process *pp = &e->plan->process[i];
 
-			if (e->result.pid[i] != (uint32_t)pid)
+			if (share[i] != SHARE_OURS ||
+			    e->result.pid[i] != (uint32_t)pid)
 				continue;
+			share[i] = SHARE_ENDED;
 			for (uint32_t k = 0; k < pp->streams; k++)
 				give_up(e, pp->stream + k);
 		}
 	}
 }
 
-/* True while there are children. */
-static bool any_left(void)
+/* True while a process of the share lives. */
+static bool any_left(const struct engine *e, const uint8_t *share)
 {
-	siginfo_t info;
+	for (uint32_t i = 0; i < e->plan->head->processes; i++)
+		if (share[i] == SHARE_OURS && e->result.pid[i])
+			return true;
+	return false;
+}
 
-	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+/* @order: a parent comes before its children. */
+static uint8_t *share_of(const struct engine *e, const struct comm *comm,
+			 const uint32_t *order, struct reel_error *err)
+{
+	uint32_t n = e->plan->head->processes;
+	uint8_t *share = reel_alloc((size_t)n + 1, 1, err);
+
+	for (uint32_t i = 0; share && i < n; i++) {
+		uint32_t parent = e->plan->process[order[i]].parent;
+		uint32_t rank = order[i] % (uint32_t)comm->size;
+
+		share[order[i]] = parent != PLAN_NONE ? share[parent]
+				  : rank == (uint32_t)comm->rank
+					  ? SHARE_OURS
+					  : SHARE_NONE;
+	}
+	return share;
 }
 
 struct watch {
@@ -395,8 +429,8 @@ static void kill_all(const struct engine *e)
 }
 
 /* The next of our share that is to be started, or processes. */
-static uint32_t next_root(const struct engine *e, const struct comm *comm,
-			  uint32_t *order, uint32_t i)
+static uint32_t next_root(const struct engine *e, const uint8_t *share,
+			  const uint32_t *order, uint32_t i)
 {
 	uint32_t n = e->plan->head->processes;
 
@@ -404,7 +438,7 @@ static uint32_t next_root(const struct engine *e, const struct comm *comm,
 		const struct plan_process *pp = &e->plan->process[order[i]];
 
 		if (pp->parent == PLAN_NONE && pp->streams &&
-		    order[i] % (uint32_t)comm->size == (uint32_t)comm->rank)
+		    share[order[i]] == SHARE_OURS)
 			break;
 	}
 	return i;
@@ -422,31 +456,31 @@ static void sleep_for_child(int64_t until_ns, const sigset_t *chld)
 	sigtimedwait(chld, NULL, &ts);
 }
 
-static void supervise(const struct engine *e, const struct comm *comm,
-		      uint32_t *order, const sigset_t *mask)
+static void supervise(const struct engine *e, uint8_t *share,
+		      const uint32_t *order, const sigset_t *mask)
 {
 	struct result_head *h = e->result.head;
 	uint32_t n = e->plan->head->processes;
-	uint32_t i = next_root(e, comm, order, 0);
+	uint32_t i = next_root(e, share, order, 0);
 	struct watch w = {0};
 	int64_t watched = wait_now();
 	sigset_t chld;
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
-	while (!h->stop && (i < n || any_left())) {
+	while (!h->stop && (i < n || any_left(e, share))) {
 		int64_t now = wait_now(), next = INT64_MAX;
 
 		if (i < n) {
 			next = h->zero_ns + e->plan->process[order[i]].start_ns;
 			if (e->mode == REPLAY_AFAP || next <= now) {
 				start_process(e, order[i], mask);
-				i = next_root(e, comm, order, i + 1);
+				i = next_root(e, share, order, i + 1);
 				continue;
 			}
 		}
 		sleep_for_child(next, &chld);
-		gather(e);
+		gather(e, share);
 		if (now - watched >= WATCH_NS) {
 			watched = now;
 			watch(e, &w);
@@ -454,9 +488,9 @@ static void supervise(const struct engine *e, const struct comm *comm,
 	}
 	if (h->stop)
 		kill_all(e);
-	while (any_left()) {
+	while (any_left(e, share)) {
 		sleep_for_child(INT64_MAX, &chld);
-		gather(e);
+		gather(e, share);
 	}
 }
 
@@ -464,13 +498,14 @@ static const struct plan_process *sorted_process;
 
 static int by_start(const void *a, const void *b)
 {
-	int64_t x = sorted_process[*(const uint32_t *)a].start_ns;
-	int64_t y = sorted_process[*(const uint32_t *)b].start_ns;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	int64_t x = sorted_process[i].start_ns, y = sorted_process[k].start_ns;
 
-	return x < y ? -1 : x > y;
+	return x != y ? (x < y ? -1 : 1) : i < k ? -1 : i > k;
 }
 
-/* Process indices in the order of their start. */
+/* Process indices in the order of their start: plan_open() has checked that a
+ * parent comes first. */
 static uint32_t *start_order(const struct plan *plan, struct reel_error *err)
 {
 	uint32_t n = plan->head->processes;
@@ -540,18 +575,22 @@ int engine_run(const struct engine_options *opt, const struct comm *comm,
 	int64_t entry_ns = wait_now(), bad;
 	struct engine e = {0};
 	uint32_t *order = NULL;
+	uint8_t *share = NULL;
 	sigset_t mask, chld;
 
-	bad = prepare(&e, opt, err) || !(order = start_order(e.plan, err));
+	bad = prepare(&e, opt, err) || !(order = start_order(e.plan, err)) ||
+	      !(share = share_of(&e, comm, order, err));
 	comm->allreduce(&bad, 1, COMM_MAX);
-	if (bad || !order || !e.plan) {
+	if (bad || !share) {
 		free(order);
+		free(share);
 		plan_close((struct plan *)(uintptr_t)e.plan);
 		return reel_fail(err, REEL_E_IO, "another rank failed");
 	}
 	stop_here = e.result.head;
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
+	signal(SIGHUP, on_signal);
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigemptyset(&chld);
@@ -560,7 +599,7 @@ int engine_run(const struct engine_options *opt, const struct comm *comm,
 	if (comm->rank == 0)
 		set_zero(&e, order, entry_ns);
 	comm->barrier();
-	supervise(&e, comm, order, &mask);
+	supervise(&e, share, order, &mask);
 	comm->barrier();
 	if (comm->rank == 0)
 		wait_wall(&e);
@@ -568,5 +607,6 @@ int engine_run(const struct engine_options *opt, const struct comm *comm,
 	result_close(&e.result);
 	plan_close((struct plan *)(uintptr_t)e.plan);
 	free(order);
+	free(share);
 	return 0;
 }

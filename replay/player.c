@@ -20,6 +20,7 @@
 #include "replay/role.h"
 
 #define BEHIND_BYTES (1 << 20) /* of a stream, kept before it is dropped */
+#define BEHIND_RECORDS 2048    /* between two looks at that */
 
 static const struct plan_more no_more = PLAN_MORE_NONE;
 
@@ -384,7 +385,7 @@ static size_t drop_behind(const void *from, size_t dropped, const void *to)
 	uintptr_t b = (uintptr_t)to & ~(uintptr_t)4095;
 
 	if (b > a && b - a >= BEHIND_BYTES) {
-		madvise((void *)a, b - a, MADV_DONTNEED);
+		raw(SYS_madvise, a, b - a, MADV_DONTNEED);
 		dropped = b - (uintptr_t)from;
 	}
 	return dropped;
@@ -409,6 +410,7 @@ void player_run(struct player *p)
 	const struct plan_record *r = records, *end = r + p->stream->records;
 	const struct plan_more *more = mores;
 	size_t dropped = 0, more_dropped = 0;
+	uint64_t played = 0;
 
 	p->result->state = STREAM_RUNS;
 	for (; r < end && !stopped(p); r++) {
@@ -420,7 +422,7 @@ void player_run(struct player *p)
 			play_call(p, r, m);
 		else
 			play_other(p, r, m);
-		if (((uintptr_t)r & 0xffff) == 0) {
+		if (++played % BEHIND_RECORDS == 0) {
 			dropped = drop_behind(records, dropped, r);
 			more_dropped = drop_behind(mores, more_dropped, more);
 		}

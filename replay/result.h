@@ -62,7 +62,7 @@ struct result_head {
 	uint64_t magic;
 	uint64_t bytes;
 	uint32_t streams, processes, pipes;
-	uint32_t stop;	   /* give up */
+	uint32_t stop;	   /* give up: the signal that asked for it */
 	uint32_t released; /* waits that led nowhere were broken off */
 	uint32_t spinning; /* threads that spin right now */
 	uint32_t full;	   /* the disk, and the job's was not */

@@ -55,7 +55,7 @@ CREATE TABLE process (
 	fork_thread INTEGER,           -- thread that forked it, NULL: not seen
 	start_ns INTEGER NOT NULL,
 	end_ns INTEGER NOT NULL,
-	ended TEXT NOT NULL,           -- exit, or unknown (killed, _exit, exec)
+	ended TEXT NOT NULL,           -- exit, _exit, or unknown (killed, exec)
 	events INTEGER NOT NULL,
 	lost INTEGER NOT NULL,
 	code_opens INTEGER NOT NULL,   -- code and system files: counted only

@@ -278,8 +278,9 @@ enum reel_span {
 
 /* How the process ended, as far as the shim saw. */
 enum reel_end {
-	REEL_END_UNKNOWN = 0, /* killed, _exit, exec: the window was left */
-	REEL_END_EXIT = 1,    /* it exits; other threads may go on a little */
+	REEL_END_UNKNOWN = 0, /* killed, exec: the window was left */
+	REEL_END_EXIT = 1,    /* exit(); other threads may go on a little */
+	REEL_END_QUICK = 2,   /* _exit(), quick_exit(): no stream was flushed */
 };
 
 /* Indices of head.counter[] and of reel_counts.counter[]. */

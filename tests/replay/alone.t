@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# ioreel-replay without mpirun is one rank: it ends, leaves no process, and a
+# signal ends it and removes the sandbox.
+. "$(dirname "$0")/../tap.sh"
+unset LD_PRELOAD
+[ -x "$O/ioreel-replay" ] || skip_all 'no Open MPI'
+unset OMPI_COMM_WORLD_SIZE PMIX_RANK PMI_RANK PMI_SIZE PMI_FD PMI_PORT \
+	PALS_RANKID
+replay=$O/ioreel-replay
+
+"$IOREEL" record -q -o job.reel sh -c 'cat /etc/passwd >out'
+"$IOREEL" replay job.reel --plan job.plan 2>err
+timeout -k 1 60 "$replay" job.plan box >out 2>err
+is 'it ends' "$?" 0
+check 'and played all' "cat out err; grep -Eq '; ([0-9,]+) of \1 calls gave' out"
+check 'no sandbox is left' '[ ! -e box ]'
+
+# Whatever it starts is a descendant, or was one: all have its mark.
+marked() {
+	grep -lz "^REPLAY_MARK=$T\$" /proc/[0-9]*/environ 2>/dev/null | wc -l
+}
+REPLAY_MARK=$T timeout -k 1 60 "$replay" job.plan box >out 2>err
+is 'no process is left' "$(marked)" 0
+
+# A shell that exec()s it leaves it a child that is none of the replay's.
+sh -c 'sleep 300 & echo $! >other; exec "$0" job.plan box' "$replay" \
+	>out 2>err &
+pid=$!
+for ((i = 0; i < 600; i++)); do
+	kill -0 $pid 2>/dev/null || break
+	sleep 0.1
+done
+check 'it does not wait for that child' '! kill -0 $pid 2>/dev/null'
+kill "$(cat other)"
+
+"$IOREEL" record -q -o long.reel sh -c 'cat /etc/passwd; sleep 8; echo' >out
+"$IOREEL" replay long.reel --plan long.plan 2>err
+for sig in INT TERM HUP; do
+	REPLAY_MARK=$T env --default-signal "$replay" long.plan box >out 2>err &
+	pid=$!
+	for ((i = 0; i < 600; i++)); do
+		[ "$(marked)" -gt 1 ] && break
+		sleep 0.1
+	done
+	kill -$sig $pid
+	for ((i = 0; i < 300; i++)); do
+		kill -0 $pid 2>/dev/null || break
+		sleep 0.1
+	done
+	wait $pid
+	is "SIG$sig: its exit status" "$?" $((128 + $(kill -l $sig)))
+	is "SIG$sig: one line" "$(cat err)" 'ioreel-replay: interrupted'
+	is "SIG$sig: neither a process nor the sandbox is left" \
+		"$(marked) $(ls -d box 2>/dev/null)" '0 '
+done
+
+check 'a word that is no mode is wrong usage' \
+	'"$replay" job.plan box fast 2>err; [ $? = 2 ] && grep -q usage err'
+finish
