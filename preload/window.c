@@ -247,15 +247,17 @@ static bool block_write(struct shim_thread *t)
 {
 	struct reel_block_head *b = t->block;
 	uint32_t used = (uint32_t)(t->p - (uint8_t *)(b + 1));
-	size_t bytes = sizeof(*b) + ((used + 7u) & ~7u);
+	size_t bytes = sizeof(*b) + ((used + 7u) & ~7u), packed;
+	const void *data = b;
 
 	if (!used)
 		return true;
 	memset((uint8_t *)(b + 1) + used, 0, bytes - sizeof(*b) - used);
 	shim_clock_pair(&b->pair_ticks, &b->pair_mono_ns);
+	packed = shim_counting ? shim_counted_pack(t, &data) : 0;
 	b->used = used;
 	b->check = reel_block_check(b);
-	return append(b, bytes);
+	return append(data, packed ? packed : bytes);
 }
 
 /* The end of the records is a zero byte: all that follows them is zero. */

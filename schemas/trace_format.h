@@ -373,6 +373,8 @@ struct reel_counts {
 	uint64_t used_bytes;   /* of it, by blocks in logs */
 	uint64_t full_real_ns; /* when it was spent; 0: not yet */
 	uint64_t in_steps;     /* of --events steps A-B: 1 between them */
+	uint64_t counted_real_ns; /* when intervals of counters began */
+	uint64_t counted_bytes;	  /* of them, as written so far */
 };
 
 static inline uint32_t reel_block_check(const struct reel_block_head *b)
