@@ -171,23 +171,126 @@ void shim_counting_forked(void)
 			shim_fd_enter((int)fd, SHIM_FD_PARENTS);
 }
 
-void shim_budget_used(size_t bytes)
+static uint64_t real_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* --- --max-size ----------------------------------------------------------- */
+
+/* Events may take three quarters; the rest is for counters. */
+#define EVENTS_SHARE(bytes) ((bytes) / 4 * 3)
+
+static uint64_t own_window; /* bytes of it that are counted in job.counts */
+
+static uint64_t load(const uint64_t *at)
+{
+	return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+/*
+ * What a window holds goes to a log, too, and only then does its process hear
+ * that events have no more room: each counts twice until then.
+ */
+static bool room_for_events(const struct reel_counts *c)
+{
+	return load(&c->used_bytes) + 2 * load(&c->window_bytes) <=
+	       EVENTS_SHARE(c->budget_bytes);
+}
+
+static void look_at_budget(struct reel_counts *c)
+{
+	uint64_t none = 0;
+
+	if (room_for_events(c) && !load(&c->full_real_ns))
+		return;
+	__atomic_compare_exchange_n(&c->full_real_ns, &none, real_ns(), false,
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	count_from_now();
+}
+
+static bool take(struct reel_counts *c, uint64_t *of, uint64_t bytes)
+{
+	__atomic_fetch_add(of, bytes, __ATOMIC_RELAXED);
+	if (load(&c->used_bytes) + load(&c->window_bytes) <= c->budget_bytes)
+		return true;
+	__atomic_fetch_sub(of, bytes, __ATOMIC_RELAXED);
+	return false;
+}
+
+bool shim_budget_log(size_t bytes)
 {
 	struct reel_counts *c = shim.counts;
-	uint64_t none = 0;
-	struct timespec now;
+
+	return !c || !c->budget_bytes || take(c, &c->used_bytes, bytes);
+}
+
+void shim_budget_written(size_t bytes, bool good)
+{
+	struct reel_counts *c = shim.counts;
 
 	if (!c || !c->budget_bytes)
 		return;
-	if (__atomic_add_fetch(&c->used_bytes, bytes, __ATOMIC_RELAXED) <=
-	    c->budget_bytes)
-		return;
-	clock_gettime(CLOCK_REALTIME, &now);
-	__atomic_compare_exchange_n(&c->full_real_ns, &none,
-				    (uint64_t)now.tv_sec * 1000000000u +
-					    (uint64_t)now.tv_nsec,
-				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	count_from_now();
+	if (!good)
+		__atomic_fetch_sub(&c->used_bytes, bytes, __ATOMIC_RELAXED);
+	look_at_budget(c);
+}
+
+bool shim_budget_window(size_t bytes, bool more)
+{
+	struct reel_counts *c = shim.counts;
+
+	if (!c || !c->budget_bytes)
+		return true;
+	if (more && (always || load(&c->used_bytes) +
+					       2 * load(&c->window_bytes) +
+					       2 * bytes >
+				       EVENTS_SHARE(c->budget_bytes)))
+		return false; /* small blocks will do */
+	if (!take(c, &c->window_bytes, bytes))
+		return false;
+	__atomic_fetch_add(&own_window, bytes, __ATOMIC_RELAXED);
+	if (shim.head)
+		look_at_budget(c);
+	return true;
+}
+
+void shim_budget_begin(void)
+{
+	own_window = 0;
+}
+
+void shim_budget_window_gone(uint32_t head_bytes)
+{
+	struct reel_counts *c = shim.counts;
+
+	if (c && c->budget_bytes) {
+		__atomic_fetch_add(&c->used_bytes, head_bytes,
+				   __ATOMIC_RELAXED);
+		__atomic_fetch_sub(&c->window_bytes, own_window,
+				   __ATOMIC_RELAXED);
+	}
+	own_window = 0;
+}
+
+/* So often an interval is doubled, as less and less room is left. */
+static uint32_t level_of_budget(void)
+{
+	const struct reel_counts *c = shim.counts;
+	uint64_t used, share, left;
+	uint32_t level = 0;
+
+	if (!c || !c->budget_bytes)
+		return 0;
+	used = load(&c->used_bytes) + load(&c->window_bytes);
+	left = used < c->budget_bytes ? c->budget_bytes - used : 0;
+	share = c->budget_bytes - EVENTS_SHARE(c->budget_bytes);
+	while (level < PACED_LONGEST && left < share >> level)
+		level++;
+	return level;
 }
 
 /* In the wanted steps? The job's other processes hear of it by job.counts. */
@@ -437,14 +540,6 @@ static uint64_t second_ticks(void)
 	return ticks;
 }
 
-static uint64_t real_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* The job's, or this process's where there is none. */
 static struct reel_counts *pace_of_job(void)
 {
@@ -605,6 +700,8 @@ static void renew(struct shim_thread *t, struct shim_counters *c, uint64_t now)
 	} else if (c->level < PACED_LONGEST) {
 		c->level++;
 	}
+	if (c->level < level_of_budget())
+		c->level = level_of_budget();
 	if (c->used)
 		memset(c->counter, 0, sizeof(c->counter));
 	memset(c->sum, 0, sizeof(c->sum));

@@ -232,10 +232,12 @@ static bool append_piece(void *arg)
 static bool append(const void *data, size_t bytes)
 {
 	struct piece p = {data, bytes};
-	bool good = shim_with_file(append_piece, &p);
+	bool good;
 
-	if (good)
-		shim_budget_used(bytes);
+	if (!shim_budget_log(bytes))
+		return false;
+	good = shim_with_file(append_piece, &p);
+	shim_budget_written(bytes, good);
 	return good;
 }
 
@@ -309,7 +311,9 @@ static bool grow_now(void *arg)
 
 static bool grow(struct shim_thread *t)
 {
-	return t->usable < REEL_SLOT_BYTES && shim_with_file(grow_now, t);
+	return t->usable < REEL_SLOT_BYTES &&
+	       shim_budget_window(REEL_SLOT_BYTES - t->usable, true) &&
+	       shim_with_file(grow_now, t);
 }
 
 /* Give a claimed slot its mapping. */
@@ -339,7 +343,8 @@ static bool slot_map_now(void *arg)
 
 static bool slot_map(struct shim_thread *t)
 {
-	return shim_with_file(slot_map_now, t);
+	return shim_budget_window(SLOT_FIRST_BYTES, false) &&
+	       shim_with_file(slot_map_now, t);
 }
 
 static bool owner_is_dead(uint32_t tid)
