@@ -322,6 +322,7 @@ struct interval {
 	int64_t begin_ns, end_ns;
 	int64_t waits_ns; /* end of its fetches and declared computation */
 	int64_t at_ns[REEL_SPANS]; /* of each phase; -1: nothing is there yet */
+	bool wrapped; /* calls of no phase have gone on from the beginning */
 };
 
 struct thread {
