@@ -121,8 +121,7 @@ static inline void metric_event_fill(struct metric_event *m)
 static inline bool metric_fetched(const struct metric_event *m)
 {
 	return m->is.call >= REEL_CALL_READ && m->is.call <= REEL_CALL_PREADV2 &&
-	       m->is.arg2 > 0 && m->is.kind == REEL_KIND_FILE && m->is.file &&
-	       m->calls == 1;
+	       m->is.arg2 > 0 && m->is.kind == REEL_KIND_FILE && m->is.file;
 }
 
 static inline uint64_t metric_fetched_bytes(const struct reel_event *ev)

@@ -371,9 +371,12 @@ struct reel_counts {
 	uint64_t counter[REEL_COUNTERS];
 	uint64_t processes; /* images that started recording */
 	uint64_t budget_bytes; /* --max-size; 0: there is none */
-	uint64_t used_bytes;   /* of it, by blocks in logs */
+	uint64_t used_bytes;   /* of it, by this file and logs */
 	uint64_t full_real_ns; /* when it was spent; 0: not yet */
 	uint64_t in_steps;     /* of --events steps A-B: 1 between them */
+	uint64_t counted_real_ns; /* when intervals of counters began */
+	uint64_t counted_bytes;	  /* of them, as written so far */
+	uint64_t window_bytes;	  /* of --max-size, by windows */
 };
 
 static inline uint32_t reel_block_check(const struct reel_block_head *b)
