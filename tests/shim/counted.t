@@ -59,13 +59,30 @@ is 'three steps with all their events' \
 is 'and with their spans' "$(q steps "select group_concat(detail) from v_span
 	where name = 'step' and detail between 3 and 5")" 3,4,5
 
-"$IOREEL" record -q --max-size 64K -o budget -- "$P" 20 3000
+# All that the trace takes, but for job.json.
+taken() { find "$1" -type f ! -name job.json -printf '%s\n' | awk '{ n += $1 } END { print n }'; }
+"$IOREEL" record -q --max-size 1M -o budget -- "$P" 20 3000
 is 'max_size_falls_back: all calls and bytes are there' \
 	"$(q budget "$total")" "$(q long "$total")"
-check 'and not much more than was allowed' '[ "$(size budget)" -le $((400000 + ($(renewals budget) - 1) * $(size none))) ]'
+check 'and no more than was allowed' '[ "$(taken budget)" -le 1048576 ]'
 check 'from when on is said' '"$IOREEL" report budget | grep -q "^events until .*, then counters"'
 check 'before it there are events' \
 	'[ "$(q budget "select count(*) from v_event where offset = 7")" -gt 1000 ]'
+# Processes that come later, one after the other and at a time: the same bound.
+cat >later.sh <<END
+for i in 1 2 3 4 5 6 7 8; do
+	(cd \$(mktemp -d "$T/later.XXXXXX") && "$P" 20 300) &
+	[ \$i -gt 4 ] && wait
+done
+wait
+END
+"$IOREEL" record -q --max-size 700K -o later -- sh later.sh
+check 'many processes: no more than was allowed' '[ "$(taken later)" -le 716800 ]'
+is 'and every call' "$(q later "$total")" \
+	"$(printf '%d\t%d' $((8 * 20 * (3 + 3 * 300 * 6))) $((8 * (20 * 5000 + 20 * 3 * 300 * 5100))))"
+"$IOREEL" record -q --max-size 40K -o small -- "$P" 20 3000
+check 'what has no room is lost, and told' \
+	'[ "$(taken small)" -le 40960 ] && "$IOREEL" report small | grep -q "lost"'
 
 status() { "$@" >out 2>err; echo $?; }
 for bad in '--events some' '--events 5-3' '--max-size 0' '--max-size 5X' '--profile-steps 3'; do
