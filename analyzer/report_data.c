@@ -467,7 +467,8 @@ static const struct {
 	/* From an epoch's begin, where the loader's workers are made, to its
 	 * first batch. Each rank has a first epoch, which must. */
 	{"WITH begun AS (SELECT min(ordinal) AS ordinal, process_id, "
-	 "epoch_span, start_ns, coalesce(fetch_ns, 0) AS fetch_ns FROM step "
+	 "epoch_span, start_ns, coalesce(fetch_ns / steps, 0) AS fetch_ns "
+	 "FROM step "
 	 "WHERE rank = (SELECT min(rank) FROM step) "
 	 "GROUP BY process_id, epoch_span) "
 	 "SELECT count(*), coalesce(sum(b.fetch_ns + "

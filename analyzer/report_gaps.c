@@ -274,9 +274,12 @@ void report_gaps(const struct report *r)
 		reel_buf_fini(&b);
 	} else if (count(r->st, "counted", NULL) > 0) {
 		report_put_wrapped(
-			"counters, not events: calls and bytes are exact (but "
-			"for printf, getc and their like), sizes are means of "
-			"a power of two, order and moments are not known",
+			"counters, not events: calls, bytes and their time are "
+			"exact (but for printf, getc and their like), sizes "
+			"are means of a power of two, files are told apart by "
+			"folder and kind of name, steps faster than one a "
+			"second are summed; I/O of several threads at a time, "
+			"hidden and exposed I/O are estimates",
 			10, 0);
 	}
 	hooks(r);
