@@ -71,6 +71,7 @@ struct shim_counters {
 	bool closing; /* the next record begins another one */
 	bool close_step; /* the end of this step closes it */
 	uint32_t depth, phase;
+	uint32_t made, made_as; /* by the last call that made a descriptor */
 	struct open_span open[OPEN_SPANS];
 	struct span_sum sum[REEL_SPANS];
 	struct counter counter[ENTRIES];
@@ -1037,6 +1038,17 @@ static void counted_made(struct shim_event *ev, struct call *c)
 	c->desc = desc;
 	if (ev->call != MARK_DESC)
 		count(c);
+	if (ev->newfd < 0 && shim_self()->counters) {
+		shim_self()->counters->made = ev->newdesc;
+		shim_self()->counters->made_as = desc;
+	}
+}
+
+uint32_t shim_counted_desc(uint32_t made)
+{
+	const struct shim_counters *c = shim_self()->counters;
+
+	return shim_counting && c && c->made == made ? c->made_as : made;
 }
 
 bool shim_counted(struct shim_event *ev, uint64_t start, uint64_t end,

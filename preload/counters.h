@@ -17,6 +17,9 @@ COLD bool shim_counted(struct shim_event *ev, uint64_t start, uint64_t end,
 COLD bool shim_counted_io(uint32_t call, uint32_t desc, int64_t size,
 			  uint64_t start, uint64_t end, int64_t result,
 			  int err);
+/* The descriptor @made, without a number, as its calls are to name it: that of
+ * the name that it shares. */
+uint32_t shim_counted_desc(uint32_t made);
 /* Record @ev, uncounted: record.c */
 COLD void shim_record_now(const struct shim_event *ev, uint64_t start,
 			  uint64_t end, int64_t result, int err);

@@ -149,6 +149,27 @@ is 'SIGKILL: steps before it' "$(q killed "select steps from rank_time")" 700
 is 'and calls' "$(q killed "select sum(calls) from v_event
 	where call = 'pread'")" 701
 
+# A job whose counters have taken more than their share: longer intervals.
+cat >paced.py <<'END'
+import ioreel, os, struct, time
+with open(os.environ["IOREEL_DIR"] + "/job.counts", "r+b") as f:
+    f.seek(248)  # counted_bytes of struct reel_counts
+    f.write(struct.pack("<Q", 1 << 40))
+end = time.monotonic() + 8
+n = 0
+for i in ioreel.steps(range(1000000)):
+    os.close(os.open("out.log", os.O_RDONLY))
+    time.sleep(.002)
+    n += 1
+    if time.monotonic() > end:
+        break
+print(n)
+END
+"$IOREEL" record -q --events none -o paced -- python3 paced.py >n
+is 'no step is missing' "$(q paced "select steps from rank_time")" "$(cat n)"
+check 'and what is summed lasts longer' \
+	'[ "$(q paced "select max(dur_ns) > 3e9 from step")" = 1 ]'
+
 # A step each second or more: no sums.
 cat >slow.py <<'END'
 import ioreel, time
