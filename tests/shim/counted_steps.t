@@ -149,6 +149,25 @@ is 'SIGKILL: steps before it' "$(q killed "select steps from rank_time")" 700
 is 'and calls' "$(q killed "select sum(calls) from v_event
 	where call = 'pread'")" 701
 
+# The time in calls, as the program measures it around them.
+cat >timed.py <<'END'
+import os, time
+with open("timed.bin", "wb") as f:
+    f.write(b"x" * (8 << 20))
+fd = os.open("timed.bin", os.O_RDONLY)
+b, spent = bytearray(8 << 20), 0
+for i in range(100):
+    start = time.perf_counter()
+    os.preadv(fd, [b], 0)
+    spent += time.perf_counter() - start
+print(spent)
+END
+"$IOREEL" record -q --events none -o timed -- python3 timed.py >timed.out
+check 'the time in calls is that of the program, to 5 %' \
+	'[ "$(q timed "select abs(sum(dur_ns) / 1e9 - $(cat timed.out)) <
+	0.05 * $(cat timed.out) from v_event where call_group = '"'read'"' and
+	path like '%/timed.bin'")" = 1 ]'
+
 # A job whose counters have taken more than their share: longer intervals.
 cat >paced.py <<'END'
 import ioreel, os, struct, time
