@@ -42,13 +42,20 @@ static char *format_value(char out[static REEL_NUM],
 	return reel_num_count(out, (int64_t)v);
 }
 
-static char *format_difference(char out[static REEL_NUM], double d)
+static char *format_change(char out[static REEL_NUM], double change)
 {
-	double percent = d * 100;
+	double percent = 100 * change;
+	char count[REEL_NUM];
 
-	if (d == 0)
+	if (change == 0)
 		return strcpy(out, "0");
-	if (fabs(percent) >= 0.05)
+	if (isinf(percent))
+		return strcpy(out, "-");
+	if (percent >= 1000)
+		snprintf(out, REEL_NUM, "+%.24s %%",
+			 reel_num_count(count, percent < 1e15 ? llround(percent)
+							      : (int64_t)1e15));
+	else if (fabs(percent) >= 0.05)
 		snprintf(out, REEL_NUM, "%+.1f %%", percent);
 	else
 		snprintf(out, REEL_NUM, "%+.1g %%", percent);
@@ -95,7 +102,7 @@ static void print_factors(const struct reel_likeness *l, const char *a,
 				 NAME_COLUMNS);
 		report_put_right(&at,
 				 f->has_a || f->has_b
-					 ? format_difference(num, f->d)
+					 ? format_change(num, reel_factor_change(f))
 					 : "-",
 				 13);
 		putchar('\n');
@@ -121,7 +128,7 @@ static const char *why_none(int used)
 static void add_cosine(struct reel_buf *text, const struct reel_likeness *l)
 {
 	char num[REEL_NUM];
-	int used = factors_used(l);
+	int used = factors_used(l), largest = reel_likeness_largest(l);
 
 	if (l->has_cosine)
 		reel_buf_printf(text, NULL,
@@ -130,10 +137,15 @@ static void add_cosine(struct reel_buf *text, const struct reel_likeness *l)
 	else
 		reel_buf_printf(text, NULL, "likeness (cosine) -: %s",
 				why_none(used));
-	if (l->worst >= 0)
-		reel_buf_printf(text, NULL, "; largest difference %s (%s)",
-				format_difference(num, l->max_abs_d) + 1,
-				l->factor[l->worst].name);
+	if (largest >= 0 && isinf(reel_factor_change(&l->factor[largest])))
+		reel_buf_printf(text, NULL, "; only one run has %s",
+				l->factor[largest].name);
+	else if (largest >= 0)
+		reel_buf_printf(
+			text, NULL, "; largest difference %s (%s)",
+			format_change(num,
+				      reel_factor_change(&l->factor[largest])),
+			l->factor[largest].name);
 	else if (used)
 		reel_buf_puts(text, "; no difference", NULL);
 }
@@ -149,9 +161,9 @@ static void add_structure(struct reel_buf *text, const struct reel_likeness *l)
 				"call sequence identical in %s of %s threads; ",
 				reel_num_count(num, l->threads_same),
 				reel_num_count(num2, threads));
-	reel_buf_printf(text, NULL, "call counts apart by %s; total time %s",
+	reel_buf_printf(text, NULL, "call counts differ by %s; total time %s",
 			reel_num_percent(num, l->call_tv),
-			l->has_time ? format_difference(num2, l->total_time_d)
+			l->has_time ? format_change(num2, reel_change(l->total_time_d))
 				    : "-");
 }
 
@@ -331,6 +343,6 @@ const struct reel_command cmd_compare = {
 	.examples = "ioreel compare train.reel replay.db\n"
 		    "ioreel compare --min 0.99 app.db bench.db\n",
 	.about = "A and B are stores or trace directories. A difference is "
-		 "(A - B) / max(A, B).",
+		 "(B - A) / A.",
 	.run = run,
 };

@@ -118,6 +118,24 @@ static int default_output(struct reel_buf *out, const char *dir,
 	return reel_buf_puts(out, ".db", err);
 }
 
+/* A store of no process would say nothing. */
+static int check_any(struct reel_store *st, const char *dir,
+		     struct reel_error *err)
+{
+	int64_t processes;
+	bool has;
+
+	if (reel_store_int(st, "SELECT count(*) FROM process", &processes, &has,
+			   err))
+		return -1;
+	if (!processes)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "cannot load '%s': no process of the job left "
+				 "a log in it",
+				 dir);
+	return 0;
+}
+
 static int load(const char *dir, const char *path, bool quiet,
 		struct reel_error *err)
 {
@@ -142,7 +160,8 @@ static int load(const char *dir, const char *path, bool quiet,
 	if (create(&st, path, err))
 		return -1;
 	events = reel_load(st, dir, err);
-	if (events < 0 || reel_store_finish(st, err))
+	if (events < 0 || check_any(st, dir, err) ||
+	    reel_store_finish(st, err))
 		goto out;
 	unfinished[0] = '\0';
 	if (!quiet)

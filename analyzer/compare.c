@@ -79,6 +79,32 @@ static void find_difference(struct reel_factor *f)
 	f->used = f->has_a && f->has_b && max > 0;
 }
 
+double reel_change(double d)
+{
+	return d >= 0 ? -d : d > -1 ? -d / (1 + d) : INFINITY;
+}
+
+double reel_factor_change(const struct reel_factor *f)
+{
+	return f->has_a != f->has_b ? INFINITY : reel_change(f->d);
+}
+
+int reel_likeness_largest(const struct reel_likeness *l)
+{
+	double most = 0;
+	int largest = -1, i;
+
+	for (i = 0; i < l->factors; i++) {
+		double change = fabs(reel_factor_change(&l->factor[i]));
+
+		if (change > most) {
+			largest = i;
+			most = change;
+		}
+	}
+	return largest;
+}
+
 static void find_cosine(struct reel_likeness *l)
 {
 	double dot = 0, aa = 0, bb = 0;
@@ -105,18 +131,21 @@ static void find_cosine(struct reel_likeness *l)
 	}
 }
 
-static int read_counts(struct reel_store *st, double count[REEL_CALL_MAX],
-		       double *sum, struct reel_error *err)
+/* Without @upper: what a replay plays. */
+static int read_counts(struct reel_store *st, bool upper,
+		       double count[REEL_CALL_MAX], double *sum,
+		       struct reel_error *err)
 {
-	sqlite3_stmt *q = NULL;
-	int rc = reel_store_prepare(
-		st, &q,
+	static const char sql[] =
 		"SELECT call_id, calls FROM call_io JOIN call USING (call_id) "
-		"WHERE message = 0 AND layer <> 'MPIIO' "
-		"AND call_group <> 'queue'",
-		err);
+		"WHERE message = 0 AND (?1 OR (layer <> 'MPIIO' "
+		"AND call_group <> 'queue'))";
+	sqlite3_stmt *q = NULL;
+	int rc = reel_store_prepare(st, &q, sql, err);
 	int step = SQLITE_DONE;
 
+	if (!rc)
+		sqlite3_bind_int(q, 1, upper);
 	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
 		int id = sqlite3_column_int(q, 0);
 
@@ -132,15 +161,15 @@ static int read_counts(struct reel_store *st, double count[REEL_CALL_MAX],
 }
 
 /* Half the sum of the differences of the calls' shares. */
-static int find_call_tv(struct reel_store *a, struct reel_store *b,
+static int find_call_tv(struct reel_store *a, struct reel_store *b, bool upper,
 			struct reel_likeness *l, struct reel_error *err)
 {
 	double in_a[REEL_CALL_MAX] = {0}, in_b[REEL_CALL_MAX] = {0};
 	double sum_a = 0, sum_b = 0, apart = 0;
 	int i;
 
-	if (read_counts(a, in_a, &sum_a, err) ||
-	    read_counts(b, in_b, &sum_b, err))
+	if (read_counts(a, upper, in_a, &sum_a, err) ||
+	    read_counts(b, upper, in_b, &sum_b, err))
 		return -1;
 	if (sum_a == 0 || sum_b == 0) {
 		l->call_tv = sum_a == sum_b ? 0 : 1;
@@ -155,7 +184,7 @@ static int find_call_tv(struct reel_store *a, struct reel_store *b,
 /* A thread that made I/O calls. */
 struct thread {
 	int64_t key; /* thread_id of its counterpart; or its place */
-	int64_t hash, calls;
+	int64_t hash, calls, upper_hash, upper_calls;
 };
 
 struct threads {
@@ -163,17 +192,18 @@ struct threads {
 	int64_t n;
 };
 
+#define COLUMNS ", hash, calls, upper_hash, upper_calls "
+
 /* As the replay said: each thread's counterpart. */
 static const char by_note[] =
-	"SELECT CAST(n.value AS INTEGER), s.hash, s.calls "
-	"FROM thread_sequence s "
+	"SELECT CAST(n.value AS INTEGER)" COLUMNS "FROM thread_sequence s "
 	"JOIN note n ON n.thread_id = s.thread_id AND n.key = 'replay.thread' "
 	"WHERE s.calls > 0 ORDER BY 1, s.thread_id";
 static const char by_id[] =
-	"SELECT thread_id, hash, calls FROM thread_sequence WHERE calls > 0 "
+	"SELECT thread_id" COLUMNS "FROM thread_sequence WHERE calls > 0 "
 	"ORDER BY 1";
 static const char by_place[] =
-	"SELECT place, hash, calls FROM v_thread_place ORDER BY place";
+	"SELECT place" COLUMNS "FROM v_thread_place ORDER BY place";
 
 static int read_threads(struct reel_store *st, const char *sql,
 			struct threads *out, struct reel_error *err)
@@ -191,10 +221,13 @@ static int read_threads(struct reel_store *st, const char *sql,
 			if (rc)
 				break;
 		}
-		out->t[out->n].key = sqlite3_column_int64(q, 0);
-		out->t[out->n].hash = sqlite3_column_int64(q, 1);
-		out->t[out->n].calls = sqlite3_column_int64(q, 2);
-		out->n++;
+		out->t[out->n++] = (struct thread){
+			.key = sqlite3_column_int64(q, 0),
+			.hash = sqlite3_column_int64(q, 1),
+			.calls = sqlite3_column_int64(q, 2),
+			.upper_hash = sqlite3_column_int64(q, 3),
+			.upper_calls = sqlite3_column_int64(q, 4),
+		};
 	}
 	if (!rc && step != SQLITE_DONE)
 		rc = query_fail(st, err);
@@ -203,33 +236,34 @@ static int read_threads(struct reel_store *st, const char *sql,
 }
 
 /* Both are sorted by key; a key counts once. */
-static int64_t count_same(const struct threads *a, const struct threads *b)
+static int64_t count_same(const struct threads *a, const struct threads *b,
+			  bool upper)
 {
 	int64_t i = 0, k = 0, same = 0;
 
 	while (i < a->n && k < b->n) {
-		if (a->t[i].key < b->t[k].key) {
-			i++;
-		} else if (a->t[i].key > b->t[k].key) {
-			k++;
-		} else {
-			same += a->t[i].hash == b->t[k].hash &&
-				a->t[i].calls == b->t[k].calls;
-			i++;
-			k++;
-		}
+		const struct thread *x = &a->t[i], *y = &b->t[k];
+
+		i += x->key <= y->key;
+		k += y->key <= x->key;
+		same += x->key == y->key && x->hash == y->hash &&
+			x->calls == y->calls &&
+			(!upper || (x->upper_hash == y->upper_hash &&
+				    x->upper_calls == y->upper_calls));
 	}
 	return same;
 }
 
-static int count_threads(struct reel_store *st, int64_t *n,
+static int count_threads(struct reel_store *st, bool upper, int64_t *n,
 			 struct reel_error *err)
 {
 	bool has;
 
 	return reel_store_int(st,
-			      "SELECT count(*) FROM thread_sequence "
-			      "WHERE calls > 0",
+			      upper ? "SELECT count(*) FROM thread_sequence "
+				      "WHERE calls + upper_calls > 0"
+				    : "SELECT count(*) FROM thread_sequence "
+				      "WHERE calls > 0",
 			      n, &has, err);
 }
 
@@ -247,27 +281,26 @@ static int has_notes(struct reel_store *st, bool *yes, struct reel_error *err)
 	return 0;
 }
 
-static int find_same(struct reel_store *a, struct reel_store *b,
-		     struct reel_likeness *l, struct reel_error *err)
+static int find_same(struct reel_store *a, struct reel_store *b, bool note_a,
+		     bool note_b, struct reel_likeness *l,
+		     struct reel_error *err)
 {
 	struct threads in_a = {0}, in_b = {0};
 	const char *sql_a = by_place, *sql_b = by_place;
-	bool note_a, note_b;
+	bool upper = !note_a && !note_b;
 	int rc = -1;
 
-	if (has_notes(a, &note_a, err) || has_notes(b, &note_b, err))
-		goto out;
 	/* Two replays of one run have notes of the same threads. */
-	if (note_a || note_b) {
+	if (!upper) {
 		sql_a = note_a ? by_note : by_id;
 		sql_b = note_b ? by_note : by_id;
 	}
-	if (count_threads(a, &l->threads_a, err) ||
-	    count_threads(b, &l->threads_b, err) ||
+	if (count_threads(a, upper, &l->threads_a, err) ||
+	    count_threads(b, upper, &l->threads_b, err) ||
 	    read_threads(a, sql_a, &in_a, err) ||
 	    read_threads(b, sql_b, &in_b, err))
 		goto out;
-	l->threads_same = count_same(&in_a, &in_b);
+	l->threads_same = count_same(&in_a, &in_b, upper);
 	l->has_same = l->threads_a || l->threads_b;
 	if (l->has_same)
 		l->same_sequence_share =
@@ -305,6 +338,7 @@ static int find_time(struct reel_store *a, struct reel_store *b,
 int reel_compare(struct reel_store *a, struct reel_store *b,
 		 struct reel_likeness *out, struct reel_error *err)
 {
+	bool note_a, note_b;
 	int i;
 
 	_Static_assert(sizeof(factor_name) / sizeof(factor_name[0]) <=
@@ -319,7 +353,11 @@ int reel_compare(struct reel_store *a, struct reel_store *b,
 	if (read_vector(a, out, false, err) || read_vector(b, out, true, err))
 		return -1;
 	find_cosine(out);
-	if (find_call_tv(a, b, out, err) || find_same(a, b, out, err))
+	/* A replay plays the calls beneath MPI-IO and the asynchronous
+	 * operations themselves: of one these are compared alone. */
+	if (has_notes(a, &note_a, err) || has_notes(b, &note_b, err) ||
+	    find_call_tv(a, b, !note_a && !note_b, out, err) ||
+	    find_same(a, b, note_a, note_b, out, err))
 		return -1;
 	return find_time(a, b, out, err);
 }

@@ -68,6 +68,8 @@ struct reel_span_event {
 	uint32_t parent;  /* innermost span around it in its thread, 0: none */
 	uint32_t process, thread;
 	uint32_t kind;	  /* enum reel_span */
+	uint32_t count;	  /* spans that it stands for, >= 1: the first's start
+			     and detail, the sum of their durations */
 	int64_t detail;	  /* epoch or step number; -1: none */
 	const char *name; /* "epoch", or the user's name */
 };

@@ -36,6 +36,8 @@ static int metrics_init(struct load *l, struct reel_error *err)
 	for (; l->metrics < n; l->metrics++) {
 		const struct reel_metric *m = reel_metrics[l->metrics];
 
+		if (l->counts_only && !m->counts)
+			continue;
 		if (m->schema &&
 		    reel_schema_tables(l->st->db, m->schema) != SQLITE_OK)
 			return reel_fail(
@@ -52,7 +54,8 @@ static int metrics_init(struct load *l, struct reel_error *err)
 static int metrics_finish(struct load *l, struct reel_error *err)
 {
 	for (int i = 0; i < l->metrics; i++)
-		if (reel_metrics[i]->finish(l->metric[i], l->st, err))
+		if (l->metric[i] &&
+		    reel_metrics[i]->finish(l->metric[i], l->st, err))
 			return -1;
 	return 0;
 }
@@ -111,7 +114,10 @@ static void show_progress(struct load *l)
 {
 	uint64_t bytes = record_bytes(l);
 
-	snprintf(l->what, sizeof(l->what), "loading %s", l->dir);
+	if (l->counts_only)
+		strcpy(l->what, "counting events");
+	else
+		snprintf(l->what, sizeof(l->what), "loading %s", l->dir);
 	reel_progress_start(&l->progress, l->what, "events",
 			    bytes / RECORD_BYTES);
 }
@@ -139,10 +145,10 @@ static void load_fini(struct load *l)
 	free(l->place_of_process);
 }
 
-int64_t reel_load(struct reel_store *st, const char *dir,
-		  struct reel_error *err)
+static int64_t load(struct reel_store *st, const char *dir, bool counts_only,
+		    struct reel_error *err)
 {
-	struct load l = {.st = st, .dir = dir};
+	struct load l = {.st = st, .dir = dir, .counts_only = counts_only};
 	int64_t rc = -1;
 
 	if (reel_trace_open(&l.tr, dir, err) || load_plan(&l, err))
@@ -162,4 +168,16 @@ int64_t reel_load(struct reel_store *st, const char *dir,
 out:
 	load_fini(&l);
 	return rc;
+}
+
+int64_t reel_load(struct reel_store *st, const char *dir,
+		  struct reel_error *err)
+{
+	return load(st, dir, false, err);
+}
+
+int64_t reel_load_counts(struct reel_store *st, const char *dir,
+			 struct reel_error *err)
+{
+	return load(st, dir, true, err);
 }

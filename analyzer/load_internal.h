@@ -88,7 +88,8 @@ struct load {
 	uint32_t spans, span_room;
 	int active; /* threads with a stream open */
 	struct reel_insert insert[INSERTS];
-	void **metric; /* states, in the order of reel_metrics */
+	bool counts_only;
+	void **metric; /* states, in the order of reel_metrics; NULL: not run */
 	int metrics;
 	struct metric_event feed[LOAD_FEED]; /* of these @fed are there */
 	uint32_t fed;

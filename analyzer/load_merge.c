@@ -162,9 +162,27 @@ int load_feed(struct load *l, struct reel_error *err)
 
 	l->fed = 0;
 	for (int i = 0; n && i < l->metrics; i++)
-		if (reel_metrics[i]->feed(l->metric[i], l->feed, n, err))
+		if (l->metric[i] &&
+		    reel_metrics[i]->feed(l->metric[i], l->feed, n, err))
 			return -1;
 	return 0;
+}
+
+/* The ticks that a mark of an interval tells, as ns; returns how far it reaches.
+ */
+static int64_t interval_ns(struct stream *s)
+{
+	struct reel_record *rec = &s->rec;
+	uint64_t from = rec->end_ticks, to;
+
+	if (rec->size < 0 ||
+	    __builtin_add_overflow(from, (uint64_t)rec->size, &to))
+		to = from;
+	rec->size = stream_ns(s, to) - s->end_ns;
+	if (rec->pos < 0 || (uint64_t)rec->pos > from)
+		rec->pos = 0;
+	rec->pos = s->end_ns - stream_ns(s, from - (uint64_t)rec->pos);
+	return rec->size;
 }
 
 static int handle(struct merge *m, struct stream *s, struct reel_error *err)
@@ -174,6 +192,8 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	struct load_process *p = &l->process[t->process];
 	const struct reel_record *rec = &s->rec;
 	int64_t end_ns = s->end_ns - l->zero_ns, start_ns = end_ns;
+	bool sums = rec->counted || rec->call == REEL_MARK_COUNTED;
+	int64_t reach_ns;
 	struct reel_event *ev = &l->feed[l->fed].is;
 	int rc;
 
@@ -183,25 +203,29 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	/* what an enclosing call began before the first event; see plan_zero */
 	if (end_ns < 0)
 		end_ns = 0;
-	if (start_ns < 0)
+	if (start_ns < 0 && !sums)
 		start_ns = 0;
+	reach_ns = end_ns;
 	if (t->start_ns == REEL_NO_OFFSET)
-		t->start_ns = start_ns;
-	if (end_ns > t->end_ns)
-		t->end_ns = end_ns;
-	if (end_ns > p->end_ns)
-		p->end_ns = end_ns;
+		t->start_ns = sums ? end_ns : start_ns;
+	if (rec->call == REEL_MARK_COUNTED)
+		reach_ns += interval_ns(s);
+	if (reach_ns > t->end_ns)
+		t->end_ns = reach_ns;
+	if (reach_ns > p->end_ns)
+		p->end_ns = reach_ns;
 	rc = reel_resolve(l->resolver, s->thread, rec, start_ns, end_ns, ev,
 			  err);
+	if (reach_ns > l->span_ns && (rc > 0 || sums))
+		l->span_ns = reach_ns;
 	if (rc <= 0)
 		return rc;
-	if (end_ns > l->span_ns)
-		l->span_ns = end_ns;
 	if (ev->call < sizeof(l->seen_call))
 		l->seen_call[ev->call] = true;
 	t->events++;
 	p->events++;
-	if (load_block_add(l, t, ev, err))
+	/* v_launcher counts by the events: of launchers they are kept. */
+	if ((!l->counts_only || p->launcher) && load_block_add(l, t, ev, err))
 		return -1;
 	if (p->launcher) /* of no metric */
 		return load_launcher_event(l, ev, err);

@@ -56,6 +56,8 @@ static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
 
 	if (sp->start_ns + sp->dur_ns > l->span_ns)
 		l->span_ns = sp->start_ns + sp->dur_ns;
+	if (l->counts_only)
+		return 0;
 	if (load_span_add(l, sp, closed, err) || load_feed(l, err))
 		return -1;
 	for (int m = 0; m < l->metrics; m++)
@@ -68,7 +70,9 @@ static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
 static int on_open(void *arg, const struct reel_open_row *row,
 		   struct reel_error *err)
 {
-	return load_open_add(arg, row, err);
+	struct load *l = arg;
+
+	return l->counts_only ? 0 : load_open_add(l, row, err);
 }
 
 /* The process @id of a recording is replayed: as a process of its launcher? */
@@ -357,6 +361,8 @@ static int put_damage(struct load *l, struct reel_insert *out,
 					d->cut_places, err) ||
 			       put_loss(out, NONE, "unreadable", "files",
 					d->bad_files, err) ||
+			       put_loss(out, NONE, "denied", "files",
+					d->denied_files, err) ||
 			       put_loss(out, NONE, "missing", "blocks",
 					d->seq_gaps, err)
 		       ? -1

@@ -145,6 +145,7 @@ const struct reel_metric reel_metric_file = {
 	.name = "file",
 	.schema = schema,
 	.state_bytes = sizeof(struct files),
+	.counts = true,
 	.feed = file_feed,
 	.finish = file_finish,
 	.fini = file_fini,

@@ -120,9 +120,8 @@ static inline void metric_event_fill(struct metric_event *m)
  * (trace_format.h, FETCHED); its own record, not one of several calls. */
 static inline bool metric_fetched(const struct metric_event *m)
 {
-	return m->is.call >= REEL_CALL_READ &&
-	       m->is.call <= REEL_CALL_PREADV2 && m->is.arg2 > 0 && m->is.kind == REEL_KIND_FILE && m->is.file &&
-	       m->calls == 1;
+	return m->is.call >= REEL_CALL_READ && m->is.call <= REEL_CALL_PREADV2 &&
+	       m->is.arg2 > 0 && m->is.kind == REEL_KIND_FILE && m->is.file;
 }
 
 static inline uint64_t metric_fetched_bytes(const struct reel_event *ev)

@@ -113,7 +113,7 @@ static int add_fetched(struct overlap *o, struct io *io,
 		       const struct metric_event *ev, struct reel_error *err)
 {
 	struct reel_interval iv = {ev->start_ns, ev->end_ns,
-				   metric_fetched_bytes(&ev->is), 1};
+				   metric_fetched_bytes(&ev->is), ev->calls};
 
 	return add_interval(o, io, ev->is.thread, OVERLAP_FETCHED, &iv, err);
 }
@@ -174,6 +174,7 @@ static int overlap_span(void *state, const struct reel_span_event *sp,
 	s->thread = sp->thread;
 	s->kind = sp->kind;
 	s->span_id = sp->span_id;
+	s->count = sp->count;
 	return 0;
 }
 
@@ -303,7 +304,8 @@ static void list_ranks(struct overlap *o)
 struct sums {
 	int64_t dur_ns, known_ns, fetch_ns, compute_ns, own_io_ns;
 	int64_t unknown_wait_ns, unknown_io_ns;
-	uint32_t known, fetch_known, compute_known;
+	uint64_t steps, known;
+	bool fetch_known, compute_known; /* of any */
 };
 
 static struct sums sum_steps(const struct overlap_rank *r, uint32_t first)
@@ -314,17 +316,18 @@ static struct sums sum_steps(const struct overlap_rank *r, uint32_t first)
 	for (i = first; i < r->steps; i++) {
 		const struct overlap_step *s = &r->step[i];
 
+		all.steps += s->count;
 		all.dur_ns += s->dur_ns;
 		if (s->fetch_known) {
-			all.fetch_known++;
+			all.fetch_known = true;
 			all.fetch_ns += s->fetch_ns;
 			all.own_io_ns += s->own_io_ns;
 		} else {
 			all.unknown_wait_ns += s->dur_ns;
 		}
 		if (s->compute_known) {
-			all.compute_known++;
-			all.known++;
+			all.compute_known = true;
+			all.known += s->count;
 			all.known_ns += s->dur_ns;
 			all.compute_ns += s->compute_ns;
 		} else {
@@ -371,27 +374,52 @@ static int64_t step_other(const struct overlap_step *s)
 	return ns > 0 ? ns : 0;
 }
 
+struct value {
+	int64_t ns;
+	uint64_t steps;
+};
+
 static int by_value(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	const struct value *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* Of the steady steps, all but the first, that know it; -1: there are none. */
-static int64_t median(const struct overlap_rank *r, int64_t *room,
+/* Of step @i, from 0, in the order of @v. */
+static int64_t value_at(const struct value *v, uint64_t i)
+{
+	while (i >= v->steps)
+		i -= v++->steps;
+	return v->ns;
+}
+
+/*
+ * Of the steady steps, all but the first, that know it; -1: there are none.
+ * Steps that were summed are taken for as many of their mean.
+ */
+static int64_t median(const struct overlap_rank *r, struct value *room,
 		      int64_t (*value)(const struct overlap_step *))
 {
+	uint64_t steps = 0;
 	uint32_t n = 0, i;
 
 	for (i = 1; i < r->steps; i++) {
-		room[n] = value(&r->step[i]);
-		n += room[n] >= 0;
+		const struct overlap_step *s = &r->step[i];
+		int64_t ns = value(s);
+
+		if (ns < 0)
+			continue;
+		room[n++] = (struct value){ns / s->count, s->count};
+		steps += s->count;
 	}
 	if (!n)
 		return -1;
 	qsort(room, n, sizeof(*room), by_value);
-	return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
+	return steps % 2 ? value_at(room, steps / 2)
+			 : (value_at(room, steps / 2 - 1) +
+			    value_at(room, steps / 2)) /
+				   2;
 }
 
 /* NULL: not measured. */
@@ -423,32 +451,33 @@ static void bind_known(struct reel_insert *out, const struct overlap_rank *r,
 		       const struct sums *all, const struct sums *steady,
 		       int64_t median_own_ns)
 {
-	reel_insert_int(out, r->steps - all->known);
+	reel_insert_int(out, (int64_t)(all->steps - all->known));
 	put(out, all->fetch_known, all->own_io_ns);
 	put(out, steady->fetch_known, steady->own_io_ns);
 	put_step(out, median_own_ns);
 	put(out, all->known, r->loop_ns);
 	put(out, all->fetch_known, r->loop_wait_ns);
 	put(out, steady->known, steady->known_ns);
-	reel_insert_int(out, steady->known);
+	reel_insert_int(out, (int64_t)steady->known);
 	reel_insert_int(out, all->dur_ns);
 	reel_insert_int(out, all->unknown_wait_ns);
 	reel_insert_int(out, all->unknown_io_ns);
+	put(out, all->fetch_known, all->own_io_ns + r->between_io_ns);
 }
 
 static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 		      int32_t ordinal, struct reel_error *err)
 {
 	struct sums all = sum_steps(r, 0), steady = sum_steps(r, 1);
-	int64_t *room = reel_alloc(r->steps, sizeof(*room), err);
+	struct value *room = reel_alloc(r->steps, sizeof(*room), err);
 
 	if (!room)
 		return -1;
 	reel_insert_int(out, r->rank >= 0 ? r->rank : ordinal);
 	reel_insert_int(out, r->process);
 	reel_insert_text(out, r->compute_source);
-	reel_insert_int(out, r->steps);
-	reel_insert_int(out, r->steps > 1 ? r->steps - 1 : 0);
+	reel_insert_int(out, (int64_t)all.steps);
+	reel_insert_int(out, (int64_t)steady.steps);
 	reel_insert_int(out, steady.dur_ns);
 	put(out, steady.fetch_known, steady.fetch_ns);
 	put(out, steady.compute_known, steady.compute_ns);
@@ -474,6 +503,7 @@ static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
 		       int32_t ordinal, struct reel_error *err)
 {
+	int64_t ordinal_step = 1;
 	uint32_t i;
 
 	for (i = 0; i < r->steps; i++) {
@@ -482,7 +512,8 @@ static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
 		reel_insert_int(out, s->span_id);
 		reel_insert_int(out, r->rank >= 0 ? r->rank : ordinal);
 		reel_insert_int(out, r->process);
-		reel_insert_int(out, i + 1);
+		reel_insert_int(out, ordinal_step);
+		ordinal_step += s->count;
 		put(out, s->epoch >= 0, s->epoch);
 		put(out, s->number >= 0, s->number);
 		reel_insert_int(out, i > 0);
@@ -497,7 +528,7 @@ static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
 		reel_insert_int(out, (int64_t)s->write_bytes);
 		reel_insert_id(out, s->epoch_span);
 		put_step(out, step_own_io(s));
-		reel_insert_int(out, 1);
+		reel_insert_int(out, s->count);
 		if (reel_insert_done(out, err))
 			return -1;
 	}
@@ -654,8 +685,7 @@ static int write_ranks(struct overlap *o, struct overlap_job *job,
 	}
 	if (!reel_insert_open(&rank_row, st,
 			      "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
-			      "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
-			      "?)",
+			      "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 			      err) &&
 	    !reel_insert_open(&step_row, st,
 			      "INSERT INTO step VALUES "

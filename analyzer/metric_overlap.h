@@ -23,6 +23,7 @@ struct reel_error;
 struct overlap_span {
 	int64_t start_ns, end_ns, detail;
 	uint32_t process, thread, kind, span_id;
+	uint32_t count; /* spans that it stands for */
 };
 
 enum overlap_kind {
@@ -68,6 +69,7 @@ struct overlap_step {
 	int64_t epoch, number; /* as declared, -1: not */
 	uint64_t read_bytes, write_bytes;
 	uint32_t span_id, thread;
+	uint32_t count;	     /* steps that it stands for: sums are of all */
 	uint32_t epoch_span; /* 0: in no epoch */
 	int64_t epoch_start_ns;
 	bool fetch_known, compute_known; /* else their figures are void */
@@ -77,14 +79,15 @@ struct overlap_rank {
 	uint32_t process;
 	int32_t rank;
 	struct overlap_step *step;
-	uint32_t steps;
+	uint32_t steps; /* in step[] */
 	struct reel_union step_time, fetch, phase;
-	struct reel_union fed; /* known steps less fetches and phases */
+	struct reel_union fed;	/* known steps less fetches and phases */
 	struct reel_union base; /* computation before own I/O is subtracted */
 	const char *compute_source;	      /* NULL: no way to know */
 	struct reel_interval_stream computed; /* C */
 	int64_t compute_ns, own_io_ns, io_ns, hidden_ns;
-	int64_t loop_ns, loop_wait_ns;
+	int64_t loop_start_ns, loop_ns, loop_wait_ns;
+	int64_t between_io_ns; /* own I/O in the loop, between its steps */
 	uint32_t fetch_known, compute_known; /* steps */
 	/* Loader workers. */
 	struct reel_union worker_time;

@@ -18,9 +18,10 @@
 /* A call of thread @thread may lie over many steps; the sweep goes by them. */
 struct own_sweep {
 	struct overlap_rank *rank;
-	struct reel_union own; /* the calls, merged on their way */
-	int64_t done_ns; /* computation is known until here */
-	uint32_t step, fed, fed_step, base, base_step; /* cursors */
+	struct reel_union own;	   /* the calls, merged on their way */
+	int64_t done_ns;	   /* computation is known until here */
+	struct reel_union between; /* the steps, in the loop */
+	uint32_t step, fed, fed_step, base, base_step, gap; /* cursors */
 };
 
 void overlap_share_out(struct overlap_rank *r, uint32_t *at, int64_t from_ns,
@@ -110,6 +111,30 @@ static int find_base(struct overlap_rank *r, const struct overlap_job *job,
 	return rc;
 }
 
+/* The loop without its steps, fetches, checkpoints and evaluation: what a loop
+ * does itself behind an epoch, to save, say. */
+static int find_between(struct reel_union *between,
+			const struct overlap_rank *r,
+			const struct overlap_job *job, struct reel_error *err)
+{
+	struct reel_union loop = {.most = REEL_UNION_ALL};
+	struct reel_union taken = {.most = REEL_UNION_ALL};
+	struct reel_interval iv = {r->loop_start_ns,
+				   r->loop_start_ns + r->loop_ns, 0, 0};
+	static const uint32_t kinds[] = {REEL_SPAN_STEP, REEL_SPAN_FETCH,
+					 REEL_SPAN_CHECKPOINT, REEL_SPAN_EVAL};
+	int rc = reel_union_add(&loop, &iv, err);
+	size_t i;
+
+	for (i = 0; !rc && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		rc = overlap_add_spans(&taken, job, r->process, kinds[i], err);
+	if (!rc)
+		rc = reel_union_cut(between, &loop, &taken, false, err);
+	reel_union_fini(&loop);
+	reel_union_fini(&taken);
+	return rc;
+}
+
 /* Until @to_ns the rank computed where its spans say so, from done_ns on. */
 static int take_compute(struct own_sweep *w, int64_t to_ns,
 			struct reel_error *err)
@@ -141,6 +166,10 @@ static int take_own(void *ctx, const struct reel_interval *iv,
 		overlap_share_out(r, &w->fed_step, part.start_ns, part.end_ns,
 				  offsetof(struct overlap_step, own_io_ns));
 	}
+	from_ns = iv->start_ns;
+	while (reel_union_part(&w->between, &w->gap, &from_ns, iv->end_ns,
+			       &part))
+		r->between_io_ns += part.end_ns - part.start_ns;
 	if (take_compute(w, iv->start_ns, err))
 		return -1;
 	if (iv->end_ns > w->done_ns)
@@ -203,8 +232,8 @@ static uint32_t *find_threads(const struct overlap_rank *r,
 	if (!thread)
 		return NULL;
 	for (i = 0; i < most; i++)
-		thread[i] = r->steps ? r->step[i].thread
-				     : job->span[at + i].thread;
+		thread[i] =
+			r->steps ? r->step[i].thread : job->span[at + i].thread;
 	qsort(thread, most, sizeof(*thread), by_value);
 	for (i = 0; i < most; i++)
 		if (!k || thread[k - 1] != thread[i])
@@ -244,7 +273,9 @@ int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
 	w.own.ctx = &w;
 	reel_interval_stream_begin(&r->computed, job->log, job->streams++,
 				   OVERLAP_HELD);
+	w.between.most = REEL_UNION_ALL;
 	if (find_fed(r, err) || find_base(r, job, err) ||
+	    find_between(&w.between, r, job, err) ||
 	    add_threads(&m, r, job, err))
 		goto out;
 	while ((more = reel_interval_merge_next(&m, &iv, &thread, err)) > 0)
@@ -256,5 +287,6 @@ int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
 out:
 	reel_interval_merge_fini(&m);
 	reel_union_fini(&w.own);
+	reel_union_fini(&w.between);
 	return rc;
 }

@@ -149,6 +149,7 @@ static int find_steps(struct overlap_rank *r, const struct overlap_job *job,
 		step->span_id = s->span_id;
 		step->thread = s->thread;
 		step->number = s->detail;
+		step->count = s->count;
 		while (seen < epochs &&
 		       span[epoch + seen].start_ns <= step->start_ns)
 			seen++;
@@ -205,6 +206,7 @@ static void measure_loop(struct overlap_rank *r)
 	to_ns = r->step[r->steps - 1].start_ns + r->step[r->steps - 1].dur_ns;
 	if (r->fetch.n && r->fetch.iv[0].start_ns < from_ns)
 		from_ns = r->fetch.iv[0].start_ns;
+	r->loop_start_ns = from_ns;
 	r->loop_ns = to_ns - from_ns;
 	r->loop_wait_ns = reel_union_within(&r->fetch, from_ns, to_ns, NULL);
 }
@@ -361,10 +363,10 @@ static int measure_worker(struct overlap_rank *r,
 {
 	struct reel_union busy = {.most = REEL_UNION_ALL};
 	struct reel_interval alive = {0, 0, 0, 0};
-	uint32_t n;
+	uint32_t n, at;
 	int rc;
 
-	overlap_find_spans(job, p->process, REEL_SPAN_PREPROCESS, &n);
+	at = overlap_find_spans(job, p->process, REEL_SPAN_PREPROCESS, &n);
 	if (!n)
 		return 0;
 	rc = overlap_add_spans(&busy, job, p->process, REEL_SPAN_PREPROCESS,
@@ -379,7 +381,8 @@ static int measure_worker(struct overlap_rank *r,
 		alive.end_ns = p->end_ns < last_ns ? p->end_ns : last_ns;
 		if (alive.end_ns < busy.iv[busy.n - 1].end_ns)
 			alive.end_ns = busy.iv[busy.n - 1].end_ns;
-		r->batches += n;
+		for (uint32_t i = 0; i < n; i++)
+			r->batches += job->span[at + i].count;
 		r->worker_processes++;
 		r->worker_busy_ns += reel_union_ns(&busy);
 		r->worker_alive_ns += alive.end_ns - alive.start_ns;

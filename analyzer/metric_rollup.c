@@ -274,6 +274,7 @@ const struct reel_metric reel_metric_rollup = {
 	.name = "rollup",
 	.schema = schema,
 	.state_bytes = sizeof(struct rollup),
+	.counts = true,
 	.feed = rollup_feed,
 	.finish = rollup_finish,
 	.fini = rollup_fini,

@@ -8,7 +8,10 @@
  * run to run and paths are known only at the end: so the chain notes that the
  * thread went over to another file, a log keeps to which, and their paths are
  * chained when all is fed. Messages have a chain of their own: how they are
- * cut depends on timing. The letters that mkstemp() made up are nobody's choice:
+ * cut depends on timing. So have the calls of a layer above those that do the
+ * work, as a replay plays these alone; which files were used through mappings
+ * is added there, without an order: pages are told when a mapping ends. The
+ * letters that mkstemp() made up are nobody's choice:
  * such a file is told by the rest of its name and its turn among those that its
  * thread made so.
  */
@@ -35,6 +38,8 @@ static const char schema[] =
 #define LOG_BYTES (16u << 20)
 #define MADE_UP 6 /* letters */
 
+enum { IO, MESSAGES, UPPER, CHAINS };
+
 struct chain {
 	uint64_t calls, hash;
 	uint32_t last_file;
@@ -42,11 +47,12 @@ struct chain {
 };
 
 struct sequences {
-	struct chain (*thread)[2]; /* I/O, messages */
+	struct chain (*thread)[CHAINS];
 	uint32_t room;
+	struct reel_idmap mapped[2]; /* thread and file: read, written */
 	uint32_t *made; /* by file: as which of its thread's, 0: not so */
 	uint32_t made_room;
-	struct reel_stream_log *log; /* stream 2 * thread + message: file ids */
+	struct reel_stream_log *log; /* stream CHAINS * thread + chain: file ids */
 };
 
 static int sequences_init(void *state, struct reel_error *err)
@@ -109,23 +115,39 @@ static int name_made_up(struct sequences *s, const struct metric_event *ev,
 	return 0;
 }
 
+/* Pages of a mapping were touched: no call, and never the same ones twice. */
+static int add_mapped(struct sequences *s, const struct metric_event *ev,
+		      struct reel_error *err)
+{
+	uint64_t key = (uint64_t)ev->is.thread << 32 | ev->is.file;
+
+	if (ev->bytes <= 0)
+		return 0;
+	return reel_idmap_get(&s->mapped[ev->is.group == REEL_GROUP_WRITE], key,
+			      err) == REEL_NO_INDEX
+		       ? -1
+		       : 0;
+}
+
 static int add_event(void *state, const struct metric_event *ev,
 		     struct reel_error *err)
 {
 	struct sequences *s = state;
 	enum metric_op op = ev->op;
-	bool message = op == METRIC_MESSAGE;
-	uint32_t stream = 2 * ev->is.thread + message, turns = 0;
+	uint32_t chain = op == METRIC_MESSAGE ? MESSAGES
+			 : op == METRIC_UPPER ? UPPER
+					      : IO;
+	uint32_t stream = CHAINS * ev->is.thread + chain, turns = 0;
 	struct chain *c;
 
-	/* What a mapping was used for is no call, and never twice the same;
-	 * what a layer above asked for is told by the calls beneath it. */
-	if (op == METRIC_NOTHING || op == METRIC_MAPPED || op == METRIC_UPPER)
+	if (op == METRIC_NOTHING)
 		return 0;
 	if (reel_array_reach(&s->thread, &s->room, ev->is.thread,
 			     sizeof(*s->thread), err))
 		return -1;
-	c = &s->thread[ev->is.thread][message];
+	if (op == METRIC_MAPPED)
+		return add_mapped(s, ev, err);
+	c = &s->thread[ev->is.thread][chain];
 	if (ev->is.file != c->last_file) {
 		turns = 1;
 		if (ev->is.call == REEL_CALL_MKSTEMP &&
@@ -218,21 +240,41 @@ static int add_paths(struct sequences *s, uint32_t stream, struct chain *c,
 	return more;
 }
 
+/* The sum of what each thread used through mappings, whatever the order. */
+static void sum_mapped(const struct sequences *s, uint64_t *sum,
+		       const uint64_t *hash, uint32_t room)
+{
+	for (int w = 0; w < 2; w++) {
+		const struct reel_idmap *m = &s->mapped[w];
+
+		for (uint32_t i = 0; m->mask && i <= m->mask; i++) {
+			uint32_t file = (uint32_t)m->slot[i].key;
+
+			if (m->slot[i].index)
+				sum[m->slot[i].key >> 32] +=
+					mix(file < room ? hash[file] : 0,
+					    (uint64_t)w + 1);
+		}
+	}
+}
+
 static int write_thread(struct sequences *s, struct reel_insert *out,
-			uint32_t thread, const uint64_t *hash, uint32_t room,
-			struct reel_error *err)
+			uint32_t thread, uint64_t mapped, const uint64_t *hash,
+			uint32_t room, struct reel_error *err)
 {
 	struct chain *c = s->thread[thread];
 	int i;
 
-	if (!c[0].calls && !c[1].calls)
+	if (!c[IO].calls && !c[MESSAGES].calls && !c[UPPER].calls)
 		return 0;
 	reel_insert_int(out, thread);
-	for (i = 0; i < 2; i++) {
-		if (add_paths(s, 2 * thread + (uint32_t)i, &c[i], hash, room,
-			      err))
+	for (i = 0; i < CHAINS; i++) {
+		if (add_paths(s, CHAINS * thread + (uint32_t)i, &c[i], hash,
+			      room, err))
 			return -1;
 		reel_insert_int(out, (int64_t)c[i].calls);
+		if (i == UPPER)
+			c[i].hash += mapped;
 		reel_insert_int(out, (int64_t)c[i].hash);
 	}
 	return reel_insert_done(out, err);
@@ -243,18 +285,20 @@ static int sequences_finish(void *state, struct reel_store *st,
 {
 	struct sequences *s = state;
 	struct reel_insert out = {0};
-	uint64_t *hash = NULL;
+	uint64_t *hash = NULL, *mapped = reel_alloc(s->room + 1ul, 8, err);
 	uint32_t room = 0, i;
 	int rc = -1;
 
-	if (read_paths(s, &hash, &room, st, err))
+	if (!mapped || read_paths(s, &hash, &room, st, err))
 		goto out;
-	rc = reel_insert_open(&out, st,
-			      "INSERT INTO thread_sequence VALUES (?,?,?,?,?)",
-			      err);
+	sum_mapped(s, mapped, hash, room);
+	rc = reel_insert_open(
+		&out, st, "INSERT INTO thread_sequence VALUES (?,?,?,?,?,?,?)",
+		err);
 	for (i = 0; !rc && i < s->room; i++)
-		rc = write_thread(s, &out, i, hash, room, err);
+		rc = write_thread(s, &out, i, mapped[i], hash, room, err);
 out:
+	free(mapped);
 	free(hash);
 	return reel_insert_close(&out, rc);
 }
@@ -264,6 +308,8 @@ static void sequences_fini(void *state)
 	struct sequences *s = state;
 
 	reel_stream_log_close(s->log);
+	reel_idmap_fini(&s->mapped[0]);
+	reel_idmap_fini(&s->mapped[1]);
 	free(s->made);
 	free(s->thread);
 }

@@ -36,7 +36,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	if (reel_array_reach(&s->file, &s->room, ev->is.file, sizeof(*f), err))
 		return -1;
 	f = &s->file[ev->is.file];
-	f->reads++;
+	f->reads += ev->calls;
 	f->read_bytes += (uint64_t)ev->bytes;
 	f->bytes += metric_fetched_bytes(&ev->is);
 	f->dur_ns += (uint64_t)ev->dur_ns;

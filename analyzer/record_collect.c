@@ -229,25 +229,41 @@ static int open_window(struct record_window *w, const char *path,
 	return 0;
 }
 
+static uint64_t file_bytes(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
 /* The process of @w has ended: what it left goes to @log, the window away. */
-static int merge(struct record_window *w, int64_t bytes, const char *log,
+static int merge(const char *dir, struct record_window *w,
+		 const struct stat *st, const char *log,
 		 struct reel_error *err)
 {
+	uint64_t before = file_bytes(log);
 	int rc = 0;
 
 	if (w->head.magic &&
-	    (read_slots(w, bytes, err) || record_log_complete(w, log, err)))
+	    (read_slots(w, st->st_size, err) || record_log_complete(w, log, err)))
 		rc = -1;
 	else if (unlink(w->path) && errno != ENOENT)
 		rc = reel_fail(err, REEL_E_IO, "cannot remove '%s': %s",
 			       w->path, strerror(errno));
+	if (!rc)
+		record_counts_merged(dir,
+				     (uint64_t)st->st_blocks * 512 +
+					     REEL_WINDOW_HEAD_BYTES,
+				     file_bytes(log) - before +
+					     w->head.head_bytes);
 	free(w->block);
 	return rc;
 }
 
 /* Merge the window @path into the log @log if its process has ended. */
-static int collect_one(const char *path, const char *log, struct here *h,
-		       struct record_collected *c, struct reel_error *err)
+static int collect_one(const char *dir, const char *path, const char *log,
+		       struct here *h, struct record_collected *c,
+		       struct reel_error *err)
 {
 	struct record_window w;
 	enum record_owner owner;
@@ -265,7 +281,7 @@ static int collect_one(const char *path, const char *log, struct here *h,
 	if (owner == RECORD_ALIVE)
 		rc = add_living(h, w.head.pid, err);
 	if (owner == RECORD_ENDED) {
-		rc = merge(&w, st.st_size, log, err);
+		rc = merge(dir, &w, &st, log, err);
 		c->merged += !rc;
 	}
 out:
@@ -335,7 +351,7 @@ static int collect(const char *dir, bool running, struct record_collected *c,
 	rewinddir(d);
 	while ((e = readdir(d)))
 		if (paths_of(dir, e->d_name, path, log) &&
-		    collect_one(path, log, &h, c, err))
+		    collect_one(dir, path, log, &h, c, err))
 			c->left++;
 	closedir(d);
 	if (!running)

@@ -199,6 +199,7 @@ static int make_counts(const struct record_dir *d, bool shared,
 
 	u.counts.magic = REEL_COUNTS_MAGIC;
 	u.counts.budget_bytes = (uint64_t)budget_bytes;
+	u.counts.used_bytes = sizeof(u);
 	if (join(path, d->path, "job.counts"))
 		return -1;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
@@ -255,6 +256,26 @@ bool record_counts_add(const char *dir, enum reel_counter which, uint64_t n)
 	__atomic_fetch_add(&c->counter[which], n, __ATOMIC_RELAXED);
 	munmap(c, sizeof(*c));
 	return true;
+}
+
+void record_counts_merged(const char *dir, uint64_t window_bytes,
+			  uint64_t log_bytes)
+{
+	struct stat st;
+	struct reel_counts *c = map_counts(dir, &st);
+	uint64_t windows;
+
+	if (!c)
+		return;
+	if (c->budget_bytes) {
+		__atomic_fetch_add(&c->used_bytes, log_bytes, __ATOMIC_RELAXED);
+		windows = __atomic_load_n(&c->window_bytes, __ATOMIC_RELAXED);
+		if (window_bytes > windows) /* a file system has its own idea */
+			window_bytes = windows;
+		__atomic_fetch_sub(&c->window_bytes, window_bytes,
+				   __ATOMIC_RELAXED);
+	}
+	munmap(c, sizeof(*c));
 }
 
 uint64_t record_dir_started(const struct record_dir *d)

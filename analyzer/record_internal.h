@@ -87,6 +87,12 @@ void record_dir_fini(struct record_dir *d);
  * directory meanwhile; 0: not known.
  */
 uint64_t record_dir_started(const struct record_dir *d);
+/*
+ * Of --max-size in @dir: a window of @window_bytes is gone, with @log_bytes of
+ * which a log became longer, its head included.
+ */
+void record_counts_merged(const char *dir, uint64_t window_bytes,
+			  uint64_t log_bytes);
 /* Add @n to a counter of job.counts in @dir. False: there is none. */
 bool record_counts_add(const char *dir, enum reel_counter which, uint64_t n);
 /* Remove windows/ (and what it links to) when nothing is left in it. */

@@ -42,16 +42,20 @@ struct report_mpiio {
 
 struct report_rank {
 	int64_t rank, process_id, steps, steady_steps, epochs;
-	int64_t mean_step_ns, mean_fetch_ns; /* REPORT_NONE */
+	int64_t unknown_steps;	       /* no fetch of theirs was seen */
+	int64_t loop_ns, loop_wait_ns; /* REPORT_NONE */
+	int64_t own_io_ns; /* of the thread that steps, in the loop; NONE */
+	/* Of the known steady steps; REPORT_NONE. */
+	int64_t steady_ns, steady_fetch_ns, steady_compute_ns, steady_own_io_ns;
 	int64_t median_step_ns, median_fetch_ns, median_compute_ns,
-		median_other_ns; /* REPORT_NONE */
+		median_own_io_ns, median_other_ns;
 	int64_t io_ns, hidden_ns, exposed_ns,
 		fetch_ns; /* hidden, exposed: NONE */
-	double hidden_share, computing_share, stall_share, worker_busy_share,
-		worker_io_share, headroom; /* REPORT_NONE */
-	int64_t workers, workers_least;	   /* REPORT_NONE: none seen */
-	int64_t anew;			   /* later passes with new workers */
-	char compute_source[32];	   /* "": none */
+	double hidden_share, computing_share, stall_share, wait_share,
+		worker_busy_share, worker_io_share, headroom; /* REPORT_NONE */
+	int64_t workers, workers_least; /* REPORT_NONE: none seen */
+	int64_t anew;			/* later passes with new workers */
+	char compute_source[32];	/* "": none */
 };
 
 struct report {
@@ -69,7 +73,10 @@ struct report {
 	int64_t map_read_bytes, map_write_bytes; /* among those of the groups */
 	struct {
 		int64_t reads, read_bytes, bytes, ns;
-	} fetched;			/* from the storage: v_storage */
+	} fetched; /* from the storage: v_storage */
+	struct {
+		int64_t exposed_ns, reads, bytes, read_ns;
+	} storage_wait;			/* v_storage_wait */
 	int64_t io_ns;			/* union over the job; REPORT_NONE */
 	int64_t workers, workers_least; /* of a rank, at a time; 0 */
 	struct {
@@ -92,6 +99,7 @@ struct report {
 	int64_t journal_ns; /* of calls that are no transfers, on SQLite's */
 	int64_t checkpoint_ns, checkpoints;
 	int64_t epochs, epoch_start_ns; /* last: of all but the first */
+	bool python;  /* a Python ran: the hooks know its loops */
 	int64_t anew; /* of those, how many made workers; the first rank */
 	struct {
 		bool pytorch, tensorflow, grain;
@@ -106,9 +114,14 @@ int report_read(struct report *r, struct reel_store *st,
 		struct reel_error *err);
 void report_fini(struct report *r);
 
-/* The rank that waits longest for its input, of equal ones the first; NULL:
- * there is none. Borrowed from @r. */
+/* The rank that waits the largest share of its loop, of equal ones the first;
+ * NULL: no rank has steps. Borrowed from @r. */
 const struct report_rank *report_slowest(const struct report *r);
+
+/* The time that shares "of the run" are of: from the job's start to its end;
+ * where that is not known, from the first to the last event. */
+int64_t report_run_ns(const struct report *r);
+bool report_run_is_job(const struct report *r); /* false: the latter */
 
 /* A column as a number that bears to be added to so many others less one. */
 #define REPORT_ADDS 64
@@ -120,6 +133,8 @@ void report_text(const struct report *r, const char *run);
 /* report_gaps.c: programs that could not be traced, and the lines on them. */
 int64_t report_untraced(struct reel_store *st);
 bool report_damaged(struct reel_store *st); /* the trace, as far as load saw */
+/* Files of the trace that load had no permission to read. */
+int64_t report_denied(struct reel_store *st);
 /* A line without its stop on what the figures of a run do not hold, appended to
  * @out; false: they hold all of it. */
 bool report_incomplete(struct reel_store *st, struct reel_buf *out);

@@ -307,49 +307,91 @@ static int fill_epochs(struct report *r, sqlite3_stmt *q,
 	return 0;
 }
 
-static int fill_rank(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+static void add_rank_workers(struct report *r, const struct report_rank *k)
 {
-	struct report_rank *k;
-	const char *source;
-
-	if (reel_grow(&r->rank, (size_t)r->ranks + 1, sizeof(*k), err))
-		return -1;
-	k = &r->rank[r->ranks++];
-	memset(k, 0, sizeof(*k));
-	k->rank = report_int(q, 0);
-	k->process_id = report_int(q, 1);
-	source = (const char *)sqlite3_column_text(q, 2);
-	strncpy(k->compute_source, source ? source : "",
-		sizeof(k->compute_source) - 1);
-	k->steps = report_int(q, 3);
-	k->steady_steps = report_int(q, 4);
-	k->io_ns = get_int(q, 5);
-	k->hidden_ns = get_int(q, 6);
-	k->exposed_ns = get_int(q, 7);
-	k->hidden_share = get_real(q, 8);
-	k->fetch_ns = get_int(q, 9);
-	k->computing_share = get_real(q, 10);
-	k->stall_share = get_real(q, 11);
-	k->workers = get_int(q, 12);
-	k->worker_busy_share = get_real(q, 13);
-	k->worker_io_share = get_real(q, 14);
-	k->headroom = get_real(q, 15);
-	k->median_step_ns = get_int(q, 16);
-	k->median_fetch_ns = get_int(q, 17);
-	k->median_compute_ns = get_int(q, 18);
-	k->median_other_ns = get_int(q, 19);
-	k->epochs = report_int(q, 20);
-	k->mean_step_ns = get_int(q, 21);
-	k->mean_fetch_ns = get_int(q, 22);
-	k->workers_least = get_int(q, 23);
-	k->anew = report_int(q, 24);
-	if (r->ranks == 1) /* whose epochs are looked at */
-		r->anew = k->anew;
 	if (k->workers > r->workers)
 		r->workers = k->workers;
 	if (k->workers_least > 0 &&
 	    (!r->workers_least || k->workers_least < r->workers_least))
 		r->workers_least = k->workers_least;
+}
+
+/* The columns of the query on v_overlap, in its order. */
+static void get_rank(struct report_rank *k, sqlite3_stmt *q)
+{
+	int64_t *const number[] = {
+		&k->rank,
+		&k->process_id,
+		&k->steps,
+		&k->unknown_steps,
+		&k->steady_steps,
+		&k->epochs,
+		&k->anew,
+		&k->loop_ns,
+		&k->loop_wait_ns,
+		&k->own_io_ns,
+		&k->steady_ns,
+		&k->steady_fetch_ns,
+		&k->steady_compute_ns,
+		&k->steady_own_io_ns,
+		&k->median_step_ns,
+		&k->median_fetch_ns,
+		&k->median_compute_ns,
+		&k->median_own_io_ns,
+		&k->median_other_ns,
+		&k->io_ns,
+		&k->hidden_ns,
+		&k->exposed_ns,
+		&k->fetch_ns,
+		&k->workers,
+		&k->workers_least,
+	};
+	double *const share[] = {
+		&k->hidden_share, &k->computing_share,	 &k->stall_share,
+		&k->wait_share,	  &k->worker_busy_share, &k->worker_io_share,
+		&k->headroom,
+	};
+	const char *source = (const char *)sqlite3_column_text(q, 0);
+	size_t i;
+	int at = 1;
+
+	strncpy(k->compute_source, source ? source : "",
+		sizeof(k->compute_source) - 1);
+	for (i = 0; i < sizeof(number) / sizeof(number[0]); i++)
+		*number[i] = get_int(q, at++);
+	for (i = 0; i < sizeof(share) / sizeof(share[0]); i++)
+		*share[i] = get_real(q, at++);
+}
+
+static int fill_rank(struct report *r, sqlite3_stmt *q, struct reel_error *err)
+{
+	struct report_rank *k;
+
+	if (reel_grow(&r->rank, (size_t)r->ranks + 1, sizeof(*k), err))
+		return -1;
+	k = &r->rank[r->ranks++];
+	memset(k, 0, sizeof(*k));
+	get_rank(k, q);
+	if (r->ranks == 1) /* whose epochs are looked at */
+		r->anew = k->anew;
+	add_rank_workers(r, k);
+	return 0;
+}
+
+static int fill_python(struct report *r, sqlite3_stmt *q,
+		       struct reel_error *err)
+{
+	r->python = sqlite3_column_int(q, 0);
+	return 0;
+}
+
+static int fill_storage_wait(struct report *r, sqlite3_stmt *q,
+			     struct reel_error *err)
+{
+	r->storage_wait.exposed_ns = report_int(q, 0);
+	r->storage_wait.reads = report_int(q, 1);
+	r->storage_wait.bytes = report_int(q, 2);
+	r->storage_wait.read_ns = report_int(q, 3);
 	return 0;
 }
 
@@ -425,29 +467,41 @@ static const struct {
 	/* From an epoch's begin, where the loader's workers are made, to its
 	 * first batch. Each rank has a first epoch, which must. */
 	{"WITH begun AS (SELECT min(ordinal) AS ordinal, process_id, "
-	 "epoch_span, start_ns, coalesce(fetch_ns, 0) AS fetch_ns FROM step "
+	 "epoch_span, start_ns, coalesce(fetch_ns / steps, 0) AS fetch_ns "
+	 "FROM step "
 	 "WHERE rank = (SELECT min(rank) FROM step) "
 	 "GROUP BY process_id, epoch_span) "
 	 "SELECT count(*), coalesce(sum(b.fetch_ns + "
 	 "max(0, b.start_ns - e.start_ns)) FILTER (WHERE b.ordinal > 1), 0) "
 	 "FROM begun b JOIN span e ON e.span_id = b.epoch_span",
 	 fill_epochs},
-	{"SELECT o.rank, o.process_id, o.compute_source, o.steps, "
-	 "o.steady_steps, o.io_ns, o.hidden_ns, o.exposed_ns, "
-	 "o.hidden_share, o.fetch_ns, o.computing_share, o.stall_share, "
-	 "coalesce(w.most, o.workers), o.worker_busy_share, o.worker_io_share, "
-	 "o.headroom, "
+	{"SELECT o.compute_source, o.rank, o.process_id, o.steps, "
+	 "(SELECT coalesce(sum(s.steps), 0) FROM step s "
+	 "WHERE s.process_id = o.process_id AND s.fetch_ns IS NULL), "
+	 "o.steady_steps, "
+	 "(SELECT count(DISTINCT s.epoch_span) FROM step s "
+	 "WHERE s.process_id = o.process_id), coalesce(w.anew, 0), "
+	 "t.loop_ns, t.loop_wait_ns, t.loop_own_io_ns, t.steady_known_ns, "
+	 "t.steady_fetch_ns, t.steady_compute_ns, t.steady_own_io_ns, "
 	 "t.median_step_ns, t.median_fetch_ns, t.median_compute_ns, "
-	 "t.median_other_ns, (SELECT count(DISTINCT s.epoch_span) FROM step s "
-	 "WHERE s.process_id = o.process_id), "
-	 "coalesce(t.steady_known_ns / nullif(t.steady_known_steps, 0), "
-	 "t.steady_ns / nullif(t.steady_steps, 0)), "
-	 "t.steady_fetch_ns / nullif(t.steady_known_steps, 0), "
-	 "coalesce(w.least, w.most, o.workers), w.anew "
+	 "t.median_own_io_ns, t.median_other_ns, o.io_ns, o.hidden_ns, "
+	 "o.exposed_ns, o.fetch_ns, coalesce(w.most, o.workers), "
+	 "coalesce(w.least, w.most, o.workers), o.hidden_share, "
+	 "o.computing_share, o.stall_share, o.wait_share, "
+	 "o.worker_busy_share, o.worker_io_share, o.headroom "
 	 "FROM v_overlap o JOIN rank_time t USING (process_id) "
 	 "LEFT JOIN " REPORT_WORKERS " w USING (process_id) "
 	 "ORDER BY o.rank, o.process_id",
 	 fill_rank},
+	{"SELECT exposed_ns, reads, bytes, read_ns FROM v_storage_wait",
+	 fill_storage_wait},
+	/* The image's name, or that of the hooks, which load into Pythons of
+	 * other names too. */
+	{"SELECT EXISTS (SELECT 1 FROM note WHERE key GLOB 'hook:*') OR "
+	 "EXISTS (SELECT 1 FROM process WHERE "
+	 "replace(exe, rtrim(exe, replace(exe, '/', '')), '') GLOB "
+	 "'python*')",
+	 fill_python},
 };
 
 int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
@@ -479,9 +533,19 @@ const struct report_rank *report_slowest(const struct report *r)
 	int64_t i;
 
 	for (i = 0; i < r->ranks; i++)
-		if (!worst || r->rank[i].stall_share > worst->stall_share)
+		if (!worst || r->rank[i].wait_share > worst->wait_share)
 			worst = &r->rank[i];
 	return worst;
+}
+
+bool report_run_is_job(const struct report *r)
+{
+	return r->wall_ns > 0 && r->wall_ns >= r->span_ns;
+}
+
+int64_t report_run_ns(const struct report *r)
+{
+	return report_run_is_job(r) ? r->wall_ns : r->span_ns;
 }
 
 void report_fini(struct report *r)

@@ -64,6 +64,11 @@ bool report_damaged(struct reel_store *st)
 	       0;
 }
 
+int64_t report_denied(struct reel_store *st)
+{
+	return count(st, "denied", NULL);
+}
+
 /* Number and words, behind what @b has. */
 static void list(struct reel_buf *b, int64_t n, const char *one,
 		 const char *many)
@@ -89,6 +94,8 @@ bool report_incomplete(struct reel_store *st, struct reel_buf *out)
 	if (report_damaged(st))
 		reel_buf_printf(&b, NULL, "%sa damaged trace",
 				b.len ? ", " : "");
+	list(&b, report_denied(st), "file without permission to read it",
+	     "files without permission to read them");
 	if (count(st, "counted", NULL) > 0)
 		reel_buf_printf(&b, NULL,
 				"%scounters for events, with mean sizes",
@@ -151,6 +158,23 @@ static void damage(const struct report *r)
 		fputs("damaged:", stdout);
 		report_put_wrapped(reel_buf_text(&b) + 1, 10, 8);
 	}
+	reel_buf_fini(&b);
+}
+
+/* Of a trace that another user made. */
+static void denied(const struct report *r)
+{
+	int64_t files = report_denied(r->st);
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (files <= 0)
+		return;
+	reel_buf_printf(&b, NULL,
+			"permission denied: %s file%s of the trace could not "
+			"be opened: what was there is in no number below",
+			reel_num_count(num, files), files == 1 ? "" : "s");
+	report_put_wrapped(reel_buf_text(&b), 10, 0);
 	reel_buf_fini(&b);
 }
 
@@ -268,6 +292,7 @@ void report_gaps(const struct report *r)
 	char num[REEL_NUM];
 
 	damage(r);
+	denied(r);
 	if (after > 0) {
 		reel_buf_printf(&b, NULL,
 				"events until %s, then counters: the trace had "
@@ -277,9 +302,12 @@ void report_gaps(const struct report *r)
 		reel_buf_fini(&b);
 	} else if (count(r->st, "counted", NULL) > 0) {
 		report_put_wrapped(
-			"counters, not events: calls and bytes are exact (but "
-			"for printf, getc and their like), sizes are means of "
-			"a power of two, order and moments are not known",
+			"counters, not events: calls, bytes and their time are "
+			"exact (but for printf, getc and their like), sizes "
+			"are means of a power of two, files are told apart by "
+			"folder and kind of name, steps faster than one a "
+			"second are summed; I/O of several threads at a time, "
+			"hidden and exposed I/O are estimates",
 			10, 0);
 	}
 	hooks(r);

@@ -132,6 +132,7 @@ static const struct section {
 	{"hosts", false,
 	 "SELECT host_id, name, boot_id FROM host ORDER BY host_id"},
 	{"mapped", true, "SELECT * FROM v_mapped"},
+	{"storage_wait", true, "SELECT * FROM v_storage_wait"},
 	{"losses", false,
 	 "SELECT process_id, reason, unit, count FROM loss "
 	 "ORDER BY reason, process_id"},
@@ -176,7 +177,8 @@ static json_t *completeness(const struct report *r)
 	return json_pack("{s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
 			 "lost_events", (json_int_t)r->lost, "complete",
 			 !r->lost && !report_untraced(r->st) &&
-				 !report_damaged(r->st),
+				 !report_damaged(r->st) &&
+				 !report_denied(r->st),
 			 "clock_error_ns", (json_int_t)r->clock_error_ns,
 			 "code_opens", (json_int_t)r->code_opens, "code_calls",
 			 (json_int_t)r->code_calls, "code_read_bytes",

@@ -9,11 +9,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/cli.h"
 #include "lib/terminal.h"
 #include "lib/text.h"
 
+#include "analyzer/report.h"
 #include "analyzer/report_put.h"
 
 #define WORDS_COLUMNS 100
@@ -79,6 +81,19 @@ void report_put_wrapped(const char *text, int indent, int at)
 {
 	report_put_words(text, indent, at);
 	putchar('\n');
+}
+
+char *report_percent(char out[static REEL_NUM], double share)
+{
+	if (share == REPORT_NONE)
+		return strcpy(out, "-");
+	if ((share > 0 && share < 0.0005) || (share < 1 && share >= 0.995))
+		return reel_num_percent(out, share);
+	if (share < 0.0995)
+		snprintf(out, REEL_NUM, "%.1f %%", share * 100);
+	else
+		snprintf(out, REEL_NUM, "%.0f %%", share * 100);
+	return out;
 }
 
 int report_bar_columns(int most, int others)

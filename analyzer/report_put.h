@@ -3,6 +3,12 @@
 #ifndef ANALYZER_REPORT_PUT_H
 #define ANALYZER_REPORT_PUT_H
 
+#include "lib/cli.h"
+
+/* A share: whole per cents, a decimal below 10, "-" for REPORT_NONE. The same
+ * share is the same figure wherever a report prints it. */
+char *report_percent(char out[static REEL_NUM], double share);
+
 /*
  * A row of cells: @at, 0 in its beginning, is where the line has come to. Where
  * the terminal has no room for a cell the row goes on in the next line; what is

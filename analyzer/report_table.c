@@ -177,7 +177,8 @@ int report_table_steps(const struct report *r, struct reel_error *err)
 	static const struct column c[] = {
 		{"rank", COUNT, 6},    {"epoch", COUNT, 7}, {"step", COUNT, 9},
 		{"start", TIME, 10},   {"time", TIME, 10},  {"fetch", TIME, 10},
-		{"compute", TIME, 10}, {"other", TIME, 10}, {"I/O", TIME, 10},
+		{"compute", TIME, 10}, {"own I/O", TIME, 10},
+		{"other", TIME, 10},   {"I/O", TIME, 10},
 		{"hidden", SHARE, 9},  {"read", BYTES, 10},
 	};
 
@@ -189,8 +190,8 @@ int report_table_steps(const struct report *r, struct reel_error *err)
 	}
 	return TABLE(r->st,
 		     "SELECT rank, epoch, coalesce(number, ordinal), start_ns, "
-		     "dur_ns, fetch_ns, compute_ns, other_ns, io_ns, "
-		     "hidden_share, read_bytes FROM v_step "
+		     "dur_ns, fetch_ns, compute_ns, own_io_ns, other_ns, "
+		     "io_ns, hidden_share, read_bytes FROM v_step "
 		     "ORDER BY rank, ordinal",
 		     c, err);
 }
@@ -201,7 +202,7 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 		{"world", WORLD, 7},   {"rank", COUNT, 6},
 		{"steps", COUNT, 9},   {"step", TIME, 10},
 		{"fetch", TIME, 10},   {"compute", TIME, 10},
-		{"waits", SHARE, 9},   {"AU", SHARE, 9},
+		{"waits", SHARE, 9},   {"computes", SHARE, 9},
 		{"I/O", TIME, 10},     {"hidden", SHARE, 9},
 		{"workers", COUNT, 9}, {"busy", SHARE, 9},
 		{"host", HOST, 0},
@@ -210,13 +211,15 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 	if (!r->ranks)
 		return 0;
 	report_put_wrapped("Ranks (step, fetch, compute: medians of the steady "
+			   "steps; waits: of the time from the first fetch to "
+			   "the end of the last step; computes: of the steady "
 			   "steps)",
 			   2, 0);
 	if (TABLE(r->st,
 		  "SELECT w.world, o.rank, o.steps, t.median_step_ns, "
 		  "t.median_fetch_ns, "
-		  "t.median_compute_ns, o.stall_share, o.computing_share, "
-		  "o.io_ns, o.hidden_share, coalesce(m.most, o.workers), "
+		  "t.median_compute_ns, o.wait_share, o.computing_share, o.io_ns, "
+		  "o.hidden_share, coalesce(m.most, o.workers), "
 		  "o.worker_busy_share, h.name "
 		  "FROM v_overlap o JOIN rank_time t USING (process_id) "
 		  "LEFT JOIN " REPORT_WORKERS " m USING (process_id) "

@@ -22,20 +22,6 @@ static const char *dot(void)
 	return reel_cli_utf8() ? " \u00b7 " : " - ";
 }
 
-/* Shares for people: whole per cents, a decimal below 10. */
-static char *percent(char out[static REEL_NUM], double share)
-{
-	if (share == REPORT_NONE)
-		return strcpy(out, "-");
-	if ((share > 0 && share < 0.0005) || (share < 1 && share >= 0.995))
-		return reel_num_percent(out, share);
-	if (share < 0.0995)
-		snprintf(out, REEL_NUM, "%.1f %%", share * 100);
-	else
-		snprintf(out, REEL_NUM, "%.0f %%", share * 100);
-	return out;
-}
-
 static char *time_or_none(char out[static REEL_NUM], int64_t ns)
 {
 	return ns == REPORT_NONE ? strcpy(out, "-")
@@ -129,10 +115,10 @@ static void print_completeness(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM], num2[REEL_NUM];
-	bool damaged = report_damaged(r->st);
+	bool damaged = report_damaged(r->st), denied = report_denied(r->st) > 0;
 
 	reel_buf_printf(&b, NULL, "%s: ",
-			r->lost || damaged	 ? "incomplete"
+			r->lost || damaged || denied ? "incomplete"
 			: report_untraced(r->st) ? "in what was traced"
 						 : "complete");
 	if (r->calls > r->events)
@@ -146,7 +132,9 @@ static void print_completeness(const struct report *r)
 				reel_num_count(num, r->lost));
 	else
 		reel_buf_puts(&b,
-			      damaged ? "the trace is damaged" : "none lost",
+			      damaged  ? "the trace is damaged"
+			      : denied ? "permission denied to read others"
+				       : "none lost",
 			      NULL);
 	if (r->processes > 0)
 		reel_buf_printf(&b, NULL, "; clock error %s %s",
@@ -155,9 +143,10 @@ static void print_completeness(const struct report *r)
 	if (r->code_opens > 0)
 		reel_buf_printf(
 			&b, NULL,
-			"; %s code and system files opened, counted "
-			"only (%s read)",
+			"; %s open%s of code and system files, counted only "
+			"(%s read)",
 			reel_num_count(num, r->code_opens),
+			r->code_opens == 1 ? "" : "s",
 			reel_num_bytes(num2, (double)r->code_read_bytes));
 	if (r->unordered_bytes > 0)
 		reel_buf_printf(
@@ -199,36 +188,114 @@ static void print_advice(const struct report *r)
 	}
 }
 
-static void print_part(const char *name, int64_t ns, int64_t step_ns)
+/* The median of the steps' time in one part, and what all of it is of them. */
+static void print_part(const char *name, int64_t ns, double share)
 {
 	char num[REEL_NUM];
-	double share = step_ns > 0 ? (double)ns / (double)step_ns : 0;
 	int at = 11;
 
 	printf("  %-9s", name);
 	report_put_right(&at, time_or_none(num, ns), 9);
-	report_put_right(
-		&at, percent(num, ns == REPORT_NONE ? REPORT_NONE : share), 8);
+	report_put_right(&at, report_percent(num, share), 8);
 	report_put_bar(&at, report_bar_columns(40, at), share);
 	putchar('\n');
 }
 
+static double of_steps(const struct report_rank *k, int64_t ns)
+{
+	if (ns == REPORT_NONE || k->steady_ns <= 0)
+		return REPORT_NONE;
+	return (double)ns / (double)k->steady_ns;
+}
+
+#define SHARE_LEAST 0.0005 /* of the steps, to have a line */
+
+static void print_parts(const struct report_rank *k)
+{
+	double fetch = of_steps(k, k->steady_fetch_ns);
+	double compute = of_steps(k, k->steady_compute_ns);
+	double own = of_steps(k, k->steady_own_io_ns), other = 1;
+
+	if (fetch == REPORT_NONE && compute == REPORT_NONE) {
+		print_part("all", k->median_step_ns, 1);
+		return;
+	}
+	print_part("fetch", k->median_fetch_ns, fetch);
+	print_part("compute", k->median_compute_ns, compute);
+	if (own >= SHARE_LEAST)
+		print_part("own I/O", k->median_own_io_ns, own);
+	other -= (fetch > 0 ? fetch : 0) + (compute > 0 ? compute : 0) +
+		 (own > 0 ? own : 0);
+	if (other >= SHARE_LEAST)
+		print_part("other", k->median_other_ns, other);
+}
+
+/* Beneath the rows, and indented like them. */
+static void put_under(struct reel_buf *b)
+{
+	fputs("  ", stdout);
+	report_put_wrapped(reel_buf_text(b), 2, 2);
+	reel_buf_fini(b);
+}
+
 static void print_overlap(const struct report_rank *k)
 {
-	char num[REEL_NUM], num2[REEL_NUM], num3[REEL_NUM], num4[REEL_NUM];
-	char text[256];
+	char num[REEL_NUM], num2[REEL_NUM], num3[REEL_NUM];
+	struct reel_buf b = REEL_BUF_INIT;
 
-	if (k->hidden_ns == REPORT_NONE)
+	if (k->hidden_ns != REPORT_NONE && k->io_ns > 0)
+		reel_buf_printf(&b, NULL,
+				"I/O hidden behind computation: %s; exposed: "
+				"%s of %s. ",
+				report_percent(num, k->hidden_share),
+				time_or_none(num2, k->exposed_ns),
+				reel_num_time(num3, (double)(k->hidden_ns +
+							     k->exposed_ns)));
+	if (k->computing_share != REPORT_NONE)
+		reel_buf_printf(&b, NULL, "Computing: %s of the steps.",
+				report_percent(num, k->computing_share));
+	if (b.len)
+		put_under(&b);
+}
+
+static void print_unknown(const struct report_rank *k)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char unknown[REEL_NUM], steps[REEL_NUM];
+
+	if (k->unknown_steps <= 0)
 		return;
-	snprintf(text, sizeof(text),
-		 "I/O hidden behind computation: %s; exposed: %s of %s. "
-		 "Share of time computing: %s.",
-		 percent(num, k->hidden_share),
-		 time_or_none(num2, k->exposed_ns),
-		 time_or_none(num3, k->io_ns),
-		 percent(num4, k->computing_share));
-	fputs("  ", stdout);
-	report_put_wrapped(text, 2, 2);
+	if (k->unknown_steps < k->steps)
+		reel_buf_printf(&b, NULL,
+				"No fetch was seen for %s of the %s "
+				"steps: how long these wait is not known.",
+				reel_num_count(unknown, k->unknown_steps),
+				reel_num_count(steps, k->steps));
+	else
+		reel_buf_puts(&b,
+			      "How long a step waits for its batch is not "
+			      "known: no fetch was seen.",
+			      NULL);
+	reel_buf_puts(&b,
+		      " A step that is one graph of TensorFlow fetches inside "
+		      "it (ioreel record --profile-steps A-B); elsewhere mark "
+		      "the fetches (ioreel.h, or the Python module ioreel).",
+		      NULL);
+	put_under(&b);
+}
+
+static void print_no_steps(const struct report *r)
+{
+	if (!r->python)
+		return;
+	putchar('\n');
+	report_put_wrapped(
+		"No steps: nothing said where a training step begins. "
+		"The hooks know loops over the loaders of PyTorch, "
+		"TensorFlow, Keras and Grain; any other says it with "
+		"ioreel.steps(batches) in Python, ioreel.h in C: "
+		"man ioreel-anchors.",
+		0, 0);
 }
 
 static void print_steps(const struct report *r)
@@ -237,19 +304,12 @@ static void print_steps(const struct report *r)
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM];
 
-	if (!r->calls)
-		return;
-	putchar('\n');
 	if (!k || !k->steps) {
-		report_put_wrapped(
-			"No steps: nothing said where a training step begins. "
-			"The hooks know loops over the loaders of PyTorch, "
-			"TensorFlow, Keras and Grain; any other says it with "
-			"ioreel.steps(batches) in Python, ioreel.h in C: "
-			"man ioreel-anchors.",
-			0, 0);
+		if (r->calls)
+			print_no_steps(r);
 		return;
 	}
+	putchar('\n');
 	reel_buf_printf(&b, NULL, "Where a step's time goes (rank %lld, ",
 			(long long)k->rank);
 	if (k->steady_steps == 0) {
@@ -262,29 +322,12 @@ static void print_steps(const struct report *r)
 		reel_buf_printf(&b, NULL, " of %s epoch%s",
 				reel_num_count(num, k->epochs),
 				k->epochs == 1 ? "" : "s");
-	reel_buf_printf(&b, NULL, "; median; computation is %s)",
+	reel_buf_printf(&b, NULL, "; median, share of all; computation is %s)",
 			k->compute_source[0] ? k->compute_source : "not known");
 	put_line(&b, 2);
-	if (k->median_fetch_ns == REPORT_NONE &&
-	    k->median_compute_ns == REPORT_NONE) {
-		print_part("all", k->median_step_ns, k->median_step_ns);
-	} else {
-		print_part("fetch", k->median_fetch_ns, k->median_step_ns);
-		print_part("compute", k->median_compute_ns, k->median_step_ns);
-	}
-	if (k->median_other_ns > 0)
-		print_part("other", k->median_other_ns, k->median_step_ns);
+	print_parts(k);
 	print_overlap(k);
-	if (k->median_fetch_ns == REPORT_NONE) {
-		fputs("  ", stdout);
-		report_put_wrapped(
-			"How long a step waits for its batch is not known: no "
-			"fetch was seen. A step that is one graph of "
-			"TensorFlow fetches inside it (ioreel record "
-			"--profile-steps A-B); elsewhere mark the fetches "
-			"(ioreel.h, or the Python module ioreel).",
-			2, 2);
-	}
+	print_unknown(k);
 	if (r->ranks > 1)
 		printf("  %s ranks; --ranks shows each\n",
 		       reel_num_count(num, r->ranks));
@@ -343,7 +386,8 @@ static void print_row(const char *name, const struct report_group *g,
 				? "-"
 				: reel_num_rate(num, m->busy_bytes_per_s),
 			11);
-		report_put_right(&at, percent(num, m->in_order_share), 9);
+		report_put_right(&at, report_percent(num, m->in_order_share),
+				 9);
 		report_put_right(&at, reel_num_count(num, m->files), 8);
 	}
 	putchar('\n');
@@ -437,13 +481,13 @@ static void print_mpiio(const struct report *r)
 
 		if (!m->calls)
 			continue;
-		reel_buf_printf(&b, NULL,
-				"MPI-IO %s %s in %s call%s, %s collective",
-				op[i], reel_num_bytes(num[0], (double)m->bytes),
-				reel_num_count(num[1], m->calls),
-				m->calls == 1 ? "" : "s",
-				percent(num[2], (double)m->collective /
-							(double)m->calls));
+		reel_buf_printf(
+			&b, NULL, "MPI-IO %s %s in %s call%s, %s collective",
+			op[i], reel_num_bytes(num[0], (double)m->bytes),
+			reel_num_count(num[1], m->calls),
+			m->calls == 1 ? "" : "s",
+			report_percent(num[2], (double)m->collective /
+						       (double)m->calls));
 		if (m->beneath_calls != REPORT_NONE)
 			reel_buf_printf(
 				&b, NULL,

@@ -577,6 +577,7 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		break;
 	case REEL_GROUP_NONE:
 		resolve_counted(&s, d);
+		resolve_counted_time(&s);
 		break;
 	case REEL_GROUP_CLOSE:
 		if (rec->desc && ev->err != EBADF &&

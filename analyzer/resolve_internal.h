@@ -317,9 +317,18 @@ struct process {
 	bool started, ended;
 };
 
+/* The interval whose counters a thread's records are: resolve_counted.c */
+struct interval {
+	int64_t begin_ns, end_ns;
+	int64_t waits_ns; /* end of its fetches and declared computation */
+	int64_t at_ns[REEL_SPANS]; /* of each phase; -1: nothing is there yet */
+	bool wrapped; /* calls of no phase have gone on from the beginning */
+};
+
 struct thread {
 	struct reel_resolve_thread is;
 	struct spans spans;
+	struct interval interval;
 	uint32_t site; /* of its next event */
 };
 
@@ -382,6 +391,13 @@ void resolve_opened_size(struct step *s);
 /* The record is a mark: follow it. 0, or -1 with the step's err. */
 int resolve_mark(struct step *s);
 
+/* --- intervals of counters: resolve_counted.c ----------------------------- */
+
+/* The mark of an interval, or of the spans of a kind in it. */
+int resolve_interval(struct step *s);
+/* The time of a record's calls: as the interval has room for them. */
+void resolve_counted_time(struct step *s);
+
 /* --- positions: resolve_position.c ---------------------------------------- */
 
 /* The step's call was told position @pos of @o, or size @size of @body. */
@@ -391,7 +407,7 @@ void resolve_told_size(struct step *s, uint32_t file, uint32_t body,
 
 /* Where the read or write of @d (or NULL) happened. False: it tells nothing. */
 bool resolve_transfer(struct step *s, struct desc *d);
-/* A record of calls that were only counted: nobody knows where they were. */
+/* A record of calls that were only counted: no offsets are known. */
 void resolve_counted(struct step *s, struct desc *d);
 /* offset becomes the position after; arg2 keeps what the program asked. */
 void resolve_seek(struct step *s, struct desc *d);

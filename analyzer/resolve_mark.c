@@ -185,6 +185,8 @@ int resolve_mark(struct step *s)
 				  &s->r->thread[s->thread].site, s->err);
 	case REEL_MARK_SIZE:
 		return mark_size(s);
+	case REEL_MARK_COUNTED:
+		return resolve_interval(s);
 	default:
 		return 0;
 	}

@@ -73,6 +73,7 @@ static int give(struct reel_resolver *r, const struct span *s, int thread,
 		.process = r->process[t->is.process].is.process_id,
 		.thread = t->is.thread_id,
 		.kind = s->kind,
+		.count = 1,
 		.detail = s->detail,
 		.name = s->name ? s->name : reel_span_name(s->kind),
 	};

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/trace_internal.h"
 
@@ -172,7 +173,8 @@ static int take_more(struct trace_decoder *d, struct cursor *c,
 	}
 	if (more & REEL_M_COUNT) {
 		rec->count = varint(c);
-		c->bad |= rec->count == 0 || rec->count > UINT32_MAX;
+		c->bad |= rec->count > UINT32_MAX ||
+			  (!rec->count && rec->call != REEL_MARK_COUNTED);
 		rec->counted = rec->has_arg2 && rec->arg2 == REEL_COUNTED;
 	}
 	if (more & REEL_M_PATH && take_path(d, c, rec, err) < 0)

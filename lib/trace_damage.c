@@ -5,6 +5,7 @@
  * Streams of one trace may be read in several threads: all goes through one
  * lock, which only damage ever takes.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,18 @@ void trace_damage_cut(struct reel_trace *tr, uint64_t bytes, const char *fmt,
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	count(tr, false, bytes, text);
+}
+
+void trace_damage_open(struct reel_trace *tr, const char *path, int why)
+{
+	if (why != EACCES && why != EPERM) {
+		trace_damage_file(tr, "cannot open '%s': %s", path,
+				  strerror(why));
+		return;
+	}
+	pthread_mutex_lock(&tr->lock);
+	tr->damage.denied_files++;
+	pthread_mutex_unlock(&tr->lock);
 }
 
 void trace_damage_file(struct reel_trace *tr, const char *fmt, ...)

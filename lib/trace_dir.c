@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/error.h"
@@ -162,7 +163,9 @@ static int read_job(struct reel_trace *tr, bool *found, struct reel_error *err)
 		if (reel_buf_read_file(&text, b.data, JOB_BYTES_MAX, &why) == 0)
 			tr->job = json_loadb(reel_buf_text(&text), text.len, 0,
 					     &je);
-		if (!json_is_object(tr->job)) {
+		if (why.code && access(b.data, R_OK)) {
+			trace_damage_open(tr, b.data, errno);
+		} else if (!json_is_object(tr->job)) {
 			json_decref(tr->job);
 			tr->job = NULL;
 			trace_damage_file(tr, "'%s' cannot be read: %s", b.data,
@@ -207,6 +210,10 @@ static int judge(const struct reel_trace *tr, bool job, size_t found,
 				 "%s, this program reads %d.x to %d.x",
 				 tr->other, REEL_TRACE_MAJOR_OLDEST,
 				 REEL_TRACE_MAJOR);
+	if (tr->damage.denied_files)
+		return reel_fail(err, REEL_E_IO,
+				 "cannot open the logs of '%s': %s", tr->dir,
+				 strerror(EACCES));
 	if (job)
 		return 0;
 	if (found)

@@ -283,8 +283,7 @@ int trace_index_log(struct reel_trace *tr, const char *path, int64_t image,
 		return -1;
 	w.file = tr->files - 1;
 	if (trace_input_open(&w.in, tr->file[w.file].path) < 0) {
-		trace_damage_file(tr, "cannot open '%s': %s", path,
-				  strerror(errno));
+		trace_damage_open(tr, path, errno);
 		return 0;
 	}
 	w.limit = w.in.bytes;
@@ -379,8 +378,7 @@ int trace_index_window(struct reel_trace *tr, const char *path, int64_t *image,
 		return -1;
 	w.file = tr->files - 1;
 	if (trace_input_open(&w.in, tr->file[w.file].path) < 0) {
-		trace_damage_file(tr, "cannot open '%s': %s", path,
-				  strerror(errno));
+		trace_damage_open(tr, path, errno);
 		return 0;
 	}
 	v = trace_head_read(tr, &w.in, 0, true, &head, err);

@@ -221,5 +221,8 @@ void trace_damage_cut(struct reel_trace *tr, uint64_t bytes, const char *fmt,
 /* Count a file that cannot be used. */
 void trace_damage_file(struct reel_trace *tr, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Count the file @path, which open() refused with errno @why: damage, unless
+ * permission was denied. */
+void trace_damage_open(struct reel_trace *tr, const char *path, int why);
 
 #endif

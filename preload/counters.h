@@ -9,23 +9,44 @@
 extern int shim_counting;
 
 /*
- * The call was counted, and is no record; false: it is one, as it makes a
- * descriptor known, with the path that @ev has then; or as these steps are
- * wanted.
+ * The call was counted, or is recorded with the name that its file shares with
+ * others; false: it is a record as it is.
  */
 COLD bool shim_counted(struct shim_event *ev, uint64_t start, uint64_t end,
 		       int64_t result, int err);
 COLD bool shim_counted_io(uint32_t call, uint32_t desc, int64_t size,
 			  uint64_t start, uint64_t end, int64_t result,
 			  int err);
+/* The descriptor @made, without a number, as its calls are to name it: that of
+ * the name that it shares. */
+uint32_t shim_counted_desc(uint32_t made);
+/* Record @ev, uncounted: record.c */
+COLD void shim_record_now(const struct shim_event *ev, uint64_t start,
+			  uint64_t end, int64_t result, int err);
 
 /* What IOREEL_EVENTS asked for: all, none, or steps "A-B". */
 void shim_counting_ask(const char *events);
+/*
+ * The block of @t for the log, with short numbers, into *@data; its bytes. 0:
+ * no counters are in it.
+ */
+size_t shim_counted_pack(struct shim_thread *t, const void **data);
 /* The process has its window: what holds for it? */
 void shim_counting_start(void);
 /* We are what fork() made. */
 void shim_counting_forked(void);
-/* @bytes went into a log. */
-void shim_budget_used(size_t bytes);
+/*
+ * --max-size: @bytes are to go into a log, or into the process's window (@more
+ * than it needs). False: there is no room.
+ */
+bool shim_budget_log(size_t bytes);
+bool shim_budget_window(size_t bytes, bool more);
+/* They did go (@good), or did not; from now on there may be room for counters
+ * only. */
+void shim_budget_written(size_t bytes, bool good);
+/* The process begins its window; it was removed, and a head of @head_bytes is
+ * in its log. */
+void shim_budget_begin(void);
+void shim_budget_window_gone(uint32_t head_bytes);
 
 #endif

@@ -401,8 +401,15 @@ static bool start(void)
 	shim.slots_high = shim.slots_base;
 	shim.pid = b.pid;
 	shim_cwd_changed();
-	if (!shim_with_file(make_files, &b))
+	shim_budget_begin();
+	shim.head = NULL;
+	/* and as much for the log's head */
+	if (!shim_budget_window(2 * REEL_WINDOW_HEAD_BYTES, false))
 		return false;
+	if (!shim_with_file(make_files, &b)) {
+		shim_budget_window_gone(0);
+		return false;
+	}
 	shim.orphan = false;
 	shim.head = b.head;
 	shim.fork_ticks = 0; /* a child by a bare clone() has none */
@@ -489,6 +496,7 @@ static void leave(enum reel_end end)
 		set_state(LEFT);
 	if (shim_write_head() && alone) {
 		shim_remove_window();
+		shim_budget_window_gone(shim.head->head_bytes);
 		return;
 	}
 	shim_tls.thread = own;

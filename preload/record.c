@@ -287,6 +287,12 @@ void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 	record_plain(&ev, false, start, end, result, err);
 }
 
+COLD void shim_record_now(const struct shim_event *ev, uint64_t start,
+			  uint64_t end, int64_t result, int err)
+{
+	record_full(ev, start, end, result, err);
+}
+
 void shim_record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err)
 {

@@ -232,10 +232,12 @@ static bool append_piece(void *arg)
 static bool append(const void *data, size_t bytes)
 {
 	struct piece p = {data, bytes};
-	bool good = shim_with_file(append_piece, &p);
+	bool good;
 
-	if (good)
-		shim_budget_used(bytes);
+	if (!shim_budget_log(bytes))
+		return false;
+	good = shim_with_file(append_piece, &p);
+	shim_budget_written(bytes, good);
 	return good;
 }
 
@@ -247,15 +249,17 @@ static bool block_write(struct shim_thread *t)
 {
 	struct reel_block_head *b = t->block;
 	uint32_t used = (uint32_t)(t->p - (uint8_t *)(b + 1));
-	size_t bytes = sizeof(*b) + ((used + 7u) & ~7u);
+	size_t bytes = sizeof(*b) + ((used + 7u) & ~7u), packed;
+	const void *data = b;
 
 	if (!used)
 		return true;
 	memset((uint8_t *)(b + 1) + used, 0, bytes - sizeof(*b) - used);
 	shim_clock_pair(&b->pair_ticks, &b->pair_mono_ns);
+	packed = shim_counting ? shim_counted_pack(t, &data) : 0;
 	b->used = used;
 	b->check = reel_block_check(b);
-	return append(b, bytes);
+	return append(data, packed ? packed : bytes);
 }
 
 /* The end of the records is a zero byte: all that follows them is zero. */
@@ -307,7 +311,9 @@ static bool grow_now(void *arg)
 
 static bool grow(struct shim_thread *t)
 {
-	return t->usable < REEL_SLOT_BYTES && shim_with_file(grow_now, t);
+	return t->usable < REEL_SLOT_BYTES &&
+	       shim_budget_window(REEL_SLOT_BYTES - t->usable, true) &&
+	       shim_with_file(grow_now, t);
 }
 
 /* Give a claimed slot its mapping. */
@@ -337,7 +343,8 @@ static bool slot_map_now(void *arg)
 
 static bool slot_map(struct shim_thread *t)
 {
-	return shim_with_file(slot_map_now, t);
+	return shim_budget_window(SLOT_FIRST_BYTES, false) &&
+	       shim_with_file(slot_map_now, t);
 }
 
 static bool owner_is_dead(uint32_t tid)

@@ -11,6 +11,7 @@
  * MPI is asked before the call only on handles that it gave us and that were
  * not closed, so that no error handler of the program is called for our sake.
  */
+#include "preload/counters.h"
 #include "preload/wrap_mpi.h"
 
 #include <string.h>
@@ -363,9 +364,11 @@ static void opened(struct shim_event *ev, void *comm, int amode, void *fh,
 			ev->arg2 |= (int64_t)size << 16;
 		ev->newdesc = shim_desc_new(-1);
 		ev->newfd = -1;
-		add_file(fh, ev->newdesc, amode & MODE_SEQUENTIAL);
 	}
 	shim_record_full(ev, start, end, code ? -1 : 0, shim_mpi_errno(code));
+	if (!code)
+		add_file(fh, shim_counted_desc(ev->newdesc),
+			 amode & MODE_SEQUENTIAL);
 	if (!code && mpi.Comm_rank && !mpi.Comm_rank(comm, &rank) && !rank)
 		note_hints(fh, ev->path);
 }

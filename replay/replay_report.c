@@ -162,14 +162,18 @@ void replay_print_calls(const struct plan *p, const struct result *res,
 
 void replay_print_likeness(const struct reel_likeness *l)
 {
+	int worst = reel_likeness_largest(l);
+
 	if (!l->has_cosine) {
 		puts("likeness -: no factor was measured in both runs");
 		return;
 	}
 	printf("likeness %.4f", l->cosine);
-	if (l->worst >= 0 && l->max_abs_d > 0)
-		printf(" (worst factor: %s, %+.1f %%)",
-		       l->factor[l->worst].name, 100 * l->factor[l->worst].d);
+	if (worst >= 0 && isinf(reel_factor_change(&l->factor[worst])))
+		printf(" (only one run has %s)", l->factor[worst].name);
+	else if (worst >= 0)
+		printf(" (worst factor: %s, %+.1f %%)", l->factor[worst].name,
+		       100 * reel_factor_change(&l->factor[worst]));
 	if (l->has_same)
 		printf("; call sequence identical in %lld of %lld threads",
 		       (long long)l->threads_same,

@@ -16,7 +16,7 @@ CREATE TABLE step (
 	span_id INTEGER PRIMARY KEY,
 	rank INTEGER NOT NULL,
 	process_id INTEGER NOT NULL,
-	ordinal INTEGER NOT NULL,      -- from 1 in the rank
+	ordinal INTEGER NOT NULL,      -- from 1 in the rank: of its first step
 	epoch INTEGER,                 -- as declared
 	number INTEGER,                -- as declared
 	steady INTEGER NOT NULL,       -- 0: the first step of the rank
@@ -77,7 +77,8 @@ CREATE TABLE rank_time (
 	steady_known_steps INTEGER NOT NULL,
 	steps_ns INTEGER NOT NULL,        -- sum over all steps
 	unknown_wait_ns INTEGER NOT NULL, -- of it: in steps of unknown fetch
-	unknown_io_ns INTEGER NOT NULL    -- of io_ns: in steps of unknown computation
+	unknown_io_ns INTEGER NOT NULL,   -- of io_ns: in steps of unknown computation
+	loop_own_io_ns INTEGER         -- own_io_ns, and that in the loop between steps
 ) STRICT;
 
 -- storage_wait: one row, the whole job. storage: union of the calls that fetched
@@ -108,11 +109,11 @@ FROM storage_wait s JOIN run r;
 -- source: ioreel-store(5), "Steps"
 CREATE VIEW v_step (rank, ordinal, epoch, number, steady, start_ns, dur_ns,
 	fetch_ns, compute_ns, other_ns, io_ns, hidden_ns, hidden_share,
-	read_bytes, write_bytes, span_id, own_io_ns) AS
+	read_bytes, write_bytes, span_id, own_io_ns, steps) AS
 SELECT rank, ordinal, epoch, number, steady, start_ns, dur_ns, fetch_ns,
 	compute_ns, other_ns, io_ns, hidden_ns,
 	CAST(hidden_ns AS REAL) / nullif(io_ns, 0), read_bytes, write_bytes,
-	span_id, own_io_ns
+	span_id, own_io_ns, steps
 FROM step;
 
 -- v_epoch: sums over the steps of each epoch span, waits and computation over
@@ -127,7 +128,7 @@ SELECT rank, epoch, sum(steps), min(start_ns), max(start_ns + dur_ns),
 	sum(hidden_ns), CAST(sum(hidden_ns) AS REAL)
 		/ nullif(sum(io_ns) FILTER (WHERE hidden_ns IS NOT NULL), 0),
 	sum(read_bytes), sum(write_bytes),
-	sum(fetch_ns) FILTER (WHERE first),
+	sum(fetch_ns) FILTER (WHERE first AND steps = 1),
 	coalesce(sum(steps) FILTER (WHERE fetch_ns IS NULL
 		AND compute_ns IS NULL), 0)
 FROM (SELECT *, row_number() OVER (PARTITION BY process_id, epoch_span

@@ -134,7 +134,18 @@ LEFT JOIN file f ON f.file_id = e.file_id
 WHERE p.launcher IS NOT NULL
 GROUP BY p.process_id;
 
--- v_summary: the job in one row.
+-- v_summary: the job in one row. The one place that defines its counts: the
+-- last lines of record, report, compare and replay all read them here.
+--   events      rows of table event; calls: what these stand for
+--   files       opened, read, written or mapped; directories, pipes and sockets
+--               are none; a file that two processes open is one; calls on a
+--               renamed file count under the name that they used
+--   read_calls, write_calls, meta_calls   no messages, no MPI-IO, no calls that
+--               submit or await asynchronous operations
+--   read_bytes, write_bytes   that these calls moved, and bytes of pages touched
+--               through mappings (v_mapped)
+--   code_opens  opens of code and system files, which are counted only: opens,
+--               not files
 -- unit: as the columns say    empty: 0 calls and bytes, NULL times
 -- source: ioreel-store(5), "Operations", "Time", "Completeness"
 CREATE VIEW v_summary (name, command, framework, host, ranks, workers, processes,
@@ -150,8 +161,9 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 	r.events, r.calls,
 	(SELECT coalesce(sum(calls), 0) FROM rollup WHERE message = 1),
 	(SELECT coalesce(sum(bytes), 0) FROM rollup WHERE message = 1),
-	(SELECT count(*) FROM v_file
-		WHERE kind <> 'dir' AND opens + reads + writes > 0),
+	(SELECT count(*) FROM v_file WHERE kind NOT IN ('dir', 'pipe', 'socket')
+		AND opens + reads + writes + read_bytes + write_bytes
+			+ mapped_bytes > 0),
 	(SELECT coalesce(sum(calls), 0) FROM v_group WHERE call_group = 'read'),
 	(SELECT coalesce(sum(calls), 0) FROM v_group WHERE call_group = 'write'),
 	(SELECT coalesce(sum(calls), 0) FROM v_group

@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- thread_sequence: a number that is equal for two threads that made the same
 -- calls in the same order with the same outcome; times play no part. Calls on
--- files and messages (pipes and sockets) have a chain each.
+-- files, messages (pipes and sockets) and calls of a layer above (MPI-IO,
+-- submitting and awaiting asynchronous operations) have a chain each;
+-- upper_hash is also of the files that were read or written through mappings,
+-- without an order.
 -- unit: none    empty: no row for a thread without calls
 -- source: ioreel-store(5), "Call sequences"
 CREATE TABLE thread_sequence (
@@ -9,7 +12,9 @@ CREATE TABLE thread_sequence (
 	calls INTEGER NOT NULL,
 	hash INTEGER NOT NULL,
 	message_calls INTEGER NOT NULL,
-	message_hash INTEGER NOT NULL
+	message_hash INTEGER NOT NULL,
+	upper_calls INTEGER NOT NULL,
+	upper_hash INTEGER NOT NULL
 ) STRICT;
 
 -- v_thread_place: the threads that made I/O calls, by their place: processes in
@@ -17,7 +22,8 @@ CREATE TABLE thread_sequence (
 -- The thread of the same place in another run of a job is its counterpart.
 -- unit: none    empty: no row
 -- source: ioreel-store(5), "Call sequences"
-CREATE VIEW v_thread_place (place, thread_id, process_id, hash, calls) AS
+CREATE VIEW v_thread_place (place, thread_id, process_id, hash, calls,
+	upper_hash, upper_calls) AS
 WITH RECURSIVE
 walk(process_id, at, depth) AS (
 	SELECT process_id, printf('%020d.%010d', start_ns, process_id), 0
@@ -28,26 +34,29 @@ walk(process_id, at, depth) AS (
 	FROM walk w JOIN process p ON p.parent_id = w.process_id
 	WHERE w.depth < 200),
 io AS (
-	SELECT t.process_id, t.thread_id, t.start_ns, s.hash, s.calls
+	SELECT t.process_id, t.thread_id, t.start_ns, s.hash, s.calls,
+		s.upper_hash, s.upper_calls
 	FROM thread_sequence s JOIN thread t USING (thread_id)
-	WHERE s.calls > 0)
+	WHERE s.calls + s.upper_calls > 0)
 SELECT dense_rank() OVER (ORDER BY w.at) * 1000000 + row_number() OVER
 		(PARTITION BY w.at ORDER BY io.start_ns, io.thread_id),
-	io.thread_id, io.process_id, io.hash, io.calls
+	io.thread_id, io.process_id, io.hash, io.calls, io.upper_hash,
+	io.upper_calls
 FROM io JOIN walk w USING (process_id);
 
 -- v_similarity_vector: the factors that "ioreel compare" puts into the cosine
 -- of the DLIO paper, in its order. "sequential" and "consecutive" are Darshan's
--- (SEQ and CONSEC over all reads and writes), as the paper's are.
+-- (SEQ and CONSEC over all reads and writes), as the paper's are. Bytes and
+-- files are those of v_summary, sizes and bandwidth those of calls.
 -- unit: as the row says    empty: NULL, the factor is left out
 -- source: DLIO (CCGrid 2021), V.B; ioreel-store(5), "Likeness"
 CREATE VIEW v_similarity_vector (ordinal, name, unit, value) AS
 SELECT 1, 'I/O time', 'ns',
 	(SELECT union_ns FROM io_time WHERE process_id IS NULL AND op = 'io')
 UNION ALL SELECT 2, 'bytes read', 'B',
-	(SELECT bytes FROM transfer_size WHERE op = 'read')
+	(SELECT read_bytes FROM v_summary)
 UNION ALL SELECT 3, 'bytes written', 'B',
-	(SELECT bytes FROM transfer_size WHERE op = 'write')
+	(SELECT write_bytes FROM v_summary)
 UNION ALL SELECT 4, 'transfer size, min', 'B',
 	(SELECT min_bytes FROM transfer_size WHERE op = 'all')
 UNION ALL SELECT 5, 'transfer size, max', 'B',
@@ -65,5 +74,4 @@ UNION ALL SELECT 10, 'sequential', '%',
 UNION ALL SELECT 11, 'consecutive', '%',
 	(SELECT 100.0 * sum(consec) / sum(ops) FROM darshan_sequence)
 UNION ALL SELECT 12, 'files', '',
-	(SELECT count(*) FROM v_file
-		WHERE kind <> 'dir' AND opens + reads + writes > 0);
+	(SELECT files FROM v_summary);

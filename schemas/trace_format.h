@@ -120,14 +120,34 @@
  *               through faults of this process (-1: not known)
  *
  * A record with M_COUNT stands for several calls of one kind on one descriptor:
- * small transfers of a stream, or, where events were not asked for, all calls
- * of a size bin (powers of two of the size asked). Its end and dur are those
- * of the whole run of calls when arg2 = 1, else dur is the sum of theirs. Of
- * a stream's small transfers the first, those at powers of two and each 64th
- * are timed: the last of them is the end, and dur takes them for all. With
- * arg2 = REEL_COUNTED its calls are scattered in time and over the file, its
- * end is that of the first, its descriptor stands for all opens of a path (one
- * that ends in "/": of the files in that folder), and a close of it ends none.
+ * small transfers of a stream, or, with arg2 = REEL_COUNTED, calls that were
+ * counted (INTERVALS). Its end and dur are those of the whole run of calls when
+ * arg2 = 1, else dur is the sum of theirs. Of a stream's small transfers the
+ * first, those at powers of two and each 64th are timed: the last of them is
+ * the end, and dur takes them for all.
+ *
+ * INTERVALS (minor 3). Where calls are counted, the records of a thread lie in
+ * intervals, each of which begins with a mark "counted" without arg: its end is
+ * the beginning, its size the ticks until the end of the last call or span. An
+ * interval ends with the thread's block, or at the end of a step (without one,
+ * at a call) when it is at least a second old, or longer where the trace would
+ * grow too fast; and after the first step of a thread, of an epoch, and behind
+ * a checkpoint or an evaluation. In it there is
+ *   one mark "counted" with arg = enum reel_span for each of the kinds STEP to
+ *       PREPROCESS: count spans of that kind (0: the first has not ended), which
+ *       have no marks of their own; end: when the first began (pos ticks earlier,
+ *       when it began before the interval), arg2: its detail; dur: the sum of
+ *       theirs; size: ticks from end to when the last ended
+ *   one record with arg2 = REEL_COUNTED for each (descriptor, call, errno or
+ *       power of two of the result, phase, whether it fetched from the storage):
+ *       dur, size, result: sums; end: that of the first call; arg: the phase,
+ *       that is the outermost open span of the thread that is a FETCH, COMPUTE,
+ *       PREPROCESS, CHECKPOINT or EVAL, else a STEP, else 0 or absent; pos:
+ *       bytes fetched, when they did
+ * Its descriptor stands for all opens of a name, and a close of it ends none.
+ * A name is a path with "*" for each number in its last part, for all but its
+ * ending, or for all of it; or a folder, with a "/" behind it.
+ * The numbers that change are varints of 8 bytes in a window, changed in place.
  *
  * MARKS are records with the id of a MARK row in calls.def:
  *   desc        a descriptor that no recorded call made: newdesc and its fd,
@@ -146,6 +166,7 @@
  *               "py FILE:LINE FUNCTION" or "c MODULE+0xOFFSET"
  *   size        pos = how large the file of desc was, asked between the mark's
  *               start and its end; after each open that appends (minor 1)
+ *   counted     the beginning of an interval, or spans in it: INTERVALS (minor 3)
  *
  * TIME is in ticks of the clock that head.clock names. Pairs of (ticks,
  * CLOCK_MONOTONIC) stand in the head (start, end) and in each block head.
@@ -164,7 +185,7 @@
 
 #define REEL_TRACE_MAJOR 2
 #define REEL_TRACE_MAJOR_OLDEST 1 /* that is read */
-#define REEL_TRACE_MINOR 2
+#define REEL_TRACE_MINOR 3
 
 #define REEL_HEAD_MAGIC  0x0a314c4545524f49ull /* "IOREEL1\n" */
 #define REEL_BLOCK_MAGIC 0x4b4c425fa5c31e9dull
@@ -230,7 +251,7 @@ enum reel_kind {
  */
 #define REEL_FETCHED_NONE (-1)
 
-/* arg2, with M_COUNT: counted, as events were not asked for. */
+/* arg2, with M_COUNT: counted, as events were not asked for: INTERVALS. */
 #define REEL_COUNTED 2
 
 /* Who ran an asynchronous operation. */
@@ -371,9 +392,12 @@ struct reel_counts {
 	uint64_t counter[REEL_COUNTERS];
 	uint64_t processes; /* images that started recording */
 	uint64_t budget_bytes; /* --max-size; 0: there is none */
-	uint64_t used_bytes;   /* of it, by blocks in logs */
+	uint64_t used_bytes;   /* of it, by this file and logs */
 	uint64_t full_real_ns; /* when it was spent; 0: not yet */
 	uint64_t in_steps;     /* of --events steps A-B: 1 between them */
+	uint64_t counted_real_ns; /* when intervals of counters began */
+	uint64_t counted_bytes;	  /* of them, as written so far */
+	uint64_t window_bytes;	  /* of --max-size, by windows */
 };
 
 static inline uint32_t reel_block_check(const struct reel_block_head *b)

@@ -23,7 +23,20 @@ check 'a run is like itself' 'ioreel compare a.reel a.reel >out &&
 
 check 'other files are another sequence' 'ioreel compare a.reel c.reel >out &&
 	grep -q "identical in 0 of 1 threads" out'
-check 'the sign is that of A - B' 'grep -qE "bytes read +180 kB +450 kB +-60.0 %" out'
+check 'a difference is (B - A) / A' 'grep -qE "bytes read +180 kB +450 kB +\+150.0 %" out &&
+	ioreel compare c.reel a.reel >out2 && grep -qE "bytes read +450 kB +180 kB +-60.0 %" out2 &&
+	ioreel compare a.reel b.reel >out2 &&
+	grep -q "call counts differ by 0 %" out2'
+check 'the largest is that of the table' \
+	'n=$(sed -n "s/.*largest difference \([-+][0-9.,]* %\) (.*/\1/p" out) && [ "$n" ] &&
+	grep -q "^  .* $n\$" out && [ "$(sed -n "s/^  .* +\([0-9.]*\) %\$/\1/p" out | sort -n |
+	tail -1)" = "$(echo "$n" | tr -d "+% ")" ] || { cat out; false; }'
+ioreel record -q -o w.reel -- dd if=data/f1 of=data/out bs=30000 2>/dev/null
+check 'where A is 0 there is none' 'ioreel compare a.reel w.reel >out &&
+	grep -qE "bytes written +0 B +30.0 kB +-\$" out &&
+	grep -q "only one run has bytes written" out || { cat out; false; }'
+check 'where B is, it is all of it' 'ioreel compare w.reel a.reel >out &&
+	grep -qE "bytes written +30.0 kB +0 B +-100.0 %\$" out || { cat out; false; }'
 
 check '--min passes' 'ioreel compare --min 1 a.reel a.reel >/dev/null'
 check '--min fails with 3 and a line' \

@@ -51,6 +51,47 @@ fails() { "$IOREEL" load "$@" 2>err; [ $? = 1 ] && [ $(wc -l <err) = 1 ]; }
 check 'no such directory' 'fails nowhere -o x.db && grep -q "cannot load .nowhere.: No such file" err'
 mkdir empty; echo hello >notes.txt
 check 'an empty directory is no trace' 'fails empty && grep -q "is not a trace" err && [ ! -e empty.db ]'
+mkdir bare; echo '{"command": ["true"], "exit_status": 0}' >bare/job.json
+check 'a job of which no process left a log is nothing to load' \
+	'fails bare && grep -q "no process of the job left a log" err && [ ! -e bare.db ]'
+mkdir other; echo hello >other/notes.txt; mkdir other/windows
+check 'nor is a directory without logs' 'fails other && grep -q "is not a trace" err'
+ioreel record -q -o nothing.reel -- true
+check 'nor a recorded job that touched nothing' \
+	'fails nothing.reel && grep -q "no process of the job left a log" err && [ ! -e nothing.db ]'
+
+# Logs of another user: "permission denied", not damage.
+cp -r mixed.reel denied.reel; cp -r mixed.reel partly.reel; cp -r mixed.reel job.reel
+one=$(ls partly.reel/*.log | head -1)
+chmod -R a+rX "$T" && chmod a+rwx "$T"
+chmod 0 denied.reel/*.log denied.reel/windows/* "$one" job.reel/job.json
+as_other() { "$@"; }
+if [ "$(id -u)" = 0 ]; then
+	as_other() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+fi
+if ! as_other "$IOREEL" load -q -o other.db mixed.reel; then
+	skip 'logs of another user' 'no other user can run ioreel'
+else
+	for verb in "load -q -o denied.db" report; do
+		as_other "$IOREEL" $verb denied.reel >out 2>err
+		check "${verb%% *}: logs of another user are permission denied" \
+			'[ '$?' = 1 ] && [ $(wc -l <err) = 1 ] && [ ! -e denied.db ] &&
+			grep -q "denied.reel.: Permission denied$" err || { cat err out; false; }'
+	done
+	as_other "$IOREEL" load -q -o partly.db partly.reel
+	is 'one of them: the others are loaded, and it is counted' \
+		"$(sql partly.db "SELECT reason, unit, count FROM loss WHERE reason IN
+			('denied', 'damaged', 'unreadable')")" "$(printf 'denied\tfiles\t1')"
+	check 'and said above the numbers, not as damage' \
+		'as_other "$IOREEL" report partly.reel >out; grep -q "^incomplete: .*permission denied" out &&
+		grep -q "^permission denied: 1 file of the trace could not be opened" out &&
+		! grep -q damaged out && as_other "$IOREEL" report --json partly.reel |
+		grep -q "\"complete\": false" || { cat out; false; }'
+	as_other "$IOREEL" load -q -o job.db job.reel
+	is 'so is the description of the job' \
+		"$(sql job.db "SELECT reason, unit, count FROM loss WHERE reason IN
+			('denied', 'damaged', 'unreadable')")" "$(printf 'denied\tfiles\t1')"
+fi
 check 'a file is no trace' 'fails notes.txt && grep -q "is not a trace" err'
 check 'a file that is no store is not replaced' \
 	'fails mixed.reel -o notes.txt && grep -q hello notes.txt'

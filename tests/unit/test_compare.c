@@ -75,6 +75,82 @@ static void cosine(void)
 	job_end(&b);
 }
 
+/* A read through MPI-IO, submitting an operation, a mapping that was read:
+ * what a thread did that made no call beneath. */
+static void upper_job(struct job *j, uint16_t call, int n)
+{
+	struct reel_event ev;
+
+	job_begin(j);
+	job_process(j, 1, 0, "main", 1000);
+	job_file(j, 1, "/a", "file");
+	job_file(j, 2, "/b", "file");
+	job_feed(j, moved(REEL_CALL_READ, 10, 5, 0, 100));
+	for (int i = 0; i < n; i++) {
+		ev = moved(call, 20 + 10 * i, 5, 4096 * i, 100);
+		ev.file = 1 + (uint32_t)i % 2;
+		job_feed(j, ev);
+	}
+	job_finish(j);
+}
+
+static void upper(void)
+{
+	static const struct {
+		uint16_t call;
+		int one, other;
+		bool same, counts;
+		const char *what;
+	} t[] = {
+		{REEL_CALL_MPI_FILE_READ, 2, 2, true, true, "MPI-IO"},
+		{REEL_CALL_MPI_FILE_READ, 0, 1, false, false, "MPI-IO"},
+		{REEL_CALL_MPI_FILE_READ, 1, 2, false, false, "MPI-IO"},
+		{REEL_CALL_AIO_READ, 1, 2, false, false, "async"},
+		{REEL_CALL_IO_URING_ENTER, 0, 2, false, false, "io_uring"},
+		{REEL_CALL_MMAP, 0, 1, false, false, "mmap"},
+		{REEL_CALL_MAP_READ, 0, 1, false, false, "pages read"},
+		{REEL_CALL_MAP_READ, 1, 2, false, false, "of two files"},
+		{REEL_CALL_MAP_READ, 2, 4, true, false, "more of them"},
+		{REEL_CALL_MAP_WRITE, 0, 1, false, false, "pages written"},
+	};
+	struct reel_likeness l;
+	struct job a, b;
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		upper_job(&a, t[i].call, t[i].one);
+		upper_job(&b, t[i].call, t[i].other);
+		cosine_of(&a, &b, &l);
+		is(l.threads_same, t[i].same, "%d and %d, %s: the sequence",
+		   t[i].one, t[i].other, t[i].what);
+		is(l.call_tv == 0, t[i].counts, "the counts");
+		/* The counts of a mapping's pieces stay, as they always did. */
+		job_sql(&b,
+			"INSERT INTO note VALUES (1, 1, 'replay.thread', '1')");
+		cosine_of(&a, &b, &l);
+		is(l.threads_same, t[i].call != REEL_CALL_MMAP,
+		   "of a replay the calls beneath alone");
+		job_end(&a);
+		job_end(&b);
+	}
+}
+
+static void changes(void)
+{
+	static const struct {
+		double a, b, d, change;
+	} t[] = {
+		{100, 100, 0, 0},	{100, 150, -1 / 3., 0.5},
+		{150, 100, 1 / 3., -1 / 3.}, {100, 0, 1, -1},
+		{1, 1000, -0.999, 999},
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++)
+		ok(fabs(reel_change(t[i].d) - t[i].change) <=
+			   1e-9 * fmax(1, fabs(t[i].change)),
+		   "from %g to %g: %+g", t[i].a, t[i].b, t[i].change);
+	ok(isinf(reel_change(-1)), "from 0: no number says how much");
+}
+
 struct change {
 	const char *what;
 	bool same;
@@ -372,6 +448,8 @@ static void paper(void)
 int main(void)
 {
 	cosine();
+	upper();
+	changes();
 	sequences();
 	temporary();
 	pairing();

@@ -175,6 +175,7 @@ job_span_of(struct job *j, uint32_t process, uint32_t thread,
 		.thread = thread,
 		.kind = kind,
 		.detail = detail,
+		.count = 1,
 		.name = reel_span_name(kind),
 	};
 	int i;

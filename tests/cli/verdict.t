@@ -1,0 +1,222 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel report: the verdict, a job for each code; the first line, the codes and
+# the table of the steps say the same. The exact thresholds:
+# tests/unit/test_metric_advice.c.
+. "$(dirname "$0")/../tap.sh"
+python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) ||
+	skip_all 'no python3'
+
+cat >job.py <<'PY'
+import ioreel, os, time
+def compute(s):
+    end = time.monotonic() + s
+    while time.monotonic() < end:
+        pass
+def batches(n, s):
+    for i in range(n):
+        time.sleep(s)
+        yield i
+PY
+# record NAME COMMAND: its report is NAME.out, in one line NAME.words.
+record() {
+	name=$1
+	shift
+	ioreel record -q -o $name.reel -- "$@" >$name.copy 2>$name.err
+	ioreel report $name.reel >$name.out && ioreel report --json $name.reel >$name.json
+	tr -s '\n ' '  ' <$name.out >$name.words
+}
+# job NAME: the program is on stdin.
+job() {
+	{ cat job.py; cat; } >$1.py
+	record $1 "$python" $1.py
+}
+
+cat >said.py <<'PY'
+"""The first code and the words of the first line; no other line denies them."""
+import json, sys
+name, code, words = sys.argv[1:]
+d = json.load(open(name + ".json"))
+codes = [a["code"] for a in d["advice"]]
+assert codes[0] == code, d["advice"]
+assert codes == ["NO-PROBLEM"] or "NO-PROBLEM" not in codes, codes
+assert words in d["verdict"], d["verdict"]
+assert d["verdict"] in open(name + ".words").read(), d["verdict"]
+PY
+
+job waits <<'PY'
+for step in ioreel.steps(batches(10, 0.05)):
+    compute(0.02)
+PY
+check 'INPUT-BOUND: a data set that sleeps' '
+	"$python" said.py waits INPUT-BOUND "The job waits for its input: "'
+cat >shares.py <<'PY'
+"""The shares that are said, and those that the steps give."""
+import json, re
+d = json.load(open("waits.json"))
+words = open("waits.words").read()
+rank = d["overlap"][0]
+said = float(re.search(r": ([0-9.]+) % of the time from its first fetch to "
+                       r"the end of its last step", d["verdict"])[1])
+fetch = sum(s["fetch_ns"] for s in d["steps"])
+assert abs(said - 100 * fetch / rank["loop_ns"]) < 1, (said, fetch, rank)
+assert abs(said - 100 * rank["wait_share"]) <= 0.5, (said, rank)
+rows = dict(re.findall(r"^  (fetch|compute|own I/O|other) .* ([0-9.]+) %",
+                       open("waits.out").read(), re.M))
+steps = [s for s in d["steps"] if s["steady"]]
+whole = sum(s["dur_ns"] for s in steps)
+for row, key in ("fetch", "fetch_ns"), ("compute", "compute_ns"):
+    share = 100 * sum(s[key] for s in steps) / whole
+    assert abs(float(rows[row]) - share) <= 0.5, (row, rows, share)
+assert "Computing: %s %% of the steps" % rows["compute"] in words, rows
+assert "and %s %% of the steady steps" % rows["fetch"] in words, rows
+PY
+check 'its shares say of what, and are those of the table' '"$python" shares.py'
+check 'no accelerator is spoken of' '
+	! grep -qi "accelerator\|utilisation" waits.out &&
+	ioreel report --ranks waits.reel >ranks.out && ! grep -qw AU ranks.out &&
+	grep -qw computes ranks.out'
+
+job moderate <<'PY'
+for step in ioreel.steps(batches(4, 0.05)):
+    compute(0.45)
+PY
+check 'INPUT-WAIT: one that sleeps a tenth of the time' '
+	"$python" said.py moderate INPUT-WAIT "The job waits moderately for its input: "'
+
+job computes <<'PY'
+for step in ioreel.steps(range(10)):
+    compute(0.05)
+PY
+check 'NO-PROBLEM: one that computes' '
+	"$python" said.py computes NO-PROBLEM "The job hardly waits for its input: "'
+
+job writes <<'PY'
+fd = os.open("written", os.O_WRONLY | os.O_CREAT)
+for step in ioreel.steps(range(20)):
+    for i in range(8):
+        os.pwrite(fd, b"x" * (1 << 20), 0)
+        os.fsync(fd)
+PY
+check 'STEP-IO: steps that write and sync do not compute meanwhile' '
+	"$python" said.py writes STEP-IO "but the thread that steps spends" &&
+	grep -q "of that time in I/O of its own" writes.words &&
+	grep -qE "^  own I/O +[0-9.]+ .?s " writes.out'
+
+job between <<'PY'
+for epoch in range(3):
+    for step in ioreel.steps(range(5)):
+        compute(0.005)
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end:
+        with open("saved", "wb") as f:
+            f.write(b"x" * (4 << 20))
+            os.fsync(f.fileno())
+PY
+check 'STEP-IO: a loop that saves behind each epoch' '
+	"$python" said.py between STEP-IO "but the thread that steps spends" &&
+	! grep -q "own I/O  " between.out'
+
+job saves <<'PY'
+for step in ioreel.steps(range(4)):
+    compute(0.02)
+    with ioreel.span("checkpoint", step):
+        open("saved", "w").write("x")
+        time.sleep(0.1)
+PY
+check 'CHECKPOINT: saves that nothing else advances in' '
+	"$python" said.py saves CHECKPOINT "hardly waits for its input" &&
+	grep -q "but checkpoints take [0-9]* % of the run.s " saves.words'
+
+job starts <<'PY'
+for epoch in range(3):
+    with ioreel.span("epoch", epoch):
+        time.sleep(0.3)
+        for step in ioreel.steps(range(5)):
+            compute(0.02)
+PY
+check 'EPOCH-START: slow starts, though no worker was seen' '
+	"$python" said.py starts EPOCH-START "but starts of epochs take"'
+
+job unknown <<'PY'
+for i in range(10):
+    with ioreel.span("step", i):
+        compute(0.02)
+PY
+check 'WAIT-UNKNOWN: steps of which no fetch was seen' '
+	"$python" said.py unknown WAIT-UNKNOWN \
+		"How long the job waits for its input is not known" &&
+	grep -q "for 10 of its 10 steps" unknown.words'
+check 'and how long they compute is not said' '
+	! grep -q "Computing:" unknown.out && grep -qE "^  all +" unknown.out'
+
+job loads <<'PY'
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    open("loaded", "wb").write(b"x" * (4 << 20))
+for step in ioreel.steps(range(5)):
+    compute(0.01)
+PY
+check 'IO-BOUND: I/O before the first step' '
+	"$python" said.py loads IO-BOUND "but I/O outside computation takes"'
+
+head -c 8000000 /dev/zero >big
+record dd dd if=big of=copy bs=512
+check 'IO-BOUND: dd' '"$python" said.py dd IO-BOUND "I/O takes"'
+mkdir files
+(cd files && seq 2000 | xargs touch)
+record rm rm -r files
+check 'IO-BOUND: rm' '"$python" said.py rm IO-BOUND "I/O takes"'
+check 'shell tools are not asked for steps' '! grep -q "No steps" rm.out dd.out'
+check 'the share is of the time of the job, not of its events' '
+	"$python" -c "import json, re
+d = json.load(open(\"rm.json\"))
+share = 100 * d[\"totals\"][\"io_ns\"] / d[\"run\"][\"wall_ns\"]
+said = float(re.search(r\": ([0-9.]+) %\", d[\"verdict\"])[1])
+assert d[\"run\"][\"wall_ns\"] > d[\"run\"][\"span_ns\"]
+assert abs(said - share) <= 0.5, (said, share)"'
+
+echo hello >small
+record glance sh -c "cat small; sleep 0.3"
+check 'NO-PROBLEM: a glance at a file in a job that sleeps' '
+	"$python" said.py glance NO-PROBLEM " of the run"'
+
+job cold <<'PY'
+fd = os.open("big", os.O_RDONLY)
+os.fsync(fd)
+end = time.monotonic() + 1
+at = 0
+while time.monotonic() < end:
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    for i in range(20):
+        at = (at + 1234 * 4096) % 7000000
+        os.pread(fd, 65536, at)
+PY
+if "$python" -c 'import json, sys
+w = json.load(open("cold.json"))["storage_wait"]
+sys.exit(not w or w["exposed_ns"] < 0.25 * w["wall_ns"])'; then
+	check 'STORAGE-BOUND: reads that the page cache cannot answer' '
+		"$python" said.py cold STORAGE-BOUND "I/O takes" &&
+		grep -qE "in [0-9,]+ reads, [0-9.]+ .?s each, [0-9.]+ .B/s" cold.words'
+else
+	skip 'STORAGE-BOUND' 'this file system has no storage to fetch from'
+fi
+
+if "$python" -c 'from jsonschema import Draft202012Validator' 2>/dev/null; then
+	for run in waits writes unknown cold dd; do
+		check "the document of $run is valid" '"$python" -c "import json
+from jsonschema import Draft202012Validator as V
+V(json.load(open(\"$TOP/schemas/report.schema.json\"))).validate(
+    json.load(open(\"$run.json\")))"'
+	done
+else
+	skip 'the documents are valid' 'python3-jsonschema is missing'
+fi
+
+check 'every code is in the manual' '
+	grep -ohE "\{\"[A-Z]+(-[A-Z]+)+\", " "$TOP"/analyzer/advice.c | tr -d "{\", " |
+	{ cat; echo NO-PROBLEM; } >codes && [ $(wc -l <codes) -ge 10 ] &&
+	while read -r code; do
+		grep -qF ".It $code" "$TOP/man/ioreel-report.1" || { echo $code; exit 1; }
+	done <codes'
+finish

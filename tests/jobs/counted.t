@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Real jobs recorded with events and with counters: the same verdict, codes,
+# steps, calls and bytes. A loader that stays, one that is new for each epoch,
+# shell tools, and MPI-IO.
+. "$(dirname "$0")/../tap.sh"
+unset LD_PRELOAD
+q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
+codes() { "$IOREEL" report --json "$1" | python3 -c 'import json, sys
+print(sorted(a["code"] for a in json.load(sys.stdin)["advice"]))'; }
+# Calls and bytes of each group; on the job's own files, where they are named.
+sums="select call_group, layer, sum(calls), sum(bytes) from v_event
+	where path like '$T/data/%' and errno = 0 and call_group in
+	('open', 'close', 'read', 'write', 'sync') group by 1, 2"
+all="select sum(calls), sum(bytes) from v_event
+	where call_group in ('read', 'write') and kind = 'file'"
+compare() { # NAME COMMAND ...
+	for how in all none; do
+		rm -rf data
+		mkdir data
+		"$IOREEL" record -q --events $how -o $1.$how -- "${@:2}" \
+			>/dev/null 2>$1.err || return
+	done
+	check "$1: there is something to compare" \
+		'[ "$(q '$1.all' "$sums" | wc -l)" -ge 3 ]'
+	is "$1: calls and bytes" "$(q $1.none "$sums")" "$(q $1.all "$sums")"
+	is "$1: all that was read and written" "$(q $1.none "$all")" \
+		"$(q $1.all "$all")"
+	steps='select rank, epoch, steps, unknown_steps from v_epoch'
+	is "$1: steps" "$(q $1.none "$steps")" "$(q $1.all "$steps")"
+	check "$1: less is written" \
+		'[ "$(cat '$1'.none/*.log | wc -c)" -lt "$(cat '$1'.all/*.log | wc -c)" ]'
+}
+
+cat >loader.py <<'END'
+import os, sys, time, torch
+from torch.utils.data import DataLoader, Dataset
+fresh = sys.argv[1] == "fresh"
+for i in range(50):
+    with open("data/s%d.bin" % i, "wb") as f:
+        f.write(b"x" * (20000 + i))
+class Set(Dataset):
+    def __len__(self):
+        return 320
+    def __getitem__(self, i):
+        time.sleep(.004)
+        with open("data/s%d.bin" % (i % 50), "rb") as f:
+            return torch.tensor([len(f.read())], dtype=torch.float32)
+model = torch.nn.Linear(1, 1)
+sgd = torch.optim.SGD(model.parameters(), lr=1e-9)
+loader = DataLoader(Set(), batch_size=16, num_workers=2)
+for epoch in range(3):
+    if fresh:
+        loader = DataLoader(Set(), batch_size=16, num_workers=2)
+    for x in loader:
+        sgd.zero_grad()
+        model(x).sum().backward()
+        sgd.step()
+    torch.save(model.state_dict(), "data/model.pt")
+END
+if python=$("$TOP/scripts/torch-python" 2>&1); then
+	export OMP_NUM_THREADS=1
+	for kind in one fresh; do
+		compare $kind "$python" loader.py $kind
+		check "$kind: it waits for its input, by both" \
+			'codes '$kind'.all | grep -q INPUT-BOUND &&
+			codes '$kind'.none | grep -q INPUT-BOUND'
+		check "$kind: the report has a table of steps" \
+			'"$IOREEL" report '$kind'.none >r && ! grep -q "No steps" r &&
+			grep -q "^Where a step" r'
+		is "$kind: batches of the workers" \
+			"$(q $kind.none "select sum(worker_batches) from rank_time")" \
+			"$(q $kind.all "select sum(worker_batches) from rank_time")"
+	done
+else
+	skip 'jobs of PyTorch' 'no PyTorch'
+fi
+
+cat >tools.sh <<'END'
+mkdir data/a data/b
+for i in $(seq 100); do echo "line $i" >data/a/f$i.txt; done
+tar cf data/x.tar data/a && tar xf data/x.tar -C data/b
+cp -r data/a data/c
+cat data/c/* | sort >data/sorted
+END
+compare tools sh tools.sh
+errors="select call_group, errno, sum(calls) from v_event where errno > 0
+	group by 1, 2"
+is 'tools: calls that failed' "$(q tools.none "$errors")" \
+	"$(q tools.all "$errors")"
+is 'tools: the same codes' "$(codes tools.none)" "$(codes tools.all)"
+
+cat >mpi.c <<'END'
+#include <mpi.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	static char b[65536];
+	MPI_File f;
+	int rank, i;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_File_open(MPI_COMM_WORLD, "data/mpi.bin",
+		      MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f);
+	for (i = 0; i < 100; i++)
+		MPI_File_write_at(f, (MPI_Offset)(2 * i + rank) * 65536, b,
+				  65536, MPI_BYTE, MPI_STATUS_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (i = 0; i < 100; i++)
+		MPI_File_read_at(f, (MPI_Offset)(2 * i + rank) * 65536, b,
+				 65536, MPI_BYTE, MPI_STATUS_IGNORE);
+	MPI_File_close(&f);
+	MPI_Finalize();
+	return 0;
+}
+END
+if command -v mpicc mpirun >/dev/null && mpicc -o mpi mpi.c 2>mpicc.err; then
+	compare mpi mpirun --allow-run-as-root --oversubscribe -n 2 ./mpi
+	is 'mpi: the same codes' "$(codes mpi.none)" "$(codes mpi.all)"
+else
+	skip 'a job of MPI' 'no MPI'
+fi
+finish
