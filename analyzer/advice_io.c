@@ -125,8 +125,9 @@ static int64_t unranked_io(const struct report *r)
 {
 	int64_t ns = r->io_ns > 0 ? r->io_ns : 0, i;
 
-	for (i = 0; i < r->ranks; i++)
-		ns -= r->rank[i].io_ns;
+	for (i = 0; i < r->ranks && ns > 0; i++)
+		if (r->rank[i].io_ns > 0)
+			ns -= r->rank[i].io_ns;
 	return ns > 0 ? ns : 0;
 }
 

@@ -136,12 +136,12 @@ static void judge_workers(const struct report *r, const struct report_rank *k,
 static bool starts_slowly(const struct report *r)
 {
 	const struct report_rank *k = r->ranks ? &r->rank[0] : NULL;
-	int64_t ns = r->epoch_start_ns;
+	double ns = (double)r->epoch_start_ns, run = (double)report_run_ns(r);
 
 	if (k && k->median_fetch_ns > 0)
-		ns -= (r->epochs - 1) * k->median_fetch_ns;
-	return r->epochs > 1 &&
-	       advice_of_run(r, ns) >= advice_threshold.epoch_share;
+		ns -= (double)(r->epochs - 1) * (double)k->median_fetch_ns;
+	return r->epochs > 1 && ns > 0 &&
+	       ns >= advice_threshold.epoch_share * run;
 }
 
 static void say_epoch_try(const struct report *r, struct advice *a)
@@ -221,8 +221,10 @@ bool advice_unknown_steps(const struct report *r, int64_t *unknown,
 	for (i = 0; i < r->ranks; i++) {
 		const struct report_rank *k = &r->rank[i];
 
-		*unknown += k->unknown_steps;
-		*steps += k->steps;
+		if (__builtin_add_overflow(*unknown, k->unknown_steps,
+					   unknown) ||
+		    __builtin_add_overflow(*steps, k->steps, steps))
+			*unknown = *steps = 0; /* no real store */
 		any |= k->steps > 0 && k->wait_share == REPORT_NONE;
 	}
 	return any;

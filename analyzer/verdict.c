@@ -73,13 +73,14 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 						       : "hardly waits";
 
 	reel_buf_printf(b, NULL,
-			"The job %s for its input: %s of " LOOP " (%s of %s)",
+			"The job %s for its input: %s of " LOOP " (%s of %s",
 			how, report_percent(part, k->wait_share),
 			reel_num_time(wait, (double)k->loop_wait_ns),
 			reel_num_time(loop, (double)k->loop_ns));
 	if (r->ranks > 1 && k->wait_share > 0)
-		reel_buf_printf(b, NULL, " (rank %lld, which waits most)",
+		reel_buf_printf(b, NULL, ", on rank %lld, which waits most",
 				(long long)k->rank);
+	reel_buf_puts(b, ")", NULL);
 }
 
 char *advice_verdict(const struct report *r, struct reel_error *err)
