@@ -100,25 +100,15 @@ static double of_io(const struct report *r, int64_t ns)
 static bool io_matters(const struct report *r)
 {
 	const struct report_rank *k = report_slowest(r);
-	bool known = false;
-	int64_t i;
+	int64_t ns = advice_exposed_io(r);
 
 	if (k && k->wait_share >= advice_threshold.matters_share &&
 	    k->workers > 0 &&
 	    k->worker_busy_share >= advice_threshold.idle_share &&
 	    k->worker_io_share >= advice_threshold.matters_share)
 		return true;
-	for (i = 0; i < r->ranks; i++) {
-		k = &r->rank[i];
-		if (k->exposed_ns == REPORT_NONE)
-			continue;
-		known = true;
-		if (advice_of_run(r, k->exposed_ns) >=
-		    advice_threshold.matters_share)
-			return true;
-	}
-	return !known && r->io_ns > 0 &&
-	       advice_of_run(r, r->io_ns) >= advice_threshold.matters_share;
+	return advice_of_run(r, ns == REPORT_NONE ? r->io_ns : ns) >=
+	       advice_threshold.matters_share;
 }
 
 static double reads_per_open(const struct report *r)
@@ -153,9 +143,12 @@ static bool file_open(const struct report *r, struct advice *a)
 	advice_fact(a, "opens", "calls", (double)o->calls);
 	advice_fact(a, "open_close_share", "share", share);
 	advice_fact(a, "median_file", "B", (double)r->median_file_bytes);
-	advice_say(a->try_this,
-		   "samples packed into TFRecord, WebDataset or HDF5 "
-		   "shards.");
+	advice_say(a->try_this, "%s",
+		   r->moved[1].calls > r->moved[0].calls
+			   ? "fewer, larger files to write, or files that "
+			     "stay open."
+			   : "samples packed into TFRecord, WebDataset or HDF5 "
+			     "shards.");
 	return true;
 }
 
@@ -190,9 +183,11 @@ static bool meta_heavy(const struct report *r, struct advice *a)
 	advice_fact(a, "meta_calls", "calls", (double)calls);
 	advice_fact(a, "meta_share", "share", share);
 	advice_fact(a, "failed", "calls", (double)errors);
-	advice_say(a->try_this,
-		   "a list of the files made once, without a look at each "
-		   "of them.");
+	advice_say(a->try_this, "%s",
+		   r->group[REEL_GROUP_META].dur_ns * 2 > ns
+			   ? "fewer, larger files to make, rename and remove."
+			   : "a list of the files made once, without a look at "
+			     "each of them.");
 	return true;
 }
 

@@ -28,7 +28,7 @@ bool advice_storage_bound(const struct report *r, struct advice *a)
 		   "%s in %s %s, %s each, %s.",
 		   reel_num_time(time, (double)r->storage_wait.exposed_ns),
 		   advice_run(run, r), report_percent(part, share),
-		   r->ranks ? " outside computation" : "",
+		   report_slowest(r) ? " outside computation" : "",
 		   reel_num_bytes(bytes, (double)r->storage_wait.bytes),
 		   reel_num_count(num, reads),
 		   advice_number(reads, "read", "reads"),
@@ -119,25 +119,55 @@ bool advice_step_io(const struct report *r, struct advice *a)
 	return true;
 }
 
-/* I/O outside computation that no fetch, checkpoint or step of its own holds:
- * at most what the rank's other I/O took. */
-static int64_t unnamed_io(const struct report *r, const struct report_rank *k)
+/* Of the processes outside the ranks' trees, at least: what a script does before
+ * it trains, say. */
+static int64_t unranked_io(const struct report *r)
 {
-	int64_t ns = k->exposed_ns;
+	int64_t ns = r->io_ns > 0 ? r->io_ns : 0, i;
 
-	if (ns == REPORT_NONE)
-		return 0;
-	if (k->loop_wait_ns > 0)
-		ns -= k->loop_wait_ns;
-	if (k->own_io_ns > 0)
-		ns -= k->own_io_ns;
-	return ns - r->checkpoint_ns;
+	for (i = 0; i < r->ranks && ns > 0; i++)
+		if (r->rank[i].io_ns > 0)
+			ns -= r->rank[i].io_ns;
+	return ns > 0 ? ns : 0;
+}
+
+int64_t advice_exposed_io(const struct report *r)
+{
+	int64_t ns = REPORT_NONE, i;
+
+	for (i = 0; i < r->ranks; i++)
+		if (r->rank[i].exposed_ns > ns)
+			ns = r->rank[i].exposed_ns;
+	return ns == REPORT_NONE ? ns : ns + unranked_io(r);
+}
+
+/* Of that the part that no fetch, checkpoint or step of its own may hold. */
+static int64_t unnamed_io(const struct report *r)
+{
+	int64_t most = 0, i;
+
+	for (i = 0; i < r->ranks; i++) {
+		const struct report_rank *k = &r->rank[i];
+		int64_t ns = k->exposed_ns - r->checkpoint_ns;
+
+		if (k->loop_wait_ns > 0)
+			ns -= k->loop_wait_ns;
+		if (k->own_io_ns > 0)
+			ns -= k->own_io_ns;
+		if (ns > most)
+			most = ns;
+	}
+	return most + unranked_io(r);
 }
 
 /* The three kinds of calls that took most time; the first is what to try
  * something about. */
 static void say_groups(const struct report *r, struct advice *a)
 {
+	static const char *const names[REEL_GROUPS] = {
+		[REEL_GROUP_META] = "metadata",
+		[REEL_GROUP_DIR] = "directories",
+	};
 	bool said[REEL_GROUPS] = {false};
 	char part[REEL_NUM];
 	int n, g;
@@ -150,12 +180,13 @@ static void say_groups(const struct report *r, struct advice *a)
 			    (most < 0 ||
 			     r->group[g].dur_ns > r->group[most].dur_ns))
 				most = g;
-		if (most < 0)
+		if (most < 0 ||
+		    advice_share(r->group[most].dur_ns, r->group_sum_ns) < 0.01)
 			break;
 		said[most] = true;
 		advice_say(
 			a->text, "%s%s %s", n ? ", " : "; of its calls' time ",
-			reel_group_name(most),
+			names[most] ? names[most] : reel_group_name(most),
 			report_percent(part, advice_share(r->group[most].dur_ns,
 							  r->group_sum_ns)));
 		if (!n)
@@ -177,22 +208,19 @@ static void say_groups(const struct report *r, struct advice *a)
 /* Of a job with steps only what no other rule has a name for. */
 bool advice_io_bound(const struct report *r, struct advice *a)
 {
-	int64_t ns = r->ranks ? 0 : r->io_ns, i;
+	bool all = !report_slowest(r);
+	int64_t ns = all ? r->io_ns : unnamed_io(r);
 	char time[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN];
-	double share;
+	double share = advice_of_run(r, ns);
 
-	for (i = 0; i < r->ranks; i++)
-		if (unnamed_io(r, &r->rank[i]) > ns)
-			ns = unnamed_io(r, &r->rank[i]);
-	share = advice_of_run(r, ns);
 	if (share < advice_threshold.io_share)
 		return false;
 	advice_say(a->text, "I/O takes %s of %s (%s)%s",
 		   reel_num_time(time, (double)ns), advice_run(run, r),
 		   report_percent(part, share),
-		   r->ranks ? " outside computation, fetches, checkpoints and "
-			      "I/O of the steps"
-			    : "");
+		   all ? ""
+		       : " outside computation, fetches, checkpoints and I/O "
+			 "of the steps");
 	say_groups(r, a);
 	advice_fact(a, "io", "ns", (double)ns);
 	advice_fact(a, "io_share", "share", share);

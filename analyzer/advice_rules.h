@@ -61,6 +61,10 @@ advice_rule advice_storage_bound, advice_io_bound, advice_step_io,
 const struct report_rank *advice_own_io_rank(const struct report *r,
 					     double *share);
 
+/* I/O outside the computation of the rank that has most of it, and at least that
+ * of processes of no rank. REPORT_NONE: no rank's computation is known. */
+int64_t advice_exposed_io(const struct report *r);
+
 /* verdict.c: the first line of the report, which agrees with the advice of @r. Gives the
  * text: free(). NULL with @err. */
 char *advice_verdict(const struct report *r, struct reel_error *err);

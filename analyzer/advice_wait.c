@@ -132,6 +132,27 @@ static void judge_workers(const struct report *r, const struct report_rank *k,
 			   (long long)k->workers);
 }
 
+/* Beyond a usual fetch: an epoch's first batch is waited for like any other. */
+static bool starts_slowly(const struct report *r)
+{
+	const struct report_rank *k = r->ranks ? &r->rank[0] : NULL;
+	double ns = (double)r->epoch_start_ns, run = (double)report_run_ns(r);
+
+	if (k && k->median_fetch_ns > 0)
+		ns -= (double)(r->epochs - 1) * (double)k->median_fetch_ns;
+	return r->epochs > 1 && ns > 0 &&
+	       ns >= advice_threshold.epoch_share * run;
+}
+
+static void say_epoch_try(const struct report *r, struct advice *a)
+{
+	const struct loader *loader = loader_of(r);
+
+	advice_say(a->try_this, "%s",
+		   r->anew > 0 || !loader->longer ? loader->last
+						  : loader->longer);
+}
+
 /* More than half of the wait was for the first batches of later epochs. */
 static bool waits_at_starts(const struct report *r, const struct report_rank *k)
 {
@@ -160,6 +181,8 @@ static bool say_wait(const struct report *r, const struct report_rank *k,
 	if (waits_at_starts(r, k)) {
 		advice_say(a->text, "; most of it, %s, is for first batches.",
 			   reel_num_time(start, (double)r->epoch_start_ns));
+		if (!starts_slowly(r)) /* else EPOCH-START says it */
+			say_epoch_try(r, a);
 		return true;
 	}
 	if (k->workers > 0) {
@@ -198,8 +221,10 @@ bool advice_unknown_steps(const struct report *r, int64_t *unknown,
 	for (i = 0; i < r->ranks; i++) {
 		const struct report_rank *k = &r->rank[i];
 
-		*unknown += k->unknown_steps;
-		*steps += k->steps;
+		if (__builtin_add_overflow(*unknown, k->unknown_steps,
+					   unknown) ||
+		    __builtin_add_overflow(*steps, k->steps, steps))
+			*unknown = *steps = 0; /* no real store */
 		any |= k->steps > 0 && k->wait_share == REPORT_NONE;
 	}
 	return any;
@@ -228,16 +253,6 @@ bool advice_wait_unknown(const struct report *r, struct advice *a)
 	return true;
 }
 
-/* Beyond a usual fetch: an epoch's first batch is waited for like any other. */
-static int64_t beyond_fetches(const struct report *r)
-{
-	const struct report_rank *k = r->ranks ? &r->rank[0] : NULL;
-
-	if (!k || k->median_fetch_ns <= 0)
-		return r->epoch_start_ns;
-	return r->epoch_start_ns - (r->epochs - 1) * k->median_fetch_ns;
-}
-
 static const char *epoch_why(const struct report *r)
 {
 	if (r->workers <= 0)
@@ -251,10 +266,8 @@ bool advice_epoch_start(const struct report *r, struct advice *a)
 {
 	double share = advice_of_run(r, r->epoch_start_ns);
 	char num[REEL_NUM], part[REEL_NUM], all[REEL_NUM], run[ADVICE_RUN];
-	const struct loader *loader = loader_of(r);
 
-	if (r->epochs < 2 ||
-	    advice_of_run(r, beyond_fetches(r)) < advice_threshold.epoch_share)
+	if (!starts_slowly(r))
 		return false;
 	advice_say(a->text,
 		   "%s %s after the first %s %s, %s of %s, to the first batch: "
@@ -268,8 +281,6 @@ bool advice_epoch_start(const struct report *r, struct advice *a)
 	advice_fact(a, "epochs", "", (double)r->epochs);
 	advice_fact(a, "epoch_start", "ns", (double)r->epoch_start_ns);
 	advice_fact(a, "epoch_start_share", "share", share);
-	advice_say(a->try_this, "%s",
-		   r->anew > 0 || !loader->longer ? loader->last
-						  : loader->longer);
+	say_epoch_try(r, a);
 	return true;
 }

@@ -533,7 +533,8 @@ const struct report_rank *report_slowest(const struct report *r)
 	int64_t i;
 
 	for (i = 0; i < r->ranks; i++)
-		if (!worst || r->rank[i].wait_share > worst->wait_share)
+		if (r->rank[i].steps > 0 &&
+		    (!worst || r->rank[i].wait_share > worst->wait_share))
 			worst = &r->rank[i];
 	return worst;
 }

@@ -322,8 +322,12 @@ static void print_steps(const struct report *r)
 		reel_buf_printf(&b, NULL, " of %s epoch%s",
 				reel_num_count(num, k->epochs),
 				k->epochs == 1 ? "" : "s");
-	reel_buf_printf(&b, NULL, "; median, share of all; computation is %s)",
-			k->compute_source[0] ? k->compute_source : "not known");
+	reel_buf_printf(&b, NULL,
+			"; median, share of all; computation is %s%s)",
+			k->compute_source[0] ? k->compute_source : "not known",
+			of_steps(k, k->steady_own_io_ns) >= SHARE_LEAST
+				? ", less own I/O"
+				: "");
 	put_line(&b, 2);
 	print_parts(k);
 	print_overlap(k);

@@ -31,11 +31,8 @@ static void add_but(struct reel_buf *b, const struct report *r)
 {
 	char time[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN];
 	double own;
-	int64_t exposed = 0, i;
+	int64_t exposed = advice_exposed_io(r);
 
-	for (i = 0; i < r->ranks; i++)
-		if (r->rank[i].exposed_ns > exposed)
-			exposed = r->rank[i].exposed_ns;
 	if (advice_of(r, "STEP-IO")) {
 		advice_own_io_rank(r, &own);
 		reel_buf_printf(b, NULL,
@@ -59,7 +56,7 @@ static void add_but(struct reel_buf *b, const struct report *r)
 			b, NULL, ", but fetches from storage take %s of %s",
 			reel_num_time(time, (double)r->storage_wait.exposed_ns),
 			advice_run(run, r));
-	} else if (!advice_of(r, "NO-PROBLEM") && exposed) {
+	} else if (!advice_of(r, "NO-PROBLEM") && exposed > 0) {
 		reel_buf_printf(b, NULL,
 				", but I/O outside computation takes %s of %s",
 				reel_num_time(time, (double)exposed),
@@ -76,13 +73,14 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 						       : "hardly waits";
 
 	reel_buf_printf(b, NULL,
-			"The job %s for its input: %s of " LOOP " (%s of %s)",
+			"The job %s for its input: %s of " LOOP " (%s of %s",
 			how, report_percent(part, k->wait_share),
 			reel_num_time(wait, (double)k->loop_wait_ns),
 			reel_num_time(loop, (double)k->loop_ns));
 	if (r->ranks > 1 && k->wait_share > 0)
-		reel_buf_printf(b, NULL, " (rank %lld, which waits most)",
+		reel_buf_printf(b, NULL, ", on rank %lld, which waits most",
 				(long long)k->rank);
+	reel_buf_puts(b, ")", NULL);
 }
 
 char *advice_verdict(const struct report *r, struct reel_error *err)

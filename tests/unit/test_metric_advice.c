@@ -226,6 +226,21 @@ static void steps(void)
 	ok(has(&r, "NO-PROBLEM"), "an empty run");
 }
 
+/* A rank that declares computation, but no steps. */
+static void stepless(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(REPORT_NONE, 0, 0);
+
+	r.rank = &k;
+	r.ranks = 1;
+	k.steps = k.steady_steps = 0;
+	ok(has(&r, "NO-PROBLEM") && strstr(verdict, "I/O takes 1.90 s of"),
+	   "is judged by its I/O: %s", verdict);
+	r.io_ns = 2 * S;
+	ok(has(&r, "IO-BOUND"), "as a job without steps");
+}
+
 /* Exactly one code, and the first line is about it. */
 static bool only(struct report *r, const char *code, const char *words)
 {
@@ -338,6 +353,15 @@ static void own(void)
 	k.exposed_ns = 21 * S / 10;
 	ok(only(&r, "IO-BOUND", "but I/O outside computation takes 2.10 s"),
 	   "or I/O before the loop: %s", verdict);
+	k.exposed_ns = S;
+	r.io_ns = k.io_ns + S - 1;
+	ok(only(&r, "NO-PROBLEM", "hardly"), "or other programs' I/O");
+	r.io_ns += 11 * S / 10 + 1;
+	ok(only(&r, "IO-BOUND", "but I/O outside computation takes 3.10 s") &&
+		   strstr(r.advice[0].text, "I/O takes 3.00 s of the run's"),
+	   "which is none of a rank's steps: %s", r.advice[0].text);
+	r.io_ns = k.io_ns;
+	k.exposed_ns = 21 * S / 10;
 	r.checkpoints = 1;
 	r.checkpoint_ns = S / 2;
 	ok(only(&r, "CHECKPOINT", "but checkpoints take 5.0 % of the run's"),
@@ -384,6 +408,7 @@ int main(void)
 	run();
 	own();
 	starts();
+	stepless();
 	is(err.code, REEL_OK, "no error: %s", err.text);
 	return done();
 }
