@@ -44,11 +44,8 @@ def total(events, column="calls"):
 
 
 def quantile(values, p):
-    values = sorted(values)
-    at = (len(values) - 1) * p
-    low = int(at)
-    high = min(low + 1, len(values) - 1)
-    return values[low] + (values[high] - values[low]) * (at - low)
+    """Of nearest rank: the smallest value that p % of them do not exceed."""
+    return sorted(values)[max(-(-p * len(values) // 100), 1) - 1]
 
 
 def is_message(e):
@@ -130,7 +127,7 @@ def rates():
             same("wall rate", b["wall_bytes_per_s"],
                  total(of, "bytes") * 1e9 / wall, 1e-9)
         same("median rate", b["call_median_bytes_per_s"],
-             quantile(per_call, .5), .011)
+             quantile(per_call, 50), .01)
 
 
 def sizes():
@@ -143,11 +140,11 @@ def sizes():
         same("smallest", t["min_bytes"], min(of), 1e-9)
         same("largest", t["max_bytes"], max(of), 1e-9)
         same("mean", t["mean_bytes"], sum(of) / len(of), 1e-9)
-        for name, p in (("p1", .01), ("p5", .05), ("p25", .25),
-                        ("median", .5), ("p75", .75), ("p95", .95),
-                        ("p99", .99)):
+        same("is exact", t["exact"], int(len(set(of)) <= 4096))
+        for name, p in (("p1", 1), ("p5", 5), ("p25", 25), ("median", 50),
+                        ("p75", 75), ("p95", 95), ("p99", 99)):
             same(t["op"] + " " + name, t[name + "_bytes"], quantile(of, p),
-                 .011)
+                 0 if t["exact"] else .01)
     for b in report["transfer_bins"]:
         same("bin", b["calls"], sum(
             b["low_bytes"] <= s < b["high_bytes"] + 1
