@@ -75,6 +75,17 @@ part["meta"] = [e for e in calls if e["call_group"] not in ("read", "write")]
 part["all"] = part["read"] + part["write"]
 
 
+def used(of):
+    """The paths that were opened, read, written or mapped, and are files."""
+    return len({
+        e["path"] for e in of if e["path"] and
+        e["kind"] not in ("dir", "pipe", "socket") and
+        (e["bytes"] if is_mapped(e) else
+         e["call_group"] in ("read", "write") or
+         e["call_group"] == "open" and not e["errno"] or
+         e["call"] == "mmap" and e["asked"] and not e["errno"])})
+
+
 def totals():
     t = report["totals"]
     same("events", t["events"], len(events))
@@ -89,10 +100,7 @@ def totals():
     same("reads at the end", t["eof_reads"], total(
         e for e in part["read"] if not e["errno"] and not e["result"]))
     same("I/O time", t["io_ns"], length(times(calls)))
-    same("files", t["files"], len({
-        e["path"] for e in files if e["kind"] != "dir" and e["path"] and
-        (e["call_group"] in ("read", "write") and not is_mapped(e) or
-         e["call_group"] == "open" and not e["errno"])}))
+    same("files", t["files"], used(files))
     for g in report["calls"]:
         of = [e for e in events if e["call"] == g["call"] and
               is_message(e) == bool(g["message"])]
@@ -213,6 +221,7 @@ def places():
     host = {p["process_id"]: p["host_id"] for p in rows("process")}
     for c in report["classes"]:
         of = [e for e in files if e["class"] == c["class"]]
+        same(c["class"] + " files", c["files"], used(of))
         same(c["class"] + " bytes read", c["read_bytes"], total(
             (e for e in of if e["call_group"] == "read"), "bytes"))
         same(c["class"] + " opens", c["opens"], total(
@@ -221,8 +230,7 @@ def places():
         of = [e for e in files if e["process_id"] == p["process_id"]]
         same("process's time", p["sum_ns"], total(of, "dur_ns"))
         same("its host", p["host_id"], host[p["process_id"]])
-        same("its files", p["files"], len({
-            e["path"] for e in of if e["path"] and not is_mapped(e)}))
+        same("its files", p["files"], used(of))
         sums(p, of, "process %d: " % p["pid"])
     for f in report["files"]:
         of = [e for e in files if e["path"] == f["path"]]
