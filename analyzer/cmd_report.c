@@ -2,10 +2,14 @@
 /*
  * ioreel report: what happened in a run, in words and figures.
  *
- * Without options one screen; each section's option prints the whole of it
+ * Without options one screen; each section's option prints its first rows
  * instead.
  */
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "lib/cli.h"
 #include "lib/error.h"
@@ -15,8 +19,12 @@
 #include "analyzer/report_json.h"
 #include "analyzer/store.h"
 
+/* Rows of a section unless --top says otherwise. */
+#define TOP 20
+
 struct sections {
 	bool json, files, steps, ranks, time, losses, stacks, all;
+	int64_t top;
 };
 
 static int print_sections(const struct report *r, const struct sections *s,
@@ -53,13 +61,13 @@ static int report(const char *run, const struct sections *s,
 		  struct reel_error *err)
 {
 	struct reel_store *st = NULL;
-	struct report r = {0};
+	struct report r = {.top = s->top};
 	int rc = -1;
 
 	if (reel_run_open(&st, run, err) || report_read(&r, st, err))
 		goto out;
 	if (s->json) {
-		rc = report_json(&r, s->files, err);
+		rc = report_json(&r, err);
 		goto out;
 	}
 	rc = print_sections(&r, s, err);
@@ -72,24 +80,41 @@ out:
 	return rc;
 }
 
+/* "all" as 0; false: it is neither that nor a number. */
+static bool read_top(const char *text, int64_t *top)
+{
+	char *end;
+
+	if (!strcmp(text, "all")) {
+		*top = 0;
+		return true;
+	}
+	errno = 0;
+	*top = strtoll(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && !errno;
+}
+
 static int run(int argc, char **argv)
 {
-	struct sections s = {0};
+	struct sections s = {.top = TOP};
+	const char *top = NULL;
 	const struct reel_opt opts[] = {
 		{"json", 0, REEL_OPT_FLAG, &s.json, NULL,
 		 "all of it as one JSON document", 0, 0},
 		{"files", 0, REEL_OPT_FLAG, &s.files, NULL,
-		 "every file with its calls, bytes and time", 0, 0},
+		 "files with their calls, bytes and time", 0, 0},
 		{"steps", 0, REEL_OPT_FLAG, &s.steps, NULL,
-		 "every training step", 0, 0},
+		 "training steps", 0, 0},
 		{"ranks", 0, REEL_OPT_FLAG, &s.ranks, NULL,
-		 "every rank and process", 0, 0},
+		 "ranks and processes", 0, 0},
 		{"time", 0, REEL_OPT_FLAG, &s.time, NULL,
-		 "every second of the run", 0, 0},
+		 "seconds of the run", 0, 0},
 		{"losses", 0, REEL_OPT_FLAG, &s.losses, NULL,
 		 "what is missing, and why", 0, 0},
 		{"stacks", 0, REEL_OPT_FLAG, &s.stacks, NULL,
 		 "the source lines behind it (record --stacks)", 0, 0},
+		{"top", 0, REEL_OPT_TEXT, &top, "N",
+		 "rows of a section (20; all: every one)", 0, 0},
 		{"all", 'a', REEL_OPT_FLAG, &s.all, NULL,
 		 "the processes and files of launchers (pyenv, conda), too", 0,
 		 0},
@@ -103,6 +128,10 @@ static int run(int argc, char **argv)
 	if (argc - at != 1)
 		return reel_cli_usage(&cmd_report, "wants one run, got %d",
 				      argc - at);
+	if (top && !read_top(top, &s.top))
+		return reel_cli_usage(&cmd_report,
+				      "--top wants a number or all, got '%s'",
+				      top);
 	if (report(argv[at], &s, &err))
 		return reel_cli_fail(&cmd_report, &err);
 	return 0;
@@ -111,11 +140,11 @@ static int run(int argc, char **argv)
 const struct reel_command cmd_report = {
 	.name = "report",
 	.task = "say what happened, and whether it was the I/O",
-	.usage = "[--json] [--files] [--steps] [--ranks] [--time] [--losses] "
-		 "[--stacks] [-a] RUN",
+	.usage = "[--json] [--files --steps --ranks --time --losses "
+		 "--stacks] [--top N] [-a] RUN",
 	.examples = "ioreel report train.reel\n"
-		    "ioreel report --files train.db\n",
+		    "ioreel report --files --top 50 train.db\n",
 	.about = "RUN is a store or a trace directory. A section's option "
-		 "prints the whole of it.",
+		 "prints its first rows and how many more there are.",
 	.run = run,
 };

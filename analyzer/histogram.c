@@ -28,20 +28,22 @@ void reel_histogram_merge(struct reel_histogram *into,
 	}
 }
 
-/* The value of rank @rank (from 0). */
-static double at_rank(const struct reel_histogram *h, uint64_t rank)
+double reel_histogram_percentile(const struct reel_histogram *h,
+				 unsigned int percent)
 {
-	uint64_t seen = 0;
-	double v = 0;
+	uint64_t rank = reel_nearest_rank(percent, h->n), seen = 0;
+	double v;
 	uint32_t i;
 
-	if (rank == 0)
+	if (!h->n)
+		return -1;
+	if (rank <= 1)
 		return (double)h->min;
-	if (rank >= h->n - 1)
+	if (rank >= h->n)
 		return (double)h->max;
 	for (i = 0; i < REEL_HISTOGRAM_BUCKETS; i++) {
 		seen += h->bucket[i].n;
-		if (seen > rank)
+		if (seen >= rank)
 			break;
 	}
 	if (i == REEL_HISTOGRAM_BUCKETS)
@@ -49,20 +51,6 @@ static double at_rank(const struct reel_histogram *h, uint64_t rank)
 	v = (double)reel_bucket_low(i) +
 	    (double)h->bucket[i].above / (double)h->bucket[i].n;
 	return fmin(fmax(v, (double)h->min), (double)h->max);
-}
-
-double reel_histogram_percentile(const struct reel_histogram *h, double percent)
-{
-	double where, below;
-
-	if (!h->n)
-		return -1;
-	where = percent / 100 * (double)(h->n - 1);
-	below = floor(where);
-	if (where == below)
-		return at_rank(h, (uint64_t)below);
-	return at_rank(h, (uint64_t)below) * (below + 1 - where) +
-	       at_rank(h, (uint64_t)below + 1) * (where - below);
 }
 
 double reel_histogram_mean(const struct reel_histogram *h)

@@ -77,12 +77,18 @@ static inline void reel_histogram_add(struct reel_histogram *h, int64_t value,
 void reel_histogram_merge(struct reel_histogram *into,
 			  const struct reel_histogram *from);
 
-/*
- * The value below which @percent of the values lie, interpolated between the
- * two nearest ranks as numpy.percentile() does. -1 when it is empty.
- */
+/* Of @n values in their order, from 1: the first that at least @percent of them
+ * do not exceed. */
+static inline uint64_t reel_nearest_rank(unsigned int percent, uint64_t n)
+{
+	unsigned __int128 rank = ((unsigned __int128)percent * n + 99) / 100;
+
+	return rank ? (uint64_t)rank : 1;
+}
+
+/* The value of nearest rank, within 1 %. -1 when it is empty. */
 double reel_histogram_percentile(const struct reel_histogram *h,
-				 double percent);
+				 unsigned int percent);
 double reel_histogram_mean(const struct reel_histogram *h); /* -1: empty */
 
 #endif

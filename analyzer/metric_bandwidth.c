@@ -41,7 +41,7 @@ METRIC_FEED(bandwidth_feed)
 static int write_rate(struct reel_insert *out, const char *op,
 		      const struct reel_histogram *h, struct reel_error *err)
 {
-	static const double percent[] = {5, 25, 50, 75, 95};
+	static const unsigned int percent[] = {5, 25, 50, 75, 95};
 	size_t i;
 
 	reel_insert_text(out, op);

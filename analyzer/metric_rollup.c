@@ -43,8 +43,7 @@ struct rollup {
 	struct reel_idmap pairs; /* of process and file */
 	struct row *row;
 	struct place *place; /* by thread_id */
-	uint32_t *files;     /* by process_id: pairs that have it */
-	uint32_t row_room, place_room, files_room;
+	uint32_t row_room, place_room;
 	uint64_t asked_bytes[REEL_CALL_MAX][2]; /* I/O, messages */
 };
 
@@ -87,24 +86,27 @@ static struct row *row_of(struct rollup *r, struct place *at, uint32_t process,
 	return &r->row[i];
 }
 
-/* @process turns to @file: one more, if it never did. */
+/* Did it open, read, write or map its file? As v_summary says of files. */
+static bool uses_file(const struct metric_event *ev)
+{
+	if (ev->op == METRIC_READ || ev->op == METRIC_WRITE)
+		return true;
+	if (ev->op == METRIC_MAPPED)
+		return ev->bytes > 0;
+	return ev->op == METRIC_META && !metric_failed(&ev->is) &&
+	       (ev->is.group == REEL_GROUP_OPEN ||
+		(ev->is.call == REEL_CALL_MMAP && ev->is.asked > 0));
+}
+
+/* @process uses @file. */
 static int count_file(struct rollup *r, uint32_t process, uint32_t file,
 		      struct reel_error *err)
 {
-	uint32_t pairs = r->pairs.used, i;
+	uint64_t pair = (uint64_t)process << 32 | file;
 
-	if (!file || pairs >= PAIRS_MOST)
+	if (!file || r->pairs.used >= PAIRS_MOST)
 		return 0;
-	i = reel_idmap_get(&r->pairs, (uint64_t)process << 32 | file, err);
-	if (i == REEL_NO_INDEX)
-		return -1;
-	if (i != pairs)
-		return 0;
-	if (reel_array_reach(&r->files, &r->files_room, process,
-			     sizeof(*r->files), err))
-		return -1;
-	r->files[process]++;
-	return 0;
+	return reel_idmap_get(&r->pairs, pair, err) == REEL_NO_INDEX ? -1 : 0;
 }
 
 static int add_event(void *state, const struct metric_event *ev,
@@ -131,7 +133,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	if (ev->is.asked > 0 && !metric_failed(&ev->is))
 		r->asked_bytes[ev->is.call][row->what & 1] +=
 			(uint64_t)ev->is.asked;
-	if (ev->is.file == at->file || row->what & 1)
+	if (ev->is.file == at->file || !uses_file(ev))
 		return 0;
 	at->file = ev->is.file;
 	return count_file(r, ev->is.process, ev->is.file, err);
@@ -179,21 +181,73 @@ static int write_rollup(const struct rollup *r, struct reel_store *st,
 	return reel_insert_close(&out, rc);
 }
 
+/* Gives 1 by file_id for what is no file: kinds are known at the end. */
+static int read_kinds(struct reel_store *st, uint8_t **not_file, uint32_t *room,
+		      struct reel_error *err)
+{
+	sqlite3_stmt *q = NULL;
+	int rc = reel_store_prepare(st, &q,
+				    "SELECT file_id FROM file WHERE kind IN "
+				    "('dir', 'pipe', 'socket')",
+				    err);
+	int step = SQLITE_DONE;
+
+	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
+		uint32_t id = (uint32_t)sqlite3_column_int64(q, 0);
+
+		rc = reel_array_reach(not_file, room, id, 1, err);
+		if (!rc)
+			(*not_file)[id] = 1;
+	}
+	if (!rc && step != SQLITE_DONE)
+		rc = reel_fail(err, REEL_E_DB, "cannot read the files: %s",
+			       sqlite3_errmsg(st->db));
+	sqlite3_finalize(q);
+	return rc;
+}
+
+/* Gives the number of files of each process. */
+static int count_files(const struct rollup *r, struct reel_store *st,
+		       uint32_t **files, uint32_t *room, struct reel_error *err)
+{
+	const struct reel_idmap *m = &r->pairs;
+	uint8_t *not_file = NULL;
+	uint32_t kinds = 0, i;
+	int rc = read_kinds(st, &not_file, &kinds, err);
+
+	for (i = 0; !rc && m->mask && i <= m->mask; i++) {
+		uint32_t process = (uint32_t)(m->slot[i].key >> 32);
+		uint32_t file = (uint32_t)m->slot[i].key;
+
+		if (!m->slot[i].index || (file < kinds && not_file[file]))
+			continue;
+		rc = reel_array_reach(files, room, process, sizeof(**files),
+				      err);
+		if (!rc)
+			(*files)[process]++;
+	}
+	free(not_file);
+	return rc;
+}
+
 static int write_files(const struct rollup *r, struct reel_store *st,
 		       struct reel_error *err)
 {
+	uint32_t *files = NULL, room = 0, i;
 	struct reel_insert out;
-	uint32_t i;
 	int rc = reel_insert_open(&out, st,
 				  "INSERT INTO process_io VALUES (?,?)", err);
 
-	for (i = 0; !rc && i < r->files_room; i++) {
-		if (!r->files[i])
+	if (!rc)
+		rc = count_files(r, st, &files, &room, err);
+	for (i = 0; !rc && i < room; i++) {
+		if (!files[i])
 			continue;
 		reel_insert_int(&out, i);
-		reel_insert_int(&out, r->files[i]);
+		reel_insert_int(&out, files[i]);
 		rc = reel_insert_done(&out, err);
 	}
+	free(files);
 	return reel_insert_close(&out, rc);
 }
 
@@ -267,7 +321,6 @@ static void rollup_fini(void *state)
 	reel_idmap_fini(&r->pairs);
 	free(r->row);
 	free(r->place);
-	free(r->files);
 }
 
 const struct reel_metric reel_metric_rollup = {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sizes of reads and writes: percentiles from a log-linear histogram, and
- * Darshan's ten bins, exact.
+ * Sizes of reads and writes: percentiles, exact while the sizes are few, else
+ * from a log-linear histogram; and Darshan's ten bins, exact.
  *
  * A size is what the call returned; errors and reads at the end of a file have
  * none. Darshan counts the latter in its first bin, so they stand beside it.
  */
+#include "analyzer/distinct.h"
 #include "analyzer/histogram.h"
 #include "analyzer/insert.h"
 #include "analyzer/metric.h"
@@ -30,6 +31,7 @@ struct bin {
 struct transfer_size {
 	struct bin bin[2][64];	       /* powers of two */
 	struct reel_histogram size[2]; /* METRIC_READ, METRIC_WRITE */
+	struct reel_distinct distinct[2];
 	struct {
 		uint64_t bin[2][DARSHAN_BINS], eof_reads;
 	} darshan[2]; /* ALL, POSIX */
@@ -46,8 +48,8 @@ static uint32_t darshan_bin(int64_t bytes)
 	return i;
 }
 
-static void add_size(struct transfer_size *t, enum metric_op op, bool posix,
-		     int64_t size, uint32_t calls)
+static int add_size(struct transfer_size *t, enum metric_op op, bool posix,
+		    int64_t size, uint32_t calls, struct reel_error *err)
 {
 	uint32_t bin = darshan_bin(size);
 
@@ -55,6 +57,7 @@ static void add_size(struct transfer_size *t, enum metric_op op, bool posix,
 	t->darshan[ALL].bin[op][bin] += calls;
 	if (posix)
 		t->darshan[POSIX].bin[op][bin] += calls;
+	return reel_distinct_add(&t->distinct[op], size, calls, err);
 }
 
 static int add_event(void *state, const struct metric_event *ev,
@@ -86,18 +89,18 @@ static int add_event(void *state, const struct metric_event *ev,
 	bin->calls += calls;
 	bin->bytes += (uint64_t)bytes;
 	bin->dur_ns += (uint64_t)ev->dur_ns;
-	add_size(t, op, posix, size, calls - more);
-	if (more)
-		add_size(t, op, posix, size + 1, more);
-	return 0;
+	if (add_size(t, op, posix, size, calls - more, err))
+		return -1;
+	return more ? add_size(t, op, posix, size + 1, more, err) : 0;
 }
 
 METRIC_FEED(transfer_size_feed)
 
 static int write_size(struct reel_insert *out, const char *op,
-		      const struct reel_histogram *h, struct reel_error *err)
+		      const struct reel_histogram *h,
+		      const struct reel_distinct *d, struct reel_error *err)
 {
-	static const double percent[] = {1, 5, 25, 50, 75, 95, 99};
+	static const unsigned int percent[] = {1, 5, 25, 50, 75, 95, 99};
 	size_t i;
 
 	reel_insert_text(out, op);
@@ -107,7 +110,12 @@ static int write_size(struct reel_insert *out, const char *op,
 	reel_insert_stat(out, h->n ? (double)h->max : -1);
 	reel_insert_stat(out, reel_histogram_mean(h));
 	for (i = 0; i < sizeof(percent) / sizeof(percent[0]); i++)
-		reel_insert_stat(out, reel_histogram_percentile(h, percent[i]));
+		reel_insert_stat(
+			out,
+			d->many ? reel_histogram_percentile(h, percent[i])
+				: (double)reel_distinct_percentile(d,
+								   percent[i]));
+	reel_insert_int(out, !d->many);
 	return reel_insert_done(out, err);
 }
 
@@ -117,17 +125,20 @@ static int write_sizes(struct transfer_size *t, struct reel_store *st,
 	struct reel_insert out;
 	int rc = reel_insert_open(&out, st,
 				  "INSERT INTO transfer_size VALUES "
-				  "(?,?,?,?,?,?,?,?,?,?,?,?,?)",
+				  "(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 				  err);
 	int op;
 
 	for (op = METRIC_READ; !rc && op <= METRIC_WRITE; op++)
-		rc = write_size(&out, op_name[op], &t->size[op], err);
-	if (!rc) {
-		reel_histogram_merge(&t->size[METRIC_READ],
-				     &t->size[METRIC_WRITE]);
-		rc = write_size(&out, "all", &t->size[METRIC_READ], err);
-	}
+		rc = write_size(&out, op_name[op], &t->size[op],
+				&t->distinct[op], err);
+	reel_histogram_merge(&t->size[METRIC_READ], &t->size[METRIC_WRITE]);
+	if (!rc)
+		rc = reel_distinct_merge(&t->distinct[METRIC_READ],
+					 &t->distinct[METRIC_WRITE], err);
+	if (!rc)
+		rc = write_size(&out, "all", &t->size[METRIC_READ],
+				&t->distinct[METRIC_READ], err);
 	return reel_insert_close(&out, rc);
 }
 
@@ -198,10 +209,19 @@ static int transfer_size_finish(void *state, struct reel_store *st,
 	return write_sizes(state, st, err);
 }
 
+static void transfer_size_fini(void *state)
+{
+	struct transfer_size *t = state;
+
+	reel_distinct_fini(&t->distinct[METRIC_READ]);
+	reel_distinct_fini(&t->distinct[METRIC_WRITE]);
+}
+
 const struct reel_metric reel_metric_transfer_size = {
 	.name = "transfer_size",
 	.schema = schema,
 	.state_bytes = sizeof(struct transfer_size),
 	.feed = transfer_size_feed,
 	.finish = transfer_size_finish,
+	.fini = transfer_size_fini,
 };

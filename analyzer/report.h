@@ -60,6 +60,7 @@ struct report_rank {
 
 struct report {
 	struct reel_store *st;
+	int64_t top; /* rows of a table that are printed; 0: all */
 	char *name, *framework, *host; /* framework, host: may be NULL */
 	int64_t ranks_declared, processes, threads;
 	int64_t start_real_ns, wall_ns,
@@ -145,7 +146,7 @@ void report_gaps(const struct report *r);
 /* report_mpi.c: of MPI, what was counted only and what was not seen. */
 void report_gaps_mpi(const struct report *r);
 
-/* One table in full. 0, or -1 with @err. */
+/* One table, its first r->top rows. 0, or -1 with @err. */
 int report_table_files(const struct report *r, struct reel_error *err);
 int report_table_steps(const struct report *r, struct reel_error *err);
 int report_table_ranks(const struct report *r, struct reel_error *err);

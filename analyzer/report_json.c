@@ -281,7 +281,7 @@ static int put_value(const char *key, json_t *value, struct reel_error *err)
 	return put(value, 2, err);
 }
 
-int report_json(const struct report *r, bool all_files, struct reel_error *err)
+int report_json(const struct report *r, struct reel_error *err)
 {
 	size_t i;
 
@@ -296,9 +296,7 @@ int report_json(const struct report *r, bool all_files, struct reel_error *err)
 		if (put_rows(r->st, sections[i].key, sections[i].sql,
 			     sections[i].one, err))
 			return -1;
-	if (put_rows(r->st, "files",
-		     all_files ? FILE_COLUMNS : FILE_COLUMNS "LIMIT 1000",
-		     false, err))
+	if (put_rows(r->st, "files", FILE_COLUMNS, false, err))
 		return -1;
 	puts("\n}");
 	return 0;

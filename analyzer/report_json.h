@@ -22,8 +22,7 @@ json_t *report_json_name(const char *name);
 /* Print @doc (taken; NULL: out of memory) on stdout. 0, or -1 with @err. */
 int report_json_print(json_t *doc, struct reel_error *err);
 
-/* The whole report, as schemas/report.schema.json says; @all_files: not only
- * the busiest. 0, or -1 with @err. */
-int report_json(const struct report *r, bool all_files, struct reel_error *err);
+/* The whole report, as schemas/report.schema.json says. 0, or -1 with @err. */
+int report_json(const struct report *r, struct reel_error *err);
 
 #endif

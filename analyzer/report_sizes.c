@@ -72,10 +72,15 @@ static double weight(const struct bins *b, int i)
 
 static void fold(const struct bins *b, bool shown[BINS])
 {
-	int rows = b->n, i;
+	int rows = b->n, empty = 0, i;
 
+	/* A row of 0 % thrice says nothing; a single one has a line anyway. */
 	for (i = 0; i < b->n; i++)
-		shown[i] = true;
+		empty += weight(b, i) < 0.005;
+	for (i = 0; i < b->n; i++) {
+		shown[i] = empty < 2 || weight(b, i) >= 0.005;
+		rows -= !shown[i];
+	}
 	while (rows > ROWS_MOST) {
 		int least = -1;
 

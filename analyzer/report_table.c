@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report's sections in full: files, steps, ranks and processes, seconds,
- * call sites, losses. One line per row; the columns are in a table each.
+ * The report's sections: files, steps, ranks and processes, seconds, call sites,
+ * losses. One line per row, the first r->top of each table; the columns are in
+ * a table each.
  */
 #include <stdio.h>
 #include <string.h>
@@ -122,24 +123,36 @@ static void print_titles(const struct column *c, unsigned int out, int columns)
 	putchar('\n');
 }
 
-static int print_table(struct reel_store *st, const char *sql,
+static void print_cells(sqlite3_stmt *q, const struct column *c,
+			unsigned int out, int columns)
+{
+	int i, at = 0;
+
+	for (i = 0; i < columns; i++)
+		if (!(out & 1u << i))
+			print_cell(q, i, &c[i], &at);
+	putchar('\n');
+}
+
+static int print_table(const struct report *r, const char *sql,
 		       const struct column *c, int columns,
 		       struct reel_error *err)
 {
+	struct reel_store *st = r->st;
 	unsigned int out = left_out(st, c, columns);
 	sqlite3_stmt *q = NULL;
-	int i, step = SQLITE_DONE, rc = reel_store_prepare(st, &q, sql, err);
+	int step = SQLITE_DONE, rc = reel_store_prepare(st, &q, sql, err);
+	char num[REEL_NUM];
+	int64_t rows = 0;
 
 	if (!rc)
 		print_titles(c, out, columns);
-	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
-		int at = 0;
-
-		for (i = 0; i < columns; i++)
-			if (!(out & 1u << i))
-				print_cell(q, i, &c[i], &at);
-		putchar('\n');
-	}
+	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW)
+		if (rows++ < r->top || !r->top)
+			print_cells(q, c, out, columns);
+	if (r->top && rows > r->top)
+		printf("  and %s more (--top N, --top all)\n",
+		       reel_num_count(num, rows - r->top));
 	if (!rc && step != SQLITE_DONE)
 		rc = reel_fail(err, REEL_E_DB, "cannot read '%s': %s", st->path,
 			       sqlite3_errmsg(st->db));
@@ -147,8 +160,8 @@ static int print_table(struct reel_store *st, const char *sql,
 	return rc;
 }
 
-#define TABLE(st, sql, c, err)                                                 \
-	print_table(st, sql, c, (int)(sizeof(c) / sizeof(c[0])), err)
+#define TABLE(r, sql, c, err)                                                  \
+	print_table(r, sql, c, (int)(sizeof(c) / sizeof(c[0])), err)
 
 int report_table_files(const struct report *r, struct reel_error *err)
 {
@@ -163,7 +176,7 @@ int report_table_files(const struct report *r, struct reel_error *err)
 	report_put_wrapped("Files, those first that took most time (back: "
 			   "reads and writes that went back in the file)",
 			   2, 0);
-	return TABLE(r->st,
+	return TABLE(r,
 		     "SELECT opens, reads, writes, read_bytes, write_bytes, "
 		     "read_ns + write_ns + meta_ns, "
 		     "(SELECT sum(s.random) FROM file_sequence s "
@@ -188,7 +201,7 @@ int report_table_steps(const struct report *r, struct reel_error *err)
 				   2, 0);
 		return 0;
 	}
-	return TABLE(r->st,
+	return TABLE(r,
 		     "SELECT rank, epoch, coalesce(number, ordinal), start_ns, "
 		     "dur_ns, fetch_ns, compute_ns, own_io_ns, other_ns, "
 		     "io_ns, hidden_share, read_bytes FROM v_step "
@@ -215,7 +228,7 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 			   "the end of the last step; computes: of the steady "
 			   "steps)",
 			   2, 0);
-	if (TABLE(r->st,
+	if (TABLE(r,
 		  "SELECT w.world, o.rank, o.steps, t.median_step_ns, "
 		  "t.median_fetch_ns, "
 		  "t.median_compute_ns, o.wait_share, o.computing_share, o.io_ns, "
@@ -246,7 +259,7 @@ static int print_mpiio(const struct report *r, struct reel_error *err)
 	if (!r->mpiio[0].calls && !r->mpiio[1].calls)
 		return 0;
 	puts("MPI-IO by rank");
-	if (TABLE(r->st,
+	if (TABLE(r,
 		  "SELECT w.world, p.rank, "
 		  "coalesce(sum(i.calls) FILTER (WHERE call_group = 'read'), "
 		  "0), "
@@ -287,7 +300,7 @@ int report_table_ranks(const struct report *r, struct reel_error *err)
 			   "sum: added up)",
 			   2, 0);
 	return TABLE(
-		r->st,
+		r,
 		"SELECT w.world, p.pid, p.rank, p.role, p.reads, p.writes, "
 		"p.meta_calls, "
 		"p.read_bytes, p.write_bytes, t.union_ns, p.sum_ns, "
@@ -310,11 +323,14 @@ int report_table_time(const struct report *r, struct reel_error *err)
 		{"in other", TIME, 10}, {"processes", COUNT, 10},
 	};
 
-	return TABLE(r->st,
+	return TABLE(r,
 		     "SELECT start_ns, reads, writes, meta_calls, "
 		     "read_bytes * 1e9 / width_ns, "
 		     "write_bytes * 1e9 / width_ns, read_ns, write_ns, "
-		     "meta_ns, processes FROM v_timeline ORDER BY start_ns",
+		     "meta_ns, processes FROM v_timeline "
+		     "WHERE reads + writes + meta_calls + read_bytes + "
+		     "write_bytes + read_ns + write_ns + meta_ns > 0 "
+		     "ORDER BY start_ns",
 		     c, err);
 }
 
@@ -333,7 +349,7 @@ int report_table_sites(const struct report *r, struct reel_error *err)
 				   2, 0);
 		return 0;
 	}
-	return TABLE(r->st,
+	return TABLE(r,
 		     "SELECT calls, read_bytes, write_bytes, dur_ns, call, "
 		     "class, place FROM v_site",
 		     c, err);
@@ -353,7 +369,7 @@ int report_table_losses(const struct report *r, struct reel_error *err)
 	       r->lost == 1 ? "" : "s");
 	if (!has_rows(r->st, "SELECT 1 FROM loss LIMIT 1"))
 		return 0;
-	return TABLE(r->st,
+	return TABLE(r,
 		     "SELECT l.count, l.unit, p.pid, l.reason FROM loss l "
 		     "LEFT JOIN process p USING (process_id) "
 		     "ORDER BY l.reason, p.pid",

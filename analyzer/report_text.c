@@ -16,6 +16,7 @@
 #include "analyzer/report.h"
 #include "analyzer/report_put.h"
 #include "analyzer/report_sizes.h"
+#include "analyzer/store.h"
 
 static const char *dot(void)
 {
@@ -337,6 +338,7 @@ static void print_steps(const struct report *r)
 		       reel_num_count(num, r->ranks));
 }
 
+#define NAME_COLUMNS 17
 #define SIZES_COLUMNS 26
 #define CALL_COLUMNS 9
 
@@ -366,11 +368,11 @@ static void print_row(const char *name, const struct report_group *g,
 		      const struct report_moved *m)
 {
 	char num[REEL_NUM];
-	int at = 16;
+	int at = NAME_COLUMNS;
 
 	if (!g->calls && !g->bytes) /* mappings alone make bytes without */
 		return;
-	printf("  %-14s", name);
+	printf("  %-*s", NAME_COLUMNS - 2, name);
 	report_put_right(&at, reel_num_count(num, g->calls), 10);
 	report_put_right(&at, m ? reel_num_bytes(num, (double)g->bytes) : "-",
 			 9);
@@ -392,7 +394,7 @@ static void print_row(const char *name, const struct report_group *g,
 			11);
 		report_put_right(&at, report_percent(num, m->in_order_share),
 				 9);
-		report_put_right(&at, reel_num_count(num, m->files), 8);
+		report_put_right(&at, reel_num_count(num, m->files), 7);
 	}
 	putchar('\n');
 }
@@ -411,6 +413,50 @@ static struct report_group sum(const struct report *r, enum reel_group a,
 		s.dur_ns += r->group[groups[i]].dur_ns;
 	}
 	return s;
+}
+
+/* The calls of REEL_GROUP_META, by what they change. */
+enum { META_NAMES, META_FILES, META_ADVICE, META_ROWS };
+
+static int meta_row(int call)
+{
+	switch (call) {
+	case REEL_CALL_UNLINK:
+	case REEL_CALL_UNLINKAT:
+	case REEL_CALL_REMOVE:
+	case REEL_CALL_SHM_UNLINK:
+	case REEL_CALL_RENAME:
+	case REEL_CALL_RENAMEAT:
+	case REEL_CALL_RENAMEAT2:
+	case REEL_CALL_LINK:
+	case REEL_CALL_LINKAT:
+	case REEL_CALL_SYMLINK:
+	case REEL_CALL_SYMLINKAT:
+		return META_NAMES;
+	case REEL_CALL_POSIX_FADVISE:
+	case REEL_CALL_READAHEAD:
+		return META_ADVICE;
+	}
+	return META_FILES;
+}
+
+static void read_meta(const struct report *r, struct report_group *row)
+{
+	sqlite3_stmt *q = NULL;
+
+	if (reel_store_prepare(r->st, &q,
+			       "SELECT call_id, calls, dur_ns FROM v_call "
+			       "WHERE call_group = 'meta' AND NOT message "
+			       "AND layer <> 'MPIIO'",
+			       NULL))
+		return;
+	while (sqlite3_step(q) == SQLITE_ROW) {
+		struct report_group *g = &row[meta_row(sqlite3_column_int(q, 0))];
+
+		g->calls += report_int(q, 1);
+		g->dur_ns += report_int(q, 2);
+	}
+	sqlite3_finalize(q);
 }
 
 /* Beneath the table, and indented like it. */
@@ -542,34 +588,38 @@ static void print_titles(void)
 	int at = 0;
 
 	putchar('\n');
-	report_put_left(&at, "What moved", 16);
+	report_put_left(&at, "What moved", NAME_COLUMNS);
 	report_put_right(&at, "calls", 10);
 	report_put_right(&at, "bytes", 9);
 	report_put_left(&at, "  size min / median / max", 2 + SIZES_COLUMNS);
 	report_put_right(&at, "per call", CALL_COLUMNS);
 	report_put_right(&at, "while busy", 11);
 	report_put_right(&at, "in order", 9);
-	report_put_right(&at, "files", 8);
+	report_put_right(&at, "files", 7);
 	putchar('\n');
 }
 
 static void print_moved(const struct report *r)
 {
-	struct report_group group;
+	struct report_group group, meta[META_ROWS] = {0};
 
 	if (!r->calls)
 		return;
+	read_meta(r, meta);
 	print_titles();
 	print_row("read", &r->group[REEL_GROUP_READ], &r->moved[0]);
 	print_row("write", &r->group[REEL_GROUP_WRITE], &r->moved[1]);
 	group = sum(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE, REEL_GROUP_NONE);
 	print_row("open, close", &group, NULL);
 	group = sum(r, REEL_GROUP_STAT, REEL_GROUP_SEEK, REEL_GROUP_DUP);
-	print_row("stat, seek", &group, NULL);
-	group = sum(r, REEL_GROUP_META, REEL_GROUP_DIR, REEL_GROUP_NONE);
-	print_row("rename, list", &group, NULL);
+	print_row("stat, seek, dup", &group, NULL);
+	print_row("list", &r->group[REEL_GROUP_DIR], NULL);
+	print_row("unlink, rename", &meta[META_NAMES], NULL);
+	print_row("mkdir, truncate", &meta[META_FILES], NULL);
 	print_row("sync, flush", &r->group[REEL_GROUP_SYNC], NULL);
-	print_row("map", &r->group[REEL_GROUP_MAP], NULL);
+	meta[META_ADVICE].calls += r->group[REEL_GROUP_MAP].calls;
+	meta[META_ADVICE].dur_ns += r->group[REEL_GROUP_MAP].dur_ns;
+	print_row("map, advise", &meta[META_ADVICE], NULL);
 	print_mapped(r);
 	print_errors(r);
 	print_messages(r);

@@ -20,24 +20,29 @@ CREATE TABLE file_io_block (
 	data BLOB NOT NULL
 ) STRICT;
 
--- v_file: the same with the file's name and class.
+-- v_file: the same with the file's name and class. is_file: 1 for those that
+-- v_summary counts as files: opened, read, written or mapped, and no directory,
+-- pipe or socket.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_file (path, kind, class, size_bytes, shared, opens, reads, writes,
 	meta_calls, errors, eof_reads, read_bytes, write_bytes, read_ns,
-	write_ns, meta_ns, mapped_bytes, file_id) AS
+	write_ns, meta_ns, mapped_bytes, file_id, is_file) AS
 SELECT f.path, f.kind, f.class, f.size_bytes, i.shared, i.opens, i.reads,
 	i.writes, i.meta_calls, i.errors, i.eof_reads, i.read_bytes,
 	i.write_bytes, i.read_ns, i.write_ns, i.meta_ns, i.mapped_bytes,
-	i.file_id
+	i.file_id, f.kind NOT IN ('dir', 'pipe', 'socket')
+		AND i.opens + i.reads + i.writes + i.read_bytes + i.write_bytes
+			+ i.mapped_bytes > 0
 FROM file_io i JOIN file f USING (file_id);
 
--- v_class: what the files were for.
+-- v_class: what the files were for; calls on directories, and on files that were
+-- only looked at, are in their sums.
 -- unit: files, calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Classes"
 CREATE VIEW v_class (class, files, opens, reads, writes, read_bytes,
 	write_bytes, read_ns, write_ns, meta_ns) AS
-SELECT class, count(*), sum(opens), sum(reads), sum(writes), sum(read_bytes),
+SELECT class, sum(is_file), sum(opens), sum(reads), sum(writes), sum(read_bytes),
 	sum(write_bytes), sum(read_ns), sum(write_ns), sum(meta_ns)
 FROM v_file
 GROUP BY class;

@@ -18,9 +18,9 @@ CREATE TABLE rollup (
 	eof_reads INTEGER NOT NULL
 ) STRICT;
 
--- process_io: how many files each process made calls on; of all processes
--- together 1,048,576 are counted and no more.
--- unit: files    empty: no row for a process without calls on files
+-- process_io: how many files each process opened, read, wrote or mapped, as
+-- v_summary counts them; of all processes together 1,048,576 and no more.
+-- unit: files    empty: no row for a process without files
 -- source: ioreel-store(5), "Operations"
 CREATE TABLE process_io (
 	process_id INTEGER PRIMARY KEY,
@@ -161,9 +161,7 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 	r.events, r.calls,
 	(SELECT coalesce(sum(calls), 0) FROM rollup WHERE message = 1),
 	(SELECT coalesce(sum(bytes), 0) FROM rollup WHERE message = 1),
-	(SELECT count(*) FROM v_file WHERE kind NOT IN ('dir', 'pipe', 'socket')
-		AND opens + reads + writes + read_bytes + write_bytes
-			+ mapped_bytes > 0),
+	(SELECT coalesce(sum(is_file), 0) FROM v_file),
 	(SELECT coalesce(sum(calls), 0) FROM v_group WHERE call_group = 'read'),
 	(SELECT coalesce(sum(calls), 0) FROM v_group WHERE call_group = 'write'),
 	(SELECT coalesce(sum(calls), 0) FROM v_group

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- transfer_size: sizes of reads, of writes, and of both; bytes returned.
--- Percentiles are within 1 % (a log-linear histogram), and exact for a value
--- that has its bucket to itself; interpolated between the two nearest ranks.
+-- Percentiles are of nearest rank: a size that occurred, as long as an operation
+-- has at most 4,096 distinct sizes; beyond that (exact = 0) within 1 %, from a
+-- log-linear histogram.
 -- unit: bytes    empty: NULL, when nothing was moved
 -- source: ioreel-store(5), "Transfer size"
 CREATE TABLE transfer_size (
@@ -17,7 +18,8 @@ CREATE TABLE transfer_size (
 	median_bytes INTEGER,
 	p75_bytes INTEGER,
 	p95_bytes INTEGER,
-	p99_bytes INTEGER
+	p99_bytes INTEGER,
+	exact INTEGER NOT NULL         -- 1: the percentiles
 ) STRICT, WITHOUT ROWID;
 
 -- darshan_size: Darshan's ten bins. Its counter of the first bin is calls +

@@ -27,10 +27,13 @@ check 'a difference is (B - A) / A' 'grep -qE "bytes read +180 kB +450 kB +\+150
 	ioreel compare c.reel a.reel >out2 && grep -qE "bytes read +450 kB +180 kB +-60.0 %" out2 &&
 	ioreel compare a.reel b.reel >out2 &&
 	grep -q "call counts differ by 0 %" out2'
+# Noise may make a time or a rate the largest.
 check 'the largest is that of the table' \
-	'n=$(sed -n "s/.*largest difference \([-+][0-9.,]* %\) (.*/\1/p" out) && [ "$n" ] &&
-	grep -q "^  .* $n\$" out && [ "$(sed -n "s/^  .* +\([0-9.]*\) %\$/\1/p" out | sort -n |
-	tail -1)" = "$(echo "$n" | tr -d "+% ")" ] || { cat out; false; }'
+	'ioreel compare a.reel c.reel | tr -d , >out &&
+	largest=$(sed -n "s/.*largest difference \([-+][0-9.e]*\) % (.*/\1/p" out) &&
+	sed -n "s/^  .* \([-+][0-9.e]*\) %\$/\1/p" out | awk -v largest="$largest" "
+		{ size = \$1 < 0 ? -\$1 : \$1; if (size > most) { most = size; of = \$1 } }
+		END { exit !(NR > 3 && of == largest) }" || { cat out; false; }'
 ioreel record -q -o w.reel -- dd if=data/f1 of=data/out bs=30000 2>/dev/null
 check 'where A is 0 there is none' 'ioreel compare a.reel w.reel >out &&
 	grep -qE "bytes written +0 B +30.0 kB +-\$" out &&

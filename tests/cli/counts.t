@@ -160,15 +160,22 @@ document["code_opens"] = doc["completeness"]["code_opens"]
 factors = {f["name"]: f["a"] for f in json.loads(run("compare", "--json", run_dir, run_dir))["factors"]}
 compare = {"files": factors["files"], "read_bytes": factors["bytes read"], "write_bytes": factors["bytes written"]}
 
-run("load", "-q", "-o", run_dir + ".db", run_dir)
 files = [f for f in doc["files"] if f["kind"] not in ("dir", "pipe", "socket") and
          f["opens"] + f["reads"] + f["writes"] + f["read_bytes"] + f["write_bytes"] + f["mapped_bytes"]]
 table = {"files": len(files), "read_bytes": sum(f["read_bytes"] for f in files),
          "write_bytes": sum(f["write_bytes"] for f in files)}
 
+classes = {"files": sum(c["files"] for c in doc["classes"])}
+alone = doc["processes"] if len(doc["processes"]) == 1 else []
+processes = {k: alone[0][k] for k in ("files", "read_bytes", "write_bytes")} if alone else {}
+spread = sum(p["files"] for p in doc["processes"])
+if spread < view["files"]:
+    classes["files of processes"] = spread
+    view["files of processes"] = view["files"]
+
 wrong = [(who, k, says[k], view[k]) for who, says in
          (("record", record), ("report", report), ("document", document), ("compare", compare),
-          ("files", table)) for k in says if says[k] != view[k]]
+          ("files", table), ("classes", classes), ("processes", processes)) for k in says if says[k] != view[k]]
 for who, k, got, want in wrong:
     print("%s says %s %s, v_summary %s" % (who, k, got, want))
 sys.exit(bool(wrong))

@@ -44,11 +44,8 @@ def total(events, column="calls"):
 
 
 def quantile(values, p):
-    values = sorted(values)
-    at = (len(values) - 1) * p
-    low = int(at)
-    high = min(low + 1, len(values) - 1)
-    return values[low] + (values[high] - values[low]) * (at - low)
+    """Of nearest rank: the smallest value that p % of them do not exceed."""
+    return sorted(values)[max(-(-p * len(values) // 100), 1) - 1]
 
 
 def is_message(e):
@@ -80,6 +77,17 @@ part["meta"] = [e for e in calls if e["call_group"] not in ("read", "write")]
 part["all"] = part["read"] + part["write"]
 
 
+def used(of):
+    """The paths that were opened, read, written or mapped, and are files."""
+    return len({
+        e["path"] for e in of if e["path"] and
+        e["kind"] not in ("dir", "pipe", "socket") and
+        (e["bytes"] if is_mapped(e) else
+         e["call_group"] in ("read", "write") or
+         e["call_group"] == "open" and not e["errno"] or
+         e["call"] == "mmap" and e["asked"] and not e["errno"])})
+
+
 def totals():
     t = report["totals"]
     same("events", t["events"], len(events))
@@ -94,10 +102,7 @@ def totals():
     same("reads at the end", t["eof_reads"], total(
         e for e in part["read"] if not e["errno"] and not e["result"]))
     same("I/O time", t["io_ns"], length(times(calls)))
-    same("files", t["files"], len({
-        e["path"] for e in files if e["kind"] != "dir" and e["path"] and
-        (e["call_group"] in ("read", "write") and not is_mapped(e) or
-         e["call_group"] == "open" and not e["errno"])}))
+    same("files", t["files"], used(files))
     for g in report["calls"]:
         of = [e for e in events if e["call"] == g["call"] and
               is_message(e) == bool(g["message"])]
@@ -132,7 +137,7 @@ def rates():
             same("wall rate", b["wall_bytes_per_s"],
                  total(of, "bytes") * 1e9 / wall, 1e-9)
         same("median rate", b["call_median_bytes_per_s"],
-             quantile(per_call, .5), .011)
+             quantile(per_call, 50), .01)
 
 
 def sizes():
@@ -145,11 +150,11 @@ def sizes():
         same("smallest", t["min_bytes"], min(of), 1e-9)
         same("largest", t["max_bytes"], max(of), 1e-9)
         same("mean", t["mean_bytes"], sum(of) / len(of), 1e-9)
-        for name, p in (("p1", .01), ("p5", .05), ("p25", .25),
-                        ("median", .5), ("p75", .75), ("p95", .95),
-                        ("p99", .99)):
+        same("is exact", t["exact"], int(len(set(of)) <= 4096))
+        for name, p in (("p1", 1), ("p5", 5), ("p25", 25), ("median", 50),
+                        ("p75", 75), ("p95", 95), ("p99", 99)):
             same(t["op"] + " " + name, t[name + "_bytes"], quantile(of, p),
-                 .011)
+                 0 if t["exact"] else .01)
     for b in report["transfer_bins"]:
         same("bin", b["calls"], sum(
             b["low_bytes"] <= s < b["high_bytes"] + 1
@@ -218,6 +223,7 @@ def places():
     host = {p["process_id"]: p["host_id"] for p in rows("process")}
     for c in report["classes"]:
         of = [e for e in files if e["class"] == c["class"]]
+        same(c["class"] + " files", c["files"], used(of))
         same(c["class"] + " bytes read", c["read_bytes"], total(
             (e for e in of if e["call_group"] == "read"), "bytes"))
         same(c["class"] + " opens", c["opens"], total(
@@ -226,8 +232,7 @@ def places():
         of = [e for e in files if e["process_id"] == p["process_id"]]
         same("process's time", p["sum_ns"], total(of, "dur_ns"))
         same("its host", p["host_id"], host[p["process_id"]])
-        same("its files", p["files"], len({
-            e["path"] for e in of if e["path"] and not is_mapped(e)}))
+        same("its files", p["files"], used(of))
         sums(p, of, "process %d: " % p["pid"])
     for f in report["files"]:
         of = [e for e in files if e["path"] == f["path"]]

@@ -301,12 +301,10 @@ for op in ('read', 'write'):
     if sizes:
         same(op + ' min', row['min_bytes'], sizes[0])
         same(op + ' max', row['max_bytes'], sizes[-1])
-        for name, p in (('p5', .05), ('p25', .25), ('median', .5), ('p95', .95)):
-            at = p * (len(sizes) - 1)
-            lo = sizes[math.floor(at)]
-            hi = sizes[math.ceil(at)]
-            want = lo + (hi - lo) * (at - math.floor(at))
-            same(op + ' ' + name, row[name + '_bytes'], want, .01)
+        same(op + ' exact', row['exact'], int(len(set(sizes)) <= 4096))
+        for name, p in (('p5', 5), ('p25', 25), ('median', 50), ('p95', 95)):
+            want = sizes[max(-(-p * len(sizes) // 100), 1) - 1]
+            same(op + ' ' + name, row[name + '_bytes'], want, 0 if row['exact'] else .01)
         row = [r for r in doc['io_time'] if r['op'] == op][0]
         same(op + ' union', row['union_ns'],
              union((e['start_ns'], e['start_ns'] + e['dur_ns']) for e in ops))

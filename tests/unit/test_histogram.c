@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analyzer/distinct.h"
 #include "analyzer/histogram.h"
 
 #include "tests/chance.h"
@@ -20,19 +22,17 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double exact(double percent, int n)
+/* Of nearest rank. */
+static double exact(unsigned int percent, int n)
 {
-	double where = percent / 100 * (n - 1), below = floor(where);
+	double rank = ceil((double)percent * n / 100);
 
-	if (where == below)
-		return (double)value[(int)below];
-	return (double)value[(int)below] * (below + 1 - where) +
-	       (double)value[(int)below + 1] * (where - below);
+	return (double)value[rank < 1 ? 0 : (int)rank - 1];
 }
 
 static void against_sorted(const char *what, int n)
 {
-	static const double percent[] = {0, 1, 5, 25, 50, 75, 95, 99, 100};
+	static const unsigned int percent[] = {0, 1, 5, 25, 50, 75, 95, 99, 100};
 	struct reel_histogram *h = calloc(1, sizeof(*h));
 	double worst = 0, sum = 0;
 	size_t i;
@@ -71,7 +71,7 @@ static void distributions(void)
 	against_sorted("two values, even count", N - 1);
 	value[0] = 10;
 	value[1] = 1000;
-	against_sorted("two values: the median is between", 2);
+	against_sorted("two values: the median is the lower", 2);
 	value[0] = 262143;
 	against_sorted("one value", 1);
 }
@@ -96,6 +96,59 @@ static void buckets(void)
 	ok(order, "buckets are in the order of values");
 	ok(reel_bucket_of(INT64_MAX) == REEL_HISTOGRAM_BUCKETS - 1,
 	   "the largest value has the last bucket");
+}
+
+/* Values that are few, against sorted ones. */
+static void few(const char *what, int n, int64_t distinct)
+{
+	struct reel_distinct *d = calloc(1, sizeof(*d));
+	int wrong = 0, i;
+
+	for (i = 0; i < n; i++) {
+		value[i] = (i < distinct ? i : (int64_t)(chance() % distinct)) *
+			   0x123456789;
+		if (reel_distinct_add(d, value[i], 1, NULL))
+			wrong++;
+	}
+	qsort(value, (size_t)n, sizeof(value[0]), by_value);
+	for (i = 0; i <= 100; i++)
+		wrong += reel_distinct_percentile(d, (unsigned)i) !=
+			 (distinct > REEL_DISTINCT_MOST
+				  ? -1
+				  : (int64_t)exact((unsigned)i, n));
+	is(wrong, 0, "%s: exact percentiles", what);
+	is(d->many, distinct > REEL_DISTINCT_MOST, "%s: too many", what);
+	reel_distinct_fini(d);
+	free(d);
+}
+
+static void distinct(void)
+{
+	struct reel_distinct *a = calloc(1, sizeof(*a));
+	struct reel_distinct *b = calloc(1, sizeof(*b));
+
+	few("one value", 1, 1);
+	few("two values", 1000, 2);
+	few("values that come once", 100, 100);
+	few("the most", N, REEL_DISTINCT_MOST);
+	few("one more", N, REEL_DISTINCT_MOST + 1);
+	is(reel_distinct_percentile(a, 50), -1, "none: no percentile");
+	for (int64_t v = 0; v < REEL_DISTINCT_MOST; v++)
+		if (reel_distinct_add(a, v, 1, NULL) ||
+		    reel_distinct_add(b, v % 2, UINT64_C(1) << 50, NULL))
+			ok(0, "add");
+	ok(!reel_distinct_merge(a, b, NULL) && !a->many &&
+		   reel_distinct_percentile(a, 99) == 1,
+	   "merged: the same values");
+	reel_distinct_fini(b);
+	memset(b, 0, sizeof(*b));
+	ok(!reel_distinct_add(b, REEL_DISTINCT_MOST, 1, NULL) &&
+		   !reel_distinct_merge(a, b, NULL) && a->many,
+	   "merged: one too many");
+	reel_distinct_fini(a);
+	reel_distinct_fini(b);
+	free(a);
+	free(b);
 }
 
 static void corners(void)
@@ -123,5 +176,6 @@ int main(void)
 	distributions();
 	buckets();
 	corners();
+	distinct();
 	return done();
 }
