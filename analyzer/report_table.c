@@ -398,7 +398,7 @@ int report_table_launchers(const struct report *r, struct reel_error *err)
 	report_put_wrapped("Processes of launchers, which are in no other "
 			   "table, and their files",
 			   2, 0);
-	if (TABLE(r->st,
+	if (TABLE(r,
 		  "SELECT pid, launcher, calls, files, read_bytes, "
 		  "write_bytes, sum_ns, command FROM v_launcher "
 		  "ORDER BY process_id",
@@ -406,7 +406,7 @@ int report_table_launchers(const struct report *r, struct reel_error *err)
 		return -1;
 	putchar('\n');
 	return TABLE(
-		r->st,
+		r,
 		"SELECT sum(e.calls), coalesce(sum(e.bytes) FILTER (WHERE "
 		"e.call_group = 'read'), 0), coalesce(sum(e.bytes) FILTER "
 		"(WHERE e.call_group = 'write'), 0), e.path FROM process p "
