@@ -56,8 +56,8 @@ static int read_counts(struct reel_store *st, struct record_summary *s,
 
 	if (reel_store_prepare(st, &q,
 			       "SELECT events, calls, files, read_bytes, "
-			       "write_bytes, (SELECT files "
-			       "FROM v_launcher_sum) FROM v_summary",
+			       "write_bytes, (SELECT coalesce(sum(files), 0) "
+			       "FROM launcher_io) FROM v_summary",
 			       err))
 		return -1;
 	s->walked = sqlite3_step(q) == SQLITE_ROW;

@@ -105,7 +105,7 @@ is 'report says the same line' "$(words '' report)" \
 is 'its head is the job'\''s' "$(head -1 report | cut -d' ' -f1)" train.py
 check '--ranks has one process' \
 	'[ "$("$IOREEL" report --ranks pyenv.reel | grep -c " main \| child ")" = 1 ]'
-"$IOREEL" report --all pyenv.reel >all
+"$IOREEL" report --all --top all pyenv.reel >all
 check '--all lists its processes and files' '
 	grep -q "pyenv-which python3" all && grep -q "/root/hooks/7$" all'
 is 'all of them' "$(grep -c ' pyenv  ' all)" \
