@@ -451,15 +451,13 @@ out:
 /* 56 bits in a varint of eight bytes. */
 static void put_field(uint8_t *at, uint64_t v)
 {
-	uint64_t word = 0;
-
 	if (v > FIELD_MAX)
 		v = FIELD_MAX;
-	for (int i = 0; i < FIELD_BYTES; i++)
-		word |= (((v >> (7 * i)) & 0x7f) |
-			 (i < FIELD_BYTES - 1 ? 0x80u : 0))
-			<< (8 * i);
-	shim_store(at, word);
+	/* Two of 28 bits, four of 14, eight of 7. */
+	v = (v & 0xfffffff) | (v & 0xfffffff0000000) << 4;
+	v = (v & 0x3fff00003fff) | (v & 0xfffc0000fffc000) << 2;
+	v = (v & 0x7f007f007f007f) | (v & 0x3f803f803f803f80) << 1;
+	shim_store(at, v | 0x80808080808080);
 }
 
 static uint64_t get_field(const uint8_t *at)
