@@ -45,6 +45,9 @@ same 'and short reads in their bin' ends \
 is 'nothing is said of the storage where nothing was fetched' \
 	"$(q ends.none "select count(*) from storage" | head -1)" 0
 
+is 'how many files were opened, about' "$(q ends.none "select count between
+	385 and 440 from loss where reason = 'counted_files'")" 1
+
 # 64 reads of a cold file, and 128 more when it is warm.
 cat >cold.py <<'END'
 import os
