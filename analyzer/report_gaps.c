@@ -301,14 +301,19 @@ void report_gaps(const struct report *r)
 		report_put_wrapped(reel_buf_text(&b), 10, 0);
 		reel_buf_fini(&b);
 	} else if (count(r->st, "counted", NULL) > 0) {
-		report_put_wrapped(
+		reel_buf_printf(
+			&b, NULL,
 			"counters, not events: calls, bytes and their time are "
 			"exact (but for printf, getc and their like), sizes "
 			"are means of a power of two, files are told apart by "
-			"folder and kind of name, steps faster than one a "
-			"second are summed; I/O of several threads at a time, "
-			"hidden and exposed I/O are estimates",
-			10, 0);
+			"folder and kind of name (about %s were opened), steps "
+			"faster than one a second are summed; I/O of several "
+			"threads at a time, hidden and exposed I/O are "
+			"estimates",
+			reel_num_count(num, count(r->st, "counted_files",
+						  NULL)));
+		report_put_wrapped(reel_buf_text(&b), 10, 0);
+		reel_buf_fini(&b);
 	}
 	hooks(r);
 	launchers(r);

@@ -195,6 +195,7 @@
 #define REEL_SLOT_BYTES 65536
 #define REEL_PATH_SHARED 512
 #define REEL_PATH_BYTES 4096
+#define REEL_FILES_SEEN 2048
 
 /* flags */
 #define REEL_F_DESC_NEW 0x01
@@ -398,7 +399,12 @@ struct reel_counts {
 	uint64_t counted_real_ns; /* when intervals of counters began */
 	uint64_t counted_bytes;	  /* of them, as written so far */
 	uint64_t window_bytes;	  /* of --max-size, by windows */
+	/* Files opened while opens were counted, about, as HyperLogLog does: of
+	 * the hashes of their paths that begin with the 11 bits of an index, the
+	 * most zeros that follow, and 1. */
+	uint8_t file[REEL_FILES_SEEN];
 };
+_Static_assert(sizeof(struct reel_counts) <= 4096, "job.counts is a page");
 
 static inline uint32_t reel_block_check(const struct reel_block_head *b)
 {

@@ -45,6 +45,9 @@ same 'and short reads in their bin' ends \
 is 'nothing is said of the storage where nothing was fetched' \
 	"$(q ends.none "select count(*) from storage" | head -1)" 0
 
+is 'how many files were opened, about' "$(q ends.none "select count between
+	385 and 440 from loss where reason = 'counted_files'")" 1
+
 # 64 reads of a cold file, and 128 more when it is warm.
 cat >cold.py <<'END'
 import os
@@ -107,7 +110,7 @@ same 'steps and epochs' steps \
 same 'of the rank, all and steady' steps "select steps, steady_steps,
 	unknown_steps, compute_source from rank_time"
 check 'steps of a second are one row' \
-	'[ "$(q steps.none "select count(*) from step")" -le 25 ]'
+	'[ "$(q steps.none "select count(*) from step")" -le 75 ]'
 same 'the first step of an epoch is a row of its own' steps \
 	"select number, steps from v_step where number % 50 = 0"
 same 'checkpoints, their calls and bytes' steps "select count(*) from v_span
@@ -117,9 +120,9 @@ is 'of two classes of files in one folder' "$(q steps.none "select class,
 	sum(write_bytes) from v_file where path like '%/out.log' or
 	path like '%/model.pt' group by class")" \
 	"$(printf 'checkpoint\t300000\nlog\t150000')"
-check 'the waits are those of the program, to 5 %' \
+check 'the waits are those of the program, to a fifth' \
 	'[ "$(q steps.none "select abs(fetch_ns / 1e9 - $(cat steps.none.out))
-	< 0.05 * $(cat steps.none.out) from rank_time")" = 1 ]'
+	< 0.2 * $(cat steps.none.out) from rank_time")" = 1 ]'
 check 'its own I/O is no computation, and no more than its calls' \
 	'[ "$(q steps.none "select own_io_ns > 0 and own_io_ns <= (select
 	sum(dur_ns) from v_event where path like '"'%/out.log'"') from
