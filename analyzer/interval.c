@@ -90,6 +90,8 @@ static int collapse(struct reel_union *u, uint32_t count,
 {
 	uint32_t i;
 
+	if (!count)
+		return 0;
 	if (u->keep_gaps && keep_gaps(u, count, err))
 		return -1;
 	for (i = 0; i < count; i++) {
