@@ -262,13 +262,13 @@ class Thread(object):
             epoch.fetches += 1
             return -1
         epoch.fetches += 1
-        self.end_step(epoch)
-        first = epoch.fetches == 1
+        if epoch.in_step:
+            shim.end(shim.STEP)
+        elif epoch.fetches > 1:
+            epoch.since = shim.now()
         if epoch.kind != shim.EPOCH:
-            if not first:
-                epoch.since = shim.now()
             return -1
-        self.begin_step(epoch, epoch.start if first else 0)
+        self.begin_step(epoch, epoch.start if epoch.fetches == 1 else 0)
         if profile.ahead is not None:
             profile.at_step(epoch.step)
         return epoch.step
@@ -428,7 +428,7 @@ def fetch_begins(iterator):
     try:
         epoch = _epochs.get(id(iterator))
         own = epoch is not None and epoch.thread is thread
-        if thread.feeds():
+        if _fed and thread.feeds():
             if own:
                 thread.hand(epoch)
             shim.begin(shim.PREPROCESS, -1)
