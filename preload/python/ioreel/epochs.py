@@ -141,8 +141,8 @@ class Thread(object):
 
     def __init__(self):
         self.stack = []
-        self.epochs = collections.Counter()  # by level
-        self.steps = collections.Counter()
+        self.epochs = {}  # by level
+        self.steps = {}
         self.evals = 0
         self.latest = None  # the epoch that fetched last
         self.trains = False
@@ -181,7 +181,8 @@ class Thread(object):
     def begin(self, epoch):
         if epoch.kind == shim.EPOCH:
             epoch.level = sum(e.kind == shim.EPOCH for e in self.stack)
-            epoch.number = self.epochs[epoch.level]
+            epoch.number = self.epochs.setdefault(epoch.level, 0)
+            self.steps.setdefault(epoch.level, 0)
             self.epochs[epoch.level] += 1
         else:
             epoch.number = self.evals
@@ -251,9 +252,10 @@ class Thread(object):
 
     def begin_step(self, epoch, since):
         epoch.in_step = True
-        epoch.step = self.steps[epoch.level]
-        self.steps[epoch.level] += 1
-        shim.begin(shim.STEP, epoch.step, since)
+        step = epoch.step = self.steps[epoch.level]
+        self.steps[epoch.level] = step + 1
+        shim.begin(shim.STEP, step, since)
+        return step
 
     def next_step(self, epoch):
         """Returns the number of the step that begins, -1 when none does."""
@@ -262,16 +264,21 @@ class Thread(object):
             epoch.fetches += 1
             return -1
         epoch.fetches += 1
-        if epoch.in_step:
+        if epoch.in_step:  # most: begin_step() without its call
             shim.end(shim.STEP)
-        elif epoch.fetches > 1:
-            epoch.since = shim.now()
-        if epoch.kind != shim.EPOCH:
+            step = epoch.step = self.steps[epoch.level]
+            self.steps[epoch.level] = step + 1
+            shim.begin(shim.STEP, step)
+        elif epoch.kind == shim.EPOCH:
+            step = self.begin_step(
+                epoch, epoch.start if epoch.fetches == 1 else 0)
+        else:
+            if epoch.fetches > 1:
+                epoch.since = shim.now()
             return -1
-        self.begin_step(epoch, epoch.start if epoch.fetches == 1 else 0)
         if profile.ahead is not None:
-            profile.at_step(epoch.step)
-        return epoch.step
+            profile.at_step(step)
+        return step
 
     def feeds(self):
         return _fed and not self.trains
@@ -427,13 +434,12 @@ def fetch_begins(iterator):
     thread.busy = True
     try:
         epoch = _epochs.get(id(iterator))
-        own = epoch is not None and epoch.thread is thread
         if _fed and thread.feeds():
-            if own:
+            if epoch is not None and epoch.thread is thread:
                 thread.hand(epoch)
             shim.begin(shim.PREPROCESS, -1)
             return thread, None, _FED
-        if not own:
+        if epoch is None or epoch.thread is not thread:
             shim.begin(shim.FETCH, -1)
             return thread, None, -1
         step = thread.next_step(epoch)
