@@ -281,6 +281,16 @@ static void wait_turn(struct player *p, const struct plan_record *r,
 	}
 }
 
+/* The job's reader waited for its message in the read, ours before it. */
+static void note_wait(struct player *p, const struct plan_record *r,
+		      const struct plan_more *m, int64_t took_ns)
+{
+	if (!(r->flags & PLAN_F_MESSAGE) || plan_writes(r) || !m->edges)
+		return;
+	p->result->waited_ns += took_ns;
+	p->result->job_waited_ns += wide(r->dur_ns, m->dur_high);
+}
+
 static void note_lateness(struct player *p, int64_t start_ns)
 {
 	int64_t late = start_ns - p->at_ns;
@@ -334,6 +344,7 @@ static void play_call(struct player *p, const struct plan_record *r,
 	end = wait_now();
 	if (beneath_on(p))
 		beneath_leave(&beneath);
+	note_wait(p, r, m, end - start);
 	if (fills(r))
 		memory_after_read(p, &s, start, end,
 				  wide(r->dur_ns, m->dur_high));

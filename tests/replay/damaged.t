@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Stores and plans with numbers that are not possible: one line, and nothing is
+# left behind.
+. "$(dirname "$0")/../tap.sh"
+unset LD_PRELOAD
+python3 -c 'import sqlite3' 2>err || skip_all 'no python3'
+
+head -c 70000 /dev/urandom >one
+cp one two
+"$IOREEL" record -q -o job.reel sh -c 'cat one two >out; (cat one; cat two) | cat >out'
+"$IOREEL" load job.reel -o job.db 2>err
+
+# spoil SQL: a copy of the store in which SQL has changed what it says.
+spoil() {
+	cp job.db bad.db && python3 - "$1" <<'E2'
+import sqlite3, sys
+db = sqlite3.connect("bad.db")
+db.execute(sys.argv[1])
+db.commit()
+E2
+}
+# refused WHAT SQL PATTERN
+refused() {
+	check "$1: one line" 'spoil "$2" && timeout 60 "$IOREEL" replay --afap \
+		bad.db >out 2>err; rc=$?; cat out err
+		[ $rc = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "$3" err &&
+		! ls -d replay.* 2>/dev/null'
+}
+refused 'sizes that overflow' \
+	"UPDATE file SET size_bytes = 9223372036854775807 WHERE size_bytes = 70000" \
+	'sizes of the files are not possible\|not enough room'
+refused 'a size that no disk has' \
+	"UPDATE file SET size_bytes = 1 << 60 WHERE path LIKE '%/one'" \
+	'not enough room'
+refused 'a process that starts after all time' \
+	"UPDATE process SET fork_ns = 9223372036854775807, start_ns = 9223372036854775807" \
+	'cannot replay'
+refused 'the time of the job' \
+	"UPDATE run SET wall_ns = 9223372036854775807" 'not possible'
+
+check 'a process that is its own parent is started once' 'spoil "UPDATE
+	process SET parent_id = process_id, fork_thread = (SELECT thread_id
+	FROM thread t WHERE t.process_id = process.process_id LIMIT 1)" &&
+	timeout 60 "$IOREEL" replay --afap bad.db >out 2>err; rc=$?
+	cat out err; [ $rc = 0 -o $rc = 3 ]'
+
+# Any bytes of a plan: refused, or played to its end.
+if [ -x "$O/ioreel-replay" ]; then
+	"$IOREEL" replay job.reel --plan job.plan 2>err
+	cat >harm.py <<'E2'
+import random, subprocess, sys
+plan = open("job.plan", "rb").read()
+random.seed(1)
+refused = played = 0
+for i in range(60):
+    bad = bytearray(plan)
+    for k in range(3):
+        bad[random.randrange(len(bad))] = random.randrange(256)
+    open("bad.plan", "wb").write(bad)
+    p = subprocess.run([sys.argv[1], "bad.plan", "box", "afap"], timeout=60,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if p.returncode not in (0, 1, 3):
+        sys.exit("status %d: %r" % (p.returncode, p.stderr))
+    errors = [l for l in p.stderr.decode("utf-8", "replace").splitlines()
+              if l.startswith("ioreel-replay: ")]
+    if (p.returncode != 0) != (len(errors) == 1):
+        sys.exit("status %d: %r" % (p.returncode, p.stderr))
+    refused += p.returncode == 1
+    played += p.returncode != 1
+print(refused, "refused,", played, "played")
+E2
+	check 'damaged plans: one line, or the calls that are left' \
+		'python3 harm.py "$O/ioreel-replay" && [ ! -e box ]'
+fi
+finish

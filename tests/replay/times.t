@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Time that a replay does not keep is said in a line, and with --max-error in
+# the exit status; the time left is told by the job's time, not by its calls.
+. "$(dirname "$0")/../tap.sh"
+unset LD_PRELOAD
+
+# A writer that waits for the lock of another program: alone, and with a reader.
+python3 -c 'import fcntl' 2>err || skip_all 'no python3'
+mkdir work
+cat >writer.py <<'E2'
+import fcntl, os
+fcntl.flock(os.open("work/lock", os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)
+os.write(1, b"hello\n")
+E2
+flock work/lock sleep 1000 &
+holder=$!
+"$IOREEL" record -q -o slow.reel python3 -S writer.py >said &
+job=$!
+sleep 3
+kill $(ps -o pid= --ppid $holder) $holder
+wait $job $holder
+flock work/lock sleep 1000 &
+holder=$!
+"$IOREEL" record -q -o pair.reel \
+	sh -c 'python3 -S writer.py | exec cat >work/out' &
+job=$!
+sleep 3
+kill $(ps -o pid= --ppid $holder) $holder
+wait $job
+check 'the job waited for a lock' '[ "$("$IOREEL" sql slow.reel "SELECT
+	max(dur_ns) > 1000000000 FROM v_event WHERE call = '"'flock'"'" \
+	--format tsv | tail -1)" = 1 ]'
+"$IOREEL" replay slow.reel >out 2>err
+is 'times alone are no error' "$?" 0
+check 'the replay says that it took less time' \
+	'cat out; grep -Eq "^time: the replay took [0-9.]+ % less than the job$" out'
+check 'or that its threads waited less' '
+	"$IOREEL" replay pair.reel >out 2>err; cat out
+	grep -Eq "^waits: threads waited .* for each other, .* in the job$" out'
+"$IOREEL" replay --max-error 5 slow.reel >out 2>err
+is '--max-error makes it exit status 3' "$?" 3
+check 'with one line' 'cat err; [ "$(grep -c "off by .*--max-error 5" err)" = 1 ]'
+check 'which allows for so much' '"$IOREEL" replay --max-error 1000 slow.reel >out 2>err'
+check '--afap keeps no times' \
+	'"$IOREEL" replay --afap slow.reel >out 2>err && ! grep -E "^(time|waits)" out'
+check 'so that both are wrong usage' \
+	'"$IOREEL" replay --afap --max-error 5 slow.reel 2>err; [ $? = 2 ]'
+if [ -x "$O/ioreel-replay" ]; then
+	"$IOREEL" replay slow.reel --plan slow.plan 2>err
+	check 'ioreel-replay says it, too' '"$O/ioreel-replay" slow.plan box >out 2>err
+		cat out; grep -q "^time: .* less" out'
+fi
+
+"$IOREEL" record -q -o quick.reel sh -c 'cat work/out'  >said
+"$IOREEL" replay quick.reel >out 2>err
+check 'of a job that took less than a second nothing is said' \
+	'cat out; ! grep -E "^(time|waits|depth):" out'
+
+# Fifty operations of each of two threads at a time; one after the other here.
+mkdir files
+"$IOREEL" record -q -o async.reel \
+	sh -c '"$0" files; sleep 1.2' "$O/tests/replay/job_reaper" >said 2>&1
+"$IOREEL" replay async.reel >out 2>err
+check 'a depth that is not kept is said' 'cat out err
+	grep -Eq "^depth: one asynchronous operation of a thread at a time, [0-9.]+ in the job$" out'
+
+# Few calls first, then many: the first second of the replay holds hardly any.
+"$IOREEL" record -q -o uneven.reel sh -c 'cat work/out; sleep 4
+	dd if=/dev/zero of=work/many bs=1 count=20000 2>/dev/null' >said
+cat >shown.py <<'E2'
+import fcntl, os, pty, re, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = "xterm"
+    fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+    os.execv(sys.argv[1], sys.argv[1:])
+out = b""
+while True:
+    try:
+        part = os.read(fd, 65536)
+    except OSError:
+        break
+    if not part:
+        break
+    out += part
+os.waitpid(pid, 0)
+unit = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
+left = [l.rsplit("  ", 1)[1] for l in out.decode("utf-8", "replace").split("\r")
+        if "replaying" in l and " left" in l]
+print(len(left))
+for l in left:
+    print(l.split("\x1b")[0])
+E2
+if python3 -c 'import pty' 2>err; then
+	python3 shown.py "$IOREEL" replay uneven.reel >left 2>err
+	check 'a time left is shown' 'cat left err; [ "$(head -1 left)" -gt 2 ]'
+	check 'and is never minutes for a few seconds' 'cat left
+		! grep -E "^[0-9,]{3,} s left|min|h left" left'
+fi
+finish
