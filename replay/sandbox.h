@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The folder that a replay lives in. Nothing outside of it is opened for
- * writing, which rests on three facts:
+ * The folder that a replay uses. Nothing outside of it is opened for writing.
+ * Processes that play are confined to it (confine.h), as other programs may
+ * change it meanwhile; what the replay itself puts there leads nowhere else:
  *
  *   - every path is ROOT and an absolute path of the job, taken as text, and a
  *     path with a "." or ".." in it is refused;
