@@ -374,7 +374,8 @@ static int hold_target(struct builder *b, const struct plan_file *behind,
 	int fd = -1;
 
 	if (!beside(name, target, path) ||
-	    (behind->kind == PLAN_FILE_DIR && make_entry(b, path, MADE_DIR, NULL)) ||
+	    (behind->kind == PLAN_FILE_DIR &&
+	     make_entry(b, path, MADE_DIR, NULL)) ||
 	    (behind->kind == PLAN_FILE_REGULAR &&
 	     (fd = open_below(b, path,
 			      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)) < 0))

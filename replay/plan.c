@@ -20,7 +20,7 @@
 #include "replay/role.h"
 
 #define DROP_RECORDS (1 << 16)
-#define TIME_MOST_NS (INT64_MAX / 8) /* 36 years: sums of some do not overflow */
+#define TIME_MOST_NS (INT64_MAX / 8) /* 36 years: some add up to no overflow */
 #define TIME_BEYOND_NS 60000000000 /* clocks of processes differ by less */
 #define ENTRIES_MOST 100000000
 #define PIPES_MOST (1 << 20)

@@ -242,7 +242,8 @@ static double print_wall(const struct plan *p, int64_t wall_ns)
 /* Of all the time that threads waited, or of the job's time when that is more. */
 static double print_waits(const struct plan *p, const struct result_total *t)
 {
-	double job_ns = (double)t->job_waited_ns, wall = (double)p->head->wall_ns;
+	double job_ns = (double)t->job_waited_ns;
+	double wall = (double)p->head->wall_ns;
 	double whole = job_ns > wall ? job_ns : wall;
 	double off = whole > 0 ? fabs((double)t->waited_ns - job_ns) / whole : 0;
 	char a[REEL_NUM], b[REEL_NUM];
