@@ -186,11 +186,18 @@ static int add_glob(struct reel_buf *b, const char *glob,
 {
 	bool slash = glob[strlen(glob) - 1] == '/'; /* never empty */
 	char cwd[PATH_MAX];
+	size_t dots;
 
 	if (strchr(glob, '/') && !strchr("/*?", glob[0]) &&
 	    getcwd(cwd, sizeof(cwd))) {
-		while (glob[0] == '.' && glob[1] == '/')
-			glob += 2 + strspn(glob + 2, "/");
+		while ((dots = strspn(glob, ".")) && dots <= 2 &&
+		       glob[dots] == '/') {
+			if (dots == 2)
+				*strrchr(cwd, '/') = '\0';
+			if (!*cwd)
+				strcpy(cwd, "/");
+			glob += dots + strspn(glob + dots, "/");
+		}
 		if (reel_buf_printf(b, err, "%s/", strcmp(cwd, "/") ? cwd : ""))
 			return -1;
 	}

@@ -105,6 +105,8 @@ __attribute__((used)) const struct row shim_syscall_row[ROWS] = {
 			    .arg2 = 4},
 #endif
 	[SYS_readlinkat] = {CALL_READLINKAT, .at = 1, .path = 2, .size = 4},
+	[SYS_name_to_handle_at] = {CALL_NAME_TO_HANDLE_AT, .at = 1, .path = 2,
+				   .arg = 5},
 	[SYS_statfs] = {CALL_STATFS, .path = 1},
 	[SYS_fstatfs] = {CALL_FSTATFS, .fd = 1},
 	[SYS_flock] = {CALL_FLOCK, .fd = 1, .arg = 2},
@@ -302,10 +304,11 @@ static void record(struct shim_event *ev, long number, const long a[6],
 		break;
 	case DUP:
 		if (number == SYS_dup || r != a[0])
-			shim_dupped(ev, ev->desc, start, end, (int)r);
+			shim_dupped(ev, (int)a[0], ev->desc, start, end,
+				    (int)r);
 		break;
 	case FCNTL:
-		shim_fcntled(ev, ev->desc, a[2], start, end, (int)r);
+		shim_fcntled(ev, (int)a[0], ev->desc, a[2], start, end, (int)r);
 		break;
 	case COPY:
 		copied(ev, number, a, start, end, r);
@@ -315,7 +318,7 @@ static void record(struct shim_event *ev, long number, const long a[6],
 				(int)r);
 		break;
 	case MOVE:
-		shim_moved(ev, start, end, (int)r);
+		shim_moved(ev, row->fd ? (int)a[0] : NOFD, start, end, (int)r);
 		break;
 	case MAP:
 	case ASYNC:
@@ -451,8 +454,6 @@ __attribute__((used)) long shim_syscall(long number, long a, long b, long c,
 	start = shim_clock();
 	r = call(number, args);
 	end = shim_clock();
-	if (row->how == MOVE && !shim_is_desc(ev.desc))
-		ev.desc = 0;
 	record(&ev, number, args, start, end, r);
 	return r;
 }
