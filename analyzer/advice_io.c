@@ -24,7 +24,7 @@ bool advice_storage_bound(const struct report *r, struct advice *a)
 	if (reads <= 0 || ns <= 0 || share < advice_threshold.storage_share)
 		return false;
 	advice_say(a->text,
-		   "reads that fetch from the storage take %s of %s (%s)%s: "
+		   "reads that wait for the storage take %s of %s (%s)%s: "
 		   "%s in %s %s, %s each, %s.",
 		   reel_num_time(time, (double)r->storage_wait.exposed_ns),
 		   advice_run(run, r), report_percent(part, share),

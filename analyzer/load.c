@@ -135,6 +135,7 @@ static void load_fini(struct load *l)
 	load_spans_fini(l);
 	reel_idmap_fini(&l->launcher_files);
 	load_rows_fini(l);
+	read_ahead_fini(&l->read_ahead);
 	reel_resolver_free(l->resolver);
 	reel_codec_free(l->codec);
 	reel_trace_close(l->tr);

@@ -15,6 +15,7 @@
 #include "analyzer/insert.h"
 #include "analyzer/metric.h"
 #include "analyzer/metric_op.h"
+#include "analyzer/read_ahead.h"
 #include "analyzer/resolve.h"
 #include "analyzer/row_block.h"
 #include "analyzer/store.h"
@@ -92,6 +93,7 @@ struct load {
 	void **metric; /* states, in the order of reel_metrics; NULL: not run */
 	int metrics;
 	struct metric_event feed[LOAD_FEED]; /* of these @fed are there */
+	struct read_ahead read_ahead;
 	uint32_t fed;
 	uint64_t events, calls; /* of the job, without its launchers */
 	int64_t span_ns; /* end of the last event or span */

@@ -232,7 +232,9 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	l->calls += ev->count;
 	if (!(++l->events % PROGRESS_EVENTS))
 		reel_progress_at(&l->progress, l->events);
-	metric_event_fill(&l->feed[l->fed++]);
+	metric_event_fill(&l->feed[l->fed]);
+	if (read_ahead_see(&l->read_ahead, &l->feed[l->fed++], err))
+		return -1;
 	return l->fed < LOAD_FEED ? 0 : load_feed(l, err);
 }
 

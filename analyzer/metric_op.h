@@ -102,8 +102,23 @@ struct metric_event {
 	int64_t start_ns, dur_ns, end_ns;
 	int64_t bytes;
 	uint32_t calls;
-	uint8_t op; /* enum metric_op */
+	uint8_t op;	 /* enum metric_op */
+	uint8_t storage; /* enum metric_storage */
 };
+
+/* What a read had to do with the storage. */
+enum metric_storage {
+	METRIC_CACHED, /* nothing, or it is not known */
+	METRIC_FETCHED,
+	METRIC_WAITED, /* for pages that earlier reads fetched: read_ahead.h */
+};
+
+/* Linux tells of this call whether it fetched. */
+static inline bool metric_can_fetch(const struct metric_event *m)
+{
+	return m->is.call >= REEL_CALL_READ && m->is.call <= REEL_CALL_PREADV2 &&
+	       m->is.kind == REEL_KIND_FILE && m->is.file;
+}
 
 /* The rest of @m, of which `is` is there. */
 static inline void metric_event_fill(struct metric_event *m)
@@ -114,14 +129,15 @@ static inline void metric_event_fill(struct metric_event *m)
 	m->bytes = metric_bytes(&m->is);
 	m->calls = metric_calls(&m->is);
 	m->op = (uint8_t)metric_op(&m->is);
+	m->storage = m->is.arg2 > 0 && metric_can_fetch(m) ? METRIC_FETCHED
+							   : METRIC_CACHED;
 }
 
 /* A read that had to fetch from the storage, as Linux counted for its thread
  * (trace_format.h, FETCHED); its own record, not one of several calls. */
 static inline bool metric_fetched(const struct metric_event *m)
 {
-	return m->is.call >= REEL_CALL_READ && m->is.call <= REEL_CALL_PREADV2 &&
-	       m->is.arg2 > 0 && m->is.kind == REEL_KIND_FILE && m->is.file;
+	return m->storage == METRIC_FETCHED;
 }
 
 static inline uint64_t metric_fetched_bytes(const struct reel_event *ev)

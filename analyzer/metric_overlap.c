@@ -112,8 +112,10 @@ static int add_interval(struct overlap *o, struct io *io, uint32_t thread,
 static int add_fetched(struct overlap *o, struct io *io,
 		       const struct metric_event *ev, struct reel_error *err)
 {
-	struct reel_interval iv = {ev->start_ns, ev->end_ns,
-				   metric_fetched_bytes(&ev->is), ev->calls};
+	struct reel_interval iv = {
+		ev->start_ns, ev->end_ns,
+		metric_fetched(ev) ? metric_fetched_bytes(&ev->is) : 0,
+		ev->calls};
 
 	return add_interval(o, io, ev->is.thread, OVERLAP_FETCHED, &iv, err);
 }
@@ -141,7 +143,7 @@ static int add_event(void *state, const struct metric_event *ev,
 		io->first_ns = iv.start_ns;
 	if (iv.end_ns > io->last_ns)
 		io->last_ns = iv.end_ns;
-	if (metric_fetched(ev) && add_fetched(o, io, ev, err))
+	if (ev->storage && add_fetched(o, io, ev, err))
 		return -1;
 	return add_interval(o, io, ev->is.thread,
 			    ev->is.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC

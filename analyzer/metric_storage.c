@@ -17,7 +17,7 @@ static const char schema[] =
 	;
 
 struct fetched {
-	uint64_t reads, read_bytes, bytes, dur_ns;
+	uint64_t reads, read_bytes, bytes, dur_ns, waits, wait_ns;
 };
 
 struct storage {
@@ -31,11 +31,16 @@ static int add_event(void *state, const struct metric_event *ev,
 	struct storage *s = state;
 	struct fetched *f;
 
-	if (!metric_fetched(ev))
+	if (!ev->storage)
 		return 0;
 	if (reel_array_reach(&s->file, &s->room, ev->is.file, sizeof(*f), err))
 		return -1;
 	f = &s->file[ev->is.file];
+	if (ev->storage == METRIC_WAITED) {
+		f->waits++;
+		f->wait_ns += (uint64_t)ev->dur_ns;
+		return 0;
+	}
 	f->reads += ev->calls;
 	f->read_bytes += (uint64_t)ev->bytes;
 	f->bytes += metric_fetched_bytes(&ev->is);
@@ -51,18 +56,20 @@ static int storage_finish(void *state, struct reel_store *st,
 	struct storage *s = state;
 	struct reel_insert out;
 	int rc = reel_insert_open(
-		&out, st, "INSERT INTO storage VALUES (?,?,?,?,?)", err);
+		&out, st, "INSERT INTO storage VALUES (?,?,?,?,?,?,?)", err);
 
 	for (uint32_t i = 0; !rc && i < s->room; i++) {
 		const struct fetched *f = &s->file[i];
 
-		if (!f->reads)
+		if (!f->reads && !f->waits)
 			continue;
 		reel_insert_int(&out, i);
 		reel_insert_int(&out, (int64_t)f->reads);
 		reel_insert_int(&out, (int64_t)f->read_bytes);
 		reel_insert_int(&out, (int64_t)f->bytes);
 		reel_insert_int(&out, (int64_t)f->dur_ns);
+		reel_insert_int(&out, (int64_t)f->waits);
+		reel_insert_int(&out, (int64_t)f->wait_ns);
 		rc = reel_insert_done(&out, err);
 	}
 	return reel_insert_close(&out, rc);

@@ -73,7 +73,7 @@ struct report {
 	int64_t unordered_bytes, untold_bytes;	 /* of mappings: v_mapped */
 	int64_t map_read_bytes, map_write_bytes; /* among those of the groups */
 	struct {
-		int64_t reads, read_bytes, bytes, ns;
+		int64_t reads, read_bytes, bytes, ns, waits, wait_ns;
 	} fetched; /* from the storage: v_storage */
 	struct {
 		int64_t exposed_ns, reads, bytes, read_ns;

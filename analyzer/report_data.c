@@ -142,6 +142,8 @@ static int fill_fetched(struct report *r, sqlite3_stmt *q,
 	r->fetched.read_bytes = report_int(q, 1);
 	r->fetched.bytes = report_int(q, 2);
 	r->fetched.ns = report_int(q, 3);
+	r->fetched.waits = report_int(q, 4);
+	r->fetched.wait_ns = report_int(q, 5);
 	return 0;
 }
 
@@ -160,7 +162,8 @@ static int read_fetched(struct report *r, struct reel_error *err)
 	return each(r,
 		    "SELECT coalesce(sum(reads), 0), "
 		    "coalesce(sum(read_bytes), 0), "
-		    "coalesce(sum(fetched_bytes), 0), coalesce(sum(dur_ns), 0) "
+		    "coalesce(sum(fetched_bytes), 0), coalesce(sum(dur_ns), 0), "
+		    "coalesce(sum(waits), 0), coalesce(sum(wait_ns), 0) "
 		    "FROM v_storage",
 		    fill_fetched, err);
 }

@@ -191,11 +191,13 @@ static json_t *completeness(const struct report *r)
 
 static json_t *fetched(const struct report *r)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "reads",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "reads",
 			 (json_int_t)r->fetched.reads, "read_bytes",
 			 (json_int_t)r->fetched.read_bytes, "fetched_bytes",
 			 (json_int_t)r->fetched.bytes, "dur_ns",
-			 (json_int_t)r->fetched.ns);
+			 (json_int_t)r->fetched.ns, "waits",
+			 (json_int_t)r->fetched.waits, "wait_ns",
+			 (json_int_t)r->fetched.wait_ns);
 }
 
 static json_t *evidence(const struct advice *a)

@@ -580,6 +580,11 @@ static void print_fetched(const struct report *r)
 			reel_num_count(count, r->fetched.reads),
 			r->fetched.reads == 1 ? "" : "s",
 			reel_num_time(time, (double)r->fetched.ns));
+	if (r->fetched.waits)
+		reel_buf_printf(&b, NULL,
+				"; %s more waited %s for pages on their way",
+				reel_num_count(count, r->fetched.waits),
+				reel_num_time(time, (double)r->fetched.wait_ns));
 	put_sentence(&b);
 }
 

@@ -82,7 +82,7 @@ CREATE TABLE rank_time (
 ) STRICT;
 
 -- storage_wait: one row, the whole job. storage: union of the calls that fetched
--- from the storage (see storage); exposed: of it, the part outside of the
+-- from the storage or waited for read-ahead (see storage); exposed: of it, the part outside of the
 -- computation of the rank, and outside of its unknown steps; reads, bytes
 -- fetched and time of the calls that reach into the exposed part.
 -- unit: ns, bytes    empty: no row, when no call fetched
