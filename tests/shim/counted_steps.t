@@ -138,6 +138,10 @@ check 'the report says that steps are summed' \
 	grep -q "steps faster than one a second are summed" &&
 	! grep -q "No steps" r'
 
+check 'and how many in each row' \
+	'"$IOREEL" report --steps steps.none | grep -q "^ *rank *epoch *step *steps" &&
+	! "$IOREEL" report --steps steps.all | grep -q "step *steps"'
+
 # One that is killed has told all but the step that it was in.
 cat >killed.py <<'END'
 import ioreel, os, signal
