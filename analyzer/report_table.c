@@ -18,8 +18,21 @@
 
 #define PATH_BYTES 4096
 
-/* WORLD, HOST: a count and a text, left out where there is but one. */
-enum form { TEXT, COUNT, SIZE, BYTES, TIME, SHARE, RATE, PATH, WORLD, HOST };
+/* WORLD, HOST: a count and a text, left out where there is but one; STEPS: a
+ * count, left out where each row is one step. */
+enum form {
+	TEXT,
+	COUNT,
+	SIZE,
+	BYTES,
+	TIME,
+	SHARE,
+	RATE,
+	PATH,
+	WORLD,
+	HOST,
+	STEPS
+};
 
 struct column {
 	const char *title;
@@ -37,6 +50,7 @@ static char *format(char out[static REEL_NUM], sqlite3_stmt *q, int i,
 	switch (form) {
 	case COUNT:
 	case WORLD:
+	case STEPS:
 		return reel_num_count(out, sqlite3_column_int64(q, i));
 	case SIZE:
 		return reel_num_size(out, v);
@@ -98,6 +112,7 @@ static unsigned int left_out(struct reel_store *st, const struct column *c,
 	static const char *const sql[] = {
 		[WORLD] = "SELECT 1 FROM v_world WHERE world > 1",
 		[HOST] = "SELECT 1 FROM host LIMIT 1 OFFSET 1",
+		[STEPS] = "SELECT 1 FROM step WHERE steps > 1",
 	};
 	unsigned int out = 0;
 	int i;
@@ -189,6 +204,7 @@ int report_table_steps(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
 		{"rank", COUNT, 6},    {"epoch", COUNT, 7}, {"step", COUNT, 9},
+		{"steps", STEPS, 7},
 		{"start", TIME, 10},   {"time", TIME, 10},  {"fetch", TIME, 10},
 		{"compute", TIME, 10}, {"own I/O", TIME, 10},
 		{"other", TIME, 10},   {"I/O", TIME, 10},
@@ -202,9 +218,9 @@ int report_table_steps(const struct report *r, struct reel_error *err)
 		return 0;
 	}
 	return TABLE(r,
-		     "SELECT rank, epoch, coalesce(number, ordinal), start_ns, "
-		     "dur_ns, fetch_ns, compute_ns, own_io_ns, other_ns, "
-		     "io_ns, hidden_share, read_bytes FROM v_step "
+		     "SELECT rank, epoch, coalesce(number, ordinal), steps, "
+		     "start_ns, dur_ns, fetch_ns, compute_ns, own_io_ns, "
+		     "other_ns, io_ns, hidden_share, read_bytes FROM v_step "
 		     "ORDER BY rank, ordinal",
 		     c, err);
 }

@@ -42,9 +42,9 @@ done
 check 'and in the report' '[ "$(cat none.ends)" -ge 400 ] && diff all.ends none.ends'
 same 'and short reads in their bin' ends \
 	"select op, low_bytes, calls, bytes from v_transfer_size"
-is 'nothing is said of the storage where nothing was fetched' \
-	"$(q ends.none "select count(*) from storage" | head -1)" 0
-
+is 'no mark of a counter is taken for bytes from the storage' \
+	"$(q ends.none "select count(*) from storage where
+	fetched_bytes < 512 * reads")" 0
 is 'how many files were opened, about' "$(q ends.none "select count between
 	385 and 440 from loss where reason = 'counted_files'")" 1
 
@@ -137,6 +137,10 @@ check 'the report says that steps are summed' \
 	'"$IOREEL" report steps.none >r && tr "\n" " " <r | tr -s " " |
 	grep -q "steps faster than one a second are summed" &&
 	! grep -q "No steps" r'
+
+check 'and how many in each row' \
+	'"$IOREEL" report --steps steps.none | grep -q "^ *rank *epoch *step *steps" &&
+	! "$IOREEL" report --steps steps.all | grep -q "step *steps"'
 
 # One that is killed has told all but the step that it was in.
 cat >killed.py <<'END'
