@@ -287,7 +287,7 @@ int report_json(const struct report *r, struct reel_error *err)
 {
 	size_t i;
 
-	fputs("{\n  \"format\": \"ioreel-report-1\"", stdout);
+	fputs("{\n  \"format\": \"ioreel-report-2\"", stdout);
 	if (put_value("verdict", report_json_name(r->verdict), err) ||
 	    put_value("advice", advice_list(r), err) ||
 	    put_value("completeness", completeness(r), err) ||
