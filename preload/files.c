@@ -14,6 +14,7 @@
 #include "preload/anchor.h"
 #include "preload/async.h"
 #include "preload/counters.h"
+#include "preload/dir.h"
 #include "preload/match.h"
 #include "preload/name.h"
 #include "preload/raw.h"
@@ -87,28 +88,31 @@ void shim_cwd_changed(void)
 		shim_count(REEL_LOST_LIMIT, 1);
 }
 
-bool shim_is_code(const char *path, size_t len, bool reading)
+/* The same by the user's patterns, which are of whole paths. */
+static __attribute__((noinline)) bool is_excluded(const char *path, size_t len,
+						  bool reading)
 {
-	char abs[2 * REEL_PATH_BYTES];
-	size_t n;
+	char room[REEL_PATH_BYTES];
+	const char *full = shim_dir_path(AT_FDCWD, path, room);
 
-	if (len >= shim.dir_len && !memcmp(path, shim.dir, shim.dir_len) &&
-	    (path[shim.dir_len] == '/' || !path[shim.dir_len]))
-		return true; /* our own trace */
-	if (likely(!shim.globs))
-		return !shim.all && match_code(path, len, reading);
-	if (path[0] != '/' && len < REEL_PATH_BYTES) {
-		n = strlen(shim.cwd);
-		memcpy(abs, shim.cwd, n);
-		abs[n++] = '/';
-		memcpy(abs + n, path, len + 1);
-		path = abs;
-		len += n;
+	if (full && full != path) {
+		path = full;
+		len = strlen(full);
 	}
 	if (shim.include && match_globs(shim.include, path, len))
 		return false;
 	if (shim.exclude && match_globs(shim.exclude, path, len))
 		return true;
+	return !shim.all && match_code(path, len, reading);
+}
+
+bool shim_is_code(const char *path, size_t len, bool reading)
+{
+	if (len >= shim.dir_len && !memcmp(path, shim.dir, shim.dir_len) &&
+	    (path[shim.dir_len] == '/' || !path[shim.dir_len]))
+		return true; /* our own trace */
+	if (unlikely(shim.globs))
+		return is_excluded(path, len, reading);
 	return !shim.all && match_code(path, len, reading);
 }
 
@@ -239,7 +243,10 @@ static uint32_t learn(int fd)
 	if ((kind == REEL_KIND_FILE || kind == REEL_KIND_DIR) &&
 	    shim_is_code(path, strlen(path), (flags & O_ACCMODE) == O_RDONLY)) {
 		know_libraries_memory(&st, path);
-		return entered(fd, SHIM_FD_CODE);
+		entered(fd, SHIM_FD_CODE);
+		if (kind == REEL_KIND_DIR)
+			shim_dir_opened(fd, SHIM_FD_CODE, path, O_DIRECTORY);
+		return shim_fd_entry(fd);
 	}
 	ev.newdesc = shim_desc_new(fd);
 	if (!ev.newdesc)
@@ -260,7 +267,11 @@ static uint32_t learn(int fd)
 	now = shim_clock();
 	shim_record_full(&ev, start, now, 0, 0);
 	/* Where calls are counted, a file that is known has an id already. */
-	return shim_is_desc(shim_fd_entry(fd)) ? shim_fd_entry(fd) : ev.newdesc;
+	if (shim_is_desc(shim_fd_entry(fd)))
+		ev.newdesc = shim_fd_entry(fd);
+	if (shim_dir_whole() && kind == REEL_KIND_DIR)
+		shim_dir_opened(fd, ev.newdesc, path, O_DIRECTORY);
+	return ev.newdesc;
 }
 
 COLD uint32_t shim_fd_slow(int fd, uint32_t e)
@@ -307,6 +318,13 @@ COLD static void tell_size(const struct size *size, uint32_t desc)
 	shim_record_full(&ev, size->asked, size->told, 0, 0);
 }
 
+/* What was opened may be a directory that others will be relative to. */
+static void note_dir(const struct shim_event *ev, int fd)
+{
+	if (fd >= 0 && ev->path && (ev->at == AT_FDCWD || *ev->path == '/'))
+		shim_dir_opened(fd, shim_fd_entry(fd), ev->path, ev->arg);
+}
+
 /* How an open ended: a descriptor of ours, of code, or a failure. */
 static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 {
@@ -319,6 +337,7 @@ static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 	} else if (ev->path && filtered(ev, reading)) {
 		shim_count(REEL_CODE_OPENS, 1);
 		shim_fd_set(fd, SHIM_FD_CODE);
+		note_dir(ev, fd);
 		return;
 	}
 	if (fd >= 0) {
@@ -337,6 +356,8 @@ static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 	shim_record_full(ev, start, end, fd, err);
 	if (size.bytes != NONE && !shim_counting)
 		tell_size(&size, ev->newdesc);
+	if (unlikely(shim_dir_whole()))
+		note_dir(ev, fd);
 }
 
 /* With the file's own name. A pipe has none: it is known when it is used. */
@@ -356,10 +377,25 @@ COLD static void opened_again(struct shim_event *ev, uint64_t start,
 	opened(ev, start, end, fd);
 }
 
+/* Below a directory that is not recorded, or where whole paths matter. */
+COLD static void opened_below(struct shim_event *ev, uint64_t start,
+			      uint64_t end, int fd)
+{
+	char path[REEL_PATH_BYTES];
+
+	ev->path = shim_dir_path(ev->at, ev->path, path);
+	ev->at = AT_FDCWD;
+	opened(ev, start, end, fd);
+}
+
 void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 {
 	if (fd >= 0 && ev->path && unlikely(names_open(ev->path)))
 		opened_again(ev, start, end, fd);
+	else if (unlikely(ev->at != AT_FDCWD) &&
+		 shim_readable_path(ev->path, fd < 0 ? errno : 0) &&
+		 shim_dir_below(ev->at, ev->path))
+		opened_below(ev, start, end, fd);
 	else
 		opened(ev, start, end, fd);
 }
@@ -420,22 +456,63 @@ static bool readable_names(const struct shim_event *ev, int err)
 	return readable_text(second) && ev->path && readable_text(ev->path);
 }
 
-void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
-		      int64_t result, int err)
+static void record_names(struct shim_event *ev, uint64_t start, uint64_t end,
+			 int64_t result, int err)
 {
-	if (unlikely(err) && !readable_names(ev, err)) {
-		ev->path = ev->path2 = ev->text = NULL; /* not ours to read */
-	} else if (ev->path && shim_marker(ev->path, strlen(ev->path))) {
-		return;
-	} else if (ev->path && filtered(ev, true)) {
+	bool both = ev->path && ev->path2 && !err;
+
+	if (unlikely(both) && ev->call >= CALL_RENAME &&
+	    ev->call <= CALL_RENAMEAT2)
+		shim_dir_renamed(ev->at2, ev->path2);
+	if (ev->path && !*ev->path && ev->at != AT_FDCWD) { /* the descriptor */
+		if (!shim_is_desc(shim_fd(ev->at))) {
+			shim_unrecorded(ev->at, shim_fd(ev->at), ev->call,
+					result);
+			return;
+		}
+	} else if (ev->path && filtered(ev, true) &&
+		   (!ev->path2 ||
+		    shim_is_code(ev->path2, strlen(ev->path2), true))) {
 		shim_count(REEL_CODE_CALLS, 1);
 		return;
 	}
-	if (unlikely(shim_hot.temps) && !err && ev->path && ev->path2) {
+	if (unlikely(shim_hot.temps && both)) {
 		shim_temp_renamed(ev->path);
 		shim_temp_renamed(ev->path2); /* RENAME_EXCHANGE */
 	}
 	shim_record_full(ev, start, end, result, err);
+}
+
+/* With whole names of what lies below directories that are not recorded. */
+COLD static void record_below(struct shim_event *ev, uint64_t start,
+			      uint64_t end, int64_t result, int err)
+{
+	char path[REEL_PATH_BYTES], path2[REEL_PATH_BYTES];
+
+	if (shim_dir_below(ev->at, ev->path)) {
+		ev->path = shim_dir_path(ev->at, ev->path, path);
+		ev->at = AT_FDCWD;
+	}
+	if (shim_dir_below(ev->at2, ev->path2)) {
+		ev->path2 = shim_dir_path(ev->at2, ev->path2, path2);
+		ev->at2 = AT_FDCWD;
+	}
+	record_names(ev, start, end, result, err);
+}
+
+void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
+		      int64_t result, int err)
+{
+	if (unlikely(err) && !readable_names(ev, err))
+		ev->path = ev->path2 = ev->text = NULL; /* not ours to read */
+	else if (ev->path && shim_marker(ev->path, strlen(ev->path)))
+		return;
+	else if (unlikely(shim_dir_below(ev->at, ev->path) ||
+			  shim_dir_below(ev->at2, ev->path2))) {
+		record_below(ev, start, end, result, err);
+		return;
+	}
+	record_names(ev, start, end, result, err);
 }
 
 /* The program's error, and told as such. */
@@ -454,7 +531,7 @@ COLD void shim_unrecorded(int fd, uint32_t entry, uint32_t call, int64_t result)
 {
 	if (unlikely(result == -1 && errno == EBADF && shim_hot.on))
 		bad_fd(fd, call);
-	if (entry != SHIM_FD_CODE)
+	if (!shim_is_counted(entry))
 		return;
 	shim_count(REEL_CODE_CALLS, 1);
 	if (result > 0 && call >= CALL_READ && call <= CALL_PREADV2)

@@ -65,6 +65,7 @@
 #define SHIM_FD_CODE 1	  /* code, system or excluded file: counted only */
 #define SHIM_FD_IGNORE 2  /* terminal, eventfd ...: not even counted */
 #define SHIM_FD_PARENTS 3 /* recorded by the parent, without an id here yet */
+#define SHIM_FD_DIR 4	  /* as SHIM_FD_CODE, and its name is stored: dir.c */
 #define SHIM_DESC_FIRST 16
 #define SHIM_FDS (1 << 20)
 
@@ -217,7 +218,7 @@ void shim_count(enum reel_counter which, uint64_t n);
 /* Look at a descriptor with entry @e: its entry afterwards, never unknown. */
 COLD uint32_t shim_fd_slow(int fd, uint32_t e);
 
-/* A call on a path that is counted only? @at: the directory's descriptor. */
+/* A call on a path, relative to the working directory, that is counted only? */
 bool shim_is_code(const char *path, size_t len, bool reading);
 
 /* Append a record with paths, arguments, marks; ticks of @end. */
@@ -302,8 +303,8 @@ HOT uint32_t shim_fd_entry(int fd)
 	return __atomic_load_n(&shim_hot.fd[fd], __ATOMIC_RELAXED);
 }
 
-/* The table's entry, looked for where it is not known: SHIM_FD_IGNORE or
- * _CODE, or a descriptor id. */
+/* The table's entry, looked for where it is not known: SHIM_FD_IGNORE, _CODE or
+ * _DIR, or a descriptor id. */
 HOT uint32_t shim_fd(int fd)
 {
 	uint32_t e = shim_fd_entry(fd);
@@ -321,6 +322,12 @@ HOT bool shim_null(const void *p)
 HOT bool shim_is_desc(uint32_t entry)
 {
 	return entry >= SHIM_DESC_FIRST;
+}
+
+/* Of code, of the system or excluded: its calls are counted. */
+HOT bool shim_is_counted(uint32_t entry)
+{
+	return entry == SHIM_FD_CODE || entry == SHIM_FD_DIR;
 }
 
 HOT void shim_fd_enter(int fd, uint32_t entry)

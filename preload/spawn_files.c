@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "preload/counters.h"
+#include "preload/dir.h"
 #include "preload/real.h"
 #include "preload/types.h"
 
@@ -33,9 +34,8 @@ struct action {
 _Static_assert(sizeof(struct action) == 32,
 	       "not glibc's struct __spawn_action");
 
-/* Where the child works: @text, of @len bytes, below @at. */
+/* Where the child works: @text, of @len bytes. */
 struct where {
-	int at;
 	size_t len;
 	char text[REEL_PATH_BYTES];
 };
@@ -72,7 +72,6 @@ static void opened(struct where *w, const struct action *a, uint64_t when)
 		ev.newdesc = shim_desc_new(-1); /* the number is the child's */
 		ev.newfd = -1;
 		ev.path = w->text;
-		ev.at = w->at;
 		ev.arg = a->open.flags;
 		ev.arg2 = a->open.mode;
 		if (ev.newdesc)
@@ -88,7 +87,7 @@ static void opened(struct where *w, const struct action *a, uint64_t when)
 
 void shim_spawn_opened(const posix_spawn_file_actions_t *actions, uint64_t when)
 {
-	struct where w = {.at = AT_FDCWD, .len = 0};
+	struct where w = {.len = 0};
 	const struct action *a;
 
 	if (!actions)
@@ -102,8 +101,8 @@ void shim_spawn_opened(const posix_spawn_file_actions_t *actions, uint64_t when)
 		if (a->kind == OPEN) {
 			opened(&w, a, when);
 		} else if (a->kind == FCHDIR) {
-			w.at = a->fchdir;
-			w.len = 0;
+			if (shim_dir_path(a->fchdir, ".", w.text))
+				w.len = strlen(w.text);
 		} else if (a->kind == CHDIR && enter(&w, a->chdir)) {
 			w.len = strlen(w.text);
 		}

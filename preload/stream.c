@@ -55,7 +55,7 @@ uint32_t stream_desc(const FILE *f)
 	entry = shim_fd(f->_fileno);
 	if (likely(shim_is_desc(entry)))
 		return entry;
-	if (entry == SHIM_FD_CODE)
+	if (shim_is_counted(entry))
 		shim_count(REEL_CODE_CALLS, 1);
 	return 0;
 }

@@ -58,15 +58,15 @@ HOT uint32_t shim_known(int fd)
 
 /* --- what syscall() has in common with the calls it makes ----------------- */
 
-/* @to (or a failure) now names what @entry does; wrap_files.c. */
-void shim_dupped(struct shim_event *ev, uint32_t entry, uint64_t start,
+/* @to (or a failure) now names what @fd, of entry @entry, does; wrap_files.c. */
+void shim_dupped(struct shim_event *ev, int fd, uint32_t entry, uint64_t start,
 		 uint64_t end, int to);
-void shim_fcntled(struct shim_event *ev, uint32_t entry, long arg,
+void shim_fcntled(struct shim_event *ev, int fd, uint32_t entry, long arg,
 		  uint64_t start, uint64_t end, int result);
 /* One close record for each descriptor of the range that we know. */
 void shim_closed_range(unsigned int first, unsigned int last, uint64_t start);
-/* The working directory moved, or did not. */
-void shim_moved(struct shim_event *ev, uint64_t start, uint64_t end,
+/* The working directory moved, to @fd's or (NOFD) a path's, or did not. */
+void shim_moved(struct shim_event *ev, int fd, uint64_t start, uint64_t end,
 		int result);
 void shim_memfd_made(const char *name, unsigned int flags, uint64_t start,
 		     uint64_t end, int fd); /* wrap_memory.c */

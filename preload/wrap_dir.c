@@ -101,7 +101,7 @@ EXPORT int closedir(DIR *dir)
 		return real.closedir(dir);
 	ev.desc = shim_fd_take(dirfd(dir));
 	if (!shim_is_desc(ev.desc)) {
-		if (ev.desc == SHIM_FD_CODE)
+		if (shim_is_counted(ev.desc))
 			shim_count(REEL_CODE_CALLS, 1);
 		return real.closedir(dir);
 	}

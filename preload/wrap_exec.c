@@ -5,6 +5,7 @@
  * that fail, spawns, and the streams of popen(). A vfork child's are its
  * parent's memory and nobody's event: passed through.
  */
+#include "preload/dir.h"
 #include "preload/exec_note.h"
 #include "preload/real.h"
 #include "preload/stream.h"
@@ -32,14 +33,28 @@ static const char *if_path(uint32_t call, const char *file, int err)
 	return file;
 }
 
+COLD static void failed_below(struct shim_event *ev, uint64_t start,
+			      uint64_t end, int r, int err)
+{
+	char path[REEL_PATH_BYTES];
+
+	ev->path = shim_dir_path(ev->at, ev->path, path);
+	ev->at = AT_FDCWD;
+	shim_record_full(ev, start, end, r, err);
+}
+
 /* It came back. */
 static int failed(struct shim_event *ev, const char *path, uint64_t start,
 		  int r)
 {
+	uint64_t end = shim_clock();
 	int err = errno;
 
 	ev->path = if_path(ev->call, path, err);
-	shim_record_full(ev, start, shim_clock(), r, err);
+	if (shim_dir_below(ev->at, ev->path))
+		failed_below(ev, start, end, r, err);
+	else
+		shim_record_full(ev, start, end, r, err);
 	return r;
 }
 
@@ -93,12 +108,13 @@ static int run_search(const char *file, char *const argv[])
 		start = shim_clock();                                          \
 		return came_back(noted, failed(&ev, file, start, run));        \
 	}
-#define EXEC_ENV(fn, params, args, id, file, search, ...)                      \
+#define EXEC_ENV(fn, params, args, id, file, noted_file, search, ...)          \
 	EXPORT int fn params                                                   \
 	{                                                                      \
 		struct shim_event ev = {SHIM_EVENT_NONE, .call = id,           \
 					__VA_ARGS__};                          \
-		enum reel_counter noted = shim_exec_note(file, search, env);   \
+		enum reel_counter noted =                                      \
+			shim_exec_note(noted_file, search, env);               \
 		uint64_t start;                                                \
                                                                                \
 		WITH_SHIM(env);                                                \
@@ -114,20 +130,21 @@ static int run_search(const char *file, char *const argv[])
 #pragma GCC diagnostic ignored "-Winitializer-overrides"
 #endif
 EXEC_ENV(execve, (const char *path, char *const argv[], char *const env[]),
-	 (path, argv, env), CALL_EXECVE, path, false, .size = NONE)
+	 (path, argv, env), CALL_EXECVE, path, path, false, .size = NONE)
 EXEC(execv, (const char *path, char *const argv[]), run_path(path, argv),
      CALL_EXECVE, path, false, environ, .size = NONE)
 EXEC(execvp, (const char *file, char *const argv[]), run_search(file, argv),
      CALL_EXECVP, file, true, environ, .size = NONE)
 EXEC_ENV(execvpe, (const char *file, char *const argv[], char *const env[]),
-	 (file, argv, env), CALL_EXECVP, file, true, .size = NONE)
+	 (file, argv, env), CALL_EXECVP, file, file, true, .size = NONE)
 EXEC_ENV(execveat,
 	 (int at, const char *path, char *const argv[], char *const env[],
 	  int flags),
-	 (at, path, argv, env, flags), CALL_EXECVEAT,
+	 (at, path, argv, env, flags), CALL_EXECVEAT, path,
 	 at == AT_FDCWD ? path : NULL, false, .at = at, .arg = flags)
 EXEC_ENV(fexecve, (int fd, char *const argv[], char *const env[]),
-	 (fd, argv, env), CALL_FEXECVE, NULL, false, .desc = shim_known(fd))
+	 (fd, argv, env), CALL_FEXECVE, NULL, NULL, false,
+	 .desc = shim_known(fd))
 
 /*
  * The arguments of a call become the vector that libc's own function makes of

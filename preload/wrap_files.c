@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "preload/counters.h"
+#include "preload/dir.h"
 #include "preload/open_as.h"
 #include "preload/raw.h"
 #include "preload/temp.h"
@@ -181,7 +182,7 @@ static __attribute__((noinline)) int any_close(int fd)
 		return real.close(fd);
 	entry = shim_fd_take(fd);
 	if (!shim_is_desc(entry)) {
-		if (entry == SHIM_FD_CODE)
+		if (shim_is_counted(entry))
 			shim_count(REEL_CODE_CALLS, 1);
 		/* EBADF is no event: daemons close a million numbers. */
 		return real.close(fd);
@@ -271,22 +272,23 @@ EXPORT void closefrom(int first)
 	shim_closed_range(first < 0 ? 0 : (unsigned int)first, ~0u, start);
 }
 
-void shim_dupped(struct shim_event *ev, uint32_t entry, uint64_t start,
+void shim_dupped(struct shim_event *ev, int fd, uint32_t entry, uint64_t start,
 		 uint64_t end, int to)
 {
 	int err = to < 0 ? errno : 0;
 
-	if (!shim_is_desc(entry)) {
-		if (to >= 0)
-			shim_fd_set(to, entry);
-		return;
+	if (shim_is_desc(entry)) {
+		ev->desc = entry;
+		if (to >= 0) {
+			ev->newdesc = shim_desc_new(to);
+			ev->newfd = to;
+		}
+		shim_record_full(ev, start, end, to, err);
+	} else if (to >= 0) {
+		shim_fd_set(to, entry == SHIM_FD_DIR ? SHIM_FD_CODE : entry);
 	}
-	ev->desc = entry;
-	if (to >= 0) {
-		ev->newdesc = shim_desc_new(to);
-		ev->newfd = to;
-	}
-	shim_record_full(ev, start, end, to, err);
+	if (to >= 0 && (entry == SHIM_FD_DIR || unlikely(shim_dir_whole())))
+		shim_dir_dupped(fd, entry, to);
 }
 
 EXPORT int dup(int fd)
@@ -303,7 +305,7 @@ EXPORT int dup(int fd)
 	start = shim_clock();
 	r = real.dup(fd);
 	end = shim_clock();
-	shim_dupped(&ev, entry, start, end, r);
+	shim_dupped(&ev, fd, entry, start, end, r);
 	return r;
 }
 
@@ -325,7 +327,7 @@ EXPORT int dup(int fd)
 		end = shim_clock();                                            \
 		ev.arg = flags_;                                               \
 		if (r != fd)                                                   \
-			shim_dupped(&ev, entry, start, end, r);                \
+			shim_dupped(&ev, fd, entry, start, end, r);                \
 		return r;                                                      \
 	}
 #pragma GCC diagnostic ignored "-Woverride-init"
@@ -335,12 +337,12 @@ EXPORT int dup(int fd)
 DUP_ONTO(dup2, (int fd, int to), (fd, to), CALL_DUP2, 0)
 DUP_ONTO(dup3, (int fd, int to, int flags), (fd, to, flags), CALL_DUP3, flags)
 
-void shim_fcntled(struct shim_event *ev, uint32_t entry, long arg,
+void shim_fcntled(struct shim_event *ev, int fd, uint32_t entry, long arg,
 		  uint64_t start, uint64_t end, int result)
 {
 	if (ev->arg == F_DUPFD || ev->arg == F_DUPFD_CLOEXEC) {
 		ev->arg2 = (int)arg;
-		shim_dupped(ev, entry, start, end, result);
+		shim_dupped(ev, fd, entry, start, end, result);
 	} else if (shim_is_desc(entry)) {
 		if (ev->arg == F_SETFL || ev->arg == F_SETFD)
 			ev->arg2 = (int)arg;
@@ -372,19 +374,23 @@ void shim_fcntled(struct shim_event *ev, uint32_t entry, long arg,
 		start = shim_clock();                                          \
 		r = real.fn(fd, cmd, arg);                                     \
 		end = shim_clock();                                            \
-		shim_fcntled(&ev, entry, (intptr_t)arg, start, end, r);        \
+		shim_fcntled(&ev, fd, entry, (intptr_t)arg, start, end, r);    \
 		return r;                                                      \
 	}
 FCNTL(fcntl)
 FCNTL(fcntl64)
 
-void shim_moved(struct shim_event *ev, uint64_t start, uint64_t end, int r)
+void shim_moved(struct shim_event *ev, int fd, uint64_t start, uint64_t end,
+		int r)
 {
 	int err = r < 0 ? errno : 0;
 
 	if (err == EFAULT || err == ENAMETOOLONG)
 		ev->path = NULL;
-	shim_record_full(ev, start, end, r, err);
+	if (fd == NOFD || shim_is_desc(ev->desc))
+		shim_record_full(ev, start, end, r, err);
+	else
+		shim_unrecorded(fd, ev->desc, ev->call, r);
 	if (r < 0)
 		return;
 	shim_cwd_changed();
@@ -407,7 +413,7 @@ EXPORT int chdir(const char *path)
 	start = shim_clock();
 	r = real.chdir(path);
 	end = shim_clock();
-	shim_moved(&ev, start, end, r);
+	shim_moved(&ev, NOFD, start, end, r);
 	return r;
 }
 
@@ -415,20 +421,17 @@ EXPORT int fchdir(int fd)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_FCHDIR};
 	uint64_t start, end;
-	uint32_t entry;
 	int r;
 
 	NEED(fchdir);
 	if (unlikely(!shim_hot.on || shim_vfork_child()))
 		return real.fchdir(fd);
-	entry = shim_fd(fd);
+	ev.desc = shim_fd(fd);
 	shim_process_ready(); /* with the directory that it begins in */
 	start = shim_clock();
 	r = real.fchdir(fd);
 	end = shim_clock();
-	if (shim_is_desc(entry))
-		ev.desc = entry;
-	shim_moved(&ev, start, end, r);
+	shim_moved(&ev, fd, start, end, r);
 	return r;
 }
 

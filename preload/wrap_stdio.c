@@ -165,7 +165,7 @@ uint32_t shim_stream_closing(FILE *f)
 	entry = shim_fd_take(f->_fileno);
 	if (shim_is_desc(entry))
 		return entry;
-	if (entry == SHIM_FD_CODE)
+	if (shim_is_counted(entry))
 		shim_count(REEL_CODE_CALLS, 1);
 	return 0;
 }

@@ -302,10 +302,11 @@ static void record(struct shim_event *ev, long number, const long a[6],
 		break;
 	case DUP:
 		if (number == SYS_dup || r != a[0])
-			shim_dupped(ev, ev->desc, start, end, (int)r);
+			shim_dupped(ev, (int)a[0], ev->desc, start, end,
+				    (int)r);
 		break;
 	case FCNTL:
-		shim_fcntled(ev, ev->desc, a[2], start, end, (int)r);
+		shim_fcntled(ev, (int)a[0], ev->desc, a[2], start, end, (int)r);
 		break;
 	case COPY:
 		copied(ev, number, a, start, end, r);
@@ -315,7 +316,7 @@ static void record(struct shim_event *ev, long number, const long a[6],
 				(int)r);
 		break;
 	case MOVE:
-		shim_moved(ev, start, end, (int)r);
+		shim_moved(ev, row->fd ? (int)a[0] : NOFD, start, end, (int)r);
 		break;
 	case MAP:
 	case ASYNC:
@@ -451,8 +452,6 @@ __attribute__((used)) long shim_syscall(long number, long a, long b, long c,
 	start = shim_clock();
 	r = call(number, args);
 	end = shim_clock();
-	if (row->how == MOVE && !shim_is_desc(ev.desc))
-		ev.desc = 0;
 	record(&ev, number, args, start, end, r);
 	return r;
 }

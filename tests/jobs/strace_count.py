@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Calls on the files below a folder, per process, counted twice.
+"""Calls on the files below a folder, per process or per file, counted twice.
 
   strace_count.py strace DIR COLUMNS FILE...   what strace -ff -y -o F wrote
   strace_count.py events DIR COLUMNS           ioreel sql's TSV, on stdin
 
 Prints a line of COLUMNS for each process that has any, sorted: numbers of
-processes differ between two runs. The one thing to know: strace must write a
-file per thread (-ff); in one file calls are cut in two and get lost.
+processes differ between two runs. With --paths in front, a line for each path:
+DIR is then the folder itself too, and an open's path is the one that strace saw
+behind the new descriptor. The one thing to know: strace must write a file per
+thread (-ff); in one file calls are cut in two and get lost.
 """
 import os
 import re
@@ -27,11 +29,12 @@ STAT = {"stat", "lstat", "fstat", "fstatat", "newfstatat", "statx"}
 NAMES = {"unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdir",
          "mkdirat", "remove"}
 LINK = {"link", "linkat", "symlink", "symlinkat"}
+ACCESS = {"access", "faccessat", "faccessat2", "readlink", "readlinkat"}
 SYNC = {"fsync", "fdatasync"}
 TRUNCATE = {"truncate", "ftruncate"}
 GROUPS = {"opens": OPEN, "reads": READ, "writes": WRITE, "seeks": SEEK,
           "closes": CLOSE, "stats": STAT, "names": NAMES, "syncs": SYNC,
-          "truncates": TRUNCATE, "links": LINK}
+          "truncates": TRUNCATE, "links": LINK, "accesses": ACCESS}
 
 LINE = re.compile(r"^(\w+)\((.*)\)\s+= (-?\d+|\?|0x[0-9a-f]+)(<.*?>)?(?: (E[A-Z0-9]+).*| \(.*)?$")
 FD = re.compile(r"^(?:-?\d+|AT_FDCWD)<((?:[^>\\]|\\.)*)>")
@@ -61,6 +64,10 @@ class Count(dict):
             self.add("write_bytes", result)
 
 
+def below(folder, path, itself):
+    return path.startswith(folder + "/") or (itself and path == folder)
+
+
 def path_of(args):
     """The file that a call names: its descriptor's, or under it a path."""
     fd, base = FD.match(args), ""
@@ -74,7 +81,7 @@ def path_of(args):
     return os.path.normpath(os.path.join(base or os.getcwd(), name))
 
 
-def count_strace(folder, files):
+def count_strace(folder, files, by_path):
     processes, leader, children = {}, {}, []
     parsed = []
     for f in files:
@@ -89,16 +96,15 @@ def count_strace(folder, files):
                     if "CLONE_THREAD" in args and result.isdigit():
                         children.append((int(result), tid))
                     continue
+                if name in OPEN and m.group(4):
+                    args = result + m.group(4)
                 parsed.append((tid, name, args, result, m.group(5)))
     leader.update(children)
 
-    def process(tid):
+    def count(tid, path):
         while tid in leader:
             tid = leader[tid]
-        return tid
-
-    def below(path):
-        return path.startswith(folder + "/")
+        return processes.setdefault(path if by_path else tid, Count())
 
     for tid, name, args, result, error in parsed:
         if name.startswith("symlink"):
@@ -106,24 +112,24 @@ def count_strace(folder, files):
         if name in COPY:
             fds = [FD.match(a) for a in args.split(", ")]
             for side, i in zip(("in", "out"), COPY[name]):
-                if fds[i] and below(fds[i].group(1)):
-                    processes.setdefault(process(tid), Count()).copy(
-                        side, int(result, 0))
+                if fds[i] and below(folder, fds[i].group(1), by_path):
+                    count(tid, fds[i].group(1)).copy(side, int(result, 0))
             continue
-        if (path_of(args) + "/").startswith(folder + "/") and path_of(args) != folder:
+        path = path_of(args)
+        if below(folder, path, by_path):
             n = int(result, 0) if result != "?" else 0
-            processes.setdefault(process(tid), Count()).call(name, n, error)
+            count(tid, path).call(name, n, error)
     return processes
 
 
-def count_events(folder, lines):
+def count_events(folder, lines, by_path):
     processes = {}
     head = next(lines).rstrip("\n").split("\t")
     for line in lines:
         row = dict(zip(head, line.rstrip("\n").split("\t")))
-        if not row["path"].startswith(folder + "/"):
+        if not below(folder, row["path"], by_path):
             continue
-        count = processes.setdefault(row["pid"], Count())
+        count = processes.setdefault(row["path" if by_path else "pid"], Count())
         if row["call"] in COPY or row["call"] == "copy_out":
             count.copy("out" if row["call"] == "copy_out" else "in",
                        int(row["result"]))
@@ -133,13 +139,15 @@ def count_events(folder, lines):
 
 
 def main(argv):
+    by_path = argv[1] == "--paths"
+    argv = argv[by_path:]
     folder, columns = os.path.realpath(argv[2]), argv[3].split(",")
     if argv[1] == "strace":
-        processes = count_strace(folder, argv[4:])
+        processes = count_strace(folder, argv[4:], by_path)
     else:
-        processes = count_events(folder, sys.stdin)
-    rows = ["\t".join("%s %d" % (c, p.get(c, 0)) for c in columns)
-            for p in processes.values()]
+        processes = count_events(folder, sys.stdin, by_path)
+    rows = ["\t".join([key] * by_path + ["%s %d" % (c, p.get(c, 0)) for c in columns])
+            for key, p in processes.items()]
     print("\n".join(sorted(rows)))
 
 
