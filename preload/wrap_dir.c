@@ -90,6 +90,20 @@ READDIR(readdir64, struct dirent64)
 READDIR_R(readdir_r, struct dirent)
 READDIR_R(readdir64_r, struct dirent64)
 
+EXPORT void rewinddir(DIR *dir)
+{
+	uint64_t start;
+	uint32_t entry;
+
+	NEED(rewinddir);
+	entry = shim_hot.on ? shim_fd(dirfd(dir)) : SHIM_FD_IGNORE;
+	start = shim_clock();
+	real.rewinddir(dir);
+	if (shim_is_desc(entry))
+		shim_record_io(CALL_REWINDDIR, entry, NONE, NONE, start,
+			       shim_clock(), 0, 0);
+}
+
 EXPORT int closedir(DIR *dir)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_CLOSEDIR};

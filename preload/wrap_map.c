@@ -272,3 +272,30 @@ EXPORT int madvise(void *addr, size_t len, int advice)
 		return real.madvise(addr, len, advice);
 	return shim_madvise(real.madvise, addr, len, advice);
 }
+
+/* Other advice about a mapping that we know, and what keeps it in memory. */
+#define ABOUT(fn, params, args, call, arg, err)                                \
+	EXPORT int fn params                                                   \
+	{                                                                      \
+		uint64_t start, end;                                           \
+		struct shim_map m;                                             \
+		int r;                                                         \
+                                                                               \
+		NEED(fn);                                                      \
+		if (likely(!shim_hot.on || !shim_maps_live) ||                 \
+		    !shim_map_find((uintptr_t)addr, len, &m))                  \
+			return real.fn args;                                   \
+		start = shim_clock();                                          \
+		r = real.fn args;                                              \
+		end = shim_clock();                                            \
+		record(call, &m, arg, NONE, start, end, r, err);               \
+		return r;                                                      \
+	}
+ABOUT(posix_madvise, (void *addr, size_t len, int advice), (addr, len, advice),
+      CALL_POSIX_MADVISE, advice, r)
+ABOUT(mlock, (const void *addr, size_t len), (addr, len), CALL_MLOCK, NONE,
+      r < 0 ? errno : 0)
+ABOUT(mlock2, (const void *addr, size_t len, unsigned int flags),
+      (addr, len, flags), CALL_MLOCK, flags, r < 0 ? errno : 0)
+ABOUT(munlock, (const void *addr, size_t len), (addr, len), CALL_MUNLOCK, NONE,
+      r < 0 ? errno : 0)

@@ -105,6 +105,8 @@ __attribute__((used)) const struct row shim_syscall_row[ROWS] = {
 			    .arg2 = 4},
 #endif
 	[SYS_readlinkat] = {CALL_READLINKAT, .at = 1, .path = 2, .size = 4},
+	[SYS_name_to_handle_at] = {CALL_NAME_TO_HANDLE_AT, .at = 1, .path = 2,
+				   .arg = 5},
 	[SYS_statfs] = {CALL_STATFS, .path = 1},
 	[SYS_fstatfs] = {CALL_FSTATFS, .fd = 1},
 	[SYS_flock] = {CALL_FLOCK, .fd = 1, .arg = 2},

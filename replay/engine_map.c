@@ -106,7 +106,9 @@ CALL_OF(munmap)
 	return r;
 }
 
-CALL_OF(madvise)
+/* Of the mapping, in the turn of its process. */
+static int64_t about(struct player *p, const struct step *s,
+		     int64_t (*fn)(void *at, size_t len, int flags))
 {
 	size_t len = 0;
 	int64_t r;
@@ -120,9 +122,51 @@ CALL_OF(madvise)
 		return -1;
 	}
 	descriptors_take_turn(p);
-	r = madvise(at, len, s->flags);
+	r = fn(at, len, s->flags);
 	descriptors_end_turn(p);
 	return r;
+}
+
+static int64_t advise(void *at, size_t len, int advice)
+{
+	return madvise(at, len, advice);
+}
+
+static int64_t posix_advise(void *at, size_t len, int advice)
+{
+	errno = posix_madvise(at, len, advice);
+	return errno ? -1 : 0;
+}
+
+static int64_t lock(void *at, size_t len, int flags)
+{
+	return flags ? mlock2(at, len, (unsigned int)flags) : mlock(at, len);
+}
+
+static int64_t unlock(void *at, size_t len, int flags)
+{
+	(void)flags;
+	return munlock(at, len);
+}
+
+CALL_OF(madvise)
+{
+	return about(p, s, advise);
+}
+
+CALL_OF(posix_madvise)
+{
+	return about(p, s, posix_advise);
+}
+
+CALL_OF(mlock)
+{
+	return about(p, s, lock);
+}
+
+CALL_OF(munlock)
+{
+	return about(p, s, unlock);
 }
 
 /* A part of a mapping cannot move: it would be two. */
@@ -284,6 +328,12 @@ player_call *engine_map(uint16_t op)
 		return do_msync;
 	case REEL_CALL_MADVISE:
 		return do_madvise;
+	case REEL_CALL_POSIX_MADVISE:
+		return do_posix_madvise;
+	case REEL_CALL_MLOCK:
+		return do_mlock;
+	case REEL_CALL_MUNLOCK:
+		return do_munlock;
 	case REEL_CALL_MREMAP:
 		return do_mremap;
 	case REEL_CALL_MAP_READ:

@@ -59,6 +59,20 @@ CALL_OF(statx)
 	return statx(stat_dir(s), s->path, s->flags, STATX_BASIC_STATS, &st);
 }
 
+CALL_OF(name_to_handle_at)
+{
+	struct {
+		struct file_handle head;
+		unsigned char room[MAX_HANDLE_SZ];
+	} handle = {.head.handle_bytes = MAX_HANDLE_SZ};
+	int mount;
+
+	if (s->m->err == EOVERFLOW) /* it asked how long it is */
+		handle.head.handle_bytes = 0;
+	return name_to_handle_at(stat_dir(s), s->path, &handle.head, &mount,
+				 s->flags);
+}
+
 CALL_OF(access)
 {
 	return access(s->path, s->flags);
@@ -262,6 +276,16 @@ CALL_OF(readdir)
 	return readdir(s->slot->dir) != NULL;
 }
 
+CALL_OF(rewinddir)
+{
+	if (!s->slot || !s->slot->dir) {
+		errno = EBADF;
+		return -1;
+	}
+	rewinddir(s->slot->dir);
+	return 0;
+}
+
 CALL_OF(closedir)
 {
 	int64_t r;
@@ -311,6 +335,7 @@ static player_call *const calls[] = {
 	[REEL_CALL_FSTAT] = do_fstat,
 	[REEL_CALL_FSTATAT] = do_fstatat,
 	[REEL_CALL_STATX] = do_statx,
+	[REEL_CALL_NAME_TO_HANDLE_AT] = do_name_to_handle_at,
 	[REEL_CALL_ACCESS] = do_access,
 	[REEL_CALL_FACCESSAT] = do_faccessat,
 	[REEL_CALL_READLINK] = do_readlink,
@@ -342,6 +367,7 @@ static player_call *const calls[] = {
 	[REEL_CALL_OPENDIR] = do_opendir,
 	[REEL_CALL_FDOPENDIR] = do_fdopendir,
 	[REEL_CALL_READDIR] = do_readdir,
+	[REEL_CALL_REWINDDIR] = do_rewinddir,
 	[REEL_CALL_CLOSEDIR] = do_closedir,
 	[REEL_CALL_SCANDIR] = do_scandir,
 	[REEL_CALL_GETDENTS64] = do_getdents64,

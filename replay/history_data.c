@@ -203,6 +203,7 @@ void history_on_descriptor(struct history *h, const struct reel_event *ev,
 		if (!ev->err)
 			listings_read(h->listings, ev, h->me, err);
 		return;
+	case REEL_CALL_REWINDDIR:
 	case REEL_CALL_CLOSEDIR:
 		listings_closed(h->listings, ev->open, err);
 		return;

@@ -108,6 +108,9 @@ if job --ioengine=mmap --rw=read --thread >bare.json 2>bare.err; then
 	recorded --ioengine=mmap --rw=read --thread
 	is 'mmap: bytes of the pages' "$(sql "SELECT sum(bytes) FROM v_event
 		WHERE call = 'map_read' AND path LIKE '%/f._'")" 4194304
+	is 'mmap: the advice on each file' "$(sql "SELECT count(DISTINCT path)
+		FROM v_event WHERE call = 'posix_madvise' AND arg = 2
+		AND path LIKE '%/f._'")" 2
 	sync f.* # what is dirty already is not made so
 	recorded --ioengine=mmap --rw=write --thread
 	is 'mmap: bytes of the changed pages' "$(sql "SELECT sum(bytes)

@@ -93,6 +93,7 @@ def calls(folder):
             read_at(at, name)
         except OSError as e:
             print(e.errno)
+    print(len(os.listdir(four)), len(os.listdir(four)))
     # A number that is another folder's now, and a copy over one.
     os.close(four)
     again = os.open(tree + "/one/two", os.O_RDONLY)

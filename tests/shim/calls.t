@@ -53,6 +53,21 @@ is 'memory: shared memory has its name' \
 	"$(q "SELECT call, errno FROM v_event WHERE path LIKE '/dev/shm/ioreel.test.%' ORDER BY start_ns" | tr '\t\n' ' ;')" \
 	'shm_open 0;write 0;fstat 0;shm_open 17;close 0;shm_unlink 0;shm_unlink 2;'
 
+probe advice_calls
+is 'advice: each call on the mapped file, with its place' \
+	"$(q "SELECT call, offset, asked, arg FROM v_event WHERE call IN ('posix_madvise', 'mlock', 'munlock') AND path LIKE '%/advised.bin' ORDER BY start_ns" | tr '\t\n' ' ;')" \
+	'posix_madvise 0 32768 3;posix_madvise 0 4096 4;posix_madvise 0 4096 77;mlock 4096 4096 0;mlock 0 4096 1;mlock 0 4096 77;munlock 0 8192 0;'
+is 'advice: its error is the result' \
+	"$(q "SELECT errno FROM v_event WHERE call = 'posix_madvise' ORDER BY start_ns" | tr '\n' ' ')" '0 0 22 '
+is 'folders: each listing' \
+	"$(q "SELECT call, count(*), sum(result > 0) FROM v_event WHERE path LIKE '%/folder/%' AND call_group = 'dir' GROUP BY call ORDER BY call" | tr '\t\n' ' ;')" \
+	'getdents64 2 1;readdir 19 16;rewinddir 3 0;scandir 2 1;'
+is 'handles: the name below the folder' \
+	"$(q "SELECT substr(path, -10) FROM v_event WHERE call = 'name_to_handle_at' ORDER BY start_ns" | tr '\n' ' ')" \
+	'/folder/f0 /folder/f0 older/none  /folder/f1 '
+is 'all of it is replayed' "$(cd "$T" && "$IOREEL" replay "$last" --afap 2>/dev/null |
+	grep -Eo '[0-9]+ of [0-9]+ calls' | awk '{ print $1 == $3 }')" 1
+
 probe syscall_calls
 is 'syscall: told as the calls it makes' \
 	"$(q "SELECT call || ' ' || coalesce(offset, '') || ' ' || result FROM v_event WHERE path LIKE '%/raw.bin' AND call_group IN ('read', 'write', 'seek', 'open', 'dup', 'close') ORDER BY start_ns" | tr '\n' ';')" \
