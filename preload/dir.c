@@ -144,6 +144,16 @@ static size_t name_of(int fd, char *out)
 	return n;
 }
 
+void shim_dir_put(int *at, const char **path, char room[REEL_PATH_BYTES])
+{
+	const char *full = shim_dir_path(*at, *path, room);
+
+	if (!full)
+		return;
+	*path = full;
+	*at = AT_FDCWD;
+}
+
 const char *shim_dir_path(int at, const char *path, char out[REEL_PATH_BYTES])
 {
 	size_t n = 0, len = strlen(path);

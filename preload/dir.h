@@ -18,6 +18,9 @@
 COLD const char *shim_dir_path(int at, const char *path,
 			       char out[REEL_PATH_BYTES]);
 
+/* Make @path below @at absolute, in @room, if the directory has a name. */
+COLD void shim_dir_put(int *at, const char **path, char room[REEL_PATH_BYTES]);
+
 /* @fd, whose entry is @entry, was opened as @path by @flags, or is a directory of
  * that name (O_DIRECTORY). */
 COLD void shim_dir_opened(int fd, uint32_t entry, const char *path,

@@ -383,8 +383,7 @@ COLD static void opened_below(struct shim_event *ev, uint64_t start,
 {
 	char path[REEL_PATH_BYTES];
 
-	ev->path = shim_dir_path(ev->at, ev->path, path);
-	ev->at = AT_FDCWD;
+	shim_dir_put(&ev->at, &ev->path, path);
 	opened(ev, start, end, fd);
 }
 
@@ -489,14 +488,10 @@ COLD static void record_below(struct shim_event *ev, uint64_t start,
 {
 	char path[REEL_PATH_BYTES], path2[REEL_PATH_BYTES];
 
-	if (shim_dir_below(ev->at, ev->path)) {
-		ev->path = shim_dir_path(ev->at, ev->path, path);
-		ev->at = AT_FDCWD;
-	}
-	if (shim_dir_below(ev->at2, ev->path2)) {
-		ev->path2 = shim_dir_path(ev->at2, ev->path2, path2);
-		ev->at2 = AT_FDCWD;
-	}
+	if (shim_dir_below(ev->at, ev->path))
+		shim_dir_put(&ev->at, &ev->path, path);
+	if (shim_dir_below(ev->at2, ev->path2))
+		shim_dir_put(&ev->at2, &ev->path2, path2);
 	record_names(ev, start, end, result, err);
 }
 

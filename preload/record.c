@@ -13,14 +13,15 @@
 #include "preload/site.h"
 #include "preload/storage.h"
 
-/* The directory of a relative path, as a descriptor id; 0: the cwd. */
+/* The directory of a relative path, as a descriptor id; 0: the cwd. One that is
+ * not recorded has been put into the path, if it has a name. */
 static uint32_t at_desc(int at, const char *path)
 {
 	if (at == AT_FDCWD || !path || path[0] == '/')
 		return 0;
 	uint32_t e = shim_fd(at);
 
-	return shim_is_desc(e) ? e : 0;
+	return shim_is_desc(e) ? e : REEL_NO_DESC;
 }
 
 /* Names are short: a call of memcpy would cost as much again. */

@@ -38,8 +38,7 @@ COLD static void failed_below(struct shim_event *ev, uint64_t start,
 {
 	char path[REEL_PATH_BYTES];
 
-	ev->path = shim_dir_path(ev->at, ev->path, path);
-	ev->at = AT_FDCWD;
+	shim_dir_put(&ev->at, &ev->path, path);
 	shim_record_full(ev, start, end, r, err);
 }
 

@@ -47,6 +47,8 @@ static const char *path_of(struct player *p, const struct plan_more *m,
 		out[PATH_MAX - 1] = '\0';
 		return out;
 	}
+	if (name == PLAN_NONE && m->err == EBADF)
+		return "."; /* below what was not open */
 	if (name == PLAN_NONE)
 		return m->err == EFAULT ? (const char *)1 : "";
 	path = sandbox_path(sb, plan_name(p->engine->plan, name), out);

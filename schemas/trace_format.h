@@ -82,7 +82,8 @@
  *              Of what was opened as /dev/fd/N and the like: the file's own.
  *              Absolute, where its directory's descriptor is not recorded, and
  *              where patterns or counters are in force
- *   at         varint, M_AT: descriptor of the directory; path is under it
+ *   at         varint, M_AT: descriptor of the directory; path is under it.
+ *              REEL_NO_DESC: of one that was not open, or has no name
  *   path2      M_PATH2: varint m, m bytes: second path (or symlink's target)
  *   at2        varint, with M_PATH2 always: descriptor of its directory, or 0
  *
@@ -176,6 +177,7 @@
 #define REEL_SLOT_BYTES 65536
 #define REEL_PATH_SHARED 512
 #define REEL_PATH_BYTES 4096
+#define REEL_NO_DESC UINT32_MAX /* an id that is never given out */
 
 /* flags */
 #define REEL_F_DESC_NEW 0x01

@@ -88,7 +88,7 @@ def calls(folder):
     os.rmdir("made", dir_fd=four)
     os.mkfifo("pipe", dir_fd=four)
     os.unlink("pipe", dir_fd=four)
-    for name, at in (("none", one), ("f0/below", one)):
+    for name, at in (("none", one), ("f0/below", one), ("below", 99)):
         try:
             read_at(at, name)
         except OSError as e:
