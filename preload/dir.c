@@ -31,18 +31,19 @@ static struct name names[NAMES];
 static uint32_t renames; /* of directories */
 static bool asked;	 /* has a name been of use? */
 
-/* Nothing to resolve: no "//", no "/." and no last "/". */
+/* Nothing to resolve: no "//" and no "/.". */
 static bool is_clean(const char *p)
 {
 	while (p) {
-		if (!*++p || *p == '/' || *p == '.')
+		if (*++p == '/' || *p == '.')
 			return false;
 		p = strchr(p, '/');
 	}
 	return true;
 }
 
-/* Resolve ".", ".." and "//" in the absolute path @p, as the reader does. */
+/* Resolve ".", ".." and "//" in the absolute path @p, as the reader does; a last
+ * "/" stays, as a pattern of what is below a folder is of the folder then, too. */
 static void clean(char *p)
 {
 	size_t in = 0, out = 0;
@@ -67,7 +68,7 @@ static void clean(char *p)
 		memmove(p + out, p + start, n);
 		out += n;
 	}
-	if (!out)
+	if (!out || p[in - 1] == '/')
 		p[out++] = '/';
 	p[out] = '\0';
 }
@@ -93,6 +94,8 @@ static bool store(int fd, uint32_t entry, const char *text, size_t len)
 	struct name *k = &names[(uint32_t)fd % NAMES];
 	uint32_t seq = __atomic_load_n(&k->seq, __ATOMIC_RELAXED);
 
+	while (len && text[len - 1] == '/')
+		len--; /* one comes before what is below */
 	if (len >= NAME_BYTES || seq & 1 ||
 	    !__atomic_compare_exchange_n(&k->seq, &seq, seq + 1, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -102,7 +105,8 @@ static bool store(int fd, uint32_t entry, const char *text, size_t len)
 	k->entry = entry == SHIM_FD_CODE ? SHIM_FD_DIR : entry;
 	k->renames = __atomic_load_n(&renames, __ATOMIC_RELAXED);
 	k->len = (uint32_t)len;
-	memcpy(k->text, text, len + 1);
+	memcpy(k->text, text, len);
+	k->text[len] = '\0';
 	__atomic_store_n(&k->seq, seq + 2, __ATOMIC_RELEASE);
 	if (entry == SHIM_FD_CODE)
 		shim_fd_set(fd, SHIM_FD_DIR);
@@ -162,9 +166,9 @@ const char *shim_dir_path(int at, const char *path, char out[REEL_PATH_BYTES])
 		if (!n)
 			return NULL;
 		out[n++] = '/';
-	}
-	else if (is_clean(path))
+	} else if (is_clean(path)) {
 		return path;
+	}
 	if (n + len >= REEL_PATH_BYTES)
 		return NULL;
 	memcpy(out + n, path, len + 1);
@@ -193,8 +197,8 @@ void shim_dir_opened(int fd, uint32_t entry, const char *path, int64_t flags)
 	    (!shim_dir_whole() || (flags & (O_ACCMODE | O_CREAT)) != O_RDONLY))
 		return;
 	full = is_plain(path) ? shim_dir_path(AT_FDCWD, path, room) : NULL;
-	if (full)
-		store(fd, entry, full, strlen(full));
+	/* No name, too: a counter's id may be that of another folder. */
+	store(fd, entry, full ? full : "", full ? strlen(full) : 0);
 }
 
 void shim_dir_dupped(int fd, uint32_t entry, int to)

@@ -72,8 +72,9 @@ names() {
 	played "$what"
 	observed '-x * -i DATA/tree/one/' "$@"
 	compared "$what, one folder" DATA/tree/one/two
+	# But for the folder itself, where the job calls it "one/".
 	is "$what, one folder: nothing else" "$("$IOREEL" sql job.reel \
-		"SELECT count(*) FROM v_event WHERE path NOT LIKE '%/DATA/tree/one/%'
+		"SELECT count(*) FROM v_event WHERE path || '/' NOT LIKE '%/DATA/tree/one/%'
 		AND coalesce(path2, '') NOT LIKE '%/DATA/tree/one/%'
 		AND path LIKE '/%' AND call <> 'chdir'" --format tsv | tail -n +2)" 0
 	played "$what, one folder"
