@@ -349,7 +349,7 @@ static int play(struct replay *r, struct reel_error *err)
 	r->replayed = NULL;
 	if (build(r, err) || run_engine(r, err))
 		return -1;
-	replay_say_confined(&r->result);
+	replay_say_confined(&r->result, "ioreel replay");
 	replay_print_calls(r->plan, &r->result, &r->ran, &r->total);
 	off = replay_print_times(r->plan, &r->total, (int64_t)r->ran.wall_ns,
 				 r->mode);

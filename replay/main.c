@@ -98,7 +98,7 @@ static int tell(const struct engine_options *opt, struct reel_error *err)
 			rc = reel_fail(err, REEL_E_IO, "interrupted");
 	}
 	if (!rc) {
-		replay_say_confined(&res);
+		replay_say_confined(&res, "ioreel-replay");
 		printf("replayed in %.3f s (recorded %.3f s); %llu of %llu "
 		       "calls gave the recorded result; late %llu\n",
 		       (double)(res.head->end_ns - res.head->begin_ns) / 1e9,

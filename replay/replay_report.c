@@ -95,13 +95,12 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 			plural(h->skipped, "event", "events"));
 }
 
-void replay_say_confined(const struct result *res)
+void replay_say_confined(const struct result *res, const char *program)
 {
 	if (res->head->confined)
 		fprintf(stderr,
-			"ioreel replay: writes are confined to the sandbox by "
-			"%s\n",
-			confine_name(res->head->confined));
+			"%s: writes are confined to the sandbox by %s\n",
+			program, confine_name(res->head->confined));
 }
 
 static void print_outcome(int64_t result, int err)

@@ -24,8 +24,8 @@ struct sandbox;
 
 void replay_say_built(const struct plan *p, const struct sandbox *sb,
 		      enum fileset_cache cache);
-/* Which way kept the writes in the sandbox. */
-void replay_say_confined(const struct result *res);
+/* Which way kept the writes in the sandbox; @program begins the line. */
+void replay_say_confined(const struct result *res, const char *program);
 void replay_print_calls(const struct plan *p, const struct result *res,
 			const struct reel_record_result *ran,
 			const struct result_total *t);
