@@ -348,7 +348,7 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 {
 	struct plan_record *r = &c->held.r;
 	struct plan_more *m = &c->held.m;
-	int64_t longer_ns = 0, after_ns = -1;
+	int64_t longer_ns = 0, after_ns = -1, gap_ns;
 
 	make_record(c, ev, r, m);
 	if ((by_path(ev) && compile_name(c, ev->file, &m->name)) ||
@@ -374,7 +374,9 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 	}
 	if (after_ns >= 0 && m->edges) {
 		r->flags |= PLAN_F_WAIT_FIRST;
-		m->after_ns = after_ns;
+		/* The message may have come before the thread was ready. */
+		gap_ns = (int64_t)((uint64_t)m->gap_high << 32 | r->gap_ns);
+		m->after_ns = after_ns < gap_ns ? after_ns : gap_ns;
 	}
 	return 0;
 }

@@ -30,7 +30,7 @@ is 'spans of the main process' "$(query "
 	SELECT s.name, count(*) AS n FROM v_span s
 	JOIN process p USING (process_id) WHERE p.role = 'main'
 	GROUP BY s.name ORDER BY s.name)")" \
-	'backward 312, checkpoint 2, epoch 2, fetch 312, optimizer 312, step 312'
+	'backward 312, checkpoint 2, epoch 2, fetch 314, optimizer 312, step 312'
 is 'workers prepared every batch' "$(query "
 	SELECT count(*) FROM v_span s JOIN process p USING (process_id)
 	WHERE p.role = 'worker' AND s.name = 'preprocess'")" 312

@@ -41,7 +41,8 @@ class Optimizer(object):
 ''',
     "torch/utils/__init__.py": "from torch.utils import data\n",
     "torch/utils/data/__init__.py":
-        "from torch.utils.data import _utils, dataloader\n",
+        "from torch.utils.data import _utils, dataloader\n"
+        "DataLoader = dataloader.DataLoader\n",
     "torch/utils/data/_utils/__init__.py":
         "from torch.utils.data._utils import fetch, worker\n",
     "torch/utils/data/_utils/worker.py": '''
@@ -69,6 +70,11 @@ class _BaseDataLoaderIter(object):
             raise StopIteration
         self.left -= 1
         return self.left
+class DataLoader(object):
+    def _get_iterator(self):
+        return _BaseDataLoaderIter(self)
+    def __iter__(self):
+        return self._get_iterator()
 ''',
 }
 
@@ -88,6 +94,7 @@ def job():
     fetch = torch.utils.data._utils.fetch
     for use in (
             lambda: list(torch.utils.data.dataloader._BaseDataLoaderIter(())),
+            lambda: list(torch.utils.data.DataLoader()),
             lambda: fetch._MapDatasetFetcher().fetch(7),
             lambda: torch.utils.data._utils.worker._worker_loop(1),
             lambda: torch.autograd.backward(1),

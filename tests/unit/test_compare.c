@@ -362,7 +362,7 @@ static void vector_job(struct job *j, const double v[8])
 		   "writes, meta_calls, errors, eof_reads, read_bytes, "
 		   "write_bytes, read_ns, write_ns, meta_ns, mapped_bytes)");
 	job_sqlf(j,
-		 "INSERT INTO io_time VALUES (NULL, 'io', 1, %lld, 1, 0, 1, 0)",
+		 "INSERT INTO io_time VALUES (NULL, 'io', 1, %lld, 1, 0, 1, 0, 0)",
 		 (long long)(v[0] * 1e9));
 	for (i = 0; i < (int)(v[1] * 100 + 0.5); i++) {
 		job_sqlf(j,
@@ -381,10 +381,14 @@ static void vector_job(struct job *j, const double v[8])
 	/* Bytes and extremes equal; no writes. */
 	job_sqlf(j,
 		 "INSERT INTO transfer_size VALUES ('read', 1, 5, 0, 5, 5, "
-		 "5, 5, 5, 5, 5, 5, 5), ('write', 0, 0, NULL, NULL, NULL, "
-		 "NULL, NULL, NULL, NULL, NULL, NULL, NULL), ('all', 1, 5, "
-		 "0, 5, %lld, 5, 5, 5, %lld, 5, 5, 5)",
+		 "5, 5, 5, 5, 5, 5, 5, 1), ('write', 0, 0, NULL, NULL, NULL, "
+		 "NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1), ('all', 1, "
+		 "5, 0, 5, %lld, 5, 5, 5, %lld, 5, 5, 5, 1)",
 		 (long long)(v[5] * 1e9), (long long)(v[4] * 1e9));
+	job_sqlf(j, "INSERT INTO call_io (call_id, message, calls, asked_bytes, "
+		    "bytes, dur_ns, errors, eof_reads) "
+		    "VALUES (%d, 0, 1, 5, 5, 1, 0, 0)",
+		 REEL_CALL_READ);
 	job_sqlf(j,
 		 "INSERT INTO call_bandwidth VALUES ('all', 1, 1, 1, %lld, "
 		 "1, 1, %lld, 1, 1)",
