@@ -304,7 +304,9 @@ static void strangers(void)
 
 	fresh();
 	put("windows/8.win", "garbage", 7, 0);
-	put("windows/9.win", "garbage", 7, 100000);
+	/* An empty window belongs to the process its name gives: an ended one. */
+	snprintf(path, sizeof(path), "windows/%d.win", (int)dead);
+	put(path, "garbage", 7, 100000);
 	mkdir(in("windows/10.win"), 0700);
 	mkfifo(in("windows/11.win"), 0600);
 	if (symlink("/etc/passwd", in("windows/12.win")))
