@@ -361,6 +361,23 @@ static void no_problem(const struct report *r, struct advice *a)
 	advice_say(a->text, ".");
 }
 
+/* Of the two that hold up the steps themselves the longer one comes first. */
+static void longer_first(struct report *r)
+{
+	for (int i = 0; i + 1 < r->advices; i++) {
+		struct advice *a = &r->advice[i], swap = *a;
+		double own;
+
+		if (strcmp(a->code, "STEP-IO") ||
+		    strcmp(a[1].code, "CHECKPOINT") ||
+		    (double)r->checkpoint_ns <=
+			    (double)advice_own_io_rank(r, &own)->own_io_ns)
+			continue;
+		a[0] = a[1];
+		a[1] = swap;
+	}
+}
+
 int advise(struct report *r, struct reel_error *err)
 {
 	size_t i;
@@ -373,6 +390,7 @@ int advise(struct report *r, struct reel_error *err)
 		if (rules[i].rule(r, a))
 			r->advices++;
 	}
+	longer_first(r);
 	if (!r->advices)
 		no_problem(r, &r->advice[r->advices++]);
 	r->verdict = advice_verdict(r, err);

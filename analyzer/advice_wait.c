@@ -35,7 +35,8 @@ static const struct loader
 				 "the model computes.",
 			.hand_over = "a larger prefetch_factor, and a "
 				     "processor left free for each worker.",
-			.last = "persistent_workers=True.",
+			.last = "one DataLoader for all epochs, with "
+				"persistent_workers=True.",
 			.longer = "fewer, longer epochs: a sampler that "
 				  "passes over the data several times.",
 			.anew = "the loader begins each with nothing made",

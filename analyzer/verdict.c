@@ -32,14 +32,16 @@ static void add_but(struct reel_buf *b, const struct report *r)
 	char time[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN];
 	double own;
 	int64_t exposed = advice_exposed_io(r);
+	const struct advice *step_io = advice_of(r, "STEP-IO");
+	const struct advice *checkpoint = advice_of(r, "CHECKPOINT");
 
-	if (advice_of(r, "STEP-IO")) {
+	if (step_io && (!checkpoint || step_io < checkpoint)) {
 		advice_own_io_rank(r, &own);
 		reel_buf_printf(b, NULL,
 				", but the thread that steps spends %s of "
 				"that time in I/O of its own",
 				report_percent(part, own));
-	} else if (advice_of(r, "CHECKPOINT")) {
+	} else if (checkpoint) {
 		reel_buf_printf(
 			b, NULL, ", but checkpoints take %s of %s",
 			report_percent(part,

@@ -77,7 +77,7 @@ struct shim_counters {
 	struct counter counter[ENTRIES];
 	uint32_t fields; /* of fixed width in the block */
 	uint16_t field[REEL_SLOT_BYTES / FIELD_BYTES];
-	uint8_t packed[REEL_SLOT_BYTES];
+	_Alignas(8) uint8_t packed[REEL_SLOT_BYTES];
 };
 
 struct known_file {

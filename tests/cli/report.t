@@ -117,7 +117,7 @@ for epoch in range(3):
 	check 'epochs that start slowly, and not for their first fetch' '
 		ioreel report epochs.reel >out &&
 		grep -q "EPOCH-START  2 epochs after the first take" out &&
-		grep -q "persistent_workers=True" out'
+		grep -q "persistent_workers" out'
 	# One worker of each pass makes no batch; those of the first pass end
 	# when the second has its own, and the third keeps those.
 	cat >pool.py <<-'PY'
@@ -158,11 +158,11 @@ for epoch in range(3):
 		ioreel report grow.reel >out && grep -q " 1 rank, 2-4 loader workers " out'
 	check 'and one pass made its own' '
 		ioreel report --ranks grow.reel | grep -qE "^ +0 +6 .* 4 +[0-9.]+ %" &&
-		grep -q "EPOCH-START  2 epochs" out && grep -q "persistent_workers=True" out'
+		grep -q "EPOCH-START  2 epochs" out && grep -q "persistent_workers" out'
 	ioreel record -q -o early.reel -- "$python" pool.py early 2 2
 	check 'those that were made before their epoch is told are its own' '
 		ioreel report early.reel >out && grep -q " 1 rank, 2 loader workers " out &&
-		grep -q "EPOCH-START" out && grep -q "persistent_workers=True" out'
+		grep -q "EPOCH-START" out && grep -q "persistent_workers" out'
 	ioreel record -q -o stay.reel -- "$python" pool.py within 2 0 0
 	check 'who keeps the workers is not told to' '
 		ioreel report stay.reel >out && grep -q " 1 rank, 2 loader workers " out &&
