@@ -91,10 +91,10 @@ ticks() {
 	until [ "$(grep -c "" "$T/ticks")" -ge $1 ]; do "$T/real-sleep" 0.01; done
 }
 : >"$T/ticks"
-echo "dlstatus:1:12.5:Retrieving file 1 of 8"
+echo "dlstatus:1:12.5:Retrieving file 1 of 8" >&9
 echo "words for people"
 ticks 15
-echo "pmstatus:strace:66.6667:Unpacking strace (amd64)"
+echo "pmstatus:strace:66.6667:Unpacking strace (amd64)" >&9
 ticks 35
 E2
 lacks() {
