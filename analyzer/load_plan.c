@@ -302,7 +302,9 @@ static int look_at(struct load *l, const struct load_thread *t, int64_t *zero,
 		if (!counts_for_zero(&rec))
 			continue;
 		seen++;
-		ticks = rec.dur_ticks < ticks ? ticks - rec.dur_ticks : 0;
+		if (!rec.counted) /* its dur is a sum */
+			ticks = rec.dur_ticks < ticks ? ticks - rec.dur_ticks
+						      : 0;
 		ns = load_ns(l, p, ticks);
 		if (ns < *zero)
 			*zero = ns;

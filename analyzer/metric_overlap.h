@@ -71,7 +71,7 @@ struct overlap_step {
 	uint32_t span_id, thread;
 	uint32_t count;	     /* steps that it stands for: sums are of all */
 	uint32_t epoch_span; /* 0: in no epoch */
-	int64_t epoch_start_ns;
+	int64_t epoch_start_ns, epoch_end_ns;
 	bool fetch_known, compute_known; /* else their figures are void */
 };
 

@@ -157,9 +157,28 @@ static int find_steps(struct overlap_rank *r, const struct overlap_job *job,
 		step->epoch = in ? in->detail : -1;
 		step->epoch_span = in ? in->span_id : 0;
 		step->epoch_start_ns = in ? in->start_ns : 0;
+		step->epoch_end_ns = in ? in->end_ns : 0;
 		kept++;
 	}
 	r->steps = kept;
+	return 0;
+}
+
+/* The fetches that one span stands for, of threads that do not step: each of
+ * them was somewhere in the interval that the thread summed. */
+static int add_summed(struct reel_union *u, const struct overlap_rank *r,
+		      const struct overlap_span *fetch, uint32_t n,
+		      struct reel_error *err)
+{
+	for (uint32_t i = 0; r->steps && i < n; i++) {
+		struct reel_interval iv = {fetch[i].start_ns, fetch[i].end_ns,
+					   0, 0};
+
+		if (fetch[i].count > 1 &&
+		    fetch[i].thread != r->step[0].thread &&
+		    reel_union_add(u, &iv, err))
+			return -1;
+	}
 	return 0;
 }
 
@@ -167,21 +186,31 @@ static int find_steps(struct overlap_rank *r, const struct overlap_job *job,
  * A step waited for a batch when a fetch overlaps it. One that began since the
  * step before it, in its epoch, was for it, too: a program may call for a batch
  * outside of its steps. Of other steps the wait is not known: a look at the
- * data set before a training says nothing of the training's steps.
+ * data set before a training says nothing of the training's steps. Where another
+ * thread summed its fetches, as graphs of TensorFlow have them, all steps of an
+ * epoch with such a sum are known.
  */
-static void measure_fetches(struct overlap_rank *r,
-			    const struct overlap_job *job)
+static int measure_fetches(struct overlap_rank *r,
+			   const struct overlap_job *job,
+			   struct reel_error *err)
 {
-	uint32_t n, i, k, at = 0;
+	struct reel_union summed = {.most = REEL_UNION_ALL};
+	uint32_t n, i, k, at = 0, epoch_span = 0;
+	bool in_sum = false;
 	const struct overlap_span *fetch =
 		job->span +
 		overlap_find_spans(job, r->process, REEL_SPAN_FETCH, &n);
 	int64_t since_ns = 0;
+	int rc = add_summed(&summed, r, fetch, n, err);
 
-	for (i = k = 0; i < r->steps; i++) {
+	for (i = k = 0; !rc && i < r->steps; i++) {
 		struct overlap_step *s = &r->step[i];
 		int64_t end_ns = s->start_ns + s->dur_ns;
 
+		if (s->epoch_span != epoch_span)
+			in_sum = reel_union_within(&summed, s->epoch_start_ns,
+						   s->epoch_end_ns, NULL);
+		epoch_span = s->epoch_span;
 		if (s->epoch_start_ns > since_ns)
 			since_ns = s->epoch_start_ns;
 		while (k < n && fetch[k].start_ns < since_ns)
@@ -189,10 +218,13 @@ static void measure_fetches(struct overlap_rank *r,
 		s->fetch_ns = reel_union_within(&r->fetch, s->start_ns, end_ns,
 						&at);
 		s->fetch_known = s->fetch_ns ||
-				 (k < n && fetch[k].start_ns < end_ns);
+				 (k < n && fetch[k].start_ns < end_ns) ||
+				 in_sum;
 		r->fetch_known += s->fetch_known;
 		since_ns = end_ns;
 	}
+	reel_union_fini(&summed);
+	return rc;
 }
 
 /* From the first fetch or step to the end of the last step. */
@@ -410,7 +442,8 @@ int overlap_rank_measure(struct overlap_rank *r, struct overlap_job *job,
 		return -1;
 	if (find_steps(r, job, err))
 		return -1;
-	measure_fetches(r, job);
+	if (measure_fetches(r, job, err))
+		return -1;
 	measure_loop(r);
 	if (overlap_compute_measure(r, job, err))
 		return -1;

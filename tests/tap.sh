@@ -61,6 +61,14 @@ skip() {
 	echo "ok $tap_n - $1 # SKIP $2"
 }
 
+# children PID [NAME]: pids of its children, of those with that name. From /proc, as
+# a small system has no ps.
+children() {
+	for tap_stat in /proc/[0-9]*/stat; do
+		sed -n "s/^\([0-9]*\) (${2:-.*}) [A-Za-z] $1 .*/\1/p" "$tap_stat" 2>/dev/null
+	done
+}
+
 finish() {
 	echo "1..$tap_n"
 	exit $tap_bad

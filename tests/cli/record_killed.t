@@ -43,13 +43,13 @@ await() {
 # line or program file finds. Not killall: others record on this machine.
 named() {
 	local p
-	for p in $P $(pgrep -P $P); do
+	for p in $P $(children $P); do
 		{ cat "/proc/$p/comm"; tr '\0' '\n' <"/proc/$p/cmdline" | head -1
 			readlink "/proc/$p/exe"; } 2>/dev/null |
 			sed 's,.*/,,' | grep -q ioreel && echo "$p"
 	done
 }
-witness() { pgrep -P $P -x job-signals; }
+witness() { children $P job-signals; }
 # sent NAME HOW SIGNAL COMMAND: starts the job, signals it, and says how it ended.
 sent() {
 	local name=$1 how=$2 sig=$3
@@ -126,7 +126,7 @@ if command -v killall >/dev/null &&
 		unshare -rpf --mount-proc bash -c '
 		"$IOREEL" record -q -o ns.reel -- sh -c ": >up; exec sleep 60" &
 		for _ in $(seq 500); do
-			[ -e up ] && pgrep -x job-signals >/dev/null && break
+			[ -e up ] && grep -qsx job-signals /proc/[0-9]*/comm && break
 			sleep 0.02
 		done
 		killall ioreel

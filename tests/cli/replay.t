@@ -111,7 +111,8 @@ for sig in INT TERM; do
 	done
 	is "interrupted: exit status ($sig)" "$((rc > 128))" 1
 	check "interrupted: no sandbox left ($sig)" '! ls -d replay.* 2>/dev/null'
-	check "interrupted: nobody left ($sig)" '! pgrep -f "replay-engine.*$(basename "$T")"'
+	check "interrupted: nobody left ($sig)" '! cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" " " |
+		grep "[r]eplay-engine.*$(basename "$T")"'
 done
 
 # What the calls need is not there any more: exit status 3.

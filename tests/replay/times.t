@@ -18,7 +18,7 @@ holder=$!
 "$IOREEL" record -q -o slow.reel python3 -S writer.py >said &
 job=$!
 sleep 3
-kill $(ps -o pid= --ppid $holder) $holder
+kill $(children $holder) $holder
 wait $job $holder
 flock work/lock sleep 1000 &
 holder=$!
@@ -26,7 +26,7 @@ holder=$!
 	sh -c 'python3 -S writer.py | exec cat >work/out' &
 job=$!
 sleep 3
-kill $(ps -o pid= --ppid $holder) $holder
+kill $(children $holder) $holder
 wait $job
 check 'the job waited for a lock' '[ "$("$IOREEL" sql slow.reel "SELECT
 	max(dur_ns) > 1000000000 FROM v_event WHERE call = '"'flock'"'" \

@@ -31,6 +31,7 @@ struct job {
 	struct reel_store st;
 	void *state[METRICS_MOST];
 	struct reel_error err;
+	uint32_t span_count; /* that the next spans stand for, 0: one */
 };
 
 __attribute__((unused)) static void job_sql(struct job *j, const char *sql)
@@ -167,6 +168,7 @@ job_span_of(struct job *j, uint32_t process, uint32_t thread,
 	    int64_t end_ns)
 {
 	static uint32_t id;
+	uint32_t count = j->span_count ? j->span_count : 1;
 	struct reel_span_event sp = {
 		.start_ns = start_ns,
 		.dur_ns = end_ns - start_ns,
@@ -175,7 +177,7 @@ job_span_of(struct job *j, uint32_t process, uint32_t thread,
 		.thread = thread,
 		.kind = kind,
 		.detail = detail,
-		.count = 1,
+		.count = count,
 		.name = reel_span_name(kind),
 	};
 	int i;

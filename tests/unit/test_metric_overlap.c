@@ -247,6 +247,30 @@ static void two_threads(void)
 }
 
 /* A look at the data set, then steps that fetch where nobody sees it. */
+/* Where steps are summed, another thread's fetches are told once a second. */
+static void summed(void)
+{
+	struct job j;
+	int64_t i;
+
+	job_begin(&j);
+	processes(&j, 900);
+	for (i = 0; i < 8; i++)
+		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i, 100 * i + 100);
+	job_span(&j, 1, REEL_SPAN_EPOCH, 0, 0, 400);
+	job_span(&j, 1, REEL_SPAN_EPOCH, 1, 400, 800);
+	j.span_count = 4;
+	job_span_of(&j, 1, 3, REEL_SPAN_FETCH, 0, 210, 230);
+	job_finish(&j);
+	is(job_int(&j, "SELECT unknown_steps FROM v_epoch WHERE epoch = 0"), 0,
+	   "a sum of fetches makes the steps of its epoch known");
+	is(job_int(&j, "SELECT sum(fetch_ns) FROM v_step WHERE epoch = 0"), 20,
+	   "and counts once");
+	is(job_int(&j, "SELECT unknown_steps FROM v_epoch WHERE epoch = 1"), 4,
+	   "but not of another epoch");
+	job_end(&j);
+}
+
 static void peeked(void)
 {
 	struct job j;
@@ -629,6 +653,7 @@ int main(void)
 	own_io();
 	two_threads();
 	peeked();
+	summed();
 	partly_known();
 	fetched_before();
 	late_calls();
