@@ -246,7 +246,6 @@ static void two_threads(void)
 	job_end(&j);
 }
 
-/* A look at the data set, then steps that fetch where nobody sees it. */
 /* Where steps are summed, another thread's fetches are told once a second. */
 static void summed(void)
 {
@@ -271,6 +270,7 @@ static void summed(void)
 	job_end(&j);
 }
 
+/* A look at the data set, then steps whose fetches are not seen. */
 static void peeked(void)
 {
 	struct job j;
