@@ -173,7 +173,8 @@ static bool meta_heavy(const struct report *r, struct advice *a)
 	    share < advice_threshold.meta_share || !io_matters(r))
 		return false;
 	advice_say(a->text,
-		   "%s calls that look up, seek, list, rename or remove are %s of the "
+		   "%s calls that look up, seek, list, rename or remove are %s "
+		   "of the "
 		   "time in I/O calls",
 		   reel_num_count(num, calls), report_percent(part, share));
 	if (errors * 10 > calls)

@@ -100,11 +100,12 @@ static void print_factors(const struct reel_likeness *l, const char *a,
 				 NAME_COLUMNS);
 		report_put_right(&at, format_value(num, f, f->has_b, f->b),
 				 NAME_COLUMNS);
-		report_put_right(&at,
-				 f->has_a || f->has_b
-					 ? format_change(num, reel_factor_change(f))
-					 : "-",
-				 13);
+		report_put_right(
+			&at,
+			f->has_a || f->has_b
+				? format_change(num, reel_factor_change(f))
+				: "-",
+			13);
 		putchar('\n');
 	}
 }
@@ -161,10 +162,11 @@ static void add_structure(struct reel_buf *text, const struct reel_likeness *l)
 				"call sequence identical in %s of %s threads; ",
 				reel_num_count(num, l->threads_same),
 				reel_num_count(num2, threads));
-	reel_buf_printf(text, NULL, "call counts differ by %s; total time %s",
-			reel_num_percent(num, l->call_tv),
-			l->has_time ? format_change(num2, reel_change(l->total_time_d))
-				    : "-");
+	reel_buf_printf(
+		text, NULL, "call counts differ by %s; total time %s",
+		reel_num_percent(num, l->call_tv),
+		l->has_time ? format_change(num2, reel_change(l->total_time_d))
+			    : "-");
 }
 
 static void print_likeness(const struct reel_likeness *l)

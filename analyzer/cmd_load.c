@@ -160,8 +160,7 @@ static int load(const char *dir, const char *path, bool quiet,
 	if (create(&st, path, err))
 		return -1;
 	events = reel_load(st, dir, err);
-	if (events < 0 || check_any(st, dir, err) ||
-	    reel_store_finish(st, err))
+	if (events < 0 || check_any(st, dir, err) || reel_store_finish(st, err))
 		goto out;
 	unfinished[0] = '\0';
 	if (!quiet)

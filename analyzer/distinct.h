@@ -14,7 +14,7 @@ struct reel_error;
 
 /* Zeroed is valid and empty. 32 KiB: not for the stack. */
 struct reel_distinct {
-	struct reel_idmap index;	/* of a value, in times */
+	struct reel_idmap index; /* of a value, in times */
 	uint64_t times[REEL_DISTINCT_MOST];
 	bool many; /* there are more: nothing is counted any longer */
 };

@@ -25,8 +25,8 @@ static int add_gap(struct reel_union *u, int64_t end_ns, int64_t covered_ns,
 	if (reel_array_reach(&u->gap, &u->gap_room, u->gaps, sizeof(*u->gap),
 			     err))
 		return -1;
-	u->gap[u->gaps++] = (struct reel_gap){end_ns, end_ns - start_ns -
-							      covered_ns};
+	u->gap[u->gaps++] =
+		(struct reel_gap){end_ns, end_ns - start_ns - covered_ns};
 	return 0;
 }
 

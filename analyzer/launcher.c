@@ -44,18 +44,30 @@ static const struct launcher {
 	{"goenv", SHELL, HELPS, "init"},
 	{"jenv", SHELL, HELPS, "init"},
 	/* before a program */
-	{"pyenv", SHELL, EXECS, NULL},	     {"rbenv", SHELL, EXECS, NULL},
-	{"nodenv", SHELL, EXECS, NULL},	     {"goenv", SHELL, EXECS, NULL},
-	{"jenv", SHELL, EXECS, NULL},	     {"asdf", SHELL, EXECS, NULL},
-	{"poetry", PYTHON, EXECS, "run"},    {"pipenv", PYTHON, EXECS, "run"},
-	{"conda", PYTHON, STAYS, "run"},     {"conda", PYTHON, STAYS, "shell."},
-	{"mamba", PYTHON, STAYS, "run"},     {"mamba", PYTHON, STAYS, "shell."},
-	{"uv", PROGRAM, STAYS, "run"},	     {"uvx", PROGRAM, STAYS, NULL},
-	{"env", PROGRAM, STAYS, NULL},	     {"time", PROGRAM, STAYS, NULL},
-	{"nice", PROGRAM, STAYS, NULL},	     {"ionice", PROGRAM, STAYS, NULL},
-	{"chrt", PROGRAM, STAYS, NULL},	     {"taskset", PROGRAM, STAYS, NULL},
-	{"numactl", PROGRAM, STAYS, NULL},   {"stdbuf", PROGRAM, STAYS, NULL},
-	{"timeout", PROGRAM, STAYS, NULL},   {"setsid", PROGRAM, STAYS, NULL},
+	{"pyenv", SHELL, EXECS, NULL},
+	{"rbenv", SHELL, EXECS, NULL},
+	{"nodenv", SHELL, EXECS, NULL},
+	{"goenv", SHELL, EXECS, NULL},
+	{"jenv", SHELL, EXECS, NULL},
+	{"asdf", SHELL, EXECS, NULL},
+	{"poetry", PYTHON, EXECS, "run"},
+	{"pipenv", PYTHON, EXECS, "run"},
+	{"conda", PYTHON, STAYS, "run"},
+	{"conda", PYTHON, STAYS, "shell."},
+	{"mamba", PYTHON, STAYS, "run"},
+	{"mamba", PYTHON, STAYS, "shell."},
+	{"uv", PROGRAM, STAYS, "run"},
+	{"uvx", PROGRAM, STAYS, NULL},
+	{"env", PROGRAM, STAYS, NULL},
+	{"time", PROGRAM, STAYS, NULL},
+	{"nice", PROGRAM, STAYS, NULL},
+	{"ionice", PROGRAM, STAYS, NULL},
+	{"chrt", PROGRAM, STAYS, NULL},
+	{"taskset", PROGRAM, STAYS, NULL},
+	{"numactl", PROGRAM, STAYS, NULL},
+	{"stdbuf", PROGRAM, STAYS, NULL},
+	{"timeout", PROGRAM, STAYS, NULL},
+	{"setsid", PROGRAM, STAYS, NULL},
 };
 #define LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
 
@@ -75,9 +87,9 @@ struct image {
 	const struct reel_trace_process *is;
 	int index;
 	int64_t start_ns;
-	int before; /* place of the image that it replaced, or -1 */
-	int after;  /* and of the one that replaced it */
-	int from;   /* of the image that forked it, or had its parent's id */
+	int before;  /* place of the image that it replaced, or -1 */
+	int after;   /* and of the one that replaced it */
+	int from;    /* of the image that forked it, or had its parent's id */
 	bool forked; /* seen by the one that did */
 	enum how how;
 	const char *name;
@@ -102,8 +114,7 @@ static bool folder_is(const char *path, const char *name)
 	const char *end = strrchr(path, '/');
 	size_t n = strlen(name);
 
-	return end && end - path >= (ptrdiff_t)n &&
-	       !memcmp(end - n, name, n) &&
+	return end && end - path >= (ptrdiff_t)n && !memcmp(end - n, name, n) &&
 	       (end - n == path || end[-(ptrdiff_t)n - 1] == '/');
 }
 
@@ -183,9 +194,9 @@ static bool is_part(const char *path, const char *name)
 		return false;
 	if (!base[n])
 		return folder_is(path, "libexec") || folder_is(path, "bin");
-	return base[n] == '-' && (folder_is(path, "libexec") ||
-				  (folder_is(path, "bin") &&
-				   strstr(path, "/plugins/")));
+	return base[n] == '-' &&
+	       (folder_is(path, "libexec") ||
+		(folder_is(path, "bin") && strstr(path, "/plugins/")));
 }
 
 static const struct launcher *launcher_of(const struct runs *r)
@@ -255,8 +266,7 @@ static int image_before(const struct images *all, const struct image *im,
 		else
 			hi = mid;
 	}
-	if (!lo ||
-	    by_owner(&all->image[lo - 1].is->head, &im->is->head, pid))
+	if (!lo || by_owner(&all->image[lo - 1].is->head, &im->is->head, pid))
 		return -1;
 	return lo - 1;
 }
@@ -291,9 +301,9 @@ static int link_images(struct images *all, const struct reel_trace *tr,
 				     : image_before(all, im, im->is->head.pid);
 		if (im->before >= 0)
 			all->image[im->before].after = i;
-		im->from = im->forked ? place[parent]
-				      : image_before(all, im,
-						     im->is->head.ppid);
+		im->from = im->forked
+				   ? place[parent]
+				   : image_before(all, im, im->is->head.ppid);
 	}
 	free(place);
 	return 0;
@@ -382,9 +392,9 @@ static bool spread(struct images *all)
 			any |= mark(im, HELPS, was->name);
 		else if (was && was->how)
 			continue; /* the job */
-		else if (from && (from->how == HELPS ||
-				  (from->how == EXECS &&
-				   (im->forked || is_tool(im)))))
+		else if (from &&
+			 (from->how == HELPS ||
+			  (from->how == EXECS && (im->forked || is_tool(im)))))
 			any |= mark(im, HELPS, from->name);
 		else if (from && is_conda_script(im, from))
 			any |= mark(im, STAYS, from->name);
@@ -411,8 +421,7 @@ const char *reel_launcher_runs(const struct reel_trace_process *p)
 const char **reel_launchers(const struct reel_trace *tr, struct reel_error *err)
 {
 	struct images all = {.n = reel_trace_processes(tr)};
-	const char **name =
-		reel_alloc((size_t)all.n + 1, sizeof(*name), err);
+	const char **name = reel_alloc((size_t)all.n + 1, sizeof(*name), err);
 	int marked = 0;
 
 	all.image = reel_alloc((size_t)all.n + 1, sizeof(*all.image), err);

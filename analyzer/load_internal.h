@@ -34,7 +34,7 @@ struct load_process {
 	int first_thread; /* places of its threads are consecutive */
 	int threads, threads_left;
 	uint64_t events, lost;
-	int rank; /* -1: not known */
+	int rank;	      /* -1: not known */
 	const char *launcher; /* that it is a process of; NULL: the job's */
 	bool started, worker;
 };
@@ -96,7 +96,7 @@ struct load {
 	struct read_ahead read_ahead;
 	uint32_t fed;
 	uint64_t events, calls; /* of the job, without its launchers */
-	int64_t span_ns; /* end of the last event or span */
+	int64_t span_ns;	/* end of the last event or span */
 	char framework[128];
 	struct reel_idmap launcher_files; /* that launchers read or wrote */
 	bool seen_call[4096 + REEL_CALL_WIDE];

@@ -223,7 +223,7 @@ static int put_process(struct load *l, struct reel_insert *out, int place,
 	put(out, fork_thread(l, p->heir_of, h->fork_tid));
 	put(out, p->start_ns);
 	put(out, p->end_ns);
-	reel_insert_text(out, h->end == REEL_END_EXIT	  ? "exit"
+	reel_insert_text(out, h->end == REEL_END_EXIT	 ? "exit"
 			      : h->end == REEL_END_QUICK ? "_exit"
 							 : "unknown");
 	put(out, (int64_t)p->events);

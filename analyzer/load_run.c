@@ -56,8 +56,8 @@ static const char *program_of_job(const struct load *l)
 {
 	for (int i = 0; i < l->processes; i++)
 		if (!l->process[i].launcher)
-			return reel_launcher_runs(reel_trace_process(
-				l->tr, l->process[i].index));
+			return reel_launcher_runs(
+				reel_trace_process(l->tr, l->process[i].index));
 	return "";
 }
 

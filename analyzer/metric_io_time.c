@@ -17,7 +17,8 @@ static const char schema[] =
 #include "schemas/metric_io_time.sql.inc"
 	;
 
-#define HELD 65536u /* a call may end behind so many others, at least half; of
+#define HELD                                                                   \
+	65536u /* a call may end behind so many others, at least half; of
 			 one behind more a small part may be missing */
 
 /* Reads, writes, metadata calls; and all of them. */

@@ -116,7 +116,8 @@ enum metric_storage {
 /* Linux tells of this call whether it fetched. */
 static inline bool metric_can_fetch(const struct metric_event *m)
 {
-	return m->is.call >= REEL_CALL_READ && m->is.call <= REEL_CALL_PREADV2 &&
+	return m->is.call >= REEL_CALL_READ &&
+	       m->is.call <= REEL_CALL_PREADV2 &&
 	       m->is.kind == REEL_KIND_FILE && m->is.file;
 }
 

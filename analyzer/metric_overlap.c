@@ -104,9 +104,9 @@ static int add_interval(struct overlap *o, struct io *io, uint32_t thread,
 		return -1;
 	if (!o->stream[i])
 		o->stream[i] = new_stream(o, io, thread, kind, err);
-	return o->stream[i] ? reel_interval_stream_add(&o->stream[i]->s, iv,
-						       err)
-			    : -1;
+	return o->stream[i]
+		       ? reel_interval_stream_add(&o->stream[i]->s, iv, err)
+		       : -1;
 }
 
 static int add_fetched(struct overlap *o, struct io *io,
@@ -685,10 +685,11 @@ static int write_ranks(struct overlap *o, struct overlap_job *job,
 		qsort(o->span, o->spans, sizeof(*o->span),
 		      by_process_kind_start);
 	}
-	if (!reel_insert_open(&rank_row, st,
-			      "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
-			      "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-			      err) &&
+	if (!reel_insert_open(
+		    &rank_row, st,
+		    "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
+		    "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		    err) &&
 	    !reel_insert_open(&step_row, st,
 			      "INSERT INTO step VALUES "
 			      "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -709,9 +710,8 @@ static int write_storage(struct overlap *o, struct overlap_storage *s,
 		exposed_ns = overlap_storage_exposed_ns(s, err);
 	if (ns <= 0 || exposed_ns < 0)
 		return ns ? -1 : 0;
-	rc = reel_insert_open(&out, st,
-			      "INSERT INTO storage_wait VALUES (?,?,?,?,?)",
-			      err);
+	rc = reel_insert_open(
+		&out, st, "INSERT INTO storage_wait VALUES (?,?,?,?,?)", err);
 	if (!rc) {
 		reel_insert_int(&out, ns);
 		reel_insert_int(&out, exposed_ns);

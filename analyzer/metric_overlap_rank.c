@@ -215,8 +215,8 @@ static int measure_fetches(struct overlap_rank *r,
 			since_ns = s->epoch_start_ns;
 		while (k < n && fetch[k].start_ns < since_ns)
 			k++;
-		s->fetch_ns = reel_union_within(&r->fetch, s->start_ns, end_ns,
-						&at);
+		s->fetch_ns =
+			reel_union_within(&r->fetch, s->start_ns, end_ns, &at);
 		s->fetch_known = s->fetch_ns ||
 				 (k < n && fetch[k].start_ns < end_ns) ||
 				 in_sum;
@@ -273,8 +273,8 @@ static int take_io(struct sweep *w, struct reel_error *err)
 /* A piece of a process's I/O, final. */
 static void take_member(struct sweep *w, struct member *m)
 {
-	w->rank->worker_io_ns += reel_union_within(
-		&m->busy, m->io.start_ns, m->io.end_ns, &m->at);
+	w->rank->worker_io_ns += reel_union_within(&m->busy, m->io.start_ns,
+						   m->io.end_ns, &m->at);
 }
 
 /* Bytes go to the steps that the interval covers, in proportion. */
@@ -371,8 +371,8 @@ static int sweep_io(struct sweep *w, const struct overlap_job *job,
 	struct reel_interval iv;
 	uint32_t i;
 
-	while (!rc && (more = reel_interval_merge_next(&w->calls, &iv, &i,
-						       err)) > 0)
+	while (!rc &&
+	       (more = reel_interval_merge_next(&w->calls, &iv, &i, err)) > 0)
 		rc = sweep_one(w, &iv, &w->member[i], err);
 	if (more < 0)
 		rc = -1;

@@ -62,8 +62,8 @@ static int take_read(struct overlap_storage *s,
 	if (reel_interval_window_move(hidden, iv->start_ns, iv->end_ns, err))
 		return -1;
 	for (i = hidden->first; i <= hidden->n; i++) {
-		bool last = i == hidden->n ||
-			    hidden->iv[i].start_ns >= iv->end_ns;
+		bool last =
+			i == hidden->n || hidden->iv[i].start_ns >= iv->end_ns;
 
 		part.end_ns = last ? iv->end_ns : hidden->iv[i].start_ns;
 		if (part.start_ns < part.end_ns) {

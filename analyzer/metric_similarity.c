@@ -52,7 +52,8 @@ struct sequences {
 	struct reel_idmap mapped[2]; /* thread and file: read, written */
 	uint32_t *made; /* by file: as which of its thread's, 0: not so */
 	uint32_t made_room;
-	struct reel_stream_log *log; /* stream CHAINS * thread + chain: file ids */
+	struct reel_stream_log
+		*log; /* stream CHAINS * thread + chain: file ids */
 };
 
 static int sequences_init(void *state, struct reel_error *err)

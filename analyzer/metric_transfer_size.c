@@ -111,10 +111,9 @@ static int write_size(struct reel_insert *out, const char *op,
 	reel_insert_stat(out, reel_histogram_mean(h));
 	for (i = 0; i < sizeof(percent) / sizeof(percent[0]); i++)
 		reel_insert_stat(
-			out,
-			d->many ? reel_histogram_percentile(h, percent[i])
-				: (double)reel_distinct_percentile(d,
-								   percent[i]));
+			out, d->many ? reel_histogram_percentile(h, percent[i])
+				     : (double)reel_distinct_percentile(
+					       d, percent[i]));
 	reel_insert_int(out, !d->many);
 	return reel_insert_done(out, err);
 }

@@ -20,18 +20,18 @@ struct reel_record_options {
 	struct reel_opt_list
 		include; /* globs, "*" matches "/" too; win over all */
 	struct reel_opt_list exclude;
-	const char *path_root;	    /* into job.json: load strips it; or NULL */
-	struct json_t *launchers;   /* of a replay: {process id of the recording:
+	const char *path_root;	   /* into job.json: load strips it; or NULL */
+	struct json_t *launchers;  /* of a replay: {process id of the recording:
 				     * its launcher}, into job.json; or NULL */
-	bool no_hooks;		    /* leave PYTHONPATH alone */
-	bool follow_env;	    /* into programs that clear it */
-	bool complete;		    /* raw system calls too */
-	bool mmap_faults;	    /* time page faults on mappings */
-	const char *events;	    /* "none", "A-B" (steps), NULL: all */
-	const char *profile_steps;  /* "A-B", or NULL */
-	const char *stacks;	    /* one call in so many, or NULL */
-	int64_t max_bytes;	    /* of the trace; 0: no limit */
-	bool count;		    /* events, bytes and hooks of the trace */
+	bool no_hooks;		   /* leave PYTHONPATH alone */
+	bool follow_env;	   /* into programs that clear it */
+	bool complete;		   /* raw system calls too */
+	bool mmap_faults;	   /* time page faults on mappings */
+	const char *events;	   /* "none", "A-B" (steps), NULL: all */
+	const char *profile_steps; /* "A-B", or NULL */
+	const char *stacks;	   /* one call in so many, or NULL */
+	int64_t max_bytes;	   /* of the trace; 0: no limit */
+	bool count;		   /* events, bytes and hooks of the trace */
 	struct record_group *group; /* ranks that share dir, or NULL */
 };
 
@@ -47,10 +47,10 @@ struct record_hooks {
 struct record_summary {
 	int processes; /* of the job, as are the sums; launchers are apart */
 	int launcher_processes;
-	const char *launcher; /* static; NULL: there was none */
-	bool launchers;	      /* and others */
+	const char *launcher;	 /* static; NULL: there was none */
+	bool launchers;		 /* and others */
 	uint64_t launcher_files; /* that they read or wrote */
-	uint64_t trace_bytes; /* of the directory's files */
+	uint64_t trace_bytes;	 /* of the directory's files */
 	uint64_t lost[REEL_COUNTERS];
 	uint64_t cut_bytes;
 	uint32_t bad_files;	/* of the trace, that cannot be read */

@@ -238,24 +238,22 @@ static uint64_t file_bytes(const char *path)
 
 /* The process of @w has ended: what it left goes to @log, the window away. */
 static int merge(const char *dir, struct record_window *w,
-		 const struct stat *st, const char *log,
-		 struct reel_error *err)
+		 const struct stat *st, const char *log, struct reel_error *err)
 {
 	uint64_t before = file_bytes(log);
 	int rc = 0;
 
-	if (w->head.magic &&
-	    (read_slots(w, st->st_size, err) || record_log_complete(w, log, err)))
+	if (w->head.magic && (read_slots(w, st->st_size, err) ||
+			      record_log_complete(w, log, err)))
 		rc = -1;
 	else if (unlink(w->path) && errno != ENOENT)
 		rc = reel_fail(err, REEL_E_IO, "cannot remove '%s': %s",
 			       w->path, strerror(errno));
 	if (!rc)
-		record_counts_merged(dir,
-				     (uint64_t)st->st_blocks * 512 +
-					     REEL_WINDOW_HEAD_BYTES,
-				     file_bytes(log) - before +
-					     w->head.head_bytes);
+		record_counts_merged(
+			dir,
+			(uint64_t)st->st_blocks * 512 + REEL_WINDOW_HEAD_BYTES,
+			file_bytes(log) - before + w->head.head_bytes);
 	free(w->block);
 	return rc;
 }

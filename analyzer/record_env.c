@@ -97,8 +97,8 @@ int record_find_shim(char out[static PATH_MAX], struct reel_error *err)
 bool record_find_hooks(char out[static PATH_MAX])
 {
 	/* As built, a link that make laid; installed. */
-	static const char *const places[] = {
-		"python/", "../share/ioreel/python/", NULL};
+	static const char *const places[] = {"python/",
+					     "../share/ioreel/python/", NULL};
 	const char *said = getenv("IOREEL_HOOKS");
 
 	if (said && *said)

@@ -256,9 +256,9 @@ int record_job_end(json_t *job, const char *dir,
 
 	json_object_set_new(job, "running", json_integer(res->running));
 	if (res->summed) {
-		json_object_set_new(job, "processes",
-				    json_integer(s->processes +
-						 s->launcher_processes));
+		json_object_set_new(
+			job, "processes",
+			json_integer(s->processes + s->launcher_processes));
 		add_counts(lost, s, 0, REEL_CODE_OPENS - 1, 0);
 		add_counts(code, s, REEL_CODE_OPENS, REEL_CODE_WRITE_BYTES,
 			   strlen("code_"));

@@ -49,8 +49,8 @@ static int read_hooks(struct reel_store *st, struct record_hooks *h,
 static int read_counts(struct reel_store *st, struct record_summary *s,
 		       struct reel_error *err)
 {
-	uint64_t *const column[] = {&s->events,	    &s->calls,
-				    &s->files,	    &s->read_bytes,
+	uint64_t *const column[] = {&s->events,	     &s->calls,
+				    &s->files,	     &s->read_bytes,
 				    &s->write_bytes, &s->launcher_files};
 	sqlite3_stmt *q = NULL;
 

@@ -159,13 +159,14 @@ static int read_fetched(struct report *r, struct reel_error *err)
 		return -1;
 	if (!has || !tables)
 		return 0;
-	return each(r,
-		    "SELECT coalesce(sum(reads), 0), "
-		    "coalesce(sum(read_bytes), 0), "
-		    "coalesce(sum(fetched_bytes), 0), coalesce(sum(dur_ns), 0), "
-		    "coalesce(sum(waits), 0), coalesce(sum(wait_ns), 0) "
-		    "FROM v_storage",
-		    fill_fetched, err);
+	return each(
+		r,
+		"SELECT coalesce(sum(reads), 0), "
+		"coalesce(sum(read_bytes), 0), "
+		"coalesce(sum(fetched_bytes), 0), coalesce(sum(dur_ns), 0), "
+		"coalesce(sum(waits), 0), coalesce(sum(wait_ns), 0) "
+		"FROM v_storage",
+		fill_fetched, err);
 }
 
 static int fill_journals(struct report *r, sqlite3_stmt *q,

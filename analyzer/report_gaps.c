@@ -236,10 +236,9 @@ static void launchers(const struct report *r)
 		reel_buf_printf(&b, NULL, "launcher: %s process%s of ",
 				reel_num_count(num, n), n == 1 ? "" : "es");
 		put_said(&b, q, 0);
-		reel_buf_printf(&b, NULL,
-				", %s file%s: not shown; --all shows them",
-				reel_num_count(num2, files),
-				files == 1 ? "" : "s");
+		reel_buf_printf(
+			&b, NULL, ", %s file%s: not shown; --all shows them",
+			reel_num_count(num2, files), files == 1 ? "" : "s");
 		report_put_wrapped(reel_buf_text(&b), 10, 0);
 	}
 	sqlite3_finalize(q);
@@ -310,8 +309,8 @@ void report_gaps(const struct report *r)
 			"faster than one a second are summed; I/O of several "
 			"threads at a time, hidden and exposed I/O are "
 			"estimates",
-			reel_num_count(num, count(r->st, "counted_files",
-						  NULL)));
+			reel_num_count(num,
+				       count(r->st, "counted_files", NULL)));
 		report_put_wrapped(reel_buf_text(&b), 10, 0);
 		reel_buf_fini(&b);
 	}

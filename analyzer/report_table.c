@@ -203,12 +203,13 @@ int report_table_files(const struct report *r, struct reel_error *err)
 int report_table_steps(const struct report *r, struct reel_error *err)
 {
 	static const struct column c[] = {
-		{"rank", COUNT, 6},    {"epoch", COUNT, 7}, {"step", COUNT, 9},
-		{"steps", STEPS, 7},
-		{"start", TIME, 10},   {"time", TIME, 10},  {"fetch", TIME, 10},
-		{"compute", TIME, 10}, {"own I/O", TIME, 10},
-		{"other", TIME, 10},   {"I/O", TIME, 10},
-		{"hidden", SHARE, 9},  {"read", BYTES, 10},
+		{"rank", COUNT, 6},    {"epoch", COUNT, 7},
+		{"step", COUNT, 9},    {"steps", STEPS, 7},
+		{"start", TIME, 10},   {"time", TIME, 10},
+		{"fetch", TIME, 10},   {"compute", TIME, 10},
+		{"own I/O", TIME, 10}, {"other", TIME, 10},
+		{"I/O", TIME, 10},     {"hidden", SHARE, 9},
+		{"read", BYTES, 10},
 	};
 
 	if (!r->ranks) {
@@ -247,7 +248,8 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 	if (TABLE(r,
 		  "SELECT w.world, o.rank, o.steps, t.median_step_ns, "
 		  "t.median_fetch_ns, "
-		  "t.median_compute_ns, o.wait_share, o.computing_share, o.io_ns, "
+		  "t.median_compute_ns, o.wait_share, o.computing_share, "
+		  "o.io_ns, "
 		  "o.hidden_share, coalesce(m.most, o.workers), "
 		  "o.worker_busy_share, h.name "
 		  "FROM v_overlap o JOIN rank_time t USING (process_id) "

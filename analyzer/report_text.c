@@ -120,8 +120,8 @@ static void print_completeness(const struct report *r)
 
 	reel_buf_printf(&b, NULL, "%s: ",
 			r->lost || damaged || denied ? "incomplete"
-			: report_untraced(r->st) ? "in what was traced"
-						 : "complete");
+			: report_untraced(r->st)     ? "in what was traced"
+						     : "complete");
 	if (r->calls > r->events)
 		reel_buf_printf(&b, NULL, "%s calls in ",
 				reel_num_count(num, r->calls));
@@ -451,7 +451,8 @@ static void read_meta(const struct report *r, struct report_group *row)
 			       NULL))
 		return;
 	while (sqlite3_step(q) == SQLITE_ROW) {
-		struct report_group *g = &row[meta_row(sqlite3_column_int(q, 0))];
+		struct report_group *g =
+			&row[meta_row(sqlite3_column_int(q, 0))];
 
 		g->calls += report_int(q, 1);
 		g->dur_ns += report_int(q, 2);
@@ -581,10 +582,10 @@ static void print_fetched(const struct report *r)
 			r->fetched.reads == 1 ? "" : "s",
 			reel_num_time(time, (double)r->fetched.ns));
 	if (r->fetched.waits)
-		reel_buf_printf(&b, NULL,
-				"; %s more waited %s for pages on their way",
-				reel_num_count(count, r->fetched.waits),
-				reel_num_time(time, (double)r->fetched.wait_ns));
+		reel_buf_printf(
+			&b, NULL, "; %s more waited %s for pages on their way",
+			reel_num_count(count, r->fetched.waits),
+			reel_num_time(time, (double)r->fetched.wait_ns));
 	put_sentence(&b);
 }
 

@@ -52,12 +52,12 @@ struct reel_trace_thread {
 
 /* What could not be read, summed over the directory. */
 struct reel_trace_damage {
-	uint64_t cut_bytes;  /* skipped in damaged logs */
-	uint32_t cut_places; /* how many stretches */
-	uint32_t bad_files;  /* logs and windows without a usable head */
+	uint64_t cut_bytes;    /* skipped in damaged logs */
+	uint32_t cut_places;   /* how many stretches */
+	uint32_t bad_files;    /* logs and windows without a usable head */
 	uint32_t denied_files; /* that the caller may not read */
-	uint32_t seq_gaps;   /* blocks missing between two of one thread */
-	char first[512];     /* "'t/3141.log': block 17 at byte 1,048,576 is cut
+	uint32_t seq_gaps;     /* blocks missing between two of one thread */
+	char first[512]; /* "'t/3141.log': block 17 at byte 1,048,576 is cut
 				  short (wanted 65,536, found 1,204)"; or "" */
 };
 

@@ -65,8 +65,7 @@ static struct object *py_begin(struct object *self, struct object *const *args,
 {
 	int kind = n == 2 || n == 3 ? kind_of(args[0]) : -1;
 	long long detail = kind < 0 ? 0 : py.PyLong_AsLongLong(args[1]);
-	long long since = kind < 0 || n < 3 ? 0
-					    : py.PyLong_AsLongLong(args[2]);
+	long long since = kind < 0 || n < 3 ? 0 : py.PyLong_AsLongLong(args[2]);
 
 	if (py.PyErr_Occurred())
 		return NULL;

@@ -65,10 +65,10 @@ struct shim_counters {
 	uint64_t base;	/* of the block that the counters are in */
 	uint64_t since; /* ticks at which the interval began */
 	uint32_t seq, serial, used;
-	uint32_t level; /* it lasts a second, doubled so often */
+	uint32_t level;	 /* it lasts a second, doubled so often */
 	uint8_t *extent; /* field of its head */
-	uint32_t marks; /* of spans in this interval */
-	bool closing; /* the next record begins another one */
+	uint32_t marks;	 /* of spans in this interval */
+	bool closing;	 /* the next record begins another one */
 	bool close_step; /* the end of this step closes it */
 	uint32_t depth, phase;
 	uint32_t made, made_as; /* by the last call that made a descriptor */
@@ -246,10 +246,10 @@ bool shim_budget_window(size_t bytes, bool more)
 
 	if (!c || !c->budget_bytes)
 		return true;
-	if (more && (always || load(&c->used_bytes) +
-					       2 * load(&c->window_bytes) +
-					       2 * bytes >
-				       EVENTS_SHARE(c->budget_bytes)))
+	if (more &&
+	    (always ||
+	     load(&c->used_bytes) + 2 * load(&c->window_bytes) + 2 * bytes >
+		     EVENTS_SHARE(c->budget_bytes)))
 		return false; /* small blocks will do */
 	if (!take(c, &c->window_bytes, bytes))
 		return false;
@@ -437,8 +437,8 @@ out:
 		if (ev->at != AT_FDCWD)
 			f->hash ^= (uint64_t)shim_fd(ev->at) << 32;
 		else
-			f->hash = hash_bytes(f->hash, shim.cwd,
-					     strlen(shim.cwd));
+			f->hash =
+				hash_bytes(f->hash, shim.cwd, strlen(shim.cwd));
 		f->hash = hash_bytes(f->hash, "/", 1);
 	}
 	f->hash = hash_bytes(f->hash, path, dir);
@@ -1050,8 +1050,8 @@ static void counted_made(struct shim_event *ev, struct call *c)
 			record_folded(ev, &f, c->start, c->end, c->result);
 			return;
 		}
-		if (ev->call == MARK_DESC && (ev->arg == REEL_KIND_PIPE ||
-					      ev->arg == REEL_KIND_SOCKET))
+		if (ev->call == MARK_DESC &&
+		    (ev->arg == REEL_KIND_PIPE || ev->arg == REEL_KIND_SOCKET))
 			shim_storage_not(desc);
 	}
 	shim_fd_set(ev->newfd, desc);

@@ -128,11 +128,9 @@ static COLD int stat_unusual(uint32_t call, const char *path,
 
 PLACES_BEGIN("name.0", "512");
 PLACED("name.1")
-__attribute__((aligned(64))) int shim_record_stat(struct shim_thread *self,
-						  uint32_t call,
-						  const char *path,
-						  const struct stat *st,
-						  uint64_t start, uint64_t end)
+__attribute__((aligned(64))) int
+shim_record_stat(struct shim_thread *self, uint32_t call, const char *path,
+		 const struct stat *st, uint64_t start, uint64_t end)
 {
 	unsigned int more = REEL_M_PATH;
 	struct shim_name name;

@@ -327,7 +327,7 @@ EXPORT int dup(int fd)
 		end = shim_clock();                                            \
 		ev.arg = flags_;                                               \
 		if (r != fd)                                                   \
-			shim_dupped(&ev, fd, entry, start, end, r);                \
+			shim_dupped(&ev, fd, entry, start, end, r);            \
 		return r;                                                      \
 	}
 #pragma GCC diagnostic ignored "-Woverride-init"

@@ -22,8 +22,8 @@ static long open_from(const struct player_process *q, const char *rel,
 {
 	struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC),
 			       .mode = mode,
-			       .resolve = RESOLVE_BENEATH |
-					  RESOLVE_NO_MAGICLINKS};
+			       .resolve =
+				       RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
 
 	return raw(SYS_openat2, q->root_fd, rel, &how, sizeof(how));
 }
@@ -36,8 +36,7 @@ int beneath_begin(struct player_process *q)
 
 	if (fd < 0)
 		return -1;
-	q->root_fd =
-		(int)raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, q->engine->spare);
+	q->root_fd = (int)raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, q->engine->spare);
 	raw(SYS_close, fd);
 	if (q->root_fd < 0)
 		return -1;
@@ -105,9 +104,8 @@ static struct habit habit_of(const struct step *s)
 	default:
 		h.follows = h.opens;
 	}
-	if (h.opens &&
-	    (h.flags & O_NOFOLLOW ||
-	     (h.flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)))
+	if (h.opens && (h.flags & O_NOFOLLOW ||
+			(h.flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)))
 		h.follows = false;
 	return h;
 }
@@ -164,10 +162,10 @@ static int resolve_parent(const struct player *p, struct beneath *b, int i,
 static long make_ahead(const struct player_process *q, const struct step *s,
 		       struct beneath *b, const char *rel)
 {
-	mode_t mode = s->r->op == REEL_CALL_FOPEN ||
-				      s->r->op == REEL_CALL_FREOPEN
-			      ? 0666
-			      : (mode_t)step_arg2(s);
+	mode_t mode =
+		s->r->op == REEL_CALL_FOPEN || s->r->op == REEL_CALL_FREOPEN
+			? 0666
+			: (mode_t)step_arg2(s);
 	long fd = open_from(q, rel, O_CREAT | O_RDWR, mode & 07777);
 	struct stat st;
 
@@ -199,8 +197,7 @@ static int resolve(const struct player *p, const struct step *s,
 {
 	const struct player_process *q = p->process;
 	struct habit h = habit_of(s);
-	const char *rel =
-		s->m->name == PLAN_NONE ? "" : below(q, s->path);
+	const char *rel = s->m->name == PLAN_NONE ? "" : below(q, s->path);
 	bool links = s->r->op == REEL_CALL_SYMLINK ||
 		     s->r->op == REEL_CALL_SYMLINKAT;
 	char dir[PATH_MAX];

@@ -231,9 +231,9 @@ static json_t *launchers_of(struct reel_store *st)
 		while (sqlite3_step(q) == SQLITE_ROW)
 			json_object_set_new(
 				o, (const char *)sqlite3_column_text(q, 0),
-				report_json_name((const char *)
-							 sqlite3_column_text(
-								 q, 1)));
+				report_json_name(
+					(const char *)sqlite3_column_text(q,
+									  1)));
 	sqlite3_finalize(q);
 	return o;
 }

@@ -87,8 +87,8 @@ static bool let_in(long ruleset, const char *path)
 	bool good;
 
 	rule.fd = (int32_t)fd;
-	good = fd >= 0 && !raw(NR_LANDLOCK_ADD, ruleset, LANDLOCK_BENEATH,
-			       &rule, 0);
+	good = fd >= 0 &&
+	       !raw(NR_LANDLOCK_ADD, ruleset, LANDLOCK_BENEATH, &rule, 0);
 	if (fd >= 0)
 		raw(SYS_close, fd);
 	return good;
@@ -254,8 +254,8 @@ enum confinement confine_process(const struct sandbox *sb,
 {
 	const char *trace = getenv("IOREEL_DIR");
 
-	if (trace && (trace[0] != '/' ||
-		      raw(SYS_faccessat, AT_FDCWD, trace, W_OK)))
+	if (trace &&
+	    (trace[0] != '/' || raw(SYS_faccessat, AT_FDCWD, trace, W_OK)))
 		trace = NULL; /* nothing is written there */
 	if ((!wanted || wanted == CONFINE_LANDLOCK) &&
 	    landlock(sb->root, trace))

@@ -405,10 +405,9 @@ static uint8_t *share_of(const struct engine *e, const struct comm *comm,
 		uint32_t parent = e->plan->process[order[i]].parent;
 		uint32_t rank = order[i] % (uint32_t)comm->size;
 
-		share[order[i]] = parent != PLAN_NONE ? share[parent]
-				  : rank == (uint32_t)comm->rank
-					  ? SHARE_OURS
-					  : SHARE_NONE;
+		share[order[i]] = parent != PLAN_NONE		 ? share[parent]
+				  : rank == (uint32_t)comm->rank ? SHARE_OURS
+								 : SHARE_NONE;
 	}
 	return share;
 }
@@ -568,8 +567,8 @@ static int check_memory(const struct plan *plan, struct reel_error *err)
 				err, REEL_E_LIMIT,
 				"a write of the plan takes %llu bytes, more "
 				"than this machine has memory",
-				(unsigned long long)
-					plan->stream[i].most_written);
+				(unsigned long long)plan->stream[i]
+					.most_written);
 	return 0;
 }
 

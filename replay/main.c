@@ -42,10 +42,14 @@ static void catch_signals(void)
 /* Has a launcher of MPI started this process? Each of them sets one of these. */
 static bool launched(void)
 {
-	static const char *const names[] = {
-		"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK",
-		"PMI_SIZE",		"PMI_FD",    "PMI_PORT",
-		"PALS_RANKID",		NULL};
+	static const char *const names[] = {"OMPI_COMM_WORLD_SIZE",
+					    "PMIX_RANK",
+					    "PMI_RANK",
+					    "PMI_SIZE",
+					    "PMI_FD",
+					    "PMI_PORT",
+					    "PALS_RANKID",
+					    NULL};
 
 	for (int i = 0; names[i]; i++)
 		if (getenv(names[i]))

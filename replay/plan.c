@@ -21,7 +21,7 @@
 
 #define DROP_RECORDS (1 << 16)
 #define TIME_MOST_NS (INT64_MAX / 8) /* 36 years: some add up to no overflow */
-#define TIME_BEYOND_NS 60000000000 /* clocks of processes differ by less */
+#define TIME_BEYOND_NS 60000000000   /* clocks of processes differ by less */
 #define ENTRIES_MOST 100000000
 #define PIPES_MOST (1 << 20)
 #define COUNT_MOST 1000000000
@@ -326,9 +326,8 @@ static const char *check_stream(const struct check *c, struct plan_stream s)
 		}
 	}
 	/* Newlines ask for more than they write. */
-	if (s.most_read > most_read ||
-	    (s.most_written > most_written &&
-	     s.most_written > PLAN_SHARED_BYTES + 1))
+	if (s.most_read > most_read || (s.most_written > most_written &&
+					s.most_written > PLAN_SHARED_BYTES + 1))
 		return "a buffer is larger than its records";
 	if (h->processes && more == s.mores && calls == s.calls)
 		return NULL;

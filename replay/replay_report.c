@@ -229,8 +229,8 @@ static bool is_much(const struct plan *p, double off)
 static double print_wall(const struct plan *p, int64_t wall_ns)
 {
 	int64_t job_ns = p->head->wall_ns;
-	double off = job_ns > 0 ? (double)(wall_ns - job_ns) / (double)job_ns
-				: 0;
+	double off =
+		job_ns > 0 ? (double)(wall_ns - job_ns) / (double)job_ns : 0;
 
 	if (is_much(p, fabs(off)))
 		printf("time: the replay took %.1f %% %s than the job\n",
@@ -244,7 +244,8 @@ static double print_waits(const struct plan *p, const struct result_total *t)
 	double job_ns = (double)t->job_waited_ns;
 	double wall = (double)p->head->wall_ns;
 	double whole = job_ns > wall ? job_ns : wall;
-	double off = whole > 0 ? fabs((double)t->waited_ns - job_ns) / whole : 0;
+	double off =
+		whole > 0 ? fabs((double)t->waited_ns - job_ns) / whole : 0;
 	char a[REEL_NUM], b[REEL_NUM];
 
 	if (is_much(p, off))

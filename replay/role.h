@@ -79,8 +79,7 @@ static inline bool role_by_address(uint16_t call)
 	return call == REEL_CALL_MUNMAP || call == REEL_CALL_MSYNC ||
 	       call == REEL_CALL_MREMAP || call == REEL_CALL_MADVISE ||
 	       call == REEL_CALL_POSIX_MADVISE || call == REEL_CALL_MLOCK ||
-	       call == REEL_CALL_MUNLOCK ||
-	       role_mapped(call);
+	       call == REEL_CALL_MUNLOCK || role_mapped(call);
 }
 
 #endif

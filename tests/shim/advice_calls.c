@@ -31,8 +31,8 @@ static void mapped(void)
 	if (fd < 0 || ftruncate(fd, 16 * PAGE))
 		exit(2);
 	p = mmap(NULL, 16 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	nameless = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			0);
+	nameless =
+		mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	close(fd);
 	said("will need", posix_madvise(p, 8 * PAGE, POSIX_MADV_WILLNEED));
 	said("not needed", posix_madvise(p, PAGE, POSIX_MADV_DONTNEED));
@@ -105,8 +105,8 @@ static void handles(int at)
 	handle.h.handle_bytes = MAX_HANDLE_SZ;
 	said("of none", name_to_handle_at(at, "none", &handle.h, &mount, 0));
 	said("bad", name_to_handle_at(at, bad, &handle.h, &mount, 0));
-	said("by number", syscall(SYS_name_to_handle_at, at, "f1", &handle.h,
-				  &mount, 0));
+	said("by number",
+	     syscall(SYS_name_to_handle_at, at, "f1", &handle.h, &mount, 0));
 }
 
 int main(void)

@@ -139,8 +139,10 @@ static void changes(void)
 	static const struct {
 		double a, b, d, change;
 	} t[] = {
-		{100, 100, 0, 0},	{100, 150, -1 / 3., 0.5},
-		{150, 100, 1 / 3., -1 / 3.}, {100, 0, 1, -1},
+		{100, 100, 0, 0},
+		{100, 150, -1 / 3., 0.5},
+		{150, 100, 1 / 3., -1 / 3.},
+		{100, 0, 1, -1},
 		{1, 1000, -0.999, 999},
 	};
 
@@ -362,7 +364,8 @@ static void vector_job(struct job *j, const double v[8])
 		   "writes, meta_calls, errors, eof_reads, read_bytes, "
 		   "write_bytes, read_ns, write_ns, meta_ns, mapped_bytes)");
 	job_sqlf(j,
-		 "INSERT INTO io_time VALUES (NULL, 'io', 1, %lld, 1, 0, 1, 0, 0)",
+		 "INSERT INTO io_time VALUES (NULL, 'io', 1, %lld, 1, 0, 1, 0, "
+		 "0)",
 		 (long long)(v[0] * 1e9));
 	for (i = 0; i < (int)(v[1] * 100 + 0.5); i++) {
 		job_sqlf(j,
@@ -385,9 +388,10 @@ static void vector_job(struct job *j, const double v[8])
 		 "NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1), ('all', 1, "
 		 "5, 0, 5, %lld, 5, 5, 5, %lld, 5, 5, 5, 1)",
 		 (long long)(v[5] * 1e9), (long long)(v[4] * 1e9));
-	job_sqlf(j, "INSERT INTO call_io (call_id, message, calls, asked_bytes, "
-		    "bytes, dur_ns, errors, eof_reads) "
-		    "VALUES (%d, 0, 1, 5, 5, 1, 0, 0)",
+	job_sqlf(j,
+		 "INSERT INTO call_io (call_id, message, calls, asked_bytes, "
+		 "bytes, dur_ns, errors, eof_reads) "
+		 "VALUES (%d, 0, 1, 5, 5, 1, 0, 0)",
 		 REEL_CALL_READ);
 	job_sqlf(j,
 		 "INSERT INTO call_bandwidth VALUES ('all', 1, 1, 1, %lld, "

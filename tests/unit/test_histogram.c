@@ -32,7 +32,8 @@ static double exact(unsigned int percent, int n)
 
 static void against_sorted(const char *what, int n)
 {
-	static const unsigned int percent[] = {0, 1, 5, 25, 50, 75, 95, 99, 100};
+	static const unsigned int percent[] = {0,  1,  5,  25, 50,
+					       75, 95, 99, 100};
 	struct reel_histogram *h = calloc(1, sizeof(*h));
 	double worst = 0, sum = 0;
 	size_t i;

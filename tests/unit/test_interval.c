@@ -102,9 +102,8 @@ static void late_ends(bool keep_gaps, bool keep_late)
 {
 	enum { NS = 400000 };
 	static char hit[NS];
-	struct reel_union u = {.most = 2048,
-			       .keep_gaps = keep_gaps,
-			       .keep_late = keep_late};
+	struct reel_union u = {
+		.most = 2048, .keep_gaps = keep_gaps, .keep_late = keep_late};
 	int64_t at = 500, want = 0, got, i;
 
 	memset(hit, 0, sizeof(hit));
@@ -156,8 +155,7 @@ static int64_t log_stream(struct reel_interval_stream *s,
 			iv.start_ns -= random_below((uint32_t)at);
 		reel_interval_stream_add(s, &iv, &err);
 		bytes += (int64_t)iv.read_bytes;
-		memset(hit + iv.start_ns, 1,
-		       (size_t)(iv.end_ns - iv.start_ns));
+		memset(hit + iv.start_ns, 1, (size_t)(iv.end_ns - iv.start_ns));
 		at = iv.end_ns + random_below(60);
 	}
 	reel_interval_stream_end(s, &err);

@@ -99,7 +99,8 @@ job_process(struct job *j, int id, int parent, const char *role, int64_t end_ns)
 	job_sqlf(j,
 		 "INSERT INTO process VALUES (%d, %d, nullif(%d, 0), 1, "
 		 "NULL, '%s', 'x', 'x', '/', NULL, NULL, 0, %lld, 'exit', "
-		 "1, 0, 0, 0, 0, NULL); INSERT INTO thread VALUES (%d, %d, %d, 0, "
+		 "1, 0, 0, 0, 0, NULL); INSERT INTO thread VALUES (%d, %d, %d, "
+		 "0, "
 		 "%lld, 1, 0)",
 		 id, 100 + id, parent, role, (long long)end_ns, id, id,
 		 100 + id, (long long)end_ns);

@@ -155,8 +155,8 @@ static void declared(void)
 static void io_thread(struct job *j, uint32_t process, uint32_t thread,
 		      int64_t start_ns, int64_t end_ns)
 {
-	struct reel_event ev = moved(REEL_CALL_WRITE, start_ns,
-				     end_ns - start_ns, 0, 1);
+	struct reel_event ev =
+		moved(REEL_CALL_WRITE, start_ns, end_ns - start_ns, 0, 1);
 
 	ev.process = ev.open = process;
 	ev.thread = thread;
@@ -333,8 +333,8 @@ static void partly_known(void)
 	   300, "share of waiting");
 	is((int64_t)some_known(2, "SELECT wait_share FROM v_overlap"), -1,
 	   "not while a twentieth of the time or more is unknown");
-	is((int64_t)some_known(
-		   2, "SELECT 1000 * computing_share FROM v_overlap"),
+	is((int64_t)some_known(2,
+			       "SELECT 1000 * computing_share FROM v_overlap"),
 	   700, "the share computing is of known steps");
 	is((int64_t)some_known(2, "SELECT 1000 * hidden_share FROM v_overlap"),
 	   750, "and that of hidden I/O");
@@ -417,11 +417,11 @@ static void storage(void)
 	processes(&j, 300);
 	job_file(&j, 1, "/data", "file");
 	job_span(&j, 1, REEL_SPAN_FETCH, 0, 0, 20);
-	fetched(&j, 2, 5, 30);	 /* 15 exposed */
-	fetched(&j, 3, 25, 55);	 /* hidden */
-	io(&j, 2, 40, 70, 1);	 /* not from the storage */
-	fetched(&j, 1, 60, 80);	 /* of the thread that steps: exposed */
-	fetched(&j, 3, 70, 90);	 /* of it 10 exposed, at the same time */
+	fetched(&j, 2, 5, 30);	/* 15 exposed */
+	fetched(&j, 3, 25, 55); /* hidden */
+	io(&j, 2, 40, 70, 1);	/* not from the storage */
+	fetched(&j, 1, 60, 80); /* of the thread that steps: exposed */
+	fetched(&j, 3, 70, 90); /* of it 10 exposed, at the same time */
 	job_span(&j, 1, REEL_SPAN_STEP, 0, 0, 100);
 	fetched(&j, 2, 110, 120); /* in an unknown step */
 	job_span(&j, 1, REEL_SPAN_STEP, 1, 100, 200);

@@ -38,18 +38,22 @@ int main(void)
 	is(see(1, 0, none), METRIC_CACHED, "slow before any fetch");
 	is(see(1, 0, 128 * kib), METRIC_FETCHED, "a fetch");
 	is(see(1, 4 * kib, 0), METRIC_CACHED, "a fast read behind it");
-	is(see(1, 8 * kib, none), METRIC_WAITED, "a slow one in what it fetched");
+	is(see(1, 8 * kib, none), METRIC_WAITED,
+	   "a slow one in what it fetched");
 	is(see(1, 128 * kib, none), METRIC_CACHED, "a slow one past it");
 	is(see(2, 8 * kib, none), METRIC_CACHED, "of another file");
 	is(see(9999, 8 * kib, none), METRIC_CACHED, "of one far off");
 	is(see(1, 64 * kib, 256 * kib), METRIC_FETCHED, "the next window");
-	is(see(1, 300 * kib, none), METRIC_WAITED, "it begins where the last ends");
+	is(see(1, 300 * kib, none), METRIC_WAITED,
+	   "it begins where the last ends");
 	is(see(1, 384 * kib, none), METRIC_CACHED, "and ends with its bytes");
-	is(see(1, 4 * kib, none), METRIC_WAITED, "the last window may be on its way");
+	is(see(1, 4 * kib, none), METRIC_WAITED,
+	   "the last window may be on its way");
 	is(see(1, 380 * kib, 64 * kib), METRIC_FETCHED, "the third");
 	is(see(1, 4 * kib, none), METRIC_CACHED, "then the first is not");
 	is(see(1, 10240 * kib, 64 * kib), METRIC_FETCHED, "elsewhere");
-	is(see(1, 400 * kib, none), METRIC_CACHED, "what was read before is left");
+	is(see(1, 400 * kib, none), METRIC_CACHED,
+	   "what was read before is left");
 	is(see(1, -1, none), METRIC_CACHED, "an unknown offset");
 	is(see(1, INT64_MAX, INT64_MAX), METRIC_FETCHED, "absurd numbers");
 	is(see(1, 10250 * kib, none), METRIC_WAITED, "change nothing");

@@ -159,14 +159,15 @@ static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 	struct reel_codec *k = reel_codec_new();
 
 	make_files(st, k);
-	sqlite3_exec(st->db,
-		     "INSERT INTO host VALUES (1, 'h', 'b');"
-		     "INSERT INTO call VALUES (24, 'read', 'POSIX', 'read');"
-		     "INSERT INTO process VALUES (7, 1, NULL, 1, NULL, 'main', "
-		     "'', '', '', NULL, NULL, 0, 100, 'exit', 4, 0, 0, 0, 0, NULL);"
-		     "INSERT INTO thread VALUES (1, 7, 1, 0, 100, 3, 0), "
-		     "(2, 7, 2, 0, 35, 1, 0);",
-		     NULL, NULL, NULL);
+	sqlite3_exec(
+		st->db,
+		"INSERT INTO host VALUES (1, 'h', 'b');"
+		"INSERT INTO call VALUES (24, 'read', 'POSIX', 'read');"
+		"INSERT INTO process VALUES (7, 1, NULL, 1, NULL, 'main', "
+		"'', '', '', NULL, NULL, 0, 100, 'exit', 4, 0, 0, 0, 0, NULL);"
+		"INSERT INTO thread VALUES (1, 7, 1, 0, 100, 3, 0), "
+		"(2, 7, 2, 0, 35, 1, 0);",
+		NULL, NULL, NULL);
 	for (int t = 1; t <= 2; t++) {
 		struct reel_columns c = {0};
 		sqlite3_stmt *stmt = NULL;
