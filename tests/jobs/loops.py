@@ -243,6 +243,7 @@ def fed_by_hand():
     thread.start()
     thread.join()
     epochs.trains(6)
+    epochs._finish()  # the iterator dies with the interpreter, or before
 
 
 def trains_in_thread():

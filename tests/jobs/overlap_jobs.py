@@ -102,6 +102,8 @@ def rank_of_two(rank, port):
     import torch
     import torch.distributed as dist
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+    # Without a network the name of the host may have no address.
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     dist.init_process_group("gloo", rank=rank, world_size=2)
     model = torch.nn.parallel.DistributedDataParallel(
         torch.nn.Linear(4096, 64))
