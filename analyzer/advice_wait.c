@@ -246,9 +246,9 @@ bool advice_wait_unknown(const struct report *r, struct advice *a)
 	advice_fact(a, "steps", "", (double)steps);
 	advice_say(a->try_this, "%s",
 		   r->uses.tensorflow
-			   ? "ioreel record --profile-steps A-B, which "
-			     "measures the fetches inside the graph in steps "
-			     "A to B."
+			   ? "ioreel record --profile-steps A-B: the profile "
+			     "beside the trace shows the fetches inside the "
+			     "graph in steps A to B."
 			   : "marks around the fetches: ioreel.steps(batches) "
 			     "in Python, ioreel.h in C (man ioreel-anchors).");
 	return true;
