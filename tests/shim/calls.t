@@ -65,8 +65,12 @@ is 'folders: each listing' \
 is 'handles: the name below the folder' \
 	"$(q "SELECT substr(path, -10) FROM v_event WHERE call = 'name_to_handle_at' ORDER BY start_ns" | tr '\n' ' ')" \
 	'/folder/f0 /folder/f0 older/none  /folder/f1 '
-is 'all of it is replayed' "$(cd "$T" && "$IOREEL" replay "$last" --afap 2>/dev/null |
-	grep -Eo '[0-9]+ of [0-9]+ calls' | awk '{ print $1 == $3 }')" 1
+if [ -n "${IOREEL_ASAN:-}" ]; then # it reads the bad address of a call
+	skip 'all of it is replayed' 'ASan'
+else
+	is 'all of it is replayed' "$(cd "$T" && "$IOREEL" replay "$last" --afap 2>/dev/null |
+		grep -Eo '[0-9]+ of [0-9]+ calls' | awk '{ print $1 == $3 }')" 1
+fi
 
 probe syscall_calls
 is 'syscall: told as the calls it makes' \

@@ -87,7 +87,7 @@ def batches():
     for i in range(50):
         global wait
         start = time.perf_counter()
-        time.sleep(.1 if not i else .012)
+        time.sleep(.3 if not i else .012)
         with open("set/f%d.bin" % (i % 20), "rb", 0) as f:
             yield_this = f.read()
         wait += time.perf_counter() - start
