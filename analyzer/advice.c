@@ -362,7 +362,7 @@ static void no_problem(const struct report *r, struct advice *a)
 	advice_say(a->text, ".");
 }
 
-/* Of the two that hold up the steps themselves the longer one comes first. */
+/* Put the longer of STEP-IO and CHECKPOINT first. */
 static void longer_first(struct report *r)
 {
 	for (int i = 0; i + 1 < r->advices; i++) {

@@ -119,8 +119,8 @@ bool advice_step_io(const struct report *r, struct advice *a)
 	return true;
 }
 
-/* Of the processes outside the ranks' trees, at least: what a script does before
- * it trains, say. */
+/* A lower bound of the I/O time of processes outside the ranks' trees: a script
+ * that copies data before it trains. */
 static int64_t unranked_io(const struct report *r)
 {
 	int64_t ns = r->io_ns > 0 ? r->io_ns : 0, i;
@@ -141,7 +141,7 @@ int64_t advice_exposed_io(const struct report *r)
 	return ns == REPORT_NONE ? ns : ns + unranked_io(r);
 }
 
-/* Of that the part that no fetch, checkpoint or step of its own may hold. */
+/* I/O time that no fetch, checkpoint or step of a rank can contain. */
 static int64_t unnamed_io(const struct report *r)
 {
 	int64_t most = 0, i;
@@ -205,7 +205,7 @@ static void say_groups(const struct report *r, struct advice *a)
 	advice_say(a->text, ".");
 }
 
-/* Of a job with steps only what no other rule has a name for. */
+/* In a job with steps count only the I/O that no other rule names. */
 bool advice_io_bound(const struct report *r, struct advice *a)
 {
 	bool all = !report_slowest(r);

@@ -48,8 +48,8 @@ typedef bool advice_rule(const struct report *r, struct advice *a);
 /* advice_wait.c */
 advice_rule advice_input_bound, advice_input_wait, advice_wait_unknown,
 	advice_epoch_start;
-/* How many steps there are, and of how many no fetch was seen. Returns whether
- * these are too many for a share of some rank. */
+/* Count the job's steps, and the steps without a fetch. Returns true when a rank
+ * has too many of the latter for a share of its wait. */
 bool advice_unknown_steps(const struct report *r, int64_t *unknown,
 			  int64_t *steps);
 

@@ -13,8 +13,8 @@
 #include "analyzer/report_put.h"
 
 /*
- * What a loader calls its means. PyTorch's also where nothing is known: it is
- * what people know.
+ * The remedies in the words of each loader. PyTorch's words are the default for
+ * an unknown loader.
  */
 struct loader {
 	const char *none;	      /* no workers were seen: what is so */

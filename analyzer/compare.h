@@ -42,7 +42,7 @@ struct reel_likeness {
 /* (b - a) / a, as people read it, of @d = (a - b) / max(a, b); INFINITY where
  * a is 0 and b is not. */
 double reel_change(double d);
-/* That of a factor; INFINITY too where only one run has it. */
+/* The change of one factor; INFINITY also where only one run has it. */
 double reel_factor_change(const struct reel_factor *f);
 /* Index of the factor that changed most by that, -1: none did. */
 int reel_likeness_largest(const struct reel_likeness *l);

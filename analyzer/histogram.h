@@ -77,8 +77,8 @@ static inline void reel_histogram_add(struct reel_histogram *h, int64_t value,
 void reel_histogram_merge(struct reel_histogram *into,
 			  const struct reel_histogram *from);
 
-/* Of @n values in their order, from 1: the first that at least @percent of them
- * do not exceed. */
+/* The nearest rank, from 1, of a percentile: the first of @n sorted values that
+ * at least @percent of them do not exceed. */
 static inline uint64_t reel_nearest_rank(unsigned int percent, uint64_t n)
 {
 	unsigned __int128 rank = ((unsigned __int128)percent * n + 99) / 100;

@@ -50,8 +50,8 @@ static int keep_gaps(struct reel_union *u, uint32_t count,
 	return 0;
 }
 
-/* What is gone covers from @start_ns on: the gaps there, of the first of which
- * it is not known where in its piece they were. */
+/* The collapsed part covers everything from @start_ns on: fill its gaps. The
+ * position of the first gap within its piece is not known. */
 static void fill_gaps(struct reel_union *u, int64_t start_ns)
 {
 	bool sure = true;

@@ -20,7 +20,7 @@ struct reel_interval {
 	uint64_t read_bytes, write_bytes;
 };
 
-/* Of a time that is gone, the part that nothing covered. */
+/* Uncovered time within the collapsed part of a union. */
 struct reel_gap {
 	int64_t end_ns; /* begins at the end of the one before, or at 0 */
 	int64_t gap_ns;
@@ -113,7 +113,7 @@ int reel_union_cut(struct reel_union *out, const struct reel_union *a,
 bool reel_union_part(const struct reel_union *u, uint32_t *at, int64_t *from_ns,
 		     int64_t to_ns, struct reel_interval *part);
 
-/* Of @bytes that moved in @iv at an even pace, those before @at. */
+/* Bytes of @bytes that moved before @at_ns, at an even rate through @iv. */
 uint64_t reel_interval_bytes(uint64_t bytes, const struct reel_interval *iv,
 			     int64_t at_ns);
 

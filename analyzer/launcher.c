@@ -71,13 +71,13 @@ static const struct launcher {
 };
 #define LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
 
-/* What the scripts of pyenv and its like run without a fork of their own, and a
- * job's program hardly does first. */
+/* Programs that scripts like pyenv's run, and that a job hardly starts with: a fork
+ * without a recorded call before its exec is not seen. */
 static const char *const tools[] = {
 	"readlink", "greadlink", "realpath", "basename", "dirname", "uname",
 };
 
-/* What an image runs. @path is a script's, or the program's itself. */
+/* The script of an image, or its program where there is no script. */
 struct runs {
 	enum runner runner;
 	const char *path, *verb; /* "": none */

@@ -106,7 +106,7 @@ struct metric_event {
 	uint8_t storage; /* enum metric_storage */
 };
 
-/* What a read had to do with the storage. */
+/* How a read was served. */
 enum metric_storage {
 	METRIC_CACHED, /* nothing, or it is not known */
 	METRIC_FETCHED,

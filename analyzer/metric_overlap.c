@@ -339,7 +339,7 @@ static struct sums sum_steps(const struct overlap_rank *r, uint32_t first)
 	return all;
 }
 
-/* Of a step; -1: not known. */
+/* The parts of one step; -1: not known. */
 static int64_t step_dur(const struct overlap_step *s)
 {
 	return s->dur_ns;
@@ -388,7 +388,7 @@ static int by_value(const void *a, const void *b)
 	return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* Of step @i, from 0, in the order of @v. */
+/* The value of step @i, from 0, in the order of @v. */
 static int64_t value_at(const struct value *v, uint64_t i)
 {
 	while (i >= v->steps)
@@ -397,8 +397,8 @@ static int64_t value_at(const struct value *v, uint64_t i)
 }
 
 /*
- * Of the steady steps, all but the first, that know it; -1: there are none.
- * Steps that were summed are taken for as many of their mean.
+ * The median over the steady steps (all but the first) whose value is known; -1:
+ * none. A row of summed steps counts as that many steps of their mean.
  */
 static int64_t median(const struct overlap_rank *r, struct value *room,
 		      int64_t (*value)(const struct overlap_step *))

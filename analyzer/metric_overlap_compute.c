@@ -3,8 +3,8 @@
  * When a rank computed: what its spans say, less the calls on files that the
  * thread that steps waits for.
  *
- * Those calls are read from the log and taken out of what the spans say as one
- * sweep; the result is a stream, so that memory does not grow with the calls.
+ * A single sweep reads these calls from the log and subtracts them from the
+ * spans; the result is a stream, so that memory does not grow with the calls.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -87,9 +87,9 @@ static void mark_steps(struct overlap_rank *r,
 }
 
 /*
- * What the spans say: the declared computation, else the known steps without
- * waits and phases. A profile of an accelerator's kernels would come first, and
- * nothing be taken from it: the device does compute meanwhile.
+ * Computation before the subtraction: declared spans, else the known steps
+ * without waits and phases. A profile of an accelerator's kernels would come
+ * first, without subtraction: the device computes during the thread's I/O.
  */
 static int find_base(struct overlap_rank *r, const struct overlap_job *job,
 		     struct reel_error *err)

@@ -3,8 +3,7 @@
  * Reads that fetched from the storage and that nothing hid: those parts of
  * them in which their rank did not compute.
  *
- * Of steps that may have computed or not, unknown ones, nothing is said: reads
- * in them are no exposed ones.
+ * An unknown step may have computed or not: reads in it do not count as exposed.
  */
 #include <stdlib.h>
 

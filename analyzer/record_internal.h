@@ -88,8 +88,8 @@ void record_dir_fini(struct record_dir *d);
  */
 uint64_t record_dir_started(const struct record_dir *d);
 /*
- * Of --max-size in @dir: a window of @window_bytes is gone, with @log_bytes of
- * which a log became longer, its head included.
+ * Update the budget of --max-size in @dir: a window of @window_bytes was removed,
+ * and a log grew by @log_bytes, head included.
  */
 void record_counts_merged(const char *dir, uint64_t window_bytes,
 			  uint64_t log_bytes);

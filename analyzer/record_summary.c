@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a trace holds, for the lines that end "ioreel record": the counts are
- * those of a store that would be loaded from it, so no report contradicts them.
+ * The counts in the closing lines of "ioreel record". They come from a store
+ * without events, loaded from the trace, so they agree with every report.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "analyzer/record_internal.h"
 #include "analyzer/store.h"
 
-/* Of more a user would wait for more than some seconds. */
+/* Counting a larger trace would take more than some seconds. */
 #define COUNT_MOST (600ull << 20)
 
 /* The state of each hook; of one that several processes noted, the state of

@@ -45,7 +45,7 @@ struct report_rank {
 	int64_t unknown_steps;	       /* no fetch of theirs was seen */
 	int64_t loop_ns, loop_wait_ns; /* REPORT_NONE */
 	int64_t own_io_ns; /* of the thread that steps, in the loop; NONE */
-	/* Of the known steady steps; REPORT_NONE. */
+	/* Sums and medians over the known steady steps; REPORT_NONE. */
 	int64_t steady_ns, steady_fetch_ns, steady_compute_ns, steady_own_io_ns;
 	int64_t median_step_ns, median_fetch_ns, median_compute_ns,
 		median_own_io_ns, median_other_ns;

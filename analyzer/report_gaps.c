@@ -161,7 +161,7 @@ static void damage(const struct report *r)
 	reel_buf_fini(&b);
 }
 
-/* Of a trace that another user made. */
+/* Logs that this user may not read. */
 static void denied(const struct report *r)
 {
 	int64_t files = report_denied(r->st);

@@ -2,11 +2,11 @@
 /*
  * Calls and spans that an interval has sums of: where they are laid in it.
  *
- * Of a thread no two calls overlap, so the sums of its calls are exact as they
- * are laid end to end: those of fetches where the fetches are, and so on
- * (ioreel-trace(5), "Intervals"). Which calls of two threads ran at the same
- * time is not known: those of a thread without steps begin at a moment of the
- * interval that differs from thread to thread, as if they were independent.
+ * Calls of one thread do not overlap, so their sums are placed end to end and
+ * stay exact: the calls of fetches at the fetches, and so on (ioreel-trace(5),
+ * "Intervals"). Whether calls of two threads overlapped is not known: the calls
+ * of a thread without steps start at a pseudo-random time of the interval, as if
+ * threads were independent.
  */
 #include "lib/calls.h"
 
@@ -103,7 +103,7 @@ static int64_t phase_began(const struct step *s, uint32_t kind)
 	return s->end_ns;
 }
 
-/* Where calls of no phase begin: behind what their thread waited for. */
+/* Start of the calls outside any phase: after the thread's waits. */
 static int64_t rest_begins(const struct step *s, const struct interval *in)
 {
 	if (in->waits_ns > in->begin_ns || in->at_ns[REEL_SPAN_STEP] >= 0)

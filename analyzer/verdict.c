@@ -26,7 +26,7 @@ static const struct advice *advice_of(const struct report *r, const char *code)
 	return NULL;
 }
 
-/* Where the steps wait for no batch, the first advice says what for. */
+/* Append the first other cost when the steps do not wait for batches. */
 static void add_but(struct reel_buf *b, const struct report *r)
 {
 	char time[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN];

@@ -25,7 +25,8 @@
 #define ENTRIES 1024 /* of a thread, a power of two */
 #define ENTRIES_USED 640
 #define FILES 8192 /* of the process, a power of two */
-/* So many names of a process have a pattern, an ending, a directory: fold(). */
+/* Number of names after which fold() keeps less of each: a pattern for the first
+ * names, then the ending, then the directory. */
 #define NAMES_PATTERN 64
 #define NAMES_ENDING 1024
 #define NAMES_DIR 4096
@@ -33,7 +34,7 @@
 #define FIELD_BYTES 8
 #define OPEN_SPANS 32 /* of a thread at a time; more are not summed */
 #define BASE_BYTES 256
-/* What intervals of a job may write: bytes at once, and for each second. */
+/* Limit on what the intervals of a job write: a start value and a rate. */
 #define PACE_START (2u << 20)
 #define PACE_RATE 500
 #define PACED_LONGEST 16 /* doublings of the second */
@@ -193,8 +194,8 @@ static uint64_t load(const uint64_t *at)
 }
 
 /*
- * What a window holds goes to a log, too, and only then does its process hear
- * that events have no more room: each counts twice until then.
+ * A window's content is also written to a log, and its process learns only then
+ * that the budget of events is spent: count each window twice until then.
  */
 static bool room_for_events(const struct reel_counts *c)
 {
@@ -277,7 +278,7 @@ void shim_budget_window_gone(uint32_t head_bytes)
 	own_window = 0;
 }
 
-/* So often an interval is doubled, as less and less room is left. */
+/* Number of doublings of the interval: one for each halving of the free budget. */
 static uint32_t level_of_budget(void)
 {
 	const struct reel_counts *c = shim.counts;

@@ -342,7 +342,7 @@ COLD static void tell_size(const struct size *size, uint32_t desc)
 	shim_record_full(&ev, size->asked, size->told, 0, 0);
 }
 
-/* What was opened may be a directory that others will be relative to. */
+/* Keep the name of an opened directory for paths relative to it. */
 static void note_dir(const struct shim_event *ev, int fd)
 {
 	if (fd >= 0 && ev->path && (ev->at == AT_FDCWD || *ev->path == '/'))

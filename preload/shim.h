@@ -324,7 +324,7 @@ HOT bool shim_is_desc(uint32_t entry)
 	return entry >= SHIM_DESC_FIRST;
 }
 
-/* Of code, of the system or excluded: its calls are counted. */
+/* A file of code, of the system, or excluded: its calls are only counted. */
 HOT bool shim_is_counted(uint32_t entry)
 {
 	return entry == SHIM_FD_CODE || entry == SHIM_FD_DIR;

@@ -34,7 +34,7 @@ struct action {
 _Static_assert(sizeof(struct action) == 32,
 	       "not glibc's struct __spawn_action");
 
-/* Where the child works: @text, of @len bytes. */
+/* The child's working directory: @text, of @len bytes. */
 struct where {
 	size_t len;
 	char text[REEL_PATH_BYTES];

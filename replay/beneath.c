@@ -13,7 +13,7 @@
 #include "preload/open_as.h"
 #include "replay/raw.h"
 
-/* What a call gets as its path when its own leads to nothing. */
+/* Paths for calls whose own path must fail: ENOENT, ENOTDIR. */
 #define NOWHERE "/proc/self/fd/none"
 #define NO_DIRECTORY "/proc/self/status/none"
 

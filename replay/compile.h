@@ -68,7 +68,7 @@ struct compiler {
 	/* While writing: */
 	size_t mark, insert;
 	int64_t at_ns; /* where the stream's time stands */
-	/* Of asynchronous operations: the sum, and the union of each thread's. */
+	/* Time of asynchronous operations: the sum, and the union per thread. */
 	int64_t async_sum_ns, async_union_ns, async_end_ns;
 	struct held held;
 	struct {

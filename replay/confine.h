@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What keeps the writes of a replayed process inside the sandbox, even when
+ * Keep the writes of a replayed process inside the sandbox, even when
  * another program plants a symbolic link there while the replay runs.
  */
 #ifndef REPLAY_CONFINE_H

@@ -106,7 +106,7 @@ CALL_OF(munmap)
 	return r;
 }
 
-/* Of the mapping, in the turn of its process. */
+/* Call @fn on the recorded mapping, under the lock of its process. */
 static int64_t about(struct player *p, const struct step *s,
 		     int64_t (*fn)(void *at, size_t len, int flags))
 {

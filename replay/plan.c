@@ -208,7 +208,7 @@ static const char *check_tables(const struct plan *p)
 	return h->fds > 1 << 20 ? "too many descriptors" : NULL;
 }
 
-/* What streams are checked by. */
+/* The state of checking streams. */
 struct check {
 	const struct plan *plan;
 	uint64_t most_ns; /* no stream goes on longer */
@@ -270,7 +270,7 @@ static bool add_time(const struct check *c, const struct plan_record *r,
 	return *at_ns <= c->most_ns;
 }
 
-/* What was checked is not kept in memory. Raw: the shim must not see it. */
+/* Drop the checked pages. A raw system call: the shim must not record it. */
 static void drop(const struct plan *p)
 {
 	raw(SYS_madvise, p->map, p->head->file_bytes, MADV_DONTNEED);

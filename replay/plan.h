@@ -225,7 +225,7 @@ struct plan_head {
 	uint64_t hole_total_bytes; /* of them: in holes */
 	uint64_t fetches;	   /* records with PLAN_F_FETCH */
 	uint64_t room_bytes; /* what the job's writes add to it, at most */
-	/* Of asynchronous operations: the sum, and the union in each thread. */
+	/* Time of asynchronous operations: the sum, and the union per thread. */
 	int64_t async_sum_ns, async_union_ns;
 };
 

@@ -238,7 +238,8 @@ static double print_wall(const struct plan *p, int64_t wall_ns)
 	return fabs(off);
 }
 
-/* Of all the time that threads waited, or of the job's time when that is more. */
+/* The difference of waits as a share of the job's waits, or of its wall time when
+ * that is longer. */
 static double print_waits(const struct plan *p, const struct result_total *t)
 {
 	double job_ns = (double)t->job_waited_ns;

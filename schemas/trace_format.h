@@ -79,7 +79,7 @@
  *              previous path in the block (of the kept first
  *              REEL_PATH_SHARED bytes), then the m bytes. As the program gave
  *              it: relative to `at`, or to the last CWD mark of the process.
- *              Of what was opened as /dev/fd/N and the like: the file's own.
+ *              A file opened as /dev/fd/N or alike has its own path.
  *              Absolute, where its directory's descriptor is not recorded, and
  *              where patterns or counters are in force
  *   at         varint, M_AT: descriptor of the directory; path is under it.

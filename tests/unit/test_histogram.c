@@ -22,7 +22,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Of nearest rank. */
+/* The exact percentile, by nearest rank. */
 static double exact(unsigned int percent, int n)
 {
 	double rank = ceil((double)percent * n / 100);

@@ -247,7 +247,7 @@ static bool only(struct report *r, const char *code, const char *words)
 	return has(r, code) && r->advices == 1 && strstr(verdict, words);
 }
 
-/* Of the loop: 5 % and 20 %. */
+/* The grades of the wait: 5 % and 20 % of the loop. */
 static void grades(void)
 {
 	struct report r = quiet();
@@ -331,7 +331,7 @@ static void run(void)
 	   "from 20 %% on, with latency and rate: %s", r.advice[0].text);
 }
 
-/* What the thread that steps does itself. */
+/* I/O of the stepping thread. */
 static void own(void)
 {
 	struct report r = quiet();

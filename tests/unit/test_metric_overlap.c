@@ -246,7 +246,7 @@ static void two_threads(void)
 	job_end(&j);
 }
 
-/* Where steps are summed, another thread's fetches are told once a second. */
+/* With summed steps another thread reports its fetches once a second. */
 static void summed(void)
 {
 	struct job j;

@@ -11,7 +11,7 @@
 
 static struct read_ahead ahead;
 
-/* What a read of 4 KiB of @file at @offset is, of which Linux said @arg2. */
+/* Classify a read of 4 KiB of @file at @offset with the arg2 of its record. */
 static int see(uint32_t file, int64_t offset, int64_t arg2)
 {
 	struct reel_error err = {0};
