@@ -35,18 +35,9 @@ size_t shim_counted_pack(struct shim_thread *t, const void **data);
 void shim_counting_start(void);
 /* We are what fork() made. */
 void shim_counting_forked(void);
-/*
- * --max-size: @bytes are to go into a log, or into the process's window (@more
- * than it needs). False: there is no room.
- */
-bool shim_budget_log(size_t bytes);
-bool shim_budget_window(size_t bytes, bool more);
-/* They did go (@good), or did not; from now on there may be room for counters
- * only. */
-void shim_budget_written(size_t bytes, bool good);
-/* The process begins its window; it was removed, and a head of @head_bytes is
- * in its log. */
-void shim_budget_begin(void);
-void shim_budget_window_gone(uint32_t head_bytes);
+/* The rest of the job is counted from here on: its budget is spent. */
+void shim_counting_from_now(void);
+/* Is it counted to its end, not only between some steps? */
+bool shim_counting_always(void);
 
 #endif

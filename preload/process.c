@@ -22,6 +22,7 @@
 #include "preload/apart.h"
 #include "preload/async.h"
 #include "preload/confine.h"
+#include "preload/budget.h"
 #include "preload/counters.h"
 #include "preload/dynamic.h"
 #include "preload/exec_note.h"

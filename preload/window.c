@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 
 #include "preload/apart.h"
+#include "preload/budget.h"
 #include "preload/counters.h"
 #include "preload/raw.h"
 #include "preload/site.h"
