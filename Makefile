@@ -60,15 +60,18 @@ shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
 	-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -ftls-model=initial-exec \
 	-D__NO_INLINE__=1 -Wno-missing-prototypes $(CFLAGS)
 
-lib_src := $(wildcard lib/*.c)
-analyzer_src := $(filter-out analyzer/main.c analyzer/sqlite_module.c,$(wildcard analyzer/*.c))
-replay_src := $(filter-out replay/main.c replay/comm_mpi.c,$(wildcard replay/*.c))
-shim_src := $(wildcard preload/*.c)
-module_src := analyzer/sqlite_module.c $(wildcard analyzer/vtab*.c) \
-	analyzer/event_block.c analyzer/event_walk.c analyzer/plane.c \
-	analyzer/row_block.c analyzer/file_class.c analyzer/schema.c
+# Rooms: every folder of C. What lies in lib, record, analyzer, replay and cmd is
+# one library, apart from the main files of the programs and what needs MPI.
+src_in = $(sort $(shell find $(1) -name '*.c'))
+mpi_src := cmd/ioreel_mpi.c replay/engine/comm_mpi.c
+core_src := $(filter-out cmd/main.c lib/store/sqlite_module.c $(mpi_src), \
+	$(call src_in,lib record analyzer replay cmd))
+shim_src := $(call src_in,preload)
+module_src := $(addprefix lib/store/,sqlite_module.c vtab.c vtab_event.c \
+	vtab_rows.c vtab_tables.c event_block.c event_walk.c byte_planes.c \
+	row_block.c file_class.c schema.c)
 
-core_obj := $(patsubst %.c,$(O)/%.o,$(lib_src) $(analyzer_src) $(replay_src))
+core_obj := $(patsubst %.c,$(O)/%.o,$(core_src))
 core_lib := $(O)/libcore.a
 shim_obj := $(patsubst %.c,$(O)/%.o,$(shim_src))
 module_obj := $(patsubst %.c,$(O)/module/%.o,$(module_src))
@@ -84,7 +87,7 @@ programs := $(O)/ioreel $(O)/libioreel.so $(O)/ioreel_sqlite.so \
 
 unit_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 # Programs that tests run under the shim: plain C, no project code.
-probe_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/shim/*.c tests/jobs/*.c tests/bench/probe_*.c))
+probe_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/shim/*/*.c tests/jobs/*.c tests/bench/probe_*.c))
 # Tools of the tests and benches that use the core library.
 tool_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/data/*.c tests/fuzz/*.c tests/bench/bench_*.c tests/replay/*.c))
 
@@ -108,25 +111,15 @@ $(O)/gen/schemas/all.sql.inc: $(wildcard schemas/*.sql)
 	$(Q)mkdir -p $(@D)
 	$(Q)for f in $^; do cat $$f && echo; done | $(sql_to_c) >$@
 
-$(O)/lib/%.o: lib/%.c $(sql_inc)
-	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(prog_cppflags) $(prog_cflags) -c -o $@ $<
-
-$(O)/analyzer/%.o: analyzer/%.c $(sql_inc)
-	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(prog_cppflags) $(prog_cflags) -c -o $@ $<
-
-$(O)/replay/%.o: replay/%.c $(sql_inc)
+$(O)/%.o: %.c $(sql_inc)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(prog_cppflags) $(prog_cflags) -c -o $@ $<
 
 # Its loops over columns are worth vectors, which -O2 of gcc 12 leaves out.
-$(O)/analyzer/plane.o $(O)/module/analyzer/plane.o: base_cflags += -O3
+$(O)/lib/store/byte_planes.o $(O)/module/lib/store/byte_planes.o: base_cflags += -O3
 
-$(O)/replay/comm_mpi.o $(O)/replay/main.o: pkg_cflags += $(mpi_cflags)
+$(patsubst %.c,$(O)/%.o,$(mpi_src)): pkg_cflags += $(mpi_cflags)
 
 $(O)/module/%.o: %.c $(sql_inc)
 	$(call say,CC,"$< (module)")
@@ -141,13 +134,13 @@ $(O)/preload/%.o: preload/%.c
 
 $(core_lib): $(core_obj)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
-$(O)/ioreel: $(O)/analyzer/main.o $(core_lib)
+$(O)/ioreel: $(O)/cmd/main.o $(core_lib)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(prog_cflags) -o $@ $^ $(pkg_libs) $(LDFLAGS)
 
-$(O)/ioreel-replay: $(O)/replay/main.o $(O)/replay/comm_mpi.o $(core_lib)
+$(O)/ioreel-replay: $(patsubst %.c,$(O)/%.o,$(mpi_src)) $(core_lib)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(prog_cflags) -o $@ $^ $(pkg_libs) $(mpi_libs) $(LDFLAGS)
 
@@ -186,13 +179,13 @@ $(O)/tests/bench/probe_calls: $(O)/tests/bench/floor.so
 $(O)/tests/bench/probe_calls: PROBE_LDFLAGS = $(O)/tests/bench/floor.so \
 	-Wl,-rpath,'$$ORIGIN'
 # Its resolver must run before the preloaded library is relocated.
-$(O)/tests/shim/early_calls: PROBE_LDFLAGS = -Wl,-z,now
+$(O)/tests/shim/core/early_calls: PROBE_LDFLAGS = -Wl,-z,now
 
 check_env = O=$(O) IOREEL=$(abspath $(O))/ioreel PATH="$(abspath $(O)):$$PATH"
 JOBS ?= 2
 check: tests
 	$(Q)$(check_env) prove -j$(JOBS) $(PROVE_FLAGS) \
-		$(unit_bin) $(sort $(wildcard tests/*/*.t))
+		$(unit_bin) $(sort $(wildcard tests/*/*.t tests/shim/*/*.t))
 
 # A table, and an SVG in $(O)/bench. Both take long, and skip what is not
 # installed. BENCH_FLAGS: see tests/bench/run --help.
@@ -212,7 +205,7 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/man/man7
 	install -m 755 $(O)/ioreel $(if $(have_mpi),$(O)/ioreel-replay) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(O)/libioreel.so $(O)/ioreel_sqlite.so $(DESTDIR)$(PREFIX)/lib/ioreel
-	install -m 644 preload/ioreel.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 schemas/ioreel.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 preload/python/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python
 	install -m 644 preload/python/ioreel/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel
 	install -m 644 schemas/report.schema.json $(DESTDIR)$(PREFIX)/share/ioreel
@@ -235,7 +228,7 @@ fuzz: tests
 
 # A file at a time, so that -j and -k mean what they always do; not kept, as a
 # header may have changed.
-tidy_files := $(addprefix tidy/,$(lib_src) $(analyzer_src) $(replay_src) $(shim_src))
+tidy_files := $(addprefix tidy/,$(core_src) cmd/main.c $(mpi_src) $(shim_src))
 .PHONY: $(tidy_files)
 tidy: $(tidy_files)
 $(tidy_files): tidy/%: $(sql_inc)

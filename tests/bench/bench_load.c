@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyzer/load.h"
-#include "analyzer/store.h"
+#include "analyzer/load/load.h"
+#include "lib/store/store.h"
 #include "lib/error.h"
 
 static double cpu_s(struct rusage *ru)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "preload/ioreel.h"
+#include "schemas/ioreel.h"
 
 #define PAIRS 100
 #define ROUNDS 3000

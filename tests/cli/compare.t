@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # ioreel compare: the table, the number, the exit status, the document.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 mkdir data
 for i in 1 2 3 4 5 6; do head -c $((i * 30000)) /dev/zero >data/f$i; done

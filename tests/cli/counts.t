@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The closing lines of record, report, its document, compare and v_summary give
 # the same counts of the same job.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 # Not a launcher of it, whose files would be counted too.
 PYTHON=$(python3 -c 'import sys; print(sys.executable)') || skip_all 'no python3'
 

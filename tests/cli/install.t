@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # "make install" makes a tree that works from anywhere, and only there. What make
 # built finds its parts, wherever O= put it.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL IOREEL_SHIM IOREEL_HOOKS PYTHONPATH
 
 check 'make install DESTDIR= PREFIX=' 'make -C "$TOP" O="$O" \

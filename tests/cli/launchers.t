@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Launchers (pyenv, conda, nice ...): what they do to start the job is told in
 # one line and is in no figure; what a user wrote never is taken for theirs.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 real=$(command -v pyenv >/dev/null && pyenv root 2>/dev/null)
 unset LD_PRELOAD PYTHONPATH PYENV_ROOT PYENV_VERSION

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # ioreel load: all events, the same store again, nothing half written.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 GEN=$O/tests/data/gen_trace
 TRACE=$TOP/tests/data/trace-1.0
 sql() { "$IOREEL" sql --format tsv "$@" | tail -n +2; }

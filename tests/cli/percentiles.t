@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Percentiles of transfer sizes, against a count over the events.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 PYTHON=$(python3 -c 'import sys; print(sys.executable)') || skip_all 'no python3'
 
 # write N sizes, R times the first of them; read them back whole.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The commands of README.md do what it says they do.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 # A job of the name that the README uses, without any framework.
 cat >train.py <<'E2'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ioreel record from the outside: status, names, signals, descriptors, the
 # closing lines, and what it leaves behind when it cannot run the job.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 unset LD_PRELOAD PYTHONPATH
 export PYTHONDONTWRITEBYTECODE=1

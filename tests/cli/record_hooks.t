@@ -3,7 +3,7 @@
 # Frameworks of a version that no hook knows, or without what the hooks look
 # for: the job notices nothing, and job.json, the closing lines and the report
 # name each of them.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 unset LD_PRELOAD PYTHONPATH
 export PYTHONDONTWRITEBYTECODE=1

@@ -3,7 +3,7 @@
 # Two ranks with clocks of their own take turns: nothing that came after may
 # appear before. A time namespace moves one rank's CLOCK_MONOTONIC by a day; a
 # boot_id of its own makes it another host.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
 echo 11111111-2222-3333-4444-555555555555 >boot

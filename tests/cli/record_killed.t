@@ -3,7 +3,7 @@
 # Signals to the processes of record: to all that bear its name (killall, pkill,
 # pidof), to both of its processes by number, to their group, to record alone.
 # The job ends as it would without record, and gets each signal once.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 unset LD_PRELOAD PYTHONPATH
 ulimit -c 0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # One "ioreel record" per rank, one trace directory: as mpirun, torchrun and
 # srun start them. And the shim alone, where nobody can change the command.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD PYTHONPATH RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
 for v in $(env | sed -n 's/^\(OMPI_[A-Z_0-9]*\|PMI[X]*_[A-Z_0-9]*\|SLURM_[A-Z_]*\)=.*/\1/p'); do
 	unset "$v"

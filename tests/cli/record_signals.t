@@ -3,7 +3,7 @@
 # A job under record, at a terminal and elsewhere, beside the same job bare:
 # what is typed, hangups, job control, signals to record alone, lines that
 # nobody reads, and places where a trace cannot be.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 unset LD_PRELOAD PYTHONPATH
 ulimit -c 0

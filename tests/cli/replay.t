@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # ioreel replay: options, places, refusals, exit statuses.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 mkdir data
 for i in 1 2 3; do head -c 70000 /dev/urandom >"data/f $i"; done

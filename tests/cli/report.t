@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ioreel report: the screen, the sections, the document; figures against an
 # independent count over the events.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 trace=$TOP/tests/data/trace-1.0
 
 check 'a trace is reported' 'ioreel report "$trace" >screen'

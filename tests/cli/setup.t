@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # scripts/setup on machines of all sorts, which are scripts here.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 REAL_PYTHON=$(command -v python3)
 # A machine: its commands are in bin, what is installed in "have".

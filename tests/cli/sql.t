@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # ioreel sql: formats that give back what went in, and a store that stays as it is.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 TRACE=$TOP/tests/data/trace-1.0
 "$IOREEL" load -q "$TRACE" -o a.db || exit 1
 cp a.db before.db

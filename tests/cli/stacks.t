@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # record --stacks names the lines that made the calls: of C by addr2line, of
 # Python from its own frames, in forked children and for samples too.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 places() { "$IOREEL" sql "$1" --format tsv "SELECT place, call, calls, read_bytes
 	FROM v_site WHERE class = 'data' AND call IN ('read', 'pread')

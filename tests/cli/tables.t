@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The tables of the report: every call in a row that names it, the first rows of
 # a section, no empty ones.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 PYTHON=$(python3 -c 'import sys; print(sys.executable)') || skip_all 'no python3'
 sql() { ioreel sql --format tsv "$@" | tail -n +2; }
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # ioreel report: the verdict, a job for each code; the first line, the codes and
 # the table of the steps say the same. The exact thresholds:
-# tests/unit/test_metric_advice.c.
-. "$(dirname "$0")/../tap.sh"
+# tests/unit/test_advice.c.
+. "$(dirname "$0")/../lib/tap.sh"
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) ||
 	skip_all 'no python3'
 
@@ -217,7 +217,7 @@ else
 fi
 
 check 'every code is in the manual' '
-	grep -ohE "\{\"[A-Z]+(-[A-Z]+)+\", " "$TOP"/analyzer/advice.c | tr -d "{\", " |
+	grep -ohE "\{\"[A-Z]+(-[A-Z]+)+\", " "$TOP"/analyzer/report/advice.c | tr -d "{\", " |
 	{ cat; echo NO-PROBLEM; } >codes && [ $(wc -l <codes) -ge 10 ] &&
 	while read -r code; do
 		grep -qF ".It $code" "$TOP/man/ioreel-report.1" || { echo $code; exit 1; }

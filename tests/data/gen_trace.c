@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "lib/calls.h"
-#include "tests/chance.h"
+#include "tests/lib/random.h"
 #include "tests/data/trace_writer.h"
 
 #define FDS 64

@@ -14,7 +14,7 @@
 
 #include "schemas/trace_format.h"
 
-#include "lib/trace_reader.h" /* struct reel_record: what to write */
+#include "lib/trace/reader.h" /* struct reel_record: what to write */
 
 /* One thread's block under construction; zero is a valid start but for tid. */
 struct tw_block {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/error.h"
-#include "lib/trace_internal.h"
+#include "lib/trace/internal.h"
 
 #include "tests/fuzz/alone.h"
 

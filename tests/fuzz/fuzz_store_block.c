@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/event_block.h"
-#include "analyzer/row_block.h"
+#include "lib/store/event_block.h"
+#include "lib/store/row_block.h"
 
 #include "tests/fuzz/alone.h"
 

@@ -19,10 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analyzer/load.h"
-#include "analyzer/store.h"
+#include "analyzer/load/load.h"
+#include "lib/store/store.h"
 #include "lib/error.h"
-#include "tests/chance.h"
+#include "tests/lib/random.h"
 #include "tests/data/trace_writer.h"
 
 #define FILES_MAX 64

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Damaged traces, the short run of "make fuzz": reader and load end with 0 or 1.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 [ -x "$O/tests/fuzz/fuzz_trace" ] || skip_all 'fuzz_trace is not built'
 gen=$O/tests/data/gen_trace

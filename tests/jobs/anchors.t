@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Programs say what they do: ioreel.h in C and C++, linked in any way, and the
 # Python module, each a no-op where nobody records.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 IOREEL_HOOKS=$TOP/preload/python
 PYTHONDONTWRITEBYTECODE=1
 export IOREEL_HOOKS PYTHONDONTWRITEBYTECODE
@@ -22,7 +22,7 @@ tree() {
 }
 
 cat >says.c <<'E2'
-#include "preload/ioreel.h"
+#include "schemas/ioreel.h"
 
 #include <errno.h>
 #include <stdio.h>

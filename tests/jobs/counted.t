@@ -3,7 +3,7 @@
 # Real jobs recorded with events and with counters: the same verdict, codes,
 # steps, calls and bytes. A loader that stays, one that is new for each epoch,
 # shell tools, and MPI-IO.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
 codes() { "$IOREEL" report --json "$1" | python3 -c 'import json, sys

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # scripts/demo goes the whole way, a second time too, and what it shows is so.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 python=$("$TOP/scripts/torch-python" 2>&1) || skip_all "$python"
 command -v apt-get >/dev/null || skip_all 'scripts/setup needs apt-get'
 unset MAKEFLAGS MFLAGS MAKELEVEL PYTHONPATH

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # fio's engines, as processes and as threads: calls and bytes of each job are
 # those that fio itself reports.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 command -v fio >/dev/null || skip_all 'no fio'
 PY=/usr/bin/python3

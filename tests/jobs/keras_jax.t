@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Keras on JAX: the batches that its loops ask for are fetches, in their steps.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 IOREEL_HOOKS=$TOP/preload/python
 PYTHONDONTWRITEBYTECODE=1
 PYTHONPATH=$T/lib

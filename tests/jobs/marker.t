@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A shell says what it does by looking at paths that are not there.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 says() {
 	command -v "$1" >/dev/null || { skip "$1" "no $1"; return; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # MPI jobs: bytes at the level of MPI-IO are those that the program asked for,
 # calls beneath it those that strace saw, ranks are counted however it started.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/mpi/jobs.sh"
 jobs=$TOP/tests/jobs/mpi_jobs.py
 
@@ -63,7 +63,7 @@ else
 fi
 
 if command -v mpirun.mpich >/dev/null && command -v mpicc.mpich >/dev/null; then
-	mpicc.mpich -w -o calls "$TOP/tests/shim/mpi/calls.c"
+	mpicc.mpich -w -o calls "$TOP/tests/shim/mpi/programs/calls.c"
 	rm -rf DATA && mkdir DATA
 	timeout $patience "$IOREEL" record -q -o mpich.reel -- \
 		mpirun.mpich -n 2 ./calls DATA/data say >out 2>&1

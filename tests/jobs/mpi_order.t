@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What collectives ordered in the job is in that order when it is replayed as
 # fast as possible, though nothing else orders it.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/mpi/jobs.sh"
 
 mkdir in

@@ -3,7 +3,7 @@
 # MPI as its programs use it: by libraries of formats, from Fortran, chosen at
 # run time, at the edges of MPI-IO, beside another tool. Each rank says what it
 # asked for; strace says what was done beneath.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/mpi/jobs.sh"
 src=$TOP/tests/jobs/mpi
 ranks=2
@@ -41,7 +41,7 @@ fortran() {
 tools() {
 	local order how preload
 
-	mpicc.$mpi -w -o calls "$TOP/tests/shim/mpi/calls.c"
+	mpicc.$mpi -w -o calls "$TOP/tests/shim/mpi/programs/calls.c"
 	for how in '' -DNEXT; do
 		mpicc.$mpi -w -shared -fPIC $how -o tool.so "$src/tool.c" -ldl
 		for order in bare before after alone; do

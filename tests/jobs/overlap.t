@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Steps, hidden and own I/O of jobs of PyTorch, DDP and Keras: each figure made
 # once more from the events and spans, by overlap.py.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 job=$TOP/tests/jobs/overlap_jobs.py
 IOREEL_HOOKS=$TOP/preload/python
 OMP_NUM_THREADS=1

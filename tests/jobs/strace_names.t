@@ -4,8 +4,8 @@
 # run: each path with its opens, bytes and other calls. Everything is recorded;
 # folders are left out, and the files below one of them are not; calls are only
 # counted. Each recording is replayed.
-. "$(dirname "$0")/../tap.sh"
-. "$TOP/tests/jobs/oracle.sh"
+. "$(dirname "$0")/../lib/tap.sh"
+. "$TOP/tests/lib/strace_oracle.sh"
 
 jobs=$TOP/tests/jobs/strace_names.py
 # Stats are left out: libc and ioreel look at folders inside themselves.

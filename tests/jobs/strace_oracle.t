@@ -3,8 +3,8 @@
 # What ioreel records against what strace saw of the same job: per process, the
 # number of opens, reads, writes and their bytes, exactly. Of streams, whose
 # reads libc makes inside itself, the bytes.
-. "$(dirname "$0")/../tap.sh"
-. "$TOP/tests/jobs/oracle.sh"
+. "$(dirname "$0")/../lib/tap.sh"
+. "$TOP/tests/lib/strace_oracle.sh"
 
 jobs=$TOP/tests/jobs/strace_jobs.py
 probe=$O/tests/jobs/strace_probe

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Tools that copy, against strace: per process the opens, reads, writes, copies
 # inside the kernel, and their bytes, exactly.
-. "$(dirname "$0")/../tap.sh"
-. "$TOP/tests/jobs/oracle.sh"
+. "$(dirname "$0")/../lib/tap.sh"
+. "$TOP/tests/lib/strace_oracle.sh"
 
 tools=$TOP/tests/jobs/strace_tools.py
 make_tree() { "$PY" "$tools" make DATA; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # TensorFlow and Keras jobs run recorded as they run bare, their spans are those
 # of the loop, and their I/O is what strace saw.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 for python in python3 /usr/bin/python3 ''; do
 	"$python" -c 'import sys
 from importlib.util import find_spec
@@ -53,12 +53,12 @@ job() {
 	"$IOREEL" sql "$1.reel" --format tsv \
 		'SELECT pid, call, path, result, errno FROM v_event
 		WHERE path LIKE "%.tfrecord"' >events
-	"$python" "$TOP/tests/jobs/strace_count.py" events here $columns \
+	"$python" "$TOP/tests/lib/strace_count.py" events here $columns \
 		<events >got
 	for f in "s.$1".*; do
 		grep -E 'tfrecord|^clone' "$f" >only && mv only "$f"
 	done
-	"$python" "$TOP/tests/jobs/strace_count.py" strace here $columns \
+	"$python" "$TOP/tests/lib/strace_count.py" strace here $columns \
 		"s.$1".* >want
 	is "$1: what was done to the records" "$(cat got)" "$(cat want)"
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # PyTorch jobs run recorded as they run bare, and their spans are exact.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/torch.sh"
 
 two='backward 6, checkpoint 2, epoch 2, fetch 8, optimizer 6, preprocess 6, step 6'

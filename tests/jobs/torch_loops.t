@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Loops of PyTorch as people write them: the spans are those of the loop.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/torch.sh"
 
 # maybe CASE NEEDS SPANS: the job, where @NEEDS runs.

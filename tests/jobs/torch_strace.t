@@ -3,10 +3,10 @@
 # What the processes of PyTorch jobs did to their files, counted by strace and
 # by ioreel: data loader workers of every kind and end, and torch.save, which
 # writes through a stream of C++.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/torch.sh"
 strace -qq -e trace=none true 2>/dev/null || skip_all 'no strace, or no ptrace'
-count="$python $TOP/tests/jobs/strace_count.py"
+count="$python $TOP/tests/lib/strace_count.py"
 columns=opens,reads,read_bytes,writes,write_bytes,closes
 mkdir all && mv data all/data
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ioreel-replay without mpirun is one rank: it ends, leaves no process, and a
 # signal ends it and removes the sandbox.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 [ -x "$O/ioreel-replay" ] || skip_all 'no Open MPI'
 unset OMPI_COMM_WORLD_SIZE PMIX_RANK PMI_RANK PMI_SIZE PMI_FD PMI_PORT \

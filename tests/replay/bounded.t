@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The memory of a replay does not grow with its plan.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 [ -x "$O/ioreel-replay" ] || skip_all 'no Open MPI'
 python3 -c '' 2>err || skip_all 'no python3'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A job with most calls, played back: the same calls with the same results in
 # every mode, and nothing outside of the sandbox touched.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 JOB=$O/tests/replay/job_calls
 mkdir work && cd work || exit 1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A program that plants links in the sandbox while a replay runs leads no write
 # outside, in each of the three ways to confine a replay.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 python3 -c '' 2>err || skip_all 'no python3'
 

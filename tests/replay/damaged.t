@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Stores and plans with numbers that are not possible: one line, and nothing is
 # left behind.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 python3 -c 'import sqlite3' 2>err || skip_all 'no python3'
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Streams are flushed at the end of a process by exit(), not by _exit().
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 "$IOREEL" record -q -o job.reel -- "$O/tests/replay/job_exits"
 is 'exit() wrote the buffer, _exit() and quick_exit() did not' \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A thread opens descriptors and puts others over them; another uses them, and
 # forks children that do: each has what it had in the job.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 unset LD_PRELOAD
 mkdir job && cd job

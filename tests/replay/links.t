@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Symbolic links that are no plain way to a file: loops, links to nothing, many
 # of one length beside each other; and names that are on two file systems.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 python3 -c "" 2>err || skip_all 'no python3'
 # played JOB...: what differs, when it is played.

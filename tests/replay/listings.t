@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Directories that the job listed: the replay's have as many entries each time,
 # whoever made or removed them, and whether the job ever touched them or not.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 PY=/usr/bin/python3
 [ -x $PY ] || PY=python3

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Processes that talk over pipes: every message keeps its place, a reader never
 # comes before its writer, and nobody waits for a process that has ended badly.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 PY=/usr/bin/python3
 [ -x $PY ] || PY=python3

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Two threads make and remove the same files at the same time: who came second
 # in the job comes second in the replay, however fast that is.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 unset LD_PRELOAD
 mkdir job && cd job

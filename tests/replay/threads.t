@@ -3,7 +3,7 @@
 # As fast as possible, a replay must still keep the order that the job's results
 # hang on: bytes are read before they are cut off, mapped before they are
 # looked at; and links, holes and paths that are none are what they were.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 PY=/usr/bin/python3
 [ -x "$PY" ] || PY=$(command -v python3) || skip_all 'no python3'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Time that a replay does not keep is said in a line, and with --max-error in
 # the exit status; the time left is told by the job's time, not by its calls.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 
 # A writer that waits for the lock of another program: alone, and with a reader.
@@ -60,7 +60,7 @@ check 'of a job that took less than a second nothing is said' \
 # Fifty operations of each of two threads at a time; one after the other here.
 mkdir files
 "$IOREEL" record -q -o async.reel \
-	sh -c '"$0" files; sleep 1.2' "$O/tests/replay/job_reaper" >said 2>&1
+	sh -c '"$0" files; sleep 1.2' "$O/tests/replay/job_aio_completion" >said 2>&1
 "$IOREEL" replay async.reel >out 2>err
 check 'a depth that is not kept is said' 'cat out err
 	grep -Eq "^depth: one asynchronous operation of a thread at a time, [0-9.]+ in the job$" out'

@@ -10,7 +10,7 @@
 #include "lib/buf.h"
 #include "lib/error.h"
 
-#include "tests/tap.h"
+#include "tests/lib/tap.h"
 
 static void grow(void)
 {

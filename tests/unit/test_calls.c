@@ -6,7 +6,7 @@
 
 #include "lib/calls.h"
 
-#include "tests/tap.h"
+#include "tests/lib/tap.h"
 
 static void names(void)
 {

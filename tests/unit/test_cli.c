@@ -10,7 +10,7 @@
 #include "lib/error.h"
 #include "lib/terminal.h"
 
-#include "tests/tap.h"
+#include "tests/lib/tap.h"
 
 static int no_run(int argc, char **argv)
 {

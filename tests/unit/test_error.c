@@ -8,7 +8,7 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#include "tests/tap.h"
+#include "tests/lib/tap.h"
 
 static void first_wins(void)
 {

@@ -5,10 +5,10 @@
 
 #include <sqlite3.h>
 
-#include "analyzer/event.h"
-#include "analyzer/event_block.h"
-#include "tests/chance.h"
-#include "tests/tap.h"
+#include "lib/store/event.h"
+#include "lib/store/event_block.h"
+#include "tests/lib/random.h"
+#include "tests/lib/tap.h"
 
 static void room(struct reel_columns *c, uint32_t n)
 {

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/distinct.h"
-#include "analyzer/histogram.h"
+#include "analyzer/metric/distinct.h"
+#include "analyzer/metric/histogram.h"
 
-#include "tests/chance.h"
-#include "tests/tap.h"
+#include "tests/lib/random.h"
+#include "tests/lib/tap.h"
 
 #define N 100001
 

@@ -15,11 +15,11 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 
-#include "analyzer/metric.h"
-#include "analyzer/metric_op.h"
-#include "analyzer/store.h"
+#include "analyzer/metric/metric.h"
+#include "lib/store/event_op.h"
+#include "lib/store/store.h"
 
-#include "tests/tap.h"
+#include "tests/lib/tap.h"
 
 static const char store_sql[] =
 #include "schemas/store.sql.inc"

@@ -6,7 +6,7 @@
  */
 #include <inttypes.h>
 
-#include "analyzer/idmap.h"
+#include "lib/intmap.h"
 
 #include "tests/unit/test_metric.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans: what is written is read; what is damaged is refused, not believed. */
-#include "replay/plan.h"
+#include "replay/model/plan.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 #include "lib/calls.h"
 #include "lib/error.h"
-#include "replay/plan_write.h"
-#include "tests/chance.h"
-#include "tests/tap.h"
+#include "replay/plan/write.h"
+#include "tests/lib/random.h"
+#include "tests/lib/tap.h"
 
 #define RECORDS 1000
 

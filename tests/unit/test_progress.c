@@ -10,7 +10,7 @@
 
 #include "lib/progress.h"
 
-#include "tests/tap.h"
+#include "tests/lib/tap.h"
 
 static unsigned short columns = 100;
 static uint64_t so_far = 610000;

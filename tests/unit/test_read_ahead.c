@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Which slow reads are taken for waits for read-ahead. */
-#include "tests/tap.h"
+#include "tests/lib/tap.h"
 
 #include "schemas/trace_format.h"
 
 #include "lib/error.h"
 
-#include "analyzer/metric_op.h"
-#include "analyzer/read_ahead.h"
+#include "lib/store/event_op.h"
+#include "analyzer/metric/read_ahead.h"
 
 static struct read_ahead ahead;
 

@@ -16,9 +16,9 @@
 
 #include "lib/error.h"
 
-#include "analyzer/record_internal.h"
+#include "record/internal.h"
 
-#include "tests/tap.h"
+#include "tests/lib/tap.h"
 
 #define HEAD_BYTES 704u /* 640 + text */
 

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyzer/resolve.h"
+#include "analyzer/resolve/resolve.h"
 #include "lib/calls.h"
 #include "lib/error.h"
-#include "tests/tap.h"
+#include "tests/lib/tap.h"
 
 static struct reel_error err;
 static struct reel_resolver *r;

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/row_block.h"
-#include "tests/chance.h"
-#include "tests/tap.h"
+#include "lib/store/row_block.h"
+#include "tests/lib/random.h"
+#include "tests/lib/tap.h"
 
 /* Files of a data set in any order; some paths end alike, some are odd. */
 static size_t path_of(uint32_t i, char *out, size_t room)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sandbox: which paths it takes, what it refuses, what it removes. */
-#include "replay/sandbox.h"
+#include "replay/engine/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/error.h"
-#include "tests/tap.h"
+#include "tests/lib/tap.h"
 
 static void put(const char *path)
 {

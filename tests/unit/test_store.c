@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyzer/event_block.h"
-#include "analyzer/metric.h"
-#include "analyzer/row_block.h"
-#include "analyzer/schema.h"
-#include "analyzer/store.h"
+#include "lib/store/event_block.h"
+#include "analyzer/metric/metric.h"
+#include "lib/store/row_block.h"
+#include "lib/store/schema.h"
+#include "lib/store/store.h"
 #include "lib/error.h"
-#include "tests/tap.h"
+#include "tests/lib/tap.h"
 
 static char dir[] = "/tmp/ioreel-store.XXXXXX";
 

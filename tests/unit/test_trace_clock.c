@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "lib/error.h"
-#include "lib/trace_reader.h"
-#include "tests/tap.h"
+#include "lib/trace/reader.h"
+#include "tests/lib/tap.h"
 #include "tests/data/trace_writer.h"
 
 #define MONO 7000000000000ull

@@ -9,8 +9,8 @@
 
 #include "lib/calls.h"
 #include "lib/error.h"
-#include "lib/trace_reader.h"
-#include "tests/tap.h"
+#include "lib/trace/reader.h"
+#include "tests/lib/tap.h"
 #include "tests/data/trace_writer.h"
 
 static char dir[1024];

@@ -3,7 +3,7 @@
 
 epoch, step          CallbackList, which every training loop of Keras calls
 fetch                on JAX: the iterator that the loops ask for batches; on
-                     TensorFlow: preload/anchor_tensorflow.c
+                     TensorFlow: preload/anchors/tensorflow.c
 eval                 Model.evaluate, Model.predict, adapt() of layers
 checkpoint, restore  Model.save, save_weights, load_model, load_weights
 

@@ -5,7 +5,7 @@ epoch, step, fetch    iterators of tf.data that a Python loop reads
 checkpoint, restore   tf.train.Checkpoint, tf.saved_model
 
 In Model.fit the fetch happens inside the graph: hook_keras.py has the steps,
-preload/anchor_tensorflow.c the fetches.
+preload/anchors/tensorflow.c the fetches.
 """
 import atexit
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The anchors of the shim, for the hooks: preload/anchor_python.c.
+"""The anchors of the shim, for the hooks: preload/anchors/python.c.
 
 Import fails when the shim is not in the process. The numbers are enum
 reel_span of schemas/trace_format.h.

@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE=1 IOREEL_HOOKS=$TOP/preload/python
 unset LD_PRELOAD
 PY=/usr/bin/python3
 [ -x "$PY" ] || PY=$(command -v python3) || skip_all 'no python3'
-count="$PY $TOP/tests/jobs/strace_count.py"
+count="$PY $TOP/tests/lib/strace_count.py"
 # A job that hangs ends all the same. On a busy machine a bare mpirun of three
 # ranks may take two minutes, as its processes wait for each other by turns.
 patience=300

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Likeness of two runs: the factors of the paper's cosine, their differences,
+ * call counts, and the threads that made the same calls.
+ *
+ * The factors come from v_similarity_vector. Threads are paired by what the
+ * replay engine said about itself, else by their place in the process tree.
+ */
+#include "analyzer/compare/likeness.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/store/store.h"
+
+static int query_fail(struct reel_store *st, struct reel_error *err)
+{
+	return reel_fail(err, REEL_E_DB, "cannot compare '%s': %s", st->path,
+			 sqlite3_errmsg(st->db));
+}
+
+/* The names are ours, not the store's: a struct reel_factor outlives it. */
+static const struct {
+	const char *name, *unit;
+} factor_name[] = {
+	{"I/O time", "ns"},
+	{"bytes read", "B"},
+	{"bytes written", "B"},
+	{"transfer size, min", "B"},
+	{"transfer size, max", "B"},
+	{"transfer size, mean", "B"},
+	{"transfer size, median", "B"},
+	{"bandwidth per call, mean", "B/s"},
+	{"bandwidth per call, median", "B/s"},
+	{"sequential", "%"},
+	{"consecutive", "%"},
+	{"files", ""},
+};
+#define FACTORS ((int)(sizeof(factor_name) / sizeof(factor_name[0])))
+
+static int read_vector(struct reel_store *st, struct reel_likeness *l,
+		       bool is_b, struct reel_error *err)
+{
+	sqlite3_stmt *q = NULL;
+	int rc = reel_store_prepare(
+		st, &q, "SELECT ordinal, value FROM v_similarity_vector", err);
+	int step = SQLITE_DONE;
+
+	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
+		int i = sqlite3_column_int(q, 0) - 1;
+		bool has = sqlite3_column_type(q, 1) != SQLITE_NULL;
+		double value = sqlite3_column_double(q, 1);
+
+		if (i < 0 || i >= FACTORS || !isfinite(value) || value < 0)
+			continue;
+		*(is_b ? &l->factor[i].has_b : &l->factor[i].has_a) = has;
+		*(is_b ? &l->factor[i].b : &l->factor[i].a) = value;
+	}
+	if (!rc && step != SQLITE_DONE)
+		rc = query_fail(st, err);
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static void find_difference(struct reel_factor *f)
+{
+	double max = fmax(f->a, f->b);
+
+	/* What one run has and the other lacks differs wholly. */
+	if (f->has_a != f->has_b)
+		f->d = f->has_a ? 1 : -1;
+	else if (f->has_a && max > 0)
+		f->d = (f->a - f->b) / max;
+	f->used = f->has_a && f->has_b && max > 0;
+}
+
+double reel_change(double d)
+{
+	return d >= 0 ? -d : d > -1 ? -d / (1 + d) : INFINITY;
+}
+
+double reel_factor_change(const struct reel_factor *f)
+{
+	return f->has_a != f->has_b ? INFINITY : reel_change(f->d);
+}
+
+int reel_likeness_largest(const struct reel_likeness *l)
+{
+	double most = 0;
+	int largest = -1, i;
+
+	for (i = 0; i < l->factors; i++) {
+		double change = fabs(reel_factor_change(&l->factor[i]));
+
+		if (change > most) {
+			largest = i;
+			most = change;
+		}
+	}
+	return largest;
+}
+
+static void find_cosine(struct reel_likeness *l)
+{
+	double dot = 0, aa = 0, bb = 0;
+	int i;
+
+	l->worst = -1;
+	for (i = 0; i < l->factors; i++) {
+		struct reel_factor *f = &l->factor[i];
+		double max = fmax(f->a, f->b);
+
+		find_difference(f);
+		if (l->worst < 0 ? f->d != 0 : fabs(f->d) > l->max_abs_d)
+			l->worst = i;
+		l->max_abs_d = fmax(l->max_abs_d, fabs(f->d));
+		if (!f->used)
+			continue;
+		dot += f->a / max * (f->b / max);
+		aa += f->a / max * (f->a / max);
+		bb += f->b / max * (f->b / max);
+	}
+	if (aa > 0 && bb > 0) {
+		l->has_cosine = true;
+		l->cosine = fmin(dot / sqrt(aa * bb), 1);
+	}
+}
+
+/* Without @upper: what a replay plays. */
+static int read_counts(struct reel_store *st, bool upper,
+		       double count[REEL_CALL_MAX], double *sum,
+		       struct reel_error *err)
+{
+	static const char sql[] =
+		"SELECT call_id, calls FROM call_io JOIN call USING (call_id) "
+		"WHERE message = 0 AND (?1 OR (layer <> 'MPIIO' "
+		"AND call_group <> 'queue'))";
+	sqlite3_stmt *q = NULL;
+	int rc = reel_store_prepare(st, &q, sql, err);
+	int step = SQLITE_DONE;
+
+	if (!rc)
+		sqlite3_bind_int(q, 1, upper);
+	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
+		int id = sqlite3_column_int(q, 0);
+
+		if (id < 0 || id >= REEL_CALL_MAX)
+			continue;
+		count[id] += sqlite3_column_double(q, 1);
+		*sum += sqlite3_column_double(q, 1);
+	}
+	if (!rc && step != SQLITE_DONE)
+		rc = query_fail(st, err);
+	sqlite3_finalize(q);
+	return rc;
+}
+
+/* Half the sum of the differences of the calls' shares. */
+static int find_call_tv(struct reel_store *a, struct reel_store *b, bool upper,
+			struct reel_likeness *l, struct reel_error *err)
+{
+	double in_a[REEL_CALL_MAX] = {0}, in_b[REEL_CALL_MAX] = {0};
+	double sum_a = 0, sum_b = 0, apart = 0;
+	int i;
+
+	if (read_counts(a, upper, in_a, &sum_a, err) ||
+	    read_counts(b, upper, in_b, &sum_b, err))
+		return -1;
+	if (sum_a == 0 || sum_b == 0) {
+		l->call_tv = sum_a == sum_b ? 0 : 1;
+		return 0;
+	}
+	for (i = 0; i < REEL_CALL_MAX; i++)
+		apart += fabs(in_a[i] / sum_a - in_b[i] / sum_b);
+	l->call_tv = apart / 2;
+	return 0;
+}
+
+/* A thread that made I/O calls. */
+struct thread {
+	int64_t key; /* thread_id of its counterpart; or its place */
+	int64_t hash, calls, upper_hash, upper_calls;
+};
+
+struct threads {
+	struct thread *t;
+	int64_t n;
+};
+
+#define COLUMNS ", hash, calls, upper_hash, upper_calls "
+
+/* As the replay said: each thread's counterpart. */
+static const char by_note[] =
+	"SELECT CAST(n.value AS INTEGER)" COLUMNS "FROM thread_sequence s "
+	"JOIN note n ON n.thread_id = s.thread_id AND n.key = 'replay.thread' "
+	"WHERE s.calls > 0 ORDER BY 1, s.thread_id";
+static const char by_id[] =
+	"SELECT thread_id" COLUMNS "FROM thread_sequence WHERE calls > 0 "
+	"ORDER BY 1";
+static const char by_place[] =
+	"SELECT place" COLUMNS "FROM v_thread_place ORDER BY place";
+
+static int read_threads(struct reel_store *st, const char *sql,
+			struct threads *out, struct reel_error *err)
+{
+	sqlite3_stmt *q = NULL;
+	int rc = reel_store_prepare(st, &q, sql, err), step = SQLITE_DONE;
+	int64_t room = 0;
+
+	out->n = 0;
+	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
+		if (out->n == room) {
+			room = room ? 2 * room : 64;
+			rc = reel_grow(&out->t, (size_t)room, sizeof(*out->t),
+				       err);
+			if (rc)
+				break;
+		}
+		out->t[out->n++] = (struct thread){
+			.key = sqlite3_column_int64(q, 0),
+			.hash = sqlite3_column_int64(q, 1),
+			.calls = sqlite3_column_int64(q, 2),
+			.upper_hash = sqlite3_column_int64(q, 3),
+			.upper_calls = sqlite3_column_int64(q, 4),
+		};
+	}
+	if (!rc && step != SQLITE_DONE)
+		rc = query_fail(st, err);
+	sqlite3_finalize(q);
+	return rc;
+}
+
+/* Both are sorted by key; a key counts once. */
+static int64_t count_same(const struct threads *a, const struct threads *b,
+			  bool upper)
+{
+	int64_t i = 0, k = 0, same = 0;
+
+	while (i < a->n && k < b->n) {
+		const struct thread *x = &a->t[i], *y = &b->t[k];
+
+		i += x->key <= y->key;
+		k += y->key <= x->key;
+		same += x->key == y->key && x->hash == y->hash &&
+			x->calls == y->calls &&
+			(!upper || (x->upper_hash == y->upper_hash &&
+				    x->upper_calls == y->upper_calls));
+	}
+	return same;
+}
+
+static int count_threads(struct reel_store *st, bool upper, int64_t *n,
+			 struct reel_error *err)
+{
+	bool has;
+
+	return reel_store_int(st,
+			      upper ? "SELECT count(*) FROM thread_sequence "
+				      "WHERE calls + upper_calls > 0"
+				    : "SELECT count(*) FROM thread_sequence "
+				      "WHERE calls > 0",
+			      n, &has, err);
+}
+
+static int has_notes(struct reel_store *st, bool *yes, struct reel_error *err)
+{
+	int64_t n = 0;
+	bool has;
+
+	if (reel_store_int(st,
+			   "SELECT count(*) FROM note "
+			   "WHERE key = 'replay.thread'",
+			   &n, &has, err))
+		return -1;
+	*yes = n > 0;
+	return 0;
+}
+
+static int find_same(struct reel_store *a, struct reel_store *b, bool note_a,
+		     bool note_b, struct reel_likeness *l,
+		     struct reel_error *err)
+{
+	struct threads in_a = {0}, in_b = {0};
+	const char *sql_a = by_place, *sql_b = by_place;
+	bool upper = !note_a && !note_b;
+	int rc = -1;
+
+	/* Two replays of one run have notes of the same threads. */
+	if (!upper) {
+		sql_a = note_a ? by_note : by_id;
+		sql_b = note_b ? by_note : by_id;
+	}
+	if (count_threads(a, upper, &l->threads_a, err) ||
+	    count_threads(b, upper, &l->threads_b, err) ||
+	    read_threads(a, sql_a, &in_a, err) ||
+	    read_threads(b, sql_b, &in_b, err))
+		goto out;
+	l->threads_same = count_same(&in_a, &in_b, upper);
+	l->has_same = l->threads_a || l->threads_b;
+	if (l->has_same)
+		l->same_sequence_share =
+			(double)l->threads_same /
+			(double)(l->threads_a > l->threads_b ? l->threads_a
+							     : l->threads_b);
+	rc = 0;
+out:
+	free(in_a.t);
+	free(in_b.t);
+	return rc;
+}
+
+/*
+ * Of the time from the first event to the last: what came before the first
+ * call, like the start of an interpreter, is in no trace and in no replay.
+ */
+static int find_time(struct reel_store *a, struct reel_store *b,
+		     struct reel_likeness *l, struct reel_error *err)
+{
+	static const char sql[] = "SELECT span_ns FROM run";
+	int64_t ns_a = 0, ns_b = 0, max;
+	bool has_a, has_b;
+
+	if (reel_store_int(a, sql, &ns_a, &has_a, err) ||
+	    reel_store_int(b, sql, &ns_b, &has_b, err))
+		return -1;
+	max = ns_a > ns_b ? ns_a : ns_b;
+	l->has_time = has_a && has_b && max > 0;
+	if (l->has_time)
+		l->total_time_d = ((double)ns_a - (double)ns_b) / (double)max;
+	return 0;
+}
+
+int reel_compare(struct reel_store *a, struct reel_store *b,
+		 struct reel_likeness *out, struct reel_error *err)
+{
+	bool note_a, note_b;
+	int i;
+
+	_Static_assert(sizeof(factor_name) / sizeof(factor_name[0]) <=
+			       REEL_FACTORS_MAX,
+		       "raise REEL_FACTORS_MAX");
+	memset(out, 0, sizeof(*out));
+	out->factors = FACTORS;
+	for (i = 0; i < FACTORS; i++) {
+		out->factor[i].name = factor_name[i].name;
+		out->factor[i].unit = factor_name[i].unit;
+	}
+	if (read_vector(a, out, false, err) || read_vector(b, out, true, err))
+		return -1;
+	find_cosine(out);
+	/* A replay plays the calls beneath MPI-IO and the asynchronous
+	 * operations themselves: of one these are compared alone. */
+	if (has_notes(a, &note_a, err) || has_notes(b, &note_b, err) ||
+	    find_call_tv(a, b, !note_a && !note_b, out, err) ||
+	    find_same(a, b, note_a, note_b, out, err))
+		return -1;
+	return find_time(a, b, out, err);
+}

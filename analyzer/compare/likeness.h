@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Likeness of two runs: the factors are defined in
+ * schemas/metric_similarity.sql and ioreel-compare(1).
+ */
+#ifndef ANALYZER_COMPARE_LIKENESS_H
+#define ANALYZER_COMPARE_LIKENESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reel_error;
+struct reel_store;
+
+#define REEL_FACTORS_MAX 24
+
+struct reel_factor {
+	const char *name; /* "transfer size, median" */
+	const char *unit; /* "ns", "B", "B/s", "%", "" */
+	bool has_a, has_b;
+	bool used; /* in the cosine; 0/0 and missing ones are left out */
+	double a, b;
+	double d; /* (a - b) / max(a, b), signed; 0 when both are 0 */
+};
+
+struct reel_likeness {
+	struct reel_factor factor[REEL_FACTORS_MAX];
+	int factors;
+	bool has_cosine;
+	double cosine;
+	double max_abs_d;
+	int worst; /* index of max |d|, -1: none */
+	int64_t threads_a, threads_b;
+	int64_t threads_same; /* with the identical call sequence */
+	bool has_same;
+	double same_sequence_share; /* threads_same / max(threads_a, threads_b) */
+	bool has_time;
+	double total_time_d; /* of wall time */
+	double call_tv;	     /* total variation of call counts, 0..1 */
+};
+
+/* (b - a) / a, as people read it, of @d = (a - b) / max(a, b); INFINITY where
+ * a is 0 and b is not. */
+double reel_change(double d);
+/* The change of one factor; INFINITY also where only one run has it. */
+double reel_factor_change(const struct reel_factor *f);
+/* Index of the factor that changed most by that, -1: none did. */
+int reel_likeness_largest(const struct reel_likeness *l);
+
+/* 0, or -1 with @err filled (REEL_E_DB). */
+int reel_compare(struct reel_store *a, struct reel_store *b,
+		 struct reel_likeness *out, struct reel_error *err);
+
+#endif

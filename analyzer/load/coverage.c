@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the trace does not hold, though nothing was lost: programs that could
+ * not be seen, and calls that were only counted once a budget was spent. Rows
+ * of the table loss whose unit is not "events".
+ */
+#include <math.h>
+
+#include "lib/calls.h"
+#include "lib/trace/reader.h"
+
+#include "analyzer/load/internal.h"
+
+static int put(struct reel_insert *out, const char *reason, const char *unit,
+	       uint64_t count, struct reel_error *err)
+{
+	reel_insert_text(out, reason);
+	reel_insert_text(out, unit);
+	reel_insert_int(out, count > INT64_MAX ? INT64_MAX : (int64_t)count);
+	return reel_insert_done(out, err);
+}
+
+/* A counter of the whole job. Failed starts are taken back: never below 0. */
+static uint64_t sum(const struct load *l, unsigned int counter)
+{
+	uint64_t n = reel_trace_counts(l->tr)->counter[counter];
+
+	for (int i = 0; i < reel_trace_processes(l->tr); i++)
+		n += reel_trace_process(l->tr, i)->head.counter[counter];
+	return n > INT64_MAX ? 0 : n;
+}
+
+/*
+ * About how many files were opened: to some 2 %. Source: Flajolet and others,
+ * HyperLogLog, 2007.
+ */
+static uint64_t files_seen(const struct reel_counts *c)
+{
+	const double m = REEL_FILES_SEEN;
+	double sum = 0, n;
+	int none = 0;
+
+	for (int i = 0; i < REEL_FILES_SEEN; i++) {
+		none += !c->file[i];
+		sum += ldexp(1, -(c->file[i] & 63));
+	}
+	n = 0.7213 / (1 + 1.079 / m) * m * m / sum;
+	if (n <= 2.5 * m && none)
+		n = m * log(m / none);
+	return (uint64_t)(n + 0.5);
+}
+
+int load_gaps(struct load *l, int64_t start_real_ns, struct reel_error *err)
+{
+	uint64_t full = reel_trace_counts(l->tr)->full_real_ns, n;
+	struct reel_insert out;
+	int rc = reel_insert_open(
+		&out, l->st, "INSERT INTO loss VALUES (NULL, ?, ?, ?)", err);
+
+	for (unsigned int c = REEL_UNTRACED_STATIC;
+	     !rc && c <= REEL_UNTRACED_NAMESPACE; c++) {
+		n = sum(l, c);
+		if (n)
+			rc = put(&out, reel_counter_name(c), "processes", n,
+				 err);
+	}
+	n = 0;
+	for (int i = 0; i < reel_trace_processes(l->tr); i++)
+		n += reel_trace_process(l->tr, i)->head.counted_ticks != 0;
+	if (!rc && n)
+		rc = put(&out, "counted", "processes", n, err);
+	n = n ? files_seen(reel_trace_counts(l->tr)) : 0;
+	if (!rc && n)
+		rc = put(&out, "counted_files", "files", n, err);
+	if (!rc && full)
+		rc = put(&out, "counted_after", "ns",
+			 full > (uint64_t)start_real_ns
+				 ? full - (uint64_t)start_real_ns
+				 : 0,
+			 err);
+	return reel_insert_close(&out, rc);
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Launchers: programs that find the job's program, start it, and have no other
+ * purpose. A shim of pyenv forks fifty shells for it.
+ *
+ * An image is marked by the program or script that it runs, never by what it
+ * reads or writes, and only when the job's program follows: what a user records
+ * is not hidden, be it "pyenv install" or a script that ends in "exec python".
+ * The rules are in ioreel-store(5), "Launchers": a change there belongs here.
+ */
+#include "analyzer/load/launcher.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/trace/reader.h"
+
+/* Rounds of spread(): a helper of a helper of a helper ... */
+#define ROUNDS 32
+/* Images of a process that all are a launcher's. */
+#define CHAIN_MOST 16
+
+enum runner { PROGRAM, SHELL, PYTHON };
+
+/*
+ * EXECS: becomes the job, and all that it forks before are helpers. STAYS: the
+ * job is a child of it, or nothing else is forked. HELPS: starts no job.
+ */
+enum how { NONE, EXECS, STAYS, HELPS };
+
+static const struct launcher {
+	const char *name;
+	enum runner runner;
+	enum how how;
+	const char *verb; /* first word after it; "x." begins it; NULL: any */
+} launchers[] = {
+	/* in the start files of shells */
+	{"pyenv", SHELL, HELPS, "init"},
+	{"pyenv", SHELL, HELPS, "virtualenv-init"},
+	{"pyenv", SHELL, HELPS, "rehash"},
+	{"rbenv", SHELL, HELPS, "init"},
+	{"nodenv", SHELL, HELPS, "init"},
+	{"goenv", SHELL, HELPS, "init"},
+	{"jenv", SHELL, HELPS, "init"},
+	/* before a program */
+	{"pyenv", SHELL, EXECS, NULL},
+	{"rbenv", SHELL, EXECS, NULL},
+	{"nodenv", SHELL, EXECS, NULL},
+	{"goenv", SHELL, EXECS, NULL},
+	{"jenv", SHELL, EXECS, NULL},
+	{"asdf", SHELL, EXECS, NULL},
+	{"poetry", PYTHON, EXECS, "run"},
+	{"pipenv", PYTHON, EXECS, "run"},
+	{"conda", PYTHON, STAYS, "run"},
+	{"conda", PYTHON, STAYS, "shell."},
+	{"mamba", PYTHON, STAYS, "run"},
+	{"mamba", PYTHON, STAYS, "shell."},
+	{"uv", PROGRAM, STAYS, "run"},
+	{"uvx", PROGRAM, STAYS, NULL},
+	{"env", PROGRAM, STAYS, NULL},
+	{"time", PROGRAM, STAYS, NULL},
+	{"nice", PROGRAM, STAYS, NULL},
+	{"ionice", PROGRAM, STAYS, NULL},
+	{"chrt", PROGRAM, STAYS, NULL},
+	{"taskset", PROGRAM, STAYS, NULL},
+	{"numactl", PROGRAM, STAYS, NULL},
+	{"stdbuf", PROGRAM, STAYS, NULL},
+	{"timeout", PROGRAM, STAYS, NULL},
+	{"setsid", PROGRAM, STAYS, NULL},
+};
+#define LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
+
+/* Programs that scripts like pyenv's run, and that a job hardly starts with: a fork
+ * without a recorded call before its exec is not seen. */
+static const char *const tools[] = {
+	"readlink", "greadlink", "realpath", "basename", "dirname", "uname",
+};
+
+/* The script of an image, or its program where there is no script. */
+struct runs {
+	enum runner runner;
+	const char *path, *verb; /* "": none */
+};
+
+struct image {
+	const struct reel_trace_process *is;
+	int index;
+	int64_t start_ns;
+	int before;  /* place of the image that it replaced, or -1 */
+	int after;   /* and of the one that replaced it */
+	int from;    /* of the image that forked it, or had its parent's id */
+	bool forked; /* seen by the one that did */
+	enum how how;
+	const char *name;
+	struct runs runs;
+};
+
+struct images {
+	struct image *image; /* by process, then by time */
+	int n;
+};
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Is the last folder of @path, of @depth 1, named @name? */
+static bool folder_is(const char *path, const char *name)
+{
+	const char *end = strrchr(path, '/');
+	size_t n = strlen(name);
+
+	return end && end - path >= (ptrdiff_t)n && !memcmp(end - n, name, n) &&
+	       (end - n == path || end[-(ptrdiff_t)n - 1] == '/');
+}
+
+static enum runner runner_of(const char *program)
+{
+	static const char *const shells[] = {"sh", "bash", "dash", "zsh",
+					     "ksh"};
+	size_t python = strlen("python");
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+		if (!strcmp(program, shells[i]))
+			return SHELL;
+	if (!strncmp(program, "python", python) &&
+	    !program[python + strspn(program + python, "0123456789.")])
+		return PYTHON;
+	return PROGRAM;
+}
+
+/* The words of @p from @i on; "" past the last. */
+static const char *word(const struct reel_trace_process *p, int *i)
+{
+	while (*i < p->texts)
+		if (!strcmp(p->text[(*i)++].key, "arg"))
+			return p->text[*i - 1].value;
+	return "";
+}
+
+/* The next word that is no option. */
+static const char *plain_word(const struct reel_trace_process *p, int *i)
+{
+	const char *w = word(p, i);
+
+	while (*w == '-')
+		w = word(p, i);
+	return w;
+}
+
+/* The script or module that an interpreter runs; "": other code. */
+static const char *script_of(const struct reel_trace_process *p,
+			     enum runner runner, int *i)
+{
+	const char *w = word(p, i);
+
+	for (; *w == '-'; w = word(p, i)) {
+		if (runner == PYTHON && !strcmp(w, "-m"))
+			return word(p, i);
+		if (w[1] != '-' && strchr(w, 'c'))
+			return "";
+		if (runner == PYTHON && (!strcmp(w, "-X") || !strcmp(w, "-W")))
+			word(p, i);
+	}
+	return w;
+}
+
+static struct runs runs_of(const struct reel_trace_process *p)
+{
+	struct runs r = {.path = reel_trace_text(p, "exe")};
+	int i = 0;
+	const char *first = word(p, &i);
+
+	if (!r.path)
+		r.path = first;
+	r.runner = runner_of(base_of(r.path));
+	if (r.runner != PROGRAM)
+		r.path = script_of(p, r.runner, &i);
+	r.verb = plain_word(p, &i);
+	return r;
+}
+
+/* libexec/pyenv and libexec/pyenv-which, of pyenv itself and of its plugins. */
+static bool is_part(const char *path, const char *name)
+{
+	const char *base = base_of(path);
+	size_t n = strlen(name);
+
+	if (strncmp(base, name, n))
+		return false;
+	if (!base[n])
+		return folder_is(path, "libexec") || folder_is(path, "bin");
+	return base[n] == '-' &&
+	       (folder_is(path, "libexec") ||
+		(folder_is(path, "bin") && strstr(path, "/plugins/")));
+}
+
+static const struct launcher *launcher_of(const struct runs *r)
+{
+	for (size_t i = 0; i < LAUNCHERS; i++) {
+		const struct launcher *l = &launchers[i];
+		size_t n = l->verb ? strlen(l->verb) : 0;
+
+		if (r->runner != l->runner)
+			continue;
+		if (l->runner == SHELL ? !is_part(r->path, l->name)
+				       : strcmp(base_of(r->path), l->name))
+			continue;
+		if (!n || !strcmp(r->verb, l->verb) ||
+		    (l->verb[n - 1] == '.' && !strncmp(r->verb, l->verb, n)))
+			return l;
+	}
+	return NULL;
+}
+
+static bool is_tool(const struct image *im)
+{
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		if (im->runs.runner == PROGRAM &&
+		    !strcmp(base_of(im->runs.path), tools[i]))
+			return true;
+	return false;
+}
+
+/* --- which image became or forked which ----------------------------------- */
+
+static int by_owner(const struct reel_head *x, const struct reel_head *y,
+		    uint32_t pid)
+{
+	int order = memcmp(x->boot_id, y->boot_id, sizeof(x->boot_id));
+
+	if (order)
+		return order;
+	return x->pid < pid ? -1 : x->pid > pid;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct image *x = a, *y = b;
+	int order = by_owner(&x->is->head, &y->is->head, y->is->head.pid);
+
+	if (order)
+		return order;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* The last image of process @pid beside @im that began before it, or -1. */
+static int image_before(const struct images *all, const struct image *im,
+			uint32_t pid)
+{
+	int lo = 0, hi = all->n;
+
+	while (lo < hi) {
+		int mid = lo + (hi - lo) / 2;
+		const struct image *m = &all->image[mid];
+		int order = by_owner(&m->is->head, &im->is->head, pid);
+
+		if (order < 0 || (!order && m->start_ns < im->start_ns))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || by_owner(&all->image[lo - 1].is->head, &im->is->head, pid))
+		return -1;
+	return lo - 1;
+}
+
+static int link_images(struct images *all, const struct reel_trace *tr,
+		       struct reel_error *err)
+{
+	int *place = reel_alloc((size_t)all->n + 1, sizeof(*place), err);
+
+	if (!place)
+		return -1;
+	for (int i = 0; i < all->n; i++) {
+		struct image *im = &all->image[i];
+
+		im->index = i;
+		im->is = reel_trace_process(tr, i);
+		im->start_ns = reel_trace_ns(tr, i, im->is->head.start_ticks);
+		im->runs = runs_of(im->is);
+	}
+	qsort(all->image, (size_t)all->n, sizeof(*all->image), by_time);
+	for (int i = 0; i < all->n; i++) {
+		place[all->image[i].index] = i;
+		all->image[i].after = -1;
+	}
+	for (int i = 0; i < all->n; i++) {
+		struct image *im = &all->image[i];
+		int parent = im->is->parent;
+
+		im->forked = parent >= 0 && parent < all->n;
+		im->before = im->forked || !i
+				     ? -1
+				     : image_before(all, im, im->is->head.pid);
+		if (im->before >= 0)
+			all->image[im->before].after = i;
+		im->from = im->forked
+				   ? place[parent]
+				   : image_before(all, im, im->is->head.ppid);
+	}
+	free(place);
+	return 0;
+}
+
+/* --- marks ---------------------------------------------------------------- */
+
+/* Does @im run a part of a launcher that becomes the job? */
+static const struct launcher *execs(const struct image *im)
+{
+	const struct launcher *l = launcher_of(&im->runs);
+
+	return l && l->how == EXECS ? l : NULL;
+}
+
+static bool mark(struct image *im, enum how how, const char *name)
+{
+	im->how = how;
+	im->name = name;
+	return true;
+}
+
+/*
+ * The images of one process from place @i on that all are parts of a launcher,
+ * when a program follows that is none. A shim is one by the image after it. A
+ * process that a launcher forked runs no job: see spread().
+ */
+static void mark_chain(struct images *all, int i)
+{
+	const struct launcher *l = NULL;
+	int end = i, from = all->image[i].from;
+
+	if (from >= 0 && execs(&all->image[from]))
+		return;
+
+	if (folder_is(all->image[i].runs.path, "shims") &&
+	    all->image[i].runs.runner == SHELL)
+		end = all->image[i].after;
+	for (int k = 0; end >= 0 && execs(&all->image[end]); k++) {
+		if (k == CHAIN_MOST)
+			return;
+		l = execs(&all->image[end]);
+		end = all->image[end].after;
+	}
+	for (; l && end >= 0 && i != end; i = all->image[i].after)
+		mark(&all->image[i], EXECS, l->name);
+}
+
+static void mark_by_name(struct images *all)
+{
+	for (int i = 0; i < all->n; i++) {
+		struct image *im = &all->image[i];
+		const struct launcher *l = launcher_of(&im->runs);
+
+		if (im->how)
+			continue;
+		if (l && l->how != EXECS)
+			mark(im, l->how, l->name);
+		else
+			mark_chain(all, i);
+	}
+}
+
+/* conda run writes a script of this name, which activates and runs the job. */
+static bool is_conda_script(const struct image *im, const struct image *from)
+{
+	return from->how == STAYS && im->runs.runner == SHELL &&
+	       !strncmp(base_of(im->runs.path), "tmp", 3) &&
+	       (!strcmp(from->name, "conda") || !strcmp(from->name, "mamba"));
+}
+
+/* From images with a mark to what they forked. True: there was more. */
+static bool spread(struct images *all)
+{
+	bool any = false;
+
+	for (int i = 0; i < all->n; i++) {
+		struct image *im = &all->image[i];
+		const struct image *was, *from;
+
+		if (im->how)
+			continue;
+		was = im->before >= 0 ? &all->image[im->before] : NULL;
+		from = im->from >= 0 ? &all->image[im->from] : NULL;
+		if (was && was->how == HELPS)
+			any |= mark(im, HELPS, was->name);
+		else if (was && was->how)
+			continue; /* the job */
+		else if (from &&
+			 (from->how == HELPS ||
+			  (from->how == EXECS && (im->forked || is_tool(im)))))
+			any |= mark(im, HELPS, from->name);
+		else if (from && is_conda_script(im, from))
+			any |= mark(im, STAYS, from->name);
+	}
+	return any;
+}
+
+bool reel_launcher_is(const char *path)
+{
+	for (size_t i = 0; i < LAUNCHERS; i++)
+		if (!strcmp(base_of(path), launchers[i].name))
+			return true;
+	return false;
+}
+
+const char *reel_launcher_runs(const struct reel_trace_process *p)
+{
+	struct runs r = runs_of(p);
+	const char *exe = reel_trace_text(p, "exe");
+
+	return *r.path ? r.path : exe ? exe : "";
+}
+
+const char **reel_launchers(const struct reel_trace *tr, struct reel_error *err)
+{
+	struct images all = {.n = reel_trace_processes(tr)};
+	const char **name = reel_alloc((size_t)all.n + 1, sizeof(*name), err);
+	int marked = 0;
+
+	all.image = reel_alloc((size_t)all.n + 1, sizeof(*all.image), err);
+	if (!name || !all.image || link_images(&all, tr, err)) {
+		free(name);
+		name = NULL;
+		goto out;
+	}
+	mark_by_name(&all);
+	for (int i = 0; i < ROUNDS && spread(&all); i++)
+		;
+	for (int i = 0; i < all.n; i++)
+		marked += all.image[i].how != NONE;
+	/* Nothing else: then this was the job. */
+	for (int i = 0; marked < all.n && i < all.n; i++)
+		name[all.image[i].index] = all.image[i].name;
+out:
+	free(all.image);
+	return name;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Table run: one row, from job.json, the heads and what load counted. All of
+ * job.json may be missing: then the first process says what it can.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+
+#include "analyzer/load/internal.h"
+#include "analyzer/load/launcher.h"
+
+/* The words of the job: of job.json, or of the first process. */
+struct words {
+	const char **word;
+	size_t n;
+};
+
+static int words_of_job(const struct load *l, struct words *w,
+			struct reel_error *err)
+{
+	const json_t *list = json_object_get(reel_trace_job(l->tr), "command");
+	const struct reel_trace_process *tp;
+	size_t n = json_is_array(list) ? json_array_size(list) : 0;
+
+	tp = !n && l->processes ? reel_trace_process(l->tr, l->process[0].index)
+				: NULL;
+	w->word = reel_alloc(n + (tp ? (size_t)tp->texts : 0) + 1,
+			     sizeof(*w->word), err);
+	if (!w->word)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+
+		w->word[w->n++] = s ? s : "";
+	}
+	for (int i = 0; tp && i < tp->texts; i++)
+		if (!strcmp(tp->text[i].key, "arg"))
+			w->word[w->n++] = tp->text[i].value;
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The first process that is no launcher's runs it; "": there is none. */
+static const char *program_of_job(const struct load *l)
+{
+	for (int i = 0; i < l->processes; i++)
+		if (!l->process[i].launcher)
+			return reel_launcher_runs(
+				reel_trace_process(l->tr, l->process[i].index));
+	return "";
+}
+
+/* The script, when there is one; else the program. */
+static const char *name_of(const struct load *l, const struct words *w)
+{
+	const char *program;
+
+	for (size_t i = 0; i < w->n; i++) {
+		size_t len = strlen(w->word[i]);
+
+		if (len > 3 && !strcmp(w->word[i] + len - 3, ".py"))
+			return base_name(w->word[i]);
+	}
+	if (!w->n)
+		return "unknown";
+	program = reel_launcher_is(w->word[0]) ? program_of_job(l) : "";
+	return base_name(*program ? program : w->word[0]);
+}
+
+static void put_json_int(struct reel_insert *out, const json_t *job,
+			 const char *key)
+{
+	const json_t *v = json_object_get(job, key);
+
+	if (json_is_integer(v))
+		reel_insert_int(out, json_integer_value(v));
+	else
+		reel_insert_null(out);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Ranks that MPI named; 1 without MPI. */
+static int64_t count_ranks(const struct load *l, struct reel_error *err)
+{
+	int *rank = reel_alloc((size_t)l->processes + 1, sizeof(*rank), err);
+	int64_t n = 0;
+	int k = 0;
+
+	if (!rank)
+		return -1;
+	for (int i = 0; i < l->processes; i++)
+		if (l->process[i].rank >= 0)
+			rank[k++] = l->process[i].rank;
+	qsort(rank, (size_t)k, sizeof(*rank), by_value);
+	for (int i = 0; i < k; i++)
+		n += !i || rank[i] != rank[i - 1];
+	free(rank);
+	return n ? n : 1;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The most that were alive at one time: each epoch may make its own. */
+static int64_t count_workers(const struct load *l, struct reel_error *err)
+{
+	int64_t *start =
+		reel_alloc(2 * (size_t)l->processes + 2, sizeof(*start), err);
+	int64_t *end = start + l->processes + 1, now = 0, most = 0;
+	size_t n = 0;
+
+	if (!start)
+		return -1;
+	for (int i = 0; i < l->processes; i++) {
+		if (!l->process[i].worker)
+			continue;
+		start[n] = l->process[i].start_ns;
+		end[n++] = l->process[i].end_ns;
+	}
+	qsort(start, n, sizeof(*start), by_time);
+	qsort(end, n, sizeof(*end), by_time);
+	for (size_t i = 0, k = 0; i < n; i++) {
+		now++;
+		while (k < n && end[k] <= start[i]) {
+			now--;
+			k++;
+		}
+		if (now > most)
+			most = now;
+	}
+	free(start);
+	return most;
+}
+
+/* CLOCK_REALTIME of time 0: the job's clock is the first host's. 0: unknown. */
+static int64_t start_real_ns(const struct load *l)
+{
+	int64_t real_ns;
+
+	if (!l->hosts || __builtin_add_overflow(l->host[0].boot_real_ns,
+						l->zero_ns, &real_ns))
+		return 0;
+	return real_ns;
+}
+
+static const char run_sql[] =
+	"INSERT INTO run (run_id, name, command, cwd, start_real_ns, wall_ns, "
+	"span_ns, exit_status, exit_signal, host, framework, ranks, workers, "
+	"clock_error_ns, events, calls, lost, job_json, tool_version) "
+	"VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+/* What the processes counted, and images that never made a log. */
+static int64_t sum_counter(const struct load *l, enum reel_counter which)
+{
+	uint64_t sum = reel_trace_counts(l->tr)->counter[which];
+
+	for (int i = 0; i < l->processes; i++)
+		sum += reel_trace_process(l->tr, i)->head.counter[which];
+	return (int64_t)sum;
+}
+
+int load_code_row(struct load *l, struct reel_error *err)
+{
+	struct reel_insert out;
+
+	if (reel_insert_open(&out, l->st,
+			     "INSERT INTO code_io VALUES (?, ?, ?)", err))
+		return -1;
+	reel_insert_int(&out, sum_counter(l, REEL_CODE_OPENS));
+	reel_insert_int(&out, sum_counter(l, REEL_CODE_CALLS));
+	reel_insert_int(&out, sum_counter(l, REEL_CODE_READ_BYTES));
+	return reel_insert_close(&out, reel_insert_done(&out, err));
+}
+
+/* The columns from start_real_ns to exit_signal. */
+static void put_times(const struct load *l, struct reel_insert *out)
+{
+	const json_t *job = reel_trace_job(l->tr);
+
+	if (start_real_ns(l))
+		reel_insert_int(out, start_real_ns(l));
+	else
+		reel_insert_null(out);
+	put_json_int(out, job, "wall_ns");
+	reel_insert_int(out, l->span_ns);
+	put_json_int(out, job, "exit_status");
+	put_json_int(out, job, "exit_signal");
+}
+
+int load_run_row(struct load *l, int64_t lost, struct reel_error *err)
+{
+	const json_t *job = reel_trace_job(l->tr);
+	struct reel_buf command = REEL_BUF_INIT;
+	struct words w = {0};
+	struct reel_insert out = {0};
+	char *dump = json_dumps(job, JSON_COMPACT);
+	int64_t ranks = count_ranks(l, err), workers = count_workers(l, err);
+	int rc = -1;
+
+	if (ranks < 0 || workers < 0 || words_of_job(l, &w, err) ||
+	    load_gaps(l, start_real_ns(l), err) ||
+	    reel_insert_open(&out, l->st, run_sql, err))
+		goto out;
+	for (size_t i = 0; i < w.n; i++)
+		if ((i && reel_buf_puts(&command, " ", err)) ||
+		    reel_buf_quote(&command, w.word[i], err))
+			goto out;
+	reel_insert_text(&out, name_of(l, &w));
+	reel_insert_text(&out, reel_buf_text(&command));
+	reel_insert_text(&out, json_string_value(json_object_get(job, "cwd")));
+	put_times(l, &out);
+	reel_insert_text(&out, l->hosts ? l->host[0].name : NULL);
+	reel_insert_text(&out, l->framework[0] ? l->framework : NULL);
+	reel_insert_int(&out, ranks);
+	reel_insert_int(&out, workers);
+	reel_insert_int(&out, reel_trace_clock_error_ns(l->tr));
+	reel_insert_int(&out, (int64_t)l->events);
+	reel_insert_int(&out, (int64_t)l->calls);
+	reel_insert_int(&out, lost);
+	reel_insert_text(&out, dump ? dump : "{}");
+	reel_insert_text(&out, REEL_VERSION);
+	rc = reel_insert_done(&out, err);
+out:
+	rc = reel_insert_close(&out, rc);
+	free(dump);
+	free(w.word);
+	reel_buf_fini(&command);
+	return rc;
+}

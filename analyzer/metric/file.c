@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One row per file that was touched.
+ *
+ * The only metric whose memory grows with the number of files alone; the
+ * counts are 32 bits wide for that.
+ */
+#include <stdlib.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/intmap.h"
+#include "lib/store/event_op.h"
+#include "lib/store/insert.h"
+#include "lib/store/row_block.h"
+
+#include "analyzer/metric/metric.h"
+
+static const char schema[] =
+#include "schemas/metric_file.sql.inc"
+	;
+
+struct file {
+	uint32_t calls[METRIC_OPS], opens, errors, eof_reads;
+	uint32_t last_process; /* to see that there are more */
+	uint64_t dur_ns[METRIC_OPS], bytes[2], mapped_bytes;
+	bool many;
+};
+
+struct files {
+	struct file *file; /* by file_id */
+	uint32_t room;
+};
+
+static void count(struct file *f, enum metric_op op,
+		  const struct metric_event *ev)
+{
+	uint32_t calls = ev->calls;
+
+	if (op == METRIC_MAPPED) { /* bytes without a call of their own */
+		f->bytes[ev->is.group == REEL_GROUP_WRITE] +=
+			(uint64_t)ev->bytes;
+		return;
+	}
+	f->calls[op] += calls;
+	f->dur_ns[op] += (uint64_t)ev->dur_ns;
+	if (metric_failed(&ev->is)) {
+		f->errors += calls;
+		return;
+	}
+	if (op == METRIC_META) {
+		if (ev->is.group == REEL_GROUP_OPEN)
+			f->opens += calls;
+		else if (ev->is.call == REEL_CALL_MMAP && ev->is.asked > 0)
+			f->mapped_bytes += (uint64_t)ev->is.asked;
+		return;
+	}
+	f->bytes[op] += (uint64_t)ev->bytes;
+	if (metric_eof(&ev->is))
+		f->eof_reads += calls;
+}
+
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
+{
+	struct files *s = state;
+	enum metric_op op = ev->op;
+	struct file *f;
+
+	if (!ev->is.file || (op >= METRIC_OPS && op != METRIC_MAPPED))
+		return 0;
+	if (reel_array_reach(&s->file, &s->room, ev->is.file, sizeof(*f), err))
+		return -1;
+	f = &s->file[ev->is.file];
+	count(f, op, ev);
+	if (f->last_process && f->last_process != ev->is.process)
+		f->many = true;
+	f->last_process = ev->is.process;
+	return 0;
+}
+
+METRIC_FEED(file_feed)
+
+static void add_row(struct reel_rows *r, uint32_t id, const struct file *f)
+{
+	const uint64_t column[REEL_FILE_IO_COLUMNS] = {
+		[REEL_FILE_IO_SHARED] = f->many,
+		[REEL_FILE_IO_OPENS] = f->opens,
+		[REEL_FILE_IO_READS] = f->calls[METRIC_READ],
+		[REEL_FILE_IO_WRITES] = f->calls[METRIC_WRITE],
+		[REEL_FILE_IO_META_CALLS] = f->calls[METRIC_META],
+		[REEL_FILE_IO_ERRORS] = f->errors,
+		[REEL_FILE_IO_EOF_READS] = f->eof_reads,
+		[REEL_FILE_IO_READ_BYTES] = f->bytes[METRIC_READ],
+		[REEL_FILE_IO_WRITE_BYTES] = f->bytes[METRIC_WRITE],
+		[REEL_FILE_IO_READ_NS] = f->dur_ns[METRIC_READ],
+		[REEL_FILE_IO_WRITE_NS] = f->dur_ns[METRIC_WRITE],
+		[REEL_FILE_IO_META_NS] = f->dur_ns[METRIC_META],
+		[REEL_FILE_IO_MAPPED_BYTES] = f->mapped_bytes,
+	};
+
+	for (int i = 0; i < REEL_FILE_IO_COLUMNS; i++)
+		r->v[i][r->n] = column[i];
+	r->id[r->n++] = id;
+}
+
+static int file_finish(void *state, struct reel_store *st,
+		       struct reel_error *err)
+{
+	struct reel_codec *codec = reel_codec_new();
+	struct reel_rows rows = {0};
+	struct files *s = state;
+	struct reel_insert out;
+	int rc = reel_insert_open(&out, st,
+				  "INSERT INTO file_io_block (files, "
+				  "min_file_id, max_file_id, data) "
+				  "VALUES (?, ?, ?, ?)",
+				  err);
+
+	if (!rc && (!codec ||
+		    reel_rows_begin(&rows, &reel_row_file_io, REEL_ROW_BLOCK)))
+		rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
+	for (uint32_t i = 0; !rc && i < s->room; i++) {
+		if (!s->file[i].last_process)
+			continue;
+		add_row(&rows, i, &s->file[i]);
+		if (reel_rows_full(&rows))
+			rc = reel_insert_block(&out, codec, &rows, err);
+	}
+	if (!rc)
+		rc = reel_insert_block(&out, codec, &rows, err);
+	reel_rows_fini(&rows);
+	reel_codec_free(codec);
+	return reel_insert_close(&out, rc);
+}
+
+static void file_fini(void *state)
+{
+	struct files *s = state;
+
+	free(s->file);
+}
+
+const struct reel_metric reel_metric_file = {
+	.name = "file",
+	.schema = schema,
+	.state_bytes = sizeof(struct files),
+	.counts = true,
+	.feed = file_feed,
+	.finish = file_finish,
+	.fini = file_fini,
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Percentiles of a log-linear histogram.
+ *
+ * A bucket stands for its own mean, held between what it can hold and what was
+ * seen at all, so the extremes and constant distributions are exact.
+ */
+#include "analyzer/metric/histogram.h"
+
+#include <math.h>
+
+void reel_histogram_merge(struct reel_histogram *into,
+			  const struct reel_histogram *from)
+{
+	uint32_t i;
+
+	if (!from->n)
+		return;
+	if (!into->n || from->min < into->min)
+		into->min = from->min;
+	if (!into->n || from->max > into->max)
+		into->max = from->max;
+	into->n += from->n;
+	into->sum += from->sum;
+	for (i = 0; i < REEL_HISTOGRAM_BUCKETS; i++) {
+		into->bucket[i].n += from->bucket[i].n;
+		into->bucket[i].above += from->bucket[i].above;
+	}
+}
+
+double reel_histogram_percentile(const struct reel_histogram *h,
+				 unsigned int percent)
+{
+	uint64_t rank = reel_nearest_rank(percent, h->n), seen = 0;
+	double v;
+	uint32_t i;
+
+	if (!h->n)
+		return -1;
+	if (rank <= 1)
+		return (double)h->min;
+	if (rank >= h->n)
+		return (double)h->max;
+	for (i = 0; i < REEL_HISTOGRAM_BUCKETS; i++) {
+		seen += h->bucket[i].n;
+		if (seen >= rank)
+			break;
+	}
+	if (i == REEL_HISTOGRAM_BUCKETS)
+		return (double)h->max;
+	v = (double)reel_bucket_low(i) +
+	    (double)h->bucket[i].above / (double)h->bucket[i].n;
+	return fmin(fmax(v, (double)h->min), (double)h->max);
+}
+
+double reel_histogram_mean(const struct reel_histogram *h)
+{
+	return h->n ? (double)h->sum / (double)h->n : -1;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A log-linear histogram: percentiles of any number of values within 1 %.
+ *
+ * A power of two is cut into 128 buckets, and a bucket remembers the sum of
+ * what fell into it: a value below 256, or one that comes alone in its bucket,
+ * is given back exactly; any other within 0.8 %.
+ */
+#ifndef ANALYZER_METRIC_HISTOGRAM_H
+#define ANALYZER_METRIC_HISTOGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REEL_HISTOGRAM_BITS 7
+#define REEL_HISTOGRAM_BUCKETS                                                 \
+	((64 - REEL_HISTOGRAM_BITS) << REEL_HISTOGRAM_BITS)
+
+struct reel_bucket {
+	uint64_t n;
+	uint64_t
+		above; /* sum of the values, less n times the bucket's lowest */
+};
+
+/* Zeroed is valid and empty. 114 KiB: not for the stack. */
+struct reel_histogram {
+	uint64_t n;
+	int64_t min, max;
+	unsigned __int128 sum;
+	struct reel_bucket bucket[REEL_HISTOGRAM_BUCKETS];
+};
+
+/* Bucket of @value (>= 0), and the lowest value of a bucket. */
+static inline uint32_t reel_bucket_of(int64_t value)
+{
+	uint64_t v = (uint64_t)value;
+	uint32_t top;
+
+	if (v < 2u << REEL_HISTOGRAM_BITS)
+		return (uint32_t)v;
+	top = 63 - (uint32_t)__builtin_clzll(v) - REEL_HISTOGRAM_BITS;
+	return (top << REEL_HISTOGRAM_BITS) + (uint32_t)(v >> top);
+}
+
+static inline int64_t reel_bucket_low(uint32_t bucket)
+{
+	uint32_t top = bucket >> REEL_HISTOGRAM_BITS;
+	uint32_t in = bucket & ((1u << REEL_HISTOGRAM_BITS) - 1);
+
+	if (top < 2)
+		return bucket;
+	return (int64_t)(in | 1u << REEL_HISTOGRAM_BITS) << (top - 1);
+}
+
+/* Add @value @n times; a negative one counts as 0. */
+static inline void reel_histogram_add(struct reel_histogram *h, int64_t value,
+				      uint64_t n)
+{
+	struct reel_bucket *b;
+	uint32_t at;
+
+	if (value < 0)
+		value = 0;
+	at = reel_bucket_of(value);
+	b = &h->bucket[at];
+	b->n += n;
+	b->above += n * (uint64_t)(value - reel_bucket_low(at));
+	if (!h->n || value < h->min)
+		h->min = value;
+	if (!h->n || value > h->max)
+		h->max = value;
+	h->n += n;
+	h->sum += (unsigned __int128)n * (uint64_t)value;
+}
+
+/* Add to @into all that is in @from. */
+void reel_histogram_merge(struct reel_histogram *into,
+			  const struct reel_histogram *from);
+
+/* The nearest rank, from 1, of a percentile: the first of @n sorted values that
+ * at least @percent of them do not exceed. */
+static inline uint64_t reel_nearest_rank(unsigned int percent, uint64_t n)
+{
+	unsigned __int128 rank = ((unsigned __int128)percent * n + 99) / 100;
+
+	return rank ? (uint64_t)rank : 1;
+}
+
+/* The value of nearest rank, within 1 %. -1 when it is empty. */
+double reel_histogram_percentile(const struct reel_histogram *h,
+				 unsigned int percent);
+double reel_histogram_mean(const struct reel_histogram *h); /* -1: empty */
+
+#endif

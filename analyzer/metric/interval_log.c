@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams of intervals: a union whose bottom goes to a log of numbers, as gap
+ * from the end of the one before, length, bytes read, bytes written.
+ *
+ * A call that ends late may begin below that bottom. That part of it is kept
+ * in memory and read as a stream of its own.
+ */
+#include "analyzer/metric/interval_log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/intmap.h"
+
+#include "analyzer/metric/spill_log.h"
+
+struct reel_interval_source {
+	struct reel_stream_reader *reader; /* NULL: late */
+	const struct reel_interval *late;
+	uint32_t lates;
+	struct reel_interval iv; /* next to come */
+	uint32_t tag;
+};
+
+static int log_interval(void *ctx, const struct reel_interval *iv,
+			struct reel_error *err)
+{
+	struct reel_interval_stream *s = ctx;
+	uint64_t number[4] = {
+		(uint64_t)(iv->start_ns - s->logged_ns),
+		(uint64_t)(iv->end_ns - iv->start_ns),
+		iv->read_bytes,
+		iv->write_bytes,
+	};
+
+	s->logged_ns = iv->end_ns;
+	return reel_stream_log_add(s->log, s->id, number, 4, err);
+}
+
+void reel_interval_stream_begin(struct reel_interval_stream *s,
+				struct reel_stream_log *log, uint32_t id,
+				uint32_t most)
+{
+	s->u.most = most;
+	s->u.emit = log_interval;
+	s->u.ctx = s;
+	s->u.keep_late = true;
+	s->log = log;
+	s->id = id;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct reel_interval *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+int reel_interval_stream_end(struct reel_interval_stream *s,
+			     struct reel_error *err)
+{
+	if (s->u.lates)
+		qsort(s->u.late, s->u.lates, sizeof(*s->u.late), by_start);
+	return s->log ? reel_union_flush(&s->u, err) : 0;
+}
+
+void reel_interval_stream_fini(struct reel_interval_stream *s)
+{
+	reel_union_fini(&s->u);
+}
+
+static bool before(const struct reel_interval_merge *m, uint32_t a, uint32_t b)
+{
+	int64_t x = m->source[m->heap[a]].iv.start_ns;
+	int64_t y = m->source[m->heap[b]].iv.start_ns;
+
+	return x < y || (x == y && m->heap[a] < m->heap[b]);
+}
+
+static void swap(struct reel_interval_merge *m, uint32_t a, uint32_t b)
+{
+	uint32_t was = m->heap[a];
+
+	m->heap[a] = m->heap[b];
+	m->heap[b] = was;
+}
+
+static void sift_down(struct reel_interval_merge *m, uint32_t i)
+{
+	for (;;) {
+		uint32_t least = i, l = 2 * i + 1;
+
+		if (l < m->heaped && before(m, l, least))
+			least = l;
+		if (l + 1 < m->heaped && before(m, l + 1, least))
+			least = l + 1;
+		if (least == i)
+			return;
+		swap(m, i, least);
+		i = least;
+	}
+}
+
+/* 1, 0 when @src has no more, -1. */
+static int advance(struct reel_interval_source *src, struct reel_error *err)
+{
+	uint64_t number[4];
+	int more;
+
+	if (!src->reader) {
+		if (!src->lates)
+			return 0;
+		src->iv = *src->late++;
+		src->lates--;
+		return 1;
+	}
+	more = reel_stream_reader_next(src->reader, number, 4, err);
+	if (more <= 0)
+		return more;
+	src->iv.start_ns = src->iv.end_ns + (int64_t)number[0];
+	src->iv.end_ns = src->iv.start_ns + (int64_t)number[1];
+	src->iv.read_bytes = number[2];
+	src->iv.write_bytes = number[3];
+	return 1;
+}
+
+static int add_source(struct reel_interval_merge *m,
+		      const struct reel_interval_stream *s, bool late,
+		      uint32_t tag, struct reel_error *err)
+{
+	struct reel_interval_source *src;
+	uint32_t i;
+	int more;
+
+	if (reel_array_reach(&m->source, &m->source_room, m->sources,
+			     sizeof(*m->source), err) ||
+	    reel_array_reach(&m->heap, &m->heap_room, m->heaped,
+			     sizeof(*m->heap), err))
+		return -1;
+	src = &m->source[m->sources];
+	src->tag = tag;
+	if (late) {
+		src->late = s->u.late;
+		src->lates = s->u.lates;
+	} else if (reel_stream_reader_open(&src->reader, s->log, s->id, err)) {
+		return -1;
+	}
+	m->sources++;
+	more = advance(src, err);
+	if (more <= 0)
+		return more;
+	m->heap[m->heaped++] = m->sources - 1;
+	for (i = m->heaped - 1; i && before(m, i, (i - 1) / 2); i = (i - 1) / 2)
+		swap(m, i, (i - 1) / 2);
+	return 0;
+}
+
+int reel_interval_merge_add(struct reel_interval_merge *m,
+			    const struct reel_interval_stream *s, uint32_t tag,
+			    struct reel_error *err)
+{
+	if (!s->log)
+		return 0;
+	if (add_source(m, s, false, tag, err))
+		return -1;
+	return s->u.lates ? add_source(m, s, true, tag, err) : 0;
+}
+
+int reel_interval_merge_next(struct reel_interval_merge *m,
+			     struct reel_interval *iv, uint32_t *tag,
+			     struct reel_error *err)
+{
+	struct reel_interval_source *src;
+	int more;
+
+	if (!m->heaped)
+		return 0;
+	src = &m->source[m->heap[0]];
+	*iv = src->iv;
+	if (tag)
+		*tag = src->tag;
+	more = advance(src, err);
+	if (more < 0)
+		return -1;
+	if (!more)
+		m->heap[0] = m->heap[--m->heaped];
+	sift_down(m, 0);
+	return 1;
+}
+
+void reel_interval_merge_fini(struct reel_interval_merge *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->sources; i++)
+		reel_stream_reader_close(m->source[i].reader);
+	free(m->source);
+	free(m->heap);
+	memset(m, 0, sizeof(*m));
+}
+
+int64_t reel_interval_merge_union_ns(struct reel_interval_merge *m,
+				     struct reel_error *err)
+{
+	int64_t ns = 0, reach_ns = INT64_MIN;
+	struct reel_interval iv;
+	int more;
+
+	while ((more = reel_interval_merge_next(m, &iv, NULL, err)) > 0) {
+		int64_t from = iv.start_ns > reach_ns ? iv.start_ns : reach_ns;
+
+		if (iv.end_ns > from)
+			ns += iv.end_ns - from;
+		if (iv.end_ns > reach_ns)
+			reach_ns = iv.end_ns;
+	}
+	return more < 0 ? -1 : ns;
+}
+
+int reel_interval_window_move(struct reel_interval_window *w, int64_t start_ns,
+			      int64_t end_ns, struct reel_error *err)
+{
+	while (w->first < w->n && w->iv[w->first].end_ns <= start_ns)
+		w->first++;
+	if (w->first > w->n / 2) {
+		w->n -= w->first;
+		memmove(w->iv, w->iv + w->first, w->n * sizeof(*w->iv));
+		w->first = 0;
+	}
+	while (!w->ended && (!w->n || w->read_ns < end_ns)) {
+		struct reel_interval iv;
+		int more = reel_interval_merge_next(&w->m, &iv, NULL, err);
+
+		if (more < 0)
+			return -1;
+		w->ended = !more;
+		if (!more || iv.end_ns <= start_ns)
+			continue;
+		if (reel_array_reach(&w->iv, &w->room, w->n, sizeof(iv), err))
+			return -1;
+		w->read_ns = iv.start_ns;
+		w->iv[w->n++] = iv;
+	}
+	return 0;
+}
+
+void reel_interval_window_fini(struct reel_interval_window *w)
+{
+	reel_interval_merge_fini(&w->m);
+	free(w->iv);
+	memset(w, 0, sizeof(*w));
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * I/O time of the job: the union of the times in which reads, writes,
+ * metadata calls, or any of them were running, over all processes.
+ *
+ * The rows of single processes come from metric_overlap, which keeps their
+ * unions anyway.
+ */
+#include <stdlib.h>
+
+#include "lib/store/event_op.h"
+#include "lib/store/insert.h"
+
+#include "analyzer/metric/interval_union.h"
+#include "analyzer/metric/metric.h"
+
+static const char schema[] =
+#include "schemas/metric_io_time.sql.inc"
+	;
+
+#define HELD                                                                   \
+	65536u /* a call may end behind so many others, at least half; of
+			 one behind more a small part may be missing */
+
+/* Reads, writes, metadata calls; and all of them. */
+#define SETS (METRIC_OPS + 1)
+#define SET_IO METRIC_OPS
+
+static const char *const set_name[SETS] = {"read", "write", "meta", "io"};
+
+struct set {
+	struct reel_union u;
+	uint64_t calls, sum_ns;
+	int64_t first_ns, last_ns;
+};
+
+struct times {
+	struct set set[SETS]; /* of all of them just the union, till the end */
+};
+
+static int io_time_init(void *state, struct reel_error *err)
+{
+	struct times *t = state;
+	int i;
+
+	for (i = 0; i < SETS; i++) {
+		t->set[i].u.most = HELD;
+		t->set[i].u.keep_gaps = true;
+		t->set[i].first_ns = INT64_MAX;
+	}
+	return 0;
+}
+
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
+{
+	struct reel_interval iv = {ev->start_ns, ev->end_ns, 0, 0};
+	struct times *t = state;
+	struct set *set;
+
+	if (ev->op >= METRIC_OPS)
+		return 0;
+	set = &t->set[ev->op];
+	if (iv.start_ns < set->first_ns)
+		set->first_ns = iv.start_ns;
+	if (iv.end_ns > set->last_ns)
+		set->last_ns = iv.end_ns;
+	set->calls += ev->calls;
+	set->sum_ns += (uint64_t)ev->dur_ns;
+	if (reel_union_add(&set->u, &iv, err))
+		return -1;
+	return reel_union_add(&t->set[SET_IO].u, &iv, err);
+}
+
+METRIC_FEED(io_time_feed)
+
+static void sum_up(struct times *t)
+{
+	struct set *all = &t->set[SET_IO];
+	int i;
+
+	for (i = 0; i < METRIC_OPS; i++) {
+		const struct set *set = &t->set[i];
+
+		all->calls += set->calls;
+		all->sum_ns += set->sum_ns;
+		if (set->first_ns < all->first_ns)
+			all->first_ns = set->first_ns;
+		if (set->last_ns > all->last_ns)
+			all->last_ns = set->last_ns;
+	}
+}
+
+static int io_time_finish(void *state, struct reel_store *st,
+			  struct reel_error *err)
+{
+	struct times *t = state;
+	struct reel_insert out;
+	int i, rc = reel_insert_open(&out, st,
+				     "INSERT INTO io_time VALUES "
+				     "(?,?,?,?,?,?,?,?,?)",
+				     err);
+
+	sum_up(t);
+	for (i = 0; !rc && i < SETS; i++) {
+		const struct set *set = &t->set[i];
+
+		if (!set->calls)
+			continue;
+		reel_insert_null(&out);
+		reel_insert_text(&out, set_name[i]);
+		reel_insert_int(&out, (int64_t)set->calls);
+		reel_insert_int(&out, reel_union_ns(&set->u));
+		reel_insert_int(&out, (int64_t)set->sum_ns);
+		reel_insert_int(&out, set->first_ns);
+		reel_insert_int(&out, set->last_ns);
+		reel_insert_int(&out, (int64_t)set->u.clipped);
+		reel_insert_int(&out, set->u.clipped_ns);
+		rc = reel_insert_done(&out, err);
+	}
+	return reel_insert_close(&out, rc);
+}
+
+static void io_time_fini(void *state)
+{
+	struct times *t = state;
+	int i;
+
+	for (i = 0; i < SETS; i++)
+		reel_union_fini(&t->set[i].u);
+}
+
+const struct reel_metric reel_metric_io_time = {
+	.name = "io_time",
+	.schema = schema,
+	.state_bytes = sizeof(struct times),
+	.init = io_time_init,
+	.feed = io_time_feed,
+	.finish = io_time_finish,
+	.fini = io_time_fini,
+};

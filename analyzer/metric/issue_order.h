@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads and writes in the order in which the program asked for them.
+ *
+ * Events come in the order of their end, and asynchronous operations end in
+ * any order: from the first of them on, accesses are held back until
+ * REEL_ASK_HELD others came, more than queues are deep. A job without any pays
+ * nothing.
+ */
+#ifndef ANALYZER_METRIC_ISSUE_ORDER_H
+#define ANALYZER_METRIC_ISSUE_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reel_error;
+
+#define REEL_ASK_HELD 4096u
+
+/* A read or write that moved something. */
+struct reel_access {
+	int64_t asked_ns; /* by what they are put in order */
+	int64_t offset, bytes;
+	uint32_t process, file, open, calls;
+	uint64_t nth; /* as it came: for equal times */
+	bool write, async;
+};
+
+typedef int reel_access_fn(void *ctx, const struct reel_access *a,
+			   struct reel_error *err);
+
+/* Zeroed, but for @fn and @ctx, it is empty and valid. */
+struct reel_ask_order {
+	reel_access_fn *fn;
+	void *ctx;
+	struct reel_access *held; /* a heap, NULL until one is async */
+	uint32_t n;
+	uint64_t fed;
+};
+
+/* Calls @fn with @a or one held before. 0, or -1 with @err: @fn's, or memory.
+ */
+int reel_ask_order_add(struct reel_ask_order *o, struct reel_access *a,
+		       struct reel_error *err);
+/* Calls @fn with all that is held. */
+int reel_ask_order_flush(struct reel_ask_order *o, struct reel_error *err);
+void reel_ask_order_fini(struct reel_ask_order *o);
+
+#endif

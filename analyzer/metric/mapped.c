@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What went through mappings: bytes of touched pages, and the length of the
+ * mappings of which that is not known.
+ *
+ * A piece of a mapping may be told twice, as read and as written; the two
+ * records follow each other in their thread, at one time.
+ */
+#include <stdlib.h>
+
+#include "lib/intmap.h"
+#include "lib/store/event_op.h"
+#include "lib/store/insert.h"
+
+#include "analyzer/metric/metric.h"
+
+static const char schema[] =
+#include "schemas/metric_mapped.sql.inc"
+	;
+
+struct process {
+	uint64_t mappings, length, told, bytes[2], timed;
+	/* The piece told last. */
+	int64_t start_ns, offset;
+	uint32_t thread, open;
+};
+
+struct mapped {
+	struct process *process;
+	uint32_t room;
+};
+
+static uint64_t length_of(const struct metric_event *ev)
+{
+	if (ev->is.asked < 0)
+		return 0;
+	return (uint64_t)(ev->is.asked < METRIC_BYTES_MOST ? ev->is.asked
+							   : METRIC_BYTES_MOST);
+}
+
+static void piece(struct process *p, const struct metric_event *ev)
+{
+	bool again = p->start_ns == ev->is.start_ns &&
+		     p->offset == ev->is.offset && p->thread == ev->is.thread &&
+		     p->open == ev->is.open;
+
+	p->bytes[ev->is.group == REEL_GROUP_WRITE] += (uint64_t)ev->bytes;
+	if (ev->dur_ns) { /* one page fault */
+		p->timed += (uint64_t)ev->bytes;
+		return;
+	}
+	if (!again && ev->is.arg >= 0)
+		p->told += length_of(ev);
+	p->start_ns = ev->is.start_ns;
+	p->offset = ev->is.offset;
+	p->thread = ev->is.thread;
+	p->open = ev->is.open;
+}
+
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
+{
+	struct mapped *m = state;
+	bool made = ev->is.call == REEL_CALL_MMAP && !metric_failed(&ev->is);
+	struct process *p;
+
+	if ((!made && ev->op != METRIC_MAPPED) ||
+	    ev->is.kind == REEL_KIND_MEMORY)
+		return 0;
+	if (reel_array_reach(&m->process, &m->room, ev->is.process, sizeof(*p),
+			     err))
+		return -1;
+	p = &m->process[ev->is.process];
+	if (made) {
+		p->mappings += ev->calls;
+		p->length += length_of(ev);
+	} else {
+		piece(p, ev);
+	}
+	return 0;
+}
+
+METRIC_FEED(mapped_feed)
+
+static int mapped_finish(void *state, struct reel_store *st,
+			 struct reel_error *err)
+{
+	struct mapped *m = state;
+	struct reel_insert out;
+	uint32_t i;
+	int rc = reel_insert_open(
+		&out, st, "INSERT INTO mapped_io VALUES (?,?,?,?,?,?,?)", err);
+
+	for (i = 0; !rc && i < m->room; i++) {
+		const struct process *p = &m->process[i];
+
+		if (!p->mappings && !p->told)
+			continue;
+		reel_insert_int(&out, i);
+		reel_insert_int(&out, (int64_t)p->mappings);
+		reel_insert_int(&out, (int64_t)p->length);
+		reel_insert_int(&out, (int64_t)p->told);
+		reel_insert_int(&out, (int64_t)p->bytes[0]);
+		reel_insert_int(&out, (int64_t)p->bytes[1]);
+		reel_insert_int(&out, (int64_t)p->timed);
+		rc = reel_insert_done(&out, err);
+	}
+	return reel_insert_close(&out, rc);
+}
+
+static void mapped_fini(void *state)
+{
+	struct mapped *m = state;
+
+	free(m->process);
+}
+
+const struct reel_metric reel_metric_mapped = {
+	.name = "mapped",
+	.schema = schema,
+	.state_bytes = sizeof(struct mapped),
+	.feed = mapped_feed,
+	.finish = mapped_finish,
+	.fini = mapped_fini,
+};

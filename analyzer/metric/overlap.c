@@ -1,0 +1,774 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * I/O time of each process, steps, and the overlap of I/O with computation.
+ *
+ * While events come, each process's I/O is kept as a log of intervals; which
+ * process belongs to which rank, and where the steps began, is known only at
+ * the end. Then each rank is swept once: metric_overlap_rank.c.
+ */
+#include "analyzer/metric/overlap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/intmap.h"
+#include "lib/store/event_op.h"
+#include "lib/store/insert.h"
+
+#include "analyzer/metric/metric.h"
+#include "analyzer/metric/spill_log.h"
+
+static const char schema[] =
+#include "schemas/metric_overlap.sql.inc"
+	;
+
+#define LOG_BYTES (24u << 20)
+
+/* A process's I/O. */
+struct io {
+	uint64_t calls, sum_ns;
+	int64_t first_ns, last_ns;
+	struct overlap_stream *stream; /* of its threads */
+};
+
+struct overlap {
+	struct reel_stream_log *log;
+	uint32_t streams; /* numbers of the log's that are given out */
+	struct io **io;	  /* by process_id */
+	uint32_t io_room;
+	struct overlap_stream **stream; /* by thread_id and kind */
+	uint32_t stream_room;
+	struct overlap_span *span;
+	uint32_t spans, span_room;
+	struct overlap_process *process; /* by process_id, at the end */
+	uint32_t processes;
+};
+
+static int overlap_init(void *state, struct reel_error *err)
+{
+	struct overlap *o = state;
+
+	return reel_stream_log_new(&o->log, LOG_BYTES, err);
+}
+
+static struct io *io_of(struct overlap *o, uint32_t process,
+			struct reel_error *err)
+{
+	struct io *io;
+
+	if (reel_array_reach(&o->io, &o->io_room, process, sizeof(struct io *),
+			     err))
+		return NULL;
+	io = o->io[process];
+	if (!io) {
+		io = o->io[process] = reel_alloc(1, sizeof(*io), err);
+		if (!io)
+			return NULL;
+		io->first_ns = INT64_MAX;
+	}
+	return io;
+}
+
+/* A thread's calls nest, so few intervals need be held; operations that it
+ * submitted end as they like. */
+static struct overlap_stream *new_stream(struct overlap *o, struct io *io,
+					 uint32_t thread,
+					 enum overlap_kind kind,
+					 struct reel_error *err)
+{
+	struct overlap_stream *s = reel_alloc(1, sizeof(*s), err);
+
+	if (!s)
+		return NULL;
+	reel_interval_stream_begin(&s->s, o->log, o->streams++,
+				   kind == OVERLAP_ASYNC ? OVERLAP_HELD_MANY
+							 : OVERLAP_HELD);
+	s->thread = thread;
+	s->kind = kind;
+	s->next = io->stream;
+	io->stream = s;
+	return s;
+}
+
+static int add_interval(struct overlap *o, struct io *io, uint32_t thread,
+			enum overlap_kind kind, const struct reel_interval *iv,
+			struct reel_error *err)
+{
+	uint64_t wide = (uint64_t)thread * OVERLAP_KINDS + kind;
+	uint32_t i = (uint32_t)wide;
+
+	if (wide >= UINT32_MAX)
+		return reel_fail(err, REEL_E_FORMAT, "too many threads");
+	if (reel_array_reach(&o->stream, &o->stream_room, i,
+			     sizeof(struct overlap_stream *), err))
+		return -1;
+	if (!o->stream[i])
+		o->stream[i] = new_stream(o, io, thread, kind, err);
+	return o->stream[i]
+		       ? reel_interval_stream_add(&o->stream[i]->s, iv, err)
+		       : -1;
+}
+
+static int add_fetched(struct overlap *o, struct io *io,
+		       const struct metric_event *ev, struct reel_error *err)
+{
+	struct reel_interval iv = {
+		ev->start_ns, ev->end_ns,
+		metric_fetched(ev) ? metric_fetched_bytes(&ev->is) : 0,
+		ev->calls};
+
+	return add_interval(o, io, ev->is.thread, OVERLAP_FETCHED, &iv, err);
+}
+
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
+{
+	enum metric_op op = ev->op;
+	struct reel_interval iv = {ev->start_ns, ev->end_ns, 0, 0};
+	struct overlap *o = state;
+	struct io *io;
+
+	if (op >= METRIC_OPS)
+		return 0;
+	if (op == METRIC_READ)
+		iv.read_bytes = (uint64_t)ev->bytes;
+	else if (op == METRIC_WRITE)
+		iv.write_bytes = (uint64_t)ev->bytes;
+	io = io_of(o, ev->is.process, err);
+	if (!io)
+		return -1;
+	io->calls += ev->calls;
+	io->sum_ns += (uint64_t)ev->dur_ns;
+	if (iv.start_ns < io->first_ns)
+		io->first_ns = iv.start_ns;
+	if (iv.end_ns > io->last_ns)
+		io->last_ns = iv.end_ns;
+	if (ev->storage && add_fetched(o, io, ev, err))
+		return -1;
+	return add_interval(o, io, ev->is.thread,
+			    ev->is.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC
+							     : OVERLAP_CALLS,
+			    &iv, err);
+}
+
+METRIC_FEED(overlap_feed)
+
+static int overlap_span(void *state, const struct reel_span_event *sp,
+			struct reel_error *err)
+{
+	struct overlap *o = state;
+	struct overlap_span *s;
+	int64_t start_ns = sp->start_ns < 0 ? 0 : sp->start_ns;
+	int64_t dur_ns = sp->dur_ns < 0 ? 0 : sp->dur_ns;
+
+	if (sp->kind == REEL_SPAN_USER || sp->kind >= REEL_SPANS)
+		return 0;
+	if (start_ns > METRIC_TIME_MOST || dur_ns > METRIC_TIME_MOST)
+		return 0;
+	if (reel_array_reach(&o->span, &o->span_room, o->spans, sizeof(*s),
+			     err))
+		return -1;
+	s = &o->span[o->spans++];
+	s->start_ns = start_ns;
+	s->end_ns = start_ns + dur_ns;
+	s->detail = sp->detail;
+	s->process = sp->process;
+	s->thread = sp->thread;
+	s->kind = sp->kind;
+	s->span_id = sp->span_id;
+	s->count = sp->count;
+	return 0;
+}
+
+static int by_process_kind_start(const void *a, const void *b)
+{
+	const struct overlap_span *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->span_id < y->span_id ? -1 : x->span_id > y->span_id;
+}
+
+static int read_process(struct overlap *o, sqlite3_stmt *q,
+			struct reel_error *err)
+{
+	sqlite3_int64 id = sqlite3_column_int64(q, 0);
+	sqlite3_int64 parent = sqlite3_column_int64(q, 1);
+	const char *role = (const char *)sqlite3_column_text(q, 3);
+	struct overlap_process *p;
+
+	if (id <= 0 || id >= UINT32_MAX)
+		return 0;
+	if (reel_array_reach(&o->process, &o->processes, (uint32_t)id,
+			     sizeof(*p), err))
+		return -1;
+	p = &o->process[id];
+	p->known = true;
+	p->process = (uint32_t)id;
+	p->parent = parent > 0 && parent < UINT32_MAX ? (uint32_t)parent : 0;
+	p->rank = sqlite3_column_type(q, 2) == SQLITE_NULL
+			  ? -1
+			  : sqlite3_column_int(q, 2);
+	p->worker = role && !strcmp(role, "worker");
+	p->end_ns = sqlite3_column_int64(q, 4);
+	if ((uint32_t)id < o->io_room && o->io[id])
+		p->stream = o->io[id]->stream;
+	return 0;
+}
+
+static int read_processes(struct overlap *o, struct reel_store *st,
+			  struct reel_error *err)
+{
+	sqlite3_stmt *q = NULL;
+	int rc, step = SQLITE_DONE;
+
+	rc = reel_store_prepare(st, &q,
+				"SELECT process_id, parent_id, rank, role, "
+				"end_ns FROM process ORDER BY process_id",
+				err);
+	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW)
+		rc = read_process(o, q, err);
+	if (!rc && step != SQLITE_DONE)
+		rc = reel_fail(err, REEL_E_DB, "cannot read the processes: %s",
+			       sqlite3_errmsg(st->db));
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static struct overlap_process *process_at(struct overlap *o, uint32_t id)
+{
+	return id < o->processes && o->process[id].known ? &o->process[id]
+							 : NULL;
+}
+
+/* Processes that take steps are ranks; without any, those that fetch. */
+static bool mark_ranks(struct overlap *o, bool steps)
+{
+	bool any = false;
+	uint32_t i;
+
+	for (i = 0; i < o->spans; i++) {
+		uint32_t kind = o->span[i].kind;
+		struct overlap_process *p = process_at(o, o->span[i].process);
+
+		if (!p || p->worker)
+			continue;
+		if (steps ? kind == REEL_SPAN_STEP
+			  : kind == REEL_SPAN_FETCH ||
+				    kind == REEL_SPAN_COMPUTE) {
+			p->root = p->process;
+			any = true;
+		}
+	}
+	return any;
+}
+
+/* Each process belongs to the nearest rank above it. Each is asked once, so
+ * that a long chain costs no more than as many siblings; a damaged store may
+ * hold a cycle. */
+static void find_roots(struct overlap *o)
+{
+	uint32_t i, root;
+
+	for (i = 0; i < o->processes; i++) {
+		struct overlap_process *p = process_at(o, i), *up = p;
+
+		for (; up && !up->root && !up->asked;
+		     up = process_at(o, up->parent))
+			up->asked = true;
+		root = up ? up->root : 0;
+		for (up = p; root && !up->root; up = process_at(o, up->parent))
+			up->root = root;
+	}
+}
+
+/* Each rank's processes, first to last: thousands of ranks look at their own. */
+static void list_ranks(struct overlap *o)
+{
+	uint32_t i;
+
+	for (i = o->processes; i--;) {
+		struct overlap_process *p = process_at(o, i), *root;
+
+		root = p ? process_at(o, p->root) : NULL;
+		if (!root || root->root != p->root)
+			continue;
+		p->next = root->first;
+		root->first = i;
+	}
+}
+
+/* Sums over steps, of the known ones for each value. */
+struct sums {
+	int64_t dur_ns, known_ns, fetch_ns, compute_ns, own_io_ns;
+	int64_t unknown_wait_ns, unknown_io_ns;
+	uint64_t steps, known;
+	bool fetch_known, compute_known; /* of any */
+};
+
+static struct sums sum_steps(const struct overlap_rank *r, uint32_t first)
+{
+	struct sums all = {0};
+	uint32_t i;
+
+	for (i = first; i < r->steps; i++) {
+		const struct overlap_step *s = &r->step[i];
+
+		all.steps += s->count;
+		all.dur_ns += s->dur_ns;
+		if (s->fetch_known) {
+			all.fetch_known = true;
+			all.fetch_ns += s->fetch_ns;
+			all.own_io_ns += s->own_io_ns;
+		} else {
+			all.unknown_wait_ns += s->dur_ns;
+		}
+		if (s->compute_known) {
+			all.compute_known = true;
+			all.known += s->count;
+			all.known_ns += s->dur_ns;
+			all.compute_ns += s->compute_ns;
+		} else {
+			all.unknown_io_ns += s->io_ns;
+		}
+	}
+	return all;
+}
+
+/* The parts of one step; -1: not known. */
+static int64_t step_dur(const struct overlap_step *s)
+{
+	return s->dur_ns;
+}
+
+static int64_t step_fetch(const struct overlap_step *s)
+{
+	return s->fetch_known ? s->fetch_ns : -1;
+}
+
+static int64_t step_own_io(const struct overlap_step *s)
+{
+	return s->fetch_known ? s->own_io_ns : -1;
+}
+
+static int64_t step_compute(const struct overlap_step *s)
+{
+	return s->compute_known ? s->compute_ns : -1;
+}
+
+static int64_t step_hidden(const struct overlap_step *s)
+{
+	return s->compute_known ? s->hidden_ns : -1;
+}
+
+static int64_t step_other(const struct overlap_step *s)
+{
+	int64_t ns = s->dur_ns - s->compute_ns;
+
+	if (!s->compute_known)
+		return -1;
+	if (s->fetch_known)
+		ns -= s->fetch_ns + s->own_io_ns;
+	return ns > 0 ? ns : 0;
+}
+
+struct value {
+	int64_t ns;
+	uint64_t steps;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const struct value *x = a, *y = b;
+
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+/* The value of step @i, from 0, in the order of @v. */
+static int64_t value_at(const struct value *v, uint64_t i)
+{
+	while (i >= v->steps)
+		i -= v++->steps;
+	return v->ns;
+}
+
+/*
+ * The median over the steady steps (all but the first) whose value is known; -1:
+ * none. A row of summed steps counts as that many steps of their mean.
+ */
+static int64_t median(const struct overlap_rank *r, struct value *room,
+		      int64_t (*value)(const struct overlap_step *))
+{
+	uint64_t steps = 0;
+	uint32_t n = 0, i;
+
+	for (i = 1; i < r->steps; i++) {
+		const struct overlap_step *s = &r->step[i];
+		int64_t ns = value(s);
+
+		if (ns < 0)
+			continue;
+		room[n++] = (struct value){ns / s->count, s->count};
+		steps += s->count;
+	}
+	if (!n)
+		return -1;
+	qsort(room, n, sizeof(*room), by_value);
+	return steps % 2 ? value_at(room, steps / 2)
+			 : (value_at(room, steps / 2 - 1) +
+			    value_at(room, steps / 2)) /
+				   2;
+}
+
+/* NULL: not measured. */
+static void put(struct reel_insert *out, bool known, int64_t v)
+{
+	if (known)
+		reel_insert_int(out, v);
+	else
+		reel_insert_null(out);
+}
+
+static void put_step(struct reel_insert *out, int64_t v)
+{
+	put(out, v >= 0, v);
+}
+
+/* A rank without steps has waits, and computation if that is declared. */
+static bool knows_fetch(const struct overlap_rank *r)
+{
+	return r->steps ? r->fetch_known > 0 : r->fetch.n > 0;
+}
+
+static bool knows_compute(const struct overlap_rank *r)
+{
+	return r->steps ? r->compute_known > 0 : r->compute_source != NULL;
+}
+
+static void bind_known(struct reel_insert *out, const struct overlap_rank *r,
+		       const struct sums *all, const struct sums *steady,
+		       int64_t median_own_ns)
+{
+	reel_insert_int(out, (int64_t)(all->steps - all->known));
+	put(out, all->fetch_known, all->own_io_ns);
+	put(out, steady->fetch_known, steady->own_io_ns);
+	put_step(out, median_own_ns);
+	put(out, all->known, r->loop_ns);
+	put(out, all->fetch_known, r->loop_wait_ns);
+	put(out, steady->known, steady->known_ns);
+	reel_insert_int(out, (int64_t)steady->known);
+	reel_insert_int(out, all->dur_ns);
+	reel_insert_int(out, all->unknown_wait_ns);
+	reel_insert_int(out, all->unknown_io_ns);
+	put(out, all->fetch_known, all->own_io_ns + r->between_io_ns);
+}
+
+static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
+		      int32_t ordinal, struct reel_error *err)
+{
+	struct sums all = sum_steps(r, 0), steady = sum_steps(r, 1);
+	struct value *room = reel_alloc(r->steps, sizeof(*room), err);
+
+	if (!room)
+		return -1;
+	reel_insert_int(out, r->rank >= 0 ? r->rank : ordinal);
+	reel_insert_int(out, r->process);
+	reel_insert_text(out, r->compute_source);
+	reel_insert_int(out, (int64_t)all.steps);
+	reel_insert_int(out, (int64_t)steady.steps);
+	reel_insert_int(out, steady.dur_ns);
+	put(out, steady.fetch_known, steady.fetch_ns);
+	put(out, steady.compute_known, steady.compute_ns);
+	put_step(out, median(r, room, step_dur));
+	put_step(out, median(r, room, step_fetch));
+	put_step(out, median(r, room, step_compute));
+	put_step(out, median(r, room, step_other));
+	put(out, knows_fetch(r), reel_union_ns(&r->fetch));
+	put(out, knows_compute(r), r->compute_ns);
+	reel_insert_int(out, r->io_ns);
+	put(out, knows_compute(r), r->hidden_ns);
+	reel_insert_int(out, r->worker_processes);
+	reel_insert_int(out, (int64_t)r->batches);
+	reel_insert_int(out, r->worker_busy_ns);
+	reel_insert_int(out, r->worker_io_ns);
+	reel_insert_int(out, r->worker_alive_ns);
+	reel_insert_int(out, reel_union_ns(&r->worker_time));
+	bind_known(out, r, &all, &steady, median(r, room, step_own_io));
+	free(room);
+	return reel_insert_done(out, err);
+}
+
+static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
+		       int32_t ordinal, struct reel_error *err)
+{
+	int64_t ordinal_step = 1;
+	uint32_t i;
+
+	for (i = 0; i < r->steps; i++) {
+		const struct overlap_step *s = &r->step[i];
+
+		reel_insert_int(out, s->span_id);
+		reel_insert_int(out, r->rank >= 0 ? r->rank : ordinal);
+		reel_insert_int(out, r->process);
+		reel_insert_int(out, ordinal_step);
+		ordinal_step += s->count;
+		put(out, s->epoch >= 0, s->epoch);
+		put(out, s->number >= 0, s->number);
+		reel_insert_int(out, i > 0);
+		reel_insert_int(out, s->start_ns);
+		reel_insert_int(out, s->dur_ns);
+		put_step(out, step_fetch(s));
+		put_step(out, step_compute(s));
+		put_step(out, step_other(s));
+		reel_insert_int(out, s->io_ns);
+		put_step(out, step_hidden(s));
+		reel_insert_int(out, (int64_t)s->read_bytes);
+		reel_insert_int(out, (int64_t)s->write_bytes);
+		reel_insert_id(out, s->epoch_span);
+		put_step(out, step_own_io(s));
+		reel_insert_int(out, s->count);
+		if (reel_insert_done(out, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* A rank's rows, and its reads from the storage. */
+static int take_rank(struct overlap_job *job, struct overlap_rank *r,
+		     int32_t ordinal, struct reel_insert *rank_row,
+		     struct reel_insert *step_row,
+		     struct overlap_storage *storage, struct reel_error *err)
+{
+	return overlap_rank_measure(r, job, err) ||
+			       write_rank(rank_row, r, ordinal, err) ||
+			       write_steps(step_row, r, ordinal, err) ||
+			       overlap_storage_rank(storage, job, r, err)
+		       ? -1
+		       : 0;
+}
+
+static int take_ranks(struct overlap_job *job, struct overlap_storage *storage,
+		      struct reel_insert *rank_row,
+		      struct reel_insert *step_row, struct reel_error *err)
+{
+	int32_t ordinal = 0;
+	uint32_t i;
+
+	for (i = 0; i < job->processes; i++) {
+		struct overlap_process *p = &job->process[i];
+		struct overlap_rank r = {.process = i, .rank = p->rank};
+		int rc = 0;
+
+		if (p->known && !p->root)
+			rc = overlap_storage_process(storage, job, p, err);
+		else if (p->known && p->root == i)
+			rc = take_rank(job, &r, ordinal++, rank_row, step_row,
+				       storage, err);
+		overlap_rank_fini(&r);
+		if (rc)
+			return -1;
+	}
+	return 0;
+}
+
+/* Add the streams of a process that are, or are not, of reads from the storage.
+ * Returns 0, or -1 with @err. */
+static int add_streams(struct reel_interval_merge *m, const struct io *io,
+		       bool fetched, struct reel_error *err)
+{
+	const struct overlap_stream *s = io ? io->stream : NULL;
+
+	for (; s; s = s->next)
+		if ((s->kind == OVERLAP_FETCHED) == fetched &&
+		    reel_interval_merge_add(m, &s->s, 0, err))
+			return -1;
+	return 0;
+}
+
+/* The time of a process's calls, threads merged; -1 with @err. */
+static int64_t io_union_ns(const struct io *io, struct reel_error *err)
+{
+	const struct overlap_stream *s, *only = NULL;
+	struct reel_interval_merge m = {0};
+	int64_t ns = -1;
+	uint32_t n = 0;
+
+	for (s = io->stream; s; s = s->next) {
+		if (s->kind == OVERLAP_FETCHED)
+			continue;
+		only = s;
+		n += s->s.u.lates ? 2 : 1;
+	}
+	if (n == 1)
+		return reel_union_ns(&only->s.u);
+	if (!add_streams(&m, io, false, err))
+		ns = reel_interval_merge_union_ns(&m, err);
+	reel_interval_merge_fini(&m);
+	return ns;
+}
+
+/* The time of the job's reads from the storage; -1 with @err. */
+static int64_t storage_ns(const struct overlap *o, struct reel_error *err)
+{
+	struct reel_interval_merge m = {0};
+	int64_t ns = 0;
+	uint32_t i;
+
+	for (i = 0; i < o->io_room && !ns; i++)
+		ns = add_streams(&m, o->io[i], true, err);
+	if (!ns)
+		ns = reel_interval_merge_union_ns(&m, err);
+	reel_interval_merge_fini(&m);
+	return ns;
+}
+
+static int end_streams(struct overlap *o, struct reel_error *err)
+{
+	uint32_t i;
+
+	for (i = 0; i < o->stream_room; i++)
+		if (o->stream[i] &&
+		    reel_interval_stream_end(&o->stream[i]->s, err))
+			return -1;
+	return 0;
+}
+
+/* The processes' rows of table io_time: their unions are here anyway. */
+static int write_io_time(struct overlap *o, struct reel_store *st,
+			 struct reel_error *err)
+{
+	struct reel_insert out;
+	uint32_t i;
+	int rc = reel_insert_open(&out, st,
+				  "INSERT INTO io_time VALUES "
+				  "(?,?,?,?,?,?,?,?,?)",
+				  err);
+
+	for (i = 0; !rc && i < o->io_room; i++) {
+		const struct io *io = o->io[i];
+		int64_t ns = io ? io_union_ns(io, err) : 0;
+
+		if (!io)
+			continue;
+		if (ns < 0) {
+			rc = -1;
+			break;
+		}
+		reel_insert_int(&out, i);
+		reel_insert_text(&out, "io");
+		reel_insert_int(&out, (int64_t)io->calls);
+		reel_insert_int(&out, ns);
+		reel_insert_int(&out, (int64_t)io->sum_ns);
+		reel_insert_int(&out, io->first_ns);
+		reel_insert_int(&out, io->last_ns);
+		reel_insert_int(&out, 0);
+		reel_insert_int(&out, 0);
+		rc = reel_insert_done(&out, err);
+	}
+	return reel_insert_close(&out, rc);
+}
+
+static int write_ranks(struct overlap *o, struct overlap_job *job,
+		       struct overlap_storage *storage, struct reel_store *st,
+		       struct reel_error *err)
+{
+	struct reel_insert rank_row = {0}, step_row = {0};
+	int rc = -1;
+
+	if (o->spans && (mark_ranks(o, true) || mark_ranks(o, false))) {
+		find_roots(o);
+		list_ranks(o);
+		qsort(o->span, o->spans, sizeof(*o->span),
+		      by_process_kind_start);
+	}
+	if (!reel_insert_open(
+		    &rank_row, st,
+		    "INSERT INTO rank_time VALUES (?,?,?,?,?,?,?,?,?,"
+		    "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		    err) &&
+	    !reel_insert_open(&step_row, st,
+			      "INSERT INTO step VALUES "
+			      "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			      err))
+		rc = take_ranks(job, storage, &rank_row, &step_row, err);
+	rc = reel_insert_close(&step_row, rc);
+	return reel_insert_close(&rank_row, rc);
+}
+
+static int write_storage(struct overlap *o, struct overlap_storage *s,
+			 struct reel_store *st, struct reel_error *err)
+{
+	int64_t ns = storage_ns(o, err), exposed_ns = -1;
+	struct reel_insert out;
+	int rc;
+
+	if (ns > 0)
+		exposed_ns = overlap_storage_exposed_ns(s, err);
+	if (ns <= 0 || exposed_ns < 0)
+		return ns ? -1 : 0;
+	rc = reel_insert_open(
+		&out, st, "INSERT INTO storage_wait VALUES (?,?,?,?,?)", err);
+	if (!rc) {
+		reel_insert_int(&out, ns);
+		reel_insert_int(&out, exposed_ns);
+		reel_insert_int(&out, (int64_t)s->reads);
+		reel_insert_int(&out, (int64_t)s->bytes);
+		reel_insert_int(&out, s->read_ns);
+		rc = reel_insert_done(&out, err);
+	}
+	return reel_insert_close(&out, rc);
+}
+
+static int overlap_finish(void *state, struct reel_store *st,
+			  struct reel_error *err)
+{
+	struct overlap *o = state;
+	struct overlap_storage storage = {0};
+	struct overlap_job job;
+	int rc = -1;
+
+	if (end_streams(o, err) || write_io_time(o, st, err) ||
+	    read_processes(o, st, err))
+		return -1;
+	job = (struct overlap_job){o->span,	 o->spans, o->process,
+				   o->processes, o->log,   o->streams};
+	if (!write_ranks(o, &job, &storage, st, err))
+		rc = write_storage(o, &storage, st, err);
+	overlap_storage_fini(&storage);
+	return rc;
+}
+
+static void overlap_fini(void *state)
+{
+	struct overlap *o = state;
+	uint32_t i;
+
+	for (i = 0; i < o->stream_room; i++) {
+		if (o->stream[i])
+			reel_interval_stream_fini(&o->stream[i]->s);
+		free(o->stream[i]);
+	}
+	for (i = 0; i < o->io_room; i++)
+		free(o->io[i]);
+	free(o->stream);
+	free(o->io);
+	free(o->span);
+	free(o->process);
+	reel_stream_log_close(o->log);
+}
+
+const struct reel_metric reel_metric_overlap = {
+	.name = "overlap",
+	.schema = schema,
+	.state_bytes = sizeof(struct overlap),
+	.init = overlap_init,
+	.feed = overlap_feed,
+	.span = overlap_span,
+	.finish = overlap_finish,
+	.fini = overlap_fini,
+};

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When a rank computed: what its spans say, less the calls on files that the
+ * thread that steps waits for.
+ *
+ * A single sweep reads these calls from the log and subtracts them from the
+ * spans; the result is a stream, so that memory does not grow with the calls.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "schemas/trace_format.h"
+
+#include "lib/error.h"
+
+#include "analyzer/metric/overlap.h"
+
+/* A call of thread @thread may lie over many steps; the sweep goes by them. */
+struct own_sweep {
+	struct overlap_rank *rank;
+	struct reel_union own;	   /* the calls, merged on their way */
+	int64_t done_ns;	   /* computation is known until here */
+	struct reel_union between; /* the steps, in the loop */
+	uint32_t step, fed, fed_step, base, base_step, gap; /* cursors */
+};
+
+void overlap_share_out(struct overlap_rank *r, uint32_t *at, int64_t from_ns,
+		       int64_t to_ns, size_t member)
+{
+	uint32_t i;
+
+	while (*at < r->steps &&
+	       r->step[*at].start_ns + r->step[*at].dur_ns <= from_ns)
+		++*at;
+	for (i = *at; i < r->steps && r->step[i].start_ns < to_ns; i++) {
+		struct overlap_step *s = &r->step[i];
+		int64_t start_ns = s->start_ns, end_ns = start_ns + s->dur_ns;
+		int64_t *sum = (int64_t *)((char *)s + member);
+
+		start_ns = start_ns > from_ns ? start_ns : from_ns;
+		end_ns = end_ns < to_ns ? end_ns : to_ns;
+		if (end_ns > start_ns)
+			*sum += end_ns - start_ns;
+	}
+}
+
+/* The known steps without their waits and phases. */
+static int find_fed(struct overlap_rank *r, struct reel_error *err)
+{
+	struct reel_union known = {.most = REEL_UNION_ALL};
+	struct reel_union part = {.most = REEL_UNION_ALL};
+	int rc = 0;
+	uint32_t i;
+
+	for (i = 0; !rc && i < r->steps; i++) {
+		const struct overlap_step *s = &r->step[i];
+		struct reel_interval iv = {s->start_ns, s->start_ns + s->dur_ns,
+					   0, 0};
+
+		if (s->fetch_known)
+			rc = reel_union_add(&known, &iv, err);
+	}
+	if (!rc)
+		rc = reel_union_cut(&part, &known, &r->fetch, false, err);
+	if (!rc)
+		rc = reel_union_cut(&r->fed, &part, &r->phase, false, err);
+	reel_union_fini(&known);
+	reel_union_fini(&part);
+	return rc;
+}
+
+/* Which steps compute at a known time. */
+static void mark_steps(struct overlap_rank *r,
+		       const struct reel_union *declared)
+{
+	uint32_t at = 0, i;
+
+	for (i = 0; i < r->steps; i++) {
+		struct overlap_step *s = &r->step[i];
+
+		s->compute_known =
+			s->fetch_known ||
+			reel_union_within(declared, s->start_ns,
+					  s->start_ns + s->dur_ns, &at);
+		r->compute_known += s->compute_known;
+	}
+}
+
+/*
+ * Computation before the subtraction: declared spans, else the known steps
+ * without waits and phases. A profile of an accelerator's kernels would come
+ * first, without subtraction: the device computes during the thread's I/O.
+ */
+static int find_base(struct overlap_rank *r, const struct overlap_job *job,
+		     struct reel_error *err)
+{
+	struct reel_union declared = {.most = REEL_UNION_ALL};
+	struct reel_union nothing = {.most = REEL_UNION_ALL};
+	int rc = overlap_add_spans(&declared, job, r->process,
+				   REEL_SPAN_COMPUTE, err);
+
+	mark_steps(r, &declared);
+	if (!rc && declared.n) {
+		r->compute_source = "compute spans";
+		rc = reel_union_cut(&r->base, &declared, &r->fetch, false, err);
+	} else if (!rc && r->fetch_known) {
+		r->compute_source = "step minus fetch";
+		rc = reel_union_cut(&r->base, &r->fed, &nothing, false, err);
+	}
+	reel_union_fini(&declared);
+	return rc;
+}
+
+/* The loop without its steps, fetches, checkpoints and evaluation: what a loop
+ * does itself behind an epoch, to save, say. */
+static int find_between(struct reel_union *between,
+			const struct overlap_rank *r,
+			const struct overlap_job *job, struct reel_error *err)
+{
+	struct reel_union loop = {.most = REEL_UNION_ALL};
+	struct reel_union taken = {.most = REEL_UNION_ALL};
+	struct reel_interval iv = {r->loop_start_ns,
+				   r->loop_start_ns + r->loop_ns, 0, 0};
+	static const uint32_t kinds[] = {REEL_SPAN_STEP, REEL_SPAN_FETCH,
+					 REEL_SPAN_CHECKPOINT, REEL_SPAN_EVAL};
+	int rc = reel_union_add(&loop, &iv, err);
+	size_t i;
+
+	for (i = 0; !rc && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		rc = overlap_add_spans(&taken, job, r->process, kinds[i], err);
+	if (!rc)
+		rc = reel_union_cut(between, &loop, &taken, false, err);
+	reel_union_fini(&loop);
+	reel_union_fini(&taken);
+	return rc;
+}
+
+/* Until @to_ns the rank computed where its spans say so, from done_ns on. */
+static int take_compute(struct own_sweep *w, int64_t to_ns,
+			struct reel_error *err)
+{
+	struct overlap_rank *r = w->rank;
+	struct reel_interval part = {0, 0, 0, 0};
+
+	while (reel_union_part(&r->base, &w->base, &w->done_ns, to_ns, &part)) {
+		r->compute_ns += part.end_ns - part.start_ns;
+		overlap_share_out(r, &w->base_step, part.start_ns, part.end_ns,
+				  offsetof(struct overlap_step, compute_ns));
+		if (reel_interval_stream_add(&r->computed, &part, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* A piece of own I/O, final, after those before it. */
+static int take_own(void *ctx, const struct reel_interval *iv,
+		    struct reel_error *err)
+{
+	struct own_sweep *w = ctx;
+	struct overlap_rank *r = w->rank;
+	int64_t from_ns = iv->start_ns;
+	struct reel_interval part = {0, 0, 0, 0};
+
+	while (reel_union_part(&r->fed, &w->fed, &from_ns, iv->end_ns, &part)) {
+		r->own_io_ns += part.end_ns - part.start_ns;
+		overlap_share_out(r, &w->fed_step, part.start_ns, part.end_ns,
+				  offsetof(struct overlap_step, own_io_ns));
+	}
+	from_ns = iv->start_ns;
+	while (reel_union_part(&w->between, &w->gap, &from_ns, iv->end_ns,
+			       &part))
+		r->between_io_ns += part.end_ns - part.start_ns;
+	if (take_compute(w, iv->start_ns, err))
+		return -1;
+	if (iv->end_ns > w->done_ns)
+		w->done_ns = iv->end_ns;
+	return 0;
+}
+
+static int add_own(struct own_sweep *w, int64_t from_ns, int64_t to_ns,
+		   struct reel_error *err)
+{
+	struct reel_interval iv = {from_ns, to_ns, 0, 0};
+
+	return from_ns < to_ns ? reel_union_add(&w->own, &iv, err) : 0;
+}
+
+/* A call blocks the step of its own thread, and all outside of steps. */
+static int add_call(struct own_sweep *w, const struct reel_interval *iv,
+		    uint32_t thread, struct reel_error *err)
+{
+	struct overlap_rank *r = w->rank;
+	int64_t at_ns = iv->start_ns;
+	uint32_t i;
+
+	while (w->step < r->steps &&
+	       r->step[w->step].start_ns + r->step[w->step].dur_ns <= at_ns)
+		w->step++;
+	for (i = w->step; i < r->steps && r->step[i].start_ns < iv->end_ns;
+	     i++) {
+		const struct overlap_step *s = &r->step[i];
+		int64_t end_ns = s->start_ns + s->dur_ns;
+
+		end_ns = end_ns < iv->end_ns ? end_ns : iv->end_ns;
+		if (s->thread == thread)
+			continue;
+		if (add_own(w, at_ns, s->start_ns, err))
+			return -1;
+		at_ns = end_ns > at_ns ? end_ns : at_ns;
+	}
+	return add_own(w, at_ns, iv->end_ns, err);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The threads that step, or without steps those that say that they compute. */
+static uint32_t *find_threads(const struct overlap_rank *r,
+			      const struct overlap_job *job, uint32_t *count,
+			      struct reel_error *err)
+{
+	uint32_t n, i, k = 0;
+	uint32_t at =
+		overlap_find_spans(job, r->process, REEL_SPAN_COMPUTE, &n);
+	uint32_t most = r->steps ? r->steps : n;
+	uint32_t *thread = reel_alloc(most, sizeof(*thread), err);
+
+	if (!thread)
+		return NULL;
+	for (i = 0; i < most; i++)
+		thread[i] =
+			r->steps ? r->step[i].thread : job->span[at + i].thread;
+	qsort(thread, most, sizeof(*thread), by_value);
+	for (i = 0; i < most; i++)
+		if (!k || thread[k - 1] != thread[i])
+			thread[k++] = thread[i];
+	*count = k;
+	return thread;
+}
+
+static int add_threads(struct reel_interval_merge *m,
+		       const struct overlap_rank *r,
+		       const struct overlap_job *job, struct reel_error *err)
+{
+	const struct overlap_stream *s = job->process[r->process].stream;
+	uint32_t n = 0, *thread = find_threads(r, job, &n, err);
+	int rc = thread ? 0 : -1;
+
+	for (; !rc && s; s = s->next)
+		if (s->kind == OVERLAP_CALLS &&
+		    bsearch(&s->thread, thread, n, sizeof(*thread), by_value))
+			rc = reel_interval_merge_add(m, &s->s, s->thread, err);
+	free(thread);
+	return rc;
+}
+
+int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
+			    struct reel_error *err)
+{
+	struct own_sweep w = {.rank = r};
+	struct reel_interval_merge m = {0};
+	struct reel_interval iv;
+	uint32_t thread;
+	int more, rc = -1;
+
+	r->fed.most = r->base.most = REEL_UNION_ALL;
+	w.own.most = OVERLAP_HELD_MANY;
+	w.own.emit = take_own;
+	w.own.ctx = &w;
+	reel_interval_stream_begin(&r->computed, job->log, job->streams++,
+				   OVERLAP_HELD);
+	w.between.most = REEL_UNION_ALL;
+	if (find_fed(r, err) || find_base(r, job, err) ||
+	    find_between(&w.between, r, job, err) ||
+	    add_threads(&m, r, job, err))
+		goto out;
+	while ((more = reel_interval_merge_next(&m, &iv, &thread, err)) > 0)
+		if (add_call(&w, &iv, thread, err))
+			goto out;
+	if (!more && !reel_union_flush(&w.own, err) &&
+	    !take_compute(&w, INT64_MAX, err))
+		rc = reel_interval_stream_end(&r->computed, err);
+out:
+	reel_interval_merge_fini(&m);
+	reel_union_fini(&w.own);
+	reel_union_fini(&w.between);
+	return rc;
+}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One rank's time: its steps, what they waited for, what they computed, and
+ * how much of the I/O of its process tree ran behind the computation.
+ *
+ * All is exact: the I/O of the tree's threads is merged as a stream of
+ * intervals and swept once against the steps and the computation.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "schemas/trace_format.h"
+
+#include "lib/error.h"
+
+#include "analyzer/metric/overlap.h"
+
+/* A process of the rank. */
+struct member {
+	struct reel_union busy;	 /* a worker's: when it made batches */
+	struct reel_interval io; /* its own, still growing */
+	uint32_t at;		 /* cursor in busy */
+};
+
+struct sweep {
+	struct overlap_rank *rank;
+	struct member *member;
+	uint32_t members;
+	struct reel_interval_merge calls; /* of all threads, by member */
+	struct reel_interval_window computed;
+	struct reel_interval io; /* of the tree, still growing */
+	uint32_t io_step, hidden_step, bytes_step; /* cursors */
+};
+
+uint32_t overlap_find_spans(const struct overlap_job *job, uint32_t process,
+			    uint32_t kind, uint32_t *n)
+{
+	const struct overlap_span *span = job->span;
+	uint64_t want = (uint64_t)process << 32 | kind;
+	uint32_t low = 0, high = job->spans;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		uint64_t key =
+			(uint64_t)span[mid].process << 32 | span[mid].kind;
+
+		if (key < want)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (*n = 0; low + *n < job->spans &&
+		     span[low + *n].process == process &&
+		     span[low + *n].kind == kind;)
+		++*n;
+	return low;
+}
+
+int overlap_add_spans(struct reel_union *u, const struct overlap_job *job,
+		      uint32_t process, uint32_t kind, struct reel_error *err)
+{
+	uint32_t n, i = overlap_find_spans(job, process, kind, &n);
+
+	for (; n; n--, i++) {
+		struct reel_interval iv = {job->span[i].start_ns,
+					   job->span[i].end_ns, 0, 0};
+
+		if (reel_union_add(u, &iv, err))
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * What in a step is neither wait nor computation. A checkpoint that another
+ * thread writes behind the steps is none of it, nor is what was open already
+ * when they began: an iterator of a data set to evaluate with, say, that a
+ * training takes a batch from now and then.
+ */
+static int add_phase(struct overlap_rank *r, const struct overlap_job *job,
+		     uint32_t kind, struct reel_error *err)
+{
+	const struct overlap_span *span = job->span;
+	uint32_t steps, n;
+	uint32_t step =
+		overlap_find_spans(job, r->process, REEL_SPAN_STEP, &steps);
+	uint32_t i = overlap_find_spans(job, r->process, kind, &n), at = 0;
+
+	for (; n; n--, i++) {
+		struct reel_interval iv = {span[i].start_ns, span[i].end_ns, 0,
+					   0};
+
+		if (steps && (span[i].thread != span[step].thread ||
+			      !reel_union_within(&r->step_time, iv.start_ns,
+						 iv.start_ns + 1, &at)))
+			continue;
+		if (reel_union_add(&r->phase, &iv, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* The epoch that was running when a step began; epochs are in order. */
+static const struct overlap_span *epoch_at(const struct overlap_span *epoch,
+					   uint32_t n, int64_t ns)
+{
+	uint32_t i = n;
+
+	while (i && epoch[i - 1].end_ns < ns)
+		i--;
+	return i ? &epoch[i - 1] : NULL;
+}
+
+static int find_steps(struct overlap_rank *r, const struct overlap_job *job,
+		      struct reel_error *err)
+{
+	const struct overlap_span *span = job->span;
+	uint32_t n, epochs, i;
+	uint32_t at = overlap_find_spans(job, r->process, REEL_SPAN_STEP, &n);
+	uint32_t epoch =
+		overlap_find_spans(job, r->process, REEL_SPAN_EPOCH, &epochs);
+	uint32_t seen = 0; /* epochs that began before the step */
+	uint32_t at_fetch = 0, kept = 0;
+	int64_t reach_ns = 0; /* the last end so far */
+
+	r->step = reel_alloc(n, sizeof(*r->step), err);
+	if (!r->step)
+		return -1;
+	for (i = 0; i < n; i++) {
+		const struct overlap_span *s = &span[at + i], *in;
+		struct overlap_step *step = &r->step[kept];
+
+		/* A program's own mark of what a loader's step holds. */
+		if (s->start_ns < reach_ns && s->end_ns <= reach_ns &&
+		    r->fetch.n &&
+		    !reel_union_within(&r->fetch, s->start_ns, s->end_ns,
+				       &at_fetch))
+			continue;
+		/*
+		 * Steps of nested loops, or of two threads, overlap: time is
+		 * given once, to the one that began last.
+		 */
+		if (s->start_ns < reach_ns)
+			step[-1].dur_ns = s->start_ns - step[-1].start_ns;
+		if (s->end_ns > reach_ns)
+			reach_ns = s->end_ns;
+		step->start_ns = s->start_ns;
+		step->dur_ns = reach_ns - s->start_ns;
+		step->span_id = s->span_id;
+		step->thread = s->thread;
+		step->number = s->detail;
+		step->count = s->count;
+		while (seen < epochs &&
+		       span[epoch + seen].start_ns <= step->start_ns)
+			seen++;
+		in = epoch_at(span + epoch, seen, step->start_ns);
+		step->epoch = in ? in->detail : -1;
+		step->epoch_span = in ? in->span_id : 0;
+		step->epoch_start_ns = in ? in->start_ns : 0;
+		step->epoch_end_ns = in ? in->end_ns : 0;
+		kept++;
+	}
+	r->steps = kept;
+	return 0;
+}
+
+/* The fetches that one span stands for, of threads that do not step: each of
+ * them was somewhere in the interval that the thread summed. */
+static int add_summed(struct reel_union *u, const struct overlap_rank *r,
+		      const struct overlap_span *fetch, uint32_t n,
+		      struct reel_error *err)
+{
+	for (uint32_t i = 0; r->steps && i < n; i++) {
+		struct reel_interval iv = {fetch[i].start_ns, fetch[i].end_ns,
+					   0, 0};
+
+		if (fetch[i].count > 1 &&
+		    fetch[i].thread != r->step[0].thread &&
+		    reel_union_add(u, &iv, err))
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * A step waited for a batch when a fetch overlaps it. One that began since the
+ * step before it, in its epoch, was for it, too: a program may call for a batch
+ * outside of its steps. Of other steps the wait is not known: a look at the
+ * data set before a training says nothing of the training's steps. Where another
+ * thread summed its fetches, as graphs of TensorFlow have them, all steps of an
+ * epoch with such a sum are known.
+ */
+static int measure_fetches(struct overlap_rank *r,
+			   const struct overlap_job *job,
+			   struct reel_error *err)
+{
+	struct reel_union summed = {.most = REEL_UNION_ALL};
+	uint32_t n, i, k, at = 0, epoch_span = 0;
+	bool in_sum = false;
+	const struct overlap_span *fetch =
+		job->span +
+		overlap_find_spans(job, r->process, REEL_SPAN_FETCH, &n);
+	int64_t since_ns = 0;
+	int rc = add_summed(&summed, r, fetch, n, err);
+
+	for (i = k = 0; !rc && i < r->steps; i++) {
+		struct overlap_step *s = &r->step[i];
+		int64_t end_ns = s->start_ns + s->dur_ns;
+
+		if (s->epoch_span != epoch_span)
+			in_sum = reel_union_within(&summed, s->epoch_start_ns,
+						   s->epoch_end_ns, NULL);
+		epoch_span = s->epoch_span;
+		if (s->epoch_start_ns > since_ns)
+			since_ns = s->epoch_start_ns;
+		while (k < n && fetch[k].start_ns < since_ns)
+			k++;
+		s->fetch_ns =
+			reel_union_within(&r->fetch, s->start_ns, end_ns, &at);
+		s->fetch_known = s->fetch_ns ||
+				 (k < n && fetch[k].start_ns < end_ns) ||
+				 in_sum;
+		r->fetch_known += s->fetch_known;
+		since_ns = end_ns;
+	}
+	reel_union_fini(&summed);
+	return rc;
+}
+
+/* From the first fetch or step to the end of the last step. */
+static void measure_loop(struct overlap_rank *r)
+{
+	int64_t from_ns, to_ns;
+
+	if (!r->steps)
+		return;
+	from_ns = r->step[0].start_ns;
+	to_ns = r->step[r->steps - 1].start_ns + r->step[r->steps - 1].dur_ns;
+	if (r->fetch.n && r->fetch.iv[0].start_ns < from_ns)
+		from_ns = r->fetch.iv[0].start_ns;
+	r->loop_start_ns = from_ns;
+	r->loop_ns = to_ns - from_ns;
+	r->loop_wait_ns = reel_union_within(&r->fetch, from_ns, to_ns, NULL);
+}
+
+/* A piece of the tree's I/O, final: the parts in steps and computation. */
+static int take_io(struct sweep *w, struct reel_error *err)
+{
+	struct overlap_rank *r = w->rank;
+	struct reel_interval_window *c = &w->computed;
+	int64_t start_ns = w->io.start_ns, end_ns = w->io.end_ns;
+	uint32_t i;
+
+	if (end_ns <= start_ns)
+		return 0;
+	r->io_ns += end_ns - start_ns;
+	overlap_share_out(r, &w->io_step, start_ns, end_ns,
+			  offsetof(struct overlap_step, io_ns));
+	if (reel_interval_window_move(c, start_ns, end_ns, err))
+		return -1;
+	for (i = c->first; i < c->n && c->iv[i].start_ns < end_ns; i++) {
+		int64_t from = c->iv[i].start_ns, to = c->iv[i].end_ns;
+
+		from = from > start_ns ? from : start_ns;
+		to = to < end_ns ? to : end_ns;
+		r->hidden_ns += to - from;
+		overlap_share_out(r, &w->hidden_step, from, to,
+				  offsetof(struct overlap_step, hidden_ns));
+	}
+	return 0;
+}
+
+/* A piece of a process's I/O, final. */
+static void take_member(struct sweep *w, struct member *m)
+{
+	w->rank->worker_io_ns += reel_union_within(&m->busy, m->io.start_ns,
+						   m->io.end_ns, &m->at);
+}
+
+/* Bytes go to the steps that the interval covers, in proportion. */
+static void take_bytes(struct sweep *w, const struct reel_interval *iv)
+{
+	struct overlap_rank *r = w->rank;
+	uint32_t i;
+
+	while (w->bytes_step < r->steps &&
+	       r->step[w->bytes_step].start_ns +
+			       r->step[w->bytes_step].dur_ns <=
+		       iv->start_ns)
+		w->bytes_step++;
+	for (i = w->bytes_step; i < r->steps; i++) {
+		struct overlap_step *s = &r->step[i];
+		int64_t start_ns = s->start_ns, end_ns = start_ns + s->dur_ns;
+
+		if (start_ns > iv->start_ns && start_ns >= iv->end_ns)
+			break;
+		s->read_bytes +=
+			reel_interval_bytes(iv->read_bytes, iv, end_ns);
+		s->write_bytes +=
+			reel_interval_bytes(iv->write_bytes, iv, end_ns);
+		if (iv->end_ns == iv->start_ns)
+			break;
+		s->read_bytes -=
+			reel_interval_bytes(iv->read_bytes, iv, start_ns);
+		s->write_bytes -=
+			reel_interval_bytes(iv->write_bytes, iv, start_ns);
+	}
+}
+
+/* Whether @iv belongs to the piece @io, which then reaches as far. */
+static bool grow(struct reel_interval *io, const struct reel_interval *iv)
+{
+	if (iv->start_ns > io->end_ns)
+		return false;
+	if (iv->end_ns > io->end_ns)
+		io->end_ns = iv->end_ns;
+	return true;
+}
+
+static int sweep_one(struct sweep *w, const struct reel_interval *iv,
+		     struct member *m, struct reel_error *err)
+{
+	take_bytes(w, iv);
+	if (!grow(&m->io, iv)) {
+		take_member(w, m);
+		m->io = *iv;
+	}
+	if (!grow(&w->io, iv)) {
+		if (take_io(w, err))
+			return -1;
+		w->io = *iv;
+	}
+	return 0;
+}
+
+static int open_calls(struct sweep *w, const struct overlap_job *job,
+		      struct reel_error *err)
+{
+	const struct overlap_process *process = job->process;
+	uint32_t first = process[w->rank->process].first, i, n = 0;
+
+	for (i = first; i; i = process[i].next)
+		n++;
+	w->member = reel_alloc(n, sizeof(*w->member), err);
+	if (!w->member)
+		return -1;
+	for (i = first; i; i = process[i].next) {
+		const struct overlap_stream *s = process[i].stream;
+		struct member *m = &w->member[w->members];
+
+		m->busy.most = REEL_UNION_ALL;
+		if (process[i].worker &&
+		    overlap_add_spans(&m->busy, job, i, REEL_SPAN_PREPROCESS,
+				      err))
+			return -1;
+		for (; s; s = s->next)
+			if (s->kind != OVERLAP_FETCHED &&
+			    reel_interval_merge_add(&w->calls, &s->s,
+						    w->members, err))
+				return -1;
+		w->members++;
+	}
+	return reel_interval_merge_add(&w->computed.m, &w->rank->computed, 0,
+				       err);
+}
+
+static int sweep_io(struct sweep *w, const struct overlap_job *job,
+		    struct reel_error *err)
+{
+	int rc = open_calls(w, job, err), more = 1;
+	struct reel_interval iv;
+	uint32_t i;
+
+	while (!rc &&
+	       (more = reel_interval_merge_next(&w->calls, &iv, &i, err)) > 0)
+		rc = sweep_one(w, &iv, &w->member[i], err);
+	if (more < 0)
+		rc = -1;
+	if (!rc)
+		rc = take_io(w, err);
+	for (i = 0; i < w->members; i++) {
+		take_member(w, &w->member[i]);
+		reel_union_fini(&w->member[i].busy);
+	}
+	free(w->member);
+	reel_interval_merge_fini(&w->calls);
+	reel_interval_window_fini(&w->computed);
+	return rc;
+}
+
+/* A worker is busy while it makes a batch, alive from its first batch on. */
+static int measure_worker(struct overlap_rank *r,
+			  const struct overlap_process *p,
+			  const struct overlap_job *job, struct reel_error *err)
+{
+	struct reel_union busy = {.most = REEL_UNION_ALL};
+	struct reel_interval alive = {0, 0, 0, 0};
+	uint32_t n, at;
+	int rc;
+
+	at = overlap_find_spans(job, p->process, REEL_SPAN_PREPROCESS, &n);
+	if (!n)
+		return 0;
+	rc = overlap_add_spans(&busy, job, p->process, REEL_SPAN_PREPROCESS,
+			       err);
+	if (!rc && busy.n) {
+		int64_t last_ns =
+			r->step_time.n
+				? r->step_time.iv[r->step_time.n - 1].end_ns
+				: INT64_MAX;
+
+		alive.start_ns = busy.iv[0].start_ns;
+		alive.end_ns = p->end_ns < last_ns ? p->end_ns : last_ns;
+		if (alive.end_ns < busy.iv[busy.n - 1].end_ns)
+			alive.end_ns = busy.iv[busy.n - 1].end_ns;
+		for (uint32_t i = 0; i < n; i++)
+			r->batches += job->span[at + i].count;
+		r->worker_processes++;
+		r->worker_busy_ns += reel_union_ns(&busy);
+		r->worker_alive_ns += alive.end_ns - alive.start_ns;
+		rc = reel_union_add(&r->worker_time, &alive, err);
+	}
+	reel_union_fini(&busy);
+	return rc;
+}
+
+int overlap_rank_measure(struct overlap_rank *r, struct overlap_job *job,
+			 struct reel_error *err)
+{
+	const struct overlap_process *process = job->process;
+	struct sweep w = {.rank = r};
+	uint32_t i;
+
+	r->step_time.most = r->fetch.most = r->phase.most =
+		r->worker_time.most = REEL_UNION_ALL;
+	if (overlap_add_spans(&r->step_time, job, r->process, REEL_SPAN_STEP,
+			      err) ||
+	    overlap_add_spans(&r->fetch, job, r->process, REEL_SPAN_FETCH,
+			      err) ||
+	    add_phase(r, job, REEL_SPAN_CHECKPOINT, err) ||
+	    add_phase(r, job, REEL_SPAN_EVAL, err))
+		return -1;
+	if (find_steps(r, job, err))
+		return -1;
+	if (measure_fetches(r, job, err))
+		return -1;
+	measure_loop(r);
+	if (overlap_compute_measure(r, job, err))
+		return -1;
+	for (i = process[r->process].first; i; i = process[i].next)
+		if (process[i].worker &&
+		    measure_worker(r, &process[i], job, err))
+			return -1;
+	return sweep_io(&w, job, err);
+}
+
+void overlap_rank_fini(struct overlap_rank *r)
+{
+	free(r->step);
+	reel_union_fini(&r->step_time);
+	reel_union_fini(&r->fetch);
+	reel_union_fini(&r->phase);
+	reel_union_fini(&r->fed);
+	reel_union_fini(&r->base);
+	reel_union_fini(&r->worker_time);
+	reel_interval_stream_fini(&r->computed);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rollup that most questions are asked of: per process, call and size bin;
+ * the totals of each call; and how many files each process met.
+ *
+ * This is where load waits for memory, so: a thread makes the same calls to one
+ * file after the other, and the row that came after this one last time is
+ * nearly always the right one.
+ */
+#include <stdlib.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/intmap.h"
+#include "lib/store/event_op.h"
+#include "lib/store/insert.h"
+
+#include "analyzer/metric/metric.h"
+
+static const char schema[] =
+#include "schemas/metric_rollup.sql.inc"
+	;
+
+#define PAIRS_MOST (1u << 20)
+#define NO_BIN 63u /* the call moved nothing */
+
+enum outcome { DONE, FAILED, AT_END };
+
+struct row {
+	uint64_t bytes, dur_ns; /* may wrap, not trap */
+	uint64_t calls;
+	uint32_t process;
+	uint32_t what; /* see what_is() */
+	uint32_t next; /* the row that came after it, last time */
+};
+
+struct place { /* where a thread is */
+	uint32_t row, file;
+};
+
+struct rollup {
+	struct reel_idmap rows;	 /* by process and what */
+	struct reel_idmap pairs; /* of process and file */
+	struct row *row;
+	struct place *place; /* by thread_id */
+	uint32_t row_room, place_room;
+	uint64_t asked_bytes[REEL_CALL_MAX][2]; /* I/O, messages */
+};
+
+/* Call, outcome, size bin, message: 10, 2, 6 bits and 1. */
+static uint32_t what_is(const struct metric_event *ev, int64_t bytes)
+{
+	uint32_t outcome = metric_failed(&ev->is) ? FAILED
+			   : metric_eof(&ev->is)  ? AT_END
+						  : DONE;
+	uint32_t bin = NO_BIN, calls = ev->calls;
+
+	if (bytes)
+		bin = metric_size_bin(calls == 1 ? bytes : bytes / calls ?: 1);
+	return (uint32_t)ev->is.call << 9 | outcome << 7 | bin << 1 |
+	       (ev->op == METRIC_MESSAGE);
+}
+
+/* The row of @what in @process; @at is where the thread was. NULL with @err. */
+static struct row *row_of(struct rollup *r, struct place *at, uint32_t process,
+			  uint32_t what, struct reel_error *err)
+{
+	uint32_t rows = r->rows.used, last = at->row, i;
+
+	if (last < rows) {
+		i = r->row[last].next;
+		at->row = i;
+		if (r->row[i].what == what && r->row[i].process == process)
+			return &r->row[i];
+	}
+	i = reel_idmap_get(&r->rows, (uint64_t)process << 32 | what, err);
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&r->row, &r->row_room, i, sizeof(*r->row), err))
+		return NULL;
+	if (i == rows)
+		r->row[i] = (struct row){
+			.process = process, .what = what, .next = i};
+	if (last < rows)
+		r->row[last].next = i;
+	at->row = i;
+	return &r->row[i];
+}
+
+/* Did it open, read, write or map its file? As v_summary says of files. */
+static bool uses_file(const struct metric_event *ev)
+{
+	if (ev->op == METRIC_READ || ev->op == METRIC_WRITE)
+		return true;
+	if (ev->op == METRIC_MAPPED)
+		return ev->bytes > 0;
+	return ev->op == METRIC_META && !metric_failed(&ev->is) &&
+	       (ev->is.group == REEL_GROUP_OPEN ||
+		(ev->is.call == REEL_CALL_MMAP && ev->is.asked > 0));
+}
+
+/* @process uses @file. */
+static int count_file(struct rollup *r, uint32_t process, uint32_t file,
+		      struct reel_error *err)
+{
+	uint64_t pair = (uint64_t)process << 32 | file;
+
+	if (!file || r->pairs.used >= PAIRS_MOST)
+		return 0;
+	return reel_idmap_get(&r->pairs, pair, err) == REEL_NO_INDEX ? -1 : 0;
+}
+
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
+{
+	struct rollup *r = state;
+	int64_t bytes = ev->bytes;
+	struct place *at;
+	struct row *row;
+
+	if (ev->op == METRIC_NOTHING || ev->is.call >= REEL_CALL_MAX ||
+	    !ev->is.process)
+		return 0;
+	if (reel_array_reach(&r->place, &r->place_room, ev->is.thread,
+			     sizeof(*at), err))
+		return -1;
+	at = &r->place[ev->is.thread];
+	row = row_of(r, at, ev->is.process, what_is(ev, bytes), err);
+	if (!row)
+		return -1;
+	row->calls += ev->calls;
+	row->bytes += (uint64_t)bytes;
+	row->dur_ns += (uint64_t)ev->dur_ns;
+	if (ev->is.asked > 0 && !metric_failed(&ev->is))
+		r->asked_bytes[ev->is.call][row->what & 1] +=
+			(uint64_t)ev->is.asked;
+	if (ev->is.file == at->file || !uses_file(ev))
+		return 0;
+	at->file = ev->is.file;
+	return count_file(r, ev->is.process, ev->is.file, err);
+}
+
+METRIC_FEED(rollup_feed)
+
+static uint32_t outcome_of(const struct row *row)
+{
+	return row->what >> 7 & 3;
+}
+
+static int write_row(struct reel_insert *out, const struct row *row,
+		     struct reel_error *err)
+{
+	uint32_t bin = row->what >> 1 & 63;
+
+	reel_insert_int(out, row->process);
+	reel_insert_int(out, row->what >> 9);
+	if (bin == NO_BIN)
+		reel_insert_null(out);
+	else
+		reel_insert_int(out, bin);
+	reel_insert_int(out, row->what & 1);
+	reel_insert_int(out, (int64_t)row->calls);
+	reel_insert_int(out, (int64_t)row->bytes);
+	reel_insert_int(out, (int64_t)row->dur_ns);
+	reel_insert_int(out,
+			outcome_of(row) == FAILED ? (int64_t)row->calls : 0);
+	reel_insert_int(out,
+			outcome_of(row) == AT_END ? (int64_t)row->calls : 0);
+	return reel_insert_done(out, err);
+}
+
+static int write_rollup(const struct rollup *r, struct reel_store *st,
+			struct reel_error *err)
+{
+	struct reel_insert out;
+	uint32_t i;
+	int rc = reel_insert_open(
+		&out, st, "INSERT INTO rollup VALUES (?,?,?,?,?,?,?,?,?)", err);
+
+	for (i = 0; !rc && i < r->rows.used; i++)
+		rc = write_row(&out, &r->row[i], err);
+	return reel_insert_close(&out, rc);
+}
+
+/* Gives 1 by file_id for what is no file: kinds are known at the end. */
+static int read_kinds(struct reel_store *st, uint8_t **not_file, uint32_t *room,
+		      struct reel_error *err)
+{
+	sqlite3_stmt *q = NULL;
+	int rc = reel_store_prepare(st, &q,
+				    "SELECT file_id FROM file WHERE kind IN "
+				    "('dir', 'pipe', 'socket')",
+				    err);
+	int step = SQLITE_DONE;
+
+	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
+		uint32_t id = (uint32_t)sqlite3_column_int64(q, 0);
+
+		rc = reel_array_reach(not_file, room, id, 1, err);
+		if (!rc)
+			(*not_file)[id] = 1;
+	}
+	if (!rc && step != SQLITE_DONE)
+		rc = reel_fail(err, REEL_E_DB, "cannot read the files: %s",
+			       sqlite3_errmsg(st->db));
+	sqlite3_finalize(q);
+	return rc;
+}
+
+/* Gives the number of files of each process. */
+static int count_files(const struct rollup *r, struct reel_store *st,
+		       uint32_t **files, uint32_t *room, struct reel_error *err)
+{
+	const struct reel_idmap *m = &r->pairs;
+	uint8_t *not_file = NULL;
+	uint32_t kinds = 0, i;
+	int rc = read_kinds(st, &not_file, &kinds, err);
+
+	for (i = 0; !rc && m->mask && i <= m->mask; i++) {
+		uint32_t process = (uint32_t)(m->slot[i].key >> 32);
+		uint32_t file = (uint32_t)m->slot[i].key;
+
+		if (!m->slot[i].index || (file < kinds && not_file[file]))
+			continue;
+		rc = reel_array_reach(files, room, process, sizeof(**files),
+				      err);
+		if (!rc)
+			(*files)[process]++;
+	}
+	free(not_file);
+	return rc;
+}
+
+static int write_files(const struct rollup *r, struct reel_store *st,
+		       struct reel_error *err)
+{
+	uint32_t *files = NULL, room = 0, i;
+	struct reel_insert out;
+	int rc = reel_insert_open(&out, st,
+				  "INSERT INTO process_io VALUES (?,?)", err);
+
+	if (!rc)
+		rc = count_files(r, st, &files, &room, err);
+	for (i = 0; !rc && i < room; i++) {
+		if (!files[i])
+			continue;
+		reel_insert_int(&out, i);
+		reel_insert_int(&out, files[i]);
+		rc = reel_insert_done(&out, err);
+	}
+	free(files);
+	return reel_insert_close(&out, rc);
+}
+
+struct total {
+	uint64_t calls, bytes, dur_ns, errors, eof_reads;
+};
+
+/* @total: two for each call. */
+static void add_row(struct total *total, const struct row *row)
+{
+	struct total *t = &total[2 * (row->what >> 9) + (row->what & 1)];
+
+	t->calls += row->calls;
+	t->bytes += row->bytes;
+	t->dur_ns += row->dur_ns;
+	t->errors += outcome_of(row) == FAILED ? row->calls : 0;
+	t->eof_reads += outcome_of(row) == AT_END ? row->calls : 0;
+}
+
+static int write_total(struct reel_insert *out, const struct rollup *r,
+		       uint32_t call, uint32_t message, const struct total *t,
+		       struct reel_error *err)
+{
+	reel_insert_int(out, call);
+	reel_insert_int(out, message);
+	reel_insert_int(out, (int64_t)t->calls);
+	reel_insert_int(out, (int64_t)r->asked_bytes[call][message]);
+	reel_insert_int(out, (int64_t)t->bytes);
+	reel_insert_int(out, (int64_t)t->dur_ns);
+	reel_insert_int(out, (int64_t)t->errors);
+	reel_insert_int(out, (int64_t)t->eof_reads);
+	return reel_insert_done(out, err);
+}
+
+static int write_calls(const struct rollup *r, struct reel_store *st,
+		       struct reel_error *err)
+{
+	struct total *total =
+		reel_alloc(2 * REEL_CALL_MAX, sizeof(*total), err);
+	struct reel_insert out = {0};
+	uint32_t i;
+	int rc = -1;
+
+	if (!total)
+		goto out;
+	for (i = 0; i < r->rows.used; i++)
+		add_row(total, &r->row[i]);
+	rc = reel_insert_open(
+		&out, st, "INSERT INTO call_io VALUES (?,?,?,?,?,?,?,?)", err);
+	for (i = 0; !rc && i < 2 * REEL_CALL_MAX; i++)
+		if (total[i].calls)
+			rc = write_total(&out, r, i / 2, i % 2, &total[i], err);
+out:
+	free(total);
+	return reel_insert_close(&out, rc);
+}
+
+static int rollup_finish(void *state, struct reel_store *st,
+			 struct reel_error *err)
+{
+	if (write_rollup(state, st, err) || write_files(state, st, err))
+		return -1;
+	return write_calls(state, st, err);
+}
+
+static void rollup_fini(void *state)
+{
+	struct rollup *r = state;
+
+	reel_idmap_fini(&r->rows);
+	reel_idmap_fini(&r->pairs);
+	free(r->row);
+	free(r->place);
+}
+
+const struct reel_metric reel_metric_rollup = {
+	.name = "rollup",
+	.schema = schema,
+	.state_bytes = sizeof(struct rollup),
+	.counts = true,
+	.feed = rollup_feed,
+	.finish = rollup_finish,
+	.fini = rollup_fini,
+};

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sequentiality: is the next access where the last one ended?
+ *
+ * Two answers. Ours keeps one position per open file description, which dup
+ * and fork share; what is first there is neither sequential nor random, and
+ * reads at the end of a file do not count; asynchronous operations stand where
+ * they were submitted, however they ended. Darshan's keeps two positions per
+ * file and process, sets them to 0 at each open, counts every call that did
+ * not fail, and so finds the first access at offset 0 to be neither.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/intmap.h"
+#include "lib/store/event_op.h"
+#include "lib/store/insert.h"
+
+#include "analyzer/metric/issue_order.h"
+#include "analyzer/metric/metric.h"
+
+static const char schema[] =
+#include "schemas/metric_sequence.sql.inc"
+	;
+
+enum { FIRST, CONSECUTIVE, SEQUENTIAL, RANDOM, UNKNOWN, ORDERS };
+
+#define PAGE 4096u /* open file descriptions in a page of positions */
+
+/* Position + 2 of an open file description; 0: no access yet, 1: not known. */
+struct page {
+	uint64_t next[PAGE];
+};
+
+/*
+ * Darshan's last bytes read and written, of a file in a process. An open sets
+ * them back, so only files in use matter: two generations of a bounded number
+ * of pairs are held, and one that was not used for so long begins at 0 again.
+ */
+#define PAIRS_MOST (1u << 16)
+
+struct pair {
+	uint64_t key;	    /* process << 32 | file */
+	int64_t last[2][2]; /* of what its POSIX module counts, of the rest */
+};
+
+struct generation {
+	struct reel_idmap map;
+	struct pair *pair;
+	uint32_t room;
+};
+
+struct darshan {
+	uint64_t ops, seq, consec;
+};
+
+struct counts {
+	struct pair *pair; /* of the file at hand; NULL: look it up */
+	uint64_t order[2][ORDERS];
+	struct darshan darshan[REEL_LAYERS][2];
+};
+
+/* Accesses to a file that were not where the last one ended. */
+struct jumps {
+	uint32_t sequential, random;
+};
+
+struct sequence {
+	struct page **page;
+	uint32_t pages;
+	struct generation now, before;
+	struct counts *process;
+	uint32_t process_room;
+	struct jumps *file; /* by file_id */
+	uint32_t file_room;
+	struct reel_ask_order order;
+};
+
+static reel_access_fn count_ours;
+
+static int sequence_init(void *state, struct reel_error *err)
+{
+	struct sequence *s = state;
+
+	s->order.fn = count_ours;
+	s->order.ctx = s;
+	return 0;
+}
+
+static uint64_t *position_of(struct sequence *s, uint32_t open,
+			     struct reel_error *err)
+{
+	uint32_t p = open / PAGE;
+
+	if (reel_array_reach(&s->page, &s->pages, p, sizeof(*s->page), err))
+		return NULL;
+	if (!s->page[p]) {
+		s->page[p] = reel_alloc(1, sizeof(struct page), err);
+		if (!s->page[p])
+			return NULL;
+	}
+	return &s->page[p]->next[open % PAGE];
+}
+
+/* All pairs move: pointers to them are worth nothing any more. */
+static void forget_pairs(struct sequence *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->process_room; i++)
+		s->process[i].pair = NULL;
+}
+
+static struct pair *find_pair(struct sequence *s, uint64_t key,
+			      struct reel_error *err)
+{
+	struct generation *now = &s->now;
+	uint32_t i, old, pairs;
+
+	if (now->map.used >= PAIRS_MOST &&
+	    reel_idmap_find(&now->map, key) == REEL_NO_INDEX) {
+		struct generation oldest = s->before;
+
+		s->before = s->now;
+		s->now = oldest;
+		reel_idmap_clear(&now->map);
+		forget_pairs(s);
+	}
+	pairs = now->map.used;
+	i = reel_idmap_get(&now->map, key, err);
+	if (i == REEL_NO_INDEX)
+		return NULL;
+	if (i >= now->room)
+		forget_pairs(s);
+	if (reel_array_reach(&now->pair, &now->room, i, sizeof(*now->pair),
+			     err))
+		return NULL;
+	if (i < pairs)
+		return &now->pair[i];
+	old = reel_idmap_find(&s->before.map, key);
+	if (old != REEL_NO_INDEX)
+		now->pair[i] = s->before.pair[old];
+	else
+		now->pair[i] = (struct pair){.key = key};
+	return &now->pair[i];
+}
+
+static struct pair *pair_of(struct sequence *s, const struct metric_event *ev,
+			    struct reel_error *err)
+{
+	uint64_t key = (uint64_t)ev->is.process << 32 | ev->is.file;
+	struct counts *c = &s->process[ev->is.process];
+	struct pair *pair = c->pair;
+
+	if (pair && pair->key == key)
+		return pair;
+	pair = find_pair(s, key, err);
+	c->pair = pair;
+	return pair;
+}
+
+/* The order of this access, and the position after it. */
+static int order_of(uint64_t *next, int64_t offset, int64_t bytes)
+{
+	uint64_t was = *next;
+
+	if (offset < 0 || offset > METRIC_TIME_MOST) {
+		*next = 1;
+		return UNKNOWN;
+	}
+	*next = (uint64_t)offset + (uint64_t)bytes + 2;
+	if (was == 0)
+		return FIRST;
+	if (was == 1)
+		return UNKNOWN;
+	was -= 2;
+	if ((uint64_t)offset == was)
+		return CONSECUTIVE;
+	return (uint64_t)offset > was ? SEQUENTIAL : RANDOM;
+}
+
+static int count_ours(void *state, const struct reel_access *a,
+		      struct reel_error *err)
+{
+	struct sequence *s = state;
+	uint64_t *count = s->process[a->process].order[a->write];
+	uint64_t *next, none = 1;
+	int order;
+
+	next = a->open ? position_of(s, a->open, err) : &none;
+	if (!next)
+		return -1;
+	order = order_of(next, a->offset, a->bytes);
+	count[order]++;
+	/* One record for several calls: the others follow the first. */
+	count[order == UNKNOWN ? UNKNOWN : CONSECUTIVE] += a->calls - 1;
+	if (order != SEQUENTIAL && order != RANDOM)
+		return 0;
+	if (reel_array_reach(&s->file, &s->file_room, a->file, sizeof(*s->file),
+			     err))
+		return -1;
+	s->file[a->file].sequential += order == SEQUENTIAL;
+	s->file[a->file].random += order == RANDOM;
+	return 0;
+}
+
+static int add_ours(struct sequence *s, enum metric_op op,
+		    const struct metric_event *ev, struct reel_error *err)
+{
+	bool async = ev->is.layer == REEL_LAYER_ASYNC;
+	struct reel_access a = {
+		.asked_ns = async ? ev->start_ns : ev->end_ns,
+		.offset = ev->is.offset,
+		.bytes = ev->bytes,
+		.process = ev->is.process,
+		.file = ev->is.file,
+		.open = ev->is.open,
+		.calls = ev->calls,
+		.write = op == METRIC_WRITE,
+		.async = async,
+	};
+
+	return a.bytes ? reel_ask_order_add(&s->order, &a, err) : 0;
+}
+
+/* A stream's reads and writes are in a module of their own. */
+static int64_t *last_of(struct pair *pair, const struct metric_event *ev)
+{
+	return pair->last[ev->is.layer != REEL_LAYER_POSIX &&
+			  ev->is.layer != REEL_LAYER_ASYNC];
+}
+
+static void count_darshan(struct counts *c, struct pair *pair,
+			  enum metric_op op, const struct metric_event *ev)
+{
+	struct darshan *d = &c->darshan[ev->is.layer][op];
+	int64_t *last = &last_of(pair, ev)[op], offset = ev->is.offset;
+
+	d->ops += ev->calls;
+	if (offset < 0 || offset > METRIC_TIME_MOST)
+		return;
+	d->seq += offset > *last;
+	d->consec += offset == *last + 1;
+	d->seq += ev->calls - 1;
+	d->consec += ev->calls - 1;
+	*last = offset + ev->bytes - 1;
+}
+
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
+{
+	struct sequence *s = state;
+	enum metric_op op = ev->op;
+	struct pair *pair;
+
+	if (metric_failed(&ev->is) || !ev->is.file ||
+	    ev->is.layer >= REEL_LAYERS)
+		return 0;
+	if (op != METRIC_READ && op != METRIC_WRITE &&
+	    (op != METRIC_META || ev->is.group != REEL_GROUP_OPEN))
+		return 0;
+	if (reel_array_reach(&s->process, &s->process_room, ev->is.process,
+			     sizeof(*s->process), err))
+		return -1;
+	pair = pair_of(s, ev, err);
+	if (!pair)
+		return -1;
+	if (op == METRIC_META) {
+		memset(last_of(pair, ev), 0, sizeof(pair->last[0]));
+		return 0;
+	}
+	count_darshan(&s->process[ev->is.process], pair, op, ev);
+	return add_ours(s, op, ev, err);
+}
+
+METRIC_FEED(sequence_feed)
+
+static const char *const op_name[] = {"read", "write"};
+
+static int write_ours(const struct sequence *s, struct reel_store *st,
+		      struct reel_error *err)
+{
+	struct reel_insert out;
+	uint32_t p;
+	int op, i,
+		rc = reel_insert_open(&out, st,
+				      "INSERT INTO sequence VALUES "
+				      "(?,?,?,?,?,?,?)",
+				      err);
+
+	for (p = 0; p < s->process_room; p++) {
+		for (op = METRIC_READ; !rc && op <= METRIC_WRITE; op++) {
+			const uint64_t *order = s->process[p].order[op];
+			uint64_t all = 0;
+
+			for (i = 0; i < ORDERS; i++)
+				all += order[i];
+			if (!all)
+				continue;
+			reel_insert_int(&out, p);
+			reel_insert_text(&out, op_name[op]);
+			for (i = 0; i < ORDERS; i++)
+				reel_insert_int(&out, (int64_t)order[i]);
+			rc = reel_insert_done(&out, err);
+		}
+	}
+	return reel_insert_close(&out, rc);
+}
+
+static int write_process_darshan(struct reel_insert *out, uint32_t process,
+				 const struct counts *c, struct reel_error *err)
+{
+	int layer, op;
+
+	for (layer = 0; layer < REEL_LAYERS; layer++) {
+		for (op = METRIC_READ; op <= METRIC_WRITE; op++) {
+			const struct darshan *d = &c->darshan[layer][op];
+
+			if (!d->ops)
+				continue;
+			reel_insert_int(out, process);
+			reel_insert_text(out, reel_layer_name(layer));
+			reel_insert_text(out, op_name[op]);
+			reel_insert_int(out, (int64_t)d->ops);
+			reel_insert_int(out, (int64_t)d->seq);
+			reel_insert_int(out, (int64_t)d->consec);
+			if (reel_insert_done(out, err))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int write_darshan(const struct sequence *s, struct reel_store *st,
+			 struct reel_error *err)
+{
+	struct reel_insert out;
+	uint32_t p;
+	int rc = reel_insert_open(&out, st,
+				  "INSERT INTO darshan_sequence VALUES "
+				  "(?,?,?,?,?,?)",
+				  err);
+
+	for (p = 0; !rc && p < s->process_room; p++)
+		rc = write_process_darshan(&out, p, &s->process[p], err);
+	return reel_insert_close(&out, rc);
+}
+
+static int write_jumps(const struct sequence *s, struct reel_store *st,
+		       struct reel_error *err)
+{
+	struct reel_insert out;
+	uint32_t i;
+	int rc = reel_insert_open(
+		&out, st, "INSERT INTO file_sequence VALUES (?,?,?)", err);
+
+	for (i = 0; !rc && i < s->file_room; i++) {
+		const struct jumps *j = &s->file[i];
+
+		if (!j->sequential && !j->random)
+			continue;
+		reel_insert_int(&out, i);
+		reel_insert_int(&out, j->sequential);
+		reel_insert_int(&out, j->random);
+		rc = reel_insert_done(&out, err);
+	}
+	return reel_insert_close(&out, rc);
+}
+
+static int sequence_finish(void *state, struct reel_store *st,
+			   struct reel_error *err)
+{
+	struct sequence *s = state;
+
+	if (reel_ask_order_flush(&s->order, err) || write_ours(s, st, err) ||
+	    write_darshan(s, st, err))
+		return -1;
+	return write_jumps(s, st, err);
+}
+
+static void sequence_fini(void *state)
+{
+	struct sequence *s = state;
+	uint32_t i;
+
+	for (i = 0; i < s->pages; i++)
+		free(s->page[i]);
+	free(s->page);
+	reel_idmap_fini(&s->now.map);
+	reel_idmap_fini(&s->before.map);
+	free(s->now.pair);
+	free(s->before.pair);
+	free(s->process);
+	free(s->file);
+	reel_ask_order_fini(&s->order);
+}
+
+const struct reel_metric reel_metric_sequence = {
+	.name = "sequence",
+	.schema = schema,
+	.state_bytes = sizeof(struct sequence),
+	.init = sequence_init,
+	.feed = sequence_feed,
+	.finish = sequence_finish,
+	.fini = sequence_fini,
+};

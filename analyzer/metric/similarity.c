@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One number per thread that is equal in two runs when the thread made the
+ * same calls in the same order with the same outcome: for "ioreel compare".
+ *
+ * Chained over call, file, descriptors, offset, asked and returned bytes,
+ * error; without times, addresses and streams' pointers. File ids differ from
+ * run to run and paths are known only at the end: so the chain notes that the
+ * thread went over to another file, a log keeps to which, and their paths are
+ * chained when all is fed. Messages have a chain of their own: how they are
+ * cut depends on timing. So have the calls of a layer above those that do the
+ * work, as a replay plays these alone; which files were used through mappings
+ * is added there, without an order: pages are told when a mapping ends. The
+ * letters that mkstemp() made up are nobody's choice:
+ * such a file is told by the rest of its name and its turn among those that its
+ * thread made so.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/intmap.h"
+#include "lib/store/event_op.h"
+#include "lib/store/insert.h"
+
+#include "analyzer/metric/metric.h"
+#include "analyzer/metric/spill_log.h"
+
+static const char schema[] =
+#include "schemas/metric_similarity.sql.inc"
+	;
+
+#define STEP 0x9e3779b97f4a7c15ull
+
+#define LOG_BYTES (16u << 20)
+#define MADE_UP 6 /* letters */
+
+enum { IO, MESSAGES, UPPER, CHAINS };
+
+struct chain {
+	uint64_t calls, hash;
+	uint32_t last_file;
+	uint32_t made; /* files by mkstemp() */
+};
+
+struct sequences {
+	struct chain (*thread)[CHAINS];
+	uint32_t room;
+	struct reel_idmap mapped[2]; /* thread and file: read, written */
+	uint32_t *made; /* by file: as which of its thread's, 0: not so */
+	uint32_t made_room;
+	struct reel_stream_log
+		*log; /* stream CHAINS * thread + chain: file ids */
+};
+
+static int sequences_init(void *state, struct reel_error *err)
+{
+	struct sequences *s = state;
+
+	return reel_stream_log_new(&s->log, LOG_BYTES, err);
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	v *= 0xff51afd7ed558ccdull;
+	v ^= v >> 32;
+	h = (h ^ v) * STEP;
+	return h ^ h >> 29;
+}
+
+/*
+ * Independent products, so that they run side by side. The number of a
+ * descriptor is what other threads left free: it counts only where no file says
+ * what the call is on, but was on something: a number that was not open may be
+ * any. Two opens of one file differ in their offsets.
+ */
+static uint64_t fold(const struct metric_event *ev, uint32_t turns)
+{
+	uint64_t moved = 0, number = 0;
+
+	if (!ev->is.file && ev->is.err != EBADF)
+		number = (uint64_t)(uint32_t)ev->is.fd << 32 |
+			 (uint32_t)ev->is.fd2;
+	if (ev->is.group == REEL_GROUP_READ || ev->is.group == REEL_GROUP_WRITE)
+		moved = (uint64_t)ev->is.result;
+	return (ev->is.call | (uint64_t)(uint32_t)ev->is.err << 16 |
+		(uint64_t)turns << 60) *
+		       0xc2b2ae3d27d4eb4full +
+	       number * 0xd6e8feb86659fd93ull +
+	       (uint64_t)ev->is.offset * 0xa0761d6478bd642full +
+	       (uint64_t)ev->is.asked * 0xe7037ed1a0b428dbull +
+	       moved * 0x8ebc6af09c88c6e3ull +
+	       ev->is.count * 0x589965cc75374cc3ull;
+}
+
+static int turn_to(struct sequences *s, uint32_t stream, uint32_t file,
+		   struct reel_error *err)
+{
+	uint64_t number = file;
+
+	return reel_stream_log_add(s->log, stream, &number, 1, err);
+}
+
+static int name_made_up(struct sequences *s, const struct metric_event *ev,
+			struct chain *c, struct reel_error *err)
+{
+	if (ev->is.err || !ev->is.file)
+		return 0;
+	if (reel_array_reach(&s->made, &s->made_room, ev->is.file,
+			     sizeof(*s->made), err))
+		return -1;
+	s->made[ev->is.file] = ++c->made;
+	return 0;
+}
+
+/* Pages of a mapping were touched: no call, and never the same ones twice. */
+static int add_mapped(struct sequences *s, const struct metric_event *ev,
+		      struct reel_error *err)
+{
+	uint64_t key = (uint64_t)ev->is.thread << 32 | ev->is.file;
+
+	if (ev->bytes <= 0)
+		return 0;
+	return reel_idmap_get(&s->mapped[ev->is.group == REEL_GROUP_WRITE], key,
+			      err) == REEL_NO_INDEX
+		       ? -1
+		       : 0;
+}
+
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
+{
+	struct sequences *s = state;
+	enum metric_op op = ev->op;
+	uint32_t chain = op == METRIC_MESSAGE ? MESSAGES
+			 : op == METRIC_UPPER ? UPPER
+					      : IO;
+	uint32_t stream = CHAINS * ev->is.thread + chain, turns = 0;
+	struct chain *c;
+
+	if (op == METRIC_NOTHING)
+		return 0;
+	if (reel_array_reach(&s->thread, &s->room, ev->is.thread,
+			     sizeof(*s->thread), err))
+		return -1;
+	if (op == METRIC_MAPPED)
+		return add_mapped(s, ev, err);
+	c = &s->thread[ev->is.thread][chain];
+	if (ev->is.file != c->last_file) {
+		turns = 1;
+		if (ev->is.call == REEL_CALL_MKSTEMP &&
+		    name_made_up(s, ev, c, err))
+			return -1;
+		if (turn_to(s, stream, ev->is.file, err))
+			return -1;
+		c->last_file = ev->is.file;
+	}
+	if (ev->is.file2) {
+		turns |= 2;
+		if (turn_to(s, stream, ev->is.file2, err))
+			return -1;
+	}
+	c->calls += ev->calls;
+	c->hash = mix(c->hash, fold(ev, turns));
+	return 0;
+}
+
+METRIC_FEED(sequences_feed)
+
+/* The number of a pipe or socket says nothing about the job: left out. */
+static uint64_t path_hash(const char *path, const char *kind, uint32_t made)
+{
+	bool numbered = !strcmp(kind, "pipe") || !strcmp(kind, "socket");
+	size_t n = numbered ? strcspn(path, ":") : strlen(path);
+	uint64_t h = STEP;
+
+	if (made)
+		n -= n < MADE_UP ? n : MADE_UP;
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)path[i]) * 0x100000001b3ull;
+	return made ? mix(h, made) : h;
+}
+
+/* Gives the hashes of all paths, by file_id. */
+static int read_paths(const struct sequences *s, uint64_t **out, uint32_t *room,
+		      struct reel_store *st, struct reel_error *err)
+{
+	sqlite3_stmt *q = NULL;
+	uint64_t *hash = NULL;
+	int rc = -1, step;
+
+	if (reel_store_prepare(st, &q, "SELECT file_id, path, kind FROM file",
+			       err))
+		goto out;
+	while ((step = sqlite3_step(q)) == SQLITE_ROW) {
+		sqlite3_int64 id = sqlite3_column_int64(q, 0);
+		const char *path = (const char *)sqlite3_column_text(q, 1);
+		const char *kind = (const char *)sqlite3_column_text(q, 2);
+
+		if (id < 0 || id > UINT32_MAX || !path || !kind)
+			continue;
+		if (reel_array_reach(&hash, room, (uint32_t)id, sizeof(*hash),
+				     err))
+			goto out;
+		hash[id] = path_hash(path, kind,
+				     id < s->made_room ? s->made[id] : 0);
+	}
+	if (step != SQLITE_DONE) {
+		reel_fail(err, REEL_E_DB, "cannot read the files: %s",
+			  sqlite3_errmsg(st->db));
+		goto out;
+	}
+	*out = hash;
+	hash = NULL;
+	rc = 0;
+out:
+	sqlite3_finalize(q);
+	free(hash);
+	return rc;
+}
+
+/* The paths that a chain turned to, in their order. */
+static int add_paths(struct sequences *s, uint32_t stream, struct chain *c,
+		     const uint64_t *hash, uint32_t room,
+		     struct reel_error *err)
+{
+	struct reel_stream_reader *r = NULL;
+	uint64_t file;
+	int more;
+
+	if (!c->calls)
+		return 0;
+	if (reel_stream_reader_open(&r, s->log, stream, err))
+		return -1;
+	while ((more = reel_stream_reader_next(r, &file, 1, err)) > 0)
+		c->hash = mix(c->hash, file < room ? hash[file] : 0);
+	reel_stream_reader_close(r);
+	return more;
+}
+
+/* The sum of what each thread used through mappings, whatever the order. */
+static void sum_mapped(const struct sequences *s, uint64_t *sum,
+		       const uint64_t *hash, uint32_t room)
+{
+	for (int w = 0; w < 2; w++) {
+		const struct reel_idmap *m = &s->mapped[w];
+
+		for (uint32_t i = 0; m->mask && i <= m->mask; i++) {
+			uint32_t file = (uint32_t)m->slot[i].key;
+
+			if (m->slot[i].index)
+				sum[m->slot[i].key >> 32] +=
+					mix(file < room ? hash[file] : 0,
+					    (uint64_t)w + 1);
+		}
+	}
+}
+
+static int write_thread(struct sequences *s, struct reel_insert *out,
+			uint32_t thread, uint64_t mapped, const uint64_t *hash,
+			uint32_t room, struct reel_error *err)
+{
+	struct chain *c = s->thread[thread];
+	int i;
+
+	if (!c[IO].calls && !c[MESSAGES].calls && !c[UPPER].calls)
+		return 0;
+	reel_insert_int(out, thread);
+	for (i = 0; i < CHAINS; i++) {
+		if (add_paths(s, CHAINS * thread + (uint32_t)i, &c[i], hash,
+			      room, err))
+			return -1;
+		reel_insert_int(out, (int64_t)c[i].calls);
+		if (i == UPPER)
+			c[i].hash += mapped;
+		reel_insert_int(out, (int64_t)c[i].hash);
+	}
+	return reel_insert_done(out, err);
+}
+
+static int sequences_finish(void *state, struct reel_store *st,
+			    struct reel_error *err)
+{
+	struct sequences *s = state;
+	struct reel_insert out = {0};
+	uint64_t *hash = NULL, *mapped = reel_alloc(s->room + 1ul, 8, err);
+	uint32_t room = 0, i;
+	int rc = -1;
+
+	if (!mapped || read_paths(s, &hash, &room, st, err))
+		goto out;
+	sum_mapped(s, mapped, hash, room);
+	rc = reel_insert_open(
+		&out, st, "INSERT INTO thread_sequence VALUES (?,?,?,?,?,?,?)",
+		err);
+	for (i = 0; !rc && i < s->room; i++)
+		rc = write_thread(s, &out, i, mapped[i], hash, room, err);
+out:
+	free(mapped);
+	free(hash);
+	return reel_insert_close(&out, rc);
+}
+
+static void sequences_fini(void *state)
+{
+	struct sequences *s = state;
+
+	reel_stream_log_close(s->log);
+	reel_idmap_fini(&s->mapped[0]);
+	reel_idmap_fini(&s->mapped[1]);
+	free(s->made);
+	free(s->thread);
+}
+
+const struct reel_metric reel_metric_similarity = {
+	.name = "similarity",
+	.schema = schema,
+	.state_bytes = sizeof(struct sequences),
+	.init = sequences_init,
+	.feed = sequences_feed,
+	.finish = sequences_finish,
+	.fini = sequences_fini,
+};

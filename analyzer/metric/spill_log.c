@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Logs of small records: LEB128 numbers in chunks; no record is cut by the end
+ * of its chunk.
+ */
+#include "analyzer/metric/spill_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/error.h"
+#include "lib/intmap.h"
+
+#define FIRST_CHUNK_BYTES 256u /* most of ten thousand threads do little */
+#define CHUNK_BYTES 4096u
+#define RECORD_MOST (10u * REEL_STREAM_NUMBERS)
+
+struct chunk {
+	uint8_t *data; /* NULL: in the file, at `at` */
+	int64_t at;
+	uint32_t used, bytes;
+};
+
+struct stream {
+	struct chunk *chunk;
+	uint32_t chunks, room;
+};
+
+struct reel_stream_log {
+	struct stream *stream;
+	uint32_t streams;
+	size_t held_bytes, most_bytes;
+	int fd; /* -1: all is in memory */
+	int64_t file_bytes;
+};
+
+struct reel_stream_reader {
+	struct reel_stream_log *log;
+	struct stream *stream; /* NULL: nothing was written */
+	uint32_t chunk, at;
+	const uint8_t *data; /* of the chunk; NULL: not there yet */
+	uint8_t *buffer;     /* for chunks that lie in the file */
+};
+
+int reel_stream_log_new(struct reel_stream_log **out, size_t memory_bytes,
+			struct reel_error *err)
+{
+	struct reel_stream_log *log = reel_alloc(1, sizeof(*log), err);
+
+	if (!log)
+		return -1;
+	log->fd = -1;
+	log->most_bytes = memory_bytes;
+	*out = log;
+	return 0;
+}
+
+static int open_file(struct reel_stream_log *log, struct reel_error *err)
+{
+	const char *dir = getenv("TMPDIR");
+	char path[4096];
+
+	if (!dir || !*dir || strlen(dir) > sizeof(path) - 32)
+		dir = "/tmp";
+	strcpy(path, dir);
+	strcat(path, "/ioreel.XXXXXX");
+	log->fd = mkostemp(path, O_CLOEXEC);
+	if (log->fd < 0)
+		return reel_fail(err, REEL_E_IO,
+				 "cannot make a temporary file in '%s': %s",
+				 dir, strerror(errno));
+	unlink(path);
+	return 0;
+}
+
+/* A full chunk goes to the file. */
+static int spill(struct reel_stream_log *log, struct chunk *c,
+		 struct reel_error *err)
+{
+	ssize_t n;
+
+	if (log->fd < 0 && open_file(log, err))
+		return -1;
+	do
+		n = pwrite(log->fd, c->data, c->used, log->file_bytes);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)c->used)
+		return reel_fail(err, REEL_E_IO,
+				 "cannot write a temporary file: %s",
+				 n < 0 ? strerror(errno) : "disk full");
+	c->at = log->file_bytes;
+	log->file_bytes += n;
+	log->held_bytes -= c->bytes;
+	free(c->data);
+	c->data = NULL;
+	return 0;
+}
+
+/* Behind @full, the last one; NULL: it is the first. */
+static struct chunk *new_chunk(struct reel_stream_log *log, struct stream *s,
+			       struct chunk *full, struct reel_error *err)
+{
+	struct chunk *c;
+
+	if (full && log->held_bytes > log->most_bytes && spill(log, full, err))
+		return NULL;
+	if (reel_array_reach(&s->chunk, &s->room, s->chunks, sizeof(*c), err) ||
+	    !s->chunk)
+		return NULL;
+	c = &s->chunk[s->chunks];
+	c->used = 0;
+	c->bytes = s->chunks ? CHUNK_BYTES : FIRST_CHUNK_BYTES;
+	c->data = reel_alloc(1, c->bytes, err);
+	if (!c->data)
+		return NULL;
+	s->chunks++;
+	log->held_bytes += c->bytes;
+	return c;
+}
+
+int reel_stream_log_add(struct reel_stream_log *log, uint32_t stream,
+			const uint64_t *number, int n, struct reel_error *err)
+{
+	struct stream *s;
+	struct chunk *c;
+	uint8_t *p;
+	int i;
+
+	if (reel_array_reach(&log->stream, &log->streams, stream,
+			     sizeof(*log->stream), err))
+		return -1;
+	s = &log->stream[stream];
+	c = s->chunks ? &s->chunk[s->chunks - 1] : NULL;
+	if (!c || c->used + RECORD_MOST > c->bytes)
+		c = new_chunk(log, s, c, err);
+	if (!c)
+		return -1;
+	p = c->data + c->used;
+	for (i = 0; i < n; i++) {
+		uint64_t v = number[i];
+
+		for (; v >= 0x80; v >>= 7)
+			*p++ = (uint8_t)(v | 0x80);
+		*p++ = (uint8_t)v;
+	}
+	c->used = (uint32_t)(p - c->data);
+	return 0;
+}
+
+void reel_stream_log_close(struct reel_stream_log *log)
+{
+	uint32_t i, k;
+
+	if (!log)
+		return;
+	for (i = 0; i < log->streams; i++) {
+		for (k = 0; k < log->stream[i].chunks; k++)
+			free(log->stream[i].chunk[k].data);
+		free(log->stream[i].chunk);
+	}
+	free(log->stream);
+	if (log->fd >= 0)
+		close(log->fd);
+	free(log);
+}
+
+int reel_stream_reader_open(struct reel_stream_reader **out,
+			    struct reel_stream_log *log, uint32_t stream,
+			    struct reel_error *err)
+{
+	struct reel_stream_reader *r = reel_alloc(1, sizeof(*r), err);
+
+	if (!r)
+		return -1;
+	r->log = log;
+	r->stream = stream < log->streams ? &log->stream[stream] : NULL;
+	*out = r;
+	return 0;
+}
+
+static int load_chunk(struct reel_stream_reader *r, const struct chunk *c,
+		      struct reel_error *err)
+{
+	ssize_t n;
+
+	r->data = c->data;
+	r->at = 0;
+	if (r->data)
+		return 0;
+	if (!r->buffer)
+		r->buffer = reel_alloc(1, CHUNK_BYTES, err);
+	if (!r->buffer)
+		return -1;
+	do
+		n = pread(r->log->fd, r->buffer, c->used, c->at);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)c->used)
+		return reel_fail(err, REEL_E_IO,
+				 "cannot read a temporary file: %s",
+				 n < 0 ? strerror(errno) : "it is cut short");
+	r->data = r->buffer;
+	return 0;
+}
+
+int reel_stream_reader_next(struct reel_stream_reader *r, uint64_t *number,
+			    int n, struct reel_error *err)
+{
+	int i, shift;
+
+	if (!r->stream)
+		return 0;
+	if (r->data && r->at >= r->stream->chunk[r->chunk].used) {
+		r->data = NULL;
+		r->chunk++;
+	}
+	if (r->chunk >= r->stream->chunks)
+		return 0;
+	if (!r->data && load_chunk(r, &r->stream->chunk[r->chunk], err))
+		return -1;
+	for (i = 0; i < n; i++) {
+		uint64_t v = 0;
+
+		for (shift = 0; r->data[r->at] & 0x80; shift += 7)
+			v |= (uint64_t)(r->data[r->at++] & 0x7f) << shift;
+		number[i] = v | (uint64_t)r->data[r->at++] << shift;
+	}
+	return 1;
+}
+
+void reel_stream_reader_close(struct reel_stream_reader *r)
+{
+	if (r)
+		free(r->buffer);
+	free(r);
+}

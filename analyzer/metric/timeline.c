@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * I/O over time: per second and process what was called and what moved.
+ *
+ * The bytes and the time of a call are spread over the seconds that it covers,
+ * in proportion, and add up exactly; the call itself counts where it ends. A
+ * job of many processes and days gets wider bins, so that memory is bounded.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/intmap.h"
+#include "lib/store/event_op.h"
+#include "lib/store/insert.h"
+
+#include "analyzer/metric/metric.h"
+
+static const char schema[] =
+#include "schemas/metric_timeline.sql.inc"
+	;
+
+#define FIRST_WIDTH_NS INT64_C(1000000000)
+#define BINS_MOST (1u << 18)
+#define SPREAD_MOST 65536 /* bins that one call may cover before they widen */
+#define WIDEST_NS (METRIC_TIME_MOST * 4)
+
+struct bin {
+	uint32_t process;
+	uint32_t messages;
+	int64_t index; /* time / width */
+	uint64_t calls[METRIC_OPS], dur_ns[METRIC_OPS], bytes[2];
+};
+
+/* The bin in which a process was last: nearly always it still is. */
+struct cursor {
+	int64_t from_ns, to_ns; /* 0, 0: nowhere */
+	uint32_t bin;
+};
+
+struct timeline {
+	struct reel_idmap map;
+	struct bin *bin;
+	uint32_t room;
+	int64_t width_ns;
+	struct cursor *cursor; /* by process_id */
+	uint32_t cursors;
+};
+
+static int timeline_init(void *state, struct reel_error *err)
+{
+	struct timeline *t = state;
+
+	t->width_ns = FIRST_WIDTH_NS;
+	return 0;
+}
+
+static struct bin *bin_at(struct timeline *t, uint32_t process, int64_t index,
+			  struct reel_error *err)
+{
+	uint32_t i;
+
+	/* Times end at 2^53 ns: an index of seconds fits 24 bits. */
+	i = reel_idmap_get(&t->map, (uint64_t)process << 32 | (uint64_t)index,
+			   err);
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&t->bin, &t->room, i, sizeof(*t->bin), err))
+		return NULL;
+	t->bin[i].process = process;
+	t->bin[i].index = index;
+	return &t->bin[i];
+}
+
+static void add_bin(struct bin *to, const struct bin *from)
+{
+	int i;
+
+	to->messages += from->messages;
+	for (i = 0; i < METRIC_OPS; i++) {
+		to->calls[i] += from->calls[i];
+		to->dur_ns[i] += from->dur_ns[i];
+	}
+	to->bytes[0] += from->bytes[0];
+	to->bytes[1] += from->bytes[1];
+}
+
+/* Bins of twice the width: half of them, more or less. */
+static int widen(struct timeline *t, struct reel_error *err)
+{
+	struct timeline wide = {.width_ns = t->width_ns * 2};
+	uint32_t i;
+
+	for (i = 0; i < t->map.used; i++) {
+		struct bin *to = bin_at(&wide, t->bin[i].process,
+					t->bin[i].index / 2, err);
+
+		if (!to) {
+			reel_idmap_fini(&wide.map);
+			free(wide.bin);
+			return -1;
+		}
+		add_bin(to, &t->bin[i]);
+	}
+	wide.cursor = t->cursor;
+	wide.cursors = t->cursors;
+	reel_idmap_fini(&t->map);
+	free(t->bin);
+	*t = wide;
+	if (t->cursors)
+		memset(t->cursor, 0, t->cursors * sizeof(*t->cursor));
+	return 0;
+}
+
+/* @amount, as much as has come at @at of the way from @start to @end. */
+static uint64_t part(uint64_t amount, int64_t start, int64_t end, int64_t at)
+{
+	return (uint64_t)((unsigned __int128)amount * (uint64_t)(at - start) /
+			  (uint64_t)(end - start));
+}
+
+static int spread(struct timeline *t, enum metric_op op,
+		  const struct metric_event *ev, struct reel_error *err)
+{
+	int64_t start = ev->start_ns, end = ev->end_ns, at = start;
+	uint64_t bytes = (uint64_t)ev->bytes, bytes_at = 0;
+
+	while (at < end) {
+		int64_t index = at / t->width_ns;
+		int64_t to = (index + 1) * t->width_ns;
+		struct bin *b = bin_at(t, ev->is.process, index, err);
+		uint64_t bytes_to;
+
+		if (!b)
+			return -1;
+		to = to < end ? to : end;
+		bytes_to = part(bytes, start, end, to);
+		b->dur_ns[op] += (uint64_t)(to - at);
+		if (op != METRIC_META)
+			b->bytes[op] += bytes_to - bytes_at;
+		bytes_at = bytes_to;
+		at = to;
+	}
+	return 0;
+}
+
+static int widen_for(struct timeline *t, int64_t dur_ns, struct reel_error *err)
+{
+	while ((t->map.used > BINS_MOST ||
+		dur_ns / t->width_ns > SPREAD_MOST) &&
+	       t->width_ns < WIDEST_NS)
+		if (widen(t, err))
+			return -1;
+	return 0;
+}
+
+/* The bin in which @ev ends; *@whole: it began there too. */
+static struct bin *bin_of(struct timeline *t, const struct metric_event *ev,
+			  bool *whole, struct reel_error *err)
+{
+	int64_t start = ev->start_ns, end = ev->end_ns;
+	struct cursor *c;
+	struct bin *b;
+
+	if (reel_array_reach(&t->cursor, &t->cursors, ev->is.process,
+			     sizeof(*c), err))
+		return NULL;
+	c = &t->cursor[ev->is.process];
+	if (end < c->from_ns || end >= c->to_ns) {
+		b = bin_at(t, ev->is.process, end / t->width_ns, err);
+		if (!b)
+			return NULL;
+		c->bin = (uint32_t)(b - t->bin);
+		c->from_ns = b->index * t->width_ns;
+		c->to_ns = c->from_ns + t->width_ns;
+	}
+	*whole = start >= c->from_ns;
+	return &t->bin[c->bin];
+}
+
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
+{
+	struct timeline *t = state;
+	enum metric_op op = ev->op;
+	bool whole = false;
+	struct bin *b;
+
+	if (op >= METRIC_OPS && op != METRIC_MESSAGE)
+		return 0;
+	if ((t->map.used > BINS_MOST || ev->dur_ns > FIRST_WIDTH_NS) &&
+	    widen_for(t, op == METRIC_MESSAGE ? 0 : ev->dur_ns, err))
+		return -1;
+	b = bin_of(t, ev, &whole, err);
+	if (!b)
+		return -1;
+	if (op == METRIC_MESSAGE) {
+		b->messages += ev->calls;
+		return 0;
+	}
+	b->calls[op] += ev->calls;
+	if (!whole)
+		return spread(t, op, ev, err);
+	b->dur_ns[op] += (uint64_t)ev->dur_ns;
+	if (op != METRIC_META)
+		b->bytes[op] += (uint64_t)ev->bytes;
+	return 0;
+}
+
+METRIC_FEED(timeline_feed)
+
+static int in_order(const void *a, const void *b)
+{
+	const struct bin *x = a, *y = b;
+
+	if (x->index != y->index)
+		return x->index < y->index ? -1 : 1;
+	return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static int timeline_finish(void *state, struct reel_store *st,
+			   struct reel_error *err)
+{
+	struct timeline *t = state;
+	struct reel_insert out;
+	uint32_t i;
+	int k, rc = reel_insert_open(&out, st,
+				     "INSERT INTO timeline VALUES "
+				     "(?,?,?,?,?,?,?,?,?,?,?,?)",
+				     err);
+
+	if (t->map.used)
+		qsort(t->bin, t->map.used, sizeof(*t->bin), in_order);
+	for (i = 0; !rc && i < t->map.used; i++) {
+		const struct bin *b = &t->bin[i];
+
+		reel_insert_int(&out, b->index * t->width_ns);
+		reel_insert_int(&out, t->width_ns);
+		reel_insert_int(&out, b->process);
+		for (k = 0; k < METRIC_OPS; k++)
+			reel_insert_int(&out, (int64_t)b->calls[k]);
+		reel_insert_int(&out, b->messages);
+		reel_insert_int(&out, (int64_t)b->bytes[METRIC_READ]);
+		reel_insert_int(&out, (int64_t)b->bytes[METRIC_WRITE]);
+		for (k = 0; k < METRIC_OPS; k++)
+			reel_insert_int(&out, (int64_t)b->dur_ns[k]);
+		rc = reel_insert_done(&out, err);
+	}
+	return reel_insert_close(&out, rc);
+}
+
+static void timeline_fini(void *state)
+{
+	struct timeline *t = state;
+
+	reel_idmap_fini(&t->map);
+	free(t->bin);
+	free(t->cursor);
+}
+
+const struct reel_metric reel_metric_timeline = {
+	.name = "timeline",
+	.schema = schema,
+	.state_bytes = sizeof(struct timeline),
+	.init = timeline_init,
+	.feed = timeline_feed,
+	.finish = timeline_finish,
+	.fini = timeline_fini,
+};

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sizes of reads and writes: percentiles, exact while the sizes are few, else
+ * from a log-linear histogram; and Darshan's ten bins, exact.
+ *
+ * A size is what the call returned; errors and reads at the end of a file have
+ * none. Darshan counts the latter in its first bin, so they stand beside it.
+ */
+#include "lib/store/event_op.h"
+#include "lib/store/insert.h"
+
+#include "analyzer/metric/distinct.h"
+#include "analyzer/metric/histogram.h"
+#include "analyzer/metric/metric.h"
+
+static const char schema[] =
+#include "schemas/metric_transfer_size.sql.inc"
+	;
+
+#define DARSHAN_BINS 10
+enum { ALL, POSIX }; /* calls; Darshan has sizes of those of its module POSIX */
+
+static const int64_t darshan_upper[DARSHAN_BINS - 1] = {
+	100,	 1024,	   10240,     102400,	  1048576,
+	4194304, 10485760, 104857600, 1073741824,
+};
+
+struct bin {
+	uint64_t calls, bytes, dur_ns;
+};
+
+struct transfer_size {
+	struct bin bin[2][64];	       /* powers of two */
+	struct reel_histogram size[2]; /* METRIC_READ, METRIC_WRITE */
+	struct reel_distinct distinct[2];
+	struct {
+		uint64_t bin[2][DARSHAN_BINS], eof_reads;
+	} darshan[2]; /* ALL, POSIX */
+};
+
+static const char *const op_name[] = {"read", "write"};
+
+static uint32_t darshan_bin(int64_t bytes)
+{
+	uint32_t i = 0;
+
+	while (i < DARSHAN_BINS - 1 && bytes > darshan_upper[i])
+		i++;
+	return i;
+}
+
+static int add_size(struct transfer_size *t, enum metric_op op, bool posix,
+		    int64_t size, uint32_t calls, struct reel_error *err)
+{
+	uint32_t bin = darshan_bin(size);
+
+	reel_histogram_add(&t->size[op], size, calls);
+	t->darshan[ALL].bin[op][bin] += calls;
+	if (posix)
+		t->darshan[POSIX].bin[op][bin] += calls;
+	return reel_distinct_add(&t->distinct[op], size, calls, err);
+}
+
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
+{
+	struct transfer_size *t = state;
+	enum metric_op op = ev->op;
+	int64_t bytes = ev->bytes, size;
+	uint32_t calls = ev->calls, more;
+	bool posix = ev->is.layer == REEL_LAYER_POSIX;
+	struct bin *bin;
+
+	if (op != METRIC_READ && op != METRIC_WRITE)
+		return 0;
+	if (!bytes) {
+		if (metric_eof(&ev->is))
+			t->darshan[ALL].eof_reads += calls;
+		if (metric_eof(&ev->is) && posix)
+			t->darshan[POSIX].eof_reads += calls;
+		return 0;
+	}
+	/* Calls that were counted have a mean size; their bytes are exact:
+	 * the remainder makes some of them a byte larger. */
+	if (calls > bytes)
+		calls = (uint32_t)bytes;
+	size = bytes / calls;
+	more = (uint32_t)(bytes % calls);
+	bin = &t->bin[op][metric_size_bin(size)];
+	bin->calls += calls;
+	bin->bytes += (uint64_t)bytes;
+	bin->dur_ns += (uint64_t)ev->dur_ns;
+	if (add_size(t, op, posix, size, calls - more, err))
+		return -1;
+	return more ? add_size(t, op, posix, size + 1, more, err) : 0;
+}
+
+METRIC_FEED(transfer_size_feed)
+
+static int write_size(struct reel_insert *out, const char *op,
+		      const struct reel_histogram *h,
+		      const struct reel_distinct *d, struct reel_error *err)
+{
+	static const unsigned int percent[] = {1, 5, 25, 50, 75, 95, 99};
+	size_t i;
+
+	reel_insert_text(out, op);
+	reel_insert_int(out, (int64_t)h->n);
+	reel_insert_stat(out, (double)h->sum);
+	reel_insert_stat(out, h->n ? (double)h->min : -1);
+	reel_insert_stat(out, h->n ? (double)h->max : -1);
+	reel_insert_stat(out, reel_histogram_mean(h));
+	for (i = 0; i < sizeof(percent) / sizeof(percent[0]); i++)
+		reel_insert_stat(
+			out, d->many ? reel_histogram_percentile(h, percent[i])
+				     : (double)reel_distinct_percentile(
+					       d, percent[i]));
+	reel_insert_int(out, !d->many);
+	return reel_insert_done(out, err);
+}
+
+static int write_sizes(struct transfer_size *t, struct reel_store *st,
+		       struct reel_error *err)
+{
+	struct reel_insert out;
+	int rc = reel_insert_open(&out, st,
+				  "INSERT INTO transfer_size VALUES "
+				  "(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+				  err);
+	int op;
+
+	for (op = METRIC_READ; !rc && op <= METRIC_WRITE; op++)
+		rc = write_size(&out, op_name[op], &t->size[op],
+				&t->distinct[op], err);
+	reel_histogram_merge(&t->size[METRIC_READ], &t->size[METRIC_WRITE]);
+	if (!rc)
+		rc = reel_distinct_merge(&t->distinct[METRIC_READ],
+					 &t->distinct[METRIC_WRITE], err);
+	if (!rc)
+		rc = write_size(&out, "all", &t->size[METRIC_READ],
+				&t->distinct[METRIC_READ], err);
+	return reel_insert_close(&out, rc);
+}
+
+static int write_darshan(const struct transfer_size *t, struct reel_store *st,
+			 struct reel_error *err)
+{
+	struct reel_insert out;
+	int rc = reel_insert_open(
+		&out, st, "INSERT INTO darshan_size VALUES (?,?,?,?,?,?,?)",
+		err);
+	int op, bin;
+
+	for (op = METRIC_READ; op <= METRIC_WRITE; op++) {
+		for (bin = 0; !rc && bin < DARSHAN_BINS; bin++) {
+			bool eof = op == METRIC_READ && bin == 0;
+
+			reel_insert_text(&out, op_name[op]);
+			reel_insert_int(&out, bin);
+			if (bin < DARSHAN_BINS - 1)
+				reel_insert_int(&out, darshan_upper[bin]);
+			else
+				reel_insert_null(&out);
+			for (int of = ALL; of <= POSIX; of++) {
+				reel_insert_int(
+					&out,
+					(int64_t)t->darshan[of].bin[op][bin]);
+				reel_insert_int(
+					&out,
+					eof ? (int64_t)t->darshan[of].eof_reads
+					    : 0);
+			}
+			rc = reel_insert_done(&out, err);
+		}
+	}
+	return reel_insert_close(&out, rc);
+}
+
+static int write_bins(const struct transfer_size *t, struct reel_store *st,
+		      struct reel_error *err)
+{
+	struct reel_insert out;
+	int rc = reel_insert_open(
+		&out, st, "INSERT INTO transfer_bin VALUES (?,?,?,?,?)", err);
+	int op, i;
+
+	for (op = METRIC_READ; op <= METRIC_WRITE; op++) {
+		for (i = 0; !rc && i < 64; i++) {
+			const struct bin *bin = &t->bin[op][i];
+
+			if (!bin->calls)
+				continue;
+			reel_insert_text(&out, op_name[op]);
+			reel_insert_int(&out, i);
+			reel_insert_int(&out, (int64_t)bin->calls);
+			reel_insert_int(&out, (int64_t)bin->bytes);
+			reel_insert_int(&out, (int64_t)bin->dur_ns);
+			rc = reel_insert_done(&out, err);
+		}
+	}
+	return reel_insert_close(&out, rc);
+}
+
+static int transfer_size_finish(void *state, struct reel_store *st,
+				struct reel_error *err)
+{
+	if (write_darshan(state, st, err) || write_bins(state, st, err))
+		return -1;
+	return write_sizes(state, st, err);
+}
+
+static void transfer_size_fini(void *state)
+{
+	struct transfer_size *t = state;
+
+	reel_distinct_fini(&t->distinct[METRIC_READ]);
+	reel_distinct_fini(&t->distinct[METRIC_WRITE]);
+}
+
+const struct reel_metric reel_metric_transfer_size = {
+	.name = "transfer_size",
+	.schema = schema,
+	.state_bytes = sizeof(struct transfer_size),
+	.feed = transfer_size_feed,
+	.finish = transfer_size_finish,
+	.fini = transfer_size_fini,
+};

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The verdict and the advice: rules in a table, thresholds in another.
+ *
+ * Advice knows deep learning: reading a file whole is sequential, a read at
+ * its end is no small read, and I/O behind computation costs nothing. A rule
+ * says what is so and what it costs, or stays silent.
+ */
+#include "analyzer/report/advice.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/buf.h"
+#include "lib/cli.h"
+#include "lib/columns.h"
+#include "lib/error.h"
+
+#include "analyzer/report/advice_rules.h"
+#include "analyzer/report/report.h"
+
+const struct advice_threshold advice_threshold = {
+	.wait_share = 0.05,
+	.bound_share = 0.20,
+	.own_share = 0.05,
+	.io_share = 0.20,
+	.storage_share = 0.20,
+	.idle_share = 0.50,
+	.worker_io = 0.30,
+	.matters_share = 0.05,
+	.open_share = 0.30,
+	.opens = 100,
+	.meta_share = 0.30,
+	.meta_calls = 1000,
+	.small_share = 0.20,
+	.small_count = 0.50,
+	.small_calls = 1000,
+	.reads_per_open = 8,
+	.random_share = 0.20,
+	.random_calls = 1000,
+	.random_time = 0.10,
+	.sync_share = 0.20,
+	.sync_calls = 10,
+	.journal_share = 0.50,
+	.checkpoint_share = 0.05,
+	.epoch_share = 0.05,
+};
+
+void advice_fact(struct advice *a, const char *name, const char *unit,
+		 double value)
+{
+	if (a->facts == ADVICE_FACTS)
+		return;
+	a->fact[a->facts].name = name;
+	a->fact[a->facts].unit = unit;
+	a->fact[a->facts++].value = value;
+}
+
+void advice_say(char out[static ADVICE_TEXT], const char *fmt, ...)
+{
+	size_t len = strlen(out);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(out + len, ADVICE_TEXT - len, fmt, ap);
+	va_end(ap);
+}
+
+double advice_share(int64_t ns, int64_t of_ns)
+{
+	return ns > 0 && of_ns > 0 ? (double)ns / (double)of_ns : 0;
+}
+
+double advice_of_run(const struct report *r, int64_t ns)
+{
+	return advice_share(ns, report_run_ns(r));
+}
+
+char *advice_run(char out[static ADVICE_RUN], const struct report *r)
+{
+	char num[REEL_NUM];
+
+	reel_num_time(num, (double)report_run_ns(r));
+	snprintf(out, ADVICE_RUN,
+		 report_run_is_job(r)
+			 ? "the run's %s"
+			 : "the %s from the first to the last event",
+		 num);
+	return out;
+}
+
+static double of_io(const struct report *r, int64_t ns)
+{
+	return advice_share(ns, r->group_sum_ns);
+}
+
+/* I/O that runs behind computation, or in idle workers, costs nothing. */
+static bool io_matters(const struct report *r)
+{
+	const struct report_rank *k = report_slowest(r);
+	int64_t ns = advice_exposed_io(r);
+
+	if (k && k->wait_share >= advice_threshold.matters_share &&
+	    k->workers > 0 &&
+	    k->worker_busy_share >= advice_threshold.idle_share &&
+	    k->worker_io_share >= advice_threshold.matters_share)
+		return true;
+	return advice_of_run(r, ns == REPORT_NONE ? r->io_ns : ns) >=
+	       advice_threshold.matters_share;
+}
+
+static double reads_per_open(const struct report *r)
+{
+	const struct report_moved *m = &r->moved[0];
+
+	return m->opens_read > 0 ? (double)m->calls / (double)m->opens_read
+				 : (double)m->calls;
+}
+
+static bool file_open(const struct report *r, struct advice *a)
+{
+	const struct report_group *o = &r->group[REEL_GROUP_OPEN];
+	const struct report_group *c = &r->group[REEL_GROUP_CLOSE];
+	double share = of_io(r, o->dur_ns + c->dur_ns);
+	char num[REEL_NUM], part[REEL_NUM], each[REEL_NUM], size[REEL_NUM];
+
+	if (o->calls < advice_threshold.opens ||
+	    share < advice_threshold.open_share || !io_matters(r))
+		return false;
+	advice_say(a->text,
+		   "opening and closing files %s times is %s of the time in "
+		   "I/O calls "
+		   "(%s each",
+		   reel_num_count(num, o->calls), report_percent(part, share),
+		   reel_num_time(each,
+				 (double)((o->dur_ns + c->dur_ns) / o->calls)));
+	if (r->median_file_bytes != REPORT_NONE)
+		advice_say(a->text, "; median data file %s",
+			   reel_num_size(size, (double)r->median_file_bytes));
+	advice_say(a->text, ").");
+	advice_fact(a, "opens", "calls", (double)o->calls);
+	advice_fact(a, "open_close_share", "share", share);
+	advice_fact(a, "median_file", "B", (double)r->median_file_bytes);
+	advice_say(a->try_this, "%s",
+		   r->moved[1].calls > r->moved[0].calls
+			   ? "fewer, larger files to write, or files that "
+			     "stay open."
+			   : "samples packed into TFRecord, WebDataset or HDF5 "
+			     "shards.");
+	return true;
+}
+
+static bool meta_heavy(const struct report *r, struct advice *a)
+{
+	static const enum reel_group groups[] = {
+		REEL_GROUP_STAT, REEL_GROUP_SEEK, REEL_GROUP_META,
+		REEL_GROUP_DIR,	 REEL_GROUP_DUP,
+	};
+	int64_t calls = 0, ns = 0, errors = 0;
+	char num[REEL_NUM], part[REEL_NUM];
+	double share;
+	size_t i;
+
+	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		calls += r->group[groups[i]].calls;
+		ns += r->group[groups[i]].dur_ns;
+		errors += r->group[groups[i]].errors;
+	}
+	share = of_io(r, ns);
+	if (calls < advice_threshold.meta_calls ||
+	    share < advice_threshold.meta_share || !io_matters(r))
+		return false;
+	advice_say(a->text,
+		   "%s calls that look up, seek, list, rename or remove are %s "
+		   "of the "
+		   "time in I/O calls",
+		   reel_num_count(num, calls), report_percent(part, share));
+	if (errors * 10 > calls)
+		advice_say(a->text, "; %s of them failed",
+			   reel_num_count(num, errors));
+	advice_say(a->text, ".");
+	advice_fact(a, "meta_calls", "calls", (double)calls);
+	advice_fact(a, "meta_share", "share", share);
+	advice_fact(a, "failed", "calls", (double)errors);
+	advice_say(a->try_this, "%s",
+		   r->group[REEL_GROUP_META].dur_ns * 2 > ns
+			   ? "fewer, larger files to make, rename and remove."
+			   : "a list of the files made once, without a look at "
+			     "each of them.");
+	return true;
+}
+
+static bool small_read(const struct report *r, struct advice *a)
+{
+	const struct report_moved *m = &r->moved[0];
+	double share = of_io(r, r->small[0].ns);
+	double per_open = reads_per_open(r);
+	char num[REEL_NUM], part[REEL_NUM], size[REEL_NUM], per[REEL_NUM];
+
+	/* A small file read whole is FILE-OPEN's business. */
+	if (r->small[0].calls < advice_threshold.small_calls ||
+	    (double)r->small[0].calls <
+		    advice_threshold.small_count * (double)m->calls ||
+	    share < advice_threshold.small_share ||
+	    per_open < advice_threshold.reads_per_open || !io_matters(r))
+		return false;
+	advice_say(
+		a->text,
+		"%s reads of less than 16 KiB are %s of the time in I/O calls "
+		"(median read %s, %s reads per open file).",
+		reel_num_count(num, r->small[0].calls),
+		report_percent(part, share),
+		reel_num_size(size, (double)m->median_bytes),
+		reel_num_count(per, llround(per_open)));
+	advice_fact(a, "small_reads", "calls", (double)r->small[0].calls);
+	advice_fact(a, "small_read_share", "share", share);
+	advice_fact(a, "median_read", "B", (double)m->median_bytes);
+	advice_fact(a, "reads_per_open", "calls", per_open);
+	advice_say(a->try_this,
+		   "whole records in one read, a larger buffer, larger "
+		   "chunks in HDF5.");
+	return true;
+}
+
+/* What a stream writes, its flushes hand to the system. */
+static bool small_write(const struct report *r, struct advice *a)
+{
+	const struct report_moved *m = &r->moved[1];
+	int64_t calls = r->small[1].calls;
+	double share = of_io(r, r->small[1].ns + r->flush_ns);
+	double per_file = m->files > 0 ? (double)m->calls / (double)m->files
+				       : (double)m->calls;
+	char num[REEL_NUM], part[REEL_NUM], size[REEL_NUM], per[REEL_NUM];
+
+	if (calls < advice_threshold.small_calls ||
+	    (double)calls < advice_threshold.small_count * (double)m->calls ||
+	    share < advice_threshold.small_share ||
+	    per_file < advice_threshold.reads_per_open || !io_matters(r))
+		return false;
+	advice_say(a->text,
+		   "%s writes of less than 16 KiB, with their flushes, are %s "
+		   "of the "
+		   "time in I/O calls (median write %s, %s writes per file).",
+		   reel_num_count(num, calls), report_percent(part, share),
+		   reel_num_size(size, (double)m->median_bytes),
+		   reel_num_count(per, llround(per_file)));
+	advice_fact(a, "small_writes", "calls", (double)calls);
+	advice_fact(a, "small_write_share", "share", share);
+	advice_fact(a, "median_write", "B", (double)m->median_bytes);
+	advice_fact(a, "writes_per_file", "calls", per_file);
+	advice_say(a->try_this,
+		   "whole records in one write, a larger buffer, a flush "
+		   "per step rather than per line.");
+	return true;
+}
+
+static bool random_read(const struct report *r, struct advice *a)
+{
+	const struct report_moved *m = &r->moved[0];
+	char num[REEL_NUM], part[REEL_NUM];
+
+	/* A second look at the head of a file is no random access. */
+	if (m->random < advice_threshold.random_calls ||
+	    reads_per_open(r) < advice_threshold.reads_per_open ||
+	    m->random_share < advice_threshold.random_share ||
+	    of_io(r, r->group[REEL_GROUP_READ].dur_ns) <
+		    advice_threshold.random_time ||
+	    !io_matters(r))
+		return false;
+	advice_say(a->text,
+		   "%s reads (%s of those that follow another) go back in "
+		   "their file; --files shows which.",
+		   reel_num_count(num, m->random),
+		   report_percent(part, m->random_share));
+	advice_fact(a, "random_reads", "calls", (double)m->random);
+	advice_fact(a, "random_share", "share", m->random_share);
+	advice_say(a->try_this,
+		   "shuffling shards and a buffer of samples rather than "
+		   "single samples.");
+	return true;
+}
+
+/* A stream's flush hands its buffer to the system: it waits for no storage. */
+static bool write_fsync(const struct report *r, struct advice *a)
+{
+	int64_t calls = r->group[REEL_GROUP_SYNC].calls - r->flushes;
+	int64_t dur_ns = r->group[REEL_GROUP_SYNC].dur_ns - r->flush_ns;
+	double share = of_io(r, dur_ns);
+	bool sqlite = (double)r->journal_ns >=
+		      advice_threshold.journal_share * (double)dur_ns;
+	char num[REEL_NUM], part[REEL_NUM], each[REEL_NUM];
+
+	if (calls < advice_threshold.sync_calls ||
+	    share < advice_threshold.sync_share || !io_matters(r))
+		return false;
+	advice_say(a->text,
+		   "%s syncs are %s of the time in I/O calls (%s each)%s.",
+		   reel_num_count(num, calls), report_percent(part, share),
+		   reel_num_time(each, (double)(dur_ns / calls)),
+		   sqlite ? ", most of it SQLite's" : "");
+	advice_fact(a, "syncs", "calls", (double)calls);
+	advice_fact(a, "sync_share", "share", share);
+	advice_say(a->try_this, "%s",
+		   sqlite ? "several changes in each transaction: each that is "
+			    "committed is synced, and must be."
+			  : "one sync per checkpoint, or none for logs.");
+	return true;
+}
+
+/* In the order of the report: what costs most comes first. */
+static const struct {
+	const char *code;
+	advice_rule *rule;
+} rules[] = {
+	{"INPUT-BOUND", advice_input_bound},
+	{"INPUT-WAIT", advice_input_wait},
+	{"WAIT-UNKNOWN", advice_wait_unknown},
+	{"EPOCH-START", advice_epoch_start},
+	{"STEP-IO", advice_step_io},
+	{"CHECKPOINT", advice_checkpoint},
+	{"STORAGE-BOUND", advice_storage_bound},
+	{"IO-BOUND", advice_io_bound},
+	{"FILE-OPEN", file_open},
+	{"META-HEAVY", meta_heavy},
+	{"SMALL-READ", small_read},
+	{"RANDOM-READ", random_read},
+	{"SMALL-WRITE", small_write},
+	{"WRITE-FSYNC", write_fsync},
+};
+#define RULES (sizeof(rules) / sizeof(rules[0]))
+_Static_assert(RULES < ADVICE_MOST, "raise ADVICE_MOST");
+
+static void no_problem(const struct report *r, struct advice *a)
+{
+	const struct report_rank *k = report_slowest(r);
+	char part[REEL_NUM], num[REEL_NUM], run[ADVICE_RUN];
+	double share = advice_of_run(r, r->io_ns);
+
+	memset(a, 0, sizeof(*a));
+	a->code = "NO-PROBLEM";
+	if (!r->calls && !k) {
+		advice_say(a->text, "no call on a data file was recorded, so "
+				    "nothing could be looked at.");
+		return;
+	}
+	advice_say(a->text,
+		   "looked at %sopens, metadata, small and random reads, small "
+		   "writes, syncs, checkpoints",
+		   k ? "waiting, " : "");
+	if (k)
+		advice_fact(a, "wait_share", "share", k->wait_share);
+	if (r->io_ns > 0) {
+		if (k)
+			advice_say(a->text, "; I/O takes %s of %s, %s",
+				   reel_num_time(num, (double)r->io_ns),
+				   advice_run(run, r),
+				   report_percent(part, share));
+		advice_fact(a, "io_share", "share", share);
+	}
+	advice_say(a->text, ".");
+}
+
+/* Put the longer of STEP-IO and CHECKPOINT first. */
+static void longer_first(struct report *r)
+{
+	for (int i = 0; i + 1 < r->advices; i++) {
+		struct advice *a = &r->advice[i], swap = *a;
+		double own;
+
+		if (strcmp(a->code, "STEP-IO") ||
+		    strcmp(a[1].code, "CHECKPOINT") ||
+		    (double)r->checkpoint_ns <=
+			    (double)advice_own_io_rank(r, &own)->own_io_ns)
+			continue;
+		a[0] = a[1];
+		a[1] = swap;
+	}
+}
+
+int advise(struct report *r, struct reel_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < RULES; i++) {
+		struct advice *a = &r->advice[r->advices];
+
+		memset(a, 0, sizeof(*a));
+		a->code = rules[i].code;
+		if (rules[i].rule(r, a))
+			r->advices++;
+	}
+	longer_first(r);
+	if (!r->advices)
+		no_problem(r, &r->advice[r->advices++]);
+	r->verdict = advice_verdict(r, err);
+	return r->verdict ? 0 : -1;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Advice on I/O that takes the job's time: of the thread that steps, its
+ * checkpoints, fetches from the storage, and all of it in a job without steps.
+ */
+#include <sqlite3.h>
+
+#include "lib/calls.h"
+#include "lib/cli.h"
+#include "lib/columns.h"
+#include "lib/store/store.h"
+
+#include "analyzer/report/advice_rules.h"
+#include "analyzer/report/report.h"
+
+/* Reads that the page cache could not answer, while nothing was computed. */
+bool advice_storage_bound(const struct report *r, struct advice *a)
+{
+	double share = advice_of_run(r, r->storage_wait.exposed_ns);
+	char time[REEL_NUM], part[REEL_NUM], bytes[REEL_NUM], num[REEL_NUM],
+		each[REEL_NUM], rate[REEL_NUM], run[ADVICE_RUN];
+	int64_t reads = r->storage_wait.reads, ns = r->storage_wait.read_ns;
+
+	if (reads <= 0 || ns <= 0 || share < advice_threshold.storage_share)
+		return false;
+	advice_say(a->text,
+		   "reads that wait for the storage take %s of %s (%s)%s: "
+		   "%s in %s %s, %s each, %s.",
+		   reel_num_time(time, (double)r->storage_wait.exposed_ns),
+		   advice_run(run, r), report_percent(part, share),
+		   report_slowest(r) ? " outside computation" : "",
+		   reel_num_bytes(bytes, (double)r->storage_wait.bytes),
+		   reel_num_count(num, reads),
+		   advice_number(reads, "read", "reads"),
+		   reel_num_time(each, (double)ns / (double)reads),
+		   reel_num_rate(rate, (double)r->storage_wait.bytes * 1e9 /
+					       (double)ns));
+	advice_fact(a, "exposed_storage", "ns",
+		    (double)r->storage_wait.exposed_ns);
+	advice_fact(a, "exposed_storage_share", "share", share);
+	advice_fact(a, "storage_reads", "calls", (double)reads);
+	advice_fact(a, "storage_bytes", "B", (double)r->storage_wait.bytes);
+	advice_fact(a, "storage_latency", "ns", (double)ns / (double)reads);
+	advice_fact(a, "storage_rate", "B/s",
+		    (double)r->storage_wait.bytes * 1e9 / (double)ns);
+	advice_say(a->try_this,
+		   "several reads at a time, or larger ones; data on faster or "
+		   "local storage; data that fits into memory read ahead.");
+	return true;
+}
+
+const struct report_rank *advice_own_io_rank(const struct report *r,
+					     double *share)
+{
+	const struct report_rank *most = NULL;
+	int64_t i;
+
+	*share = 0;
+	for (i = 0; i < r->ranks; i++) {
+		const struct report_rank *k = &r->rank[i];
+		double own = advice_share(k->own_io_ns, k->loop_ns);
+
+		if (own > *share) {
+			*share = own;
+			most = k;
+		}
+	}
+	return most;
+}
+
+/* The kinds of calls of one process that took most time, the first three. */
+static void say_kinds(const struct report *r, int64_t process, char *out)
+{
+	static const char sql[] =
+		"SELECT c.call_group, sum(i.dur_ns) AS ns FROM rollup i "
+		"JOIN call c USING (call_id) WHERE i.process_id = ?1 AND "
+		"i.message = 0 AND c.layer <> 'MPIIO' AND "
+		"c.call_group <> 'queue' GROUP BY c.call_group "
+		"HAVING ns > 0 ORDER BY ns DESC, c.call_group LIMIT 3";
+	sqlite3_stmt *q = NULL;
+	char time[REEL_NUM];
+	int n = 0;
+
+	if (!r->st || reel_store_prepare(r->st, &q, sql, NULL))
+		return;
+	sqlite3_bind_int64(q, 1, process);
+	while (sqlite3_step(q) == SQLITE_ROW)
+		advice_say(out, "%s%s %s", n++ ? ", " : " Its process spent: ",
+			   (const char *)sqlite3_column_text(q, 0),
+			   reel_num_time(time, (double)report_int(q, 1)));
+	if (n)
+		advice_say(out, ".");
+	sqlite3_finalize(q);
+}
+
+bool advice_step_io(const struct report *r, struct advice *a)
+{
+	double share;
+	const struct report_rank *k = advice_own_io_rank(r, &share);
+	char own[REEL_NUM], loop[REEL_NUM], part[REEL_NUM];
+
+	if (!k || share < advice_threshold.own_share)
+		return false;
+	if (r->ranks > 1)
+		advice_say(a->text, "on rank %lld ", (long long)k->rank);
+	advice_say(a->text,
+		   "the thread that steps spends %s of %s (%s) in I/O of its "
+		   "own, outside fetches and checkpoints, and computes nothing "
+		   "meanwhile.",
+		   reel_num_time(own, (double)k->own_io_ns),
+		   reel_num_time(loop, (double)k->loop_ns),
+		   report_percent(part, share));
+	say_kinds(r, k->process_id, a->text);
+	advice_fact(a, "own_io", "ns", (double)k->own_io_ns);
+	advice_fact(a, "own_io_share", "share", share);
+	advice_fact(a, "loop", "ns", (double)k->loop_ns);
+	advice_say(a->try_this, "another thread that writes from a copy; fewer "
+				"writes and syncs.");
+	return true;
+}
+
+/* A lower bound of the I/O time of processes outside the ranks' trees: a script
+ * that copies data before it trains. */
+static int64_t unranked_io(const struct report *r)
+{
+	int64_t ns = r->io_ns > 0 ? r->io_ns : 0, i;
+
+	for (i = 0; i < r->ranks && ns > 0; i++)
+		if (r->rank[i].io_ns > 0)
+			ns -= r->rank[i].io_ns;
+	return ns > 0 ? ns : 0;
+}
+
+int64_t advice_exposed_io(const struct report *r)
+{
+	int64_t ns = REPORT_NONE, i;
+
+	for (i = 0; i < r->ranks; i++)
+		if (r->rank[i].exposed_ns > ns)
+			ns = r->rank[i].exposed_ns;
+	return ns == REPORT_NONE ? ns : ns + unranked_io(r);
+}
+
+/* I/O time that no fetch, checkpoint or step of a rank can contain. */
+static int64_t unnamed_io(const struct report *r)
+{
+	int64_t most = 0, i;
+
+	for (i = 0; i < r->ranks; i++) {
+		const struct report_rank *k = &r->rank[i];
+		int64_t ns = k->exposed_ns - r->checkpoint_ns;
+
+		if (k->loop_wait_ns > 0)
+			ns -= k->loop_wait_ns;
+		if (k->own_io_ns > 0)
+			ns -= k->own_io_ns;
+		if (ns > most)
+			most = ns;
+	}
+	return most + unranked_io(r);
+}
+
+/* The three kinds of calls that took most time; the first is what to try
+ * something about. */
+static void say_groups(const struct report *r, struct advice *a)
+{
+	static const char *const names[REEL_GROUPS] = {
+		[REEL_GROUP_META] = "metadata",
+		[REEL_GROUP_DIR] = "directories",
+	};
+	bool said[REEL_GROUPS] = {false};
+	char part[REEL_NUM];
+	int n, g;
+
+	for (n = 0; n < 3; n++) {
+		int most = -1;
+
+		for (g = 0; g < REEL_GROUPS; g++)
+			if (!said[g] && r->group[g].dur_ns > 0 &&
+			    (most < 0 ||
+			     r->group[g].dur_ns > r->group[most].dur_ns))
+				most = g;
+		if (most < 0 ||
+		    advice_share(r->group[most].dur_ns, r->group_sum_ns) < 0.01)
+			break;
+		said[most] = true;
+		advice_say(
+			a->text, "%s%s %s", n ? ", " : "; of its calls' time ",
+			names[most] ? names[most] : reel_group_name(most),
+			report_percent(part, advice_share(r->group[most].dur_ns,
+							  r->group_sum_ns)));
+		if (!n)
+			advice_say(a->try_this, "%s",
+				   most == REEL_GROUP_READ
+					   ? "larger reads, several at a time, "
+					     "or a thread that reads ahead."
+				   : most == REEL_GROUP_WRITE
+					   ? "larger writes, or a thread of "
+					     "their own."
+				   : most == REEL_GROUP_SYNC
+					   ? "fewer syncs."
+					   : "fewer, larger files; several of "
+					     "them at a time.");
+	}
+	advice_say(a->text, ".");
+}
+
+/* In a job with steps count only the I/O that no other rule names. */
+bool advice_io_bound(const struct report *r, struct advice *a)
+{
+	bool all = !report_slowest(r);
+	int64_t ns = all ? r->io_ns : unnamed_io(r);
+	char time[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN];
+	double share = advice_of_run(r, ns);
+
+	if (share < advice_threshold.io_share)
+		return false;
+	advice_say(a->text, "I/O takes %s of %s (%s)%s",
+		   reel_num_time(time, (double)ns), advice_run(run, r),
+		   report_percent(part, share),
+		   all ? ""
+		       : " outside computation, fetches, checkpoints and I/O "
+			 "of the steps");
+	say_groups(r, a);
+	advice_fact(a, "io", "ns", (double)ns);
+	advice_fact(a, "io_share", "share", share);
+	return true;
+}
+
+bool advice_checkpoint(const struct report *r, struct advice *a)
+{
+	double share = advice_of_run(r, r->checkpoint_ns);
+	char num[REEL_NUM], part[REEL_NUM], each[REEL_NUM], run[ADVICE_RUN];
+
+	if (!r->checkpoints || share < advice_threshold.checkpoint_share)
+		return false;
+	advice_say(a->text,
+		   "%s %s %s of %s (%s each), while nothing else advances.",
+		   reel_num_count(num, r->checkpoints),
+		   advice_number(r->checkpoints, "checkpoint takes",
+				 "checkpoints take"),
+		   report_percent(part, share), advice_run(run, r),
+		   reel_num_time(each,
+				 (double)(r->checkpoint_ns / r->checkpoints)));
+	advice_fact(a, "checkpoints", "", (double)r->checkpoints);
+	advice_fact(a, "checkpoint_share", "share", share);
+	advice_say(a->try_this,
+		   "fewer of them, or written by a thread from a copy.");
+	return true;
+}

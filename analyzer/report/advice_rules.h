@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* Advice inside: the thresholds, and the rules that have files of their own. */
+#ifndef ANALYZER_REPORT_ADVICE_RULES_H
+#define ANALYZER_REPORT_ADVICE_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyzer/report/advice.h"
+
+struct reel_error;
+struct report;
+struct report_rank;
+
+/* From which value on a rule speaks. */
+struct advice_threshold {
+	double wait_share;    /* INPUT-WAIT: fetches, of the loop */
+	double bound_share;   /* INPUT-BOUND, likewise */
+	double own_share;     /* STEP-IO: own I/O of steps, of the loop */
+	double io_share;      /* IO-BOUND: of the run */
+	double storage_share; /* STORAGE-BOUND: of the run */
+	double idle_share;    /* workers that are less busy are no limit */
+	double worker_io;     /* ... with less I/O, preparing is the limit */
+	double matters_share; /* I/O that costs time at all, of the run */
+	double open_share; /* FILE-OPEN: open and close, of all calls' time */
+	int64_t opens;
+	double meta_share; /* META-HEAVY: stat, seek, rename ..., likewise */
+	int64_t meta_calls;
+	double small_share; /* SMALL-READ, -WRITE: below 16 KiB, likewise */
+	double small_count; /* ... of all reads, writes */
+	int64_t small_calls;
+	double reads_per_open; /* ... and so many of them per (open) file */
+	double random_share;   /* RANDOM-READ: of reads that are not first */
+	int64_t random_calls;
+	double random_time; /* ... reads, of all calls' time; many per file */
+	double sync_share;  /* WRITE-FSYNC: of all calls' time */
+	int64_t sync_calls;
+	double journal_share;	 /* ... of their time: they are SQLite's */
+	double checkpoint_share; /* CHECKPOINT: of the run */
+	double epoch_share; /* EPOCH-START: to the first batch, of the run */
+};
+
+extern const struct advice_threshold advice_threshold;
+
+/* A rule fills @a, which has its code, or returns false: it is silent. */
+typedef bool advice_rule(const struct report *r, struct advice *a);
+
+/* advice_wait.c */
+advice_rule advice_input_bound, advice_input_wait, advice_wait_unknown,
+	advice_epoch_start;
+/* Count the job's steps, and the steps without a fetch. Returns true when a rank
+ * has too many of the latter for a share of its wait. */
+bool advice_unknown_steps(const struct report *r, int64_t *unknown,
+			  int64_t *steps);
+
+/* advice_io.c */
+advice_rule advice_storage_bound, advice_io_bound, advice_step_io,
+	advice_checkpoint;
+/* The rank whose steps' own I/O takes the largest share of its loop, which goes
+ * to @share; NULL: none has any. Borrowed from @r. */
+const struct report_rank *advice_own_io_rank(const struct report *r,
+					     double *share);
+
+/* I/O outside the computation of the rank that has most of it, and at least that
+ * of processes of no rank. REPORT_NONE: no rank's computation is known. */
+int64_t advice_exposed_io(const struct report *r);
+
+/* verdict.c: the first line of the report, which agrees with the advice of @r. Gives the
+ * text: free(). NULL with @err. */
+char *advice_verdict(const struct report *r, struct reel_error *err);
+
+void advice_fact(struct advice *a, const char *name, const char *unit,
+		 double value);
+__attribute__((format(printf, 2, 3))) void
+advice_say(char out[static ADVICE_TEXT], const char *fmt, ...);
+
+/* 0 where one of the two was not measured. */
+double advice_share(int64_t ns, int64_t of_ns);
+double advice_of_run(const struct report *r, int64_t ns);
+
+/* "the run's 14.2 s"; @out: REEL_NUM and the words. */
+#define ADVICE_RUN 96
+char *advice_run(char out[static ADVICE_RUN], const struct report *r);
+
+static inline const char *advice_number(int64_t n, const char *one,
+					const char *many)
+{
+	return n == 1 ? one : many;
+}
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Advice on the time that a training loop waits for its batches.
+ *
+ * The loop of a rank is the time from its first fetch to the end of its last
+ * step. Shares of the loop, of the steady steps and of the run are three
+ * things: each is named.
+ */
+#include "lib/cli.h"
+#include "lib/columns.h"
+
+#include "analyzer/report/advice_rules.h"
+#include "analyzer/report/report.h"
+
+/*
+ * The remedies in the words of each loader. PyTorch's words are the default for
+ * an unknown loader.
+ */
+struct loader {
+	const char *none;	      /* no workers were seen: what is so */
+	const char *start;	      /* ... and to try */
+	const char *hand_over, *last; /* INPUT-BOUND, EPOCH-START: to try */
+	const char *longer; /* the same, where workers stay; or NULL */
+	const char *anew;   /* EPOCH-START without workers: why */
+};
+
+static const struct loader
+	pytorch =
+		{
+			.none = "; no loader worker was seen, so computation "
+				"waits for every "
+				"batch.",
+			.start = "loader workers (num_workers=2 or more), "
+				 "which read while "
+				 "the model computes.",
+			.hand_over = "a larger prefetch_factor, and a "
+				     "processor left free for each worker.",
+			.last = "one DataLoader for all epochs, with "
+				"persistent_workers=True.",
+			.longer = "fewer, longer epochs: a sampler that "
+				  "passes over the data several times.",
+			.anew = "the loader begins each with nothing made",
+},
+	grain =
+		{
+			.none = "; no worker process of Grain was seen.",
+			.start = "worker processes (worker_count=2 or more of "
+				 "grain.DataLoader, mp_prefetch() of a "
+				 "grain.IterDataset), or "
+				 "more threads (num_threads and "
+				 "prefetch_buffer_size of "
+				 "grain.ReadOptions).",
+			.hand_over =
+				"a larger worker_buffer_size (mp_prefetch(): "
+				"per_worker_buffer_size), and a processor left "
+				"free for "
+				"each worker.",
+			.last = "one iterator over all epochs (num_epochs of "
+				"the sampler, "
+				"repeat() of a dataset).",
+			.anew = "the iterator begins each with nothing made",
+},
+	tf_data = {
+		.none = "; tf.data prepares batches in threads of the job "
+			"itself.",
+		.start = "prefetch(tf.data.AUTOTUNE) at the end of the "
+			 "pipeline, "
+			 "num_parallel_calls=tf.data.AUTOTUNE in map() and "
+			 "interleave(), cache() for what fits into memory.",
+		.hand_over = "prefetch(tf.data.AUTOTUNE) at the end of the "
+			     "pipeline.",
+		.last = "one pipeline over all epochs, with repeat(); a "
+			"smaller shuffle buffer.",
+		.anew = "the pipeline starts anew and fills its buffers",
+};
+
+/* Keras looks for Grain in jobs of tf.data too, which has no processes. */
+static const struct loader *loader_of(const struct report *r)
+{
+	const struct report_rank *k = report_slowest(r);
+	bool workers = k && k->workers > 0;
+
+	if (r->uses.grain && (workers || !r->uses.tensorflow))
+		return &grain;
+	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;
+}
+
+/* The workers: are they what the model waits for, and is it their I/O? */
+static void judge_workers(const struct report *r, const struct report_rank *k,
+			  struct advice *a)
+{
+	char busy[REEL_NUM], io[REEL_NUM];
+
+	advice_fact(a, "workers", "", (double)k->workers);
+	advice_fact(a, "worker_busy_share", "share", k->worker_busy_share);
+	advice_fact(a, "worker_io_share", "share", k->worker_io_share);
+	advice_fact(a, "headroom", "factor", k->headroom);
+	advice_say(a->text,
+		   "; the %lld loader %s busy %s of the time, %s of that with "
+		   "I/O.",
+		   (long long)k->workers,
+		   advice_number(k->workers, "worker is", "workers are"),
+		   report_percent(busy, k->worker_busy_share),
+		   report_percent(io, k->worker_io_share));
+	if (k->worker_busy_share < advice_threshold.idle_share) {
+		advice_say(a->text,
+			   " So the wait is not for reading: batches wait to "
+			   "be handed over (headroom %.2g).",
+			   k->headroom);
+		advice_say(a->try_this, "%s%s",
+			   k->anew && loader_of(r) == &pytorch
+				   ? "persistent_workers, "
+				   : "",
+			   loader_of(r)->hand_over);
+		return;
+	}
+	advice_say(a->text,
+		   k->headroom < 1
+			   ? " They cannot follow the model (headroom %.2g)."
+			   : " Always busy, they could feed a model %.2g "
+			     "times as fast.",
+		   k->headroom);
+	if (k->worker_io_share < advice_threshold.worker_io)
+		advice_say(a->try_this,
+			   "more workers (%lld now); most of their time "
+			   "goes into preparing samples: decode less, or "
+			   "once.",
+			   (long long)k->workers);
+	else
+		advice_say(a->try_this,
+			   "more workers (%lld now), or fewer, larger "
+			   "files.",
+			   (long long)k->workers);
+}
+
+/* Beyond a usual fetch: an epoch's first batch is waited for like any other. */
+static bool starts_slowly(const struct report *r)
+{
+	const struct report_rank *k = r->ranks ? &r->rank[0] : NULL;
+	double ns = (double)r->epoch_start_ns, run = (double)report_run_ns(r);
+
+	if (k && k->median_fetch_ns > 0)
+		ns -= (double)(r->epochs - 1) * (double)k->median_fetch_ns;
+	return r->epochs > 1 && ns > 0 &&
+	       ns >= advice_threshold.epoch_share * run;
+}
+
+static void say_epoch_try(const struct report *r, struct advice *a)
+{
+	const struct loader *loader = loader_of(r);
+
+	advice_say(a->try_this, "%s",
+		   r->anew > 0 || !loader->longer ? loader->last
+						  : loader->longer);
+}
+
+/* More than half of the wait was for the first batches of later epochs. */
+static bool waits_at_starts(const struct report *r, const struct report_rank *k)
+{
+	return k == &r->rank[0] && r->epochs > 1 && k->loop_wait_ns > 0 &&
+	       r->epoch_start_ns > k->loop_wait_ns / 2;
+}
+
+static bool say_wait(const struct report *r, const struct report_rank *k,
+		     struct advice *a)
+{
+	char wait[REEL_NUM], loop[REEL_NUM], part[REEL_NUM], start[REEL_NUM];
+
+	if (r->ranks > 1)
+		advice_say(a->text, "on rank %lld ", (long long)k->rank);
+	advice_say(a->text, "fetches take %s of %s",
+		   reel_num_time(wait, (double)k->loop_wait_ns),
+		   reel_num_time(loop, (double)k->loop_ns));
+	if (k->stall_share != REPORT_NONE)
+		advice_say(a->text, ", and %s of the steady steps",
+			   report_percent(part, k->stall_share));
+	advice_fact(a, "wait_share", "share", k->wait_share);
+	advice_fact(a, "loop_wait", "ns", (double)k->loop_wait_ns);
+	advice_fact(a, "loop", "ns", (double)k->loop_ns);
+	if (k->stall_share != REPORT_NONE)
+		advice_fact(a, "stall_share", "share", k->stall_share);
+	if (waits_at_starts(r, k)) {
+		advice_say(a->text, "; most of it, %s, is for first batches.",
+			   reel_num_time(start, (double)r->epoch_start_ns));
+		if (!starts_slowly(r)) /* else EPOCH-START says it */
+			say_epoch_try(r, a);
+		return true;
+	}
+	if (k->workers > 0) {
+		judge_workers(r, k, a);
+		return true;
+	}
+	advice_say(a->text, "%s", loader_of(r)->none);
+	advice_say(a->try_this, "%s", loader_of(r)->start);
+	return true;
+}
+
+bool advice_input_bound(const struct report *r, struct advice *a)
+{
+	const struct report_rank *k = report_slowest(r);
+
+	return k && k->wait_share >= advice_threshold.bound_share &&
+	       say_wait(r, k, a);
+}
+
+bool advice_input_wait(const struct report *r, struct advice *a)
+{
+	const struct report_rank *k = report_slowest(r);
+
+	return k && k->wait_share >= advice_threshold.wait_share &&
+	       k->wait_share < advice_threshold.bound_share &&
+	       say_wait(r, k, a);
+}
+
+bool advice_unknown_steps(const struct report *r, int64_t *unknown,
+			  int64_t *steps)
+{
+	bool any = false;
+	int64_t i;
+
+	*unknown = *steps = 0;
+	for (i = 0; i < r->ranks; i++) {
+		const struct report_rank *k = &r->rank[i];
+
+		if (__builtin_add_overflow(*unknown, k->unknown_steps,
+					   unknown) ||
+		    __builtin_add_overflow(*steps, k->steps, steps))
+			*unknown = *steps = 0; /* no real store */
+		any |= k->steps > 0 && k->wait_share == REPORT_NONE;
+	}
+	return any;
+}
+
+bool advice_wait_unknown(const struct report *r, struct advice *a)
+{
+	char num[REEL_NUM], all[REEL_NUM];
+	int64_t unknown, steps;
+
+	if (!advice_unknown_steps(r, &unknown, &steps))
+		return false;
+	advice_say(a->text,
+		   "no fetch was seen for %s of %s steps, so the time that "
+		   "they wait for their batches is not known.",
+		   reel_num_count(num, unknown), reel_num_count(all, steps));
+	advice_fact(a, "unknown_steps", "", (double)unknown);
+	advice_fact(a, "steps", "", (double)steps);
+	advice_say(a->try_this, "%s",
+		   r->uses.tensorflow
+			   ? "ioreel record --profile-steps A-B: the profile "
+			     "beside the trace shows the fetches inside the "
+			     "graph in steps A to B."
+			   : "marks around the fetches: ioreel.steps(batches) "
+			     "in Python, ioreel.h in C (man ioreel-anchors).");
+	return true;
+}
+
+static const char *epoch_why(const struct report *r)
+{
+	if (r->workers <= 0)
+		return loader_of(r)->anew;
+	return r->anew > 0 ? "the workers start anew"
+			   : "the workers stay, but begin each with nothing "
+			     "made";
+}
+
+bool advice_epoch_start(const struct report *r, struct advice *a)
+{
+	double share = advice_of_run(r, r->epoch_start_ns);
+	char num[REEL_NUM], part[REEL_NUM], all[REEL_NUM], run[ADVICE_RUN];
+
+	if (!starts_slowly(r))
+		return false;
+	advice_say(a->text,
+		   "%s %s after the first %s %s, %s of %s, to the first batch: "
+		   "%s.",
+		   reel_num_count(num, r->epochs - 1),
+		   advice_number(r->epochs - 1, "epoch", "epochs"),
+		   advice_number(r->epochs - 1, "takes", "take"),
+		   reel_num_time(all, (double)r->epoch_start_ns),
+		   report_percent(part, share), advice_run(run, r),
+		   epoch_why(r));
+	advice_fact(a, "epochs", "", (double)r->epochs);
+	advice_fact(a, "epoch_start", "ns", (double)r->epoch_start_ns);
+	advice_fact(a, "epoch_start_share", "share", share);
+	say_epoch_try(r, a);
+	return true;
+}

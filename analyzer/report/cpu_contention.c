@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* What else the machine did meanwhile, in words and in JSON. */
+#include "analyzer/report/cpu_contention.h"
+
+#include <string.h>
+
+#include "lib/buf.h"
+#include "lib/cli.h"
+#include "lib/store/store.h"
+
+/* Less is in the clock ticks of the kernel's counters, and in no likeness. */
+#define LEAST_NS INT64_C(50000000)
+#define LEAST_STOLEN 0.02
+#define LEAST_OTHERS 0.1
+
+/* A count that job.json may hold, or @none; any number may stand there. */
+static int64_t number(const json_t *o, const char *key, int64_t none)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_integer(v) && json_integer_value(v) >= 0
+		       ? json_integer_value(v)
+		       : none;
+}
+
+/* What @job says: job.json, or one rank of it. */
+static struct reel_machine machine_of(const json_t *job)
+{
+	const json_t *p = json_object_get(job, "processor");
+
+	return (struct reel_machine){
+		.has = json_is_object(p),
+		.wall_ns = number(job, "wall_ns", 0),
+		.cpus = number(json_object_get(job, "host"), "cpus", 1),
+		.job_ns = number(p, "job_ns", 0),
+		.others_ns = number(p, "others_ns", 0),
+		.stolen_ns = number(p, "stolen_ns", 0),
+	};
+}
+
+static struct reel_machine machine_of_ranks(const json_t *ranks)
+{
+	struct reel_machine worst = {0}, m;
+	const json_t *rank;
+	size_t i;
+
+	json_array_foreach(ranks, i, rank)
+	{
+		m = machine_of(rank);
+		m.ranks = true;
+		if (m.has && (!worst.has || m.stolen_ns > worst.stolen_ns))
+			worst = m;
+	}
+	return worst;
+}
+
+void reel_machine_read(struct reel_machine *m, struct reel_store *st)
+{
+	sqlite3_stmt *q = NULL;
+	json_t *job = NULL, *ranks;
+
+	*m = (struct reel_machine){0};
+	if (reel_store_prepare(st, &q, "SELECT job_json FROM run", NULL))
+		return;
+	if (sqlite3_step(q) == SQLITE_ROW)
+		job = json_loadb((const char *)sqlite3_column_text(q, 0),
+				 (size_t)sqlite3_column_bytes(q, 0), 0, NULL);
+	sqlite3_finalize(q);
+	ranks = json_object_get(job, "ranks");
+	*m = json_array_size(ranks) ? machine_of_ranks(ranks) : machine_of(job);
+	json_decref(job);
+}
+
+bool reel_machine_words(const struct reel_machine *m, struct reel_buf *out)
+{
+	double others = (double)m->others_ns / ((double)m->wall_ns + 1),
+	       cpus = (double)m->cpus, stolen;
+	bool shared = !m->ranks && m->others_ns >= LEAST_NS &&
+		      others >= LEAST_OTHERS * cpus,
+	     withheld;
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	stolen = (double)m->stolen_ns /
+		 ((double)m->stolen_ns + (double)m->job_ns +
+		  (double)m->others_ns + 1);
+	withheld = m->stolen_ns >= LEAST_NS && stolen >= LEAST_STOLEN;
+	if (!m->has || (!shared && !withheld))
+		return false;
+	reel_buf_puts(out, "a busy machine: ", NULL);
+	if (shared)
+		reel_buf_printf(
+			out, NULL,
+			"other programs used %.1f of its %s processor%s",
+			others, reel_num_count(num, m->cpus),
+			m->cpus == 1 ? "" : "s");
+	if (withheld)
+		reel_buf_printf(out, NULL,
+				"%sits host withheld %s of the time that its "
+				"processors wanted (steal)",
+				shared ? "; " : "",
+				reel_num_percent(num2, stolen));
+	reel_buf_puts(out, "; times are longer for it", NULL);
+	return true;
+}
+
+json_t *reel_machine_json(const struct reel_machine *m)
+{
+	if (!m->has)
+		return json_null();
+	return json_pack("{s:I, s:I, s:o, s:I}", "cpus", (json_int_t)m->cpus,
+			 "job_ns", (json_int_t)m->job_ns, "others_ns",
+			 m->ranks ? json_null() : json_integer(m->others_ns),
+			 "stolen_ns", (json_int_t)m->stolen_ns);
+}

@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The screen of "ioreel report": the answer, then the evidence.
+ *
+ * 24 to 50 lines of at most 100 columns; bars and colour only on a terminal.
+ * What was not measured is "-", never 0.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/buf.h"
+#include "lib/cli.h"
+#include "lib/columns.h"
+#include "lib/store/store.h"
+#include "lib/text.h"
+
+#include "analyzer/report/report.h"
+#include "analyzer/report/size_histogram.h"
+
+static const char *dot(void)
+{
+	return reel_cli_utf8() ? " \u00b7 " : " - ";
+}
+
+static char *time_or_none(char out[static REEL_NUM], int64_t ns)
+{
+	return ns == REPORT_NONE ? strcpy(out, "-")
+				 : reel_num_time(out, (double)ns);
+}
+
+static void add_when(struct reel_buf *b, const struct report *r)
+{
+	time_t at = (time_t)(r->start_real_ns / 1000000000);
+	struct tm tm;
+	char text[64];
+
+	if (r->start_real_ns > 0 && localtime_r(&at, &tm) &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm))
+		reel_buf_printf(b, NULL, "%s%s", dot(), text);
+}
+
+/* A name of somebody else, fit to be printed. */
+static void add_name(struct reel_buf *b, const char *name)
+{
+	char shown[4 * 1024 + 1];
+	size_t len = strlen(name);
+
+	reel_text_escape(shown, sizeof(shown), name, len < 1024 ? len : 1024);
+	reel_buf_puts(b, shown, NULL);
+}
+
+static void put_line(struct reel_buf *b, int indent)
+{
+	report_put_wrapped(reel_buf_text(b), indent, 0);
+	reel_buf_fini(b);
+}
+
+/* As many as a rank had at a time; where passes or ranks differ, from and to. */
+static void add_workers(struct reel_buf *b, const struct report *r)
+{
+	char num[REEL_NUM];
+
+	if (r->workers <= 0)
+		return;
+	reel_buf_puts(b, ", ", NULL);
+	if (r->workers_least < r->workers)
+		reel_buf_printf(b, NULL, "%s-",
+				reel_num_count(num, r->workers_least));
+	reel_buf_printf(b, NULL, "%s loader worker%s",
+			reel_num_count(num, r->workers),
+			r->workers == 1 ? "" : "s");
+}
+
+static void print_header(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+	int64_t ranks =
+		r->ranks > r->ranks_declared ? r->ranks : r->ranks_declared;
+
+	add_name(&b, r->name ? r->name : "-");
+	if (r->framework) {
+		reel_buf_puts(&b, dot(), NULL);
+		add_name(&b, r->framework);
+	}
+	reel_buf_puts(&b, dot(), NULL);
+	if (r->ranks > 0 || ranks > 1) {
+		reel_buf_printf(&b, NULL, "%s rank%s",
+				reel_num_count(num, ranks),
+				ranks == 1 ? "" : "s");
+		add_workers(&b, r);
+	} else {
+		reel_buf_printf(&b, NULL, "%s process%s",
+				reel_num_count(num, r->processes),
+				r->processes == 1 ? "" : "es");
+	}
+	reel_buf_printf(
+		&b, NULL, "%s%s", dot(),
+		time_or_none(num, r->wall_ns > 0 ? r->wall_ns : r->span_ns));
+	if (r->host) {
+		reel_buf_puts(&b, " on ", NULL);
+		add_name(&b, r->host);
+	}
+	add_when(&b, r);
+	put_line(&b, 2);
+	if (r->exit_signal > 0)
+		printf("the job was ended by signal %lld\n",
+		       (long long)r->exit_signal);
+	else if (r->exit_status > 0)
+		printf("the job ended with exit status %lld\n",
+		       (long long)r->exit_status);
+}
+
+static void print_completeness(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM], num2[REEL_NUM];
+	bool damaged = report_damaged(r->st), denied = report_denied(r->st) > 0;
+
+	reel_buf_printf(&b, NULL, "%s: ",
+			r->lost || damaged || denied ? "incomplete"
+			: report_untraced(r->st)     ? "in what was traced"
+						     : "complete");
+	if (r->calls > r->events)
+		reel_buf_printf(&b, NULL, "%s calls in ",
+				reel_num_count(num, r->calls));
+	reel_buf_printf(&b, NULL, "%s event%s, ",
+			reel_num_count(num, r->events),
+			r->events == 1 ? "" : "s");
+	if (r->lost)
+		reel_buf_printf(&b, NULL, "%s lost (--losses says why)",
+				reel_num_count(num, r->lost));
+	else
+		reel_buf_puts(&b,
+			      damaged  ? "the trace is damaged"
+			      : denied ? "permission denied to read others"
+				       : "none lost",
+			      NULL);
+	if (r->processes > 0)
+		reel_buf_printf(&b, NULL, "; clock error %s %s",
+				reel_cli_utf8() ? "\u2264" : "<=",
+				reel_num_time(num, (double)r->clock_error_ns));
+	if (r->code_opens > 0)
+		reel_buf_printf(
+			&b, NULL,
+			"; %s open%s of code and system files, counted only "
+			"(%s read)",
+			reel_num_count(num, r->code_opens),
+			r->code_opens == 1 ? "" : "s",
+			reel_num_bytes(num2, (double)r->code_read_bytes));
+	if (r->unordered_bytes > 0)
+		reel_buf_printf(
+			&b, NULL, "; %s through mappings: when is not known",
+			reel_num_bytes(num, (double)r->unordered_bytes));
+	if (r->untold_bytes > 0)
+		reel_buf_printf(&b, NULL,
+				"; %s mapped: what was touched is not known",
+				reel_num_bytes(num, (double)r->untold_bytes));
+	put_line(&b, 10);
+}
+
+static void print_machine(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+
+	if (reel_machine_words(&r->machine, &b))
+		put_line(&b, 2);
+	reel_buf_fini(&b);
+}
+
+static void print_advice(const struct report *r)
+{
+	bool colour = reel_cli_colour(stdout);
+	int i;
+
+	putchar('\n');
+	report_put_wrapped(r->verdict, 0, 0);
+	for (i = 0; i < r->advices; i++) {
+		const struct advice *a = &r->advice[i];
+
+		printf("  %s%-12s%s ", colour ? "\033[1m" : "", a->code,
+		       colour ? "\033[0m" : "");
+		report_put_wrapped(a->text, 15, 15);
+		if (!a->try_this[0])
+			continue;
+		printf("%*sTry: ", 15, "");
+		report_put_wrapped(a->try_this, 15, 20);
+	}
+}
+
+/* The median of the steps' time in one part, and what all of it is of them. */
+static void print_part(const char *name, int64_t ns, double share)
+{
+	char num[REEL_NUM];
+	int at = 11;
+
+	printf("  %-9s", name);
+	report_put_right(&at, time_or_none(num, ns), 9);
+	report_put_right(&at, report_percent(num, share), 8);
+	report_put_bar(&at, report_bar_columns(40, at), share);
+	putchar('\n');
+}
+
+static double of_steps(const struct report_rank *k, int64_t ns)
+{
+	if (ns == REPORT_NONE || k->steady_ns <= 0)
+		return REPORT_NONE;
+	return (double)ns / (double)k->steady_ns;
+}
+
+#define SHARE_LEAST 0.0005 /* of the steps, to have a line */
+
+static void print_parts(const struct report_rank *k)
+{
+	double fetch = of_steps(k, k->steady_fetch_ns);
+	double compute = of_steps(k, k->steady_compute_ns);
+	double own = of_steps(k, k->steady_own_io_ns), other = 1;
+
+	if (fetch == REPORT_NONE && compute == REPORT_NONE) {
+		print_part("all", k->median_step_ns, 1);
+		return;
+	}
+	print_part("fetch", k->median_fetch_ns, fetch);
+	print_part("compute", k->median_compute_ns, compute);
+	if (own >= SHARE_LEAST)
+		print_part("own I/O", k->median_own_io_ns, own);
+	other -= (fetch > 0 ? fetch : 0) + (compute > 0 ? compute : 0) +
+		 (own > 0 ? own : 0);
+	if (other >= SHARE_LEAST)
+		print_part("other", k->median_other_ns, other);
+}
+
+/* Beneath the rows, and indented like them. */
+static void put_under(struct reel_buf *b)
+{
+	fputs("  ", stdout);
+	report_put_wrapped(reel_buf_text(b), 2, 2);
+	reel_buf_fini(b);
+}
+
+static void print_overlap(const struct report_rank *k)
+{
+	char num[REEL_NUM], num2[REEL_NUM], num3[REEL_NUM];
+	struct reel_buf b = REEL_BUF_INIT;
+
+	if (k->hidden_ns != REPORT_NONE && k->io_ns > 0)
+		reel_buf_printf(&b, NULL,
+				"I/O hidden behind computation: %s; exposed: "
+				"%s of %s. ",
+				report_percent(num, k->hidden_share),
+				time_or_none(num2, k->exposed_ns),
+				reel_num_time(num3, (double)(k->hidden_ns +
+							     k->exposed_ns)));
+	if (k->computing_share != REPORT_NONE)
+		reel_buf_printf(&b, NULL, "Computing: %s of the steps.",
+				report_percent(num, k->computing_share));
+	if (b.len)
+		put_under(&b);
+}
+
+static void print_unknown(const struct report_rank *k)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char unknown[REEL_NUM], steps[REEL_NUM];
+
+	if (k->unknown_steps <= 0)
+		return;
+	if (k->unknown_steps < k->steps)
+		reel_buf_printf(&b, NULL,
+				"No fetch was seen for %s of the %s "
+				"steps: how long these wait is not known.",
+				reel_num_count(unknown, k->unknown_steps),
+				reel_num_count(steps, k->steps));
+	else
+		reel_buf_puts(&b,
+			      "How long a step waits for its batch is not "
+			      "known: no fetch was seen.",
+			      NULL);
+	reel_buf_puts(&b,
+		      " A step that is one graph of TensorFlow fetches inside "
+		      "it (ioreel record --profile-steps A-B); elsewhere mark "
+		      "the fetches (ioreel.h, or the Python module ioreel).",
+		      NULL);
+	put_under(&b);
+}
+
+static void print_no_steps(const struct report *r)
+{
+	if (!r->python)
+		return;
+	putchar('\n');
+	report_put_wrapped(
+		"No steps: nothing said where a training step begins. "
+		"The hooks know loops over the loaders of PyTorch, "
+		"TensorFlow, Keras and Grain; any other says it with "
+		"ioreel.steps(batches) in Python, ioreel.h in C: "
+		"man ioreel-anchors.",
+		0, 0);
+}
+
+static void print_steps(const struct report *r)
+{
+	const struct report_rank *k = report_slowest(r);
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (!k || !k->steps) {
+		if (r->calls)
+			print_no_steps(r);
+		return;
+	}
+	putchar('\n');
+	reel_buf_printf(&b, NULL, "Where a step's time goes (rank %lld, ",
+			(long long)k->rank);
+	if (k->steady_steps == 0) {
+		reel_buf_puts(&b, "1 step: no steady one)", NULL);
+		put_line(&b, 2);
+		return;
+	}
+	reel_buf_printf(&b, NULL, "steps 2-%s", reel_num_count(num, k->steps));
+	if (k->epochs > 0)
+		reel_buf_printf(&b, NULL, " of %s epoch%s",
+				reel_num_count(num, k->epochs),
+				k->epochs == 1 ? "" : "s");
+	reel_buf_printf(&b, NULL,
+			"; median, share of all; computation is %s%s)",
+			k->compute_source[0] ? k->compute_source : "not known",
+			of_steps(k, k->steady_own_io_ns) >= SHARE_LEAST
+				? ", less own I/O"
+				: "");
+	put_line(&b, 2);
+	print_parts(k);
+	print_overlap(k);
+	print_unknown(k);
+	if (r->ranks > 1)
+		printf("  %s ranks; --ranks shows each\n",
+		       reel_num_count(num, r->ranks));
+}
+
+#define NAME_COLUMNS 17
+#define SIZES_COLUMNS 26
+#define CALL_COLUMNS 9
+
+/* min / median / max; one of them when they are equal, tight when it is long.
+ */
+static void put_sizes(int *at, const struct report_moved *m)
+{
+	char min[REEL_NUM], median[REEL_NUM], max[REEL_NUM];
+	char text[3 * REEL_NUM + 8] = "-", cell[3 * REEL_NUM + 10];
+
+	if (m->min_bytes != REPORT_NONE) {
+		reel_num_size(min, (double)m->min_bytes);
+		reel_num_size(median, (double)m->median_bytes);
+		reel_num_size(max, (double)m->max_bytes);
+		snprintf(text, sizeof(text), "%s / %s / %s", min, median, max);
+		if (m->min_bytes == m->max_bytes)
+			snprintf(text, sizeof(text), "%s each", min);
+		else if (reel_text_columns(text) > SIZES_COLUMNS)
+			snprintf(text, sizeof(text), "%s/%s/%s", min, median,
+				 max);
+	}
+	snprintf(cell, sizeof(cell), "  %s", text);
+	report_put_left(at, cell, 2 + SIZES_COLUMNS);
+}
+
+static void print_row(const char *name, const struct report_group *g,
+		      const struct report_moved *m)
+{
+	char num[REEL_NUM];
+	int at = NAME_COLUMNS;
+
+	if (!g->calls && !g->bytes) /* mappings alone make bytes without */
+		return;
+	printf("  %-*s", NAME_COLUMNS - 2, name);
+	report_put_right(&at, reel_num_count(num, g->calls), 10);
+	report_put_right(&at, m ? reel_num_bytes(num, (double)g->bytes) : "-",
+			 9);
+	if (m)
+		put_sizes(&at, m);
+	/* What a stream wrote by itself has no time. */
+	report_put_right(&at,
+			 g->dur_ns > 0
+				 ? reel_num_time(num, (double)g->dur_ns /
+							      (double)g->calls)
+				 : "-",
+			 m ? CALL_COLUMNS : 2 + SIZES_COLUMNS + CALL_COLUMNS);
+	if (m) {
+		report_put_right(
+			&at,
+			m->busy_bytes_per_s == REPORT_NONE
+				? "-"
+				: reel_num_rate(num, m->busy_bytes_per_s),
+			11);
+		report_put_right(&at, report_percent(num, m->in_order_share),
+				 9);
+		report_put_right(&at, reel_num_count(num, m->files), 7);
+	}
+	putchar('\n');
+}
+
+static struct report_group sum(const struct report *r, enum reel_group a,
+			       enum reel_group b, enum reel_group c)
+{
+	const enum reel_group groups[] = {a, b, c};
+	struct report_group s = {0};
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		if (groups[i] == REEL_GROUP_NONE)
+			continue;
+		s.calls += r->group[groups[i]].calls;
+		s.dur_ns += r->group[groups[i]].dur_ns;
+	}
+	return s;
+}
+
+/* The calls of REEL_GROUP_META, by what they change. */
+enum { META_NAMES, META_FILES, META_ADVICE, META_ROWS };
+
+static int meta_row(int call)
+{
+	switch (call) {
+	case REEL_CALL_UNLINK:
+	case REEL_CALL_UNLINKAT:
+	case REEL_CALL_REMOVE:
+	case REEL_CALL_SHM_UNLINK:
+	case REEL_CALL_RENAME:
+	case REEL_CALL_RENAMEAT:
+	case REEL_CALL_RENAMEAT2:
+	case REEL_CALL_LINK:
+	case REEL_CALL_LINKAT:
+	case REEL_CALL_SYMLINK:
+	case REEL_CALL_SYMLINKAT:
+		return META_NAMES;
+	case REEL_CALL_POSIX_FADVISE:
+	case REEL_CALL_READAHEAD:
+		return META_ADVICE;
+	}
+	return META_FILES;
+}
+
+static void read_meta(const struct report *r, struct report_group *row)
+{
+	sqlite3_stmt *q = NULL;
+
+	if (reel_store_prepare(r->st, &q,
+			       "SELECT call_id, calls, dur_ns FROM v_call "
+			       "WHERE call_group = 'meta' AND NOT message "
+			       "AND layer <> 'MPIIO'",
+			       NULL))
+		return;
+	while (sqlite3_step(q) == SQLITE_ROW) {
+		struct report_group *g =
+			&row[meta_row(sqlite3_column_int(q, 0))];
+
+		g->calls += report_int(q, 1);
+		g->dur_ns += report_int(q, 2);
+	}
+	sqlite3_finalize(q);
+}
+
+/* Beneath the table, and indented like it. */
+static void put_sentence(struct reel_buf *b)
+{
+	fputs("  ", stdout);
+	report_put_wrapped(reel_buf_text(b), 4, 2);
+	reel_buf_fini(b);
+}
+
+/* What the rows' bytes have and their sizes, times and order do not. */
+static void print_mapped(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (r->map_read_bytes)
+		reel_buf_printf(&b, NULL, "%s of the bytes read",
+				reel_num_bytes(num, (double)r->map_read_bytes));
+	if (r->map_write_bytes)
+		reel_buf_printf(
+			&b, NULL, "%s%s of the bytes written",
+			b.len ? " and " : "",
+			reel_num_bytes(num, (double)r->map_write_bytes));
+	if (!b.len)
+		return;
+	reel_buf_puts(&b,
+		      " went through mappings, at most, as the kernel maps "
+		      "pages beside those touched: no calls, so in no size, "
+		      "rate or order",
+		      NULL);
+	put_sentence(&b);
+}
+
+/* A few failures are everywhere: a program looks where its files are. */
+static void print_errors(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	int64_t calls = 0, errors = 0;
+	char num[REEL_NUM];
+	int i;
+
+	for (i = 0; i < REEL_GROUPS; i++) {
+		calls += r->group[i].calls;
+		errors += r->group[i].errors;
+	}
+	if (!errors || errors * 100 < calls)
+		return;
+	reel_buf_printf(&b, NULL, "%s of these calls failed",
+			reel_num_count(num, errors));
+	for (i = 0; i < REPORT_ERRORS && r->error[i].calls; i++) {
+		const char *why = strerrorname_np(r->error[i].number);
+
+		reel_buf_printf(&b, NULL, "%s%s ", i ? ", " : ": ",
+				reel_num_count(num, r->error[i].calls));
+		add_name(&b, r->error[i].call);
+		reel_buf_printf(&b, NULL, " (%s)", why ? why : "?");
+	}
+	put_sentence(&b);
+}
+
+/* What MPI-IO was asked for, and what its library made of that. */
+static void print_mpiio(const struct report *r)
+{
+	static const char *const op[] = {"read", "write"};
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[5][REEL_NUM];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		const struct report_mpiio *m = &r->mpiio[i];
+
+		if (!m->calls)
+			continue;
+		reel_buf_printf(
+			&b, NULL, "MPI-IO %s %s in %s call%s, %s collective",
+			op[i], reel_num_bytes(num[0], (double)m->bytes),
+			reel_num_count(num[1], m->calls),
+			m->calls == 1 ? "" : "s",
+			report_percent(num[2], (double)m->collective /
+						       (double)m->calls));
+		if (m->beneath_calls != REPORT_NONE)
+			reel_buf_printf(
+				&b, NULL,
+				"; beneath it %s in %s on the same files",
+				reel_num_bytes(num[3],
+					       (double)m->beneath_bytes),
+				reel_num_count(num[4], m->beneath_calls));
+		put_sentence(&b);
+	}
+}
+
+static void print_messages(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	if (r->messages <= 0)
+		return;
+	reel_buf_printf(&b, NULL,
+			"and %s call%s on pipes and sockets (%s), which %s no "
+			"I/O",
+			reel_num_count(num, r->messages),
+			r->messages == 1 ? "" : "s",
+			reel_num_bytes(num2, (double)r->message_bytes),
+			r->messages == 1 ? "is" : "are");
+	put_sentence(&b);
+}
+
+static void print_fetched(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char bytes[REEL_NUM], count[REEL_NUM], time[REEL_NUM];
+
+	if (!r->fetched.reads)
+		return;
+	reel_buf_printf(&b, NULL,
+			"the page cache lacked %s: fetched from the storage "
+			"in %s read%s, %s together",
+			reel_num_bytes(bytes, (double)r->fetched.bytes),
+			reel_num_count(count, r->fetched.reads),
+			r->fetched.reads == 1 ? "" : "s",
+			reel_num_time(time, (double)r->fetched.ns));
+	if (r->fetched.waits)
+		reel_buf_printf(
+			&b, NULL, "; %s more waited %s for pages on their way",
+			reel_num_count(count, r->fetched.waits),
+			reel_num_time(time, (double)r->fetched.wait_ns));
+	put_sentence(&b);
+}
+
+static void print_titles(void)
+{
+	int at = 0;
+
+	putchar('\n');
+	report_put_left(&at, "What moved", NAME_COLUMNS);
+	report_put_right(&at, "calls", 10);
+	report_put_right(&at, "bytes", 9);
+	report_put_left(&at, "  size min / median / max", 2 + SIZES_COLUMNS);
+	report_put_right(&at, "per call", CALL_COLUMNS);
+	report_put_right(&at, "while busy", 11);
+	report_put_right(&at, "in order", 9);
+	report_put_right(&at, "files", 7);
+	putchar('\n');
+}
+
+static void print_moved(const struct report *r)
+{
+	struct report_group group, meta[META_ROWS] = {0};
+
+	if (!r->calls)
+		return;
+	read_meta(r, meta);
+	print_titles();
+	print_row("read", &r->group[REEL_GROUP_READ], &r->moved[0]);
+	print_row("write", &r->group[REEL_GROUP_WRITE], &r->moved[1]);
+	group = sum(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE, REEL_GROUP_NONE);
+	print_row("open, close", &group, NULL);
+	group = sum(r, REEL_GROUP_STAT, REEL_GROUP_SEEK, REEL_GROUP_DUP);
+	print_row("stat, seek, dup", &group, NULL);
+	print_row("list", &r->group[REEL_GROUP_DIR], NULL);
+	print_row("unlink, rename", &meta[META_NAMES], NULL);
+	print_row("mkdir, truncate", &meta[META_FILES], NULL);
+	print_row("sync, flush", &r->group[REEL_GROUP_SYNC], NULL);
+	meta[META_ADVICE].calls += r->group[REEL_GROUP_MAP].calls;
+	meta[META_ADVICE].dur_ns += r->group[REEL_GROUP_MAP].dur_ns;
+	print_row("map, advise", &meta[META_ADVICE], NULL);
+	print_mapped(r);
+	print_errors(r);
+	print_messages(r);
+	print_fetched(r);
+	print_mpiio(r);
+}
+
+/* The command is one piece: it is there to be copied. */
+static void print_more(const char *run)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	int at;
+
+	reel_buf_printf(&b, NULL,
+			"More: --files --steps --ranks --time --losses "
+			"--stacks %s",
+			reel_cli_utf8() ? "\u00b7" : "-");
+	putchar('\n');
+	at = report_put_words(reel_buf_text(&b), 6, 0);
+	reel_buf_fini(&b);
+	reel_buf_puts(&b, " ioreel sql ", NULL);
+	reel_cli_word(&b, run);
+	report_put_left(&at, reel_buf_text(&b), 0);
+	putchar('\n');
+	reel_buf_fini(&b);
+}
+
+void report_text(const struct report *r, const char *run)
+{
+	print_header(r);
+	print_completeness(r);
+	print_machine(r);
+	report_gaps(r);
+	print_advice(r);
+	print_steps(r);
+	print_moved(r);
+	report_sizes(r);
+	print_more(run);
+}

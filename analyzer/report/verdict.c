@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The verdict: the first line, in words that agree with the codes of the
+ * advice. It is about waiting where there are steps; where these hardly wait,
+ * it goes on with the first thing that costs time all the same.
+ */
+#include <string.h>
+
+#include "lib/buf.h"
+#include "lib/cli.h"
+#include "lib/columns.h"
+#include "lib/error.h"
+
+#include "analyzer/report/advice_rules.h"
+#include "analyzer/report/report.h"
+
+#define LOOP "the time from its first fetch to the end of its last step"
+
+static const struct advice *advice_of(const struct report *r, const char *code)
+{
+	int i;
+
+	for (i = 0; i < r->advices; i++)
+		if (!strcmp(r->advice[i].code, code))
+			return &r->advice[i];
+	return NULL;
+}
+
+/* Append the first other cost when the steps do not wait for batches. */
+static void add_but(struct reel_buf *b, const struct report *r)
+{
+	char time[REEL_NUM], part[REEL_NUM], run[ADVICE_RUN];
+	double own;
+	int64_t exposed = advice_exposed_io(r);
+	const struct advice *step_io = advice_of(r, "STEP-IO");
+	const struct advice *checkpoint = advice_of(r, "CHECKPOINT");
+
+	if (step_io && (!checkpoint || step_io < checkpoint)) {
+		advice_own_io_rank(r, &own);
+		reel_buf_printf(b, NULL,
+				", but the thread that steps spends %s of "
+				"that time in I/O of its own",
+				report_percent(part, own));
+	} else if (checkpoint) {
+		reel_buf_printf(
+			b, NULL, ", but checkpoints take %s of %s",
+			report_percent(part,
+				       advice_of_run(r, r->checkpoint_ns)),
+			advice_run(run, r));
+	} else if (advice_of(r, "EPOCH-START")) {
+		reel_buf_printf(
+			b, NULL, ", but starts of epochs take %s of %s",
+			report_percent(part,
+				       advice_of_run(r, r->epoch_start_ns)),
+			advice_run(run, r));
+	} else if (advice_of(r, "STORAGE-BOUND")) {
+		reel_buf_printf(
+			b, NULL, ", but fetches from storage take %s of %s",
+			reel_num_time(time, (double)r->storage_wait.exposed_ns),
+			advice_run(run, r));
+	} else if (!advice_of(r, "NO-PROBLEM") && exposed > 0) {
+		reel_buf_printf(b, NULL,
+				", but I/O outside computation takes %s of %s",
+				reel_num_time(time, (double)exposed),
+				advice_run(run, r));
+	}
+}
+
+static void add_wait(struct reel_buf *b, const struct report *r,
+		     const struct report_rank *k)
+{
+	char part[REEL_NUM], wait[REEL_NUM], loop[REEL_NUM];
+	const char *how = advice_of(r, "INPUT-BOUND")  ? "waits"
+			  : advice_of(r, "INPUT-WAIT") ? "waits moderately"
+						       : "hardly waits";
+
+	reel_buf_printf(b, NULL,
+			"The job %s for its input: %s of " LOOP " (%s of %s",
+			how, report_percent(part, k->wait_share),
+			reel_num_time(wait, (double)k->loop_wait_ns),
+			reel_num_time(loop, (double)k->loop_ns));
+	if (r->ranks > 1 && k->wait_share > 0)
+		reel_buf_printf(b, NULL, ", on rank %lld, which waits most",
+				(long long)k->rank);
+	reel_buf_puts(b, ")", NULL);
+}
+
+char *advice_verdict(const struct report *r, struct reel_error *err)
+{
+	const struct report_rank *k = report_slowest(r);
+	int64_t unknown, steps;
+	bool known = !advice_unknown_steps(r, &unknown, &steps);
+	struct reel_buf b = REEL_BUF_INIT;
+	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN], num[REEL_NUM];
+	bool waits = k && k->wait_share >= advice_threshold.wait_share;
+
+	if (!r->calls && !k) {
+		reel_buf_puts(&b,
+			      "Nothing was recorded: the job touched no data "
+			      "file that the shim could see",
+			      err);
+	} else if (!known && !waits) {
+		reel_buf_printf(&b, err,
+				"How long the job waits for its input is not "
+				"known: no fetch was seen for %s of its %s "
+				"steps",
+				reel_num_count(num, unknown),
+				reel_num_count(time, steps));
+		add_but(&b, r);
+	} else if (k) {
+		add_wait(&b, r, k);
+		if (!waits)
+			add_but(&b, r);
+	} else if (r->io_ns > 0) {
+		reel_buf_printf(
+			&b, err, "I/O takes %s of %s: %s",
+			reel_num_time(time, (double)r->io_ns),
+			advice_run(run, r),
+			report_percent(part, advice_of_run(r, r->io_ns)));
+	} else {
+		reel_buf_puts(&b, "The job did no I/O on files", err);
+	}
+	if (reel_buf_puts(&b, ".", err)) {
+		reel_buf_fini(&b);
+		return NULL;
+	}
+	return b.data;
+}

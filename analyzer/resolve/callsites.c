@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The resolver's call sites: a process numbers its own and tells each whole
+ * once; sites with the same frames are one in the job.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+
+#include "analyzer/resolve/internal.h"
+
+#define NUMBERS_MAX (1 << 20) /* of a process; the shim gives fewer */
+
+static uint64_t hash_of(const char *s, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)s[i]) * 0x100000001b3ull;
+	return h;
+}
+
+int sites_mark(struct reel_resolver *r, uint32_t process,
+	       const struct reel_record *rec, uint32_t *site,
+	       struct reel_error *err)
+{
+	struct sites *s = &r->sites;
+	uint32_t i, text, before = s->by_text.used;
+
+	*site = 0;
+	if (!rec->has_arg || rec->arg <= 0 || rec->arg > NUMBERS_MAX)
+		return 0;
+	i = reel_idmap_get(&s->by_number,
+			   (uint64_t)process << 32 | (uint64_t)rec->arg, err);
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&s->id, &s->room, i, sizeof(*s->id), err))
+		return -1;
+	if (rec->path) {
+		text = reel_idmap_get(&s->by_text,
+				      hash_of(rec->path, rec->path_len), err);
+		if (text == REEL_NO_INDEX)
+			return -1;
+		s->id[i] = text + 1;
+		if (text == before && r->sink.site &&
+		    r->sink.site(r->sink.arg, text + 1, rec->path, err))
+			return -1;
+	}
+	*site = s->id[i];
+	return 0;
+}
+
+void sites_fini(struct sites *s)
+{
+	reel_idmap_fini(&s->by_number);
+	reel_idmap_fini(&s->by_text);
+	free(s->id);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Marks: what the shim says beside the calls (trace_format.h, "MARKS"). */
+#include <fcntl.h>
+#include <string.h>
+
+#include "lib/calls.h"
+
+#include "analyzer/resolve/internal.h"
+
+/*
+ * One of O_TMPFILE never had a name: whoever made it knows its directory, and
+ * the image that was handed it the number of its inode. 0: it is none that the
+ * job made.
+ */
+static uint32_t temporary_file(struct step *s, const char *path, size_t n,
+			       struct handed_mark *m)
+{
+	const struct handed_list *h = &s->p->handed;
+	size_t dir = n;
+
+	while (dir && path[dir - 1] != '/')
+		dir--;
+	for (uint32_t i = 0; dir && path[dir] == '#' && i < h->n; i++) {
+		const struct reel_open_row *row =
+			&s->r->opens.open[h->item[i].open].row;
+
+		if (row->flags < 0 || (row->flags & O_TMPFILE) != O_TMPFILE ||
+		    strncmp(files_path(&s->r->files, row->file_id), path,
+			    dir + 1))
+			continue;
+		m->file = row->file_id;
+		if (handed_find(s->r, s->p, m))
+			return m->file;
+	}
+	return 0;
+}
+
+/*
+ * The file of a mark whose path is @path. Of a file that has lost its name the
+ * kernel says so behind it; the job knew it when it had one.
+ */
+static uint32_t marked_file(struct step *s, const char *path, size_t n,
+			    struct handed_mark *m)
+{
+	static const char lost[] = " (deleted)";
+	const size_t tail = sizeof(lost) - 1;
+
+	if (n > tail && !memcmp(path + n - tail, lost, tail)) {
+		m->file = files_find(&s->r->files, path, n - tail);
+		if (m->file && handed_find(s->r, s->p, m))
+			return m->file;
+		if (temporary_file(s, path, n - tail, m))
+			return m->file;
+	}
+	return files_intern(&s->r->files, path, n, s->err);
+}
+
+static struct handed_mark mark_of(const struct reel_record *rec,
+				  enum reel_kind kind)
+{
+	struct handed_mark m = {
+		.fd = rec->newfd,
+		.flags = rec->has_arg2 ? rec->arg2 : -1,
+		.pos = POS_UNKNOWN,
+	};
+
+	if (kind == REEL_KIND_FILE && rec->has_pos && rec->pos >= 0)
+		m.pos = rec->pos;
+	return m;
+}
+
+/* The description that a mark tells of: one that is known, or a new one. */
+static uint32_t marked_open(struct step *s, uint32_t file, enum reel_kind kind)
+{
+	struct handed_mark m = mark_of(s->rec, kind);
+	struct reel_open_row row = {
+		.file_id = file,
+		.process_id = s->ev->process,
+		.fd = m.fd,
+		.flags = m.flags,
+		.open_ns = NO_NS,
+		.close_ns = NO_NS,
+	};
+	struct opens *opens = &s->r->opens;
+	uint32_t i;
+
+	m.file = file;
+	i = handed_find(s->r, s->p, &m);
+	if (!i) {
+		i = opens_new(opens, &row, s->err);
+		if (!i || handed_add(s->r, &s->r->outside, m.fd, i, s->err))
+			return 0;
+		opens->open[i].append = m.flags >= 0 && m.flags & O_APPEND;
+		opens->open[i].body = file_of(s, file)->body;
+		files_set_opened(&s->r->files, file);
+	}
+	resolve_told_pos(s, &opens->open[i], m.pos);
+	return i;
+}
+
+static int mark_desc(struct step *s)
+{
+	const struct reel_record *rec = s->rec;
+	char full[PATH_ROOM];
+	uint32_t file, i;
+	enum reel_kind kind =
+		rec->has_arg && rec->arg > 0 && rec->arg <= REEL_KIND_OTHER
+			? (enum reel_kind)rec->arg
+			: REEL_KIND_UNKNOWN;
+
+	if (!rec->newdesc)
+		return 0;
+	if (!rec->path_len) {
+		if (resolve_temporary(s, NULL))
+			return -1;
+		file = s->ev->file;
+	} else {
+		/* "pipe:[123]" stays as it is: a mark is never relative */
+		size_t n = path_resolve(full, NULL, 0, rec->path, rec->path_len,
+					s->r->root, s->r->root_len);
+		struct handed_mark m = mark_of(rec, kind);
+
+		if (!n)
+			return 0;
+		file = marked_file(s, full, n, &m);
+		if (!file)
+			return -1;
+	}
+	files_set_kind(&s->r->files, file, kind);
+	i = marked_open(s, file, kind);
+	if (!i)
+		return -1;
+	return descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, i,
+			 s->end_ns, s->err)
+		       ? 0
+		       : -1;
+}
+
+static int mark_note(struct step *s)
+{
+	const char *text = s->rec->path;
+	const char *equal = text ? strchr(text, '=') : NULL;
+	char key[256];
+
+	if (!equal || (size_t)(equal - text) >= sizeof(key))
+		return 0;
+	memcpy(key, text, (size_t)(equal - text));
+	key[equal - text] = '\0';
+	return s->r->sink.note(s->r->sink.arg, s->ev->process, s->ev->thread,
+			       key, equal + 1, s->err);
+}
+
+static int mark_size(struct step *s)
+{
+	const struct desc *d = descs_find(&s->p->descs, s->rec->desc);
+
+	if (d && s->rec->has_pos)
+		resolve_told_size(s, open_of(s, d)->row.file_id,
+				  open_of(s, d)->body, s->rec->pos);
+	return 0;
+}
+
+int resolve_mark(struct step *s)
+{
+	struct spans *spans = &s->r->thread[s->thread].spans;
+
+	switch (s->rec->call) {
+	case REEL_MARK_DESC:
+		return mark_desc(s);
+	case REEL_MARK_CWD:
+		return s->rec->path ? resolve_set_cwd(s->r, s->p, s->rec->path,
+						      s->rec->path_len, s->err)
+				    : 0;
+	case REEL_MARK_SPAN_BEGIN:
+		return spans_begin(s->r, spans, s->rec, s->ev->start_ns,
+				   s->err);
+	case REEL_MARK_SPAN_END:
+	case REEL_MARK_SPAN_CANCEL:
+		return spans_end(s->r, spans, s->thread, s->rec, s->end_ns,
+				 s->rec->call == REEL_MARK_SPAN_CANCEL, s->err);
+	case REEL_MARK_NOTE:
+		return mark_note(s);
+	case REEL_MARK_SITE:
+		return sites_mark(s->r, (uint32_t)s->process, s->rec,
+				  &s->r->thread[s->thread].site, s->err);
+	case REEL_MARK_SIZE:
+		return mark_size(s);
+	case REEL_MARK_COUNTED:
+		return resolve_interval(s);
+	default:
+		return 0;
+	}
+}

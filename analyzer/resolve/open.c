@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* What calls that make a descriptor open: the kind, the description, the size. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/calls.h"
+
+#include "analyzer/resolve/internal.h"
+
+int resolve_temporary(struct step *s, const char *dir)
+{
+	char full[PATH_ROOM];
+	int n = dir ? snprintf(full, sizeof(full), "%.*s/#%u", REEL_PATH_BYTES,
+			       strcmp(dir, "/") ? dir : "",
+			       s->r->opens.last_id + 1)
+		    : snprintf(full, sizeof(full), "tmpfile:[%u]",
+			       s->r->opens.last_id + 1);
+
+	s->ev->file = files_intern(&s->r->files, full, (size_t)n, s->err);
+	return s->ev->file ? 0 : -1;
+}
+
+static enum reel_kind kind_of_open(const struct reel_record *rec,
+				   const char *path)
+{
+	if ((rec->has_arg && rec->arg & O_DIRECTORY) ||
+	    rec->call == REEL_CALL_OPENDIR)
+		return REEL_KIND_DIR;
+	if (rec->call == REEL_CALL_MEMFD_CREATE ||
+	    rec->call == REEL_CALL_SHM_OPEN)
+		return REEL_KIND_MEMORY;
+	if (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9))
+		return REEL_KIND_DEVICE;
+	return REEL_KIND_FILE;
+}
+
+/* Where a new stream stands: libc moves one that only appends to the end. */
+static int64_t stream_begins(const struct reel_record *rec, enum reel_kind kind)
+{
+	if (kind != REEL_KIND_FILE)
+		return POS_UNKNOWN;
+	if (rec->has_arg && rec->arg & O_APPEND &&
+	    (rec->arg & O_ACCMODE) == O_WRONLY)
+		return rec->has_pos ? rec->pos : POS_UNKNOWN;
+	return 0;
+}
+
+/* A descriptor that opens something: a new open file description. */
+static int made_by_open(struct step *s)
+{
+	const struct reel_record *rec = s->rec;
+	int64_t flags = rec->has_arg ? rec->arg : -1;
+	struct files *files = &s->r->files;
+	struct reel_open_row row = {0};
+	struct desc *d;
+	uint32_t i, kind;
+
+	if (!s->ev->file && resolve_temporary(s, NULL))
+		return -1;
+	if (flags >= 0 && (flags & O_TMPFILE) == O_TMPFILE) {
+		char dir[PATH_ROOM];
+
+		snprintf(dir, sizeof(dir), "%s",
+			 files_path(files, s->ev->file));
+		if (resolve_temporary(s, dir))
+			return -1;
+		flags &= ~(int64_t)O_DIRECTORY;
+	}
+	kind = flags >= 0 && rec->arg != flags
+		       ? REEL_KIND_FILE
+		       : kind_of_open(rec, files_path(files, s->ev->file));
+	if (file_of(s, s->ev->file)->kind == REEL_KIND_UNKNOWN ||
+	    kind != REEL_KIND_FILE)
+		files_set_kind(files, s->ev->file, kind);
+	if (rec->call == REEL_CALL_MEMFD_CREATE &&
+	    files_unlinked(files, s->ev->file, s->err)) /* each is new */
+		return -1;
+	kind = file_of(s, s->ev->file)->kind;
+	if (flags >= 0 && flags & (O_CREAT | O_TRUNC) &&
+	    (flags & O_ACCMODE) != O_RDONLY)
+		files_set_written(files, s->ev->file);
+	row = (struct reel_open_row){
+		.file_id = s->ev->file,
+		.process_id = s->ev->process,
+		.fd = rec->newfd,
+		.flags = rec->has_arg ? rec->arg : -1,
+		.open_ns = s->ev->start_ns,
+		.close_ns = NO_NS,
+	};
+	i = opens_new(&s->r->opens, &row, s->err);
+	if (!i)
+		return -1;
+	s->r->opens.open[i].append = flags >= 0 && flags & O_APPEND;
+	s->r->opens.open[i].body = file_of(s, s->ev->file)->body;
+	files_set_opened(files, s->ev->file);
+	if (kind == REEL_KIND_FILE || kind == REEL_KIND_MEMORY)
+		s->r->opens.open[i].pos = 0;
+	s->ev->open = s->r->opens.open[i].row.open_id;
+	s->ev->fd = rec->newfd;
+	d = descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, i,
+		      s->end_ns, s->err);
+	if (!d)
+		return -1;
+	if (s->ev->layer == REEL_LAYER_STDIO)
+		d->stream_pos = stream_begins(rec, kind);
+	return 0;
+}
+
+void resolve_opened_size(struct step *s)
+{
+	const struct reel_record *rec = s->rec;
+	struct file *f;
+
+	if (!s->ev->file || s->ev->err)
+		return;
+	f = file_of(s, s->ev->file);
+	if (f->kind != REEL_KIND_FILE && f->kind != REEL_KIND_MEMORY)
+		return;
+	if (rec->has_pos && !s->p->is.marks_sizes)
+		resolve_told_size(s, s->ev->file, f->body, rec->pos);
+	else if (rec->call == REEL_CALL_MEMFD_CREATE)
+		files_set_size(&s->r->files, s->ev->file, f->body, 0);
+	else if (rec->has_arg && (rec->arg & O_ACCMODE) != O_RDONLY &&
+		 (rec->arg & O_TRUNC || (rec->arg & O_TMPFILE) == O_TMPFILE ||
+		  (rec->arg & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)))
+		files_set_size(&s->r->files, s->ev->file, f->body, 0);
+}
+
+int resolve_opened(struct step *s, struct desc *from)
+{
+	const struct reel_record *rec = s->rec;
+	uint32_t open;
+
+	if (!from || s->ev->group == REEL_GROUP_OPEN)
+		return made_by_open(s);
+	open = from->open;
+	s->ev->fd2 = rec->newfd;
+	return descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, open,
+			 s->end_ns, s->err)
+		       ? 0
+		       : -1;
+}

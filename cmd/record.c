@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ioreel record: run a command, record its I/O, say what came of it.
+ *
+ * The job's exit status is ours: a line that fails after it is printed, never
+ * returned.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/terminal.h"
+
+#include "cmd/commands.h"
+#include "record/internal.h"
+
+#define STACKS_DEFAULT "1"
+#define NAME_MOST 200 /* bytes of the directory's name that come from us */
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool ends(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), k = strlen(suffix);
+
+	return n > k && !strcmp(s + n - k, suffix);
+}
+
+/*
+ * The word that names the job: the first Python script in the command, the
+ * script of an interpreter, else the program itself.
+ */
+static const char *job_word(char **argv)
+{
+	static const char *const interpreter[] = {
+		"python", "sh",	     "bash",  "dash", "zsh",  "perl",
+		"ruby",	  "Rscript", "julia", "lua",  "node",
+	};
+	const char *base = base_of(argv[0]);
+	size_t i, n;
+	char **a;
+
+	for (a = argv; *a; a++)
+		if (ends(*a, ".py"))
+			return base_of(*a);
+	for (i = 0; i < sizeof(interpreter) / sizeof(interpreter[0]); i++) {
+		n = strlen(interpreter[i]);
+		if (strncmp(base, interpreter[i], n) ||
+		    base[n + strspn(base + n, "0123456789.")])
+			continue;
+		for (a = argv + 1; *a && **a == '-'; a++)
+			if (!strcmp(*a, "-m") && a[1])
+				return a[1];
+		if (*a && argv[1][0] != '-' && !access(*a, R_OK))
+			return base_of(*a);
+	}
+	return base;
+}
+
+/*
+ * Make the first of train.reel, train.2.reel ... that does not exist yet:
+ * several may start at once. Ranks of one job (@g) agree on the first that they
+ * can share.
+ */
+static int default_dir(char out[static NAME_MAX + 1], char **argv,
+		       struct record_group *g, struct reel_error *err)
+{
+	const char *word = job_word(argv);
+	/* "report -x.reel" would read it as an option. */
+	const char *dash = word[0] == '-' ? "_" : "";
+	size_t n = strlen(word);
+	int i, rc;
+
+	if (ends(word, ".py") || ends(word, ".sh"))
+		n -= 3;
+	if (n > NAME_MOST)
+		n = NAME_MOST;
+	for (i = 1; i < 100000; i++) {
+		if (i == 1)
+			snprintf(out, NAME_MAX + 1, "%s%.*s.reel", dash, (int)n,
+				 word);
+		else
+			snprintf(out, NAME_MAX + 1, "%s%.*s.%d.reel", dash,
+				 (int)n, word, i);
+		rc = g ? record_group_join(g, out, err) : mkdir(out, 0700);
+		if (rc <= 0 && (g || !rc))
+			return rc;
+		if (!g && errno != EEXIST)
+			break;
+	}
+	return reel_fail(err, REEL_E_IO, "cannot create '%s': %s; try: -o DIR",
+			 out, strerror(errno));
+}
+
+/* Ranks that their launcher started again write beside what is there. */
+static const char *attempt_dir(char out[static PATH_MAX], const char *dir,
+			       const struct record_group *g)
+{
+	if (!g || g->restart <= 0 ||
+	    snprintf(out, PATH_MAX, "%s.restart-%d", dir, g->restart) >=
+		    PATH_MAX)
+		return dir;
+	return out;
+}
+
+/* How the job ended: of its ranks the first that did not end well. */
+static int job_status(const struct reel_record_result *res)
+{
+	if (!res->ranks)
+		return res->wait_status;
+	return res->failed_rank < 0 ? 0 : res->failed_status;
+}
+
+/* "python3 ended by signal 9 after 8.1 s; ", or nothing for success. */
+static void print_end(FILE *f, const char *program,
+		      const struct reel_record_result *res)
+{
+	int w = job_status(res);
+	char t[REEL_NUM];
+
+	if (WIFEXITED(w) && !WEXITSTATUS(w))
+		return;
+	if (res->ranks)
+		fprintf(f, "rank %d, ", res->failed_rank);
+	reel_cli_name(f, base_of(program));
+	if (res->ranks)
+		fputc(',', f);
+	if (WIFSIGNALED(w))
+		fprintf(f, " ended by signal %d", WTERMSIG(w));
+	else
+		fprintf(f, " ended with status %d", WEXITSTATUS(w));
+	if (!res->ranks)
+		fprintf(f, " after %s", reel_num_time(t, (double)res->wall_ns));
+	fputs("; ", f);
+}
+
+static void print_totals(FILE *f, const char *program,
+			 const struct reel_record_result *res,
+			 const struct record_summary *s)
+{
+	int status = job_status(res);
+	bool good = WIFEXITED(status) && !WEXITSTATUS(status);
+	char n[REEL_NUM], e[REEL_NUM], t[REEL_NUM], r[REEL_NUM], w[REEL_NUM];
+
+	fputs("ioreel: ", f);
+	print_end(f, program, res);
+	if (res->ranks)
+		fprintf(f, "%s rank%s, ", reel_num_count(n, res->ranks),
+			res->ranks == 1 ? "" : "s");
+	fprintf(f, "%s process%s", reel_num_count(n, s->processes),
+		s->processes == 1 ? "" : "es");
+	if (s->calls > s->events)
+		fprintf(f, ", %s calls in",
+			reel_num_count(n, (int64_t)s->calls));
+	else if (s->walked)
+		fputc(',', f);
+	if (s->walked)
+		fprintf(f, " %s event%s", reel_num_count(e, (int64_t)s->events),
+			s->events == 1 ? "" : "s");
+	if (good)
+		fprintf(f, " in %s", reel_num_time(t, (double)res->wall_ns));
+	if (s->walked)
+		fprintf(f, "; %s read, %s written in %s file%s",
+			reel_num_bytes(r, (double)s->read_bytes),
+			reel_num_bytes(w, (double)s->write_bytes),
+			reel_num_count(n, (int64_t)s->files),
+			s->files == 1 ? "" : "s");
+	if (res->running)
+		fprintf(f, "; %d process%s still running", res->running,
+			res->running == 1 ? "" : "es");
+	fputc('\n', f);
+}
+
+static void print_launcher(FILE *f, const struct record_summary *s)
+{
+	char n[REEL_NUM];
+
+	if (!s->launcher)
+		return;
+	fprintf(f, "ioreel: launcher: %s process%s of %s%s",
+		reel_num_count(n, s->launcher_processes),
+		s->launcher_processes == 1 ? "" : "es", s->launcher,
+		s->launchers ? " and others" : "");
+	if (s->walked)
+		fprintf(f, ", %s file%s",
+			reel_num_count(n, (int64_t)s->launcher_files),
+			s->launcher_files == 1 ? "" : "s");
+	fputs(": not counted; ioreel report --all shows them\n", f);
+}
+
+static const struct {
+	enum reel_counter counter;
+	const char *what;
+} losses[] = {
+	{REEL_LOST_DISK, "the disk refused"},
+	{REEL_LOST_SIGNAL, "in signal handlers"},
+	{REEL_LOST_WINDOW, "without memory or disk for a window"},
+	{REEL_LOST_LIMIT, "past the tables or without a record"},
+};
+
+static void print_losses(FILE *f, const struct record_summary *s)
+{
+	const char *between = " (";
+	char n[REEL_NUM];
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		sum += s->lost[losses[i].counter];
+	fputs("ioreel: ", f);
+	if (!sum && !s->cut_bytes && !s->bad_files && !s->lost[REEL_LOST_START])
+		fputs("nothing lost", f);
+	if (sum)
+		fprintf(f, "%s event%s LOST", reel_num_count(n, (int64_t)sum),
+			sum == 1 ? "" : "s");
+	for (i = 0; sum && i < sizeof(losses) / sizeof(losses[0]); i++) {
+		uint64_t one = s->lost[losses[i].counter];
+
+		if (!one)
+			continue;
+		fprintf(f, "%s%s %s", between, reel_num_count(n, (int64_t)one),
+			losses[i].what);
+		between = ", ";
+	}
+	if (sum)
+		fputc(')', f);
+	if (s->lost[REEL_LOST_START])
+		fprintf(f, "%s%s process%s could not record", sum ? "; " : "",
+			reel_num_count(n, (int64_t)s->lost[REEL_LOST_START]),
+			s->lost[REEL_LOST_START] == 1 ? "" : "es");
+	if (s->cut_bytes)
+		fprintf(f, "%s%s of damaged records",
+			sum || s->lost[REEL_LOST_START] ? "; " : "",
+			reel_num_bytes(n, (double)s->cut_bytes));
+	if (s->bad_files)
+		fprintf(f, "%s%s file%s of the trace unreadable",
+			sum || s->lost[REEL_LOST_START] || s->cut_bytes ? "; "
+									: "",
+			reel_num_count(n, s->bad_files),
+			s->bad_files == 1 ? "" : "s");
+	if (s->lost[REEL_CODE_OPENS])
+		fprintf(f,
+			"; %s open%s of code and system files counted, "
+			"not recorded (--all records them)",
+			reel_num_count(n, (int64_t)s->lost[REEL_CODE_OPENS]),
+			s->lost[REEL_CODE_OPENS] == 1 ? "" : "s");
+	fputc('\n', f);
+}
+
+static const struct {
+	enum reel_counter counter;
+	const char *what;
+} unseen[] = {
+	{REEL_UNTRACED_STATIC, "statically linked"},
+	{REEL_UNTRACED_SETUID, "with other rights"},
+	{REEL_UNTRACED_ENV, "started without LD_PRELOAD"},
+	{REEL_UNTRACED_LIBC, "of another C library"},
+	{REEL_UNTRACED_ABI, "for another machine"},
+	{REEL_UNTRACED_RAW, "written in Go"},
+	{REEL_UNTRACED_SECCOMP, "confined by seccomp, from there on"},
+	{REEL_UNTRACED_NAMESPACE, "of libraries that dlmopen loaded"},
+};
+
+static void print_untraced(FILE *f, const struct record_summary *s)
+{
+	const char *between = " (";
+	char n[REEL_NUM];
+	int64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++)
+		sum += (int64_t)s->lost[unseen[i].counter];
+	if (sum <= 0)
+		return;
+	fprintf(f, "ioreel: %s program%s NOT TRACED", reel_num_count(n, sum),
+		sum == 1 ? "" : "s");
+	for (i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++) {
+		int64_t one = (int64_t)s->lost[unseen[i].counter];
+
+		if (one <= 0)
+			continue;
+		fprintf(f, "%s%s %s", between, reel_num_count(n, one),
+			unseen[i].what);
+		between = ", ";
+	}
+	fputc(')', f);
+	if (s->lost[REEL_UNTRACED_ENV])
+		fputs("; try: --follow-env", f);
+	if (s->lost[REEL_UNTRACED_ENV] && record_is_launched())
+		fputs(", or ioreel record -- LAUNCHER ...", f);
+	fputc('\n', f);
+}
+
+static void print_nothing(FILE *f, char **argv)
+{
+	enum reel_counter which;
+	const char *why = record_why(argv[0], &which);
+
+	fputs("ioreel: nothing was recorded: ", f);
+	if (why) {
+		reel_cli_name(f, why);
+		fputs("; try: record the program that it runs, or a "
+		      "dynamically linked build\n",
+		      f);
+		return;
+	}
+	reel_cli_name(f, base_of(argv[0]));
+	fputs(" touched no data file, or what it ran lost LD_PRELOAD (env -i, "
+	      "sudo, ssh, a container); try: --all, or ioreel record inside "
+	      "it\n",
+	      f);
+}
+
+/* A framework of a version that we do not know, or without a part we hook. */
+static void print_hooks(FILE *f, const struct record_hooks *h)
+{
+	const char *between = "ioreel: not all hooks are in: ";
+	int i;
+
+	for (i = 0; i < h->n; i++) {
+		if (!strcmp(h->hook[i].state, "on"))
+			continue;
+		fputs(between, f);
+		reel_cli_name(f, h->hook[i].name);
+		fputs(" (", f);
+		reel_cli_name(f, h->hook[i].state);
+		fputc(')', f);
+		between = ", ";
+	}
+	if (*between == ',')
+		fputs("; see ioreel-anchors(7)\n", f);
+}
+
+static void print_summary(char **argv, const struct reel_record_options *opt,
+			  const struct reel_record_result *res)
+{
+	const struct record_summary *s = &res->summary;
+	char n[REEL_NUM], *text = NULL;
+	struct reel_buf next = REEL_BUF_INIT;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return;
+	print_totals(f, argv[0], res, s);
+	print_launcher(f, s);
+	if (!s->processes && !s->lost[REEL_LOST_START])
+		print_nothing(f, argv);
+	else
+		print_losses(f, s);
+	if (s->processes)
+		print_untraced(f, s);
+	print_hooks(f, &s->hooks);
+	if (!res->hooks && !opt->no_hooks)
+		fputs("ioreel: the Python hooks were not found: no steps are "
+		      "marked; try: set IOREEL_HOOKS\n",
+		      f);
+	fputs("ioreel: trace ", f);
+	reel_cli_name(f, opt->dir);
+	fprintf(f, " (%s)\n", reel_num_bytes(n, (double)s->trace_bytes));
+	if (!fclose(f))
+		reel_terminal_lines(stderr, text);
+	free(text);
+	/* To be copied, and so in one piece. */
+	reel_cli_word(&next, opt->dir);
+	fprintf(stderr, "ioreel: next: ioreel report %s\n",
+		reel_buf_text(&next));
+	reel_buf_fini(&next);
+}
+
+/* 126 and 127 as shells give them; without the job nothing else was tried. */
+static int not_run(const struct reel_record_result *res,
+		   const struct reel_error *err)
+{
+	int status = reel_cli_fail(&cmd_record, err);
+
+	if (res->exec_errno)
+		return res->exec_errno == ENOENT ? 127 : 126;
+	return status;
+}
+
+/*
+ * As the job: a shell ends its loop when a command of it is interrupted, and by
+ * an exit status it does not know that. No core of ours.
+ */
+static void end_by(int sig)
+{
+	const struct rlimit none = {0, 0};
+
+	setrlimit(RLIMIT_CORE, &none);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+/* @argv is the job's. The exit status. */
+static int record(const struct reel_record_options *asked, char **argv,
+		  bool quiet)
+{
+	struct reel_record_options mine = *asked, *opt = &mine;
+	struct reel_record_result res;
+	struct reel_error err = {0};
+	struct record_group group;
+	char name[NAME_MAX + 1], again[PATH_MAX];
+
+	opt->count = true;
+	if (record_group_find(&group))
+		opt->group = &group;
+	if (opt->dir) {
+		opt->dir = attempt_dir(again, opt->dir, opt->group);
+	} else {
+		if (default_dir(name, argv, opt->group, &err))
+			return reel_cli_fail(&cmd_record, &err);
+		opt->dir = name;
+	}
+	if (reel_record(opt, argv, &res, &err)) {
+		if (!res.wall_ns || res.exec_errno) {
+			if (opt->dir == name && !opt->group)
+				rmdir(name);
+			return not_run(&res, &err);
+		}
+		reel_cli_fail(&cmd_record, &err);
+	}
+	signal(SIGPIPE, SIG_IGN); /* the status matters, not the lines */
+	if (!quiet && res.summed)
+		print_summary(argv, opt, &res);
+	if (res.typed)
+		end_by(res.typed);
+	if (WIFSIGNALED(res.wait_status))
+		return 128 + WTERMSIG(res.wait_status);
+	return WEXITSTATUS(res.wait_status);
+}
+
+/* "A-B", A <= B. */
+static bool is_range(const char *s)
+{
+	unsigned long long a, b;
+	int end = 0;
+
+	return *s >= '0' && *s <= '9' &&
+	       sscanf(s, "%llu-%llu%n", &a, &b, &end) == 2 && !s[end] && a <= b;
+}
+
+/* "500M" in bytes; -1: it is no size. */
+static int64_t size_of(const char *s)
+{
+	static const char unit[] = "KMGT";
+	char *end;
+	long long n;
+	const char *u;
+
+	errno = 0;
+	n = strtoll(s, &end, 10);
+	if (*s < '0' || *s > '9' || errno)
+		return -1;
+	u = *end ? strchr(unit, *end) : NULL;
+	if (u)
+		end += 1 + (end[1] == 'B');
+	for (long i = u ? u - unit + 1 : 0; i > 0; i--)
+		if (__builtin_mul_overflow(n, 1024ll, &n))
+			return -1;
+	return *end || n <= 0 ? -1 : n;
+}
+
+/* "--events steps A-B" is two words, "--events A-B" one, as the parser has it.
+ */
+static int plain_words(int argc, char **argv)
+{
+	int i, end = 0;
+
+	while (end < argc && strcmp(argv[end], "--"))
+		end++;
+	for (i = 1; i < end && end < argc; i++) {
+		if (strcmp(argv[i], "--events") || i + 2 >= end ||
+		    strcmp(argv[i + 1], "steps"))
+			continue;
+		memmove(&argv[i + 1], &argv[i + 2],
+			(size_t)(argc - i - 1) * sizeof(*argv));
+		argc--;
+		end--;
+	}
+	return argc;
+}
+
+/* What the words mean that are no plain values. */
+static int understand(struct reel_record_options *opt, const char *events,
+		      const char *size, int map)
+{
+	if (events && !strncmp(events, "steps ", 6))
+		events += 6;
+	if (events && strcmp(events, "all"))
+		opt->events = events;
+	if (events && opt->events && strcmp(events, "none") &&
+	    !is_range(events))
+		return reel_cli_usage(&cmd_record,
+				      "--events wants all, none or steps A-B");
+	if (opt->profile_steps && !is_range(opt->profile_steps))
+		return reel_cli_usage(&cmd_record, "--profile-steps wants A-B");
+	if (opt->stacks && !*opt->stacks)
+		opt->stacks = STACKS_DEFAULT;
+	if (opt->stacks && (opt->stacks[strspn(opt->stacks, "0123456789")] ||
+			    strlen(opt->stacks) > 9 || !atoi(opt->stacks)))
+		return reel_cli_usage(&cmd_record,
+				      "--stacks wants a number from 1, not "
+				      "'%s'",
+				      opt->stacks);
+	opt->max_bytes = size ? size_of(size) : 0;
+	if (opt->max_bytes < 0)
+		return reel_cli_usage(&cmd_record,
+				      "--max-size wants a size, as 500M");
+	opt->mmap_faults = map == 1;
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct reel_record_options opt = {0};
+	const char *events = NULL, *size = NULL;
+	int map = 0;
+	bool quiet = false;
+	const struct reel_opt opts[] = {
+		{"output", 'o', REEL_OPT_TEXT, &opt.dir, "DIR",
+		 "trace directory (default: NAME.reel, never overwritten)", 0,
+		 0},
+		{"all", 'a', REEL_OPT_FLAG, &opt.all, NULL,
+		 "record code and system files too", 0, 0},
+		{"include", 'i', REEL_OPT_LIST, &opt.include, "GLOB",
+		 "record these files, whatever they are", 0, 0},
+		{"exclude", 'x', REEL_OPT_LIST, &opt.exclude, "GLOB",
+		 "count these files only", 0, 0},
+		{"no-hooks", 0, REEL_OPT_FLAG, &opt.no_hooks, NULL,
+		 "leave PYTHONPATH alone: no steps are marked", 0, 0},
+		{"events", 0, REEL_OPT_TEXT, &events, "WHICH",
+		 "all, none (only count calls), or steps A-B", 0, 0},
+		{"max-size", 0, REEL_OPT_TEXT, &size, "SIZE",
+		 "of the trace; then counters (500M, 20G)", 0, 0},
+		{"follow-env", 0, REEL_OPT_FLAG, &opt.follow_env, NULL,
+		 "trace programs started with a cleared environment", 0, 0},
+		{"complete", 0, REEL_OPT_FLAG, &opt.complete, NULL,
+		 "system calls that pass the C library by, too", 0, 0},
+		{"mmap", 0, REEL_OPT_CHOICE, &map, "pages|faults",
+		 "faults: also when mappings were touched", 0, 0},
+		{"stacks", 0, REEL_OPT_MAYBE, &opt.stacks, "N",
+		 "note who made one call in N", 0, 0},
+		{"profile-steps", 0, REEL_OPT_TEXT, &opt.profile_steps, "A-B",
+		 "profile these steps in TensorFlow", 0, 0},
+		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL,
+		 "no lines at the end", 0, 0},
+		{0},
+	};
+	int at, status;
+
+	argc = plain_words(argc, argv);
+	at = reel_cli_parse(&cmd_record, opts, true, argc, argv);
+
+	if (at < 0)
+		status = at == -2 ? 0 : 2;
+	else if (at == argc || !argv[at][0])
+		status = reel_cli_usage(&cmd_record, "no command given");
+	else
+		status = understand(&opt, events, size, map);
+	if (!status && at >= 0)
+		status = record(&opt, argv + at, quiet);
+	free(opt.include.item);
+	free(opt.exclude.item);
+	return status;
+}
+
+const struct reel_command cmd_record = {
+	.name = "record",
+	.task = "run a command and record its I/O",
+	.usage = "[-o DIR] [options] [--] CMD [ARG ...]",
+	.examples = "ioreel record -- python3 train.py --epochs 2\n"
+		    "ioreel record -o run1.reel -x '*.log' -- ./train.sh\n",
+	.about =
+		"Runs CMD as it is, with every process and thread it starts, "
+		"and writes what they read and write to a trace directory. The "
+		"exit status is that of CMD; 128 + n when signal n ended it. "
+		"In GLOB, * matches / too; one without / is matched with the "
+		"base name; --include wins over --exclude and over the rules "
+		"that leave out code. Recording adds 20 to 100 ns to a call, "
+		"below 2 % to a training job; the trace takes about 12 bytes "
+		"an event. In a source tree, after make: "
+		"export PATH=\"$PWD/build:$PATH\"",
+	.run = run,
+};

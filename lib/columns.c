@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Columns and paragraphs on stdout.
+ *
+ * A row that is wider than the terminal goes on in the next line; what is not
+ * printed on a terminal is one line per row, however wide.
+ */
+#include "lib/columns.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/report/report.h"
+#include "lib/cli.h"
+#include "lib/terminal.h"
+#include "lib/text.h"
+
+#define WORDS_COLUMNS 100
+#define FOLD_COLUMNS 4 /* in front of what a row goes on with */
+#define BAR_LEAST 5
+#define BAR_MOST 64
+
+/* Asked for each cell: a window changes its size, a file does not become one.
+ */
+static int line_columns(void)
+{
+	static bool file;
+	int columns = file ? INT_MAX : reel_terminal_line(stdout);
+
+	file = columns == INT_MAX;
+	return columns;
+}
+
+/* Go on in the next line, unless @columns more fit into this one. */
+static void put_room(int *at, int columns)
+{
+	if (*at > FOLD_COLUMNS && columns > line_columns() - *at) {
+		printf("\n%*s", FOLD_COLUMNS, "");
+		*at = FOLD_COLUMNS;
+	}
+}
+
+static void put(int *at, const char *s, int columns, bool right)
+{
+	int own = reel_text_columns(s), most = line_columns() - FOLD_COLUMNS;
+	int pad;
+
+	if (columns > most)
+		columns = most;
+	pad = columns > own ? columns - own : 0;
+	put_room(at, own + pad);
+	printf("%*s%s%*s", right ? pad : 0, "", s, right ? 0 : pad, "");
+	*at += own + pad;
+}
+
+void report_put_right(int *at, const char *s, int columns)
+{
+	put(at, s, columns, true);
+}
+
+void report_put_left(int *at, const char *s, int columns)
+{
+	put(at, s, columns, false);
+}
+
+void report_put_gap(int *at, int columns)
+{
+	if (*at < line_columns() - columns)
+		put(at, "", columns, false);
+}
+
+int report_put_words(const char *text, int indent, int at)
+{
+	return reel_terminal_words(stdout, text, WORDS_COLUMNS, indent, at);
+}
+
+void report_put_wrapped(const char *text, int indent, int at)
+{
+	report_put_words(text, indent, at);
+	putchar('\n');
+}
+
+char *report_percent(char out[static REEL_NUM], double share)
+{
+	if (share == REPORT_NONE)
+		return strcpy(out, "-");
+	if ((share > 0 && share < 0.0005) || (share < 1 && share >= 0.995))
+		return reel_num_percent(out, share);
+	if (share < 0.0995)
+		snprintf(out, REEL_NUM, "%.1f %%", share * 100);
+	else
+		snprintf(out, REEL_NUM, "%.0f %%", share * 100);
+	return out;
+}
+
+int report_bar_columns(int most, int others)
+{
+	int room = line_columns() - others - 1;
+
+	if (!reel_cli_colour(stdout) || room < BAR_LEAST)
+		return 0;
+	return room < most ? room : most;
+}
+
+void report_put_bar(int *at, int columns, double share)
+{
+	char bar[4 * BAR_MOST + 1];
+
+	if (!columns)
+		return;
+	if (columns > BAR_MOST)
+		columns = BAR_MOST;
+	report_put_left(at, " ", 1);
+	report_put_left(at, reel_cli_bar(bar, columns, share), columns);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A map from 64-bit keys to dense indices, and the arrays behind them.
+ *
+ * At most half of the slots are used, so that a probe ends soon.
+ */
+#include "lib/intmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+
+#define FIRST_SLOTS 64u
+
+static void place(struct reel_idmap *m, uint64_t key, uint32_t index)
+{
+	uint32_t i = reel_idmap_start(key, m->mask);
+
+	while (m->slot[i].index)
+		i = (i + 1) & m->mask;
+	m->slot[i].key = key;
+	m->slot[i].index = index;
+}
+
+static int widen(struct reel_idmap *m, struct reel_error *err)
+{
+	uint32_t slots = m->mask ? (m->mask + 1) * 2 : FIRST_SLOTS, i;
+	struct reel_idmap wide = {NULL, m->used, slots - 1};
+
+	if (!slots)
+		return reel_fail(err, REEL_E_MEMORY, "too many keys");
+	wide.slot = reel_alloc(slots, sizeof(*wide.slot), err);
+	if (!wide.slot)
+		return -1;
+	for (i = 0; m->mask && i <= m->mask; i++)
+		if (m->slot[i].index)
+			place(&wide, m->slot[i].key, m->slot[i].index);
+	free(m->slot);
+	*m = wide;
+	return 0;
+}
+
+uint32_t reel_idmap_insert(struct reel_idmap *m, uint64_t key,
+			   struct reel_error *err)
+{
+	if ((!m->mask || m->used >= (m->mask + 1) / 2) && widen(m, err))
+		return REEL_NO_INDEX;
+	place(m, key, ++m->used);
+	return m->used - 1;
+}
+
+void reel_idmap_clear(struct reel_idmap *m)
+{
+	if (m->mask)
+		memset(m->slot, 0, (m->mask + (size_t)1) * sizeof(*m->slot));
+	m->used = 0;
+}
+
+void reel_idmap_fini(struct reel_idmap *m)
+{
+	free(m->slot);
+	m->slot = NULL;
+	m->used = m->mask = 0;
+}
+
+int reel_array_widen(void *p, uint32_t *room, uint32_t index, size_t bytes,
+		     struct reel_error *err)
+{
+	uint64_t want = *room ? *room : 16;
+	char *data;
+
+	while (want <= index)
+		want *= 2;
+	if (want > UINT32_MAX)
+		return reel_fail(err, REEL_E_MEMORY, "too many ids");
+	if (reel_grow(p, want, bytes, err))
+		return -1;
+	memcpy(&data, p, sizeof(data));
+	memset(data + (size_t)*room * bytes, 0, (want - *room) * bytes);
+	*room = (uint32_t)want;
+	return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A map from 64-bit keys to dense 32-bit indices, for hot paths: open
+ * addressing, a slot is half a line of cache, nothing is ever removed.
+ */
+#ifndef LIB_INTMAP_H
+#define LIB_INTMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct reel_error;
+
+struct reel_idslot {
+	uint64_t key;
+	uint32_t index; /* plus one; 0: free */
+	uint32_t pad;
+};
+
+/* Zeroed is empty. */
+struct reel_idmap {
+	struct reel_idslot *slot;
+	uint32_t used;
+	uint32_t mask; /* slots - 1; 0 while there are none */
+};
+
+#define REEL_NO_INDEX UINT32_MAX
+
+static inline uint32_t reel_idmap_start(uint64_t key, uint32_t mask)
+{
+	key ^= key >> 32;
+	key *= 0x9e3779b97f4a7c15ull;
+	return (uint32_t)(key >> 29) & mask;
+}
+
+/* Give @key the next index. The index, or REEL_NO_INDEX with @err filled. */
+uint32_t reel_idmap_insert(struct reel_idmap *m, uint64_t key,
+			   struct reel_error *err);
+
+static inline uint32_t reel_idmap_find(const struct reel_idmap *m, uint64_t key)
+{
+	uint32_t i;
+
+	if (!m->mask)
+		return REEL_NO_INDEX;
+	i = reel_idmap_start(key, m->mask);
+	for (; m->slot[i].index; i = (i + 1) & m->mask)
+		if (m->slot[i].key == key)
+			return m->slot[i].index - 1;
+	return REEL_NO_INDEX;
+}
+
+/*
+ * Index of @key; a new one gets the number of keys before it, so the caller
+ * sees a new key by index == its own count. REEL_NO_INDEX with @err filled.
+ */
+static inline uint32_t reel_idmap_get(struct reel_idmap *m, uint64_t key,
+				      struct reel_error *err)
+{
+	uint32_t i = reel_idmap_find(m, key);
+
+	if (i != REEL_NO_INDEX)
+		return i;
+	return reel_idmap_insert(m, key, err);
+}
+
+void reel_idmap_clear(struct reel_idmap *m); /* memory is kept */
+void reel_idmap_fini(struct reel_idmap *m);
+
+/* The slow part of reel_array_reach(). */
+int reel_array_widen(void *p, uint32_t *room, uint32_t index, size_t bytes,
+		     struct reel_error *err);
+
+/*
+ * Make room for element @index in the array *@p of elements of @bytes with
+ * room for *@room, by doubling; new elements are zero. 0 or -1 with @err.
+ */
+static inline int reel_array_reach(void *p, uint32_t *room, uint32_t index,
+				   size_t bytes, struct reel_error *err)
+{
+	return index < *room ? 0 : reel_array_widen(p, room, index, bytes, err);
+}
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Byte planes: the codec that all blocks share.
+ *
+ * A plane has one kind of byte, which suits an entropy coder, and a reader that
+ * wants two columns decodes two. The directory is written behind the planes and
+ * copied in front of them: nobody knows its length before.
+ */
+#include "lib/store/byte_planes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <zstd.h>
+
+#define RAW_BELOW 48  /* shorter planes are not worth a frame */
+#define MAGIC_BYTES 4 /* of a frame; all have the same: left out */
+#define LEVELS 2      /* that a small store tries beside */
+/* Each column: its planes' lengths, or a constant. */
+#define DIRECTORY_MAX (REEL_PLANES_COLUMNS * (1 + 8 * 5 + 10))
+#define FRONT (REEL_PLANES_HEAD + DIRECTORY_MAX)
+
+#define PLANES (REEL_PLANES_COLUMNS * 8)
+
+/* A plane of the block that is being written, and where it went. */
+struct packed {
+	uint32_t n;
+	size_t at;
+	uint64_t word;
+};
+
+struct reel_codec {
+	ZSTD_CCtx *cctx;
+	ZSTD_DCtx *dctx;
+	uint64_t *value; /* one column */
+	uint8_t *plane;	 /* those of a block that is written; else one */
+	uint32_t room;	 /* values; as many bytes in each plane */
+	struct packed packed[PLANES];
+	int planes;	/* of the block so far */
+	uint8_t *frame; /* with its magic number; or a second try */
+	size_t frame_room;
+	uint8_t *out; /* FRONT bytes, then the planes */
+	size_t out_room, used;
+	uint8_t dir[DIRECTORY_MAX];
+	size_t dir_len;
+	int level;
+	bool tight;
+};
+
+struct reel_codec *reel_codec_new(void)
+{
+	return calloc(1, sizeof(struct reel_codec));
+}
+
+void reel_codec_free(struct reel_codec *k)
+{
+	if (!k)
+		return;
+	ZSTD_freeCCtx(k->cctx);
+	ZSTD_freeDCtx(k->dctx);
+	free(k->value);
+	free(k->plane);
+	free(k->frame);
+	free(k->out);
+	free(k);
+}
+
+static int room_for(struct reel_codec *k, uint32_t n)
+{
+	uint64_t *value;
+	uint8_t *plane;
+
+	if (n <= k->room)
+		return 0;
+	value = realloc(k->value, (size_t)n * sizeof(*value));
+	if (!value)
+		return -1;
+	k->value = value;
+	plane = realloc(k->plane, (size_t)n * PLANES);
+	if (!plane)
+		return -1;
+	k->plane = plane;
+	k->room = n;
+	return 0;
+}
+
+static int grow(uint8_t **p, size_t *room, size_t most)
+{
+	uint8_t *q;
+
+	if (most <= *room)
+		return 0;
+	q = realloc(*p, most);
+	if (!q)
+		return -1;
+	*p = q;
+	*room = most;
+	return 0;
+}
+
+void reel_codec_tight(struct reel_codec *k, bool tight)
+{
+	k->tight = tight;
+}
+
+size_t reel_varint_put(uint8_t *p, uint64_t v)
+{
+	size_t n = 0;
+
+	while (v >= 0x80) {
+		p[n++] = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	p[n++] = (uint8_t)v;
+	return n;
+}
+
+int reel_varint_get(const uint8_t **p, const uint8_t *end, uint64_t *v)
+{
+	uint64_t r = 0;
+
+	for (int shift = 0; shift < 70 && *p < end; shift += 7) {
+		uint8_t b = *(*p)++;
+
+		r |= (uint64_t)(b & 0x7f) << (shift < 63 ? shift : 63);
+		if (!(b & 0x80)) {
+			*v = r;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/* --- writing -------------------------------------------------------------- */
+
+uint64_t *reel_planes_begin(struct reel_codec *k, uint32_t n, int level)
+{
+	if (room_for(k, n) || (!k->cctx && !(k->cctx = ZSTD_createCCtx())) ||
+	    grow(&k->frame, &k->frame_room, ZSTD_compressBound(n)) ||
+	    grow(&k->out, &k->out_room,
+		 FRONT + (size_t)REEL_PLANES_COLUMNS * 8 *
+				 ZSTD_compressBound(n)))
+		return NULL;
+	k->used = k->dir_len = 0;
+	k->planes = 0;
+	k->level = level;
+	return k->value;
+}
+
+/* Bytes of the largest value; 0: all values are the same. */
+static int planes_needed(const uint64_t *t, uint32_t n)
+{
+	uint64_t all = 0;
+	int k = 1;
+
+	if (n < 2 || !memcmp(t, t + 1, (n - 1) * sizeof(*t)))
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		all |= t[i];
+	while (k < 8 && all >> (8 * k))
+		k++;
+	return k;
+}
+
+/* A frame at @out, in k->frame while it is tried; its length, or 0. */
+static size_t compress(struct reel_codec *k, uint8_t *out, const void *bytes,
+		       size_t n)
+{
+	static const int levels[LEVELS] = {3, 9};
+	size_t room = ZSTD_compressBound(n), len, best;
+
+	best = ZSTD_compressCCtx(k->cctx, out, room, bytes, n, k->level);
+	if (ZSTD_isError(best))
+		return 0;
+	for (int i = 0; k->tight && i < LEVELS; i++) {
+		len = ZSTD_compressCCtx(k->cctx, k->frame, k->frame_room, bytes,
+					n, levels[i]);
+		if (ZSTD_isError(len) || len >= best)
+			continue;
+		memcpy(out, k->frame, len);
+		best = len;
+	}
+	return best;
+}
+
+/* Add @n bytes, compressed when that is shorter. Gives length << 1 | packed. */
+static uint64_t pack(struct reel_codec *k, const void *bytes, size_t n)
+{
+	uint8_t *out = k->out + FRONT + k->used;
+	size_t len = n < RAW_BELOW ? 0 : compress(k, out, bytes, n);
+	bool packed = len > MAGIC_BYTES && len - MAGIC_BYTES < n;
+
+	if (packed) {
+		len -= MAGIC_BYTES;
+		memmove(out, out + MAGIC_BYTES, len);
+	} else {
+		len = n;
+		if (n)
+			memcpy(out, bytes, n);
+	}
+	k->used += len;
+	return (uint64_t)len << 1 | packed;
+}
+
+/* Byte @p of each value. */
+static void take_plane(uint8_t *restrict plane, const uint64_t *restrict value,
+		       uint32_t n, int p)
+{
+	for (uint32_t i = 0; i < n; i++)
+		plane[i] = (uint8_t)(value[i] >> (8 * p));
+}
+
+/*
+ * The plane behind those of the block so far. Columns that tell the calls apart
+ * tell it alike: what packed a plane that was the same is copied.
+ */
+static uint64_t put_plane(struct reel_codec *k, uint32_t n)
+{
+	uint8_t *plane = k->plane + (size_t)k->planes * k->room;
+	struct packed *new = &k->packed[k->planes++];
+
+	*new = (struct packed){.n = n, .at = k->used};
+	for (const struct packed *p = k->packed; p < new; p++) {
+		const uint8_t *have =
+			k->plane + (size_t)(p - k->packed) * k->room;
+
+		if (p->n != n || memcmp(have, plane, n))
+			continue;
+		new->word = p->word;
+		memcpy(k->out + FRONT + k->used, k->out + FRONT + p->at,
+		       p->word >> 1);
+		k->used += p->word >> 1;
+		return new->word;
+	}
+	return new->word = pack(k, plane, n);
+}
+
+void reel_planes_put(struct reel_codec *k, uint32_t n)
+{
+	int planes = planes_needed(k->value, n);
+
+	k->dir[k->dir_len++] = (uint8_t)planes;
+	if (!planes)
+		k->dir_len += reel_varint_put(k->dir + k->dir_len, k->value[0]);
+	for (int p = 0; p < planes; p++) {
+		take_plane(k->plane + (size_t)k->planes * k->room, k->value, n,
+			   p);
+		k->dir_len +=
+			reel_varint_put(k->dir + k->dir_len, put_plane(k, n));
+	}
+}
+
+int reel_planes_text(struct reel_codec *k, const char *text, size_t len)
+{
+	/* its length word in front: as long as the longest varint, kept free */
+	uint8_t word[10];
+	size_t at = k->used, n, bound = ZSTD_compressBound(len);
+
+	if (grow(&k->frame, &k->frame_room, bound) ||
+	    grow(&k->out, &k->out_room, FRONT + at + sizeof(word) + bound))
+		return -1;
+	k->used += sizeof(word);
+	n = reel_varint_put(word, pack(k, text, len));
+	memmove(k->out + FRONT + at + n, k->out + FRONT + at + sizeof(word),
+		k->used - at - sizeof(word));
+	memcpy(k->out + FRONT + at, word, n);
+	k->used -= sizeof(word) - n;
+	return 0;
+}
+
+void reel_planes_end(struct reel_codec *k, const uint8_t *head, size_t len,
+		     const void **blob, size_t *blob_len)
+{
+	uint8_t *data = k->out + FRONT;
+
+	memcpy(data - k->dir_len, k->dir, k->dir_len);
+	memcpy(data - k->dir_len - len, head, len);
+	*blob = data - k->dir_len - len;
+	*blob_len = len + k->dir_len + k->used;
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+int reel_planes_open(struct reel_planes *d, uint32_t n, int columns,
+		     const uint8_t *p, const uint8_t *end)
+{
+	size_t at = 0;
+
+	if (!n || n > REEL_PLANES_ROWS_MAX)
+		return -1;
+	d->n = n;
+	for (int i = 0; i < columns; i++) {
+		if (p >= end)
+			return -1;
+		d->column[i].planes = *p++;
+		d->column[i].at = at;
+		if (d->column[i].planes > 8)
+			return -1;
+		if (!d->column[i].planes &&
+		    reel_varint_get(&p, end, &d->column[i].constant))
+			return -1;
+		for (int k = 0; k < d->column[i].planes; k++) {
+			uint64_t *word = &d->column[i].plane[k];
+
+			if (reel_varint_get(&p, end, word) ||
+			    *word >> 1 > UINT32_MAX)
+				return -1;
+			at += *word >> 1;
+		}
+	}
+	if (at > (size_t)(end - p))
+		return -1;
+	d->data = p;
+	d->text = p + at;
+	d->end = end;
+	return 0;
+}
+
+int reel_planes_ready(struct reel_codec *k, const struct reel_planes *d)
+{
+	if (room_for(k, d->n))
+		return -1;
+	if (!k->dctx)
+		k->dctx = ZSTD_createDCtx();
+	return k->dctx ? 0 : -1;
+}
+
+/* The frame of @len bytes at @src, which must give @n bytes, to @out. */
+static int expand(struct reel_codec *k, const uint8_t *src, size_t len,
+		  void *out, size_t n)
+{
+	static const uint8_t magic[MAGIC_BYTES] = {0x28, 0xb5, 0x2f, 0xfd};
+
+	if (grow(&k->frame, &k->frame_room, len + MAGIC_BYTES))
+		return -1;
+	memcpy(k->frame, magic, MAGIC_BYTES);
+	memcpy(k->frame + MAGIC_BYTES, src, len);
+	return ZSTD_decompressDCtx(k->dctx, out, n, k->frame,
+				   len + MAGIC_BYTES) == n
+		       ? 0
+		       : -1;
+}
+
+/* The @n bytes that @word and @src say, in @k or in @src; NULL: damaged. */
+static const uint8_t *unpack(struct reel_codec *k, const uint8_t *src,
+			     uint64_t word, uint32_t n)
+{
+	if (!(word & 1))
+		return word >> 1 == n ? src : NULL;
+	return expand(k, src, word >> 1, k->plane, n) ? NULL : k->plane;
+}
+
+const uint64_t *reel_planes_get(struct reel_codec *k,
+				const struct reel_planes *d, int column)
+{
+	const uint8_t *data = d->data + d->column[column].at;
+	int planes = d->column[column].planes;
+
+	if (!planes)
+		for (uint32_t i = 0; i < d->n; i++)
+			k->value[i] = d->column[column].constant;
+	for (int p = 0; p < planes; p++) {
+		uint64_t word = d->column[column].plane[p];
+		const uint8_t *bytes = unpack(k, data, word, d->n);
+
+		if (!bytes)
+			return NULL;
+		if (!p)
+			for (uint32_t i = 0; i < d->n; i++)
+				k->value[i] = bytes[i];
+		else
+			for (uint32_t i = 0; i < d->n; i++)
+				k->value[i] |= (uint64_t)bytes[i] << (8 * p);
+		data += word >> 1;
+	}
+	return k->value;
+}
+
+int reel_planes_text_get(struct reel_codec *k, const struct reel_planes *d,
+			 char *out, size_t len)
+{
+	const uint8_t *p = d->text;
+	uint64_t word;
+
+	if (reel_varint_get(&p, d->end, &word) ||
+	    word >> 1 != (uint64_t)(d->end - p))
+		return -1;
+	if (word & 1)
+		return expand(k, p, word >> 1, out, len);
+	if (word >> 1 != len)
+		return -1;
+	if (len)
+		memcpy(out, p, len);
+	return 0;
+}

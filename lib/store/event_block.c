@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Event blocks: the codec of their columns.
+ *
+ * A column's values are turned into small unsigned numbers (transform), which
+ * plane.c packs. Arithmetic is modulo 2^64, so any blob decodes without
+ * undefined behaviour; ids in it are checked by whoever uses them.
+ */
+#include "lib/store/event_block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/store/byte_planes.h"
+#include "lib/store/event.h"
+
+#define BLOCK_VERSION 2
+#define BLOCK_NESTED 1
+#define ZSTD_LEVEL 1
+#define PREDICTORS 256 /* keys that are remembered */
+/* Long columns start a few cache lines apart, or all meet in one set. */
+#define COLUMN_PAD 24
+#define COLUMN_PAD_FROM 512
+#define WHY_MEMORY "out of memory"
+
+/* What was last seen with a key. */
+struct predictor {
+	int64_t key[PREDICTORS];
+	uint64_t value[PREDICTORS];
+};
+
+int reel_columns_grow(struct reel_columns *c, uint32_t room)
+{
+	size_t stride =
+		(size_t)room + (room < COLUMN_PAD_FROM ? 0 : COLUMN_PAD);
+	int64_t *mem;
+
+	if (room <= c->room)
+		return 0;
+	mem = malloc(stride * REEL_COLUMNS * sizeof(*mem));
+	if (!mem)
+		return -1;
+	for (int i = 0; i < REEL_COLUMNS; i++)
+		if (c->n)
+			memcpy(mem + i * stride, c->v[i], c->n * sizeof(*mem));
+	free(c->v[0]);
+	for (int i = 0; i < REEL_COLUMNS; i++)
+		c->v[i] = mem + i * stride;
+	c->room = room;
+	return 0;
+}
+
+void reel_columns_fini(struct reel_columns *c)
+{
+	free(c->v[0]);
+	memset(c, 0, sizeof(*c));
+}
+
+static void predictor_init(struct predictor *p)
+{
+	for (int i = 0; i < PREDICTORS; i++) {
+		p->key[i] = INT64_MIN;
+		p->value[i] = 0;
+	}
+}
+
+static inline uint64_t predict(const struct predictor *p, int64_t key)
+{
+	uint32_t i = (uint64_t)key % PREDICTORS;
+
+	return p->key[i] == key ? p->value[i] : 0;
+}
+
+static inline void learn(struct predictor *p, int64_t key, uint64_t value)
+{
+	uint32_t i = (uint64_t)key % PREDICTORS;
+
+	p->key[i] = key;
+	p->value[i] = value;
+}
+
+/* Where the access of row @i ended. */
+static inline uint64_t access_end(const struct reel_columns *c, uint32_t i)
+{
+	int64_t result = c->v[REEL_COL_RESULT][i];
+
+	return (uint64_t)c->v[REEL_COL_OFFSET][i] +
+	       (c->v[REEL_COL_ASKED][i] >= 0 && result > 0 ? (uint64_t)result
+							   : 0);
+}
+
+/* An access is expected where the last one of its open file ended. */
+static void offsets_out(const struct reel_columns *c, uint64_t *t)
+{
+	const int64_t *offset = c->v[REEL_COL_OFFSET];
+	const int64_t *open = c->v[REEL_COL_OPEN];
+	struct predictor p;
+
+	predictor_init(&p);
+	for (uint32_t i = 0; i < c->n; i++) {
+		if (offset[i] == REEL_NO_OFFSET) {
+			t[i] = 0;
+			continue;
+		}
+		t[i] = reel_zigzag((uint64_t)offset[i] - predict(&p, open[i])) +
+		       1;
+		learn(&p, open[i], access_end(c, i));
+	}
+}
+
+static void offsets_in(const struct reel_columns *c, const uint64_t *t)
+{
+	int64_t *offset = c->v[REEL_COL_OFFSET];
+	const int64_t *open = c->v[REEL_COL_OPEN];
+	struct predictor p;
+
+	predictor_init(&p);
+	for (uint32_t i = 0; i < c->n; i++) {
+		if (!t[i]) {
+			offset[i] = REEL_NO_OFFSET;
+			continue;
+		}
+		offset[i] = (int64_t)(predict(&p, open[i]) +
+				      reel_unzigzag(t[i] - 1));
+		learn(&p, open[i], access_end(c, i));
+	}
+}
+
+/*
+ * Ids are expected to be what they last were with their key: 0. Others are told
+ * by how far they are from the last that was told so.
+ */
+static void ids_out(const struct reel_columns *c, int col, int key, uint64_t *t)
+{
+	const uint64_t *v = (const uint64_t *)c->v[col];
+	const int64_t *k = c->v[key];
+	uint64_t prev = 0;
+	struct predictor p;
+
+	predictor_init(&p);
+	for (uint32_t i = 0; i < c->n; i++) {
+		t[i] = 0;
+		/* most often as in the row before: told without the table */
+		if ((i && k[i] == k[i - 1] && v[i] == v[i - 1]) ||
+		    v[i] == predict(&p, k[i]))
+			continue;
+		t[i] = reel_zigzag(v[i] - prev) + 1;
+		prev = v[i];
+		learn(&p, k[i], v[i]);
+	}
+}
+
+static void ids_in(const struct reel_columns *c, int col, int key,
+		   const uint64_t *t)
+{
+	uint64_t *v = (uint64_t *)c->v[col];
+	uint64_t prev = 0;
+	struct predictor p;
+
+	predictor_init(&p);
+	for (uint32_t i = 0; i < c->n; i++) {
+		if (!t[i]) {
+			v[i] = predict(&p, c->v[key][i]);
+			continue;
+		}
+		v[i] = prev += reel_unzigzag(t[i] - 1);
+		learn(&p, c->v[key][i], v[i]);
+	}
+}
+
+/* The column as unsigned numbers that are small where I/O is regular. */
+static void transform_out(const struct reel_columns *c, int col, uint64_t *t)
+{
+	const uint64_t *v = (const uint64_t *)c->v[col];
+	const uint64_t *dur = (const uint64_t *)c->v[REEL_COL_DUR];
+	const int64_t *asked = c->v[REEL_COL_ASKED];
+	uint64_t prev = 0;
+
+	switch (col) {
+	case REEL_COL_START:
+		prev = v[0];
+		for (uint32_t i = 0; i < c->n; i++) {
+			t[i] = reel_zigzag(v[i] - prev);
+			prev = v[i] + dur[i];
+		}
+		break;
+	case REEL_COL_FILE:
+		ids_out(c, col, REEL_COL_OPEN, t);
+		break;
+	case REEL_COL_OPEN:
+		ids_out(c, col, REEL_COL_FD, t);
+		break;
+	case REEL_COL_FILE2:
+		for (uint32_t i = 0; i < c->n; i++) {
+			t[i] = reel_zigzag(v[i] - prev);
+			prev = v[i];
+		}
+		break;
+	case REEL_COL_FD:
+	case REEL_COL_FD2:
+	case REEL_COL_ASKED:
+		for (uint32_t i = 0; i < c->n; i++)
+			t[i] = v[i] + 1;
+		break;
+	case REEL_COL_OFFSET:
+		offsets_out(c, t);
+		break;
+	case REEL_COL_RESULT:
+		for (uint32_t i = 0; i < c->n; i++)
+			t[i] = reel_zigzag(asked[i] >= 0
+						   ? (uint64_t)asked[i] - v[i]
+						   : v[i]);
+		break;
+	case REEL_COL_POS:
+		/* reel_zigzag(REEL_NO_OFFSET) is 2^64 - 1: becomes 0 */
+		for (uint32_t i = 0; i < c->n; i++)
+			t[i] = reel_zigzag(v[i]) + 1;
+		break;
+	case REEL_COL_ERR:
+	case REEL_COL_ARG:
+	case REEL_COL_ARG2:
+		for (uint32_t i = 0; i < c->n; i++)
+			t[i] = reel_zigzag(v[i]);
+		break;
+	default: /* DUR, CALL, COUNT */
+		memcpy(t, v, c->n * sizeof(*t));
+	}
+}
+
+static void transform_in(const struct reel_columns *c, int col,
+			 const uint64_t *t, uint64_t base)
+{
+	uint64_t *v = (uint64_t *)c->v[col];
+	const uint64_t *dur = (const uint64_t *)c->v[REEL_COL_DUR];
+	const int64_t *asked = c->v[REEL_COL_ASKED];
+	uint64_t prev = 0;
+
+	switch (col) {
+	case REEL_COL_START:
+		prev = base;
+		for (uint32_t i = 0; i < c->n; i++) {
+			v[i] = prev + reel_unzigzag(t[i]);
+			prev = v[i] + dur[i];
+		}
+		break;
+	case REEL_COL_FILE:
+		ids_in(c, col, REEL_COL_OPEN, t);
+		break;
+	case REEL_COL_OPEN:
+		ids_in(c, col, REEL_COL_FD, t);
+		break;
+	case REEL_COL_FILE2:
+		for (uint32_t i = 0; i < c->n; i++)
+			prev = v[i] = prev + reel_unzigzag(t[i]);
+		break;
+	case REEL_COL_FD:
+	case REEL_COL_FD2:
+	case REEL_COL_ASKED:
+		for (uint32_t i = 0; i < c->n; i++)
+			v[i] = t[i] - 1;
+		break;
+	case REEL_COL_OFFSET:
+		offsets_in(c, t);
+		break;
+	case REEL_COL_RESULT:
+		for (uint32_t i = 0; i < c->n; i++)
+			v[i] = asked[i] >= 0 ? (uint64_t)asked[i] -
+						       reel_unzigzag(t[i])
+					     : reel_unzigzag(t[i]);
+		break;
+	case REEL_COL_POS:
+		for (uint32_t i = 0; i < c->n; i++)
+			v[i] = reel_unzigzag(t[i] - 1);
+		break;
+	case REEL_COL_ERR:
+	case REEL_COL_ARG:
+	case REEL_COL_ARG2:
+		for (uint32_t i = 0; i < c->n; i++)
+			v[i] = reel_unzigzag(t[i]);
+		break;
+	default:
+		memcpy(v, t, c->n * sizeof(*v));
+	}
+}
+
+static bool starts_in_order(const struct reel_columns *c)
+{
+	const int64_t *start = c->v[REEL_COL_START];
+
+	for (uint32_t i = 1; i < c->n; i++)
+		if (start[i] < start[i - 1])
+			return false;
+	return true;
+}
+
+/*
+ * Is the column one value, and does it stay one through its transform? Half of
+ * the columns are: told without touching more than their first bytes.
+ */
+static bool is_constant(const struct reel_columns *c, int col)
+{
+	const int64_t *v = c->v[col];
+
+	if (memcmp(v, v + 1, (c->n - 1) * sizeof(*v)))
+		return false;
+	switch (col) {
+	case REEL_COL_START:
+	case REEL_COL_OFFSET:
+	case REEL_COL_RESULT:
+		return false; /* coded against other columns */
+	case REEL_COL_FILE:
+	case REEL_COL_FILE2:
+	case REEL_COL_OPEN:
+		return v[0] == 0;
+	default:
+		return true;
+	}
+}
+
+int reel_block_encode(struct reel_codec *k, const struct reel_columns *c,
+		      const void **blob, size_t *len)
+{
+	uint64_t *value = c->n ? reel_planes_begin(k, c->n, ZSTD_LEVEL) : NULL;
+	uint8_t head[REEL_PLANES_HEAD] = {BLOCK_VERSION};
+	size_t n = 8;
+
+	if (!value)
+		return -1;
+	head[1] = starts_in_order(c) ? 0 : BLOCK_NESTED;
+	head[2] = REEL_COLUMNS;
+	for (int i = 0; i < 4; i++)
+		head[4 + i] = (uint8_t)(c->n >> (8 * i));
+	n += reel_varint_put(head + n,
+			     reel_zigzag((uint64_t)c->v[REEL_COL_START][0]));
+	for (int col = 0; col < REEL_COLUMNS; col++) {
+		struct reel_columns part = *c;
+
+		if (is_constant(c, col))
+			part.n = 1;
+		transform_out(&part, col, value);
+		reel_planes_put(k, part.n);
+	}
+	reel_planes_end(k, head, n, blob, len);
+	return 0;
+}
+
+/* Columns that others are coded against come first, whoever asked. */
+static const uint8_t decode_order[REEL_COLUMNS] = {
+	REEL_COL_DUR,	REEL_COL_START, REEL_COL_ASKED,	 REEL_COL_RESULT,
+	REEL_COL_FD,	REEL_COL_OPEN,	REEL_COL_OFFSET, REEL_COL_FILE,
+	REEL_COL_FILE2, REEL_COL_CALL,	REEL_COL_FD2,	 REEL_COL_ERR,
+	REEL_COL_ARG,	REEL_COL_ARG2,	REEL_COL_POS,	 REEL_COL_COUNT,
+};
+
+static uint32_t needed(uint32_t mask)
+{
+	mask |= 1u << REEL_COL_START | 1u << REEL_COL_DUR;
+	if (mask & 1u << REEL_COL_OFFSET)
+		mask |= 1u << REEL_COL_OPEN | 1u << REEL_COL_RESULT;
+	if (mask & 1u << REEL_COL_RESULT)
+		mask |= 1u << REEL_COL_ASKED;
+	if (mask & 1u << REEL_COL_FILE)
+		mask |= 1u << REEL_COL_OPEN;
+	if (mask & 1u << REEL_COL_OPEN)
+		mask |= 1u << REEL_COL_FD;
+	return mask;
+}
+
+int reel_block_decode(struct reel_codec *k, const void *blob, size_t len,
+		      uint32_t mask, struct reel_columns *c, bool *nested,
+		      const char **why)
+{
+	const uint8_t *p = blob, *end = p + len;
+	struct reel_planes planes;
+	uint64_t base;
+	uint32_t n;
+
+	c->n = 0;
+	*why = "an event block is damaged";
+	if (len < 8 || p[2] != REEL_COLUMNS)
+		return -1;
+	if (p[0] != BLOCK_VERSION) {
+		*why = "an event block is of another version";
+		return -1;
+	}
+	*nested = p[1] & BLOCK_NESTED;
+	n = p[4] | p[5] << 8 | p[6] << 16 | (uint32_t)p[7] << 24;
+	p += 8;
+	if (reel_varint_get(&p, end, &base) ||
+	    reel_planes_open(&planes, n, REEL_COLUMNS, p, end))
+		return -1;
+	if (reel_planes_ready(k, &planes) || reel_columns_grow(c, n)) {
+		*why = WHY_MEMORY;
+		return -1;
+	}
+	c->n = n;
+	mask = needed(mask);
+	for (int i = 0; i < REEL_COLUMNS; i++) {
+		int col = decode_order[i];
+		const uint64_t *value;
+
+		if (!(mask & 1u << col))
+			continue;
+		value = reel_planes_get(k, &planes, col);
+		if (!value) {
+			c->n = 0;
+			return -1;
+		}
+		transform_in(c, col, value, reel_unzigzag(base));
+	}
+	return 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an event is to the metrics: one place for the rules of METRICS'
+ * "Operations", so that two metrics cannot disagree.
+ */
+#ifndef LIB_STORE_EVENT_OP_H
+#define LIB_STORE_EVENT_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/calls.h"
+#include "lib/store/event.h"
+
+/* A damaged trace may say anything: times stay between 0 and 104 days, the
+ * bytes of one event below 1 PiB, so that sums of thousands still fit. */
+#define METRIC_TIME_MOST (INT64_C(1) << 53)
+#define METRIC_BYTES_MOST (INT64_C(1) << 50)
+
+enum metric_op {
+	METRIC_READ,
+	METRIC_WRITE,
+	METRIC_META,	/* any other call on files */
+	METRIC_OPS,	/* how many kinds of I/O there are */
+	METRIC_MESSAGE, /* on a pipe or socket: a wait, not I/O */
+	METRIC_UPPER,	/* of a layer above those that do the work: MPI-IO,
+			   submitting and awaiting asynchronous operations */
+	METRIC_MAPPED,	/* bytes through a mapping, when and how not known */
+	METRIC_NOTHING, /* a mark */
+};
+
+static inline enum metric_op metric_op(const struct reel_event *ev)
+{
+	if (ev->group == REEL_GROUP_MARK || ev->group == REEL_GROUP_NONE ||
+	    ev->group == REEL_GROUP_PROCESS)
+		return METRIC_NOTHING;
+	if (ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET)
+		return METRIC_MESSAGE;
+	if (ev->layer == REEL_LAYER_MPIIO || ev->group == REEL_GROUP_QUEUE)
+		return METRIC_UPPER;
+	if (ev->layer == REEL_LAYER_MMAP &&
+	    (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE))
+		return METRIC_MAPPED;
+	if (ev->group == REEL_GROUP_READ)
+		return METRIC_READ;
+	if (ev->group == REEL_GROUP_WRITE)
+		return METRIC_WRITE;
+	return METRIC_META;
+}
+
+static inline bool metric_failed(const struct reel_event *ev)
+{
+	return ev->err != 0;
+}
+
+/* Bytes that a read or write moved; 0 for an error, at the end of a file, and
+ * for any other call (the result of mmap is an address). */
+static inline int64_t metric_bytes(const struct reel_event *ev)
+{
+	if (ev->group != REEL_GROUP_READ && ev->group != REEL_GROUP_WRITE)
+		return 0;
+	if (ev->err || ev->result <= 0)
+		return 0;
+	return ev->result < METRIC_BYTES_MOST ? ev->result : METRIC_BYTES_MOST;
+}
+
+/* A read that returned nothing: the way to find the end of a file. A mapping of
+ * which nothing was touched is none. */
+static inline bool metric_eof(const struct reel_event *ev)
+{
+	return ev->group == REEL_GROUP_READ && ev->layer != REEL_LAYER_MMAP &&
+	       ev->err == 0 && ev->result == 0;
+}
+
+static inline uint32_t metric_calls(const struct reel_event *ev)
+{
+	return ev->count ? ev->count : 1;
+}
+
+static inline int64_t metric_start(const struct reel_event *ev)
+{
+	if (ev->start_ns < 0)
+		return 0;
+	return ev->start_ns < METRIC_TIME_MOST ? ev->start_ns
+					       : METRIC_TIME_MOST;
+}
+
+static inline int64_t metric_dur(const struct reel_event *ev)
+{
+	if (ev->dur_ns < 0)
+		return 0;
+	return ev->dur_ns < METRIC_TIME_MOST ? ev->dur_ns : METRIC_TIME_MOST;
+}
+
+/*
+ * An event as metrics are fed it, with what they ask of it again and again:
+ * worked out once, for all of them.
+ */
+struct metric_event {
+	struct reel_event is;
+	int64_t start_ns, dur_ns, end_ns;
+	int64_t bytes;
+	uint32_t calls;
+	uint8_t op;	 /* enum metric_op */
+	uint8_t storage; /* enum metric_storage */
+};
+
+/* How a read was served. */
+enum metric_storage {
+	METRIC_CACHED, /* nothing, or it is not known */
+	METRIC_FETCHED,
+	METRIC_WAITED, /* for pages that earlier reads fetched: read_ahead.h */
+};
+
+/* Linux tells of this call whether it fetched. */
+static inline bool metric_can_fetch(const struct metric_event *m)
+{
+	return m->is.call >= REEL_CALL_READ &&
+	       m->is.call <= REEL_CALL_PREADV2 &&
+	       m->is.kind == REEL_KIND_FILE && m->is.file;
+}
+
+/* The rest of @m, of which `is` is there. */
+static inline void metric_event_fill(struct metric_event *m)
+{
+	m->start_ns = metric_start(&m->is);
+	m->dur_ns = metric_dur(&m->is);
+	m->end_ns = m->start_ns + m->dur_ns;
+	m->bytes = metric_bytes(&m->is);
+	m->calls = metric_calls(&m->is);
+	m->op = (uint8_t)metric_op(&m->is);
+	m->storage = m->is.arg2 > 0 && metric_can_fetch(m) ? METRIC_FETCHED
+							   : METRIC_CACHED;
+}
+
+/* A read that had to fetch from the storage, as Linux counted for its thread
+ * (trace_format.h, FETCHED); its own record, not one of several calls. */
+static inline bool metric_fetched(const struct metric_event *m)
+{
+	return m->storage == METRIC_FETCHED;
+}
+
+static inline uint64_t metric_fetched_bytes(const struct reel_event *ev)
+{
+	return (uint64_t)(ev->arg2 < METRIC_BYTES_MOST ? ev->arg2
+						       : METRIC_BYTES_MOST);
+}
+
+/* Defines feed() of a metric whose add_event() takes an event at a time. */
+#define METRIC_FEED(name)                                                      \
+	static int name(void *state, const struct metric_event *ev,            \
+			uint32_t n, struct reel_error *err)                    \
+	{                                                                      \
+		for (uint32_t i = 0; i < n; i++)                               \
+			if (add_event(state, &ev[i], err))                     \
+				return -1;                                     \
+		return 0;                                                      \
+	}
+
+/* Power-of-two bin of a size (> 0): bin b holds [2^b, 2^(b+1)). */
+static inline uint32_t metric_size_bin(int64_t bytes)
+{
+	return 63 - (uint32_t)__builtin_clzll((uint64_t)bytes);
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What a file is for, judged by its name: ioreel-store(5). */
+#ifndef LIB_STORE_FILE_CLASS_H
+#define LIB_STORE_FILE_CLASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/store/event.h"
+
+/* @path is NUL-terminated. @written: the job wrote it, or made it to write. */
+enum reel_class reel_file_class(const char *path, enum reel_kind kind,
+				bool written);
+
+/* "data" ..., as in file.class. */
+const char *reel_class_name(enum reel_class class_);
+/* "file" ..., as in file.kind. */
+const char *reel_kind_name(enum reel_kind kind);
+enum reel_class reel_class_of_name(const char *name);
+enum reel_kind reel_kind_of_name(const char *name);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The heap of a merge by end. Keys lie in the heap itself: a step compares no
+ * memory of the streams.
+ */
+#include "lib/store/merge_heap.h"
+
+#include <stdbool.h>
+
+static bool before(const struct reel_end_item *a, const struct reel_end_item *b)
+{
+	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns
+				      : a->thread < b->thread;
+}
+
+/* Put @e where it belongs, from the top down. */
+static void sink(struct reel_end_heap *h, struct reel_end_item e)
+{
+	int i = 0, child;
+
+	while ((child = 2 * i + 1) < h->n) {
+		if (child + 1 < h->n &&
+		    before(&h->item[child + 1], &h->item[child]))
+			child++;
+		if (!before(&h->item[child], &e))
+			break;
+		h->item[i] = h->item[child];
+		i = child;
+	}
+	h->item[i] = e;
+}
+
+void reel_end_heap_add(struct reel_end_heap *h, struct reel_end_item e)
+{
+	int i = h->n++;
+
+	while (i && before(&e, &h->item[(i - 1) / 2])) {
+		h->item[i] = h->item[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	h->item[i] = e;
+}
+
+void reel_end_heap_next(struct reel_end_heap *h, int64_t end_ns)
+{
+	struct reel_end_item e = h->item[0];
+
+	e.end_ns = end_ns;
+	sink(h, e);
+}
+
+void reel_end_heap_drop(struct reel_end_heap *h)
+{
+	if (--h->n)
+		sink(h, h->item[h->n]);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the virtual tables have in common.
+ *
+ * They are eponymous: no CREATE VIRTUAL TABLE, they are there wherever the
+ * modules are registered (vtab_tables.c), and read tables of schema main.
+ */
+#include "lib/store/vtab.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int reel_vtab_connect(sqlite3 *db, const char *columns, const void *aux,
+		      sqlite3_vtab **out)
+{
+	struct reel_vtab *t;
+	int rc = sqlite3_declare_vtab(db, columns);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	/* it only reads: views of a store that is not trusted may use it */
+	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return SQLITE_NOMEM;
+	t->db = db;
+	t->aux = aux;
+	*out = &t->base;
+	return SQLITE_OK;
+}
+
+int reel_vtab_disconnect(sqlite3_vtab *tab)
+{
+	free(tab);
+	return SQLITE_OK;
+}
+
+int reel_vtab_fail(sqlite3_vtab *tab, const char *why)
+{
+	sqlite3_free(tab->zErrMsg);
+	tab->zErrMsg = sqlite3_mprintf("%s", why);
+	return SQLITE_ERROR;
+}
+
+bool reel_vtab_id(sqlite3_value *v, int64_t *out)
+{
+	if (sqlite3_value_numeric_type(v) == SQLITE_FLOAT) {
+		double d = sqlite3_value_double(v);
+
+		if (!(d >= 1 && d <= UINT32_MAX) || d != floor(d))
+			return false;
+		*out = (int64_t)d;
+		return true;
+	}
+	if (sqlite3_value_numeric_type(v) != SQLITE_INTEGER)
+		return false;
+	*out = sqlite3_value_int64(v);
+	return *out >= 1;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the virtual tables have in common. Only vtab*.c use it; they go into
+ * ioreel_sqlite.so too.
+ */
+#ifndef LIB_STORE_VTAB_H
+#define LIB_STORE_VTAB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef REEL_SQLITE_EXTENSION
+#include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT3
+#else
+#include <sqlite3.h>
+#endif
+
+struct reel_vtab {
+	sqlite3_vtab base;
+	sqlite3 *db;
+	const void *aux; /* of the module */
+};
+
+/* xConnect and xDisconnect of a module that only reads. */
+int reel_vtab_connect(sqlite3 *db, const char *columns, const void *aux,
+		      sqlite3_vtab **out);
+int reel_vtab_disconnect(sqlite3_vtab *tab);
+
+/* SQLITE_ERROR, with @why as the table's message. */
+int reel_vtab_fail(sqlite3_vtab *tab, const char *why);
+
+/* An equality on an id, which is positive; false: no row can match. */
+bool reel_vtab_id(sqlite3_value *v, int64_t *out);
+
+/* Register table event. SQLite's result code. */
+int reel_vtab_event_register(sqlite3 *db);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cursor over a virtual table whose rows have an id.
+ *
+ * A join looks for one id after the other, in any order: a cursor keeps the
+ * blocks that it decoded, up to a limit. SQLite checks each row again.
+ */
+#include "lib/store/vtab_rows.h"
+
+#include <stdlib.h>
+
+#define KEPT_BYTES (64 << 20) /* decoded blocks that a cursor keeps */
+#define LOOKUP_COST 4	      /* of a row by its id, in rows of a scan */
+
+static int rows_connect(sqlite3 *db, void *aux, int argc,
+			const char *const *argv, sqlite3_vtab **out,
+			char **message)
+{
+	const struct reel_row_table *t = aux;
+
+	return reel_vtab_connect(db, t->columns, t, out);
+}
+
+/* About as many as there are: ids begin at 1 and are dense. */
+static double rows_in(const struct reel_vtab *tab)
+{
+	const struct reel_row_table *t = tab->aux;
+	sqlite3_stmt *stmt = NULL;
+	double n = 1;
+
+	if (sqlite3_prepare_v2(tab->db, t->rows, -1, &stmt, NULL) ==
+		    SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		n = sqlite3_column_double(stmt, 0);
+	sqlite3_finalize(stmt);
+	return n >= 1 && n < 1e12 ? n : 1;
+}
+
+/* xFilter gets both in one number: it is called for each row of a join. */
+#define PLAN_ID 1
+#define USED_SHIFT 1
+#define USED_COLUMNS 16
+
+static int rows_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
+{
+	info->idxNum = (int)(info->colUsed & ((1u << USED_COLUMNS) - 1))
+		       << USED_SHIFT;
+	for (int i = 0; i < info->nConstraint; i++) {
+		const struct sqlite3_index_constraint *c =
+			&info->aConstraint[i];
+
+		if (!c->usable || c->iColumn != 0 ||
+		    c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+			continue;
+		info->aConstraintUsage[i].argvIndex = 1;
+		info->idxNum |= PLAN_ID;
+		info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+		info->estimatedRows = 1;
+		info->estimatedCost = LOOKUP_COST;
+		return SQLITE_OK;
+	}
+	info->estimatedCost = rows_in((struct reel_vtab *)tab);
+	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
+	return SQLITE_OK;
+}
+
+static int list_add(struct reel_row_cursor *c, sqlite3_stmt *stmt)
+{
+	struct reel_row_entry *e;
+
+	if (c->entries == c->room) {
+		size_t room = c->room ? 2 * c->room : 16;
+
+		e = realloc(c->entry, room * sizeof(*e));
+		if (!e)
+			return SQLITE_NOMEM;
+		c->entry = e;
+		c->room = room;
+	}
+	e = &c->entry[c->entries];
+	*e = (struct reel_row_entry){
+		.block_id = sqlite3_column_int64(stmt, 0),
+		.min_id = sqlite3_column_int64(stmt, 1),
+		.max_id = sqlite3_column_int64(stmt, 2),
+	};
+	e->most_id = e->max_id;
+	if (c->entries && e[-1].most_id > e->most_id)
+		e->most_id = e[-1].most_id;
+	c->entries++;
+	return SQLITE_OK;
+}
+
+static int list(struct reel_row_cursor *c, sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, c->table->list, -1, &stmt, NULL);
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		rc = list_add(c, stmt);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Forget what block @e holds. */
+static void forget(struct reel_row_cursor *c, struct reel_row_entry *e)
+{
+	c->kept_bytes -= e->bytes;
+	e->bytes = 0;
+	e->n = 0;
+	e->id = NULL;
+	if (c->text.of == &e->rows)
+		c->text.of = NULL;
+	reel_columns_fini(&e->columns);
+	reel_rows_fini(&e->rows);
+}
+
+static int rows_close(sqlite3_vtab_cursor *cur)
+{
+	struct reel_row_cursor *c = (struct reel_row_cursor *)cur;
+
+	sqlite3_finalize(c->fetch);
+	reel_codec_free(c->codec);
+	for (size_t i = 0; i < c->entries; i++)
+		forget(c, &c->entry[i]);
+	free(c->entry);
+	reel_row_text_fini(&c->text);
+	free(c);
+	return SQLITE_OK;
+}
+
+static int rows_open(sqlite3_vtab *tab, sqlite3_vtab_cursor **out)
+{
+	struct reel_vtab *t = (struct reel_vtab *)tab;
+	struct reel_row_cursor *c = calloc(1, sizeof(*c));
+	int rc = SQLITE_NOMEM;
+
+	if (!c)
+		return rc;
+	c->table = t->aux;
+	c->codec = reel_codec_new();
+	if (!c->codec)
+		goto fail;
+	rc = list(c, t->db);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(t->db, c->table->fetch, -1, &c->fetch,
+					NULL);
+	if (rc != SQLITE_OK) {
+		reel_vtab_fail(tab, sqlite3_errmsg(t->db));
+		goto fail;
+	}
+	*out = &c->base;
+	return SQLITE_OK;
+fail:
+	rows_close(&c->base);
+	return rc;
+}
+
+/* Make room among the decoded blocks: those go that nobody used of late. */
+static void keep_within(struct reel_row_cursor *c,
+			const struct reel_row_entry *but)
+{
+	while (c->kept_bytes > KEPT_BYTES && c->kept_bytes > but->bytes) {
+		struct reel_row_entry *e = &c->entry[c->hand];
+
+		c->hand = (c->hand + 1) % c->entries;
+		if (e == but || !e->n)
+			continue;
+		if (e->used)
+			e->used = false;
+		else
+			forget(c, e);
+	}
+}
+
+/* The blocks of open_file are those of events, the others have a kind. */
+static int decode(struct reel_row_cursor *c, struct reel_row_entry *e,
+		  const void *blob, size_t len, const char **why)
+{
+	bool nested;
+
+	if (c->table->kind) {
+		if (reel_rows_decode(c->codec, blob, len, c->table->kind,
+				     c->mask, &e->rows, why))
+			return -1;
+		e->id = e->rows.id;
+		e->n = e->rows.n;
+		e->bytes = reel_rows_bytes(&e->rows);
+		return 0;
+	}
+	if (reel_block_decode(c->codec, blob, len, c->mask, &e->columns,
+			      &nested, why))
+		return -1;
+	e->id = e->columns.v[REEL_COL_OPEN];
+	e->n = e->columns.n;
+	e->bytes = e->columns.room * sizeof(int64_t) * REEL_COLUMNS;
+	return 0;
+}
+
+/* Block @e, decoded now if it was not. 0, or -1 with @why. */
+static int fetch(struct reel_row_cursor *c, struct reel_row_entry *e,
+		 const char **why)
+{
+	int rc = -1;
+
+	e->used = true;
+	if (e->n)
+		return 0;
+	*why = "a block is missing";
+	sqlite3_bind_int64(c->fetch, 1, e->block_id);
+	if (sqlite3_step(c->fetch) == SQLITE_ROW)
+		rc = decode(c, e, sqlite3_column_blob(c->fetch, 0),
+			    (size_t)sqlite3_column_bytes(c->fetch, 0), why);
+	sqlite3_reset(c->fetch);
+	if (rc) {
+		forget(c, e);
+		return -1;
+	}
+	c->kept_bytes += e->bytes;
+	keep_within(c, e);
+	return 0;
+}
+
+/* Entries whose min_id is not above @id. */
+static size_t entries_to(const struct reel_row_cursor *c, int64_t id)
+{
+	size_t lo = 0, hi = c->entries;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->entry[mid].min_id <= id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The first row of @e with an id that is not below @id. */
+static uint32_t row_search(const struct reel_row_entry *e, int64_t id)
+{
+	uint64_t guess = (uint64_t)id - (uint64_t)e->id[0];
+	uint32_t lo = 0, hi = e->n;
+
+	/* where it is when none is missing before it */
+	if (guess < e->n && e->id[guess] == id)
+		return (uint32_t)guess;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (e->id[mid] < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static int rows_fail(struct reel_row_cursor *c, const char *why)
+{
+	c->end = true;
+	return reel_vtab_fail(c->base.pVtab, why);
+}
+
+/* Stand on the row of c->only: blocks may overlap, their ids do not. */
+static int find(struct reel_row_cursor *c)
+{
+	const char *why = "";
+
+	/* most often the row is in the block of the one before */
+	if (c->on && c->on->n) {
+		c->at = row_search(c->on, c->only);
+		if (c->at < c->on->n && c->on->id[c->at] == c->only)
+			return SQLITE_OK;
+	}
+	for (size_t i = entries_to(c, c->only); i > 0; i--) {
+		struct reel_row_entry *e = &c->entry[i - 1];
+
+		if (e->most_id < c->only)
+			break;
+		if (e->max_id < c->only)
+			continue;
+		if (fetch(c, e, &why))
+			return rows_fail(c, why);
+		c->on = e;
+		c->at = row_search(e, c->only);
+		if (c->at < e->n && e->id[c->at] == c->only)
+			return SQLITE_OK;
+	}
+	c->end = true;
+	return SQLITE_OK;
+}
+
+/* Stand on the first row of the next block. */
+static int next_block(struct reel_row_cursor *c)
+{
+	const char *why = "";
+
+	c->end = c->next == c->entries;
+	if (c->end)
+		return SQLITE_OK;
+	c->on = &c->entry[c->next];
+	c->at = 0;
+	if (fetch(c, &c->entry[c->next++], &why))
+		return rows_fail(c, why);
+	return SQLITE_OK;
+}
+
+static int rows_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
+		       int argc, sqlite3_value **argv)
+{
+	struct reel_row_cursor *c = (struct reel_row_cursor *)cur;
+	uint32_t mask = c->table->mask((uint64_t)plan >> USED_SHIFT);
+
+	if (mask != c->mask)
+		for (size_t i = 0; i < c->entries; i++)
+			forget(c, &c->entry[i]);
+	c->mask = mask;
+	c->only = 0;
+	c->next = 0;
+	c->end = false;
+	if (!(plan & PLAN_ID))
+		return next_block(c);
+	c->end = !reel_vtab_id(argv[0], &c->only);
+	return c->end ? SQLITE_OK : find(c);
+}
+
+static int rows_next(sqlite3_vtab_cursor *cur)
+{
+	struct reel_row_cursor *c = (struct reel_row_cursor *)cur;
+
+	if (c->only) {
+		c->end = true;
+		return SQLITE_OK;
+	}
+	return ++c->at < c->on->n ? SQLITE_OK : next_block(c);
+}
+
+static int rows_eof(sqlite3_vtab_cursor *cur)
+{
+	return ((struct reel_row_cursor *)cur)->end;
+}
+
+static int rows_value(sqlite3_vtab_cursor *cur, sqlite3_context *ctx, int i)
+{
+	struct reel_row_cursor *c = (struct reel_row_cursor *)cur;
+	const char *why = "";
+
+	if (c->table->value(c, ctx, i, &why))
+		return reel_vtab_fail(cur->pVtab, why);
+	return SQLITE_OK;
+}
+
+static int rows_rowid(sqlite3_vtab_cursor *cur, sqlite3_int64 *rowid)
+{
+	const struct reel_row_cursor *c = (struct reel_row_cursor *)cur;
+
+	*rowid = c->on->id[c->at];
+	return SQLITE_OK;
+}
+
+static const sqlite3_module rows_module = {
+	/* no xCreate: eponymous only; no xUpdate: read-only */
+	.xConnect = rows_connect,
+	.xBestIndex = rows_best_index,
+	.xDisconnect = reel_vtab_disconnect,
+	.xOpen = rows_open,
+	.xClose = rows_close,
+	.xFilter = rows_filter,
+	.xNext = rows_next,
+	.xEof = rows_eof,
+	.xColumn = rows_value,
+	.xRowid = rows_rowid,
+};
+
+int reel_vtab_rows_add(sqlite3 *db, const struct reel_row_table *table)
+{
+	return sqlite3_create_module_v2(db, table->name, &rows_module,
+					(void *)table, NULL);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The decoder of records: the grammar of schemas/trace_format.h, "RECORD".
+ *
+ * It is the hottest loop of load, so it looks at the end of its bytes once per
+ * record and not once per byte: zero bytes follow the block, and a varint of
+ * zero bytes ends. A record that ran into them is found when it is complete.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/trace/internal.h"
+
+/*
+ * Where a record's fields are taken from; @bad once any of them was wrong, so
+ * that a record is judged once, at its end.
+ */
+struct cursor {
+	const uint8_t *p;
+	bool bad;
+};
+
+static uint64_t long_varint(struct cursor *c)
+{
+	const uint8_t *p = c->p;
+	uint64_t v = 0;
+	unsigned int shift = 0;
+
+	for (; shift < 63; shift += 7) {
+		v |= (uint64_t)(*p & 0x7f) << shift;
+		if (!(*p++ & 0x80)) {
+			c->p = p;
+			return v;
+		}
+	}
+	/* The tenth byte has one bit left. */
+	if (*p > 1)
+		c->bad = true;
+	c->p = p + 1;
+	return v | (uint64_t)*p << 63;
+}
+
+static inline uint64_t varint(struct cursor *c)
+{
+	uint64_t a = c->p[0], b;
+
+	if (a < 0x80) {
+		c->p++;
+		return a;
+	}
+	b = c->p[1];
+	if (b < 0x80) {
+		c->p += 2;
+		return (a & 0x7f) | b << 7;
+	}
+	return long_varint(c);
+}
+
+static inline int64_t zigzag(struct cursor *c)
+{
+	uint64_t v = varint(c);
+
+	return (int64_t)(v >> 1 ^ -(v & 1));
+}
+
+/* A varint that must fit 32 bits. */
+static inline uint32_t varint_u32(struct cursor *c)
+{
+	uint64_t v = varint(c);
+
+	c->bad |= v > UINT32_MAX;
+	return (uint32_t)v;
+}
+
+/* Room for a string of @len bytes and its NUL in *@s. */
+static int text_room(char **s, uint32_t *room, size_t len,
+		     struct reel_error *err)
+{
+	size_t want = len < 256 ? 256 : REEL_PATH_BYTES + 1;
+
+	if (*room > len)
+		return 0;
+	if (reel_grow(s, want, 1, err) < 0)
+		return -1;
+	*room = (uint32_t)want;
+	return 0;
+}
+
+/*
+ * The @len bytes at @c, behind the first @keep bytes of *@s. A NUL inside
+ * would make two names out of one: it is damage.
+ */
+static int take_text(struct cursor *c, const uint8_t *end, char **s,
+		     uint32_t *room, uint64_t keep, uint64_t len,
+		     struct reel_error *err)
+{
+	if (c->bad || c->p > end || len > (uint64_t)(end - c->p) ||
+	    keep + len > REEL_PATH_BYTES || memchr(c->p, 0, len)) {
+		c->bad = true;
+		return 0;
+	}
+	if (text_room(s, room, keep + len, err) < 0)
+		return -1;
+	memcpy(*s + keep, c->p, len);
+	(*s)[keep + len] = '\0';
+	c->p += len;
+	return 0;
+}
+
+static int take_path(struct trace_decoder *d, struct cursor *c,
+		     struct reel_record *rec, struct reel_error *err)
+{
+	uint64_t kept = varint(c);
+	uint64_t more = varint(c);
+
+	if (kept > d->path_len || kept > REEL_PATH_SHARED ||
+	    more > REEL_PATH_BYTES) {
+		c->bad = true;
+		return 0;
+	}
+	if (take_text(c, d->end, &d->path, &d->path_room, kept, more, err) < 0)
+		return -1;
+	if (c->bad)
+		return 0;
+	d->path_len = (uint32_t)(kept + more);
+	rec->path = d->path;
+	rec->path_len = d->path_len;
+	return 0;
+}
+
+static int take_path2(struct trace_decoder *d, struct cursor *c,
+		      struct reel_record *rec, struct reel_error *err)
+{
+	uint64_t len = varint(c);
+
+	if (len > REEL_PATH_BYTES) {
+		c->bad = true;
+		return 0;
+	}
+	if (take_text(c, d->end, &d->path2, &d->path2_room, 0, len, err) < 0)
+		return -1;
+	rec->path2 = d->path2;
+	rec->path2_len = (uint32_t)len;
+	rec->at2 = varint_u32(c);
+	return 0;
+}
+
+static int take_more(struct trace_decoder *d, struct cursor *c,
+		     unsigned int more, struct reel_record *rec,
+		     struct reel_error *err)
+{
+	if (more & REEL_M_NEWDESC) {
+		rec->newdesc = varint_u32(c);
+		rec->newfd = (int32_t)varint_u32(c);
+		if (rec->newdesc && !d->first_format) {
+			d->desc = rec->newdesc;
+			d->has_desc = true;
+		}
+	}
+	if (more & REEL_M_ARG) {
+		rec->has_arg = true;
+		rec->arg = zigzag(c);
+	}
+	if (more & REEL_M_ARG2) {
+		rec->has_arg2 = true;
+		rec->arg2 = zigzag(c);
+	}
+	if (more & REEL_M_POS) {
+		rec->pos = (int64_t)varint(c);
+		rec->has_pos = rec->pos >= 0;
+	}
+	if (more & REEL_M_COUNT) {
+		rec->count = varint(c);
+		c->bad |= rec->count > UINT32_MAX ||
+			  (!rec->count && rec->call != REEL_MARK_COUNTED);
+		rec->counted = rec->has_arg2 && rec->arg2 == REEL_COUNTED;
+	}
+	if (more & REEL_M_PATH && take_path(d, c, rec, err) < 0)
+		return -1;
+	if (more & REEL_M_AT)
+		rec->at = varint_u32(c);
+	if (more & REEL_M_PATH2 && take_path2(d, c, rec, err) < 0)
+		return -1;
+	return 0;
+}
+
+static inline void take_desc(struct trace_decoder *d, struct cursor *c,
+			     unsigned int flags, struct reel_record *rec)
+{
+	switch (flags & (REEL_F_DESC_NEW | REEL_F_DESC_SAME)) {
+	case REEL_F_DESC_NEW:
+		rec->desc = d->desc = varint_u32(c);
+		d->has_desc = true;
+		break;
+	case REEL_F_DESC_SAME:
+		rec->desc = d->desc;
+		c->bad |= !d->has_desc;
+		break;
+	case REEL_F_DESC_NEW | REEL_F_DESC_SAME:
+		c->bad = true;
+		break;
+	}
+}
+
+/* read(fd, buf, SIZE_MAX) is a call that one can make: sizes are not refused.
+ */
+static inline void take_size(struct trace_decoder *d, struct cursor *c,
+			     unsigned int flags, struct reel_record *rec)
+{
+	switch (flags & (REEL_F_SIZE_NEW | REEL_F_SIZE_SAME)) {
+	case 0:
+		return;
+	case REEL_F_SIZE_NEW:
+		d->size = varint(c);
+		d->has_size = true;
+		break;
+	case REEL_F_SIZE_SAME:
+		c->bad |= !d->has_size;
+		break;
+	default:
+		c->bad = true;
+	}
+	rec->has_size = true;
+	rec->size = d->size > INT64_MAX ? INT64_MAX : (int64_t)d->size;
+	if (flags & REEL_F_OFFSET)
+		d->offset_end += d->size;
+}
+
+static inline void take_result(struct cursor *c, unsigned int flags,
+			       struct reel_record *rec)
+{
+	switch (flags & REEL_F_RES) {
+	case REEL_F_RES_EXPECTED:
+		rec->result = rec->size;
+		break;
+	case REEL_F_RES_OTHER:
+		rec->result = zigzag(c);
+		break;
+	case REEL_F_RES_ERROR:
+		rec->result = -1;
+		rec->err = (int32_t)varint_u32(c);
+		break;
+	case REEL_F_RES_ZERO:
+		break;
+	}
+}
+
+/* The 0 that ends a block: nothing but padding may follow. */
+static int block_end(struct trace_decoder *d)
+{
+	const uint8_t *p;
+
+	for (p = d->p; p < d->end; p++)
+		if (*p)
+			return -1;
+	d->p = d->end;
+	return 0;
+}
+
+/* Take back what a record that does not hold changed. */
+static int give_up(struct trace_decoder *d, const struct trace_decoder *before)
+{
+	d->p = before->p;
+	d->ticks = before->ticks;
+	d->offset_end = before->offset_end;
+	d->size = before->size;
+	d->has_size = before->has_size;
+	d->desc = before->desc;
+	d->has_desc = before->has_desc;
+	d->path_len = before->path_len;
+	return -1;
+}
+
+/* Copied, not cleared: gcc clears a struct of this size with "rep stos", which
+ * takes as long as all the rest. */
+static const struct reel_record empty = {.count = 1};
+
+int trace_decode(struct trace_decoder *d, struct reel_record *rec,
+		 struct reel_error *err)
+{
+	const struct trace_decoder before = *d;
+	struct cursor c = {.p = d->p};
+	unsigned int call, flags, more = 0;
+
+	if (d->p >= d->end)
+		return 0;
+	call = *c.p++;
+	if (call == 0)
+		return block_end(d);
+	if (call >= REEL_CALL_WIDE)
+		call = REEL_CALL_WIDE + ((call - REEL_CALL_WIDE) << 8 | *c.p++);
+	flags = *c.p++;
+	if (flags & REEL_F_MORE)
+		more = *c.p++;
+	memcpy(rec, &empty, sizeof(empty));
+	rec->call = (uint16_t)call;
+	c.bad |= __builtin_add_overflow(d->ticks, varint(&c), &d->ticks);
+	rec->end_ticks = d->ticks;
+	rec->dur_ticks = varint(&c);
+	c.bad |= rec->dur_ticks > rec->end_ticks;
+	take_desc(d, &c, flags, rec);
+	if (flags & REEL_F_OFFSET) {
+		rec->has_offset = true;
+		d->offset_end += (uint64_t)zigzag(&c);
+		rec->offset = (int64_t)d->offset_end;
+	}
+	take_size(d, &c, flags, rec);
+	take_result(&c, flags, rec);
+	if (more && take_more(d, &c, more, rec, err) < 0)
+		return give_up(d, &before);
+	if (c.bad || c.p > d->end)
+		return give_up(d, &before);
+	d->p = c.p;
+	return 1;
+}
+
+uint32_t reel_records_bytes(const uint8_t *records, uint32_t room)
+{
+	struct trace_decoder d = {.p = records, .end = records + room};
+	struct reel_record rec;
+	uint32_t bytes;
+
+	/* No call began before the clock did: a base that is late enough. */
+	trace_decoder_begin(&d, 1ull << 62);
+	while (d.p < d.end && *d.p && trace_decode(&d, &rec, NULL) == 1)
+		;
+	bytes = (uint32_t)(d.p - records);
+	trace_decoder_fini(&d);
+	return bytes;
+}
+
+void trace_decoder_begin(struct trace_decoder *d, uint64_t base_ticks)
+{
+	d->ticks = base_ticks;
+	d->offset_end = 0;
+	d->size = 0;
+	d->desc = 0;
+	d->has_size = false;
+	d->has_desc = false;
+	d->path_len = 0;
+}
+
+void trace_decoder_fini(struct trace_decoder *d)
+{
+	free(d->path);
+	free(d->path2);
+	d->path = NULL;
+	d->path2 = NULL;
+	d->path_room = 0;
+	d->path2_room = 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The clocks of an MPI job's nodes against that of rank 0's: what was measured
+ * at MPI_Init and at MPI_Finalize becomes a straight line.
+ *
+ * It comes from heads, which carry no check: a pair of measures that would bend
+ * time by more than crystals do is no pair.
+ */
+#include <string.h>
+
+#include "lib/trace/internal.h"
+
+#define NS_MAX (1ll << 62)
+#define ERROR_MAX 1000000000ull /* a wider measure is worse than none */
+#define DRIFT_SHARE 2000	/* 1/2,000: 500 ppm */
+
+struct measure {
+	int64_t ns, at, error;
+};
+
+/* Measure @which of @h, when it is one. */
+static bool get(const struct reel_head *h, int which, struct measure *m)
+{
+	if (!h->peer_mono_ns[which] || h->peer_mono_ns[which] > NS_MAX ||
+	    h->peer_error_ns[which] > ERROR_MAX || h->peer_ns[which] > NS_MAX ||
+	    h->peer_ns[which] < -NS_MAX)
+		return false;
+	*m = (struct measure){h->peer_ns[which],
+			      (int64_t)h->peer_mono_ns[which],
+			      (int64_t)h->peer_error_ns[which]};
+	return true;
+}
+
+/* @timens_ns: by what rank 0, who told its time, is before its host. */
+static void set(struct trace_clock *c, const struct reel_head *h,
+		int64_t timens_ns)
+{
+	struct measure m[2] = {{0}};
+	bool first = get(h, 0, &m[0]), last = get(h, 1, &m[1]);
+	int64_t span, bend;
+
+	if (c->peer_at[0] || (!first && !last))
+		return;
+	if (!first)
+		m[0] = m[1];
+	if (!last)
+		m[1] = m[0];
+	span = m[1].at - m[0].at;
+	if (span < 0 || __builtin_sub_overflow(m[1].ns, m[0].ns, &bend) ||
+	    (bend < 0 ? -bend : bend) >
+		    span / DRIFT_SHARE + m[0].error + m[1].error)
+		m[1] = m[0];
+	for (int i = 0; i < 2; i++) {
+		c->peer_ns[i] = m[i].ns - timens_ns;
+		c->peer_at[i] = m[i].at;
+	}
+	c->error_ns += m[0].error > m[1].error ? m[0].error : m[1].error;
+}
+
+static bool same_host(const struct reel_trace *tr, uint32_t a, uint32_t b)
+{
+	return !strcmp(tr->image[a].pub.head.boot_id,
+		       tr->image[b].pub.head.boot_id);
+}
+
+void trace_peer_find(struct reel_trace *tr)
+{
+	tr->rank0 = -1;
+	for (uint32_t i = 0; i < tr->images && tr->rank0 < 0; i++)
+		if (tr->image[i].pub.head.mpi_rank == 1)
+			tr->rank0 = (int)i;
+	for (uint32_t i = 0; i < tr->images && tr->rank0 >= 0; i++) {
+		const struct reel_head *h = &tr->image[i].pub.head;
+
+		if ((!h->peer_mono_ns[0] && !h->peer_mono_ns[1]) ||
+		    same_host(tr, i, (uint32_t)tr->rank0))
+			continue;
+		for (uint32_t k = 0; k < tr->images; k++)
+			if (same_host(tr, i, k))
+				set(&tr->clock[tr->image[k].clock], h,
+				    tr->image[tr->rank0].timens_ns);
+	}
+}
+
+int64_t trace_peer_ns(const struct trace_clock *c, int64_t ns)
+{
+	__int128 add = c->peer_ns[1] - c->peer_ns[0], sum;
+	int64_t span = c->peer_at[1] - c->peer_at[0];
+
+	add = span > 0 ? add * (ns - c->peer_at[0]) / span : 0;
+	sum = add + c->peer_ns[0] + ns;
+	return sum < 0 ? 0 : sum > NS_MAX ? NS_MAX : (int64_t)sum;
+}
+
+int reel_trace_clock_process(const struct reel_trace *tr, int i)
+{
+	return tr->clock[tr->image[i].clock].peer_at[0] ? tr->rank0 : i;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sectors that threads asked the storage for, as the kernel counts them. A
+ * thread's number begins with it and passes on through exec: what is new since
+ * the last look is the read's, or what faults on mapped files brought meanwhile;
+ * where there were such faults too nothing is said.
+ */
+#include "preload/core/block_io.h"
+
+#include <sys/resource.h>
+
+#include "schemas/syscall.h"
+
+#define SECTOR_BYTES 512
+
+struct counts {
+	uint64_t sectors, faults;
+};
+
+static struct counts first;
+static uint32_t first_tid;
+
+/* Pipes and sockets; one that is overwritten is asked about, for nothing. */
+#define MESSAGES 64
+static uint32_t messages[MESSAGES];
+
+static bool look(struct counts *c)
+{
+	struct rusage now;
+
+	if (raw2(SYS_getrusage, RUSAGE_THREAD, &now))
+		return false;
+	c->sectors = (uint64_t)now.ru_inblock;
+	c->faults = (uint64_t)now.ru_majflt;
+	return true;
+}
+
+void shim_storage_start(void)
+{
+	if (look(&first))
+		first_tid = (uint32_t)raw0(SYS_gettid);
+}
+
+void shim_storage_begin(struct shim_thread *t, uint32_t tid)
+{
+	bool is_first = tid == first_tid;
+
+	t->sectors = is_first ? first.sectors : 0;
+	t->faults = is_first ? first.faults : 0;
+}
+
+void shim_storage_not(uint32_t desc)
+{
+	__atomic_store_n(&messages[desc % MESSAGES], desc, __ATOMIC_RELAXED);
+}
+
+COLD int64_t shim_fetched(uint32_t desc)
+{
+	struct shim_thread *t = shim_self();
+	struct counts now;
+	uint64_t new;
+	bool faulted;
+
+	if (__atomic_load_n(&messages[desc % MESSAGES], __ATOMIC_RELAXED) ==
+	    desc)
+		return NONE;
+	if (!t->block || !look(&now))
+		return NONE;
+	new = now.sectors - t->sectors;
+	faulted = now.faults != t->faults;
+	t->sectors = now.sectors;
+	t->faults = now.faults;
+	if (!new) /* a fault that had to wait for a lock counts as major, too */
+		return REEL_FETCHED_NONE;
+	return faulted ? NONE : (int64_t)(new *SECTOR_BYTES);
+}

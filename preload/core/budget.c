@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --max-size: what all processes of the job may write, in job.counts.
+ */
+#include "preload/core/budget.h"
+
+#include <time.h>
+
+#include "preload/core/counters.h"
+
+uint64_t shim_real_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Events may take three quarters; the rest is for counters. */
+#define EVENTS_SHARE(bytes) ((bytes) / 4 * 3)
+
+static uint64_t own_window; /* bytes of it that are counted in job.counts */
+
+static uint64_t load(const uint64_t *at)
+{
+	return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+/*
+ * A window's content is also written to a log, and its process learns only then
+ * that the budget of events is spent: count each window twice until then.
+ */
+static bool room_for_events(const struct reel_counts *c)
+{
+	return load(&c->used_bytes) + 2 * load(&c->window_bytes) <=
+	       EVENTS_SHARE(c->budget_bytes);
+}
+
+static void look_at_budget(struct reel_counts *c)
+{
+	uint64_t none = 0;
+
+	if (room_for_events(c) && !load(&c->full_real_ns))
+		return;
+	__atomic_compare_exchange_n(&c->full_real_ns, &none, shim_real_ns(),
+				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	shim_counting_from_now();
+}
+
+static bool take(struct reel_counts *c, uint64_t *of, uint64_t bytes)
+{
+	__atomic_fetch_add(of, bytes, __ATOMIC_RELAXED);
+	if (load(&c->used_bytes) + load(&c->window_bytes) <= c->budget_bytes)
+		return true;
+	__atomic_fetch_sub(of, bytes, __ATOMIC_RELAXED);
+	return false;
+}
+
+bool shim_budget_log(size_t bytes)
+{
+	struct reel_counts *c = shim.counts;
+
+	return !c || !c->budget_bytes || take(c, &c->used_bytes, bytes);
+}
+
+void shim_budget_written(size_t bytes, bool good)
+{
+	struct reel_counts *c = shim.counts;
+
+	if (!c || !c->budget_bytes)
+		return;
+	if (!good)
+		__atomic_fetch_sub(&c->used_bytes, bytes, __ATOMIC_RELAXED);
+	look_at_budget(c);
+}
+
+bool shim_budget_window(size_t bytes, bool more)
+{
+	struct reel_counts *c = shim.counts;
+
+	if (!c || !c->budget_bytes)
+		return true;
+	if (more &&
+	    (shim_counting_always() ||
+	     load(&c->used_bytes) + 2 * load(&c->window_bytes) + 2 * bytes >
+		     EVENTS_SHARE(c->budget_bytes)))
+		return false; /* small blocks will do */
+	if (!take(c, &c->window_bytes, bytes))
+		return false;
+	__atomic_fetch_add(&own_window, bytes, __ATOMIC_RELAXED);
+	if (shim.head)
+		look_at_budget(c);
+	return true;
+}
+
+void shim_budget_begin(void)
+{
+	own_window = 0;
+}
+
+void shim_budget_window_gone(uint32_t head_bytes)
+{
+	struct reel_counts *c = shim.counts;
+
+	if (c && c->budget_bytes) {
+		__atomic_fetch_add(&c->used_bytes, head_bytes,
+				   __ATOMIC_RELAXED);
+		__atomic_fetch_sub(&c->window_bytes, own_window,
+				   __ATOMIC_RELAXED);
+	}
+	own_window = 0;
+}
+
+uint32_t shim_budget_level(void)
+{
+	const struct reel_counts *c = shim.counts;
+	uint64_t used, share, left;
+	uint32_t level = 0;
+
+	if (!c || !c->budget_bytes)
+		return 0;
+	used = load(&c->used_bytes) + load(&c->window_bytes);
+	left = used < c->budget_bytes ? c->budget_bytes - used : 0;
+	share = c->budget_bytes - EVENTS_SHARE(c->budget_bytes);
+	while (level < SHIM_DOUBLINGS && left < share >> level)
+		level++;
+	return level;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dlfcn.h, by the versions of its functions that every glibc has: the newer
+ * ones of the machine that built the shim would keep a program of an older
+ * system from starting.
+ */
+#ifndef PRELOAD_CORE_DLFCN_COMPAT_H
+#define PRELOAD_CORE_DLFCN_COMPAT_H
+
+#include <dlfcn.h>
+
+#if defined(__GLIBC__) && defined(__x86_64__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+__asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
+__asm__(".symver dladdr, dladdr@GLIBC_2.2.5");
+__asm__(".symver dladdr1, dladdr1@GLIBC_2.3.3");
+#elif defined(__GLIBC__) && defined(__aarch64__)
+__asm__(".symver dlsym, dlsym@GLIBC_2.17");
+__asm__(".symver dlopen, dlopen@GLIBC_2.17");
+__asm__(".symver dladdr, dladdr@GLIBC_2.17");
+__asm__(".symver dladdr1, dladdr1@GLIBC_2.17");
+#endif
+
+#endif

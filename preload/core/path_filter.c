@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Code against data. Importing a framework opens thousands of files that no
+ * one asks about; they are counted and not recorded, so that they never push a
+ * data file out. In doubt a file is data.
+ *
+ * Runs for each call on a path: the last byte of the ending and the
+ * first bytes of the path decide most of them.
+ */
+#include "preload/core/path_filter.h"
+
+#include <string.h>
+
+/* Comparisons with a literal are inlined: a table of strings would cost a call
+ * of memcmp for each. Most differ in the first bytes. */
+#define LEN(literal) (sizeof(literal) - 1)
+static inline __attribute__((always_inline)) bool
+begins(const char *p, const char *text, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && p[i] == text[i])
+		i++;
+	return i == n;
+}
+#define BEGINS(p, literal) begins(p, literal, LEN(literal))
+#define ENDS(p, n, literal)                                                    \
+	((n) > LEN(literal) &&                                                 \
+	 !memcmp((p) + (n)-LEN(literal), literal, LEN(literal)))
+
+/* @dir itself, or something in it. */
+static inline __attribute__((always_inline)) bool
+under(const char *path, size_t len, const char *dir, size_t n)
+{
+	return len >= n && !memcmp(path, dir, n) &&
+	       (path[n] == '/' || !path[n]);
+}
+#define UNDER(p, n, literal) under(p, n, literal, LEN(literal))
+
+/* "libz.so.1.2": ".so." and then digits and dots. */
+static bool versioned_so(const char *path, size_t len)
+{
+	size_t i = len;
+
+	while (i && (path[i - 1] == '.' ||
+		     (path[i - 1] >= '0' && path[i - 1] <= '9')))
+		i--;
+	return i < len && i >= 3 && path[i] == '.' &&
+	       !memcmp(path + i - 3, ".so", 3);
+}
+
+/* Endings of code, whatever the directory. */
+static bool code_end(const char *path, size_t n)
+{
+	switch (path[n - 1]) {
+	case 'y':
+		return ENDS(path, n, ".py");
+	case 'c':
+		return ENDS(path, n, ".pyc");
+	case 'i':
+		return ENDS(path, n, ".pyi");
+	case 'o':
+		return ENDS(path, n, ".so") || ENDS(path, n, ".pyo");
+	case 'b':
+		return ENDS(path, n, ".dylib");
+	case '0' ... '9':
+		return versioned_so(path, n);
+	}
+	return false;
+}
+
+/*
+ * Endings of data: they win over a code directory, not over /proc and /dev.
+ * Looked at only for what lies in a code directory, so a table may serve.
+ */
+static bool data_end(const char *path, size_t n)
+{
+	static const char *const ends[] = {
+		".npy",	 ".npz",       ".h5",	       ".hdf5",	 ".tfrecord",
+		".csv",	 ".tfrecords", ".parquet",     ".arrow", ".tsv",
+		".bin",	 ".jpg",       ".jpeg",	       ".png",	 ".ppm",
+		".pt",	 ".ckpt",      ".safetensors", ".tar",	 ".wav",
+		".flac", ".mp4",       ".jsonl",       ".idx",	 ".raw",
+		".dat",	 ".webp",      ".keras",       ".mdb",	 ".nc",
+		".zarr",
+	};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		size_t k = strlen(ends[i]);
+
+		if (n > k && !memcmp(path + n - k, ends[i], k))
+			return true;
+	}
+	return false;
+}
+
+/* Never anybody's data set, but for files put into /dev/shm. */
+static bool system_path(const char *p, size_t n)
+{
+	switch (p[1]) {
+	case 'p':
+		return UNDER(p, n, "/proc");
+	case 's':
+		return UNDER(p, n, "/sys");
+	case 'e':
+		return UNDER(p, n, "/etc");
+	case 'r':
+		return UNDER(p, n, "/run");
+	case 'd':
+		if (!UNDER(p, n, "/dev"))
+			return false;
+		if (!UNDER(p, n, "/dev/shm"))
+			return true;
+		p += LEN("/dev/shm");
+		/* Shared memory that libraries make for themselves. */
+		return BEGINS(p, "/sem.") || BEGINS(p, "/torch_") ||
+		       BEGINS(p, "/psm_") || BEGINS(p, "/pymp-") ||
+		       BEGINS(p, "/pym-") || BEGINS(p, "/vader_segment") ||
+		       BEGINS(p, "/ompi") || BEGINS(p, "/sm_segment.") ||
+		       BEGINS(p, "/ucx_shm_") || BEGINS(p, "/mpich_shar") ||
+		       BEGINS(p, "/psm2_shm.") || BEGINS(p, "/nccl-");
+	}
+	return false;
+}
+
+/* Installed programs, by where they are. */
+static bool installed(const char *p, size_t n)
+{
+	switch (p[1]) {
+	case 'u':
+		if (!BEGINS(p, "/usr/"))
+			return false;
+		p += LEN("/usr");
+		n -= LEN("/usr");
+		return UNDER(p, n, "/lib") || UNDER(p, n, "/share") ||
+		       UNDER(p, n, "/bin") || UNDER(p, n, "/sbin") ||
+		       UNDER(p, n, "/lib64") || UNDER(p, n, "/lib32") ||
+		       UNDER(p, n, "/libexec") || UNDER(p, n, "/include") ||
+		       UNDER(p, n, "/local/lib") || UNDER(p, n, "/local/bin");
+	case 'l':
+		return UNDER(p, n, "/lib") || UNDER(p, n, "/lib64") ||
+		       UNDER(p, n, "/lib32");
+	case 'b':
+		return UNDER(p, n, "/bin");
+	case 's':
+		return UNDER(p, n, "/sbin");
+	}
+	return false;
+}
+
+/* A directory of Open MPI's runtime: "ompi.HOST.UID", from version 5 on
+ * "prterun.HOST.PID.UID", or of another of its programs. */
+static bool mpi_session(const char *p)
+{
+	const char *end = strchrnul(p + 1, '/');
+
+	return (BEGINS(p, "/ompi.") || BEGINS(p, "/prterun.") ||
+		BEGINS(p, "/prted.") || BEGINS(p, "/prte.")) &&
+	       end[-1] >= '0' && end[-1] <= '9';
+}
+
+/* A file that the runtime writes there: shared memory of its own. */
+static bool mpi_session_file(const char *path)
+{
+	for (const char *p = path; (p = strchr(p, '/')); p++) {
+		const char *part = strchrnul(p + 1, '/');
+
+		if (mpi_session(p))
+			return BEGINS(p, "/ompi.")
+				       ? BEGINS(part, "/pid.") ||
+						 BEGINS(part, "/jf.")
+				       : *part;
+	}
+	return false;
+}
+
+/* A part of a path that only installed code has. */
+static bool code_part(const char *p)
+{
+	switch (p[1]) {
+	case 's':
+		return BEGINS(p, "/site-packages") ||
+		       BEGINS(p, "/share/ioreel/");
+	case 'd':
+		return BEGINS(p, "/dist-packages");
+	case '_':
+		return BEGINS(p, "/__pycache__");
+	case 'p': /* our hooks, before they are installed */
+		return BEGINS(p, "/preload/python") || mpi_session(p);
+	case 'o':
+		return mpi_session(p);
+	case 'l':
+		return BEGINS(p, "/lib/python") || BEGINS(p, "/lib64/python");
+	}
+	return false;
+}
+
+static bool in_code_dir(const char *path, size_t len)
+{
+	if (path[0] == '/' && installed(path, len))
+		return true;
+	for (const char *p = path; (p = strchr(p, '/')); p++)
+		if (code_part(p))
+			return true;
+	return false;
+}
+
+static bool interpreter_file(const char *path, size_t len)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+
+	return !strcmp(base, "pyvenv.cfg") || !strcmp(base, "pybuilddir.txt") ||
+	       (!strncmp(base, "python", 6) && len > 4 &&
+		(!strcmp(path + len - 4, ".zip") ||
+		 !strcmp(path + len - 4, "._pth")));
+}
+
+bool match_code(const char *path, size_t len, bool reading)
+{
+	if (!len)
+		return false;
+	if (path[0] == '/' && system_path(path, len))
+		return true;
+	if (code_end(path, len))
+		return true;
+	if (!reading && !strstr(path, "/__pycache__"))
+		return mpi_session_file(path); /* else the job's own */
+	return (in_code_dir(path, len) || interpreter_file(path, len)) &&
+	       !data_end(path, len);
+}
+
+/* Directories whose last part begins what makes a path one of code. */
+static bool may_begin_code(const char *path, size_t dir)
+{
+	return ENDS(path, dir, "/lib/") || ENDS(path, dir, "/lib64/") ||
+	       ENDS(path, dir, "/share/") || ENDS(path, dir, "/preload/");
+}
+
+bool match_data_dir(const char *path, size_t len, size_t dir)
+{
+	if (!dir)
+		return true;
+	if (dir < 2 || may_begin_code(path, dir))
+		return false;
+	if (path[0] == '/' && (BEGINS(path, "/usr/") || BEGINS(path, "/dev/") ||
+			       system_path(path, len)))
+		return false;
+	return !in_code_dir(path, len);
+}
+
+bool match_code_name(const char *path, size_t len, size_t dir)
+{
+	if (len == dir)
+		return false;
+	return code_end(path, len) || (dir && code_part(path + dir - 1)) ||
+	       (path[dir] == 'p' && path[dir + 1] == 'y' &&
+		interpreter_file(path, len));
+}
+
+/* One pattern, iteratively: on a mismatch the last "*" takes one byte more. */
+static bool glob(const char *g, const char *g_end, const char *s)
+{
+	const char *star = NULL, *back = NULL;
+
+	while (*s) {
+		if (g < g_end && *g == '*') {
+			star = g++;
+			back = s;
+		} else if (g < g_end && (*g == '?' || *g == *s)) {
+			g++;
+			s++;
+		} else if (star) {
+			g = star + 1;
+			s = ++back;
+		} else {
+			return false;
+		}
+	}
+	while (g < g_end && *g == '*')
+		g++;
+	return g == g_end;
+}
+
+bool match_globs(const char *globs, const char *path, size_t len)
+{
+	const char *base = strrchr(path, '/');
+
+	(void)len;
+	base = base ? base + 1 : path;
+	while (*globs) {
+		const char *end = strchr(globs, '\n');
+		const char *stop = end ? end : globs + strlen(globs);
+		bool whole = memchr(globs, '/', (size_t)(stop - globs)) != NULL;
+
+		if (stop > globs && glob(globs, stop, whole ? path : base))
+			return true;
+		if (!end)
+			break;
+		globs = end + 1;
+	}
+	return false;
+}

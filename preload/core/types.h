@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The types that calls.def's signatures name.
+ *
+ * The shim defines the very symbols that these headers declare, with and
+ * without 64, so nothing here may redirect names: no _FILE_OFFSET_BITS, no
+ * fortification, no inline variants.
+ */
+#ifndef PRELOAD_CORE_TYPES_H
+#define PRELOAD_CORE_TYPES_H
+
+#include <aio.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#endif

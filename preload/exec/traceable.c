@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What becomes of a program that is about to be started: traced, or not and
+ * why. The kernel has not looked at the arguments yet, so nothing of them is
+ * believed: paths go through system calls, an environment that is not libc's
+ * own is copied by the kernel. Runs in vfork children too: nothing is kept, but
+ * a counter of the process.
+ */
+#include "preload/exec/traceable.h"
+
+#include <elf.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "schemas/elf_note.h"
+#include "schemas/syscall.h"
+
+#include "preload/core/symbols.h"
+
+#define HEAD_BYTES 1024
+#define DEPTH 4	     /* of interpreters of scripts */
+#define ENV_CHUNK 64 /* pointers looked at at once */
+#define ENV_MOST 65536
+#define NAME_BYTES 16
+#define KEPT_MOST 32
+#define NOTES_MOST 64
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#else
+#define MACHINE EM_AARCH64
+#endif
+
+static const char preload_is[] = "LD_PRELOAD=", dir_is[] = "IOREEL_DIR=",
+		  shim_name[] = "libioreel.so";
+
+static char *kept[KEPT_MOST]; /* "NAME=value" of ours */
+static size_t kept_n;
+static bool follow;
+static uint32_t notes;
+
+/* @n bytes at @from of our own memory, or as many as are there. */
+static size_t fetch(void *to, const void *from, size_t n)
+{
+	struct iovec here = {to, n}, there = {(void *)from, n};
+	long got = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&here, 1,
+			(long)&there, 1, 0);
+
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* Does the LD_PRELOAD at @entry name the shim? */
+static bool names_shim(const char *entry)
+{
+	char text[4096];
+	size_t n = fetch(text, entry, sizeof(text) - 1), chunk = 256;
+
+	while (!n && chunk) { /* near the end of a mapping */
+		n = fetch(text, entry, chunk);
+		chunk /= 2;
+	}
+	text[n] = '\0';
+	return strstr(text, shim_name);
+}
+
+struct told {
+	bool preload; /* there is an LD_PRELOAD */
+	bool shim;    /* and it has the shim */
+	bool dir;
+	size_t n; /* entries */
+};
+
+static void look_at(const char *entry, struct told *t)
+{
+	char name[NAME_BYTES] = "";
+
+	fetch(name, entry, sizeof(preload_is) - 1);
+	if (!memcmp(name, preload_is, sizeof(preload_is) - 1)) {
+		t->preload = true;
+		t->shim = names_shim(entry);
+	}
+	t->dir |= !memcmp(name, dir_is, sizeof(dir_is) - 1);
+}
+
+/* libc reads its own without asking either. */
+static void look_at_own(struct told *t)
+{
+	for (char **e = environ; e && *e; e++, t->n++) {
+		if (!strncmp(*e, preload_is, sizeof(preload_is) - 1)) {
+			t->preload = true;
+			t->shim = strstr(*e, shim_name);
+		}
+		t->dir |= !strncmp(*e, dir_is, sizeof(dir_is) - 1);
+	}
+}
+
+static void look_at_all(char *const env[], struct told *t)
+{
+	char *chunk[ENV_CHUNK];
+	size_t got, i;
+
+	*t = (struct told){false, false, false, 0};
+	if (env == environ) {
+		look_at_own(t);
+		return;
+	}
+	while (env && t->n < ENV_MOST) {
+		got = fetch(chunk, env + t->n, sizeof(chunk)) / sizeof(*chunk);
+		if (!got)
+			got = fetch(chunk, env + t->n, sizeof(*chunk)) /
+			      sizeof(*chunk);
+		for (i = 0; i < got; i++, t->n++) {
+			if (!chunk[i])
+				return;
+			look_at(chunk[i], t);
+		}
+		if (!got)
+			return;
+	}
+}
+
+static bool notes_go(int fd, uint64_t at, uint64_t bytes)
+{
+	uint8_t buf[ELF_NOTE_BYTES];
+	long n = raw4(SYS_pread64, fd, buf,
+		      bytes < sizeof(buf) ? bytes : sizeof(buf), at);
+
+	return n > 0 && elf_note_go(buf, (size_t)n);
+}
+
+/* 0: it can be traced, or nobody knows. */
+static enum reel_counter why_elf(int fd, const uint8_t *head, size_t n)
+{
+	const Elf64_Ehdr *e = (const void *)head;
+	bool interpreted = false, go = false;
+	char loader[64] = "";
+
+	if (n < sizeof(*e) || e->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    e->e_machine != MACHINE)
+		return REEL_UNTRACED_ABI;
+	for (unsigned int i = 0; i < e->e_phnum && i < 64; i++) {
+		Elf64_Phdr p;
+
+		if (raw4(SYS_pread64, fd, &p, sizeof(p),
+			 e->e_phoff + (uint64_t)i * sizeof(p)) !=
+		    (long)sizeof(p))
+			return 0;
+		if (p.p_type == PT_NOTE && !go)
+			go = notes_go(fd, p.p_offset, p.p_filesz);
+		if (p.p_type != PT_INTERP)
+			continue;
+		interpreted = true;
+		raw4(SYS_pread64, fd, loader, sizeof(loader) - 1, p.p_offset);
+	}
+	if (!interpreted)
+		return REEL_UNTRACED_STATIC;
+	if (strstr(loader, "ld-musl"))
+		return REEL_UNTRACED_LIBC;
+	return go ? REEL_UNTRACED_RAW : 0;
+}
+
+static enum reel_counter why_file(const char *path)
+{
+	char head[HEAD_BYTES + 1];
+	enum reel_counter why = 0;
+
+	for (int depth = 0; depth < DEPTH; depth++) {
+		long fd = raw4(SYS_openat, AT_FDCWD, path,
+			       O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0),
+		     n;
+		struct stat st;
+		char *p;
+
+		if (fd < 0)
+			return 0;
+		n = raw3(SYS_read, fd, head, HEAD_BYTES);
+		if (raw2(SYS_fstat, fd, &st) || !S_ISREG(st.st_mode) ||
+		    !(st.st_mode & 0111) || n < 4)
+			n = 0;
+		else if ((st.st_mode & S_ISUID &&
+			  st.st_uid != (uid_t)raw0(SYS_getuid)) ||
+			 (st.st_mode & S_ISGID && st.st_mode & 010 &&
+			  st.st_gid != (gid_t)raw0(SYS_getgid)))
+			why = REEL_UNTRACED_SETUID;
+		else if (!memcmp(head, ELFMAG, SELFMAG))
+			why = why_elf((int)fd, (uint8_t *)head, (size_t)n);
+		raw1(SYS_close, fd);
+		if (n < 4 || why || head[0] != '#' || head[1] != '!')
+			return why;
+		head[n] = '\0';
+		p = head + 2 + strspn(head + 2, " \t");
+		p[strcspn(p, " \t\r\n")] = '\0';
+		memmove(head, p, strlen(p) + 1);
+		path = head;
+	}
+	return 0;
+}
+
+/* As execvp() looks for it: the first that may be run. */
+static bool search_path(const char *name, size_t len, char *out)
+{
+	const char *path = shim_env(environ, "PATH");
+
+	while (path && *path) {
+		size_t n = strcspn(path, ":");
+
+		if (n && n + len + 2 <= REEL_PATH_BYTES) {
+			memcpy(out, path, n);
+			out[n] = '/';
+			memcpy(out + n + 1, name, len + 1);
+			if (!raw3(SYS_faccessat, AT_FDCWD, out, 1 /* X_OK */))
+				return true;
+		}
+		path += n + (path[n] == ':');
+	}
+	return false;
+}
+
+static const char *reason(enum reel_counter why)
+{
+	switch (why) {
+	case REEL_UNTRACED_STATIC:
+		return "static";
+	case REEL_UNTRACED_SETUID:
+		return "setuid";
+	case REEL_UNTRACED_ENV:
+		return "env";
+	case REEL_UNTRACED_LIBC:
+		return "libc";
+	case REEL_UNTRACED_RAW:
+		return "raw";
+	case REEL_UNTRACED_SECCOMP:
+		return "seccomp";
+	case REEL_UNTRACED_NAMESPACE:
+		return "namespace";
+	default:
+		return "abi";
+	}
+}
+
+/* "untraced=static /path/of/it" */
+static void note(enum reel_counter why, const char *path)
+{
+	static const char key[] = "untraced=";
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
+	char text[REEL_PATH_BYTES];
+	const char *word = reason(why);
+	size_t a = sizeof(key) - 1, b = strlen(word), n = strlen(path);
+	uint64_t now;
+
+	if (__atomic_fetch_add(&notes, 1, __ATOMIC_RELAXED) >= NOTES_MOST)
+		return;
+	if (a + b + n + 2 > sizeof(text))
+		return;
+	memcpy(text, key, a);
+	memcpy(text + a, word, b);
+	text[a + b] = ' ';
+	memcpy(text + a + b + 1, path, n + 1);
+	ev.path = text;
+	now = shim_clock();
+	shim_record_full(&ev, now, now, 0, 0);
+}
+
+/*
+ * Who gave up rights before it becomes another program, as su and the entry
+ * points of containers do, leaves one that may not write to the trace: it can
+ * tell nobody, so we do. A trace that is gone is made anew.
+ */
+static bool trace_denied(void)
+{
+	static const char sub[] = "/windows";
+	char path[REEL_PATH_BYTES];
+	long r;
+
+	if (shim.dir_len + sizeof(sub) > sizeof(path))
+		return false;
+	memcpy(path, shim.dir, shim.dir_len);
+	memcpy(path + shim.dir_len, sub, sizeof(sub));
+	/* As the real user and without capabilities: exec takes them away. */
+	r = raw3(SYS_faccessat, AT_FDCWD, path, W_OK | X_OK);
+	return r == -EACCES || r == -EROFS;
+}
+
+void shim_untraced(enum reel_counter why, const char *path)
+{
+	shim_count(why, 1);
+	note(why, path);
+}
+
+enum reel_counter shim_exec_note(const char *path, bool search,
+				 char *const env[])
+{
+	char name[REEL_PATH_BYTES], found[REEL_PATH_BYTES];
+	enum reel_counter why;
+	struct told t;
+	size_t n, len;
+
+	if (!shim_hot.on)
+		return 0;
+	/* In pages: the string may end where the mapping does. */
+	for (len = 0; len < sizeof(name) - 1; len += n) {
+		size_t most = 256 - ((uintptr_t)(path + len) & 255);
+
+		if (most > sizeof(name) - 1 - len)
+			most = sizeof(name) - 1 - len;
+		n = fetch(name + len, path + len, most);
+		if (!n || memchr(name + len, '\0', n))
+			break;
+	}
+	name[sizeof(name) - 1] = '\0';
+	if (len >= sizeof(name) - 1 || !n || !name[0])
+		return 0;
+	len = strlen(name);
+	if (search && !memchr(name, '/', len)) {
+		if (!search_path(name, len, found))
+			return 0;
+		memcpy(name, found, strlen(found) + 1);
+	} else if (raw3(SYS_faccessat, AT_FDCWD, name, 1)) {
+		return 0; /* it will fail */
+	}
+	why = why_file(name);
+	if (!why) {
+		look_at_all(env, &t);
+		if (!t.shim && !follow)
+			why = REEL_UNTRACED_ENV;
+	}
+	if (!why && trace_denied()) { /* a note of it would fail, too */
+		shim_count(REEL_LOST_START, 1);
+		return REEL_LOST_START;
+	}
+	if (why)
+		shim_untraced(why, name);
+	return why;
+}
+
+void shim_exec_undo(enum reel_counter noted)
+{
+	if (noted)
+		shim_count(noted, (uint64_t)-1);
+}
+
+size_t shim_exec_room(char *const env[])
+{
+	struct told t;
+
+	if (!follow || !shim_hot.on || !kept_n)
+		return 0;
+	look_at_all(env, &t);
+	/* A library of the program's own is not ours to replace. */
+	if (t.preload || (t.shim && t.dir))
+		return 0;
+	return t.n + kept_n + 1;
+}
+
+char *const *shim_exec_env(char *const env[], char **room)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; env && env[i]; i++)
+		if (strncmp(env[i], "IOREEL_", 7))
+			room[n++] = env[i];
+	for (size_t i = 0; i < kept_n; i++)
+		room[n++] = kept[i];
+	room[n] = NULL;
+	return room;
+}
+
+void shim_exec_keep(char **env)
+{
+	static char text[16384];
+	size_t used = 0;
+
+	for (; env && *env && kept_n < KEPT_MOST; env++) {
+		size_t n = strlen(*env) + 1;
+
+		if (!strncmp(*env, "IOREEL_FOLLOW=1", 15))
+			follow = true;
+		if (strncmp(*env, "IOREEL_", 7) &&
+		    strncmp(*env, preload_is, sizeof(preload_is) - 1))
+			continue;
+		if (used + n > sizeof(text))
+			break;
+		kept[kept_n++] = memcpy(text + used, *env, n);
+		used += n;
+	}
+}

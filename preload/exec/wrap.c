@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting programs. An exec that succeeds is the end of the image, whose
+ * window stays, and the new image says itself what it is: recorded are those
+ * that fail, spawns, and the streams of popen(). A vfork child's are its
+ * parent's memory and nobody's event: passed through.
+ */
+#include <sched.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "preload/core/dir.h"
+#include "preload/core/symbols.h"
+#include "preload/core/wrap.h"
+#include "preload/exec/traceable.h"
+#include "preload/stdio/stream.h"
+
+static bool unrecorded(void)
+{
+	return unlikely(!shim_hot.on || shim_vfork_child());
+}
+
+/* A name that is looked for in PATH, as it has no slash, is no path. */
+static const char *if_path(uint32_t call, const char *file, int err)
+{
+	bool searched = call == CALL_EXECVP || call == CALL_POSIX_SPAWNP;
+
+	if (shim_null(file) || !shim_readable_path(file, err) ||
+	    (searched && !strchr(file, '/')))
+		return NULL;
+	return file;
+}
+
+COLD static void failed_below(struct shim_event *ev, uint64_t start,
+			      uint64_t end, int r, int err)
+{
+	char path[REEL_PATH_BYTES];
+
+	shim_dir_put(&ev->at, &ev->path, path);
+	shim_record_full(ev, start, end, r, err);
+}
+
+/* It came back. */
+static int failed(struct shim_event *ev, const char *path, uint64_t start,
+		  int r)
+{
+	uint64_t end = shim_clock();
+	int err = errno;
+
+	ev->path = if_path(ev->call, path, err);
+	if (shim_dir_below(ev->at, ev->path))
+		failed_below(ev, start, end, r, err);
+	else
+		shim_record_full(ev, start, end, r, err);
+	return r;
+}
+
+/* The environment that the program gets, on the stack. */
+#define WITH_SHIM(env)                                                         \
+	size_t room = shim_exec_room(env);                                     \
+	char *more[room + 1];                                                  \
+	if (unlikely(room))                                                    \
+	env = shim_exec_env(env, more)
+
+/* The call that was noted came back. */
+static int came_back(enum reel_counter noted, int r)
+{
+	shim_exec_undo(noted);
+	return r;
+}
+
+/* With libc's own environment, unless the program cleared that. */
+static int run_path(const char *path, char *const argv[])
+{
+	size_t room = shim_exec_room(environ);
+	char *more[room + 1];
+
+	NEED(execv);
+	NEED(execve);
+	return room ? real.execve(path, argv, shim_exec_env(environ, more))
+		    : real.execv(path, argv);
+}
+
+static int run_search(const char *file, char *const argv[])
+{
+	size_t room = shim_exec_room(environ);
+	char *more[room + 1];
+
+	NEED(execvp);
+	NEED(execvpe);
+	return room ? real.execvpe(file, argv, shim_exec_env(environ, more))
+		    : real.execvp(file, argv);
+}
+
+#define EXEC(fn, params, run, id, file, search, env, ...)                      \
+	EXPORT int fn params                                                   \
+	{                                                                      \
+		struct shim_event ev = {SHIM_EVENT_NONE, .call = id,           \
+					__VA_ARGS__};                          \
+		enum reel_counter noted = shim_exec_note(file, search, env);   \
+		uint64_t start;                                                \
+                                                                               \
+		if (unrecorded())                                              \
+			return came_back(noted, run);                          \
+		start = shim_clock();                                          \
+		return came_back(noted, failed(&ev, file, start, run));        \
+	}
+#define EXEC_ENV(fn, params, args, id, file, noted_file, search, ...)          \
+	EXPORT int fn params                                                   \
+	{                                                                      \
+		struct shim_event ev = {SHIM_EVENT_NONE, .call = id,           \
+					__VA_ARGS__};                          \
+		enum reel_counter noted =                                      \
+			shim_exec_note(noted_file, search, env);               \
+		uint64_t start;                                                \
+                                                                               \
+		WITH_SHIM(env);                                                \
+		NEED(fn);                                                      \
+		if (unrecorded())                                              \
+			return came_back(noted, real.fn args);                 \
+		start = shim_clock();                                          \
+		return came_back(noted,                                        \
+				 failed(&ev, file, start, real.fn args));      \
+	}
+#pragma GCC diagnostic ignored "-Woverride-init"
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Winitializer-overrides"
+#endif
+EXEC_ENV(execve, (const char *path, char *const argv[], char *const env[]),
+	 (path, argv, env), CALL_EXECVE, path, path, false, .size = NONE)
+EXEC(execv, (const char *path, char *const argv[]), run_path(path, argv),
+     CALL_EXECVE, path, false, environ, .size = NONE)
+EXEC(execvp, (const char *file, char *const argv[]), run_search(file, argv),
+     CALL_EXECVP, file, true, environ, .size = NONE)
+EXEC_ENV(execvpe, (const char *file, char *const argv[], char *const env[]),
+	 (file, argv, env), CALL_EXECVP, file, file, true, .size = NONE)
+EXEC_ENV(execveat,
+	 (int at, const char *path, char *const argv[], char *const env[],
+	  int flags),
+	 (at, path, argv, env, flags), CALL_EXECVEAT, path,
+	 at == AT_FDCWD ? path : NULL, false, .at = at, .arg = flags)
+EXEC_ENV(fexecve, (int fd, char *const argv[], char *const env[]),
+	 (fd, argv, env), CALL_FEXECVE, NULL, NULL, false,
+	 .desc = shim_known(fd))
+
+/*
+ * The arguments of a call become the vector that libc's own function makes of
+ * them, on the stack as there: a child of vfork may call it.
+ */
+#define EXECL(fn, id, room, run)                                               \
+	EXPORT int fn(const char *path, const char *arg, ...)                  \
+	{                                                                      \
+		struct shim_event ev = {SHIM_EVENT_NONE, .call = id};          \
+		const char *next = arg;                                        \
+		size_t n = 0, i = 0;                                           \
+		uint64_t start;                                                \
+		enum reel_counter noted;                                       \
+		va_list ap;                                                    \
+                                                                               \
+		va_start(ap, arg);                                             \
+		for (; next; n++)                                              \
+			next = va_arg(ap, const char *);                       \
+		va_end(ap);                                                    \
+		char *argv[n + 1 + (room)];                                    \
+		va_start(ap, arg);                                             \
+		for (argv[0] = (char *)arg; i < n + (room);)                   \
+			argv[++i] = va_arg(ap, char *);                        \
+		va_end(ap);                                                    \
+		noted = shim_exec_note(path, (id) == CALL_EXECVP,              \
+				       (room) ? (char **)argv[n + 1]           \
+					      : environ);                      \
+		if (unrecorded())                                              \
+			return came_back(noted, run);                          \
+		start = shim_clock();                                          \
+		return came_back(noted, failed(&ev, path, start, run));        \
+	}
+
+static int run_env(const char *path, char **argv, char *env)
+{
+	NEED(execve);
+	return real.execve(path, argv, (char **)env);
+}
+EXECL(execl, CALL_EXECVE, 0, run_path(path, argv))
+EXECL(execlp, CALL_EXECVP, 0, run_search(path, argv))
+/* The environment stands behind the NULL that ends the arguments. */
+EXECL(execle, CALL_EXECVE, 1, run_env(path, argv, argv[n + 1]))
+
+#define SPAWN(fn, id)                                                          \
+	EXPORT int fn(pid_t *pid, const char *path,                            \
+		      const posix_spawn_file_actions_t *actions,               \
+		      const posix_spawnattr_t *attr, char *const argv[],       \
+		      char *const env[])                                       \
+	{                                                                      \
+		struct shim_event ev = {SHIM_EVENT_NONE, .call = id};          \
+		enum reel_counter noted =                                      \
+			shim_exec_note(path, (id) == CALL_POSIX_SPAWNP, env);  \
+		uint64_t start, end;                                           \
+		int err;                                                       \
+                                                                               \
+		WITH_SHIM(env);                                                \
+		NEED(fn);                                                      \
+		if (unrecorded())                                              \
+			return real.fn(pid, path, actions, attr, argv, env);   \
+		stream_forking();                                              \
+		start = shim_clock();                                          \
+		err = real.fn(pid, path, actions, attr, argv, env);            \
+		end = shim_clock();                                            \
+		if (err)                                                       \
+			came_back(noted, err);                                 \
+		else                                                           \
+			shim_spawn_opened(actions, start);                     \
+		ev.path = if_path(id, path, err);                              \
+		if (!err && pid)                                               \
+			ev.arg = *pid;                                         \
+		shim_record_full(&ev, start, end, err ? -1 : 0, err);          \
+		return err;                                                    \
+	}
+SPAWN(posix_spawn, CALL_POSIX_SPAWN)
+SPAWN(posix_spawnp, CALL_POSIX_SPAWNP)
+
+/*
+ * A child that shares memory, and thread-local storage with it, but is a process
+ * of its own with descriptors of its own: what it does is its own too, and is
+ * counted, not recorded.
+ */
+EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
+EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
+{
+	const unsigned int kind = CLONE_VM | CLONE_THREAD | CLONE_SETTLS;
+	void *more[3]; /* where ids go, and its storage */
+	va_list ap;
+
+	va_start(ap, arg);
+	for (int i = 0; i < 3; i++)
+		more[i] = va_arg(ap, void *);
+	va_end(ap);
+	NEED(clone);
+	if (shim_hot.on && ((unsigned int)flags & kind) == CLONE_VM &&
+	    !shim_vfork_child())
+		shim_cloned();
+	return real.clone(fn, stack, flags, arg, more[0], more[1], more[2]);
+}
+
+/* Its handlers may do I/O; ours, registered first, runs last (process.c). */
+EXPORT __attribute__((noreturn)) void quick_exit(int status)
+{
+	NEED(quick_exit);
+	real.quick_exit(status);
+}
+
+/* No event: what runs tells itself. */
+EXPORT int system(const char *command)
+{
+	NEED(system);
+	if (!unrecorded())
+		stream_forking();
+	return real.system(command);
+}
+
+/* The stream's descriptor is a pipe's, learned as one that nobody opened. */
+EXPORT FILE *popen(const char *command, const char *mode)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_POPEN};
+	uint64_t start, end;
+	FILE *f;
+
+	NEED(popen);
+	if (unrecorded())
+		return real.popen(command, mode);
+	stream_forking();
+	start = shim_clock();
+	f = real.popen(command, mode);
+	end = shim_clock();
+	if (f) {
+		shim_fd_take(f->_fileno);
+		ev.desc = shim_known(f->_fileno);
+	}
+	shim_record_full(&ev, start, end, f ? 0 : -1, f ? 0 : errno);
+	return f;
+}
+
+EXPORT int pclose(FILE *f)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_PCLOSE};
+	uint64_t start, end;
+	int r;
+
+	NEED(pclose);
+	if (unrecorded() || shim_null(f))
+		return real.pclose(f);
+	ev.desc = shim_stream_closing(f);
+	start = shim_clock();
+	r = real.pclose(f);
+	end = shim_clock();
+	if (ev.desc)
+		shim_record_full(&ev, start, end, r, r < 0 ? errno : 0);
+	return r;
+}

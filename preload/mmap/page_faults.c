@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * IOREEL_MMAP=faults: the page faults in mappings of recorded files, each with
+ * its time and place, from the kernel's rings of samples.
+ *
+ * A ring lives as long as it is mapped, so its descriptor is closed at once.
+ * There is one for each processor, which the threads made later inherit; a
+ * forked child has none of them, and opens its own when it maps a file. The
+ * rings are read when a mapping is made, changed or ends: what did not fit
+ * until then is lost, counted, and still in the mapping's total.
+ */
+#include "preload/mmap/page_faults.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "schemas/syscall.h"
+
+#include "preload/async/operations.h"
+#include "preload/core/symbols.h"
+#include "preload/mmap/mappings.h"
+
+#define CPUS 256
+#define PAGE 4096u
+
+struct rings {
+	uint32_t n;
+	uint32_t busy;
+	uint32_t opened;
+	uint64_t lost;
+	uint64_t ticks, ns; /* one moment by both clocks */
+	struct perf_event_mmap_page *ring[CPUS];
+	size_t bytes[CPUS]; /* of its data */
+};
+
+static int wanted;
+static struct rings *rings;
+
+struct sample {
+	struct perf_event_header head;
+	uint32_t pid, tid;
+	uint64_t ns, addr;
+};
+struct lost {
+	struct perf_event_header head;
+	uint64_t id, n;
+};
+
+static uint64_t mono_ns(void)
+{
+	struct timespec ts = {0, 0};
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* False: this will not work for other processors either. */
+static bool open_one(struct rings *r, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_PAGE_FAULTS,
+		.sample_period = 1,
+		.sample_type =
+			PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR,
+		.inherit = 1,
+		.inherit_thread = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+	long fd = raw6(SYS_perf_event_open, (long)&attr, 0, cpu, -1,
+		       PERF_FLAG_FD_CLOEXEC, 0),
+	     at = -1;
+	size_t pages;
+
+	if (fd < 0)
+		return fd == -ENODEV || fd == -EINVAL;
+	/* What an unprivileged user may lock: 128 pages and one. */
+	for (pages = 128; pages >= 8 && at < 0 && at > -4096; pages /= 4)
+		at = raw6(SYS_mmap, 0, (long)((pages + 1) * PAGE),
+			  PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	raw1(SYS_close, fd);
+	if ((unsigned long)at > -4096ul)
+		return false;
+	r->ring[r->n] = (void *)at;
+	r->bytes[r->n++] = pages * 4 * PAGE;
+	return true;
+}
+
+static struct rings *open_all(void)
+{
+	struct rings *r = shim_wiped((void **)&rings, sizeof(*rings));
+
+	if (!r || __atomic_exchange_n(&r->opened, 1, __ATOMIC_ACQ_REL))
+		return r;
+	__atomic_store_n(&r->busy, 1, __ATOMIC_RELAXED);
+	for (int cpu = 0; cpu < CPUS && open_one(r, cpu); cpu++)
+		;
+	__atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
+	return r;
+}
+
+void shim_faults_open(void)
+{
+	struct rings *r;
+
+	if (likely(!wanted))
+		return;
+	r = open_all();
+	if (!r || r->ns)
+		return;
+	r->ticks = shim_clock();
+	r->ns = mono_ns();
+}
+
+/* @n bytes at position @at of the ring, that may begin anew in them. */
+static void take(const struct rings *r, uint32_t i, uint64_t at, void *out,
+		 size_t n)
+{
+	const char *data = (const char *)r->ring[i] + PAGE;
+	size_t from = at % r->bytes[i], first = r->bytes[i] - from;
+
+	if (first > n)
+		first = n;
+	memcpy(out, data + from, first);
+	memcpy((char *)out + first, data, n - first);
+}
+
+/* One fault: from its time until now, as records stand in order of their end.
+ */
+static void record(const struct sample *s, uint64_t start, uint64_t now)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_MAP_READ};
+	struct shim_map page;
+
+	if (!shim_map_fault(s->addr & -(uint64_t)PAGE, &page))
+		return;
+	ev.desc = page.desc;
+	ev.offset = page.offset;
+	ev.size = (int64_t)page.len;
+	ev.arg = 1;
+	ev.arg2 = s->tid;
+	shim_record_full(&ev, start < now ? start : now, now, (int64_t)page.len,
+			 0);
+}
+
+static void drain(struct rings *r, uint32_t i, uint64_t rate, uint64_t now)
+{
+	struct perf_event_mmap_page *ring = r->ring[i];
+	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
+	uint64_t at = ring->data_tail;
+
+	while (at < head) {
+		struct perf_event_header h;
+		struct sample s;
+		struct lost l;
+
+		take(r, i, at, &h, sizeof(h));
+		if (h.size < sizeof(h) || h.size > head - at)
+			break;
+		if (h.type == PERF_RECORD_SAMPLE && h.size >= sizeof(s)) {
+			unsigned __int128 past;
+
+			take(r, i, at, &s, sizeof(s));
+			past = s.ns > r->ns ? s.ns - r->ns : 0;
+			record(&s, r->ticks + (uint64_t)(past * rate >> 32),
+			       now);
+		} else if (h.type == PERF_RECORD_LOST && h.size >= sizeof(l)) {
+			take(r, i, at, &l, sizeof(l));
+			r->lost += l.n;
+		}
+		at += h.size;
+	}
+	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
+}
+
+void shim_faults_read(void)
+{
+	struct rings *r = __atomic_load_n(&rings, __ATOMIC_ACQUIRE);
+	uint64_t now, ns, rate;
+
+	if (likely(!r) || !r->n || !r->ns ||
+	    __atomic_exchange_n(&r->busy, 1, __ATOMIC_ACQ_REL))
+		return;
+	now = shim_clock();
+	ns = mono_ns() - r->ns;
+	/* Ticks for each ns, times 2^32; both are below 2^63. */
+	rate = now > r->ticks ? now - r->ticks : 0;
+	rate = ns >> 16 ? ((rate << 8) / (ns >> 16)) << 8 : 1ull << 32;
+	for (uint32_t i = 0; i < r->n; i++)
+		drain(r, i, rate, now);
+	__atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
+}
+
+void shim_faults_finish(void)
+{
+	struct rings *r = __atomic_load_n(&rings, __ATOMIC_ACQUIRE);
+
+	shim_faults_read();
+	if (!r || !shim_maps_ever)
+		return;
+	if (!r->n)
+		shim_note("mmap_faults_refused", 1);
+	else if (r->lost)
+		shim_note("mmap_faults_lost", r->lost);
+	r->lost = 0;
+}
+
+void shim_faults_ask(char **env)
+{
+	for (; *env; env++)
+		if (!strcmp(*env, "IOREEL_MMAP=faults"))
+			wanted = 1;
+	if (wanted) /* before there are threads; the clock is not set yet */
+		open_all();
+}

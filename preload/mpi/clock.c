@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The clocks of MPI's nodes, against that of rank 0: a ping-pong between it
+ * and one rank of each other node, at MPI_Init and at MPI_Finalize.
+ *
+ * Only with IOREEL_MPI_CLOCK=1, which promises that every rank is recorded: a
+ * rank without us would wait for messages that nobody told it of, or
+ * get ours instead of the program's.
+ */
+#include <string.h>
+
+#include "schemas/syscall.h"
+
+#include "preload/mpi/mpi.h"
+
+#define ROUNDS 64
+#define NODES 1024
+#define TAG 21071
+#define DRIFT_SHARE 20000 /* what two clocks drift apart: 50 ppm */
+
+extern char **environ;
+
+static bool wanted(void)
+{
+	const char *said = shim_env(environ, "IOREEL_MPI_CLOCK");
+
+	return said && !strcmp(said, "1");
+}
+
+static uint64_t mono_ns(void)
+{
+	struct timespec ts = {0, 0};
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t node_hash(void)
+{
+	uint64_t h = 14695981039346656037ull;
+
+	for (const char *p = shim.head->boot_id; *p; p++)
+		h = (h ^ (unsigned char)*p) * 1099511628211ull;
+	return h;
+}
+
+static int put(uint64_t v, int to)
+{
+	return mpi.Send(&v, sizeof(v), mpi.byte, to, TAG, mpi.world);
+}
+
+static uint64_t get(int from)
+{
+	uint64_t status[16], v = 0;
+
+	mpi.Recv(&v, sizeof(v), mpi.byte, from, TAG, mpi.world, status);
+	return v;
+}
+
+/* Rank 0: tell the time to the first rank of each other node. */
+static void serve(int ranks, uint64_t own)
+{
+	uint64_t seen[NODES];
+	int nodes = 1;
+
+	seen[0] = own;
+	for (int r = 1; r < ranks; r++) {
+		uint64_t node = get(r);
+		bool new_ = nodes < NODES;
+
+		for (int i = 0; i < nodes; i++)
+			new_ = new_ && seen[i] != node;
+		put(new_, r);
+		if (!new_)
+			continue;
+		seen[nodes++] = node;
+		for (int i = 0; i < ROUNDS; i++) {
+			get(r);
+			put(mono_ns(), r);
+		}
+	}
+}
+
+/*
+ * Rank 0 read its clock after we sent and before we had its answer: each round
+ * is a bound from either side. Those of two rounds may be the narrowest, as a
+ * message that waited for a processor spoils one of them only.
+ */
+static void ask(uint64_t own, enum shim_mpi_when when)
+{
+	struct reel_head *h = shim.head;
+	int64_t least = INT64_MIN, most = INT64_MAX;
+	uint64_t begun, took;
+
+	put(own, 0);
+	if (!get(0))
+		return;
+	begun = mono_ns();
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t before = mono_ns(), theirs, after;
+
+		put(0, 0);
+		theirs = get(0);
+		after = mono_ns();
+		if ((int64_t)(theirs - after) > least)
+			least = (int64_t)(theirs - after);
+		if ((int64_t)(theirs - before) < most)
+			most = (int64_t)(theirs - before);
+		h->peer_mono_ns[when] = after;
+	}
+	if (least > most) /* a clock was stepped */
+		least = most = least / 2 + most / 2;
+	took = h->peer_mono_ns[when] - begun;
+	h->peer_ns[when] = least + (most - least) / 2;
+	h->peer_error_ns[when] =
+		(uint64_t)(most - least) / 2 + took / DRIFT_SHARE + 1;
+}
+
+void shim_mpi_clock(enum shim_mpi_when when)
+{
+	void *parent = mpi.no_comm;
+	uint64_t own, first, differs, any = 0;
+	int rank, ranks;
+
+	if (!wanted() || !shim.head || !mpi.Bcast || !mpi.Allreduce ||
+	    !mpi.Send || !mpi.Recv || !mpi.Comm_size || !mpi.Comm_rank ||
+	    !mpi.Comm_get_parent)
+		return;
+	/* Spawned later: their rank 0 is not the job's. */
+	if (mpi.Comm_get_parent(&parent) ||
+	    shim_mpi_handle(parent) != mpi.no_comm ||
+	    mpi.Comm_rank(mpi.world, &rank) || mpi.Comm_size(mpi.world, &ranks))
+		return;
+	first = own = node_hash();
+	if (mpi.Bcast(&first, sizeof(first), mpi.byte, 0, mpi.world))
+		return;
+	differs = first != own;
+	if (mpi.Allreduce(&differs, &any, sizeof(any), mpi.byte, mpi.bor,
+			  mpi.world) ||
+	    !any)
+		return;
+	if (rank)
+		ask(own, when);
+	else
+		serve(ranks, own);
+}

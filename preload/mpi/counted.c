@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * MPI's calls that order ranks, but are counted only: messages, one-sided
+ * epochs, the rarer collectives. The counts are notes of the process.
+ */
+#include "preload/async/operations.h"
+#include "preload/mpi/mpi.h"
+
+enum { MESSAGES, EPOCHS, COLLECTIVES, COUNTS };
+
+static uint64_t count[COUNTS];
+static const char *const key[COUNTS] = {
+	[MESSAGES] = "mpi_messages",
+	[EPOCHS] = "mpi_one_sided",
+	[COLLECTIVES] = "mpi_collectives",
+};
+
+void shim_mpi_note_counts(void)
+{
+	for (int i = 0; i < COUNTS; i++) {
+		uint64_t n = __atomic_load_n(&count[i], __ATOMIC_RELAXED);
+
+		if (n)
+			shim_note(key[i], n);
+	}
+}
+
+/* A process may be killed: its last note is half of the truth, or more. */
+HOT void add_one(int which)
+{
+	uint64_t n = __atomic_add_fetch(&count[which], 1, __ATOMIC_RELAXED);
+	int saved;
+
+	if (likely(n & (n - 1)))
+		return;
+	saved = errno;
+	shim_note(key[which], n);
+	errno = saved;
+}
+
+#define X(COUNT, fn, n)                                                        \
+	int shim_mpi_##fn(MPI_A##n)                                            \
+	{                                                                      \
+		if (shim_hot.on)                                               \
+			add_one(COUNT);                                        \
+		return mpi_real.fn(MPI_ARGS##n);                               \
+	}
+MPI_TOLD_OF(X)

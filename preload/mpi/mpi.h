@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the files that wrap MPI: one library for every MPI, linked to none.
+ *
+ * Handles pass through as the registers they came in. A symbol MPI_* of ours
+ * would make weak references and dlsym() tests of other programs believe that
+ * MPI is there, so nothing is exported: wrap_mpi_bind.c puts the wrappers into
+ * the import slots of the objects that call MPI, once an MPI library is in the
+ * process. Open MPI, those with MPICH's binary interface and those with the
+ * interface of MPI 5 are known.
+ */
+#ifndef PRELOAD_MPI_MPI_H
+#define PRELOAD_MPI_MPI_H
+
+#include "preload/core/shim.h"
+#include "preload/core/symbols.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Shapes of the calls; a handle is a pointer or an int, in one register. */
+#define MPI_RW(count) (void *fh, void *buf, count n, void *type, void *out)
+#define MPI_RW_AT(count)                                                       \
+	(void *fh, int64_t off, void *buf, count n, void *type, void *out)
+#define MPI_BEGIN(count) (void *fh, void *buf, count n, void *type)
+#define MPI_BEGIN_AT(count)                                                    \
+	(void *fh, int64_t off, void *buf, count n, void *type)
+#define MPI_END_ARGS (void *fh, void *buf, void *out)
+
+/*
+ * X(CALL, name, shape, type of count, flags, where): transfers. read and write
+ * have the same shapes; so have the large-count names, with int64_t.
+ */
+#define MPI_COLL REEL_MPI_COLLECTIVE
+#define MPI_ASYNC REEL_MPI_NONBLOCKING
+#define MPI_SPLIT (REEL_MPI_SPLIT | REEL_MPI_COLLECTIVE)
+#define MPI_SHARED REEL_MPI_SHARED
+#define MPI_RW_BOTH(X, D, d, c, n)                                             \
+	X(D, d##c, RW, n, 0, POINTER)                                          \
+	X(D##_AT, d##_at##c, RW_AT, n, 0, EXPLICIT)                            \
+	X(D##_ALL, d##_all##c, RW, n, MPI_COLL, POINTER)                       \
+	X(D##_AT_ALL, d##_at_all##c, RW_AT, n, MPI_COLL, EXPLICIT)             \
+	X(D##_SHARED, d##_shared##c, RW, n, MPI_SHARED, NOWHERE)               \
+	X(D##_ORDERED, d##_ordered##c, RW, n, MPI_COLL | MPI_SHARED, NOWHERE)  \
+	X(I##D, i##d##c, RW, n, MPI_ASYNC, POINTER)                            \
+	X(I##D##_AT, i##d##_at##c, RW_AT, n, MPI_ASYNC, EXPLICIT)              \
+	X(I##D##_ALL, i##d##_all##c, RW, n, MPI_ASYNC | MPI_COLL, POINTER)     \
+	X(I##D##_AT_ALL, i##d##_at_all##c, RW_AT, n, MPI_ASYNC | MPI_COLL,     \
+	  EXPLICIT)                                                            \
+	X(I##D##_SHARED, i##d##_shared##c, RW, n, MPI_ASYNC | MPI_SHARED,      \
+	  NOWHERE)                                                             \
+	X(D##_ALL_BEGIN, d##_all_begin##c, BEGIN, n, MPI_SPLIT, POINTER)       \
+	X(D##_AT_ALL_BEGIN, d##_at_all_begin##c, BEGIN_AT, n, MPI_SPLIT,       \
+	  EXPLICIT)                                                            \
+	X(D##_ORDERED_BEGIN, d##_ordered_begin##c, BEGIN, n,                   \
+	  MPI_SPLIT | MPI_SHARED, NOWHERE)
+
+#define MPI_TRANSFERS(X)                                                       \
+	MPI_RW_BOTH(X, READ, read, , int)                                      \
+	MPI_RW_BOTH(X, READ, read, _c, int64_t)                                \
+	MPI_RW_BOTH(X, WRITE, write, , int)                                    \
+	MPI_RW_BOTH(X, WRITE, write, _c, int64_t)
+
+/* X(CALL, name): the second half of a split collective. */
+#define MPI_ENDS(X)                                                            \
+	X(READ_ALL_END, read_all_end)                                          \
+	X(READ_AT_ALL_END, read_at_all_end)                                    \
+	X(READ_ORDERED_END, read_ordered_end)                                  \
+	X(WRITE_ALL_END, write_all_end)                                        \
+	X(WRITE_AT_ALL_END, write_at_all_end)                                  \
+	X(WRITE_ORDERED_END, write_ordered_end)
+
+/* X(name, arguments): the rest of MPI_File_. */
+#define MPI_FILES(X)                                                           \
+	X(open,                                                                \
+	  (void *comm, const char *path, int amode, void *info, void **fh))    \
+	X(close, (void **fh))                                                  \
+	X(delete, (const char *path, void *info))                              \
+	X(set_view, (void *fh, int64_t disp, void *etype, void *filetype,      \
+		     const char *rep, void *info))                             \
+	X(set_size, (void *fh, int64_t size))                                  \
+	X(preallocate, (void *fh, int64_t size))                               \
+	X(get_size, (void *fh, int64_t *size))                                 \
+	X(set_atomicity, (void *fh, int flag))                                 \
+	X(set_info, (void *fh, void *info))                                    \
+	X(sync, (void *fh))                                                    \
+	X(seek, (void *fh, int64_t off, int whence))                           \
+	X(seek_shared, (void *fh, int64_t off, int whence))
+
+/*
+ * X(CALL, name, number of arguments, root): collectives, and those with large
+ * counts. Every argument has the width of a register at most; the last is the
+ * communicator. root: the argument that names one; -1: all wait for all.
+ */
+#define MPI_COUNTED(X, CALL, fn, n, root)                                      \
+	X(CALL, fn, n, root)                                                   \
+	X(CALL, fn##_c, n, root)
+#define MPI_COLLECTIVES(X)                                                     \
+	X(BARRIER, Barrier, 1, -1)                                             \
+	MPI_COUNTED(X, BCAST, Bcast, 5, d)                                     \
+	MPI_COUNTED(X, REDUCE, Reduce, 7, f)                                   \
+	MPI_COUNTED(X, ALLREDUCE, Allreduce, 6, -1)                            \
+	MPI_COUNTED(X, GATHER, Gather, 8, g)                                   \
+	MPI_COUNTED(X, GATHERV, Gatherv, 9, h)                                 \
+	MPI_COUNTED(X, SCATTER, Scatter, 8, g)                                 \
+	MPI_COUNTED(X, SCATTERV, Scatterv, 9, h)                               \
+	MPI_COUNTED(X, ALLGATHER, Allgather, 7, -1)                            \
+	MPI_COUNTED(X, ALLGATHERV, Allgatherv, 8, -1)                          \
+	MPI_COUNTED(X, ALLTOALL, Alltoall, 7, -1)                              \
+	MPI_COUNTED(X, ALLTOALLV, Alltoallv, 9, -1)                            \
+	MPI_COUNTED(X, REDUCE_SCATTER, Reduce_scatter, 6, -1)                  \
+	MPI_COUNTED(X, REDUCE_SCATTER_BLOCK, Reduce_scatter_block, 6, -1)      \
+	MPI_COUNTED(X, SCAN, Scan, 6, -1)                                      \
+	MPI_COUNTED(X, EXSCAN, Exscan, 6, -1)
+
+/*
+ * X(CALL, name, number of arguments, root): the nonblocking ones. The last
+ * argument is where the request goes, the one before it the communicator.
+ */
+#define MPI_STARTED(X)                                                         \
+	X(IBARRIER, Ibarrier, 2, -1)                                           \
+	MPI_COUNTED(X, IBCAST, Ibcast, 6, d)                                   \
+	MPI_COUNTED(X, IREDUCE, Ireduce, 8, f)                                 \
+	MPI_COUNTED(X, IALLREDUCE, Iallreduce, 7, -1)                          \
+	MPI_COUNTED(X, IGATHER, Igather, 9, g)                                 \
+	MPI_COUNTED(X, IGATHERV, Igatherv, 10, h)                              \
+	MPI_COUNTED(X, ISCATTER, Iscatter, 9, g)                               \
+	MPI_COUNTED(X, ISCATTERV, Iscatterv, 10, h)                            \
+	MPI_COUNTED(X, IALLGATHER, Iallgather, 8, -1)                          \
+	MPI_COUNTED(X, IALLGATHERV, Iallgatherv, 9, -1)                        \
+	MPI_COUNTED(X, IALLTOALL, Ialltoall, 8, -1)                            \
+	MPI_COUNTED(X, IALLTOALLV, Ialltoallv, 10, -1)                         \
+	MPI_COUNTED(X, IREDUCE_SCATTER, Ireduce_scatter, 7, -1)                \
+	MPI_COUNTED(X, IREDUCE_SCATTER_BLOCK, Ireduce_scatter_block, 7, -1)    \
+	MPI_COUNTED(X, ISCAN, Iscan, 7, -1)                                    \
+	MPI_COUNTED(X, IEXSCAN, Iexscan, 7, -1)
+
+/* X(name, parameters, arguments, number of requests): what may end them. */
+#define MPI_WAITS(X)                                                           \
+	X(Wait, (void *req, void *status), (req, status), 1)                   \
+	X(Test, (void *req, int *flag, void *status), (req, flag, status), 1)  \
+	X(Waitall, (int n, void *req, void *status), (n, req, status), n)      \
+	X(Testall, (int n, void *req, int *flag, void *status),                \
+	  (n, req, flag, status), n)                                           \
+	X(Waitany, (int n, void *req, int *at, void *status),                  \
+	  (n, req, at, status), n)                                             \
+	X(Testany, (int n, void *req, int *at, int *flag, void *status),       \
+	  (n, req, at, flag, status), n)                                       \
+	X(Waitsome, (int n, void *req, int *done, int *at, void *status),      \
+	  (n, req, done, at, status), n)                                       \
+	X(Testsome, (int n, void *req, int *done, int *at, void *status),      \
+	  (n, req, done, at, status), n)
+
+/*
+ * X(COUNT, name, number of arguments): what orders ranks too, but is counted
+ * only. Who sent is asked, not who received; a persistent request that is
+ * started may be any of the three.
+ */
+#define MPI_EITHER(X, COUNT, fn, n)                                            \
+	X(COUNT, fn, n)                                                        \
+	X(COUNT, fn##_c, n)
+#define MPI_TOLD_OF(X)                                                         \
+	MPI_EITHER(X, MESSAGES, Send, 6)                                       \
+	MPI_EITHER(X, MESSAGES, Bsend, 6)                                      \
+	MPI_EITHER(X, MESSAGES, Ssend, 6)                                      \
+	MPI_EITHER(X, MESSAGES, Rsend, 6)                                      \
+	MPI_EITHER(X, MESSAGES, Isend, 7)                                      \
+	MPI_EITHER(X, MESSAGES, Ibsend, 7)                                     \
+	MPI_EITHER(X, MESSAGES, Issend, 7)                                     \
+	MPI_EITHER(X, MESSAGES, Irsend, 7)                                     \
+	MPI_EITHER(X, MESSAGES, Sendrecv, 12)                                  \
+	MPI_EITHER(X, MESSAGES, Sendrecv_replace, 9)                           \
+	X(MESSAGES, Start, 1)                                                  \
+	X(MESSAGES, Startall, 2)                                               \
+	X(EPOCHS, Win_fence, 2)                                                \
+	X(EPOCHS, Win_complete, 1)                                             \
+	X(EPOCHS, Win_unlock, 2)                                               \
+	X(EPOCHS, Win_unlock_all, 1)                                           \
+	X(EPOCHS, Win_flush, 2)                                                \
+	X(EPOCHS, Win_flush_all, 1)                                            \
+	MPI_EITHER(X, COLLECTIVES, Alltoallw, 9)                               \
+	MPI_EITHER(X, COLLECTIVES, Ialltoallw, 10)                             \
+	MPI_EITHER(X, COLLECTIVES, Neighbor_allgather, 7)                      \
+	MPI_EITHER(X, COLLECTIVES, Neighbor_allgatherv, 8)                     \
+	MPI_EITHER(X, COLLECTIVES, Neighbor_alltoall, 7)                       \
+	MPI_EITHER(X, COLLECTIVES, Neighbor_alltoallv, 9)                      \
+	MPI_EITHER(X, COLLECTIVES, Neighbor_alltoallw, 9)                      \
+	MPI_EITHER(X, COLLECTIVES, Ineighbor_allgather, 8)                     \
+	MPI_EITHER(X, COLLECTIVES, Ineighbor_allgatherv, 9)                    \
+	MPI_EITHER(X, COLLECTIVES, Ineighbor_alltoall, 8)                      \
+	MPI_EITHER(X, COLLECTIVES, Ineighbor_alltoallv, 10)                    \
+	MPI_EITHER(X, COLLECTIVES, Ineighbor_alltoallw, 10)
+
+/* X(name, arguments): the life of a process and of its communicators. */
+#define MPI_LIFE(X)                                                            \
+	X(Init, (int *argc, char ***argv))                                     \
+	X(Init_thread, (int *argc, char ***argv, int want, int *got))          \
+	X(Finalize, (void))                                                    \
+	X(Comm_free, (void **comm))                                            \
+	X(Comm_disconnect, (void **comm))                                      \
+	X(Comm_spawn, (const char *command, char **argv, int n, void *info,    \
+		       int root, void *comm, void **children, int *codes))     \
+	X(Comm_spawn_multiple, (int kinds, char **command, char ***argvs,      \
+				const int *n, const void *infos, int root,     \
+				void *comm, void **children, int *codes))
+
+#define MPI_A1 long a
+#define MPI_A2 MPI_A1, long b
+#define MPI_A5 MPI_A2, long c, long d, long e
+#define MPI_A6 MPI_A5, long f
+#define MPI_A7 MPI_A6, long g
+#define MPI_A8 MPI_A7, long h
+#define MPI_A9 MPI_A8, long i
+#define MPI_A10 MPI_A9, long j
+#define MPI_A12 MPI_A10, long k, long l
+#define MPI_ARGS1 a
+#define MPI_ARGS2 a, b
+#define MPI_ARGS5 MPI_ARGS2, c, d, e
+#define MPI_ARGS6 MPI_ARGS5, f
+#define MPI_ARGS7 MPI_ARGS6, g
+#define MPI_ARGS8 MPI_ARGS7, h
+#define MPI_ARGS9 MPI_ARGS8, i
+#define MPI_ARGS10 MPI_ARGS9, j
+#define MPI_ARGS12 MPI_ARGS10, k, l
+
+/* The functions behind ours, as the objects that call them would have them. */
+struct shim_mpi_real {
+#define X(CALL, fn, shape, n, ...) int(*File_##fn) MPI_##shape(n);
+	MPI_TRANSFERS(X)
+#undef X
+#define X(CALL, fn) int(*File_##fn) MPI_END_ARGS;
+	MPI_ENDS(X)
+#undef X
+#define X(fn, params) int(*File_##fn) params;
+	MPI_FILES(X)
+#undef X
+#define X(CALL, fn, n, root) int (*fn)(MPI_A##n);
+	MPI_COLLECTIVES(X)
+	MPI_STARTED(X)
+#undef X
+#define X(COUNT, fn, n) int (*fn)(MPI_A##n);
+	MPI_TOLD_OF(X)
+#undef X
+#define X(fn, params, args, n) int(*fn) params;
+	MPI_WAITS(X)
+#undef X
+#define X(fn, params) int(*fn) params;
+	MPI_LIFE(X)
+#undef X
+};
+extern struct shim_mpi_real mpi_real;
+
+/* The wrappers. */
+#define X(CALL, fn, shape, n, ...) int shim_mpi_File_##fn MPI_##shape(n);
+MPI_TRANSFERS(X)
+#undef X
+#define X(CALL, fn) int shim_mpi_File_##fn MPI_END_ARGS;
+MPI_ENDS(X)
+#undef X
+#define X(fn, params) int shim_mpi_File_##fn params;
+MPI_FILES(X)
+#undef X
+#define X(CALL, fn, n, root) int shim_mpi_##fn(MPI_A##n);
+MPI_COLLECTIVES(X)
+MPI_STARTED(X)
+#undef X
+#define X(COUNT, fn, n) int shim_mpi_##fn(MPI_A##n);
+MPI_TOLD_OF(X)
+#undef X
+#define X(fn, params, args, n) int shim_mpi_##fn params;
+MPI_WAITS(X)
+#undef X
+#define X(fn, params) int shim_mpi_##fn params;
+MPI_LIFE(X)
+#undef X
+
+/* X(name, arguments): what we call ourselves, PMPI_ of the same library. */
+#define MPI_OURS(X)                                                            \
+	X(Init, (int *argc, char ***argv))                                     \
+	X(Initialized, (int *flag))                                            \
+	X(Finalized, (int *flag))                                              \
+	X(Comm_rank, (void *comm, int *rank))                                  \
+	X(Comm_size, (void *comm, int *size))                                  \
+	X(Comm_get_parent, (void **comm))                                      \
+	X(Comm_test_inter, (void *comm, int *flag))                            \
+	X(Comm_group, (void *comm, void **group))                              \
+	X(Group_size, (void *group, int *size))                                \
+	X(Group_translate_ranks,                                               \
+	  (void *from, int n, const int *ranks, void *to, int *out))           \
+	X(Group_free, (void **group))                                          \
+	X(Type_size_x, (void *type, int64_t *size))                            \
+	X(Type_get_extent_x, (void *type, int64_t *low, int64_t *extent))      \
+	X(Get_elements_x, (void *status, void *type, int64_t *count))          \
+	X(File_get_position, (void *fh, int64_t *off))                         \
+	X(File_get_byte_offset, (void *fh, int64_t off, int64_t *at))          \
+	X(File_get_info, (void *fh, void **info))                              \
+	X(Info_get,                                                            \
+	  (void *info, const char *key, int room, char *value, int *found))    \
+	X(Info_free, (void **info))                                            \
+	X(Error_class, (int code, int *class_))                                \
+	X(Bcast, (void *buf, int n, void *type, int root, void *comm))         \
+	X(Allreduce, (const void *in, void *out, int n, void *type, void *op,  \
+		      void *comm))                                             \
+	X(Send,                                                                \
+	  (const void *buf, int n, void *type, int to, int tag, void *comm))   \
+	X(Recv, (void *buf, int n, void *type, int from, int tag, void *comm,  \
+		 void *status))
+
+/* The MPI library of the process; all zero: none. */
+struct shim_mpi {
+#define X(fn, params) int(*fn) params;
+	MPI_OURS(X)
+#undef X
+	enum { MPI_OPEN, MPI_MPICH, MPI_STANDARD } kind; /* of its handles */
+	void *world, *byte, *bor;  /* MPI_COMM_WORLD, MPI_BYTE, MPI_BOR */
+	void *no_comm, *no_status; /* MPI_COMM_NULL, MPI_STATUS_IGNORE */
+};
+extern struct shim_mpi mpi;
+
+/* An int in MPICH and its kin: the register's other half is nothing. */
+HOT void *shim_mpi_handle(const void *h)
+{
+	return mpi.kind == MPI_MPICH ? (void *)(uintptr_t)(uint32_t)(uintptr_t)h
+				     : (void *)h;
+}
+
+/* The same of the handle that lies at @place. */
+HOT void *shim_mpi_handle_at(const void *place)
+{
+	return mpi.kind == MPI_MPICH
+		       ? (void *)(uintptr_t) * (const uint32_t *)place
+		       : *(void *const *)place;
+}
+
+/*
+ * Which collective of @comm @ev is; nothing where that cannot be said. One
+ * that @failed counts too, but MPI is asked nothing of a handle that may be
+ * none.
+ */
+void shim_mpi_tell_comm(struct shim_event *ev, void *comm, int root,
+			bool failed);
+
+/* Notes of what was counted only, as the numbers are now. */
+void shim_mpi_note_counts(void);
+
+/* MPI is a part of the program itself, and its calls go past us: a note. */
+void shim_mpi_note_linked(void);
+
+/* The same, where the program's file says so and a launcher started it. */
+void shim_mpi_look_inside(void);
+
+/* The errno that an MPI error code becomes; 0 for success. */
+int shim_mpi_errno(int code);
+
+/* The clock of this node against that of rank 0, into the head, where it was
+ * asked for. Collective over MPI_COMM_WORLD. */
+enum shim_mpi_when { AT_INIT = 0, AT_FINALIZE = 1 };
+void shim_mpi_clock(enum shim_mpi_when when);
+
+#pragma GCC visibility pop
+
+#endif

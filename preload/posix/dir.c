@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Directory streams: a DIR is its descriptor, which libc tells without a call.
+ */
+#include <string.h>
+
+#include "preload/core/symbols.h"
+#include "preload/core/wrap.h"
+
+EXPORT DIR *opendir(const char *path)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_OPENDIR};
+	uint64_t start, end;
+	DIR *dir;
+
+	NEED(opendir);
+	if (unlikely(!shim_hot.on || shim_vfork_child()))
+		return real.opendir(path);
+	start = shim_clock();
+	dir = real.opendir(path);
+	end = shim_clock();
+	ev.path = path;
+	ev.arg = O_RDONLY | O_DIRECTORY;
+	shim_opened(&ev, start, end, dir ? dirfd(dir) : -1);
+	return dir;
+}
+
+EXPORT DIR *fdopendir(int fd)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_FDOPENDIR};
+	uint64_t start, end;
+	DIR *dir;
+
+	NEED(fdopendir);
+	if (unlikely(!shim_hot.on))
+		return real.fdopendir(fd);
+	ev.desc = shim_fd(fd);
+	if (!shim_is_desc(ev.desc))
+		return real.fdopendir(fd);
+	start = shim_clock();
+	dir = real.fdopendir(fd);
+	end = shim_clock();
+	shim_record_full(&ev, start, end, dir ? 0 : -1, dir ? 0 : errno);
+	return dir;
+}
+
+/* The end of the directory and an error look alike but for errno. */
+#define READDIR(fn, type)                                                      \
+	EXPORT type *fn(DIR *dir)                                              \
+	{                                                                      \
+		uint64_t start, end;                                           \
+		uint32_t entry;                                                \
+		type *r;                                                       \
+                                                                               \
+		NEED(fn);                                                      \
+		if (unlikely(!shim_hot.on))                                    \
+			return real.fn(dir);                                   \
+		entry = shim_fd(dirfd(dir));                                   \
+		if (!shim_is_desc(entry))                                      \
+			return real.fn(dir);                                   \
+		start = shim_clock();                                          \
+		r = real.fn(dir);                                              \
+		end = shim_clock();                                            \
+		shim_record_io(CALL_READDIR, entry, NONE, NONE, start, end,    \
+			       r != NULL, 0);                                  \
+		return r;                                                      \
+	}
+READDIR(readdir, struct dirent)
+READDIR(readdir64, struct dirent64)
+
+#define READDIR_R(fn, type)                                                    \
+	EXPORT int fn(DIR *dir, type *buf, type **result)                      \
+	{                                                                      \
+		uint64_t start, end;                                           \
+		uint32_t entry;                                                \
+		int r;                                                         \
+                                                                               \
+		NEED(fn);                                                      \
+		if (unlikely(!shim_hot.on))                                    \
+			return real.fn(dir, buf, result);                      \
+		entry = shim_fd(dirfd(dir));                                   \
+		if (!shim_is_desc(entry))                                      \
+			return real.fn(dir, buf, result);                      \
+		start = shim_clock();                                          \
+		r = real.fn(dir, buf, result);                                 \
+		end = shim_clock();                                            \
+		shim_record_io(CALL_READDIR, entry, NONE, NONE, start, end,    \
+			       r ? -1 : *result != NULL, r);                   \
+		return r;                                                      \
+	}
+READDIR_R(readdir_r, struct dirent)
+READDIR_R(readdir64_r, struct dirent64)
+
+EXPORT void rewinddir(DIR *dir)
+{
+	uint64_t start;
+	uint32_t entry;
+
+	NEED(rewinddir);
+	entry = shim_hot.on ? shim_fd(dirfd(dir)) : SHIM_FD_IGNORE;
+	start = shim_clock();
+	real.rewinddir(dir);
+	if (shim_is_desc(entry))
+		shim_record_io(CALL_REWINDDIR, entry, NONE, NONE, start,
+			       shim_clock(), 0, 0);
+}
+
+EXPORT int closedir(DIR *dir)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_CLOSEDIR};
+	uint64_t start, end;
+	int r;
+
+	NEED(closedir);
+	if (unlikely(!shim_hot.on || shim_null(dir) || shim_vfork_child()))
+		return real.closedir(dir);
+	ev.desc = shim_fd_take(dirfd(dir));
+	if (!shim_is_desc(ev.desc)) {
+		if (shim_is_counted(ev.desc))
+			shim_count(REEL_CODE_CALLS, 1);
+		return real.closedir(dir);
+	}
+	start = shim_clock();
+	r = real.closedir(dir);
+	end = shim_clock();
+	shim_record_full(&ev, start, end, r, r < 0 ? errno : 0);
+	return r;
+}

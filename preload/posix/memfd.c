@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files without a path of the caller's: anonymous memory, shared memory, file
+ * handles. They are named as the kernel names them behind /proc/self/fd.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "schemas/replay_open.h"
+
+#include "preload/core/symbols.h"
+#include "preload/core/wrap.h"
+
+#define SHM_DIR "/dev/shm/"
+
+/* @dir and @name, or NULL: too long for the kernel, too. */
+static const char *join(char *out, size_t room, const char *dir,
+			const char *name)
+{
+	size_t n = strlen(dir), len = strlen(name);
+
+	if (n + len >= room)
+		return NULL;
+	memcpy(out, dir, n);
+	memcpy(out + n, name, len + 1);
+	return out;
+}
+
+void shim_memfd_made(const char *name, unsigned int flags, uint64_t start,
+		     uint64_t end, int fd)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_MEMFD_CREATE};
+	char path[NAME_MAX + 16];
+	int err = fd < 0 ? errno : 0;
+
+	if (!err || shim_readable_path(name, err))
+		ev.path = join(path, sizeof(path), "/memfd:", name);
+	ev.arg = O_RDWR;
+	ev.arg2 = flags;
+	shim_opened(&ev, start, end, fd);
+}
+
+EXPORT int memfd_create(const char *name, unsigned int flags)
+{
+	uint64_t start, end;
+	int fd;
+
+	NEED(memfd_create);
+	if (unlikely(!shim_hot.on || shim_vfork_child()))
+		return real.memfd_create(name, flags);
+	start = shim_clock();
+	fd = real.memfd_create(name, flags);
+	end = shim_clock();
+	shim_memfd_made(name, flags, start, end, fd);
+	return fd;
+}
+
+static const char *shm_path(char *out, size_t room, const char *name)
+{
+	while (*name == '/')
+		name++;
+	return join(out, room, SHM_DIR, name);
+}
+
+EXPORT int shm_open(const char *name, int flags, mode_t mode)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_SHM_OPEN};
+	char path[NAME_MAX + 16];
+	uint64_t start, end;
+	int fd;
+
+	NEED(shm_open);
+	if (unlikely(!shim_hot.on || shim_vfork_child()))
+		return real.shm_open(name, flags, mode);
+	start = shim_clock();
+	fd = real.shm_open(name, flags, mode);
+	end = shim_clock();
+	ev.path = shm_path(path, sizeof(path), name);
+	ev.arg = flags;
+	if (flags & O_CREAT)
+		ev.arg2 = mode;
+	shim_opened(&ev, start, end, fd);
+	return fd;
+}
+
+EXPORT int shm_unlink(const char *name)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_SHM_UNLINK};
+	char path[NAME_MAX + 16];
+	uint64_t start, end;
+	int r;
+
+	NEED(shm_unlink);
+	if (unlikely(!shim_hot.on || shim_vfork_child()))
+		return real.shm_unlink(name);
+	start = shim_clock();
+	r = real.shm_unlink(name);
+	end = shim_clock();
+	ev.path = shm_path(path, sizeof(path), name);
+	shim_record_path(&ev, start, end, r, r < 0 ? errno : 0);
+	return r;
+}
+
+EXPORT int ioreel_unlink_as(uint32_t call, const char *path)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = call, .path = path};
+	uint64_t start, end;
+	int r;
+
+	NEED(unlink);
+	if (unlikely(!shim_hot.on))
+		return real.unlink(path);
+	start = shim_clock();
+	r = real.unlink(path);
+	end = shim_clock();
+	shim_record_path(&ev, start, end, r, r < 0 ? errno : 0);
+	return r;
+}
+
+EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE,
+				.call = CALL_OPEN_BY_HANDLE_AT};
+	char path[REEL_PATH_BYTES];
+	uint64_t start, end;
+	int fd;
+
+	NEED(open_by_handle_at);
+	if (unlikely(!shim_hot.on || shim_vfork_child()))
+		return real.open_by_handle_at(mount, handle, flags);
+	start = shim_clock();
+	fd = real.open_by_handle_at(mount, handle, flags);
+	end = shim_clock();
+	if (fd >= 0 && shim_fd_path(fd, path, sizeof(path)))
+		ev.path = path;
+	ev.arg = flags;
+	shim_opened(&ev, start, end, fd);
+	return fd;
+}

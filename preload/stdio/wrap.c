@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * STDIO, a layer of its own: the reads and writes beneath are libc's internal
+ * ones and pass no symbol of ours. A stream is its descriptor; what is known of
+ * it otherwise stands in stream.h.
+ */
+#include <string.h>
+
+#include "preload/core/symbols.h"
+#include "preload/core/wrap.h"
+#include "preload/stdio/stream.h"
+
+#pragma GCC diagnostic ignored "-Woverride-init"
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Winitializer-overrides"
+#endif
+
+/* fopen's mode as open flags, for the trace. */
+static int mode_flags(const char *mode)
+{
+	int flags;
+
+	switch (mode[0]) {
+	case 'r':
+		flags = O_RDONLY;
+		break;
+	case 'w':
+		flags = O_WRONLY | O_CREAT | O_TRUNC;
+		break;
+	default:
+		flags = O_WRONLY | O_CREAT | O_APPEND;
+	}
+	for (mode++; *mode && *mode != ','; mode++) {
+		if (*mode == '+')
+			flags = (flags & ~O_ACCMODE) | O_RDWR;
+		else if (*mode == 'x')
+			flags |= O_EXCL;
+		else if (*mode == 'e')
+			flags |= O_CLOEXEC;
+	}
+	return flags;
+}
+
+/* Where the next byte of the stream lies, when the buffer can tell. */
+static int64_t position(const FILE *f)
+{
+	if (f->_offset < 0 || f->_IO_write_ptr > f->_IO_write_base)
+		return NONE;
+	return f->_offset - (f->_IO_read_end - f->_IO_read_ptr);
+}
+
+static void opened(struct shim_event *ev, uint64_t start, uint64_t end,
+		   const FILE *f)
+{
+	shim_opened(ev, start, end, f ? f->_fileno : -1);
+	if (f)
+		stream_seen(f, shim_fd_entry(f->_fileno));
+}
+
+#define FOPEN(fn)                                                              \
+	EXPORT FILE *fn(const char *path, const char *mode)                    \
+	{                                                                      \
+		struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_FOPEN};  \
+		uint64_t start, end;                                           \
+		FILE *f;                                                       \
+                                                                               \
+		NEED(fn);                                                      \
+		if (unlikely(!shim_hot.on || shim_vfork_child()))              \
+			return real.fn(path, mode);                            \
+		start = shim_clock();                                          \
+		f = real.fn(path, mode);                                       \
+		end = shim_clock();                                            \
+		ev.path = path;                                                \
+		ev.arg = mode_flags(mode);                                     \
+		opened(&ev, start, end, f);                                    \
+		return f;                                                      \
+	}
+FOPEN(fopen)
+FOPEN(fopen64)
+
+EXPORT FILE *fdopen(int fd, const char *mode)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_FDOPEN};
+	uint64_t start, end;
+	FILE *f;
+
+	NEED(fdopen);
+	if (unlikely(!shim_hot.on))
+		return real.fdopen(fd, mode);
+	ev.desc = shim_fd(fd);
+	if (!shim_is_desc(ev.desc))
+		return real.fdopen(fd, mode);
+	start = shim_clock();
+	f = real.fdopen(fd, mode);
+	end = shim_clock();
+	ev.arg = mode_flags(mode);
+	shim_record_full(&ev, start, end, f ? fd : -1, f ? 0 : errno);
+	if (f)
+		stream_seen(f, ev.desc);
+	return f;
+}
+
+/* Without a path the file is opened again: its name is the kernel's. */
+static void reopened(const struct shim_event *made, uint64_t start,
+		     uint64_t end, const FILE *f)
+{
+	struct shim_event ev = *made;
+	char path[REEL_PATH_BYTES];
+
+	if (!ev.path && f && f->_fileno >= 0 &&
+	    shim_fd_path(f->_fileno, path, sizeof(path)))
+		ev.path = path;
+	if (!f || f->_fileno >= 0)
+		opened(&ev, start, end, f);
+}
+
+#define FREOPEN(fn)                                                            \
+	EXPORT FILE *fn(const char *path, const char *mode, FILE *old)         \
+	{                                                                      \
+		struct shim_event ev = {SHIM_EVENT_NONE,                       \
+					.call = CALL_FREOPEN};                 \
+		uint64_t start, end;                                           \
+		FILE *f;                                                       \
+                                                                               \
+		NEED(fn);                                                      \
+		if (unlikely(!shim_hot.on || shim_vfork_child()))              \
+			return real.fn(path, mode, old);                       \
+		shim_stream_closing(old);                                      \
+		start = shim_clock();                                          \
+		f = real.fn(path, mode, old);                                  \
+		end = shim_clock();                                            \
+		ev.path = path;                                                \
+		ev.arg = mode_flags(mode);                                     \
+		reopened(&ev, start, end, f);                                  \
+		return f;                                                      \
+	}
+FREOPEN(freopen)
+FREOPEN(freopen64)
+
+#define TMPFILE(fn)                                                            \
+	EXPORT FILE *fn(void)                                                  \
+	{                                                                      \
+		struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_TMPFILE, \
+					.arg = O_RDWR | O_CREAT | O_EXCL};     \
+		uint64_t start, end;                                           \
+		FILE *f;                                                       \
+                                                                               \
+		NEED(fn);                                                      \
+		if (unlikely(!shim_hot.on))                                    \
+			return real.fn();                                      \
+		start = shim_clock();                                          \
+		f = real.fn();                                                 \
+		end = shim_clock();                                            \
+		opened(&ev, start, end, f);                                    \
+		return f;                                                      \
+	}
+TMPFILE(tmpfile)
+TMPFILE(tmpfile64)
+
+uint32_t shim_stream_closing(FILE *f)
+{
+	uint32_t entry;
+
+	stream_closing(f);
+	entry = shim_fd_take(f->_fileno);
+	if (shim_is_desc(entry))
+		return entry;
+	if (shim_is_counted(entry))
+		shim_count(REEL_CODE_CALLS, 1);
+	return 0;
+}
+
+EXPORT int fclose(FILE *f)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_FCLOSE};
+	uint64_t start, end;
+	int r;
+
+	NEED(fclose);
+	if (unlikely(!shim_hot.on || shim_null(f) || shim_vfork_child()))
+		return real.fclose(f);
+	ev.desc = shim_stream_closing(f);
+	if (!ev.desc)
+		return real.fclose(f);
+	start = shim_clock();
+	r = real.fclose(f);
+	end = shim_clock();
+	shim_record_full(&ev, start, end, r, r ? errno : 0);
+	return r;
+}
+
+/*
+ * A transfer: @asked and @got are bytes, @bad says that it failed, @more that it
+ * may have read more than @got. Those that go into a run are a matter of the
+ * buffer only, and cost no clock.
+ */
+#define TRANSFER(ret, fn, params, args, id, writes, asked_, got_, bad, more_)  \
+	FAST ret fn params                                                     \
+	{                                                                      \
+		struct stream_call c;                                          \
+		ret r;                                                         \
+                                                                               \
+		PASS_IF_OFF(fn, args);                                         \
+		c.call = id;                                                   \
+		c.write = writes;                                              \
+		if (likely(stream_run_ready(f, id, writes, asked_))) {         \
+			r = real.fn args;                                      \
+			if (likely((got_) == (asked_)) &&                      \
+			    likely(stream_run_more(f, writes)))                \
+				return r;                                      \
+			stream_untimed(&c, f);                                 \
+		} else {                                                       \
+			NEED(fn);                                              \
+			if (!stream_before(&c, f, asked_))                     \
+				return real.fn args;                           \
+			c.start = shim_clock();                                \
+			r = real.fn args;                                      \
+			c.end = shim_clock();                                  \
+		}                                                              \
+		c.err = (bad) && stream_failed(f) ? errno : 0;                 \
+		c.got = c.err ? -1 : (int64_t)(got_);                          \
+		c.asked = (int64_t)(asked_);                                   \
+		c.more = !c.err && (more_);                                    \
+		stream_after(&c, f);                                           \
+		return r;                                                      \
+	}
+#define BLOCKS(fn, params, args, id, writes)                                   \
+	TRANSFER(size_t, fn, params, args, id, writes, size *n, r *size,       \
+		 !r && size && n, !(writes) && r < n && size > 1)
+BLOCKS(fread, (void *buf, size_t size, size_t n, FILE *f), (buf, size, n, f),
+       CALL_FREAD, false)
+BLOCKS(fread_unlocked, (void *buf, size_t size, size_t n, FILE *f),
+       (buf, size, n, f), CALL_FREAD, false)
+BLOCKS(__fread_chk, (void *buf, size_t room, size_t size, size_t n, FILE *f),
+       (buf, room, size, n, f), CALL_FREAD, false)
+BLOCKS(__fread_unlocked_chk,
+       (void *buf, size_t room, size_t size, size_t n, FILE *f),
+       (buf, room, size, n, f), CALL_FREAD, false)
+BLOCKS(fwrite, (const void *buf, size_t size, size_t n, FILE *f),
+       (buf, size, n, f), CALL_FWRITE, true)
+BLOCKS(fwrite_unlocked, (const void *buf, size_t size, size_t n, FILE *f),
+       (buf, size, n, f), CALL_FWRITE, true)
+
+/* Lines have no size that repeats: each has its record. */
+#define LINE(ret, fn, params, args, id, asked_, got_, bad, more_)              \
+	EXPORT ret fn params                                                   \
+	{                                                                      \
+		struct stream_call c = {.call = id};                           \
+		ret r;                                                         \
+                                                                               \
+		NEED(fn);                                                      \
+		if (!stream_before(&c, f, 0))                                  \
+			return real.fn args;                                   \
+		c.start = shim_clock();                                        \
+		r = real.fn args;                                              \
+		c.end = shim_clock();                                          \
+		c.err = (bad) && stream_failed(f) ? errno : 0;                 \
+		c.got = c.err ? -1 : (int64_t)(got_);                          \
+		c.asked = (int64_t)(asked_);                                   \
+		c.more = !c.err && (more_);                                    \
+		stream_after(&c, f);                                           \
+		return r;                                                      \
+	}
+/* It ends where the line does, unless a zero byte comes before. */
+#define FGETS(fn, params, args)                                                \
+	LINE(char *, fn, params, args, CALL_FGETS, n > 0 ? n - 1 : 0,          \
+	     r ? strlen(r) : 0, !r,                                            \
+	     r && c.got < c.asked && (c.got <= 0 || r[c.got - 1] != '\n'))
+FGETS(fgets, (char *buf, int n, FILE *f), (buf, n, f))
+FGETS(fgets_unlocked, (char *buf, int n, FILE *f), (buf, n, f))
+FGETS(__fgets_chk, (char *buf, size_t room, int n, FILE *f), (buf, room, n, f))
+FGETS(__fgets_unlocked_chk, (char *buf, size_t room, int n, FILE *f),
+      (buf, room, n, f))
+
+/* How much it wanted is not known: what it got. -1 is the end of the file. */
+#define GETLINE(fn, params, args)                                              \
+	LINE(ssize_t, fn, params, args, CALL_GETLINE, r > 0 ? r : 0,           \
+	     r > 0 ? r : 0, r < 0, false)
+GETLINE(getline, (char **line, size_t *room, FILE *f), (line, room, f))
+GETLINE(getdelim, (char **line, size_t *room, int stop, FILE *f),
+	(line, room, stop, f))
+GETLINE(__getdelim, (char **line, size_t *room, int stop, FILE *f),
+	(line, room, stop, f))
+
+static uint32_t stream_to_move(const FILE *f)
+{
+	uint32_t desc = stream_desc(f);
+
+	if (desc)
+		stream_tell(f, desc);
+	return desc;
+}
+
+#define FSEEK(fn, type)                                                        \
+	EXPORT int fn(FILE *f, type off, int whence)                           \
+	{                                                                      \
+		struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_FSEEK};  \
+		uint64_t start, end;                                           \
+		int r;                                                         \
+                                                                               \
+		NEED(fn);                                                      \
+		ev.desc = stream_to_move(f);                                   \
+		if (!ev.desc)                                                  \
+			return real.fn(f, off, whence);                        \
+		start = shim_clock();                                          \
+		r = real.fn(f, off, whence);                                   \
+		end = shim_clock();                                            \
+		ev.offset = off;                                               \
+		ev.arg = whence;                                               \
+		if (!r)                                                        \
+			ev.pos = whence == SEEK_SET ? off : position(f);       \
+		shim_record_full(&ev, start, end, r, r ? errno : 0);           \
+		stream_seen(f, ev.desc);                                       \
+		stream_placed(f);                                              \
+		return r;                                                      \
+	}
+FSEEK(fseek, long)
+FSEEK(fseeko, off_t)
+FSEEK(fseeko64, off_t)
+
+EXPORT void rewind(FILE *f)
+{
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_REWIND};
+	uint64_t start;
+
+	NEED(rewind);
+	ev.desc = stream_to_move(f);
+	if (!ev.desc) {
+		real.rewind(f);
+		return;
+	}
+	start = shim_clock();
+	real.rewind(f);
+	ev.pos = 0;
+	shim_record_full(&ev, start, shim_clock(), 0, 0);
+	stream_seen(f, ev.desc);
+	stream_placed(f);
+}
+
+#define FSETPOS(fn, type)                                                      \
+	EXPORT int fn(FILE *f, const type *pos)                                \
+	{                                                                      \
+		struct shim_event ev = {SHIM_EVENT_NONE,                       \
+					.call = CALL_FSETPOS};                 \
+		uint64_t start, end;                                           \
+		int r;                                                         \
+                                                                               \
+		NEED(fn);                                                      \
+		ev.desc = stream_to_move(f);                                   \
+		if (!ev.desc)                                                  \
+			return real.fn(f, pos);                                \
+		start = shim_clock();                                          \
+		r = real.fn(f, pos);                                           \
+		end = shim_clock();                                            \
+		if (!r)                                                        \
+			ev.pos = pos->__pos;                                   \
+		shim_record_full(&ev, start, end, r, r ? errno : 0);           \
+		stream_seen(f, ev.desc);                                       \
+		stream_placed(f);                                              \
+		return r;                                                      \
+	}
+FSETPOS(fsetpos, fpos_t)
+FSETPOS(fsetpos64, fpos64_t)
+
+/* fflush(NULL) is for all streams: no descriptor, no record of its own. */
+#define FFLUSH(fn)                                                             \
+	EXPORT int fn(FILE *f)                                                 \
+	{                                                                      \
+		uint64_t start, end;                                           \
+		uint32_t desc;                                                 \
+		int r;                                                         \
+                                                                               \
+		NEED(fn);                                                      \
+		if (!f) {                                                      \
+			stream_flushing();                                     \
+			r = real.fn(f);                                        \
+			stream_flushed();                                      \
+			return r;                                              \
+		}                                                              \
+		desc = stream_to_move(f);                                      \
+		if (!desc)                                                     \
+			return real.fn(f);                                     \
+		start = shim_clock();                                          \
+		r = real.fn(f);                                                \
+		end = shim_clock();                                            \
+		shim_record_io(CALL_FFLUSH, desc, NONE, NONE, start, end, r,   \
+			       r ? errno : 0);                                 \
+		stream_seen(f, desc);                                          \
+		return r;                                                      \
+	}
+FFLUSH(fflush)
+FFLUSH(fflush_unlocked)

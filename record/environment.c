@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the job finds around it: the shim, the hooks, and its environment.
+ *
+ * Inside another recording the inner one wins: its shim replaces the outer one
+ * in LD_PRELOAD, and the outer hooks give way in PYTHONPATH.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "schemas/launcher.h"
+
+#include "lib/buf.h"
+#include "lib/error.h"
+
+#include "record/internal.h"
+
+#define SHIM_NAME "libioreel.so"
+#define GLOBS_MOST 8191 /* the shim's copy has 8,192 bytes */
+
+/* Variables that record sets or takes away; the last are the user's too. */
+static const char *const ours[] = {
+	"LD_PRELOAD",		"IOREEL_DIR",		"IOREEL_ALL",
+	"IOREEL_INCLUDE",	"IOREEL_EXCLUDE",	"PYTHONPATH",
+	REEL_LAUNCHER,		"IOREEL_FOLLOW",	"IOREEL_EVENTS",
+	"IOREEL_MMAP",		"IOREEL_STACKS",	"IOREEL_COMPLETE",
+	"IOREEL_PROFILE_STEPS", "NVTX_INJECTION64_PATH"};
+#define OURS (sizeof(ours) / sizeof(ours[0]))
+#define USERS 7 /* and from there on */
+
+/* The folder of this program. */
+static int own_folder(char out[static PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+	char *slash;
+
+	if (n <= 0)
+		return -1;
+	out[n] = '\0';
+	slash = strrchr(out, '/');
+	if (!slash)
+		return -1;
+	*slash = '\0';
+	return 0;
+}
+
+/* The first of @places that has @name in it, seen from the program. */
+static bool find(char out[static PATH_MAX], const char *const *places,
+		 const char *name)
+{
+	char folder[PATH_MAX], path[PATH_MAX];
+
+	if (own_folder(folder))
+		return false;
+	for (; *places; places++) {
+		int n = snprintf(path, sizeof(path), "%s/%s%s", folder, *places,
+				 name);
+		char *slash;
+
+		if (n < 0 || n >= PATH_MAX || access(path, R_OK))
+			continue;
+		if (!realpath(path, out))
+			continue;
+		slash = strrchr(out, '/');
+		if (*name && slash && !strcmp(name, "sitecustomize.py"))
+			*slash = '\0'; /* the folder is wanted */
+		return true;
+	}
+	return false;
+}
+
+int record_find_shim(char out[static PATH_MAX], struct reel_error *err)
+{
+	static const char *const places[] = {"", "../lib/ioreel/",
+					     "../lib64/ioreel/", NULL};
+	const char *said = getenv("IOREEL_SHIM");
+
+	if (said && *said) {
+		if (!access(said, R_OK) && realpath(said, out))
+			return 0;
+		return reel_fail(err, REEL_E_IO,
+				 "cannot use IOREEL_SHIM '%s': "
+				 "%s",
+				 said, strerror(errno));
+	}
+	if (find(out, places, SHIM_NAME))
+		return 0;
+	return reel_fail(
+		err, REEL_E_IO,
+		"cannot find " SHIM_NAME " beside the program or in "
+		"../lib/ioreel; try: make install, or set IOREEL_SHIM");
+}
+
+bool record_find_hooks(char out[static PATH_MAX])
+{
+	/* As built, a link that make laid; installed. */
+	static const char *const places[] = {"python/",
+					     "../share/ioreel/python/", NULL};
+	const char *said = getenv("IOREEL_HOOKS");
+
+	if (said && *said)
+		return realpath(said, out) != NULL;
+	return find(out, places, "sitecustomize.py");
+}
+
+void record_env_free(char **env)
+{
+	char **p;
+
+	for (p = env; p && *p; p++)
+		free(*p);
+	free(env);
+}
+
+/* "NAME=" and the text of @b. */
+static char *variable(const char *name, const struct reel_buf *b,
+		      struct reel_error *err)
+{
+	char *s = NULL;
+
+	if (asprintf(&s, "%s=%s", name, reel_buf_text(b)) < 0) {
+		reel_fail(err, REEL_E_MEMORY, "out of memory");
+		return NULL;
+	}
+	return s;
+}
+
+/* Words of @list, cut at @seps, to @b, but not what @skip says. */
+static int add_words(struct reel_buf *b, const char *list, const char *seps,
+		     bool (*skip)(const char *, size_t), struct reel_error *err)
+{
+	bool more = b->len; /* an empty word counts: it is the cwd */
+
+	if (!list || !*list)
+		return 0;
+	for (;;) {
+		size_t n = strcspn(list, seps);
+
+		if (!skip(list, n)) {
+			if (reel_buf_puts(b, more ? ":" : "", err) ||
+			    reel_buf_add(b, list, n, err))
+				return -1;
+			more = true;
+		}
+		if (!list[n])
+			return 0;
+		list += n + 1;
+	}
+}
+
+static bool is_shim(const char *word, size_t n)
+{
+	size_t k = strlen(SHIM_NAME);
+
+	return !n || (n > k && word[n - k - 1] == '/' &&
+		      !memcmp(word + n - k, SHIM_NAME, k));
+}
+
+/* Hooks of another installation, or ours a second time. */
+static bool is_hooks(const char *word, size_t n)
+{
+	static const char *const mark[] = {"sitecustomize.py",
+					   "ioreel/__init__.py"};
+	char path[PATH_MAX];
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		int k = snprintf(path, sizeof(path), "%.*s/%s",
+				 n < PATH_MAX ? (int)n : 0, word, mark[i]);
+
+		if (!n || k < 0 || k >= PATH_MAX || access(path, F_OK))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * One pattern as the shim matches it: with absolute paths when it has a slash.
+ * A folder's name with a slash at its end means what is in it.
+ */
+static int add_glob(struct reel_buf *b, const char *glob,
+		    struct reel_error *err)
+{
+	bool slash = glob[strlen(glob) - 1] == '/'; /* never empty */
+	char cwd[PATH_MAX];
+	size_t dots;
+
+	if (strchr(glob, '/') && !strchr("/*?", glob[0]) &&
+	    getcwd(cwd, sizeof(cwd))) {
+		while ((dots = strspn(glob, ".")) && dots <= 2 &&
+		       glob[dots] == '/') {
+			if (dots == 2)
+				*strrchr(cwd, '/') = '\0';
+			if (!*cwd)
+				strcpy(cwd, "/");
+			glob += dots + strspn(glob + dots, "/");
+		}
+		if (reel_buf_printf(b, err, "%s/", strcmp(cwd, "/") ? cwd : ""))
+			return -1;
+	}
+	return reel_buf_puts(b, glob, err) ||
+	       reel_buf_puts(b, slash ? "*" : "", err);
+}
+
+static int add_globs(struct reel_buf *b, const struct reel_opt_list *list,
+		     const char *option, struct reel_error *err)
+{
+	int i;
+
+	for (i = 0; i < list->n; i++) {
+		if (!*list->item[i] || strchr(list->item[i], '\n'))
+			return reel_fail(err, REEL_E_USAGE,
+					 "--%s '%s' is no pattern", option,
+					 list->item[i]);
+		if (reel_buf_puts(b, i ? "\n" : "", err) ||
+		    add_glob(b, list->item[i], err))
+			return -1;
+	}
+	if (b->len > GLOBS_MOST)
+		return reel_fail(
+			err, REEL_E_USAGE,
+			"--%s: the patterns are %zu bytes long; at most "
+			"%d fit",
+			option, b->len, GLOBS_MOST);
+	return 0;
+}
+
+/*
+ * What NVTX in the job shall load: the user's tool, when there is one, else the
+ * shim. An outer recording's shim gives way.
+ */
+static const char *nvtx_library(const struct reel_record_options *opt,
+				const char *shim)
+{
+	const char *said = getenv("NVTX_INJECTION64_PATH");
+
+	if (said && !is_shim(said, strlen(said)))
+		return said;
+	return opt->no_hooks ? "" : shim;
+}
+
+/* What @opt asks for in ours[i], from USERS on; NULL: nothing. */
+static const char *asked(size_t i, const struct reel_record_options *opt,
+			 const char *shim)
+{
+	switch (i - USERS) {
+	case 0:
+		return opt->follow_env ? "1" : NULL;
+	case 1:
+		return opt->events;
+	case 2:
+		return opt->mmap_faults ? "faults" : NULL;
+	case 3:
+		return opt->stacks;
+	case 4:
+		return opt->complete ? "1" : NULL;
+	case 5:
+		return opt->profile_steps;
+	default:
+		return nvtx_library(opt, shim);
+	}
+}
+
+static const char *const launcher[] = {REEL_LAUNCHER_NAMES};
+#define LAUNCHER (sizeof(launcher) / sizeof(launcher[0]))
+
+bool record_is_launched(void)
+{
+	for (size_t i = 0; i < LAUNCHER; i++)
+		if (getenv(launcher[i]))
+			return true;
+	return false;
+}
+
+static int add_launcher(struct reel_buf *b, struct reel_error *err)
+{
+	for (size_t i = 0; i < LAUNCHER; i++) {
+		const char *s = getenv(launcher[i]);
+
+		if (s && reel_buf_printf(b, err, "%s%s=%s", b->len ? "\n" : "",
+					 launcher[i], s))
+			return -1;
+	}
+	return 0;
+}
+
+/* The value of ours[i]; an empty one leaves the variable unset. */
+static int fill(struct reel_buf *b, size_t i,
+		const struct reel_record_options *opt, const char *dir,
+		const char *shim, const char *hooks, struct reel_error *err)
+{
+	const char *s;
+
+	switch (i) {
+	case 0:
+		return reel_buf_puts(b, shim, err) ||
+		       add_words(b, getenv(ours[i]), ": ", is_shim, err);
+	case 1:
+		return reel_buf_puts(b, dir, err);
+	case 2:
+		return reel_buf_puts(b, opt->all ? "1" : "", err);
+	case 3:
+		return add_globs(b, &opt->include, "include", err);
+	case 4:
+		return add_globs(b, &opt->exclude, "exclude", err);
+	case 6:
+		return add_launcher(b, err);
+	}
+	if (i >= USERS) {
+		s = asked(i, opt, shim);
+		if (!s)
+			s = getenv(ours[i]);
+		return reel_buf_puts(b, s ? s : "", err);
+	}
+	return reel_buf_puts(b, hooks ? hooks : "", err) ||
+	       add_words(b, getenv(ours[i]), ":", is_hooks, err);
+}
+
+static bool is_ours(const char *entry)
+{
+	size_t i, n = strcspn(entry, "=");
+
+	for (i = 0; i < OURS; i++)
+		if (strlen(ours[i]) == n && !memcmp(ours[i], entry, n))
+			return true;
+	return false;
+}
+
+char **record_env(const struct reel_record_options *opt, const char *dir,
+		  const char *shim, const char *hooks, struct reel_error *err)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	size_t n = 0, at = 0, i;
+	char **env, **result = NULL;
+
+	while (environ && environ[n])
+		n++;
+	env = reel_alloc(n + OURS + 1, sizeof(*env), err);
+	if (!env)
+		return NULL;
+	for (i = 0; i < n; i++) {
+		if (is_ours(environ[i]))
+			continue;
+		env[at] = reel_strdup(environ[i], err);
+		if (!env[at++])
+			goto out;
+	}
+	for (i = 0; i < OURS; i++) {
+		reel_buf_reset(&b);
+		if (fill(&b, i, opt, dir, shim, hooks, err))
+			goto out;
+		if (!b.len)
+			continue;
+		env[at] = variable(ours[i], &b, err);
+		if (!env[at++])
+			goto out;
+	}
+	result = env;
+	env = NULL;
+out:
+	record_env_free(env);
+	reel_buf_fini(&b);
+	return result;
+}

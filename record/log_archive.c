@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Logs of ended processes, one behind the other in one file: thousands of small
+ * files cost a block of the disk each, and a name.
+ *
+ * Killed at any moment it loses nothing: a log is removed after it was copied,
+ * and the reader passes over a copy whose log is still there.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+
+#include "record/internal.h"
+
+#define LOGS_LEFT_ALONE 256 /* fewer are easier to look at as they are */
+#define LOG_BYTES_MAX (256 << 10)
+#define BATCH_BYTES (4 << 20)
+
+struct pack {
+	const char *dir;
+	bool ended; /* the job: whoever has no window is gone */
+	char boot_id[40];
+	int fd; /* of the file with the logs; -1: not made */
+	struct reel_buf batch;
+	uint64_t text_uid; /* whose text stands last in the batch */
+	size_t text_at, text_bytes;
+	char **name; /* of the logs in the batch */
+	size_t names, room;
+	int packed;
+};
+
+/* "PID" or "PID.n" of a process's own log. */
+static bool is_own(const char *name, size_t *stem)
+{
+	size_t n = strlen(name);
+
+	if (n < 5 || strcmp(name + n - 4, ".log") || *name < '0' || *name > '9')
+		return false;
+	*stem = n - 4;
+	return true;
+}
+
+/*
+ * This machine's, PACK-BOOT.log: ranks on others have theirs. Whoever holds the
+ * lock appends.
+ */
+static int open_pack(struct pack *p, struct reel_error *err)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/PACK-%.8s.log", p->dir,
+		     p->boot_id) >= PATH_MAX)
+		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s", path,
+				 strerror(ENAMETOOLONG));
+	p->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+		     0600);
+	if (p->fd < 0)
+		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s", path,
+				 strerror(errno));
+	flock(p->fd, LOCK_EX);
+	return 0;
+}
+
+/* Was it cut in the middle of a word by a full disk or a kill? */
+static int align(struct pack *p, struct reel_error *err)
+{
+	struct stat st;
+	size_t odd;
+
+	if (fstat(p->fd, &st))
+		return 0;
+	odd = (size_t)st.st_size % 8;
+	if (odd &&
+	    write(p->fd, "\0\0\0\0\0\0\0", 8 - odd) != (ssize_t)(8 - odd))
+		return reel_fail(err, REEL_E_IO, "cannot write to '%s': %s",
+				 p->dir, strerror(errno));
+	return 0;
+}
+
+/* The batch to the disk, its logs away. */
+static int flush(struct pack *p, struct reel_error *err)
+{
+	off_t before;
+	ssize_t n = 0;
+	size_t i;
+	int rc = 0;
+
+	if (p->names && ((p->fd < 0 && open_pack(p, err)) || align(p, err)))
+		rc = -1;
+	before = p->fd < 0 ? 0 : lseek(p->fd, 0, SEEK_END);
+	for (size_t at = 0; !rc && at < p->batch.len; at += (size_t)n) {
+		n = write(p->fd, p->batch.data + at, p->batch.len - at);
+		if (n <= 0) {
+			rc = reel_fail(err, REEL_E_IO,
+				       "cannot write to '%s': "
+				       "%s",
+				       p->dir, strerror(errno));
+			n = 0;
+			if (ftruncate(p->fd, before))
+				break;
+		}
+	}
+	for (i = 0; i < p->names; i++) {
+		if (!rc)
+			unlink(p->name[i]);
+		free(p->name[i]);
+	}
+	if (!rc)
+		p->packed += (int)p->names;
+	p->names = 0;
+	p->text_uid = 0;
+	reel_buf_reset(&p->batch);
+	return rc;
+}
+
+/* Is @h the head of a log that nobody will write to again? */
+static bool is_final(const struct pack *p, const struct reel_head *h)
+{
+	return h->magic == REEL_HEAD_MAGIC && h->major == REEL_TRACE_MAJOR &&
+	       !h->log_bytes && h->head_bytes >= sizeof(*h) &&
+	       !strncmp(h->boot_id, p->boot_id, sizeof(p->boot_id)) &&
+	       (p->ended || h->end != REEL_END_UNKNOWN);
+}
+
+static int add(struct pack *p, const char *path, const char *bytes, size_t n,
+	       struct reel_error *err)
+{
+	struct reel_head h;
+	size_t padded = (n + 7) & ~(size_t)7, text;
+
+	memcpy(&h, bytes, sizeof(h));
+	if (h.head_bytes > n)
+		return 0;
+	text = h.head_bytes - sizeof(h);
+	/* Thousands of processes are mostly one program. */
+	if (p->text_uid && text == p->text_bytes &&
+	    !memcmp(bytes + sizeof(h), p->batch.data + p->text_at, text)) {
+		h.text_uid = p->text_uid;
+		h.text_bytes = 0;
+		h.head_bytes = sizeof(h);
+		padded -= text;
+	} else {
+		p->text_uid = h.uid;
+		p->text_at = p->batch.len + sizeof(h);
+		p->text_bytes = text;
+		text = 0;
+	}
+	h.log_bytes = padded;
+	if (p->names == p->room) {
+		size_t room = p->room ? 2 * p->room : 256;
+
+		if (reel_grow(&p->name, room, sizeof(*p->name), err))
+			return -1;
+		p->room = room;
+	}
+	p->name[p->names] = reel_strdup(path, err);
+	if (!p->name[p->names] || reel_buf_add(&p->batch, &h, sizeof(h), err) ||
+	    reel_buf_add(&p->batch, bytes + sizeof(h) + text,
+			 n - sizeof(h) - text, err) ||
+	    reel_buf_add(&p->batch, "\0\0\0\0\0\0\0", -n & 7, err))
+		return -1;
+	p->names++;
+	return p->batch.len >= BATCH_BYTES ? flush(p, err) : 0;
+}
+
+static int pack_one(struct pack *p, const char *name, size_t stem,
+		    struct reel_error *err)
+{
+	char path[PATH_MAX], window[PATH_MAX];
+	struct reel_head h;
+	struct stat st;
+	char *bytes = NULL;
+	int fd, rc = 0;
+
+	if (snprintf(window, sizeof(window), "%s/windows/%.*s.win", p->dir,
+		     (int)stem, name) >= PATH_MAX ||
+	    snprintf(path, sizeof(path), "%s/%s", p->dir, name) >= PATH_MAX ||
+	    !access(window, F_OK))
+		return 0;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	if ((flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) ||
+	    fstat(fd, &st) || !st.st_nlink || !S_ISREG(st.st_mode) ||
+	    st.st_size > LOG_BYTES_MAX ||
+	    pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
+	    !is_final(p, &h))
+		goto out;
+	bytes = reel_alloc(1, (size_t)st.st_size, err);
+	if (!bytes)
+		rc = -1;
+	else if (pread(fd, bytes, (size_t)st.st_size, 0) == st.st_size)
+		rc = add(p, path, bytes, (size_t)st.st_size, err);
+out:
+	free(bytes);
+	close(fd);
+	return rc;
+}
+
+int record_pack(const char *dir, bool ended, struct reel_error *err)
+{
+	struct pack p = {.dir = dir, .ended = ended, .fd = -1};
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	size_t stem, logs = 0;
+	bool packed = false;
+	int rc = 0;
+
+	record_boot_id(p.boot_id);
+	while (d && (e = readdir(d))) {
+		logs += is_own(e->d_name, &stem);
+		packed |= !strncmp(e->d_name, "PACK-", 5);
+	}
+	if (d && logs > (ended && packed ? 0 : LOGS_LEFT_ALONE)) {
+		rewinddir(d);
+		while (!rc && (e = readdir(d)))
+			if (is_own(e->d_name, &stem))
+				rc = pack_one(&p, e->d_name, stem, err);
+		if (flush(&p, err))
+			rc = -1;
+	}
+	if (d)
+		closedir(d);
+	if (p.fd >= 0 && close(p.fd) && !rc)
+		rc = reel_fail(err, REEL_E_IO, "cannot write to '%s': %s", dir,
+			       strerror(errno));
+	reel_buf_fini(&p.batch);
+	free(p.name);
+	return rc ? -1 : p.packed;
+}

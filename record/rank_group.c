@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ranks that a launcher started, each under an "ioreel record" of its own, and
+ * one trace directory for all of them.
+ *
+ * They may lie on several machines and share nothing but the directory, so
+ * every decision is one atomic step on it: the link job.group says whose it is
+ * and is open as long as it is there; job.RANK.json is made once per rank; who
+ * takes job.group away is the last.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/error.h"
+
+#include "record/internal.h"
+
+#define GROUP "job.group"
+
+/* What a launcher tells its processes. Names of variables; NULL: nothing. */
+struct launcher {
+	const char *name, *rank, *size, *local_size, *job, *restart;
+	const char *needs; /* only when this is set, too */
+};
+
+/*
+ * The innermost first: torchrun may run under srun, mpirun in a batch script
+ * that has a SLURM_PROCID of its own.
+ */
+static const struct launcher launchers[] = {
+	{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
+	 "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
+	 "TORCHELASTIC_RUN_ID"},
+	{"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+	 "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE", NULL, NULL},
+	{"pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_JOBID", NULL,
+	 NULL},
+	{"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL, "SLURM_STEP_ID",
+	 NULL, "SLURM_STEP_ID"},
+	{"pmix", "PMIX_RANK", "PMIX_SIZE", NULL, "PMIX_NAMESPACE", NULL, NULL},
+	{"torch", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_PORT", NULL,
+	 "MASTER_ADDR"},
+};
+
+static int number(const char *name)
+{
+	const char *s = name ? getenv(name) : NULL;
+	char *end;
+	long n;
+
+	if (!s || *s < '0' || *s > '9')
+		return -1;
+	n = strtol(s, &end, 10);
+	return *end || n > 100000000 ? -1 : (int)n;
+}
+
+static const char *value(const char *name)
+{
+	const char *s = name ? getenv(name) : NULL;
+
+	return s ? s : "";
+}
+
+bool record_group_find(struct record_group *g)
+{
+	size_t i;
+
+	memset(g, 0, sizeof(*g));
+	for (i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+		const struct launcher *l = &launchers[i];
+
+		if (l->needs && !getenv(l->needs))
+			continue;
+		g->rank = number(l->rank);
+		g->size = number(l->size);
+		if (g->rank < 0 || g->size < 0)
+			continue;
+		if (g->size < 2 || g->rank >= g->size)
+			return false; /* this is the launcher: one process */
+		g->local_size = number(l->local_size);
+		g->restart = number(l->restart);
+		snprintf(g->id, sizeof(g->id), "%s:%s:%s:%d:%d", l->name,
+			 value("SLURM_JOB_ID"), value(l->job), g->size,
+			 g->restart);
+		for (char *p = g->id; *p; p++) /* of a link's text */
+			if (*p == '/' || *p < ' ')
+				*p = '_';
+		return true;
+	}
+	return false;
+}
+
+/* The nonce of the group that has @dir: 0; 1: it is not this one; -1: none. */
+static int read_group(const char *dir, struct record_group *g)
+{
+	char path[PATH_MAX], text[sizeof(g->id) + sizeof(g->nonce) + 2];
+	size_t n = strlen(g->id);
+	ssize_t got;
+
+	if (snprintf(path, sizeof(path), "%s/" GROUP, dir) >= PATH_MAX)
+		return 1;
+	got = readlink(path, text, sizeof(text) - 1);
+	if (got < 0)
+		return errno == ENOENT ? -1 : 1;
+	text[got] = '\0';
+	if (strncmp(text, g->id, n) || text[n] != '/' ||
+	    strlen(text + n + 1) >= sizeof(g->nonce))
+		return 1;
+	strcpy(g->nonce, text + n + 1);
+	return 0;
+}
+
+static int make_group(const char *dir, struct record_group *g)
+{
+	char path[PATH_MAX], text[sizeof(g->id) + sizeof(g->nonce) + 2];
+	uint64_t random = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random) ||
+	    snprintf(path, sizeof(path), "%s/" GROUP, dir) >= PATH_MAX)
+		return -1;
+	snprintf(g->nonce, sizeof(g->nonce), "%016llx",
+		 (unsigned long long)random);
+	snprintf(text, sizeof(text), "%s/%s", g->id, g->nonce);
+	return symlink(text, path);
+}
+
+int record_group_join(struct record_group *g, const char *dir,
+		      struct reel_error *err)
+{
+	int found;
+
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s", dir,
+				 strerror(errno));
+	found = read_group(dir, g);
+	if (found < 0) {
+		/* Look first: what is there may be no trace of ours. */
+		bool empty = record_dir_is_empty(dir);
+
+		if (empty && !make_group(dir, g))
+			g->first = true;
+		else if (empty && errno != EEXIST)
+			return reel_fail(err, REEL_E_IO,
+					 "cannot write to '%s': %s", dir,
+					 strerror(errno));
+		found = read_group(dir, g);
+	}
+	if (found || record_rank_take(g, dir))
+		return found || errno == EEXIST
+			       ? 1
+			       : reel_fail(err, REEL_E_IO,
+					   "cannot write to '%s': %s", dir,
+					   strerror(errno));
+	g->joined = true;
+	return 0;
+}
+
+bool record_group_close(const char *dir)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/" GROUP, dir) < PATH_MAX &&
+	       !unlink(path);
+}
+
+bool record_group_open(const char *dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return snprintf(path, sizeof(path), "%s/" GROUP, dir) < PATH_MAX &&
+	       !lstat(path, &st);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Run a command under the shim, from the making of the trace directory to the
+ * last word in job.json.
+ *
+ * Until the job runs, a failure leaves nothing behind; once it ran, nothing
+ * that goes wrong here may cost its trace or its exit status.
+ */
+#include "record/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+
+#include "record/internal.h"
+
+/* Helpers of the job (a fork server ...) end just after it. */
+#define HELPERS_NS 300000000
+
+/*
+ * The loader cuts LD_PRELOAD at spaces and colons and expands "$": a shim in
+ * such a folder is reached through a link elsewhere.
+ */
+struct shim_link {
+	char path[PATH_MAX]; /* for LD_PRELOAD */
+	char folder[64];     /* ours to remove, or "" */
+};
+
+static int shim_link(struct shim_link *l, struct reel_error *err)
+{
+	char shim[PATH_MAX];
+
+	l->folder[0] = '\0';
+	if (record_find_shim(shim, err))
+		return -1;
+	if (!strpbrk(shim, " :$\t\n")) {
+		strcpy(l->path, shim);
+		return 0;
+	}
+	strcpy(l->folder, "/tmp/ioreel-XXXXXX");
+	if (!mkdtemp(l->folder)) {
+		reel_fail(err, REEL_E_IO, "cannot create '%s': %s", l->folder,
+			  strerror(errno));
+		l->folder[0] = '\0';
+		return -1;
+	}
+	snprintf(l->path, sizeof(l->path), "%s/libioreel.so", l->folder);
+	if (symlink(shim, l->path))
+		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s",
+				 l->path, strerror(errno));
+	return 0;
+}
+
+static void shim_unlink(struct shim_link *l)
+{
+	if (!l->folder[0])
+		return;
+	unlink(l->path);
+	rmdir(l->folder);
+}
+
+/* Windows of ended processes become part of their logs. */
+static int collect(const char *dir, struct reel_record_result *res,
+		   struct reel_error *err)
+{
+	const struct timespec pause = {0, 10000000};
+	int64_t until = record_clock_ns(CLOCK_MONOTONIC) + HELPERS_NS;
+	struct record_collected c;
+	int rc = record_collect(dir, &c, err);
+
+	while (!rc && c.running && !res->others &&
+	       record_clock_ns(CLOCK_MONOTONIC) < until) {
+		nanosleep(&pause, NULL);
+		rc = record_collect(dir, &c, err);
+	}
+	res->running = c.running;
+	return rc || record_pack(dir, true, err) < 0 ? -1 : 0;
+}
+
+/* One rank of several has ended: is there anybody left? */
+static int after_rank(struct record_group *g, json_t **job, const char *dir,
+		      struct reel_record_result *res, struct reel_error *err)
+{
+	struct record_collected c;
+	int here, left, rc = record_collect(dir, &c, err);
+	struct reel_buf b = REEL_BUF_INIT;
+	char path[PATH_MAX];
+	json_error_t je;
+	json_t *whole;
+
+	if (record_rank_end(g, dir, *job, err))
+		rc = -1;
+	record_rank_count(g, dir, &here, &left);
+	/* A directory on this machine's disk is not the other machines'. */
+	if (g->local_size > 0 && g->local_size < g->size &&
+	    !record_dir_on_network(dir))
+		left -= g->size - g->local_size;
+	res->others = left > 0 || !record_group_close(dir);
+	if (res->others) {
+		if (!here)
+			record_dir_close_here(dir);
+		return rc;
+	}
+	if (snprintf(path, sizeof(path), "%s/job.json", dir) < PATH_MAX &&
+	    !reel_buf_read_file(&b, path, 64 << 20, NULL) &&
+	    (whole = json_loadb(reel_buf_text(&b), b.len, 0, &je))) {
+		json_decref(*job);
+		*job = whole;
+	}
+	reel_buf_fini(&b);
+	return record_rank_merge(g, dir, *job, res, err) ? -1 : rc;
+}
+
+/* What there is. Logs that somebody removed count as never begun. */
+static int sum_up(const struct record_dir *dir,
+		  const struct reel_record_options *opt,
+		  struct reel_record_result *res, struct reel_error *err)
+{
+	uint64_t started = record_dir_started(dir), there;
+
+	if (record_summary(dir->path, opt->count, &res->summary, err))
+		return -1;
+	res->summed = true;
+	there = (uint64_t)(res->summary.processes +
+			   res->summary.launcher_processes);
+	if (there < started &&
+	    record_counts_add(dir->path, REEL_LOST_START, started - there))
+		res->summary.lost[REEL_LOST_START] += started - there;
+	return 0;
+}
+
+/* The job has ended: what is left to do for its trace. */
+static int after(json_t **job, const struct record_dir *dir,
+		 const struct reel_record_options *opt,
+		 struct reel_record_result *res, struct reel_error *err)
+{
+	struct record_group *g = opt->group;
+	int rc = 0;
+
+	record_job_ended(*job, res);
+	if (g)
+		rc = after_rank(g, job, dir->path, res, err);
+	if (res->others)
+		return rc;
+	if (collect(dir->path, res, err))
+		rc = -1;
+	if (sum_up(dir, opt, res, err))
+		rc = -1;
+	if (record_job_end(*job, dir->path, res, err))
+		rc = -1;
+	return rc;
+}
+
+/* Nothing was run: as if we had not been there. */
+static void undo(struct record_dir *dir, const struct record_group *g)
+{
+	if (g)
+		record_rank_remove(g, dir->path);
+	else
+		record_dir_remove(dir);
+}
+
+int reel_record(const struct reel_record_options *opt, char **argv,
+		struct reel_record_result *res, struct reel_error *err)
+{
+	struct shim_link shim = {.folder = ""};
+	struct record_signals sig;
+	struct record_dir dir = {.made = false};
+	char hooks[PATH_MAX];
+	char **env = NULL;
+	json_t *job = NULL;
+	int rc = -1;
+
+	memset(res, 0, sizeof(*res));
+	res->failed_rank = -1;
+	res->hooks = !opt->no_hooks && record_find_hooks(hooks);
+	record_run_begin(&sig);
+	if (shim_link(&shim, err) ||
+	    record_dir_create(&dir, opt->dir, opt->group, opt->max_bytes, err))
+		goto out;
+	env = record_env(opt, dir.path, shim.path, res->hooks ? hooks : NULL,
+			 err);
+	if (env)
+		job = record_job_begin(opt, argv, res->hooks, err);
+	if (!env || !job ||
+	    ((!opt->group || opt->group->first) &&
+	     record_job_write(job, dir.path, err))) {
+		undo(&dir, opt->group);
+		goto out;
+	}
+	record_why_count(dir.path, argv[0]);
+	if (record_run(argv, env, dir.path, &sig, res, err)) {
+		undo(&dir, opt->group);
+	} else {
+		/* The caller tells by wall_ns that the job ran. */
+		rc = after(&job, &dir, opt, res, err);
+	}
+out:
+	record_run_end(&sig);
+	if (!res->running)
+		shim_unlink(&shim);
+	record_dir_fini(&dir);
+	record_env_free(env);
+	json_decref(job);
+	return rc;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process that only receives signals, to find out whether one was sent to
+ * "ioreel record" alone or to the job as well.
+ *
+ * timeout(1), batch systems and shells signal whole groups; kill() with our
+ * process id means the job. Forwarding in the first case would signal the job
+ * twice, and a second SIGTERM often means "now". The witness is in our process
+ * group: a signal that it received too needs no forwarding. killall, pkill and
+ * pidof select processes by name, command line or program file: the witness
+ * shares none of them with us, or "killall ioreel" would look like a signal to
+ * the group, and the job would never end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "record/internal.h"
+
+#define NAME "job-signals"
+/* A batch system may go through its processes one by one. */
+#define WAIT_NS 40000000ll
+#define STALE_NS 500000000ll
+
+struct sight {
+	int signal;
+	int64_t at_ns;
+};
+
+/* Standard input is the pipe. Keeps no descriptor, terminal or directory. */
+static void __attribute__((noreturn)) watch(pid_t parent)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, NAME);
+	if (getppid() != parent || chdir("/"))
+		_exit(1);
+	syscall(SYS_close_range, 1, ~0u, 0);
+	for (;;) {
+		struct sight s = {.signal = sigwaitinfo(&all, NULL)};
+
+		s.at_ns = record_clock_ns(CLOCK_MONOTONIC);
+		if (s.signal > 0 &&
+		    write(STDIN_FILENO, &s, sizeof(s)) != (ssize_t)sizeof(s))
+			_exit(0);
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	struct stat st;
+
+	/* Only for us, who give it a pipe. */
+	if (argc != 2 || fstat(STDIN_FILENO, &st) || !S_ISFIFO(st.st_mode))
+		return 2;
+	watch((pid_t)atoi(argv[1]));
+}
+
+const struct reel_command cmd_witness = {.name = NAME, .run = run};
+
+/* A copy of this program without a name, or -1. */
+static int copy_of_us(void)
+{
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int to = memfd_create(NAME, MFD_CLOEXEC);
+	struct stat st;
+	off_t at = 0;
+
+	if (from >= 0 && to >= 0 && !fstat(from, &st))
+		while (at < st.st_size &&
+		       sendfile(to, from, &at, (size_t)(st.st_size - at)) > 0)
+			;
+	if (from < 0 || to < 0 || !at || at < st.st_size) {
+		close(to);
+		to = -1;
+	}
+	close(from);
+	return to;
+}
+
+/* In the child: as another program, or where that cannot be, as we are. */
+static void __attribute__((noreturn)) become(int fd, pid_t parent)
+{
+	char pid[16], verb[] = NAME;
+	char *argv[] = {verb, verb, pid, NULL};
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL); /* exec keeps what is pending */
+	if (dup2(fd, STDIN_FILENO) < 0)
+		_exit(1);
+	snprintf(pid, sizeof(pid), "%d", (int)parent);
+	fexecve(copy_of_us(), argv, environ);
+	watch(parent);
+}
+
+void record_witness_start(struct record_witness *w)
+{
+	int fd[2];
+	pid_t parent = getpid();
+
+	memset(w, 0, sizeof(*w));
+	w->fd = -1;
+	if (pipe2(fd, O_CLOEXEC))
+		return;
+	w->pid = fork();
+	if (!w->pid)
+		become(fd[1], parent);
+	close(fd[1]);
+	if (w->pid < 0) {
+		close(fd[0]);
+		return;
+	}
+	w->fd = fd[0];
+}
+
+void record_witness_stop(struct record_witness *w)
+{
+	if (w->fd < 0)
+		return;
+	close(w->fd);
+	w->fd = -1;
+	kill(w->pid, SIGKILL);
+	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+void record_witness_check(struct record_witness *w)
+{
+	if (w->fd < 0 || waitpid(w->pid, NULL, WNOHANG) != w->pid)
+		return;
+	close(w->fd);
+	record_witness_start(w);
+}
+
+bool record_witness_saw(struct record_witness *w, int sig)
+{
+	int64_t until = record_clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+
+	while (w->fd >= 0) {
+		struct pollfd p = {.fd = w->fd, .events = POLLIN};
+		int64_t now = record_clock_ns(CLOCK_MONOTONIC);
+		struct sight s;
+
+		if (w->seen_ns[sig] && now - w->seen_ns[sig] < STALE_NS) {
+			w->told_ns[sig] = w->seen_ns[sig];
+			w->seen_ns[sig] = 0;
+			return true;
+		}
+		/* timeout(1) signals its child and then the group: one event */
+		if (w->told_ns[sig] && now - w->told_ns[sig] < 2 * WAIT_NS)
+			return true;
+		if (now > until ||
+		    poll(&p, 1, (int)((until - now) / 1000000)) <= 0)
+			return false;
+		if (read(w->fd, &s, sizeof(s)) != (ssize_t)sizeof(s))
+			return false; /* it was killed; see _check() */
+		if (s.signal > 0 && s.signal < _NSIG)
+			w->seen_ns[s.signal] = s.at_ns;
+	}
+	return false;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Collectives of MPI: which ranks wait for which.
+ *
+ * A collective is two records of its stream, though no calls of the replay: it
+ * arrives, when others may go on, and leaves, when those it waits for have
+ * arrived. Of a broadcast all wait for the root, of a gather the root waits
+ * for all. Where all wait for all, they wait for who came last in the job,
+ * who waits for the others: so edges grow with ranks, not with their square.
+ * Nobody waits for who came after he had left. Of a nonblocking one the two
+ * records are of two calls, with others between.
+ */
+#ifndef REPLAY_DEPS_COLLECTIVES_H
+#define REPLAY_DEPS_COLLECTIVES_H
+
+#include "replay/deps/deps.h"
+
+struct meetings;
+
+/* Gives *@out for meetings_free(); borrows the edges and the marks until then.
+ * 0, or -1 with @err (REEL_E_MEMORY). */
+int meetings_new(struct meetings **out, struct edges *edges,
+		 struct marks *marks, struct reel_error *err);
+void meetings_free(struct meetings *m);
+
+/*
+ * Event @ev, which role_meets(), arrives as call @me, and leaves as the next;
+ * or does one of these as call @me.
+ * 0, or -1 with @err.
+ */
+int meetings_event(struct meetings *m, const struct reel_event *ev,
+		   const struct who *me, struct reel_error *err);
+
+/* How many were complete. */
+uint64_t meetings_settled(const struct meetings *m);
+
+#endif

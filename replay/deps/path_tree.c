@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The used paths as a tree of lists. A use costs nothing while the path is in
+ * its list; what is taken is in none, so that taking costs no more than the
+ * uses since.
+ */
+#include "replay/deps/path_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+
+#include "replay/model/recorded_job.h"
+
+int tree_init(struct tree *t, const struct job *job, struct reel_error *err)
+{
+	t->job = job;
+	t->node = reel_alloc(job->files, sizeof(*t->node), err);
+	return t->node ? 0 : -1;
+}
+
+void tree_fini(struct tree *t)
+{
+	free(t->node);
+	t->node = NULL;
+}
+
+/* The directory itself need not have been used, but one further up. */
+static uint32_t find_above(const struct job *job, uint32_t file)
+{
+	const char *path = job->file[file].path;
+	uint32_t above = job->file[file].parent;
+	size_t n = path && path[0] == '/' ? strlen(path) : 0;
+
+	while (!above && n > 1) {
+		while (n > 1 && path[n - 1] != '/')
+			n--;
+		if (n > 1)
+			above = job_find(job, path, --n);
+	}
+	return above;
+}
+
+uint32_t tree_above(struct tree *t, uint32_t file)
+{
+	struct tree_node *n = &t->node[file];
+
+	if (!n->known) {
+		n->above = find_above(t->job, file);
+		n->known = true;
+	}
+	return n->above;
+}
+
+void tree_used(struct tree *t, uint32_t file)
+{
+	while (file && !t->node[file].listed) {
+		struct tree_node *n = &t->node[file];
+		uint32_t above = tree_above(t, file);
+
+		n->listed = true;
+		n->next = t->node[above].first;
+		t->node[above].first = file;
+		file = above;
+	}
+}
+
+uint32_t tree_take(struct tree *t, uint32_t dir)
+{
+	struct tree_node *d = &t->node[dir], *n;
+	uint32_t file = d->first, below;
+
+	if (!file)
+		return 0;
+	n = &t->node[file];
+	d->first = n->next;
+	n->listed = false;
+	while ((below = n->first)) {
+		n->first = t->node[below].next;
+		t->node[below].next = d->first;
+		d->first = below;
+	}
+	return file;
+}

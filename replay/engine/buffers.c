@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory that a read fills, or a write takes from, which is a good part of
+ * what a copy from or to the page cache costs: at some places in a page it
+ * takes half as long again as at others, so a large one gets the job's.
+ *
+ * A small read goes where the job's thread has just worked: the memory is
+ * touched before, when ours has slept and lost it from the caches. A large one
+ * does not: what the job made of the read before took the caches, and a copy
+ * over lines that a cache still holds is slower by up to a sixth (on an EPYC).
+ *
+ * A large read often goes into pages that malloc() has just got from the kernel,
+ * and each of them is a page fault inside the read. Which share of them was
+ * fresh is not recorded, but it shows in the time that the reads took: for each
+ * size the share is moved, in small steps, to where the median of our reads
+ * meets that of the job's. On a slower storage it has no weight. (As many for
+ * each read as its own time asks for would be too many: what made one slow by
+ * chance would come on top of what makes ours slow.)
+ *
+ * Below in_pages lie the fresh pages, above it those that last: in a huge page
+ * where there are some, as which pages a process gets makes a tenth of a copy,
+ * by the sets of the cache that they share. What luck the job had is met by the
+ * share; so ours must not be worse.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "schemas/trace_format.h"
+
+#include "lib/calls.h"
+
+#include "replay/engine/player.h"
+
+#define PAGE_BYTES 4096
+#define WHOLE 128 /* a share of 1 */
+#define FIRST_STEP 16
+#define FIRST_READS 64
+#define LEAST (-16) /* none, and far from one: our reads are the slower ones */
+#define HUGE_BYTES (UINT64_C(2) << 20)
+#define HUGE_STREAMS 64 /* more would take too much memory */
+
+static uint64_t round_up(uint64_t bytes, uint64_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
+void memory_new(struct player *p)
+{
+	uint64_t bytes =
+		round_up(p->stream->most_read + REEL_PLACE_BYTES, PAGE_BYTES);
+	uint64_t lasting = bytes;
+	bool huge = p->stream->most_read >= REEL_LARGE_BYTES &&
+		    p->engine->plan->head->streams <= HUGE_STREAMS;
+	uint8_t *at;
+
+	if (huge)
+		lasting = round_up(bytes, HUGE_BYTES) + HUGE_BYTES;
+	at = mmap(NULL, bytes + lasting, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		return;
+	p->in_map = at;
+	p->in_map_bytes = bytes + lasting;
+	p->in_pages = at + bytes;
+	if (huge)
+		p->in_pages += -(uintptr_t)p->in_pages % HUGE_BYTES;
+	/* Pages below come and go one by one. */
+	madvise(at, (size_t)(p->in_pages - at), MADV_NOHUGEPAGE);
+	if (huge) {
+		madvise(p->in_pages, lasting - HUGE_BYTES, MADV_HUGEPAGE);
+		for (uint64_t i = 0; i < bytes && i < HUGE_BYTES;
+		     i += PAGE_BYTES)
+			p->in_pages[i] = 1;
+	}
+	p->in = p->in_pages;
+}
+
+static struct share *share_of(struct player *p, const struct step *s)
+{
+	return &p->fresh[63 - __builtin_clzll((unsigned long long)s->size)];
+}
+
+static size_t place_of(const struct step *s)
+{
+	switch (s->r->op) {
+	case REEL_CALL_READ:
+	case REEL_CALL_PREAD:
+	case REEL_CALL_WRITE:
+	case REEL_CALL_PWRITE:
+		return s->m->arg == PLAN_NO_OFFSET
+			       ? 0
+			       : (size_t)s->m->arg % REEL_PLACE_BYTES;
+	default:
+		return 0;
+	}
+}
+
+static void touch(volatile uint8_t *at, int64_t bytes)
+{
+	for (int64_t i = 0; i < bytes; i += 64)
+		at[i] = 0;
+}
+
+void memory_before(struct player *p, const struct step *s, bool fills)
+{
+	size_t place = place_of(s), share, fresh;
+
+	p->out = p->out_pages + place;
+	p->in = p->in_pages + place;
+	if (!fills || p->engine->mode == REPLAY_AFAP)
+		return;
+	if (s->size < REEL_LARGE_BYTES) {
+		touch(p->in, s->size);
+		return;
+	}
+	share = share_of(p, s)->now > 0 ? (size_t)share_of(p, s)->now : 0;
+	fresh = (size_t)s->size / PAGE_BYTES * share / WHOLE * PAGE_BYTES;
+	p->in -= fresh;
+	if (fresh)
+		madvise(p->in_pages - fresh, fresh, MADV_DONTNEED);
+}
+
+/* The median of what the job's reads took, by small steps towards each. */
+static void follow(struct share *share, int64_t want_ns)
+{
+	int64_t most = INT64_MAX / 4; /* a plan is only data */
+	int64_t by = share->want_ns / (share->seen < FIRST_READS ? 16 : 128);
+
+	if (!share->want_ns)
+		share->want_ns = want_ns < most ? want_ns : most;
+	else if (want_ns > share->want_ns && share->want_ns < most)
+		share->want_ns += by;
+	else if (want_ns < share->want_ns)
+		share->want_ns -= by;
+	if (share->seen < FIRST_READS)
+		share->seen++;
+}
+
+void memory_after_read(struct player *p, const struct step *s, int64_t start_ns,
+		       int64_t end_ns, int64_t want_ns)
+{
+	struct share *share = share_of(p, s);
+	int step;
+
+	if (s->size < REEL_LARGE_BYTES)
+		return;
+	follow(share, want_ns);
+	if (!share->step)
+		share->step = FIRST_STEP;
+	step = share->step;
+	if (share->step > 1)
+		share->step -= (share->step + 3) / 4;
+	if (end_ns - start_ns < share->want_ns)
+		share->now += step;
+	else
+		share->now -= step;
+	if (share->now > WHOLE)
+		share->now = WHOLE;
+	if (share->now < LEAST)
+		share->now = LEAST;
+}

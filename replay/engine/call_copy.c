@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls that copy between two descriptors. Whether the program named an offset
+ * or took the position is not in the plan; but an offset that is not where the
+ * descriptor stands was named.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "replay/engine/player.h"
+#include "replay/model/classify.h"
+#include "replay/model/syscall.h"
+
+/* A copy, ready to be made. */
+struct copy {
+	int from, to;
+	off64_t *from_off, *to_off; /* into offset[], NULL: the position */
+	off64_t offset[2];
+	size_t bytes;
+};
+
+static off64_t *named(int fd, int64_t offset, off64_t *at)
+{
+	long now = raw(SYS_lseek, fd, 0, SEEK_CUR);
+
+	if (offset < 0 || now < 0 || now == offset)
+		return NULL;
+	*at = offset;
+	return at;
+}
+
+static void prepare(struct copy *c, const struct step *s)
+{
+	c->from = s->fd;
+	c->to = s->to;
+	c->from_off = named(s->fd, s->offset, &c->offset[0]);
+	c->to_off = named(s->to, s->m->pos, &c->offset[1]);
+	c->bytes = (size_t)s->size;
+	/* No reader makes room meanwhile: a message ends where it did. */
+	if (s->m->object2 != PLAN_NONE && s->want > 0)
+		c->bytes = (size_t)s->want;
+}
+
+static int64_t copy(struct player *p, const struct step *s)
+{
+	struct copy c;
+
+	(void)p;
+	prepare(&c, s);
+	switch (s->r->op) {
+	case REEL_CALL_SENDFILE:
+		return sendfile(c.to, c.from, c.from_off, c.bytes);
+	case REEL_CALL_SPLICE:
+		return splice(c.from, c.from_off, c.to, c.to_off, c.bytes,
+			      (unsigned int)s->flags);
+	case REEL_CALL_TEE:
+		return tee(c.from, c.to, c.bytes, (unsigned int)s->flags);
+	default:
+		return copy_file_range(c.from, c.from_off, c.to, c.to_off,
+				       c.bytes, (unsigned int)s->flags);
+	}
+}
+
+/* To somewhere that was not recorded: to nowhere. */
+static int64_t copy_away(struct player *p, const struct step *s)
+{
+	int null = p->engine->null;
+	off64_t at, *from = named(s->fd, s->offset, &at);
+
+	if (s->r->flags & PLAN_F_MESSAGE)
+		return splice(s->fd, NULL, null, NULL, (size_t)s->size, 0);
+	return sendfile(null, s->fd, from, (size_t)s->size);
+}
+
+/* Where one that fails failed to write to: so that it writes nowhere else. */
+static int64_t copy_in_vain(struct player *p, const struct step *s)
+{
+	const struct slot *slot =
+		descriptors_slot(p->process, (int32_t)s->m->arg2);
+	struct step fails = *s;
+	int64_t r;
+	int memory = -1, err;
+
+	fails.to = -1;
+	switch (s->m->err) {
+	case EXDEV: /* to another file system */
+		memory = (int)raw(SYS_memfd_create, "replay", 0);
+		fails.to = memory;
+		break;
+	case EAGAIN:
+	case EBADF:
+	case EINVAL:
+	case EISDIR:
+	case ESPIPE:
+		fails.to = slot && slot->fd >= 0 ? slot->fd : -1;
+		break;
+	}
+	r = copy(p, &fails);
+	err = errno;
+	if (memory >= 0)
+		raw(SYS_close, memory);
+	errno = err;
+	return r;
+}
+
+static int64_t do_copy(struct player *p, const struct step *s)
+{
+	if (s->m->err)
+		return copy_in_vain(p, s);
+	if (s->m->fd2 < 0)
+		return copy_away(p, s);
+	if (s->m->object2 != PLAN_NONE)
+		return message_write(p, s, s->m->object2, s->to, copy);
+	return copy(p, s);
+}
+
+/* What was copied here from somewhere that was not recorded. */
+static int64_t do_copy_out(struct player *p, const struct step *s)
+{
+	off64_t at, *to = named(s->fd, s->offset, &at);
+	int64_t done = 0;
+
+	while (done < s->want) {
+		int64_t left = s->want - done, n;
+		size_t bytes = (uint64_t)left < p->out_bytes ? (size_t)left
+							     : p->out_bytes;
+
+		n = to ? pwrite(s->fd, p->out, bytes, *to + done)
+		       : write(s->fd, p->out, bytes);
+		if (n <= 0)
+			return done ? done : n;
+		done += n;
+	}
+	return done;
+}
+
+player_call *engine_copy(uint16_t op)
+{
+	if (op == REEL_CALL_COPY_OUT)
+		return do_copy_out;
+	return role_copies(op) ? do_copy : NULL;
+}

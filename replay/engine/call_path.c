@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The POSIX calls on names, issued again: status, making and removing, renames
+ * and links, directories. As those of engine_posix.c.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "schemas/replay_open.h"
+
+#include "lib/calls.h"
+
+#include "replay/engine/beneath.h"
+#include "replay/engine/player.h"
+
+/* --- status -------------------------------------------------------------- */
+
+CALL_OF(stat)
+{
+	struct stat st;
+
+	return stat(s->path, &st);
+}
+
+CALL_OF(lstat)
+{
+	struct stat st;
+
+	return lstat(s->path, &st);
+}
+
+CALL_OF(fstat)
+{
+	struct stat st;
+
+	return fstat(s->fd, &st);
+}
+
+/* With AT_EMPTY_PATH it is about the descriptor. */
+static int stat_dir(const struct step *s)
+{
+	return s->r->fd >= 0 ? s->fd : step_dir(s);
+}
+
+CALL_OF(fstatat)
+{
+	struct stat st;
+
+	return fstatat(stat_dir(s), s->path, &st, s->flags);
+}
+
+CALL_OF(statx)
+{
+	struct statx st;
+
+	return statx(stat_dir(s), s->path, s->flags, STATX_BASIC_STATS, &st);
+}
+
+CALL_OF(name_to_handle_at)
+{
+	struct {
+		struct file_handle head;
+		unsigned char room[MAX_HANDLE_SZ];
+	} handle = {.head.handle_bytes = MAX_HANDLE_SZ};
+	int mount;
+
+	if (s->m->err == EOVERFLOW) /* it asked how long it is */
+		handle.head.handle_bytes = 0;
+	return name_to_handle_at(stat_dir(s), s->path, &handle.head, &mount,
+				 s->flags);
+}
+
+CALL_OF(access)
+{
+	return access(s->path, s->flags);
+}
+
+CALL_OF(faccessat)
+{
+	return faccessat(step_dir(s), s->path, s->flags, (int)step_arg2(s));
+}
+
+CALL_OF(readlink)
+{
+	return readlink(s->path, (char *)p->in, (size_t)s->size);
+}
+
+CALL_OF(readlinkat)
+{
+	return readlinkat(step_dir(s), s->path, (char *)p->in, (size_t)s->size);
+}
+
+CALL_OF(statfs)
+{
+	struct statfs st;
+
+	return statfs(s->path, &st);
+}
+
+CALL_OF(fstatfs)
+{
+	struct statfs st;
+
+	return fstatfs(s->fd, &st);
+}
+
+/* Never wait for a lock: who held it in the job may come later here. */
+CALL_OF(truncate)
+{
+	return truncate(s->path, step_length(s));
+}
+
+CALL_OF(ftruncate)
+{
+	return ftruncate(s->fd, step_length(s));
+}
+
+CALL_OF(unlink)
+{
+	return unlink(s->path);
+}
+
+CALL_OF(shm_unlink)
+{
+	return ioreel_unlink_as ? ioreel_unlink_as(s->r->op, s->path)
+				: unlink(s->path);
+}
+
+CALL_OF(unlinkat)
+{
+	return unlinkat(step_dir(s), s->path, s->flags);
+}
+
+CALL_OF(remove)
+{
+	return remove(s->path);
+}
+
+/*
+ * The sandbox is one file system. What the job asked of two is asked of it and
+ * the kernel's own, where nothing can be moved to or linked from.
+ */
+static const char *other_system(const struct step *s, const char *path)
+{
+	return s->m->err == EXDEV ? "/proc/self/status" : path;
+}
+
+CALL_OF(rename)
+{
+	return rename(s->path, other_system(s, s->path2));
+}
+
+CALL_OF(renameat)
+{
+	return renameat(step_dir(s), s->path, step_dir(s),
+			other_system(s, s->path2));
+}
+
+CALL_OF(renameat2)
+{
+	return renameat2(step_dir(s), s->path, step_dir(s),
+			 other_system(s, s->path2), (unsigned int)s->flags);
+}
+
+CALL_OF(mkdir)
+{
+	return mkdir(s->path, (mode_t)s->flags);
+}
+
+CALL_OF(mkdirat)
+{
+	return mkdirat(step_dir(s), s->path, (mode_t)s->flags);
+}
+
+CALL_OF(mkfifo)
+{
+	return mkfifo(s->path, (mode_t)s->flags);
+}
+
+/* A device would lead out of the sandbox. */
+CALL_OF(mknod)
+{
+	mode_t mode = (mode_t)s->flags;
+
+	if (S_ISBLK(mode) || S_ISCHR(mode))
+		mode = (mode & ~(mode_t)S_IFMT) | S_IFREG;
+	return mknod(s->path, mode, 0);
+}
+
+CALL_OF(rmdir)
+{
+	return rmdir(s->path);
+}
+
+CALL_OF(link)
+{
+	return link(other_system(s, s->path), s->path2);
+}
+
+CALL_OF(linkat)
+{
+	return linkat(step_dir(s), other_system(s, s->path), step_dir(s),
+		      s->path2, s->flags);
+}
+
+/*
+ * Wherever it led in the job, here it leads into the sandbox. To a file beside
+ * or below it the link is relative, as the job's mostly was; else absolute:
+ * ".." could lead out of the sandbox, where a directory above is a link.
+ */
+static const char *link_text(const struct player *p, const struct step *s,
+			     char out[static PATH_MAX])
+{
+	const char *slash = strrchr(p->path, '/');
+	size_t dir = slash ? (size_t)(slash - p->path) + 1 : 0;
+
+	if (s->m->name == PLAN_NONE || !dir ||
+	    strncmp(s->target, p->path, dir) || !s->target[dir])
+		return beneath_on(p) ? beneath_link(p, p->path, s->target, out)
+				     : s->target;
+	return s->target + dir;
+}
+
+CALL_OF(symlink)
+{
+	char text[PATH_MAX];
+
+	return symlink(link_text(p, s, text), s->path);
+}
+
+CALL_OF(symlinkat)
+{
+	char text[PATH_MAX];
+
+	return symlinkat(link_text(p, s, text), step_dir(s), s->path);
+}
+
+CALL_OF(chdir)
+{
+	return chdir(s->path);
+}
+
+CALL_OF(fchdir)
+{
+	return fchdir(s->fd);
+}
+
+/* --- directories --------------------------------------------------------- */
+
+CALL_OF(opendir)
+{
+	struct slot *slot;
+	DIR *dir;
+
+	descriptors_before(p, s);
+	dir = opendir(s->path);
+	descriptors_after(p, s, dir ? dirfd(dir) : -1);
+	slot = descriptors_slot(p->process, s->m->fd2);
+	if (dir && slot)
+		slot->dir = dir;
+	return dir ? dirfd(dir) : -1;
+}
+
+CALL_OF(fdopendir)
+{
+	DIR *dir = fdopendir(s->fd);
+
+	if (dir && s->slot)
+		s->slot->dir = dir;
+	return dir ? 0 : -1;
+}
+
+CALL_OF(readdir)
+{
+	if (!s->slot || !s->slot->dir) {
+		errno = EBADF;
+		return -1;
+	}
+	return readdir(s->slot->dir) != NULL;
+}
+
+CALL_OF(rewinddir)
+{
+	if (!s->slot || !s->slot->dir) {
+		errno = EBADF;
+		return -1;
+	}
+	rewinddir(s->slot->dir);
+	return 0;
+}
+
+CALL_OF(closedir)
+{
+	int64_t r;
+
+	if (!s->slot || !s->slot->dir) {
+		errno = EBADF;
+		return -1;
+	}
+	descriptors_take_turn(p);
+	r = closedir(s->slot->dir);
+	descriptors_closed(p, s->r->fd);
+	return r;
+}
+
+/* The job's picked so many; which ones nobody knows. */
+static _Thread_local int64_t to_pick;
+
+static int pick(const struct dirent *de)
+{
+	return to_pick-- > 0;
+}
+
+CALL_OF(scandir)
+{
+	struct dirent **list = NULL;
+	int n;
+
+	to_pick = s->want;
+	/* It has a descriptor for a while. */
+	descriptors_take_turn(p);
+	n = scandir(s->path, &list, pick, NULL);
+	descriptors_end_turn(p);
+	for (int i = 0; i < n; i++)
+		free(list[i]);
+	free(list);
+	return n;
+}
+
+CALL_OF(getdents64)
+{
+	return getdents64(s->fd, p->in, (size_t)s->size);
+}
+
+static player_call *const calls[] = {
+	[REEL_CALL_STAT] = do_stat,
+	[REEL_CALL_LSTAT] = do_lstat,
+	[REEL_CALL_FSTAT] = do_fstat,
+	[REEL_CALL_FSTATAT] = do_fstatat,
+	[REEL_CALL_STATX] = do_statx,
+	[REEL_CALL_NAME_TO_HANDLE_AT] = do_name_to_handle_at,
+	[REEL_CALL_ACCESS] = do_access,
+	[REEL_CALL_FACCESSAT] = do_faccessat,
+	[REEL_CALL_READLINK] = do_readlink,
+	[REEL_CALL_READLINKAT] = do_readlinkat,
+	[REEL_CALL_STATFS] = do_statfs,
+	[REEL_CALL_FSTATFS] = do_fstatfs,
+	[REEL_CALL_TRUNCATE] = do_truncate,
+	[REEL_CALL_FTRUNCATE] = do_ftruncate,
+	[REEL_CALL_UNLINK] = do_unlink,
+	[REEL_CALL_UNLINKAT] = do_unlinkat,
+	[REEL_CALL_REMOVE] = do_remove,
+	[REEL_CALL_RENAME] = do_rename,
+	[REEL_CALL_RENAMEAT] = do_renameat,
+	[REEL_CALL_RENAMEAT2] = do_renameat2,
+	[REEL_CALL_MKDIR] = do_mkdir,
+	[REEL_CALL_MKDIRAT] = do_mkdirat,
+	[REEL_CALL_MKFIFO] = do_mkfifo,
+	[REEL_CALL_MKFIFOAT] = do_mkfifo,
+	[REEL_CALL_MKNOD] = do_mknod,
+	[REEL_CALL_MKNODAT] = do_mknod,
+	[REEL_CALL_SHM_UNLINK] = do_shm_unlink,
+	[REEL_CALL_RMDIR] = do_rmdir,
+	[REEL_CALL_LINK] = do_link,
+	[REEL_CALL_LINKAT] = do_linkat,
+	[REEL_CALL_SYMLINK] = do_symlink,
+	[REEL_CALL_SYMLINKAT] = do_symlinkat,
+	[REEL_CALL_CHDIR] = do_chdir,
+	[REEL_CALL_FCHDIR] = do_fchdir,
+	[REEL_CALL_OPENDIR] = do_opendir,
+	[REEL_CALL_FDOPENDIR] = do_fdopendir,
+	[REEL_CALL_READDIR] = do_readdir,
+	[REEL_CALL_REWINDDIR] = do_rewinddir,
+	[REEL_CALL_CLOSEDIR] = do_closedir,
+	[REEL_CALL_SCANDIR] = do_scandir,
+	[REEL_CALL_GETDENTS64] = do_getdents64,
+};
+
+player_call *engine_names(uint16_t op)
+{
+	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an engine knows of other ranks; nothing else here knows MPI. With one
+ * rank (comm_single.c) every call returns at once.
+ */
+#ifndef REPLAY_ENGINE_COMM_H
+#define REPLAY_ENGINE_COMM_H
+
+#include <stdint.h>
+
+enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX };
+
+struct comm {
+	int rank, size;
+	void (*barrier)(void);
+	/* @n integers, in place, the same on all ranks afterwards. */
+	void (*allreduce)(int64_t *value, int n, enum comm_op op);
+};
+
+extern const struct comm comm_single;
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keep the writes of a replayed process inside the sandbox, even when
+ * another program plants a symbolic link there while the replay runs.
+ */
+#ifndef REPLAY_ENGINE_CONFINE_H
+#define REPLAY_ENGINE_CONFINE_H
+
+#include <stdint.h>
+
+struct reel_error;
+struct sandbox;
+
+/* The ways, the best one first. Numbers are in the result file. */
+enum confinement {
+	CONFINE_NONE = 0,
+	CONFINE_LANDLOCK, /* the kernel refuses writes elsewhere */
+	CONFINE_CHROOT,	  /* nothing else has a name */
+	CONFINE_OPENAT2,  /* every path is resolved beneath the sandbox first */
+	CONFINE_WAYS
+};
+
+/* "Landlock" */
+const char *confine_name(uint32_t way);
+
+/*
+ * The way that IOREEL_REPLAY_CONFINE asks for; CONFINE_NONE: the first that
+ * works. 0, or -1 with @err (REEL_E_USAGE).
+ */
+int confine_wanted(enum confinement *way, struct reel_error *err);
+
+/*
+ * Confine this process, which has one thread, and all that it forks: it writes
+ * beneath the root of @sb and the trace of the shim only. For CONFINE_OPENAT2
+ * nothing is done here: beneath.h. Returns the way, CONFINE_NONE when
+ * @wanted does not work. Raw calls only.
+ */
+enum confinement confine_process(const struct sandbox *sb,
+				 enum confinement wanted);
+
+#endif

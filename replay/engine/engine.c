@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The processes of a replay. The engine's own process is none of the job's: it
+ * forks those that nobody of the job forked, gathers all that end, and sees to
+ * it that a replay cannot hang.
+ */
+#include "replay/engine/engine.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "schemas/ioreel.h"
+#include "schemas/trace_format.h"
+
+#include "lib/error.h"
+
+#include "replay/engine/beneath.h"
+#include "replay/engine/comm.h"
+#include "replay/model/syscall.h"
+
+#define STACK_BYTES (512 << 10)
+#define OUT_BYTES PLAN_SHARED_BYTES
+#define THREADS_AT_ONCE 256
+#define START_EARLY_NS 5000000
+#define WATCH_NS 100000000
+#define STUCK_LOOKS 20 /* nothing has moved for that many */
+
+static struct result_head *volatile stop_here; /* for the signal handler */
+
+static void on_signal(int sig)
+{
+	if (stop_here)
+		__atomic_store_n(&stop_here->stop, (uint32_t)sig,
+				 __ATOMIC_RELAXED);
+}
+
+/* --- a process ----------------------------------------------------------- */
+
+static uint64_t buffer_bytes(uint64_t bytes)
+{
+	return bytes + REEL_PLACE_BYTES;
+}
+
+static uint8_t *buffer(uint64_t bytes)
+{
+	void *at = mmap(NULL, buffer_bytes(bytes), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	return at;
+}
+
+/*
+ * What is written: printable, so that it can be read as a line, and without a
+ * pattern that compresses. Filled once, before any fork.
+ */
+static uint8_t text[OUT_BYTES + REEL_PLACE_BYTES]
+	__attribute__((aligned(REEL_PLACE_BYTES)));
+
+static void fill_text(void)
+{
+	uint64_t z = 0x243f6a8885a308d3ull;
+
+	for (size_t i = 0; i < sizeof(text); i++) {
+		z ^= z << 13;
+		z ^= z >> 7;
+		z ^= z << 17;
+		text[i] = (uint8_t)(0x40 | (z & 0x1f));
+	}
+}
+
+/* Large writes come from memory of their own, as the job's did. */
+static uint8_t *text_of(uint64_t bytes)
+{
+	uint64_t all = buffer_bytes(bytes);
+	uint8_t *to;
+
+	if (bytes <= OUT_BYTES)
+		return text;
+	to = buffer(bytes);
+	for (uint64_t at = 0; to && at < all; at += sizeof(text))
+		memcpy(to + at, text,
+		       all - at < sizeof(text) ? all - at : sizeof(text));
+	return to;
+}
+
+static struct player *player_new(struct player_process *q, uint32_t stream)
+{
+	const struct engine *e = q->engine;
+	struct player *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->process = q;
+	p->engine = e;
+	p->index = stream;
+	p->stream = &e->plan->stream[stream];
+	p->result = &e->result.stream[stream];
+	p->at_ns = q->base_ns;
+	p->spawned = -1;
+	p->out_bytes = p->stream->most_written > OUT_BYTES
+			       ? p->stream->most_written
+			       : OUT_BYTES;
+	memory_new(p);
+	p->out = p->out_pages = text_of(p->stream->most_written);
+	return p;
+}
+
+/* Raw: between the calls of the job. */
+static void free_buffers(struct player *p)
+{
+	if (p->in)
+		raw(SYS_munmap, p->in_map, p->in_map_bytes);
+	if (p->out_pages && p->out_pages != text)
+		raw(SYS_munmap, p->out_pages,
+		    buffer_bytes(p->stream->most_written));
+}
+
+/* A stream that cannot be played: nobody may wait for it. */
+static void give_up(const struct engine *e, uint32_t stream)
+{
+	struct result_stream *s = &e->result.stream[stream];
+
+	if (s->state == STREAM_DONE)
+		return;
+	s->state = STREAM_DONE;
+	wait_post(s, UINT32_MAX);
+}
+
+/*
+ * One that has played its stream stays until the process ends: its own end
+ * would make the shim write, and take a descriptor's number while it does.
+ */
+static uint32_t threads_ready; /* have said who they are */
+static uint32_t threads_go;    /* all have: they may play */
+
+static void *thread_main(void *arg)
+{
+	struct player *p = arg;
+
+	player_begin(p);
+	__atomic_fetch_add(&threads_ready, 1, __ATOMIC_RELEASE);
+	wait_gate(&threads_go);
+	player_run(p);
+	free_buffers(p);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static bool start_thread(struct player_process *q, uint32_t stream)
+{
+	struct player *p = player_new(q, stream);
+	pthread_attr_t attr;
+	pthread_t thread;
+	bool good;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	good = p && p->in && p->out &&
+	       !pthread_create(&thread, &attr, thread_main, p);
+	pthread_attr_destroy(&attr);
+	if (good)
+		return true;
+	if (p)
+		free_buffers(p);
+	free(p);
+	__atomic_fetch_add(&q->engine->result.head->failed, 1,
+			   __ATOMIC_RELAXED);
+	give_up(q->engine, stream);
+	return false;
+}
+
+/* Starts the threads that the job started later, shortly before their time. */
+static void *starter_main(void *arg)
+{
+	struct player_process *q = arg;
+	const struct engine *e = q->engine;
+	const struct plan_process *pp = &e->plan->process[q->index];
+
+	wait_begin();
+	for (uint32_t i = THREADS_AT_ONCE; i < pp->streams; i++) {
+		const struct plan_stream *s = &e->plan->stream[pp->stream + i];
+
+		if (e->mode != REPLAY_AFAP)
+			wait_until(&e->clock, &e->result,
+				   q->base_ns + s->start_ns - START_EARLY_NS);
+		start_thread(q, pp->stream + i);
+	}
+	return NULL;
+}
+
+/* Streams are in the order of their start, but for the main one. */
+static void start_threads(struct player_process *q)
+{
+	const struct plan_process *pp = &q->engine->plan->process[q->index];
+	uint32_t started = 0;
+	pthread_t starter;
+
+	threads_ready = threads_go = 0;
+	for (uint32_t i = 1; i < pp->streams && i < THREADS_AT_ONCE; i++)
+		started += start_thread(q, pp->stream + i);
+	/* What the shim does for a new thread takes numbers for a moment. */
+	while (__atomic_load_n(&threads_ready, __ATOMIC_ACQUIRE) < started)
+		usleep(20);
+	wait_open_gate(&threads_go);
+	if (pp->streams <= THREADS_AT_ONCE)
+		return;
+	if (pthread_create(&starter, NULL, starter_main, q))
+		for (uint32_t i = THREADS_AT_ONCE; i < pp->streams; i++)
+			give_up(q->engine, pp->stream + i);
+	else
+		pthread_detach(starter);
+}
+
+void engine_join(struct player *p)
+{
+	const struct plan_process *pp =
+		&p->engine->plan->process[p->process->index];
+	const struct result *res = &p->engine->result;
+
+	for (uint32_t i = 1; i < pp->streams; i++) {
+		struct result_stream *s = &res->stream[pp->stream + i];
+
+		while (!wait_for(res, s, p->result, UINT32_MAX) &&
+		       !__atomic_load_n(&res->head->stop, __ATOMIC_RELAXED))
+			usleep(1000); /* waits are broken off: look instead */
+	}
+}
+
+static void note_process(const struct engine *e, uint32_t index)
+{
+	char id[16];
+
+	if (!ioreel_note)
+		return;
+	snprintf(id, sizeof(id), "%u", e->plan->process[index].process_id);
+	ioreel_note("replay.process", id);
+}
+
+/* The life of a replayed process. Its streams are all it does. */
+static __attribute__((noreturn)) void process_main(struct player_process *q)
+{
+	const struct engine *e = q->engine;
+	const struct plan_process *pp = &e->plan->process[q->index];
+	struct player *p;
+
+	e->result.pid[q->index] = (uint32_t)getpid();
+	q->lock = 0;
+	q->many_makers = pp->makers > 1;
+	q->elsewhere = pp->moves;
+	note_process(e, q->index);
+	start_threads(q);
+	p = player_new(q, pp->stream);
+	if (p && p->in && p->out) {
+		player_begin(p);
+		player_run(p);
+	} else {
+		__atomic_fetch_add(&e->result.head->failed, 1,
+				   __ATOMIC_RELAXED);
+		give_up(e, pp->stream);
+	}
+	if (p)
+		engine_join(p);
+	if (pp->exits)
+		engine_stdio_exit(q);
+	/* Not exit(): streams of FILEs that a fork copied are not ours. */
+	_exit(0);
+}
+
+static void not_started(const struct engine *e, uint32_t process)
+{
+	const struct plan_process *pp = &e->plan->process[process];
+
+	__atomic_fetch_add(&e->result.head->failed, 1, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < pp->streams; i++)
+		give_up(e, pp->stream + i);
+}
+
+void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
+{
+	const struct plan_process *pp = &p->engine->plan->process[child];
+	struct player_process *q = p->process;
+	pid_t pid;
+
+	/* No other thread may be in the middle of the tables. */
+	wait_lock(&q->lock);
+	pid = fork();
+	if (pid) {
+		wait_unlock(&q->lock);
+		if (pid < 0)
+			not_started(p->engine, child);
+		else
+			p->engine->result.pid[child] = (uint32_t)pid;
+		wait_post_fork(&p->engine->result.stream[pp->stream]);
+		return;
+	}
+	q->index = child;
+	q->base_ns = at_ns;
+	descriptors_inherited(q);
+	process_main(q);
+}
+
+/* --- the root ------------------------------------------------------------ */
+
+/* No call of the job is played by a process that could write elsewhere. */
+static void confine(struct player_process *q)
+{
+	struct result_head *h = q->engine->result.head;
+	enum confinement way =
+		confine_process(&q->engine->sandbox, q->engine->confine);
+
+	q->root_fd = -1;
+	if (way == CONFINE_OPENAT2 && beneath_begin(q))
+		way = CONFINE_NONE;
+	/* New credentials have taken it away. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!way) {
+		__atomic_fetch_add(&h->unconfined, 1, __ATOMIC_RELAXED);
+		_exit(1);
+	}
+	if (way > h->confined)
+		h->confined = way;
+}
+
+static void start_process(const struct engine *e, uint32_t index,
+			  const sigset_t *mask)
+{
+	struct player_process *q;
+	struct reel_error err = {0};
+	pid_t pid = fork();
+
+	if (pid < 0)
+		not_started(e, index);
+	else if (pid)
+		e->result.pid[index] = (uint32_t)pid;
+	if (pid)
+		return;
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	q = calloc(1, sizeof(*q));
+	if (!q)
+		_exit(1);
+	q->engine = e;
+	q->index = index;
+	q->base_ns = e->result.head->zero_ns + e->plan->process[index].start_ns;
+	if (raw(SYS_chdir, e->sandbox.root) || descriptors_init(q, &err))
+		_exit(1);
+	confine(q);
+	process_main(q);
+}
+
+/*
+ * The processes of this rank's share, those that they fork included. This
+ * process can have other children: an MPI library starts helpers, and exec()
+ * keeps the children of a shell. They are not waited for.
+ */
+enum owner { SHARE_NONE, SHARE_OURS, SHARE_ENDED };
+
+/* A process has ended: release the threads that wait for it. */
+static void gather(const struct engine *e, uint8_t *share)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+		for (uint32_t i = 0; i < e->plan->head->processes; i++) {
+			const struct plan_process *pp = &e->plan->process[i];
+
+			if (share[i] != SHARE_OURS ||
+			    e->result.pid[i] != (uint32_t)pid)
+				continue;
+			share[i] = SHARE_ENDED;
+			for (uint32_t k = 0; k < pp->streams; k++)
+				give_up(e, pp->stream + k);
+		}
+	}
+}
+
+/* True while a process of the share lives. */
+static bool any_left(const struct engine *e, const uint8_t *share)
+{
+	for (uint32_t i = 0; i < e->plan->head->processes; i++)
+		if (share[i] == SHARE_OURS && e->result.pid[i])
+			return true;
+	return false;
+}
+
+/* @order: a parent comes before its children. */
+static uint8_t *share_of(const struct engine *e, const struct comm *comm,
+			 const uint32_t *order, struct reel_error *err)
+{
+	uint32_t n = e->plan->head->processes;
+	uint8_t *share = reel_alloc((size_t)n + 1, 1, err);
+
+	for (uint32_t i = 0; share && i < n; i++) {
+		uint32_t parent = e->plan->process[order[i]].parent;
+		uint32_t rank = order[i] % (uint32_t)comm->size;
+
+		share[order[i]] = parent != PLAN_NONE		 ? share[parent]
+				  : rank == (uint32_t)comm->rank ? SHARE_OURS
+								 : SHARE_NONE;
+	}
+	return share;
+}
+
+struct watch {
+	uint64_t moved;
+	int looks;
+	bool released;
+};
+
+/*
+ * Edges cannot form a circle unless clocks were wrong; but when all that lives
+ * waits for others, and nothing has moved for seconds, waits are broken off.
+ */
+static void watch(const struct engine *e, struct watch *w)
+{
+	uint64_t moved = 0, waiting = 0, running = 0;
+
+	for (uint32_t i = 0; i < e->plan->head->streams; i++) {
+		const struct result_stream *s = &e->result.stream[i];
+
+		moved += s->calls;
+		waiting += s->state == STREAM_WAITS;
+		running += s->state == STREAM_RUNS;
+	}
+	w->looks = moved == w->moved && waiting && !running ? w->looks + 1 : 0;
+	w->moved = moved;
+	if (w->looks < STUCK_LOOKS || w->released)
+		return;
+	w->released = true;
+	__atomic_store_n(&e->result.head->released, 1, __ATOMIC_RELAXED);
+}
+
+static void kill_all(const struct engine *e)
+{
+	for (uint32_t i = 0; i < e->plan->head->processes; i++)
+		if (e->result.pid[i])
+			kill((pid_t)e->result.pid[i], SIGKILL);
+}
+
+/* The next of our share that is to be started, or processes. */
+static uint32_t next_root(const struct engine *e, const uint8_t *share,
+			  const uint32_t *order, uint32_t i)
+{
+	uint32_t n = e->plan->head->processes;
+
+	for (; i < n; i++) {
+		const struct plan_process *pp = &e->plan->process[order[i]];
+
+		if (pp->parent == PLAN_NONE && pp->streams &&
+		    share[order[i]] == SHARE_OURS)
+			break;
+	}
+	return i;
+}
+
+static void sleep_for_child(int64_t until_ns, const sigset_t *chld)
+{
+	int64_t left = until_ns - wait_now();
+	struct timespec ts = {0, 0};
+
+	if (left > WATCH_NS)
+		left = WATCH_NS;
+	if (left > 0)
+		ts = (struct timespec){0, left};
+	sigtimedwait(chld, NULL, &ts);
+}
+
+static void supervise(const struct engine *e, uint8_t *share,
+		      const uint32_t *order, const sigset_t *mask)
+{
+	struct result_head *h = e->result.head;
+	uint32_t n = e->plan->head->processes;
+	uint32_t i = next_root(e, share, order, 0);
+	struct watch w = {0};
+	int64_t watched = wait_now();
+	sigset_t chld;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	while (!h->stop && (i < n || any_left(e, share))) {
+		int64_t now = wait_now(), next = INT64_MAX;
+
+		if (i < n) {
+			next = h->zero_ns + e->plan->process[order[i]].start_ns;
+			if (e->mode == REPLAY_AFAP || next <= now) {
+				start_process(e, order[i], mask);
+				i = next_root(e, share, order, i + 1);
+				continue;
+			}
+		}
+		sleep_for_child(next, &chld);
+		gather(e, share);
+		if (now - watched >= WATCH_NS) {
+			watched = now;
+			watch(e, &w);
+		}
+	}
+	if (h->stop)
+		kill_all(e);
+	while (any_left(e, share)) {
+		sleep_for_child(INT64_MAX, &chld);
+		gather(e, share);
+	}
+}
+
+static const struct plan_process *sorted_process;
+
+static int by_start(const void *a, const void *b)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	int64_t x = sorted_process[i].start_ns, y = sorted_process[k].start_ns;
+
+	return x != y ? (x < y ? -1 : 1) : i < k ? -1 : i > k;
+}
+
+/* Process indices in the order of their start: plan_open() has checked that a
+ * parent comes first. */
+static uint32_t *start_order(const struct plan *plan, struct reel_error *err)
+{
+	uint32_t n = plan->head->processes;
+	uint32_t *order = reel_alloc((size_t)n + 1, sizeof(*order), err);
+
+	if (!order)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	sorted_process = plan->process;
+	qsort(order, n, sizeof(*order), by_start);
+	return order;
+}
+
+/*
+ * The job's time 0 was when its command was started. We were started then, so
+ * that our own preparations hide in the job's; unless they took longer.
+ */
+static void set_zero(struct engine *e, const uint32_t *order, int64_t entry_ns)
+{
+	struct result_head *h = e->result.head;
+	int64_t now = wait_now(), first = 0;
+
+	if (e->plan->head->processes)
+		first = e->plan->process[order[0]].start_ns;
+	h->begin_ns = entry_ns;
+	h->zero_ns = now > entry_ns + first ? now - first : entry_ns;
+}
+
+/* A thread writes from memory of its own, which is filled before. */
+static int check_memory(const struct plan *plan, struct reel_error *err)
+{
+	uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+		       (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (uint32_t i = 0; i < plan->head->streams; i++)
+		if (plan->stream[i].most_written > all)
+			return reel_fail(
+				err, REEL_E_LIMIT,
+				"a write of the plan takes %llu bytes, more "
+				"than this machine has memory",
+				(unsigned long long)plan->stream[i]
+					.most_written);
+	return 0;
+}
+
+static int prepare(struct engine *e, const struct engine_options *opt,
+		   struct reel_error *err)
+{
+	struct plan *plan = NULL;
+
+	if (plan_open(&plan, opt->plan, err))
+		return -1;
+	e->plan = plan;
+	if (check_memory(plan, err))
+		return -1;
+	e->mode = opt->mode;
+	e->warm = opt->warm;
+	if (confine_wanted(&e->confine, err) ||
+	    result_open(&e->result, opt->result, plan, err) ||
+	    sandbox_use(&e->sandbox, opt->root, err) ||
+	    descriptors_open(e, err))
+		return -1;
+	fill_text();
+	wait_calibrate(&e->clock, opt->burn);
+	return 0;
+}
+
+/* The end of the job's last process was not the end of the job. */
+static void wait_wall(const struct engine *e)
+{
+	int64_t last = 0;
+
+	for (uint32_t i = 0; i < e->plan->head->processes; i++)
+		if (e->plan->process[i].end_ns > last)
+			last = e->plan->process[i].end_ns;
+	if (e->mode != REPLAY_AFAP && last && !e->result.head->stop &&
+	    e->plan->head->wall_ns > last)
+		wait_until(&e->clock, &e->result,
+			   wait_now() + e->plan->head->wall_ns - last);
+	e->result.head->end_ns = wait_now();
+}
+
+int engine_run(const struct engine_options *opt, const struct comm *comm,
+	       struct reel_error *err)
+{
+	int64_t entry_ns = wait_now(), bad;
+	struct engine e = {0};
+	uint32_t *order = NULL;
+	uint8_t *share = NULL;
+	sigset_t mask, chld;
+
+	bad = prepare(&e, opt, err) || !(order = start_order(e.plan, err)) ||
+	      !(share = share_of(&e, comm, order, err));
+	comm->allreduce(&bad, 1, COMM_MAX);
+	if (bad || !share) {
+		free(order);
+		free(share);
+		plan_close((struct plan *)(uintptr_t)e.plan);
+		return reel_fail(err, REEL_E_IO, "another rank failed");
+	}
+	stop_here = e.result.head;
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	signal(SIGHUP, on_signal);
+	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, &mask);
+	if (comm->rank == 0)
+		set_zero(&e, order, entry_ns);
+	comm->barrier();
+	supervise(&e, share, order, &mask);
+	comm->barrier();
+	if (comm->rank == 0)
+		wait_wall(&e);
+	stop_here = NULL;
+	result_close(&e.result);
+	plan_close((struct plan *)(uintptr_t)e.plan);
+	free(order);
+	free(share);
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Replays a plan: one process for each process of the job, one thread for each
+ * thread, forked where the job forked them.
+ */
+#ifndef REPLAY_ENGINE_ENGINE_H
+#define REPLAY_ENGINE_ENGINE_H
+
+#include "replay/engine/player.h"
+
+struct comm;
+struct reel_error;
+
+struct engine_options {
+	const char *plan;
+	const char *root;   /* a sandbox that was made */
+	const char *result; /* a file that result_make() made */
+	enum replay_mode mode;
+	bool burn;
+	bool warm; /* what the job had to fetch again stays in the cache */
+};
+
+/*
+ * Run it in this process and its children until all have ended. Collective
+ * over @comm: every rank starts its share of the processes that have no
+ * parent. 0, or -1 with @err when it could not be started.
+ */
+int engine_run(const struct engine_options *opt, const struct comm *comm,
+	       struct reel_error *err);
+
+#endif

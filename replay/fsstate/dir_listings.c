@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compares every listing with what the replay will find there; where they
+ * differ, a mark has the entries made up, or removed, just before the listing.
+ */
+#include "replay/fsstate/dir_listings.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/intmap.h"
+#include "lib/store/event.h"
+
+#include "replay/model/recorded_job.h"
+
+/* Of the directory itself and of the one above. */
+#define DOTS 2
+
+struct dir {
+	int64_t before; /* entries before the job; exact once known */
+	int64_t net;	/* came since, less those that went */
+	uint32_t named; /* of those before, seen by their names */
+	bool listed, known;
+};
+
+/* A listing in progress. */
+struct scan {
+	uint32_t dir;
+	struct who first;
+	int64_t net; /* the directory's, at the first */
+	int64_t entries;
+};
+
+struct listings {
+	const struct job *job;
+	struct marks *marks;
+	struct dir *dir;	 /* by file id */
+	struct reel_idmap opens; /* open id -> scan */
+	struct scan *scan;
+	uint32_t scan_room;
+};
+
+int listings_new(struct listings **out, const struct job *job,
+		 struct marks *marks, struct reel_error *err)
+{
+	struct listings *l = reel_alloc(1, sizeof(*l), err);
+
+	if (!l)
+		return -1;
+	l->job = job;
+	l->marks = marks;
+	l->dir = reel_alloc(job->files, sizeof(*l->dir), err);
+	if (!l->dir) {
+		listings_free(l);
+		return -1;
+	}
+	*out = l;
+	return 0;
+}
+
+void listings_free(struct listings *l)
+{
+	if (!l)
+		return;
+	reel_idmap_fini(&l->opens);
+	free(l->scan);
+	free(l->dir);
+	free(l);
+}
+
+void listings_made(struct listings *l, uint32_t dir)
+{
+	struct dir *d = &l->dir[dir];
+
+	/* What it was before the job is another's: it is not made up. */
+	*d = (struct dir){.before = d->before, .known = true};
+	d->net = DOTS - d->before;
+}
+
+void listings_change(struct listings *l, uint32_t dir, int n)
+{
+	l->dir[dir].net += n;
+}
+
+int listings_room(struct listings *l, uint32_t dir)
+{
+	struct dir *d = &l->dir[dir];
+
+	if (d->known && d->named + DOTS >= d->before)
+		return 0;
+	d->named++;
+	return 1;
+}
+
+static int make_equal(struct listings *l, struct dir *d, const struct who *at,
+		      int64_t net, int64_t entries, struct reel_error *err)
+{
+	struct mark mark = {.stream = at->stream,
+			    .call = at->call,
+			    .kind = MARK_ENTRIES,
+			    .ns = entries};
+
+	d->net += entries - (d->before + net);
+	return marks_add(l->marks, &mark, err);
+}
+
+/* @entries were listed from the call @at on, when the changes came to @net. */
+static int listing(struct listings *l, struct dir *d, const struct who *at,
+		   int64_t net, int64_t entries, bool whole,
+		   struct reel_error *err)
+{
+	d->listed = true;
+	if (!d->known) {
+		if (whole || entries - net > d->before)
+			d->before = entries - net;
+		d->known = whole;
+		return 0;
+	}
+	if (whole ? entries == d->before + net : entries <= d->before + net)
+		return 0;
+	return make_equal(l, d, at, net, entries, err);
+}
+
+static int scan_ends(struct listings *l, struct scan *s, bool whole,
+		     struct reel_error *err)
+{
+	int64_t entries = s->entries;
+
+	s->entries = 0;
+	return entries ? listing(l, &l->dir[s->dir], &s->first, s->net, entries,
+				 whole, err)
+		       : 0;
+}
+
+int listings_removed(struct listings *l, uint32_t dir, const struct who *me,
+		     struct reel_error *err)
+{
+	struct dir *d = &l->dir[dir];
+
+	if (!d->listed || (d->known && d->before + d->net == DOTS))
+		return 0;
+	return make_equal(l, d, me, d->net, DOTS, err);
+}
+
+int listings_read(struct listings *l, const struct reel_event *ev,
+		  const struct who *me, struct reel_error *err)
+{
+	struct dir *d = &l->dir[ev->file];
+	struct scan *s;
+	uint32_t i;
+
+	if (ev->call == REEL_CALL_SCANDIR)
+		/* Of those that it picked. */
+		return listing(l, d, me, d->net, ev->result, false, err);
+	if (!ev->open)
+		return 0;
+	i = reel_idmap_get(&l->opens, ev->open, err);
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&l->scan, &l->scan_room, i, sizeof(*l->scan), err))
+		return -1;
+	s = &l->scan[i];
+	if (!s->entries) {
+		s->dir = ev->file;
+		s->first = *me;
+		s->net = d->net;
+	}
+	if (ev->result > 0) {
+		s->entries += ev->count;
+		return 0;
+	}
+	return scan_ends(l, s, true, err);
+}
+
+int listings_closed(struct listings *l, uint32_t open, struct reel_error *err)
+{
+	uint32_t i = reel_idmap_find(&l->opens, open);
+
+	return i == REEL_NO_INDEX ? 0 : scan_ends(l, &l->scan[i], false, err);
+}
+
+int64_t listings_before(const struct listings *l, uint32_t dir)
+{
+	return l->dir[dir].listed && l->dir[dir].before ? l->dir[dir].before
+							: -1;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plays the descriptor tables of all processes: opens, dups, closes, forks.
+ *
+ * A fork copies its parent's table at the time of the fork, so forks are taken
+ * in the order of their time, each before the first event that ends later.
+ */
+#include "replay/fsstate/fd_objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/intmap.h"
+#include "lib/store/event.h"
+
+#include "replay/model/classify.h"
+#include "replay/model/recorded_job.h"
+
+#define FDS_MAX (1 << 20)
+#define STANDARD 3
+
+struct table {
+	uint32_t *open; /* by fd; 0: not known */
+	uint32_t room;
+	uint32_t fds;
+};
+
+struct objects {
+	const struct job *job;
+	struct marks *marks;
+	struct table *table; /* by process */
+	uint32_t *forks;     /* processes with a parent, by time */
+	uint32_t n_forks, next_fork;
+	struct reel_idmap ends; /* kind, pipe -> object */
+	uint32_t *end_object;
+	uint32_t end_room;
+	uint32_t *pipe_of; /* by file id, 1 + index */
+	bool *handed;	   /* by file id: an object opens it */
+	struct plan_object *object;
+	uint32_t objects, object_room;
+	struct plan_pipe *pipe;
+	uint32_t pipes, pipe_room;
+};
+
+static const struct job *sorted_job; /* qsort() has no argument for it */
+
+static int by_start(const void *a, const void *b)
+{
+	int64_t x = sorted_job->process[*(const uint32_t *)a].start_ns;
+	int64_t y = sorted_job->process[*(const uint32_t *)b].start_ns;
+
+	if (x != y)
+		return x < y ? -1 : 1;
+	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+int objects_new(struct objects **out, const struct job *job,
+		struct marks *marks, struct reel_error *err)
+{
+	struct objects *o = reel_alloc(1, sizeof(*o), err);
+
+	if (!o)
+		return -1;
+	o->job = job;
+	o->marks = marks;
+	o->table = reel_alloc(job->processes + 1, sizeof(*o->table), err);
+	o->forks = reel_alloc(job->processes + 1, sizeof(*o->forks), err);
+	o->pipe_of = reel_alloc(job->files, sizeof(*o->pipe_of), err);
+	o->handed = reel_alloc(job->files, sizeof(*o->handed), err);
+	if (!o->table || !o->forks || !o->pipe_of || !o->handed) {
+		objects_free(o);
+		return -1;
+	}
+	for (uint32_t i = 0; i < job->processes; i++)
+		if (job->process[i].parent != JOB_NONE)
+			o->forks[o->n_forks++] = i;
+	sorted_job = job;
+	qsort(o->forks, o->n_forks, sizeof(*o->forks), by_start);
+	*out = o;
+	return 0;
+}
+
+void objects_free(struct objects *o)
+{
+	if (!o)
+		return;
+	for (uint32_t i = 0; o->table && i < o->job->processes; i++)
+		free(o->table[i].open);
+	free(o->table);
+	free(o->forks);
+	reel_idmap_fini(&o->ends);
+	free(o->end_object);
+	free(o->pipe_of);
+	free(o->handed);
+	free(o->object);
+	free(o->pipe);
+	free(o);
+}
+
+static int fork_until(struct objects *o, int64_t end_ns, struct reel_error *err)
+{
+	for (; o->next_fork < o->n_forks; o->next_fork++) {
+		uint32_t child = o->forks[o->next_fork];
+		const struct job_process *p = &o->job->process[child];
+		const struct table *from = &o->table[p->parent];
+		struct table *to = &o->table[child];
+
+		if (p->start_ns >= end_ns)
+			return 0;
+		if (!from->room)
+			continue;
+		to->open = reel_alloc(from->room, sizeof(*to->open), err);
+		if (!to->open)
+			return -1;
+		memcpy(to->open, from->open, from->room * sizeof(*to->open));
+		to->room = from->room;
+		to->fds = from->fds;
+	}
+	return 0;
+}
+
+static uint32_t *slot_of(struct objects *o, uint32_t process, int32_t fd,
+			 struct reel_error *err)
+{
+	struct table *t = &o->table[process];
+
+	if (reel_array_reach(&t->open, &t->room, (uint32_t)fd, sizeof(*t->open),
+			     err))
+		return NULL;
+	if ((uint32_t)fd >= t->fds)
+		t->fds = (uint32_t)fd + 1;
+	return &t->open[fd];
+}
+
+static int add_object(struct objects *o, const struct plan_object *new,
+		      uint32_t *index, struct reel_error *err)
+{
+	if (reel_array_reach(&o->object, &o->object_room, o->objects,
+			     sizeof(*o->object), err))
+		return -1;
+	o->object[o->objects] = *new;
+	*index = o->objects++;
+	return 0;
+}
+
+static int pipe_of(struct objects *o, const struct reel_event *ev,
+		   uint32_t *pipe, struct reel_error *err)
+{
+	uint32_t *known = &o->pipe_of[ev->file];
+	int64_t bytes = reel_event_bytes(ev);
+
+	if (!*known) {
+		if (reel_array_reach(&o->pipe, &o->pipe_room, o->pipes,
+				     sizeof(*o->pipe), err))
+			return -1;
+		o->pipe[o->pipes].socket = ev->kind == REEL_KIND_SOCKET;
+		*known = ++o->pipes;
+	}
+	*pipe = *known - 1;
+	if (bytes > 0 && (uint64_t)bytes > o->pipe[*pipe].most)
+		o->pipe[*pipe].most = (uint64_t)bytes;
+	return 0;
+}
+
+/* Which end, or which stand-in for it, gives the recorded outcome. */
+static uint32_t end_kind(const struct objects *o, const struct reel_event *ev)
+{
+	bool write = ev->group == REEL_GROUP_WRITE;
+	int32_t flags = o->job->open[ev->open].flags;
+
+	if (write && ev->err == EPIPE)
+		return PLAN_OBJECT_BROKEN;
+	if (ev->group == REEL_GROUP_READ && ev->err == EAGAIN)
+		return PLAN_OBJECT_EMPTY;
+	if (ev->group == REEL_GROUP_READ && !ev->err &&
+	    (ev->result <= 0 ||
+	     (ev->layer == REEL_LAYER_STDIO && ev->result < ev->asked)))
+		return PLAN_OBJECT_ENDED;
+	if (ev->kind == REEL_KIND_SOCKET)
+		return PLAN_OBJECT_SOCKET;
+	if (write || (ev->group != REEL_GROUP_READ && flags >= 0 &&
+		      (flags & O_ACCMODE) == O_WRONLY))
+		return PLAN_OBJECT_PIPE_WRITE;
+	return PLAN_OBJECT_PIPE_READ;
+}
+
+static int end_of_pipe(struct objects *o, const struct reel_event *ev,
+		       uint32_t *index, struct reel_error *err)
+{
+	struct plan_object new = {
+		.kind = end_kind(o, ev), .name = PLAN_NONE, .twin = -1};
+	uint32_t known = o->ends.used, i;
+
+	if (pipe_of(o, ev, &new.pipe, err))
+		return -1;
+	i = reel_idmap_get(&o->ends, (uint64_t) new.kind << 32 | new.pipe, err);
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&o->end_object, &o->end_room, i,
+			     sizeof(*o->end_object), err))
+		return -1;
+	if (i == known && add_object(o, &new, &o->end_object[i], err))
+		return -1;
+	*index = o->end_object[i];
+	return 0;
+}
+
+/* The descriptor of which @ev's became a copy unseen, as after vfork(). */
+static int32_t twin_of(const struct table *t, const struct reel_event *ev)
+{
+	for (uint32_t i = 0; i < t->fds; i++)
+		if (t->open[i] == ev->open && (int32_t)i != ev->fd)
+			return (int32_t)i;
+	return -1;
+}
+
+static int file_object(struct objects *o, const struct reel_event *ev,
+		       const struct table *t, uint32_t *index,
+		       struct reel_error *err)
+{
+	const struct job_open *open = &o->job->open[ev->open];
+	struct plan_object new = {
+		.name = ev->file, .flags = open->flags, .twin = twin_of(t, ev)};
+	bool io = ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE;
+
+	if (new.flags < 0)
+		new.flags = ev->group == REEL_GROUP_WRITE ? O_WRONLY : O_RDONLY;
+	/* It is there by now, even if it never had a name. */
+	new.flags &= ~(O_CREAT | O_TRUNC | O_EXCL | O_TMPFILE);
+	if (io && ev->offset > 0)
+		new.pos = ev->offset;
+	if (ev->kind == REEL_KIND_FILE || ev->kind == REEL_KIND_DIR) {
+		new.kind = PLAN_OBJECT_FILE;
+		o->handed[ev->file] |= new.twin < 0;
+	} else if (ev->kind == REEL_KIND_MEMORY) {
+		new.kind = PLAN_OBJECT_MEMORY;
+		new.pos = o->job->file[ev->file].size_bytes;
+	} else {
+		new.kind = PLAN_OBJECT_NULL;
+	}
+	return add_object(o, &new, index, err);
+}
+
+/* Put an object behind ev->fd unless it is what the process has there. */
+static int need(struct objects *o, const struct reel_event *ev, uint32_t *slot,
+		uint32_t stream, uint32_t call, struct reel_error *err)
+{
+	const struct table *t = &o->table[o->job->stream[stream].process];
+	bool pipe = ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET;
+	bool message = pipe && (ev->group == REEL_GROUP_READ ||
+				ev->group == REEL_GROUP_WRITE);
+	struct mark mark = {.stream = stream,
+			    .call = call,
+			    .b = (uint32_t)ev->fd,
+			    .kind = MARK_OBJECT};
+
+	if (!message && *slot == ev->open)
+		return 0;
+	*slot = ev->open;
+	if (pipe ? end_of_pipe(o, ev, &mark.a, err)
+		 : file_object(o, ev, t, &mark.a, err))
+		return -1;
+	return marks_add(o->marks, &mark, err);
+}
+
+int objects_event(struct objects *o, const struct reel_event *ev,
+		  uint32_t stream, uint32_t call, struct reel_error *err)
+{
+	uint32_t process = o->job->stream[stream].process, *slot;
+
+	if (fork_until(o, ev->start_ns + ev->dur_ns, err))
+		return -1;
+	if (ev->fd < 0 || ev->fd >= FDS_MAX || ev->fd2 >= FDS_MAX ||
+	    (!ev->open && ev->err == EBADF))
+		return 0;
+	slot = slot_of(o, process, ev->fd, err);
+	if (!slot)
+		return -1;
+	if (!ev->open || ev->open >= o->job->opens || !ev->file ||
+	    ev->file >= o->job->files)
+		return 0;
+	if (role_by_address(ev->call))
+		return 0;
+	if (ev->group == REEL_GROUP_OPEN) {
+		if (!ev->err)
+			*slot = ev->open;
+		return 0;
+	}
+	if (need(o, ev, slot, stream, call, err))
+		return -1;
+	if (ev->group == REEL_GROUP_CLOSE)
+		*slot = 0;
+	if (ev->fd2 >= 0 && !ev->err) {
+		slot = slot_of(o, process, ev->fd2, err);
+		if (!slot)
+			return -1;
+		*slot = ev->open;
+	}
+	return 0;
+}
+
+const struct plan_object *objects_table(const struct objects *o, uint32_t *n)
+{
+	*n = o->objects;
+	return o->object;
+}
+
+const struct plan_pipe *objects_pipes(const struct objects *o, uint32_t *n)
+{
+	*n = o->pipes;
+	return o->pipe;
+}
+
+bool objects_handed(const struct objects *o, uint32_t file)
+{
+	return o->handed[file];
+}
+
+uint32_t objects_fds(const struct objects *o, uint32_t process)
+{
+	uint32_t fds = o->table[process].fds;
+
+	/* A standard one that was closed has a number, too. */
+	return fds < STANDARD ? STANDARD : fds;
+}

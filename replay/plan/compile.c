@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compiles a store into a plan, in two passes over its events: the first, over
+ * the whole job in the order of ends, finds out what depends on what; the
+ * second writes stream after stream in the order of starts.
+ *
+ * Both passes count the calls of a thread in the same way, and that count is
+ * what marks refer to: every event takes part in it, replayed or not.
+ */
+#include "replay/plan/compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/store/store.h"
+
+#include "replay/deps/collectives.h"
+#include "replay/deps/deps.h"
+#include "replay/deps/pipe_messages.h"
+#include "replay/fsstate/dir_listings.h"
+#include "replay/fsstate/fd_objects.h"
+#include "replay/fsstate/fsstate.h"
+#include "replay/model/recorded_job.h"
+#include "replay/plan/write.h"
+
+static uint32_t stream_of(const struct compiler *c, const struct reel_event *ev)
+{
+	return ev->thread < c->job->thread_ids ? c->job->stream_of[ev->thread]
+					       : JOB_NONE;
+}
+
+/* --- the first pass ------------------------------------------------------ */
+
+/* Files come and go by others too; only a call by path can tell. */
+static int mark_outside(struct compiler *c, const struct reel_event *ev,
+			const struct who *me, const struct effects *effects)
+{
+	bool by_name = effects->met == ev->file &&
+		       (ev->fd < 0 || ev->group == REEL_GROUP_OPEN);
+	int64_t size = c->job->file[ev->file].size_bytes;
+	struct mark mark = {.stream = me->stream,
+			    .call = me->call,
+			    .a = effects->dir,
+			    .b = ev->file,
+			    .ns = size > 0 ? size : 0,
+			    .kind = effects->appeared ? MARK_APPEAR
+						      : MARK_VANISH};
+
+	if (by_name && marks_add(&c->marks, &mark, c->err))
+		return -1;
+	claims_add(&c->claims, me, effects, by_name);
+	return 0;
+}
+
+/* The number of the call in its stream; both sides of a copy have one. */
+static int number_call(struct compiler *c, const struct reel_event *ev,
+		       struct who *me)
+{
+	struct last_copy *copy = &c->copy[me->stream];
+	uint32_t *calls = &c->calls[me->stream];
+
+	if (is_half_of(copy, ev)) {
+		me->call = *calls - 1;
+		copy->any = false;
+		return 0;
+	}
+	copy_seen(copy, ev);
+	me->call = (*calls)++;
+	return me->call < UINT32_MAX
+		       ? 0
+		       : reel_fail(
+				 c->err, REEL_E_LIMIT,
+				 "cannot replay: a thread has too many calls");
+}
+
+/*
+ * What was changed in a mapping is told at its end; but an msync() had to write
+ * it back before.
+ */
+static int mark_dirty(struct compiler *c, const struct reel_event *ev,
+		      const struct who *me)
+{
+	struct who *last = &c->msync[ev->open];
+	struct mark mark = {.stream = last->stream,
+			    .call = last->call,
+			    .ns = ev->result,
+			    .kind = MARK_DIRTY};
+
+	if (ev->call == REEL_CALL_MSYNC && !ev->err)
+		*last = *me;
+	if (ev->call != REEL_CALL_MAP_WRITE || !last->end_ns)
+		return 0;
+	last->end_ns = 0; /* nobody */
+	return marks_add(&c->marks, &mark, c->err);
+}
+
+static int survey_call(struct compiler *c, struct reel_event *ev,
+		       uint32_t stream)
+{
+	struct who me = {.stream = stream, .end_ns = ev->start_ns + ev->dur_ns};
+	struct effects effects;
+
+	if (number_call(c, ev, &me))
+		return -1;
+	if (ev->group == REEL_GROUP_OPEN || ev->fd2 >= 0)
+		c->makes[stream] = 1;
+	if (ev->call == REEL_CALL_CHDIR || ev->call == REEL_CALL_FCHDIR)
+		c->moves[c->job->stream[stream].process] = 1;
+	if (!role_async(ev) && residency_event(&c->residency, ev, &me, c->err))
+		return -1;
+	if (history_event(c->history, ev, &me, &effects, c->err) ||
+	    objects_event(c->objects, ev, stream, me.call, c->err) ||
+	    forks_event(&c->forks, ev, &me, c->err) ||
+	    claims_event(&c->claims, ev, &me, &effects, c->err) ||
+	    edges_event(c->edges, ev, &me, &effects, c->err))
+		return -1;
+	if (ev->open && mark_dirty(c, ev, &me))
+		return -1;
+	if ((effects.appeared || effects.vanished) &&
+	    mark_outside(c, ev, &me, &effects))
+		return -1;
+	/* Its thread did not wait for an asynchronous one. */
+	if ((ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET) &&
+	    !role_async(ev) &&
+	    messages_event(c->messages, ev, &me, c->idle_ns[stream], c->err))
+		return -1;
+	c->idle_ns[stream] = me.end_ns;
+	return 0;
+}
+
+/* A number of the stream for each of its records. */
+static int survey_meeting(struct compiler *c, const struct reel_event *ev,
+			  uint32_t stream)
+{
+	unsigned int halves = role_meets(ev);
+	unsigned int records = halves == (ROLE_ARRIVES | ROLE_LEAVES) ? 2 : 1;
+	struct who me = {.stream = stream,
+			 .call = c->calls[stream],
+			 .end_ns = ev->start_ns + ev->dur_ns};
+
+	if (me.call >= UINT32_MAX - 2)
+		return reel_fail(c->err, REEL_E_LIMIT,
+				 "cannot replay: a thread has too many calls");
+	c->calls[stream] += records;
+	c->idle_ns[stream] = me.end_ns;
+	c->met += records;
+	return meetings_event(c->meetings, ev, &me, c->err);
+}
+
+static int survey_event(struct compiler *c, struct reel_event *ev)
+{
+	uint32_t stream = stream_of(c, ev);
+
+	if (stream == JOB_NONE)
+		return reel_fail(c->err, REEL_E_FORMAT,
+				 "cannot replay: an event has no thread");
+	if (ev->file >= c->job->files || ev->file2 >= c->job->files ||
+	    ev->open >= c->job->opens)
+		return reel_fail(c->err, REEL_E_FORMAT,
+				 "cannot replay: an event has no file");
+	if (role_meets(ev))
+		return survey_meeting(c, ev, stream);
+	if (!role_plays(ev))
+		return 0;
+	c->async += role_async(ev);
+	return survey_call(c, ev, stream);
+}
+
+static int survey(struct compiler *c)
+{
+	struct reel_events *it = NULL;
+	struct reel_event ev;
+	int more, rc = -1;
+
+	if (reel_events_open(&it, c->st, 0, c->err))
+		return -1;
+	while ((more = reel_events_next(it, &ev, c->err)) > 0) {
+		if (survey_event(c, &ev))
+			goto out;
+		if (++c->events % 4096 == 0)
+			reel_progress_at(&c->progress, c->events / 2);
+	}
+	if (more < 0 || messages_end(c->messages, c->err))
+		goto out;
+	rc = 0;
+out:
+	reel_events_close(it);
+	return rc;
+}
+
+/* --- what stands around the streams -------------------------------------- */
+
+static int give_file(void *arg, const struct before *b, struct reel_error *err)
+{
+	struct compiler *c = arg;
+	struct plan_file f = {.kind = b->dir	? PLAN_FILE_DIR
+				      : b->fifo ? PLAN_FILE_FIFO
+						: PLAN_FILE_REGULAR,
+			      .denied = b->denied,
+			      .exec = b->exec,
+			      .cold = residency_cold(&c->residency, b->file),
+			      .piece_bytes =
+				      residency_piece(&c->residency, b->file),
+			      .size_bytes = b->fifo ? 0 : b->size_bytes,
+			      .entries = b->entries};
+
+	if (plan_writer_name(c->out, b->path, b->path_bytes, &f.name, err))
+		return -1;
+	if (b->link) {
+		struct plan_file link = {.name = f.name,
+					 .kind = b->loop ? PLAN_FILE_LOOP
+							 : PLAN_FILE_LINK,
+					 .size_bytes = b->link_bytes,
+					 .entries = -1};
+
+		if (plan_writer_file(c->out, &link, NULL, err))
+			return -1;
+		if (b->dangling)
+			return 0;
+	}
+	f.lines = b->dir ? 0 : b->lines;
+	return plan_writer_holes(c->out, &f, b->hole, b->holes, err) ||
+			       plan_writer_file(c->out, &f, b->line, err)
+		       ? -1
+		       : 0;
+}
+
+static int write_objects(struct compiler *c)
+{
+	uint32_t n, pipes;
+	const struct plan_pipe *p = objects_pipes(c->objects, &pipes);
+	const struct plan_object *o = objects_table(c->objects, &n);
+	struct plan_object *copy = reel_alloc(n + 1, sizeof(*copy), c->err);
+	int rc = -1;
+
+	if (!copy)
+		return -1;
+	for (uint32_t i = 0; i < n; i++) {
+		copy[i] = o[i];
+		if (o[i].name != PLAN_NONE &&
+		    compile_name(c, o[i].name, &copy[i].name))
+			goto out;
+		/* A file that has no name to open it by. */
+		if (o[i].kind == PLAN_OBJECT_FILE &&
+		    copy[i].name == PLAN_NONE) {
+			copy[i].kind = PLAN_OBJECT_MEMORY;
+			copy[i].pos = c->job->file[o[i].name].size_bytes;
+		}
+	}
+	rc = plan_writer_objects(c->out, copy, n, p, pipes, c->err);
+out:
+	free(copy);
+	return rc;
+}
+
+/* Parents are earlier, so this ends. */
+static bool moves(const struct compiler *c, uint32_t process)
+{
+	for (; process != JOB_NONE; process = c->job->process[process].parent)
+		if (c->moves[process])
+			return true;
+	return false;
+}
+
+static int write_processes(struct compiler *c, struct plan_head *h)
+{
+	for (uint32_t i = 0; i < c->job->processes; i++) {
+		const struct job_process *jp = &c->job->process[i];
+		struct plan_process p = {
+			.process_id = jp->id,
+			.parent = jp->parent,
+			.stream = jp->stream,
+			.streams = jp->streams,
+			.start_ns = jp->start_ns + c->lead_ns,
+			.end_ns = jp->end_ns + c->lead_ns,
+			.fds = objects_fds(c->objects, i),
+			.moves = moves(c, i),
+			.exits = jp->exits,
+		};
+
+		for (uint32_t k = 0; k < jp->streams; k++)
+			p.makers += c->makes[jp->stream + k];
+		if (p.fds > h->fds)
+			h->fds = p.fds;
+		if (plan_writer_process(c->out, &p, c->err))
+			return -1;
+	}
+	return 0;
+}
+
+/* How long after the start of the job its time 0 was: until the first event. */
+static int read_lead(struct compiler *c)
+{
+	static const char sql[] = "SELECT max(0, min(start_real_ns -"
+				  " json_extract(job_json, '$.start_real_ns'),"
+				  " wall_ns - span_ns)) FROM run";
+	int64_t ns = 0;
+	bool has = false;
+
+	if (reel_store_int(c->st, sql, &ns, &has, NULL) || !has)
+		ns = 0;
+	if (ns + c->job->origin_ns < 0)
+		ns = -c->job->origin_ns;
+	c->lead_ns = ns;
+	return 0;
+}
+
+static int write_plan(struct compiler *c, const char *path)
+{
+	struct plan_head h = {.wall_ns = c->job->wall_ns,
+			      .calls = -c->met,
+			      .async = c->async,
+			      .meetings = meetings_settled(c->meetings)};
+
+	if (plan_writer_new(&c->out, path, c->err) ||
+	    inserts_read(&c->inserts, c->job, c->st, c->err) || read_lead(c))
+		return -1;
+	for (uint32_t i = 0; i < c->job->streams; i++) {
+		h.calls += c->calls[i];
+		if (compile_stream(c, i))
+			return -1;
+	}
+	if (history_before(c->history, give_file, c, c->err) ||
+	    write_objects(c) || write_processes(c, &h))
+		return -1;
+	h.skipped = c->skipped;
+	h.fetches = c->fetches;
+	h.async_sum_ns = c->async_sum_ns;
+	h.async_union_ns = c->async_union_ns;
+	h.room_bytes = history_room(c->history);
+	return plan_writer_finish(c->out, &h, c->err);
+}
+
+/* Calls that were only counted have no order and no offsets. */
+static int refuse_counted(struct compiler *c)
+{
+	static const char sql[] =
+		"SELECT count(*) FROM loss WHERE reason = 'counted'";
+	int64_t n = 0;
+	bool has = false;
+
+	if (reel_store_int(c->st, sql, &n, &has, c->err))
+		return -1;
+	if (has && n)
+		return reel_fail(c->err, REEL_E_FORMAT,
+				 "cannot replay: calls of the run were only "
+				 "counted (--events none, or past --max-size)");
+	return 0;
+}
+
+static int prepare(struct compiler *c)
+{
+	uint32_t n;
+
+	if (job_read(&c->job, c->st, c->err))
+		return -1;
+	n = c->job->streams + 1;
+	c->calls = reel_alloc(n, sizeof(*c->calls), c->err);
+	c->idle_ns = reel_alloc(n, sizeof(*c->idle_ns), c->err);
+	c->makes = reel_alloc(n, sizeof(*c->makes), c->err);
+	c->moves = reel_alloc((size_t)c->job->processes + 1, sizeof(*c->moves),
+			      c->err);
+	c->name_of = reel_alloc(c->job->files, sizeof(*c->name_of), c->err);
+	c->copy = reel_alloc(n, sizeof(*c->copy), c->err);
+	c->msync = reel_alloc(c->job->opens, sizeof(*c->msync), c->err);
+	if (!c->calls || !c->idle_ns || !c->copy || !c->msync || !c->makes ||
+	    !c->moves || !c->name_of ||
+	    residency_init(&c->residency, c->job, &c->marks, c->err))
+		return -1;
+	for (uint32_t i = 0; i < c->job->streams; i++)
+		c->idle_ns[i] =
+			c->job->process[c->job->stream[i].process].start_ns;
+	return contents_init(&c->contents, c->job, c->err) ||
+			       listings_new(&c->listings, c->job, &c->marks,
+					    c->err) ||
+			       history_new(&c->history, c->job, c->listings,
+					   &c->contents, c->err) ||
+			       edges_new(&c->edges, c->job, &c->marks,
+					 &c->contents, c->err) ||
+			       claims_init(&c->claims, c->job, &c->marks,
+					   c->edges, c->err) ||
+			       messages_new(&c->messages, c->job, c->edges,
+					    &c->marks, c->err) ||
+			       meetings_new(&c->meetings, c->edges, &c->marks,
+					    c->err) ||
+			       objects_new(&c->objects, c->job, &c->marks,
+					   c->err) ||
+			       forks_init(&c->forks, c->job, &c->marks, c->err)
+		       ? -1
+		       : 0;
+}
+
+int plan_compile(struct reel_store *st, const char *path,
+		 struct reel_error *err)
+{
+	struct compiler c = {.st = st, .err = err};
+	int rc = -1;
+
+	if (refuse_counted(&c) || prepare(&c))
+		goto out;
+	reel_progress_start(&c.progress, "planning", "events", c.job->events);
+	if (survey(&c))
+		goto out;
+	marks_sort(&c.marks);
+	forks_sort(&c.forks);
+	rc = write_plan(&c, path);
+out:
+	reel_progress_stop(&c.progress);
+	plan_writer_free(c.out);
+	inserts_fini(&c.inserts);
+	objects_free(c.objects);
+	forks_fini(&c.forks);
+	messages_free(c.messages);
+	meetings_free(c.meetings);
+	edges_free(c.edges);
+	history_free(c.history);
+	contents_fini(&c.contents);
+	claims_fini(&c.claims);
+	residency_fini(&c.residency);
+	listings_free(c.listings);
+	marks_fini(&c.marks);
+	free(c.calls);
+	free(c.idle_ns);
+	free(c.copy);
+	free(c.msync);
+	free(c.makes);
+	free(c.moves);
+	free(c.name_of);
+	job_free(c.job);
+	return rc;
+}

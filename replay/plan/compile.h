@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the two passes that compile a plan: compile.c, compile_stream.c. */
+#ifndef REPLAY_PLAN_COMPILE_H
+#define REPLAY_PLAN_COMPILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/calls.h"
+#include "lib/progress.h"
+#include "lib/store/event.h"
+
+#include "replay/deps/forks.h"
+#include "replay/deps/pending_changes.h"
+#include "replay/fsstate/inodes.h"
+#include "replay/fsstate/page_cache.h"
+#include "replay/model/annotations.h"
+#include "replay/model/classify.h"
+#include "replay/model/plan.h"
+#include "replay/plan/lifecycle.h"
+
+struct reel_error;
+struct reel_store;
+
+/* The last copy of a stream: what it wrote is told by the next event. */
+struct last_copy {
+	int64_t start_ns, dur_ns;
+	bool any;
+};
+
+/* A record whose second half may still come. */
+struct held {
+	struct plan_record r;
+	struct plan_more m;
+	struct last_copy copy;
+	bool any;
+};
+
+struct compiler {
+	struct reel_store *st;
+	struct reel_error *err;
+	struct job *job;
+	struct marks marks;
+	struct listings *listings;
+	struct contents contents;
+	struct claims claims;
+	struct history *history;
+	struct residency residency;
+	struct edges *edges;
+	struct messages *messages;
+	struct meetings *meetings;
+	struct objects *objects;
+	struct forks forks;
+	struct inserts inserts;
+	struct plan_writer *out;
+	struct reel_progress progress;
+	uint32_t *calls;	/* by stream */
+	int64_t *idle_ns;	/* end of its last call, by stream */
+	struct last_copy *copy; /* by stream */
+	struct who *msync;	/* the last of its mappings, by open id */
+	uint8_t *makes;		/* it makes descriptors, by stream */
+	uint8_t *moves;		/* it changes its directory, by process */
+	uint32_t *name_of;	/* by file id, 1 + name */
+	uint64_t events, skipped, async, met, fetches;
+	int64_t lead_ns; /* from the start of the job to the time 0 */
+	/* While writing: */
+	size_t mark, insert;
+	int64_t at_ns; /* where the stream's time stands */
+	/* Time of asynchronous operations: the sum, and the union per thread. */
+	int64_t async_sum_ns, async_union_ns, async_end_ns;
+	struct held held;
+	struct {
+		int64_t start_ns, end_ns;
+		bool any;
+		unsigned int halves; /* ROLE_ARRIVES, ROLE_LEAVES */
+	} meeting;		     /* one that may hold calls of its thread */
+};
+
+static inline void copy_seen(struct last_copy *c, const struct reel_event *ev)
+{
+	*c = (struct last_copy){ev->start_ns, ev->dur_ns,
+				role_copies(ev->call)};
+}
+
+/* Is it the other side of that copy? */
+static inline bool is_half_of(const struct last_copy *c,
+			      const struct reel_event *ev)
+{
+	return c->any && ev->call == REEL_CALL_COPY_OUT && ev->fd >= 0 &&
+	       c->start_ns == ev->start_ns && c->dur_ns == ev->dur_ns;
+}
+
+/* The name of @file in the plan, PLAN_NONE where it has none. 0 or -1. */
+int compile_name(struct compiler *c, uint32_t file, uint32_t *name);
+
+/* The second pass: the records of @stream. 0, or -1 with the error filled. */
+int compile_stream(struct compiler *c, uint32_t stream);
+
+#endif

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The second pass of compiling: the events of a thread, in the order of their
+ * starts, become the records of a stream, each with what the first pass found
+ * out about it. The count of calls is the first pass's, or all is amiss.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/store/store.h"
+
+#include "replay/fsstate/fd_objects.h"
+#include "replay/fsstate/fsstate.h"
+#include "replay/model/recorded_job.h"
+#include "replay/plan/compile.h"
+#include "replay/plan/write.h"
+
+int compile_name(struct compiler *c, uint32_t file, uint32_t *name)
+{
+	const char *path = file ? c->job->file[file].path : NULL;
+
+	*name = PLAN_NONE;
+	if (!path || path[0] != '/')
+		return 0; /* a temporary file, or below an unknown directory */
+	if (!c->name_of[file]) {
+		if (plan_writer_name(c->out, path, strlen(path), name, c->err))
+			return -1;
+		c->name_of[file] = *name + 1;
+	}
+	*name = c->name_of[file] - 1;
+	return 0;
+}
+
+/* From where the stream's time stands until @start_ns, and through @dur_ns. */
+static void set_time(struct compiler *c, struct plan_record *r,
+		     struct plan_more *m, int64_t start_ns, int64_t dur_ns)
+{
+	int64_t gap = start_ns - c->at_ns;
+
+	if (gap < 0)
+		gap = 0; /* it began inside another call */
+	if (dur_ns < 0)
+		dur_ns = 0;
+	if (start_ns + dur_ns > c->at_ns)
+		c->at_ns = start_ns + dur_ns;
+	r->gap_ns = (uint32_t)gap;
+	r->dur_ns = (uint32_t)dur_ns;
+	m->gap_high = (uint32_t)(gap >> 32);
+	m->dur_high = (uint32_t)(dur_ns >> 32);
+	if (m->gap_high || m->dur_high)
+		r->flags |= PLAN_F_MORE;
+}
+
+/* In each stream they come in the order of their start. */
+static void add_async(struct compiler *c, const struct reel_event *ev)
+{
+	int64_t start_ns = ev->start_ns, end_ns = start_ns + ev->dur_ns;
+
+	if (ev->dur_ns <= 0)
+		return;
+	c->async_sum_ns += ev->dur_ns;
+	if (start_ns < c->async_end_ns)
+		start_ns = c->async_end_ns;
+	if (end_ns <= start_ns)
+		return;
+	c->async_union_ns += end_ns - start_ns;
+	c->async_end_ns = end_ns;
+}
+
+static const struct plan_more nothing_more = PLAN_MORE_NONE;
+
+static int fork_waits(struct compiler *c, uint32_t child, struct plan_more *m)
+{
+	const struct forks *f = &c->forks;
+	uint32_t index;
+
+	for (size_t i = forks_of(f, child);
+	     i < f->waits && f->wait[i].child == child; i++) {
+		struct plan_edge edge = {.stream = f->wait[i].before.stream,
+					 .calls = f->wait[i].before.call + 1};
+
+		if (plan_writer_edge(c->out, &edge, &index, c->err))
+			return -1;
+		if (!m->edges++)
+			m->edge = index;
+	}
+	return 0;
+}
+
+static int write_insert(struct compiler *c, const struct insert *in)
+{
+	struct plan_record r = {.offset = PLAN_NO_OFFSET,
+				.size = PLAN_NO_SIZE,
+				.fd = -1,
+				.op = in->op,
+				.flags = PLAN_F_MORE};
+	struct plan_more m = nothing_more;
+
+	m.arg = in->arg;
+	m.arg2 = in->arg2;
+	set_time(c, &r, &m, in->at_ns, 0);
+	if (in->op == PLAN_OP_FORK && fork_waits(c, (uint32_t)in->arg, &m))
+		return -1;
+	if (in->name && plan_writer_name(c->out, in->name, strlen(in->name),
+					 &m.name, c->err))
+		return -1;
+	return plan_writer_record(c->out, &r, &m, c->err);
+}
+
+/* Inserts of @stream up to @until_ns. */
+static int write_inserts(struct compiler *c, uint32_t stream, int64_t until_ns)
+{
+	const struct inserts *in = &c->inserts;
+
+	for (; c->insert < in->n && in->at[c->insert].stream == stream;
+	     c->insert++) {
+		const struct insert *i = &in->at[c->insert];
+
+		if (until_ns != INT64_MAX &&
+		    (i->at_ns > until_ns || i->op == PLAN_OP_END))
+			return 0;
+		if (write_insert(c, i))
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * A bound socket holds its directory even when both have been removed, which
+ * takes the work out of an rmdir(); and it is what PyTorch's loader workers
+ * have there.
+ */
+static uint32_t appears(const struct compiler *c, const struct mark *k)
+{
+	if (k->a && !history_other(c->history, k->b))
+		return PLAN_F_APPEAR | PLAN_F_APPEAR_DIR;
+	if (!k->ns && !history_handled(c->history, k->b))
+		return PLAN_F_APPEAR | PLAN_F_APPEAR_SOCKET;
+	return PLAN_F_APPEAR;
+}
+
+/* A file that is out of the cache from the start: a first read finds it so. */
+static void lose(struct compiler *c, const struct mark *k, uint32_t file,
+		 struct plan_record *r, struct plan_more *m)
+{
+	if (!k->b && residency_cold(&c->residency, file))
+		return;
+	m->pos = k->ns;
+	m->lost_bytes = k->a;
+	r->flags |= PLAN_F_MORE | PLAN_F_FETCH;
+	c->fetches++;
+}
+
+/* What the survey found out about the call, which is of @file, or 0. */
+static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
+		       uint32_t file, struct plan_record *r,
+		       struct plan_more *m, int64_t *longer_ns,
+		       int64_t *after_ns)
+{
+	const struct marks *marks = &c->marks;
+
+	for (; c->mark < marks->n; c->mark++) {
+		const struct mark *k = &marks->mark[c->mark];
+		struct plan_edge edge = {.stream = k->a, .calls = k->b};
+		uint32_t index;
+
+		if (k->stream != stream || k->call != call)
+			return 0;
+		switch (k->kind) {
+		case MARK_POST:
+			r->flags |= PLAN_F_POST;
+			break;
+		case MARK_WAIT:
+			if (plan_writer_edge(c->out, &edge, &index, c->err))
+				return -1;
+			if (!m->edges++)
+				m->edge = index;
+			r->flags |= PLAN_F_MORE;
+			break;
+		case MARK_OBJECT:
+			if (k->b == (uint32_t)r->fd)
+				m->object = k->a;
+			else
+				m->object2 = k->a;
+			r->flags |= PLAN_F_MORE;
+			break;
+		case MARK_APPEAR:
+			m->appear_bytes = k->ns;
+			r->flags |= PLAN_F_MORE | appears(c, k);
+			break;
+		case MARK_VANISH:
+			r->flags |= PLAN_F_MORE | PLAN_F_VANISH;
+			break;
+		case MARK_ENTRIES:
+			m->entries = k->ns;
+			r->flags |= PLAN_F_MORE | PLAN_F_ENTRIES;
+			break;
+		case MARK_DIRTY:
+			m->dirty_bytes = k->ns;
+			r->flags |= PLAN_F_MORE | PLAN_F_DIRTY;
+			break;
+		case MARK_FETCH:
+			lose(c, k, file, r, m);
+			break;
+		case MARK_AFTER:
+			*after_ns = k->ns;
+			break;
+		case MARK_WAITED:
+		case MARK_LONGER:
+			*longer_ns = k->ns;
+			break;
+		}
+	}
+	return 0;
+}
+
+/* Is the argument any other than 0, which is what an absent one is played as? */
+static bool says(int64_t arg)
+{
+	return arg != 0 && arg != PLAN_NO_OFFSET;
+}
+
+/* Mappings are found by m.open, positions of streams are in m.pos. */
+static bool needs_more(const struct reel_event *ev, const struct plan_more *m,
+		       int64_t expected)
+{
+	return ev->err || ev->result != expected || m->name != PLAN_NONE ||
+	       m->name2 != PLAN_NONE || ev->fd2 >= 0 || m->count != 1 ||
+	       says(m->arg) || says(m->arg2) || ev->layer == REEL_LAYER_MMAP ||
+	       ev->group == REEL_GROUP_SEEK;
+}
+
+static uint16_t flags_of(const struct reel_event *ev)
+{
+	bool pipe = ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET;
+	uint16_t flags = 0;
+
+	if (ev->asked != REEL_NO_SIZE && ev->result == ev->asked)
+		flags |= PLAN_F_FULL;
+	if (ev->group == REEL_GROUP_OPEN && ev->fd >= 0 && !ev->err)
+		flags |= PLAN_F_MAKES_FD | PLAN_F_MORE;
+	if (ev->fd2 >= 0)
+		flags |= PLAN_F_MAKES_FD;
+	if (pipe &&
+	    (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE ||
+	     ev->group == REEL_GROUP_OPEN))
+		flags |= PLAN_F_MESSAGE;
+	if (role_async(ev))
+		flags |= PLAN_F_ASYNC;
+	if (ev->call == REEL_CALL_FGETS || ev->call == REEL_CALL_GETLINE)
+		flags |= PLAN_F_LINES;
+	return flags;
+}
+
+/* Is it named by path, or by a descriptor that it does not make? */
+static bool by_path(const struct reel_event *ev)
+{
+	return ev->group == REEL_GROUP_OPEN || ev->fd < 0;
+}
+
+/* The record of @ev, but for its time and what the survey found out. */
+static void make_record(struct compiler *c, const struct reel_event *ev,
+			struct plan_record *r, struct plan_more *m)
+{
+	bool makes = ev->group == REEL_GROUP_OPEN;
+
+	*r = (struct plan_record){.offset = ev->offset,
+				  .size = ev->asked < 0 ? PLAN_NO_SIZE
+							: ev->asked,
+				  .fd = makes ? -1 : ev->fd,
+				  .op = ev->call,
+				  .flags = flags_of(ev)};
+	*m = (struct plan_more){.result = ev->result,
+				.arg = ev->arg,
+				.arg2 = ev->arg2,
+				.pos = role_copies(ev->call) ? PLAN_NO_OFFSET
+							     : ev->pos,
+				.name = PLAN_NONE,
+				.name2 = PLAN_NONE,
+				.err = ev->err,
+				.fd2 = makes ? ev->fd : ev->fd2,
+				.count = ev->count ? ev->count : 1,
+				.object = PLAN_NONE,
+				.object2 = PLAN_NONE,
+				.open = ev->open};
+	if (!reel_call_info(ev->call) || ev->call >= REEL_CALL_MAX ||
+	    ev->fd >= 1 << 20 || ev->fd2 >= 1 << 20) {
+		r->op = 0;
+		r->fd = m->fd2 = -1;
+		c->skipped++;
+	}
+	if (r->fd < -1 ||
+	    (!ev->open && ev->err == EBADF && r->fd > STDERR_FILENO))
+		r->fd = -1;
+	if (m->fd2 < -1)
+		m->fd2 = -1;
+}
+
+/* Only now it is sure that the record has no second half. */
+static int write_held(struct compiler *c)
+{
+	if (!c->held.any)
+		return 0;
+	c->held.any = false;
+	return plan_writer_record(c->out, &c->held.r, &c->held.m, c->err);
+}
+
+/* The other side of the copy that is held. */
+static void join_half(struct compiler *c, const struct reel_event *ev)
+{
+	c->held.m.fd2 = ev->fd < 1 << 20 ? ev->fd : -1;
+	c->held.m.pos = ev->offset;
+	c->held.r.flags |= PLAN_F_MORE;
+	c->held.copy.any = false;
+}
+
+/* Of what it wrote, others have read lines. */
+static int give_lines(struct compiler *c, const struct reel_event *ev,
+		      struct plan_record *r, struct plan_more *m)
+{
+	const int64_t *line = NULL;
+	size_t n = history_lines(c->history, ev, &line);
+	uint32_t index;
+
+	for (size_t i = 0; i < n && i < UINT32_MAX; i++) {
+		if (plan_writer_line(c->out, line[i] - ev->offset, &index,
+				     c->err))
+			return -1;
+		if (!m->lines++)
+			m->line = index;
+	}
+	if (n)
+		r->flags |= PLAN_F_LINES | PLAN_F_MORE;
+	return 0;
+}
+
+static bool nameless_open(const struct reel_event *ev)
+{
+	return ev->group == REEL_GROUP_OPEN && ev->arg != REEL_NO_OFFSET &&
+	       (ev->arg & O_TMPFILE) == O_TMPFILE;
+}
+
+static int write_event(struct compiler *c, const struct reel_event *ev,
+		       uint32_t stream, uint32_t call)
+{
+	struct plan_record *r = &c->held.r;
+	struct plan_more *m = &c->held.m;
+	int64_t longer_ns = 0, after_ns = -1, gap_ns;
+
+	make_record(c, ev, r, m);
+	if ((by_path(ev) && compile_name(c, ev->file, &m->name)) ||
+	    compile_name(c, ev->file2, &m->name2))
+		return -1;
+	if (needs_more(ev, m, r->flags & PLAN_F_FULL ? ev->asked : 0))
+		r->flags |= PLAN_F_MORE;
+	if (nameless_open(ev) && !ev->err &&
+	    objects_handed(c->objects, ev->file))
+		r->flags |= PLAN_F_NAMED;
+	if (give_lines(c, ev, r, m))
+		return -1;
+	c->held.any = true;
+	copy_seen(&c->held.copy, ev);
+	if (apply_marks(c, stream, call, ev->file, r, m, &longer_ns, &after_ns))
+		return -1;
+	if (role_async(ev)) { /* its thread went on at once */
+		set_time(c, r, m, ev->start_ns, 0);
+		add_async(c, ev);
+	} else {
+		set_time(c, r, m, ev->start_ns + longer_ns,
+			 ev->dur_ns - longer_ns);
+	}
+	if (after_ns >= 0 && m->edges) {
+		r->flags |= PLAN_F_WAIT_FIRST;
+		/* The message may have come before the thread was ready. */
+		gap_ns = (int64_t)((uint64_t)m->gap_high << 32 | r->gap_ns);
+		m->after_ns = after_ns < gap_ns ? after_ns : gap_ns;
+	}
+	return 0;
+}
+
+/* A collective: calls within it come before it arrives. */
+static int write_meeting(struct compiler *c, uint32_t stream, uint32_t *call)
+{
+	int64_t start_ns = c->meeting.start_ns, waited_ns = 0, unused;
+
+	c->meeting.any = false;
+	for (unsigned int half = ROLE_ARRIVES; half <= ROLE_LEAVES; half *= 2) {
+		struct plan_record r = {.offset = PLAN_NO_OFFSET,
+					.size = PLAN_NO_SIZE,
+					.fd = -1,
+					.op = PLAN_OP_MEET,
+					.flags = PLAN_F_MORE};
+		struct plan_more m = nothing_more;
+
+		if (!(c->meeting.halves & half))
+			continue;
+		if (apply_marks(c, stream, (*call)++, 0, &r, &m, &waited_ns,
+				&unused))
+			return -1;
+		set_time(c, &r, &m, start_ns,
+			 half == ROLE_LEAVES ? waited_ns : 0);
+		if (plan_writer_record(c->out, &r, &m, c->err))
+			return -1;
+	}
+	return 0;
+}
+
+/* What comes before a record at @start_ns. */
+static int write_before(struct compiler *c, uint32_t stream, uint32_t *call,
+			int64_t start_ns)
+{
+	if (write_held(c))
+		return -1;
+	if (c->meeting.any && c->meeting.end_ns <= start_ns &&
+	    (write_inserts(c, stream, c->meeting.start_ns) ||
+	     write_meeting(c, stream, call)))
+		return -1;
+	return write_inserts(c, stream, start_ns);
+}
+
+static int hold_meeting(struct compiler *c, const struct reel_event *ev,
+			uint32_t stream, uint32_t *call)
+{
+	if (write_before(c, stream, call, ev->start_ns) ||
+	    (c->meeting.any && write_meeting(c, stream, call)))
+		return -1;
+	c->meeting.halves = role_meets(ev);
+	c->meeting.start_ns = ev->start_ns;
+	c->meeting.end_ns = ev->start_ns + ev->dur_ns;
+	c->meeting.any = true;
+	return 0;
+}
+
+/* @call is the number of the next call. */
+static int stream_event(struct compiler *c, const struct reel_event *ev,
+			uint32_t stream, uint32_t *call)
+{
+	if (role_meets(ev))
+		return hold_meeting(c, ev, stream, call);
+	if (!role_plays(ev))
+		return 0;
+	if (is_half_of(&c->held.copy, ev)) {
+		join_half(c, ev);
+		return 0;
+	}
+	if (write_before(c, stream, call, ev->start_ns))
+		return -1;
+	return write_event(c, ev, stream, (*call)++);
+}
+
+int compile_stream(struct compiler *c, uint32_t stream)
+{
+	const struct job_stream *js = &c->job->stream[stream];
+	const struct job_process *jp = &c->job->process[js->process];
+	struct plan_stream s = {.thread_id = js->id, .process = js->process};
+	struct reel_events *it = NULL;
+	struct reel_event ev;
+	uint32_t call = 0;
+	int more, rc = -1;
+
+	c->held.any = c->held.copy.any = c->meeting.any = false;
+	c->at_ns = jp->start_ns;
+	c->async_end_ns = INT64_MIN;
+	if (js->start_ns > jp->start_ns)
+		s.start_ns = js->start_ns - jp->start_ns;
+	if (plan_writer_stream(c->out, &s, c->err) ||
+	    reel_events_open(&it, c->st, js->id, c->err))
+		return -1;
+	while ((more = reel_events_next(it, &ev, c->err)) > 0) {
+		if (stream_event(c, &ev, stream, &call))
+			goto out;
+		if (++c->events % 4096 == 0)
+			reel_progress_at(&c->progress, c->events / 2);
+	}
+	if (more < 0 || write_before(c, stream, &call, INT64_MAX))
+		goto out;
+	rc = 0;
+out:
+	reel_events_close(it);
+	return rc;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Collects forks, spans and ends of processes from a store. */
+#include "replay/plan/lifecycle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/store/store.h"
+
+#include "replay/model/plan.h"
+#include "replay/model/recorded_job.h"
+
+static int add(struct inserts *in, const struct insert *new,
+	       struct reel_error *err)
+{
+	if (in->n == in->room) {
+		size_t room = in->room ? 2 * in->room : 64;
+
+		if (reel_grow(&in->at, room, sizeof(*in->at), err))
+			return -1;
+		in->room = room;
+	}
+	in->at[in->n] = *new;
+	in->at[in->n].order = (uint32_t)in->n;
+	in->n++;
+	return 0;
+}
+
+static int add_processes(struct inserts *in, const struct job *job,
+			 struct reel_error *err)
+{
+	for (uint32_t i = 0; i < job->processes; i++) {
+		const struct job_process *p = &job->process[i];
+		struct insert fork = {.at_ns = p->start_ns,
+				      .arg = i,
+				      .stream = p->fork_stream,
+				      .op = PLAN_OP_FORK};
+		struct insert end = {.at_ns = p->end_ns,
+				     .stream = p->stream,
+				     .op = PLAN_OP_END};
+
+		if (!p->streams)
+			continue;
+		if ((p->parent != JOB_NONE && add(in, &fork, err)) ||
+		    add(in, &end, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_span(struct inserts *in, const struct job *job, sqlite3_stmt *q,
+		    struct reel_error *err)
+{
+	int64_t thread = sqlite3_column_int64(q, 0);
+	int64_t start = sqlite3_column_int64(q, 1);
+	int64_t dur = sqlite3_column_int64(q, 2);
+	struct insert begin = {.arg = sqlite3_column_int64(q, 3),
+			       .arg2 = sqlite3_column_int64(q, 5),
+			       .op = PLAN_OP_SPAN_BEGIN};
+	struct insert end = {.arg = begin.arg, .op = PLAN_OP_SPAN_END};
+	const char *name = (const char *)sqlite3_column_text(q, 4);
+
+	if (thread <= 0 || thread >= job->thread_ids ||
+	    job->stream_of[thread] == JOB_NONE || dur < 0 ||
+	    start < INT64_MIN / 4 || start > INT64_MAX / 4 ||
+	    dur > INT64_MAX / 4)
+		return 0;
+	begin.stream = end.stream = job->stream_of[thread];
+	begin.at_ns = start;
+	end.at_ns = start + (dur ? dur : 1); /* never before its begin */
+	if (begin.arg == REEL_SPAN_USER && name) {
+		begin.name = reel_strdup(name, err);
+		end.name = reel_strdup(name, err);
+		if (!begin.name || !end.name)
+			goto fail;
+	}
+	if (add(in, &begin, err))
+		goto fail;
+	begin.name = NULL;
+	if (sqlite3_column_int(q, 6) ? add(in, &end, err) : 0)
+		goto fail;
+	if (!sqlite3_column_int(q, 6))
+		free(end.name);
+	return 0;
+fail:
+	free(begin.name);
+	free(end.name);
+	return -1;
+}
+
+static int add_spans(struct inserts *in, const struct job *job,
+		     struct reel_store *st, struct reel_error *err)
+{
+	static const char sql[] =
+		"SELECT thread_id, start_ns, dur_ns, kind, name,"
+		" coalesce(detail, -1), closed FROM span ORDER BY span_id";
+	sqlite3_stmt *q = NULL;
+	int rc = -1, step;
+
+	if (reel_store_prepare(st, &q, sql, err))
+		return -1;
+	while ((step = sqlite3_step(q)) == SQLITE_ROW)
+		if (add_span(in, job, q, err))
+			goto out;
+	if (step != SQLITE_DONE) {
+		reel_fail(err, REEL_E_DB, "cannot read the store: %s",
+			  sqlite3_errmsg(st->db));
+		goto out;
+	}
+	rc = 0;
+out:
+	sqlite3_finalize(q);
+	return rc;
+}
+
+/* At one time: ends before begins, inner ends first; END is the last of all. */
+static int by_time(const void *a, const void *b)
+{
+	const struct insert *x = a, *y = b;
+	int p, q;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	p = x->op == PLAN_OP_END;
+	q = y->op == PLAN_OP_END;
+	if (p != q)
+		return p - q;
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	p = x->op == PLAN_OP_SPAN_END;
+	q = y->op == PLAN_OP_SPAN_END;
+	if (p != q)
+		return q - p;
+	if (x->order == y->order)
+		return 0;
+	return (x->order < y->order) == !p ? -1 : 1;
+}
+
+int inserts_read(struct inserts *in, const struct job *job,
+		 struct reel_store *st, struct reel_error *err)
+{
+	if (add_processes(in, job, err) || add_spans(in, job, st, err))
+		return -1;
+	if (in->n)
+		qsort(in->at, in->n, sizeof(*in->at), by_time);
+	return 0;
+}
+
+void inserts_fini(struct inserts *in)
+{
+	for (size_t i = 0; i < in->n; i++)
+		free(in->at[i].name);
+	free(in->at);
+	memset(in, 0, sizeof(*in));
+}

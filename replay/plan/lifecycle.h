@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records of a stream that are no calls of the job: forks, the begins and ends
+ * of spans, the end of the process. Sorted by stream and time, they are merged
+ * into the streams as these are written.
+ */
+#ifndef REPLAY_PLAN_LIFECYCLE_H
+#define REPLAY_PLAN_LIFECYCLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct job;
+struct reel_error;
+struct reel_store;
+
+struct insert {
+	int64_t at_ns;
+	int64_t arg, arg2;
+	uint32_t stream;
+	uint32_t order;
+	char *name;  /* of a user's span, NULL: none */
+	uint16_t op; /* enum plan_op */
+};
+
+struct inserts {
+	struct insert *at;
+	size_t n, room;
+};
+
+/* Zeroed is empty. 0, or -1 with @err (REEL_E_DB, REEL_E_MEMORY). */
+int inserts_read(struct inserts *in, const struct job *job,
+		 struct reel_store *st, struct reel_error *err);
+void inserts_fini(struct inserts *in);
+
+#endif

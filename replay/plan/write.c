@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes a plan. Records go straight to the file; what is rarer is collected
+ * beside it, each section in a file without a name, and copied behind.
+ */
+#include "replay/plan/write.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/error.h"
+
+enum section {
+	MORES,
+	PROCESSES,
+	STREAMS,
+	EDGES,
+	FILES,
+	LINES,
+	HOLES,
+	OBJECTS,
+	PIPES,
+	NAMES,
+	TEXT,
+	SECTIONS
+};
+
+static const size_t item_bytes[SECTIONS] = {
+	[MORES] = sizeof(struct plan_more),
+	[PROCESSES] = sizeof(struct plan_process),
+	[STREAMS] = sizeof(struct plan_stream),
+	[EDGES] = sizeof(struct plan_edge),
+	[FILES] = sizeof(struct plan_file),
+	[LINES] = sizeof(int64_t),
+	[HOLES] = sizeof(struct plan_hole),
+	[OBJECTS] = sizeof(struct plan_object),
+	[PIPES] = sizeof(struct plan_pipe),
+	[NAMES] = sizeof(uint64_t),
+	[TEXT] = 1,
+};
+
+struct plan_writer {
+	char *path, *tmp;
+	FILE *out;
+	FILE *section[SECTIONS];
+	uint64_t items[SECTIONS];
+	uint64_t at;		   /* in out */
+	struct plan_stream stream; /* being written */
+	uint32_t streams;
+	uint64_t file_bytes, hole_bytes;
+};
+
+static int failed(struct plan_writer *w, struct reel_error *err)
+{
+	return reel_fail(err, REEL_E_IO, "cannot write plan '%s': %s", w->path,
+			 strerror(errno));
+}
+
+/* A file beside the plan that has no name: it goes when it is closed. */
+static FILE *nameless(struct plan_writer *w)
+{
+	char *name = NULL;
+	FILE *f = NULL;
+	int fd;
+
+	if (asprintf(&name, "%s.XXXXXX", w->path) < 0)
+		return NULL;
+	fd = mkstemp(name);
+	if (fd >= 0) {
+		unlink(name);
+		f = fdopen(fd, "w+b");
+		if (!f)
+			close(fd);
+	}
+	free(name);
+	return f;
+}
+
+int plan_writer_new(struct plan_writer **out, const char *path,
+		    struct reel_error *err)
+{
+	static const struct plan_head blank;
+	struct plan_writer *w = reel_alloc(1, sizeof(*w), err);
+	int rc = -1;
+
+	if (!w)
+		goto out;
+	w->path = reel_strdup(path, err);
+	if (!w->path || asprintf(&w->tmp, "%s.tmp", path) < 0)
+		goto out;
+	w->out = fopen(w->tmp, "wbx");
+	if (!w->out || fwrite(&blank, sizeof(blank), 1, w->out) != 1) {
+		failed(w, err);
+		goto out;
+	}
+	w->at = sizeof(blank);
+	for (int i = 0; i < SECTIONS; i++) {
+		w->section[i] = nameless(w);
+		if (!w->section[i]) {
+			failed(w, err);
+			goto out;
+		}
+	}
+	*out = w;
+	w = NULL; /* given away */
+	rc = 0;
+out:
+	plan_writer_free(w);
+	return rc;
+}
+
+void plan_writer_free(struct plan_writer *w)
+{
+	if (!w)
+		return;
+	for (int i = 0; i < SECTIONS; i++)
+		if (w->section[i])
+			fclose(w->section[i]);
+	if (w->out) {
+		fclose(w->out);
+		unlink(w->tmp);
+	}
+	free(w->path);
+	free(w->tmp);
+	free(w);
+}
+
+static int add(struct plan_writer *w, enum section s, const void *items,
+	       size_t n, struct reel_error *err)
+{
+	if (n && fwrite(items, item_bytes[s], n, w->section[s]) != n)
+		return failed(w, err);
+	w->items[s] += n;
+	return 0;
+}
+
+static int end_stream(struct plan_writer *w, struct reel_error *err)
+{
+	if (w->streams == w->items[STREAMS])
+		return 0;
+	w->stream.mores = w->items[MORES] - w->stream.more_at;
+	return add(w, STREAMS, &w->stream, 1, err);
+}
+
+int plan_writer_stream(struct plan_writer *w, const struct plan_stream *s,
+		       struct reel_error *err)
+{
+	if (end_stream(w, err))
+		return -1;
+	w->streams++;
+	w->stream = *s;
+	w->stream.records_at = w->at;
+	w->stream.records = 0;
+	w->stream.more_at = w->items[MORES]; /* an index until the end */
+	w->stream.most_read = w->stream.most_written = 0;
+	w->stream.calls = 0;
+	return 0;
+}
+
+static void need_buffer(struct plan_stream *s, const struct plan_record *r)
+{
+	uint64_t *most = plan_writes(r) ? &s->most_written : &s->most_read;
+
+	if (plan_moves(r) && (uint64_t)r->size > *most)
+		*most = (uint64_t)r->size;
+	/* Newlines go into memory of the thread's own. */
+	if (plan_writes(r) && r->flags & PLAN_F_LINES &&
+	    *most <= PLAN_SHARED_BYTES)
+		*most = PLAN_SHARED_BYTES + 1;
+}
+
+int plan_writer_record(struct plan_writer *w, const struct plan_record *r,
+		       const struct plan_more *more, struct reel_error *err)
+{
+	if (fwrite(r, sizeof(*r), 1, w->out) != 1)
+		return failed(w, err);
+	w->at += sizeof(*r);
+	w->stream.records++;
+	w->stream.calls += plan_counts(r);
+	need_buffer(&w->stream, r);
+	return r->flags & PLAN_F_MORE ? add(w, MORES, more, 1, err) : 0;
+}
+
+int plan_writer_process(struct plan_writer *w, const struct plan_process *p,
+			struct reel_error *err)
+{
+	return add(w, PROCESSES, p, 1, err);
+}
+
+int plan_writer_edge(struct plan_writer *w, const struct plan_edge *e,
+		     uint32_t *index, struct reel_error *err)
+{
+	*index = (uint32_t)w->items[EDGES];
+	if (w->items[EDGES] >= UINT32_MAX)
+		return reel_fail(err, REEL_E_LIMIT, "too many edges");
+	return add(w, EDGES, e, 1, err);
+}
+
+int plan_writer_line(struct plan_writer *w, int64_t at, uint32_t *index,
+		     struct reel_error *err)
+{
+	*index = (uint32_t)w->items[LINES];
+	if (w->items[LINES] >= UINT32_MAX)
+		return reel_fail(err, REEL_E_LIMIT, "too many lines");
+	return add(w, LINES, &at, 1, err);
+}
+
+int plan_writer_name(struct plan_writer *w, const char *name, size_t bytes,
+		     uint32_t *index, struct reel_error *err)
+{
+	uint64_t at = w->items[TEXT];
+
+	*index = (uint32_t)w->items[NAMES];
+	if (w->items[NAMES] >= UINT32_MAX - 1 || bytes >= 4096)
+		return reel_fail(err, REEL_E_LIMIT, "too many names");
+	return add(w, NAMES, &at, 1, err) || add(w, TEXT, name, bytes, err) ||
+			       add(w, TEXT, "", 1, err)
+		       ? -1
+		       : 0;
+}
+
+int plan_writer_holes(struct plan_writer *w, struct plan_file *f,
+		      const struct plan_hole *hole, uint32_t n,
+		      struct reel_error *err)
+{
+	if (w->items[HOLES] + n > UINT32_MAX)
+		return reel_fail(err, REEL_E_LIMIT, "too many holes");
+	f->hole = (uint32_t)w->items[HOLES];
+	f->holes = n;
+	for (uint32_t i = 0; i < n; i++)
+		w->hole_bytes += (uint64_t)hole[i].bytes;
+	return add(w, HOLES, hole, n, err);
+}
+
+int plan_writer_file(struct plan_writer *w, struct plan_file *f,
+		     const int64_t *line, struct reel_error *err)
+{
+	f->line = (uint32_t)w->items[LINES];
+	if (f->size_bytes < 0 ||
+	    (uint64_t)f->size_bytes > INT64_MAX - w->file_bytes)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "cannot replay: the sizes of the files are "
+				 "not possible");
+	w->file_bytes += (uint64_t)f->size_bytes;
+	return add(w, LINES, line, f->lines, err) || add(w, FILES, f, 1, err)
+		       ? -1
+		       : 0;
+}
+
+int plan_writer_objects(struct plan_writer *w, const struct plan_object *o,
+			uint32_t n, const struct plan_pipe *p, uint32_t pipes,
+			struct reel_error *err)
+{
+	return add(w, OBJECTS, o, n, err) || add(w, PIPES, p, pipes, err) ? -1
+									  : 0;
+}
+
+/* Copy a section behind what is there, at a multiple of 8. */
+static int append(struct plan_writer *w, enum section s, uint64_t *at,
+		  struct reel_error *err)
+{
+	static const char zeros[8];
+	char buf[65536];
+	size_t pad = (8 - w->at % 8) % 8, n;
+
+	if (pad && fwrite(zeros, 1, pad, w->out) != pad)
+		return failed(w, err);
+	w->at += pad;
+	*at = w->at;
+	if (fflush(w->section[s]) || fseeko(w->section[s], 0, SEEK_SET))
+		return failed(w, err);
+	while ((n = fread(buf, 1, sizeof(buf), w->section[s])) > 0) {
+		if (fwrite(buf, 1, n, w->out) != n)
+			return failed(w, err);
+		w->at += n;
+	}
+	return ferror(w->section[s]) ? failed(w, err) : 0;
+}
+
+/* The streams' indices of mores become offsets. */
+static int fix_streams(struct plan_writer *w, uint64_t more_at,
+		       struct reel_error *err)
+{
+	FILE *f = w->section[STREAMS];
+
+	for (uint64_t i = 0; i < w->items[STREAMS]; i++) {
+		struct plan_stream s;
+		off_t at = (off_t)(i * sizeof(s));
+
+		if (fseeko(f, at, SEEK_SET) || fread(&s, sizeof(s), 1, f) != 1)
+			return failed(w, err);
+		s.more_at = more_at + s.more_at * sizeof(struct plan_more);
+		if (fseeko(f, at, SEEK_SET) || fwrite(&s, sizeof(s), 1, f) != 1)
+			return failed(w, err);
+	}
+	return 0;
+}
+
+static int append_all(struct plan_writer *w, struct plan_head *h,
+		      struct reel_error *err)
+{
+	uint64_t more_at = 0, text_end = w->items[TEXT];
+
+	if (end_stream(w, err) || add(w, NAMES, &text_end, 1, err) ||
+	    append(w, MORES, &more_at, err) || fix_streams(w, more_at, err) ||
+	    append(w, PROCESSES, &h->process_at, err) ||
+	    append(w, STREAMS, &h->stream_at, err) ||
+	    append(w, EDGES, &h->edge_at, err) ||
+	    append(w, FILES, &h->file_at, err) ||
+	    append(w, LINES, &h->line_at, err) ||
+	    append(w, HOLES, &h->hole_at, err) ||
+	    append(w, OBJECTS, &h->object_at, err) ||
+	    append(w, PIPES, &h->pipe_at, err) ||
+	    append(w, NAMES, &h->name_at, err) ||
+	    append(w, TEXT, &h->text_at, err))
+		return -1;
+	h->processes = (uint32_t)w->items[PROCESSES];
+	h->streams = (uint32_t)w->items[STREAMS];
+	h->edges = w->items[EDGES];
+	h->files = (uint32_t)w->items[FILES];
+	h->lines = w->items[LINES];
+	h->holes = w->items[HOLES];
+	h->objects = (uint32_t)w->items[OBJECTS];
+	h->pipes = (uint32_t)w->items[PIPES];
+	h->names = (uint32_t)w->items[NAMES] - 1;
+	h->text_bytes = w->items[TEXT];
+	h->file_total_bytes = w->file_bytes;
+	h->hole_total_bytes = w->hole_bytes;
+	return 0;
+}
+
+int plan_writer_finish(struct plan_writer *w, const struct plan_head *head,
+		       struct reel_error *err)
+{
+	struct plan_head h = *head;
+	FILE *f = w->out;
+
+	h.magic = PLAN_MAGIC;
+	h.version = PLAN_VERSION;
+	h.head_bytes = sizeof(h);
+	if (append_all(w, &h, err))
+		return -1;
+	h.file_bytes = w->at;
+	if (fseeko(f, 0, SEEK_SET) || fwrite(&h, sizeof(h), 1, f) != 1)
+		return failed(w, err);
+	w->out = NULL;
+	if (fclose(f) || rename(w->tmp, w->path)) {
+		failed(w, err);
+		unlink(w->tmp);
+		return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What else the machine did while the job ran: in job.json, report and compare.
+. "$(dirname "$0")/../lib/tap.sh"
+command -v python3 >/dev/null || skip_all 'python3 is missing'
+
+echo data >data
+cat >burn.py <<'PY'
+import sys, time
+while time.process_time() < float(sys.argv[1]):
+    pass
+PY
+cat >look.py <<'PY'
+import json, sys
+p = json.load(open(sys.argv[1] + '/job.json'))['processor']
+assert set(p) == {'job_ns', 'others_ns', 'stolen_ns'}, p
+assert all(isinstance(v, int) and v >= 0 for v in p.values()), p
+assert eval(sys.argv[2], {}, p), p
+PY
+if grep -q '^cpu ' /proc/stat 2>/dev/null; then
+	ioreel record -q -o own.reel -- python3 burn.py 0.5
+	check "the job's own time is the job's" \
+		'python3 look.py own.reel "5e8 <= job_ns < 5e9"'
+	# Until the other has had its half second, and no longer.
+	mkfifo done
+	python3 burn.py 0.5 >done & burner=$!
+	ioreel record -q -o other.reel -- sh -c 'cat done; cat data'
+	wait $burner
+	check "another's is not" \
+		'python3 look.py other.reel "job_ns < 4e8 and others_ns > 4e8"'
+else
+	skip "the job's own time is the job's" 'no /proc/stat'
+	skip "another's is not" 'no /proc/stat'
+fi
+
+# A job that was recorded on machines of all kinds.
+cat >put.py <<'PY'
+import json, shutil, sys
+shutil.copytree('job.reel', sys.argv[1])
+with open(sys.argv[1] + '/job.json') as f:
+    job = json.load(f)
+job['wall_ns'] = 10 ** 10
+job['host']['cpus'] = 4
+job.pop('processor', None)
+for word in sys.argv[2:]:
+    key, value = word.split('=')
+    if key == 'ranks':
+        job['ranks'] = json.loads(value)
+    else:
+        job.setdefault('processor', {})[key] = json.loads(value)
+with open(sys.argv[1] + '/job.json', 'w') as f:
+    json.dump(job, f)
+PY
+ioreel record -q -o job.reel -- cat data >/dev/null
+said() {
+	rm -rf m.reel
+	python3 put.py m.reel "$@"
+	ioreel report m.reel 2>e | tr '\n' ' ' | sed 's/   */ /g' |
+		grep -o 'a busy machine: .*longer for it'
+}
+is 'a quiet machine is no news' \
+	"$(said job_ns=9000000000 others_ns=900000000 stolen_ns=100000000)" ''
+is 'nor one of which nobody knows' "$(said)" ''
+is 'other programs' "$(said job_ns=1000000000 others_ns=25000000000 stolen_ns=0)" \
+	'a busy machine: other programs used 2.5 of its 4 processors; times are longer for it'
+is 'what the host withheld, of what was wanted' \
+	"$(said job_ns=5000000000 others_ns=3000000000 stolen_ns=2000000000)" \
+	'a busy machine: its host withheld 20 % of the time that its processors wanted (steal); times are longer for it'
+is 'both' "$(said job_ns=1000000000 others_ns=8000000000 stolen_ns=1000000000)" \
+	'a busy machine: other programs used 0.8 of its 4 processors; its host withheld 10 % of the time that its processors wanted (steal); times are longer for it'
+is 'a few ticks of a short job are none' \
+	"$(said job_ns=10000000 others_ns=0 stolen_ns=40000000)" ''
+is 'of several ranks: the one that was withheld most, and no neighbour' \
+	"$(said 'ranks=[{"wall_ns": 10000000000, "host": {"cpus": 4}, "processor": {"job_ns": 1000000000, "others_ns": 30000000000, "stolen_ns": 0}}, {"processor": {"job_ns": 9000000000, "others_ns": 0, "stolen_ns": 1000000000}}]')" \
+	'a busy machine: its host withheld 10 % of the time that its processors wanted (steal); times are longer for it'
+is 'what is no count is none' \
+	"$(said 'job_ns="x"' others_ns=-5 stolen_ns=1e300 'ranks=[1, null, {}]')" ''
+check 'the largest counts are no crash' \
+	'said job_ns=9223372036854775807 others_ns=9223372036854775807 \
+		stolen_ns=9223372036854775807'
+
+python3 put.py busy.reel job_ns=1000000000 others_ns=25000000000 stolen_ns=0
+python3 put.py quiet.reel job_ns=1000000000 others_ns=0 stolen_ns=0
+python3 put.py none.reel
+check 'compare says whose machine it was' 'ioreel compare quiet.reel busy.reel >out &&
+	grep -q "^busy.reel: a busy machine: other programs used 2.5 of" out &&
+	! grep -q "^quiet.reel:" out'
+check 'and has it in its document' 'ioreel compare --json busy.reel none.reel |
+	python3 -c "
+import json, sys
+d = json.load(sys.stdin)
+assert d[\"machine_a\"] == {\"cpus\": 4, \"job_ns\": 10**9, \"others_ns\": 25 * 10**9,
+                          \"stolen_ns\": 0}, d
+assert d[\"machine_b\"] is None, d"'
+check 'as report has' 'ioreel report --json busy.reel | python3 -c "
+import json, sys
+assert json.load(sys.stdin)[\"machine\"][\"others_ns\"] == 25 * 10**9"'
+finish

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+# Runs a probe bare and traced and compares all that its user can see. Source it
+# after tap.sh. The one thing to know: a probe prints what it observes (results,
+# errno, descriptor numbers), so that equal output is equal behaviour.
+#
+# $last is the trace of the last guest; q QUERY asks it.
+unset LD_PRELOAD
+CC=${CC:-cc}
+
+# guest NAME PROGRAM ARGS...: in a directory of its own, bare, then traced.
+guest() {
+	local name=$1
+	shift
+	last=$T/$name.reel
+	rm -rf bare traced "$last"
+	mkdir bare traced
+	(cd bare && "$@" >out 2>err </dev/null; echo "status $?" >>out)
+	(cd traced && "$IOREEL" record -q -o "$last" -- "$@" \
+		>out 2>err </dev/null; echo "status $?" >>out)
+	is "$name: output and status" "$(cat traced/out)" "$(cat bare/out)"
+	is "$name: standard error" "$(cat traced/err)" "$(cat bare/err)"
+}
+
+# probe NAME [ARGS...]: the guest that is tests/shim/*/NAME.c.
+probe() {
+	local name=$1
+	shift
+	guest "$name" "$(echo "$O"/tests/shim/*/"$name")" "$@"
+}
+
+q() { "$IOREEL" sql "$last" "$1" --format tsv 2>&1 | tail -n +2; }
+
+# Events and operations that the shim could not record.
+lost() { q 'SELECT coalesce(sum(count), 0) FROM loss'; }
+
+# build NAME FLAGS...: tests/shim/*/NAME.c compiled here, as ./NAME.
+build() {
+	local name=$1
+	shift
+	"$CC" -O1 -g -w -D_GNU_SOURCE -o "$name" "$TOP"/tests/shim/*/"$name.c" "$@" \
+		-lpthread -ldl 2>build.err
+}

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# libaio_seen: the kernel's aio, through syscall() and through libaio.
+. "$(dirname "$0")/../../lib/tap.sh"
+
+sql() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+
+# seen WHAT PROBE
+seen() {
+	rm -rf t.reel
+	"$2" file >bare; echo "status $?" >>bare
+	"$IOREEL" record -q -o t.reel -- "$2" file >traced
+	echo "status $?" >>traced
+	is "$1: output and status" "$(cat traced)" "$(cat bare)"
+	is "$1: operations and bytes are the program's" "$(sql "
+		SELECT call, count(*), sum(coalesce(bytes, 0)), sum(errno <> 0)
+		FROM v_event WHERE call LIKE 'async%' AND path LIKE '%/file'
+		GROUP BY call ORDER BY call")" "$(grep async bare)"
+	is "$1: each submission once" "$(sql "
+		SELECT count(*), sum(max(result, 0)), sum(errno <> 0)
+		FROM v_event WHERE call = 'io_submit'")" "7	35	2"
+	is "$1: offsets" "$(sql "SELECT min(offset), max(offset) FROM v_event
+		WHERE call = 'async_write'")" "0	122880"
+	is "$1: the vector's length" "$(sql "SELECT count(*) FROM v_event
+		WHERE call = 'async_read' AND asked = 1100")" 1
+}
+
+"$O/tests/shim/async/libaio_ops" file >/dev/null || skip_all 'no kernel aio here'
+seen 'syscall()' "$O/tests/shim/async/libaio_ops"
+if cc -DWITH_LIBAIO -o with_lib "$TOP/tests/shim/async/libaio_ops.c" -laio 2>/dev/null
+then
+	seen libaio ./with_lib
+	is 'deep queues are said so' "$("$IOREEL" sql t.reel "SELECT
+		max(result) FROM v_event WHERE call = 'io_submit'" \
+		--format tsv | tail -1)" 16
+else
+	skip 'through libaio' 'no libaio-dev'
+fi
+
+# Older libaios make their system calls by instructions of their own, where
+# only the library's functions can be seen.
+cat >own.c <<'END'
+static long kernel(long n, long a, long b, long c, long d, long e)
+{
+	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e;
+	long r;
+	__asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c),
+			 "r"(r10), "r"(r8) : "rcx", "r11", "memory");
+	return r;
+}
+int io_setup(int n, void *ctx) { return kernel(206, n, (long)ctx, 0, 0, 0); }
+int io_destroy(void *ctx) { return kernel(207, (long)ctx, 0, 0, 0, 0); }
+int io_submit(void *ctx, long n, void *list)
+{
+	return kernel(209, (long)ctx, n, (long)list, 0, 0);
+}
+int io_getevents(void *ctx, long least, long n, void *ev, void *ts)
+{
+	return kernel(208, (long)ctx, least, n, (long)ev, (long)ts);
+}
+END
+if [ -x with_lib ] && [ "$(uname -m)" = x86_64 ] &&
+	cc -shared -fPIC -Wl,-soname,libaio.so.own -o libaio.so.own own.c &&
+	cc -DWITH_LIBAIO -o with_own "$TOP/tests/shim/async/libaio_ops.c" \
+		./libaio.so.own -Wl,-rpath,"$PWD" 2>/dev/null; then
+	seen 'a libaio of old' ./with_own
+else
+	skip 'a libaio of old' 'no libaio-dev, or another machine'
+fi
+
+# A library whose io_submit() is something else goes through untouched.
+cat >other.c <<'END'
+#include <string.h>
+int io_submit(const char *a, const char *b) { return strcmp(a, b); }
+END
+cat >user.c <<'END'
+#include <stdio.h>
+int io_submit(const char *a, const char *b);
+int main(void) { return printf("%d\n", io_submit("same", "same")) != 2; }
+END
+if cc -shared -fPIC -o libother.so other.c 2>/dev/null &&
+	cc -o user user.c ./libother.so -Wl,-rpath,"$PWD"; then
+	is 'another io_submit() is left alone' \
+		"$("$IOREEL" record -q -o u.reel -- ./user; echo $?)" "0
+0"
+else
+	skip 'another io_submit() is left alone' 'no compiler'
+fi
+finish

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# io_uring_seen: rings that the program maps itself, and liburing's.
+. "$(dirname "$0")/../../lib/tap.sh"
+
+sql() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+
+# seen WHAT PROBE [ARGUMENT]
+seen() {
+	local what=$1
+	shift
+	rm -rf t.reel
+	"$@" >bare; echo "status $?" >>bare
+	"$IOREEL" record -q -o t.reel -- "$@" >traced
+	echo "status $?" >>traced
+	is "$what: output and status" "$(cat traced)" "$(cat bare)"
+	is "$what: operations and bytes are the program's" "$(sql "
+		SELECT call, count(*), sum(coalesce(bytes, 0)), sum(errno <> 0)
+		FROM v_event WHERE call LIKE 'async%' AND path LIKE '%/file'
+		GROUP BY call ORDER BY call")" "$(grep async bare)"
+	is "$what: every offset once" "$(sql "SELECT count(DISTINCT offset),
+		max(offset) FROM v_event WHERE call LIKE 'async%'")" "512	2093056"
+	is "$what: nothing unseen" "$(sql "SELECT count(*) FROM note
+		WHERE key = 'io_uring_unseen'")" 0
+}
+
+head -c 4194304 /dev/zero >file
+probe=$O/tests/shim/async/uring_ops
+"$probe" file >/dev/null
+[ $? -ne 77 ] || skip_all 'no io_uring here'
+seen 'two mappings' "$probe" file
+seen 'one mapping' "$probe" file single
+seen 'a preallocation' "$probe" file more
+is 'which has no record, and is counted' "$(sql 'SELECT sum(count) FROM loss')" 1
+if cc -DWITH_LIBURING -o with_lib "$TOP/tests/shim/async/uring_ops.c" -luring \
+	2>/dev/null; then
+	seen liburing ./with_lib file
+	is 'an open and a close by the ring' "$(sql "
+		SELECT call, errno, fd FROM v_event
+		WHERE call IN ('openat', 'close') ORDER BY start_ns")" \
+		"openat	0	5
+close	0	5"
+	cc -DWITH_LIBURING -o slots "$TOP/tests/shim/async/uring_slots.c" -luring
+	rm -rf t.reel
+	if "$IOREEL" record -q -o t.reel -- ./slots >out; then
+		is 'a slot with another file: its bytes are not the first one' \
+			"$(sql "SELECT path LIKE '%/first', bytes FROM v_event
+			WHERE call = 'async_write'")" '1	3'
+		is 'the open and the write of that slot are counted' \
+			"$(sql 'SELECT sum(count) FROM loss')" 2
+	else
+		skip 'slots' 'no files opened into slots here'
+	fi
+else
+	skip 'liburing' 'no liburing-dev'
+fi
+finish

@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What cannot be traced runs as bare, and is said with its reason: by record, by
+# report, and in the trace; what merely lost its environment is traced again
+# when that is asked for.
+. "$(dirname "$0")/../../lib/tap.sh"
+unset LD_PRELOAD
+CC=${CC:-cc}
+head -c 10000 /dev/zero >data
+cat >read.c <<'C'
+#include <stdio.h>
+#include <fcntl.h>
+#include <unistd.h>
+int main(void)
+{
+	char b[100];
+	int fd = open("data", O_RDONLY), n = 0;
+	while (read(fd, b, sizeof(b)) > 0)
+		n++;
+	printf("%d reads\n", n);
+	return 7;
+}
+C
+$CC -o dynamic read.c
+$CC -static -o static read.c 2>/dev/null
+q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
+reads="select count(*) from v_event where call = 'read' and path like '%/data'"
+why='select group_concat(value, ", ") from (select value from note
+	where key = "untraced" order by value)'
+
+# same NAME COMMAND...: bare and traced into NAME.reel
+same() {
+	name=$1
+	shift
+	"$@" >bare.out 2>bare.err
+	echo "status $?" >>bare.out
+	"$IOREEL" record -o "$name.reel" $OPTIONS -- "$@" >traced.out 2>all.err
+	echo "status $?" >>traced.out
+	grep -v '^ioreel: ' all.err >traced.err
+	is "$name: output and end" "$(cat traced.out)" "$(cat bare.out)"
+	is "$name: standard error" "$(cat traced.err)" "$(cat bare.err)"
+}
+# told NAME REASON: by record's lines and by the report
+told() {
+	check "$1: record says so" "grep -Eq '$2' all.err"
+	check "$1: and the report" \
+		"\"$IOREEL\" report $1.reel >r && grep -q '^untraced: ' r && ! grep -q '^complete' r"
+}
+
+if [ -x static ]; then
+	same static ./static
+	told static 'statically linked'
+	# A shell that has a program of its own to look at as well.
+	same static_child sh -c 'cat data | wc -c; ./static; ./static; ./dynamic'
+	told static_child '2 programs NOT TRACED \(2 statically linked\)'
+	check 'and compare, beside the likeness' '
+		"$IOREEL" compare static_child.reel static.reel |
+		grep -q "^static_child.reel: incomplete: 2 programs not traced$"'
+	is 'static_and_go: named' "$(q static_child.reel "$why")" \
+		'static ./static, static ./static'
+	is 'and the others are recorded' "$(q static_child.reel "$reads and bytes = 100")" 100
+else
+	skip 'static_and_go' 'no static libc'
+fi
+if command -v go >/dev/null; then
+	printf 'package main\nimport ("fmt";"os")\nfunc main(){b,_:=os.ReadFile("data");fmt.Println(len(b))}\n' >g.go
+	go build -o go g.go 2>/dev/null
+	same go ./go
+	told go 'statically linked'
+else
+	skip 'static_and_go: a Go program' 'no go'
+fi
+# Go's linker leaves a note in programs that are linked to libc, too.
+cat >noted.c <<'C'
+#include <fcntl.h>
+#include <unistd.h>
+__asm__(".section .note.go.buildid,\"a\",@note\n"
+	".long 4, 4, 4\n.ascii \"Go\\0\\0id--\"\n.previous\n");
+int main(void) { char b[100]; return read(open("data", O_RDONLY), b, 100) != 100; }
+C
+$CC -o noted noted.c
+same noted ./noted
+told noted '1 program NOT TRACED \(1 written in Go\)'
+same noted_child sh -c './noted; ./noted; ./dynamic'
+told noted_child '2 programs NOT TRACED \(2 written in Go\)'
+is 'a program of Go: what it asks of libc is there' "$(q noted.reel "$reads")" 1
+if command -v musl-gcc >/dev/null; then
+	musl-gcc -o musl read.c
+	same musl ./musl
+	told musl 'musl C library'
+	same musl_child sh -c './musl; ./dynamic'
+	told musl_child '1 of another C library'
+else
+	skip 'musl_host' 'no musl-gcc (musl-tools)'
+fi
+
+same env_cleared sh -c 'env -i ./dynamic; exit $?'
+told env_cleared '1 started without LD_PRELOAD'
+is 'env_cleared: nothing of it is there' "$(q env_cleared.reel "$reads")" 0
+OPTIONS=--follow-env same env_followed sh -c 'env -i ./dynamic; exit $?'
+is 'env_cleared_reinject: all of it is there' "$(q env_followed.reel "$reads")" 101
+check 'env_cleared_reinject: and nothing else is said' '! grep -q NOT.TRACED all.err'
+PY=/usr/bin/python3
+if [ -x $PY ]; then
+	cat >children.py <<'PY'
+import os, subprocess
+print(subprocess.run(["./dynamic"], env={}).returncode, flush=True)
+if os.fork() == 0:
+    os.execve("./dynamic", ["./dynamic"], {"A": "1"})
+print(os.wait()[1], flush=True)
+print(os.waitpid(os.posix_spawn("./dynamic", ["./dynamic"], {}), 0)[1])
+for bad in ("/nonexistent", "/etc", "./data"):
+    try:
+        os.execve(bad, [bad], {})
+    except OSError as e:
+        print(e.errno)
+PY
+	same env_python $PY -S children.py
+	told env_python '3 started without LD_PRELOAD'
+	OPTIONS=--follow-env same env_python_followed $PY -S children.py
+	is 'env_cleared_reinject: subprocess, execve and posix_spawn' \
+		"$(q env_python_followed.reel "$reads")" 303
+else
+	skip 'env_cleared: from Python' "no $PY"
+fi
+
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	cp dynamic suid && chown 65534 suid && chmod 4755 suid
+	chmod 755 . && chmod 644 data
+	same setuid ./suid
+	told setuid 'with other rights|\(setuid\)'
+	same setuid_child sh -c './suid; ./dynamic'
+	told setuid_child '1 with other rights'
+	# Rights that are given up before an exec: it may not write to the trace.
+	"$IOREEL" record -o dropped.reel -- setpriv --reuid 65534 \
+		--clear-groups ./dynamic >out 2>all.err
+	is 'setuid_dropped: runs' "$? $(cat out)" '7 100 reads'
+	told dropped '1 process could not record'
+	"$IOREEL" record -o dropped_child.reel -- sh -c \
+		'setpriv --reuid 65534 --clear-groups ./dynamic; ./dynamic' \
+		>out 2>all.err
+	told dropped_child '1 process could not record'
+	is 'and the other is recorded' "$(q dropped_child.reel "$reads")" 101
+	mkdir mine && chown 65534 mine
+	(cd mine && setpriv --reuid 65534 --clear-groups "$IOREEL" record -o t \
+		-- ../dynamic >/dev/null 2>&1)
+	chmod 500 mine
+	cp "$O/libioreel.so" . # where others may read it
+	(cd / && LD_PRELOAD=$T/libioreel.so IOREEL_DIR=$T/mine/no/way \
+		setpriv --reuid 65534 --clear-groups "$T/dynamic" >$T/ro.out 2>$T/ro.err)
+	check 'trace_dir_missing_readonly: nobody is harmed' \
+		'grep -q "reads" ro.out && [ ! -s ro.err ]'
+else
+	skip 'setuid_ignored' 'needs root'
+fi
+mkdir -p gone
+"$IOREEL" record -q -o gone/t -- sh -c 'rm -rf gone; ./dynamic; exit 4' >out 2>/dev/null
+is 'a directory that goes away does not harm the job' "$? $(cat out)" '4 100 reads'
+finish

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Libraries that write a jump over mmap(), ours or libc's, and make the call by
+# syscall(), as UCX does in every MPI program: mappings are told all the same,
+# and once.
+. "$(dirname "$0")/../../lib/tap.sh"
+P=$O/tests/shim/mmap/mmap_patched
+sql() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+
+for where in found libc; do
+	rm -rf t.reel
+	head -c 65536 /dev/zero >data
+	"$P" data $where >bare
+	if [ $? = 77 ]; then
+		skip "$where" 'no x86-64, or code that cannot be written'
+		continue
+	fi
+	"$IOREEL" record -q -o t.reel -- "$P" data $where >traced
+	is "$where: status and hooks" "$? $(cat traced)" "0 $(cat bare)"
+	is "$where: each call, once" "$(sql "select group_concat(c, ' ') from
+		(select call || ' ' || errno c from v_event where path like '%/data'
+		and call like 'm%' and call not like 'map%' order by start_ns)")" \
+		'mmap 0 msync 0 madvise 0 mremap 0 munmap 0 mmap 22'
+	is "$where: bytes touched" "$(sql "select sum(bytes) from v_event
+		where call = 'map_write'")" 16384
+done
+finish

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* Advice: which numbers make which codes, and which make none. */
+#include <string.h>
+
+#include "lib/error.h"
+
+#include "analyzer/report/report.h"
+
+#include "tests/lib/tap.h"
+
+#define S INT64_C(1000000000)
+
+static struct reel_error err;
+
+/* 10 s with 1.9 s of I/O in 10,000 large reads of 10 files, nothing wrong. */
+static struct report quiet(void)
+{
+	struct report r = {.span_ns = 10 * S,
+			   .wall_ns = 10 * S,
+			   .io_ns = 19 * S / 10,
+			   .calls = 10020,
+			   .median_file_bytes = 1 << 30,
+			   .data_files = 10};
+
+	r.moved[0].calls = 10000;
+	r.moved[0].opens_read = 10;
+	r.moved[0].in_order_share = 1;
+	r.group[REEL_GROUP_READ].calls = 10000;
+	r.group[REEL_GROUP_READ].dur_ns = 5 * S;
+	r.group[REEL_GROUP_OPEN].calls = 10;
+	r.group[REEL_GROUP_CLOSE].calls = 10;
+	r.group_sum_ns = 5 * S;
+	return r;
+}
+
+/* A rank that waits @stall of its loop for workers that are @busy. */
+static struct report_rank rank_of(double stall, double busy, double io)
+{
+	return (struct report_rank){.steps = 10,
+				    .steady_steps = 9,
+				    .loop_ns = 10 * S,
+				    .loop_wait_ns = (int64_t)(stall * 10 * S),
+				    .own_io_ns = 0,
+				    .steady_ns = 9 * S,
+				    .median_fetch_ns = S / 10,
+				    .stall_share = stall,
+				    .wait_share = stall,
+				    .workers = 2,
+				    .worker_busy_share = busy,
+				    .worker_io_share = io,
+				    .headroom = 0.5,
+				    .exposed_ns = 1,
+				    .io_ns = 19 * S / 10};
+}
+
+static char verdict[512]; /* of the last look */
+
+static bool has(struct report *r, const char *code)
+{
+	bool found = false;
+	int i;
+
+	r->advices = 0;
+	if (advise(r, &err))
+		ok(0, "advise: %s", err.text);
+	for (i = 0; i < r->advices; i++)
+		found |= !strcmp(r->advice[i].code, code);
+	snprintf(verdict, sizeof(verdict), "%s", r->verdict);
+	free(r->verdict);
+	r->verdict = NULL;
+	return found;
+}
+
+static void calls(void)
+{
+	struct report r = quiet();
+
+	ok(has(&r, "NO-PROBLEM"), "nothing wrong is a verdict too");
+	r.group[REEL_GROUP_OPEN].calls = 3000;
+	r.group[REEL_GROUP_OPEN].dur_ns = 2 * S;
+	r.group_sum_ns = 6 * S;
+	ok(has(&r, "FILE-OPEN"), "opens that cost time");
+	r.io_ns = S / 10;
+	ok(!has(&r, "FILE-OPEN"), "but not where I/O costs none");
+
+	r = quiet();
+	r.small[0].calls = 9000;
+	r.small[0].ns = 4 * S;
+	ok(has(&r, "SMALL-READ"), "small reads");
+	r.moved[0].opens_read = 5000;
+	ok(!has(&r, "SMALL-READ"), "small files read whole are none");
+
+	r = quiet();
+	r.moved[0].random = 5000;
+	r.moved[0].random_share = 0.5;
+	ok(has(&r, "RANDOM-READ"), "reads that go back");
+	r.moved[0].opens_read = 5000;
+	ok(!has(&r, "RANDOM-READ"), "a second look at a file's head is none");
+
+	r = quiet();
+	r.moved[1].calls = 9000;
+	r.moved[1].files = 3;
+	r.small[1].calls = 8000;
+	r.small[1].ns = S / 10;
+	r.flush_ns = 4 * S;
+	ok(has(&r, "SMALL-WRITE"), "small writes, by their flushes");
+	r.moved[1].files = 9000;
+	ok(!has(&r, "SMALL-WRITE"), "many small files are none");
+
+	r = quiet();
+	r.group[REEL_GROUP_SYNC].calls = 20;
+	r.group[REEL_GROUP_SYNC].dur_ns = 2 * S;
+	r.group_sum_ns = 7 * S;
+	ok(has(&r, "WRITE-FSYNC") && strstr(r.advice[0].try_this, "one sync"),
+	   "syncs");
+	r.journal_ns = S;
+	ok(has(&r, "WRITE-FSYNC") && !strstr(r.advice[0].try_this, "none") &&
+		   strstr(r.advice[0].try_this, "transaction"),
+	   "a database's must be: %s", r.advice[0].text);
+	r.journal_ns = S - 1;
+	ok(has(&r, "WRITE-FSYNC") && strstr(r.advice[0].try_this, "one sync"),
+	   "where they are not most");
+	r.flushes = 15;
+	r.flush_ns = S;
+	ok(!has(&r, "WRITE-FSYNC"), "flushes of streams are none");
+
+	r = quiet();
+	r.group[REEL_GROUP_STAT].calls = 50000;
+	r.group[REEL_GROUP_STAT].dur_ns = 4 * S;
+	r.group_sum_ns = 9 * S;
+	ok(has(&r, "META-HEAVY"), "look-ups");
+
+	r = quiet();
+	r.checkpoints = 2;
+	r.checkpoint_ns = S;
+	ok(has(&r, "CHECKPOINT"), "checkpoints");
+}
+
+/* Each loader has its own means: no options of another's. */
+static void loaders(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.4, 0.97, 0.8);
+	const char *tip = r.advice[0].try_this;
+
+	r.rank = &k;
+	r.ranks = 1;
+	k.workers = REPORT_NONE;
+	r.uses.tensorflow = true;
+	ok(has(&r, "INPUT-BOUND") && strstr(tip, "AUTOTUNE") &&
+		   !strstr(tip, "num_workers"),
+	   "tf.data's: %s", tip);
+	r.uses.grain = true; /* Keras looks for it */
+	ok(has(&r, "INPUT-BOUND") && strstr(tip, "AUTOTUNE"),
+	   "where Grain is only there: %s", tip);
+	r.uses.tensorflow = false;
+	ok(has(&r, "INPUT-BOUND") && strstr(tip, "worker_count") &&
+		   !strstr(tip, "num_workers"),
+	   "Grain's: %s", tip);
+	r.uses.pytorch = true; /* the model's: PyTorch does not load Grain */
+	k = rank_of(0.4, 0.05, 0.8);
+	ok(has(&r, "INPUT-BOUND") && strstr(tip, "worker_buffer_size") &&
+		   !strstr(tip, "prefetch_factor"),
+	   "Grain's workers': %s", tip);
+	r.workers = 2;
+	r.epochs = 3;
+	r.epoch_start_ns = S;
+	ok(has(&r, "EPOCH-START") &&
+		   strstr(r.advice[1].try_this, "num_epochs") &&
+		   strstr(r.advice[1].text, "2 epochs after the first take 1"),
+	   "and their epochs': %s", r.advice[1].try_this);
+	r.uses.grain = false;
+	r.anew = k.anew = 2;
+	ok(has(&r, "EPOCH-START") &&
+		   strstr(r.advice[1].try_this, "persistent_workers=True") &&
+		   strstr(r.advice[1].text, "start anew") &&
+		   strstr(tip, "persistent_workers, a larger prefetch_factor"),
+	   "PyTorch's: %s", tip);
+	r.anew = k.anew = 0;
+	ok(has(&r, "EPOCH-START") &&
+		   !strstr(r.advice[1].try_this, "persistent") &&
+		   strstr(r.advice[1].text, "stay") &&
+		   !strstr(tip, "persistent"),
+	   "where they stay already: %s", r.advice[1].try_this);
+}
+
+static void steps(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.4, 0.97, 0.8), two[2];
+
+	r.rank = &k;
+	r.ranks = 1;
+	ok(has(&r, "INPUT-BOUND"), "a job that waits");
+	ok(strstr(r.advice[0].try_this, "more workers"), "for busy workers");
+	k = rank_of(0.4, 0.97, 0.01);
+	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "preparing"),
+	   "that prepare, rather than read");
+	k = rank_of(0.4, 0.05, 0.8);
+	ok(has(&r, "INPUT-BOUND") &&
+		   !strstr(r.advice[0].try_this, "more workers"),
+	   "idle workers need no more of them");
+	k.workers = REPORT_NONE;
+	ok(has(&r, "INPUT-BOUND") &&
+		   strstr(r.advice[0].try_this, "num_workers"),
+	   "none at all do");
+	k = rank_of(0.01, 0.5, 0.8);
+	ok(!has(&r, "INPUT-BOUND"), "one that does not wait");
+	r.small[0].calls = 9000;
+	r.small[0].ns = 4 * S;
+	ok(!has(&r, "SMALL-READ"), "I/O behind computation costs nothing");
+	k.exposed_ns = 2 * S;
+	ok(has(&r, "SMALL-READ"), "exposed I/O does");
+
+	two[0] = rank_of(0.2, 0.97, 0.8);
+	two[1] = rank_of(0.4, 0.97, 0.8);
+	two[1].rank = 7;
+	r.rank = two;
+	r.ranks = 2;
+	ok(has(&r, "INPUT-BOUND") && strstr(verdict, "rank 7") &&
+		   strstr(r.advice[0].text, "on rank 7 "),
+	   "of two ranks the one that the words are about is named");
+
+	r = quiet();
+	r.calls = 0;
+	ok(has(&r, "NO-PROBLEM"), "an empty run");
+}
+
+/* A rank that declares computation, but no steps. */
+static void stepless(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(REPORT_NONE, 0, 0);
+
+	r.rank = &k;
+	r.ranks = 1;
+	k.steps = k.steady_steps = 0;
+	ok(has(&r, "NO-PROBLEM") && strstr(verdict, "I/O takes 1.90 s of"),
+	   "is judged by its I/O: %s", verdict);
+	r.io_ns = 2 * S;
+	ok(has(&r, "IO-BOUND"), "as a job without steps");
+}
+
+/* Exactly one code, and the first line is about it. */
+static bool only(struct report *r, const char *code, const char *words)
+{
+	return has(r, code) && r->advices == 1 && strstr(verdict, words);
+}
+
+/* The grades of the wait: 5 % and 20 % of the loop. */
+static void grades(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.0499, 0.97, 0.8);
+
+	r.rank = &k;
+	r.ranks = 1;
+	ok(only(&r, "NO-PROBLEM", "hardly waits"), "below 5 %%: %s", verdict);
+	ok(strstr(verdict, "499 ms of 10.0 s"), "and of what");
+	k = rank_of(0.05, 0.97, 0.8);
+	ok(only(&r, "INPUT-WAIT", "waits moderately"), "from 5 %%: %s",
+	   verdict);
+	k = rank_of(0.1999, 0.97, 0.8);
+	ok(only(&r, "INPUT-WAIT", "waits moderately"), "below 20 %%");
+	k = rank_of(0.20, 0.97, 0.8);
+	ok(only(&r, "INPUT-BOUND", "job waits for its input: 20 %"),
+	   "from 20 %%: %s", verdict);
+	r.calls = r.io_ns = 0;
+	ok(only(&r, "INPUT-BOUND", "job waits"),
+	   "of a job that sleeps, too, without a call: %s", verdict);
+}
+
+static void unknown(void)
+{
+	struct report r = quiet();
+	struct report_rank two[2] = {rank_of(0.01, 0.97, 0.8),
+				     rank_of(0.01, 0.97, 0.8)};
+
+	r.rank = two;
+	r.ranks = 1;
+	two[0].unknown_steps = 1;
+	ok(only(&r, "NO-PROBLEM", "hardly"), "few unknown steps are no matter");
+	two[0].unknown_steps = 9;
+	two[0].wait_share = two[0].stall_share = REPORT_NONE;
+	two[0].exposed_ns = two[0].own_io_ns = REPORT_NONE;
+	ok(only(&r, "WAIT-UNKNOWN", "not known") &&
+		   strstr(verdict, "9 of its 10 steps") &&
+		   strstr(r.advice[0].try_this, "ioreel.steps"),
+	   "many are: %s", verdict);
+	r.uses.tensorflow = true;
+	ok(has(&r, "WAIT-UNKNOWN") &&
+		   strstr(r.advice[0].try_this, "--profile-steps A-B"),
+	   "and of TensorFlow's the profiler knows");
+	r.ranks = 2;
+	ok(only(&r, "WAIT-UNKNOWN", "for 9 of its 20 steps"),
+	   "one rank that does not wait says nothing of the other");
+	two[1] = rank_of(0.3, 0.97, 0.8);
+	ok(has(&r, "WAIT-UNKNOWN") && has(&r, "INPUT-BOUND") &&
+		   strstr(verdict, "job waits for its input: 30 %"),
+	   "one that waits does: %s", verdict);
+}
+
+/* Shares of the run: of the job's time, from its start to its end. */
+static void run(void)
+{
+	struct report r = quiet();
+
+	r.io_ns = 2 * S - 1;
+	ok(only(&r, "NO-PROBLEM", "I/O takes 2.00 s of the run's 10.0 s"),
+	   "I/O below 20 %% of the run: %s", verdict);
+	r.io_ns = 2 * S;
+	ok(only(&r, "IO-BOUND", "I/O takes 2.00 s of the run's 10.0 s: 20 %"),
+	   "from 20 %% on: %s", r.advice[0].text);
+	r.wall_ns = 11 * S;
+	ok(only(&r, "NO-PROBLEM", "18 %"), "not of the recorded events' time");
+	r.wall_ns = REPORT_NONE;
+	ok(only(&r, "IO-BOUND", "from the first to the last event"),
+	   "but where there is no other, and that is said: %s", verdict);
+	r.wall_ns = 5 * S;
+	ok(only(&r, "IO-BOUND", "20 %"), "as where events outlive the job");
+
+	r = quiet();
+	r.storage_wait.exposed_ns = 2 * S - 1;
+	r.storage_wait.reads = 500;
+	r.storage_wait.bytes = 1000000000;
+	r.storage_wait.read_ns = 2 * S;
+	ok(has(&r, "NO-PROBLEM"), "fetches below 20 %%");
+	r.storage_wait.exposed_ns = 2 * S;
+	ok(only(&r, "STORAGE-BOUND", "I/O takes") &&
+		   strstr(r.advice[0].text, "4.00 ms each, 500 MB/s"),
+	   "from 20 %% on, with latency and rate: %s", r.advice[0].text);
+}
+
+/* I/O of the stepping thread. */
+static void own(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.01, 0.97, 0.8);
+
+	r.rank = &k;
+	r.ranks = 1;
+	k.own_io_ns = S / 2 - 1;
+	k.exposed_ns = 6 * S / 10;
+	ok(only(&r, "NO-PROBLEM", "hardly"), "own I/O below 5 %% of the loop");
+	k.own_io_ns = S / 2;
+	ok(only(&r, "STEP-IO",
+		"but the thread that steps spends 5.0 % of "
+		"that time in I/O"),
+	   "from 5 %% on: %s", verdict);
+	k.own_io_ns = 0;
+	k.exposed_ns = 21 * S / 10 - 1;
+	ok(only(&r, "NO-PROBLEM", "hardly"), "the rest may be its fetches");
+	k.exposed_ns = 21 * S / 10;
+	ok(only(&r, "IO-BOUND", "but I/O outside computation takes 2.10 s"),
+	   "or I/O before the loop: %s", verdict);
+	k.exposed_ns = S;
+	r.io_ns = k.io_ns + S - 1;
+	ok(only(&r, "NO-PROBLEM", "hardly"), "or other programs' I/O");
+	r.io_ns += 11 * S / 10 + 1;
+	ok(only(&r, "IO-BOUND", "but I/O outside computation takes 3.10 s") &&
+		   strstr(r.advice[0].text, "I/O takes 3.00 s of the run's"),
+	   "which is none of a rank's steps: %s", r.advice[0].text);
+	r.io_ns = k.io_ns;
+	k.exposed_ns = 21 * S / 10;
+	r.checkpoints = 1;
+	r.checkpoint_ns = S / 2;
+	ok(only(&r, "CHECKPOINT", "but checkpoints take 5.0 % of the run's"),
+	   "or checkpoints: %s", verdict);
+	r.checkpoint_ns--;
+	k.exposed_ns = S;
+	ok(only(&r, "NO-PROBLEM", "hardly"), "these below 5 %%");
+}
+
+/* The first batches of later epochs, beyond a usual fetch. */
+static void starts(void)
+{
+	struct report r = quiet();
+	struct report_rank k = rank_of(0.01, 0.97, 0.8);
+
+	r.rank = &k;
+	r.ranks = 1;
+	r.epochs = 3;
+	r.epoch_start_ns = 7 * S / 10 - 1;
+	ok(has(&r, "NO-PROBLEM"), "starts below 5 %% beyond two fetches");
+	r.epoch_start_ns++;
+	ok(only(&r, "EPOCH-START", "but starts of epochs take 7.0 % of"),
+	   "from 5 %% on: %s", verdict);
+	r.uses.tensorflow = true;
+	k.workers = REPORT_NONE;
+	ok(has(&r, "EPOCH-START") &&
+		   strstr(r.advice[0].text, "fills its buffers"),
+	   "without workers, too: %s", r.advice[0].text);
+	k = rank_of(0.5, 0.01, 0.8);
+	r.epoch_start_ns = 3 * S;
+	ok(has(&r, "INPUT-BOUND") && has(&r, "EPOCH-START") &&
+		   !strstr(r.advice[0].text, "handed over") &&
+		   strstr(r.advice[0].text, "first batches"),
+	   "who waits there waits for no idle workers: %s", r.advice[0].text);
+}
+
+int main(void)
+{
+	calls();
+	loaders();
+	steps();
+	grades();
+	unknown();
+	run();
+	own();
+	starts();
+	stepless();
+	is(err.code, REEL_OK, "no error: %s", err.text);
+	return done();
+}
