@@ -246,14 +246,14 @@ static int print_json(const struct reel_likeness *l, const char *a,
 		      const char *b, struct reel_store *const st[2],
 		      struct reel_error *err)
 {
-	struct reel_machine m[2];
+	struct reel_cpu_contention m[2];
 	int used = 0, i;
 	json_t *doc;
 
 	for (i = 0; i < l->factors; i++)
 		used += l->factor[i].used;
-	reel_machine_read(&m[0], st[0]);
-	reel_machine_read(&m[1], st[1]);
+	reel_cpu_contention_read(&m[0], st[0]);
+	reel_cpu_contention_read(&m[1], st[1]);
 	doc = json_pack(
 		"{s:o, s:o, s:o, s:i, s:f, s:o, s:o, s:I, s:I, s:I, s:o, s:f, "
 		"s:o, s:b, s:b, s:o, s:o}",
@@ -270,8 +270,8 @@ static int print_json(const struct reel_likeness *l, const char *a,
 		"call_total_variation", l->call_tv, "total_time_d",
 		real_or_null(l->has_time, l->total_time_d), "complete_a",
 		is_complete(st[0]), "complete_b", is_complete(st[1]),
-		"machine_a", reel_machine_json(&m[0]), "machine_b",
-		reel_machine_json(&m[1]));
+		"machine_a", reel_cpu_contention_json(&m[0]), "machine_b",
+		reel_cpu_contention_json(&m[1]));
 	return report_json_print(doc, err);
 }
 

@@ -21,7 +21,7 @@
 
 static const struct reel_command *const commands[] = {
 	&cmd_record,  &cmd_load,   &cmd_report,	       &cmd_sql,
-	&cmd_compare, &cmd_replay, &cmd_replay_engine, &cmd_witness,
+	&cmd_compare, &cmd_replay, &cmd_replay_engine, &cmd_signal_sentinel,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

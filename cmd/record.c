@@ -308,7 +308,7 @@ static void print_untraced(FILE *f, const struct record_summary *s)
 static void print_nothing(FILE *f, char **argv)
 {
 	enum reel_counter which;
-	const char *why = record_why(argv[0], &which);
+	const char *why = untraceable_reason(argv[0], &which);
 
 	fputs("ioreel: nothing was recorded: ", f);
 	if (why) {
@@ -437,8 +437,8 @@ static int record(const struct reel_record_options *asked, char **argv,
 	signal(SIGPIPE, SIG_IGN); /* the status matters, not the lines */
 	if (!quiet && res.summed)
 		print_summary(argv, opt, &res);
-	if (res.typed)
-		end_by(res.typed);
+	if (res.tty_signal)
+		end_by(res.tty_signal);
 	if (WIFSIGNALED(res.wait_status))
 		return 128 + WTERMSIG(res.wait_status);
 	return WEXITSTATUS(res.wait_status);

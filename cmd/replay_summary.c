@@ -81,12 +81,12 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 			"the other\n",
 			reel_num_count(a, (int64_t)h->async),
 			plural(h->async, "operation is", "operations are"));
-	if (h->meetings)
+	if (h->collectives)
 		fprintf(stderr,
 			"ioreel replay: ranks wait for each other in %s %s of "
 			"MPI\n",
-			reel_num_count(a, (int64_t)h->meetings),
-			plural(h->meetings, "collective", "collectives"));
+			reel_num_count(a, (int64_t)h->collectives),
+			plural(h->collectives, "collective", "collectives"));
 	if (h->skipped)
 		fprintf(stderr,
 			"ioreel replay: %s %s cannot be replayed: no call of "

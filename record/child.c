@@ -136,9 +136,9 @@ static bool ends_by(int sig)
  * the job's place. A signal that ends the job for want of a handler may be sent
  * twice, and must be when only our two processes received it.
  */
-static bool forwards(struct record_witness *w, pid_t job, int sig, int *group)
+static bool forwards(struct signal_sentinel *w, pid_t job, int sig, int *group)
 {
-	if (record_witness_saw(w, sig)) {
+	if (signal_sentinel_saw(w, sig)) {
 		*group = sig;
 		return ends_by(sig) && !handles(job, sig);
 	}
@@ -216,17 +216,17 @@ static int wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
 {
 	struct timespec pause = {.tv_sec = 1};
 	int64_t next = record_clock_ns(CLOCK_MONOTONIC) + 1000000000;
-	struct record_witness w;
+	struct signal_sentinel w;
 	int sig, group = 0;
 
-	record_witness_start(&w);
+	signal_sentinel_start(&w);
 	while (!ended(pid, status)) {
 		sig = sigtimedwait(&s->ours, NULL, &pause);
 		if (sig > 0 && sig != SIGCHLD) {
 			if (forwards(&w, pid, sig, &group))
 				kill(pid, sig);
 		} else if (sig > 0) {
-			record_witness_check(&w);
+			signal_sentinel_check(&w);
 		}
 		if (record_clock_ns(CLOCK_MONOTONIC) < next)
 			continue;
@@ -237,7 +237,7 @@ static int wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
 		next = record_clock_ns(CLOCK_MONOTONIC) +
 		       pause.tv_sec * 1000000000;
 	}
-	record_witness_stop(&w);
+	signal_sentinel_stop(&w);
 	return group;
 }
 
@@ -300,7 +300,7 @@ int record_run(char **argv, char **env, const char *dir,
 			  strerror(errno));
 		return -1;
 	}
-	record_machine_now(&res->machine);
+	cpu_usage_now(&res->machine);
 	start = record_clock_ns(CLOCK_MONOTONIC);
 	pid = fork();
 	if (pid < 0) {
@@ -313,9 +313,9 @@ int record_run(char **argv, char **env, const char *dir,
 	pipe_fd[1] = -1;
 	res->exec_errno = exec_result(pipe_fd[0]);
 	group = wait_for(pid, dir, s, &res->wait_status);
-	res->typed = typed(s, res->wait_status, group);
+	res->tty_signal = typed(s, res->wait_status, group);
 	res->wall_ns = record_clock_ns(CLOCK_MONOTONIC) - start;
-	record_machine_since(&res->machine);
+	cpu_usage_since(&res->machine);
 	if (res->exec_errno)
 		say_why(argv[0], res->exec_errno, err);
 	else

@@ -22,7 +22,7 @@ static int64_t rusage_ns(int who)
 	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000LL;
 }
 
-void record_machine_now(struct record_machine *m)
+void cpu_usage_now(struct record_machine *m)
 {
 	int64_t f[FIELDS] = {0}, tick = sysconf(_SC_CLK_TCK);
 	FILE *in = fopen("/proc/stat", "re");
@@ -54,11 +54,11 @@ static int64_t since(int64_t now, int64_t then)
 	return now > then ? now - then : 0;
 }
 
-void record_machine_since(struct record_machine *m)
+void cpu_usage_since(struct record_machine *m)
 {
 	struct record_machine now;
 
-	record_machine_now(&now);
+	cpu_usage_now(&now);
 	m->has = m->has && now.has;
 	m->job_ns = since(now.job_ns, m->job_ns);
 	m->own_ns = since(now.own_ns, m->own_ns);
@@ -66,7 +66,7 @@ void record_machine_since(struct record_machine *m)
 	m->stolen_ns = since(now.stolen_ns, m->stolen_ns);
 }
 
-json_t *record_machine_json(const struct record_machine *m)
+json_t *cpu_usage_json(const struct record_machine *m)
 {
 	return json_pack("{s:I, s:I, s:I}", "job_ns", (json_int_t)m->job_ns,
 			 "others_ns",

@@ -120,20 +120,20 @@ void record_env_free(char **env);
 /* Did a launcher of ranks start us? It may start more without us. */
 bool record_is_launched(void);
 
-/* --- record_witness.c: whom a signal was meant for ------------------------ */
+/* --- signal_sentinel.c: whom a signal was meant for ------------------------ */
 
-struct record_witness {
+struct signal_sentinel {
 	pid_t pid;
 	int fd;			/* -1: there is none */
 	int64_t seen_ns[_NSIG]; /* by the witness, not asked for yet */
 	int64_t told_ns[_NSIG]; /* the last that was */
 };
-void record_witness_start(struct record_witness *w);
-void record_witness_stop(struct record_witness *w);
+void signal_sentinel_start(struct signal_sentinel *w);
+void signal_sentinel_stop(struct signal_sentinel *w);
 /* Start another where it was killed. Called after each SIGCHLD. */
-void record_witness_check(struct record_witness *w);
+void signal_sentinel_check(struct signal_sentinel *w);
 /* Did the others of our process group get @sig too? Waits a moment. */
-bool record_witness_saw(struct record_witness *w, int sig);
+bool signal_sentinel_saw(struct signal_sentinel *w, int sig);
 
 /* --- record_run.c: the job ------------------------------------------------ */
 
@@ -163,10 +163,10 @@ void record_run_end(struct record_signals *sig);
 /* --- record_machine.c: the processors meanwhile --------------------------- */
 
 /* json_t of it: "processor" of job.json. */
-json_t *record_machine_json(const struct record_machine *m);
+json_t *cpu_usage_json(const struct record_machine *m);
 /* What they did since the boot; then, in place, since that call. */
-void record_machine_now(struct record_machine *m);
-void record_machine_since(struct record_machine *m);
+void cpu_usage_now(struct record_machine *m);
+void cpu_usage_since(struct record_machine *m);
 
 /* --- record_job.c: job.json ----------------------------------------------- */
 
@@ -253,7 +253,7 @@ int record_log_complete(struct record_window *w, const char *path,
  */
 int record_pack(const char *dir, bool ended, struct reel_error *err);
 
-/* --- record_summary.c, record_why.c --------------------------------------- */
+/* --- record_summary.c, untraceable_reason.c --------------------------------------- */
 
 /*
  * What the trace in @dir holds: by heads, job.counts and damage; with @records
@@ -267,7 +267,7 @@ int record_summary(const char *dir, bool records, struct record_summary *s,
  * "'/bin/busybox' is statically linked". NULL when its file gives no reason.
  * The text is static; *@which is the counter of such programs.
  */
-const char *record_why(const char *name, enum reel_counter *which);
+const char *untraceable_reason(const char *name, enum reel_counter *which);
 /* Count the command @name in job.counts, when it cannot be recorded. */
 void record_why_count(const char *dir, const char *name);
 

@@ -232,7 +232,7 @@ void record_job_ended(json_t *job, const struct reel_record_result *res)
 					   : json_null());
 	if (res->machine.has)
 		json_object_set_new(job, "processor",
-				    record_machine_json(&res->machine));
+				    cpu_usage_json(&res->machine));
 }
 
 static void add_counts(json_t *o, const struct record_summary *s,

@@ -75,7 +75,7 @@ struct reel_record_result {
 	int64_t wall_ns; /* from before fork to the end of the command */
 	struct record_machine machine;
 	int running;	 /* traced processes still alive when it ended */
-	int typed;	 /* SIGINT or SIGQUIT of the terminal ended it; or 0 */
+	int tty_signal;	 /* SIGINT or SIGQUIT of the terminal ended it; or 0 */
 	int exec_errno;	 /* why the command could not be run; 0: it ran */
 	bool hooks;	 /* the Python hooks were given to the job */
 	bool others;	 /* other ranks still record in the directory */

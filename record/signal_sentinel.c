@@ -71,7 +71,7 @@ static int run(int argc, char **argv)
 	watch((pid_t)atoi(argv[1]));
 }
 
-const struct reel_command cmd_witness = {.name = NAME, .run = run};
+const struct reel_command cmd_signal_sentinel = {.name = NAME, .run = run};
 
 /* A copy of this program without a name, or -1. */
 static int copy_of_us(void)
@@ -109,7 +109,7 @@ static void __attribute__((noreturn)) become(int fd, pid_t parent)
 	watch(parent);
 }
 
-void record_witness_start(struct record_witness *w)
+void signal_sentinel_start(struct signal_sentinel *w)
 {
 	int fd[2];
 	pid_t parent = getpid();
@@ -129,7 +129,7 @@ void record_witness_start(struct record_witness *w)
 	w->fd = fd[0];
 }
 
-void record_witness_stop(struct record_witness *w)
+void signal_sentinel_stop(struct signal_sentinel *w)
 {
 	if (w->fd < 0)
 		return;
@@ -140,15 +140,15 @@ void record_witness_stop(struct record_witness *w)
 		;
 }
 
-void record_witness_check(struct record_witness *w)
+void signal_sentinel_check(struct signal_sentinel *w)
 {
 	if (w->fd < 0 || waitpid(w->pid, NULL, WNOHANG) != w->pid)
 		return;
 	close(w->fd);
-	record_witness_start(w);
+	signal_sentinel_start(w);
 }
 
-bool record_witness_saw(struct record_witness *w, int sig)
+bool signal_sentinel_saw(struct signal_sentinel *w, int sig)
 {
 	int64_t until = record_clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
 

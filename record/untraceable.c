@@ -145,7 +145,7 @@ out:
 	return why;
 }
 
-const char *record_why(const char *name, enum reel_counter *which)
+const char *untraceable_reason(const char *name, enum reel_counter *which)
 {
 	char path[PATH_MAX];
 
@@ -161,6 +161,6 @@ void record_why_count(const char *dir, const char *name)
 {
 	enum reel_counter which;
 
-	if (record_why(name, &which))
+	if (untraceable_reason(name, &which))
 		record_counts_add(dir, which, 1);
 }

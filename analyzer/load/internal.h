@@ -22,12 +22,12 @@
 
 /* One process image; process_id is its place in load.process + 1. */
 struct load_process {
-	int index;   /* in the trace */
-	int parent;  /* place, or -1: by uid, else by pid (see load_plan) */
-	int heir_of; /* place whose descriptors it inherits, or -1 */
-	int follows; /* place that became or spawned it, or -1 */
+	int index;  /* in the trace */
+	int parent; /* place, or -1: by uid, else by pid (see load_plan) */
+	int inherits_fds_from; /* place whose descriptors it inherits, or -1 */
+	int follows;	       /* place that became or spawned it, or -1 */
 	uint32_t host_id;
-	int64_t wake_ns; /* when its image began, in the job's clock */
+	int64_t begin_ns; /* when its image began, in the job's clock */
 	int64_t start_ns,
 		end_ns;	  /* since time 0; of its image, first to last */
 	int64_t fork_ns;  /* REEL_NO_OFFSET: not seen */
@@ -41,9 +41,9 @@ struct load_process {
 
 /* One thread; thread_id is its place in load.thread + 1. */
 struct load_thread {
-	int index;	 /* in the trace */
-	int process;	 /* place */
-	int64_t wake_ns; /* not after its first record, in the job's clock */
+	int index;	  /* in the trace */
+	int process;	  /* place */
+	int64_t begin_ns; /* not after its first record, in the job's clock */
 	int64_t start_ns, end_ns; /* since time 0 */
 	uint64_t events;
 	struct reel_columns cols; /* events that are in no block yet */
@@ -78,7 +78,7 @@ struct load {
 	struct load_thread *thread;
 	int threads;
 	int *place_of_process; /* trace index -> place */
-	int64_t zero_ns;       /* time 0 in the job's clock */
+	int64_t origin_ns;     /* time 0 in the job's clock */
 	struct reel_resolver *resolver;
 	struct reel_codec *codec;
 	struct reel_open_row *open; /* in no block yet */

@@ -82,7 +82,7 @@ static int resolver_init(struct load *l, struct reel_error *err)
 			.first_desc = tp->head.first_desc,
 			.marks_sizes =
 				tp->head.major >= 2 && tp->head.minor >= 1,
-			.parent = l->process[i].heir_of,
+			.parent = l->process[i].inherits_fds_from,
 			.follows = l->process[i].follows,
 			.cwd = reel_trace_text(tp, "cwd"),
 		};

@@ -28,7 +28,7 @@ struct stream {
 	struct reel_record rec; /* next */
 	int64_t end_ns;		/* of rec, in the job's clock */
 	int thread;		/* place */
-	const struct reel_line *line;
+	const struct reel_clock_fit *line;
 	int64_t shift_ns; /* as its host's */
 };
 
@@ -36,7 +36,7 @@ struct merge {
 	struct load *l;
 	struct wake *wake;
 	int wakes, next_wake;
-	struct reel_end_heap heap; /* of struct stream */
+	struct reel_merge_heap heap; /* of struct stream */
 };
 
 static int wake_order(const void *a, const void *b)
@@ -102,7 +102,8 @@ static int wake_process(struct load *l, int place, struct reel_error *err)
 	if (p->started)
 		return 0;
 	p->started = true;
-	if (p->heir_of >= 0 && wake_process(l, p->heir_of, err))
+	if (p->inherits_fds_from >= 0 &&
+	    wake_process(l, p->inherits_fds_from, err))
 		return -1;
 	if (p->follows >= 0 && wake_process(l, p->follows, err))
 		return -1;
@@ -128,7 +129,7 @@ static int wake_thread(struct merge *m, int place, struct reel_error *err)
 	rc = fetch(s, err);
 	if (rc > 0) {
 		l->active++;
-		reel_end_heap_add(
+		reel_merge_heap_add(
 			&m->heap,
 			(struct reel_end_item){s->end_ns, (uint32_t)place, s});
 		return 0;
@@ -191,7 +192,7 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	struct load_thread *t = &l->thread[s->thread];
 	struct load_process *p = &l->process[t->process];
 	const struct reel_record *rec = &s->rec;
-	int64_t end_ns = s->end_ns - l->zero_ns, start_ns = end_ns;
+	int64_t end_ns = s->end_ns - l->origin_ns, start_ns = end_ns;
 	bool sums = rec->counted || rec->call == REEL_MARK_COUNTED;
 	int64_t reach_ns;
 	struct reel_event *ev = &l->feed[l->fed].is;
@@ -199,7 +200,7 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 
 	if (rec->dur_ticks)
 		start_ns = stream_ns(s, rec->end_ticks - rec->dur_ticks) -
-			   l->zero_ns;
+			   l->origin_ns;
 	/* what an enclosing call began before the first event; see plan_zero */
 	if (end_ns < 0)
 		end_ns = 0;
@@ -258,10 +259,10 @@ static int run(struct merge *m, struct reel_error *err)
 			return -1;
 	} while (rc && s->end_ns < limit);
 	if (rc) {
-		reel_end_heap_next(&m->heap, s->end_ns);
+		reel_merge_heap_next(&m->heap, s->end_ns);
 		return 0;
 	}
-	reel_end_heap_drop(&m->heap);
+	reel_merge_heap_drop(&m->heap);
 	m->l->active--;
 	rc = thread_ended(m->l, &m->l->thread[s->thread], err);
 	stream_free(s);
@@ -280,10 +281,10 @@ static int plan_wakes(struct merge *m, struct reel_error *err)
 		return -1;
 	for (int i = 0; i < l->processes; i++)
 		m->wake[m->wakes++] =
-			(struct wake){l->process[i].wake_ns, i, false};
+			(struct wake){l->process[i].begin_ns, i, false};
 	for (int i = 0; i < l->threads; i++)
 		m->wake[m->wakes++] =
-			(struct wake){l->thread[i].wake_ns, i, true};
+			(struct wake){l->thread[i].begin_ns, i, true};
 	qsort(m->wake, (size_t)m->wakes, sizeof(*m->wake), wake_order);
 	return 0;
 }

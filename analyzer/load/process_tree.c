@@ -52,8 +52,8 @@ static int by_start(const void *a, const void *b)
 {
 	const struct load_process *x = a, *y = b;
 
-	if (x->wake_ns != y->wake_ns)
-		return x->wake_ns < y->wake_ns ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
@@ -63,8 +63,8 @@ static int by_process(const void *a, const void *b)
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
-	if (x->wake_ns != y->wake_ns)
-		return x->wake_ns < y->wake_ns ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
@@ -97,10 +97,10 @@ static int raise_parents(struct load *l, struct reel_error *err)
 			parent = parent_of(l, child);
 			if (parent < 0)
 				break;
-			if (l->process[parent].wake_ns >=
-			    l->process[child].wake_ns)
-				l->process[parent].wake_ns =
-					l->process[child].wake_ns - 1;
+			if (l->process[parent].begin_ns >=
+			    l->process[child].begin_ns)
+				l->process[parent].begin_ns =
+					l->process[child].begin_ns - 1;
 			children[parent]--;
 			child = parent;
 		}
@@ -124,7 +124,7 @@ static int plan_processes(struct load *l, struct reel_error *err)
 
 		*p = (struct load_process){.index = i,
 					   .parent = -1,
-					   .heir_of = -1,
+					   .inherits_fds_from = -1,
 					   .follows = -1,
 					   .fork_ns = REEL_NO_OFFSET,
 					   .rank = -1};
@@ -137,7 +137,7 @@ static int plan_processes(struct load *l, struct reel_error *err)
 				      ? h->fork_ticks
 				      : h->start_ticks;
 
-		p->wake_ns = load_ns(l, p, at);
+		p->begin_ns = load_ns(l, p, at);
 		if (h->fork_ticks)
 			p->fork_ns = load_ns(l, p, h->fork_ticks);
 	}
@@ -215,7 +215,7 @@ static int plan_parents(struct load *l, struct reel_error *err)
 
 			/* one that began later is no parent: damage */
 			if (place < i)
-				p->parent = p->heir_of = place;
+				p->parent = p->inherits_fds_from = place;
 			continue;
 		}
 		was = image_before(im, l->processes, p->host_id, tp->head.pid,
@@ -258,9 +258,9 @@ static int plan_threads(struct load *l, struct reel_error *err)
 		t->index = i;
 		t->process = l->place_of_process[tt->process];
 		p = &l->process[t->process];
-		t->wake_ns = load_ns(l, p, tt->first_ticks);
-		if (t->wake_ns < p->wake_ns)
-			t->wake_ns = p->wake_ns;
+		t->begin_ns = load_ns(l, p, tt->first_ticks);
+		if (t->begin_ns < p->begin_ns)
+			t->begin_ns = p->begin_ns;
 		t->start_ns = REEL_NO_OFFSET;
 	}
 	qsort(l->thread, (size_t)l->threads, sizeof(*l->thread), by_process);
@@ -328,14 +328,14 @@ static int plan_zero(struct load *l, struct reel_error *err)
 		const struct load_process *p =
 			&l->process[l->thread[i].process];
 
-		if (p->wake_ns - HEAD_LATE_NS >= zero)
+		if (p->begin_ns - HEAD_LATE_NS >= zero)
 			break;
 		if (look_at(l, &l->thread[i], &zero, err))
 			return -1;
 	}
 	if (zero == INT64_MAX)
-		zero = l->processes ? l->process[0].wake_ns : 0;
-	l->zero_ns = zero;
+		zero = l->processes ? l->process[0].begin_ns : 0;
+	l->origin_ns = zero;
 	return 0;
 }
 

@@ -157,7 +157,7 @@ static int64_t start_real_ns(const struct load *l)
 	int64_t real_ns;
 
 	if (!l->hosts || __builtin_add_overflow(l->host[0].boot_real_ns,
-						l->zero_ns, &real_ns))
+						l->origin_ns, &real_ns))
 		return 0;
 	return real_ns;
 }

@@ -185,13 +185,13 @@ static void life_of(struct load *l, struct load_process *p,
 {
 	int64_t end_ns;
 
-	p->start_ns = p->wake_ns - l->zero_ns;
+	p->start_ns = p->begin_ns - l->origin_ns;
 	for (int t = p->first_thread; t < p->first_thread + p->threads; t++)
 		if (l->thread[t].start_ns != NONE &&
 		    l->thread[t].start_ns < p->start_ns)
 			p->start_ns = l->thread[t].start_ns;
 	if (h->end_ticks) {
-		end_ns = load_ns(l, p, h->end_ticks) - l->zero_ns;
+		end_ns = load_ns(l, p, h->end_ticks) - l->origin_ns;
 		if (end_ns > p->end_ns)
 			p->end_ns = end_ns;
 	}
@@ -219,8 +219,8 @@ static int put_process(struct load *l, struct reel_insert *out, int place,
 	reel_insert_text(out, reel_trace_text(tp, "exe"));
 	reel_insert_text(out, reel_buf_text(command));
 	reel_insert_text(out, reel_trace_text(tp, "cwd"));
-	put(out, p->fork_ns == NONE ? NONE : p->fork_ns - l->zero_ns);
-	put(out, fork_thread(l, p->heir_of, h->fork_tid));
+	put(out, p->fork_ns == NONE ? NONE : p->fork_ns - l->origin_ns);
+	put(out, fork_thread(l, p->inherits_fds_from, h->fork_tid));
 	put(out, p->start_ns);
 	put(out, p->end_ns);
 	reel_insert_text(out, h->end == REEL_END_EXIT	 ? "exit"
@@ -262,8 +262,9 @@ static int put_threads(struct load *l, struct reel_error *err)
 		const struct load_thread *t = &l->thread[place];
 		const struct reel_trace_thread *tt =
 			reel_trace_thread(l->tr, t->index);
-		int64_t start_ns = t->start_ns == NONE ? t->wake_ns - l->zero_ns
-						       : t->start_ns;
+		int64_t start_ns = t->start_ns == NONE
+					   ? t->begin_ns - l->origin_ns
+					   : t->start_ns;
 
 		put(&out, place + 1);
 		put(&out, t->process + 1);

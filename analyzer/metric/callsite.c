@@ -39,7 +39,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	struct site_sum *sum;
 	uint32_t i;
 
-	if (!ev->is.site || op == METRIC_NOTHING)
+	if (!ev->is.site || op == METRIC_IGNORE)
 		return 0;
 	i = reel_idmap_get(
 		&s->map,

@@ -35,7 +35,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	uint32_t message = op == METRIC_MESSAGE, i;
 	struct failure *f;
 
-	if (!metric_failed(&ev->is) || op == METRIC_NOTHING)
+	if (!metric_failed(&ev->is) || op == METRIC_IGNORE)
 		return 0;
 	i = reel_idmap_get(&e->map,
 			   (uint64_t)(uint32_t)ev->is.err << 32 |

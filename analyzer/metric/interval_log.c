@@ -36,11 +36,11 @@ static int log_interval(void *ctx, const struct reel_interval *iv,
 	};
 
 	s->logged_ns = iv->end_ns;
-	return reel_stream_log_add(s->log, s->id, number, 4, err);
+	return reel_spill_log_add(s->log, s->id, number, 4, err);
 }
 
 void reel_interval_stream_begin(struct reel_interval_stream *s,
-				struct reel_stream_log *log, uint32_t id,
+				struct reel_spill_log *log, uint32_t id,
 				uint32_t most)
 {
 	s->u.most = most;

@@ -9,13 +9,13 @@
 
 #include "analyzer/metric/interval_union.h"
 
-struct reel_stream_log;
+struct reel_spill_log;
 struct reel_stream_reader;
 
 /* Zeroed, a stream that was never begun. Its address must not change. */
 struct reel_interval_stream {
 	struct reel_union u;
-	struct reel_stream_log *log;
+	struct reel_spill_log *log;
 	uint32_t id;
 	int64_t logged_ns; /* end of the last interval in the log */
 };
@@ -26,7 +26,7 @@ struct reel_interval_stream {
  * so nothing is lost, at the cost of memory.
  */
 void reel_interval_stream_begin(struct reel_interval_stream *s,
-				struct reel_stream_log *log, uint32_t id,
+				struct reel_spill_log *log, uint32_t id,
 				uint32_t most);
 static inline int reel_interval_stream_add(struct reel_interval_stream *s,
 					   const struct reel_interval *iv,

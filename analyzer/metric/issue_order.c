@@ -43,7 +43,7 @@ static void sift_down(struct reel_access *h, uint32_t n)
 	}
 }
 
-static int give_first(struct reel_ask_order *o, struct reel_error *err)
+static int give_first(struct reel_issue_order *o, struct reel_error *err)
 {
 	struct reel_access first = o->held[0];
 
@@ -52,8 +52,8 @@ static int give_first(struct reel_ask_order *o, struct reel_error *err)
 	return o->fn(o->ctx, &first, err);
 }
 
-int reel_ask_order_add(struct reel_ask_order *o, struct reel_access *a,
-		       struct reel_error *err)
+int reel_issue_order_add(struct reel_issue_order *o, struct reel_access *a,
+			 struct reel_error *err)
 {
 	if (!o->held) {
 		if (!a->async)
@@ -70,7 +70,7 @@ int reel_ask_order_add(struct reel_ask_order *o, struct reel_access *a,
 	return 0;
 }
 
-int reel_ask_order_flush(struct reel_ask_order *o, struct reel_error *err)
+int reel_issue_order_flush(struct reel_issue_order *o, struct reel_error *err)
 {
 	while (o->n)
 		if (give_first(o, err))
@@ -78,7 +78,7 @@ int reel_ask_order_flush(struct reel_ask_order *o, struct reel_error *err)
 	return 0;
 }
 
-void reel_ask_order_fini(struct reel_ask_order *o)
+void reel_issue_order_fini(struct reel_issue_order *o)
 {
 	free(o->held);
 }

@@ -30,7 +30,7 @@ typedef int reel_access_fn(void *ctx, const struct reel_access *a,
 			   struct reel_error *err);
 
 /* Zeroed, but for @fn and @ctx, it is empty and valid. */
-struct reel_ask_order {
+struct reel_issue_order {
 	reel_access_fn *fn;
 	void *ctx;
 	struct reel_access *held; /* a heap, NULL until one is async */
@@ -40,10 +40,10 @@ struct reel_ask_order {
 
 /* Calls @fn with @a or one held before. 0, or -1 with @err: @fn's, or memory.
  */
-int reel_ask_order_add(struct reel_ask_order *o, struct reel_access *a,
-		       struct reel_error *err);
+int reel_issue_order_add(struct reel_issue_order *o, struct reel_access *a,
+			 struct reel_error *err);
 /* Calls @fn with all that is held. */
-int reel_ask_order_flush(struct reel_ask_order *o, struct reel_error *err);
-void reel_ask_order_fini(struct reel_ask_order *o);
+int reel_issue_order_flush(struct reel_issue_order *o, struct reel_error *err);
+void reel_issue_order_fini(struct reel_issue_order *o);
 
 #endif

@@ -33,7 +33,7 @@ struct io {
 };
 
 struct overlap {
-	struct reel_stream_log *log;
+	struct reel_spill_log *log;
 	uint32_t streams; /* numbers of the log's that are given out */
 	struct io **io;	  /* by process_id */
 	uint32_t io_room;
@@ -49,7 +49,7 @@ static int overlap_init(void *state, struct reel_error *err)
 {
 	struct overlap *o = state;
 
-	return reel_stream_log_new(&o->log, LOG_BYTES, err);
+	return reel_spill_log_new(&o->log, LOG_BYTES, err);
 }
 
 static struct io *io_of(struct overlap *o, uint32_t process,
@@ -759,7 +759,7 @@ static void overlap_fini(void *state)
 	free(o->io);
 	free(o->span);
 	free(o->process);
-	reel_stream_log_close(o->log);
+	reel_spill_log_close(o->log);
 }
 
 const struct reel_metric reel_metric_overlap = {

@@ -59,7 +59,7 @@ struct overlap_job {
 	uint32_t spans;
 	struct overlap_process *process; /* by id */
 	uint32_t processes;
-	struct reel_stream_log *log;
+	struct reel_spill_log *log;
 	uint32_t streams; /* ids that are given out */
 };
 

@@ -117,7 +117,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	struct place *at;
 	struct row *row;
 
-	if (ev->op == METRIC_NOTHING || ev->is.call >= REEL_CALL_MAX ||
+	if (ev->op == METRIC_IGNORE || ev->is.call >= REEL_CALL_MAX ||
 	    !ev->is.process)
 		return 0;
 	if (reel_array_reach(&r->place, &r->place_room, ev->is.thread,

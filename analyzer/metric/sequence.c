@@ -74,7 +74,7 @@ struct sequence {
 	uint32_t process_room;
 	struct jumps *file; /* by file_id */
 	uint32_t file_room;
-	struct reel_ask_order order;
+	struct reel_issue_order order;
 };
 
 static reel_access_fn count_ours;
@@ -221,7 +221,7 @@ static int add_ours(struct sequence *s, enum metric_op op,
 		.async = async,
 	};
 
-	return a.bytes ? reel_ask_order_add(&s->order, &a, err) : 0;
+	return a.bytes ? reel_issue_order_add(&s->order, &a, err) : 0;
 }
 
 /* A stream's reads and writes are in a module of their own. */
@@ -373,7 +373,7 @@ static int sequence_finish(void *state, struct reel_store *st,
 {
 	struct sequence *s = state;
 
-	if (reel_ask_order_flush(&s->order, err) || write_ours(s, st, err) ||
+	if (reel_issue_order_flush(&s->order, err) || write_ours(s, st, err) ||
 	    write_darshan(s, st, err))
 		return -1;
 	return write_jumps(s, st, err);
@@ -393,7 +393,7 @@ static void sequence_fini(void *state)
 	free(s->before.pair);
 	free(s->process);
 	free(s->file);
-	reel_ask_order_fini(&s->order);
+	reel_issue_order_fini(&s->order);
 }
 
 const struct reel_metric reel_metric_sequence = {

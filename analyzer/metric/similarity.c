@@ -52,7 +52,7 @@ struct sequences {
 	struct reel_idmap mapped[2]; /* thread and file: read, written */
 	uint32_t *made; /* by file: as which of its thread's, 0: not so */
 	uint32_t made_room;
-	struct reel_stream_log
+	struct reel_spill_log
 		*log; /* stream CHAINS * thread + chain: file ids */
 };
 
@@ -60,7 +60,7 @@ static int sequences_init(void *state, struct reel_error *err)
 {
 	struct sequences *s = state;
 
-	return reel_stream_log_new(&s->log, LOG_BYTES, err);
+	return reel_spill_log_new(&s->log, LOG_BYTES, err);
 }
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -101,7 +101,7 @@ static int turn_to(struct sequences *s, uint32_t stream, uint32_t file,
 {
 	uint64_t number = file;
 
-	return reel_stream_log_add(s->log, stream, &number, 1, err);
+	return reel_spill_log_add(s->log, stream, &number, 1, err);
 }
 
 static int name_made_up(struct sequences *s, const struct metric_event *ev,
@@ -135,13 +135,13 @@ static int add_event(void *state, const struct metric_event *ev,
 {
 	struct sequences *s = state;
 	enum metric_op op = ev->op;
-	uint32_t chain = op == METRIC_MESSAGE ? MESSAGES
-			 : op == METRIC_UPPER ? UPPER
-					      : IO;
+	uint32_t chain = op == METRIC_MESSAGE	     ? MESSAGES
+			 : op == METRIC_HIGHER_LAYER ? UPPER
+						     : IO;
 	uint32_t stream = CHAINS * ev->is.thread + chain, turns = 0;
 	struct chain *c;
 
-	if (op == METRIC_NOTHING)
+	if (op == METRIC_IGNORE)
 		return 0;
 	if (reel_array_reach(&s->thread, &s->room, ev->is.thread,
 			     sizeof(*s->thread), err))
@@ -308,7 +308,7 @@ static void sequences_fini(void *state)
 {
 	struct sequences *s = state;
 
-	reel_stream_log_close(s->log);
+	reel_spill_log_close(s->log);
 	reel_idmap_fini(&s->mapped[0]);
 	reel_idmap_fini(&s->mapped[1]);
 	free(s->made);

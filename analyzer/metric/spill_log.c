@@ -29,7 +29,7 @@ struct stream {
 	uint32_t chunks, room;
 };
 
-struct reel_stream_log {
+struct reel_spill_log {
 	struct stream *stream;
 	uint32_t streams;
 	size_t held_bytes, most_bytes;
@@ -38,17 +38,17 @@ struct reel_stream_log {
 };
 
 struct reel_stream_reader {
-	struct reel_stream_log *log;
+	struct reel_spill_log *log;
 	struct stream *stream; /* NULL: nothing was written */
 	uint32_t chunk, at;
 	const uint8_t *data; /* of the chunk; NULL: not there yet */
 	uint8_t *buffer;     /* for chunks that lie in the file */
 };
 
-int reel_stream_log_new(struct reel_stream_log **out, size_t memory_bytes,
-			struct reel_error *err)
+int reel_spill_log_new(struct reel_spill_log **out, size_t memory_bytes,
+		       struct reel_error *err)
 {
-	struct reel_stream_log *log = reel_alloc(1, sizeof(*log), err);
+	struct reel_spill_log *log = reel_alloc(1, sizeof(*log), err);
 
 	if (!log)
 		return -1;
@@ -58,7 +58,7 @@ int reel_stream_log_new(struct reel_stream_log **out, size_t memory_bytes,
 	return 0;
 }
 
-static int open_file(struct reel_stream_log *log, struct reel_error *err)
+static int open_file(struct reel_spill_log *log, struct reel_error *err)
 {
 	const char *dir = getenv("TMPDIR");
 	char path[4096];
@@ -77,7 +77,7 @@ static int open_file(struct reel_stream_log *log, struct reel_error *err)
 }
 
 /* A full chunk goes to the file. */
-static int spill(struct reel_stream_log *log, struct chunk *c,
+static int spill(struct reel_spill_log *log, struct chunk *c,
 		 struct reel_error *err)
 {
 	ssize_t n;
@@ -100,7 +100,7 @@ static int spill(struct reel_stream_log *log, struct chunk *c,
 }
 
 /* Behind @full, the last one; NULL: it is the first. */
-static struct chunk *new_chunk(struct reel_stream_log *log, struct stream *s,
+static struct chunk *new_chunk(struct reel_spill_log *log, struct stream *s,
 			       struct chunk *full, struct reel_error *err)
 {
 	struct chunk *c;
@@ -121,8 +121,8 @@ static struct chunk *new_chunk(struct reel_stream_log *log, struct stream *s,
 	return c;
 }
 
-int reel_stream_log_add(struct reel_stream_log *log, uint32_t stream,
-			const uint64_t *number, int n, struct reel_error *err)
+int reel_spill_log_add(struct reel_spill_log *log, uint32_t stream,
+		       const uint64_t *number, int n, struct reel_error *err)
 {
 	struct stream *s;
 	struct chunk *c;
@@ -150,7 +150,7 @@ int reel_stream_log_add(struct reel_stream_log *log, uint32_t stream,
 	return 0;
 }
 
-void reel_stream_log_close(struct reel_stream_log *log)
+void reel_spill_log_close(struct reel_spill_log *log)
 {
 	uint32_t i, k;
 
@@ -168,7 +168,7 @@ void reel_stream_log_close(struct reel_stream_log *log)
 }
 
 int reel_stream_reader_open(struct reel_stream_reader **out,
-			    struct reel_stream_log *log, uint32_t stream,
+			    struct reel_spill_log *log, uint32_t stream,
 			    struct reel_error *err)
 {
 	struct reel_stream_reader *r = reel_alloc(1, sizeof(*r), err);

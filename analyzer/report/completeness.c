@@ -120,12 +120,12 @@ static void beside(const char *who, struct reel_buf *words)
 void report_beside(const char *who, struct reel_store *st)
 {
 	struct reel_buf words = REEL_BUF_INIT;
-	struct reel_machine m;
+	struct reel_cpu_contention m;
 
 	if (report_incomplete(st, &words))
 		beside(who, &words);
-	reel_machine_read(&m, st);
-	if (reel_machine_words(&m, &words))
+	reel_cpu_contention_read(&m, st);
+	if (reel_cpu_contention_words(&m, &words))
 		beside(who, &words);
 }
 

@@ -24,11 +24,11 @@ static int64_t number(const json_t *o, const char *key, int64_t none)
 }
 
 /* What @job says: job.json, or one rank of it. */
-static struct reel_machine machine_of(const json_t *job)
+static struct reel_cpu_contention machine_of(const json_t *job)
 {
 	const json_t *p = json_object_get(job, "processor");
 
-	return (struct reel_machine){
+	return (struct reel_cpu_contention){
 		.has = json_is_object(p),
 		.wall_ns = number(job, "wall_ns", 0),
 		.cpus = number(json_object_get(job, "host"), "cpus", 1),
@@ -38,9 +38,9 @@ static struct reel_machine machine_of(const json_t *job)
 	};
 }
 
-static struct reel_machine machine_of_ranks(const json_t *ranks)
+static struct reel_cpu_contention machine_of_ranks(const json_t *ranks)
 {
-	struct reel_machine worst = {0}, m;
+	struct reel_cpu_contention worst = {0}, m;
 	const json_t *rank;
 	size_t i;
 
@@ -54,12 +54,13 @@ static struct reel_machine machine_of_ranks(const json_t *ranks)
 	return worst;
 }
 
-void reel_machine_read(struct reel_machine *m, struct reel_store *st)
+void reel_cpu_contention_read(struct reel_cpu_contention *m,
+			      struct reel_store *st)
 {
 	sqlite3_stmt *q = NULL;
 	json_t *job = NULL, *ranks;
 
-	*m = (struct reel_machine){0};
+	*m = (struct reel_cpu_contention){0};
 	if (reel_store_prepare(st, &q, "SELECT job_json FROM run", NULL))
 		return;
 	if (sqlite3_step(q) == SQLITE_ROW)
@@ -71,7 +72,8 @@ void reel_machine_read(struct reel_machine *m, struct reel_store *st)
 	json_decref(job);
 }
 
-bool reel_machine_words(const struct reel_machine *m, struct reel_buf *out)
+bool reel_cpu_contention_words(const struct reel_cpu_contention *m,
+			       struct reel_buf *out)
 {
 	double others = (double)m->others_ns / ((double)m->wall_ns + 1),
 	       cpus = (double)m->cpus, stolen;
@@ -103,7 +105,7 @@ bool reel_machine_words(const struct reel_machine *m, struct reel_buf *out)
 	return true;
 }
 
-json_t *reel_machine_json(const struct reel_machine *m)
+json_t *reel_cpu_contention_json(const struct reel_cpu_contention *m)
 {
 	if (!m->has)
 		return json_null();

@@ -14,7 +14,7 @@
 struct reel_buf;
 struct reel_store;
 
-struct reel_machine {
+struct reel_cpu_contention {
 	bool has;	   /* it was measured */
 	int64_t wall_ns;   /* of the job */
 	int64_t cpus;	   /* online */
@@ -25,11 +25,13 @@ struct reel_machine {
 };
 
 /* Of the run in @st; of several ranks, the one that was withheld most. */
-void reel_machine_read(struct reel_machine *m, struct reel_store *st);
+void reel_cpu_contention_read(struct reel_cpu_contention *m,
+			      struct reel_store *st);
 /* A sentence without its stop, appended to @out, when the machine was so busy
  * that the job's times are longer for it; false: it was not, or nobody knows. */
-bool reel_machine_words(const struct reel_machine *m, struct reel_buf *out);
+bool reel_cpu_contention_words(const struct reel_cpu_contention *m,
+			       struct reel_buf *out);
 /* An object, or null where nothing was measured. */
-json_t *reel_machine_json(const struct reel_machine *m);
+json_t *reel_cpu_contention_json(const struct reel_cpu_contention *m);
 
 #endif

@@ -525,7 +525,7 @@ int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
 	for (i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
 		if (each(r, queries[i].sql, queries[i].fn, err))
 			return -1;
-	reel_machine_read(&r->machine, st);
+	reel_cpu_contention_read(&r->machine, st);
 	return read_fetched(r, err) || read_journals(r, err) || advise(r, err)
 		       ? -1
 		       : 0;

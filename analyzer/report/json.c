@@ -293,7 +293,7 @@ int report_json(const struct report *r, struct reel_error *err)
 	    put_value("advice", advice_list(r), err) ||
 	    put_value("completeness", completeness(r), err) ||
 	    put_value("storage", fetched(r), err) ||
-	    put_value("machine", reel_machine_json(&r->machine), err))
+	    put_value("machine", reel_cpu_contention_json(&r->machine), err))
 		return -1;
 	for (i = 0; i < SECTIONS; i++)
 		if (put_rows(r->st, sections[i].key, sections[i].sql,

@@ -67,7 +67,7 @@ struct report {
 		span_ns;		  /* the first two: REPORT_NONE */
 	int64_t exit_status, exit_signal; /* REPORT_NONE */
 	int64_t events, calls, messages, message_bytes;
-	struct reel_machine machine; /* what else it did meanwhile */
+	struct reel_cpu_contention machine; /* what else it did meanwhile */
 	int64_t lost, clock_error_ns, code_opens, code_calls, code_read_bytes,
 		mapped_bytes;
 	int64_t unordered_bytes, untold_bytes;	 /* of mappings: v_mapped */

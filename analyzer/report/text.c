@@ -164,7 +164,7 @@ static void print_machine(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 
-	if (reel_machine_words(&r->machine, &b))
+	if (reel_cpu_contention_words(&r->machine, &b))
 		put_line(&b, 2);
 	reel_buf_fini(&b);
 }

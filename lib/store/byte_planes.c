@@ -133,7 +133,7 @@ int reel_varint_get(const uint8_t **p, const uint8_t *end, uint64_t *v)
 
 /* --- writing -------------------------------------------------------------- */
 
-uint64_t *reel_planes_begin(struct reel_codec *k, uint32_t n, int level)
+uint64_t *reel_byte_planes_begin(struct reel_codec *k, uint32_t n, int level)
 {
 	if (room_for(k, n) || (!k->cctx && !(k->cctx = ZSTD_createCCtx())) ||
 	    grow(&k->frame, &k->frame_room, ZSTD_compressBound(n)) ||
@@ -235,7 +235,7 @@ static uint64_t put_plane(struct reel_codec *k, uint32_t n)
 	return new->word = pack(k, plane, n);
 }
 
-void reel_planes_put(struct reel_codec *k, uint32_t n)
+void reel_byte_planes_put(struct reel_codec *k, uint32_t n)
 {
 	int planes = planes_needed(k->value, n);
 
@@ -250,7 +250,7 @@ void reel_planes_put(struct reel_codec *k, uint32_t n)
 	}
 }
 
-int reel_planes_text(struct reel_codec *k, const char *text, size_t len)
+int reel_byte_planes_text(struct reel_codec *k, const char *text, size_t len)
 {
 	/* its length word in front: as long as the longest varint, kept free */
 	uint8_t word[10];
@@ -268,8 +268,8 @@ int reel_planes_text(struct reel_codec *k, const char *text, size_t len)
 	return 0;
 }
 
-void reel_planes_end(struct reel_codec *k, const uint8_t *head, size_t len,
-		     const void **blob, size_t *blob_len)
+void reel_byte_planes_end(struct reel_codec *k, const uint8_t *head, size_t len,
+			  const void **blob, size_t *blob_len)
 {
 	uint8_t *data = k->out + FRONT;
 
@@ -281,8 +281,8 @@ void reel_planes_end(struct reel_codec *k, const uint8_t *head, size_t len,
 
 /* --- reading -------------------------------------------------------------- */
 
-int reel_planes_open(struct reel_planes *d, uint32_t n, int columns,
-		     const uint8_t *p, const uint8_t *end)
+int reel_byte_planes_open(struct reel_byte_planes *d, uint32_t n, int columns,
+			  const uint8_t *p, const uint8_t *end)
 {
 	size_t at = 0;
 
@@ -316,7 +316,8 @@ int reel_planes_open(struct reel_planes *d, uint32_t n, int columns,
 	return 0;
 }
 
-int reel_planes_ready(struct reel_codec *k, const struct reel_planes *d)
+int reel_byte_planes_ready(struct reel_codec *k,
+			   const struct reel_byte_planes *d)
 {
 	if (room_for(k, d->n))
 		return -1;
@@ -350,8 +351,9 @@ static const uint8_t *unpack(struct reel_codec *k, const uint8_t *src,
 	return expand(k, src, word >> 1, k->plane, n) ? NULL : k->plane;
 }
 
-const uint64_t *reel_planes_get(struct reel_codec *k,
-				const struct reel_planes *d, int column)
+const uint64_t *reel_byte_planes_get(struct reel_codec *k,
+				     const struct reel_byte_planes *d,
+				     int column)
 {
 	const uint8_t *data = d->data + d->column[column].at;
 	int planes = d->column[column].planes;
@@ -376,8 +378,9 @@ const uint64_t *reel_planes_get(struct reel_codec *k,
 	return k->value;
 }
 
-int reel_planes_text_get(struct reel_codec *k, const struct reel_planes *d,
-			 char *out, size_t len)
+int reel_byte_planes_text_get(struct reel_codec *k,
+			      const struct reel_byte_planes *d, char *out,
+			      size_t len)
 {
 	const uint8_t *p = d->text;
 	uint64_t word;

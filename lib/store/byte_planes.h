@@ -28,18 +28,18 @@ void reel_codec_tight(struct reel_codec *k, bool tight);
  * the @n numbers of a column, to be filled before each put; NULL: no memory.
  * @level is zstd's.
  */
-uint64_t *reel_planes_begin(struct reel_codec *k, uint32_t n, int level);
+uint64_t *reel_byte_planes_begin(struct reel_codec *k, uint32_t n, int level);
 /* The column in place; @n = 1: all its numbers are the first. */
-void reel_planes_put(struct reel_codec *k, uint32_t n);
+void reel_byte_planes_put(struct reel_codec *k, uint32_t n);
 /* Ends with @text, of @len bytes, which may be none. 0, or -1: no memory. */
-int reel_planes_text(struct reel_codec *k, const char *text, size_t len);
+int reel_byte_planes_text(struct reel_codec *k, const char *text, size_t len);
 /* The block, in @k until the next one: @head, directory, planes, text. */
 #define REEL_PLANES_HEAD 18 /* the longest head */
-void reel_planes_end(struct reel_codec *k, const uint8_t *head, size_t len,
-		     const void **blob, size_t *blob_len);
+void reel_byte_planes_end(struct reel_codec *k, const uint8_t *head, size_t len,
+			  const void **blob, size_t *blob_len);
 
 /* The directory of a block that is read. */
-struct reel_planes {
+struct reel_byte_planes {
 	struct {
 		int planes;
 		uint64_t constant; /* when there are none */
@@ -51,19 +51,22 @@ struct reel_planes {
 };
 
 /* Read the directory at @p. 0, or -1: damaged. Borrows @p for what follows. */
-int reel_planes_open(struct reel_planes *d, uint32_t n, int columns,
-		     const uint8_t *p, const uint8_t *end);
-/* 0, or -1: no memory. To be called before reel_planes_get(). */
-int reel_planes_ready(struct reel_codec *k, const struct reel_planes *d);
+int reel_byte_planes_open(struct reel_byte_planes *d, uint32_t n, int columns,
+			  const uint8_t *p, const uint8_t *end);
+/* 0, or -1: no memory. To be called before reel_byte_planes_get(). */
+int reel_byte_planes_ready(struct reel_codec *k,
+			   const struct reel_byte_planes *d);
 /* The numbers of a column, in @k until the next call; NULL: damaged. */
-const uint64_t *reel_planes_get(struct reel_codec *k,
-				const struct reel_planes *d, int column);
+const uint64_t *reel_byte_planes_get(struct reel_codec *k,
+				     const struct reel_byte_planes *d,
+				     int column);
 /*
  * The text behind the planes, which must have @len bytes, into @out. 0, or -1:
  * damaged.
  */
-int reel_planes_text_get(struct reel_codec *k, const struct reel_planes *d,
-			 char *out, size_t len);
+int reel_byte_planes_text_get(struct reel_codec *k,
+			      const struct reel_byte_planes *d, char *out,
+			      size_t len);
 
 /* Writes at most 10 bytes at @p; returns how many. */
 size_t reel_varint_put(uint8_t *p, uint64_t v);

@@ -320,7 +320,8 @@ static bool is_constant(const struct reel_columns *c, int col)
 int reel_block_encode(struct reel_codec *k, const struct reel_columns *c,
 		      const void **blob, size_t *len)
 {
-	uint64_t *value = c->n ? reel_planes_begin(k, c->n, ZSTD_LEVEL) : NULL;
+	uint64_t *value =
+		c->n ? reel_byte_planes_begin(k, c->n, ZSTD_LEVEL) : NULL;
 	uint8_t head[REEL_PLANES_HEAD] = {BLOCK_VERSION};
 	size_t n = 8;
 
@@ -338,9 +339,9 @@ int reel_block_encode(struct reel_codec *k, const struct reel_columns *c,
 		if (is_constant(c, col))
 			part.n = 1;
 		transform_out(&part, col, value);
-		reel_planes_put(k, part.n);
+		reel_byte_planes_put(k, part.n);
 	}
-	reel_planes_end(k, head, n, blob, len);
+	reel_byte_planes_end(k, head, n, blob, len);
 	return 0;
 }
 
@@ -371,7 +372,7 @@ int reel_block_decode(struct reel_codec *k, const void *blob, size_t len,
 		      const char **why)
 {
 	const uint8_t *p = blob, *end = p + len;
-	struct reel_planes planes;
+	struct reel_byte_planes planes;
 	uint64_t base;
 	uint32_t n;
 
@@ -387,9 +388,9 @@ int reel_block_decode(struct reel_codec *k, const void *blob, size_t len,
 	n = p[4] | p[5] << 8 | p[6] << 16 | (uint32_t)p[7] << 24;
 	p += 8;
 	if (reel_varint_get(&p, end, &base) ||
-	    reel_planes_open(&planes, n, REEL_COLUMNS, p, end))
+	    reel_byte_planes_open(&planes, n, REEL_COLUMNS, p, end))
 		return -1;
-	if (reel_planes_ready(k, &planes) || reel_columns_grow(c, n)) {
+	if (reel_byte_planes_ready(k, &planes) || reel_columns_grow(c, n)) {
 		*why = WHY_MEMORY;
 		return -1;
 	}
@@ -401,7 +402,7 @@ int reel_block_decode(struct reel_codec *k, const void *blob, size_t len,
 
 		if (!(mask & 1u << col))
 			continue;
-		value = reel_planes_get(k, &planes, col);
+		value = reel_byte_planes_get(k, &planes, col);
 		if (!value) {
 			c->n = 0;
 			return -1;

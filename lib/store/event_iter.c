@@ -39,7 +39,7 @@ struct reel_events {
 	struct block *block;	/* all threads */
 	struct lane *lane, **waiting;
 	int lanes, next_waiting;
-	struct reel_end_heap heap; /* of struct lane */
+	struct reel_merge_heap heap; /* of struct lane */
 	struct reel_codec *codec;
 	sqlite3_stmt *fetch;
 	struct lane *stand; /* gave the last event */
@@ -335,14 +335,14 @@ static int merge_step(struct reel_events *it, struct reel_error *err)
 	if (++a->at == a->cols.n) {
 		if (a->block == a->last) {
 			reel_columns_fini(&a->cols);
-			reel_end_heap_drop(&it->heap);
+			reel_merge_heap_drop(&it->heap);
 			return 0;
 		}
 		a->block++;
 		if (lane_load(it, a, err))
 			return -1;
 	}
-	reel_end_heap_next(&it->heap, lane_end(a));
+	reel_merge_heap_next(&it->heap, lane_end(a));
 	return 0;
 }
 
@@ -362,9 +362,9 @@ static int merge_next(struct reel_events *it, struct reel_event *ev,
 		it->next_waiting++;
 		if (lane_load(it, a, err))
 			return -1;
-		reel_end_heap_add(&it->heap,
-				  (struct reel_end_item){lane_end(a),
-							 a->block->thread, a});
+		reel_merge_heap_add(
+			&it->heap, (struct reel_end_item){lane_end(a),
+							  a->block->thread, a});
 	}
 	if (!it->heap.n)
 		return 0;

@@ -20,24 +20,24 @@
 enum metric_op {
 	METRIC_READ,
 	METRIC_WRITE,
-	METRIC_META,	/* any other call on files */
-	METRIC_OPS,	/* how many kinds of I/O there are */
-	METRIC_MESSAGE, /* on a pipe or socket: a wait, not I/O */
-	METRIC_UPPER,	/* of a layer above those that do the work: MPI-IO,
+	METRIC_META,	     /* any other call on files */
+	METRIC_OPS,	     /* how many kinds of I/O there are */
+	METRIC_MESSAGE,	     /* on a pipe or socket: a wait, not I/O */
+	METRIC_HIGHER_LAYER, /* of a layer above those that do the work: MPI-IO,
 			   submitting and awaiting asynchronous operations */
-	METRIC_MAPPED,	/* bytes through a mapping, when and how not known */
-	METRIC_NOTHING, /* a mark */
+	METRIC_MAPPED, /* bytes through a mapping, when and how not known */
+	METRIC_IGNORE, /* a mark */
 };
 
 static inline enum metric_op metric_op(const struct reel_event *ev)
 {
 	if (ev->group == REEL_GROUP_MARK || ev->group == REEL_GROUP_NONE ||
 	    ev->group == REEL_GROUP_PROCESS)
-		return METRIC_NOTHING;
+		return METRIC_IGNORE;
 	if (ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET)
 		return METRIC_MESSAGE;
 	if (ev->layer == REEL_LAYER_MPIIO || ev->group == REEL_GROUP_QUEUE)
-		return METRIC_UPPER;
+		return METRIC_HIGHER_LAYER;
 	if (ev->layer == REEL_LAYER_MMAP &&
 	    (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE))
 		return METRIC_MAPPED;

@@ -14,7 +14,7 @@ static bool before(const struct reel_end_item *a, const struct reel_end_item *b)
 }
 
 /* Put @e where it belongs, from the top down. */
-static void sink(struct reel_end_heap *h, struct reel_end_item e)
+static void sink(struct reel_merge_heap *h, struct reel_end_item e)
 {
 	int i = 0, child;
 
@@ -30,7 +30,7 @@ static void sink(struct reel_end_heap *h, struct reel_end_item e)
 	h->item[i] = e;
 }
 
-void reel_end_heap_add(struct reel_end_heap *h, struct reel_end_item e)
+void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_end_item e)
 {
 	int i = h->n++;
 
@@ -41,7 +41,7 @@ void reel_end_heap_add(struct reel_end_heap *h, struct reel_end_item e)
 	h->item[i] = e;
 }
 
-void reel_end_heap_next(struct reel_end_heap *h, int64_t end_ns)
+void reel_merge_heap_next(struct reel_merge_heap *h, int64_t end_ns)
 {
 	struct reel_end_item e = h->item[0];
 
@@ -49,7 +49,7 @@ void reel_end_heap_next(struct reel_end_heap *h, int64_t end_ns)
 	sink(h, e);
 }
 
-void reel_end_heap_drop(struct reel_end_heap *h)
+void reel_merge_heap_drop(struct reel_merge_heap *h)
 {
 	if (--h->n)
 		sink(h, h->item[h->n]);

@@ -16,16 +16,16 @@ struct reel_end_item {
 };
 
 /* item[0] is first; the caller makes room for as many as it adds. */
-struct reel_end_heap {
+struct reel_merge_heap {
 	struct reel_end_item *item;
 	int n;
 };
 
 /* One stream more. */
-void reel_end_heap_add(struct reel_end_heap *h, struct reel_end_item e);
+void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_end_item e);
 /* The first stream's next event is another, which ends at @end_ns. */
-void reel_end_heap_next(struct reel_end_heap *h, int64_t end_ns);
+void reel_merge_heap_next(struct reel_merge_heap *h, int64_t end_ns);
 /* The first stream has no more. */
-void reel_end_heap_drop(struct reel_end_heap *h);
+void reel_merge_heap_drop(struct reel_merge_heap *h);
 
 #endif

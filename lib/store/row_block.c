@@ -191,7 +191,8 @@ static bool differs(const struct reel_rows *r, int col)
 int reel_rows_encode(struct reel_codec *k, const struct reel_rows *r,
 		     const void **blob, size_t *len)
 {
-	uint64_t *value = r->n ? reel_planes_begin(k, r->n, ZSTD_LEVEL) : NULL;
+	uint64_t *value =
+		r->n ? reel_byte_planes_begin(k, r->n, ZSTD_LEVEL) : NULL;
 	uint8_t head[REEL_PLANES_HEAD] = {BLOCK_VERSION, 0,
 					  (uint8_t)(r->kind->columns + 1)};
 	size_t n = 8;
@@ -204,7 +205,7 @@ int reel_rows_encode(struct reel_codec *k, const struct reel_rows *r,
 	value[0] = 0;
 	for (uint32_t i = 1; i < r->n; i++)
 		value[i] = (uint64_t)r->id[i] - (uint64_t)r->id[i - 1] - 1;
-	reel_planes_put(k, r->n);
+	reel_byte_planes_put(k, r->n);
 	for (int col = 0; col < r->kind->columns; col++) {
 		uint64_t before = 0;
 
@@ -213,11 +214,11 @@ int reel_rows_encode(struct reel_codec *k, const struct reel_rows *r,
 			value[i] = reel_zigzag(r->v[col][i] - before);
 			before = r->v[col][i];
 		}
-		reel_planes_put(k, r->n);
+		reel_byte_planes_put(k, r->n);
 	}
-	if (r->text_len && reel_planes_text(k, r->text, r->text_len))
+	if (r->text_len && reel_byte_planes_text(k, r->text, r->text_len))
 		return -1;
-	reel_planes_end(k, head, n, blob, len);
+	reel_byte_planes_end(k, head, n, blob, len);
 	return 0;
 }
 
@@ -227,7 +228,7 @@ static bool wants_text(const struct reel_rows *r, uint32_t mask)
 }
 
 /* The text that the rows' middles say there is. */
-static int text_in(struct reel_codec *k, const struct reel_planes *planes,
+static int text_in(struct reel_codec *k, const struct reel_byte_planes *planes,
 		   struct reel_rows *r, const char **why)
 {
 	uint64_t at = 0;
@@ -246,13 +247,14 @@ static int text_in(struct reel_codec *k, const struct reel_planes *planes,
 		return -1;
 	}
 	r->text_len = (uint32_t)at;
-	return reel_planes_text_get(k, planes, r->text, at);
+	return reel_byte_planes_text_get(k, planes, r->text, at);
 }
 
-static int columns_in(struct reel_codec *k, const struct reel_planes *planes,
-		      uint64_t first, uint32_t mask, struct reel_rows *r)
+static int columns_in(struct reel_codec *k,
+		      const struct reel_byte_planes *planes, uint64_t first,
+		      uint32_t mask, struct reel_rows *r)
 {
-	const uint64_t *value = reel_planes_get(k, planes, 0);
+	const uint64_t *value = reel_byte_planes_get(k, planes, 0);
 
 	if (!value)
 		return -1;
@@ -264,7 +266,7 @@ static int columns_in(struct reel_codec *k, const struct reel_planes *planes,
 
 		if (!(mask & 1u << col))
 			continue;
-		value = reel_planes_get(k, planes, col + 1);
+		value = reel_byte_planes_get(k, planes, col + 1);
 		if (!value)
 			return -1;
 		memcpy(r->v[col], value, r->n * sizeof(*value));
@@ -280,7 +282,7 @@ int reel_rows_decode(struct reel_codec *k, const void *blob, size_t len,
 		     struct reel_rows *r, const char **why)
 {
 	const uint8_t *p = blob, *end = p + len;
-	struct reel_planes planes;
+	struct reel_byte_planes planes;
 	uint64_t first;
 	uint32_t n;
 
@@ -295,9 +297,9 @@ int reel_rows_decode(struct reel_codec *k, const void *blob, size_t len,
 	n = p[4] | p[5] << 8 | p[6] << 16 | (uint32_t)p[7] << 24;
 	p += 8;
 	if (reel_varint_get(&p, end, &first) ||
-	    reel_planes_open(&planes, n, kind->columns + 1, p, end))
+	    reel_byte_planes_open(&planes, n, kind->columns + 1, p, end))
 		return -1;
-	if (reel_planes_ready(k, &planes) || reel_rows_begin(r, kind, n)) {
+	if (reel_byte_planes_ready(k, &planes) || reel_rows_begin(r, kind, n)) {
 		*why = WHY_MEMORY;
 		return -1;
 	}

@@ -395,7 +395,7 @@ static void find_near(struct trace_clock *c)
 	    c->base_ns < 0 || c->base_ns > NS_MAX / 2)
 		return;
 	most = ((unsigned __int128)(NS_MAX / 2) << c->shift) / c->mult;
-	c->near = (struct reel_line){
+	c->near = (struct reel_clock_fit){
 		.base_ticks = c->base_ticks,
 		.near_ticks = most > UINT64_MAX ? UINT64_MAX : (uint64_t)most,
 		.mult = c->mult,
@@ -432,7 +432,7 @@ out:
 	return rc;
 }
 
-int64_t reel_line_far_ns(const struct reel_line *l, uint64_t ticks)
+int64_t reel_line_far_ns(const struct reel_clock_fit *l, uint64_t ticks)
 {
 	const struct trace_clock *c = (const struct trace_clock *)l;
 	int64_t ns = line_ns(c, ticks);
@@ -440,7 +440,7 @@ int64_t reel_line_far_ns(const struct reel_line *l, uint64_t ticks)
 	return c->peer_at[0] ? trace_peer_ns(c, ns) : ns;
 }
 
-const struct reel_line *reel_trace_line(const struct reel_trace *tr, int i)
+const struct reel_clock_fit *reel_trace_line(const struct reel_trace *tr, int i)
 {
 	return &tr->clock[tr->image[i].clock].near;
 }

@@ -63,7 +63,7 @@ struct trace_pair {
  * namespaces move CLOCK_MONOTONIC and it is the clock, each has its own.
  */
 struct trace_clock {
-	struct reel_line near; /* first; of ticks that are not far off */
+	struct reel_clock_fit near; /* first; of ticks that are not far off */
 	/* ns = base_ns + (ticks - base_ticks) * mult / 2^shift */
 	uint64_t base_ticks;
 	int64_t base_ns;

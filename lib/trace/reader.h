@@ -139,7 +139,7 @@ int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks);
  * The line of process @i's clock, for who asks at each record; borrowed. Nearly
  * all ticks come after its base, and soon: one multiplication.
  */
-struct reel_line {
+struct reel_clock_fit {
 	uint64_t base_ticks;
 	uint64_t near_ticks; /* so many behind the base; 0: none */
 	uint64_t mult;
@@ -147,12 +147,14 @@ struct reel_line {
 	int64_t base_ns;
 };
 
-const struct reel_line *reel_trace_line(const struct reel_trace *tr, int i);
+const struct reel_clock_fit *reel_trace_line(const struct reel_trace *tr,
+					     int i);
 /* The general case of reel_line_ns(), for a line of the trace's own. */
-int64_t reel_line_far_ns(const struct reel_line *l, uint64_t ticks);
+int64_t reel_line_far_ns(const struct reel_clock_fit *l, uint64_t ticks);
 
 /* As reel_trace_ns(). */
-static inline int64_t reel_line_ns(const struct reel_line *l, uint64_t ticks)
+static inline int64_t reel_line_ns(const struct reel_clock_fit *l,
+				   uint64_t ticks)
 {
 	uint64_t since = ticks - l->base_ticks;
 	unsigned __int128 p = (unsigned __int128)since * l->mult;

@@ -371,7 +371,7 @@ static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 			return;
 		if ((ev->call == CALL_OPEN || ev->call == CALL_OPENAT) &&
 		    ev->arg & O_EXCL && ev->path)
-			shim_temp_made(fd, ev->newdesc, ev->path);
+			shim_tmp_made(fd, ev->newdesc, ev->path);
 		if (ev->arg & O_APPEND) {
 			ask_size(fd, &size);
 			ev->pos = size.bytes;
@@ -501,8 +501,8 @@ static void record_names(struct shim_event *ev, uint64_t start, uint64_t end,
 		return;
 	}
 	if (unlikely(shim_hot.temps && both)) {
-		shim_temp_renamed(ev->path);
-		shim_temp_renamed(ev->path2); /* RENAME_EXCHANGE */
+		shim_tmp_renamed(ev->path);
+		shim_tmp_renamed(ev->path2); /* RENAME_EXCHANGE */
 	}
 	shim_record_full(ev, start, end, result, err);
 }

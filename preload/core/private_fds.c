@@ -58,7 +58,7 @@ static void raise_limit(int which)
 /* A filter may kill for these calls; valgrind's vfork shares no memory. */
 static bool forbidden;
 
-void shim_apart_forbid(void)
+void shim_private_fds_forbid(void)
 {
 	forbidden = true;
 }
@@ -131,7 +131,7 @@ void shim_signals_release(const struct shim_held *before)
 	shim_dispatch_resume(before->selector);
 }
 
-bool shim_with_file(bool (*fn)(void *), void *arg)
+bool shim_run_private_fds(bool (*fn)(void *), void *arg)
 {
 	bool apart = !forbidden && !shim.strict;
 	volatile struct task t = {fn, arg, false, false};

@@ -12,13 +12,13 @@
  * where it has used up its descriptors, or has lowered the size that its files
  * may have, in a child with limits of its own.
  */
-bool shim_with_file(bool (*fn)(void *), void *arg);
+bool shim_run_private_fds(bool (*fn)(void *), void *arg);
 
 /* Has the process another thread than the calling one, or is that not known? */
 bool shim_has_other_threads(void);
 
 /* No such child from now on: the program restricts its system calls. */
-void shim_apart_forbid(void);
+void shim_private_fds_forbid(void);
 
 /*
  * Between the two no signal handler of the program runs, but one of a filter of

@@ -293,7 +293,7 @@ static bool write_head(void *unused)
 
 bool shim_write_head(void)
 {
-	return shim_with_file(write_head, NULL);
+	return shim_run_private_fds(write_head, NULL);
 }
 
 static void map_counts(void)
@@ -407,7 +407,7 @@ static bool start(void)
 	/* and as much for the log's head */
 	if (!shim_budget_window(2 * REEL_WINDOW_HEAD_BYTES, false))
 		return false;
-	if (!shim_with_file(make_files, &b)) {
+	if (!shim_run_private_fds(make_files, &b)) {
 		shim_budget_window_gone(0);
 		return false;
 	}

@@ -123,7 +123,7 @@ static bool lethal(const struct sock_fprog *p)
 
 enum reel_counter shim_confining(const void *filter)
 {
-	shim_apart_forbid();
+	shim_private_fds_forbid();
 	if (!shim_hot.on || shim_vfork_child() || !lethal(filter))
 		return 0;
 	shim_maps_finish();

@@ -48,7 +48,7 @@ static const char *base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-void shim_temp_made(int fd, uint32_t id, const char *path)
+void shim_tmp_made(int fd, uint32_t id, const char *path)
 {
 	uint32_t slot = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % TEMPS;
 	uint32_t was = __atomic_load_n(&desc[slot], __ATOMIC_RELAXED);
@@ -68,7 +68,7 @@ void shim_temp_made(int fd, uint32_t id, const char *path)
 	__atomic_store_n(&shim_hot.temps, 1, __ATOMIC_SEQ_CST);
 }
 
-void shim_temp_renamed(const char *path)
+void shim_tmp_renamed(const char *path)
 {
 	for (uint32_t i = 0; i < TEMPS; i++) {
 		uint32_t was = __atomic_load_n(&desc[i], __ATOMIC_RELAXED);
@@ -118,7 +118,7 @@ static bool moved(int fd, struct temp *t)
 	return true;
 }
 
-void shim_temp_closing(int fd, uint32_t id)
+void shim_tmp_closing(int fd, uint32_t id)
 {
 	for (uint32_t i = 0; i < TEMPS; i++) {
 		struct temp t;

@@ -12,12 +12,12 @@
 #include "preload/core/shim.h"
 
 /* @fd, the descriptor @desc, was made as @path. */
-COLD void shim_temp_made(int fd, uint32_t desc, const char *path);
+COLD void shim_tmp_made(int fd, uint32_t desc, const char *path);
 
 /* A file of the name of @path was renamed by a call that is recorded. */
-COLD void shim_temp_renamed(const char *path);
+COLD void shim_tmp_renamed(const char *path);
 
 /* @fd is about to be closed. errno stays. */
-COLD void shim_temp_closing(int fd, uint32_t desc);
+COLD void shim_tmp_closing(int fd, uint32_t desc);
 
 #endif

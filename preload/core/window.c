@@ -238,7 +238,7 @@ static bool append(const void *data, size_t bytes)
 
 	if (!shim_budget_log(bytes))
 		return false;
-	good = shim_with_file(append_piece, &p);
+	good = shim_run_private_fds(append_piece, &p);
 	shim_budget_written(bytes, good);
 	return good;
 }
@@ -315,7 +315,7 @@ static bool grow(struct shim_thread *t)
 {
 	return t->usable < REEL_SLOT_BYTES &&
 	       shim_budget_window(REEL_SLOT_BYTES - t->usable, true) &&
-	       shim_with_file(grow_now, t);
+	       shim_run_private_fds(grow_now, t);
 }
 
 /* Give a claimed slot its mapping. */
@@ -346,7 +346,7 @@ static bool slot_map_now(void *arg)
 static bool slot_map(struct shim_thread *t)
 {
 	return shim_budget_window(SLOT_FIRST_BYTES, false) &&
-	       shim_with_file(slot_map_now, t);
+	       shim_run_private_fds(slot_map_now, t);
 }
 
 static bool owner_is_dead(uint32_t tid)

@@ -196,7 +196,7 @@ static uint64_t dirtied_now(void)
 {
 	uint64_t n = 0;
 
-	shim_with_file(read_dirtied, &n);
+	shim_run_private_fds(read_dirtied, &n);
 	return n;
 }
 
@@ -336,7 +336,7 @@ int64_t shim_map_touched(const struct shim_map *m)
 
 	if (m->how & SHIM_MAP_MEMORY)
 		return -1;
-	shim_with_file(read_touched, &t);
+	shim_run_private_fds(read_touched, &t);
 	return t.bytes < (int64_t)m->len ? t.bytes : (int64_t)m->len;
 }
 

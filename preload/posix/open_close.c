@@ -188,7 +188,7 @@ static __attribute__((noinline)) int any_close(int fd)
 		return real.close(fd);
 	}
 	if (shim_hot.temps)
-		shim_temp_closing(fd, entry);
+		shim_tmp_closing(fd, entry);
 	start = shim_clock();
 	r = real.close(fd);
 	end = shim_clock();

@@ -28,7 +28,8 @@
 
 /* A write or a read. */
 struct moved {
-	struct who who, first; /* more than one: reads that found one end */
+	struct call_ref who,
+		first; /* more than one: reads that found one end */
 	int64_t start_ns, first_start_ns, from, to;
 	uint32_t before; /* of a write: its stream's one before, by number */
 	bool ended;	 /* a read: it found the end */
@@ -41,14 +42,14 @@ struct ring {
 	uint32_t n, room;
 };
 
-struct tail {
+struct append_order {
 	struct ring writes, reads;
 	int64_t top;	 /* where the furthest write ended */
 	uint32_t stream; /* of its first call */
 	bool shared;	 /* there was another */
 };
 
-void tails_free(struct tail *t)
+void append_order_free(struct append_order *t)
 {
 	if (!t)
 		return;
@@ -113,8 +114,8 @@ static bool found(const struct moved *read, const struct moved *write)
 }
 
 /* It waits for the writes that it found, and the next ones wait for it. */
-static int on_read(struct edges *e, struct tail *t, const struct moved *now,
-		   struct reel_error *err)
+static int on_read(struct edges *e, struct append_order *t,
+		   const struct moved *now, struct reel_error *err)
 {
 	const struct ring *r = &t->writes;
 	uint32_t overs = 0;
@@ -153,8 +154,8 @@ static struct moved *same_end(const struct ring *r, const struct moved *now)
 	return NULL;
 }
 
-static int add_read(struct edges *e, struct tail *t, const struct moved *now,
-		    struct reel_error *err)
+static int add_read(struct edges *e, struct append_order *t,
+		    const struct moved *now, struct reel_error *err)
 {
 	struct moved *same = same_end(&t->reads, now);
 
@@ -168,7 +169,7 @@ static int add_read(struct edges *e, struct tail *t, const struct moved *now,
 	return 0;
 }
 
-static int add_write(struct edges *e, struct tail *t, struct moved *now,
+static int add_write(struct edges *e, struct append_order *t, struct moved *now,
 		     struct reel_error *err)
 {
 	const struct ring *r = &t->reads;
@@ -199,9 +200,9 @@ static int add_write(struct edges *e, struct tail *t, struct moved *now,
 		    err);
 }
 
-int tails_event(struct edges *e, struct tail **tail,
-		const struct reel_event *ev, const struct who *me,
-		struct reel_error *err)
+int append_order_event(struct edges *e, struct append_order **tail,
+		       const struct reel_event *ev, const struct call_ref *me,
+		       struct reel_error *err)
 {
 	struct moved now = {.who = *me,
 			    .first = *me,

@@ -13,17 +13,17 @@
 struct edges;
 struct reel_error;
 struct reel_event;
-struct who;
+struct call_ref;
 
-struct tail; /* of a file */
+struct append_order; /* of a file */
 
 /*
  * The read or write @ev, call @me; in the order of ends. *@tail begins as NULL,
- * for tails_free(). 0, or -1 with @err.
+ * for append_order_free(). 0, or -1 with @err.
  */
-int tails_event(struct edges *e, struct tail **tail,
-		const struct reel_event *ev, const struct who *me,
-		struct reel_error *err);
-void tails_free(struct tail *t);
+int append_order_event(struct edges *e, struct append_order **tail,
+		       const struct reel_event *ev, const struct call_ref *me,
+		       struct reel_error *err);
+void append_order_free(struct append_order *t);
 
 #endif

@@ -18,13 +18,13 @@
 #define MEMBERS_MOST (1 << 20)
 
 struct member {
-	struct who who, left;		   /* arriving, leaving */
+	struct call_ref who, left;	   /* arriving, leaving */
 	int64_t start_ns, wait_ns, end_ns; /* it came, waited, and went */
 	uint32_t process;
 	bool root, gone;
 };
 
-struct meeting {
+struct collective {
 	int64_t comm, number;
 	struct member *member;
 	uint32_t n, room, gone;
@@ -32,19 +32,19 @@ struct meeting {
 	bool broken; /* two collectives seem to be one */
 };
 
-struct meetings {
+struct collectives {
 	struct edges *edges;
-	struct marks *marks;
+	struct annotations *marks;
 	struct reel_idmap index; /* comm, number -> meeting */
-	struct meeting *meeting;
+	struct collective *meeting;
 	uint32_t room;
 	uint64_t settled;
 };
 
-int meetings_new(struct meetings **out, struct edges *edges,
-		 struct marks *marks, struct reel_error *err)
+int collectives_new(struct collectives **out, struct edges *edges,
+		    struct annotations *marks, struct reel_error *err)
 {
-	struct meetings *m = reel_alloc(1, sizeof(*m), err);
+	struct collectives *m = reel_alloc(1, sizeof(*m), err);
 
 	if (!m)
 		return -1;
@@ -54,7 +54,7 @@ int meetings_new(struct meetings **out, struct edges *edges,
 	return 0;
 }
 
-void meetings_free(struct meetings *m)
+void collectives_free(struct collectives *m)
 {
 	if (!m)
 		return;
@@ -66,7 +66,7 @@ void meetings_free(struct meetings *m)
 }
 
 /* @a leaves when @b has arrived; if that was so in the job. */
-static int wait_for_member(struct meetings *m, const struct member *a,
+static int wait_for_member(struct collectives *m, const struct member *a,
 			   const struct member *b, struct reel_error *err)
 {
 	if (b->start_ns > a->end_ns)
@@ -75,20 +75,20 @@ static int wait_for_member(struct meetings *m, const struct member *a,
 }
 
 /* Until @from_ns it waited. */
-static int waited(struct meetings *m, const struct member *a, int64_t from_ns,
-		  struct reel_error *err)
+static int waited(struct collectives *m, const struct member *a,
+		  int64_t from_ns, struct reel_error *err)
 {
-	struct mark mark = {.stream = a->left.stream,
-			    .call = a->left.call,
-			    .ns = from_ns - a->wait_ns,
-			    .kind = MARK_WAITED};
+	struct annotation mark = {.stream = a->left.stream,
+				  .call = a->left.call,
+				  .ns = from_ns - a->wait_ns,
+				  .kind = ANNOTATION_WAITED};
 
 	if (from_ns <= a->wait_ns || from_ns > a->end_ns)
 		return 0;
-	return marks_add(m->marks, &mark, err);
+	return annotations_add(m->marks, &mark, err);
 }
 
-static const struct member *last_to_come(const struct meeting *g)
+static const struct member *last_to_come(const struct collective *g)
 {
 	const struct member *last = &g->member[0];
 
@@ -98,7 +98,7 @@ static const struct member *last_to_come(const struct meeting *g)
 	return last;
 }
 
-static const struct member *root_of(const struct meeting *g)
+static const struct member *root_of(const struct collective *g)
 {
 	for (uint32_t i = 0; i < g->n; i++)
 		if (g->member[i].root)
@@ -106,7 +106,7 @@ static const struct member *root_of(const struct meeting *g)
 	return NULL;
 }
 
-static int settle_all(struct meetings *m, const struct meeting *g,
+static int settle_all(struct collectives *m, const struct collective *g,
 		      struct reel_error *err)
 {
 	const struct member *last = last_to_come(g);
@@ -124,7 +124,7 @@ static int settle_all(struct meetings *m, const struct meeting *g,
 	return 0;
 }
 
-static int settle_from_root(struct meetings *m, const struct meeting *g,
+static int settle_from_root(struct collectives *m, const struct collective *g,
 			    const struct member *root, struct reel_error *err)
 {
 	for (uint32_t i = 0; i < g->n; i++) {
@@ -137,7 +137,7 @@ static int settle_from_root(struct meetings *m, const struct meeting *g,
 	return 0;
 }
 
-static int settle_to_root(struct meetings *m, const struct meeting *g,
+static int settle_to_root(struct collectives *m, const struct collective *g,
 			  const struct member *root, struct reel_error *err)
 {
 	for (uint32_t i = 0; i < g->n; i++)
@@ -147,7 +147,7 @@ static int settle_to_root(struct meetings *m, const struct meeting *g,
 	return waited(m, root, last_to_come(g)->start_ns, err);
 }
 
-static int settle(struct meetings *m, const struct meeting *g,
+static int settle(struct collectives *m, const struct collective *g,
 		  struct reel_error *err)
 {
 	const struct member *root = root_of(g);
@@ -172,13 +172,13 @@ static int settle(struct meetings *m, const struct meeting *g,
 	}
 }
 
-static struct meeting *meeting_of(struct meetings *m,
-				  const struct reel_event *ev,
-				  struct reel_error *err)
+static struct collective *collective_of(struct collectives *m,
+					const struct reel_event *ev,
+					struct reel_error *err)
 {
 	uint64_t key = (uint64_t)ev->arg << 36 ^ (uint64_t)ev->arg2;
 	uint32_t i = reel_idmap_get(&m->index, key, err);
-	struct meeting *g;
+	struct collective *g;
 
 	if (i == REEL_NO_INDEX || reel_array_reach(&m->meeting, &m->room, i,
 						   sizeof(*m->meeting), err))
@@ -192,8 +192,8 @@ static struct meeting *meeting_of(struct meetings *m,
 	return g;
 }
 
-static int add_member(struct meeting *g, const struct reel_event *ev,
-		      const struct who *me, struct reel_error *err)
+static int add_member(struct collective *g, const struct reel_event *ev,
+		      const struct call_ref *me, struct reel_error *err)
 {
 	struct member a = {.who = *me,
 			   .start_ns = ev->start_ns,
@@ -212,8 +212,8 @@ static int add_member(struct meeting *g, const struct reel_event *ev,
 }
 
 /* Its process leaves, as call @left. */
-static void leave(struct meeting *g, const struct reel_event *ev,
-		  const struct who *left)
+static void leave(struct collective *g, const struct reel_event *ev,
+		  const struct call_ref *left)
 {
 	/* mostly they go in the order in which they came */
 	for (uint32_t i = 0; i < g->n; i++) {
@@ -231,25 +231,25 @@ static void leave(struct meeting *g, const struct reel_event *ev,
 	g->broken = true;
 }
 
-int meetings_event(struct meetings *m, const struct reel_event *ev,
-		   const struct who *me, struct reel_error *err)
+int collectives_event(struct collectives *m, const struct reel_event *ev,
+		      const struct call_ref *me, struct reel_error *err)
 {
 	int64_t members = ev->pos / 2;
-	unsigned int halves = role_meets(ev);
-	struct who left = *me;
-	struct meeting *g;
+	unsigned int halves = collective_phase(ev);
+	struct call_ref left = *me;
+	struct collective *g;
 	int rc = 0;
 
 	if (members < 2 || members > MEMBERS_MOST)
 		return 0;
-	g = meeting_of(m, ev, err);
-	if (!g || (halves & ROLE_ARRIVES && add_member(g, ev, me, err)))
+	g = collective_of(m, ev, err);
+	if (!g || (halves & COLLECTIVE_ARRIVE && add_member(g, ev, me, err)))
 		return -1;
-	left.call += halves == (ROLE_ARRIVES | ROLE_LEAVES);
-	if (halves & ROLE_LEAVES)
+	left.call += halves == (COLLECTIVE_ARRIVE | COLLECTIVE_LEAVE);
+	if (halves & COLLECTIVE_LEAVE)
 		leave(g, ev, &left);
 	if (ev->arg != g->comm || ev->arg2 != g->number ||
-	    (halves & ROLE_ARRIVES && ev->call != g->call))
+	    (halves & COLLECTIVE_ARRIVE && ev->call != g->call))
 		g->broken = true;
 	if (g->n < (uint32_t)members || g->gone < g->n)
 		return 0;
@@ -257,11 +257,11 @@ int meetings_event(struct meetings *m, const struct reel_event *ev,
 		rc = settle(m, g, err);
 	m->settled += !g->broken;
 	free(g->member);
-	*g = (struct meeting){0};
+	*g = (struct collective){0};
 	return rc;
 }
 
-uint64_t meetings_settled(const struct meetings *m)
+uint64_t collectives_settled(const struct collectives *m)
 {
 	return m->settled;
 }

@@ -15,23 +15,23 @@
 
 #include "replay/deps/deps.h"
 
-struct meetings;
+struct collectives;
 
-/* Gives *@out for meetings_free(); borrows the edges and the marks until then.
+/* Gives *@out for collectives_free(); borrows the edges and the marks until then.
  * 0, or -1 with @err (REEL_E_MEMORY). */
-int meetings_new(struct meetings **out, struct edges *edges,
-		 struct marks *marks, struct reel_error *err);
-void meetings_free(struct meetings *m);
+int collectives_new(struct collectives **out, struct edges *edges,
+		    struct annotations *marks, struct reel_error *err);
+void collectives_free(struct collectives *m);
 
 /*
- * Event @ev, which role_meets(), arrives as call @me, and leaves as the next;
+ * Event @ev, which collective_phase(), arrives as call @me, and leaves as the next;
  * or does one of these as call @me.
  * 0, or -1 with @err.
  */
-int meetings_event(struct meetings *m, const struct reel_event *ev,
-		   const struct who *me, struct reel_error *err);
+int collectives_event(struct collectives *m, const struct reel_event *ev,
+		      const struct call_ref *me, struct reel_error *err);
 
 /* How many were complete. */
-uint64_t meetings_settled(const struct meetings *m);
+uint64_t collectives_settled(const struct collectives *m);
 
 #endif

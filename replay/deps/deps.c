@@ -28,20 +28,22 @@
 
 /* The last use by each stream; most have one user, so it needs no memory. */
 struct users {
-	struct who one;
-	struct who *more;
+	struct call_ref one;
+	struct call_ref *more;
 	uint32_t n, room; /* of more */
 };
 
 struct open_state {
-	struct who maker, mover;
+	struct call_ref maker, mover;
 	struct users users;
 };
 
 struct path_state {
-	struct who change, child; /* last change of it, of an entry of it */
+	struct call_ref change,
+		child; /* last change of it, of an entry of it */
 	struct users users;
-	struct who had_change; /* before it came or went by nobody's call */
+	struct call_ref
+		had_change; /* before it came or went by nobody's call */
 	struct users had_users;
 	struct users listers; /* of a directory: who read its entries */
 	bool grows;	      /* it was opened to be written */
@@ -50,21 +52,21 @@ struct path_state {
 
 /* Of what it holds, whatever its name is by now. */
 struct content_state {
-	struct who written, cutter;
+	struct call_ref written, cutter;
 	struct users bytes; /* who read or wrote what it holds now */
 	struct users ends;  /* who read to its end, since the last write */
 	struct users writers;
-	struct tail *tail;
+	struct append_order *tail;
 	bool known;
 	bool grows; /* a path of it was opened to be written */
 };
 
 struct edges {
 	const struct job *job;
-	struct marks *marks;
+	struct annotations *marks;
 	struct open_state *open; /* by open id */
 	struct path_state *path; /* by file id */
-	struct contents *contents;
+	struct inodes *inodes;
 	struct content_state *content; /* by content */
 	uint32_t content_room;
 	struct tree tree;
@@ -82,19 +84,20 @@ struct edges {
  * here for the close of the one before.
  */
 struct number {
-	struct who closer, opener;
-	struct who maker; /* by whose call open has the number */
+	struct call_ref closer, opener;
+	struct call_ref maker; /* by whose call open has the number */
 	uint32_t open; /* id of who has the number, or had it before opener */
 	uint32_t opener_open;
 	/* It has even closed it again, and the close of this is still to come. */
 	uint32_t late_open;
-	struct who late_opener;
+	struct call_ref late_opener;
 };
 
-static const struct who nobody = {JOB_NONE, 0, 0};
+static const struct call_ref nobody = {JOB_NONE, 0, 0};
 
-int edges_new(struct edges **out, const struct job *job, struct marks *marks,
-	      struct contents *contents, struct reel_error *err)
+int edges_new(struct edges **out, const struct job *job,
+	      struct annotations *marks, struct inodes *inodes,
+	      struct reel_error *err)
 {
 	struct edges *e = reel_alloc(1, sizeof(*e), err);
 
@@ -102,7 +105,7 @@ int edges_new(struct edges **out, const struct job *job, struct marks *marks,
 		return -1;
 	e->job = job;
 	e->marks = marks;
-	e->contents = contents;
+	e->inodes = inodes;
 	e->open = reel_alloc(job->opens, sizeof(*e->open), err);
 	e->path = reel_alloc(job->files, sizeof(*e->path), err);
 	if (!e->open || !e->path || tree_init(&e->tree, job, err)) {
@@ -144,7 +147,7 @@ void edges_free(struct edges *e)
 		free(e->content[i].bytes.more);
 		free(e->content[i].ends.more);
 		free(e->content[i].writers.more);
-		tails_free(e->content[i].tail);
+		append_order_free(e->content[i].tail);
 	}
 	free(e->content);
 	tree_fini(&e->tree);
@@ -157,28 +160,28 @@ void edges_free(struct edges *e)
 	free(e);
 }
 
-int edges_keep(struct edges *e, const struct who *before,
-	       const struct who *after, struct reel_error *err)
+int edges_keep(struct edges *e, const struct call_ref *before,
+	       const struct call_ref *after, struct reel_error *err)
 {
-	struct mark wait = {.stream = after->stream,
-			    .call = after->call,
-			    .kind = MARK_WAIT,
-			    .a = before->stream,
-			    .b = before->call + 1};
-	struct mark post = {.stream = before->stream,
-			    .call = before->call,
-			    .kind = MARK_POST};
+	struct annotation wait = {.stream = after->stream,
+				  .call = after->call,
+				  .kind = ANNOTATION_WAIT,
+				  .a = before->stream,
+				  .b = before->call + 1};
+	struct annotation post = {.stream = before->stream,
+				  .call = before->call,
+				  .kind = ANNOTATION_POST};
 
 	if (before->stream == JOB_NONE || before->stream == after->stream)
 		return 0;
-	return marks_add(e->marks, &wait, err) ||
-			       marks_add(e->marks, &post, err)
+	return annotations_add(e->marks, &wait, err) ||
+			       annotations_add(e->marks, &post, err)
 		       ? -1
 		       : 1;
 }
 
-int edges_add(struct edges *e, const struct who *before,
-	      const struct who *after, struct reel_error *err)
+int edges_add(struct edges *e, const struct call_ref *before,
+	      const struct call_ref *after, struct reel_error *err)
 {
 	uint32_t i;
 
@@ -196,8 +199,8 @@ int edges_add(struct edges *e, const struct who *before,
 }
 
 /* Only when it was over before this one began. */
-static int after(struct edges *e, const struct who *before,
-		 const struct reel_event *ev, const struct who *me,
+static int after(struct edges *e, const struct call_ref *before,
+		 const struct reel_event *ev, const struct call_ref *me,
 		 struct reel_error *err)
 {
 	if (before->stream == JOB_NONE || before->end_ns > ev->start_ns)
@@ -205,7 +208,8 @@ static int after(struct edges *e, const struct who *before,
 	return edges_add(e, before, me, err) < 0 ? -1 : 0;
 }
 
-static int use(struct users *u, const struct who *me, struct reel_error *err)
+static int use(struct users *u, const struct call_ref *me,
+	       struct reel_error *err)
 {
 	if (u->one.stream == JOB_NONE || u->one.stream == me->stream) {
 		if (u->one.stream == JOB_NONE || u->one.call < me->call)
@@ -232,11 +236,11 @@ static int use(struct users *u, const struct who *me, struct reel_error *err)
 
 /* After every use so far; @process: only of that process, or JOB_NONE. */
 static int after_all(struct edges *e, const struct users *u, uint32_t process,
-		     const struct reel_event *ev, const struct who *me,
+		     const struct reel_event *ev, const struct call_ref *me,
 		     struct reel_error *err)
 {
 	for (uint32_t i = 0; i <= u->n; i++) {
-		const struct who *w = i ? &u->more[i - 1] : &u->one;
+		const struct call_ref *w = i ? &u->more[i - 1] : &u->one;
 
 		if (w->stream == JOB_NONE ||
 		    (process != JOB_NONE &&
@@ -279,7 +283,7 @@ static bool moves_position(const struct reel_event *ev)
 	case REEL_CALL_PWRITEV2:
 		return false;
 	}
-	if (role_mapped(ev->call))
+	if (is_mapped_access(ev->call))
 		return false;
 	return ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE ||
 	       ev->group == REEL_GROUP_SEEK || ev->call == REEL_CALL_READDIR;
@@ -303,7 +307,7 @@ static struct number *number_of(struct edges *e, uint32_t process, int32_t fd,
 
 /* @ev takes the number, or uses what has it. */
 static int take_number(struct edges *e, struct number *n, uint32_t process,
-		       const struct reel_event *ev, const struct who *me,
+		       const struct reel_event *ev, const struct call_ref *me,
 		       struct reel_error *err)
 {
 	if (n->open == ev->open)
@@ -323,8 +327,8 @@ static int take_number(struct edges *e, struct number *n, uint32_t process,
 
 /* @ev puts what it is on behind the number, whatever was there. */
 static int replace_number(struct edges *e, struct number *n, uint32_t process,
-			  const struct reel_event *ev, const struct who *me,
-			  struct reel_error *err)
+			  const struct reel_event *ev,
+			  const struct call_ref *me, struct reel_error *err)
 {
 	if (after(e, &n->closer, ev, me, err) ||
 	    after(e, &n->maker, ev, me, err) ||
@@ -341,7 +345,7 @@ static int replace_number(struct edges *e, struct number *n, uint32_t process,
 
 /* @ev gives the number back. */
 static int give_number(struct edges *e, struct number *n,
-		       const struct reel_event *ev, const struct who *me,
+		       const struct reel_event *ev, const struct call_ref *me,
 		       struct reel_error *err)
 {
 	if (n->late_open && n->late_open == ev->open) {
@@ -349,7 +353,7 @@ static int give_number(struct edges *e, struct number *n,
 		return edges_keep(e, me, &n->late_opener, err) < 0 ? -1 : 0;
 	}
 	if (n->opener.stream != JOB_NONE && n->open == ev->open) {
-		struct who opener = n->opener;
+		struct call_ref opener = n->opener;
 
 		n->opener = nobody;
 		n->maker = opener;
@@ -369,7 +373,7 @@ static int give_number(struct edges *e, struct number *n,
 }
 
 static int on_number(struct edges *e, const struct reel_event *ev,
-		     const struct who *me, int32_t fd, bool closes,
+		     const struct call_ref *me, int32_t fd, bool closes,
 		     struct reel_error *err)
 {
 	bool replaces = fd != ev->fd && (ev->call == REEL_CALL_DUP2 ||
@@ -388,7 +392,7 @@ static int on_number(struct edges *e, const struct reel_event *ev,
 }
 
 static int on_open_file(struct edges *e, const struct reel_event *ev,
-			const struct who *me, struct reel_error *err)
+			const struct call_ref *me, struct reel_error *err)
 {
 	struct open_state *o = &e->open[ev->open];
 	uint32_t process = e->job->stream[me->stream].process;
@@ -398,7 +402,7 @@ static int on_open_file(struct edges *e, const struct reel_event *ev,
 		return on_number(e, ev, me, ev->fd, false, err);
 	}
 	/* The first use of what no recorded call made takes the number too. */
-	if (!role_by_address(ev->call) && !role_async(ev) &&
+	if (!is_by_address(ev->call) && !is_async(ev) &&
 	    ev->group != REEL_GROUP_CLOSE &&
 	    on_number(e, ev, me, ev->fd, false, err))
 		return -1;
@@ -412,7 +416,7 @@ static int on_open_file(struct edges *e, const struct reel_event *ev,
 	if (ev->fd2 >= 0 && on_number(e, ev, me, ev->fd2, false, err))
 		return -1;
 	/* Whoever made the mapping. */
-	if (role_by_address(ev->call) &&
+	if (is_by_address(ev->call) &&
 	    after_all(e, &o->users, process, ev, me, err))
 		return -1;
 	if (ev->group == REEL_GROUP_CLOSE &&
@@ -448,7 +452,7 @@ static struct content_state *state_of(struct edges *e, uint32_t content,
  * many only the last, or every call of theirs would wait for all of them.
  */
 static int after_writers(struct edges *e, const struct content_state *p,
-			 const struct reel_event *ev, const struct who *me,
+			 const struct reel_event *ev, const struct call_ref *me,
 			 struct reel_error *err)
 {
 	return p->writers.n < USERS_MOST
@@ -459,7 +463,7 @@ static int after_writers(struct edges *e, const struct content_state *p,
 /* What others read must have been read before it is cut off; it was once
  * before it is again. */
 static int cut(struct edges *e, struct content_state *p,
-	       const struct reel_event *ev, const struct who *me,
+	       const struct reel_event *ev, const struct call_ref *me,
 	       struct reel_error *err)
 {
 	if (after_all(e, &p->bytes, JOB_NONE, ev, me, err) ||
@@ -476,7 +480,7 @@ static int cut(struct edges *e, struct content_state *p,
  * overlapped, only when it found what this gave, or missed what this took.
  */
 static int after_above(struct edges *e, const struct reel_event *ev,
-		       uint32_t file, const struct who *me,
+		       uint32_t file, const struct call_ref *me,
 		       struct reel_error *err)
 {
 	while ((file = tree_above(&e->tree, file))) {
@@ -502,7 +506,7 @@ static void moved_below(struct edges *e, uint32_t file, uint32_t dir,
 	uint32_t now;
 	int n;
 
-	if (!e->contents->of_file[file] || !path || !from ||
+	if (!e->inodes->of_file[file] || !path || !from ||
 	    !e->job->file[to].path)
 		return;
 	n = snprintf(name, sizeof(name), "%s%s", e->job->file[to].path,
@@ -511,20 +515,20 @@ static void moved_below(struct edges *e, uint32_t file, uint32_t dir,
 		return;
 	now = job_find(e->job, name, (size_t)n);
 	if (now)
-		contents_moved(e->contents, file, now, false);
+		inodes_moved(e->inodes, file, now, false);
 }
 
 /* What was used below a directory was used before that comes or goes; @to: it
  * goes there, or 0. */
 static int after_below(struct edges *e, const struct reel_event *ev,
-		       uint32_t dir, uint32_t to, const struct who *me,
+		       uint32_t dir, uint32_t to, const struct call_ref *me,
 		       struct reel_error *err)
 {
 	uint32_t file;
 
 	while ((file = tree_take(&e->tree, dir))) {
 		const struct path_state *p = &e->path[file];
-		uint32_t content = e->contents->of_file[file];
+		uint32_t content = e->inodes->of_file[file];
 		const struct content_state *c = NULL;
 
 		if (content && !(c = state_of(e, content, file, err)))
@@ -555,7 +559,7 @@ static void keep_users(struct path_state *p)
  */
 static int on_path(struct edges *e, const struct reel_event *ev, uint32_t file,
 		   enum effect effect, bool outside, uint32_t to,
-		   struct content_state *c, const struct who *me,
+		   struct content_state *c, const struct call_ref *me,
 		   struct reel_error *err)
 {
 	struct path_state *p = &e->path[file], *up;
@@ -614,8 +618,8 @@ static bool changes_bytes(const struct reel_event *ev)
 	return ev->group == REEL_GROUP_WRITE;
 }
 
-static bool same_process(const struct edges *e, const struct who *a,
-			 const struct who *b)
+static bool same_process(const struct edges *e, const struct call_ref *a,
+			 const struct call_ref *b)
 {
 	return a->stream != JOB_NONE &&
 	       e->job->stream[a->stream].process ==
@@ -630,7 +634,7 @@ static bool seeks_end(const struct reel_event *ev)
 }
 
 static int on_entries(struct edges *e, const struct reel_event *ev,
-		      const struct who *me, struct reel_error *err)
+		      const struct call_ref *me, struct reel_error *err)
 {
 	struct path_state *p = &e->path[ev->file];
 
@@ -640,7 +644,7 @@ static int on_entries(struct edges *e, const struct reel_event *ev,
 }
 
 static int on_bytes(struct edges *e, const struct reel_event *ev,
-		    struct content_state *p, const struct who *me,
+		    struct content_state *p, const struct call_ref *me,
 		    struct reel_error *err)
 {
 	if (changes_bytes(ev)) {
@@ -649,7 +653,7 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 		    !same_process(e, &p->written, me))
 			return 0; /* it had nothing to flush */
 		if (ev->group == REEL_GROUP_WRITE &&
-		    tails_event(e, &p->tail, ev, me, err))
+		    append_order_event(e, &p->tail, ev, me, err))
 			return -1;
 		p->written = *me;
 		if (p->writers.n < USERS_MOST && use(&p->writers, me, err))
@@ -679,13 +683,13 @@ static int on_bytes(struct edges *e, const struct reel_event *ev,
 	if (ev->group != REEL_GROUP_READ)
 		return 0;
 	if ((ev->result < ev->asked && use(&p->ends, me, err)) ||
-	    (p->grows && tails_event(e, &p->tail, ev, me, err)))
+	    (p->grows && append_order_event(e, &p->tail, ev, me, err)))
 		return -1;
 	return ev->result > 0 ? use(&p->bytes, me, err) : 0;
 }
 
 int edges_event(struct edges *e, const struct reel_event *ev,
-		const struct who *me, const struct effects *effects,
+		const struct call_ref *me, const struct effects *effects,
 		struct reel_error *err)
 {
 	bool message =

@@ -20,7 +20,7 @@
 #include "replay/fsstate/fsstate.h"
 #include "replay/model/annotations.h"
 
-struct contents;
+struct inodes;
 struct job;
 struct reel_error;
 struct reel_event;
@@ -29,21 +29,22 @@ struct edges;
 
 /* Gives *@out for edges_free(); borrows the others until then.
  * 0, or -1 with @err (REEL_E_MEMORY). */
-int edges_new(struct edges **out, const struct job *job, struct marks *marks,
-	      struct contents *contents, struct reel_error *err);
+int edges_new(struct edges **out, const struct job *job,
+	      struct annotations *marks, struct inodes *inodes,
+	      struct reel_error *err);
 void edges_free(struct edges *e);
 
 /* @after waits until @before has ended. 1 when the edge is kept, 0, or -1. */
-int edges_add(struct edges *e, const struct who *before,
-	      const struct who *after, struct reel_error *err);
+int edges_add(struct edges *e, const struct call_ref *before,
+	      const struct call_ref *after, struct reel_error *err);
 
 /* The same, kept in any case: for a wait that is found out late. */
-int edges_keep(struct edges *e, const struct who *before,
-	       const struct who *after, struct reel_error *err);
+int edges_keep(struct edges *e, const struct call_ref *before,
+	       const struct call_ref *after, struct reel_error *err);
 
 /* Apply the rules to @ev, which is call @me. In the order of ends. */
 int edges_event(struct edges *e, const struct reel_event *ev,
-		const struct who *me, const struct effects *effects,
+		const struct call_ref *me, const struct effects *effects,
 		struct reel_error *err);
 
 #endif

@@ -67,8 +67,8 @@ static int list_children(struct forks *f, struct reel_error *err)
 	return 0;
 }
 
-int forks_init(struct forks *f, const struct job *job, struct marks *marks,
-	       struct reel_error *err)
+int forks_init(struct forks *f, const struct job *job,
+	       struct annotations *marks, struct reel_error *err)
 {
 	size_t n = (size_t)job->streams + 1;
 
@@ -94,12 +94,12 @@ void forks_fini(struct forks *f)
 	memset(f, 0, sizeof(*f));
 }
 
-static int keep(struct forks *f, uint32_t child, const struct who *before,
+static int keep(struct forks *f, uint32_t child, const struct call_ref *before,
 		struct reel_error *err)
 {
-	struct mark post = {.stream = before->stream,
-			    .call = before->call,
-			    .kind = MARK_POST};
+	struct annotation post = {.stream = before->stream,
+				  .call = before->call,
+				  .kind = ANNOTATION_POST};
 
 	if (f->waits == f->room) {
 		size_t room = f->room ? 2 * f->room : 16;
@@ -109,7 +109,7 @@ static int keep(struct forks *f, uint32_t child, const struct who *before,
 		f->room = room;
 	}
 	f->wait[f->waits++] = (struct fork_wait){child, *before};
-	return marks_add(f->marks, &post, err);
+	return annotations_add(f->marks, &post, err);
 }
 
 static int on_fork(struct forks *f, uint32_t child, struct reel_error *err)
@@ -120,7 +120,7 @@ static int on_fork(struct forks *f, uint32_t child, struct reel_error *err)
 		return 0;
 	p = &f->job->process[c->parent];
 	for (uint32_t s = p->stream; s < p->stream + p->streams; s++) {
-		const struct who *w = &f->changed[s];
+		const struct call_ref *w = &f->changed[s];
 
 		if (w->stream == JOB_NONE || s == c->fork_stream ||
 		    w->end_ns > c->start_ns || f->told[s] == c->fork_stream + 1)
@@ -134,13 +134,14 @@ static int on_fork(struct forks *f, uint32_t child, struct reel_error *err)
 
 /* The last fork by each thread, mostly one, is after those before it. */
 static int after_forks(struct forks *f, uint32_t process,
-		       const struct reel_event *ev, const struct who *me,
+		       const struct reel_event *ev, const struct call_ref *me,
 		       struct reel_error *err)
 {
 	const struct job_process *process_of = f->job->process;
 	uint32_t first = f->next[me->stream], last = first, told = me->stream;
-	struct mark wait = {
-		.stream = me->stream, .call = me->call, .kind = MARK_WAIT};
+	struct annotation wait = {.stream = me->stream,
+				  .call = me->call,
+				  .kind = ANNOTATION_WAIT};
 
 	while (last < f->children &&
 	       process_of[f->child[last]].parent == process &&
@@ -154,7 +155,7 @@ static int after_forks(struct forks *f, uint32_t process,
 			continue;
 		told = c->fork_stream;
 		wait.a = c->stream;
-		if (marks_add(f->marks, &wait, err))
+		if (annotations_add(f->marks, &wait, err))
 			return -1;
 	}
 	return 0;
@@ -168,7 +169,7 @@ static bool changes_table(const struct reel_event *ev)
 }
 
 int forks_event(struct forks *f, const struct reel_event *ev,
-		const struct who *me, struct reel_error *err)
+		const struct call_ref *me, struct reel_error *err)
 {
 	uint32_t process = f->job->stream[me->stream].process;
 

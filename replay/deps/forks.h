@@ -16,15 +16,15 @@ struct reel_event;
 /* A fork of process @child waits for @before. */
 struct fork_wait {
 	uint32_t child;
-	struct who before;
+	struct call_ref before;
 };
 
 struct forks {
 	const struct job *job;
-	struct marks *marks;
-	struct who *changed;	/* the last open or close, by stream */
-	uint32_t *told;		/* 1 + the stream whose fork waits for it */
-	struct fork_wait *wait; /* by child */
+	struct annotations *marks;
+	struct call_ref *changed; /* the last open or close, by stream */
+	uint32_t *told;		  /* 1 + the stream whose fork waits for it */
+	struct fork_wait *wait;	  /* by child */
 	size_t waits, room;
 	uint32_t *child; /* that a thread forks: by parent, then by time */
 	uint32_t
@@ -34,13 +34,13 @@ struct forks {
 };
 
 /* Borrows both for its life. 0, or -1 with @err; forks_fini() in any case. */
-int forks_init(struct forks *f, const struct job *job, struct marks *marks,
-	       struct reel_error *err);
+int forks_init(struct forks *f, const struct job *job,
+	       struct annotations *marks, struct reel_error *err);
 void forks_fini(struct forks *f);
 
 /* @ev is call @me. In the order of ends. */
 int forks_event(struct forks *f, const struct reel_event *ev,
-		const struct who *me, struct reel_error *err);
+		const struct call_ref *me, struct reel_error *err);
 
 /* After the last event: those of a child come together. */
 void forks_sort(struct forks *f);

@@ -14,8 +14,9 @@
 #include "replay/fsstate/fsstate.h"
 #include "replay/model/recorded_job.h"
 
-int claims_init(struct claims *c, const struct job *job, struct marks *marks,
-		struct edges *edges, struct reel_error *err)
+int pending_changes_init(struct pending_changes *c, const struct job *job,
+			 struct annotations *marks, struct edges *edges,
+			 struct reel_error *err)
 {
 	c->marks = marks;
 	c->edges = edges;
@@ -23,19 +24,19 @@ int claims_init(struct claims *c, const struct job *job, struct marks *marks,
 	return c->of_file ? 0 : -1;
 }
 
-void claims_fini(struct claims *c)
+void pending_changes_fini(struct pending_changes *c)
 {
 	free(c->of_file);
 	memset(c, 0, sizeof(*c));
 }
 
-void claims_add(struct claims *c, const struct who *me,
-		const struct effects *effects, bool marked)
+void pending_changes_add(struct pending_changes *c, const struct call_ref *me,
+			 const struct effects *effects, bool marked)
 {
 	c->of_file[effects->met] =
-		(struct claim){.who = *me,
-			       .mark = marked ? c->marks->n : 0,
-			       .appeared = effects->appeared};
+		(struct pending_change){.who = *me,
+					.mark = marked ? c->marks->n : 0,
+					.appeared = effects->appeared};
 }
 
 /* What the call did to @file: made it, or may have; removed it. */
@@ -46,17 +47,17 @@ static bool makes(const struct reel_event *ev, enum effect effect)
 		ev->arg & O_CREAT);
 }
 
-static int settle(struct claims *c, const struct reel_event *ev,
-		  const struct who *me, uint32_t file, enum effect effect,
+static int settle(struct pending_changes *c, const struct reel_event *ev,
+		  const struct call_ref *me, uint32_t file, enum effect effect,
 		  struct effects *effects, struct reel_error *err)
 {
-	struct claim *met = &c->of_file[file];
+	struct pending_change *met = &c->of_file[file];
 
 	if (!met->who.end_ns || met->who.end_ns <= ev->start_ns ||
 	    !(met->appeared ? makes(ev, effect) : effect == EFFECT_REMOVE))
 		return 0;
 	if (met->mark)
-		c->marks->mark[met->mark - 1].kind = MARK_NONE;
+		c->marks->mark[met->mark - 1].kind = ANNOTATION_NONE;
 	met->who.end_ns = 0;
 	effects->late = file;
 	if (effects->met == file)
@@ -64,9 +65,10 @@ static int settle(struct claims *c, const struct reel_event *ev,
 	return edges_keep(c->edges, me, &met->who, err) < 0 ? -1 : 0;
 }
 
-int claims_event(struct claims *c, const struct reel_event *ev,
-		 const struct who *me, struct effects *effects,
-		 struct reel_error *err)
+int pending_changes_event(struct pending_changes *c,
+			  const struct reel_event *ev,
+			  const struct call_ref *me, struct effects *effects,
+			  struct reel_error *err)
 {
 	if (ev->err)
 		return 0;

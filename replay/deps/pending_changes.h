@@ -18,34 +18,36 @@ struct job;
 struct reel_error;
 struct reel_event;
 
-struct claim {
-	struct who who; /* has met it; end_ns 0: none */
-	size_t mark;	/* 1 + what it made, 0: none */
-	bool appeared;	/* or it vanished */
+struct pending_change {
+	struct call_ref who; /* has met it; end_ns 0: none */
+	size_t mark;	     /* 1 + what it made, 0: none */
+	bool appeared;	     /* or it vanished */
 };
 
-struct claims {
-	struct marks *marks;
+struct pending_changes {
+	struct annotations *marks;
 	struct edges *edges;
-	struct claim *of_file; /* the last, by file id */
+	struct pending_change *of_file; /* the last, by file id */
 };
 
-/* Borrows all for its life. 0, or -1 with @err; claims_fini() in any case. */
-int claims_init(struct claims *c, const struct job *job, struct marks *marks,
-		struct edges *edges, struct reel_error *err);
-void claims_fini(struct claims *c);
+/* Borrows all for its life. 0, or -1 with @err; pending_changes_fini() in any case. */
+int pending_changes_init(struct pending_changes *c, const struct job *job,
+			 struct annotations *marks, struct edges *edges,
+			 struct reel_error *err);
+void pending_changes_fini(struct pending_changes *c);
 
 /*
  * The call @me met what @effects tells of @effects->met; @marked: the last mark
  * is for it.
  */
-void claims_add(struct claims *c, const struct who *me,
-		const struct effects *effects, bool marked);
+void pending_changes_add(struct pending_changes *c, const struct call_ref *me,
+			 const struct effects *effects, bool marked);
 
 /* @ev, call @me, may have been it. In the order of ends; then @effects tells
  * no more of what it met itself. 0, or -1 with @err. */
-int claims_event(struct claims *c, const struct reel_event *ev,
-		 const struct who *me, struct effects *effects,
-		 struct reel_error *err);
+int pending_changes_event(struct pending_changes *c,
+			  const struct reel_event *ev,
+			  const struct call_ref *me, struct effects *effects,
+			  struct reel_error *err);
 
 #endif

@@ -24,7 +24,7 @@
 #define CLOCK_NS 1000000
 
 struct message {
-	struct who who;
+	struct call_ref who;
 	int64_t start_ns, idle_ns, bytes;
 };
 
@@ -35,18 +35,18 @@ struct list {
 
 struct channel {
 	struct list writes, reads;
-	struct who last_write, last_read;
+	struct call_ref last_write, last_read;
 };
 
 struct messages {
 	const struct job *job;
 	struct edges *edges;
-	struct marks *marks;
+	struct annotations *marks;
 	struct channel **channel; /* by file id */
 };
 
 int messages_new(struct messages **out, const struct job *job,
-		 struct edges *edges, struct marks *marks,
+		 struct edges *edges, struct annotations *marks,
 		 struct reel_error *err)
 {
 	struct messages *m = reel_alloc(1, sizeof(*m), err);
@@ -98,34 +98,34 @@ static int push(struct list *l, const struct message *msg,
 static int from_outside(struct messages *m, const struct message *r,
 			struct reel_error *err)
 {
-	struct mark mark = {.stream = r->who.stream,
-			    .call = r->who.call,
-			    .kind = MARK_LONGER,
-			    .ns = r->who.end_ns - r->start_ns};
+	struct annotation mark = {.stream = r->who.stream,
+				  .call = r->who.call,
+				  .kind = ANNOTATION_LONGER,
+				  .ns = r->who.end_ns - r->start_ns};
 
-	return marks_add(m->marks, &mark, err);
+	return annotations_add(m->marks, &mark, err);
 }
 
 static int match(struct messages *m, const struct message *r,
 		 const struct message *w, struct reel_error *err)
 {
-	struct mark mark = {.stream = r->who.stream,
-			    .call = r->who.call,
-			    .kind = MARK_AFTER,
-			    .ns = r->start_ns - w->who.end_ns};
+	struct annotation mark = {.stream = r->who.stream,
+				  .call = r->who.call,
+				  .kind = ANNOTATION_AFTER,
+				  .ns = r->start_ns - w->who.end_ns};
 
 	if (edges_keep(m->edges, &w->who, &r->who, err) < 0)
 		return -1;
 	if (w->who.stream == r->who.stream || w->who.end_ns <= r->idle_ns ||
 	    mark.ns < 0 || mark.ns > WAKE_NS)
 		return 0;
-	return marks_add(m->marks, &mark, err);
+	return annotations_add(m->marks, &mark, err);
 }
 
 static struct channel *channel_of(struct messages *m, uint32_t file,
 				  struct reel_error *err)
 {
-	static const struct who nobody = {JOB_NONE, 0, 0};
+	static const struct call_ref nobody = {JOB_NONE, 0, 0};
 
 	if (!m->channel[file]) {
 		struct channel *c = reel_alloc(1, sizeof(*c), err);
@@ -148,7 +148,7 @@ static int at_end(struct messages *m, struct channel *c,
 }
 
 int messages_event(struct messages *m, const struct reel_event *ev,
-		   const struct who *me, int64_t idle_ns,
+		   const struct call_ref *me, int64_t idle_ns,
 		   struct reel_error *err)
 {
 	struct message msg = {.who = *me,

@@ -19,7 +19,7 @@ struct messages;
 /* Gives *@out for messages_free(); borrows the job, the edges and the marks until then.
  * 0, or -1 with @err (REEL_E_MEMORY). */
 int messages_new(struct messages **out, const struct job *job,
-		 struct edges *edges, struct marks *marks,
+		 struct edges *edges, struct annotations *marks,
 		 struct reel_error *err);
 void messages_free(struct messages *m);
 
@@ -28,7 +28,7 @@ void messages_free(struct messages *m);
  * before it ended. In the order of ends. 0, or -1 with @err.
  */
 int messages_event(struct messages *m, const struct reel_event *ev,
-		   const struct who *me, int64_t idle_ns,
+		   const struct call_ref *me, int64_t idle_ns,
 		   struct reel_error *err);
 
 /* No more events: match them. What is unexplained then came from outside the

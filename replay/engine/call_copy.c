@@ -141,5 +141,5 @@ player_call *engine_copy(uint16_t op)
 {
 	if (op == REEL_CALL_COPY_OUT)
 		return do_copy_out;
-	return role_copies(op) ? do_copy : NULL;
+	return is_two_fd_copy(op) ? do_copy : NULL;
 }

@@ -354,7 +354,8 @@ static void start_process(const struct engine *e, uint32_t index,
 		_exit(1);
 	q->engine = e;
 	q->index = index;
-	q->base_ns = e->result.head->zero_ns + e->plan->process[index].start_ns;
+	q->base_ns =
+		e->result.head->origin_ns + e->plan->process[index].start_ns;
 	if (raw(SYS_chdir, e->sandbox.root) || descriptors_init(q, &err))
 		_exit(1);
 	confine(q);
@@ -494,7 +495,8 @@ static void supervise(const struct engine *e, uint8_t *share,
 		int64_t now = wait_now(), next = INT64_MAX;
 
 		if (i < n) {
-			next = h->zero_ns + e->plan->process[order[i]].start_ns;
+			next = h->origin_ns +
+			       e->plan->process[order[i]].start_ns;
 			if (e->mode == REPLAY_AFAP || next <= now) {
 				start_process(e, order[i], mask);
 				i = next_root(e, share, order, i + 1);
@@ -554,7 +556,7 @@ static void set_zero(struct engine *e, const uint32_t *order, int64_t entry_ns)
 	if (e->plan->head->processes)
 		first = e->plan->process[order[0]].start_ns;
 	h->begin_ns = entry_ns;
-	h->zero_ns = now > entry_ns + first ? now - first : entry_ns;
+	h->origin_ns = now > entry_ns + first ? now - first : entry_ns;
 }
 
 /* A thread writes from memory of its own, which is filled before. */

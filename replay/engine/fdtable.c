@@ -297,11 +297,12 @@ static void provide(struct player *p, const struct step *s, int32_t fd,
 	const struct engine *e = p->engine;
 	const struct plan_object *o = &e->plan->object[object];
 	struct player_process *q = p->process;
-	const struct slot *twin = descriptors_slot(q, o->twin);
+	const struct slot *dup_of = descriptors_slot(q, o->dup_of);
 	int pipe = e->pipes + 2 * (int)o->pipe;
 
-	if (twin && twin->fd >= 0 && raw(SYS_fcntl, twin->fd, F_GETFD) >= 0) {
-		place_copy(q, fd, twin->fd, object);
+	if (dup_of && dup_of->fd >= 0 &&
+	    raw(SYS_fcntl, dup_of->fd, F_GETFD) >= 0) {
+		place_copy(q, fd, dup_of->fd, object);
 		return;
 	}
 	switch (o->kind) {

@@ -87,7 +87,7 @@ int64_t message_write(struct player *p, const struct step *s, uint32_t object,
 {
 	const struct engine *e = p->engine;
 	const struct plan_object *o = &e->plan->object[object];
-	bool copies = role_copies(s->r->op), held = true;
+	bool copies = is_two_fd_copy(s->r->op), held = true;
 	const struct plan_pipe *pp;
 	uint32_t *lock;
 	int64_t r;
@@ -138,7 +138,7 @@ int64_t message_call(struct player *p, const struct step *s, player_call *call)
 	message_feed(p, s, end + 1);
 	r = call(p, s);
 	err = errno;
-	if (role_copies(s->r->op)) /* tee() leaves it where it was */
+	if (is_two_fd_copy(s->r->op)) /* tee() leaves it where it was */
 		drain(end);
 	wait_unlock(lock);
 	errno = err;

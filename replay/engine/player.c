@@ -103,7 +103,7 @@ static int real_fd(struct player *p, const struct step *s, int32_t fd)
 static void find_descriptors(struct player *p, struct step *s)
 {
 	s->fd = real_fd(p, s, s->r->fd);
-	s->to = role_copies(s->r->op) ? real_fd(p, s, s->m->fd2) : -1;
+	s->to = is_two_fd_copy(s->r->op) ? real_fd(p, s, s->m->fd2) : -1;
 }
 
 static player_call *call_of(uint16_t op)
@@ -382,7 +382,7 @@ static void play_other(struct player *p, const struct plan_record *r,
 	case PLAN_OP_FORK:
 		engine_fork(p, (uint32_t)m->arg, p->at_ns);
 		break;
-	case PLAN_OP_MEET:
+	case PLAN_OP_COLLECTIVE:
 		p->result->job_waited_ns += wide(r->dur_ns, m->dur_high);
 		if (p->engine->mode == REPLAY_TIMED)
 			p->at_ns += wide(r->dur_ns, m->dur_high);

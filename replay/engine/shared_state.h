@@ -70,7 +70,7 @@ struct result_head {
 	uint32_t spinning; /* threads that spin right now */
 	uint32_t full;	   /* the disk, and the job's was not */
 	uint32_t confined; /* enum confinement; the weakest of all processes */
-	int64_t zero_ns;   /* CLOCK_MONOTONIC of the job's start */
+	int64_t origin_ns; /* CLOCK_MONOTONIC of the job's start */
 	int64_t begin_ns, end_ns;
 	uint32_t differences; /* all; the first have a place below */
 	uint32_t failed;      /* processes that could not be started */

@@ -20,13 +20,13 @@
 
 #define LINES_MOST (1 << 20) /* of one record; more is no trace of ours */
 
-void history_saw_size(struct history *h, struct path *p, int64_t size,
+void fsstate_saw_size(struct fsstate *h, struct path *p, int64_t size,
 		      bool exact)
 {
 	if (p->origin) {
 		if (!p->intact)
 			return;
-		p = history_path(h, p->origin);
+		p = fsstate_path(h, p->origin);
 	} else if (p->changed) {
 		/* Made by "open or create", and longer than was written. */
 		if (exact || size <= p->written || p->before == NO)
@@ -53,7 +53,7 @@ static void line_ends(struct path *p, int64_t end, struct reel_error *err)
 }
 
 /* Of several lines in one record only the sum is known: they are alike. */
-static void read_lines(struct history *h, struct path *p,
+static void read_lines(struct fsstate *h, struct path *p,
 		       const struct reel_event *ev, struct reel_error *err)
 {
 	bool there =
@@ -76,13 +76,13 @@ static bool short_at_end(const struct path *p, const struct reel_event *ev)
 	if (ev->result >= ev->asked || ev->layer != REEL_LAYER_POSIX)
 		return false;
 	/* These end where what they write to is full, too. */
-	if (ev->result > 0 && role_copies(ev->call) &&
+	if (ev->result > 0 && is_two_fd_copy(ev->call) &&
 	    ev->call != REEL_CALL_COPY_FILE_RANGE)
 		return false;
 	return ev->result > 0 || ev->offset == p->size;
 }
 
-int64_t history_offset(struct history *h, const struct reel_event *ev)
+int64_t fsstate_offset(struct fsstate *h, const struct reel_event *ev)
 {
 	int64_t *reached =
 		ev->open < h->job->opens ? &h->reached[ev->open] : NULL;
@@ -99,8 +99,8 @@ int64_t history_offset(struct history *h, const struct reel_event *ev)
 	if (ev->call == REEL_CALL_PREAD || ev->call == REEL_CALL_PREADV ||
 	    ev->call == REEL_CALL_PREADV2 || ev->call == REEL_CALL_PWRITE ||
 	    ev->call == REEL_CALL_PWRITEV || ev->call == REEL_CALL_PWRITEV2 ||
-	    ev->call == REEL_CALL_MMAP || role_mapped(ev->call) ||
-	    role_async(ev))
+	    ev->call == REEL_CALL_MMAP || is_mapped_access(ev->call) ||
+	    is_async(ev))
 		return at;
 	if (at == REEL_NO_OFFSET && *reached)
 		at = *reached - 1;
@@ -114,28 +114,28 @@ int64_t history_offset(struct history *h, const struct reel_event *ev)
 }
 
 /* Only so much of it as was written: before may be a hole. */
-static void grown(struct history *h, struct path *p, int64_t end, int64_t bytes)
+static void grown(struct fsstate *h, struct path *p, int64_t end, int64_t bytes)
 {
 	int64_t had =
 		p->before == YES && p->size > p->written ? p->size : p->written;
 
 	if (end > had)
-		history_take_room(h, p, end - had < bytes ? end - had : bytes);
+		fsstate_take_room(h, p, end - had < bytes ? end - had : bytes);
 }
 
 /* Of the bytes that were there before, whatever their name is now. */
-static void uses(struct history *h, const struct reel_event *ev,
+static void uses(struct fsstate *h, const struct reel_event *ev,
 		 struct reel_error *err)
 {
-	struct path *p = history_path(h, ev->file);
+	struct path *p = fsstate_path(h, ev->file);
 
 	if (p->origin)
-		extents_event(&history_path(h, p->origin)->used, ev, err);
+		extents_event(&fsstate_path(h, p->origin)->used, ev, err);
 	else if (!p->fresh)
 		extents_event(&p->used, ev, err);
 }
 
-static void moved(struct history *h, struct path *p,
+static void moved(struct fsstate *h, struct path *p,
 		  const struct reel_event *ev, struct reel_error *err)
 {
 	int64_t end;
@@ -162,32 +162,32 @@ static void moved(struct history *h, struct path *p,
 	    (ev->call == REEL_CALL_FGETS || ev->call == REEL_CALL_GETLINE))
 		read_lines(h, p, ev, err);
 	else if (short_at_end(p, ev))
-		history_saw_size(h, p, end, true); /* the end of the file */
+		fsstate_saw_size(h, p, end, true); /* the end of the file */
 	if (ev->result > 0)
-		history_saw_size(h, p, end, false);
+		fsstate_saw_size(h, p, end, false);
 }
 
-void history_on_descriptor(struct history *h, const struct reel_event *ev,
+void fsstate_on_descriptor(struct fsstate *h, const struct reel_event *ev,
 			   struct reel_error *err)
 {
-	struct path *p = history_path(h, ev->file);
+	struct path *p = fsstate_path(h, ev->file);
 
 	if (p->now == UNKNOWN)
-		history_exists(h, ev->file);
-	history_check_guess(h, ev);
+		fsstate_exists(h, ev->file);
+	fsstate_check_guess(h, ev);
 	uses(h, ev, err);
 	switch (ev->call) {
 	case REEL_CALL_FSTAT:
 	case REEL_CALL_FSTATAT: /* AT_EMPTY_PATH */
 	case REEL_CALL_STATX:
 		if (!ev->err && ev->pos != REEL_NO_OFFSET)
-			history_saw_size(h, p, ev->pos, true);
+			fsstate_saw_size(h, p, ev->pos, true);
 		return;
 	case REEL_CALL_LSEEK:
 		/* Data has a byte; who looks for the end goes no further. */
 		if (!ev->err && (!p->changed || p->intact) &&
 		    ev->arg != SEEK_SET && ev->arg != SEEK_CUR)
-			history_saw_size(h, p,
+			fsstate_saw_size(h, p,
 					 ev->result + (ev->arg == SEEK_DATA),
 					 false);
 		return;
@@ -198,7 +198,7 @@ void history_on_descriptor(struct history *h, const struct reel_event *ev,
 		p->intact = false;
 		return;
 	case REEL_CALL_READDIR:
-		history_dir(p, true);
+		fsstate_dir(p, true);
 		if (!ev->err)
 			listings_read(h->listings, ev, h->me, err);
 		return;

@@ -28,14 +28,14 @@ struct dir {
 /* A listing in progress. */
 struct scan {
 	uint32_t dir;
-	struct who first;
+	struct call_ref first;
 	int64_t net; /* the directory's, at the first */
 	int64_t entries;
 };
 
 struct listings {
 	const struct job *job;
-	struct marks *marks;
+	struct annotations *marks;
 	struct dir *dir;	 /* by file id */
 	struct reel_idmap opens; /* open id -> scan */
 	struct scan *scan;
@@ -43,7 +43,7 @@ struct listings {
 };
 
 int listings_new(struct listings **out, const struct job *job,
-		 struct marks *marks, struct reel_error *err)
+		 struct annotations *marks, struct reel_error *err)
 {
 	struct listings *l = reel_alloc(1, sizeof(*l), err);
 
@@ -94,20 +94,21 @@ int listings_room(struct listings *l, uint32_t dir)
 	return 1;
 }
 
-static int make_equal(struct listings *l, struct dir *d, const struct who *at,
-		      int64_t net, int64_t entries, struct reel_error *err)
+static int make_equal(struct listings *l, struct dir *d,
+		      const struct call_ref *at, int64_t net, int64_t entries,
+		      struct reel_error *err)
 {
-	struct mark mark = {.stream = at->stream,
-			    .call = at->call,
-			    .kind = MARK_ENTRIES,
-			    .ns = entries};
+	struct annotation mark = {.stream = at->stream,
+				  .call = at->call,
+				  .kind = ANNOTATION_ENTRIES,
+				  .ns = entries};
 
 	d->net += entries - (d->before + net);
-	return marks_add(l->marks, &mark, err);
+	return annotations_add(l->marks, &mark, err);
 }
 
 /* @entries were listed from the call @at on, when the changes came to @net. */
-static int listing(struct listings *l, struct dir *d, const struct who *at,
+static int listing(struct listings *l, struct dir *d, const struct call_ref *at,
 		   int64_t net, int64_t entries, bool whole,
 		   struct reel_error *err)
 {
@@ -134,8 +135,8 @@ static int scan_ends(struct listings *l, struct scan *s, bool whole,
 		       : 0;
 }
 
-int listings_removed(struct listings *l, uint32_t dir, const struct who *me,
-		     struct reel_error *err)
+int listings_removed(struct listings *l, uint32_t dir,
+		     const struct call_ref *me, struct reel_error *err)
 {
 	struct dir *d = &l->dir[dir];
 
@@ -145,7 +146,7 @@ int listings_removed(struct listings *l, uint32_t dir, const struct who *me,
 }
 
 int listings_read(struct listings *l, const struct reel_event *ev,
-		  const struct who *me, struct reel_error *err)
+		  const struct call_ref *me, struct reel_error *err)
 {
 	struct dir *d = &l->dir[ev->file];
 	struct scan *s;

@@ -22,7 +22,7 @@ struct listings;
 
 /* Borrows both for its life. Gives *@out for listings_free(). 0, or -1. */
 int listings_new(struct listings **out, const struct job *job,
-		 struct marks *marks, struct reel_error *err);
+		 struct annotations *marks, struct reel_error *err);
 void listings_free(struct listings *l);
 
 /* The directory @dir (a file id) is new, and empty. */
@@ -38,12 +38,12 @@ void listings_change(struct listings *l, uint32_t dir, int n);
 int listings_room(struct listings *l, uint32_t dir);
 
 /* @me removes @dir: what stands in for others has to go first. */
-int listings_removed(struct listings *l, uint32_t dir, const struct who *me,
-		     struct reel_error *err);
+int listings_removed(struct listings *l, uint32_t dir,
+		     const struct call_ref *me, struct reel_error *err);
 
 /* @me, a READDIR or a SCANDIR that was no error. */
 int listings_read(struct listings *l, const struct reel_event *ev,
-		  const struct who *me, struct reel_error *err);
+		  const struct call_ref *me, struct reel_error *err);
 
 /* @open is closed: a listing that was broken off counts as far as it went. */
 int listings_closed(struct listings *l, uint32_t open, struct reel_error *err);

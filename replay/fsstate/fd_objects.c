@@ -29,9 +29,9 @@ struct table {
 	uint32_t fds;
 };
 
-struct objects {
+struct fd_objects {
 	const struct job *job;
-	struct marks *marks;
+	struct annotations *marks;
 	struct table *table; /* by process */
 	uint32_t *forks;     /* processes with a parent, by time */
 	uint32_t n_forks, next_fork;
@@ -58,10 +58,10 @@ static int by_start(const void *a, const void *b)
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-int objects_new(struct objects **out, const struct job *job,
-		struct marks *marks, struct reel_error *err)
+int fd_objects_new(struct fd_objects **out, const struct job *job,
+		   struct annotations *marks, struct reel_error *err)
 {
-	struct objects *o = reel_alloc(1, sizeof(*o), err);
+	struct fd_objects *o = reel_alloc(1, sizeof(*o), err);
 
 	if (!o)
 		return -1;
@@ -72,7 +72,7 @@ int objects_new(struct objects **out, const struct job *job,
 	o->pipe_of = reel_alloc(job->files, sizeof(*o->pipe_of), err);
 	o->handed = reel_alloc(job->files, sizeof(*o->handed), err);
 	if (!o->table || !o->forks || !o->pipe_of || !o->handed) {
-		objects_free(o);
+		fd_objects_free(o);
 		return -1;
 	}
 	for (uint32_t i = 0; i < job->processes; i++)
@@ -84,7 +84,7 @@ int objects_new(struct objects **out, const struct job *job,
 	return 0;
 }
 
-void objects_free(struct objects *o)
+void fd_objects_free(struct fd_objects *o)
 {
 	if (!o)
 		return;
@@ -101,7 +101,8 @@ void objects_free(struct objects *o)
 	free(o);
 }
 
-static int fork_until(struct objects *o, int64_t end_ns, struct reel_error *err)
+static int fork_until(struct fd_objects *o, int64_t end_ns,
+		      struct reel_error *err)
 {
 	for (; o->next_fork < o->n_forks; o->next_fork++) {
 		uint32_t child = o->forks[o->next_fork];
@@ -123,7 +124,7 @@ static int fork_until(struct objects *o, int64_t end_ns, struct reel_error *err)
 	return 0;
 }
 
-static uint32_t *slot_of(struct objects *o, uint32_t process, int32_t fd,
+static uint32_t *slot_of(struct fd_objects *o, uint32_t process, int32_t fd,
 			 struct reel_error *err)
 {
 	struct table *t = &o->table[process];
@@ -136,7 +137,7 @@ static uint32_t *slot_of(struct objects *o, uint32_t process, int32_t fd,
 	return &t->open[fd];
 }
 
-static int add_object(struct objects *o, const struct plan_object *new,
+static int add_object(struct fd_objects *o, const struct plan_object *new,
 		      uint32_t *index, struct reel_error *err)
 {
 	if (reel_array_reach(&o->object, &o->object_room, o->objects,
@@ -147,7 +148,7 @@ static int add_object(struct objects *o, const struct plan_object *new,
 	return 0;
 }
 
-static int pipe_of(struct objects *o, const struct reel_event *ev,
+static int pipe_of(struct fd_objects *o, const struct reel_event *ev,
 		   uint32_t *pipe, struct reel_error *err)
 {
 	uint32_t *known = &o->pipe_of[ev->file];
@@ -167,7 +168,8 @@ static int pipe_of(struct objects *o, const struct reel_event *ev,
 }
 
 /* Which end, or which stand-in for it, gives the recorded outcome. */
-static uint32_t end_kind(const struct objects *o, const struct reel_event *ev)
+static uint32_t end_kind(const struct fd_objects *o,
+			 const struct reel_event *ev)
 {
 	bool write = ev->group == REEL_GROUP_WRITE;
 	int32_t flags = o->job->open[ev->open].flags;
@@ -188,11 +190,11 @@ static uint32_t end_kind(const struct objects *o, const struct reel_event *ev)
 	return PLAN_OBJECT_PIPE_READ;
 }
 
-static int end_of_pipe(struct objects *o, const struct reel_event *ev,
+static int end_of_pipe(struct fd_objects *o, const struct reel_event *ev,
 		       uint32_t *index, struct reel_error *err)
 {
 	struct plan_object new = {
-		.kind = end_kind(o, ev), .name = PLAN_NONE, .twin = -1};
+		.kind = end_kind(o, ev), .name = PLAN_NONE, .dup_of = -1};
 	uint32_t known = o->ends.used, i;
 
 	if (pipe_of(o, ev, &new.pipe, err))
@@ -217,13 +219,14 @@ static int32_t twin_of(const struct table *t, const struct reel_event *ev)
 	return -1;
 }
 
-static int file_object(struct objects *o, const struct reel_event *ev,
+static int file_object(struct fd_objects *o, const struct reel_event *ev,
 		       const struct table *t, uint32_t *index,
 		       struct reel_error *err)
 {
 	const struct job_open *open = &o->job->open[ev->open];
-	struct plan_object new = {
-		.name = ev->file, .flags = open->flags, .twin = twin_of(t, ev)};
+	struct plan_object new = {.name = ev->file,
+				  .flags = open->flags,
+				  .dup_of = twin_of(t, ev)};
 	bool io = ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE;
 
 	if (new.flags < 0)
@@ -234,7 +237,7 @@ static int file_object(struct objects *o, const struct reel_event *ev,
 		new.pos = ev->offset;
 	if (ev->kind == REEL_KIND_FILE || ev->kind == REEL_KIND_DIR) {
 		new.kind = PLAN_OBJECT_FILE;
-		o->handed[ev->file] |= new.twin < 0;
+		o->handed[ev->file] |= new.dup_of < 0;
 	} else if (ev->kind == REEL_KIND_MEMORY) {
 		new.kind = PLAN_OBJECT_MEMORY;
 		new.pos = o->job->file[ev->file].size_bytes;
@@ -245,17 +248,18 @@ static int file_object(struct objects *o, const struct reel_event *ev,
 }
 
 /* Put an object behind ev->fd unless it is what the process has there. */
-static int need(struct objects *o, const struct reel_event *ev, uint32_t *slot,
-		uint32_t stream, uint32_t call, struct reel_error *err)
+static int need(struct fd_objects *o, const struct reel_event *ev,
+		uint32_t *slot, uint32_t stream, uint32_t call,
+		struct reel_error *err)
 {
 	const struct table *t = &o->table[o->job->stream[stream].process];
 	bool pipe = ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET;
 	bool message = pipe && (ev->group == REEL_GROUP_READ ||
 				ev->group == REEL_GROUP_WRITE);
-	struct mark mark = {.stream = stream,
-			    .call = call,
-			    .b = (uint32_t)ev->fd,
-			    .kind = MARK_OBJECT};
+	struct annotation mark = {.stream = stream,
+				  .call = call,
+				  .b = (uint32_t)ev->fd,
+				  .kind = ANNOTATION_OBJECT};
 
 	if (!message && *slot == ev->open)
 		return 0;
@@ -263,11 +267,11 @@ static int need(struct objects *o, const struct reel_event *ev, uint32_t *slot,
 	if (pipe ? end_of_pipe(o, ev, &mark.a, err)
 		 : file_object(o, ev, t, &mark.a, err))
 		return -1;
-	return marks_add(o->marks, &mark, err);
+	return annotations_add(o->marks, &mark, err);
 }
 
-int objects_event(struct objects *o, const struct reel_event *ev,
-		  uint32_t stream, uint32_t call, struct reel_error *err)
+int fd_objects_event(struct fd_objects *o, const struct reel_event *ev,
+		     uint32_t stream, uint32_t call, struct reel_error *err)
 {
 	uint32_t process = o->job->stream[stream].process, *slot;
 
@@ -282,7 +286,7 @@ int objects_event(struct objects *o, const struct reel_event *ev,
 	if (!ev->open || ev->open >= o->job->opens || !ev->file ||
 	    ev->file >= o->job->files)
 		return 0;
-	if (role_by_address(ev->call))
+	if (is_by_address(ev->call))
 		return 0;
 	if (ev->group == REEL_GROUP_OPEN) {
 		if (!ev->err)
@@ -302,24 +306,26 @@ int objects_event(struct objects *o, const struct reel_event *ev,
 	return 0;
 }
 
-const struct plan_object *objects_table(const struct objects *o, uint32_t *n)
+const struct plan_object *fd_objects_table(const struct fd_objects *o,
+					   uint32_t *n)
 {
 	*n = o->objects;
 	return o->object;
 }
 
-const struct plan_pipe *objects_pipes(const struct objects *o, uint32_t *n)
+const struct plan_pipe *fd_objects_pipes(const struct fd_objects *o,
+					 uint32_t *n)
 {
 	*n = o->pipes;
 	return o->pipe;
 }
 
-bool objects_handed(const struct objects *o, uint32_t file)
+bool fd_objects_handed(const struct fd_objects *o, uint32_t file)
 {
 	return o->handed[file];
 }
 
-uint32_t objects_fds(const struct objects *o, uint32_t process)
+uint32_t fd_objects_fds(const struct fd_objects *o, uint32_t process)
 {
 	uint32_t fds = o->table[process].fds;
 

@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct contents;
+struct inodes;
 struct job;
 struct listings;
 struct plan_hole;
 struct reel_error;
 struct reel_event;
-struct who;
+struct call_ref;
 
 /* What a call did to a path. */
 enum effect {
@@ -40,37 +40,37 @@ struct effects {
 	uint32_t content; /* that the call is on, or 0: contents.h */
 };
 
-struct history;
+struct fsstate;
 
 /* Borrows all for its life, and tells the others what comes and goes. */
-int history_new(struct history **out, const struct job *job,
-		struct listings *listings, struct contents *contents,
+int fsstate_new(struct fsstate **out, const struct job *job,
+		struct listings *listings, struct inodes *inodes,
 		struct reel_error *err);
-void history_free(struct history *h);
+void fsstate_free(struct fsstate *h);
 
 /* Events, @me is its call, come in the order of their end. 0, or -1. */
-int history_event(struct history *h, const struct reel_event *ev,
-		  const struct who *me, struct effects *out,
+int fsstate_event(struct fsstate *h, const struct reel_event *ev,
+		  const struct call_ref *me, struct effects *out,
 		  struct reel_error *err);
 
 /* Whether the job did more to @file than look at it and remove it. */
-bool history_handled(const struct history *h, uint32_t file);
+bool fsstate_used(const struct fsstate *h, uint32_t file);
 
 /* Whether @file looked like a directory and was none: a socket, or so. */
-bool history_other(const struct history *h, uint32_t file);
+bool fsstate_not_dir(const struct fsstate *h, uint32_t file);
 
 /* Bytes that the job's writes took on the disk, at most at one time. */
-uint64_t history_room(const struct history *h);
+uint64_t fsstate_room(const struct fsstate *h);
 
 /*
  * After the last event: where the job's lines end, sorted, in what the write
  * @ev wrote. Their number, and *@at borrows the first.
  */
-size_t history_lines(const struct history *h, const struct reel_event *ev,
+size_t fsstate_lines(const struct fsstate *h, const struct reel_event *ev,
 		     const int64_t **at);
 
 /* A path that has to be made before the replay. */
-struct before {
+struct initial_file {
 	const char *path; /* not ended by NUL */
 	size_t path_bytes;
 	uint32_t file; /* its id, 0: the job's events name only what is in it */
@@ -87,9 +87,9 @@ struct before {
 };
 
 /* Call @each for every one of them; a directory may come more than once. */
-int history_before(struct history *h,
-		   int (*each)(void *arg, const struct before *b,
-			       struct reel_error *err),
-		   void *arg, struct reel_error *err);
+int fsstate_initial_files(struct fsstate *h,
+			  int (*each)(void *arg, const struct initial_file *b,
+				      struct reel_error *err),
+			  void *arg, struct reel_error *err);
 
 #endif

@@ -13,7 +13,7 @@
 #include "replay/fsstate/used_extents.h"
 #include "replay/model/recorded_job.h"
 
-bool history_below_new(struct history *h, const char *path, size_t n)
+bool fsstate_below_new(struct fsstate *h, const char *path, size_t n)
 {
 	while (n > 1) {
 		uint32_t up;
@@ -49,16 +49,17 @@ static bool was_dir(const struct path *p)
 }
 
 struct giving {
-	int (*each)(void *arg, const struct before *b, struct reel_error *err);
+	int (*each)(void *arg, const struct initial_file *b,
+		    struct reel_error *err);
 	void *arg;
 };
 
-static int give(struct history *h, const struct giving *to, uint32_t i,
+static int give(struct fsstate *h, const struct giving *to, uint32_t i,
 		struct reel_error *err)
 {
 	const struct path *p = &h->path[i];
 	const char *path = h->job->file[i].path;
-	struct before b = {
+	struct initial_file b = {
 		.path = path,
 		.path_bytes = strlen(path),
 		.file = i,
@@ -90,24 +91,24 @@ static int give(struct history *h, const struct giving *to, uint32_t i,
 }
 
 /* What the job, or others, made needs the directory that it was made in. */
-static int give_parent(struct history *h, const struct giving *to, uint32_t i,
+static int give_parent(struct fsstate *h, const struct giving *to, uint32_t i,
 		       struct reel_error *err)
 {
 	const char *path = h->job->file[i].path;
-	struct before b = {.path = path, .dir = true, .entries = -1};
+	struct initial_file b = {.path = path, .dir = true, .entries = -1};
 	uint32_t up = h->job->file[i].parent;
 
 	b.path_bytes = (size_t)(strrchr(path, '/') - path);
 	if (!b.path_bytes || (up && h->path[up].before != UNKNOWN) ||
-	    history_below_new(h, path, b.path_bytes))
+	    fsstate_below_new(h, path, b.path_bytes))
 		return 0;
 	return to->each(to->arg, &b, err);
 }
 
-int history_before(struct history *h,
-		   int (*each)(void *arg, const struct before *b,
-			       struct reel_error *err),
-		   void *arg, struct reel_error *err)
+int fsstate_initial_files(struct fsstate *h,
+			  int (*each)(void *arg, const struct initial_file *b,
+				      struct reel_error *err),
+			  void *arg, struct reel_error *err)
 {
 	const struct job *job = h->job;
 	const struct giving to = {each, arg};
@@ -125,7 +126,7 @@ int history_before(struct history *h,
 		if ((p->made || p->came) && give_parent(h, &to, i, err))
 			return -1;
 		if (p->before == YES &&
-		    !history_below_new(h, path, strlen(path)) &&
+		    !fsstate_below_new(h, path, strlen(path)) &&
 		    give(h, &to, i, err))
 			return -1;
 	}

@@ -10,8 +10,7 @@
 
 #include "replay/model/recorded_job.h"
 
-int contents_init(struct contents *c, const struct job *job,
-		  struct reel_error *err)
+int inodes_init(struct inodes *c, const struct job *job, struct reel_error *err)
 {
 	c->job = job;
 	c->n = 1;
@@ -20,7 +19,7 @@ int contents_init(struct contents *c, const struct job *job,
 	return c->of_file && c->of_open ? 0 : -1;
 }
 
-void contents_fini(struct contents *c)
+void inodes_fini(struct inodes *c)
 {
 	free(c->of_file);
 	free(c->of_open);
@@ -28,8 +27,7 @@ void contents_fini(struct contents *c)
 	memset(c, 0, sizeof(*c));
 }
 
-uint32_t contents_named(struct contents *c, uint32_t file,
-			struct reel_error *err)
+uint32_t inodes_named(struct inodes *c, uint32_t file, struct reel_error *err)
 {
 	if (c->of_file[file])
 		return c->of_file[file];
@@ -39,15 +37,15 @@ uint32_t contents_named(struct contents *c, uint32_t file,
 	return c->of_file[file] = c->n++;
 }
 
-uint32_t contents_opened(struct contents *c, uint32_t open, uint32_t file,
-			 struct reel_error *err)
+uint32_t inodes_opened(struct inodes *c, uint32_t open, uint32_t file,
+		       struct reel_error *err)
 {
 	if (!c->of_open[open])
-		c->of_open[open] = contents_named(c, file, err);
+		c->of_open[open] = inodes_named(c, file, err);
 	return c->of_open[open];
 }
 
-uint32_t contents_name(const struct contents *c, uint32_t open, uint32_t file)
+uint32_t inodes_name(const struct inodes *c, uint32_t open, uint32_t file)
 {
 	uint32_t content = c->of_open[open];
 
@@ -59,7 +57,7 @@ uint32_t contents_name(const struct contents *c, uint32_t open, uint32_t file)
 	return c->name[content];
 }
 
-void contents_gone(struct contents *c, uint32_t file)
+void inodes_gone(struct inodes *c, uint32_t file)
 {
 	uint32_t content = c->of_file[file];
 
@@ -68,13 +66,13 @@ void contents_gone(struct contents *c, uint32_t file)
 		c->name[content] = 0;
 }
 
-void contents_moved(struct contents *c, uint32_t file, uint32_t to, bool link)
+void inodes_moved(struct inodes *c, uint32_t file, uint32_t to, bool link)
 {
 	uint32_t content = c->of_file[file];
 
 	if (file == to)
 		return;
-	contents_gone(c, to);
+	inodes_gone(c, to);
 	c->of_file[to] = content;
 	if (link)
 		return;
@@ -83,7 +81,7 @@ void contents_moved(struct contents *c, uint32_t file, uint32_t to, bool link)
 		c->name[content] = to;
 }
 
-void contents_swapped(struct contents *c, uint32_t file, uint32_t with)
+void inodes_swapped(struct inodes *c, uint32_t file, uint32_t with)
 {
 	uint32_t a = c->of_file[file], b = c->of_file[with];
 

@@ -13,7 +13,7 @@
 struct job;
 struct reel_error;
 
-struct contents {
+struct inodes {
 	const struct job *job;
 	uint32_t *of_file; /* by file id; 0: none yet */
 	uint32_t *of_open; /* by open id, likewise */
@@ -21,28 +21,27 @@ struct contents {
 	uint32_t n, room;  /* of name */
 };
 
-/* Borrows @job for its life. 0, or -1 with @err; contents_fini() in any case.
+/* Borrows @job for its life. 0, or -1 with @err; inodes_fini() in any case.
  */
-int contents_init(struct contents *c, const struct job *job,
-		  struct reel_error *err);
-void contents_fini(struct contents *c);
+int inodes_init(struct inodes *c, const struct job *job,
+		struct reel_error *err);
+void inodes_fini(struct inodes *c);
 
 /* What @file is the name of now; 0 with @err when there is no memory. */
-uint32_t contents_named(struct contents *c, uint32_t file,
-			struct reel_error *err);
+uint32_t inodes_named(struct inodes *c, uint32_t file, struct reel_error *err);
 
 /* What is behind the open file @open, which was opened as @file. */
-uint32_t contents_opened(struct contents *c, uint32_t open, uint32_t file,
-			 struct reel_error *err);
+uint32_t inodes_opened(struct inodes *c, uint32_t open, uint32_t file,
+		       struct reel_error *err);
 
 /* The name that what is behind @open has now: 0, when that is no longer any. */
-uint32_t contents_name(const struct contents *c, uint32_t open, uint32_t file);
+uint32_t inodes_name(const struct inodes *c, uint32_t open, uint32_t file);
 
 /* @file is the name of nothing, or of something new. */
-void contents_gone(struct contents *c, uint32_t file);
+void inodes_gone(struct inodes *c, uint32_t file);
 
 /* What @file names is @to, and no more @file unless it is a @link. */
-void contents_moved(struct contents *c, uint32_t file, uint32_t to, bool link);
-void contents_swapped(struct contents *c, uint32_t file, uint32_t with);
+void inodes_moved(struct inodes *c, uint32_t file, uint32_t to, bool link);
+void inodes_swapped(struct inodes *c, uint32_t file, uint32_t with);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "replay/fsstate/fsstate.h"
 
-struct contents;
+struct inodes;
 struct extents;
 struct lines;
 struct reel_error;
@@ -49,39 +49,39 @@ struct path {
 	uint32_t lines, line_room;
 };
 
-struct history {
+struct fsstate {
 	const struct job *job;
 	struct listings *listings;
-	struct contents *contents;
+	struct inodes *inodes;
 	struct lines *lines; /* of what the job wrote */
 	struct path *path;   /* by file id */
 	int64_t *reached;    /* by open id: 1 + the position, 0: not known */
 	struct effects *now; /* of the event at hand */
 	bool nofollow;	     /* it is about a link itself */
-	const struct who *me;
+	const struct call_ref *me;
 	int64_t room, most_room; /* of all paths: now, and at most */
 };
 
 /* Below a directory that the job made itself, nothing was there before. */
-bool history_below_new(struct history *h, const char *path, size_t n);
+bool fsstate_below_new(struct fsstate *h, const char *path, size_t n);
 
-struct path *history_path(struct history *h, uint32_t file);
+struct path *fsstate_path(struct fsstate *h, uint32_t file);
 
 /* It is a directory, or is none, and was so unless the job changed that. */
-void history_dir(struct path *p, bool dir);
+void fsstate_dir(struct path *p, bool dir);
 /* What can be written is none. Where paths led through it, it was a link. */
-void history_no_dir(struct path *p);
+void fsstate_no_dir(struct path *p);
 
 /* The call found it there, made it, or removed it. */
-enum effect history_exists(struct history *h, uint32_t file);
-enum effect history_created(struct history *h, uint32_t file);
-enum effect history_removed(struct history *h, uint32_t file);
+enum effect fsstate_exists(struct fsstate *h, uint32_t file);
+enum effect fsstate_created(struct fsstate *h, uint32_t file);
+enum effect fsstate_removed(struct fsstate *h, uint32_t file);
 /* The call failed with @err, which may tell whether it was there. */
-enum effect history_failed(struct history *h, uint32_t file, int err,
+enum effect fsstate_failed(struct fsstate *h, uint32_t file, int err,
 			   bool creating);
 
 /* The call met @file, of which it was not known, or no more. */
-static inline void history_met(struct history *h, uint32_t file, bool appeared,
+static inline void fsstate_met(struct fsstate *h, uint32_t file, bool appeared,
 			       bool vanished)
 {
 	h->now->appeared |= appeared;
@@ -91,26 +91,26 @@ static inline void history_met(struct history *h, uint32_t file, bool appeared,
 }
 
 /* @n entries more, or fewer, in the directory of @file. */
-void history_count_entry(struct history *h, uint32_t file, int n);
+void fsstate_count_entry(struct fsstate *h, uint32_t file, int n);
 /* What the job's writes take on the disk, beyond what was there. */
-void history_take_room(struct history *h, struct path *p, int64_t bytes);
+void fsstate_take_room(struct fsstate *h, struct path *p, int64_t bytes);
 /* What nobody has written was there: LMDB and the like open with O_CREAT. */
-void history_check_guess(struct history *h, const struct reel_event *ev);
+void fsstate_check_guess(struct fsstate *h, const struct reel_event *ev);
 
 /* While the job has not touched it, what it reads was there. */
-void history_saw_size(struct history *h, struct path *p, int64_t size,
+void fsstate_saw_size(struct fsstate *h, struct path *p, int64_t size,
 		      bool exact);
 /*
  * Where the call read or wrote. What the store does not know, because two
  * threads moved the position, is still the sum of what was moved.
  */
-int64_t history_offset(struct history *h, const struct reel_event *ev);
+int64_t fsstate_offset(struct fsstate *h, const struct reel_event *ev);
 /* What a call on an open file tells of it. */
-void history_on_descriptor(struct history *h, const struct reel_event *ev,
+void fsstate_on_descriptor(struct fsstate *h, const struct reel_event *ev,
 			   struct reel_error *err);
 
 /* A rename or a link, of which @out tells both effects. */
-void history_renamed(struct history *h, const struct reel_event *ev,
+void fsstate_renamed(struct fsstate *h, const struct reel_event *ev,
 		     struct effects *out);
 
 #endif

@@ -51,7 +51,7 @@ struct file_reads {
 };
 
 int residency_init(struct residency *r, const struct job *job,
-		   struct marks *marks, struct reel_error *err)
+		   struct annotations *marks, struct reel_error *err)
 {
 	r->job = job;
 	r->marks = marks;
@@ -87,7 +87,7 @@ static int64_t fetched_from(const struct reel_event *ev, int64_t n)
 }
 
 /* Does it continue what the mark of its file stands for? */
-static bool continues(const struct file_reads *f, const struct mark *mark,
+static bool continues(const struct file_reads *f, const struct annotation *mark,
 		      const struct reel_event *ev, int64_t n, bool again)
 {
 	return mark->b == again && ev->offset > f->fetch &&
@@ -104,7 +104,7 @@ static uint32_t least(const struct file_reads *f, bool again)
 }
 
 /* The last page of a file is a piece of its own anyway. */
-static void begin_sequence(struct file_reads *f, const struct mark *mark,
+static void begin_sequence(struct file_reads *f, const struct annotation *mark,
 			   const struct reel_event *ev)
 {
 	f->piece[f->again_now] = least(f, f->again_now);
@@ -114,18 +114,18 @@ static void begin_sequence(struct file_reads *f, const struct mark *mark,
 }
 
 static int fetching_read(struct residency *r, const struct reel_event *ev,
-			 const struct who *me, struct reel_error *err)
+			 const struct call_ref *me, struct reel_error *err)
 {
 	struct file_reads *f = &r->file[ev->file];
-	struct marks *marks = r->marks;
+	struct annotations *marks = r->marks;
 	int64_t n = ev->arg2 < MOST_FETCHED ? ev->arg2 : MOST_FETCHED;
 	bool again = ev->offset < f->end;
-	struct mark mark = {.stream = me->stream,
-			    .call = me->call,
-			    .ns = fetched_from(ev, n),
-			    .a = (uint32_t)n,
-			    .b = again,
-			    .kind = MARK_FETCH};
+	struct annotation mark = {.stream = me->stream,
+				  .call = me->call,
+				  .ns = fetched_from(ev, n),
+				  .a = (uint32_t)n,
+				  .b = again,
+				  .kind = ANNOTATION_FETCH};
 
 	if (!again && f->calls == FIRST_READS && residency_cold(r, ev->file))
 		return 0; /* nobody will ask */
@@ -133,7 +133,7 @@ static int fetching_read(struct residency *r, const struct reel_event *ev,
 		marks->mark[f->mark - 1].a += mark.a;
 		f->bytes_now = marks->mark[f->mark - 1].a;
 	} else {
-		if (marks_add(marks, &mark, err))
+		if (annotations_add(marks, &mark, err))
 			return -1;
 		f->mark = marks->n;
 		begin_sequence(f, &mark, ev);
@@ -143,7 +143,7 @@ static int fetching_read(struct residency *r, const struct reel_event *ev,
 }
 
 int residency_event(struct residency *r, const struct reel_event *ev,
-		    const struct who *me, struct reel_error *err)
+		    const struct call_ref *me, struct reel_error *err)
 {
 	struct file_reads *f;
 	bool read = ev->group == REEL_GROUP_READ;

@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 struct job;
-struct marks;
+struct annotations;
 struct reel_error;
 struct reel_event;
-struct who;
+struct call_ref;
 
 /* All zero in the beginning. */
 struct residency {
 	const struct job *job;
-	struct marks *marks;
+	struct annotations *marks;
 	bool looks;		 /* the shim of the job looked at slow reads */
 	struct file_reads *file; /* by id */
 };
@@ -26,16 +26,16 @@ struct residency {
 /* For the files of @job, which is borrowed, as is @marks; free it with
  * residency_fini(). 0, or -1 with @err. */
 int residency_init(struct residency *r, const struct job *job,
-		   struct marks *marks, struct reel_error *err);
+		   struct annotations *marks, struct reel_error *err);
 void residency_fini(struct residency *r);
 
 /* Events come in the order of their end: @ev is the call @me. May leave a
- * MARK_FETCH of it. 0, or -1 with @err. */
+ * ANNOTATION_FETCH of it. 0, or -1 with @err. */
 int residency_event(struct residency *r, const struct reel_event *ev,
-		    const struct who *me, struct reel_error *err);
+		    const struct call_ref *me, struct reel_error *err);
 
 /* Did @file come from the storage? Not when nothing of it was read. Then only
- * those MARK_FETCH count that are of what had been read or written before. */
+ * those ANNOTATION_FETCH count that are of what had been read or written before. */
 bool residency_cold(const struct residency *r, uint32_t file);
 
 /*

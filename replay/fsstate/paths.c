@@ -16,31 +16,31 @@
 #include "replay/model/classify.h"
 #include "replay/model/recorded_job.h"
 
-void history_dir(struct path *p, bool dir)
+void fsstate_dir(struct path *p, bool dir)
 {
 	p->dir = dir;
 	if (!p->changed)
 		p->was_dir = dir;
 }
 
-void history_no_dir(struct path *p)
+void fsstate_no_dir(struct path *p)
 {
 	if (p->holds && p->before != NO && !p->changed)
 		p->link = true;
 	else
-		history_dir(p, p->is_dir = false);
+		fsstate_dir(p, p->is_dir = false);
 }
 
-struct path *history_path(struct history *h, uint32_t file)
+struct path *fsstate_path(struct fsstate *h, uint32_t file)
 {
 	return &h->path[file < h->job->files ? file : 0];
 }
 
-static void dir_above(struct history *h, uint32_t dir, bool there)
+static void dir_above(struct fsstate *h, uint32_t dir, bool there)
 {
 	struct path *p = &h->path[dir];
 
-	history_dir(p, true);
+	fsstate_dir(p, true);
 	p->holds = p->followed = true;
 	if (!there || p->before != UNKNOWN || p->now != UNKNOWN)
 		return;
@@ -52,7 +52,7 @@ static void dir_above(struct history *h, uint32_t dir, bool there)
  * What is above a path is no file, or the call had said ENOTDIR; and it was
  * there if the path was.
  */
-static void dirs_above(struct history *h, uint32_t file, bool there)
+static void dirs_above(struct fsstate *h, uint32_t file, bool there)
 {
 	const char *path = h->job->file[file].path;
 	size_t n = path && path[0] == '/' ? strlen(path) : 0;
@@ -66,14 +66,14 @@ static void dirs_above(struct history *h, uint32_t file, bool there)
 }
 
 /* Who followed it found nothing, and then it is there: a link to nothing. */
-static bool led_nowhere(struct history *h, uint32_t file)
+static bool led_nowhere(struct fsstate *h, uint32_t file)
 {
-	struct path *p = history_path(h, file);
+	struct path *p = fsstate_path(h, file);
 	const char *path = h->job->file[file].path;
 
 	if (!p->missed || !h->nofollow || p->now != NO || p->before != NO ||
 	    p->changed || !path || path[0] != '/' ||
-	    history_below_new(h, path, strlen(path)) ||
+	    fsstate_below_new(h, path, strlen(path)) ||
 	    !listings_room(h->listings, h->job->file[file].parent))
 		return false;
 	p->before = p->now = YES;
@@ -82,24 +82,24 @@ static bool led_nowhere(struct history *h, uint32_t file)
 	return true;
 }
 
-enum effect history_exists(struct history *h, uint32_t file)
+enum effect fsstate_exists(struct fsstate *h, uint32_t file)
 {
-	struct path *p = history_path(h, file);
+	struct path *p = fsstate_path(h, file);
 	const char *path = h->job->file[file].path;
 
 	if (led_nowhere(h, file))
 		return EFFECT_USE;
 	if (p->now == UNKNOWN && p->before == UNKNOWN) {
 		bool new = path &&path[0] == '/' &&
-			   (history_below_new(h, path, strlen(path)) ||
+			   (fsstate_below_new(h, path, strlen(path)) ||
 			    !listings_room(h->listings,
 					   h->job->file[file].parent));
 
 		p->before = new ? NO : YES;
-		history_met(h, file, new, false);
+		fsstate_met(h, file, new, false);
 		dirs_above(h, file, !new);
 	}
-	history_met(h, file, p->now == NO, false);
+	fsstate_met(h, file, p->now == NO, false);
 	if (h->now->appeared)
 		p->changed = p->came = true;
 	p->now = YES;
@@ -109,9 +109,9 @@ enum effect history_exists(struct history *h, uint32_t file)
 }
 
 /* The call did not find it. */
-static enum effect missing(struct history *h, uint32_t file)
+static enum effect missing(struct fsstate *h, uint32_t file)
 {
-	struct path *p = history_path(h, file);
+	struct path *p = fsstate_path(h, file);
 
 	if (p->now == UNKNOWN && p->before == UNKNOWN) {
 		p->before = NO;
@@ -123,17 +123,17 @@ static enum effect missing(struct history *h, uint32_t file)
 		p->link = p->dangling = true;
 		return EFFECT_USE;
 	}
-	history_met(h, file, false, p->now == YES);
+	fsstate_met(h, file, false, p->now == YES);
 	p->now = NO;
 	return EFFECT_USE;
 }
 
-void history_count_entry(struct history *h, uint32_t file, int n)
+void fsstate_count_entry(struct fsstate *h, uint32_t file, int n)
 {
 	listings_change(h->listings, h->job->file[file].parent, n);
 }
 
-void history_take_room(struct history *h, struct path *p, int64_t bytes)
+void fsstate_take_room(struct fsstate *h, struct path *p, int64_t bytes)
 {
 	if (bytes > INT64_MAX / 4 - h->room)
 		return; /* of no disk */
@@ -143,22 +143,22 @@ void history_take_room(struct history *h, struct path *p, int64_t bytes)
 		h->most_room = h->room;
 }
 
-enum effect history_created(struct history *h, uint32_t file)
+enum effect fsstate_created(struct fsstate *h, uint32_t file)
 {
-	struct path *p = history_path(h, file);
+	struct path *p = fsstate_path(h, file);
 
 	if (p->before == UNKNOWN) {
 		p->before = NO;
 		dirs_above(h, file, false);
 	}
 	if (p->now != YES)
-		history_count_entry(h, file, 1);
+		fsstate_count_entry(h, file, 1);
 	p->now = YES;
 	p->changed = p->made = p->fresh = true;
 	p->guessed = false;
 	p->written = 0;
 	p->target = p->origin = 0;
-	history_take_room(h, p, -p->room);
+	fsstate_take_room(h, p, -p->room);
 	return EFFECT_CREATE;
 }
 
@@ -180,7 +180,7 @@ static int64_t found_end(const struct reel_event *ev)
 static int64_t exact_end(const struct reel_event *ev)
 {
 	if (ev->group == REEL_GROUP_READ && ev->layer == REEL_LAYER_POSIX &&
-	    !role_copies(ev->call) && ev->offset >= 0 && ev->result >= 0 &&
+	    !is_two_fd_copy(ev->call) && ev->offset >= 0 && ev->result >= 0 &&
 	    ev->result < ev->asked && ev->offset < INT64_MAX / 4)
 		return ev->offset + ev->result;
 	return ev->group == REEL_GROUP_STAT && ev->pos >= 0 ? ev->pos
@@ -192,9 +192,9 @@ static int64_t exact_end(const struct reel_event *ev)
  * the end had been found where the writing stood: then a write is still on its
  * way.
  */
-void history_check_guess(struct history *h, const struct reel_event *ev)
+void fsstate_check_guess(struct fsstate *h, const struct reel_event *ev)
 {
-	struct path *p = history_path(h, ev->file);
+	struct path *p = fsstate_path(h, ev->file);
 
 	if (!p->guessed || ev->err)
 		return;
@@ -208,27 +208,27 @@ void history_check_guess(struct history *h, const struct reel_event *ev)
 	p->guessed = p->fresh = p->made = false;
 	p->changed = p->written > 0;
 	p->before = YES;
-	history_count_entry(h, ev->file, -1);
+	fsstate_count_entry(h, ev->file, -1);
 	dirs_above(h, ev->file, true);
 }
 
-enum effect history_removed(struct history *h, uint32_t file)
+enum effect fsstate_removed(struct fsstate *h, uint32_t file)
 {
-	struct path *p = history_path(h, file);
+	struct path *p = fsstate_path(h, file);
 
-	history_exists(h, file);
+	fsstate_exists(h, file);
 	p->now = NO;
 	p->changed = true;
 	p->guessed = false;
-	history_take_room(h, p, -p->room);
-	history_count_entry(h, file, -1);
+	fsstate_take_room(h, p, -p->room);
+	fsstate_count_entry(h, file, -1);
 	return EFFECT_REMOVE;
 }
 
-enum effect history_failed(struct history *h, uint32_t file, int err,
+enum effect fsstate_failed(struct fsstate *h, uint32_t file, int err,
 			   bool creating)
 {
-	struct path *p = history_path(h, file);
+	struct path *p = fsstate_path(h, file);
 	uint32_t up = h->job->file[file].parent;
 
 	if (err == ENOENT && !creating)
@@ -236,7 +236,7 @@ enum effect history_failed(struct history *h, uint32_t file, int err,
 	if (err == EACCES || err == EPERM)
 		p->denied = true;
 	if (err == EISDIR || err == ENOTEMPTY)
-		history_dir(p, true);
+		fsstate_dir(p, true);
 	if (err == ELOOP && p->before != NO && !p->changed) {
 		p->link = true;
 		if (!h->nofollow && !p->followed)
@@ -245,6 +245,6 @@ enum effect history_failed(struct history *h, uint32_t file, int err,
 	if (err == EEXIST || err == EACCES || err == EISDIR ||
 	    err == ENOTEMPTY || err == EINVAL || err == EBUSY || err == ELOOP ||
 	    (err == ENOTDIR && !creating && h->path[up].dir))
-		return history_exists(h, file);
+		return fsstate_exists(h, file);
 	return EFFECT_USE;
 }

@@ -33,15 +33,15 @@ static void take_content(struct path *q, const struct path *p, uint32_t file)
 }
 
 /* RENAME_EXCHANGE: both were there, and are. */
-static void exchanged(struct history *h, const struct reel_event *ev,
+static void exchanged(struct fsstate *h, const struct reel_event *ev,
 		      struct effects *out)
 {
-	struct path *p = history_path(h, ev->file),
-		    *q = history_path(h, ev->file2);
+	struct path *p = fsstate_path(h, ev->file),
+		    *q = fsstate_path(h, ev->file2);
 	struct path a, b;
 
-	history_exists(h, ev->file);
-	history_exists(h, ev->file2);
+	fsstate_exists(h, ev->file);
+	fsstate_exists(h, ev->file2);
 	a = *p;
 	b = *q;
 	take_content(p, &b, ev->file2);
@@ -51,7 +51,7 @@ static void exchanged(struct history *h, const struct reel_event *ev,
 	out->file = out->file2 = EFFECT_CREATE;
 }
 
-static bool same_dir(const struct history *h, uint32_t file, uint32_t file2)
+static bool same_dir(const struct fsstate *h, uint32_t file, uint32_t file2)
 {
 	const char *a = h->job->file[file].path, *b = h->job->file[file2].path;
 	const char *end = a ? strrchr(a, '/') : NULL;
@@ -63,27 +63,27 @@ static bool same_dir(const struct history *h, uint32_t file, uint32_t file2)
 
 /* What is in the way is asked for last; and what is missing need not be first.
  */
-static void not_renamed(struct history *h, const struct reel_event *ev)
+static void not_renamed(struct fsstate *h, const struct reel_event *ev)
 {
 	uint32_t up = h->job->file[ev->file2].parent;
 	bool either = swaps(ev) || (h->path[up].now != YES &&
 				    !same_dir(h, ev->file, ev->file2));
 
 	if (ev->err == EEXIST || ev->err == ENOTEMPTY || ev->err == EISDIR) {
-		history_exists(h, ev->file);
-		history_failed(h, ev->file2, ev->err, true);
+		fsstate_exists(h, ev->file);
+		fsstate_failed(h, ev->file2, ev->err, true);
 	} else if (ev->err != ENOENT || !either ||
-		   history_path(h, ev->file)->now != YES) {
-		history_failed(h, ev->file, ev->err, false);
+		   fsstate_path(h, ev->file)->now != YES) {
+		fsstate_failed(h, ev->file, ev->err, false);
 	}
 }
 
-void history_renamed(struct history *h, const struct reel_event *ev,
+void fsstate_renamed(struct fsstate *h, const struct reel_event *ev,
 		     struct effects *out)
 {
 	bool link = ev->call == REEL_CALL_LINK || ev->call == REEL_CALL_LINKAT;
-	struct path *p = history_path(h, ev->file),
-		    *q = history_path(h, ev->file2);
+	struct path *p = fsstate_path(h, ev->file),
+		    *q = fsstate_path(h, ev->file2);
 	struct path had;
 
 	out->file = out->file2 = EFFECT_USE;
@@ -96,12 +96,12 @@ void history_renamed(struct history *h, const struct reel_event *ev,
 		return;
 	}
 	if (!link && !p->dir)
-		history_no_dir(q);
+		fsstate_no_dir(q);
 	had = *p;
-	out->file = link ? history_exists(h, ev->file)
-			 : history_removed(h, ev->file);
-	out->file2 = history_created(h, ev->file2);
-	history_take_room(h, q, link ? 0 : had.room);
+	out->file = link ? fsstate_exists(h, ev->file)
+			 : fsstate_removed(h, ev->file);
+	out->file2 = fsstate_created(h, ev->file2);
+	fsstate_take_room(h, q, link ? 0 : had.room);
 	take_content(q, &had, ev->file);
 	lines_moved(h->lines, ev->file, ev->file2, link);
 }

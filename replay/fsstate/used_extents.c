@@ -158,7 +158,7 @@ static int64_t bytes_of(const struct reel_event *ev)
 		return -1;
 	if (ev->result > INT64_MAX / 8)
 		return -1;
-	return role_mapped(ev->call) ? 2 * ev->result : ev->result;
+	return is_mapped_access(ev->call) ? 2 * ev->result : ev->result;
 }
 
 int extents_event(struct extents **e, const struct reel_event *ev,

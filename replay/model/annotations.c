@@ -6,7 +6,8 @@
 
 #include "lib/error.h"
 
-int marks_add(struct marks *m, const struct mark *mark, struct reel_error *err)
+int annotations_add(struct annotations *m, const struct annotation *mark,
+		    struct reel_error *err)
 {
 	if (m->n == m->room) {
 		size_t room = m->room ? 2 * m->room : 256;
@@ -23,7 +24,7 @@ int marks_add(struct marks *m, const struct mark *mark, struct reel_error *err)
 
 static int by_call(const void *a, const void *b)
 {
-	const struct mark *x = a, *y = b;
+	const struct annotation *x = a, *y = b;
 
 	if (x->stream != y->stream)
 		return x->stream < y->stream ? -1 : 1;
@@ -34,13 +35,13 @@ static int by_call(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-void marks_sort(struct marks *m)
+void annotations_sort(struct annotations *m)
 {
 	if (m->n)
 		qsort(m->mark, m->n, sizeof(*m->mark), by_call);
 }
 
-void marks_fini(struct marks *m)
+void annotations_fini(struct annotations *m)
 {
 	free(m->mark);
 	m->mark = NULL;

@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-bool role_nofollow(const struct reel_event *ev)
+bool is_nofollow(const struct reel_event *ev)
 {
 	int64_t flags = ev->arg == REEL_NO_OFFSET ? 0 : ev->arg;
 
@@ -30,7 +30,7 @@ bool role_nofollow(const struct reel_event *ev)
 	return ev->group == REEL_GROUP_OPEN && flags & (O_NOFOLLOW | O_EXCL);
 }
 
-bool role_looks(uint16_t call)
+bool is_probe(uint16_t call)
 {
 	switch (call) {
 	case REEL_CALL_STAT:

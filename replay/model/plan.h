@@ -37,8 +37,8 @@ enum plan_op {
 	PLAN_OP_FORK = 1024, /* more.arg: index of the process to start */
 	PLAN_OP_SPAN_BEGIN, /* more.arg: kind, arg2: detail, name: the user's */
 	PLAN_OP_SPAN_END,
-	PLAN_OP_MEET, /* at or after a collective of MPI: waits, and counts */
-	PLAN_OP_END,  /* the process ended here; main streams only */
+	PLAN_OP_COLLECTIVE, /* at or after a collective of MPI: waits, and counts */
+	PLAN_OP_END,	    /* the process ended here; main streams only */
 	PLAN_OPS
 };
 
@@ -111,7 +111,7 @@ struct plan_more {
 	}
 _Static_assert(sizeof(struct plan_more) == 104, "streams are arrays of it");
 
-/* Wait until @stream has done @calls calls of the job; a PLAN_OP_MEET counts
+/* Wait until @stream has done @calls calls of the job; a PLAN_OP_COLLECTIVE counts
  * as one. 0: until its process, whose main stream it is, has been forked. */
 struct plan_edge {
 	uint32_t stream;
@@ -161,7 +161,7 @@ struct plan_object {
 	int32_t flags;
 	int64_t pos;
 	/* Of a file: a descriptor that shares its position, or -1. */
-	int32_t twin;
+	int32_t dup_of;
 	uint32_t reserved;
 };
 
@@ -214,12 +214,13 @@ struct plan_head {
 	uint64_t edge_at, file_at, line_at, hole_at;
 	uint64_t name_at; /* names + 1 offsets into the text, uint64_t */
 	uint64_t text_at, text_bytes;
-	int64_t wall_ns;   /* of the job, from its start to its end */
-	uint64_t calls;	   /* of the job, in the streams */
-	uint64_t skipped;  /* events that no engine can issue */
-	uint64_t async;	   /* asynchronous operations among the calls */
-	uint64_t meetings; /* collectives in which ranks wait for each other */
-	uint32_t fds;	   /* no process uses a number that is as high */
+	int64_t wall_ns;  /* of the job, from its start to its end */
+	uint64_t calls;	  /* of the job, in the streams */
+	uint64_t skipped; /* events that no engine can issue */
+	uint64_t async;	  /* asynchronous operations among the calls */
+	uint64_t
+		collectives; /* collectives in which ranks wait for each other */
+	uint32_t fds;	     /* no process uses a number that is as high */
 	uint32_t reserved;
 	uint64_t file_total_bytes; /* of all plan_files */
 	uint64_t hole_total_bytes; /* of them: in holes */
@@ -261,7 +262,7 @@ uint32_t plan_line_from(const int64_t *line, uint32_t n, int64_t at);
 /* Is it one of the calls that edges count? */
 static inline bool plan_counts(const struct plan_record *r)
 {
-	return r->op < PLAN_OP_FORK || r->op == PLAN_OP_MEET;
+	return r->op < PLAN_OP_FORK || r->op == PLAN_OP_COLLECTIVE;
 }
 
 /* Does it need a buffer of its size? And is that one written from? */

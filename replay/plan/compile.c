@@ -34,28 +34,30 @@ static uint32_t stream_of(const struct compiler *c, const struct reel_event *ev)
 
 /* Files come and go by others too; only a call by path can tell. */
 static int mark_outside(struct compiler *c, const struct reel_event *ev,
-			const struct who *me, const struct effects *effects)
+			const struct call_ref *me,
+			const struct effects *effects)
 {
 	bool by_name = effects->met == ev->file &&
 		       (ev->fd < 0 || ev->group == REEL_GROUP_OPEN);
 	int64_t size = c->job->file[ev->file].size_bytes;
-	struct mark mark = {.stream = me->stream,
-			    .call = me->call,
-			    .a = effects->dir,
-			    .b = ev->file,
-			    .ns = size > 0 ? size : 0,
-			    .kind = effects->appeared ? MARK_APPEAR
-						      : MARK_VANISH};
+	struct annotation mark = {.stream = me->stream,
+				  .call = me->call,
+				  .a = effects->dir,
+				  .b = ev->file,
+				  .ns = size > 0 ? size : 0,
+				  .kind = effects->appeared
+						  ? ANNOTATION_APPEAR
+						  : ANNOTATION_VANISH};
 
-	if (by_name && marks_add(&c->marks, &mark, c->err))
+	if (by_name && annotations_add(&c->marks, &mark, c->err))
 		return -1;
-	claims_add(&c->claims, me, effects, by_name);
+	pending_changes_add(&c->claims, me, effects, by_name);
 	return 0;
 }
 
 /* The number of the call in its stream; both sides of a copy have one. */
 static int number_call(struct compiler *c, const struct reel_event *ev,
-		       struct who *me)
+		       struct call_ref *me)
 {
 	struct last_copy *copy = &c->copy[me->stream];
 	uint32_t *calls = &c->calls[me->stream];
@@ -79,26 +81,27 @@ static int number_call(struct compiler *c, const struct reel_event *ev,
  * it back before.
  */
 static int mark_dirty(struct compiler *c, const struct reel_event *ev,
-		      const struct who *me)
+		      const struct call_ref *me)
 {
-	struct who *last = &c->msync[ev->open];
-	struct mark mark = {.stream = last->stream,
-			    .call = last->call,
-			    .ns = ev->result,
-			    .kind = MARK_DIRTY};
+	struct call_ref *last = &c->msync[ev->open];
+	struct annotation mark = {.stream = last->stream,
+				  .call = last->call,
+				  .ns = ev->result,
+				  .kind = ANNOTATION_DIRTY};
 
 	if (ev->call == REEL_CALL_MSYNC && !ev->err)
 		*last = *me;
 	if (ev->call != REEL_CALL_MAP_WRITE || !last->end_ns)
 		return 0;
 	last->end_ns = 0; /* nobody */
-	return marks_add(&c->marks, &mark, c->err);
+	return annotations_add(&c->marks, &mark, c->err);
 }
 
 static int survey_call(struct compiler *c, struct reel_event *ev,
 		       uint32_t stream)
 {
-	struct who me = {.stream = stream, .end_ns = ev->start_ns + ev->dur_ns};
+	struct call_ref me = {.stream = stream,
+			      .end_ns = ev->start_ns + ev->dur_ns};
 	struct effects effects;
 
 	if (number_call(c, ev, &me))
@@ -107,12 +110,12 @@ static int survey_call(struct compiler *c, struct reel_event *ev,
 		c->makes[stream] = 1;
 	if (ev->call == REEL_CALL_CHDIR || ev->call == REEL_CALL_FCHDIR)
 		c->moves[c->job->stream[stream].process] = 1;
-	if (!role_async(ev) && residency_event(&c->residency, ev, &me, c->err))
+	if (!is_async(ev) && residency_event(&c->residency, ev, &me, c->err))
 		return -1;
-	if (history_event(c->history, ev, &me, &effects, c->err) ||
-	    objects_event(c->objects, ev, stream, me.call, c->err) ||
+	if (fsstate_event(c->history, ev, &me, &effects, c->err) ||
+	    fd_objects_event(c->objects, ev, stream, me.call, c->err) ||
 	    forks_event(&c->forks, ev, &me, c->err) ||
-	    claims_event(&c->claims, ev, &me, &effects, c->err) ||
+	    pending_changes_event(&c->claims, ev, &me, &effects, c->err) ||
 	    edges_event(c->edges, ev, &me, &effects, c->err))
 		return -1;
 	if (ev->open && mark_dirty(c, ev, &me))
@@ -122,7 +125,7 @@ static int survey_call(struct compiler *c, struct reel_event *ev,
 		return -1;
 	/* Its thread did not wait for an asynchronous one. */
 	if ((ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET) &&
-	    !role_async(ev) &&
+	    !is_async(ev) &&
 	    messages_event(c->messages, ev, &me, c->idle_ns[stream], c->err))
 		return -1;
 	c->idle_ns[stream] = me.end_ns;
@@ -130,14 +133,15 @@ static int survey_call(struct compiler *c, struct reel_event *ev,
 }
 
 /* A number of the stream for each of its records. */
-static int survey_meeting(struct compiler *c, const struct reel_event *ev,
-			  uint32_t stream)
+static int survey_collective(struct compiler *c, const struct reel_event *ev,
+			     uint32_t stream)
 {
-	unsigned int halves = role_meets(ev);
-	unsigned int records = halves == (ROLE_ARRIVES | ROLE_LEAVES) ? 2 : 1;
-	struct who me = {.stream = stream,
-			 .call = c->calls[stream],
-			 .end_ns = ev->start_ns + ev->dur_ns};
+	unsigned int halves = collective_phase(ev);
+	unsigned int records =
+		halves == (COLLECTIVE_ARRIVE | COLLECTIVE_LEAVE) ? 2 : 1;
+	struct call_ref me = {.stream = stream,
+			      .call = c->calls[stream],
+			      .end_ns = ev->start_ns + ev->dur_ns};
 
 	if (me.call >= UINT32_MAX - 2)
 		return reel_fail(c->err, REEL_E_LIMIT,
@@ -145,7 +149,7 @@ static int survey_meeting(struct compiler *c, const struct reel_event *ev,
 	c->calls[stream] += records;
 	c->idle_ns[stream] = me.end_ns;
 	c->met += records;
-	return meetings_event(c->meetings, ev, &me, c->err);
+	return collectives_event(c->collectives, ev, &me, c->err);
 }
 
 static int survey_event(struct compiler *c, struct reel_event *ev)
@@ -159,11 +163,11 @@ static int survey_event(struct compiler *c, struct reel_event *ev)
 	    ev->open >= c->job->opens)
 		return reel_fail(c->err, REEL_E_FORMAT,
 				 "cannot replay: an event has no file");
-	if (role_meets(ev))
-		return survey_meeting(c, ev, stream);
-	if (!role_plays(ev))
+	if (collective_phase(ev))
+		return survey_collective(c, ev, stream);
+	if (!is_replayable(ev))
 		return 0;
-	c->async += role_async(ev);
+	c->async += is_async(ev);
 	return survey_call(c, ev, stream);
 }
 
@@ -191,7 +195,8 @@ out:
 
 /* --- what stands around the streams -------------------------------------- */
 
-static int give_file(void *arg, const struct before *b, struct reel_error *err)
+static int give_file(void *arg, const struct initial_file *b,
+		     struct reel_error *err)
 {
 	struct compiler *c = arg;
 	struct plan_file f = {.kind = b->dir	? PLAN_FILE_DIR
@@ -229,8 +234,8 @@ static int give_file(void *arg, const struct before *b, struct reel_error *err)
 static int write_objects(struct compiler *c)
 {
 	uint32_t n, pipes;
-	const struct plan_pipe *p = objects_pipes(c->objects, &pipes);
-	const struct plan_object *o = objects_table(c->objects, &n);
+	const struct plan_pipe *p = fd_objects_pipes(c->objects, &pipes);
+	const struct plan_object *o = fd_objects_table(c->objects, &n);
 	struct plan_object *copy = reel_alloc(n + 1, sizeof(*copy), c->err);
 	int rc = -1;
 
@@ -274,7 +279,7 @@ static int write_processes(struct compiler *c, struct plan_head *h)
 			.streams = jp->streams,
 			.start_ns = jp->start_ns + c->lead_ns,
 			.end_ns = jp->end_ns + c->lead_ns,
-			.fds = objects_fds(c->objects, i),
+			.fds = fd_objects_fds(c->objects, i),
 			.moves = moves(c, i),
 			.exits = jp->exits,
 		};
@@ -311,24 +316,25 @@ static int write_plan(struct compiler *c, const char *path)
 	struct plan_head h = {.wall_ns = c->job->wall_ns,
 			      .calls = -c->met,
 			      .async = c->async,
-			      .meetings = meetings_settled(c->meetings)};
+			      .collectives =
+				      collectives_settled(c->collectives)};
 
 	if (plan_writer_new(&c->out, path, c->err) ||
-	    inserts_read(&c->inserts, c->job, c->st, c->err) || read_lead(c))
+	    lifecycle_read(&c->inserts, c->job, c->st, c->err) || read_lead(c))
 		return -1;
 	for (uint32_t i = 0; i < c->job->streams; i++) {
 		h.calls += c->calls[i];
 		if (compile_stream(c, i))
 			return -1;
 	}
-	if (history_before(c->history, give_file, c, c->err) ||
+	if (fsstate_initial_files(c->history, give_file, c, c->err) ||
 	    write_objects(c) || write_processes(c, &h))
 		return -1;
 	h.skipped = c->skipped;
 	h.fetches = c->fetches;
 	h.async_sum_ns = c->async_sum_ns;
 	h.async_union_ns = c->async_union_ns;
-	h.room_bytes = history_room(c->history);
+	h.room_bytes = fsstate_room(c->history);
 	return plan_writer_finish(c->out, &h, c->err);
 }
 
@@ -371,21 +377,22 @@ static int prepare(struct compiler *c)
 	for (uint32_t i = 0; i < c->job->streams; i++)
 		c->idle_ns[i] =
 			c->job->process[c->job->stream[i].process].start_ns;
-	return contents_init(&c->contents, c->job, c->err) ||
+	return inodes_init(&c->inodes, c->job, c->err) ||
 			       listings_new(&c->listings, c->job, &c->marks,
 					    c->err) ||
-			       history_new(&c->history, c->job, c->listings,
-					   &c->contents, c->err) ||
+			       fsstate_new(&c->history, c->job, c->listings,
+					   &c->inodes, c->err) ||
 			       edges_new(&c->edges, c->job, &c->marks,
-					 &c->contents, c->err) ||
-			       claims_init(&c->claims, c->job, &c->marks,
-					   c->edges, c->err) ||
+					 &c->inodes, c->err) ||
+			       pending_changes_init(&c->claims, c->job,
+						    &c->marks, c->edges,
+						    c->err) ||
 			       messages_new(&c->messages, c->job, c->edges,
 					    &c->marks, c->err) ||
-			       meetings_new(&c->meetings, c->edges, &c->marks,
-					    c->err) ||
-			       objects_new(&c->objects, c->job, &c->marks,
-					   c->err) ||
+			       collectives_new(&c->collectives, c->edges,
+					       &c->marks, c->err) ||
+			       fd_objects_new(&c->objects, c->job, &c->marks,
+					      c->err) ||
 			       forks_init(&c->forks, c->job, &c->marks, c->err)
 		       ? -1
 		       : 0;
@@ -402,24 +409,24 @@ int plan_compile(struct reel_store *st, const char *path,
 	reel_progress_start(&c.progress, "planning", "events", c.job->events);
 	if (survey(&c))
 		goto out;
-	marks_sort(&c.marks);
+	annotations_sort(&c.marks);
 	forks_sort(&c.forks);
 	rc = write_plan(&c, path);
 out:
 	reel_progress_stop(&c.progress);
 	plan_writer_free(c.out);
-	inserts_fini(&c.inserts);
-	objects_free(c.objects);
+	lifecycle_fini(&c.inserts);
+	fd_objects_free(c.objects);
 	forks_fini(&c.forks);
 	messages_free(c.messages);
-	meetings_free(c.meetings);
+	collectives_free(c.collectives);
 	edges_free(c.edges);
-	history_free(c.history);
-	contents_fini(&c.contents);
-	claims_fini(&c.claims);
+	fsstate_free(c.history);
+	inodes_fini(&c.inodes);
+	pending_changes_fini(&c.claims);
 	residency_fini(&c.residency);
 	listings_free(c.listings);
-	marks_fini(&c.marks);
+	annotations_fini(&c.marks);
 	free(c.calls);
 	free(c.idle_ns);
 	free(c.copy);

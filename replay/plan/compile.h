@@ -41,24 +41,24 @@ struct compiler {
 	struct reel_store *st;
 	struct reel_error *err;
 	struct job *job;
-	struct marks marks;
+	struct annotations marks;
 	struct listings *listings;
-	struct contents contents;
-	struct claims claims;
-	struct history *history;
+	struct inodes inodes;
+	struct pending_changes claims;
+	struct fsstate *history;
 	struct residency residency;
 	struct edges *edges;
 	struct messages *messages;
-	struct meetings *meetings;
-	struct objects *objects;
+	struct collectives *collectives;
+	struct fd_objects *objects;
 	struct forks forks;
-	struct inserts inserts;
+	struct lifecycle inserts;
 	struct plan_writer *out;
 	struct reel_progress progress;
 	uint32_t *calls;	/* by stream */
 	int64_t *idle_ns;	/* end of its last call, by stream */
 	struct last_copy *copy; /* by stream */
-	struct who *msync;	/* the last of its mappings, by open id */
+	struct call_ref *msync; /* the last of its mappings, by open id */
 	uint8_t *makes;		/* it makes descriptors, by stream */
 	uint8_t *moves;		/* it changes its directory, by process */
 	uint32_t *name_of;	/* by file id, 1 + name */
@@ -73,14 +73,14 @@ struct compiler {
 	struct {
 		int64_t start_ns, end_ns;
 		bool any;
-		unsigned int halves; /* ROLE_ARRIVES, ROLE_LEAVES */
+		unsigned int halves; /* COLLECTIVE_ARRIVE, COLLECTIVE_LEAVE */
 	} meeting;		     /* one that may hold calls of its thread */
 };
 
 static inline void copy_seen(struct last_copy *c, const struct reel_event *ev)
 {
 	*c = (struct last_copy){ev->start_ns, ev->dur_ns,
-				role_copies(ev->call)};
+				is_two_fd_copy(ev->call)};
 }
 
 /* Is it the other side of that copy? */

@@ -89,7 +89,7 @@ static int fork_waits(struct compiler *c, uint32_t child, struct plan_more *m)
 	return 0;
 }
 
-static int write_insert(struct compiler *c, const struct insert *in)
+static int write_insert(struct compiler *c, const struct lifecycle_event *in)
 {
 	struct plan_record r = {.offset = PLAN_NO_OFFSET,
 				.size = PLAN_NO_SIZE,
@@ -112,11 +112,11 @@ static int write_insert(struct compiler *c, const struct insert *in)
 /* Inserts of @stream up to @until_ns. */
 static int write_inserts(struct compiler *c, uint32_t stream, int64_t until_ns)
 {
-	const struct inserts *in = &c->inserts;
+	const struct lifecycle *in = &c->inserts;
 
 	for (; c->insert < in->n && in->at[c->insert].stream == stream;
 	     c->insert++) {
-		const struct insert *i = &in->at[c->insert];
+		const struct lifecycle_event *i = &in->at[c->insert];
 
 		if (until_ns != INT64_MAX &&
 		    (i->at_ns > until_ns || i->op == PLAN_OP_END))
@@ -132,17 +132,17 @@ static int write_inserts(struct compiler *c, uint32_t stream, int64_t until_ns)
  * takes the work out of an rmdir(); and it is what PyTorch's loader workers
  * have there.
  */
-static uint32_t appears(const struct compiler *c, const struct mark *k)
+static uint32_t appears(const struct compiler *c, const struct annotation *k)
 {
-	if (k->a && !history_other(c->history, k->b))
+	if (k->a && !fsstate_not_dir(c->history, k->b))
 		return PLAN_F_APPEAR | PLAN_F_APPEAR_DIR;
-	if (!k->ns && !history_handled(c->history, k->b))
+	if (!k->ns && !fsstate_used(c->history, k->b))
 		return PLAN_F_APPEAR | PLAN_F_APPEAR_SOCKET;
 	return PLAN_F_APPEAR;
 }
 
 /* A file that is out of the cache from the start: a first read finds it so. */
-static void lose(struct compiler *c, const struct mark *k, uint32_t file,
+static void lose(struct compiler *c, const struct annotation *k, uint32_t file,
 		 struct plan_record *r, struct plan_more *m)
 {
 	if (!k->b && residency_cold(&c->residency, file))
@@ -159,56 +159,56 @@ static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 		       struct plan_more *m, int64_t *longer_ns,
 		       int64_t *after_ns)
 {
-	const struct marks *marks = &c->marks;
+	const struct annotations *marks = &c->marks;
 
 	for (; c->mark < marks->n; c->mark++) {
-		const struct mark *k = &marks->mark[c->mark];
+		const struct annotation *k = &marks->mark[c->mark];
 		struct plan_edge edge = {.stream = k->a, .calls = k->b};
 		uint32_t index;
 
 		if (k->stream != stream || k->call != call)
 			return 0;
 		switch (k->kind) {
-		case MARK_POST:
+		case ANNOTATION_POST:
 			r->flags |= PLAN_F_POST;
 			break;
-		case MARK_WAIT:
+		case ANNOTATION_WAIT:
 			if (plan_writer_edge(c->out, &edge, &index, c->err))
 				return -1;
 			if (!m->edges++)
 				m->edge = index;
 			r->flags |= PLAN_F_MORE;
 			break;
-		case MARK_OBJECT:
+		case ANNOTATION_OBJECT:
 			if (k->b == (uint32_t)r->fd)
 				m->object = k->a;
 			else
 				m->object2 = k->a;
 			r->flags |= PLAN_F_MORE;
 			break;
-		case MARK_APPEAR:
+		case ANNOTATION_APPEAR:
 			m->appear_bytes = k->ns;
 			r->flags |= PLAN_F_MORE | appears(c, k);
 			break;
-		case MARK_VANISH:
+		case ANNOTATION_VANISH:
 			r->flags |= PLAN_F_MORE | PLAN_F_VANISH;
 			break;
-		case MARK_ENTRIES:
+		case ANNOTATION_ENTRIES:
 			m->entries = k->ns;
 			r->flags |= PLAN_F_MORE | PLAN_F_ENTRIES;
 			break;
-		case MARK_DIRTY:
+		case ANNOTATION_DIRTY:
 			m->dirty_bytes = k->ns;
 			r->flags |= PLAN_F_MORE | PLAN_F_DIRTY;
 			break;
-		case MARK_FETCH:
+		case ANNOTATION_FETCH:
 			lose(c, k, file, r, m);
 			break;
-		case MARK_AFTER:
+		case ANNOTATION_AFTER:
 			*after_ns = k->ns;
 			break;
-		case MARK_WAITED:
-		case MARK_LONGER:
+		case ANNOTATION_WAITED:
+		case ANNOTATION_LONGER:
 			*longer_ns = k->ns;
 			break;
 		}
@@ -247,7 +247,7 @@ static uint16_t flags_of(const struct reel_event *ev)
 	    (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE ||
 	     ev->group == REEL_GROUP_OPEN))
 		flags |= PLAN_F_MESSAGE;
-	if (role_async(ev))
+	if (is_async(ev))
 		flags |= PLAN_F_ASYNC;
 	if (ev->call == REEL_CALL_FGETS || ev->call == REEL_CALL_GETLINE)
 		flags |= PLAN_F_LINES;
@@ -275,8 +275,8 @@ static void make_record(struct compiler *c, const struct reel_event *ev,
 	*m = (struct plan_more){.result = ev->result,
 				.arg = ev->arg,
 				.arg2 = ev->arg2,
-				.pos = role_copies(ev->call) ? PLAN_NO_OFFSET
-							     : ev->pos,
+				.pos = is_two_fd_copy(ev->call) ? PLAN_NO_OFFSET
+								: ev->pos,
 				.name = PLAN_NONE,
 				.name2 = PLAN_NONE,
 				.err = ev->err,
@@ -321,7 +321,7 @@ static int give_lines(struct compiler *c, const struct reel_event *ev,
 		      struct plan_record *r, struct plan_more *m)
 {
 	const int64_t *line = NULL;
-	size_t n = history_lines(c->history, ev, &line);
+	size_t n = fsstate_lines(c->history, ev, &line);
 	uint32_t index;
 
 	for (size_t i = 0; i < n && i < UINT32_MAX; i++) {
@@ -356,7 +356,7 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 	if (needs_more(ev, m, r->flags & PLAN_F_FULL ? ev->asked : 0))
 		r->flags |= PLAN_F_MORE;
 	if (nameless_open(ev) && !ev->err &&
-	    objects_handed(c->objects, ev->file))
+	    fd_objects_handed(c->objects, ev->file))
 		r->flags |= PLAN_F_NAMED;
 	if (give_lines(c, ev, r, m))
 		return -1;
@@ -364,7 +364,7 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 	copy_seen(&c->held.copy, ev);
 	if (apply_marks(c, stream, call, ev->file, r, m, &longer_ns, &after_ns))
 		return -1;
-	if (role_async(ev)) { /* its thread went on at once */
+	if (is_async(ev)) { /* its thread went on at once */
 		set_time(c, r, m, ev->start_ns, 0);
 		add_async(c, ev);
 	} else {
@@ -381,16 +381,17 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 }
 
 /* A collective: calls within it come before it arrives. */
-static int write_meeting(struct compiler *c, uint32_t stream, uint32_t *call)
+static int write_collective(struct compiler *c, uint32_t stream, uint32_t *call)
 {
 	int64_t start_ns = c->meeting.start_ns, waited_ns = 0, unused;
 
 	c->meeting.any = false;
-	for (unsigned int half = ROLE_ARRIVES; half <= ROLE_LEAVES; half *= 2) {
+	for (unsigned int half = COLLECTIVE_ARRIVE; half <= COLLECTIVE_LEAVE;
+	     half *= 2) {
 		struct plan_record r = {.offset = PLAN_NO_OFFSET,
 					.size = PLAN_NO_SIZE,
 					.fd = -1,
-					.op = PLAN_OP_MEET,
+					.op = PLAN_OP_COLLECTIVE,
 					.flags = PLAN_F_MORE};
 		struct plan_more m = nothing_more;
 
@@ -400,7 +401,7 @@ static int write_meeting(struct compiler *c, uint32_t stream, uint32_t *call)
 				&unused))
 			return -1;
 		set_time(c, &r, &m, start_ns,
-			 half == ROLE_LEAVES ? waited_ns : 0);
+			 half == COLLECTIVE_LEAVE ? waited_ns : 0);
 		if (plan_writer_record(c->out, &r, &m, c->err))
 			return -1;
 	}
@@ -415,18 +416,18 @@ static int write_before(struct compiler *c, uint32_t stream, uint32_t *call,
 		return -1;
 	if (c->meeting.any && c->meeting.end_ns <= start_ns &&
 	    (write_inserts(c, stream, c->meeting.start_ns) ||
-	     write_meeting(c, stream, call)))
+	     write_collective(c, stream, call)))
 		return -1;
 	return write_inserts(c, stream, start_ns);
 }
 
-static int hold_meeting(struct compiler *c, const struct reel_event *ev,
-			uint32_t stream, uint32_t *call)
+static int hold_collective(struct compiler *c, const struct reel_event *ev,
+			   uint32_t stream, uint32_t *call)
 {
 	if (write_before(c, stream, call, ev->start_ns) ||
-	    (c->meeting.any && write_meeting(c, stream, call)))
+	    (c->meeting.any && write_collective(c, stream, call)))
 		return -1;
-	c->meeting.halves = role_meets(ev);
+	c->meeting.halves = collective_phase(ev);
 	c->meeting.start_ns = ev->start_ns;
 	c->meeting.end_ns = ev->start_ns + ev->dur_ns;
 	c->meeting.any = true;
@@ -437,9 +438,9 @@ static int hold_meeting(struct compiler *c, const struct reel_event *ev,
 static int stream_event(struct compiler *c, const struct reel_event *ev,
 			uint32_t stream, uint32_t *call)
 {
-	if (role_meets(ev))
-		return hold_meeting(c, ev, stream, call);
-	if (!role_plays(ev))
+	if (collective_phase(ev))
+		return hold_collective(c, ev, stream, call);
+	if (!is_replayable(ev))
 		return 0;
 	if (is_half_of(&c->held.copy, ev)) {
 		join_half(c, ev);

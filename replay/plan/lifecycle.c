@@ -11,7 +11,7 @@
 #include "replay/model/plan.h"
 #include "replay/model/recorded_job.h"
 
-static int add(struct inserts *in, const struct insert *new,
+static int add(struct lifecycle *in, const struct lifecycle_event *new,
 	       struct reel_error *err)
 {
 	if (in->n == in->room) {
@@ -27,18 +27,18 @@ static int add(struct inserts *in, const struct insert *new,
 	return 0;
 }
 
-static int add_processes(struct inserts *in, const struct job *job,
+static int add_processes(struct lifecycle *in, const struct job *job,
 			 struct reel_error *err)
 {
 	for (uint32_t i = 0; i < job->processes; i++) {
 		const struct job_process *p = &job->process[i];
-		struct insert fork = {.at_ns = p->start_ns,
-				      .arg = i,
-				      .stream = p->fork_stream,
-				      .op = PLAN_OP_FORK};
-		struct insert end = {.at_ns = p->end_ns,
-				     .stream = p->stream,
-				     .op = PLAN_OP_END};
+		struct lifecycle_event fork = {.at_ns = p->start_ns,
+					       .arg = i,
+					       .stream = p->fork_stream,
+					       .op = PLAN_OP_FORK};
+		struct lifecycle_event end = {.at_ns = p->end_ns,
+					      .stream = p->stream,
+					      .op = PLAN_OP_END};
 
 		if (!p->streams)
 			continue;
@@ -49,16 +49,16 @@ static int add_processes(struct inserts *in, const struct job *job,
 	return 0;
 }
 
-static int add_span(struct inserts *in, const struct job *job, sqlite3_stmt *q,
-		    struct reel_error *err)
+static int add_span(struct lifecycle *in, const struct job *job,
+		    sqlite3_stmt *q, struct reel_error *err)
 {
 	int64_t thread = sqlite3_column_int64(q, 0);
 	int64_t start = sqlite3_column_int64(q, 1);
 	int64_t dur = sqlite3_column_int64(q, 2);
-	struct insert begin = {.arg = sqlite3_column_int64(q, 3),
-			       .arg2 = sqlite3_column_int64(q, 5),
-			       .op = PLAN_OP_SPAN_BEGIN};
-	struct insert end = {.arg = begin.arg, .op = PLAN_OP_SPAN_END};
+	struct lifecycle_event begin = {.arg = sqlite3_column_int64(q, 3),
+					.arg2 = sqlite3_column_int64(q, 5),
+					.op = PLAN_OP_SPAN_BEGIN};
+	struct lifecycle_event end = {.arg = begin.arg, .op = PLAN_OP_SPAN_END};
 	const char *name = (const char *)sqlite3_column_text(q, 4);
 
 	if (thread <= 0 || thread >= job->thread_ids ||
@@ -89,7 +89,7 @@ fail:
 	return -1;
 }
 
-static int add_spans(struct inserts *in, const struct job *job,
+static int add_spans(struct lifecycle *in, const struct job *job,
 		     struct reel_store *st, struct reel_error *err)
 {
 	static const char sql[] =
@@ -117,7 +117,7 @@ out:
 /* At one time: ends before begins, inner ends first; END is the last of all. */
 static int by_time(const void *a, const void *b)
 {
-	const struct insert *x = a, *y = b;
+	const struct lifecycle_event *x = a, *y = b;
 	int p, q;
 
 	if (x->stream != y->stream)
@@ -137,8 +137,8 @@ static int by_time(const void *a, const void *b)
 	return (x->order < y->order) == !p ? -1 : 1;
 }
 
-int inserts_read(struct inserts *in, const struct job *job,
-		 struct reel_store *st, struct reel_error *err)
+int lifecycle_read(struct lifecycle *in, const struct job *job,
+		   struct reel_store *st, struct reel_error *err)
 {
 	if (add_processes(in, job, err) || add_spans(in, job, st, err))
 		return -1;
@@ -147,7 +147,7 @@ int inserts_read(struct inserts *in, const struct job *job,
 	return 0;
 }
 
-void inserts_fini(struct inserts *in)
+void lifecycle_fini(struct lifecycle *in)
 {
 	for (size_t i = 0; i < in->n; i++)
 		free(in->at[i].name);

@@ -14,7 +14,7 @@ struct job;
 struct reel_error;
 struct reel_store;
 
-struct insert {
+struct lifecycle_event {
 	int64_t at_ns;
 	int64_t arg, arg2;
 	uint32_t stream;
@@ -23,14 +23,14 @@ struct insert {
 	uint16_t op; /* enum plan_op */
 };
 
-struct inserts {
-	struct insert *at;
+struct lifecycle {
+	struct lifecycle_event *at;
 	size_t n, room;
 };
 
 /* Zeroed is empty. 0, or -1 with @err (REEL_E_DB, REEL_E_MEMORY). */
-int inserts_read(struct inserts *in, const struct job *job,
-		 struct reel_store *st, struct reel_error *err);
-void inserts_fini(struct inserts *in);
+int lifecycle_read(struct lifecycle *in, const struct job *job,
+		   struct reel_store *st, struct reel_error *err);
+void lifecycle_fini(struct lifecycle *in);
 
 #endif

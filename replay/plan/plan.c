@@ -80,9 +80,9 @@ bool plan_moves(const struct plan_record *r)
 		r->op < REEL_CALL_MAX ? reel_call_info(r->op) : NULL;
 
 	/* Copies stay in the kernel, parts of streams and mappings are pieced. */
-	if (!info || r->size <= 0 || role_copies(r->op) || role_mapped(r->op) ||
-	    r->op == REEL_CALL_COPY_OUT || r->op == REEL_CALL_STDIO_READ ||
-	    r->op == REEL_CALL_STDIO_WRITE)
+	if (!info || r->size <= 0 || is_two_fd_copy(r->op) ||
+	    is_mapped_access(r->op) || r->op == REEL_CALL_COPY_OUT ||
+	    r->op == REEL_CALL_STDIO_READ || r->op == REEL_CALL_STDIO_WRITE)
 		return false;
 	return info->group == REEL_GROUP_READ ||
 	       info->group == REEL_GROUP_WRITE ||

@@ -163,7 +163,7 @@ check 'IO-BOUND: I/O before the first step' '
 head -c 8000000 /dev/zero >big
 record dd dd if=big of=copy bs=512
 check 'IO-BOUND: dd' '"$python" said.py dd IO-BOUND "I/O takes"'
-record prepares sh -c "dd if=big of=copy bs=32; \"$python\" computes.py"
+record prepares sh -c "dd if=big of=copy bs=16; \"$python\" computes.py"
 check 'IO-BOUND: a script that copies before it trains' '
 	"$python" said.py prepares IO-BOUND "but I/O outside computation takes"'
 mkdir files

@@ -141,7 +141,7 @@ static void late_ends(bool keep_gaps, bool keep_late)
 }
 
 static int64_t log_stream(struct reel_interval_stream *s,
-			  struct reel_stream_log *log, uint32_t id, char *hit,
+			  struct reel_spill_log *log, uint32_t id, char *hit,
 			  int64_t ns)
 {
 	int64_t at = random_below(100), bytes = 0;
@@ -167,7 +167,7 @@ static void streams(void)
 {
 	enum { NS = 200000 };
 	static char hit[NS], apart[NS];
-	struct reel_stream_log *log = NULL;
+	struct reel_spill_log *log = NULL;
 	struct reel_interval_stream s[4] = {0};
 	struct reel_interval_merge m = {0};
 	struct reel_interval_window w = {0};
@@ -176,7 +176,7 @@ static void streams(void)
 	uint32_t tag, k, order = 1, tags = 0;
 
 	memset(hit, 0, sizeof(hit));
-	reel_stream_log_new(&log, 1 << 12, &err);
+	reel_spill_log_new(&log, 1 << 12, &err);
 	for (i = 0; i < 3; i++)
 		bytes += log_stream(&s[i], log, (uint32_t)i, hit, NS);
 	for (i = 0; i < 3; i++)
@@ -232,7 +232,7 @@ static void streams(void)
 	reel_interval_window_fini(&w);
 	for (i = 0; i < 4; i++)
 		reel_interval_stream_fini(&s[i]);
-	reel_stream_log_close(log);
+	reel_spill_log_close(log);
 }
 
 static void cut(void)
@@ -268,18 +268,18 @@ static void cut(void)
 static void log_round_trip(size_t memory)
 {
 	enum { N = 20000 };
-	struct reel_stream_log *log = NULL;
+	struct reel_spill_log *log = NULL;
 	struct reel_stream_reader *r = NULL;
 	uint64_t number[4];
 	int i, same = 1;
 
-	reel_stream_log_new(&log, memory, &err);
+	reel_spill_log_new(&log, memory, &err);
 	for (i = 0; i < N; i++) {
 		number[0] = UINT64_MAX >> i % 64;
 		number[1] = (unsigned)i;
 		number[2] = i % 3 ? 0 : UINT64_MAX - (unsigned)i;
 		number[3] = 127u + (unsigned)i % 3;
-		reel_stream_log_add(log, i % 2 ? 3 : 1, number, 4, &err);
+		reel_spill_log_add(log, i % 2 ? 3 : 1, number, 4, &err);
 	}
 	reel_stream_reader_open(&r, log, 3, &err);
 	for (i = 1; i < N; i += 2)
@@ -295,7 +295,7 @@ static void log_round_trip(size_t memory)
 	is(reel_stream_reader_next(r, number, 4, &err), 0,
 	   "no such stream: none");
 	reel_stream_reader_close(r);
-	reel_stream_log_close(log);
+	reel_spill_log_close(log);
 }
 
 int main(void)

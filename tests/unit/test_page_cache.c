@@ -15,7 +15,7 @@
 #define KIB 1024
 
 static struct residency r;
-static struct marks marks;
+static struct annotations marks;
 static int64_t fetched;
 static uint32_t calls;
 
@@ -31,7 +31,7 @@ static void give(uint32_t file, uint8_t group, int64_t offset, int64_t bytes,
 				.dur_ns = ns,
 				.arg2 = fetched,
 				.count = 1};
-	struct who me = {.stream = 3, .call = calls++};
+	struct call_ref me = {.stream = 3, .call = calls++};
 	struct reel_error err = {0};
 
 	if (residency_event(&r, &ev, &me, &err))
@@ -42,9 +42,9 @@ static void give(uint32_t file, uint8_t group, int64_t offset, int64_t bytes,
 
 static void lost(int64_t from, int64_t bytes, uint32_t again, const char *what)
 {
-	const struct mark *k = marks.n ? &marks.mark[marks.n - 1] : NULL;
+	const struct annotation *k = marks.n ? &marks.mark[marks.n - 1] : NULL;
 
-	ok(k && k->kind == MARK_FETCH && k->stream == 3 &&
+	ok(k && k->kind == ANNOTATION_FETCH && k->stream == 3 &&
 		   k->call + 1 == calls && k->ns == from &&
 		   k->a == (uint32_t)bytes && k->b == again,
 	   "%s", what);
@@ -152,6 +152,6 @@ int main(void)
 	ok(residency_piece(&r, 13) == 128 * KIB, "but a part of it is a part");
 	ok(!residency_piece(&r, 14), "the last page is one already");
 	residency_fini(&r);
-	marks_fini(&marks);
+	annotations_fini(&marks);
 	return done();
 }

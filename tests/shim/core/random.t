@@ -17,7 +17,7 @@ for seed in 1 2 3 4 5 6 7 8 9 10; do
 			AND (call_group = 'read' OR bytes > 0)
 		THEN offset ELSE '-' END, result, errno FROM v_event
 		WHERE layer = 'POSIX' AND process_id IN (SELECT process_id
-			FROM process WHERE exe LIKE '%/drawn_calls')
+			FROM process WHERE exe LIKE '%/random_calls')
 		ORDER BY start_ns" | tr '\t' ' ' >events
 	grep -v '^status' traced/out >said
 	same "calls $seed: $(wc -l <said), each as it was" events said

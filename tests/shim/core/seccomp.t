@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../../lib/tap.sh"
 . "$TOP/tests/lib/probe.sh"
 command -v strace >/dev/null || skip_all 'no strace'
-P=$T/gap_confine
+P=$T/seccomp
 cp "$O/tests/shim/core/seccomp" "$O/libioreel.so" .
 chmod 755 .
 
