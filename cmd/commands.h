@@ -13,6 +13,5 @@ extern const struct reel_command cmd_compare;
 extern const struct reel_command cmd_replay;
 /* Not for people. */
 extern const struct reel_command cmd_replay_engine;
-extern const struct reel_command cmd_signal_sentinel; /* signal_sentinel.c */
 
 #endif

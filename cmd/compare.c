@@ -19,7 +19,7 @@
 #include "lib/text.h"
 
 #include "analyzer/compare/likeness.h"
-#include "analyzer/report/json.h"
+#include "lib/json.h"
 #include "analyzer/report/report.h"
 #include "cmd/commands.h"
 
@@ -77,7 +77,7 @@ static void put_run(int *at, const char *path)
 	reel_text_escape(shown, sizeof(shown), base, len < 256 ? len : 256);
 	if (strlen(shown) > NAME_COLUMNS)
 		strcpy(shown + NAME_COLUMNS - 2, "..");
-	report_put_right(at, shown, NAME_COLUMNS);
+	reel_columns_right(at, shown, NAME_COLUMNS);
 }
 
 static void print_factors(const struct reel_likeness *l, const char *a,
@@ -89,18 +89,18 @@ static void print_factors(const struct reel_likeness *l, const char *a,
 	printf("%-28s", "");
 	put_run(&at, a);
 	put_run(&at, b);
-	report_put_right(&at, "difference", 13);
+	reel_columns_right(&at, "difference", 13);
 	putchar('\n');
 	for (i = 0; i < l->factors; i++) {
 		const struct reel_factor *f = &l->factor[i];
 
 		at = 28;
 		printf("  %-26s", f->name);
-		report_put_right(&at, format_value(num, f, f->has_a, f->a),
-				 NAME_COLUMNS);
-		report_put_right(&at, format_value(num, f, f->has_b, f->b),
-				 NAME_COLUMNS);
-		report_put_right(
+		reel_columns_right(&at, format_value(num, f, f->has_a, f->a),
+				   NAME_COLUMNS);
+		reel_columns_right(&at, format_value(num, f, f->has_b, f->b),
+				   NAME_COLUMNS);
+		reel_columns_right(
 			&at,
 			f->has_a || f->has_b
 				? format_change(num, reel_factor_change(f))
@@ -174,20 +174,20 @@ static void print_likeness(const struct reel_likeness *l)
 	struct reel_buf text = REEL_BUF_INIT;
 
 	add_cosine(&text, l);
-	report_put_wrapped(reel_buf_text(&text), 2, 0);
+	reel_columns_wrapped(reel_buf_text(&text), 2, 0);
 	reel_buf_fini(&text);
 	add_structure(&text, l);
-	report_put_wrapped(reel_buf_text(&text), 2, 0);
+	reel_columns_wrapped(reel_buf_text(&text), 2, 0);
 	reel_buf_fini(&text);
 	if (!l->has_cosine)
 		return;
 	if (2 * factors_used(l) < l->factors)
-		report_put_wrapped("Few factors were measured in both: the "
-				   "cosine says little.",
-				   2, 0);
-	report_put_wrapped("The cosine does not see scale: read it together "
-			   "with the differences.",
-			   2, 0);
+		reel_columns_wrapped("Few factors were measured in both: the "
+				     "cosine says little.",
+				     2, 0);
+	reel_columns_wrapped("The cosine does not see scale: read it together "
+			     "with the differences.",
+			     2, 0);
 }
 
 static void print_run(const char *run, struct reel_store *st)
@@ -257,7 +257,7 @@ static int print_json(const struct reel_likeness *l, const char *a,
 	doc = json_pack(
 		"{s:o, s:o, s:o, s:i, s:f, s:o, s:o, s:I, s:I, s:I, s:o, s:f, "
 		"s:o, s:b, s:b, s:o, s:o}",
-		"a", report_json_name(a), "b", report_json_name(b), "cosine",
+		"a", reel_json_name(a), "b", reel_json_name(b), "cosine",
 		real_or_null(l->has_cosine, l->cosine), "factors_used", used,
 		"max_abs_d", l->max_abs_d, "worst_factor",
 		l->worst >= 0 ? json_string(l->factor[l->worst].name)
@@ -272,7 +272,7 @@ static int print_json(const struct reel_likeness *l, const char *a,
 		is_complete(st[0]), "complete_b", is_complete(st[1]),
 		"machine_a", reel_cpu_contention_json(&m[0]), "machine_b",
 		reel_cpu_contention_json(&m[1]));
-	return report_json_print(doc, err);
+	return reel_json_print(doc, err);
 }
 
 static int check_least(const struct reel_likeness *l, double least,

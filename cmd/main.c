@@ -18,6 +18,7 @@
 #include "lib/terminal.h"
 
 #include "cmd/commands.h"
+#include "record/record.h"
 
 static const struct reel_command *const commands[] = {
 	&cmd_record,  &cmd_load,   &cmd_report,	       &cmd_sql,

@@ -21,6 +21,7 @@
 #include "lib/terminal.h"
 
 #include "cmd/commands.h"
+#include "cmd/record_summary.h"
 #include "record/internal.h"
 
 #define STACKS_DEFAULT "1"
@@ -527,7 +528,7 @@ static int understand(struct reel_record_options *opt, const char *events,
 
 static int run(int argc, char **argv)
 {
-	struct reel_record_options opt = {0};
+	struct reel_record_options opt = {.summarize = record_summarize};
 	const char *events = NULL, *size = NULL;
 	int map = 0;
 	bool quiet = false;

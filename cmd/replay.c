@@ -24,9 +24,10 @@
 
 #include "analyzer/compare/likeness.h"
 #include "analyzer/load/load.h"
-#include "analyzer/report/json.h"
+#include "lib/json.h"
 #include "analyzer/report/report.h"
 #include "cmd/commands.h"
+#include "cmd/record_summary.h"
 #include "cmd/replay_summary.h"
 #include "record/record.h"
 #include "replay/engine/fileset.h"
@@ -230,7 +231,7 @@ static json_t *launchers_of(struct reel_store *st)
 		while (sqlite3_step(q) == SQLITE_ROW)
 			json_object_set_new(
 				o, (const char *)sqlite3_column_text(q, 0),
-				report_json_name(
+				reel_json_name(
 					(const char *)sqlite3_column_text(q,
 									  1)));
 	sqlite3_finalize(q);
@@ -242,7 +243,8 @@ static int run_engine(struct replay *r, struct reel_error *err)
 	static const char *const modes[] = {"think", "timed", "afap"};
 	char self[PATH_MAX], glob[PATH_MAX + 3], mode[32];
 	const char *include[] = {glob, "/memfd:*"}, *exclude[] = {"*"};
-	struct reel_record_options opt = {.dir = r->trace,
+	struct reel_record_options opt = {.summarize = record_summarize,
+					  .dir = r->trace,
 					  .include = {include, 2},
 					  .exclude = {exclude, 1},
 					  .path_root = r->sandbox.root,

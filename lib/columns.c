@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/report/report.h"
 #include "lib/cli.h"
 #include "lib/terminal.h"
 #include "lib/text.h"
@@ -56,36 +55,36 @@ static void put(int *at, const char *s, int columns, bool right)
 	*at += own + pad;
 }
 
-void report_put_right(int *at, const char *s, int columns)
+void reel_columns_right(int *at, const char *s, int columns)
 {
 	put(at, s, columns, true);
 }
 
-void report_put_left(int *at, const char *s, int columns)
+void reel_columns_left(int *at, const char *s, int columns)
 {
 	put(at, s, columns, false);
 }
 
-void report_put_gap(int *at, int columns)
+void reel_columns_gap(int *at, int columns)
 {
 	if (*at < line_columns() - columns)
 		put(at, "", columns, false);
 }
 
-int report_put_words(const char *text, int indent, int at)
+int reel_columns_words(const char *text, int indent, int at)
 {
 	return reel_terminal_words(stdout, text, WORDS_COLUMNS, indent, at);
 }
 
-void report_put_wrapped(const char *text, int indent, int at)
+void reel_columns_wrapped(const char *text, int indent, int at)
 {
-	report_put_words(text, indent, at);
+	reel_columns_words(text, indent, at);
 	putchar('\n');
 }
 
-char *report_percent(char out[static REEL_NUM], double share)
+char *reel_columns_percent(char out[static REEL_NUM], double share)
 {
-	if (share == REPORT_NONE)
+	if (share < 0)
 		return strcpy(out, "-");
 	if ((share > 0 && share < 0.0005) || (share < 1 && share >= 0.995))
 		return reel_num_percent(out, share);
@@ -96,7 +95,7 @@ char *report_percent(char out[static REEL_NUM], double share)
 	return out;
 }
 
-int report_bar_columns(int most, int others)
+int reel_columns_bar_width(int most, int others)
 {
 	int room = line_columns() - others - 1;
 
@@ -105,7 +104,7 @@ int report_bar_columns(int most, int others)
 	return room < most ? room : most;
 }
 
-void report_put_bar(int *at, int columns, double share)
+void reel_columns_bar(int *at, int columns, double share)
 {
 	char bar[4 * BAR_MOST + 1];
 
@@ -113,6 +112,6 @@ void report_put_bar(int *at, int columns, double share)
 		return;
 	if (columns > BAR_MOST)
 		columns = BAR_MOST;
-	report_put_left(at, " ", 1);
-	report_put_left(at, reel_cli_bar(bar, columns, share), columns);
+	reel_columns_left(at, " ", 1);
+	reel_columns_left(at, reel_cli_bar(bar, columns, share), columns);
 }

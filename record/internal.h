@@ -253,14 +253,7 @@ int record_log_complete(struct record_window *w, const char *path,
  */
 int record_pack(const char *dir, bool ended, struct reel_error *err);
 
-/* --- record_summary.c, untraceable_reason.c --------------------------------------- */
-
-/*
- * What the trace in @dir holds: by heads, job.counts and damage; with @records
- * by its records too, unless there are too many.
- */
-int record_summary(const char *dir, bool records, struct record_summary *s,
-		   struct reel_error *err);
+/* --- untraceable.c ---------------------------------------------------- */
 
 /*
  * Why the command @name cannot be recorded, as the end of a sentence:

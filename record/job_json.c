@@ -21,7 +21,7 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 
-#include "analyzer/report/json.h"
+#include "lib/json.h"
 #include "record/internal.h"
 
 static json_t *words(char **argv)
@@ -29,7 +29,7 @@ static json_t *words(char **argv)
 	json_t *list = json_array();
 
 	for (; *argv; argv++)
-		json_array_append_new(list, report_json_name(*argv));
+		json_array_append_new(list, reel_json_name(*argv));
 	return list;
 }
 
@@ -39,7 +39,7 @@ static json_t *globs(const struct reel_opt_list *l)
 	int i;
 
 	for (i = 0; i < l->n; i++)
-		json_array_append_new(list, report_json_name(l->item[i]));
+		json_array_append_new(list, reel_json_name(l->item[i]));
 	return list;
 }
 
@@ -51,12 +51,12 @@ static json_t *host(void)
 	cpu_set_t set;
 
 	uname(&u);
-	json_object_set_new(h, "name", report_json_name(u.nodename));
+	json_object_set_new(h, "name", reel_json_name(u.nodename));
 	record_boot_id(boot_id);
 	if (boot_id[0])
 		json_object_set_new(h, "boot_id", json_string(boot_id));
-	json_object_set_new(h, "kernel", report_json_name(u.release));
-	json_object_set_new(h, "machine", report_json_name(u.machine));
+	json_object_set_new(h, "kernel", reel_json_name(u.release));
+	json_object_set_new(h, "machine", reel_json_name(u.machine));
 	json_object_set_new(h, "cpus",
 			    json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
 	if (!sched_getaffinity(0, sizeof(set), &set))
@@ -133,7 +133,7 @@ static json_t *environment(void)
 		name[n] = '\0';
 		if (wanted(name))
 			json_object_set_new(o, name,
-					    report_json_name(*e + n + 1));
+					    reel_json_name(*e + n + 1));
 	}
 	return o;
 }
@@ -168,10 +168,9 @@ static json_t *mounts(void)
 		if (is_pseudo(m.mnt_type))
 			continue;
 		o = json_object();
-		json_object_set_new(o, "path", report_json_name(m.mnt_dir));
-		json_object_set_new(o, "type", report_json_name(m.mnt_type));
-		json_object_set_new(o, "source",
-				    report_json_name(m.mnt_fsname));
+		json_object_set_new(o, "path", reel_json_name(m.mnt_dir));
+		json_object_set_new(o, "type", reel_json_name(m.mnt_type));
+		json_object_set_new(o, "source", reel_json_name(m.mnt_fsname));
 		json_array_append_new(list, o);
 	}
 	if (f)
@@ -191,7 +190,7 @@ json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
 	}
 	json_object_set_new(job, "command", words(argv));
 	if (getcwd(cwd, sizeof(cwd)))
-		json_object_set_new(job, "cwd", report_json_name(cwd));
+		json_object_set_new(job, "cwd", reel_json_name(cwd));
 	json_object_set_new(job, "start_real_ns",
 			    json_integer(record_clock_ns(CLOCK_REALTIME)));
 	json_object_set_new(job, "host", host());
@@ -205,7 +204,7 @@ json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
 	json_object_set_new(job, "options", o);
 	if (opt->path_root)
 		json_object_set_new(job, "path_root",
-				    report_json_name(opt->path_root));
+				    reel_json_name(opt->path_root));
 	if (opt->launchers)
 		json_object_set(job, "launchers", opt->launchers);
 	o = json_object();
@@ -267,7 +266,7 @@ int record_job_end(json_t *job, const char *dir,
 	json_object_set_new(job, "code", code);
 	for (i = 0; i < s->hooks.n; i++)
 		json_object_set_new(hooks, s->hooks.hook[i].name,
-				    report_json_name(s->hooks.hook[i].state));
+				    reel_json_name(s->hooks.hook[i].state));
 	if (res->summed && s->walked)
 		json_object_set(job, "hooks", hooks);
 	json_decref(hooks);

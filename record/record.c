@@ -124,7 +124,7 @@ static int sum_up(const struct record_dir *dir,
 {
 	uint64_t started = record_dir_started(dir), there;
 
-	if (record_summary(dir->path, opt->count, &res->summary, err))
+	if (opt->summarize(dir->path, opt->count, &res->summary, err))
 		return -1;
 	res->summed = true;
 	there = (uint64_t)(res->summary.processes +

@@ -14,7 +14,12 @@ struct json_t;
 struct record_group;
 struct reel_error;
 
+struct record_summary;
+
 struct reel_record_options {
+	/* Sums up the trace: loading one is above this room. */
+	int (*summarize)(const char *dir, bool records,
+			 struct record_summary *s, struct reel_error *err);
 	const char *dir; /* trace directory; made, must be new or empty */
 	bool all;	 /* code and system files too */
 	struct reel_opt_list
@@ -34,6 +39,9 @@ struct reel_record_options {
 	bool count;		   /* events, bytes and hooks of the trace */
 	struct record_group *group; /* ranks that share dir, or NULL */
 };
+
+/* The hidden command of the signal sentinel. */
+extern const struct reel_command cmd_signal_sentinel;
 
 /* States of hooks, "torch" and "on, without loader", as the job noted them. */
 #define RECORD_HOOKS 16

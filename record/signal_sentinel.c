@@ -26,7 +26,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd/commands.h"
 #include "record/internal.h"
 
 #define NAME "job-signals"

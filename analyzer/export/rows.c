@@ -19,7 +19,7 @@
 #include "lib/error.h"
 
 #include "analyzer/export/rows_table.h"
-#include "analyzer/report/json.h"
+#include "lib/json.h"
 
 static void put_blob(FILE *f, sqlite3_stmt *stmt, int i)
 {
@@ -118,7 +118,7 @@ static int plain(FILE *f, sqlite3_stmt *stmt, char between,
 static int json_text(struct reel_buf *b, const char *s, size_t len,
 		     struct reel_error *err)
 {
-	json_t *j = report_json_text(s, len);
+	json_t *j = reel_json_text(s, len);
 	char *dump = json_dumps(j, JSON_ENCODE_ANY);
 	int rc;
 

@@ -72,13 +72,13 @@ static void put_cell(const struct table *t, int i, int *at,
 	bool last = i == t->columns - 1;
 
 	if (c->number)
-		report_put_right(at, c->text, t->width[i]);
+		reel_columns_right(at, c->text, t->width[i]);
 	else
-		report_put_left(at, c->text, last ? 0 : t->width[i]);
+		reel_columns_left(at, c->text, last ? 0 : t->width[i]);
 	if (last)
 		putchar('\n');
 	else
-		report_put_gap(at, 2);
+		reel_columns_gap(at, 2);
 }
 
 static void put_row(const struct table *t, const struct cell *row)

@@ -133,7 +133,8 @@ static bool file_open(const struct report *r, struct advice *a)
 		   "opening and closing files %s times is %s of the time in "
 		   "I/O calls "
 		   "(%s each",
-		   reel_num_count(num, o->calls), report_percent(part, share),
+		   reel_num_count(num, o->calls),
+		   reel_columns_percent(part, share),
 		   reel_num_time(each,
 				 (double)((o->dur_ns + c->dur_ns) / o->calls)));
 	if (r->median_file_bytes != REPORT_NONE)
@@ -176,7 +177,8 @@ static bool meta_heavy(const struct report *r, struct advice *a)
 		   "%s calls that look up, seek, list, rename or remove are %s "
 		   "of the "
 		   "time in I/O calls",
-		   reel_num_count(num, calls), report_percent(part, share));
+		   reel_num_count(num, calls),
+		   reel_columns_percent(part, share));
 	if (errors * 10 > calls)
 		advice_say(a->text, "; %s of them failed",
 			   reel_num_count(num, errors));
@@ -211,7 +213,7 @@ static bool small_read(const struct report *r, struct advice *a)
 		"%s reads of less than 16 KiB are %s of the time in I/O calls "
 		"(median read %s, %s reads per open file).",
 		reel_num_count(num, r->small[0].calls),
-		report_percent(part, share),
+		reel_columns_percent(part, share),
 		reel_num_size(size, (double)m->median_bytes),
 		reel_num_count(per, llround(per_open)));
 	advice_fact(a, "small_reads", "calls", (double)r->small[0].calls);
@@ -243,7 +245,8 @@ static bool small_write(const struct report *r, struct advice *a)
 		   "%s writes of less than 16 KiB, with their flushes, are %s "
 		   "of the "
 		   "time in I/O calls (median write %s, %s writes per file).",
-		   reel_num_count(num, calls), report_percent(part, share),
+		   reel_num_count(num, calls),
+		   reel_columns_percent(part, share),
 		   reel_num_size(size, (double)m->median_bytes),
 		   reel_num_count(per, llround(per_file)));
 	advice_fact(a, "small_writes", "calls", (double)calls);
@@ -273,7 +276,7 @@ static bool random_read(const struct report *r, struct advice *a)
 		   "%s reads (%s of those that follow another) go back in "
 		   "their file; --files shows which.",
 		   reel_num_count(num, m->random),
-		   report_percent(part, m->random_share));
+		   reel_columns_percent(part, m->random_share));
 	advice_fact(a, "random_reads", "calls", (double)m->random);
 	advice_fact(a, "random_share", "share", m->random_share);
 	advice_say(a->try_this,
@@ -297,7 +300,8 @@ static bool write_fsync(const struct report *r, struct advice *a)
 		return false;
 	advice_say(a->text,
 		   "%s syncs are %s of the time in I/O calls (%s each)%s.",
-		   reel_num_count(num, calls), report_percent(part, share),
+		   reel_num_count(num, calls),
+		   reel_columns_percent(part, share),
 		   reel_num_time(each, (double)(dur_ns / calls)),
 		   sqlite ? ", most of it SQLite's" : "");
 	advice_fact(a, "syncs", "calls", (double)calls);
@@ -356,7 +360,7 @@ static void no_problem(const struct report *r, struct advice *a)
 			advice_say(a->text, "; I/O takes %s of %s, %s",
 				   reel_num_time(num, (double)r->io_ns),
 				   advice_run(run, r),
-				   report_percent(part, share));
+				   reel_columns_percent(part, share));
 		advice_fact(a, "io_share", "share", share);
 	}
 	advice_say(a->text, ".");

@@ -27,7 +27,7 @@ bool advice_storage_bound(const struct report *r, struct advice *a)
 		   "reads that wait for the storage take %s of %s (%s)%s: "
 		   "%s in %s %s, %s each, %s.",
 		   reel_num_time(time, (double)r->storage_wait.exposed_ns),
-		   advice_run(run, r), report_percent(part, share),
+		   advice_run(run, r), reel_columns_percent(part, share),
 		   report_slowest(r) ? " outside computation" : "",
 		   reel_num_bytes(bytes, (double)r->storage_wait.bytes),
 		   reel_num_count(num, reads),
@@ -109,7 +109,7 @@ bool advice_step_io(const struct report *r, struct advice *a)
 		   "meanwhile.",
 		   reel_num_time(own, (double)k->own_io_ns),
 		   reel_num_time(loop, (double)k->loop_ns),
-		   report_percent(part, share));
+		   reel_columns_percent(part, share));
 	say_kinds(r, k->process_id, a->text);
 	advice_fact(a, "own_io", "ns", (double)k->own_io_ns);
 	advice_fact(a, "own_io_share", "share", share);
@@ -184,11 +184,12 @@ static void say_groups(const struct report *r, struct advice *a)
 		    advice_share(r->group[most].dur_ns, r->group_sum_ns) < 0.01)
 			break;
 		said[most] = true;
-		advice_say(
-			a->text, "%s%s %s", n ? ", " : "; of its calls' time ",
-			names[most] ? names[most] : reel_group_name(most),
-			report_percent(part, advice_share(r->group[most].dur_ns,
-							  r->group_sum_ns)));
+		advice_say(a->text, "%s%s %s",
+			   n ? ", " : "; of its calls' time ",
+			   names[most] ? names[most] : reel_group_name(most),
+			   reel_columns_percent(
+				   part, advice_share(r->group[most].dur_ns,
+						      r->group_sum_ns)));
 		if (!n)
 			advice_say(a->try_this, "%s",
 				   most == REEL_GROUP_READ
@@ -217,7 +218,7 @@ bool advice_io_bound(const struct report *r, struct advice *a)
 		return false;
 	advice_say(a->text, "I/O takes %s of %s (%s)%s",
 		   reel_num_time(time, (double)ns), advice_run(run, r),
-		   report_percent(part, share),
+		   reel_columns_percent(part, share),
 		   all ? ""
 		       : " outside computation, fetches, checkpoints and I/O "
 			 "of the steps");
@@ -239,7 +240,7 @@ bool advice_checkpoint(const struct report *r, struct advice *a)
 		   reel_num_count(num, r->checkpoints),
 		   advice_number(r->checkpoints, "checkpoint takes",
 				 "checkpoints take"),
-		   report_percent(part, share), advice_run(run, r),
+		   reel_columns_percent(part, share), advice_run(run, r),
 		   reel_num_time(each,
 				 (double)(r->checkpoint_ns / r->checkpoints)));
 	advice_fact(a, "checkpoints", "", (double)r->checkpoints);

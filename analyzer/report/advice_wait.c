@@ -100,8 +100,8 @@ static void judge_workers(const struct report *r, const struct report_rank *k,
 		   "I/O.",
 		   (long long)k->workers,
 		   advice_number(k->workers, "worker is", "workers are"),
-		   report_percent(busy, k->worker_busy_share),
-		   report_percent(io, k->worker_io_share));
+		   reel_columns_percent(busy, k->worker_busy_share),
+		   reel_columns_percent(io, k->worker_io_share));
 	if (k->worker_busy_share < advice_threshold.idle_share) {
 		advice_say(a->text,
 			   " So the wait is not for reading: batches wait to "
@@ -173,7 +173,7 @@ static bool say_wait(const struct report *r, const struct report_rank *k,
 		   reel_num_time(loop, (double)k->loop_ns));
 	if (k->stall_share != REPORT_NONE)
 		advice_say(a->text, ", and %s of the steady steps",
-			   report_percent(part, k->stall_share));
+			   reel_columns_percent(part, k->stall_share));
 	advice_fact(a, "wait_share", "share", k->wait_share);
 	advice_fact(a, "loop_wait", "ns", (double)k->loop_wait_ns);
 	advice_fact(a, "loop", "ns", (double)k->loop_ns);
@@ -277,7 +277,7 @@ bool advice_epoch_start(const struct report *r, struct advice *a)
 		   advice_number(r->epochs - 1, "epoch", "epochs"),
 		   advice_number(r->epochs - 1, "takes", "take"),
 		   reel_num_time(all, (double)r->epoch_start_ns),
-		   report_percent(part, share), advice_run(run, r),
+		   reel_columns_percent(part, share), advice_run(run, r),
 		   epoch_why(r));
 	advice_fact(a, "epochs", "", (double)r->epochs);
 	advice_fact(a, "epoch_start", "ns", (double)r->epoch_start_ns);

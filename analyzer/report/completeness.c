@@ -112,7 +112,7 @@ static void beside(const char *who, struct reel_buf *words)
 	struct reel_buf text = REEL_BUF_INIT;
 
 	reel_buf_printf(&text, NULL, "%s: %s", who, reel_buf_text(words));
-	report_put_wrapped(reel_buf_text(&text), 2, 0);
+	reel_columns_wrapped(reel_buf_text(&text), 2, 0);
 	reel_buf_fini(&text);
 	reel_buf_fini(words);
 }
@@ -156,7 +156,7 @@ static void damage(const struct report *r)
 		reel_buf_puts(&b, ": what was there is in no number below",
 			      NULL);
 		fputs("damaged:", stdout);
-		report_put_wrapped(reel_buf_text(&b) + 1, 10, 8);
+		reel_columns_wrapped(reel_buf_text(&b) + 1, 10, 8);
 	}
 	reel_buf_fini(&b);
 }
@@ -174,7 +174,7 @@ static void denied(const struct report *r)
 			"permission denied: %s file%s of the trace could not "
 			"be opened: what was there is in no number below",
 			reel_num_count(num, files), files == 1 ? "" : "s");
-	report_put_wrapped(reel_buf_text(&b), 10, 0);
+	reel_columns_wrapped(reel_buf_text(&b), 10, 0);
 	reel_buf_fini(&b);
 }
 
@@ -214,7 +214,7 @@ static void hooks(const struct report *r)
 	}
 	sqlite3_finalize(q);
 	if (b.len)
-		report_put_wrapped(reel_buf_text(&b), 10, 0);
+		reel_columns_wrapped(reel_buf_text(&b), 10, 0);
 	reel_buf_fini(&b);
 }
 
@@ -239,7 +239,7 @@ static void launchers(const struct report *r)
 		reel_buf_printf(
 			&b, NULL, ", %s file%s: not shown; --all shows them",
 			reel_num_count(num2, files), files == 1 ? "" : "s");
-		report_put_wrapped(reel_buf_text(&b), 10, 0);
+		reel_columns_wrapped(reel_buf_text(&b), 10, 0);
 	}
 	sqlite3_finalize(q);
 	reel_buf_fini(&b);
@@ -267,10 +267,10 @@ static void went_on(const struct report *r)
 	}
 	sqlite3_finalize(q);
 	if (living)
-		report_put_wrapped("running: the command had not ended when "
-				   "this was loaded, or ioreel record was "
-				   "killed",
-				   10, 0);
+		reel_columns_wrapped("running: the command had not ended when "
+				     "this was loaded, or ioreel record was "
+				     "killed",
+				     10, 0);
 	if (n <= 0)
 		return;
 	reel_buf_printf(&b, NULL,
@@ -278,7 +278,7 @@ static void went_on(const struct report *r)
 			"ended: what %s had done when this was loaded is here",
 			reel_num_count(num, n), n == 1 ? "" : "es",
 			n == 1 ? "it" : "they");
-	report_put_wrapped(reel_buf_text(&b), 10, 0);
+	reel_columns_wrapped(reel_buf_text(&b), 10, 0);
 	reel_buf_fini(&b);
 }
 
@@ -297,7 +297,7 @@ void report_gaps(const struct report *r)
 				"events until %s, then counters: the trace had "
 				"reached --max-size",
 				reel_num_time(num, (double)after));
-		report_put_wrapped(reel_buf_text(&b), 10, 0);
+		reel_columns_wrapped(reel_buf_text(&b), 10, 0);
 		reel_buf_fini(&b);
 	} else if (count(r->st, "counted", NULL) > 0) {
 		reel_buf_printf(
@@ -311,7 +311,7 @@ void report_gaps(const struct report *r)
 			"estimates",
 			reel_num_count(num,
 				       count(r->st, "counted_files", NULL)));
-		report_put_wrapped(reel_buf_text(&b), 10, 0);
+		reel_columns_wrapped(reel_buf_text(&b), 10, 0);
 		reel_buf_fini(&b);
 	}
 	hooks(r);
@@ -332,6 +332,6 @@ void report_gaps(const struct report *r)
 		between = ", ";
 	}
 	reel_buf_puts(&b, "): what they read and wrote is not here", NULL);
-	report_put_wrapped(reel_buf_text(&b), 10, 0);
+	reel_columns_wrapped(reel_buf_text(&b), 10, 0);
 	reel_buf_fini(&b);
 }

@@ -54,7 +54,7 @@ static void counted_only(const struct report *r)
 			      " of MPI are counted, not recorded: a replay "
 			      "does not wait for them",
 			      NULL);
-		report_put_wrapped(reel_buf_text(&b), 10, 0);
+		reel_columns_wrapped(reel_buf_text(&b), 10, 0);
 	}
 	reel_buf_fini(&b);
 }
@@ -85,7 +85,7 @@ static void not_seen(const struct report *r)
 			      ": the calls beneath it are here, its own, "
 			      "its ranks and its collectives are not",
 			      NULL);
-		report_put_wrapped(reel_buf_text(&b), 10, 0);
+		reel_columns_wrapped(reel_buf_text(&b), 10, 0);
 	}
 	reel_buf_fini(&b);
 }
@@ -118,7 +118,7 @@ static void several_worlds(const struct report *r)
 				"same numbers; --ranks tells them apart",
 				reel_num_count(num, worlds), reel_buf_text(&b),
 				worlds > 8 ? " ..." : "");
-		report_put_wrapped(reel_buf_text(&line), 10, 0);
+		reel_columns_wrapped(reel_buf_text(&line), 10, 0);
 		reel_buf_fini(&line);
 	}
 	reel_buf_fini(&b);

@@ -15,78 +15,12 @@
 #include <string.h>
 
 #include "lib/error.h"
+#include "lib/json.h"
 #include "lib/store/store.h"
 #include "lib/text.h"
 
 #include "analyzer/report/advice.h"
 #include "analyzer/report/report.h"
-
-json_t *report_json_text(const char *text, size_t len)
-{
-	json_t *s = json_stringn(text, len);
-	char *shown;
-
-	if (s)
-		return s;
-	shown = malloc(4 * len + 1);
-	if (!shown)
-		return NULL;
-	reel_text_escape(shown, 4 * len + 1, text, len);
-	s = json_string(shown);
-	free(shown);
-	return s;
-}
-
-json_t *report_json_name(const char *name)
-{
-	return name ? report_json_text(name, strlen(name)) : json_null();
-}
-
-/* jansson begins each value in the first column. */
-static int write_indented(const char *text, size_t len, void *columns)
-{
-	const char *end = text + len;
-
-	while (text < end) {
-		const char *line = memchr(text, '\n', (size_t)(end - text));
-		size_t n = (size_t)((line ? line + 1 : end) - text);
-
-		if (fwrite(text, 1, n, stdout) != n ||
-		    (line && printf("%*s", *(int *)columns, "") < 0))
-			return -1;
-		text += n;
-	}
-	return 0;
-}
-
-/* Print @value (taken; NULL: out of memory) so far from the margin. */
-static int put(json_t *value, int columns, struct reel_error *err)
-{
-	int rc, why;
-
-	if (!value)
-		return reel_fail(err, REEL_E_MEMORY,
-				 "out of memory for the document");
-	errno = 0;
-	rc = json_dump_callback(value, write_indented, &columns,
-				JSON_INDENT(2) | JSON_REAL_PRECISION(15) |
-					JSON_ENCODE_ANY);
-	why = errno;
-	json_decref(value);
-	if (rc && why != EPIPE)
-		return reel_fail(err, REEL_E_IO,
-				 "cannot write to standard output: %s",
-				 strerror(why ? why : EIO));
-	return 0;
-}
-
-int report_json_print(json_t *doc, struct reel_error *err)
-{
-	if (put(doc, 0, err))
-		return -1;
-	putchar('\n');
-	return 0;
-}
 
 static json_t *cell(sqlite3_stmt *q, int column)
 {
@@ -98,7 +32,7 @@ static json_t *cell(sqlite3_stmt *q, int column)
 			return json_null();
 		return json_real(sqlite3_column_double(q, column));
 	case SQLITE_TEXT:
-		return report_json_name(
+		return reel_json_name(
 			(const char *)sqlite3_column_text(q, column));
 	default:
 		return json_null();
@@ -227,8 +161,8 @@ static json_t *advice_list(const struct report *r)
 		json_array_append_new(
 			list,
 			json_pack("{s:s, s:o, s:o, s:o}", "code", a->code,
-				  "text", report_json_name(a->text), "try",
-				  a->try_this[0] ? report_json_name(a->try_this)
+				  "text", reel_json_name(a->text), "try",
+				  a->try_this[0] ? reel_json_name(a->try_this)
 						 : json_null(),
 				  "evidence", evidence(a)));
 	}
@@ -258,7 +192,7 @@ static int put_rows(struct reel_store *st, const char *key, const char *sql,
 		if (!one)
 			fputs(n ? ",\n    " : "[\n    ", stdout);
 		n++;
-		if (put(row_of(q), one ? 2 : 4, err))
+		if (reel_json_put(row_of(q), one ? 2 : 4, err))
 			goto out;
 		if (ferror(stdout)) /* nobody reads it any more */
 			break;
@@ -281,7 +215,7 @@ out:
 static int put_value(const char *key, json_t *value, struct reel_error *err)
 {
 	put_key(key);
-	return put(value, 2, err);
+	return reel_json_put(value, 2, err);
 }
 
 int report_json(const struct report *r, struct reel_error *err)
@@ -289,7 +223,7 @@ int report_json(const struct report *r, struct reel_error *err)
 	size_t i;
 
 	fputs("{\n  \"format\": \"ioreel-report-2\"", stdout);
-	if (put_value("verdict", report_json_name(r->verdict), err) ||
+	if (put_value("verdict", reel_json_name(r->verdict), err) ||
 	    put_value("advice", advice_list(r), err) ||
 	    put_value("completeness", completeness(r), err) ||
 	    put_value("storage", fetched(r), err) ||

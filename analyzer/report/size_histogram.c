@@ -96,7 +96,7 @@ static void fold(const struct bins *b, bool shown[BINS])
 
 static int bar_columns(void)
 {
-	return report_bar_columns(20, 21 + 12 + 8 + 8);
+	return reel_columns_bar_width(20, 21 + 12 + 8 + 8);
 }
 
 static void put_share(int *at, int64_t part, int64_t all)
@@ -105,7 +105,7 @@ static void put_share(int *at, int64_t part, int64_t all)
 
 	if (all > 0)
 		snprintf(num, sizeof(num), "%.0f %%", 100 * share(part, all));
-	report_put_right(at, num, 8);
+	reel_columns_right(at, num, 8);
 }
 
 static void print_row(const struct bins *b, const char *name,
@@ -115,9 +115,9 @@ static void print_row(const struct bins *b, const char *name,
 	int at = 2;
 
 	fputs("  ", stdout);
-	report_put_left(&at, name, 19);
-	report_put_bar(&at, bar_columns(), share(bin->calls, b->most_calls));
-	report_put_right(&at, reel_num_count(num, bin->calls), 12);
+	reel_columns_left(&at, name, 19);
+	reel_columns_bar(&at, bar_columns(), share(bin->calls, b->most_calls));
+	reel_columns_right(&at, reel_num_count(num, bin->calls), 12);
 	put_share(&at, bin->bytes, b->sum.bytes);
 	put_share(&at, bin->dur_ns, b->sum.dur_ns);
 	putchar('\n');
@@ -127,12 +127,12 @@ static void print_titles(const char *title)
 {
 	int at = 0;
 
-	report_put_left(&at, title, 21);
+	reel_columns_left(&at, title, 21);
 	if (bar_columns())
-		report_put_left(&at, "", 1 + bar_columns());
-	report_put_right(&at, "calls", 12);
-	report_put_right(&at, "bytes", 8);
-	report_put_right(&at, "time", 8);
+		reel_columns_left(&at, "", 1 + bar_columns());
+	reel_columns_right(&at, "calls", 12);
+	reel_columns_right(&at, "bytes", 8);
+	reel_columns_right(&at, "time", 8);
 	putchar('\n');
 }
 

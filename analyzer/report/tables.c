@@ -76,7 +76,7 @@ static void put_text(int *at, const char *text, int width)
 
 	reel_text_escape(shown + 2, sizeof(shown) - 2, text,
 			 len < PATH_BYTES ? len : PATH_BYTES);
-	report_put_left(at, shown, width);
+	reel_columns_left(at, shown, width);
 }
 
 static bool is_text(const struct column *c)
@@ -92,7 +92,7 @@ static void print_cell(sqlite3_stmt *q, int i, const struct column *c, int *at)
 	if (is_text(c))
 		put_text(at, text ? text : "-", c->width);
 	else
-		report_put_right(at, format(num, q, i, c->form), c->width);
+		reel_columns_right(at, format(num, q, i, c->form), c->width);
 }
 
 static bool has_rows(struct reel_store *st, const char *sql)
@@ -133,7 +133,7 @@ static void print_titles(const struct column *c, unsigned int out, int columns)
 		if (is_text(&c[i]))
 			put_text(&at, c[i].title, c[i].width);
 		else
-			report_put_right(&at, c[i].title, c[i].width);
+			reel_columns_right(&at, c[i].title, c[i].width);
 	}
 	putchar('\n');
 }
@@ -188,9 +188,9 @@ int report_table_files(const struct report *r, struct reel_error *err)
 		{"class", TEXT, 12},	{"file", PATH, 0},
 	};
 
-	report_put_wrapped("Files, those first that took most time (back: "
-			   "reads and writes that went back in the file)",
-			   2, 0);
+	reel_columns_wrapped("Files, those first that took most time (back: "
+			     "reads and writes that went back in the file)",
+			     2, 0);
 	return TABLE(r,
 		     "SELECT opens, reads, writes, read_bytes, write_bytes, "
 		     "read_ns + write_ns + meta_ns, "
@@ -213,9 +213,9 @@ int report_table_steps(const struct report *r, struct reel_error *err)
 	};
 
 	if (!r->ranks) {
-		report_put_wrapped("No steps: nothing said where a training "
-				   "step begins.",
-				   2, 0);
+		reel_columns_wrapped("No steps: nothing said where a training "
+				     "step begins.",
+				     2, 0);
 		return 0;
 	}
 	return TABLE(r,
@@ -240,11 +240,12 @@ static int print_ranks(const struct report *r, struct reel_error *err)
 
 	if (!r->ranks)
 		return 0;
-	report_put_wrapped("Ranks (step, fetch, compute: medians of the steady "
-			   "steps; waits: of the time from the first fetch to "
-			   "the end of the last step; computes: of the steady "
-			   "steps)",
-			   2, 0);
+	reel_columns_wrapped(
+		"Ranks (step, fetch, compute: medians of the steady "
+		"steps; waits: of the time from the first fetch to "
+		"the end of the last step; computes: of the steady "
+		"steps)",
+		2, 0);
 	if (TABLE(r,
 		  "SELECT w.world, o.rank, o.steps, t.median_step_ns, "
 		  "t.median_fetch_ns, "
@@ -314,9 +315,10 @@ int report_table_ranks(const struct report *r, struct reel_error *err)
 
 	if (print_ranks(r, err) || print_mpiio(r, err))
 		return -1;
-	report_put_wrapped("Processes (I/O: union of the times of their calls; "
-			   "sum: added up)",
-			   2, 0);
+	reel_columns_wrapped(
+		"Processes (I/O: union of the times of their calls; "
+		"sum: added up)",
+		2, 0);
 	return TABLE(
 		r,
 		"SELECT w.world, p.pid, p.rank, p.role, p.reads, p.writes, "
@@ -362,9 +364,10 @@ int report_table_sites(const struct report *r, struct reel_error *err)
 	};
 
 	if (!has_rows(r->st, "SELECT 1 FROM v_site LIMIT 1")) {
-		report_put_wrapped("No places of calls: record --stacks notes "
-				   "them.",
-				   2, 0);
+		reel_columns_wrapped(
+			"No places of calls: record --stacks notes "
+			"them.",
+			2, 0);
 		return 0;
 	}
 	return TABLE(r,
@@ -410,12 +413,12 @@ int report_table_launchers(const struct report *r, struct reel_error *err)
 	};
 
 	if (!has_rows(r->st, "SELECT 1 FROM process WHERE launcher NOT NULL")) {
-		report_put_wrapped("No processes of a launcher.", 2, 0);
+		reel_columns_wrapped("No processes of a launcher.", 2, 0);
 		return 0;
 	}
-	report_put_wrapped("Processes of launchers, which are in no other "
-			   "table, and their files",
-			   2, 0);
+	reel_columns_wrapped("Processes of launchers, which are in no other "
+			     "table, and their files",
+			     2, 0);
 	if (TABLE(r,
 		  "SELECT pid, launcher, calls, files, read_bytes, "
 		  "write_bytes, sum_ns, command FROM v_launcher "

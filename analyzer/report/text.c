@@ -52,7 +52,7 @@ static void add_name(struct reel_buf *b, const char *name)
 
 static void put_line(struct reel_buf *b, int indent)
 {
-	report_put_wrapped(reel_buf_text(b), indent, 0);
+	reel_columns_wrapped(reel_buf_text(b), indent, 0);
 	reel_buf_fini(b);
 }
 
@@ -175,17 +175,17 @@ static void print_advice(const struct report *r)
 	int i;
 
 	putchar('\n');
-	report_put_wrapped(r->verdict, 0, 0);
+	reel_columns_wrapped(r->verdict, 0, 0);
 	for (i = 0; i < r->advices; i++) {
 		const struct advice *a = &r->advice[i];
 
 		printf("  %s%-12s%s ", colour ? "\033[1m" : "", a->code,
 		       colour ? "\033[0m" : "");
-		report_put_wrapped(a->text, 15, 15);
+		reel_columns_wrapped(a->text, 15, 15);
 		if (!a->try_this[0])
 			continue;
 		printf("%*sTry: ", 15, "");
-		report_put_wrapped(a->try_this, 15, 20);
+		reel_columns_wrapped(a->try_this, 15, 20);
 	}
 }
 
@@ -196,9 +196,9 @@ static void print_part(const char *name, int64_t ns, double share)
 	int at = 11;
 
 	printf("  %-9s", name);
-	report_put_right(&at, time_or_none(num, ns), 9);
-	report_put_right(&at, report_percent(num, share), 8);
-	report_put_bar(&at, report_bar_columns(40, at), share);
+	reel_columns_right(&at, time_or_none(num, ns), 9);
+	reel_columns_right(&at, reel_columns_percent(num, share), 8);
+	reel_columns_bar(&at, reel_columns_bar_width(40, at), share);
 	putchar('\n');
 }
 
@@ -235,7 +235,7 @@ static void print_parts(const struct report_rank *k)
 static void put_under(struct reel_buf *b)
 {
 	fputs("  ", stdout);
-	report_put_wrapped(reel_buf_text(b), 2, 2);
+	reel_columns_wrapped(reel_buf_text(b), 2, 2);
 	reel_buf_fini(b);
 }
 
@@ -248,13 +248,13 @@ static void print_overlap(const struct report_rank *k)
 		reel_buf_printf(&b, NULL,
 				"I/O hidden behind computation: %s; exposed: "
 				"%s of %s. ",
-				report_percent(num, k->hidden_share),
+				reel_columns_percent(num, k->hidden_share),
 				time_or_none(num2, k->exposed_ns),
 				reel_num_time(num3, (double)(k->hidden_ns +
 							     k->exposed_ns)));
 	if (k->computing_share != REPORT_NONE)
 		reel_buf_printf(&b, NULL, "Computing: %s of the steps.",
-				report_percent(num, k->computing_share));
+				reel_columns_percent(num, k->computing_share));
 	if (b.len)
 		put_under(&b);
 }
@@ -290,7 +290,7 @@ static void print_no_steps(const struct report *r)
 	if (!r->python)
 		return;
 	putchar('\n');
-	report_put_wrapped(
+	reel_columns_wrapped(
 		"No steps: nothing said where a training step begins. "
 		"The hooks know loops over the loaders of PyTorch, "
 		"TensorFlow, Keras and Grain; any other says it with "
@@ -361,7 +361,7 @@ static void put_sizes(int *at, const struct report_moved *m)
 				 max);
 	}
 	snprintf(cell, sizeof(cell), "  %s", text);
-	report_put_left(at, cell, 2 + SIZES_COLUMNS);
+	reel_columns_left(at, cell, 2 + SIZES_COLUMNS);
 }
 
 static void print_row(const char *name, const struct report_group *g,
@@ -373,28 +373,28 @@ static void print_row(const char *name, const struct report_group *g,
 	if (!g->calls && !g->bytes) /* mappings alone make bytes without */
 		return;
 	printf("  %-*s", NAME_COLUMNS - 2, name);
-	report_put_right(&at, reel_num_count(num, g->calls), 10);
-	report_put_right(&at, m ? reel_num_bytes(num, (double)g->bytes) : "-",
-			 9);
+	reel_columns_right(&at, reel_num_count(num, g->calls), 10);
+	reel_columns_right(&at, m ? reel_num_bytes(num, (double)g->bytes) : "-",
+			   9);
 	if (m)
 		put_sizes(&at, m);
 	/* What a stream wrote by itself has no time. */
-	report_put_right(&at,
-			 g->dur_ns > 0
-				 ? reel_num_time(num, (double)g->dur_ns /
-							      (double)g->calls)
-				 : "-",
-			 m ? CALL_COLUMNS : 2 + SIZES_COLUMNS + CALL_COLUMNS);
+	reel_columns_right(
+		&at,
+		g->dur_ns > 0 ? reel_num_time(num, (double)g->dur_ns /
+							   (double)g->calls)
+			      : "-",
+		m ? CALL_COLUMNS : 2 + SIZES_COLUMNS + CALL_COLUMNS);
 	if (m) {
-		report_put_right(
+		reel_columns_right(
 			&at,
 			m->busy_bytes_per_s == REPORT_NONE
 				? "-"
 				: reel_num_rate(num, m->busy_bytes_per_s),
 			11);
-		report_put_right(&at, report_percent(num, m->in_order_share),
-				 9);
-		report_put_right(&at, reel_num_count(num, m->files), 7);
+		reel_columns_right(
+			&at, reel_columns_percent(num, m->in_order_share), 9);
+		reel_columns_right(&at, reel_num_count(num, m->files), 7);
 	}
 	putchar('\n');
 }
@@ -464,7 +464,7 @@ static void read_meta(const struct report *r, struct report_group *row)
 static void put_sentence(struct reel_buf *b)
 {
 	fputs("  ", stdout);
-	report_put_wrapped(reel_buf_text(b), 4, 2);
+	reel_columns_wrapped(reel_buf_text(b), 4, 2);
 	reel_buf_fini(b);
 }
 
@@ -537,8 +537,8 @@ static void print_mpiio(const struct report *r)
 			op[i], reel_num_bytes(num[0], (double)m->bytes),
 			reel_num_count(num[1], m->calls),
 			m->calls == 1 ? "" : "s",
-			report_percent(num[2], (double)m->collective /
-						       (double)m->calls));
+			reel_columns_percent(num[2], (double)m->collective /
+							     (double)m->calls));
 		if (m->beneath_calls != REPORT_NONE)
 			reel_buf_printf(
 				&b, NULL,
@@ -594,14 +594,14 @@ static void print_titles(void)
 	int at = 0;
 
 	putchar('\n');
-	report_put_left(&at, "What moved", NAME_COLUMNS);
-	report_put_right(&at, "calls", 10);
-	report_put_right(&at, "bytes", 9);
-	report_put_left(&at, "  size min / median / max", 2 + SIZES_COLUMNS);
-	report_put_right(&at, "per call", CALL_COLUMNS);
-	report_put_right(&at, "while busy", 11);
-	report_put_right(&at, "in order", 9);
-	report_put_right(&at, "files", 7);
+	reel_columns_left(&at, "What moved", NAME_COLUMNS);
+	reel_columns_right(&at, "calls", 10);
+	reel_columns_right(&at, "bytes", 9);
+	reel_columns_left(&at, "  size min / median / max", 2 + SIZES_COLUMNS);
+	reel_columns_right(&at, "per call", CALL_COLUMNS);
+	reel_columns_right(&at, "while busy", 11);
+	reel_columns_right(&at, "in order", 9);
+	reel_columns_right(&at, "files", 7);
 	putchar('\n');
 }
 
@@ -644,11 +644,11 @@ static void print_more(const char *run)
 			"--stacks %s",
 			reel_cli_utf8() ? "\u00b7" : "-");
 	putchar('\n');
-	at = report_put_words(reel_buf_text(&b), 6, 0);
+	at = reel_columns_words(reel_buf_text(&b), 6, 0);
 	reel_buf_fini(&b);
 	reel_buf_puts(&b, " ioreel sql ", NULL);
 	reel_cli_word(&b, run);
-	report_put_left(&at, reel_buf_text(&b), 0);
+	reel_columns_left(&at, reel_buf_text(&b), 0);
 	putchar('\n');
 	reel_buf_fini(&b);
 }

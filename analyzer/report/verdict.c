@@ -40,18 +40,18 @@ static void add_but(struct reel_buf *b, const struct report *r)
 		reel_buf_printf(b, NULL,
 				", but the thread that steps spends %s of "
 				"that time in I/O of its own",
-				report_percent(part, own));
+				reel_columns_percent(part, own));
 	} else if (checkpoint) {
 		reel_buf_printf(
 			b, NULL, ", but checkpoints take %s of %s",
-			report_percent(part,
-				       advice_of_run(r, r->checkpoint_ns)),
+			reel_columns_percent(
+				part, advice_of_run(r, r->checkpoint_ns)),
 			advice_run(run, r));
 	} else if (advice_of(r, "EPOCH-START")) {
 		reel_buf_printf(
 			b, NULL, ", but starts of epochs take %s of %s",
-			report_percent(part,
-				       advice_of_run(r, r->epoch_start_ns)),
+			reel_columns_percent(
+				part, advice_of_run(r, r->epoch_start_ns)),
 			advice_run(run, r));
 	} else if (advice_of(r, "STORAGE-BOUND")) {
 		reel_buf_printf(
@@ -76,7 +76,7 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 
 	reel_buf_printf(b, NULL,
 			"The job %s for its input: %s of " LOOP " (%s of %s",
-			how, report_percent(part, k->wait_share),
+			how, reel_columns_percent(part, k->wait_share),
 			reel_num_time(wait, (double)k->loop_wait_ns),
 			reel_num_time(loop, (double)k->loop_ns));
 	if (r->ranks > 1 && k->wait_share > 0)
@@ -116,7 +116,7 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 			&b, err, "I/O takes %s of %s: %s",
 			reel_num_time(time, (double)r->io_ns),
 			advice_run(run, r),
-			report_percent(part, advice_of_run(r, r->io_ns)));
+			reel_columns_percent(part, advice_of_run(r, r->io_ns)));
 	} else {
 		reel_buf_puts(&b, "The job did no I/O on files", err);
 	}

@@ -16,7 +16,8 @@
 
 #include "analyzer/load/launcher.h"
 #include "analyzer/load/load.h"
-#include "record/internal.h"
+#include "cmd/record_summary.h"
+#include "record/record.h"
 
 /* Counting a larger trace would take more than some seconds. */
 #define COUNT_MOST (600ull << 20)
@@ -136,8 +137,8 @@ static uint64_t directory_bytes(const char *dir)
 	return sum;
 }
 
-int record_summary(const char *dir, bool records, struct record_summary *s,
-		   struct reel_error *err)
+int record_summarize(const char *dir, bool records, struct record_summary *s,
+		     struct reel_error *err)
 {
 	struct reel_trace *tr = NULL;
 	const char **launcher;
