@@ -9,7 +9,6 @@ unset LD_PRELOAD PYTHONPATH PYENV_ROOT PYENV_VERSION
 PY=$(python3 -c 'import sys; print(sys.executable)') ||
 	skip_all 'no python3'
 R="$IOREEL record"
-sql() { "$IOREEL" sql --format tsv "$1" "$2" | tail -n +2; }
 
 # --- a pyenv --------------------------------------------------------------
 # Shims that run "pyenv exec NAME", which asks more of its scripts and becomes

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/../lib/tap.sh"
 GEN=$O/tests/data/gen_trace
 TRACE=$TOP/tests/data/trace-1.0
-sql() { "$IOREEL" sql --format tsv "$@" | tail -n +2; }
 
 # What the generator says it wrote: call, path, fd, offset, asked, result, errno
 # in the order of end, with NULL as "-".

@@ -5,7 +5,6 @@
 # boot_id of its own makes it another host.
 . "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
-q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
 echo 11111111-2222-3333-4444-555555555555 >boot
 cat >apart.sh <<'SH'
 [ $1 = same ] || mount --bind boot /proc/sys/kernel/random/boot_id || exit 1
@@ -43,12 +42,12 @@ for clock in tsc monotonic; do
 			sh turns.sh 0 2>>err
 		wait
 		unset PMI_SIZE IOREEL_CLOCK
-		is "$clock, $boot boot: in order" "$(q job "$order")" \
+		is "$clock, $boot boot: in order" "$(sql job "$order")" \
 			"$(printf '39\t0')"
 		is "$clock, $boot boot: the job took seconds" \
-			"$(q job 'select max(start_ns) < 60e9 from v_event')" 1
+			"$(sql job 'select max(start_ns) < 60e9 from v_event')" 1
 		is "$clock, $boot boot: hosts" \
-			"$(q job 'select count(*) from host')" \
+			"$(sql job 'select count(*) from host')" \
 			$([ $boot = same ] && echo 1 || echo 2)
 		[ $boot = same ] && continue
 		check "$clock: the report names both" \

@@ -13,7 +13,6 @@ cat data >/dev/null
 [ -n "$1" ] && [ "$1" = "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$RANK}}" ] && exit 3
 exit 0
 SH
-q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
 bytes="select count(distinct process_id), sum(bytes) from v_event
 	where call = 'read' and path like '%/data'"
 ranks='select group_concat(rank) from (select distinct rank from process
@@ -26,9 +25,9 @@ try() {
 	"$@" >out 2>err </dev/null
 	is "$name: one summary" "$(grep -c '^ioreel: next: ' err)" 1
 	check "$name: of four ranks" 'grep -q "^ioreel: 4 ranks, " err'
-	is "$name: every byte of every rank" "$(q "$dir" "$bytes")" \
+	is "$name: every byte of every rank" "$(sql "$dir" "$bytes")" \
 		"$(printf '4\t40000')"
-	is "$name: ranks" "$(q "$dir" "$ranks")" 0,1,2,3
+	is "$name: ranks" "$(sql "$dir" "$ranks")" 0,1,2,3
 	check "$name: nothing else is left" '! ls $dir | grep -Evq "\.log$|^job\.(json|counts)$" && ls $dir'
 }
 R="$IOREEL record"
@@ -62,8 +61,8 @@ if command -v mpirun.openmpi >/dev/null; then
 		skip 'a rank that fails is named' 'mpirun killed ioreel eight times'
 	fi
 	$R -q -o around -- $M sh app.sh
-	is 'ioreel record around mpirun' "$(q around "$bytes")" "$(printf '4\t40000')"
-	is 'and its ranks' "$(q around "$ranks")" 0,1,2,3
+	is 'ioreel record around mpirun' "$(sql around "$bytes")" "$(printf '4\t40000')"
+	is 'and its ranks' "$(sql around "$ranks")" 0,1,2,3
 	unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 else
 	skip 'Open MPI' 'no mpirun.openmpi'
@@ -71,7 +70,7 @@ fi
 if command -v mpirun.mpich >/dev/null; then
 	try 'MPICH' mpich mpirun.mpich -n 4 $R -o mpich -- sh app.sh
 	$R -q -o around2 -- mpirun.mpich -n 4 sh app.sh
-	is 'ioreel record around MPICH' "$(q around2 "$bytes")" "$(printf '4\t40000')"
+	is 'ioreel record around MPICH' "$(sql around2 "$bytes")" "$(printf '4\t40000')"
 else
 	skip 'MPICH' 'no mpirun.mpich'
 fi
@@ -130,11 +129,11 @@ fi
 
 # --- the shim without "ioreel record" --------------------------------------
 LD_PRELOAD=$O/libioreel.so IOREEL_DIR=$T/bare cat data data | cat >out
-is 'LD_PRELOAD and IOREEL_DIR are enough' "$(q bare "$bytes")" "$(printf '1\t20000')"
+is 'LD_PRELOAD and IOREEL_DIR are enough' "$(sql bare "$bytes")" "$(printf '1\t20000')"
 check 'the directory is private' '[ "$(stat -c %a bare)" = 700 ]'
 check 'and loads' '"$IOREEL" load bare -o bare.db && "$IOREEL" report bare.db >report'
 LD_PRELOAD=$O/libioreel.so IOREEL_DIR=$T/bare cat data | cat >out
-is 'a second program joins it' "$(q bare "$bytes")" "$(printf '2\t30000')"
+is 'a second program joins it' "$(sql bare "$bytes")" "$(printf '2\t30000')"
 LD_PRELOAD=$O/libioreel.so IOREEL_DIR=/proc/no cat data >out 2>err
 check 'one that cannot be made harms nobody' 'cmp out data && [ ! -s err ]'
 finish

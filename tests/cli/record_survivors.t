@@ -10,7 +10,6 @@ R="$IOREEL record --no-hooks"
 PY=/usr/bin/python3
 [ -x "$PY" ] || PY=$(command -v python3)
 [ -x "$PY" ] || skip_all 'no python3'
-sql() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
 await() {	# until the shell command succeeds, or 60 s
 	for _ in $(seq 3000); do
 		eval "$1" && return

@@ -4,7 +4,6 @@
 # a section, no empty ones.
 . "$(dirname "$0")/../lib/tap.sh"
 PYTHON=$(python3 -c 'import sys; print(sys.executable)') || skip_all 'no python3'
-sql() { ioreel sql --format tsv "$@" | tail -n +2; }
 
 # --- What moved ---------------------------------------------------------------
 cat >job.py <<'PY'

@@ -8,14 +8,14 @@ export IOREEL_HOOKS
 mkdir out
 "$IOREEL" record -q -o b.reel -- python3 "$TOP/tests/jobs/background_save.py" out 2>err ||
 	skip_all 'no python3'
-sql() { "$IOREEL" sql b.reel "$1" --format tsv | tail -n +2; }
+RUN=b.reel
 
 is 'three were written' \
-	"$(sql "SELECT count(*) FROM v_span WHERE name = 'checkpoint'")" 3
+	"$(q "SELECT count(*) FROM v_span WHERE name = 'checkpoint'")" 3
 is 'the steps have no phase but fetch and computation' \
-	"$(sql 'SELECT sum(other_ns) FROM v_step')" 0
+	"$(q 'SELECT sum(other_ns) FROM v_step')" 0
 is 'what is saved is known as such, whatever its name' \
-	"$(sql "SELECT replace(path, '$T/out/', '') FROM v_file
+	"$(q "SELECT replace(path, '$T/out/', '') FROM v_file
 		WHERE class = 'checkpoint' ORDER BY path" | xargs)" \
 	'behind tmp1234 waited0 waited1'
 "$IOREEL" report b.reel >report

@@ -21,7 +21,6 @@ for case in run loop workers; do
 done
 check 'the same output, status and files' 'diff -r bare rec'
 
-sql() { "$IOREEL" sql "$@" --format tsv | tail -n +2; }
 is 'what was saved and loaded' "$(sql run.reel "
 	SELECT name, closed, (SELECT group_concat(substr(path,
 		length('$T/rec/') + 1) || ' ' || bytes, ', ') FROM v_event e

@@ -5,7 +5,6 @@
 # shell tools, and MPI-IO.
 . "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
-q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
 codes() { "$IOREEL" report --json "$1" | python3 -c 'import json, sys
 print(sorted(a["code"] for a in json.load(sys.stdin)["advice"]))'; }
 # Calls and bytes of each group; on the job's own files, where they are named.
@@ -24,12 +23,12 @@ compare() { # NAME COMMAND ...
 			>/dev/null 2>$1.err || return
 	done
 	check "$1: there is something to compare" \
-		'[ "$(q '$1.all' "$sums" | wc -l)" -ge 3 ]'
-	is "$1: calls and bytes" "$(q $1.none "$sums")" "$(q $1.all "$sums")"
-	is "$1: all that was read and written" "$(q $1.none "$all")" \
-		"$(q $1.all "$all")"
+		'[ "$(sql '$1.all' "$sums" | wc -l)" -ge 3 ]'
+	is "$1: calls and bytes" "$(sql $1.none "$sums")" "$(sql $1.all "$sums")"
+	is "$1: all that was read and written" "$(sql $1.none "$all")" \
+		"$(sql $1.all "$all")"
 	steps='select rank, epoch, steps, unknown_steps from v_epoch'
-	is "$1: steps" "$(q $1.none "$steps")" "$(q $1.all "$steps")"
+	is "$1: steps" "$(sql $1.none "$steps")" "$(sql $1.all "$steps")"
 	check "$1: less is written" \
 		'[ "$(cat '$1'.none/*.log | wc -c)" -lt "$(cat '$1'.all/*.log | wc -c)" ]'
 }
@@ -71,8 +70,8 @@ if python=$("$TOP/scripts/torch-python" 2>&1); then
 			'"$IOREEL" report '$kind'.none >r && ! grep -q "No steps" r &&
 			grep -q "^Where a step" r'
 		is "$kind: batches of the workers" \
-			"$(q $kind.none "select sum(worker_batches) from rank_time")" \
-			"$(q $kind.all "select sum(worker_batches) from rank_time")"
+			"$(sql $kind.none "select sum(worker_batches) from rank_time")" \
+			"$(sql $kind.all "select sum(worker_batches) from rank_time")"
 	done
 else
 	skip 'jobs of PyTorch' 'no PyTorch'
@@ -89,8 +88,8 @@ END
 compare tools sh tools.sh
 errors="select call_group, errno, sum(calls) from v_event where errno > 0
 	group by 1, 2"
-is 'tools: calls that failed' "$(q tools.none "$errors")" \
-	"$(q tools.all "$errors")"
+is 'tools: calls that failed' "$(sql tools.none "$errors")" \
+	"$(sql tools.all "$errors")"
 is 'tools: the same codes' "$(codes tools.none)" "$(codes tools.all)"
 
 cat >mpi.c <<'END'

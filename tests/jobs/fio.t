@@ -9,7 +9,7 @@ PY=/usr/bin/python3
 [ -x "$PY" ] || PY=$(command -v python3) || skip_all 'no python3'
 unset LD_PRELOAD
 
-sql() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+RUN=t.reel
 
 # Of each job: reads, bytes read, writes, bytes written; jobs in no order.
 totals() {
@@ -47,7 +47,7 @@ engine() {
 	recorded "$@"
 	is "$what: status" "$rc $(cat err)" "0 "
 	totals <out.json >want
-	sql "SELECT sum(call_group = 'read'),
+	q "SELECT sum(call_group = 'read'),
 		sum(CASE call_group WHEN 'read' THEN bytes ELSE 0 END),
 		sum(call_group = 'write'),
 		sum(CASE call_group WHEN 'write' THEN bytes ELSE 0 END)
@@ -72,7 +72,7 @@ done
 if engine 'libaio, deep' ASYNC --ioengine=libaio --rw=randread --direct=1 --thread
 then
 	check 'libaio, deep: never more than 16 in flight' \
-		'[ "$(sql "SELECT max(arg2) <= 16 AND max(arg2) > 1 FROM event
+		'[ "$(q "SELECT max(arg2) <= 16 AND max(arg2) > 1 FROM event
 			JOIN call USING (call_id) WHERE name = \"async_read\"")" = 1 ]'
 else
 	skip 'libaio, deep: never more than 16 in flight' 'no direct I/O here'
@@ -84,7 +84,7 @@ if job --ioengine=io_uring --rw=randrw --thread >bare.json 2>bare.err; then
 	recorded --ioengine=io_uring --rw=randrw --thread
 	is 'io_uring: status' "$rc $(cat err)" "0 "
 	is 'io_uring: every operation is recorded, or counted as not seen' \
-		"$(sql "SELECT (SELECT count(*) FROM v_event
+		"$(q "SELECT (SELECT count(*) FROM v_event
 			WHERE call IN ('async_read', 'async_write')) +
 			(SELECT coalesce(sum(value), 0) FROM note
 			WHERE key = 'io_uring_unseen')")" 1024
@@ -106,14 +106,14 @@ fi
 # Mappings: bytes, not calls; sequential passes touch each page once.
 if job --ioengine=mmap --rw=read --thread >bare.json 2>bare.err; then
 	recorded --ioengine=mmap --rw=read --thread
-	is 'mmap: bytes of the pages' "$(sql "SELECT sum(bytes) FROM v_event
+	is 'mmap: bytes of the pages' "$(q "SELECT sum(bytes) FROM v_event
 		WHERE call = 'map_read' AND path LIKE '%/f._'")" 4194304
-	is 'mmap: the advice on each file' "$(sql "SELECT count(DISTINCT path)
+	is 'mmap: the advice on each file' "$(q "SELECT count(DISTINCT path)
 		FROM v_event WHERE call = 'posix_madvise' AND arg = 2
 		AND path LIKE '%/f._'")" 2
 	sync f.* # what is dirty already is not made so
 	recorded --ioengine=mmap --rw=write --thread
-	is 'mmap: bytes of the changed pages' "$(sql "SELECT sum(bytes)
+	is 'mmap: bytes of the changed pages' "$(q "SELECT sum(bytes)
 		FROM v_event WHERE call = 'map_write' AND path LIKE '%/f._'
 		")" 4194304
 else

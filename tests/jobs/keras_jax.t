@@ -11,7 +11,6 @@ job=$TOP/tests/jobs/keras_jax.py
 python3 "$job" make "$T/lib" || skip_all 'no python3'
 hidden='import sys; sys.exit(sys.version_info < (3, 11))'
 
-sql() { "$IOREEL" sql "$@" --format tsv | tail -n +2; }
 for case in fit unknown fails; do
 	python3 "$job" $case >bare 2>bare.err
 	echo "status $?" >>bare

@@ -7,7 +7,6 @@
 
 unset LD_PRELOAD
 host=$O/tests/jobs/log_append
-sql() { "$IOREEL" sql "$@" --format tsv | tail -n +2; }
 
 # both WHAT [RECORD'S OPTION]: bare and recorded, in a folder each.
 both() {

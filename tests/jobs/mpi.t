@@ -14,20 +14,20 @@ job() {
 	timeout $patience "$IOREEL" record -q -o "$name.reel" -- "$@" >out 2>&1
 	is "$name: the job ended well" "$? $(sort -u out)" \
 		"0 wrote $wrote read $read"
-	is "$name: ranks" "$(q "$name" 'select ranks from run')" 2
+	is "$name: ranks" "$(sql "$name.reel" 'select ranks from run')" 2
 	is "$name: bytes asked of MPI-IO, but for what HDF5 keeps for itself" \
-		"$(q "$name" "select call_group, sum(bytes) from v_event
+		"$(sql "$name.reel" "select call_group, sum(bytes) from v_event
 			where layer = 'MPIIO' and bytes >= 65536
 			group by call_group order by 1")" \
 		"$(printf 'read\t%d\nwrite\t%d' $((2 * read)) $((2 * wrote)))"
 	is "$name: every file that MPI opened has its bytes beneath" \
-		"$(q "$name" 'select op, bytes = file_bytes from v_mpiio')" \
+		"$(sql "$name.reel" 'select op, bytes = file_bytes from v_mpiio')" \
 		"$(printf 'read\t1\nwrite\t1')"
 	is "$name: nothing is counted twice" \
-		"$(q "$name" "select sum(read_bytes), sum(write_bytes) from v_process")" \
-		"$(q "$name" 'select read_bytes, write_bytes from v_summary')"
+		"$(sql "$name.reel" "select sum(read_bytes), sum(write_bytes) from v_process")" \
+		"$(sql "$name.reel" 'select read_bytes, write_bytes from v_summary')"
 	is "$name: a collective write holds the writes of its process" \
-		"$(q "$name" "select count(*) from v_event m where layer = 'MPIIO'
+		"$(sql "$name.reel" "select count(*) from v_event m where layer = 'MPIIO'
 			and call_group = 'write' and not exists (select 1 from v_event p
 			where p.layer = 'POSIX' and p.call_group = 'write' and
 			p.thread_id = m.thread_id and p.path = m.path and
@@ -56,7 +56,7 @@ then
 	timeout 300 mpirun.openmpi --oversubscribe -n 4 "$IOREEL" record -q -o each.reel -- \
 		"$PY" "$jobs" mpi4py DATA >out 2>&1
 	is 'record under mpirun: one directory, four ranks' \
-		"$(q each 'select ranks, (select sum(bytes) from v_mpiio) from run')" \
+		"$(sql "each.reel" 'select ranks, (select sum(bytes) from v_mpiio) from run')" \
 		"$(printf '4\t10485760')"
 else
 	skip 'mpi4py' 'no mpirun.openmpi or no mpi4py'

@@ -16,7 +16,7 @@ by_name() {
 	for how in lazy global deep; do
 		moved "$mpi-dlsym-$how" 1 $run ./by_name DATA "$1" $how
 		is "$mpi-dlsym-$how: the rest of its calls" \
-			"$(q "$mpi-dlsym-$how" "select group_concat(call) from (select
+			"$(sql "$mpi-dlsym-$how.reel" "select group_concat(call) from (select
 			distinct call from v_event where layer = 'MPIIO' and call_group
 			not in ('read', 'write') order by 1)")" \
 			'MPI_Barrier,MPI_File_close,MPI_File_open,MPI_Finalize,MPI_Init'
@@ -54,7 +54,7 @@ tools() {
 			[ $order = bare ] ||
 				set -- "$IOREEL" record -q -o tool.reel -- "$@"
 			timeout $patience "$@" 2>&1 | sort >out.$order
-			[ $order = bare ] || q tool "select rank, call_id, count(*),
+			[ $order = bare ] || sql "tool.reel" "select rank, call_id, count(*),
 				sum(result) from event join process using (process_id)
 				join call using (call_id) where layer = 'MPIIO'
 				group by 1, 2" >seen.$order
@@ -91,7 +91,7 @@ sessions() {
 	timeout $patience "$IOREEL" record -q -o sessions.reel -- $run ./sessions \
 		>out 2>&1
 	is "$mpi-sessions: the same" "$? $(sort out)" "0 $(sort bare)"
-	is "$mpi-sessions: its collectives" "$(q sessions "select call, count(*)
+	is "$mpi-sessions: its collectives" "$(sql "sessions.reel" "select call, count(*)
 		from v_event where layer = 'MPIIO' group by 1")" \
 		"$(printf 'MPI_Allreduce\t2\nMPI_Barrier\t2')"
 }
@@ -109,8 +109,8 @@ for mpi in openmpi mpich; do
 	moved "$mpi-edges" 1 $(run_by $mpi $ranks) ./edges DATA shared
 	beneath "$mpi-edges" $(run_by $mpi $ranks) ./edges DATA shared
 	is "$mpi: sequences of calls are of those that do the work" \
-		"$(q "$mpi-edges" 'select sum(calls) from thread_sequence')" \
-		"$(q "$mpi-edges" "select sum(calls) from v_call where not message
+		"$(sql "$mpi-edges.reel" 'select sum(calls) from thread_sequence')" \
+		"$(sql "$mpi-edges.reel" "select sum(calls) from v_call where not message
 			and layer <> 'MPIIO' and call_group <> 'queue' and
 			call not in ('map_read', 'map_write')")"
 	ranks=2

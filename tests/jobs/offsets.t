@@ -6,7 +6,6 @@
 
 unset LD_PRELOAD
 probe=$O/tests/jobs/offsets_probe
-sql() { "$IOREEL" sql "$@" --format tsv | tail -n +2; }
 
 for what in exec append big paths; do
 	mkdir $what && cd $what || exit 1

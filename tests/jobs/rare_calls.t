@@ -84,7 +84,6 @@ fi
 mkdir -p any bin
 $as test -w "$T/any" || as=
 cp "$O/ioreel" "$O/libioreel.so" bin # where they were built, only root may look
-sql() { "$IOREEL" sql "$@" --format tsv | tail -n +2; }
 job='cat in >/dev/null; dd if=in of=/dev/null bs=1 status=none; cat in | (umask 0; wc -c)'
 for mask in 0777 0277 0477; do
 	$as sh -c "umask $mask; exec bin/ioreel record -q --no-hooks -o any/$mask.reel -- sh -c '$job'" >out 2>err

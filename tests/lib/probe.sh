@@ -3,7 +3,7 @@
 # after tap.sh. The one thing to know: a probe prints what it observes (results,
 # errno, descriptor numbers), so that equal output is equal behaviour.
 #
-# $last is the trace of the last guest; q QUERY asks it.
+# $RUN is the trace of the last guest, which q asks.
 unset LD_PRELOAD
 CC=${CC:-cc}
 
@@ -11,11 +11,11 @@ CC=${CC:-cc}
 guest() {
 	local name=$1
 	shift
-	last=$T/$name.reel
-	rm -rf bare traced "$last"
+	RUN=$T/$name.reel
+	rm -rf bare traced "$RUN"
 	mkdir bare traced
 	(cd bare && "$@" >out 2>err </dev/null; echo "status $?" >>out)
-	(cd traced && "$IOREEL" record -q -o "$last" -- "$@" \
+	(cd traced && "$IOREEL" record -q -o "$RUN" -- "$@" \
 		>out 2>err </dev/null; echo "status $?" >>out)
 	is "$name: output and status" "$(cat traced/out)" "$(cat bare/out)"
 	is "$name: standard error" "$(cat traced/err)" "$(cat bare/err)"
@@ -27,8 +27,6 @@ probe() {
 	shift
 	guest "$name" "$(echo "$O"/tests/shim/*/"$name")" "$@"
 }
-
-q() { "$IOREEL" sql "$last" "$1" --format tsv 2>&1 | tail -n +2; }
 
 # Events and operations that the shim could not record.
 lost() { q 'SELECT coalesce(sum(count), 0) FROM loss'; }

@@ -51,6 +51,10 @@ is() {
 	fi
 }
 
+# sql RUN QUERY: its rows as TSV, without the header. q QUERY: the same of $RUN.
+sql() { "$IOREEL" sql --format tsv "$@" | tail -n +2; }
+q() { sql "$RUN" "$1"; }
+
 skip_all() {
 	echo "1..0 # SKIP $1"
 	exit 0

@@ -13,8 +13,6 @@ count="$PY $TOP/tests/lib/strace_count.py"
 patience=300
 columns=opens,failed_opens,reads,read_bytes,writes,write_bytes,seeks,closes
 
-q() { "$IOREEL" sql "$1.reel" "$2" --format tsv | tail -n +2; }
-
 # run_by openmpi|mpich RANKS: the command that starts a job.
 run_by() {
 	case $1 in
@@ -35,7 +33,7 @@ beneath() {
 	timeout $patience strace -ff -y -s 0 -o "s.$name" \
 		-e trace=%file,%desc,%process "$@" >out.bare 2>&1
 	# what aio does, a thread of libc does by pread and pwrite
-	q "$name" 'SELECT pid, call, path, result, errno FROM v_event' |
+	sql "$name.reel" 'SELECT pid, call, path, result, errno FROM v_event' |
 		sed 's/\tasync_\(read\|write\)\t/\tp\1\t/' >events
 	sed -i '1i pid\tcall\tpath\tresult\terrno' events
 	$count events DATA $columns <events >got
@@ -54,7 +52,7 @@ moved() {
 	timeout $patience "$IOREEL" record -q -o "$name.reel" -- "$@" >out 2>err
 	is "$name: the job ended well" "$? $(grep -c ' wrote ' out)" "0 $ranks"
 	is "$name: what each rank asked of MPI-IO" \
-		"$(q "$name" "select rank || ' wrote ' || sum(iif(c.call_group =
+		"$(sql "$name.reel" "select rank || ' wrote ' || sum(iif(c.call_group =
 			'write', e.result, 0)) || ' read ' || sum(iif(c.call_group =
 			'read', e.result, 0)) from event e join call c using (call_id)
 			join process p using (process_id) where layer = 'MPIIO' and

@@ -6,7 +6,6 @@
 
 unset LD_PRELOAD NVTX_INJECTION64_PATH
 host=$O/tests/shim/anchors/nvtx_host
-sql() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
 "$host" >bare; echo "status $?" >>bare
 "$IOREEL" record -q -o t.reel -- "$host" >rec; echo "status $?" >>rec
 is 'the same output' "$(cat rec)" "$(cat bare)"

@@ -8,24 +8,24 @@ probe=$O/tests/shim/async/aio_ops
 "$IOREEL" record -q -o t.reel -- "$probe" file >traced; echo "status $?" >>traced
 is 'output and status' "$(cat traced)" "$(cat bare)"
 
-sql() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
-is 'operations, bytes and failures are the program'\''s' "$(sql "
+RUN=t.reel
+is 'operations, bytes and failures are the program'\''s' "$(q "
 	SELECT call, count(*), sum(coalesce(bytes, 0)), sum(errno <> 0)
 	FROM v_event WHERE call LIKE 'async%' AND path LIKE '%/file'
 	GROUP BY call ORDER BY call")" "$(grep async bare)"
-is 'one read was never told' "$(sql "
+is 'one read was never told' "$(q "
 	SELECT errno, result FROM v_event
 	WHERE call = 'async_read' AND path LIKE 'pipe:%'")" "115	-1"
-is 'nothing of it is a POSIX read or write' "$(sql "
+is 'nothing of it is a POSIX read or write' "$(q "
 	SELECT count(*) FROM v_event
 	WHERE layer = 'POSIX' AND call_group IN ('read', 'write')
 	AND path LIKE '%/file'")" 0
-is 'offsets are those asked' "$(sql "
+is 'offsets are those asked' "$(q "
 	SELECT min(offset), max(offset), sum(offset) FROM v_event
 	WHERE call = 'async_write'")" "0	126976	2031616"
-is 'in flight together' "$(sql "
+is 'in flight together' "$(q "
 	SELECT max(arg) FROM v_event WHERE call = 'async_write'")" 1
-is 'an operation begins with its submission' "$(sql "
+is 'an operation begins with its submission' "$(q "
 	SELECT count(*) FROM v_event o WHERE o.call = 'async_write' AND
 	NOT EXISTS (SELECT 1 FROM v_event s WHERE s.call = 'aio_write'
 		AND s.start_ns = o.start_ns)")" 0

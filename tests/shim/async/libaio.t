@@ -3,7 +3,7 @@
 # libaio_seen: the kernel's aio, through syscall() and through libaio.
 . "$(dirname "$0")/../../lib/tap.sh"
 
-sql() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+RUN=t.reel
 
 # seen WHAT PROBE
 seen() {
@@ -12,16 +12,16 @@ seen() {
 	"$IOREEL" record -q -o t.reel -- "$2" file >traced
 	echo "status $?" >>traced
 	is "$1: output and status" "$(cat traced)" "$(cat bare)"
-	is "$1: operations and bytes are the program's" "$(sql "
+	is "$1: operations and bytes are the program's" "$(q "
 		SELECT call, count(*), sum(coalesce(bytes, 0)), sum(errno <> 0)
 		FROM v_event WHERE call LIKE 'async%' AND path LIKE '%/file'
 		GROUP BY call ORDER BY call")" "$(grep async bare)"
-	is "$1: each submission once" "$(sql "
+	is "$1: each submission once" "$(q "
 		SELECT count(*), sum(max(result, 0)), sum(errno <> 0)
 		FROM v_event WHERE call = 'io_submit'")" "7	35	2"
-	is "$1: offsets" "$(sql "SELECT min(offset), max(offset) FROM v_event
+	is "$1: offsets" "$(q "SELECT min(offset), max(offset) FROM v_event
 		WHERE call = 'async_write'")" "0	122880"
-	is "$1: the vector's length" "$(sql "SELECT count(*) FROM v_event
+	is "$1: the vector's length" "$(q "SELECT count(*) FROM v_event
 		WHERE call = 'async_read' AND asked = 1100")" 1
 }
 

@@ -3,7 +3,7 @@
 # io_uring_seen: rings that the program maps itself, and liburing's.
 . "$(dirname "$0")/../../lib/tap.sh"
 
-sql() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+RUN=t.reel
 
 # seen WHAT PROBE [ARGUMENT]
 seen() {
@@ -14,13 +14,13 @@ seen() {
 	"$IOREEL" record -q -o t.reel -- "$@" >traced
 	echo "status $?" >>traced
 	is "$what: output and status" "$(cat traced)" "$(cat bare)"
-	is "$what: operations and bytes are the program's" "$(sql "
+	is "$what: operations and bytes are the program's" "$(q "
 		SELECT call, count(*), sum(coalesce(bytes, 0)), sum(errno <> 0)
 		FROM v_event WHERE call LIKE 'async%' AND path LIKE '%/file'
 		GROUP BY call ORDER BY call")" "$(grep async bare)"
-	is "$what: every offset once" "$(sql "SELECT count(DISTINCT offset),
+	is "$what: every offset once" "$(q "SELECT count(DISTINCT offset),
 		max(offset) FROM v_event WHERE call LIKE 'async%'")" "512	2093056"
-	is "$what: nothing unseen" "$(sql "SELECT count(*) FROM note
+	is "$what: nothing unseen" "$(q "SELECT count(*) FROM note
 		WHERE key = 'io_uring_unseen'")" 0
 }
 
@@ -31,11 +31,11 @@ probe=$O/tests/shim/async/uring_ops
 seen 'two mappings' "$probe" file
 seen 'one mapping' "$probe" file single
 seen 'a preallocation' "$probe" file more
-is 'which has no record, and is counted' "$(sql 'SELECT sum(count) FROM loss')" 1
+is 'which has no record, and is counted' "$(q 'SELECT sum(count) FROM loss')" 1
 if cc -DWITH_LIBURING -o with_lib "$TOP/tests/shim/async/uring_ops.c" -luring \
 	2>/dev/null; then
 	seen liburing ./with_lib file
-	is 'an open and a close by the ring' "$(sql "
+	is 'an open and a close by the ring' "$(q "
 		SELECT call, errno, fd FROM v_event
 		WHERE call IN ('openat', 'close') ORDER BY start_ns")" \
 		"openat	0	5
@@ -44,10 +44,10 @@ close	0	5"
 	rm -rf t.reel
 	if "$IOREEL" record -q -o t.reel -- ./slots >out; then
 		is 'a slot with another file: its bytes are not the first one' \
-			"$(sql "SELECT path LIKE '%/first', bytes FROM v_event
+			"$(q "SELECT path LIKE '%/first', bytes FROM v_event
 			WHERE call = 'async_write'")" '1	3'
 		is 'the open and the write of that slot are counted' \
-			"$(sql 'SELECT sum(count) FROM loss')" 2
+			"$(q 'SELECT sum(count) FROM loss')" 2
 	else
 		skip 'slots' 'no files opened into slots here'
 	fi

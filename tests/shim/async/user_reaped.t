@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../../lib/tap.sh"
 command -v strace >/dev/null || skip_all 'no strace'
 P=$O/tests/shim/async/user_reaped
-q() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+RUN=t.reel
 head -c 300000 /dev/zero >data
 
 if strace -qq -o st -e trace=io_submit "$P" data aio >bare; then

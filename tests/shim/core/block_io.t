@@ -3,7 +3,7 @@
 # What reads fetched from the storage is what the kernel says that they did.
 . "$(dirname "$0")/../../lib/tap.sh"
 P=$O/tests/shim/core/block_io_reads
-q() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+RUN=t.reel
 
 mkdir bare traced
 "$P" bare >bytes || skip_all 'the kernel counts nothing for this file system'

@@ -34,7 +34,6 @@ build() {
 }
 mkdir with without
 build with '' 2>err || skip_all "$CC cannot link"
-q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
 
 for options in '' --stacks '--mmap faults' --complete '--events none'; do
 	bare=$(./with/main; echo $?)
@@ -42,12 +41,12 @@ for options in '' --stacks '--mmap faults' --complete '--events none'; do
 	is "runs as ever: $options" "$(
 		"$IOREEL" record -q -o with.reel $options -- ./with/main; echo $?)" "$bare"
 	[ "$options" = '--events none' ] && break
-	is "its constructor's calls are recorded: $options" "$(q with.reel "
+	is "its constructor's calls are recorded: $options" "$(sql with.reel "
 		select call, count(*), sum(bytes) from v_event
 		where path like '%.conf' group by call order by call")" \
 "$(printf 'close\t1\t\nfclose\t1\t\nfgets\t1\t6\nfopen\t1\t\nopen\t1\t\nread\t4\t10')"
 done
-is 'and counted' "$(q with.reel "select sum(read_bytes) from v_file
+is 'and counted' "$(sql with.reel "select sum(read_bytes) from v_file
 	where path like '%.conf'")" 16
 
 # What has no start-up code calls nobody before its constructors.

@@ -15,7 +15,7 @@ trap 'umount "$T/small"; rm -rf "$T"' EXIT
 is 'disk_full_no_sigbus: output and status are those of the bare run' "$(cat traced/out)" "$(cat bare/out)"
 check 'record says that events were lost' "grep -qi lost traced/err && ! grep -q 'nothing lost' traced/err"
 check 'the trace loads' '"$IOREEL" load small/t.reel -o t.db'
-q() { "$IOREEL" sql t.db "$1" --format tsv | tail -n +2; }
+RUN=t.db
 seen=$(q "select count(*) from v_event where call in ('write', 'pread')")
 lost=$(q 'select lost from run')
 echo "# $seen recorded, $lost lost"

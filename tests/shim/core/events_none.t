@@ -5,7 +5,6 @@
 . "$(dirname "$0")/../../lib/tap.sh"
 unset LD_PRELOAD
 P=$O/tests/shim/core/events_none
-q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
 # Calls and bytes, per call and folder, on the set.
 sums="select call, rtrim(path, replace(path, '/', '')) as folder, sum(calls),
 	sum(bytes), sum(asked) from v_event where path like '%/set/%'
@@ -13,61 +12,61 @@ sums="select call, rtrim(path, replace(path, '/', '')) as folder, sum(calls),
 total="select sum(calls), sum(bytes) from v_event where path like '%/set%' and call <> 'mkdir'"
 size() { cat "$1"/*.log | wc -c; }
 # Counters are begun anew after a second or less of the clock: how often at most.
-renewals() { q "$1" "select 1 + wall_ns / 400000000 from run"; }
+renewals() { sql "$1" "select 1 + wall_ns / 400000000 from run"; }
 
 "$IOREEL" record -q -o all -- "$P" 20 30
 "$IOREEL" record -q --events none -o none -- "$P" 20 30
-q all "$sums" >all.sums
-q none "$sums" >none.sums
+sql all "$sums" >all.sums
+sql none "$sums" >none.sums
 check 'there is something to compare' '[ "$(wc -l <all.sums)" = 6 ]'
 check '--events none: calls and bytes of each call and folder' 'diff all.sums none.sums'
-check 'and by size' 'diff <(q all "select asked from v_event where call = '"'read'"' group by 1" | wc -l) <(echo 2)'
+check 'and by size' 'diff <(sql all "select asked from v_event where call = '"'read'"' group by 1" | wc -l) <(echo 2)'
 is 'sizes are means of their power of two, by what came' \
-	"$(q none "select bytes / calls, sum(calls), asked / calls from v_event
+	"$(sql none "select bytes / calls, sum(calls), asked / calls from v_event
 	   where call = 'read' and path like '%/set/%' group by 1 order by 1")" \
 	"$(printf '904\t1800\t5000\n4096\t1800\t4096')"
 is 'files of a folder share a name' \
-	"$(q none "select distinct path from v_event where path like '%/set/%'" |
+	"$(sql none "select distinct path from v_event where path like '%/set/%'" |
 		sed 's/.*set/set/')" 'set/*.bin'
 is 'what a child closes that its parent had open' \
-	"$(q none "select call, sum(calls) from v_event where path like '%/handed'
+	"$(sql none "select call, sum(calls) from v_event where path like '%/handed'
 	   group by call" | tr '\t\n' ' ;')" 'close 8;open 4;'
-is 'no offset is made up' "$(q none "select count(offset) from v_event")" 0
+is 'no offset is made up' "$(sql none "select count(offset) from v_event")" 0
 check 'the report says so' '"$IOREEL" report none >r && grep -q "^counters, not events" r'
 check 'it loads, and no order is claimed' \
 	'"$IOREEL" load none -o none.db && grep "^  read" r | grep -q " - "'
 
 "$IOREEL" record -q --events none -o killed -- "$P" 20 30 kill
-q killed "$sums" >killed.sums
+sql killed "$sums" >killed.sums
 check 'SIGKILL: not a call is missing' 'diff all.sums killed.sums'
 
 "$IOREEL" record -q --events none -o long -- "$P" 20 3000
-is 'a hundred times as many calls' "$(q long "$total")" \
+is 'a hundred times as many calls' "$(sql long "$total")" \
 	"$(printf '%d\t%d' $((20 * (3 + 3 * 3000 * 6))) $((20 * 5000 + 20 * 3 * 3000 * 5100)))"
 check 'are hardly more bytes of trace' '[ "$(size long)" -le $(((1 + $(renewals long)) * $(size none))) ]'
 "$IOREEL" record -q --events none -o wide -- "$P" 20000 1
 check 'a name without a directory is folded, too' \
 	'"$IOREEL" report wide | grep -q "^counters" && ! "$IOREEL" report wide | grep -q damaged'
-is 'more files than can be told apart' "$(q wide "$total")" \
+is 'more files than can be told apart' "$(sql wide "$total")" \
 	"$(printf '%d\t%d' $((20000 * (3 + 3 * 6))) $((20000 * 5000 + 20000 * 3 * 5100)))"
 
 "$IOREEL" record -q --events steps 3-5 -o steps -- "$P" 20 30
-q steps "$sums" >steps.sums
+sql steps "$sums" >steps.sums
 check '--events steps: nothing is missing' 'diff all.sums steps.sums'
 is 'three steps with all their events' \
-	"$(q steps "select count(*) from v_event where call = 'pread' and offset = 7")" 60
-is 'and with their spans' "$(q steps "select group_concat(detail) from v_span
+	"$(sql steps "select count(*) from v_event where call = 'pread' and offset = 7")" 60
+is 'and with their spans' "$(sql steps "select group_concat(detail) from v_span
 	where name = 'step' and detail between 3 and 5")" 3,4,5
 
 # All that the trace takes, but for job.json.
 taken() { find "$1" -type f ! -name job.json -printf '%s\n' | awk '{ n += $1 } END { print n }'; }
 "$IOREEL" record -q --max-size 1M -o budget -- "$P" 20 3000
 is 'max_size_falls_back: all calls and bytes are there' \
-	"$(q budget "$total")" "$(q long "$total")"
+	"$(sql budget "$total")" "$(sql long "$total")"
 check 'and no more than was allowed' '[ "$(taken budget)" -le 1048576 ]'
 check 'from when on is said' '"$IOREEL" report budget | grep -q "^events until .*, then counters"'
 check 'before it there are events' \
-	'[ "$(q budget "select count(*) from v_event where offset = 7")" -gt 1000 ]'
+	'[ "$(sql budget "select count(*) from v_event where offset = 7")" -gt 1000 ]'
 # Processes that come later, one after the other and at a time: the same bound.
 cat >later.sh <<END
 for i in 1 2 3 4 5 6 7 8; do
@@ -78,7 +77,7 @@ wait
 END
 "$IOREEL" record -q --max-size 700K -o later -- sh later.sh
 check 'many processes: no more than was allowed' '[ "$(taken later)" -le 716800 ]'
-is 'and every call' "$(q later "$total")" \
+is 'and every call' "$(sql later "$total")" \
 	"$(printf '%d\t%d' $((8 * 20 * (3 + 3 * 300 * 6))) $((8 * (20 * 5000 + 20 * 3 * 300 * 5100))))"
 "$IOREEL" record -q --max-size 40K -o small -- "$P" 20 3000
 check 'what has no room is lost, and told' \

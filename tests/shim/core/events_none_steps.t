@@ -5,7 +5,6 @@
 . "$(dirname "$0")/../../lib/tap.sh"
 unset LD_PRELOAD
 command -v python3 >/dev/null || skip_all 'no python3'
-q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
 both() { # NAME PROGRAM ARGS: recorded as NAME.all and NAME.none
 	for how in all none; do
 		"$IOREEL" record -q --events $how -o $1.$how -- "${@:2}" \
@@ -13,7 +12,7 @@ both() { # NAME PROGRAM ARGS: recorded as NAME.all and NAME.none
 	done
 }
 same() { # 'what' NAME SQL
-	is "$1" "$(q $2.none "$3")" "$(q $2.all "$3")"
+	is "$1" "$(sql $2.none "$3")" "$(sql $2.all "$3")"
 }
 
 # 400 small files, each read to its end.
@@ -31,7 +30,7 @@ for i in range(400):
 END
 python3 ends.py
 both ends python3 ends.py
-is 'reads that find the end of a file' "$(q ends.none "select sum(calls)
+is 'reads that find the end of a file' "$(sql ends.none "select sum(calls)
 	from v_event where call = 'read' and bytes = 0 and
 	path like '%/ends/%'")" 400
 for how in all none; do
@@ -43,9 +42,9 @@ check 'and in the report' '[ "$(cat none.ends)" -ge 400 ] && diff all.ends none.
 same 'and short reads in their bin' ends \
 	"select op, low_bytes, calls, bytes from v_transfer_size"
 is 'no mark of a counter is taken for bytes from the storage' \
-	"$(q ends.none "select count(*) from storage where
+	"$(sql ends.none "select count(*) from storage where
 	fetched_bytes < 512 * reads")" 0
-is 'how many files were opened, about' "$(q ends.none "select count between
+is 'how many files were opened, about' "$(sql ends.none "select count between
 	385 and 440 from loss where reason = 'counted_files'")" 1
 
 # 64 reads of a cold file, and 128 more when it is warm.
@@ -64,10 +63,10 @@ for i in range(3):
     os.close(fd)
 END
 both cold python3 cold.py
-if [ "$(q cold.all "select coalesce(sum(reads), 0) from storage")" -ge 32 ]; then
-	q cold.none "select * from storage" | sed 's/^/# /'
+if [ "$(sql cold.all "select coalesce(sum(reads), 0) from storage")" -ge 32 ]; then
+	sql cold.none "select * from storage" | sed 's/^/# /'
 	check 'calls that fetched from the storage are counted apart' \
-		'[ "$(q cold.none "select sum(reads) between 32 and 180 and
+		'[ "$(sql cold.none "select sum(reads) between 32 and 180 and
 		sum(read_bytes) = sum(reads) << 17 and
 		sum(fetched_bytes) <= 4 * sum(read_bytes) from storage")" = 1 ]'
 else
@@ -110,21 +109,21 @@ same 'steps and epochs' steps \
 same 'of the rank, all and steady' steps "select steps, steady_steps,
 	unknown_steps, compute_source from rank_time"
 check 'steps of a second are one row' \
-	'[ "$(q steps.none "select count(*) from step")" -le 75 ]'
+	'[ "$(sql steps.none "select count(*) from step")" -le 75 ]'
 same 'the first step of an epoch is a row of its own' steps \
 	"select number, steps from v_step where number % 50 = 0"
 same 'checkpoints, their calls and bytes' steps "select count(*) from v_span
 	where name = 'checkpoint' union all select sum(bytes) from v_event
 	where path like '%.pt'"
-is 'of two classes of files in one folder' "$(q steps.none "select class,
+is 'of two classes of files in one folder' "$(sql steps.none "select class,
 	sum(write_bytes) from v_file where path like '%/out.log' or
 	path like '%/model.pt' group by class")" \
 	"$(printf 'checkpoint\t300000\nlog\t150000')"
 check 'the waits are those of the program, to a fifth' \
-	'[ "$(q steps.none "select abs(fetch_ns / 1e9 - $(cat steps.none.out))
+	'[ "$(sql steps.none "select abs(fetch_ns / 1e9 - $(cat steps.none.out))
 	< 0.2 * $(cat steps.none.out) from rank_time")" = 1 ]'
 check 'its own I/O is no computation, and no more than its calls' \
-	'[ "$(q steps.none "select own_io_ns > 0 and own_io_ns <= (select
+	'[ "$(sql steps.none "select own_io_ns > 0 and own_io_ns <= (select
 	sum(dur_ns) from v_event where path like '"'%/out.log'"') from
 	rank_time")" = 1 ]'
 for how in all none; do
@@ -153,8 +152,8 @@ for i in ioreel.steps(range(1000)):
         os.kill(os.getpid(), signal.SIGKILL)
 END
 "$IOREEL" record -q --events none -o killed -- python3 killed.py
-is 'SIGKILL: steps before it' "$(q killed "select steps from rank_time")" 700
-is 'and calls' "$(q killed "select sum(calls) from v_event
+is 'SIGKILL: steps before it' "$(sql killed "select steps from rank_time")" 700
+is 'and calls' "$(sql killed "select sum(calls) from v_event
 	where call = 'pread'")" 701
 
 # The time in calls, as the program measures it around them: locks that another
@@ -181,7 +180,7 @@ print(spent)
 END
 "$IOREEL" record -q --events none -o timed -- python3 timed.py >timed.out
 check 'the time in calls is that of the program, to 5 %' \
-	'[ "$(q timed "select abs(sum(dur_ns) / 1e9 - $(cat timed.out)) <
+	'[ "$(sql timed "select abs(sum(dur_ns) / 1e9 - $(cat timed.out)) <
 	0.05 * $(cat timed.out) from v_event where call = '"'flock'"'")" = 1 ]'
 
 # A job whose counters have taken more than their share: longer intervals.
@@ -201,9 +200,9 @@ for i in ioreel.steps(range(1000000)):
 print(n)
 END
 "$IOREEL" record -q --events none -o paced -- python3 paced.py >n
-is 'no step is missing' "$(q paced "select steps from rank_time")" "$(cat n)"
+is 'no step is missing' "$(sql paced "select steps from rank_time")" "$(cat n)"
 check 'and what is summed lasts longer' \
-	'[ "$(q paced "select max(dur_ns) > 3e9 from step")" = 1 ]'
+	'[ "$(sql paced "select max(dur_ns) > 3e9 from step")" = 1 ]'
 
 # A step each second or more: no sums.
 cat >slow.py <<'END'
@@ -213,6 +212,6 @@ for i in ioreel.steps(range(4)):
 END
 "$IOREEL" record -q --events none -o slow -- python3 slow.py
 is 'a step of more than a second has a row' \
-	"$(q slow "select number, steps from v_step" | tr '\t\n' ' ;')" \
+	"$(sql slow "select number, steps from v_step" | tr '\t\n' ' ;')" \
 	'0 1;1 1;2 1;3 1;'
 finish

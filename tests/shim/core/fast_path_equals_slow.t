@@ -11,7 +11,7 @@ for clock in tsc monotonic; do
 		"$IOREEL" record -q -o ../$clock.reel -- \
 		"$O/tests/shim/core/fast_path_equals_slow" >../$clock.out)
 	is "$clock: the program's own results" "$(md5sum <$clock.out)" "$(md5sum <bare)"
-	last=$clock.reel
+	RUN=$clock.reel
 	rm -r in
 	q "SELECT call, path, result, errno, fd, open_id, offset, asked, arg, path2, bytes
 		FROM v_event WHERE call <> 'stdio_write' ORDER BY start_ns" >$clock.events

@@ -9,7 +9,7 @@
 mkdir bare traced
 (cd bare && "$O/tests/shim/core/inherited_fds" >out)
 (cd traced && "$IOREEL" record -q -o ../t.reel -- "$O/tests/shim/core/inherited_fds" >out)
-last=t.reel
+RUN=t.reel
 plain() { sed 's/\[[0-9]*\]/[N]/; s/\.[0-9]\{2,\}/.N/; s:/.*/\(bare\|traced\)/::' "$1"; }
 check 'it received all' '[ "$(wc -l <bare/out)" = 9 ]'
 is 'the program finds the same' "$(plain traced/out)" "$(plain bare/out)"

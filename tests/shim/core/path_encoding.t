@@ -12,7 +12,7 @@ for clock in tsc monotonic; do
 		"$IOREEL" record -q -o ../$clock.reel -- "$O/tests/shim/core/path_encoding" \
 		>../$clock.out)
 	is "$clock: the program's own results" "$(md5sum <$clock.out)" "$(md5sum <bare)"
-	last=$clock.reel
+	RUN=$clock.reel
 	rm -r in
 	q "SELECT call, path, result, errno, fd, open_id, asked, arg, path2, bytes
 		FROM v_event WHERE call <> 'stdio_write' ORDER BY start_ns" >$clock.events

@@ -22,7 +22,7 @@ as_bare() {
 		echo "status $?") >traced
 	grep -v '^ioreel: ' all >>traced
 	grep '^ioreel: ' all >lines
-	last=t.reel
+	RUN=t.reel
 	is "$1: output and end" "$(cat traced)" "$(cat bare)"
 }
 

@@ -30,7 +30,7 @@ probe lowest_fd_rule
 probe open_mode_varargs
 
 mkdir dup && (cd dup && "$IOREEL" record -q -o ../dup.reel -- "$O/tests/shim/posix/dup_fcntl_tracking" >../dup.want)
-last=dup.reel
+RUN=dup.reel
 is 'dup_fcntl_tracking: offsets are those of the open file description' \
 	"$(q "SELECT call || ' ' || bytes || ' ' || offset FROM v_event WHERE path LIKE '%/dup.bin' AND call_group IN ('read', 'write') ORDER BY start_ns")" \
 	"$(cat dup.want)"
@@ -39,7 +39,7 @@ is 'dup_fcntl_tracking: offsets are those of the open file description' \
 mkdir names && (cd names && TELL=1 "$IOREEL" record -q -o ../names.reel -- "$O/tests/shim/core/path_bytes_long" >../names.out)
 sed -n 's/^path //p' names.out >names.want
 probe path_bytes_long
-last=names.reel
+RUN=names.reel
 is 'path_bytes_long: every byte of every name' \
 	"$(q "SELECT hex(path) FROM v_event WHERE call = 'open' AND errno = 0 AND path NOT LIKE '%too deep%' ORDER BY start_ns")" \
 	"$(cat names.want)"
@@ -50,7 +50,7 @@ mkdir rel && (cd rel && "$IOREEL" record -q -o ../rel.reel -- "$O/tests/shim/cor
 mkdir rel.bare && (cd rel.bare && "$O/tests/shim/core/relative_paths" >../rel.out)
 is 'relative_paths: the same paths bare' \
 	"$(sed 's|.*/rel.bare/||' rel.out)" "$(sed 's|.*/rel/||' rel.want)"
-last=rel.reel
+RUN=rel.reel
 is 'relative_open_cached_cwd, openat_dirfd_path: the paths that the kernel gives' \
 	"$(q "SELECT path FROM v_event WHERE call_group = 'open' AND errno = 0 AND arg & 64 ORDER BY start_ns")" \
 	"$(cat rel.want)"

@@ -40,7 +40,7 @@ probe signals
 mkdir -p win && (cd win && "$IOREEL" record -q -o ../win.reel -- \
 	"$O/tests/shim/core/signal_in_record_window" ../done >/dev/null)
 probe signal_in_record_window
-last=win.reel
+RUN=win.reel
 is 'signal_in_record_window: recorded and counted as lost make the whole' \
 	"$(($(written 'window.%') + $(lost)))" "$(cat done)"
 echo "# lost, because they met a record being made: $(lost)"
@@ -57,7 +57,7 @@ begun=0 wrong=''
 for i in $(seq 100); do
 	rm -rf count last.reel
 	"$IOREEL" record -q -o last.reel -- "$O/tests/shim/core/first_at_exit" $((i * 2000)) count
-	last=last.reel
+	RUN=last.reel
 	own=$(od -An -td8 count | tr -d ' ')
 	seen=$(q "SELECT count(*) FROM v_event WHERE call = 'pread'")
 	[ "$own" = 0 ] || begun=$((begun + 1))

@@ -23,7 +23,6 @@ int main(void)
 C
 $CC -o dynamic read.c
 $CC -static -o static read.c 2>/dev/null
-q() { "$IOREEL" sql "$1" "$2" --format tsv | tail -n +2; }
 reads="select count(*) from v_event where call = 'read' and path like '%/data'"
 why='select group_concat(value, ", ") from (select value from note
 	where key = "untraced" order by value)'
@@ -56,9 +55,9 @@ if [ -x static ]; then
 	check 'and compare, beside the likeness' '
 		"$IOREEL" compare static_child.reel static.reel |
 		grep -q "^static_child.reel: incomplete: 2 programs not traced$"'
-	is 'static_and_go: named' "$(q static_child.reel "$why")" \
+	is 'static_and_go: named' "$(sql static_child.reel "$why")" \
 		'static ./static, static ./static'
-	is 'and the others are recorded' "$(q static_child.reel "$reads and bytes = 100")" 100
+	is 'and the others are recorded' "$(sql static_child.reel "$reads and bytes = 100")" 100
 else
 	skip 'static_and_go' 'no static libc'
 fi
@@ -83,7 +82,7 @@ same noted ./noted
 told noted '1 program NOT TRACED \(1 written in Go\)'
 same noted_child sh -c './noted; ./noted; ./dynamic'
 told noted_child '2 programs NOT TRACED \(2 written in Go\)'
-is 'a program of Go: what it asks of libc is there' "$(q noted.reel "$reads")" 1
+is 'a program of Go: what it asks of libc is there' "$(sql noted.reel "$reads")" 1
 if command -v musl-gcc >/dev/null; then
 	musl-gcc -o musl read.c
 	same musl ./musl
@@ -96,9 +95,9 @@ fi
 
 same env_cleared sh -c 'env -i ./dynamic; exit $?'
 told env_cleared '1 started without LD_PRELOAD'
-is 'env_cleared: nothing of it is there' "$(q env_cleared.reel "$reads")" 0
+is 'env_cleared: nothing of it is there' "$(sql env_cleared.reel "$reads")" 0
 OPTIONS=--follow-env same env_followed sh -c 'env -i ./dynamic; exit $?'
-is 'env_cleared_reinject: all of it is there' "$(q env_followed.reel "$reads")" 101
+is 'env_cleared_reinject: all of it is there' "$(sql env_followed.reel "$reads")" 101
 check 'env_cleared_reinject: and nothing else is said' '! grep -q NOT.TRACED all.err'
 PY=/usr/bin/python3
 if [ -x $PY ]; then
@@ -119,7 +118,7 @@ PY
 	told env_python '3 started without LD_PRELOAD'
 	OPTIONS=--follow-env same env_python_followed $PY -S children.py
 	is 'env_cleared_reinject: subprocess, execve and posix_spawn' \
-		"$(q env_python_followed.reel "$reads")" 303
+		"$(sql env_python_followed.reel "$reads")" 303
 else
 	skip 'env_cleared: from Python' "no $PY"
 fi
@@ -140,7 +139,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 		'setpriv --reuid 65534 --clear-groups ./dynamic; ./dynamic' \
 		>out 2>all.err
 	told dropped_child '1 process could not record'
-	is 'and the other is recorded' "$(q dropped_child.reel "$reads")" 101
+	is 'and the other is recorded' "$(sql dropped_child.reel "$reads")" 101
 	mkdir mine && chown 65534 mine
 	(cd mine && setpriv --reuid 65534 --clear-groups "$IOREEL" record -o t \
 		-- ../dynamic >/dev/null 2>&1)

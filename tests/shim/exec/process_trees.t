@@ -18,9 +18,8 @@ guest() {
 	grep -v '^ioreel: ' all.err >traced.err
 	is "$1: output and end" "$(cat traced.out)" "$(cat bare.out)"
 	is "$1: standard error" "$(cat traced.err)" "$(cat bare.err)"
-	last=$1.reel
+	RUN=$1.reel
 }
-q() { "$IOREEL" sql "$last" "$1" --format tsv | tail -n +2; }
 reads() {
 	q "select count(*) from v_event where call in ('read', 'pread')
 	   and path like '%/data'"
@@ -73,9 +72,9 @@ done
 is 'posix_spawn_closefds: what was spawned is traced' \
 	"$(q "select sum(bytes) from v_event where path like '%/spawned.out'
 	   and call_group = 'write'")" 10000
-last=double_fork.reel
+RUN=double_fork.reel
 is 'double_fork: the orphan is traced' "$(reads)" 8
-last=daemonize.reel
+RUN=daemonize.reel
 is 'daemonize: the daemon is traced' "$(reads)" 8
 guest exec_chain 5
 is 'exec_chain, exec_keeps_events: six images, eight reads each' \

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../../lib/tap.sh"
 command -v strace >/dev/null || skip_all 'no strace'
 P=$O/tests/shim/exec/spawn_actions
-q() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+RUN=t.reel
 set_up() {
 	rm -rf set
 	mkdir -p set/below

@@ -3,7 +3,7 @@
 # mmap_pages_seen: bytes of the pages that each mapping touched, when it ends.
 . "$(dirname "$0")/../../lib/tap.sh"
 
-sql() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+RUN=t.reel
 again() { head -c 1048576 /dev/urandom >in; head -c 1048576 /dev/zero >out; sync; }
 
 [ -r /proc/self/pagemap ] || skip_all 'no /proc/self/pagemap'
@@ -23,22 +23,22 @@ want() {
 	fi | grep -v status | cut -f 2-
 }
 # One line for each moment: what was read and written of the mappings then.
-is 'bytes touched' "$(sql "
+is 'bytes touched' "$(q "
 	SELECT sum(CASE call WHEN 'map_read' THEN bytes ELSE 0 END),
 		sum(CASE call WHEN 'map_write' THEN bytes ELSE 0 END)
 	FROM v_event WHERE call IN ('map_read', 'map_write')
 	GROUP BY start_ns, pid ORDER BY start_ns")" "$(want)"
-is 'pieces have their place in the file' "$(sql "
+is 'pieces have their place in the file' "$(q "
 	SELECT offset / 4096, asked / 4096, bytes / 4096 FROM v_event
 	WHERE call = 'map_read' ORDER BY start_ns LIMIT 3")" "112	32	16
 0	112	32
 144	112	48"
-is 'descriptors are found though closed' "$(sql "
+is 'descriptors are found though closed' "$(q "
 	SELECT count(*) FROM v_event
 	WHERE call IN ('map_read', 'map_write') AND path IS NULL")" 0
-is 'no time, no order' "$(sql "SELECT max(dur_ns) FROM v_event
+is 'no time, no order' "$(q "SELECT max(dur_ns) FROM v_event
 	WHERE call IN ('map_read', 'map_write')")" 0
-is 'nothing lost' "$(sql "SELECT coalesce(sum(count), 0) FROM loss
+is 'nothing lost' "$(q "SELECT coalesce(sum(count), 0) FROM loss
 	WHERE unit = 'events'")" 0
 
 # --mmap=faults: each fault has its time and place.
@@ -50,16 +50,16 @@ rm -rf t.reel
 IOREEL_MMAP=faults "$IOREEL" record -q -o t.reel -- "$probe" in >traced
 echo "status $?" >>traced
 is 'faults: output and status' "$(cat traced)" "$(cat bare)"
-if [ -n "$(sql "SELECT 1 FROM note WHERE key = 'mmap_faults_refused'")" ]; then
+if [ -n "$(q "SELECT 1 FROM note WHERE key = 'mmap_faults_refused'")" ]; then
 	skip 'faults: order' 'the kernel refuses perf_event_open()'
 else
-	is 'faults: order' "$(sql "SELECT offset / 65536 FROM v_event
+	is 'faults: order' "$(q "SELECT offset / 65536 FROM v_event
 		WHERE call = 'map_read' AND asked = 4096 ORDER BY start_ns")" \
 		"$(grep -v status bare)"
-	is 'faults: the rest at the end' "$(sql "SELECT sum(bytes),
+	is 'faults: the rest at the end' "$(q "SELECT sum(bytes),
 		sum(asked > 4096) FROM v_event WHERE call = 'map_read'")" \
 		"4194304	1"
-	is 'faults: when they were' "$(sql "SELECT
+	is 'faults: when they were' "$(q "SELECT
 		min(o.start_ns) > min(m.start_ns + m.dur_ns) FROM v_event o, v_event m
 		WHERE o.call = 'map_read' AND m.call = 'mmap'")" 1
 fi

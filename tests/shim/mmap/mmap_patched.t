@@ -5,7 +5,7 @@
 # and once.
 . "$(dirname "$0")/../../lib/tap.sh"
 P=$O/tests/shim/mmap/mmap_patched
-sql() { "$IOREEL" sql t.reel "$1" --format tsv | tail -n +2; }
+RUN=t.reel
 
 for where in found libc; do
 	rm -rf t.reel
@@ -17,11 +17,11 @@ for where in found libc; do
 	fi
 	"$IOREEL" record -q -o t.reel -- "$P" data $where >traced
 	is "$where: status and hooks" "$? $(cat traced)" "0 $(cat bare)"
-	is "$where: each call, once" "$(sql "select group_concat(c, ' ') from
+	is "$where: each call, once" "$(q "select group_concat(c, ' ') from
 		(select call || ' ' || errno c from v_event where path like '%/data'
 		and call like 'm%' and call not like 'map%' order by start_ns)")" \
 		'mmap 0 msync 0 madvise 0 mremap 0 munmap 0 mmap 22'
-	is "$where: bytes touched" "$(sql "select sum(bytes) from v_event
+	is "$where: bytes touched" "$(q "select sum(bytes) from v_event
 		where call = 'map_write'")" 16384
 done
 finish

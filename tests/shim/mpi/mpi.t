@@ -16,7 +16,6 @@ is 'and finds none' "$(cat traced)" \
 is 'nothing of MPI is exported' \
 	"$(nm -D --defined-only "$O/libioreel.so" | grep -c 'P\?MPI_')" 0
 
-q() { "$IOREEL" sql "$run.reel" "$1" --format tsv | tail -n +2; }
 
 # records CMD...: under 2 ranks, bare and traced; compare all that they say.
 records() {
@@ -32,7 +31,7 @@ records() {
 		"$(cat "$run.bare/out")"
 	is "$run: files" "$(cat "$run.traced/"say.*)" "$(cat "$run.bare/"say.*)"
 	for rank in 0 1; do
-		q "select c.name || ' ' || case when e.arg & 8 and c.call_group = 'write'
+		sql "$run.reel" "select c.name || ' ' || case when e.arg & 8 and c.call_group = 'write'
 			then '-' else coalesce(e.offset, '-') end || ' ' ||
 			coalesce(e.asked, '-') || ' ' || e.result || ' ' || e.errno
 			from event e join call c using (call_id)
@@ -47,7 +46,7 @@ records() {
 # What the ranks say of one collective is one line.
 same_collectives() {
 	is "$run: collectives are told alike by their members" \
-		"$(q "select count(*) || ' ' || group_concat(n, '') from (select count(*) n
+		"$(sql "$run.reel" "select count(*) || ' ' || group_concat(n, '') from (select count(*) n
 			from event e join call c using (call_id)
 			where c.name in ('MPI_Barrier', 'MPI_Allgather', 'MPI_Allreduce',
 			'MPI_Bcast') group by c.name, e.arg, e.arg2 order by n)")" \
@@ -62,7 +61,7 @@ half() {
 		[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ] || exec "$@"
 		exec "$IOREEL" record -q -o "$ONLY" -- "$@"' sh "$T/calls" data say \
 		>out 2>err
-	is "$mpi: one rank of two is recorded" "$? $(grep -c size out) $(q \
+	is "$mpi: one rank of two is recorded" "$? $(grep -c size out) $(sql "$run.reel" \
 		"select group_concat(distinct rank) from process where rank >= 0")" \
 		'0 2 1'
 }
@@ -82,7 +81,7 @@ nodes() {
 		exec unshare -m -T --monotonic 5000 --fork sh -c "
 			mount --bind \"$BOOT\" /proc/sys/kernel/random/boot_id &&
 			exec \"\$@\"" sh "$@"' sh "$T/calls" data say >out 2>err
-	is "$mpi: two nodes, two ranks" "$(q \
+	is "$mpi: two nodes, two ranks" "$(sql "$run.reel" \
 		'select (select count(*) from host), ranks from run')" "$(printf '2\t2')"
 	for log in "$run.reel"/*.log; do
 		set -- $(od -A n -w48 -t d8 -j 376 -N 48 "$log")
@@ -92,7 +91,7 @@ nodes() {
 	done >measured
 	is "$mpi: the clocks were compared, at init and finalize" \
 		"$(cat measured)" '1 1 1'
-	check "$mpi: ranks leave MPI_Init together" "[ $(q "select abs(max(e.start_ns +
+	check "$mpi: ranks leave MPI_Init together" "[ $(sql "$run.reel" "select abs(max(e.start_ns +
 		e.dur_ns) - min(e.start_ns + e.dur_ns)) from event e
 		join call c using (call_id) where c.name = 'MPI_Init'") -lt 100000000000 ]"
 }
@@ -110,12 +109,12 @@ for mpi in openmpi mpich; do
 	mpicc.$mpi -w -o calls "$src/calls.c" -pie -fPIE -Wl,-z,lazy
 	records "$mpi" "$T/calls"
 	same_collectives
-	is "$mpi: two ranks" "$(q 'select ranks from run')" 2
+	is "$mpi: two ranks" "$(sql "$run.reel" 'select ranks from run')" 2
 	# Open MPI 5 has OMPIO only, which keeps no hint of ROMIO's.
 	if mpirun.$mpi --version | grep -Eq 'Open MPI\) ([5-9]|1[0-9])'; then
 		skip "$mpi: the hint" 'no ROMIO'
 	else
-		is "$mpi: the hint" "$(q "select count(*) from note where
+		is "$mpi: the hint" "$(sql "$run.reel" "select count(*) from note where
 			key = 'mpi_hint:romio_cb_write' and value like 'enable data'")" 1
 	fi
 	mpicc.$mpi -w -o calls "$src/calls.c" -Wl,-z,relro,-z,now
@@ -124,7 +123,7 @@ for mpi in openmpi mpich; do
 	records "$mpi-nopie" "$T/calls"
 	mpicc.$mpi -w -o plugin.so -DPLUGIN "$src/calls.c" -shared -fPIC
 	if (cd "$T" && $mpirun 1 "$O/tests/shim/mpi/mpi_host" "$T/plugin.so" data say) \
-	   2>&1 | grep -q 'no plugin'; then
+	   2>&1 | grep -sql "$run.reel" 'no plugin'; then
 		skip "$mpi: as a plugin" 'it does not load as one, bare'
 	else
 		records "$mpi-plugin" "$O/tests/shim/mpi/mpi_host" "$T/plugin.so"
@@ -139,7 +138,7 @@ for mpi in openmpi mpich; do
 	run=fortran-$mpi
 	timeout 300 "$IOREEL" record -q -o "$run.reel" -- \
 		$mpirun 2 ./fortran "$T/fortran.bin" >/dev/null 2>&1
-	is "$mpi: Fortran" "$(q "select call, count(*), sum(bytes), max(offset)
+	is "$mpi: Fortran" "$(sql "$run.reel" "select call, count(*), sum(bytes), max(offset)
 		from v_event where layer = 'MPIIO' and call_group in ('read', 'write')
 		group by call")" \
 		"$(printf 'MPI_File_read_at\t2\t4000\t4000\nMPI_File_write_at_all\t2\t8000\t4000')"
@@ -150,7 +149,7 @@ for mpi in openmpi mpich; do
 		LD_PRELOAD=$LD_PRELOAD:$0 exec "$@"' "$T/tool.so" ./fortran \
 		"$T/fortran.bin" >/dev/null 2>&1
 	check "$mpi: Fortran beside a tool is seen, or it is said that it is not" \
-		"[ $(q "select 2 * (select count(distinct process_id) from note where
+		"[ $(sql "$run.reel" "select 2 * (select count(distinct process_id) from note where
 			key = 'mpi_not_recorded' and (value like '%fh%' or value like
 			'%fort%')) + count(*) from v_event
 			where call = 'MPI_File_write_at_all'") -ge 2 ]"
@@ -170,7 +169,7 @@ is 'libraries come and go: bare' "$(./reload ./plain.so ./joint.so ./old.so |
 	sort | uniq -c | xargs)" '9 0 0'
 "$IOREEL" record -q -o reload.reel -- ./reload ./plain.so ./joint.so ./old.so >out
 is 'libraries come and go: traced' "$(sort out | uniq -c | xargs)" '9 0 0'
-is 'and all they are called for is seen' "$(q "select group_concat(call ||
+is 'and all they are called for is seen' "$(sql "$run.reel" "select group_concat(call ||
 	' ' || n) from (select call, count(*) n from v_event where layer = 'MPIIO'
 	group by 1)")" 'MPI_Barrier 9,MPI_Init 9'
 
@@ -186,7 +185,7 @@ if command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null; the
 	is 'mpi_two_libraries: each was called for its own' "$(cat traced)" \
 		"$(printf 'program: Open  0\nplugin: MPICH 0')"
 	is 'mpi_two_libraries: one is recorded, and it is said that one is not' \
-		"$(q "select (select group_concat(path) from v_event where
+		"$(sql "$run.reel" "select (select group_concat(path) from v_event where
 			call = 'MPI_File_open'), (select count(*) from note where
 			key = 'mpi_not_recorded' and value like '%mpich%')" |
 			sed 's,.*/,,')" "$(printf 'program\t1')"

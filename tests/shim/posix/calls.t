@@ -68,7 +68,7 @@ is 'handles: the name below the folder' \
 if [ -n "${IOREEL_ASAN:-}" ]; then # it reads the bad address of a call
 	skip 'all of it is replayed' 'ASan'
 else
-	is 'all of it is replayed' "$(cd "$T" && "$IOREEL" replay "$last" --afap 2>/dev/null |
+	is 'all of it is replayed' "$(cd "$T" && "$IOREEL" replay "$RUN" --afap 2>/dev/null |
 		grep -Eo '[0-9]+ of [0-9]+ calls' | awk '{ print $1 == $3 }')" 1
 fi
 

@@ -26,7 +26,7 @@ is 'small: every call, few records' \
 is 'small: records follow each other without a gap' \
 	"$(q "SELECT count(*) FROM (SELECT offset, bytes, lag(offset + bytes, 1, 0) OVER (PARTITION BY call ORDER BY start_ns) AS expected FROM v_event WHERE path LIKE '%/small' AND call_group IN ('read', 'write')) WHERE offset <> expected")" 0
 is 'small: sizes are those of the calls' \
-	"$("$IOREEL" sql "$last" --format tsv "SELECT calls FROM transfer_bin WHERE op = 'write' AND size_bin = 3" | tail -1)" $((20000 + 50 + 1 + 1))
+	"$("$IOREEL" sql "$RUN" --format tsv "SELECT calls FROM transfer_bin WHERE op = 'write' AND size_bin = 3" | tail -1)" $((20000 + 50 + 1 + 1))
 is 'freopen without a path begins anew' \
 	"$(q "SELECT count(*) FROM v_event WHERE path LIKE '%/mixed' AND call = 'freopen' AND errno = 0")" 1
 is 'the new file of freopen has what fprintf wrote' \
@@ -49,7 +49,7 @@ is 'nothing lost' "$(lost)" 0
 
 for i in 1 2 3; do
 	"$IOREEL" record -q -o killed.reel -- "$O/tests/shim/stdio/stdio_killed" >count
-	last=killed.reel
+	RUN=killed.reel
 	more=$(q "SELECT sum(calls) - $(cat count) FROM v_event WHERE call = 'fread' AND bytes > 0")
 	check "killed $i: every small read of $(cat count), $more more" '[ "$more" = 0 ] || [ "$more" = 1 ]'
 	rm -rf killed.reel
