@@ -51,6 +51,7 @@ static int read_only(void *arg, int action, const char *a, const char *b,
 	case SQLITE_CREATE_VTABLE:
 	case SQLITE_DROP_TABLE:
 	case SQLITE_DROP_VIEW:
+	case SQLITE_DROP_VTABLE:
 	case SQLITE_DROP_INDEX:
 	case SQLITE_DROP_TRIGGER:
 	case SQLITE_ALTER_TABLE:
@@ -130,12 +131,8 @@ static const char help[] =
 
 static const char tables_sql[] =
 	"SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') "
-	"AND name NOT LIKE 'sqlite_%' UNION ALL SELECT type, name FROM "
-	"sqlite_temp_schema UNION ALL SELECT 'table', 'event' "
-	"UNION ALL SELECT 'table', 'open_file' UNION ALL SELECT 'table', "
-	"'file' "
-	"UNION ALL SELECT 'table', 'file_io' UNION ALL SELECT 'table', 'span' "
-	"ORDER BY 1 DESC, 2";
+	"AND name NOT LIKE 'sqlite_%' UNION SELECT type, name FROM "
+	"sqlite_temp_schema ORDER BY 1 DESC, 2";
 
 static int set_format(const char *word, enum sql_format *format)
 {

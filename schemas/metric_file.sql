@@ -12,6 +12,9 @@
 --       mapped_bytes) length of its mappings, touched or not
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
+CREATE VIRTUAL TABLE file_io USING ioreel_sqlite_file_io;
+
+-- file_io_block: the rows of file_io, in compressed blocks.
 CREATE TABLE file_io_block (
 	block_id INTEGER PRIMARY KEY,
 	files INTEGER NOT NULL,

@@ -157,12 +157,13 @@ CREATE TABLE event_block (
 ) STRICT;
 CREATE INDEX event_block_thread ON event_block (thread_id, min_start_ns);
 
--- The virtual tables, there wherever the module is loaded: ioreel sql has it
--- built in, ioreel_sqlite.so brings it.
+-- The virtual tables. Their rows are in the blocks above; ioreel sql reads them
+-- by itself, another program loads ioreel_sqlite.so first.
 
 -- event(start_ns, dur_ns, process_id, thread_id, call_id, file_id, file2_id,
 --       open_id, fd, fd2, offset, asked, result, errno, arg, arg2, pos, calls)
 --       every recorded call
+CREATE VIRTUAL TABLE event USING ioreel_sqlite_event;
 
 -- file(file_id, path, kind, class, size_bytes)
 --       path: no two alike; absolute, "." and ".." resolved by text; relative
@@ -170,12 +171,15 @@ CREATE INDEX event_block_thread ON event_block (thread_id, min_start_ns);
 --       messages. kind: file dir pipe socket device memory other unknown.
 --       class: data checkpoint log code system pipe. size_bytes: the largest
 --       size seen, NULL: not seen
+CREATE VIRTUAL TABLE file USING ioreel_sqlite_file;
 
 -- open_file(open_id, file_id, process_id, fd, flags, open_ns, close_ns)
 --       an open file description; dup and fork share one. fd: the first
 --       descriptor; flags NULL: not known; open_ns NULL: it was there before;
 --       close_ns: of the last descriptor seen, NULL: never
+CREATE VIRTUAL TABLE open_file USING ioreel_sqlite_open_file;
 
 -- span(span_id, thread_id, parent_id, kind, name, detail, start_ns, dur_ns,
 --       closed)
 --       detail: epoch or step number; closed 0: the process ended inside it
+CREATE VIRTUAL TABLE span USING ioreel_sqlite_span;

@@ -31,7 +31,8 @@ static const char write_pragmas[] = "PRAGMA page_size = 1024;"
 				    "PRAGMA cache_size = -16384;"
 				    "PRAGMA temp_store = FILE;";
 
-/* Each table has a page of its own: in a small store they are half of it. */
+/* Each table has a page of its own: in a small store empty ones are half of
+ * it. */
 #define SMALL_BYTES (2 << 20)
 static const char shrink_pragmas[] = "PRAGMA temp_store = MEMORY;"
 				     "PRAGMA page_size = 512;"
@@ -116,16 +117,16 @@ static int create_in(struct reel_store *st, const char *file,
 	if (reel_vtab_register(st->db) != SQLITE_OK ||
 	    run_sql(st, write_pragmas, "create", err) ||
 	    run_sql(st, "BEGIN EXCLUSIVE", "create", err) ||
-	    reel_schema_tables(st->db, store_sql) != SQLITE_OK)
+	    reel_schema_create(st->db, store_sql) != SQLITE_OK)
 		return db_fail(st, "create", err);
 	/* application_id and user_version are REEL_STORE_* */
 	return run_sql(st,
 		       "PRAGMA application_id = 1768911409;"
-		       "PRAGMA user_version = 3;",
+		       "PRAGMA user_version = 4;",
 		       "create", err);
 }
 _Static_assert(REEL_STORE_APPLICATION_ID == 1768911409, "as in the pragma");
-_Static_assert(REEL_STORE_VERSION == 3, "as in the pragma");
+_Static_assert(REEL_STORE_VERSION == 4, "as in the pragma");
 
 int reel_store_create(struct reel_store **out, const char *path,
 		      struct reel_error *err)
@@ -188,46 +189,6 @@ int reel_store_temporary(struct reel_store **out, const char *name,
 	return 0;
 }
 
-/* Table @name, when it has no rows. Those that others read as main.NAME stay. */
-static int drop_if_empty(struct reel_store *st, const char *name,
-			 struct reel_error *err)
-{
-	/* names are not parameters; this one is of our own schema */
-	char *any = sqlite3_mprintf("SELECT 1 FROM main.\"%w\" LIMIT 1", name);
-	char *drop = sqlite3_mprintf("DROP TABLE main.\"%w\"", name);
-	int64_t value;
-	int rc = -1;
-	bool has;
-
-	if (!any || !drop)
-		reel_fail(err, REEL_E_MEMORY, "out of memory");
-	else if (!reel_store_int(st, any, &value, &has, err))
-		rc = has ? 0 : run_sql(st, drop, "write", err);
-	sqlite3_free(any);
-	sqlite3_free(drop);
-	return rc;
-}
-
-static int drop_empty(struct reel_store *st, struct reel_error *err)
-{
-	static const char sql[] =
-		"SELECT name FROM main.sqlite_schema WHERE type = 'table' "
-		"AND name NOT LIKE '%block' AND name NOT LIKE 'sqlite%' "
-		"AND name NOT IN ('run', 'thread')";
-	char **name = NULL, *why = NULL;
-	int rows = 0, columns, rc = 0;
-
-	if (sqlite3_get_table(st->db, sql, &name, &rows, &columns, &why) !=
-	    SQLITE_OK) {
-		sqlite3_free(why);
-		return db_fail(st, "write", err);
-	}
-	for (int i = 1; !rc && i <= rows; i++)
-		rc = drop_if_empty(st, name[i], err);
-	sqlite3_free_table(name);
-	return rc;
-}
-
 static int shrink(struct reel_store *st, struct reel_error *err)
 {
 	static const char size[] = "SELECT page_count * page_size FROM "
@@ -239,13 +200,13 @@ static int shrink(struct reel_store *st, struct reel_error *err)
 		return -1;
 	if (bytes > SMALL_BYTES)
 		return 0;
-	if (drop_empty(st, err))
-		return -1;
 	return run_sql(st, shrink_pragmas, "write", err);
 }
 
 int reel_store_finish(struct reel_store *st, struct reel_error *err)
 {
+	if (reel_schema_complete(st->db) != SQLITE_OK)
+		return db_fail(st, "write", err);
 	if (run_sql(st, "COMMIT", "write", err) || (st->tmp && shrink(st, err)))
 		return -1;
 	if (st->tmp && rename(st->tmp, st->path))
@@ -253,8 +214,6 @@ int reel_store_finish(struct reel_store *st, struct reel_error *err)
 				 st->path, strerror(errno));
 	free(st->tmp);
 	st->tmp = NULL;
-	if (reel_schema_rest(st->db) != SQLITE_OK)
-		return db_fail(st, "read", err);
 	return run_sql(st, read_pragmas, "read", err);
 }
 
@@ -329,7 +288,7 @@ int reel_store_open(struct reel_store **out, const char *path,
 	sqlite3_busy_timeout(st->db, 2000);
 	if (check_version(st, err))
 		goto out;
-	if (reel_schema_rest(st->db) != SQLITE_OK) {
+	if (reel_schema_override_views(st->db) != SQLITE_OK) {
 		db_fail(st, "open", err);
 		goto out;
 	}

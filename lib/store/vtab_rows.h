@@ -14,7 +14,7 @@ struct reel_row_entry; /* a block, as it is listed and once it is decoded */
 struct reel_row_cursor;
 
 struct reel_row_table {
-	const char *name, *columns;
+	const char *module, *columns;
 	const struct reel_row_kind *kind; /* of its blocks; NULL: open_block */
 	const char *list, *fetch, *rows;  /* queries */
 	/* columns of the blocks that the query's columns @used need */

@@ -76,6 +76,16 @@ is 'a file is found by its id, and only by that' "$(sql a.db 'SELECT (SELECT cou
 is 'v_file has the sums of the events' "$(sql a.db "SELECT (SELECT sum(read_bytes) FROM v_file) - (SELECT sum(bytes)
 	FROM v_event WHERE call_group = 'read' AND kind NOT IN ('pipe', 'socket') AND layer <> 'MPIIO')" | tail -n 1)" 0
 
+if command -v sqlite3 >/dev/null; then
+	cp a.db changed.db
+	sqlite3 changed.db "DROP VIEW v_group; CREATE VIEW v_group AS SELECT 'no' AS call_group; DROP VIEW v_timeline"
+	is 'views of another version or origin are those of this program' \
+		"$(sql changed.db 'SELECT * FROM v_group; SELECT count(*) FROM v_timeline')" \
+		"$(sql a.db 'SELECT * FROM v_group; SELECT count(*) FROM v_timeline')"
+else
+	skip 'views of another version' 'sqlite3 is not installed'
+fi
+
 # For reading only.
 for q in 'DELETE FROM run' 'DROP TABLE run' 'CREATE TABLE t (x)' 'UPDATE event SET fd = 1' \
 	'DELETE FROM open_file' 'INSERT INTO file VALUES (99, 1, 1, 1, 1)'; do
@@ -124,8 +134,26 @@ elif command -v sqlite3 >/dev/null; then
 	check 'its views and tables, those without rows too' '[ "$(sqlite3 -cmd ".load $O/ioreel_sqlite" -readonly a.db \
 		"SELECT count(*) FROM v_file JOIN file USING (file_id); SELECT count(*) FROM v_span, v_step")" = \
 		"$(sql a.db "SELECT count(*) FROM file_io; SELECT count(*) FROM v_span, v_step" | grep -v count)" ]'
-	check 'another database gets no views' '[ "$(sqlite3 -cmd ".load $O/ioreel_sqlite" other.db \
-		"SELECT count(*) FROM sqlite_temp_schema")" = 0 ]'
+	check 'another database stays as it is' '[ "$(sqlite3 -cmd ".load $O/ioreel_sqlite" other.db \
+		"SELECT (SELECT count(*) FROM sqlite_schema) + (SELECT count(*) FROM sqlite_temp_schema)")" = 0 ]'
+	check 'without the module all tables and views are listed' '
+		sqlite3 -readonly a.db .tables | tr -s " " "\n" | sort >listed &&
+		sql a.db .tables | tail -n +2 | cut -f 2 | sort >own && cmp listed own && grep -qx v_event own'
+	for view in $(sql a.db "SELECT name FROM sqlite_schema WHERE type = 'view'" | tail -n +2); do
+		check "without the module $view works, or its failure names the module" '
+			sqlite3 -readonly a.db "SELECT count(*) FROM $view" >out 2>err ||
+			grep -q "no such module: ioreel_sqlite_[a-z]" err'
+	done
+	is 'these views need the module' "$(for view in $(sql a.db "SELECT name FROM sqlite_schema
+		WHERE type = 'view' ORDER BY name" | tail -n +2); do
+		sqlite3 -readonly a.db "SELECT count(*) FROM $view" >out 2>err || printf '%s ' $view
+	done)" "$(sed -n 's/^.Pq Sy \(v_event .*\)/\1 /p' "$TOP/man/ioreel-store.5" | tr -d , | tr -s ' ' '\n' |
+		sort | tr '\n' ' ' | sed 's/^ //')"
+	check 'an attached store of which the events are asked is refused, its other views work' '
+		cp before.db other.store
+		! sqlite3 -cmd ".load $O/ioreel_sqlite" a.db "ATTACH '\''other.store'\'' AS o; SELECT * FROM o.v_event" 2>err &&
+		grep -q "cannot be read: open it as the main database" err &&
+		sqlite3 a.db "ATTACH '\''other.store'\'' AS o; SELECT * FROM o.v_group" | grep -q read'
 	check 'and it refuses to write' '! sqlite3 -cmd ".load $O/ioreel_sqlite" a.db "DELETE FROM event" 2>err && grep -q "may not be modified" err'
 else
 	skip 'the sqlite3 shell' 'sqlite3 is not installed'

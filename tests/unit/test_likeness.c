@@ -360,7 +360,8 @@ static void vector_job(struct job *j, const double v[8])
 	job_begin(j);
 	for (i = 0; reel_metrics[i]; i++)
 		reel_metric_free(reel_metrics[i], j->state[i]);
-	job_sql(j, "CREATE TABLE file_io (file_id, shared, opens, reads, "
+	job_sql(j, "DROP TABLE file_io; CREATE TABLE file_io (file_id, shared, "
+		   "opens, reads, "
 		   "writes, meta_calls, errors, eof_reads, read_bytes, "
 		   "write_bytes, read_ns, write_ns, meta_ns, mapped_bytes)");
 	job_sqlf(j,
