@@ -423,8 +423,8 @@ static int replay(struct replay *r, struct reel_error *err)
 	trace_of(r, 0);
 	rc = r->runs == 1 ? play(r, err) : play_all(r, err);
 	if (r->replayed) {
-		report_beside("the job", r->recorded);
-		report_beside("the replay", r->replayed);
+		report_print_caveats("the job", r->recorded);
+		report_print_caveats("the replay", r->replayed);
 	}
 	return rc;
 }

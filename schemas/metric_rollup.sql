@@ -51,12 +51,12 @@ SELECT c.layer, c.call_group, c.name, i.message, i.calls, i.asked_bytes,
 FROM call_io i JOIN call c USING (call_id);
 
 -- v_mpiio: reads and writes of MPI-IO, one row for each that there is, and
--- (file_calls, file_bytes) those of POSIX and STDIO on the files that MPI-IO
+-- (posix_calls, posix_bytes) those of POSIX and STDIO on the files that MPI-IO
 -- opened. bytes: of nonblocking calls, what they asked for.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-trace(5), "MPI"
 CREATE VIEW v_mpiio (op, calls, collective_calls, asked_bytes, bytes, dur_ns,
-	file_calls, file_bytes) AS
+	posix_calls, posix_bytes) AS
 WITH beneath AS (
 	SELECT sum(reads) AS reads, sum(writes) AS writes,
 		sum(read_bytes) AS read_bytes, sum(write_bytes) AS write_bytes

@@ -3,7 +3,7 @@
 -- calls in the same order with the same outcome; times play no part. Calls on
 -- files, messages (pipes and sockets) and calls of a layer above (MPI-IO,
 -- submitting and awaiting asynchronous operations) have a chain each;
--- upper_hash is also of the files that were read or written through mappings,
+-- higher_hash is also of the files that were read or written through mappings,
 -- without an order.
 -- unit: none    empty: no row for a thread without calls
 -- source: ioreel-store(5), "Call sequences"
@@ -13,17 +13,17 @@ CREATE TABLE thread_sequence (
 	hash INTEGER NOT NULL,
 	message_calls INTEGER NOT NULL,
 	message_hash INTEGER NOT NULL,
-	upper_calls INTEGER NOT NULL,
-	upper_hash INTEGER NOT NULL
+	higher_calls INTEGER NOT NULL,
+	higher_hash INTEGER NOT NULL
 ) STRICT;
 
--- v_thread_place: the threads that made I/O calls, by their place: processes in
+-- v_thread_index: the threads that made I/O calls, by their thread_index: processes in
 -- the order of a walk down the tree, children by their start, threads by theirs.
--- The thread of the same place in another run of a job is its counterpart.
+-- The thread of the same thread_index in another run of a job is its counterpart.
 -- unit: none    empty: no row
 -- source: ioreel-store(5), "Call sequences"
-CREATE VIEW v_thread_place (place, thread_id, process_id, hash, calls,
-	upper_hash, upper_calls) AS
+CREATE VIEW v_thread_index (thread_index, thread_id, process_id, hash, calls,
+	higher_hash, higher_calls) AS
 WITH RECURSIVE
 walk(process_id, at, depth) AS (
 	SELECT process_id, printf('%020d.%010d', start_ns, process_id), 0
@@ -35,13 +35,13 @@ walk(process_id, at, depth) AS (
 	WHERE w.depth < 200),
 io AS (
 	SELECT t.process_id, t.thread_id, t.start_ns, s.hash, s.calls,
-		s.upper_hash, s.upper_calls
+		s.higher_hash, s.higher_calls
 	FROM thread_sequence s JOIN thread t USING (thread_id)
-	WHERE s.calls + s.upper_calls > 0)
+	WHERE s.calls + s.higher_calls > 0)
 SELECT dense_rank() OVER (ORDER BY w.at) * 1000000 + row_number() OVER
 		(PARTITION BY w.at ORDER BY io.start_ns, io.thread_id),
-	io.thread_id, io.process_id, io.hash, io.calls, io.upper_hash,
-	io.upper_calls
+	io.thread_id, io.process_id, io.hash, io.calls, io.higher_hash,
+	io.higher_calls
 FROM io JOIN walk w USING (process_id);
 
 -- v_similarity_vector: the factors that "ioreel compare" puts into the cosine

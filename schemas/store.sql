@@ -130,11 +130,11 @@ CREATE TABLE note (
 ) STRICT;
 
 -- site: places in the program that calls were made from, where the job was
--- recorded with --stacks. place: the frame that a reader looks for, FILE:LINE
+-- recorded with --stacks. location: the frame that a reader looks for, FILE:LINE
 -- FUNCTION of the program's own; frames: all, innermost first, a line each.
 CREATE TABLE site (
 	site_id INTEGER PRIMARY KEY,
-	place TEXT NOT NULL,
+	location TEXT NOT NULL,
 	frames TEXT NOT NULL
 ) STRICT;
 

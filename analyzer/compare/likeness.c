@@ -183,7 +183,7 @@ static int find_call_tv(struct reel_store *a, struct reel_store *b, bool upper,
 /* A thread that made I/O calls. */
 struct thread {
 	int64_t key; /* thread_id of its counterpart; or its place */
-	int64_t hash, calls, upper_hash, upper_calls;
+	int64_t hash, calls, higher_hash, higher_calls;
 };
 
 struct threads {
@@ -191,7 +191,7 @@ struct threads {
 	int64_t n;
 };
 
-#define COLUMNS ", hash, calls, upper_hash, upper_calls "
+#define COLUMNS ", hash, calls, higher_hash, higher_calls "
 
 /* As the replay said: each thread's counterpart. */
 static const char by_note[] =
@@ -202,7 +202,8 @@ static const char by_id[] =
 	"SELECT thread_id" COLUMNS "FROM thread_sequence WHERE calls > 0 "
 	"ORDER BY 1";
 static const char by_place[] =
-	"SELECT place" COLUMNS "FROM v_thread_place ORDER BY place";
+	"SELECT thread_index" COLUMNS
+	"FROM v_thread_index ORDER BY thread_index";
 
 static int read_threads(struct reel_store *st, const char *sql,
 			struct threads *out, struct reel_error *err)
@@ -224,8 +225,8 @@ static int read_threads(struct reel_store *st, const char *sql,
 			.key = sqlite3_column_int64(q, 0),
 			.hash = sqlite3_column_int64(q, 1),
 			.calls = sqlite3_column_int64(q, 2),
-			.upper_hash = sqlite3_column_int64(q, 3),
-			.upper_calls = sqlite3_column_int64(q, 4),
+			.higher_hash = sqlite3_column_int64(q, 3),
+			.higher_calls = sqlite3_column_int64(q, 4),
 		};
 	}
 	if (!rc && step != SQLITE_DONE)
@@ -247,8 +248,8 @@ static int64_t count_same(const struct threads *a, const struct threads *b,
 		k += y->key <= x->key;
 		same += x->key == y->key && x->hash == y->hash &&
 			x->calls == y->calls &&
-			(!upper || (x->upper_hash == y->upper_hash &&
-				    x->upper_calls == y->upper_calls));
+			(!upper || (x->higher_hash == y->higher_hash &&
+				    x->higher_calls == y->higher_calls));
 	}
 	return same;
 }
@@ -260,7 +261,7 @@ static int count_threads(struct reel_store *st, bool upper, int64_t *n,
 
 	return reel_store_int(st,
 			      upper ? "SELECT count(*) FROM thread_sequence "
-				      "WHERE calls + upper_calls > 0"
+				      "WHERE calls + higher_calls > 0"
 				    : "SELECT count(*) FROM thread_sequence "
 				      "WHERE calls > 0",
 			      n, &has, err);

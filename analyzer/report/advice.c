@@ -113,7 +113,7 @@ static bool io_matters(const struct report *r)
 
 static double reads_per_open(const struct report *r)
 {
-	const struct report_moved *m = &r->moved[0];
+	const struct report_transfer *m = &r->transfer[0];
 
 	return m->opens_read > 0 ? (double)m->calls / (double)m->opens_read
 				 : (double)m->calls;
@@ -145,7 +145,7 @@ static bool file_open(const struct report *r, struct advice *a)
 	advice_fact(a, "open_close_share", "share", share);
 	advice_fact(a, "median_file", "B", (double)r->median_file_bytes);
 	advice_say(a->try_this, "%s",
-		   r->moved[1].calls > r->moved[0].calls
+		   r->transfer[1].calls > r->transfer[0].calls
 			   ? "fewer, larger files to write, or files that "
 			     "stay open."
 			   : "samples packed into TFRecord, WebDataset or HDF5 "
@@ -196,7 +196,7 @@ static bool meta_heavy(const struct report *r, struct advice *a)
 
 static bool small_read(const struct report *r, struct advice *a)
 {
-	const struct report_moved *m = &r->moved[0];
+	const struct report_transfer *m = &r->transfer[0];
 	double share = of_io(r, r->small[0].ns);
 	double per_open = reads_per_open(r);
 	char num[REEL_NUM], part[REEL_NUM], size[REEL_NUM], per[REEL_NUM];
@@ -229,7 +229,7 @@ static bool small_read(const struct report *r, struct advice *a)
 /* What a stream writes, its flushes hand to the system. */
 static bool small_write(const struct report *r, struct advice *a)
 {
-	const struct report_moved *m = &r->moved[1];
+	const struct report_transfer *m = &r->transfer[1];
 	int64_t calls = r->small[1].calls;
 	double share = of_io(r, r->small[1].ns + r->flush_ns);
 	double per_file = m->files > 0 ? (double)m->calls / (double)m->files
@@ -261,7 +261,7 @@ static bool small_write(const struct report *r, struct advice *a)
 
 static bool random_read(const struct report *r, struct advice *a)
 {
-	const struct report_moved *m = &r->moved[0];
+	const struct report_transfer *m = &r->transfer[0];
 	char num[REEL_NUM], part[REEL_NUM];
 
 	/* A second look at the head of a file is no random access. */

@@ -3,12 +3,9 @@
  * Advice on I/O that takes the job's time: of the thread that steps, its
  * checkpoints, fetches from the storage, and all of it in a job without steps.
  */
-#include <sqlite3.h>
-
 #include "lib/calls.h"
 #include "lib/cli.h"
 #include "lib/columns.h"
-#include "lib/store/store.h"
 
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
@@ -68,29 +65,20 @@ const struct report_rank *advice_own_io_rank(const struct report *r,
 	return most;
 }
 
-/* The kinds of calls of one process that took most time, the first three. */
-static void say_kinds(const struct report *r, int64_t process, char *out)
+/* The kinds of calls of the process that took most time. */
+static void say_busiest(const struct report *r, char *out)
 {
-	static const char sql[] =
-		"SELECT c.call_group, sum(i.dur_ns) AS ns FROM rollup i "
-		"JOIN call c USING (call_id) WHERE i.process_id = ?1 AND "
-		"i.message = 0 AND c.layer <> 'MPIIO' AND "
-		"c.call_group <> 'queue' GROUP BY c.call_group "
-		"HAVING ns > 0 ORDER BY ns DESC, c.call_group LIMIT 3";
-	sqlite3_stmt *q = NULL;
 	char time[REEL_NUM];
 	int n = 0;
 
-	if (!r->st || reel_store_prepare(r->st, &q, sql, NULL))
-		return;
-	sqlite3_bind_int64(q, 1, process);
-	while (sqlite3_step(q) == SQLITE_ROW)
-		advice_say(out, "%s%s %s", n++ ? ", " : " Its process spent: ",
-			   (const char *)sqlite3_column_text(q, 0),
-			   reel_num_time(time, (double)report_int(q, 1)));
+	while (n < REPORT_BUSIEST && r->busiest[n].dur_ns > 0) {
+		advice_say(out, "%s%s %s", n ? ", " : " Its process spent: ",
+			   r->busiest[n].group,
+			   reel_num_time(time, (double)r->busiest[n].dur_ns));
+		n++;
+	}
 	if (n)
 		advice_say(out, ".");
-	sqlite3_finalize(q);
 }
 
 bool advice_step_io(const struct report *r, struct advice *a)
@@ -110,7 +98,7 @@ bool advice_step_io(const struct report *r, struct advice *a)
 		   reel_num_time(own, (double)k->own_io_ns),
 		   reel_num_time(loop, (double)k->loop_ns),
 		   reel_columns_percent(part, share));
-	say_kinds(r, k->process_id, a->text);
+	say_busiest(r, a->text);
 	advice_fact(a, "own_io", "ns", (double)k->own_io_ns);
 	advice_fact(a, "own_io_share", "share", share);
 	advice_fact(a, "loop", "ns", (double)k->loop_ns);

@@ -108,7 +108,7 @@ static void judge_workers(const struct report *r, const struct report_rank *k,
 			   "be handed over (headroom %.2g).",
 			   k->headroom);
 		advice_say(a->try_this, "%s%s",
-			   k->anew && loader_of(r) == &pytorch
+			   k->worker_restarts && loader_of(r) == &pytorch
 				   ? "persistent_workers, "
 				   : "",
 			   loader_of(r)->hand_over);
@@ -150,8 +150,8 @@ static void say_epoch_try(const struct report *r, struct advice *a)
 	const struct loader *loader = loader_of(r);
 
 	advice_say(a->try_this, "%s",
-		   r->anew > 0 || !loader->longer ? loader->last
-						  : loader->longer);
+		   r->worker_restarts > 0 || !loader->longer ? loader->last
+							     : loader->longer);
 }
 
 /* More than half of the wait was for the first batches of later epochs. */
@@ -258,9 +258,10 @@ static const char *epoch_why(const struct report *r)
 {
 	if (r->workers <= 0)
 		return loader_of(r)->anew;
-	return r->anew > 0 ? "the workers start anew"
-			   : "the workers stay, but begin each with nothing "
-			     "made";
+	return r->worker_restarts > 0
+		       ? "the workers start anew"
+		       : "the workers stay, but begin each with nothing "
+			 "made";
 }
 
 bool advice_epoch_start(const struct report *r, struct advice *a)

@@ -12,11 +12,11 @@
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/columns.h"
-#include "lib/store/store.h"
 #include "lib/text.h"
 
+#include "analyzer/report/render.h"
 #include "analyzer/report/report.h"
-#include "analyzer/report/size_histogram.h"
+#include "analyzer/report/text.h"
 
 static const char *dot(void)
 {
@@ -64,9 +64,9 @@ static void add_workers(struct reel_buf *b, const struct report *r)
 	if (r->workers <= 0)
 		return;
 	reel_buf_puts(b, ", ", NULL);
-	if (r->workers_least < r->workers)
+	if (r->min_workers < r->workers)
 		reel_buf_printf(b, NULL, "%s-",
-				reel_num_count(num, r->workers_least));
+				reel_num_count(num, r->min_workers));
 	reel_buf_printf(b, NULL, "%s loader worker%s",
 			reel_num_count(num, r->workers),
 			r->workers == 1 ? "" : "s");
@@ -116,21 +116,22 @@ static void print_completeness(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM], num2[REEL_NUM];
-	bool damaged = report_damaged(r->st), denied = report_denied(r->st) > 0;
+	const struct report_completeness *c = &r->completeness;
+	bool damaged = report_is_damaged(c), denied = c->denied_files > 0;
 
 	reel_buf_printf(&b, NULL, "%s: ",
-			r->lost || damaged || denied ? "incomplete"
-			: report_untraced(r->st)     ? "in what was traced"
-						     : "complete");
+			c->lost_events || damaged || denied ? "incomplete"
+			: c->untraced_programs ? "in what was traced"
+					       : "complete");
 	if (r->calls > r->events)
 		reel_buf_printf(&b, NULL, "%s calls in ",
 				reel_num_count(num, r->calls));
 	reel_buf_printf(&b, NULL, "%s event%s, ",
 			reel_num_count(num, r->events),
 			r->events == 1 ? "" : "s");
-	if (r->lost)
+	if (c->lost_events)
 		reel_buf_printf(&b, NULL, "%s lost (--losses says why)",
-				reel_num_count(num, r->lost));
+				reel_num_count(num, c->lost_events));
 	else
 		reel_buf_puts(&b,
 			      damaged  ? "the trace is damaged"
@@ -149,22 +150,22 @@ static void print_completeness(const struct report *r)
 			reel_num_count(num, r->code_opens),
 			r->code_opens == 1 ? "" : "s",
 			reel_num_bytes(num2, (double)r->code_read_bytes));
-	if (r->unordered_bytes > 0)
-		reel_buf_printf(
-			&b, NULL, "; %s through mappings: when is not known",
-			reel_num_bytes(num, (double)r->unordered_bytes));
-	if (r->untold_bytes > 0)
+	if (r->untimed_bytes > 0)
+		reel_buf_printf(&b, NULL,
+				"; %s through mappings: when is not known",
+				reel_num_bytes(num, (double)r->untimed_bytes));
+	if (r->unknown_bytes > 0)
 		reel_buf_printf(&b, NULL,
 				"; %s mapped: what was touched is not known",
-				reel_num_bytes(num, (double)r->untold_bytes));
+				reel_num_bytes(num, (double)r->unknown_bytes));
 	put_line(&b, 10);
 }
 
-static void print_machine(const struct report *r)
+static void print_cpu_contention(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 
-	if (reel_cpu_contention_words(&r->machine, &b))
+	if (reel_cpu_contention_words(&r->cpu_contention, &b))
 		put_line(&b, 2);
 	reel_buf_fini(&b);
 }
@@ -287,7 +288,7 @@ static void print_unknown(const struct report_rank *k)
 
 static void print_no_steps(const struct report *r)
 {
-	if (!r->python)
+	if (!r->uses.python)
 		return;
 	putchar('\n');
 	reel_columns_wrapped(
@@ -344,7 +345,7 @@ static void print_steps(const struct report *r)
 
 /* min / median / max; one of them when they are equal, tight when it is long.
  */
-static void put_sizes(int *at, const struct report_moved *m)
+static void put_sizes(int *at, const struct report_transfer *m)
 {
 	char min[REEL_NUM], median[REEL_NUM], max[REEL_NUM];
 	char text[3 * REEL_NUM + 8] = "-", cell[3 * REEL_NUM + 10];
@@ -365,7 +366,7 @@ static void put_sizes(int *at, const struct report_moved *m)
 }
 
 static void print_row(const char *name, const struct report_group *g,
-		      const struct report_moved *m)
+		      const struct report_transfer *m)
 {
 	char num[REEL_NUM];
 	int at = NAME_COLUMNS;
@@ -413,51 +414,6 @@ static struct report_group sum(const struct report *r, enum reel_group a,
 		s.dur_ns += r->group[groups[i]].dur_ns;
 	}
 	return s;
-}
-
-/* The calls of REEL_GROUP_META, by what they change. */
-enum { META_NAMES, META_FILES, META_ADVICE, META_ROWS };
-
-static int meta_row(int call)
-{
-	switch (call) {
-	case REEL_CALL_UNLINK:
-	case REEL_CALL_UNLINKAT:
-	case REEL_CALL_REMOVE:
-	case REEL_CALL_SHM_UNLINK:
-	case REEL_CALL_RENAME:
-	case REEL_CALL_RENAMEAT:
-	case REEL_CALL_RENAMEAT2:
-	case REEL_CALL_LINK:
-	case REEL_CALL_LINKAT:
-	case REEL_CALL_SYMLINK:
-	case REEL_CALL_SYMLINKAT:
-		return META_NAMES;
-	case REEL_CALL_POSIX_FADVISE:
-	case REEL_CALL_READAHEAD:
-		return META_ADVICE;
-	}
-	return META_FILES;
-}
-
-static void read_meta(const struct report *r, struct report_group *row)
-{
-	sqlite3_stmt *q = NULL;
-
-	if (reel_store_prepare(r->st, &q,
-			       "SELECT call_id, calls, dur_ns FROM v_call "
-			       "WHERE call_group = 'meta' AND NOT message "
-			       "AND layer <> 'MPIIO'",
-			       NULL))
-		return;
-	while (sqlite3_step(q) == SQLITE_ROW) {
-		struct report_group *g =
-			&row[meta_row(sqlite3_column_int(q, 0))];
-
-		g->calls += report_int(q, 1);
-		g->dur_ns += report_int(q, 2);
-	}
-	sqlite3_finalize(q);
 }
 
 /* Beneath the table, and indented like it. */
@@ -539,13 +495,12 @@ static void print_mpiio(const struct report *r)
 			m->calls == 1 ? "" : "s",
 			reel_columns_percent(num[2], (double)m->collective /
 							     (double)m->calls));
-		if (m->beneath_calls != REPORT_NONE)
+		if (m->posix_calls != REPORT_NONE)
 			reel_buf_printf(
 				&b, NULL,
 				"; beneath it %s in %s on the same files",
-				reel_num_bytes(num[3],
-					       (double)m->beneath_bytes),
-				reel_num_count(num[4], m->beneath_calls));
+				reel_num_bytes(num[3], (double)m->posix_bytes),
+				reel_num_count(num[4], m->posix_calls));
 		put_sentence(&b);
 	}
 }
@@ -567,25 +522,25 @@ static void print_messages(const struct report *r)
 	put_sentence(&b);
 }
 
-static void print_fetched(const struct report *r)
+static void print_storage(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char bytes[REEL_NUM], count[REEL_NUM], time[REEL_NUM];
 
-	if (!r->fetched.reads)
+	if (!r->storage.reads)
 		return;
 	reel_buf_printf(&b, NULL,
 			"the page cache lacked %s: fetched from the storage "
 			"in %s read%s, %s together",
-			reel_num_bytes(bytes, (double)r->fetched.bytes),
-			reel_num_count(count, r->fetched.reads),
-			r->fetched.reads == 1 ? "" : "s",
-			reel_num_time(time, (double)r->fetched.ns));
-	if (r->fetched.waits)
+			reel_num_bytes(bytes, (double)r->storage.bytes),
+			reel_num_count(count, r->storage.reads),
+			r->storage.reads == 1 ? "" : "s",
+			reel_num_time(time, (double)r->storage.ns));
+	if (r->storage.waits)
 		reel_buf_printf(
 			&b, NULL, "; %s more waited %s for pages on their way",
-			reel_num_count(count, r->fetched.waits),
-			reel_num_time(time, (double)r->fetched.wait_ns));
+			reel_num_count(count, r->storage.waits),
+			reel_num_time(time, (double)r->storage.wait_ns));
 	put_sentence(&b);
 }
 
@@ -605,31 +560,30 @@ static void print_titles(void)
 	putchar('\n');
 }
 
-static void print_moved(const struct report *r)
+static void print_transfers(const struct report *r)
 {
-	struct report_group group, meta[META_ROWS] = {0};
+	struct report_group group, advice = r->meta[REPORT_META_ADVICE];
 
 	if (!r->calls)
 		return;
-	read_meta(r, meta);
 	print_titles();
-	print_row("read", &r->group[REEL_GROUP_READ], &r->moved[0]);
-	print_row("write", &r->group[REEL_GROUP_WRITE], &r->moved[1]);
+	print_row("read", &r->group[REEL_GROUP_READ], &r->transfer[0]);
+	print_row("write", &r->group[REEL_GROUP_WRITE], &r->transfer[1]);
 	group = sum(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE, REEL_GROUP_NONE);
 	print_row("open, close", &group, NULL);
 	group = sum(r, REEL_GROUP_STAT, REEL_GROUP_SEEK, REEL_GROUP_DUP);
 	print_row("stat, seek, dup", &group, NULL);
 	print_row("list", &r->group[REEL_GROUP_DIR], NULL);
-	print_row("unlink, rename", &meta[META_NAMES], NULL);
-	print_row("mkdir, truncate", &meta[META_FILES], NULL);
+	print_row("unlink, rename", &r->meta[REPORT_META_NAMES], NULL);
+	print_row("mkdir, truncate", &r->meta[REPORT_META_FILES], NULL);
 	print_row("sync, flush", &r->group[REEL_GROUP_SYNC], NULL);
-	meta[META_ADVICE].calls += r->group[REEL_GROUP_MAP].calls;
-	meta[META_ADVICE].dur_ns += r->group[REEL_GROUP_MAP].dur_ns;
-	print_row("map, advise", &meta[META_ADVICE], NULL);
+	advice.calls += r->group[REEL_GROUP_MAP].calls;
+	advice.dur_ns += r->group[REEL_GROUP_MAP].dur_ns;
+	print_row("map, advise", &advice, NULL);
 	print_mapped(r);
 	print_errors(r);
 	print_messages(r);
-	print_fetched(r);
+	print_storage(r);
 	print_mpiio(r);
 }
 
@@ -653,15 +607,25 @@ static void print_more(const char *run)
 	reel_buf_fini(&b);
 }
 
-void report_text(const struct report *r, const char *run)
+static void print_screen(const struct report *r, const char *run)
 {
 	print_header(r);
 	print_completeness(r);
-	print_machine(r);
-	report_gaps(r);
+	print_cpu_contention(r);
+	text_completeness(r);
 	print_advice(r);
 	print_steps(r);
-	print_moved(r);
-	report_sizes(r);
+	print_transfers(r);
+	text_sizes(r);
 	print_more(run);
+}
+
+int report_text(const struct report *r, const struct report_options *o,
+		struct reel_error *err)
+{
+	int tables = text_tables(r, o, err);
+
+	if (!tables)
+		print_screen(r, o->run);
+	return tables < 0 ? -1 : 0;
 }

@@ -63,7 +63,7 @@ check 'what was not recorded of a run is said beside the number' \
 check 'and that it was counted only' \
 	'ioreel record -q -o counted.reel --events none -- cat data/f1 >/dev/null;
 	ioreel compare counted.reel a.reel >out &&
-	grep -q "^counted.reel: incomplete: counters for events" out'
+	grep -q "^counted.reel: incomplete: counters in place of events" out'
 check 'in the document too' 'ioreel compare --json a.reel gap.reel >out &&
 	grep -q "\"complete_a\": true" out && grep -q "\"complete_b\": false" out'
 

@@ -89,10 +89,10 @@ check 'and has it in its document' 'ioreel compare --json busy.reel none.reel |
 	python3 -c "
 import json, sys
 d = json.load(sys.stdin)
-assert d[\"machine_a\"] == {\"cpus\": 4, \"job_ns\": 10**9, \"others_ns\": 25 * 10**9,
+assert d[\"cpu_contention_a\"] == {\"cpus\": 4, \"job_ns\": 10**9, \"others_ns\": 25 * 10**9,
                           \"stolen_ns\": 0}, d
-assert d[\"machine_b\"] is None, d"'
+assert d[\"cpu_contention_b\"] is None, d"'
 check 'as report has' 'ioreel report --json busy.reel | python3 -c "
 import json, sys
-assert json.load(sys.stdin)[\"machine\"][\"others_ns\"] == 25 * 10**9"'
+assert json.load(sys.stdin)[\"cpu_contention\"][\"others_ns\"] == 25 * 10**9"'
 finish

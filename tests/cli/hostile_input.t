@@ -215,8 +215,8 @@ check 'a replay whose store cannot be written does not begin' '
 		sed "s|.$o.:.*|O|" err
 	done >out; [ "$(sort out | uniq -c | tr -s " \n" " ")" = \
 		" 3 1 3 ioreel replay: cannot create store O " ]'
-check 'no place of a call, no table of them' \
-	'ioreel report --stacks run.db | grep -q "^No places of calls"'
+check 'no call site, no table of them' \
+	'ioreel report --stacks run.db | grep -q "^No call sites"'
 
 # A loader that outlives the hooks, as Grain's do.
 if command -v python3 >/dev/null; then

@@ -22,9 +22,9 @@ static struct report quiet(void)
 			   .median_file_bytes = 1 << 30,
 			   .data_files = 10};
 
-	r.moved[0].calls = 10000;
-	r.moved[0].opens_read = 10;
-	r.moved[0].in_order_share = 1;
+	r.transfer[0].calls = 10000;
+	r.transfer[0].opens_read = 10;
+	r.transfer[0].in_order_share = 1;
 	r.group[REEL_GROUP_READ].calls = 10000;
 	r.group[REEL_GROUP_READ].dur_ns = 5 * S;
 	r.group[REEL_GROUP_OPEN].calls = 10;
@@ -87,24 +87,24 @@ static void calls(void)
 	r.small[0].calls = 9000;
 	r.small[0].ns = 4 * S;
 	ok(has(&r, "SMALL-READ"), "small reads");
-	r.moved[0].opens_read = 5000;
+	r.transfer[0].opens_read = 5000;
 	ok(!has(&r, "SMALL-READ"), "small files read whole are none");
 
 	r = quiet();
-	r.moved[0].random = 5000;
-	r.moved[0].random_share = 0.5;
+	r.transfer[0].random = 5000;
+	r.transfer[0].random_share = 0.5;
 	ok(has(&r, "RANDOM-READ"), "reads that go back");
-	r.moved[0].opens_read = 5000;
+	r.transfer[0].opens_read = 5000;
 	ok(!has(&r, "RANDOM-READ"), "a second look at a file's head is none");
 
 	r = quiet();
-	r.moved[1].calls = 9000;
-	r.moved[1].files = 3;
+	r.transfer[1].calls = 9000;
+	r.transfer[1].files = 3;
 	r.small[1].calls = 8000;
 	r.small[1].ns = S / 10;
 	r.flush_ns = 4 * S;
 	ok(has(&r, "SMALL-WRITE"), "small writes, by their flushes");
-	r.moved[1].files = 9000;
+	r.transfer[1].files = 9000;
 	ok(!has(&r, "SMALL-WRITE"), "many small files are none");
 
 	r = quiet();
@@ -170,13 +170,13 @@ static void loaders(void)
 		   strstr(r.advice[1].text, "2 epochs after the first take 1"),
 	   "and their epochs': %s", r.advice[1].try_this);
 	r.uses.grain = false;
-	r.anew = k.anew = 2;
+	r.worker_restarts = k.worker_restarts = 2;
 	ok(has(&r, "EPOCH-START") &&
 		   strstr(r.advice[1].try_this, "persistent_workers=True") &&
 		   strstr(r.advice[1].text, "start anew") &&
 		   strstr(tip, "persistent_workers, a larger prefetch_factor"),
 	   "PyTorch's: %s", tip);
-	r.anew = k.anew = 0;
+	r.worker_restarts = k.worker_restarts = 0;
 	ok(has(&r, "EPOCH-START") &&
 		   !strstr(r.advice[1].try_this, "persistent") &&
 		   strstr(r.advice[1].text, "stay") &&

@@ -1,67 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The histogram of transfer sizes: powers of two, what is rare folded away.
- */
-#include "analyzer/report/size_histogram.h"
+/* The histogram of transfer sizes; rare sizes share a row. */
+#include "analyzer/report/text.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "lib/cli.h"
 #include "lib/columns.h"
-#include "lib/store/store.h"
 
 #include "analyzer/report/report.h"
 
-#define BINS 64
 #define ROWS_MOST 10
-
-struct bin {
-	int64_t low_bytes, calls, bytes, dur_ns;
-};
-
-struct bins {
-	struct bin bin[BINS];
-	int n;
-	struct bin sum;
-	int64_t most_calls;
-};
-
-static void read_bins(const struct report *r, const char *op, struct bins *b)
-{
-	sqlite3_stmt *q = NULL;
-
-	memset(b, 0, sizeof(*b));
-	if (reel_store_prepare(r->st, &q,
-			       "SELECT low_bytes, calls, bytes, dur_ns "
-			       "FROM v_transfer_size WHERE op = ? "
-			       "ORDER BY low_bytes",
-			       NULL))
-		return;
-	sqlite3_bind_text(q, 1, op, -1, SQLITE_STATIC);
-	while (b->n < BINS && sqlite3_step(q) == SQLITE_ROW) {
-		struct bin *bin = &b->bin[b->n++];
-
-		bin->low_bytes = report_int(q, 0);
-		bin->calls = report_int(q, 1);
-		bin->bytes = report_int(q, 2);
-		bin->dur_ns = report_int(q, 3);
-		b->sum.calls += bin->calls;
-		b->sum.bytes += bin->bytes;
-		b->sum.dur_ns += bin->dur_ns;
-		if (bin->calls > b->most_calls)
-			b->most_calls = bin->calls;
-	}
-	sqlite3_finalize(q);
-}
 
 static double share(int64_t part, int64_t all)
 {
 	return all > 0 ? (double)part / (double)all : 0;
 }
 
-/* What weighs most in any of the three stays; the rest is folded. */
-static double weight(const struct bins *b, int i)
+/* The largest share of a bin: of the calls, the bytes or the time. */
+static double weight(const struct report_sizes *b, int i)
 {
 	double w = share(b->bin[i].calls, b->sum.calls);
 	double bytes = share(b->bin[i].bytes, b->sum.bytes);
@@ -71,21 +27,21 @@ static double weight(const struct bins *b, int i)
 	return time > w ? time : w;
 }
 
-static void fold(const struct bins *b, bool shown[BINS])
+static void fold(const struct report_sizes *b, bool shown[REPORT_SIZE_BINS])
 {
-	int rows = b->n, empty = 0, i;
+	int rows = b->bins, empty = 0, i;
 
-	/* A row of 0 % thrice says nothing; a single one has a line anyway. */
-	for (i = 0; i < b->n; i++)
+	/* Rows of 0 % in all three columns are folded when there are several. */
+	for (i = 0; i < b->bins; i++)
 		empty += weight(b, i) < 0.005;
-	for (i = 0; i < b->n; i++) {
+	for (i = 0; i < b->bins; i++) {
 		shown[i] = empty < 2 || weight(b, i) >= 0.005;
 		rows -= !shown[i];
 	}
 	while (rows > ROWS_MOST) {
 		int least = -1;
 
-		for (i = 0; i < b->n; i++)
+		for (i = 0; i < b->bins; i++)
 			if (shown[i] &&
 			    (least < 0 || weight(b, i) < weight(b, least)))
 				least = i;
@@ -108,8 +64,8 @@ static void put_share(int *at, int64_t part, int64_t all)
 	reel_columns_right(at, num, 8);
 }
 
-static void print_row(const struct bins *b, const char *name,
-		      const struct bin *bin)
+static void print_row(const struct report_sizes *b, const char *name,
+		      const struct report_size_bin *bin)
 {
 	char num[REEL_NUM];
 	int at = 2;
@@ -136,7 +92,8 @@ static void print_titles(const char *title)
 	putchar('\n');
 }
 
-static void print_bin(const struct bins *b, const struct bin *bin)
+static void print_bin(const struct report_sizes *b,
+		      const struct report_size_bin *bin)
 {
 	char low[REEL_NUM], high[REEL_NUM], range[2 * REEL_NUM + 4];
 
@@ -146,31 +103,30 @@ static void print_bin(const struct bins *b, const struct bin *bin)
 	print_row(b, range, bin);
 }
 
-void report_sizes(const struct report *r)
+void text_sizes(const struct report *r)
 {
-	bool shown[BINS] = {false};
-	const char *op = r->moved[0].calls > 0 ? "read" : "write";
-	struct bin rest = {0};
-	struct bins b;
+	bool shown[REPORT_SIZE_BINS] = {false};
+	const char *op = r->transfer[0].calls > 0 ? "read" : "write";
+	struct report_size_bin rest = {0};
+	const struct report_sizes *b = &r->sizes[*op == 'w'];
 	int i, folded = 0;
 
-	read_bins(r, op, &b);
-	if (!b.n)
+	if (!b->bins)
 		return;
-	fold(&b, shown);
+	fold(b, shown);
 	putchar('\n');
 	print_titles(*op == 'r' ? "Read sizes" : "Write sizes");
-	for (i = 0; i < b.n; i++) {
+	for (i = 0; i < b->bins; i++) {
 		if (shown[i]) {
-			print_bin(&b, &b.bin[i]);
+			print_bin(b, &b->bin[i]);
 			continue;
 		}
 		folded++;
-		rest.calls += b.bin[i].calls;
-		rest.bytes += b.bin[i].bytes;
-		rest.dur_ns += b.bin[i].dur_ns;
+		rest.calls += b->bin[i].calls;
+		rest.bytes += b->bin[i].bytes;
+		rest.dur_ns += b->bin[i].dur_ns;
 	}
 	if (!folded)
 		return;
-	print_row(&b, "other sizes", &rest);
+	print_row(b, "other sizes", &rest);
 }
