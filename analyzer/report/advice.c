@@ -2,9 +2,9 @@
 /*
  * The verdict and the advice: rules in a table, thresholds in another.
  *
- * Advice knows deep learning: reading a file whole is sequential, a read at
- * its end is no small read, and I/O behind computation costs nothing. A rule
- * says what is so and what it costs, or stays silent.
+ * The rules are made for deep learning: reading a file whole is sequential, a
+ * read at its end is no small read, and I/O hidden behind computation costs
+ * nothing. A rule states a fact and its cost, or is silent.
  */
 #include "analyzer/report/advice.h"
 
@@ -201,7 +201,7 @@ static bool small_read(const struct report *r, struct advice *a)
 	double per_open = reads_per_open(r);
 	char num[REEL_NUM], part[REEL_NUM], size[REEL_NUM], per[REEL_NUM];
 
-	/* A small file read whole is FILE-OPEN's business. */
+	/* FILE-OPEN covers small files that are read whole. */
 	if (r->small[0].calls < advice_threshold.small_calls ||
 	    (double)r->small[0].calls <
 		    advice_threshold.small_count * (double)m->calls ||
@@ -226,7 +226,7 @@ static bool small_read(const struct report *r, struct advice *a)
 	return true;
 }
 
-/* What a stream writes, its flushes hand to the system. */
+/* The flushes of a stream hand its writes to the kernel, so they count too. */
 static bool small_write(const struct report *r, struct advice *a)
 {
 	const struct report_transfer *m = &r->transfer[1];
@@ -264,7 +264,7 @@ static bool random_read(const struct report *r, struct advice *a)
 	const struct report_transfer *m = &r->transfer[0];
 	char num[REEL_NUM], part[REEL_NUM];
 
-	/* A second look at the head of a file is no random access. */
+	/* Reading the head of a file twice is no random access. */
 	if (m->random < advice_threshold.random_calls ||
 	    reads_per_open(r) < advice_threshold.reads_per_open ||
 	    m->random_share < advice_threshold.random_share ||
@@ -285,7 +285,8 @@ static bool random_read(const struct report *r, struct advice *a)
 	return true;
 }
 
-/* A stream's flush hands its buffer to the system: it waits for no storage. */
+/* A flush of a stream hands its buffer to the kernel and waits for no storage, so
+ * it is not counted. */
 static bool write_fsync(const struct report *r, struct advice *a)
 {
 	int64_t calls = r->group[REEL_GROUP_SYNC].calls - r->flushes;
@@ -313,7 +314,7 @@ static bool write_fsync(const struct report *r, struct advice *a)
 	return true;
 }
 
-/* In the order of the report: what costs most comes first. */
+/* In the order of the report: the most costly first. */
 static const struct {
 	const char *code;
 	advice_rule *rule;
@@ -346,11 +347,11 @@ static void no_problem(const struct report *r, struct advice *a)
 	a->code = "NO-PROBLEM";
 	if (!r->calls && !k) {
 		advice_say(a->text, "no call on a data file was recorded, so "
-				    "nothing could be looked at.");
+				    "nothing could be checked.");
 		return;
 	}
 	advice_say(a->text,
-		   "looked at %sopens, metadata, small and random reads, small "
+		   "checked: %sopens, metadata, small and random reads, small "
 		   "writes, syncs, checkpoints",
 		   k ? "waiting, " : "");
 	if (k)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Advice on I/O that takes the job's time: of the thread that steps, its
- * checkpoints, fetches from the storage, and all of it in a job without steps.
+ * Advice on I/O that takes the job's time: I/O of the thread that steps,
+ * checkpoints, reads from storage, and all I/O in a job without steps.
  */
 #include "lib/calls.h"
 #include "lib/cli.h"
@@ -10,7 +10,7 @@
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
 
-/* Reads that the page cache could not answer, while nothing was computed. */
+/* Page-cache misses outside of computation. */
 bool advice_storage_bound(const struct report *r, struct advice *a)
 {
 	double share = advice_of_run(r, r->storage_wait.exposed_ns);
@@ -129,7 +129,7 @@ int64_t advice_exposed_io(const struct report *r)
 	return ns == REPORT_NONE ? ns : ns + unranked_io(r);
 }
 
-/* I/O time that no fetch, checkpoint or step of a rank can contain. */
+/* I/O time beyond the fetches, checkpoints and own I/O of any rank. */
 static int64_t unnamed_io(const struct report *r)
 {
 	int64_t most = 0, i;
@@ -148,8 +148,7 @@ static int64_t unnamed_io(const struct report *r)
 	return most + unranked_io(r);
 }
 
-/* The three kinds of calls that took most time; the first is what to try
- * something about. */
+/* The three kinds of calls that took most time; the remedy is for the first. */
 static void say_groups(const struct report *r, struct advice *a)
 {
 	static const char *const names[REEL_GROUPS] = {

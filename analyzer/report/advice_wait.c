@@ -17,11 +17,11 @@
  * an unknown loader.
  */
 struct loader {
-	const char *none;	      /* no workers were seen: what is so */
-	const char *start;	      /* ... and to try */
-	const char *hand_over, *last; /* INPUT-BOUND, EPOCH-START: to try */
-	const char *longer; /* the same, where workers stay; or NULL */
-	const char *anew;   /* EPOCH-START without workers: why */
+	const char *none;	      /* the finding where no worker was seen */
+	const char *start;	      /* ... and the remedy */
+	const char *hand_over, *last; /* remedies of INPUT-BOUND, EPOCH-START */
+	const char *longer; /* EPOCH-START where workers stay; or NULL */
+	const char *cold;   /* EPOCH-START without workers: why */
 };
 
 static const struct loader
@@ -39,7 +39,8 @@ static const struct loader
 				"persistent_workers=True.",
 			.longer = "fewer, longer epochs: a sampler that "
 				  "passes over the data several times.",
-			.anew = "the loader begins each with nothing made",
+			.cold = "the loader starts each epoch with no batch "
+				"ready",
 },
 	grain =
 		{
@@ -58,7 +59,8 @@ static const struct loader
 			.last = "one iterator over all epochs (num_epochs of "
 				"the sampler, "
 				"repeat() of a dataset).",
-			.anew = "the iterator begins each with nothing made",
+			.cold = "the iterator starts each epoch with no batch "
+				"ready",
 },
 	tf_data = {
 		.none = "; tf.data prepares batches in threads of the job "
@@ -71,10 +73,10 @@ static const struct loader
 			     "pipeline.",
 		.last = "one pipeline over all epochs, with repeat(); a "
 			"smaller shuffle buffer.",
-		.anew = "the pipeline starts anew and fills its buffers",
+		.cold = "the pipeline restarts and fills its buffers",
 };
 
-/* Keras looks for Grain in jobs of tf.data too, which has no processes. */
+/* Keras imports Grain in jobs of tf.data too: then there are no worker processes. */
 static const struct loader *loader_of(const struct report *r)
 {
 	const struct report_rank *k = report_slowest(r);
@@ -85,7 +87,7 @@ static const struct loader *loader_of(const struct report *r)
 	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;
 }
 
-/* The workers: are they what the model waits for, and is it their I/O? */
+/* Does the model wait for the workers, and these for I/O? */
 static void judge_workers(const struct report *r, const struct report_rank *k,
 			  struct advice *a)
 {
@@ -114,12 +116,13 @@ static void judge_workers(const struct report *r, const struct report_rank *k,
 			   loader_of(r)->hand_over);
 		return;
 	}
-	advice_say(a->text,
-		   k->headroom < 1
-			   ? " They cannot follow the model (headroom %.2g)."
-			   : " Always busy, they could feed a model %.2g "
-			     "times as fast.",
-		   k->headroom);
+	advice_say(
+		a->text,
+		k->headroom < 1
+			? " They cannot keep up with the model (headroom %.2g)."
+			: " Always busy, they could feed a model %.2g "
+			  "times as fast.",
+		k->headroom);
 	if (k->worker_io_share < advice_threshold.worker_io)
 		advice_say(a->try_this,
 			   "more workers (%lld now); most of their time "
@@ -133,7 +136,7 @@ static void judge_workers(const struct report *r, const struct report_rank *k,
 			   (long long)k->workers);
 }
 
-/* Beyond a usual fetch: an epoch's first batch is waited for like any other. */
+/* Starts of epochs count only beyond the usual wait for a batch. */
 static bool starts_slowly(const struct report *r)
 {
 	const struct report_rank *k = r->ranks ? &r->rank[0] : NULL;
@@ -239,7 +242,7 @@ bool advice_wait_unknown(const struct report *r, struct advice *a)
 	if (!advice_unknown_steps(r, &unknown, &steps))
 		return false;
 	advice_say(a->text,
-		   "no fetch was seen for %s of %s steps, so the time that "
+		   "no fetch was recorded for %s of %s steps, so the time that "
 		   "they wait for their batches is not known.",
 		   reel_num_count(num, unknown), reel_num_count(all, steps));
 	advice_fact(a, "unknown_steps", "", (double)unknown);
@@ -257,11 +260,11 @@ bool advice_wait_unknown(const struct report *r, struct advice *a)
 static const char *epoch_why(const struct report *r)
 {
 	if (r->workers <= 0)
-		return loader_of(r)->anew;
+		return loader_of(r)->cold;
 	return r->worker_restarts > 0
-		       ? "the workers start anew"
-		       : "the workers stay, but begin each with nothing "
-			 "made";
+		       ? "the workers are restarted"
+		       : "the workers stay, but start each epoch with no batch "
+			 "ready";
 }
 
 bool advice_epoch_start(const struct report *r, struct advice *a)

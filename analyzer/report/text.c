@@ -3,7 +3,7 @@
  * The screen of "ioreel report": the answer, then the evidence.
  *
  * 24 to 50 lines of at most 100 columns; bars and colour only on a terminal.
- * What was not measured is "-", never 0.
+ * A value that was not measured is "-", never 0.
  */
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void add_when(struct reel_buf *b, const struct report *r)
 		reel_buf_printf(b, NULL, "%s%s", dot(), text);
 }
 
-/* A name of somebody else, fit to be printed. */
+/* Append a name that the job or the user chose; it may hold any bytes. */
 static void add_name(struct reel_buf *b, const char *name)
 {
 	char shown[4 * 1024 + 1];
@@ -56,7 +56,7 @@ static void put_line(struct reel_buf *b, int indent)
 	reel_buf_fini(b);
 }
 
-/* As many as a rank had at a time; where passes or ranks differ, from and to. */
+/* The loader workers of a rank at a time: a range where passes or ranks differ. */
 static void add_workers(struct reel_buf *b, const struct report *r)
 {
 	char num[REEL_NUM];
@@ -121,7 +121,7 @@ static void print_completeness(const struct report *r)
 
 	reel_buf_printf(&b, NULL, "%s: ",
 			c->lost_events || damaged || denied ? "incomplete"
-			: c->untraced_programs ? "in what was traced"
+			: c->untraced_programs ? "without untraced programs"
 					       : "complete");
 	if (r->calls > r->events)
 		reel_buf_printf(&b, NULL, "%s calls in ",
@@ -133,11 +133,12 @@ static void print_completeness(const struct report *r)
 		reel_buf_printf(&b, NULL, "%s lost (--losses says why)",
 				reel_num_count(num, c->lost_events));
 	else
-		reel_buf_puts(&b,
-			      damaged  ? "the trace is damaged"
-			      : denied ? "permission denied to read others"
-				       : "none lost",
-			      NULL);
+		reel_buf_puts(
+			&b,
+			damaged	 ? "the trace is damaged"
+			: denied ? "some files of the trace were not readable"
+				 : "none lost",
+			NULL);
 	if (r->processes > 0)
 		reel_buf_printf(&b, NULL, "; clock error %s %s",
 				reel_cli_utf8() ? "\u2264" : "<=",
@@ -152,11 +153,12 @@ static void print_completeness(const struct report *r)
 			reel_num_bytes(num2, (double)r->code_read_bytes));
 	if (r->untimed_bytes > 0)
 		reel_buf_printf(&b, NULL,
-				"; %s through mappings: when is not known",
+				"; %s through mappings, at unknown times",
 				reel_num_bytes(num, (double)r->untimed_bytes));
 	if (r->unknown_bytes > 0)
 		reel_buf_printf(&b, NULL,
-				"; %s mapped: what was touched is not known",
+				"; %s mapped, of which the touched part is not "
+				"known",
 				reel_num_bytes(num, (double)r->unknown_bytes));
 	put_line(&b, 10);
 }
@@ -190,7 +192,7 @@ static void print_advice(const struct report *r)
 	}
 }
 
-/* The median of the steps' time in one part, and what all of it is of them. */
+/* One part of a step: its median time, and its share of all steps' time. */
 static void print_part(const char *name, int64_t ns, double share)
 {
 	char num[REEL_NUM];
@@ -232,7 +234,7 @@ static void print_parts(const struct report_rank *k)
 		print_part("other", k->median_other_ns, other);
 }
 
-/* Beneath the rows, and indented like them. */
+/* Print a paragraph below the rows, indented like them. */
 static void put_under(struct reel_buf *b)
 {
 	fputs("  ", stdout);
@@ -269,14 +271,14 @@ static void print_unknown(const struct report_rank *k)
 		return;
 	if (k->unknown_steps < k->steps)
 		reel_buf_printf(&b, NULL,
-				"No fetch was seen for %s of the %s "
+				"No fetch was recorded for %s of the %s "
 				"steps: how long these wait is not known.",
 				reel_num_count(unknown, k->unknown_steps),
 				reel_num_count(steps, k->steps));
 	else
 		reel_buf_puts(&b,
 			      "How long a step waits for its batch is not "
-			      "known: no fetch was seen.",
+			      "known: no fetch was recorded.",
 			      NULL);
 	reel_buf_puts(&b,
 		      " A step that is one graph of TensorFlow fetches inside "
@@ -292,11 +294,10 @@ static void print_no_steps(const struct report *r)
 		return;
 	putchar('\n');
 	reel_columns_wrapped(
-		"No steps: nothing said where a training step begins. "
-		"The hooks know loops over the loaders of PyTorch, "
-		"TensorFlow, Keras and Grain; any other says it with "
-		"ioreel.steps(batches) in Python, ioreel.h in C: "
-		"man ioreel-anchors.",
+		"No steps: the job marked no training step. The hooks mark "
+		"loops over the loaders of PyTorch, TensorFlow, Keras and "
+		"Grain; mark any other with ioreel.steps(batches) in Python "
+		"or ioreel.h in C (man ioreel-anchors).",
 		0, 0);
 }
 
@@ -343,8 +344,8 @@ static void print_steps(const struct report *r)
 #define SIZES_COLUMNS 26
 #define CALL_COLUMNS 9
 
-/* min / median / max; one of them when they are equal, tight when it is long.
- */
+/* min / median / max: one number when they are equal, without blanks when the
+ * text is long. */
 static void put_sizes(int *at, const struct report_transfer *m)
 {
 	char min[REEL_NUM], median[REEL_NUM], max[REEL_NUM];
@@ -371,7 +372,7 @@ static void print_row(const char *name, const struct report_group *g,
 	char num[REEL_NUM];
 	int at = NAME_COLUMNS;
 
-	if (!g->calls && !g->bytes) /* mappings alone make bytes without */
+	if (!g->calls && !g->bytes) /* mappings have bytes without a call */
 		return;
 	printf("  %-*s", NAME_COLUMNS - 2, name);
 	reel_columns_right(&at, reel_num_count(num, g->calls), 10);
@@ -379,7 +380,7 @@ static void print_row(const char *name, const struct report_group *g,
 			   9);
 	if (m)
 		put_sizes(&at, m);
-	/* What a stream wrote by itself has no time. */
+	/* Writes that a stream made by itself have no duration. */
 	reel_columns_right(
 		&at,
 		g->dur_ns > 0 ? reel_num_time(num, (double)g->dur_ns /
@@ -416,7 +417,7 @@ static struct report_group sum(const struct report *r, enum reel_group a,
 	return s;
 }
 
-/* Beneath the table, and indented like it. */
+/* Print a sentence below the table, indented like it. */
 static void put_sentence(struct reel_buf *b)
 {
 	fputs("  ", stdout);
@@ -424,7 +425,8 @@ static void put_sentence(struct reel_buf *b)
 	reel_buf_fini(b);
 }
 
-/* What the rows' bytes have and their sizes, times and order do not. */
+/* Bytes through mappings are in the bytes of the rows, but in no size, time or
+ * order. */
 static void print_mapped(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -442,13 +444,13 @@ static void print_mapped(const struct report *r)
 		return;
 	reel_buf_puts(&b,
 		      " went through mappings, at most, as the kernel maps "
-		      "pages beside those touched: no calls, so in no size, "
-		      "rate or order",
+		      "neighbouring pages too; without a call they are in no "
+		      "size, rate or order",
 		      NULL);
 	put_sentence(&b);
 }
 
-/* A few failures are everywhere: a program looks where its files are. */
+/* Below 1 % failures are usual: programs search for their files. */
 static void print_errors(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -475,7 +477,7 @@ static void print_errors(const struct report *r)
 	put_sentence(&b);
 }
 
-/* What MPI-IO was asked for, and what its library made of that. */
+/* Requests to MPI-IO, and the POSIX calls that its library made of them. */
 static void print_mpiio(const struct report *r)
 {
 	static const char *const op[] = {"read", "write"};
@@ -497,8 +499,7 @@ static void print_mpiio(const struct report *r)
 							     (double)m->calls));
 		if (m->posix_calls != REPORT_NONE)
 			reel_buf_printf(
-				&b, NULL,
-				"; beneath it %s in %s on the same files",
+				&b, NULL, "; POSIX below: %s in %s calls",
 				reel_num_bytes(num[3], (double)m->posix_bytes),
 				reel_num_count(num[4], m->posix_calls));
 		put_sentence(&b);
@@ -513,12 +514,11 @@ static void print_messages(const struct report *r)
 	if (r->messages <= 0)
 		return;
 	reel_buf_printf(&b, NULL,
-			"and %s call%s on pipes and sockets (%s), which %s no "
-			"I/O",
+			"not counted as I/O: %s call%s on pipes and sockets "
+			"(%s)",
 			reel_num_count(num, r->messages),
 			r->messages == 1 ? "" : "s",
-			reel_num_bytes(num2, (double)r->message_bytes),
-			r->messages == 1 ? "is" : "are");
+			reel_num_bytes(num2, (double)r->message_bytes));
 	put_sentence(&b);
 }
 
@@ -530,15 +530,16 @@ static void print_storage(const struct report *r)
 	if (!r->storage.reads)
 		return;
 	reel_buf_printf(&b, NULL,
-			"the page cache lacked %s: fetched from the storage "
-			"in %s read%s, %s together",
+			"page-cache misses: %s read from storage in %s read%s "
+			"(%s)",
 			reel_num_bytes(bytes, (double)r->storage.bytes),
 			reel_num_count(count, r->storage.reads),
 			r->storage.reads == 1 ? "" : "s",
 			reel_num_time(time, (double)r->storage.ns));
 	if (r->storage.waits)
 		reel_buf_printf(
-			&b, NULL, "; %s more waited %s for pages on their way",
+			&b, NULL,
+			"; %s more waited %s for readahead in progress",
 			reel_num_count(count, r->storage.waits),
 			reel_num_time(time, (double)r->storage.wait_ns));
 	put_sentence(&b);
@@ -587,7 +588,7 @@ static void print_transfers(const struct report *r)
 	print_mpiio(r);
 }
 
-/* The command is one piece: it is there to be copied. */
+/* The command is not wrapped, so that it can be copied. */
 static void print_more(const char *run)
 {
 	struct reel_buf b = REEL_BUF_INIT;

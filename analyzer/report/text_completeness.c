@@ -81,8 +81,9 @@ static void print_counters(const struct report_completeness *c)
 			&b, NULL,
 			"counters, not events: calls, bytes and their time are "
 			"exact (but for printf, getc and their like), sizes "
-			"are means of a power of two, files are told apart by "
-			"folder and kind of name (about %s were opened), steps "
+			"are means of a power of two, files are distinguished "
+			"by folder and kind of name (about %s were opened), "
+			"steps "
 			"faster than one a second are summed; I/O of several "
 			"threads at a time, hidden and exposed I/O are "
 			"estimates",
@@ -95,10 +96,10 @@ static void print_hooks(const struct report_completeness *c)
 	struct reel_buf b = REEL_BUF_INIT;
 
 	for (int i = 0; i < c->hook_failures; i++)
-		reel_buf_printf(&b, NULL, "%s%s (%s)",
-				i ? ", " : "hooks: not all are in: ",
-				c->hook_failure[i].hook,
-				c->hook_failure[i].reason);
+		reel_buf_printf(
+			&b, NULL, "%s%s (%s)",
+			i ? ", " : "hooks missing: ", c->hook_failure[i].hook,
+			c->hook_failure[i].reason);
 	print_line(&b);
 }
 
@@ -172,13 +173,13 @@ static void print_mpi(const struct report_completeness *c)
 	for (int i = 0; i < 3; i++)
 		if (c->mpi_counted[i] > 0)
 			reel_buf_printf(
-				&b, NULL, "%s%s %s%s", b.len ? ", " : "order: ",
+				&b, NULL, "%s%s %s%s", b.len ? ", " : "MPI: ",
 				reel_num_count(num, c->mpi_counted[i]),
 				words[i], c->mpi_counted[i] == 1 ? "" : "s");
 	if (b.len)
 		reel_buf_puts(&b,
-			      " of MPI are counted, not recorded: a replay "
-			      "does not wait for them",
+			      ", counted but not recorded: a replay does not "
+			      "wait for them",
 			      NULL);
 	print_line(&b);
 	if (c->mpi_unrecorded)

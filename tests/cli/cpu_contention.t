@@ -56,23 +56,23 @@ said() {
 	rm -rf m.reel
 	python3 put.py m.reel "$@"
 	ioreel report m.reel 2>e | tr '\n' ' ' | sed 's/   */ /g' |
-		grep -o 'a busy machine: .*longer for it'
+		grep -o 'a busy machine: .*so times are longer'
 }
 is 'a quiet machine is no news' \
 	"$(said job_ns=9000000000 others_ns=900000000 stolen_ns=100000000)" ''
 is 'nor one of which nobody knows' "$(said)" ''
 is 'other programs' "$(said job_ns=1000000000 others_ns=25000000000 stolen_ns=0)" \
-	'a busy machine: other programs used 2.5 of its 4 processors; times are longer for it'
+	'a busy machine: other programs used 2.5 of its 4 processors, so times are longer'
 is 'what the host withheld, of what was wanted' \
 	"$(said job_ns=5000000000 others_ns=3000000000 stolen_ns=2000000000)" \
-	'a busy machine: its host withheld 20 % of the time that its processors wanted (steal); times are longer for it'
+	'a busy machine: its host withheld 20 % of the time that its processors wanted (steal), so times are longer'
 is 'both' "$(said job_ns=1000000000 others_ns=8000000000 stolen_ns=1000000000)" \
-	'a busy machine: other programs used 0.8 of its 4 processors; its host withheld 10 % of the time that its processors wanted (steal); times are longer for it'
+	'a busy machine: other programs used 0.8 of its 4 processors; its host withheld 10 % of the time that its processors wanted (steal), so times are longer'
 is 'a few ticks of a short job are none' \
 	"$(said job_ns=10000000 others_ns=0 stolen_ns=40000000)" ''
 is 'of several ranks: the one that was withheld most, and no neighbour' \
 	"$(said 'ranks=[{"wall_ns": 10000000000, "host": {"cpus": 4}, "processor": {"job_ns": 1000000000, "others_ns": 30000000000, "stolen_ns": 0}}, {"processor": {"job_ns": 9000000000, "others_ns": 0, "stolen_ns": 1000000000}}]')" \
-	'a busy machine: its host withheld 10 % of the time that its processors wanted (steal); times are longer for it'
+	'a busy machine: its host withheld 10 % of the time that its processors wanted (steal), so times are longer'
 is 'what is no count is none' \
 	"$(said 'job_ns="x"' others_ns=-5 stolen_ns=1e300 'ranks=[1, null, {}]')" ''
 check 'the largest counts are no crash' \

@@ -206,9 +206,9 @@ check 'steps without a fetch wait nobody knows how long' '
 		test -e /ioreel/begin/step/\$i; cat data/f1; test -e /ioreel/end/step
 		done; true" >/dev/null &&
 	ioreel report steps.reel >out && grep -q "computation is not known" out &&
-	grep -qE "^  all +[0-9.]+ .s +100 %" out && grep -q "no fetch was seen" out &&
+	grep -qE "^  all +[0-9.]+ .s +100 %" out && grep -q "no fetch was recorded" out &&
 	! grep -q "hardly waits" out && ! grep -q NO-PROBLEM out &&
-	grep -q "WAIT-UNKNOWN no fetch was seen for 3 of 3 steps" out &&
+	grep -q "WAIT-UNKNOWN no fetch was recorded for 3 of 3 steps" out &&
 	! grep -q "time computing" out'
 check 'nor any of them' 'ioreel report --steps steps.reel >out &&
 	[ $(grep -cE " - +- +- " out) = 3 ]'

@@ -173,7 +173,7 @@ static void loaders(void)
 	r.worker_restarts = k.worker_restarts = 2;
 	ok(has(&r, "EPOCH-START") &&
 		   strstr(r.advice[1].try_this, "persistent_workers=True") &&
-		   strstr(r.advice[1].text, "start anew") &&
+		   strstr(r.advice[1].text, "restarted") &&
 		   strstr(tip, "persistent_workers, a larger prefetch_factor"),
 	   "PyTorch's: %s", tip);
 	r.worker_restarts = k.worker_restarts = 0;
