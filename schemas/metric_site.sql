@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- site_io: the recorded sample of each site's calls.
+-- site_io: the calls whose call site was recorded, by site.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Call sites"
 CREATE TABLE site_io (
@@ -13,7 +13,7 @@ CREATE TABLE site_io (
 	PRIMARY KEY (site_id, class, call_id)
 ) STRICT, WITHOUT ROWID;
 
--- v_site: the same by location, the most bytes first.
+-- v_site: site_io by source location, the most bytes first.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Call sites"
 CREATE VIEW v_site (location, class, call, calls, read_bytes, write_bytes, dur_ns,

@@ -2,8 +2,8 @@
 -- The views of "ioreel report": one for each figure or section that is not a
 -- metric's own view. Columns are added at the end, never renamed.
 
--- v_report_run: what the run was. hosts: their names, or the number of more than
--- four.
+-- v_report_run: the head of a report. hosts: their names, or their number when
+-- there are more than four.
 -- unit: as the columns say    empty: NULL, not known
 -- source: ioreel-store(5), "Dimensions"
 CREATE VIEW v_report_run (name, command, framework, host, ranks, workers,
@@ -20,8 +20,8 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 FROM run r;
 
 -- v_report_scope: which tables and columns a report has. call_sites: 1, the job
--- was recorded with --stacks; summed_steps: 1, a row of v_step stands for several
--- steps.
+-- was recorded with --stacks; summed_steps: 1, a row of v_step stands for
+-- several steps.
 -- unit: hosts, 0 or 1    empty: 0
 -- source: ioreel-store(5), "Dimensions"
 CREATE VIEW v_report_scope (hosts, call_sites, summed_steps) AS
@@ -49,7 +49,7 @@ SELECT layer, call_group, call, message, calls, asked_bytes, bytes, dur_ns,
 FROM v_call
 ORDER BY call_id, message;
 
--- v_report_files: the files that were touched, those of the most time first.
+-- v_report_files: the files with calls, in the order of the time spent in them.
 -- time_ns: all calls; backward: reads and writes that went back in the file,
 -- NULL: none did.
 -- unit: calls, bytes, ns    empty: no row
@@ -76,9 +76,9 @@ FROM v_step
 ORDER BY rank, ordinal;
 
 -- v_loader_workers: the loader workers of each rank. v_overlap has their mean
--- over time, of those that made a batch. Here a worker counts that is alive when
--- a pass over the data has its first batch, or begins its last step: a worker of
--- a pass that ends late does not count for the next pass.
+-- over time, counting workers that made a batch. Here a worker counts when it
+-- is alive as a pass over the data has its first batch, or begins its last
+-- step: a worker of a pass that ends late does not count for the next pass.
 --   max_workers, min_workers   over the passes that had any; NULL: none had
 --   worker_restarts            passes, other than the first, with workers that
 --               were forked since the last step before, and for no evaluation
@@ -172,8 +172,8 @@ LEFT JOIN process p USING (process_id)
 LEFT JOIN host h USING (host_id)
 ORDER BY o.rank, o.process_id;
 
--- v_mpiio_rank: reads and writes that each rank asked of MPI-IO; the process that
--- did them beneath may be another.
+-- v_mpiio_rank: reads and writes that each rank requested from MPI-IO; another
+-- process may have made the POSIX calls.
 -- unit: calls, bytes, ns    empty: no row; NULL time: no such call
 -- source: ioreel-trace(5), "MPI"
 CREATE VIEW v_mpiio_rank (world, rank, reads, writes, read_bytes, write_bytes,
@@ -282,8 +282,8 @@ FROM error e JOIN call c USING (call_id)
 WHERE e.message = 0 AND c.layer <> 'MPIIO' AND c.call_group <> 'queue'
 ORDER BY e.calls DESC, c.name, e.errno;
 
--- v_stream_flush: calls of fflush on files: a flush hands the buffer of a stream
--- to the kernel and waits for no storage.
+-- v_stream_flush: calls of fflush on files: a flush hands the buffer of a
+-- stream to the kernel and waits for no storage.
 -- unit: calls, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_stream_flush (calls, dur_ns) AS
@@ -305,8 +305,8 @@ base AS MATERIALIZED (
 SELECT coalesce((SELECT sum(meta_ns) FROM base) + (SELECT sum(meta_ns)
 	FROM journal WHERE base IN (SELECT path FROM base)), 0);
 
--- v_file_count: files by their use; directories are none. data_*: those of class
--- data that were opened. median_data_bytes: of their sizes, by nearest rank.
+-- v_file_count: files by their use, without directories. data_*: opened files
+-- of class data. median_data_bytes: of their sizes, by nearest rank.
 -- unit: files, opens, bytes    empty: 0; NULL: no size is known
 -- source: ioreel-store(5), "Classes"
 CREATE VIEW v_file_count (read_files, write_files, data_files, data_opens,
@@ -335,9 +335,9 @@ FROM v_transfer_size
 WHERE low_bytes < 16384
 GROUP BY op;
 
--- v_checkpoint_wait: checkpoints of the process that waits longest for its own:
--- those of its first thread that saves, as a thread that writes in the background
--- holds nothing up. A checkpoint within another is part of it.
+-- v_checkpoint_wait: checkpoints of the process that waits longest for its own.
+-- Only its first thread that saves counts, as a thread that writes in the
+-- background delays nothing. A checkpoint within another is part of it.
 -- unit: checkpoints, ns    empty: 0
 -- source: ioreel-report(1), "CHECKPOINT"
 CREATE VIEW v_checkpoint_wait (checkpoints, wait_ns) AS
@@ -353,8 +353,8 @@ FROM (SELECT count(*) AS n, sum(dur_ns) AS ns FROM save
 	WHERE before_ns IS NULL OR start_ns >= before_ns
 	GROUP BY process_id);
 
--- v_epoch_start: epochs of the first rank, and the time of all but the first from
--- their begin, where the loader's workers start, to the first batch.
+-- v_epoch_start: epochs of the first rank, and the time of all but the first
+-- from their begin, where the loader's workers start, to the first batch.
 -- unit: epochs, ns    empty: 0
 -- source: ioreel-report(1), "EPOCH-START"
 CREATE VIEW v_epoch_start (epochs, wait_ns) AS
@@ -368,8 +368,8 @@ SELECT count(*), coalesce(sum(b.fetch_ns + max(0, b.start_ns - e.start_ns))
 	FILTER (WHERE b.ordinal > 1), 0)
 FROM begun b JOIN span e ON e.span_id = b.epoch_span;
 
--- v_framework: which frameworks the hooks found; python: the job ran one, by the
--- name of an image or by the hooks, which load into any Python.
+-- v_framework: which frameworks the hooks found; python: the job ran one, by
+-- the name of an image or by the hooks, which load into any Python.
 -- unit: 0 or 1    empty: 0
 -- source: ioreel-anchors(7)
 CREATE VIEW v_framework (python, pytorch, tensorflow, grain) AS
@@ -389,8 +389,8 @@ WHERE key = 'framework';
 CREATE VIEW v_loss (reason, unit, count) AS
 SELECT reason, unit, sum(count) FROM loss GROUP BY reason, unit;
 
--- v_hook_failure: hooks that are not in place, and why: a framework of an unknown
--- version, or without the functions that hooks need.
+-- v_hook_failure: hooks that are not in place, and why: a framework of an
+-- unknown version, or without the functions that hooks need.
 -- unit: none    empty: no row
 -- source: ioreel-anchors(7)
 CREATE VIEW v_hook_failure (hook, reason) AS
@@ -398,9 +398,9 @@ SELECT DISTINCT substr(key, 6), value FROM note
 WHERE key GLOB 'hook:*' AND value <> 'on'
 ORDER BY 1, 2;
 
--- v_mpi_counted: calls of MPI that are counted, not recorded: messages, one_sided
--- (epochs), collectives. A process notes a count again and again: its largest is
--- the last.
+-- v_mpi_counted: calls of MPI that are counted, not recorded: messages,
+-- one_sided (epochs), collectives. A process notes a count again and again: its
+-- largest is the last.
 -- unit: calls    empty: no row
 -- source: ioreel-trace(5), "MPI"
 CREATE VIEW v_mpi_counted (kind, calls) AS
