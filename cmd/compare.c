@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ioreel compare: how alike two runs are, in one number and in each factor.
+ * ioreel compare: the likeness of two runs, in one number and in each factor.
  *
- * The cosine never stands alone: it does not see scale, so the differences
- * stand above it.
+ * The cosine does not depend on scale, so it is always printed below the
+ * differences.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -100,7 +100,7 @@ static bool is_same_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* Notes on stderr: where the result is, and whether it is too large. */
+/* Print notes on stderr: the file, and whether it is too large for viewers. */
 static void print_notes(const struct exporter *as, const struct output *out,
 			const struct export_result *result)
 {

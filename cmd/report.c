@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ioreel report: what happened in a run, in words and figures.
+ * ioreel report: describe a run in sentences and figures.
  *
  * Without options one screen; each section's option prints its first rows
  * instead.
@@ -36,7 +36,7 @@ static int report(const char *renderer, const struct report_options *o,
 	return rc;
 }
 
-/* "all" as 0; false: it is neither that nor a number. */
+/* Parse --top: "all" is 0. false: it is neither that nor a number. */
 static bool read_top(const char *text, int64_t *top)
 {
 	char *end;

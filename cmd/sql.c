@@ -2,9 +2,9 @@
 /*
  * ioreel sql: SQL over a store, the events included.
  *
- * The store is for reading: an authorizer refuses what would change it, so a
- * trace that was loaded on the way behaves like a store on disk. Temporary
- * tables and views are the user's own.
+ * An authorizer refuses statements that change the store, so a trace that was
+ * loaded first behaves like a store on disk. Temporary tables and views belong to
+ * the user.
  */
 #include <errno.h>
 #include <signal.h>
@@ -68,7 +68,7 @@ static int db_fail(struct reel_store *st, int rc, struct reel_error *err)
 	return reel_fail(err, REEL_E_DB, "%s", sqlite3_errmsg(st->db));
 }
 
-/* Every statement of @sql. */
+/* Execute every statement of @sql. */
 static int execute(struct reel_store *st, const char *sql,
 		   enum sql_format format, struct reel_error *err)
 {
@@ -147,7 +147,7 @@ static int set_format(const char *word, enum sql_format *format)
 	return -1;
 }
 
-/* A line that starts with a dot. 1: leave. */
+/* Execute a line that starts with a dot. 1: leave. */
 static int dot(struct reel_store *st, char *line, enum sql_format *format,
 	       struct reel_error *err)
 {
@@ -176,7 +176,7 @@ static int dot(struct reel_store *st, char *line, enum sql_format *format,
 	return 0;
 }
 
-/* The query of a command line, which may be one of the prompt's words. */
+/* Execute the query of a command line, which may be a line of the prompt. */
 static int query(struct reel_store *st, char *sql, enum sql_format format,
 		 struct reel_error *err)
 {
@@ -192,7 +192,7 @@ static void on_interrupt(int sig)
 		sqlite3_interrupt(interrupted);
 }
 
-/* One line more of @sql; runs it when it is complete. 1: leave. */
+/* Add a line to @sql and execute it when it is complete. 1: leave. */
 static int take_line(struct reel_store *st, struct reel_buf *sql, char *line,
 		     enum sql_format *format, struct reel_error *err)
 {

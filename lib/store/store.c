@@ -2,8 +2,8 @@
 /*
  * The store: an SQLite file that is written under another name and renamed.
  *
- * Writing goes without a journal and without sync: what is half written is
- * thrown away as a whole, so there is nothing to roll back to.
+ * It is written without a journal and without sync: an incomplete file is removed,
+ * so there is nothing to roll back to.
  */
 #include "lib/store/store.h"
 
@@ -22,8 +22,8 @@ static const char store_sql[] =
 #include "schemas/store.sql.inc"
 	;
 
-/* A store being written: fast, bounded memory, no second file. Small pages: it
- * has thirty tables, most with a few rows; large blobs lose less than 1 %. */
+/* For writing: fast, bounded memory, no second file. Small pages, as most of the
+ * thirty tables have few rows; for large blobs they cost less than 1 %. */
 static const char write_pragmas[] = "PRAGMA page_size = 1024;"
 				    "PRAGMA journal_mode = OFF;"
 				    "PRAGMA synchronous = OFF;"
@@ -38,7 +38,7 @@ static const char shrink_pragmas[] = "PRAGMA temp_store = MEMORY;"
 				     "PRAGMA page_size = 512;"
 				     "VACUUM;";
 
-/* A store being read may come from a stranger. */
+/* For reading: the file may come from elsewhere and be hostile. */
 static const char read_pragmas[] = "PRAGMA trusted_schema = OFF;"
 				   "PRAGMA cell_size_check = ON;"
 				   "PRAGMA query_only = ON;";
@@ -47,13 +47,13 @@ static const char read_pragmas[] = "PRAGMA trusted_schema = OFF;"
 #define DB_MAGIC "SQLite format 3"
 #define DB_APPLICATION_ID_AT 68
 
-enum file_is { FILE_ABSENT, FILE_EMPTY, FILE_STORE, FILE_OTHER, FILE_BAD };
+enum file_type { FILE_ABSENT, FILE_EMPTY, FILE_STORE, FILE_OTHER, FILE_BAD };
 
-/* What stands at @path; FILE_BAD with errno set when nobody can tell. */
-static enum file_is file_is(const char *path)
+/* Classify the file at @path; FILE_BAD with errno set when it cannot be read. */
+static enum file_type file_type(const char *path)
 {
 	unsigned char head[DB_HEADER_BYTES];
-	enum file_is is = FILE_BAD;
+	enum file_type type = FILE_BAD;
 	struct stat st;
 	uint32_t id;
 	ssize_t n;
@@ -70,10 +70,10 @@ static enum file_is file_is(const char *path)
 	if (n < 0)
 		goto out;
 	if (n == 0) {
-		is = FILE_EMPTY;
+		type = FILE_EMPTY;
 		goto out;
 	}
-	is = FILE_OTHER;
+	type = FILE_OTHER;
 	if ((size_t)n < sizeof(head) ||
 	    memcmp(head, DB_MAGIC, sizeof(DB_MAGIC)))
 		goto out;
@@ -82,10 +82,10 @@ static enum file_is file_is(const char *path)
 	     (uint32_t)head[DB_APPLICATION_ID_AT + 2] << 8 |
 	     head[DB_APPLICATION_ID_AT + 3];
 	if (id == REEL_STORE_APPLICATION_ID)
-		is = FILE_STORE;
+		type = FILE_STORE;
 out:
 	close(fd);
-	return is;
+	return type;
 }
 
 static int db_fail(struct reel_store *st, const char *what,
@@ -107,8 +107,8 @@ static int run_sql(struct reel_store *st, const char *sql, const char *what,
 static int create_in(struct reel_store *st, const char *file,
 		     struct reel_error *err)
 {
-	/* One thread has it: a lock at each bound value costs 7 % of a small
-	 * load. */
+	/* No mutex: only one thread uses it, and a lock at each bound value costs
+	 * 7 % of a small load. */
 	if (sqlite3_open_v2(file, &st->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
 				    SQLITE_OPEN_NOMUTEX,
@@ -137,7 +137,7 @@ int reel_store_create(struct reel_store **out, const char *path,
 
 	if (!st || !(st->path = reel_strdup(path, err)))
 		goto out;
-	switch (file_is(path)) {
+	switch (file_type(path)) {
 	case FILE_OTHER:
 		reel_fail(err, REEL_E_IO,
 			  "cannot create store '%s': it exists "
@@ -153,7 +153,7 @@ int reel_store_create(struct reel_store **out, const char *path,
 	}
 	if (reel_buf_printf(&tmp, err, "%s.tmp.%ld", path, (long)getpid()))
 		goto out;
-	/* a stale one of a reused pid; and the reason in words when we cannot */
+	/* remove a stale one of a reused pid; open() reports why it cannot */
 	unlink(tmp.data);
 	int fd = open(tmp.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0) {
@@ -241,7 +241,7 @@ static int check_version(struct reel_store *st, struct reel_error *err)
 	return 0;
 }
 
-static int neither(const char *path, struct reel_error *err)
+static int fail_type(const char *path, struct reel_error *err)
 {
 	struct stat st;
 
@@ -264,7 +264,7 @@ int reel_store_open(struct reel_store **out, const char *path,
 
 	if (!st || !(st->path = reel_strdup(path, err)))
 		goto out;
-	switch (file_is(path)) {
+	switch (file_type(path)) {
 	case FILE_STORE:
 		break;
 	case FILE_ABSENT:
@@ -275,7 +275,7 @@ int reel_store_open(struct reel_store **out, const char *path,
 			  strerror(errno));
 		goto out;
 	default:
-		neither(path, err);
+		fail_type(path, err);
 		goto out;
 	}
 	if (sqlite3_open_v2(path, &st->db, SQLITE_OPEN_READONLY,
