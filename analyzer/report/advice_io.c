@@ -20,18 +20,18 @@ bool advice_storage_bound(const struct report *r, struct advice *a)
 
 	if (reads <= 0 || ns <= 0 || share < advice_threshold.storage_share)
 		return false;
-	advice_say(a->text,
-		   "reads that wait for the storage take %s of %s (%s)%s: "
-		   "%s in %s %s, %s each, %s.",
-		   reel_num_time(time, (double)r->storage_wait.exposed_ns),
-		   advice_run(run, r), reel_columns_percent(part, share),
-		   report_slowest(r) ? " outside computation" : "",
-		   reel_num_bytes(bytes, (double)r->storage_wait.bytes),
-		   reel_num_count(num, reads),
-		   advice_number(reads, "read", "reads"),
-		   reel_num_time(each, (double)ns / (double)reads),
-		   reel_num_rate(rate, (double)r->storage_wait.bytes * 1e9 /
-					       (double)ns));
+	advice_append(a->text,
+		      "reads that wait for the storage take %s of %s (%s)%s: "
+		      "%s in %s %s, %s each, %s.",
+		      reel_num_time(time, (double)r->storage_wait.exposed_ns),
+		      advice_run(run, r), reel_columns_percent(part, share),
+		      report_slowest(r) ? " outside computation" : "",
+		      reel_num_bytes(bytes, (double)r->storage_wait.bytes),
+		      reel_num_count(num, reads),
+		      advice_number(reads, "read", "reads"),
+		      reel_num_time(each, (double)ns / (double)reads),
+		      reel_num_rate(rate, (double)r->storage_wait.bytes * 1e9 /
+						  (double)ns));
 	advice_fact(a, "exposed_storage", "ns",
 		    (double)r->storage_wait.exposed_ns);
 	advice_fact(a, "exposed_storage_share", "share", share);
@@ -40,9 +40,10 @@ bool advice_storage_bound(const struct report *r, struct advice *a)
 	advice_fact(a, "storage_latency", "ns", (double)ns / (double)reads);
 	advice_fact(a, "storage_rate", "B/s",
 		    (double)r->storage_wait.bytes * 1e9 / (double)ns);
-	advice_say(a->try_this,
-		   "several reads at a time, or larger ones; data on faster or "
-		   "local storage; data that fits into memory read ahead.");
+	advice_append(
+		a->try_this,
+		"several reads at a time, or larger ones; data on faster or "
+		"local storage; data that fits into memory read ahead.");
 	return true;
 }
 
@@ -66,19 +67,20 @@ const struct report_rank *advice_own_io_rank(const struct report *r,
 }
 
 /* The kinds of calls of the process that took most time. */
-static void say_busiest(const struct report *r, char *out)
+static void append_busiest(const struct report *r, char *out)
 {
 	char time[REEL_NUM];
 	int n = 0;
 
 	while (n < REPORT_BUSIEST && r->busiest[n].dur_ns > 0) {
-		advice_say(out, "%s%s %s", n ? ", " : " Its process spent: ",
-			   r->busiest[n].group,
-			   reel_num_time(time, (double)r->busiest[n].dur_ns));
+		advice_append(
+			out, "%s%s %s",
+			n ? ", " : " Its process spent: ", r->busiest[n].group,
+			reel_num_time(time, (double)r->busiest[n].dur_ns));
 		n++;
 	}
 	if (n)
-		advice_say(out, ".");
+		advice_append(out, ".");
 }
 
 bool advice_step_io(const struct report *r, struct advice *a)
@@ -90,20 +92,22 @@ bool advice_step_io(const struct report *r, struct advice *a)
 	if (!k || share < advice_threshold.own_share)
 		return false;
 	if (r->ranks > 1)
-		advice_say(a->text, "on rank %lld ", (long long)k->rank);
-	advice_say(a->text,
-		   "the thread that steps spends %s of %s (%s) in I/O of its "
-		   "own, outside fetches and checkpoints, and computes nothing "
-		   "meanwhile.",
-		   reel_num_time(own, (double)k->own_io_ns),
-		   reel_num_time(loop, (double)k->loop_ns),
-		   reel_columns_percent(part, share));
-	say_busiest(r, a->text);
+		advice_append(a->text, "on rank %lld ", (long long)k->rank);
+	advice_append(
+		a->text,
+		"the thread that steps spends %s of %s (%s) in I/O of its "
+		"own, outside fetches and checkpoints, and computes nothing "
+		"meanwhile.",
+		reel_num_time(own, (double)k->own_io_ns),
+		reel_num_time(loop, (double)k->loop_ns),
+		reel_columns_percent(part, share));
+	append_busiest(r, a->text);
 	advice_fact(a, "own_io", "ns", (double)k->own_io_ns);
 	advice_fact(a, "own_io_share", "share", share);
 	advice_fact(a, "loop", "ns", (double)k->loop_ns);
-	advice_say(a->try_this, "another thread that writes from a copy; fewer "
-				"writes and syncs.");
+	advice_append(a->try_this,
+		      "another thread that writes from a copy; fewer "
+		      "writes and syncs.");
 	return true;
 }
 
@@ -149,7 +153,7 @@ static int64_t unnamed_io(const struct report *r)
 }
 
 /* The three kinds of calls that took most time; the remedy is for the first. */
-static void say_groups(const struct report *r, struct advice *a)
+static void append_groups(const struct report *r, struct advice *a)
 {
 	static const char *const names[REEL_GROUPS] = {
 		[REEL_GROUP_META] = "metadata",
@@ -171,26 +175,27 @@ static void say_groups(const struct report *r, struct advice *a)
 		    advice_share(r->group[most].dur_ns, r->group_sum_ns) < 0.01)
 			break;
 		said[most] = true;
-		advice_say(a->text, "%s%s %s",
-			   n ? ", " : "; of its calls' time ",
-			   names[most] ? names[most] : reel_group_name(most),
-			   reel_columns_percent(
-				   part, advice_share(r->group[most].dur_ns,
-						      r->group_sum_ns)));
+		advice_append(a->text, "%s%s %s",
+			      n ? ", " : "; of its calls' time ",
+			      names[most] ? names[most] : reel_group_name(most),
+			      reel_columns_percent(
+				      part, advice_share(r->group[most].dur_ns,
+							 r->group_sum_ns)));
 		if (!n)
-			advice_say(a->try_this, "%s",
-				   most == REEL_GROUP_READ
-					   ? "larger reads, several at a time, "
-					     "or a thread that reads ahead."
-				   : most == REEL_GROUP_WRITE
-					   ? "larger writes, or a thread of "
-					     "their own."
-				   : most == REEL_GROUP_SYNC
-					   ? "fewer syncs."
-					   : "fewer, larger files; several of "
-					     "them at a time.");
+			advice_append(
+				a->try_this, "%s",
+				most == REEL_GROUP_READ
+					? "larger reads, several at a time, "
+					  "or a thread that reads ahead."
+				: most == REEL_GROUP_WRITE
+					? "larger writes, or a thread of "
+					  "their own."
+				: most == REEL_GROUP_SYNC
+					? "fewer syncs."
+					: "fewer, larger files; several of "
+					  "them at a time.");
 	}
-	advice_say(a->text, ".");
+	advice_append(a->text, ".");
 }
 
 /* In a job with steps count only the I/O that no other rule names. */
@@ -203,13 +208,14 @@ bool advice_io_bound(const struct report *r, struct advice *a)
 
 	if (share < advice_threshold.io_share)
 		return false;
-	advice_say(a->text, "I/O takes %s of %s (%s)%s",
-		   reel_num_time(time, (double)ns), advice_run(run, r),
-		   reel_columns_percent(part, share),
-		   all ? ""
-		       : " outside computation, fetches, checkpoints and I/O "
-			 "of the steps");
-	say_groups(r, a);
+	advice_append(
+		a->text, "I/O takes %s of %s (%s)%s",
+		reel_num_time(time, (double)ns), advice_run(run, r),
+		reel_columns_percent(part, share),
+		all ? ""
+		    : " outside computation, fetches, checkpoints and I/O "
+		      "of the steps");
+	append_groups(r, a);
 	advice_fact(a, "io", "ns", (double)ns);
 	advice_fact(a, "io_share", "share", share);
 	return true;
@@ -222,17 +228,17 @@ bool advice_checkpoint(const struct report *r, struct advice *a)
 
 	if (!r->checkpoints || share < advice_threshold.checkpoint_share)
 		return false;
-	advice_say(a->text,
-		   "%s %s %s of %s (%s each), while nothing else advances.",
-		   reel_num_count(num, r->checkpoints),
-		   advice_number(r->checkpoints, "checkpoint takes",
-				 "checkpoints take"),
-		   reel_columns_percent(part, share), advice_run(run, r),
-		   reel_num_time(each,
-				 (double)(r->checkpoint_ns / r->checkpoints)));
+	advice_append(a->text,
+		      "%s %s %s of %s (%s each), while nothing else advances.",
+		      reel_num_count(num, r->checkpoints),
+		      advice_number(r->checkpoints, "checkpoint takes",
+				    "checkpoints take"),
+		      reel_columns_percent(part, share), advice_run(run, r),
+		      reel_num_time(each, (double)(r->checkpoint_ns /
+						   r->checkpoints)));
 	advice_fact(a, "checkpoints", "", (double)r->checkpoints);
 	advice_fact(a, "checkpoint_share", "share", share);
-	advice_say(a->try_this,
-		   "fewer of them, or written by a thread from a copy.");
+	advice_append(a->try_this,
+		      "fewer of them, or written by a thread from a copy.");
 	return true;
 }

@@ -72,7 +72,7 @@ char *advice_verdict(const struct report *r, struct reel_error *err);
 void advice_fact(struct advice *a, const char *name, const char *unit,
 		 double value);
 __attribute__((format(printf, 2, 3))) void
-advice_say(char out[static ADVICE_TEXT], const char *fmt, ...);
+advice_append(char out[static ADVICE_TEXT], const char *fmt, ...);
 
 /* 0 where one of the two was not measured. */
 double advice_share(int64_t ns, int64_t of_ns);

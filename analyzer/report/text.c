@@ -18,7 +18,7 @@
 #include "analyzer/report/report.h"
 #include "analyzer/report/text.h"
 
-static const char *dot(void)
+static const char *separator(void)
 {
 	return reel_cli_utf8() ? " \u00b7 " : " - ";
 }
@@ -37,7 +37,7 @@ static void add_when(struct reel_buf *b, const struct report *r)
 
 	if (r->start_real_ns > 0 && localtime_r(&at, &tm) &&
 	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm))
-		reel_buf_printf(b, NULL, "%s%s", dot(), text);
+		reel_buf_printf(b, NULL, "%s%s", separator(), text);
 }
 
 /* Append a name that the job or the user chose; it may hold any bytes. */
@@ -81,10 +81,10 @@ static void print_header(const struct report *r)
 
 	add_name(&b, r->name ? r->name : "-");
 	if (r->framework) {
-		reel_buf_puts(&b, dot(), NULL);
+		reel_buf_puts(&b, separator(), NULL);
 		add_name(&b, r->framework);
 	}
-	reel_buf_puts(&b, dot(), NULL);
+	reel_buf_puts(&b, separator(), NULL);
 	if (r->ranks > 0 || ranks > 1) {
 		reel_buf_printf(&b, NULL, "%s rank%s",
 				reel_num_count(num, ranks),
@@ -96,7 +96,7 @@ static void print_header(const struct report *r)
 				r->processes == 1 ? "" : "es");
 	}
 	reel_buf_printf(
-		&b, NULL, "%s%s", dot(),
+		&b, NULL, "%s%s", separator(),
 		time_or_none(num, r->wall_ns > 0 ? r->wall_ns : r->span_ns));
 	if (r->host) {
 		reel_buf_puts(&b, " on ", NULL);
@@ -401,8 +401,8 @@ static void print_row(const char *name, const struct report_group *g,
 	putchar('\n');
 }
 
-static struct report_group sum(const struct report *r, enum reel_group a,
-			       enum reel_group b, enum reel_group c)
+static struct report_group sum_groups(const struct report *r, enum reel_group a,
+				      enum reel_group b, enum reel_group c)
 {
 	const enum reel_group groups[] = {a, b, c};
 	struct report_group s = {0};
@@ -570,9 +570,10 @@ static void print_transfers(const struct report *r)
 	print_titles();
 	print_row("read", &r->group[REEL_GROUP_READ], &r->transfer[0]);
 	print_row("write", &r->group[REEL_GROUP_WRITE], &r->transfer[1]);
-	group = sum(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE, REEL_GROUP_NONE);
+	group = sum_groups(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE,
+			   REEL_GROUP_NONE);
 	print_row("open, close", &group, NULL);
-	group = sum(r, REEL_GROUP_STAT, REEL_GROUP_SEEK, REEL_GROUP_DUP);
+	group = sum_groups(r, REEL_GROUP_STAT, REEL_GROUP_SEEK, REEL_GROUP_DUP);
 	print_row("stat, seek, dup", &group, NULL);
 	print_row("list", &r->group[REEL_GROUP_DIR], NULL);
 	print_row("unlink, rename", &r->meta[REPORT_META_NAMES], NULL);

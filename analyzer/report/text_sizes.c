@@ -11,31 +11,32 @@
 
 #define ROWS_MOST 10
 
-static double share(int64_t part, int64_t all)
+static double share_of(int64_t part, int64_t all)
 {
 	return all > 0 ? (double)part / (double)all : 0;
 }
 
 /* The largest share of a bin: of the calls, the bytes or the time. */
-static double weight(const struct report_sizes *b, int i)
+static double bin_weight(const struct report_sizes *b, int i)
 {
-	double w = share(b->bin[i].calls, b->sum.calls);
-	double bytes = share(b->bin[i].bytes, b->sum.bytes);
-	double time = share(b->bin[i].dur_ns, b->sum.dur_ns);
+	double w = share_of(b->bin[i].calls, b->sum.calls);
+	double bytes = share_of(b->bin[i].bytes, b->sum.bytes);
+	double time = share_of(b->bin[i].dur_ns, b->sum.dur_ns);
 
 	w = bytes > w ? bytes : w;
 	return time > w ? time : w;
 }
 
-static void fold(const struct report_sizes *b, bool shown[REPORT_SIZE_BINS])
+static void fold_bins(const struct report_sizes *b,
+		      bool shown[REPORT_SIZE_BINS])
 {
 	int rows = b->bins, empty = 0, i;
 
 	/* Rows of 0 % in all three columns are folded when there are several. */
 	for (i = 0; i < b->bins; i++)
-		empty += weight(b, i) < 0.005;
+		empty += bin_weight(b, i) < 0.005;
 	for (i = 0; i < b->bins; i++) {
-		shown[i] = empty < 2 || weight(b, i) >= 0.005;
+		shown[i] = empty < 2 || bin_weight(b, i) >= 0.005;
 		rows -= !shown[i];
 	}
 	while (rows > ROWS_MOST) {
@@ -43,7 +44,8 @@ static void fold(const struct report_sizes *b, bool shown[REPORT_SIZE_BINS])
 
 		for (i = 0; i < b->bins; i++)
 			if (shown[i] &&
-			    (least < 0 || weight(b, i) < weight(b, least)))
+			    (least < 0 ||
+			     bin_weight(b, i) < bin_weight(b, least)))
 				least = i;
 		shown[least] = false;
 		rows--;
@@ -60,7 +62,8 @@ static void put_share(int *at, int64_t part, int64_t all)
 	char num[REEL_NUM] = "-";
 
 	if (all > 0)
-		snprintf(num, sizeof(num), "%.0f %%", 100 * share(part, all));
+		snprintf(num, sizeof(num), "%.0f %%",
+			 100 * share_of(part, all));
 	reel_columns_right(at, num, 8);
 }
 
@@ -72,7 +75,8 @@ static void print_row(const struct report_sizes *b, const char *name,
 
 	fputs("  ", stdout);
 	reel_columns_left(&at, name, 19);
-	reel_columns_bar(&at, bar_columns(), share(bin->calls, b->most_calls));
+	reel_columns_bar(&at, bar_columns(),
+			 share_of(bin->calls, b->most_calls));
 	reel_columns_right(&at, reel_num_count(num, bin->calls), 12);
 	put_share(&at, bin->bytes, b->sum.bytes);
 	put_share(&at, bin->dur_ns, b->sum.dur_ns);
@@ -113,7 +117,7 @@ void text_sizes(const struct report *r)
 
 	if (!b->bins)
 		return;
-	fold(b, shown);
+	fold_bins(b, shown);
 	putchar('\n');
 	print_titles(*op == 'r' ? "Read sizes" : "Write sizes");
 	for (i = 0; i < b->bins; i++) {
