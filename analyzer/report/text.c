@@ -133,12 +133,11 @@ static void print_completeness(const struct report *r)
 		reel_buf_printf(&b, NULL, "%s lost (--losses says why)",
 				reel_num_count(num, c->lost_events));
 	else
-		reel_buf_puts(
-			&b,
-			damaged	 ? "the trace is damaged"
-			: denied ? "some files of the trace were not readable"
-				 : "none lost",
-			NULL);
+		reel_buf_puts(&b,
+			      damaged  ? "the trace is damaged"
+			      : denied ? "permission denied to read some files"
+				       : "none lost",
+			      NULL);
 	if (r->processes > 0)
 		reel_buf_printf(&b, NULL, "; clock error %s %s",
 				reel_cli_utf8() ? "\u2264" : "<=",
