@@ -273,8 +273,8 @@ static void record_op(const struct shim_async *op, int64_t result, uint64_t end)
 			 result < 0 ? (int)-result : 0);
 }
 
-void shim_async_complete(enum reel_async by, uint64_t queue, uint64_t key,
-			 int64_t result, uint64_t end)
+void shim_async_end(enum reel_async by, uint64_t queue, uint64_t key,
+		    int64_t result, uint64_t end)
 {
 	struct shim_async op;
 
