@@ -5,7 +5,7 @@
  *
  * The shim does not link Python, and most processes have none: the functions of
  * the interpreter are looked up once, when the hooks request ours, with the GIL
- * held. Only the stable ABI is used, and PyMethodDef, unchanged since 3.7; objects
+ * held. Only the stable ABI is used, and PyMethodDef, stable since 3.7; objects
  * are opaque. All functions but within() and now() return a bool.
  */
 #include <string.h>
@@ -102,8 +102,8 @@ static struct object *py_cancel(struct object *self, struct object *arg)
 }
 
 /*
- * enter(kind[, detail]): begin a span, unless one of the kind is entered; true if
- * it began. USER and 31, which is no kind, are remembered only.
+ * enter(kind[, detail]): begin a span unless one of its kind is entered; true
+ * if it began. USER and 31, which is no kind, are remembered only.
  */
 static struct object *py_enter(struct object *self, struct object *const *args,
 			       ssize_t n)

@@ -4,7 +4,7 @@
  *
  * The table is on MADV_WIPEONFORK pages that the first operation maps: a forked
  * child has none of its parent's operations. No locks: one compare-and-swap of
- * its state claims a slot; only the thread that claims it reads it.
+ * its state claims a slot; the thread that claims it again checks the content.
  */
 #include "preload/async/operations.h"
 

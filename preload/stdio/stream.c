@@ -453,7 +453,7 @@ void stream_forked(void)
 		if (!f || is_wide(f))
 			continue;
 		if (shim_counting)
-			s->desc = 0; /* the child identifies it anew */
+			s->desc = 0; /* the child identifies it again */
 		s->owner = NULL;
 		s->shared = false;
 		s->forked = true;

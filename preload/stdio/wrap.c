@@ -268,7 +268,7 @@ FGETS(__fgets_chk, (char *buf, size_t room, int n, FILE *f), (buf, room, n, f))
 FGETS(__fgets_unlocked_chk, (char *buf, size_t room, int n, FILE *f),
       (buf, room, n, f))
 
-/* No size is asked for: record the result. -1 is the end of the file. */
+/* There is no requested size: record the result. -1 is the end of the file. */
 #define GETLINE(fn, params, args)                                              \
 	LINE(ssize_t, fn, params, args, CALL_GETLINE, r > 0 ? r : 0,           \
 	     r > 0 ? r : 0, r < 0, false)
