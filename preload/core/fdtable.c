@@ -10,12 +10,12 @@
 #include "schemas/replay_open.h"
 #include "schemas/syscall.h"
 
-#include "preload/anchors/spans.h"
-#include "preload/async/operations.h"
 #include "preload/core/block_io.h"
 #include "preload/core/counters.h"
-#include "preload/core/decimal.h"
+#include "preload/core/encode.h"
 #include "preload/core/dir.h"
+#include "preload/core/features.h"
+#include "preload/core/memory.h"
 #include "preload/core/path_filter.h"
 #include "preload/core/path_record.h"
 #include "preload/core/symbols.h"
@@ -514,7 +514,7 @@ static void record_names(struct shim_event *ev, uint64_t start, uint64_t end,
 		shim_count(REEL_CODE_CALLS, 1);
 		return;
 	}
-	if (unlikely(shim_hot.temps && both)) {
+	if (unlikely(shim_hot.tmp_files && both)) {
 		shim_tmp_renamed(ev->path);
 		shim_tmp_renamed(ev->path2); /* RENAME_EXCHANGE */
 	}
@@ -534,13 +534,22 @@ COLD static void record_below(struct shim_event *ev, uint64_t start,
 	record_names(ev, start, end, result, err);
 }
 
+/* "/ioreel/begin/NAME" or "/ioreel/end/NAME": a span marker and no file. */
+static bool is_marker(const char *path)
+{
+	size_t len = strlen(path);
+
+	return unlikely(len > 8 && !memcmp(path, "/ioreel/", 8)) &&
+	       shim_features_marker(path, len);
+}
+
 void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err)
 {
 	shim_name_as(ev);
 	if (unlikely(err) && !readable_names(ev, err))
 		ev->path = ev->path2 = ev->text = NULL; /* not ours to read */
-	else if (ev->path && shim_marker(ev->path, strlen(ev->path)))
+	else if (ev->path && is_marker(ev->path))
 		return;
 	else if (unlikely(shim_dir_below(ev->at, ev->path) ||
 			  shim_dir_below(ev->at2, ev->path2))) {
