@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/terminal.h"
 
 /* One walk over the words. Words that are no options wait in @word. */
@@ -250,7 +251,7 @@ static int unknown(struct walk *w, const char *word)
 	const struct reel_opt *o;
 
 	for (o = w->opts; o && o->name && word[1] == '-'; o++) {
-		d = reel_near(word + 2, o->name);
+		d = reel_edit_distance(word + 2, o->name);
 		if (d < best)
 			best = d, near = o->name;
 	}

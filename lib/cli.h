@@ -11,9 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
-struct reel_buf;
 struct reel_error;
 
 enum reel_opt_type {
@@ -70,38 +68,5 @@ int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err);
 /* Wrong usage: the message and one line of usage. Returns 2. */
 int reel_cli_usage(const struct reel_command *cmd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/* "ioreel: next: ioreel VERB A B" on stderr, only when it is a terminal, the
- * names quoted as the shell wants them; @b may be NULL. */
-void reel_cli_next(const char *verb, const char *a, const char *b);
-
-/*
- * Numbers for people, three significant digits. Each writes into @out
- * and returns it. NULL-like input (has == false) gives "-".
- */
-#define REEL_NUM 32
-char *reel_num_count(char out[static REEL_NUM], int64_t n);    /* 61,204 */
-char *reel_num_size(char out[static REEL_NUM], double bytes);  /* 39.2 KiB */
-char *reel_num_bytes(char out[static REEL_NUM], double bytes); /* 413 MB */
-char *reel_num_time(char out[static REEL_NUM], double ns);     /* 57.8 ms */
-char *reel_num_rate(char out[static REEL_NUM],
-		    double bytes_per_s);			 /* 1.21 GB/s */
-char *reel_num_percent(char out[static REEL_NUM], double share); /* 38 % */
-
-/* Does the stream take colour, and block characters? */
-bool reel_cli_colour(FILE *f);
-bool reel_cli_utf8(void);
-
-/* @share in 0..1 of a bar of @width cells; ASCII when the locale is not UTF-8.
- * Writes at most 4 * width + 1 bytes. */
-char *reel_cli_bar(char *out, int width, double share);
-
-/* Add a file name as a word that can be copied into a shell; one that cannot be
- * printed, and so not be copied, as reel_cli_name() has it. A name that begins
- * with '-' becomes ./-, since it is no option. */
-void reel_cli_word(struct reel_buf *b, const char *name);
-
-/* Print a file name as reel_text_escape() has it. */
-void reel_cli_name(FILE *f, const char *name);
 
 #endif

@@ -6,12 +6,13 @@
  * has none (64 KiB). A value is rounded before its unit is chosen, so that
  * 999.6 MB is 1.00 GB and never 1,000 MB.
  */
+#include "lib/num.h"
+
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/cli.h"
+#include "lib/terminal.h"
 
 struct unit {
 	double bytes_or_ns;
@@ -115,7 +116,7 @@ char *reel_num_bytes(char out[static REEL_NUM], double bytes)
 char *reel_num_time(char out[static REEL_NUM], double ns)
 {
 	const struct unit u[] = {
-		{1, "ns"},     {1e3, reel_cli_utf8() ? "\u00b5s" : "us"},
+		{1, "ns"},     {1e3, reel_terminal_utf8() ? "\u00b5s" : "us"},
 		{1e6, "ms"},   {1e9, "s"},
 		{3.6e12, "h"},
 	};

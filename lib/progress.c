@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/cli.h"
+#include "lib/num.h"
 #include "lib/terminal.h"
 #include "lib/text.h"
 
@@ -83,7 +83,7 @@ static void draw(struct reel_progress *p, uint64_t done, int64_t now)
 
 		n = snprintf(line, sizeof(line), "%.*s %s %3.0f %%  %s%s%s/s",
 			     p->width / 2, p->what,
-			     reel_cli_bar(bar, 20, share), share * 100,
+			     reel_terminal_bar(bar, 20, share), share * 100,
 			     amount(a, p->unit, rate), bytes ? "" : " ",
 			     bytes ? "" : p->unit);
 		if (left > 0)

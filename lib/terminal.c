@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "lib/buf.h"
-#include "lib/cli.h"
 #include "lib/text.h"
 
 #define LEAST_COLUMNS 40
@@ -28,14 +27,14 @@ bool reel_terminal_dumb(void)
 	return !term || !*term || !strcmp(term, "dumb");
 }
 
-bool reel_cli_colour(FILE *f)
+bool reel_terminal_colour(FILE *f)
 {
 	const char *no = getenv("NO_COLOR");
 
 	return (!no || !*no) && !reel_terminal_dumb() && isatty(fileno(f));
 }
 
-bool reel_cli_utf8(void)
+bool reel_terminal_utf8(void)
 {
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
@@ -108,27 +107,27 @@ void reel_terminal_lines(FILE *f, const char *text)
 	}
 }
 
-void reel_cli_next(const char *verb, const char *a, const char *b)
+void reel_terminal_next(const char *verb, const char *a, const char *b)
 {
 	struct reel_buf words = REEL_BUF_INIT;
 
 	if (!isatty(STDERR_FILENO))
 		return;
 	fflush(stdout);
-	reel_cli_word(&words, a);
+	reel_terminal_word(&words, a);
 	if (b) {
 		reel_buf_puts(&words, " ", NULL);
-		reel_cli_word(&words, b);
+		reel_terminal_word(&words, b);
 	}
 	fprintf(stderr, "ioreel: next: ioreel %s %s\n", verb,
 		reel_buf_text(&words));
 	reel_buf_fini(&words);
 }
 
-char *reel_cli_bar(char *out, int width, double share)
+char *reel_terminal_bar(char *out, int width, double share)
 {
 	/* U+258F (one eighth) to U+2588 (full) end in 0x8f to 0x88. */
-	bool utf8 = reel_cli_utf8();
+	bool utf8 = reel_terminal_utf8();
 	int steps = utf8 ? 8 : 1, cell, full;
 	char *p = out;
 
@@ -168,7 +167,7 @@ static bool printable(const char *name, size_t len)
 	return true;
 }
 
-void reel_cli_word(struct reel_buf *b, const char *name)
+void reel_terminal_word(struct reel_buf *b, const char *name)
 {
 	size_t len = strlen(name);
 	char *shown = NULL;
@@ -186,7 +185,7 @@ void reel_cli_word(struct reel_buf *b, const char *name)
 	free(shown);
 }
 
-void reel_cli_name(FILE *f, const char *name)
+void reel_terminal_name(FILE *f, const char *name)
 {
 	char shown[1024 * 4 + 1];
 	size_t len = strlen(name);
@@ -204,7 +203,7 @@ void reel_cli_name(FILE *f, const char *name)
 	}
 }
 
-int reel_near(const char *a, const char *b)
+int reel_edit_distance(const char *a, const char *b)
 {
 	enum { MOST = 32 };
 	int d[MOST][MOST];

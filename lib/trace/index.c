@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/trace/internal.h"
 
 struct walk {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/trace/internal.h"
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
