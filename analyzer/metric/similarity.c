@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/hash.h"
+
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
@@ -175,12 +177,11 @@ static uint64_t path_hash(const char *path, const char *kind, uint32_t made)
 {
 	bool numbered = !strcmp(kind, "pipe") || !strcmp(kind, "socket");
 	size_t n = numbered ? strcspn(path, ":") : strlen(path);
-	uint64_t h = STEP;
+	uint64_t h;
 
 	if (made)
 		n -= n < MADE_UP ? n : MADE_UP;
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)path[i]) * 0x100000001b3ull;
+	h = reel_fnv1a(STEP, path, n);
 	return made ? mix(h, made) : h;
 }
 
