@@ -6,9 +6,9 @@
 
 #include "schemas/path_clean.h"
 
-size_t path_resolve(char out[static PATH_ROOM], const char *base,
-		    size_t base_len, const char *path, size_t len,
-		    const char *root, size_t root_len)
+size_t reel_path_resolve(char out[static REEL_PATH_ROOM], const char *base,
+			 size_t base_len, const char *path, size_t len,
+			 const char *root, size_t root_len)
 {
 	size_t n = 0;
 

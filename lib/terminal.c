@@ -205,11 +205,11 @@ void reel_terminal_name(FILE *f, const char *name)
 
 int reel_edit_distance(const char *a, const char *b)
 {
-	enum { MOST = 32 };
-	int d[MOST][MOST];
+	enum { LENGTH_MAX = 32 };
+	int d[LENGTH_MAX][LENGTH_MAX];
 	size_t n = strlen(a), m = strlen(b), i, j;
 
-	if (n >= MOST || m >= MOST)
+	if (n >= LENGTH_MAX || m >= LENGTH_MAX)
 		return 99;
 	for (i = 0; i <= n; i++)
 		d[i][0] = (int)i;

@@ -10,12 +10,12 @@
 
 struct reel_error;
 
-#define REEL_DISTINCT_MOST 4096
+#define REEL_DISTINCT_MAX 4096
 
 /* Zeroed is valid and empty. 32 KiB: not for the stack. */
 struct reel_distinct {
-	struct reel_idmap index; /* of a value, in times */
-	uint64_t times[REEL_DISTINCT_MOST];
+	struct reel_intmap index; /* of a value, in times */
+	uint64_t times[REEL_DISTINCT_MAX];
 	bool many; /* there are more: nothing is counted any longer */
 };
 

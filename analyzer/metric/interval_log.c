@@ -17,7 +17,7 @@
 #include "analyzer/metric/spill_log.h"
 
 struct reel_interval_source {
-	struct reel_stream_reader *reader; /* NULL: late */
+	struct reel_spill_reader *reader; /* NULL: late */
 	const struct reel_interval *late;
 	uint32_t lates;
 	struct reel_interval iv; /* next to come */
@@ -116,7 +116,7 @@ static int advance(struct reel_interval_source *src, struct reel_error *err)
 		src->lates--;
 		return 1;
 	}
-	more = reel_stream_reader_next(src->reader, number, 4, err);
+	more = reel_spill_reader_next(src->reader, number, 4, err);
 	if (more <= 0)
 		return more;
 	src->iv.start_ns = src->iv.end_ns + (int64_t)number[0];
@@ -144,7 +144,7 @@ static int add_source(struct reel_interval_merge *m,
 	if (late) {
 		src->late = s->u.late;
 		src->lates = s->u.lates;
-	} else if (reel_stream_reader_open(&src->reader, s->log, s->id, err)) {
+	} else if (reel_spill_reader_open(&src->reader, s->log, s->id, err)) {
 		return -1;
 	}
 	m->sources++;
@@ -195,7 +195,7 @@ void reel_interval_merge_fini(struct reel_interval_merge *m)
 	uint32_t i;
 
 	for (i = 0; i < m->sources; i++)
-		reel_stream_reader_close(m->source[i].reader);
+		reel_spill_reader_close(m->source[i].reader);
 	free(m->source);
 	free(m->heap);
 	memset(m, 0, sizeof(*m));

@@ -10,7 +10,7 @@
 #include "analyzer/metric/interval_union.h"
 
 struct reel_spill_log;
-struct reel_stream_reader;
+struct reel_spill_reader;
 
 /* Zeroed, a stream that was never begun. Its address must not change. */
 struct reel_interval_stream {

@@ -10,8 +10,8 @@
 
 static bool before(const struct reel_access *a, const struct reel_access *b)
 {
-	if (a->asked_ns != b->asked_ns)
-		return a->asked_ns < b->asked_ns;
+	if (a->issued_ns != b->issued_ns)
+		return a->issued_ns < b->issued_ns;
 	return a->nth < b->nth;
 }
 
@@ -58,11 +58,12 @@ int reel_issue_order_add(struct reel_issue_order *o, struct reel_access *a,
 	if (!o->held) {
 		if (!a->async)
 			return o->fn(o->ctx, a, err);
-		o->held = reel_alloc(REEL_ASK_HELD, sizeof(*o->held), err);
+		o->held = reel_alloc(REEL_ISSUE_ORDER_HELD, sizeof(*o->held),
+				     err);
 		if (!o->held)
 			return -1;
 	}
-	if (o->n == REEL_ASK_HELD && give_first(o, err))
+	if (o->n == REEL_ISSUE_ORDER_HELD && give_first(o, err))
 		return -1;
 	a->nth = o->fed++;
 	o->held[o->n] = *a;

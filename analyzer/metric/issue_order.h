@@ -4,7 +4,7 @@
  *
  * Events come in the order of their end, and asynchronous operations end in
  * any order: from the first of them on, accesses are held back until
- * REEL_ASK_HELD others came, more than queues are deep. A job without any pays
+ * REEL_ISSUE_ORDER_HELD others came, more than queues are deep. A job without any pays
  * nothing.
  */
 #ifndef ANALYZER_METRIC_ISSUE_ORDER_H
@@ -15,11 +15,11 @@
 
 struct reel_error;
 
-#define REEL_ASK_HELD 4096u
+#define REEL_ISSUE_ORDER_HELD 4096u
 
 /* A read or write that moved something. */
 struct reel_access {
-	int64_t asked_ns; /* by what they are put in order */
+	int64_t issued_ns; /* by what they are put in order */
 	int64_t offset, bytes;
 	uint32_t process, file, open, calls;
 	uint64_t nth; /* as it came: for equal times */

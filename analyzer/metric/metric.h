@@ -25,7 +25,7 @@ struct reel_metric {
 	const char *name;   /* "transfer_size" */
 	const char *schema; /* text of schemas/metric_NAME.sql */
 	size_t state_bytes; /* of its state, which begins as zeroes */
-	bool counts;	    /* reel_load_counts() wants it */
+	bool for_counts;    /* reel_load_counts() wants it */
 	/* What is not zero at the beginning; may be NULL. 0 or -1 with err. */
 	int (*init)(void *state, struct reel_error *err);
 	/* The next @n events. 0 or -1 with err. */

@@ -115,10 +115,10 @@ static int add_fetched(struct overlap *o, struct io *io,
 {
 	struct reel_interval iv = {
 		ev->start_ns, ev->end_ns,
-		metric_fetched(ev) ? metric_fetched_bytes(&ev->is) : 0,
+		metric_fetched(ev) ? metric_fetched_bytes(&ev->raw) : 0,
 		ev->calls};
 
-	return add_interval(o, io, ev->is.thread, OVERLAP_FETCHED, &iv, err);
+	return add_interval(o, io, ev->raw.thread, OVERLAP_FETCHED, &iv, err);
 }
 
 static int add_event(void *state, const struct metric_event *ev,
@@ -135,7 +135,7 @@ static int add_event(void *state, const struct metric_event *ev,
 		iv.read_bytes = (uint64_t)ev->bytes;
 	else if (op == METRIC_WRITE)
 		iv.write_bytes = (uint64_t)ev->bytes;
-	io = io_of(o, ev->is.process, err);
+	io = io_of(o, ev->raw.process, err);
 	if (!io)
 		return -1;
 	io->calls += ev->calls;
@@ -146,9 +146,9 @@ static int add_event(void *state, const struct metric_event *ev,
 		io->last_ns = iv.end_ns;
 	if (ev->storage && add_fetched(o, io, ev, err))
 		return -1;
-	return add_interval(o, io, ev->is.thread,
-			    ev->is.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC
-							     : OVERLAP_CALLS,
+	return add_interval(o, io, ev->raw.thread,
+			    ev->raw.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC
+							      : OVERLAP_CALLS,
 			    &iv, err);
 }
 
@@ -164,7 +164,7 @@ static int overlap_span(void *state, const struct reel_span_event *sp,
 
 	if (sp->kind == REEL_SPAN_USER || sp->kind >= REEL_SPANS)
 		return 0;
-	if (start_ns > METRIC_TIME_MOST || dur_ns > METRIC_TIME_MOST)
+	if (start_ns > METRIC_TIME_MAX || dur_ns > METRIC_TIME_MAX)
 		return 0;
 	if (reel_array_reach(&o->span, &o->span_room, o->spans, sizeof(*s),
 			     err))

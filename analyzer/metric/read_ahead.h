@@ -29,8 +29,8 @@ struct read_ahead {
  * file that earlier reads fetched. 0, or -1 with @err: REEL_E_MEMORY.
  * Source: ioreel-store(5), "Storage".
  */
-int read_ahead_see(struct read_ahead *r, struct metric_event *m,
-		   struct reel_error *err);
+int read_ahead_classify(struct read_ahead *r, struct metric_event *m,
+			struct reel_error *err);
 void read_ahead_fini(struct read_ahead *r);
 
 #endif

@@ -21,7 +21,7 @@ static const char schema[] =
 #include "schemas/metric_rollup.sql.inc"
 	;
 
-#define PAIRS_MOST (1u << 20)
+#define PAIRS_MAX (1u << 20)
 #define NO_BIN 63u /* the call moved nothing */
 
 enum outcome { DONE, FAILED, AT_END };
@@ -39,8 +39,8 @@ struct place { /* where a thread is */
 };
 
 struct rollup {
-	struct reel_idmap rows;	 /* by process and what */
-	struct reel_idmap pairs; /* of process and file */
+	struct reel_intmap rows;  /* by process and what */
+	struct reel_intmap pairs; /* of process and file */
 	struct row *row;
 	struct place *place; /* by thread_id */
 	uint32_t row_room, place_room;
@@ -50,14 +50,14 @@ struct rollup {
 /* Call, outcome, size bin, message: 10, 2, 6 bits and 1. */
 static uint32_t what_is(const struct metric_event *ev, int64_t bytes)
 {
-	uint32_t outcome = metric_failed(&ev->is) ? FAILED
-			   : metric_eof(&ev->is)  ? AT_END
-						  : DONE;
+	uint32_t outcome = metric_failed(&ev->raw) ? FAILED
+			   : metric_eof(&ev->raw)  ? AT_END
+						   : DONE;
 	uint32_t bin = NO_BIN, calls = ev->calls;
 
 	if (bytes)
 		bin = metric_size_bin(calls == 1 ? bytes : bytes / calls ?: 1);
-	return (uint32_t)ev->is.call << 9 | outcome << 7 | bin << 1 |
+	return (uint32_t)ev->raw.call << 9 | outcome << 7 | bin << 1 |
 	       (ev->op == METRIC_MESSAGE);
 }
 
@@ -73,7 +73,7 @@ static struct row *row_of(struct rollup *r, struct place *at, uint32_t process,
 		if (r->row[i].what == what && r->row[i].process == process)
 			return &r->row[i];
 	}
-	i = reel_idmap_get(&r->rows, (uint64_t)process << 32 | what, err);
+	i = reel_intmap_get(&r->rows, (uint64_t)process << 32 | what, err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&r->row, &r->row_room, i, sizeof(*r->row), err))
 		return NULL;
@@ -93,9 +93,9 @@ static bool uses_file(const struct metric_event *ev)
 		return true;
 	if (ev->op == METRIC_MAPPED)
 		return ev->bytes > 0;
-	return ev->op == METRIC_META && !metric_failed(&ev->is) &&
-	       (ev->is.group == REEL_GROUP_OPEN ||
-		(ev->is.call == REEL_CALL_MMAP && ev->is.asked > 0));
+	return ev->op == METRIC_META && !metric_failed(&ev->raw) &&
+	       (ev->raw.group == REEL_GROUP_OPEN ||
+		(ev->raw.call == REEL_CALL_MMAP && ev->raw.asked > 0));
 }
 
 /* @process uses @file. */
@@ -104,9 +104,9 @@ static int count_file(struct rollup *r, uint32_t process, uint32_t file,
 {
 	uint64_t pair = (uint64_t)process << 32 | file;
 
-	if (!file || r->pairs.used >= PAIRS_MOST)
+	if (!file || r->pairs.used >= PAIRS_MAX)
 		return 0;
-	return reel_idmap_get(&r->pairs, pair, err) == REEL_NO_INDEX ? -1 : 0;
+	return reel_intmap_get(&r->pairs, pair, err) == REEL_NO_INDEX ? -1 : 0;
 }
 
 static int add_event(void *state, const struct metric_event *ev,
@@ -117,26 +117,26 @@ static int add_event(void *state, const struct metric_event *ev,
 	struct place *at;
 	struct row *row;
 
-	if (ev->op == METRIC_IGNORE || ev->is.call >= REEL_CALL_MAX ||
-	    !ev->is.process)
+	if (ev->op == METRIC_IGNORE || ev->raw.call >= REEL_CALL_MAX ||
+	    !ev->raw.process)
 		return 0;
-	if (reel_array_reach(&r->place, &r->place_room, ev->is.thread,
+	if (reel_array_reach(&r->place, &r->place_room, ev->raw.thread,
 			     sizeof(*at), err))
 		return -1;
-	at = &r->place[ev->is.thread];
-	row = row_of(r, at, ev->is.process, what_is(ev, bytes), err);
+	at = &r->place[ev->raw.thread];
+	row = row_of(r, at, ev->raw.process, what_is(ev, bytes), err);
 	if (!row)
 		return -1;
 	row->calls += ev->calls;
 	row->bytes += (uint64_t)bytes;
 	row->dur_ns += (uint64_t)ev->dur_ns;
-	if (ev->is.asked > 0 && !metric_failed(&ev->is))
-		r->asked_bytes[ev->is.call][row->what & 1] +=
-			(uint64_t)ev->is.asked;
-	if (ev->is.file == at->file || !uses_file(ev))
+	if (ev->raw.asked > 0 && !metric_failed(&ev->raw))
+		r->asked_bytes[ev->raw.call][row->what & 1] +=
+			(uint64_t)ev->raw.asked;
+	if (ev->raw.file == at->file || !uses_file(ev))
 		return 0;
-	at->file = ev->is.file;
-	return count_file(r, ev->is.process, ev->is.file, err);
+	at->file = ev->raw.file;
+	return count_file(r, ev->raw.process, ev->raw.file, err);
 }
 
 METRIC_FEED(rollup_feed)
@@ -210,7 +210,7 @@ static int read_kinds(struct reel_store *st, uint8_t **not_file, uint32_t *room,
 static int count_files(const struct rollup *r, struct reel_store *st,
 		       uint32_t **files, uint32_t *room, struct reel_error *err)
 {
-	const struct reel_idmap *m = &r->pairs;
+	const struct reel_intmap *m = &r->pairs;
 	uint8_t *not_file = NULL;
 	uint32_t kinds = 0, i;
 	int rc = read_kinds(st, &not_file, &kinds, err);
@@ -317,8 +317,8 @@ static void rollup_fini(void *state)
 {
 	struct rollup *r = state;
 
-	reel_idmap_fini(&r->rows);
-	reel_idmap_fini(&r->pairs);
+	reel_intmap_fini(&r->rows);
+	reel_intmap_fini(&r->pairs);
 	free(r->row);
 	free(r->place);
 }
@@ -327,7 +327,7 @@ const struct reel_metric reel_metric_rollup = {
 	.name = "rollup",
 	.schema = schema,
 	.state_bytes = sizeof(struct rollup),
-	.counts = true,
+	.for_counts = true,
 	.feed = rollup_feed,
 	.finish = rollup_finish,
 	.fini = rollup_fini,

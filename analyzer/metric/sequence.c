@@ -38,7 +38,7 @@ struct page {
  * them back, so only files in use matter: two generations of a bounded number
  * of pairs are held, and one that was not used for so long begins at 0 again.
  */
-#define PAIRS_MOST (1u << 16)
+#define PAIRS_MAX (1u << 16)
 
 struct pair {
 	uint64_t key;	    /* process << 32 | file */
@@ -46,7 +46,7 @@ struct pair {
 };
 
 struct generation {
-	struct reel_idmap map;
+	struct reel_intmap map;
 	struct pair *pair;
 	uint32_t room;
 };
@@ -118,17 +118,17 @@ static struct pair *find_pair(struct sequence *s, uint64_t key,
 	struct generation *now = &s->now;
 	uint32_t i, old, pairs;
 
-	if (now->map.used >= PAIRS_MOST &&
-	    reel_idmap_find(&now->map, key) == REEL_NO_INDEX) {
+	if (now->map.used >= PAIRS_MAX &&
+	    reel_intmap_find(&now->map, key) == REEL_NO_INDEX) {
 		struct generation oldest = s->before;
 
 		s->before = s->now;
 		s->now = oldest;
-		reel_idmap_clear(&now->map);
+		reel_intmap_clear(&now->map);
 		forget_pairs(s);
 	}
 	pairs = now->map.used;
-	i = reel_idmap_get(&now->map, key, err);
+	i = reel_intmap_get(&now->map, key, err);
 	if (i == REEL_NO_INDEX)
 		return NULL;
 	if (i >= now->room)
@@ -138,7 +138,7 @@ static struct pair *find_pair(struct sequence *s, uint64_t key,
 		return NULL;
 	if (i < pairs)
 		return &now->pair[i];
-	old = reel_idmap_find(&s->before.map, key);
+	old = reel_intmap_find(&s->before.map, key);
 	if (old != REEL_NO_INDEX)
 		now->pair[i] = s->before.pair[old];
 	else
@@ -149,8 +149,8 @@ static struct pair *find_pair(struct sequence *s, uint64_t key,
 static struct pair *pair_of(struct sequence *s, const struct metric_event *ev,
 			    struct reel_error *err)
 {
-	uint64_t key = (uint64_t)ev->is.process << 32 | ev->is.file;
-	struct counts *c = &s->process[ev->is.process];
+	uint64_t key = (uint64_t)ev->raw.process << 32 | ev->raw.file;
+	struct counts *c = &s->process[ev->raw.process];
 	struct pair *pair = c->pair;
 
 	if (pair && pair->key == key)
@@ -165,7 +165,7 @@ static int order_of(uint64_t *next, int64_t offset, int64_t bytes)
 {
 	uint64_t was = *next;
 
-	if (offset < 0 || offset > METRIC_TIME_MOST) {
+	if (offset < 0 || offset > METRIC_TIME_MAX) {
 		*next = 1;
 		return UNKNOWN;
 	}
@@ -208,14 +208,14 @@ static int count_ours(void *state, const struct reel_access *a,
 static int add_ours(struct sequence *s, enum metric_op op,
 		    const struct metric_event *ev, struct reel_error *err)
 {
-	bool async = ev->is.layer == REEL_LAYER_ASYNC;
+	bool async = ev->raw.layer == REEL_LAYER_ASYNC;
 	struct reel_access a = {
-		.asked_ns = async ? ev->start_ns : ev->end_ns,
-		.offset = ev->is.offset,
+		.issued_ns = async ? ev->start_ns : ev->end_ns,
+		.offset = ev->raw.offset,
 		.bytes = ev->bytes,
-		.process = ev->is.process,
-		.file = ev->is.file,
-		.open = ev->is.open,
+		.process = ev->raw.process,
+		.file = ev->raw.file,
+		.open = ev->raw.open,
 		.calls = ev->calls,
 		.write = op == METRIC_WRITE,
 		.async = async,
@@ -227,18 +227,18 @@ static int add_ours(struct sequence *s, enum metric_op op,
 /* A stream's reads and writes are in a module of their own. */
 static int64_t *last_of(struct pair *pair, const struct metric_event *ev)
 {
-	return pair->last[ev->is.layer != REEL_LAYER_POSIX &&
-			  ev->is.layer != REEL_LAYER_ASYNC];
+	return pair->last[ev->raw.layer != REEL_LAYER_POSIX &&
+			  ev->raw.layer != REEL_LAYER_ASYNC];
 }
 
 static void count_darshan(struct counts *c, struct pair *pair,
 			  enum metric_op op, const struct metric_event *ev)
 {
-	struct darshan *d = &c->darshan[ev->is.layer][op];
-	int64_t *last = &last_of(pair, ev)[op], offset = ev->is.offset;
+	struct darshan *d = &c->darshan[ev->raw.layer][op];
+	int64_t *last = &last_of(pair, ev)[op], offset = ev->raw.offset;
 
 	d->ops += ev->calls;
-	if (offset < 0 || offset > METRIC_TIME_MOST)
+	if (offset < 0 || offset > METRIC_TIME_MAX)
 		return;
 	d->seq += offset > *last;
 	d->consec += offset == *last + 1;
@@ -254,13 +254,13 @@ static int add_event(void *state, const struct metric_event *ev,
 	enum metric_op op = ev->op;
 	struct pair *pair;
 
-	if (metric_failed(&ev->is) || !ev->is.file ||
-	    ev->is.layer >= REEL_LAYERS)
+	if (metric_failed(&ev->raw) || !ev->raw.file ||
+	    ev->raw.layer >= REEL_LAYERS)
 		return 0;
 	if (op != METRIC_READ && op != METRIC_WRITE &&
-	    (op != METRIC_META || ev->is.group != REEL_GROUP_OPEN))
+	    (op != METRIC_META || ev->raw.group != REEL_GROUP_OPEN))
 		return 0;
-	if (reel_array_reach(&s->process, &s->process_room, ev->is.process,
+	if (reel_array_reach(&s->process, &s->process_room, ev->raw.process,
 			     sizeof(*s->process), err))
 		return -1;
 	pair = pair_of(s, ev, err);
@@ -270,7 +270,7 @@ static int add_event(void *state, const struct metric_event *ev,
 		memset(last_of(pair, ev), 0, sizeof(pair->last[0]));
 		return 0;
 	}
-	count_darshan(&s->process[ev->is.process], pair, op, ev);
+	count_darshan(&s->process[ev->raw.process], pair, op, ev);
 	return add_ours(s, op, ev, err);
 }
 
@@ -387,8 +387,8 @@ static void sequence_fini(void *state)
 	for (i = 0; i < s->pages; i++)
 		free(s->page[i]);
 	free(s->page);
-	reel_idmap_fini(&s->now.map);
-	reel_idmap_fini(&s->before.map);
+	reel_intmap_fini(&s->now.map);
+	reel_intmap_fini(&s->before.map);
 	free(s->now.pair);
 	free(s->before.pair);
 	free(s->process);

@@ -51,7 +51,7 @@ struct chain {
 struct sequences {
 	struct chain (*thread)[CHAINS];
 	uint32_t room;
-	struct reel_idmap mapped[2]; /* thread and file: read, written */
+	struct reel_intmap mapped[2]; /* thread and file: read, written */
 	uint32_t *made; /* by file: as which of its thread's, 0: not so */
 	uint32_t made_room;
 	struct reel_spill_log
@@ -83,19 +83,20 @@ static uint64_t fold(const struct metric_event *ev, uint32_t turns)
 {
 	uint64_t moved = 0, number = 0;
 
-	if (!ev->is.file && ev->is.err != EBADF)
-		number = (uint64_t)(uint32_t)ev->is.fd << 32 |
-			 (uint32_t)ev->is.fd2;
-	if (ev->is.group == REEL_GROUP_READ || ev->is.group == REEL_GROUP_WRITE)
-		moved = (uint64_t)ev->is.result;
-	return (ev->is.call | (uint64_t)(uint32_t)ev->is.err << 16 |
+	if (!ev->raw.file && ev->raw.err != EBADF)
+		number = (uint64_t)(uint32_t)ev->raw.fd << 32 |
+			 (uint32_t)ev->raw.fd2;
+	if (ev->raw.group == REEL_GROUP_READ ||
+	    ev->raw.group == REEL_GROUP_WRITE)
+		moved = (uint64_t)ev->raw.result;
+	return (ev->raw.call | (uint64_t)(uint32_t)ev->raw.err << 16 |
 		(uint64_t)turns << 60) *
 		       0xc2b2ae3d27d4eb4full +
 	       number * 0xd6e8feb86659fd93ull +
-	       (uint64_t)ev->is.offset * 0xa0761d6478bd642full +
-	       (uint64_t)ev->is.asked * 0xe7037ed1a0b428dbull +
+	       (uint64_t)ev->raw.offset * 0xa0761d6478bd642full +
+	       (uint64_t)ev->raw.asked * 0xe7037ed1a0b428dbull +
 	       moved * 0x8ebc6af09c88c6e3ull +
-	       ev->is.count * 0x589965cc75374cc3ull;
+	       ev->raw.count * 0x589965cc75374cc3ull;
 }
 
 static int turn_to(struct sequences *s, uint32_t stream, uint32_t file,
@@ -109,12 +110,12 @@ static int turn_to(struct sequences *s, uint32_t stream, uint32_t file,
 static int name_made_up(struct sequences *s, const struct metric_event *ev,
 			struct chain *c, struct reel_error *err)
 {
-	if (ev->is.err || !ev->is.file)
+	if (ev->raw.err || !ev->raw.file)
 		return 0;
-	if (reel_array_reach(&s->made, &s->made_room, ev->is.file,
+	if (reel_array_reach(&s->made, &s->made_room, ev->raw.file,
 			     sizeof(*s->made), err))
 		return -1;
-	s->made[ev->is.file] = ++c->made;
+	s->made[ev->raw.file] = ++c->made;
 	return 0;
 }
 
@@ -122,12 +123,12 @@ static int name_made_up(struct sequences *s, const struct metric_event *ev,
 static int add_mapped(struct sequences *s, const struct metric_event *ev,
 		      struct reel_error *err)
 {
-	uint64_t key = (uint64_t)ev->is.thread << 32 | ev->is.file;
+	uint64_t key = (uint64_t)ev->raw.thread << 32 | ev->raw.file;
 
 	if (ev->bytes <= 0)
 		return 0;
-	return reel_idmap_get(&s->mapped[ev->is.group == REEL_GROUP_WRITE], key,
-			      err) == REEL_NO_INDEX
+	return reel_intmap_get(&s->mapped[ev->raw.group == REEL_GROUP_WRITE],
+			       key, err) == REEL_NO_INDEX
 		       ? -1
 		       : 0;
 }
@@ -140,29 +141,29 @@ static int add_event(void *state, const struct metric_event *ev,
 	uint32_t chain = op == METRIC_MESSAGE	     ? MESSAGES
 			 : op == METRIC_HIGHER_LAYER ? UPPER
 						     : IO;
-	uint32_t stream = CHAINS * ev->is.thread + chain, turns = 0;
+	uint32_t stream = CHAINS * ev->raw.thread + chain, turns = 0;
 	struct chain *c;
 
 	if (op == METRIC_IGNORE)
 		return 0;
-	if (reel_array_reach(&s->thread, &s->room, ev->is.thread,
+	if (reel_array_reach(&s->thread, &s->room, ev->raw.thread,
 			     sizeof(*s->thread), err))
 		return -1;
 	if (op == METRIC_MAPPED)
 		return add_mapped(s, ev, err);
-	c = &s->thread[ev->is.thread][chain];
-	if (ev->is.file != c->last_file) {
+	c = &s->thread[ev->raw.thread][chain];
+	if (ev->raw.file != c->last_file) {
 		turns = 1;
-		if (ev->is.call == REEL_CALL_MKSTEMP &&
+		if (ev->raw.call == REEL_CALL_MKSTEMP &&
 		    name_made_up(s, ev, c, err))
 			return -1;
-		if (turn_to(s, stream, ev->is.file, err))
+		if (turn_to(s, stream, ev->raw.file, err))
 			return -1;
-		c->last_file = ev->is.file;
+		c->last_file = ev->raw.file;
 	}
-	if (ev->is.file2) {
+	if (ev->raw.file2) {
 		turns |= 2;
-		if (turn_to(s, stream, ev->is.file2, err))
+		if (turn_to(s, stream, ev->raw.file2, err))
 			return -1;
 	}
 	c->calls += ev->calls;
@@ -228,17 +229,17 @@ static int add_paths(struct sequences *s, uint32_t stream, struct chain *c,
 		     const uint64_t *hash, uint32_t room,
 		     struct reel_error *err)
 {
-	struct reel_stream_reader *r = NULL;
+	struct reel_spill_reader *r = NULL;
 	uint64_t file;
 	int more;
 
 	if (!c->calls)
 		return 0;
-	if (reel_stream_reader_open(&r, s->log, stream, err))
+	if (reel_spill_reader_open(&r, s->log, stream, err))
 		return -1;
-	while ((more = reel_stream_reader_next(r, &file, 1, err)) > 0)
+	while ((more = reel_spill_reader_next(r, &file, 1, err)) > 0)
 		c->hash = mix(c->hash, file < room ? hash[file] : 0);
-	reel_stream_reader_close(r);
+	reel_spill_reader_close(r);
 	return more;
 }
 
@@ -247,7 +248,7 @@ static void sum_mapped(const struct sequences *s, uint64_t *sum,
 		       const uint64_t *hash, uint32_t room)
 {
 	for (int w = 0; w < 2; w++) {
-		const struct reel_idmap *m = &s->mapped[w];
+		const struct reel_intmap *m = &s->mapped[w];
 
 		for (uint32_t i = 0; m->mask && i <= m->mask; i++) {
 			uint32_t file = (uint32_t)m->slot[i].key;
@@ -310,8 +311,8 @@ static void sequences_fini(void *state)
 	struct sequences *s = state;
 
 	reel_spill_log_close(s->log);
-	reel_idmap_fini(&s->mapped[0]);
-	reel_idmap_fini(&s->mapped[1]);
+	reel_intmap_fini(&s->mapped[0]);
+	reel_intmap_fini(&s->mapped[1]);
 	free(s->made);
 	free(s->thread);
 }

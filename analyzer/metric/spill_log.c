@@ -16,7 +16,7 @@
 
 #define FIRST_CHUNK_BYTES 256u /* most of ten thousand threads do little */
 #define CHUNK_BYTES 4096u
-#define RECORD_MOST (10u * REEL_STREAM_NUMBERS)
+#define RECORD_MAX (10u * REEL_SPILL_NUMBERS)
 
 struct chunk {
 	uint8_t *data; /* NULL: in the file, at `at` */
@@ -37,7 +37,7 @@ struct reel_spill_log {
 	int64_t file_bytes;
 };
 
-struct reel_stream_reader {
+struct reel_spill_reader {
 	struct reel_spill_log *log;
 	struct stream *stream; /* NULL: nothing was written */
 	uint32_t chunk, at;
@@ -134,7 +134,7 @@ int reel_spill_log_add(struct reel_spill_log *log, uint32_t stream,
 		return -1;
 	s = &log->stream[stream];
 	c = s->chunks ? &s->chunk[s->chunks - 1] : NULL;
-	if (!c || c->used + RECORD_MOST > c->bytes)
+	if (!c || c->used + RECORD_MAX > c->bytes)
 		c = new_chunk(log, s, c, err);
 	if (!c)
 		return -1;
@@ -167,11 +167,11 @@ void reel_spill_log_close(struct reel_spill_log *log)
 	free(log);
 }
 
-int reel_stream_reader_open(struct reel_stream_reader **out,
-			    struct reel_spill_log *log, uint32_t stream,
-			    struct reel_error *err)
+int reel_spill_reader_open(struct reel_spill_reader **out,
+			   struct reel_spill_log *log, uint32_t stream,
+			   struct reel_error *err)
 {
-	struct reel_stream_reader *r = reel_alloc(1, sizeof(*r), err);
+	struct reel_spill_reader *r = reel_alloc(1, sizeof(*r), err);
 
 	if (!r)
 		return -1;
@@ -181,7 +181,7 @@ int reel_stream_reader_open(struct reel_stream_reader **out,
 	return 0;
 }
 
-static int load_chunk(struct reel_stream_reader *r, const struct chunk *c,
+static int load_chunk(struct reel_spill_reader *r, const struct chunk *c,
 		      struct reel_error *err)
 {
 	ssize_t n;
@@ -205,8 +205,8 @@ static int load_chunk(struct reel_stream_reader *r, const struct chunk *c,
 	return 0;
 }
 
-int reel_stream_reader_next(struct reel_stream_reader *r, uint64_t *number,
-			    int n, struct reel_error *err)
+int reel_spill_reader_next(struct reel_spill_reader *r, uint64_t *number, int n,
+			   struct reel_error *err)
 {
 	int i, shift;
 
@@ -230,7 +230,7 @@ int reel_stream_reader_next(struct reel_stream_reader *r, uint64_t *number,
 	return 1;
 }
 
-void reel_stream_reader_close(struct reel_stream_reader *r)
+void reel_spill_reader_close(struct reel_spill_reader *r)
 {
 	if (r)
 		free(r->buffer);

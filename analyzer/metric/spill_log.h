@@ -12,9 +12,9 @@
 
 struct reel_error;
 struct reel_spill_log;
-struct reel_stream_reader;
+struct reel_spill_reader;
 
-#define REEL_STREAM_NUMBERS 4 /* at most, in a record */
+#define REEL_SPILL_NUMBERS 4 /* at most, in a record */
 
 /* Gives *@out. @memory_bytes: held before chunks go to the file. */
 int reel_spill_log_new(struct reel_spill_log **out, size_t memory_bytes,
@@ -26,12 +26,12 @@ int reel_spill_log_add(struct reel_spill_log *log, uint32_t stream,
 void reel_spill_log_close(struct reel_spill_log *log);
 
 /* Read @stream, which gets no more records. Gives *@out. */
-int reel_stream_reader_open(struct reel_stream_reader **out,
-			    struct reel_spill_log *log, uint32_t stream,
-			    struct reel_error *err);
+int reel_spill_reader_open(struct reel_spill_reader **out,
+			   struct reel_spill_log *log, uint32_t stream,
+			   struct reel_error *err);
 /* 1 and the record, of as many numbers as were written; 0 at the end; -1. */
-int reel_stream_reader_next(struct reel_stream_reader *r, uint64_t *number,
-			    int n, struct reel_error *err);
-void reel_stream_reader_close(struct reel_stream_reader *r);
+int reel_spill_reader_next(struct reel_spill_reader *r, uint64_t *number, int n,
+			   struct reel_error *err);
+void reel_spill_reader_close(struct reel_spill_reader *r);
 
 #endif

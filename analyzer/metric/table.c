@@ -16,7 +16,7 @@ const struct reel_metric *const reel_metrics[] = {
 	&reel_metric_io_time,	    &reel_metric_bandwidth,
 	&reel_metric_timeline,	    &reel_metric_overlap,
 	&reel_metric_similarity,    &reel_metric_error,
-	&reel_metric_site,	    &reel_metric_mapped,
+	&reel_metric_callsite,	    &reel_metric_mapped,
 	&reel_metric_storage,	    NULL,
 };
 

@@ -15,7 +15,7 @@ extern const struct reel_metric reel_metric_timeline;
 extern const struct reel_metric reel_metric_overlap;
 extern const struct reel_metric reel_metric_similarity;
 extern const struct reel_metric reel_metric_error;
-extern const struct reel_metric reel_metric_site;
+extern const struct reel_metric reel_metric_callsite;
 extern const struct reel_metric reel_metric_mapped;
 extern const struct reel_metric reel_metric_storage;
 

@@ -20,9 +20,9 @@ static const char schema[] =
 	;
 
 #define FIRST_WIDTH_NS INT64_C(1000000000)
-#define BINS_MOST (1u << 18)
-#define SPREAD_MOST 65536 /* bins that one call may cover before they widen */
-#define WIDEST_NS (METRIC_TIME_MOST * 4)
+#define BINS_MAX (1u << 18)
+#define SPREAD_MAX 65536 /* bins that one call may cover before they widen */
+#define WIDEST_NS (METRIC_TIME_MAX * 4)
 
 struct bin {
 	uint32_t process;
@@ -38,7 +38,7 @@ struct cursor {
 };
 
 struct timeline {
-	struct reel_idmap map;
+	struct reel_intmap map;
 	struct bin *bin;
 	uint32_t room;
 	int64_t width_ns;
@@ -60,8 +60,8 @@ static struct bin *bin_at(struct timeline *t, uint32_t process, int64_t index,
 	uint32_t i;
 
 	/* Times end at 2^53 ns: an index of seconds fits 24 bits. */
-	i = reel_idmap_get(&t->map, (uint64_t)process << 32 | (uint64_t)index,
-			   err);
+	i = reel_intmap_get(&t->map, (uint64_t)process << 32 | (uint64_t)index,
+			    err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&t->bin, &t->room, i, sizeof(*t->bin), err))
 		return NULL;
@@ -94,7 +94,7 @@ static int widen(struct timeline *t, struct reel_error *err)
 					t->bin[i].index / 2, err);
 
 		if (!to) {
-			reel_idmap_fini(&wide.map);
+			reel_intmap_fini(&wide.map);
 			free(wide.bin);
 			return -1;
 		}
@@ -102,7 +102,7 @@ static int widen(struct timeline *t, struct reel_error *err)
 	}
 	wide.cursor = t->cursor;
 	wide.cursors = t->cursors;
-	reel_idmap_fini(&t->map);
+	reel_intmap_fini(&t->map);
 	free(t->bin);
 	*t = wide;
 	if (t->cursors)
@@ -126,7 +126,7 @@ static int spread(struct timeline *t, enum metric_op op,
 	while (at < end) {
 		int64_t index = at / t->width_ns;
 		int64_t to = (index + 1) * t->width_ns;
-		struct bin *b = bin_at(t, ev->is.process, index, err);
+		struct bin *b = bin_at(t, ev->raw.process, index, err);
 		uint64_t bytes_to;
 
 		if (!b)
@@ -144,8 +144,7 @@ static int spread(struct timeline *t, enum metric_op op,
 
 static int widen_for(struct timeline *t, int64_t dur_ns, struct reel_error *err)
 {
-	while ((t->map.used > BINS_MOST ||
-		dur_ns / t->width_ns > SPREAD_MOST) &&
+	while ((t->map.used > BINS_MAX || dur_ns / t->width_ns > SPREAD_MAX) &&
 	       t->width_ns < WIDEST_NS)
 		if (widen(t, err))
 			return -1;
@@ -160,12 +159,12 @@ static struct bin *bin_of(struct timeline *t, const struct metric_event *ev,
 	struct cursor *c;
 	struct bin *b;
 
-	if (reel_array_reach(&t->cursor, &t->cursors, ev->is.process,
+	if (reel_array_reach(&t->cursor, &t->cursors, ev->raw.process,
 			     sizeof(*c), err))
 		return NULL;
-	c = &t->cursor[ev->is.process];
+	c = &t->cursor[ev->raw.process];
 	if (end < c->from_ns || end >= c->to_ns) {
-		b = bin_at(t, ev->is.process, end / t->width_ns, err);
+		b = bin_at(t, ev->raw.process, end / t->width_ns, err);
 		if (!b)
 			return NULL;
 		c->bin = (uint32_t)(b - t->bin);
@@ -186,7 +185,7 @@ static int add_event(void *state, const struct metric_event *ev,
 
 	if (op >= METRIC_OPS && op != METRIC_MESSAGE)
 		return 0;
-	if ((t->map.used > BINS_MOST || ev->dur_ns > FIRST_WIDTH_NS) &&
+	if ((t->map.used > BINS_MAX || ev->dur_ns > FIRST_WIDTH_NS) &&
 	    widen_for(t, op == METRIC_MESSAGE ? 0 : ev->dur_ns, err))
 		return -1;
 	b = bin_of(t, ev, &whole, err);
@@ -251,7 +250,7 @@ static void timeline_fini(void *state)
 {
 	struct timeline *t = state;
 
-	reel_idmap_fini(&t->map);
+	reel_intmap_fini(&t->map);
 	free(t->bin);
 	free(t->cursor);
 }

@@ -68,15 +68,15 @@ static int add_event(void *state, const struct metric_event *ev,
 	enum metric_op op = ev->op;
 	int64_t bytes = ev->bytes, size;
 	uint32_t calls = ev->calls, more;
-	bool posix = ev->is.layer == REEL_LAYER_POSIX;
+	bool posix = ev->raw.layer == REEL_LAYER_POSIX;
 	struct bin *bin;
 
 	if (op != METRIC_READ && op != METRIC_WRITE)
 		return 0;
 	if (!bytes) {
-		if (metric_eof(&ev->is))
+		if (metric_eof(&ev->raw))
 			t->darshan[ALL].eof_reads += calls;
-		if (metric_eof(&ev->is) && posix)
+		if (metric_eof(&ev->raw) && posix)
 			t->darshan[POSIX].eof_reads += calls;
 		return 0;
 	}

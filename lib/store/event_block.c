@@ -29,7 +29,7 @@ struct predictor {
 	uint64_t value[PREDICTORS];
 };
 
-int reel_columns_grow(struct reel_columns *c, uint32_t room)
+int reel_event_columns_grow(struct reel_event_columns *c, uint32_t room)
 {
 	size_t stride =
 		(size_t)room + (room < COLUMN_PAD_FROM ? 0 : COLUMN_PAD);
@@ -50,7 +50,7 @@ int reel_columns_grow(struct reel_columns *c, uint32_t room)
 	return 0;
 }
 
-void reel_columns_fini(struct reel_columns *c)
+void reel_event_columns_fini(struct reel_event_columns *c)
 {
 	free(c->v[0]);
 	memset(c, 0, sizeof(*c));
@@ -80,7 +80,8 @@ static inline void learn(struct predictor *p, int64_t key, uint64_t value)
 }
 
 /* Where the access of row @i ended. */
-static inline uint64_t access_end(const struct reel_columns *c, uint32_t i)
+static inline uint64_t access_end(const struct reel_event_columns *c,
+				  uint32_t i)
 {
 	int64_t result = c->v[REEL_COL_RESULT][i];
 
@@ -90,7 +91,7 @@ static inline uint64_t access_end(const struct reel_columns *c, uint32_t i)
 }
 
 /* An access is expected where the last one of its open file ended. */
-static void offsets_out(const struct reel_columns *c, uint64_t *t)
+static void offsets_out(const struct reel_event_columns *c, uint64_t *t)
 {
 	const int64_t *offset = c->v[REEL_COL_OFFSET];
 	const int64_t *open = c->v[REEL_COL_OPEN];
@@ -108,7 +109,7 @@ static void offsets_out(const struct reel_columns *c, uint64_t *t)
 	}
 }
 
-static void offsets_in(const struct reel_columns *c, const uint64_t *t)
+static void offsets_in(const struct reel_event_columns *c, const uint64_t *t)
 {
 	int64_t *offset = c->v[REEL_COL_OFFSET];
 	const int64_t *open = c->v[REEL_COL_OPEN];
@@ -130,7 +131,8 @@ static void offsets_in(const struct reel_columns *c, const uint64_t *t)
  * Ids are expected to be what they last were with their key: 0. Others are told
  * by how far they are from the last that was told so.
  */
-static void ids_out(const struct reel_columns *c, int col, int key, uint64_t *t)
+static void ids_out(const struct reel_event_columns *c, int col, int key,
+		    uint64_t *t)
 {
 	const uint64_t *v = (const uint64_t *)c->v[col];
 	const int64_t *k = c->v[key];
@@ -150,7 +152,7 @@ static void ids_out(const struct reel_columns *c, int col, int key, uint64_t *t)
 	}
 }
 
-static void ids_in(const struct reel_columns *c, int col, int key,
+static void ids_in(const struct reel_event_columns *c, int col, int key,
 		   const uint64_t *t)
 {
 	uint64_t *v = (uint64_t *)c->v[col];
@@ -169,7 +171,8 @@ static void ids_in(const struct reel_columns *c, int col, int key,
 }
 
 /* The column as unsigned numbers that are small where I/O is regular. */
-static void transform_out(const struct reel_columns *c, int col, uint64_t *t)
+static void transform_out(const struct reel_event_columns *c, int col,
+			  uint64_t *t)
 {
 	const uint64_t *v = (const uint64_t *)c->v[col];
 	const uint64_t *dur = (const uint64_t *)c->v[REEL_COL_DUR];
@@ -227,7 +230,7 @@ static void transform_out(const struct reel_columns *c, int col, uint64_t *t)
 	}
 }
 
-static void transform_in(const struct reel_columns *c, int col,
+static void transform_in(const struct reel_event_columns *c, int col,
 			 const uint64_t *t, uint64_t base)
 {
 	uint64_t *v = (uint64_t *)c->v[col];
@@ -283,7 +286,7 @@ static void transform_in(const struct reel_columns *c, int col,
 	}
 }
 
-static bool starts_in_order(const struct reel_columns *c)
+static bool starts_in_order(const struct reel_event_columns *c)
 {
 	const int64_t *start = c->v[REEL_COL_START];
 
@@ -297,7 +300,7 @@ static bool starts_in_order(const struct reel_columns *c)
  * Is the column one value, and does it stay one through its transform? Half of
  * the columns are: told without touching more than their first bytes.
  */
-static bool is_constant(const struct reel_columns *c, int col)
+static bool is_constant(const struct reel_event_columns *c, int col)
 {
 	const int64_t *v = c->v[col];
 
@@ -317,8 +320,9 @@ static bool is_constant(const struct reel_columns *c, int col)
 	}
 }
 
-int reel_block_encode(struct reel_codec *k, const struct reel_columns *c,
-		      const void **blob, size_t *len)
+int reel_event_block_encode(struct reel_codec *k,
+			    const struct reel_event_columns *c,
+			    const void **blob, size_t *len)
 {
 	uint64_t *value =
 		c->n ? reel_byte_planes_begin(k, c->n, ZSTD_LEVEL) : NULL;
@@ -334,7 +338,7 @@ int reel_block_encode(struct reel_codec *k, const struct reel_columns *c,
 	n += reel_varint_put(head + n,
 			     reel_zigzag((uint64_t)c->v[REEL_COL_START][0]));
 	for (int col = 0; col < REEL_COLUMNS; col++) {
-		struct reel_columns part = *c;
+		struct reel_event_columns part = *c;
 
 		if (is_constant(c, col))
 			part.n = 1;
@@ -367,9 +371,9 @@ static uint32_t needed(uint32_t mask)
 	return mask;
 }
 
-int reel_block_decode(struct reel_codec *k, const void *blob, size_t len,
-		      uint32_t mask, struct reel_columns *c, bool *nested,
-		      const char **why)
+int reel_event_block_decode(struct reel_codec *k, const void *blob, size_t len,
+			    uint32_t mask, struct reel_event_columns *c,
+			    bool *nested, const char **why)
 {
 	const uint8_t *p = blob, *end = p + len;
 	struct reel_byte_planes planes;
@@ -390,7 +394,8 @@ int reel_block_decode(struct reel_codec *k, const void *blob, size_t len,
 	if (reel_varint_get(&p, end, &base) ||
 	    reel_byte_planes_open(&planes, n, REEL_COLUMNS, p, end))
 		return -1;
-	if (reel_byte_planes_ready(k, &planes) || reel_columns_grow(c, n)) {
+	if (reel_byte_planes_ready(k, &planes) ||
+	    reel_event_columns_grow(c, n)) {
 		*why = WHY_MEMORY;
 		return -1;
 	}

@@ -9,7 +9,7 @@
 
 #include "lib/calls.h"
 #include "lib/error.h"
-#include "lib/store/event_block.h"
+#include "lib/store/event_walk.h"
 #include "lib/store/event_op.h"
 #include "lib/store/file_class.h"
 #include "lib/store/merge_heap.h"
@@ -24,7 +24,7 @@ struct block {
 /* One thread in the merge by end. */
 struct lane {
 	const struct block *block, *last; /* what is left of its blocks */
-	struct reel_columns cols;
+	struct reel_event_columns cols;
 	uint32_t at;
 	uint32_t process;
 };
@@ -35,8 +35,8 @@ struct reel_events {
 	uint32_t files;
 	uint32_t *process; /* by thread_id */
 	uint32_t threads;
-	struct reel_walk *walk; /* one thread */
-	struct block *block;	/* all threads */
+	struct reel_event_walk *walk; /* one thread */
+	struct block *block;	      /* all threads */
 	struct lane *lane, **waiting;
 	int lanes, next_waiting;
 	struct reel_merge_heap heap; /* of struct lane */
@@ -129,7 +129,7 @@ static int read_threads(struct reel_events *it, struct reel_error *err)
 static int open_walk(struct reel_events *it, uint32_t thread_id,
 		     struct reel_error *err)
 {
-	struct reel_walk_range range = {
+	struct reel_event_range range = {
 		.thread = thread_id,
 		.min_start_ns = INT64_MIN,
 		.max_start_ns = INT64_MAX,
@@ -137,7 +137,7 @@ static int open_walk(struct reel_events *it, uint32_t thread_id,
 	};
 	const char *why;
 
-	if (reel_walk_open(&it->walk, it->st->db, &range, &why))
+	if (reel_event_walk_open(&it->walk, it->st->db, &range, &why))
 		return block_fail(it, why, err);
 	return 0;
 }
@@ -245,9 +245,9 @@ void reel_events_close(struct reel_events *it)
 {
 	if (!it)
 		return;
-	reel_walk_close(it->walk);
+	reel_event_walk_close(it->walk);
 	for (int i = 0; it->lane && i < it->lanes; i++)
-		reel_columns_fini(&it->lane[i].cols);
+		reel_event_columns_fini(&it->lane[i].cols);
 	sqlite3_finalize(it->fetch);
 	reel_codec_free(it->codec);
 	free(it->block);
@@ -260,8 +260,9 @@ void reel_events_close(struct reel_events *it)
 	free(it);
 }
 
-static void fill(const struct reel_events *it, const struct reel_columns *c,
-		 uint32_t i, uint32_t thread, struct reel_event *ev)
+static void fill(const struct reel_events *it,
+		 const struct reel_event_columns *c, uint32_t i,
+		 uint32_t thread, struct reel_event *ev)
 {
 	uint64_t call = (uint64_t)c->v[REEL_COL_CALL][i];
 	const struct reel_call_info *info =
@@ -316,9 +317,10 @@ static int lane_load(struct reel_events *it, struct lane *a,
 
 	sqlite3_bind_int64(it->fetch, 1, a->block->block_id);
 	if (sqlite3_step(it->fetch) != SQLITE_ROW ||
-	    reel_block_decode(it->codec, sqlite3_column_blob(it->fetch, 0),
-			      (size_t)sqlite3_column_bytes(it->fetch, 0),
-			      REEL_COL_ALL, &a->cols, &nested, &why))
+	    reel_event_block_decode(it->codec,
+				    sqlite3_column_blob(it->fetch, 0),
+				    (size_t)sqlite3_column_bytes(it->fetch, 0),
+				    REEL_COL_ALL, &a->cols, &nested, &why))
 		block_fail(it, why, err);
 	else
 		rc = 0;
@@ -334,7 +336,7 @@ static int merge_step(struct reel_events *it, struct reel_error *err)
 
 	if (++a->at == a->cols.n) {
 		if (a->block == a->last) {
-			reel_columns_fini(&a->cols);
+			reel_event_columns_fini(&a->cols);
 			reel_merge_heap_drop(&it->heap);
 			return 0;
 		}
@@ -362,9 +364,9 @@ static int merge_next(struct reel_events *it, struct reel_event *ev,
 		it->next_waiting++;
 		if (lane_load(it, a, err))
 			return -1;
-		reel_merge_heap_add(
-			&it->heap, (struct reel_end_item){lane_end(a),
-							  a->block->thread, a});
+		reel_merge_heap_add(&it->heap,
+				    (struct reel_merge_item){
+					    lane_end(a), a->block->thread, a});
 	}
 	if (!it->heap.n)
 		return 0;
@@ -376,13 +378,13 @@ static int merge_next(struct reel_events *it, struct reel_event *ev,
 int reel_events_next(struct reel_events *it, struct reel_event *ev,
 		     struct reel_error *err)
 {
-	struct reel_walk_row row;
+	struct reel_event_row row;
 	const char *why = "";
 	int rc;
 
 	if (!it->walk)
 		return merge_next(it, ev, err);
-	rc = reel_walk_next(it->walk, &row, &why);
+	rc = reel_event_walk_next(it->walk, &row, &why);
 	if (rc < 0)
 		return block_fail(it, why, err);
 	if (rc)

@@ -14,8 +14,8 @@
 
 /* A damaged trace may say anything: times stay between 0 and 104 days, the
  * bytes of one event below 1 PiB, so that sums of thousands still fit. */
-#define METRIC_TIME_MOST (INT64_C(1) << 53)
-#define METRIC_BYTES_MOST (INT64_C(1) << 50)
+#define METRIC_TIME_MAX (INT64_C(1) << 53)
+#define METRIC_BYTES_MAX (INT64_C(1) << 50)
 
 enum metric_op {
 	METRIC_READ,
@@ -61,7 +61,7 @@ static inline int64_t metric_bytes(const struct reel_event *ev)
 		return 0;
 	if (ev->err || ev->result <= 0)
 		return 0;
-	return ev->result < METRIC_BYTES_MOST ? ev->result : METRIC_BYTES_MOST;
+	return ev->result < METRIC_BYTES_MAX ? ev->result : METRIC_BYTES_MAX;
 }
 
 /* A read that returned nothing: the way to find the end of a file. A mapping of
@@ -81,15 +81,14 @@ static inline int64_t metric_start(const struct reel_event *ev)
 {
 	if (ev->start_ns < 0)
 		return 0;
-	return ev->start_ns < METRIC_TIME_MOST ? ev->start_ns
-					       : METRIC_TIME_MOST;
+	return ev->start_ns < METRIC_TIME_MAX ? ev->start_ns : METRIC_TIME_MAX;
 }
 
 static inline int64_t metric_dur(const struct reel_event *ev)
 {
 	if (ev->dur_ns < 0)
 		return 0;
-	return ev->dur_ns < METRIC_TIME_MOST ? ev->dur_ns : METRIC_TIME_MOST;
+	return ev->dur_ns < METRIC_TIME_MAX ? ev->dur_ns : METRIC_TIME_MAX;
 }
 
 /*
@@ -97,7 +96,7 @@ static inline int64_t metric_dur(const struct reel_event *ev)
  * worked out once, for all of them.
  */
 struct metric_event {
-	struct reel_event is;
+	struct reel_event raw;
 	int64_t start_ns, dur_ns, end_ns;
 	int64_t bytes;
 	uint32_t calls;
@@ -115,22 +114,22 @@ enum metric_storage {
 /* Linux tells of this call whether it fetched. */
 static inline bool metric_can_fetch(const struct metric_event *m)
 {
-	return m->is.call >= REEL_CALL_READ &&
-	       m->is.call <= REEL_CALL_PREADV2 &&
-	       m->is.kind == REEL_KIND_FILE && m->is.file;
+	return m->raw.call >= REEL_CALL_READ &&
+	       m->raw.call <= REEL_CALL_PREADV2 &&
+	       m->raw.kind == REEL_KIND_FILE && m->raw.file;
 }
 
-/* The rest of @m, of which `is` is there. */
+/* The rest of @m, of which `raw` is set. */
 static inline void metric_event_fill(struct metric_event *m)
 {
-	m->start_ns = metric_start(&m->is);
-	m->dur_ns = metric_dur(&m->is);
+	m->start_ns = metric_start(&m->raw);
+	m->dur_ns = metric_dur(&m->raw);
 	m->end_ns = m->start_ns + m->dur_ns;
-	m->bytes = metric_bytes(&m->is);
-	m->calls = metric_calls(&m->is);
-	m->op = (uint8_t)metric_op(&m->is);
-	m->storage = m->is.arg2 > 0 && metric_can_fetch(m) ? METRIC_FETCHED
-							   : METRIC_CACHED;
+	m->bytes = metric_bytes(&m->raw);
+	m->calls = metric_calls(&m->raw);
+	m->op = (uint8_t)metric_op(&m->raw);
+	m->storage = m->raw.arg2 > 0 && metric_can_fetch(m) ? METRIC_FETCHED
+							    : METRIC_CACHED;
 }
 
 /* A read that had to fetch from the storage, as Linux counted for its thread
@@ -142,8 +141,8 @@ static inline bool metric_fetched(const struct metric_event *m)
 
 static inline uint64_t metric_fetched_bytes(const struct reel_event *ev)
 {
-	return (uint64_t)(ev->arg2 < METRIC_BYTES_MOST ? ev->arg2
-						       : METRIC_BYTES_MOST);
+	return (uint64_t)(ev->arg2 < METRIC_BYTES_MAX ? ev->arg2
+						      : METRIC_BYTES_MAX);
 }
 
 /* Defines feed() of a metric whose add_event() takes an event at a time. */

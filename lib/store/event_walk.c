@@ -7,6 +7,8 @@
  * soon as an event of an open one does not start before it. This file goes
  * into ioreel_sqlite.so too, so it needs only SQLite.
  */
+#include "lib/store/event_walk.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +19,6 @@ SQLITE_EXTENSION_INIT3
 #include <sqlite3.h>
 #endif
 
-#include "lib/store/event_block.h"
-
 #define WHY_MEMORY "out of memory"
 
 struct walk_entry {
@@ -26,13 +26,13 @@ struct walk_entry {
 };
 
 struct walk_block {
-	struct reel_columns cols;
+	struct reel_event_columns cols;
 	struct walk_entry entry;
 	uint32_t *order; /* by start; NULL: as they are */
 	uint32_t next;
 };
 
-struct reel_walk {
+struct reel_event_walk {
 	struct reel_codec *codec;
 	sqlite3_stmt *fetch;
 	uint32_t mask;
@@ -69,7 +69,7 @@ static void bind(sqlite3_stmt *stmt, const char *name, int64_t value)
 		sqlite3_bind_int64(stmt, i, value);
 }
 
-static int walk_add(struct reel_walk *w, const struct walk_entry *e)
+static int walk_add(struct reel_event_walk *w, const struct walk_entry *e)
 {
 	if (w->entries == w->room) {
 		size_t room = w->room ? 2 * w->room : 64;
@@ -84,8 +84,8 @@ static int walk_add(struct reel_walk *w, const struct walk_entry *e)
 	return 0;
 }
 
-static int walk_list(struct reel_walk *w, sqlite3 *db,
-		     const struct reel_walk_range *r, const char **why)
+static int walk_list(struct reel_event_walk *w, sqlite3 *db,
+		     const struct reel_event_range *r, const char **why)
 {
 	const char *sql = r->thread    ? walk_thread
 			  : r->process ? walk_process
@@ -124,12 +124,12 @@ out:
 	return rc;
 }
 
-int reel_walk_open(struct reel_walk **out, struct sqlite3 *db,
-		   const struct reel_walk_range *range, const char **why)
+int reel_event_walk_open(struct reel_event_walk **out, struct sqlite3 *db,
+			 const struct reel_event_range *range, const char **why)
 {
 	static const char fetch[] =
 		"SELECT data FROM main.event_block WHERE block_id = :block";
-	struct reel_walk *w = calloc(1, sizeof(*w));
+	struct reel_event_walk *w = calloc(1, sizeof(*w));
 
 	*why = WHY_MEMORY;
 	if (!w || !(w->codec = reel_codec_new()))
@@ -144,18 +144,18 @@ int reel_walk_open(struct reel_walk **out, struct sqlite3 *db,
 	*out = w;
 	return 0;
 fail:
-	reel_walk_close(w);
+	reel_event_walk_close(w);
 	return -1;
 }
 
 static void walk_block_fini(struct walk_block *b)
 {
-	reel_columns_fini(&b->cols);
+	reel_event_columns_fini(&b->cols);
 	free(b->order);
 	memset(b, 0, sizeof(*b));
 }
 
-void reel_walk_close(struct reel_walk *w)
+void reel_event_walk_close(struct reel_event_walk *w)
 {
 	if (!w)
 		return;
@@ -207,7 +207,7 @@ static int sort_by_start(struct walk_block *b)
 }
 
 /* Decode the next block of the list into a free place of w->open. */
-static int walk_open_block(struct reel_walk *w, const char **why)
+static int walk_open_block(struct reel_event_walk *w, const char **why)
 {
 	struct walk_block *b;
 	bool nested = false;
@@ -230,9 +230,9 @@ static int walk_open_block(struct reel_walk *w, const char **why)
 	*why = "an event block is missing";
 	if (sqlite3_step(w->fetch) != SQLITE_ROW)
 		goto out;
-	if (reel_block_decode(w->codec, sqlite3_column_blob(w->fetch, 0),
-			      (size_t)sqlite3_column_bytes(w->fetch, 0),
-			      w->mask, &b->cols, &nested, why))
+	if (reel_event_block_decode(w->codec, sqlite3_column_blob(w->fetch, 0),
+				    (size_t)sqlite3_column_bytes(w->fetch, 0),
+				    w->mask, &b->cols, &nested, why))
 		goto out;
 	free(b->order);
 	b->order = NULL;
@@ -260,7 +260,7 @@ static inline int64_t block_start(const struct walk_block *b)
 }
 
 /* Drop the block of the last row if it is done; its memory is used again. */
-static void walk_drop(struct reel_walk *w)
+static void walk_drop(struct reel_event_walk *w)
 {
 	struct walk_block last;
 
@@ -273,7 +273,7 @@ static void walk_drop(struct reel_walk *w)
 	w->last = 0;
 }
 
-static size_t walk_first(const struct reel_walk *w)
+static size_t walk_first(const struct reel_event_walk *w)
 {
 	size_t best = 0;
 
@@ -288,8 +288,8 @@ static size_t walk_first(const struct reel_walk *w)
 	return best;
 }
 
-int reel_walk_next(struct reel_walk *w, struct reel_walk_row *row,
-		   const char **why)
+int reel_event_walk_next(struct reel_event_walk *w, struct reel_event_row *row,
+			 const char **why)
 {
 	struct walk_block *b;
 	size_t i = 0;

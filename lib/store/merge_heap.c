@@ -7,14 +7,15 @@
 
 #include <stdbool.h>
 
-static bool before(const struct reel_end_item *a, const struct reel_end_item *b)
+static bool before(const struct reel_merge_item *a,
+		   const struct reel_merge_item *b)
 {
 	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns
 				      : a->thread < b->thread;
 }
 
 /* Put @e where it belongs, from the top down. */
-static void sink(struct reel_merge_heap *h, struct reel_end_item e)
+static void sink(struct reel_merge_heap *h, struct reel_merge_item e)
 {
 	int i = 0, child;
 
@@ -30,7 +31,7 @@ static void sink(struct reel_merge_heap *h, struct reel_end_item e)
 	h->item[i] = e;
 }
 
-void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_end_item e)
+void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_merge_item e)
 {
 	int i = h->n++;
 
@@ -43,7 +44,7 @@ void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_end_item e)
 
 void reel_merge_heap_next(struct reel_merge_heap *h, int64_t end_ns)
 {
-	struct reel_end_item e = h->item[0];
+	struct reel_merge_item e = h->item[0];
 
 	e.end_ns = end_ns;
 	sink(h, e);

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-struct reel_end_item {
+struct reel_merge_item {
 	int64_t end_ns; /* of the stream's next event */
 	uint32_t thread;
 	void *stream; /* borrowed */
@@ -17,12 +17,12 @@ struct reel_end_item {
 
 /* item[0] is first; the caller makes room for as many as it adds. */
 struct reel_merge_heap {
-	struct reel_end_item *item;
+	struct reel_merge_item *item;
 	int n;
 };
 
 /* One stream more. */
-void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_end_item e);
+void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_merge_item e);
 /* The first stream's next event is another, which ends at @end_ns. */
 void reel_merge_heap_next(struct reel_merge_heap *h, int64_t end_ns);
 /* The first stream has no more. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "lib/store/event.h"
-#include "lib/store/event_block.h"
+#include "lib/store/event_walk.h"
 #include "lib/store/vtab.h"
 
 static const char event_columns[] =
@@ -72,8 +72,8 @@ static const struct {
 
 struct event_cursor {
 	sqlite3_vtab_cursor base;
-	struct reel_walk *walk;
-	struct reel_walk_row row;
+	struct reel_event_walk *walk;
+	struct reel_event_row row;
 	int64_t min_start_ns, max_start_ns;
 	bool end;
 };
@@ -163,7 +163,7 @@ static int event_close(sqlite3_vtab_cursor *cur)
 {
 	struct event_cursor *c = (struct event_cursor *)cur;
 
-	reel_walk_close(c->walk);
+	reel_event_walk_close(c->walk);
 	free(c);
 	return SQLITE_OK;
 }
@@ -174,7 +174,7 @@ static int event_next(sqlite3_vtab_cursor *cur)
 	const char *why = "";
 
 	for (;;) {
-		int rc = reel_walk_next(c->walk, &c->row, &why);
+		int rc = reel_event_walk_next(c->walk, &c->row, &why);
 		int64_t start;
 
 		c->end = rc <= 0;
@@ -228,7 +228,7 @@ static int event_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 {
 	struct event_cursor *c = (struct event_cursor *)cur;
 	struct reel_vtab *t = (struct reel_vtab *)c->base.pVtab;
-	struct reel_walk_range r = {
+	struct reel_event_range r = {
 		.min_start_ns = INT64_MIN,
 		.max_start_ns = INT64_MAX,
 		.mask = mask_of(text),
@@ -237,7 +237,7 @@ static int event_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 	bool any = true;
 	int i = 0;
 
-	reel_walk_close(c->walk);
+	reel_event_walk_close(c->walk);
 	c->walk = NULL;
 	if (plan & PLAN_THREAD)
 		any = reel_vtab_id(argv[i++], &r.thread) && any;
@@ -252,7 +252,7 @@ static int event_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 	c->end = !any;
 	if (c->end)
 		return SQLITE_OK;
-	if (reel_walk_open(&c->walk, t->db, &r, &why)) {
+	if (reel_event_walk_open(&c->walk, t->db, &r, &why)) {
 		c->end = true;
 		return reel_vtab_fail(cur->pVtab, why);
 	}

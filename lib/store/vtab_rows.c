@@ -110,7 +110,7 @@ static void forget(struct reel_row_cursor *c, struct reel_row_entry *e)
 	e->id = NULL;
 	if (c->text.of == &e->rows)
 		c->text.of = NULL;
-	reel_columns_fini(&e->columns);
+	reel_event_columns_fini(&e->columns);
 	reel_rows_fini(&e->rows);
 }
 
@@ -187,8 +187,8 @@ static int decode(struct reel_row_cursor *c, struct reel_row_entry *e,
 		e->bytes = reel_rows_bytes(&e->rows);
 		return 0;
 	}
-	if (reel_block_decode(c->codec, blob, len, c->mask, &e->columns,
-			      &nested, why))
+	if (reel_event_block_decode(c->codec, blob, len, c->mask, &e->columns,
+				    &nested, why))
 		return -1;
 	e->id = e->columns.v[REEL_COL_OPEN];
 	e->n = e->columns.n;

@@ -31,8 +31,8 @@ struct reel_row_entry {
 	uint32_t n;
 	bool used; /* since the hand passed */
 	size_t bytes;
-	struct reel_columns columns; /* open_file */
-	struct reel_rows rows;	     /* the others */
+	struct reel_event_columns columns; /* open_file */
+	struct reel_rows rows;		   /* the others */
 };
 
 struct reel_row_cursor {

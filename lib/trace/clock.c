@@ -397,7 +397,7 @@ static void find_near(struct trace_clock *c)
 	most = ((unsigned __int128)(NS_MAX / 2) << c->shift) / c->mult;
 	c->near = (struct reel_clock_fit){
 		.base_ticks = c->base_ticks,
-		.near_ticks = most > UINT64_MAX ? UINT64_MAX : (uint64_t)most,
+		.fast_ticks = most > UINT64_MAX ? UINT64_MAX : (uint64_t)most,
 		.mult = c->mult,
 		.base_ns = c->base_ns,
 		.shift = c->shift,
@@ -432,7 +432,7 @@ out:
 	return rc;
 }
 
-int64_t reel_line_far_ns(const struct reel_clock_fit *l, uint64_t ticks)
+int64_t reel_clock_fit_slow_ns(const struct reel_clock_fit *l, uint64_t ticks)
 {
 	const struct trace_clock *c = (const struct trace_clock *)l;
 	int64_t ns = line_ns(c, ticks);
@@ -440,14 +440,15 @@ int64_t reel_line_far_ns(const struct reel_clock_fit *l, uint64_t ticks)
 	return c->peer_at[0] ? trace_peer_ns(c, ns) : ns;
 }
 
-const struct reel_clock_fit *reel_trace_line(const struct reel_trace *tr, int i)
+const struct reel_clock_fit *reel_trace_clock_fit(const struct reel_trace *tr,
+						  int i)
 {
 	return &tr->clock[tr->image[i].clock].near;
 }
 
 int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks)
 {
-	return reel_line_ns(reel_trace_line(tr, process), ticks);
+	return reel_clock_fit_ns(reel_trace_clock_fit(tr, process), ticks);
 }
 
 int64_t reel_trace_clock_error_ns(const struct reel_trace *tr)

@@ -141,26 +141,26 @@ int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks);
  */
 struct reel_clock_fit {
 	uint64_t base_ticks;
-	uint64_t near_ticks; /* so many behind the base; 0: none */
+	uint64_t fast_ticks; /* so many behind the base; 0: none */
 	uint64_t mult;
 	unsigned int shift; /* 1 to 63 */
 	int64_t base_ns;
 };
 
-const struct reel_clock_fit *reel_trace_line(const struct reel_trace *tr,
-					     int i);
-/* The general case of reel_line_ns(), for a line of the trace's own. */
-int64_t reel_line_far_ns(const struct reel_clock_fit *l, uint64_t ticks);
+const struct reel_clock_fit *reel_trace_clock_fit(const struct reel_trace *tr,
+						  int i);
+/* The general case of reel_clock_fit_ns(), for a line of the trace's own. */
+int64_t reel_clock_fit_slow_ns(const struct reel_clock_fit *l, uint64_t ticks);
 
 /* As reel_trace_ns(). */
-static inline int64_t reel_line_ns(const struct reel_clock_fit *l,
-				   uint64_t ticks)
+static inline int64_t reel_clock_fit_ns(const struct reel_clock_fit *l,
+					uint64_t ticks)
 {
 	uint64_t since = ticks - l->base_ticks;
 	unsigned __int128 p = (unsigned __int128)since * l->mult;
 
-	if (since >= l->near_ticks)
-		return reel_line_far_ns(l, ticks);
+	if (since >= l->fast_ticks)
+		return reel_clock_fit_slow_ns(l, ticks);
 	return l->base_ns + (int64_t)((uint64_t)(p >> 64) << (64 - l->shift) |
 				      (uint64_t)p >> l->shift);
 }
