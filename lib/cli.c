@@ -201,7 +201,7 @@ static int set_list(struct walk *w, const struct reel_opt *o, const char *text)
 	return 0;
 }
 
-static int set(struct walk *w, const struct reel_opt *o, const char *text)
+static int set_value(struct walk *w, const struct reel_opt *o, const char *text)
 {
 	switch (o->type) {
 	case REEL_OPT_FLAG:
@@ -224,7 +224,8 @@ static int set(struct walk *w, const struct reel_opt *o, const char *text)
 }
 
 /* The value of @o: @here when it stood in the same word, else the next word. */
-static int set_from(struct walk *w, const struct reel_opt *o, const char *here)
+static int set_option(struct walk *w, const struct reel_opt *o,
+		      const char *here)
 {
 	if (o->type == REEL_OPT_FLAG && here) {
 		reel_cli_usage(w->cmd, "--%s takes no value", o->name);
@@ -241,10 +242,10 @@ static int set_from(struct walk *w, const struct reel_opt *o, const char *here)
 			       o->arg ? o->arg : "a value");
 		return -1;
 	}
-	return set(w, o, here);
+	return set_value(w, o, here);
 }
 
-static int unknown(struct walk *w, const char *word)
+static int fail_unknown(struct walk *w, const char *word)
 {
 	const char *near = NULL;
 	int best = 3, d;
@@ -274,8 +275,8 @@ static int take_long(struct walk *w, const char *word)
 		return -2;
 	for (o = w->opts; o && o->name; o++)
 		if (strlen(o->name) == n && !memcmp(o->name, name, n))
-			return set_from(w, o, name[n] ? name + n + 1 : NULL);
-	return unknown(w, word);
+			return set_option(w, o, name[n] ? name + n + 1 : NULL);
+	return fail_unknown(w, word);
 }
 
 /* -q, -qv, -oDIR, -o DIR. */
@@ -291,10 +292,10 @@ static int take_letters(struct walk *w, const char *word)
 		while (o && o->name && o->letter != *p)
 			o++;
 		if (!o || !o->name)
-			return unknown(w, word);
+			return fail_unknown(w, word);
 		if (o->type != REEL_OPT_FLAG)
-			return set_from(w, o, p[1] ? p + 1 : NULL);
-		if (set_from(w, o, NULL))
+			return set_option(w, o, p[1] ? p + 1 : NULL);
+		if (set_option(w, o, NULL))
 			return -1;
 	}
 	return 0;

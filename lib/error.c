@@ -20,7 +20,8 @@
 #define TAIL_BYTES 256
 
 /* @text, already printable, into @out; a cut never halves a character. */
-static void fit(char out[static REEL_ERROR_BYTES], const char *text, size_t len)
+static void fit_text(char out[static REEL_ERROR_BYTES], const char *text,
+		     size_t len)
 {
 	size_t head = REEL_ERROR_BYTES - TAIL_BYTES - 4;
 	const char *tail;
@@ -67,12 +68,12 @@ int reel_fail(struct reel_error *err, enum reel_error_code code,
 		size_t len = reel_text_escape(safe, 4 * (size_t)n + 1, raw,
 					      (size_t)n);
 
-		fit(err->text, safe, len);
+		fit_text(err->text, safe, len);
 	} else {
 		size_t len = reel_text_escape(shown, sizeof(shown),
 					      raw ? raw : few, (size_t)n);
 
-		fit(err->text, shown, len);
+		fit_text(err->text, shown, len);
 	}
 	free(safe);
 	free(raw);

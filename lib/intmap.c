@@ -13,7 +13,7 @@
 
 #define FIRST_SLOTS 64u
 
-static void place(struct reel_intmap *m, uint64_t key, uint32_t index)
+static void place_key(struct reel_intmap *m, uint64_t key, uint32_t index)
 {
 	uint32_t i = reel_intmap_slot_of(key, m->mask);
 
@@ -23,7 +23,7 @@ static void place(struct reel_intmap *m, uint64_t key, uint32_t index)
 	m->slot[i].index = index;
 }
 
-static int widen(struct reel_intmap *m, struct reel_error *err)
+static int widen_map(struct reel_intmap *m, struct reel_error *err)
 {
 	uint32_t slots = m->mask ? (m->mask + 1) * 2 : FIRST_SLOTS, i;
 	struct reel_intmap wide = {NULL, m->used, slots - 1};
@@ -35,7 +35,7 @@ static int widen(struct reel_intmap *m, struct reel_error *err)
 		return -1;
 	for (i = 0; m->mask && i <= m->mask; i++)
 		if (m->slot[i].index)
-			place(&wide, m->slot[i].key, m->slot[i].index);
+			place_key(&wide, m->slot[i].key, m->slot[i].index);
 	free(m->slot);
 	*m = wide;
 	return 0;
@@ -44,9 +44,9 @@ static int widen(struct reel_intmap *m, struct reel_error *err)
 uint32_t reel_intmap_insert(struct reel_intmap *m, uint64_t key,
 			    struct reel_error *err)
 {
-	if ((!m->mask || m->used >= (m->mask + 1) / 2) && widen(m, err))
+	if ((!m->mask || m->used >= (m->mask + 1) / 2) && widen_map(m, err))
 		return REEL_NO_INDEX;
-	place(m, key, ++m->used);
+	place_key(m, key, ++m->used);
 	return m->used - 1;
 }
 

@@ -45,7 +45,7 @@ static double round3(double v, int *decimals)
 }
 
 /* @v (>= 0) with its decimals; whole numbers past 999 get their commas. */
-static int put(char *out, size_t room, double v, bool strip)
+static int put_number(char *out, size_t room, double v, bool strip)
 {
 	char count[REEL_NUM];
 	int decimals;
@@ -88,7 +88,7 @@ static char *with_unit(char out[static REEL_NUM], double v,
 	if (i == 0 && whole)
 		reel_num_count(count, (int64_t)round(v));
 	else
-		put(count, sizeof(count), v / u[i].bytes_or_ns, strip);
+		put_number(count, sizeof(count), v / u[i].bytes_or_ns, strip);
 	snprintf(out, REEL_NUM, "%s%.24s %s", sign, count, u[i].name);
 	return out;
 }
@@ -151,7 +151,7 @@ char *reel_num_percent(char out[static REEL_NUM], double share)
 	}
 	if (v < 100 && v >= 99.95)
 		v = 99.9;
-	put(number, sizeof(number), v, true);
+	put_number(number, sizeof(number), v, true);
 	snprintf(out, REEL_NUM, "%s%s %%", sign, number);
 	return out;
 }

@@ -40,14 +40,15 @@ void reel_progress_start(struct reel_progress *p, const char *what,
 	p->start_ns = now_ns();
 }
 
-static char *amount(char out[static REEL_NUM], const char *unit, double n)
+static char *format_amount(char out[static REEL_NUM], const char *unit,
+			   double n)
 {
 	if (!strcmp(unit, "B"))
 		return reel_num_bytes(out, n);
 	return reel_num_count(out, (int64_t)n);
 }
 
-static void cut(char *line, int columns)
+static void cut_line(char *line, int columns)
 {
 	size_t n;
 
@@ -69,7 +70,7 @@ static double left_ns(const struct reel_progress *p, uint64_t done, int64_t now)
 	return age_ns * (double)(p->total - done) / (double)done;
 }
 
-static void draw(struct reel_progress *p, uint64_t done, int64_t now)
+static void draw_line(struct reel_progress *p, uint64_t done, int64_t now)
 {
 	double s = (double)(now - p->start_ns) / 1e9;
 	double rate = s > 0 ? (double)done / s : 0;
@@ -84,7 +85,7 @@ static void draw(struct reel_progress *p, uint64_t done, int64_t now)
 		n = snprintf(line, sizeof(line), "%.*s %s %3.0f %%  %s%s%s/s",
 			     p->width / 2, p->what,
 			     reel_terminal_bar(bar, 20, share), share * 100,
-			     amount(a, p->unit, rate), bytes ? "" : " ",
+			     format_amount(a, p->unit, rate), bytes ? "" : " ",
 			     bytes ? "" : p->unit);
 		if (left > 0)
 			snprintf(line + n, sizeof(line) - (size_t)n,
@@ -92,12 +93,13 @@ static void draw(struct reel_progress *p, uint64_t done, int64_t now)
 	} else {
 		snprintf(line, sizeof(line), "%.*s  %s%s%s  %s%s%s/s",
 			 p->width / 2, p->what,
-			 amount(a, p->unit, (double)done), bytes ? "" : " ",
-			 bytes ? "" : p->unit, amount(b, p->unit, rate),
-			 bytes ? "" : " ", bytes ? "" : p->unit);
+			 format_amount(a, p->unit, (double)done),
+			 bytes ? "" : " ", bytes ? "" : p->unit,
+			 format_amount(b, p->unit, rate), bytes ? "" : " ",
+			 bytes ? "" : p->unit);
 	}
 	/* What reaches the last column may go on in the next line. */
-	cut(line, p->width - 1);
+	cut_line(line, p->width - 1);
 	fprintf(stderr, "\r%s\033[K", line);
 	fflush(stderr);
 	p->shown_ns = now;
@@ -112,7 +114,7 @@ void reel_progress_at(struct reel_progress *p, uint64_t done)
 	now = now_ns();
 	if (now - p->start_ns < SHOW_NS || now - p->shown_ns < AGAIN_NS)
 		return;
-	draw(p, done, now);
+	draw_line(p, done, now);
 }
 
 void reel_progress_stop(struct reel_progress *p)

@@ -6,7 +6,7 @@
 
 #include "analyzer/metric/histogram.h"
 
-struct counted {
+struct value_count {
 	int64_t value;
 	uint64_t times;
 };
@@ -48,7 +48,7 @@ int reel_distinct_merge(struct reel_distinct *into,
 
 static int by_value(const void *a, const void *b)
 {
-	const struct counted *x = a, *y = b;
+	const struct value_count *x = a, *y = b;
 
 	return x->value < y->value ? -1 : x->value > y->value;
 }
@@ -57,7 +57,7 @@ int64_t reel_distinct_percentile(const struct reel_distinct *d,
 				 unsigned int percent)
 {
 	const struct reel_intmap *m = &d->index;
-	struct counted sorted[REEL_DISTINCT_MAX];
+	struct value_count sorted[REEL_DISTINCT_MAX];
 	uint64_t all = 0, seen = 0, rank;
 	uint32_t n = 0, i;
 
@@ -66,7 +66,7 @@ int64_t reel_distinct_percentile(const struct reel_distinct *d,
 	for (i = 0; i <= m->mask; i++) {
 		if (!m->slot[i].index)
 			continue;
-		sorted[n] = (struct counted){
+		sorted[n] = (struct value_count){
 			(int64_t)m->slot[i].key,
 			d->times[m->slot[i].index - 1],
 		};

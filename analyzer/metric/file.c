@@ -32,8 +32,8 @@ struct files {
 	uint32_t room;
 };
 
-static void count(struct file *f, enum metric_op op,
-		  const struct metric_event *ev)
+static void count_call(struct file *f, enum metric_op op,
+		       const struct metric_event *ev)
 {
 	uint32_t calls = ev->calls;
 
@@ -72,7 +72,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	if (reel_array_reach(&s->file, &s->room, ev->raw.file, sizeof(*f), err))
 		return -1;
 	f = &s->file[ev->raw.file];
-	count(f, op, ev);
+	count_call(f, op, ev);
 	if (f->last_process && f->last_process != ev->raw.process)
 		f->many = true;
 	f->last_process = ev->raw.process;

@@ -71,7 +71,8 @@ void reel_interval_stream_fini(struct reel_interval_stream *s)
 	reel_union_fini(&s->u);
 }
 
-static bool before(const struct reel_interval_merge *m, uint32_t a, uint32_t b)
+static bool starts_before(const struct reel_interval_merge *m, uint32_t a,
+			  uint32_t b)
 {
 	int64_t x = m->source[m->heap[a]].iv.start_ns;
 	int64_t y = m->source[m->heap[b]].iv.start_ns;
@@ -79,7 +80,7 @@ static bool before(const struct reel_interval_merge *m, uint32_t a, uint32_t b)
 	return x < y || (x == y && m->heap[a] < m->heap[b]);
 }
 
-static void swap(struct reel_interval_merge *m, uint32_t a, uint32_t b)
+static void swap_sources(struct reel_interval_merge *m, uint32_t a, uint32_t b)
 {
 	uint32_t was = m->heap[a];
 
@@ -92,19 +93,20 @@ static void sift_down(struct reel_interval_merge *m, uint32_t i)
 	for (;;) {
 		uint32_t least = i, l = 2 * i + 1;
 
-		if (l < m->heaped && before(m, l, least))
+		if (l < m->heaped && starts_before(m, l, least))
 			least = l;
-		if (l + 1 < m->heaped && before(m, l + 1, least))
+		if (l + 1 < m->heaped && starts_before(m, l + 1, least))
 			least = l + 1;
 		if (least == i)
 			return;
-		swap(m, i, least);
+		swap_sources(m, i, least);
 		i = least;
 	}
 }
 
 /* 1, 0 when @src has no more, -1. */
-static int advance(struct reel_interval_source *src, struct reel_error *err)
+static int next_interval(struct reel_interval_source *src,
+			 struct reel_error *err)
 {
 	uint64_t number[4];
 	int more;
@@ -148,12 +150,13 @@ static int add_source(struct reel_interval_merge *m,
 		return -1;
 	}
 	m->sources++;
-	more = advance(src, err);
+	more = next_interval(src, err);
 	if (more <= 0)
 		return more;
 	m->heap[m->heaped++] = m->sources - 1;
-	for (i = m->heaped - 1; i && before(m, i, (i - 1) / 2); i = (i - 1) / 2)
-		swap(m, i, (i - 1) / 2);
+	for (i = m->heaped - 1; i && starts_before(m, i, (i - 1) / 2);
+	     i = (i - 1) / 2)
+		swap_sources(m, i, (i - 1) / 2);
 	return 0;
 }
 
@@ -181,7 +184,7 @@ int reel_interval_merge_next(struct reel_interval_merge *m,
 	*iv = src->iv;
 	if (tag)
 		*tag = src->tag;
-	more = advance(src, err);
+	more = next_interval(src, err);
 	if (more < 0)
 		return -1;
 	if (!more)

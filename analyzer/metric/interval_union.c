@@ -122,7 +122,8 @@ static int make_room(struct reel_union *u, struct reel_error *err)
 	return 0;
 }
 
-static void merge(struct reel_interval *into, const struct reel_interval *iv)
+static void merge_interval(struct reel_interval *into,
+			   const struct reel_interval *iv)
 {
 	if (iv->start_ns < into->start_ns)
 		into->start_ns = iv->start_ns;
@@ -192,7 +193,7 @@ int reel_union_insert(struct reel_union *u, const struct reel_interval *in,
 	for (at = u->n; at && u->iv[at - 1].start_ns > add.end_ns; at--)
 		;
 	for (first = at; first && u->iv[first - 1].end_ns >= add.start_ns;)
-		merge(&add, &u->iv[--first]);
+		merge_interval(&add, &u->iv[--first]);
 	if (first == at && at < u->n)
 		memmove(u->iv + at + 1, u->iv + at,
 			(u->n - at) * sizeof(*u->iv));
@@ -264,7 +265,7 @@ int reel_union_cut(struct reel_union *out, const struct reel_union *a,
 }
 
 /* The first interval that ends behind @ns. */
-static uint32_t find(const struct reel_union *u, int64_t ns)
+static uint32_t find_interval(const struct reel_union *u, int64_t ns)
 {
 	uint32_t low = 0, high = u->n;
 
@@ -297,7 +298,7 @@ bool reel_union_part(const struct reel_union *u, uint32_t *at, int64_t *from_ns,
 int64_t reel_union_within(const struct reel_union *u, int64_t start_ns,
 			  int64_t end_ns, uint32_t *at)
 {
-	uint32_t i = at ? *at : find(u, start_ns);
+	uint32_t i = at ? *at : find_interval(u, start_ns);
 	int64_t ns = 0;
 
 	while (i < u->n && u->iv[i].end_ns <= start_ns)

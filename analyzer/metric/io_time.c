@@ -74,7 +74,7 @@ static int add_event(void *state, const struct metric_event *ev,
 
 METRIC_FEED(io_time_feed)
 
-static void sum_up(struct times *t)
+static void sum_sets(struct times *t)
 {
 	struct set *all = &t->set[SET_IO];
 	int i;
@@ -101,7 +101,7 @@ static int io_time_finish(void *state, struct reel_store *st,
 				     "(?,?,?,?,?,?,?,?,?)",
 				     err);
 
-	sum_up(t);
+	sum_sets(t);
 	for (i = 0; !rc && i < SETS; i++) {
 		const struct set *set = &t->set[i];
 

@@ -38,7 +38,7 @@ static uint64_t length_of(const struct metric_event *ev)
 							   : METRIC_BYTES_MAX);
 }
 
-static void piece(struct process *p, const struct metric_event *ev)
+static void add_piece(struct process *p, const struct metric_event *ev)
 {
 	bool again = p->start_ns == ev->raw.start_ns &&
 		     p->offset == ev->raw.offset &&
@@ -75,7 +75,7 @@ static int add_event(void *state, const struct metric_event *ev,
 		p->mappings += ev->calls;
 		p->length += length_of(ev);
 	} else {
-		piece(p, ev);
+		add_piece(p, ev);
 	}
 	return 0;
 }

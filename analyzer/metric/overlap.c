@@ -52,8 +52,8 @@ static int overlap_init(void *state, struct reel_error *err)
 	return reel_spill_log_new(&o->log, LOG_BYTES, err);
 }
 
-static struct io *io_of(struct overlap *o, uint32_t process,
-			struct reel_error *err)
+static struct io *find_io(struct overlap *o, uint32_t process,
+			  struct reel_error *err)
 {
 	struct io *io;
 
@@ -135,7 +135,7 @@ static int add_event(void *state, const struct metric_event *ev,
 		iv.read_bytes = (uint64_t)ev->bytes;
 	else if (op == METRIC_WRITE)
 		iv.write_bytes = (uint64_t)ev->bytes;
-	io = io_of(o, ev->raw.process, err);
+	io = find_io(o, ev->raw.process, err);
 	if (!io)
 		return -1;
 	io->calls += ev->calls;
@@ -426,7 +426,7 @@ static int64_t median(const struct overlap_rank *r, struct value *room,
 }
 
 /* NULL: not measured. */
-static void put(struct reel_insert *out, bool known, int64_t v)
+static void insert_known(struct reel_insert *out, bool known, int64_t v)
 {
 	if (known)
 		reel_insert_int(out, v);
@@ -434,9 +434,9 @@ static void put(struct reel_insert *out, bool known, int64_t v)
 		reel_insert_null(out);
 }
 
-static void put_step(struct reel_insert *out, int64_t v)
+static void insert_step(struct reel_insert *out, int64_t v)
 {
-	put(out, v >= 0, v);
+	insert_known(out, v >= 0, v);
 }
 
 /* A rank without steps has waits, and computation if that is declared. */
@@ -455,17 +455,17 @@ static void bind_known(struct reel_insert *out, const struct overlap_rank *r,
 		       int64_t median_own_ns)
 {
 	reel_insert_int(out, (int64_t)(all->steps - all->known));
-	put(out, all->fetch_known, all->own_io_ns);
-	put(out, steady->fetch_known, steady->own_io_ns);
-	put_step(out, median_own_ns);
-	put(out, all->known, r->loop_ns);
-	put(out, all->fetch_known, r->loop_wait_ns);
-	put(out, steady->known, steady->known_ns);
+	insert_known(out, all->fetch_known, all->own_io_ns);
+	insert_known(out, steady->fetch_known, steady->own_io_ns);
+	insert_step(out, median_own_ns);
+	insert_known(out, all->known, r->loop_ns);
+	insert_known(out, all->fetch_known, r->loop_wait_ns);
+	insert_known(out, steady->known, steady->known_ns);
 	reel_insert_int(out, (int64_t)steady->known);
 	reel_insert_int(out, all->dur_ns);
 	reel_insert_int(out, all->unknown_wait_ns);
 	reel_insert_int(out, all->unknown_io_ns);
-	put(out, all->fetch_known, all->own_io_ns + r->between_io_ns);
+	insert_known(out, all->fetch_known, all->own_io_ns + r->between_io_ns);
 }
 
 static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
@@ -482,16 +482,16 @@ static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 	reel_insert_int(out, (int64_t)all.steps);
 	reel_insert_int(out, (int64_t)steady.steps);
 	reel_insert_int(out, steady.dur_ns);
-	put(out, steady.fetch_known, steady.fetch_ns);
-	put(out, steady.compute_known, steady.compute_ns);
-	put_step(out, median(r, room, step_dur));
-	put_step(out, median(r, room, step_fetch));
-	put_step(out, median(r, room, step_compute));
-	put_step(out, median(r, room, step_other));
-	put(out, knows_fetch(r), reel_union_ns(&r->fetch));
-	put(out, knows_compute(r), r->compute_ns);
+	insert_known(out, steady.fetch_known, steady.fetch_ns);
+	insert_known(out, steady.compute_known, steady.compute_ns);
+	insert_step(out, median(r, room, step_dur));
+	insert_step(out, median(r, room, step_fetch));
+	insert_step(out, median(r, room, step_compute));
+	insert_step(out, median(r, room, step_other));
+	insert_known(out, knows_fetch(r), reel_union_ns(&r->fetch));
+	insert_known(out, knows_compute(r), r->compute_ns);
 	reel_insert_int(out, r->io_ns);
-	put(out, knows_compute(r), r->hidden_ns);
+	insert_known(out, knows_compute(r), r->hidden_ns);
 	reel_insert_int(out, r->worker_processes);
 	reel_insert_int(out, (int64_t)r->batches);
 	reel_insert_int(out, r->worker_busy_ns);
@@ -517,20 +517,20 @@ static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
 		reel_insert_int(out, r->process);
 		reel_insert_int(out, ordinal_step);
 		ordinal_step += s->count;
-		put(out, s->epoch >= 0, s->epoch);
-		put(out, s->number >= 0, s->number);
+		insert_known(out, s->epoch >= 0, s->epoch);
+		insert_known(out, s->number >= 0, s->number);
 		reel_insert_int(out, i > 0);
 		reel_insert_int(out, s->start_ns);
 		reel_insert_int(out, s->dur_ns);
-		put_step(out, step_fetch(s));
-		put_step(out, step_compute(s));
-		put_step(out, step_other(s));
+		insert_step(out, step_fetch(s));
+		insert_step(out, step_compute(s));
+		insert_step(out, step_other(s));
 		reel_insert_int(out, s->io_ns);
-		put_step(out, step_hidden(s));
+		insert_step(out, step_hidden(s));
 		reel_insert_int(out, (int64_t)s->read_bytes);
 		reel_insert_int(out, (int64_t)s->write_bytes);
 		reel_insert_id(out, s->epoch_span);
-		put_step(out, step_own_io(s));
+		insert_step(out, step_own_io(s));
 		reel_insert_int(out, s->count);
 		if (reel_insert_done(out, err))
 			return -1;

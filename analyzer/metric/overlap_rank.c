@@ -308,7 +308,8 @@ static void take_bytes(struct sweep *w, const struct reel_interval *iv)
 }
 
 /* Whether @iv belongs to the piece @io, which then reaches as far. */
-static bool grow(struct reel_interval *io, const struct reel_interval *iv)
+static bool extend_piece(struct reel_interval *io,
+			 const struct reel_interval *iv)
 {
 	if (iv->start_ns > io->end_ns)
 		return false;
@@ -317,15 +318,15 @@ static bool grow(struct reel_interval *io, const struct reel_interval *iv)
 	return true;
 }
 
-static int sweep_one(struct sweep *w, const struct reel_interval *iv,
-		     struct member *m, struct reel_error *err)
+static int sweep_interval(struct sweep *w, const struct reel_interval *iv,
+			  struct member *m, struct reel_error *err)
 {
 	take_bytes(w, iv);
-	if (!grow(&m->io, iv)) {
+	if (!extend_piece(&m->io, iv)) {
 		take_member(w, m);
 		m->io = *iv;
 	}
-	if (!grow(&w->io, iv)) {
+	if (!extend_piece(&w->io, iv)) {
 		if (take_io(w, err))
 			return -1;
 		w->io = *iv;
@@ -373,7 +374,7 @@ static int sweep_io(struct sweep *w, const struct overlap_job *job,
 
 	while (!rc &&
 	       (more = reel_interval_merge_next(&w->calls, &iv, &i, err)) > 0)
-		rc = sweep_one(w, &iv, &w->member[i], err);
+		rc = sweep_interval(w, &iv, &w->member[i], err);
 	if (more < 0)
 		rc = -1;
 	if (!rc)

@@ -17,7 +17,7 @@
 #include "lib/intmap.h"
 #include "lib/store/event_op.h"
 
-static void fetched(struct read_ahead_file *f, const struct metric_event *m)
+static void note_fetch(struct read_ahead_file *f, const struct metric_event *m)
 {
 	int64_t offset = m->raw.offset;
 
@@ -44,7 +44,7 @@ int read_ahead_classify(struct read_ahead *r, struct metric_event *m,
 		if (reel_array_reach(&r->file, &r->room, m->raw.file,
 				     sizeof(*r->file), err))
 			return -1;
-		fetched(&r->file[m->raw.file], m);
+		note_fetch(&r->file[m->raw.file], m);
 		return 0;
 	}
 	if (m->raw.arg2 != REEL_FETCHED_NONE || !metric_can_fetch(m) ||

@@ -48,7 +48,7 @@ struct rollup {
 };
 
 /* Call, outcome, size bin, message: 10, 2, 6 bits and 1. */
-static uint32_t what_is(const struct metric_event *ev, int64_t bytes)
+static uint32_t row_kind(const struct metric_event *ev, int64_t bytes)
 {
 	uint32_t outcome = metric_failed(&ev->raw) ? FAILED
 			   : metric_eof(&ev->raw)  ? AT_END
@@ -62,8 +62,9 @@ static uint32_t what_is(const struct metric_event *ev, int64_t bytes)
 }
 
 /* The row of @what in @process; @at is where the thread was. NULL with @err. */
-static struct row *row_of(struct rollup *r, struct place *at, uint32_t process,
-			  uint32_t what, struct reel_error *err)
+static struct row *find_row(struct rollup *r, struct place *at,
+			    uint32_t process, uint32_t what,
+			    struct reel_error *err)
 {
 	uint32_t rows = r->rows.used, last = at->row, i;
 
@@ -124,7 +125,7 @@ static int add_event(void *state, const struct metric_event *ev,
 			     sizeof(*at), err))
 		return -1;
 	at = &r->place[ev->raw.thread];
-	row = row_of(r, at, ev->raw.process, what_is(ev, bytes), err);
+	row = find_row(r, at, ev->raw.process, row_kind(ev, bytes), err);
 	if (!row)
 		return -1;
 	row->calls += ev->calls;

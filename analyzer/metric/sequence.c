@@ -88,8 +88,8 @@ static int sequence_init(void *state, struct reel_error *err)
 	return 0;
 }
 
-static uint64_t *position_of(struct sequence *s, uint32_t open,
-			     struct reel_error *err)
+static uint64_t *find_position(struct sequence *s, uint32_t open,
+			       struct reel_error *err)
 {
 	uint32_t p = open / PAGE;
 
@@ -146,8 +146,9 @@ static struct pair *find_pair(struct sequence *s, uint64_t key,
 	return &now->pair[i];
 }
 
-static struct pair *pair_of(struct sequence *s, const struct metric_event *ev,
-			    struct reel_error *err)
+static struct pair *current_pair(struct sequence *s,
+				 const struct metric_event *ev,
+				 struct reel_error *err)
 {
 	uint64_t key = (uint64_t)ev->raw.process << 32 | ev->raw.file;
 	struct counts *c = &s->process[ev->raw.process];
@@ -161,7 +162,7 @@ static struct pair *pair_of(struct sequence *s, const struct metric_event *ev,
 }
 
 /* The order of this access, and the position after it. */
-static int order_of(uint64_t *next, int64_t offset, int64_t bytes)
+static int classify_access(uint64_t *next, int64_t offset, int64_t bytes)
 {
 	uint64_t was = *next;
 
@@ -188,10 +189,10 @@ static int count_ours(void *state, const struct reel_access *a,
 	uint64_t *next, none = 1;
 	int order;
 
-	next = a->open ? position_of(s, a->open, err) : &none;
+	next = a->open ? find_position(s, a->open, err) : &none;
 	if (!next)
 		return -1;
-	order = order_of(next, a->offset, a->bytes);
+	order = classify_access(next, a->offset, a->bytes);
 	count[order]++;
 	/* One record for several calls: the others follow the first. */
 	count[order == UNKNOWN ? UNKNOWN : CONSECUTIVE] += a->calls - 1;
@@ -225,7 +226,7 @@ static int add_ours(struct sequence *s, enum metric_op op,
 }
 
 /* A stream's reads and writes are in a module of their own. */
-static int64_t *last_of(struct pair *pair, const struct metric_event *ev)
+static int64_t *last_bytes(struct pair *pair, const struct metric_event *ev)
 {
 	return pair->last[ev->raw.layer != REEL_LAYER_POSIX &&
 			  ev->raw.layer != REEL_LAYER_ASYNC];
@@ -235,7 +236,7 @@ static void count_darshan(struct counts *c, struct pair *pair,
 			  enum metric_op op, const struct metric_event *ev)
 {
 	struct darshan *d = &c->darshan[ev->raw.layer][op];
-	int64_t *last = &last_of(pair, ev)[op], offset = ev->raw.offset;
+	int64_t *last = &last_bytes(pair, ev)[op], offset = ev->raw.offset;
 
 	d->ops += ev->calls;
 	if (offset < 0 || offset > METRIC_TIME_MAX)
@@ -263,11 +264,11 @@ static int add_event(void *state, const struct metric_event *ev,
 	if (reel_array_reach(&s->process, &s->process_room, ev->raw.process,
 			     sizeof(*s->process), err))
 		return -1;
-	pair = pair_of(s, ev, err);
+	pair = current_pair(s, ev, err);
 	if (!pair)
 		return -1;
 	if (op == METRIC_META) {
-		memset(last_of(pair, ev), 0, sizeof(pair->last[0]));
+		memset(last_bytes(pair, ev), 0, sizeof(pair->last[0]));
 		return 0;
 	}
 	count_darshan(&s->process[ev->raw.process], pair, op, ev);

@@ -65,7 +65,7 @@ static int sequences_init(void *state, struct reel_error *err)
 	return reel_spill_log_new(&s->log, LOG_BYTES, err);
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	v *= 0xff51afd7ed558ccdull;
 	v ^= v >> 32;
@@ -79,7 +79,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
  * what the call is on, but was on something: a number that was not open may be
  * any. Two opens of one file differ in their offsets.
  */
-static uint64_t fold(const struct metric_event *ev, uint32_t turns)
+static uint64_t hash_event(const struct metric_event *ev, uint32_t turns)
 {
 	uint64_t moved = 0, number = 0;
 
@@ -99,16 +99,16 @@ static uint64_t fold(const struct metric_event *ev, uint32_t turns)
 	       ev->raw.count * 0x589965cc75374cc3ull;
 }
 
-static int turn_to(struct sequences *s, uint32_t stream, uint32_t file,
-		   struct reel_error *err)
+static int log_file(struct sequences *s, uint32_t stream, uint32_t file,
+		    struct reel_error *err)
 {
 	uint64_t number = file;
 
 	return reel_spill_log_add(s->log, stream, &number, 1, err);
 }
 
-static int name_made_up(struct sequences *s, const struct metric_event *ev,
-			struct chain *c, struct reel_error *err)
+static int count_made_up(struct sequences *s, const struct metric_event *ev,
+			 struct chain *c, struct reel_error *err)
 {
 	if (ev->raw.err || !ev->raw.file)
 		return 0;
@@ -155,19 +155,19 @@ static int add_event(void *state, const struct metric_event *ev,
 	if (ev->raw.file != c->last_file) {
 		turns = 1;
 		if (ev->raw.call == REEL_CALL_MKSTEMP &&
-		    name_made_up(s, ev, c, err))
+		    count_made_up(s, ev, c, err))
 			return -1;
-		if (turn_to(s, stream, ev->raw.file, err))
+		if (log_file(s, stream, ev->raw.file, err))
 			return -1;
 		c->last_file = ev->raw.file;
 	}
 	if (ev->raw.file2) {
 		turns |= 2;
-		if (turn_to(s, stream, ev->raw.file2, err))
+		if (log_file(s, stream, ev->raw.file2, err))
 			return -1;
 	}
 	c->calls += ev->calls;
-	c->hash = mix(c->hash, fold(ev, turns));
+	c->hash = mix_hash(c->hash, hash_event(ev, turns));
 	return 0;
 }
 
@@ -183,7 +183,7 @@ static uint64_t path_hash(const char *path, const char *kind, uint32_t made)
 	if (made)
 		n -= n < MADE_UP ? n : MADE_UP;
 	h = reel_fnv1a(STEP, path, n);
-	return made ? mix(h, made) : h;
+	return made ? mix_hash(h, made) : h;
 }
 
 /* Gives the hashes of all paths, by file_id. */
@@ -238,7 +238,7 @@ static int add_paths(struct sequences *s, uint32_t stream, struct chain *c,
 	if (reel_spill_reader_open(&r, s->log, stream, err))
 		return -1;
 	while ((more = reel_spill_reader_next(r, &file, 1, err)) > 0)
-		c->hash = mix(c->hash, file < room ? hash[file] : 0);
+		c->hash = mix_hash(c->hash, file < room ? hash[file] : 0);
 	reel_spill_reader_close(r);
 	return more;
 }
@@ -255,8 +255,8 @@ static void sum_mapped(const struct sequences *s, uint64_t *sum,
 
 			if (m->slot[i].index)
 				sum[m->slot[i].key >> 32] +=
-					mix(file < room ? hash[file] : 0,
-					    (uint64_t)w + 1);
+					mix_hash(file < room ? hash[file] : 0,
+						 (uint64_t)w + 1);
 		}
 	}
 }

@@ -77,8 +77,8 @@ static int open_file(struct reel_spill_log *log, struct reel_error *err)
 }
 
 /* A full chunk goes to the file. */
-static int spill(struct reel_spill_log *log, struct chunk *c,
-		 struct reel_error *err)
+static int spill_chunk(struct reel_spill_log *log, struct chunk *c,
+		       struct reel_error *err)
 {
 	ssize_t n;
 
@@ -105,7 +105,8 @@ static struct chunk *new_chunk(struct reel_spill_log *log, struct stream *s,
 {
 	struct chunk *c;
 
-	if (full && log->held_bytes > log->most_bytes && spill(log, full, err))
+	if (full && log->held_bytes > log->most_bytes &&
+	    spill_chunk(log, full, err))
 		return NULL;
 	if (reel_array_reach(&s->chunk, &s->room, s->chunks, sizeof(*c), err) ||
 	    !s->chunk)

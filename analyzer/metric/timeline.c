@@ -84,7 +84,7 @@ static void add_bin(struct bin *to, const struct bin *from)
 }
 
 /* Bins of twice the width: half of them, more or less. */
-static int widen(struct timeline *t, struct reel_error *err)
+static int widen_bins(struct timeline *t, struct reel_error *err)
 {
 	struct timeline wide = {.width_ns = t->width_ns * 2};
 	uint32_t i;
@@ -111,14 +111,15 @@ static int widen(struct timeline *t, struct reel_error *err)
 }
 
 /* @amount, as much as has come at @at of the way from @start to @end. */
-static uint64_t part(uint64_t amount, int64_t start, int64_t end, int64_t at)
+static uint64_t share_until(uint64_t amount, int64_t start, int64_t end,
+			    int64_t at)
 {
 	return (uint64_t)((unsigned __int128)amount * (uint64_t)(at - start) /
 			  (uint64_t)(end - start));
 }
 
-static int spread(struct timeline *t, enum metric_op op,
-		  const struct metric_event *ev, struct reel_error *err)
+static int spread_call(struct timeline *t, enum metric_op op,
+		       const struct metric_event *ev, struct reel_error *err)
 {
 	int64_t start = ev->start_ns, end = ev->end_ns, at = start;
 	uint64_t bytes = (uint64_t)ev->bytes, bytes_at = 0;
@@ -132,7 +133,7 @@ static int spread(struct timeline *t, enum metric_op op,
 		if (!b)
 			return -1;
 		to = to < end ? to : end;
-		bytes_to = part(bytes, start, end, to);
+		bytes_to = share_until(bytes, start, end, to);
 		b->dur_ns[op] += (uint64_t)(to - at);
 		if (op != METRIC_META)
 			b->bytes[op] += bytes_to - bytes_at;
@@ -142,18 +143,19 @@ static int spread(struct timeline *t, enum metric_op op,
 	return 0;
 }
 
-static int widen_for(struct timeline *t, int64_t dur_ns, struct reel_error *err)
+static int widen_for_call(struct timeline *t, int64_t dur_ns,
+			  struct reel_error *err)
 {
 	while ((t->map.used > BINS_MAX || dur_ns / t->width_ns > SPREAD_MAX) &&
 	       t->width_ns < WIDEST_NS)
-		if (widen(t, err))
+		if (widen_bins(t, err))
 			return -1;
 	return 0;
 }
 
 /* The bin in which @ev ends; *@whole: it began there too. */
-static struct bin *bin_of(struct timeline *t, const struct metric_event *ev,
-			  bool *whole, struct reel_error *err)
+static struct bin *last_bin(struct timeline *t, const struct metric_event *ev,
+			    bool *whole, struct reel_error *err)
 {
 	int64_t start = ev->start_ns, end = ev->end_ns;
 	struct cursor *c;
@@ -186,9 +188,9 @@ static int add_event(void *state, const struct metric_event *ev,
 	if (op >= METRIC_OPS && op != METRIC_MESSAGE)
 		return 0;
 	if ((t->map.used > BINS_MAX || ev->dur_ns > FIRST_WIDTH_NS) &&
-	    widen_for(t, op == METRIC_MESSAGE ? 0 : ev->dur_ns, err))
+	    widen_for_call(t, op == METRIC_MESSAGE ? 0 : ev->dur_ns, err))
 		return -1;
-	b = bin_of(t, ev, &whole, err);
+	b = last_bin(t, ev, &whole, err);
 	if (!b)
 		return -1;
 	if (op == METRIC_MESSAGE) {
@@ -197,7 +199,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	}
 	b->calls[op] += ev->calls;
 	if (!whole)
-		return spread(t, op, ev, err);
+		return spread_call(t, op, ev, err);
 	b->dur_ns[op] += (uint64_t)ev->dur_ns;
 	if (op != METRIC_META)
 		b->bytes[op] += (uint64_t)ev->bytes;

@@ -71,7 +71,7 @@ static inline uint64_t predict(const struct predictor *p, int64_t key)
 	return p->key[i] == key ? p->value[i] : 0;
 }
 
-static inline void learn(struct predictor *p, int64_t key, uint64_t value)
+static inline void remember(struct predictor *p, int64_t key, uint64_t value)
 {
 	uint32_t i = (uint64_t)key % PREDICTORS;
 
@@ -91,7 +91,7 @@ static inline uint64_t access_end(const struct reel_event_columns *c,
 }
 
 /* An access is expected where the last one of its open file ended. */
-static void offsets_out(const struct reel_event_columns *c, uint64_t *t)
+static void encode_offsets(const struct reel_event_columns *c, uint64_t *t)
 {
 	const int64_t *offset = c->v[REEL_COL_OFFSET];
 	const int64_t *open = c->v[REEL_COL_OPEN];
@@ -105,11 +105,12 @@ static void offsets_out(const struct reel_event_columns *c, uint64_t *t)
 		}
 		t[i] = reel_zigzag((uint64_t)offset[i] - predict(&p, open[i])) +
 		       1;
-		learn(&p, open[i], access_end(c, i));
+		remember(&p, open[i], access_end(c, i));
 	}
 }
 
-static void offsets_in(const struct reel_event_columns *c, const uint64_t *t)
+static void decode_offsets(const struct reel_event_columns *c,
+			   const uint64_t *t)
 {
 	int64_t *offset = c->v[REEL_COL_OFFSET];
 	const int64_t *open = c->v[REEL_COL_OPEN];
@@ -123,7 +124,7 @@ static void offsets_in(const struct reel_event_columns *c, const uint64_t *t)
 		}
 		offset[i] = (int64_t)(predict(&p, open[i]) +
 				      reel_unzigzag(t[i] - 1));
-		learn(&p, open[i], access_end(c, i));
+		remember(&p, open[i], access_end(c, i));
 	}
 }
 
@@ -131,8 +132,8 @@ static void offsets_in(const struct reel_event_columns *c, const uint64_t *t)
  * Ids are expected to be what they last were with their key: 0. Others are told
  * by how far they are from the last that was told so.
  */
-static void ids_out(const struct reel_event_columns *c, int col, int key,
-		    uint64_t *t)
+static void encode_ids(const struct reel_event_columns *c, int col, int key,
+		       uint64_t *t)
 {
 	const uint64_t *v = (const uint64_t *)c->v[col];
 	const int64_t *k = c->v[key];
@@ -148,12 +149,12 @@ static void ids_out(const struct reel_event_columns *c, int col, int key,
 			continue;
 		t[i] = reel_zigzag(v[i] - prev) + 1;
 		prev = v[i];
-		learn(&p, k[i], v[i]);
+		remember(&p, k[i], v[i]);
 	}
 }
 
-static void ids_in(const struct reel_event_columns *c, int col, int key,
-		   const uint64_t *t)
+static void decode_ids(const struct reel_event_columns *c, int col, int key,
+		       const uint64_t *t)
 {
 	uint64_t *v = (uint64_t *)c->v[col];
 	uint64_t prev = 0;
@@ -166,12 +167,12 @@ static void ids_in(const struct reel_event_columns *c, int col, int key,
 			continue;
 		}
 		v[i] = prev += reel_unzigzag(t[i] - 1);
-		learn(&p, c->v[key][i], v[i]);
+		remember(&p, c->v[key][i], v[i]);
 	}
 }
 
 /* The column as unsigned numbers that are small where I/O is regular. */
-static void transform_out(const struct reel_event_columns *c, int col,
+static void encode_column(const struct reel_event_columns *c, int col,
 			  uint64_t *t)
 {
 	const uint64_t *v = (const uint64_t *)c->v[col];
@@ -188,10 +189,10 @@ static void transform_out(const struct reel_event_columns *c, int col,
 		}
 		break;
 	case REEL_COL_FILE:
-		ids_out(c, col, REEL_COL_OPEN, t);
+		encode_ids(c, col, REEL_COL_OPEN, t);
 		break;
 	case REEL_COL_OPEN:
-		ids_out(c, col, REEL_COL_FD, t);
+		encode_ids(c, col, REEL_COL_FD, t);
 		break;
 	case REEL_COL_FILE2:
 		for (uint32_t i = 0; i < c->n; i++) {
@@ -206,7 +207,7 @@ static void transform_out(const struct reel_event_columns *c, int col,
 			t[i] = v[i] + 1;
 		break;
 	case REEL_COL_OFFSET:
-		offsets_out(c, t);
+		encode_offsets(c, t);
 		break;
 	case REEL_COL_RESULT:
 		for (uint32_t i = 0; i < c->n; i++)
@@ -230,8 +231,8 @@ static void transform_out(const struct reel_event_columns *c, int col,
 	}
 }
 
-static void transform_in(const struct reel_event_columns *c, int col,
-			 const uint64_t *t, uint64_t base)
+static void decode_column(const struct reel_event_columns *c, int col,
+			  const uint64_t *t, uint64_t base)
 {
 	uint64_t *v = (uint64_t *)c->v[col];
 	const uint64_t *dur = (const uint64_t *)c->v[REEL_COL_DUR];
@@ -247,10 +248,10 @@ static void transform_in(const struct reel_event_columns *c, int col,
 		}
 		break;
 	case REEL_COL_FILE:
-		ids_in(c, col, REEL_COL_OPEN, t);
+		decode_ids(c, col, REEL_COL_OPEN, t);
 		break;
 	case REEL_COL_OPEN:
-		ids_in(c, col, REEL_COL_FD, t);
+		decode_ids(c, col, REEL_COL_FD, t);
 		break;
 	case REEL_COL_FILE2:
 		for (uint32_t i = 0; i < c->n; i++)
@@ -263,7 +264,7 @@ static void transform_in(const struct reel_event_columns *c, int col,
 			v[i] = t[i] - 1;
 		break;
 	case REEL_COL_OFFSET:
-		offsets_in(c, t);
+		decode_offsets(c, t);
 		break;
 	case REEL_COL_RESULT:
 		for (uint32_t i = 0; i < c->n; i++)
@@ -300,7 +301,7 @@ static bool starts_in_order(const struct reel_event_columns *c)
  * Is the column one value, and does it stay one through its transform? Half of
  * the columns are: told without touching more than their first bytes.
  */
-static bool is_constant(const struct reel_event_columns *c, int col)
+static bool column_is_constant(const struct reel_event_columns *c, int col)
 {
 	const int64_t *v = c->v[col];
 
@@ -340,9 +341,9 @@ int reel_event_block_encode(struct reel_codec *k,
 	for (int col = 0; col < REEL_COLUMNS; col++) {
 		struct reel_event_columns part = *c;
 
-		if (is_constant(c, col))
+		if (column_is_constant(c, col))
 			part.n = 1;
-		transform_out(&part, col, value);
+		encode_column(&part, col, value);
 		reel_byte_planes_put(k, part.n);
 	}
 	reel_byte_planes_end(k, head, n, blob, len);
@@ -357,7 +358,7 @@ static const uint8_t decode_order[REEL_COLUMNS] = {
 	REEL_COL_ARG,	REEL_COL_ARG2,	REEL_COL_POS,	 REEL_COL_COUNT,
 };
 
-static uint32_t needed(uint32_t mask)
+static uint32_t needed_columns(uint32_t mask)
 {
 	mask |= 1u << REEL_COL_START | 1u << REEL_COL_DUR;
 	if (mask & 1u << REEL_COL_OFFSET)
@@ -400,7 +401,7 @@ int reel_event_block_decode(struct reel_codec *k, const void *blob, size_t len,
 		return -1;
 	}
 	c->n = n;
-	mask = needed(mask);
+	mask = needed_columns(mask);
 	for (int i = 0; i < REEL_COLUMNS; i++) {
 		int col = decode_order[i];
 		const uint64_t *value;
@@ -412,7 +413,7 @@ int reel_event_block_decode(struct reel_codec *k, const void *blob, size_t len,
 			c->n = 0;
 			return -1;
 		}
-		transform_in(c, col, value, reel_unzigzag(base));
+		decode_column(c, col, value, reel_unzigzag(base));
 	}
 	return 0;
 }

@@ -42,7 +42,7 @@ struct reel_events {
 	struct reel_merge_heap heap; /* of struct lane */
 	struct reel_codec *codec;
 	sqlite3_stmt *fetch;
-	struct lane *stand; /* gave the last event */
+	struct lane *current; /* gave the last event */
 };
 
 static int db_fail(struct reel_events *it, struct reel_error *err)
@@ -59,8 +59,8 @@ static int block_fail(struct reel_events *it, const char *why,
 }
 
 /* Largest id of a dimension; a store that claims more than it can is damaged. */
-static int largest(struct reel_events *it, const char *sql, uint32_t *out,
-		   struct reel_error *err)
+static int largest_id(struct reel_events *it, const char *sql, uint32_t *out,
+		      struct reel_error *err)
 {
 	int64_t n;
 	bool has;
@@ -78,7 +78,7 @@ static int read_files(struct reel_events *it, struct reel_error *err)
 	sqlite3_stmt *stmt = NULL;
 	int rc = -1, step;
 
-	if (largest(it, "SELECT max(file_id) FROM file", &it->files, err))
+	if (largest_id(it, "SELECT max(file_id) FROM file", &it->files, err))
 		return -1;
 	it->kind = reel_alloc((size_t)it->files + 1, 1, err);
 	it->class_ = reel_alloc((size_t)it->files + 1, 1, err);
@@ -106,7 +106,8 @@ static int read_threads(struct reel_events *it, struct reel_error *err)
 	sqlite3_stmt *stmt = NULL;
 	int rc = -1, step;
 
-	if (largest(it, "SELECT max(thread_id) FROM thread", &it->threads, err))
+	if (largest_id(it, "SELECT max(thread_id) FROM thread", &it->threads,
+		       err))
 		return -1;
 	it->process =
 		reel_alloc((size_t)it->threads + 1, sizeof(uint32_t), err);
@@ -260,9 +261,9 @@ void reel_events_close(struct reel_events *it)
 	free(it);
 }
 
-static void fill(const struct reel_events *it,
-		 const struct reel_event_columns *c, uint32_t i,
-		 uint32_t thread, struct reel_event *ev)
+static void fill_event(const struct reel_events *it,
+		       const struct reel_event_columns *c, uint32_t i,
+		       uint32_t thread, struct reel_event *ev)
 {
 	uint64_t call = (uint64_t)c->v[REEL_COL_CALL][i];
 	const struct reel_call_info *info =
@@ -353,9 +354,9 @@ static int merge_next(struct reel_events *it, struct reel_event *ev,
 {
 	struct lane *a;
 
-	if (it->stand && merge_step(it, err))
+	if (it->current && merge_step(it, err))
 		return -1;
-	it->stand = NULL;
+	it->current = NULL;
 	while (it->next_waiting < it->lanes) {
 		a = it->waiting[it->next_waiting];
 		if (it->heap.n &&
@@ -370,8 +371,8 @@ static int merge_next(struct reel_events *it, struct reel_event *ev,
 	}
 	if (!it->heap.n)
 		return 0;
-	a = it->stand = it->heap.item[0].stream;
-	fill(it, &a->cols, a->at, a->block->thread, ev);
+	a = it->current = it->heap.item[0].stream;
+	fill_event(it, &a->cols, a->at, a->block->thread, ev);
 	return 1;
 }
 
@@ -388,6 +389,6 @@ int reel_events_next(struct reel_events *it, struct reel_event *ev,
 	if (rc < 0)
 		return block_fail(it, why, err);
 	if (rc)
-		fill(it, row.cols, row.at, row.thread, ev);
+		fill_event(it, row.cols, row.at, row.thread, ev);
 	return rc;
 }

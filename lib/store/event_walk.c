@@ -61,7 +61,7 @@ static const char walk_process[] =
 	"AND b.max_end_ns >= :min "
 	"ORDER BY b.thread_id, b.min_start_ns, b.block_id";
 
-static void bind(sqlite3_stmt *stmt, const char *name, int64_t value)
+static void bind_int(sqlite3_stmt *stmt, const char *name, int64_t value)
 {
 	int i = sqlite3_bind_parameter_index(stmt, name);
 
@@ -96,10 +96,10 @@ static int walk_list(struct reel_event_walk *w, sqlite3 *db,
 	*why = NULL;
 	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
 		goto out;
-	bind(stmt, ":thread", r->thread);
-	bind(stmt, ":process", r->process);
-	bind(stmt, ":min", r->min_start_ns);
-	bind(stmt, ":max", r->max_start_ns);
+	bind_int(stmt, ":thread", r->thread);
+	bind_int(stmt, ":process", r->process);
+	bind_int(stmt, ":min", r->min_start_ns);
+	bind_int(stmt, ":max", r->max_start_ns);
 	while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
 		struct walk_entry e = {
 			.block_id = sqlite3_column_int64(stmt, 0),
@@ -226,7 +226,7 @@ static int walk_open_block(struct reel_event_walk *w, const char **why)
 	}
 	b = &w->open[w->opens];
 	b->entry = w->entry[w->next];
-	bind(w->fetch, ":block", b->entry.block_id);
+	bind_int(w->fetch, ":block", b->entry.block_id);
 	*why = "an event block is missing";
 	if (sqlite3_step(w->fetch) != SQLITE_ROW)
 		goto out;

@@ -114,7 +114,7 @@ static bool has_component(const char *path, const char *name)
 	return false;
 }
 
-static bool below_numbered(const char *path, const char *name)
+static bool has_numbered_dir(const char *path, const char *name)
 {
 	const char *end;
 
@@ -127,8 +127,8 @@ static bool below_numbered(const char *path, const char *name)
 	return false;
 }
 
-static bool matches(const struct rule *r, const char *path, size_t len,
-		    const char *base)
+static bool rule_matches(const struct rule *r, const char *path, size_t len,
+			 const char *base)
 {
 	size_t n = strlen(r->text);
 
@@ -144,7 +144,7 @@ static bool matches(const struct rule *r, const char *path, size_t len,
 	case COMPONENT:
 		return has_component(path, r->text);
 	case NUMBERED:
-		return below_numbered(path, r->text);
+		return has_numbered_dir(path, r->text);
 	case HAS:
 		return strstr(path, r->text) != NULL;
 	case BASE_PREFIX:
@@ -178,7 +178,7 @@ enum reel_class reel_file_class(const char *path, enum reel_kind kind,
 
 		if ((r->when == WRITTEN && !written) ||
 		    (rest && r->where == PREFIX) ||
-		    !matches(r, path, len, base))
+		    !rule_matches(r, path, len, base))
 			continue;
 		if (r->class_ != REEL_CLASS_NONE)
 			return r->class_;

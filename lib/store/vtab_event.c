@@ -85,7 +85,7 @@ struct event_cursor {
 #define PLAN_MAX 8
 
 /* The plan bit that constraint @c serves, or 0. */
-static int plan_of(const struct sqlite3_index_constraint *c)
+static int plan_bit(const struct sqlite3_index_constraint *c)
 {
 	if (!c->usable)
 		return 0;
@@ -108,7 +108,7 @@ static int plan_of(const struct sqlite3_index_constraint *c)
 }
 
 /* Events in the store, and threads: nobody needs better for a plan. */
-static double rows_in_store(sqlite3 *db)
+static double count_events(sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;
 	double n = 1e6;
@@ -124,11 +124,11 @@ static double rows_in_store(sqlite3 *db)
 static int event_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
 {
 	struct reel_vtab *t = (struct reel_vtab *)tab;
-	double rows = rows_in_store(t->db);
+	double rows = count_events(t->db);
 	int which[4] = {-1, -1, -1, -1}, arg = 0;
 
 	for (int i = 0; i < info->nConstraint; i++) {
-		int plan = plan_of(&info->aConstraint[i]);
+		int plan = plan_bit(&info->aConstraint[i]);
 
 		for (int bit = 0; bit < 4; bit++)
 			if (plan == 1 << bit && which[bit] < 0)
@@ -188,7 +188,7 @@ static int event_next(sqlite3_vtab_cursor *cur)
 	}
 }
 
-static uint32_t mask_of(const char *text)
+static uint32_t column_mask(const char *text)
 {
 	uint64_t used = strtoull(text ? text : "", NULL, 16);
 	uint32_t mask = 0;
@@ -203,7 +203,7 @@ static uint32_t mask_of(const char *text)
  * A bound of any type as an integer that is not narrower; false when no row
  * can match (NULL).
  */
-static bool bound(sqlite3_value *v, bool upper, int64_t *out)
+static bool start_bound(sqlite3_value *v, bool upper, int64_t *out)
 {
 	double d;
 
@@ -231,7 +231,7 @@ static int event_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 	struct reel_event_range r = {
 		.min_start_ns = INT64_MIN,
 		.max_start_ns = INT64_MAX,
-		.mask = mask_of(text),
+		.mask = column_mask(text),
 	};
 	const char *why = "";
 	bool any = true;
@@ -244,9 +244,9 @@ static int event_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 	if (plan & PLAN_PROCESS)
 		any = reel_vtab_id(argv[i++], &r.process) && any;
 	if (plan & PLAN_MIN)
-		any = bound(argv[i++], false, &r.min_start_ns) && any;
+		any = start_bound(argv[i++], false, &r.min_start_ns) && any;
 	if (plan & PLAN_MAX)
-		any = bound(argv[i++], true, &r.max_start_ns) && any;
+		any = start_bound(argv[i++], true, &r.max_start_ns) && any;
 	c->min_start_ns = r.min_start_ns;
 	c->max_start_ns = r.max_start_ns;
 	c->end = !any;

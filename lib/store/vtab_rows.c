@@ -22,7 +22,7 @@ static int rows_connect(sqlite3 *db, void *aux, int argc,
 }
 
 /* About as many as there are: ids begin at 1 and are dense. */
-static double rows_in(const struct reel_vtab *tab)
+static double count_rows(const struct reel_vtab *tab)
 {
 	const struct reel_row_table *t = tab->aux;
 	sqlite3_stmt *stmt = NULL;
@@ -59,12 +59,12 @@ static int rows_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
 		info->estimatedCost = LOOKUP_COST;
 		return SQLITE_OK;
 	}
-	info->estimatedCost = rows_in((struct reel_vtab *)tab);
+	info->estimatedCost = count_rows((struct reel_vtab *)tab);
 	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
 	return SQLITE_OK;
 }
 
-static int list_add(struct reel_row_cursor *c, sqlite3_stmt *stmt)
+static int add_block(struct reel_row_cursor *c, sqlite3_stmt *stmt)
 {
 	struct reel_row_entry *e;
 
@@ -90,19 +90,19 @@ static int list_add(struct reel_row_cursor *c, sqlite3_stmt *stmt)
 	return SQLITE_OK;
 }
 
-static int list(struct reel_row_cursor *c, sqlite3 *db)
+static int list_blocks(struct reel_row_cursor *c, sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(db, c->table->list, -1, &stmt, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		rc = list_add(c, stmt);
+		rc = add_block(c, stmt);
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 /* Forget what block @e holds. */
-static void forget(struct reel_row_cursor *c, struct reel_row_entry *e)
+static void drop_block(struct reel_row_cursor *c, struct reel_row_entry *e)
 {
 	c->kept_bytes -= e->bytes;
 	e->bytes = 0;
@@ -121,7 +121,7 @@ static int rows_close(sqlite3_vtab_cursor *cur)
 	sqlite3_finalize(c->fetch);
 	reel_codec_free(c->codec);
 	for (size_t i = 0; i < c->entries; i++)
-		forget(c, &c->entry[i]);
+		drop_block(c, &c->entry[i]);
 	free(c->entry);
 	reel_row_text_fini(&c->text);
 	free(c);
@@ -140,7 +140,7 @@ static int rows_open(sqlite3_vtab *tab, sqlite3_vtab_cursor **out)
 	c->codec = reel_codec_new();
 	if (!c->codec)
 		goto fail;
-	rc = list(c, t->db);
+	rc = list_blocks(c, t->db);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(t->db, c->table->fetch, -1, &c->fetch,
 					NULL);
@@ -156,7 +156,7 @@ fail:
 }
 
 /* Make room among the decoded blocks: those go that nobody used of late. */
-static void keep_within(struct reel_row_cursor *c,
+static void limit_cache(struct reel_row_cursor *c,
 			const struct reel_row_entry *but)
 {
 	while (c->kept_bytes > KEPT_BYTES && c->kept_bytes > but->bytes) {
@@ -168,13 +168,13 @@ static void keep_within(struct reel_row_cursor *c,
 		if (e->used)
 			e->used = false;
 		else
-			forget(c, e);
+			drop_block(c, e);
 	}
 }
 
 /* The blocks of open_file are those of events, the others have a kind. */
-static int decode(struct reel_row_cursor *c, struct reel_row_entry *e,
-		  const void *blob, size_t len, const char **why)
+static int decode_block(struct reel_row_cursor *c, struct reel_row_entry *e,
+			const void *blob, size_t len, const char **why)
 {
 	bool nested;
 
@@ -197,8 +197,8 @@ static int decode(struct reel_row_cursor *c, struct reel_row_entry *e,
 }
 
 /* Block @e, decoded now if it was not. 0, or -1 with @why. */
-static int fetch(struct reel_row_cursor *c, struct reel_row_entry *e,
-		 const char **why)
+static int fetch_block(struct reel_row_cursor *c, struct reel_row_entry *e,
+		       const char **why)
 {
 	int rc = -1;
 
@@ -208,15 +208,16 @@ static int fetch(struct reel_row_cursor *c, struct reel_row_entry *e,
 	*why = "a block is missing";
 	sqlite3_bind_int64(c->fetch, 1, e->block_id);
 	if (sqlite3_step(c->fetch) == SQLITE_ROW)
-		rc = decode(c, e, sqlite3_column_blob(c->fetch, 0),
-			    (size_t)sqlite3_column_bytes(c->fetch, 0), why);
+		rc = decode_block(c, e, sqlite3_column_blob(c->fetch, 0),
+				  (size_t)sqlite3_column_bytes(c->fetch, 0),
+				  why);
 	sqlite3_reset(c->fetch);
 	if (rc) {
-		forget(c, e);
+		drop_block(c, e);
 		return -1;
 	}
 	c->kept_bytes += e->bytes;
-	keep_within(c, e);
+	limit_cache(c, e);
 	return 0;
 }
 
@@ -257,14 +258,14 @@ static uint32_t row_search(const struct reel_row_entry *e, int64_t id)
 	return lo;
 }
 
-static int rows_fail(struct reel_row_cursor *c, const char *why)
+static int fail_rows(struct reel_row_cursor *c, const char *why)
 {
 	c->end = true;
 	return reel_vtab_fail(c->base.pVtab, why);
 }
 
 /* Stand on the row of c->only: blocks may overlap, their ids do not. */
-static int find(struct reel_row_cursor *c)
+static int find_row(struct reel_row_cursor *c)
 {
 	const char *why = "";
 
@@ -281,8 +282,8 @@ static int find(struct reel_row_cursor *c)
 			break;
 		if (e->max_id < c->only)
 			continue;
-		if (fetch(c, e, &why))
-			return rows_fail(c, why);
+		if (fetch_block(c, e, &why))
+			return fail_rows(c, why);
 		c->on = e;
 		c->at = row_search(e, c->only);
 		if (c->at < e->n && e->id[c->at] == c->only)
@@ -302,8 +303,8 @@ static int next_block(struct reel_row_cursor *c)
 		return SQLITE_OK;
 	c->on = &c->entry[c->next];
 	c->at = 0;
-	if (fetch(c, &c->entry[c->next++], &why))
-		return rows_fail(c, why);
+	if (fetch_block(c, &c->entry[c->next++], &why))
+		return fail_rows(c, why);
 	return SQLITE_OK;
 }
 
@@ -315,7 +316,7 @@ static int rows_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 
 	if (mask != c->mask)
 		for (size_t i = 0; i < c->entries; i++)
-			forget(c, &c->entry[i]);
+			drop_block(c, &c->entry[i]);
 	c->mask = mask;
 	c->only = 0;
 	c->next = 0;
@@ -323,7 +324,7 @@ static int rows_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 	if (!(plan & PLAN_ID))
 		return next_block(c);
 	c->end = !reel_vtab_id(argv[0], &c->only);
-	return c->end ? SQLITE_OK : find(c);
+	return c->end ? SQLITE_OK : find_row(c);
 }
 
 static int rows_next(sqlite3_vtab_cursor *cur)

@@ -89,16 +89,16 @@ static double median(double *v, uint32_t n)
 }
 
 /* Differences that may be as wide as the type, and of either sign. */
-static double apart(uint64_t a, uint64_t b)
+static double difference(uint64_t a, uint64_t b)
 {
 	return a >= b ? (double)(a - b) : -(double)(b - a);
 }
 
-static double above(const struct trace_pair *p, const struct trace_pair *origin,
-		    double slope)
+static double pair_above(const struct trace_pair *p,
+			 const struct trace_pair *origin, double slope)
 {
-	return apart(p->ns, origin->ns) -
-	       slope * apart(p->ticks, origin->ticks);
+	return difference(p->ns, origin->ns) -
+	       slope * difference(p->ticks, origin->ticks);
 }
 
 /* Lay the line through (@ticks, @ns); exact from here on. */
@@ -115,7 +115,7 @@ static void set_line(struct trace_clock *c, uint64_t ticks, int64_t ns,
 }
 
 /* Any ticks, also those that only a damaged trace has. */
-static int64_t far_ns(const struct trace_clock *c, uint64_t ticks)
+static int64_t clamped_ns(const struct trace_clock *c, uint64_t ticks)
 {
 	__int128 ns = (__int128)ticks - c->base_ticks;
 
@@ -128,7 +128,7 @@ static int64_t far_ns(const struct trace_clock *c, uint64_t ticks)
 }
 
 /* Nearly all come after the base, and soon: one multiplication. */
-static int64_t line_ns(const struct trace_clock *c, uint64_t ticks)
+static int64_t clock_ns(const struct trace_clock *c, uint64_t ticks)
 {
 	unsigned __int128 since =
 		(unsigned __int128)(ticks - c->base_ticks) * c->mult >>
@@ -136,7 +136,7 @@ static int64_t line_ns(const struct trace_clock *c, uint64_t ticks)
 	int64_t ns;
 
 	if (ticks < c->base_ticks || since > NS_MAX / 2)
-		return far_ns(c, ticks);
+		return clamped_ns(c, ticks);
 	ns = c->base_ns + (int64_t)since;
 	return ns < 0 ? 0 : ns > NS_MAX ? NS_MAX : ns;
 }
@@ -152,8 +152,9 @@ static double robust_slope(const struct trace_pair *p, uint32_t n, double *v,
 	double slope;
 
 	for (uint32_t i = 0; i + half < n; i++) {
-		double dt = apart(p[i + half].ticks, p[i].ticks);
-		double s = dt > 0 ? apart(p[i + half].ns, p[i].ns) / dt : 0;
+		double dt = difference(p[i + half].ticks, p[i].ticks);
+		double s =
+			dt > 0 ? difference(p[i + half].ns, p[i].ns) / dt : 0;
 
 		if (s >= SLOPE_MIN && s <= SLOPE_MAX)
 			v[k++] = s;
@@ -162,34 +163,35 @@ static double robust_slope(const struct trace_pair *p, uint32_t n, double *v,
 		return 0;
 	slope = median(v, k);
 	for (uint32_t i = 0; i < n; i++)
-		v[i] = above(&p[i], p, slope);
+		v[i] = pair_above(&p[i], p, slope);
 	*level = median(v, n);
 	return slope;
 }
 
 /* How far a pair stands above the line. */
-static double off(const struct trace_clock *c, const struct trace_pair *p)
+static double pair_distance(const struct trace_clock *c,
+			    const struct trace_pair *p)
 {
-	return apart(p->ns, (uint64_t)line_ns(c, p->ticks));
+	return difference(p->ns, (uint64_t)clock_ns(c, p->ticks));
 }
 
 /*
  * Move the line to where the squares of what the pairs within @near stand off
  * it are least.
  */
-static bool improve(struct trace_clock *c, double *slope, double near,
-		    const struct trace_pair *p, uint32_t n)
+static bool refine_line(struct trace_clock *c, double *slope, double near,
+			const struct trace_pair *p, uint32_t n)
 {
 	long double sx = 0, sy = 0, sxx = 0, sxy = 0, k = 0, spread, tilt;
 	const struct trace_pair *o = NULL;
 
 	for (uint32_t i = 0; i < n; i++) {
-		long double x, y = off(c, &p[i]);
+		long double x, y = pair_distance(c, &p[i]);
 
 		if (fabsl(y) > near)
 			continue;
 		o = o ? o : &p[i];
-		x = apart(p[i].ticks, o->ticks);
+		x = difference(p[i].ticks, o->ticks);
 		sx += x;
 		sy += y;
 		sxx += x * x;
@@ -204,18 +206,20 @@ static bool improve(struct trace_clock *c, double *slope, double near,
 		return false;
 	*slope = (double)(*slope + tilt);
 	set_line(c, o->ticks,
-		 line_ns(c, o->ticks) + llroundl((sy - tilt * sx) / k), *slope);
+		 clock_ns(c, o->ticks) + llroundl((sy - tilt * sx) / k),
+		 *slope);
 	return true;
 }
 
 /* Pairs within @near stand off by @v[0 .. count). */
-static uint32_t distances(const struct trace_clock *c, double near,
-			  const struct trace_pair *p, uint32_t n, double *v)
+static uint32_t pair_distances(const struct trace_clock *c, double near,
+			       const struct trace_pair *p, uint32_t n,
+			       double *v)
 {
 	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		v[k] = fabs(off(c, &p[i]));
+		v[k] = fabs(pair_distance(c, &p[i]));
 		k += v[k] <= near;
 	}
 	return k;
@@ -237,15 +241,15 @@ static bool fit_line(struct trace_clock *c, const struct trace_pair *p,
 		return false;
 	set_line(c, p->ticks, llroundl(base), slope);
 	near = SPREAD_NS +
-	       SPREAD_SHARE * slope * apart(p[n - 1].ticks, p[0].ticks);
-	if (!improve(c, &slope, near, p, n))
+	       SPREAD_SHARE * slope * difference(p[n - 1].ticks, p[0].ticks);
+	if (!refine_line(c, &slope, near, p, n))
 		return false;
-	k = distances(c, near, p, n, v);
+	k = pair_distances(c, near, p, n, v);
 	finer = k ? AGREE_TIMES * median(v, k) : near;
 	finer = finer < AGREE_NS ? AGREE_NS : finer;
 	near = finer < near ? finer : near;
-	improve(c, &slope, near, p, n);
-	k = distances(c, near, p, n, v);
+	refine_line(c, &slope, near, p, n);
+	k = pair_distances(c, near, p, n, v);
 	if (k)
 		qsort(v, k, sizeof(*v), by_value);
 	c->error_ns = k ? (int64_t)ceil(v[k - 1]) : 0;
@@ -270,11 +274,11 @@ static void guess_line(struct trace_clock *c, const struct reel_head *h,
 		slope = 1;
 	set_line(c, h->start_ticks, (int64_t)ns, slope);
 	if (last_ticks > h->start_ticks)
-		c->error_ns = (line_ns(c, last_ticks) - (int64_t)ns) / 100;
+		c->error_ns = (clock_ns(c, last_ticks) - (int64_t)ns) / 100;
 }
 
 /* All pairs of block heads and of heads, by clock and time. */
-static int gather(struct reel_trace *tr, struct reel_error *err)
+static int gather_pairs(struct reel_trace *tr, struct reel_error *err)
 {
 	size_t room = (size_t)tr->pairs + 2 * (size_t)tr->images;
 
@@ -315,8 +319,8 @@ static int find_hosts(struct reel_trace *tr, struct trace_image **ptr,
 }
 
 /* The widest bracket of a start pair that is no nonsense, in ns. */
-static int64_t bracket_ns(const struct trace_clock *c,
-			  const struct reel_head *h)
+static int64_t start_bracket_ns(const struct trace_clock *c,
+				const struct reel_head *h)
 {
 	double ns =
 		ldexp((double)c->mult, -(int)c->shift) * h->pair_error_ticks;
@@ -338,7 +342,7 @@ static bool fit_host(struct trace_clock *c, struct trace_image **ptr,
 	if (!fit_line(c, p, n, v))
 		return false;
 	for (uint32_t i = from; i < to; i++) {
-		w = bracket_ns(c, &ptr[i]->pub.head);
+		w = start_bracket_ns(c, &ptr[i]->pub.head);
 		wide = w > wide ? w : wide;
 	}
 	c->error_ns += wide + RDTSC_NS;
@@ -360,7 +364,8 @@ static void guess_hosts(struct reel_trace *tr, struct trace_image **ptr,
 			if (ptr[k]->last_ticks > last)
 				last = ptr[k]->last_ticks;
 		guess_line(c, &ptr[i]->pub.head, last, other);
-		c->error_ns += bracket_ns(c, &ptr[i]->pub.head) + RDTSC_NS;
+		c->error_ns +=
+			start_bracket_ns(c, &ptr[i]->pub.head) + RDTSC_NS;
 	}
 }
 
@@ -387,7 +392,7 @@ static void fit_hosts(struct reel_trace *tr, struct trace_image **ptr,
 }
 
 /* As far as a product can be shifted and added without a look at its size. */
-static void find_near(struct trace_clock *c)
+static void set_fit(struct trace_clock *c)
 {
 	unsigned __int128 most;
 
@@ -413,7 +418,7 @@ int trace_clock_fit(struct reel_trace *tr, struct reel_error *err)
 	if (!tr->images)
 		return 0;
 	ptr = reel_alloc(tr->images, sizeof(struct trace_image *), err);
-	if (!ptr || find_hosts(tr, ptr, err) < 0 || gather(tr, err) < 0)
+	if (!ptr || find_hosts(tr, ptr, err) < 0 || gather_pairs(tr, err) < 0)
 		goto out;
 	v = reel_alloc(tr->pairs, sizeof(*v), err);
 	if (!v)
@@ -421,7 +426,7 @@ int trace_clock_fit(struct reel_trace *tr, struct reel_error *err)
 	fit_hosts(tr, ptr, v);
 	trace_peer_find(tr);
 	for (uint32_t k = 0; k < tr->clocks; k++)
-		find_near(&tr->clock[k]);
+		set_fit(&tr->clock[k]);
 	rc = 0;
 out:
 	free(ptr);
@@ -435,7 +440,7 @@ out:
 int64_t reel_clock_fit_slow_ns(const struct reel_clock_fit *l, uint64_t ticks)
 {
 	const struct trace_clock *c = (const struct trace_clock *)l;
-	int64_t ns = line_ns(c, ticks);
+	int64_t ns = clock_ns(c, ticks);
 
 	return c->peer_at[0] ? trace_peer_ns(c, ns) : ns;
 }

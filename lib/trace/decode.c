@@ -58,7 +58,7 @@ static inline uint64_t varint(struct cursor *c)
 	return long_varint(c);
 }
 
-static inline int64_t zigzag(struct cursor *c)
+static inline int64_t signed_varint(struct cursor *c)
 {
 	uint64_t v = varint(c);
 
@@ -161,11 +161,11 @@ static int take_more(struct trace_decoder *d, struct cursor *c,
 	}
 	if (more & REEL_M_ARG) {
 		rec->has_arg = true;
-		rec->arg = zigzag(c);
+		rec->arg = signed_varint(c);
 	}
 	if (more & REEL_M_ARG2) {
 		rec->has_arg2 = true;
-		rec->arg2 = zigzag(c);
+		rec->arg2 = signed_varint(c);
 	}
 	if (more & REEL_M_POS) {
 		rec->pos = (int64_t)varint(c);
@@ -236,7 +236,7 @@ static inline void take_result(struct cursor *c, unsigned int flags,
 		rec->result = rec->size;
 		break;
 	case REEL_F_RES_OTHER:
-		rec->result = zigzag(c);
+		rec->result = signed_varint(c);
 		break;
 	case REEL_F_RES_ERROR:
 		rec->result = -1;
@@ -260,7 +260,8 @@ static int block_end(struct trace_decoder *d)
 }
 
 /* Take back what a record that does not hold changed. */
-static int give_up(struct trace_decoder *d, const struct trace_decoder *before)
+static int undo_record(struct trace_decoder *d,
+		       const struct trace_decoder *before)
 {
 	d->p = before->p;
 	d->ticks = before->ticks;
@@ -275,7 +276,7 @@ static int give_up(struct trace_decoder *d, const struct trace_decoder *before)
 
 /* Copied, not cleared: gcc clears a struct of this size with "rep stos", which
  * takes as long as all the rest. */
-static const struct reel_record empty = {.count = 1};
+static const struct reel_record empty_record = {.count = 1};
 
 int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 		 struct reel_error *err)
@@ -294,7 +295,7 @@ int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 	flags = *c.p++;
 	if (flags & REEL_F_MORE)
 		more = *c.p++;
-	memcpy(rec, &empty, sizeof(empty));
+	memcpy(rec, &empty_record, sizeof(empty_record));
 	rec->call = (uint16_t)call;
 	c.bad |= __builtin_add_overflow(d->ticks, varint(&c), &d->ticks);
 	rec->end_ticks = d->ticks;
@@ -303,15 +304,15 @@ int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 	take_desc(d, &c, flags, rec);
 	if (flags & REEL_F_OFFSET) {
 		rec->has_offset = true;
-		d->offset_end += (uint64_t)zigzag(&c);
+		d->offset_end += (uint64_t)signed_varint(&c);
 		rec->offset = (int64_t)d->offset_end;
 	}
 	take_size(d, &c, flags, rec);
 	take_result(&c, flags, rec);
 	if (more && take_more(d, &c, more, rec, err) < 0)
-		return give_up(d, &before);
+		return undo_record(d, &before);
 	if (c.bad || c.p > d->end)
-		return give_up(d, &before);
+		return undo_record(d, &before);
 	d->p = c.p;
 	return 1;
 }

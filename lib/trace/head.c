@@ -130,8 +130,8 @@ static int read_text(struct trace_image *im, const struct trace_input *in,
 }
 
 /* The text of the log before, when it is the one that @im names. */
-static int borrow_text(struct trace_image *im, const struct trace_image *before,
-		       struct reel_error *err)
+static int copy_text(struct trace_image *im, const struct trace_image *before,
+		     struct reel_error *err)
 {
 	const struct reel_head *h = &before->pub.head;
 	ptrdiff_t move;
@@ -208,7 +208,7 @@ static int add_image(struct reel_trace *tr, const struct trace_input *in,
 	im->pub.parent = -1;
 	im->pub.window = window;
 	if (head->text_uid && tr->images > 1
-		    ? borrow_text(im, im - 1, err)
+		    ? copy_text(im, im - 1, err)
 		    : read_text(im, in, at + (int64_t)sizeof(*head),
 				head->head_bytes - (uint32_t)sizeof(*head),
 				err))
@@ -218,8 +218,9 @@ static int add_image(struct reel_trace *tr, const struct trace_input *in,
 }
 
 /* A head of another major: no error yet, there may be some that we can read. */
-static int note_other(struct reel_trace *tr, const char *path,
-		      const struct reel_head *head, struct reel_error *err)
+static int note_other_major(struct reel_trace *tr, const char *path,
+			    const struct reel_head *head,
+			    struct reel_error *err)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 
@@ -258,7 +259,7 @@ enum trace_verdict trace_head_read(struct reel_trace *tr,
 	if (!trace_input_read(in, head, sizeof(*head), at))
 		return TRACE_BAD;
 	if (head->magic == REEL_HEAD_MAGIC && !major_known(head->major) &&
-	    note_other(tr, in->path, head, err) < 0)
+	    note_other_major(tr, in->path, head, err) < 0)
 		return TRACE_FAILED;
 	if (!trace_head_good(head, room))
 		return TRACE_BAD;

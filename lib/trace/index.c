@@ -114,7 +114,7 @@ static int take_block(struct walk *w, const struct reel_block_head *head,
  * The copy, among others, of a log that is still there: whoever put them
  * together was killed before it could remove the log. Its length, or 0.
  */
-static int64_t is_copy(const struct walk *w)
+static int64_t copied_log_bytes(const struct walk *w)
 {
 	struct reel_head head;
 
@@ -134,7 +134,7 @@ static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
 {
 	struct reel_head head;
 	enum trace_verdict v;
-	int64_t room = w->in.bytes - w->pos, copy = is_copy(w);
+	int64_t room = w->in.bytes - w->pos, copy = copied_log_bytes(w);
 
 	if (copy) {
 		w->pos = copy < room ? w->pos + copy : w->in.bytes;
@@ -157,7 +157,7 @@ static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
 }
 
 /* Read the words at @from, or behind the hole there, into w->word. */
-static bool read_words(struct walk *w, int64_t from, int64_t limit)
+static bool read_chunk(struct walk *w, int64_t from, int64_t limit)
 {
 	int64_t data = trace_input_data(&w->in, from);
 	size_t n = sizeof(w->word);
@@ -187,7 +187,7 @@ static int64_t find_magic(struct walk *w, int64_t from, int64_t limit)
 
 	if (from >= w->words_at && from < end && (from - w->words_at) % 8 == 0)
 		i = (size_t)(from - w->words_at) / 8;
-	else if (!read_words(w, from, limit))
+	else if (!read_chunk(w, from, limit))
 		return limit;
 	for (;;) {
 		for (; i < w->words; i++)
@@ -195,7 +195,7 @@ static int64_t find_magic(struct walk *w, int64_t from, int64_t limit)
 			    w->word[i] == REEL_HEAD_MAGIC)
 				goto found;
 		from = w->words_at + (int64_t)w->words * 8;
-		if (from >= limit || !read_words(w, from, limit))
+		if (from >= limit || !read_chunk(w, from, limit))
 			return limit;
 		i = 0;
 	}
@@ -209,7 +209,7 @@ found:
  * Nothing begins at w->pos. Move to the next head that checks: inside the
  * block before, which is then cut, or behind; or to the end of the log.
  */
-static void resync(struct walk *w)
+static void find_next_head(struct walk *w)
 {
 	struct trace_block *last = NULL;
 	struct reel_block_head head;
@@ -253,7 +253,7 @@ static void resync(struct walk *w)
 }
 
 /* A step of the walk: a block, a head, or the way to the next one. */
-static int step(struct walk *w, struct reel_error *err)
+static int walk_step(struct walk *w, struct reel_error *err)
 {
 	struct reel_block_head head;
 
@@ -269,7 +269,7 @@ static int step(struct walk *w, struct reel_error *err)
 	case TRACE_BAD:
 		break;
 	}
-	resync(w);
+	find_next_head(w);
 	return 0;
 }
 
@@ -290,7 +290,7 @@ int trace_index_log(struct reel_trace *tr, const char *path, int64_t image,
 	if (w.in.bytes == 0 && image < 0)
 		trace_damage_file(tr, "'%s' is empty", path);
 	while (w.pos < w.in.bytes)
-		if (step(&w, err) < 0)
+		if (walk_step(&w, err) < 0)
 			goto out;
 	rc = 0;
 out:

@@ -19,7 +19,7 @@ struct measure {
 };
 
 /* Measure @which of @h, when it is one. */
-static bool get(const struct reel_head *h, int which, struct measure *m)
+static bool get_measure(const struct reel_head *h, int which, struct measure *m)
 {
 	if (!h->peer_mono_ns[which] || h->peer_mono_ns[which] > NS_MAX ||
 	    h->peer_error_ns[which] > ERROR_MAX || h->peer_ns[which] > NS_MAX ||
@@ -32,11 +32,11 @@ static bool get(const struct reel_head *h, int which, struct measure *m)
 }
 
 /* @timens_ns: by what rank 0, who told its time, is before its host. */
-static void set(struct trace_clock *c, const struct reel_head *h,
-		int64_t timens_ns)
+static void set_peer(struct trace_clock *c, const struct reel_head *h,
+		     int64_t timens_ns)
 {
 	struct measure m[2] = {{0}};
-	bool first = get(h, 0, &m[0]), last = get(h, 1, &m[1]);
+	bool first = get_measure(h, 0, &m[0]), last = get_measure(h, 1, &m[1]);
 	int64_t span, bend;
 
 	if (c->peer_at[0] || (!first && !last))
@@ -77,8 +77,8 @@ void trace_peer_find(struct reel_trace *tr)
 			continue;
 		for (uint32_t k = 0; k < tr->images; k++)
 			if (same_host(tr, i, k))
-				set(&tr->clock[tr->image[k].clock], h,
-				    tr->image[tr->rank0].timens_ns);
+				set_peer(&tr->clock[tr->image[k].clock], h,
+					 tr->image[tr->rank0].timens_ns);
 	}
 }
 

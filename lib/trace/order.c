@@ -82,7 +82,7 @@ static void free_image(struct trace_image *im)
 }
 
 /* A second @im of the process @to: take what @to lacks. */
-static void absorb(struct trace_image *to, struct trace_image *im)
+static void merge_image(struct trace_image *to, struct trace_image *im)
 {
 	if (to->pub.texts < im->pub.texts) {
 		struct trace_image t = *to;
@@ -125,7 +125,7 @@ static int order_images(struct reel_trace *tr, uint32_t *map,
 		to = n ? ptr[n - 1] : NULL;
 		if (to && to->pub.head.uid == ptr[i]->pub.head.uid &&
 		    to->pub.head.pid == ptr[i]->pub.head.pid) {
-			absorb(to, ptr[i]);
+			merge_image(to, ptr[i]);
 			free_image(ptr[i]);
 		} else {
 			ptr[n++] = to = ptr[i];
@@ -157,7 +157,7 @@ static bool same_block(const struct trace_block *a, const struct trace_block *b)
 	       a->base_ticks == b->base_ticks;
 }
 
-static void say_cut(struct reel_trace *tr, const struct trace_block *b)
+static void report_cut_block(struct reel_trace *tr, const struct trace_block *b)
 {
 	char at[REEL_NUM], wanted[REEL_NUM], found[REEL_NUM];
 
@@ -182,7 +182,7 @@ static void order_blocks(struct reel_trace *tr)
 		if (n && same_block(&tr->block[n - 1], b))
 			continue;
 		if (b->used < b->wanted)
-			say_cut(tr, b);
+			report_cut_block(tr, b);
 		tr->block[n++] = *b;
 	}
 	tr->blocks = n;
@@ -274,7 +274,7 @@ static int find_uid(struct trace_image *const *ptr, uint32_t n, uint64_t uid,
  * A process that is its own ancestor, in a trace that somebody made up, would
  * hold those who climb the tree forever: it gets no parent.
  */
-static int break_circles(struct reel_trace *tr, struct reel_error *err)
+static int break_cycles(struct reel_trace *tr, struct reel_error *err)
 {
 	uint32_t *seen = reel_alloc(tr->images, sizeof(*seen), err);
 	int i, next;
@@ -314,7 +314,7 @@ static int find_parents(struct reel_trace *tr, struct reel_error *err)
 					     p->head.parent_uid, tr->image);
 	}
 	free(ptr);
-	return break_circles(tr, err);
+	return break_cycles(tr, err);
 }
 
 int trace_order(struct reel_trace *tr, struct reel_error *err)

@@ -125,7 +125,7 @@ void reel_stream_close(struct reel_stream *s)
 	free(s);
 }
 
-static int changed(const struct reel_stream *s, struct reel_error *err)
+static int fail_changed(const struct reel_stream *s, struct reel_error *err)
 {
 	return reel_fail(err, REEL_E_IO, "'%s' changed while it was read",
 			 s->tr->file[s->now->file].path);
@@ -170,7 +170,8 @@ out:
 }
 
 /* Fill the buffer: what is left moves to its front, more comes behind. */
-static int fill(struct reel_stream *s, bool begin, struct reel_error *err)
+static int fill_buffer(struct reel_stream *s, bool begin,
+		       struct reel_error *err)
 {
 	const struct trace_file *f = &s->tr->file[s->now->file];
 	size_t have = (size_t)(s->d.end - s->d.p), more = s->room - have;
@@ -198,7 +199,7 @@ static int fill(struct reel_stream *s, bool begin, struct reel_error *err)
 		return 0;
 	}
 	if (!good || !same)
-		return changed(s, err);
+		return fail_changed(s, err);
 	s->d.end += more;
 	memset(s->buf + have + more, 0, TRACE_SLACK);
 	s->at += (int64_t)more;
@@ -222,13 +223,13 @@ static int next_block(struct reel_stream *s, struct reel_error *err)
 	s->left = s->now->used;
 	s->at = s->now->at + (int64_t)sizeof(struct reel_block_head);
 	trace_decoder_begin(&s->d, s->now->base_ticks);
-	return fill(s, true, err) < 0 ? -1 : 1;
+	return fill_buffer(s, true, err) < 0 ? -1 : 1;
 }
 
 /* Behind a record that trace_decode() told to be @rc; @any: bytes were left. */
 static int __attribute__((noinline))
-next_slowly(struct reel_stream *s, struct reel_record *rec, int rc, bool any,
-	    struct reel_error *err)
+next_slow(struct reel_stream *s, struct reel_record *rec, int rc, bool any,
+	  struct reel_error *err)
 {
 	for (;;) {
 		if (rc < 0 && err && err->code)
@@ -236,7 +237,7 @@ next_slowly(struct reel_stream *s, struct reel_record *rec, int rc, bool any,
 		/* A 0 ends the block, the end of the buffer does not. */
 		if (s->left && (rc < 0 || !any) &&
 		    s->d.end - s->d.p < TRACE_RECORD_MAX) {
-			if (fill(s, false, err) < 0)
+			if (fill_buffer(s, false, err) < 0)
 				return -1;
 		} else {
 			if (rc < 0 || s->left)
@@ -258,5 +259,5 @@ int reel_stream_next(struct reel_stream *s, struct reel_record *rec,
 	bool any = s->d.p < s->d.end;
 	int rc = trace_decode(&s->d, rec, err);
 
-	return rc > 0 ? 1 : next_slowly(s, rec, rc, any, err);
+	return rc > 0 ? 1 : next_slow(s, rec, rc, any, err);
 }
