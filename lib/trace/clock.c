@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ticks to nanoseconds: one straight line per host, through all its pairs.
+ * Ticks to nanoseconds: one straight line per host, through all its clock
+ * pairs.
  *
- * The line is found with doubles and applied with integers: a multiplication
- * of 128 bits and a shift, so that it never goes backwards and two runs agree.
- * Heads carry no check, so a pair may be anything: medians choose the pairs
- * that the line is then fitted to.
+ * The line is fitted in floating point and applied with integers, a
+ * multiplication of 128 bits and a shift: times are monotonic and equal in
+ * every run. Heads have no checksum, so any pair may be wrong: medians select
+ * the pairs for the fit.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,11 +19,11 @@
 #define NS_MAX (1ll << 62)  /* 146 years: sums of two do not overflow */
 #define SLOPE_MIN 0.01	    /* ns per tick: 100 GHz */
 #define SLOPE_MAX 100000.0  /* 10 kHz */
-#define SPREAD_NS 1000000.0 /* a pair that far off the line ... */
-#define SPREAD_SHARE 200e-6 /* ... and this of the run is not believed */
-#define AGREE_TIMES 4	    /* the median distance: such pairs agree ... */
-#define AGREE_NS 50	    /* ... or these */
-#define RDTSC_NS 100	    /* unserialised reads of the counter */
+#define SPREAD_NS 1000000.0 /* a pair is an outlier beyond this distance ... */
+#define SPREAD_SHARE 200e-6 /* ... plus this share of the run */
+#define AGREE_TIMES 4 /* pairs agree within this many median distances ... */
+#define AGREE_NS 50   /* ... or within this distance */
+#define RDTSC_NS 100  /* error of unserialised reads of the counter */
 
 int trace_clock_pair(struct reel_trace *tr, uint32_t i, uint64_t ticks,
 		     uint64_t ns, struct reel_error *err)
@@ -88,7 +89,7 @@ static double median(double *v, uint32_t n)
 	return v[n / 2];
 }
 
-/* Differences that may be as wide as the type, and of either sign. */
+/* @a - @b as a double: the difference may not fit an int64_t. */
 static double difference(uint64_t a, uint64_t b)
 {
 	return a >= b ? (double)(a - b) : -(double)(b - a);
@@ -101,7 +102,7 @@ static double pair_above(const struct trace_pair *p,
 	       slope * difference(p->ticks, origin->ticks);
 }
 
-/* Lay the line through (@ticks, @ns); exact from here on. */
+/* Set the line through (@ticks, @ns), in integers. */
 static void set_line(struct trace_clock *c, uint64_t ticks, int64_t ns,
 		     double slope)
 {
@@ -114,7 +115,7 @@ static void set_line(struct trace_clock *c, uint64_t ticks, int64_t ns,
 	c->shift = (unsigned int)(62 - exponent);
 }
 
-/* Any ticks, also those that only a damaged trace has. */
+/* Convert any ticks, even those of a damaged trace, and clamp the result. */
 static int64_t clamped_ns(const struct trace_clock *c, uint64_t ticks)
 {
 	__int128 ns = (__int128)ticks - c->base_ticks;
@@ -127,7 +128,7 @@ static int64_t clamped_ns(const struct trace_clock *c, uint64_t ticks)
 	return ns < 0 ? 0 : ns > NS_MAX ? NS_MAX : (int64_t)ns;
 }
 
-/* Nearly all come after the base, and soon: one multiplication. */
+/* Convert @ticks: one multiplication if they come soon after the base. */
 static int64_t clock_ns(const struct trace_clock *c, uint64_t ticks)
 {
 	unsigned __int128 since =
@@ -142,8 +143,8 @@ static int64_t clock_ns(const struct trace_clock *c, uint64_t ticks)
 }
 
 /*
- * The median slope between pairs half of the list apart, and the median of
- * what is left: up to a quarter of the pairs may be nonsense. 0: no slope.
+ * The median slope between pairs half of the list apart; *@level is the median
+ * residual. Up to a quarter of the pairs may be wrong. 0: no slope.
  */
 static double robust_slope(const struct trace_pair *p, uint32_t n, double *v,
 			   double *level)
@@ -168,17 +169,14 @@ static double robust_slope(const struct trace_pair *p, uint32_t n, double *v,
 	return slope;
 }
 
-/* How far a pair stands above the line. */
+/* The distance of a pair above the line. */
 static double pair_distance(const struct trace_clock *c,
 			    const struct trace_pair *p)
 {
 	return difference(p->ns, (uint64_t)clock_ns(c, p->ticks));
 }
 
-/*
- * Move the line to where the squares of what the pairs within @near stand off
- * it are least.
- */
+/* Refine the line by least squares over the pairs within @near of it. */
 static bool refine_line(struct trace_clock *c, double *slope, double near,
 			const struct trace_pair *p, uint32_t n)
 {
@@ -211,7 +209,8 @@ static bool refine_line(struct trace_clock *c, double *slope, double near,
 	return true;
 }
 
-/* Pairs within @near stand off by @v[0 .. count). */
+/* Fill @v with the distances of all pairs. Returns how many are within
+ * @near. */
 static uint32_t pair_distances(const struct trace_clock *c, double near,
 			       const struct trace_pair *p, uint32_t n,
 			       double *v)
@@ -226,9 +225,9 @@ static uint32_t pair_distances(const struct trace_clock *c, double near,
 }
 
 /*
- * Fit the line, twice: a block's pair is two reads with nothing to say what
- * came between them, so the second time only those count that agree. The
- * largest distance of these becomes the error.
+ * Fit the line in two passes: a block's pair is two reads with an unknown delay
+ * between them, so the second pass uses only pairs that agree. Their largest
+ * distance is the error bound.
  */
 static bool fit_line(struct trace_clock *c, const struct trace_pair *p,
 		     uint32_t n, double *v)
@@ -257,8 +256,8 @@ static bool fit_line(struct trace_clock *c, const struct trace_pair *p,
 }
 
 /*
- * One pair is not enough: a process that was killed before it filled a block.
- * The counter ran since boot, or nearly so.
+ * Guess a line from one pair, of a process killed before it filled a block. The
+ * counter started about at boot.
  */
 static void guess_line(struct trace_clock *c, const struct reel_head *h,
 		       uint64_t last_ticks, double other)
@@ -277,7 +276,7 @@ static void guess_line(struct trace_clock *c, const struct reel_head *h,
 		c->error_ns = (clock_ns(c, last_ticks) - (int64_t)ns) / 100;
 }
 
-/* All pairs of block heads and of heads, by clock and time. */
+/* Collect the pairs of block heads and of heads, sorted by clock and time. */
 static int gather_pairs(struct reel_trace *tr, struct reel_error *err)
 {
 	size_t room = (size_t)tr->pairs + 2 * (size_t)tr->images;
@@ -301,7 +300,7 @@ static int gather_pairs(struct reel_trace *tr, struct reel_error *err)
 	return 0;
 }
 
-/* Number the hosts, in the order of their names; a clock for each. */
+/* Number the hosts in the order of their names; each gets a clock. */
 static int find_hosts(struct reel_trace *tr, struct trace_image **ptr,
 		      struct reel_error *err)
 {
@@ -318,7 +317,7 @@ static int find_hosts(struct reel_trace *tr, struct trace_image **ptr,
 	return tr->clock ? 0 : -1;
 }
 
-/* The widest bracket of a start pair that is no nonsense, in ns. */
+/* The bracket of a start pair in ns; 0 if it is implausible. */
 static int64_t start_bracket_ns(const struct trace_clock *c,
 				const struct reel_head *h)
 {
@@ -349,7 +348,7 @@ static bool fit_host(struct trace_clock *c, struct trace_image **ptr,
 	return true;
 }
 
-/* Hosts without a line of their own: that of @other, or a guess. */
+/* Guess a line for hosts without one; @other is the slope of another host. */
 static void guess_hosts(struct reel_trace *tr, struct trace_image **ptr,
 			double other)
 {
@@ -391,7 +390,7 @@ static void fit_hosts(struct reel_trace *tr, struct trace_image **ptr,
 	guess_hosts(tr, ptr, other);
 }
 
-/* As far as a product can be shifted and added without a look at its size. */
+/* Set the fast path: the range in which the product cannot overflow. */
 static void set_fit(struct trace_clock *c)
 {
 	unsigned __int128 most;
@@ -400,7 +399,7 @@ static void set_fit(struct trace_clock *c)
 	    c->base_ns < 0 || c->base_ns > NS_MAX / 2)
 		return;
 	most = ((unsigned __int128)(NS_MAX / 2) << c->shift) / c->mult;
-	c->near = (struct reel_clock_fit){
+	c->fit = (struct reel_clock_fit){
 		.base_ticks = c->base_ticks,
 		.fast_ticks = most > UINT64_MAX ? UINT64_MAX : (uint64_t)most,
 		.mult = c->mult,
@@ -448,7 +447,7 @@ int64_t reel_clock_fit_slow_ns(const struct reel_clock_fit *l, uint64_t ticks)
 const struct reel_clock_fit *reel_trace_clock_fit(const struct reel_trace *tr,
 						  int i)
 {
-	return &tr->clock[tr->image[i].clock].near;
+	return &tr->clock[tr->image[i].clock].fit;
 }
 
 int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks)

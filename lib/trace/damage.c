@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What could not be read of a trace, counted.
+ * Counts of unreadable data of a trace.
  *
- * Streams of one trace may be read in several threads: all goes through one
- * lock, which only damage ever takes.
+ * Streams of one trace may be read in several threads: all counts change under
+ * one lock, which is taken only for damage.
  */
 #include <errno.h>
 #include <stdarg.h>

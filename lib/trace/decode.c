@@ -2,9 +2,9 @@
 /*
  * The decoder of records: the grammar of schemas/trace_format.h, "RECORD".
  *
- * It is the hottest loop of load, so it looks at the end of its bytes once per
- * record and not once per byte: zero bytes follow the block, and a varint of
- * zero bytes ends. A record that ran into them is found when it is complete.
+ * It is the hottest loop of load, so it checks the end of its bytes once per
+ * record, not once per byte: zero bytes follow the block, and a varint ends at
+ * a zero byte. A record that runs into them is rejected when it is complete.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 #include "lib/trace/internal.h"
 
 /*
- * Where a record's fields are taken from; @bad once any of them was wrong, so
- * that a record is judged once, at its end.
+ * The position within a record. @bad is set by any wrong field, so that a
+ * record is judged once, at its end.
  */
 struct cursor {
 	const uint8_t *p;
@@ -74,7 +74,7 @@ static inline uint32_t varint_u32(struct cursor *c)
 	return (uint32_t)v;
 }
 
-/* Room for a string of @len bytes and its NUL in *@s. */
+/* Make room for a string of @len bytes and its NUL in *@s. */
 static int text_room(char **s, uint32_t *room, size_t len,
 		     struct reel_error *err)
 {
@@ -89,8 +89,8 @@ static int text_room(char **s, uint32_t *room, size_t len,
 }
 
 /*
- * The @len bytes at @c, behind the first @keep bytes of *@s. A NUL inside
- * would make two names out of one: it is damage.
+ * Copy the @len bytes at @c after the first @keep bytes of *@s. A NUL in the
+ * text is damage: it would split the name.
  */
 static int take_text(struct cursor *c, const uint8_t *end, char **s,
 		     uint32_t *room, uint64_t keep, uint64_t len,
@@ -204,8 +204,7 @@ static inline void take_desc(struct trace_decoder *d, struct cursor *c,
 	}
 }
 
-/* read(fd, buf, SIZE_MAX) is a call that one can make: sizes are not refused.
- */
+/* read(fd, buf, SIZE_MAX) is a valid call: no size is refused. */
 static inline void take_size(struct trace_decoder *d, struct cursor *c,
 			     unsigned int flags, struct reel_record *rec)
 {
@@ -247,7 +246,7 @@ static inline void take_result(struct cursor *c, unsigned int flags,
 	}
 }
 
-/* The 0 that ends a block: nothing but padding may follow. */
+/* The 0 that ends a block: only padding may follow. */
 static int block_end(struct trace_decoder *d)
 {
 	const uint8_t *p;
@@ -259,7 +258,7 @@ static int block_end(struct trace_decoder *d)
 	return 0;
 }
 
-/* Take back what a record that does not hold changed. */
+/* Restore @d after an invalid record. */
 static int undo_record(struct trace_decoder *d,
 		       const struct trace_decoder *before)
 {
@@ -275,7 +274,7 @@ static int undo_record(struct trace_decoder *d,
 }
 
 /* Copied, not cleared: gcc clears a struct of this size with "rep stos", which
- * takes as long as all the rest. */
+ * takes as long as the whole rest. */
 static const struct reel_record empty_record = {.count = 1};
 
 int trace_decode(struct trace_decoder *d, struct reel_record *rec,
@@ -323,7 +322,7 @@ uint32_t reel_records_bytes(const uint8_t *records, uint32_t room)
 	struct reel_record rec;
 	uint32_t bytes;
 
-	/* No call began before the clock did: a base that is late enough. */
+	/* A late base: no duration reaches before the start of the clock. */
 	trace_decoder_begin(&d, 1ull << 62);
 	while (d.p < d.end && *d.p && trace_decode(&d, &rec, NULL) == 1)
 		;

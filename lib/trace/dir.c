@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace directory: what is in it, and the trace that comes of it.
+ * Open a trace directory: job.json, the windows and the logs.
  *
- * The window of a process is read before its log: a log that was never given
- * its head then still finds its process.
+ * The window of a process is read before its log, so that a log without a head
+ * still finds its process.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ static bool has_suffix(const char *name, const char *suffix, size_t *stem)
 	return true;
 }
 
-/* Add the names in @path that end in @suffix, without it. */
+/* Add the names in @path that end in @suffix, without the suffix. */
 static int list_names(struct names *l, const char *path, const char *suffix,
 		      struct reel_error *err)
 {
@@ -88,7 +88,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "DIR/SUB/STEM.suffix" into @b. */
+/* Set @b to "DIR/SUB/STEM.suffix". */
 static int build_path(struct reel_buf *b, const char *dir, const char *sub,
 		      const char *stem, const char *suffix,
 		      struct reel_error *err)
@@ -105,7 +105,7 @@ static bool file_exists(const char *path)
 	return stat(path, &st) == 0;
 }
 
-/* One process's window and log. */
+/* Index the window and the log of one process. */
 static int index_stem(struct reel_trace *tr, const char *stem,
 		      struct reel_buf *b, struct reel_error *err)
 {
@@ -150,7 +150,7 @@ out:
 	return rc;
 }
 
-/* job.json, which the trace is worth reading without. */
+/* Read job.json. A trace without it is still useful. */
 static int read_job(struct reel_trace *tr, bool *found, struct reel_error *err)
 {
 	struct reel_buf b = REEL_BUF_INIT, text = REEL_BUF_INIT;
@@ -173,7 +173,7 @@ static int read_job(struct reel_trace *tr, bool *found, struct reel_error *err)
 			tr->job = NULL;
 			trace_damage_file(tr, "'%s' cannot be read: %s", b.data,
 					  why.code ? why.text
-						   : "no JSON object");
+						   : "not a JSON object");
 		}
 	}
 	if (!tr->job)
@@ -202,16 +202,16 @@ static int read_counts(struct reel_trace *tr, struct reel_error *err)
 	return rc;
 }
 
-/* Is there anything that makes the directory a trace of ours? */
+/* Fail unless the directory is a trace: it has a log, a window or job.json. */
 static int check_trace(const struct reel_trace *tr, bool job, size_t found,
 		       struct reel_error *err)
 {
 	if (tr->images)
 		return 0;
-	if (tr->other)
+	if (tr->other_major)
 		return reel_fail(err, REEL_E_VERSION,
 				 "%s, this program reads %d.x to %d.x",
-				 tr->other, REEL_TRACE_MAJOR_OLDEST,
+				 tr->other_major, REEL_TRACE_MAJOR_OLDEST,
 				 REEL_TRACE_MAJOR);
 	if (tr->damage.denied_files)
 		return reel_fail(err, REEL_E_IO,
@@ -249,7 +249,7 @@ int reel_trace_open(struct reel_trace **out, const char *dir,
 	}
 	if (!S_ISDIR(st.st_mode)) {
 		reel_fail(err, REEL_E_FORMAT,
-			  "'%s' is not a trace: it is no directory", dir);
+			  "'%s' is not a trace: it is not a directory", dir);
 		goto out;
 	}
 	if (read_job(tr, &job, err) < 0 || read_counts(tr, err) < 0 ||
@@ -281,14 +281,14 @@ void reel_trace_close(struct reel_trace *tr)
 	free(tr->thread);
 	free(tr->pair);
 	free(tr->clock);
-	free(tr->other);
+	free(tr->other_major);
 	json_decref(tr->job);
 	pthread_mutex_destroy(&tr->lock);
 	free(tr->dir);
 	free(tr);
 }
 
-/* Does a file of @dir that ends in @suffix begin with our magic? */
+/* True when a file of @dir that ends in @suffix begins with our magic. */
 static bool has_magic(const char *dir, const char *suffix)
 {
 	struct reel_buf b = REEL_BUF_INIT;

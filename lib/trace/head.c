@@ -2,8 +2,8 @@
 /*
  * Files of a trace and the heads in them.
  *
- * A name that ends in .log may be a pipe, a directory or eight exabytes of
- * nothing: only regular files are opened, and holes are stepped over.
+ * A name that ends in .log may be a pipe, a directory or a sparse file of eight
+ * exabytes: only regular files are opened, and holes are skipped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,7 +95,7 @@ static int count_texts(const char *s, size_t len)
 	return n;
 }
 
-/* Read the text behind the head at @at: what is no "key=value" is left out. */
+/* Read the text after the head, at @at; skip strings without "=". */
 static int read_text(struct trace_image *im, const struct trace_input *in,
 		     int64_t at, uint32_t len, struct reel_error *err)
 {
@@ -129,7 +129,7 @@ static int read_text(struct trace_image *im, const struct trace_input *in,
 	return 0;
 }
 
-/* The text of the log before, when it is the one that @im names. */
+/* Copy the text of the previous image if @im refers to it. */
 static int copy_text(struct trace_image *im, const struct trace_image *before,
 		     struct reel_error *err)
 {
@@ -160,8 +160,8 @@ static int copy_text(struct trace_image *im, const struct trace_image *before,
 }
 
 /*
- * A process in a time namespace: what its head says of CLOCK_MONOTONIC becomes
- * that of the host.
+ * Convert the CLOCK_MONOTONIC times of a head to the host's clock, for a
+ * process in a time namespace.
  */
 static void leave_timens(struct trace_image *im)
 {
@@ -186,7 +186,7 @@ static void leave_timens(struct trace_image *im)
 		}
 }
 
-/* Add an image for @head, its text read from behind it. */
+/* Add an image for @head, with the text that follows the head. */
 static int add_image(struct reel_trace *tr, const struct trace_input *in,
 		     int64_t at, bool window, const struct reel_head *head,
 		     struct reel_error *err)
@@ -217,19 +217,20 @@ static int add_image(struct reel_trace *tr, const struct trace_input *in,
 	return 0;
 }
 
-/* A head of another major: no error yet, there may be some that we can read. */
+/* Note a head of another major version. It is no error if another head is
+ * readable. */
 static int note_other_major(struct reel_trace *tr, const char *path,
 			    const struct reel_head *head,
 			    struct reel_error *err)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 
-	if (tr->other)
+	if (tr->other_major)
 		return 0;
 	if (reel_buf_printf(&b, err, "'%s' is of trace format %u.%u", path,
 			    head->major, head->minor) < 0)
 		return -1;
-	tr->other = b.data;
+	tr->other_major = b.data;
 	return 0;
 }
 

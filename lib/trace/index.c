@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Index a log or a window: where its blocks are, by their heads alone.
+ * Index a log or a window: the positions of its blocks, from their heads.
  *
- * A log is walked from block to block. Where no block begins the walk looks on
- * for the next head that checks, first inside the block before: a write that
- * was cut short leaves a block that promises more than there is.
+ * A log is walked from block to block. Where no block begins, the walk searches
+ * for the next valid head, first inside the previous block: after a short write
+ * a block is shorter than its head says.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,14 +18,14 @@ struct walk {
 	struct reel_trace *tr;
 	struct trace_input in;
 	uint32_t file;
-	int64_t image; /* whose blocks they are; -1: no head yet */
-	int64_t log;   /* where the log began: blocks count from there */
-	int64_t limit; /* where it ends */
+	int64_t image; /* owner of the blocks; -1: no head yet */
+	int64_t log;   /* start of the log: blocks are aligned to it */
+	int64_t limit; /* end of the log */
 	int64_t pos;
 	int64_t last;	 /* index of the block just before pos, or -1 */
 	uint32_t number; /* of blocks in this log */
-	uint64_t magic;	 /* that was found last */
-	size_t words;	 /* read while looking for a magic, at words_at */
+	uint64_t magic;	 /* the last one found */
+	size_t words;	 /* in word[], read at words_at */
 	int64_t words_at;
 	uint64_t word[512];
 };
@@ -83,7 +83,7 @@ static int add_block(struct walk *w, const struct reel_block_head *head,
 				head->pair_mono_ns, err);
 }
 
-/* Is there a block's head at w->pos that checks? */
+/* Read the block head at w->pos; false if it is not valid. */
 static bool read_block_head(const struct walk *w, struct reel_block_head *head)
 {
 	if (w->image < 0 || w->limit - w->pos < (int64_t)sizeof(*head) ||
@@ -94,7 +94,7 @@ static bool read_block_head(const struct walk *w, struct reel_block_head *head)
 	       head->check == reel_block_check(head);
 }
 
-/* Take the block at w->pos, as far as the log reaches, and step behind it. */
+/* Add the block at w->pos, up to the end of the log, and advance. */
 static int take_block(struct walk *w, const struct reel_block_head *head,
 		      struct reel_error *err)
 {
@@ -111,8 +111,8 @@ static int take_block(struct walk *w, const struct reel_block_head *head,
 }
 
 /*
- * The copy, among others, of a log that is still there: whoever put them
- * together was killed before it could remove the log. Its length, or 0.
+ * A merged log may hold the copy of a log that still exists: the merge was
+ * killed before it removed the log. Returns the length of the copy, or 0.
  */
 static int64_t copied_log_bytes(const struct walk *w)
 {
@@ -129,7 +129,7 @@ static int64_t copied_log_bytes(const struct walk *w)
 	return 0;
 }
 
-/* Begin the log at w->pos when a head stands there. */
+/* Begin a log if a head is at w->pos; skip the copy of a log. */
 static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
 {
 	struct reel_head head;
@@ -156,7 +156,7 @@ static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
 	return TRACE_GOOD;
 }
 
-/* Read the words at @from, or behind the hole there, into w->word. */
+/* Read the words at @from, or after the hole there, into w->word. */
 static bool read_chunk(struct walk *w, int64_t from, int64_t limit)
 {
 	int64_t data = trace_input_data(&w->in, from);
@@ -177,8 +177,8 @@ static bool read_chunk(struct walk *w, int64_t from, int64_t limit)
 }
 
 /*
- * The next magic of a block or a head at or behind @from, or @limit. Words are
- * kept between calls: a file may be full of magic numbers and nothing else.
+ * The position of the next magic of a block or a head from @from on, or @limit.
+ * Words are kept between calls: a file may consist of magic numbers.
  */
 static int64_t find_magic(struct walk *w, int64_t from, int64_t limit)
 {
@@ -206,8 +206,9 @@ found:
 }
 
 /*
- * Nothing begins at w->pos. Move to the next head that checks: inside the
- * block before, which is then cut, or behind; or to the end of the log.
+ * No block or head is at w->pos. Move to the next valid head: inside the
+ * previous block, which is then cut short, or after it; or to the end of the
+ * log.
  */
 static void find_next_head(struct walk *w)
 {
@@ -244,7 +245,7 @@ static void find_next_head(struct walk *w)
 	}
 	reel_num_count(at, lost);
 	if (w->image < 0)
-		trace_damage_file(w->tr, "'%s' has no head that can be read",
+		trace_damage_file(w->tr, "'%s' has no readable head",
 				  w->in.path);
 	else
 		trace_damage_cut(w->tr, (uint64_t)(w->pos - lost),
@@ -252,7 +253,7 @@ static void find_next_head(struct walk *w)
 				 at);
 }
 
-/* A step of the walk: a block, a head, or the way to the next one. */
+/* One step of the walk: add a block, begin a log, or search the next head. */
 static int walk_step(struct walk *w, struct reel_error *err)
 {
 	struct reel_block_head head;
@@ -298,7 +299,7 @@ out:
 	return rc;
 }
 
-/* The records of a slot whose block is under construction. */
+/* Measure the records of a slot whose block is not finished. */
 static int measure_slot(struct walk *w, uint32_t room, uint32_t *used,
 			struct reel_error *err)
 {
@@ -314,7 +315,7 @@ static int measure_slot(struct walk *w, uint32_t room, uint32_t *used,
 	return 0;
 }
 
-/* Slot @i of a window, when a thread has it. */
+/* Add slot @i of a window, if a thread owns it. */
 static int take_slot(struct walk *w, uint32_t i, struct reel_error *err)
 {
 	struct reel_block_head head;
@@ -386,8 +387,7 @@ int trace_index_window(struct reel_trace *tr, const char *path, int64_t *image,
 		goto out;
 	rc = 0;
 	if (v == TRACE_BAD) {
-		trace_damage_file(tr, "'%s' has no head that can be read",
-				  path);
+		trace_damage_file(tr, "'%s' has no readable head", path);
 		goto out;
 	}
 	w.image = *image = tr->images - 1;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clocks of an MPI job's nodes against that of rank 0's: what was measured
- * at MPI_Init and at MPI_Finalize becomes a straight line.
+ * The offsets of the clocks of an MPI job's nodes to the clock of rank 0's
+ * node: a straight line between the measurements at MPI_Init and MPI_Finalize.
  *
- * It comes from heads, which carry no check: a pair of measures that would bend
- * time by more than crystals do is no pair.
+ * They come from heads, which have no checksum: a second measurement that
+ * implies a drift beyond that of crystals is ignored.
  */
 #include <string.h>
 
 #include "lib/trace/internal.h"
 
 #define NS_MAX (1ll << 62)
-#define ERROR_MAX 1000000000ull /* a wider measure is worse than none */
+#define ERROR_MAX 1000000000ull /* a wider measurement is useless */
 #define DRIFT_SHARE 2000	/* 1/2,000: 500 ppm */
 
 struct measure {
 	int64_t ns, at, error;
 };
 
-/* Measure @which of @h, when it is one. */
+/* Read measurement @which of @h; false if it is implausible. */
 static bool get_measure(const struct reel_head *h, int which, struct measure *m)
 {
 	if (!h->peer_mono_ns[which] || h->peer_mono_ns[which] > NS_MAX ||
@@ -31,7 +31,7 @@ static bool get_measure(const struct reel_head *h, int which, struct measure *m)
 	return true;
 }
 
-/* @timens_ns: by what rank 0, who told its time, is before its host. */
+/* @timens_ns: rank 0's CLOCK_MONOTONIC minus that of its host. */
 static void set_peer(struct trace_clock *c, const struct reel_head *h,
 		     int64_t timens_ns)
 {

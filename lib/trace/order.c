@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what was indexed to processes, threads and the order of blocks.
+ * Build processes, threads and the order of blocks from the index.
  *
- * A process image may have been indexed twice, in its log and in its window,
- * and so may a block: the longer one counts. A block that a write cut short is
- * no damage when the window still had it whole.
+ * A process image may be indexed twice, in its log and in its window, and so
+ * may a block: the longer copy counts. A block that was cut short in the log is
+ * no damage when the window holds it whole.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static int by_uid(const void *va, const void *vb)
 	int d = ORDER(a->pub.head.uid, b->pub.head.uid);
 
 	d = d ? d : ORDER(a->pub.head.pid, b->pub.head.pid);
-	/* The window knows more than the head that its log began with. */
+	/* The head in the window is newer than the one in the log. */
 	d = d ? d : ORDER(b->pub.window, a->pub.window);
 	return d ? d : ORDER(a, b);
 }
@@ -45,7 +45,7 @@ static int by_thread(const void *va, const void *vb)
 	return d ? d : ORDER(a->tid, b->tid);
 }
 
-/* A thread's blocks; of those that are the same, the longest first. */
+/* A thread's blocks; among copies of a block, the longest first. */
 static int by_seq(const void *va, const void *vb)
 {
 	const struct trace_block *a = va, *b = vb;
@@ -81,7 +81,7 @@ static void free_image(struct trace_image *im)
 	free(im->text_bytes);
 }
 
-/* A second @im of the process @to: take what @to lacks. */
+/* @im is a second image of the process @to: copy missing data to @to. */
 static void merge_image(struct trace_image *to, struct trace_image *im)
 {
 	if (to->pub.texts < im->pub.texts) {
@@ -101,8 +101,8 @@ static void merge_image(struct trace_image *to, struct trace_image *im)
 }
 
 /*
- * Make one image of all with one uid and pid, in the order of their start.
- * @map gets the new index of each old one.
+ * Merge the images with one uid and pid, and sort by start. @map gets the new
+ * index of each old one.
  */
 static int order_images(struct reel_trace *tr, uint32_t *map,
 			struct reel_error *err)
@@ -189,8 +189,8 @@ static void order_blocks(struct reel_trace *tr)
 }
 
 /*
- * The @n blocks of one thread. A thread id that was used twice in a process
- * counts from 0 again: then time says the order, else the count does.
+ * Order the @n blocks of one thread: by sequence number, or by time if a number
+ * repeats. A thread id that is reused in a process counts from 0 again.
  */
 static void order_thread(struct reel_trace *tr, struct trace_thread *t,
 			 struct trace_block *b, uint32_t n)
@@ -271,8 +271,8 @@ static int find_uid(struct trace_image *const *ptr, uint32_t n, uint64_t uid,
 }
 
 /*
- * A process that is its own ancestor, in a trace that somebody made up, would
- * hold those who climb the tree forever: it gets no parent.
+ * A made-up trace may hold a process that is its own ancestor. Walks up the
+ * tree would never end: such a process gets no parent.
  */
 static int break_cycles(struct reel_trace *tr, struct reel_error *err)
 {

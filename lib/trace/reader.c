@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams: one thread's records, block after block; and what a trace says of
- * itself.
+ * Streams: one thread's records, block after block; and access to the trace.
  *
- * A stream holds no descriptor and at most a block: with many threads it holds
- * less than a block, so that ten thousand of them fit into 128 MiB. A record
- * that does not decode may be one whose end was not read yet.
+ * A stream holds no descriptor and at most one block. With many threads it
+ * holds less than a block, so that ten thousand streams fit into 128 MiB: a
+ * record that does not decode may be incomplete in the buffer.
  */
 #include "lib/trace/reader.h"
 
@@ -22,13 +21,12 @@
 
 struct reel_stream {
 	struct reel_trace *tr;
-	const struct trace_block *next,
-		*last; /* blocks to come: [next, last) */
+	const struct trace_block *next, *last; /* next blocks: [next, last) */
 	const struct trace_block *now;
 	struct trace_decoder d;
 	uint8_t *buf;
 	size_t room;   /* of buf, without the slack */
-	int64_t at;    /* in the file: what follows d.end */
+	int64_t at;    /* file offset of the byte after d.end */
 	uint32_t left; /* bytes of the block from there on */
 };
 
@@ -77,7 +75,7 @@ const char *reel_trace_text(const struct reel_trace_process *p, const char *key)
 	return NULL;
 }
 
-/* Bytes that a stream may hold: a block, or its share of the memory. */
+/* Buffer size of a stream: a block, or its share of the memory. */
 static size_t chunk_bytes(const struct reel_trace *tr)
 {
 	size_t share = STREAMS_BYTES / (tr->threads ? tr->threads : 1);
@@ -131,7 +129,7 @@ static int fail_changed(const struct reel_stream *s, struct reel_error *err)
 			 s->tr->file[s->now->file].path);
 }
 
-/* Does the block still stand where it was indexed? */
+/* True when the block is still at its indexed position. */
 static bool same_head(const struct trace_input *in, const struct trace_block *b)
 {
 	struct reel_block_head h;
@@ -143,8 +141,8 @@ static bool same_head(const struct trace_input *in, const struct trace_block *b)
 }
 
 /*
- * Go on behind the block. No damage where it stood in the window of a process
- * that went on: what it has written since is later than this trace.
+ * Skip the block. It is no damage in the window of a live process: the newer
+ * content is later than this trace.
  */
 static void skip_rest(struct reel_stream *s)
 {
@@ -152,14 +150,14 @@ static void skip_rest(struct reel_stream *s)
 	s->left = 0;
 }
 
-/* The rest of the block is lost: what is left of it is damage. */
+/* Skip the block and count the rest of it as damage. */
 static void drop_rest(struct reel_stream *s, const char *why)
 {
 	uint64_t bytes = (uint64_t)(s->d.end - s->d.p) + s->left;
 	char at[REEL_NUM];
 	int64_t from = s->at - (s->d.end - s->d.p);
 
-	/* Of a block that was cut the last record is cut, too: said before. */
+	/* The last record of a cut block: that damage is counted already. */
 	if (s->now->used < s->now->wanted && bytes < TRACE_RECORD_MAX)
 		goto out;
 	trace_damage_cut(s->tr, bytes, "'%s': block %u: %s at byte %s",
@@ -169,7 +167,7 @@ out:
 	skip_rest(s);
 }
 
-/* Fill the buffer: what is left moves to its front, more comes behind. */
+/* Refill the buffer: the rest moves to the front, new bytes follow. */
 static int fill_buffer(struct reel_stream *s, bool begin,
 		       struct reel_error *err)
 {
@@ -189,7 +187,7 @@ static int fill_buffer(struct reel_stream *s, bool begin,
 	}
 	memmove(s->buf, s->d.p, have);
 	good = trace_input_read(&in, s->buf + have, more, s->at);
-	/* After the bytes, so that a window that went on is noticed. */
+	/* Checked after the read, so that a changed window is noticed. */
 	same = !begin && !f->window ? true : same_head(&in, s->now);
 	trace_input_close(&in);
 	s->d.p = s->buf;
@@ -226,7 +224,7 @@ static int next_block(struct reel_stream *s, struct reel_error *err)
 	return fill_buffer(s, true, err) < 0 ? -1 : 1;
 }
 
-/* Behind a record that trace_decode() told to be @rc; @any: bytes were left. */
+/* Continue after trace_decode() returned @rc <= 0; @any: bytes were left. */
 static int __attribute__((noinline))
 next_slow(struct reel_stream *s, struct reel_record *rec, int rc, bool any,
 	  struct reel_error *err)
