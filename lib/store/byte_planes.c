@@ -2,9 +2,10 @@
 /*
  * Byte planes: the codec that all blocks share.
  *
- * A plane has one kind of byte, which suits an entropy coder, and a reader that
- * wants two columns decodes two. The directory is written behind the planes and
- * copied in front of them: nobody knows its length before.
+ * A plane holds one byte of each value: similar bytes suit an entropy coder,
+ * and a reader that needs two columns decodes two. The directory is built after
+ * the planes and copied in front of them, because its length is not known
+ * before.
  */
 #include "lib/store/byte_planes.h"
 
@@ -14,15 +15,15 @@
 #include <zstd.h>
 
 #define RAW_BELOW 48  /* shorter planes are not worth a frame */
-#define MAGIC_BYTES 4 /* of a frame; all have the same: left out */
-#define LEVELS 2      /* that a small store tries beside */
-/* Each column: its planes' lengths, or a constant. */
+#define MAGIC_BYTES 4 /* of a frame: always the same, not stored */
+#define LEVELS 2      /* tried in addition for a small store */
+/* Each column: the lengths of its planes, or a constant. */
 #define DIRECTORY_MAX (REEL_PLANES_COLUMNS * (1 + 8 * 5 + 10))
 #define FRONT (REEL_PLANES_HEAD + DIRECTORY_MAX)
 
 #define PLANES (REEL_PLANES_COLUMNS * 8)
 
-/* A plane of the block that is being written, and where it went. */
+/* A plane of the block that is being written, and its place in the output. */
 struct packed {
 	uint32_t n;
 	size_t at;
@@ -33,8 +34,8 @@ struct reel_codec {
 	ZSTD_CCtx *cctx;
 	ZSTD_DCtx *dctx;
 	uint64_t *value; /* one column */
-	uint8_t *plane;	 /* those of a block that is written; else one */
-	uint32_t room;	 /* values; as many bytes in each plane */
+	uint8_t *plane;	 /* all of a block for writing, one for reading */
+	uint32_t room;	 /* values, and bytes of each plane */
 	struct packed packed[PLANES];
 	int planes;	/* of the block so far */
 	uint8_t *frame; /* with its magic number; or a second try */
@@ -148,7 +149,7 @@ uint64_t *reel_byte_planes_begin(struct reel_codec *k, uint32_t n, int level)
 	return k->value;
 }
 
-/* Bytes of the largest value; 0: all values are the same. */
+/* Bytes of the largest value; 0: all values are equal. */
 static int planes_needed(const uint64_t *t, uint32_t n)
 {
 	uint64_t all = 0;
@@ -163,7 +164,7 @@ static int planes_needed(const uint64_t *t, uint32_t n)
 	return k;
 }
 
-/* A frame at @out, in k->frame while it is tried; its length, or 0. */
+/* Write the smallest frame to @out; k->frame is scratch. Its length, or 0. */
 static size_t make_frame(struct reel_codec *k, uint8_t *out, const void *bytes,
 			 size_t n)
 {
@@ -184,7 +185,7 @@ static size_t make_frame(struct reel_codec *k, uint8_t *out, const void *bytes,
 	return best;
 }
 
-/* Add @n bytes, compressed when that is shorter. Gives length << 1 | packed. */
+/* Add @n bytes, compressed if that is shorter. Returns length << 1 | packed. */
 static uint64_t pack_bytes(struct reel_codec *k, const void *bytes, size_t n)
 {
 	uint8_t *out = k->out + FRONT + k->used;
@@ -203,7 +204,7 @@ static uint64_t pack_bytes(struct reel_codec *k, const void *bytes, size_t n)
 	return (uint64_t)len << 1 | packed;
 }
 
-/* Byte @p of each value. */
+/* Extract byte @p of each value. */
 static void take_plane(uint8_t *restrict plane, const uint64_t *restrict value,
 		       uint32_t n, int p)
 {
@@ -212,8 +213,8 @@ static void take_plane(uint8_t *restrict plane, const uint64_t *restrict value,
 }
 
 /*
- * The plane behind those of the block so far. Columns that tell the calls apart
- * tell it alike: what packed a plane that was the same is copied.
+ * Add a plane to the block. Related columns often have equal planes: the output
+ * of an equal plane is copied.
  */
 static uint64_t put_plane(struct reel_codec *k, uint32_t n)
 {
@@ -253,7 +254,7 @@ void reel_byte_planes_put(struct reel_codec *k, uint32_t n)
 
 int reel_byte_planes_text(struct reel_codec *k, const char *text, size_t len)
 {
-	/* its length word in front: as long as the longest varint, kept free */
+	/* reserve the longest length word in front */
 	uint8_t word[10];
 	size_t at = k->used, n, bound = ZSTD_compressBound(len);
 
@@ -328,7 +329,7 @@ int reel_byte_planes_ready(struct reel_codec *k,
 	return k->dctx ? 0 : -1;
 }
 
-/* The frame of @len bytes at @src, which must give @n bytes, to @out. */
+/* Expand the frame of @len bytes at @src to exactly @n bytes at @out. */
 static int expand_frame(struct reel_codec *k, const uint8_t *src, size_t len,
 			void *out, size_t n)
 {
@@ -344,7 +345,7 @@ static int expand_frame(struct reel_codec *k, const uint8_t *src, size_t len,
 		       : -1;
 }
 
-/* The @n bytes that @word and @src say, in @k or in @src; NULL: damaged. */
+/* The @n bytes of a plane, in @k or at @src; NULL: damaged. */
 static const uint8_t *unpack_plane(struct reel_codec *k, const uint8_t *src,
 				   uint64_t word, uint32_t n)
 {

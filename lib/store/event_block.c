@@ -2,9 +2,9 @@
 /*
  * Event blocks: the codec of their columns.
  *
- * A column's values are turned into small unsigned numbers (transform), which
- * plane.c packs. Arithmetic is modulo 2^64, so any blob decodes without
- * undefined behaviour; ids in it are checked by whoever uses them.
+ * Each column is transformed to small unsigned numbers, which byte_planes.c
+ * packs. Arithmetic is modulo 2^64, so any blob decodes without undefined
+ * behaviour; users check the ids in it.
  */
 #include "lib/store/event_block.h"
 
@@ -17,13 +17,13 @@
 #define BLOCK_VERSION 2
 #define BLOCK_NESTED 1
 #define ZSTD_LEVEL 1
-#define PREDICTORS 256 /* keys that are remembered */
-/* Long columns start a few cache lines apart, or all meet in one set. */
+#define PREDICTORS 256 /* entries of the table */
+/* Long columns start some cache lines apart, else all map to one cache set. */
 #define COLUMN_PAD 24
 #define COLUMN_PAD_FROM 512
 #define WHY_MEMORY "out of memory"
 
-/* What was last seen with a key. */
+/* The last value of each key. */
 struct predictor {
 	int64_t key[PREDICTORS];
 	uint64_t value[PREDICTORS];
@@ -79,7 +79,7 @@ static inline void remember(struct predictor *p, int64_t key, uint64_t value)
 	p->value[i] = value;
 }
 
-/* Where the access of row @i ended. */
+/* The end offset of the access of row @i. */
 static inline uint64_t access_end(const struct reel_event_columns *c,
 				  uint32_t i)
 {
@@ -90,7 +90,7 @@ static inline uint64_t access_end(const struct reel_event_columns *c,
 							   : 0);
 }
 
-/* An access is expected where the last one of its open file ended. */
+/* Offsets, relative to the end of the previous access of the open file. */
 static void encode_offsets(const struct reel_event_columns *c, uint64_t *t)
 {
 	const int64_t *offset = c->v[REEL_COL_OFFSET];
@@ -129,8 +129,8 @@ static void decode_offsets(const struct reel_event_columns *c,
 }
 
 /*
- * Ids are expected to be what they last were with their key: 0. Others are told
- * by how far they are from the last that was told so.
+ * Ids: 0 if the id equals the last one with its key, else the difference to the
+ * last id that was encoded so.
  */
 static void encode_ids(const struct reel_event_columns *c, int col, int key,
 		       uint64_t *t)
@@ -143,7 +143,7 @@ static void encode_ids(const struct reel_event_columns *c, int col, int key,
 	predictor_init(&p);
 	for (uint32_t i = 0; i < c->n; i++) {
 		t[i] = 0;
-		/* most often as in the row before: told without the table */
+		/* mostly as in the previous row: no lookup needed */
 		if ((i && k[i] == k[i - 1] && v[i] == v[i - 1]) ||
 		    v[i] == predict(&p, k[i]))
 			continue;
@@ -171,7 +171,7 @@ static void decode_ids(const struct reel_event_columns *c, int col, int key,
 	}
 }
 
-/* The column as unsigned numbers that are small where I/O is regular. */
+/* Transform the column to unsigned numbers that are small for regular I/O. */
 static void encode_column(const struct reel_event_columns *c, int col,
 			  uint64_t *t)
 {
@@ -298,8 +298,8 @@ static bool starts_in_order(const struct reel_event_columns *c)
 }
 
 /*
- * Is the column one value, and does it stay one through its transform? Half of
- * the columns are: told without touching more than their first bytes.
+ * True when the column is one value, before and after its transform. Half of
+ * the columns are; the check mostly ends after a few bytes.
  */
 static bool column_is_constant(const struct reel_event_columns *c, int col)
 {
@@ -311,7 +311,7 @@ static bool column_is_constant(const struct reel_event_columns *c, int col)
 	case REEL_COL_START:
 	case REEL_COL_OFFSET:
 	case REEL_COL_RESULT:
-		return false; /* coded against other columns */
+		return false; /* encoded relative to other columns */
 	case REEL_COL_FILE:
 	case REEL_COL_FILE2:
 	case REEL_COL_OPEN:
@@ -350,7 +350,7 @@ int reel_event_block_encode(struct reel_codec *k,
 	return 0;
 }
 
-/* Columns that others are coded against come first, whoever asked. */
+/* Columns that others depend on come first. */
 static const uint8_t decode_order[REEL_COLUMNS] = {
 	REEL_COL_DUR,	REEL_COL_START, REEL_COL_ASKED,	 REEL_COL_RESULT,
 	REEL_COL_FD,	REEL_COL_OPEN,	REEL_COL_OFFSET, REEL_COL_FILE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event blocks: a run of one thread's events as compressed columns, the blob
- * in event_block.data. ioreel-store(5), "Blocks", is the specification.
+ * Event blocks: consecutive events of one thread as compressed columns, the
+ * blob in event_block.data. Specification: ioreel-store(5), "Blocks".
  *
  * This file goes into ioreel_sqlite.so too, so it needs only SQLite and zstd.
  */
@@ -46,31 +46,34 @@ struct reel_event_columns {
 	int64_t *v[REEL_COLUMNS]; /* one allocation, at v[0] */
 };
 
-/* 0, or -1: no memory, and @c as it was. Keeps the first c->n events. */
+/* Make room for @room events; keeps the first c->n. 0, or -1: no memory, and @c
+ * is unchanged. */
 int reel_event_columns_grow(struct reel_event_columns *c, uint32_t room);
 void reel_event_columns_fini(struct reel_event_columns *c);
 
 /*
- * Encode @c, in the order of the events' ends, as a blob that lives in @k until
- * the next call. 0, or -1: no memory.
+ * Encode @c, whose events are in the order of their ends, as a blob that is
+ * valid in @k until the next call. 0, or -1: no memory.
  */
 int reel_event_block_encode(struct reel_codec *k,
 			    const struct reel_event_columns *c,
 			    const void **blob, size_t *len);
 
 /*
- * Decode the columns of @mask (and those they need) into @c. @nested: starts
- * are not in order. 0; or -1 with @why: the blob is damaged, or no memory.
+ * Decode the columns of @mask (and the columns they depend on) into @c.
+ * @nested: starts are not in order. 0; or -1 with @why: the blob is damaged, or
+ * no memory.
  */
 int reel_event_block_decode(struct reel_codec *k, const void *blob, size_t len,
 			    uint32_t mask, struct reel_event_columns *c,
 			    bool *nested, const char **why);
 
 /*
- * Open file descriptions in a block of the same format, in the order of
- * open_id. Columns: OPEN, FILE, FD as they are; CALL process_id; ARG flags, -1:
- * not known; START open_ns, DUR until close_ns; COUNT says what of these two
- * is not known: a description without open_ns has START close_ns.
+ * Open file descriptions use a block of the same format, in the order of
+ * open_id. Columns: OPEN, FILE and FD have their usual meaning; CALL is
+ * process_id; ARG flags, -1: unknown; START open_ns, DUR the time until
+ * close_ns. Bits in COUNT: open_ns or close_ns is unknown; a description
+ * without open_ns has close_ns in START.
  */
 #define REEL_OPEN_NO_START 1
 #define REEL_OPEN_NO_END 2

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of a store for C: one thread's in the order of start (a walk over its
- * blocks), or the job's in the order of end (a heap of threads; a block holds
+ * Events of a store for C: of one thread in the order of start (a walk over its
+ * blocks), or of the job in the order of end (a heap of threads; a block holds
  * its events in the order of their end).
  */
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct block {
 
 /* One thread in the merge by end. */
 struct lane {
-	const struct block *block, *last; /* what is left of its blocks */
+	const struct block *block, *last; /* its remaining blocks */
 	struct reel_event_columns cols;
 	uint32_t at;
 	uint32_t process;
@@ -35,14 +35,14 @@ struct reel_events {
 	uint32_t files;
 	uint32_t *process; /* by thread_id */
 	uint32_t threads;
-	struct reel_event_walk *walk; /* one thread */
-	struct block *block;	      /* all threads */
+	struct reel_event_walk *walk; /* for one thread */
+	struct block *block;	      /* for all threads */
 	struct lane *lane, **waiting;
 	int lanes, next_waiting;
 	struct reel_merge_heap heap; /* of struct lane */
 	struct reel_codec *codec;
 	sqlite3_stmt *fetch;
-	struct lane *current; /* gave the last event */
+	struct lane *current; /* source of the last event */
 };
 
 static int db_fail(struct reel_events *it, struct reel_error *err)
@@ -58,7 +58,7 @@ static int block_fail(struct reel_events *it, const char *why,
 			 it->st->path, why);
 }
 
-/* Largest id of a dimension; a store that claims more than it can is damaged. */
+/* The largest id of a dimension table; one that is too large is damage. */
 static int largest_id(struct reel_events *it, const char *sql, uint32_t *out,
 		      struct reel_error *err)
 {
@@ -153,7 +153,7 @@ static int lane_order(const void *a, const void *b)
 	return x->block->thread < y->block->thread ? -1 : 1;
 }
 
-/* The list of blocks, by thread and in the order they were written. */
+/* Read the list of blocks, by thread and in the order of writing. */
 static int read_blocks(struct reel_events *it, struct reel_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -292,7 +292,7 @@ static void fill_event(const struct reel_events *it,
 		.arg2 = c->v[REEL_COL_ARG2][i],
 		.pos = c->v[REEL_COL_POS][i],
 	};
-	/* What a damaged store says must bear to be added. */
+	/* Clamp the times of a damaged store, so that sums do not overflow. */
 	ev->start_ns = metric_start(ev);
 	ev->dur_ns = metric_dur(ev);
 	if (ev->file > it->files)
@@ -330,7 +330,7 @@ static int lane_load(struct reel_events *it, struct lane *a,
 	return rc;
 }
 
-/* Step over the event that was given last. */
+/* Advance past the last returned event. */
 static int merge_step(struct reel_events *it, struct reel_error *err)
 {
 	struct lane *a = it->heap.item[0].stream;

@@ -2,10 +2,10 @@
 /*
  * The walk over the blocks of a store, thread after thread, by start.
  *
- * A thread's blocks come in the order of their smallest start. A call that
- * encloses others ends after them, maybe blocks later: so a block is opened as
- * soon as an event of an open one does not start before it. This file goes
- * into ioreel_sqlite.so too, so it needs only SQLite.
+ * The blocks of a thread are in the order of their smallest start. A call that
+ * encloses others ends after them, maybe blocks later, so a block is opened as
+ * soon as its smallest start is not after the next event of an open block. This
+ * file goes into ioreel_sqlite.so too, so it needs only SQLite.
  */
 #include "lib/store/event_walk.h"
 
@@ -28,7 +28,7 @@ struct walk_entry {
 struct walk_block {
 	struct reel_event_columns cols;
 	struct walk_entry entry;
-	uint32_t *order; /* by start; NULL: as they are */
+	uint32_t *order; /* by start; NULL: they are in order */
 	uint32_t next;
 };
 
@@ -36,11 +36,11 @@ struct reel_event_walk {
 	struct reel_codec *codec;
 	sqlite3_stmt *fetch;
 	uint32_t mask;
-	struct walk_entry *entry; /* all blocks asked for */
+	struct walk_entry *entry; /* all blocks in the range */
 	size_t entries, room, next;
 	struct walk_block *open;
 	size_t opens, open_room;
-	size_t last; /* of open: the row that was given out points into it */
+	size_t last; /* index in open: the last row points into it */
 };
 
 static const char walk_all[] =
@@ -168,7 +168,7 @@ void reel_event_walk_close(struct reel_event_walk *w)
 	free(w);
 }
 
-/* Stable merge sort of @order by start: events come nearly sorted. */
+/* Stable merge sort by start; events are nearly sorted. */
 static int sort_by_start(struct walk_block *b)
 {
 	const int64_t *start = b->cols.v[REEL_COL_START];
@@ -206,7 +206,7 @@ static int sort_by_start(struct walk_block *b)
 	return 0;
 }
 
-/* Decode the next block of the list into a free place of w->open. */
+/* Decode the next block of the list into a free entry of w->open. */
 static int walk_open_block(struct reel_event_walk *w, const char **why)
 {
 	struct walk_block *b;
@@ -259,7 +259,7 @@ static inline int64_t block_start(const struct walk_block *b)
 	return b->cols.v[REEL_COL_START][block_at(b)];
 }
 
-/* Drop the block of the last row if it is done; its memory is used again. */
+/* Close the block of the last row if it is done; its memory is reused. */
 static void walk_drop(struct reel_event_walk *w)
 {
 	struct walk_block last;

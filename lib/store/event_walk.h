@@ -18,17 +18,16 @@ struct reel_event_range {
 	int64_t thread;	 /* 0: all */
 	int64_t process; /* 0: all */
 	int64_t min_start_ns,
-		max_start_ns; /* blocks outside are skipped; events
-		outside may still come */
-	uint32_t mask;	      /* columns wanted; START and DUR always come */
+		max_start_ns; /* blocks outside are skipped; single events outside may be returned */
+	uint32_t mask; /* wanted columns; START and DUR are always included */
 };
 
-/* The event that the walk stands on. */
+/* The current event of the walk. */
 struct reel_event_row {
 	int64_t block_id;
 	uint32_t thread, process;
 	const struct reel_event_columns *cols;
-	uint32_t at; /* in cols */
+	uint32_t at; /* index in cols */
 };
 
 /* 0; or -1 with @why. Borrows @db until reel_event_walk_close(). */
