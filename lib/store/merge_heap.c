@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heap of a merge by end. Keys lie in the heap itself: a step compares no
+ * The heap of a merge by end. The heap holds the keys, so a step reads no
  * memory of the streams.
  */
 #include "lib/store/merge_heap.h"
@@ -14,7 +14,7 @@ static bool ends_before(const struct reel_merge_item *a,
 				      : a->thread < b->thread;
 }
 
-/* Put @e where it belongs, from the top down. */
+/* Replace the top by @e and sift it down. */
 static void sift_down(struct reel_merge_heap *h, struct reel_merge_item e)
 {
 	int i = 0, child;

@@ -2,9 +2,9 @@
 /*
  * Row blocks: the codec, and the texts in them.
  *
- * Of a text only what is new is kept: what it shares with the text before, at
- * its start and at its end, is counted. Every 8th text is whole, so that one
- * is found without all before it. Nothing in a blob is believed.
+ * A text is stored without the prefix and suffix that it shares with the
+ * previous text. Every 8th text is complete, so that a lookup does not decode
+ * all texts before it. No number in a blob is trusted.
  */
 #include "lib/store/row_block.h"
 
@@ -128,7 +128,7 @@ static int reserve_row_text(struct reel_row_text *p, size_t room)
 	return 0;
 }
 
-/* From the text of the row before to that of row @i. */
+/* Turn the text of row @i - 1 in @p into the text of row @i. */
 static int next_text(const struct reel_rows *r, uint32_t i,
 		     struct reel_row_text *p, const char **why)
 {
@@ -227,7 +227,7 @@ static bool wants_text(const struct reel_rows *r, uint32_t mask)
 	return r->kind->text && (mask & REEL_TEXT_MASK);
 }
 
-/* The text that the rows' middles say there is. */
+/* Decode the text of the block; its length is the sum of the middles. */
 static int decode_texts(struct reel_codec *k,
 			const struct reel_byte_planes *planes,
 			struct reel_rows *r, const char **why)

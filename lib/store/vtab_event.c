@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The virtual table `event`: rows out of compressed blocks.
+ * The virtual table `event`: rows from compressed blocks.
  *
- * Eponymous: it is there wherever the module is registered, and reads table
+ * Eponymous: it exists wherever the module is registered, and reads table
  * event_block of schema main. Constraints only skip blocks and rows; SQLite
- * checks each row again, so a bound taken too wide is never wrong.
+ * checks each row again, so a bound that is too wide is never wrong.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -78,13 +78,13 @@ struct event_cursor {
 	bool end;
 };
 
-/* idxNum: which constraints xFilter gets, in this order. */
+/* idxNum: the constraints that xFilter gets, in this order. */
 #define PLAN_THREAD 1
 #define PLAN_PROCESS 2
 #define PLAN_MIN 4
 #define PLAN_MAX 8
 
-/* The plan bit that constraint @c serves, or 0. */
+/* The plan bit of constraint @c, or 0. */
 static int plan_bit(const struct sqlite3_index_constraint *c)
 {
 	if (!c->usable)
@@ -107,7 +107,7 @@ static int plan_bit(const struct sqlite3_index_constraint *c)
 	return 0;
 }
 
-/* Events in the store, and threads: nobody needs better for a plan. */
+/* The number of events in the store, for the cost estimate. */
 static double count_events(sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -143,7 +143,7 @@ static int event_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
 	}
 	info->estimatedRows = (sqlite3_int64)rows + 1;
 	info->estimatedCost = rows + 100; /* the list of blocks */
-	/* the walk needs the mask of columns: hand it over as text */
+	/* the mask of columns for the walk, as text */
 	info->idxStr = sqlite3_mprintf("%llx", info->colUsed);
 	info->needToFreeIdxStr = 1;
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
@@ -200,8 +200,8 @@ static uint32_t column_mask(const char *text)
 }
 
 /*
- * A bound of any type as an integer that is not narrower; false when no row
- * can match (NULL).
+ * Convert a bound of any type to an integer that is not narrower; false when no
+ * row can match (NULL).
  */
 static bool start_bound(sqlite3_value *v, bool upper, int64_t *out)
 {
@@ -219,7 +219,7 @@ static bool start_bound(sqlite3_value *v, bool upper, int64_t *out)
 	case SQLITE_NULL:
 		return false;
 	default:
-		return true; /* text, blob: leave it to SQLite */
+		return true; /* text, blob: left to SQLite */
 	}
 }
 

@@ -2,8 +2,8 @@
 /*
  * The cursor over a virtual table whose rows have an id.
  *
- * A join looks for one id after the other, in any order: a cursor keeps the
- * blocks that it decoded, up to a limit. SQLite checks each row again.
+ * A join looks up one id after the other, in any order, so a cursor caches
+ * decoded blocks, up to a limit. SQLite checks each row again.
  */
 #include "lib/store/vtab_rows.h"
 
@@ -21,7 +21,7 @@ static int rows_connect(sqlite3 *db, void *aux, int argc,
 	return reel_vtab_connect(db, t->columns, t, out);
 }
 
-/* About as many as there are: ids begin at 1 and are dense. */
+/* The estimated number of rows: ids begin at 1 and are dense. */
 static double count_rows(const struct reel_vtab *tab)
 {
 	const struct reel_row_table *t = tab->aux;
@@ -36,7 +36,8 @@ static double count_rows(const struct reel_vtab *tab)
 	return n >= 1 && n < 1e12 ? n : 1;
 }
 
-/* xFilter gets both in one number: it is called for each row of a join. */
+/* idxNum holds both, so that xFilter, called for each row of a join, parses
+ * nothing. */
 #define PLAN_ID 1
 #define USED_SHIFT 1
 #define USED_COLUMNS 16
@@ -101,7 +102,7 @@ static int list_blocks(struct reel_row_cursor *c, sqlite3 *db)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Forget what block @e holds. */
+/* Free the content of block @e. */
 static void drop_block(struct reel_row_cursor *c, struct reel_row_entry *e)
 {
 	c->kept_bytes -= e->bytes;
@@ -155,7 +156,8 @@ fail:
 	return rc;
 }
 
-/* Make room among the decoded blocks: those go that nobody used of late. */
+/* Limit the cache: free blocks that were not used recently (clock
+ * algorithm). */
 static void limit_cache(struct reel_row_cursor *c,
 			const struct reel_row_entry *but)
 {
@@ -172,7 +174,7 @@ static void limit_cache(struct reel_row_cursor *c,
 	}
 }
 
-/* The blocks of open_file are those of events, the others have a kind. */
+/* Blocks of open_file have the format of event blocks, the others a kind. */
 static int decode_block(struct reel_row_cursor *c, struct reel_row_entry *e,
 			const void *blob, size_t len, const char **why)
 {
@@ -196,7 +198,7 @@ static int decode_block(struct reel_row_cursor *c, struct reel_row_entry *e,
 	return 0;
 }
 
-/* Block @e, decoded now if it was not. 0, or -1 with @why. */
+/* Decode block @e unless it is cached. 0, or -1 with @why. */
 static int fetch_block(struct reel_row_cursor *c, struct reel_row_entry *e,
 		       const char **why)
 {
@@ -221,7 +223,7 @@ static int fetch_block(struct reel_row_cursor *c, struct reel_row_entry *e,
 	return 0;
 }
 
-/* Entries whose min_id is not above @id. */
+/* The number of entries whose min_id is <= @id. */
 static size_t entries_to(const struct reel_row_cursor *c, int64_t id)
 {
 	size_t lo = 0, hi = c->entries;
@@ -237,13 +239,13 @@ static size_t entries_to(const struct reel_row_cursor *c, int64_t id)
 	return lo;
 }
 
-/* The first row of @e with an id that is not below @id. */
+/* The first row of @e with an id >= @id. */
 static uint32_t row_search(const struct reel_row_entry *e, int64_t id)
 {
 	uint64_t guess = (uint64_t)id - (uint64_t)e->id[0];
 	uint32_t lo = 0, hi = e->n;
 
-	/* where it is when none is missing before it */
+	/* its index if no id before it is missing */
 	if (guess < e->n && e->id[guess] == id)
 		return (uint32_t)guess;
 
@@ -264,12 +266,12 @@ static int fail_rows(struct reel_row_cursor *c, const char *why)
 	return reel_vtab_fail(c->base.pVtab, why);
 }
 
-/* Stand on the row of c->only: blocks may overlap, their ids do not. */
+/* Move to the row of c->only: ranges of blocks may overlap, ids do not. */
 static int find_row(struct reel_row_cursor *c)
 {
 	const char *why = "";
 
-	/* most often the row is in the block of the one before */
+	/* mostly the row is in the current block */
 	if (c->on && c->on->n) {
 		c->at = row_search(c->on, c->only);
 		if (c->at < c->on->n && c->on->id[c->at] == c->only)
@@ -293,7 +295,7 @@ static int find_row(struct reel_row_cursor *c)
 	return SQLITE_OK;
 }
 
-/* Stand on the first row of the next block. */
+/* Move to the first row of the next block. */
 static int next_block(struct reel_row_cursor *c)
 {
 	const char *why = "";
