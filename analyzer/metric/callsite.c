@@ -11,7 +11,6 @@
 #include "lib/store/insert.h"
 
 #include "analyzer/metric/metric.h"
-#include "analyzer/metric/table.h"
 
 static const char schema[] =
 #include "schemas/metric_callsite.sql.inc"
