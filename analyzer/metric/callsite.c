@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was done from where in the program, over the calls whose site was
- * recorded ("record --stacks"). Sites themselves come from the resolver.
+ * I/O by call site, for calls whose site was recorded ("record --stacks"). The
+ * resolver provides the sites.
  */
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ static int add_event(void *state, const struct metric_event *ev,
 {
 	struct sites_sum *s = state;
 	enum metric_op op = ev->op;
-	/* What has no file goes by the name of data, too. */
+	/* Calls without a file count as data. */
 	uint32_t class_ = ev->raw.class_ == REEL_CLASS_NONE ? REEL_CLASS_DATA
 							    : ev->raw.class_;
 	struct site_sum *sum;

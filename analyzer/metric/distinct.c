@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How often each value came, of values that are few. */
+/* Counts of distinct values, as long as they are few. */
 #include "analyzer/metric/distinct.h"
 
 #include <stdlib.h>

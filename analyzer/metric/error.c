@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that failed, by call and errno: a storm of ENOENT is a search path,
- * one of EAGAIN a poll.
+ * Failed calls, by call and errno: many ENOENT are a search path, many EAGAIN a
+ * polling loop.
  */
 #include <stdlib.h>
 

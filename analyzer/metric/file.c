@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One row per file that was touched.
+ * I/O of each file: one row per used file.
  *
- * The only metric whose memory grows with the number of files alone; the
- * counts are 32 bits wide for that.
+ * Memory grows with the number of files alone, so the counts have 32 bits.
  */
 #include <stdlib.h>
 
@@ -22,7 +21,7 @@ static const char schema[] =
 
 struct file {
 	uint32_t calls[METRIC_OPS], opens, errors, eof_reads;
-	uint32_t last_process; /* to see that there are more */
+	uint32_t last_process; /* to notice a second process */
 	uint64_t dur_ns[METRIC_OPS], bytes[2], mapped_bytes;
 	bool many;
 };
@@ -37,7 +36,7 @@ static void count_call(struct file *f, enum metric_op op,
 {
 	uint32_t calls = ev->calls;
 
-	if (op == METRIC_MAPPED) { /* bytes without a call of their own */
+	if (op == METRIC_MAPPED) { /* bytes without a call */
 		f->bytes[ev->raw.group == REEL_GROUP_WRITE] +=
 			(uint64_t)ev->bytes;
 		return;

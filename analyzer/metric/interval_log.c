@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams of intervals: a union whose bottom goes to a log of numbers, as gap
- * from the end of the one before, length, bytes read, bytes written.
+ * Streams of intervals: a union whose bottom goes to a spill log, as four
+ * numbers: gap to the end of the previous interval, length, bytes read, bytes
+ * written.
  *
- * A call that ends late may begin below that bottom. That part of it is kept
- * in memory and read as a stream of its own.
+ * A call that ends late may begin below that bottom. This part of it is kept in
+ * memory and read as a stream of its own.
  */
 #include "analyzer/metric/interval_log.h"
 
@@ -17,10 +18,10 @@
 #include "analyzer/metric/spill_log.h"
 
 struct reel_interval_source {
-	struct reel_spill_reader *reader; /* NULL: late */
+	struct reel_spill_reader *reader; /* NULL: reads late intervals */
 	const struct reel_interval *late;
 	uint32_t lates;
-	struct reel_interval iv; /* next to come */
+	struct reel_interval iv; /* the next one */
 	uint32_t tag;
 };
 
@@ -104,7 +105,7 @@ static void sift_down(struct reel_interval_merge *m, uint32_t i)
 	}
 }
 
-/* 1, 0 when @src has no more, -1. */
+/* Read the next interval of @src. 1, 0 at the end, -1. */
 static int next_interval(struct reel_interval_source *src,
 			 struct reel_error *err)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The heap behind ask_order.h: the access that was asked for first is on top.
- */
+/* The heap of issue_order.h: the access that was issued first is on top. */
 #include "analyzer/metric/issue_order.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went through mappings: bytes of touched pages, and the length of the
- * mappings of which that is not known.
+ * I/O through mappings: bytes of touched pages, and the length of mappings
+ * without this information.
  *
- * A piece of a mapping may be told twice, as read and as written; the two
- * records follow each other in their thread, at one time.
+ * A piece of a mapping may be recorded twice, as read and as written; the two
+ * records are adjacent in their thread, with one time.
  */
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static const char schema[] =
 
 struct process {
 	uint64_t mappings, length, told, bytes[2], timed;
-	/* The piece told last. */
+	/* The last piece. */
 	int64_t start_ns, offset;
 	uint32_t thread, open;
 };

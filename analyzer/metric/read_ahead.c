@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads that waited for read-ahead.
+ * Reads that waited for readahead.
  *
- * Linux counts the sectors for the thread that starts a fetch. With read-ahead
- * that is one read in dozens; the others find their pages on the way, and their
- * wait is as long. A slow read without a fetch is taken for such a wait only
- * inside the parts that the last two fetches of the file asked for.
+ * Linux counts the sectors for the thread that starts a fetch. With readahead
+ * this is one read in dozens; the other reads find pages in flight and wait as
+ * long. A slow read without a fetch counts as such a wait only inside the
+ * ranges of the last two fetches of the file.
  */
 #include "analyzer/metric/read_ahead.h"
 

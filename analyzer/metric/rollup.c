@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rollup that most questions are asked of: per process, call and size bin;
- * the totals of each call; and how many files each process met.
+ * The rollup behind most queries: sums per process, call and size bin; totals
+ * per call; the number of files of each process.
  *
- * This is where load waits for memory, so: a thread makes the same calls to one
- * file after the other, and the row that came after this one last time is
- * nearly always the right one.
+ * Load is bound by memory access here. A thread repeats its calls file by file,
+ * so each row remembers its successor, which is nearly always the next one.
  */
 #include <stdlib.h>
 
@@ -22,24 +21,24 @@ static const char schema[] =
 	;
 
 #define PAIRS_MAX (1u << 20)
-#define NO_BIN 63u /* the call moved nothing */
+#define NO_BIN 63u /* the call transferred nothing */
 
 enum outcome { DONE, FAILED, AT_END };
 
 struct row {
-	uint64_t bytes, dur_ns; /* may wrap, not trap */
+	uint64_t bytes, dur_ns; /* unsigned: may wrap, not trap */
 	uint64_t calls;
 	uint32_t process;
-	uint32_t what; /* see what_is() */
-	uint32_t next; /* the row that came after it, last time */
+	uint32_t kind; /* see row_kind() */
+	uint32_t next; /* its last successor */
 };
 
-struct place { /* where a thread is */
+struct place { /* the position of a thread */
 	uint32_t row, file;
 };
 
 struct rollup {
-	struct reel_intmap rows;  /* by process and what */
+	struct reel_intmap rows;  /* by process and kind */
 	struct reel_intmap pairs; /* of process and file */
 	struct row *row;
 	struct place *place; /* by thread_id */
@@ -47,7 +46,7 @@ struct rollup {
 	uint64_t asked_bytes[REEL_CALL_MAX][2]; /* I/O, messages */
 };
 
-/* Call, outcome, size bin, message: 10, 2, 6 bits and 1. */
+/* Call, outcome, size bin, message: 10, 2, 6 bits and 1 bit. */
 static uint32_t row_kind(const struct metric_event *ev, int64_t bytes)
 {
 	uint32_t outcome = metric_failed(&ev->raw) ? FAILED
@@ -61,9 +60,10 @@ static uint32_t row_kind(const struct metric_event *ev, int64_t bytes)
 	       (ev->op == METRIC_MESSAGE);
 }
 
-/* The row of @what in @process; @at is where the thread was. NULL with @err. */
+/* The row of @kind in @process; @at is the thread's last row. NULL with
+ * @err. */
 static struct row *find_row(struct rollup *r, struct place *at,
-			    uint32_t process, uint32_t what,
+			    uint32_t process, uint32_t kind,
 			    struct reel_error *err)
 {
 	uint32_t rows = r->rows.used, last = at->row, i;
@@ -71,23 +71,24 @@ static struct row *find_row(struct rollup *r, struct place *at,
 	if (last < rows) {
 		i = r->row[last].next;
 		at->row = i;
-		if (r->row[i].what == what && r->row[i].process == process)
+		if (r->row[i].kind == kind && r->row[i].process == process)
 			return &r->row[i];
 	}
-	i = reel_intmap_get(&r->rows, (uint64_t)process << 32 | what, err);
+	i = reel_intmap_get(&r->rows, (uint64_t)process << 32 | kind, err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&r->row, &r->row_room, i, sizeof(*r->row), err))
 		return NULL;
 	if (i == rows)
 		r->row[i] = (struct row){
-			.process = process, .what = what, .next = i};
+			.process = process, .kind = kind, .next = i};
 	if (last < rows)
 		r->row[last].next = i;
 	at->row = i;
 	return &r->row[i];
 }
 
-/* Did it open, read, write or map its file? As v_summary says of files. */
+/* True when the call opened, read, wrote or mapped its file, as v_summary
+ * counts files. */
 static bool uses_file(const struct metric_event *ev)
 {
 	if (ev->op == METRIC_READ || ev->op == METRIC_WRITE)
@@ -99,7 +100,7 @@ static bool uses_file(const struct metric_event *ev)
 		(ev->raw.call == REEL_CALL_MMAP && ev->raw.asked > 0));
 }
 
-/* @process uses @file. */
+/* Count @file as used by @process. */
 static int count_file(struct rollup *r, uint32_t process, uint32_t file,
 		      struct reel_error *err)
 {
@@ -132,7 +133,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	row->bytes += (uint64_t)bytes;
 	row->dur_ns += (uint64_t)ev->dur_ns;
 	if (ev->raw.asked > 0 && !metric_failed(&ev->raw))
-		r->asked_bytes[ev->raw.call][row->what & 1] +=
+		r->asked_bytes[ev->raw.call][row->kind & 1] +=
 			(uint64_t)ev->raw.asked;
 	if (ev->raw.file == at->file || !uses_file(ev))
 		return 0;
@@ -144,21 +145,21 @@ METRIC_FEED(rollup_feed)
 
 static uint32_t outcome_of(const struct row *row)
 {
-	return row->what >> 7 & 3;
+	return row->kind >> 7 & 3;
 }
 
 static int write_row(struct reel_insert *out, const struct row *row,
 		     struct reel_error *err)
 {
-	uint32_t bin = row->what >> 1 & 63;
+	uint32_t bin = row->kind >> 1 & 63;
 
 	reel_insert_int(out, row->process);
-	reel_insert_int(out, row->what >> 9);
+	reel_insert_int(out, row->kind >> 9);
 	if (bin == NO_BIN)
 		reel_insert_null(out);
 	else
 		reel_insert_int(out, bin);
-	reel_insert_int(out, row->what & 1);
+	reel_insert_int(out, row->kind & 1);
 	reel_insert_int(out, (int64_t)row->calls);
 	reel_insert_int(out, (int64_t)row->bytes);
 	reel_insert_int(out, (int64_t)row->dur_ns);
@@ -182,7 +183,8 @@ static int write_rollup(const struct rollup *r, struct reel_store *st,
 	return reel_insert_close(&out, rc);
 }
 
-/* Gives 1 by file_id for what is no file: kinds are known at the end. */
+/* Set not_file[id] for directories, pipes and sockets: kinds are known at the
+ * end. */
 static int read_kinds(struct reel_store *st, uint8_t **not_file, uint32_t *room,
 		      struct reel_error *err)
 {
@@ -256,10 +258,10 @@ struct total {
 	uint64_t calls, bytes, dur_ns, errors, eof_reads;
 };
 
-/* @total: two for each call. */
+/* @total has two elements for each call. */
 static void add_row(struct total *total, const struct row *row)
 {
-	struct total *t = &total[2 * (row->what >> 9) + (row->what & 1)];
+	struct total *t = &total[2 * (row->kind >> 9) + (row->kind & 1)];
 
 	t->calls += row->calls;
 	t->bytes += row->bytes;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sequentiality: is the next access where the last one ended?
+ * Sequentiality: does an access begin at the end of the previous one?
  *
- * Two answers. Ours keeps one position per open file description, which dup
- * and fork share; what is first there is neither sequential nor random, and
- * reads at the end of a file do not count; asynchronous operations stand where
- * they were submitted, however they ended. Darshan's keeps two positions per
- * file and process, sets them to 0 at each open, counts every call that did
- * not fail, and so finds the first access at offset 0 to be neither.
+ * There are two definitions. Ours keeps one position per OFD, shared through
+ * dup and fork; the first access is neither sequential nor random, reads at end
+ * of file do not count, and asynchronous operations are ordered by submission.
+ * Darshan keeps two positions per file and process, resets them to 0 at each
+ * open, and counts every call that did not fail, so it counts a first access at
+ * offset 0 as neither.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,23 +26,23 @@ static const char schema[] =
 
 enum { FIRST, CONSECUTIVE, SEQUENTIAL, RANDOM, UNKNOWN, ORDERS };
 
-#define PAGE 4096u /* open file descriptions in a page of positions */
+#define PAGE 4096u /* OFDs in a page of positions */
 
-/* Position + 2 of an open file description; 0: no access yet, 1: not known. */
+/* Position + 2 of an OFD; 0: no access yet, 1: unknown. */
 struct page {
 	uint64_t next[PAGE];
 };
 
 /*
- * Darshan's last bytes read and written, of a file in a process. An open sets
- * them back, so only files in use matter: two generations of a bounded number
- * of pairs are held, and one that was not used for so long begins at 0 again.
+ * Darshan's last bytes read and written, of a file in a process. An open resets
+ * them, so only files in use matter: memory holds two generations of a bounded
+ * number of pairs, and a pair that drops out restarts at 0.
  */
 #define PAIRS_MAX (1u << 16)
 
 struct pair {
 	uint64_t key;	    /* process << 32 | file */
-	int64_t last[2][2]; /* of what its POSIX module counts, of the rest */
+	int64_t last[2][2]; /* of its POSIX module, of the others */
 };
 
 struct generation {
@@ -56,12 +56,12 @@ struct darshan {
 };
 
 struct counts {
-	struct pair *pair; /* of the file at hand; NULL: look it up */
+	struct pair *pair; /* of the current file; NULL: look it up */
 	uint64_t order[2][ORDERS];
 	struct darshan darshan[REEL_LAYERS][2];
 };
 
-/* Accesses to a file that were not where the last one ended. */
+/* Accesses to a file that are not consecutive. */
 struct jumps {
 	uint32_t sequential, random;
 };
@@ -103,7 +103,7 @@ static uint64_t *find_position(struct sequence *s, uint32_t open,
 	return &s->page[p]->next[open % PAGE];
 }
 
-/* All pairs move: pointers to them are worth nothing any more. */
+/* Pairs move: drop the pointers to them. */
 static void forget_pairs(struct sequence *s)
 {
 	uint32_t i;
@@ -161,7 +161,7 @@ static struct pair *current_pair(struct sequence *s,
 	return pair;
 }
 
-/* The order of this access, and the position after it. */
+/* Classify an access and set the position after it. */
 static int classify_access(uint64_t *next, int64_t offset, int64_t bytes)
 {
 	uint64_t was = *next;
@@ -194,7 +194,7 @@ static int count_ours(void *state, const struct reel_access *a,
 		return -1;
 	order = classify_access(next, a->offset, a->bytes);
 	count[order]++;
-	/* One record for several calls: the others follow the first. */
+	/* One record for several calls: the others are consecutive. */
 	count[order == UNKNOWN ? UNKNOWN : CONSECUTIVE] += a->calls - 1;
 	if (order != SEQUENTIAL && order != RANDOM)
 		return 0;
@@ -225,7 +225,7 @@ static int add_ours(struct sequence *s, enum metric_op op,
 	return a.bytes ? reel_issue_order_add(&s->order, &a, err) : 0;
 }
 
-/* A stream's reads and writes are in a module of their own. */
+/* Darshan counts stdio streams in a module of their own. */
 static int64_t *last_bytes(struct pair *pair, const struct metric_event *ev)
 {
 	return pair->last[ev->raw.layer != REEL_LAYER_POSIX &&

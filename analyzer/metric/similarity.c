@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One number per thread that is equal in two runs when the thread made the
- * same calls in the same order with the same outcome: for "ioreel compare".
+ * A hash per thread that is equal in two runs if the thread made the same calls
+ * in the same order with the same results: for "ioreel compare".
  *
- * Chained over call, file, descriptors, offset, asked and returned bytes,
- * error; without times, addresses and streams' pointers. File ids differ from
- * run to run and paths are known only at the end: so the chain notes that the
- * thread went over to another file, a log keeps to which, and their paths are
- * chained when all is fed. Messages have a chain of their own: how they are
- * cut depends on timing. So have the calls of a layer above those that do the
- * work, as a replay plays these alone; which files were used through mappings
- * is added there, without an order: pages are told when a mapping ends. The
- * letters that mkstemp() made up are nobody's choice:
- * such a file is told by the rest of its name and its turn among those that its
- * thread made so.
+ * It chains call, file, descriptors, offset, bytes requested and returned, and
+ * errno; no times, addresses or stream pointers. File ids differ between runs
+ * and paths are known only at the end: the chain notes a change of file, a log
+ * records the new file, and the paths are chained at the end.
+ *
+ * Messages have a chain of their own: timing decides how they are split. So
+ * have calls of a higher layer, because a replay plays only the calls below;
+ * files used through mappings are added there, without an order, because pages
+ * are reported when a mapping ends. A file name made by mkstemp() is random: it
+ * is replaced by the rest of its name and its ordinal among such files of its
+ * thread.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -38,7 +38,7 @@ static const char schema[] =
 #define STEP 0x9e3779b97f4a7c15ull
 
 #define LOG_BYTES (16u << 20)
-#define MADE_UP 6 /* letters */
+#define MADE_UP 6 /* random letters */
 
 enum { IO, MESSAGES, UPPER, CHAINS };
 
@@ -52,7 +52,8 @@ struct sequences {
 	struct chain (*thread)[CHAINS];
 	uint32_t room;
 	struct reel_intmap mapped[2]; /* thread and file: read, written */
-	uint32_t *made; /* by file: as which of its thread's, 0: not so */
+	uint32_t *
+		made; /* by file: ordinal of mkstemp() in its thread, 0: none */
 	uint32_t made_room;
 	struct reel_spill_log
 		*log; /* stream CHAINS * thread + chain: file ids */
@@ -74,10 +75,10 @@ static uint64_t mix_hash(uint64_t h, uint64_t v)
 }
 
 /*
- * Independent products, so that they run side by side. The number of a
- * descriptor is what other threads left free: it counts only where no file says
- * what the call is on, but was on something: a number that was not open may be
- * any. Two opens of one file differ in their offsets.
+ * Independent products, so that the processor computes them in parallel. fd
+ * numbers depend on other threads: they count only when no file identifies the
+ * call, except for EBADF, where they may be any. Two opens of one file differ
+ * in their offsets.
  */
 static uint64_t hash_event(const struct metric_event *ev, uint32_t turns)
 {
@@ -119,7 +120,7 @@ static int count_made_up(struct sequences *s, const struct metric_event *ev,
 	return 0;
 }
 
-/* Pages of a mapping were touched: no call, and never the same ones twice. */
+/* Touched pages of a mapping: no call, and they vary between runs. */
 static int add_mapped(struct sequences *s, const struct metric_event *ev,
 		      struct reel_error *err)
 {
@@ -173,7 +174,7 @@ static int add_event(void *state, const struct metric_event *ev,
 
 METRIC_FEED(sequences_feed)
 
-/* The number of a pipe or socket says nothing about the job: left out. */
+/* Hash a path, without the inode number of a pipe or socket. */
 static uint64_t path_hash(const char *path, const char *kind, uint32_t made)
 {
 	bool numbered = !strcmp(kind, "pipe") || !strcmp(kind, "socket");
@@ -224,7 +225,7 @@ out:
 	return rc;
 }
 
-/* The paths that a chain turned to, in their order. */
+/* Chain the paths of the log, in their order. */
 static int add_paths(struct sequences *s, uint32_t stream, struct chain *c,
 		     const uint64_t *hash, uint32_t room,
 		     struct reel_error *err)
@@ -243,7 +244,7 @@ static int add_paths(struct sequences *s, uint32_t stream, struct chain *c,
 	return more;
 }
 
-/* The sum of what each thread used through mappings, whatever the order. */
+/* Sum the hashes of each thread's mapped files: independent of the order. */
 static void sum_mapped(const struct sequences *s, uint64_t *sum,
 		       const uint64_t *hash, uint32_t room)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Logs of small records: LEB128 numbers in chunks; no record is cut by the end
- * of its chunk.
+ * Logs of small records: LEB128 numbers in chunks; a record never spans two
+ * chunks.
  */
 #include "analyzer/metric/spill_log.h"
 
@@ -14,7 +14,7 @@
 #include "lib/error.h"
 #include "lib/intmap.h"
 
-#define FIRST_CHUNK_BYTES 256u /* most of ten thousand threads do little */
+#define FIRST_CHUNK_BYTES 256u /* most threads do little I/O */
 #define CHUNK_BYTES 4096u
 #define RECORD_MAX (10u * REEL_SPILL_NUMBERS)
 
@@ -41,8 +41,8 @@ struct reel_spill_reader {
 	struct reel_spill_log *log;
 	struct stream *stream; /* NULL: nothing was written */
 	uint32_t chunk, at;
-	const uint8_t *data; /* of the chunk; NULL: not there yet */
-	uint8_t *buffer;     /* for chunks that lie in the file */
+	const uint8_t *data; /* of the chunk; NULL: not loaded */
+	uint8_t *buffer;     /* for chunks in the file */
 };
 
 int reel_spill_log_new(struct reel_spill_log **out, size_t memory_bytes,
@@ -76,7 +76,7 @@ static int open_file(struct reel_spill_log *log, struct reel_error *err)
 	return 0;
 }
 
-/* A full chunk goes to the file. */
+/* Write a full chunk to the file. */
 static int spill_chunk(struct reel_spill_log *log, struct chunk *c,
 		       struct reel_error *err)
 {
@@ -99,7 +99,7 @@ static int spill_chunk(struct reel_spill_log *log, struct chunk *c,
 	return 0;
 }
 
-/* Behind @full, the last one; NULL: it is the first. */
+/* Add a chunk after @full, the last one; NULL: the first chunk. */
 static struct chunk *new_chunk(struct reel_spill_log *log, struct stream *s,
 			       struct chunk *full, struct reel_error *err)
 {

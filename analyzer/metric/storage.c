@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What reads fetched from the storage, by file: the arg2 of their records
- * (trace_format.h, FETCHED), which few of them have.
+ * Reads that fetched from storage, by file. The bytes are arg2 of their records
+ * (trace_format.h, FETCHED).
  */
 #include <stdlib.h>
 

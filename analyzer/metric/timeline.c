@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * I/O over time: per second and process what was called and what moved.
+ * I/O over time: calls, bytes and time per second and process.
  *
  * The bytes and the time of a call are spread over the seconds that it covers,
- * in proportion, and add up exactly; the call itself counts where it ends. A
- * job of many processes and days gets wider bins, so that memory is bounded.
+ * in proportion, and their sums are exact; the call itself counts in the bin of
+ * its end. For many processes or days the bins get wider, so that memory is
+ * bounded.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static const char schema[] =
 
 #define FIRST_WIDTH_NS INT64_C(1000000000)
 #define BINS_MAX (1u << 18)
-#define SPREAD_MAX 65536 /* bins that one call may cover before they widen */
+#define SPREAD_MAX 65536 /* bins that a call may cover before they widen */
 #define WIDEST_NS (METRIC_TIME_MAX * 4)
 
 struct bin {
@@ -31,9 +32,9 @@ struct bin {
 	uint64_t calls[METRIC_OPS], dur_ns[METRIC_OPS], bytes[2];
 };
 
-/* The bin in which a process was last: nearly always it still is. */
+/* The last bin of a process: nearly always the next one, too. */
 struct cursor {
-	int64_t from_ns, to_ns; /* 0, 0: nowhere */
+	int64_t from_ns, to_ns; /* 0, 0: none */
 	uint32_t bin;
 };
 
@@ -59,7 +60,7 @@ static struct bin *bin_at(struct timeline *t, uint32_t process, int64_t index,
 {
 	uint32_t i;
 
-	/* Times end at 2^53 ns: an index of seconds fits 24 bits. */
+	/* Times are below 2^53 ns: an index of seconds fits 24 bits. */
 	i = reel_intmap_get(&t->map, (uint64_t)process << 32 | (uint64_t)index,
 			    err);
 	if (i == REEL_NO_INDEX ||
@@ -83,7 +84,7 @@ static void add_bin(struct bin *to, const struct bin *from)
 	to->bytes[1] += from->bytes[1];
 }
 
-/* Bins of twice the width: half of them, more or less. */
+/* Double the width of the bins: about half of them remain. */
 static int widen_bins(struct timeline *t, struct reel_error *err)
 {
 	struct timeline wide = {.width_ns = t->width_ns * 2};
@@ -110,7 +111,7 @@ static int widen_bins(struct timeline *t, struct reel_error *err)
 	return 0;
 }
 
-/* @amount, as much as has come at @at of the way from @start to @end. */
+/* The share of @amount up to @at, between @start and @end. */
 static uint64_t share_until(uint64_t amount, int64_t start, int64_t end,
 			    int64_t at)
 {
@@ -153,7 +154,7 @@ static int widen_for_call(struct timeline *t, int64_t dur_ns,
 	return 0;
 }
 
-/* The bin in which @ev ends; *@whole: it began there too. */
+/* The bin in which @ev ends; *@whole: it began there, too. */
 static struct bin *last_bin(struct timeline *t, const struct metric_event *ev,
 			    bool *whole, struct reel_error *err)
 {
