@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A growing byte string, always ended by a NUL that does not count.
+ * A growing byte string; a NUL that len does not count always ends it.
  *
  * room counts the NUL, len does not: room > len wherever data is not NULL.
  */
@@ -129,7 +129,8 @@ int reel_buf_read_file(struct reel_buf *b, const char *path, size_t most,
 	for (;;) {
 		ssize_t n;
 
-		/* No size from fstat: files under /proc say 0. */
+		/* The size from fstat is useless: it is 0 for files under
+		 * /proc. */
 		if (reserve_bytes(b, 4096, err))
 			goto out;
 		n = read(fd, b->data + b->len, b->room - b->len - 1);
@@ -175,7 +176,7 @@ static int write_all(int fd, const struct reel_buf *b)
 	return 0;
 }
 
-/* A device or pipe has no other name to be renamed from. */
+/* Write to a device or pipe, which cannot be replaced by rename. */
 static int write_device(const struct reel_buf *b, const char *path,
 			struct reel_error *err)
 {
@@ -210,7 +211,7 @@ int reel_buf_write_file(const struct reel_buf *b, const char *path,
 			  strerror(errno));
 		goto out;
 	}
-	/* Network file systems tell of a full disk only at close. */
+	/* Network file systems report a full disk only at close. */
 	rc = write_all(fd, b);
 	if (close(fd))
 		rc = -1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one parser of command lines, and the words that every command shares.
+ * The parser of command lines and the error output of all commands.
  *
- * A command is a row in main.c's table and one file cmd_NAME.c that defines a
- * struct reel_command. Options are a table too, so that --help, the parser and
- * the manual's synopsis cannot drift apart.
+ * A command is a row in the table of cmd/main.c and a file cmd/NAME.c that
+ * defines a struct reel_command. Options are a table too, so that --help, the
+ * parser and the synopsis in the manual agree.
  */
 #ifndef LIB_CLI_H
 #define LIB_CLI_H
@@ -15,17 +15,17 @@
 struct reel_error;
 
 enum reel_opt_type {
-	REEL_OPT_FLAG,	/* bool * */
-	REEL_OPT_TEXT,	/* const char **: never empty */
-	REEL_OPT_MAYBE, /* const char **: what follows after '=', or "" alone */
-	REEL_OPT_LIST,	/* struct reel_opt_list *: may be given many times */
-	REEL_OPT_INT,	/* int64_t *, within [min, max] */
+	REEL_OPT_FLAG,	 /* bool * */
+	REEL_OPT_TEXT,	 /* const char **: never empty */
+	REEL_OPT_MAYBE,	 /* const char **: the value after '=', or "" */
+	REEL_OPT_LIST,	 /* struct reel_opt_list *: may be repeated */
+	REEL_OPT_INT,	 /* int64_t *, within [min, max] */
 	REEL_OPT_DOUBLE, /* double *, within [min, max] */
 	REEL_OPT_CHOICE, /* int *: index into choices, "a|b|c" */
 };
 
 struct reel_opt_list {
-	const char **item; /* borrowed words in an array of ours */
+	const char **item; /* borrowed words in an allocated array */
 	int n;
 };
 
@@ -51,21 +51,21 @@ struct reel_command {
 
 /*
  * Parse @argv against @opts (ended by a NULL name). Stops at "--" (dropped) or,
- * when @stop_at_word, at the first word that is no option. Long options may be
- * given as --name=value or --name value; letters as -o value, -ovalue.
- * --help prints the help of @cmd on stdout.
+ * when @stop_at_word, at the first word that is no option. Long options are
+ * given as --name=value or --name value; letters as -o value, -ovalue. --help
+ * prints the help of @cmd on stdout.
  *
- * Returns the index of the first word left (words are moved behind options),
- * or -1: an error was printed with a line of usage, exit with 2; or -2: help
- * was printed, exit with 0.
+ * Returns the index of the first remaining word (words are moved after the
+ * options), or -1: an error was printed with a line of usage, exit with 2; or
+ * -2: help was printed, exit with 0.
  */
 int reel_cli_parse(const struct reel_command *cmd, const struct reel_opt *opts,
 		   bool stop_at_word, int argc, char **argv);
 
-/* "ioreel CMD: TEXT" on stderr. Returns the exit status that @err asks for. */
+/* Print "ioreel CMD: TEXT" on stderr. Returns the exit status for @err. */
 int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err);
 
-/* Wrong usage: the message and one line of usage. Returns 2. */
+/* Wrong usage: print the message and one line of usage. Returns 2. */
 int reel_cli_usage(const struct reel_command *cmd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

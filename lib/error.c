@@ -2,8 +2,8 @@
 /*
  * Errors: a struct on the caller's stack; the first failure wins.
  *
- * A message too long for the struct loses its middle, not its end: the end
- * says why.
+ * A message that is too long loses its middle, not its end, which has the
+ * reason.
  */
 #include "lib/error.h"
 
@@ -19,7 +19,7 @@
 
 #define TAIL_BYTES 256
 
-/* @text, already printable, into @out; a cut never halves a character. */
+/* Copy @text, which is printable, to @out; a cut never splits a character. */
 static void fit_text(char out[static REEL_ERROR_BYTES], const char *text,
 		     size_t len)
 {
@@ -87,7 +87,7 @@ static int no_memory(size_t n, size_t bytes, struct reel_error *err)
 			 n, bytes);
 }
 
-/* A product no allocator should see: sanitizers abort on it. */
+/* True for a size that no allocator should see: sanitizers abort on it. */
 static bool too_much(size_t n, size_t bytes)
 {
 	size_t product;
@@ -111,7 +111,7 @@ int reel_grow(void *p, size_t n, size_t bytes, struct reel_error *err)
 {
 	void *old, *new = NULL;
 
-	/* The caller's pointer may be of any type: no cast to void **. */
+	/* The caller's pointer may have any type: no cast to void **. */
 	memcpy(&old, p, sizeof(old));
 	if (!too_much(n, bytes))
 		new = realloc(old, n && bytes ? n * bytes : 1);

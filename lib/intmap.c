@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A map from 64-bit keys to dense indices, and the arrays behind them.
+ * A map from 64-bit keys to dense indices, and arrays that grow with an index.
  *
- * At most half of the slots are used, so that a probe ends soon.
+ * At most half of the slots are used, so that probes are short.
  */
 #include "lib/intmap.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A map from 64-bit keys to dense 32-bit indices, for hot paths: open
- * addressing, a slot is half a line of cache, nothing is ever removed.
+ * addressing, 16 bytes per slot, no removal. And arrays that grow with an
+ * index.
  */
 #ifndef LIB_INTMAP_H
 #define LIB_INTMAP_H
@@ -33,7 +34,8 @@ static inline uint32_t reel_intmap_slot_of(uint64_t key, uint32_t mask)
 	return (uint32_t)(key >> 29) & mask;
 }
 
-/* Give @key the next index. The index, or REEL_NO_INDEX with @err filled. */
+/* Give @key, which is not in the map, the next index. Returns it, or
+ * REEL_NO_INDEX with @err filled. */
 uint32_t reel_intmap_insert(struct reel_intmap *m, uint64_t key,
 			    struct reel_error *err);
 
@@ -52,8 +54,9 @@ static inline uint32_t reel_intmap_find(const struct reel_intmap *m,
 }
 
 /*
- * Index of @key; a new one gets the number of keys before it, so the caller
- * sees a new key by index == its own count. REEL_NO_INDEX with @err filled.
+ * The index of @key; a new key gets the next index, which the caller recognizes
+ * because it equals the previous number of keys. REEL_NO_INDEX with @err
+ * filled.
  */
 static inline uint32_t reel_intmap_get(struct reel_intmap *m, uint64_t key,
 				       struct reel_error *err)
@@ -68,13 +71,14 @@ static inline uint32_t reel_intmap_get(struct reel_intmap *m, uint64_t key,
 void reel_intmap_clear(struct reel_intmap *m); /* memory is kept */
 void reel_intmap_fini(struct reel_intmap *m);
 
-/* The slow part of reel_array_reach(). */
+/* The slow path of reel_array_reach(). */
 int reel_array_widen(void *p, uint32_t *room, uint32_t index, size_t bytes,
 		     struct reel_error *err);
 
 /*
- * Make room for element @index in the array *@p of elements of @bytes with
- * room for *@room, by doubling; new elements are zero. 0 or -1 with @err.
+ * Make room for element @index in the array *@p of elements of @bytes. *@room
+ * is the number of elements; it is doubled as needed, and new elements are
+ * zero. 0 or -1 with @err.
  */
 static inline int reel_array_reach(void *p, uint32_t *room, uint32_t index,
 				   size_t bytes, struct reel_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths as text: the working directory, ".", ".." and a root taken out. */
+/* Resolve paths as text: working directory, ".", ".." and a root directory. */
 #include "lib/path.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one progress line: what, a bar, how far, rate, time left.
+ * The progress line: title, bar, share, rate, time left.
  *
- * Nothing is drawn before SHOW_NS, so quick work stays quiet; the line is drawn
- * over in place, and taken away by stop().
+ * Nothing is drawn before SHOW_NS, so quick work stays quiet; the line is
+ * redrawn in place, and removed by reel_progress_stop().
  */
 #include "lib/progress.h"
 
@@ -18,7 +18,7 @@
 
 #define SHOW_NS 1000000000ll
 #define AGAIN_NS 100000000ll
-/* The rate of the first part says little of the rest, unless it took long. */
+/* The rate at the start predicts little, unless it took long. */
 #define EARLY_SHARE 0.05
 #define EARLY_NS 10000000000ll
 
@@ -30,10 +30,11 @@ static int64_t now_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-void reel_progress_start(struct reel_progress *p, const char *what,
+void reel_progress_start(struct reel_progress *p, const char *title,
 			 const char *unit, uint64_t total)
 {
-	*p = (struct reel_progress){.what = what, .unit = unit, .total = total};
+	*p = (struct reel_progress){
+		.title = title, .unit = unit, .total = total};
 	p->width = reel_terminal_columns(STDERR_FILENO);
 	if (p->width < 40 || reel_terminal_dumb())
 		p->width = 0;
@@ -57,7 +58,7 @@ static void cut_line(char *line, int columns)
 	*line = '\0';
 }
 
-/* Until the work is done; 0: nobody can tell. */
+/* Estimated time until the end; 0: unknown. */
 static double left_ns(const struct reel_progress *p, uint64_t done, int64_t now)
 {
 	double age_ns = (double)(now - p->start_ns);
@@ -83,7 +84,7 @@ static void draw_line(struct reel_progress *p, uint64_t done, int64_t now)
 		double left = left_ns(p, done, now);
 
 		n = snprintf(line, sizeof(line), "%.*s %s %3.0f %%  %s%s%s/s",
-			     p->width / 2, p->what,
+			     p->width / 2, p->title,
 			     reel_terminal_bar(bar, 20, share), share * 100,
 			     format_amount(a, p->unit, rate), bytes ? "" : " ",
 			     bytes ? "" : p->unit);
@@ -92,13 +93,13 @@ static void draw_line(struct reel_progress *p, uint64_t done, int64_t now)
 				 "  %s left", reel_num_time(b, left));
 	} else {
 		snprintf(line, sizeof(line), "%.*s  %s%s%s  %s%s%s/s",
-			 p->width / 2, p->what,
+			 p->width / 2, p->title,
 			 format_amount(a, p->unit, (double)done),
 			 bytes ? "" : " ", bytes ? "" : p->unit,
 			 format_amount(b, p->unit, rate), bytes ? "" : " ",
 			 bytes ? "" : p->unit);
 	}
-	/* What reaches the last column may go on in the next line. */
+	/* A character in the last column may wrap to the next line. */
 	cut_line(line, p->width - 1);
 	fprintf(stderr, "\r%s\033[K", line);
 	fflush(stderr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the terminal can show, and what is shown on it the same way everywhere.
+ * Output on a terminal: width, colour, encoding, names and bars.
  *
  * The locale is the program's: main() calls setlocale(LC_CTYPE, "") once.
  */
@@ -92,7 +92,7 @@ int reel_terminal_words(FILE *f, const char *text, int most, int indent, int at)
 void reel_terminal_lines(FILE *f, const char *text)
 {
 	if (reel_terminal_line(f) == INT_MAX) {
-		fputs(text, f); /* at once: ranks may share it */
+		fputs(text, f); /* in one write: ranks may share the file */
 		return;
 	}
 	while (*text) {
@@ -193,7 +193,7 @@ void reel_terminal_name(FILE *f, const char *name)
 	while (len) {
 		size_t n = len < 1024 ? len : 1024;
 
-		/* Do not cut a character in two. */
+		/* Do not split a character. */
 		while (n < len && n > 1020 && (name[n] & 0xc0) == 0x80)
 			n--;
 		reel_text_escape(shown, sizeof(shown), name, n);

@@ -15,23 +15,23 @@ struct reel_buf;
  * one of them is longer than 31 bytes. */
 int reel_edit_distance(const char *a, const char *b);
 
-/* Columns of the terminal behind @fd, 80 when it does not say; 0: none. */
+/* Columns of the terminal @fd, 80 when unknown; 0: no terminal. */
 int reel_terminal_columns(int fd);
 
-/* Columns of a line of @f: of a terminal its own, but no fewer than 40, so that
- * a cell has room; INT_MAX of what is none. */
+/* Columns of a line of @f: at least 40 on a terminal, so that a cell fits;
+ * INT_MAX for a file or pipe. */
 int reel_terminal_line(FILE *f);
 
 /*
- * Print the words of @text on @f in lines of at most @most columns, fewer where
- * the terminal has fewer, each after the first indented by @indent; the first
- * is already @at columns wide. A word is never cut; INT_MAX: a file's lines
- * have no end. Returns the columns of the last line.
+ * Print the words of @text on @f in lines of at most @most columns, or of the
+ * terminal's width. Lines after the first are indented by @indent; the first is
+ * already @at columns wide. A word is never split; with INT_MAX a line in a
+ * file has no limit. Returns the columns of the last line.
  */
 int reel_terminal_words(FILE *f, const char *text, int most, int indent,
 			int at);
 
-/* The lines of @text on @f; on a terminal they go on in the next, indented. */
+/* Print the lines of @text on @f; a terminal wraps them with an indent. */
 void reel_terminal_lines(FILE *f, const char *text);
 
 /* True when TERM is unset or "dumb": a line cannot be redrawn in place. */
