@@ -2,8 +2,8 @@
 /*
  * ioreel: one program with a table of commands.
  *
- * A new command is a row here and a file cmd_NAME.c. The rows stand in the
- * order of the work, not of the alphabet; one with no task is not shown.
+ * A new command is a row here and a file cmd/NAME.c. The rows are in the order
+ * of use, not of the alphabet; a command without a task is hidden.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static void print_verbs(void)
 	putchar('\n');
 }
 
-static const struct reel_command *find(const char *name)
+static const struct reel_command *find_command(const char *name)
 {
 	size_t i;
 
@@ -59,7 +59,7 @@ static const struct reel_command *find(const char *name)
 	return NULL;
 }
 
-static int unknown(const char *word)
+static int unknown_command(const char *word)
 {
 	struct reel_error err = {0};
 	const char *near = NULL;
@@ -85,25 +85,25 @@ static int unknown(const char *word)
 	return 2;
 }
 
-static int run(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
-	const struct reel_command *cmd = find(argv[0]);
+	const struct reel_command *cmd = find_command(argv[0]);
 
-	return cmd ? cmd->run(argc, argv) : unknown(argv[0]);
+	return cmd ? cmd->run(argc, argv) : unknown_command(argv[0]);
 }
 
-static int help(int argc, char **argv)
+static int print_help(int argc, char **argv)
 {
 	char ask[] = "--help";
 	char *words[] = {argc > 1 ? argv[1] : NULL, ask, NULL};
 
 	if (argc > 1)
-		return run(2, words);
+		return run_command(2, words);
 	print_verbs();
 	return 0;
 }
 
-static int dispatch(int argc, char **argv)
+static int run_words(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "help";
 
@@ -113,14 +113,14 @@ static int dispatch(int argc, char **argv)
 	}
 	if (!strcmp(word, "help") || !strcmp(word, "--help") ||
 	    !strcmp(word, "-h"))
-		return help(argc - 1, argc > 1 ? argv + 1 : argv);
-	return run(argc - 1, argv + 1);
+		return print_help(argc - 1, argc > 1 ? argv + 1 : argv);
+	return run_command(argc - 1, argv + 1);
 }
 
 /*
- * Started without descriptor 0, 1 or 2, the next file opened would become it,
- * and messages would land in a trace or a store. The stand-in refuses what
- * does not fit it, and is closed on exec: a recorded job finds none, as before.
+ * If descriptor 0, 1 or 2 is closed, the next opened file would get its number,
+ * and messages would be written into a trace or a store. Fill the gap with a
+ * read-only /dev/null, closed on exec: a recorded job sees no difference.
  */
 static void fill_standard_descriptors(void)
 {
@@ -133,13 +133,13 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
-/* A full disk behind stdout is a failure, a reader that left is not. */
+/* True on failure: a full disk is one, a closed pipe (EPIPE) is not. */
 static bool end_output(bool say)
 {
 	errno = 0;
 	if (!fflush(stdout) && !ferror(stdout))
 		return false;
-	/* It failed earlier, and only the kernel knows why. */
+	/* An earlier write failed: write again to get its errno. */
 	if (!errno && write(STDOUT_FILENO, "\n", 1) == 1)
 		errno = EIO;
 	if (errno == EPIPE)
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 
 	fill_standard_descriptors();
 	setlocale(LC_CTYPE, "");
-	status = dispatch(argc, argv);
-	/* A command that failed has said why. */
+	status = run_words(argc, argv);
+	/* A failed command has already printed its error. */
 	return end_output(status != 1) && !status ? 1 : status;
 }
