@@ -49,7 +49,7 @@ static void print_verbs(void)
 	putchar('\n');
 }
 
-static const struct reel_command *find_command(const char *name)
+static const struct reel_command *find(const char *name)
 {
 	size_t i;
 
@@ -59,7 +59,7 @@ static const struct reel_command *find_command(const char *name)
 	return NULL;
 }
 
-static int unknown_command(const char *word)
+static int unknown(const char *word)
 {
 	struct reel_error err = {0};
 	const char *near = NULL;
@@ -85,25 +85,25 @@ static int unknown_command(const char *word)
 	return 2;
 }
 
-static int run_command(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	const struct reel_command *cmd = find_command(argv[0]);
+	const struct reel_command *cmd = find(argv[0]);
 
-	return cmd ? cmd->run(argc, argv) : unknown_command(argv[0]);
+	return cmd ? cmd->run(argc, argv) : unknown(argv[0]);
 }
 
-static int print_help(int argc, char **argv)
+static int help(int argc, char **argv)
 {
 	char ask[] = "--help";
 	char *words[] = {argc > 1 ? argv[1] : NULL, ask, NULL};
 
 	if (argc > 1)
-		return run_command(2, words);
+		return run(2, words);
 	print_verbs();
 	return 0;
 }
 
-static int run_words(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "help";
 
@@ -113,8 +113,8 @@ static int run_words(int argc, char **argv)
 	}
 	if (!strcmp(word, "help") || !strcmp(word, "--help") ||
 	    !strcmp(word, "-h"))
-		return print_help(argc - 1, argc > 1 ? argv + 1 : argv);
-	return run_command(argc - 1, argv + 1);
+		return help(argc - 1, argc > 1 ? argv + 1 : argv);
+	return run(argc - 1, argv + 1);
 }
 
 /*
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 
 	fill_standard_descriptors();
 	setlocale(LC_CTYPE, "");
-	status = run_words(argc, argv);
+	status = dispatch(argc, argv);
 	/* A failed command has already printed its error. */
 	return end_output(status != 1) && !status ? 1 : status;
 }

@@ -376,7 +376,7 @@ static void print_summary(char **argv, const struct reel_record_options *opt,
 	if (!fclose(f))
 		reel_terminal_lines(stderr, text);
 	free(text);
-	/* Not wrapped, so that the command can be copied. */
+	/* To be copied, and so in one piece. */
 	reel_cli_word(&next, opt->dir);
 	fprintf(stderr, "ioreel: next: ioreel report %s\n",
 		reel_buf_text(&next));

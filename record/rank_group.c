@@ -21,15 +21,15 @@
 
 #define GROUP "job.group"
 
-/* The variables that a launcher sets in its processes; NULL: none. */
+/* What a launcher tells its processes. Names of variables; NULL: nothing. */
 struct launcher {
 	const char *name, *rank, *size, *local_size, *job, *restart;
-	const char *needs; /* the row is valid only if this is set too */
+	const char *needs; /* only when this is set, too */
 };
 
 /*
- * The innermost launcher first: torchrun may run under srun, and mpirun in a
- * batch script that has its own SLURM_PROCID.
+ * The innermost first: torchrun may run under srun, mpirun in a batch script
+ * that has a SLURM_PROCID of its own.
  */
 static const struct launcher launchers[] = {
 	{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
@@ -46,7 +46,7 @@ static const struct launcher launchers[] = {
 	 "MASTER_ADDR"},
 };
 
-static int env_int(const char *name)
+static int number(const char *name)
 {
 	const char *s = name ? getenv(name) : NULL;
 	char *end;
@@ -58,7 +58,7 @@ static int env_int(const char *name)
 	return *end || n > 100000000 ? -1 : (int)n;
 }
 
-static const char *env_text(const char *name)
+static const char *value(const char *name)
 {
 	const char *s = name ? getenv(name) : NULL;
 
@@ -75,16 +75,16 @@ bool record_group_find(struct record_group *g)
 
 		if (l->needs && !getenv(l->needs))
 			continue;
-		g->rank = env_int(l->rank);
-		g->size = env_int(l->size);
+		g->rank = number(l->rank);
+		g->size = number(l->size);
 		if (g->rank < 0 || g->size < 0)
 			continue;
 		if (g->size < 2 || g->rank >= g->size)
 			return false; /* one process for all ranks */
-		g->local_size = env_int(l->local_size);
-		g->restart = env_int(l->restart);
+		g->local_size = number(l->local_size);
+		g->restart = number(l->restart);
 		snprintf(g->id, sizeof(g->id), "%s:%s:%s:%d:%d", l->name,
-			 env_text("SLURM_JOB_ID"), env_text(l->job), g->size,
+			 value("SLURM_JOB_ID"), value(l->job), g->size,
 			 g->restart);
 		for (char *p = g->id; *p; p++) /* it becomes the link's text */
 			if (*p == '/' || *p < ' ')
