@@ -7,8 +7,12 @@
 
 #include "preload/core/shim.h"
 
-/* The rest of shim_marker(), for a path below /ioreel/. */
-bool shim_marker_slow(const char *path, size_t len);
+/*
+ * Is @path a mark instead of a file: "/ioreel/begin/NAME[/NUMBER]" or
+ * "/ioreel/end/NAME"? Then its span is recorded here, and the caller does not
+ * record the call. For access() and stat() of a path that the kernel has read.
+ */
+bool shim_marker(const char *path, size_t len);
 
 /* Record the note "KEY=VALUE", cut at REEL_PATH_BYTES. A key of more than 200
  * bytes is ignored. */
@@ -20,16 +24,5 @@ void shim_span_since(int span, int64_t detail, uint64_t since);
 /* Fetch spans open in this thread. */
 extern _Thread_local uint32_t shim_fetching
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
-
-/*
- * Is @path a mark instead of a file: "/ioreel/begin/NAME[/NUMBER]" or
- * "/ioreel/end/NAME"? Then its span is recorded here, and the caller does not
- * record the call. For access() and stat() of a path that the kernel has read.
- */
-HOT bool shim_marker(const char *path, size_t len)
-{
-	return unlikely(len > 8 && !memcmp(path, "/ioreel/", 8)) &&
-	       shim_marker_slow(path, len);
-}
 
 #endif

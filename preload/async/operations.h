@@ -54,9 +54,6 @@ uint32_t shim_async_depth(enum reel_async by, uint64_t queue);
  * first and after fork. NULL: there are too many queues. */
 uint32_t *shim_async_ring_pos(enum reel_async by, uint64_t queue);
 
-/* Is the caller's memory at @p there? For what must be read before a call. */
-bool shim_readable(const void *p, size_t n);
-
 /* The bytes of @iov, or NONE when it cannot be read. */
 int64_t shim_async_iov(const void *iov, uint64_t n);
 
@@ -69,10 +66,6 @@ int64_t shim_async_iov(const void *iov, uint64_t n);
  */
 void *shim_find_from(const void *caller, const char *name, const void *own,
 		     const char *library, bool *quiet);
-
-/* Zeroed pages that a forked child finds zeroed, made at the first call and
- * kept in *@at; NULL: no memory. */
-void *shim_wiped(void **at, size_t bytes);
 
 /*
  * System calls made through syscall(). Before: 0 when the call is not recorded,
@@ -94,9 +87,6 @@ void shim_uring_after(long nr, const long a[6], uint64_t start, uint64_t end,
 /* This thread has set up a ring: with IOREEL_COMPLETE=1 dispatch its system
  * calls from outside libc to us. */
 void shim_dispatch_arm(void);
-/* This thread's system calls are not looked at between the two. */
-char shim_dispatch_pause(void);
-void shim_dispatch_resume(char selector);
 void shim_dispatch_ask(char **env); /* at process start: read the option */
 
 /* Called by mmap/wrap.c: mmap() of a descriptor, which may be a ring, and
@@ -110,9 +100,7 @@ void shim_libaio_finish(uint64_t ctx);
 /* Record the note "@key=@n" of the process. */
 void shim_note(const char *key, uint64_t n);
 
-/* The process ends: what was never told, mappings that are still there. Both
- * may be called more than once. */
+/* The process ends: what was never told. May be called more than once. */
 void shim_async_finish(void);
-void shim_maps_finish(void);
 
 #endif

@@ -52,6 +52,10 @@ int64_t shim_map_touched(const struct shim_map *m);
 /* Record the use of @m; @touched: shim_map_touched() before it ended. */
 void shim_map_record(const struct shim_map *m, int64_t touched, uint64_t end);
 
+/* At process exit: record mappings that still exist. May be called more than
+ * once. */
+void shim_maps_finish(void);
+
 /* --- the calls, made by @fn, in a process that records: wrap.c ------------ */
 
 typedef void *shim_mmap_fn(void *addr, size_t len, int prot, int flags, int fd,

@@ -15,7 +15,8 @@
 #include <string.h>
 
 #include "preload/anchors/spans.h"
-#include "preload/core/elf_object.h"
+#include "preload/elf/deepbind.h"
+#include "preload/elf/object.h"
 #include "preload/mpi/mpi.h"
 
 #define OBJECTS 4096
@@ -388,7 +389,7 @@ static bool find_library(struct shim_object *lib)
 	return false;
 }
 
-static void scan_objects(void)
+void shim_mpi_bind(void)
 {
 	struct scan k = {0, 0, false};
 	bool had = bound.lib.base != 0;
@@ -431,32 +432,9 @@ static void scan_objects(void)
 		bind_object(&object[i]);
 }
 
-/*
- * Called by the startup code of every object loaded after us, and of those
- * whose constructors run before ours, which are recorded from the time at which
- * libc has its environment.
- */
-EXPORT void __gmon_start__(void);
-EXPORT void __gmon_start__(void)
+void shim_mpi_bind_first(void)
 {
-	int saved = errno;
-
-	if (environ)
-		shim_start(environ);
-	if (shim_hot.on)
-		scan_objects();
-	errno = saved;
-}
-
-/* Objects that did not call us. Runs after the constructor of core/process.c,
- * which the order of the objects puts first. */
-__attribute__((constructor)) static void bind_first(void)
-{
-	int saved = errno;
-
-	if (shim_hot.on)
-		scan_objects();
+	shim_mpi_bind();
 	if (shim_hot.on && !bound.libraries)
 		shim_mpi_scan_program();
-	errno = saved;
 }

@@ -346,6 +346,16 @@ void shim_mpi_note_linked(void);
 /* The same, if a launcher started the program and its file defines MPI_Init. */
 void shim_mpi_scan_program(void);
 
+/*
+ * Look for objects that were loaded since the last call and put our wrappers
+ * into their import slots. Called by the entry as an object is initialised; the
+ * caller holds the lock of the loader. bind.c
+ */
+void shim_mpi_bind(void);
+
+/* The first call, for the objects of a program that has just started. */
+void shim_mpi_bind_first(void);
+
 /* The errno for an MPI error code; 0 for success. */
 int shim_mpi_errno(int code);
 

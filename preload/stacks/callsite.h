@@ -13,9 +13,6 @@
  */
 void shim_sites_start(const char *every);
 
-/* Are sites recorded? Then no record may take the fast path. */
-extern bool shim_sites __attribute__((visibility("hidden")));
-
 /*
  * Before the record of @call that ends at @end: record its site, if it is due.
  * False: the unwinder made the call, so do not record it.

@@ -83,6 +83,12 @@ void stream_record_moved(const FILE *f, uint32_t desc);
 /* Before @f is closed. */
 void stream_closing(const FILE *f);
 
+/*
+ * The stream is about to be closed: record what no call told of it, and remove its
+ * descriptor from the table. Its id, or 0: not recorded. wrap.c
+ */
+uint32_t shim_stream_closing(FILE *f);
+
 /* Before and after fflush(NULL): record the bytes that printf left. */
 void stream_flushing(void);
 void stream_flushed(void);
