@@ -46,7 +46,7 @@ static void finish_async(enum shim_ending how)
 static void finish_namespaces(enum shim_ending how)
 {
 	if (how != SHIM_ENDING_CONFINED)
-		shim_other_spaces();
+		shim_note_namespaces();
 }
 
 /*

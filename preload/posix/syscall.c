@@ -417,9 +417,9 @@ static long confine(long number, const long a[6])
 	long r;
 
 	if (sets)
-		noted = shim_confining(strict ? NULL : pointer(a[2]));
+		noted = shim_seccomp_begin(strict ? NULL : pointer(a[2]));
 	r = call(number, a);
-	shim_confined(noted, r < 0);
+	shim_seccomp_end(noted, r < 0);
 	return r;
 }
 
