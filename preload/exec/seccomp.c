@@ -162,14 +162,13 @@ EXPORT int prctl(int what, unsigned long a, unsigned long b, unsigned long c,
 }
 
 /* glibc's struct r_debug_extended, since 2.35. */
-struct namespace
-{
+struct link_namespace {
 	struct r_debug debug;
-	const struct namespace *next;
+	const struct link_namespace *next;
 };
 
 /* The loader's own list: _r_debug may be a copy of its first part. */
-static const struct namespace *first_namespace(void)
+static const struct link_namespace *first_namespace(void)
 {
 	const ElfW(Dyn) * d;
 
@@ -183,7 +182,7 @@ static const struct namespace *first_namespace(void)
 
 void shim_note_namespaces(void)
 {
-	const struct namespace *s = first_namespace();
+	const struct link_namespace *s = first_namespace();
 
 	if (!s || s->debug.r_version < 2 || shim_vfork_child())
 		return;
