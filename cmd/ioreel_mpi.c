@@ -16,6 +16,8 @@
 
 #include <mpi.h>
 
+#include "schemas/launcher.h"
+
 #include "lib/cli.h"
 #include "lib/error.h"
 
@@ -41,22 +43,19 @@ static void catch_signals(void)
 	sigaction(SIGHUP, &act, NULL);
 }
 
-/* Has a launcher of MPI started this process? Each of them sets one of these. */
-static bool launched(void)
+/* Did a launcher start this process that serves MPI_Init()? */
+static bool is_launched(void)
 {
-	static const char *const names[] = {"OMPI_COMM_WORLD_SIZE",
-					    "PMIX_RANK",
-					    "PMI_RANK",
-					    "PMI_SIZE",
-					    "PMI_FD",
-					    "PMI_PORT",
-					    "PALS_RANKID",
-					    NULL};
+	static const char *const pmi[] = {REEL_LAUNCHER_PMI};
 
-	for (int i = 0; names[i]; i++)
-		if (getenv(names[i]))
+	for (size_t i = 0; i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
+
+		if (l->kind == REEL_LAUNCHER_MPI &&
+		    (getenv(l->rank) || (l->size && getenv(l->size))))
 			return true;
-	return false;
+	}
+	return getenv(pmi[0]) || getenv(pmi[1]);
 }
 
 /* All ranks say how it went: the error of one is the end of all. */
@@ -189,7 +188,7 @@ int main(int argc, char **argv)
 {
 	struct engine_options opt = {.mode = REPLAY_THINK};
 	struct comm comm = comm_single;
-	bool mpi = launched(), one_host = true;
+	bool mpi = is_launched(), one_host = true;
 	char result[64];
 	int status;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schemas/launcher.h"
 #include "schemas/syscall.h"
 
 #include "preload/anchors/spans.h"
@@ -26,16 +27,14 @@ static const char init[] = "MPI_Init"; /* with its NUL */
 
 static bool is_rank(void)
 {
-	static const char *const rank[] = {
-		"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=",	  "PMI_RANK=",
-		"MPI_LOCALRANKID=",	 "SLURM_PROCID=", "PALS_RANKID=",
-	};
+	for (size_t i = 0; i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
 
-	for (char **e = environ; e && *e; e++)
-		for (size_t i = 0; i < sizeof(rank) / sizeof(rank[0]); i++)
-			if ((*e)[0] == rank[i][0] &&
-			    !strncmp(*e, rank[i], strlen(rank[i])))
-				return true;
+		if (l->kind != REEL_LAUNCHER_TORCH &&
+		    (shim_env(environ, l->rank) ||
+		     (l->local_rank && shim_env(environ, l->local_rank))))
+			return true;
+	}
 	return false;
 }
 
