@@ -8,7 +8,6 @@
  * ends MPI. Without a launcher MPI is not started: Open MPI would start a
  * daemon, which outlives the replay when the replay is killed.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,23 +24,7 @@
 #include "replay/engine/comm_mpi.h"
 #include "replay/engine/engine.h"
 #include "replay/engine/fileset.h"
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	interrupted = sig;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction act = {.sa_handler = on_signal};
-
-	sigemptyset(&act.sa_mask);
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGHUP, &act, NULL);
-}
+#include "replay/engine/interrupt.h"
 
 /* Did a launcher start this process that serves MPI_Init()? */
 static bool is_launched(void)
@@ -78,7 +61,7 @@ static int prepare(const struct engine_options *opt, struct sandbox *sb,
 	if (plan_open(&plan, opt->plan, err))
 		return -1;
 	rc = sandbox_make(sb, opt->root, err) ||
-	     fileset_build(plan, sb, FILESET_AS_RECORDED, &interrupted, err) ||
+	     fileset_build(plan, sb, FILESET_AS_RECORDED, err) ||
 	     result_make(opt->result, plan, err);
 	plan_close(plan);
 	return rc ? -1 : 0;
@@ -98,9 +81,8 @@ static int tell(const struct engine_options *opt, struct reel_error *err)
 	if (!rc) {
 		result_sum(&res, &t);
 		if (res.head->stop)
-			interrupted = (sig_atomic_t)res.head->stop;
-		if (interrupted)
-			rc = reel_fail(err, REEL_E_IO, "interrupted");
+			interrupt_signal = (sig_atomic_t)res.head->stop;
+		rc = interrupt_check(err);
 	}
 	if (!rc) {
 		replay_say_confined(&res, "ioreel-replay");
@@ -172,7 +154,7 @@ static int run(const struct engine_options *opt, const struct comm *comm,
 	int status = 0;
 
 	if (play(opt, comm, one_host, &err)) {
-		status = interrupted		    ? 128 + interrupted
+		status = interrupt_signal	    ? 128 + interrupt_signal
 			 : err.code == REEL_E_USAGE ? 2
 			 : err.code == REEL_E_LIMIT ? 3
 						    : 1;
@@ -200,7 +182,7 @@ int main(int argc, char **argv)
 				"[think|timed|afap]\n");
 		return 2;
 	}
-	catch_signals();
+	interrupt_catch();
 	if (mpi) {
 		MPI_Init(&argc, &argv);
 		comm = comm_mpi_world();

@@ -31,6 +31,7 @@
 #include "cmd/replay_summary.h"
 #include "record/record.h"
 #include "replay/engine/fileset.h"
+#include "replay/engine/interrupt.h"
 #include "replay/engine/player.h"
 #include "replay/engine/sandbox.h"
 #include "replay/engine/shared_state.h"
@@ -57,30 +58,6 @@ struct replay {
 	pthread_t watcher;
 	bool watching;
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	interrupted = sig;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction act = {.sa_handler = on_signal};
-
-	sigemptyset(&act.sa_mask);
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGHUP, &act, NULL);
-	signal(SIGPIPE,
-	       SIG_IGN); /* nobody reads on: there is still to remove */
-}
-
-static int stop_if_interrupted(struct reel_error *err)
-{
-	return interrupted ? reel_fail(err, REEL_E_IO, "interrupted") : 0;
-}
 
 /* A folder for the plan and the trace; shared memory for the results. */
 static int make_places(struct replay *r, struct reel_error *err)
@@ -124,7 +101,7 @@ static int make_plan(struct replay *r, struct reel_error *err)
 
 	if (plan_compile(r->recorded, path, err))
 		return -1;
-	if (stop_if_interrupted(err) || plan_open(&r->plan, path, err)) {
+	if (interrupt_check(err) || plan_open(&r->plan, path, err)) {
 		unlink(path); /* what is left is whole */
 		return -1;
 	}
@@ -140,7 +117,7 @@ static int make_plan(struct replay *r, struct reel_error *err)
 static int build(struct replay *r, struct reel_error *err)
 {
 	if (sandbox_make(&r->sandbox, r->root, err) ||
-	    fileset_build(r->plan, &r->sandbox, r->cache, &interrupted, err))
+	    fileset_build(r->plan, &r->sandbox, r->cache, err))
 		return -1;
 	replay_say_built(r->plan, &r->sandbox, r->cache);
 	return result_make(r->result_path, r->plan, err) ||
@@ -272,10 +249,10 @@ static int run_engine(struct replay *r, struct reel_error *err)
 	result_sum(&r->result, &r->total);
 	if (n)
 		return -1;
-	if (r->result.head->stop || interrupted ||
+	if (r->result.head->stop || interrupt_signal ||
 	    WIFSIGNALED(r->ran.wait_status)) {
-		interrupted = interrupted ? interrupted : SIGINT;
-		return stop_if_interrupted(err);
+		interrupt_signal = interrupt_signal ? interrupt_signal : SIGINT;
+		return interrupt_check(err);
 	}
 	if (WEXITSTATUS(r->ran.wait_status))
 		return reel_fail(err, REEL_E_IO, "the engine failed");
@@ -312,7 +289,7 @@ static bool leave(struct replay *r, bool keep, struct reel_error *err)
 		fputc('\n', stderr);
 	} else if (r->sandbox.root[0]) {
 		good = !sandbox_remove(&r->sandbox, err);
-		if (good && !interrupted)
+		if (good && !interrupt_signal)
 			fprintf(stderr, "ioreel replay: sandbox removed "
 					"(--keep keeps it)\n");
 	}
@@ -411,7 +388,7 @@ static int replay(struct replay *r, struct reel_error *err)
 	int rc;
 
 	if (make_places(r, err) || reel_run_open(&r->recorded, r->run, err) ||
-	    stop_if_interrupted(err))
+	    interrupt_check(err))
 		return -1;
 	/* Not after hours: where nothing can be written nothing begins. */
 	if (r->output && reel_store_create(&r->kept, r->output, err))
@@ -526,11 +503,13 @@ static int run(int argc, char **argv)
 	if (status)
 		return status;
 	r.run = argv[at];
-	catch_signals();
+	interrupt_catch();
+	/* A closed stdout does not end the program: its files are to remove. */
+	signal(SIGPIPE, SIG_IGN);
 	if (replay(&r, &err)) {
 		status = reel_cli_fail(&cmd_replay, &err);
-		if (interrupted)
-			status = 128 + interrupted;
+		if (interrupt_signal)
+			status = 128 + interrupt_signal;
 	} else if (r.output) {
 		reel_cli_next("compare", r.run, r.output);
 	}

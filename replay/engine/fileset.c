@@ -23,6 +23,7 @@
 #include "lib/error.h"
 #include "lib/progress.h"
 
+#include "replay/engine/interrupt.h"
 #include "replay/engine/player.h"
 #include "replay/engine/sandbox.h"
 #include "replay/model/plan.h"
@@ -33,7 +34,6 @@
 struct builder {
 	const struct plan *plan;
 	const struct sandbox *sb;
-	const volatile sig_atomic_t *stop;
 	struct reel_error *err;
 	struct reel_progress progress;
 	int root;
@@ -264,8 +264,8 @@ static int fill_part(struct builder *b, int fd, const struct plan_file *f,
 		int64_t left = end - at;
 		size_t n = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
 
-		if (*b->stop)
-			return reel_fail(b->err, REEL_E_IO, "interrupted");
+		if (interrupt_check(b->err))
+			return -1;
 		fill(b->chunk, n, seed + (uint64_t)at, f->lines > 0);
 		put_lines(b->plan, f, b->chunk, at, n);
 		if (write_all(fd, b->chunk, n, at, piece_of(f)))
@@ -485,7 +485,7 @@ static int pad_dir(struct builder *b, const struct plan_file *f)
 	}
 	while (readdir(dir))
 		n++;
-	for (; n < f->entries && !rc && !*b->stop; n++) {
+	for (; n < f->entries && !rc && !interrupt_signal; n++) {
 		snprintf(pad, sizeof(pad), STAND_IN "%lld", (long long)n);
 		int made =
 			openat(fd, pad, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -552,11 +552,9 @@ static int make_all(struct builder *b)
 				   : f->kind == PLAN_FILE_DIR ? 1
 							      : 2;
 
-			if (when == pass && make_one(b, f))
+			if ((when == pass && make_one(b, f)) ||
+			    interrupt_check(b->err))
 				return -1;
-			if (*b->stop)
-				return reel_fail(b->err, REEL_E_IO,
-						 "interrupted");
 		}
 	}
 	for (uint32_t i = 0; i < h->files; i++)
@@ -585,15 +583,10 @@ static void drop_pages(struct builder *b)
 }
 
 int fileset_build(const struct plan *p, const struct sandbox *sb,
-		  enum fileset_cache cache, const volatile sig_atomic_t *stop,
-		  struct reel_error *err)
+		  enum fileset_cache cache, struct reel_error *err)
 {
-	struct builder b = {.plan = p,
-			    .sb = sb,
-			    .cache = cache,
-			    .stop = stop,
-			    .err = err,
-			    .root = -1};
+	struct builder b = {
+		.plan = p, .sb = sb, .cache = cache, .err = err, .root = -1};
 	int rc = -1;
 
 	b.chunk = reel_alloc(1, CHUNK_BYTES + 8, err);
