@@ -14,4 +14,7 @@ extern const struct reel_command cmd_replay;
 /* Not for people. */
 extern const struct reel_command cmd_replay_engine;
 
+/* Of ioreel-mpi. */
+extern const struct reel_command cmd_mpi_replay;
+
 #endif

@@ -492,7 +492,7 @@ static int run(int argc, char **argv)
 		{"keep", 0, REEL_OPT_FLAG, &r.keep, NULL,
 		 "leave the rebuilt files where they are", 0, 0},
 		{"plan", 0, REEL_OPT_TEXT, &r.plan_file, "FILE",
-		 "write the plan for ioreel-replay, and stop", 0, 0},
+		 "write the plan for ioreel-mpi replay, and stop", 0, 0},
 		{0},
 	};
 	int at = reel_cli_parse(&cmd_replay, opts, false, argc, argv), status;

@@ -46,7 +46,7 @@ check 'a process that is its own parent is started once' 'spoil "UPDATE
 	cat out err; [ $rc = 0 -o $rc = 3 ]'
 
 # Any bytes of a plan: refused, or played to its end.
-if [ -x "$O/ioreel-replay" ]; then
+if [ -x "$O/ioreel-mpi" ]; then
 	"$IOREEL" replay job.reel --plan job.plan 2>err
 	cat >harm.py <<'E2'
 import random, subprocess, sys
@@ -58,12 +58,12 @@ for i in range(60):
     for k in range(3):
         bad[random.randrange(len(bad))] = random.randrange(256)
     open("bad.plan", "wb").write(bad)
-    p = subprocess.run([sys.argv[1], "bad.plan", "box", "afap"], timeout=60,
+    p = subprocess.run([sys.argv[1], "replay", "bad.plan", "box", "afap"], timeout=60,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if p.returncode not in (0, 1, 3):
         sys.exit("status %d: %r" % (p.returncode, p.stderr))
     errors = [l for l in p.stderr.decode("utf-8", "replace").splitlines()
-              if l.startswith("ioreel-replay: ") and " confined " not in l]
+              if l.startswith("ioreel-mpi replay: ") and " confined " not in l]
     if (p.returncode != 0) != (len(errors) == 1):
         sys.exit("status %d: %r" % (p.returncode, p.stderr))
     refused += p.returncode == 1
@@ -71,6 +71,6 @@ for i in range(60):
 print(refused, "refused,", played, "played")
 E2
 	check 'damaged plans: one line, or the calls that are left' \
-		'python3 harm.py "$O/ioreel-replay" && [ ! -e box ]'
+		'python3 harm.py "$O/ioreel-mpi" && [ ! -e box ]'
 fi
 finish

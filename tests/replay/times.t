@@ -46,9 +46,9 @@ check '--afap keeps no times' \
 	'"$IOREEL" replay --afap slow.reel >out 2>err && ! grep -E "^(time|waits)" out'
 check 'so that both are wrong usage' \
 	'"$IOREEL" replay --afap --max-error 5 slow.reel 2>err; [ $? = 2 ]'
-if [ -x "$O/ioreel-replay" ]; then
+if [ -x "$O/ioreel-mpi" ]; then
 	"$IOREEL" replay slow.reel --plan slow.plan 2>err
-	check 'ioreel-replay says it, too' '"$O/ioreel-replay" slow.plan box >out 2>err
+	check 'ioreel-mpi replay prints that line, too' '"$O/ioreel-mpi" replay slow.plan box >out 2>err
 		cat out; grep -q "^time: .* less" out'
 fi
 
