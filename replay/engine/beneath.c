@@ -13,6 +13,7 @@
 
 #include "lib/calls.h"
 
+#include "replay/engine/fdtable.h"
 #include "replay/model/syscall.h"
 
 /* Paths for calls whose own path must fail: ENOENT, ENOTDIR. */
@@ -70,7 +71,7 @@ struct habit {
 	int flags; /* of an open */
 };
 
-static struct habit habit_of(const struct step *s)
+static struct habit habit_of(const struct call_spec *s)
 {
 	struct habit h = {.follows = true, .flags = s->flags};
 	const struct reel_call_info *info = reel_call_info(s->r->op);
@@ -91,7 +92,7 @@ static struct habit habit_of(const struct step *s)
 		h.follows = !(s->flags & AT_SYMLINK_NOFOLLOW);
 		break;
 	case REEL_CALL_FACCESSAT:
-		h.follows = !(step_arg2(s) & AT_SYMLINK_NOFOLLOW);
+		h.follows = !(spec_arg2(s) & AT_SYMLINK_NOFOLLOW);
 		break;
 	case REEL_CALL_LINKAT:
 		h.follows = s->flags & AT_SYMLINK_FOLLOW;
@@ -161,13 +162,14 @@ static int resolve_parent(const struct player *p, struct beneath *b, int i,
  * Make the file that the call would make: what is opened by a descriptor must
  * exist. Its owner may open it until its mode is set.
  */
-static long make_ahead(const struct player_process *q, const struct step *s,
-		       struct beneath *b, const char *rel)
+static long make_ahead(const struct player_process *q,
+		       const struct call_spec *s, struct beneath *b,
+		       const char *rel)
 {
 	mode_t mode =
 		s->r->op == REEL_CALL_FOPEN || s->r->op == REEL_CALL_FREOPEN
 			? 0666
-			: (mode_t)step_arg2(s);
+			: (mode_t)spec_arg2(s);
 	long fd = open_from(q, rel, O_CREAT | O_RDWR, mode & 07777);
 	struct stat st;
 
@@ -178,7 +180,7 @@ static long make_ahead(const struct player_process *q, const struct step *s,
 	return fd;
 }
 
-static int resolve_file(const struct player *p, const struct step *s,
+static int resolve_file(const struct player *p, const struct call_spec *s,
 			struct beneath *b, const char *rel, bool creates)
 {
 	long fd = open_from(p->process, rel, O_PATH, 0);
@@ -194,7 +196,7 @@ static int resolve_file(const struct player *p, const struct step *s,
 	return 0;
 }
 
-static int resolve(const struct player *p, const struct step *s,
+static int resolve(const struct player *p, const struct call_spec *s,
 		   struct beneath *b, bool at_parent)
 {
 	const struct player_process *q = p->process;
@@ -226,7 +228,7 @@ static int resolve(const struct player *p, const struct step *s,
 	return err;
 }
 
-static int enter(struct player *p, struct step *s, struct beneath *b,
+static int enter(struct player *p, struct call_spec *s, struct beneath *b,
 		 bool at_parent)
 {
 	const char *given[2], *name[2] = {s->path, s->path2};
@@ -234,13 +236,13 @@ static int enter(struct player *p, struct step *s, struct beneath *b,
 
 	*b = (struct beneath){.fd = {-1, -1}, .mode = -1};
 	/* It takes descriptors for a moment. */
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	/* A relative path from a descriptor that is none leads nowhere. */
 	err = s->m->err == EBADF ? 0 : resolve(p, s, b, at_parent);
 	/* Nothing has such a name, wherever a link leads. */
 	if (err == ENAMETOOLONG)
 		err = 0;
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	for (int i = 0; i < 2; i++)
 		given[i] = !err && b->given[i][0] ? b->given[i] : NULL;
 	if (given[0])
@@ -252,12 +254,13 @@ static int enter(struct player *p, struct step *s, struct beneath *b,
 	return err;
 }
 
-int beneath_enter(struct player *p, struct step *s, struct beneath *b)
+int beneath_enter(struct player *p, struct call_spec *s, struct beneath *b)
 {
 	return enter(p, s, b, false);
 }
 
-int beneath_enter_parent(struct player *p, struct step *s, struct beneath *b)
+int beneath_enter_parent(struct player *p, struct call_spec *s,
+			 struct beneath *b)
 {
 	return enter(p, s, b, true);
 }

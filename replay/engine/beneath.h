@@ -30,11 +30,12 @@ int beneath_begin(struct player_process *q);
  * Around the call of @s: give it paths that stay beneath the sandbox, or return
  * the error that keeps it from being made. beneath_leave() leaves errno alone.
  */
-int beneath_enter(struct player *p, struct step *s, struct beneath *b);
+int beneath_enter(struct player *p, struct call_spec *s, struct beneath *b);
 void beneath_leave(struct beneath *b);
 
 /* The same for calls that follow no link at the end of the path. */
-int beneath_enter_parent(struct player *p, struct step *s, struct beneath *b);
+int beneath_enter_parent(struct player *p, struct call_spec *s,
+			 struct beneath *b);
 
 /* A raw openat() of @path in the sandbox, without O_CREAT, or -errno. */
 long beneath_open(const struct player_process *q, const char *path, int flags);

@@ -22,6 +22,8 @@
  * by the sets of the cache that they share. What luck the job had is met by the
  * share; so ours must not be worse.
  */
+#include "replay/engine/buffers.h"
+
 #include <string.h>
 #include <sys/mman.h>
 
@@ -30,6 +32,7 @@
 #include "lib/calls.h"
 
 #include "replay/engine/player.h"
+#include "replay/model/syscall.h"
 
 #define PAGE_BYTES 4096
 #define WHOLE 128 /* a share of 1 */
@@ -44,7 +47,53 @@ static uint64_t round_up(uint64_t bytes, uint64_t to)
 	return (bytes + to - 1) / to * to;
 }
 
-void memory_new(struct player *p)
+/*
+ * The data of writes: printable, so that it can be read as lines, and without a
+ * pattern that compresses.
+ */
+static uint8_t text[PLAN_SHARED_BYTES + REEL_PLACE_BYTES]
+	__attribute__((aligned(REEL_PLACE_BYTES)));
+
+void buffers_fill_text(void)
+{
+	uint64_t z = 0x243f6a8885a308d3ull;
+
+	for (size_t i = 0; i < sizeof(text); i++) {
+		z ^= z << 13;
+		z ^= z >> 7;
+		z ^= z << 17;
+		text[i] = (uint8_t)(0x40 | (z & 0x1f));
+	}
+}
+
+static uint8_t *map_pages(uint64_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+/* Large writes come from memory of their own, as the job's did. */
+static void init_output(struct player *p)
+{
+	uint64_t bytes = p->stream->most_written;
+	uint64_t all = bytes + REEL_PLACE_BYTES;
+	uint8_t *to = text;
+
+	p->out_bytes = PLAN_SHARED_BYTES;
+	if (bytes > PLAN_SHARED_BYTES) {
+		p->out_bytes = bytes;
+		to = map_pages(all);
+		for (uint64_t at = 0; to && at < all; at += sizeof(text))
+			memcpy(to + at, text,
+			       all - at < sizeof(text) ? all - at
+						       : sizeof(text));
+	}
+	p->out = p->out_pages = to;
+}
+
+static void init_input(struct player *p)
 {
 	uint64_t bytes =
 		round_up(p->stream->most_read + REEL_PLACE_BYTES, PAGE_BYTES);
@@ -55,9 +104,8 @@ void memory_new(struct player *p)
 
 	if (huge)
 		lasting = round_up(bytes, HUGE_BYTES) + HUGE_BYTES;
-	at = mmap(NULL, bytes + lasting, PROT_READ | PROT_WRITE,
-		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at == MAP_FAILED)
+	at = map_pages(bytes + lasting);
+	if (!at)
 		return;
 	p->in_map = at;
 	p->in_map_bytes = bytes + lasting;
@@ -75,12 +123,28 @@ void memory_new(struct player *p)
 	p->in = p->in_pages;
 }
 
-static struct share *share_of(struct player *p, const struct step *s)
+bool buffers_init(struct player *p)
+{
+	init_input(p);
+	init_output(p);
+	return p->in && p->out;
+}
+
+void buffers_free(struct player *p)
+{
+	if (p->in)
+		raw(SYS_munmap, p->in_map, p->in_map_bytes);
+	if (p->out_pages && p->out_pages != text)
+		raw(SYS_munmap, p->out_pages,
+		    p->stream->most_written + REEL_PLACE_BYTES);
+}
+
+static struct fresh_share *share_of(struct player *p, const struct call_spec *s)
 {
 	return &p->fresh[63 - __builtin_clzll((unsigned long long)s->size)];
 }
 
-static size_t place_of(const struct step *s)
+static size_t place_of(const struct call_spec *s)
 {
 	switch (s->r->op) {
 	case REEL_CALL_READ:
@@ -101,7 +165,7 @@ static void touch(volatile uint8_t *at, int64_t bytes)
 		at[i] = 0;
 }
 
-void memory_before(struct player *p, const struct step *s, bool fills)
+void buffers_before(struct player *p, const struct call_spec *s, bool fills)
 {
 	size_t place = place_of(s), share, fresh;
 
@@ -121,7 +185,7 @@ void memory_before(struct player *p, const struct step *s, bool fills)
 }
 
 /* The median of what the job's reads took, by small steps towards each. */
-static void follow(struct share *share, int64_t want_ns)
+static void follow(struct fresh_share *share, int64_t want_ns)
 {
 	int64_t most = INT64_MAX / 4; /* a plan is only data */
 	int64_t by = share->want_ns / (share->seen < FIRST_READS ? 16 : 128);
@@ -136,10 +200,10 @@ static void follow(struct share *share, int64_t want_ns)
 		share->seen++;
 }
 
-void memory_after_read(struct player *p, const struct step *s, int64_t start_ns,
-		       int64_t end_ns, int64_t want_ns)
+void buffers_after_read(struct player *p, const struct call_spec *s,
+			int64_t start_ns, int64_t end_ns, int64_t want_ns)
 {
-	struct share *share = share_of(p, s);
+	struct fresh_share *share = share_of(p, s);
 	int step;
 
 	if (s->size < REEL_LARGE_BYTES)

@@ -4,12 +4,16 @@
  * or took the position is not in the plan; but an offset that is not where the
  * descriptor stands was named.
  */
+#include "replay/engine/call_copy.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "replay/engine/fdtable.h"
+#include "replay/engine/messages.h"
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
 #include "replay/model/syscall.h"
@@ -32,7 +36,7 @@ static off64_t *named(int fd, int64_t offset, off64_t *at)
 	return at;
 }
 
-static void prepare(struct copy *c, const struct step *s)
+static void prepare(struct copy *c, const struct call_spec *s)
 {
 	c->from = s->fd;
 	c->to = s->to;
@@ -44,7 +48,7 @@ static void prepare(struct copy *c, const struct step *s)
 		c->bytes = (size_t)s->want;
 }
 
-static int64_t copy(struct player *p, const struct step *s)
+static int64_t copy(struct player *p, const struct call_spec *s)
 {
 	struct copy c;
 
@@ -65,7 +69,7 @@ static int64_t copy(struct player *p, const struct step *s)
 }
 
 /* To somewhere that was not recorded: to nowhere. */
-static int64_t copy_away(struct player *p, const struct step *s)
+static int64_t copy_away(struct player *p, const struct call_spec *s)
 {
 	int null = p->engine->null;
 	off64_t at, *from = named(s->fd, s->offset, &at);
@@ -76,11 +80,10 @@ static int64_t copy_away(struct player *p, const struct step *s)
 }
 
 /* Where one that fails failed to write to: so that it writes nowhere else. */
-static int64_t copy_in_vain(struct player *p, const struct step *s)
+static int64_t copy_in_vain(struct player *p, const struct call_spec *s)
 {
-	const struct slot *slot =
-		descriptors_slot(p->process, (int32_t)s->m->arg2);
-	struct step fails = *s;
+	const struct slot *slot = fdtable_slot(p->process, (int32_t)s->m->arg2);
+	struct call_spec fails = *s;
 	int64_t r;
 	int memory = -1, err;
 
@@ -106,7 +109,7 @@ static int64_t copy_in_vain(struct player *p, const struct step *s)
 	return r;
 }
 
-static int64_t do_copy(struct player *p, const struct step *s)
+static int64_t do_copy(struct player *p, const struct call_spec *s)
 {
 	if (s->m->err)
 		return copy_in_vain(p, s);
@@ -118,7 +121,7 @@ static int64_t do_copy(struct player *p, const struct step *s)
 }
 
 /* What was copied here from somewhere that was not recorded. */
-static int64_t do_copy_out(struct player *p, const struct step *s)
+static int64_t do_copy_out(struct player *p, const struct call_spec *s)
 {
 	off64_t at, *to = named(s->fd, s->offset, &at);
 	int64_t done = 0;
@@ -137,7 +140,7 @@ static int64_t do_copy_out(struct player *p, const struct step *s)
 	return done;
 }
 
-player_call *engine_copy(uint16_t op)
+player_call *call_copy_find(uint16_t op)
 {
 	if (op == REEL_CALL_COPY_OUT)
 		return do_copy_out;

@@ -8,6 +8,8 @@
  * that moment. Closing it drops all locks that the process has by fcntl(),
  * which are none.
  */
+#include "replay/engine/call_lock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@
 
 #include "lib/calls.h"
 
+#include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
 #include "replay/model/syscall.h"
 
@@ -49,7 +52,7 @@ static long reopen(const struct player *p, int fd)
 	return high;
 }
 
-static int64_t try_fcntl(const struct step *s, bool refused)
+static int64_t try_fcntl(const struct call_spec *s, bool refused)
 {
 	struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
 
@@ -63,7 +66,7 @@ static int64_t try_fcntl(const struct step *s, bool refused)
 	return fcntl(s->fd, s->flags, &lock);
 }
 
-static int64_t try_flock(const struct step *s, bool refused)
+static int64_t try_flock(const struct call_spec *s, bool refused)
 {
 	int how = (s->flags ? s->flags : LOCK_UN) | LOCK_NB;
 
@@ -72,7 +75,7 @@ static int64_t try_flock(const struct step *s, bool refused)
 	return flock(s->fd, how);
 }
 
-static int64_t try_lockf(const struct step *s, bool refused)
+static int64_t try_lockf(const struct call_spec *s, bool refused)
 {
 	if (s->flags == F_TEST)
 		return lockf(s->fd, F_TEST, s->m->arg2);
@@ -80,7 +83,7 @@ static int64_t try_lockf(const struct step *s, bool refused)
 		     s->m->arg2 == PLAN_NO_OFFSET ? 0 : s->m->arg2);
 }
 
-static int64_t try_lock(const struct step *s, bool refused)
+static int64_t try_lock(const struct call_spec *s, bool refused)
 {
 	switch (s->r->op) {
 	case REEL_CALL_FLOCK:
@@ -92,7 +95,7 @@ static int64_t try_lock(const struct step *s, bool refused)
 }
 
 /* While the lock is somebody else's. */
-static int64_t refuse(struct player *p, const struct step *s)
+static int64_t refuse(struct player *p, const struct call_spec *s)
 {
 	struct flock lock = s->r->op == REEL_CALL_LOCKF ? whole_file(F_WRLCK)
 							: own_byte(F_WRLCK);
@@ -100,7 +103,7 @@ static int64_t refuse(struct player *p, const struct step *s)
 	long fd;
 	int err;
 
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	fd = reopen(p, s->fd);
 	if (fd >= 0 && s->r->op == REEL_CALL_FLOCK)
 		raw(SYS_flock, fd, LOCK_EX | LOCK_NB);
@@ -110,12 +113,12 @@ static int64_t refuse(struct player *p, const struct step *s)
 	err = errno;
 	if (fd >= 0)
 		raw(SYS_close, fd);
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	errno = err;
 	return r;
 }
 
-int64_t engine_lock(struct player *p, const struct step *s)
+int64_t call_lock(struct player *p, const struct call_spec *s)
 {
 	bool refused = s->m->err == EAGAIN || s->m->err == EACCES;
 

@@ -4,6 +4,8 @@
  * by the open file in the job and the offset in it. The shim has descriptors of
  * its own while a mapping comes or goes: no other thread makes one meanwhile.
  */
+#include "replay/engine/call_mmap.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,14 +15,26 @@
 
 #include "lib/calls.h"
 
+#include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
 #include "replay/model/syscall.h"
+
+struct mapping {
+	void *at;
+	size_t len;
+	int64_t offset;
+	int fd;		 /* the job's descriptor that was mapped, */
+	uint32_t open;	 /* and its open file */
+	int64_t touched; /* bytes from the start */
+	int64_t ahead;	 /* of them: dirtied before the record that says so */
+	struct mapping *next;
+};
 
 #define PAGE_BYTES 4096
 #define PAGES_AT_ONCE 64
 #define PAGE_PRESENT (UINT64_C(1) << 63)
 
-static bool holds(const struct mapping *m, const struct step *s)
+static bool holds(const struct mapping *m, const struct call_spec *s)
 {
 	return m->fd == s->r->fd && m->open == s->m->open &&
 	       s->offset >= m->offset &&
@@ -28,7 +42,7 @@ static bool holds(const struct mapping *m, const struct step *s)
 }
 
 /* The link that leads to the mapping of @s, or to NULL. */
-static struct mapping **find(struct player *p, const struct step *s)
+static struct mapping **find(struct player *p, const struct call_spec *s)
 {
 	struct mapping **m = &p->process->mapping;
 
@@ -46,9 +60,9 @@ CALL_OF(mmap)
 
 	/* At an address of the job nothing may be put here. */
 	flags &= ~(MAP_FIXED | MAP_FIXED_NOREPLACE);
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	at = mmap(NULL, (size_t)s->size, s->flags, flags, s->fd, s->offset);
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	if (at == MAP_FAILED || !m) {
 		free(m);
 		return -1;
@@ -66,7 +80,7 @@ CALL_OF(mmap)
 }
 
 /* Where @s is in a mapping, and how much of it. NULL: it is in none. */
-static void *place_of(const struct mapping *m, const struct step *s,
+static void *place_of(const struct mapping *m, const struct call_spec *s,
 		      size_t *len)
 {
 	size_t from;
@@ -100,15 +114,15 @@ CALL_OF(munmap)
 		errno = EINVAL;
 		return -1;
 	}
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	r = munmap(at, (size_t)s->size == len ? (size_t)s->size : len);
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	free(m);
 	return r;
 }
 
 /* Call @fn on the recorded mapping, under the lock of its process. */
-static int64_t about(struct player *p, const struct step *s,
+static int64_t about(struct player *p, const struct call_spec *s,
 		     int64_t (*fn)(void *at, size_t len, int flags))
 {
 	size_t len = 0;
@@ -122,9 +136,9 @@ static int64_t about(struct player *p, const struct step *s,
 		errno = ENOMEM;
 		return -1;
 	}
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	r = fn(at, len, s->flags);
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	return r;
 }
 
@@ -240,8 +254,8 @@ static int64_t touch(char *at, size_t len, int64_t want, bool write)
  * The job's pages were anywhere in the mapping: here they are its first, but
  * for those that were touched before. What there is then, of @want bytes.
  */
-static int64_t touch_more(struct player *p, const struct step *s, int64_t want,
-			  bool write)
+static int64_t touch_more(struct player *p, const struct call_spec *s,
+			  int64_t want, bool write)
 {
 	int64_t done, left;
 	struct mapping *m;
@@ -265,9 +279,9 @@ static int64_t touch_more(struct player *p, const struct step *s, int64_t want,
 		return -1;
 	}
 	/* It has a descriptor for a while. */
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	done = touch(at, (size_t)left, want, write);
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	return done < want ? done : want;
 }
 
@@ -318,7 +332,7 @@ CALL_OF(msync)
 	return msync(at, len, s->flags);
 }
 
-player_call *engine_map(uint16_t op)
+player_call *call_mmap_find(uint16_t op)
 {
 	switch (op) {
 	case REEL_CALL_MMAP:

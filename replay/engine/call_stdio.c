@@ -5,6 +5,8 @@
  * getline() and fgets() get the lines that they got because the files were
  * rebuilt with newlines in the right places.
  */
+#include "replay/engine/call_stdio.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,11 +19,13 @@
 #include "lib/calls.h"
 
 #include "replay/engine/beneath.h"
+#include "replay/engine/fdtable.h"
+#include "replay/engine/line_writes.h"
 #include "replay/engine/player.h"
 #include "replay/model/syscall.h"
 
 /* fopen's mode from the open flags that the shim made of it, or none. */
-static const char *mode_of(const struct step *s, char out[8])
+static const char *mode_of(const struct call_spec *s, char out[8])
 {
 	int flags = s->flags;
 	bool both = (flags & O_ACCMODE) == O_RDWR;
@@ -54,7 +58,7 @@ static void *libc_symbol(const char *name)
 }
 
 /* The job's fdopen() was not recorded either. */
-static FILE *open_silently(int fd, const struct step *s)
+static FILE *open_silently(int fd, const struct call_spec *s)
 {
 	static FILE *(*libc_fdopen)(int, const char *);
 
@@ -149,7 +153,7 @@ static bool holds_others(const struct player_process *q)
  * Somebody waits for what was printed, to read it or to print behind it where
  * the position is shared.
  */
-static void printed(struct player *p, const struct step *s, FILE *f)
+static void printed(struct player *p, const struct call_spec *s, FILE *f)
 {
 	const struct player_process *q = p->process;
 
@@ -160,7 +164,7 @@ static void printed(struct player *p, const struct step *s, FILE *f)
 		write_through(f);
 }
 
-void engine_stdio_exit(struct player_process *q)
+void call_stdio_exit(struct player_process *q)
 {
 	uint32_t fds = q->engine->plan->head->fds;
 	bool others = holds_others(q);
@@ -186,7 +190,7 @@ void engine_stdio_exit(struct player_process *q)
 }
 
 /* The stream of the slot; a program is born with three. */
-static FILE *file_of(const struct step *s)
+static FILE *file_of(const struct call_spec *s)
 {
 	int n = s->r->fd;
 
@@ -209,10 +213,10 @@ static void forget_standard(const FILE *f)
 	standard_closed[2] |= f == stderr;
 }
 
-static int64_t after_open(struct player *p, const struct step *s, FILE *f)
+static int64_t after_open(struct player *p, const struct call_spec *s, FILE *f)
 {
-	struct slot *slot = descriptors_slot(p->process, s->m->fd2);
-	int64_t fd = descriptors_after(p, s, f ? fileno(f) : -1);
+	struct slot *slot = fdtable_slot(p->process, s->m->fd2);
+	int64_t fd = fdtable_after_open(p, s, f ? fileno(f) : -1);
 
 	if (f && slot)
 		slot->file = f;
@@ -224,7 +228,7 @@ CALL_OF(fopen)
 	char mode[8];
 	FILE *f;
 
-	descriptors_before(p, s);
+	fdtable_before_open(p, s);
 	f = fopen(s->path, mode_of(s, mode));
 	return after_open(p, s, f);
 }
@@ -241,7 +245,7 @@ CALL_OF(fdopen)
 
 CALL_OF(freopen)
 {
-	struct slot *slot = descriptors_slot(p->process, s->m->fd2);
+	struct slot *slot = fdtable_slot(p->process, s->m->fd2);
 	char mode[8];
 	FILE *f;
 
@@ -249,7 +253,7 @@ CALL_OF(freopen)
 		slot->file = standard(s->m->fd2);
 	if (!slot || !slot->file)
 		return do_fopen(p, s);
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	f = freopen(s->path, mode_of(s, mode), slot->file);
 	return after_open(p, s, f);
 }
@@ -260,7 +264,7 @@ CALL_OF(tmpfile)
 	long fd;
 	FILE *f;
 
-	descriptors_before(p, s);
+	fdtable_before_open(p, s);
 	fd = raw(SYS_openat, beneath_on(p) ? p->process->root_fd : AT_FDCWD,
 		 beneath_on(p) ? "." : p->engine->sandbox.root,
 		 O_TMPFILE | O_RDWR | O_EXCL, 0600);
@@ -276,14 +280,14 @@ CALL_OF(fclose)
 	if (!f)
 		return -1;
 	forget_standard(f);
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	r = fclose(f);
-	descriptors_closed(p, s->r->fd);
+	fdtable_closed(p, s->r->fd);
 	return r ? -1 : 0;
 }
 
 /* A stream that is not for it moves nothing, and says why. */
-static int64_t moved(const struct step *s, size_t n)
+static int64_t moved(const struct call_spec *s, size_t n)
 {
 	return !n && s->m->err ? -1 : (int64_t)n;
 }
@@ -330,7 +334,7 @@ CALL_OF(fwrite)
  * It is told when the stream is next seen, and that may be after a seek of the
  * descriptor: a stream that has read nothing yet reads where the job's did.
  */
-static void begin_there(const struct step *s, FILE *f)
+static void begin_there(const struct call_spec *s, FILE *f)
 {
 	if (s->offset >= 0 && f->_IO_read_ptr == f->_IO_read_end &&
 	    f->_IO_write_ptr == f->_IO_write_base)
@@ -360,7 +364,8 @@ CALL_OF(stdio_write)
 		return -1;
 	s->slot->writer = p->process->index + 1;
 	hold(f);
-	while (n < s->want && putc_unlocked(newlines_byte(p, s, n), f) != EOF)
+	while (n < s->want &&
+	       putc_unlocked(line_writes_byte(p, s, n), f) != EOF)
 		n++;
 	if (s->r->flags & PLAN_F_POST)
 		printed(p, s, f);
@@ -475,12 +480,12 @@ static player_call *const calls[] = {
 	[REEL_CALL_STDIO_WRITE] = do_stdio_write,
 };
 
-player_call *engine_stdio(uint16_t op)
+player_call *call_stdio_find(uint16_t op)
 {
 	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
 }
 
-bool engine_stdio_sends(const struct player *p, const struct step *s)
+bool call_stdio_sends(const struct player *p, const struct call_spec *s)
 {
 	const FILE *f = s->slot ? s->slot->file : NULL;
 
@@ -490,7 +495,7 @@ bool engine_stdio_sends(const struct player *p, const struct step *s)
 		s->r->op == REEL_CALL_PCLOSE || s->r->op == REEL_CALL_FREOPEN);
 }
 
-bool engine_stdio_keeps(const struct step *s)
+bool call_stdio_keeps(const struct call_spec *s)
 {
 	FILE *f = s->slot ? s->slot->file : NULL;
 

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,11 +21,13 @@
 #include "lib/error.h"
 
 #include "replay/engine/beneath.h"
+#include "replay/engine/buffers.h"
+#include "replay/engine/call_stdio.h"
 #include "replay/engine/comm.h"
+#include "replay/engine/fdtable.h"
 #include "replay/model/syscall.h"
 
 #define STACK_BYTES (512 << 10)
-#define OUT_BYTES PLAN_SHARED_BYTES
 #define THREADS_AT_ONCE 256
 #define START_EARLY_NS 5000000
 #define WATCH_NS 100000000
@@ -43,55 +44,6 @@ static void on_signal(int sig)
 
 /* --- a process ----------------------------------------------------------- */
 
-static uint64_t buffer_bytes(uint64_t bytes)
-{
-	return bytes + REEL_PLACE_BYTES;
-}
-
-static uint8_t *buffer(uint64_t bytes)
-{
-	void *at = mmap(NULL, buffer_bytes(bytes), PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (at == MAP_FAILED)
-		return NULL;
-	return at;
-}
-
-/*
- * What is written: printable, so that it can be read as a line, and without a
- * pattern that compresses. Filled once, before any fork.
- */
-static uint8_t text[OUT_BYTES + REEL_PLACE_BYTES]
-	__attribute__((aligned(REEL_PLACE_BYTES)));
-
-static void fill_text(void)
-{
-	uint64_t z = 0x243f6a8885a308d3ull;
-
-	for (size_t i = 0; i < sizeof(text); i++) {
-		z ^= z << 13;
-		z ^= z >> 7;
-		z ^= z << 17;
-		text[i] = (uint8_t)(0x40 | (z & 0x1f));
-	}
-}
-
-/* Large writes come from memory of their own, as the job's did. */
-static uint8_t *text_of(uint64_t bytes)
-{
-	uint64_t all = buffer_bytes(bytes);
-	uint8_t *to;
-
-	if (bytes <= OUT_BYTES)
-		return text;
-	to = buffer(bytes);
-	for (uint64_t at = 0; to && at < all; at += sizeof(text))
-		memcpy(to + at, text,
-		       all - at < sizeof(text) ? all - at : sizeof(text));
-	return to;
-}
-
 static struct player *player_new(struct player_process *q, uint32_t stream)
 {
 	const struct engine *e = q->engine;
@@ -106,22 +58,7 @@ static struct player *player_new(struct player_process *q, uint32_t stream)
 	p->result = &e->result.stream[stream];
 	p->at_ns = q->base_ns;
 	p->spawned = -1;
-	p->out_bytes = p->stream->most_written > OUT_BYTES
-			       ? p->stream->most_written
-			       : OUT_BYTES;
-	memory_new(p);
-	p->out = p->out_pages = text_of(p->stream->most_written);
 	return p;
-}
-
-/* Raw: between the calls of the job. */
-static void free_buffers(struct player *p)
-{
-	if (p->in)
-		raw(SYS_munmap, p->in_map, p->in_map_bytes);
-	if (p->out_pages && p->out_pages != text)
-		raw(SYS_munmap, p->out_pages,
-		    buffer_bytes(p->stream->most_written));
 }
 
 /* A stream that cannot be played: nobody may wait for it. */
@@ -150,7 +87,7 @@ static void *thread_main(void *arg)
 	__atomic_fetch_add(&threads_ready, 1, __ATOMIC_RELEASE);
 	wait_gate(&threads_go);
 	player_run(p);
-	free_buffers(p);
+	buffers_free(p);
 	for (;;)
 		pause();
 	return NULL;
@@ -166,13 +103,13 @@ static bool start_thread(struct player_process *q, uint32_t stream)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	good = p && p->in && p->out &&
+	good = p && buffers_init(p) &&
 	       !pthread_create(&thread, &attr, thread_main, p);
 	pthread_attr_destroy(&attr);
 	if (good)
 		return true;
 	if (p)
-		free_buffers(p);
+		buffers_free(p);
 	free(p);
 	__atomic_fetch_add(&q->engine->result.head->failed, 1,
 			   __ATOMIC_RELAXED);
@@ -261,7 +198,7 @@ static __attribute__((noreturn)) void process_main(struct player_process *q)
 	note_process(e, q->index);
 	start_threads(q);
 	p = player_new(q, pp->stream);
-	if (p && p->in && p->out) {
+	if (p && buffers_init(p)) {
 		player_begin(p);
 		player_run(p);
 	} else {
@@ -272,7 +209,7 @@ static __attribute__((noreturn)) void process_main(struct player_process *q)
 	if (p)
 		engine_join(p);
 	if (pp->exits)
-		engine_stdio_exit(q);
+		call_stdio_exit(q);
 	/* Not exit(): streams of FILEs that a fork copied are not ours. */
 	_exit(0);
 }
@@ -306,7 +243,7 @@ void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
 	}
 	q->index = child;
 	q->base_ns = at_ns;
-	descriptors_inherited(q);
+	fdtable_inherited(q);
 	process_main(q);
 }
 
@@ -356,7 +293,7 @@ static void start_process(const struct engine *e, uint32_t index,
 	q->index = index;
 	q->base_ns =
 		e->result.head->origin_ns + e->plan->process[index].start_ns;
-	if (raw(SYS_chdir, e->sandbox.root) || descriptors_init(q, &err))
+	if (raw(SYS_chdir, e->sandbox.root) || fdtable_init(q, &err))
 		_exit(1);
 	confine(q);
 	process_main(q);
@@ -591,9 +528,9 @@ static int prepare(struct engine *e, const struct engine_options *opt,
 	if (confine_wanted(&e->confine, err) ||
 	    result_open(&e->result, opt->result, plan, err) ||
 	    sandbox_use(&e->sandbox, opt->root, err) ||
-	    descriptors_open(e, err))
+	    fdtable_open_own(e, err))
 		return -1;
-	fill_text();
+	buffers_fill_text();
 	wait_calibrate(&e->clock, opt->burn);
 	return 0;
 }

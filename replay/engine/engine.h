@@ -28,4 +28,10 @@ struct engine_options {
 int engine_run(const struct engine_options *opt, const struct comm *comm,
 	       struct reel_error *err);
 
+/* Fork the process @child of the plan, whose planned start is @at_ns. */
+void engine_fork(struct player *p, uint32_t child, int64_t at_ns);
+
+/* In the main thread: wait until all other threads have played their calls. */
+void engine_join(struct player *p);
+
 #endif

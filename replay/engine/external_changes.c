@@ -3,6 +3,8 @@
  * What others than the job did to its files, done just before the call that
  * met it. By raw system calls: the shim must not see it.
  */
+#include "replay/engine/external_changes.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <sys/un.h>
 
 #include "replay/engine/beneath.h"
+#include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
 #include "replay/model/syscall.h"
 
@@ -38,7 +41,7 @@ static bool bind_socket(const struct engine *e, const char *path)
 	return r == 0;
 }
 
-static void appear(const struct engine *e, const struct step *s)
+static void appear(const struct engine *e, const struct call_spec *s)
 {
 	long fd;
 
@@ -134,7 +137,7 @@ static void add_entries(int fd, int64_t n)
 }
 
 /* A listing, or the removal of a directory: by its path or its descriptor. */
-static void have_entries(const struct player *p, const struct step *s)
+static void have_entries(const struct player *p, const struct call_spec *s)
 {
 	bool path = s->m->name != PLAN_NONE;
 	int64_t entries;
@@ -154,7 +157,7 @@ static void have_entries(const struct player *p, const struct step *s)
 	raw(SYS_close, fd);
 }
 
-static void change_name(const struct engine *e, const struct step *s)
+static void change_name(const struct engine *e, const struct call_spec *s)
 {
 	if (s->r->flags & PLAN_F_VANISH)
 		remove_at(AT_FDCWD, s->path, 0);
@@ -162,28 +165,29 @@ static void change_name(const struct engine *e, const struct step *s)
 		appear(e, s);
 }
 
-void outside_before(struct player *p, const struct step *s)
+void external_changes_apply(struct player *p, const struct call_spec *s)
 {
-	struct step at = *s;
+	struct call_spec at = *s;
 	struct beneath b;
 	bool on = beneath_on(p), good = s->m->name != PLAN_NONE;
 
 	if (on)
 		good &= !beneath_enter_parent(p, &at, &b);
 	/* It takes descriptors for a while. */
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	if (s->r->flags & PLAN_F_ENTRIES)
 		have_entries(p, s);
 	if (good)
 		change_name(p->engine, &at);
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	if (on)
 		beneath_leave(&b);
 }
 
-void outside_name(struct player *p, const struct step *s, int fd)
+void external_changes_name_file(struct player *p, const struct call_spec *s,
+				int fd)
 {
-	struct step at = *s;
+	struct call_spec at = *s;
 	struct beneath b;
 	char from[64];
 

@@ -6,6 +6,8 @@
  * Everything here happens between the calls of the job, by raw system calls:
  * the shim must not see it.
  */
+#include "replay/engine/fdtable.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #include "lib/error.h"
 
 #include "replay/engine/beneath.h"
+#include "replay/engine/messages.h"
 #include "replay/engine/player.h"
 #include "replay/model/syscall.h"
 
@@ -28,12 +31,12 @@ static uint32_t numbers(const struct player_process *p)
 	return p->engine->plan->head->fds;
 }
 
-struct slot *descriptors_slot(struct player_process *p, int32_t fd)
+struct slot *fdtable_slot(struct player_process *p, int32_t fd)
 {
 	return fd >= 0 && (uint32_t)fd < numbers(p) ? &p->slot[fd] : NULL;
 }
 
-int descriptors_init(struct player_process *p, struct reel_error *err)
+int fdtable_init(struct player_process *p, struct reel_error *err)
 {
 	uint32_t n = numbers(p);
 
@@ -98,7 +101,7 @@ static void expect(struct player_process *p, int32_t fd)
 	}
 }
 
-bool descriptors_absent(struct player_process *p, int32_t fd)
+bool fdtable_ensure_closed(struct player_process *p, int32_t fd)
 {
 	if (fd < 0 || raw(SYS_fcntl, fd, F_GETFD) < 0)
 		return true;
@@ -109,7 +112,7 @@ bool descriptors_absent(struct player_process *p, int32_t fd)
 	return true;
 }
 
-void descriptors_take_turn(struct player *p)
+void fdtable_take_turn(struct player *p)
 {
 	struct player_process *q = p->process;
 
@@ -126,46 +129,46 @@ void descriptors_take_turn(struct player *p)
 	}
 }
 
-void descriptors_end_turn(struct player *p)
+void fdtable_end_turn(struct player *p)
 {
 	if (p->held) /* a raw call: errno stays */
 		wait_unlock(&p->process->lock);
 	p->held = false;
 }
 
-void descriptors_before(struct player *p, const struct step *s)
+void fdtable_before_open(struct player *p, const struct call_spec *s)
 {
 	bool alone = !p->process->many_makers;
 
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	if (p->held || (alone && !p->process->any_number))
 		expect(p->process, s->m->fd2);
 }
 
-int64_t descriptors_after(struct player *p, const struct step *s, int got)
+int64_t fdtable_after_open(struct player *p, const struct call_spec *s, int got)
 {
 	struct player_process *q = p->process;
-	struct slot *slot = descriptors_slot(q, s->m->fd2);
+	struct slot *slot = fdtable_slot(q, s->m->fd2);
 
 	set_number(q, got, NUMBER_USED);
 	if (got >= 0 && slot)
 		*slot = (struct slot){.fd = got, .object = PLAN_NONE};
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	return got;
 }
 
-void descriptors_closed(struct player *p, int32_t fd)
+void fdtable_closed(struct player *p, int32_t fd)
 {
-	struct slot *s = descriptors_slot(p->process, fd);
+	struct slot *s = fdtable_slot(p->process, fd);
 
 	if (s) {
 		set_number(p->process, s->fd >= 0 ? s->fd : fd, NUMBER_FREE);
 		*s = (struct slot){.fd = -1, .object = PLAN_NONE};
 	}
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 }
 
-void descriptors_range_closed(struct player *p, uint32_t first, uint32_t last)
+void fdtable_range_closed(struct player *p, uint32_t first, uint32_t last)
 {
 	struct player_process *q = p->process;
 
@@ -182,7 +185,7 @@ void descriptors_range_closed(struct player *p, uint32_t first, uint32_t last)
 	}
 }
 
-void descriptors_inherited(struct player_process *p)
+void fdtable_inherited(struct player_process *p)
 {
 	for (uint32_t i = 0; i < numbers(p); i++)
 		if (p->number[i] == NUMBER_USED)
@@ -192,7 +195,7 @@ void descriptors_inherited(struct player_process *p)
 /* @fd, new and anywhere, becomes the job's number @to; it is consumed. */
 static void place(struct player_process *p, int32_t to, int fd, uint32_t object)
 {
-	struct slot *s = descriptors_slot(p, to);
+	struct slot *s = fdtable_slot(p, to);
 	int at = to;
 
 	if (!s || fd < 0)
@@ -213,7 +216,7 @@ static void place(struct player_process *p, int32_t to, int fd, uint32_t object)
 static void place_copy(struct player_process *p, int32_t to, int fd,
 		       uint32_t object)
 {
-	struct slot *s = descriptors_slot(p, to);
+	struct slot *s = fdtable_slot(p, to);
 
 	if (!s)
 		return;
@@ -229,7 +232,7 @@ static void place_copy(struct player_process *p, int32_t to, int fd,
 }
 
 /* A pipe of its own with the bytes of one read in it, and no writer. */
-static int ended_pipe(struct player *p, const struct step *s)
+static int ended_pipe(struct player *p, const struct call_spec *s)
 {
 	int fd[2];
 
@@ -291,13 +294,13 @@ static int open_known(struct player *p, const struct plan_object *o)
 	return fd;
 }
 
-static void provide(struct player *p, const struct step *s, int32_t fd,
+static void provide(struct player *p, const struct call_spec *s, int32_t fd,
 		    uint32_t object)
 {
 	const struct engine *e = p->engine;
 	const struct plan_object *o = &e->plan->object[object];
 	struct player_process *q = p->process;
-	const struct slot *dup_of = descriptors_slot(q, o->dup_of);
+	const struct slot *dup_of = fdtable_slot(q, o->dup_of);
 	int pipe = e->pipes + 2 * (int)o->pipe;
 
 	if (dup_of && dup_of->fd >= 0 &&
@@ -333,10 +336,10 @@ static void provide(struct player *p, const struct step *s, int32_t fd,
 	}
 }
 
-void descriptors_provide(struct player *p, const struct step *s, int32_t fd,
-			 uint32_t object)
+void fdtable_provide(struct player *p, const struct call_spec *s, int32_t fd,
+		     uint32_t object)
 {
-	struct slot *slot = descriptors_slot(p->process, fd);
+	struct slot *slot = fdtable_slot(p->process, fd);
 
 	if (!slot || (slot->fd >= 0 && slot->object == object))
 		return;
@@ -389,7 +392,7 @@ static int open_stand_ins(struct engine *e)
 	return 0;
 }
 
-int descriptors_open(struct engine *e, struct reel_error *err)
+int fdtable_open_own(struct engine *e, struct reel_error *err)
 {
 	const struct plan_head *h = e->plan->head;
 	uint64_t need;

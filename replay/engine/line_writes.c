@@ -5,19 +5,21 @@
  * A thread that writes lines has memory of its own (PLAN_SHARED_BYTES): there
  * they stand while the call runs, and only then.
  */
+#include "replay/engine/line_writes.h"
+
 #include "replay/engine/player.h"
 
 #define NO_NEWLINE 'x'
 
 /* The first line of the record that is not before @at. */
-static uint32_t first_line(const struct player *p, const struct step *s,
+static uint32_t first_line(const struct player *p, const struct call_spec *s,
 			   int64_t at)
 {
 	return plan_line_from(p->engine->plan->line + s->m->line, s->m->lines,
 			      at);
 }
 
-static void put(struct player *p, const struct step *s, uint8_t byte)
+static void put(struct player *p, const struct call_spec *s, uint8_t byte)
 {
 	const int64_t *line = p->engine->plan->line + s->m->line;
 	uint32_t i = first_line(p, s, s->moved);
@@ -29,17 +31,18 @@ static void put(struct player *p, const struct step *s, uint8_t byte)
 			p->out[line[i] - s->moved] = byte;
 }
 
-void newlines_put(struct player *p, const struct step *s)
+void line_writes_add(struct player *p, const struct call_spec *s)
 {
 	put(p, s, '\n');
 }
 
-void newlines_take(struct player *p, const struct step *s)
+void line_writes_remove(struct player *p, const struct call_spec *s)
 {
 	put(p, s, NO_NEWLINE);
 }
 
-uint8_t newlines_byte(const struct player *p, const struct step *s, int64_t at)
+uint8_t line_writes_byte(const struct player *p, const struct call_spec *s,
+			 int64_t at)
 {
 	const int64_t *line = p->engine->plan->line + s->m->line;
 	uint32_t i = first_line(p, s, s->moved + at);

@@ -9,6 +9,8 @@
  * no result depends on how fast the other end is. The pipe is one for all
  * processes, and locked from the first to the second of these steps.
  */
+#include "replay/engine/messages.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 
 #include "lib/calls.h"
 
+#include "replay/engine/call_stdio.h"
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
 #include "replay/model/syscall.h"
@@ -24,7 +27,7 @@
 /* What every pipe and socket takes at once, but for a stream's buffer. */
 #define HOLDS_BYTES (65536 - 4096)
 
-void message_feed(struct player *p, const struct step *s, int fd)
+void message_feed(struct player *p, const struct call_spec *s, int fd)
 {
 	int64_t left = s->want > 0 ? s->want : 0;
 	bool line = s->r->flags & PLAN_F_LINES;
@@ -58,7 +61,7 @@ static void drain(int fd)
 }
 
 /* Larger than the pipe: nobody reads meanwhile, so it goes nowhere. */
-static int64_t write_away(struct player *p, const struct step *s, int fd,
+static int64_t write_away(struct player *p, const struct call_spec *s, int fd,
 			  player_call *call)
 {
 	long keep = raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, p->engine->base);
@@ -82,8 +85,8 @@ static bool fits(const struct plan_pipe *pp, int fd, int64_t bytes)
 	       (!pp->socket && raw(SYS_fcntl, fd, F_GETPIPE_SZ) >= bytes);
 }
 
-int64_t message_write(struct player *p, const struct step *s, uint32_t object,
-		      int fd, player_call *call)
+int64_t message_write(struct player *p, const struct call_spec *s,
+		      uint32_t object, int fd, player_call *call)
 {
 	const struct engine *e = p->engine;
 	const struct plan_object *o = &e->plan->object[object];
@@ -115,7 +118,8 @@ int64_t message_write(struct player *p, const struct step *s, uint32_t object,
 	return r;
 }
 
-int64_t message_call(struct player *p, const struct step *s, player_call *call)
+int64_t message_call(struct player *p, const struct call_spec *s,
+		     player_call *call)
 {
 	const struct engine *e = p->engine;
 	const struct plan_object *o;
@@ -123,9 +127,9 @@ int64_t message_call(struct player *p, const struct step *s, player_call *call)
 	int64_t r;
 	int end, err;
 
-	if (engine_stdio_sends(p, s))
+	if (call_stdio_sends(p, s))
 		return message_write(p, s, s->slot->object, s->fd, call);
-	if (s->m->object == PLAN_NONE || engine_stdio_keeps(s))
+	if (s->m->object == PLAN_NONE || call_stdio_keeps(s))
 		return call(p, s);
 	if (plan_writes(s->r))
 		return message_write(p, s, s->m->object, s->fd, call);

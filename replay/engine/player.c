@@ -20,11 +20,28 @@
 #include "lib/calls.h"
 
 #include "replay/engine/beneath.h"
+#include "replay/engine/buffers.h"
+#include "replay/engine/call_copy.h"
+#include "replay/engine/call_fd.h"
+#include "replay/engine/call_mmap.h"
+#include "replay/engine/call_path.h"
+#include "replay/engine/call_stdio.h"
+#include "replay/engine/engine.h"
+#include "replay/engine/external_changes.h"
+#include "replay/engine/fdtable.h"
+#include "replay/engine/line_writes.h"
+#include "replay/engine/messages.h"
 #include "replay/model/classify.h"
 #include "replay/model/syscall.h"
 
 #define BEHIND_BYTES (1 << 20) /* of a stream, kept before it is dropped */
 #define BEHIND_RECORDS 2048    /* between two looks at that */
+
+/* A call that starts this long after its time is late. */
+#define LATE_NS 1000000
+
+/* How a result is compared with the recorded one. */
+enum verdict { VERDICT_EXACT, VERDICT_SUCCESS };
 
 static const struct plan_more no_more = PLAN_MORE_NONE;
 
@@ -67,13 +84,13 @@ static const char *path_of(struct player *p, const struct plan_more *m,
 
 /* 0, or the error that the step cannot be issued for. */
 static int decode(struct player *p, const struct plan_record *r,
-		  const struct plan_more *m, struct step *s)
+		  const struct plan_more *m, struct call_spec *s)
 {
 	int err = 0;
 
 	s->r = r;
 	s->m = m;
-	s->slot = descriptors_slot(p->process, r->fd);
+	s->slot = fdtable_slot(p->process, r->fd);
 	s->size = r->size < 0 ? 0 : r->size;
 	s->offset = r->offset;
 	s->moved = 0;
@@ -90,17 +107,18 @@ static int decode(struct player *p, const struct plan_record *r,
 }
 
 /* A number that was not open in the job may be in use here for something. */
-static int real_fd(struct player *p, const struct step *s, int32_t fd)
+static int real_fd(struct player *p, const struct call_spec *s, int32_t fd)
 {
-	const struct slot *slot = descriptors_slot(p->process, fd);
+	const struct slot *slot = fdtable_slot(p->process, fd);
 
 	if (slot && slot->fd >= 0)
 		return slot->fd;
-	return s->m->err == EBADF && !descriptors_absent(p->process, fd) ? -1
-									 : fd;
+	return s->m->err == EBADF && !fdtable_ensure_closed(p->process, fd)
+		       ? -1
+		       : fd;
 }
 
-static void find_descriptors(struct player *p, struct step *s)
+static void find_descriptors(struct player *p, struct call_spec *s)
 {
 	s->fd = real_fd(p, s, s->r->fd);
 	s->to = is_two_fd_copy(s->r->op) ? real_fd(p, s, s->m->fd2) : -1;
@@ -113,14 +131,14 @@ static player_call *call_of(uint16_t op)
 
 	if (!info)
 		return NULL;
-	call = engine_posix(op);
+	call = call_fd_find(op);
 	if (!call)
-		call = engine_names(op);
+		call = call_path_find(op);
 	if (!call)
-		call = engine_stdio(op);
+		call = call_stdio_find(op);
 	if (!call)
-		call = engine_map(op);
-	return call ? call : engine_copy(op);
+		call = call_mmap_find(op);
+	return call ? call : call_copy_find(op);
 }
 
 static enum verdict verdict_of(uint16_t op)
@@ -140,22 +158,24 @@ static enum verdict verdict_of(uint16_t op)
 	return VERDICT_SUCCESS;
 }
 
-static int64_t call_one(struct player *p, struct step *s, player_call *call)
+static int64_t call_one(struct player *p, struct call_spec *s,
+			player_call *call)
 {
 	int64_t r;
 
-	if (s->r->flags & PLAN_F_MESSAGE || engine_stdio_sends(p, s))
+	if (s->r->flags & PLAN_F_MESSAGE || call_stdio_sends(p, s))
 		return message_call(p, s, call);
 	if (!s->m->lines)
 		return call(p, s);
-	newlines_put(p, s);
+	line_writes_add(p, s);
 	r = call(p, s);
-	newlines_take(p, s);
+	line_writes_remove(p, s);
 	return r;
 }
 
 /* Several calls in one record: each a part of the size. */
-static int64_t call_all(struct player *p, struct step *s, player_call *call)
+static int64_t call_all(struct player *p, struct call_spec *s,
+			player_call *call)
 {
 	int64_t size = s->size, want = s->want, sum = 0;
 	uint32_t n = s->m->count;
@@ -178,12 +198,12 @@ static int64_t call_all(struct player *p, struct step *s, player_call *call)
 	return sum;
 }
 
-static int64_t issue(struct player *p, struct step *s, player_call *call)
+static int64_t issue(struct player *p, struct call_spec *s, player_call *call)
 {
 	return s->m->count > 1 ? call_all(p, s, call) : call_one(p, s, call);
 }
 
-static void differs(struct player *p, const struct step *s, int64_t got,
+static void differs(struct player *p, const struct call_spec *s, int64_t got,
 		    int err)
 {
 	struct result_head *h = p->engine->result.head;
@@ -204,7 +224,8 @@ static void differs(struct player *p, const struct step *s, int64_t got,
 	__atomic_store_n(&d->set, 1, __ATOMIC_RELEASE);
 }
 
-static void judge(struct player *p, const struct step *s, int64_t got, int err)
+static void judge(struct player *p, const struct call_spec *s, int64_t got,
+		  int err)
 {
 	bool same;
 
@@ -304,7 +325,7 @@ static void note_lateness(struct player *p, int64_t start_ns)
 		return;
 	if (late > p->result->late_most_ns)
 		p->result->late_most_ns = late;
-	if (late > REPLAY_LATE_NS)
+	if (late > LATE_NS)
 		p->result->late++;
 }
 
@@ -322,24 +343,24 @@ static void play_call(struct player *p, const struct plan_record *r,
 	player_call *call = r->op ? call_of(r->op) : NULL;
 	int64_t start, end, got = -1;
 	struct beneath beneath;
-	struct step s;
+	struct call_spec s;
 	int bad, err;
 
 	bad = decode(p, r, m, &s);
 	wait_turn(p, r, m);
 	if (m->object != PLAN_NONE)
-		descriptors_provide(p, &s, r->fd, m->object);
+		fdtable_provide(p, &s, r->fd, m->object);
 	if (m->object2 != PLAN_NONE)
-		descriptors_provide(p, &s, m->fd2, m->object2);
+		fdtable_provide(p, &s, m->fd2, m->object2);
 	find_descriptors(p, &s);
 	if (!bad && r->flags & PLAN_F_OUTSIDE)
-		outside_before(p, &s);
+		external_changes_apply(p, &s);
 	if (r->flags & PLAN_F_FETCH && !p->engine->warm)
 		raw(SYS_fadvise64, s.fd, m->pos, m->lost_bytes,
 		    POSIX_FADV_DONTNEED);
 	if (beneath_on(p) && !bad)
 		bad = beneath_enter(p, &s, &beneath);
-	memory_before(p, &s, fills(r));
+	buffers_before(p, &s, fills(r));
 	start = wait_now();
 	note_lateness(p, start);
 	errno = bad;
@@ -351,14 +372,14 @@ static void play_call(struct player *p, const struct plan_record *r,
 		beneath_leave(&beneath);
 	note_wait(p, r, m, end - start);
 	if (fills(r))
-		memory_after_read(p, &s, start, end,
-				  wide(r->dur_ns, m->dur_high));
+		buffers_after_read(p, &s, start, end,
+				   wide(r->dur_ns, m->dur_high));
 	if (!(r->flags & PLAN_F_ASYNC))
 		p->at_ns += p->engine->mode == REPLAY_TIMED
 				    ? wide(r->dur_ns, m->dur_high)
 				    : end - start;
 	if (r->flags & PLAN_F_NAMED && got >= 0)
-		outside_name(p, &s, (int)got);
+		external_changes_name_file(p, &s, (int)got);
 	if (call)
 		judge(p, &s, got, err);
 	else
