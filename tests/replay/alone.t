@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# ioreel-mpi replay without mpirun is one rank: it ends, leaves no process, and a
-# signal ends it and removes the sandbox.
+# ioreel-mpi replay without mpirun is one rank: it ends and leaves no process;
+# after a signal it removes the sandbox.
 . "$(dirname "$0")/../lib/tap.sh"
-unset LD_PRELOAD
+. "$TOP/tests/lib/replay.sh"
 [ -x "$O/ioreel-mpi" ] || skip_all 'no Open MPI'
 unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE PMIX_RANK PMIX_SIZE \
 	PMI_RANK PMI_SIZE PMI_FD PMI_PORT PALS_RANKID
@@ -11,18 +11,18 @@ unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE PMIX_RANK PMIX_SIZE \
 "$IOREEL" record -q -o job.reel sh -c 'cat /etc/passwd >out'
 "$IOREEL" replay job.reel --plan job.plan 2>err
 timeout -k 1 60 "$O/ioreel-mpi" replay job.plan box >out 2>err
-is 'it ends' "$?" 0
-check 'and played all' "cat out err; grep -Eq '; ([0-9,]+) of \1 calls gave' out"
-check 'no sandbox is left' '[ ! -e box ]'
+is 'it succeeds' "$?" 0
+check 'every call gives the recorded result' 'cat out err; all_same out'
+check 'it removes the sandbox' '[ ! -e box ]'
 
-# Whatever it starts is a descendant, or was one: all have its mark.
+# All processes that it starts inherit this variable.
 marked() {
 	grep -lz "^REPLAY_MARK=$T\$" /proc/[0-9]*/environ 2>/dev/null | wc -l
 }
 REPLAY_MARK=$T timeout -k 1 60 "$O/ioreel-mpi" replay job.plan box >out 2>err
 is 'no process is left' "$(marked)" 0
 
-# A shell that exec()s it leaves it a child that is none of the replay's.
+# A shell that calls exec() leaves its own child to the replay.
 sh -c 'sleep 300 & echo $! >other; exec "$0" replay job.plan box' "$O/ioreel-mpi" \
 	>out 2>err &
 pid=$!
@@ -30,7 +30,7 @@ for ((i = 0; i < 600; i++)); do
 	kill -0 $pid 2>/dev/null || break
 	sleep 0.1
 done
-check 'it does not wait for that child' '! kill -0 $pid 2>/dev/null'
+check 'it does not wait for a child that it did not start' '! kill -0 $pid 2>/dev/null'
 kill "$(cat other)"
 
 "$IOREEL" record -q -o long.reel sh -c 'cat /etc/passwd; sleep 8; echo' >out
@@ -48,9 +48,9 @@ for sig in INT TERM HUP; do
 		sleep 0.1
 	done
 	wait $pid
-	is "SIG$sig: its exit status" "$?" $((128 + $(kill -l $sig)))
-	is "SIG$sig: one line" "$(cat err)" 'ioreel-mpi replay: interrupted'
-	is "SIG$sig: neither a process nor the sandbox is left" \
+	is "SIG$sig: exit status 128 + n" "$?" $((128 + $(kill -l $sig)))
+	is "SIG$sig: one line on stderr" "$(cat err)" 'ioreel-mpi replay: interrupted'
+	is "SIG$sig: no process and no sandbox is left" \
 		"$(marked) $(ls -d box 2>/dev/null)" '0 '
 done
 
@@ -70,6 +70,6 @@ wrong ' replay: no plan given' replay
 wrong " replay: unknown option '--afap'" replay job.plan box --afap
 wrong ": unknown command 'reply'; did you mean 'replay'?" reply job.plan box
 check 'ioreel-mpi lists its verbs' '"$O/ioreel-mpi" >out && grep -q "^  replay " out'
-check 'and says how each is used' '"$O/ioreel-mpi" replay --help >out &&
+check 'its --help shows the usage' '"$O/ioreel-mpi" replay --help >out &&
 	grep -Fqx "usage: ioreel-mpi replay PLAN ROOT [think|timed|afap]" out'
 finish
