@@ -11,9 +11,9 @@ struct player;
 
 /* For reads of one size: how much of their memory is fresh from the kernel. */
 struct fresh_share {
-	int16_t now;	 /* in 128ths; < 0: far from one */
-	int16_t step;	 /* by which the next read moves it */
-	int16_t seen;	 /* reads, up to a limit */
+	int16_t now;  /* in 128ths; below 0: the replay is slower without any */
+	int16_t step; /* by which the next read moves it */
+	int16_t seen; /* reads, up to a limit */
 	int64_t want_ns; /* the median time of the job's reads so far */
 };
 
@@ -23,10 +23,10 @@ void buffers_fill_text(void);
 /* Allocate the memory of @p. False when there is not enough. */
 bool buffers_init(struct player *p);
 
-/* Free it, by raw calls, since the shim records between the job's calls. */
+/* Free it by raw calls: the shim would record others. */
 void buffers_free(struct player *p);
 
-/* Choose the memory of the call @s; @fills: a read of a file, timed below. */
+/* Choose the memory of the call @s; @fills: it is a read of a file. */
 void buffers_before(struct player *p, const struct call_spec *s, bool fills);
 
 /* After such a read, which took @want_ns in the job. */

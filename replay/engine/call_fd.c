@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The POSIX calls of a job, issued again: each by the very function of libc
- * that the job called, so that the shim records what it recorded then. Those on
- * names: call_path_find.c.
+ * Issues POSIX calls on descriptors again, each by the function of libc that
+ * the job called, so that the shim records the same call. Calls on names are in
+ * call_path.c.
  *
- * Paths are in the sandbox and absolute; what was relative to a directory's
- * descriptor is not any more.
+ * Paths are absolute and in the sandbox, also where the job passed the
+ * descriptor of a directory.
  */
 #include "replay/engine/call_fd.h"
 
@@ -29,21 +29,24 @@
 #include "replay/engine/player.h"
 #include "replay/model/syscall.h"
 
-/* Of a descriptor that is none no offset is known; any other is refused first. */
-static int64_t place(const struct call_spec *s)
+/*
+ * With a closed descriptor the offset may be missing: a negative one would fail
+ * with EINVAL, not EBADF.
+ */
+static int64_t call_offset(const struct call_spec *s)
 {
 	return s->m->err == EBADF ? spec_length(s) : s->offset;
 }
 
-/* Memory that was none in the job is none here. */
-static void *memory(const struct call_spec *s, uint8_t *own)
+/* A bad address in the job is a bad address here. */
+static void *call_memory(const struct call_spec *s, uint8_t *own)
 {
 	return s->m->err == EFAULT ? (void *)1 : own;
 }
 
 /* --- open and close ------------------------------------------------------ */
 
-/* A nameless file: its directory is what was opened. */
+/* The path of O_TMPFILE is the directory of the file. */
 static const char *open_path(struct player *p, const struct call_spec *s)
 {
 	char *slash;
@@ -56,14 +59,14 @@ static const char *open_path(struct player *p, const struct call_spec *s)
 	slash = strrchr(p->path, '/');
 	if (slash)
 		*slash = '\0';
-	return p->path; /* never below the root: a name has a slash */
+	return p->path; /* not above the root: a name begins with a slash */
 }
 
-/* A named pipe is opened so that nobody waits for its other end. */
+/* A named pipe is opened for reading and writing: that cannot block. */
 static int open_flags(const struct call_spec *s)
 {
 	if (s->r->flags & PLAN_F_NAMED)
-		return s->flags & ~O_EXCL; /* else it can never have a name */
+		return s->flags & ~O_EXCL; /* O_EXCL forbids a later linkat() */
 	return s->r->flags & PLAN_F_MESSAGE && !(s->flags & O_PATH) &&
 			       s->m->err != ENXIO
 		       ? (s->flags & ~O_ACCMODE) | O_RDWR
@@ -74,7 +77,7 @@ CALL_OF(open)
 {
 	int fd;
 
-	/* Of no number of this process, and closed by its next call. */
+	/* For a child of posix_spawn(): the next record closes it. */
 	if (s->m->fd2 < 0 && !s->m->err)
 		return p->spawned = open(open_path(p, s), open_flags(s),
 					 (mode_t)spec_arg2(s));
@@ -94,8 +97,8 @@ CALL_OF(openat)
 }
 
 /*
- * The file is the job's by name: libc would draw a name that is not the one
- * that is asked for later, or open what is outside the sandbox.
+ * Open the file by its recorded name: libc would draw another random name, or
+ * open a file outside the sandbox.
  */
 static int64_t open_as(struct player *p, const struct call_spec *s, int flags)
 {
@@ -141,7 +144,7 @@ CALL_OF(creat)
 	return fdtable_after_open(p, s, fd);
 }
 
-/* No name is drawn where no template was given. */
+/* libc fails on a bad template before it draws a name. */
 CALL_OF(mkstemp)
 {
 	return s->m->err == EINVAL
@@ -164,7 +167,7 @@ CALL_OF(close)
 	return r;
 }
 
-/* The engine's own numbers, above all of the job's, stay. */
+/* Descriptors of the engine, above all of the job's, stay open. */
 CALL_OF(close_range)
 {
 	unsigned int first = (unsigned int)s->flags;
@@ -192,7 +195,7 @@ CALL_OF(dup)
 	return fdtable_after_open(p, s, fd);
 }
 
-/* The number asked for is the job's; what is in its way was the job's too. */
+/* The target number is the job's, like the descriptor it may replace. */
 static int64_t dup_onto(struct player *p, const struct call_spec *s, int flags)
 {
 	int to = s->m->fd2 >= 0 ? s->m->fd2 : (int)spec_arg2(s), fd;
@@ -234,7 +237,7 @@ CALL_OF(fcntl)
 	case F_SET_RW_HINT:
 	case F_GET_FILE_RW_HINT:
 	case F_SET_FILE_RW_HINT:
-		/* By address; one that was refused is none of the kernel's. */
+		/* passed by address; an invalid one fails again */
 		hint = s->m->err == EINVAL ? UINT64_MAX
 					   : RWH_WRITE_LIFE_NOT_SET;
 		return fcntl(s->fd, s->flags, &hint);
@@ -248,93 +251,95 @@ CALL_OF(fcntl)
 
 CALL_OF(read)
 {
-	return read(s->fd, memory(s, p->in), (size_t)s->size);
+	return read(s->fd, call_memory(s, p->in), (size_t)s->size);
 }
 
 CALL_OF(pread)
 {
-	return pread(s->fd, memory(s, p->in), (size_t)s->size, place(s));
+	return pread(s->fd, call_memory(s, p->in), (size_t)s->size,
+		     call_offset(s));
 }
 
-/* More parts than there may be have no size that was recorded. */
-static int parts(const struct call_spec *s)
+/* A count above IOV_MAX fails with EINVAL, and has no recorded size. */
+static int buffer_count(const struct call_spec *s)
 {
 	return s->m->err == EINVAL && s->r->size < 0 ? -1 : 1;
 }
 
 CALL_OF(readv)
 {
-	struct iovec iov = {memory(s, p->in), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->in), (size_t)s->size};
 
-	return readv(s->fd, &iov, parts(s));
+	return readv(s->fd, &iov, buffer_count(s));
 }
 
 CALL_OF(preadv)
 {
-	struct iovec iov = {memory(s, p->in), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->in), (size_t)s->size};
 
-	return preadv(s->fd, &iov, parts(s), place(s));
+	return preadv(s->fd, &iov, buffer_count(s), call_offset(s));
 }
 
 CALL_OF(preadv2)
 {
-	struct iovec iov = {memory(s, p->in), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->in), (size_t)s->size};
 
-	return preadv2(s->fd, &iov, parts(s), place(s), s->flags);
+	return preadv2(s->fd, &iov, buffer_count(s), call_offset(s), s->flags);
 }
 
 CALL_OF(write)
 {
-	return write(s->fd, memory(s, p->out), (size_t)s->size);
+	return write(s->fd, call_memory(s, p->out), (size_t)s->size);
 }
 
 CALL_OF(pwrite)
 {
-	return pwrite(s->fd, memory(s, p->out), (size_t)s->size, place(s));
+	return pwrite(s->fd, call_memory(s, p->out), (size_t)s->size,
+		      call_offset(s));
 }
 
 CALL_OF(writev)
 {
-	struct iovec iov = {memory(s, p->out), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
 
-	return writev(s->fd, &iov, parts(s));
+	return writev(s->fd, &iov, buffer_count(s));
 }
 
 CALL_OF(pwritev)
 {
-	struct iovec iov = {memory(s, p->out), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
 
-	return pwritev(s->fd, &iov, parts(s), place(s));
+	return pwritev(s->fd, &iov, buffer_count(s), call_offset(s));
 }
 
 CALL_OF(pwritev2)
 {
-	struct iovec iov = {memory(s, p->out), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
 
-	/* Of what was appended, or written at the position, none is known. */
-	return pwritev2(s->fd, &iov, parts(s),
-			s->offset == PLAN_NO_OFFSET && !s->m->err ? -1
-								  : place(s),
-			s->flags);
+	/* -1: at the position, or at the end; neither is recorded. */
+	return pwritev2(
+		s->fd, &iov, buffer_count(s),
+		s->offset == PLAN_NO_OFFSET && !s->m->err ? -1 : call_offset(s),
+		s->flags);
 }
 
 CALL_OF(vmsplice)
 {
-	struct iovec iov = {memory(s, p->out), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
 
 	return vmsplice(s->fd, &iov, 1, (unsigned int)s->flags);
 }
 
 /*
- * Recorded is where it led; what was asked for follows from where the
- * descriptor stands now.
+ * The resulting position is recorded: compute the argument from it and from the
+ * current position or size.
  */
 CALL_OF(lseek)
 {
 	int64_t off = s->want;
 	struct stat st;
 
-	if (s->m->err) /* before the beginning, from wherever */
+	if (s->m->err) /* to a position before the start */
 		return lseek(s->fd, INT64_MIN / 2, s->flags);
 	if (s->flags == SEEK_CUR) {
 		long at = raw(SYS_lseek, s->fd, 0, SEEK_CUR);
@@ -355,8 +360,8 @@ CALL_OF(fallocate)
 	return fallocate(s->fd, s->flags, spec_length(s), spec_arg2(s));
 }
 
-/* These two return the error. */
-static int64_t from_code(int code)
+/* posix_fallocate() and posix_fadvise() return the error. */
+static int64_t result_of_code(int code)
 {
 	errno = code;
 	return code ? -1 : 0;
@@ -364,12 +369,13 @@ static int64_t from_code(int code)
 
 CALL_OF(posix_fallocate)
 {
-	return from_code(posix_fallocate(s->fd, spec_length(s), spec_arg2(s)));
+	return result_of_code(
+		posix_fallocate(s->fd, spec_length(s), spec_arg2(s)));
 }
 
 CALL_OF(posix_fadvise)
 {
-	return from_code(
+	return result_of_code(
 		posix_fadvise(s->fd, spec_length(s), spec_arg2(s), s->flags));
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks on files. They are tried on nothing: what they protected is ordered by
- * the plan, so the replay must not fail, or succeed, by who happens to be
- * first.
+ * Issues calls that lock files. They never wait and protect nothing: the plan
+ * orders the calls under a lock, so the result must not depend on the process
+ * that comes first.
  *
- * Where the job was refused, another description of the file has the lock for
- * that moment. Closing it drops all locks that the process has by fcntl(),
- * which are none.
+ * A lock that the job failed to get is held by another open file description
+ * during the call. Closing this description drops all fcntl() locks of the
+ * process on the file; there are none.
  */
 #include "replay/engine/call_lock.h"
 
@@ -22,7 +22,7 @@
 #include "replay/engine/player.h"
 #include "replay/model/syscall.h"
 
-/* A byte of the file that no other process of the replay takes. */
+/* A byte of the file that no other process of the replay locks. */
 static struct flock own_byte(short type)
 {
 	return (struct flock){.l_type = type,
@@ -31,14 +31,14 @@ static struct flock own_byte(short type)
 			      .l_len = 1};
 }
 
-/* Whole files go to one at a time. */
+/* The lock of lockf(), which one process holds at a time. */
 static struct flock whole_file(short type)
 {
 	return (struct flock){.l_type = type, .l_whence = SEEK_SET};
 }
 
-/* Another description of what @fd is of, above the numbers of the job; -1. */
-static long reopen(const struct player *p, int fd)
+/* Another open file description of @fd, above the numbers of the job; -1. */
+static long reopen_file(const struct player *p, int fd)
 {
 	char path[32];
 	long low, high;
@@ -94,8 +94,8 @@ static int64_t try_lock(const struct call_spec *s, bool refused)
 	return try_fcntl(s, refused);
 }
 
-/* While the lock is somebody else's. */
-static int64_t refuse(struct player *p, const struct call_spec *s)
+/* Issue the call while another description holds the lock. */
+static int64_t fail_lock(struct player *p, const struct call_spec *s)
 {
 	struct flock lock = s->r->op == REEL_CALL_LOCKF ? whole_file(F_WRLCK)
 							: own_byte(F_WRLCK);
@@ -104,7 +104,7 @@ static int64_t refuse(struct player *p, const struct call_spec *s)
 	int err;
 
 	fdtable_take_turn(p);
-	fd = reopen(p, s->fd);
+	fd = reopen_file(p, s->fd);
 	if (fd >= 0 && s->r->op == REEL_CALL_FLOCK)
 		raw(SYS_flock, fd, LOCK_EX | LOCK_NB);
 	else if (fd >= 0)
@@ -122,6 +122,6 @@ int64_t call_lock(struct player *p, const struct call_spec *s)
 {
 	bool refused = s->m->err == EAGAIN || s->m->err == EACCES;
 
-	return refused && s->flags != F_GETLK ? refuse(p, s)
+	return refused && s->flags != F_GETLK ? fail_lock(p, s)
 					      : try_lock(s, false);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The POSIX calls on names, issued again: status, making and removing, renames
- * and links, directories. As those of call_fd_find.c.
+ * Issues calls on names again, as call_fd.c does those on descriptors: status,
+ * creation and removal, renames, links, directories.
  */
 #include "replay/engine/call_path.h"
 
@@ -45,7 +45,7 @@ CALL_OF(fstat)
 	return fstat(s->fd, &st);
 }
 
-/* With AT_EMPTY_PATH it is about the descriptor. */
+/* With AT_EMPTY_PATH the call is on the descriptor itself. */
 static int stat_dir(const struct call_spec *s)
 {
 	return s->r->fd >= 0 ? s->fd : spec_dir(s);
@@ -73,7 +73,7 @@ CALL_OF(name_to_handle_at)
 	} handle = {.head.handle_bytes = MAX_HANDLE_SZ};
 	int mount;
 
-	if (s->m->err == EOVERFLOW) /* it asked how long it is */
+	if (s->m->err == EOVERFLOW) /* it asked for the size of the handle */
 		handle.head.handle_bytes = 0;
 	return name_to_handle_at(stat_dir(s), s->path, &handle.head, &mount,
 				 s->flags);
@@ -113,7 +113,6 @@ CALL_OF(fstatfs)
 	return fstatfs(s->fd, &st);
 }
 
-/* Never wait for a lock: who held it in the job may come later here. */
 CALL_OF(truncate)
 {
 	return truncate(s->path, spec_length(s));
@@ -146,29 +145,31 @@ CALL_OF(remove)
 }
 
 /*
- * The sandbox is one file system. What the job asked of two is asked of it and
- * the kernel's own, where nothing can be moved to or linked from.
+ * The sandbox is one file system. A call across two file systems gets a name in
+ * /proc for the second, which refuses renames and links, too.
  */
-static const char *other_system(const struct call_spec *s, const char *path)
+static const char *other_file_system(const struct call_spec *s,
+				     const char *path)
 {
 	return s->m->err == EXDEV ? "/proc/self/status" : path;
 }
 
 CALL_OF(rename)
 {
-	return rename(s->path, other_system(s, s->path2));
+	return rename(s->path, other_file_system(s, s->path2));
 }
 
 CALL_OF(renameat)
 {
 	return renameat(spec_dir(s), s->path, spec_dir(s),
-			other_system(s, s->path2));
+			other_file_system(s, s->path2));
 }
 
 CALL_OF(renameat2)
 {
 	return renameat2(spec_dir(s), s->path, spec_dir(s),
-			 other_system(s, s->path2), (unsigned int)s->flags);
+			 other_file_system(s, s->path2),
+			 (unsigned int)s->flags);
 }
 
 CALL_OF(mkdir)
@@ -186,7 +187,7 @@ CALL_OF(mkfifo)
 	return mkfifo(s->path, (mode_t)s->flags);
 }
 
-/* A device would lead out of the sandbox. */
+/* A device would give access to data outside the sandbox. */
 CALL_OF(mknod)
 {
 	mode_t mode = (mode_t)s->flags;
@@ -203,19 +204,20 @@ CALL_OF(rmdir)
 
 CALL_OF(link)
 {
-	return link(other_system(s, s->path), s->path2);
+	return link(other_file_system(s, s->path), s->path2);
 }
 
 CALL_OF(linkat)
 {
-	return linkat(spec_dir(s), other_system(s, s->path), spec_dir(s),
+	return linkat(spec_dir(s), other_file_system(s, s->path), spec_dir(s),
 		      s->path2, s->flags);
 }
 
 /*
- * Wherever it led in the job, here it leads into the sandbox. To a file beside
- * or below it the link is relative, as the job's mostly was; else absolute:
- * ".." could lead out of the sandbox, where a directory above is a link.
+ * The text of a link, which has to lead into the sandbox whatever it was in the
+ * job. To a target in or below the link's directory it is relative, as in most
+ * jobs; to others it is absolute, because ".." leads out of the sandbox where a
+ * directory above is a link.
  */
 static const char *link_text(const struct player *p, const struct call_spec *s,
 			     char out[static PATH_MAX])
@@ -312,10 +314,10 @@ CALL_OF(closedir)
 	return r;
 }
 
-/* The job's picked so many; which ones nobody knows. */
+/* How many entries the job's filter selected; which ones is not recorded. */
 static _Thread_local int64_t to_pick;
 
-static int pick(const struct dirent *de)
+static int pick_entry(const struct dirent *de)
 {
 	return to_pick-- > 0;
 }
@@ -326,9 +328,9 @@ CALL_OF(scandir)
 	int n;
 
 	to_pick = s->want;
-	/* It has a descriptor for a while. */
+	/* It uses a descriptor for a while. */
 	fdtable_take_turn(p);
-	n = scandir(s->path, &list, pick, NULL);
+	n = scandir(s->path, &list, pick_entry, NULL);
 	fdtable_end_turn(p);
 	for (int i = 0; i < n; i++)
 		free(list[i]);

@@ -8,7 +8,7 @@
 /* The function that issues @op, or NULL when it is none of these calls. */
 player_call *call_stdio_find(uint16_t op);
 
-/* @s is on a stream into a pipe or socket: can it write out the buffer? */
+/* For a stream into a pipe or socket: can the call write out the buffer? */
 bool call_stdio_sends(const struct player *p, const struct call_spec *s);
 
 /* Do all bytes that @s writes stay in the stream's buffer? */

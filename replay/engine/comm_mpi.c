@@ -10,9 +10,9 @@
 
 #include "schemas/launcher.h"
 
-static bool started; /* MPI, by us */
+static bool started; /* MPI_Init() was called here */
 
-/* Did a launcher start this process that serves MPI_Init()? */
+/* Did a launcher that serves MPI_Init() start this process? */
 static bool is_launched(void)
 {
 	static const char *const pmi[] = {REEL_LAUNCHER_PMI};

@@ -10,7 +10,7 @@ int64_t message_call(struct player *p, const struct call_spec *s,
 		     player_call *call);
 
 /*
- * The same for a write, or a copy, into @fd, which @object is assigned to; a
+ * The same for a write, or a copy, into @fd, to which @object is assigned; a
  * copy may read from another pipe at the same time.
  */
 int64_t message_write(struct player *p, const struct call_spec *s,
