@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "ioreel-mpi replay": a plan under mpirun, or by one rank alone. Each rank
- * plays its share of the processes that no process of the job forked.
+ * "ioreel-mpi replay": plays a plan under mpirun, or with one rank alone. Each
+ * rank plays its share of the processes that have no parent in the job.
  *
- * Waits between streams use shared memory, so all ranks have to be on one
- * host. Ranks agree on a failure before the next collective.
+ * Waits between streams use shared memory, so all ranks have to be on one host.
+ * Ranks agree on a failure before the next collective.
  */
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static int print_outcome(const struct engine_options *opt,
 		rc = interrupt_check(err);
 	}
 	if (!rc) {
-		replay_say_confined(&res, "ioreel-mpi replay");
+		replay_report_confined(&res, "ioreel-mpi replay");
 		printf("replayed in %.3f s (recorded %.3f s); %llu of %llu "
 		       "calls gave the recorded result; late %llu\n",
 		       (double)(res.head->end_ns - res.head->begin_ns) / 1e9,
@@ -83,8 +83,8 @@ static int print_outcome(const struct engine_options *opt,
 	return rc;
 }
 
-static int play(const struct engine_options *opt, const struct comm *comm,
-		struct reel_error *err)
+static int play_share(const struct engine_options *opt, const struct comm *comm,
+		      struct reel_error *err)
 {
 	struct sandbox sb = {.root = ""};
 	int rc = 0;
@@ -124,7 +124,7 @@ static int play_ranks(struct engine_options *opt)
 
 	name_result(result, &comm);
 	opt->result = result;
-	if (play(opt, &comm, &err)) {
+	if (play_share(opt, &comm, &err)) {
 		status = err.code == REEL_E_LIMIT ? 3 : 1;
 		if (strcmp(err.text, "another rank failed"))
 			status = reel_cli_fail(&cmd_mpi_replay, &err);

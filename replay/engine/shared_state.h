@@ -34,8 +34,7 @@ struct result_stream {
 	uint64_t late;
 	uint64_t skipped;
 	int64_t late_most_ns;
-	uint32_t
-		forked; /* the main stream: its process was, or never will be */
+	uint32_t forked; /* its process was forked, or will not be */
 	uint32_t reserved;
 	int64_t plan_ns;       /* the time of the job that has been played */
 	int64_t waited_ns;     /* for other streams */
