@@ -28,9 +28,9 @@ replays() {
 		{ echo "exit status $replay_rc"; cat out err; false; }'
 }
 
-# differences JOB...: record the job in work/, as job.reel, and replay it as fast
-# as possible. Prints the calls that gave another result, or nothing. The exit
-# status of the job is in ./rc, its output in ./said.
+# differences JOB...: record the job in work/, as job.reel, and replay it as
+# fast as possible. Prints the calls that gave another result, or nothing. The
+# exit status of the job is in ./rc, its output in ./said.
 differences() {
 	rm -rf job.reel
 	(cd work && "$IOREEL" record -q -o ../job.reel "$@" >../said 2>&1)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A job with most calls: the replay makes the same calls with the same results in
-# every mode, and changes nothing outside the sandbox.
+# A job with most calls: the replay makes the same calls with the same results
+# in every mode, and changes nothing outside the sandbox.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/replay.sh"
 

@@ -10,7 +10,8 @@ mkdir work
 (cd work && "$IOREEL" record -q -o ../job.reel -- "$O/tests/replay/job_writes")
 is 'the job succeeds' "$?" 0
 
-# Turn the directory of the job, and each of its files, into links that lead out.
+# Turn the directory of the job, and each of its files, into links that lead
+# out.
 cat >plant.py <<'E2'
 import os, sys, time
 box, outside = sys.argv[1:]

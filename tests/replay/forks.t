@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# One thread opens descriptors and replaces them by dup2(); another one uses them,
-# and forks children that use them: each finds the recorded open file.
+# One thread opens descriptors and replaces them by dup2(); another one uses
+# them, and forks children that use them: each finds the recorded open file.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/replay.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Data written through a descriptor is read back by the current name of the file,
-# for an initial file and for files that the job made.
+# Data written through a descriptor is read back by the current name of the
+# file, for an initial file and for files that the job made.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/replay.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Random names of mkstemp(): the replay uses those of the job, so that later calls
-# by path find the files, and the call sequence is the same.
+# Random names of mkstemp(): the replay uses those of the job, so that later
+# calls by path find the files, and the call sequence is the same.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/replay.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Renamed and linked files, links to directories and to nothing, named pipes, and
-# a stream that is read ahead of its recorded calls.
+# Renamed and linked files, links to directories and to nothing, named pipes,
+# and a stream that is read ahead of its recorded calls.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/replay.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The commands of a shell share its open files, and so do their replays, although
-# exec() ran another program in each; they communicate through stdio.
+# The commands of a shell share its open files, and so do their replays,
+# although exec() ran another program in each; they communicate through stdio.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/replay.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# With --afap a replay keeps the order that the results depend on: bytes are read
-# before truncation, mapped before they are touched; and links, holes and missing
-# paths are as recorded.
+# With --afap a replay keeps the order that the results depend on: bytes are
+# read before truncation, mapped before they are touched; and links, holes and
+# missing paths are as recorded.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/replay.sh"
 
@@ -11,7 +11,9 @@ PY=/usr/bin/python3
 export PYTHONDONTWRITEBYTECODE=1
 jobs=$TOP/tests/replay/thread_jobs.py
 
-for job in cut map hole links names fork inherited bound rebound came handed found ends kept moved renamed; do
+for job in truncate mapping hole links missing_names reused_fd inherited_fd \
+	bound_socket rebound_socket appearing_socket unlinked_output existing_files \
+	seek_data copytruncate renamed_file renamed_dir; do
 	rm -rf work && mkdir work
 	head -c 100000 /dev/zero | tee work/other >work/big
 	(cd work && "$IOREEL" record -q --no-hooks -o ../$job.reel -- "$PY" "$jobs" $job) >said 2>&1 ||
@@ -21,15 +23,15 @@ for job in cut map hole links names fork inherited bound rebound came handed fou
 		check "$job: it has calls" '! grep "; 0 of" out'
 	done
 done
-"$IOREEL" replay --afap fork.reel -o fork.db >out 2>&1
+"$IOREEL" replay --afap reused_fd.reel -o reused_fd.db >out 2>&1
 is 'a child does not inherit descriptors closed before its fork' \
-	"$("$IOREEL" sql fork.db "SELECT count(*) FROM v_event
+	"$("$IOREEL" sql reused_fd.db "SELECT count(*) FROM v_event
 		WHERE call = 'read' AND path LIKE '%big'" | tail -1)" 0
 mkdir air
-(cd air && "$IOREEL" record -q --no-hooks -o ../flight.reel -- "$PY" "$jobs" flight)
+(cd air && "$IOREEL" record -q --no-hooks -o ../write_in_flight.reel -- "$PY" "$jobs" write_in_flight)
 check 'a file that the first write creates is not an initial file' '
-	"$IOREEL" replay flight.reel >out 2>&1; cat out; grep -q " 0 files" out'
-"$IOREEL" replay bound.reel --root kept --keep >out 2>&1
+	"$IOREEL" replay write_in_flight.reel >out 2>&1; cat out; grep -q " 0 files" out'
+"$IOREEL" replay bound_socket.reel --root kept --keep >out 2>&1
 is 'a bound name is a socket again, an opened one a file' \
 	"$(find kept -name listener -type s | wc -l) $(find kept -name empty -type f | wc -l)" '1 1'
 check 'a small job needs at most 256 descriptors' \

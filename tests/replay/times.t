@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A replay prints the times that it does not keep, and --max-error turns them into
-# an exit status; the remaining time follows the job's time, not its calls.
+# A replay prints the times that it does not keep, and --max-error turns them
+# into an exit status; the remaining time follows the job's time, not its calls.
 . "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 
