@@ -2,8 +2,8 @@
 /*
  * ioreel: one program with a table of commands.
  *
- * A new command is a row here and a file cmd_NAME.c. The rows stand in the
- * order of the work, not of the alphabet; one with no task is not shown.
+ * A new command is a row here and a file cmd/NAME.c. The rows are in the order
+ * of use, not of the alphabet; a command without a task is hidden.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,9 +32,9 @@ static const struct verb_table verbs = {
 };
 
 /*
- * Started without descriptor 0, 1 or 2, the next file opened would become it,
- * and messages would land in a trace or a store. The stand-in refuses what
- * does not fit it, and is closed on exec: a recorded job finds none, as before.
+ * If descriptor 0, 1 or 2 is closed, the next opened file would get its number,
+ * and messages would be written into a trace or a store. Fill the gap with a
+ * read-only /dev/null, closed on exec: a recorded job sees no difference.
  */
 static void fill_standard_descriptors(void)
 {
@@ -47,13 +47,13 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
-/* A full disk behind stdout is a failure, a reader that left is not. */
+/* True on failure: a full disk is one, a closed pipe (EPIPE) is not. */
 static bool end_output(bool say)
 {
 	errno = 0;
 	if (!fflush(stdout) && !ferror(stdout))
 		return false;
-	/* It failed earlier, and only the kernel knows why. */
+	/* An earlier write failed: write again to get its errno. */
 	if (!errno && write(STDOUT_FILENO, "\n", 1) == 1)
 		errno = EIO;
 	if (errno == EPIPE)
@@ -71,6 +71,6 @@ int main(int argc, char **argv)
 	fill_standard_descriptors();
 	setlocale(LC_CTYPE, "");
 	status = verbs_run(&verbs, argc, argv);
-	/* A command that failed has said why. */
+	/* A failed command has already printed its error. */
 	return end_output(status != 1) && !status ? 1 : status;
 }

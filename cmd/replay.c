@@ -22,6 +22,7 @@
 #include "lib/json.h"
 #include "lib/progress.h"
 #include "lib/store/store.h"
+#include "lib/terminal.h"
 
 #include "analyzer/compare/likeness.h"
 #include "analyzer/load/load.h"
@@ -288,7 +289,7 @@ static bool end_run(struct replay *r, bool keep, struct reel_error *err)
 	end_processes(r);
 	if (r->sandbox.root[0] && keep) {
 		fprintf(stderr, "ioreel replay: sandbox kept in ");
-		reel_cli_name(stderr, r->sandbox.root);
+		reel_terminal_name(stderr, r->sandbox.root);
 		fputc('\n', stderr);
 	} else if (r->sandbox.root[0]) {
 		good = !sandbox_remove(&r->sandbox, err);
@@ -515,7 +516,7 @@ static int run(int argc, char **argv)
 		if (interrupt_signal)
 			status = 128 + interrupt_signal;
 	} else if (r.output) {
-		reel_cli_next("compare", r.run, r.output);
+		reel_terminal_next("compare", r.run, r.output);
 	}
 	clean_up(&r);
 	return status;

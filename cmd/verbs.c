@@ -48,7 +48,7 @@ static int unknown_verb(const struct verb_table *v, const char *word)
 	size_t i;
 
 	for (i = 0; i < v->commands; i++) {
-		int d = reel_near(word, v->command[i]->name);
+		int d = reel_edit_distance(word, v->command[i]->name);
 
 		if (v->command[i]->task && d < best) {
 			best = d;
