@@ -295,8 +295,8 @@ void shim_ring_scan(struct shim_ring *r, uint64_t end)
 						 false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
 			continue;
-		shim_async_complete(REEL_ASYNC_URING, (uint64_t)r->fd, key, res,
-				    end);
+		shim_async_end(REEL_ASYNC_URING, (uint64_t)r->fd, key, res,
+			       end);
 		seen++;
 	}
 }

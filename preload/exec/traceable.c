@@ -278,8 +278,7 @@ static bool trace_denied(void)
 		return false;
 	memcpy(path, shim.dir, shim.dir_len);
 	memcpy(path + shim.dir_len, sub, sizeof(sub));
-	/* faccessat() checks the real user without capabilities, as after
-	 * exec. */
+	/* Checks the real user without capabilities, as after exec. */
 	r = raw3(SYS_faccessat, AT_FDCWD, path, W_OK | X_OK);
 	return r == -EACCES || r == -EROFS;
 }

@@ -38,8 +38,7 @@ static bool is_rank(void)
 	return false;
 }
 
-/* String table offsets of MPI_Init and PMPI_Init; strings may share their
- * end. */
+/* String table offsets of MPI_Init and PMPI_Init; strings may share ends. */
 struct names {
 	uint32_t at[2 * NAMES];
 	int n;

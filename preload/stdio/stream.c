@@ -230,8 +230,7 @@ static int64_t pending_bytes(const FILE *f)
 					  : 0;
 }
 
-static void record_bytes(const FILE *f, uint32_t desc, int64_t bytes,
-			 int64_t pos)
+static void add_bytes(const FILE *f, uint32_t desc, int64_t bytes, int64_t pos)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
 	uint64_t now = shim_clock();
@@ -258,7 +257,7 @@ static void record_unwrapped(struct stream *s, const FILE *f, uint32_t desc)
 		bytes += s->inherited;
 		s->inherited = 0;
 	}
-	record_bytes(f, desc, bytes, pos);
+	add_bytes(f, desc, bytes, pos);
 }
 
 /* Record what was written of a buffer that will be discarded. */
@@ -271,7 +270,7 @@ static void record_written(const FILE *f, uint32_t desc)
 	pos -= pending_bytes(f);
 	if (shim_counting)
 		bytes = counted_bytes(f, pos, 0);
-	record_bytes(f, desc, bytes, pos);
+	add_bytes(f, desc, bytes, pos);
 }
 
 /*
@@ -325,7 +324,7 @@ COLD static void record_unreported(const FILE *f, bool flushes)
 	initial_pos[f->_fileno] = -1;
 	if (!desc)
 		return;
-	record_bytes(f, desc, bytes, pos);
+	add_bytes(f, desc, bytes, pos);
 	stream_remember(f, desc);
 	if (!flushes)
 		stream_slot(f)->write = f->_IO_write_base;
@@ -340,7 +339,7 @@ static void record_wide(const FILE *f, uint32_t desc, int64_t from)
 	if (from < 0 && shim_counting)
 		bytes = counted_bytes(f, pos, 0);
 	if (pos >= 0)
-		record_bytes(f, desc, bytes, pos);
+		add_bytes(f, desc, bytes, pos);
 }
 
 /* Each line or byte was transferred at once: the pointers show no move. */
@@ -453,7 +452,7 @@ void stream_forked(void)
 		if (!f || is_wide(f))
 			continue;
 		if (shim_counting)
-			s->desc = 0; /* the child identifies it anew */
+			s->desc = 0; /* the child identifies it again */
 		s->owner = NULL;
 		s->shared = false;
 		s->forked = true;
@@ -707,7 +706,7 @@ static void record_overrun(struct stream *s, const struct stream_call *c,
 {
 	int64_t pos = position(f);
 
-	record_bytes(f, c->desc, s->inherited, pos < 0 ? pos : pos - c->got);
+	add_bytes(f, c->desc, s->inherited, pos < 0 ? pos : pos - c->got);
 	s->inherited = 0;
 }
 
