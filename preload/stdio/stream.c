@@ -122,7 +122,7 @@ static bool appends(const FILE *f)
 	if (f->_flags & STREAM_APPENDING ||
 	    (unsigned int)f->_fileno >= STANDARD)
 		return f->_flags & STREAM_APPENDING;
-	flags = raw3(SYS_fcntl, f->_fileno, F_GETFL, 0);
+	flags = raw(SYS_fcntl, f->_fileno, F_GETFL, 0);
 	return flags >= 0 && flags & O_APPEND;
 }
 
@@ -138,7 +138,7 @@ static int64_t write_base(const FILE *f, int64_t pos)
 	if (!appends(f))
 		return pos - (f->_IO_read_end - f->_IO_write_base);
 	if (f->_IO_write_ptr == f->_IO_write_base ||
-	    raw2(SYS_fstat, f->_fileno, &st))
+	    raw(SYS_fstat, f->_fileno, &st))
 		return pos;
 	return st.st_size;
 }
@@ -146,7 +146,7 @@ static int64_t write_base(const FILE *f, int64_t pos)
 /* Where the program stands in the file, or < 0. */
 static int64_t position(const FILE *f)
 {
-	int64_t pos = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	int64_t pos = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 
 	if (pos < 0)
 		return pos;
@@ -188,13 +188,13 @@ COLD void stream_placed(const FILE *f)
 
 	if (!shim_counting || k->at < 0)
 		return;
-	k->raw = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	k->raw = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 	k->at = position(f) + 1;
 	if (!(f->_flags & STREAM_APPENDING) || k->raw < 0)
 		return;
 	/* Its reads stand elsewhere than its writes. */
 	k->at = -1;
-	if (f->_flags & STREAM_NO_READS && !raw2(SYS_fstat, f->_fileno, &st))
+	if (f->_flags & STREAM_NO_READS && !raw(SYS_fstat, f->_fileno, &st))
 		k->at = st.st_size + pending(f) + 1;
 }
 
@@ -209,7 +209,7 @@ static int64_t counted_moved(const FILE *f, int64_t pos, int64_t shown)
 	if (f->_flags & STREAM_APPENDING) {
 		/* Others may append, too: as long as it has written nothing
 		 * itself, all of it is in the buffer. */
-		raw = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+		raw = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 		if (raw == k->raw)
 			bytes = shown;
 		k->raw = raw;
@@ -307,7 +307,7 @@ static int64_t untold_end(const FILE *f, bool flushes)
 		return position(f) - (flushes ? 0 : pending(f));
 	if (flushes)
 		flush_wide(f);
-	return raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	return raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 }
 
 COLD static void tell_untold(const FILE *f, bool flushes)
@@ -333,7 +333,7 @@ COLD static void tell_untold(const FILE *f, bool flushes)
 /* Of characters, which libc converts where nobody looks, the kernel tells. */
 static void tell_wide(const FILE *f, uint32_t desc, int64_t from)
 {
-	int64_t pos = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	int64_t pos = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 	int64_t bytes = from >= 0 && pos > from ? pos - from : 0;
 
 	if (from < 0 && shim_counting)
@@ -394,12 +394,12 @@ void stream_start(void)
 {
 	struct stat st;
 
-	born_pid = (uint32_t)raw0(SYS_getpid);
+	born_pid = (uint32_t)raw(SYS_getpid);
 	for (int fd = 0; fd < STANDARD; fd++) {
-		born[fd] = raw3(SYS_lseek, fd, 0, SEEK_CUR);
+		born[fd] = raw(SYS_lseek, fd, 0, SEEK_CUR);
 		/* Of what is appended to, the position tells nothing yet. */
-		if (born[fd] >= 0 && raw3(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND)
-			born[fd] = raw2(SYS_fstat, fd, &st) ? -1 : st.st_size;
+		if (born[fd] >= 0 && raw(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND)
+			born[fd] = raw(SYS_fstat, fd, &st) ? -1 : st.st_size;
 	}
 }
 
@@ -429,7 +429,7 @@ void stream_forking(void)
 {
 	FILE *const all[STANDARD] = {stdin, stdout, stderr};
 
-	if (!shim_hot.on || born_pid != (uint32_t)raw0(SYS_getpid))
+	if (!shim_hot.on || born_pid != (uint32_t)raw(SYS_getpid))
 		return;
 	for (int fd = 0; fd < STANDARD; fd++)
 		if (alive(all[fd]) && untold(all[fd]))
@@ -560,7 +560,7 @@ static void finish_standard(bool flushes)
 
 void stream_leaving(void)
 {
-	if (!forked && born_pid == (uint32_t)raw0(SYS_getpid))
+	if (!forked && born_pid == (uint32_t)raw(SYS_getpid))
 		finish_standard(false);
 }
 

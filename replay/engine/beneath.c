@@ -10,10 +10,9 @@
 #include <sys/stat.h>
 
 #include "schemas/replay_open.h"
+#include "schemas/syscall.h"
 
 #include "lib/calls.h"
-
-#include "replay/model/syscall.h"
 
 /* Paths for calls whose own path must fail: ENOENT, ENOTDIR. */
 #define NOWHERE "/proc/self/fd/none"

@@ -10,9 +10,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
-#include "replay/model/syscall.h"
 
 /* A copy, ready to be made. */
 struct copy {

@@ -18,12 +18,12 @@
 #include <unistd.h>
 
 #include "schemas/replay_open.h"
+#include "schemas/syscall.h"
 
 #include "lib/calls.h"
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 /* Of a descriptor that is none no offset is known; any other is refused first. */
 static int64_t place(const struct step *s)

@@ -11,10 +11,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 #define PAGE_BYTES 4096
 #define PAGES_AT_ONCE 64

@@ -14,11 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 /* fopen's mode from the open flags that the shim made of it, or none. */
 static const char *mode_of(const struct step *s, char out[8])

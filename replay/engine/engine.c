@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 #include "schemas/ioreel.h"
+#include "schemas/syscall.h"
 #include "schemas/trace_format.h"
 
 #include "lib/error.h"
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/comm.h"
-#include "replay/model/syscall.h"
 
 #define STACK_BYTES (512 << 10)
 #define OUT_BYTES PLAN_SHARED_BYTES

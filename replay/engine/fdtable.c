@@ -14,11 +14,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/error.h"
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 #define TURNS_LOST_MOST 8
 #define MPI_FDS 512 /* it has no more open */

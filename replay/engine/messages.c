@@ -15,11 +15,12 @@
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
-#include "replay/model/syscall.h"
 
 /* What every pipe and socket takes at once, but for a stream's buffer. */
 #define HOLDS_BYTES (65536 - 4096)

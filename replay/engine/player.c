@@ -16,12 +16,12 @@
 #include <sys/mman.h>
 
 #include "schemas/ioreel.h"
+#include "schemas/syscall.h"
 
 #include "lib/calls.h"
 
 #include "replay/engine/beneath.h"
 #include "replay/model/classify.h"
-#include "replay/model/syscall.h"
 
 #define BEHIND_BYTES (1 << 20) /* of a stream, kept before it is dropped */
 #define BEHIND_RECORDS 2048    /* between two looks at that */
