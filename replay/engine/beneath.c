@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "schemas/replay_open.h"
+#include "schemas/syscall.h"
 
 #include "lib/calls.h"
 

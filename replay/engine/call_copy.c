@@ -18,7 +18,6 @@
 #include "replay/engine/messages.h"
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
-#include "replay/model/syscall.h"
 
 /* The arguments of a copy. */
 struct copy {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "schemas/ioreel.h"
+#include "schemas/syscall.h"
 #include "schemas/trace_format.h"
 
 #include "lib/error.h"
