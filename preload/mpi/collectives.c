@@ -10,6 +10,8 @@
  */
 #include <string.h>
 
+#include "schemas/launcher.h"
+
 #include "preload/anchors/spans.h"
 #include "preload/mpi/mpi.h"
 
@@ -46,12 +48,12 @@ static uint64_t mix_hash(uint64_t h, uint64_t v)
  */
 static const char *job_name(void)
 {
-	static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID",
-					    "SLURM_STEP_ID"};
 	const char *said = NULL;
 
-	for (size_t i = 0; !said && i < sizeof(names) / sizeof(*names); i++)
-		said = shim_env(environ, names[i]);
+	for (size_t i = 0; !said && i < REEL_LAUNCHERS; i++)
+		if (reel_launchers[i].kind != REEL_LAUNCHER_TORCH &&
+		    reel_launchers[i].job)
+			said = shim_env(environ, reel_launchers[i].job);
 	return said;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schemas/launcher.h"
 #include "schemas/syscall.h"
 
 #include "preload/anchors/spans.h"
@@ -26,16 +27,14 @@ static const char init[] = "MPI_Init"; /* with its NUL */
 
 static bool is_rank(void)
 {
-	static const char *const rank[] = {
-		"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=",	  "PMI_RANK=",
-		"MPI_LOCALRANKID=",	 "SLURM_PROCID=", "PALS_RANKID=",
-	};
+	for (size_t i = 0; i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
 
-	for (char **e = environ; e && *e; e++)
-		for (size_t i = 0; i < sizeof(rank) / sizeof(rank[0]); i++)
-			if ((*e)[0] == rank[i][0] &&
-			    !strncmp(*e, rank[i], strlen(rank[i])))
-				return true;
+		if (l->kind != REEL_LAUNCHER_TORCH &&
+		    (shim_env(environ, l->rank) ||
+		     (l->local_rank && shim_env(environ, l->local_rank))))
+			return true;
+	}
 	return false;
 }
 
@@ -53,7 +52,7 @@ static void find_names(int fd, uint64_t from, uint64_t bytes, struct names *f)
 	f->n = 0;
 	while (bytes <= STRINGS_MOST && at < bytes) {
 		uint64_t want = bytes - at < CHUNK ? bytes - at : CHUNK;
-		long n = raw4(SYS_pread64, fd, buf, want, from + at);
+		long n = raw(SYS_pread64, fd, buf, want, from + at);
 		const char *p = buf;
 
 		if (n <= OVERLAP)
@@ -81,9 +80,9 @@ static bool has_definition(int fd, uint64_t from, uint64_t bytes,
 	long n;
 
 	for (uint64_t at = 0; at < bytes; at += (uint64_t)n) {
-		n = raw4(SYS_pread64, fd, sym,
-			 bytes - at < sizeof(sym) ? bytes - at : sizeof(sym),
-			 from + at);
+		n = raw(SYS_pread64, fd, sym,
+			bytes - at < sizeof(sym) ? bytes - at : sizeof(sym),
+			from + at);
 		n -= n > 0 ? n % (long)sizeof(*sym) : 0;
 		if (n <= 0)
 			return false;
@@ -103,11 +102,11 @@ static bool has_mpi(int fd)
 	Elf64_Ehdr e;
 	long n;
 
-	if (raw4(SYS_pread64, fd, &e, sizeof(e), 0) != (long)sizeof(e) ||
+	if (raw(SYS_pread64, fd, &e, sizeof(e), 0) != (long)sizeof(e) ||
 	    memcmp(e.e_ident, ELFMAG, SELFMAG) ||
 	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_shentsize != sizeof(*s))
 		return false;
-	n = raw4(SYS_pread64, fd, s, sizeof(s), e.e_shoff) / (long)sizeof(*s);
+	n = raw(SYS_pread64, fd, s, sizeof(s), e.e_shoff) / (long)sizeof(*s);
 	for (long i = 0; i < n && i < e.e_shnum; i++) {
 		const Elf64_Shdr *names = &s[s[i].sh_link % SECTIONS];
 
@@ -124,8 +123,8 @@ void shim_mpi_note_linked(void)
 {
 	static const char why[] = " (linked into the program)";
 	char path[REEL_PATH_BYTES];
-	long n = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path,
-		      sizeof(path) - sizeof(why));
+	long n = raw(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path,
+		     sizeof(path) - sizeof(why));
 
 	if (n < 0)
 		n = 0;
@@ -140,8 +139,8 @@ void shim_mpi_scan_program(void)
 
 	if (!is_rank())
 		return;
-	fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC,
-		  0);
+	fd = raw(SYS_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC,
+		 0);
 	if (fd < 0)
 		return;
 	has = has_mpi((int)fd);
