@@ -6,6 +6,8 @@
  * position of the descriptor. A recorded offset that differs from the current
  * position was passed.
  */
+#include "schemas/syscall.h"
+
 #include "replay/engine/call_copy.h"
 
 #include <errno.h>
@@ -18,7 +20,6 @@
 #include "replay/engine/messages.h"
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
-#include "replay/model/syscall.h"
 
 /* The arguments of a copy. */
 struct copy {
