@@ -186,7 +186,7 @@ static enum reel_counter file_reason(const char *path)
 			why = REEL_UNTRACED_SETUID;
 		else if (!memcmp(head, ELFMAG, SELFMAG))
 			why = elf_reason((int)fd, (uint8_t *)head, (size_t)n);
-		raw1(SYS_close, fd);
+		raw(SYS_close, fd);
 		if (n < 4 || why || head[0] != '#' || head[1] != '!')
 			return why;
 		head[n] = '\0';
@@ -279,7 +279,7 @@ static bool trace_denied(void)
 	memcpy(path, shim.dir, shim.dir_len);
 	memcpy(path + shim.dir_len, sub, sizeof(sub));
 	/* Checks the real user without capabilities, as after exec. */
-	r = raw3(SYS_faccessat, AT_FDCWD, path, W_OK | X_OK);
+	r = raw(SYS_faccessat, AT_FDCWD, path, W_OK | X_OK);
 	return r == -EACCES || r == -EROFS;
 }
 
@@ -317,7 +317,7 @@ enum reel_counter shim_exec_note(const char *path, bool search,
 		if (!search_path(name, len, found))
 			return 0;
 		memcpy(name, found, strlen(found) + 1);
-	} else if (raw3(SYS_faccessat, AT_FDCWD, name, 1)) {
+	} else if (raw(SYS_faccessat, AT_FDCWD, name, 1)) {
 		return 0; /* the exec will fail */
 	}
 	why = file_reason(name);

@@ -144,7 +144,7 @@ void shim_mpi_scan_program(void)
 	if (fd < 0)
 		return;
 	has = has_mpi((int)fd);
-	raw1(SYS_close, fd);
+	raw(SYS_close, fd);
 	if (has)
 		shim_mpi_note_linked();
 }

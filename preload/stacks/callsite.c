@@ -125,11 +125,10 @@ static bool init_libunwind(void *lib)
 	raw(SYS_close, fd[1]);
 	unwind(frame, 4);
 	get(*space)->access_mem = read_word;
-	if (raw2(SYS_fstat, fd[0], &a) == 0 &&
-	    raw2(SYS_fstat, fd[1], &b) == 0 && S_ISFIFO(a.st_mode) &&
-	    a.st_ino == b.st_ino) {
-		raw1(SYS_close, fd[0]);
-		raw1(SYS_close, fd[1]);
+	if (raw(SYS_fstat, fd[0], &a) == 0 && raw(SYS_fstat, fd[1], &b) == 0 &&
+	    S_ISFIFO(a.st_mode) && a.st_ino == b.st_ino) {
+		raw(SYS_close, fd[0]);
+		raw(SYS_close, fd[1]);
 	}
 	return true;
 }
@@ -238,8 +237,8 @@ static int put_c_frame(char *out, int n, uintptr_t address)
 	if (in.dli_fname[0] == '/') {
 		n = put_text(out, n, in.dli_fname, strlen(in.dli_fname));
 	} else { /* the program, by its name as typed */
-		long len = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
-				out + n, (size_t)(TEXT_ROOM - 1 - n));
+		long len = raw(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
+			       out + n, (size_t)(TEXT_ROOM - 1 - n));
 
 		n += len > 0 ? (int)len : 0;
 	}

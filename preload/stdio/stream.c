@@ -191,7 +191,7 @@ COLD void stream_sample_pos(const FILE *f)
 		return;
 	/* Reads and writes have positions of their own. */
 	k->at = -1;
-	if (f->_flags & STREAM_NO_READS && !raw2(SYS_fstat, f->_fileno, &st))
+	if (f->_flags & STREAM_NO_READS && !raw(SYS_fstat, f->_fileno, &st))
 		k->at = st.st_size + pending_bytes(f) + 1;
 }
 
@@ -206,7 +206,7 @@ static int64_t counted_bytes(const FILE *f, int64_t pos, int64_t shown)
 	if (f->_flags & STREAM_APPENDING) {
 		/* Others may append too: while the stream has written nothing
 		 * itself, all its bytes are in the buffer. */
-		raw = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+		raw = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 		if (raw == k->raw)
 			bytes = shown;
 		k->raw = raw;
@@ -394,14 +394,14 @@ void stream_start(void)
 {
 	struct stat st;
 
-	start_pid = (uint32_t)raw0(SYS_getpid);
+	start_pid = (uint32_t)raw(SYS_getpid);
 	for (int fd = 0; fd < STANDARD; fd++) {
-		initial_pos[fd] = raw3(SYS_lseek, fd, 0, SEEK_CUR);
+		initial_pos[fd] = raw(SYS_lseek, fd, 0, SEEK_CUR);
 		/* O_APPEND moves the position at the first write only. */
 		if (initial_pos[fd] >= 0 &&
-		    raw3(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND)
+		    raw(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND)
 			initial_pos[fd] =
-				raw2(SYS_fstat, fd, &st) ? -1 : st.st_size;
+				raw(SYS_fstat, fd, &st) ? -1 : st.st_size;
 	}
 }
 
@@ -431,7 +431,7 @@ void stream_forking(void)
 {
 	FILE *const all[STANDARD] = {stdin, stdout, stderr};
 
-	if (!shim_hot.on || start_pid != (uint32_t)raw0(SYS_getpid))
+	if (!shim_hot.on || start_pid != (uint32_t)raw(SYS_getpid))
 		return;
 	for (int fd = 0; fd < STANDARD; fd++)
 		if (is_alive(all[fd]) && is_unreported(all[fd]))
@@ -563,7 +563,7 @@ static void finish_standard(bool flushes)
 
 void stream_leaving(void)
 {
-	if (!forked && start_pid == (uint32_t)raw0(SYS_getpid))
+	if (!forked && start_pid == (uint32_t)raw(SYS_getpid))
 		finish_standard(false);
 }
 

@@ -6,6 +6,8 @@
  * position of the descriptor. A recorded offset that differs from the current
  * position was passed.
  */
+#include "schemas/syscall.h"
+
 #include "replay/engine/call_copy.h"
 
 #include <errno.h>

@@ -26,7 +26,7 @@
 #include "replay/engine/call_stdio.h"
 #include "replay/engine/comm.h"
 #include "replay/engine/fdtable.h"
-#include "replay/model/syscall.h"
+#include "schemas/syscall.h"
 
 #define STACK_BYTES (512 << 10)
 #define THREADS_AT_ONCE 256
