@@ -6,8 +6,6 @@
  * position of the descriptor. A recorded offset that differs from the current
  * position was passed.
  */
-#include "schemas/syscall.h"
-
 #include "replay/engine/call_copy.h"
 
 #include <errno.h>
@@ -15,6 +13,8 @@
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "schemas/syscall.h"
 
 #include "replay/engine/fdtable.h"
 #include "replay/engine/messages.h"
