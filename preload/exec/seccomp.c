@@ -80,16 +80,16 @@ static bool run_instruction(const struct sock_filter *f, uint32_t nr,
 /* May the system call @nr have another effect than an error? */
 static bool may_kill(const struct sock_fprog *p, uint32_t nr)
 {
-	uint32_t acc = 0, what;
+	uint32_t acc = 0, action;
 
 	for (uint32_t at = 0; at < p->len; at++) {
 		const struct sock_filter *f = &p->filter[at];
 
 		if (f->code == (BPF_RET | BPF_K)) {
-			what = f->k & SECCOMP_RET_ACTION_FULL;
-			return what != SECCOMP_RET_ALLOW &&
-			       what != SECCOMP_RET_LOG &&
-			       what != SECCOMP_RET_ERRNO;
+			action = f->k & SECCOMP_RET_ACTION_FULL;
+			return action != SECCOMP_RET_ALLOW &&
+			       action != SECCOMP_RET_LOG &&
+			       action != SECCOMP_RET_ERRNO;
 		}
 		if (!run_instruction(f, nr, &acc, &at))
 			return true;
@@ -144,9 +144,9 @@ void shim_seccomp_end(enum reel_counter noted, bool failed)
 		shim_hot.on = 0;
 }
 
-EXPORT int prctl(int what, unsigned long a, unsigned long b, unsigned long c,
+EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		 unsigned long d);
-EXPORT int prctl(int what, unsigned long a, unsigned long b, unsigned long c,
+EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		 unsigned long d)
 {
 	bool strict = a == SECCOMP_MODE_STRICT;
@@ -154,9 +154,9 @@ EXPORT int prctl(int what, unsigned long a, unsigned long b, unsigned long c,
 	int r;
 
 	NEED(prctl);
-	if (what == PR_SET_SECCOMP)
+	if (option == PR_SET_SECCOMP)
 		noted = shim_seccomp_begin(strict ? NULL : (const void *)b);
-	r = real.prctl(what, a, b, c, d);
+	r = real.prctl(option, a, b, c, d);
 	shim_seccomp_end(noted, r < 0);
 	return r;
 }
