@@ -56,7 +56,7 @@ struct callbacks { /* NvtxExportTableCallbacks */
 };
 
 static struct name {
-	uint32_t state; /* 0: free, 1: being written, 2: there */
+	uint32_t state; /* 0: free, 1: being written, 2: valid */
 	char text[NAME_BYTES];
 } names[NAMES] = {{2, "nvtx:"}};
 

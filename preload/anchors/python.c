@@ -3,11 +3,10 @@
  * The anchors as Python functions, for preload/python/: a call costs about 50
  * ns, a tenth of a call through ctypes.
  *
- * The shim does not link Python, and most processes have none: the
- * interpreter's functions are looked up once, when the hooks request ours, with
- * the GIL held. Only the stable ABI is used, and PyMethodDef, which is the same
- * since Python 3.7; objects are opaque. All functions but within() and now()
- * return a bool.
+ * The shim does not link Python, and most processes have none: the functions of
+ * the interpreter are looked up once, when the hooks request ours, with the GIL
+ * held. Only the stable ABI is used, and PyMethodDef, stable since 3.7; objects
+ * are opaque. All functions but within() and now() return a bool.
  */
 #include <string.h>
 
@@ -103,9 +102,8 @@ static struct object *py_cancel(struct object *self, struct object *arg)
 }
 
 /*
- * enter(kind[, detail]): begin a span, unless this thread is in one of the
- * kind; true if it began. USER is only remembered, and 31 is no kind of the
- * trace.
+ * enter(kind[, detail]): begin a span unless one of its kind is entered; true
+ * if it began. USER and 31, which is no kind, are remembered only.
  */
 static struct object *py_enter(struct object *self, struct object *const *args,
 			       ssize_t n)

@@ -59,8 +59,7 @@ static void complete_reaped(uint64_t ctx, uint32_t *pos, uint64_t end)
 						 __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
 			continue; /* another thread took it */
-		shim_async_complete(REEL_ASYNC_LIBAIO, ctx, ev.obj, ev.res,
-				    end);
+		shim_async_end(REEL_ASYNC_LIBAIO, ctx, ev.obj, ev.res, end);
 		seen = next;
 	}
 }
@@ -121,8 +120,7 @@ static void submit_begin(const long a[6], uint64_t start)
 		}
 		op.key = at;
 		/* An earlier one with this key, whose end was not seen. */
-		shim_async_complete(op.by, op.queue, op.key, -EINPROGRESS,
-				    start);
+		shim_async_end(op.by, op.queue, op.key, -EINPROGRESS, start);
 		if (decode_iocb(list[i], &op))
 			shim_async_begin(&op);
 	}
@@ -150,8 +148,8 @@ static void complete_events(const long a[6], long n, uint64_t end)
 	uint32_t *pos = shim_async_ring_pos(REEL_ASYNC_LIBAIO, (uint64_t)a[0]);
 
 	for (long i = 0; i < n; i++)
-		shim_async_complete(REEL_ASYNC_LIBAIO, (uint64_t)a[0],
-				    ev[i].obj, ev[i].res, end);
+		shim_async_end(REEL_ASYNC_LIBAIO, (uint64_t)a[0], ev[i].obj,
+			       ev[i].res, end);
 	if (n > 0 && pos && *pos)
 		complete_reaped((uint64_t)a[0], pos, end);
 }
@@ -218,8 +216,8 @@ void shim_libaio_after(long nr, const long a[6], uint64_t start, uint64_t end,
 		break;
 	case SYS_io_cancel:
 		if (!err && r == 0)
-			shim_async_complete(REEL_ASYNC_LIBAIO, (uint64_t)a[0],
-					    (uint64_t)a[1], canceled->res, end);
+			shim_async_end(REEL_ASYNC_LIBAIO, (uint64_t)a[0],
+				       (uint64_t)a[1], canceled->res, end);
 		break;
 	case SYS_io_destroy:
 		if (!err && r == 0)

@@ -4,7 +4,7 @@
  *
  * The table is on MADV_WIPEONFORK pages that the first operation maps: a forked
  * child has none of its parent's operations. No locks: one compare-and-swap of
- * its state claims a slot; only the thread that claims it reads it.
+ * its state claims a slot; the thread that claims it again checks the content.
  */
 #include "preload/async/operations.h"
 
@@ -255,8 +255,8 @@ static void record_op(const struct shim_async *op, int64_t result, uint64_t end)
 			 result < 0 ? (int)-result : 0);
 }
 
-void shim_async_complete(enum reel_async by, uint64_t queue, uint64_t key,
-			 int64_t result, uint64_t end)
+void shim_async_end(enum reel_async by, uint64_t queue, uint64_t key,
+		    int64_t result, uint64_t end)
 {
 	struct shim_async op;
 

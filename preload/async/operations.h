@@ -43,8 +43,8 @@ bool shim_async_take(enum reel_async by, uint64_t queue, uint64_t key,
 bool shim_async_known(enum reel_async by, uint64_t queue, uint64_t key);
 
 /* Remove a completed operation and record it; @result: bytes, or -errno. */
-void shim_async_complete(enum reel_async by, uint64_t queue, uint64_t key,
-			 int64_t result, uint64_t end);
+void shim_async_end(enum reel_async by, uint64_t queue, uint64_t key,
+		    int64_t result, uint64_t end);
 
 /* Remove all operations of @queue and record them as failed with @err. */
 void shim_async_abandon(enum reel_async by, uint64_t queue, int err);

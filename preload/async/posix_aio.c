@@ -44,8 +44,8 @@ static void remove_op(const struct aiocb *cb)
 	shim_async_take(REEL_ASYNC_POSIX, 0, (uintptr_t)cb, &op);
 }
 
-static void record_queue(uint32_t call, const struct aiocb *cb, uint64_t start,
-			 int r)
+static void add_submit(uint32_t call, const struct aiocb *cb, uint64_t start,
+		       int r)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = call};
 	uint64_t end = shim_clock();
@@ -65,8 +65,8 @@ static void end_op(const struct aiocb *cb, int error, uint64_t end)
 {
 	if (error == EINPROGRESS)
 		return;
-	shim_async_complete(REEL_ASYNC_POSIX, 0, (uintptr_t)cb,
-			    error ? -error : cb->__return_value, end);
+	shim_async_end(REEL_ASYNC_POSIX, 0, (uintptr_t)cb,
+		       error ? -error : cb->__return_value, end);
 }
 
 static bool is_in_flight(const struct aiocb *cb)
@@ -96,8 +96,7 @@ static void end_list(const struct aiocb *const list[], int n, uint64_t end)
 		ours = enter_op((const struct aiocb *)cb, kind, start);        \
 		r = real.fn args;                                              \
 		if (ours)                                                      \
-			record_queue(call, (const struct aiocb *)cb, start,    \
-				     r);                                       \
+			add_submit(call, (const struct aiocb *)cb, start, r);  \
 		return r;                                                      \
 	}
 SUBMIT(aio_read, (struct aiocb * cb), (cb), CALL_AIO_READ, SHIM_ASYNC_READ)
@@ -139,8 +138,8 @@ ERROR(aio_error64, aiocb64)
 RETURN(aio_return, aiocb)
 RETURN(aio_return64, aiocb64)
 
-static void record_wait(uint32_t call, int64_t n, uint64_t start, uint64_t end,
-			int r, int err)
+static void add_wait(uint32_t call, int64_t n, uint64_t start, uint64_t end,
+		     int r, int err)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = call};
 
@@ -166,8 +165,7 @@ static void record_wait(uint32_t call, int64_t n, uint64_t start, uint64_t end,
 		saved = errno;                                                 \
 		if (!r)                                                        \
 			end_list((const struct aiocb *const *)list, n, end);   \
-		record_wait(CALL_AIO_SUSPEND, n, start, end, r,                \
-			    r ? saved : 0);                                    \
+		add_wait(CALL_AIO_SUSPEND, n, start, end, r, r ? saved : 0);   \
 		errno = saved;                                                 \
 		return r;                                                      \
 	}
@@ -189,8 +187,8 @@ SUSPEND(aio_suspend64, aiocb64)
 		if (r == AIO_CANCELED && cb)                                   \
 			end_op((const struct aiocb *)cb, ECANCELED,            \
 			       shim_clock());                                  \
-		record_wait(CALL_AIO_CANCEL, fd, start, shim_clock(), r,       \
-			    r < 0 ? saved : 0);                                \
+		add_wait(CALL_AIO_CANCEL, fd, start, shim_clock(), r,          \
+			 r < 0 ? saved : 0);                                   \
 		errno = saved;                                                 \
 		return r;                                                      \
 	}
@@ -226,7 +224,7 @@ static void enter_list(struct aiocb *const list[], int n, uint64_t start)
 		saved = errno;                                                 \
 		if (mode == LIO_WAIT || r)                                     \
 			end_list((const struct aiocb *const *)plain, n, end);  \
-		record_wait(CALL_LIO_LISTIO, n, start, end, r, r ? saved : 0); \
+		add_wait(CALL_LIO_LISTIO, n, start, end, r, r ? saved : 0);    \
 		errno = saved;                                                 \
 		return r;                                                      \
 	}

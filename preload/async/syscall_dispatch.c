@@ -55,7 +55,7 @@ static long make(long nr, const long a[6])
 	uint64_t start = nr == SYS_io_uring_enter && shim_hot.on
 				 ? shim_async_before(nr, a)
 				 : 0;
-	long r = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	long r = raw(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 
 	if (start)
 		shim_async_after(nr, a, start, shim_clock(), r,
@@ -114,9 +114,9 @@ void shim_dispatch_arm(void)
 	if (sigaction(SIGSYS, &ours, NULL))
 		goto out;
 	shim_selector = SHIM_DISPATCH_ALLOW;
-	if (raw6(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON,
-		 (long)libc_text.from, (long)libc_text.len,
-		 (long)&shim_selector, 0) == 0)
+	if (raw(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON,
+		(long)libc_text.from, (long)libc_text.len, (long)&shim_selector,
+		0) == 0)
 		shim_selector = SHIM_DISPATCH_BLOCK;
 out:
 	errno = saved;

@@ -73,7 +73,7 @@ void shim_ring_ready(struct shim_ring *r)
 static void files_free(struct shim_ring *r)
 {
 	if (r->files)
-		raw2(SYS_munmap, r->files, FILES_MOST * sizeof(*r->files));
+		raw(SYS_munmap, r->files, FILES_MOST * sizeof(*r->files));
 	r->files = NULL;
 	r->files_n = 0;
 }
@@ -295,8 +295,8 @@ void shim_ring_scan(struct shim_ring *r, uint64_t end)
 						 false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
 			continue;
-		shim_async_complete(REEL_ASYNC_URING, (uint64_t)r->fd, key, res,
-				    end);
+		shim_async_end(REEL_ASYNC_URING, (uint64_t)r->fd, key, res,
+			       end);
 		seen++;
 	}
 }
@@ -399,9 +399,9 @@ static void files_set(struct shim_ring *r, uint32_t at, const int *fd,
 	if (at > FILES_MOST || n > FILES_MOST - at)
 		return;
 	if (!r->files) {
-		mem = raw6(SYS_mmap, 0, FILES_MOST * sizeof(*r->files),
-			   PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		mem = raw(SYS_mmap, 0, FILES_MOST * sizeof(*r->files),
+			  PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if ((unsigned long)mem > -4096ul)
 			return;
 		r->files = (void *)mem;

@@ -80,7 +80,7 @@ uint32_t shim_desc_new(int fd)
 
 void shim_cwd_changed(void)
 {
-	long n = raw2(SYS_getcwd, shim.cwd, sizeof(shim.cwd));
+	long n = raw(SYS_getcwd, shim.cwd, sizeof(shim.cwd));
 
 	if (n > 0)
 		return;
@@ -183,7 +183,7 @@ bool shim_fd_path(int fd, char *out, size_t room)
 	memcpy(link, fds, sizeof(fds));
 	link[sizeof(fds) - 1 +
 	     shim_put_decimal(link + sizeof(fds) - 1, (unsigned int)fd)] = '\0';
-	n = raw4(SYS_readlinkat, AT_FDCWD, link, out, room - 1);
+	n = raw(SYS_readlinkat, AT_FDCWD, link, out, room - 1);
 	out[n > 0 ? n : 0] = '\0';
 	return n > 0;
 }
@@ -244,14 +244,14 @@ static uint32_t learn(int fd)
 
 	if (shim_tls.vforked == SHIM_CLONED && shim_vfork_child())
 		return SHIM_FD_IGNORE; /* its number is another file's here */
-	if (!shim_hot.on || fd < 0 || raw2(SYS_fstat, fd, &st) != 0)
+	if (!shim_hot.on || fd < 0 || raw(SYS_fstat, fd, &st) != 0)
 		return SHIM_FD_IGNORE; /* closed: the call will say EBADF */
 	kind = kind_of(st.st_mode);
 	if (kind == REEL_KIND_DEVICE || kind == REEL_KIND_OTHER)
 		return entered(fd, SHIM_FD_IGNORE);
 	if (is_libraries_memory(&st))
 		return entered(fd, SHIM_FD_CODE);
-	flags = raw2(SYS_fcntl, fd, F_GETFL);
+	flags = raw(SYS_fcntl, fd, F_GETFL);
 	name_of(fd, kind, &st, flags, path, sizeof(path));
 	if (kind == REEL_KIND_FILE && !strncmp(path, "/memfd:", 7))
 		kind = REEL_KIND_MEMORY;
@@ -274,7 +274,7 @@ static uint32_t learn(int fd)
 	ev.arg2 = flags;
 	start = shim_clock();
 	if (kind == REEL_KIND_FILE) {
-		long pos = raw3(SYS_lseek, fd, 0, SEEK_CUR);
+		long pos = raw(SYS_lseek, fd, 0, SEEK_CUR);
 
 		if (pos >= 0)
 			ev.pos = pos;
@@ -319,7 +319,7 @@ COLD static void ask_size(int fd, struct size *size)
 	struct stat st;
 
 	size->asked = shim_clock();
-	if (raw2(SYS_fstat, fd, &st) == 0)
+	if (raw(SYS_fstat, fd, &st) == 0)
 		size->bytes = st.st_size;
 	size->told = shim_clock();
 }
@@ -442,8 +442,8 @@ COLD const char *shim_keep_path(const char *path, char kept[SHIM_KEPT])
 {
 	struct iovec to = {kept, SHIM_KEPT};
 	struct iovec from = {(void *)(uintptr_t)path, SHIM_KEPT};
-	long n = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
-		      (long)&from, 1, 0);
+	long n = raw(SYS_process_vm_readv, raw(SYS_getpid), (long)&to, 1,
+		     (long)&from, 1, 0);
 
 	return n > 0 && memchr(kept, 0, (size_t)n) ? kept : NULL;
 }

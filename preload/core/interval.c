@@ -122,11 +122,11 @@ static struct shim_counters *counters_page(struct shim_thread *t)
 
 	if (likely(c != NULL))
 		return c;
-	c = (void *)raw6(SYS_mmap, 0, sizeof(*c), PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	c = (void *)raw(SYS_mmap, 0, sizeof(*c), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if ((unsigned long)c > -4096ul)
 		return NULL;
-	raw3(SYS_madvise, c, sizeof(*c), MADV_DONTFORK);
+	raw(SYS_madvise, c, sizeof(*c), MADV_DONTFORK);
 	t->counters = c;
 	return c;
 }

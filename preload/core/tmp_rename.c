@@ -57,7 +57,7 @@ void shim_tmp_made(int fd, uint32_t id, const char *path)
 
 	if (was == BUSY || !claim(slot, was))
 		return;
-	t->pid = (uint32_t)raw0(SYS_getpid);
+	t->pid = (uint32_t)raw(SYS_getpid);
 	if (len >= MOST || !shim_fd_path(fd, t->found, sizeof(t->found)) ||
 	    strlen(t->found) + 1 >= sizeof(t->found)) {
 		release(slot, 0);
@@ -98,7 +98,7 @@ static bool moved(int fd, struct temp *t)
 	const char *was = base(t->found), *is;
 	char *end;
 
-	if (t->pid != (uint32_t)raw0(SYS_getpid) ||
+	if (t->pid != (uint32_t)raw(SYS_getpid) ||
 	    !shim_fd_path(fd, now, sizeof(now)) ||
 	    strlen(now) + 1 >= sizeof(now))
 		return false;

@@ -44,12 +44,12 @@ uint32_t shim_clock_pair(uint64_t *ticks, uint64_t *mono_ns)
 
 ssize_t shim_read_small(const char *path, char *buf, size_t room)
 {
-	long fd = raw4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
+	long fd = raw(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
 
 	if (fd < 0)
 		return -1;
-	n = raw3(SYS_read, fd, buf, room);
-	raw1(SYS_close, fd);
+	n = raw(SYS_read, fd, buf, room);
+	raw(SYS_close, fd);
 	return n;
 }
 
@@ -75,11 +75,11 @@ static char *text_put(char *p, const char *end, const char *key,
 static bool in_timens_of_children(void)
 {
 	char own[64], children[64];
-	long n = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time", own,
-		      sizeof(own));
-	long k = raw4(SYS_readlinkat, AT_FDCWD,
-		      "/proc/self/ns/time_for_children", children,
-		      sizeof(children));
+	long n = raw(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time", own,
+		     sizeof(own));
+	long k =
+		raw(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time_for_children",
+		    children, sizeof(children));
 
 	/* "time:[NUMBER]" and "time:[NUMBER]" */
 	return n > 0 && n == k && !memcmp(own, children, (size_t)n);
@@ -111,13 +111,13 @@ static uint32_t text_fill(char *text, const char *end)
 {
 	char buf[4096], *p = text;
 	struct utsname uts;
-	long n = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buf,
-		      sizeof(buf));
+	long n = raw(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buf,
+		     sizeof(buf));
 
 	if (n > 0)
 		p = text_put(p, end, "exe", buf, (size_t)n);
 	p = text_put(p, end, "cwd", shim.cwd, strlen(shim.cwd));
-	if (raw1(SYS_uname, &uts) == 0) {
+	if (raw(SYS_uname, &uts) == 0) {
 		p = text_put(p, end, "host", uts.nodename,
 			     strlen(uts.nodename));
 		p = text_put(p, end, "kernel", uts.release,
@@ -186,10 +186,10 @@ static int claim_stem(uint32_t pid)
 		int log = shim_open_log(O_WRONLY | O_CREAT | O_EXCL);
 
 		if (log >= 0) {
-			raw1(SYS_close, log);
+			raw(SYS_close, log);
 			return fd;
 		}
-		raw1(SYS_close, fd);
+		raw(SYS_close, fd);
 		shim_remove_window();
 		if (log != -EEXIST)
 			return log;
@@ -208,7 +208,7 @@ void shim_remove_window(void)
 	memcpy(path + n, "/windows/", 9);
 	memcpy(path + n + 9, shim.stem, b);
 	memcpy(path + n + 9 + b, ".win", 5);
-	raw3(SYS_unlinkat, AT_FDCWD, path, 0);
+	raw(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 static bool write_head(void *unused)
@@ -220,9 +220,9 @@ static bool write_head(void *unused)
 	if (fd < 0)
 		return false;
 	good = shim_size_allowed(shim.head->head_bytes) &&
-	       raw4(SYS_pwrite64, fd, shim.head, shim.head->head_bytes, 0) ==
+	       raw(SYS_pwrite64, fd, shim.head, shim.head->head_bytes, 0) ==
 		       (long)shim.head->head_bytes;
-	raw1(SYS_close, fd);
+	raw(SYS_close, fd);
 	return good;
 }
 
@@ -238,9 +238,9 @@ void shim_map_counts(void)
 
 	if (fd < 0)
 		return;
-	c = (void *)raw6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
-			 fd, 0);
-	raw1(SYS_close, fd);
+	c = (void *)raw(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+			fd, 0);
+	raw(SYS_close, fd);
 	if ((unsigned long)c <= -4096ul && c->magic == REEL_COUNTS_MAGIC)
 		shim.counts = c;
 }
@@ -248,8 +248,8 @@ void shim_map_counts(void)
 /* Ours to use, whatever the job's umask. */
 static void make_dir(const char *path)
 {
-	if (!raw3(SYS_mkdirat, AT_FDCWD, path, 0700))
-		raw3(SYS_fchmodat, AT_FDCWD, path, 0700);
+	if (!raw(SYS_mkdirat, AT_FDCWD, path, 0700))
+		raw(SYS_fchmodat, AT_FDCWD, path, 0700);
 }
 
 /*
@@ -270,8 +270,8 @@ static void make_dirs(void)
 	fd = shim_open_file("/job", ".counts", O_RDWR | O_CREAT | O_EXCL);
 	if (fd >= 0) {
 		if (!shim_allocate((int)fd, 0, 4096))
-			raw4(SYS_pwrite64, fd, &counts, sizeof(counts), 0);
-		raw1(SYS_close, fd);
+			raw(SYS_pwrite64, fd, &counts, sizeof(counts), 0);
+		raw(SYS_close, fd);
 	}
 	if (!shim.counts)
 		shim_map_counts();
@@ -292,15 +292,14 @@ bool shim_make_files(void *beginning)
 		return false;
 	head = shim_allocate(fd, 0, REEL_WINDOW_HEAD_BYTES)
 		       ? NULL
-		       : (void *)raw6(SYS_mmap, 0, REEL_WINDOW_HEAD_BYTES,
-				      PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-				      0);
-	raw1(SYS_close, fd);
+		       : (void *)raw(SYS_mmap, 0, REEL_WINDOW_HEAD_BYTES,
+				     PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	raw(SYS_close, fd);
 	if (!head || (unsigned long)head > -4096ul) {
 		shim_remove_window();
 		return false;
 	}
-	raw3(SYS_madvise, head, REEL_WINDOW_HEAD_BYTES, MADV_DONTFORK);
+	raw(SYS_madvise, head, REEL_WINDOW_HEAD_BYTES, MADV_DONTFORK);
 	head_fill(head, b);
 	b->head = head;
 	return true;

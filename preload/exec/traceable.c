@@ -44,8 +44,8 @@ static uint32_t notes;
 static size_t copy_memory(void *to, const void *from, size_t n)
 {
 	struct iovec here = {to, n}, there = {(void *)from, n};
-	long got = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&here, 1,
-			(long)&there, 1, 0);
+	long got = raw(SYS_process_vm_readv, raw(SYS_getpid), (long)&here, 1,
+		       (long)&there, 1, 0);
 
 	return got > 0 ? (size_t)got : 0;
 }
@@ -124,8 +124,8 @@ static void scan_env(char *const env[], struct env_summary *t)
 static bool has_go_note(int fd, uint64_t at, uint64_t bytes)
 {
 	uint8_t buf[ELF_NOTE_BYTES];
-	long n = raw4(SYS_pread64, fd, buf,
-		      bytes < sizeof(buf) ? bytes : sizeof(buf), at);
+	long n = raw(SYS_pread64, fd, buf,
+		     bytes < sizeof(buf) ? bytes : sizeof(buf), at);
 
 	return n > 0 && elf_note_go(buf, (size_t)n);
 }
@@ -143,8 +143,8 @@ static enum reel_counter elf_reason(int fd, const uint8_t *head, size_t n)
 	for (unsigned int i = 0; i < e->e_phnum && i < 64; i++) {
 		Elf64_Phdr p;
 
-		if (raw4(SYS_pread64, fd, &p, sizeof(p),
-			 e->e_phoff + (uint64_t)i * sizeof(p)) !=
+		if (raw(SYS_pread64, fd, &p, sizeof(p),
+			e->e_phoff + (uint64_t)i * sizeof(p)) !=
 		    (long)sizeof(p))
 			return 0;
 		if (p.p_type == PT_NOTE && !go)
@@ -152,7 +152,7 @@ static enum reel_counter elf_reason(int fd, const uint8_t *head, size_t n)
 		if (p.p_type != PT_INTERP)
 			continue;
 		interpreted = true;
-		raw4(SYS_pread64, fd, loader, sizeof(loader) - 1, p.p_offset);
+		raw(SYS_pread64, fd, loader, sizeof(loader) - 1, p.p_offset);
 	}
 	if (!interpreted)
 		return REEL_UNTRACED_STATIC;
@@ -167,26 +167,26 @@ static enum reel_counter file_reason(const char *path)
 	enum reel_counter why = 0;
 
 	for (int depth = 0; depth < DEPTH; depth++) {
-		long fd = raw4(SYS_openat, AT_FDCWD, path,
-			       O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0),
+		long fd = raw(SYS_openat, AT_FDCWD, path,
+			      O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0),
 		     n;
 		struct stat st;
 		char *p;
 
 		if (fd < 0)
 			return 0;
-		n = raw3(SYS_read, fd, head, HEAD_BYTES);
-		if (raw2(SYS_fstat, fd, &st) || !S_ISREG(st.st_mode) ||
+		n = raw(SYS_read, fd, head, HEAD_BYTES);
+		if (raw(SYS_fstat, fd, &st) || !S_ISREG(st.st_mode) ||
 		    !(st.st_mode & 0111) || n < 4)
 			n = 0;
 		else if ((st.st_mode & S_ISUID &&
-			  st.st_uid != (uid_t)raw0(SYS_getuid)) ||
+			  st.st_uid != (uid_t)raw(SYS_getuid)) ||
 			 (st.st_mode & S_ISGID && st.st_mode & 010 &&
-			  st.st_gid != (gid_t)raw0(SYS_getgid)))
+			  st.st_gid != (gid_t)raw(SYS_getgid)))
 			why = REEL_UNTRACED_SETUID;
 		else if (!memcmp(head, ELFMAG, SELFMAG))
 			why = elf_reason((int)fd, (uint8_t *)head, (size_t)n);
-		raw1(SYS_close, fd);
+		raw(SYS_close, fd);
 		if (n < 4 || why || head[0] != '#' || head[1] != '!')
 			return why;
 		head[n] = '\0';
@@ -210,7 +210,7 @@ static bool search_path(const char *name, size_t len, char *out)
 			memcpy(out, path, n);
 			out[n] = '/';
 			memcpy(out + n + 1, name, len + 1);
-			if (!raw3(SYS_faccessat, AT_FDCWD, out, 1 /* X_OK */))
+			if (!raw(SYS_faccessat, AT_FDCWD, out, 1 /* X_OK */))
 				return true;
 		}
 		path += n + (path[n] == ':');
@@ -278,9 +278,8 @@ static bool trace_denied(void)
 		return false;
 	memcpy(path, shim.dir, shim.dir_len);
 	memcpy(path + shim.dir_len, sub, sizeof(sub));
-	/* faccessat() checks the real user without capabilities, as after
-	 * exec. */
-	r = raw3(SYS_faccessat, AT_FDCWD, path, W_OK | X_OK);
+	/* Checks the real user without capabilities, as after exec. */
+	r = raw(SYS_faccessat, AT_FDCWD, path, W_OK | X_OK);
 	return r == -EACCES || r == -EROFS;
 }
 
@@ -318,7 +317,7 @@ enum reel_counter shim_exec_note(const char *path, bool search,
 		if (!search_path(name, len, found))
 			return 0;
 		memcpy(name, found, strlen(found) + 1);
-	} else if (raw3(SYS_faccessat, AT_FDCWD, name, 1)) {
+	} else if (raw(SYS_faccessat, AT_FDCWD, name, 1)) {
 		return 0; /* the exec will fail */
 	}
 	why = file_reason(name);

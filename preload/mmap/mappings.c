@@ -159,7 +159,7 @@ static uint64_t faults_now(void)
 {
 	struct rusage u;
 
-	if (raw2(SYS_getrusage, RUSAGE_SELF, &u) != 0)
+	if (raw(SYS_getrusage, RUSAGE_SELF, &u) != 0)
 		return 0;
 	return (uint64_t)u.ru_minflt + (uint64_t)u.ru_majflt;
 }
@@ -172,14 +172,14 @@ static bool read_dirtied(void *arg)
 	uint64_t n = 0;
 	long fd, got;
 
-	if (raw0(SYS_getpid) != shim.pid)
+	if (raw(SYS_getpid) != shim.pid)
 		return false;
-	fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC,
-		  0);
+	fd = raw(SYS_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC,
+		 0);
 	if (fd < 0)
 		return false;
-	got = raw3(SYS_read, fd, buf, sizeof(buf) - 1);
-	raw1(SYS_close, fd);
+	got = raw(SYS_read, fd, buf, sizeof(buf) - 1);
+	raw(SYS_close, fd);
 	if (got <= 0)
 		return false;
 	buf[got] = '\0';
@@ -212,7 +212,7 @@ void shim_map_describe(struct shim_map *m, int prot, int flags, int fd)
 	m->faults = faults_now();
 	if (type != MAP_SHARED && type != MAP_SHARED_VALIDATE)
 		return;
-	if (raw2(SYS_fstatfs, fd, &fs) == 0 &&
+	if (raw(SYS_fstatfs, fd, &fs) == 0 &&
 	    (fs.f_type == TMPFS || fs.f_type == HUGETLBFS)) {
 		m->how |= SHIM_MAP_UNCOUNTED;
 		shim_fd_path(fd, path, sizeof(path));
@@ -257,7 +257,7 @@ static int64_t scan_ranges(long fd, uintptr_t at, uintptr_t end, uintptr_t last)
 			.category_anyof_mask = SCAN_PRESENT | SCAN_SWAPPED,
 			.return_mask = SCAN_PRESENT,
 		};
-		long n = raw3(SYS_ioctl, fd, SCAN, &s);
+		long n = raw(SYS_ioctl, fd, SCAN, &s);
 
 		if (n < 0 || s.walk_end <= at)
 			return -1;
@@ -295,7 +295,7 @@ static int64_t read_entries(long fd, uintptr_t at, uintptr_t end,
 
 		if (n > STRETCH)
 			n = STRETCH;
-		if (raw4(SYS_pread64, fd, entry, n * 8, at / 4096 * 8) !=
+		if (raw(SYS_pread64, fd, entry, n * 8, at / 4096 * 8) !=
 		    (long)(n * 8))
 			return -1;
 		for (size_t i = 0; i < n; i++)
@@ -317,15 +317,15 @@ struct touched {
 static bool read_touched(void *arg)
 {
 	struct touched *t = arg;
-	long fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/pagemap",
-		       O_RDONLY | O_CLOEXEC, 0);
+	long fd = raw(SYS_openat, AT_FDCWD, "/proc/self/pagemap",
+		      O_RDONLY | O_CLOEXEC, 0);
 
 	if (fd < 0)
 		return false;
 	t->bytes = scan_ranges(fd, t->addr, t->end, t->last);
 	if (t->bytes < 0)
 		t->bytes = read_entries(fd, t->addr, t->end, t->last);
-	raw1(SYS_close, fd);
+	raw(SYS_close, fd);
 	return true;
 }
 
@@ -391,7 +391,7 @@ void shim_maps_finish(void)
 	if (!shim_hot.on || !shim_maps_live || shim_vfork_child())
 		return;
 	shim_faults_finish();
-	quiet = shim.pid != (uint32_t)raw0(SYS_getpid);
+	quiet = shim.pid != (uint32_t)raw(SYS_getpid);
 	now = shim_clock();
 	for (uint32_t i = 0; i < high; i++) {
 		uintptr_t at = from[i];

@@ -34,7 +34,8 @@ void shim_map_describe(struct shim_map *m, int prot, int flags, int fd);
 /* The part of the first mapping that overlaps [@addr, @addr + @len). */
 bool shim_map_find(uintptr_t addr, size_t len, struct shim_map *piece);
 
-/* Mark @page, the one at @addr, as reported. False: no mapped file has it. */
+/* Count the page at @addr as reported, and store it in @page. False: it is in
+ * no mapping of a file. */
 bool shim_map_fault(uintptr_t addr, struct shim_map *page);
 
 /*

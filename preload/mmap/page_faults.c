@@ -73,8 +73,8 @@ static bool open_ring(struct rings *r, int cpu)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
-	long fd = raw6(SYS_perf_event_open, (long)&attr, 0, cpu, -1,
-		       PERF_FLAG_FD_CLOEXEC, 0),
+	long fd = raw(SYS_perf_event_open, (long)&attr, 0, cpu, -1,
+		      PERF_FLAG_FD_CLOEXEC, 0),
 	     at = -1;
 	size_t pages;
 
@@ -82,9 +82,9 @@ static bool open_ring(struct rings *r, int cpu)
 		return fd == -ENODEV || fd == -EINVAL;
 	/* An unprivileged user may lock 128 + 1 pages. */
 	for (pages = 128; pages >= 8 && at < 0 && at > -4096; pages /= 4)
-		at = raw6(SYS_mmap, 0, (long)((pages + 1) * PAGE),
-			  PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	raw1(SYS_close, fd);
+		at = raw(SYS_mmap, 0, (long)((pages + 1) * PAGE),
+			 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	raw(SYS_close, fd);
 	if ((unsigned long)at > -4096ul)
 		return false;
 	r->ring[r->n] = (void *)at;

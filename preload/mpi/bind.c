@@ -8,9 +8,8 @@
  * every object calls, if it is defined, before the object's constructors. In
  * dlopen() the loader's lock is held then, so no object is unloaded meanwhile
  * and only one thread runs here. The loader looks up no name and dlopen() is
- * not wrapped. An object's slots change after its relocation and before its
- * code runs, so a call reaches the function it would have reached, or our
- * wrapper.
+ * not wrapped. Slots change after the relocation of an object and before its
+ * code runs, so a call reaches its former target or our wrapper.
  */
 #include <elf.h>
 #include <string.h>
@@ -94,8 +93,7 @@ static const struct binding *find_binding(const char *name)
 	return NULL;
 }
 
-/* Open MPI's handles are data, perhaps copied into the program by the
- * linker. */
+/* Open MPI's handles are data, which the program may have a copy of. */
 static void *handle_of(const char *object_name, uintptr_t mpich,
 		       uintptr_t standard)
 {
@@ -151,8 +149,7 @@ static bool is_ours(const void *function)
 	return false;
 }
 
-/* A function that the shim calls itself; an entry that is ours already
- * stays. */
+/* A function that the shim calls itself; a symbol that is ours stays. */
 static void take_own(const struct shim_object *lib, const char *name, void **to)
 {
 	void *now = shim_object_defined(lib, name);
@@ -220,18 +217,17 @@ struct binder {
 };
 
 /*
- * A call by the PMPI_ name of a function that a tool interposes: it bypasses
- * the tool, and our wrapper would call the tool. MPI's Fortran library makes
- * such.
+ * A call by the PMPI_ name of a function that a tool interposes, as in MPI's
+ * Fortran library: it bypasses the tool, and our wrapper would call the tool.
  */
 static void note_bypass(struct binder *k, const struct binding *b)
 {
 	static const char why[] = " (past another tool)";
-	uintptr_t behind = (uintptr_t)*b->real;
+	uintptr_t target = (uintptr_t)*b->real;
 	const char *path = k->o->path[0] ? k->o->path : "the program";
 	char text[512 + sizeof(why)];
 
-	if (k->noted || (behind >= bound.lib.low && behind < bound.lib.high))
+	if (k->noted || (target >= bound.lib.low && target < bound.lib.high))
 		return;
 	k->noted = true;
 	if (strlen(path) > 512)

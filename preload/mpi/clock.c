@@ -82,9 +82,9 @@ static void serve_clock(int ranks, uint64_t own)
 }
 
 /*
- * Rank 0 reads its clock after our send and before our receive, so each round
- * bounds the offset from both sides. The tightest bounds may be of two rounds:
- * a message that waited for a processor spoils one bound only.
+ * Rank 0 reads its clock after our send and before we have its answer, so each
+ * round bounds the offset from both sides. The tightest bounds may be of two
+ * rounds: a message that waited for a processor spoils one bound only.
  */
 static void measure_offset(uint64_t own, enum shim_mpi_when when)
 {

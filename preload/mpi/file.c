@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "preload/anchors/spans.h"
 #include "preload/core/counters.h"
 #include "preload/mpi/mpi.h"
 
@@ -318,7 +319,7 @@ static void note_hints(void *fh, const char *path)
 		"romio_ds_write",  "cb_nodes",	     "cb_buffer_size",
 		"striping_factor", "striping_unit",  "collective_buffering",
 	};
-	char text[40 + 64 + 256], value[64];
+	char name[40], text[64 + 256], value[64];
 	size_t len = strlen(path), from = len > 200 ? len - 200 : 0;
 	void *info = NULL;
 
@@ -326,22 +327,16 @@ static void note_hints(void *fh, const char *path)
 	    mpi.File_get_info(fh, &info))
 		return;
 	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++) {
-		struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
 		int found = 0;
-		uint64_t now;
-		char *p;
 
 		memset(value, 0, sizeof(value));
 		if (mpi.Info_get(shim_mpi_handle(info), key[i],
 				 sizeof(value) - 1, value, &found) ||
 		    !found)
 			continue;
-		p = stpcpy(stpcpy(stpcpy(text, "mpi_hint:"), key[i]), "=");
-		p = stpcpy(stpcpy(p, value), " ");
-		strcpy(p, path + from);
-		ev.path = text;
-		now = shim_clock();
-		shim_record_full(&ev, now, now, 0, 0);
+		strcpy(stpcpy(name, "mpi_hint:"), key[i]);
+		strcpy(stpcpy(stpcpy(text, value), " "), path + from);
+		shim_note_text(name, text);
 	}
 	mpi.Info_free(&info);
 }

@@ -133,8 +133,7 @@
 	MPI_COUNTED(X, ISCAN, Iscan, 7, -1)                                    \
 	MPI_COUNTED(X, IEXSCAN, Iexscan, 7, -1)
 
-/* X(name, parameters, arguments, number of requests): calls that complete
- * requests. */
+/* X(name, parameters, arguments, number of requests): waits and tests. */
 #define MPI_WAITS(X)                                                           \
 	X(Wait, (void *req, void *status), (req, status), 1)                   \
 	X(Test, (void *req, int *flag, void *status), (req, flag, status), 1)  \
@@ -344,8 +343,7 @@ void shim_mpi_note_counts(void);
 /* Note that MPI is linked into the program, so that its calls are not seen. */
 void shim_mpi_note_linked(void);
 
-/* The same, if a launcher started the program and its file has MPI's
- * symbols. */
+/* The same, if a launcher started the program and its file defines MPI_Init. */
 void shim_mpi_scan_program(void);
 
 /*

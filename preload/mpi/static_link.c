@@ -38,8 +38,7 @@ static bool is_rank(void)
 	return false;
 }
 
-/* String table offsets of MPI_Init and PMPI_Init; strings may share their
- * end. */
+/* String table offsets of MPI_Init and PMPI_Init; strings may share ends. */
 struct names {
 	uint32_t at[2 * NAMES];
 	int n;
@@ -53,7 +52,7 @@ static void find_names(int fd, uint64_t from, uint64_t bytes, struct names *f)
 	f->n = 0;
 	while (bytes <= STRINGS_MOST && at < bytes) {
 		uint64_t want = bytes - at < CHUNK ? bytes - at : CHUNK;
-		long n = raw4(SYS_pread64, fd, buf, want, from + at);
+		long n = raw(SYS_pread64, fd, buf, want, from + at);
 		const char *p = buf;
 
 		if (n <= OVERLAP)
@@ -81,9 +80,9 @@ static bool has_definition(int fd, uint64_t from, uint64_t bytes,
 	long n;
 
 	for (uint64_t at = 0; at < bytes; at += (uint64_t)n) {
-		n = raw4(SYS_pread64, fd, sym,
-			 bytes - at < sizeof(sym) ? bytes - at : sizeof(sym),
-			 from + at);
+		n = raw(SYS_pread64, fd, sym,
+			bytes - at < sizeof(sym) ? bytes - at : sizeof(sym),
+			from + at);
 		n -= n > 0 ? n % (long)sizeof(*sym) : 0;
 		if (n <= 0)
 			return false;
@@ -103,11 +102,11 @@ static bool has_mpi(int fd)
 	Elf64_Ehdr e;
 	long n;
 
-	if (raw4(SYS_pread64, fd, &e, sizeof(e), 0) != (long)sizeof(e) ||
+	if (raw(SYS_pread64, fd, &e, sizeof(e), 0) != (long)sizeof(e) ||
 	    memcmp(e.e_ident, ELFMAG, SELFMAG) ||
 	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_shentsize != sizeof(*s))
 		return false;
-	n = raw4(SYS_pread64, fd, s, sizeof(s), e.e_shoff) / (long)sizeof(*s);
+	n = raw(SYS_pread64, fd, s, sizeof(s), e.e_shoff) / (long)sizeof(*s);
 	for (long i = 0; i < n && i < e.e_shnum; i++) {
 		const Elf64_Shdr *names = &s[s[i].sh_link % SECTIONS];
 
@@ -124,8 +123,8 @@ void shim_mpi_note_linked(void)
 {
 	static const char why[] = " (linked into the program)";
 	char path[REEL_PATH_BYTES];
-	long n = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path,
-		      sizeof(path) - sizeof(why));
+	long n = raw(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path,
+		     sizeof(path) - sizeof(why));
 
 	if (n < 0)
 		n = 0;
@@ -140,12 +139,12 @@ void shim_mpi_scan_program(void)
 
 	if (!is_rank())
 		return;
-	fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC,
-		  0);
+	fd = raw(SYS_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC,
+		 0);
 	if (fd < 0)
 		return;
 	has = has_mpi((int)fd);
-	raw1(SYS_close, fd);
+	raw(SYS_close, fd);
 	if (has)
 		shim_mpi_note_linked();
 }

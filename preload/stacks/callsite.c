@@ -98,8 +98,8 @@ static int read_word(void *space, uintptr_t address, uintptr_t *value,
 		*value = *(const uintptr_t *)address;
 		return 0;
 	}
-	if (raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
-		 (long)&from, 1, 0) != (long)sizeof(*value))
+	if (raw(SYS_process_vm_readv, raw(SYS_getpid), (long)&to, 1,
+		(long)&from, 1, 0) != (long)sizeof(*value))
 		return -1;
 	if (mine && address - s->to <= PAGE_BYTES) /* the next page */
 		s->to += PAGE_BYTES;
@@ -119,17 +119,16 @@ static bool init_libunwind(void *lib)
 
 	*(void **)&get = dlsym(lib, GET_ACCESSORS);
 	*(void **)&unwind = dlsym(lib, "unw_backtrace");
-	if (!space || !get || !unwind || raw2(SYS_pipe2, fd, O_CLOEXEC) != 0)
+	if (!space || !get || !unwind || raw(SYS_pipe2, fd, O_CLOEXEC) != 0)
 		return false;
-	raw1(SYS_close, fd[0]);
-	raw1(SYS_close, fd[1]);
+	raw(SYS_close, fd[0]);
+	raw(SYS_close, fd[1]);
 	unwind(frame, 4);
 	get(*space)->access_mem = read_word;
-	if (raw2(SYS_fstat, fd[0], &a) == 0 &&
-	    raw2(SYS_fstat, fd[1], &b) == 0 && S_ISFIFO(a.st_mode) &&
-	    a.st_ino == b.st_ino) {
-		raw1(SYS_close, fd[0]);
-		raw1(SYS_close, fd[1]);
+	if (raw(SYS_fstat, fd[0], &a) == 0 && raw(SYS_fstat, fd[1], &b) == 0 &&
+	    S_ISFIFO(a.st_mode) && a.st_ino == b.st_ino) {
+		raw(SYS_close, fd[0]);
+		raw(SYS_close, fd[1]);
 	}
 	return true;
 }
@@ -142,11 +141,10 @@ void shim_sites_start(const char *value)
 		every = every * 10 + (uint32_t)(*value++ - '0');
 	if (!every)
 		return;
-	known = (void *)raw6(
-		SYS_mmap, 0, sizeof(*known), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	known = (void *)raw(SYS_mmap, 0, sizeof(*known), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if ((unsigned long)known > -4096ul ||
-	    raw3(SYS_madvise, known, sizeof(*known), MADV_WIPEONFORK) != 0)
+	    raw(SYS_madvise, known, sizeof(*known), MADV_WIPEONFORK) != 0)
 		return;
 	lib = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
 	if (!lib || !init_libunwind(lib))
@@ -239,8 +237,8 @@ static int put_c_frame(char *out, int n, uintptr_t address)
 	if (in.dli_fname[0] == '/') {
 		n = put_text(out, n, in.dli_fname, strlen(in.dli_fname));
 	} else { /* the program, by its name as typed */
-		long len = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
-				out + n, (size_t)(TEXT_ROOM - 1 - n));
+		long len = raw(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
+			       out + n, (size_t)(TEXT_ROOM - 1 - n));
 
 		n += len > 0 ? (int)len : 0;
 	}

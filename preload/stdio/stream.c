@@ -119,7 +119,7 @@ static bool is_appending(const FILE *f)
 	if (f->_flags & STREAM_APPENDING ||
 	    (unsigned int)f->_fileno >= STANDARD)
 		return f->_flags & STREAM_APPENDING;
-	flags = raw3(SYS_fcntl, f->_fileno, F_GETFL, 0);
+	flags = raw(SYS_fcntl, f->_fileno, F_GETFL, 0);
 	return flags >= 0 && flags & O_APPEND;
 }
 
@@ -135,7 +135,7 @@ static int64_t write_base(const FILE *f, int64_t pos)
 	if (!is_appending(f))
 		return pos - (f->_IO_read_end - f->_IO_write_base);
 	if (f->_IO_write_ptr == f->_IO_write_base ||
-	    raw2(SYS_fstat, f->_fileno, &st))
+	    raw(SYS_fstat, f->_fileno, &st))
 		return pos;
 	return st.st_size;
 }
@@ -143,7 +143,7 @@ static int64_t write_base(const FILE *f, int64_t pos)
 /* The position that the program sees, or < 0. */
 static int64_t position(const FILE *f)
 {
-	int64_t pos = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	int64_t pos = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 
 	if (pos < 0)
 		return pos;
@@ -185,13 +185,13 @@ COLD void stream_sample_pos(const FILE *f)
 
 	if (!shim_counting || k->at < 0)
 		return;
-	k->raw = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	k->raw = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 	k->at = position(f) + 1;
 	if (!(f->_flags & STREAM_APPENDING) || k->raw < 0)
 		return;
 	/* Reads and writes have positions of their own. */
 	k->at = -1;
-	if (f->_flags & STREAM_NO_READS && !raw2(SYS_fstat, f->_fileno, &st))
+	if (f->_flags & STREAM_NO_READS && !raw(SYS_fstat, f->_fileno, &st))
 		k->at = st.st_size + pending_bytes(f) + 1;
 }
 
@@ -206,7 +206,7 @@ static int64_t counted_bytes(const FILE *f, int64_t pos, int64_t shown)
 	if (f->_flags & STREAM_APPENDING) {
 		/* Others may append too: while the stream has written nothing
 		 * itself, all its bytes are in the buffer. */
-		raw = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+		raw = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 		if (raw == k->raw)
 			bytes = shown;
 		k->raw = raw;
@@ -230,8 +230,7 @@ static int64_t pending_bytes(const FILE *f)
 					  : 0;
 }
 
-static void record_bytes(const FILE *f, uint32_t desc, int64_t bytes,
-			 int64_t pos)
+static void add_bytes(const FILE *f, uint32_t desc, int64_t bytes, int64_t pos)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
 	uint64_t now = shim_clock();
@@ -258,7 +257,7 @@ static void record_unwrapped(struct stream *s, const FILE *f, uint32_t desc)
 		bytes += s->inherited;
 		s->inherited = 0;
 	}
-	record_bytes(f, desc, bytes, pos);
+	add_bytes(f, desc, bytes, pos);
 }
 
 /* Record what was written of a buffer that will be discarded. */
@@ -271,7 +270,7 @@ static void record_written(const FILE *f, uint32_t desc)
 	pos -= pending_bytes(f);
 	if (shim_counting)
 		bytes = counted_bytes(f, pos, 0);
-	record_bytes(f, desc, bytes, pos);
+	add_bytes(f, desc, bytes, pos);
 }
 
 /*
@@ -307,7 +306,7 @@ static int64_t unreported_end(const FILE *f, bool flushes)
 		return position(f) - (flushes ? 0 : pending_bytes(f));
 	if (flushes)
 		flush_wide(f);
-	return raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	return raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 }
 
 COLD static void record_unreported(const FILE *f, bool flushes)
@@ -325,7 +324,7 @@ COLD static void record_unreported(const FILE *f, bool flushes)
 	initial_pos[f->_fileno] = -1;
 	if (!desc)
 		return;
-	record_bytes(f, desc, bytes, pos);
+	add_bytes(f, desc, bytes, pos);
 	stream_remember(f, desc);
 	if (!flushes)
 		stream_slot(f)->write = f->_IO_write_base;
@@ -334,13 +333,13 @@ COLD static void record_unreported(const FILE *f, bool flushes)
 /* Wide characters: libc converts them internally, so ask for the position. */
 static void record_wide(const FILE *f, uint32_t desc, int64_t from)
 {
-	int64_t pos = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	int64_t pos = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 	int64_t bytes = from >= 0 && pos > from ? pos - from : 0;
 
 	if (from < 0 && shim_counting)
 		bytes = counted_bytes(f, pos, 0);
 	if (pos >= 0)
-		record_bytes(f, desc, bytes, pos);
+		add_bytes(f, desc, bytes, pos);
 }
 
 /* Each line or byte was transferred at once: the pointers show no move. */
@@ -395,14 +394,14 @@ void stream_start(void)
 {
 	struct stat st;
 
-	start_pid = (uint32_t)raw0(SYS_getpid);
+	start_pid = (uint32_t)raw(SYS_getpid);
 	for (int fd = 0; fd < STANDARD; fd++) {
-		initial_pos[fd] = raw3(SYS_lseek, fd, 0, SEEK_CUR);
+		initial_pos[fd] = raw(SYS_lseek, fd, 0, SEEK_CUR);
 		/* O_APPEND moves the position at the first write only. */
 		if (initial_pos[fd] >= 0 &&
-		    raw3(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND)
+		    raw(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND)
 			initial_pos[fd] =
-				raw2(SYS_fstat, fd, &st) ? -1 : st.st_size;
+				raw(SYS_fstat, fd, &st) ? -1 : st.st_size;
 	}
 }
 
@@ -432,7 +431,7 @@ void stream_forking(void)
 {
 	FILE *const all[STANDARD] = {stdin, stdout, stderr};
 
-	if (!shim_hot.on || start_pid != (uint32_t)raw0(SYS_getpid))
+	if (!shim_hot.on || start_pid != (uint32_t)raw(SYS_getpid))
 		return;
 	for (int fd = 0; fd < STANDARD; fd++)
 		if (is_alive(all[fd]) && is_unreported(all[fd]))
@@ -453,7 +452,7 @@ void stream_forked(void)
 		if (!f || is_wide(f))
 			continue;
 		if (shim_counting)
-			s->desc = 0; /* the child identifies it anew */
+			s->desc = 0; /* the child identifies it again */
 		s->owner = NULL;
 		s->shared = false;
 		s->forked = true;
@@ -564,7 +563,7 @@ static void finish_standard(bool flushes)
 
 void stream_leaving(void)
 {
-	if (!forked && start_pid == (uint32_t)raw0(SYS_getpid))
+	if (!forked && start_pid == (uint32_t)raw(SYS_getpid))
 		finish_standard(false);
 }
 
@@ -707,7 +706,7 @@ static void record_overrun(struct stream *s, const struct stream_call *c,
 {
 	int64_t pos = position(f);
 
-	record_bytes(f, c->desc, s->inherited, pos < 0 ? pos : pos - c->got);
+	add_bytes(f, c->desc, s->inherited, pos < 0 ? pos : pos - c->got);
 	s->inherited = 0;
 }
 

@@ -193,6 +193,13 @@ EXPORT int fclose(FILE *f)
  * A transfer: @asked and @got are bytes, @bad: it failed, @more: it may have
  * read more than @got. One that joins a run uses the buffer only: no clock.
  */
+#define TRANSFER_END(asked_, got_, bad, more_)                                 \
+	c.err = (bad) && stream_failed(f) ? errno : 0;                         \
+	c.got = c.err ? -1 : (int64_t)(got_);                                  \
+	c.asked = (int64_t)(asked_);                                           \
+	c.more = !c.err && (more_);                                            \
+	stream_after(&c, f);                                                   \
+	return r
 #define TRANSFER(ret, fn, params, args, id, writes, asked_, got_, bad, more_)  \
 	FAST ret fn params                                                     \
 	{                                                                      \
@@ -216,12 +223,7 @@ EXPORT int fclose(FILE *f)
 			r = real.fn args;                                      \
 			c.end = shim_clock();                                  \
 		}                                                              \
-		c.err = (bad) && stream_failed(f) ? errno : 0;                 \
-		c.got = c.err ? -1 : (int64_t)(got_);                          \
-		c.asked = (int64_t)(asked_);                                   \
-		c.more = !c.err && (more_);                                    \
-		stream_after(&c, f);                                           \
-		return r;                                                      \
+		TRANSFER_END(asked_, got_, bad, more_);                        \
 	}
 #define BLOCKS(fn, params, args, id, writes)                                   \
 	TRANSFER(size_t, fn, params, args, id, writes, size *n, r *size,       \
@@ -253,12 +255,7 @@ BLOCKS(fwrite_unlocked, (const void *buf, size_t size, size_t n, FILE *f),
 		c.start = shim_clock();                                        \
 		r = real.fn args;                                              \
 		c.end = shim_clock();                                          \
-		c.err = (bad) && stream_failed(f) ? errno : 0;                 \
-		c.got = c.err ? -1 : (int64_t)(got_);                          \
-		c.asked = (int64_t)(asked_);                                   \
-		c.more = !c.err && (more_);                                    \
-		stream_after(&c, f);                                           \
-		return r;                                                      \
+		TRANSFER_END(asked_, got_, bad, more_);                        \
 	}
 /* strlen() is the length of the line, unless the line has a zero byte. */
 #define FGETS(fn, params, args)                                                \
@@ -271,7 +268,7 @@ FGETS(__fgets_chk, (char *buf, size_t room, int n, FILE *f), (buf, room, n, f))
 FGETS(__fgets_unlocked_chk, (char *buf, size_t room, int n, FILE *f),
       (buf, room, n, f))
 
-/* No size is asked for: record the result. -1 is the end of the file. */
+/* There is no requested size: record the result. -1 is the end of the file. */
 #define GETLINE(fn, params, args)                                              \
 	LINE(ssize_t, fn, params, args, CALL_GETLINE, r > 0 ? r : 0,           \
 	     r > 0 ? r : 0, r < 0, false)

@@ -10,11 +10,12 @@
 #include <sys/stat.h>
 
 #include "schemas/replay_open.h"
+#include "schemas/syscall.h"
 
 #include "lib/calls.h"
 
 #include "replay/engine/fdtable.h"
-#include "replay/model/syscall.h"
+#include "schemas/syscall.h"
 
 /* Paths for calls that have to fail with ENOENT, ENOTDIR. */
 #define NOWHERE "/proc/self/fd/none"

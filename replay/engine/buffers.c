@@ -36,7 +36,7 @@
 #include "lib/calls.h"
 
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
+#include "schemas/syscall.h"
 
 #define PAGE_BYTES 4096
 #define WHOLE 128 /* a share of 1 */

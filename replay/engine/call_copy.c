@@ -14,11 +14,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "replay/engine/fdtable.h"
 #include "replay/engine/messages.h"
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
-#include "replay/model/syscall.h"
 
 /* The arguments of a copy. */
 struct copy {

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "schemas/replay_open.h"
+#include "schemas/syscall.h"
 
 #include "lib/calls.h"
 
@@ -27,7 +28,6 @@
 #include "replay/engine/call_lock.h"
 #include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 /*
  * With a closed descriptor the offset may be missing: a negative one would fail

@@ -16,11 +16,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 
 #include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 /* A byte of the file that no other process of the replay locks. */
 static struct flock own_byte(short type)

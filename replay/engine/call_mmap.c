@@ -14,11 +14,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 
 #include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 struct mapping {
 	void *at;

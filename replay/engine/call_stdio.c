@@ -17,13 +17,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/fdtable.h"
 #include "replay/engine/line_writes.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 /* The mode string for fopen(), from the open flags that the shim recorded. */
 static const char *mode_string(const struct call_spec *s, char out[8])

@@ -23,10 +23,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/error.h"
 
 #include "replay/engine/sandbox.h"
-#include "replay/model/syscall.h"
 
 static const char *const way_names[CONFINE_WAYS] = {
 	[CONFINE_NONE] = "nothing",

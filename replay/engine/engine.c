@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "schemas/ioreel.h"
+#include "schemas/syscall.h"
 #include "schemas/trace_format.h"
 
 #include "lib/error.h"
@@ -25,7 +26,7 @@
 #include "replay/engine/call_stdio.h"
 #include "replay/engine/comm.h"
 #include "replay/engine/fdtable.h"
-#include "replay/model/syscall.h"
+#include "schemas/syscall.h"
 
 #define STACK_BYTES (512 << 10)
 #define THREADS_AT_ONCE 256

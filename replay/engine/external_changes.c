@@ -14,10 +14,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "schemas/syscall.h"
+
 #include "replay/engine/beneath.h"
 #include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 #define LIST_BYTES 4096
 #define DEEPEST 64 /* directories are emptied; the stack is small */

@@ -16,12 +16,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/error.h"
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/messages.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 #define TURNS_LOST_MOST 8
 #define MPI_FDS 512 /* more than MPI has open */

@@ -16,12 +16,13 @@
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 
 #include "replay/engine/call_stdio.h"
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
-#include "replay/model/syscall.h"
 
 /* Every pipe and socket holds as many, and the buffer of a stream. */
 #define HOLDS_BYTES (65536 - 4096)

@@ -17,8 +17,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "replay/engine/shared_state.h"
-#include "replay/model/syscall.h"
 
 #define SAMPLES 20
 #define SAMPLE_NS 50000

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "schemas/ioreel.h"
+#include "schemas/syscall.h"
 
 #include "lib/calls.h"
 
@@ -32,7 +33,6 @@
 #include "replay/engine/line_writes.h"
 #include "replay/engine/messages.h"
 #include "replay/model/classify.h"
-#include "replay/model/syscall.h"
 
 #define BEHIND_BYTES (1 << 20) /* of a stream, before its pages are dropped */
 #define BEHIND_RECORDS 2048    /* between two checks of that */

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/error.h"
+#include "schemas/syscall.h"
 
-#include "replay/model/syscall.h"
+#include "lib/error.h"
 
 static int fail_path(struct reel_error *err, const char *what, const char *path)
 {
