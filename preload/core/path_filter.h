@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which paths are code or system files; shell patterns. Pure functions. */
+/* Decides which paths are code or system files; matches shell patterns. Pure
+ * functions. */
 #ifndef PRELOAD_CORE_PATH_FILTER_H
 #define PRELOAD_CORE_PATH_FILTER_H
 
@@ -9,14 +10,14 @@
 
 /*
  * Is @path (NUL-terminated, @len bytes) a file of the interpreter or of the
- * system, by its place and its ending? @reading: not opened for writing. A
+ * system, by its directory and its ending? @reading: not opened for writing. A
  * data ending (.npy, .h5, .png ...) wins over a code directory.
  */
 bool match_code(const char *path, size_t len, bool reading);
 
 /*
- * The first @dir bytes of @path are its directory, with the last "/". Can what
- * is in it be told from data by match_code_name() alone?
+ * The first @dir bytes of @path are its directory, with the last "/". Does
+ * match_code_name() alone tell code in this directory from data?
  */
 bool match_data_dir(const char *path, size_t len, size_t dir);
 
@@ -25,7 +26,7 @@ bool match_data_dir(const char *path, size_t len, size_t dir);
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 |            \
 	 (uint32_t)(d) << 24)
 
-/* May the @name of @n bytes be one of code? Told by its first and its last bytes. */
+/* May the @name of @n bytes be one of code, by its first and last bytes? */
 static inline __attribute__((always_inline)) bool
 match_odd_name(const char *name, size_t n)
 {
@@ -34,7 +35,7 @@ match_odd_name(const char *name, size_t n)
 	size_t i = n;
 
 	if (n < 4)
-		return true; /* looked at byte by byte */
+		return true; /* the caller looks at each byte */
 	__builtin_memcpy(&end, name + n - 4, 4);
 	__builtin_memcpy(&begin, name, 2);
 	if ((end >> 24) - '0' < 10u) { /* libz.so.1.2 */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process does that ends our sight of it: it forbids itself system calls
- * (seccomp), or loads libraries with a C library of their own (dlmopen). A
- * forbidden call may kill, and none of ours may be what kills the program: what
- * is recorded is written before, and nothing is done any more after. A filter
- * that only lets calls fail may stay: what cannot be written is lost, counted.
+ * Processes whose calls the shim can no longer record: they restrict their
+ * system calls (seccomp), or load libraries with a second C library (dlmopen).
+ * A forbidden call may kill, and the shim must not kill the program: all
+ * records are written before, and the shim does nothing after. Under a filter
+ * that only makes calls fail, recording goes on; blocks that cannot be written
+ * are counted as lost.
  */
 #include "preload/exec/seccomp.h"
 
@@ -23,7 +24,7 @@
 #include "preload/core/window.h"
 #include "preload/exec/traceable.h"
 
-#define SPACES_MOST 16
+#define NAMESPACES_MAX 16
 
 #pragma weak _r_debug
 
@@ -34,11 +35,12 @@
 #endif
 
 /*
- * One step of a filter's program; false: of a kind that filters hardly use. The
- * kernel has not looked at it yet: it may lead anywhere, but never back.
+ * Run one instruction of a filter. False: of a kind that filters hardly use.
+ * The kernel has not verified the program yet, so a jump may leave it; but
+ * there are no jumps back.
  */
-static bool step(const struct sock_filter *f, uint32_t nr, uint32_t *acc,
-		 uint32_t *at)
+static bool run_instruction(const struct sock_filter *f, uint32_t nr,
+			    uint32_t *acc, uint32_t *at)
 {
 	bool yes;
 
@@ -76,8 +78,8 @@ static bool step(const struct sock_filter *f, uint32_t nr, uint32_t *acc,
 	return true;
 }
 
-/* May the system call @nr go wrong otherwise than by an error? */
-static bool kills(const struct sock_fprog *p, uint32_t nr)
+/* May the system call @nr do more than fail? */
+static bool may_kill(const struct sock_fprog *p, uint32_t nr)
 {
 	uint32_t acc = 0, what;
 
@@ -90,14 +92,14 @@ static bool kills(const struct sock_fprog *p, uint32_t nr)
 			       what != SECCOMP_RET_LOG &&
 			       what != SECCOMP_RET_ERRNO;
 		}
-		if (!step(f, nr, &acc, &at))
+		if (!run_instruction(f, nr, &acc, &at))
 			return true;
 	}
 	return true;
 }
 
-/* What is called here in a process that has begun to record. */
-static bool lethal(const struct sock_fprog *p)
+/* May a system call of a recording shim kill the process? */
+static bool is_lethal(const struct sock_fprog *p)
 {
 	static const uint16_t nr[] = {
 		SYS_openat,	    SYS_close,	       SYS_read,
@@ -116,15 +118,15 @@ static bool lethal(const struct sock_fprog *p)
 	    !shim_readable(p->filter, p->len * sizeof(*p->filter)))
 		return true;
 	for (size_t i = 0; i < sizeof(nr) / sizeof(nr[0]); i++)
-		if (kills(p, nr[i]))
+		if (may_kill(p, nr[i]))
 			return true;
 	return false;
 }
 
-enum reel_counter shim_confining(const void *filter)
+enum reel_counter shim_seccomp_before(const void *filter)
 {
 	shim_private_fds_forbid();
-	if (!shim_hot.on || shim_vfork_child() || !lethal(filter))
+	if (!shim_hot.on || shim_vfork_child() || !is_lethal(filter))
 		return 0;
 	shim_features_finish(SHIM_ENDING_CONFINED);
 	shim_untraced(REEL_UNTRACED_SECCOMP, "/proc/self/exe");
@@ -135,7 +137,7 @@ enum reel_counter shim_confining(const void *filter)
 	return REEL_UNTRACED_SECCOMP;
 }
 
-void shim_confined(enum reel_counter noted, bool failed)
+void shim_seccomp_after(enum reel_counter noted, bool failed)
 {
 	if (failed)
 		shim_exec_undo(noted);
@@ -154,20 +156,21 @@ EXPORT int prctl(int what, unsigned long a, unsigned long b, unsigned long c,
 
 	NEED(prctl);
 	if (what == PR_SET_SECCOMP)
-		noted = shim_confining(strict ? NULL : (const void *)b);
+		noted = shim_seccomp_before(strict ? NULL : (const void *)b);
 	r = real.prctl(what, a, b, c, d);
-	shim_confined(noted, r < 0);
+	shim_seccomp_after(noted, r < 0);
 	return r;
 }
 
 /* glibc's struct r_debug_extended, since 2.35. */
-struct space {
+struct loader_space {
 	struct r_debug debug;
-	const struct space *next;
+	const struct loader_space *next;
 };
 
-/* The loader's own: the program may have a copy, and of the first part only. */
-static const struct space *first_space(void)
+/* The loader's own r_debug: the program may have a copy, of its first part
+ * only. */
+static const struct loader_space *first_namespace(void)
 {
 	const ElfW(Dyn) * d;
 
@@ -179,13 +182,13 @@ static const struct space *first_space(void)
 	return NULL;
 }
 
-void shim_other_spaces(void)
+void shim_note_namespaces(void)
 {
-	const struct space *s = first_space();
+	const struct loader_space *s = first_namespace();
 
 	if (!s || s->debug.r_version < 2 || shim_vfork_child())
 		return;
-	for (int i = 0; (s = s->next) && i < SPACES_MOST; i++) {
+	for (int i = 0; (s = s->next) && i < NAMESPACES_MAX; i++) {
 		const struct link_map *m = s->debug.r_map;
 
 		while (m && !*m->l_name)

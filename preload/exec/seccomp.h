@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process does that ends our sight of it. */
+/* Processes that restrict their system calls, or load a second C library. */
 #ifndef PRELOAD_EXEC_SECCOMP_H
 #define PRELOAD_EXEC_SECCOMP_H
 
@@ -8,15 +8,16 @@
 #include "schemas/trace_format.h"
 
 /*
- * This thread is about to forbid itself system calls, by a struct sock_fprog or
- * nearly all of them (NULL). If one of ours might kill it then, what is
- * recorded is written. What it returns is for shim_confined(), after the call:
- * recording ends, unless it failed.
+ * Before this thread restricts its system calls, by a struct sock_fprog or to
+ * nearly none (NULL). If a call of the shim could be lethal then, write all
+ * records. Pass the result to shim_seccomp_after().
  */
-enum reel_counter shim_confining(const void *filter);
-void shim_confined(enum reel_counter noted, bool failed);
+enum reel_counter shim_seccomp_before(const void *filter);
+/* After the call: stop recording, unless it failed. */
+void shim_seccomp_after(enum reel_counter noted, bool failed);
 
-/* The process ends: tell of the libraries that it has loaded beside itself. */
-void shim_other_spaces(void);
+/* The process ends: note libraries in namespaces of their own (dlmopen()),
+ * whose calls are not recorded. */
+void shim_note_namespaces(void);
 
 #endif
