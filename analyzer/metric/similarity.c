@@ -22,6 +22,7 @@
 
 #include "schemas/hash.h"
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 #include "lib/num.h"
 #include "lib/trace/internal.h"
@@ -35,13 +36,9 @@ static int add_file(struct reel_trace *tr, const char *path, bool window,
 {
 	struct trace_file *f;
 
-	if (tr->files == tr->file_room) {
-		uint32_t room = tr->file_room ? tr->file_room * 2 : 16;
-
-		if (reel_grow(&tr->file, room, sizeof(*f), err) < 0)
-			return -1;
-		tr->file_room = room;
-	}
+	if (reel_array_reach(&tr->file, &tr->file_room, tr->files, sizeof(*f),
+			     err))
+		return -1;
 	f = &tr->file[tr->files];
 	f->window = window;
 	f->path = reel_strdup(path, err);
@@ -57,13 +54,9 @@ static int add_block(struct walk *w, const struct reel_block_head *head,
 	struct reel_trace *tr = w->tr;
 	struct trace_block *b;
 
-	if (tr->blocks == tr->block_room) {
-		uint32_t room = tr->block_room ? tr->block_room * 2 : 64;
-
-		if (reel_grow(&tr->block, room, sizeof(*b), err) < 0)
-			return -1;
-		tr->block_room = room;
-	}
+	if (reel_array_reach(&tr->block, &tr->block_room, tr->blocks,
+			     sizeof(*b), err))
+		return -1;
 	b = &tr->block[tr->blocks];
 	b->at = w->pos;
 	b->base_ticks = head->base_ticks;
