@@ -88,7 +88,7 @@ static bool read_block_head(const struct walk *w, struct reel_block_head *head)
 }
 
 /* Add the block at w->pos, up to the end of the log, and advance. */
-static int take_block(struct walk *w, const struct reel_block_head *head,
+static int walk_block(struct walk *w, const struct reel_block_head *head,
 		      struct reel_error *err)
 {
 	int64_t room = w->limit - w->pos - (int64_t)sizeof(*head);
@@ -123,7 +123,7 @@ static int64_t copied_log_bytes(const struct walk *w)
 }
 
 /* Begin a log if a head is at w->pos; skip the copy of a log. */
-static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
+static enum trace_verdict walk_head(struct walk *w, struct reel_error *err)
 {
 	struct reel_head head;
 	enum trace_verdict v;
@@ -252,10 +252,10 @@ static int walk_step(struct walk *w, struct reel_error *err)
 	struct reel_block_head head;
 
 	if (read_block_head(w, &head))
-		return take_block(w, &head, err);
+		return walk_block(w, &head, err);
 	if (w->pos >= w->limit)
 		w->limit = w->in.bytes;
-	switch (take_head(w, err)) {
+	switch (walk_head(w, err)) {
 	case TRACE_GOOD:
 		return 0;
 	case TRACE_FAILED:
@@ -309,7 +309,7 @@ static int measure_slot(struct walk *w, uint32_t room, uint32_t *used,
 }
 
 /* Add slot @i of a window, if a thread owns it. */
-static int take_slot(struct walk *w, uint32_t i, struct reel_error *err)
+static int walk_slot(struct walk *w, uint32_t i, struct reel_error *err)
 {
 	struct reel_block_head head;
 	int64_t room;
@@ -353,7 +353,7 @@ static int walk_slots(struct walk *w, struct reel_error *err)
 				break;
 			i = (uint32_t)next;
 		}
-		if (take_slot(w, i, err) < 0)
+		if (walk_slot(w, i, err) < 0)
 			return -1;
 	}
 	return 0;
