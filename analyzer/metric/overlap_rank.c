@@ -26,8 +26,7 @@ struct sweep {
 	struct overlap_rank *rank;
 	struct member *member;
 	uint32_t members;
-	struct reel_interval_merge
-		calls; /* of all threads, tagged with the member */
+	struct reel_interval_merge calls; /* of all threads, by member */
 	struct reel_interval_window computed;
 	struct reel_interval io; /* current piece of the tree, still growing */
 	uint32_t io_step, hidden_step, bytes_step; /* cursors */
