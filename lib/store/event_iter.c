@@ -358,7 +358,7 @@ static int merge_next(struct reel_events *it, struct reel_event *ev,
 	while (it->next_waiting < it->lanes) {
 		a = it->waiting[it->next_waiting];
 		if (it->heap.n &&
-		    it->heap.item[0].end_ns < a->block->min_start_ns)
+		    it->heap.item[0].time_ns < a->block->min_start_ns)
 			break;
 		it->next_waiting++;
 		if (lane_load(it, a, err))
