@@ -28,7 +28,7 @@ static bool look(struct counts *c)
 {
 	struct rusage now;
 
-	if (raw2(SYS_getrusage, RUSAGE_THREAD, &now))
+	if (raw(SYS_getrusage, RUSAGE_THREAD, &now))
 		return false;
 	c->sectors = (uint64_t)now.ru_inblock;
 	c->faults = (uint64_t)now.ru_majflt;
@@ -38,7 +38,7 @@ static bool look(struct counts *c)
 void shim_storage_start(void)
 {
 	if (look(&first))
-		first_tid = (uint32_t)raw0(SYS_gettid);
+		first_tid = (uint32_t)raw(SYS_gettid);
 }
 
 void shim_storage_begin(struct shim_thread *t, uint32_t tid)

@@ -126,7 +126,7 @@ static size_t told(int fd, char *out)
 		return 0;
 	n = strlen(out);
 	if (n > tail && !memcmp(out + n - tail, lost, tail) &&
-	    raw2(SYS_fstat, fd, &st) == 0 && !st.st_nlink)
+	    raw(SYS_fstat, fd, &st) == 0 && !st.st_nlink)
 		out[n -= tail] = '\0';
 	return n;
 }
@@ -216,7 +216,7 @@ void shim_dir_renamed(int at, const char *path)
 	struct stat st;
 
 	if (asked &&
-	    raw4(SYS_newfstatat, at, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    raw(SYS_newfstatat, at, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISDIR(st.st_mode))
 		__atomic_fetch_add(&renames, 1, __ATOMIC_RELAXED);
 }

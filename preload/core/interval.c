@@ -54,8 +54,9 @@ static struct reel_counts *pace_of_job(void)
 
 	if (!__atomic_load_n(&c->counted_real_ns, __ATOMIC_RELAXED))
 		__atomic_compare_exchange_n(&c->counted_real_ns, &none,
-					    shim_real_ns(), false,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+					    shim_clock_ns(CLOCK_REALTIME),
+					    false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 	return c;
 }
 
@@ -63,7 +64,8 @@ static struct reel_counts *pace_of_job(void)
 static bool overdrawn(void)
 {
 	struct reel_counts *c = pace_of_job();
-	uint64_t now = shim_real_ns(), since = c->counted_real_ns;
+	uint64_t now = shim_clock_ns(CLOCK_REALTIME),
+		 since = c->counted_real_ns;
 
 	return __atomic_load_n(&c->counted_bytes, __ATOMIC_RELAXED) >
 	       PACE_START + (now > since ? now - since : 0) /
@@ -120,11 +122,11 @@ static struct shim_counters *counters_page(struct shim_thread *t)
 
 	if (likely(c != NULL))
 		return c;
-	c = (void *)raw6(SYS_mmap, 0, sizeof(*c), PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	c = (void *)raw(SYS_mmap, 0, sizeof(*c), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if ((unsigned long)c > -4096ul)
 		return NULL;
-	raw3(SYS_madvise, c, sizeof(*c), MADV_DONTFORK);
+	raw(SYS_madvise, c, sizeof(*c), MADV_DONTFORK);
 	t->counters = c;
 	return c;
 }

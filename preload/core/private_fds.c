@@ -24,9 +24,10 @@
 
 #include "schemas/syscall.h"
 
-#include "preload/async/operations.h"
 #include "preload/core/shim.h"
 #include "preload/core/types.h"
+
+_Thread_local volatile char shim_selector;
 
 struct limit {
 	uint64_t soft, hard;
@@ -34,14 +35,14 @@ struct limit {
 
 static bool cramped(void)
 {
-	long fd = raw4(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
+	long fd = raw(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
 	struct limit size = {0, 0};
 
 	if (fd == -EMFILE)
 		return true;
 	if (fd >= 0)
-		raw1(SYS_close, fd);
-	raw4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &size);
+		raw(SYS_close, fd);
+	raw(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &size);
 	return size.soft < size.hard;
 }
 
@@ -49,10 +50,10 @@ static void raise_limit(int which)
 {
 	struct limit l;
 
-	if (raw4(SYS_prlimit64, 0, which, NULL, &l))
+	if (raw(SYS_prlimit64, 0, which, NULL, &l))
 		return;
 	l.soft = l.hard;
-	raw4(SYS_prlimit64, 0, which, &l, NULL);
+	raw(SYS_prlimit64, 0, which, &l, NULL);
 }
 
 /* A filter may kill for these calls; valgrind's vfork shares no memory. */
@@ -69,7 +70,7 @@ bool shim_has_other_threads(void)
 {
 	struct stat64 st;
 
-	return raw4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) != 0 ||
+	return raw(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) != 0 ||
 	       st.st_nlink > 3;
 }
 
@@ -93,7 +94,7 @@ struct task {
  * some file systems writes it. */
 static bool leave_table(long how)
 {
-	if (!raw3(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE))
+	if (!raw(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE))
 		return true;
 	return !(how & CLONE_FILES);
 }
@@ -101,7 +102,7 @@ static bool leave_table(long how)
 /* In the new one this never returns: the frame stays the old one's. */
 static __attribute__((noinline)) long branch(long how, volatile struct task *t)
 {
-	long pid = raw6(SYS_clone, how, 0, 0, 0, 0, 0);
+	long pid = raw(SYS_clone, how, 0, 0, 0, 0, 0);
 
 	if (pid)
 		return pid;
@@ -114,21 +115,22 @@ static __attribute__((noinline)) long branch(long how, volatile struct task *t)
 		t->done = true;
 	}
 	for (;;)
-		raw1(SYS_exit, 0);
+		raw(SYS_exit, 0);
 }
 
 void shim_signals_hold(struct shim_held *before)
 {
 	uint64_t most = ~(1ull << (SIGSYS - 1));
 
-	before->selector = shim_dispatch_pause();
-	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &most, &before->signals, 8);
+	before->selector = shim_selector;
+	shim_selector = SHIM_DISPATCH_ALLOW;
+	raw(SYS_rt_sigprocmask, SIG_SETMASK, &most, &before->signals, 8);
 }
 
 void shim_signals_release(const struct shim_held *before)
 {
-	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &before->signals, NULL, 8);
-	shim_dispatch_resume(before->selector);
+	raw(SYS_rt_sigprocmask, SIG_SETMASK, &before->signals, NULL, 8);
+	shim_selector = before->selector;
 }
 
 bool shim_run_private_fds(bool (*fn)(void *), void *arg)
@@ -146,7 +148,7 @@ bool shim_run_private_fds(bool (*fn)(void *), void *arg)
 	if (!t.good && apart && cramped()) {
 		pid = branch(AS_CHILD, &t);
 		if (pid > 0)
-			raw4(SYS_wait4, pid, NULL, __WCLONE, NULL);
+			raw(SYS_wait4, pid, NULL, __WCLONE, NULL);
 	}
 	shim_signals_release(&before);
 	return t.good;

@@ -39,59 +39,59 @@ static long no_such_call(void)
 /* What may be called before relocation; file offsets are 64 bits anyway. */
 static int raw_open(const char *path, int flags, mode_t mode)
 {
-	return (int)fail(raw4(SYS_openat, AT_FDCWD, path, flags, mode));
+	return (int)fail(raw(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
 static int raw_openat(int at, const char *path, int flags, mode_t mode)
 {
-	return (int)fail(raw4(SYS_openat, at, path, flags, mode));
+	return (int)fail(raw(SYS_openat, at, path, flags, mode));
 }
 
 static int raw_close(int fd)
 {
-	return (int)fail(raw1(SYS_close, fd));
+	return (int)fail(raw(SYS_close, fd));
 }
 
 static ssize_t raw_read(int fd, void *buf, size_t n)
 {
-	return fail(raw3(SYS_read, fd, buf, n));
+	return fail(raw(SYS_read, fd, buf, n));
 }
 
 static ssize_t raw_write(int fd, const void *buf, size_t n)
 {
-	return fail(raw3(SYS_write, fd, buf, n));
+	return fail(raw(SYS_write, fd, buf, n));
 }
 
 static ssize_t raw_pread(int fd, void *buf, size_t n, off_t off)
 {
-	return fail(raw4(SYS_pread64, fd, buf, n, off));
+	return fail(raw(SYS_pread64, fd, buf, n, off));
 }
 
 static off_t raw_lseek(int fd, off_t off, int whence)
 {
-	return fail(raw3(SYS_lseek, fd, off, whence));
+	return fail(raw(SYS_lseek, fd, off, whence));
 }
 
 static int raw_access(const char *path, int mode)
 {
-	return (int)fail(raw3(SYS_faccessat, AT_FDCWD, path, mode));
+	return (int)fail(raw(SYS_faccessat, AT_FDCWD, path, mode));
 }
 
 static ssize_t raw_readlink(const char *path, char *buf, size_t n)
 {
-	return fail(raw4(SYS_readlinkat, AT_FDCWD, path, buf, n));
+	return fail(raw(SYS_readlinkat, AT_FDCWD, path, buf, n));
 }
 
 static void *raw_mmap(void *addr, size_t len, int prot, int flags, int fd,
 		      off_t off)
 {
 	return (void *)fail(
-		raw6(SYS_mmap, (long)addr, (long)len, prot, flags, fd, off));
+		raw(SYS_mmap, (long)addr, (long)len, prot, flags, fd, off));
 }
 
 static int raw_munmap(void *addr, size_t len)
 {
-	return (int)fail(raw2(SYS_munmap, addr, len));
+	return (int)fail(raw(SYS_munmap, addr, len));
 }
 
 static bool same(const char *a, const char *b)

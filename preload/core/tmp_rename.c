@@ -57,7 +57,7 @@ void shim_tmp_made(int fd, uint32_t id, const char *path)
 
 	if (was == BUSY || !claim(slot, was))
 		return;
-	t->pid = (uint32_t)raw0(SYS_getpid);
+	t->pid = (uint32_t)raw(SYS_getpid);
 	if (len >= MOST || !shim_fd_path(fd, t->found, sizeof(t->found)) ||
 	    strlen(t->found) + 1 >= sizeof(t->found)) {
 		release(slot, 0);
@@ -65,7 +65,7 @@ void shim_tmp_made(int fd, uint32_t id, const char *path)
 	}
 	strcpy(t->path, len ? path : t->found);
 	__atomic_store_n(&desc[slot], id, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&shim_hot.temps, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shim_hot.tmp_files, 1, __ATOMIC_SEQ_CST);
 }
 
 void shim_tmp_renamed(const char *path)
@@ -98,7 +98,7 @@ static bool moved(int fd, struct temp *t)
 	const char *was = base(t->found), *is;
 	char *end;
 
-	if (t->pid != (uint32_t)raw0(SYS_getpid) ||
+	if (t->pid != (uint32_t)raw(SYS_getpid) ||
 	    !shim_fd_path(fd, now, sizeof(now)) ||
 	    strlen(now) + 1 >= sizeof(now))
 		return false;
@@ -134,8 +134,9 @@ void shim_tmp_closing(int fd, uint32_t id)
 		break;
 	}
 	/* In this order: one that is made meanwhile says so after us. */
-	__atomic_store_n(&shim_hot.temps, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shim_hot.tmp_files, 0, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < TEMPS; i++)
 		if (__atomic_load_n(&desc[i], __ATOMIC_SEQ_CST))
-			__atomic_store_n(&shim_hot.temps, 1, __ATOMIC_RELAXED);
+			__atomic_store_n(&shim_hot.tmp_files, 1,
+					 __ATOMIC_RELAXED);
 }

@@ -22,7 +22,6 @@
 #include "preload/core/budget.h"
 #include "preload/core/counters.h"
 #include "preload/core/private_fds.h"
-#include "preload/stacks/callsite.h"
 
 #define SLOT_FIRST_BYTES 8192 /* until the thread has filled it once */
 #define PROBES 8	      /* slots looked at for a dead owner */
@@ -45,8 +44,8 @@ static COLD int open_file(const char *sub, const char *suffix, int flags)
 	memcpy(path + n, sub, a);
 	memcpy(path + n + a, shim.stem, b);
 	memcpy(path + n + a + b, suffix, c + 1);
-	return (int)raw4(SYS_openat, AT_FDCWD, path,
-			 flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return (int)raw(SYS_openat, AT_FDCWD, path,
+			flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 /* The job's umask may deny us what we are to open again. */
@@ -54,8 +53,8 @@ static COLD void make_ours(int fd)
 {
 	struct stat64 st;
 
-	if (!raw2(SYS_fstat, fd, &st) && (st.st_mode & 0600) != 0600)
-		raw2(SYS_fchmod, fd, 0600);
+	if (!raw(SYS_fstat, fd, &st) && (st.st_mode & 0600) != 0600)
+		raw(SYS_fchmod, fd, 0600);
 }
 
 int shim_open_file(const char *sub, const char *suffix, int flags)
@@ -88,7 +87,7 @@ bool shim_size_allowed(uint64_t size)
 		uint64_t cur, max;
 	} lim = {~0ull, ~0ull};
 
-	raw4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &lim);
+	raw(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &lim);
 	return size <= lim.cur;
 }
 
@@ -100,11 +99,11 @@ int shim_allocate(int fd, uint64_t off, uint64_t bytes)
 
 	if (!shim_size_allowed(off + bytes))
 		return -EFBIG;
-	r = raw4(SYS_fallocate, fd, 0, off, bytes);
+	r = raw(SYS_fallocate, fd, 0, off, bytes);
 	if (r != -EOPNOTSUPP && r != -ENOSYS)
 		return (int)r;
 	for (uint64_t at = off; at < off + bytes; at += sizeof(zero)) {
-		r = raw4(SYS_pwrite64, fd, zero, sizeof(zero), at);
+		r = raw(SYS_pwrite64, fd, zero, sizeof(zero), at);
 		if (r != (long)sizeof(zero))
 			return r < 0 ? (int)r : -ENOSPC;
 	}
@@ -174,9 +173,9 @@ static bool has_space(int fd, size_t bytes)
 {
 	struct statfs fs;
 
-	if (raw2(SYS_fstatfs, fd, &fs) != 0)
+	if (raw(SYS_fstatfs, fd, &fs) != 0)
 		return true;
-	return (uint64_t)(raw0(SYS_geteuid) ? fs.f_bavail : fs.f_bfree) *
+	return (uint64_t)(raw(SYS_geteuid) ? fs.f_bavail : fs.f_bfree) *
 		       (uint64_t)fs.f_bsize >=
 	       bytes + (uint64_t)fs.f_bsize;
 }
@@ -215,19 +214,18 @@ static bool append_piece(void *arg)
 
 	if (fd < 0)
 		return false;
-	good = raw2(SYS_fstat, fd, &st) == 0 &&
-	       has_head((uint64_t)st.st_size) &&
+	good = raw(SYS_fstat, fd, &st) == 0 && has_head((uint64_t)st.st_size) &&
 	       shim_size_allowed((uint64_t)st.st_size + bytes) &&
 	       has_space(fd, bytes);
 	if (good) {
 		do
-			r = raw3(SYS_write, fd, data, bytes);
+			r = raw(SYS_write, fd, data, bytes);
 		while (r == -EINTR);
 		good = r == (long)bytes;
 		if (r > 0 && !good && r % 8) /* keep what follows aligned */
-			raw3(SYS_write, fd, "\0\0\0\0\0\0\0", 8 - r % 8);
+			raw(SYS_write, fd, "\0\0\0\0\0\0\0", 8 - r % 8);
 	}
-	raw1(SYS_close, fd);
+	raw(SYS_close, fd);
 	return good;
 }
 
@@ -304,7 +302,7 @@ static bool grow_now(void *arg)
 		return false;
 	r = shim_allocate(fd, slot_offset(t) + t->usable,
 			  REEL_SLOT_BYTES - t->usable);
-	raw1(SYS_close, fd);
+	raw(SYS_close, fd);
 	if (r)
 		return false;
 	set_usable(t, REEL_SLOT_BYTES);
@@ -329,15 +327,15 @@ static bool slot_map_now(void *arg)
 	if (fd < 0)
 		return false;
 	if (shim_allocate(fd, off, SLOT_FIRST_BYTES)) {
-		raw1(SYS_close, fd);
+		raw(SYS_close, fd);
 		return false;
 	}
-	at = (void *)raw6(SYS_mmap, 0, REEL_SLOT_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_SHARED, fd, (long)off);
-	raw1(SYS_close, fd);
+	at = (void *)raw(SYS_mmap, 0, REEL_SLOT_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_SHARED, fd, (long)off);
+	raw(SYS_close, fd);
 	if ((unsigned long)at > -4096ul)
 		return false;
-	raw3(SYS_madvise, at, REEL_SLOT_BYTES, MADV_DONTFORK);
+	raw(SYS_madvise, at, REEL_SLOT_BYTES, MADV_DONTFORK);
 	t->block = at;
 	set_usable(t, SLOT_FIRST_BYTES);
 	return true;
@@ -351,7 +349,7 @@ static bool slot_map(struct shim_thread *t)
 
 static bool owner_is_dead(uint32_t tid)
 {
-	return raw3(SYS_tgkill, shim.pid, tid, 0) == -ESRCH;
+	return raw(SYS_tgkill, shim.pid, tid, 0) == -ESRCH;
 }
 
 /* A slot whose CAS we won. Its old owner's records go to the log first. */
@@ -424,7 +422,7 @@ static struct shim_thread *claim_fresh(uint32_t tid, uint64_t start)
 static struct shim_thread *claim(uint64_t start)
 {
 	static uint32_t hand;
-	uint32_t tid = (uint32_t)raw0(SYS_gettid), base = shim.slots_base;
+	uint32_t tid = (uint32_t)raw(SYS_gettid), base = shim.slots_base;
 	uint32_t high = __atomic_load_n(&shim.slots_high, __ATOMIC_ACQUIRE);
 	uint32_t have = high - base, n = have < PROBES ? have : PROBES;
 	uint32_t from = __atomic_fetch_add(&hand, n, __ATOMIC_RELAXED);
@@ -451,8 +449,7 @@ static bool abandoned(intptr_t busy)
 
 	if (here <= mark - 1024 || here - mark >= 8 << 20)
 		return false;
-	return raw2(SYS_sigaltstack, NULL, &alt) ||
-	       !(alt.ss_flags & SS_ONSTACK);
+	return raw(SYS_sigaltstack, NULL, &alt) || !(alt.ss_flags & SS_ONSTACK);
 }
 
 /*
@@ -520,7 +517,7 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 /* True when every slot but the caller's is of an ended thread. */
 bool shim_flush_all(void)
 {
-	uint32_t me = (uint32_t)raw0(SYS_gettid);
+	uint32_t me = (uint32_t)raw(SYS_gettid);
 	uint32_t high = __atomic_load_n(&shim.slots_high, __ATOMIC_ACQUIRE);
 	bool alone = true;
 

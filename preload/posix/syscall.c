@@ -15,10 +15,11 @@
 
 #include "preload/async/operations.h"
 #include "preload/core/counters.h"
-#include "preload/core/seccomp.h"
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
+#include "preload/exec/seccomp.h"
 #include "preload/mmap/mappings.h"
+#include "preload/posix/calls.h"
 
 enum how {
 	RECORD,
@@ -179,7 +180,7 @@ __attribute__((constructor)) void shim_syscall_find(void)
 
 static long call(long number, const long a[6])
 {
-	long r = raw6(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	long r = raw(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 
 	if (r < 0 && r >= -4095) {
 		errno = (int)-r;

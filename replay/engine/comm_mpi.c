@@ -1,9 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks of MPI. Only the process that called MPI_Init may come here: the
- * processes of a replay are forked from it, and know nothing of MPI. */
+/* Ranks of MPI. Only the process that called MPI_Init() may use them: the
+ * processes of a replay are forked from it and make no call of MPI. */
 #include "replay/engine/comm_mpi.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include <mpi.h>
+
+#include "schemas/launcher.h"
+
+static bool started; /* MPI_Init() was called here */
+
+/* Did a launcher that serves MPI_Init() start this process? */
+static bool is_launched(void)
+{
+	static const char *const pmi[] = {REEL_LAUNCHER_PMI};
+
+	for (size_t i = 0; i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
+
+		if (l->kind == REEL_LAUNCHER_MPI &&
+		    (getenv(l->rank) || (l->size && getenv(l->size))))
+			return true;
+	}
+	return getenv(pmi[0]) || getenv(pmi[1]);
+}
 
 static void barrier(void)
 {
@@ -19,24 +41,36 @@ static void allreduce(int64_t *value, int n, enum comm_op op)
 		      MPI_COMM_WORLD);
 }
 
-struct comm comm_mpi_world(void)
+struct comm comm_mpi_init(void)
 {
 	struct comm c = {.barrier = barrier, .allreduce = allreduce};
 
+	if (!is_launched())
+		return comm_single;
+	MPI_Init(NULL, NULL);
+	started = true;
 	MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &c.size);
 	return c;
 }
 
-int comm_mpi_one_host(void)
+void comm_mpi_fini(void)
+{
+	if (started)
+		MPI_Finalize();
+}
+
+bool comm_mpi_one_host(void)
 {
 	MPI_Comm here;
 	int size = 0, all = 0;
 
+	if (!started)
+		return true;
 	MPI_Comm_size(MPI_COMM_WORLD, &all);
 	if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
 				MPI_INFO_NULL, &here))
-		return 0;
+		return false;
 	MPI_Comm_size(here, &size);
 	MPI_Comm_free(&here);
 	return size == all;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "preload/core/elf_object.h"
+#include "preload/elf/object.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -181,10 +181,10 @@ void shim_object_store_symbol(const struct shim_object *o, const ElfW(Sym) * s,
 	uintptr_t page = (uintptr_t)value & ~(PAGE - 1);
 
 	if (!o->symbol_prot ||
-	    raw3(SYS_mprotect, page, PAGE, o->symbol_prot | PROT_WRITE))
+	    raw(SYS_mprotect, page, PAGE, o->symbol_prot | PROT_WRITE))
 		return;
 	__atomic_store_n(value, (uintptr_t)at - o->base, __ATOMIC_RELEASE);
-	raw3(SYS_mprotect, page, PAGE, o->symbol_prot);
+	raw(SYS_mprotect, page, PAGE, o->symbol_prot);
 }
 
 void shim_object_store_slot(const struct shim_object *o, void **slot,
@@ -194,9 +194,9 @@ void shim_object_store_slot(const struct shim_object *o, void **slot,
 	bool sealed =
 		(uintptr_t)slot >= o->relro && (uintptr_t)slot < o->relro_end;
 
-	if (sealed && raw3(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE))
+	if (sealed && raw(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE))
 		return;
 	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
 	if (sealed)
-		raw3(SYS_mprotect, page, PAGE, PROT_READ);
+		raw(SYS_mprotect, page, PAGE, PROT_READ);
 }
