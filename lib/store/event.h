@@ -44,7 +44,7 @@ struct reel_event {
 	uint8_t group;	  /* enum reel_group */
 	uint8_t kind;	  /* enum reel_kind of file */
 	uint8_t class_;	  /* enum reel_class of file */
-	/* Of a read or write (tracked per OFD), or the argument of the call
+	/* Offset of a read or write (tracked per OFD), or the call's argument
 	 * (truncate, seek: the position after it); REEL_NO_OFFSET. */
 	int64_t offset;
 	int64_t asked; /* bytes requested, REEL_NO_SIZE: the call has no size */
