@@ -160,7 +160,7 @@ out:
 	return rc;
 }
 
-static int write_all(int fd, const struct reel_buf *b)
+static int write_bytes(int fd, const struct reel_buf *b)
 {
 	size_t at = 0;
 
@@ -181,7 +181,7 @@ static int write_device(const struct reel_buf *b, const char *path,
 			struct reel_error *err)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	int rc = fd < 0 ? -1 : write_all(fd, b);
+	int rc = fd < 0 ? -1 : write_bytes(fd, b);
 
 	if (rc)
 		reel_fail(err, REEL_E_IO, "cannot write '%s': %s", path,
@@ -212,7 +212,7 @@ int reel_buf_write_file(const struct reel_buf *b, const char *path,
 		goto out;
 	}
 	/* Network file systems report a full disk only at close. */
-	rc = write_all(fd, b);
+	rc = write_bytes(fd, b);
 	if (close(fd))
 		rc = -1;
 	if (!rc)

@@ -45,7 +45,7 @@ static const char *program_of(const struct reel_command *cmd)
 	return cmd->program ? cmd->program : "ioreel";
 }
 
-static void put_usage(FILE *f, const struct reel_command *cmd)
+static void print_usage(FILE *f, const struct reel_command *cmd)
 {
 	int at = fprintf(f, "usage: %s %s ", program_of(cmd), cmd->name);
 
@@ -61,7 +61,7 @@ int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 		err->code == REEL_OK ? "failed for an unknown reason"
 				     : err->text);
 	if (err->code == REEL_E_USAGE) {
-		put_usage(stderr, cmd);
+		print_usage(stderr, cmd);
 		return 2;
 	}
 	return err->code == REEL_E_LIMIT ? 3 : 1;
@@ -70,13 +70,13 @@ int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 #define HELP_COLUMNS 80
 
 /* Print @text from column @at on. */
-static void put_help(const char *text, int at)
+static void print_text(const char *text, int at)
 {
 	reel_terminal_words(stdout, text, HELP_COLUMNS, at, at);
 	putchar('\n');
 }
 
-static void help_option(const struct reel_opt *o)
+static void print_option(const struct reel_opt *o)
 {
 	/* The help text is beside the option, or below on a narrow terminal. */
 	bool narrow = reel_terminal_line(stdout) < HELP_COLUMNS;
@@ -96,7 +96,7 @@ static void help_option(const struct reel_opt *o)
 		printf("  %s\n%*s", left, column, "");
 	else
 		printf("  %-24s  ", left);
-	put_help(o->help, column);
+	print_text(o->help, column);
 }
 
 static void print_help(const struct reel_command *cmd,
@@ -113,15 +113,15 @@ static void print_help(const struct reel_command *cmd,
 		line += n + (line[n] == '\n');
 	}
 	putchar('\n');
-	put_usage(stdout, cmd);
+	print_usage(stdout, cmd);
 	if (cmd->about) {
 		putchar('\n');
-		put_help(cmd->about, 0);
+		print_text(cmd->about, 0);
 	}
 	printf("\n");
 	for (; opts && opts->name; opts++)
-		help_option(opts);
-	help_option(&help);
+		print_option(opts);
+	print_option(&help);
 }
 
 static int set_int(struct walk *w, const struct reel_opt *o, const char *text)
@@ -270,7 +270,7 @@ static int fail_unknown(struct walk *w, const char *word)
 	return -1;
 }
 
-static int take_long(struct walk *w, const char *word)
+static int parse_long(struct walk *w, const char *word)
 {
 	const char *name = word + 2;
 	size_t n = strcspn(name, "=");
@@ -285,7 +285,7 @@ static int take_long(struct walk *w, const char *word)
 }
 
 /* Parse -q, -qv, -oDIR, -o DIR. */
-static int take_letters(struct walk *w, const char *word)
+static int parse_letters(struct walk *w, const char *word)
 {
 	const char *p;
 
@@ -342,7 +342,7 @@ int reel_cli_parse(const struct reel_command *cmd, const struct reel_opt *opts,
 				word[words++] = argv[w.at];
 			break;
 		}
-		rc = a[1] == '-' ? take_long(&w, a) : take_letters(&w, a);
+		rc = a[1] == '-' ? parse_long(&w, a) : parse_letters(&w, a);
 		if (rc)
 			break;
 		while (from <= w.at)

@@ -34,8 +34,7 @@ struct reel_opt {
 	char letter;	  /* 'o', or 0 */
 	enum reel_opt_type type;
 	void *value;
-	const char
-		*arg; /* "DIR" for the help, or choices "a|b|c"; NULL: none */
+	const char *arg;  /* "DIR" for the help; choices "a|b|c"; or NULL */
 	const char *help; /* one line, lower case */
 	int64_t min, max; /* INT, DOUBLE; both 0: any */
 };

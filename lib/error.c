@@ -81,14 +81,14 @@ int reel_fail(struct reel_error *err, enum reel_error_code code,
 	return -1;
 }
 
-static int no_memory(size_t n, size_t bytes, struct reel_error *err)
+static int fail_memory(size_t n, size_t bytes, struct reel_error *err)
 {
 	return reel_fail(err, REEL_E_MEMORY, "out of memory (%zu times %zu B)",
 			 n, bytes);
 }
 
 /* True for a size that no allocator should see: sanitizers abort on it. */
-static bool too_much(size_t n, size_t bytes)
+static bool is_too_large(size_t n, size_t bytes)
 {
 	size_t product;
 
@@ -100,10 +100,10 @@ void *reel_alloc(size_t n, size_t bytes, struct reel_error *err)
 {
 	void *p = NULL;
 
-	if (!too_much(n, bytes))
+	if (!is_too_large(n, bytes))
 		p = calloc(n ? n : 1, bytes ? bytes : 1);
 	if (!p)
-		no_memory(n, bytes, err);
+		fail_memory(n, bytes, err);
 	return p;
 }
 
@@ -113,10 +113,10 @@ int reel_grow(void *p, size_t n, size_t bytes, struct reel_error *err)
 
 	/* The caller's pointer may have any type: no cast to void **. */
 	memcpy(&old, p, sizeof(old));
-	if (!too_much(n, bytes))
+	if (!is_too_large(n, bytes))
 		new = realloc(old, n && bytes ? n * bytes : 1);
 	if (!new)
-		return no_memory(n, bytes, err);
+		return fail_memory(n, bytes, err);
 	memcpy(p, &new, sizeof(new));
 	return 0;
 }

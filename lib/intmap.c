@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A map from 64-bit keys to dense indices, and arrays that grow with an index.
+ * A map from 64-bit keys to dense 32-bit indices.
  *
  * At most half of the slots are used, so that probes are short.
  */
@@ -62,22 +62,4 @@ void reel_intmap_fini(struct reel_intmap *m)
 	free(m->slot);
 	m->slot = NULL;
 	m->used = m->mask = 0;
-}
-
-int reel_array_widen(void *p, uint32_t *room, uint32_t index, size_t bytes,
-		     struct reel_error *err)
-{
-	uint64_t want = *room ? *room : 16;
-	char *data;
-
-	while (want <= index)
-		want *= 2;
-	if (want > UINT32_MAX)
-		return reel_fail(err, REEL_E_MEMORY, "too many ids");
-	if (reel_grow(p, want, bytes, err))
-		return -1;
-	memcpy(&data, p, sizeof(data));
-	memset(data + (size_t)*room * bytes, 0, (want - *room) * bytes);
-	*room = (uint32_t)want;
-	return 0;
 }

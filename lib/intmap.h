@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A map from 64-bit keys to dense 32-bit indices, for hot paths: open
- * addressing, 16 bytes per slot, no removal. And arrays that grow with an
- * index.
+ * addressing, 16 bytes per slot, no removal.
  */
 #ifndef LIB_INTMAP_H
 #define LIB_INTMAP_H
@@ -70,20 +69,5 @@ static inline uint32_t reel_intmap_get(struct reel_intmap *m, uint64_t key,
 
 void reel_intmap_clear(struct reel_intmap *m); /* memory is kept */
 void reel_intmap_fini(struct reel_intmap *m);
-
-/* The slow path of reel_array_reach(). */
-int reel_array_widen(void *p, uint32_t *room, uint32_t index, size_t bytes,
-		     struct reel_error *err);
-
-/*
- * Make room for element @index in the array *@p of elements of @bytes. *@room
- * is the number of elements; it is doubled as needed, and new elements are
- * zero. 0 or -1 with @err.
- */
-static inline int reel_array_reach(void *p, uint32_t *room, uint32_t index,
-				   size_t bytes, struct reel_error *err)
-{
-	return index < *room ? 0 : reel_array_widen(p, room, index, bytes, err);
-}
 
 #endif

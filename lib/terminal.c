@@ -155,7 +155,7 @@ char *reel_terminal_bar(char *out, int width, double share)
 	return out;
 }
 
-static bool printable(const char *name, size_t len)
+static bool is_printable(const char *name, size_t len)
 {
 	size_t i = 0, n;
 
@@ -172,7 +172,7 @@ void reel_terminal_word(struct reel_buf *b, const char *name)
 	size_t len = strlen(name);
 	char *shown = NULL;
 
-	if (!printable(name, len))
+	if (!is_printable(name, len))
 		shown = malloc(4 * len + 1);
 	if (shown) {
 		reel_text_escape(shown, 4 * len + 1, name, len);

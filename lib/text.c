@@ -14,7 +14,7 @@
 #include <wchar.h>
 
 /* Line and paragraph separators, and the marks of bidirectional text. */
-static int reorders(unsigned int c)
+static int is_bidi_mark(unsigned int c)
 {
 	return c == 0x061c || c == 0x200e || c == 0x200f ||
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
@@ -45,7 +45,7 @@ size_t reel_text_char(const char *s, size_t len)
 		c = c << 6 | (p[i] & 0x3f);
 	}
 	if (c < least[n] || c < 0xa0 || (c >= 0xd800 && c < 0xe000) ||
-	    c > 0x10ffff || reorders(c))
+	    c > 0x10ffff || is_bidi_mark(c))
 		return 0;
 	return n;
 }

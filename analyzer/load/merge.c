@@ -147,7 +147,7 @@ static int wake_due(struct merge *m, struct reel_error *err)
 	while (m->next_wake < m->wakes) {
 		const struct wake *w = &m->wake[m->next_wake];
 
-		if (m->heap.n && m->heap.item[0].end_ns < w->ns)
+		if (m->heap.n && m->heap.item[0].time_ns < w->ns)
 			break;
 		m->next_wake++;
 		if (w->thread ? wake_thread(m, w->place, err)
@@ -246,9 +246,9 @@ static int run(struct merge *m, struct reel_error *err)
 	int64_t limit = INT64_MAX;
 	int rc;
 
-	for (int i = 1; i < m->heap.n && i <= 2; i++)
-		if (m->heap.item[i].end_ns < limit)
-			limit = m->heap.item[i].end_ns;
+	for (uint32_t i = 1; i < m->heap.n && i <= 2; i++)
+		if (m->heap.item[i].time_ns < limit)
+			limit = m->heap.item[i].time_ns;
 	if (m->next_wake < m->wakes && m->wake[m->next_wake].ns < limit)
 		limit = m->wake[m->next_wake].ns;
 	do {

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"

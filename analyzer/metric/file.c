@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
 #include "lib/store/row_block.h"

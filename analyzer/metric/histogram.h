@@ -18,8 +18,7 @@
 
 struct reel_bucket {
 	uint64_t n;
-	uint64_t
-		above; /* sum of the values, minus n times the bucket's lowest */
+	uint64_t above; /* sum of value - reel_bucket_low() */
 };
 
 /* Zeroed is valid and empty. 114 KiB: not for the stack. */

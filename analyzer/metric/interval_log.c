@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 
 #include "analyzer/metric/spill_log.h"
 
@@ -72,39 +72,6 @@ void reel_interval_stream_fini(struct reel_interval_stream *s)
 	reel_union_fini(&s->u);
 }
 
-static bool starts_before(const struct reel_interval_merge *m, uint32_t a,
-			  uint32_t b)
-{
-	int64_t x = m->source[m->heap[a]].iv.start_ns;
-	int64_t y = m->source[m->heap[b]].iv.start_ns;
-
-	return x < y || (x == y && m->heap[a] < m->heap[b]);
-}
-
-static void swap_sources(struct reel_interval_merge *m, uint32_t a, uint32_t b)
-{
-	uint32_t was = m->heap[a];
-
-	m->heap[a] = m->heap[b];
-	m->heap[b] = was;
-}
-
-static void sift_down(struct reel_interval_merge *m, uint32_t i)
-{
-	for (;;) {
-		uint32_t least = i, l = 2 * i + 1;
-
-		if (l < m->heaped && starts_before(m, l, least))
-			least = l;
-		if (l + 1 < m->heaped && starts_before(m, l + 1, least))
-			least = l + 1;
-		if (least == i)
-			return;
-		swap_sources(m, i, least);
-		i = least;
-	}
-}
-
 /* Read the next interval of @src. 1, 0 at the end, -1. */
 static int next_interval(struct reel_interval_source *src,
 			 struct reel_error *err)
@@ -134,13 +101,12 @@ static int add_source(struct reel_interval_merge *m,
 		      uint32_t tag, struct reel_error *err)
 {
 	struct reel_interval_source *src;
-	uint32_t i;
 	int more;
 
 	if (reel_array_reach(&m->source, &m->source_room, m->sources,
 			     sizeof(*m->source), err) ||
-	    reel_array_reach(&m->heap, &m->heap_room, m->heaped,
-			     sizeof(*m->heap), err))
+	    reel_array_reach(&m->heap.item, &m->heap_room, m->heap.n,
+			     sizeof(*m->heap.item), err))
 		return -1;
 	src = &m->source[m->sources];
 	src->tag = tag;
@@ -150,15 +116,13 @@ static int add_source(struct reel_interval_merge *m,
 	} else if (reel_spill_reader_open(&src->reader, s->log, s->id, err)) {
 		return -1;
 	}
-	m->sources++;
 	more = next_interval(src, err);
-	if (more <= 0)
-		return more;
-	m->heap[m->heaped++] = m->sources - 1;
-	for (i = m->heaped - 1; i && starts_before(m, i, (i - 1) / 2);
-	     i = (i - 1) / 2)
-		swap_sources(m, i, (i - 1) / 2);
-	return 0;
+	if (more > 0)
+		reel_merge_heap_add(&m->heap,
+				    (struct reel_merge_item){src->iv.start_ns,
+							     m->sources, NULL});
+	m->sources++;
+	return more < 0 ? -1 : 0;
 }
 
 int reel_interval_merge_add(struct reel_interval_merge *m,
@@ -179,18 +143,19 @@ int reel_interval_merge_next(struct reel_interval_merge *m,
 	struct reel_interval_source *src;
 	int more;
 
-	if (!m->heaped)
+	if (!m->heap.n)
 		return 0;
-	src = &m->source[m->heap[0]];
+	src = &m->source[m->heap.item[0].id];
 	*iv = src->iv;
 	if (tag)
 		*tag = src->tag;
 	more = next_interval(src, err);
 	if (more < 0)
 		return -1;
-	if (!more)
-		m->heap[0] = m->heap[--m->heaped];
-	sift_down(m, 0);
+	if (more)
+		reel_merge_heap_next(&m->heap, src->iv.start_ns);
+	else
+		reel_merge_heap_drop(&m->heap);
 	return 1;
 }
 
@@ -201,7 +166,7 @@ void reel_interval_merge_fini(struct reel_interval_merge *m)
 	for (i = 0; i < m->sources; i++)
 		reel_spill_reader_close(m->source[i].reader);
 	free(m->source);
-	free(m->heap);
+	free(m->heap.item);
 	memset(m, 0, sizeof(*m));
 }
 

@@ -7,6 +7,8 @@
 #ifndef ANALYZER_METRIC_INTERVAL_LOG_H
 #define ANALYZER_METRIC_INTERVAL_LOG_H
 
+#include "lib/store/merge_heap.h"
+
 #include "analyzer/metric/interval_union.h"
 
 struct reel_spill_log;
@@ -44,8 +46,8 @@ struct reel_interval_source;
 /* Zeroed: a merge of nothing. */
 struct reel_interval_merge {
 	struct reel_interval_source *source;
-	uint32_t *heap; /* indices of unfinished sources, by next start */
-	uint32_t sources, source_room, heaped, heap_room;
+	struct reel_merge_heap heap; /* index of source, by next start */
+	uint32_t sources, source_room, heap_room;
 };
 
 /* Add @s to the merge; its intervals get @tag. All streams are added before the

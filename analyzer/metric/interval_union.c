@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 
 #define FIRST_ROOM 8u
 
@@ -230,12 +230,12 @@ void reel_union_fini(struct reel_union *u)
 	u->n = u->room = u->lates = u->late_room = u->gaps = u->gap_room = 0;
 }
 
-static int add_part(struct reel_union *out, int64_t start_ns, int64_t end_ns,
-		    struct reel_error *err)
+int reel_union_add_time(struct reel_union *u, int64_t start_ns, int64_t end_ns,
+			struct reel_error *err)
 {
-	struct reel_interval part = {start_ns, end_ns, 0, 0};
+	struct reel_interval iv = {start_ns, end_ns, 0, 0};
 
-	return start_ns < end_ns ? reel_union_add(out, &part, err) : 0;
+	return start_ns < end_ns ? reel_union_add(u, &iv, err) : 0;
 }
 
 int reel_union_cut(struct reel_union *out, const struct reel_union *a,
@@ -254,11 +254,12 @@ int reel_union_cut(struct reel_union *out, const struct reel_union *a,
 
 			s = s > at ? s : at;
 			e = e < end ? e : end;
-			if (add_part(out, inside ? s : at, inside ? e : s, err))
+			if (reel_union_add_time(out, inside ? s : at,
+						inside ? e : s, err))
 				return -1;
 			at = e;
 		}
-		if (!inside && add_part(out, at, end, err))
+		if (!inside && reel_union_add_time(out, at, end, err))
 			return -1;
 	}
 	return 0;

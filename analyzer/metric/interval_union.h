@@ -94,8 +94,12 @@ static inline int reel_union_add(struct reel_union *u,
 	return 0;
 }
 
-int64_t
-reel_union_ns(const struct reel_union *u); /* length, without late parts */
+/* Add the time [@start_ns, @end_ns), without bytes. 0 or -1 as above. */
+int reel_union_add_time(struct reel_union *u, int64_t start_ns, int64_t end_ns,
+			struct reel_error *err);
+
+/* The length, without late parts. */
+int64_t reel_union_ns(const struct reel_union *u);
 /* Collapse all intervals, through emit. */
 int reel_union_flush(struct reel_union *u, struct reel_error *err);
 void reel_union_fini(struct reel_union *u);

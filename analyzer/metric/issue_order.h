@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/store/merge_heap.h"
+
 struct reel_error;
 
 #define REEL_ISSUE_ORDER_HELD 4096u
@@ -22,7 +24,6 @@ struct reel_access {
 	int64_t issued_ns; /* the sort key */
 	int64_t offset, bytes;
 	uint32_t process, file, open, calls;
-	uint64_t nth; /* order of arrival: for equal times */
 	bool write, async;
 };
 
@@ -33,15 +34,15 @@ typedef int reel_access_fn(void *ctx, const struct reel_access *a,
 struct reel_issue_order {
 	reel_access_fn *fn;
 	void *ctx;
-	struct reel_access *held; /* a heap, NULL until one is async */
-	uint32_t n;
+	struct reel_access *held;    /* NULL until one is async */
+	struct reel_merge_heap heap; /* of held, by issued_ns and arrival */
 	uint64_t fed;
 };
 
 /* Pass @a, or held accesses, to @fn. 0, or -1 with @err: from @fn, or
  * REEL_E_MEMORY. */
-int reel_issue_order_add(struct reel_issue_order *o, struct reel_access *a,
-			 struct reel_error *err);
+int reel_issue_order_add(struct reel_issue_order *o,
+			 const struct reel_access *a, struct reel_error *err);
 /* Pass all held accesses to @fn. */
 int reel_issue_order_flush(struct reel_issue_order *o, struct reel_error *err);
 void reel_issue_order_fini(struct reel_issue_order *o);

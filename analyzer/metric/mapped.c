@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "lib/intmap.h"
+#include "lib/array.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
 
@@ -19,7 +19,7 @@ static const char schema[] =
 	;
 
 struct process {
-	uint64_t mappings, length, told, bytes[2], timed;
+	uint64_t mappings, length, known, bytes[2], timed;
 	/* The last piece. */
 	int64_t start_ns, offset;
 	uint32_t thread, open;
@@ -50,7 +50,7 @@ static void add_piece(struct process *p, const struct metric_event *ev)
 		return;
 	}
 	if (!again && ev->raw.arg >= 0)
-		p->told += length_of(ev);
+		p->known += length_of(ev);
 	p->start_ns = ev->raw.start_ns;
 	p->offset = ev->raw.offset;
 	p->thread = ev->raw.thread;
@@ -94,12 +94,12 @@ static int mapped_finish(void *state, struct reel_store *st,
 	for (i = 0; !rc && i < m->room; i++) {
 		const struct process *p = &m->process[i];
 
-		if (!p->mappings && !p->told)
+		if (!p->mappings && !p->known)
 			continue;
 		reel_insert_int(&out, i);
 		reel_insert_int(&out, (int64_t)p->mappings);
 		reel_insert_int(&out, (int64_t)p->length);
-		reel_insert_int(&out, (int64_t)p->told);
+		reel_insert_int(&out, (int64_t)p->known);
 		reel_insert_int(&out, (int64_t)p->bytes[0]);
 		reel_insert_int(&out, (int64_t)p->bytes[1]);
 		reel_insert_int(&out, (int64_t)p->timed);

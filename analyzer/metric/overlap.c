@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
 

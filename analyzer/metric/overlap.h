@@ -27,9 +27,11 @@ struct overlap_span {
 };
 
 enum overlap_kind {
-	OVERLAP_CALLS,	 /* a thread's calls on files, which block it */
-	OVERLAP_ASYNC,	 /* asynchronous operations that it submitted */
-	OVERLAP_FETCHED, /* its reads that fetched from storage: read_bytes has the bytes fetched, write_bytes the number of reads */
+	OVERLAP_CALLS, /* a thread's calls on files, which block it */
+	OVERLAP_ASYNC, /* asynchronous operations that it submitted */
+	/* Its reads that fetched from storage: read_bytes has the bytes
+	 * fetched, write_bytes the number of reads. */
+	OVERLAP_FETCHED,
 	OVERLAP_KINDS
 };
 
@@ -71,8 +73,8 @@ struct overlap_step {
 	uint32_t count;	     /* steps that it represents: sums are of all */
 	uint32_t epoch_span; /* 0: in no epoch */
 	int64_t epoch_start_ns, epoch_end_ns;
-	bool fetch_known,
-		compute_known; /* else fetch_ns, own_io_ns; compute_ns, hidden_ns are void */
+	bool fetch_known;   /* else fetch_ns and own_io_ns are void */
+	bool compute_known; /* else compute_ns and hidden_ns are void */
 };
 
 struct overlap_rank {
@@ -81,10 +83,9 @@ struct overlap_rank {
 	struct overlap_step *step;
 	uint32_t steps; /* in step[] */
 	struct reel_union step_time, fetch, phase;
-	struct reel_union fed; /* known steps without fetches and phases */
-	struct reel_union
-		base; /* computation before the subtraction of own I/O */
-	const char *compute_source;	      /* NULL: unknown */
+	struct reel_union fed;	    /* known steps without fetches and phases */
+	struct reel_union base;	    /* computation, own I/O included */
+	const char *compute_source; /* NULL: unknown */
 	struct reel_interval_stream computed; /* computation */
 	int64_t compute_ns, own_io_ns, io_ns, hidden_ns;
 	int64_t loop_start_ns, loop_ns, loop_wait_ns;
@@ -129,8 +130,7 @@ void overlap_share_out(struct overlap_rank *r, uint32_t *at, int64_t from_ns,
 
 /* Reads that fetched from storage, and their exposed parts. */
 struct overlap_storage {
-	struct reel_interval_stream *
-		*exposed; /* one per rank, and per process without a rank */
+	struct reel_interval_stream **exposed; /* per rank or process */
 	uint32_t n, room;
 	uint64_t reads, bytes;
 	int64_t read_ns;

@@ -55,11 +55,10 @@ static int find_fed(struct overlap_rank *r, struct reel_error *err)
 
 	for (i = 0; !rc && i < r->steps; i++) {
 		const struct overlap_step *s = &r->step[i];
-		struct reel_interval iv = {s->start_ns, s->start_ns + s->dur_ns,
-					   0, 0};
 
 		if (s->fetch_known)
-			rc = reel_union_add(&known, &iv, err);
+			rc = reel_union_add_time(&known, s->start_ns,
+						 s->start_ns + s->dur_ns, err);
 	}
 	if (!rc)
 		rc = reel_union_cut(&part, &known, &r->fetch, false, err);
@@ -120,11 +119,10 @@ static int find_between(struct reel_union *between,
 {
 	struct reel_union loop = {.most = REEL_UNION_ALL};
 	struct reel_union taken = {.most = REEL_UNION_ALL};
-	struct reel_interval iv = {r->loop_start_ns,
-				   r->loop_start_ns + r->loop_ns, 0, 0};
 	static const uint32_t kinds[] = {REEL_SPAN_STEP, REEL_SPAN_FETCH,
 					 REEL_SPAN_CHECKPOINT, REEL_SPAN_EVAL};
-	int rc = reel_union_add(&loop, &iv, err);
+	int rc = reel_union_add_time(&loop, r->loop_start_ns,
+				     r->loop_start_ns + r->loop_ns, err);
 	size_t i;
 
 	for (i = 0; !rc && i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -178,14 +176,6 @@ static int add_own_piece(void *ctx, const struct reel_interval *iv,
 	return 0;
 }
 
-static int add_own(struct own_sweep *w, int64_t from_ns, int64_t to_ns,
-		   struct reel_error *err)
-{
-	struct reel_interval iv = {from_ns, to_ns, 0, 0};
-
-	return from_ns < to_ns ? reel_union_add(&w->own, &iv, err) : 0;
-}
-
 /* A call blocks the step of its own thread, and any time outside of steps. */
 static int add_call(struct own_sweep *w, const struct reel_interval *iv,
 		    uint32_t thread, struct reel_error *err)
@@ -205,11 +195,11 @@ static int add_call(struct own_sweep *w, const struct reel_interval *iv,
 		end_ns = end_ns < iv->end_ns ? end_ns : iv->end_ns;
 		if (s->thread == thread)
 			continue;
-		if (add_own(w, at_ns, s->start_ns, err))
+		if (reel_union_add_time(&w->own, at_ns, s->start_ns, err))
 			return -1;
 		at_ns = end_ns > at_ns ? end_ns : at_ns;
 	}
-	return add_own(w, at_ns, iv->end_ns, err);
+	return reel_union_add_time(&w->own, at_ns, iv->end_ns, err);
 }
 
 static int by_value(const void *a, const void *b)

@@ -26,8 +26,7 @@ struct sweep {
 	struct overlap_rank *rank;
 	struct member *member;
 	uint32_t members;
-	struct reel_interval_merge
-		calls; /* of all threads, tagged with the member */
+	struct reel_interval_merge calls; /* of all threads, by member */
 	struct reel_interval_window computed;
 	struct reel_interval io; /* current piece of the tree, still growing */
 	uint32_t io_step, hidden_step, bytes_step; /* cursors */
@@ -62,13 +61,10 @@ int overlap_add_spans(struct reel_union *u, const struct overlap_job *job,
 {
 	uint32_t n, i = overlap_find_spans(job, process, kind, &n);
 
-	for (; n; n--, i++) {
-		struct reel_interval iv = {job->span[i].start_ns,
-					   job->span[i].end_ns, 0, 0};
-
-		if (reel_union_add(u, &iv, err))
+	for (; n; n--, i++)
+		if (reel_union_add_time(u, job->span[i].start_ns,
+					job->span[i].end_ns, err))
 			return -1;
-	}
 	return 0;
 }
 
@@ -88,14 +84,14 @@ static int add_phase(struct overlap_rank *r, const struct overlap_job *job,
 	uint32_t i = overlap_find_spans(job, r->process, kind, &n), at = 0;
 
 	for (; n; n--, i++) {
-		struct reel_interval iv = {span[i].start_ns, span[i].end_ns, 0,
-					   0};
+		int64_t start_ns = span[i].start_ns;
 
 		if (steps && (span[i].thread != span[step].thread ||
-			      !reel_union_within(&r->step_time, iv.start_ns,
-						 iv.start_ns + 1, &at)))
+			      !reel_union_within(&r->step_time, start_ns,
+						 start_ns + 1, &at)))
 			continue;
-		if (reel_union_add(&r->phase, &iv, err))
+		if (reel_union_add_time(&r->phase, start_ns, span[i].end_ns,
+					err))
 			return -1;
 	}
 	return 0;
@@ -172,15 +168,12 @@ static int add_summed(struct reel_union *u, const struct overlap_rank *r,
 		      const struct overlap_span *fetch, uint32_t n,
 		      struct reel_error *err)
 {
-	for (uint32_t i = 0; r->steps && i < n; i++) {
-		struct reel_interval iv = {fetch[i].start_ns, fetch[i].end_ns,
-					   0, 0};
-
+	for (uint32_t i = 0; r->steps && i < n; i++)
 		if (fetch[i].count > 1 &&
 		    fetch[i].thread != r->step[0].thread &&
-		    reel_union_add(u, &iv, err))
+		    reel_union_add_time(u, fetch[i].start_ns, fetch[i].end_ns,
+					err))
 			return -1;
-	}
 	return 0;
 }
 

@@ -8,8 +8,8 @@
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 
 #include "analyzer/metric/overlap.h"
 

@@ -13,8 +13,8 @@
 
 #include "schemas/trace_format.h"
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 #include "lib/store/event_op.h"
 
 static void note_fetch(struct read_ahead_file *f, const struct metric_event *m)

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
@@ -33,7 +34,7 @@ struct row {
 	uint32_t next; /* its last successor */
 };
 
-struct place { /* the position of a thread */
+struct cursor { /* the position of a thread */
 	uint32_t row, file;
 };
 
@@ -41,8 +42,8 @@ struct rollup {
 	struct reel_intmap rows;  /* by process and kind */
 	struct reel_intmap pairs; /* of process and file */
 	struct row *row;
-	struct place *place; /* by thread_id */
-	uint32_t row_room, place_room;
+	struct cursor *cursor; /* by thread_id */
+	uint32_t row_room, cursor_room;
 	uint64_t asked_bytes[REEL_CALL_MAX][2]; /* I/O, messages */
 };
 
@@ -62,7 +63,7 @@ static uint32_t row_kind(const struct metric_event *ev, int64_t bytes)
 
 /* The row of @kind in @process; @at is the thread's last row. NULL with
  * @err. */
-static struct row *find_row(struct rollup *r, struct place *at,
+static struct row *find_row(struct rollup *r, struct cursor *at,
 			    uint32_t process, uint32_t kind,
 			    struct reel_error *err)
 {
@@ -116,16 +117,16 @@ static int add_event(void *state, const struct metric_event *ev,
 {
 	struct rollup *r = state;
 	int64_t bytes = ev->bytes;
-	struct place *at;
+	struct cursor *at;
 	struct row *row;
 
 	if (ev->op == METRIC_IGNORE || ev->raw.call >= REEL_CALL_MAX ||
 	    !ev->raw.process)
 		return 0;
-	if (reel_array_reach(&r->place, &r->place_room, ev->raw.thread,
+	if (reel_array_reach(&r->cursor, &r->cursor_room, ev->raw.thread,
 			     sizeof(*at), err))
 		return -1;
-	at = &r->place[ev->raw.thread];
+	at = &r->cursor[ev->raw.thread];
 	row = find_row(r, at, ev->raw.process, row_kind(ev, bytes), err);
 	if (!row)
 		return -1;
@@ -323,7 +324,7 @@ static void rollup_fini(void *state)
 	reel_intmap_fini(&r->rows);
 	reel_intmap_fini(&r->pairs);
 	free(r->row);
-	free(r->place);
+	free(r->cursor);
 }
 
 const struct reel_metric reel_metric_rollup = {

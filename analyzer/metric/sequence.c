@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
 #include "lib/store/event_op.h"
@@ -77,13 +78,13 @@ struct sequence {
 	struct reel_issue_order order;
 };
 
-static reel_access_fn count_ours;
+static reel_access_fn count_access;
 
 static int sequence_init(void *state, struct reel_error *err)
 {
 	struct sequence *s = state;
 
-	s->order.fn = count_ours;
+	s->order.fn = count_access;
 	s->order.ctx = s;
 	return 0;
 }
@@ -181,8 +182,8 @@ static int classify_access(uint64_t *next, int64_t offset, int64_t bytes)
 	return (uint64_t)offset > was ? SEQUENTIAL : RANDOM;
 }
 
-static int count_ours(void *state, const struct reel_access *a,
-		      struct reel_error *err)
+static int count_access(void *state, const struct reel_access *a,
+			struct reel_error *err)
 {
 	struct sequence *s = state;
 	uint64_t *count = s->process[a->process].order[a->write];
@@ -206,8 +207,8 @@ static int count_ours(void *state, const struct reel_access *a,
 	return 0;
 }
 
-static int add_ours(struct sequence *s, enum metric_op op,
-		    const struct metric_event *ev, struct reel_error *err)
+static int add_access(struct sequence *s, enum metric_op op,
+		      const struct metric_event *ev, struct reel_error *err)
 {
 	bool async = ev->raw.layer == REEL_LAYER_ASYNC;
 	struct reel_access a = {
@@ -272,15 +273,15 @@ static int add_event(void *state, const struct metric_event *ev,
 		return 0;
 	}
 	count_darshan(&s->process[ev->raw.process], pair, op, ev);
-	return add_ours(s, op, ev, err);
+	return add_access(s, op, ev, err);
 }
 
 METRIC_FEED(sequence_feed)
 
 static const char *const op_name[] = {"read", "write"};
 
-static int write_ours(const struct sequence *s, struct reel_store *st,
-		      struct reel_error *err)
+static int write_sequence(const struct sequence *s, struct reel_store *st,
+			  struct reel_error *err)
 {
 	struct reel_insert out;
 	uint32_t p;
@@ -374,8 +375,8 @@ static int sequence_finish(void *state, struct reel_store *st,
 {
 	struct sequence *s = state;
 
-	if (reel_issue_order_flush(&s->order, err) || write_ours(s, st, err) ||
-	    write_darshan(s, st, err))
+	if (reel_issue_order_flush(&s->order, err) ||
+	    write_sequence(s, st, err) || write_darshan(s, st, err))
 		return -1;
 	return write_jumps(s, st, err);
 }

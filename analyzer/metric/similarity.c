@@ -22,6 +22,7 @@
 
 #include "schemas/hash.h"
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
@@ -52,11 +53,9 @@ struct sequences {
 	struct chain (*thread)[CHAINS];
 	uint32_t room;
 	struct reel_intmap mapped[2]; /* thread and file: read, written */
-	uint32_t *
-		made; /* by file: ordinal of mkstemp() in its thread, 0: none */
+	uint32_t *made; /* ordinal of mkstemp() in its thread, by file */
 	uint32_t made_room;
-	struct reel_spill_log
-		*log; /* stream CHAINS * thread + chain: file ids */
+	struct reel_spill_log *log; /* file ids; CHAINS streams a thread */
 };
 
 static int sequences_init(void *state, struct reel_error *err)

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 
 #define FIRST_CHUNK_BYTES 256u /* most threads do little I/O */
 #define CHUNK_BYTES 4096u

@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 
 #include "analyzer/resolve/internal.h"

@@ -44,12 +44,14 @@ struct reel_event {
 	uint8_t group;	  /* enum reel_group */
 	uint8_t kind;	  /* enum reel_kind of file */
 	uint8_t class_;	  /* enum reel_class of file */
-	int64_t offset; /* of a read or write (tracked per OFD), or the call's argument (truncate, seek: the position after it); REEL_NO_OFFSET */
+	/* Offset of a read or write (tracked per OFD), or the call's argument
+	 * (truncate, seek: the position after it); REEL_NO_OFFSET. */
+	int64_t offset;
 	int64_t asked; /* bytes requested, REEL_NO_SIZE: the call has no size */
 	int64_t result; /* return value; -1 on error */
 	int64_t arg;	/* flags, whence, mode, prot: see calls.def */
 	int64_t arg2;
-	int64_t pos; /* file size from stat, position of a stream; REEL_NO_OFFSET */
+	int64_t pos; /* file size (stat), stream position; REEL_NO_OFFSET */
 };
 
 /* Bytes transferred: > 0 for a read or write that transferred some, else 0. */
@@ -65,8 +67,9 @@ struct reel_span_event {
 	uint32_t parent;  /* enclosing span in its thread, 0: none */
 	uint32_t process, thread;
 	uint32_t kind; /* enum reel_span */
-	uint32_t
-		count; /* spans that it represents, >= 1: start and detail of the first, the sum of their durations */
+	/* Spans that it represents, >= 1: start and detail of the first, the
+	 * sum of their durations. */
+	uint32_t count;
 	int64_t detail;	  /* epoch or step number; -1: none */
 	const char *name; /* "epoch", or the user's name */
 };

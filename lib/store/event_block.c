@@ -64,14 +64,15 @@ static void predictor_init(struct predictor *p)
 	}
 }
 
-static inline uint64_t predict(const struct predictor *p, int64_t key)
+static inline uint64_t predicted_value(const struct predictor *p, int64_t key)
 {
 	uint32_t i = (uint64_t)key % PREDICTORS;
 
 	return p->key[i] == key ? p->value[i] : 0;
 }
 
-static inline void remember(struct predictor *p, int64_t key, uint64_t value)
+static inline void remember_value(struct predictor *p, int64_t key,
+				  uint64_t value)
 {
 	uint32_t i = (uint64_t)key % PREDICTORS;
 
@@ -103,9 +104,10 @@ static void encode_offsets(const struct reel_event_columns *c, uint64_t *t)
 			t[i] = 0;
 			continue;
 		}
-		t[i] = reel_zigzag((uint64_t)offset[i] - predict(&p, open[i])) +
+		t[i] = reel_zigzag((uint64_t)offset[i] -
+				   predicted_value(&p, open[i])) +
 		       1;
-		remember(&p, open[i], access_end(c, i));
+		remember_value(&p, open[i], access_end(c, i));
 	}
 }
 
@@ -122,9 +124,9 @@ static void decode_offsets(const struct reel_event_columns *c,
 			offset[i] = REEL_NO_OFFSET;
 			continue;
 		}
-		offset[i] = (int64_t)(predict(&p, open[i]) +
+		offset[i] = (int64_t)(predicted_value(&p, open[i]) +
 				      reel_unzigzag(t[i] - 1));
-		remember(&p, open[i], access_end(c, i));
+		remember_value(&p, open[i], access_end(c, i));
 	}
 }
 
@@ -145,11 +147,11 @@ static void encode_ids(const struct reel_event_columns *c, int col, int key,
 		t[i] = 0;
 		/* mostly as in the previous row: no lookup needed */
 		if ((i && k[i] == k[i - 1] && v[i] == v[i - 1]) ||
-		    v[i] == predict(&p, k[i]))
+		    v[i] == predicted_value(&p, k[i]))
 			continue;
 		t[i] = reel_zigzag(v[i] - prev) + 1;
 		prev = v[i];
-		remember(&p, k[i], v[i]);
+		remember_value(&p, k[i], v[i]);
 	}
 }
 
@@ -163,11 +165,11 @@ static void decode_ids(const struct reel_event_columns *c, int col, int key,
 	predictor_init(&p);
 	for (uint32_t i = 0; i < c->n; i++) {
 		if (!t[i]) {
-			v[i] = predict(&p, c->v[key][i]);
+			v[i] = predicted_value(&p, c->v[key][i]);
 			continue;
 		}
 		v[i] = prev += reel_unzigzag(t[i] - 1);
-		remember(&p, c->v[key][i], v[i]);
+		remember_value(&p, c->v[key][i], v[i]);
 	}
 }
 

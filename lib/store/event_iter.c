@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/store/event_walk.h"
@@ -157,7 +158,7 @@ static int lane_order(const void *a, const void *b)
 static int read_blocks(struct reel_events *it, struct reel_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	size_t n = 0, room = 0;
+	uint32_t n = 0, room = 0;
 	int rc = -1, step;
 
 	if (reel_store_prepare(it->st, &stmt,
@@ -167,12 +168,9 @@ static int read_blocks(struct reel_events *it, struct reel_error *err)
 			       err))
 		return -1;
 	while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
-		if (n == room) {
-			room = room ? 2 * room : 64;
-			if (reel_grow(&it->block, room, sizeof(*it->block),
-				      err))
-				goto out;
-		}
+		if (reel_array_reach(&it->block, &room, n, sizeof(*it->block),
+				     err))
+			goto out;
 		it->block[n].block_id = sqlite3_column_int64(stmt, 0);
 		it->block[n].thread = (uint32_t)sqlite3_column_int64(stmt, 1);
 		it->block[n].min_start_ns = sqlite3_column_int64(stmt, 2);
@@ -360,7 +358,7 @@ static int merge_next(struct reel_events *it, struct reel_event *ev,
 	while (it->next_waiting < it->lanes) {
 		a = it->waiting[it->next_waiting];
 		if (it->heap.n &&
-		    it->heap.item[0].end_ns < a->block->min_start_ns)
+		    it->heap.item[0].time_ns < a->block->min_start_ns)
 			break;
 		it->next_waiting++;
 		if (lane_load(it, a, err))

@@ -22,12 +22,14 @@
 enum metric_op {
 	METRIC_READ,
 	METRIC_WRITE,
-	METRIC_META,	     /* any other call on files */
-	METRIC_OPS,	     /* the number of kinds of I/O */
-	METRIC_MESSAGE,	     /* on a pipe or socket: a wait, not I/O */
-	METRIC_HIGHER_LAYER, /* in a layer above the one that does the I/O: MPI-IO, submission and completion of asynchronous operations */
-	METRIC_MAPPED,	     /* bytes through a mapping, without exact times */
-	METRIC_IGNORE,	     /* a mark */
+	METRIC_META,	/* any other call on files */
+	METRIC_OPS,	/* the number of kinds of I/O */
+	METRIC_MESSAGE, /* on a pipe or socket: a wait, not I/O */
+	/* In a layer above the one that does the I/O: MPI-IO, submission and
+	 * completion of asynchronous operations. */
+	METRIC_HIGHER_LAYER,
+	METRIC_MAPPED, /* bytes through a mapping, without exact times */
+	METRIC_IGNORE, /* a mark */
 };
 
 static inline enum metric_op metric_op(const struct reel_event *ev)

@@ -17,8 +17,8 @@ struct reel_event_walk;
 struct reel_event_range {
 	int64_t thread;	 /* 0: all */
 	int64_t process; /* 0: all */
-	int64_t min_start_ns,
-		max_start_ns; /* blocks outside are skipped; single events outside may be returned */
+	/* Blocks outside are skipped; single events outside may be returned. */
+	int64_t min_start_ns, max_start_ns;
 	uint32_t mask; /* wanted columns; START and DUR are always included */
 };
 

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heap of a merge by end. The heap holds the keys, so a step reads no
+ * The heap of a merge by time. The heap holds the keys, so a step reads no
  * memory of the streams.
  */
 #include "lib/store/merge_heap.h"
 
 #include <stdbool.h>
 
-static bool ends_before(const struct reel_merge_item *a,
+static bool item_before(const struct reel_merge_item *a,
 			const struct reel_merge_item *b)
 {
-	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns
-				      : a->thread < b->thread;
+	return a->time_ns != b->time_ns ? a->time_ns < b->time_ns
+					: a->id < b->id;
 }
 
 /* Replace the top by @e and sift it down. */
 static void sift_down(struct reel_merge_heap *h, struct reel_merge_item e)
 {
-	int i = 0, child;
+	uint32_t i = 0, child;
 
 	while ((child = 2 * i + 1) < h->n) {
 		if (child + 1 < h->n &&
-		    ends_before(&h->item[child + 1], &h->item[child]))
+		    item_before(&h->item[child + 1], &h->item[child]))
 			child++;
-		if (!ends_before(&h->item[child], &e))
+		if (!item_before(&h->item[child], &e))
 			break;
 		h->item[i] = h->item[child];
 		i = child;
@@ -33,20 +33,20 @@ static void sift_down(struct reel_merge_heap *h, struct reel_merge_item e)
 
 void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_merge_item e)
 {
-	int i = h->n++;
+	uint32_t i = h->n++;
 
-	while (i && ends_before(&e, &h->item[(i - 1) / 2])) {
+	while (i && item_before(&e, &h->item[(i - 1) / 2])) {
 		h->item[i] = h->item[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
 	h->item[i] = e;
 }
 
-void reel_merge_heap_next(struct reel_merge_heap *h, int64_t end_ns)
+void reel_merge_heap_next(struct reel_merge_heap *h, int64_t time_ns)
 {
 	struct reel_merge_item e = h->item[0];
 
-	e.end_ns = end_ns;
+	e.time_ns = time_ns;
 	sift_down(h, e);
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 #include "lib/trace/internal.h"
 
@@ -38,13 +39,9 @@ int trace_clock_pair(struct reel_trace *tr, uint32_t i, uint64_t ticks,
 		tr->pairs = PAIRS_MAX / 2;
 		tr->pair_stride = tr->pair_stride ? tr->pair_stride * 2 : 2;
 	}
-	if (tr->pairs == tr->pair_room) {
-		uint32_t room = tr->pair_room ? tr->pair_room * 2 : 64;
-
-		if (reel_grow(&tr->pair, room, sizeof(*p), err) < 0)
-			return -1;
-		tr->pair_room = room;
-	}
+	if (reel_array_reach(&tr->pair, &tr->pair_room, tr->pairs, sizeof(*p),
+			     err))
+		return -1;
 	p = &tr->pair[tr->pairs++];
 	p->ticks = ticks;
 	p->ns = ns - (uint64_t)tr->image[i].timens_ns;

@@ -75,8 +75,8 @@ static inline uint32_t varint_u32(struct cursor *c)
 }
 
 /* Make room for a string of @len bytes and its NUL in *@s. */
-static int text_room(char **s, uint32_t *room, size_t len,
-		     struct reel_error *err)
+static int reserve_text(char **s, uint32_t *room, size_t len,
+			struct reel_error *err)
 {
 	size_t want = len < 256 ? 256 : REEL_PATH_BYTES + 1;
 
@@ -92,16 +92,16 @@ static int text_room(char **s, uint32_t *room, size_t len,
  * Copy the @len bytes at @c after the first @keep bytes of *@s. A NUL in the
  * text is damage: it would split the name.
  */
-static int take_text(struct cursor *c, const uint8_t *end, char **s,
-		     uint32_t *room, uint64_t keep, uint64_t len,
-		     struct reel_error *err)
+static int decode_text(struct cursor *c, const uint8_t *end, char **s,
+		       uint32_t *room, uint64_t keep, uint64_t len,
+		       struct reel_error *err)
 {
 	if (c->bad || c->p > end || len > (uint64_t)(end - c->p) ||
 	    keep + len > REEL_PATH_BYTES || memchr(c->p, 0, len)) {
 		c->bad = true;
 		return 0;
 	}
-	if (text_room(s, room, keep + len, err) < 0)
+	if (reserve_text(s, room, keep + len, err) < 0)
 		return -1;
 	memcpy(*s + keep, c->p, len);
 	(*s)[keep + len] = '\0';
@@ -109,8 +109,8 @@ static int take_text(struct cursor *c, const uint8_t *end, char **s,
 	return 0;
 }
 
-static int take_path(struct trace_decoder *d, struct cursor *c,
-		     struct reel_record *rec, struct reel_error *err)
+static int decode_path(struct trace_decoder *d, struct cursor *c,
+		       struct reel_record *rec, struct reel_error *err)
 {
 	uint64_t kept = varint(c);
 	uint64_t more = varint(c);
@@ -120,7 +120,8 @@ static int take_path(struct trace_decoder *d, struct cursor *c,
 		c->bad = true;
 		return 0;
 	}
-	if (take_text(c, d->end, &d->path, &d->path_room, kept, more, err) < 0)
+	if (decode_text(c, d->end, &d->path, &d->path_room, kept, more, err) <
+	    0)
 		return -1;
 	if (c->bad)
 		return 0;
@@ -130,8 +131,8 @@ static int take_path(struct trace_decoder *d, struct cursor *c,
 	return 0;
 }
 
-static int take_path2(struct trace_decoder *d, struct cursor *c,
-		      struct reel_record *rec, struct reel_error *err)
+static int decode_path2(struct trace_decoder *d, struct cursor *c,
+			struct reel_record *rec, struct reel_error *err)
 {
 	uint64_t len = varint(c);
 
@@ -139,7 +140,7 @@ static int take_path2(struct trace_decoder *d, struct cursor *c,
 		c->bad = true;
 		return 0;
 	}
-	if (take_text(c, d->end, &d->path2, &d->path2_room, 0, len, err) < 0)
+	if (decode_text(c, d->end, &d->path2, &d->path2_room, 0, len, err) < 0)
 		return -1;
 	rec->path2 = d->path2;
 	rec->path2_len = (uint32_t)len;
@@ -147,9 +148,9 @@ static int take_path2(struct trace_decoder *d, struct cursor *c,
 	return 0;
 }
 
-static int take_more(struct trace_decoder *d, struct cursor *c,
-		     unsigned int more, struct reel_record *rec,
-		     struct reel_error *err)
+static int decode_more(struct trace_decoder *d, struct cursor *c,
+		       unsigned int more, struct reel_record *rec,
+		       struct reel_error *err)
 {
 	if (more & REEL_M_NEWDESC) {
 		rec->newdesc = varint_u32(c);
@@ -177,17 +178,17 @@ static int take_more(struct trace_decoder *d, struct cursor *c,
 			  (!rec->count && rec->call != REEL_MARK_COUNTED);
 		rec->counted = rec->has_arg2 && rec->arg2 == REEL_COUNTED;
 	}
-	if (more & REEL_M_PATH && take_path(d, c, rec, err) < 0)
+	if (more & REEL_M_PATH && decode_path(d, c, rec, err) < 0)
 		return -1;
 	if (more & REEL_M_AT)
 		rec->at = varint_u32(c);
-	if (more & REEL_M_PATH2 && take_path2(d, c, rec, err) < 0)
+	if (more & REEL_M_PATH2 && decode_path2(d, c, rec, err) < 0)
 		return -1;
 	return 0;
 }
 
-static inline void take_desc(struct trace_decoder *d, struct cursor *c,
-			     unsigned int flags, struct reel_record *rec)
+static inline void decode_desc(struct trace_decoder *d, struct cursor *c,
+			       unsigned int flags, struct reel_record *rec)
 {
 	switch (flags & (REEL_F_DESC_NEW | REEL_F_DESC_SAME)) {
 	case REEL_F_DESC_NEW:
@@ -205,8 +206,8 @@ static inline void take_desc(struct trace_decoder *d, struct cursor *c,
 }
 
 /* read(fd, buf, SIZE_MAX) is a valid call: no size is refused. */
-static inline void take_size(struct trace_decoder *d, struct cursor *c,
-			     unsigned int flags, struct reel_record *rec)
+static inline void decode_size(struct trace_decoder *d, struct cursor *c,
+			       unsigned int flags, struct reel_record *rec)
 {
 	switch (flags & (REEL_F_SIZE_NEW | REEL_F_SIZE_SAME)) {
 	case 0:
@@ -227,8 +228,8 @@ static inline void take_size(struct trace_decoder *d, struct cursor *c,
 		d->offset_end += d->size;
 }
 
-static inline void take_result(struct cursor *c, unsigned int flags,
-			       struct reel_record *rec)
+static inline void decode_result(struct cursor *c, unsigned int flags,
+				 struct reel_record *rec)
 {
 	switch (flags & REEL_F_RES) {
 	case REEL_F_RES_EXPECTED:
@@ -300,15 +301,15 @@ int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 	rec->end_ticks = d->ticks;
 	rec->dur_ticks = varint(&c);
 	c.bad |= rec->dur_ticks > rec->end_ticks;
-	take_desc(d, &c, flags, rec);
+	decode_desc(d, &c, flags, rec);
 	if (flags & REEL_F_OFFSET) {
 		rec->has_offset = true;
 		d->offset_end += (uint64_t)signed_varint(&c);
 		rec->offset = (int64_t)d->offset_end;
 	}
-	take_size(d, &c, flags, rec);
-	take_result(&c, flags, rec);
-	if (more && take_more(d, &c, more, rec, err) < 0)
+	decode_size(d, &c, flags, rec);
+	decode_result(&c, flags, rec);
+	if (more && decode_more(d, &c, more, rec, err) < 0)
 		return undo_record(d, &before);
 	if (c.bad || c.p > d->end)
 		return undo_record(d, &before);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/error.h"
 #include "lib/trace/internal.h"
@@ -22,7 +23,7 @@ static const char windows_dir[] = "windows";
 
 struct names {
 	char **item;
-	size_t n, room;
+	uint32_t n, room;
 };
 
 static void names_fini(struct names *l)
@@ -37,13 +38,8 @@ static int names_add(struct names *l, const char *name, size_t len,
 {
 	char *copy;
 
-	if (l->n == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-
-		if (reel_grow(&l->item, room, sizeof(*l->item), err) < 0)
-			return -1;
-		l->room = room;
-	}
+	if (reel_array_reach(&l->item, &l->room, l->n, sizeof(*l->item), err))
+		return -1;
 	copy = reel_alloc(len + 1, 1, err);
 	if (!copy)
 		return -1;

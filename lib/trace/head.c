@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/error.h"
 #include "lib/trace/internal.h"
@@ -193,15 +194,10 @@ static int add_image(struct reel_trace *tr, const struct trace_input *in,
 {
 	struct trace_image *im;
 
-	if (tr->images == tr->image_room) {
-		uint32_t room = tr->image_room ? tr->image_room * 2 : 16;
-
-		if (reel_grow(&tr->image, room, sizeof(*im), err) < 0)
-			return -1;
-		tr->image_room = room;
-	}
+	if (reel_array_reach(&tr->image, &tr->image_room, tr->images,
+			     sizeof(*im), err))
+		return -1;
 	im = &tr->image[tr->images++];
-	memset(im, 0, sizeof(*im));
 	im->pub.head = *head;
 	im->pub.head.boot_id[sizeof(head->boot_id) - 1] = '\0';
 	im->pub.log_path = in->path;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 #include "lib/num.h"
 #include "lib/trace/internal.h"
@@ -35,13 +36,9 @@ static int add_file(struct reel_trace *tr, const char *path, bool window,
 {
 	struct trace_file *f;
 
-	if (tr->files == tr->file_room) {
-		uint32_t room = tr->file_room ? tr->file_room * 2 : 16;
-
-		if (reel_grow(&tr->file, room, sizeof(*f), err) < 0)
-			return -1;
-		tr->file_room = room;
-	}
+	if (reel_array_reach(&tr->file, &tr->file_room, tr->files, sizeof(*f),
+			     err))
+		return -1;
 	f = &tr->file[tr->files];
 	f->window = window;
 	f->path = reel_strdup(path, err);
@@ -57,13 +54,9 @@ static int add_block(struct walk *w, const struct reel_block_head *head,
 	struct reel_trace *tr = w->tr;
 	struct trace_block *b;
 
-	if (tr->blocks == tr->block_room) {
-		uint32_t room = tr->block_room ? tr->block_room * 2 : 64;
-
-		if (reel_grow(&tr->block, room, sizeof(*b), err) < 0)
-			return -1;
-		tr->block_room = room;
-	}
+	if (reel_array_reach(&tr->block, &tr->block_room, tr->blocks,
+			     sizeof(*b), err))
+		return -1;
 	b = &tr->block[tr->blocks];
 	b->at = w->pos;
 	b->base_ticks = head->base_ticks;
@@ -95,7 +88,7 @@ static bool read_block_head(const struct walk *w, struct reel_block_head *head)
 }
 
 /* Add the block at w->pos, up to the end of the log, and advance. */
-static int take_block(struct walk *w, const struct reel_block_head *head,
+static int walk_block(struct walk *w, const struct reel_block_head *head,
 		      struct reel_error *err)
 {
 	int64_t room = w->limit - w->pos - (int64_t)sizeof(*head);
@@ -130,7 +123,7 @@ static int64_t copied_log_bytes(const struct walk *w)
 }
 
 /* Begin a log if a head is at w->pos; skip the copy of a log. */
-static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
+static enum trace_verdict walk_head(struct walk *w, struct reel_error *err)
 {
 	struct reel_head head;
 	enum trace_verdict v;
@@ -259,10 +252,10 @@ static int walk_step(struct walk *w, struct reel_error *err)
 	struct reel_block_head head;
 
 	if (read_block_head(w, &head))
-		return take_block(w, &head, err);
+		return walk_block(w, &head, err);
 	if (w->pos >= w->limit)
 		w->limit = w->in.bytes;
-	switch (take_head(w, err)) {
+	switch (walk_head(w, err)) {
 	case TRACE_GOOD:
 		return 0;
 	case TRACE_FAILED:
@@ -316,7 +309,7 @@ static int measure_slot(struct walk *w, uint32_t room, uint32_t *used,
 }
 
 /* Add slot @i of a window, if a thread owns it. */
-static int take_slot(struct walk *w, uint32_t i, struct reel_error *err)
+static int walk_slot(struct walk *w, uint32_t i, struct reel_error *err)
 {
 	struct reel_block_head head;
 	int64_t room;
@@ -360,7 +353,7 @@ static int walk_slots(struct walk *w, struct reel_error *err)
 				break;
 			i = (uint32_t)next;
 		}
-		if (take_slot(w, i, err) < 0)
+		if (walk_slot(w, i, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -39,9 +39,8 @@ struct trace_block {
 	uint32_t process;
 	uint32_t tid;
 	uint32_t seq;
-	uint32_t used; /* bytes of records present */
-	uint32_t
-		wanted; /* bytes according to its head: > used when cut short */
+	uint32_t used;	 /* bytes of records present */
+	uint32_t wanted; /* bytes in its head: > used when cut short */
 	uint32_t lost;
 	uint32_t slot;	 /* differs: the thread id was reused */
 	uint32_t number; /* its position in its log, for messages */

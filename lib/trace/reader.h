@@ -29,9 +29,8 @@ struct reel_text {
 
 /* A process image. Borrowed from the trace. */
 struct reel_trace_process {
-	struct reel_head
-		head; /* of the window if there is one, else of the log */
-	const char *log_path; /* source of the head, for messages */
+	struct reel_head head; /* of its window, else of its log */
+	const char *log_path;  /* source of the head, for messages */
 	const struct reel_text *text;
 	int texts;
 	int first_thread; /* its threads are [first_thread, + threads) */
@@ -141,8 +140,7 @@ int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks);
  */
 struct reel_clock_fit {
 	uint64_t base_ticks;
-	uint64_t
-		fast_ticks; /* the fast path is valid for fewer ticks after the base; 0: never */
+	uint64_t fast_ticks; /* limit of the fast path, from the base on */
 	uint64_t mult;
 	unsigned int shift; /* 1 to 63 */
 	int64_t base_ns;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"

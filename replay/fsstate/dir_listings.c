@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"

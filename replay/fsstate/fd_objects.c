@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"

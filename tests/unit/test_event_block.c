@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Event blocks: what goes in comes out, and hostile blobs only fail. */
+/* Event blocks: values are read as written, and hostile blobs only fail. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +17,8 @@ static void room(struct reel_event_columns *c, uint32_t n)
 	c->n = n;
 }
 
-/* Values of every width, with the sentinels among them. */
-static int64_t any(void)
+/* Values of every width, including the sentinels. */
+static int64_t random_value(void)
 {
 	switch (chance() % 6) {
 	case 0:
@@ -34,8 +34,8 @@ static int64_t any(void)
 	}
 }
 
-static int same(const struct reel_event_columns *a,
-		const struct reel_event_columns *b, uint32_t mask)
+static int same_columns(const struct reel_event_columns *a,
+			const struct reel_event_columns *b, uint32_t mask)
 {
 	if (a->n != b->n)
 		return 0;
@@ -46,8 +46,9 @@ static int same(const struct reel_event_columns *a,
 	return 1;
 }
 
-static void trip(struct reel_codec *k, const struct reel_event_columns *in,
-		 uint32_t mask, const char *what)
+static void round_trip(struct reel_codec *k,
+		       const struct reel_event_columns *in, uint32_t mask,
+		       const char *what)
 {
 	struct reel_event_columns out = {0};
 	const void *blob;
@@ -55,28 +56,29 @@ static void trip(struct reel_codec *k, const struct reel_event_columns *in,
 	size_t len = 0;
 	bool nested;
 	int rc = reel_event_block_encode(k, in, &blob, &len);
-	void *copy = malloc(len ? len : 1); /* of its exact size, for ASan */
+	void *copy = malloc(len ? len : 1); /* of the exact size, for ASan */
 
 	if (!rc)
 		memcpy(copy, blob, len);
 	rc = rc ? rc
 		: reel_event_block_decode(k, copy, len, mask, &out, &nested,
 					  &why);
-	ok(!rc && same(in, &out, mask), "%s: %u events, mask %x, %zu bytes%s",
-	   what, in->n, mask, len, rc ? why : "");
+	ok(!rc && same_columns(in, &out, mask),
+	   "%s: %u events, mask %x, %zu bytes%s", what, in->n, mask, len,
+	   rc ? why : "");
 	free(copy);
 	reel_event_columns_fini(&out);
 }
 
 /*
- * offset may not lie 2^63 from the predicted one: that code means "none". Ids
- * have 32 bits.
+ * An offset must not be 2^63 from the predicted one: that code means "none".
+ * Ids have 32 bits.
  */
 static void fill_any(struct reel_event_columns *c)
 {
 	for (uint32_t i = 0; i < c->n; i++) {
 		for (int col = 0; col < REEL_COLUMNS; col++)
-			c->v[col][i] = any();
+			c->v[col][i] = random_value();
 		c->v[REEL_COL_OFFSET][i] = chance() % 2
 						   ? REEL_NO_OFFSET
 						   : (int64_t)(chance() >> 2);
@@ -122,19 +124,19 @@ static void test_round_trips(struct reel_codec *k)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		room(&c, sizes[i]);
 		fill_any(&c);
-		trip(k, &c, REEL_COL_ALL, "any values");
+		round_trip(k, &c, REEL_COL_ALL, "any values");
 		fill_job(&c);
-		trip(k, &c, REEL_COL_ALL, "a job");
+		round_trip(k, &c, REEL_COL_ALL, "a job");
 	}
 	for (int col = 0; col < REEL_COLUMNS; col++)
-		trip(k, &c, 1u << col, "one column alone");
+		round_trip(k, &c, 1u << col, "one column alone");
 	reel_event_block_encode(k, &c, &blob, &len);
 	ok(len < 5 * (size_t)c.n, "a reading job takes %.2f bytes per event",
 	   (double)len / c.n);
 	reel_event_columns_fini(&c);
 }
 
-/* Every outcome but a crash or an endless loop is fine; ASan watches. */
+/* Only a crash or an endless loop is a failure; ASan checks accesses. */
 static void test_hostile(struct reel_codec *k)
 {
 	struct reel_event_columns c = {0}, out = {0};
@@ -262,7 +264,7 @@ static void test_walk(struct reel_codec *k)
 		last = start;
 		n++;
 	}
-	is(n, 600, "it comes by every event");
+	is(n, 600, "it visits every event");
 	ok(sorted, "each thread in the order of start, with its process");
 	reel_event_walk_close(w);
 	all.thread = 2;
