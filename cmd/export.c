@@ -15,7 +15,9 @@
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
+#include "lib/terminal.h"
 
 #include "analyzer/export/exporter.h"
 #include "cmd/commands.h"
@@ -117,7 +119,7 @@ static void print_notes(const struct exporter *as, const struct output *out,
 	fprintf(stderr, "ioreel export: %s events and spans (%s) in ",
 		reel_num_count(num, n),
 		reel_num_bytes(bytes, (double)result->bytes));
-	reel_cli_name(stderr, out->path);
+	reel_terminal_name(stderr, out->path);
 	fputs(as == &export_chrome ? ": open it in https://ui.perfetto.dev or "
 				     "chrome://tracing\n"
 				   : "\n",

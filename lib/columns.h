@@ -3,7 +3,7 @@
 #ifndef LIB_COLUMNS_H
 #define LIB_COLUMNS_H
 
-#include "lib/cli.h"
+#include "lib/num.h"
 
 /* Format a share: whole per cents, one decimal below 10 %, "-" for a negative one,
  * which was not measured. All tables of a report use it. */

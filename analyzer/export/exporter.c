@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "lib/cli.h"
+#include "lib/num.h"
 #include "lib/error.h"
 #include "lib/progress.h"
 #include "lib/store/store.h"

@@ -4,8 +4,8 @@
  * checkpoints, reads from storage, and all I/O in a job without steps.
  */
 #include "lib/calls.h"
-#include "lib/cli.h"
 #include "lib/columns.h"
+#include "lib/num.h"
 
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"

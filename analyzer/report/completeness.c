@@ -8,9 +8,9 @@
 #include <jansson.h>
 
 #include "lib/buf.h"
-#include "lib/cli.h"
 #include "lib/columns.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/text.h"
 
 #include "analyzer/report/cpu_contention.h"

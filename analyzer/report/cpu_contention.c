@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/buf.h"
-#include "lib/cli.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
 
 /* Smaller amounts are within the clock ticks of the kernel's counters, and too

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "lib/cli.h"
+#include "lib/num.h"
 #include "lib/columns.h"
 
 #include "analyzer/report/report.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/cli.h"
+#include "lib/num.h"
 #include "lib/columns.h"
 #include <sqlite3.h>
 #include "lib/text.h"

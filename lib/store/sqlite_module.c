@@ -2,7 +2,8 @@
 /*
  * ioreel_sqlite.so: the virtual tables of a store for any SQLite program.
  *
- * SQLite makes the entry point's name from the file's: keep them in step.
+ * SQLite derives the name of the entry point from the file name: keep them in
+ * step.
  */
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1

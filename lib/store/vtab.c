@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the virtual tables have in common.
+ * Functions shared by the virtual tables.
  *
  * A store declares them by CREATE VIRTUAL TABLE (schemas/). They work wherever
  * the modules are registered (vtab_tables.c), and read tables of schema main.
@@ -27,7 +27,7 @@ int reel_vtab_connect(sqlite3 *db, const char *schema, const char *columns,
 	rc = sqlite3_declare_vtab(db, columns);
 	if (rc != SQLITE_OK)
 		return rc;
-	/* it only reads: views of a store that is not trusted may use it */
+	/* read-only: views of an untrusted store may use it */
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	t = calloc(1, sizeof(*t));
 	if (!t)
