@@ -15,13 +15,13 @@
 #include "lib/cli.h"
 #include "lib/columns.h"
 #include "lib/error.h"
+#include "lib/json.h"
 #include "lib/num.h"
 #include "lib/store/store.h"
 #include "lib/terminal.h"
 #include "lib/text.h"
 
 #include "analyzer/compare/likeness.h"
-#include "lib/json.h"
 #include "analyzer/report/report.h"
 #include "cmd/commands.h"
 

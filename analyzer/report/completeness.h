@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the trace of a run does not hold: losses, programs without the shim,
- * hooks that are not in place, calls of MPI that are counted only.
+ * Completeness of a trace: losses, programs without the shim, hooks that are not
+ * in place, calls of MPI that are counted only.
  */
 #ifndef ANALYZER_REPORT_COMPLETENESS_H
 #define ANALYZER_REPORT_COMPLETENESS_H
@@ -60,8 +60,8 @@ const char *report_untraced_reason(int i);
 bool report_incomplete_words(const struct report_completeness *c,
 			     struct reel_buf *out);
 
-/* Print what the run @name in @st lacks, and what else its machine did: a
- * likeness depends on both. */
+/* Print the losses of the run @name in @st and the CPU contention of its machine,
+ * as a likeness depends on both. */
 void report_print_caveats(const char *name, struct reel_store *st);
 
 #endif

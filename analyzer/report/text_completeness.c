@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines of the report on what the trace does not hold. They are above the
+ * The lines of the report on the completeness of the trace. They are above the
  * figures that they limit.
  */
 #include <stdio.h>
