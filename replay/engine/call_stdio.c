@@ -60,7 +60,7 @@ static FILE *open_silently(int fd, const struct step *s)
 
 	if (!libc_fdopen)
 		*(void **)&libc_fdopen = libc_symbol("fdopen");
-	return libc_fdopen ? libc_fdopen(fd, plan_writes(s->r) ? "w" : "r")
+	return libc_fdopen ? libc_fdopen(fd, plan_is_write(s->r) ? "w" : "r")
 			   : NULL;
 }
 
@@ -494,6 +494,6 @@ bool engine_stdio_keeps(const struct step *s)
 {
 	FILE *f = s->slot ? s->slot->file : NULL;
 
-	return f && plan_writes(s->r) && !__flbf(f) &&
+	return f && plan_is_write(s->r) && !__flbf(f) &&
 	       s->size < (int64_t)(__fbufsize(f) - __fpending(f));
 }

@@ -313,7 +313,7 @@ static void provide(struct player *p, const struct step *s, int32_t fd,
 	case PLAN_OBJECT_PIPE_WRITE:
 		place_copy(q, fd, pipe + 1, object);
 		break;
-	case PLAN_OBJECT_ENDED:
+	case PLAN_OBJECT_EOF:
 		place(q, fd, ended_pipe(p, s), PLAN_NONE);
 		break;
 	case PLAN_OBJECT_EMPTY:

@@ -22,7 +22,7 @@ static void put(struct player *p, const struct step *s, uint8_t byte)
 	const int64_t *line = p->engine->plan->line + s->m->line;
 	uint32_t i = first_line(p, s, s->moved);
 
-	if (!plan_moves(s->r))
+	if (!plan_needs_buffer(s->r))
 		return; /* is written byte by byte */
 	for (; i < s->m->lines && line[i] < s->moved + s->size; i++)
 		if (line[i] >= s->moved)

@@ -211,7 +211,7 @@ void descriptors_inherited(struct player_process *p);
 
 /*
  * Put @object behind the job's @fd, a descriptor of @s. Into a stand-in that is
- * read once (PLAN_OBJECT_ENDED) what @s reads is put.
+ * read once (PLAN_OBJECT_EOF) what @s reads is put.
  */
 void descriptors_provide(struct player *p, const struct step *s, int32_t fd,
 			 uint32_t object);
@@ -243,7 +243,7 @@ uint8_t newlines_byte(const struct player *p, const struct step *s, int64_t at);
 /* Names of entries that stand for what no recorded call has touched. */
 #define STAND_IN ".stand-in."
 
-/* Do what PLAN_F_OUTSIDE says, before the call. */
+/* Do what PLAN_F_EXTERNAL says, before the call. */
 void outside_before(struct player *p, const struct step *s);
 
 /* PLAN_F_NAMED: @fd, which is open in the directory p->path, gets its name. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The roles of calls that take a list to tell. A call by path belongs in both. */
+/* Classes that are lists of calls. A new call by path may belong to both. */
 #include "replay/model/classify.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event is to the replay. Both passes of compiling a plan, and those
- * who keep state for them, have to agree: they ask here.
+ * Classes of events and calls. Both passes of the plan compiler, and all the
+ * state that they keep, must classify alike.
  */
 #ifndef REPLAY_MODEL_CLASSIFY_H
 #define REPLAY_MODEL_CLASSIFY_H
@@ -19,15 +19,15 @@ static inline bool is_async(const struct reel_event *ev)
 	return ev->layer == REEL_LAYER_ASYNC && ev->group != REEL_GROUP_QUEUE;
 }
 
-/* What a mapping was used for. */
+/* The bytes read or written through a mapping. */
 static inline bool is_mapped_access(uint16_t call)
 {
 	return call == REEL_CALL_MAP_READ || call == REEL_CALL_MAP_WRITE;
 }
 
 /*
- * Is it a call of the plan? Not what is a layer above others that do the work,
- * nor an operation whose outcome the job was never told.
+ * Is it a call of the plan? Not in a layer above the one that does the I/O, nor
+ * an asynchronous operation whose result the job never got.
  */
 static inline bool is_replayable(const struct reel_event *ev)
 {
@@ -41,8 +41,8 @@ static inline bool is_replayable(const struct reel_event *ev)
 }
 
 /*
- * Is it of a collective, of which it is known who took part? That is told by
- * two records, arriving and leaving: @ev is for one of them, or for both.
+ * The phases of a collective that @ev stands for: arrival, leaving, or both; 0
+ * for any other call, and for a collective whose ranks are not known.
  */
 enum { COLLECTIVE_ARRIVE = 1, COLLECTIVE_LEAVE = 2 };
 
@@ -59,10 +59,10 @@ static inline unsigned int collective_phase(const struct reel_event *ev)
 	return ev->call == REEL_CALL_MPI_COMPLETED ? COLLECTIVE_LEAVE : 0;
 }
 
-/* Is the call about a link itself, not what is behind it? */
+/* Is the call about a symbolic link itself, not its target? */
 bool is_nofollow(const struct reel_event *ev);
 
-/* It was looked at or removed: what one does to a bound socket, too. */
+/* stat, access, unlink: also valid on a bound socket. */
 bool is_probe(uint16_t call);
 
 /* Calls of two descriptors. */
@@ -73,7 +73,7 @@ static inline bool is_two_fd_copy(uint16_t call)
 	       call == REEL_CALL_TEE;
 }
 
-/* These go by address; their descriptor may long be closed. */
+/* Calls on a mapping by its address; the descriptor may be closed. */
 static inline bool is_by_address(uint16_t call)
 {
 	return call == REEL_CALL_MUNMAP || call == REEL_CALL_MSYNC ||
