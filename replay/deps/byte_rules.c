@@ -16,8 +16,8 @@
 /* Of very many writers only the last counts, or every read would wait for all
  * of them. A log has many. */
 int deps_after_writers(struct deps *d, const struct inode_uses *inode,
-		       const struct reel_event *ev,
-		       const struct call_ref *call, struct reel_error *err)
+		       const struct reel_event *ev, const struct call_ref *call,
+		       struct reel_error *err)
 {
 	return inode->writers.n < USERS_MOST
 		       ? deps_after_users(d, &inode->writers, JOB_NONE, ev,

@@ -77,9 +77,9 @@ struct deps {
 	const struct job *job;
 	struct annotations *annotations;
 	struct inodes *inodes;
-	struct ofd_uses *ofd;	    /* by open id */
-	struct path_uses *path;	    /* by file id */
-	struct inode_uses *inode;   /* by inode */
+	struct ofd_uses *ofd;	  /* by open id */
+	struct path_uses *path;	  /* by file id */
+	struct inode_uses *inode; /* by inode */
 	uint32_t inode_room;
 	struct path_tree tree;
 	struct reel_idmap pairs; /* waiting stream, awaited stream -> waited */
@@ -119,7 +119,7 @@ struct path_use {
 	enum effect effect;
 	/* Before the call, the path appeared or vanished by no recorded one. */
 	bool external;
-	uint32_t renamed_to; /* of a directory that is renamed, else 0 */
+	uint32_t renamed_to;	  /* of a directory that is renamed, else 0 */
 	struct inode_uses *inode; /* behind the path, NULL: not known */
 };
 
@@ -149,7 +149,7 @@ int deps_on_truncate(struct deps *d, const struct reel_event *ev,
 
 /* @ev depends on the bytes or the size of @inode. */
 int deps_after_writers(struct deps *d, const struct inode_uses *inode,
-		       const struct reel_event *ev,
-		       const struct call_ref *call, struct reel_error *err);
+		       const struct reel_event *ev, const struct call_ref *call,
+		       struct reel_error *err);
 
 #endif

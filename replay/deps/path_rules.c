@@ -131,8 +131,8 @@ static int on_change(struct deps *d, const struct reel_event *ev,
 	struct path_uses *dir = &d->path[d->job->file[use->file].parent];
 
 	if (deps_after_users(d, &p->users, JOB_NONE, ev, call, err) ||
-	    (dir != d->path && deps_after_users(d, &dir->listers, JOB_NONE, ev,
-						call, err)) ||
+	    (dir != d->path &&
+	     deps_after_users(d, &dir->listers, JOB_NONE, ev, call, err)) ||
 	    after_uses_below(d, ev, use->file, use->renamed_to, call, err))
 		return -1;
 	if (use->external)
