@@ -6,10 +6,13 @@
 #   make bench      what recording costs, beside its bars and other tracers
 #   make suites     other programs' own tests, bare and recorded
 #   make install    DESTDIR= PREFIX=
+#   make layers     check which rooms of the source use which
 #   make asan fuzz tidy format headers docs clean
 #
-# V=1 shows the commands. WERROR=1 makes warnings errors. CFLAGS, CPPFLAGS and
-# LDFLAGS are yours: they come last.
+# V=1 shows the commands. WERROR=1 makes warnings errors. TUNED= leaves out the
+# placement of the shim's code that is tuned to one processor
+# (preload/core/compiler.h). CFLAGS, CPPFLAGS and LDFLAGS are yours: they come
+# last.
 
 O ?= build
 # One name for one folder: what make knows of headers goes by the object's name.
@@ -45,6 +48,7 @@ base_cppflags := -I. -I$(O)/gen -DREEL_VERSION='"$(VERSION)"' -D_GNU_SOURCE
 # The sanitizers of "make asan" go here, not into CFLAGS, which are the user's.
 SAN ?=
 SHIM_SAN ?=
+TUNED ?= 1
 
 prog_cflags = $(base_cflags) $(SAN) $(pkg_cflags) $(CFLAGS)
 prog_cppflags = $(base_cppflags) -MMD -MP $(CPPFLAGS)
@@ -58,7 +62,8 @@ plain_stores := $(call cc_takes,-mmemset-strategy=unrolled_loop:256:noalign$(com
 shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
 	-mgeneral-regs-only $(plain_stores) -fno-stack-protector -fno-delete-null-pointer-checks \
 	-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -ftls-model=initial-exec \
-	-D__NO_INLINE__=1 -Wno-missing-prototypes $(CFLAGS)
+	-D__NO_INLINE__=1 -Wno-missing-prototypes \
+	$(if $(TUNED),-DREEL_TUNED_PLACES) $(CFLAGS)
 
 # Rooms: every folder of C. What lies in lib, record, analyzer, replay and cmd is
 # one library, apart from the main files of the programs and what needs MPI.
@@ -97,7 +102,7 @@ $(hooks):
 	$(Q)mkdir -p $(@D)
 	$(Q)ln -srfn preload/python $@
 
-.PHONY: all tests check bench suites install asan fuzz tidy format headers docs clean
+.PHONY: all tests check bench suites install asan fuzz tidy format headers layers docs clean
 all: $(programs) $(hooks)
 tests: all $(unit_bin) $(probe_bin) $(tool_bin)
 
@@ -183,7 +188,7 @@ $(O)/tests/shim/core/early_calls: PROBE_LDFLAGS = -Wl,-z,now
 
 check_env = O=$(O) IOREEL=$(abspath $(O))/ioreel PATH="$(abspath $(O)):$$PATH"
 JOBS ?= 2
-check: tests
+check: tests layers
 	$(Q)$(check_env) prove -j$(JOBS) $(PROVE_FLAGS) \
 		$(unit_bin) $(sort $(wildcard tests/*/*.t tests/shim/*/*.t))
 
@@ -243,6 +248,10 @@ headers: $(sql_inc)
 	$(Q)for h in $$(git ls-files '*.h'); do \
 		$(CC) $(base_cppflags) $(pkg_cflags) -std=gnu11 -Wall -Wextra -Werror \
 			-Wno-unused-parameter -Wno-unused-function -fsyntax-only -x c $$h || exit 1; done
+
+# After the build, as it reads the symbols of the object files, too.
+layers: $(core_obj) $(shim_obj) $(O)/cmd/main.o
+	$(Q)scripts/layers $(O)
 
 clean:
 	rm -rf $(O)

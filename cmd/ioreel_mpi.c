@@ -16,7 +16,6 @@
 
 #include <mpi.h>
 
-#include "lib/cli.h"
 #include "lib/error.h"
 
 #include "cmd/replay_summary.h"

@@ -67,7 +67,7 @@ static int unknown(const char *word)
 	size_t i;
 
 	for (i = 0; i < COMMANDS; i++) {
-		int d = reel_near(word, commands[i]->name);
+		int d = reel_edit_distance(word, commands[i]->name);
 
 		if (commands[i]->task && d < best) {
 			best = d;

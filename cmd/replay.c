@@ -25,6 +25,7 @@
 #include "analyzer/compare/likeness.h"
 #include "analyzer/load/load.h"
 #include "lib/json.h"
+#include "lib/terminal.h"
 #include "analyzer/report/report.h"
 #include "cmd/commands.h"
 #include "cmd/record_summary.h"
@@ -308,7 +309,7 @@ static bool leave(struct replay *r, bool keep, struct reel_error *err)
 	end_processes(r);
 	if (r->sandbox.root[0] && keep) {
 		fprintf(stderr, "ioreel replay: sandbox kept in ");
-		reel_cli_name(stderr, r->sandbox.root);
+		reel_terminal_name(stderr, r->sandbox.root);
 		fputc('\n', stderr);
 	} else if (r->sandbox.root[0]) {
 		good = !sandbox_remove(&r->sandbox, err);
@@ -532,7 +533,7 @@ static int run(int argc, char **argv)
 		if (interrupted)
 			status = 128 + interrupted;
 	} else if (r.output) {
-		reel_cli_next("compare", r.run, r.output);
+		reel_terminal_next("compare", r.run, r.output);
 	}
 	clean_up(&r);
 	return status;

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "lib/calls.h"
-#include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
+#include "lib/terminal.h"
 
 #include "analyzer/compare/likeness.h"
 #include "record/record.h"
@@ -73,7 +74,7 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 			reel_num_bytes(a, (double)(h->file_total_bytes -
 						   h->hole_total_bytes)));
 	fputs(") rebuilt in ", stderr);
-	reel_cli_name(stderr, base ? base + 1 : sb->root);
+	reel_terminal_name(stderr, base ? base + 1 : sb->root);
 	say_cache(p, cache, files);
 	if (h->async)
 		fprintf(stderr,
@@ -120,7 +121,7 @@ static void print_difference(const struct plan *p,
 	       d->call, info ? info->name : "?");
 	if (d->name != PLAN_NONE) {
 		fputs(" '", stdout);
-		reel_cli_name(stdout, plan_name(p, d->name));
+		reel_terminal_name(stdout, plan_name(p, d->name));
 		putchar('\'');
 	}
 	fputs(" gave ", stdout);

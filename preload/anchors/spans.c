@@ -195,7 +195,7 @@ static int64_t marker_name(char *name, size_t room, const char *text, size_t n)
 	return detail;
 }
 
-bool shim_marker_slow(const char *path, size_t len)
+bool shim_marker(const char *path, size_t len)
 {
 	static const char begin[] = "/ioreel/begin/", end[] = "/ioreel/end/";
 	char name[NAME_BYTES + 1];

@@ -7,7 +7,12 @@
 
 #include "preload/core/shim.h"
 
-bool shim_marker_slow(const char *path, size_t len);
+/*
+ * Is @path a mark, and no file: "/ioreel/begin/NAME[/NUMBER]",
+ * "/ioreel/end/NAME"? Then its span has been recorded, and the call is not. For
+ * access() and stat() of a path that the kernel has read.
+ */
+bool shim_marker(const char *path, size_t len);
 
 /* A note "KEY=VALUE", cut at REEL_PATH_BYTES; none with a key of over 200. */
 void shim_note_text(const char *key, const char *value);
@@ -18,16 +23,5 @@ void shim_span_since(int span, int64_t detail, uint64_t since);
 /* Fetches that this thread has begun, and not ended. */
 extern _Thread_local uint32_t shim_fetching
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
-
-/*
- * Is @path a mark, and no file: "/ioreel/begin/NAME[/NUMBER]",
- * "/ioreel/end/NAME"? Then its span has been recorded, and the call is not. For
- * access() and stat() of a path that the kernel has read.
- */
-HOT bool shim_marker(const char *path, size_t len)
-{
-	return unlikely(len > 8 && !memcmp(path, "/ioreel/", 8)) &&
-	       shim_marker_slow(path, len);
-}
 
 #endif

@@ -19,7 +19,7 @@
 #include "schemas/ioreel.h"
 
 #include "preload/anchors/spans.h"
-#include "preload/core/elf_object.h"
+#include "preload/elf/object.h"
 #include "preload/core/symbols.h"
 
 #if defined(__x86_64__)

@@ -16,6 +16,7 @@
 #include "schemas/syscall.h"
 
 #include "preload/async/operations.h"
+#include "preload/core/memory.h"
 #include "preload/core/symbols.h"
 
 #define CMD_PREADV 7

@@ -14,11 +14,12 @@
 
 #include "schemas/syscall.h"
 
-#include "preload/core/decimal.h"
+#include "preload/core/encode.h"
 #include "preload/core/dlfcn_compat.h"
-#include "preload/core/elf_object.h"
+#include "preload/core/memory.h"
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
+#include "preload/elf/object.h"
 
 #pragma weak dladdr1 /* another C library's programs load us too */
 
@@ -51,25 +52,6 @@ struct table {
 
 int shim_async_used;
 static struct table *table;
-
-void *shim_wiped(void **at, size_t bytes)
-{
-	void *have = __atomic_load_n(at, __ATOMIC_ACQUIRE), *none = NULL;
-	long fresh;
-
-	if (likely(have))
-		return have;
-	fresh = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if ((unsigned long)fresh > -4096ul)
-		return NULL;
-	raw3(SYS_madvise, fresh, bytes, MADV_WIPEONFORK);
-	if (__atomic_compare_exchange_n(at, &none, (void *)fresh, false,
-					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		return (void *)fresh;
-	raw2(SYS_munmap, fresh, bytes);
-	return none;
-}
 
 static struct table *table_get(void)
 {
@@ -340,37 +322,6 @@ void shim_note(const char *key, uint64_t n)
 	text[at] = '\0';
 	ev.path = text;
 	shim_record_full(&ev, now, now, 0, 0);
-}
-
-/*
- * Where reading a process's memory is forbidden: the kernel looks whether it
- * can read a signal set before it finds that there is no such operation on it.
- */
-static bool word_readable(const void *p)
-{
-	uint64_t word;
-	struct iovec to = {&word, sizeof(word)};
-	struct iovec from = {(void *)(uintptr_t)p, sizeof(word)};
-	long r = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
-		      (long)&from, 1, 0);
-
-	if (r == (long)sizeof(word) || r == -EFAULT)
-		return r > 0;
-	return raw4(SYS_rt_sigprocmask, ~0u, p, NULL, 8) != -EFAULT;
-}
-
-bool shim_readable(const void *p, size_t n)
-{
-	uintptr_t from = (uintptr_t)p, to = from + n;
-
-	if (!n)
-		return true;
-	if (to < from)
-		return false;
-	for (uintptr_t at = from & ~7ul; at < to; at = (at | 4095) + 1)
-		if (!word_readable((const void *)at))
-			return false;
-	return true;
 }
 
 int64_t shim_async_iov(const void *iov, uint64_t n)

@@ -53,9 +53,6 @@ uint32_t shim_async_depth(enum reel_async by, uint64_t queue);
  * its ring; NULL: there are too many queues. */
 uint32_t *shim_async_place(enum reel_async by, uint64_t queue);
 
-/* Is the caller's memory at @p there? For what must be read before a call. */
-bool shim_readable(const void *p, size_t n);
-
 /* The bytes of @iov, or NONE where it cannot be read. */
 int64_t shim_async_iov(const void *iov, uint64_t n);
 
@@ -68,10 +65,6 @@ int64_t shim_async_iov(const void *iov, uint64_t n);
  */
 void *shim_find_from(const void *caller, const char *name, const void *own,
 		     const char *library, bool *quiet);
-
-/* Zeroed pages that a forked child finds zeroed, made at the first call and
- * kept in *@at; NULL: no memory. */
-void *shim_wiped(void **at, size_t bytes);
 
 /*
  * System calls made through syscall(). Before: 0 when the call is none of
@@ -93,9 +86,6 @@ void shim_uring_after(long nr, const long a[6], uint64_t start, uint64_t end,
 /* This thread has set a ring up: see its own system calls, if that was asked
  * for by IOREEL_COMPLETE=1. */
 void shim_dispatch_arm(void);
-/* This thread's system calls are not looked at between the two. */
-char shim_dispatch_pause(void);
-void shim_dispatch_resume(char selector);
 void shim_dispatch_ask(char **env); /* was it? as a process starts */
 
 /* mmap() of what may be a ring, and munmap(); wrap_map.c calls. */
@@ -108,9 +98,7 @@ void shim_libaio_finish(uint64_t ctx);
 /* A note "@key=@n" of the process. */
 void shim_note(const char *key, uint64_t n);
 
-/* The process ends: what was never told, mappings that are still there. Both
- * may be called more than once. */
+/* The process ends: what was never told. May be called more than once. */
 void shim_async_finish(void);
-void shim_maps_finish(void);
 
 #endif

@@ -17,6 +17,7 @@
 #include "schemas/syscall.h"
 
 #include "preload/async/operations.h"
+#include "preload/core/private_fds.h"
 #include "preload/core/symbols.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
@@ -24,8 +25,6 @@
 #define PR_SYS_DISPATCH_ON 1
 #endif
 #define USER_DISPATCH 2 /* si_code */
-#define ALLOW 0
-#define BLOCK 1
 
 #if defined(__x86_64__)
 
@@ -33,8 +32,6 @@ static int wanted;
 static struct {
 	uintptr_t from, len;
 } libc_text;
-static _Thread_local volatile char selector
-	__attribute__((tls_model("initial-exec")));
 
 /* What does not return here, or means the frame that it is made in. */
 static bool unmakeable(long nr, const long a[6])
@@ -73,7 +70,7 @@ static void on_sigsys(int sig, siginfo_t *info, void *context)
 	const long a[6] = {reg[REG_RDI], reg[REG_RSI], reg[REG_RDX],
 			   reg[REG_R10], reg[REG_R8],  reg[REG_R9]};
 
-	selector = ALLOW;
+	shim_selector = SHIM_DISPATCH_ALLOW;
 	if (info->si_code != USER_DISPATCH)
 		return;
 	if (unmakeable(nr, a)) {
@@ -81,7 +78,7 @@ static void on_sigsys(int sig, siginfo_t *info, void *context)
 		return;
 	}
 	reg[REG_RAX] = make(nr, a);
-	selector = BLOCK;
+	shim_selector = SHIM_DISPATCH_BLOCK;
 }
 
 static int find_libc(struct dl_phdr_info *info, size_t size, void *arg)
@@ -107,7 +104,8 @@ void shim_dispatch_arm(void)
 	struct sigaction old, ours = {.sa_flags = SA_SIGINFO | SA_RESTART};
 	int saved = errno;
 
-	if (likely(!wanted) || !libc_text.len || selector == BLOCK)
+	if (likely(!wanted) || !libc_text.len ||
+	    shim_selector == SHIM_DISPATCH_BLOCK)
 		return;
 	ours.sa_sigaction = on_sigsys;
 	if (sigaction(SIGSYS, NULL, &old) ||
@@ -115,26 +113,13 @@ void shim_dispatch_arm(void)
 		goto out; /* the program's own */
 	if (sigaction(SIGSYS, &ours, NULL))
 		goto out;
-	selector = ALLOW;
+	shim_selector = SHIM_DISPATCH_ALLOW;
 	if (raw6(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON,
-		 (long)libc_text.from, (long)libc_text.len, (long)&selector,
-		 0) == 0)
-		selector = BLOCK;
+		 (long)libc_text.from, (long)libc_text.len,
+		 (long)&shim_selector, 0) == 0)
+		shim_selector = SHIM_DISPATCH_BLOCK;
 out:
 	errno = saved;
-}
-
-char shim_dispatch_pause(void)
-{
-	char before = selector;
-
-	selector = ALLOW;
-	return before;
-}
-
-void shim_dispatch_resume(char before)
-{
-	selector = before;
 }
 
 void shim_dispatch_ask(char **env)
@@ -150,16 +135,6 @@ void shim_dispatch_ask(char **env)
 
 void shim_dispatch_arm(void)
 {
-}
-
-char shim_dispatch_pause(void)
-{
-	return ALLOW;
-}
-
-void shim_dispatch_resume(char before)
-{
-	(void)before;
 }
 
 void shim_dispatch_ask(char **env)

@@ -4,17 +4,8 @@
  */
 #include "preload/core/budget.h"
 
-#include <time.h>
-
 #include "preload/core/counters.h"
-
-uint64_t shim_real_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+#include "preload/core/window.h"
 
 /* Events may take three quarters; the rest is for counters. */
 #define EVENTS_SHARE(bytes) ((bytes) / 4 * 3)
@@ -42,8 +33,9 @@ static void look_at_budget(struct reel_counts *c)
 
 	if (room_for_events(c) && !load(&c->full_real_ns))
 		return;
-	__atomic_compare_exchange_n(&c->full_real_ns, &none, shim_real_ns(),
-				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&c->full_real_ns, &none,
+				    shim_clock_ns(CLOCK_REALTIME), false,
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	shim_counting_from_now();
 }
 

@@ -24,7 +24,4 @@ void shim_budget_window_gone(uint32_t head_bytes);
 /* Number of doublings of the interval: one for each halving of the free budget. */
 uint32_t shim_budget_level(void);
 
-/* CLOCK_REALTIME. */
-uint64_t shim_real_ns(void);
-
 #endif

@@ -10,12 +10,12 @@
 #include "schemas/replay_open.h"
 #include "schemas/syscall.h"
 
-#include "preload/anchors/spans.h"
-#include "preload/async/operations.h"
 #include "preload/core/block_io.h"
 #include "preload/core/counters.h"
-#include "preload/core/decimal.h"
+#include "preload/core/encode.h"
 #include "preload/core/dir.h"
+#include "preload/core/features.h"
+#include "preload/core/memory.h"
 #include "preload/core/path_filter.h"
 #include "preload/core/path_record.h"
 #include "preload/core/symbols.h"
@@ -89,7 +89,15 @@ void shim_cwd_changed(void)
 		shim_count(REEL_LOST_LIMIT, 1);
 }
 
-/* The same by the user's patterns, which are of whole paths. */
+/* The bytes of @path in front of its last part. */
+static size_t dir_bytes(const char *path, size_t len)
+{
+	while (len && path[len - 1] != '/')
+		len--;
+	return len;
+}
+
+/* Is @path excluded by the user's patterns, which are of whole paths? */
 static __attribute__((noinline)) bool is_excluded(const char *path, size_t len,
 						  bool reading)
 {
@@ -104,33 +112,39 @@ static __attribute__((noinline)) bool is_excluded(const char *path, size_t len,
 		return false;
 	if (shim.exclude && match_globs(shim.exclude, path, len))
 		return true;
-	return !shim.all && match_code(path, len, reading);
+	return !shim.all && match_path(path, len, dir_bytes(path, len),
+				       reading) == MATCH_CODE;
+}
+
+/* match_path(), after the trace's own directory and the user's patterns. */
+static enum match classify_path(const char *path, size_t len, size_t dir,
+				bool reading)
+{
+	if (shim_is_own_trace(path, len))
+		return MATCH_CODE;
+	if (unlikely(shim.globs))
+		return is_excluded(path, len, reading) ? MATCH_CODE
+						       : MATCH_DATA;
+	return shim.all ? MATCH_DATA : match_path(path, len, dir, reading);
 }
 
 bool shim_is_code(const char *path, size_t len, bool reading)
 {
-	if (len >= shim.dir_len && !memcmp(path, shim.dir, shim.dir_len) &&
-	    (path[shim.dir_len] == '/' || !path[shim.dir_len]))
-		return true; /* our own trace */
-	if (unlikely(shim.globs))
-		return is_excluded(path, len, reading);
-	return !shim.all && match_code(path, len, reading);
+	return classify_path(path, len, dir_bytes(path, len), reading) ==
+	       MATCH_CODE;
 }
 
-/* Is @ev's path code? Of one in a directory that is not known yet. */
-COLD static bool filtered_anew(struct shim_event *ev, bool reading)
+/* Is @ev's path code? The thread's previous path does not help. */
+static __attribute__((noinline)) bool filtered_anew(struct shim_event *ev,
+						    bool reading)
 {
-	const char *slash = strrchr(ev->path, '/');
-	size_t dir = slash ? (size_t)(slash - ev->path) + 1 : 0;
+	size_t len = strlen(ev->path), dir = dir_bytes(ev->path, len);
+	enum match match = classify_path(ev->path, len, dir, reading);
 
-	ev->path_len = (uint32_t)strlen(ev->path);
-	if (shim_is_code(ev->path, ev->path_len, reading))
-		return true;
-	if (!shim.globs && !shim.all && !shim.strict &&
-	    dir <= REEL_PATH_SHARED &&
-	    match_data_dir(ev->path, ev->path_len, dir))
+	ev->path_len = (uint32_t)len;
+	if (match == MATCH_DATA_DIR && !shim.strict && dir <= REEL_PATH_SHARED)
 		ev->data_dir = (uint32_t)dir + 1;
-	return false;
+	return match == MATCH_CODE;
 }
 
 static bool filtered(struct shim_event *ev, bool reading)
@@ -141,7 +155,7 @@ static bool filtered(struct shim_event *ev, bool reading)
 	if (unlikely(!shim_name_look(t, ev->path, &name)))
 		return filtered_anew(ev, reading);
 	ev->path_len = (uint32_t)name.len;
-	ev->data_dir = t->data_dir;
+	ev->data_dir = name.data_dir;
 	return false;
 }
 
@@ -500,7 +514,7 @@ static void record_names(struct shim_event *ev, uint64_t start, uint64_t end,
 		shim_count(REEL_CODE_CALLS, 1);
 		return;
 	}
-	if (unlikely(shim_hot.temps && both)) {
+	if (unlikely(shim_hot.tmp_files && both)) {
 		shim_tmp_renamed(ev->path);
 		shim_tmp_renamed(ev->path2); /* RENAME_EXCHANGE */
 	}
@@ -520,13 +534,22 @@ COLD static void record_below(struct shim_event *ev, uint64_t start,
 	record_names(ev, start, end, result, err);
 }
 
+/* "/ioreel/begin/NAME" or "/ioreel/end/NAME": a span marker and no file. */
+static bool is_marker(const char *path)
+{
+	size_t len = strlen(path);
+
+	return unlikely(len > 8 && !memcmp(path, "/ioreel/", 8)) &&
+	       shim_features_marker(path, len);
+}
+
 void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err)
 {
 	shim_name_as(ev);
 	if (unlikely(err) && !readable_names(ev, err))
 		ev->path = ev->path2 = ev->text = NULL; /* not ours to read */
-	else if (ev->path && shim_marker(ev->path, strlen(ev->path)))
+	else if (ev->path && is_marker(ev->path))
 		return;
 	else if (unlikely(shim_dir_below(ev->at, ev->path) ||
 			  shim_dir_below(ev->at2, ev->path2))) {

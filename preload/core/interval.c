@@ -54,8 +54,9 @@ static struct reel_counts *pace_of_job(void)
 
 	if (!__atomic_load_n(&c->counted_real_ns, __ATOMIC_RELAXED))
 		__atomic_compare_exchange_n(&c->counted_real_ns, &none,
-					    shim_real_ns(), false,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+					    shim_clock_ns(CLOCK_REALTIME),
+					    false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 	return c;
 }
 
@@ -63,7 +64,8 @@ static struct reel_counts *pace_of_job(void)
 static bool overdrawn(void)
 {
 	struct reel_counts *c = pace_of_job();
-	uint64_t now = shim_real_ns(), since = c->counted_real_ns;
+	uint64_t now = shim_clock_ns(CLOCK_REALTIME),
+		 since = c->counted_real_ns;
 
 	return __atomic_load_n(&c->counted_bytes, __ATOMIC_RELAXED) >
 	       PACE_START + (now > since ? now - since : 0) /

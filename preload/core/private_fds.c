@@ -24,9 +24,10 @@
 
 #include "schemas/syscall.h"
 
-#include "preload/async/operations.h"
 #include "preload/core/shim.h"
 #include "preload/core/types.h"
+
+_Thread_local volatile char shim_selector;
 
 struct limit {
 	uint64_t soft, hard;
@@ -121,14 +122,15 @@ void shim_signals_hold(struct shim_held *before)
 {
 	uint64_t most = ~(1ull << (SIGSYS - 1));
 
-	before->selector = shim_dispatch_pause();
+	before->selector = shim_selector;
+	shim_selector = SHIM_DISPATCH_ALLOW;
 	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &most, &before->signals, 8);
 }
 
 void shim_signals_release(const struct shim_held *before)
 {
 	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &before->signals, NULL, 8);
-	shim_dispatch_resume(before->selector);
+	shim_selector = before->selector;
 }
 
 bool shim_run_private_fds(bool (*fn)(void *), void *arg)

@@ -29,6 +29,16 @@ struct shim_held {
 	char selector;
 };
 
+/*
+ * Syscall user dispatch of this thread (--complete): BLOCK turns system calls
+ * from outside libc into SIGSYS, async/syscall_dispatch.c. Ours are made with
+ * ALLOW.
+ */
+#define SHIM_DISPATCH_ALLOW 0
+#define SHIM_DISPATCH_BLOCK 1
+extern _Thread_local volatile char shim_selector
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 void shim_signals_hold(struct shim_held *before);
 void shim_signals_release(const struct shim_held *before);
 

@@ -8,9 +8,11 @@
 
 #include "preload/core/block_io.h"
 #include "preload/core/counters.h"
+#include "preload/core/features.h"
 #include "preload/core/symbols.h"
 #include "preload/core/types.h"
-#include "preload/stacks/callsite.h"
+
+bool shim_sites;
 
 /* The directory of a relative path, as a descriptor id; 0: the cwd. One that is
  * not recorded has been put into the path, if it has a name. */
@@ -238,7 +240,7 @@ static __attribute__((noinline)) void record_named(const struct shim_event *ev,
 HOT void record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 		     int64_t result, int err)
 {
-	if (unlikely(shim_sites) && !shim_site(ev->call, end))
+	if (unlikely(shim_sites) && !shim_features_site(ev->call, end))
 		return;
 	if (ev->path || ev->path2 || ev->text)
 		record_named(ev, start, end, result, err);

@@ -45,9 +45,6 @@ extern struct shim_real real __attribute__((visibility("hidden")));
 #pragma GCC visibility push(hidden)
 COLD void shim_resolve(void *pointer, const char *name);
 void shim_resolve_all(void);
-
-/* Our wrapper of the libc function at @function, NULL: none. deepbind.c */
-void *shim_wrapper_of(void *function);
 #pragma GCC visibility pop
 
 #define NEED(fn)                                                               \

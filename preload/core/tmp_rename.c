@@ -65,7 +65,7 @@ void shim_tmp_made(int fd, uint32_t id, const char *path)
 	}
 	strcpy(t->path, len ? path : t->found);
 	__atomic_store_n(&desc[slot], id, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&shim_hot.temps, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shim_hot.tmp_files, 1, __ATOMIC_SEQ_CST);
 }
 
 void shim_tmp_renamed(const char *path)
@@ -134,8 +134,9 @@ void shim_tmp_closing(int fd, uint32_t id)
 		break;
 	}
 	/* In this order: one that is made meanwhile says so after us. */
-	__atomic_store_n(&shim_hot.temps, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shim_hot.tmp_files, 0, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < TEMPS; i++)
 		if (__atomic_load_n(&desc[i], __ATOMIC_SEQ_CST))
-			__atomic_store_n(&shim_hot.temps, 1, __ATOMIC_RELAXED);
+			__atomic_store_n(&shim_hot.tmp_files, 1,
+					 __ATOMIC_RELAXED);
 }

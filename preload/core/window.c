@@ -22,7 +22,6 @@
 #include "preload/core/budget.h"
 #include "preload/core/counters.h"
 #include "preload/core/private_fds.h"
-#include "preload/stacks/callsite.h"
 
 #define SLOT_FIRST_BYTES 8192 /* until the thread has filled it once */
 #define PROBES 8	      /* slots looked at for a dead owner */

@@ -59,40 +59,4 @@ HOT uint32_t shim_known(int fd)
 	return shim_is_desc(entry) ? entry : 0;
 }
 
-/* --- what syscall() has in common with the calls it makes ----------------- */
-
-/* @to (or a failure) now names what @fd, of entry @entry, does; wrap_files.c. */
-void shim_dupped(struct shim_event *ev, int fd, uint32_t entry, uint64_t start,
-		 uint64_t end, int to);
-void shim_fcntled(struct shim_event *ev, int fd, uint32_t entry, long arg,
-		  uint64_t start, uint64_t end, int result);
-/* One close record for each descriptor of the range that we know. */
-void shim_closed_range(unsigned int first, unsigned int last, uint64_t start);
-/* The working directory moved, to @fd's or (NOFD) a path's, or did not. */
-void shim_moved(struct shim_event *ev, int fd, uint64_t start, uint64_t end,
-		int result);
-void shim_memfd_made(const char *name, unsigned int flags, uint64_t start,
-		     uint64_t end, int fd); /* wrap_memory.c */
-
-/* A copy from the entry @from to @to; offsets are NULL or the caller's. */
-struct shim_copy {
-	uint32_t call;
-	uint32_t from, to;
-	int to_fd;
-	int64_t flags; /* NONE: it has none */
-	size_t len;
-	const off64_t *from_off, *to_off;
-};
-void shim_copied(const struct shim_copy *c, uint64_t start, uint64_t end,
-		 int64_t result); /* wrap_copy.c */
-
-/* --- streams: wrap_stdio.c -------------------------------------------------
- */
-
-/*
- * The stream is about to be closed: what no call told of it is recorded, and
- * its descriptor leaves the table. Its id, or 0: not recorded.
- */
-uint32_t shim_stream_closing(FILE *f);
-
 #endif

@@ -51,6 +51,10 @@ int64_t shim_map_touched(const struct shim_map *m);
 /* Record what a mapping was used for; @touched from before it went. */
 void shim_map_tell(const struct shim_map *m, int64_t touched, uint64_t end);
 
+/* The process ends: record mappings that are still there. May be called more
+ * than once. */
+void shim_maps_finish(void);
+
 /* --- the calls, made by @fn, in a process that records: wrap_map.c --------- */
 
 typedef void *shim_mmap_fn(void *addr, size_t len, int prot, int flags, int fd,

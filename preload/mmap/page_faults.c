@@ -18,6 +18,7 @@
 #include "schemas/syscall.h"
 
 #include "preload/async/operations.h"
+#include "preload/core/memory.h"
 #include "preload/core/symbols.h"
 #include "preload/mmap/mappings.h"
 

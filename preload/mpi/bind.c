@@ -16,7 +16,8 @@
 #include <string.h>
 
 #include "preload/anchors/spans.h"
-#include "preload/core/elf_object.h"
+#include "preload/elf/deepbind.h"
+#include "preload/elf/object.h"
 #include "preload/mpi/mpi.h"
 
 #define OBJECTS 4096
@@ -390,7 +391,7 @@ static bool find_library(struct shim_object *lib)
 	return false;
 }
 
-static void look(void)
+void shim_mpi_bind(void)
 {
 	struct look k = {0, 0, false};
 	bool had = bound.lib.base != 0;
@@ -433,32 +434,9 @@ static void look(void)
 		bind_object(&object[i]);
 }
 
-/*
- * Called by the start-up code of every object that is loaded after us, and of
- * those whose constructors come before ours: what these do is to be seen, too,
- * from when libc knows its environment.
- */
-EXPORT void __gmon_start__(void);
-EXPORT void __gmon_start__(void)
+void shim_mpi_bind_first(void)
 {
-	int saved = errno;
-
-	if (environ)
-		shim_start(environ);
-	if (shim_hot.on)
-		look();
-	errno = saved;
-}
-
-/* What was there before, where nothing called us: after process.c's
- * constructor, which comes first in the order of the objects. */
-__attribute__((constructor)) static void bind_first(void)
-{
-	int saved = errno;
-
-	if (shim_hot.on)
-		look();
+	shim_mpi_bind();
 	if (shim_hot.on && !bound.libraries)
 		shim_mpi_look_inside();
-	errno = saved;
 }

@@ -348,6 +348,16 @@ void shim_mpi_note_linked(void);
 /* The same, where the program's file says so and a launcher started it. */
 void shim_mpi_look_inside(void);
 
+/*
+ * Look for objects that were loaded since the last call and put our wrappers
+ * into their import slots. For the entry, as an object is initialised; the
+ * loader's lock is held. bind.c
+ */
+void shim_mpi_bind(void);
+
+/* The first time, for the objects of a program that has just started. */
+void shim_mpi_bind_first(void);
+
 /* The errno that an MPI error code becomes; 0 for success. */
 int shim_mpi_errno(int code);
 

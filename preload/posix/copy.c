@@ -7,6 +7,7 @@
  */
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
+#include "preload/posix/calls.h"
 
 /* What the kernel takes at most; callers that ask for all of it name more. */
 #define MOST_BYTES 0x7ffff000

@@ -10,6 +10,7 @@
 
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
+#include "preload/posix/calls.h"
 
 #define SHM_DIR "/dev/shm/"
 

@@ -19,6 +19,7 @@
 #include "preload/core/tmp_rename.h"
 #include "preload/core/window.h"
 #include "preload/core/wrap.h"
+#include "preload/posix/calls.h"
 
 /* Entered from a wrapper's first instructions. */
 #define ON static PLACED("name.2") __attribute__((noinline, aligned(64)))
@@ -187,7 +188,7 @@ static __attribute__((noinline)) int any_close(int fd)
 		/* EBADF is no event: daemons close a million numbers. */
 		return real.close(fd);
 	}
-	if (shim_hot.temps)
+	if (shim_hot.tmp_files)
 		shim_tmp_closing(fd, entry);
 	start = shim_clock();
 	r = real.close(fd);
@@ -206,7 +207,7 @@ ON int on_close(int fd)
 	if (unlikely(!shim_hot_clock() || shim_vforked()))
 		return any_close(fd);
 	entry = shim_fd_entry(fd);
-	if (unlikely(!shim_is_desc(entry) || shim_hot.temps))
+	if (unlikely(!shim_is_desc(entry) || shim_hot.tmp_files))
 		return any_close(fd);
 	shim_fd_leave(fd);
 	start = shim_ticks();

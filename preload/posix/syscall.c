@@ -15,10 +15,11 @@
 
 #include "preload/async/operations.h"
 #include "preload/core/counters.h"
-#include "preload/core/seccomp.h"
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
+#include "preload/exec/seccomp.h"
 #include "preload/mmap/mappings.h"
+#include "preload/posix/calls.h"
 
 enum how {
 	RECORD,

@@ -31,7 +31,6 @@ struct known {
 	uint32_t n;
 };
 
-bool shim_sites;
 static uint32_t every;
 static struct known *known;
 static int (*unwind)(void **, int);

@@ -14,9 +14,6 @@
  */
 void shim_sites_start(const char *every);
 
-/* Is it asked for? Then no record may take the short way. */
-extern bool shim_sites __attribute__((visibility("hidden")));
-
 /*
  * Before the record of @call that ends at @end: that of its site, if this one
  * is to have one. False: the call is the unwinder's own, no record of it.

@@ -8,11 +8,10 @@
 
 #include "schemas/syscall.h"
 
-#include "preload/async/operations.h"
 #include "preload/core/counters.h"
+#include "preload/core/memory.h"
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
-#include "preload/stacks/callsite.h"
 
 #define RUN_MOST 0x3fff /* calls in a record */
 #define RUN_TIMED 64	/* calls 2, 4, 8 ... and then each 64th are timed */

@@ -84,6 +84,12 @@ void stream_tell(const FILE *f, uint32_t desc);
 /* Before @f is closed. */
 void stream_closing(const FILE *f);
 
+/*
+ * The stream is about to be closed: what no call told of it is recorded, and
+ * its descriptor leaves the table. Its id, or 0: not recorded. wrap.c
+ */
+uint32_t shim_stream_closing(FILE *f);
+
 /* All streams are about to be flushed: what printf left in stdout. */
 void stream_flushing(void);
 void stream_flushed(void);

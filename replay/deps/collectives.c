@@ -36,7 +36,7 @@ struct collective {
 struct collectives {
 	struct deps *deps;
 	struct annotations *annotations;
-	struct reel_idmap index; /* comm, number -> collective */
+	struct reel_intmap index; /* comm, number -> collective */
 	struct collective *list;
 	uint32_t room;
 	uint64_t complete;
@@ -61,7 +61,7 @@ void collectives_free(struct collectives *c)
 		return;
 	for (uint32_t i = 0; i < c->index.used; i++)
 		free(c->list[i].member);
-	reel_idmap_fini(&c->index);
+	reel_intmap_fini(&c->index);
 	free(c->list);
 	free(c);
 }
@@ -179,7 +179,7 @@ static struct collective *collective_of(struct collectives *c,
 					struct reel_error *err)
 {
 	uint64_t key = (uint64_t)ev->arg << 36 ^ (uint64_t)ev->arg2;
-	uint32_t i = reel_idmap_get(&c->index, key, err);
+	uint32_t i = reel_intmap_get(&c->index, key, err);
 	struct collective *g;
 
 	if (i == REEL_NO_INDEX ||

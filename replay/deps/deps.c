@@ -75,8 +75,8 @@ void deps_free(struct deps *d)
 	}
 	free(d->inode);
 	path_tree_fini(&d->tree);
-	reel_idmap_fini(&d->pairs);
-	reel_idmap_fini(&d->numbers);
+	reel_intmap_fini(&d->pairs);
+	reel_intmap_fini(&d->numbers);
 	free(d->ofd);
 	free(d->path);
 	free(d->waited);
@@ -110,8 +110,8 @@ int deps_add(struct deps *d, const struct call_ref *before,
 
 	if (before->stream == JOB_NONE || before->stream == after->stream)
 		return 0;
-	i = reel_idmap_get(&d->pairs,
-			   (uint64_t)after->stream << 32 | before->stream, err);
+	i = reel_intmap_get(
+		&d->pairs, (uint64_t)after->stream << 32 | before->stream, err);
 	if (i == REEL_NO_INDEX || reel_array_reach(&d->waited, &d->waited_room,
 						   i, sizeof(*d->waited), err))
 		return -1;

@@ -34,8 +34,8 @@ static struct fd_number *number_of(struct deps *d, uint32_t process, int32_t fd,
 {
 	uint32_t known = d->numbers.used, i;
 
-	i = reel_idmap_get(&d->numbers, (uint64_t)process << 32 | (uint32_t)fd,
-			   err);
+	i = reel_intmap_get(&d->numbers, (uint64_t)process << 32 | (uint32_t)fd,
+			    err);
 	if (i == REEL_NO_INDEX || reel_array_reach(&d->number, &d->number_room,
 						   i, sizeof(*d->number), err))
 		return NULL;

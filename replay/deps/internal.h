@@ -82,10 +82,10 @@ struct deps {
 	struct inode_uses *inode; /* by inode */
 	uint32_t inode_room;
 	struct path_tree tree;
-	struct reel_idmap pairs; /* waiting stream, awaited stream -> waited */
-	uint32_t *waited;	 /* calls of it that are waited for already */
+	struct reel_intmap pairs; /* waiting stream, awaited stream -> waited */
+	uint32_t *waited;	  /* calls of it that are waited for already */
 	uint32_t waited_room;
-	struct reel_idmap numbers; /* process, fd -> number */
+	struct reel_intmap numbers; /* process, fd -> number */
 	struct fd_number *number;
 	uint32_t number_room;
 };

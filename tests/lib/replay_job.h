@@ -129,8 +129,8 @@ path_event(uint16_t call, uint32_t file, int error)
 	return ev;
 }
 
-__attribute__((unused)) static struct reel_event
-stat_event(uint32_t file, int64_t size_bytes)
+__attribute__((unused)) static struct reel_event stat_event(uint32_t file,
+							    int64_t size_bytes)
 {
 	struct reel_event ev = path_event(REEL_CALL_STAT, file, 0);
 

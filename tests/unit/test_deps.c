@@ -151,8 +151,7 @@ static void test_descriptors(void)
 	begin();
 	opened = play(0, open_event(ofd, 3, O_RDONLY));
 	play(0, PREAD(ofd, 3, 0, 10, 10));
-	r1 = play(1, timed(PREAD(ofd, 3, 0, 10, 10), clock_ns - 15,
-			   clock_ns));
+	r1 = play(1, timed(PREAD(ofd, 3, 0, 10, 10), clock_ns - 15, clock_ns));
 	ok(waits(1, r1, 0, opened) && all_waits() == 1,
 	   "overlapping calls do not wait for each other");
 	play(1, PREAD(ofd, 3, 0, 10, 10));
@@ -183,8 +182,8 @@ static void test_numbers(void)
 	begin();
 	play(0, open_event(ofd, 3, O_RDONLY));
 	ev = fd_event(REEL_CALL_CLOSE, ofd, 3);
-	opened = play(1, timed(open_event(ofd2, 3, O_RDONLY),
-			       ev.start_ns + 2, ev.start_ns + 4));
+	opened = play(1, timed(open_event(ofd2, 3, O_RDONLY), ev.start_ns + 2,
+			       ev.start_ns + 4));
 	closed = play(0, ev);
 	ok(waits(1, opened, 0, closed),
 	   "an open that ends before that close waits for it too");
@@ -196,8 +195,8 @@ static void test_numbers(void)
 	begin();
 	play(0, open_event(ofd, 3, O_RDONLY));
 	ev = fd_event(REEL_CALL_CLOSE, ofd, 3);
-	opened = play(1, timed(open_event(ofd2, 3, O_RDONLY),
-			       ev.start_ns + 1, ev.start_ns + 2));
+	opened = play(1, timed(open_event(ofd2, 3, O_RDONLY), ev.start_ns + 1,
+			       ev.start_ns + 2));
 	play(1, timed(fd_event(REEL_CALL_CLOSE, ofd2, 3), ev.start_ns + 3,
 		      ev.start_ns + 4));
 	closed = play(0, ev);
@@ -346,10 +345,10 @@ static void test_directories(void)
 
 	begin();
 	a = play(0, timed(path_event(REEL_CALL_RMDIR, dir, 0), 1000, 1100));
-	b = play(1, timed(path_event(REEL_CALL_STAT, below, ENOENT), 1050,
-			  1110));
-	c = play(2, timed(path_event(REEL_CALL_STAT, below, EACCES), 1060,
-			  1120));
+	b = play(1,
+		 timed(path_event(REEL_CALL_STAT, below, ENOENT), 1050, 1110));
+	c = play(2,
+		 timed(path_event(REEL_CALL_STAT, below, EACCES), 1060, 1120));
 	ok(waits(1, b, 0, a),
 	   "a call that overlaps the rmdir() and gets ENOENT waits for it");
 	ok(!waits(2, c, 0, a), "but not one that found the entry");
@@ -407,8 +406,8 @@ static void test_pending_changes(void)
 	begin();
 	play(2, path_event(REEL_CALL_STAT, file, ENOENT));
 	ev = open_event(ofd, 3, O_RDWR | O_CREAT);
-	b = play(1, timed(stat_event(file, 0), ev.start_ns + 2,
-			  ev.start_ns + 4));
+	b = play(1,
+		 timed(stat_event(file, 0), ev.start_ns + 2, ev.start_ns + 4));
 	a = play(0, ev);
 	ok(waits(1, b, 0, a), "a stat() waits for the creation around it");
 	end();
@@ -486,10 +485,10 @@ static void test_bytes(void)
 
 	begin();
 	play(0, open_event(ofd, 3, O_RDWR));
-	r = play(1, timed(open_event(ofd_again, 4, O_RDWR | O_TRUNC), 2000,
-			  2100));
-	t = play(2, timed(open_event(ofd_again, 5, O_RDWR | O_TRUNC), 2050,
-			  2150));
+	r = play(1,
+		 timed(open_event(ofd_again, 4, O_RDWR | O_TRUNC), 2000, 2100));
+	t = play(2,
+		 timed(open_event(ofd_again, 5, O_RDWR | O_TRUNC), 2050, 2150));
 	w = play(0, path_event(REEL_CALL_UNLINK, file, 0));
 	ok(waits(0, w, 1, r) && waits(0, w, 2, t) && !waits(2, t, 1, r),
 	   "unlink() waits for both of two changes that overlap");

@@ -85,13 +85,12 @@ static int note_initial(void *arg, const struct initial_file *f,
 					   : "file",
 			     (long long)f->size_bytes);
 	if (f->entries >= 0)
-		n += (size_t)snprintf(w->got + n, sizeof(w->got) - n, " of %lld",
-				      (long long)f->entries);
-	for (uint32_t i = 0; i < f->holes; i++)
 		n += (size_t)snprintf(w->got + n, sizeof(w->got) - n,
-				      " hole %lld+%lld",
-				      (long long)f->hole[i].at,
-				      (long long)f->hole[i].bytes);
+				      " of %lld", (long long)f->entries);
+	for (uint32_t i = 0; i < f->holes; i++)
+		n += (size_t)snprintf(
+			w->got + n, sizeof(w->got) - n, " hole %lld+%lld",
+			(long long)f->hole[i].at, (long long)f->hole[i].bytes);
 	if (f->denied)
 		snprintf(w->got + n, sizeof(w->got) - n, " denied");
 	return 0;

@@ -43,9 +43,9 @@ static void end(void)
 static uint32_t message(uint32_t stream, uint16_t id, int64_t bytes,
 			int64_t start_ns, int64_t end_ns)
 {
-	struct reel_event ev = timed(
-		io_event(id, ofd, 3, REEL_NO_OFFSET, 100, bytes), start_ns,
-		end_ns);
+	struct reel_event ev =
+		timed(io_event(id, ofd, 3, REEL_NO_OFFSET, 100, bytes),
+		      start_ns, end_ns);
 	struct call_ref call = next_call(stream, &ev);
 
 	ev.kind = REEL_KIND_PIPE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process does that ends our sight of it. */
-#ifndef PRELOAD_CORE_SECCOMP_H
-#define PRELOAD_CORE_SECCOMP_H
+#ifndef PRELOAD_EXEC_SECCOMP_H
+#define PRELOAD_EXEC_SECCOMP_H
 
 #include <stdbool.h>
 

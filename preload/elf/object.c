@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "preload/core/elf_object.h"
+#include "preload/elf/object.h"
 
 #include <string.h>
 #include <sys/mman.h>

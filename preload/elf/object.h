@@ -3,8 +3,8 @@
  * The loaded objects (the program, libraries), as far as symbols go: read where
  * the loader mapped them, as no name may be looked up by the loader itself.
  */
-#ifndef PRELOAD_CORE_ELF_OBJECT_H
-#define PRELOAD_CORE_ELF_OBJECT_H
+#ifndef PRELOAD_ELF_OBJECT_H
+#define PRELOAD_ELF_OBJECT_H
 
 #include <link.h>
 #include <stdbool.h>

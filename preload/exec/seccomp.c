@@ -6,7 +6,7 @@
  * is recorded is written before, and nothing is done any more after. A filter
  * that only lets calls fail may stay: what cannot be written is lost, counted.
  */
-#include "preload/core/seccomp.h"
+#include "preload/exec/seccomp.h"
 
 #include <link.h>
 #include <linux/audit.h>
@@ -16,12 +16,12 @@
 
 #include "schemas/syscall.h"
 
-#include "preload/async/operations.h"
+#include "preload/core/features.h"
+#include "preload/core/memory.h"
 #include "preload/core/private_fds.h"
 #include "preload/core/symbols.h"
 #include "preload/core/window.h"
 #include "preload/exec/traceable.h"
-#include "preload/stdio/stream.h"
 
 #define SPACES_MOST 16
 
@@ -126,9 +126,7 @@ enum reel_counter shim_confining(const void *filter)
 	shim_private_fds_forbid();
 	if (!shim_hot.on || shim_vfork_child() || !lethal(filter))
 		return 0;
-	shim_maps_finish();
-	shim_async_finish();
-	stream_finish(false);
+	shim_features_finish(SHIM_ENDING_CONFINED);
 	shim_untraced(REEL_UNTRACED_SECCOMP, "/proc/self/exe");
 	if (shim_process_ready()) {
 		shim_flush_all();

@@ -7,7 +7,7 @@
 . "$TOP/tests/lib/probe.sh"
 command -v strace >/dev/null || skip_all 'no strace'
 P=$T/seccomp
-cp "$O/tests/shim/core/seccomp" "$O/libioreel.so" .
+cp "$O/tests/shim/exec/seccomp" "$O/libioreel.so" .
 chmod 755 .
 
 # as_bare HOW: output and end, traced; record's lines are in lines.
