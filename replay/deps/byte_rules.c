@@ -42,15 +42,9 @@ int deps_on_truncate(struct deps *d, const struct reel_event *ev,
 
 static bool changes_bytes(const struct reel_event *ev)
 {
-	switch (ev->call) {
-	case REEL_CALL_FCLOSE:
-	case REEL_CALL_FFLUSH:
-	case REEL_CALL_FTRUNCATE:
-	case REEL_CALL_FALLOCATE:
-	case REEL_CALL_POSIX_FALLOCATE:
-		return true;
-	}
-	return ev->group == REEL_GROUP_WRITE;
+	return ev->group == REEL_GROUP_WRITE ||
+	       reel_call_traits(ev->call) &
+		       (REEL_TRAIT_FLUSHES | REEL_TRAIT_RESIZES);
 }
 
 static bool same_process(const struct deps *d, const struct call_ref *a,

@@ -153,25 +153,13 @@ static int add_waits(struct collectives *c, const struct collective *g,
 		     struct reel_error *err)
 {
 	const struct member *root = root_of(g);
+	unsigned int traits = reel_call_traits(g->call);
 
-	switch (g->call) {
-	case REEL_CALL_MPI_BCAST:
-	case REEL_CALL_MPI_SCATTER:
-	case REEL_CALL_MPI_SCATTERV:
-	case REEL_CALL_MPI_IBCAST:
-	case REEL_CALL_MPI_ISCATTER:
-	case REEL_CALL_MPI_ISCATTERV:
+	if (traits & REEL_TRAIT_FROM_ROOT)
 		return root ? add_waits_for_root(c, g, root, err) : 0;
-	case REEL_CALL_MPI_REDUCE:
-	case REEL_CALL_MPI_GATHER:
-	case REEL_CALL_MPI_GATHERV:
-	case REEL_CALL_MPI_IREDUCE:
-	case REEL_CALL_MPI_IGATHER:
-	case REEL_CALL_MPI_IGATHERV:
+	if (traits & REEL_TRAIT_TO_ROOT)
 		return root ? add_waits_of_root(c, g, root, err) : 0;
-	default:
-		return add_waits_all(c, g, err);
-	}
+	return add_waits_all(c, g, err);
 }
 
 static struct collective *collective_of(struct collectives *c,

@@ -11,22 +11,12 @@
 #include "replay/deps/internal.h"
 #include "replay/model/classify.h"
 
-/* Does the call use and move the position of the open file description? */
+/* Does the call move the position of the open file description? */
 static bool moves_position(const struct reel_event *ev)
 {
-	switch (ev->call) {
-	case REEL_CALL_PREAD:
-	case REEL_CALL_PREADV:
-	case REEL_CALL_PREADV2:
-	case REEL_CALL_PWRITE:
-	case REEL_CALL_PWRITEV:
-	case REEL_CALL_PWRITEV2:
-		return false;
-	}
-	if (is_mapped_access(ev->call))
-		return false;
-	return ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE ||
-	       ev->group == REEL_GROUP_SEEK || ev->call == REEL_CALL_READDIR;
+	return uses_position(ev) &&
+	       (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE ||
+		ev->group == REEL_GROUP_SEEK || ev->call == REEL_CALL_READDIR);
 }
 
 static struct fd_number *number_of(struct deps *d, uint32_t process, int32_t fd,

@@ -98,11 +98,7 @@ int64_t fsstate_offset(struct fsstate *fs, const struct reel_event *ev)
 			ev->arg != REEL_NO_OFFSET && ev->arg & O_APPEND ? 0 : 1;
 		return at;
 	}
-	if (ev->call == REEL_CALL_PREAD || ev->call == REEL_CALL_PREADV ||
-	    ev->call == REEL_CALL_PREADV2 || ev->call == REEL_CALL_PWRITE ||
-	    ev->call == REEL_CALL_PWRITEV || ev->call == REEL_CALL_PWRITEV2 ||
-	    ev->call == REEL_CALL_MMAP || is_mapped_access(ev->call) ||
-	    is_async(ev))
+	if (!uses_position(ev) || ev->call == REEL_CALL_MMAP || is_async(ev))
 		return at;
 	if (at == REEL_NO_OFFSET && *position)
 		at = *position - 1;
@@ -164,7 +160,7 @@ static void read_or_write(struct fsstate *fs, struct path_state *p,
 		return;
 	}
 	if (ev->result > 0 &&
-	    (ev->call == REEL_CALL_FGETS || ev->call == REEL_CALL_GETLINE))
+	    reel_call_traits(ev->call) & REEL_TRAIT_READS_LINE)
 		read_lines(fs, p, ev, err);
 	else if (short_at_end(p, ev))
 		fsstate_found_size(fs, p, end, true); /* the end of the file */

@@ -229,8 +229,7 @@ static void named_pipe_call(struct fsstate *fs, const struct reel_event *ev)
 
 	if (ev->kind != REEL_KIND_PIPE || !path || path[0] != '/' || ev->err)
 		return;
-	if (ev->call == REEL_CALL_MKFIFO || ev->call == REEL_CALL_MKFIFOAT ||
-	    ev->call == REEL_CALL_MKNOD || ev->call == REEL_CALL_MKNODAT) {
+	if (reel_call_traits(ev->call) & REEL_TRAIT_CREATES) {
 		fs->effects->file = fsstate_created(fs, ev->file);
 	} else if (ev->group == REEL_GROUP_OPEN) {
 		fs->effects->file = fsstate_found(fs, ev->file);
@@ -277,8 +276,8 @@ static uint32_t inode_of(const struct fsstate *fs, const struct reel_event *ev,
 		return 0;
 	if (ev->open && ev->group != REEL_GROUP_OPEN)
 		return inodes_of_open(in, ev->open, ev->file, err);
-	return ev->call == REEL_CALL_TRUNCATE || ev->call == REEL_CALL_LINK ||
-			       ev->call == REEL_CALL_LINKAT
+	return ev->call == REEL_CALL_TRUNCATE ||
+			       reel_call_traits(ev->call) & REEL_TRAIT_LINKS
 		       ? inodes_of_file(in, ev->file, err)
 		       : in->of_file[ev->file];
 }
@@ -343,6 +342,7 @@ int fsstate_event(struct fsstate *fs, const struct reel_event *given,
 {
 	struct reel_event at = *given;
 	const struct reel_event *ev = &at;
+	unsigned int traits = reel_call_traits(given->call);
 
 	at.offset = fsstate_offset(fs, given);
 	at.file = behind_link(fs, given);
@@ -361,42 +361,20 @@ int fsstate_event(struct fsstate *fs, const struct reel_event *given,
 	}
 	if (!is_probe(ev->call))
 		fsstate_path(fs, given->file)->used = true;
-	switch (ev->call) {
-	case REEL_CALL_RENAME:
-	case REEL_CALL_RENAMEAT:
-	case REEL_CALL_RENAMEAT2:
-	case REEL_CALL_LINK:
-	case REEL_CALL_LINKAT:
+	if (traits & (REEL_TRAIT_RENAMES | REEL_TRAIT_LINKS))
 		fsstate_rename(fs, ev, out);
-		break;
-	case REEL_CALL_MKDIR:
-	case REEL_CALL_MKDIRAT:
-	case REEL_CALL_SYMLINK:
-	case REEL_CALL_SYMLINKAT:
-	case REEL_CALL_MKFIFO:
-	case REEL_CALL_MKFIFOAT:
-	case REEL_CALL_MKNOD:
-	case REEL_CALL_MKNODAT:
+	else if (traits & REEL_TRAIT_CREATES)
 		out->file = create_call(fs, ev);
-		break;
-	case REEL_CALL_UNLINKAT:
-	case REEL_CALL_UNLINK:
-	case REEL_CALL_REMOVE:
-	case REEL_CALL_RMDIR:
-	case REEL_CALL_SHM_UNLINK:
+	else if (traits & REEL_TRAIT_REMOVES)
 		out->file = remove_call(fs, ev, err);
-		break;
-	case REEL_CALL_TRUNCATE:
+	else if (ev->call == REEL_CALL_TRUNCATE)
 		out->file = truncate_call(fs, ev, err);
-		break;
-	default:
-		if (ev->group == REEL_GROUP_OPEN)
-			out->file = open_call(fs, ev);
-		else if (ev->fd >= 0)
-			fsstate_fd_call(fs, ev, err);
-		else
-			out->file = stat_call(fs, ev, err);
-	}
+	else if (ev->group == REEL_GROUP_OPEN)
+		out->file = open_call(fs, ev);
+	else if (ev->fd >= 0)
+		fsstate_fd_call(fs, ev, err);
+	else
+		out->file = stat_call(fs, ev, err);
 	out->dir = fsstate_path(fs, ev->file)->dir;
 	count_external(fs, ev);
 	if (update_inodes(fs, ev, out, err))

@@ -152,8 +152,7 @@ int lines_event(struct lines *l, const struct reel_event *ev, bool changed,
 		return 0;
 	if (ev->group == REEL_GROUP_OPEN || !l->of_open[ev->open])
 		l->of_open[ev->open] = generation_of(l, ev->file);
-	if (!changed ||
-	    (ev->call != REEL_CALL_FGETS && ev->call != REEL_CALL_GETLINE) ||
+	if (!changed || !(reel_call_traits(ev->call) & REEL_TRAIT_READS_LINE) ||
 	    ev->result <= 0 || ev->offset < 0 || ev->offset > INT64_MAX / 4 ||
 	    ev->result > INT64_MAX / 4)
 		return 0;

@@ -200,9 +200,7 @@ void fsstate_check_o_creat(struct fsstate *fs, const struct reel_event *ev)
 
 	if (!p->o_creat || ev->err)
 		return;
-	if (ev->call == REEL_CALL_FTRUNCATE ||
-	    ev->call == REEL_CALL_FALLOCATE ||
-	    ev->call == REEL_CALL_POSIX_FALLOCATE ||
+	if (reel_call_traits(ev->call) & REEL_TRAIT_RESIZES ||
 	    size_exactly(ev) <= p->written)
 		p->o_creat = false;
 	if (!p->o_creat || size_at_least(ev) <= p->written)

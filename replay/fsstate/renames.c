@@ -83,7 +83,7 @@ static void rename_failed(struct fsstate *fs, const struct reel_event *ev)
 void fsstate_rename(struct fsstate *fs, const struct reel_event *ev,
 		    struct effects *out)
 {
-	bool link = ev->call == REEL_CALL_LINK || ev->call == REEL_CALL_LINKAT;
+	bool link = reel_call_traits(ev->call) & REEL_TRAIT_LINKS;
 	struct path_state *p = fsstate_path(fs, ev->file),
 			  *q = fsstate_path(fs, ev->file2);
 	struct path_state old;

@@ -258,7 +258,7 @@ static uint16_t flags_of(const struct reel_event *ev)
 		flags |= PLAN_F_MESSAGE;
 	if (is_async(ev))
 		flags |= PLAN_F_ASYNC;
-	if (ev->call == REEL_CALL_FGETS || ev->call == REEL_CALL_GETLINE)
+	if (reel_call_traits(ev->call) & REEL_TRAIT_READS_LINE)
 		flags |= PLAN_F_LINES;
 	return flags;
 }
