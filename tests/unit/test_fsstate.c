@@ -23,7 +23,8 @@ static struct inodes inodes;
 static struct fsstate *fsstate;
 static struct effects effects; /* of the last event */
 
-static uint32_t top, dir, sub, below, file, file2, ofd, ofd2, ofd_dir;
+static uint32_t top, dir, sub, below, file, file2, ofd, ofd2, ofd_dir,
+	ofd_again;
 
 static void begin(void)
 {
@@ -38,6 +39,7 @@ static void begin(void)
 	ofd = job_add_open(file, O_RDWR);
 	ofd2 = job_add_open(file2, O_RDWR);
 	ofd_dir = job_add_open(dir, O_RDONLY);
+	ofd_again = job_add_open(file, O_RDWR);
 	job_ready();
 	if (listings_new(&listings, &job, &annotations, &err) ||
 	    inodes_init(&inodes, &job, &err) ||
@@ -61,10 +63,10 @@ static void play(struct reel_event ev)
 		abort();
 }
 
-/* The initial state of a path, as text: "-", or kind, size, entries, holes. */
+/* The initial state of a path, as text: "-", or kind, size and the rest. */
 struct wanted {
 	const char *path;
-	char got[64];
+	char got[128];
 };
 
 static int note_initial(void *arg, const struct initial_file *f,
@@ -76,23 +78,30 @@ static int note_initial(void *arg, const struct initial_file *f,
 	(void)e;
 	if (f->path_bytes != n || memcmp(f->path, w->path, n))
 		return 0;
-	n = (size_t)snprintf(w->got, sizeof(w->got), "%s%s %lld",
-			     f->link ? "link to " : "",
-			     f->loop	   ? "itself"
-			     : f->dangling ? "nothing"
-			     : f->dir	   ? "dir"
-			     : f->fifo	   ? "fifo"
-					   : "file",
-			     (long long)f->size_bytes);
+	n = 0;
+	if (f->link)
+		n += (size_t)snprintf(w->got, sizeof(w->got),
+				      "link of %lld to ",
+				      (long long)f->link_bytes);
+	n += (size_t)snprintf(w->got + n, sizeof(w->got) - n, "%s %lld%s%s",
+			      f->loop	    ? "itself"
+			      : f->dangling ? "nothing"
+			      : f->dir	    ? "dir"
+			      : f->fifo	    ? "fifo"
+					    : "file",
+			      (long long)f->size_bytes,
+			      f->denied ? " denied" : "",
+			      f->exec ? " exec" : "");
 	if (f->entries >= 0)
+		n += (size_t)snprintf(w->got + n, sizeof(w->got) - n, " of %d",
+				      (int)f->entries);
+	for (uint32_t i = 0; i < f->lines; i++)
 		n += (size_t)snprintf(w->got + n, sizeof(w->got) - n,
-				      " of %lld", (long long)f->entries);
+				      " line %d", (int)f->line[i]);
 	for (uint32_t i = 0; i < f->holes; i++)
 		n += (size_t)snprintf(
 			w->got + n, sizeof(w->got) - n, " hole %lld+%lld",
 			(long long)f->hole[i].at, (long long)f->hole[i].bytes);
-	if (f->denied)
-		snprintf(w->got + n, sizeof(w->got) - n, " denied");
 	return 0;
 }
 
@@ -157,6 +166,78 @@ static void test_existence(void)
 	end();
 }
 
+/* The kind of a path, from calls that only some kinds allow. */
+static void test_kinds(void)
+{
+	struct reel_event ev;
+
+	begin();
+	play(path_event(REEL_CALL_MKDIR, file, EEXIST));
+	initial("/d/file", "dir 0",
+		"EEXIST of mkdir(): most likely a directory");
+	play(stat_event(file, 100));
+	initial("/d/file", "file 100", "unless stat() finds a file");
+	play(path_event(REEL_CALL_MKDIR, file2, EEXIST));
+	play(open_event(ofd2, 3, O_WRONLY));
+	initial("/d/file2", "file 0", "or open() can write it");
+	end();
+
+	begin();
+	play(open_event(ofd, 3, O_RDONLY | O_DIRECTORY));
+	initial("/d/file", "dir 0", "O_DIRECTORY opens a directory");
+	play(path_event(REEL_CALL_STAT, file2, 0));
+	initial("/d/file2", "dir 0", "stat() without a size: a directory");
+	ok(!fsstate_is_used(fsstate, file2), "which is only probed");
+	play(path_event(REEL_CALL_UNLINK, file2, 0));
+	ok(fsstate_not_dir(fsstate, file2), "unless unlink() removes it");
+	initial("/d/file2", "file 0", "as a file");
+	ok(fsstate_is_used(fsstate, file), "an open is a use");
+	end();
+
+	begin();
+	play(stat_event(below, 5));
+	initial("/d/dir/sub", "dir 0", "a path above another is a directory");
+	job.open[ofd2].file = sub;
+	play(open_event(ofd2, 3, O_WRONLY));
+	initial("/d/dir/sub", "link of 0 to dir 0",
+		"or a link, when open() can write it");
+	end();
+
+	begin();
+	ev = path_event(REEL_CALL_ACCESS, file, 0);
+	ev.arg = X_OK;
+	play(ev);
+	initial("/d/file", "file 0 exec", "access() found it executable");
+	play(READ(ofd2, 0, 0, 100, 100));
+	initial("/d/file2", "file 100", "an inherited descriptor: it existed");
+	ev = fd_event(REEL_CALL_READDIR, ofd_dir, 1);
+	ev.result = 1;
+	play(ev);
+	initial("/d/dir", "dir 0", "the same of a directory");
+	end();
+}
+
+static struct reel_event fifo_event(struct reel_event ev)
+{
+	ev.kind = REEL_KIND_PIPE;
+	return ev;
+}
+
+static void test_fifos(void)
+{
+	begin();
+	play(fifo_event(open_event(ofd, 3, O_RDONLY)));
+	ok(effects.file == EFFECT_USE, "an open of a named pipe is a use");
+	initial("/d/file", "fifo 0", "which existed");
+	play(fifo_event(path_event(REEL_CALL_UNLINK, file, 0)));
+	ok(effects.file == EFFECT_REMOVE, "unlink() removes it");
+	play(fifo_event(path_event(REEL_CALL_MKFIFO, file2, 0)));
+	ok(effects.file == EFFECT_CREATE, "mkfifo() creates one");
+	play(fifo_event(open_event(ofd2, 3, O_RDONLY)));
+	initial("/d/file2", "-", "which did not exist");
+	end();
+}
+
 /* Changes that no call of the job made. */
 static void test_external(void)
 {
@@ -173,6 +254,16 @@ static void test_external(void)
 	ok(!effects.appeared && !effects.vanished, "found twice: no change");
 	play(open_event(ofd, 3, O_RDWR | O_CREAT | O_EXCL));
 	ok(effects.vanished, "O_EXCL created a path that had been found");
+	end();
+
+	begin();
+	play(path_event(REEL_CALL_STAT, below, ENOENT));
+	play(stat_event(below, 200));
+	initial("/d/dir/sub/below", "-", "ENOENT, then found: not initial");
+	initial("/d/dir/sub", "dir 0", "but its directory is");
+	play(path_event(REEL_CALL_STAT, file, ENOENT));
+	play(path_event(REEL_CALL_STAT, file, 0));
+	ok(effects.appeared && effects.dir, "a directory appeared");
 	end();
 }
 
@@ -207,10 +298,62 @@ static void test_sizes(void)
 	end();
 
 	begin();
+	play(stat_event(file, 100));
+	play(open_event(ofd, 3, O_RDWR | O_TRUNC));
+	ok(effects.file == EFFECT_TRUNCATE, "O_TRUNC truncates");
+	play(stat_event(file, 7));
+	initial("/d/file", "file 100", "its initial size is that before");
+	play(path_event(REEL_CALL_TRUNCATE, file2, 0));
+	play(stat_event(file2, 10));
+	initial("/d/file2", "file 0", "none is known after a truncate()");
+	end();
+
+	begin();
+	play(open_event(ofd, 3, O_RDWR));
+	play(fd_event(REEL_CALL_FTRUNCATE, ofd, 3));
+	play(stat_event(file, 50));
+	initial("/d/file", "file 0", "nor after an ftruncate()");
+	play(open_event(ofd2, 4, O_RDWR));
+	play(io_event(REEL_CALL_MAP_WRITE, ofd2, 4, 0, 4096, 4096));
+	play(stat_event(file2, 50));
+	initial("/d/file2", "file 0", "nor after a write to a mapping");
+	end();
+
+	begin();
+	play(open_event(ofd, 3, O_RDONLY));
+	ev = fd_event(REEL_CALL_FSTAT, ofd, 3);
+	ev.pos = 60;
+	play(ev);
+	initial("/d/file", "file 60", "the size of fstat()");
+	ev = open_event(ofd2, 4, O_WRONLY | O_APPEND);
+	ev.pos = 0;
+	play(stat_event(file2, 30));
+	play(ev);
+	initial("/d/file2", "file 0", "an O_APPEND open at 0: it was empty");
+	end();
+
+	begin();
 	ev = open_event(ofd, 3, O_WRONLY | O_APPEND);
 	ev.pos = 70;
 	play(ev);
 	initial("/d/file", "file 70", "the position of an O_APPEND open");
+	end();
+
+	begin();
+	play(open_event(ofd, 3, O_RDONLY));
+	ev = fd_event(REEL_CALL_LSEEK, ofd, 3);
+	ev.arg = SEEK_SET;
+	ev.offset = ev.result = 1000;
+	play(ev);
+	play(READ(ofd, 3, REEL_NO_OFFSET, 100, 30));
+	initial("/d/file", "file 1030", "an unknown offset follows a seek");
+	end();
+
+	begin();
+	play(open_event(ofd, 3, O_RDONLY));
+	play(io_event(REEL_CALL_FGETS, ofd, 3, 0, 100, 10));
+	play(io_event(REEL_CALL_FGETS, ofd, 3, 10, 5, 5));
+	initial("/d/file", "file 15 line 9", "the lines that fgets() read");
 	end();
 
 	begin();
@@ -261,6 +404,14 @@ static void test_o_creat(void)
 
 	begin();
 	play(open_event(ofd, 3, O_RDWR | O_CREAT));
+	play(READ(ofd, 3, 0, 50, 50));
+	play(READ(ofd, 3, 50, 100, 20));
+	play(stat_event(file, 900));
+	initial("/d/file", "file 70", "its size is that of later reads");
+	end();
+
+	begin();
+	play(open_event(ofd, 3, O_RDWR | O_CREAT));
 	play(READ(ofd, 3, 0, 100, 0));
 	play(READ(ofd, 3, 0, 100, 100));
 	initial("/d/file", "-", "bytes after an EOF at 0: written meanwhile");
@@ -275,6 +426,8 @@ static void test_o_creat(void)
 	begin();
 	play(open_event(ofd, 3, O_RDWR | O_TMPFILE));
 	ok(effects.file == EFFECT_NONE, "O_TMPFILE has no effect on a path");
+	play(WRITE(ofd, 3, 0, 100));
+	play(READ(ofd, 3, 0, 100, 100));
 	initial("/d/file", "-", "and no initial file");
 	end();
 }
@@ -283,6 +436,7 @@ static void test_o_creat(void)
 
 static void test_renames(void)
 {
+	struct reel_event ev;
 	uint32_t inode;
 
 	begin();
@@ -313,6 +467,58 @@ static void test_renames(void)
 	end();
 
 	begin();
+	play(open_event(ofd, 3, O_RDWR));
+	inode = effects.inode;
+	play(two_path_event(REEL_CALL_RENAME, file, file2, 0));
+	play(READ(ofd, 3, 0, 100, 30));
+	initial("/d/file", "file 30", "the size of a file renamed while open");
+	play(open_event(ofd, 5, O_RDWR | O_CREAT | O_EXCL));
+	ok(effects.inode != inode && inodes.path[inode] == file2,
+	   "a new file of the old path has another inode");
+	end();
+
+	begin();
+	play(two_path_event(REEL_CALL_RENAME, file, file2, 0));
+	play(open_event(ofd2, 3, O_RDWR));
+	play(WRITE(ofd2, 3, 0, 10));
+	play(READ(ofd2, 3, 10, 100, 50));
+	initial("/d/file", "file 0", "no size from reads after a write");
+	end();
+
+	begin();
+	play(stat_event(file, 40 * MIB));
+	play(two_path_event(REEL_CALL_RENAME, file, file2, 0));
+	play(open_event(ofd2, 3, O_RDONLY));
+	play(READ(ofd2, 3, 0, MIB, MIB));
+	initial("/d/file", "file 41943040 hole 1572864+40370176",
+		"a read by the new path uses parts of the file");
+	end();
+
+	begin();
+	play(open_event(ofd, 3, O_RDONLY));
+	inode = effects.inode;
+	play(open_event(ofd2, 4, O_RDONLY));
+	ev = two_path_event(REEL_CALL_RENAMEAT2, file, file2, 0);
+	ev.arg = RENAME_EXCHANGE;
+	play(ev);
+	ok(effects.file == EFFECT_CREATE && effects.file2 == EFFECT_CREATE,
+	   "RENAME_EXCHANGE creates both paths");
+	play(READ(ofd, 3, 0, 100, 11));
+	play(READ(ofd2, 4, 0, 100, 22));
+	initial("/d/file", "file 11",
+		"the size of the first, in its new place");
+	initial("/d/file2", "file 22", "and of the second");
+	play(open_event(ofd2, 5, O_RDONLY));
+	is(effects.inode, inode, "the paths have exchanged their inodes");
+	end();
+
+	begin();
+	play(two_path_event(REEL_CALL_RENAME, file, file2, ENOTEMPTY));
+	initial("/d/file2", "dir 0", "ENOTEMPTY is about the target");
+	initial("/d/file", "file 0", "of a source that existed");
+	end();
+
+	begin();
 	play(stat_event(file, 11));
 	play(stat_event(file2, 22));
 	play(two_path_event(REEL_CALL_RENAMEAT2, file, file2, 0));
@@ -327,8 +533,21 @@ static void test_links(void)
 	begin();
 	play(path_event(REEL_CALL_STAT, file, ENOENT));
 	play(path_event(REEL_CALL_LSTAT, file, 0));
-	initial("/d/file", "link to nothing 0",
+	initial("/d/file", "link of 0 to nothing 0",
 		"stat() misses it, lstat() finds it: a dangling link");
+	end();
+
+	begin();
+	play(path_event(REEL_CALL_LSTAT, file, 0));
+	play(path_event(REEL_CALL_STAT, file, ENOENT));
+	initial("/d/file", "link of 0 to nothing 0", "the same in other order");
+	ok(!effects.vanished, "it did not vanish");
+	end();
+
+	begin();
+	play(two_path_event(REEL_CALL_SYMLINK, file, file2, 0));
+	play(stat_event(file, 33));
+	initial("/d/file2", "file 33", "a path is followed to its target");
 	end();
 
 	begin();
@@ -336,9 +555,9 @@ static void test_links(void)
 	ev.result = 7;
 	play(ev);
 	play(stat_event(file, 5));
-	initial("/d/file", "link to file 5", "readlink() and a size");
+	initial("/d/file", "link of 7 to file 5", "readlink() and a size");
 	play(path_event(REEL_CALL_STAT, file2, ELOOP));
-	initial("/d/file2", "link to itself 0", "ELOOP: a link to itself");
+	initial("/d/file2", "link of 0 to itself 0", "ELOOP: a link to itself");
 	end();
 
 	begin();
@@ -396,6 +615,49 @@ static void test_listings(void)
 	end();
 }
 
+/* Listings of a directory that the job, or another program, changed. */
+static void test_entries(void)
+{
+	begin();
+	play(open_event(ofd_dir, 3, O_RDONLY | O_DIRECTORY));
+	play(listed(7));
+	play(listed(0));
+	play(stat_event(sub, 5));
+	play(path_event(REEL_CALL_UNLINK, sub, 0));
+	play(listed(6));
+	play(listed(0));
+	is(annotated(ANNOTATION_ENTRIES), 0, "an unlink() removes an entry");
+	play(path_event(REEL_CALL_STAT, sub, ENOENT));
+	play(stat_event(sub, 5));
+	play(listed(7));
+	play(listed(0));
+	is(annotated(ANNOTATION_ENTRIES), 0, "an external file is an entry");
+	play(path_event(REEL_CALL_RMDIR, dir, 0));
+	is(annotated(ANNOTATION_ENTRIES), 1, "placeholders go before rmdir()");
+	is(annotations.list[0].ns, 2, "all but two entries");
+	end();
+
+	begin();
+	play(path_event(REEL_CALL_MKDIR, dir, 0));
+	play(open_event(ofd_dir, 3, O_RDONLY | O_DIRECTORY));
+	play(listed(2));
+	play(listed(0));
+	is(annotated(ANNOTATION_ENTRIES), 0, "a new directory has two entries");
+	play(listed(3));
+	play(listed(0));
+	play(listed(3));
+	play(listed(0));
+	is(annotated(ANNOTATION_ENTRIES), 1, "a third one is external, once");
+	end();
+
+	begin();
+	play(open_event(ofd_dir, 3, O_RDONLY | O_DIRECTORY));
+	play(listed(5));
+	play(fd_event(REEL_CALL_CLOSEDIR, ofd_dir, 3));
+	initial("/d/dir", "dir 0 of 5", "an unfinished listing counts");
+	end();
+}
+
 static void test_disk_bytes(void)
 {
 	begin();
@@ -411,13 +673,32 @@ static void test_disk_bytes(void)
 	   "bytes of a removed file make room");
 	play(WRITE(ofd2, 4, 700, 700));
 	is(fsstate_peak_disk_bytes(fsstate), 1400, "the peak counts");
+	play(open_event(ofd2, 4, O_RDWR | O_TRUNC));
+	play(WRITE(ofd2, 4, 0, 1400));
+	is(fsstate_peak_disk_bytes(fsstate), 1400, "O_TRUNC makes room");
+	end();
+
+	begin();
+	play(open_event(ofd, 3, O_RDWR | O_CREAT | O_TRUNC));
+	play(WRITE(ofd, 3, 0, 1000));
+	play(open_event(ofd2, 4, O_RDWR | O_CREAT | O_TRUNC));
+	play(WRITE(ofd2, 4, 0, 500));
+	play(two_path_event(REEL_CALL_RENAME, file2, file, 0));
+	play(open_event(ofd2, 5, O_RDWR | O_CREAT | O_EXCL));
+	play(WRITE(ofd2, 5, 0, 1000));
+	is(fsstate_peak_disk_bytes(fsstate), 1500,
+	   "a rename() frees the replaced file");
+	play(WRITE(ofd2, 5, 1000, 100));
+	is(fsstate_peak_disk_bytes(fsstate), 1600,
+	   "and moves the other's bytes");
 	end();
 }
 
 /* Lines that the job reads in bytes that it wrote. */
 static void test_written_lines(void)
 {
-	struct reel_event wrote;
+	struct reel_event wrote, wrote2;
+
 	const int64_t *at = NULL;
 
 	begin();
@@ -433,17 +714,36 @@ static void test_written_lines(void)
 	is(fsstate_written_lines(fsstate, &wrote, &at), 0,
 	   "none in bytes that are not read");
 	end();
+
+	begin();
+	play(open_event(ofd, 3, O_RDWR | O_CREAT | O_TRUNC));
+	wrote = WRITE(ofd, 3, 0, 30);
+	play(wrote);
+	play(io_event(REEL_CALL_FGETS, ofd, 3, 0, 100, 10));
+
+	play(open_event(ofd_again, 4, O_RDWR | O_TRUNC));
+	wrote2 = WRITE(ofd_again, 4, 0, 30);
+	play(wrote2);
+	play(io_event(REEL_CALL_FGETS, ofd_again, 4, 0, 100, 25));
+	ok(fsstate_written_lines(fsstate, &wrote, &at) == 1 && at[0] == 9,
+	   "the lines before a truncation");
+	ok(fsstate_written_lines(fsstate, &wrote2, &at) == 1 && at[0] == 24,
+	   "and those after it are apart");
+	end();
 }
 
 int main(void)
 {
 	test_existence();
+	test_kinds();
+	test_fifos();
 	test_external();
 	test_sizes();
 	test_o_creat();
 	test_renames();
 	test_links();
 	test_listings();
+	test_entries();
 	test_disk_bytes();
 	test_written_lines();
 	return done();
