@@ -529,7 +529,7 @@ static void test_bytes(void)
 /* Reads and writes that overlap: the result proves the order. */
 static void test_append_order(void)
 {
-	uint32_t r, w;
+	uint32_t r, w, first;
 
 	begin();
 	play(0, open_event(ofd, 3, O_RDWR));
@@ -554,11 +554,69 @@ static void test_append_order(void)
 	r = play(1, timed(PREAD(ofd, 3, 0, 100, 50), 2020, 2040));
 	ok(waits(1, r, 0, w), "the same when the write ends first");
 	end();
+
+	begin();
+	play(0, open_event(ofd, 3, O_RDWR));
+	w = play(0, timed(PWRITE(ofd, 3, 0, 50), 2015, 2030));
+	r = play(1, timed(PREAD(ofd, 3, 0, 100, 0), 2010, 2040));
+	ok(waits(0, w, 1, r), "and for EOF");
+	end();
+
+	begin();
+	play(0, open_event(ofd, 3, O_RDWR));
+	first = play(0, timed(PWRITE(ofd, 3, 0, 50), 2010, 2020));
+	w = play(0, timed(PWRITE(ofd, 3, 50, 50), 2021, 2030));
+	r = play(1, timed(PREAD(ofd, 3, 0, 100, 50), 2005, 2040));
+	ok(waits(1, r, 0, first) && !waits(1, r, 0, w) && waits(0, w, 1, r),
+	   "a read between two writes waits for one, and the other for it");
+	end();
+
+	begin();
+	play(0, open_event(ofd, 3, O_RDWR));
+	first = play(1, timed(PREAD(ofd, 3, 0, 100, 0), 2000, 2010));
+	play(1, timed(PREAD(ofd, 3, 0, 100, 0), 2011, 2020));
+	r = play(1, timed(PREAD(ofd, 3, 0, 100, 0), 2021, 2030));
+	w = play(0, timed(PWRITE(ofd, 3, 0, 50), 2015, 2050));
+	ok(waits(0, w, 1, r) && !waits(0, w, 1, first),
+	   "of reads that poll the end, a write waits for the last");
+	end();
+
+	begin();
+	play(0, open_event(ofd, 3, O_RDWR));
+	play(0, PWRITE(ofd, 3, 0, 100));
+	w = play(0, timed(PWRITE(ofd, 3, 0, 50), 2015, 2050));
+	r = play(1, timed(PREAD(ofd, 3, 0, 50, 50), 2020, 2060));
+	ok(!waits(1, r, 0, w) && !waits(0, w, 1, r),
+	   "an overlapping write of old bytes proves nothing");
+	end();
+}
+
+/* As play(), without a file system. */
+static uint32_t fork_play(uint32_t stream, struct reel_event ev,
+			  int64_t start_ns, int64_t end_ns)
+{
+	struct call_ref call;
+
+	ev = timed(ev, start_ns, end_ns);
+	call = next_call(stream, &ev);
+	if (forks_event(&forks, &ev, &call, &err))
+		abort();
+	return call.index;
+}
+
+static bool fork_waits(uint32_t child, uint32_t on, uint32_t of)
+{
+	for (size_t i = forks_first_wait(&forks, child);
+	     i < forks.waits && forks.wait[i].child == child; i++)
+		if (forks.wait[i].before.stream == on &&
+		    forks.wait[i].before.index == of)
+			return true;
+	return false;
 }
 
 static void test_forks(void)
 {
-	uint32_t a, b, waited = 0;
+	uint32_t a, b, c, d, e;
 
 	begin();
 	/* Stream 0 forks process 1 at 500. */
@@ -566,15 +624,42 @@ static void test_forks(void)
 	b = play(2, timed(open_event(ofd2, 4, O_RDONLY), 600, 650));
 	play(0, stat_event(other, 1));
 	forks_sort(&forks);
-	for (size_t i = forks_first_wait(&forks, 1); i < forks.waits; i++)
-		waited += forks.wait[i].child == 1 &&
-			  forks.wait[i].before.stream == 1 &&
-			  forks.wait[i].before.index == a;
-	is(waited, 1, "a fork waits for an open of another thread before it");
+	ok(fork_waits(1, 1, a),
+	   "a fork waits for an open of another thread before it");
 	is(forks.waits, 1, "and for no other");
 	ok(waits(2, b, 3, UINT32_MAX),
 	   "an open after the fork waits for the fork");
 	end();
+
+	/* Stream 0 forks at 900 and 700, stream 1 at 800. */
+	job_begin();
+	job_add_process(3, JOB_NONE, 0);
+	job_add_process(1, 0, 900);
+	job_add_process(1, 0, 700);
+	job_add_process(1, 1, 800);
+	ofd = job_add_open(job_add_file("/d/file"), O_RDWR);
+	job_ready();
+	if (forks_init(&forks, &job, &annotations, &err))
+		abort();
+	a = fork_play(2, open_event(ofd, 3, O_RDONLY), 600, 650);
+	b = fork_play(1, open_event(ofd, 4, O_RDONLY), 710, 750);
+	c = fork_play(2, open_event(ofd, 5, O_RDONLY), 850, 860);
+	d = fork_play(2, open_event(ofd, 6, O_RDONLY), 950, 960);
+	e = fork_play(2, open_event(ofd, 7, O_RDONLY), 970, 980);
+	forks_sort(&forks);
+	ok(fork_waits(2, 2, a) && fork_waits(3, 2, a),
+	   "two threads fork: both wait for the open");
+	ok(fork_waits(1, 1, b) && fork_waits(1, 2, c) && !fork_waits(1, 2, a),
+	   "the next fork of one waits for later opens only");
+	ok(waits(1, b, 4, UINT32_MAX), "an open waits for the fork before");
+	ok(waits(2, c, 4, UINT32_MAX) && waits(2, c, 5, UINT32_MAX),
+	   "for the fork of each thread");
+	ok(waits(2, d, 3, UINT32_MAX) && !waits(2, d, 5, UINT32_MAX) &&
+		   !waits(2, e, 3, UINT32_MAX),
+	   "for each fork once");
+	is(forks.waits, 4, "and the forks wait for nothing else");
+	forks_fini(&forks);
+	job_end();
 }
 
 int main(void)

@@ -92,6 +92,23 @@ static void test_files(void)
 	end();
 
 	begin();
+	job.open[ofd].flags = -1;
+	ev = io_event(REEL_CALL_WRITE, ofd, 1, 0, 10, 10);
+	o = play(0, ev);
+	ok(o && o->flags == O_WRONLY, "a write with unknown flags: O_WRONLY");
+	job.file[file].size_bytes = 77;
+	ev.kind = REEL_KIND_MEMORY;
+	ev.fd = 5;
+	o = play(0, ev);
+	ok(o && o->kind == PLAN_OBJECT_MEMORY && o->pos == 77,
+	   "a memory file, as large as it was");
+	ev.kind = REEL_KIND_DEVICE;
+	ev.fd = 6;
+	o = play(0, ev);
+	ok(o && o->kind == PLAN_OBJECT_NULL, "a device: /dev/null");
+	end();
+
+	begin();
 	play(0, open_event(ofd_tmp, 3, O_RDWR | O_TMPFILE));
 	play(0, READ(ofd_tmp, 3, 0));
 	ok(!fd_objects_needs_path(objects, tmp),
@@ -141,6 +158,7 @@ static uint32_t kind_of(struct reel_event ev)
 static void test_pipes(void)
 {
 	const struct plan_pipe *pipes;
+	struct reel_event ev;
 	uint32_t n;
 
 	begin();
@@ -157,9 +175,24 @@ static void test_pipes(void)
 	pipes = fd_objects_pipes(objects, &n);
 	ok(n == 1 && pipes[0].most == 60,
 	   "they are ends of one pipe, for its largest message");
+	ok(!pipes[0].socket, "which is no socket");
 	play(0, pipe_event(REEL_CALL_READ, 3, 10, 0));
 	fd_objects_table(objects, &n);
 	is(n, 5, "an end that is needed again is no new object");
+	end();
+
+	begin();
+	ev = pipe_event(REEL_CALL_READ, 3, 30, 0);
+	ev.kind = REEL_KIND_SOCKET;
+	is(kind_of(ev), PLAN_OBJECT_SOCKET, "a socket");
+	pipes = fd_objects_pipes(objects, &n);
+	ok(n == 1 && pipes[0].socket, "is one end of a pair");
+	end();
+
+	begin();
+	job.open[ofd_pipe].flags = O_WRONLY;
+	is(kind_of(pipe_event(REEL_CALL_FSTAT, 4, 0, 0)),
+	   PLAN_OBJECT_PIPE_WRITE, "another call: the end by its flags");
 	end();
 }
 

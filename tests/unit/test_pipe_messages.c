@@ -99,6 +99,25 @@ static void test_messages(void)
 	end();
 
 	begin();
+	w1 = message(1, REEL_CALL_WRITE, 10, 1020, 1025);
+	w0 = message(0, REEL_CALL_WRITE, 10, 1000, 1030);
+	r0 = message(2, REEL_CALL_READ, 10, 1040, 1050);
+	r1 = message(2, REEL_CALL_READ, 10, 1060, 1070);
+	messages_end(messages, &err);
+	ok(waits(1, w1, 0, w0), "writes of two processes keep their order");
+	ok(waits(2, r0, 0, w0) && waits(2, r1, 1, w1),
+	   "which is that of their starts");
+	end();
+
+	begin();
+	w0 = message(0, REEL_CALL_WRITE, 10, 1000, 1010);
+	r0 = message(1, REEL_CALL_READ, 10, 3002000, 3002010);
+	messages_end(messages, &err);
+	ok(waits(1, r0, 0, w0) && !find(ANNOTATION_DELAY, 1, r0),
+	   "a reader that came much later was not waiting");
+	end();
+
+	begin();
 	r0 = message(1, REEL_CALL_READ, 10, 1000, 1090);
 	w0 = message(0, REEL_CALL_WRITE, 10, 1050, 1100);
 	messages_end(messages, &err);
