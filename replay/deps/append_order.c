@@ -57,7 +57,7 @@ void append_order_free(struct append_order *o)
 	free(o);
 }
 
-static uint32_t oldest(const struct ring *r)
+static uint32_t oldest_number(const struct ring *r)
 {
 	return r->n > r->room ? r->n - r->room : 0;
 }
@@ -67,27 +67,27 @@ static struct transfer *at_number(const struct ring *r, uint32_t i)
 	return &r->at[i & (r->room - 1)];
 }
 
-static int enlarge(struct ring *r, struct reel_error *err)
+static int enlarge_ring(struct ring *r, struct reel_error *err)
 {
 	struct ring new = {.room = r->room ? 2 * r->room : 1, .n = r->n};
 
 	new.at = reel_alloc(new.room, sizeof(*new.at), err);
 	if (!new.at)
 		return -1;
-	for (uint32_t i = oldest(r); i < r->n; i++)
+	for (uint32_t i = oldest_number(r); i < r->n; i++)
 		*at_number(&new, i) = *at_number(r, i);
 	free(r->at);
 	*r = new;
 	return 0;
 }
 
-static int push(struct ring *r, uint32_t most, const struct transfer *now,
-		struct reel_error *err)
+static int push_transfer(struct ring *r, uint32_t most,
+			 const struct transfer *now, struct reel_error *err)
 {
 	if (r->n >= r->room && r->room < most &&
-	    (!r->room || at_number(r, oldest(r))->call.end_ns >
+	    (!r->room || at_number(r, oldest_number(r))->call.end_ns >
 				 now->call.end_ns - HOLD_NS) &&
-	    enlarge(r, err))
+	    enlarge_ring(r, err))
 		return -1;
 	*at_number(r, r->n++) = *now;
 	return 0;
@@ -121,10 +121,11 @@ static int on_read(struct deps *d, struct append_order *o,
 	uint32_t overs = 0;
 
 	/* The newest first: a wait for it covers older ones of its stream. */
-	for (uint32_t i = r->n; i-- > oldest(r) && overs < MOST_OVER;) {
+	for (uint32_t i = r->n; i-- > oldest_number(r) && overs < MOST_OVER;) {
 		const struct transfer *w = at_number(r, i);
 		bool over = w->call.end_ns <= now->start_ns;
-		bool second = w->before != NO_WRITE && w->before >= oldest(r) &&
+		bool second = w->before != NO_WRITE &&
+			      w->before >= oldest_number(r) &&
 			      precedes_write(now, at_number(r, w->before));
 
 		overs += over;
@@ -142,7 +143,7 @@ static int on_read(struct deps *d, struct append_order *o,
 static struct transfer *same_end(const struct ring *r,
 				 const struct transfer *now)
 {
-	for (uint32_t i = r->n; now->eof && i > oldest(r); i--) {
+	for (uint32_t i = r->n; now->eof && i > oldest_number(r); i--) {
 		struct transfer *m = at_number(r, i - 1);
 
 		if (m->call.stream == now->call.stream)
@@ -163,8 +164,9 @@ static int add_read(struct deps *d, struct append_order *o,
 	if (on_read(d, o, now, err))
 		return -1;
 	if (!same)
-		return push(&o->reads, o->shared ? MOST_ROOM : MOST_READS_ALONE,
-			    now, err);
+		return push_transfer(&o->reads,
+				     o->shared ? MOST_ROOM : MOST_READS_ALONE,
+				     now, err);
 	same->call = now->call;
 	same->start_ns = now->start_ns;
 	return 0;
@@ -179,7 +181,7 @@ static int add_write(struct deps *d, struct append_order *o,
 	now->extends = now->to > o->top;
 	if (now->extends)
 		o->top = now->to;
-	for (uint32_t i = r->n; i-- > oldest(r) && overs < MOST_OVER;) {
+	for (uint32_t i = r->n; i-- > oldest_number(r) && overs < MOST_OVER;) {
 		const struct transfer *read = at_number(r, i);
 
 		overs += read->call.end_ns <= now->start_ns;
@@ -191,15 +193,16 @@ static int add_write(struct deps *d, struct append_order *o,
 			return -1;
 	}
 	now->before = NO_WRITE;
-	for (uint32_t i = o->writes.n; i > oldest(&o->writes); i--) {
+	for (uint32_t i = o->writes.n; i > oldest_number(&o->writes); i--) {
 		if (at_number(&o->writes, i - 1)->call.stream ==
 		    now->call.stream) {
 			now->before = i - 1;
 			break;
 		}
 	}
-	return push(&o->writes, o->shared ? MOST_ROOM : MOST_WRITES_ALONE, now,
-		    err);
+	return push_transfer(&o->writes,
+			     o->shared ? MOST_ROOM : MOST_WRITES_ALONE, now,
+			     err);
 }
 
 int append_order_event(struct deps *d, struct append_order **order,

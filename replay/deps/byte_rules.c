@@ -13,8 +13,8 @@
 #include "replay/deps/append_order.h"
 #include "replay/deps/internal.h"
 
-/* Of very many writers only the last counts, or every read would wait for all
- * of them. A log has many. */
+/* A log has many writers. Of more than USERS_MOST only the last counts, or
+ * every read would wait for all of them. */
 int deps_after_writers(struct deps *d, const struct inode_uses *inode,
 		       const struct reel_event *ev, const struct call_ref *call,
 		       struct reel_error *err)

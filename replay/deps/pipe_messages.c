@@ -28,13 +28,13 @@ struct message {
 	int64_t start_ns, idle_ns, bytes;
 };
 
-struct list {
+struct message_list {
 	struct message *at;
 	uint32_t n, room;
 };
 
 struct channel {
-	struct list writes, reads;
+	struct message_list writes, reads;
 	struct call_ref last_write, last_read;
 };
 
@@ -80,8 +80,8 @@ void messages_free(struct messages *m)
 	free(m);
 }
 
-static int push(struct list *l, const struct message *msg,
-		struct reel_error *err)
+static int push_message(struct message_list *l, const struct message *msg,
+			struct reel_error *err)
 {
 	if (l->n == l->room) {
 		uint32_t room = l->room ? 2 * l->room : 16;
@@ -171,7 +171,7 @@ int messages_event(struct messages *m, const struct reel_event *ev,
 	if (!write && deps_add(m->deps, &c->last_read, call, err) < 0)
 		return -1;
 	*(write ? &c->last_write : &c->last_read) = *call;
-	return push(write ? &c->writes : &c->reads, &msg, err);
+	return push_message(write ? &c->writes : &c->reads, &msg, err);
 }
 
 static int by_start(const void *a, const void *b)
@@ -186,7 +186,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Writes of different streams keep their order. */
-static int order_writes(struct messages *m, struct list *l,
+static int order_writes(struct messages *m, struct message_list *l,
 			struct reel_error *err)
 {
 	if (l->n)

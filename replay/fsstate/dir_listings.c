@@ -74,7 +74,7 @@ void listings_dir_created(struct listings *l, uint32_t dir)
 {
 	struct dir *d = &l->dir[dir];
 
-	/* An earlier directory of this path keeps its count from before. */
+	/* The count from before the job is that of an earlier directory. */
 	*d = (struct dir){.before = d->before, .known = true};
 	d->net = DOTS - d->before;
 }
@@ -107,7 +107,8 @@ static int require_entries(struct listings *l, struct dir *d,
 	return annotations_add(l->annotations, &note, err);
 }
 
-/* @entries were listed from the call @at on, when the directory had @net. */
+/* A listing that began with the call @at returned @entries; the job had added
+ * @net entries by then. */
 static int end_listing(struct listings *l, struct dir *d,
 		       const struct call_ref *at, int64_t net, int64_t entries,
 		       bool whole, struct reel_error *err)

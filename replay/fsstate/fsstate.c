@@ -90,8 +90,8 @@ static enum effect open_call(struct fsstate *fs, const struct reel_event *ev)
 		return fsstate_failed(fs, ev->file, ev->err, creating);
 	if (appended && p->now == UNKNOWN)
 		fsstate_found(fs, ev->file);
-	/* Of two overlapping calls, the other found bytes that were appended
-	 * after this open. */
+	/* Another call, overlapping, found bytes that were appended after this
+	 * open. */
 	if (flags & O_APPEND && !ev->pos && p->exact && !p->changed)
 		p->size = 0;
 	if (creating && (p->now != PRESENT || flags & O_EXCL ||

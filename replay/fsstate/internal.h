@@ -65,7 +65,7 @@ struct fsstate {
 	struct path_state *path; /* by file id */
 	int64_t *position;	 /* by open id: 1 + the position, 0: unknown */
 	int64_t disk_bytes, peak_disk_bytes; /* of all paths */
-	/* Of the event at hand: */
+	/* The current event: */
 	struct effects *effects;
 	const struct call_ref *call;
 	bool nofollow; /* it is about a link itself */

@@ -36,12 +36,12 @@
 #define MOST_FETCHED (INT64_C(1) << 30) /* by one read */
 
 struct file_reads {
-	/* Of the first reads: */
+	/* The first reads: */
 	int64_t bytes, ns, fetched;
 	int64_t reach; /* no byte behind it has been read */
 	uint32_t calls;
 	bool written; /* before the first read: it is in the cache */
-	/* Of all reads and writes: */
+	/* All reads and writes: */
 	int64_t end;	    /* no byte behind it has been read or written */
 	int64_t fetch;	    /* where the last fetching read began */
 	size_t sequence;    /* 1 + the annotation of its sequence, 0: none */

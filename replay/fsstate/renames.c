@@ -33,7 +33,7 @@ static void take_bytes(struct path_state *q, const struct path_state *p,
 	q->target = p->target;
 }
 
-/* RENAME_EXCHANGE: both paths existed, and do. */
+/* RENAME_EXCHANGE: both paths existed, and still do. */
 static void exchange_paths(struct fsstate *fs, const struct reel_event *ev,
 			   struct effects *out)
 {

@@ -31,7 +31,7 @@ struct extents {
 	uint32_t seen_n, seen_room;
 };
 
-static int ensure(struct extents **e, struct reel_error *err)
+static int ensure_extents(struct extents **e, struct reel_error *err)
 {
 	if (*e)
 		return 0;
@@ -48,7 +48,7 @@ static bool is_used(const struct extents *e, int64_t piece)
 }
 
 /* Merge each two pieces into one. */
-static void coarsen(struct extents *e)
+static void coarsen_bitmap(struct extents *e)
 {
 	for (uint32_t i = 0; i < e->words; i++) {
 		uint64_t word = 0;
@@ -70,14 +70,14 @@ static int mark_used(struct extents **to, int64_t from, int64_t end,
 	struct extents *e;
 	int64_t first, last;
 
-	if (ensure(to, err))
+	if (ensure_extents(to, err))
 		return -1;
 	e = *to;
 	if (e->all || from < 0 || end <= from || end > INT64_MAX / 2)
 		return 0;
 	/* One piece more on each side, for readahead and fault-around. */
 	while ((end >> e->shift) + 1 >= PIECES_MOST)
-		coarsen(e);
+		coarsen_bitmap(e);
 	first = from >> e->shift;
 	last = (end >> e->shift) + 1;
 	if (first)
@@ -99,7 +99,7 @@ static int mark_used(struct extents **to, int64_t from, int64_t end,
 
 static int mark_all_used(struct extents **e, struct reel_error *err)
 {
-	if (ensure(e, err))
+	if (ensure_extents(e, err))
 		return -1;
 	(*e)->all = true;
 	return 0;
@@ -112,7 +112,7 @@ static int add_seen_hole(struct extents **to, int64_t from, int64_t end,
 
 	if (from < 0 || end <= from)
 		return 0;
-	if (ensure(to, err))
+	if (ensure_extents(to, err))
 		return -1;
 	e = *to;
 	if (e->seen_n == e->seen_room) {

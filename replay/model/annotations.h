@@ -48,7 +48,7 @@ struct annotation {
 		struct {
 			uint32_t is_dir, file;
 		} appear;
-		/* @cached: the bytes were in the cache since the job began. */
+		/* @cached: the job had read or written there before. */
 		struct {
 			uint32_t bytes, cached;
 		} fetch;

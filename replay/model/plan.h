@@ -159,7 +159,7 @@ struct plan_object {
 	uint32_t name;
 	int32_t flags;
 	int64_t pos;
-	/* Of a file: a descriptor of the same description, or -1. */
+	/* PLAN_OBJECT_FILE: a descriptor to copy instead, or -1. */
 	int32_t dup_of;
 	uint32_t reserved;
 };

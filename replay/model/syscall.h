@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls past libc: for what the engine does for itself, between the
- * calls of the job. The shim sees symbols of libc only, so none of this is in
- * the trace of a replay.
+ * System calls without libc, for the engine's own work between the calls of
+ * the job. The shim wraps symbols of libc only, so none of them is in the trace
+ * of a replay.
  *
- * Each returns what the kernel does: a result, or -errno.
+ * Each returns the result of the kernel, or -errno.
  */
 #ifndef REPLAY_MODEL_SYSCALL_H
 #define REPLAY_MODEL_SYSCALL_H

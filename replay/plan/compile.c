@@ -171,7 +171,7 @@ static int survey_event(struct compiler *c, struct reel_event *ev)
 	return survey_call(c, ev, stream);
 }
 
-static int survey(struct compiler *c)
+static int survey_events(struct compiler *c)
 {
 	struct reel_events *it = NULL;
 	struct reel_event ev;
@@ -358,7 +358,7 @@ static int refuse_counted(struct compiler *c)
 	return 0;
 }
 
-static int prepare(struct compiler *c)
+static int init_compiler(struct compiler *c)
 {
 	uint32_t n;
 
@@ -408,10 +408,10 @@ int plan_compile(struct reel_store *st, const char *path,
 	struct compiler c = {.st = st, .err = err};
 	int rc = -1;
 
-	if (refuse_counted(&c) || prepare(&c))
+	if (refuse_counted(&c) || init_compiler(&c))
 		goto out;
 	reel_progress_start(&c.progress, "planning", "events", c.job->events);
-	if (survey(&c))
+	if (survey_events(&c))
 		goto out;
 	annotations_sort(&c.annotations);
 	forks_sort(&c.forks);

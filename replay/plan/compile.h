@@ -65,7 +65,7 @@ struct compiler {
 	uint32_t *name_of;	/* by file id, 1 + name */
 	uint64_t events, skipped, async, phases, fetches;
 	int64_t lead_ns; /* from the start of the job to the time 0 */
-	/* Of the second pass: */
+	/* The second pass: */
 	size_t next_annotation, next_lifecycle;
 	int64_t at_ns; /* end of the stream so far */
 	/* Asynchronous operations: sum of times, and union per thread. */

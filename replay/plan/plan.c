@@ -26,15 +26,16 @@
 #define PIPES_MOST (1 << 20)
 #define COUNT_MOST 1000000000
 
-static int damaged(struct reel_error *err, const char *path, const char *what)
+static int report_damage(struct reel_error *err, const char *path,
+			 const char *fault)
 {
 	return reel_fail(err, REEL_E_FORMAT, "plan '%s' is damaged: %s", path,
-			 what);
+			 fault);
 }
 
 /* Are the @n items of @bytes at @at inside the file, and aligned? */
-static bool inside(const struct plan_head *h, uint64_t at, uint64_t n,
-		   size_t bytes)
+static bool is_inside(const struct plan_head *h, uint64_t at, uint64_t n,
+		      size_t bytes)
 {
 	return at % 8 == 0 && at >= h->head_bytes && at <= h->file_bytes &&
 	       n <= (h->file_bytes - at) / bytes;
@@ -42,23 +43,23 @@ static bool inside(const struct plan_head *h, uint64_t at, uint64_t n,
 
 static bool sections_inside(const struct plan_head *h)
 {
-	return inside(h, h->process_at, h->processes,
-		      sizeof(struct plan_process)) &&
-	       inside(h, h->stream_at, h->streams,
-		      sizeof(struct plan_stream)) &&
-	       inside(h, h->object_at, h->objects,
-		      sizeof(struct plan_object)) &&
-	       inside(h, h->pipe_at, h->pipes, sizeof(struct plan_pipe)) &&
-	       inside(h, h->edge_at, h->edges, sizeof(struct plan_edge)) &&
-	       inside(h, h->file_at, h->files, sizeof(struct plan_file)) &&
-	       inside(h, h->line_at, h->lines, sizeof(int64_t)) &&
-	       inside(h, h->hole_at, h->holes, sizeof(struct plan_hole)) &&
-	       inside(h, h->name_at, (uint64_t)h->names + 1,
-		      sizeof(uint64_t)) &&
-	       inside(h, h->text_at, h->text_bytes, 1);
+	return is_inside(h, h->process_at, h->processes,
+			 sizeof(struct plan_process)) &&
+	       is_inside(h, h->stream_at, h->streams,
+			 sizeof(struct plan_stream)) &&
+	       is_inside(h, h->object_at, h->objects,
+			 sizeof(struct plan_object)) &&
+	       is_inside(h, h->pipe_at, h->pipes, sizeof(struct plan_pipe)) &&
+	       is_inside(h, h->edge_at, h->edges, sizeof(struct plan_edge)) &&
+	       is_inside(h, h->file_at, h->files, sizeof(struct plan_file)) &&
+	       is_inside(h, h->line_at, h->lines, sizeof(int64_t)) &&
+	       is_inside(h, h->hole_at, h->holes, sizeof(struct plan_hole)) &&
+	       is_inside(h, h->name_at, (uint64_t)h->names + 1,
+			 sizeof(uint64_t)) &&
+	       is_inside(h, h->text_at, h->text_bytes, 1);
 }
 
-/* Every name is an absolute path without "." and "..", ended by NUL. */
+/* Every name is inside the text and ends with the only NUL in it. */
 static const char *check_names(const struct plan *p)
 {
 	const struct plan_head *h = p->head;
@@ -345,9 +346,9 @@ static const char *check_all_streams(const struct check *c)
 		struct plan_stream s = p->stream[i];
 
 		if (s.process >= h->processes ||
-		    !inside(h, s.records_at, s.records,
-			    sizeof(struct plan_record)) ||
-		    !inside(h, s.more_at, s.mores, sizeof(struct plan_more)))
+		    !is_inside(h, s.records_at, s.records,
+			       sizeof(struct plan_record)) ||
+		    !is_inside(h, s.more_at, s.mores, sizeof(struct plan_more)))
 			return "a stream is outside";
 		bad = check_stream(c, s);
 		if (bad)
@@ -373,8 +374,8 @@ static const char *check_streams(const struct plan *p)
 	return bad;
 }
 
-static int check(struct plan *p, uint64_t bytes, const char *path,
-		 struct reel_error *err)
+static int check_plan(struct plan *p, uint64_t bytes, const char *path,
+		      struct reel_error *err)
 {
 	const struct plan_head *h = p->head;
 	const char *bad;
@@ -388,7 +389,7 @@ static int check(struct plan *p, uint64_t bytes, const char *path,
 				 h->version, PLAN_VERSION);
 	if (h->head_bytes != sizeof(*h) || h->file_bytes != bytes ||
 	    !sections_inside(h))
-		return damaged(err, path, "a section is outside");
+		return report_damage(err, path, "a section is outside");
 	p->process = (const void *)(p->map + h->process_at);
 	p->stream = (const void *)(p->map + h->stream_at);
 	p->object = (const void *)(p->map + h->object_at);
@@ -408,7 +409,7 @@ static int check(struct plan *p, uint64_t bytes, const char *path,
 		bad = check_files(p);
 	if (!bad)
 		bad = check_streams(p);
-	return bad ? damaged(err, path, bad) : 0;
+	return bad ? report_damage(err, path, bad) : 0;
 }
 
 /* Raw system calls: the shim must not record the engine's own files. */
@@ -455,7 +456,7 @@ int plan_open(struct plan **out, const char *path, struct reel_error *err)
 
 	if (!p || map_file(p, path, &bytes, err))
 		goto out;
-	if (check(p, bytes, path, err)) {
+	if (check_plan(p, bytes, path, err)) {
 		raw(SYS_munmap, p->map, bytes);
 		goto out;
 	}
