@@ -23,7 +23,7 @@ static struct inodes inodes;
 static struct fsstate *fsstate;
 static struct effects effects; /* of the last event */
 
-static uint32_t top, dir, sub, below, file, file2, ofd, ofd2, ofd_dir,
+static uint32_t top, dir, sub, sub2, below, file, file2, ofd, ofd2, ofd_dir,
 	ofd_again;
 
 static void begin(void)
@@ -34,6 +34,7 @@ static void begin(void)
 	dir = job_add_file("/d/dir");
 	sub = job_add_file("/d/dir/sub");
 	below = job_add_file("/d/dir/sub/below");
+	sub2 = job_add_file("/d/dir/sub2");
 	file = job_add_file("/d/file");
 	file2 = job_add_file("/d/file2");
 	ofd = job_add_open(file, O_RDWR);
@@ -495,6 +496,15 @@ static void test_renames(void)
 	end();
 
 	begin();
+	play(open_event(ofd2, 3, O_RDONLY));
+	play(open_event(ofd, 4, O_RDONLY));
+	play(two_path_event(REEL_CALL_RENAME, file, file2, 0));
+	play(READ(ofd2, 3, 0, 100, 22));
+	initial("/d/file", "file 0",
+		"a read of the replaced file shows no other's size");
+	end();
+
+	begin();
 	play(open_event(ofd, 3, O_RDONLY));
 	inode = effects.inode;
 	play(open_event(ofd2, 4, O_RDONLY));
@@ -643,11 +653,35 @@ static void test_entries(void)
 	play(listed(2));
 	play(listed(0));
 	is(annotated(ANNOTATION_ENTRIES), 0, "a new directory has two entries");
+	end();
+
+	begin();
+	play(path_event(REEL_CALL_MKDIR, dir, 0));
+	play(open_event(ofd_dir, 3, O_RDONLY | O_DIRECTORY));
 	play(listed(3));
 	play(listed(0));
 	play(listed(3));
 	play(listed(0));
 	is(annotated(ANNOTATION_ENTRIES), 1, "a third one is external, once");
+	end();
+
+	begin();
+	play(path_event(REEL_CALL_STAT, dir, ENOENT));
+	play(path_event(REEL_CALL_STAT, dir, 0));
+	play(open_event(ofd_dir, 3, O_RDONLY | O_DIRECTORY));
+	play(listed(3));
+	play(listed(0));
+	is(annotated(ANNOTATION_ENTRIES), 1, "so has one that appeared");
+	end();
+
+	begin();
+	play(open_event(ofd_dir, 3, O_RDONLY | O_DIRECTORY));
+	play(listed(3));
+	play(listed(0));
+	play(stat_event(sub, 5));
+	play(stat_event(sub2, 5));
+	initial("/d/dir/sub", "file 5", "the one entry of a listing");
+	initial("/d/dir/sub2", "-", "leaves no room for another");
 	end();
 
 	begin();
@@ -729,6 +763,17 @@ static void test_written_lines(void)
 	   "the lines before a truncation");
 	ok(fsstate_written_lines(fsstate, &wrote2, &at) == 1 && at[0] == 24,
 	   "and those after it are apart");
+	end();
+
+	begin();
+	play(open_event(ofd, 3, O_RDWR | O_CREAT | O_TRUNC));
+	wrote = WRITE(ofd, 3, 0, 30);
+	play(wrote);
+	play(two_path_event(REEL_CALL_RENAME, file, file2, 0));
+	play(open_event(ofd2, 4, O_RDONLY));
+	play(io_event(REEL_CALL_GETLINE, ofd2, 4, 0, 100, 10));
+	ok(fsstate_written_lines(fsstate, &wrote, &at) == 1 && at[0] == 9,
+	   "a rename() moves the lines");
 	end();
 }
 

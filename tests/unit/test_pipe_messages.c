@@ -180,6 +180,8 @@ static void test_collectives(void)
 	ok(waits(1, 1, 0, 0) && waits(2, 1, 0, 0),
 	   "in a broadcast all wait for the root");
 	ok(!waits(0, 1, 1, 0) && !waits(0, 1, 2, 0), "which waits for none");
+	ok(!find(ANNOTATION_COLLECTIVE_WAIT, 2, 1),
+	   "a rank that came after it did not wait in the job");
 	end();
 
 	begin();
@@ -188,7 +190,30 @@ static void test_collectives(void)
 	join(2, REEL_CALL_MPI_GATHER, false, 1090, 1102);
 	ok(waits(0, 1, 1, 0) && waits(0, 1, 2, 0),
 	   "in a gather the root waits for all");
+	ok(find(ANNOTATION_COLLECTIVE_WAIT, 0, 1) &&
+		   find(ANNOTATION_COLLECTIVE_WAIT, 0, 1)->ns == 90,
+	   "from its arrival to the last");
 	ok(!waits(1, 1, 0, 0) && !waits(2, 1, 0, 0), "and they wait for none");
+	end();
+
+	begin();
+	for (uint32_t rank = 0; rank < 3; rank++)
+		join(rank, REEL_CALL_MPI_IBARRIER, false, 1000 + rank,
+		     1001 + rank);
+	is(collectives_complete(collectives), 0, "MPI_Ibarrier() only arrives");
+	for (uint32_t rank = 0; rank < 3; rank++)
+		join(rank, REEL_CALL_MPI_COMPLETED, false, 1100, 1110);
+	is(collectives_complete(collectives), 1, "MPI_Wait() completes it");
+	ok(waits(0, 2, 2, 0) && waits(1, 2, 2, 0),
+	   "and waits for the last arrival");
+	end();
+
+	begin();
+	join(0, REEL_CALL_MPI_BARRIER, false, 1000, 1100);
+	join(1, REEL_CALL_MPI_BCAST, false, 1000, 1100);
+	join(2, REEL_CALL_MPI_BARRIER, false, 1000, 1100);
+	ok(!collectives_complete(collectives) && !annotations.n,
+	   "different calls are no collective");
 	end();
 }
 
