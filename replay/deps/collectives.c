@@ -190,13 +190,9 @@ static int add_member(struct collective *g, const struct reel_event *ev,
 			   .process = ev->process,
 			   .root = ev->pos & 1};
 
-	if (g->n == g->room) {
-		uint32_t room = g->room ? 2 * g->room : 4;
-
-		if (reel_grow(&g->member, room, sizeof(*g->member), err))
-			return -1;
-		g->room = room;
-	}
+	if (reel_array_reach(&g->member, &g->room, g->n, sizeof(*g->member),
+			     err))
+		return -1;
 	g->member[g->n++] = a;
 	return 0;
 }

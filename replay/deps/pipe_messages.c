@@ -14,6 +14,7 @@
 
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/intmap.h"
 #include "lib/store/event.h"
 
 #include "replay/model/recorded_job.h"
@@ -83,13 +84,8 @@ void messages_free(struct messages *m)
 static int push_message(struct message_list *l, const struct message *msg,
 			struct reel_error *err)
 {
-	if (l->n == l->room) {
-		uint32_t room = l->room ? 2 * l->room : 16;
-
-		if (reel_grow(&l->at, room, sizeof(*l->at), err))
-			return -1;
-		l->room = room;
-	}
+	if (reel_array_reach(&l->at, &l->room, l->n, sizeof(*l->at), err))
+		return -1;
 	l->at[l->n++] = *msg;
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/intmap.h"
 #include "lib/store/event.h"
 
 #include "replay/fsstate/dir_listings.h"
@@ -42,13 +43,9 @@ void fsstate_found_size(struct fsstate *fs, struct path_state *p, int64_t size,
 static void add_line_end(struct path_state *p, int64_t end,
 			 struct reel_error *err)
 {
-	if (p->lines == p->line_room) {
-		uint32_t room = p->line_room ? 2 * p->line_room : 16;
-
-		if (reel_grow(&p->line, room, sizeof(*p->line), err))
-			return;
-		p->line_room = room;
-	}
+	if (reel_array_reach(&p->line, &p->line_room, p->lines,
+			     sizeof(*p->line), err))
+		return;
 	p->line[p->lines++] = end - 1;
 	p->line_end = end;
 }

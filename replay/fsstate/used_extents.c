@@ -14,6 +14,7 @@
 
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/intmap.h"
 #include "lib/store/event.h"
 
 #include "replay/model/classify.h"
@@ -115,13 +116,9 @@ static int add_seen_hole(struct extents **to, int64_t from, int64_t end,
 	if (ensure_extents(to, err))
 		return -1;
 	e = *to;
-	if (e->seen_n == e->seen_room) {
-		uint32_t room = e->seen_room ? 2 * e->seen_room : 4;
-
-		if (reel_grow(&e->seen, room, sizeof(*e->seen), err))
-			return -1;
-		e->seen_room = room;
-	}
+	if (reel_array_reach(&e->seen, &e->seen_room, e->seen_n,
+			     sizeof(*e->seen), err))
+		return -1;
 	e->seen[e->seen_n++] = (struct plan_hole){from, end - from};
 	return 0;
 }
@@ -201,13 +198,8 @@ static int add_hole(struct holes *h, int64_t from, int64_t to,
 		to = h->size_bytes;
 	if (from >= to)
 		return 0;
-	if (h->n == h->room) {
-		uint32_t room = h->room ? 2 * h->room : 16;
-
-		if (reel_grow(&h->at, room, sizeof(*h->at), err))
-			return -1;
-		h->room = room;
-	}
+	if (reel_array_reach(&h->at, &h->room, h->n, sizeof(*h->at), err))
+		return -1;
 	h->at[h->n++] = (struct plan_hole){from, to - from};
 	return 0;
 }
