@@ -17,22 +17,22 @@
 
 #include "replay/model/recorded_job.h"
 
-static const struct job *sorted_job; /* an argument of the qsort() callbacks */
-
-static int by_parent(const void *a, const void *b)
+static int by_parent(const void *a, const void *b, void *arg)
 {
-	const struct job_process *x = &sorted_job->process[*(uint32_t *)a];
-	const struct job_process *y = &sorted_job->process[*(uint32_t *)b];
+	const struct job *job = arg;
+	const struct job_process *x = &job->process[*(uint32_t *)a];
+	const struct job_process *y = &job->process[*(uint32_t *)b];
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static int by_start(const void *a, const void *b)
+static int by_start(const void *a, const void *b, void *arg)
 {
-	int64_t x = sorted_job->process[*(const uint32_t *)a].start_ns;
-	int64_t y = sorted_job->process[*(const uint32_t *)b].start_ns;
+	const struct job *job = arg;
+	int64_t x = job->process[*(const uint32_t *)a].start_ns;
+	int64_t y = job->process[*(const uint32_t *)b].start_ns;
 
 	return x < y ? -1 : x > y;
 }
@@ -52,10 +52,11 @@ static int list_children(struct forks *f, struct reel_error *err)
 		if (job->process[i].parent != JOB_NONE &&
 		    job->process[i].streams)
 			f->child[f->children++] = i;
-	sorted_job = job;
 	memcpy(f->forked, f->child, f->children * sizeof(*f->child));
-	qsort(f->child, f->children, sizeof(*f->child), by_parent);
-	qsort(f->forked, f->children, sizeof(*f->forked), by_start);
+	qsort_r(f->child, f->children, sizeof(*f->child), by_parent,
+		(void *)job);
+	qsort_r(f->forked, f->children, sizeof(*f->forked), by_start,
+		(void *)job);
 	for (uint32_t i = f->children; i--;) {
 		const struct job_process *c = &job->process[f->child[i]];
 		const struct job_process *p = &job->process[c->parent];

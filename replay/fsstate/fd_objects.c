@@ -46,12 +46,11 @@ struct fd_objects {
 	uint32_t pipes, pipe_room;
 };
 
-static const struct job *sorted_job; /* qsort() has no argument for it */
-
-static int by_start(const void *a, const void *b)
+static int by_start(const void *a, const void *b, void *arg)
 {
-	int64_t x = sorted_job->process[*(const uint32_t *)a].start_ns;
-	int64_t y = sorted_job->process[*(const uint32_t *)b].start_ns;
+	const struct job *job = arg;
+	int64_t x = job->process[*(const uint32_t *)a].start_ns;
+	int64_t y = job->process[*(const uint32_t *)b].start_ns;
 
 	if (x != y)
 		return x < y ? -1 : 1;
@@ -78,8 +77,7 @@ int fd_objects_new(struct fd_objects **out, const struct job *job,
 	for (uint32_t i = 0; i < job->processes; i++)
 		if (job->process[i].parent != JOB_NONE)
 			o->forks[o->n_forks++] = i;
-	sorted_job = job;
-	qsort(o->forks, o->n_forks, sizeof(*o->forks), by_start);
+	qsort_r(o->forks, o->n_forks, sizeof(*o->forks), by_start, (void *)job);
 	*out = o;
 	return 0;
 }
