@@ -34,7 +34,7 @@
 #include "replay/engine/fileset.h"
 #include "replay/engine/interrupt.h"
 #include "replay/engine/player.h"
-#include "replay/engine/sandbox.h"
+#include "replay/sandbox/sandbox.h"
 #include "replay/engine/shared_state.h"
 #include "replay/model/plan.h"
 
