@@ -14,4 +14,7 @@ extern const struct reel_command cmd_replay;
 /* Hidden: a replay starts it. */
 extern const struct reel_command cmd_replay_engine;
 
+/* The verbs of ioreel-mpi. */
+extern const struct reel_command cmd_mpi_replay;
+
 #endif

@@ -18,6 +18,7 @@
 #include "lib/buf.h"
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/terminal.h"
 
 #include "cmd/commands.h"
@@ -137,7 +138,7 @@ static void print_end(FILE *f, const char *program,
 		return;
 	if (res->ranks)
 		fprintf(f, "rank %d, ", res->failed_rank);
-	reel_cli_name(f, base_of(program));
+	reel_terminal_name(f, base_of(program));
 	if (res->ranks)
 		fputc(',', f);
 	if (WIFSIGNALED(w))
@@ -313,13 +314,13 @@ static void print_no_record(FILE *f, char **argv)
 
 	fputs("ioreel: nothing was recorded: ", f);
 	if (why) {
-		reel_cli_name(f, why);
+		reel_terminal_name(f, why);
 		fputs("; try: record the program that it runs, or a "
 		      "dynamically linked build\n",
 		      f);
 		return;
 	}
-	reel_cli_name(f, base_of(argv[0]));
+	reel_terminal_name(f, base_of(argv[0]));
 	fputs(" touched no data file, or its programs lost LD_PRELOAD (env -i, "
 	      "sudo, ssh, a container); try: --all, or ioreel record inside "
 	      "it\n",
@@ -336,9 +337,9 @@ static void print_hooks(FILE *f, const struct record_hooks *h)
 		if (!strcmp(h->hook[i].state, "on"))
 			continue;
 		fputs(between, f);
-		reel_cli_name(f, h->hook[i].name);
+		reel_terminal_name(f, h->hook[i].name);
 		fputs(" (", f);
-		reel_cli_name(f, h->hook[i].state);
+		reel_terminal_name(f, h->hook[i].state);
 		fputc(')', f);
 		between = ", ";
 	}
@@ -371,13 +372,13 @@ static void print_summary(char **argv, const struct reel_record_options *opt,
 		      "marked; try: set IOREEL_HOOKS\n",
 		      f);
 	fputs("ioreel: trace ", f);
-	reel_cli_name(f, opt->dir);
+	reel_terminal_name(f, opt->dir);
 	fprintf(f, " (%s)\n", reel_num_bytes(n, (double)s->trace_bytes));
 	if (!fclose(f))
 		reel_terminal_lines(stderr, text);
 	free(text);
-	/* To be copied, and so in one piece. */
-	reel_cli_word(&next, opt->dir);
+	/* Not wrapped, so that the command can be copied. */
+	reel_terminal_word(&next, opt->dir);
 	fprintf(stderr, "ioreel: next: ioreel report %s\n",
 		reel_buf_text(&next));
 	reel_buf_fini(&next);

@@ -15,36 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schemas/launcher.h"
+
 #include "lib/error.h"
 
 #include "record/internal.h"
 
 #define GROUP "job.group"
-
-/* What a launcher tells its processes. Names of variables; NULL: nothing. */
-struct launcher {
-	const char *name, *rank, *size, *local_size, *job, *restart;
-	const char *needs; /* only when this is set, too */
-};
-
-/*
- * The innermost first: torchrun may run under srun, mpirun in a batch script
- * that has a SLURM_PROCID of its own.
- */
-static const struct launcher launchers[] = {
-	{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
-	 "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
-	 "TORCHELASTIC_RUN_ID"},
-	{"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-	 "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE", NULL, NULL},
-	{"pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_JOBID", NULL,
-	 NULL},
-	{"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL, "SLURM_STEP_ID",
-	 NULL, "SLURM_STEP_ID"},
-	{"pmix", "PMIX_RANK", "PMIX_SIZE", NULL, "PMIX_NAMESPACE", NULL, NULL},
-	{"torch", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_PORT", NULL,
-	 "MASTER_ADDR"},
-};
 
 static int number(const char *name)
 {
@@ -70,8 +47,8 @@ bool record_group_find(struct record_group *g)
 	size_t i;
 
 	memset(g, 0, sizeof(*g));
-	for (i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
-		const struct launcher *l = &launchers[i];
+	for (i = 0; i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
 
 		if (l->needs && !getenv(l->needs))
 			continue;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 
 #include "replay/model/recorded_job.h"
 

@@ -118,7 +118,7 @@ assert len(r[\"launchers\"]) > 9 and len(r[\"processes\"]) == 1"'
 check 'compare with the plain run finds the same files and bytes' '
 	"$IOREEL" compare plain.reel pyenv.reel >cmp
 	grep "^  files .* 0$" cmp && grep "^  bytes read .* 0$" cmp'
-if [ -x "$O/ioreel-replay" ]; then
+if [ -x "$O/ioreel-mpi" ]; then
 	check 'a replay is compared without the launcher, too' '
 		"$IOREEL" replay pyenv.reel -o again.db &&
 		[ "$(sql again.db "$figures")" = "$(sql pyenv.reel "$figures")" ]'

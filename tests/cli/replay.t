@@ -150,16 +150,21 @@ for bad in '--runs 0' '--runs 2 --plan p'; do
 done
 
 check 'a plan can be kept' '"$IOREEL" replay job.reel --plan job.plan && [ -s job.plan ]'
-if command -v mpirun >/dev/null 2>&1 && [ -x "$O/ioreel-replay" ]; then
+if command -v mpirun >/dev/null 2>&1 && [ -x "$O/ioreel-mpi" ]; then
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 	for n in 1 2; do
-		check "ioreel-replay plays it, $n ranks" 'timeout 300 mpirun --oversubscribe -n $n \
-			"$O/ioreel-replay" job.plan mpibox >out 2>&1; cat out;
+		check "ioreel-mpi plays it, $n ranks" 'timeout 300 mpirun --oversubscribe -n $n \
+			"$O/ioreel-mpi" replay job.plan mpibox >out 2>&1; cat out;
 			grep -Eq "; ([0-9]+) of \1 calls gave" out && [ ! -e mpibox ]'
 	done
-	check 'ioreel-replay refuses what is no plan' \
-		'! timeout 300 mpirun -n 1 "$O/ioreel-replay" job.sh mpibox 2>err && grep -q "is not a plan" err'
+	for words in 'replay job.plan mpibox fast' replai; do
+		check "wrong usage, ioreel-mpi $words: one of two ranks reports it" \
+			'timeout 300 mpirun --oversubscribe -n 2 "$O/ioreel-mpi" $words 2>err
+			[ $? = 2 ] && [ $(grep -c "^ioreel-mpi" err) = 1 ] || ! cat err'
+	done
+	check 'ioreel-mpi refuses what is no plan' \
+		'! timeout 300 mpirun -n 1 "$O/ioreel-mpi" replay job.sh mpibox 2>err && grep -q "is not a plan" err'
 else
-	skip 'ioreel-replay' 'no Open MPI'
+	skip 'ioreel-mpi' 'no Open MPI'
 fi
 finish
