@@ -14,7 +14,7 @@ extern const struct reel_command cmd_replay;
 /* Hidden: a replay starts it. */
 extern const struct reel_command cmd_replay_engine;
 
-/* Of ioreel-mpi. */
+/* The verbs of ioreel-mpi. */
 extern const struct reel_command cmd_mpi_replay;
 
 #endif

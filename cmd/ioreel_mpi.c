@@ -7,6 +7,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/verbs.h"
+#include "replay/engine/comm_mpi.h"
 
 static const struct reel_command *const commands[] = {&cmd_mpi_replay};
 
@@ -23,5 +24,6 @@ static const struct verb_table verbs = {
 int main(int argc, char **argv)
 {
 	setlocale(LC_CTYPE, "");
+	comm_mpi_mute();
 	return verbs_run(&verbs, argc, argv);
 }

@@ -67,7 +67,8 @@ static inline long raw6(long n, long a, long b, long c, long d, long e, long f)
 	raw6(n, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), RAW_ARG(d), RAW_ARG(e),    \
 	     RAW_ARG(f))
 
-/* raw(SYS_close, fd): a number and up to six arguments, integers or pointers. */
+/* raw(SYS_close, fd): a number and up to six arguments, integers or
+ * pointers. */
 #define raw(...)                                                               \
 	RAW_GET(__VA_ARGS__, RAW7, RAW6, RAW5, RAW4, RAW3, RAW2, RAW1, )       \
 	(__VA_ARGS__)

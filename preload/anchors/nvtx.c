@@ -16,6 +16,7 @@
  */
 #include <string.h>
 
+#include "schemas/hash.h"
 #include "schemas/ioreel.h"
 
 #include "preload/core/symbols.h"
@@ -78,13 +79,12 @@ static _Thread_local struct {
 static uint16_t name_number(const char *s)
 {
 	char text[NAME_BYTES] = "nvtx:";
-	uint32_t hash = 2166136261u;
+	uint64_t hash;
 
 	if (!s)
 		return 0;
 	strncat(text, s, sizeof(text) - sizeof("nvtx:"));
-	for (const char *p = text; *p; p++)
-		hash = (hash ^ (uint8_t)*p) * 16777619u;
+	hash = reel_fnv1a(REEL_FNV_SEED, text, strlen(text));
 	for (uint32_t i = 0; i < 8; i++) {
 		uint32_t at = 1 + (hash + i) % (NAMES - 1), state = 0;
 		struct name *n = &names[at];

@@ -147,7 +147,7 @@ EXPORT int io_uring_queue_exit(struct io_uring *io)
 	return found(io);
 }
 
-#define REGISTER(fn, what, params, args, arg, n)                               \
+#define REGISTER(fn, opcode, params, args, arg, n)                             \
 	EXPORT int fn params;                                                  \
 	EXPORT int fn params                                                   \
 	{                                                                      \
@@ -159,7 +159,7 @@ EXPORT int io_uring_queue_exit(struct io_uring *io)
 			return r;                                              \
 		ring = find_ring(io);                                          \
 		if (ring)                                                      \
-			shim_ring_registered(ring, what, arg, n);              \
+			shim_ring_registered(ring, opcode, arg, n);            \
 		return r;                                                      \
 	}
 #define UPDATE(at, fds, n)                                                     \

@@ -63,7 +63,7 @@ static uint64_t queue_id(enum reel_async by, uint64_t queue)
 	return queue << 2 | by;
 }
 
-static uint32_t mix(uint64_t v)
+static uint32_t mix_bits(uint64_t v)
 {
 	return (uint32_t)((v * 0x9e3779b97f4a7c15ull) >> 32);
 }
@@ -73,7 +73,7 @@ static struct queue *queue_of(struct table *t, enum reel_async by,
 			      uint64_t queue)
 {
 	uint64_t id = queue_id(by, queue), free = 0;
-	uint32_t h = mix(id);
+	uint32_t h = mix_bits(id);
 
 	for (uint32_t i = 0; i < QUEUES - 1; i++) {
 		struct queue *q = &t->queue[(h + i) % (QUEUES - 1)];
@@ -115,7 +115,7 @@ uint32_t shim_async_depth(enum reel_async by, uint64_t queue)
 
 static uint32_t op_hash(enum reel_async by, uint64_t queue, uint64_t key)
 {
-	return mix(key ^ (uint64_t)mix(queue_id(by, queue)) << 20);
+	return mix_bits(key ^ (uint64_t)mix_bits(queue_id(by, queue)) << 20);
 }
 
 /* The @i-th slot to probe. */

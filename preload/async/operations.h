@@ -100,7 +100,8 @@ void shim_libaio_finish(uint64_t ctx);
 /* Record the note "@key=@n" of the process. */
 void shim_note(const char *key, uint64_t n);
 
-/* The process ends: what was never told. May be called more than once. */
+/* At the end of the process: record the operations left in flight. May be
+ * called more than once. */
 void shim_async_finish(void);
 
 #endif

@@ -50,7 +50,7 @@ static bool ends_dispatch(long nr, const long a[6])
 	return false;
 }
 
-static long make(long nr, const long a[6])
+static long make_call(long nr, const long a[6])
 {
 	uint64_t start = nr == SYS_io_uring_enter && shim_hot.on
 				 ? shim_async_before(nr, a)
@@ -77,7 +77,7 @@ static void on_sigsys(int sig, siginfo_t *info, void *context)
 		reg[REG_RIP] -= 2; /* make the call again, without dispatch */
 		return;
 	}
-	reg[REG_RAX] = make(nr, a);
+	reg[REG_RAX] = make_call(nr, a);
 	shim_selector = SHIM_DISPATCH_BLOCK;
 }
 

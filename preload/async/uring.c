@@ -414,14 +414,14 @@ static void files_set(struct shim_ring *r, uint32_t at, const int *fd,
 }
 
 /* The kernel has accepted the memory that is read here. */
-void shim_ring_registered(struct shim_ring *r, unsigned int what,
+void shim_ring_registered(struct shim_ring *r, unsigned int opcode,
 			  const void *arg, unsigned int n)
 {
 	const struct io_uring_files_update *old = arg;
 	const struct io_uring_rsrc_update2 *update = arg;
 	const struct io_uring_rsrc_register *reg = arg;
 
-	switch (what) {
+	switch (opcode) {
 	case IORING_REGISTER_FILES:
 		files_set(r, 0, arg, n);
 		break;

@@ -45,8 +45,8 @@ void shim_ring_scan(struct shim_ring *r, uint64_t end);
 void shim_ring_record(uint32_t call, int64_t n, const struct shim_ring *r,
 		      uint64_t start, uint64_t end, long result, int err);
 
-/* After io_uring_register(@what, @arg, @n) succeeded. */
-void shim_ring_registered(struct shim_ring *r, unsigned int what,
+/* After io_uring_register(@opcode, @arg, @n) succeeded. */
+void shim_ring_registered(struct shim_ring *r, unsigned int opcode,
 			  const void *arg, unsigned int n);
 
 #endif

@@ -53,7 +53,7 @@ ssize_t shim_read_small(const char *path, char *buf, size_t room)
 	return n;
 }
 
-/* One "key=value" of the head's text, cut where the room ends. */
+/* Append "key=value" to the text of the head, truncated at @end. */
 static char *text_put(char *p, const char *end, const char *key,
 		      const char *value, size_t n)
 {
@@ -86,8 +86,8 @@ static bool in_timens_of_children(void)
 }
 
 /*
- * By what a time namespace moves CLOCK_MONOTONIC, when it does: "SECONDS NS".
- * The file's first line is "monotonic SECONDS NS".
+ * Append the offset of CLOCK_MONOTONIC in a time namespace, if there is one:
+ * "SECONDS NS". The first line of the file is "monotonic SECONDS NS".
  */
 static char *text_put_timens(char *p, const char *end)
 {
@@ -101,7 +101,7 @@ static char *text_put_timens(char *p, const char *end)
 		return p;
 	v += strspn(v, " \t");
 	n = (long)strcspn(v, "\n");
-	/* nearly always 0 and 0; they are those of children to come */
+	/* nearly always 0 0; the file shows the offsets of future children */
 	if (strspn(v, "0 \t") >= (size_t)n || !in_timens_of_children())
 		return p;
 	return text_put(p, end, "timens", v, (size_t)n);
@@ -165,7 +165,8 @@ static void head_fill(struct reel_head *h, const struct shim_beginning *b)
 	h->head_bytes = (uint32_t)sizeof(*h) + h->text_bytes;
 }
 
-/* "PID" or "PID.n": ours from here on. The window's descriptor, or < 0. */
+/* Claim the name "PID" or "PID.n" by creating its window and log. Returns the
+ * descriptor of the window, or < 0. */
 static int claim_stem(uint32_t pid)
 {
 	for (unsigned int n = 0; n < 100000; n++) {
@@ -245,7 +246,7 @@ void shim_map_counts(void)
 		shim.counts = c;
 }
 
-/* Ours to use, whatever the job's umask. */
+/* Accessible to its owner, whatever the umask of the job. */
 static void make_dir(const char *path)
 {
 	if (!raw(SYS_mkdirat, AT_FDCWD, path, 0700))
@@ -253,8 +254,8 @@ static void make_dir(const char *path)
 }
 
 /*
- * Without "ioreel record" nobody has made the directory. The first process
- * does; what it cannot make, claim_stem() will miss.
+ * Make the trace directory, if "ioreel record" has not. Failures show in
+ * claim_stem() afterwards.
  */
 static void make_dirs(void)
 {
@@ -266,7 +267,7 @@ static void make_dirs(void)
 	make_dir(path);
 	memcpy(path + shim.dir_len, "/windows", 9);
 	make_dir(path);
-	shim.stem[0] = '\0'; /* job.counts is no process's */
+	shim.stem[0] = '\0'; /* job.counts belongs to no process */
 	fd = shim_open_file("/job", ".counts", O_RDWR | O_CREAT | O_EXCL);
 	if (fd >= 0) {
 		if (!shim_allocate((int)fd, 0, 4096))
@@ -277,7 +278,6 @@ static void make_dirs(void)
 		shim_map_counts();
 }
 
-/* The window with its head, and the log. */
 bool shim_make_files(void *beginning)
 {
 	struct shim_beginning *b = beginning;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the dynamic section of loaded objects, and changes their slots. */
 #include "preload/elf/object.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 
 #define PAGE ((uintptr_t)4096)
 
-/* Some loaders make these pointers of the dynamic section absolute. */
+/* Some loaders relocate these pointers of the dynamic section in place. */
 static uintptr_t address(const struct shim_object *o, uintptr_t p)
 {
 	return p < o->base ? p + o->base : p;
@@ -42,7 +43,7 @@ static void read_dynamic(struct shim_object *o, const ElfW(Dyn) * d)
 	o->jump = (const ElfW(Rela) *)jump;
 }
 
-/* How the pages are protected that hold the symbols; 0: not known. */
+/* The protection of the pages that hold the symbols; 0: unknown. */
 static long protection(const struct shim_object *o,
 		       const struct dl_phdr_info *info)
 {

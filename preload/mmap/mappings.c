@@ -69,8 +69,8 @@ static uint32_t next_overlap(uint32_t i, uintptr_t addr, uintptr_t end)
 }
 
 /* The part of @m in [@addr, @end). */
-static struct shim_map clip(const struct shim_map *m, uintptr_t addr,
-			    uintptr_t end)
+static struct shim_map clip_map(const struct shim_map *m, uintptr_t addr,
+				uintptr_t end)
 {
 	struct shim_map piece = *m;
 	uintptr_t last = m->addr + m->len;
@@ -103,7 +103,7 @@ bool shim_map_find(uintptr_t addr, size_t len, struct shim_map *piece)
 	i = next_overlap(0, addr, page_end(addr, len));
 	if (i == MAPS)
 		return false;
-	*piece = clip(&info[i], addr, page_end(addr, len));
+	*piece = clip_map(&info[i], addr, page_end(addr, len));
 	return true;
 }
 
@@ -113,7 +113,7 @@ bool shim_map_fault(uintptr_t addr, struct shim_map *page)
 
 	if (i == MAPS || info[i].how & SHIM_MAP_MEMORY)
 		return false;
-	*page = clip(&info[i], addr, addr + 4096);
+	*page = clip_map(&info[i], addr, addr + 4096);
 	__atomic_fetch_add(&info[i].reported, page->len, __ATOMIC_RELAXED);
 	return true;
 }
@@ -138,15 +138,15 @@ int shim_map_cut(uintptr_t addr, size_t len,
 		__atomic_store_n(&from[i], 0, __ATOMIC_RELEASE);
 		__atomic_fetch_sub(&shim_maps_live, 1, __ATOMIC_RELAXED);
 		if (whole.addr < addr) {
-			rest = clip(&whole, whole.addr, addr);
+			rest = clip_map(&whole, whole.addr, addr);
 			shim_map_add(&rest);
 		}
 		if (whole.addr + whole.len > end) {
-			rest = clip(&whole, end, UINTPTR_MAX);
+			rest = clip_map(&whole, end, UINTPTR_MAX);
 			shim_map_add(&rest);
 		}
 		if (n < SHIM_MAP_PIECES)
-			pieces[n++] = clip(&whole, addr, end);
+			pieces[n++] = clip_map(&whole, addr, end);
 		else
 			shim_count(REEL_LOST_LIMIT, 1);
 	}

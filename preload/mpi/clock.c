@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "schemas/hash.h"
 #include "schemas/syscall.h"
 
 #include "preload/mpi/mpi.h"
@@ -37,11 +38,9 @@ static uint64_t mono_ns(void)
 
 static uint64_t node_hash(void)
 {
-	uint64_t h = 14695981039346656037ull;
+	const char *id = shim.head->boot_id;
 
-	for (const char *p = shim.head->boot_id; *p; p++)
-		h = (h ^ (unsigned char)*p) * 1099511628211ull;
-	return h;
+	return reel_fnv1a(REEL_FNV_SEED, id, strlen(id));
 }
 
 static int send_word(uint64_t v, int to)

@@ -128,7 +128,7 @@ static struct comm *find_comm(uintptr_t handle)
 }
 
 /* The communicator's number among those of the same members; NONE: too many. */
-static int64_t number_in_family(uint64_t members)
+static int64_t family_number(uint64_t members)
 {
 	for (int i = 0; i < COMMS; i++) {
 		uint64_t empty = 0;
@@ -147,7 +147,7 @@ static int64_t number_in_family(uint64_t members)
 static bool fill_comm(struct comm *c, void *comm)
 {
 	uint64_t members = comm_members(comm);
-	int64_t like = members ? number_in_family(members) : NONE;
+	int64_t like = members ? family_number(members) : NONE;
 
 	if (like == NONE || !mpi.Comm_rank || !mpi.Comm_size ||
 	    mpi.Comm_rank(comm, &c->rank) || mpi.Comm_size(comm, &c->size))

@@ -347,9 +347,8 @@ void shim_mpi_note_linked(void);
 void shim_mpi_scan_program(void);
 
 /*
- * Look for objects that were loaded since the last call and put our wrappers
- * into their import slots. Called by the entry as an object is initialised; the
- * caller holds the lock of the loader. bind.c
+ * Store our wrappers in the import slots of the objects loaded since the last
+ * call. Called at the initialisation of an object, with the loader's lock held.
  */
 void shim_mpi_bind(void);
 

@@ -42,7 +42,8 @@ HOT int late_error_of(enum failure fails, int64_t result)
 	return fails == FAILS_NEG ? SHIM_ERRNO : error_of(fails, result);
 }
 
-/* No fields but a size and an offset. Constant for each row, as are the next. */
+/* No fields but a size and an offset. Constant for each row, as are the
+ * next. */
 HOT bool is_plain(const struct shim_event *ev)
 {
 	return ev->arg == NONE && ev->arg2 == NONE && !ev->path && !ev->st &&
@@ -93,7 +94,7 @@ HOT void record_fields(const struct shim_event *ev, uint32_t call,
 		return;
 	}
 	if (ev->arg2 == NONE)
-		full.arg2 = shim_storage(call, desc, end - start, result);
+		full.arg2 = shim_fetched(call, desc, end - start, result);
 	shim_record_full(&full, start, end, result, err);
 }
 

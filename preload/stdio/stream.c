@@ -260,7 +260,7 @@ static void record_unwrapped(struct stream *s, const FILE *f, uint32_t desc)
 	add_bytes(f, desc, bytes, pos);
 }
 
-/* Record what was written of a buffer that will be discarded. */
+/* Record the written bytes of a stream whose buffer will be discarded. */
 static void record_written(const FILE *f, uint32_t desc)
 {
 	int64_t pos = position(f), bytes = 0;
@@ -289,7 +289,7 @@ static bool is_unreported(const FILE *f)
 	       (!forked || (pending_bytes(f) && !is_wide(f)));
 }
 
-/* Make libc write now what it is about to write anyway. */
+/* Flush now: libc would write these bytes soon anyway. */
 static void flush_wide(const FILE *f)
 {
 	int saved = errno;
@@ -623,7 +623,7 @@ void stream_untimed(struct stream_call *c, const FILE *f)
 }
 
 /* Append a record that later calls of the same size can join. */
-static bool run_begin(struct stream *s, const struct stream_call *c)
+static bool begin_run(struct stream *s, const struct stream_call *c)
 {
 	struct shim_thread *t = shim_begin(SHIM_RECORD_MAX, c->start);
 	uint64_t delta, dur = c->end - c->start;
@@ -661,7 +661,7 @@ static bool run_begin(struct stream *s, const struct stream_call *c)
 }
 
 /* Add a timed call to the run: it counts for all since the last timed one. */
-static bool run_timed(struct stream *s, const struct stream_call *c,
+static bool add_timed(struct stream *s, const struct stream_call *c,
 		      const FILE *f)
 {
 	struct shim_thread *t = shim_self();
@@ -694,10 +694,10 @@ static bool add_to_run(struct stream *s, const struct stream_call *c,
 	if (!c->buffered || c->got != c->asked || c->err || shim_counting ||
 	    shim_sites)
 		return false;
-	if (run_timed(s, c, f))
+	if (add_timed(s, c, f))
 		return true;
 	return s->last == t->p && s->call == c->call && s->bytes == c->asked &&
-	       run_begin(s, c);
+	       begin_run(s, c);
 }
 
 /* The buffer overflowed, so its inherited bytes were written: record them. */

@@ -84,8 +84,8 @@ void stream_record_moved(const FILE *f, uint32_t desc);
 void stream_closing(const FILE *f);
 
 /*
- * The stream is about to be closed: record what no call told of it, and remove its
- * descriptor from the table. Its id, or 0: not recorded. wrap.c
+ * Before a stream is closed: record the bytes that unwrapped calls moved, and
+ * remove its descriptor from the table. Returns its id, or 0: not recorded.
  */
 uint32_t shim_stream_closing(FILE *f);
 

@@ -172,10 +172,10 @@ static void touch_lines(volatile uint8_t *at, int64_t bytes)
 
 void buffers_before(struct player *p, const struct call_spec *s, bool fills)
 {
-	size_t place = page_offset(s), share, fresh;
+	size_t offset = page_offset(s), share, fresh;
 
-	p->out = p->out_pages + place;
-	p->in = p->in_pages + place;
+	p->out = p->out_pages + offset;
+	p->in = p->in_pages + offset;
 	if (!fills || p->engine->mode == REPLAY_AFAP)
 		return;
 	if (s->size < REEL_LARGE_BYTES) {

@@ -4,8 +4,8 @@
  * the job called, so that the shim records the same call. Calls on names are in
  * call_path.c.
  *
- * Paths are absolute and in the sandbox, also where the job passed the
- * descriptor of a directory.
+ * Paths are in the sandbox: absolute, or relative to its root, also where the
+ * job passed the descriptor of a directory.
  */
 #include "replay/engine/call_fd.h"
 

@@ -219,7 +219,7 @@ static bool touch_page(char *at, bool write)
 }
 
 /* The number of mapped pages from @at on; the first was touched. */
-static int64_t pages_there(long pagemap, const char *at, int64_t most)
+static int64_t mapped_pages(long pagemap, const char *at, int64_t most)
 {
 	uint64_t page[PAGES_AT_ONCE];
 	int64_t n = 1, got;
@@ -246,8 +246,8 @@ static int64_t touch_pages(char *at, size_t len, int64_t want, bool write)
 			      O_RDONLY | O_CLOEXEC, 0);
 	while (done < pages && done * PAGE_BYTES < want &&
 	       touch_page(at + done * PAGE_BYTES, write))
-		done += pages_there(pagemap, at + done * PAGE_BYTES,
-				    pages - done);
+		done += mapped_pages(pagemap, at + done * PAGE_BYTES,
+				     pages - done);
 	if (pagemap >= 0)
 		raw(SYS_close, pagemap);
 	return done * PAGE_BYTES;
@@ -257,8 +257,8 @@ static int64_t touch_pages(char *at, size_t len, int64_t want, bool write)
  * The places of touched pages are not recorded: take the first ones that were
  * not touched before. Returns the touched bytes, at most @want.
  */
-static int64_t touch_more(struct player *p, const struct call_spec *s,
-			  int64_t want, bool write)
+static int64_t touch_next_pages(struct player *p, const struct call_spec *s,
+				int64_t want, bool write)
 {
 	int64_t done, left;
 	struct mapping *m;
@@ -269,7 +269,7 @@ static int64_t touch_more(struct player *p, const struct call_spec *s,
 	m = *find_mapping(p, s);
 	at = range_in_mapping(m, s, &len);
 	left = (int64_t)len;
-	/* A single page with a recorded offset is touched at its place. */
+	/* A single page with its own offset is touched there instead. */
 	if (at && s->offset == m->offset) {
 		left = m->touched < left ? left - m->touched : 0;
 		at += len - (size_t)left;
@@ -290,7 +290,7 @@ static int64_t touch_more(struct player *p, const struct call_spec *s,
 
 CALL_OF(map_read)
 {
-	return touch_more(p, s, s->want, false);
+	return touch_next_pages(p, s, s->want, false);
 }
 
 /* msync() may have dirtied pages ahead of this record: dirty the rest. */
@@ -308,7 +308,7 @@ CALL_OF(map_write)
 	wait_unlock(&p->process->lock);
 	if (ahead == s->want)
 		return ahead;
-	done = touch_more(p, s, s->want - ahead, true);
+	done = touch_next_pages(p, s, s->want - ahead, true);
 	return done < 0 ? done : ahead + done;
 }
 
@@ -321,7 +321,7 @@ CALL_OF(msync)
 	void *at;
 
 	if (s->r->flags & PLAN_F_DIRTY)
-		done = touch_more(p, s, s->m->dirty_bytes, true);
+		done = touch_next_pages(p, s, s->m->dirty_bytes, true);
 	wait_lock(&p->process->lock);
 	m = *find_mapping(p, s);
 	at = range_in_mapping(m, s, &len);

@@ -120,7 +120,7 @@ static bool is_message(const struct engine *e, const struct slot *slot)
  * flushed, the shim looks at stdout only, unless a stream had a recorded call.
  * So @f stands in for stdout, and the other streams seem to be empty.
  */
-static void flush_seen(FILE *f)
+static void flush_recorded(FILE *f)
 {
 	FILE *const all[] = {stdin, stdout, stderr};
 	FILE *keep = stdout;
@@ -161,7 +161,7 @@ static void publish_printed(struct player *p, const struct call_spec *s,
 	if (is_standard(f) && !is_message(p->engine, s->slot) &&
 	    p->engine->plan->process[q->index].streams == 1 &&
 	    !holds_other_bytes(q))
-		flush_seen(f);
+		flush_recorded(f);
 	else
 		write_through(f);
 }
@@ -185,7 +185,7 @@ void call_stdio_exit(struct player_process *q)
 			continue;
 		if (!others && !is_message(q->engine, slot) &&
 		    is_standard(slot->file) && __fpending(slot->file))
-			flush_seen(slot->file);
+			flush_recorded(slot->file);
 		else
 			flush_silently(slot->file);
 	}

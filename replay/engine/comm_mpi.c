@@ -3,14 +3,18 @@
  * processes of a replay are forked from it and make no call of MPI. */
 #include "replay/engine/comm_mpi.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <mpi.h>
 
 #include "schemas/launcher.h"
 
 static bool started; /* MPI_Init() was called here */
+static int muted[2]; /* copies of stdout and stderr, or 0 */
 
 /* Did a launcher that serves MPI_Init() start this process? */
 static bool is_launched(void)
@@ -25,6 +29,35 @@ static bool is_launched(void)
 			return true;
 	}
 	return getenv(pmi[0]) || getenv(pmi[1]);
+}
+
+void comm_mpi_mute(void)
+{
+	const char *rank = NULL;
+	int null;
+
+	for (size_t i = 0; !rank && i < REEL_LAUNCHERS; i++)
+		if (reel_launchers[i].kind == REEL_LAUNCHER_MPI)
+			rank = getenv(reel_launchers[i].rank);
+	if (!rank || atoi(rank) <= 0)
+		return;
+	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	for (int fd = 1; null >= 0 && fd <= 2; fd++) {
+		muted[fd - 1] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		dup2(null, fd);
+	}
+	close(null);
+}
+
+static void unmute(void)
+{
+	for (int fd = 1; fd <= 2; fd++) {
+		if (muted[fd - 1] <= 0)
+			continue;
+		dup2(muted[fd - 1], fd);
+		close(muted[fd - 1]);
+		muted[fd - 1] = 0;
+	}
 }
 
 static void barrier(void)
@@ -45,6 +78,7 @@ struct comm comm_mpi_init(void)
 {
 	struct comm c = {.barrier = barrier, .allreduce = allreduce};
 
+	unmute();
 	if (!is_launched())
 		return comm_single;
 	MPI_Init(NULL, NULL);

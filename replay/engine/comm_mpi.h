@@ -8,6 +8,12 @@
 #include "replay/engine/comm.h"
 
 /*
+ * Before the arguments are checked: only the first rank of a launch prints, as
+ * help and wrong usage are the same on all. Until comm_mpi_init().
+ */
+void comm_mpi_mute(void);
+
+/*
  * Start MPI when a launcher of ranks started this process; else this is the
  * only rank. Without a launcher MPI stays out: Open MPI would start a daemon,
  * which survives when the process is killed.

@@ -417,8 +417,8 @@ static void sleep_for_child(int64_t until_ns, const sigset_t *chld)
 	sigtimedwait(chld, NULL, &ts);
 }
 
-static void supervise(const struct engine *e, uint8_t *share,
-		      const uint32_t *order, const sigset_t *mask)
+static void supervise_processes(const struct engine *e, uint8_t *share,
+				const uint32_t *order, const sigset_t *mask)
 {
 	struct result_head *h = e->result.head;
 	uint32_t n = e->plan->head->processes;
@@ -586,7 +586,7 @@ int engine_run(const struct engine_options *opt, const struct comm *comm,
 	if (comm->rank == 0)
 		set_origin(&e, order, entry_ns);
 	comm->barrier();
-	supervise(&e, share, order, &mask);
+	supervise_processes(&e, share, order, &mask);
 	comm->barrier();
 	if (comm->rank == 0)
 		wait_wall(&e);

@@ -42,7 +42,7 @@ static bool bind_socket(const struct engine *e, const char *path)
 	return r == 0;
 }
 
-static void make_appear(const struct engine *e, const struct call_spec *s)
+static void create_entry(const struct engine *e, const struct call_spec *s)
 {
 	long fd;
 
@@ -161,12 +161,12 @@ static void adjust_entries(const struct player *p, const struct call_spec *s)
 	raw(SYS_close, fd);
 }
 
-static void change_name(const struct engine *e, const struct call_spec *s)
+static void apply_name_change(const struct engine *e, const struct call_spec *s)
 {
 	if (s->r->flags & PLAN_F_VANISH)
 		remove_at(AT_FDCWD, s->path, 0);
 	else if (s->r->flags & (PLAN_F_APPEAR | PLAN_F_APPEAR_DIR))
-		make_appear(e, s);
+		create_entry(e, s);
 }
 
 void external_changes_apply(struct player *p, const struct call_spec *s)
@@ -182,7 +182,7 @@ void external_changes_apply(struct player *p, const struct call_spec *s)
 	if (s->r->flags & PLAN_F_ENTRIES)
 		adjust_entries(p, s);
 	if (good)
-		change_name(p->engine, &at);
+		apply_name_change(p->engine, &at);
 	fdtable_end_turn(p);
 	if (on)
 		beneath_leave(&b);

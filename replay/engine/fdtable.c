@@ -69,13 +69,12 @@ static void set_number(struct player_process *p, int fd, enum number use)
  * dup3() would close a descriptor that a thread without its turn has just
  * opened.
  */
-static bool occupy(struct player_process *p, int fd, int to)
+static bool take_number(struct player_process *p, int fd, int to)
 {
 	long got;
 
 	if (p->number[to] != NUMBER_FREE)
-		return raw(SYS_dup3, fd, to, O_CLOEXEC) >=
-		       0; /* open, and ours */
+		return raw(SYS_dup3, fd, to, O_CLOEXEC) >= 0; /* ours */
 	got = raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, to);
 	if (got >= 0 && got != to)
 		raw(SYS_close, got);
@@ -92,7 +91,7 @@ static void reserve_number(struct player_process *p, int32_t fd)
 		p->slot[fd] = (struct slot){.fd = -1, .object = PLAN_NONE};
 	for (uint32_t i = p->floor; i < (uint32_t)fd; i++) {
 		if (p->number[i] == NUMBER_FREE)
-			p->number[i] = occupy(p, p->engine->null, (int)i)
+			p->number[i] = take_number(p, p->engine->null, (int)i)
 					       ? NUMBER_PARKED
 					       : NUMBER_USED;
 	}
@@ -207,7 +206,7 @@ static void place_fd(struct player_process *p, int32_t to, int fd,
 	/* It may belong to a slot whose own number was in use. */
 	if ((p->number[to] == NUMBER_USED || p->any_number) && s->fd != to)
 		at = s->fd >= 0 ? s->fd : fd;
-	if (at != fd && occupy(p, fd, at))
+	if (at != fd && take_number(p, fd, at))
 		raw(SYS_close, fd);
 	else
 		at = fd;
@@ -225,7 +224,7 @@ static void place_copy(struct player_process *p, int32_t to, int fd,
 	if (!s)
 		return;
 	if (s->fd == to || (p->number[to] != NUMBER_USED && !p->any_number)) {
-		if (occupy(p, fd, to)) {
+		if (take_number(p, fd, to)) {
 			set_number(p, to, NUMBER_USED);
 			s->fd = to;
 			s->object = object;
@@ -286,7 +285,7 @@ static int open_memory(struct player *p, const struct plan_object *o)
 }
 
 /* A file that has no name at this time: replace it by memory of its size. */
-static int open_known(struct player *p, const struct plan_object *o)
+static int open_file_or_memory(struct player *p, const struct plan_object *o)
 {
 	int fd = open_file(p, o);
 
@@ -330,7 +329,7 @@ static void provide_object(struct player *p, const struct call_spec *s,
 		place_copy(q, fd, e->broken, object);
 		break;
 	case PLAN_OBJECT_FILE:
-		place_fd(q, fd, open_known(p, o), object);
+		place_fd(q, fd, open_file_or_memory(p, o), object);
 		break;
 	case PLAN_OBJECT_MEMORY:
 		place_fd(q, fd, open_memory(p, o), object);

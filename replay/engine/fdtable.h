@@ -37,8 +37,8 @@ enum number { NUMBER_FREE, NUMBER_PARKED, NUMBER_INHERITED, NUMBER_USED };
 int fdtable_open_own(struct engine *e, struct reel_error *err);
 
 /*
- * The table of a first process. Descriptors that the launcher left open count
- * as parked. 0, or -1 with @err.
+ * The table of a first process. Descriptors of the launcher are closed; 0 to 2,
+ * if open, count as parked. 0, or -1 with @err.
  */
 int fdtable_init(struct player_process *p, struct reel_error *err);
 

@@ -132,7 +132,7 @@ static int make_dirs(struct builder *b, const char *name, bool last)
 }
 
 /* Open @name; its parents are made only when they are missing. */
-static int open_made(struct builder *b, const char *name, int flags)
+static int open_with_parents(struct builder *b, const char *name, int flags)
 {
 	int fd = open_below(b, name, flags);
 
@@ -162,8 +162,8 @@ static void fill_chunk(uint8_t *to, size_t bytes, uint64_t seed, bool lines)
 }
 
 /* Put newlines at the ends of line reads; the plan has them in order. */
-static void put_lines(const struct plan *p, const struct plan_file *f,
-		      uint8_t *to, int64_t at, size_t bytes)
+static void put_newlines(const struct plan *p, const struct plan_file *f,
+			 uint8_t *to, int64_t at, size_t bytes)
 {
 	const int64_t *line = p->line + f->line;
 	uint32_t i = plan_line_from(line, f->lines, at);
@@ -272,7 +272,7 @@ static int fill_part(struct builder *b, int fd, const struct plan_file *f,
 		if (interrupt_check(b->err))
 			return -1;
 		fill_chunk(b->chunk, n, seed + (uint64_t)at, f->lines > 0);
-		put_lines(b->plan, f, b->chunk, at, n);
+		put_newlines(b->plan, f, b->chunk, at, n);
 		if (write_all(fd, b->chunk, n, at, piece_of(f)))
 			return fail_path(b, "write", name);
 		warm_chunk(w, b, at, n);
@@ -304,7 +304,7 @@ static int fill_file(struct builder *b, int fd, const struct plan_file *f,
 static int make_file(struct builder *b, const struct plan_file *f,
 		     const char *name)
 {
-	int fd = open_made(b, name, O_WRONLY | O_CREAT);
+	int fd = open_with_parents(b, name, O_WRONLY | O_CREAT);
 	struct warmer w;
 	int rc;
 
@@ -357,8 +357,8 @@ static bool name_target(struct builder *b, const char *name, size_t n,
 }
 
 /* The link's own name as its target, padded to @n bytes if that is longer. */
-static void name_itself(const char *name, size_t n,
-			char target[static NAME_MAX + 1])
+static void set_loop_target(const char *name, size_t n,
+			    char target[static NAME_MAX + 1])
 {
 	const char *slash = strrchr(below_root(name), '/');
 	const char *last = slash ? slash + 1 : below_root(name);
@@ -416,7 +416,7 @@ static int make_link(struct builder *b, const struct plan_file *f,
 	memset(target, '~', (size_t)n); /* never a name of name_target() */
 	target[n] = '\0';
 	if (f->kind == PLAN_FILE_LOOP)
-		name_itself(name, (size_t)n, target);
+		set_loop_target(name, (size_t)n, target);
 	else if (behind && !name_target(b, name, (size_t)n, target))
 		return fail_path(b, "link", name);
 	if (make_entry(b, name, MADE_LINK, target))
@@ -452,7 +452,7 @@ static int make_fifo(struct builder *b, const char *name)
 		       : 0;
 }
 
-static int make_one(struct builder *b, const struct plan_file *f)
+static int make_plan_file(struct builder *b, const struct plan_file *f)
 {
 	const char *name = plan_name(b->plan, f->name);
 	char path[PATH_MAX];
@@ -544,7 +544,7 @@ static int check_room(struct builder *b)
 }
 
 /* Links first: files are behind them. Padding of directories last. */
-static int make_all(struct builder *b)
+static int make_files(struct builder *b)
 {
 	const struct plan_head *h = b->plan->head;
 
@@ -557,7 +557,7 @@ static int make_all(struct builder *b)
 				   : f->kind == PLAN_FILE_DIR ? 1
 							      : 2;
 
-			if ((when == pass && make_one(b, f)) ||
+			if ((when == pass && make_plan_file(b, f)) ||
 			    interrupt_check(b->err))
 				return -1;
 		}
@@ -607,7 +607,7 @@ int fileset_build(const struct plan *p, const struct sandbox *sb,
 	reel_progress_start(&b.progress, "rebuilding the files", "B",
 			    p->head->file_total_bytes -
 				    p->head->hole_total_bytes);
-	rc = make_all(&b);
+	rc = make_files(&b);
 	/* Write back now, not during the replay. */
 	if (!rc)
 		syncfs(b.root);

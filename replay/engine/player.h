@@ -66,7 +66,7 @@ struct player {
 	struct result_stream *result;
 	uint32_t index;	   /* of the stream */
 	uint8_t *in, *out; /* the next call reads into, writes from */
-	/* Of buffers.c. */
+	/* Used by buffers.c only. */
 	uint8_t *in_pages, *in_map;
 	uint64_t in_map_bytes;
 	uint8_t *out_pages; /* out_bytes, and REEL_PLACE_BYTES more */
@@ -105,7 +105,7 @@ static inline int64_t spec_length(const struct call_spec *s)
 	return s->offset == PLAN_NO_OFFSET ? 0 : s->offset;
 }
 
-/* The directory descriptor of an "at" call: paths are absolute by now. */
+/* The descriptor of an "at" call: paths need none, -1 makes it fail again. */
 static inline int spec_dir(const struct call_spec *s)
 {
 	return s->m->err == EBADF ? -1 : AT_FDCWD;

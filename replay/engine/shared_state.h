@@ -91,6 +91,8 @@ int result_make(const char *path, const struct plan *p, struct reel_error *err);
 /* Map the file, which has to belong to @p. By raw calls only. */
 int result_open(struct result *res, const char *path, const struct plan *p,
 		struct reel_error *err);
+
+/* Unmap it; takes one that is closed, too. */
 void result_close(struct result *res);
 
 /* Sums over all streams. */
@@ -100,6 +102,8 @@ struct result_total {
 	int64_t waited_ns, job_waited_ns;
 	uint32_t unfinished; /* streams */
 };
+
+/* Add up the counts of all streams. */
 void result_sum(const struct result *res, struct result_total *out);
 
 #endif

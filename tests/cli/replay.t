@@ -157,6 +157,11 @@ if command -v mpirun >/dev/null 2>&1 && [ -x "$O/ioreel-mpi" ]; then
 			"$O/ioreel-mpi" replay job.plan mpibox >out 2>&1; cat out;
 			grep -Eq "; ([0-9]+) of \1 calls gave" out && [ ! -e mpibox ]'
 	done
+	for words in 'replay job.plan mpibox fast' replai; do
+		check "wrong usage, ioreel-mpi $words: one of two ranks reports it" \
+			'timeout 300 mpirun --oversubscribe -n 2 "$O/ioreel-mpi" $words 2>err
+			[ $? = 2 ] && [ $(grep -c "^ioreel-mpi" err) = 1 ] || ! cat err'
+	done
 	check 'ioreel-mpi refuses what is no plan' \
 		'! timeout 300 mpirun -n 1 "$O/ioreel-mpi" replay job.sh mpibox 2>err && grep -q "is not a plan" err'
 else

@@ -15,7 +15,7 @@ find . -type f -exec cksum {} + | sort >../before
 # The calls of a thread as text: pipes without their numbers, no addresses, and
 # without the pages that the kernel maps around a touched one.
 calls() {
-	"$IOREEL" sql "$1" "SELECT e.thread_id,
+	sql "$1" "SELECT e.thread_id,
 		CASE WHEN kind IN ('pipe', 'socket') THEN kind ELSE path END,
 		call, fd, offset, asked,
 		CASE WHEN call IN ('mmap', 'map_read') THEN 0 ELSE result END, errno, path2
@@ -23,10 +23,9 @@ calls() {
 }
 
 same() {
-	for t in $("$IOREEL" sql ../job.db 'SELECT thread_id FROM thread' |
-			tail -n +2); do
-		u=$("$IOREEL" sql "$1" "SELECT thread_id FROM note
-			WHERE key = 'replay.thread' AND value = '$t'" | tail -n +2)
+	for t in $(sql ../job.db 'SELECT thread_id FROM thread'); do
+		u=$(sql "$1" "SELECT thread_id FROM note
+			WHERE key = 'replay.thread' AND value = '$t'")
 		calls ../job.db "$t" | cut -f2- >../a
 		calls "$1" "$u" | cut -f2- >../b
 		diff ../a ../b || return 1
@@ -63,13 +62,13 @@ find . -type f -exec cksum {} + | sort >../after
 check 'the files of the job are unchanged' 'cmp ../before ../after'
 is 'the sandbox is removed' "$(ls | tr '\n' ' ')" "in out "
 is 'the store of a replay names the process of the job for each of its own' \
-	"$("$IOREEL" sql ../think.db "SELECT count(*) FROM note WHERE key = 'replay.process'" | tail -1)" \
-	"$("$IOREEL" sql ../job.db 'SELECT count(*) FROM process' | tail -1)"
+	"$(sql ../think.db "SELECT count(*) FROM note WHERE key = 'replay.process'")" \
+	"$(sql ../job.db 'SELECT count(*) FROM process')"
 
 # The replay of a replay has the calls of the job.
 counts="SELECT call, count(*), sum(bytes) FILTER (WHERE call <> 'map_read')
 	FROM v_event GROUP BY 1"
 check 'a replay can be replayed' '"$IOREEL" replay ../think.db -o ../again.db'
 check 'and has the call counts of the job' \
-	'[ "$("$IOREEL" sql ../again.db "$counts")" = "$("$IOREEL" sql ../job.db "$counts")" ]'
+	'[ "$(sql ../again.db "$counts")" = "$(sql ../job.db "$counts")" ]'
 finish

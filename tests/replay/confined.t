@@ -89,7 +89,7 @@ done
 # The calls and the names of their files are those of the job.
 rows="SELECT call, path, count(*), sum(errno <> 0) FROM v_event GROUP BY 1, 2
 	ORDER BY 1, 2"
-"$IOREEL" sql job.reel "$rows" --format tsv >rows.job
+sql job.reel "$rows" >rows.job
 for way in landlock chroot openat2; do
 	IOREEL_REPLAY_CONFINE=$way "$IOREEL" replay --afap -o $way.db job.reel \
 		>out 2>err
@@ -99,7 +99,7 @@ for way in landlock chroot openat2; do
 	fi
 	check "$way: every call gives the recorded result" \
 		'cat out err; all_same out'
-	"$IOREEL" sql $way.db "$rows" --format tsv >rows.$way
+	sql $way.db "$rows" >rows.$way
 	check "$way: the same calls on the same files" 'diff rows.job rows.$way'
 done
 

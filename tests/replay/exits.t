@@ -17,6 +17,6 @@ quick 0'
 ends="SELECT group_concat(ended, ' ') FROM (SELECT ended FROM process
 	ORDER BY start_ns)"
 is 'the store tells how each process ended' \
-	"$("$IOREEL" sql job.reel "$ends" --format tsv | tail -1)" \
+	"$(sql job.reel "$ends")" \
 	'exit _exit _exit'
 finish

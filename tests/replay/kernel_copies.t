@@ -16,7 +16,7 @@ cd ..
 # Asynchronous operations, shared memory and the stream of popen() have other
 # calls in a replay. Pages that the kernel maps around a touched one vary.
 calls() {
-	"$IOREEL" sql --format tsv "$1" "SELECT
+	sql "$1" "SELECT
 		CASE call WHEN 'async_write' THEN 'pwrite' WHEN 'async_sync' THEN
 		'fsync' WHEN 'shm_open' THEN 'open' WHEN 'shm_unlink' THEN
 		'unlink' WHEN 'pclose' THEN 'fclose' ELSE call END c,
@@ -41,13 +41,13 @@ for mode in think afap; do
 	rm -rf box
 done
 check 'a mapping is read to its end' \
-	'[ "$("$IOREEL" sql --format tsv think.db "SELECT sum(bytes) >= 150000
-		FROM v_event WHERE call = '\''map_read'\''" | tail -1)" = 1 ]'
+	'[ "$(sql think.db "SELECT sum(bytes) >= 150000
+		FROM v_event WHERE call = '\''map_read'\''")" = 1 ]'
 is 'msync() finds as many dirty bytes' \
-	"$("$IOREEL" sql --format tsv think.db "SELECT sum(bytes) FROM v_event
-		WHERE call = 'map_write'" | tail -1)" \
-	"$("$IOREEL" sql --format tsv job.db "SELECT sum(bytes) FROM v_event
-		WHERE call = 'map_write'" | tail -1)"
+	"$(sql think.db "SELECT sum(bytes) FROM v_event
+		WHERE call = 'map_write'")" \
+	"$(sql job.db "SELECT sum(bytes) FROM v_event
+		WHERE call = 'map_write'")"
 
 (cd work && "$IOREEL" record -q --events none -o ../counted.reel "$JOB")
 check 'a run with counted calls only is refused' \

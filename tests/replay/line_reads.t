@@ -18,7 +18,7 @@ cd ..
 # The calls of the thread in order, without those of printf() on a pipe: these
 # are recorded only when their bytes are still in the buffer.
 calls() {
-	"$IOREEL" sql --format tsv "$1" "SELECT call, fd, asked, result, errno
+	sql "$1" "SELECT call, fd, asked, result, errno
 		FROM v_event WHERE thread_id = (SELECT thread_id FROM v_event
 		WHERE path LIKE '%/errors' LIMIT 1) AND call <> 'execve'
 		AND fd IS NOT 1 AND NOT (call = 'fcntl' AND errno = 0) ORDER BY start_ns"
@@ -26,8 +26,8 @@ calls() {
 
 # The kilobytes printed into the pipe.
 printed() {
-	"$IOREEL" sql --format tsv "$1" "SELECT (sum(bytes) + 512) / 1024
-		FROM v_event WHERE kind = 'pipe' AND fd = 1" | tail -1
+	sql "$1" "SELECT (sum(bytes) + 512) / 1024
+		FROM v_event WHERE kind = 'pipe' AND fd = 1"
 }
 
 calls job.db >want

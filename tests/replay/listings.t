@@ -26,8 +26,8 @@ def lists(path, n):
 E
 
 entries() {
-	"$IOREEL" sql --format tsv "$1" "SELECT sum(result) FROM v_event
-		WHERE call = 'readdir'" | tail -n +2
+	sql "$1" "SELECT sum(result) FROM v_event
+		WHERE call = 'readdir'"
 }
 
 # job NAME: record and replay the Python program on stdin, in a directory NAME

@@ -69,10 +69,10 @@ done
 
 # The k-th byte is read after the k-th byte was written, on every pipe.
 sum_sql="SELECT sum(bytes) FROM v_event WHERE kind IN ('pipe', 'socket')"
-is 'pipes and sockets carry as many bytes' "$("$IOREEL" sql afap.db "$sum_sql")" \
-	"$("$IOREEL" sql job.db "$sum_sql")"
+is 'pipes and sockets carry as many bytes' "$(sql afap.db "$sum_sql")" \
+	"$(sql job.db "$sum_sql")"
 for db in think afap; do
-	is "--$db: no byte is read before it is written" "$("$IOREEL" sql $db.db "
+	is "--$db: no byte is read before it is written" "$(sql $db.db "
 		WITH m AS (SELECT path, call_group g, start_ns s,
 			start_ns + dur_ns e, sum(bytes) OVER (PARTITION BY path,
 			call_group ORDER BY start_ns + dur_ns) upto
@@ -84,11 +84,11 @@ for db in think afap; do
 		SELECT count(*) FROM m r WHERE g = 'read' AND path IN
 			(SELECT path FROM both) AND e < (SELECT min(s) FROM m w
 			WHERE w.path = r.path AND w.g = 'write' AND
-			w.upto >= r.upto)" | tail -1)" 0
+			w.upto >= r.upto)")" 0
 done
-is 'as many children are forked by their parents' "$("$IOREEL" sql think.db '
+is 'as many children are forked by their parents' "$(sql think.db '
 	SELECT count(*) FROM process WHERE parent_id IS NOT NULL AND fork_ns
-	IS NOT NULL' | tail -1)" "$("$IOREEL" sql job.db '
+	IS NOT NULL')" "$(sql job.db '
 	SELECT count(*) FROM process WHERE parent_id IS NOT NULL AND fork_ns
-	IS NOT NULL' | tail -1)"
+	IS NOT NULL')"
 finish

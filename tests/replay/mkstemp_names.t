@@ -10,10 +10,10 @@ check 'the job succeeds' '"$IOREEL" record -q -o ../job.reel -- "$O/tests/replay
 cd ..
 # names RUN: the calls that draw names, and later calls by path.
 names() {
-	"$IOREEL" sql "$1" "SELECT call, path, path2, errno FROM v_event
+	sql "$1" "SELECT call, path, path2, errno FROM v_event
 		WHERE thread_id = (SELECT min(thread_id) FROM v_event
 			WHERE call = 'mkstemp' AND errno = 22)
-		ORDER BY start_ns" --format csv
+		ORDER BY start_ns"
 }
 for mode in think afap; do
 	replays job.reel $mode -o $mode.db

@@ -17,10 +17,10 @@ put <x; put <y; (put <x; put <y >&2); cat x | put
 put <y >>out2; cat x y | put >>out2
 E
 writes() {
-	"$IOREEL" sql --format tsv "$1" "SELECT path, count(*),
+	sql "$1" "SELECT path, count(*),
 		count(DISTINCT offset), max(offset + bytes), sum(bytes)
 		FROM v_event WHERE call_group = 'write' AND path LIKE '%/out%'
-		GROUP BY path" | tail -n +2
+		GROUP BY path"
 }
 
 check 'the job runs under record' '"$IOREEL" record -q -o job.reel bash script'

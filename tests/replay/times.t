@@ -28,9 +28,8 @@ job=$!
 sleep 3
 kill $(children $holder) $holder
 wait $job
-check 'the job waited for a lock' '[ "$("$IOREEL" sql slow.reel "SELECT
-	max(dur_ns) > 1000000000 FROM v_event WHERE call = '"'flock'"'" \
-	--format tsv | tail -1)" = 1 ]'
+check 'the job waited for a lock' '[ "$(sql slow.reel "SELECT
+	max(dur_ns) > 1000000000 FROM v_event WHERE call = '"'flock'"'")" = 1 ]'
 "$IOREEL" replay slow.reel >out 2>err
 is 'a different time alone is no error' "$?" 0
 check 'a line says that the replay took less time' \

@@ -6,7 +6,7 @@
 
 JOB=$O/tests/replay/job_unwrapped_stdio
 events() {
-	"$IOREEL" sql --format tsv "$1" "SELECT call, fd, offset, asked, result
+	sql "$1" "SELECT call, fd, offset, asked, result
 		FROM v_event WHERE fd IN (1, 2) AND call <> 'fcntl' ORDER BY start_ns"
 }
 
@@ -32,9 +32,9 @@ rm -rf job.reel kept
 "$IOREEL" record -q -o job.reel sh -c '"$0"; "$0"; "$0"; "$0"; :' "$JOB" >out 2>err
 "$IOREEL" replay job.reel --afap --root kept --keep -o again.db >said 2>&1
 for fd in 1 2; do
-	is "descriptor $fd: writes follow each other" "$("$IOREEL" sql --format tsv again.db "
+	is "descriptor $fd: writes follow each other" "$(sql again.db "
 		SELECT offset FROM v_event WHERE call = 'stdio_write' AND fd = $fd
-		ORDER BY 1" | tail -n +2 | tr '\n' ' ')" '0 6 12 18 '
+		ORDER BY 1" | tr '\n' ' ')" '0 6 12 18 '
 done
 is 'and do in the files' \
 	"$(find kept -type f -name out -size 24c -o -name err -size 24c | wc -l)" 2
