@@ -23,10 +23,10 @@ int reel_terminal_columns(int fd);
 int reel_terminal_line(FILE *f);
 
 /*
- * Print the words of @text on @f in lines of at most @columns_max columns, or of the
- * terminal's width. Lines after the first are indented by @indent; the first is
- * already @at columns wide. A word is never split; with INT_MAX a line in a
- * file has no limit. Returns the columns of the last line.
+ * Print the words of @text on @f in lines of at most @columns_max columns, or
+ * of the terminal's width. Lines after the first are indented by @indent; the
+ * first is already @at columns wide. A word is never split; with INT_MAX a line
+ * in a file has no limit. Returns the columns of the last line.
  */
 int reel_terminal_words(FILE *f, const char *text, int columns_max, int indent,
 			int at);
