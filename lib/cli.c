@@ -40,9 +40,14 @@ int reel_cli_usage(const struct reel_command *cmd, const char *fmt, ...)
 	return reel_cli_fail(cmd, &err);
 }
 
+static const char *program_of(const struct reel_command *cmd)
+{
+	return cmd->program ? cmd->program : "ioreel";
+}
+
 static void put_usage(FILE *f, const struct reel_command *cmd)
 {
-	int at = fprintf(f, "usage: ioreel %s ", cmd->name);
+	int at = fprintf(f, "usage: %s %s ", program_of(cmd), cmd->name);
 
 	reel_terminal_words(f, cmd->usage, INT_MAX, 7, at);
 	putc('\n', f);
@@ -52,7 +57,7 @@ int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 {
 	/* Results first: the error must be the last output on a terminal. */
 	fflush(stdout);
-	fprintf(stderr, "ioreel %s: %s\n", cmd->name,
+	fprintf(stderr, "%s %s: %s\n", program_of(cmd), cmd->name,
 		err->code == REEL_OK ? "failed for an unknown reason"
 				     : err->text);
 	if (err->code == REEL_E_USAGE) {

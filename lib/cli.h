@@ -41,6 +41,7 @@ struct reel_opt {
 };
 
 struct reel_command {
+	const char *program; /* NULL: "ioreel" */
 	const char *name;
 	const char *task;     /* one line for "ioreel" alone */
 	const char *usage;    /* "[-o DIR] [opts] -- CMD ..." */

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schemas/launcher.h"
+
 #include "preload/anchors/spans.h"
 #include "preload/async/operations.h"
 #include "preload/core/block_io.h"
@@ -46,7 +48,7 @@ static void finish_async(enum shim_ending how)
 static void finish_namespaces(enum shim_ending how)
 {
 	if (how != SHIM_ENDING_CONFINED)
-		shim_other_spaces();
+		shim_note_namespaces();
 }
 
 /*
@@ -93,34 +95,31 @@ static const struct shim_feature features[] = {
 	{.marker = shim_marker},
 };
 
-/* The launcher's rank + 1, or 0: the innermost launcher's. */
+/* The rank from the innermost launcher + 1, or 0. */
 static uint32_t launcher_rank(char **env)
 {
-	static const char *const name[] = {
-		"OMPI_COMM_WORLD_RANK",
-		"PMI_RANK",
-		"PMIX_RANK",
-		"SLURM_PROCID",
-	};
-	const char *said = NULL;
+	const char *value = NULL;
 	uint32_t n = 0;
 
 	if (shim_env(env, "TORCHELASTIC_RUN_ID") ||
 	    shim_env(env, "MASTER_PORT"))
-		said = shim_env(env, "RANK");
-	for (size_t i = 0; !said && i < sizeof(name) / sizeof(name[0]); i++)
-		said = shim_env(env, name[i]);
-	/* A batch script has a SLURM_PROCID, and is no task of a step. */
-	if (said && said == shim_env(env, name[3]) &&
-	    !shim_env(env, "SLURM_STEP_ID"))
-		return 0;
-	for (; said && *said >= '0' && *said <= '9' && n < 1u << 24; said++)
-		n = 10 * n + (uint32_t)(*said - '0');
-	return said && !*said ? n + 1 : 0;
+		value = shim_env(env, "RANK");
+	/* A batch script has a SLURM_PROCID, but is not a task of a step. */
+	for (size_t i = 0; !value && i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
+
+		if (l->kind != REEL_LAUNCHER_TORCH &&
+		    (!l->needs || shim_env(env, l->needs)))
+			value = shim_env(env, l->rank);
+	}
+	for (; value && *value >= '0' && *value <= '9' && n < 1u << 24; value++)
+		n = 10 * n + (uint32_t)(*value - '0');
+	return value && !*value ? n + 1 : 0;
 }
 
-/* The environment may be changed by the job: keep copies. */
-static const char *keep(char *buf, size_t room, const char *value)
+/* Copy @value to @buf, because the job may change its environment. NULL: it is
+ * empty or too long. */
+static const char *copy_value(char *buf, size_t room, const char *value)
 {
 	size_t n = value ? strlen(value) : 0;
 
@@ -130,14 +129,15 @@ static const char *keep(char *buf, size_t room, const char *value)
 	return buf;
 }
 
-static bool tsc_trusted(const char *wish)
+/* Is the TSC the clock? @wanted: the value of IOREEL_CLOCK. */
+static bool is_tsc_trusted(const char *wanted)
 {
 #if defined(__x86_64__)
 	char buf[16];
 
-	if (wish && !strcmp(wish, "tsc"))
+	if (wanted && !strcmp(wanted, "tsc"))
 		return true;
-	if (wish && !strcmp(wish, "monotonic"))
+	if (wanted && !strcmp(wanted, "monotonic"))
 		return false;
 	return shim_read_small("/sys/devices/system/clocksource/clocksource0/"
 			       "current_clocksource",
@@ -167,21 +167,21 @@ static void read_settings(char **env)
 
 	shim.rank = launcher_rank(env);
 	shim_counting_ask(shim_env(env, "IOREEL_EVENTS"));
-	shim_hot.clock = tsc_trusted(shim_env(env, "IOREEL_CLOCK"))
+	shim_hot.clock = is_tsc_trusted(shim_env(env, "IOREEL_CLOCK"))
 				 ? REEL_CLOCK_TSC
 				 : REEL_CLOCK_MONOTONIC;
 	value = shim_env(env, "IOREEL_ALL");
 	shim.all = value && *value == '1';
-	shim.include =
-		keep(include, sizeof(include), shim_env(env, "IOREEL_INCLUDE"));
-	shim.exclude =
-		keep(exclude, sizeof(exclude), shim_env(env, "IOREEL_EXCLUDE"));
+	shim.include = copy_value(include, sizeof(include),
+				  shim_env(env, "IOREEL_INCLUDE"));
+	shim.exclude = copy_value(exclude, sizeof(exclude),
+				  shim_env(env, "IOREEL_EXCLUDE"));
 	shim.globs = shim.include || shim.exclude;
 	value = shim_env(env, "LD_PRELOAD");
 	shim.strict = value && strstr(value, "/vgpreload_"); /* valgrind */
 }
 
-static void start(char **env)
+static void start_process(char **env)
 {
 	static char dir[REEL_PATH_BYTES];
 	static bool started;
@@ -194,7 +194,7 @@ static void start(char **env)
 	started = true;
 	shim_resolve_all();
 	shim_syscall_find();
-	value = keep(dir, sizeof(dir) - 128, shim_env(env, "IOREEL_DIR"));
+	value = copy_value(dir, sizeof(dir) - 128, shim_env(env, "IOREEL_DIR"));
 	if (!value || value[0] != '/' || another_copy_records() ||
 	    !shim_process_init())
 		goto out;
@@ -202,7 +202,7 @@ static void start(char **env)
 	shim.dir_len = strlen(dir);
 	read_settings(env);
 	shim_map_counts();
-	shim_storage_start();
+	shim_block_io_start();
 	shim_cwd_changed();
 	shim_features_set(features, sizeof(features) / sizeof(features[0]));
 	shim_features_start(env);
@@ -222,7 +222,7 @@ EXPORT void __gmon_start__(void)
 	int saved = errno;
 
 	if (environ)
-		start(environ);
+		start_process(environ);
 	if (shim_hot.on)
 		shim_mpi_bind();
 	errno = saved;
@@ -236,7 +236,7 @@ __attribute__((constructor)) static void construct(int argc, char **argv,
 
 	(void)argc;
 	(void)argv;
-	start(env);
+	start_process(env);
 	if (shim_hot.on)
 		shim_mpi_bind_first();
 	errno = saved;

@@ -17,8 +17,8 @@
  * by placement alone, recording a stat() cost 24 ns or 42. So the frequent
  * wrappers and records are grouped in sections that the linker sorts by name,
  * and a change elsewhere does not move them. @bytes, the offset of a group in
- * its page, is tuned to one processor (AMD Zen, Linux 6; "make bench"), where it
- * saves up to 15 ns a call; elsewhere it costs nothing. "make TUNED=" builds
+ * its page, is tuned to one processor (AMD Zen, Linux 6; "make bench"), where
+ * it saves up to 15 ns a call; elsewhere it costs nothing. "make TUNED=" builds
  * without the offsets.
  */
 #define PLACED(order) __attribute__((section(".text.sorted.ioreel." order)))

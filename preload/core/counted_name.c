@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of files where calls are counted: the more names a process has, the more
- * files share one, so that what it writes does not grow with its files.
+ * Names of files in counting mode. The more names a process has used, the more
+ * files share one, so that its trace does not grow with its files.
  */
 #include "preload/core/counted_name.h"
 
@@ -31,7 +31,7 @@ void shim_names_forget(void)
 	known_n = 0;
 }
 
-static struct known_file *find(uint64_t hash)
+static struct known_file *find_file(uint64_t hash)
 {
 	for (uint32_t i = 0; i < FILES; i++) {
 		struct known_file *f = &known[(hash + i) & (FILES - 1)];
@@ -45,7 +45,7 @@ static struct known_file *find(uint64_t hash)
 
 uint32_t shim_name_desc(uint64_t hash, uint32_t desc)
 {
-	struct known_file *f = find(hash);
+	struct known_file *f = find_file(hash);
 	uint64_t none = 0;
 
 	if (!f)
@@ -66,7 +66,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The name with a star for each number; of a very long one, for the rest. */
+/* The name with a star for each number; a very long name ends in one. */
 static size_t fold_digits(char *out, const char *base, size_t n)
 {
 	size_t len = 0;
@@ -84,7 +84,7 @@ static size_t fold_digits(char *out, const char *base, size_t n)
 	return len;
 }
 
-/* A star and the ending: letters, as only they say what a file is. */
+/* A star and the ending, if it has letters only: digits number files. */
 static size_t fold_ending(char *out, const char *base, size_t n)
 {
 	size_t dot = n;
@@ -108,10 +108,6 @@ bool shim_opens_directory(const struct shim_event *ev)
 	return ev->call == CALL_OPENDIR;
 }
 
-/*
- * The fewer names are left to give, the more files share one. Directories keep
- * theirs, as other names are relative to them.
- */
 void shim_name_fold(struct shim_folded *f, const struct shim_event *ev,
 		    const char *path)
 {

@@ -69,8 +69,8 @@ HOT uint8_t *shim_put(uint8_t *p, uint64_t v)
 }
 
 /*
- * Two times below 2^14, in two bytes each: nearly all times are. A varint may be
- * longer than its number needs.
+ * Two times below 2^14, in two bytes each: nearly all times are. A varint may
+ * be longer than its number needs.
  */
 #define SHIM_SHORT_TIME 0x4000
 HOT uint64_t shim_times(uint64_t delta, uint64_t dur)

@@ -25,12 +25,12 @@ static bool word_readable(const void *p)
 	uint64_t word;
 	struct iovec to = {&word, sizeof(word)};
 	struct iovec from = {(void *)(uintptr_t)p, sizeof(word)};
-	long r = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
-		      (long)&from, 1, 0);
+	long r = raw(SYS_process_vm_readv, raw(SYS_getpid), (long)&to, 1,
+		     (long)&from, 1, 0);
 
 	if (r == (long)sizeof(word) || r == -EFAULT)
 		return r > 0;
-	return raw4(SYS_rt_sigprocmask, ~0u, p, NULL, 8) != -EFAULT;
+	return raw(SYS_rt_sigprocmask, ~0u, p, NULL, 8) != -EFAULT;
 }
 
 bool shim_readable(const void *p, size_t n)
@@ -54,15 +54,15 @@ void *shim_wiped(void **at, size_t bytes)
 
 	if (likely(have))
 		return have;
-	fresh = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	fresh = raw(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if ((unsigned long)fresh > -4096ul)
 		return NULL;
-	raw3(SYS_madvise, fresh, bytes, MADV_WIPEONFORK);
+	raw(SYS_madvise, fresh, bytes, MADV_WIPEONFORK);
 	if (__atomic_compare_exchange_n(at, &none, (void *)fresh, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return (void *)fresh;
-	raw2(SYS_munmap, fresh, bytes);
+	raw(SYS_munmap, fresh, bytes);
 	return none;
 }
 

@@ -73,17 +73,17 @@ void shim_count(enum reel_counter which, uint64_t n)
 /* In the constructor already: a child may begin to record before its parent. */
 static void take_uid(void)
 {
-	if (raw3(SYS_getrandom, &shim.uid, sizeof(shim.uid), 0) !=
+	if (raw(SYS_getrandom, &shim.uid, sizeof(shim.uid), 0) !=
 	    (long)sizeof(shim.uid))
-		shim.uid = shim_clock() ^ (uint64_t)raw0(SYS_getpid) << 40;
+		shim.uid = shim_clock() ^ (uint64_t)raw(SYS_getpid) << 40;
 	shim.uid |= 1;
 	arena->process.has_uid = 1;
 }
 
 static bool start_recording(void)
 {
-	struct shim_beginning b = {.pid = (uint32_t)raw0(SYS_getpid),
-				   .ppid = (uint32_t)raw0(SYS_getppid)};
+	struct shim_beginning b = {.pid = (uint32_t)raw(SYS_getpid),
+				   .ppid = (uint32_t)raw(SYS_getppid)};
 
 	if (!arena->process.has_uid) {
 		b.parent_uid = shim.uid;
@@ -121,7 +121,7 @@ static bool start_recording(void)
 
 static void wake_waiting(void)
 {
-	raw3(SYS_futex, &arena->process.state, FUTEX_WAKE_PRIVATE, INT_MAX);
+	raw(SYS_futex, &arena->process.state, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
 bool shim_process_ready(void)
@@ -132,7 +132,7 @@ bool shim_process_ready(void)
 
 	if (likely(state == READY))
 		return true;
-	tid = (uint32_t)raw0(SYS_gettid);
+	tid = (uint32_t)raw(SYS_gettid);
 	if (state == FRESH &&
 	    __atomic_compare_exchange_n(&p->state, &state, STARTING, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -148,7 +148,7 @@ bool shim_process_ready(void)
 	for (int i = 0; (state == STARTING || state == LEAVING) &&
 			i < START_WAITS && p->busy_tid != tid;
 	     i++) {
-		raw4(SYS_futex, &p->state, FUTEX_WAIT_PRIVATE, state, &wait);
+		raw(SYS_futex, &p->state, FUTEX_WAIT_PRIVATE, state, &wait);
 		state = process_state();
 	}
 	if (state != READY)
@@ -159,7 +159,7 @@ bool shim_process_ready(void)
 bool shim_process_has_log(void)
 {
 	return process_state() == READY &&
-	       shim.pid == (uint32_t)raw0(SYS_getpid);
+	       shim.pid == (uint32_t)raw(SYS_getpid);
 }
 
 bool shim_process_is_fresh(void)
@@ -184,7 +184,7 @@ static void leave(enum reel_end end)
 	struct shim_thread *own = shim_tls.thread;
 	bool alone;
 
-	arena->process.busy_tid = (uint32_t)raw0(SYS_gettid);
+	arena->process.busy_tid = (uint32_t)raw(SYS_gettid);
 	set_state(LEAVING);
 	shim_tls.thread = &shim_no_thread;
 	shim_barrier();
@@ -236,7 +236,7 @@ static void at_quick_exit(void *unused)
 static void before_fork(void)
 {
 	shim_features_fork_prepare();
-	shim_tls.fork_tid = (uint32_t)raw0(SYS_gettid);
+	shim_tls.fork_tid = (uint32_t)raw(SYS_gettid);
 	shim_tls.fork_ticks = shim_clock();
 }
 
@@ -268,16 +268,16 @@ const char *shim_env(char **env, const char *name)
 
 bool shim_process_init(void)
 {
-	void *at = (void *)raw6(
-		SYS_mmap, 0, sizeof(*arena), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *at =
+		(void *)raw(SYS_mmap, 0, sizeof(*arena), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if ((unsigned long)at > -4096ul ||
-	    raw3(SYS_madvise, at, sizeof(*arena), MADV_WIPEONFORK))
+	    raw(SYS_madvise, at, sizeof(*arena), MADV_WIPEONFORK))
 		return false;
 	arena = at;
 	shim.threads = arena->thread;
-	shim.pid = (uint32_t)raw0(SYS_getpid);
+	shim.pid = (uint32_t)raw(SYS_getpid);
 	take_uid();
 	return true;
 }
@@ -303,7 +303,7 @@ bool shim_vfork_child(void)
 {
 	if (likely(!shim_tls.vforked))
 		return false;
-	if ((uint32_t)raw0(SYS_getpid) != shim.pid && shim.pid) {
+	if ((uint32_t)raw(SYS_getpid) != shim.pid && shim.pid) {
 		/* A clone may do anything: it need not end in an exec. */
 		if (shim_tls.vforked == SHIM_CLONED)
 			shim_count(REEL_LOST_LIMIT, 1);

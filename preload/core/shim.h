@@ -7,9 +7,9 @@
  * wrapper; nothing held across the real call, which may never return; the
  * caller's memory read only after the real call accepted it; everything safe in
  * a signal handler. In trouble events are lost, and counted. The one thing to
- * know: nothing happens between the two clock reads but the real call, and after
- * it a record is appended to this thread's window by plain stores; everything
- * that may block, fail or be slow is in shim_slow() (window.c).
+ * know: nothing happens between the two clock reads but the real call, and
+ * after it a record is appended to this thread's window by plain stores;
+ * everything that may block, fail or be slow is in shim_slow() (window.c).
  */
 #ifndef PRELOAD_CORE_SHIM_H
 #define PRELOAD_CORE_SHIM_H
@@ -58,15 +58,16 @@ struct shim_event {
  */
 COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start);
 
-/* Add @n to a counter in the process's head or, without a head, in job.counts. */
+/* Add @n to a counter in the process's head or, without a head, in
+ * job.counts. */
 void shim_count(enum reel_counter which, uint64_t n);
 
 /* Identify a descriptor with entry @e. Returns its entry then, never
  * SHIM_FD_UNKNOWN. */
 COLD uint32_t shim_fd_slow(int fd, uint32_t e);
 
-/* Are calls on @path, relative to the working directory, only counted? @reading:
- * the call does not write to the file. */
+/* Are calls on @path, relative to the working directory, only counted?
+ * @reading: the call does not write to the file. */
 bool shim_is_code(const char *path, size_t len, bool reading);
 
 /* Append a record with all its fields; @start and @end are ticks. */
@@ -174,7 +175,8 @@ HOT bool shim_is_desc(uint32_t entry)
 	return entry >= SHIM_DESC_FIRST;
 }
 
-/* Is it a file of code, of the system, or excluded? Its calls are counted only. */
+/* Is it a file of code, of the system, or excluded? Its calls are counted
+ * only. */
 HOT bool shim_is_counted(uint32_t entry)
 {
 	return entry == SHIM_FD_CODE || entry == SHIM_FD_DIR;
@@ -302,8 +304,8 @@ HOT void shim_end(struct shim_thread *t, uint8_t *p)
 	t->limit = t->room;
 }
 
-/* End the record whose times begin at t->p + SHIM_HEAD and that ends at @p: store
- * its head, the first byte last. */
+/* End the record whose times begin at t->p + SHIM_HEAD and that ends at @p:
+ * store its head, the first byte last. */
 #define SHIM_HEAD 3
 HOT void shim_end_short(struct shim_thread *t, uint8_t *p, uint32_t call,
 			unsigned int flags, unsigned int more)
@@ -321,8 +323,8 @@ HOT void shim_end_short(struct shim_thread *t, uint8_t *p, uint32_t call,
  * running program knows may be NONE too. */
 #define HAS(field) (!(__builtin_constant_p(field) && (field) == NONE))
 
-/* The unusual records of shim_record_io(); record.c. @err may be SHIM_ERRNO: take
- * errno if @result is negative. */
+/* The unusual records of shim_record_io(); record.c. @err may be SHIM_ERRNO:
+ * take errno if @result is negative. */
 #define SHIM_ERRNO (-1)
 void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 		     uint64_t start, uint64_t end, int64_t result, int err);
@@ -331,9 +333,10 @@ void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
  * Record a call on a descriptor with at most a size, an offset, and a result.
  * Inlined, so that absent fields, which are the constant NONE, cost nothing.
  * @call is not a mark and is below REEL_CALL_WIDE. If @err is an error, @result
- * must differ from the requested size (0 if there is none). The usual record has
- * the descriptor and size of the one before, its call transferred the requested
- * size and took microseconds: two tests, one store of six bytes, and the offset.
+ * must differ from the requested size (0 if there is none). The usual record
+ * has the descriptor and size of the one before, its call transferred the
+ * requested size and took microseconds: two tests, one store of six bytes, and
+ * the offset.
  */
 HOT void shim_record_io(uint32_t call, uint32_t desc, int64_t size,
 			int64_t offset, uint64_t start, uint64_t end,

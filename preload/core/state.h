@@ -17,9 +17,11 @@
 
 #include "schemas/trace_format.h"
 
-/* On declarations too: -fvisibility covers definitions only, and a variable that
- * is declared elsewhere would be reached through the global offset table, which
- * takes a register. */
+/*
+ * On declarations too: -fvisibility covers definitions only, and a variable
+ * that is declared elsewhere would be reached through the global offset table,
+ * which takes a register.
+ */
 #pragma GCC visibility push(hidden)
 
 #define NONE INT64_MIN /* a field that the call does not have */
@@ -58,8 +60,8 @@ struct shim_thread {
 	uint8_t *p; /* next byte to write, NULL: no window */
 	/*
 	 * A record without paths may start below this address. Negative while a
-	 * record is being written (shim_busy()), so that the one test of the hot
-	 * path covers a signal handler too.
+	 * record is being written (shim_busy()), so that the one test of the
+	 * hot path covers a signal handler too.
 	 */
 	intptr_t limit;
 	intptr_t room; /* the value of limit between records */
@@ -79,7 +81,8 @@ struct shim_thread {
 	struct shim_counters *counters; /* counters.c; NULL: none */
 	struct shim_run run;
 
-	/* The cache lines that a record with a path touches too: path_record.h */
+	/* The cache lines that a record with a path touches too:
+	 * path_record.h */
 	uint32_t desc_next __attribute__((aligned(64))); /* ids that this */
 	uint32_t desc_end;   /* thread may give out */
 	uint32_t path_len;   /* of path */
@@ -142,8 +145,8 @@ extern struct shim_thread shim_no_thread; /* a new thread points at it */
 struct shim_tls {
 	struct shim_thread *thread;
 	intptr_t claiming;   /* shim_busy() while it claims a slot, else 0 */
-	intptr_t vforked;    /* this thread's vfork child may be running, or,
-			    * SHIM_CLONED, one that shares its memory for good */
+	intptr_t vforked;    /* a vfork child of this thread may be running or,
+			      * SHIM_CLONED, one that shares its memory */
 	uint64_t fork_ticks; /* of the fork that this thread is making */
 	uint32_t fork_tid;   /* its own number; the child reads the parent's */
 };

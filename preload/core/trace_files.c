@@ -44,16 +44,16 @@ uint32_t shim_clock_pair(uint64_t *ticks, uint64_t *mono_ns)
 
 ssize_t shim_read_small(const char *path, char *buf, size_t room)
 {
-	long fd = raw4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
+	long fd = raw(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
 
 	if (fd < 0)
 		return -1;
-	n = raw3(SYS_read, fd, buf, room);
-	raw1(SYS_close, fd);
+	n = raw(SYS_read, fd, buf, room);
+	raw(SYS_close, fd);
 	return n;
 }
 
-/* One "key=value" of the head's text, cut where the room ends. */
+/* Append "key=value" to the text of the head, truncated at @end. */
 static char *text_put(char *p, const char *end, const char *key,
 		      const char *value, size_t n)
 {
@@ -75,19 +75,19 @@ static char *text_put(char *p, const char *end, const char *key,
 static bool in_timens_of_children(void)
 {
 	char own[64], children[64];
-	long n = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time", own,
-		      sizeof(own));
-	long k = raw4(SYS_readlinkat, AT_FDCWD,
-		      "/proc/self/ns/time_for_children", children,
-		      sizeof(children));
+	long n = raw(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time", own,
+		     sizeof(own));
+	long k =
+		raw(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time_for_children",
+		    children, sizeof(children));
 
 	/* "time:[NUMBER]" and "time:[NUMBER]" */
 	return n > 0 && n == k && !memcmp(own, children, (size_t)n);
 }
 
 /*
- * By what a time namespace moves CLOCK_MONOTONIC, when it does: "SECONDS NS".
- * The file's first line is "monotonic SECONDS NS".
+ * Append the offset of CLOCK_MONOTONIC in a time namespace, if there is one:
+ * "SECONDS NS". The first line of the file is "monotonic SECONDS NS".
  */
 static char *text_put_timens(char *p, const char *end)
 {
@@ -101,7 +101,7 @@ static char *text_put_timens(char *p, const char *end)
 		return p;
 	v += strspn(v, " \t");
 	n = (long)strcspn(v, "\n");
-	/* nearly always 0 and 0; they are those of children to come */
+	/* nearly always 0 0; the file shows the offsets of future children */
 	if (strspn(v, "0 \t") >= (size_t)n || !in_timens_of_children())
 		return p;
 	return text_put(p, end, "timens", v, (size_t)n);
@@ -111,13 +111,13 @@ static uint32_t text_fill(char *text, const char *end)
 {
 	char buf[4096], *p = text;
 	struct utsname uts;
-	long n = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buf,
-		      sizeof(buf));
+	long n = raw(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buf,
+		     sizeof(buf));
 
 	if (n > 0)
 		p = text_put(p, end, "exe", buf, (size_t)n);
 	p = text_put(p, end, "cwd", shim.cwd, strlen(shim.cwd));
-	if (raw1(SYS_uname, &uts) == 0) {
+	if (raw(SYS_uname, &uts) == 0) {
 		p = text_put(p, end, "host", uts.nodename,
 			     strlen(uts.nodename));
 		p = text_put(p, end, "kernel", uts.release,
@@ -165,7 +165,8 @@ static void head_fill(struct reel_head *h, const struct shim_beginning *b)
 	h->head_bytes = (uint32_t)sizeof(*h) + h->text_bytes;
 }
 
-/* "PID" or "PID.n": ours from here on. The window's descriptor, or < 0. */
+/* Claim the name "PID" or "PID.n" by creating its window and log. Returns the
+ * descriptor of the window, or < 0. */
 static int claim_stem(uint32_t pid)
 {
 	for (unsigned int n = 0; n < 100000; n++) {
@@ -186,10 +187,10 @@ static int claim_stem(uint32_t pid)
 		int log = shim_open_log(O_WRONLY | O_CREAT | O_EXCL);
 
 		if (log >= 0) {
-			raw1(SYS_close, log);
+			raw(SYS_close, log);
 			return fd;
 		}
-		raw1(SYS_close, fd);
+		raw(SYS_close, fd);
 		shim_remove_window();
 		if (log != -EEXIST)
 			return log;
@@ -208,7 +209,7 @@ void shim_remove_window(void)
 	memcpy(path + n, "/windows/", 9);
 	memcpy(path + n + 9, shim.stem, b);
 	memcpy(path + n + 9 + b, ".win", 5);
-	raw3(SYS_unlinkat, AT_FDCWD, path, 0);
+	raw(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
 static bool write_head(void *unused)
@@ -220,9 +221,9 @@ static bool write_head(void *unused)
 	if (fd < 0)
 		return false;
 	good = shim_size_allowed(shim.head->head_bytes) &&
-	       raw4(SYS_pwrite64, fd, shim.head, shim.head->head_bytes, 0) ==
+	       raw(SYS_pwrite64, fd, shim.head, shim.head->head_bytes, 0) ==
 		       (long)shim.head->head_bytes;
-	raw1(SYS_close, fd);
+	raw(SYS_close, fd);
 	return good;
 }
 
@@ -238,23 +239,23 @@ void shim_map_counts(void)
 
 	if (fd < 0)
 		return;
-	c = (void *)raw6(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
-			 fd, 0);
-	raw1(SYS_close, fd);
+	c = (void *)raw(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+			fd, 0);
+	raw(SYS_close, fd);
 	if ((unsigned long)c <= -4096ul && c->magic == REEL_COUNTS_MAGIC)
 		shim.counts = c;
 }
 
-/* Ours to use, whatever the job's umask. */
+/* Accessible to its owner, whatever the umask of the job. */
 static void make_dir(const char *path)
 {
-	if (!raw3(SYS_mkdirat, AT_FDCWD, path, 0700))
-		raw3(SYS_fchmodat, AT_FDCWD, path, 0700);
+	if (!raw(SYS_mkdirat, AT_FDCWD, path, 0700))
+		raw(SYS_fchmodat, AT_FDCWD, path, 0700);
 }
 
 /*
- * Without "ioreel record" nobody has made the directory. The first process
- * does; what it cannot make, claim_stem() will miss.
+ * Make the trace directory, if "ioreel record" has not. Failures show in
+ * claim_stem() afterwards.
  */
 static void make_dirs(void)
 {
@@ -266,18 +267,17 @@ static void make_dirs(void)
 	make_dir(path);
 	memcpy(path + shim.dir_len, "/windows", 9);
 	make_dir(path);
-	shim.stem[0] = '\0'; /* job.counts is no process's */
+	shim.stem[0] = '\0'; /* job.counts belongs to no process */
 	fd = shim_open_file("/job", ".counts", O_RDWR | O_CREAT | O_EXCL);
 	if (fd >= 0) {
 		if (!shim_allocate((int)fd, 0, 4096))
-			raw4(SYS_pwrite64, fd, &counts, sizeof(counts), 0);
-		raw1(SYS_close, fd);
+			raw(SYS_pwrite64, fd, &counts, sizeof(counts), 0);
+		raw(SYS_close, fd);
 	}
 	if (!shim.counts)
 		shim_map_counts();
 }
 
-/* The window with its head, and the log. */
 bool shim_make_files(void *beginning)
 {
 	struct shim_beginning *b = beginning;
@@ -292,15 +292,14 @@ bool shim_make_files(void *beginning)
 		return false;
 	head = shim_allocate(fd, 0, REEL_WINDOW_HEAD_BYTES)
 		       ? NULL
-		       : (void *)raw6(SYS_mmap, 0, REEL_WINDOW_HEAD_BYTES,
-				      PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-				      0);
-	raw1(SYS_close, fd);
+		       : (void *)raw(SYS_mmap, 0, REEL_WINDOW_HEAD_BYTES,
+				     PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	raw(SYS_close, fd);
 	if (!head || (unsigned long)head > -4096ul) {
 		shim_remove_window();
 		return false;
 	}
-	raw3(SYS_madvise, head, REEL_WINDOW_HEAD_BYTES, MADV_DONTFORK);
+	raw(SYS_madvise, head, REEL_WINDOW_HEAD_BYTES, MADV_DONTFORK);
 	head_fill(head, b);
 	b->head = head;
 	return true;

@@ -36,7 +36,8 @@ bool shim_process_has_log(void);
 /* Has nothing asked for a log since the process began or was forked? */
 bool shim_process_is_fresh(void);
 
-/* --- trace_files.c --------------------------------------------------------- */
+/* --- trace_files.c
+ * --------------------------------------------------------- */
 
 /* A process that begins to record. */
 struct shim_beginning {
@@ -75,7 +76,8 @@ uint64_t shim_clock_ns(clockid_t id);
  */
 uint32_t shim_clock_pair(uint64_t *ticks, uint64_t *mono_ns);
 
-/* --- window.c --------------------------------------------------------------- */
+/* --- window.c
+ * --------------------------------------------------------------- */
 
 /* Open a file of this process in the trace directory, for a short time. Returns
  * a descriptor, or minus the error number. */

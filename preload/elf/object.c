@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the dynamic section of loaded objects, and changes their slots. */
 #include "preload/elf/object.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 
 #define PAGE ((uintptr_t)4096)
 
-/* Some loaders make these pointers of the dynamic section absolute. */
+/* Some loaders relocate these pointers of the dynamic section in place. */
 static uintptr_t address(const struct shim_object *o, uintptr_t p)
 {
 	return p < o->base ? p + o->base : p;
@@ -42,7 +43,7 @@ static void read_dynamic(struct shim_object *o, const ElfW(Dyn) * d)
 	o->jump = (const ElfW(Rela) *)jump;
 }
 
-/* How the pages are protected that hold the symbols; 0: not known. */
+/* The protection of the pages that hold the symbols; 0: unknown. */
 static long protection(const struct shim_object *o,
 		       const struct dl_phdr_info *info)
 {
@@ -181,10 +182,10 @@ void shim_object_store_symbol(const struct shim_object *o, const ElfW(Sym) * s,
 	uintptr_t page = (uintptr_t)value & ~(PAGE - 1);
 
 	if (!o->symbol_prot ||
-	    raw3(SYS_mprotect, page, PAGE, o->symbol_prot | PROT_WRITE))
+	    raw(SYS_mprotect, page, PAGE, o->symbol_prot | PROT_WRITE))
 		return;
 	__atomic_store_n(value, (uintptr_t)at - o->base, __ATOMIC_RELEASE);
-	raw3(SYS_mprotect, page, PAGE, o->symbol_prot);
+	raw(SYS_mprotect, page, PAGE, o->symbol_prot);
 }
 
 void shim_object_store_slot(const struct shim_object *o, void **slot,
@@ -194,9 +195,9 @@ void shim_object_store_slot(const struct shim_object *o, void **slot,
 	bool sealed =
 		(uintptr_t)slot >= o->relro && (uintptr_t)slot < o->relro_end;
 
-	if (sealed && raw3(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE))
+	if (sealed && raw(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE))
 		return;
 	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
 	if (sealed)
-		raw3(SYS_mprotect, page, PAGE, PROT_READ);
+		raw(SYS_mprotect, page, PAGE, PROT_READ);
 }

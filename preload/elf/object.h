@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loaded objects (the program, libraries), as far as symbols go: read where
- * the loader mapped them, as no name may be looked up by the loader itself.
+ * The symbols and relocations of loaded objects (the program, libraries), read
+ * from the memory where the loader mapped them: in a wrapper, and while the
+ * loader's lock is held, dlsym() may not be called.
  */
 #ifndef PRELOAD_ELF_OBJECT_H
 #define PRELOAD_ELF_OBJECT_H
@@ -24,27 +25,28 @@ struct shim_object {
 	size_t relas, jumps;
 };
 
-/* @o points into the object, and is good for as long as that is loaded. */
+/* Fill @o from the program headers. It is valid while the object is loaded. */
 void shim_object_read(struct shim_object *o, const struct dl_phdr_info *info);
 
-/* The same of a loader's entry, but symbols and relocations only. */
+/* Fill @o from a loader's entry: symbols and relocations only. */
 void shim_object_of_map(struct shim_object *o, const struct link_map *map);
 
-/* Is there a relocation of @o that names @name? */
+/* Has @o a relocation by the name @name? */
 bool shim_object_imports(const struct shim_object *o, const char *name);
 
 /* The symbol of @o that defines @name, or NULL. */
 const ElfW(Sym) *
 	shim_object_symbol(const struct shim_object *o, const char *name);
 
-/* What @o defines under @name, or NULL. */
+/* The address of the symbol @name that @o defines, or NULL. */
 void *shim_object_defined(const struct shim_object *o, const char *name);
 
-/* Let @s, of @o, lead to @at. Where the pages cannot be written, nothing. */
+/* Make the symbol @s of @o resolve to @at. Does nothing if its pages cannot be
+ * written. */
 void shim_object_store_symbol(const struct shim_object *o, const ElfW(Sym) * s,
 			      void *at);
 
-/* Fill @slot of @o in with @value, also where it was made read-only. */
+/* Store @value in the import slot @slot of @o, even if it is read-only. */
 void shim_object_store_slot(const struct shim_object *o, void **slot,
 			    void *value);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process does that ends our sight of it: it forbids itself system calls
- * (seccomp), or loads libraries with a C library of their own (dlmopen). A
- * forbidden call may kill, and none of ours may be what kills the program: what
- * is recorded is written before, and nothing is done any more after. A filter
- * that only lets calls fail may stay: what cannot be written is lost, counted.
+ * Two ways in which a process ends its recording: it installs a seccomp filter,
+ * or it loads libraries with a C library of their own (dlmopen). A filter may
+ * kill the process for a system call, and none of ours may be the cause: the
+ * records are written before the filter, and none after it. With a filter that
+ * only makes calls fail recording continues: failed writes are counted as lost.
  */
 #include "preload/exec/seccomp.h"
 
@@ -34,11 +34,12 @@
 #endif
 
 /*
- * One step of a filter's program; false: of a kind that filters hardly use. The
- * kernel has not looked at it yet: it may lead anywhere, but never back.
+ * Run one instruction of a filter; false: of a kind that filters hardly use.
+ * The kernel has not checked the program yet: a jump may leave it. Jumps
+ * backwards are impossible.
  */
-static bool step(const struct sock_filter *f, uint32_t nr, uint32_t *acc,
-		 uint32_t *at)
+static bool run_instruction(const struct sock_filter *f, uint32_t nr,
+			    uint32_t *acc, uint32_t *at)
 {
 	bool yes;
 
@@ -76,28 +77,28 @@ static bool step(const struct sock_filter *f, uint32_t nr, uint32_t *acc,
 	return true;
 }
 
-/* May the system call @nr go wrong otherwise than by an error? */
-static bool kills(const struct sock_fprog *p, uint32_t nr)
+/* May the system call @nr have another effect than an error? */
+static bool may_kill(const struct sock_fprog *p, uint32_t nr)
 {
-	uint32_t acc = 0, what;
+	uint32_t acc = 0, action;
 
 	for (uint32_t at = 0; at < p->len; at++) {
 		const struct sock_filter *f = &p->filter[at];
 
 		if (f->code == (BPF_RET | BPF_K)) {
-			what = f->k & SECCOMP_RET_ACTION_FULL;
-			return what != SECCOMP_RET_ALLOW &&
-			       what != SECCOMP_RET_LOG &&
-			       what != SECCOMP_RET_ERRNO;
+			action = f->k & SECCOMP_RET_ACTION_FULL;
+			return action != SECCOMP_RET_ALLOW &&
+			       action != SECCOMP_RET_LOG &&
+			       action != SECCOMP_RET_ERRNO;
 		}
-		if (!step(f, nr, &acc, &at))
+		if (!run_instruction(f, nr, &acc, &at))
 			return true;
 	}
 	return true;
 }
 
-/* What is called here in a process that has begun to record. */
-static bool lethal(const struct sock_fprog *p)
+/* Might the filter kill the process for a system call of the shim? */
+static bool is_lethal(const struct sock_fprog *p)
 {
 	static const uint16_t nr[] = {
 		SYS_openat,	    SYS_close,	       SYS_read,
@@ -116,15 +117,15 @@ static bool lethal(const struct sock_fprog *p)
 	    !shim_readable(p->filter, p->len * sizeof(*p->filter)))
 		return true;
 	for (size_t i = 0; i < sizeof(nr) / sizeof(nr[0]); i++)
-		if (kills(p, nr[i]))
+		if (may_kill(p, nr[i]))
 			return true;
 	return false;
 }
 
-enum reel_counter shim_confining(const void *filter)
+enum reel_counter shim_seccomp_begin(const void *filter)
 {
 	shim_private_fds_forbid();
-	if (!shim_hot.on || shim_vfork_child() || !lethal(filter))
+	if (!shim_hot.on || shim_vfork_child() || !is_lethal(filter))
 		return 0;
 	shim_features_finish(SHIM_ENDING_CONFINED);
 	shim_untraced(REEL_UNTRACED_SECCOMP, "/proc/self/exe");
@@ -135,7 +136,7 @@ enum reel_counter shim_confining(const void *filter)
 	return REEL_UNTRACED_SECCOMP;
 }
 
-void shim_confined(enum reel_counter noted, bool failed)
+void shim_seccomp_end(enum reel_counter noted, bool failed)
 {
 	if (failed)
 		shim_exec_undo(noted);
@@ -143,9 +144,9 @@ void shim_confined(enum reel_counter noted, bool failed)
 		shim_hot.on = 0;
 }
 
-EXPORT int prctl(int what, unsigned long a, unsigned long b, unsigned long c,
+EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		 unsigned long d);
-EXPORT int prctl(int what, unsigned long a, unsigned long b, unsigned long c,
+EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		 unsigned long d)
 {
 	bool strict = a == SECCOMP_MODE_STRICT;
@@ -153,21 +154,21 @@ EXPORT int prctl(int what, unsigned long a, unsigned long b, unsigned long c,
 	int r;
 
 	NEED(prctl);
-	if (what == PR_SET_SECCOMP)
-		noted = shim_confining(strict ? NULL : (const void *)b);
-	r = real.prctl(what, a, b, c, d);
-	shim_confined(noted, r < 0);
+	if (option == PR_SET_SECCOMP)
+		noted = shim_seccomp_begin(strict ? NULL : (const void *)b);
+	r = real.prctl(option, a, b, c, d);
+	shim_seccomp_end(noted, r < 0);
 	return r;
 }
 
 /* glibc's struct r_debug_extended, since 2.35. */
-struct space {
+struct link_namespace {
 	struct r_debug debug;
-	const struct space *next;
+	const struct link_namespace *next;
 };
 
-/* The loader's own: the program may have a copy, and of the first part only. */
-static const struct space *first_space(void)
+/* The loader's own list: _r_debug may be a copy of its first part. */
+static const struct link_namespace *first_namespace(void)
 {
 	const ElfW(Dyn) * d;
 
@@ -179,9 +180,9 @@ static const struct space *first_space(void)
 	return NULL;
 }
 
-void shim_other_spaces(void)
+void shim_note_namespaces(void)
 {
-	const struct space *s = first_space();
+	const struct link_namespace *s = first_namespace();
 
 	if (!s || s->debug.r_version < 2 || shim_vfork_child())
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process does that ends our sight of it. */
+/* Seccomp filters and dlmopen(), which end the recording of a process. */
 #ifndef PRELOAD_EXEC_SECCOMP_H
 #define PRELOAD_EXEC_SECCOMP_H
 
@@ -8,15 +8,15 @@
 #include "schemas/trace_format.h"
 
 /*
- * This thread is about to forbid itself system calls, by a struct sock_fprog or
- * nearly all of them (NULL). If one of ours might kill it then, what is
- * recorded is written. What it returns is for shim_confined(), after the call:
- * recording ends, unless it failed.
+ * This thread is about to install a filter, a struct sock_fprog, or strict mode
+ * (NULL). If the filter might kill the process for one of our system calls, the
+ * records are written now. Returns the argument of shim_seccomp_end(), which
+ * ends the recording after the call, unless that @failed.
  */
-enum reel_counter shim_confining(const void *filter);
-void shim_confined(enum reel_counter noted, bool failed);
+enum reel_counter shim_seccomp_begin(const void *filter);
+void shim_seccomp_end(enum reel_counter noted, bool failed);
 
-/* The process ends: tell of the libraries that it has loaded beside itself. */
-void shim_other_spaces(void);
+/* At the end of the process: note libraries in other namespaces (dlmopen). */
+void shim_note_namespaces(void);
 
 #endif

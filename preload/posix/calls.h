@@ -9,27 +9,28 @@
 #include "preload/core/wrap.h"
 
 /*
- * dup() and its relatives: @to, or a failure, is a copy of @fd, whose table entry
- * is @entry. open_close.c
+ * dup() and its relatives: @to, or a failure, is a copy of @fd, whose table
+ * entry is @entry. open_close.c
  */
-void shim_dupped(struct shim_event *ev, int fd, uint32_t entry, uint64_t start,
-		 uint64_t end, int to);
+void shim_record_dup(struct shim_event *ev, int fd, uint32_t entry,
+		     uint64_t start, uint64_t end, int to);
 
 /* fcntl() with the command ev->arg and the argument @arg. open_close.c */
-void shim_fcntled(struct shim_event *ev, int fd, uint32_t entry, long arg,
-		  uint64_t start, uint64_t end, int result);
+void shim_record_fcntl(struct shim_event *ev, int fd, uint32_t entry, long arg,
+		       uint64_t start, uint64_t end, int result);
 
 /* One close record for each recorded descriptor of the range. open_close.c */
-void shim_closed_range(unsigned int first, unsigned int last, uint64_t start);
+void shim_record_close_range(unsigned int first, unsigned int last,
+			     uint64_t start);
 
 /* The working directory changed to that of @fd or (NOFD) to a path, or the call
  * failed. open_close.c */
-void shim_moved(struct shim_event *ev, int fd, uint64_t start, uint64_t end,
-		int result);
+void shim_record_chdir(struct shim_event *ev, int fd, uint64_t start,
+		       uint64_t end, int result);
 
 /* memfd.c */
-void shim_memfd_made(const char *name, unsigned int flags, uint64_t start,
-		     uint64_t end, int fd);
+void shim_record_memfd(const char *name, unsigned int flags, uint64_t start,
+		       uint64_t end, int fd);
 
 /* A copy from the entry @from to the entry @to. */
 struct shim_copy {
@@ -42,8 +43,8 @@ struct shim_copy {
 };
 
 /* copy.c */
-void shim_copied(const struct shim_copy *c, uint64_t start, uint64_t end,
-		 int64_t result);
+void shim_record_copy(const struct shim_copy *c, uint64_t start, uint64_t end,
+		      int64_t result);
 
 /* Look up libc's syscall(): until then ours makes every call itself. Called as
  * soon as possible, by the entry and by a constructor. */

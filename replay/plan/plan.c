@@ -12,12 +12,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 #include "lib/error.h"
 
 #include "replay/model/classify.h"
 #include "replay/model/plan.h"
-#include "replay/model/syscall.h"
 
 #define DROP_RECORDS (1 << 16)
 #define TIME_MOST_NS (INT64_MAX / 8) /* 36 years: some add up to no overflow */

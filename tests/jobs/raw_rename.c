@@ -17,7 +17,7 @@
 
 static long raw_rename(const char *from, const char *to)
 {
-	return raw4(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to);
+	return raw(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to);
 }
 
 static int make(const char *path)
