@@ -68,7 +68,7 @@ shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
 # Rooms: every folder of C. What lies in lib, record, analyzer, replay and cmd is
 # one library, apart from the main files of the programs and what needs MPI.
 src_in = $(sort $(shell find $(1) -name '*.c'))
-mpi_src := cmd/ioreel_mpi.c replay/engine/comm_mpi.c
+mpi_src := cmd/ioreel_mpi.c cmd/mpi_replay.c replay/engine/comm_mpi.c
 core_src := $(filter-out cmd/main.c lib/store/sqlite_module.c $(mpi_src), \
 	$(call src_in,lib record analyzer replay cmd))
 shim_src := $(call src_in,preload)
@@ -88,7 +88,7 @@ mpi_cflags = $(shell $(MPICC) --showme:compile 2>/dev/null)
 mpi_libs = $(shell $(MPICC) --showme:link 2>/dev/null)
 
 programs := $(O)/ioreel $(O)/libioreel.so $(O)/ioreel_sqlite.so \
-	$(if $(have_mpi),$(O)/ioreel-replay)
+	$(if $(have_mpi),$(O)/ioreel-mpi)
 
 unit_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 # Programs that tests run under the shim: plain C, no project code.
@@ -145,7 +145,7 @@ $(O)/ioreel: $(O)/cmd/main.o $(core_lib)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(prog_cflags) -o $@ $^ $(pkg_libs) $(LDFLAGS)
 
-$(O)/ioreel-replay: $(patsubst %.c,$(O)/%.o,$(mpi_src)) $(core_lib)
+$(O)/ioreel-mpi: $(patsubst %.c,$(O)/%.o,$(mpi_src)) $(core_lib)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(prog_cflags) -o $@ $^ $(pkg_libs) $(mpi_libs) $(LDFLAGS)
 
@@ -208,7 +208,7 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel \
 		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
 		$(DESTDIR)$(PREFIX)/share/man/man7
-	install -m 755 $(O)/ioreel $(if $(have_mpi),$(O)/ioreel-replay) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(O)/ioreel $(if $(have_mpi),$(O)/ioreel-mpi) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(O)/libioreel.so $(O)/ioreel_sqlite.so $(DESTDIR)$(PREFIX)/lib/ioreel
 	install -m 644 schemas/ioreel.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 preload/python/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python

@@ -15,7 +15,9 @@
 #include "lib/cli.h"
 #include "lib/columns.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
+#include "lib/terminal.h"
 #include "lib/text.h"
 
 #include "analyzer/compare/likeness.h"
@@ -194,7 +196,7 @@ static void print_run(const char *run, struct reel_store *st)
 {
 	struct reel_buf who = REEL_BUF_INIT;
 
-	reel_cli_word(&who, run);
+	reel_terminal_word(&who, run);
 	report_beside(reel_buf_text(&who), st);
 	reel_buf_fini(&who);
 }

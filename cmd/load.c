@@ -16,6 +16,7 @@
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
 #include "lib/terminal.h"
 #include "lib/trace/reader.h"
@@ -92,7 +93,7 @@ static void closing_line(const char *path, int64_t events, double s)
 		reel_num_time(t, s * 1e9),
 		reel_num_count(rate,
 			       (int64_t)(s > 0 ? (double)events / s : 0)));
-	reel_cli_name(f, path);
+	reel_terminal_name(f, path);
 	fprintf(f, " (%s", reel_num_bytes(size, (double)st.st_size));
 	if (events)
 		fprintf(f, ", %.1f B per event",
@@ -219,7 +220,7 @@ static int run(int argc, char **argv)
 	if (load(argv[first], path, quiet, &err))
 		rc = reel_cli_fail(&cmd_load, &err);
 	else
-		reel_cli_next("report", path, NULL);
+		reel_terminal_next("report", path, NULL);
 out:
 	reel_buf_fini(&name);
 	return rc;

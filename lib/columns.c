@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/cli.h"
+#include "lib/num.h"
 #include "lib/terminal.h"
 #include "lib/text.h"
 
@@ -99,7 +99,7 @@ int reel_columns_bar_width(int most, int others)
 {
 	int room = line_columns() - others - 1;
 
-	if (!reel_cli_colour(stdout) || room < BAR_LEAST)
+	if (!reel_terminal_colour(stdout) || room < BAR_LEAST)
 		return 0;
 	return room < most ? room : most;
 }
@@ -113,5 +113,5 @@ void reel_columns_bar(int *at, int columns, double share)
 	if (columns > BAR_MOST)
 		columns = BAR_MOST;
 	reel_columns_left(at, " ", 1);
-	reel_columns_left(at, reel_cli_bar(bar, columns, share), columns);
+	reel_columns_left(at, reel_terminal_bar(bar, columns, share), columns);
 }

@@ -3,7 +3,7 @@
 #ifndef LIB_COLUMNS_H
 #define LIB_COLUMNS_H
 
-#include "lib/cli.h"
+#include "lib/num.h"
 
 /* A share: whole per cents, a decimal below 10, "-" for a negative one: not measured. The same
  * share is the same figure wherever a report prints it. */

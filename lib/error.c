@@ -2,8 +2,8 @@
 /*
  * Errors: a struct on the caller's stack; the first failure wins.
  *
- * A message too long for the struct loses its middle, not its end: the end
- * says why.
+ * A message that is too long loses its middle, not its end, which has the
+ * reason.
  */
 #include "lib/error.h"
 
@@ -19,8 +19,9 @@
 
 #define TAIL_BYTES 256
 
-/* @text, already printable, into @out; a cut never halves a character. */
-static void fit(char out[static REEL_ERROR_BYTES], const char *text, size_t len)
+/* Copy @text, which is printable, to @out; a cut never splits a character. */
+static void fit_text(char out[static REEL_ERROR_BYTES], const char *text,
+		     size_t len)
 {
 	size_t head = REEL_ERROR_BYTES - TAIL_BYTES - 4;
 	const char *tail;
@@ -67,12 +68,12 @@ int reel_fail(struct reel_error *err, enum reel_error_code code,
 		size_t len = reel_text_escape(safe, 4 * (size_t)n + 1, raw,
 					      (size_t)n);
 
-		fit(err->text, safe, len);
+		fit_text(err->text, safe, len);
 	} else {
 		size_t len = reel_text_escape(shown, sizeof(shown),
 					      raw ? raw : few, (size_t)n);
 
-		fit(err->text, shown, len);
+		fit_text(err->text, shown, len);
 	}
 	free(safe);
 	free(raw);
@@ -86,7 +87,7 @@ static int no_memory(size_t n, size_t bytes, struct reel_error *err)
 			 n, bytes);
 }
 
-/* A product no allocator should see: sanitizers abort on it. */
+/* True for a size that no allocator should see: sanitizers abort on it. */
 static bool too_much(size_t n, size_t bytes)
 {
 	size_t product;
@@ -110,7 +111,7 @@ int reel_grow(void *p, size_t n, size_t bytes, struct reel_error *err)
 {
 	void *old, *new = NULL;
 
-	/* The caller's pointer may be of any type: no cast to void **. */
+	/* The caller's pointer may have any type: no cast to void **. */
 	memcpy(&old, p, sizeof(old));
 	if (!too_much(n, bytes))
 		new = realloc(old, n && bytes ? n * bytes : 1);

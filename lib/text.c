@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes from outside made fit for a terminal or for JSON.
+ * Untrusted bytes made safe for a terminal or for JSON.
  *
- * File names are data of somebody else: what could move the cursor or break a
- * line must not reach the terminal, C1 controls (U+0080 to U+009F) included,
- * nor what lets a name be read in another order than it is written.
+ * File names are untrusted: a terminal must not get bytes that move the cursor
+ * or break a line, including C1 controls (U+0080 to U+009F), nor marks that
+ * change the reading order of a name.
  */
 #include "lib/text.h"
 
@@ -50,7 +50,7 @@ size_t reel_text_char(const char *s, size_t len)
 	return n;
 }
 
-/* The escape of one byte into @out[5]. */
+/* Write the escape of one byte to @out[5]. */
 static size_t escape_byte(char *out, unsigned char c)
 {
 	switch (c) {
@@ -101,7 +101,7 @@ int reel_text_columns(const char *s)
 		size_t n = mbrtowc(&c, s, MB_CUR_MAX, &state);
 		int w = 1;
 
-		if (n > MB_CUR_MAX) { /* a locale that does not know it */
+		if (n > MB_CUR_MAX) { /* unknown in this locale */
 			memset(&state, 0, sizeof(state));
 			n = 1;
 			w = ((unsigned char)*s & 0xc0) != 0x80;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schemas/launcher.h"
+
 #include "preload/anchors/spans.h"
 #include "preload/async/operations.h"
 #include "preload/core/block_io.h"
@@ -96,24 +98,20 @@ static const struct shim_feature features[] = {
 /* The rank from the innermost launcher + 1, or 0. */
 static uint32_t launcher_rank(char **env)
 {
-	static const char *const name[] = {
-		"OMPI_COMM_WORLD_RANK",
-		"PMI_RANK",
-		"PMIX_RANK",
-		"SLURM_PROCID",
-	};
 	const char *value = NULL;
 	uint32_t n = 0;
 
 	if (shim_env(env, "TORCHELASTIC_RUN_ID") ||
 	    shim_env(env, "MASTER_PORT"))
 		value = shim_env(env, "RANK");
-	for (size_t i = 0; !value && i < sizeof(name) / sizeof(name[0]); i++)
-		value = shim_env(env, name[i]);
 	/* A batch script has a SLURM_PROCID, but it is not a task of a step. */
-	if (value && value == shim_env(env, name[3]) &&
-	    !shim_env(env, "SLURM_STEP_ID"))
-		return 0;
+	for (size_t i = 0; !value && i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
+
+		if (l->kind != REEL_LAUNCHER_TORCH &&
+		    (!l->needs || shim_env(env, l->needs)))
+			value = shim_env(env, l->rank);
+	}
 	for (; value && *value >= '0' && *value <= '9' && n < 1u << 24; value++)
 		n = 10 * n + (uint32_t)(*value - '0');
 	return value && !*value ? n + 1 : 0;

@@ -15,7 +15,7 @@
 int load_block_flush(struct load *l, struct load_thread *t,
 		     struct reel_error *err)
 {
-	struct reel_columns *c = &t->cols;
+	struct reel_event_columns *c = &t->cols;
 	struct reel_insert *out = &l->insert[INSERT_BLOCK];
 	int64_t min = INT64_MAX, max = INT64_MIN;
 	const void *blob;
@@ -32,7 +32,7 @@ int load_block_flush(struct load *l, struct load_thread *t,
 		if (end > max)
 			max = end;
 	}
-	if (reel_block_encode(l->codec, c, &blob, &len))
+	if (reel_event_block_encode(l->codec, c, &blob, &len))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
 	reel_insert_int(out, t - l->thread + 1);
 	reel_insert_int(out, c->n);
@@ -62,7 +62,7 @@ static int make_room(struct load *l, struct load_thread *t,
 		if (load_block_flush(l, t, err))
 			return -1;
 		if (t->cols.room > 2 * most)
-			reel_columns_fini(&t->cols);
+			reel_event_columns_fini(&t->cols);
 		if (t->cols.room)
 			return 0;
 		room = most;
@@ -71,7 +71,7 @@ static int make_room(struct load *l, struct load_thread *t,
 		room = LEAST_EVENTS;
 	if (room > most)
 		room = most;
-	if (reel_columns_grow(&t->cols, room))
+	if (reel_event_columns_grow(&t->cols, room))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
 	return 0;
 }
@@ -79,7 +79,7 @@ static int make_room(struct load *l, struct load_thread *t,
 int load_block_add(struct load *l, struct load_thread *t,
 		   const struct reel_event *ev, struct reel_error *err)
 {
-	struct reel_columns *c = &t->cols;
+	struct reel_event_columns *c = &t->cols;
 	uint32_t i = c->n;
 
 	if (i == c->room) {

@@ -46,7 +46,7 @@ struct load_thread {
 	int64_t begin_ns; /* not after its first record, in the job's clock */
 	int64_t start_ns, end_ns; /* since time 0 */
 	uint64_t events;
-	struct reel_columns cols; /* events that are in no block yet */
+	struct reel_event_columns cols; /* events that are in no block yet */
 };
 
 struct load_host {
@@ -83,8 +83,8 @@ struct load {
 	struct reel_codec *codec;
 	struct reel_open_row *open; /* in no block yet */
 	uint32_t opens, open_room;
-	struct reel_columns open_cols; /* scratch, as is */
-	uint32_t *open_at;	       /* their order; see load_opens.c */
+	struct reel_event_columns open_cols; /* scratch, as is */
+	uint32_t *open_at;		     /* their order; see load_opens.c */
 	struct load_span *span;
 	uint32_t spans, span_room;
 	int active; /* threads with a stream open */
@@ -98,7 +98,7 @@ struct load {
 	uint64_t events, calls; /* of the job, without its launchers */
 	int64_t span_ns;	/* end of the last event or span */
 	char framework[128];
-	struct reel_idmap launcher_files; /* that launchers read or wrote */
+	struct reel_intmap launcher_files; /* that launchers read or wrote */
 	bool seen_call[4096 + REEL_CALL_WIDE];
 	struct reel_progress progress;
 	char what[128]; /* of progress */
@@ -119,8 +119,8 @@ static inline int64_t load_clamp(int64_t ns)
 static inline int64_t load_ns(const struct load *l,
 			      const struct load_process *p, uint64_t ticks)
 {
-	return load_clamp(
-		       reel_line_ns(reel_trace_line(l->tr, p->index), ticks)) +
+	return load_clamp(reel_clock_fit_ns(
+		       reel_trace_clock_fit(l->tr, p->index), ticks)) +
 	       l->host[p->host_id - 1].shift_ns;
 }
 

@@ -36,7 +36,7 @@ static int metrics_init(struct load *l, struct reel_error *err)
 	for (; l->metrics < n; l->metrics++) {
 		const struct reel_metric *m = reel_metrics[l->metrics];
 
-		if (l->counts_only && !m->counts)
+		if (l->counts_only && !m->for_counts)
 			continue;
 		if (m->schema &&
 		    reel_schema_tables(l->st->db, m->schema) != SQLITE_OK)
@@ -128,12 +128,12 @@ static void load_fini(struct load *l)
 	for (int i = 0; i < l->metrics; i++)
 		reel_metric_free(reel_metrics[i], l->metric[i]);
 	for (int i = 0; l->thread && i < l->threads; i++)
-		reel_columns_fini(&l->thread[i].cols);
-	reel_columns_fini(&l->open_cols);
+		reel_event_columns_fini(&l->thread[i].cols);
+	reel_event_columns_fini(&l->open_cols);
 	free(l->open_at);
 	free(l->open);
 	load_spans_fini(l);
-	reel_idmap_fini(&l->launcher_files);
+	reel_intmap_fini(&l->launcher_files);
 	load_rows_fini(l);
 	read_ahead_fini(&l->read_ahead);
 	reel_resolver_free(l->resolver);

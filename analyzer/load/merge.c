@@ -53,7 +53,7 @@ static int wake_order(const void *a, const void *b)
 /* As load_ns(), without looking for the clock. */
 static inline int64_t stream_ns(const struct stream *s, uint64_t ticks)
 {
-	return load_clamp(reel_line_ns(s->line, ticks)) + s->shift_ns;
+	return load_clamp(reel_clock_fit_ns(s->line, ticks)) + s->shift_ns;
 }
 
 /* The next record of @s. 1; 0 at its end; -1 with @err. */
@@ -84,7 +84,7 @@ static int thread_ended(struct load *l, struct load_thread *t,
 
 	if (load_block_flush(l, t, err))
 		return -1;
-	reel_columns_fini(&t->cols);
+	reel_event_columns_fini(&t->cols);
 	return --p->threads_left ? 0 : process_ended(l, p, err);
 }
 
@@ -122,7 +122,7 @@ static int wake_thread(struct merge *m, int place, struct reel_error *err)
 	if (!s)
 		return -1;
 	s->thread = place;
-	s->line = reel_trace_line(l->tr, p->index);
+	s->line = reel_trace_clock_fit(l->tr, p->index);
 	s->shift_ns = l->host[p->host_id - 1].shift_ns;
 	if (reel_stream_open(&s->from, l->tr, l->thread[place].index, err))
 		goto out;
@@ -130,8 +130,8 @@ static int wake_thread(struct merge *m, int place, struct reel_error *err)
 	if (rc > 0) {
 		l->active++;
 		reel_merge_heap_add(
-			&m->heap,
-			(struct reel_end_item){s->end_ns, (uint32_t)place, s});
+			&m->heap, (struct reel_merge_item){s->end_ns,
+							   (uint32_t)place, s});
 		return 0;
 	}
 	if (!rc)
@@ -195,7 +195,7 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	int64_t end_ns = s->end_ns - l->origin_ns, start_ns = end_ns;
 	bool sums = rec->counted || rec->call == REEL_MARK_COUNTED;
 	int64_t reach_ns;
-	struct reel_event *ev = &l->feed[l->fed].is;
+	struct reel_event *ev = &l->feed[l->fed].raw;
 	int rc;
 
 	if (rec->dur_ticks)
@@ -234,7 +234,7 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	if (!(++l->events % PROGRESS_EVENTS))
 		reel_progress_at(&l->progress, l->events);
 	metric_event_fill(&l->feed[l->fed]);
-	if (read_ahead_see(&l->read_ahead, &l->feed[l->fed++], err))
+	if (read_ahead_classify(&l->read_ahead, &l->feed[l->fed++], err))
 		return -1;
 	return l->fed < LOAD_FEED ? 0 : load_feed(l, err);
 }

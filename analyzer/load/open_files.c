@@ -59,7 +59,7 @@ static int order(struct load *l, struct reel_error *err)
 	return 0;
 }
 
-static void put(struct reel_columns *c, uint32_t i,
+static void put(struct reel_event_columns *c, uint32_t i,
 		const struct reel_open_row *row)
 {
 	bool no_start = row->open_ns == REEL_NO_OFFSET;
@@ -85,7 +85,7 @@ static void put(struct reel_columns *c, uint32_t i,
 int load_open_flush(struct load *l, struct reel_error *err)
 {
 	struct reel_insert *out = &l->insert[INSERT_OPENS];
-	struct reel_columns *c = &l->open_cols;
+	struct reel_event_columns *c = &l->open_cols;
 	const void *blob;
 	size_t len;
 
@@ -94,14 +94,14 @@ int load_open_flush(struct load *l, struct reel_error *err)
 	if (order(l, err))
 		return -1;
 	c->n = 0;
-	if (reel_columns_grow(c, l->opens))
+	if (reel_event_columns_grow(c, l->opens))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
 	c->n = l->opens;
 	for (int col = 0; col < REEL_COLUMNS; col++)
 		memset(c->v[col], 0, c->n * sizeof(*c->v[col]));
 	for (uint32_t i = 0; i < l->opens; i++)
 		put(c, i, &l->open[l->open_at[i]]);
-	if (reel_block_encode(l->codec, c, &blob, &len))
+	if (reel_event_block_encode(l->codec, c, &blob, &len))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
 	reel_insert_int(out, l->opens);
 	reel_insert_int(out, c->v[REEL_COL_OPEN][0]);

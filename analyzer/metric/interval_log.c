@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams of intervals: a union whose bottom goes to a log of numbers, as gap
- * from the end of the one before, length, bytes read, bytes written.
+ * Streams of intervals: a union whose bottom goes to a spill log, as four
+ * numbers: gap to the end of the previous interval, length, bytes read, bytes
+ * written.
  *
- * A call that ends late may begin below that bottom. That part of it is kept
- * in memory and read as a stream of its own.
+ * A call that ends late may begin below that bottom. This part of it is kept in
+ * memory and read as a stream of its own.
  */
 #include "analyzer/metric/interval_log.h"
 
@@ -17,10 +18,10 @@
 #include "analyzer/metric/spill_log.h"
 
 struct reel_interval_source {
-	struct reel_stream_reader *reader; /* NULL: late */
+	struct reel_spill_reader *reader; /* NULL: reads late intervals */
 	const struct reel_interval *late;
 	uint32_t lates;
-	struct reel_interval iv; /* next to come */
+	struct reel_interval iv; /* the next one */
 	uint32_t tag;
 };
 
@@ -71,7 +72,8 @@ void reel_interval_stream_fini(struct reel_interval_stream *s)
 	reel_union_fini(&s->u);
 }
 
-static bool before(const struct reel_interval_merge *m, uint32_t a, uint32_t b)
+static bool starts_before(const struct reel_interval_merge *m, uint32_t a,
+			  uint32_t b)
 {
 	int64_t x = m->source[m->heap[a]].iv.start_ns;
 	int64_t y = m->source[m->heap[b]].iv.start_ns;
@@ -79,7 +81,7 @@ static bool before(const struct reel_interval_merge *m, uint32_t a, uint32_t b)
 	return x < y || (x == y && m->heap[a] < m->heap[b]);
 }
 
-static void swap(struct reel_interval_merge *m, uint32_t a, uint32_t b)
+static void swap_sources(struct reel_interval_merge *m, uint32_t a, uint32_t b)
 {
 	uint32_t was = m->heap[a];
 
@@ -92,19 +94,20 @@ static void sift_down(struct reel_interval_merge *m, uint32_t i)
 	for (;;) {
 		uint32_t least = i, l = 2 * i + 1;
 
-		if (l < m->heaped && before(m, l, least))
+		if (l < m->heaped && starts_before(m, l, least))
 			least = l;
-		if (l + 1 < m->heaped && before(m, l + 1, least))
+		if (l + 1 < m->heaped && starts_before(m, l + 1, least))
 			least = l + 1;
 		if (least == i)
 			return;
-		swap(m, i, least);
+		swap_sources(m, i, least);
 		i = least;
 	}
 }
 
-/* 1, 0 when @src has no more, -1. */
-static int advance(struct reel_interval_source *src, struct reel_error *err)
+/* Read the next interval of @src. 1, 0 at the end, -1. */
+static int next_interval(struct reel_interval_source *src,
+			 struct reel_error *err)
 {
 	uint64_t number[4];
 	int more;
@@ -116,7 +119,7 @@ static int advance(struct reel_interval_source *src, struct reel_error *err)
 		src->lates--;
 		return 1;
 	}
-	more = reel_stream_reader_next(src->reader, number, 4, err);
+	more = reel_spill_reader_next(src->reader, number, 4, err);
 	if (more <= 0)
 		return more;
 	src->iv.start_ns = src->iv.end_ns + (int64_t)number[0];
@@ -144,16 +147,17 @@ static int add_source(struct reel_interval_merge *m,
 	if (late) {
 		src->late = s->u.late;
 		src->lates = s->u.lates;
-	} else if (reel_stream_reader_open(&src->reader, s->log, s->id, err)) {
+	} else if (reel_spill_reader_open(&src->reader, s->log, s->id, err)) {
 		return -1;
 	}
 	m->sources++;
-	more = advance(src, err);
+	more = next_interval(src, err);
 	if (more <= 0)
 		return more;
 	m->heap[m->heaped++] = m->sources - 1;
-	for (i = m->heaped - 1; i && before(m, i, (i - 1) / 2); i = (i - 1) / 2)
-		swap(m, i, (i - 1) / 2);
+	for (i = m->heaped - 1; i && starts_before(m, i, (i - 1) / 2);
+	     i = (i - 1) / 2)
+		swap_sources(m, i, (i - 1) / 2);
 	return 0;
 }
 
@@ -181,7 +185,7 @@ int reel_interval_merge_next(struct reel_interval_merge *m,
 	*iv = src->iv;
 	if (tag)
 		*tag = src->tag;
-	more = advance(src, err);
+	more = next_interval(src, err);
 	if (more < 0)
 		return -1;
 	if (!more)
@@ -195,7 +199,7 @@ void reel_interval_merge_fini(struct reel_interval_merge *m)
 	uint32_t i;
 
 	for (i = 0; i < m->sources; i++)
-		reel_stream_reader_close(m->source[i].reader);
+		reel_spill_reader_close(m->source[i].reader);
 	free(m->source);
 	free(m->heap);
 	memset(m, 0, sizeof(*m));

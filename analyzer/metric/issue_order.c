@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The heap behind ask_order.h: the access that was asked for first is on top.
- */
+/* The heap of issue_order.h: the access that was issued first is on top. */
 #include "analyzer/metric/issue_order.h"
 
 #include <stdlib.h>
 
 #include "lib/error.h"
 
-static bool before(const struct reel_access *a, const struct reel_access *b)
+static bool issued_before(const struct reel_access *a,
+			  const struct reel_access *b)
 {
-	if (a->asked_ns != b->asked_ns)
-		return a->asked_ns < b->asked_ns;
+	if (a->issued_ns != b->issued_ns)
+		return a->issued_ns < b->issued_ns;
 	return a->nth < b->nth;
 }
 
-static void swap(struct reel_access *a, struct reel_access *b)
+static void swap_accesses(struct reel_access *a, struct reel_access *b)
 {
 	struct reel_access t = *a;
 
@@ -25,8 +24,8 @@ static void swap(struct reel_access *a, struct reel_access *b)
 
 static void sift_up(struct reel_access *h, uint32_t i)
 {
-	for (; i && before(&h[i], &h[(i - 1) / 2]); i = (i - 1) / 2)
-		swap(&h[i], &h[(i - 1) / 2]);
+	for (; i && issued_before(&h[i], &h[(i - 1) / 2]); i = (i - 1) / 2)
+		swap_accesses(&h[i], &h[(i - 1) / 2]);
 }
 
 static void sift_down(struct reel_access *h, uint32_t n)
@@ -34,16 +33,16 @@ static void sift_down(struct reel_access *h, uint32_t n)
 	uint32_t i = 0, least;
 
 	while ((least = 2 * i + 1) < n) {
-		if (least + 1 < n && before(&h[least + 1], &h[least]))
+		if (least + 1 < n && issued_before(&h[least + 1], &h[least]))
 			least++;
-		if (!before(&h[least], &h[i]))
+		if (!issued_before(&h[least], &h[i]))
 			return;
-		swap(&h[i], &h[least]);
+		swap_accesses(&h[i], &h[least]);
 		i = least;
 	}
 }
 
-static int give_first(struct reel_issue_order *o, struct reel_error *err)
+static int pass_first(struct reel_issue_order *o, struct reel_error *err)
 {
 	struct reel_access first = o->held[0];
 
@@ -58,11 +57,12 @@ int reel_issue_order_add(struct reel_issue_order *o, struct reel_access *a,
 	if (!o->held) {
 		if (!a->async)
 			return o->fn(o->ctx, a, err);
-		o->held = reel_alloc(REEL_ASK_HELD, sizeof(*o->held), err);
+		o->held = reel_alloc(REEL_ISSUE_ORDER_HELD, sizeof(*o->held),
+				     err);
 		if (!o->held)
 			return -1;
 	}
-	if (o->n == REEL_ASK_HELD && give_first(o, err))
+	if (o->n == REEL_ISSUE_ORDER_HELD && pass_first(o, err))
 		return -1;
 	a->nth = o->fed++;
 	o->held[o->n] = *a;
@@ -73,7 +73,7 @@ int reel_issue_order_add(struct reel_issue_order *o, struct reel_access *a,
 int reel_issue_order_flush(struct reel_issue_order *o, struct reel_error *err)
 {
 	while (o->n)
-		if (give_first(o, err))
+		if (pass_first(o, err))
 			return -1;
 	return 0;
 }

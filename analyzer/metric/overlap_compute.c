@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When a rank computed: what its spans say, less the calls on files that the
- * thread that steps waits for.
+ * The computation of a rank: its spans without the calls on files for which the
+ * stepping thread waits.
  *
  * A single sweep reads these calls from the log and subtracts them from the
  * spans; the result is a stream, so that memory does not grow with the calls.
@@ -15,12 +15,13 @@
 
 #include "analyzer/metric/overlap.h"
 
-/* A call of thread @thread may lie over many steps; the sweep goes by them. */
+/* A sweep over the calls of the stepping threads; a call may cover many
+ * steps. */
 struct own_sweep {
 	struct overlap_rank *rank;
-	struct reel_union own;	   /* the calls, merged on their way */
-	int64_t done_ns;	   /* computation is known until here */
-	struct reel_union between; /* the steps, in the loop */
+	struct reel_union own;	   /* the calls, merged */
+	int64_t done_ns;	   /* computation is complete up to here */
+	struct reel_union between; /* gaps between steps in the loop */
 	uint32_t step, fed, fed_step, base, base_step, gap; /* cursors */
 };
 
@@ -44,7 +45,7 @@ void overlap_share_out(struct overlap_rank *r, uint32_t *at, int64_t from_ns,
 	}
 }
 
-/* The known steps without their waits and phases. */
+/* Compute r->fed: known steps without fetches and phases. */
 static int find_fed(struct overlap_rank *r, struct reel_error *err)
 {
 	struct reel_union known = {.most = REEL_UNION_ALL};
@@ -69,7 +70,7 @@ static int find_fed(struct overlap_rank *r, struct reel_error *err)
 	return rc;
 }
 
-/* Which steps compute at a known time. */
+/* Mark the steps whose computation is known. */
 static void mark_steps(struct overlap_rank *r,
 		       const struct reel_union *declared)
 {
@@ -87,8 +88,8 @@ static void mark_steps(struct overlap_rank *r,
 }
 
 /*
- * Computation before the subtraction: declared spans, else the known steps
- * without waits and phases. A profile of an accelerator's kernels would come
+ * Compute r->base, before the subtraction: declared spans, else the known steps
+ * without fetches and phases. Kernels from an accelerator's profile would come
  * first, without subtraction: the device computes during the thread's I/O.
  */
 static int find_base(struct overlap_rank *r, const struct overlap_job *job,
@@ -111,8 +112,8 @@ static int find_base(struct overlap_rank *r, const struct overlap_job *job,
 	return rc;
 }
 
-/* The loop without its steps, fetches, checkpoints and evaluation: what a loop
- * does itself behind an epoch, to save, say. */
+/* The loop without its steps, fetches, checkpoints and evaluation: time that
+ * the loop uses itself after an epoch, for example to save. */
 static int find_between(struct reel_union *between,
 			const struct overlap_rank *r,
 			const struct overlap_job *job, struct reel_error *err)
@@ -135,9 +136,9 @@ static int find_between(struct reel_union *between,
 	return rc;
 }
 
-/* Until @to_ns the rank computed where its spans say so, from done_ns on. */
-static int take_compute(struct own_sweep *w, int64_t to_ns,
-			struct reel_error *err)
+/* Add the computation of the spans from done_ns to @to_ns. */
+static int add_compute(struct own_sweep *w, int64_t to_ns,
+		       struct reel_error *err)
 {
 	struct overlap_rank *r = w->rank;
 	struct reel_interval part = {0, 0, 0, 0};
@@ -152,9 +153,9 @@ static int take_compute(struct own_sweep *w, int64_t to_ns,
 	return 0;
 }
 
-/* A piece of own I/O, final, after those before it. */
-static int take_own(void *ctx, const struct reel_interval *iv,
-		    struct reel_error *err)
+/* Process the next final piece of own I/O, in order. */
+static int add_own_piece(void *ctx, const struct reel_interval *iv,
+			 struct reel_error *err)
 {
 	struct own_sweep *w = ctx;
 	struct overlap_rank *r = w->rank;
@@ -170,7 +171,7 @@ static int take_own(void *ctx, const struct reel_interval *iv,
 	while (reel_union_part(&w->between, &w->gap, &from_ns, iv->end_ns,
 			       &part))
 		r->between_io_ns += part.end_ns - part.start_ns;
-	if (take_compute(w, iv->start_ns, err))
+	if (add_compute(w, iv->start_ns, err))
 		return -1;
 	if (iv->end_ns > w->done_ns)
 		w->done_ns = iv->end_ns;
@@ -185,7 +186,7 @@ static int add_own(struct own_sweep *w, int64_t from_ns, int64_t to_ns,
 	return from_ns < to_ns ? reel_union_add(&w->own, &iv, err) : 0;
 }
 
-/* A call blocks the step of its own thread, and all outside of steps. */
+/* A call blocks the step of its own thread, and any time outside of steps. */
 static int add_call(struct own_sweep *w, const struct reel_interval *iv,
 		    uint32_t thread, struct reel_error *err)
 {
@@ -218,7 +219,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The threads that step, or without steps those that say that they compute. */
+/* The threads with steps, or without steps those with compute spans. */
 static uint32_t *find_threads(const struct overlap_rank *r,
 			      const struct overlap_job *job, uint32_t *count,
 			      struct reel_error *err)
@@ -269,7 +270,7 @@ int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
 
 	r->fed.most = r->base.most = REEL_UNION_ALL;
 	w.own.most = OVERLAP_HELD_MANY;
-	w.own.emit = take_own;
+	w.own.emit = add_own_piece;
 	w.own.ctx = &w;
 	reel_interval_stream_begin(&r->computed, job->log, job->streams++,
 				   OVERLAP_HELD);
@@ -282,7 +283,7 @@ int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
 		if (add_call(&w, &iv, thread, err))
 			goto out;
 	if (!more && !reel_union_flush(&w.own, err) &&
-	    !take_compute(&w, INT64_MAX, err))
+	    !add_compute(&w, INT64_MAX, err))
 		rc = reel_interval_stream_end(&r->computed, err);
 out:
 	reel_interval_merge_fini(&m);

@@ -6,8 +6,8 @@
 #include <sqlite3.h>
 
 #include "lib/calls.h"
-#include "lib/cli.h"
 #include "lib/columns.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
 
 #include "analyzer/report/advice_rules.h"

@@ -6,8 +6,8 @@
  * step. Shares of the loop, of the steady steps and of the run are three
  * things: each is named.
  */
-#include "lib/cli.h"
 #include "lib/columns.h"
+#include "lib/num.h"
 
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "lib/buf.h"
-#include "lib/cli.h"
 #include "lib/columns.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
 #include "lib/text.h"
 

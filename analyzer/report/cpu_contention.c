@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/buf.h"
-#include "lib/cli.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
 
 /* Less is in the clock ticks of the kernel's counters, and in no likeness. */

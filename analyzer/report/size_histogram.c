@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/cli.h"
 #include "lib/columns.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
 
 #include "analyzer/report/report.h"

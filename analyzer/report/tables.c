@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/cli.h"
 #include "lib/columns.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
 #include "lib/text.h"
 

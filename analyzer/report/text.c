@@ -10,9 +10,10 @@
 #include <time.h>
 
 #include "lib/buf.h"
-#include "lib/cli.h"
 #include "lib/columns.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
+#include "lib/terminal.h"
 #include "lib/text.h"
 
 #include "analyzer/report/report.h"
@@ -20,7 +21,7 @@
 
 static const char *dot(void)
 {
-	return reel_cli_utf8() ? " \u00b7 " : " - ";
+	return reel_terminal_utf8() ? " \u00b7 " : " - ";
 }
 
 static char *time_or_none(char out[static REEL_NUM], int64_t ns)
@@ -139,7 +140,7 @@ static void print_completeness(const struct report *r)
 			      NULL);
 	if (r->processes > 0)
 		reel_buf_printf(&b, NULL, "; clock error %s %s",
-				reel_cli_utf8() ? "\u2264" : "<=",
+				reel_terminal_utf8() ? "\u2264" : "<=",
 				reel_num_time(num, (double)r->clock_error_ns));
 	if (r->code_opens > 0)
 		reel_buf_printf(
@@ -171,7 +172,7 @@ static void print_machine(const struct report *r)
 
 static void print_advice(const struct report *r)
 {
-	bool colour = reel_cli_colour(stdout);
+	bool colour = reel_terminal_colour(stdout);
 	int i;
 
 	putchar('\n');
@@ -642,12 +643,12 @@ static void print_more(const char *run)
 	reel_buf_printf(&b, NULL,
 			"More: --files --steps --ranks --time --losses "
 			"--stacks %s",
-			reel_cli_utf8() ? "\u00b7" : "-");
+			reel_terminal_utf8() ? "\u00b7" : "-");
 	putchar('\n');
 	at = reel_columns_words(reel_buf_text(&b), 6, 0);
 	reel_buf_fini(&b);
 	reel_buf_puts(&b, " ioreel sql ", NULL);
-	reel_cli_word(&b, run);
+	reel_terminal_word(&b, run);
 	reel_columns_left(&at, reel_buf_text(&b), 0);
 	putchar('\n');
 	reel_buf_fini(&b);

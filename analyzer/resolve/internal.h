@@ -36,7 +36,7 @@ struct file {
 
 /* Hashes of directories. */
 struct dir_set {
-	struct reel_idmap hash;
+	struct reel_intmap hash;
 	bool all; /* there was no memory for those */
 };
 
@@ -134,7 +134,8 @@ static inline void files_reach(struct files *f, uint32_t id, uint32_t body,
 /* What a rename of @from to @to makes of the name @path, that of the directory or
  * of what lies below, into @out: its length, or 0 when it is another's. */
 size_t files_moved(const struct files *f, uint32_t from, uint32_t to,
-		   const char *path, size_t len, char out[static PATH_ROOM]);
+		   const char *path, size_t len,
+		   char out[static REEL_PATH_ROOM]);
 
 /* --- descriptors: resolve_desc.c ------------------------------------------ */
 
@@ -292,8 +293,8 @@ void spans_fini(struct spans *s);
 /* --- call sites: resolve_site.c ------------------------------------------- */
 
 struct sites {
-	struct reel_idmap by_number; /* process and its number, to id[] */
-	struct reel_idmap by_text;   /* hash of the frames, to id - 1 */
+	struct reel_intmap by_number; /* process and its number, to id[] */
+	struct reel_intmap by_text;   /* hash of the frames, to id - 1 */
 	uint32_t *id;
 	uint32_t room;
 };

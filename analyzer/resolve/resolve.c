@@ -217,7 +217,7 @@ static struct desc *find(struct step *s, uint32_t id)
 /* The file that @path names; 0: none, or (with s->err) no memory. */
 static uint32_t name(struct step *s, const char *path, size_t len, uint32_t at)
 {
-	char full[PATH_ROOM];
+	char full[REEL_PATH_ROOM];
 	const char *base = s->p->cwd;
 	size_t base_len = s->p->cwd_len, n;
 	struct desc *d = at ? find(s, at) : NULL;
@@ -232,20 +232,20 @@ static uint32_t name(struct step *s, const char *path, size_t len, uint32_t at)
 		if (dir && s->rec->err != ENOTDIR)
 			files_set_kind(&s->r->files, dir, REEL_KIND_DIR);
 	}
-	n = path_resolve(full, base, base_len, path, len, s->r->root,
-			 s->r->root_len);
+	n = reel_path_resolve(full, base, base_len, path, len, s->r->root,
+			      s->r->root_len);
 	return n ? files_intern(&s->r->files, full, n, s->err) : 0;
 }
 
 /* A symlink's target: relative to the directory of the link. */
 static uint32_t name_target(struct step *s, const char *path, size_t len)
 {
-	char full[PATH_ROOM];
+	char full[REEL_PATH_ROOM];
 	const char *link = files_path(&s->r->files, s->ev->file);
 	const char *slash = strrchr(link, '/');
-	size_t n = path_resolve(full, slash ? link : NULL,
-				slash ? (size_t)(slash - link) : 0, path, len,
-				s->r->root, s->r->root_len);
+	size_t n = reel_path_resolve(full, slash ? link : NULL,
+				     slash ? (size_t)(slash - link) : 0, path,
+				     len, s->r->root, s->r->root_len);
 
 	return n ? files_intern(&s->r->files, full, n, s->err) : 0;
 }
@@ -274,7 +274,7 @@ static int resolve_names(struct step *s)
 }
 
 static size_t moved(const struct step *s, const char *path, size_t path_len,
-		    bool exchange, char to[PATH_ROOM])
+		    bool exchange, char to[REEL_PATH_ROOM])
 {
 	const struct files *f = &s->r->files;
 	uint32_t a = s->ev->file, b = s->ev->file2;
@@ -288,7 +288,7 @@ static size_t moved(const struct step *s, const char *path, size_t path_len,
 static int move_dirs(struct step *s, bool exchange)
 {
 	struct opens *opens = &s->r->opens;
-	char to[PATH_ROOM];
+	char to[REEL_PATH_ROOM];
 	size_t n;
 
 	/* Who goes along is listed last: from the end each is met once. */

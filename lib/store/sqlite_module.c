@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ioreel_sqlite.so: the virtual tables and the views for any SQLite
- * program.
+ * ioreel_sqlite.so: the virtual tables and the views for any SQLite program.
  *
- * SQLite makes the entry point's name from the file's: keep them in step.
+ * SQLite derives the name of the entry point from the file name: keep them in
+ * step.
  */
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
@@ -15,7 +15,7 @@ __attribute__((visibility("default"))) int
 sqlite3_ioreelsqlite_init(sqlite3 *db, char **message,
 			  const sqlite3_api_routines *api);
 
-/* Only a store gets views: other databases may have tables of their names. */
+/* Views are for stores only: their names may be in use in other databases. */
 static bool is_store(sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the virtual tables have in common.
+ * Functions shared by the virtual tables.
  *
- * They are eponymous: no CREATE VIRTUAL TABLE, they are there wherever the
+ * The tables are eponymous: no CREATE VIRTUAL TABLE, they exist wherever the
  * modules are registered (vtab_tables.c), and read tables of schema main.
  */
 #include "lib/store/vtab.h"
@@ -18,7 +18,7 @@ int reel_vtab_connect(sqlite3 *db, const char *columns, const void *aux,
 
 	if (rc != SQLITE_OK)
 		return rc;
-	/* it only reads: views of a store that is not trusted may use it */
+	/* read-only: views of an untrusted store may use it */
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	t = calloc(1, sizeof(*t));
 	if (!t)

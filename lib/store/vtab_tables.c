@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The virtual tables `open_file`, `file`, `file_io` and `span`: how their
- * blocks become rows; and the registration of all.
+ * blocks become rows; and the registration of all virtual tables.
  */
 #include "lib/store/file_class.h"
 #include "lib/store/store.h"

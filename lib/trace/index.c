@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Index a log or a window: where its blocks are, by their heads alone.
+ * Index a log or a window: the positions of its blocks, from their heads.
  *
- * A log is walked from block to block. Where no block begins the walk looks on
- * for the next head that checks, first inside the block before: a write that
- * was cut short leaves a block that promises more than there is.
+ * A log is walked from block to block. Where no block begins, the walk searches
+ * for the next valid head, first inside the previous block: after a short write
+ * a block is shorter than its head says.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/trace/internal.h"
 
 struct walk {
 	struct reel_trace *tr;
 	struct trace_input in;
 	uint32_t file;
-	int64_t image; /* whose blocks they are; -1: no head yet */
-	int64_t log;   /* where the log began: blocks count from there */
-	int64_t limit; /* where it ends */
+	int64_t image; /* owner of the blocks; -1: no head yet */
+	int64_t log;   /* start of the log: blocks are aligned to it */
+	int64_t limit; /* end of the log */
 	int64_t pos;
 	int64_t last;	 /* index of the block just before pos, or -1 */
 	uint32_t number; /* of blocks in this log */
-	uint64_t magic;	 /* that was found last */
-	size_t words;	 /* read while looking for a magic, at words_at */
+	uint64_t magic;	 /* the last one found */
+	size_t words;	 /* in word[], read at words_at */
 	int64_t words_at;
 	uint64_t word[512];
 };
@@ -83,7 +83,7 @@ static int add_block(struct walk *w, const struct reel_block_head *head,
 				head->pair_mono_ns, err);
 }
 
-/* Is there a block's head at w->pos that checks? */
+/* Read the block head at w->pos; false if it is not valid. */
 static bool read_block_head(const struct walk *w, struct reel_block_head *head)
 {
 	if (w->image < 0 || w->limit - w->pos < (int64_t)sizeof(*head) ||
@@ -94,7 +94,7 @@ static bool read_block_head(const struct walk *w, struct reel_block_head *head)
 	       head->check == reel_block_check(head);
 }
 
-/* Take the block at w->pos, as far as the log reaches, and step behind it. */
+/* Add the block at w->pos, up to the end of the log, and advance. */
 static int take_block(struct walk *w, const struct reel_block_head *head,
 		      struct reel_error *err)
 {
@@ -111,10 +111,10 @@ static int take_block(struct walk *w, const struct reel_block_head *head,
 }
 
 /*
- * The copy, among others, of a log that is still there: whoever put them
- * together was killed before it could remove the log. Its length, or 0.
+ * A merged log may hold the copy of a log that still exists: the merge was
+ * killed before it removed the log. Returns the length of the copy, or 0.
  */
-static int64_t is_copy(const struct walk *w)
+static int64_t copied_log_bytes(const struct walk *w)
 {
 	struct reel_head head;
 
@@ -129,12 +129,12 @@ static int64_t is_copy(const struct walk *w)
 	return 0;
 }
 
-/* Begin the log at w->pos when a head stands there. */
+/* Begin a log if a head is at w->pos; skip the copy of a log. */
 static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
 {
 	struct reel_head head;
 	enum trace_verdict v;
-	int64_t room = w->in.bytes - w->pos, copy = is_copy(w);
+	int64_t room = w->in.bytes - w->pos, copy = copied_log_bytes(w);
 
 	if (copy) {
 		w->pos = copy < room ? w->pos + copy : w->in.bytes;
@@ -156,8 +156,8 @@ static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
 	return TRACE_GOOD;
 }
 
-/* Read the words at @from, or behind the hole there, into w->word. */
-static bool read_words(struct walk *w, int64_t from, int64_t limit)
+/* Read the words at @from, or after the hole there, into w->word. */
+static bool read_chunk(struct walk *w, int64_t from, int64_t limit)
 {
 	int64_t data = trace_input_data(&w->in, from);
 	size_t n = sizeof(w->word);
@@ -177,8 +177,8 @@ static bool read_words(struct walk *w, int64_t from, int64_t limit)
 }
 
 /*
- * The next magic of a block or a head at or behind @from, or @limit. Words are
- * kept between calls: a file may be full of magic numbers and nothing else.
+ * The position of the next magic of a block or a head from @from on, or @limit.
+ * Words are kept between calls: a file may consist of magic numbers.
  */
 static int64_t find_magic(struct walk *w, int64_t from, int64_t limit)
 {
@@ -187,7 +187,7 @@ static int64_t find_magic(struct walk *w, int64_t from, int64_t limit)
 
 	if (from >= w->words_at && from < end && (from - w->words_at) % 8 == 0)
 		i = (size_t)(from - w->words_at) / 8;
-	else if (!read_words(w, from, limit))
+	else if (!read_chunk(w, from, limit))
 		return limit;
 	for (;;) {
 		for (; i < w->words; i++)
@@ -195,7 +195,7 @@ static int64_t find_magic(struct walk *w, int64_t from, int64_t limit)
 			    w->word[i] == REEL_HEAD_MAGIC)
 				goto found;
 		from = w->words_at + (int64_t)w->words * 8;
-		if (from >= limit || !read_words(w, from, limit))
+		if (from >= limit || !read_chunk(w, from, limit))
 			return limit;
 		i = 0;
 	}
@@ -206,10 +206,11 @@ found:
 }
 
 /*
- * Nothing begins at w->pos. Move to the next head that checks: inside the
- * block before, which is then cut, or behind; or to the end of the log.
+ * No block or head is at w->pos. Move to the next valid head: inside the
+ * previous block, which is then cut short, or after it; or to the end of the
+ * log.
  */
-static void resync(struct walk *w)
+static void find_next_head(struct walk *w)
 {
 	struct trace_block *last = NULL;
 	struct reel_block_head head;
@@ -244,7 +245,7 @@ static void resync(struct walk *w)
 	}
 	reel_num_count(at, lost);
 	if (w->image < 0)
-		trace_damage_file(w->tr, "'%s' has no head that can be read",
+		trace_damage_file(w->tr, "'%s' has no readable head",
 				  w->in.path);
 	else
 		trace_damage_cut(w->tr, (uint64_t)(w->pos - lost),
@@ -252,8 +253,8 @@ static void resync(struct walk *w)
 				 at);
 }
 
-/* A step of the walk: a block, a head, or the way to the next one. */
-static int step(struct walk *w, struct reel_error *err)
+/* One step of the walk: add a block, begin a log, or search the next head. */
+static int walk_step(struct walk *w, struct reel_error *err)
 {
 	struct reel_block_head head;
 
@@ -269,7 +270,7 @@ static int step(struct walk *w, struct reel_error *err)
 	case TRACE_BAD:
 		break;
 	}
-	resync(w);
+	find_next_head(w);
 	return 0;
 }
 
@@ -290,7 +291,7 @@ int trace_index_log(struct reel_trace *tr, const char *path, int64_t image,
 	if (w.in.bytes == 0 && image < 0)
 		trace_damage_file(tr, "'%s' is empty", path);
 	while (w.pos < w.in.bytes)
-		if (step(&w, err) < 0)
+		if (walk_step(&w, err) < 0)
 			goto out;
 	rc = 0;
 out:
@@ -298,7 +299,7 @@ out:
 	return rc;
 }
 
-/* The records of a slot whose block is under construction. */
+/* Measure the records of a slot whose block is not finished. */
 static int measure_slot(struct walk *w, uint32_t room, uint32_t *used,
 			struct reel_error *err)
 {
@@ -314,7 +315,7 @@ static int measure_slot(struct walk *w, uint32_t room, uint32_t *used,
 	return 0;
 }
 
-/* Slot @i of a window, when a thread has it. */
+/* Add slot @i of a window, if a thread owns it. */
 static int take_slot(struct walk *w, uint32_t i, struct reel_error *err)
 {
 	struct reel_block_head head;
@@ -386,8 +387,7 @@ int trace_index_window(struct reel_trace *tr, const char *path, int64_t *image,
 		goto out;
 	rc = 0;
 	if (v == TRACE_BAD) {
-		trace_damage_file(tr, "'%s' has no head that can be read",
-				  path);
+		trace_damage_file(tr, "'%s' has no readable head", path);
 		goto out;
 	}
 	w.image = *image = tr->images - 1;

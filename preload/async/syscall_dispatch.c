@@ -2,12 +2,12 @@
 /*
  * IOREEL_COMPLETE=1: io_uring_enter() by an instruction of the program's own.
  *
- * The kernel's syscall user dispatch turns each system call of a thread that
- * comes from outside libc into SIGSYS, whose handler makes it, and looks at
- * the rings before and after. It is armed in a thread that sets a ring up,
- * and costs about 1 us for each such call; libc's own cost nothing. The one
- * thing to know: while the handler runs, the thread's selector lets everything
- * through; what cannot be made from a handler ends the dispatch in its thread.
+ * The kernel's syscall user dispatch turns each system call of a thread from
+ * outside libc into SIGSYS, whose handler makes the call and reads the rings
+ * before and after. It is armed in a thread that sets up a ring, and costs
+ * about 1 us for each such call; libc's own calls cost nothing. The one thing
+ * to know: while the handler runs, the thread's selector allows every call; a
+ * call that cannot be made from a handler ends the dispatch in its thread.
  */
 #include <link.h>
 #include <signal.h>
@@ -33,8 +33,8 @@ static struct {
 	uintptr_t from, len;
 } libc_text;
 
-/* What does not return here, or means the frame that it is made in. */
-static bool unmakeable(long nr, const long a[6])
+/* Calls that do not return to the handler, or that refer to its frame. */
+static bool ends_dispatch(long nr, const long a[6])
 {
 	switch (nr) {
 	case SYS_clone:
@@ -50,7 +50,7 @@ static bool unmakeable(long nr, const long a[6])
 	return false;
 }
 
-static long make(long nr, const long a[6])
+static long make_call(long nr, const long a[6])
 {
 	uint64_t start = nr == SYS_io_uring_enter && shim_hot.on
 				 ? shim_async_before(nr, a)
@@ -73,11 +73,11 @@ static void on_sigsys(int sig, siginfo_t *info, void *context)
 	shim_selector = SHIM_DISPATCH_ALLOW;
 	if (info->si_code != USER_DISPATCH)
 		return;
-	if (unmakeable(nr, a)) {
-		reg[REG_RIP] -= 2; /* again, and unseen from here on */
+	if (ends_dispatch(nr, a)) {
+		reg[REG_RIP] -= 2; /* make the call again, without dispatch */
 		return;
 	}
-	reg[REG_RAX] = make(nr, a);
+	reg[REG_RAX] = make_call(nr, a);
 	shim_selector = SHIM_DISPATCH_BLOCK;
 }
 

@@ -87,6 +87,14 @@ void shim_cwd_changed(void)
 		shim_count(REEL_LOST_LIMIT, 1);
 }
 
+/* The length of the directory of @path, with the last "/". */
+static size_t dir_bytes(const char *path, size_t len)
+{
+	while (len && path[len - 1] != '/')
+		len--;
+	return len;
+}
+
 /* Decide by the user's patterns, which match whole paths. */
 static __attribute__((noinline)) bool is_excluded(const char *path, size_t len,
 						  bool reading)
@@ -102,33 +110,39 @@ static __attribute__((noinline)) bool is_excluded(const char *path, size_t len,
 		return false;
 	if (shim.exclude && match_globs(shim.exclude, path, len))
 		return true;
-	return !shim.all && match_code(path, len, reading);
+	return !shim.all && match_path(path, len, dir_bytes(path, len),
+				       reading) == MATCH_CODE;
+}
+
+/* match_path(), after the trace directory and the user's patterns. */
+static enum match classify_path(const char *path, size_t len, size_t dir,
+				bool reading)
+{
+	if (shim_is_own_trace(path, len))
+		return MATCH_CODE;
+	if (unlikely(shim.globs))
+		return is_excluded(path, len, reading) ? MATCH_CODE
+						       : MATCH_DATA;
+	return shim.all ? MATCH_DATA : match_path(path, len, dir, reading);
 }
 
 bool shim_is_code(const char *path, size_t len, bool reading)
 {
-	if (len >= shim.dir_len && !memcmp(path, shim.dir, shim.dir_len) &&
-	    (path[shim.dir_len] == '/' || !path[shim.dir_len]))
-		return true; /* our own trace */
-	if (unlikely(shim.globs))
-		return is_excluded(path, len, reading);
-	return !shim.all && match_code(path, len, reading);
+	return classify_path(path, len, dir_bytes(path, len), reading) ==
+	       MATCH_CODE;
 }
 
-/* is_filtered() for a path in a directory that is not known yet. */
-COLD static bool is_filtered_slow(struct shim_event *ev, bool reading)
+/* is_filtered() if the thread's previous path does not help. */
+static __attribute__((noinline)) bool is_filtered_slow(struct shim_event *ev,
+						       bool reading)
 {
-	const char *slash = strrchr(ev->path, '/');
-	size_t dir = slash ? (size_t)(slash - ev->path) + 1 : 0;
+	size_t len = strlen(ev->path), dir = dir_bytes(ev->path, len);
+	enum match match = classify_path(ev->path, len, dir, reading);
 
-	ev->path_len = (uint32_t)strlen(ev->path);
-	if (shim_is_code(ev->path, ev->path_len, reading))
-		return true;
-	if (!shim.globs && !shim.all && !shim.strict &&
-	    dir <= REEL_PATH_SHARED &&
-	    match_data_dir(ev->path, ev->path_len, dir))
+	ev->path_len = (uint32_t)len;
+	if (match == MATCH_DATA_DIR && !shim.strict && dir <= REEL_PATH_SHARED)
 		ev->data_dir = (uint32_t)dir + 1;
-	return false;
+	return match == MATCH_CODE;
 }
 
 /* Is the path of @ev code, whose calls are only counted? */
@@ -140,7 +154,7 @@ static bool is_filtered(struct shim_event *ev, bool reading)
 	if (unlikely(!shim_name_look(t, ev->path, &name)))
 		return is_filtered_slow(ev, reading);
 	ev->path_len = (uint32_t)name.len;
-	ev->data_dir = t->data_dir;
+	ev->data_dir = name.data_dir;
 	return false;
 }
 

@@ -177,6 +177,13 @@ static bool is_mpi_session_file(const char *path)
 /* Does a part of a path that only installed code has begin at @p? */
 static bool is_code_part(const char *p)
 {
+	/* Most parts begin with none of these letters: no jump through a table. */
+	const uint32_t first = 1u << ('s' & 31) | 1u << ('d' & 31) |
+			       1u << ('_' & 31) | 1u << ('p' & 31) |
+			       1u << ('o' & 31) | 1u << ('l' & 31);
+
+	if (!(first >> (p[1] & 31) & 1))
+		return false;
 	switch (p[1]) {
 	case 's':
 		return BEGINS(p, "/site-packages") ||
@@ -195,58 +202,97 @@ static bool is_code_part(const char *p)
 	return false;
 }
 
-static bool is_in_code_dir(const char *path, size_t len)
+/* Does a part of @path that begins at @from or later belong to code alone? By
+ * bytes: a call of strchr() for each part costs more than the path. */
+static bool has_code_part(const char *path, size_t from)
 {
-	if (path[0] == '/' && is_installed(path, len))
-		return true;
-	for (const char *p = path; (p = strchr(p, '/')); p++)
-		if (is_code_part(p))
+	for (const char *p = path + from; *p; p++)
+		if (*p == '/' && is_code_part(p))
 			return true;
 	return false;
 }
 
-static bool is_interpreter_file(const char *path, size_t len)
+static bool is_in_code_dir(const char *path, size_t len)
 {
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-
-	return !strcmp(base, "pyvenv.cfg") || !strcmp(base, "pybuilddir.txt") ||
-	       (!strncmp(base, "python", 6) && len > 4 &&
-		(!strcmp(path + len - 4, ".zip") ||
-		 !strcmp(path + len - 4, "._pth")));
+	return (path[0] == '/' && is_installed(path, len)) ||
+	       has_code_part(path, 0);
 }
 
-bool match_code(const char *path, size_t len, bool reading)
+/* @dir: the bytes of @path before its last part. */
+static bool is_interpreter_file(const char *path, size_t len, size_t dir)
 {
-	if (!len)
-		return false;
-	if (path[0] == '/' && is_system_path(path, len))
-		return true;
-	if (has_code_ending(path, len))
-		return true;
-	if (!reading && !strstr(path, "/__pycache__"))
-		return is_mpi_session_file(path); /* others are data */
-	return (is_in_code_dir(path, len) || is_interpreter_file(path, len)) &&
-	       !has_data_ending(path, len);
+	const char *base = path + dir;
+
+	return base[0] == 'p' && base[1] == 'y' &&
+	       (!strcmp(base, "pyvenv.cfg") ||
+		!strcmp(base, "pybuilddir.txt") ||
+		(!strncmp(base, "python", 6) && len > 4 &&
+		 (!strcmp(path + len - 4, ".zip") ||
+		  !strcmp(path + len - 4, "._pth"))));
 }
 
 /* May the name after this directory complete a part that marks code? */
 static bool may_begin_code(const char *path, size_t dir)
 {
-	return ENDS(path, dir, "/lib/") || ENDS(path, dir, "/lib64/") ||
-	       ENDS(path, dir, "/share/") || ENDS(path, dir, "/preload/");
+	switch (path[dir - 2]) {
+	case 'b':
+		return ENDS(path, dir, "/lib/");
+	case '4':
+		return ENDS(path, dir, "/lib64/");
+	case 'e':
+		return ENDS(path, dir, "/share/");
+	case 'd':
+		return ENDS(path, dir, "/preload/");
+	}
+	return false;
 }
 
-bool match_data_dir(const char *path, size_t len, size_t dir)
+enum match match_path(const char *path, size_t len, size_t dir, bool reading)
 {
-	if (!dir)
-		return true;
-	if (dir < 2 || may_begin_code(path, dir))
+	bool in_code;
+
+	if (!len)
+		return MATCH_DATA;
+	if ((path[0] == '/' && is_system_path(path, len)) ||
+	    has_code_ending(path, len))
+		return MATCH_CODE;
+	in_code = is_in_code_dir(path, len);
+	if (in_code && !reading && !strstr(path, "/__pycache__"))
+		return is_mpi_session_file(path) ? MATCH_CODE : MATCH_DATA;
+	if ((in_code || (reading && is_interpreter_file(path, len, dir))) &&
+	    !has_data_ending(path, len))
+		return MATCH_CODE;
+	if (in_code || dir == 1 || (dir && may_begin_code(path, dir)) ||
+	    (path[0] == '/' &&
+	     (BEGINS(path, "/usr/") || BEGINS(path, "/dev/"))))
+		return MATCH_DATA;
+	return MATCH_DATA_DIR;
+}
+
+/*
+ * Prefixes of code are settled by the first bytes of an absolute path. A part of
+ * code has at most two components ("/lib/python"), so the test begins at the
+ * component before the one that differs.
+ */
+#define PREFIX_MOST 8
+bool match_next_dir(const char *path, size_t same, size_t *dir)
+{
+	size_t at = same < *dir ? same : *dir, slash = 0;
+
+	if (path[0] == '/' && at < PREFIX_MOST)
 		return false;
-	if (path[0] == '/' && (BEGINS(path, "/usr/") || BEGINS(path, "/dev/") ||
-			       is_system_path(path, len)))
-		return false;
-	return !is_in_code_dir(path, len);
+	for (int parts = 0; at && (parts += path[at - 1] == '/') < 2; at--)
+		;
+	at -= at != 0; /* at a "/", or at the beginning */
+	for (; path[at]; at++) {
+		if (path[at] != '/')
+			continue;
+		if (is_code_part(path + at))
+			return false;
+		slash = at + 1;
+	}
+	*dir = slash;
+	return slash != 1 && !(slash && may_begin_code(path, slash));
 }
 
 bool match_code_name(const char *path, size_t len, size_t dir)
@@ -255,8 +301,7 @@ bool match_code_name(const char *path, size_t len, size_t dir)
 		return false;
 	return has_code_ending(path, len) ||
 	       (dir && is_code_part(path + dir - 1)) ||
-	       (path[dir] == 'p' && path[dir + 1] == 'y' &&
-		is_interpreter_file(path, len));
+	       is_interpreter_file(path, len, dir);
 }
 
 /* Match one pattern without recursion: on a mismatch the last "*" takes one

@@ -8,18 +8,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Is @path (NUL-terminated, @len bytes) a file of the interpreter or of the
- * system, by its directory and its ending? @reading: not opened for writing. A
- * data ending (.npy, .h5, .png ...) wins over a code directory.
- */
-bool match_code(const char *path, size_t len, bool reading);
+enum match {
+	MATCH_CODE, /* a file of the interpreter or of the system */
+	MATCH_DATA,
+	/* Data, and match_code_name() alone decides on others in its directory. */
+	MATCH_DATA_DIR,
+};
 
 /*
- * The first @dir bytes of @path are its directory, with the last "/". Does
- * match_code_name() alone tell code in this directory from data?
+ * Classify @path (NUL-terminated, @len bytes, its first @dir bytes the directory
+ * with the last "/") by its directory and its ending. @reading: not opened for
+ * writing. A data ending (.npy, .h5, .png ...) wins over a code directory.
  */
-bool match_data_dir(const char *path, size_t len, size_t dir);
+enum match match_path(const char *path, size_t len, size_t dir, bool reading);
+
+/*
+ * @path shares its first @same bytes with a path whose first *@dir bytes were a
+ * directory of MATCH_DATA_DIR. True: so is the directory of @path, and *@dir is
+ * its length. False: unknown.
+ */
+bool match_next_dir(const char *path, size_t same, size_t *dir);
 
 /* The last 4 bytes of a name as a number. */
 #define MATCH_END(a, b, c, d)                                                  \
@@ -59,7 +67,7 @@ match_odd_name(const char *name, size_t n)
 	       begin == MATCH_END('o', 'm', 0, 0);
 }
 
-/* match_code() of a @path in a directory for which match_data_dir() is true. */
+/* Is @path code, in a directory of MATCH_DATA_DIR? */
 bool match_code_name(const char *path, size_t len, size_t dir);
 
 /*

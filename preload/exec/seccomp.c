@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes whose calls the shim can no longer record: they restrict their
- * system calls (seccomp), or load libraries with a second C library (dlmopen).
- * A forbidden call may kill, and the shim must not kill the program: all
- * records are written before, and the shim does nothing after. Under a filter
- * that only makes calls fail, recording goes on; blocks that cannot be written
- * are counted as lost.
+ * Two ways in which a process ends its recording: it installs a seccomp filter,
+ * or it loads libraries with a C library of their own (dlmopen). A filter may
+ * kill the process for a system call, and none of ours may be the cause: the
+ * records are written before the filter, and none after it. With a filter that
+ * only makes calls fail recording continues: failed writes are counted as lost.
  */
 #include "preload/exec/seccomp.h"
 
@@ -24,7 +23,7 @@
 #include "preload/core/window.h"
 #include "preload/exec/traceable.h"
 
-#define NAMESPACES_MAX 16
+#define SPACES_MOST 16
 
 #pragma weak _r_debug
 
@@ -35,9 +34,9 @@
 #endif
 
 /*
- * Run one instruction of a filter. False: of a kind that filters hardly use.
- * The kernel has not verified the program yet, so a jump may leave it; but
- * there are no jumps back.
+ * Run one instruction of a filter; false: of a kind that filters hardly use.
+ * The kernel has not checked the program yet: a jump may leave it. Jumps
+ * backwards are impossible.
  */
 static bool run_instruction(const struct sock_filter *f, uint32_t nr,
 			    uint32_t *acc, uint32_t *at)
@@ -78,19 +77,19 @@ static bool run_instruction(const struct sock_filter *f, uint32_t nr,
 	return true;
 }
 
-/* May the system call @nr do more than fail? */
+/* May the system call @nr have another effect than an error? */
 static bool may_kill(const struct sock_fprog *p, uint32_t nr)
 {
-	uint32_t acc = 0, what;
+	uint32_t acc = 0, action;
 
 	for (uint32_t at = 0; at < p->len; at++) {
 		const struct sock_filter *f = &p->filter[at];
 
 		if (f->code == (BPF_RET | BPF_K)) {
-			what = f->k & SECCOMP_RET_ACTION_FULL;
-			return what != SECCOMP_RET_ALLOW &&
-			       what != SECCOMP_RET_LOG &&
-			       what != SECCOMP_RET_ERRNO;
+			action = f->k & SECCOMP_RET_ACTION_FULL;
+			return action != SECCOMP_RET_ALLOW &&
+			       action != SECCOMP_RET_LOG &&
+			       action != SECCOMP_RET_ERRNO;
 		}
 		if (!run_instruction(f, nr, &acc, &at))
 			return true;
@@ -98,7 +97,7 @@ static bool may_kill(const struct sock_fprog *p, uint32_t nr)
 	return true;
 }
 
-/* May a system call of a recording shim kill the process? */
+/* Might the filter kill the process for a system call of the shim? */
 static bool is_lethal(const struct sock_fprog *p)
 {
 	static const uint16_t nr[] = {
@@ -123,7 +122,7 @@ static bool is_lethal(const struct sock_fprog *p)
 	return false;
 }
 
-enum reel_counter shim_seccomp_before(const void *filter)
+enum reel_counter shim_seccomp_begin(const void *filter)
 {
 	shim_private_fds_forbid();
 	if (!shim_hot.on || shim_vfork_child() || !is_lethal(filter))
@@ -137,7 +136,7 @@ enum reel_counter shim_seccomp_before(const void *filter)
 	return REEL_UNTRACED_SECCOMP;
 }
 
-void shim_seccomp_after(enum reel_counter noted, bool failed)
+void shim_seccomp_end(enum reel_counter noted, bool failed)
 {
 	if (failed)
 		shim_exec_undo(noted);
@@ -145,9 +144,9 @@ void shim_seccomp_after(enum reel_counter noted, bool failed)
 		shim_hot.on = 0;
 }
 
-EXPORT int prctl(int what, unsigned long a, unsigned long b, unsigned long c,
+EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		 unsigned long d);
-EXPORT int prctl(int what, unsigned long a, unsigned long b, unsigned long c,
+EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		 unsigned long d)
 {
 	bool strict = a == SECCOMP_MODE_STRICT;
@@ -155,22 +154,21 @@ EXPORT int prctl(int what, unsigned long a, unsigned long b, unsigned long c,
 	int r;
 
 	NEED(prctl);
-	if (what == PR_SET_SECCOMP)
-		noted = shim_seccomp_before(strict ? NULL : (const void *)b);
-	r = real.prctl(what, a, b, c, d);
-	shim_seccomp_after(noted, r < 0);
+	if (option == PR_SET_SECCOMP)
+		noted = shim_seccomp_begin(strict ? NULL : (const void *)b);
+	r = real.prctl(option, a, b, c, d);
+	shim_seccomp_end(noted, r < 0);
 	return r;
 }
 
 /* glibc's struct r_debug_extended, since 2.35. */
-struct loader_space {
+struct link_namespace {
 	struct r_debug debug;
-	const struct loader_space *next;
+	const struct link_namespace *next;
 };
 
-/* The loader's own r_debug: the program may have a copy, of its first part
- * only. */
-static const struct loader_space *first_namespace(void)
+/* The loader's own list: _r_debug may be a copy of its first part. */
+static const struct link_namespace *first_namespace(void)
 {
 	const ElfW(Dyn) * d;
 
@@ -184,11 +182,11 @@ static const struct loader_space *first_namespace(void)
 
 void shim_note_namespaces(void)
 {
-	const struct loader_space *s = first_namespace();
+	const struct link_namespace *s = first_namespace();
 
 	if (!s || s->debug.r_version < 2 || shim_vfork_child())
 		return;
-	for (int i = 0; (s = s->next) && i < NAMESPACES_MAX; i++) {
+	for (int i = 0; (s = s->next) && i < SPACES_MOST; i++) {
 		const struct link_map *m = s->debug.r_map;
 
 		while (m && !*m->l_name)

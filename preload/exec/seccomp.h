@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that restrict their system calls, or load a second C library. */
+/* Seccomp filters and dlmopen(), which end the recording of a process. */
 #ifndef PRELOAD_EXEC_SECCOMP_H
 #define PRELOAD_EXEC_SECCOMP_H
 
@@ -8,16 +8,15 @@
 #include "schemas/trace_format.h"
 
 /*
- * Before this thread restricts its system calls, by a struct sock_fprog or to
- * nearly none (NULL). If a call of the shim could be lethal then, write all
- * records. Pass the result to shim_seccomp_after().
+ * This thread is about to install a filter, a struct sock_fprog, or strict mode
+ * (NULL). If the filter might kill the process for one of our system calls, the
+ * records are written now. Returns the argument of shim_seccomp_end(), which
+ * ends the recording after the call, unless that @failed.
  */
-enum reel_counter shim_seccomp_before(const void *filter);
-/* After the call: stop recording, unless it failed. */
-void shim_seccomp_after(enum reel_counter noted, bool failed);
+enum reel_counter shim_seccomp_begin(const void *filter);
+void shim_seccomp_end(enum reel_counter noted, bool failed);
 
-/* The process ends: note libraries in namespaces of their own (dlmopen()),
- * whose calls are not recorded. */
+/* At the end of the process: note libraries in other namespaces (dlmopen). */
 void shim_note_namespaces(void);
 
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An MPI that was linked into the program: its calls pass no slot that we
- * could change. It is told by the symbols in the program's file, which only a
- * program has that was not stripped; they are looked for only where a
- * launcher's environment says that this is a rank.
+ * An MPI that is linked into the program: its calls use no import slot that we
+ * could change. It is detected by symbols in the program's file, unless that is
+ * stripped. They are searched only if a launcher's environment shows that this
+ * is a rank.
  */
 #include <elf.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "schemas/launcher.h"
 #include "schemas/syscall.h"
 
 #include "preload/anchors/spans.h"
 #include "preload/mpi/mpi.h"
 
 #define CHUNK 4096
-#define OVERLAP 16		 /* of chunks: more than a name has */
+#define OVERLAP 16		 /* of chunks: longer than a name */
 #define STRINGS_MOST (32u << 20) /* some 5 ms */
 #define NAMES 4
 #define SECTIONS 64
@@ -26,20 +27,18 @@ static const char init[] = "MPI_Init"; /* with its NUL */
 
 static bool is_rank(void)
 {
-	static const char *const rank[] = {
-		"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=",	  "PMI_RANK=",
-		"MPI_LOCALRANKID=",	 "SLURM_PROCID=", "PALS_RANKID=",
-	};
+	for (size_t i = 0; i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
 
-	for (char **e = environ; e && *e; e++)
-		for (size_t i = 0; i < sizeof(rank) / sizeof(rank[0]); i++)
-			if ((*e)[0] == rank[i][0] &&
-			    !strncmp(*e, rank[i], strlen(rank[i])))
-				return true;
+		if (l->kind != REEL_LAUNCHER_TORCH &&
+		    (shim_env(environ, l->rank) ||
+		     (l->local_rank && shim_env(environ, l->local_rank))))
+			return true;
+	}
 	return false;
 }
 
-/* Offsets in the strings of the two names of MPI_Init; strings share ends. */
+/* String table offsets of MPI_Init and PMPI_Init; strings may share ends. */
 struct names {
 	uint32_t at[2 * NAMES];
 	int n;
@@ -74,8 +73,8 @@ static void find_names(int fd, uint64_t from, uint64_t bytes, struct names *f)
 	}
 }
 
-static bool defines(int fd, uint64_t from, uint64_t bytes,
-		    const struct names *f)
+static bool has_definition(int fd, uint64_t from, uint64_t bytes,
+			   const struct names *f)
 {
 	Elf64_Sym sym[CHUNK / sizeof(Elf64_Sym)];
 	long n;
@@ -96,7 +95,7 @@ static bool defines(int fd, uint64_t from, uint64_t bytes,
 	return false;
 }
 
-static bool has_inside(int fd)
+static bool has_mpi(int fd)
 {
 	Elf64_Shdr s[SECTIONS];
 	struct names found;
@@ -115,7 +114,7 @@ static bool has_inside(int fd)
 			continue;
 		find_names(fd, names->sh_offset, names->sh_size, &found);
 		return found.n &&
-		       defines(fd, s[i].sh_offset, s[i].sh_size, &found);
+		       has_definition(fd, s[i].sh_offset, s[i].sh_size, &found);
 	}
 	return false;
 }
@@ -133,7 +132,7 @@ void shim_mpi_note_linked(void)
 	shim_note_text("mpi_not_recorded", path);
 }
 
-void shim_mpi_look_inside(void)
+void shim_mpi_scan_program(void)
 {
 	long fd;
 	bool has;
@@ -144,7 +143,7 @@ void shim_mpi_look_inside(void)
 		 0);
 	if (fd < 0)
 		return;
-	has = has_inside((int)fd);
+	has = has_mpi((int)fd);
 	raw(SYS_close, fd);
 	if (has)
 		shim_mpi_note_linked();

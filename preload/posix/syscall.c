@@ -422,9 +422,9 @@ static long make_seccomp_call(long number, const long a[6])
 	long r;
 
 	if (sets)
-		noted = shim_seccomp_before(strict ? NULL : pointer(a[2]));
+		noted = shim_seccomp_begin(strict ? NULL : pointer(a[2]));
 	r = make_call(number, a);
-	shim_seccomp_after(noted, r < 0);
+	shim_seccomp_end(noted, r < 0);
 	return r;
 }
 

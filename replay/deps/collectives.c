@@ -35,7 +35,7 @@ struct collective {
 struct collectives {
 	struct edges *edges;
 	struct annotations *marks;
-	struct reel_idmap index; /* comm, number -> meeting */
+	struct reel_intmap index; /* comm, number -> meeting */
 	struct collective *meeting;
 	uint32_t room;
 	uint64_t settled;
@@ -60,7 +60,7 @@ void collectives_free(struct collectives *m)
 		return;
 	for (uint32_t i = 0; i < m->index.used; i++)
 		free(m->meeting[i].member);
-	reel_idmap_fini(&m->index);
+	reel_intmap_fini(&m->index);
 	free(m->meeting);
 	free(m);
 }
@@ -177,7 +177,7 @@ static struct collective *collective_of(struct collectives *m,
 					struct reel_error *err)
 {
 	uint64_t key = (uint64_t)ev->arg << 36 ^ (uint64_t)ev->arg2;
-	uint32_t i = reel_idmap_get(&m->index, key, err);
+	uint32_t i = reel_intmap_get(&m->index, key, err);
 	struct collective *g;
 
 	if (i == REEL_NO_INDEX || reel_array_reach(&m->meeting, &m->room, i,

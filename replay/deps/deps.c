@@ -70,10 +70,10 @@ struct edges {
 	struct content_state *content; /* by content */
 	uint32_t content_room;
 	struct tree tree;
-	struct reel_idmap pairs; /* consumer, producer -> waited */
+	struct reel_intmap pairs; /* consumer, producer -> waited */
 	uint32_t *waited;
 	uint32_t waited_room;
-	struct reel_idmap numbers; /* process, fd -> number */
+	struct reel_intmap numbers; /* process, fd -> number */
 	struct number *number;
 	uint32_t number_room;
 };
@@ -151,8 +151,8 @@ void edges_free(struct edges *e)
 	}
 	free(e->content);
 	tree_fini(&e->tree);
-	reel_idmap_fini(&e->pairs);
-	reel_idmap_fini(&e->numbers);
+	reel_intmap_fini(&e->pairs);
+	reel_intmap_fini(&e->numbers);
 	free(e->open);
 	free(e->path);
 	free(e->waited);
@@ -187,8 +187,8 @@ int edges_add(struct edges *e, const struct call_ref *before,
 
 	if (before->stream == JOB_NONE || before->stream == after->stream)
 		return 0;
-	i = reel_idmap_get(&e->pairs,
-			   (uint64_t)after->stream << 32 | before->stream, err);
+	i = reel_intmap_get(
+		&e->pairs, (uint64_t)after->stream << 32 | before->stream, err);
 	if (i == REEL_NO_INDEX || reel_array_reach(&e->waited, &e->waited_room,
 						   i, sizeof(*e->waited), err))
 		return -1;
@@ -294,8 +294,8 @@ static struct number *number_of(struct edges *e, uint32_t process, int32_t fd,
 {
 	uint32_t known = e->numbers.used, i;
 
-	i = reel_idmap_get(&e->numbers, (uint64_t)process << 32 | (uint32_t)fd,
-			   err);
+	i = reel_intmap_get(&e->numbers, (uint64_t)process << 32 | (uint32_t)fd,
+			    err);
 	if (i == REEL_NO_INDEX || reel_array_reach(&e->number, &e->number_room,
 						   i, sizeof(*e->number), err))
 		return NULL;

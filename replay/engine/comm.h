@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an engine knows of other ranks; nothing else here knows MPI. With one
- * rank (comm_single.c) every call returns at once.
+ * The interface to other ranks; no other header of the engine has to do with
+ * MPI. With one rank (comm_single.c) every call returns at once.
  */
 #ifndef REPLAY_ENGINE_COMM_H
 #define REPLAY_ENGINE_COMM_H
@@ -13,7 +13,7 @@ enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX };
 struct comm {
 	int rank, size;
 	void (*barrier)(void);
-	/* @n integers, in place, the same on all ranks afterwards. */
+	/* Reduce @n integers in place; all ranks get the result. */
 	void (*allreduce)(int64_t *value, int n, enum comm_op op);
 };
 

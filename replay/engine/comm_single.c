@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One rank: there is nobody to wait for. */
+/* A single rank: collectives return at once. */
 #include "replay/engine/comm.h"
 
 static void barrier(void)

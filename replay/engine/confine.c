@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Confines a replayed process, once, before its first call: by Landlock, or by
- * a chroot in a user namespace. The calls of the job stay what they were.
+ * a chroot in a user namespace. The calls of the job do not change.
  *
- * Descriptors that are open already, and memory that is mapped, are not
- * affected: pipes, sockets, /dev/null and the result file work on. The trace of
- * the shim is opened by name at each flush, so its directory is let in.
+ * Open descriptors and mapped memory are not affected: pipes, sockets,
+ * /dev/null and the result file can still be used. The shim opens its trace by
+ * name at each flush, so the trace directory is allowed.
  *
- * The constants are the kernel's: headers of older systems lack them.
+ * The constants are those of the kernel: headers of older systems lack them.
  */
 #include "replay/engine/confine.h"
 
@@ -29,7 +29,7 @@
 
 #include "replay/engine/sandbox.h"
 
-static const char *const names[CONFINE_WAYS] = {
+static const char *const way_names[CONFINE_WAYS] = {
 	[CONFINE_NONE] = "nothing",
 	[CONFINE_LANDLOCK] = "Landlock",
 	[CONFINE_CHROOT] = "a chroot in a user namespace",
@@ -38,7 +38,7 @@ static const char *const names[CONFINE_WAYS] = {
 
 const char *confine_name(uint32_t way)
 {
-	return names[way < CONFINE_WAYS ? way : CONFINE_NONE];
+	return way_names[way < CONFINE_WAYS ? way : CONFINE_NONE];
 }
 
 int confine_wanted(enum confinement *way, struct reel_error *err)
@@ -71,7 +71,7 @@ int confine_wanted(enum confinement *way, struct reel_error *err)
 #define MAY_MAKE_CHAR (1u << 6)
 #define MAY_MAKE_BLOCK (1u << 11)
 #define MAY_TRUNCATE (1u << 14)
-/* Removals (4, 5), makings (6 to 12) and moves between directories (13). */
+/* Removals (4, 5), creations (6 to 12), moves between directories (13). */
 #define MAY_CHANGE_DIR (0x3ffu << 4)
 #define MAY_CHANGE (MAY_WRITE_FILE | MAY_CHANGE_DIR | MAY_TRUNCATE)
 
@@ -80,7 +80,7 @@ struct landlock_rule {
 	int32_t fd;
 } __attribute__((packed));
 
-static bool let_in(long ruleset, const char *path)
+static bool allow_directory(long ruleset, const char *path)
 {
 	struct landlock_rule rule = {
 		.allowed = MAY_CHANGE & ~(MAY_MAKE_CHAR | MAY_MAKE_BLOCK)};
@@ -96,7 +96,7 @@ static bool let_in(long ruleset, const char *path)
 	return good;
 }
 
-static bool landlock(const char *root, const char *trace)
+static bool restrict_by_landlock(const char *root, const char *trace)
 {
 	uint64_t handled = MAY_CHANGE;
 	long fd;
@@ -108,7 +108,8 @@ static bool landlock(const char *root, const char *trace)
 	fd = raw(NR_LANDLOCK_CREATE, &handled, sizeof(handled), 0);
 	if (fd < 0)
 		return false;
-	good = let_in(fd, root) && (!trace || let_in(fd, trace)) &&
+	good = allow_directory(fd, root) &&
+	       (!trace || allow_directory(fd, trace)) &&
 	       !raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
 	       !raw(NR_LANDLOCK_RESTRICT, fd, 0);
 	raw(SYS_close, fd);
@@ -124,7 +125,7 @@ static bool landlock(const char *root, const char *trace)
 #define FROM_FD 4    /* MOVE_MOUNT_F_EMPTY_PATH */
 #define ATTR_RDONLY 1
 #define ALL_BELOW 0x8000 /* AT_RECURSIVE */
-/* Rights over files that this process may have had: CAP_CHOWN to CAP_FSETID */
+/* Rights on files that this process may have had: CAP_CHOWN to CAP_FSETID */
 #define FILE_CAPABILITIES 0x1f
 
 struct mount_attributes {
@@ -143,8 +144,8 @@ static bool write_text(const char *path, const char *text)
 	return n == (long)strlen(text);
 }
 
-/* A namespace in which this user may mount, and is the same user. */
-static bool own_namespace(void)
+/* Enter a user namespace with the right to mount, as the same user. */
+static bool enter_namespace(void)
 {
 	unsigned int uid = (unsigned int)raw(SYS_geteuid);
 	unsigned int gid = (unsigned int)raw(SYS_getegid);
@@ -158,7 +159,7 @@ static bool own_namespace(void)
 	       write_text("/proc/self/uid_map", uids);
 }
 
-/* The directory @path and those above it, below the directory @under. */
+/* Make the directory @path and its parents below the directory @under. */
 static bool make_path(const char *under, const char *path,
 		      char out[static 2 * PATH_MAX])
 {
@@ -181,9 +182,9 @@ static bool make_path(const char *under, const char *path,
 	}
 }
 
-/* @tree, a copy of the directory @path, appears at this name below @under. */
-static bool bring_in(long tree, const char *under, const char *path,
-		     bool read_only)
+/* Mount @tree, a copy of the directory @path, at the same path below @under. */
+static bool mount_copy(long tree, const char *under, const char *path,
+		       bool read_only)
 {
 	struct mount_attributes attr = {.set = ATTR_RDONLY};
 	char to[2 * PATH_MAX];
@@ -194,7 +195,7 @@ static bool bring_in(long tree, const char *under, const char *path,
 				   &attr, sizeof(attr)));
 }
 
-/* Nothing more than before, and none over namespaces. */
+/* Keep the former rights on files, and none of the new namespace. */
 static bool drop_capabilities(uint32_t effective)
 {
 	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -204,7 +205,7 @@ static bool drop_capabilities(uint32_t effective)
 	return !raw(SYS_capset, &head, cap);
 }
 
-static uint32_t capabilities(void)
+static uint32_t effective_capabilities(void)
 {
 	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct cap[2] = {{0}};
@@ -212,7 +213,7 @@ static uint32_t capabilities(void)
 	return raw(SYS_capget, &head, cap) ? 0 : cap[0].effective;
 }
 
-/* With all that is mounted below it. */
+/* Copy the mount of @path with all mounts below it. */
 static long copy_tree(const char *path)
 {
 	return raw(NR_OPEN_TREE, AT_FDCWD, path,
@@ -220,27 +221,27 @@ static long copy_tree(const char *path)
 }
 
 /*
- * An empty root with the sandbox, the trace and /proc (read-only) at the names
- * that they have: no path changes. It is mounted over the sandbox, which was
- * copied before.
+ * Change to an empty root with the sandbox, the trace and /proc (read-only) at
+ * their paths, so that no path changes. The new root is mounted over the
+ * sandbox, which was copied before.
  */
 static bool change_root(const char *root, const char *trace)
 {
 	struct mount_attributes attr = {.set = ATTR_RDONLY};
-	uint32_t had = capabilities();
+	uint32_t had = effective_capabilities();
 	long at[3];
 	bool good;
 
-	if (!own_namespace())
+	if (!enter_namespace())
 		return false;
 	at[0] = copy_tree("/proc");
 	at[1] = trace ? copy_tree(trace) : -1;
 	at[2] = copy_tree(root);
 	good = !raw(SYS_mount, "none", root, "tmpfs", MS_NOSUID | MS_NODEV,
 		    "mode=0755,size=1m") &&
-	       bring_in(at[0], root, "/proc", true) &&
-	       (!trace || bring_in(at[1], root, trace, false)) &&
-	       bring_in(at[2], root, root, false) &&
+	       mount_copy(at[0], root, "/proc", true) &&
+	       (!trace || mount_copy(at[1], root, trace, false)) &&
+	       mount_copy(at[2], root, root, false) &&
 	       !raw(NR_MOUNT_SETATTR, AT_FDCWD, root, 0, &attr, sizeof(attr)) &&
 	       !raw(SYS_chroot, root) && !raw(SYS_chdir, root);
 	for (int i = 0; i < 3; i++)
@@ -258,9 +259,9 @@ enum confinement confine_process(const struct sandbox *sb,
 
 	if (trace &&
 	    (trace[0] != '/' || raw(SYS_faccessat, AT_FDCWD, trace, W_OK)))
-		trace = NULL; /* nothing is written there */
+		trace = NULL; /* the shim writes nothing there */
 	if ((!wanted || wanted == CONFINE_LANDLOCK) &&
-	    landlock(sb->root, trace))
+	    restrict_by_landlock(sb->root, trace))
 		return CONFINE_LANDLOCK;
 	if ((!wanted || wanted == CONFINE_CHROOT) &&
 	    change_root(sb->root, trace))

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Makes, guards and removes the folder of a replay; see the header for what
- * its safety rests on.
- */
+/* Makes, checks and removes the sandbox; see the header on its safety. */
 #include "replay/engine/sandbox.h"
 
 #include <dirent.h>
@@ -18,15 +15,15 @@
 
 #include "lib/error.h"
 
-static int failed(struct reel_error *err, const char *what, const char *path)
+static int fail_path(struct reel_error *err, const char *what, const char *path)
 {
 	return reel_fail(err, REEL_E_IO, "cannot %s '%s': %s", what, path,
 			 strerror(errno));
 }
 
 /*
- * Open a directory that the job may have made without the right to enter. By
- * its descriptor: another program may put a link in its place.
+ * Open a directory, also when the job has removed its own permission to enter
+ * it. By its descriptor: another program may put a link in its place.
  */
 static int open_entry(int dir, const char *name)
 {
@@ -85,7 +82,7 @@ static int open_dir(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* 1: nothing in it, 0: something, -1: cannot be read. */
+/* 1: empty, 0: not empty, -1: unreadable. */
 static int is_empty(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -99,7 +96,7 @@ static int is_empty(const char *path)
 	return n <= 2;
 }
 
-static int mark(struct sandbox *sb, struct reel_error *err)
+static int write_marker(struct sandbox *sb, struct reel_error *err)
 {
 	char path[PATH_MAX + sizeof(SANDBOX_MARKER) + 1];
 	static const char text[] =
@@ -110,21 +107,21 @@ static int mark(struct sandbox *sb, struct reel_error *err)
 	snprintf(path, sizeof(path), "%s/" SANDBOX_MARKER, sb->root);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, text, sizeof(text) - 1) < 0)
-		rc = failed(err, "write", path);
+		rc = fail_path(err, "write", path);
 	if (fd >= 0)
 		close(fd);
 	return rc;
 }
 
-/* The folder exists: it must be empty, or ours, and is emptied then. */
-static int claim(const char *root, struct reel_error *err)
+/* Use an existing folder: it must be empty, or a sandbox, which is emptied. */
+static int claim_folder(const char *root, struct reel_error *err)
 {
 	char path[PATH_MAX + sizeof(SANDBOX_MARKER) + 1];
 	struct stat st;
 	int empty = is_empty(root), fd;
 
 	if (empty < 0 || stat(root, &st))
-		return failed(err, "use", root);
+		return fail_path(err, "use", root);
 	if (st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX))
 		return reel_fail(err, REEL_E_USAGE,
 				 "'%s' can be changed by everybody and has no "
@@ -140,18 +137,19 @@ static int claim(const char *root, struct reel_error *err)
 				 root);
 	fd = open_dir(root);
 	if (fd < 0 || empty_dir(fd, 0))
-		return failed(err, "empty", root);
+		return fail_path(err, "empty", root);
 	return 0;
 }
 
-static int settle(struct sandbox *sb, const char *path, struct reel_error *err)
+static int store_root(struct sandbox *sb, const char *path,
+		      struct reel_error *err)
 {
 	char *abs = realpath(path, NULL);
 
 	if (!abs)
-		return failed(err, "use", path);
+		return fail_path(err, "use", path);
 	sb->root_len = strlen(abs);
-	/* A job's path must still fit behind it. */
+	/* Paths of the job have to fit behind it. */
 	if (sb->root_len >= PATH_MAX / 2 || sb->root_len < 2) {
 		free(abs);
 		return reel_fail(err, REEL_E_USAGE, "'%s' cannot be the root",
@@ -169,17 +167,17 @@ int sandbox_make(struct sandbox *sb, const char *root, struct reel_error *err)
 	memset(sb, 0, sizeof(*sb));
 	if (!root) {
 		if (!mkdtemp(fresh))
-			return failed(err, "make a folder in", ".");
+			return fail_path(err, "make a folder in", ".");
 		sb->made = true;
 		root = fresh;
 	} else if (mkdir(root, 0700) == 0) {
 		sb->made = true;
 	} else if (errno != EEXIST) {
-		return failed(err, "make", root);
-	} else if (claim(root, err)) {
+		return fail_path(err, "make", root);
+	} else if (claim_folder(root, err)) {
 		return -1;
 	}
-	if (settle(sb, root, err) || mark(sb, err)) {
+	if (store_root(sb, root, err) || write_marker(sb, err)) {
 		if (sb->made)
 			rmdir(root);
 		sb->root[0] = '\0';
@@ -193,17 +191,17 @@ int sandbox_use(struct sandbox *sb, const char *root, struct reel_error *err)
 	char path[PATH_MAX + sizeof(SANDBOX_MARKER) + 1];
 
 	memset(sb, 0, sizeof(*sb));
-	if (settle(sb, root, err))
+	if (store_root(sb, root, err))
 		return -1;
 	snprintf(path, sizeof(path), "%s/" SANDBOX_MARKER, sb->root);
-	/* Raw: a replay's trace has nothing in it but the job's calls. */
+	/* Raw, because the trace of a replay holds only calls of the job. */
 	if (raw(SYS_faccessat2, AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW))
 		return reel_fail(err, REEL_E_USAGE,
 				 "'%s' was not made by ioreel", root);
 	return 0;
 }
 
-/* No empty, "." or ".." component but the leading slash. */
+/* Is it an absolute path without "." and ".." components? */
 static bool is_plain(const char *s)
 {
 	if (*s++ != '/')
@@ -253,9 +251,9 @@ int sandbox_remove(struct sandbox *sb, struct reel_error *err)
 		return 0;
 	fd = open_dir(sb->root);
 	if (fd < 0 || empty_dir(fd, 0))
-		return failed(err, "empty", sb->root);
+		return fail_path(err, "empty", sb->root);
 	if (sb->made && rmdir(sb->root))
-		return failed(err, "remove", sb->root);
+		return fail_path(err, "remove", sb->root);
 	sb->root[0] = '\0';
 	return 0;
 }

@@ -36,8 +36,8 @@ struct scan {
 struct listings {
 	const struct job *job;
 	struct annotations *marks;
-	struct dir *dir;	 /* by file id */
-	struct reel_idmap opens; /* open id -> scan */
+	struct dir *dir;	  /* by file id */
+	struct reel_intmap opens; /* open id -> scan */
 	struct scan *scan;
 	uint32_t scan_room;
 };
@@ -64,7 +64,7 @@ void listings_free(struct listings *l)
 {
 	if (!l)
 		return;
-	reel_idmap_fini(&l->opens);
+	reel_intmap_fini(&l->opens);
 	free(l->scan);
 	free(l->dir);
 	free(l);
@@ -157,7 +157,7 @@ int listings_read(struct listings *l, const struct reel_event *ev,
 		return listing(l, d, me, d->net, ev->result, false, err);
 	if (!ev->open)
 		return 0;
-	i = reel_idmap_get(&l->opens, ev->open, err);
+	i = reel_intmap_get(&l->opens, ev->open, err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&l->scan, &l->scan_room, i, sizeof(*l->scan), err))
 		return -1;
@@ -176,7 +176,7 @@ int listings_read(struct listings *l, const struct reel_event *ev,
 
 int listings_closed(struct listings *l, uint32_t open, struct reel_error *err)
 {
-	uint32_t i = reel_idmap_find(&l->opens, open);
+	uint32_t i = reel_intmap_find(&l->opens, open);
 
 	return i == REEL_NO_INDEX ? 0 : scan_ends(l, &l->scan[i], false, err);
 }

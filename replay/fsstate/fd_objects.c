@@ -35,7 +35,7 @@ struct fd_objects {
 	struct table *table; /* by process */
 	uint32_t *forks;     /* processes with a parent, by time */
 	uint32_t n_forks, next_fork;
-	struct reel_idmap ends; /* kind, pipe -> object */
+	struct reel_intmap ends; /* kind, pipe -> object */
 	uint32_t *end_object;
 	uint32_t end_room;
 	uint32_t *pipe_of; /* by file id, 1 + index */
@@ -92,7 +92,7 @@ void fd_objects_free(struct fd_objects *o)
 		free(o->table[i].open);
 	free(o->table);
 	free(o->forks);
-	reel_idmap_fini(&o->ends);
+	reel_intmap_fini(&o->ends);
 	free(o->end_object);
 	free(o->pipe_of);
 	free(o->handed);
@@ -199,7 +199,8 @@ static int end_of_pipe(struct fd_objects *o, const struct reel_event *ev,
 
 	if (pipe_of(o, ev, &new.pipe, err))
 		return -1;
-	i = reel_idmap_get(&o->ends, (uint64_t) new.kind << 32 | new.pipe, err);
+	i = reel_intmap_get(&o->ends, (uint64_t) new.kind << 32 | new.pipe,
+			    err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&o->end_object, &o->end_room, i,
 			     sizeof(*o->end_object), err))

@@ -14,15 +14,16 @@
 
 static void events(struct reel_codec *k, const uint8_t *blob, size_t size)
 {
-	struct reel_columns c = {0};
+	struct reel_event_columns c = {0};
 	const char *why = NULL;
 	bool nested;
 
-	if (!reel_block_decode(k, blob, size, REEL_COL_ALL, &c, &nested, &why)
+	if (!reel_event_block_decode(k, blob, size, REEL_COL_ALL, &c, &nested,
+				     &why)
 		    ? c.n < 1
 		    : !why)
 		abort();
-	reel_columns_fini(&c);
+	reel_event_columns_fini(&c);
 }
 
 static void rows(struct reel_codec *k, const uint8_t *blob, size_t size,

@@ -8,6 +8,7 @@
 
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/terminal.h"
 
 #include "tests/lib/tap.h"
@@ -163,26 +164,28 @@ static void bars(void)
 	char bar[4 * 10 + 1];
 
 	setlocale(LC_CTYPE, "C");
-	ok(!strcmp(reel_cli_bar(bar, 10, 0.5), "#####     "), "half, in ASCII");
-	ok(!strcmp(reel_cli_bar(bar, 10, 7), "##########"),
+	ok(!strcmp(reel_terminal_bar(bar, 10, 0.5), "#####     "),
+	   "half, in ASCII");
+	ok(!strcmp(reel_terminal_bar(bar, 10, 7), "##########"),
 	   "never more than all");
-	ok(!strcmp(reel_cli_bar(bar, 4, NAN), "    "), "no number, no bar");
+	ok(!strcmp(reel_terminal_bar(bar, 4, NAN), "    "),
+	   "no number, no bar");
 	shows(reel_num_time(n_, 84e3), "84.0 us");
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		return;
-	ok(!strcmp(reel_cli_bar(bar, 2, 0.5625), "\u2588\u258f"),
+	ok(!strcmp(reel_terminal_bar(bar, 2, 0.5625), "\u2588\u258f"),
 	   "eighths, in UTF-8");
 	shows(reel_num_time(n_, 84e3), "84.0 \u00b5s");
 }
 
 static void near_words(void)
 {
-	is(reel_near("reprot", "report"), 1,
+	is(reel_edit_distance("reprot", "report"), 1,
 	   "two letters swapped are one edit");
-	is(reel_near("recrd", "record"), 1, "a letter missing");
-	ok(reel_near("zzzzz", "sql") > 2, "no relation");
-	is(reel_near("0123456789012345678901234567890123456789", "x"), 99,
-	   "too long to look at");
+	is(reel_edit_distance("recrd", "record"), 1, "a letter missing");
+	ok(reel_edit_distance("zzzzz", "sql") > 2, "no relation");
+	is(reel_edit_distance("0123456789012345678901234567890123456789", "x"),
+	   99, "too long to look at");
 }
 
 int main(void)

@@ -114,11 +114,11 @@ static void few(const char *what, int n, int64_t distinct)
 	qsort(value, (size_t)n, sizeof(value[0]), by_value);
 	for (i = 0; i <= 100; i++)
 		wrong += reel_distinct_percentile(d, (unsigned)i) !=
-			 (distinct > REEL_DISTINCT_MOST
+			 (distinct > REEL_DISTINCT_MAX
 				  ? -1
 				  : (int64_t)exact((unsigned)i, n));
 	is(wrong, 0, "%s: exact percentiles", what);
-	is(d->many, distinct > REEL_DISTINCT_MOST, "%s: too many", what);
+	is(d->many, distinct > REEL_DISTINCT_MAX, "%s: too many", what);
 	reel_distinct_fini(d);
 	free(d);
 }
@@ -131,10 +131,10 @@ static void distinct(void)
 	few("one value", 1, 1);
 	few("two values", 1000, 2);
 	few("values that come once", 100, 100);
-	few("the most", N, REEL_DISTINCT_MOST);
-	few("one more", N, REEL_DISTINCT_MOST + 1);
+	few("the most", N, REEL_DISTINCT_MAX);
+	few("one more", N, REEL_DISTINCT_MAX + 1);
 	is(reel_distinct_percentile(a, 50), -1, "none: no percentile");
-	for (int64_t v = 0; v < REEL_DISTINCT_MOST; v++)
+	for (int64_t v = 0; v < REEL_DISTINCT_MAX; v++)
 		if (reel_distinct_add(a, v, 1, NULL) ||
 		    reel_distinct_add(b, v % 2, UINT64_C(1) << 50, NULL))
 			ok(0, "add");
@@ -143,7 +143,7 @@ static void distinct(void)
 	   "merged: the same values");
 	reel_distinct_fini(b);
 	memset(b, 0, sizeof(*b));
-	ok(!reel_distinct_add(b, REEL_DISTINCT_MOST, 1, NULL) &&
+	ok(!reel_distinct_add(b, REEL_DISTINCT_MAX, 1, NULL) &&
 		   !reel_distinct_merge(a, b, NULL) && a->many,
 	   "merged: one too many");
 	reel_distinct_fini(a);

@@ -269,7 +269,7 @@ static void log_round_trip(size_t memory)
 {
 	enum { N = 20000 };
 	struct reel_spill_log *log = NULL;
-	struct reel_stream_reader *r = NULL;
+	struct reel_spill_reader *r = NULL;
 	uint64_t number[4];
 	int i, same = 1;
 
@@ -281,20 +281,20 @@ static void log_round_trip(size_t memory)
 		number[3] = 127u + (unsigned)i % 3;
 		reel_spill_log_add(log, i % 2 ? 3 : 1, number, 4, &err);
 	}
-	reel_stream_reader_open(&r, log, 3, &err);
+	reel_spill_reader_open(&r, log, 3, &err);
 	for (i = 1; i < N; i += 2)
-		same &= reel_stream_reader_next(r, number, 4, &err) == 1 &&
+		same &= reel_spill_reader_next(r, number, 4, &err) == 1 &&
 			number[0] == UINT64_MAX >> i % 64 &&
 			number[1] == (unsigned)i &&
 			number[2] == (i % 3 ? 0 : UINT64_MAX - (unsigned)i) &&
 			number[3] == 127u + (unsigned)i % 3;
 	ok(same, "records come back as they were (%zu B of memory)", memory);
-	is(reel_stream_reader_next(r, number, 4, &err), 0, "and end");
-	reel_stream_reader_close(r);
-	reel_stream_reader_open(&r, log, 77, &err);
-	is(reel_stream_reader_next(r, number, 4, &err), 0,
+	is(reel_spill_reader_next(r, number, 4, &err), 0, "and end");
+	reel_spill_reader_close(r);
+	reel_spill_reader_open(&r, log, 77, &err);
+	is(reel_spill_reader_next(r, number, 4, &err), 0,
 	   "no such stream: none");
-	reel_stream_reader_close(r);
+	reel_spill_reader_close(r);
 	reel_spill_log_close(log);
 }
 

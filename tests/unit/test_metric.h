@@ -153,7 +153,7 @@ moved(enum reel_call call, int64_t start_ns, int64_t dur_ns, int64_t offset,
 
 static void job_feed(struct job *j, struct reel_event ev)
 {
-	struct metric_event m = {.is = ev};
+	struct metric_event m = {.raw = ev};
 	int i;
 
 	metric_event_fill(&m);

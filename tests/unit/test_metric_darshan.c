@@ -22,7 +22,7 @@ static FILE *open_gz(const char *name)
 /* A record's segments stand together, reads after writes, each in order. */
 static int64_t feed_dxt(struct job *j, const char *name)
 {
-	struct reel_idmap *ids = calloc(1, sizeof(*ids));
+	struct reel_intmap *ids = calloc(1, sizeof(*ids));
 	FILE *f = open_gz(name);
 	uint32_t file = 0;
 	int64_t n = 0;
@@ -36,7 +36,7 @@ static int64_t feed_dxt(struct job *j, const char *name)
 		struct reel_event ev;
 
 		if (sscanf(line, "# DXT, file_id: %" SCNu64, &id) == 1)
-			file = reel_idmap_get(ids, id, &j->err) + 1;
+			file = reel_intmap_get(ids, id, &j->err) + 1;
 		if (sscanf(line, "# DXT, rank: %d", &rank) == 1) {
 			ev = event(REEL_CALL_OPEN, n, 1);
 			ev.process = ev.thread = (uint32_t)rank + 1;
@@ -56,7 +56,7 @@ static int64_t feed_dxt(struct job *j, const char *name)
 	}
 	if (f)
 		pclose(f);
-	reel_idmap_fini(ids);
+	reel_intmap_fini(ids);
 	free(ids);
 	return n;
 }

@@ -15,7 +15,7 @@ static struct read_ahead ahead;
 static int see(uint32_t file, int64_t offset, int64_t arg2)
 {
 	struct reel_error err = {0};
-	struct metric_event m = {.is = {
+	struct metric_event m = {.raw = {
 					 .call = REEL_CALL_READ,
 					 .group = REEL_GROUP_READ,
 					 .kind = REEL_KIND_FILE,
@@ -26,7 +26,7 @@ static int see(uint32_t file, int64_t offset, int64_t arg2)
 				 }};
 
 	metric_event_fill(&m);
-	if (read_ahead_see(&ahead, &m, &err))
+	if (read_ahead_classify(&ahead, &m, &err))
 		return -1;
 	return m.storage;
 }

@@ -169,12 +169,12 @@ static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 		"(2, 7, 2, 0, 35, 1, 0);",
 		NULL, NULL, NULL);
 	for (int t = 1; t <= 2; t++) {
-		struct reel_columns c = {0};
+		struct reel_event_columns c = {0};
 		sqlite3_stmt *stmt = NULL;
 		const void *blob;
 		size_t len;
 
-		reel_columns_grow(&c, 8);
+		reel_event_columns_grow(&c, 8);
 		c.n = t == 1 ? 3 : 1;
 		for (uint32_t i = 0; i < c.n; i++) {
 			const int64_t *e = t == 1 ? t1[i] : t2[i];
@@ -190,7 +190,7 @@ static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 			c.v[REEL_COL_POS][i] = REEL_NO_OFFSET;
 			c.v[REEL_COL_RESULT][i] = 12;
 		}
-		reel_block_encode(k, &c, &blob, &len);
+		reel_event_block_encode(k, &c, &blob, &len);
 		sqlite3_prepare_v2(st->db,
 				   "INSERT INTO event_block VALUES "
 				   "(NULL, ?, ?, ?, 100, ?)",
@@ -201,7 +201,7 @@ static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 		sqlite3_bind_blob64(stmt, 4, blob, len, SQLITE_TRANSIENT);
 		sqlite3_step(stmt);
 		sqlite3_finalize(stmt);
-		reel_columns_fini(&c);
+		reel_event_columns_fini(&c);
 	}
 	reel_codec_free(k);
 }

@@ -63,7 +63,7 @@ kernel_fetched() { # COMMAND...: bytes, its children's too
 }
 n=$(kernel_fetched "$IOREEL" replay again.reel)
 check 'the replay fetches it again' 'cat out; echo $n
-	grep -q "in the page cache, but for what [0-9]* read" out &&
+	grep -q "in the page cache, except the data that [0-9]* read" out &&
 	[ "$n" -ge 1000000 ]'
 n=$(kernel_fetched "$IOREEL" replay --warm again.reel)
 check 'or not, when all is to stay' 'cat out; echo $n

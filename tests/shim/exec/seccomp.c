@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that end our sight of them, or that are none of their own: the
- * first argument says how. Reads "data" of the working directory, in 100 bytes.
+ * Processes that end their recording, or that share their parent's memory: the
+ * first argument selects the case. Reads "data" in the working directory, 100
+ * bytes at a time.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ static int read_all(const char *path)
 	return n;
 }
 
-/* Nothing but read, write and exit_group, or death. */
+/* Allow read, write and exit_group, kill for all other calls. */
 static int filter(int through_syscall)
 {
 	struct sock_filter f[] = {
@@ -51,7 +52,7 @@ static int filter(int through_syscall)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p);
 }
 
-/* All but what a handler's record asks for when it meets another. */
+/* Kill for the call that a record in a signal handler needs: sigaltstack(). */
 static int filter_one(void)
 {
 	struct sock_filter f[] = {
@@ -67,7 +68,7 @@ static int filter_one(void)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p);
 }
 
-/* A filter that leads back to itself, which the kernel refuses. */
+/* A filter with an endless loop, which the kernel refuses. */
 static int loop(void)
 {
 	struct sock_filter f[] = {
@@ -76,12 +77,12 @@ static int loop(void)
 	};
 	struct sock_fprog p = {2, f};
 
-	alarm(20); /* whoever follows it does not come back */
+	alarm(20); /* a shim that followed the loop would hang */
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p) != -1;
 }
 
-/* With descriptors that it had, and no others. */
+/* Use only descriptors that are open already. */
 static int confined(int fd)
 {
 	char buf[100];

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Processes that end our sight of them (seccomp, chroot, setuid, dlmopen) run as
-# bare, and what is not recorded is said, by record and by report; a child that
-# shares its parent's memory is not taken for it.
+# Processes that end their recording (seccomp, chroot, setuid, dlmopen) run as
+# bare, and record and report show the gap. A child that shares its parent's
+# memory is not mistaken for it.
 . "$(dirname "$0")/../../lib/tap.sh"
 . "$TOP/tests/lib/probe.sh"
 command -v strace >/dev/null || skip_all 'no strace'
@@ -10,7 +10,7 @@ P=$T/seccomp
 cp "$O/tests/shim/exec/seccomp" "$O/libioreel.so" .
 chmod 755 .
 
-# as_bare HOW: output and end, traced; record's lines are in lines.
+# as_bare HOW: compare output and status; the messages of record are in lines.
 as_bare() {
 	rm -rf here t.reel
 	mkdir here
@@ -23,21 +23,21 @@ as_bare() {
 	grep -v '^ioreel: ' all >>traced
 	grep '^ioreel: ' all >lines
 	RUN=t.reel
-	is "$1: output and end" "$(cat traced)" "$(cat bare)"
+	is "$1: output and status" "$(cat traced)" "$(cat bare)"
 }
 
 as_bare loop
-is 'loop: a filter that is refused ends nothing' "$(q "select count(*)
+is 'loop: recording continues after a refused filter' "$(q "select count(*)
 	from v_event where call = 'read' and path like '%/data'")" 11
 
 for how in strict filter syscall one; do
 	as_bare $how
 	check "$how: the reads were made" 'grep -q ^10 bare'
-	is "$how: what came before is there" \
+	is "$how: events before the filter are recorded" \
 		"$(q "select group_concat(call) from v_event")" open
-	check "$how: record says what is not" \
+	check "$how: record reports the gap" \
 		'grep -q "NOT TRACED (1 confined by seccomp" lines'
-	check "$how: and the report" \
+	check "$how: report does too" \
 		'"$IOREEL" report t.reel | grep -q "^untraced: .*seccomp"'
 done
 
@@ -48,11 +48,11 @@ if [ "$(id -u)" -eq 0 ]; then
 			"$P" $how >/dev/null)
 		# The calls after: one open, eleven reads, and the close.
 		n=$(awk '/"data"/ { from = NR } { n = NR } END { print n - from }' st)
-		check "$how: there is something to lose" '[ "$n" -ge 12 ]'
-		check "$how: no event is both not there and not counted" \
+		check "$how: strace has calls after it" '[ "$n" -ge 12 ]'
+		check "$how: every event is recorded or counted" \
 			'[ $(($(lost) + $(q "select count(*) from v_event"))) -ge 12 ]'
-		check "$how: record says so" 'grep -q "events\{0,1\} LOST" lines'
-		check "$how: and the report" \
+		check "$how: record reports the loss" 'grep -q "events\{0,1\} LOST" lines'
+		check "$how: report does too" \
 			'"$IOREEL" report t.reel | grep -q "^incomplete: .* lost"'
 	done
 else
@@ -64,13 +64,13 @@ for how in clone clone_vfork; do
 	(cd here && strace -ff -qq -o st -e trace=openat,pread64,close "$P" $how \
 		>/dev/null)
 	child=$(grep -l '"other"' here/st.*)
-	is "$how: the parent's calls are its own" "$(q "select count(*),
+	is "$how: the parent has its own calls only" "$(q "select count(*),
 		sum(bytes) from v_event where call = 'pread'")" "5000	220000"
-	is "$how: the child's are nobody's" "$(q "select count(*) from v_event
+	is "$how: the child's calls are not recorded" "$(q "select count(*) from v_event
 		where path like '%/other'")" 0
-	is "$how: and counted, as strace does" "$(lost)" \
+	is "$how: the child's calls are counted, as in strace" "$(lost)" \
 		"$(grep -cE '^(openat|pread64|close)' "$child")"
-	check "$how: record says so" 'grep -q "events LOST" lines'
+	check "$how: record reports the loss" 'grep -q "events LOST" lines'
 done
 
 cat >lib.c <<'C'
@@ -86,11 +86,11 @@ if $CC -shared -fPIC -o libwork.so lib.c 2>/dev/null; then
 	as_bare "$T/libwork.so"
 	if grep -q '^100' bare && ldd --version 2>&1 |
 		awk 'NR == 1 { exit !($NF >= 2.35) }'; then
-		is 'dlmopen: the library is named' "$(q "select value from note
+		is 'dlmopen: a note names the library' "$(q "select value from note
 			where key = 'untraced'")" "namespace $T/libwork.so"
-		check 'dlmopen: record says so' 'grep -q dlmopen lines'
+		check 'dlmopen: record reports it' 'grep -q dlmopen lines'
 	else
-		skip 'dlmopen' 'a loader that keeps its namespaces to itself'
+		skip 'dlmopen' 'the loader does not list its namespaces'
 	fi
 else
 	skip 'dlmopen' "no $CC"
