@@ -18,13 +18,13 @@ is 'by read, readv, small reads and in a thread; not of a cached file' \
 	"$(q "select replace(path, rtrim(path, replace(path, '/', '')), '')
 		from v_storage order by 1" | xargs)" 'pread read readv small'
 check 'the report shows them' '"$IOREEL" report t.reel |
-	grep -q "lacked .* MB: fetched from the storage in"'
+	grep -q "page-cache misses: .* MB read from storage in"'
 check 'a job whose files are all cached: none' \
 	'cat traced/cached >/dev/null
 	"$IOREEL" record -o c.reel -- cat traced/cached >/dev/null 2>&1
 	[ "$("$IOREEL" sql c.reel "select count(*) from v_storage" --format tsv |
 		tail -n 1)" = 0 ] &&
-	! "$IOREEL" report c.reel | grep lacked'
+	! "$IOREEL" report c.reel | grep "page-cache misses"'
 # The pages of the window count as major faults.
 is 'a first slow read that fetched nothing has a record of it' "$(
 	head -c 16M /dev/zero >big && dd if=big of=/dev/null bs=16M 2>/dev/null
