@@ -339,6 +339,7 @@ struct reel_resolver {
 	int n_at_work;
 	struct thread *thread;
 	int threads;
+	uint32_t process_room, at_work_room, thread_room;
 	struct files files;
 	struct opens opens;
 	struct sites sites;

@@ -49,7 +49,9 @@ int reel_resolver_new(struct reel_resolver **out,
 	    files_init(&r->files, err))
 		goto out;
 	r->processes = r->running = processes;
+	r->process_room = r->at_work_room = (uint32_t)processes + 1;
 	r->threads = threads;
+	r->thread_room = (uint32_t)threads + 1;
 	for (int i = 0; i < processes; i++)
 		r->process[i].is = process[i];
 	for (int i = 0; i < processes; i++)
@@ -71,6 +73,37 @@ int reel_resolver_new(struct reel_resolver **out,
 out:
 	reel_resolver_free(r);
 	return rc;
+}
+
+int reel_resolver_add_process(struct reel_resolver *r,
+			      const struct reel_resolve_process *process,
+			      struct reel_error *err)
+{
+	int n = r->processes, from;
+
+	if (reel_array_reach(&r->process, &r->process_room, (uint32_t)n,
+			     sizeof(*r->process), err) ||
+	    reel_array_reach(&r->at_work, &r->at_work_room, (uint32_t)n,
+			     sizeof(*r->at_work), err))
+		return -1;
+	r->process[n].is = *process;
+	from = origin_of(&r->process[n], n);
+	if (from >= 0)
+		r->process[from].children++;
+	r->processes++;
+	r->running++;
+	return 0;
+}
+
+int reel_resolver_add_thread(struct reel_resolver *r,
+			     const struct reel_resolve_thread *thread,
+			     struct reel_error *err)
+{
+	if (reel_array_reach(&r->thread, &r->thread_room, (uint32_t)r->threads,
+			     sizeof(*r->thread), err))
+		return -1;
+	r->thread[r->threads++].is = *thread;
+	return 0;
 }
 
 static int no_row(void *arg, const struct reel_open_row *row,

@@ -68,6 +68,16 @@ int reel_resolver_new(struct reel_resolver **out,
 		      const struct reel_resolve_sink *sink,
 		      struct reel_error *err);
 void reel_resolver_free(struct reel_resolver *r);
+/*
+ * One more process or thread, behind those of reel_resolver_new(): a foreign
+ * format does not know them before. Its parent must not have ended yet.
+ */
+int reel_resolver_add_process(struct reel_resolver *r,
+			      const struct reel_resolve_process *process,
+			      struct reel_error *err);
+int reel_resolver_add_thread(struct reel_resolver *r,
+			     const struct reel_resolve_thread *thread,
+			     struct reel_error *err);
 
 /*
  * Process @process begins, before its first record: it has from its parent what
