@@ -26,6 +26,7 @@
 #include "analyzer/load/load.h"
 #include "lib/json.h"
 #include "analyzer/report/report.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 #include "cmd/record_summary.h"
 #include "cmd/replay_summary.h"
