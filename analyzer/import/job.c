@@ -18,7 +18,8 @@
 
 #include "analyzer/resolve/resolve.h"
 
-#define FD_MOST (1 << 20) /* the kernel's default limit; more: damage */
+#define FD_MOST (1 << 20)     /* the kernel's default limit; more: damage */
+#define COPIES_MOST (1 << 25) /* entries that forks copied: 512 MiB */
 
 struct fd_entry {
 	uint32_t desc; /* 0: not open, or nothing is known of it */
@@ -30,7 +31,7 @@ struct fd_entry {
 
 struct job_process {
 	struct fd_entry *fd;
-	uint32_t fds, next_desc;
+	uint32_t fds, copied, next_desc;
 	int parent, first_thread;
 	uint32_t threads_left;
 	int64_t pid, fork_ns, start_ns, end_ns;
@@ -57,6 +58,7 @@ struct import_job {
 	int *latest; /* thread that has this tid, by index of by_tid */
 	uint32_t latest_room;
 	int64_t origin_ns, last_ns;
+	uint32_t copies;  /* entries of live processes that forks copied */
 	uint32_t unnamed; /* pipes and sockets without a number */
 };
 
@@ -212,6 +214,13 @@ int import_job_process(struct import_job *j, int parent, int64_t pid,
 		     !(p->start_cwd = reel_strdup(from->cwd, err))))
 			return -1;
 		row.first_desc = p->next_desc = from->next_desc;
+		if (from->fds > COPIES_MOST - j->copies)
+			return reel_fail(err, REEL_E_FORMAT,
+					 "process %lld: more descriptors than "
+					 "a computer can have",
+					 (long long)pid);
+		p->copied = from->fds;
+		j->copies += p->copied;
 		if (from->fds) {
 			p->fd = reel_alloc(from->fds, sizeof(*p->fd), err);
 			if (!p->fd)
@@ -278,6 +287,7 @@ int import_job_thread_end(struct import_job *j, int thread, int64_t ns,
 	free(p->fd);
 	p->fd = NULL;
 	p->fds = 0;
+	j->copies -= p->copied;
 	return reel_resolve_end(j->resolver, t->process, err);
 }
 

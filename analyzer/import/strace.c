@@ -211,7 +211,7 @@ static int add_child(struct importer *im, int parent, int64_t tid,
 static int new_thread(struct importer *im, int64_t tid, int64_t ns,
 		      struct reel_error *err)
 {
-	for (uint32_t i = 0; im->forks && i < im->pendings; i++) {
+	for (uint32_t i = 0; tid && im->forks && i < im->pendings; i++) {
 		struct pending *p = &im->pending[i];
 		struct strace_text args = {reel_buf_text(&p->args),
 					   p->args.len};
@@ -220,10 +220,10 @@ static int new_thread(struct importer *im, int64_t tid, int64_t ns,
 		if (!p->info || p->info->effect != STRACE_FORK || p->adopted)
 			continue;
 		parent = import_job_find_thread(im->job, p->tid);
-		if (parent < 0)
-			continue;
 		p->adopted = true;
 		im->forks--;
+		if (parent < 0)
+			continue;
 		if (add_child(im, parent, tid, args, p->start_ns, err))
 			return -1;
 		return import_job_find_thread(im->job, tid);

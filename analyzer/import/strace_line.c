@@ -136,7 +136,7 @@ static void parse_pid(struct strace_text *t, struct strace_line *out)
 		advance(&rest, 5);
 	skip_blanks(&rest);
 	n = digits(rest, &pid);
-	if (!n || pid > PID_MOST)
+	if (!n || !pid || pid > PID_MOST)
 		return;
 	advance(&rest, n);
 	strace_angle(rest, &comm, &rest);
