@@ -325,9 +325,12 @@ static int command_text(struct importer *im, struct strace_text list,
 	list.at++;
 	list.len--;
 	while (list.len && *list.at != ']' && strace_next_arg(&list, &arg)) {
-		/* strace cuts long words: "abc"... */
-		if (arg.len > 4 && !memcmp(arg.at + arg.len - 4, "\"...", 4))
+		/* strace cuts long words: "abc"...; with -s 0 to nothing */
+		if (arg.len > 4 && !memcmp(arg.at + arg.len - 4, "\"...", 4)) {
 			arg.len -= 3;
+			if (arg.len == 2)
+				break;
+		}
 		if (strace_unescape(arg, im->paths.path2,
 				    sizeof(im->paths.path2)) < 0)
 			break;
@@ -351,6 +354,8 @@ static int run_exec(struct importer *im, int thread,
 		if (!strace_next_arg(&args, &arg))
 			break;
 	if (command_text(im, arg, err))
+		return -1;
+	if (!im->text.len && path && reel_buf_quote(&im->text, path, err))
 		return -1;
 	return import_job_exec(im->job, thread, path ? path : "",
 			       reel_buf_text(&im->text), ns, err);
