@@ -93,7 +93,7 @@ static int run(int argc, char **argv)
 		{"as", 0, REEL_OPT_TEXT, &as_name, "NAME",
 		 "the format, whatever the content looks like", 0, 0},
 		{"list", 0, REEL_OPT_FLAG, &list, NULL,
-		 "print the formats and what they cannot say", 0, 0},
+		 "print the formats and the values that they lack", 0, 0},
 		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL, "no closing line",
 		 0, 0},
 		{0},

@@ -75,8 +75,8 @@ const struct reel_command cmd_load = {
 	.examples = "ioreel load train.reel\n"
 		    "ioreel load train.reel -o monday.db\n",
 	.about = "Reads the trace directory DIR and writes the store RUN.db "
-		 "(default: DIR's name with .db). A store that stands there is "
-		 "replaced once the new one is whole; another file is not.",
+		 "(default: DIR's name with .db). An existing store is "
+		 "replaced once the new one is complete; another file is not.",
 	.run = run,
 };
 

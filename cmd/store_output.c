@@ -42,7 +42,7 @@ static void remove_on_signal(const struct reel_store *st)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction was;
 
-		/* what nohup ignores stays ignored */
+		/* a signal that nohup ignores stays ignored */
 		if (!sigaction(signals[i], NULL, &was) &&
 		    was.sa_handler != SIG_IGN)
 			sigaction(signals[i], &sa, NULL);

@@ -18,19 +18,19 @@ struct reel_writer;
 struct import_input {
 	char **path; /* files, those of a folder by name */
 	int paths;
-	const char *name; /* what the user named, for messages */
+	const char *name; /* the file or folder on the command line */
 };
 
 struct reel_importer {
 	const char *name;  /* "strace", as --as takes it */
-	const char *about; /* one line: what it reads */
-	const char *lacks; /* one line: what the format cannot say */
+	const char *about; /* one line: the files that it reads */
+	const char *lacks; /* one line: values that are not in the format */
 	/* Do the first @n bytes of a file look like it? gzip is undone. */
 	bool (*detect)(const char *bytes, size_t n);
 	/*
 	 * Read @in and fill @w up to reel_writer_finish(). Damage is counted by
-	 * reel_writer_loss(); what is not this format at all fails with the
-	 * file and the line or byte. 0, or -1 with @err.
+	 * reel_writer_loss(); a file of another format fails with its name and
+	 * the line or byte. 0, or -1 with @err.
 	 */
 	int (*load)(struct reel_writer *w, const struct import_input *in,
 		    struct reel_error *err);
@@ -44,7 +44,7 @@ const struct reel_importer *reel_importer_find(const char *name,
 					       struct reel_error *err);
 /*
  * The importer of @path, a file or a folder of files; NULL: none knows it.
- * Never fails: what cannot be read is not known.
+ * Never fails: a file that cannot be read has no importer.
  */
 const struct reel_importer *reel_importer_detect(const char *path);
 

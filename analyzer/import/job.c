@@ -62,7 +62,7 @@ struct import_job {
 	uint32_t unnamed; /* pipes and sockets without a number */
 };
 
-/* --- what the resolver gives ---------------------------------------------- */
+/* --- the resolver's outputs - ---------------------------------------------- */
 
 static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
 		   struct reel_error *err)
@@ -534,7 +534,7 @@ static int fill_descs(struct import_job *j, int thread,
 	    set_cwd_of(j, thread, &call->at, ns, err) ||
 	    set_cwd_of(j, thread, &call->at2, ns, err))
 		return -1;
-	/* relative to a descriptor that is not known: so is the path */
+	/* the base descriptor is unknown, so the path is unknown, too */
 	if (call->at.fd >= 0 && !rec->at)
 		rec->path = NULL;
 	if (call->at2.fd >= 0 && !rec->at2)

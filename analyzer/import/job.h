@@ -65,14 +65,14 @@ int import_job_rename(struct import_job *j, int64_t tid, int64_t now,
 /* It ended at @ns; with its last thread the process ends. @ended: "exit". */
 int import_job_thread_end(struct import_job *j, int thread, int64_t ns,
 			  const char *ended, struct reel_error *err);
-/* @process runs @exe: what it had open with O_CLOEXEC is closed. */
+/* The process of @thread runs @exe: descriptors with O_CLOEXEC are closed. */
 int import_job_exec(struct import_job *j, int thread, const char *exe,
 		    const char *command, int64_t ns, struct reel_error *err);
 
 /* FD_CLOEXEC of @fd was set or cleared. */
 void import_job_set_cloexec(struct import_job *j, int thread, int64_t fd,
 			    bool cloexec);
-/* What the first process that ran a program ran; "": not seen. */
+/* The command of the first process that called exec; "": none did. */
 const char *import_job_command(const struct import_job *j);
 
 /*
@@ -81,8 +81,8 @@ const char *import_job_command(const struct import_job *j);
  */
 int import_job_call(struct import_job *j, int thread, struct import_call *call,
 		    int64_t start_ns, int64_t end_ns, struct reel_error *err);
-/* A descriptor that is none of a path: a pipe, a socket, or (@kind
- * REEL_KIND_OTHER) one whose calls are no I/O. */
+/* A new descriptor without a path: a pipe, a socket, or (@kind REEL_KIND_OTHER)
+ * one whose calls are no I/O. */
 int import_job_made(struct import_job *j, int thread,
 		    const struct import_fd *made, enum reel_kind kind,
 		    bool cloexec, int64_t ns, struct reel_error *err);

@@ -69,7 +69,7 @@ void import_lines_close(struct import_lines *l)
 	free(l);
 }
 
-/* Move what is left to the front and read more behind it. */
+/* Move the remaining bytes to the front and read more behind them. */
 static int read_more(struct import_lines *l, struct reel_error *err)
 {
 	int n, code;

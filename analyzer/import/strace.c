@@ -38,7 +38,7 @@ struct source {
 	struct strace_line line; /* the next one */
 	int64_t pid;		 /* of the name "out.PID"; -1: none */
 	int64_t first_ns;
-	int64_t last_ns, day_ns; /* of the clock, and what midnights add */
+	int64_t last_ns, day_ns; /* of the clock, and the days that passed */
 };
 
 /* The last unfinished call of a thread. */
@@ -273,7 +273,7 @@ static int make_pair(struct importer *im, int thread, struct strace_text list,
 	return 0;
 }
 
-/* Descriptors of pipes, sockets and what is no I/O. */
+/* New descriptors of pipes, sockets, and objects that are no I/O. */
 static int make_other(struct importer *im, int thread,
 		      const struct strace_call_info *info,
 		      const struct strace_line *line, int64_t ns,
@@ -361,7 +361,7 @@ static int run_exec(struct importer *im, int thread,
 			       reel_buf_text(&im->text), ns, err);
 }
 
-/* What a call changed beside its event. */
+/* Changes of a call beside its event. */
 static int after_call(struct importer *im, int thread,
 		      const struct strace_call_info *info,
 		      const struct strace_line *line, struct import_call *call,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which system calls of strace are I/O, and what their arguments are. */
+/* The system calls of strace that are I/O, and their arguments. */
 #ifndef ANALYZER_IMPORT_STRACE_CALL_H
 #define ANALYZER_IMPORT_STRACE_CALL_H
 
@@ -10,7 +10,7 @@
 #include "analyzer/import/job.h"
 #include "analyzer/import/strace_line.h"
 
-/* What the importer does with a call. */
+/* The importer's action on a call. */
 enum strace_effect {
 	STRACE_NOT_IO,
 	STRACE_IO,	/* an event */

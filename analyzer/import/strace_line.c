@@ -305,7 +305,7 @@ bool strace_next_arg(struct strace_text *args, struct strace_text *arg)
 	return true;
 }
 
-/* What follows "= ". False: it is no result. */
+/* The text behind "= ". False: it is no result. */
 static bool parse_result(struct strace_text t, struct strace_line *out)
 {
 	struct strace_text number = t, name, rest;

@@ -313,7 +313,7 @@ struct process {
 	struct inherited_fds inherited;
 	char *cwd; /* NULL: not known */
 	size_t cwd_len;
-	int with_cwd; /* where it stands in the list, if its cwd is known */
+	int with_cwd; /* its position in the list, if its cwd is known */
 	int children; /* that will inherit and have not started */
 	bool started, ended;
 };

@@ -131,7 +131,7 @@ int files_unlinked(struct files *f, uint32_t id, struct reel_error *err)
 	return 0;
 }
 
-/* The length of the directory that @path, @n bytes, lies in. */
+/* The length of the directory part of @path, which is @n bytes long. */
 static size_t dir_len(const char *path, size_t n)
 {
 	while (n && path[--n] != '/')

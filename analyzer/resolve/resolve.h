@@ -5,7 +5,7 @@
  *
  * Records must come in the order of their end over the whole job, and
  * reel_resolve_start() of a process before its first record, at the time of
- * its fork: a child inherits what its parent had open then.
+ * its fork: a child inherits the descriptors that its parent has then.
  */
 #ifndef ANALYZER_RESOLVE_RESOLVE_H
 #define ANALYZER_RESOLVE_RESOLVE_H

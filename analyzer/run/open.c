@@ -47,5 +47,5 @@ int reel_run_open(struct reel_store **out, const char *run,
 	as = reel_importer_detect(run);
 	if (as)
 		return load_temporary(out, run, as, err);
-	return reel_store_open(out, run, err); /* it says what it is not */
+	return reel_store_open(out, run, err); /* or the error for all kinds */
 }

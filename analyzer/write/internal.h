@@ -75,7 +75,7 @@ int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
 int writer_blocks_flush(struct reel_writer *w, struct reel_error *err);
 void writer_blocks_fini(struct reel_writer *w);
 
-/* open_files.c, files.c, spans.c: what waits goes into blocks. */
+/* open_files.c, files.c, spans.c: write the waiting rows as blocks. */
 int writer_opens_flush(struct reel_writer *w, struct reel_error *err);
 int writer_files_flush(struct reel_writer *w, struct reel_error *err);
 int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
