@@ -16,30 +16,15 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
-#include "lib/progress.h"
-#include "lib/store/merge_heap.h"
 
 #include "analyzer/import/job.h"
-#include "analyzer/import/lines.h"
 #include "analyzer/import/strace_call.h"
 #include "analyzer/import/strace_line.h"
+#include "analyzer/import/strace_source.h"
 #include "analyzer/import/table.h"
 
 #define NS_PER_S INT64_C(1000000000)
-#define DAY_NS (86400 * NS_PER_S)
-#define PROGRESS_LINES 16384
-#define LOOK_LINES 20 /* of the beginning, for detect() and the clock */
-
-/* A file: of one thread, or of all. */
-struct source {
-	const char *path;
-	struct import_lines *lines;
-	struct reel_buf torn;	 /* a line that a message of strace tore */
-	struct strace_line line; /* the next one */
-	int64_t pid;		 /* of the name "out.PID"; -1: none */
-	int64_t first_ns;
-	int64_t last_ns, day_ns; /* of the clock, and the days that passed */
-};
+#define LOOK_LINES 20 /* of the beginning, for detect() */
 
 /* The last unfinished call of a thread. */
 struct pending {
@@ -51,10 +36,8 @@ struct pending {
 };
 
 struct importer {
-	const struct import_input *in;
+	struct strace_sources sources;
 	struct import_job *job;
-	struct source *source;
-	enum strace_clock clock;
 	struct reel_idmap by_tid; /* to pending[] */
 	struct pending *pending;
 	uint32_t pendings, pending_room;
@@ -62,113 +45,10 @@ struct importer {
 	int64_t unnamed; /* pid of lines without one; 0: not known yet */
 	int exit_status; /* of the first process; -1: not known */
 	bool first_ended;
-	uint64_t lines, calls, not_understood, no_end, no_duration;
-	uint64_t bad_line; /* number of the first that was not understood */
-	const char *bad_path;
+	uint64_t no_end, no_duration;
 	struct strace_paths paths;
 	struct reel_buf text;
-	struct reel_progress progress;
 };
-
-/* --- time ----------------------------------------------------------------- */
-
-/* The time of the source's line in ns of one clock. */
-static int64_t clock_ns(struct importer *im, struct source *s)
-{
-	int64_t ns = s->line.ns;
-
-	switch (im->clock) {
-	case STRACE_RELATIVE:
-		ns += s->last_ns;
-		break;
-	case STRACE_DAY:
-	case STRACE_DAY_SECONDS:
-		ns += s->day_ns;
-		if (ns < s->last_ns - DAY_NS / 2) {
-			s->day_ns += DAY_NS;
-			ns += DAY_NS;
-		}
-		break;
-	default:
-		break;
-	}
-	s->last_ns = ns;
-	return ns;
-}
-
-static void not_understood(struct importer *im, const struct source *s)
-{
-	if (!im->not_understood++) {
-		im->bad_line = import_lines_number(s->lines);
-		im->bad_path = s->path;
-	}
-}
-
-/*
- * On a terminal "strace: Process 7 attached" tears a line in two. The length
- * of the part before it, 0: there is none.
- */
-static size_t torn_at(const char *line, size_t len)
-{
-	static const char message[] = "strace: Process ", end[] = " attached";
-	const size_t end_len = sizeof(end) - 1;
-	const char *at;
-
-	if (len < end_len || memcmp(line + len - end_len, end, end_len))
-		return 0;
-	at = memmem(line, len, message, sizeof(message) - 1);
-	return at ? (size_t)(at - line) : 0;
-}
-
-/* The next line of the file, whole. 1, 0 at the end, -1. */
-static int whole_line(struct source *s, const char **line, size_t *len,
-		      struct reel_error *err)
-{
-	size_t torn;
-	int rc;
-
-	reel_buf_reset(&s->torn);
-	while ((rc = import_lines_next(s->lines, line, len, err)) > 0) {
-		torn = torn_at(*line, *len);
-		if (!torn && !s->torn.len)
-			return 1;
-		if (reel_buf_add(&s->torn, *line, torn ? torn : *len, err))
-			return -1;
-		if (torn)
-			continue;
-		*line = reel_buf_text(&s->torn);
-		*len = s->torn.len;
-		return 1;
-	}
-	return rc;
-}
-
-/* The next line with something in it. 1, 0 at the end, -1. */
-static int source_next(struct importer *im, struct source *s,
-		       struct reel_error *err)
-{
-	const char *line;
-	size_t len;
-	int rc;
-
-	while ((rc = whole_line(s, &line, &len, err)) > 0) {
-		strace_line_parse(&s->line, line, len);
-		if (!(++im->lines % PROGRESS_LINES))
-			reel_progress_at(&im->progress, im->lines);
-		if (s->line.what == STRACE_IGNORED)
-			continue;
-		if (s->line.what == STRACE_OTHER ||
-		    s->line.clock != im->clock) {
-			not_understood(im, s);
-			continue;
-		}
-		im->calls++;
-		s->line.ns = clock_ns(im, s);
-		return 1;
-	}
-	im->not_understood += rc ? 0 : import_lines_skipped(s->lines);
-	return rc;
-}
 
 /* --- processes ------------------------------------------------------------ */
 
@@ -241,11 +121,10 @@ static int new_thread(struct importer *im, int64_t tid, int64_t ns,
  * The pid of a line. A terminal's lines have one only while there are several
  * processes: those before are of the one that is named later.
  */
-static int64_t line_pid(struct importer *im, const struct source *s)
+static int64_t line_pid(const struct importer *im,
+			const struct strace_line *line)
 {
-	if (s->line.pid >= 0)
-		return s->line.pid;
-	return s->pid >= 0 ? s->pid : im->unnamed;
+	return line->pid >= 0 ? line->pid : im->unnamed;
 }
 
 /* --- calls ---------------------------------------------------------------- */
@@ -383,7 +262,7 @@ static int after_call(struct importer *im, int thread,
 }
 
 /* A whole call with its result. */
-static int finish_call(struct importer *im, const struct source *s, int thread,
+static int finish_call(struct importer *im, int thread,
 		       const struct strace_call_info *info,
 		       const struct strace_line *line, int64_t start_ns,
 		       int64_t end_ns, struct reel_error *err)
@@ -410,7 +289,7 @@ static int finish_call(struct importer *im, const struct source *s, int thread,
 	    info->effect != STRACE_COPY)
 		return make_other(im, thread, info, line, end_ns, err);
 	if (!strace_call_fill(&call, &im->paths, info, line)) {
-		not_understood(im, s);
+		strace_sources_reject(&im->sources);
 		return 0;
 	}
 	if (info->call == REEL_CALL_MMAP && call.fd.fd < 0)
@@ -441,11 +320,11 @@ static int keep_pending(struct importer *im, int64_t tid,
 	return reel_buf_add(&p->args, line->args.at, line->args.len, err);
 }
 
-static int resume_call(struct importer *im, struct source *s, int64_t tid,
-		       int thread, const struct strace_call_info *info,
+static int resume_call(struct importer *im, struct strace_line *line,
+		       int64_t tid, int thread,
+		       const struct strace_call_info *info,
 		       struct reel_error *err)
 {
-	struct strace_line *line = &s->line;
 	struct pending *p = pending_of(im, tid, err);
 	int64_t end_ns;
 
@@ -461,11 +340,11 @@ static int resume_call(struct importer *im, struct source *s, int64_t tid,
 	if (reel_buf_add(&p->args, line->args.at, line->args.len, err))
 		return -1;
 	if (!strace_line_join(line, reel_buf_text(&p->args), p->args.len)) {
-		not_understood(im, s);
+		strace_sources_reject(&im->sources);
 		return 0;
 	}
 	end_ns = line->dur_ns >= 0 ? p->start_ns + line->dur_ns : line->ns;
-	return finish_call(im, s, thread, info, line, p->start_ns, end_ns, err);
+	return finish_call(im, thread, info, line, p->start_ns, end_ns, err);
 }
 
 static int end_thread(struct importer *im, int thread,
@@ -481,12 +360,11 @@ static int end_thread(struct importer *im, int thread,
 		line->what == STRACE_EXITED ? "exit" : "unknown", err);
 }
 
-static int handle_line(struct importer *im, struct source *s,
+static int handle_line(struct importer *im, struct strace_line *line,
 		       struct reel_error *err)
 {
 	const struct strace_call_info *info;
-	struct strace_line *line = &s->line;
-	int64_t tid = line_pid(im, s);
+	int64_t tid = line_pid(im, line);
 	int thread = import_job_find_thread(im->job, tid);
 
 	if (thread < 0)
@@ -501,174 +379,11 @@ static int handle_line(struct importer *im, struct source *s,
 	if (line->what == STRACE_UNFINISHED)
 		return keep_pending(im, tid, info, line, err);
 	if (line->what == STRACE_RESUMED)
-		return resume_call(im, s, tid, thread, info, err);
+		return resume_call(im, line, tid, thread, info, err);
 	im->no_duration += line->dur_ns < 0;
-	return finish_call(im, s, thread, info, line, line->ns,
+	return finish_call(im, thread, info, line, line->ns,
 			   line->ns + (line->dur_ns > 0 ? line->dur_ns : 0),
 			   err);
-}
-
-/* --- files ---------------------------------------------------------------- */
-
-/* "out.123": 123; -1 without. */
-static int64_t pid_of_name(const char *path)
-{
-	const char *dot = strrchr(path, '.');
-	struct strace_text text = {dot ? dot + 1 : "",
-				   dot ? strlen(dot + 1) : 0};
-	int64_t pid;
-
-	if (text.len > 3 && !memcmp(text.at + text.len - 3, ".gz", 3))
-		text.len -= 3;
-	return text.len && *text.at != '0' && *text.at != '-' && text.len < 8 &&
-			       strace_number(text, &pid)
-		       ? pid
-		       : -1;
-}
-
-/* The clock of the file and its first time, from its first lines. */
-static int look_at(struct importer *im, struct source *s,
-		   struct reel_error *err)
-{
-	const char *line;
-	size_t len;
-	int rc;
-
-	if (import_lines_open(&s->lines, s->path, err))
-		return -1;
-	for (int i = 0; i < LOOK_LINES; i++) {
-		rc = import_lines_next(s->lines, &line, &len, err);
-		if (rc <= 0)
-			break;
-		strace_line_parse(&s->line, line, len);
-		if (s->line.what == STRACE_OTHER ||
-		    s->line.what == STRACE_IGNORED)
-			continue;
-		if (s->line.clock == STRACE_NO_CLOCK)
-			return reel_fail(err, REEL_E_FORMAT,
-					 "'%s', line %d: no time (strace "
-					 "prints it with -ttt)",
-					 s->path, i + 1);
-		if (!im->clock)
-			im->clock = s->line.clock;
-		if (s->line.clock != im->clock)
-			return reel_fail(err, REEL_E_FORMAT,
-					 "'%s', line %d: another kind of time "
-					 "than in the files before",
-					 s->path, i + 1);
-		s->first_ns = s->line.ns;
-		import_lines_close(s->lines);
-		s->lines = NULL;
-		return 1;
-	}
-	import_lines_close(s->lines);
-	s->lines = NULL;
-	return err->code ? -1 : 0;
-}
-
-static int by_first(const void *a, const void *b)
-{
-	const struct source *x = a, *y = b;
-
-	if (x->first_ns != y->first_ns)
-		return x->first_ns < y->first_ns ? -1 : 1;
-	return strcmp(x->path, y->path);
-}
-
-/* Files with a line of strace, by their first time. Their number, or -1. */
-static int open_sources(struct importer *im, struct reel_error *err)
-{
-	int n = 0;
-
-	im->source =
-		reel_alloc((size_t)im->in->paths + 1, sizeof(*im->source), err);
-	if (!im->source)
-		return -1;
-	for (int i = 0; i < im->in->paths; i++) {
-		struct source *s = &im->source[n];
-		int rc;
-
-		*s = (struct source){.path = im->in->path[i]};
-		s->pid = pid_of_name(s->path);
-		rc = look_at(im, s, err);
-		if (rc < 0)
-			return -1;
-		n += rc;
-	}
-	if (!n)
-		return reel_fail(err, REEL_E_FORMAT,
-				 "'%s', line 1: no line of strace",
-				 im->in->path[0]);
-	if (n > 1 && im->clock == STRACE_RELATIVE)
-		return reel_fail(err, REEL_E_FORMAT,
-				 "'%s': the times of strace -r say nothing "
-				 "about other files (use -ttt)",
-				 im->in->name);
-	qsort(im->source, (size_t)n, sizeof(*im->source), by_first);
-	return n;
-}
-
-/* When the line counts: a fork at its start, for its child comes then. */
-static int64_t merge_ns(const struct source *s)
-{
-	const struct strace_line *line = &s->line;
-	const struct strace_call_info *info;
-
-	if (line->what != STRACE_CALL || line->dur_ns <= 0)
-		return line->ns;
-	info = strace_call_find(line->name);
-	return info && info->effect == STRACE_FORK ? line->ns
-						   : line->ns + line->dur_ns;
-}
-
-static int start_source(struct importer *im, struct reel_merge_heap *heap,
-			int i, struct reel_error *err)
-{
-	struct source *s = &im->source[i];
-	int rc;
-
-	if (import_lines_open(&s->lines, s->path, err))
-		return -1;
-	rc = source_next(im, s, err);
-	if (rc > 0)
-		reel_merge_heap_add(heap, (struct reel_end_item){
-						  merge_ns(s), (uint32_t)i, s});
-	return rc < 0 ? -1 : 0;
-}
-
-/* Lines of all files in the order of the calls' ends. */
-static int merge_sources(struct importer *im, int n, struct reel_error *err)
-{
-	struct reel_merge_heap heap = {0};
-	int next = 0, rc = 0;
-
-	heap.item = reel_alloc((size_t)n + 1, sizeof(*heap.item), err);
-	if (!heap.item)
-		return -1;
-	while (!rc && (heap.n || next < n)) {
-		struct source *s;
-
-		if (next < n && (!heap.n || im->source[next].first_ns <=
-						    heap.item[0].end_ns)) {
-			rc = start_source(im, &heap, next++, err);
-			continue;
-		}
-		s = heap.item[0].stream;
-		rc = handle_line(im, s, err);
-		if (rc)
-			break;
-		rc = source_next(im, s, err);
-		if (rc > 0) {
-			reel_merge_heap_next(&heap, merge_ns(s));
-			rc = 0;
-		} else if (!rc) {
-			reel_merge_heap_drop(&heap);
-			import_lines_close(s->lines);
-			s->lines = NULL;
-		}
-	}
-	free(heap.item);
-	return rc;
 }
 
 /* --- the end -------------------------------------------------------------- */
@@ -680,7 +395,7 @@ static int put_losses(const struct importer *im, struct reel_writer *w,
 		const char *reason, *unit;
 		uint64_t count;
 	} loss[] = {
-		{"not_understood", "lines", im->not_understood},
+		{"not_understood", "lines", im->sources.not_understood},
 		{"no_end", "calls", im->no_end},
 		{"no_duration", "calls", im->no_duration},
 	};
@@ -711,15 +426,15 @@ static void name_of(const char *command, char *out, size_t room)
 	snprintf(out, room, "%.*s", (int)(end - word), word);
 }
 
-static int finish(struct importer *im, struct reel_writer *w, int64_t origin_ns,
+static int finish(struct importer *im, struct reel_writer *w,
 		  struct reel_error *err)
 {
-	bool whole_seconds = im->clock == STRACE_DAY_SECONDS ||
-			     im->clock == STRACE_REAL_SECONDS;
-	bool real =
-		im->clock == STRACE_REAL || im->clock == STRACE_REAL_SECONDS;
+	bool whole_seconds = im->sources.clock == STRACE_DAY_SECONDS ||
+			     im->sources.clock == STRACE_REAL_SECONDS;
+	bool real = im->sources.clock == STRACE_REAL ||
+		    im->sources.clock == STRACE_REAL_SECONDS;
 	struct reel_writer_run run = {
-		.start_real_ns = real ? origin_ns : 0,
+		.start_real_ns = real ? im->sources.origin_ns : 0,
 		.wall_ns = REEL_NO_OFFSET,
 		.exit_status =
 			im->exit_status < 0 ? REEL_NO_OFFSET : im->exit_status,
@@ -733,7 +448,7 @@ static int finish(struct importer *im, struct reel_writer *w, int64_t origin_ns,
 	for (uint32_t i = 0; i < im->pendings; i++)
 		im->no_end += im->pending[i].info &&
 			      im->pending[i].info->effect == STRACE_IO;
-	run.lost = (int64_t)(im->not_understood + im->no_end);
+	run.lost = (int64_t)(im->sources.not_understood + im->no_end);
 	run.command = import_job_command(im->job);
 	name_of(run.command, name, sizeof(name));
 	run.name = *name ? name : "strace";
@@ -744,14 +459,9 @@ static int finish(struct importer *im, struct reel_writer *w, int64_t origin_ns,
 
 static void importer_fini(struct importer *im)
 {
-	reel_progress_stop(&im->progress);
-	for (int i = 0; im->source && i < im->in->paths; i++) {
-		import_lines_close(im->source[i].lines);
-		reel_buf_fini(&im->source[i].torn);
-	}
+	strace_sources_close(&im->sources);
 	for (uint32_t i = 0; i < im->pendings; i++)
 		reel_buf_fini(&im->pending[i].args);
-	free(im->source);
 	free(im->pending);
 	reel_idmap_fini(&im->by_tid);
 	reel_buf_fini(&im->text);
@@ -762,31 +472,34 @@ static int strace_load(struct reel_writer *w, const struct import_input *in,
 		       struct reel_error *err)
 {
 	struct importer *im = reel_alloc(1, sizeof(*im), err);
-	int64_t origin_ns;
-	int n, rc = -1;
+	struct strace_line *line;
+	int rc = -1;
 
 	if (!im)
 		return -1;
-	im->in = in;
 	im->exit_status = -1;
-	n = open_sources(im, err);
-	if (n < 0)
+	if (strace_sources_open(&im->sources, in, err) ||
+	    import_job_new(&im->job, w, im->sources.origin_ns, err))
 		goto out;
-	reel_progress_start(&im->progress, "importing strace", "lines", 0);
-	origin_ns = im->source[0].first_ns;
-	if (import_job_new(&im->job, w, origin_ns, err) ||
-	    merge_sources(im, n, err))
+	while ((rc = strace_sources_next(&im->sources, &line, err)) > 0) {
+		rc = handle_line(im, line, err);
+		if (rc)
+			goto out;
+	}
+	if (rc)
 		goto out;
-	if (im->not_understood > im->calls) {
+	rc = -1;
+	if (im->sources.not_understood > im->sources.calls) {
 		reel_fail(err, REEL_E_FORMAT,
 			  "'%s', line %llu: no line of strace, as are %llu of "
 			  "%llu",
-			  im->bad_path, (unsigned long long)im->bad_line,
-			  (unsigned long long)im->not_understood,
-			  (unsigned long long)im->lines);
+			  im->sources.bad_path,
+			  (unsigned long long)im->sources.bad_line,
+			  (unsigned long long)im->sources.not_understood,
+			  (unsigned long long)im->sources.lines);
 		goto out;
 	}
-	rc = finish(im, w, origin_ns, err);
+	rc = finish(im, w, err);
 out:
 	importer_fini(im);
 	free(im);

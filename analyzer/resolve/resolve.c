@@ -404,6 +404,30 @@ static void begin_stream(struct step *s, struct desc *d)
 	d->others = o->moves;
 }
 
+/* The kind of a file that the call proves. */
+static enum reel_kind kind_by_call(const struct reel_event *ev)
+{
+	switch (ev->call) {
+	case REEL_CALL_MKDIR:
+	case REEL_CALL_MKDIRAT:
+	case REEL_CALL_RMDIR:
+	case REEL_CALL_SCANDIR:
+	case REEL_CALL_FDOPENDIR:
+	case REEL_CALL_GETDENTS64:
+	case REEL_CALL_CHDIR:
+	case REEL_CALL_FCHDIR:
+		return REEL_KIND_DIR;
+	case REEL_CALL_MKFIFO:
+	case REEL_CALL_MKFIFOAT:
+		return REEL_KIND_PIPE;
+	case REEL_CALL_MKNOD:
+	case REEL_CALL_MKNODAT:
+		return S_ISFIFO(ev->arg) ? REEL_KIND_PIPE : REEL_KIND_UNKNOWN;
+	default:
+		return REEL_KIND_UNKNOWN;
+	}
+}
+
 /* Calls that report or change a property of their file. */
 static int apply_side_effects(struct step *s, struct desc *d)
 {
@@ -414,6 +438,7 @@ static int apply_side_effects(struct step *s, struct desc *d)
 
 	if (ev->err)
 		return 0;
+	files_set_kind(files, ev->file, kind_by_call(ev));
 	switch (ev->call) {
 	case REEL_CALL_TRUNCATE:
 	case REEL_CALL_FTRUNCATE:
@@ -444,25 +469,6 @@ static int apply_side_effects(struct step *s, struct desc *d)
 	case REEL_CALL_LINKAT:
 		if (f && ev->file2)
 			file_of(s, ev->file2)->inode = f->inode;
-		break;
-	case REEL_CALL_MKDIR:
-	case REEL_CALL_MKDIRAT:
-	case REEL_CALL_RMDIR:
-	case REEL_CALL_SCANDIR:
-	case REEL_CALL_FDOPENDIR:
-	case REEL_CALL_GETDENTS64:
-	case REEL_CALL_CHDIR:
-	case REEL_CALL_FCHDIR:
-		files_set_kind(&s->r->files, ev->file, REEL_KIND_DIR);
-		break;
-	case REEL_CALL_MKFIFO:
-	case REEL_CALL_MKFIFOAT:
-		files_set_kind(files, ev->file, REEL_KIND_PIPE);
-		break;
-	case REEL_CALL_MKNOD:
-	case REEL_CALL_MKNODAT:
-		if (S_ISFIFO(ev->arg))
-			files_set_kind(files, ev->file, REEL_KIND_PIPE);
 		break;
 	case REEL_CALL_FCNTL:
 		if (d && ev->arg == F_SETFL)
