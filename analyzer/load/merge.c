@@ -23,7 +23,7 @@ struct start {
 	bool thread; /* else a process */
 };
 
-struct stream {
+struct thread_stream {
 	struct reel_stream *from;
 	struct reel_record rec; /* next */
 	int64_t end_ns;		/* of rec, in the job's clock */
@@ -37,7 +37,7 @@ struct merge {
 	struct start *start;
 	int starts, next_start;
 	uint64_t events;	     /* for the progress line */
-	struct reel_merge_heap heap; /* of struct stream */
+	struct reel_merge_heap heap; /* of struct thread_stream */
 };
 
 static int by_start(const void *a, const void *b)
@@ -52,13 +52,13 @@ static int by_start(const void *a, const void *b)
 }
 
 /* As load_ns(), with the clock at hand. */
-static inline int64_t stream_ns(const struct stream *s, uint64_t ticks)
+static inline int64_t stream_ns(const struct thread_stream *s, uint64_t ticks)
 {
 	return load_clamp(reel_line_ns(s->line, ticks)) + s->shift_ns;
 }
 
 /* The next record of @s. 1; 0 at its end; -1 with @err. */
-static inline int fetch_record(struct stream *s, struct reel_error *err)
+static inline int fetch_record(struct thread_stream *s, struct reel_error *err)
 {
 	int rc = reel_stream_next(s->from, &s->rec, err);
 
@@ -89,7 +89,7 @@ static int thread_ended(struct load *l, struct load_thread *t,
 	return --p->threads_left ? 0 : process_ended(l, p, err);
 }
 
-static void stream_free(struct stream *s)
+static void stream_free(struct thread_stream *s)
 {
 	if (s)
 		reel_stream_close(s->from);
@@ -117,7 +117,7 @@ static int start_thread(struct merge *m, int index, struct reel_error *err)
 {
 	struct load *l = m->l;
 	const struct load_process *p = &l->process[l->thread[index].process];
-	struct stream *s = reel_alloc(1, sizeof(*s), err);
+	struct thread_stream *s = reel_alloc(1, sizeof(*s), err);
 	int rc = -1;
 
 	if (!s)
@@ -163,7 +163,7 @@ static int start_due(struct merge *m, struct reel_error *err)
 }
 
 /* The ticks of an interval's mark, as ns. Returns the length of the interval. */
-static int64_t interval_ns(struct stream *s)
+static int64_t interval_ns(struct thread_stream *s)
 {
 	struct reel_record *rec = &s->rec;
 	uint64_t from = rec->end_ticks, to;
@@ -178,7 +178,7 @@ static int64_t interval_ns(struct stream *s)
 	return rec->size;
 }
 
-static int handle_record(struct merge *m, struct stream *s,
+static int handle_record(struct merge *m, struct thread_stream *s,
 			 struct reel_error *err)
 {
 	struct load *l = m->l;
@@ -231,7 +231,7 @@ static int handle_record(struct merge *m, struct stream *s,
  */
 static int drain_stream(struct merge *m, struct reel_error *err)
 {
-	struct stream *s = m->heap.item[0].stream;
+	struct thread_stream *s = m->heap.item[0].stream;
 	int64_t limit = INT64_MAX;
 	int rc;
 

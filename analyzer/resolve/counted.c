@@ -28,14 +28,14 @@ static int64_t add_ns(int64_t from_ns, int64_t ns)
 }
 
 /* A fraction of @ns that depends on the thread. */
-static int64_t part_of(const struct step *s, int64_t ns)
+static int64_t part_of(const struct resolve_step *s, int64_t ns)
 {
 	uint32_t share = s->ev->thread * 0x9e3779b1u >> 16;
 
 	return ns > 0 ? (int64_t)((unsigned __int128)ns * share >> 16) : 0;
 }
 
-static void begin_interval(struct step *s, struct interval *in)
+static void begin_interval(struct resolve_step *s, struct interval *in)
 {
 	in->begin_ns = in->waits_ns = s->end_ns;
 	in->end_ns = add_ns(s->end_ns, s->rec->size);
@@ -45,7 +45,8 @@ static void begin_interval(struct step *s, struct interval *in)
 }
 
 /* All spans of one kind as one span, with the sum of their durations. */
-static int emit_spans(struct step *s, struct interval *in, uint32_t kind)
+static int emit_spans(struct resolve_step *s, struct interval *in,
+		      uint32_t kind)
 {
 	const struct spans *open = &s->r->thread[s->thread].spans;
 	const struct reel_record *rec = s->rec;
@@ -79,7 +80,7 @@ static int emit_spans(struct step *s, struct interval *in, uint32_t kind)
 	return s->r->sink.span(s->r->sink.arg, &ev, true, s->err);
 }
 
-int resolve_interval(struct step *s)
+int resolve_interval(struct resolve_step *s)
 {
 	struct interval *in = &s->r->thread[s->thread].interval;
 	int64_t kind = s->rec->has_arg ? s->rec->arg : 0;
@@ -92,7 +93,7 @@ int resolve_interval(struct step *s)
 }
 
 /* Start of the innermost open span of @kind, or of the record's first call. */
-static int64_t phase_start(const struct step *s, uint32_t kind)
+static int64_t phase_start(const struct resolve_step *s, uint32_t kind)
 {
 	const struct spans *open = &s->r->thread[s->thread].spans;
 
@@ -103,14 +104,15 @@ static int64_t phase_start(const struct step *s, uint32_t kind)
 }
 
 /* Start of the calls outside any phase: after the thread's waits. */
-static int64_t rest_start(const struct step *s, const struct interval *in)
+static int64_t rest_start(const struct resolve_step *s,
+			  const struct interval *in)
 {
 	if (in->waits_ns > in->begin_ns || in->at_ns[REEL_SPAN_STEP] >= 0)
 		return in->waits_ns;
 	return add_ns(in->begin_ns, part_of(s, in->end_ns - in->begin_ns));
 }
 
-void resolve_counted_time(struct step *s)
+void resolve_counted_time(struct resolve_step *s)
 {
 	struct interval *in = &s->r->thread[s->thread].interval;
 	struct reel_event *ev = s->ev;

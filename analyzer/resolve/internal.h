@@ -353,8 +353,8 @@ struct reel_resolver {
 	uint32_t last_span;
 };
 
-/* One record on its way through. */
-struct step {
+/* One record while it is resolved. */
+struct resolve_step {
 	struct reel_resolver *r;
 	struct process *p;
 	const struct reel_record *rec;
@@ -365,12 +365,13 @@ struct step {
 	struct reel_error *err;
 };
 
-static inline struct ofd *ofd_of(const struct step *s, const struct desc *d)
+static inline struct ofd *ofd_of(const struct resolve_step *s,
+				 const struct desc *d)
 {
 	return &s->r->ofds.ofd[d->open];
 }
 
-static inline struct file *file_of(const struct step *s, uint32_t id)
+static inline struct file *file_of(const struct resolve_step *s, uint32_t id)
 {
 	return &s->r->files.file[id];
 }
@@ -382,36 +383,36 @@ int resolve_set_cwd(struct reel_resolver *r, struct process *p,
 /* --- new descriptors: open.c ----------------------------------------------- */
 
 /* An unnamed file in @dir (NULL: not known where): a new one for each open. */
-int resolve_temporary(struct step *s, const char *dir);
+int resolve_temporary(struct resolve_step *s, const char *dir);
 /* The step's new descriptor: a duplicate of @from, or a new OFD. */
-int resolve_new_desc(struct step *s, struct desc *from);
+int resolve_new_desc(struct resolve_step *s, struct desc *from);
 /* The file size that an open reports or sets. */
-void resolve_open_size(struct step *s);
+void resolve_open_size(struct resolve_step *s);
 
 /* --- marks: marks.c ------------------------------------------------ */
 
 /* Apply the record, which is a mark. 0, or -1 with the step's err. */
-int resolve_mark(struct step *s);
+int resolve_mark(struct resolve_step *s);
 
 /* --- intervals of counters: counted.c -------------------------------------- */
 
 /* The mark that begins an interval, or the spans of one kind in it. */
-int resolve_interval(struct step *s);
+int resolve_interval(struct resolve_step *s);
 /* Place the calls of a counted record in the interval. */
-void resolve_counted_time(struct step *s);
+void resolve_counted_time(struct resolve_step *s);
 
 /* --- positions: offsets.c -------------------------------------------------- */
 
 /* The kernel reported position @pos of @o, or size @size of @inode. */
-void resolve_observed_pos(struct step *s, struct ofd *o, int64_t pos);
-void resolve_observed_size(struct step *s, uint32_t file, uint32_t inode,
-			   int64_t size);
+void resolve_observed_pos(struct resolve_step *s, struct ofd *o, int64_t pos);
+void resolve_observed_size(struct resolve_step *s, uint32_t file,
+			   uint32_t inode, int64_t size);
 
 /* The offset of the read or write of @d (or NULL). False: it is no event. */
-bool resolve_transfer(struct step *s, struct desc *d);
+bool resolve_transfer(struct resolve_step *s, struct desc *d);
 /* A record of counted calls: their offsets are unknown. */
-void resolve_counted(struct step *s, struct desc *d);
+void resolve_counted(struct resolve_step *s, struct desc *d);
 /* offset becomes the new position; arg2 keeps the offset that was asked. */
-void resolve_seek(struct step *s, struct desc *d);
+void resolve_seek(struct resolve_step *s, struct desc *d);
 
 #endif

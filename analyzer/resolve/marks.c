@@ -11,8 +11,8 @@
  * A file of O_TMPFILE has no name: its opener knows the directory, and an image
  * that inherited it knows the inode number. 0: the job did not make it.
  */
-static uint32_t temporary_file(struct step *s, const char *path, size_t n,
-			       struct fd_mark *m)
+static uint32_t temporary_file(struct resolve_step *s, const char *path,
+			       size_t n, struct fd_mark *m)
 {
 	const struct inherited_fds *h = &s->p->inherited;
 	size_t dir = n;
@@ -38,7 +38,7 @@ static uint32_t temporary_file(struct step *s, const char *path, size_t n,
  * The file of a mark with path @path. The kernel adds " (deleted)" to the path of
  * an unlinked file; the job may have recorded it under its name.
  */
-static uint32_t marked_file(struct step *s, const char *path, size_t n,
+static uint32_t marked_file(struct resolve_step *s, const char *path, size_t n,
 			    struct fd_mark *m)
 {
 	static const char lost[] = " (deleted)";
@@ -69,7 +69,8 @@ static struct fd_mark mark_of(const struct reel_record *rec,
 }
 
 /* The OFD of a mark: a known one, or a new one. */
-static uint32_t marked_ofd(struct step *s, uint32_t file, enum reel_kind kind)
+static uint32_t marked_ofd(struct resolve_step *s, uint32_t file,
+			   enum reel_kind kind)
 {
 	struct fd_mark m = mark_of(s->rec, kind);
 	struct reel_open_row row = {
@@ -98,7 +99,7 @@ static uint32_t marked_ofd(struct step *s, uint32_t file, enum reel_kind kind)
 	return i;
 }
 
-static int mark_desc(struct step *s)
+static int mark_desc(struct resolve_step *s)
 {
 	const struct reel_record *rec = s->rec;
 	char full[PATH_ROOM];
@@ -136,7 +137,7 @@ static int mark_desc(struct step *s)
 		       : -1;
 }
 
-static int mark_note(struct step *s)
+static int mark_note(struct resolve_step *s)
 {
 	const char *text = s->rec->path;
 	const char *equal = text ? strchr(text, '=') : NULL;
@@ -150,7 +151,7 @@ static int mark_note(struct step *s)
 			       key, equal + 1, s->err);
 }
 
-static int mark_size(struct step *s)
+static int mark_size(struct resolve_step *s)
 {
 	const struct desc *d = descs_find(&s->p->descs, s->rec->desc);
 
@@ -160,7 +161,7 @@ static int mark_size(struct step *s)
 	return 0;
 }
 
-int resolve_mark(struct step *s)
+int resolve_mark(struct resolve_step *s)
 {
 	struct spans *spans = &s->r->thread[s->thread].spans;
 

@@ -32,7 +32,7 @@ static struct answer *answer_of(struct files *f, uint32_t inode)
 #define LATE_NS 1000000000
 
 /* The value after the kernel reported @told, which may be older than @known. */
-static int64_t answer_take(struct answer *a, const struct step *s,
+static int64_t answer_take(struct answer *a, const struct resolve_step *s,
 			   int64_t known, int64_t told)
 {
 	bool open = s->ev->group == REEL_GROUP_OPEN;
@@ -53,7 +53,7 @@ static int64_t answer_take(struct answer *a, const struct step *s,
 
 /* The offset of a call that overlapped the query, if the value @known includes
  * it; -1: it does not. */
-static int64_t answer_includes(struct answer *a, const struct step *s,
+static int64_t answer_includes(struct answer *a, const struct resolve_step *s,
 			       int64_t known)
 {
 	int64_t at = a->before, missing = known - at;
@@ -66,13 +66,13 @@ static int64_t answer_includes(struct answer *a, const struct step *s,
 	return at;
 }
 
-void resolve_observed_pos(struct step *s, struct ofd *o, int64_t pos)
+void resolve_observed_pos(struct resolve_step *s, struct ofd *o, int64_t pos)
 {
 	o->pos = answer_take(&o->answer, s, o->pos, pos);
 }
 
-void resolve_observed_size(struct step *s, uint32_t file, uint32_t inode,
-			   int64_t size)
+void resolve_observed_size(struct resolve_step *s, uint32_t file,
+			   uint32_t inode, int64_t size)
 {
 	struct files *f = &s->r->files;
 
@@ -89,7 +89,7 @@ static bool at_position(const struct reel_record *rec)
 }
 
 /* On a descriptor with O_APPEND, Linux appends even with pwrite(). */
-static bool appends(const struct step *s, const struct ofd *o)
+static bool appends(const struct resolve_step *s, const struct ofd *o)
 {
 	if (s->ev->group != REEL_GROUP_WRITE || s->ev->layer == REEL_LAYER_MMAP)
 		return false;
@@ -98,7 +98,7 @@ static bool appends(const struct step *s, const struct ofd *o)
 }
 
 /* A read or write at @pos: set the event's offset and advance @pos. */
-static void transfer_at(struct step *s, int64_t *pos, struct ofd *o)
+static void transfer_at(struct resolve_step *s, int64_t *pos, struct ofd *o)
 {
 	struct reel_event *ev = s->ev;
 	int64_t size = s->r->files.size[o->inode];
@@ -141,7 +141,7 @@ static bool is_stream_part(const struct reel_record *rec)
  * position, part of @shown was recorded before. Appended bytes go to the end of
  * the file, whatever the position was.
  */
-static int64_t stream_bytes(const struct step *s, const struct desc *d,
+static int64_t stream_bytes(const struct resolve_step *s, const struct desc *d,
 			    int64_t to, int64_t shown)
 {
 	const struct ofd *o = ofd_of(s, d);
@@ -161,7 +161,7 @@ static int64_t stream_bytes(const struct step *s, const struct desc *d,
 	return from >= 0 && to - from > shown ? to - from : shown;
 }
 
-static bool stream_part(struct step *s, struct desc *d)
+static bool stream_part(struct resolve_step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 	int64_t bytes = s->rec->has_size ? s->rec->size : 0;
@@ -195,7 +195,7 @@ static bool stream_part(struct step *s, struct desc *d)
  * A stream read whose result does not give the bytes (a partial item, a line
  * with NULs) records the position after it instead.
  */
-static void stream_reached(struct step *s, struct desc *d)
+static void stream_reached(struct resolve_step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 	int64_t to = s->rec->pos;
@@ -209,7 +209,7 @@ static void stream_reached(struct step *s, struct desc *d)
 	d->stream_pos = to - ev->result;
 }
 
-void resolve_counted(struct step *s, struct desc *d)
+void resolve_counted(struct resolve_step *s, struct desc *d)
 {
 	s->ev->offset = REEL_NO_OFFSET;
 	if (!d)
@@ -220,7 +220,7 @@ void resolve_counted(struct step *s, struct desc *d)
 		files_set_written(&s->r->files, s->ev->file);
 }
 
-bool resolve_transfer(struct step *s, struct desc *d)
+bool resolve_transfer(struct resolve_step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 	bool write = ev->group == REEL_GROUP_WRITE;
@@ -262,7 +262,7 @@ bool resolve_transfer(struct step *s, struct desc *d)
 }
 
 /* The stream's position after a seek, or POS_UNKNOWN. */
-static int64_t stream_after(struct step *s, const struct desc *d)
+static int64_t stream_after(struct resolve_step *s, const struct desc *d)
 {
 	const struct reel_record *rec = s->rec;
 	int64_t base = 0, sum;
@@ -283,7 +283,7 @@ static int64_t stream_after(struct step *s, const struct desc *d)
 	return sum;
 }
 
-void resolve_seek(struct step *s, struct desc *d)
+void resolve_seek(struct resolve_step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 

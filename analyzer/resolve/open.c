@@ -8,7 +8,7 @@
 
 #include "analyzer/resolve/internal.h"
 
-int resolve_temporary(struct step *s, const char *dir)
+int resolve_temporary(struct resolve_step *s, const char *dir)
 {
 	char full[PATH_ROOM];
 	int n = dir ? snprintf(full, sizeof(full), "%.*s/#%u", REEL_PATH_BYTES,
@@ -47,7 +47,7 @@ static int64_t stream_start(const struct reel_record *rec, enum reel_kind kind)
 }
 
 /* The call opened a file: a new OFD. */
-static int new_ofd(struct step *s)
+static int new_ofd(struct resolve_step *s)
 {
 	const struct reel_record *rec = s->rec;
 	int64_t flags = rec->has_arg ? rec->arg : -1;
@@ -107,7 +107,7 @@ static int new_ofd(struct step *s)
 	return 0;
 }
 
-void resolve_open_size(struct step *s)
+void resolve_open_size(struct resolve_step *s)
 {
 	const struct reel_record *rec = s->rec;
 	struct file *f;
@@ -127,7 +127,7 @@ void resolve_open_size(struct step *s)
 		files_set_size(&s->r->files, s->ev->file, f->inode, 0);
 }
 
-int resolve_new_desc(struct step *s, struct desc *from)
+int resolve_new_desc(struct resolve_step *s, struct desc *from)
 {
 	const struct reel_record *rec = s->rec;
 	uint32_t open;

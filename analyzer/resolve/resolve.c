@@ -235,7 +235,7 @@ int reel_resolve_end_thread(struct reel_resolver *r, int thread, int64_t end_ns,
  * Descriptor @id of the process, or NULL. A descriptor that the parent made just
  * before the fork may be missing, by the error of the clocks: copy it now.
  */
-static struct desc *find_desc(struct step *s, uint32_t id)
+static struct desc *find_desc(struct resolve_step *s, uint32_t id)
 {
 	struct desc *d = descs_find(&s->p->descs, id), *of;
 
@@ -249,8 +249,8 @@ static struct desc *find_desc(struct step *s, uint32_t id)
 }
 
 /* The file_id of @path; 0: none, or (with s->err) no memory. */
-static uint32_t file_of_path(struct step *s, const char *path, size_t len,
-			     uint32_t at)
+static uint32_t file_of_path(struct resolve_step *s, const char *path,
+			     size_t len, uint32_t at)
 {
 	char full[PATH_ROOM];
 	const char *base = s->p->cwd;
@@ -273,7 +273,8 @@ static uint32_t file_of_path(struct step *s, const char *path, size_t len,
 }
 
 /* A symlink's target is relative to the directory of the link. */
-static uint32_t file_of_target(struct step *s, const char *path, size_t len)
+static uint32_t file_of_target(struct resolve_step *s, const char *path,
+			       size_t len)
 {
 	char full[PATH_ROOM];
 	const char *link = files_path(&s->r->files, s->ev->file);
@@ -285,7 +286,7 @@ static uint32_t file_of_target(struct step *s, const char *path, size_t len)
 	return n ? files_intern(&s->r->files, full, n, s->err) : 0;
 }
 
-static int resolve_names(struct step *s)
+static int resolve_names(struct resolve_step *s)
 {
 	const struct reel_record *rec = s->rec;
 
@@ -310,7 +311,7 @@ static int resolve_names(struct step *s)
 	return 0;
 }
 
-static size_t moved_path(const struct step *s, const char *path,
+static size_t moved_path(const struct resolve_step *s, const char *path,
 			 size_t path_len, bool exchange, char to[PATH_ROOM])
 {
 	const struct files *f = &s->r->files;
@@ -322,7 +323,7 @@ static size_t moved_path(const struct step *s, const char *path,
 
 /* A directory was renamed: working directories and open directories at or below
  * it get their new names. */
-static int move_dirs(struct step *s, bool exchange)
+static int move_dirs(struct resolve_step *s, bool exchange)
 {
 	struct ofds *ofds = &s->r->ofds;
 	char to[PATH_ROOM];
@@ -359,7 +360,7 @@ static bool may_move(const struct files *f, uint32_t id)
 	return f->file[id].kind != REEL_KIND_FILE && files_is_used_dir(f, id);
 }
 
-static int apply_rename(struct step *s, bool exchange)
+static int apply_rename(struct resolve_step *s, bool exchange)
 {
 	struct files *files = &s->r->files;
 	int rc = 0;
@@ -374,7 +375,7 @@ static int apply_rename(struct step *s, bool exchange)
 }
 
 /* fallocate extends a file, or removes or inserts a range. */
-static void apply_fallocate(struct step *s, uint32_t inode)
+static void apply_fallocate(struct resolve_step *s, uint32_t inode)
 {
 	const struct reel_event *ev = s->ev;
 	struct files *files = &s->r->files;
@@ -394,7 +395,7 @@ static void apply_fallocate(struct step *s, uint32_t inode)
 }
 
 /* fdopen: the stream begins at the position of the descriptor. */
-static void begin_stream(struct step *s, struct desc *d)
+static void begin_stream(struct resolve_step *s, struct desc *d)
 {
 	struct ofd *o = ofd_of(s, d);
 
@@ -429,7 +430,7 @@ static enum reel_kind kind_by_call(const struct reel_event *ev)
 }
 
 /* Calls that report or change a property of their file. */
-static int apply_side_effects(struct step *s, struct desc *d)
+static int apply_side_effects(struct resolve_step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 	struct files *files = &s->r->files;
@@ -498,7 +499,7 @@ static int apply_side_effects(struct step *s, struct desc *d)
 
 /* Each member is named: gcc clears omitted members with "rep stos", which takes
  * as long as all the rest. */
-static void fill(struct step *s, int64_t start_ns)
+static void fill(struct resolve_step *s, int64_t start_ns)
 {
 	const struct reel_record *rec = s->rec;
 	const struct reel_call_info *info = reel_call_info(rec->call);
@@ -543,7 +544,7 @@ static uint32_t desc_of(const struct reel_record *rec)
 }
 
 /* A write inside a checkpoint span, but not to the standard streams. */
-static bool writes_checkpoint(const struct step *s)
+static bool writes_checkpoint(const struct resolve_step *s)
 {
 	const struct spans *spans = &s->r->thread[s->thread].spans;
 
@@ -560,7 +561,7 @@ static bool writes_checkpoint(const struct step *s)
  * A close of @d found its file renamed by a raw system call: the event is as of
  * rename(). False: a recorded rename() explains it.
  */
-static bool is_unseen_rename(struct step *s, const struct desc *d)
+static bool is_unseen_rename(struct resolve_step *s, const struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 
@@ -575,7 +576,7 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		 int64_t end_ns, struct reel_event *ev, struct reel_error *err)
 {
 	int process = r->thread[thread].is.process;
-	struct step s = {
+	struct resolve_step s = {
 		r, &r->process[process], rec, ev, end_ns, process, thread, err};
 	uint32_t desc = desc_of(rec);
 	struct desc *d = NULL;
