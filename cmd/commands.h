@@ -9,6 +9,7 @@ extern const struct reel_command cmd_record;
 extern const struct reel_command cmd_load;
 extern const struct reel_command cmd_report;
 extern const struct reel_command cmd_sql;
+extern const struct reel_command cmd_export;
 extern const struct reel_command cmd_compare;
 extern const struct reel_command cmd_replay;
 /* Hidden: a replay starts it. */

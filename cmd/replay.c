@@ -34,7 +34,7 @@
 #include "replay/engine/fileset.h"
 #include "replay/engine/interrupt.h"
 #include "replay/engine/player.h"
-#include "replay/engine/sandbox.h"
+#include "replay/sandbox/sandbox.h"
 #include "replay/engine/shared_state.h"
 #include "replay/model/plan.h"
 
@@ -404,8 +404,8 @@ static int replay_job(struct replay *r, struct reel_error *err)
 	set_trace_path(r, 0);
 	rc = r->runs == 1 ? play_run(r, err) : play_runs(r, err);
 	if (r->replayed) {
-		report_beside("the job", r->recorded);
-		report_beside("the replay", r->replayed);
+		report_print_caveats("the job", r->recorded);
+		report_print_caveats("the replay", r->replayed);
 	}
 	return rc;
 }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- site_io: the recorded sample of each site's calls.
+-- site_io: the calls whose call site was recorded, by site.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Call sites"
 CREATE TABLE site_io (
@@ -13,13 +13,13 @@ CREATE TABLE site_io (
 	PRIMARY KEY (site_id, class, call_id)
 ) STRICT, WITHOUT ROWID;
 
--- v_site: the same by place, the most bytes first.
+-- v_site: site_io by source location, the most bytes first.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Call sites"
-CREATE VIEW v_site (place, class, call, calls, read_bytes, write_bytes, dur_ns,
+CREATE VIEW v_site (location, class, call, calls, read_bytes, write_bytes, dur_ns,
 	frames) AS
-SELECT s.place, i.class, c.name, sum(i.calls), sum(i.read_bytes),
+SELECT s.location, i.class, c.name, sum(i.calls), sum(i.read_bytes),
 	sum(i.write_bytes), sum(i.dur_ns), min(s.frames)
 FROM site_io i JOIN site s USING (site_id) JOIN call c USING (call_id)
-GROUP BY s.place, i.class, i.call_id
+GROUP BY s.location, i.class, i.call_id
 ORDER BY sum(i.read_bytes) + sum(i.write_bytes) DESC, sum(i.dur_ns) DESC;

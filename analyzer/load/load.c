@@ -39,7 +39,7 @@ static int metrics_init(struct load *l, struct reel_error *err)
 		if (l->counts_only && !m->for_counts)
 			continue;
 		if (m->schema &&
-		    reel_schema_tables(l->st->db, m->schema) != SQLITE_OK)
+		    reel_schema_create(l->st->db, m->schema) != SQLITE_OK)
 			return reel_fail(
 				err, REEL_E_DB,
 				"cannot create tables of metric %s: %s",

@@ -22,9 +22,14 @@ struct reel_vtab {
 	const void *aux; /* of the module */
 };
 
-/* xConnect and xDisconnect of a read-only module. */
-int reel_vtab_connect(sqlite3 *db, const char *columns, const void *aux,
-		      sqlite3_vtab **out);
+/* The name of the module of table NAME; an SQLite without it names the file to
+ * load in its message: "no such module: ioreel_sqlite_event". */
+#define REEL_VTAB_MODULE "ioreel_sqlite_"
+
+/* xConnect and xDisconnect of a module that only reads. @schema, the second
+ * argument of xConnect, has to be main: the blocks are read from there. */
+int reel_vtab_connect(sqlite3 *db, const char *schema, const char *columns,
+		      const void *aux, sqlite3_vtab **out, char **message);
 int reel_vtab_disconnect(sqlite3_vtab *tab);
 
 /* Returns SQLITE_ERROR, with @why as the message of the table. */

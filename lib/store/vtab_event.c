@@ -2,9 +2,9 @@
 /*
  * The virtual table `event`: rows from compressed blocks.
  *
- * Eponymous: it exists wherever the module is registered, and reads table
- * event_block of schema main. Constraints only skip blocks and rows; SQLite
- * checks each row again, so a bound that is too wide is never wrong.
+ * It works wherever the module is registered, and reads table event_block of
+ * schema main. Constraints only skip blocks and rows; SQLite checks each row
+ * again, so a bound that is too wide is never wrong.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -294,14 +294,17 @@ static int event_connect(sqlite3 *db, void *aux, int argc,
 			 const char *const *argv, sqlite3_vtab **out,
 			 char **message)
 {
-	return reel_vtab_connect(db, event_columns, NULL, out);
+	return reel_vtab_connect(db, argv[1], event_columns, NULL, out,
+				 message);
 }
 
 static const sqlite3_module event_module = {
-	/* no xCreate: eponymous only; no xUpdate: read-only */
+	/* no xUpdate: read-only */
+	.xCreate = event_connect,
 	.xConnect = event_connect,
 	.xBestIndex = event_best_index,
 	.xDisconnect = reel_vtab_disconnect,
+	.xDestroy = reel_vtab_disconnect,
 	.xOpen = event_open,
 	.xClose = event_close,
 	.xFilter = event_filter,
@@ -313,5 +316,6 @@ static const sqlite3_module event_module = {
 
 int reel_vtab_event_register(sqlite3 *db)
 {
-	return sqlite3_create_module_v2(db, "event", &event_module, NULL, NULL);
+	return sqlite3_create_module_v2(db, REEL_VTAB_MODULE "event",
+					&event_module, NULL, NULL);
 }

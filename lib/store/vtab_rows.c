@@ -18,7 +18,7 @@ static int rows_connect(sqlite3 *db, void *aux, int argc,
 {
 	const struct reel_row_table *t = aux;
 
-	return reel_vtab_connect(db, t->columns, t, out);
+	return reel_vtab_connect(db, argv[1], t->columns, t, out, message);
 }
 
 /* The estimated number of rows: ids begin at 1 and are dense. */
@@ -364,10 +364,12 @@ static int rows_rowid(sqlite3_vtab_cursor *cur, sqlite3_int64 *rowid)
 }
 
 static const sqlite3_module rows_module = {
-	/* no xCreate: eponymous only; no xUpdate: read-only */
+	/* no xUpdate: read-only */
+	.xCreate = rows_connect,
 	.xConnect = rows_connect,
 	.xBestIndex = rows_best_index,
 	.xDisconnect = reel_vtab_disconnect,
+	.xDestroy = reel_vtab_disconnect,
 	.xOpen = rows_open,
 	.xClose = rows_close,
 	.xFilter = rows_filter,
@@ -379,6 +381,6 @@ static const sqlite3_module rows_module = {
 
 int reel_vtab_rows_add(sqlite3 *db, const struct reel_row_table *table)
 {
-	return sqlite3_create_module_v2(db, table->name, &rows_module,
+	return sqlite3_create_module_v2(db, table->module, &rows_module,
 					(void *)table, NULL);
 }

@@ -14,7 +14,7 @@ struct reel_row_entry; /* a block, in the list and decoded */
 struct reel_row_cursor;
 
 struct reel_row_table {
-	const char *name, *columns;
+	const char *module, *columns;
 	const struct reel_row_kind *kind; /* of its blocks; NULL: open_block */
 	const char *list, *fetch, *rows;  /* queries */
 	/* block columns needed for the columns @used of a query */

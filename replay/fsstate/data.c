@@ -190,12 +190,6 @@ void fsstate_fd_call(struct fsstate *fs, const struct reel_event *ev,
 					   ev->result + (ev->arg == SEEK_DATA),
 					   false);
 		return;
-	case REEL_CALL_FTRUNCATE:
-	case REEL_CALL_FALLOCATE:
-	case REEL_CALL_POSIX_FALLOCATE:
-		p->changed = true;
-		p->intact = false;
-		return;
 	case REEL_CALL_READDIR:
 		fsstate_set_dir(p, true);
 		if (!ev->err)
@@ -212,7 +206,8 @@ void fsstate_fd_call(struct fsstate *fs, const struct reel_event *ev,
 			p->map_end = ev->offset + ev->asked;
 		return;
 	}
-	if (ev->call == REEL_CALL_MAP_WRITE) {
+	if (ev->call == REEL_CALL_MAP_WRITE ||
+	    reel_call_traits(ev->call) & REEL_TRAIT_RESIZES) {
 		p->changed = true;
 		p->intact = false;
 	} else if (ev->call != REEL_CALL_MAP_READ &&

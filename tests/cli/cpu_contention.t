@@ -56,23 +56,23 @@ said() {
 	rm -rf m.reel
 	python3 put.py m.reel "$@"
 	ioreel report m.reel 2>e | tr '\n' ' ' | sed 's/   */ /g' |
-		grep -o 'a busy machine: .*longer for it'
+		grep -o 'a busy machine: .*so times are longer'
 }
 is 'an idle machine has no line' \
 	"$(said job_ns=9000000000 others_ns=900000000 stolen_ns=100000000)" ''
 is 'nor has a machine without measurements' "$(said)" ''
 is 'other programs' "$(said job_ns=1000000000 others_ns=25000000000 stolen_ns=0)" \
-	'a busy machine: other programs used 2.5 of its 4 processors; times are longer for it'
+	'a busy machine: other programs used 2.5 of its 4 processors, so times are longer'
 is 'steal time, as a share of the requested CPU time' \
 	"$(said job_ns=5000000000 others_ns=3000000000 stolen_ns=2000000000)" \
-	'a busy machine: its host withheld 20 % of the time that its processors wanted (steal); times are longer for it'
+	'a busy machine: its host withheld 20 % of the time that its processors wanted (steal), so times are longer'
 is 'both' "$(said job_ns=1000000000 others_ns=8000000000 stolen_ns=1000000000)" \
-	'a busy machine: other programs used 0.8 of its 4 processors; its host withheld 10 % of the time that its processors wanted (steal); times are longer for it'
+	'a busy machine: other programs used 0.8 of its 4 processors; its host withheld 10 % of the time that its processors wanted (steal), so times are longer'
 is 'a few ticks of a short job do not count' \
 	"$(said job_ns=10000000 others_ns=0 stolen_ns=40000000)" ''
 is 'several ranks: the one with the most steal, and no other programs' \
 	"$(said 'ranks=[{"wall_ns": 10000000000, "host": {"cpus": 4}, "processor": {"job_ns": 1000000000, "others_ns": 30000000000, "stolen_ns": 0}}, {"processor": {"job_ns": 9000000000, "others_ns": 0, "stolen_ns": 1000000000}}]')" \
-	'a busy machine: its host withheld 10 % of the time that its processors wanted (steal); times are longer for it'
+	'a busy machine: its host withheld 10 % of the time that its processors wanted (steal), so times are longer'
 is 'invalid counts are ignored' \
 	"$(said 'job_ns="x"' others_ns=-5 stolen_ns=1e300 'ranks=[1, null, {}]')" ''
 check 'the largest counts do not crash' \
@@ -89,10 +89,10 @@ check 'and has it in its JSON document' 'ioreel compare --json busy.reel none.re
 	python3 -c "
 import json, sys
 d = json.load(sys.stdin)
-assert d[\"machine_a\"] == {\"cpus\": 4, \"job_ns\": 10**9, \"others_ns\": 25 * 10**9,
+assert d[\"cpu_contention_a\"] == {\"cpus\": 4, \"job_ns\": 10**9, \"others_ns\": 25 * 10**9,
                           \"stolen_ns\": 0}, d
-assert d[\"machine_b\"] is None, d"'
+assert d[\"cpu_contention_b\"] is None, d"'
 check 'and so does report' 'ioreel report --json busy.reel | python3 -c "
 import json, sys
-assert json.load(sys.stdin)[\"machine\"][\"others_ns\"] == 25 * 10**9"'
+assert json.load(sys.stdin)[\"cpu_contention\"][\"others_ns\"] == 25 * 10**9"'
 finish

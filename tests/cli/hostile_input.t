@@ -216,7 +216,7 @@ check 'a replay whose store cannot be written does not start' '
 	done >out; [ "$(sort out | uniq -c | tr -s " \n" " ")" = \
 		" 3 1 3 ioreel replay: cannot create store O " ]'
 check 'no call site, no table of call sites' \
-	'ioreel report --stacks run.db | grep -q "^No places of calls"'
+	'ioreel report --stacks run.db | grep -q "^No call sites"'
 
 # A loader that outlives the hooks, like those of Grain.
 if command -v python3 >/dev/null; then

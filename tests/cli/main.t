@@ -11,8 +11,8 @@ status() {
 is 'ioreel alone is help' "$(status "$IOREEL")" 0
 check 'on stdout, within a screen' '[ ! -s err ] && [ "$(wc -l <out)" -le 24 ]'
 check 'in the order of use: record before load before report' \
-	'[ "$(grep -Eo "^  (record|load|report|sql|compare|replay) " out | \
-	tr -d " \n")" = recordloadreportsqlcomparereplay ]'
+	'[ "$(grep -Eo "^  (record|load|report|sql|export|compare|replay) " out | \
+	tr -d " \n")" = recordloadreportsqlexportcomparereplay ]'
 check 'without hidden commands' '! grep -q engine out'
 is '--version' "$(status "$IOREEL" --version)" 0
 check 'names the program and a version' 'grep -Eq "^ioreel [0-9]+\.[0-9]+\.[0-9]+$" out'
@@ -22,7 +22,7 @@ check 'and the closest verb is suggested, on stderr' \
 is 'an unknown option is wrong usage' "$(status "$IOREEL" --frobnicate)" 2
 is 'a verb with control characters' "$(status "$IOREEL" "$(printf 'a\nb\033[2J')")" 2
 check 'cannot break the line' '[ "$(grep -c "a.nb.x1b" err)" = 1 ]'
-for verb in record load report sql compare replay; do
+for verb in record load report sql export compare replay; do
 	is "$verb --help" "$(status "$IOREEL" $verb --help)" 0
 	check 'fits a screen and starts with two examples' \
 		'[ "$(head -2 out | grep -c "^  . ioreel '$verb'")" = 2 ] &&

@@ -64,7 +64,7 @@ is 'record prints all of it in one line' \
 	"$(grep -c '^ioreel: not all hooks are in: .*torch (unsupported 2099.1.0).*; see ioreel-anchors(7)$' err)" 1
 check 'and the report, above its numbers' \
 	'"$IOREEL" report new.reel | tr -s "\n " " " |
-	 grep -q "hooks: not all are in: .*tensorflow (failed: AttributeError), torch (unsupported 2099.1.0)"'
+	 grep -q "hooks missing: .*tensorflow (failed: AttributeError), torch (unsupported 2099.1.0)"'
 "$IOREEL" record -q -o quiet.reel -- $PY job.py >rec 2>err
 is '-q: job.json is the same' \
 	"$(state quiet.reel torch)" 'unsupported 2099.1.0'

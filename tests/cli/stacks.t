@@ -4,9 +4,9 @@
 # from its frames, in forked children and for samples too.
 . "$(dirname "$0")/../lib/tap.sh"
 
-places() { "$IOREEL" sql "$1" --format tsv "SELECT place, call, calls, read_bytes
+places() { "$IOREEL" sql "$1" --format tsv "SELECT location, call, calls, read_bytes
 	FROM v_site WHERE class = 'data' AND call IN ('read', 'pread')
-	ORDER BY place" | tail -n +2 | sed "s,$T/,,"; }
+	ORDER BY location" | tail -n +2 | sed "s,$T/,,"; }
 
 cat >job.c <<'END'
 #include <fcntl.h>

@@ -21,7 +21,7 @@ job() {
 			group by call_group order by 1")" \
 		"$(printf 'read\t%d\nwrite\t%d' $((2 * read)) $((2 * wrote)))"
 	is "$name: every file that MPI opened has POSIX bytes" \
-		"$(sql "$name.reel" 'select op, bytes = file_bytes from v_mpiio')" \
+		"$(sql "$name.reel" 'select op, bytes = posix_bytes from v_mpiio')" \
 		"$(printf 'read\t1\nwrite\t1')"
 	is "$name: nothing is counted twice" \
 		"$(sql "$name.reel" "select sum(read_bytes), sum(write_bytes) from v_process")" \

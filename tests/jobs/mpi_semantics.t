@@ -85,7 +85,7 @@ nonblocking() {
 			where c.name = 'mpi_completed' and e.start_ns + e.dur_ns < m.last")" '0 0'
 	is "$name: messages are counted" "$(noted $name)" "mpi_messages	32"
 	check "$name: and the report has them" \
-		'"$IOREEL" report '$name'.reel | grep "^order: 32 point-to-point "'
+		'"$IOREEL" report '$name'.reel | grep "^MPI: 32 point-to-point "'
 }
 
 # worlds NAME RANKS...: worlds are distinguished, with the calls of their ranks.

@@ -203,4 +203,19 @@ next_call(uint32_t stream, const struct reel_event *ev)
 				 .end_ns = ev->start_ns + ev->dur_ns};
 }
 
+/* Is there a wait of the call @call of @stream for the call @of of @on? */
+__attribute__((unused)) static bool waits(uint32_t stream, uint32_t call,
+					  uint32_t on, uint32_t of)
+{
+	for (size_t i = 0; i < annotations.n; i++) {
+		const struct annotation *a = &annotations.list[i];
+
+		if (a->kind == ANNOTATION_WAIT && a->stream == stream &&
+		    a->call == call && a->wait.stream == on &&
+		    a->wait.calls == of + 1)
+			return true;
+	}
+	return false;
+}
+
 #endif

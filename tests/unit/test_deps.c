@@ -81,20 +81,6 @@ static uint32_t play(uint32_t stream, struct reel_event ev)
 	return call.index;
 }
 
-/* Does the call @call of @stream wait for the call @of of @on? */
-static bool waits(uint32_t stream, uint32_t call, uint32_t on, uint32_t of)
-{
-	for (size_t i = 0; i < annotations.n; i++) {
-		const struct annotation *a = &annotations.list[i];
-
-		if (a->kind == ANNOTATION_WAIT && a->stream == stream &&
-		    a->call == call && a->wait.stream == on &&
-		    a->wait.calls == of + 1)
-			return true;
-	}
-	return false;
-}
-
 static uint32_t all_waits(void)
 {
 	uint32_t n = 0;

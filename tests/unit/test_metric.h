@@ -65,10 +65,11 @@ static void job_begin(struct job *j)
 	memset(j, 0, sizeof(*j));
 	j->st.path = (char *)"test";
 	sqlite3_open(":memory:", &j->st.db);
-	job_sql(j, store_sql);
 	reel_vtab_register(j->st.db);
+	job_sql(j, store_sql);
 	/* in place of the virtual tables */
-	job_sql(j, "CREATE TABLE file (file_id INTEGER PRIMARY KEY, path, "
+	job_sql(j, "DROP TABLE file; DROP TABLE span; CREATE TABLE file "
+		   "(file_id INTEGER PRIMARY KEY, path, "
 		   "kind, class, size_bytes); CREATE TABLE span (span_id "
 		   "INTEGER PRIMARY KEY, thread_id, parent_id, kind, name, "
 		   "detail, start_ns, dur_ns, closed)");

@@ -56,9 +56,9 @@ static void mappings(void)
 	is(job_int(&j, "SELECT read_bytes FROM v_mapped"), 8192, "bytes read");
 	is(job_int(&j, "SELECT write_bytes FROM v_mapped"), 8192,
 	   "bytes written");
-	is(job_int(&j, "SELECT untold_bytes FROM v_mapped"), 57000,
+	is(job_int(&j, "SELECT unknown_bytes FROM v_mapped"), 57000,
 	   "unknown: a live mapping, and one of a killed process");
-	is(job_int(&j, "SELECT unordered_bytes FROM v_mapped"), 12288,
+	is(job_int(&j, "SELECT untimed_bytes FROM v_mapped"), 12288,
 	   "without time and order");
 	is(job_int(&j, "SELECT read_bytes FROM v_file"), 8192,
 	   "the bytes count for the file, too");

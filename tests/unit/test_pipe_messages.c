@@ -66,19 +66,6 @@ static const struct annotation *find(enum annotation_kind kind, uint32_t stream,
 	return NULL;
 }
 
-static bool waits(uint32_t stream, uint32_t call, uint32_t on, uint32_t of)
-{
-	for (size_t i = 0; i < annotations.n; i++) {
-		const struct annotation *a = &annotations.list[i];
-
-		if (a->kind == ANNOTATION_WAIT && a->stream == stream &&
-		    a->call == call && a->wait.stream == on &&
-		    a->wait.calls == of + 1)
-			return true;
-	}
-	return false;
-}
-
 static void test_messages(void)
 {
 	uint32_t w0, w1, r0, r1, r2;

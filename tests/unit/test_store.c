@@ -108,12 +108,12 @@ static void test_refusals(void)
 	sqlite3_exec(db, "PRAGMA user_version = 9", NULL, NULL, NULL);
 	sqlite3_close(db);
 	expect_error(reel_store_open(&st, "a.db", &err), &err, REEL_E_VERSION,
-		     "it has version 9, this program reads 3");
+		     "it has version 9, this program reads 4");
 	sqlite3_open("a.db", &db);
 	sqlite3_exec(db, "PRAGMA user_version = 1", NULL, NULL, NULL);
 	sqlite3_close(db);
 	expect_error(reel_store_open(&st, "a.db", &err), &err, REEL_E_VERSION,
-		     "it has version 1, this program reads 3 (load its trace "
+		     "it has version 1, this program reads 4 (load its trace "
 		     "again)");
 	write_file("empty", "");
 	ok(!reel_store_create(&st, "empty", &err), "an empty file may go %s",
@@ -242,7 +242,7 @@ static void test_events(void)
 
 	reel_store_create(&st, "e.db", &err);
 	for (int i = 0; reel_metrics[i]; i++)
-		reel_schema_tables(st->db, reel_metrics[i]->schema);
+		reel_schema_create(st->db, reel_metrics[i]->schema);
 	make_events(st, 15, 20);
 	ok(!reel_store_finish(st, &err), "a store with events %s", err.text);
 	reel_store_close(st);
@@ -318,7 +318,7 @@ static void test_extreme_times(void)
 
 	reel_store_create(&st, "far.db", &err);
 	for (int i = 0; reel_metrics[i]; i++)
-		reel_schema_tables(st->db, reel_metrics[i]->schema);
+		reel_schema_create(st->db, reel_metrics[i]->schema);
 	make_events(st, -5, INT64_MAX);
 	reel_store_finish(st, &err);
 	reel_store_close(st);
