@@ -27,6 +27,7 @@
 #include "analyzer/compare/likeness.h"
 #include "analyzer/load/load.h"
 #include "analyzer/report/report.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 #include "cmd/record_summary.h"
 #include "cmd/replay_summary.h"
