@@ -7,6 +7,7 @@
 
 extern const struct reel_command cmd_record;
 extern const struct reel_command cmd_load;
+extern const struct reel_command cmd_import;
 extern const struct reel_command cmd_report;
 extern const struct reel_command cmd_sql;
 extern const struct reel_command cmd_export;

@@ -23,6 +23,7 @@
 
 #include "analyzer/compare/likeness.h"
 #include "analyzer/report/report.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 
 #define NAME_COLUMNS 14

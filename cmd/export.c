@@ -20,6 +20,7 @@
 #include "lib/terminal.h"
 
 #include "analyzer/export/exporter.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 
 /* Viewers hold all events of Chrome's format in memory. */

@@ -7,7 +7,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/verbs.h"
-#include "replay/engine/comm_mpi.h"
+#include "replay/comm/comm_mpi.h"
 
 static const struct reel_command *const commands[] = {&cmd_mpi_replay};
 

@@ -15,7 +15,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/replay_summary.h"
-#include "replay/engine/comm_mpi.h"
+#include "replay/comm/comm_mpi.h"
 #include "replay/engine/engine.h"
 #include "replay/engine/fileset.h"
 #include "replay/engine/interrupt.h"

@@ -206,7 +206,7 @@ static void print_launcher(FILE *f, const struct record_summary *s)
 
 static const struct {
 	enum reel_counter counter;
-	const char *what;
+	const char *words;
 } losses[] = {
 	{REEL_LOST_DISK, "the disk refused"},
 	{REEL_LOST_SIGNAL, "in signal handlers"},
@@ -235,7 +235,7 @@ static void print_losses(FILE *f, const struct record_summary *s)
 		if (!one)
 			continue;
 		fprintf(f, "%s%s %s", between, reel_num_count(n, (int64_t)one),
-			losses[i].what);
+			losses[i].words);
 		between = ", ";
 	}
 	if (sum)
@@ -265,7 +265,7 @@ static void print_losses(FILE *f, const struct record_summary *s)
 
 static const struct {
 	enum reel_counter counter;
-	const char *what;
+	const char *words;
 } unseen[] = {
 	{REEL_UNTRACED_STATIC, "statically linked"},
 	{REEL_UNTRACED_SETUID, "with other rights"},
@@ -296,7 +296,7 @@ static void print_untraced(FILE *f, const struct record_summary *s)
 		if (one <= 0)
 			continue;
 		fprintf(f, "%s%s %s", between, reel_num_count(n, one),
-			unseen[i].what);
+			unseen[i].words);
 		between = ", ";
 	}
 	fputc(')', f);
@@ -321,7 +321,7 @@ static void print_no_record(FILE *f, char **argv)
 		return;
 	}
 	reel_terminal_name(f, base_of(argv[0]));
-	fputs(" touched no data file, or what it ran lost LD_PRELOAD (env -i, "
+	fputs(" touched no data file, or its programs lost LD_PRELOAD (env -i, "
 	      "sudo, ssh, a container); try: --all, or ioreel record inside "
 	      "it\n",
 	      f);
@@ -377,7 +377,7 @@ static void print_summary(char **argv, const struct reel_record_options *opt,
 	if (!fclose(f))
 		reel_terminal_lines(stderr, text);
 	free(text);
-	/* To be copied, and so in one piece. */
+	/* Not wrapped, so that the command can be copied. */
 	reel_terminal_word(&next, opt->dir);
 	fprintf(stderr, "ioreel: next: ioreel report %s\n",
 		reel_buf_text(&next));
@@ -588,15 +588,14 @@ const struct reel_command cmd_record = {
 	.usage = "[-o DIR] [options] [--] CMD [ARG ...]",
 	.examples = "ioreel record -- python3 train.py --epochs 2\n"
 		    "ioreel record -o run1.reel -x '*.log' -- ./train.sh\n",
-	.about =
-		"Runs CMD as it is, with every process and thread it starts, "
-		"and writes what they read and write to a trace directory. The "
-		"exit status is that of CMD; 128 + n when signal n ended it. "
-		"In GLOB, * matches / too; one without / is matched with the "
-		"base name; --include overrides --exclude and the rules that "
-		"leave out code. Recording adds 20 to 100 ns to a call, "
-		"below 2 % to a training job; the trace takes about 12 bytes "
-		"an event. In a source tree, after make: "
-		"export PATH=\"$PWD/build:$PATH\"",
+	.about = "Runs CMD as it is, with every process and thread it starts, "
+		 "and records their I/O in a trace directory. The "
+		 "exit status is that of CMD; 128 + n when signal n ended it. "
+		 "In GLOB, * matches / too; one without / is matched with the "
+		 "base name; --include overrides --exclude and the rules that "
+		 "leave out code. Recording adds 20 to 100 ns to a call, "
+		 "below 2 % to a training job; the trace takes about 12 bytes "
+		 "an event. In a source tree, after make: "
+		 "export PATH=\"$PWD/build:$PATH\"",
 	.run = run,
 };

@@ -27,6 +27,7 @@
 #include "analyzer/compare/likeness.h"
 #include "analyzer/load/load.h"
 #include "analyzer/report/report.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 #include "cmd/record_summary.h"
 #include "cmd/replay_summary.h"
@@ -34,7 +35,7 @@
 #include "replay/engine/fileset.h"
 #include "replay/engine/interrupt.h"
 #include "replay/engine/player.h"
-#include "replay/engine/sandbox.h"
+#include "replay/sandbox/sandbox.h"
 #include "replay/engine/shared_state.h"
 #include "replay/model/plan.h"
 

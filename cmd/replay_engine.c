@@ -10,7 +10,7 @@
 #include "lib/error.h"
 
 #include "cmd/commands.h"
-#include "replay/engine/comm.h"
+#include "replay/comm/comm.h"
 #include "replay/engine/engine.h"
 
 static int run(int argc, char **argv)

@@ -17,6 +17,7 @@
 
 #include "analyzer/report/render.h"
 #include "analyzer/report/report.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 
 /* Rows of a section unless --top says otherwise. */

@@ -20,6 +20,7 @@
 #include "lib/store/store.h"
 
 #include "analyzer/export/rows.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 
 #define SCRIPT_MAX (64u << 20)

@@ -116,7 +116,7 @@ void reel_buf_fini(struct reel_buf *b)
 	*b = (struct reel_buf)REEL_BUF_INIT;
 }
 
-int reel_buf_read_file(struct reel_buf *b, const char *path, size_t most,
+int reel_buf_read_file(struct reel_buf *b, const char *path, size_t max_bytes,
 		       struct reel_error *err)
 {
 	size_t before = b->len;
@@ -144,9 +144,10 @@ int reel_buf_read_file(struct reel_buf *b, const char *path, size_t most,
 		if (!n)
 			break;
 		b->len += (size_t)n;
-		if (b->len - before > most) {
+		if (b->len - before > max_bytes) {
 			reel_fail(err, REEL_E_FORMAT,
-				  "'%s' is longer than %zu bytes", path, most);
+				  "'%s' is longer than %zu bytes", path,
+				  max_bytes);
 			goto out;
 		}
 	}

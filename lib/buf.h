@@ -33,10 +33,10 @@ void reel_buf_reset(struct reel_buf *b); /* length 0, memory kept */
 void reel_buf_fini(struct reel_buf *b);
 
 /*
- * Append the whole file @path, at most @most bytes. 0, or -1 with @err filled
+ * Append the whole file @path, at most @max_bytes. 0, or -1 with @err filled
  * (REEL_E_IO; REEL_E_FORMAT when it is longer).
  */
-int reel_buf_read_file(struct reel_buf *b, const char *path, size_t most,
+int reel_buf_read_file(struct reel_buf *b, const char *path, size_t max_bytes,
 		       struct reel_error *err);
 
 /*

@@ -59,13 +59,14 @@ int reel_terminal_line(FILE *f)
 	return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
 }
 
-int reel_terminal_words(FILE *f, const char *text, int most, int indent, int at)
+int reel_terminal_words(FILE *f, const char *text, int columns_max, int indent,
+			int at)
 {
 	int line = reel_terminal_line(f);
 	size_t blanks = 0;
 
-	if (most > line)
-		most = line;
+	if (columns_max > line)
+		columns_max = line;
 	while (*text) {
 		size_t len = strcspn(text, " ");
 		char word[512];
@@ -73,7 +74,7 @@ int reel_terminal_words(FILE *f, const char *text, int most, int indent, int at)
 
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
 		columns = reel_text_columns(word);
-		if (blanks && columns > most - at - (int)blanks) {
+		if (blanks && columns > columns_max - at - (int)blanks) {
 			fprintf(f, "\n%*s", indent, "");
 			at = indent;
 		} else {

@@ -23,12 +23,12 @@ int reel_terminal_columns(int fd);
 int reel_terminal_line(FILE *f);
 
 /*
- * Print the words of @text on @f in lines of at most @most columns, or of the
- * terminal's width. Lines after the first are indented by @indent; the first is
- * already @at columns wide. A word is never split; with INT_MAX a line in a
- * file has no limit. Returns the columns of the last line.
+ * Print the words of @text on @f in lines of at most @columns_max columns, or
+ * of the terminal's width. Lines after the first are indented by @indent; the
+ * first is already @at columns wide. A word is never split; with INT_MAX a line
+ * in a file has no limit. Returns the columns of the last line.
  */
-int reel_terminal_words(FILE *f, const char *text, int most, int indent,
+int reel_terminal_words(FILE *f, const char *text, int columns_max, int indent,
 			int at);
 
 /* Print the lines of @text on @f; a terminal wraps them with an indent. */

@@ -104,7 +104,7 @@ static uint32_t launcher_rank(char **env)
 	if (shim_env(env, "TORCHELASTIC_RUN_ID") ||
 	    shim_env(env, "MASTER_PORT"))
 		value = shim_env(env, "RANK");
-	/* A batch script has a SLURM_PROCID, but is not a task of a step. */
+	/* A batch script has a SLURM_PROCID, but it is not a task of a step. */
 	for (size_t i = 0; !value && i < REEL_LAUNCHERS; i++) {
 		const struct reel_launcher *l = &reel_launchers[i];
 

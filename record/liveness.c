@@ -167,7 +167,7 @@ void record_alive_fini(struct record_alive *a)
 }
 
 static bool proc_file_has(uint32_t pid, const char *file, size_t most,
-			  const char *what, size_t n)
+			  const char *text, size_t n)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char path[64];
@@ -175,7 +175,7 @@ static bool proc_file_has(uint32_t pid, const char *file, size_t most,
 
 	snprintf(path, sizeof(path), "/proc/%u/%s", pid, file);
 	found = !reel_buf_read_file(&b, path, most, NULL) && b.len &&
-		memmem(b.data, b.len, what, n);
+		memmem(b.data, b.len, text, n);
 	reel_buf_fini(&b);
 	return found;
 }

@@ -101,8 +101,8 @@ struct reel_record_result {
  * options {all, include, exclude, hooks}, path_root, launchers (or absent),
  * versions {ioreel, trace}. Added after it: end_real_ns, wall_ns, exit_status
  * (null after a signal), exit_signal (null without one), processor {job_ns,
- * others_ns, stolen_ns} (absent without /proc/stat; others includes other ranks),
- * processes, running, lost {reason: count}, code {opens, calls, read_bytes,
+ * others_ns, stolen_ns} (absent without /proc/stat; others includes other
+ * ranks), processes, running, lost {reason: count}, code {opens, calls, read_bytes,
  * write_bytes}, hooks {name: state}. If a launcher started several ranks: ranks
  * [{rank, host, command, environment ..., exit_status, exit_signal, wall_ns,
  * processor}]; each rank writes its entry to job.RANK.json, and the last one

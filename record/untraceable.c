@@ -32,10 +32,10 @@ static char reason[PATH_MAX + 128];
 static enum reel_counter counter;
 
 static const char *set_why(const char *path, enum reel_counter which,
-			   const char *what)
+			   const char *text)
 {
 	counter = which;
-	snprintf(reason, sizeof(reason), "'%s' %s", path, what);
+	snprintf(reason, sizeof(reason), "'%s' %s", path, text);
 	return reason;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the trace does not hold, though nothing was lost: programs that could
- * not be seen, and calls that were only counted once a budget was spent. Rows
- * of the table loss whose unit is not "events".
+ * Coverage gaps: programs that could not be traced, and calls that were only
+ * counted after a budget was spent. Rows of table loss whose unit is not
+ * "events": no event was lost.
  */
 #include <math.h>
 
@@ -11,17 +11,8 @@
 
 #include "analyzer/load/internal.h"
 
-static int put(struct reel_insert *out, const char *reason, const char *unit,
-	       uint64_t count, struct reel_error *err)
-{
-	reel_insert_text(out, reason);
-	reel_insert_text(out, unit);
-	reel_insert_int(out, count > INT64_MAX ? INT64_MAX : (int64_t)count);
-	return reel_insert_done(out, err);
-}
-
-/* A counter of the whole job. Failed starts are taken back: never below 0. */
-static uint64_t sum(const struct load *l, unsigned int counter)
+/* A counter of the whole job, never below 0: failed starts are subtracted. */
+static uint64_t sum_counter(const struct load *l, unsigned int counter)
 {
 	uint64_t n = reel_trace_counts(l->tr)->counter[counter];
 
@@ -31,8 +22,8 @@ static uint64_t sum(const struct load *l, unsigned int counter)
 }
 
 /*
- * About how many files were opened: to some 2 %. Source: Flajolet and others,
- * HyperLogLog, 2007.
+ * An estimate of the number of opened files, with an error of about 2 %.
+ * Source: Flajolet and others, HyperLogLog, 2007.
  */
 static uint64_t files_seen(const struct reel_counts *c)
 {
@@ -53,30 +44,31 @@ static uint64_t files_seen(const struct reel_counts *c)
 int load_gaps(struct load *l, int64_t start_real_ns, struct reel_error *err)
 {
 	uint64_t full = reel_trace_counts(l->tr)->full_real_ns, n;
-	struct reel_insert out;
-	int rc = reel_insert_open(
-		&out, l->st, "INSERT INTO loss VALUES (NULL, ?, ?, ?)", err);
+	int rc = 0;
 
 	for (unsigned int c = REEL_UNTRACED_STATIC;
 	     !rc && c <= REEL_UNTRACED_NAMESPACE; c++) {
-		n = sum(l, c);
+		n = sum_counter(l, c);
 		if (n)
-			rc = put(&out, reel_counter_name(c), "processes", n,
-				 err);
+			rc = reel_writer_loss(l->writer, 0,
+					      reel_counter_name(c), "processes",
+					      n, err);
 	}
 	n = 0;
 	for (int i = 0; i < reel_trace_processes(l->tr); i++)
 		n += reel_trace_process(l->tr, i)->head.counted_ticks != 0;
 	if (!rc && n)
-		rc = put(&out, "counted", "processes", n, err);
+		rc = reel_writer_loss(l->writer, 0, "counted", "processes", n,
+				      err);
 	n = n ? files_seen(reel_trace_counts(l->tr)) : 0;
 	if (!rc && n)
-		rc = put(&out, "counted_files", "files", n, err);
+		rc = reel_writer_loss(l->writer, 0, "counted_files", "files", n,
+				      err);
 	if (!rc && full)
-		rc = put(&out, "counted_after", "ns",
-			 full > (uint64_t)start_real_ns
-				 ? full - (uint64_t)start_real_ns
-				 : 0,
-			 err);
-	return reel_insert_close(&out, rc);
+		rc = reel_writer_loss(l->writer, 0, "counted_after", "ns",
+				      full > (uint64_t)start_real_ns
+					      ? full - (uint64_t)start_real_ns
+					      : 0,
+				      err);
+	return rc;
 }

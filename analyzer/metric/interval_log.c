@@ -42,9 +42,9 @@ static int log_interval(void *ctx, const struct reel_interval *iv,
 
 void reel_interval_stream_begin(struct reel_interval_stream *s,
 				struct reel_spill_log *log, uint32_t id,
-				uint32_t most)
+				uint32_t limit)
 {
-	s->u.most = most;
+	s->u.limit = limit;
 	s->u.emit = log_interval;
 	s->u.ctx = s;
 	s->u.keep_late = true;

@@ -23,13 +23,13 @@ struct reel_interval_stream {
 };
 
 /*
- * Begin the stream @id of @log, which it borrows. When it holds @most
+ * Begin the stream @id of @log, which it borrows. When it holds @limit
  * intervals, the lower half goes to the log; later intervals below them are
  * kept in memory, so nothing is lost.
  */
 void reel_interval_stream_begin(struct reel_interval_stream *s,
 				struct reel_spill_log *log, uint32_t id,
-				uint32_t most);
+				uint32_t limit);
 static inline int reel_interval_stream_add(struct reel_interval_stream *s,
 					   const struct reel_interval *iv,
 					   struct reel_error *err)

@@ -109,13 +109,13 @@ static int make_room(struct reel_union *u, struct reel_error *err)
 {
 	uint32_t room;
 
-	if (u->n >= u->most)
+	if (u->n >= u->limit)
 		return collapse(u, u->n / 2, err);
 	if (u->n < u->room)
 		return 0;
 	room = u->room ? u->room * 2 : FIRST_ROOM;
-	if (room > u->most || room < u->room)
-		room = u->most;
+	if (room > u->limit || room < u->room)
+		room = u->limit;
 	if (reel_grow(&u->iv, room, sizeof(*u->iv), err))
 		return -1;
 	u->room = room;

@@ -27,7 +27,7 @@ struct reel_gap {
 };
 
 /*
- * Zeroed, with `most` set, is an empty union. An addition may begin below the
+ * Zeroed, with `limit` set, is an empty union. An addition may begin below the
  * floor, the end of the collapsed part. This part of it is cut off, and
  * counted; with keep_late it is kept apart, outside of the measure; with
  * keep_gaps it is measured exactly by the remembered gaps, except in the piece
@@ -39,7 +39,7 @@ struct reel_gap {
 struct reel_union {
 	struct reel_interval *iv; /* disjoint, not touching, in order */
 	uint32_t n, room;
-	uint32_t most;	  /* collapse the lower half at this many; >= 2 */
+	uint32_t limit;	  /* collapse the lower half at this many; >= 2 */
 	int64_t past_ns;  /* length of the collapsed part */
 	int64_t floor_ns; /* end of the collapsed part; 0: none */
 	uint64_t clipped; /* additions of which a part is missing */
@@ -55,7 +55,7 @@ struct reel_union {
 	void *ctx;
 };
 
-#define REEL_UNION_ALL UINT32_MAX /* `most` of a union that keeps all */
+#define REEL_UNION_ALL UINT32_MAX /* `limit` of a union that keeps all */
 
 /* The general case of reel_union_add(). */
 int reel_union_insert(struct reel_union *u, const struct reel_interval *in,

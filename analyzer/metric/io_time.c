@@ -44,7 +44,7 @@ static int io_time_init(void *state, struct reel_error *err)
 	int i;
 
 	for (i = 0; i < SETS; i++) {
-		t->set[i].u.most = HELD;
+		t->set[i].u.limit = HELD;
 		t->set[i].u.keep_gaps = true;
 		t->set[i].first_ns = INT64_MAX;
 	}

@@ -48,8 +48,8 @@ void overlap_share_out(struct overlap_rank *r, uint32_t *at, int64_t from_ns,
 /* Compute r->fed: known steps without fetches and phases. */
 static int find_fed(struct overlap_rank *r, struct reel_error *err)
 {
-	struct reel_union known = {.most = REEL_UNION_ALL};
-	struct reel_union part = {.most = REEL_UNION_ALL};
+	struct reel_union known = {.limit = REEL_UNION_ALL};
+	struct reel_union part = {.limit = REEL_UNION_ALL};
 	int rc = 0;
 	uint32_t i;
 
@@ -94,8 +94,8 @@ static void mark_steps(struct overlap_rank *r,
 static int find_base(struct overlap_rank *r, const struct overlap_job *job,
 		     struct reel_error *err)
 {
-	struct reel_union declared = {.most = REEL_UNION_ALL};
-	struct reel_union nothing = {.most = REEL_UNION_ALL};
+	struct reel_union declared = {.limit = REEL_UNION_ALL};
+	struct reel_union nothing = {.limit = REEL_UNION_ALL};
 	int rc = overlap_add_spans(&declared, job, r->process,
 				   REEL_SPAN_COMPUTE, err);
 
@@ -117,8 +117,8 @@ static int find_between(struct reel_union *between,
 			const struct overlap_rank *r,
 			const struct overlap_job *job, struct reel_error *err)
 {
-	struct reel_union loop = {.most = REEL_UNION_ALL};
-	struct reel_union taken = {.most = REEL_UNION_ALL};
+	struct reel_union loop = {.limit = REEL_UNION_ALL};
+	struct reel_union taken = {.limit = REEL_UNION_ALL};
 	static const uint32_t kinds[] = {REEL_SPAN_STEP, REEL_SPAN_FETCH,
 					 REEL_SPAN_CHECKPOINT, REEL_SPAN_EVAL};
 	int rc = reel_union_add_time(&loop, r->loop_start_ns,
@@ -258,13 +258,13 @@ int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
 	uint32_t thread;
 	int more, rc = -1;
 
-	r->fed.most = r->base.most = REEL_UNION_ALL;
-	w.own.most = OVERLAP_HELD_MANY;
+	r->fed.limit = r->base.limit = REEL_UNION_ALL;
+	w.own.limit = OVERLAP_HELD_MANY;
 	w.own.emit = add_own_piece;
 	w.own.ctx = &w;
 	reel_interval_stream_begin(&r->computed, job->log, job->streams++,
 				   OVERLAP_HELD);
-	w.between.most = REEL_UNION_ALL;
+	w.between.limit = REEL_UNION_ALL;
 	if (find_fed(r, err) || find_base(r, job, err) ||
 	    find_between(&w.between, r, job, err) ||
 	    add_threads(&m, r, job, err))

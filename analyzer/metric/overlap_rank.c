@@ -189,7 +189,7 @@ static int measure_fetches(struct overlap_rank *r,
 			   const struct overlap_job *job,
 			   struct reel_error *err)
 {
-	struct reel_union summed = {.most = REEL_UNION_ALL};
+	struct reel_union summed = {.limit = REEL_UNION_ALL};
 	uint32_t n, i, k, at = 0, epoch_span = 0;
 	bool in_sum = false;
 	const struct overlap_span *fetch =
@@ -344,7 +344,7 @@ static int open_calls(struct sweep *w, const struct overlap_job *job,
 		const struct overlap_stream *s = process[i].stream;
 		struct member *m = &w->member[w->members];
 
-		m->busy.most = REEL_UNION_ALL;
+		m->busy.limit = REEL_UNION_ALL;
 		if (process[i].worker &&
 		    overlap_add_spans(&m->busy, job, i, REEL_SPAN_PREPROCESS,
 				      err))
@@ -389,7 +389,7 @@ static int measure_worker(struct overlap_rank *r,
 			  const struct overlap_process *p,
 			  const struct overlap_job *job, struct reel_error *err)
 {
-	struct reel_union busy = {.most = REEL_UNION_ALL};
+	struct reel_union busy = {.limit = REEL_UNION_ALL};
 	struct reel_interval alive = {0, 0, 0, 0};
 	uint32_t n, at;
 	int rc;
@@ -427,8 +427,8 @@ int overlap_rank_measure(struct overlap_rank *r, struct overlap_job *job,
 	struct sweep w = {.rank = r};
 	uint32_t i;
 
-	r->step_time.most = r->fetch.most = r->phase.most =
-		r->worker_time.most = REEL_UNION_ALL;
+	r->step_time.limit = r->fetch.limit = r->phase.limit =
+		r->worker_time.limit = REEL_UNION_ALL;
 	if (overlap_add_spans(&r->step_time, job, r->process, REEL_SPAN_STEP,
 			      err) ||
 	    overlap_add_spans(&r->fetch, job, r->process, REEL_SPAN_FETCH,

@@ -32,7 +32,7 @@ struct stream {
 struct reel_spill_log {
 	struct stream *stream;
 	uint32_t streams;
-	size_t held_bytes, most_bytes;
+	size_t held_bytes, limit_bytes;
 	int fd; /* -1: all is in memory */
 	int64_t file_bytes;
 };
@@ -53,7 +53,7 @@ int reel_spill_log_new(struct reel_spill_log **out, size_t memory_bytes,
 	if (!log)
 		return -1;
 	log->fd = -1;
-	log->most_bytes = memory_bytes;
+	log->limit_bytes = memory_bytes;
 	*out = log;
 	return 0;
 }
@@ -105,7 +105,7 @@ static struct chunk *new_chunk(struct reel_spill_log *log, struct stream *s,
 {
 	struct chunk *c;
 
-	if (full && log->held_bytes > log->most_bytes &&
+	if (full && log->held_bytes > log->limit_bytes &&
 	    spill_chunk(log, full, err))
 		return NULL;
 	if (reel_array_reach(&s->chunk, &s->room, s->chunks, sizeof(*c), err) ||

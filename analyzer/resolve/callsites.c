@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resolver's call sites: a process numbers its own and tells each whole
- * once; sites with the same frames are one in the job.
+ * The resolver's call sites: each process numbers its sites and records the
+ * frames of each once; sites with equal frames are one site of the job.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #include "analyzer/resolve/internal.h"
 
-#define NUMBERS_MAX (1 << 20) /* of a process; the shim gives fewer */
+#define NUMBERS_MAX (1 << 20) /* of a process; the shim uses fewer */
 
 static uint64_t hash_of(const char *s, size_t len)
 {

@@ -85,17 +85,17 @@ static int reserve_rows(struct reel_codec *k, uint32_t n)
 	return 0;
 }
 
-static int grow_buffer(uint8_t **p, size_t *room, size_t most)
+static int grow_buffer(uint8_t **p, size_t *room, size_t bytes)
 {
 	uint8_t *q;
 
-	if (most <= *room)
+	if (bytes <= *room)
 		return 0;
-	q = realloc(*p, most);
+	q = realloc(*p, bytes);
 	if (!q)
 		return -1;
 	*p = q;
-	*room = most;
+	*room = bytes;
 	return 0;
 }
 

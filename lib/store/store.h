@@ -52,15 +52,6 @@ int reel_store_open(struct reel_store **out, const char *path,
 		    struct reel_error *err);
 void reel_store_close(struct reel_store *st);
 
-/*
- * Open the RUN argument of a command: a store is opened; a trace directory is
- * loaded into a temporary store first (in memory when small), with a progress
- * line. REEL_E_FORMAT: "'notes.txt' is neither a trace nor a
- * store (a trace is a directory that ioreel record made)".
- */
-int reel_run_open(struct reel_store **out, const char *run,
-		  struct reel_error *err);
-
 /* Prepare @sql, static text. Gives *@out. 0, or -1 with @err. */
 int reel_store_prepare(struct reel_store *st, sqlite3_stmt **out,
 		       const char *sql, struct reel_error *err);

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "schemas/hash.h"
+
 #include "preload/core/symbols.h"
 #include "preload/core/types.h"
 
@@ -130,18 +132,18 @@ void shim_name_fold(struct shim_folded *f, const struct shim_event *ev,
 			      ? fold_digits(f->base, path + dir, n - dir)
 			      : fold_ending(f->base, path + dir, n - dir);
 out:
-	f->hash = 0xcbf29ce484222325ull;
+	f->hash = REEL_FNV_SEED;
 	if (*path != '/' && ev->call != MARK_DESC) {
 		if (ev->at != AT_FDCWD)
 			f->hash ^= (uint64_t)shim_fd(ev->at) << 32;
 		else
-			f->hash = shim_hash_bytes(f->hash, shim.cwd,
-						  strlen(shim.cwd));
-		f->hash = shim_hash_bytes(f->hash, "/", 1);
+			f->hash =
+				reel_fnv1a(f->hash, shim.cwd, strlen(shim.cwd));
+		f->hash = reel_fnv1a(f->hash, "/", 1);
 	}
-	f->hash = shim_hash_bytes(f->hash, path, dir);
-	f->whole = shim_hash_bytes(f->hash, path + dir, n - dir);
-	f->hash = shim_hash_bytes(f->hash, f->base, f->base_len);
+	f->hash = reel_fnv1a(f->hash, path, dir);
+	f->whole = reel_fnv1a(f->hash, path + dir, n - dir);
+	f->hash = reel_fnv1a(f->hash, f->base, f->base_len);
 	f->hash += !f->hash;
 }
 

@@ -15,14 +15,6 @@ struct shim_folded {
 	uint64_t whole; /* of the path */
 };
 
-/* FNV-1a, continued from @h. */
-static inline uint64_t shim_hash_bytes(uint64_t h, const char *s, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)s[i]) * 0x100000001b3ull;
-	return h;
-}
-
 /*
  * Fill @f with the shared name of @path, the path of @ev. The more names are
  * used, the shorter it is. Directories keep their names, because other names

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "schemas/hash.h"
+
 #include "preload/core/block_io.h"
 #include "preload/core/counted_name.h"
 #include "preload/core/interval.h"
@@ -266,7 +268,7 @@ static void count_call(const struct call *c)
 
 static uint64_t name_hash(const struct shim_event *ev)
 {
-	return ev->path ? shim_hash_bytes(1, ev->path, strlen(ev->path)) : 0;
+	return ev->path ? reel_fnv1a(1, ev->path, strlen(ev->path)) : 0;
 }
 
 /* The kind of the outermost span that explains the thread's calls. */

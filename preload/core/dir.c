@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "schemas/path_clean.h"
 #include "schemas/syscall.h"
 
 #include "preload/core/wrap.h"
@@ -32,47 +33,16 @@ static struct name names[NAMES];
 static uint32_t renames; /* of directories */
 static bool names_used;	 /* renames matter */
 
-/* Does the absolute path need no resolving: no "//" and no "/."? */
-static bool is_clean_path(const char *p)
-{
-	while (p) {
-		if (*++p == '/' || *p == '.')
-			return false;
-		p = strchr(p, '/');
-	}
-	return true;
-}
-
-/*
- * Resolve ".", ".." and "//" in the absolute path @p, as the reader does. A
- * last "/" stays: then a pattern for the content of a folder matches the folder
- * too.
+/* Resolve ".", ".." and "//" in the absolute path @p, as the reader does. A last
+ * "/" stays: then a pattern for the content of a folder matches the folder too.
  */
 static void clean_path(char *p)
 {
-	size_t in = 0, out = 0;
+	size_t len = strlen(p), out;
+	bool is_folder = len && p[len - 1] == '/';
 
-	while (p[in]) {
-		size_t start, n;
-
-		while (p[in] == '/')
-			in++;
-		start = in;
-		while (p[in] && p[in] != '/')
-			in++;
-		n = in - start;
-		if (!n || (n == 1 && p[start] == '.'))
-			continue;
-		if (n == 2 && p[start] == '.' && p[start + 1] == '.') {
-			while (out && p[--out] != '/')
-				;
-			continue;
-		}
-		p[out++] = '/';
-		memmove(p + out, p + start, n);
-		out += n;
-	}
-	if (!out || p[in - 1] == '/')
+	out = reel_path_clean(p, len);
+	if (is_folder && p[out - 1] != '/')
 		p[out++] = '/';
 	p[out] = '\0';
 }
@@ -171,13 +141,13 @@ const char *shim_dir_path(int at, const char *path, char out[REEL_PATH_BYTES])
 		if (!n)
 			return NULL;
 		out[n++] = '/';
-	} else if (is_clean_path(path)) {
+	} else if (reel_path_is_clean(path, len)) {
 		return path;
 	}
 	if (n + len >= REEL_PATH_BYTES)
 		return NULL;
 	memcpy(out + n, path, len + 1);
-	if (!is_clean_path(out))
+	if (!reel_path_is_clean(out, n + len))
 		clean_path(out);
 	return out;
 }

@@ -87,7 +87,7 @@ void shim_cwd_changed(void)
 		shim_count(REEL_LOST_LIMIT, 1);
 }
 
-/* The bytes of @path in front of its last part. */
+/* The length of the directory of @path, with the last "/". */
 static size_t dir_bytes(const char *path, size_t len)
 {
 	while (len && path[len - 1] != '/')
@@ -114,7 +114,7 @@ static __attribute__((noinline)) bool is_excluded(const char *path, size_t len,
 				       reading) == MATCH_CODE;
 }
 
-/* match_path(), after the trace's own directory and the user's patterns. */
+/* match_path(), after the trace directory and the user's patterns. */
 static enum match classify_path(const char *path, size_t len, size_t dir,
 				bool reading)
 {
@@ -132,7 +132,7 @@ bool shim_is_code(const char *path, size_t len, bool reading)
 	       MATCH_CODE;
 }
 
-/* is_filtered() for a path that the thread's previous path does not classify. */
+/* is_filtered() if the thread's previous path does not help. */
 static __attribute__((noinline)) bool is_filtered_slow(struct shim_event *ev,
 						       bool reading)
 {

@@ -204,7 +204,7 @@ static bool is_code_part(const char *p)
 
 /* Does a part of @path that begins at @from or later belong to code alone? By
  * bytes: a call of strchr() for each part costs more than the path. */
-static bool code_parts(const char *path, size_t from)
+static bool has_code_part(const char *path, size_t from)
 {
 	for (const char *p = path + from; *p; p++)
 		if (*p == '/' && is_code_part(p))
@@ -215,10 +215,10 @@ static bool code_parts(const char *path, size_t from)
 static bool is_in_code_dir(const char *path, size_t len)
 {
 	return (path[0] == '/' && is_installed(path, len)) ||
-	       code_parts(path, 0);
+	       has_code_part(path, 0);
 }
 
-/* @dir: the bytes of @path in front of its last part. */
+/* @dir: the bytes of @path before its last part. */
 static bool is_interpreter_file(const char *path, size_t len, size_t dir)
 {
 	const char *base = path + dir;

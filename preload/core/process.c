@@ -179,7 +179,7 @@ static void set_state(uint32_t state)
  * the last moment and the window stays, as after SIGKILL. Otherwise the window
  * is removed, and later events, of signal handlers, are counted as lost.
  */
-static void leave(enum reel_end end)
+static void end_log(enum reel_end end)
 {
 	struct shim_thread *own = shim_tls.thread;
 	bool alone;
@@ -203,7 +203,7 @@ static void leave(enum reel_end end)
 	wake_waiting();
 }
 
-static void finish(enum shim_ending how)
+static void finish_process(enum shim_ending how)
 {
 	int saved = errno;
 
@@ -211,25 +211,26 @@ static void finish(enum shim_ending how)
 		return;
 	shim_features_finish(how);
 	if (shim_process_has_log())
-		leave(how == SHIM_ENDING_EXIT ? REEL_END_EXIT : REEL_END_QUICK);
+		end_log(how == SHIM_ENDING_EXIT ? REEL_END_EXIT
+						: REEL_END_QUICK);
 	errno = saved;
 }
 
 void shim_finish(void)
 {
-	finish(SHIM_ENDING_QUICK);
+	finish_process(SHIM_ENDING_QUICK);
 }
 
 static void at_exit(void *unused)
 {
 	(void)unused;
-	finish(SHIM_ENDING_EXIT);
+	finish_process(SHIM_ENDING_EXIT);
 }
 
 static void at_quick_exit(void *unused)
 {
 	(void)unused;
-	finish(SHIM_ENDING_QUICK);
+	finish_process(SHIM_ENDING_QUICK);
 }
 
 /* The time and the thread of a fork() are for the head of the child. */

@@ -52,9 +52,9 @@ struct shim_event {
 /* --- slow paths: window.c, process.c, fdtable.c, record.c ----------------- */
 
 /*
- * This thread's state, marked busy, with room for @bytes more. For a failed
- * test of the fast path, whatever the reason. @start, of the event, is the base
- * of the times of a new thread. NULL: the event is lost and counted.
+ * This thread's state, marked busy, with room for @bytes more. Called when the
+ * test of the fast path failed, for any reason. @start, of the event, is the
+ * base of the times of a new thread. NULL: the event is lost and counted.
  */
 COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start);
 

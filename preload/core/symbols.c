@@ -154,9 +154,9 @@ COLD void shim_resolve(void *pointer, const char *name)
 void shim_resolve_all(void)
 {
 #define GET(fn) shim_resolve(&real.fn, #fn);
-#define CALL(id, NAME, layer, group, ret, fails, fn, ...) GET(fn)
+#define CALL(id, NAME, layer, group, traits, ret, fails, fn, ...) GET(fn)
 #define ALSO(NAME, ret, fails, fn, ...) GET(fn)
-#define BY_HAND(id, NAME, layer, group, ret, fn, params) GET(fn)
+#define BY_HAND(id, NAME, layer, group, traits, ret, fn, params) GET(fn)
 #define ALSO_BY_HAND(NAME, ret, fn, params) GET(fn)
 #define PART(...)
 #define MARK(...)

@@ -14,10 +14,11 @@
 #include "preload/core/types.h"
 
 struct shim_real {
-#define CALL(id, NAME, layer, group, ret, fails, fn, params, ...)              \
+#define CALL(id, NAME, layer, group, traits, ret, fails, fn, params, ...)      \
 	ret(*fn) params;
 #define ALSO(NAME, ret, fails, fn, params, ...) ret(*fn) params;
-#define BY_HAND(id, NAME, layer, group, ret, fn, params) ret(*fn) params;
+#define BY_HAND(id, NAME, layer, group, traits, ret, fn, params)               \
+	ret(*fn) params;
 #define ALSO_BY_HAND(NAME, ret, fn, params) ret(*fn) params;
 #define PART(...)
 #define MARK(...)

@@ -13,9 +13,9 @@
 
 /* The names of struct shim_real's first members, in their order. */
 static const char names[] =
-#define CALL(id, NAME, layer, group, ret, fails, fn, ...) #fn "\0"
+#define CALL(id, NAME, layer, group, traits, ret, fails, fn, ...) #fn "\0"
 #define ALSO(NAME, ret, fails, fn, ...) #fn "\0"
-#define BY_HAND(id, NAME, layer, group, ret, fn, params) #fn "\0"
+#define BY_HAND(id, NAME, layer, group, traits, ret, fn, params) #fn "\0"
 #define ALSO_BY_HAND(NAME, ret, fn, params) #fn "\0"
 #define PART(...)
 #define MARK(...)

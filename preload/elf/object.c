@@ -10,7 +10,7 @@
 #define PAGE ((uintptr_t)4096)
 
 /* Some loaders relocate these pointers of the dynamic section in place. */
-static uintptr_t address(const struct shim_object *o, uintptr_t p)
+static uintptr_t absolute_address(const struct shim_object *o, uintptr_t p)
 {
 	return p < o->base ? p + o->base : p;
 }
@@ -20,7 +20,7 @@ static void read_dynamic(struct shim_object *o, const ElfW(Dyn) * d)
 	uintptr_t jump = 0, rela = 0;
 
 	for (; d->d_tag != DT_NULL; d++) {
-		uintptr_t p = address(o, (uintptr_t)d->d_un.d_ptr);
+		uintptr_t p = absolute_address(o, (uintptr_t)d->d_un.d_ptr);
 
 		if (d->d_tag == DT_STRTAB)
 			o->strings = (const char *)p;
@@ -44,8 +44,8 @@ static void read_dynamic(struct shim_object *o, const ElfW(Dyn) * d)
 }
 
 /* The protection of the pages that hold the symbols; 0: unknown. */
-static long protection(const struct shim_object *o,
-		       const struct dl_phdr_info *info)
+static long symbol_protection(const struct shim_object *o,
+			      const struct dl_phdr_info *info)
 {
 	uintptr_t want = (uintptr_t)o->symbol;
 
@@ -87,7 +87,7 @@ void shim_object_read(struct shim_object *o, const struct dl_phdr_info *info)
 	}
 	if (dynamic)
 		read_dynamic(o, dynamic);
-	o->symbol_prot = protection(o, info);
+	o->symbol_prot = symbol_protection(o, info);
 }
 
 void shim_object_of_map(struct shim_object *o, const struct link_map *map)
@@ -116,8 +116,8 @@ bool shim_object_imports(const struct shim_object *o, const char *name)
 		named_in(o, o->rela, o->relas, name));
 }
 
-static bool defines(const struct shim_object *o, const ElfW(Sym) * s,
-		    const char *name)
+static bool defines_symbol(const struct shim_object *o, const ElfW(Sym) * s,
+			   const char *name)
 {
 	return s->st_shndx != SHN_UNDEF && s->st_value &&
 	       !strcmp(o->strings + s->st_name, name);
@@ -135,7 +135,7 @@ static const ElfW(Sym) *
 	}
 	for (uint32_t i = t[0] ? t[2 + h % t[0]] : 0; i && i < t[1];
 	     i = chain[i])
-		if (defines(o, &o->symbol[i], name))
+		if (defines_symbol(o, &o->symbol[i], name))
 			return &o->symbol[i];
 	return NULL;
 }
@@ -160,7 +160,7 @@ const ElfW(Sym) *
 		return NULL;
 	for (i = bucket[h % t[0]]; i >= t[1] && i; i++) {
 		if ((chain[i - t[1]] | 1) == (h | 1) &&
-		    defines(o, &o->symbol[i], name))
+		    defines_symbol(o, &o->symbol[i], name))
 			return &o->symbol[i];
 		if (chain[i - t[1]] & 1)
 			break;

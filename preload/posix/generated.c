@@ -258,7 +258,8 @@ PLACE(lseek64, "data.2");
 PLACE(fstat, "data.2");
 PLACE(fstat64, "data.2");
 
-#define CALL(id, NAME, layer, group, ret, fails, fn, params, args, fd_, ...)   \
+#define CALL(id, NAME, layer, group, traits, ret, fails, fn, params, args,     \
+	     fd_, ...)                                                         \
 	WRAP(id, ret, fails, fn, params, args, fd_, __VA_ARGS__)
 #define ALSO(NAME, ret, fails, fn, params, args, fd_, ...)                     \
 	WRAP(CALL_##NAME, ret, fails, fn, params, args, fd_, __VA_ARGS__)

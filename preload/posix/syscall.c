@@ -190,7 +190,7 @@ static long make_call(long number, const long a[6])
 	return r;
 }
 
-static void *pointer(long address)
+static void *to_pointer(long address)
 {
 	return (void *)address;
 }
@@ -203,13 +203,13 @@ static void fill_event(struct shim_event *ev, const struct row *row,
 	if (row->at)
 		ev->at = (int)a[row->at - 1];
 	if (row->path)
-		ev->path = pointer(a[row->path - 1]);
+		ev->path = to_pointer(a[row->path - 1]);
 	if (row->at2)
 		ev->at2 = (int)a[row->at2 - 1];
 	if (row->path2)
-		ev->path2 = pointer(a[row->path2 - 1]);
+		ev->path2 = to_pointer(a[row->path2 - 1]);
 	if (row->text)
-		ev->text = pointer(a[row->text - 1]);
+		ev->text = to_pointer(a[row->text - 1]);
 	if (row->size)
 		ev->size = a[row->size - 1];
 	if (row->offset)
@@ -219,7 +219,7 @@ static void fill_event(struct shim_event *ev, const struct row *row,
 	if (row->arg2)
 		ev->arg2 = a[row->arg2 - 1];
 	if (row->st)
-		ev->st = pointer(a[row->st - 1]);
+		ev->st = to_pointer(a[row->st - 1]);
 }
 
 static void fill_open(struct shim_event *ev, long number, const long *a, int fd)
@@ -230,7 +230,7 @@ static void fill_open(struct shim_event *ev, long number, const long *a, int fd)
 		ev->arg2 = NONE;
 #ifdef SYS_openat2
 	if (number == SYS_openat2) {
-		const uint64_t *how = pointer(a[2]); /* flags, mode */
+		const uint64_t *how = to_pointer(a[2]); /* flags, mode */
 
 		ev->arg = fd >= 0 ? (int64_t)how[0] : NONE;
 		ev->arg2 = NONE;
@@ -250,14 +250,14 @@ static void record_copy(const struct shim_event *ev, long number,
 
 	c.to = shim_fd(c.to_fd);
 	if (number == SYS_sendfile) {
-		c.from_off = pointer(a[2]);
+		c.from_off = to_pointer(a[2]);
 		c.len = (size_t)a[3];
 	} else if (number == SYS_tee) {
 		c.len = (size_t)a[2];
 		c.flags = (int)a[3];
 	} else {
-		c.from_off = pointer(a[1]);
-		c.to_off = pointer(a[3]);
+		c.from_off = to_pointer(a[1]);
+		c.to_off = to_pointer(a[3]);
 		c.len = (size_t)a[4];
 		c.flags = (int)a[5];
 	}
@@ -275,7 +275,7 @@ static void record_plain(struct shim_event *ev, const struct row *row,
 		return;
 	}
 	if (row->iov && !err)
-		ev->size = shim_iov_bytes(pointer(a[row->iov - 1]),
+		ev->size = shim_iov_bytes(to_pointer(a[row->iov - 1]),
 					  (int)a[row->iov]);
 	if (shim_is_desc(ev->desc))
 		shim_record_full(ev, start, end, r, err);
@@ -318,8 +318,8 @@ static void record_call(struct shim_event *ev, long number, const long a[6],
 		record_copy(ev, number, a, start, end, r);
 		break;
 	case MEMFD:
-		shim_record_memfd(pointer(a[0]), (unsigned int)a[1], start, end,
-				  (int)r);
+		shim_record_memfd(to_pointer(a[0]), (unsigned int)a[1], start,
+				  end, (int)r);
 		break;
 	case CHDIR:
 		shim_record_chdir(ev, row->fd ? (int)a[0] : NOFD, start, end,
@@ -337,7 +337,7 @@ static void *raw_mmap(void *addr, size_t len, int prot, int flags, int fd,
 {
 	const long a[6] = {(long)addr, (long)len, prot, flags, fd, off};
 
-	return pointer(make_call(SYS_mmap, a));
+	return to_pointer(make_call(SYS_mmap, a));
 }
 
 static int raw_munmap(void *addr, size_t len)
@@ -355,7 +355,7 @@ static void *raw_mremap(void *addr, size_t len, size_t to_len, int flags, ...)
 	va_start(ap, flags);
 	a[4] = (long)va_arg(ap, void *);
 	va_end(ap);
-	return pointer(make_call(SYS_mremap, a));
+	return to_pointer(make_call(SYS_mremap, a));
 }
 
 static int raw_msync(void *addr, size_t len, int flags)
@@ -379,7 +379,7 @@ static int raw_madvise(void *addr, size_t len, int advice)
  */
 static long make_map_call(long number, const long a[6])
 {
-	void *addr = pointer(a[0]);
+	void *addr = to_pointer(a[0]);
 	size_t len = (size_t)a[1];
 
 	if (memcmp(libc_mmap, (const void *)real.mmap, sizeof(libc_mmap)))
@@ -392,7 +392,7 @@ static long make_map_call(long number, const long a[6])
 		return shim_munmap(raw_munmap, addr, len);
 	case SYS_mremap:
 		return (long)shim_mremap(raw_mremap, addr, len, (size_t)a[2],
-					 (int)a[3], pointer(a[4]));
+					 (int)a[3], to_pointer(a[4]));
 	case SYS_msync:
 		return shim_msync(raw_msync, addr, len, (int)a[2]);
 	default:
@@ -422,7 +422,7 @@ static long make_seccomp_call(long number, const long a[6])
 	long r;
 
 	if (sets)
-		noted = shim_seccomp_begin(strict ? NULL : pointer(a[2]));
+		noted = shim_seccomp_begin(strict ? NULL : to_pointer(a[2]));
 	r = make_call(number, a);
 	shim_seccomp_end(noted, r < 0);
 	return r;

@@ -66,7 +66,7 @@ static FILE *open_silently(int fd, const struct call_spec *s)
 
 	if (!libc_fdopen)
 		*(void **)&libc_fdopen = libc_symbol("fdopen");
-	return libc_fdopen ? libc_fdopen(fd, plan_writes(s->r) ? "w" : "r")
+	return libc_fdopen ? libc_fdopen(fd, plan_is_write(s->r) ? "w" : "r")
 			   : NULL;
 }
 
@@ -503,6 +503,6 @@ bool call_stdio_keeps(const struct call_spec *s)
 {
 	FILE *f = s->slot ? s->slot->file : NULL;
 
-	return f && plan_writes(s->r) && !__flbf(f) &&
+	return f && plan_is_write(s->r) && !__flbf(f) &&
 	       s->size < (int64_t)(__fbufsize(f) - __fpending(f));
 }

@@ -24,7 +24,7 @@
 #include "replay/engine/beneath.h"
 #include "replay/engine/buffers.h"
 #include "replay/engine/call_stdio.h"
-#include "replay/engine/comm.h"
+#include "replay/comm/comm.h"
 #include "replay/engine/fdtable.h"
 #include "schemas/syscall.h"
 

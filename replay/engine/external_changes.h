@@ -11,7 +11,7 @@
 /* Prefix of entries that stand in for those that the job never used. */
 #define STAND_IN ".stand-in."
 
-/* Make the changes of PLAN_F_OUTSIDE, before the call @s. */
+/* Make the changes of PLAN_F_EXTERNAL, before the call @s. */
 void external_changes_apply(struct player *p, const struct call_spec *s);
 
 /* PLAN_F_NAMED: give @fd, a new O_TMPFILE, the name that it got later. */

@@ -319,7 +319,7 @@ static void provide_object(struct player *p, const struct call_spec *s,
 	case PLAN_OBJECT_PIPE_WRITE:
 		place_copy(q, fd, pipe + 1, object);
 		break;
-	case PLAN_OBJECT_ENDED:
+	case PLAN_OBJECT_EOF:
 		place_fd(q, fd, ended_pipe(p, s), PLAN_NONE);
 		break;
 	case PLAN_OBJECT_EMPTY:

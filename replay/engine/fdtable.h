@@ -79,7 +79,7 @@ void fdtable_inherited(struct player_process *p);
 
 /*
  * Assign @object to the job's @fd, a descriptor of @s. A pipe that is read once
- * (PLAN_OBJECT_ENDED) is filled with the bytes that @s reads.
+ * (PLAN_OBJECT_EOF) is filled with the bytes that @s reads.
  */
 void fdtable_provide(struct player *p, const struct call_spec *s, int32_t fd,
 		     uint32_t object);

@@ -26,7 +26,7 @@
 #include "replay/engine/external_changes.h"
 #include "replay/engine/interrupt.h"
 #include "replay/engine/player.h"
-#include "replay/engine/sandbox.h"
+#include "replay/sandbox/sandbox.h"
 #include "replay/model/plan.h"
 
 #define CHUNK_BYTES (1 << 20)

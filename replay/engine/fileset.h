@@ -13,7 +13,7 @@ struct sandbox;
 
 /* Which files are in the page cache when the replay begins. */
 enum fileset_cache {
-	FILESET_AS_RECORDED, /* those that were for the job: residency.h */
+	FILESET_AS_RECORDED, /* those that were for the job: page_cache.h */
 	FILESET_COLD,	     /* none */
 	FILESET_WARM,	     /* all */
 };

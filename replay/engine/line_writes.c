@@ -25,7 +25,7 @@ static void put_byte_at_ends(struct player *p, const struct call_spec *s,
 	const int64_t *line = p->engine->plan->line + s->m->line;
 	uint32_t i = first_line(p, s, s->moved);
 
-	if (!plan_moves(s->r))
+	if (!plan_needs_buffer(s->r))
 		return; /* written byte by byte: line_writes_byte() */
 	for (; i < s->m->lines && line[i] < s->moved + s->size; i++)
 		if (line[i] >= s->moved)

@@ -131,7 +131,7 @@ int64_t message_call(struct player *p, const struct call_spec *s,
 		return message_write(p, s, s->slot->object, s->fd, call);
 	if (s->m->object == PLAN_NONE || call_stdio_keeps(s))
 		return call(p, s);
-	if (plan_writes(s->r))
+	if (plan_is_write(s->r))
 		return message_write(p, s, s->m->object, s->fd, call);
 	o = &e->plan->object[s->m->object];
 	if (o->kind > PLAN_OBJECT_SOCKET)

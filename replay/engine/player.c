@@ -312,7 +312,7 @@ static void wait_turn(struct player *p, const struct plan_record *r,
 static void note_wait(struct player *p, const struct plan_record *r,
 		      const struct plan_more *m, int64_t took_ns)
 {
-	if (!(r->flags & PLAN_F_MESSAGE) || plan_writes(r) || !m->edges)
+	if (!(r->flags & PLAN_F_MESSAGE) || plan_is_write(r) || !m->edges)
 		return;
 	p->result->waited_ns += took_ns;
 	p->result->job_waited_ns += wide_ns(r->dur_ns, m->dur_high);
@@ -335,7 +335,8 @@ static void note_lateness(struct player *p, int64_t start_ns)
 /* Reads of messages take as long as their senders, whatever the memory. */
 static bool is_timed_read(const struct plan_record *r)
 {
-	return plan_moves(r) && !plan_writes(r) && !(r->flags & PLAN_F_MESSAGE);
+	return plan_needs_buffer(r) && !plan_is_write(r) &&
+	       !(r->flags & PLAN_F_MESSAGE);
 }
 
 static void play_call(struct player *p, const struct plan_record *r,
@@ -354,7 +355,7 @@ static void play_call(struct player *p, const struct plan_record *r,
 	if (m->object2 != PLAN_NONE)
 		fdtable_provide(p, &s, m->fd2, m->object2);
 	find_descriptors(p, &s);
-	if (!bad && r->flags & PLAN_F_OUTSIDE)
+	if (!bad && r->flags & PLAN_F_EXTERNAL)
 		external_changes_apply(p, &s);
 	if (r->flags & PLAN_F_FETCH && !p->engine->warm)
 		raw(SYS_fadvise64, s.fd, m->pos, m->lost_bytes,

@@ -14,10 +14,10 @@
 #include <stdio.h>
 
 #include "replay/engine/buffers.h"
-#include "replay/engine/confine.h"
+#include "replay/sandbox/confine.h"
 #include "replay/engine/fdtable.h"
 #include "replay/engine/pacing.h"
-#include "replay/engine/sandbox.h"
+#include "replay/sandbox/sandbox.h"
 #include "replay/engine/shared_state.h"
 #include "replay/model/plan.h"
 

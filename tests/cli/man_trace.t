@@ -9,10 +9,10 @@ format=$TOP/schemas/trace_format.h
 
 # "id name layer group" of each row, in the form of the page's table.
 sed -nE \
-	-e 's/^CALL\(([0-9]+), [A-Z0-9_]+, ([A-Z]+), ([A-Z]+), [^,]+, [A-Z]+, ([a-z0-9_]+),.*/\1 \4 \2 \3/p' \
-	-e 's/^BY_HAND\(([0-9]+), [A-Z0-9_]+, ([A-Z]+), ([A-Z]+), [^,]+, ([a-z0-9_]+),.*/\1 \4 \2 \3/p' \
+	-e 's/^CALL\(([0-9]+), [A-Z0-9_]+, ([A-Z]+), ([A-Z]+), [^,]+, [^,]+, [A-Z]+, ([a-z0-9_]+),.*/\1 \4 \2 \3/p' \
+	-e 's/^BY_HAND\(([0-9]+), [A-Z0-9_]+, ([A-Z]+), ([A-Z]+), [^,]+, [^,]+, ([a-z0-9_]+),.*/\1 \4 \2 \3/p' \
 	-e 's/^MARK\(([0-9]+), [A-Z_]+, "([a-z_]+)"\)/\1 \2 - MARK/p' \
-	-e 's/^PART\(([0-9]+), [A-Z_]+, ([A-Z]+), ([A-Z]+), "([A-Za-z_]+)"\)/\1 \4 \2 \3/p' \
+	-e 's/^PART\(([0-9]+), [A-Z_]+, ([A-Z]+), ([A-Z]+), [^,]+, "([A-Za-z_]+)"\)/\1 \4 \2 \3/p' \
 	"$TOP/schemas/calls.def" | tr 'A-Z' 'a-z' | sort >want
 sed -nE 's/^\.It ([0-9]+) Ta ([A-Za-z0-9_]+) Ta ([A-Z-]+) Ta ([a-z]+) Ta .*/\1 \2 \3 \4/p' \
 	"$page" | tr 'A-Z' 'a-z' | sort >got

@@ -154,19 +154,19 @@ done
 same() { is "$2" "$(cat "$1.rec")" "$(cat "$1.bare")"; }
 same int 'ctrl-C ends the job, and record in the same way'
 is 'by the signal' "$(head -1 int.rec)" 'signal 2'
-same quit 'ctrl-\, too'
+same quit 'ctrl-\ too'
 same once 'ctrl-C to a job that handles it: once'
-same twice 'typed twice: twice'
-same ignored 'a job that ignores it goes on'
-same loop 'the shell around it stops, as it does'
-same stop_ignored 'ctrl-Z to a job that ignores it stops nobody'
-same hangup 'a terminal that goes away'
+same twice 'ctrl-C typed twice: twice'
+same ignored 'a job that ignores ctrl-C continues'
+same loop 'a shell loop around it stops'
+same stop_ignored 'ctrl-Z to a job that ignores it stops no process'
+same hangup 'a hangup of the terminal'
 is 'reaches the job' "$(cat hangup.r/hup)" "$(cat hangup.b/hup)"
 is 'and ends a job without a handler' "$(head -1 hangup_kills.rec)" 'exit 129'
 check 'with its trace complete' \
 	'grep -q "\"exit_signal\": 1" hangup_kills.r/t.reel/job.json'
-same reads 'the terminal is the job'\''s to read'
-same group 'and its foreground group'
+same reads 'the job can read from the terminal'
+same group 'and is in the foreground group'
 same shell 'ctrl-Z, jobs, fg'
 check 'and stops it' 'grep -q "^\[1\].*Stopped" shell.rec && grep -q finished shell.rec'
 

@@ -59,7 +59,7 @@ export PYTHONPATH="$T/own"
 same "the program's own sitecustomize and usercustomize run" \
 	python3 -c 'import sitecustomize; print(sitecustomize.__file__)'
 echo 'raise KeyError("own")' >own/sitecustomize.py
-same 'an error in its sitecustomize is reported as ever' \
+same 'an error in its sitecustomize is reported as usual' \
 	python3 -c 'print(1)'
 echo 'import nosuchmodule' >own/sitecustomize.py
 same 'a missing module in its sitecustomize too' python3 -c 'print(1)'
@@ -77,13 +77,13 @@ cat >fake/torch.py <<'E2'
 import warnings
 warnings.warn("imported", DeprecationWarning, stacklevel=2)
 E2
-same 'a torch that is none, with a warning' python3 -W always -c '
+same 'a module torch that is not PyTorch, with a warning' python3 -W always -c '
 import torch, importlib.util
 print(torch, type(torch.__loader__), vars(torch.__loader__),
       torch.__spec__.origin)
 print(importlib.reload(torch) is torch)'
 rm -r fake/torch.py
-same 'a program asks whether torch is there' python3 -c '
+same 'a program tests for torch' python3 -c '
 import importlib.util, sys
 spec = importlib.util.find_spec("torch")
 print(spec and spec.origin, "torch" in sys.modules)'

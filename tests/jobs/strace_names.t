@@ -144,7 +144,7 @@ changes=1 names cp cp -r DATA/tree DATA/to/copy
 names os.fwalk "$PY" "$jobs" fwalk DATA
 changes=1 names shutil.rmtree "$PY" "$jobs" rmtree DATA
 changes=1 names 'every call' "$PY" "$jobs" calls DATA
-names 'sent and inherited' "$PY" "$jobs" received DATA
+names 'passed and inherited descriptors' "$PY" "$jobs" received DATA
 
 code du du -a DATA/lib
 code tar tar -cf DATA/to/t.tar DATA/lib
@@ -153,7 +153,7 @@ code rm rm -r DATA/lib
 
 bytes grep grep -r word DATA/tree
 bytes os.fwalk "$PY" "$jobs" fwalk DATA
-bytes 'sent and inherited' "$PY" "$jobs" received DATA
+bytes 'passed and inherited descriptors' "$PY" "$jobs" received DATA
 
 prepare() {
 	tar -cf DATA/to/t.tar -C DATA tree && rm -r DATA/tree

@@ -65,10 +65,22 @@ static void other_names(void)
 	is(none, 0, "every group and layer has a name");
 }
 
+static void traits(void)
+{
+	ok(reel_call_traits(REEL_CALL_UNLINK) ==
+		   (REEL_TRAIT_REMOVES | REEL_TRAIT_NOFOLLOW |
+		    REEL_TRAIT_PROBES),
+	   "unlink() removes, on a link itself, also a socket");
+	ok(!reel_call_traits(REEL_CALL_READ) && !reel_call_traits(15) &&
+		   !reel_call_traits(REEL_CALL_MAX),
+	   "no traits: read(), an id without a row, an impossible id");
+}
+
 int main(void)
 {
 	names();
 	whole_table();
 	other_names();
+	traits();
 	return done();
 }

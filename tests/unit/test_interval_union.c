@@ -18,9 +18,9 @@ static void add_interval(struct reel_union *u, int64_t s, int64_t e)
 	reel_union_add(u, &iv, &err);
 }
 
-static int64_t bitmap_ns(const int64_t (*iv)[2], int n, uint32_t most)
+static int64_t bitmap_ns(const int64_t (*iv)[2], int n, uint32_t limit)
 {
-	struct reel_union u = {.most = most};
+	struct reel_union u = {.limit = limit};
 	int64_t ns;
 	int i;
 
@@ -60,11 +60,11 @@ static uint32_t random_below(uint32_t n)
 }
 
 /* Ends in order, starts up to 50 before: like a process with threads. */
-static void against_bitmap(uint32_t most)
+static void against_bitmap(uint32_t limit)
 {
 	enum { NS = 200000 };
 	static char hit[NS];
-	struct reel_union u = {.most = most};
+	struct reel_union u = {.limit = limit};
 	int64_t end = 100, want = 0;
 	int i;
 
@@ -78,15 +78,15 @@ static void against_bitmap(uint32_t most)
 	}
 	for (i = 0; i < NS; i++)
 		want += hit[i];
-	is(reel_union_ns(&u), want, "exact with %u intervals held", most);
+	is(reel_union_ns(&u), want, "exact with %u intervals held", limit);
 	is(u.clipped, 0, "nothing was clipped");
-	ok(u.room <= most, "memory is bounded");
+	ok(u.room <= limit, "memory is bounded");
 	reel_union_fini(&u);
 }
 
 static void clipped_parts(void)
 {
-	struct reel_union u = {.most = 4};
+	struct reel_union u = {.limit = 4};
 	int64_t i;
 
 	for (i = 0; i < 10; i++)
@@ -104,7 +104,7 @@ static void late_ends(bool keep_gaps, bool keep_late)
 	enum { NS = 400000 };
 	static char hit[NS];
 	struct reel_union u = {
-		.most = 2048, .keep_gaps = keep_gaps, .keep_late = keep_late};
+		.limit = 2048, .keep_gaps = keep_gaps, .keep_late = keep_late};
 	int64_t at = 500, want = 0, got, i;
 
 	memset(hit, 0, sizeof(hit));
@@ -121,7 +121,7 @@ static void late_ends(bool keep_gaps, bool keep_late)
 		want += hit[i];
 	got = reel_union_ns(&u);
 	if (keep_late) {
-		struct reel_union late = {.most = REEL_UNION_ALL};
+		struct reel_union late = {.limit = REEL_UNION_ALL};
 
 		ok(u.lates > 0 && !u.clipped, "late parts are kept apart");
 		for (i = 0; i < u.lates; i++)
@@ -237,10 +237,10 @@ static void read_streams(void)
 
 static void cut_unions(void)
 {
-	struct reel_union a = {.most = REEL_UNION_ALL};
-	struct reel_union b = {.most = REEL_UNION_ALL};
-	struct reel_union in = {.most = REEL_UNION_ALL};
-	struct reel_union out = {.most = REEL_UNION_ALL};
+	struct reel_union a = {.limit = REEL_UNION_ALL};
+	struct reel_union b = {.limit = REEL_UNION_ALL};
+	struct reel_union in = {.limit = REEL_UNION_ALL};
+	struct reel_union out = {.limit = REEL_UNION_ALL};
 	uint32_t at = 0;
 
 	add_interval(&a, 0, 100);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sandbox: accepted and refused paths, and the files that it removes. */
-#include "replay/engine/sandbox.h"
+#include "replay/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,6 +11,7 @@
 
 #include "lib/store/event_block.h"
 #include "analyzer/metric/metric.h"
+#include "analyzer/run/run.h"
 #include "lib/store/row_block.h"
 #include "lib/store/schema.h"
 #include "lib/store/store.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A single rank: collectives return at once. */
-#include "replay/engine/comm.h"
+#include "replay/comm/comm.h"
 
 static void barrier(void)
 {

@@ -3,8 +3,8 @@
  * Keep the writes of a replayed process inside the sandbox, even when
  * another program plants a symbolic link there while the replay runs.
  */
-#ifndef REPLAY_ENGINE_CONFINE_H
-#define REPLAY_ENGINE_CONFINE_H
+#ifndef REPLAY_SANDBOX_CONFINE_H
+#define REPLAY_SANDBOX_CONFINE_H
 
 #include <stdint.h>
 

@@ -13,8 +13,8 @@
  *   - an existing folder is used only when it is empty or has our marker; its
  *     contents are removed first.
  */
-#ifndef REPLAY_ENGINE_SANDBOX_H
-#define REPLAY_ENGINE_SANDBOX_H
+#ifndef REPLAY_SANDBOX_SANDBOX_H
+#define REPLAY_SANDBOX_SANDBOX_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -9,7 +9,7 @@
  *
  * The constants are those of the kernel: headers of older systems lack them.
  */
-#include "replay/engine/confine.h"
+#include "replay/sandbox/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 
 #include "lib/error.h"
 
-#include "replay/engine/sandbox.h"
+#include "replay/sandbox/sandbox.h"
 
 static const char *const way_names[CONFINE_WAYS] = {
 	[CONFINE_NONE] = "nothing",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes, checks and removes the sandbox; see the header on its safety. */
-#include "replay/engine/sandbox.h"
+#include "replay/sandbox/sandbox.h"
 
 #include <dirent.h>
 #include <errno.h>

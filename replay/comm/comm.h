@@ -3,8 +3,8 @@
  * The interface to other ranks; no other header of the engine has to do with
  * MPI. With one rank (comm_single.c) every call returns at once.
  */
-#ifndef REPLAY_ENGINE_COMM_H
-#define REPLAY_ENGINE_COMM_H
+#ifndef REPLAY_COMM_COMM_H
+#define REPLAY_COMM_COMM_H
 
 #include <stdint.h>
 

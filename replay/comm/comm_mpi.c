@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks of MPI. Only the process that called MPI_Init() may use them: the
  * processes of a replay are forked from it and make no call of MPI. */
-#include "replay/engine/comm_mpi.h"
+#include "replay/comm/comm_mpi.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

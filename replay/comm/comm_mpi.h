@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The ranks of ioreel-mpi. */
-#ifndef REPLAY_ENGINE_COMM_MPI_H
-#define REPLAY_ENGINE_COMM_MPI_H
+#ifndef REPLAY_COMM_COMM_MPI_H
+#define REPLAY_COMM_COMM_MPI_H
 
 #include <stdbool.h>
 
-#include "replay/engine/comm.h"
+#include "replay/comm/comm.h"
 
 /*
  * Before the arguments are checked: only the first rank of a launch prints, as
