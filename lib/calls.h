@@ -52,7 +52,7 @@ enum reel_group {
 	REEL_GROUPS
 };
 
-/* What a call does, beyond its group. */
+/* Effects of a call, beyond its group. */
 enum reel_trait {
 	REEL_TRAIT_CREATES = 1 << 0,  /* makes a path, without opening it */
 	REEL_TRAIT_RENAMES = 1 << 1,  /* path to path2 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the trace of a run does not hold, read from its losses and notes. */
+/* Completeness of a trace, read from its losses and notes. */
 #include "analyzer/report/completeness.h"
 
 #include <stdlib.h>
