@@ -7,6 +7,7 @@
 #include "lib/cli.h"
 #include "lib/error.h"
 #include "lib/store/store.h"
+#include "lib/terminal.h"
 
 #include "analyzer/import/import.h"
 #include "cmd/commands.h"
@@ -117,7 +118,7 @@ static int run(int argc, char **argv)
 	if (import(argv + first, argc - first, path, as, quiet, &err))
 		rc = reel_cli_fail(&cmd_import, &err);
 	else
-		reel_cli_next("report", path, NULL);
+		reel_terminal_next("report", path, NULL);
 out:
 	reel_buf_fini(&name);
 	return rc;

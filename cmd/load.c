@@ -9,6 +9,7 @@
 #include "lib/cli.h"
 #include "lib/error.h"
 #include "lib/store/store.h"
+#include "lib/terminal.h"
 #include "lib/trace/reader.h"
 
 #include "analyzer/load/load.h"
@@ -114,7 +115,7 @@ static int run(int argc, char **argv)
 	if (load(argv[first], path, quiet, &err))
 		rc = reel_cli_fail(&cmd_load, &err);
 	else
-		reel_cli_next("report", path, NULL);
+		reel_terminal_next("report", path, NULL);
 out:
 	reel_buf_fini(&name);
 	return rc;

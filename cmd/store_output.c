@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
 #include "lib/terminal.h"
 
@@ -109,7 +109,7 @@ void store_output_summary(const char *path, int64_t events, double start_s)
 		reel_num_time(t, s * 1e9),
 		reel_num_count(rate,
 			       (int64_t)(s > 0 ? (double)events / s : 0)));
-	reel_cli_name(f, path);
+	reel_terminal_name(f, path);
 	fprintf(f, " (%s", reel_num_bytes(size, (double)st.st_size));
 	if (events)
 		fprintf(f, ", %.1f B per event",

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/calls.h"
 #include "lib/error.h"
@@ -54,7 +55,7 @@ struct import_job {
 	struct job_process *process;
 	struct job_thread *thread;
 	uint32_t processes, process_room, threads, thread_room;
-	struct reel_idmap by_tid; /* to index[] */
+	struct reel_intmap by_tid; /* to index[] */
 	int *latest; /* thread that has this tid, by index of by_tid */
 	uint32_t latest_room;
 	int64_t origin_ns, last_ns;
@@ -131,7 +132,7 @@ void import_job_free(struct import_job *j)
 	}
 	free(j->process);
 	free(j->thread);
-	reel_idmap_fini(&j->by_tid);
+	reel_intmap_fini(&j->by_tid);
 	free(j->latest);
 	free(j);
 }
@@ -163,7 +164,7 @@ int import_job_thread(struct import_job *j, int process, int64_t tid,
 		      int64_t ns, struct reel_error *err)
 {
 	struct reel_resolve_thread row = {j->threads + 1, process};
-	uint32_t i = reel_idmap_get(&j->by_tid, (uint64_t)tid, err);
+	uint32_t i = reel_intmap_get(&j->by_tid, (uint64_t)tid, err);
 
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&j->latest, &j->latest_room, i, sizeof(*j->latest),
@@ -241,7 +242,7 @@ int import_job_process(struct import_job *j, int parent, int64_t pid,
 
 int import_job_find_thread(const struct import_job *j, int64_t tid)
 {
-	uint32_t i = reel_idmap_find(&j->by_tid, (uint64_t)tid);
+	uint32_t i = reel_intmap_find(&j->by_tid, (uint64_t)tid);
 
 	return i != REEL_NO_INDEX && j->thread[j->latest[i]].live ? j->latest[i]
 								  : -1;
@@ -256,7 +257,7 @@ int import_job_rename(struct import_job *j, int64_t tid, int64_t now,
 		      struct reel_error *err)
 {
 	int thread = import_job_find_thread(j, tid);
-	uint32_t i = reel_idmap_get(&j->by_tid, (uint64_t)now, err);
+	uint32_t i = reel_intmap_get(&j->by_tid, (uint64_t)now, err);
 
 	if (thread < 0 || i == REEL_NO_INDEX ||
 	    reel_array_reach(&j->latest, &j->latest_room, i, sizeof(*j->latest),

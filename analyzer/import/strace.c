@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/calls.h"
 #include "lib/error.h"
@@ -38,7 +39,7 @@ struct pending {
 struct importer {
 	struct strace_sources sources;
 	struct import_job *job;
-	struct reel_idmap by_tid; /* to pending[] */
+	struct reel_intmap by_tid; /* to pending[] */
 	struct pending *pending;
 	uint32_t pendings, pending_room;
 	uint32_t forks;	 /* pending ones without a child */
@@ -55,7 +56,7 @@ struct importer {
 static struct pending *pending_of(struct importer *im, int64_t tid,
 				  struct reel_error *err)
 {
-	uint32_t i = reel_idmap_get(&im->by_tid, (uint64_t)tid, err);
+	uint32_t i = reel_intmap_get(&im->by_tid, (uint64_t)tid, err);
 
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&im->pending, &im->pending_room, i,
@@ -463,7 +464,7 @@ static void importer_fini(struct importer *im)
 	for (uint32_t i = 0; i < im->pendings; i++)
 		reel_buf_fini(&im->pending[i].args);
 	free(im->pending);
-	reel_idmap_fini(&im->by_tid);
+	reel_intmap_fini(&im->by_tid);
 	reel_buf_fini(&im->text);
 	import_job_free(im->job);
 }

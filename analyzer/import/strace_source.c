@@ -260,7 +260,7 @@ static int start_source(struct strace_sources *ss, int i,
 	if (rc > 0)
 		reel_merge_heap_add(
 			&ss->heap,
-			(struct reel_end_item){merge_ns(s), (uint32_t)i, s});
+			(struct reel_merge_item){merge_ns(s), (uint32_t)i, s});
 	return rc < 0 ? -1 : 0;
 }
 
@@ -291,7 +291,7 @@ int strace_sources_next(struct strace_sources *ss, struct strace_line **line,
 		return -1;
 	while (ss->next < ss->n &&
 	       (!ss->heap.n ||
-		ss->source[ss->next].first_ns <= ss->heap.item[0].end_ns))
+		ss->source[ss->next].first_ns <= ss->heap.item[0].time_ns))
 		if (start_source(ss, ss->next++, err))
 			return -1;
 	if (!ss->heap.n)

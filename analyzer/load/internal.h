@@ -68,7 +68,7 @@ struct load {
 	struct reel_writer *writer;
 	bool counts_only;
 	char framework[128];
-	struct reel_idmap launcher_files; /* read or written by launchers */
+	struct reel_intmap launcher_files; /* read or written by launchers */
 	struct reel_progress progress;
 	char progress_text[128];
 };
@@ -87,8 +87,8 @@ static inline int64_t load_clamp(int64_t ns)
 static inline int64_t load_ns(const struct load *l,
 			      const struct load_process *p, uint64_t ticks)
 {
-	return load_clamp(reel_line_ns(reel_trace_line(l->tr, p->trace_index),
-				       ticks)) +
+	return load_clamp(reel_clock_fit_ns(
+		       reel_trace_clock_fit(l->tr, p->trace_index), ticks)) +
 	       l->host[p->host_id - 1].shift_ns;
 }
 

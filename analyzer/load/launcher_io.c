@@ -15,7 +15,7 @@ int load_launcher_event(struct load *l, const struct reel_event *ev,
 	    (op != METRIC_READ && op != METRIC_WRITE && op != METRIC_MAPPED &&
 	     ev->call != REEL_CALL_MMAP))
 		return 0;
-	return reel_idmap_get(&l->launcher_files, ev->file, err) ==
+	return reel_intmap_get(&l->launcher_files, ev->file, err) ==
 			       REEL_NO_INDEX
 		       ? -1
 		       : 0;

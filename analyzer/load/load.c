@@ -89,7 +89,7 @@ static void show_progress(struct load *l)
 static void load_fini(struct load *l)
 {
 	reel_progress_stop(&l->progress);
-	reel_idmap_fini(&l->launcher_files);
+	reel_intmap_fini(&l->launcher_files);
 	reel_resolver_free(l->resolver);
 	reel_writer_free(l->writer);
 	reel_trace_close(l->tr);

@@ -54,7 +54,7 @@ static int by_start(const void *a, const void *b)
 /* As load_ns(), with the clock at hand. */
 static inline int64_t stream_ns(const struct thread_stream *s, uint64_t ticks)
 {
-	return load_clamp(reel_line_ns(s->line, ticks)) + s->shift_ns;
+	return load_clamp(reel_clock_fit_ns(s->line, ticks)) + s->shift_ns;
 }
 
 /* The next record of @s. 1; 0 at its end; -1 with @err. */
@@ -123,7 +123,7 @@ static int start_thread(struct merge *m, int index, struct reel_error *err)
 	if (!s)
 		return -1;
 	s->thread = index;
-	s->line = reel_trace_line(l->tr, p->trace_index);
+	s->line = reel_trace_clock_fit(l->tr, p->trace_index);
 	s->shift_ns = l->host[p->host_id - 1].shift_ns;
 	if (reel_stream_open(&s->from, l->tr, l->thread[index].trace_index,
 			     err))
@@ -135,8 +135,8 @@ static int start_thread(struct merge *m, int index, struct reel_error *err)
 		if (rc)
 			goto out;
 		reel_merge_heap_add(
-			&m->heap,
-			(struct reel_end_item){s->end_ns, (uint32_t)index, s});
+			&m->heap, (struct reel_merge_item){s->end_ns,
+							   (uint32_t)index, s});
 		return 0;
 	}
 	if (!rc)
@@ -152,7 +152,7 @@ static int start_due(struct merge *m, struct reel_error *err)
 	while (m->next_start < m->starts) {
 		const struct start *w = &m->start[m->next_start];
 
-		if (m->heap.n && m->heap.item[0].end_ns < w->ns)
+		if (m->heap.n && m->heap.item[0].time_ns < w->ns)
 			break;
 		m->next_start++;
 		if (w->thread ? start_thread(m, w->index, err)
@@ -236,9 +236,9 @@ static int drain_stream(struct merge *m, struct reel_error *err)
 	int64_t limit = INT64_MAX;
 	int rc;
 
-	for (int i = 1; i < m->heap.n && i <= 2; i++)
-		if (m->heap.item[i].end_ns < limit)
-			limit = m->heap.item[i].end_ns;
+	for (uint32_t i = 1; i < m->heap.n && i <= 2; i++)
+		if (m->heap.item[i].time_ns < limit)
+			limit = m->heap.item[i].time_ns;
 	if (m->next_start < m->starts && m->start[m->next_start].ns < limit)
 		limit = m->start[m->next_start].ns;
 	do {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 
 #include "analyzer/resolve/internal.h"
@@ -31,14 +32,14 @@ int sites_mark(struct reel_resolver *r, uint32_t process,
 	*site = 0;
 	if (!rec->has_arg || rec->arg <= 0 || rec->arg > NUMBERS_MAX)
 		return 0;
-	i = reel_idmap_get(&s->by_number,
-			   (uint64_t)process << 32 | (uint64_t)rec->arg, err);
+	i = reel_intmap_get(&s->by_number,
+			    (uint64_t)process << 32 | (uint64_t)rec->arg, err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&s->id, &s->room, i, sizeof(*s->id), err))
 		return -1;
 	if (rec->path) {
-		text = reel_idmap_get(&s->by_text,
-				      hash_of(rec->path, rec->path_len), err);
+		text = reel_intmap_get(&s->by_text,
+				       hash_of(rec->path, rec->path_len), err);
 		if (text == REEL_NO_INDEX)
 			return -1;
 		s->id[i] = text + 1;
@@ -52,7 +53,7 @@ int sites_mark(struct reel_resolver *r, uint32_t process,
 
 void sites_fini(struct sites *s)
 {
-	reel_idmap_fini(&s->by_number);
-	reel_idmap_fini(&s->by_text);
+	reel_intmap_fini(&s->by_number);
+	reel_intmap_fini(&s->by_text);
 	free(s->id);
 }

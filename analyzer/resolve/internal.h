@@ -37,7 +37,7 @@ struct file {
 
 /* A set of directories, by the hashes of their paths. */
 struct dir_set {
-	struct reel_idmap hash;
+	struct reel_intmap hash;
 	bool all; /* every directory: there was no memory for the hashes */
 };
 
@@ -136,7 +136,8 @@ static inline void files_reach(struct files *f, uint32_t id, uint32_t inode,
 /* The name that @path has after the directory @from is renamed to @to, into
  * @out: its length, or 0 when @path is neither @from nor below it. */
 size_t files_moved(const struct files *f, uint32_t from, uint32_t to,
-		   const char *path, size_t len, char out[static PATH_ROOM]);
+		   const char *path, size_t len,
+		   char out[static REEL_PATH_ROOM]);
 
 /* --- descriptors: fdtable.c ------------------------------------------ */
 
@@ -293,8 +294,8 @@ void spans_fini(struct spans *s);
 /* --- call sites: callsites.c ------------------------------------------- */
 
 struct sites {
-	struct reel_idmap by_number; /* process and its number, to id[] */
-	struct reel_idmap by_text;   /* hash of the frames, to id - 1 */
+	struct reel_intmap by_number; /* process and its number, to id[] */
+	struct reel_intmap by_text;   /* hash of the frames, to id - 1 */
 	uint32_t *id;
 	uint32_t room;
 };

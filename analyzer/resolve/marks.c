@@ -102,7 +102,7 @@ static uint32_t marked_ofd(struct resolve_step *s, uint32_t file,
 static int mark_desc(struct resolve_step *s)
 {
 	const struct reel_record *rec = s->rec;
-	char full[PATH_ROOM];
+	char full[REEL_PATH_ROOM];
 	uint32_t file, i;
 	enum reel_kind kind =
 		rec->has_arg && rec->arg > 0 && rec->arg <= REEL_KIND_OTHER
@@ -117,8 +117,9 @@ static int mark_desc(struct resolve_step *s)
 		file = s->ev->file;
 	} else {
 		/* "pipe:[123]" stays as it is: a mark is never relative */
-		size_t n = path_resolve(full, NULL, 0, rec->path, rec->path_len,
-					s->r->root, s->r->root_len);
+		size_t n = reel_path_resolve(full, NULL, 0, rec->path,
+					     rec->path_len, s->r->root,
+					     s->r->root_len);
 		struct fd_mark m = mark_of(rec, kind);
 
 		if (!n)

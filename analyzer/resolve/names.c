@@ -36,8 +36,8 @@ void files_fini(struct files *f)
 	free(f->arena);
 	free(f->slot);
 	free(f->size);
-	reel_idmap_fini(&f->above.hash);
-	reel_idmap_fini(&f->used_dirs.hash);
+	reel_intmap_fini(&f->above.hash);
+	reel_intmap_fini(&f->used_dirs.hash);
 }
 
 static uint32_t hash_of(uint64_t seed, const char *p, size_t len)
@@ -146,8 +146,8 @@ static void add_dirs(const struct files *f, struct dir_set *d, const char *path,
 	for (;; n = dir_len(path, n)) {
 		uint32_t known = d->hash.used;
 
-		if (reel_idmap_get(&d->hash, hash_of(f->seed, path, n), NULL) ==
-		    REEL_NO_INDEX)
+		if (reel_intmap_get(&d->hash, hash_of(f->seed, path, n),
+				    NULL) == REEL_NO_INDEX)
 			d->all = true;
 		if (!n || d->all || d->hash.used == known)
 			return; /* those above a known one are known */
@@ -156,7 +156,7 @@ static void add_dirs(const struct files *f, struct dir_set *d, const char *path,
 
 static bool has_dir(const struct dir_set *d, uint32_t hash)
 {
-	return d->all || reel_idmap_find(&d->hash, hash) != REEL_NO_INDEX;
+	return d->all || reel_intmap_find(&d->hash, hash) != REEL_NO_INDEX;
 }
 
 /* Remember the directories above @id: a rename of one moves @id. */
@@ -239,7 +239,8 @@ static int rename_one(struct files *f, uint32_t from, uint32_t to,
 }
 
 size_t files_moved(const struct files *f, uint32_t from, uint32_t to,
-		   const char *path, size_t len, char out[static PATH_ROOM])
+		   const char *path, size_t len,
+		   char out[static REEL_PATH_ROOM])
 {
 	size_t n = f->file[from].path_len;
 	int all;
@@ -247,12 +248,13 @@ size_t files_moved(const struct files *f, uint32_t from, uint32_t to,
 	if (len < n || memcmp(path, files_path(f, from), n) ||
 	    (path[n] && path[n] != '/'))
 		return 0;
-	all = snprintf(out, PATH_ROOM, "%s%s", files_path(f, to), path + n);
-	return all < PATH_ROOM ? (size_t)all : 0;
+	all = snprintf(out, REEL_PATH_ROOM, "%s%s", files_path(f, to),
+		       path + n);
+	return all < REEL_PATH_ROOM ? (size_t)all : 0;
 }
 
 static size_t name_below(const struct files *f, uint32_t id, uint32_t from,
-			 uint32_t to, char out[static PATH_ROOM])
+			 uint32_t to, char out[static REEL_PATH_ROOM])
 {
 	return files_moved(f, from, to, files_path(f, id), f->file[id].path_len,
 			   out);
@@ -269,7 +271,7 @@ static int rename_below(struct files *f, uint32_t from, uint32_t to,
 {
 	uint64_t paid = f->steps_paid; /* renames do not pay */
 	uint32_t id, new, rest = f->listed;
-	char path[PATH_ROOM];
+	char path[REEL_PATH_ROOM];
 	size_t n;
 
 	if (f->steps > f->steps_paid + PAID_AT_FIRST)

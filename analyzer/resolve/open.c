@@ -10,7 +10,7 @@
 
 int resolve_temporary(struct resolve_step *s, const char *dir)
 {
-	char full[PATH_ROOM];
+	char full[REEL_PATH_ROOM];
 	int n = dir ? snprintf(full, sizeof(full), "%.*s/#%u", REEL_PATH_BYTES,
 			       strcmp(dir, "/") ? dir : "",
 			       s->r->ofds.last_id + 1)
@@ -59,7 +59,7 @@ static int new_ofd(struct resolve_step *s)
 	if (!s->ev->file && resolve_temporary(s, NULL))
 		return -1;
 	if (flags >= 0 && (flags & O_TMPFILE) == O_TMPFILE) {
-		char dir[PATH_ROOM];
+		char dir[REEL_PATH_ROOM];
 
 		snprintf(dir, sizeof(dir), "%s",
 			 files_path(files, s->ev->file));

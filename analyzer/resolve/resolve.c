@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 
@@ -252,7 +253,7 @@ static struct desc *find_desc(struct resolve_step *s, uint32_t id)
 static uint32_t file_of_path(struct resolve_step *s, const char *path,
 			     size_t len, uint32_t at)
 {
-	char full[PATH_ROOM];
+	char full[REEL_PATH_ROOM];
 	const char *base = s->p->cwd;
 	size_t base_len = s->p->cwd_len, n;
 	struct desc *d = at ? find_desc(s, at) : NULL;
@@ -267,8 +268,8 @@ static uint32_t file_of_path(struct resolve_step *s, const char *path,
 		if (dir && s->rec->err != ENOTDIR)
 			files_set_kind(&s->r->files, dir, REEL_KIND_DIR);
 	}
-	n = path_resolve(full, base, base_len, path, len, s->r->root,
-			 s->r->root_len);
+	n = reel_path_resolve(full, base, base_len, path, len, s->r->root,
+			      s->r->root_len);
 	return n ? files_intern(&s->r->files, full, n, s->err) : 0;
 }
 
@@ -276,12 +277,12 @@ static uint32_t file_of_path(struct resolve_step *s, const char *path,
 static uint32_t file_of_target(struct resolve_step *s, const char *path,
 			       size_t len)
 {
-	char full[PATH_ROOM];
+	char full[REEL_PATH_ROOM];
 	const char *link = files_path(&s->r->files, s->ev->file);
 	const char *slash = strrchr(link, '/');
-	size_t n = path_resolve(full, slash ? link : NULL,
-				slash ? (size_t)(slash - link) : 0, path, len,
-				s->r->root, s->r->root_len);
+	size_t n = reel_path_resolve(full, slash ? link : NULL,
+				     slash ? (size_t)(slash - link) : 0, path,
+				     len, s->r->root, s->r->root_len);
 
 	return n ? files_intern(&s->r->files, full, n, s->err) : 0;
 }
@@ -312,7 +313,8 @@ static int resolve_names(struct resolve_step *s)
 }
 
 static size_t moved_path(const struct resolve_step *s, const char *path,
-			 size_t path_len, bool exchange, char to[PATH_ROOM])
+			 size_t path_len, bool exchange,
+			 char to[REEL_PATH_ROOM])
 {
 	const struct files *f = &s->r->files;
 	uint32_t a = s->ev->file, b = s->ev->file2;
@@ -326,7 +328,7 @@ static size_t moved_path(const struct resolve_step *s, const char *path,
 static int move_dirs(struct resolve_step *s, bool exchange)
 {
 	struct ofds *ofds = &s->r->ofds;
-	char to[PATH_ROOM];
+	char to[REEL_PATH_ROOM];
 	size_t n;
 
 	/* A changed process moves to the end of the list: walk it backwards. */

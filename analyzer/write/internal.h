@@ -32,7 +32,7 @@ enum writer_insert {
 
 /* Events of one thread that are in no block yet. */
 struct writer_thread {
-	struct reel_columns cols;
+	struct reel_event_columns cols;
 	bool active;
 };
 
@@ -56,8 +56,8 @@ struct reel_writer {
 	uint32_t active; /* threads between their begin and their end */
 	struct reel_writer_open *open; /* in no block yet */
 	uint32_t opens, open_room;
-	struct reel_columns open_cols; /* scratch of open_files.c */
-	uint32_t *open_order;	       /* scratch, too */
+	struct reel_event_columns open_cols; /* scratch of open_files.c */
+	uint32_t *open_order;		     /* scratch, too */
 	struct writer_span *span;
 	uint32_t spans, span_room;
 	struct reel_rows files; /* in no block yet */

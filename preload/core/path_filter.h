@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which paths are code or system files; shell patterns. Pure functions. */
+/* Decides which paths are code or system files; matches shell patterns. Pure
+ * functions. */
 #ifndef PRELOAD_CORE_PATH_FILTER_H
 #define PRELOAD_CORE_PATH_FILTER_H
 
@@ -7,25 +8,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Is @path (NUL-terminated, @len bytes) a file of the interpreter or of the
- * system, by its place and its ending? @reading: not opened for writing. A
- * data ending (.npy, .h5, .png ...) wins over a code directory.
- */
-bool match_code(const char *path, size_t len, bool reading);
+enum match {
+	MATCH_CODE, /* a file of the interpreter or of the system */
+	MATCH_DATA,
+	/* Data, and match_code_name() alone decides on others in its directory. */
+	MATCH_DATA_DIR,
+};
 
 /*
- * The first @dir bytes of @path are its directory, with the last "/". Can what
- * is in it be told from data by match_code_name() alone?
+ * Classify @path (NUL-terminated, @len bytes, its first @dir bytes the directory
+ * with the last "/") by its directory and its ending. @reading: not opened for
+ * writing. A data ending (.npy, .h5, .png ...) wins over a code directory.
  */
-bool match_data_dir(const char *path, size_t len, size_t dir);
+enum match match_path(const char *path, size_t len, size_t dir, bool reading);
+
+/*
+ * @path shares its first @same bytes with a path whose first *@dir bytes were a
+ * directory of MATCH_DATA_DIR. True: so is the directory of @path, and *@dir is
+ * its length. False: unknown.
+ */
+bool match_next_dir(const char *path, size_t same, size_t *dir);
 
 /* The last 4 bytes of a name as a number. */
 #define MATCH_END(a, b, c, d)                                                  \
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 |            \
 	 (uint32_t)(d) << 24)
 
-/* May the @name of @n bytes be one of code? Told by its first and its last bytes. */
+/* May the @name of @n bytes be one of code, by its first and last bytes? */
 static inline __attribute__((always_inline)) bool
 match_odd_name(const char *name, size_t n)
 {
@@ -34,7 +43,7 @@ match_odd_name(const char *name, size_t n)
 	size_t i = n;
 
 	if (n < 4)
-		return true; /* looked at byte by byte */
+		return true; /* the caller looks at each byte */
 	__builtin_memcpy(&end, name + n - 4, 4);
 	__builtin_memcpy(&begin, name, 2);
 	if ((end >> 24) - '0' < 10u) { /* libz.so.1.2 */
@@ -58,7 +67,7 @@ match_odd_name(const char *name, size_t n)
 	       begin == MATCH_END('o', 'm', 0, 0);
 }
 
-/* match_code() of a @path in a directory for which match_data_dir() is true. */
+/* Is @path code, in a directory of MATCH_DATA_DIR? */
 bool match_code_name(const char *path, size_t len, size_t dir);
 
 /*

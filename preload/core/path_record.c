@@ -9,6 +9,7 @@
  */
 #include "preload/core/path_record.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 #include "preload/core/wrap.h"
@@ -34,6 +35,30 @@ shim_name_plain(struct shim_thread *t, const char *path, size_t len, size_t dir)
 		return true;
 	}
 	return !match_code_name(path, len, dir);
+}
+
+bool shim_is_own_trace(const char *path, size_t len)
+{
+	return len >= shim.dir_len && !memcmp(path, shim.dir, shim.dir_len) &&
+	       (path[shim.dir_len] == '/' || !path[shim.dir_len]);
+}
+
+__attribute__((noinline)) bool shim_name_elsewhere(struct shim_thread *t,
+						   const char *path,
+						   struct shim_name *name)
+{
+	size_t dir = t->data_dir - 1u, len = name->len;
+
+	if (!match_next_dir(path, name->same, &dir)) {
+		for (dir = len; dir && path[dir - 1] != '/'; dir--)
+			;
+		if (match_path(path, len, dir, true) != MATCH_DATA_DIR)
+			return false;
+	}
+	if (shim_is_own_trace(path, len))
+		return false;
+	name->data_dir = (uint32_t)dir + 1;
+	return shim_name_plain(t, path, len, dir);
 }
 
 /* Numbers below 2^14 in two bytes, below 2^28 in four. */
@@ -99,6 +124,7 @@ HOT uint8_t *put_name(struct shim_thread *t, uint8_t *p, const char *path,
 	}
 	t->path[len] = '\0';
 	t->path_len = (uint32_t)len;
+	t->data_dir = name->data_dir;
 	return p;
 }
 

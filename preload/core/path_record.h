@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a path lies to the last one of its thread. A job opens file after file of
- * one directory: such a path is known as one of data without a look at its
- * directory, and only its end is written.
+ * Compare a path with the thread's previous path; encode only the suffix. A job
+ * opens file after file of one directory, or of sibling directories: such a path
+ * is data without another look at the prefix that both share.
  */
 #ifndef PRELOAD_CORE_PATH_RECORD_H
 #define PRELOAD_CORE_PATH_RECORD_H
@@ -13,8 +13,9 @@
 #define SHIM_NAME_MOST 400 /* bytes of a path that is looked at in words */
 
 struct shim_name {
-	size_t same; /* bytes that it shares with the thread's last path */
+	size_t same; /* bytes that it shares with the thread's previous path */
 	size_t len;
+	uint32_t data_dir; /* as in struct shim_thread */
 };
 
 /*
@@ -73,16 +74,23 @@ HOT uint64_t shim_name_ends(const char *name, size_t n)
 	return (uint64_t)end << 16 | begin;
 }
 
-/* Is the name behind the first @dir bytes of @path none of code? The thread
- * remembers its ends, for the next. */
+/* Is @path data, in a directory of data of @dir bytes? The thread keeps the ends
+ * of its name for the next call. */
 bool shim_name_plain(struct shim_thread *t, const char *path, size_t len,
 		     size_t dir);
 
+/* shim_name_look() where @path is in another directory than the thread's
+ * previous path, or its name is shorter than 4 bytes. */
+bool shim_name_elsewhere(struct shim_thread *t, const char *path,
+			 struct shim_name *name);
+
+/* Is @path the directory of this trace, or below it? */
+bool shim_is_own_trace(const char *path, size_t len);
+
 /*
- * Look at @path: true when it lies in the directory of the thread's last path,
- * which is known as one of data, and its name is none that only code has. The
- * pieces that are read begin before it and end after it (in the same page), so
- * no directory is known where shim.strict.
+ * Compare @path with the thread's previous path, which was in a directory of
+ * data. True: @path is data too. The words that are read begin before it and end
+ * after it (in the same page), so no directory is known where shim.strict.
  */
 HOT bool shim_name_look(struct shim_thread *t, const char *path,
 			struct shim_name *name)
@@ -122,7 +130,8 @@ HOT bool shim_name_look(struct shim_thread *t, const char *path,
 	}
 	name->len = at + shim_marked(p.end) - first;
 	if (unlikely(p.slash || name->same < dir || name->len < dir + 4))
-		return false;
+		return shim_name_elsewhere(t, path, name);
+	name->data_dir = t->data_dir;
 	return likely(shim_name_ends(path + dir, name->len - dir) ==
 		      t->plain_ends) ||
 	       shim_name_plain(t, path, name->len, dir);

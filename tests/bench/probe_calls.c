@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a recorded call costs, measured in one process so that noise meets all
- * alike: batches of the same call made bare (libc's second name, which nobody
- * wraps), through a floor (floor.c: two rdtsc and a 32-byte store), and
- * through the symbol that the shim wraps, in turn. Run it under the shim:
+ * The cost of a recorded call, measured in one process so that noise affects
+ * all alike: alternating batches of the same call, bare (libc's second name,
+ * which no tracer wraps), through a floor (floor.c: two rdtsc and a 32-byte
+ * store), and through the symbol that the shim wraps. Run it under the shim:
  *
  *	probe_calls DIR [BATCHES]
  *
  * Prints one line per measurement: name, threads, the median of the bare
- * batches in ns per turn, and the medians of what floor and traced added to the
- * bare batch beside them.
+ * batches in ns per iteration, and the medians of the differences of floor and
+ * traced to the bare batch beside them.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,6 +24,7 @@
 #define TURNS 100 /* short: most batches are not preempted */
 #define BATCHES_MOST 3000
 #define WAYS 3
+#define DIRS 1000 /* of a data set with a folder per class */
 
 extern ssize_t __pread64(int fd, void *buf, size_t n, off_t off);
 extern ssize_t __read(int fd, void *buf, size_t n);
@@ -48,9 +49,11 @@ extern size_t floor_fread(void *to, size_t size, size_t n, FILE *f);
 static __thread char buf[65536];
 static __thread char relative[64], absolute[4200]; /* of the thread's file */
 static __thread FILE *stream;
+static char in_dir[DIRS][48]; /* a file in each directory */
+static unsigned int turn;     /* of any way: no way finds the names warmer */
 static int batches = BATCHES_MOST;
 
-/* The three ways of a turn; @fd is open on the thread's file, @i counts. */
+/* An iteration in three ways; @fd is open on the thread's file, @i counts. */
 #define WAYS_OF(name, bare, floor, traced)                                     \
 	static void name##_bare(int fd)                                        \
 	{                                                                      \
@@ -92,7 +95,25 @@ WAYS_OF(open_relative, __close(__open64(relative, O_RDONLY)),
 	floor_close(floor_open(relative, O_RDONLY)),
 	close(open64(relative, O_RDONLY)))
 
-/* As loaders read a small file. */
+/* The file of another directory each time. */
+static const char *next_dir(void)
+{
+	return in_dir[turn++ * 619 % DIRS];
+}
+
+#define SHORT "ab" /* a name shorter than 4 bytes */
+WAYS_OF(stat_short, bare_stat(SHORT, ST), floor_stat(SHORT, ST),
+	stat64(SHORT, ST))
+WAYS_OF(open_short, __close(__open64(SHORT, O_RDONLY)),
+	floor_close(floor_open(SHORT, O_RDONLY)),
+	close(open64(SHORT, O_RDONLY)))
+WAYS_OF(stat_dirs, bare_stat(next_dir(), ST), floor_stat(next_dir(), ST),
+	stat64(next_dir(), ST))
+WAYS_OF(open_dirs, __close(__open64(next_dir(), O_RDONLY)),
+	floor_close(floor_open(next_dir(), O_RDONLY)),
+	close(open64(next_dir(), O_RDONLY)))
+
+/* The calls of a loader that reads a small file. */
 #define SMALL(open, fstat, read, close)                                        \
 	({                                                                     \
 		int f = open(absolute, O_RDONLY);                              \
@@ -112,7 +133,7 @@ WAYS_OF(small, SMALL(__open64, bare_fstat, __read, __close),
 static const struct bench {
 	const char *name;
 	void (*way[WAYS])(int fd);
-	int threads; /* at most: 2 where threads may get in each other's way */
+	int threads; /* at most: 2 where threads may contend */
 } benches[] = {
 	BENCH("pread 4 KiB", pread, 2),
 	BENCH("fread 8 B", fread, 1),
@@ -120,6 +141,10 @@ static const struct bench {
 	BENCH("stat, relative", stat_relative, 1),
 	BENCH("open+close", open, 2),
 	BENCH("open+close, relative", open_relative, 1),
+	BENCH("stat, 2-byte name", stat_short, 1),
+	BENCH("stat, 1,000 directories", stat_dirs, 1),
+	BENCH("open+close, 2-byte name", open_short, 1),
+	BENCH("open+close, 1,000 directories", open_dirs, 1),
 	BENCH("small file: open+fstat+read+close", small, 1),
 	BENCH("fstat", fstat, 1),
 	BENCH("lseek", lseek, 1),
@@ -176,7 +201,7 @@ static void *measure(void *arg)
 			int way = (w + i) % WAYS;
 			double start;
 
-			rewind(stream); /* also that of writes: no file grows */
+			rewind(stream); /* for writes too: no file grows */
 			start = now_ns();
 			r->bench->way[way](fd);
 			t[way][i] = (now_ns() - start) / TURNS;
@@ -210,6 +235,26 @@ static void bench(const struct bench *b, int threads)
 	fflush(stdout);
 }
 
+/* Make the directories and the short name, or remove them. */
+static void make_names(int make)
+{
+	for (int i = 0; i < DIRS; i++) {
+		char *name = in_dir[i], dir[16];
+
+		snprintf(dir, sizeof(dir), "n%08d", i * 7919);
+		snprintf(name, sizeof(in_dir[i]), "%s/n%08d_%d.JPEG", dir,
+			 i * 7919, i * 31 % 1300);
+		if (make && mkdir(dir, 0700) == 0)
+			close(open(name, O_CREAT | O_WRONLY, 0600));
+		if (!make && unlink(name) == 0)
+			rmdir(dir);
+	}
+	if (make)
+		close(open(SHORT, O_CREAT | O_WRONLY, 0600));
+	else
+		unlink(SHORT);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2 || chdir(argv[1]) != 0)
@@ -218,8 +263,10 @@ int main(int argc, char **argv)
 		batches = atoi(argv[2]);
 	if (batches < 1 || batches > BATCHES_MOST)
 		return 2;
+	make_names(1);
 	for (size_t b = 0; b < sizeof(benches) / sizeof(benches[0]); b++)
 		for (int n = 1; n <= benches[b].threads; n++)
 			bench(&benches[b], n);
+	make_names(0);
 	return 0;
 }
