@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "lib/buf.h"
+#include "lib/calls.h"
 #include "lib/columns.h"
 #include "lib/error.h"
 #include "lib/num.h"
@@ -17,25 +18,6 @@
 #include "analyzer/report/cpu_contention.h"
 
 #define NAME_BYTES 256
-
-static const struct {
-	const char *reason, *words;
-} untraced[REPORT_UNTRACED] = {
-	{"untraced_static", "statically linked"},
-	{"untraced_setuid", "with other rights"},
-	{"untraced_env", "without LD_PRELOAD in their environment"},
-	{"untraced_libc", "of another C library"},
-	{"untraced_abi", "for another machine"},
-	{"untraced_raw", "written in Go, which makes its system calls itself"},
-	{"untraced_seccomp", "confined by seccomp, from there on"},
-	{"untraced_namespace", "of libraries that dlmopen loaded"},
-	{"start", "that could not begin to record, or whose logs are gone"},
-};
-
-const char *report_untraced_reason(int i)
-{
-	return untraced[i].words;
-}
 
 static void add_loss(struct report_completeness *c, const char *reason,
 		     const char *unit, int64_t count)
@@ -57,8 +39,9 @@ static void add_loss(struct report_completeness *c, const char *reason,
 	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++)
 		if (!strcmp(reason, field[i].reason))
 			*field[i].count += count;
-	for (int i = 0; i < REPORT_UNTRACED; i++)
-		if (!strcmp(reason, untraced[i].reason)) {
+	for (unsigned int i = 0; i < REEL_COUNTERS; i++)
+		if (reel_counter_untraced(i) &&
+		    !strcmp(reason, reel_counter_name(i))) {
 			c->untraced[i] += count;
 			c->untraced_programs += count;
 		}
