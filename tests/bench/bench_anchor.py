@@ -88,7 +88,7 @@ def main():
     report("wrapped call", 2, median(call, wrap.spanned(nothing, 6)) - bare)
     bare = median(fetched, Batches())
     batches, loader = Hooked(), Batches()
-    epochs.started(batches, loader, shim.EPOCH)
+    epochs.iterator_started(batches, loader, shim.EPOCH)
     report("fetch and step", 4, median(fetched, batches) - bare)
 
 

@@ -79,8 +79,8 @@ class Iterator(object):
 
     def start(self):
         self.left = self.loader.batches
-        token = epochs.made(self, self.loader, self.loader.kind)
-        epochs.asked(token, None)
+        token = epochs.construction_begins(self, self.loader, self.loader.kind)
+        epochs.request_ends(token, None)
 
     def __iter__(self):
         return self

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 
 loop() {
-	is "$1" "$(python3 "$TOP/tests/jobs/nested_loaders.py" "$TOP/preload/python" \
+	is "$1" "$(timeout 60 python3 "$TOP/tests/jobs/nested_loaders.py" "$TOP/preload/python" \
 		"$2" 2>&1)" "$3"
 }
 
