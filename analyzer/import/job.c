@@ -77,17 +77,8 @@ static int on_open(void *arg, const struct reel_open_row *row,
 		   struct reel_error *err)
 {
 	struct import_job *j = arg;
-	const struct reel_writer_open open = {
-		.open_id = row->open_id,
-		.file_id = row->file_id,
-		.process_id = row->process_id,
-		.fd = row->fd,
-		.flags = row->flags,
-		.open_ns = row->open_ns,
-		.close_ns = row->close_ns,
-	};
 
-	return reel_writer_open(j->writer, &open, err);
+	return reel_writer_open(j->writer, row, err);
 }
 
 static int on_note(void *arg, uint32_t process, uint32_t thread,

@@ -25,17 +25,8 @@ static int on_open(void *arg, const struct reel_open_row *row,
 		   struct reel_error *err)
 {
 	struct load *l = arg;
-	const struct reel_writer_open open = {
-		.open_id = row->open_id,
-		.file_id = row->file_id,
-		.process_id = row->process_id,
-		.fd = row->fd,
-		.flags = row->flags,
-		.open_ns = row->open_ns,
-		.close_ns = row->close_ns,
-	};
 
-	return reel_writer_open(l->writer, &open, err);
+	return reel_writer_open(l->writer, row, err);
 }
 
 /* The launcher that process @id of the replayed recording belonged to, or NULL.

@@ -20,14 +20,6 @@
 struct reel_error;
 struct reel_resolver;
 
-/* An open file description that no descriptor refers to any more: a row. */
-struct reel_open_row {
-	uint32_t open_id, file_id, process_id;
-	int32_t fd;
-	int64_t flags;		   /* -1: not known */
-	int64_t open_ns, close_ns; /* REEL_NO_OFFSET: not seen */
-};
-
 /* Outputs beside the events. Each returns 0, or -1 with err. */
 struct reel_resolve_sink {
 	void *arg;

@@ -54,7 +54,7 @@ struct reel_writer {
 	struct writer_thread *thread; /* by thread_id - 1 */
 	uint32_t thread_room;
 	uint32_t active; /* threads between their begin and their end */
-	struct reel_writer_open *open; /* in no block yet */
+	struct reel_open_row *open; /* in no block yet */
 	uint32_t opens, open_room;
 	struct reel_event_columns open_cols; /* scratch of open_files.c */
 	uint32_t *open_order;		     /* scratch, too */

@@ -16,7 +16,7 @@
 
 static int by_id(const void *a, const void *b)
 {
-	const struct reel_writer_open *x = a, *y = b;
+	const struct reel_open_row *x = a, *y = b;
 
 	return x->open_id < y->open_id ? -1 : x->open_id > y->open_id;
 }
@@ -27,7 +27,7 @@ static int by_id(const void *a, const void *b)
  * False: the ids are spread too far, or two are equal.
  */
 static bool place_by_id(uint32_t at[static SPREAD_MOST],
-			const struct reel_writer_open *row, uint32_t rows)
+			const struct reel_open_row *row, uint32_t rows)
 {
 	uint32_t min = UINT32_MAX, max = 0, n = 0;
 
@@ -62,7 +62,7 @@ static int sort_opens(struct reel_writer *w, struct reel_error *err)
 }
 
 static void put_open(struct reel_event_columns *c, uint32_t i,
-		     const struct reel_writer_open *row)
+		     const struct reel_open_row *row)
 {
 	bool no_start = row->open_ns == REEL_NO_OFFSET;
 	bool no_end = row->close_ns == REEL_NO_OFFSET;
@@ -113,7 +113,7 @@ int writer_opens_flush(struct reel_writer *w, struct reel_error *err)
 	return reel_insert_done(out, err);
 }
 
-int reel_writer_open(struct reel_writer *w, const struct reel_writer_open *row,
+int reel_writer_open(struct reel_writer *w, const struct reel_open_row *row,
 		     struct reel_error *err)
 {
 	if (w->opens == w->open_room) {

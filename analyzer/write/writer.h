@@ -65,14 +65,6 @@ struct reel_writer_file {
 	int64_t size_bytes; /* the largest seen; -1: not known */
 };
 
-/* An open file description. */
-struct reel_writer_open {
-	uint32_t open_id, file_id, process_id;
-	int32_t fd;		   /* the first descriptor; -1: not known */
-	int64_t flags;		   /* -1: not known */
-	int64_t open_ns, close_ns; /* REEL_NO_OFFSET: not seen */
-};
-
 /* The row of table run. The writer counts its events, calls and span. */
 struct reel_writer_run {
 	const char *name;
@@ -145,7 +137,7 @@ int reel_writer_thread_end(struct reel_writer *w, uint32_t id,
 int reel_writer_span(struct reel_writer *w, const struct reel_span_event *sp,
 		     bool closed, struct reel_error *err);
 /* Descriptions come in any order, each once; those closed early soon. */
-int reel_writer_open(struct reel_writer *w, const struct reel_writer_open *row,
+int reel_writer_open(struct reel_writer *w, const struct reel_open_row *row,
 		     struct reel_error *err);
 /* Files come in the order of their ids. */
 int reel_writer_file(struct reel_writer *w, const struct reel_writer_file *row,

@@ -74,4 +74,12 @@ struct reel_span_event {
 	const char *name; /* "epoch", or the user's name */
 };
 
+/* An open file description: a row of open_file. */
+struct reel_open_row {
+	uint32_t open_id, file_id, process_id;
+	int32_t fd;		   /* the first descriptor; -1: not known */
+	int64_t flags;		   /* -1: not known */
+	int64_t open_ns, close_ns; /* REEL_NO_OFFSET: not seen */
+};
+
 #endif

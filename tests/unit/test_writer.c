@@ -86,7 +86,7 @@ static int put_rows(void)
 		.ended = "unknown",
 		.end_ns = 900,
 	};
-	const struct reel_writer_open open = {
+	const struct reel_open_row open = {
 		.open_id = 1,
 		.file_id = 1,
 		.process_id = 1,
