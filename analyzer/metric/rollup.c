@@ -200,7 +200,7 @@ static int read_kinds(struct reel_store *st, uint8_t **not_file, uint32_t *room,
 		uint32_t id = (uint32_t)sqlite3_column_int64(q, 0);
 
 		rc = reel_array_reach(not_file, room, id, 1, err);
-		if (!rc)
+		if (!rc && *not_file) /* the analyzer does not know that */
 			(*not_file)[id] = 1;
 	}
 	if (!rc && step != SQLITE_DONE)

@@ -317,7 +317,7 @@ static int print_rows(const struct report *r, const struct table *t,
 		      int64_t top, struct report_rows *rows,
 		      struct reel_error *err)
 {
-	int index[COLUMNS_MOST], rc;
+	int index[COLUMNS_MOST] = {0}, rc;
 	char num[REEL_NUM];
 	int64_t n = 0;
 
