@@ -168,14 +168,14 @@ HOT bool may_be_fast(const struct shim_event *ev, bool has_fd)
 	static __attribute__((noinline)) ret any_##fn params                   \
 	{                                                                      \
 		const struct shim_event ev = {SHIM_EVENT_NONE, __VA_ARGS__};   \
-		const char *name = ev.path;                                    \
+		const char *ev_path = ev.path;                                 \
 		char kept[SHIM_KEPT];                                          \
 		uint32_t entry = 0;                                            \
 		uint64_t start, end;                                           \
 		ret r;                                                         \
                                                                                \
 		if (unlikely(shim_overwritten(&ev)))                           \
-			name = shim_keep_path(name, kept);                     \
+			ev_path = shim_keep_path(ev_path, kept);               \
 		if (HAS_FD(fd_)) {                                             \
 			entry = shim_fd(fd_);                                  \
 			if (unlikely(!shim_is_desc(entry))) {                  \
@@ -192,7 +192,7 @@ HOT bool may_be_fast(const struct shim_event *ev, bool has_fd)
 				  entry, start, end, (int64_t)r,               \
 				  FAILS_##fails);                              \
 		else                                                           \
-			record_path(&ev, id, name, start, end, (int64_t)r,     \
+			record_path(&ev, id, ev_path, start, end, (int64_t)r,  \
 				    error_of(FAILS_##fails, (int64_t)r));      \
 		return r;                                                      \
 	}
