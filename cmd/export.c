@@ -131,7 +131,7 @@ static int export(const char *run, const struct exporter *as, const char *path,
 		  const int64_t window_ns[2], struct reel_error *err)
 {
 	struct output out = {.path = path};
-	struct export_result result;
+	struct export_result result = {0};
 	struct reel_store *st = NULL;
 	int rc = -1;
 
