@@ -11,15 +11,6 @@
 
 #include "analyzer/load/internal.h"
 
-static int put(struct reel_insert *out, const char *reason, const char *unit,
-	       uint64_t count, struct reel_error *err)
-{
-	reel_insert_text(out, reason);
-	reel_insert_text(out, unit);
-	reel_insert_int(out, count > INT64_MAX ? INT64_MAX : (int64_t)count);
-	return reel_insert_done(out, err);
-}
-
 /* A counter of the whole job. Failed starts are taken back: never below 0. */
 static uint64_t sum(const struct load *l, unsigned int counter)
 {
@@ -53,30 +44,31 @@ static uint64_t files_seen(const struct reel_counts *c)
 int load_gaps(struct load *l, int64_t start_real_ns, struct reel_error *err)
 {
 	uint64_t full = reel_trace_counts(l->tr)->full_real_ns, n;
-	struct reel_insert out;
-	int rc = reel_insert_open(
-		&out, l->st, "INSERT INTO loss VALUES (NULL, ?, ?, ?)", err);
+	int rc = 0;
 
 	for (unsigned int c = REEL_UNTRACED_STATIC;
 	     !rc && c <= REEL_UNTRACED_NAMESPACE; c++) {
 		n = sum(l, c);
 		if (n)
-			rc = put(&out, reel_counter_name(c), "processes", n,
-				 err);
+			rc = reel_writer_loss(l->writer, 0,
+					      reel_counter_name(c), "processes",
+					      n, err);
 	}
 	n = 0;
 	for (int i = 0; i < reel_trace_processes(l->tr); i++)
 		n += reel_trace_process(l->tr, i)->head.counted_ticks != 0;
 	if (!rc && n)
-		rc = put(&out, "counted", "processes", n, err);
+		rc = reel_writer_loss(l->writer, 0, "counted", "processes", n,
+				      err);
 	n = n ? files_seen(reel_trace_counts(l->tr)) : 0;
 	if (!rc && n)
-		rc = put(&out, "counted_files", "files", n, err);
+		rc = reel_writer_loss(l->writer, 0, "counted_files", "files", n,
+				      err);
 	if (!rc && full)
-		rc = put(&out, "counted_after", "ns",
-			 full > (uint64_t)start_real_ns
-				 ? full - (uint64_t)start_real_ns
-				 : 0,
-			 err);
-	return reel_insert_close(&out, rc);
+		rc = reel_writer_loss(l->writer, 0, "counted_after", "ns",
+				      full > (uint64_t)start_real_ns
+					      ? full - (uint64_t)start_real_ns
+					      : 0,
+				      err);
+	return rc;
 }

@@ -15,50 +15,13 @@
 #include <jansson.h>
 
 #include "lib/error.h"
-#include "lib/store/schema.h"
 
 #include "analyzer/load/internal.h"
 
 /* A record takes some nine bytes: good enough to say how far load is. */
 #define RECORD_BYTES 9
 /* Of so few records the store is made as small as it can be: milliseconds. */
-#define TIGHT_BYTES (512 << 10)
-
-static int metrics_init(struct load *l, struct reel_error *err)
-{
-	int n = 0;
-
-	while (reel_metrics[n])
-		n++;
-	l->metric = reel_alloc((size_t)n + 1, sizeof(*l->metric), err);
-	if (!l->metric)
-		return -1;
-	for (; l->metrics < n; l->metrics++) {
-		const struct reel_metric *m = reel_metrics[l->metrics];
-
-		if (l->counts_only && !m->counts)
-			continue;
-		if (m->schema &&
-		    reel_schema_tables(l->st->db, m->schema) != SQLITE_OK)
-			return reel_fail(
-				err, REEL_E_DB,
-				"cannot create tables of metric %s: %s",
-				m->name, sqlite3_errmsg(l->st->db));
-		l->metric[l->metrics] = reel_metric_new(m, err);
-		if (!l->metric[l->metrics])
-			return -1;
-	}
-	return 0;
-}
-
-static int metrics_finish(struct load *l, struct reel_error *err)
-{
-	for (int i = 0; i < l->metrics; i++)
-		if (l->metric[i] &&
-		    reel_metrics[i]->finish(l->metric[i], l->st, err))
-			return -1;
-	return 0;
-}
+#define SMALL_BYTES (512 << 10)
 
 static int resolver_init(struct load *l, struct reel_error *err)
 {
@@ -115,31 +78,21 @@ static void show_progress(struct load *l)
 	uint64_t bytes = record_bytes(l);
 
 	if (l->counts_only)
-		strcpy(l->what, "counting events");
+		strcpy(l->progress_text, "counting events");
 	else
-		snprintf(l->what, sizeof(l->what), "loading %s", l->dir);
-	reel_progress_start(&l->progress, l->what, "events",
+		snprintf(l->progress_text, sizeof(l->progress_text),
+			 "loading %s", l->dir);
+	reel_progress_start(&l->progress, l->progress_text, "events",
 			    bytes / RECORD_BYTES);
 }
 
 static void load_fini(struct load *l)
 {
 	reel_progress_stop(&l->progress);
-	for (int i = 0; i < l->metrics; i++)
-		reel_metric_free(reel_metrics[i], l->metric[i]);
-	for (int i = 0; l->thread && i < l->threads; i++)
-		reel_columns_fini(&l->thread[i].cols);
-	reel_columns_fini(&l->open_cols);
-	free(l->open_at);
-	free(l->open);
-	load_spans_fini(l);
 	reel_idmap_fini(&l->launcher_files);
-	load_rows_fini(l);
-	read_ahead_fini(&l->read_ahead);
 	reel_resolver_free(l->resolver);
-	reel_codec_free(l->codec);
+	reel_writer_free(l->writer);
 	reel_trace_close(l->tr);
-	free(l->metric);
 	free(l->host);
 	free(l->process);
 	free(l->thread);
@@ -150,22 +103,18 @@ static int64_t load(struct reel_store *st, const char *dir, bool counts_only,
 		    struct reel_error *err)
 {
 	struct load l = {.st = st, .dir = dir, .counts_only = counts_only};
+	struct reel_writer_options options = {.counts_only = counts_only};
 	int64_t rc = -1;
 
 	if (reel_trace_open(&l.tr, dir, err) || load_plan(&l, err))
 		goto out;
-	l.codec = reel_codec_new();
-	if (!l.codec) {
-		reel_fail(err, REEL_E_MEMORY, "out of memory");
-		goto out;
-	}
-	reel_codec_tight(l.codec, record_bytes(&l) < TIGHT_BYTES);
+	options.small = record_bytes(&l) < SMALL_BYTES;
 	show_progress(&l);
-	if (load_rows_prepare(&l, err) || metrics_init(&l, err) ||
+	if (reel_writer_new(&l.writer, st, &options, err) ||
 	    resolver_init(&l, err) || load_merge(&l, err) ||
-	    load_rows_finish(&l, err) || metrics_finish(&l, err))
+	    load_rows_finish(&l, err))
 		goto out;
-	rc = (int64_t)l.events;
+	rc = (int64_t)reel_writer_events(l.writer);
 out:
 	load_fini(&l);
 	return rc;

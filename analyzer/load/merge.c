@@ -36,6 +36,7 @@ struct merge {
 	struct load *l;
 	struct wake *wake;
 	int wakes, next_wake;
+	uint64_t events;	     /* for the progress line */
 	struct reel_merge_heap heap; /* of struct stream */
 };
 
@@ -82,9 +83,9 @@ static int thread_ended(struct load *l, struct load_thread *t,
 {
 	struct load_process *p = &l->process[t->process];
 
-	if (load_block_flush(l, t, err))
+	if (reel_writer_thread_end(l->writer, (uint32_t)(t - l->thread) + 1,
+				   err))
 		return -1;
-	reel_columns_fini(&t->cols);
 	return --p->threads_left ? 0 : process_ended(l, p, err);
 }
 
@@ -128,7 +129,10 @@ static int wake_thread(struct merge *m, int place, struct reel_error *err)
 		goto out;
 	rc = fetch(s, err);
 	if (rc > 0) {
-		l->active++;
+		rc = reel_writer_thread_begin(l->writer, (uint32_t)place + 1,
+					      err);
+		if (rc)
+			goto out;
 		reel_merge_heap_add(
 			&m->heap,
 			(struct reel_end_item){s->end_ns, (uint32_t)place, s});
@@ -154,18 +158,6 @@ static int wake_due(struct merge *m, struct reel_error *err)
 			      : wake_process(m->l, w->place, err))
 			return -1;
 	}
-	return 0;
-}
-
-int load_feed(struct load *l, struct reel_error *err)
-{
-	uint32_t n = l->fed;
-
-	l->fed = 0;
-	for (int i = 0; n && i < l->metrics; i++)
-		if (l->metric[i] &&
-		    reel_metrics[i]->feed(l->metric[i], l->feed, n, err))
-			return -1;
 	return 0;
 }
 
@@ -195,7 +187,7 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	int64_t end_ns = s->end_ns - l->origin_ns, start_ns = end_ns;
 	bool sums = rec->counted || rec->call == REEL_MARK_COUNTED;
 	int64_t reach_ns;
-	struct reel_event *ev = &l->feed[l->fed].is;
+	struct reel_event *ev = reel_writer_slot(l->writer);
 	int rc;
 
 	if (rec->dur_ticks)
@@ -217,26 +209,21 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 		p->end_ns = reach_ns;
 	rc = reel_resolve(l->resolver, s->thread, rec, start_ns, end_ns, ev,
 			  err);
-	if (reach_ns > l->span_ns && (rc > 0 || sums))
-		l->span_ns = reach_ns;
+	if (rc > 0 || sums)
+		reel_writer_reach(l->writer, reach_ns);
 	if (rc <= 0)
 		return rc;
-	if (ev->call < sizeof(l->seen_call))
-		l->seen_call[ev->call] = true;
 	t->events++;
 	p->events++;
-	/* v_launcher counts by the events: of launchers they are kept. */
-	if ((!l->counts_only || p->launcher) && load_block_add(l, t, ev, err))
-		return -1;
-	if (p->launcher) /* of no metric */
-		return load_launcher_event(l, ev, err);
-	l->calls += ev->count;
-	if (!(++l->events % PROGRESS_EVENTS))
-		reel_progress_at(&l->progress, l->events);
-	metric_event_fill(&l->feed[l->fed]);
-	if (read_ahead_see(&l->read_ahead, &l->feed[l->fed++], err))
-		return -1;
-	return l->fed < LOAD_FEED ? 0 : load_feed(l, err);
+	/* v_launcher reads the events: they are kept even without others. */
+	if (p->launcher)
+		return reel_writer_launcher_event(l->writer, ev, err) ||
+				       load_launcher_event(l, ev, err)
+			       ? -1
+			       : 0;
+	if (!(++m->events % PROGRESS_EVENTS))
+		reel_progress_at(&l->progress, m->events);
+	return reel_writer_event(l->writer, ev, err);
 }
 
 /* Read the first stream on until another, or a wake, comes before it. */
@@ -263,7 +250,6 @@ static int run(struct merge *m, struct reel_error *err)
 		return 0;
 	}
 	reel_merge_heap_drop(&m->heap);
-	m->l->active--;
 	rc = thread_ended(m->l, &m->l->thread[s->thread], err);
 	stream_free(s);
 	return rc;
@@ -304,7 +290,7 @@ int load_merge(struct load *l, struct reel_error *err)
 		if (run(&m, err))
 			goto out;
 	}
-	rc = load_feed(l, err);
+	rc = 0;
 out:
 	while (m.heap.n)
 		stream_free(m.heap.item[--m.heap.n].stream);

@@ -78,15 +78,12 @@ static const char *name_of(const struct load *l, const struct words *w)
 	return base_name(*program ? program : w->word[0]);
 }
 
-static void put_json_int(struct reel_insert *out, const json_t *job,
-			 const char *key)
+/* The integer @key of job.json; REEL_NO_OFFSET: there is none. */
+static int64_t job_int(const json_t *job, const char *key)
 {
 	const json_t *v = json_object_get(job, key);
 
-	if (json_is_integer(v))
-		reel_insert_int(out, json_integer_value(v));
-	else
-		reel_insert_null(out);
+	return json_is_integer(v) ? json_integer_value(v) : REEL_NO_OFFSET;
 }
 
 static int by_value(const void *a, const void *b)
@@ -162,85 +159,61 @@ static int64_t start_real_ns(const struct load *l)
 	return real_ns;
 }
 
-static const char run_sql[] =
-	"INSERT INTO run (run_id, name, command, cwd, start_real_ns, wall_ns, "
-	"span_ns, exit_status, exit_signal, host, framework, ranks, workers, "
-	"clock_error_ns, events, calls, lost, job_json, tool_version) "
-	"VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
 /* What the processes counted, and images that never made a log. */
-static int64_t sum_counter(const struct load *l, enum reel_counter which)
+static uint64_t sum_counter(const struct load *l, enum reel_counter which)
 {
 	uint64_t sum = reel_trace_counts(l->tr)->counter[which];
 
 	for (int i = 0; i < l->processes; i++)
 		sum += reel_trace_process(l->tr, i)->head.counter[which];
-	return (int64_t)sum;
+	return sum;
 }
 
-int load_code_row(struct load *l, struct reel_error *err)
+void load_code_counters(struct load *l)
 {
-	struct reel_insert out;
-
-	if (reel_insert_open(&out, l->st,
-			     "INSERT INTO code_io VALUES (?, ?, ?)", err))
-		return -1;
-	reel_insert_int(&out, sum_counter(l, REEL_CODE_OPENS));
-	reel_insert_int(&out, sum_counter(l, REEL_CODE_CALLS));
-	reel_insert_int(&out, sum_counter(l, REEL_CODE_READ_BYTES));
-	return reel_insert_close(&out, reel_insert_done(&out, err));
+	reel_writer_counter(l->writer, REEL_WRITER_CODE_OPENS,
+			    sum_counter(l, REEL_CODE_OPENS));
+	reel_writer_counter(l->writer, REEL_WRITER_CODE_CALLS,
+			    sum_counter(l, REEL_CODE_CALLS));
+	reel_writer_counter(l->writer, REEL_WRITER_CODE_READ_BYTES,
+			    sum_counter(l, REEL_CODE_READ_BYTES));
 }
 
-/* The columns from start_real_ns to exit_signal. */
-static void put_times(const struct load *l, struct reel_insert *out)
-{
-	const json_t *job = reel_trace_job(l->tr);
-
-	if (start_real_ns(l))
-		reel_insert_int(out, start_real_ns(l));
-	else
-		reel_insert_null(out);
-	put_json_int(out, job, "wall_ns");
-	reel_insert_int(out, l->span_ns);
-	put_json_int(out, job, "exit_status");
-	put_json_int(out, job, "exit_signal");
-}
-
-int load_run_row(struct load *l, int64_t lost, struct reel_error *err)
+int load_run_finish(struct load *l, int64_t lost, struct reel_error *err)
 {
 	const json_t *job = reel_trace_job(l->tr);
 	struct reel_buf command = REEL_BUF_INIT;
 	struct words w = {0};
-	struct reel_insert out = {0};
 	char *dump = json_dumps(job, JSON_COMPACT);
 	int64_t ranks = count_ranks(l, err), workers = count_workers(l, err);
+	struct reel_writer_run run;
 	int rc = -1;
 
 	if (ranks < 0 || workers < 0 || words_of_job(l, &w, err) ||
-	    load_gaps(l, start_real_ns(l), err) ||
-	    reel_insert_open(&out, l->st, run_sql, err))
+	    load_gaps(l, start_real_ns(l), err))
 		goto out;
 	for (size_t i = 0; i < w.n; i++)
 		if ((i && reel_buf_puts(&command, " ", err)) ||
 		    reel_buf_quote(&command, w.word[i], err))
 			goto out;
-	reel_insert_text(&out, name_of(l, &w));
-	reel_insert_text(&out, reel_buf_text(&command));
-	reel_insert_text(&out, json_string_value(json_object_get(job, "cwd")));
-	put_times(l, &out);
-	reel_insert_text(&out, l->hosts ? l->host[0].name : NULL);
-	reel_insert_text(&out, l->framework[0] ? l->framework : NULL);
-	reel_insert_int(&out, ranks);
-	reel_insert_int(&out, workers);
-	reel_insert_int(&out, reel_trace_clock_error_ns(l->tr));
-	reel_insert_int(&out, (int64_t)l->events);
-	reel_insert_int(&out, (int64_t)l->calls);
-	reel_insert_int(&out, lost);
-	reel_insert_text(&out, dump ? dump : "{}");
-	reel_insert_text(&out, REEL_VERSION);
-	rc = reel_insert_done(&out, err);
+	run = (struct reel_writer_run){
+		.name = name_of(l, &w),
+		.command = reel_buf_text(&command),
+		.cwd = json_string_value(json_object_get(job, "cwd")),
+		.start_real_ns = start_real_ns(l),
+		.wall_ns = job_int(job, "wall_ns"),
+		.exit_status = job_int(job, "exit_status"),
+		.exit_signal = job_int(job, "exit_signal"),
+		.host = l->hosts ? l->host[0].name : NULL,
+		.framework = l->framework[0] ? l->framework : NULL,
+		.ranks = ranks,
+		.workers = workers,
+		.clock_error_ns = reel_trace_clock_error_ns(l->tr),
+		.lost = lost,
+		.job_json = dump ? dump : "{}",
+	};
+	rc = reel_writer_finish(l->writer, &run, err);
 out:
-	rc = reel_insert_close(&out, rc);
 	free(dump);
 	free(w.word);
 	reel_buf_fini(&command);

@@ -74,8 +74,6 @@ static int give_spans(struct step *s, struct interval *in, uint32_t kind)
 	in->at_ns[kind] = ev.start_ns;
 	if (!rec->count)
 		return 0; /* it began, and did not end in this interval */
-	if (open->n)
-		open->span[open->n - 1].is_parent = true;
 	ev.span_id = ++s->r->last_span;
 	return s->r->sink.span(s->r->sink.arg, &ev, true, s->err);
 }

@@ -266,7 +266,6 @@ uint32_t handed_find(const struct reel_resolver *r, const struct process *p,
 struct span {
 	uint32_t id, parent;
 	uint32_t kind;
-	bool is_parent;
 	int64_t detail, start_ns;
 	char *name; /* a user's, or NULL */
 };
@@ -349,7 +348,6 @@ struct reel_resolver {
 	char *root;
 	size_t root_len;
 	uint32_t last_span;
-	bool dangling;
 };
 
 /* One record on its way through. */

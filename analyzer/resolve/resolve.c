@@ -615,8 +615,3 @@ void reel_resolve_file(const struct reel_resolver *r, uint32_t id,
 		.size_bytes = f->size_max,
 	};
 }
-
-bool reel_resolve_dangling(const struct reel_resolver *r)
-{
-	return r->dangling;
-}

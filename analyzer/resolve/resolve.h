@@ -106,7 +106,4 @@ uint32_t reel_resolve_files(const struct reel_resolver *r);
 void reel_resolve_file(const struct reel_resolver *r, uint32_t id,
 		       struct reel_file_row *row);
 
-/* A cancelled span was the parent of one that was not. */
-bool reel_resolve_dangling(const struct reel_resolver *r);
-
 #endif

@@ -52,10 +52,8 @@ int spans_begin(struct reel_resolver *r, struct spans *s,
 	parent = s->n;
 	while (parent && s->span[parent - 1].start_ns > start_ns)
 		parent--;
-	if (parent && !rec->has_size) {
-		s->span[parent - 1].is_parent = true;
+	if (parent && !rec->has_size)
 		new->parent = s->span[parent - 1].id;
-	}
 	r->last_span++;
 	s->n++;
 	return 0;
@@ -99,9 +97,7 @@ int spans_end(struct reel_resolver *r, struct spans *s, int thread,
 	}
 	if (!p)
 		return 0; /* it began before the recording, or was dropped */
-	if (cancel)
-		r->dangling |= p->is_parent;
-	else
+	if (!cancel)
 		rc = give(r, p, thread, now_ns, true, err);
 	free(p->name);
 	memmove(p, p + 1, (s->n - i - 1) * sizeof(*p));

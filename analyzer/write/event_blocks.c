@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events into blocks, thread by thread.
+ *
+ * Memory is bounded by a budget that the active threads share: with many of
+ * them blocks are shorter and compress a little worse.
+ */
+#include <stdlib.h>
+
+#include "lib/error.h"
+#include "lib/intmap.h"
+
+#include "analyzer/write/internal.h"
+
+#define BUDGET_EVENTS (12 * REEL_BLOCK_EVENTS) /* 128 B each: 48 MiB */
+#define LEAST_EVENTS 64
+
+static int block_flush(struct reel_writer *w, uint32_t thread,
+		       struct reel_error *err)
+{
+	struct reel_columns *c = &w->thread[thread - 1].cols;
+	struct reel_insert *out = &w->insert[INSERT_BLOCK];
+	int64_t min = INT64_MAX, max = INT64_MIN;
+	const void *blob;
+	size_t len;
+
+	if (!c->n)
+		return 0;
+	for (uint32_t i = 0; i < c->n; i++) {
+		int64_t start = c->v[REEL_COL_START][i];
+		int64_t end = start + c->v[REEL_COL_DUR][i];
+
+		if (start < min)
+			min = start;
+		if (end > max)
+			max = end;
+	}
+	if (reel_block_encode(w->codec, c, &blob, &len))
+		return reel_fail(err, REEL_E_MEMORY, "out of memory");
+	reel_insert_int(out, thread);
+	reel_insert_int(out, c->n);
+	reel_insert_int(out, min);
+	reel_insert_int(out, max);
+	reel_insert_blob(out, blob, len);
+	c->n = 0;
+	return reel_insert_done(out, err);
+}
+
+/* Events after which a thread's block ends. */
+static uint32_t block_limit(const struct reel_writer *w)
+{
+	uint32_t share = BUDGET_EVENTS / (w->active ? w->active : 1);
+
+	if (share > REEL_BLOCK_EVENTS)
+		return REEL_BLOCK_EVENTS;
+	return share < LEAST_EVENTS ? LEAST_EVENTS : share;
+}
+
+static int make_room(struct reel_writer *w, uint32_t thread,
+		     struct reel_error *err)
+{
+	struct reel_columns *c = &w->thread[thread - 1].cols;
+	uint32_t most = block_limit(w), room = c->room * 4;
+
+	if (c->n >= most) {
+		if (block_flush(w, thread, err))
+			return -1;
+		if (c->room > 2 * most)
+			reel_columns_fini(c);
+		if (c->room)
+			return 0;
+		room = most;
+	}
+	if (room < LEAST_EVENTS)
+		room = LEAST_EVENTS;
+	if (room > most)
+		room = most;
+	if (reel_columns_grow(c, room))
+		return reel_fail(err, REEL_E_MEMORY, "out of memory");
+	return 0;
+}
+
+int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
+		     struct reel_error *err)
+{
+	struct reel_columns *c;
+	uint32_t i;
+
+	if (reel_array_reach(&w->thread, &w->thread_room, ev->thread - 1,
+			     sizeof(*w->thread), err))
+		return -1;
+	c = &w->thread[ev->thread - 1].cols;
+	if (c->n == c->room && make_room(w, ev->thread, err))
+		return -1;
+	i = c->n;
+	c->v[REEL_COL_START][i] = ev->start_ns;
+	c->v[REEL_COL_DUR][i] = ev->dur_ns;
+	c->v[REEL_COL_CALL][i] = ev->call;
+	c->v[REEL_COL_FILE][i] = ev->file;
+	c->v[REEL_COL_FILE2][i] = ev->file2;
+	c->v[REEL_COL_OPEN][i] = ev->open;
+	c->v[REEL_COL_FD][i] = ev->fd;
+	c->v[REEL_COL_FD2][i] = ev->fd2;
+	c->v[REEL_COL_OFFSET][i] = ev->offset;
+	c->v[REEL_COL_ASKED][i] = ev->asked;
+	c->v[REEL_COL_RESULT][i] = ev->result;
+	c->v[REEL_COL_ERR][i] = ev->err;
+	c->v[REEL_COL_ARG][i] = ev->arg;
+	c->v[REEL_COL_ARG2][i] = ev->arg2;
+	c->v[REEL_COL_POS][i] = ev->pos;
+	c->v[REEL_COL_COUNT][i] = ev->count;
+	c->n = i + 1;
+	return 0;
+}
+
+int reel_writer_thread_begin(struct reel_writer *w, uint32_t id,
+			     struct reel_error *err)
+{
+	if (reel_array_reach(&w->thread, &w->thread_room, id - 1,
+			     sizeof(*w->thread), err))
+		return -1;
+	if (!w->thread[id - 1].active)
+		w->active++;
+	w->thread[id - 1].active = true;
+	return 0;
+}
+
+int reel_writer_thread_end(struct reel_writer *w, uint32_t id,
+			   struct reel_error *err)
+{
+	struct writer_thread *t;
+
+	if (id > w->thread_room)
+		return 0;
+	t = &w->thread[id - 1];
+	if (t->active)
+		w->active--;
+	t->active = false;
+	if (block_flush(w, id, err))
+		return -1;
+	reel_columns_fini(&t->cols);
+	return 0;
+}
+
+int writer_blocks_flush(struct reel_writer *w, struct reel_error *err)
+{
+	for (uint32_t id = 1; id <= w->thread_room; id++)
+		if (reel_writer_thread_end(w, id, err))
+			return -1;
+	return 0;
+}
+
+void writer_blocks_fini(struct reel_writer *w)
+{
+	for (uint32_t i = 0; i < w->thread_room; i++)
+		reel_columns_fini(&w->thread[i].cols);
+	free(w->thread);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Spans into blocks, in the order of span_id. They are kept until the end: only
+ * then is it known which parents never came.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+
+#include "analyzer/write/internal.h"
+
+int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
+		     bool closed, struct reel_error *err)
+{
+	struct writer_span *s;
+
+	if (w->spans == w->span_room) {
+		uint32_t room = w->span_room ? 2 * w->span_room : 64;
+
+		if (reel_grow(&w->span, room, sizeof(*w->span), err))
+			return -1;
+		w->span_room = room;
+	}
+	s = &w->span[w->spans];
+	*s = (struct writer_span){.ev = *sp, .closed = closed};
+	s->ev.name = reel_span_name(sp->kind);
+	if (strcmp(s->ev.name, sp->name)) {
+		s->name = reel_strdup(sp->name, err);
+		if (!s->name)
+			return -1;
+		s->ev.name = s->name;
+	}
+	w->spans++;
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct writer_span *x = a, *y = b;
+
+	return x->ev.span_id < y->ev.span_id ? -1
+					     : x->ev.span_id > y->ev.span_id;
+}
+
+/* Is there a span @id? They are sorted, and most ids have no gap. */
+static bool has_span(const struct reel_writer *w, uint32_t id)
+{
+	const struct writer_span key = {.ev.span_id = id};
+	uint32_t guess = w->spans ? id - w->span[0].ev.span_id : 0;
+
+	if (guess < w->spans && w->span[guess].ev.span_id == id)
+		return true;
+	return bsearch(&key, w->span, w->spans, sizeof(key), by_id);
+}
+
+static int add_span(const struct reel_writer *w, struct reel_rows *r,
+		    uint32_t i)
+{
+	const struct reel_span_event *ev = &w->span[i].ev;
+	const char *before = i ? w->span[i - 1].ev.name : "";
+	uint32_t parent = ev->parent;
+
+	if (reel_rows_text_add(r, before, strlen(before), ev->name,
+			       strlen(ev->name)))
+		return -1;
+	if (parent && !has_span(w, parent))
+		parent = 0;
+	r->id[r->n] = ev->span_id;
+	r->v[REEL_SPAN_THREAD][r->n] = ev->thread;
+	r->v[REEL_SPAN_PARENT][r->n] = parent ? ev->span_id - parent : 0;
+	r->v[REEL_SPAN_KIND][r->n] = ev->kind;
+	r->v[REEL_SPAN_DETAIL][r->n] =
+		ev->detail == -1 ? 0 : reel_zigzag((uint64_t)ev->detail) + 1;
+	r->v[REEL_SPAN_START_NS][r->n] = (uint64_t)ev->start_ns;
+	r->v[REEL_SPAN_DUR_NS][r->n] = (uint64_t)ev->dur_ns;
+	r->v[REEL_SPAN_CLOSED][r->n] = w->span[i].closed;
+	r->n++;
+	return 0;
+}
+
+int writer_spans_flush(struct reel_writer *w, struct reel_error *err)
+{
+	struct reel_rows rows = {0};
+	struct reel_insert out;
+	int rc = reel_insert_open(&out, w->st,
+				  "INSERT INTO span_block (spans, min_span_id, "
+				  "max_span_id, data) VALUES (?, ?, ?, ?)",
+				  err);
+
+	if (!rc && reel_rows_begin(&rows, &reel_row_span, REEL_ROW_BLOCK))
+		rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
+	if (w->spans)
+		qsort(w->span, w->spans, sizeof(*w->span), by_id);
+	for (uint32_t i = 0; !rc && i < w->spans; i++) {
+		if (add_span(w, &rows, i))
+			rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
+		else if (reel_rows_full(&rows))
+			rc = reel_insert_block(&out, w->codec, &rows, err);
+	}
+	if (!rc)
+		rc = reel_insert_block(&out, w->codec, &rows, err);
+	reel_rows_fini(&rows);
+	return reel_insert_close(&out, rc);
+}
+
+void writer_spans_fini(struct reel_writer *w)
+{
+	for (uint32_t i = 0; i < w->spans; i++)
+		free(w->span[i].name);
+	free(w->span);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer's life: metrics begin, events pass, metrics finish.
+ *
+ * One pass over the events, whatever their number. What grows with events goes
+ * to the store on the way; what grows with threads and spans stays in memory.
+ */
+#include "analyzer/write/writer.h"
+
+#include <stdlib.h>
+
+#include "lib/error.h"
+#include "lib/store/schema.h"
+
+#include "analyzer/write/internal.h"
+
+static int metrics_init(struct reel_writer *w, struct reel_error *err)
+{
+	int n = 0;
+
+	while (reel_metrics[n])
+		n++;
+	w->metric = reel_alloc((size_t)n + 1, sizeof(*w->metric), err);
+	if (!w->metric)
+		return -1;
+	for (; w->metrics < n; w->metrics++) {
+		const struct reel_metric *m = reel_metrics[w->metrics];
+
+		if (w->counts_only && !m->counts)
+			continue;
+		if (m->schema &&
+		    reel_schema_tables(w->st->db, m->schema) != SQLITE_OK)
+			return reel_fail(
+				err, REEL_E_DB,
+				"cannot create tables of metric %s: %s",
+				m->name, sqlite3_errmsg(w->st->db));
+		w->metric[w->metrics] = reel_metric_new(m, err);
+		if (!w->metric[w->metrics])
+			return -1;
+	}
+	return 0;
+}
+
+static int metrics_finish(struct reel_writer *w, struct reel_error *err)
+{
+	for (int i = 0; i < w->metrics; i++)
+		if (w->metric[i] &&
+		    reel_metrics[i]->finish(w->metric[i], w->st, err))
+			return -1;
+	return 0;
+}
+
+/* Events that wait go to the metrics. */
+static int feed_metrics(struct reel_writer *w, struct reel_error *err)
+{
+	uint32_t n = w->fed;
+
+	w->fed = 0;
+	for (int i = 0; n && i < w->metrics; i++)
+		if (w->metric[i] &&
+		    reel_metrics[i]->feed(w->metric[i], w->feed, n, err))
+			return -1;
+	return 0;
+}
+
+int reel_writer_new(struct reel_writer **out, struct reel_store *st,
+		    const struct reel_writer_options *options,
+		    struct reel_error *err)
+{
+	struct reel_writer *w = reel_alloc(1, sizeof(*w), err);
+
+	if (!w)
+		return -1;
+	w->st = st;
+	w->counts_only = options->counts_only;
+	w->codec = reel_codec_new();
+	if (!w->codec) {
+		reel_fail(err, REEL_E_MEMORY, "out of memory");
+		goto fail;
+	}
+	reel_codec_tight(w->codec, options->small);
+	if (writer_inserts_open(w, err) || metrics_init(w, err))
+		goto fail;
+	*out = w;
+	return 0;
+fail:
+	reel_writer_free(w);
+	return -1;
+}
+
+void reel_writer_free(struct reel_writer *w)
+{
+	if (!w)
+		return;
+	for (int i = 0; i < w->metrics; i++)
+		reel_metric_free(reel_metrics[i], w->metric[i]);
+	free(w->metric);
+	writer_blocks_fini(w);
+	reel_columns_fini(&w->open_cols);
+	free(w->open_order);
+	free(w->open);
+	writer_spans_fini(w);
+	reel_rows_fini(&w->files);
+	writer_inserts_close(w);
+	read_ahead_fini(&w->read_ahead);
+	reel_codec_free(w->codec);
+	free(w);
+}
+
+struct reel_event *reel_writer_slot(struct reel_writer *w)
+{
+	return &w->feed[w->fed].is;
+}
+
+void reel_writer_reach(struct reel_writer *w, int64_t ns)
+{
+	if (ns > w->span_ns)
+		w->span_ns = ns;
+}
+
+static void note_event(struct reel_writer *w, const struct reel_event *ev)
+{
+	reel_writer_reach(w, ev->start_ns + ev->dur_ns);
+	if (ev->call < sizeof(w->seen_call))
+		w->seen_call[ev->call] = true;
+}
+
+int reel_writer_launcher_event(struct reel_writer *w,
+			       const struct reel_event *ev,
+			       struct reel_error *err)
+{
+	note_event(w, ev);
+	return writer_block_add(w, ev, err);
+}
+
+int reel_writer_event(struct reel_writer *w, const struct reel_event *ev,
+		      struct reel_error *err)
+{
+	struct metric_event *m = &w->feed[w->fed];
+
+	note_event(w, ev);
+	if (!w->counts_only && writer_block_add(w, ev, err))
+		return -1;
+	w->events++;
+	w->calls += ev->count;
+	if (ev != &m->is)
+		m->is = *ev;
+	metric_event_fill(m);
+	w->fed++;
+	if (read_ahead_see(&w->read_ahead, m, err))
+		return -1;
+	return w->fed < WRITER_FEED ? 0 : feed_metrics(w, err);
+}
+
+int reel_writer_span(struct reel_writer *w, const struct reel_span_event *sp,
+		     bool closed, struct reel_error *err)
+{
+	reel_writer_reach(w, sp->start_ns + sp->dur_ns);
+	if (w->counts_only)
+		return 0;
+	if (writer_span_keep(w, sp, closed, err) || feed_metrics(w, err))
+		return -1;
+	for (int i = 0; i < w->metrics; i++)
+		if (reel_metrics[i]->span &&
+		    reel_metrics[i]->span(w->metric[i], sp, err))
+			return -1;
+	return 0;
+}
+
+void reel_writer_counter(struct reel_writer *w, enum reel_writer_counter which,
+			 uint64_t count)
+{
+	w->counter[which] += count;
+}
+
+uint64_t reel_writer_events(const struct reel_writer *w)
+{
+	return w->events;
+}
+
+int reel_writer_finish(struct reel_writer *w, const struct reel_writer_run *run,
+		       struct reel_error *err)
+{
+	if (feed_metrics(w, err) || writer_blocks_flush(w, err) ||
+	    writer_opens_flush(w, err) || writer_files_flush(w, err) ||
+	    writer_calls_put(w, err) || writer_spans_flush(w, err) ||
+	    writer_code_put(w, err) || writer_run_put(w, run, err))
+		return -1;
+	return metrics_finish(w, err);
+}
