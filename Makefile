@@ -28,14 +28,14 @@ say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
 .SECONDARY:
 .DEFAULT_GOAL := all
 
-pkgs := sqlite3 libzstd jansson
+pkgs := sqlite3 libzstd jansson zlib
 ifneq ($(filter-out clean format,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(pkgs) && echo yes),yes)
 $(error a library is missing ($(pkgs)); run scripts/setup)
 endif
 endif
 pkg_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs) 2>/dev/null)
-pkg_libs := $(shell $(PKG_CONFIG) --libs $(pkgs) 2>/dev/null) -lpthread -lm
+pkg_libs := $(shell $(PKG_CONFIG) --libs $(pkgs) 2>/dev/null) -lbz2 -lpthread -lm
 
 warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wundef -Wformat=2 -Wno-unused-parameter \

@@ -32,6 +32,7 @@ void reel_insert_null(struct reel_insert *r);
 /* Text and blob are borrowed until the row is done. NULL is NULL. */
 void reel_insert_text(struct reel_insert *r, const char *text);
 void reel_insert_blob(struct reel_insert *r, const void *blob, size_t len);
+void reel_insert_real(struct reel_insert *r, double value);
 /* A statistic as an integer: rounded; a negative one means none: NULL. */
 void reel_insert_stat(struct reel_insert *r, double value);
 /* Write the row, begin the next. REEL_E_DB. */
