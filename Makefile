@@ -6,10 +6,13 @@
 #   make bench      what recording costs, beside its bars and other tracers
 #   make suites     other programs' own tests, bare and recorded
 #   make install    DESTDIR= PREFIX=
+#   make layers     check which rooms of the source use which
 #   make asan fuzz tidy format headers docs clean
 #
-# V=1 shows the commands. WERROR=1 makes warnings errors. CFLAGS, CPPFLAGS and
-# LDFLAGS are yours: they come last.
+# V=1 shows the commands. WERROR=1 makes warnings errors. TUNED= leaves out the
+# placement of the shim's code that is tuned to one processor
+# (preload/core/compiler.h). CFLAGS, CPPFLAGS and LDFLAGS are yours: they come
+# last.
 
 O ?= build
 # One name for one folder: what make knows of headers goes by the object's name.
@@ -45,6 +48,7 @@ base_cppflags := -I. -I$(O)/gen -DREEL_VERSION='"$(VERSION)"' -D_GNU_SOURCE
 # The sanitizers of "make asan" go here, not into CFLAGS, which are the user's.
 SAN ?=
 SHIM_SAN ?=
+TUNED ?= 1
 
 prog_cflags = $(base_cflags) $(SAN) $(pkg_cflags) $(CFLAGS)
 prog_cppflags = $(base_cppflags) -MMD -MP $(CPPFLAGS)
@@ -58,18 +62,19 @@ plain_stores := $(call cc_takes,-mmemset-strategy=unrolled_loop:256:noalign$(com
 shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
 	-mgeneral-regs-only $(plain_stores) -fno-stack-protector -fno-delete-null-pointer-checks \
 	-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=0 -ftls-model=initial-exec \
-	-D__NO_INLINE__=1 -Wno-missing-prototypes $(CFLAGS)
+	-D__NO_INLINE__=1 -Wno-missing-prototypes \
+	$(if $(TUNED),-DREEL_TUNED_PLACES) $(CFLAGS)
 
 # Rooms: every folder of C. What lies in lib, record, analyzer, replay and cmd is
 # one library, apart from the main files of the programs and what needs MPI.
 src_in = $(sort $(shell find $(1) -name '*.c'))
-mpi_src := cmd/ioreel_mpi.c replay/engine/comm_mpi.c
+mpi_src := cmd/ioreel_mpi.c cmd/mpi_replay.c replay/comm/comm_mpi.c
 core_src := $(filter-out cmd/main.c lib/store/sqlite_module.c $(mpi_src), \
 	$(call src_in,lib record analyzer replay cmd))
 shim_src := $(call src_in,preload)
 module_src := $(addprefix lib/store/,sqlite_module.c vtab.c vtab_event.c \
 	vtab_rows.c vtab_tables.c event_block.c event_walk.c byte_planes.c \
-	row_block.c file_class.c schema.c)
+	row_block.c file_class.c)
 
 core_obj := $(patsubst %.c,$(O)/%.o,$(core_src))
 core_lib := $(O)/libcore.a
@@ -83,7 +88,7 @@ mpi_cflags = $(shell $(MPICC) --showme:compile 2>/dev/null)
 mpi_libs = $(shell $(MPICC) --showme:link 2>/dev/null)
 
 programs := $(O)/ioreel $(O)/libioreel.so $(O)/ioreel_sqlite.so \
-	$(if $(have_mpi),$(O)/ioreel-replay)
+	$(if $(have_mpi),$(O)/ioreel-mpi)
 
 unit_bin := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 # Programs that tests run under the shim: plain C, no project code.
@@ -97,7 +102,7 @@ $(hooks):
 	$(Q)mkdir -p $(@D)
 	$(Q)ln -srfn preload/python $@
 
-.PHONY: all tests check bench suites install asan fuzz tidy format headers docs clean
+.PHONY: all tests check bench suites install asan fuzz tidy format headers layers docs clean
 all: $(programs) $(hooks)
 tests: all $(unit_bin) $(probe_bin) $(tool_bin)
 
@@ -140,7 +145,7 @@ $(O)/ioreel: $(O)/cmd/main.o $(core_lib)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(prog_cflags) -o $@ $^ $(pkg_libs) $(LDFLAGS)
 
-$(O)/ioreel-replay: $(patsubst %.c,$(O)/%.o,$(mpi_src)) $(core_lib)
+$(O)/ioreel-mpi: $(patsubst %.c,$(O)/%.o,$(mpi_src)) $(core_lib)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(prog_cflags) -o $@ $^ $(pkg_libs) $(mpi_libs) $(LDFLAGS)
 
@@ -183,7 +188,7 @@ $(O)/tests/shim/core/early_calls: PROBE_LDFLAGS = -Wl,-z,now
 
 check_env = O=$(O) IOREEL=$(abspath $(O))/ioreel PATH="$(abspath $(O)):$$PATH"
 JOBS ?= 2
-check: tests
+check: tests layers
 	$(Q)$(check_env) prove -j$(JOBS) $(PROVE_FLAGS) \
 		$(unit_bin) $(sort $(wildcard tests/*/*.t tests/shim/*/*.t))
 
@@ -203,7 +208,7 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel \
 		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
 		$(DESTDIR)$(PREFIX)/share/man/man7
-	install -m 755 $(O)/ioreel $(if $(have_mpi),$(O)/ioreel-replay) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(O)/ioreel $(if $(have_mpi),$(O)/ioreel-mpi) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(O)/libioreel.so $(O)/ioreel_sqlite.so $(DESTDIR)$(PREFIX)/lib/ioreel
 	install -m 644 schemas/ioreel.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 preload/python/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python
@@ -243,6 +248,10 @@ headers: $(sql_inc)
 	$(Q)for h in $$(git ls-files '*.h'); do \
 		$(CC) $(base_cppflags) $(pkg_cflags) -std=gnu11 -Wall -Wextra -Werror \
 			-Wno-unused-parameter -Wno-unused-function -fsyntax-only -x c $$h || exit 1; done
+
+# After the build, as it reads the symbols of the object files, too.
+layers: $(core_obj) $(shim_obj) $(O)/cmd/main.o
+	$(Q)scripts/layers $(O)
 
 clean:
 	rm -rf $(O)

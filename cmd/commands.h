@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every command of the program, each defined in the file of its name. */
+/* The commands of the program; each is defined in the file of its name. */
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H
 
@@ -7,11 +7,16 @@
 
 extern const struct reel_command cmd_record;
 extern const struct reel_command cmd_load;
+extern const struct reel_command cmd_import;
 extern const struct reel_command cmd_report;
 extern const struct reel_command cmd_sql;
+extern const struct reel_command cmd_export;
 extern const struct reel_command cmd_compare;
 extern const struct reel_command cmd_replay;
-/* Not for people. */
+/* Hidden: a replay starts it. */
 extern const struct reel_command cmd_replay_engine;
+
+/* The verbs of ioreel-mpi. */
+extern const struct reel_command cmd_mpi_replay;
 
 #endif

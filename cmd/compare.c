@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ioreel compare: how alike two runs are, in one number and in each factor.
+ * ioreel compare: the likeness of two runs, in one number and in each factor.
  *
- * The cosine never stands alone: it does not see scale, so the differences
- * stand above it.
+ * The cosine does not depend on scale, so it is always printed below the
+ * differences.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,12 +15,15 @@
 #include "lib/cli.h"
 #include "lib/columns.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
+#include "lib/terminal.h"
 #include "lib/text.h"
 
 #include "analyzer/compare/likeness.h"
 #include "lib/json.h"
 #include "analyzer/report/report.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 
 #define NAME_COLUMNS 14
@@ -194,18 +197,21 @@ static void print_run(const char *run, struct reel_store *st)
 {
 	struct reel_buf who = REEL_BUF_INIT;
 
-	reel_cli_word(&who, run);
-	report_beside(reel_buf_text(&who), st);
+	reel_terminal_word(&who, run);
+	report_print_caveats(reel_buf_text(&who), st);
 	reel_buf_fini(&who);
 }
 
 static bool is_complete(struct reel_store *st)
 {
 	struct reel_buf words = REEL_BUF_INIT;
-	bool not = report_incomplete(st, &words);
+	struct report_completeness c;
+	bool is = !report_completeness_read(&c, st, NULL) &&
+		  !report_incomplete_words(&c, &words);
 
+	report_completeness_fini(&c);
 	reel_buf_fini(&words);
-	return !not ;
+	return is;
 }
 
 static json_t *number(const struct reel_factor *f, bool has, double v)
@@ -270,8 +276,8 @@ static int print_json(const struct reel_likeness *l, const char *a,
 		"call_total_variation", l->call_tv, "total_time_d",
 		real_or_null(l->has_time, l->total_time_d), "complete_a",
 		is_complete(st[0]), "complete_b", is_complete(st[1]),
-		"machine_a", reel_cpu_contention_json(&m[0]), "machine_b",
-		reel_cpu_contention_json(&m[1]));
+		"cpu_contention_a", reel_cpu_contention_json(&m[0]),
+		"cpu_contention_b", reel_cpu_contention_json(&m[1]));
 	return reel_json_print(doc, err);
 }
 

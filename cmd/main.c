@@ -2,125 +2,41 @@
 /*
  * ioreel: one program with a table of commands.
  *
- * A new command is a row here and a file cmd_NAME.c. The rows stand in the
- * order of the work, not of the alphabet; one with no task is not shown.
+ * A new command is a row here and a file cmd/NAME.c. The rows are in the order
+ * of use, not of the alphabet; a command without a task is hidden.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/cli.h"
-#include "lib/error.h"
-#include "lib/terminal.h"
-
 #include "cmd/commands.h"
+#include "cmd/verbs.h"
 #include "record/record.h"
 
 static const struct reel_command *const commands[] = {
-	&cmd_record,  &cmd_load,   &cmd_report,	       &cmd_sql,
-	&cmd_compare, &cmd_replay, &cmd_replay_engine, &cmd_signal_sentinel,
+	&cmd_record,	      &cmd_load,   &cmd_import,
+	&cmd_report,	      &cmd_sql,	   &cmd_export,
+	&cmd_compare,	      &cmd_replay, &cmd_replay_engine,
+	&cmd_signal_sentinel,
 };
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static void print_verbs(void)
-{
-	size_t i;
-
-	reel_terminal_words(stdout,
-			    "ioreel records the I/O of a deep-learning job, "
-			    "explains it, and replays it.",
-			    INT_MAX, 0, 0);
-	puts("\n");
-	for (i = 0; i < COMMANDS; i++) {
-		if (!commands[i]->task)
-			continue;
-		printf("  %-9s ", commands[i]->name);
-		reel_terminal_words(stdout, commands[i]->task, INT_MAX, 12, 12);
-		putchar('\n');
-	}
-	puts("\nFirst:   ioreel record -- python3 train.py");
-	reel_terminal_words(stdout,
-			    "Details: ioreel VERB --help, man ioreel-VERB",
-			    INT_MAX, 9, 0);
-	putchar('\n');
-}
-
-static const struct reel_command *find(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < COMMANDS; i++)
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
-	return NULL;
-}
-
-static int unknown(const char *word)
-{
-	struct reel_error err = {0};
-	const char *near = NULL;
-	int best = 3;
-	size_t i;
-
-	for (i = 0; i < COMMANDS; i++) {
-		int d = reel_near(word, commands[i]->name);
-
-		if (commands[i]->task && d < best) {
-			best = d;
-			near = commands[i]->name;
-		}
-	}
-	reel_fail(&err, REEL_E_USAGE, "unknown %s '%s'",
-		  word[0] == '-' ? "option" : "command", word);
-	fprintf(stderr, "ioreel: %s", err.text);
-	if (near)
-		fprintf(stderr, "; did you mean '%s'?", near);
-	fprintf(stderr,
-		"\nusage: ioreel VERB [options]; ioreel alone lists the "
-		"verbs\n");
-	return 2;
-}
-
-static int run(int argc, char **argv)
-{
-	const struct reel_command *cmd = find(argv[0]);
-
-	return cmd ? cmd->run(argc, argv) : unknown(argv[0]);
-}
-
-static int help(int argc, char **argv)
-{
-	char ask[] = "--help";
-	char *words[] = {argc > 1 ? argv[1] : NULL, ask, NULL};
-
-	if (argc > 1)
-		return run(2, words);
-	print_verbs();
-	return 0;
-}
-
-static int dispatch(int argc, char **argv)
-{
-	const char *word = argc > 1 ? argv[1] : "help";
-
-	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
-		puts("ioreel " REEL_VERSION);
-		return 0;
-	}
-	if (!strcmp(word, "help") || !strcmp(word, "--help") ||
-	    !strcmp(word, "-h"))
-		return help(argc - 1, argc > 1 ? argv + 1 : argv);
-	return run(argc - 1, argv + 1);
-}
+static const struct verb_table verbs = {
+	.program = "ioreel",
+	.about = "ioreel records the I/O of a deep-learning job, "
+		 "explains it, and replays it.",
+	.first = "ioreel record -- python3 train.py",
+	.details = "ioreel VERB --help, man ioreel-VERB",
+	.command = commands,
+	.commands = sizeof(commands) / sizeof(commands[0]),
+};
 
 /*
- * Started without descriptor 0, 1 or 2, the next file opened would become it,
- * and messages would land in a trace or a store. The stand-in refuses what
- * does not fit it, and is closed on exec: a recorded job finds none, as before.
+ * If descriptor 0, 1 or 2 is closed, the next opened file would get its number,
+ * and messages would be written into a trace or a store. Fill the gap with a
+ * read-only /dev/null, closed on exec: a recorded job sees no difference.
  */
 static void fill_standard_descriptors(void)
 {
@@ -133,13 +49,13 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
-/* A full disk behind stdout is a failure, a reader that left is not. */
+/* True on failure: a full disk is one, a closed pipe (EPIPE) is not. */
 static bool end_output(bool say)
 {
 	errno = 0;
 	if (!fflush(stdout) && !ferror(stdout))
 		return false;
-	/* It failed earlier, and only the kernel knows why. */
+	/* An earlier write failed: write again to get its errno. */
 	if (!errno && write(STDOUT_FILENO, "\n", 1) == 1)
 		errno = EIO;
 	if (errno == EPIPE)
@@ -156,7 +72,7 @@ int main(int argc, char **argv)
 
 	fill_standard_descriptors();
 	setlocale(LC_CTYPE, "");
-	status = dispatch(argc, argv);
-	/* A command that failed has said why. */
+	status = verbs_run(&verbs, argc, argv);
+	/* A failed command has already printed its error. */
 	return end_output(status != 1) && !status ? 1 : status;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ioreel record: run a command, record its I/O, say what came of it.
+ * ioreel record: run a command, record its I/O, print a summary.
  *
- * The job's exit status is ours: a line that fails after it is printed, never
- * returned.
+ * The exit status is that of the job. A later error is printed but does not
+ * change it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,6 +18,7 @@
 #include "lib/buf.h"
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/terminal.h"
 
 #include "cmd/commands.h"
@@ -25,7 +26,7 @@
 #include "record/internal.h"
 
 #define STACKS_DEFAULT "1"
-#define NAME_MOST 200 /* bytes of the directory's name that come from us */
+#define NAME_MOST 200 /* bytes of the job's name in the directory's name */
 
 static const char *base_of(const char *path)
 {
@@ -34,7 +35,7 @@ static const char *base_of(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static bool ends(const char *s, const char *suffix)
+static bool has_suffix(const char *s, const char *suffix)
 {
 	size_t n = strlen(s), k = strlen(suffix);
 
@@ -42,7 +43,7 @@ static bool ends(const char *s, const char *suffix)
 }
 
 /*
- * The word that names the job: the first Python script in the command, the
+ * The word of the command that names the job: the first Python script, the
  * script of an interpreter, else the program itself.
  */
 static const char *job_word(char **argv)
@@ -56,7 +57,7 @@ static const char *job_word(char **argv)
 	char **a;
 
 	for (a = argv; *a; a++)
-		if (ends(*a, ".py"))
+		if (has_suffix(*a, ".py"))
 			return base_of(*a);
 	for (i = 0; i < sizeof(interpreter) / sizeof(interpreter[0]); i++) {
 		n = strlen(interpreter[i]);
@@ -73,20 +74,20 @@ static const char *job_word(char **argv)
 }
 
 /*
- * Make the first of train.reel, train.2.reel ... that does not exist yet:
- * several may start at once. Ranks of one job (@g) agree on the first that they
- * can share.
+ * Create the first of train.reel, train.2.reel ... that does not exist yet, as
+ * several recordings may start at once. Ranks of one job (@g) take the first
+ * that they can share.
  */
 static int default_dir(char out[static NAME_MAX + 1], char **argv,
 		       struct record_group *g, struct reel_error *err)
 {
 	const char *word = job_word(argv);
-	/* "report -x.reel" would read it as an option. */
+	/* "report -x.reel" would parse it as an option. */
 	const char *dash = word[0] == '-' ? "_" : "";
 	size_t n = strlen(word);
 	int i, rc;
 
-	if (ends(word, ".py") || ends(word, ".sh"))
+	if (has_suffix(word, ".py") || has_suffix(word, ".sh"))
 		n -= 3;
 	if (n > NAME_MOST)
 		n = NAME_MOST;
@@ -107,7 +108,7 @@ static int default_dir(char out[static NAME_MAX + 1], char **argv,
 			 out, strerror(errno));
 }
 
-/* Ranks that their launcher started again write beside what is there. */
+/* Ranks that their launcher restarted get a directory of their own. */
 static const char *attempt_dir(char out[static PATH_MAX], const char *dir,
 			       const struct record_group *g)
 {
@@ -118,7 +119,7 @@ static const char *attempt_dir(char out[static PATH_MAX], const char *dir,
 	return out;
 }
 
-/* How the job ended: of its ranks the first that did not end well. */
+/* The wait status of the job; with ranks, of the first that failed. */
 static int job_status(const struct reel_record_result *res)
 {
 	if (!res->ranks)
@@ -126,7 +127,7 @@ static int job_status(const struct reel_record_result *res)
 	return res->failed_rank < 0 ? 0 : res->failed_status;
 }
 
-/* "python3 ended by signal 9 after 8.1 s; ", or nothing for success. */
+/* Print "python3 ended by signal 9 after 8.1 s; " unless it succeeded. */
 static void print_end(FILE *f, const char *program,
 		      const struct reel_record_result *res)
 {
@@ -137,7 +138,7 @@ static void print_end(FILE *f, const char *program,
 		return;
 	if (res->ranks)
 		fprintf(f, "rank %d, ", res->failed_rank);
-	reel_cli_name(f, base_of(program));
+	reel_terminal_name(f, base_of(program));
 	if (res->ranks)
 		fputc(',', f);
 	if (WIFSIGNALED(w))
@@ -205,7 +206,7 @@ static void print_launcher(FILE *f, const struct record_summary *s)
 
 static const struct {
 	enum reel_counter counter;
-	const char *what;
+	const char *words;
 } losses[] = {
 	{REEL_LOST_DISK, "the disk refused"},
 	{REEL_LOST_SIGNAL, "in signal handlers"},
@@ -234,7 +235,7 @@ static void print_losses(FILE *f, const struct record_summary *s)
 		if (!one)
 			continue;
 		fprintf(f, "%s%s %s", between, reel_num_count(n, (int64_t)one),
-			losses[i].what);
+			losses[i].words);
 		between = ", ";
 	}
 	if (sum)
@@ -264,7 +265,7 @@ static void print_losses(FILE *f, const struct record_summary *s)
 
 static const struct {
 	enum reel_counter counter;
-	const char *what;
+	const char *words;
 } unseen[] = {
 	{REEL_UNTRACED_STATIC, "statically linked"},
 	{REEL_UNTRACED_SETUID, "with other rights"},
@@ -295,7 +296,7 @@ static void print_untraced(FILE *f, const struct record_summary *s)
 		if (one <= 0)
 			continue;
 		fprintf(f, "%s%s %s", between, reel_num_count(n, one),
-			unseen[i].what);
+			unseen[i].words);
 		between = ", ";
 	}
 	fputc(')', f);
@@ -306,27 +307,27 @@ static void print_untraced(FILE *f, const struct record_summary *s)
 	fputc('\n', f);
 }
 
-static void print_nothing(FILE *f, char **argv)
+static void print_no_record(FILE *f, char **argv)
 {
 	enum reel_counter which;
 	const char *why = untraceable_reason(argv[0], &which);
 
 	fputs("ioreel: nothing was recorded: ", f);
 	if (why) {
-		reel_cli_name(f, why);
+		reel_terminal_name(f, why);
 		fputs("; try: record the program that it runs, or a "
 		      "dynamically linked build\n",
 		      f);
 		return;
 	}
-	reel_cli_name(f, base_of(argv[0]));
-	fputs(" touched no data file, or what it ran lost LD_PRELOAD (env -i, "
+	reel_terminal_name(f, base_of(argv[0]));
+	fputs(" touched no data file, or its programs lost LD_PRELOAD (env -i, "
 	      "sudo, ssh, a container); try: --all, or ioreel record inside "
 	      "it\n",
 	      f);
 }
 
-/* A framework of a version that we do not know, or without a part we hook. */
+/* Frameworks of an unknown version, or without a part that we hook. */
 static void print_hooks(FILE *f, const struct record_hooks *h)
 {
 	const char *between = "ioreel: not all hooks are in: ";
@@ -336,9 +337,9 @@ static void print_hooks(FILE *f, const struct record_hooks *h)
 		if (!strcmp(h->hook[i].state, "on"))
 			continue;
 		fputs(between, f);
-		reel_cli_name(f, h->hook[i].name);
+		reel_terminal_name(f, h->hook[i].name);
 		fputs(" (", f);
-		reel_cli_name(f, h->hook[i].state);
+		reel_terminal_name(f, h->hook[i].state);
 		fputc(')', f);
 		between = ", ";
 	}
@@ -360,7 +361,7 @@ static void print_summary(char **argv, const struct reel_record_options *opt,
 	print_totals(f, argv[0], res, s);
 	print_launcher(f, s);
 	if (!s->processes && !s->lost[REEL_LOST_START])
-		print_nothing(f, argv);
+		print_no_record(f, argv);
 	else
 		print_losses(f, s);
 	if (s->processes)
@@ -371,19 +372,19 @@ static void print_summary(char **argv, const struct reel_record_options *opt,
 		      "marked; try: set IOREEL_HOOKS\n",
 		      f);
 	fputs("ioreel: trace ", f);
-	reel_cli_name(f, opt->dir);
+	reel_terminal_name(f, opt->dir);
 	fprintf(f, " (%s)\n", reel_num_bytes(n, (double)s->trace_bytes));
 	if (!fclose(f))
 		reel_terminal_lines(stderr, text);
 	free(text);
-	/* To be copied, and so in one piece. */
-	reel_cli_word(&next, opt->dir);
+	/* Not wrapped, so that the command can be copied. */
+	reel_terminal_word(&next, opt->dir);
 	fprintf(stderr, "ioreel: next: ioreel report %s\n",
 		reel_buf_text(&next));
 	reel_buf_fini(&next);
 }
 
-/* 126 and 127 as shells give them; without the job nothing else was tried. */
+/* 126 or 127, as shells return, if exec failed. */
 static int not_run(const struct reel_record_result *res,
 		   const struct reel_error *err)
 {
@@ -395,10 +396,10 @@ static int not_run(const struct reel_record_result *res,
 }
 
 /*
- * As the job: a shell ends its loop when a command of it is interrupted, and by
- * an exit status it does not know that. No core of ours.
+ * End by the same signal as the job: a shell stops its loop if a command ended
+ * by SIGINT, which an exit status does not show. Without a core file of ours.
  */
-static void end_by(int sig)
+static void end_by_signal(int sig)
 {
 	const struct rlimit none = {0, 0};
 
@@ -407,9 +408,9 @@ static void end_by(int sig)
 	raise(sig);
 }
 
-/* @argv is the job's. The exit status. */
-static int record(const struct reel_record_options *asked, char **argv,
-		  bool quiet)
+/* Run the command @argv. Returns the exit status. */
+static int record_job(const struct reel_record_options *asked, char **argv,
+		      bool quiet)
 {
 	struct reel_record_options mine = *asked, *opt = &mine;
 	struct reel_record_result res;
@@ -435,17 +436,18 @@ static int record(const struct reel_record_options *asked, char **argv,
 		}
 		reel_cli_fail(&cmd_record, &err);
 	}
-	signal(SIGPIPE, SIG_IGN); /* the status matters, not the lines */
+	signal(SIGPIPE,
+	       SIG_IGN); /* a closed stderr must not change the status */
 	if (!quiet && res.summed)
 		print_summary(argv, opt, &res);
 	if (res.tty_signal)
-		end_by(res.tty_signal);
+		end_by_signal(res.tty_signal);
 	if (WIFSIGNALED(res.wait_status))
 		return 128 + WTERMSIG(res.wait_status);
 	return WEXITSTATUS(res.wait_status);
 }
 
-/* "A-B", A <= B. */
+/* True for "A-B" with A <= B. */
 static bool is_range(const char *s)
 {
 	unsigned long long a, b;
@@ -455,8 +457,8 @@ static bool is_range(const char *s)
 	       sscanf(s, "%llu-%llu%n", &a, &b, &end) == 2 && !s[end] && a <= b;
 }
 
-/* "500M" in bytes; -1: it is no size. */
-static int64_t size_of(const char *s)
+/* The bytes of "500M"; -1: not a size. */
+static int64_t parse_size(const char *s)
 {
 	static const char unit[] = "KMGT";
 	char *end;
@@ -476,9 +478,9 @@ static int64_t size_of(const char *s)
 	return *end || n <= 0 ? -1 : n;
 }
 
-/* "--events steps A-B" is two words, "--events A-B" one, as the parser has it.
+/* Turn "--events steps A-B" into "--events A-B", as the parser takes one word.
  */
-static int plain_words(int argc, char **argv)
+static int join_steps_option(int argc, char **argv)
 {
 	int i, end = 0;
 
@@ -496,9 +498,9 @@ static int plain_words(int argc, char **argv)
 	return argc;
 }
 
-/* What the words mean that are no plain values. */
-static int understand(struct reel_record_options *opt, const char *events,
-		      const char *size, int map)
+/* Check and convert the values of options that are more than plain text. */
+static int parse_values(struct reel_record_options *opt, const char *events,
+			const char *size, int map)
 {
 	if (events && !strncmp(events, "steps ", 6))
 		events += 6;
@@ -518,7 +520,7 @@ static int understand(struct reel_record_options *opt, const char *events,
 				      "--stacks wants a number from 1, not "
 				      "'%s'",
 				      opt->stacks);
-	opt->max_bytes = size ? size_of(size) : 0;
+	opt->max_bytes = size ? parse_size(size) : 0;
 	if (opt->max_bytes < 0)
 		return reel_cli_usage(&cmd_record,
 				      "--max-size wants a size, as 500M");
@@ -543,28 +545,28 @@ static int run(int argc, char **argv)
 		{"exclude", 'x', REEL_OPT_LIST, &opt.exclude, "GLOB",
 		 "count these files only", 0, 0},
 		{"no-hooks", 0, REEL_OPT_FLAG, &opt.no_hooks, NULL,
-		 "leave PYTHONPATH alone: no steps are marked", 0, 0},
+		 "leave PYTHONPATH unchanged: no steps, no spans", 0, 0},
 		{"events", 0, REEL_OPT_TEXT, &events, "WHICH",
 		 "all, none (only count calls), or steps A-B", 0, 0},
 		{"max-size", 0, REEL_OPT_TEXT, &size, "SIZE",
-		 "of the trace; then counters (500M, 20G)", 0, 0},
+		 "limit of the trace; then counters (500M, 20G)", 0, 0},
 		{"follow-env", 0, REEL_OPT_FLAG, &opt.follow_env, NULL,
 		 "trace programs started with a cleared environment", 0, 0},
 		{"complete", 0, REEL_OPT_FLAG, &opt.complete, NULL,
-		 "system calls that pass the C library by, too", 0, 0},
+		 "record system calls outside the C library too", 0, 0},
 		{"mmap", 0, REEL_OPT_CHOICE, &map, "pages|faults",
-		 "faults: also when mappings were touched", 0, 0},
+		 "faults: record the times of page faults too", 0, 0},
 		{"stacks", 0, REEL_OPT_MAYBE, &opt.stacks, "N",
-		 "note who made one call in N", 0, 0},
+		 "record the call stack of one call in N", 0, 0},
 		{"profile-steps", 0, REEL_OPT_TEXT, &opt.profile_steps, "A-B",
 		 "profile these steps in TensorFlow", 0, 0},
 		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL,
-		 "no lines at the end", 0, 0},
+		 "no summary at the end", 0, 0},
 		{0},
 	};
 	int at, status;
 
-	argc = plain_words(argc, argv);
+	argc = join_steps_option(argc, argv);
 	at = reel_cli_parse(&cmd_record, opts, true, argc, argv);
 
 	if (at < 0)
@@ -572,9 +574,9 @@ static int run(int argc, char **argv)
 	else if (at == argc || !argv[at][0])
 		status = reel_cli_usage(&cmd_record, "no command given");
 	else
-		status = understand(&opt, events, size, map);
+		status = parse_values(&opt, events, size, map);
 	if (!status && at >= 0)
-		status = record(&opt, argv + at, quiet);
+		status = record_job(&opt, argv + at, quiet);
 	free(opt.include.item);
 	free(opt.exclude.item);
 	return status;
@@ -586,15 +588,14 @@ const struct reel_command cmd_record = {
 	.usage = "[-o DIR] [options] [--] CMD [ARG ...]",
 	.examples = "ioreel record -- python3 train.py --epochs 2\n"
 		    "ioreel record -o run1.reel -x '*.log' -- ./train.sh\n",
-	.about =
-		"Runs CMD as it is, with every process and thread it starts, "
-		"and writes what they read and write to a trace directory. The "
-		"exit status is that of CMD; 128 + n when signal n ended it. "
-		"In GLOB, * matches / too; one without / is matched with the "
-		"base name; --include wins over --exclude and over the rules "
-		"that leave out code. Recording adds 20 to 100 ns to a call, "
-		"below 2 % to a training job; the trace takes about 12 bytes "
-		"an event. In a source tree, after make: "
-		"export PATH=\"$PWD/build:$PATH\"",
+	.about = "Runs CMD as it is, with every process and thread it starts, "
+		 "and records their I/O in a trace directory. The "
+		 "exit status is that of CMD; 128 + n when signal n ended it. "
+		 "In GLOB, * matches / too; one without / is matched with the "
+		 "base name; --include overrides --exclude and the rules that "
+		 "leave out code. Recording adds 20 to 100 ns to a call, "
+		 "below 2 % to a training job; the trace takes about 12 bytes "
+		 "an event. In a source tree, after make: "
+		 "export PATH=\"$PWD/build:$PATH\"",
 	.run = run,
 };

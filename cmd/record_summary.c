@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The counts in the closing lines of "ioreel record". They come from a store
+ * The counts in the final lines of "ioreel record". They are read from a store
  * without events, loaded from the trace, so they agree with every report.
  */
 #include <dirent.h>
@@ -19,11 +19,11 @@
 #include "cmd/record_summary.h"
 #include "record/record.h"
 
-/* Counting a larger trace would take more than some seconds. */
+/* A larger trace would take more than a few seconds. */
 #define COUNT_MOST (600ull << 20)
 
-/* The state of each hook; of one that several processes noted, the state of
- * the worst off. Those that are not in come first: there is room for some. */
+/* The state of each hook. If several processes noted a hook, a state other than
+ * "on" wins. Such hooks come first, as the list is limited. */
 static const char hooks_sql[] =
 	"SELECT substr(key, 6), coalesce(min(value) FILTER "
 	"(WHERE value <> 'on'), 'on') AS state FROM note "
@@ -68,8 +68,8 @@ static int read_counts(struct reel_store *st, struct record_summary *s,
 	return 0;
 }
 
-static int count(const struct reel_trace *tr, const char *dir,
-		 struct record_summary *s, struct reel_error *err)
+static int count_records(const struct reel_trace *tr, const char *dir,
+			 struct record_summary *s, struct reel_error *err)
 {
 	struct reel_store *st = NULL;
 	uint64_t bytes = 0;
@@ -87,7 +87,7 @@ static int count(const struct reel_trace *tr, const char *dir,
 	return rc;
 }
 
-static void counters(const struct reel_trace *tr, struct record_summary *s)
+static void add_counters(const struct reel_trace *tr, struct record_summary *s)
 {
 	const struct reel_counts *c = reel_trace_counts(tr);
 	int i, k;
@@ -103,7 +103,7 @@ static void counters(const struct reel_trace *tr, struct record_summary *s)
 	s->bad_files = reel_trace_damage(tr)->bad_files;
 }
 
-/* Processes of launchers are told apart, not among the job's. */
+/* Count the processes of launchers separately from the job's. */
 static void count_launchers(const char **launcher, struct record_summary *s)
 {
 	int i, n = s->processes;
@@ -120,7 +120,7 @@ static void count_launchers(const char **launcher, struct record_summary *s)
 	}
 }
 
-/* Bytes of the files in @dir; the windows of living processes do not count. */
+/* Bytes of the files in @dir, without the windows of living processes. */
 static uint64_t directory_bytes(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -147,13 +147,13 @@ int record_summarize(const char *dir, bool records, struct record_summary *s,
 	memset(s, 0, sizeof(*s));
 	if (reel_trace_open(&tr, dir, err))
 		return -1;
-	counters(tr, s);
+	add_counters(tr, s);
 	s->trace_bytes = directory_bytes(dir);
 	launcher = reel_launchers(tr, err);
 	if (launcher) {
 		count_launchers(launcher, s);
 		s->walked = records && !reel_trace_processes(tr);
-		rc = records && !s->walked ? count(tr, dir, s, err) : 0;
+		rc = records && !s->walked ? count_records(tr, dir, s, err) : 0;
 	}
 	free(launcher);
 	reel_trace_close(tr);

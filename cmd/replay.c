@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "ioreel replay": plan; rebuild, run under the shim, load, compare, once or
- * several times.
+ * "ioreel replay": compile a plan; rebuild the files, replay under the shim,
+ * load and compare, once or several times.
  *
- * Whatever happens in between, the way out is one: nothing that was made is
- * left but what was asked for.
+ * There is one way out, whatever fails: all files are removed, except those
+ * that the user asked for.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,37 +19,40 @@
 
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/json.h"
 #include "lib/progress.h"
 #include "lib/store/store.h"
+#include "lib/terminal.h"
 
 #include "analyzer/compare/likeness.h"
 #include "analyzer/load/load.h"
-#include "lib/json.h"
 #include "analyzer/report/report.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 #include "cmd/record_summary.h"
 #include "cmd/replay_summary.h"
 #include "record/record.h"
 #include "replay/engine/fileset.h"
+#include "replay/engine/interrupt.h"
 #include "replay/engine/player.h"
-#include "replay/engine/sandbox.h"
+#include "replay/sandbox/sandbox.h"
 #include "replay/engine/shared_state.h"
 #include "replay/model/plan.h"
 
 struct replay {
 	const char *run, *output, *root, *plan_file;
 	int64_t runs;
-	double max_error; /* in percent; -1: any */
+	double max_error; /* in percent; -1: no limit */
 	bool afap, think, timed, keep, burn, cold, warm;
 	enum fileset_cache cache;
 	enum replay_mode mode;
 	struct reel_store *recorded, *replayed;
-	struct reel_store *kept; /* that becomes the output */
+	struct reel_store *kept; /* becomes the output */
 	struct plan *plan;
 	struct sandbox sandbox;
 	struct result result;
-	char dir[64];		       /* the trace and the plan, "": none */
-	char trace[96], plan_path[96]; /* the trace of this run */
+	char dir[64];		       /* of the trace and the plan; "": none */
+	char trace[96], plan_path[96]; /* of the current run */
 	char result_path[96];	       /* "": none */
 	struct reel_record_result ran;
 	struct result_total total;
@@ -58,32 +61,8 @@ struct replay {
 	bool watching;
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	interrupted = sig;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction act = {.sa_handler = on_signal};
-
-	sigemptyset(&act.sa_mask);
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGHUP, &act, NULL);
-	signal(SIGPIPE,
-	       SIG_IGN); /* nobody reads on: there is still to remove */
-}
-
-static int stop_if_interrupted(struct reel_error *err)
-{
-	return interrupted ? reel_fail(err, REEL_E_IO, "interrupted") : 0;
-}
-
 /* A folder for the plan and the trace; shared memory for the results. */
-static int make_places(struct replay *r, struct reel_error *err)
+static int make_work_files(struct replay *r, struct reel_error *err)
 {
 	const char *tmp = getenv("TMPDIR");
 	int fd;
@@ -99,7 +78,7 @@ static int make_places(struct replay *r, struct reel_error *err)
 				 tmp, strerror(errno));
 	}
 	snprintf(r->plan_path, sizeof(r->plan_path), "%s/plan", r->dir);
-	/* On a disk every write to the mapping could wait for it. */
+	/* On a disk a write to the mapping could wait for writeback. */
 	strcpy(r->result_path, "/dev/shm/ioreel-replay.XXXXXX");
 	fd = mkstemp(r->result_path);
 	if (fd < 0) {
@@ -124,8 +103,8 @@ static int make_plan(struct replay *r, struct reel_error *err)
 
 	if (plan_compile(r->recorded, path, err))
 		return -1;
-	if (stop_if_interrupted(err) || plan_open(&r->plan, path, err)) {
-		unlink(path); /* what is left is whole */
+	if (interrupt_check(err) || plan_open(&r->plan, path, err)) {
+		unlink(path); /* a plan file is complete, or absent */
 		return -1;
 	}
 	if (r->plan_file)
@@ -137,12 +116,12 @@ static int make_plan(struct replay *r, struct reel_error *err)
 	return 0;
 }
 
-static int build(struct replay *r, struct reel_error *err)
+static int build_sandbox(struct replay *r, struct reel_error *err)
 {
 	if (sandbox_make(&r->sandbox, r->root, err) ||
-	    fileset_build(r->plan, &r->sandbox, r->cache, &interrupted, err))
+	    fileset_build(r->plan, &r->sandbox, r->cache, err))
 		return -1;
-	replay_say_built(r->plan, &r->sandbox, r->cache);
+	replay_report_built(r->plan, &r->sandbox, r->cache);
 	return result_make(r->result_path, r->plan, err) ||
 			       result_open(&r->result, r->result_path, r->plan,
 					   err)
@@ -151,8 +130,8 @@ static int build(struct replay *r, struct reel_error *err)
 }
 
 /*
- * How long the replay goes on: calls are not spread evenly, but the job's time
- * is played as it went by. Between two calls the clock goes on, too.
+ * The remaining time of the replay. It follows the job's time, not the calls,
+ * which are not spread evenly; and it goes on between two calls.
  */
 struct pace {
 	int64_t start_ns, moved_ns; /* CLOCK_MONOTONIC */
@@ -179,8 +158,8 @@ static int64_t time_left(struct pace *pace, const struct replay *r, int64_t now)
 	return at < wall ? (int64_t)((wall - at) * slower) : 0;
 }
 
-/* The progress line, from what the processes of the replay write. */
-static void *watch(void *arg)
+/* Draw the progress line, from the state that the processes share. */
+static void *show_progress(void *arg)
 {
 	struct replay *r = arg;
 	struct reel_progress progress;
@@ -208,8 +187,8 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* A glob that the root's path matches, whatever bytes are in it. */
-static void glob_of(const char *root, char out[static PATH_MAX + 3])
+/* A glob that matches the paths below @root, whatever bytes it has. */
+static void sandbox_glob(const char *root, char out[static PATH_MAX + 3])
 {
 	char *p = out;
 
@@ -218,8 +197,8 @@ static void glob_of(const char *root, char out[static PATH_MAX + 3])
 	strcpy(p, "/*");
 }
 
-/* Processes of launchers are in no metric: neither here. */
-static json_t *launchers_of(struct reel_store *st)
+/* Processes of launchers in the job: metrics of both runs leave them out. */
+static json_t *launcher_processes(struct reel_store *st)
 {
 	json_t *o = json_object();
 	sqlite3_stmt *q = NULL;
@@ -258,13 +237,13 @@ static int run_engine(struct replay *r, struct reel_error *err)
 		return reel_fail(err, REEL_E_IO, "cannot find myself: %s",
 				 strerror(errno));
 	self[n] = '\0';
-	glob_of(r->sandbox.root, glob);
+	sandbox_glob(r->sandbox.root, glob);
 	snprintf(mode, sizeof(mode), "%s%s%s", modes[r->mode],
 		 r->burn ? "+burn" : "", r->warm ? "+warm" : "");
 	r->watching = true;
-	if (pthread_create(&r->watcher, NULL, watch, r))
+	if (pthread_create(&r->watcher, NULL, show_progress, r))
 		return reel_fail(err, REEL_E_MEMORY, "cannot start a thread");
-	opt.launchers = launchers_of(r->recorded);
+	opt.launchers = launcher_processes(r->recorded);
 	n = reel_record(&opt, argv, &r->ran, err);
 	json_decref(opt.launchers);
 	__atomic_store_n(&r->watching, false, __ATOMIC_RELEASE);
@@ -272,17 +251,17 @@ static int run_engine(struct replay *r, struct reel_error *err)
 	result_sum(&r->result, &r->total);
 	if (n)
 		return -1;
-	if (r->result.head->stop || interrupted ||
+	if (r->result.head->stop || interrupt_signal ||
 	    WIFSIGNALED(r->ran.wait_status)) {
-		interrupted = interrupted ? interrupted : SIGINT;
-		return stop_if_interrupted(err);
+		interrupt_signal = interrupt_signal ? interrupt_signal : SIGINT;
+		return interrupt_check(err);
 	}
 	if (WEXITSTATUS(r->ran.wait_status))
 		return reel_fail(err, REEL_E_IO, "the engine failed");
 	return 0;
 }
 
-/* Whoever is left of the replay writes into a sandbox that is to go. */
+/* Kill processes that are left: they write into the sandbox, to be removed. */
 static void end_processes(struct replay *r)
 {
 	if (!r->result.head)
@@ -300,19 +279,22 @@ static void end_processes(struct replay *r)
 	}
 }
 
-/* What a run leaves but its trace. False when the sandbox could not go. */
-static bool leave(struct replay *r, bool keep, struct reel_error *err)
+/*
+ * Remove all files of a run but its trace. False when the sandbox cannot be
+ * removed.
+ */
+static bool end_run(struct replay *r, bool keep, struct reel_error *err)
 {
 	bool good = true;
 
 	end_processes(r);
 	if (r->sandbox.root[0] && keep) {
 		fprintf(stderr, "ioreel replay: sandbox kept in ");
-		reel_cli_name(stderr, r->sandbox.root);
+		reel_terminal_name(stderr, r->sandbox.root);
 		fputc('\n', stderr);
 	} else if (r->sandbox.root[0]) {
 		good = !sandbox_remove(&r->sandbox, err);
-		if (good && !interrupted)
+		if (good && !interrupt_signal)
 			fprintf(stderr, "ioreel replay: sandbox removed "
 					"(--keep keeps it)\n");
 	}
@@ -321,13 +303,13 @@ static bool leave(struct replay *r, bool keep, struct reel_error *err)
 	return good;
 }
 
-static void trace_of(struct replay *r, int64_t i)
+static void set_trace_path(struct replay *r, int64_t i)
 {
 	snprintf(r->trace, sizeof(r->trace), "%s/trace.%lld", r->dir,
 		 (long long)i);
 }
 
-/* Of the run that counts: its store, in the file that was asked for. */
+/* Open the store of the chosen run, in the output file if there is one. */
 static int keep_store(struct replay *r, struct reel_error *err)
 {
 	reel_store_close(r->replayed);
@@ -342,15 +324,15 @@ static int keep_store(struct replay *r, struct reel_error *err)
 	return reel_store_open(&r->replayed, r->output, err);
 }
 
-static int play(struct replay *r, struct reel_error *err)
+static int play_run(struct replay *r, struct reel_error *err)
 {
 	double off;
 
 	reel_store_close(r->replayed);
 	r->replayed = NULL;
-	if (build(r, err) || run_engine(r, err))
+	if (build_sandbox(r, err) || run_engine(r, err))
 		return -1;
-	replay_say_confined(&r->result, "ioreel replay");
+	replay_report_confined(&r->result, "ioreel replay");
 	replay_print_calls(r->plan, &r->result, &r->ran, &r->total);
 	off = replay_print_times(r->plan, &r->total, (int64_t)r->ran.wall_ns,
 				 r->mode);
@@ -371,13 +353,13 @@ static int play(struct replay *r, struct reel_error *err)
 }
 
 /*
- * All runs, each with files built anew: where they lie in memory and on the disk
- * is part of what makes one run differ from the next.
+ * Play all runs, each with rebuilt files: their places in memory and on the
+ * disk are a part of the difference between runs.
  */
-static int play_all(struct replay *r, struct reel_error *err)
+static int play_runs(struct replay *r, struct reel_error *err)
 {
 	struct replay_run *run = reel_alloc((size_t)r->runs, sizeof(*run), err);
-	struct reel_error unlike = {0}; /* a run not as recorded is a result */
+	struct reel_error unlike = {0}; /* a run with other results */
 	int64_t middle;
 	int rc = run ? 0 : -1;
 
@@ -386,18 +368,18 @@ static int play_all(struct replay *r, struct reel_error *err)
 
 		printf("run %lld of %lld\n", (long long)i + 1,
 		       (long long)r->runs);
-		trace_of(r, i);
-		if (play(r, &own) && own.code != REEL_E_LIMIT)
+		set_trace_path(r, i);
+		if (play_run(r, &own) && own.code != REEL_E_LIMIT)
 			rc = reel_fail(err, own.code, "%s", own.text);
 		else if (own.code)
 			reel_fail(&unlike, own.code, "%s", own.text);
 		run[i] = replay_run_of(i, &r->likeness);
-		if (!rc && i + 1 < r->runs && !leave(r, false, err))
+		if (!rc && i + 1 < r->runs && !end_run(r, false, err))
 			rc = -1;
 	}
 	if (!rc) {
 		middle = replay_print_runs(run, r->runs);
-		trace_of(r, middle);
+		set_trace_path(r, middle);
 		rc = keep_store(r, err);
 	}
 	if (!rc && unlike.code)
@@ -406,25 +388,25 @@ static int play_all(struct replay *r, struct reel_error *err)
 	return rc;
 }
 
-static int replay(struct replay *r, struct reel_error *err)
+static int replay_job(struct replay *r, struct reel_error *err)
 {
 	int rc;
 
-	if (make_places(r, err) || reel_run_open(&r->recorded, r->run, err) ||
-	    stop_if_interrupted(err))
+	if (make_work_files(r, err) ||
+	    reel_run_open(&r->recorded, r->run, err) || interrupt_check(err))
 		return -1;
-	/* Not after hours: where nothing can be written nothing begins. */
+	/* Create the output first, so that a bad path fails early. */
 	if (r->output && reel_store_create(&r->kept, r->output, err))
 		return -1;
 	if (make_plan(r, err))
 		return -1;
 	if (r->plan_file)
 		return 0;
-	trace_of(r, 0);
-	rc = r->runs == 1 ? play(r, err) : play_all(r, err);
+	set_trace_path(r, 0);
+	rc = r->runs == 1 ? play_run(r, err) : play_runs(r, err);
 	if (r->replayed) {
-		report_beside("the job", r->recorded);
-		report_beside("the replay", r->replayed);
+		report_print_caveats("the job", r->recorded);
+		report_print_caveats("the replay", r->replayed);
 	}
 	return rc;
 }
@@ -433,7 +415,7 @@ static void clean_up(struct replay *r)
 {
 	struct reel_error err = {0};
 
-	if (!leave(r, r->keep, &err))
+	if (!end_run(r, r->keep, &err))
 		reel_cli_fail(&cmd_replay, &err);
 	reel_store_close(r->recorded);
 	reel_store_close(r->replayed);
@@ -453,8 +435,9 @@ static int check_usage(struct replay *r, int words)
 	if (confine_wanted(&way, &err))
 		return reel_cli_usage(&cmd_replay, "%s", err.text);
 	if (words != 1)
-		return reel_cli_usage(&cmd_replay, words ? "one run is enough"
-							 : "no run given");
+		return reel_cli_usage(&cmd_replay,
+				      words ? "more than one run given"
+					    : "no run given");
 	if (r->afap + r->think + r->timed > 1)
 		return reel_cli_usage(&cmd_replay, "--think, --timed and "
 						   "--afap exclude each other");
@@ -506,8 +489,8 @@ static int run(int argc, char **argv)
 		{"cold", 0, REEL_OPT_FLAG, &r.cold, NULL,
 		 "begin with all rebuilt files out of the page cache", 0, 0},
 		{"warm", 0, REEL_OPT_FLAG, &r.warm, NULL,
-		 "all in it, and left there (default: what the job found "
-		 "there)",
+		 "begin with all of them in it, and keep them there "
+		 "(default: as for the job)",
 		 0, 0},
 		{"max-error", 0, REEL_OPT_DOUBLE, &r.max_error, "P",
 		 "exit with 3 when a time is off by more than P % of the job's",
@@ -515,7 +498,7 @@ static int run(int argc, char **argv)
 		{"keep", 0, REEL_OPT_FLAG, &r.keep, NULL,
 		 "leave the rebuilt files where they are", 0, 0},
 		{"plan", 0, REEL_OPT_TEXT, &r.plan_file, "FILE",
-		 "write the plan for ioreel-replay, and stop", 0, 0},
+		 "write the plan for ioreel-mpi replay, and stop", 0, 0},
 		{0},
 	};
 	int at = reel_cli_parse(&cmd_replay, opts, false, argc, argv), status;
@@ -526,13 +509,15 @@ static int run(int argc, char **argv)
 	if (status)
 		return status;
 	r.run = argv[at];
-	catch_signals();
-	if (replay(&r, &err)) {
+	interrupt_catch();
+	/* stdout may be closed: go on, to remove the files. */
+	signal(SIGPIPE, SIG_IGN);
+	if (replay_job(&r, &err)) {
 		status = reel_cli_fail(&cmd_replay, &err);
-		if (interrupted)
-			status = 128 + interrupted;
+		if (interrupt_signal)
+			status = 128 + interrupt_signal;
 	} else if (r.output) {
-		reel_cli_next("compare", r.run, r.output);
+		reel_terminal_next("compare", r.run, r.output);
 	}
 	clean_up(&r);
 	return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "ioreel replay-engine": the process that "ioreel replay" runs under the
- * shim. Not for people; whatever it has to say stands in the result file.
+ * "ioreel replay-engine": the process that "ioreel replay" runs under the shim.
+ * Not for users; its results are in the result file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "lib/error.h"
 
 #include "cmd/commands.h"
-#include "replay/engine/comm.h"
+#include "replay/comm/comm.h"
 #include "replay/engine/engine.h"
 
 static int run(int argc, char **argv)
@@ -29,7 +29,7 @@ static int run(int argc, char **argv)
 	opt.mode = argv[4][0] == 'a'   ? REPLAY_AFAP
 		   : argv[4][1] == 'i' ? REPLAY_TIMED
 				       : REPLAY_THINK;
-	/* Not the way of other commands: their last fflush() would be traced. */
+	/* Not as other commands end: their last fflush() would be traced. */
 	if (engine_run(&opt, &comm_single, &err))
 		_exit(reel_cli_fail(&cmd_replay_engine, &err));
 	_exit(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints how a replay went. */
+/* Prints the results of a replay. */
 #include "cmd/replay_summary.h"
 
 #include <math.h>
@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "lib/calls.h"
-#include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
+#include "lib/terminal.h"
 
 #include "analyzer/compare/likeness.h"
 #include "record/record.h"
@@ -19,8 +20,8 @@ static const char *plural(uint64_t n, const char *one, const char *many)
 	return n == 1 ? one : many;
 }
 
-static void say_cache(const struct plan *p, enum fileset_cache cache,
-		      uint64_t files)
+static void print_cache_state(const struct plan *p, enum fileset_cache cache,
+			      uint64_t files)
 {
 	char a[REEL_NUM], b[REEL_NUM];
 	uint64_t cold = 0, fetches = p->head->fetches;
@@ -42,14 +43,14 @@ static void say_cache(const struct plan *p, enum fileset_cache cache,
 	else
 		fputs("; they are in the page cache", stderr);
 	if (fetches && cache != FILESET_WARM)
-		fprintf(stderr, ", but for what %s %s",
+		fprintf(stderr, ", except the data that %s %s",
 			reel_num_count(a, (int64_t)fetches),
 			plural(fetches, "read fetches", "reads fetch"));
 	fputc('\n', stderr);
 }
 
-void replay_say_built(const struct plan *p, const struct sandbox *sb,
-		      enum fileset_cache cache)
+void replay_report_built(const struct plan *p, const struct sandbox *sb,
+			 enum fileset_cache cache)
 {
 	const struct plan_head *h = p->head;
 	const char *base = strrchr(sb->root, '/');
@@ -73,8 +74,8 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 			reel_num_bytes(a, (double)(h->file_total_bytes -
 						   h->hole_total_bytes)));
 	fputs(") rebuilt in ", stderr);
-	reel_cli_name(stderr, base ? base + 1 : sb->root);
-	say_cache(p, cache, files);
+	reel_terminal_name(stderr, base ? base + 1 : sb->root);
+	print_cache_state(p, cache, files);
 	if (h->async)
 		fprintf(stderr,
 			"ioreel replay: %s asynchronous %s played one after "
@@ -89,13 +90,13 @@ void replay_say_built(const struct plan *p, const struct sandbox *sb,
 			plural(h->collectives, "collective", "collectives"));
 	if (h->skipped)
 		fprintf(stderr,
-			"ioreel replay: %s %s cannot be replayed: no call of "
-			"this version\n",
+			"ioreel replay: %s %s cannot be replayed: calls "
+			"unknown to this version\n",
 			reel_num_count(a, (int64_t)h->skipped),
 			plural(h->skipped, "event", "events"));
 }
 
-void replay_say_confined(const struct result *res, const char *program)
+void replay_report_confined(const struct result *res, const char *program)
 {
 	if (res->head->confined)
 		fprintf(stderr,
@@ -120,7 +121,7 @@ static void print_difference(const struct plan *p,
 	       d->call, info ? info->name : "?");
 	if (d->name != PLAN_NONE) {
 		fputs(" '", stdout);
-		reel_cli_name(stdout, plan_name(p, d->name));
+		reel_terminal_name(stdout, plan_name(p, d->name));
 		putchar('\'');
 	}
 	fputs(" gave ", stdout);
@@ -144,7 +145,7 @@ void replay_print_calls(const struct plan *p, const struct result *res,
 	       reel_num_count(a, (int64_t)t->same),
 	       reel_num_count(b, (int64_t)all), plural(all, "call", "calls"));
 	if (h->full)
-		return; /* one error tells it */
+		return; /* a single error reports it */
 	for (uint32_t i = 0; i < RESULT_DIFFERENCES && i < h->differences; i++)
 		if (h->difference[i].set)
 			print_difference(p, &h->difference[i]);
@@ -195,7 +196,7 @@ struct replay_run replay_run_of(int64_t number, const struct reel_likeness *l)
 	return run;
 }
 
-static int by_io(const void *a, const void *b)
+static int order_by_io(const void *a, const void *b)
 {
 	const struct replay_run *x = a, *y = b;
 
@@ -209,7 +210,7 @@ int64_t replay_print_runs(struct replay_run *run, int64_t n)
 	const struct replay_run *middle;
 	char least[REEL_NUM], median[REEL_NUM], most[REEL_NUM];
 
-	qsort(run, (size_t)n, sizeof(*run), by_io);
+	qsort(run, (size_t)n, sizeof(*run), order_by_io);
 	middle = &run[(n - 1) / 2];
 	printf("%lld runs: I/O time %s to %s, median %s in run %lld, whose "
 	       "likeness is %s\n",
@@ -220,7 +221,7 @@ int64_t replay_print_runs(struct replay_run *run, int64_t n)
 	return middle->number;
 }
 
-static bool is_much(const struct plan *p, double off)
+static bool is_notable(const struct plan *p, double off)
 {
 	return p->head->wall_ns > REPLAY_TIME_LEAST_NS &&
 	       off > REPLAY_TIME_MOST;
@@ -232,14 +233,16 @@ static double print_wall(const struct plan *p, int64_t wall_ns)
 	double off =
 		job_ns > 0 ? (double)(wall_ns - job_ns) / (double)job_ns : 0;
 
-	if (is_much(p, fabs(off)))
+	if (is_notable(p, fabs(off)))
 		printf("time: the replay took %.1f %% %s than the job\n",
 		       100 * fabs(off), off > 0 ? "longer" : "less");
 	return fabs(off);
 }
 
-/* The difference of waits as a share of the job's waits, or of its wall time when
- * that is longer. */
+/*
+ * The difference of the waits, as a share of the job's waits or, when that is
+ * longer, of its wall time.
+ */
 static double print_waits(const struct plan *p, const struct result_total *t)
 {
 	double job_ns = (double)t->job_waited_ns;
@@ -249,7 +252,7 @@ static double print_waits(const struct plan *p, const struct result_total *t)
 		whole > 0 ? fabs((double)t->waited_ns - job_ns) / whole : 0;
 	char a[REEL_NUM], b[REEL_NUM];
 
-	if (is_much(p, off))
+	if (is_notable(p, off))
 		printf("waits: threads waited %s for each other, %s in the "
 		       "job\n",
 		       reel_num_time(a, (double)t->waited_ns),
@@ -257,7 +260,7 @@ static double print_waits(const struct plan *p, const struct result_total *t)
 	return off;
 }
 
-/* Each thread plays its operations in turn: there is one at a time. */
+/* A thread issues its asynchronous operations one after the other. */
 static double print_depth(const struct plan *p)
 {
 	const struct plan_head *h = p->head;
@@ -266,7 +269,7 @@ static double print_depth(const struct plan *p)
 					     : 1;
 	double off = depth > 1 ? 1 - 1 / depth : 0;
 
-	if (is_much(p, off))
+	if (is_notable(p, off))
 		printf("depth: one asynchronous operation of a thread at a "
 		       "time, %.1f in the job\n",
 		       depth);

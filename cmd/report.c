@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ioreel report: what happened in a run, in words and figures.
+ * ioreel report: describe a run in sentences and figures.
  *
  * Without options one screen; each section's option prints its first rows
  * instead.
@@ -15,72 +15,29 @@
 #include "lib/error.h"
 #include "lib/store/store.h"
 
-#include "analyzer/report/json.h"
+#include "analyzer/report/render.h"
 #include "analyzer/report/report.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 
 /* Rows of a section unless --top says otherwise. */
 #define TOP 20
 
-struct sections {
-	bool json, files, steps, ranks, time, losses, stacks, all;
-	int64_t top;
-};
-
-static int print_sections(const struct report *r, const struct sections *s,
-			  struct reel_error *err)
-{
-	const struct {
-		bool wanted;
-		int (*print)(const struct report *r, struct reel_error *err);
-	} table[] = {
-		{s->ranks, report_table_ranks},
-		{s->steps, report_table_steps},
-		{s->time, report_table_time},
-		{s->files, report_table_files},
-		{s->losses, report_table_losses},
-		{s->stacks, report_table_sites},
-		{s->all, report_table_launchers},
-	};
-	bool any = false;
-	size_t i;
-
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		if (!table[i].wanted)
-			continue;
-		if (any)
-			putchar('\n');
-		if (table[i].print(r, err))
-			return -1;
-		any = true;
-	}
-	return any;
-}
-
-static int report(const char *run, const struct sections *s,
+static int report(const char *renderer, const struct report_options *o,
 		  struct reel_error *err)
 {
 	struct reel_store *st = NULL;
-	struct report r = {.top = s->top};
+	struct report r = {0};
 	int rc = -1;
 
-	if (reel_run_open(&st, run, err) || report_read(&r, st, err))
-		goto out;
-	if (s->json) {
-		rc = report_json(&r, err);
-		goto out;
-	}
-	rc = print_sections(&r, s, err);
-	if (rc == 0)
-		report_text(&r, run);
-	rc = rc < 0 ? -1 : 0;
-out:
+	if (!reel_run_open(&st, o->run, err) && !report_read(&r, st, err))
+		rc = report_renderer_find(renderer)->render(&r, o, err);
 	report_fini(&r);
 	reel_store_close(st);
 	return rc;
 }
 
-/* "all" as 0; false: it is neither that nor a number. */
+/* Parse --top: "all" is 0. false: it is neither that nor a number. */
 static bool read_top(const char *text, int64_t *top)
 {
 	char *end;
@@ -96,26 +53,27 @@ static bool read_top(const char *text, int64_t *top)
 
 static int run(int argc, char **argv)
 {
-	struct sections s = {.top = TOP};
+	struct report_options o = {.top = TOP};
+	bool json = false;
 	const char *top = NULL;
 	const struct reel_opt opts[] = {
-		{"json", 0, REEL_OPT_FLAG, &s.json, NULL,
+		{"json", 0, REEL_OPT_FLAG, &json, NULL,
 		 "all of it as one JSON document", 0, 0},
-		{"files", 0, REEL_OPT_FLAG, &s.files, NULL,
+		{"files", 0, REEL_OPT_FLAG, &o.files, NULL,
 		 "files with their calls, bytes and time", 0, 0},
-		{"steps", 0, REEL_OPT_FLAG, &s.steps, NULL, "training steps", 0,
+		{"steps", 0, REEL_OPT_FLAG, &o.steps, NULL, "training steps", 0,
 		 0},
-		{"ranks", 0, REEL_OPT_FLAG, &s.ranks, NULL,
+		{"ranks", 0, REEL_OPT_FLAG, &o.ranks, NULL,
 		 "ranks and processes", 0, 0},
-		{"time", 0, REEL_OPT_FLAG, &s.time, NULL, "seconds of the run",
+		{"time", 0, REEL_OPT_FLAG, &o.time, NULL, "seconds of the run",
 		 0, 0},
-		{"losses", 0, REEL_OPT_FLAG, &s.losses, NULL,
+		{"losses", 0, REEL_OPT_FLAG, &o.losses, NULL,
 		 "what is missing, and why", 0, 0},
-		{"stacks", 0, REEL_OPT_FLAG, &s.stacks, NULL,
+		{"stacks", 0, REEL_OPT_FLAG, &o.stacks, NULL,
 		 "the source lines behind it (record --stacks)", 0, 0},
 		{"top", 0, REEL_OPT_TEXT, &top, "N",
 		 "rows of a section (20; all: every one)", 0, 0},
-		{"all", 'a', REEL_OPT_FLAG, &s.all, NULL,
+		{"all", 'a', REEL_OPT_FLAG, &o.launchers, NULL,
 		 "the processes and files of launchers (pyenv, conda), too", 0,
 		 0},
 		{NULL, 0, REEL_OPT_FLAG, NULL, NULL, NULL, 0, 0},
@@ -128,11 +86,12 @@ static int run(int argc, char **argv)
 	if (argc - at != 1)
 		return reel_cli_usage(&cmd_report, "wants one run, got %d",
 				      argc - at);
-	if (top && !read_top(top, &s.top))
+	if (top && !read_top(top, &o.top))
 		return reel_cli_usage(&cmd_report,
 				      "--top wants a number or all, got '%s'",
 				      top);
-	if (report(argv[at], &s, &err))
+	o.run = argv[at];
+	if (report(json ? "json" : "text", &o, &err))
 		return reel_cli_fail(&cmd_report, &err);
 	return 0;
 }

@@ -2,9 +2,9 @@
 /*
  * ioreel sql: SQL over a store, the events included.
  *
- * The store is for reading: an authorizer refuses what would change it, so a
- * trace that was loaded on the way behaves like a store on disk. Temporary
- * tables and views are the user's own.
+ * An authorizer refuses statements that change the store, so a trace that was
+ * loaded first behaves like a store on disk. Temporary tables and views belong to
+ * the user.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,6 +20,7 @@
 #include "lib/store/store.h"
 
 #include "analyzer/export/rows.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 
 #define SCRIPT_MAX (64u << 20)
@@ -51,6 +52,7 @@ static int read_only(void *arg, int action, const char *a, const char *b,
 	case SQLITE_CREATE_VTABLE:
 	case SQLITE_DROP_TABLE:
 	case SQLITE_DROP_VIEW:
+	case SQLITE_DROP_VTABLE:
 	case SQLITE_DROP_INDEX:
 	case SQLITE_DROP_TRIGGER:
 	case SQLITE_ALTER_TABLE:
@@ -67,9 +69,9 @@ static int db_fail(struct reel_store *st, int rc, struct reel_error *err)
 	return reel_fail(err, REEL_E_DB, "%s", sqlite3_errmsg(st->db));
 }
 
-/* Every statement of @sql. */
-static int execute(struct reel_store *st, const char *sql,
-		   enum sql_format format, struct reel_error *err)
+/* Execute every statement of @sql. */
+static int execute_sql(struct reel_store *st, const char *sql,
+		       enum sql_format format, struct reel_error *err)
 {
 	while (*sql) {
 		sqlite3_stmt *stmt = NULL;
@@ -113,7 +115,7 @@ static int execute_script(struct reel_store *st, enum sql_format format,
 		reel_fail(err, REEL_E_FORMAT,
 			  "cannot read standard input: byte %zu is NUL", n);
 	else
-		rc = execute(st, reel_buf_text(&sql), format, err);
+		rc = execute_sql(st, reel_buf_text(&sql), format, err);
 out:
 	reel_buf_fini(&sql);
 	return rc;
@@ -130,12 +132,8 @@ static const char help[] =
 
 static const char tables_sql[] =
 	"SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') "
-	"AND name NOT LIKE 'sqlite_%' UNION ALL SELECT type, name FROM "
-	"sqlite_temp_schema UNION ALL SELECT 'table', 'event' "
-	"UNION ALL SELECT 'table', 'open_file' UNION ALL SELECT 'table', "
-	"'file' "
-	"UNION ALL SELECT 'table', 'file_io' UNION ALL SELECT 'table', 'span' "
-	"ORDER BY 1 DESC, 2";
+	"AND name NOT LIKE 'sqlite_%' UNION SELECT type, name FROM "
+	"sqlite_temp_schema ORDER BY 1 DESC, 2";
 
 static int set_format(const char *word, enum sql_format *format)
 {
@@ -150,9 +148,9 @@ static int set_format(const char *word, enum sql_format *format)
 	return -1;
 }
 
-/* A line that starts with a dot. 1: leave. */
-static int dot(struct reel_store *st, char *line, enum sql_format *format,
-	       struct reel_error *err)
+/* Execute a line that starts with a dot. 1: leave. */
+static int run_dot_command(struct reel_store *st, char *line,
+			   enum sql_format *format, struct reel_error *err)
 {
 	char *word = strtok(line, " \t\n"), *arg = strtok(NULL, " \t\n");
 
@@ -160,7 +158,7 @@ static int dot(struct reel_store *st, char *line, enum sql_format *format,
 	if (!strcmp(word, ".quit") || !strcmp(word, ".exit"))
 		return 1;
 	if (!strcmp(word, ".tables"))
-		return execute(st, tables_sql, *format, err);
+		return execute_sql(st, tables_sql, *format, err);
 	if (!strcmp(word, ".schema")) {
 		reel_schema_show(stdout, *arg ? arg : NULL);
 		return 0;
@@ -179,14 +177,14 @@ static int dot(struct reel_store *st, char *line, enum sql_format *format,
 	return 0;
 }
 
-/* The query of a command line, which may be one of the prompt's words. */
-static int query(struct reel_store *st, char *sql, enum sql_format format,
-		 struct reel_error *err)
+/* Execute the query of a command line, which may be a line of the prompt. */
+static int run_query(struct reel_store *st, char *sql, enum sql_format format,
+		     struct reel_error *err)
 {
 	sql += strspn(sql, " \t\n");
 	if (*sql != '.')
-		return execute(st, sql, format, err);
-	return dot(st, sql, &format, err) < 0 ? -1 : 0;
+		return execute_sql(st, sql, format, err);
+	return run_dot_command(st, sql, &format, err) < 0 ? -1 : 0;
 }
 
 static void on_interrupt(int sig)
@@ -195,14 +193,15 @@ static void on_interrupt(int sig)
 		sqlite3_interrupt(interrupted);
 }
 
-/* One line more of @sql; runs it when it is complete. 1: leave. */
+/* Add a line to @sql and execute it when it is complete. 1: leave. */
 static int take_line(struct reel_store *st, struct reel_buf *sql, char *line,
 		     enum sql_format *format, struct reel_error *err)
 {
 	int rc;
 
 	if (!sql->len && line[strspn(line, " \t")] == '.')
-		return dot(st, line + strspn(line, " \t"), format, err);
+		return run_dot_command(st, line + strspn(line, " \t"), format,
+				       err);
 	if (!sql->len && !line[strspn(line, " \t\r\n")])
 		return 0;
 	if (reel_buf_puts(sql, line, err))
@@ -210,14 +209,14 @@ static int take_line(struct reel_store *st, struct reel_buf *sql, char *line,
 	if (!sqlite3_complete(reel_buf_text(sql)))
 		return 0;
 	interrupted = st->db;
-	rc = execute(st, reel_buf_text(sql), *format, err);
+	rc = execute_sql(st, reel_buf_text(sql), *format, err);
 	interrupted = NULL;
 	reel_buf_reset(sql);
 	return rc;
 }
 
-static int prompt(struct reel_store *st, enum sql_format format,
-		  struct reel_error *err)
+static int run_prompt(struct reel_store *st, enum sql_format format,
+		      struct reel_error *err)
 {
 	/* no SA_RESTART: control-C ends the line too */
 	struct sigaction sa = {.sa_handler = on_interrupt};
@@ -299,9 +298,10 @@ static int run(int argc, char **argv)
 	sqlite3_exec(st->db, "PRAGMA query_only = OFF", NULL, NULL, NULL);
 	sqlite3_set_authorizer(st->db, read_only, NULL);
 	if (argc - first == 2)
-		rc = query(st, argv[first + 1], (enum sql_format)format, &err);
+		rc = run_query(st, argv[first + 1], (enum sql_format)format,
+			       &err);
 	else if (isatty(STDIN_FILENO))
-		rc = prompt(st, (enum sql_format)format, &err);
+		rc = run_prompt(st, (enum sql_format)format, &err);
 	else
 		rc = execute_script(st, (enum sql_format)format, &err);
 out:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Write a small image data set: DIR/CLASS/NUMBER.ppm, and nothing else.
+"""Write a small image data set, files DIR/CLASS/NUMBER.ppm.
 
     python3 make_images.py DIR [--images 2500] [--classes 4] [--size 256]
 
-Each class has a colour of its own under the noise, so that a network can
-learn it. Needs only Python; the same arguments give the same files.
+Each class has its own colour below the noise, so that a network can learn it.
+Needs Python only; equal arguments give equal files.
 """
 import argparse
 import os

@@ -3,8 +3,8 @@
 
     python3 train_images.py DATA [--epochs 2] [--workers 2] [--out DIR]
 
-DATA holds a directory for each class. After each epoch a checkpoint is
-written to the output directory. The same arguments give the same result.
+DATA has a directory for each class. Each epoch ends with a checkpoint in the
+output directory. Equal arguments give equal results.
 """
 import argparse
 import os
@@ -40,7 +40,7 @@ class Images(Dataset):
         return self.part(image).float() / 255, label
 
     def part(self, image):
-        """A random square of @image, mirrored every other time."""
+        """A random square of @image, mirrored with probability 1/2."""
         top, left = (int(torch.randint(n - self.crop + 1, ()))
                      for n in image.shape[1:])
         image = image[:, top:top + self.crop, left:left + self.crop]
@@ -56,7 +56,7 @@ def network(classes):
 
 
 def train(args):
-    torch.set_num_threads(1)  # the other cores are the loader workers'
+    torch.set_num_threads(1)  # leave the other cores to the loader workers
     torch.manual_seed(args.seed)
     data = Images(args.data, args.crop)
     loader = DataLoader(data, batch_size=args.batch, shuffle=True,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A growing byte string, always ended by a NUL that does not count.
+ * A growing byte string; a NUL that len does not count always ends it.
  *
  * room counts the NUL, len does not: room > len wherever data is not NULL.
  */
@@ -19,7 +19,8 @@
 #include "lib/error.h"
 
 /* Make room for @more bytes and the NUL. */
-static int reserve(struct reel_buf *b, size_t more, struct reel_error *err)
+static int reserve_bytes(struct reel_buf *b, size_t more,
+			 struct reel_error *err)
 {
 	size_t want, room = b->room ? b->room : 64;
 
@@ -42,7 +43,7 @@ static int reserve(struct reel_buf *b, size_t more, struct reel_error *err)
 int reel_buf_add(struct reel_buf *b, const void *data, size_t len,
 		 struct reel_error *err)
 {
-	if (reserve(b, len, err))
+	if (reserve_bytes(b, len, err))
 		return -1;
 	if (len)
 		memcpy(b->data + b->len, data, len);
@@ -67,7 +68,7 @@ int reel_buf_printf(struct reel_buf *b, struct reel_error *err, const char *fmt,
 	va_end(ap);
 	if (n < 0)
 		return reel_fail(err, REEL_E_MEMORY, "cannot format '%s'", fmt);
-	if (reserve(b, (size_t)n, err))
+	if (reserve_bytes(b, (size_t)n, err))
 		return -1;
 	va_start(ap, fmt);
 	vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
@@ -115,7 +116,7 @@ void reel_buf_fini(struct reel_buf *b)
 	*b = (struct reel_buf)REEL_BUF_INIT;
 }
 
-int reel_buf_read_file(struct reel_buf *b, const char *path, size_t most,
+int reel_buf_read_file(struct reel_buf *b, const char *path, size_t max_bytes,
 		       struct reel_error *err)
 {
 	size_t before = b->len;
@@ -128,8 +129,9 @@ int reel_buf_read_file(struct reel_buf *b, const char *path, size_t most,
 	for (;;) {
 		ssize_t n;
 
-		/* No size from fstat: files under /proc say 0. */
-		if (reserve(b, 4096, err))
+		/* The size from fstat is useless: it is 0 for files under
+		 * /proc. */
+		if (reserve_bytes(b, 4096, err))
 			goto out;
 		n = read(fd, b->data + b->len, b->room - b->len - 1);
 		if (n < 0 && errno == EINTR)
@@ -142,9 +144,10 @@ int reel_buf_read_file(struct reel_buf *b, const char *path, size_t most,
 		if (!n)
 			break;
 		b->len += (size_t)n;
-		if (b->len - before > most) {
+		if (b->len - before > max_bytes) {
 			reel_fail(err, REEL_E_FORMAT,
-				  "'%s' is longer than %zu bytes", path, most);
+				  "'%s' is longer than %zu bytes", path,
+				  max_bytes);
 			goto out;
 		}
 	}
@@ -158,7 +161,7 @@ out:
 	return rc;
 }
 
-static int write_all(int fd, const struct reel_buf *b)
+static int write_bytes(int fd, const struct reel_buf *b)
 {
 	size_t at = 0;
 
@@ -174,12 +177,12 @@ static int write_all(int fd, const struct reel_buf *b)
 	return 0;
 }
 
-/* A device or pipe has no other name to be renamed from. */
-static int write_through(const struct reel_buf *b, const char *path,
-			 struct reel_error *err)
+/* Write to a device or pipe, which cannot be replaced by rename. */
+static int write_device(const struct reel_buf *b, const char *path,
+			struct reel_error *err)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	int rc = fd < 0 ? -1 : write_all(fd, b);
+	int rc = fd < 0 ? -1 : write_bytes(fd, b);
 
 	if (rc)
 		reel_fail(err, REEL_E_IO, "cannot write '%s': %s", path,
@@ -197,7 +200,7 @@ int reel_buf_write_file(const struct reel_buf *b, const char *path,
 	int fd = -1, rc = -1;
 
 	if (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		return write_through(b, path, err);
+		return write_device(b, path, err);
 	if (asprintf(&tmp, "%s.tmp", path) < 0) {
 		tmp = NULL;
 		reel_fail(err, REEL_E_MEMORY, "out of memory");
@@ -209,8 +212,8 @@ int reel_buf_write_file(const struct reel_buf *b, const char *path,
 			  strerror(errno));
 		goto out;
 	}
-	/* Network file systems tell of a full disk only at close. */
-	rc = write_all(fd, b);
+	/* Network file systems report a full disk only at close. */
+	rc = write_bytes(fd, b);
 	if (close(fd))
 		rc = -1;
 	if (!rc)

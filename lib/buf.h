@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A growing byte string, always ended by a NUL that does not count. */
+/* A growing byte string; a NUL that len does not count always ends it. */
 #ifndef LIB_BUF_H
 #define LIB_BUF_H
 
@@ -7,9 +7,9 @@
 
 struct reel_error;
 
-/* REEL_BUF_INIT makes an empty one; failed appends leave it as it was. */
+/* REEL_BUF_INIT is empty; a failed append leaves it unchanged. */
 struct reel_buf {
-	char *data; /* NULL while nothing was added: use reel_buf_text() */
+	char *data; /* NULL while empty: use reel_buf_text() */
 	size_t len;
 	size_t room;
 };
@@ -18,29 +18,30 @@ struct reel_buf {
 		NULL, 0, 0                                                     \
 	}
 
-/* Add bytes, a string, a formatted one. 0, or -1 with @err (REEL_E_MEMORY). */
+/* Add bytes, a string, formatted text. 0, or -1 with @err (REEL_E_MEMORY). */
 int reel_buf_add(struct reel_buf *b, const void *data, size_t len,
 		 struct reel_error *err);
 int reel_buf_puts(struct reel_buf *b, const char *s, struct reel_error *err);
 int reel_buf_printf(struct reel_buf *b, struct reel_error *err, const char *fmt,
 		    ...) __attribute__((format(printf, 3, 4)));
-/* Add @word as a shell takes it for one: in quotes unless it is plain. */
+/* Add @word as one word for a shell: quoted unless it is plain. */
 int reel_buf_quote(struct reel_buf *b, const char *word,
 		   struct reel_error *err);
-/* What it holds, "" when nothing; borrowed until it changes. */
+/* The content, "" when empty; borrowed until it changes. */
 const char *reel_buf_text(const struct reel_buf *b);
 void reel_buf_reset(struct reel_buf *b); /* length 0, memory kept */
 void reel_buf_fini(struct reel_buf *b);
 
 /*
- * Read all of @path, at most @most bytes, behind what @b holds.
- * 0, or -1 with @err filled (REEL_E_IO; REEL_E_FORMAT when it is longer).
+ * Append the whole file @path, at most @max_bytes. 0, or -1 with @err filled
+ * (REEL_E_IO; REEL_E_FORMAT when it is longer).
  */
-int reel_buf_read_file(struct reel_buf *b, const char *path, size_t most,
+int reel_buf_read_file(struct reel_buf *b, const char *path, size_t max_bytes,
 		       struct reel_error *err);
 
 /*
- * Write @b to @path through "PATH.tmp" and rename: @path is never half written.
+ * Write @b to "PATH.tmp" and rename it to @path, which is never half written. A
+ * device or pipe is written directly.
  */
 int reel_buf_write_file(const struct reel_buf *b, const char *path,
 			struct reel_error *err);

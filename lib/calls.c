@@ -11,12 +11,33 @@
 
 #include "schemas/trace_format.h"
 
+/* The names of traits in calls.def. */
+enum {
+	CREATES = REEL_TRAIT_CREATES,
+	RENAMES = REEL_TRAIT_RENAMES,
+	LINKS = REEL_TRAIT_LINKS,
+	REMOVES = REEL_TRAIT_REMOVES,
+	RESIZES = REEL_TRAIT_RESIZES,
+	FLUSHES = REEL_TRAIT_FLUSHES,
+	NOFOLLOW = REEL_TRAIT_NOFOLLOW,
+	PROBES = REEL_TRAIT_PROBES,
+	AT_OFFSET = REEL_TRAIT_AT_OFFSET,
+	READS_LINE = REEL_TRAIT_READS_LINE,
+	COPIES = REEL_TRAIT_COPIES,
+	BY_ADDRESS = REEL_TRAIT_BY_ADDRESS,
+	ARRIVES = REEL_TRAIT_ARRIVES,
+	LEAVES = REEL_TRAIT_LEAVES,
+	FROM_ROOT = REEL_TRAIT_FROM_ROOT,
+	TO_ROOT = REEL_TRAIT_TO_ROOT,
+};
+
 static const struct reel_call_info table[REEL_CALL_MAX] = {
-#define ROW(id, symbol, l, g) [id] = {symbol, REEL_LAYER_##l, REEL_GROUP_##g},
-#define CALL(id, NAME, l, g, ret, fails, fn, ...) ROW(id, #fn, l, g)
-#define BY_HAND(id, NAME, l, g, ret, fn, ...) ROW(id, #fn, l, g)
-#define PART(id, NAME, l, g, name) ROW(id, name, l, g)
-#define MARK(id, NAME, name) ROW(id, name, NONE, MARK)
+#define ROW(id, symbol, l, g, t)                                               \
+	[id] = {symbol, REEL_LAYER_##l, REEL_GROUP_##g, t},
+#define CALL(id, NAME, l, g, t, ret, fails, fn, ...) ROW(id, #fn, l, g, t)
+#define BY_HAND(id, NAME, l, g, t, ret, fn, ...) ROW(id, #fn, l, g, t)
+#define PART(id, NAME, l, g, t, name) ROW(id, name, l, g, t)
+#define MARK(id, NAME, name) ROW(id, name, NONE, MARK, 0)
 #define ALSO(...)
 #define ALSO_BY_HAND(...)
 #include "schemas/calls.def"
@@ -33,6 +54,11 @@ const struct reel_call_info *reel_call_info(unsigned int id)
 	if (id >= REEL_CALL_MAX || !table[id].name)
 		return NULL;
 	return &table[id];
+}
+
+unsigned int reel_call_traits(unsigned int id)
+{
+	return id < REEL_CALL_MAX ? table[id].traits : 0;
 }
 
 const char *reel_layer_name(enum reel_layer layer)

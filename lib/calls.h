@@ -52,15 +52,40 @@ enum reel_group {
 	REEL_GROUPS
 };
 
+/* The effects of a call, beyond its group. */
+enum reel_trait {
+	REEL_TRAIT_CREATES = 1 << 0,  /* makes a path, without opening it */
+	REEL_TRAIT_RENAMES = 1 << 1,  /* path to path2 */
+	REEL_TRAIT_LINKS = 1 << 2,    /* path2 becomes a hard link to path */
+	REEL_TRAIT_REMOVES = 1 << 3,  /* a path */
+	REEL_TRAIT_RESIZES = 1 << 4,  /* an open file, without a write */
+	REEL_TRAIT_FLUSHES = 1 << 5,  /* the buffer of a stream */
+	REEL_TRAIT_NOFOLLOW = 1 << 6, /* acts on a symbolic link itself */
+	REEL_TRAIT_PROBES = 1 << 7, /* valid on a bound socket: stat, unlink */
+	REEL_TRAIT_AT_OFFSET = 1 << 8, /* neither uses nor moves the position */
+	REEL_TRAIT_READS_LINE = 1 << 9,
+	REEL_TRAIT_COPIES = 1 << 10,	 /* from one descriptor to another */
+	REEL_TRAIT_BY_ADDRESS = 1 << 11, /* of a mapping: has no descriptor */
+	REEL_TRAIT_ARRIVES = 1 << 12,	 /* at an MPI collective */
+	REEL_TRAIT_LEAVES = 1 << 13,	 /* it */
+	REEL_TRAIT_FROM_ROOT = 1
+			       << 14, /* a collective whose ranks await root */
+	REEL_TRAIT_TO_ROOT = 1 << 15, /* a collective whose root awaits ranks */
+};
+
 /* One row; name NULL where the id is not used. */
 struct reel_call_info {
 	const char *name; /* "pread": of the first symbol */
 	enum reel_layer layer;
 	enum reel_group group;
+	unsigned int traits; /* bits of enum reel_trait */
 };
 
 /* Borrows nothing. NULL for an id that no row has: a trace of a newer minor. */
 const struct reel_call_info *reel_call_info(unsigned int id);
+
+/* Bits of enum reel_trait; 0 for an id that no row has. */
+unsigned int reel_call_traits(unsigned int id);
 
 const char *reel_layer_name(enum reel_layer layer);  /* "POSIX" ... */
 const char *reel_group_name(enum reel_group group);  /* "open" ... */

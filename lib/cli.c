@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one parser of command lines, and what every command says the same way.
+ * The parser of command lines and the error output of all commands.
  *
  * Nothing here exits: the caller turns -1 into 2 and -2 into 0.
  */
@@ -14,9 +14,10 @@
 #include <string.h>
 
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/terminal.h"
 
-/* One walk over the words. Words that are no options wait in @word. */
+/* The state of parsing: the current word and the tables. */
 struct walk {
 	const struct reel_command *cmd;
 	const struct reel_opt *opts;
@@ -39,9 +40,14 @@ int reel_cli_usage(const struct reel_command *cmd, const char *fmt, ...)
 	return reel_cli_fail(cmd, &err);
 }
 
-static void put_usage(FILE *f, const struct reel_command *cmd)
+static const char *program_of(const struct reel_command *cmd)
 {
-	int at = fprintf(f, "usage: ioreel %s ", cmd->name);
+	return cmd->program ? cmd->program : "ioreel";
+}
+
+static void print_usage(FILE *f, const struct reel_command *cmd)
+{
+	int at = fprintf(f, "usage: %s %s ", program_of(cmd), cmd->name);
 
 	reel_terminal_words(f, cmd->usage, INT_MAX, 7, at);
 	putc('\n', f);
@@ -49,13 +55,13 @@ static void put_usage(FILE *f, const struct reel_command *cmd)
 
 int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 {
-	/* Results first: the error must be the last thing on a terminal. */
+	/* Results first: the error must be the last output on a terminal. */
 	fflush(stdout);
-	fprintf(stderr, "ioreel %s: %s\n", cmd->name,
-		err->code == REEL_OK ? "failed, and said no reason"
+	fprintf(stderr, "%s %s: %s\n", program_of(cmd), cmd->name,
+		err->code == REEL_OK ? "failed for an unknown reason"
 				     : err->text);
 	if (err->code == REEL_E_USAGE) {
-		put_usage(stderr, cmd);
+		print_usage(stderr, cmd);
 		return 2;
 	}
 	return err->code == REEL_E_LIMIT ? 3 : 1;
@@ -63,16 +69,16 @@ int reel_cli_fail(const struct reel_command *cmd, const struct reel_error *err)
 
 #define HELP_COLUMNS 80
 
-/* From column @at on. */
-static void put_help(const char *text, int at)
+/* Print @text from column @at on. */
+static void print_text(const char *text, int at)
 {
 	reel_terminal_words(stdout, text, HELP_COLUMNS, at, at);
 	putchar('\n');
 }
 
-static void help_option(const struct reel_opt *o)
+static void print_option(const struct reel_opt *o)
 {
-	/* What it is for stands beside it, or beneath where it is narrow. */
+	/* The help text is beside the option, or below on a narrow terminal. */
 	bool narrow = reel_terminal_line(stdout) < HELP_COLUMNS;
 	int column = narrow ? 8 : 28;
 	char left[64];
@@ -90,7 +96,7 @@ static void help_option(const struct reel_opt *o)
 		printf("  %s\n%*s", left, column, "");
 	else
 		printf("  %-24s  ", left);
-	put_help(o->help, column);
+	print_text(o->help, column);
 }
 
 static void print_help(const struct reel_command *cmd,
@@ -107,15 +113,15 @@ static void print_help(const struct reel_command *cmd,
 		line += n + (line[n] == '\n');
 	}
 	putchar('\n');
-	put_usage(stdout, cmd);
+	print_usage(stdout, cmd);
 	if (cmd->about) {
 		putchar('\n');
-		put_help(cmd->about, 0);
+		print_text(cmd->about, 0);
 	}
 	printf("\n");
 	for (; opts && opts->name; opts++)
-		help_option(opts);
-	help_option(&help);
+		print_option(opts);
+	print_option(&help);
 }
 
 static int set_int(struct walk *w, const struct reel_opt *o, const char *text)
@@ -185,7 +191,7 @@ static int set_choice(struct walk *w, const struct reel_opt *o,
 	return -1;
 }
 
-/* Freed by nobody: the list lives as long as the command. */
+/* The list is never freed: it lives as long as the command. */
 static int set_list(struct walk *w, const struct reel_opt *o, const char *text)
 {
 	struct reel_opt_list *list = o->value;
@@ -200,7 +206,7 @@ static int set_list(struct walk *w, const struct reel_opt *o, const char *text)
 	return 0;
 }
 
-static int set(struct walk *w, const struct reel_opt *o, const char *text)
+static int set_value(struct walk *w, const struct reel_opt *o, const char *text)
 {
 	switch (o->type) {
 	case REEL_OPT_FLAG:
@@ -222,8 +228,9 @@ static int set(struct walk *w, const struct reel_opt *o, const char *text)
 	return 0;
 }
 
-/* The value of @o: @here when it stood in the same word, else the next word. */
-static int set_from(struct walk *w, const struct reel_opt *o, const char *here)
+/* Set @o from @here, the value in the same word, or else from the next word. */
+static int set_option(struct walk *w, const struct reel_opt *o,
+		      const char *here)
 {
 	if (o->type == REEL_OPT_FLAG && here) {
 		reel_cli_usage(w->cmd, "--%s takes no value", o->name);
@@ -233,24 +240,24 @@ static int set_from(struct walk *w, const struct reel_opt *o, const char *here)
 		here = "";
 	if (o->type != REEL_OPT_FLAG && !here && w->at + 1 < w->argc)
 		here = w->argv[++w->at];
-	/* Nothing is no text: a variable of a script that was never set. */
+	/* An empty value is an error (usually an unset shell variable). */
 	if (o->type != REEL_OPT_FLAG &&
 	    (!here || (o->type == REEL_OPT_TEXT && !*here))) {
 		reel_cli_usage(w->cmd, "--%s wants %s", o->name,
 			       o->arg ? o->arg : "a value");
 		return -1;
 	}
-	return set(w, o, here);
+	return set_value(w, o, here);
 }
 
-static int unknown(struct walk *w, const char *word)
+static int fail_unknown(struct walk *w, const char *word)
 {
 	const char *near = NULL;
 	int best = 3, d;
 	const struct reel_opt *o;
 
 	for (o = w->opts; o && o->name && word[1] == '-'; o++) {
-		d = reel_near(word + 2, o->name);
+		d = reel_edit_distance(word + 2, o->name);
 		if (d < best)
 			best = d, near = o->name;
 	}
@@ -263,7 +270,7 @@ static int unknown(struct walk *w, const char *word)
 	return -1;
 }
 
-static int take_long(struct walk *w, const char *word)
+static int parse_long(struct walk *w, const char *word)
 {
 	const char *name = word + 2;
 	size_t n = strcspn(name, "=");
@@ -273,12 +280,12 @@ static int take_long(struct walk *w, const char *word)
 		return -2;
 	for (o = w->opts; o && o->name; o++)
 		if (strlen(o->name) == n && !memcmp(o->name, name, n))
-			return set_from(w, o, name[n] ? name + n + 1 : NULL);
-	return unknown(w, word);
+			return set_option(w, o, name[n] ? name + n + 1 : NULL);
+	return fail_unknown(w, word);
 }
 
-/* -q, -qv, -oDIR, -o DIR. */
-static int take_letters(struct walk *w, const char *word)
+/* Parse -q, -qv, -oDIR, -o DIR. */
+static int parse_letters(struct walk *w, const char *word)
 {
 	const char *p;
 
@@ -290,10 +297,10 @@ static int take_letters(struct walk *w, const char *word)
 		while (o && o->name && o->letter != *p)
 			o++;
 		if (!o || !o->name)
-			return unknown(w, word);
+			return fail_unknown(w, word);
 		if (o->type != REEL_OPT_FLAG)
-			return set_from(w, o, p[1] ? p + 1 : NULL);
-		if (set_from(w, o, NULL))
+			return set_option(w, o, p[1] ? p + 1 : NULL);
+		if (set_option(w, o, NULL))
 			return -1;
 	}
 	return 0;
@@ -335,7 +342,7 @@ int reel_cli_parse(const struct reel_command *cmd, const struct reel_opt *opts,
 				word[words++] = argv[w.at];
 			break;
 		}
-		rc = a[1] == '-' ? take_long(&w, a) : take_letters(&w, a);
+		rc = a[1] == '-' ? parse_long(&w, a) : parse_letters(&w, a);
 		if (rc)
 			break;
 		while (from <= w.at)

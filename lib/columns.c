@@ -2,8 +2,8 @@
 /*
  * Columns and paragraphs on stdout.
  *
- * A row that is wider than the terminal goes on in the next line; what is not
- * printed on a terminal is one line per row, however wide.
+ * A row that is wider than the terminal continues in the next line. Output that is
+ * no terminal has one line per row, of any width.
  */
 #include "lib/columns.h"
 
@@ -13,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/cli.h"
+#include "lib/num.h"
 #include "lib/terminal.h"
 #include "lib/text.h"
 
 #define WORDS_COLUMNS 100
-#define FOLD_COLUMNS 4 /* in front of what a row goes on with */
+#define FOLD_COLUMNS 4 /* indentation of a continued row */
 #define BAR_LEAST 5
 #define BAR_MOST 64
 
-/* Asked for each cell: a window changes its size, a file does not become one.
+/* Looked up for each cell, as a window may change its size; a file stays a file.
  */
 static int line_columns(void)
 {
@@ -33,7 +33,7 @@ static int line_columns(void)
 	return columns;
 }
 
-/* Go on in the next line, unless @columns more fit into this one. */
+/* Continue in the next line unless @columns more fit into this one. */
 static void put_room(int *at, int columns)
 {
 	if (*at > FOLD_COLUMNS && columns > line_columns() - *at) {
@@ -99,7 +99,7 @@ int reel_columns_bar_width(int most, int others)
 {
 	int room = line_columns() - others - 1;
 
-	if (!reel_cli_colour(stdout) || room < BAR_LEAST)
+	if (!reel_terminal_colour(stdout) || room < BAR_LEAST)
 		return 0;
 	return room < most ? room : most;
 }
@@ -113,5 +113,5 @@ void reel_columns_bar(int *at, int columns, double share)
 	if (columns > BAR_MOST)
 		columns = BAR_MOST;
 	reel_columns_left(at, " ", 1);
-	reel_columns_left(at, reel_cli_bar(bar, columns, share), columns);
+	reel_columns_left(at, reel_terminal_bar(bar, columns, share), columns);
 }

@@ -2,8 +2,8 @@
 /*
  * Errors: a struct on the caller's stack; the first failure wins.
  *
- * A message too long for the struct loses its middle, not its end: the end
- * says why.
+ * A message that is too long loses its middle, not its end, which has the
+ * reason.
  */
 #include "lib/error.h"
 
@@ -19,8 +19,9 @@
 
 #define TAIL_BYTES 256
 
-/* @text, already printable, into @out; a cut never halves a character. */
-static void fit(char out[static REEL_ERROR_BYTES], const char *text, size_t len)
+/* Copy @text, which is printable, to @out; a cut never splits a character. */
+static void fit_text(char out[static REEL_ERROR_BYTES], const char *text,
+		     size_t len)
 {
 	size_t head = REEL_ERROR_BYTES - TAIL_BYTES - 4;
 	const char *tail;
@@ -67,12 +68,12 @@ int reel_fail(struct reel_error *err, enum reel_error_code code,
 		size_t len = reel_text_escape(safe, 4 * (size_t)n + 1, raw,
 					      (size_t)n);
 
-		fit(err->text, safe, len);
+		fit_text(err->text, safe, len);
 	} else {
 		size_t len = reel_text_escape(shown, sizeof(shown),
 					      raw ? raw : few, (size_t)n);
 
-		fit(err->text, shown, len);
+		fit_text(err->text, shown, len);
 	}
 	free(safe);
 	free(raw);
@@ -80,14 +81,14 @@ int reel_fail(struct reel_error *err, enum reel_error_code code,
 	return -1;
 }
 
-static int no_memory(size_t n, size_t bytes, struct reel_error *err)
+static int fail_memory(size_t n, size_t bytes, struct reel_error *err)
 {
 	return reel_fail(err, REEL_E_MEMORY, "out of memory (%zu times %zu B)",
 			 n, bytes);
 }
 
-/* A product no allocator should see: sanitizers abort on it. */
-static bool too_much(size_t n, size_t bytes)
+/* True for a size that no allocator should see: sanitizers abort on it. */
+static bool is_too_large(size_t n, size_t bytes)
 {
 	size_t product;
 
@@ -99,10 +100,10 @@ void *reel_alloc(size_t n, size_t bytes, struct reel_error *err)
 {
 	void *p = NULL;
 
-	if (!too_much(n, bytes))
+	if (!is_too_large(n, bytes))
 		p = calloc(n ? n : 1, bytes ? bytes : 1);
 	if (!p)
-		no_memory(n, bytes, err);
+		fail_memory(n, bytes, err);
 	return p;
 }
 
@@ -110,12 +111,12 @@ int reel_grow(void *p, size_t n, size_t bytes, struct reel_error *err)
 {
 	void *old, *new = NULL;
 
-	/* The caller's pointer may be of any type: no cast to void **. */
+	/* The caller's pointer may have any type: no cast to void **. */
 	memcpy(&old, p, sizeof(old));
-	if (!too_much(n, bytes))
+	if (!is_too_large(n, bytes))
 		new = realloc(old, n && bytes ? n * bytes : 1);
 	if (!new)
-		return no_memory(n, bytes, err);
+		return fail_memory(n, bytes, err);
 	memcpy(p, &new, sizeof(new));
 	return 0;
 }

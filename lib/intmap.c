@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A map from 64-bit keys to dense indices, and the arrays behind them.
+ * A map from 64-bit keys to dense 32-bit indices.
  *
- * At most half of the slots are used, so that a probe ends soon.
+ * At most half of the slots are used, so that probes are short.
  */
 #include "lib/intmap.h"
 
@@ -13,9 +13,9 @@
 
 #define FIRST_SLOTS 64u
 
-static void place(struct reel_idmap *m, uint64_t key, uint32_t index)
+static void place_key(struct reel_intmap *m, uint64_t key, uint32_t index)
 {
-	uint32_t i = reel_idmap_start(key, m->mask);
+	uint32_t i = reel_intmap_slot_of(key, m->mask);
 
 	while (m->slot[i].index)
 		i = (i + 1) & m->mask;
@@ -23,10 +23,10 @@ static void place(struct reel_idmap *m, uint64_t key, uint32_t index)
 	m->slot[i].index = index;
 }
 
-static int widen(struct reel_idmap *m, struct reel_error *err)
+static int widen_map(struct reel_intmap *m, struct reel_error *err)
 {
 	uint32_t slots = m->mask ? (m->mask + 1) * 2 : FIRST_SLOTS, i;
-	struct reel_idmap wide = {NULL, m->used, slots - 1};
+	struct reel_intmap wide = {NULL, m->used, slots - 1};
 
 	if (!slots)
 		return reel_fail(err, REEL_E_MEMORY, "too many keys");
@@ -35,49 +35,31 @@ static int widen(struct reel_idmap *m, struct reel_error *err)
 		return -1;
 	for (i = 0; m->mask && i <= m->mask; i++)
 		if (m->slot[i].index)
-			place(&wide, m->slot[i].key, m->slot[i].index);
+			place_key(&wide, m->slot[i].key, m->slot[i].index);
 	free(m->slot);
 	*m = wide;
 	return 0;
 }
 
-uint32_t reel_idmap_insert(struct reel_idmap *m, uint64_t key,
-			   struct reel_error *err)
+uint32_t reel_intmap_insert(struct reel_intmap *m, uint64_t key,
+			    struct reel_error *err)
 {
-	if ((!m->mask || m->used >= (m->mask + 1) / 2) && widen(m, err))
+	if ((!m->mask || m->used >= (m->mask + 1) / 2) && widen_map(m, err))
 		return REEL_NO_INDEX;
-	place(m, key, ++m->used);
+	place_key(m, key, ++m->used);
 	return m->used - 1;
 }
 
-void reel_idmap_clear(struct reel_idmap *m)
+void reel_intmap_clear(struct reel_intmap *m)
 {
 	if (m->mask)
 		memset(m->slot, 0, (m->mask + (size_t)1) * sizeof(*m->slot));
 	m->used = 0;
 }
 
-void reel_idmap_fini(struct reel_idmap *m)
+void reel_intmap_fini(struct reel_intmap *m)
 {
 	free(m->slot);
 	m->slot = NULL;
 	m->used = m->mask = 0;
-}
-
-int reel_array_widen(void *p, uint32_t *room, uint32_t index, size_t bytes,
-		     struct reel_error *err)
-{
-	uint64_t want = *room ? *room : 16;
-	char *data;
-
-	while (want <= index)
-		want *= 2;
-	if (want > UINT32_MAX)
-		return reel_fail(err, REEL_E_MEMORY, "too many ids");
-	if (reel_grow(p, want, bytes, err))
-		return -1;
-	memcpy(&data, p, sizeof(data));
-	memset(data + (size_t)*room * bytes, 0, (want - *room) * bytes);
-	*room = (uint32_t)want;
-	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A map from 64-bit keys to dense 32-bit indices, for hot paths: open
- * addressing, a slot is half a line of cache, nothing is ever removed.
+ * addressing, 16 bytes per slot, no removal.
  */
 #ifndef LIB_INTMAP_H
 #define LIB_INTMAP_H
@@ -11,39 +11,41 @@
 
 struct reel_error;
 
-struct reel_idslot {
+struct reel_intmap_slot {
 	uint64_t key;
 	uint32_t index; /* plus one; 0: free */
 	uint32_t pad;
 };
 
 /* Zeroed is empty. */
-struct reel_idmap {
-	struct reel_idslot *slot;
+struct reel_intmap {
+	struct reel_intmap_slot *slot;
 	uint32_t used;
 	uint32_t mask; /* slots - 1; 0 while there are none */
 };
 
 #define REEL_NO_INDEX UINT32_MAX
 
-static inline uint32_t reel_idmap_start(uint64_t key, uint32_t mask)
+static inline uint32_t reel_intmap_slot_of(uint64_t key, uint32_t mask)
 {
 	key ^= key >> 32;
 	key *= 0x9e3779b97f4a7c15ull;
 	return (uint32_t)(key >> 29) & mask;
 }
 
-/* Give @key the next index. The index, or REEL_NO_INDEX with @err filled. */
-uint32_t reel_idmap_insert(struct reel_idmap *m, uint64_t key,
-			   struct reel_error *err);
+/* Give @key, which is not in the map, the next index. Returns it, or
+ * REEL_NO_INDEX with @err filled. */
+uint32_t reel_intmap_insert(struct reel_intmap *m, uint64_t key,
+			    struct reel_error *err);
 
-static inline uint32_t reel_idmap_find(const struct reel_idmap *m, uint64_t key)
+static inline uint32_t reel_intmap_find(const struct reel_intmap *m,
+					uint64_t key)
 {
 	uint32_t i;
 
 	if (!m->mask)
 		return REEL_NO_INDEX;
-	i = reel_idmap_start(key, m->mask);
+	i = reel_intmap_slot_of(key, m->mask);
 	for (; m->slot[i].index; i = (i + 1) & m->mask)
 		if (m->slot[i].key == key)
 			return m->slot[i].index - 1;
@@ -51,34 +53,21 @@ static inline uint32_t reel_idmap_find(const struct reel_idmap *m, uint64_t key)
 }
 
 /*
- * Index of @key; a new one gets the number of keys before it, so the caller
- * sees a new key by index == its own count. REEL_NO_INDEX with @err filled.
+ * The index of @key; a new key gets the next index, which the caller recognizes
+ * because it equals the previous number of keys. REEL_NO_INDEX with @err
+ * filled.
  */
-static inline uint32_t reel_idmap_get(struct reel_idmap *m, uint64_t key,
-				      struct reel_error *err)
+static inline uint32_t reel_intmap_get(struct reel_intmap *m, uint64_t key,
+				       struct reel_error *err)
 {
-	uint32_t i = reel_idmap_find(m, key);
+	uint32_t i = reel_intmap_find(m, key);
 
 	if (i != REEL_NO_INDEX)
 		return i;
-	return reel_idmap_insert(m, key, err);
+	return reel_intmap_insert(m, key, err);
 }
 
-void reel_idmap_clear(struct reel_idmap *m); /* memory is kept */
-void reel_idmap_fini(struct reel_idmap *m);
-
-/* The slow part of reel_array_reach(). */
-int reel_array_widen(void *p, uint32_t *room, uint32_t index, size_t bytes,
-		     struct reel_error *err);
-
-/*
- * Make room for element @index in the array *@p of elements of @bytes with
- * room for *@room, by doubling; new elements are zero. 0 or -1 with @err.
- */
-static inline int reel_array_reach(void *p, uint32_t *room, uint32_t index,
-				   size_t bytes, struct reel_error *err)
-{
-	return index < *room ? 0 : reel_array_widen(p, room, index, bytes, err);
-}
+void reel_intmap_clear(struct reel_intmap *m); /* memory is kept */
+void reel_intmap_fini(struct reel_intmap *m);
 
 #endif

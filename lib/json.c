@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Write JSON documents whose strings are any bytes. */
+/* Write JSON documents with strings of any bytes. */
 #include "lib/json.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ json_t *reel_json_name(const char *name)
 	return name ? reel_json_text(name, strlen(name)) : json_null();
 }
 
-/* jansson begins each value in the first column. */
+/* jansson begins each line in the first column: indent the lines after it. */
 static int write_indented(const char *text, size_t len, void *columns)
 {
 	const char *end = text + len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Write JSON documents whose strings are any bytes. */
+/* Write JSON documents with strings of any bytes. */
 #ifndef LIB_JSON_H
 #define LIB_JSON_H
 
@@ -14,7 +14,7 @@ struct reel_error;
  * cannot be printed become \xNN. Gives a reference; NULL: out of memory.
  */
 json_t *reel_json_text(const char *text, size_t len);
-/* The same of a string; NULL becomes null. */
+/* reel_json_text() of a NUL-terminated string; NULL becomes null. */
 json_t *reel_json_name(const char *name);
 
 /* Print @value (taken; NULL: out of memory) on stdout, its lines after the first

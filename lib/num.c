@@ -2,16 +2,17 @@
 /*
  * Numbers for people: three significant digits and a unit.
  *
- * What was measured keeps its zeros (3.10 MB); what is counted in whole units
- * has none (64 KiB). A value is rounded before its unit is chosen, so that
- * 999.6 MB is 1.00 GB and never 1,000 MB.
+ * Measured values keep their zeros (3.10 MB); whole units have none (64 KiB). A
+ * value is rounded before its unit is chosen: 999.6 MB is 1.00 GB, never 1,000
+ * MB.
  */
+#include "lib/num.h"
+
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/cli.h"
+#include "lib/terminal.h"
 
 struct unit {
 	double bytes_or_ns;
@@ -33,7 +34,7 @@ char *reel_num_count(char out[static REEL_NUM], int64_t n)
 	return out;
 }
 
-/* @v (>= 0) to three significant digits, and how many decimals show them. */
+/* Round @v (>= 0) to three significant digits; *@decimals shows them. */
 static double round3(double v, int *decimals)
 {
 	double scale;
@@ -43,8 +44,8 @@ static double round3(double v, int *decimals)
 	return round(v * scale) / scale;
 }
 
-/* @v (>= 0) with its decimals; whole numbers past 999 get their commas. */
-static int put(char *out, size_t room, double v, bool strip)
+/* Print @v (>= 0) with its decimals; whole numbers from 1,000 on get commas. */
+static int put_number(char *out, size_t room, double v, bool strip)
 {
 	char count[REEL_NUM];
 	int decimals;
@@ -62,8 +63,8 @@ static int put(char *out, size_t room, double v, bool strip)
 	return snprintf(out, room, "%.*f", decimals, r);
 }
 
-/* The largest unit that @v, rounded, reaches; the first unit has no fraction
- * when @whole. */
+/* Print @v in the largest unit that its rounded value reaches; no fraction in
+ * the first unit when @whole. */
 static char *with_unit(char out[static REEL_NUM], double v,
 		       const struct unit *u, int n, double step, bool whole,
 		       bool strip)
@@ -79,7 +80,7 @@ static char *with_unit(char out[static REEL_NUM], double v,
 	v = fabs(v);
 	while (i + 1 < n && v >= u[i + 1].bytes_or_ns)
 		i++;
-	/* 1,023.7 KiB rounds into the next unit, if there is one. */
+	/* 1,023.7 KiB rounds to the next unit, if there is one. */
 	if (i + 1 < n &&
 	    round3(v / u[i].bytes_or_ns, &decimals) >=
 		    (step ? step : u[i + 1].bytes_or_ns / u[i].bytes_or_ns))
@@ -87,7 +88,7 @@ static char *with_unit(char out[static REEL_NUM], double v,
 	if (i == 0 && whole)
 		reel_num_count(count, (int64_t)round(v));
 	else
-		put(count, sizeof(count), v / u[i].bytes_or_ns, strip);
+		put_number(count, sizeof(count), v / u[i].bytes_or_ns, strip);
 	snprintf(out, REEL_NUM, "%s%.24s %s", sign, count, u[i].name);
 	return out;
 }
@@ -115,7 +116,7 @@ char *reel_num_bytes(char out[static REEL_NUM], double bytes)
 char *reel_num_time(char out[static REEL_NUM], double ns)
 {
 	const struct unit u[] = {
-		{1, "ns"},     {1e3, reel_cli_utf8() ? "\u00b5s" : "us"},
+		{1, "ns"},     {1e3, reel_terminal_utf8() ? "\u00b5s" : "us"},
 		{1e6, "ms"},   {1e9, "s"},
 		{3.6e12, "h"},
 	};
@@ -133,7 +134,7 @@ char *reel_num_rate(char out[static REEL_NUM], double bytes_per_s)
 	return with_unit(out, bytes_per_s, u, 5, 1000, true, false);
 }
 
-/* Never "100 %" for less than all, never "0 %" for something. */
+/* Never round to 0 % or 100 % unless exact. */
 char *reel_num_percent(char out[static REEL_NUM], double share)
 {
 	double v = fabs(share * 100);
@@ -150,7 +151,7 @@ char *reel_num_percent(char out[static REEL_NUM], double share)
 	}
 	if (v < 100 && v >= 99.95)
 		v = 99.9;
-	put(number, sizeof(number), v, true);
+	put_number(number, sizeof(number), v, true);
 	snprintf(out, REEL_NUM, "%s%s %%", sign, number);
 	return out;
 }

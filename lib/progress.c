@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one progress line: what, a bar, how far, rate, time left.
+ * The progress line: title, bar, share, rate, time left.
  *
- * Nothing is drawn before SHOW_NS, so quick work stays quiet; the line is drawn
- * over in place, and taken away by stop().
+ * Nothing is drawn before SHOW_NS, so quick work stays quiet; the line is
+ * redrawn in place, and removed by reel_progress_stop().
  */
 #include "lib/progress.h"
 
@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/cli.h"
+#include "lib/num.h"
 #include "lib/terminal.h"
 #include "lib/text.h"
 
 #define SHOW_NS 1000000000ll
 #define AGAIN_NS 100000000ll
-/* The rate of the first part says little of the rest, unless it took long. */
+/* The rate at the start predicts little, unless it took long. */
 #define EARLY_SHARE 0.05
 #define EARLY_NS 10000000000ll
 
@@ -30,24 +30,26 @@ static int64_t now_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-void reel_progress_start(struct reel_progress *p, const char *what,
+void reel_progress_start(struct reel_progress *p, const char *title,
 			 const char *unit, uint64_t total)
 {
-	*p = (struct reel_progress){.what = what, .unit = unit, .total = total};
+	*p = (struct reel_progress){
+		.title = title, .unit = unit, .total = total};
 	p->width = reel_terminal_columns(STDERR_FILENO);
 	if (p->width < 40 || reel_terminal_dumb())
 		p->width = 0;
 	p->start_ns = now_ns();
 }
 
-static char *amount(char out[static REEL_NUM], const char *unit, double n)
+static char *format_amount(char out[static REEL_NUM], const char *unit,
+			   double n)
 {
 	if (!strcmp(unit, "B"))
 		return reel_num_bytes(out, n);
 	return reel_num_count(out, (int64_t)n);
 }
 
-static void cut(char *line, int columns)
+static void cut_line(char *line, int columns)
 {
 	size_t n;
 
@@ -56,7 +58,7 @@ static void cut(char *line, int columns)
 	*line = '\0';
 }
 
-/* Until the work is done; 0: nobody can tell. */
+/* Estimated time until the end; 0: unknown. */
 static double left_ns(const struct reel_progress *p, uint64_t done, int64_t now)
 {
 	double age_ns = (double)(now - p->start_ns);
@@ -69,7 +71,7 @@ static double left_ns(const struct reel_progress *p, uint64_t done, int64_t now)
 	return age_ns * (double)(p->total - done) / (double)done;
 }
 
-static void draw(struct reel_progress *p, uint64_t done, int64_t now)
+static void draw_line(struct reel_progress *p, uint64_t done, int64_t now)
 {
 	double s = (double)(now - p->start_ns) / 1e9;
 	double rate = s > 0 ? (double)done / s : 0;
@@ -82,22 +84,23 @@ static void draw(struct reel_progress *p, uint64_t done, int64_t now)
 		double left = left_ns(p, done, now);
 
 		n = snprintf(line, sizeof(line), "%.*s %s %3.0f %%  %s%s%s/s",
-			     p->width / 2, p->what,
-			     reel_cli_bar(bar, 20, share), share * 100,
-			     amount(a, p->unit, rate), bytes ? "" : " ",
+			     p->width / 2, p->title,
+			     reel_terminal_bar(bar, 20, share), share * 100,
+			     format_amount(a, p->unit, rate), bytes ? "" : " ",
 			     bytes ? "" : p->unit);
 		if (left > 0)
 			snprintf(line + n, sizeof(line) - (size_t)n,
 				 "  %s left", reel_num_time(b, left));
 	} else {
 		snprintf(line, sizeof(line), "%.*s  %s%s%s  %s%s%s/s",
-			 p->width / 2, p->what,
-			 amount(a, p->unit, (double)done), bytes ? "" : " ",
-			 bytes ? "" : p->unit, amount(b, p->unit, rate),
-			 bytes ? "" : " ", bytes ? "" : p->unit);
+			 p->width / 2, p->title,
+			 format_amount(a, p->unit, (double)done),
+			 bytes ? "" : " ", bytes ? "" : p->unit,
+			 format_amount(b, p->unit, rate), bytes ? "" : " ",
+			 bytes ? "" : p->unit);
 	}
-	/* What reaches the last column may go on in the next line. */
-	cut(line, p->width - 1);
+	/* A character in the last column may wrap to the next line. */
+	cut_line(line, p->width - 1);
 	fprintf(stderr, "\r%s\033[K", line);
 	fflush(stderr);
 	p->shown_ns = now;
@@ -112,7 +115,7 @@ void reel_progress_at(struct reel_progress *p, uint64_t done)
 	now = now_ns();
 	if (now - p->start_ns < SHOW_NS || now - p->shown_ns < AGAIN_NS)
 		return;
-	draw(p, done, now);
+	draw_line(p, done, now);
 }
 
 void reel_progress_stop(struct reel_progress *p)

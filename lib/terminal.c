@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the terminal can show, and what is shown on it the same way everywhere.
+ * Output on a terminal: width, colour, encoding, names and bars.
  *
  * The locale is the program's: main() calls setlocale(LC_CTYPE, "") once.
  */
@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "lib/buf.h"
-#include "lib/cli.h"
 #include "lib/text.h"
 
 #define LEAST_COLUMNS 40
@@ -28,14 +27,14 @@ bool reel_terminal_dumb(void)
 	return !term || !*term || !strcmp(term, "dumb");
 }
 
-bool reel_cli_colour(FILE *f)
+bool reel_terminal_colour(FILE *f)
 {
 	const char *no = getenv("NO_COLOR");
 
 	return (!no || !*no) && !reel_terminal_dumb() && isatty(fileno(f));
 }
 
-bool reel_cli_utf8(void)
+bool reel_terminal_utf8(void)
 {
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
@@ -60,13 +59,14 @@ int reel_terminal_line(FILE *f)
 	return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
 }
 
-int reel_terminal_words(FILE *f, const char *text, int most, int indent, int at)
+int reel_terminal_words(FILE *f, const char *text, int columns_max, int indent,
+			int at)
 {
 	int line = reel_terminal_line(f);
 	size_t blanks = 0;
 
-	if (most > line)
-		most = line;
+	if (columns_max > line)
+		columns_max = line;
 	while (*text) {
 		size_t len = strcspn(text, " ");
 		char word[512];
@@ -74,7 +74,7 @@ int reel_terminal_words(FILE *f, const char *text, int most, int indent, int at)
 
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
 		columns = reel_text_columns(word);
-		if (blanks && columns > most - at - (int)blanks) {
+		if (blanks && columns > columns_max - at - (int)blanks) {
 			fprintf(f, "\n%*s", indent, "");
 			at = indent;
 		} else {
@@ -93,7 +93,7 @@ int reel_terminal_words(FILE *f, const char *text, int most, int indent, int at)
 void reel_terminal_lines(FILE *f, const char *text)
 {
 	if (reel_terminal_line(f) == INT_MAX) {
-		fputs(text, f); /* at once: ranks may share it */
+		fputs(text, f); /* in one write: ranks may share the file */
 		return;
 	}
 	while (*text) {
@@ -108,27 +108,27 @@ void reel_terminal_lines(FILE *f, const char *text)
 	}
 }
 
-void reel_cli_next(const char *verb, const char *a, const char *b)
+void reel_terminal_next(const char *verb, const char *a, const char *b)
 {
 	struct reel_buf words = REEL_BUF_INIT;
 
 	if (!isatty(STDERR_FILENO))
 		return;
 	fflush(stdout);
-	reel_cli_word(&words, a);
+	reel_terminal_word(&words, a);
 	if (b) {
 		reel_buf_puts(&words, " ", NULL);
-		reel_cli_word(&words, b);
+		reel_terminal_word(&words, b);
 	}
 	fprintf(stderr, "ioreel: next: ioreel %s %s\n", verb,
 		reel_buf_text(&words));
 	reel_buf_fini(&words);
 }
 
-char *reel_cli_bar(char *out, int width, double share)
+char *reel_terminal_bar(char *out, int width, double share)
 {
 	/* U+258F (one eighth) to U+2588 (full) end in 0x8f to 0x88. */
-	bool utf8 = reel_cli_utf8();
+	bool utf8 = reel_terminal_utf8();
 	int steps = utf8 ? 8 : 1, cell, full;
 	char *p = out;
 
@@ -156,7 +156,7 @@ char *reel_cli_bar(char *out, int width, double share)
 	return out;
 }
 
-static bool printable(const char *name, size_t len)
+static bool is_printable(const char *name, size_t len)
 {
 	size_t i = 0, n;
 
@@ -168,12 +168,12 @@ static bool printable(const char *name, size_t len)
 	return true;
 }
 
-void reel_cli_word(struct reel_buf *b, const char *name)
+void reel_terminal_word(struct reel_buf *b, const char *name)
 {
 	size_t len = strlen(name);
 	char *shown = NULL;
 
-	if (!printable(name, len))
+	if (!is_printable(name, len))
 		shown = malloc(4 * len + 1);
 	if (shown) {
 		reel_text_escape(shown, 4 * len + 1, name, len);
@@ -186,7 +186,7 @@ void reel_cli_word(struct reel_buf *b, const char *name)
 	free(shown);
 }
 
-void reel_cli_name(FILE *f, const char *name)
+void reel_terminal_name(FILE *f, const char *name)
 {
 	char shown[1024 * 4 + 1];
 	size_t len = strlen(name);
@@ -194,7 +194,7 @@ void reel_cli_name(FILE *f, const char *name)
 	while (len) {
 		size_t n = len < 1024 ? len : 1024;
 
-		/* Do not cut a character in two. */
+		/* Do not split a character. */
 		while (n < len && n > 1020 && (name[n] & 0xc0) == 0x80)
 			n--;
 		reel_text_escape(shown, sizeof(shown), name, n);
@@ -204,13 +204,13 @@ void reel_cli_name(FILE *f, const char *name)
 	}
 }
 
-int reel_near(const char *a, const char *b)
+int reel_edit_distance(const char *a, const char *b)
 {
-	enum { MOST = 32 };
-	int d[MOST][MOST];
+	enum { LENGTH_MAX = 32 };
+	int d[LENGTH_MAX][LENGTH_MAX];
 	size_t n = strlen(a), m = strlen(b), i, j;
 
-	if (n >= MOST || m >= MOST)
+	if (n >= LENGTH_MAX || m >= LENGTH_MAX)
 		return 99;
 	for (i = 0; i <= n; i++)
 		d[i][0] = (int)i;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes from outside made fit for a terminal or for JSON.
+ * Untrusted bytes made safe for a terminal or for JSON.
  *
- * File names are data of somebody else: what could move the cursor or break a
- * line must not reach the terminal, C1 controls (U+0080 to U+009F) included,
- * nor what lets a name be read in another order than it is written.
+ * File names are untrusted: a terminal must not get bytes that move the cursor
+ * or break a line, including C1 controls (U+0080 to U+009F), nor marks that
+ * change the reading order of a name.
  */
 #include "lib/text.h"
 
@@ -14,7 +14,7 @@
 #include <wchar.h>
 
 /* Line and paragraph separators, and the marks of bidirectional text. */
-static int reorders(unsigned int c)
+static int is_bidi_mark(unsigned int c)
 {
 	return c == 0x061c || c == 0x200e || c == 0x200f ||
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
@@ -45,12 +45,12 @@ size_t reel_text_char(const char *s, size_t len)
 		c = c << 6 | (p[i] & 0x3f);
 	}
 	if (c < least[n] || c < 0xa0 || (c >= 0xd800 && c < 0xe000) ||
-	    c > 0x10ffff || reorders(c))
+	    c > 0x10ffff || is_bidi_mark(c))
 		return 0;
 	return n;
 }
 
-/* The escape of one byte into @out[5]. */
+/* Write the escape of one byte to @out[5]. */
 static size_t escape_byte(char *out, unsigned char c)
 {
 	switch (c) {
@@ -101,7 +101,7 @@ int reel_text_columns(const char *s)
 		size_t n = mbrtowc(&c, s, MB_CUR_MAX, &state);
 		int w = 1;
 
-		if (n > MB_CUR_MAX) { /* a locale that does not know it */
+		if (n > MB_CUR_MAX) { /* unknown in this locale */
 			memset(&state, 0, sizeof(state));
 			n = 1;
 			w = ((unsigned char)*s & 0xc0) != 0x80;

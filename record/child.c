@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The job: started as the caller would start it, waited for, its signals
- * passed on.
+ * Start the job as the caller would start it, wait for it, forward signals.
  *
- * The job stays in our process group, so what a terminal sends reaches it
- * without us; only what was sent to us alone is forwarded. All signals that
- * concern us are blocked and taken with sigwaitinfo(): no handler runs, and the
- * child gets mask and dispositions as we found them.
+ * The job stays in our process group, so signals of the terminal reach it
+ * directly; only a signal that was sent to us alone is forwarded. All relevant
+ * signals are blocked and taken by sigtimedwait(): no handler runs, and the
+ * child gets the original mask and dispositions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +24,7 @@
 
 #define TIDY_SECONDS_MAX 16
 
-/* What lies in struct record_signals. */
+/* The content of struct record_signals. */
 struct saved {
 	sigset_t mask;
 	sigset_t ours;
@@ -34,9 +33,9 @@ struct saved {
 _Static_assert(sizeof(struct saved) <= sizeof(struct record_signals),
 	       "make it larger");
 
-static const int taken[] = {SIGTERM, SIGHUP,   SIGINT,	SIGQUIT, SIGUSR1,
-			    SIGUSR2, SIGCONT,  SIGTSTP, SIGALRM, SIGURG,
-			    SIGIO,   SIGWINCH, SIGCHLD};
+static const int handled[] = {SIGTERM, SIGHUP,	 SIGINT,  SIGQUIT, SIGUSR1,
+			      SIGUSR2, SIGCONT,	 SIGTSTP, SIGALRM, SIGURG,
+			      SIGIO,   SIGWINCH, SIGCHLD};
 
 int64_t record_clock_ns(clockid_t clock)
 {
@@ -54,10 +53,10 @@ void record_run_begin(struct record_signals *sig)
 
 	memset(sig, 0, sizeof(*sig));
 	sigemptyset(&s->ours);
-	for (i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
-		sigaddset(&s->ours, taken[i]);
+	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		sigaddset(&s->ours, handled[i]);
 	sigprocmask(SIG_BLOCK, &s->ours, &s->mask);
-	/* Ignored by whoever started us, children would vanish unwaited. */
+	/* With SIGCHLD ignored, the kernel would reap the child itself. */
 	sigaction(SIGCHLD, &dfl, &s->child);
 }
 
@@ -72,9 +71,9 @@ void record_run_end(struct record_signals *sig)
 	sigprocmask(SIG_SETMASK, &s->mask, NULL);
 }
 
-/* In the child. Says on @fd why the command could not be run. */
+/* Runs in the child. Writes errno to @fd if exec fails. */
 static void __attribute__((noreturn))
-child(char **argv, char **env, struct saved *s, int fd)
+exec_child(char **argv, char **env, struct saved *s, int fd)
 {
 	ssize_t n;
 	int why;
@@ -87,7 +86,7 @@ child(char **argv, char **env, struct saved *s, int fd)
 	_exit(n == sizeof(why) ? 127 : 126);
 }
 
-/* 0 once the command runs, else the error number of exec. */
+/* 0 when the command runs, else the errno of exec. */
 static int exec_result(int fd)
 {
 	int why = 0;
@@ -99,16 +98,16 @@ static int exec_result(int fd)
 	return n == sizeof(why) ? why : 0;
 }
 
-/* Signals of the set @name in /proc/PID/status; when not known: all. */
-static uint64_t signals_of(const char *status, const char *name)
+/* Signals of the set @name in /proc/PID/status; all if unknown. */
+static uint64_t signal_set(const char *status, const char *name)
 {
 	const char *line = strstr(status, name);
 
 	return line ? strtoull(line + strlen(name), NULL, 16) : UINT64_MAX;
 }
 
-/* May the process @pid do something else on @sig than end? */
-static bool handles(pid_t pid, int sig)
+/* True if @pid catches or blocks @sig, so that it may survive it. */
+static bool has_handler(pid_t pid, int sig)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char path[64];
@@ -118,12 +117,12 @@ static bool handles(pid_t pid, int sig)
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	reel_buf_read_file(&b, path, 65536, NULL);
 	status = reel_buf_text(&b);
-	set = signals_of(status, "\nSigCgt:") | signals_of(status, "\nSigBlk:");
+	set = signal_set(status, "\nSigCgt:") | signal_set(status, "\nSigBlk:");
 	reel_buf_fini(&b);
 	return set >> (sig - 1) & 1;
 }
 
-static bool ends_by(int sig)
+static bool is_fatal(int sig)
 {
 	return sig == SIGTERM || sig == SIGHUP || sig == SIGINT ||
 	       sig == SIGQUIT || sig == SIGUSR1 || sig == SIGUSR2 ||
@@ -131,25 +130,26 @@ static bool ends_by(int sig)
 }
 
 /*
- * Must the job get the signal that we got? A terminal signals the whole group,
- * but for a hangup: that goes to the leader of the session, which we may be in
- * the job's place. A signal that ends the job for want of a handler may be sent
- * twice, and must be when only our two processes received it.
+ * True if the job must get the signal that we got. A terminal signals the whole
+ * group, but a hangup only the leader of the session, which may be us. A signal
+ * that is fatal to the job is forwarded anyway: twice is harmless, and it is
+ * needed if only we and the sentinel received it.
  */
-static bool forwards(struct signal_sentinel *w, pid_t job, int sig, int *group)
+static bool must_forward(struct signal_sentinel *w, pid_t job, int sig,
+			 int *group)
 {
 	if (signal_sentinel_saw(w, sig)) {
 		*group = sig;
-		return ends_by(sig) && !handles(job, sig);
+		return is_fatal(sig) && !has_handler(job, sig);
 	}
 	if (w->fd >= 0 || (sig != SIGINT && sig != SIGQUIT && sig != SIGTSTP))
 		return true;
-	*group = sig; /* no witness: taken for a terminal's */
+	*group = sig; /* no sentinel: assume that the terminal sent it */
 	return false;
 }
 
-/* Stop as the job did: the shell that waits for us must see it. */
-static void stop_by(int sig)
+/* Stop with the signal that stopped the job, so that our shell sees it. */
+static void stop_self(int sig)
 {
 	struct sigaction dfl = {.sa_handler = SIG_DFL}, old;
 	sigset_t one, mask;
@@ -167,7 +167,7 @@ static void stop_by(int sig)
 	sigaction(sig, &old, NULL);
 }
 
-static bool still_stopped(pid_t pid)
+static bool is_stopped(pid_t pid)
 {
 	char path[64], line[512];
 	const char *paren;
@@ -187,22 +187,22 @@ static bool still_stopped(pid_t pid)
 	return paren && paren[1] == ' ' && (paren[2] == 'T' || paren[2] == 't');
 }
 
-/* True when the job has ended; stops with it when it has stopped. */
-static bool ended(pid_t pid, int *status)
+/* True when the job has ended. If it stopped, this process stops as well. */
+static bool job_ended(pid_t pid, int *status)
 {
 	pid_t got;
 
 	while ((got = waitpid(pid, status, WNOHANG | WUNTRACED)) == pid) {
 		if (!WIFSTOPPED(*status))
 			return true;
-		if (still_stopped(pid))
-			stop_by(WSTOPSIG(*status));
+		if (is_stopped(pid))
+			stop_self(WSTOPSIG(*status));
 	}
 	return got < 0 && errno == ECHILD;
 }
 
-/* True when there was something to do. What fails now is tried at the end. */
-static bool tidy(const char *dir)
+/* True if it did something. Failures are retried at the end. */
+static bool tidy_dir(const char *dir)
 {
 	struct reel_error err = {0};
 	struct record_collected c;
@@ -211,8 +211,8 @@ static bool tidy(const char *dir)
 	return record_pack(dir, false, &err) > 0 || c.merged;
 }
 
-/* Gives the last signal that our whole group was sent, or 0. */
-static int wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
+/* Returns the last signal that our whole group received, or 0. */
+static int wait_job(pid_t pid, const char *dir, struct saved *s, int *status)
 {
 	struct timespec pause = {.tv_sec = 1};
 	int64_t next = record_clock_ns(CLOCK_MONOTONIC) + 1000000000;
@@ -220,17 +220,17 @@ static int wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
 	int sig, group = 0;
 
 	signal_sentinel_start(&w);
-	while (!ended(pid, status)) {
+	while (!job_ended(pid, status)) {
 		sig = sigtimedwait(&s->ours, NULL, &pause);
 		if (sig > 0 && sig != SIGCHLD) {
-			if (forwards(&w, pid, sig, &group))
+			if (must_forward(&w, pid, sig, &group))
 				kill(pid, sig);
 		} else if (sig > 0) {
 			signal_sentinel_check(&w);
 		}
 		if (record_clock_ns(CLOCK_MONOTONIC) < next)
 			continue;
-		if (tidy(dir))
+		if (tidy_dir(dir))
 			pause.tv_sec = 1;
 		else if (pause.tv_sec < TIDY_SECONDS_MAX)
 			pause.tv_sec *= 2;
@@ -242,10 +242,10 @@ static int wait_for(pid_t pid, const char *dir, struct saved *s, int *status)
 }
 
 /*
- * Did the job die of what was typed at the terminal? Its signal may be waiting
- * for us yet, as that of the job was quicker.
+ * The terminal's signal that ended the job, or 0. Ours may still be pending,
+ * because the job received its copy first.
  */
-static int typed(struct saved *s, int status, int group)
+static int terminal_signal(struct saved *s, int status, int group)
 {
 	const struct timespec none = {0, 0};
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -260,8 +260,8 @@ static int typed(struct saved *s, int status, int group)
 	return group == sig ? sig : 0;
 }
 
-/* @name as exec looked for it: why it cannot be run. */
-static void say_why(const char *name, int why, struct reel_error *err)
+/* Fill @err with the reason why exec failed on @name. */
+static void fail_exec(const char *name, int why, struct reel_error *err)
 {
 	struct stat st;
 	bool path = strchr(name, '/');
@@ -300,7 +300,7 @@ int record_run(char **argv, char **env, const char *dir,
 			  strerror(errno));
 		return -1;
 	}
-	cpu_usage_now(&res->machine);
+	cpu_usage_now(&res->cpu);
 	start = record_clock_ns(CLOCK_MONOTONIC);
 	pid = fork();
 	if (pid < 0) {
@@ -308,16 +308,16 @@ int record_run(char **argv, char **env, const char *dir,
 		goto out;
 	}
 	if (!pid)
-		child(argv, env, s, pipe_fd[1]);
+		exec_child(argv, env, s, pipe_fd[1]);
 	close(pipe_fd[1]);
 	pipe_fd[1] = -1;
 	res->exec_errno = exec_result(pipe_fd[0]);
-	group = wait_for(pid, dir, s, &res->wait_status);
-	res->tty_signal = typed(s, res->wait_status, group);
+	group = wait_job(pid, dir, s, &res->wait_status);
+	res->tty_signal = terminal_signal(s, res->wait_status, group);
 	res->wall_ns = record_clock_ns(CLOCK_MONOTONIC) - start;
-	cpu_usage_since(&res->machine);
+	cpu_usage_since(&res->cpu);
 	if (res->exec_errno)
-		say_why(argv[0], res->exec_errno, err);
+		fail_exec(argv[0], res->exec_errno, err);
 	else
 		rc = 0;
 out:

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * After the job: windows that killed processes left become part of their logs.
+ * Merge the windows that ended processes left behind into their logs.
  *
- * A window is believed no more than any other file: somebody may have written
- * it, or half of it. One that cannot be merged stays; the reader of traces
- * reads windows too, so nothing is lost by leaving it.
+ * A window is untrusted input like any other file: it may be damaged or forged.
+ * A window that fails to merge stays; the trace reader reads windows too, so no
+ * event is lost.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,25 +24,25 @@
 #define SUFFIX ".win"
 #define SLOTS_MOST (1u << 20)
 
-/* An image that has a window here. */
+/* A process image that has a window in this directory. */
 struct image {
 	uint32_t pid;
 	uint64_t start_boot_ns;
 };
 
-/* This machine, as windows name it, and the images found in the directory. */
+/* This machine as windows identify it, and the images in the directory. */
 struct here {
 	char host[65];
 	char boot_id[40];
 	struct image *image;
 	size_t images, room;
 	struct record_alive alive;
-	uint32_t *living; /* processes that have a window here */
+	uint32_t *living; /* living processes that have a window here */
 	size_t livings, living_room;
-	bool running; /* the job: an empty window is one that begins */
+	bool running; /* the job runs: an empty window is a new one */
 };
 
-static void look_around(struct here *h)
+static void here_init(struct here *h)
 {
 	struct utsname u = {0};
 
@@ -62,7 +62,7 @@ static const char *head_text(const struct record_window *w, const char *key)
 		size_t len = strnlen(s, w->head.head_bytes - at);
 
 		if (at + len >= w->head.head_bytes)
-			return NULL; /* not ended */
+			return NULL; /* no NUL at its end */
 		if (len > n && !memcmp(s, key, n) && s[n] == '=')
 			return s + n + 1;
 		at += len + 1;
@@ -70,8 +70,8 @@ static const char *head_text(const struct record_window *w, const char *key)
 	return NULL;
 }
 
-/* Has the process exec'ed since? Then the image ended, though the pid lives. */
-static bool superseded(const struct reel_head *head, const struct here *h)
+/* True if the process called exec since: the image ended, the pid lives on. */
+static bool was_replaced(const struct reel_head *head, const struct here *h)
 {
 	size_t i;
 
@@ -88,22 +88,22 @@ static enum record_owner owner_of(const struct record_window *w, struct here *h)
 	enum record_owner owner;
 
 	if (strncmp(w->head.boot_id, h->boot_id, sizeof(h->boot_id))) {
-		/* Another machine's: it may live. Ours: it was another boot. */
+		/* Another machine: it may live. This one: another boot. */
 		return host && strcmp(host, h->host) ? RECORD_ELSEWHERE
 						     : RECORD_ENDED;
 	}
 	owner = record_alive(&h->alive, w->head.pid, w->head.start_boot_ns);
-	if (owner == RECORD_ALIVE && superseded(&w->head, h))
+	if (owner == RECORD_ALIVE && was_replaced(&w->head, h))
 		return RECORD_ENDED;
 	return owner;
 }
 
 /*
- * The same of a window in which nothing was written yet: its process has just
- * begun, or was killed in that very moment. The window's name has its number.
+ * The same for a window without a head: its process has just started, or was
+ * killed at that moment. The name of the window contains the process id.
  */
-static enum record_owner owner_of_empty(struct record_window *w,
-					const struct stat *st, struct here *h)
+static enum record_owner empty_owner(struct record_window *w,
+				     const struct stat *st, struct here *h)
 {
 	w->head.pid = (uint32_t)strtoul(strrchr(w->path, '/') + 1, NULL, 10);
 	if (h->running)
@@ -128,7 +128,7 @@ static int add_living(struct here *h, uint32_t pid, struct reel_error *err)
 	return 0;
 }
 
-/* 0; 1: nothing was ever written; -1: not a window. */
+/* 0; 1: the head is not written yet; -1: not a window. */
 static int read_head(struct record_window *w)
 {
 	struct reel_head *h = &w->head;
@@ -140,7 +140,7 @@ static int read_head(struct record_window *w)
 		return n == 0 ? 1 : -1;
 	memset(w->page + n, 0, sizeof(w->page) - (size_t)n);
 	memcpy(h, w->page, sizeof(*h));
-	if (!h->magic || !h->head_bytes) { /* which is stored last */
+	if (!h->magic || !h->head_bytes) { /* head_bytes is stored last */
 		h->magic = 0;
 		return 1;
 	}
@@ -151,9 +151,9 @@ static int read_head(struct record_window *w)
 	return 0;
 }
 
-/* How much of a slot whose block is under construction are records. */
-static int measure(const struct record_window *w, int64_t at, int64_t there,
-		   uint32_t *used, struct reel_error *err)
+/* Count the bytes of whole records in a slot whose block is incomplete. */
+static int slot_bytes(const struct record_window *w, int64_t at, int64_t there,
+		      uint32_t *used, struct reel_error *err)
 {
 	const size_t most = REEL_SLOT_BYTES - sizeof(struct reel_block_head);
 	uint8_t *bytes = reel_alloc(1, most + 256, err);
@@ -168,7 +168,7 @@ static int measure(const struct record_window *w, int64_t at, int64_t there,
 	return 0;
 }
 
-/* The blocks under construction in @w, of which @bytes are there. */
+/* Read the incomplete blocks of @w, a file of @bytes. */
 static int read_slots(struct record_window *w, int64_t bytes,
 		      struct reel_error *err)
 {
@@ -188,7 +188,7 @@ static int read_slots(struct record_window *w, int64_t bytes,
 		if (b.magic != REEL_BLOCK_MAGIC || !b.tid ||
 		    b.used > REEL_SLOT_BYTES - sizeof(b))
 			continue;
-		if (!b.used && measure(w, at, there, &b.used, err))
+		if (!b.used && slot_bytes(w, at, there, &b.used, err))
 			return -1;
 		if (!b.used && !b.lost)
 			continue;
@@ -206,8 +206,8 @@ static int read_slots(struct record_window *w, int64_t bytes,
 }
 
 /*
- * Open the window @path, with nobody else at it. 0; 1: there is nothing to do;
- * -1 with @err filled.
+ * Open the window @path and lock it. 0; 1: there is nothing to do; -1 with @err
+ * filled.
  */
 static int open_window(struct record_window *w, const char *path,
 		       struct stat *st, struct reel_error *err)
@@ -215,7 +215,7 @@ static int open_window(struct record_window *w, const char *path,
 	*w = (struct record_window){.path = path};
 	w->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (w->fd < 0) {
-		if (errno == ENOENT) /* its process has just removed it */
+		if (errno == ENOENT) /* its process removed it meanwhile */
 			return 1;
 		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
 				 strerror(errno));
@@ -223,9 +223,9 @@ static int open_window(struct record_window *w, const char *path,
 	if (fstat(w->fd, st) || !S_ISREG(st->st_mode))
 		return reel_fail(err, REEL_E_FORMAT, "'%s' is no window", path);
 	if (flock(w->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		return 1; /* another rank's record does this one */
+		return 1; /* the recorder of another rank merges it */
 	if (fstat(w->fd, st) || !st->st_nlink)
-		return 1; /* and has done it */
+		return 1; /* and has merged it */
 	return 0;
 }
 
@@ -236,9 +236,10 @@ static uint64_t file_bytes(const char *path)
 	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-/* The process of @w has ended: what it left goes to @log, the window away. */
-static int merge(const char *dir, struct record_window *w,
-		 const struct stat *st, const char *log, struct reel_error *err)
+/* The process of @w has ended: merge the window into @log and remove it. */
+static int merge_window(const char *dir, struct record_window *w,
+			const struct stat *st, const char *log,
+			struct reel_error *err)
 {
 	uint64_t before = file_bytes(log);
 	int rc = 0;
@@ -275,11 +276,11 @@ static int collect_one(const char *dir, const char *path, const char *log,
 		rc = reel_fail(err, REEL_E_FORMAT, "'%s' is no window", path);
 		goto out;
 	}
-	owner = empty ? owner_of_empty(&w, &st, h) : owner_of(&w, h);
+	owner = empty ? empty_owner(&w, &st, h) : owner_of(&w, h);
 	if (owner == RECORD_ALIVE)
 		rc = add_living(h, w.head.pid, err);
 	if (owner == RECORD_ENDED) {
-		rc = merge(dir, &w, &st, log, err);
+		rc = merge_window(dir, &w, &st, log, err);
 		c->merged += !rc;
 	}
 out:
@@ -288,7 +289,7 @@ out:
 	return rc < 0 ? -1 : 0;
 }
 
-/* Enter the window @path in the list of images. */
+/* Add the image of the window @path to the list. */
 static int add_image(struct here *h, const char *path, struct reel_error *err)
 {
 	struct reel_head head;
@@ -308,9 +309,9 @@ static int add_image(struct here *h, const char *path, struct reel_error *err)
 	return 0;
 }
 
-/* "DIR/windows/STEM.win" and "DIR/STEM.log" of a directory's entry. */
-static bool paths_of(const char *dir, const char *name,
-		     char window[static PATH_MAX], char log[static PATH_MAX])
+/* Make "DIR/windows/STEM.win" and "DIR/STEM.log" from the entry @name. */
+static bool log_paths(const char *dir, const char *name,
+		      char window[static PATH_MAX], char log[static PATH_MAX])
 {
 	size_t n = strlen(name), k = strlen(SUFFIX);
 
@@ -321,8 +322,8 @@ static bool paths_of(const char *dir, const char *name,
 		       PATH_MAX;
 }
 
-static int collect(const char *dir, bool running, struct record_collected *c,
-		   struct reel_error *err)
+static int collect_in(const char *dir, bool running, struct record_collected *c,
+		      struct reel_error *err)
 {
 	char windows[PATH_MAX], path[PATH_MAX], log[PATH_MAX];
 	struct here h;
@@ -340,15 +341,15 @@ static int collect(const char *dir, bool running, struct record_collected *c,
 		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s",
 				 windows, strerror(errno));
 	}
-	look_around(&h);
+	here_init(&h);
 	h.running = running;
 	while ((e = readdir(d)))
-		if (paths_of(dir, e->d_name, path, log) &&
+		if (log_paths(dir, e->d_name, path, log) &&
 		    add_image(&h, path, err))
 			c->left++;
 	rewinddir(d);
 	while ((e = readdir(d)))
-		if (paths_of(dir, e->d_name, path, log) &&
+		if (log_paths(dir, e->d_name, path, log) &&
 		    collect_one(dir, path, log, &h, c, err))
 			c->left++;
 	closedir(d);
@@ -364,7 +365,7 @@ int record_collect(const char *dir, struct record_collected *c,
 		   struct reel_error *err)
 {
 	bool others = record_group_open(dir);
-	int rc = collect(dir, others, c, err);
+	int rc = collect_in(dir, others, c, err);
 
 	if (!others)
 		record_dir_close(dir);
@@ -374,5 +375,5 @@ int record_collect(const char *dir, struct record_collected *c,
 int record_collect_now(const char *dir, struct record_collected *c,
 		       struct reel_error *err)
 {
-	return collect(dir, true, c, err);
+	return collect_in(dir, true, c, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the machine's processors did while the job ran: times of a machine that
- * was shared, or held back by its host, differ from run to run for that alone.
+ * CPU time of the machine while the job ran. On a shared machine, or one whose
+ * host steals CPU time, times differ from run to run for that reason alone.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,12 +22,12 @@ static int64_t rusage_ns(int who)
 	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000LL;
 }
 
-void cpu_usage_now(struct record_machine *m)
+void cpu_usage_now(struct cpu_usage *m)
 {
 	int64_t f[FIELDS] = {0}, tick = sysconf(_SC_CLK_TCK);
 	FILE *in = fopen("/proc/stat", "re");
 
-	*m = (struct record_machine){0};
+	*m = (struct cpu_usage){0};
 	if (!in)
 		return;
 	if (tick > 0 &&
@@ -48,15 +48,15 @@ void cpu_usage_now(struct record_machine *m)
 	m->own_ns = rusage_ns(RUSAGE_SELF);
 }
 
-/* Not below 0: counters of a container's /proc may go backwards. */
+/* Never below 0: the counters of a container's /proc may decrease. */
 static int64_t since(int64_t now, int64_t then)
 {
 	return now > then ? now - then : 0;
 }
 
-void cpu_usage_since(struct record_machine *m)
+void cpu_usage_since(struct cpu_usage *m)
 {
-	struct record_machine now;
+	struct cpu_usage now;
 
 	cpu_usage_now(&now);
 	m->has = m->has && now.has;
@@ -66,7 +66,7 @@ void cpu_usage_since(struct record_machine *m)
 	m->stolen_ns = since(now.stolen_ns, m->stolen_ns);
 }
 
-json_t *cpu_usage_json(const struct record_machine *m)
+json_t *cpu_usage_json(const struct cpu_usage *m)
 {
 	return json_pack("{s:I, s:I, s:I}", "job_ns", (json_int_t)m->job_ns,
 			 "others_ns",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the job finds around it: the shim, the hooks, and its environment.
+ * Find the shim and the Python hooks, and make the environment of the job.
  *
- * Inside another recording the inner one wins: its shim replaces the outer one
- * in LD_PRELOAD, and the outer hooks give way in PYTHONPATH.
+ * In nested recordings the inner one wins: its shim replaces the outer one in
+ * LD_PRELOAD, and its hooks replace the outer ones in PYTHONPATH.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define SHIM_NAME "libioreel.so"
 #define GLOBS_MOST 8191 /* the shim's copy has 8,192 bytes */
 
-/* Variables that record sets or takes away; the last are the user's too. */
+/* Variables that record sets or removes; from USERS on only by options. */
 static const char *const ours[] = {
 	"LD_PRELOAD",		"IOREEL_DIR",		"IOREEL_ALL",
 	"IOREEL_INCLUDE",	"IOREEL_EXCLUDE",	"PYTHONPATH",
@@ -29,9 +29,9 @@ static const char *const ours[] = {
 	"IOREEL_MMAP",		"IOREEL_STACKS",	"IOREEL_COMPLETE",
 	"IOREEL_PROFILE_STEPS", "NVTX_INJECTION64_PATH"};
 #define OURS (sizeof(ours) / sizeof(ours[0]))
-#define USERS 7 /* and from there on */
+#define USERS 7 /* index of "IOREEL_FOLLOW" */
 
-/* The folder of this program. */
+/* The folder of this program's file. */
 static int own_folder(char out[static PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
@@ -47,9 +47,9 @@ static int own_folder(char out[static PATH_MAX])
 	return 0;
 }
 
-/* The first of @places that has @name in it, seen from the program. */
-static bool find(char out[static PATH_MAX], const char *const *places,
-		 const char *name)
+/* Find @name in the first of @places, relative to the program's folder. */
+static bool find_beside_program(char out[static PATH_MAX],
+				const char *const *places, const char *name)
 {
 	char folder[PATH_MAX], path[PATH_MAX];
 
@@ -66,7 +66,7 @@ static bool find(char out[static PATH_MAX], const char *const *places,
 			continue;
 		slash = strrchr(out, '/');
 		if (*name && slash && !strcmp(name, "sitecustomize.py"))
-			*slash = '\0'; /* the folder is wanted */
+			*slash = '\0'; /* the caller needs the folder */
 		return true;
 	}
 	return false;
@@ -76,17 +76,16 @@ int record_find_shim(char out[static PATH_MAX], struct reel_error *err)
 {
 	static const char *const places[] = {"", "../lib/ioreel/",
 					     "../lib64/ioreel/", NULL};
-	const char *said = getenv("IOREEL_SHIM");
+	const char *given = getenv("IOREEL_SHIM");
 
-	if (said && *said) {
-		if (!access(said, R_OK) && realpath(said, out))
+	if (given && *given) {
+		if (!access(given, R_OK) && realpath(given, out))
 			return 0;
 		return reel_fail(err, REEL_E_IO,
-				 "cannot use IOREEL_SHIM '%s': "
-				 "%s",
-				 said, strerror(errno));
+				 "cannot use IOREEL_SHIM '%s': %s", given,
+				 strerror(errno));
 	}
-	if (find(out, places, SHIM_NAME))
+	if (find_beside_program(out, places, SHIM_NAME))
 		return 0;
 	return reel_fail(
 		err, REEL_E_IO,
@@ -96,14 +95,14 @@ int record_find_shim(char out[static PATH_MAX], struct reel_error *err)
 
 bool record_find_hooks(char out[static PATH_MAX])
 {
-	/* As built, a link that make laid; installed. */
+	/* In the build folder (a link made by make); installed. */
 	static const char *const places[] = {"python/",
 					     "../share/ioreel/python/", NULL};
-	const char *said = getenv("IOREEL_HOOKS");
+	const char *given = getenv("IOREEL_HOOKS");
 
-	if (said && *said)
-		return realpath(said, out) != NULL;
-	return find(out, places, "sitecustomize.py");
+	if (given && *given)
+		return realpath(given, out) != NULL;
+	return find_beside_program(out, places, "sitecustomize.py");
 }
 
 void record_env_free(char **env)
@@ -115,7 +114,7 @@ void record_env_free(char **env)
 	free(env);
 }
 
-/* "NAME=" and the text of @b. */
+/* Gives "NAME=" and the text of @b. */
 static char *variable(const char *name, const struct reel_buf *b,
 		      struct reel_error *err)
 {
@@ -128,11 +127,11 @@ static char *variable(const char *name, const struct reel_buf *b,
 	return s;
 }
 
-/* Words of @list, cut at @seps, to @b, but not what @skip says. */
+/* Append the words of @list, split at @seps, to @b, except those of @skip. */
 static int add_words(struct reel_buf *b, const char *list, const char *seps,
 		     bool (*skip)(const char *, size_t), struct reel_error *err)
 {
-	bool more = b->len; /* an empty word counts: it is the cwd */
+	bool more = b->len; /* an empty word is valid: it means the cwd */
 
 	if (!list || !*list)
 		return 0;
@@ -159,7 +158,7 @@ static bool is_shim(const char *word, size_t n)
 		      !memcmp(word + n - k, SHIM_NAME, k));
 }
 
-/* Hooks of another installation, or ours a second time. */
+/* True for a folder of our hooks, of this or another installation. */
 static bool is_hooks(const char *word, size_t n)
 {
 	static const char *const mark[] = {"sitecustomize.py",
@@ -178,8 +177,8 @@ static bool is_hooks(const char *word, size_t n)
 }
 
 /*
- * One pattern as the shim matches it: with absolute paths when it has a slash.
- * A folder's name with a slash at its end means what is in it.
+ * Append a pattern in the form that the shim matches: absolute if it has a
+ * slash. "FOLDER/" becomes "FOLDER/" and "*", the files in it.
  */
 static int add_glob(struct reel_buf *b, const char *glob,
 		    struct reel_error *err)
@@ -222,29 +221,28 @@ static int add_globs(struct reel_buf *b, const struct reel_opt_list *list,
 	if (b->len > GLOBS_MOST)
 		return reel_fail(
 			err, REEL_E_USAGE,
-			"--%s: the patterns are %zu bytes long; at most "
-			"%d fit",
+			"--%s: the patterns are %zu bytes long; at most %d fit",
 			option, b->len, GLOBS_MOST);
 	return 0;
 }
 
 /*
- * What NVTX in the job shall load: the user's tool, when there is one, else the
- * shim. An outer recording's shim gives way.
+ * The library that NVTX loads in the job: the user's tool if there is one, else
+ * our shim. The shim of an outer recording is replaced.
  */
 static const char *nvtx_library(const struct reel_record_options *opt,
 				const char *shim)
 {
-	const char *said = getenv("NVTX_INJECTION64_PATH");
+	const char *given = getenv("NVTX_INJECTION64_PATH");
 
-	if (said && !is_shim(said, strlen(said)))
-		return said;
+	if (given && !is_shim(given, strlen(given)))
+		return given;
 	return opt->no_hooks ? "" : shim;
 }
 
-/* What @opt asks for in ours[i], from USERS on; NULL: nothing. */
-static const char *asked(size_t i, const struct reel_record_options *opt,
-			 const char *shim)
+/* The value of ours[i], i >= USERS, by @opt; NULL: the option is not given. */
+static const char *option_value(size_t i, const struct reel_record_options *opt,
+				const char *shim)
 {
 	switch (i - USERS) {
 	case 0:
@@ -287,10 +285,11 @@ static int add_launcher(struct reel_buf *b, struct reel_error *err)
 	return 0;
 }
 
-/* The value of ours[i]; an empty one leaves the variable unset. */
-static int fill(struct reel_buf *b, size_t i,
-		const struct reel_record_options *opt, const char *dir,
-		const char *shim, const char *hooks, struct reel_error *err)
+/* Put the value of ours[i] into @b; an empty value means unset. */
+static int fill_variable(struct reel_buf *b, size_t i,
+			 const struct reel_record_options *opt, const char *dir,
+			 const char *shim, const char *hooks,
+			 struct reel_error *err)
 {
 	const char *s;
 
@@ -310,7 +309,7 @@ static int fill(struct reel_buf *b, size_t i,
 		return add_launcher(b, err);
 	}
 	if (i >= USERS) {
-		s = asked(i, opt, shim);
+		s = option_value(i, opt, shim);
 		if (!s)
 			s = getenv(ours[i]);
 		return reel_buf_puts(b, s ? s : "", err);
@@ -350,7 +349,7 @@ char **record_env(const struct reel_record_options *opt, const char *dir,
 	}
 	for (i = 0; i < OURS; i++) {
 		reel_buf_reset(&b);
-		if (fill(&b, i, opt, dir, shim, hooks, err))
+		if (fill_variable(&b, i, opt, dir, shim, hooks, err))
 			goto out;
 		if (!b.len)
 			continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job.json: what the job was, written before it and completed after it.
+ * job.json, the description of the job: written before it, completed after it.
  *
- * It leaves the machine with the trace, so of the environment it holds only
- * what is named here, and nothing whose name smells of a secret.
+ * It leaves the machine with the trace. Therefore it holds only the environment
+ * variables in the list below, and none whose name suggests a secret.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -24,7 +24,7 @@
 #include "lib/json.h"
 #include "record/internal.h"
 
-static json_t *words(char **argv)
+static json_t *word_list(char **argv)
 {
 	json_t *list = json_array();
 
@@ -33,7 +33,7 @@ static json_t *words(char **argv)
 	return list;
 }
 
-static json_t *globs(const struct reel_opt_list *l)
+static json_t *glob_list(const struct reel_opt_list *l)
 {
 	json_t *list = json_array();
 	int i;
@@ -43,7 +43,7 @@ static json_t *globs(const struct reel_opt_list *l)
 	return list;
 }
 
-static json_t *host(void)
+static json_t *host_object(void)
 {
 	struct utsname u = {0};
 	char boot_id[40];
@@ -68,7 +68,7 @@ static json_t *host(void)
 	return h;
 }
 
-static bool wanted(const char *name)
+static bool is_kept_variable(const char *name)
 {
 	static const char *const yes[] = {
 		"OMP_*",
@@ -118,7 +118,7 @@ static bool wanted(const char *name)
 	return false;
 }
 
-static json_t *environment(void)
+static json_t *environment_object(void)
 {
 	json_t *o = json_object();
 	char **e;
@@ -131,14 +131,14 @@ static json_t *environment(void)
 			continue;
 		memcpy(name, *e, n);
 		name[n] = '\0';
-		if (wanted(name))
+		if (is_kept_variable(name))
 			json_object_set_new(o, name,
 					    reel_json_name(*e + n + 1));
 	}
 	return o;
 }
 
-/* Kernel file systems hold no data of the job. */
+/* Pseudo file systems of the kernel hold no data of the job. */
 static bool is_pseudo(const char *type)
 {
 	static const char *const pseudo[] = {
@@ -155,7 +155,7 @@ static bool is_pseudo(const char *type)
 	return false;
 }
 
-static json_t *mounts(void)
+static json_t *mount_list(void)
 {
 	json_t *list = json_array();
 	FILE *f = setmntent("/proc/self/mounts", "re");
@@ -188,18 +188,18 @@ json_t *record_job_begin(const struct reel_record_options *opt, char **argv,
 		reel_fail(err, REEL_E_MEMORY, "out of memory");
 		return NULL;
 	}
-	json_object_set_new(job, "command", words(argv));
+	json_object_set_new(job, "command", word_list(argv));
 	if (getcwd(cwd, sizeof(cwd)))
 		json_object_set_new(job, "cwd", reel_json_name(cwd));
 	json_object_set_new(job, "start_real_ns",
 			    json_integer(record_clock_ns(CLOCK_REALTIME)));
-	json_object_set_new(job, "host", host());
-	json_object_set_new(job, "environment", environment());
-	json_object_set_new(job, "mounts", mounts());
+	json_object_set_new(job, "host", host_object());
+	json_object_set_new(job, "environment", environment_object());
+	json_object_set_new(job, "mounts", mount_list());
 	o = json_object();
 	json_object_set_new(o, "all", json_boolean(opt->all));
-	json_object_set_new(o, "include", globs(&opt->include));
-	json_object_set_new(o, "exclude", globs(&opt->exclude));
+	json_object_set_new(o, "include", glob_list(&opt->include));
+	json_object_set_new(o, "exclude", glob_list(&opt->exclude));
 	json_object_set_new(o, "hooks", json_boolean(hooks));
 	json_object_set_new(job, "options", o);
 	if (opt->path_root)
@@ -229,9 +229,9 @@ void record_job_ended(json_t *job, const struct reel_record_result *res)
 	json_object_set_new(job, "exit_signal",
 			    WIFSIGNALED(w) ? json_integer(WTERMSIG(w))
 					   : json_null());
-	if (res->machine.has)
+	if (res->cpu.has)
 		json_object_set_new(job, "processor",
-				    cpu_usage_json(&res->machine));
+				    cpu_usage_json(&res->cpu));
 }
 
 static void add_counts(json_t *o, const struct record_summary *s,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which processes of a job still live, asked of /proc.
+ * Find out from /proc which processes of a job still live.
  *
- * A process id means something in one pid namespace only: what a container's
- * window calls 7 may be our 4711. Where we cannot tell, the process lives: a
- * window that is left alone is read all the same.
+ * A process id is valid in one pid namespace only: process 7 of a container may
+ * be our 4711. In doubt a process counts as living: its window stays, and the
+ * trace reader reads windows too.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -20,12 +20,12 @@
 
 #define ENVIRON_MOST (1u << 20)
 #define MAPS_MOST (64u << 20)
-/* Of /proc/PID/stat's ticks, and of the file system's clock. */
+/* Tolerance for the ticks of /proc/PID/stat and the file system's clock. */
 #define SLACK_NS 50000000
 
 /* A process in a pid namespace below ours. */
 struct inner {
-	uint32_t pid; /* as it calls itself */
+	uint32_t pid; /* in its own namespace */
 	int64_t start_ns;
 };
 
@@ -42,8 +42,8 @@ void record_boot_id(char out[static 40])
 }
 
 /*
- * When the process @pid began, in ns since boot, or -1: there is none. A
- * process whose first thread has ended is a zombie with more than one thread.
+ * Start of the process @pid in ns since boot, or -1 if it does not live. A
+ * zombie with more than one thread lives: only its first thread has ended.
  */
 static int64_t start_ns(uint32_t pid)
 {
@@ -57,7 +57,7 @@ static int64_t start_ns(uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	if (reel_buf_read_file(&b, path, 4096, NULL))
 		goto out;
-	/* The name in parentheses may hold anything, parentheses too. */
+	/* The name in parentheses may itself contain parentheses. */
 	paren = strrchr(reel_buf_text(&b), ')');
 	if (!paren ||
 	    sscanf(paren + 1,
@@ -73,7 +73,7 @@ out:
 	return ns;
 }
 
-/* Its number in the innermost namespace, when that is not ours; else 0. */
+/* Process id in the innermost namespace; 0 if that is our own. */
 static uint32_t inner_pid(uint32_t pid, const char *ours)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -97,7 +97,7 @@ static uint32_t inner_pid(uint32_t pid, const char *ours)
 	return n;
 }
 
-/* The next process of /proc, or 0. */
+/* The id of the next process in /proc, or 0. */
 static uint32_t next_process(DIR *proc)
 {
 	struct dirent *e;
@@ -108,7 +108,7 @@ static uint32_t next_process(DIR *proc)
 	return 0;
 }
 
-static void look_inside(struct record_alive *a)
+static void find_inner(struct record_alive *a)
 {
 	DIR *proc = opendir("/proc");
 	char ours[64] = "";
@@ -143,7 +143,7 @@ enum record_owner record_alive(struct record_alive *a, uint32_t pid,
 	if (start >= 0 && start <= since)
 		return RECORD_ALIVE;
 	if (!a->looked)
-		look_inside(a);
+		find_inner(a);
 	for (i = 0; i < a->inners; i++)
 		if (a->inner[i].pid == pid && a->inner[i].start_ns >= 0 &&
 		    a->inner[i].start_ns <= since)
@@ -166,8 +166,8 @@ void record_alive_fini(struct record_alive *a)
 	free(a->inner);
 }
 
-static bool has(uint32_t pid, const char *file, size_t most, const char *what,
-		size_t n)
+static bool proc_file_has(uint32_t pid, const char *file, size_t most,
+			  const char *text, size_t n)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char path[64];
@@ -175,7 +175,7 @@ static bool has(uint32_t pid, const char *file, size_t most, const char *what,
 
 	snprintf(path, sizeof(path), "/proc/%u/%s", pid, file);
 	found = !reel_buf_read_file(&b, path, most, NULL) && b.len &&
-		memmem(b.data, b.len, what, n);
+		memmem(b.data, b.len, text, n);
 	reel_buf_fini(&b);
 	return found;
 }
@@ -194,10 +194,11 @@ int record_alive_count(const char *dir, const uint32_t *pid, size_t pids)
 	       (p = next_process(proc))) {
 		for (i = 0; i < pids && pid[i] != p; i++)
 			;
-		/* With the NUL: another directory's name may go on. */
+		/* With the NUL, so that DIR does not match DIR2. */
 		n += i == pids &&
-		     has(p, "environ", ENVIRON_MOST, wanted, (size_t)len + 1) &&
-		     has(p, "maps", MAPS_MOST, shim, strlen(shim)) &&
+		     proc_file_has(p, "environ", ENVIRON_MOST, wanted,
+				   (size_t)len + 1) &&
+		     proc_file_has(p, "maps", MAPS_MOST, shim, strlen(shim)) &&
 		     start_ns(p) >= 0;
 	}
 	if (proc)

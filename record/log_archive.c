@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Logs of ended processes, one behind the other in one file: thousands of small
- * files cost a block of the disk each, and a name.
+ * Pack the logs of ended processes into one file. Each of thousands of small
+ * files would cost a disk block and an inode.
  *
- * Killed at any moment it loses nothing: a log is removed after it was copied,
- * and the reader passes over a copy whose log is still there.
+ * A kill at any moment loses nothing: a log is removed after it was copied, and
+ * the reader skips a copy whose log still exists.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,25 +20,25 @@
 
 #include "record/internal.h"
 
-#define LOGS_LEFT_ALONE 256 /* fewer are easier to look at as they are */
+#define LOGS_LEFT_ALONE 256 /* so many are not packed: easier to inspect */
 #define LOG_BYTES_MAX (256 << 10)
 #define BATCH_BYTES (4 << 20)
 
 struct pack {
 	const char *dir;
-	bool ended; /* the job: whoever has no window is gone */
+	bool ended; /* the job has ended: a log without a window is complete */
 	char boot_id[40];
-	int fd; /* of the file with the logs; -1: not made */
+	int fd; /* of the packed file; -1: not yet opened */
 	struct reel_buf batch;
-	uint64_t text_uid; /* whose text stands last in the batch */
+	uint64_t text_uid; /* process of the last text in the batch */
 	size_t text_at, text_bytes;
 	char **name; /* of the logs in the batch */
 	size_t names, room;
 	int packed;
 };
 
-/* "PID" or "PID.n" of a process's own log. */
-static bool is_own(const char *name, size_t *stem)
+/* True for the log of one process, "PID.log" or "PID.n.log". */
+static bool is_process_log(const char *name, size_t *stem)
 {
 	size_t n = strlen(name);
 
@@ -49,8 +49,8 @@ static bool is_own(const char *name, size_t *stem)
 }
 
 /*
- * This machine's, PACK-BOOT.log: ranks on others have theirs. Whoever holds the
- * lock appends.
+ * Open PACK-BOOT.log of this machine; each machine of a job has its own. The
+ * holder of the lock appends.
  */
 static int open_pack(struct pack *p, struct reel_error *err)
 {
@@ -69,8 +69,8 @@ static int open_pack(struct pack *p, struct reel_error *err)
 	return 0;
 }
 
-/* Was it cut in the middle of a word by a full disk or a kill? */
-static int align(struct pack *p, struct reel_error *err)
+/* Pad the file to 8 bytes, as a full disk or a kill may have cut it. */
+static int align_end(struct pack *p, struct reel_error *err)
 {
 	struct stat st;
 	size_t odd;
@@ -85,24 +85,23 @@ static int align(struct pack *p, struct reel_error *err)
 	return 0;
 }
 
-/* The batch to the disk, its logs away. */
-static int flush(struct pack *p, struct reel_error *err)
+/* Write the batch to disk and remove its logs. */
+static int flush_batch(struct pack *p, struct reel_error *err)
 {
 	off_t before;
 	ssize_t n = 0;
 	size_t i;
 	int rc = 0;
 
-	if (p->names && ((p->fd < 0 && open_pack(p, err)) || align(p, err)))
+	if (p->names && ((p->fd < 0 && open_pack(p, err)) || align_end(p, err)))
 		rc = -1;
 	before = p->fd < 0 ? 0 : lseek(p->fd, 0, SEEK_END);
 	for (size_t at = 0; !rc && at < p->batch.len; at += (size_t)n) {
 		n = write(p->fd, p->batch.data + at, p->batch.len - at);
 		if (n <= 0) {
 			rc = reel_fail(err, REEL_E_IO,
-				       "cannot write to '%s': "
-				       "%s",
-				       p->dir, strerror(errno));
+				       "cannot write to '%s': %s", p->dir,
+				       strerror(errno));
 			n = 0;
 			if (ftruncate(p->fd, before))
 				break;
@@ -121,7 +120,7 @@ static int flush(struct pack *p, struct reel_error *err)
 	return rc;
 }
 
-/* Is @h the head of a log that nobody will write to again? */
+/* True if @h is the head of a log that no process writes to any more. */
 static bool is_final(const struct pack *p, const struct reel_head *h)
 {
 	return h->magic == REEL_HEAD_MAGIC && h->major == REEL_TRACE_MAJOR &&
@@ -130,8 +129,8 @@ static bool is_final(const struct pack *p, const struct reel_head *h)
 	       (p->ended || h->end != REEL_END_UNKNOWN);
 }
 
-static int add(struct pack *p, const char *path, const char *bytes, size_t n,
-	       struct reel_error *err)
+static int add_log(struct pack *p, const char *path, const char *bytes,
+		   size_t n, struct reel_error *err)
 {
 	struct reel_head h;
 	size_t padded = (n + 7) & ~(size_t)7, text;
@@ -140,7 +139,7 @@ static int add(struct pack *p, const char *path, const char *bytes, size_t n,
 	if (h.head_bytes > n)
 		return 0;
 	text = h.head_bytes - sizeof(h);
-	/* Thousands of processes are mostly one program. */
+	/* Thousands of processes mostly run one program: share their text. */
 	if (p->text_uid && text == p->text_bytes &&
 	    !memcmp(bytes + sizeof(h), p->batch.data + p->text_at, text)) {
 		h.text_uid = p->text_uid;
@@ -168,10 +167,10 @@ static int add(struct pack *p, const char *path, const char *bytes, size_t n,
 	    reel_buf_add(&p->batch, "\0\0\0\0\0\0\0", -n & 7, err))
 		return -1;
 	p->names++;
-	return p->batch.len >= BATCH_BYTES ? flush(p, err) : 0;
+	return p->batch.len >= BATCH_BYTES ? flush_batch(p, err) : 0;
 }
 
-static int pack_one(struct pack *p, const char *name, size_t stem,
+static int pack_log(struct pack *p, const char *name, size_t stem,
 		    struct reel_error *err)
 {
 	char path[PATH_MAX], window[PATH_MAX];
@@ -198,7 +197,7 @@ static int pack_one(struct pack *p, const char *name, size_t stem,
 	if (!bytes)
 		rc = -1;
 	else if (pread(fd, bytes, (size_t)st.st_size, 0) == st.st_size)
-		rc = add(p, path, bytes, (size_t)st.st_size, err);
+		rc = add_log(p, path, bytes, (size_t)st.st_size, err);
 out:
 	free(bytes);
 	close(fd);
@@ -216,15 +215,15 @@ int record_pack(const char *dir, bool ended, struct reel_error *err)
 
 	record_boot_id(p.boot_id);
 	while (d && (e = readdir(d))) {
-		logs += is_own(e->d_name, &stem);
+		logs += is_process_log(e->d_name, &stem);
 		packed |= !strncmp(e->d_name, "PACK-", 5);
 	}
 	if (d && logs > (ended && packed ? 0 : LOGS_LEFT_ALONE)) {
 		rewinddir(d);
 		while (!rc && (e = readdir(d)))
-			if (is_own(e->d_name, &stem))
-				rc = pack_one(&p, e->d_name, stem, err);
-		if (flush(&p, err))
+			if (is_process_log(e->d_name, &stem))
+				rc = pack_log(&p, e->d_name, stem, err);
+		if (flush_batch(&p, err))
 			rc = -1;
 	}
 	if (d)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bring a log up to its window: append the blocks it lacks, finish its head.
+ * Complete a log from its window: append the missing blocks, write its head.
  *
- * Blocks are appended before the head is rewritten, and the window goes last:
- * killed anywhere in between, the next try finds what is there by (tid, seq)
- * and adds nothing twice.
+ * Blocks are appended before the head is rewritten, and the window is removed
+ * last. After a kill in between, the next attempt recognizes the blocks by
+ * (tid, seq) and appends none twice.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static int64_t round_up(int64_t n)
 	return (n + 7) & ~(int64_t)7;
 }
 
-static int fail(const struct log *l, struct reel_error *err)
+static int fail_write(const struct log *l, struct reel_error *err)
 {
 	return reel_fail(err, REEL_E_IO, "cannot write '%s': %s", l->path,
 			 strerror(errno));
@@ -50,7 +50,7 @@ static int write_at(const struct log *l, const void *data, size_t bytes,
 		if (n <= 0) {
 			if (!n)
 				errno = ENOSPC;
-			return fail(l, err);
+			return fail_write(l, err);
 		}
 		p += n;
 		at += n;
@@ -59,8 +59,8 @@ static int write_at(const struct log *l, const void *data, size_t bytes,
 	return 0;
 }
 
-/* The same block: a thread id may come back, its number in the process not. */
-static int order(const void *x, const void *y)
+/* By identity. The kernel reuses a tid, the process no slot number. */
+static int compare_blocks(const void *x, const void *y)
 {
 	const struct reel_block_head *a =
 		&((const struct record_block *)x)->head;
@@ -76,17 +76,17 @@ static int order(const void *x, const void *y)
 	return 0;
 }
 
-static struct record_block *find(const struct record_window *w,
-				 const struct reel_block_head *head)
+static struct record_block *find_block(const struct record_window *w,
+				       const struct reel_block_head *head)
 {
 	struct record_block key = {.head = *head};
 
 	if (!w->blocks)
 		return NULL;
-	return bsearch(&key, w->block, w->blocks, sizeof(key), order);
+	return bsearch(&key, w->block, w->blocks, sizeof(key), compare_blocks);
 }
 
-/* A good block head at @at? */
+/* Read the block head at @at into @b. True if it is valid. */
 static bool head_at(const struct log *l, int64_t at, struct reel_block_head *b)
 {
 	return l->bytes - at >= (int64_t)BLOCK_BYTES &&
@@ -96,8 +96,8 @@ static bool head_at(const struct log *l, int64_t at, struct reel_block_head *b)
 	       b->used <= REEL_SLOT_BYTES - BLOCK_BYTES;
 }
 
-/* The next place at or after @at that may be a block, or the end. */
-static int64_t resync(const struct log *l, int64_t at)
+/* The next offset from @at on that may be a block, or the end. */
+static int64_t next_block(const struct log *l, int64_t at)
 {
 	uint64_t word[4096];
 
@@ -118,19 +118,19 @@ static int64_t resync(const struct log *l, int64_t at)
 }
 
 /*
- * The last block of the log was cut short: its writer was killed in the middle.
- * The window mostly has the whole of it; else its head must stop promising
- * bytes that what we append would take the place of.
+ * The last block of the log is truncated, because its writer was killed. If the
+ * window has the whole block, remove this one; else reduce the size in its
+ * head, so that it does not claim bytes of the blocks that follow.
  */
 static int mend_tail(struct log *l, int64_t at, struct reel_block_head *b,
 		     const struct record_window *w, struct reel_error *err)
 {
-	const struct record_block *whole = find(w, b);
+	const struct record_block *whole = find_block(w, b);
 	int64_t there = l->bytes - at - (int64_t)BLOCK_BYTES;
 
 	if (whole && whole->head.used >= b->used) {
 		if (ftruncate(l->fd, at))
-			return fail(l, err);
+			return fail_write(l, err);
 		l->bytes = at;
 		return 0;
 	}
@@ -139,8 +139,9 @@ static int mend_tail(struct log *l, int64_t at, struct reel_block_head *b,
 	return write_at(l, b, BLOCK_BYTES, at, err);
 }
 
-/* Walk the log's blocks and mark those of the window that it has. */
-static int scan(struct log *l, struct record_window *w, struct reel_error *err)
+/* Walk the blocks of the log and mark the same blocks of the window. */
+static int scan_blocks(struct log *l, struct record_window *w,
+		       struct reel_error *err)
 {
 	int64_t at = l->head_bytes;
 
@@ -150,13 +151,13 @@ static int scan(struct log *l, struct record_window *w, struct reel_error *err)
 		int64_t next;
 
 		if (!head_at(l, at, &b)) {
-			at = resync(l, at + 8);
+			at = next_block(l, at + 8);
 			continue;
 		}
 		next = at + (int64_t)BLOCK_BYTES + round_up(b.used);
 		if (at + (int64_t)BLOCK_BYTES + b.used > l->bytes)
 			return mend_tail(l, at, &b, w, err);
-		mine = find(w, &b);
+		mine = find_block(w, &b);
 		if (mine && mine->head.used <= b.used)
 			mine->have = true;
 		at = next;
@@ -164,8 +165,9 @@ static int scan(struct log *l, struct record_window *w, struct reel_error *err)
 	return 0;
 }
 
-/* Make @l a log of @w's process. 1: the file is of another one. */
-static int adopt(struct log *l, struct record_window *w, struct reel_error *err)
+/* Check that @l is of @w's process; write a missing head. 1: of another one. */
+static int adopt_log(struct log *l, struct record_window *w,
+		     struct reel_error *err)
 {
 	struct reel_head h;
 	struct stat st;
@@ -182,7 +184,7 @@ static int adopt(struct log *l, struct record_window *w, struct reel_error *err)
 		l->head_bytes = h.head_bytes;
 		return 0;
 	}
-	/* The head was refused by the disk, blocks may stand behind it. */
+	/* The head is missing (full disk), but blocks may follow. */
 	l->head_bytes = w->head.head_bytes;
 	if (write_at(l, w->page, l->head_bytes, 0, err))
 		return -1;
@@ -191,8 +193,8 @@ static int adopt(struct log *l, struct record_window *w, struct reel_error *err)
 	return 0;
 }
 
-static int append(struct log *l, const struct record_window *w,
-		  const struct record_block *b, struct reel_error *err)
+static int append_block(struct log *l, const struct record_window *w,
+			const struct record_block *b, struct reel_error *err)
 {
 	struct {
 		struct reel_block_head head;
@@ -213,9 +215,9 @@ static int append(struct log *l, const struct record_window *w,
 	return 0;
 }
 
-/* Append what the log lacks; a full disk leaves it as it was. */
-static int append_all(struct log *l, const struct record_window *w,
-		      struct reel_error *err)
+/* Append the missing blocks; a full disk leaves the log unchanged. */
+static int append_missing(struct log *l, const struct record_window *w,
+			  struct reel_error *err)
 {
 	static const char zero[8];
 	int64_t before = l->bytes, padded = round_up(l->bytes);
@@ -226,13 +228,13 @@ static int append_all(struct log *l, const struct record_window *w,
 	l->bytes = padded;
 	for (i = 0; !rc && i < w->blocks; i++)
 		if (!w->block[i].have)
-			rc = append(l, w, &w->block[i], err);
+			rc = append_block(l, w, &w->block[i], err);
 	if (rc && ftruncate(l->fd, before))
-		fail(l, err);
+		fail_write(l, err);
 	return rc;
 }
 
-/* Open @path, or PATH.1.log ... when it belongs to another process. */
+/* Open @path, or PATH.9001.log ... if it belongs to another process. */
 static int open_log(struct log *l, struct record_window *w, char *name,
 		    size_t room, const char *path, struct reel_error *err)
 {
@@ -251,8 +253,8 @@ static int open_log(struct log *l, struct record_window *w, char *name,
 				     O_NONBLOCK,
 			     0600);
 		if (l->fd < 0)
-			return fail(l, err);
-		rc = adopt(l, w, err);
+			return fail_write(l, err);
+		rc = adopt_log(l, w, err);
 		if (rc <= 0)
 			return rc;
 		close(l->fd);
@@ -271,14 +273,14 @@ int record_log_complete(struct record_window *w, const char *path,
 	int rc = -1;
 
 	if (w->blocks)
-		qsort(w->block, w->blocks, sizeof(*w->block), order);
+		qsort(w->block, w->blocks, sizeof(*w->block), compare_blocks);
 	if (open_log(&l, w, name, sizeof(name), path, err) ||
-	    scan(&l, w, err) || append_all(&l, w, err))
+	    scan_blocks(&l, w, err) || append_missing(&l, w, err))
 		goto out;
 	final.log_bytes = 0;
 	rc = write_at(&l, &final, sizeof(final), 0, err);
 out:
 	if (l.fd >= 0 && close(l.fd) && !rc)
-		rc = fail(&l, err);
+		rc = fail_write(&l, err);
 	return rc;
 }

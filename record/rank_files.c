@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each rank says of itself, and the job.json made of it by the last.
+ * The file of each rank, and the job.json that the last rank merges from them.
  *
- * There may be ten thousand: while they run, a rank is the link job.RANK.run to
- * "BOOT_ID PID"; when it has ended it is job.RANK.json. Names are counted, and
- * contents are read once, by the last.
+ * A job may have ten thousand ranks. A running rank is a link job.RANK.run to
+ * "BOOT_ID PID"; an ended one is a file job.RANK.json. Ranks only count names;
+ * the last one reads the contents, once.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "record/internal.h"
 
 #define PART_BYTES_MAX (16u << 20)
-#define LOOK_AT_MOST 1024 /* links that are read to find the dead */
+#define LOOK_AT_MOST 1024 /* links read to find killed recorders */
 
 static int part_path(char out[static PATH_MAX], const char *dir, int rank,
 		     const char *suffix)
@@ -31,8 +31,8 @@ static int part_path(char out[static PATH_MAX], const char *dir, int rank,
 		       : -1;
 }
 
-/* "BOOT_ID PID" of this process. */
-static void self(char out[static 64])
+/* Gives "BOOT_ID PID" of this process. */
+static void own_id(char out[static 64])
 {
 	char boot_id[40];
 
@@ -44,7 +44,7 @@ int record_rank_take(const struct record_group *g, const char *dir)
 {
 	char path[PATH_MAX], me[64];
 
-	self(me);
+	own_id(me);
 	if (part_path(path, dir, g->rank, "json") || !access(path, F_OK) ||
 	    part_path(path, dir, g->rank, "run") || symlink(me, path))
 		return -1;
@@ -81,7 +81,7 @@ int record_rank_end(const struct record_group *g, const char *dir,
 	return rc;
 }
 
-/* Was the "ioreel record" behind the link @path killed? @here: it is ours. */
+/* True if the recorder of the link @path was killed. @here: on this machine. */
 static bool is_dead(const char *path, const char *me, bool *here)
 {
 	char text[64];
@@ -91,7 +91,7 @@ static bool is_dead(const char *path, const char *me, bool *here)
 
 	*here = false;
 	if (n <= 0)
-		return false; /* it has just ended, and will count itself */
+		return false; /* it has just ended, and counts itself */
 	text[n] = '\0';
 	*here = !strncmp(text, me, boot + 1);
 	pid = *here ? strtol(text + boot + 1, NULL, 10) : 0;
@@ -106,7 +106,7 @@ void record_rank_count(const struct record_group *g, const char *dir, int *here,
 	int ended = 0, looked = 0;
 	struct dirent *e;
 
-	self(me);
+	own_id(me);
 	*here = 0;
 	while (d && (e = readdir(d))) {
 		int rank, json = 0, run = 0;
@@ -139,7 +139,7 @@ static int by_rank(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The parts in @dir, in the order of their ranks. */
+/* Read the files job.RANK.json of @dir, sorted by rank. */
 static int read_parts(const char *dir, json_t ***out, int *n,
 		      struct reel_error *err)
 {
@@ -159,7 +159,7 @@ static int read_parts(const char *dir, json_t ***out, int *n,
 		if (sscanf(e->d_name, "job.%d.json%n", &rank, &at) != 1 ||
 		    !at || e->d_name[at] || part_path(path, dir, rank, "json"))
 			continue;
-		/* One that cannot be read is a rank all the same. */
+		/* An unreadable file still counts as a rank. */
 		if (reel_buf_read_file(&b, path, PART_BYTES_MAX, NULL) ||
 		    !(j = json_loadb(reel_buf_text(&b), b.len, 0, &je)))
 			j = json_pack("{s:i}", "rank", rank);
@@ -183,12 +183,12 @@ static int read_parts(const char *dir, json_t ***out, int *n,
 	return rc;
 }
 
-static json_int_t integer(const json_t *part, const char *key)
+static json_int_t part_int(const json_t *part, const char *key)
 {
 	return json_integer_value(json_object_get(part, key));
 }
 
-/* What the ranks do not share: each one's own, in the list. */
+/* Add the keys that differ between ranks to @list. */
 static int add_rank(json_t *list, const json_t *part)
 {
 	static const char *const key[] = {
@@ -208,11 +208,11 @@ static int add_rank(json_t *list, const json_t *part)
 
 static bool has_failed(const json_t *part)
 {
-	return integer(part, "exit_status") || integer(part, "exit_signal");
+	return part_int(part, "exit_status") || part_int(part, "exit_signal");
 }
 
-/* The rank that failed first says how the job ended: its launcher may have
- * ended the others for it. */
+/* The first rank that failed determines the job's exit status: its launcher may
+ * have ended the others because of it. */
 static void add_end(json_t *job, json_t **part, int n,
 		    struct reel_record_result *res)
 {
@@ -221,22 +221,22 @@ static void add_end(json_t *job, json_t **part, int n,
 	int i;
 
 	for (i = 0; i < n; i++) {
-		json_int_t from = integer(part[i], "start_real_ns"),
-			   to = integer(part[i], "end_real_ns");
+		json_int_t from = part_int(part[i], "start_real_ns"),
+			   to = part_int(part[i], "end_real_ns");
 
 		if (from > 0 && from < start)
 			start = from;
 		if (to > end)
 			end = to;
 		if (has_failed(part[i]) &&
-		    (!has_failed(worst) || to < integer(worst, "end_real_ns")))
+		    (!has_failed(worst) || to < part_int(worst, "end_real_ns")))
 			worst = part[i];
 	}
 	if (has_failed(worst)) {
-		res->failed_rank = (int)integer(worst, "rank");
+		res->failed_rank = (int)part_int(worst, "rank");
 		res->failed_status =
-			W_EXITCODE((int)integer(worst, "exit_status"),
-				   (int)integer(worst, "exit_signal"));
+			W_EXITCODE((int)part_int(worst, "exit_status"),
+				   (int)part_int(worst, "exit_signal"));
 	}
 	res->ranks = n;
 	json_object_set_new(job, "start_real_ns", json_integer(start));
@@ -267,7 +267,7 @@ int record_rank_merge(const struct record_group *g, const char *dir,
 	if (!rc)
 		rc = record_job_write(job, dir, err);
 	for (i = 0; i < n; i++) {
-		if (!rc && !part_path(path, dir, (int)integer(part[i], "rank"),
+		if (!rc && !part_path(path, dir, (int)part_int(part[i], "rank"),
 				      "json"))
 			unlink(path);
 		json_decref(part[i]);

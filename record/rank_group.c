@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks that a launcher started, each under an "ioreel record" of its own, and
+ * Ranks that a launcher started, each under an "ioreel record" of its own, with
  * one trace directory for all of them.
  *
- * They may lie on several machines and share nothing but the directory, so
- * every decision is one atomic step on it: the link job.group says whose it is
- * and is open as long as it is there; job.RANK.json is made once per rank; who
- * takes job.group away is the last.
+ * Ranks on several machines share nothing but the directory, so every decision
+ * is one atomic operation in it. The link job.group names the job, and ranks
+ * may join while it exists; job.RANK.json is created once per rank; the rank
+ * that removes job.group is the last.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,36 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schemas/launcher.h"
+
 #include "lib/error.h"
 
 #include "record/internal.h"
 
 #define GROUP "job.group"
-
-/* What a launcher tells its processes. Names of variables; NULL: nothing. */
-struct launcher {
-	const char *name, *rank, *size, *local_size, *job, *restart;
-	const char *needs; /* only when this is set, too */
-};
-
-/*
- * The innermost first: torchrun may run under srun, mpirun in a batch script
- * that has a SLURM_PROCID of its own.
- */
-static const struct launcher launchers[] = {
-	{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
-	 "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
-	 "TORCHELASTIC_RUN_ID"},
-	{"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-	 "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE", NULL, NULL},
-	{"pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_JOBID", NULL,
-	 NULL},
-	{"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL, "SLURM_STEP_ID",
-	 NULL, "SLURM_STEP_ID"},
-	{"pmix", "PMIX_RANK", "PMIX_SIZE", NULL, "PMIX_NAMESPACE", NULL, NULL},
-	{"torch", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_PORT", NULL,
-	 "MASTER_ADDR"},
-};
 
 static int number(const char *name)
 {
@@ -70,8 +47,8 @@ bool record_group_find(struct record_group *g)
 	size_t i;
 
 	memset(g, 0, sizeof(*g));
-	for (i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
-		const struct launcher *l = &launchers[i];
+	for (i = 0; i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
 
 		if (l->needs && !getenv(l->needs))
 			continue;
@@ -80,13 +57,13 @@ bool record_group_find(struct record_group *g)
 		if (g->rank < 0 || g->size < 0)
 			continue;
 		if (g->size < 2 || g->rank >= g->size)
-			return false; /* this is the launcher: one process */
+			return false; /* one process for all ranks */
 		g->local_size = number(l->local_size);
 		g->restart = number(l->restart);
 		snprintf(g->id, sizeof(g->id), "%s:%s:%s:%d:%d", l->name,
 			 value("SLURM_JOB_ID"), value(l->job), g->size,
 			 g->restart);
-		for (char *p = g->id; *p; p++) /* of a link's text */
+		for (char *p = g->id; *p; p++) /* it becomes the link's text */
 			if (*p == '/' || *p < ' ')
 				*p = '_';
 		return true;
@@ -94,7 +71,7 @@ bool record_group_find(struct record_group *g)
 	return false;
 }
 
-/* The nonce of the group that has @dir: 0; 1: it is not this one; -1: none. */
+/* Read the nonce of @dir's group: 0; 1: it is another group; -1: no group. */
 static int read_group(const char *dir, struct record_group *g)
 {
 	char path[PATH_MAX], text[sizeof(g->id) + sizeof(g->nonce) + 2];
@@ -138,7 +115,7 @@ int record_group_join(struct record_group *g, const char *dir,
 				 strerror(errno));
 	found = read_group(dir, g);
 	if (found < 0) {
-		/* Look first: what is there may be no trace of ours. */
+		/* Never write into a directory that has other contents. */
 		bool empty = record_dir_is_empty(dir);
 
 		if (empty && !make_group(dir, g))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run a command under the shim, from the making of the trace directory to the
- * last word in job.json.
+ * Run a command under the shim, from the creation of the trace directory to the
+ * final job.json.
  *
- * Until the job runs, a failure leaves nothing behind; once it ran, nothing
- * that goes wrong here may cost its trace or its exit status.
+ * A failure before the job runs leaves nothing behind; a failure after it must
+ * not lose the trace or the exit status.
  */
 #include "record/record.h"
 
@@ -20,16 +20,16 @@
 
 #include "record/internal.h"
 
-/* Helpers of the job (a fork server ...) end just after it. */
+/* Helper processes of the job (a fork server ...) end shortly after it. */
 #define HELPERS_NS 300000000
 
 /*
- * The loader cuts LD_PRELOAD at spaces and colons and expands "$": a shim in
- * such a folder is reached through a link elsewhere.
+ * The loader splits LD_PRELOAD at spaces and colons and expands "$": a shim
+ * whose path has one of them gets a symbolic link in /tmp.
  */
 struct shim_link {
 	char path[PATH_MAX]; /* for LD_PRELOAD */
-	char folder[64];     /* ours to remove, or "" */
+	char folder[64];     /* created by us, or "" */
 };
 
 static int shim_link(struct shim_link *l, struct reel_error *err)
@@ -65,9 +65,9 @@ static void shim_unlink(struct shim_link *l)
 	rmdir(l->folder);
 }
 
-/* Windows of ended processes become part of their logs. */
-static int collect(const char *dir, struct reel_record_result *res,
-		   struct reel_error *err)
+/* Merge the windows of ended processes into their logs. */
+static int collect_windows(const char *dir, struct reel_record_result *res,
+			   struct reel_error *err)
 {
 	const struct timespec pause = {0, 10000000};
 	int64_t until = record_clock_ns(CLOCK_MONOTONIC) + HELPERS_NS;
@@ -83,9 +83,9 @@ static int collect(const char *dir, struct reel_record_result *res,
 	return rc || record_pack(dir, true, err) < 0 ? -1 : 0;
 }
 
-/* One rank of several has ended: is there anybody left? */
-static int after_rank(struct record_group *g, json_t **job, const char *dir,
-		      struct reel_record_result *res, struct reel_error *err)
+/* Our rank of several has ended. The last rank merges the files of all. */
+static int finish_rank(struct record_group *g, json_t **job, const char *dir,
+		       struct reel_record_result *res, struct reel_error *err)
 {
 	struct record_collected c;
 	int here, left, rc = record_collect(dir, &c, err);
@@ -97,7 +97,7 @@ static int after_rank(struct record_group *g, json_t **job, const char *dir,
 	if (record_rank_end(g, dir, *job, err))
 		rc = -1;
 	record_rank_count(g, dir, &here, &left);
-	/* A directory on this machine's disk is not the other machines'. */
+	/* Ranks on other machines have their own directory on a local disk. */
 	if (g->local_size > 0 && g->local_size < g->size &&
 	    !record_dir_on_network(dir))
 		left -= g->size - g->local_size;
@@ -117,10 +117,10 @@ static int after_rank(struct record_group *g, json_t **job, const char *dir,
 	return record_rank_merge(g, dir, *job, res, err) ? -1 : rc;
 }
 
-/* What there is. Logs that somebody removed count as never begun. */
-static int sum_up(const struct record_dir *dir,
-		  const struct reel_record_options *opt,
-		  struct reel_record_result *res, struct reel_error *err)
+/* Count the trace. Processes with a removed log count as never started. */
+static int summarize(const struct record_dir *dir,
+		     const struct reel_record_options *opt,
+		     struct reel_record_result *res, struct reel_error *err)
 {
 	uint64_t started = record_dir_started(dir), there;
 
@@ -135,30 +135,30 @@ static int sum_up(const struct record_dir *dir,
 	return 0;
 }
 
-/* The job has ended: what is left to do for its trace. */
-static int after(json_t **job, const struct record_dir *dir,
-		 const struct reel_record_options *opt,
-		 struct reel_record_result *res, struct reel_error *err)
+/* The job has ended: complete its trace. */
+static int finish_trace(json_t **job, const struct record_dir *dir,
+			const struct reel_record_options *opt,
+			struct reel_record_result *res, struct reel_error *err)
 {
 	struct record_group *g = opt->group;
 	int rc = 0;
 
 	record_job_ended(*job, res);
 	if (g)
-		rc = after_rank(g, job, dir->path, res, err);
+		rc = finish_rank(g, job, dir->path, res, err);
 	if (res->others)
 		return rc;
-	if (collect(dir->path, res, err))
+	if (collect_windows(dir->path, res, err))
 		rc = -1;
-	if (sum_up(dir, opt, res, err))
+	if (summarize(dir, opt, res, err))
 		rc = -1;
 	if (record_job_end(*job, dir->path, res, err))
 		rc = -1;
 	return rc;
 }
 
-/* Nothing was run: as if we had not been there. */
-static void undo(struct record_dir *dir, const struct record_group *g)
+/* The command did not run: remove all that we created. */
+static void undo_dir(struct record_dir *dir, const struct record_group *g)
 {
 	if (g)
 		record_rank_remove(g, dir->path);
@@ -191,15 +191,15 @@ int reel_record(const struct reel_record_options *opt, char **argv,
 	if (!env || !job ||
 	    ((!opt->group || opt->group->first) &&
 	     record_job_write(job, dir.path, err))) {
-		undo(&dir, opt->group);
+		undo_dir(&dir, opt->group);
 		goto out;
 	}
-	record_why_count(dir.path, argv[0]);
+	untraceable_count(dir.path, argv[0]);
 	if (record_run(argv, env, dir.path, &sig, res, err)) {
-		undo(&dir, opt->group);
+		undo_dir(&dir, opt->group);
 	} else {
-		/* The caller tells by wall_ns that the job ran. */
-		rc = after(&job, &dir, opt, res, err);
+		/* wall_ns shows the caller that the job ran. */
+		rc = finish_trace(&job, &dir, opt, res, err);
 	}
 out:
 	record_run_end(&sig);

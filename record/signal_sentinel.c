@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that only receives signals, to find out whether one was sent to
- * "ioreel record" alone or to the job as well.
+ * A process that only receives signals. It shows whether a signal was sent to
+ * "ioreel record" alone or to the whole process group.
  *
  * timeout(1), batch systems and shells signal whole groups; kill() with our
- * process id means the job. Forwarding in the first case would signal the job
- * twice, and a second SIGTERM often means "now". The witness is in our process
- * group: a signal that it received too needs no forwarding. killall, pkill and
- * pidof select processes by name, command line or program file: the witness
- * shares none of them with us, or "killall ioreel" would look like a signal to
- * the group, and the job would never end.
+ * process id is meant for the job. Forwarding a group signal would signal the
+ * job twice, and many programs exit at once on a second SIGTERM. The sentinel
+ * is in our process group: a signal that it received too needs no forwarding.
+ * killall, pkill and pidof select processes by name, command line or program
+ * file. The sentinel differs from us in all three: otherwise "killall ioreel"
+ * would look like a signal to the group, and the job would never get it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,17 +29,17 @@
 #include "record/internal.h"
 
 #define NAME "job-signals"
-/* A batch system may go through its processes one by one. */
+/* A batch system may signal its processes one by one. */
 #define WAIT_NS 40000000ll
 #define STALE_NS 500000000ll
 
-struct sight {
+struct seen_signal {
 	int signal;
 	int64_t at_ns;
 };
 
-/* Standard input is the pipe. Keeps no descriptor, terminal or directory. */
-static void __attribute__((noreturn)) watch(pid_t parent)
+/* Writes to the pipe on descriptor 0. Holds no other descriptor. */
+static void __attribute__((noreturn)) watch_signals(pid_t parent)
 {
 	sigset_t all;
 
@@ -51,7 +51,7 @@ static void __attribute__((noreturn)) watch(pid_t parent)
 		_exit(1);
 	syscall(SYS_close_range, 1, ~0u, 0);
 	for (;;) {
-		struct sight s = {.signal = sigwaitinfo(&all, NULL)};
+		struct seen_signal s = {.signal = sigwaitinfo(&all, NULL)};
 
 		s.at_ns = record_clock_ns(CLOCK_MONOTONIC);
 		if (s.signal > 0 &&
@@ -64,16 +64,16 @@ static int run(int argc, char **argv)
 {
 	struct stat st;
 
-	/* Only for us, who give it a pipe. */
+	/* Not for users: ioreel record passes a pipe. */
 	if (argc != 2 || fstat(STDIN_FILENO, &st) || !S_ISFIFO(st.st_mode))
 		return 2;
-	watch((pid_t)atoi(argv[1]));
+	watch_signals((pid_t)atoi(argv[1]));
 }
 
 const struct reel_command cmd_signal_sentinel = {.name = NAME, .run = run};
 
-/* A copy of this program without a name, or -1. */
-static int copy_of_us(void)
+/* A copy of this program in a memfd, or -1. */
+static int unnamed_copy(void)
 {
 	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	int to = memfd_create(NAME, MFD_CLOEXEC);
@@ -92,20 +92,20 @@ static int copy_of_us(void)
 	return to;
 }
 
-/* In the child: as another program, or where that cannot be, as we are. */
-static void __attribute__((noreturn)) become(int fd, pid_t parent)
+/* Runs in the child: exec the copy, or continue without exec if that fails. */
+static void __attribute__((noreturn)) start_sentinel(int fd, pid_t parent)
 {
 	char pid[16], verb[] = NAME;
 	char *argv[] = {verb, verb, pid, NULL};
 	sigset_t all;
 
 	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL); /* exec keeps what is pending */
+	sigprocmask(SIG_SETMASK, &all, NULL); /* exec keeps pending signals */
 	if (dup2(fd, STDIN_FILENO) < 0)
 		_exit(1);
 	snprintf(pid, sizeof(pid), "%d", (int)parent);
-	fexecve(copy_of_us(), argv, environ);
-	watch(parent);
+	fexecve(unnamed_copy(), argv, environ);
+	watch_signals(parent);
 }
 
 void signal_sentinel_start(struct signal_sentinel *w)
@@ -119,7 +119,7 @@ void signal_sentinel_start(struct signal_sentinel *w)
 		return;
 	w->pid = fork();
 	if (!w->pid)
-		become(fd[1], parent);
+		start_sentinel(fd[1], parent);
 	close(fd[1]);
 	if (w->pid < 0) {
 		close(fd[0]);
@@ -154,21 +154,21 @@ bool signal_sentinel_saw(struct signal_sentinel *w, int sig)
 	while (w->fd >= 0) {
 		struct pollfd p = {.fd = w->fd, .events = POLLIN};
 		int64_t now = record_clock_ns(CLOCK_MONOTONIC);
-		struct sight s;
+		struct seen_signal s;
 
 		if (w->seen_ns[sig] && now - w->seen_ns[sig] < STALE_NS) {
 			w->told_ns[sig] = w->seen_ns[sig];
 			w->seen_ns[sig] = 0;
 			return true;
 		}
-		/* timeout(1) signals its child and then the group: one event */
+		/* timeout(1) signals its child, then the group: one event */
 		if (w->told_ns[sig] && now - w->told_ns[sig] < 2 * WAIT_NS)
 			return true;
 		if (now > until ||
 		    poll(&p, 1, (int)((until - now) / 1000000)) <= 0)
 			return false;
 		if (read(w->fd, &s, sizeof(s)) != (ssize_t)sizeof(s))
-			return false; /* it was killed; see _check() */
+			return false; /* killed; see signal_sentinel_check() */
 		if (s.signal > 0 && s.signal < _NSIG)
 			w->seen_ns[s.signal] = s.at_ns;
 	}

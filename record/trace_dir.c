@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trace directory: made before the job, tidied after it.
+ * The trace directory: created before the job, cleaned up after it.
  *
- * A trace holds names of files and arguments of programs: mode 0700. Windows
- * are shared mappings, and those must not lie on a network file system, where
+ * A trace contains file names and program arguments, so its mode is 0700.
+ * Windows are shared mappings. They must not be on a network file system, where
  * each page fault may cross the network.
  */
 #include <dirent.h>
@@ -24,7 +24,7 @@
 #define TMPFS "/dev/shm"
 #define COUNTS_BYTES 4096
 
-/* Magic numbers of statfs(2) and of the kernel's out-of-tree neighbours. */
+/* Magic numbers from statfs(2) and from out-of-tree file systems. */
 bool record_dir_on_network(const char *path)
 {
 	static const unsigned int magic[] = {
@@ -68,16 +68,16 @@ bool record_dir_is_empty(const char *path)
 	return dir && empty;
 }
 
-static int join(char out[static PATH_MAX], const char *dir, const char *name)
+static int path_in(char out[static PATH_MAX], const char *dir, const char *name)
 {
 	int n = snprintf(out, PATH_MAX, "%s/%s", dir, name);
 
 	return n < 0 || n >= PATH_MAX ? -1 : 0;
 }
 
-/* The directory itself, new or empty, and its real path. */
-static int make(struct record_dir *d, const char *name, struct record_group *g,
-		struct reel_error *err)
+/* Create the directory, or accept an empty one, and find its real path. */
+static int make_dir(struct record_dir *d, const char *name,
+		    struct record_group *g, struct reel_error *err)
 {
 	int others = g && !g->joined ? record_group_join(g, name, err) : 0;
 	struct stat st;
@@ -95,12 +95,12 @@ static int make(struct record_dir *d, const char *name, struct record_group *g,
 		return reel_fail(err, REEL_E_IO,
 				 "'%s' exists and is no directory", name);
 	} else if (!record_dir_is_empty(name)) {
-		return reel_fail(err, REEL_E_IO,
-				 "'%s' exists and is not empty; give another "
-				 "-o DIR",
-				 name);
+		return reel_fail(
+			err, REEL_E_IO,
+			"'%s' exists and is not empty; give another -o DIR",
+			name);
 	}
-	/* The shim adds "/windows/PID.N.win" to it in a buffer of PATH_MAX. */
+	/* The shim appends "/windows/PID.N.win" in a buffer of PATH_MAX. */
 	if (!realpath(name, d->path) || strlen(d->path) > PATH_MAX - 160) {
 		reel_fail(err, REEL_E_IO, "cannot use '%s': %s", name,
 			  strerror(d->path[0] ? ENAMETOOLONG : errno));
@@ -109,15 +109,15 @@ static int make(struct record_dir *d, const char *name, struct record_group *g,
 		d->made = false;
 		return -1;
 	}
-	/* A umask may have taken what we need, or left what was there. */
+	/* mkdir applies the umask, and an old directory keeps its mode. */
 	if (chmod(d->path, 0700) || access(d->path, W_OK | X_OK))
 		return reel_fail(err, REEL_E_IO, "cannot write to '%s': %s",
 				 name, strerror(errno));
 	return 0;
 }
 
-/* Ours, or made by another rank of ours; never somebody else's. */
-static bool make_own(const char *path)
+/* Create @path, or accept the folder of another rank, never of another user. */
+static bool make_private_dir(const char *path)
 {
 	struct stat st;
 
@@ -126,14 +126,14 @@ static bool make_own(const char *path)
 		st.st_uid == geteuid() && !(st.st_mode & 077));
 }
 
-/* The same name on every machine: windows/ is a link that all ranks see. */
+/* All ranks see the link windows/, so its target has one name everywhere. */
 static int share_windows(struct record_dir *d, const char *link,
 			 const struct record_group *g, struct reel_error *err)
 {
 	if (record_dir_on_network(d->path)) {
 		snprintf(d->windows, sizeof(d->windows), TMPFS "/ioreel-%s",
 			 g->nonce);
-		if (make_own(d->windows) &&
+		if (make_private_dir(d->windows) &&
 		    (!symlink(d->windows, link) || errno == EEXIST))
 			return 0;
 	}
@@ -148,7 +148,7 @@ static int make_windows(struct record_dir *d, const struct record_group *g,
 {
 	char link[PATH_MAX];
 
-	if (join(link, d->path, "windows"))
+	if (path_in(link, d->path, "windows"))
 		return reel_fail(err, REEL_E_IO, "cannot use '%s': %s", d->path,
 				 strerror(ENAMETOOLONG));
 	if (g)
@@ -157,7 +157,7 @@ static int make_windows(struct record_dir *d, const struct record_group *g,
 		strcpy(d->windows, TMPFS "/ioreel-XXXXXX");
 		if (mkdtemp(d->windows) && !symlink(d->windows, link))
 			return 0;
-		/* No tmpfs, or no links here: slow, but it works. */
+		/* No tmpfs or no symbolic links: slow, but correct. */
 		rmdir(d->windows);
 		d->windows[0] = '\0';
 	}
@@ -167,8 +167,8 @@ static int make_windows(struct record_dir *d, const struct record_group *g,
 	return 0;
 }
 
-/* Another rank makes job.counts: wait until it is whole. */
-static int await_counts(const char *path, struct reel_error *err)
+/* Another rank writes job.counts: wait until it is complete. */
+static int wait_for_counts(const char *path, struct reel_error *err)
 {
 	const struct timespec pause = {0, 10000000};
 	struct stat st;
@@ -183,9 +183,9 @@ static int await_counts(const char *path, struct reel_error *err)
 }
 
 /*
- * job.counts, with real space, as the shim maps it: a full disk must fail here,
- * not there. Made first and by one: of two that start at once in the same empty
- * directory, the second must leave.
+ * Create job.counts with allocated blocks: the shim maps it, and a full disk
+ * must fail here and not as a SIGBUS there. It is the first file and is created
+ * with O_EXCL: if two recordings start in one empty directory, one must fail.
  */
 static int make_counts(const struct record_dir *d, bool shared,
 		       int64_t budget_bytes, struct reel_error *err)
@@ -200,12 +200,12 @@ static int make_counts(const struct record_dir *d, bool shared,
 	u.counts.magic = REEL_COUNTS_MAGIC;
 	u.counts.budget_bytes = (uint64_t)budget_bytes;
 	u.counts.used_bytes = sizeof(u);
-	if (join(path, d->path, "job.counts"))
+	if (path_in(path, d->path, "job.counts"))
 		return -1;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 		  0600);
 	if (fd < 0 && errno == EEXIST && shared)
-		return await_counts(path, err);
+		return wait_for_counts(path, err);
 	if (fd >= 0) {
 		ssize_t n = pwrite(fd, &u, sizeof(u), 0);
 
@@ -227,14 +227,14 @@ static int make_counts(const struct record_dir *d, bool shared,
 	return rc;
 }
 
-/* job.counts in @dir, mapped; NULL: there is none. */
+/* Map job.counts of @dir; NULL: it is missing. */
 static struct reel_counts *map_counts(const char *dir, struct stat *st)
 {
 	struct reel_counts *c = MAP_FAILED;
 	char path[PATH_MAX];
 	int fd;
 
-	if (join(path, dir, "job.counts"))
+	if (path_in(path, dir, "job.counts"))
 		return NULL;
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
@@ -270,7 +270,7 @@ void record_counts_merged(const char *dir, uint64_t window_bytes,
 	if (c->budget_bytes) {
 		__atomic_fetch_add(&c->used_bytes, log_bytes, __ATOMIC_RELAXED);
 		windows = __atomic_load_n(&c->window_bytes, __ATOMIC_RELAXED);
-		if (window_bytes > windows) /* a file system has its own idea */
+		if (window_bytes > windows) /* st_blocks is an estimate */
 			window_bytes = windows;
 		__atomic_fetch_sub(&c->window_bytes, window_bytes,
 				   __ATOMIC_RELAXED);
@@ -287,8 +287,8 @@ uint64_t record_dir_started(const struct record_dir *d)
 	if (!d->counts)
 		return 0;
 	n = __atomic_load_n(&d->counts->processes, __ATOMIC_RELAXED);
-	/* A process that finds no directory makes it, and another job.counts:
-	 * ours is mapped, so that its inode is nobody else's. */
+	/* A process that misses the directory recreates it with another
+	 * job.counts. Ours is mapped, so its inode number is not reused. */
 	now = map_counts(d->path, &st);
 	if (now && st.st_ino != d->inode)
 		n += __atomic_load_n(&now->processes, __ATOMIC_RELAXED);
@@ -304,7 +304,7 @@ int record_dir_create(struct record_dir *d, const char *name,
 	struct stat st;
 
 	memset(d, 0, sizeof(*d));
-	if (make(d, name, g, err))
+	if (make_dir(d, name, g, err))
 		return -1;
 	if (make_counts(d, g, budget_bytes, err)) {
 		if (d->made)
@@ -321,13 +321,13 @@ int record_dir_create(struct record_dir *d, const char *name,
 	return 0;
 }
 
-/* The folder that windows/ links to, made by us. */
-static bool linked(const char *path, char link[static PATH_MAX],
-		   char target[static PATH_MAX])
+/* Read the target of the link windows/. True if ioreel created it. */
+static bool windows_link(const char *path, char link[static PATH_MAX],
+			 char target[static PATH_MAX])
 {
 	ssize_t n;
 
-	if (join(link, path, "windows"))
+	if (path_in(link, path, "windows"))
 		return false;
 	n = readlink(link, target, PATH_MAX - 1);
 	if (n <= 0)
@@ -340,16 +340,16 @@ void record_dir_close_here(const char *path)
 {
 	char link[PATH_MAX], target[PATH_MAX];
 
-	if (linked(path, link, target))
-		rmdir(target); /* refuses while something is in it */
+	if (windows_link(path, link, target))
+		rmdir(target); /* fails while it has entries */
 }
 
 void record_dir_close(const char *path)
 {
 	char link[PATH_MAX], target[PATH_MAX];
 
-	if (!linked(path, link, target))
-		rmdir(link); /* the same; a link of another's stays */
+	if (!windows_link(path, link, target))
+		rmdir(link); /* the same; a foreign link stays */
 	else if (!rmdir(target) || errno == ENOENT)
 		unlink(link);
 }
@@ -370,7 +370,7 @@ void record_dir_remove(struct record_dir *d)
 
 	record_dir_close(d->path);
 	for (i = 0; i < sizeof(name) / sizeof(name[0]); i++)
-		if (!join(path, d->path, name[i]))
+		if (!path_in(path, d->path, name[i]))
 			unlink(path);
 	if (d->made)
 		rmdir(d->path);

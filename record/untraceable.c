@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why a command could not be recorded, as far as its file tells.
+ * Find the reason why a command cannot be recorded from its file.
  *
- * LD_PRELOAD is a request to the dynamic loader: where there is none, or where
- * the loader must not listen, nothing happens and nobody says so. We do.
+ * LD_PRELOAD is a request to the dynamic loader. Without a loader, or if the
+ * loader must ignore it, the program runs unrecorded without any message.
  */
 #include <elf.h>
 #include <errno.h>
@@ -31,16 +31,16 @@
 static char reason[PATH_MAX + 128];
 static enum reel_counter counter;
 
-static const char *say(const char *path, enum reel_counter which,
-		       const char *what)
+static const char *set_why(const char *path, enum reel_counter which,
+			   const char *text)
 {
 	counter = which;
-	snprintf(reason, sizeof(reason), "'%s' %s", path, what);
+	snprintf(reason, sizeof(reason), "'%s' %s", path, text);
 	return reason;
 }
 
-/* @name as exec finds it. */
-static bool locate(const char *name, char out[static PATH_MAX])
+/* Find @name in PATH as exec does. */
+static bool find_in_path(const char *name, char out[static PATH_MAX])
 {
 	const char *path = getenv("PATH");
 
@@ -58,7 +58,7 @@ static bool locate(const char *name, char out[static PATH_MAX])
 	return false;
 }
 
-static const char *why_elf(const char *path, int fd, const Elf64_Ehdr *e)
+static const char *elf_reason(const char *path, int fd, const Elf64_Ehdr *e)
 {
 	bool interp = false, go = false;
 	unsigned char notes[ELF_NOTE_BYTES];
@@ -67,9 +67,9 @@ static const char *why_elf(const char *path, int fd, const Elf64_Ehdr *e)
 
 	if (e->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    (MACHINE != EM_NONE && e->e_machine != MACHINE))
-		return say(path, REEL_UNTRACED_ABI,
-			   "is built for another processor than ioreel's "
-			   "shim");
+		return set_why(path, REEL_UNTRACED_ABI,
+			       "is built for another processor than ioreel's "
+			       "shim");
 	for (i = 0; i < e->e_phnum && i < 256; i++) {
 		Elf64_Phdr p;
 		off_t at = (off_t)(e->e_phoff + (uint64_t)i * e->e_phentsize);
@@ -93,21 +93,22 @@ static const char *why_elf(const char *path, int fd, const Elf64_Ehdr *e)
 			loader[0] = '\0';
 	}
 	if (!interp)
-		return say(path, REEL_UNTRACED_STATIC,
-			   "is statically linked: no library can be put "
-			   "before its own");
+		return set_why(path, REEL_UNTRACED_STATIC,
+			       "is statically linked: no library can be put "
+			       "before its own");
 	if (strstr(loader, "ld-musl"))
-		return say(path, REEL_UNTRACED_LIBC,
-			   "uses the musl C library; the shim needs "
-			   "glibc");
+		return set_why(path, REEL_UNTRACED_LIBC,
+			       "uses the musl C library; the shim needs "
+			       "glibc");
 	if (go)
-		return say(path, REEL_UNTRACED_RAW,
-			   "is written in Go, whose runtime makes its system "
-			   "calls itself");
+		return set_why(
+			path, REEL_UNTRACED_RAW,
+			"is written in Go, whose runtime makes its system "
+			"calls itself");
 	return NULL;
 }
 
-static const char *why_file(const char *path, int depth)
+static const char *file_reason(const char *path, int depth)
 {
 	union {
 		char text[HEAD_BYTES];
@@ -124,21 +125,21 @@ static const char *why_file(const char *path, int depth)
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || n < 4)
 		goto out;
 	if (!memcmp(u.text, ELFMAG, SELFMAG) && n >= (ssize_t)sizeof(u.elf)) {
-		/* Only a change of rights makes the loader deaf. */
+		/* The loader ignores LD_PRELOAD only if the rights change. */
 		if (((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
 		    ((st.st_mode & S_ISGID) && st.st_gid != getgid()) ||
 		    (getuid() &&
 		     fgetxattr(fd, "security.capability", NULL, 0) > 0))
-			why = say(path, REEL_UNTRACED_SETUID,
-				  "runs with other rights (setuid): its "
-				  "loader ignores LD_PRELOAD");
+			why = set_why(path, REEL_UNTRACED_SETUID,
+				      "runs with other rights (setuid): its "
+				      "loader ignores LD_PRELOAD");
 		else
-			why = why_elf(path, fd, &u.elf);
+			why = elf_reason(path, fd, &u.elf);
 	} else if (u.text[0] == '#' && u.text[1] == '!' && depth < 4) {
 		char *p = u.text + 2 + strspn(u.text + 2, " \t");
 
 		p[strcspn(p, " \t\r\n")] = '\0';
-		why = why_file(p, depth + 1);
+		why = file_reason(p, depth + 1);
 	}
 out:
 	close(fd);
@@ -151,13 +152,13 @@ const char *untraceable_reason(const char *name, enum reel_counter *which)
 
 	counter = 0;
 	*which = 0;
-	if (!locate(name, path) || !why_file(path, 0))
+	if (!find_in_path(name, path) || !file_reason(path, 0))
 		return NULL;
 	*which = counter;
 	return reason;
 }
 
-void record_why_count(const char *dir, const char *name)
+void untraceable_count(const char *dir, const char *name)
 {
 	enum reel_counter which;
 

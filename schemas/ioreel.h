@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Anchors for C and C++: what the program was doing while it did its I/O.
+ * Anchors for C and C++: mark the phases of a program in the trace of its I/O.
  *
- * Include this and call; nothing is linked, and this file alone may be copied
- * into a program. Without ioreel the symbols are absent and each call is a test
- * of a null pointer. All are safe in threads and after fork; none sets errno.
+ * Include this file and call; no library is linked, and the file alone may be
+ * copied into a program. Without ioreel the symbols are absent and each call is
+ * a test of a null pointer. All are safe in threads and after fork; none sets
+ * errno.
  */
 #ifndef SCHEMAS_IOREEL_H
 #define SCHEMAS_IOREEL_H
@@ -15,14 +16,14 @@
 extern "C" {
 #endif
 
-/* 1 while this process is being recorded. */
+/* 1 while this process is recorded. */
 __attribute__((weak)) int ioreel_recording(void);
 
 /*
  * A span of the calling thread, from begin to end: "epoch", "step", "fetch",
  * "compute", "forward", "backward", "optimizer", "preprocess", "checkpoint",
  * "eval", or a name of your own of at most 200 bytes. @detail: epoch or step
- * number, or -1. Spans nest; cancel takes the innermost one back.
+ * number, or -1. Spans nest; cancel removes the innermost one.
  */
 __attribute__((weak)) void ioreel_begin(const char *name, int64_t detail);
 __attribute__((weak)) void ioreel_end(const char *name);
@@ -33,13 +34,13 @@ __attribute__((weak)) void ioreel_span_begin(int span, int64_t detail);
 __attribute__((weak)) void ioreel_span_end(int span);
 __attribute__((weak)) void ioreel_span_cancel(int span);
 
-/* A fact about this process, said once: "framework" = "PyTorch 2.6.0". */
+/* A fact about this process, once: "framework" = "PyTorch 2.6.0". */
 __attribute__((weak)) void ioreel_note(const char *key, const char *value);
 
 /*
- * What programs call: nothing without ioreel. The address is asked of the
- * global offset table, by assembler: named in C it is 0 for good in a program
- * that is linked at a fixed address.
+ * For programs: no effect without ioreel. Assembler reads the address from the
+ * global offset table, because in a program linked at a fixed address the
+ * compiler turns a weak reference in C into a constant 0.
  */
 #if defined(__x86_64__)
 #define IOREEL_FIND(to, fn)                                                    \
@@ -65,7 +66,7 @@ __attribute__((weak)) void ioreel_note(const char *key, const char *value);
 #define IOREEL_CANCEL(name) IOREEL_CALL(ioreel_cancel, (name))
 #define IOREEL_NOTE(key, value) IOREEL_CALL(ioreel_note, (key, value))
 
-/* ioreel_recording(), and 0 without ioreel. */
+/* ioreel_recording(), or 0 without ioreel. */
 static inline int ioreel_is_recording(void)
 {
 	int (*found)(void);

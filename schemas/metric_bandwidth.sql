@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- call_bandwidth: bytes over duration of each read and write, one by one; of
--- those that have a duration: what a stream wrote by itself has none.
+-- call_bandwidth: bytes over duration of each read and write. Writes that a
+-- stream made by itself have no duration and are left out.
 -- unit: bytes/s    empty: NULL, when nothing was moved
 -- source: ioreel-store(5), "Bandwidth": percentiles within 1 %
 CREATE TABLE call_bandwidth (
@@ -16,10 +16,10 @@ CREATE TABLE call_bandwidth (
 	p95_bytes_per_s INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- v_bandwidth: how fast data moved, in every sense that the word has.
--- busy: bytes over the union of the times in which such a call was running;
--- wall: bytes over last end less first start; call_mean, call_median: of
--- single calls. For reads and writes together (all) only the latter.
+-- v_bandwidth: bytes per second by three definitions.
+-- busy: bytes over the union of the times in which such a call was running.
+-- wall: bytes over the time from the first start to the last end.
+-- call_mean, call_median: over single calls. op all has only these.
 -- unit: bytes/s    empty: NULL, when nothing was moved
 -- source: ioreel-store(5), "Bandwidth"
 CREATE VIEW v_bandwidth (op, bytes, busy_ns, wall_ns, busy_bytes_per_s,

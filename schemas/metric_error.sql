@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- error: calls that failed, by call and errno.
+-- error: failed calls, by call and errno.
 -- unit: calls, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE TABLE error (
@@ -11,7 +11,7 @@ CREATE TABLE error (
 	PRIMARY KEY (call_id, errno, message)
 ) STRICT, WITHOUT ROWID;
 
--- v_error: the same with names.
+-- v_error: error with the names of calls.
 -- unit: calls, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_error (call, errno, message, calls, dur_ns) AS

@@ -1,17 +1,20 @@
 -- SPDX-License-Identifier: MIT
--- file_io: every file that was touched; messages are not files. A virtual table
--- over the blocks, see ioreel-store(5), "Blocks".
+-- file_io: every file with a call; pipes and sockets are not files. A virtual
+-- table over file_io_block, see ioreel-store(5), "Blocks".
 -- file_io(file_id,
 --       shared        1: by more than one process
---       opens         that succeeded
+--       opens         successful ones
 --       reads, writes with errors and reads at the end
---       meta_calls    all others
+--       meta_calls    all other calls
 --       errors, eof_reads,
---       read_bytes, write_bytes       those through mappings too
+--       read_bytes, write_bytes       with those through mappings
 --       read_ns, write_ns, meta_ns    sums, not unions
 --       mapped_bytes) length of its mappings, touched or not
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
+CREATE VIRTUAL TABLE file_io USING ioreel_sqlite_file_io;
+
+-- file_io_block: the rows of file_io, in compressed blocks.
 CREATE TABLE file_io_block (
 	block_id INTEGER PRIMARY KEY,
 	files INTEGER NOT NULL,
@@ -20,8 +23,8 @@ CREATE TABLE file_io_block (
 	data BLOB NOT NULL
 ) STRICT;
 
--- v_file: the same with the file's name and class. is_file: 1 for those that
--- v_summary counts as files: opened, read, written or mapped, and no directory,
+-- v_file: file_io with the file's path and class. is_file: 1, v_summary counts
+-- it as a file: it was opened, read, written or mapped, and is no directory,
 -- pipe or socket.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
@@ -36,8 +39,8 @@ SELECT f.path, f.kind, f.class, f.size_bytes, i.shared, i.opens, i.reads,
 			+ i.mapped_bytes > 0
 FROM file_io i JOIN file f USING (file_id);
 
--- v_class: what the files were for; calls on directories, and on files that were
--- only looked at, are in their sums.
+-- v_class: sums by class of file. Calls on directories, and on files that were
+-- only looked up, are in the sums.
 -- unit: files, calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Classes"
 CREATE VIEW v_class (class, files, opens, reads, writes, read_bytes,

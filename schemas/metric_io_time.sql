@@ -1,26 +1,26 @@
 -- SPDX-License-Identifier: MIT
--- io_time: when calls on files were running. op: read, write, meta (all other
--- calls), io (any). union_ns counts a moment once, however
--- many calls ran in it; sum_ns adds the calls up. Of a process it is exact; of
--- the job a call that lasts longer than tens of thousands of others, apart from
--- each other, may be cut a little, for memory's sake: clipped.
+-- io_time: time of calls on files. op: read, write, meta (all other calls), io
+-- (any). union_ns is the union of the calls' intervals, sum_ns the sum of their
+-- durations. The union of a process is exact. The union of the job may lack a
+-- part of a call that lasts longer than tens of thousands of disjoint others,
+-- as memory is bounded: clipped counts such calls.
 -- unit: ns    empty: no row
 -- source: ioreel-store(5), "Time": threads merged; pipes and sockets left out
 CREATE TABLE io_time (
-	process_id INTEGER,            -- NULL: the whole job; else op is io
+	process_id INTEGER,            -- NULL: the whole job; of a process only op io
 	op TEXT NOT NULL,
 	calls INTEGER NOT NULL,
 	union_ns INTEGER NOT NULL,
 	sum_ns INTEGER NOT NULL,
-	first_ns INTEGER NOT NULL,     -- start of the first
-	last_ns INTEGER NOT NULL,      -- end of the last
-	clipped INTEGER NOT NULL,      -- calls of which a part may miss in union_ns
-	clipped_ns INTEGER NOT NULL    -- at most so much misses
+	first_ns INTEGER NOT NULL,     -- start of the first call
+	last_ns INTEGER NOT NULL,      -- end of the last call
+	clipped INTEGER NOT NULL,      -- calls whose time may be incomplete in union_ns
+	clipped_ns INTEGER NOT NULL    -- upper bound of the missing time
 ) STRICT;
 CREATE INDEX io_time_process ON io_time (process_id, op);
 
 -- v_io_time: I/O time of the job: the union over all processes, and for op io
--- the mean, least and most of the processes' own; concurrency is sum over union.
+-- the mean, least and most union of a process. concurrency: sum over union.
 -- unit: ns    empty: no row; NULL
 -- source: ioreel-store(5), "Time"
 CREATE VIEW v_io_time (op, union_ns, sum_ns, concurrency, process_mean_ns,

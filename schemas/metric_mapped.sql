@@ -1,31 +1,31 @@
 -- SPDX-License-Identifier: MIT
--- mapped_io: what went through mappings of files, by process.
+-- mapped_io: bytes through mappings of files, by process.
 -- unit: bytes    empty: no row
 -- source: ioreel-store(5), "Mappings"
---   mappings: mmap calls; length_bytes: of them, touched or not
---   told_bytes: length of those whose pages were looked at when they ended
---   read_bytes, write_bytes: of the pages touched and made dirty, 4 KiB each,
---       with those that the kernel maps beside
---   timed_bytes: those of read_bytes whose page fault was recorded
+--   mappings: mmap calls; length_bytes: their length, touched or not
+--   known_bytes: length of mappings whose pages were examined at their end
+--   read_bytes, write_bytes: pages touched and pages made dirty, 4 KiB each, with
+--       the neighbouring pages that the kernel maps at a fault
+--   timed_bytes: the part of read_bytes whose page fault was recorded
 CREATE TABLE mapped_io (
 	process_id INTEGER PRIMARY KEY,
 	mappings INTEGER NOT NULL,
 	length_bytes INTEGER NOT NULL,
-	told_bytes INTEGER NOT NULL,
+	known_bytes INTEGER NOT NULL,
 	read_bytes INTEGER NOT NULL,
 	write_bytes INTEGER NOT NULL,
 	timed_bytes INTEGER NOT NULL
 ) STRICT;
 
--- v_mapped: the same for the job. untold_bytes: length of mappings of which
--- nobody knows what was touched: their process was killed, or had no /proc.
--- unordered_bytes: touched, but when and in which order is not known.
+-- v_mapped: mapped_io of the job. unknown_bytes: length of mappings whose
+-- touched pages are not known, as their process was killed or had no /proc.
+-- untimed_bytes: touched at an unknown time and in an unknown order.
 -- unit: bytes    empty: one row of 0
 -- source: ioreel-store(5), "Mappings"
 CREATE VIEW v_mapped (mappings, length_bytes, read_bytes, write_bytes,
-	untold_bytes, unordered_bytes) AS
+	unknown_bytes, untimed_bytes) AS
 SELECT coalesce(sum(mappings), 0), coalesce(sum(length_bytes), 0),
 	coalesce(sum(read_bytes), 0), coalesce(sum(write_bytes), 0),
-	coalesce(sum(max(length_bytes - told_bytes, 0)), 0),
+	coalesce(sum(max(length_bytes - known_bytes, 0)), 0),
 	coalesce(sum(read_bytes + write_bytes - timed_bytes), 0)
 FROM mapped_io;

@@ -1,22 +1,26 @@
 -- SPDX-License-Identifier: MIT
--- step: each training step of each rank. A step is its span; time that several
--- share (nested loops, two threads) is the step's that began last; one in
--- another that fetches nothing is part of it. Time and bytes of calls are clipped
--- at its edges. fetch: waiting for a batch; own_io: calls on files of the thread
--- that steps, outside of its fetches, checkpoints and evaluation; compute: see
--- rank_time; other: the rest (checkpoints and evaluation inside a step); io:
--- union of the I/O of the rank's process tree; hidden: the part of it that ran
--- while the rank computed. A step is known when a fetch of its process
--- overlaps it, or began after the step before it in its epoch, or when compute
--- spans are declared in it (then its computation is known, its fetch perhaps
--- not). Other steps, as of a framework that fetches inside its graph, are unknown.
+-- step: each training step of each rank. A step is its span. Time that several
+-- steps share (nested loops, two threads) belongs to the step that began last;
+-- a step within another that fetches nothing is part of it. Time and bytes of
+-- calls are clipped at the edges of the step.
+--   fetch     waiting for a batch
+--   own_io    calls on files by the thread that steps, outside of its fetches,
+--             checkpoints and evaluation
+--   compute   see rank_time
+--   other     the rest: checkpoints and evaluation inside a step
+--   io        union of the I/O of the rank's process tree
+--   hidden    the part of io during the rank's computation
+-- A step is known when a fetch of its process overlaps it, or began after the
+-- step before it in its epoch, or when compute spans are declared in it (then
+-- its computation is known, its fetch perhaps not). Other steps are unknown: a
+-- framework may fetch inside its graph.
 -- unit: ns, bytes    empty: no row without anchors; NULL, not measured
 -- source: ioreel-store(5), "Steps"
 CREATE TABLE step (
 	span_id INTEGER PRIMARY KEY,
 	rank INTEGER NOT NULL,
 	process_id INTEGER NOT NULL,
-	ordinal INTEGER NOT NULL,      -- from 1 in the rank: of its first step
+	ordinal INTEGER NOT NULL,      -- from 1 in the rank: number of its first step
 	epoch INTEGER,                 -- as declared
 	number INTEGER,                -- as declared
 	steady INTEGER NOT NULL,       -- 0: the first step of the rank
@@ -31,23 +35,23 @@ CREATE TABLE step (
 	write_bytes INTEGER NOT NULL,
 	epoch_span INTEGER,            -- span_id of the epoch that it began in
 	own_io_ns INTEGER,
-	steps INTEGER NOT NULL         -- how many the row stands for
+	steps INTEGER NOT NULL         -- steps that the row stands for
 ) STRICT;
 
--- rank_time: each rank's time. Computation is what compute spans declare, else
--- the known steps less the fetches, checkpoints and evaluation of their thread;
--- in both cases less the calls on files of the thread that steps. Steady steps
--- are all but the rank's first. Sums and medians of fetch, computation, own I/O
--- and the rest are over known steps. The loop is the time from the first fetch,
--- or the first step if that is earlier, to the end of the last step. A worker is
--- alive from its first batch to its end (or that of the last step), busy while it
--- makes a batch.
+-- rank_time: the time of each rank. Computation is the union of compute spans,
+-- or else of the known steps without the fetches, checkpoints and evaluation of
+-- their thread; in both cases without the calls on files by the thread that
+-- steps. Steady steps are all but the rank's first. Sums and medians of fetch,
+-- computation, own I/O and the rest are over known steps. The loop is the time
+-- from the first fetch, or the first step if that is earlier, to the end of the
+-- last step. A worker is alive from its first batch to its end (or the end of
+-- the last step), and busy while it makes a batch.
 -- unit: ns    empty: no row without anchors; NULL without known (steady) steps
 -- source: ioreel-store(5), "Overlap"
 CREATE TABLE rank_time (
 	rank INTEGER NOT NULL,
 	process_id INTEGER PRIMARY KEY,
-	compute_source TEXT,           -- compute spans, step minus fetch; NULL: none
+	compute_source TEXT,           -- "compute spans", "step minus fetch"; NULL: none
 	steps INTEGER NOT NULL,
 	steady_steps INTEGER NOT NULL,
 	steady_ns INTEGER NOT NULL,    -- sums over steady steps
@@ -72,19 +76,20 @@ CREATE TABLE rank_time (
 	steady_own_io_ns INTEGER,
 	median_own_io_ns INTEGER,
 	loop_ns INTEGER,
-	loop_wait_ns INTEGER,          -- of it: union of the fetches
+	loop_wait_ns INTEGER,          -- of loop_ns: union of the fetches
 	steady_known_ns INTEGER,       -- sum over the known steady steps
 	steady_known_steps INTEGER NOT NULL,
 	steps_ns INTEGER NOT NULL,        -- sum over all steps
-	unknown_wait_ns INTEGER NOT NULL, -- of it: in steps of unknown fetch
+	unknown_wait_ns INTEGER NOT NULL, -- of steps_ns: in steps of unknown fetch
 	unknown_io_ns INTEGER NOT NULL,   -- of io_ns: in steps of unknown computation
-	loop_own_io_ns INTEGER         -- own_io_ns, and that in the loop between steps
+	loop_own_io_ns INTEGER         -- own I/O in the loop, between steps too
 ) STRICT;
 
--- storage_wait: one row, the whole job. storage: union of the calls that fetched
--- from the storage or waited for read-ahead (see storage); exposed: of it, the part outside of the
--- computation of the rank, and outside of its unknown steps; reads, bytes
--- fetched and time of the calls that reach into the exposed part.
+-- storage_wait: one row, the whole job. storage_ns: union of the calls that
+-- read from storage or waited for readahead (see storage). exposed_ns: the part
+-- of it outside of the computation of the rank and outside of its unknown
+-- steps. reads, bytes, read_ns: calls that overlap the exposed part, the bytes
+-- that they fetched, their time.
 -- unit: ns, bytes    empty: no row, when no call fetched
 -- source: ioreel-store(5), "Storage"
 CREATE TABLE storage_wait (
@@ -95,7 +100,7 @@ CREATE TABLE storage_wait (
 	read_ns INTEGER NOT NULL       -- sum
 ) STRICT;
 
--- v_storage_wait: the same beside the job's wall time.
+-- v_storage_wait: storage_wait with the job's wall time.
 -- unit: ns, bytes    empty: no row, when no call fetched
 -- source: ioreel-store(5), "Storage"
 CREATE VIEW v_storage_wait (storage_ns, exposed_ns, reads, bytes, read_ns,
@@ -104,7 +109,7 @@ SELECT s.storage_ns, s.exposed_ns, s.reads, s.bytes, s.read_ns,
 	coalesce(r.wall_ns, r.span_ns)
 FROM storage_wait s JOIN run r;
 
--- v_step: the steps, with the share of their I/O that was hidden.
+-- v_step: the steps, with the hidden share of their I/O.
 -- unit: ns, bytes; share 0..1    empty: NULL, when the step saw no I/O
 -- source: ioreel-store(5), "Steps"
 CREATE VIEW v_step (rank, ordinal, epoch, number, steady, start_ns, dur_ns,
@@ -116,8 +121,8 @@ SELECT rank, ordinal, epoch, number, steady, start_ns, dur_ns, fetch_ns,
 	span_id, own_io_ns, steps
 FROM step;
 
--- v_epoch: sums over the steps of each epoch span, waits and computation over
--- the known ones; first_fetch_ns: the wait for the epoch's first batch.
+-- v_epoch: sums over the steps of each epoch span, of waits and computation
+-- over the known steps. first_fetch_ns: the wait for the epoch's first batch.
 -- unit: ns, bytes    empty: no row; NULL, when all steps are unknown
 -- source: ioreel-store(5), "Steps"
 CREATE VIEW v_epoch (rank, epoch, steps, start_ns, end_ns, step_ns, fetch_ns,
@@ -136,15 +141,19 @@ FROM (SELECT *, row_number() OVER (PARTITION BY process_id, epoch_span
 	FROM step)
 GROUP BY rank, epoch_span;
 
--- v_overlap: each rank's overlap of I/O with computation.
--- I is the rank's I/O outside of unknown steps; hidden_share = |I and C| / |I|;
--- exposed_ns = |I without C|; computing_share = |C| / wall of the known steady
--- steps, stall_share = fetch / the same; workers = how many were alive at a time;
--- headroom = supply / demand: batches per second that the workers make when
--- always busy, over those that the rank takes when it never waits. Below 1 the
--- workers cannot follow even now. wait_share = fetch / time from the first fetch
--- to the end of the last step; NULL while the wait is unknown for more than 5 %
--- of the steps' time.
+-- v_overlap: each rank's overlap of I/O with computation. C is its computation,
+-- I its I/O outside of unknown steps.
+--   hidden_share      |I and C| / |I|
+--   exposed_ns        |I without C|
+--   computing_share   |C| / time of the known steady steps
+--   stall_share       fetch / time of the known steady steps
+--   workers           workers alive at a time, the mean
+--   headroom          supply / demand: batches per second that the workers make
+--                     when always busy, over the batches per second that the rank
+--                     takes when it never waits. Below 1 the workers cannot keep up
+--   wait_share        fetch / time from the first fetch to the end of the last
+--                     step; NULL when the wait is unknown for more than 5 % of the
+--                     steps' time
 -- unit: ns; shares 0..1; a factor    empty: NULL, nothing measured
 -- source: ioreel-store(5), "Overlap"
 CREATE VIEW v_overlap (rank, process_id, compute_source, steps, steady_steps,

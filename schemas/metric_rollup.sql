@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: MIT
--- rollup: every call of the job, added up per process, call and size. Not per
--- file: a job of many small files would have a row for every three calls;
--- file_io has the sums of each file, event the rest.
--- Calls that failed, and reads at the end of a file (0 bytes), have rows of
--- their own; both moved nothing.
+-- rollup: sums over the job's calls by process, call and size. They are not by
+-- file, as a job with many small files would have a row for every three calls:
+-- file_io has the sums of each file.
+-- Calls that failed, and reads at the end of a file (0 bytes), are in rows with
+-- size_bin NULL.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE TABLE rollup (
 	process_id INTEGER NOT NULL,
 	call_id INTEGER NOT NULL,
 	size_bin INTEGER,              -- b: 2^b <= bytes per call < 2^(b+1); NULL: moved nothing
-	message INTEGER NOT NULL,      -- 1: on a pipe or socket, no I/O
+	message INTEGER NOT NULL,      -- 1: on a pipe or socket, not I/O
 	calls INTEGER NOT NULL,
 	bytes INTEGER NOT NULL,
 	dur_ns INTEGER NOT NULL,       -- sum, not union
@@ -19,7 +19,7 @@ CREATE TABLE rollup (
 ) STRICT;
 
 -- process_io: how many files each process opened, read, wrote or mapped, as
--- v_summary counts them; of all processes together 1,048,576 and no more.
+-- v_summary counts files. All processes together count at most 1,048,576.
 -- unit: files    empty: no row for a process without files
 -- source: ioreel-store(5), "Operations"
 CREATE TABLE process_io (
@@ -27,7 +27,7 @@ CREATE TABLE process_io (
 	files INTEGER NOT NULL
 ) STRICT;
 
--- call_io: the same per call. Of calls that succeeded asked_bytes; mmap asks for
+-- call_io: sums by call. asked_bytes: of calls that succeeded; mmap asks for
 -- its length.
 CREATE TABLE call_io (
 	call_id INTEGER NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE call_io (
 	PRIMARY KEY (call_id, message)
 ) STRICT, WITHOUT ROWID;
 
--- v_call: every call with its counts; those with message = 1 are no I/O.
+-- v_call: call_io with the names of calls; rows with message = 1 are not I/O.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_call (layer, call_group, call, message, calls, asked_bytes, bytes,
@@ -50,14 +50,14 @@ SELECT c.layer, c.call_group, c.name, i.message, i.calls, i.asked_bytes,
 	i.bytes, i.dur_ns, i.errors, i.eof_reads, i.call_id
 FROM call_io i JOIN call c USING (call_id);
 
--- v_mpiio: reads and writes of MPI-IO, one row for each that there is, and
--- (file_calls, file_bytes) those of POSIX and STDIO on the files that MPI-IO
--- opened. bytes: of nonblocking calls, what they asked for.
+-- v_mpiio: reads and writes of MPI-IO. posix_calls, posix_bytes: the reads or
+-- writes of POSIX and STDIO on the files that MPI-IO opened. bytes: of
+-- nonblocking calls the bytes asked for.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-trace(5), "MPI"
 CREATE VIEW v_mpiio (op, calls, collective_calls, asked_bytes, bytes, dur_ns,
-	file_calls, file_bytes) AS
-WITH beneath AS (
+	posix_calls, posix_bytes) AS
+WITH posix AS (
 	SELECT sum(reads) AS reads, sum(writes) AS writes,
 		sum(read_bytes) AS read_bytes, sum(write_bytes) AS write_bytes
 	FROM v_file WHERE file_id IN (SELECT file_id FROM open_file WHERE fd = -1)
@@ -66,16 +66,16 @@ SELECT c.call_group, sum(c.calls),
 	coalesce(sum(c.calls) FILTER (WHERE instr(c.call, '_all') > 0
 		OR instr(c.call, '_ordered') > 0), 0),
 	sum(c.asked_bytes), sum(c.bytes), sum(c.dur_ns),
-	(SELECT iif(c.call_group = 'read', reads, writes) FROM beneath),
-	(SELECT iif(c.call_group = 'read', read_bytes, write_bytes) FROM beneath)
+	(SELECT iif(c.call_group = 'read', reads, writes) FROM posix),
+	(SELECT iif(c.call_group = 'read', read_bytes, write_bytes) FROM posix)
 FROM v_call c
 WHERE c.layer = 'MPIIO' AND c.call_group IN ('read', 'write')
 GROUP BY c.call_group;
 
--- v_group: what the job did, by kind of call. Calls of a layer above those that
--- do the work (MPI-IO, queues of asynchronous operations) and messages are left
--- out, so that the rows may be added up. Bytes through mappings had no call;
--- a mapping of which nothing was touched is no row.
+-- v_group: I/O of the job by kind of call. Calls of higher layers (MPI-IO,
+-- queues of asynchronous operations) and messages are left out, so that the
+-- rows may be added up. Bytes through mappings have no call; a mapping without
+-- a touched page has no row.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_group (call_group, calls, bytes, dur_ns, errors, eof_reads) AS
@@ -87,7 +87,7 @@ GROUP BY call_group
 HAVING sum(iif(call IN ('map_read', 'map_write'), 0, calls)) > 0
 	OR sum(bytes) > 0;
 
--- v_process: what each process of the job did; time is the sum of its calls' durations.
+-- v_process: I/O of each process of the job. sum_ns: the sum of the durations.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_process (process_id, pid, rank, role, reads, writes, meta_calls,
@@ -111,8 +111,9 @@ LEFT JOIN (SELECT i.*, c.call_group, c.name FROM rollup i JOIN call c USING (cal
 WHERE p.launcher IS NULL
 GROUP BY p.process_id;
 
--- v_launcher: processes that only found and started the job's program, and what
--- they did; no other view but v_event counts it. files: read, written or mapped.
+-- v_launcher: processes that only found and started the job's program, and
+-- their I/O, which no other view but v_event has. files: read, written or
+-- mapped.
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Launchers"
 CREATE VIEW v_launcher (launcher, process_id, pid, command, files, calls,
@@ -134,15 +135,15 @@ LEFT JOIN file f ON f.file_id = e.file_id
 WHERE p.launcher IS NOT NULL
 GROUP BY p.process_id;
 
--- v_summary: the job in one row. The one place that defines its counts: the
--- last lines of record, report, compare and replay all read them here.
---   events      rows of table event; calls: what these stand for
---   files       opened, read, written or mapped; directories, pipes and sockets
---               are none; a file that two processes open is one; calls on a
+-- v_summary: the job in one row. It is the one definition of the job's counts:
+-- record, report, compare and replay read them here.
+--   events      rows of table event; calls: the calls that these stand for
+--   files       opened, read, written or mapped; without directories, pipes and
+--               sockets; a file that two processes open is one; calls on a
 --               renamed file count under the name that they used
---   read_calls, write_calls, meta_calls   no messages, no MPI-IO, no calls that
+--   read_calls, write_calls, meta_calls   without messages, MPI-IO, and calls that
 --               submit or await asynchronous operations
---   read_bytes, write_bytes   that these calls moved, and bytes of pages touched
+--   read_bytes, write_bytes   moved by these calls, plus bytes of pages touched
 --               through mappings (v_mapped)
 --   code_opens  opens of code and system files, which are counted only: opens,
 --               not files

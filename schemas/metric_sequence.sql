@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- sequence: where each read or write began, seen from the end of the one
+-- sequence: the offset of each read or write, relative to the end of the access
 -- before it through the same open file description (dup and fork share it).
 -- unit: calls that moved bytes    empty: no row
 -- source: ioreel-store(5), "Sequentiality"
@@ -7,15 +7,15 @@ CREATE TABLE sequence (
 	process_id INTEGER NOT NULL,
 	op TEXT NOT NULL,              -- read, write
 	first INTEGER NOT NULL,        -- no access before it
-	consecutive INTEGER NOT NULL,  -- at the end of the one before
-	sequential INTEGER NOT NULL,   -- behind it
-	random INTEGER NOT NULL,       -- before it
-	unknown INTEGER NOT NULL,      -- the position was not known
+	consecutive INTEGER NOT NULL,  -- at the end of the access before
+	sequential INTEGER NOT NULL,   -- after that end
+	random INTEGER NOT NULL,       -- before that end
+	unknown INTEGER NOT NULL,      -- the offset is not known
 	PRIMARY KEY (process_id, op)
 ) STRICT, WITHOUT ROWID;
 
--- file_sequence: the files that were not only read, or written, from front to
--- back, with how often; reads and writes of all processes together.
+-- file_sequence: files with accesses that are not consecutive, and how many;
+-- reads and writes of all processes together.
 CREATE TABLE file_sequence (
 	file_id INTEGER PRIMARY KEY,
 	sequential INTEGER NOT NULL,
@@ -23,8 +23,8 @@ CREATE TABLE file_sequence (
 ) STRICT;
 
 -- darshan_sequence: Darshan's SEQ and CONSEC, with its flaws: seq counts
--- offsets behind the last byte, consec those right behind it; the last byte is
--- 0 after each open, per file and process; reads that return 0 bytes count.
+-- offsets after the last byte, consec offsets directly after it. The last byte
+-- is 0 after each open, per file and process; reads that return 0 bytes count.
 -- unit: calls that did not fail    empty: no row
 -- source: darshan-runtime, POSIX_SEQ_READS and following
 CREATE TABLE darshan_sequence (
@@ -37,7 +37,8 @@ CREATE TABLE darshan_sequence (
 	PRIMARY KEY (process_id, layer, op)
 ) STRICT, WITHOUT ROWID;
 
--- v_sequence: shares of the accesses that are not first, over the job.
+-- v_sequence: accesses of the job; shares are of the accesses that are not
+-- first.
 -- unit: calls; shares 0..1    empty: NULL, when each was the first
 -- source: ioreel-store(5), "Sequentiality"
 CREATE VIEW v_sequence (op, first, consecutive, sequential, random, unknown,

@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- thread_sequence: a number that is equal for two threads that made the same
--- calls in the same order with the same outcome; times play no part. Calls on
--- files, messages (pipes and sockets) and calls of a layer above (MPI-IO,
--- submitting and awaiting asynchronous operations) have a chain each;
--- upper_hash is also of the files that were read or written through mappings,
--- without an order.
+-- thread_sequence: a hash that is equal for two threads that made the same
+-- calls in the same order with the same outcome, at any times. Calls on files,
+-- messages (pipes and sockets) and calls of a higher layer (MPI-IO, submitting
+-- and awaiting asynchronous operations) have a hash each. higher_hash also
+-- covers the files that were read or written through mappings, in no order.
 -- unit: none    empty: no row for a thread without calls
 -- source: ioreel-store(5), "Call sequences"
 CREATE TABLE thread_sequence (
@@ -13,17 +12,18 @@ CREATE TABLE thread_sequence (
 	hash INTEGER NOT NULL,
 	message_calls INTEGER NOT NULL,
 	message_hash INTEGER NOT NULL,
-	upper_calls INTEGER NOT NULL,
-	upper_hash INTEGER NOT NULL
+	higher_calls INTEGER NOT NULL,
+	higher_hash INTEGER NOT NULL
 ) STRICT;
 
--- v_thread_place: the threads that made I/O calls, by their place: processes in
--- the order of a walk down the tree, children by their start, threads by theirs.
--- The thread of the same place in another run of a job is its counterpart.
+-- v_thread_index: the threads with I/O calls, numbered by a walk down the
+-- process tree: children in the order of their start, threads of a process
+-- likewise. The thread of the same thread_index in another run of the job is
+-- its counterpart.
 -- unit: none    empty: no row
 -- source: ioreel-store(5), "Call sequences"
-CREATE VIEW v_thread_place (place, thread_id, process_id, hash, calls,
-	upper_hash, upper_calls) AS
+CREATE VIEW v_thread_index (thread_index, thread_id, process_id, hash, calls,
+	higher_hash, higher_calls) AS
 WITH RECURSIVE
 walk(process_id, at, depth) AS (
 	SELECT process_id, printf('%020d.%010d', start_ns, process_id), 0
@@ -35,19 +35,19 @@ walk(process_id, at, depth) AS (
 	WHERE w.depth < 200),
 io AS (
 	SELECT t.process_id, t.thread_id, t.start_ns, s.hash, s.calls,
-		s.upper_hash, s.upper_calls
+		s.higher_hash, s.higher_calls
 	FROM thread_sequence s JOIN thread t USING (thread_id)
-	WHERE s.calls + s.upper_calls > 0)
+	WHERE s.calls + s.higher_calls > 0)
 SELECT dense_rank() OVER (ORDER BY w.at) * 1000000 + row_number() OVER
 		(PARTITION BY w.at ORDER BY io.start_ns, io.thread_id),
-	io.thread_id, io.process_id, io.hash, io.calls, io.upper_hash,
-	io.upper_calls
+	io.thread_id, io.process_id, io.hash, io.calls, io.higher_hash,
+	io.higher_calls
 FROM io JOIN walk w USING (process_id);
 
 -- v_similarity_vector: the factors that "ioreel compare" puts into the cosine
 -- of the DLIO paper, in its order. "sequential" and "consecutive" are Darshan's
--- (SEQ and CONSEC over all reads and writes), as the paper's are. Bytes and
--- files are those of v_summary, sizes and bandwidth those of calls.
+-- SEQ and CONSEC over all reads and writes, as in the paper. Bytes and files
+-- come from v_summary, sizes and bandwidth from single calls.
 -- unit: as the row says    empty: NULL, the factor is left out
 -- source: DLIO (CCGrid 2021), V.B; ioreel-store(5), "Likeness"
 CREATE VIEW v_similarity_vector (ordinal, name, unit, value) AS

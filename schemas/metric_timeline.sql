@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- timeline: what each process did in each second. Bytes and time of a call are
--- spread over the bins that it covers, in proportion; the call counts where it
--- ends. Bins are a second wide, wider (a power of two) in very long jobs.
+-- timeline: I/O of each process by second. Bytes and time of a call are spread
+-- over the bins that it covers, in proportion; the call is counted in the bin
+-- of its end. A bin is a second wide; in very long jobs a power of two of
+-- seconds.
 -- unit: calls, bytes, ns    empty: no row for a second without I/O
 -- source: ioreel-store(5), "Timeline"
 CREATE TABLE timeline (
@@ -20,7 +21,7 @@ CREATE TABLE timeline (
 	PRIMARY KEY (start_ns, process_id)
 ) STRICT, WITHOUT ROWID;
 
--- v_timeline: the same over all processes.
+-- v_timeline: the timeline over all processes.
 -- unit: calls, bytes, ns    empty: no row for a second without I/O
 -- source: ioreel-store(5), "Timeline"
 CREATE VIEW v_timeline (start_ns, width_ns, reads, writes, meta_calls, messages,

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- The store's dimensions, its event blocks and its public views.
--- Times are integer ns since the job's first event, sizes are bytes. Metrics
--- bring their own tables and views: schemas/metric_NAME.sql.
+-- The store's dimensions and its blocks. Times are integer ns since the job's
+-- first event, sizes are bytes. Metrics have their own tables and views:
+-- schemas/metric_NAME.sql.
 
--- run: one row, what the job was.
+-- run: one row, the job.
 CREATE TABLE run (
 	run_id INTEGER PRIMARY KEY CHECK (run_id = 1),
 	name TEXT NOT NULL,            -- the script's or program's base name
@@ -19,15 +19,16 @@ CREATE TABLE run (
 	ranks INTEGER NOT NULL,
 	workers INTEGER NOT NULL,      -- loader workers, the most at one time
 	clock_error_ns INTEGER NOT NULL,
-	events INTEGER NOT NULL,       -- in the store, without launchers'
-	calls INTEGER NOT NULL,        -- they stand for
+	events INTEGER NOT NULL,       -- in the store, without launchers
+	calls INTEGER NOT NULL,        -- that the events stand for
 	lost INTEGER NOT NULL,         -- events lost, all reasons
 	job_json TEXT NOT NULL,        -- job.json as it was
 	tool_version TEXT NOT NULL
 ) STRICT;
 
--- code_io: one row, calls on code and system files, which are counted only: of
--- all processes, and of images that touched nothing else and so are no process.
+-- code_io: one row, calls on code and system files, which are counted only. It
+-- includes process images that touched no other file and are in no row of
+-- process.
 CREATE TABLE code_io (
 	opens INTEGER NOT NULL,
 	calls INTEGER NOT NULL,
@@ -35,7 +36,7 @@ CREATE TABLE code_io (
 ) STRICT;
 
 -- launcher_io: one row when there are processes of launchers, else none. files:
--- read, written or mapped by them.
+-- files that they read, wrote or mapped.
 CREATE TABLE launcher_io (
 	names TEXT NOT NULL,
 	processes INTEGER NOT NULL,
@@ -48,8 +49,8 @@ CREATE TABLE host (
 	boot_id TEXT NOT NULL
 ) STRICT;
 
--- process: one process image (exec makes a new one with the same pid). Events of
--- processes with a launcher are in event, but in no metric; see ioreel-store(5).
+-- process: one process image (exec makes a new one with the same pid). Events
+-- of launchers' processes are in event, but in no metric; see ioreel-store(5).
 CREATE TABLE process (
 	process_id INTEGER PRIMARY KEY,
 	pid INTEGER NOT NULL,
@@ -70,7 +71,7 @@ CREATE TABLE process (
 	code_opens INTEGER NOT NULL,   -- code and system files: counted only
 	code_calls INTEGER NOT NULL,
 	code_read_bytes INTEGER NOT NULL,
-	launcher TEXT                  -- "pyenv": it only started the job; NULL: the job's
+	launcher TEXT                  -- "pyenv": it only started the job; NULL: of the job
 ) STRICT;
 
 CREATE TABLE thread (
@@ -83,8 +84,8 @@ CREATE TABLE thread (
 	lost INTEGER NOT NULL
 ) STRICT;
 
--- file_block: what has a name, 80 bytes each as rows, in compressed blocks; see
--- ioreel-store(5), "Blocks".
+-- file_block: files, directories, pipes and sockets in compressed blocks, as
+-- rows would take 80 bytes each; see ioreel-store(5), "Blocks".
 CREATE TABLE file_block (
 	block_id INTEGER PRIMARY KEY,
 	files INTEGER NOT NULL,
@@ -93,8 +94,8 @@ CREATE TABLE file_block (
 	data BLOB NOT NULL
 ) STRICT;
 
--- open_block: open file descriptions, 30 bytes each as rows, in compressed
--- blocks; see ioreel-store(5), "Blocks".
+-- open_block: open file descriptions in compressed blocks, as rows would take
+-- 30 bytes each; see ioreel-store(5), "Blocks".
 CREATE TABLE open_block (
 	block_id INTEGER PRIMARY KEY,
 	opens INTEGER NOT NULL,
@@ -103,16 +104,16 @@ CREATE TABLE open_block (
 	data BLOB NOT NULL
 ) STRICT;
 
--- call: the calls that occur.
+-- call: the calls that occur in the run.
 CREATE TABLE call (
 	call_id INTEGER PRIMARY KEY,
-	name TEXT NOT NULL,            -- no two alike
+	name TEXT NOT NULL,            -- unique
 	layer TEXT NOT NULL,           -- POSIX STDIO MMAP ASYNC MPIIO
 	call_group TEXT NOT NULL       -- open close dup read write seek stat meta dir sync map
 ) STRICT;
 
--- span_block: what the job said of itself, 40 bytes each as rows, in compressed
--- blocks; see ioreel-store(5), "Blocks".
+-- span_block: the anchors of the job (epochs, steps ...) in compressed blocks,
+-- as rows would take 40 bytes each; see ioreel-store(5), "Blocks".
 CREATE TABLE span_block (
 	block_id INTEGER PRIMARY KEY,
 	spans INTEGER NOT NULL,
@@ -121,24 +122,24 @@ CREATE TABLE span_block (
 	data BLOB NOT NULL
 ) STRICT;
 
--- note: what hooks and the shim said once.
+-- note: facts that hooks and the shim recorded once, by key.
 CREATE TABLE note (
 	process_id INTEGER NOT NULL REFERENCES process,
-	thread_id INTEGER NOT NULL REFERENCES thread, -- that said it
+	thread_id INTEGER NOT NULL REFERENCES thread, -- that recorded it
 	key TEXT NOT NULL,
 	value TEXT NOT NULL
 ) STRICT;
 
--- site: places in the program that calls were made from, where the job was
--- recorded with --stacks. place: the frame that a reader looks for, FILE:LINE
--- FUNCTION of the program's own; frames: all, innermost first, a line each.
+-- site: call sites, where the job was recorded with --stacks. location: the
+-- innermost frame of the program's own code, FILE:LINE FUNCTION; frames: all,
+-- innermost first, a line each.
 CREATE TABLE site (
 	site_id INTEGER PRIMARY KEY,
-	place TEXT NOT NULL,
+	location TEXT NOT NULL,
 	frames TEXT NOT NULL
 ) STRICT;
 
--- loss: every reason with its count; also damage found while loading.
+-- loss: every reason of loss with its count, and damage found while loading.
 CREATE TABLE loss (
 	process_id INTEGER REFERENCES process, -- NULL: the job
 	reason TEXT NOT NULL,
@@ -146,7 +147,7 @@ CREATE TABLE loss (
 	count INTEGER NOT NULL
 ) STRICT;
 
--- event_block: a run of one thread's events, see ioreel-store(5), "Blocks".
+-- event_block: consecutive events of one thread, see ioreel-store(5), "Blocks".
 CREATE TABLE event_block (
 	block_id INTEGER PRIMARY KEY,
 	thread_id INTEGER NOT NULL REFERENCES thread,
@@ -157,25 +158,29 @@ CREATE TABLE event_block (
 ) STRICT;
 CREATE INDEX event_block_thread ON event_block (thread_id, min_start_ns);
 
--- The virtual tables, there wherever the module is loaded: ioreel sql has it
--- built in, ioreel_sqlite.so brings it.
+-- The virtual tables. Their rows are in the blocks above; ioreel sql reads them
+-- by itself, another program loads ioreel_sqlite.so first.
 
 -- event(start_ns, dur_ns, process_id, thread_id, call_id, file_id, file2_id,
 --       open_id, fd, fd2, offset, asked, result, errno, arg, arg2, pos, calls)
 --       every recorded call
+CREATE VIRTUAL TABLE event USING ioreel_sqlite_event;
 
 -- file(file_id, path, kind, class, size_bytes)
---       path: no two alike; absolute, "." and ".." resolved by text; relative
+--       path: unique; absolute, "." and ".." resolved by text; relative
 --       where the directory was not known; pipe:[INODE], socket:[INODE] for
 --       messages. kind: file dir pipe socket device memory other unknown.
 --       class: data checkpoint log code system pipe. size_bytes: the largest
 --       size seen, NULL: not seen
+CREATE VIRTUAL TABLE file USING ioreel_sqlite_file;
 
 -- open_file(open_id, file_id, process_id, fd, flags, open_ns, close_ns)
 --       an open file description; dup and fork share one. fd: the first
---       descriptor; flags NULL: not known; open_ns NULL: it was there before;
+--       descriptor; flags NULL: not known; open_ns NULL: before the recording;
 --       close_ns: of the last descriptor seen, NULL: never
+CREATE VIRTUAL TABLE open_file USING ioreel_sqlite_open_file;
 
 -- span(span_id, thread_id, parent_id, kind, name, detail, start_ns, dur_ns,
 --       closed)
 --       detail: epoch or step number; closed 0: the process ended inside it
+CREATE VIRTUAL TABLE span USING ioreel_sqlite_span;

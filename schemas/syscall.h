@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls without libc: no errno, no cancellation point, no recursion
- * into our own wrappers. A result in [-4095, -1] is minus the error number.
+ * System calls without libc: no errno, no cancellation point, no recursion into
+ * the shim's wrappers. In a replay such a call is not recorded, as the shim
+ * wraps functions of libc only.
+ *
+ * The result is the kernel's: one in [-4095, -1] is minus the error number.
  */
 #ifndef SCHEMAS_SYSCALL_H
 #define SCHEMAS_SYSCALL_H
@@ -11,7 +14,8 @@
 #include <sys/syscall.h>
 
 #if defined(__clang_analyzer__)
-/* It reads no assembler: an unknown function may fill what is pointed to. */
+/* The analyzer does not read assembler. An unknown function may fill the memory
+ * that its arguments point to. */
 long raw6(long n, long a, long b, long c, long d, long e, long f);
 #elif defined(__x86_64__)
 static inline long raw6(long n, long a, long b, long c, long d, long e, long f)
@@ -46,15 +50,27 @@ static inline long raw6(long n, long a, long b, long c, long d, long e, long f)
 	return x0;
 }
 #else
-#error "the shim knows x86-64 and aarch64"
+#error "only x86-64 and aarch64 have system calls here"
 #endif
 
 #define RAW_ARG(x) ((long)(x))
-#define raw0(n) raw6(n, 0, 0, 0, 0, 0, 0)
-#define raw1(n, a) raw6(n, RAW_ARG(a), 0, 0, 0, 0, 0)
-#define raw2(n, a, b) raw6(n, RAW_ARG(a), RAW_ARG(b), 0, 0, 0, 0)
-#define raw3(n, a, b, c) raw6(n, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), 0, 0, 0)
-#define raw4(n, a, b, c, d)                                                    \
+#define RAW_GET(_1, _2, _3, _4, _5, _6, _7, name, ...) name
+#define RAW1(n) raw6(n, 0, 0, 0, 0, 0, 0)
+#define RAW2(n, a) raw6(n, RAW_ARG(a), 0, 0, 0, 0, 0)
+#define RAW3(n, a, b) raw6(n, RAW_ARG(a), RAW_ARG(b), 0, 0, 0, 0)
+#define RAW4(n, a, b, c) raw6(n, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), 0, 0, 0)
+#define RAW5(n, a, b, c, d)                                                    \
 	raw6(n, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), RAW_ARG(d), 0, 0)
+#define RAW6(n, a, b, c, d, e)                                                 \
+	raw6(n, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), RAW_ARG(d), RAW_ARG(e), 0)
+#define RAW7(n, a, b, c, d, e, f)                                              \
+	raw6(n, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), RAW_ARG(d), RAW_ARG(e),    \
+	     RAW_ARG(f))
+
+/* raw(SYS_close, fd): a number and up to six arguments, integers or
+ * pointers. */
+#define raw(...)                                                               \
+	RAW_GET(__VA_ARGS__, RAW7, RAW6, RAW5, RAW4, RAW3, RAW2, RAW1, )       \
+	(__VA_ARGS__)
 
 #endif

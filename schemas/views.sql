@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- The public views of the dimensions. What stands here is a promise: columns
--- are added at the end, never renamed.
+-- The public views of the dimensions. They are an interface: columns are added
+-- at the end, never renamed.
 
--- v_event: every recorded call, times in ns since the job's first event.
--- offset is NULL where it is not known or the call has none; asked is NULL
--- where the call has no size; bytes is what a read or write moved (0 at EOF,
+-- v_event: every recorded call, times in ns since the job's first event. offset
+-- is NULL where it is not known or the call has none; asked is NULL where the
+-- call has no size; bytes is the number that a read or write moved (0 at EOF,
 -- NULL on error or for other calls); errno is 0 where the call succeeded.
 CREATE VIEW v_event (start_ns, dur_ns, pid, tid, call, layer, path, fd, open_id,
 	offset, asked, bytes, result, errno, call_group, class, kind, path2, arg,
@@ -22,7 +22,7 @@ JOIN process p ON p.process_id = e.process_id
 LEFT JOIN file f ON f.file_id = e.file_id
 LEFT JOIN file f2 ON f2.file_id = e.file2_id;
 
--- v_span: the anchors.
+-- v_span: the anchors, with their process.
 CREATE VIEW v_span (start_ns, dur_ns, pid, tid, name, detail, span_id, parent_id,
 	process_id, thread_id, closed) AS
 SELECT s.start_ns, s.dur_ns, p.pid, t.tid, s.name, s.detail, s.span_id,
@@ -31,13 +31,14 @@ FROM span s
 JOIN thread t ON t.thread_id = s.thread_id
 JOIN process p ON p.process_id = t.process_id;
 
--- v_world: which MPI world a process is of, from 1 in the order of their
--- beginnings, and its rank there: ranks of two worlds, of one that was spawned
--- or of a second mpirun, have the same numbers. What a rank forked is of its
--- world. A launcher that gives worlds no names tells them by their sizes, and
--- those alike by which of the processes with that rank came first.
+-- v_world: the MPI world of a process, numbered from 1 in the order of their
+-- starts, and its rank in it. A world that was spawned, or that a second mpirun
+-- made, has ranks of the same numbers. Processes that a rank forked belong to
+-- its world. Worlds are distinguished by their size, as launchers give them no
+-- names, and worlds of one size by the order of the processes with the same
+-- rank.
 CREATE VIEW v_world (process_id, world, rank, ranks) AS
-WITH RECURSIVE said AS (
+WITH RECURSIVE noted AS (
 	SELECT n.process_id, p.rank, n.value, row_number() OVER (
 		PARTITION BY n.value, p.rank ORDER BY n.process_id) AS turn
 	FROM note n JOIN process p ON p.process_id = n.process_id
@@ -45,7 +46,7 @@ WITH RECURSIVE said AS (
 	GROUP BY n.process_id),
 began AS (
 	SELECT *, min(process_id) OVER (PARTITION BY value, turn) AS first
-	FROM said),
+	FROM noted),
 member (process_id, world, rank, ranks) AS (
 	SELECT process_id, dense_rank() OVER (ORDER BY first), rank,
 		CAST(value AS INTEGER)
@@ -53,5 +54,5 @@ member (process_id, world, rank, ranks) AS (
 	UNION ALL
 	SELECT p.process_id, m.world, m.rank, m.ranks
 	FROM member m JOIN process p ON p.parent_id = m.process_id
-	WHERE p.process_id NOT IN (SELECT process_id FROM said))
+	WHERE p.process_id NOT IN (SELECT process_id FROM noted))
 SELECT process_id, world, rank, ranks FROM member;

@@ -3,8 +3,8 @@
  * Likeness of two runs: the factors of the paper's cosine, their differences,
  * call counts, and the threads that made the same calls.
  *
- * The factors come from v_similarity_vector. Threads are paired by what the
- * replay engine said about itself, else by their place in the process tree.
+ * The factors come from v_similarity_vector. Threads are paired by the notes of
+ * the replay engine, else by their position in the process tree.
  */
 #include "analyzer/compare/likeness.h"
 
@@ -23,7 +23,7 @@ static int query_fail(struct reel_store *st, struct reel_error *err)
 			 sqlite3_errmsg(st->db));
 }
 
-/* The names are ours, not the store's: a struct reel_factor outlives it. */
+/* Static names, as a struct reel_factor outlives the store. */
 static const struct {
 	const char *name, *unit;
 } factor_name[] = {
@@ -70,7 +70,7 @@ static void find_difference(struct reel_factor *f)
 {
 	double max = fmax(f->a, f->b);
 
-	/* What one run has and the other lacks differs wholly. */
+	/* A factor that only one run has: the largest difference. */
 	if (f->has_a != f->has_b)
 		f->d = f->has_a ? 1 : -1;
 	else if (f->has_a && max > 0)
@@ -130,8 +130,9 @@ static void find_cosine(struct reel_likeness *l)
 	}
 }
 
-/* Without @upper: what a replay plays. */
-static int read_counts(struct reel_store *st, bool upper,
+/* Count calls. @higher: with MPI-IO and queues of asynchronous operations, which
+ * a replay does not make. */
+static int read_counts(struct reel_store *st, bool higher,
 		       double count[REEL_CALL_MAX], double *sum,
 		       struct reel_error *err)
 {
@@ -144,7 +145,7 @@ static int read_counts(struct reel_store *st, bool upper,
 	int step = SQLITE_DONE;
 
 	if (!rc)
-		sqlite3_bind_int(q, 1, upper);
+		sqlite3_bind_int(q, 1, higher);
 	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
 		int id = sqlite3_column_int(q, 0);
 
@@ -159,31 +160,31 @@ static int read_counts(struct reel_store *st, bool upper,
 	return rc;
 }
 
-/* Half the sum of the differences of the calls' shares. */
-static int find_call_tv(struct reel_store *a, struct reel_store *b, bool upper,
+/* Total variation: half the sum of the differences of the calls' shares. */
+static int find_call_tv(struct reel_store *a, struct reel_store *b, bool higher,
 			struct reel_likeness *l, struct reel_error *err)
 {
 	double in_a[REEL_CALL_MAX] = {0}, in_b[REEL_CALL_MAX] = {0};
-	double sum_a = 0, sum_b = 0, apart = 0;
+	double sum_a = 0, sum_b = 0, difference = 0;
 	int i;
 
-	if (read_counts(a, upper, in_a, &sum_a, err) ||
-	    read_counts(b, upper, in_b, &sum_b, err))
+	if (read_counts(a, higher, in_a, &sum_a, err) ||
+	    read_counts(b, higher, in_b, &sum_b, err))
 		return -1;
 	if (sum_a == 0 || sum_b == 0) {
 		l->call_tv = sum_a == sum_b ? 0 : 1;
 		return 0;
 	}
 	for (i = 0; i < REEL_CALL_MAX; i++)
-		apart += fabs(in_a[i] / sum_a - in_b[i] / sum_b);
-	l->call_tv = apart / 2;
+		difference += fabs(in_a[i] / sum_a - in_b[i] / sum_b);
+	l->call_tv = difference / 2;
 	return 0;
 }
 
 /* A thread that made I/O calls. */
 struct thread {
-	int64_t key; /* thread_id of its counterpart; or its place */
-	int64_t hash, calls, upper_hash, upper_calls;
+	int64_t key; /* thread_id of its counterpart, or thread_index */
+	int64_t hash, calls, higher_hash, higher_calls;
 };
 
 struct threads {
@@ -191,9 +192,9 @@ struct threads {
 	int64_t n;
 };
 
-#define COLUMNS ", hash, calls, upper_hash, upper_calls "
+#define COLUMNS ", hash, calls, higher_hash, higher_calls "
 
-/* As the replay said: each thread's counterpart. */
+/* By the notes of a replay: the thread_id of each thread's counterpart. */
 static const char by_note[] =
 	"SELECT CAST(n.value AS INTEGER)" COLUMNS "FROM thread_sequence s "
 	"JOIN note n ON n.thread_id = s.thread_id AND n.key = 'replay.thread' "
@@ -201,8 +202,8 @@ static const char by_note[] =
 static const char by_id[] =
 	"SELECT thread_id" COLUMNS "FROM thread_sequence WHERE calls > 0 "
 	"ORDER BY 1";
-static const char by_place[] =
-	"SELECT place" COLUMNS "FROM v_thread_place ORDER BY place";
+static const char by_index[] = "SELECT thread_index" COLUMNS
+			       "FROM v_thread_index ORDER BY thread_index";
 
 static int read_threads(struct reel_store *st, const char *sql,
 			struct threads *out, struct reel_error *err)
@@ -224,8 +225,8 @@ static int read_threads(struct reel_store *st, const char *sql,
 			.key = sqlite3_column_int64(q, 0),
 			.hash = sqlite3_column_int64(q, 1),
 			.calls = sqlite3_column_int64(q, 2),
-			.upper_hash = sqlite3_column_int64(q, 3),
-			.upper_calls = sqlite3_column_int64(q, 4),
+			.higher_hash = sqlite3_column_int64(q, 3),
+			.higher_calls = sqlite3_column_int64(q, 4),
 		};
 	}
 	if (!rc && step != SQLITE_DONE)
@@ -234,9 +235,9 @@ static int read_threads(struct reel_store *st, const char *sql,
 	return rc;
 }
 
-/* Both are sorted by key; a key counts once. */
+/* Count equal threads. Both lists are sorted by key; a key counts once. */
 static int64_t count_same(const struct threads *a, const struct threads *b,
-			  bool upper)
+			  bool higher)
 {
 	int64_t i = 0, k = 0, same = 0;
 
@@ -247,22 +248,22 @@ static int64_t count_same(const struct threads *a, const struct threads *b,
 		k += y->key <= x->key;
 		same += x->key == y->key && x->hash == y->hash &&
 			x->calls == y->calls &&
-			(!upper || (x->upper_hash == y->upper_hash &&
-				    x->upper_calls == y->upper_calls));
+			(!higher || (x->higher_hash == y->higher_hash &&
+				     x->higher_calls == y->higher_calls));
 	}
 	return same;
 }
 
-static int count_threads(struct reel_store *st, bool upper, int64_t *n,
+static int count_threads(struct reel_store *st, bool higher, int64_t *n,
 			 struct reel_error *err)
 {
 	bool has;
 
 	return reel_store_int(st,
-			      upper ? "SELECT count(*) FROM thread_sequence "
-				      "WHERE calls + upper_calls > 0"
-				    : "SELECT count(*) FROM thread_sequence "
-				      "WHERE calls > 0",
+			      higher ? "SELECT count(*) FROM thread_sequence "
+				       "WHERE calls + higher_calls > 0"
+				     : "SELECT count(*) FROM thread_sequence "
+				       "WHERE calls > 0",
 			      n, &has, err);
 }
 
@@ -285,21 +286,21 @@ static int find_same(struct reel_store *a, struct reel_store *b, bool note_a,
 		     struct reel_error *err)
 {
 	struct threads in_a = {0}, in_b = {0};
-	const char *sql_a = by_place, *sql_b = by_place;
-	bool upper = !note_a && !note_b;
+	const char *sql_a = by_index, *sql_b = by_index;
+	bool higher = !note_a && !note_b;
 	int rc = -1;
 
 	/* Two replays of one run have notes of the same threads. */
-	if (!upper) {
+	if (!higher) {
 		sql_a = note_a ? by_note : by_id;
 		sql_b = note_b ? by_note : by_id;
 	}
-	if (count_threads(a, upper, &l->threads_a, err) ||
-	    count_threads(b, upper, &l->threads_b, err) ||
+	if (count_threads(a, higher, &l->threads_a, err) ||
+	    count_threads(b, higher, &l->threads_b, err) ||
 	    read_threads(a, sql_a, &in_a, err) ||
 	    read_threads(b, sql_b, &in_b, err))
 		goto out;
-	l->threads_same = count_same(&in_a, &in_b, upper);
+	l->threads_same = count_same(&in_a, &in_b, higher);
 	l->has_same = l->threads_a || l->threads_b;
 	if (l->has_same)
 		l->same_sequence_share =
@@ -314,8 +315,8 @@ out:
 }
 
 /*
- * Of the time from the first event to the last: what came before the first
- * call, like the start of an interpreter, is in no trace and in no replay.
+ * Compare the time from the first event to the last: the time before the first
+ * call, as an interpreter starts, is in no trace and in no replay.
  */
 static int find_time(struct reel_store *a, struct reel_store *b,
 		     struct reel_likeness *l, struct reel_error *err)
@@ -352,8 +353,8 @@ int reel_compare(struct reel_store *a, struct reel_store *b,
 	if (read_vector(a, out, false, err) || read_vector(b, out, true, err))
 		return -1;
 	find_cosine(out);
-	/* A replay plays the calls beneath MPI-IO and the asynchronous
-	 * operations themselves: of one these are compared alone. */
+	/* A replay makes POSIX calls and asynchronous operations, but no calls of
+	 * MPI-IO: compared with a replay these are left out. */
 	if (has_notes(a, &note_a, err) || has_notes(b, &note_b, err) ||
 	    find_call_tv(a, b, !note_a && !note_b, out, err) ||
 	    find_same(a, b, note_a, note_b, out, err))

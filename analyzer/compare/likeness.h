@@ -39,15 +39,15 @@ struct reel_likeness {
 	double call_tv;	     /* total variation of call counts, 0..1 */
 };
 
-/* (b - a) / a, as people read it, of @d = (a - b) / max(a, b); INFINITY where
- * a is 0 and b is not. */
+/* Convert @d = (a - b) / max(a, b) to the relative change (b - a) / a; INFINITY
+ * where a is 0 and b is not. */
 double reel_change(double d);
 /* The change of one factor; INFINITY also where only one run has it. */
 double reel_factor_change(const struct reel_factor *f);
-/* Index of the factor that changed most by that, -1: none did. */
+/* Index of the factor with the largest change, -1: there is no change. */
 int reel_likeness_largest(const struct reel_likeness *l);
 
-/* 0, or -1 with @err filled (REEL_E_DB). */
+/* Compare the runs in @a and @b (borrowed). 0, or -1 with @err (REEL_E_DB). */
 int reel_compare(struct reel_store *a, struct reel_store *b,
 		 struct reel_likeness *out, struct reel_error *err);
 

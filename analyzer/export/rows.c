@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows as TSV, CSV and JSON, streamed; tables are in sql_table.c.
+ * Rows as TSV, CSV and JSON, streamed; tables are in rows_table.c.
  *
- * File names are data: any byte may come. TSV and CSV give it back as it was,
- * JSON has to be UTF-8, so there a broken name stands as \xNN.
+ * A file name may hold any byte. TSV and CSV keep the bytes; JSON has to be
+ * UTF-8, so a byte of a broken name becomes \xNN.
  */
 #include "analyzer/export/rows.h"
 
@@ -60,7 +60,7 @@ static void put_csv(FILE *f, const char *s, size_t n)
 		fwrite(s, 1, n, f);
 		return;
 	}
-	/* empty text is quoted: NULL is not */
+	/* empty text is quoted, NULL is empty */
 	fputc('"', f);
 	for (i = 0; i < n; i++) {
 		if (s[i] == '"')
@@ -90,8 +90,8 @@ static void put_plain(FILE *f, sqlite3_stmt *stmt, int i,
 	}
 }
 
-static int plain(FILE *f, sqlite3_stmt *stmt, char between,
-		 void (*put)(FILE *, const char *, size_t))
+static int print_plain(FILE *f, sqlite3_stmt *stmt, char between,
+		       void (*put)(FILE *, const char *, size_t))
 {
 	int n = sqlite3_column_count(stmt), rc;
 
@@ -114,7 +114,7 @@ static int plain(FILE *f, sqlite3_stmt *stmt, char between,
 	return rc;
 }
 
-/* Any bytes as a JSON string. */
+/* Append any bytes as a JSON string. */
 static int json_text(struct reel_buf *b, const char *s, size_t len,
 		     struct reel_error *err)
 {
@@ -130,7 +130,7 @@ static int json_text(struct reel_buf *b, const char *s, size_t len,
 	return rc;
 }
 
-/* "name": for column @i; a name that came before gets ":2", ":3". */
+/* Append "name": for column @i; a repeated name gets ":2", ":3". */
 static int json_key(struct reel_buf *b, sqlite3_stmt *stmt, int i,
 		    struct reel_error *err)
 {
@@ -192,8 +192,8 @@ static int json_value(struct reel_buf *b, sqlite3_stmt *stmt, int i,
 	}
 }
 
-/* SQLITE_DONE or what SQLite said; -1 with @err. */
-static int json(FILE *f, sqlite3_stmt *stmt, struct reel_error *err)
+/* SQLITE_DONE or another code of SQLite; -1 with @err. */
+static int print_json(FILE *f, sqlite3_stmt *stmt, struct reel_error *err)
 {
 	int n = sqlite3_column_count(stmt), rc = -1, step;
 	struct reel_buf *key = reel_alloc((size_t)n + 1, sizeof(*key), err);
@@ -236,11 +236,11 @@ int sql_output(FILE *f, sqlite3_stmt *stmt, enum sql_format format,
 	if (!sqlite3_column_count(stmt))
 		rc = sqlite3_step(stmt);
 	else if (format == SQL_TSV)
-		rc = plain(f, stmt, '\t', put_tsv);
+		rc = print_plain(f, stmt, '\t', put_tsv);
 	else if (format == SQL_CSV)
-		rc = plain(f, stmt, ',', put_csv);
+		rc = print_plain(f, stmt, ',', put_csv);
 	else if (format == SQL_JSON)
-		rc = json(f, stmt, err);
+		rc = print_json(f, stmt, err);
 	else
 		rc = sql_table(stmt, err);
 	if (rc == -1)

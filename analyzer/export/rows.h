@@ -14,8 +14,8 @@ enum sql_format { SQL_TABLE, SQL_TSV, SQL_CSV, SQL_JSON };
 
 /*
  * Step @stmt to its end and print its rows to @f; a statement without columns
- * prints nothing. 0, or -1 with @err (REEL_E_DB: what SQLite says;
- * REEL_E_IO: @f refused).
+ * prints nothing. 0, or -1 with @err (REEL_E_DB: the message of SQLite;
+ * REEL_E_IO: @f cannot be written).
  */
 int sql_output(FILE *f, sqlite3_stmt *stmt, enum sql_format format,
 	       struct reel_error *err);

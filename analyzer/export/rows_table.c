@@ -2,7 +2,7 @@
 /*
  * Rows as an aligned table: numbers to the right, NULL as "-".
  *
- * Only the first LOOK rows are held, so that a table of any length streams.
+ * Only the first AHEAD_ROWS rows are held, so that a table of any length streams.
  */
 #include "analyzer/export/rows_table.h"
 
@@ -16,7 +16,7 @@
 #include "lib/error.h"
 #include "lib/text.h"
 
-#define LOOK 1000
+#define AHEAD_ROWS 1000
 
 struct cell {
 	char *text;
@@ -65,7 +65,7 @@ static int cell_of(struct cell *c, sqlite3_stmt *stmt, int i,
 	return rc;
 }
 
-/* The cell of column @i; @at: report_put.h's. */
+/* Print the cell of column @i. @at: as in columns.h. */
 static void put_cell(const struct table *t, int i, int *at,
 		     const struct cell *c)
 {
@@ -89,7 +89,7 @@ static void put_row(const struct table *t, const struct cell *row)
 		put_cell(t, i, &at, &row[i]);
 }
 
-/* The names, over numbers to the right as they are. */
+/* Print the column names, aligned as their first cells, and a line below. */
 static int put_head(const struct table *t, sqlite3_stmt *stmt,
 		    struct reel_error *err)
 {
@@ -120,8 +120,10 @@ static int put_head(const struct table *t, sqlite3_stmt *stmt,
 	return 0;
 }
 
-/* Read up to LOOK rows. The last step's code, or -1 with @err. */
-static int look(struct table *t, sqlite3_stmt *stmt, struct reel_error *err)
+/* Read up to AHEAD_ROWS rows for the widths. The last step's code, or -1 with
+ * @err. */
+static int read_ahead_rows(struct table *t, sqlite3_stmt *stmt,
+			   struct reel_error *err)
 {
 	int step = SQLITE_ROW;
 
@@ -130,7 +132,8 @@ static int look(struct table *t, sqlite3_stmt *stmt, struct reel_error *err)
 
 		t->width[i] = name ? reel_text_columns(name) : 0;
 	}
-	while (t->rows < LOOK && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (t->rows < AHEAD_ROWS &&
+	       (step = sqlite3_step(stmt)) == SQLITE_ROW) {
 		struct cell *row = t->cell + (size_t)t->rows * t->columns;
 
 		t->rows++;
@@ -144,8 +147,8 @@ static int look(struct table *t, sqlite3_stmt *stmt, struct reel_error *err)
 	return step;
 }
 
-static int stream(const struct table *t, sqlite3_stmt *stmt,
-		  struct reel_error *err)
+static int stream_rows(const struct table *t, sqlite3_stmt *stmt,
+		       struct reel_error *err)
 {
 	int step;
 
@@ -169,11 +172,12 @@ int sql_table(sqlite3_stmt *stmt, struct reel_error *err)
 	struct table t = {.columns = sqlite3_column_count(stmt)};
 	int rc = -1, step;
 
-	t.cell = reel_alloc((size_t)LOOK * t.columns, sizeof(*t.cell), err);
+	t.cell = reel_alloc((size_t)AHEAD_ROWS * t.columns, sizeof(*t.cell),
+			    err);
 	t.width = reel_alloc((size_t)t.columns, sizeof(*t.width), err);
 	if (!t.cell || !t.width)
 		goto out;
-	step = look(&t, stmt, err);
+	step = read_ahead_rows(&t, stmt, err);
 	if (step == -1 || (step != SQLITE_ROW && step != SQLITE_DONE)) {
 		rc = step;
 		goto out;
@@ -182,7 +186,7 @@ int sql_table(sqlite3_stmt *stmt, struct reel_error *err)
 		goto out;
 	for (int r = 0; r < t.rows; r++)
 		put_row(&t, t.cell + (size_t)r * t.columns);
-	rc = step == SQLITE_ROW ? stream(&t, stmt, err) : step;
+	rc = step == SQLITE_ROW ? stream_rows(&t, stmt, err) : step;
 out:
 	for (size_t i = 0; t.cell && i < (size_t)t.rows * t.columns; i++)
 		free(t.cell[i].text);

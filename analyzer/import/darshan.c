@@ -15,9 +15,10 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 
-#include "analyzer/import/darshan.h"
 #include "analyzer/import/darshan_log.h"
 #include "analyzer/import/gather.h"
+#include "analyzer/import/import.h"
+#include "analyzer/import/table.h"
 
 struct import {
 	struct darshan_log *log;
@@ -31,6 +32,7 @@ struct import {
 	int64_t rank;
 	/* The record of the segments at hand. */
 	struct darshan_dxt dxt;
+	int64_t start_ns, end_ns; /* of all logs, CLOCK_REALTIME */
 	uint32_t process, file;
 };
 
@@ -74,14 +76,18 @@ static int put_counter(void *arg, const struct darshan_counter *c,
 static uint32_t process_of(struct import *im, int64_t rank, const char *host,
 			   struct reel_error *err)
 {
-	uint32_t id = gather_process(im->gather, (uint64_t)rank, err);
+	uint32_t id = gather_process(
+		im->gather, (uint64_t)im->source << 32 ^ (uint64_t)rank, err);
 	struct reel_writer_process *row;
 
 	if (!id)
 		return 0;
 	row = gather_process_row(im->gather, id);
 	row->rank = rank >= 0 && rank < INT32_MAX ? (int)rank : -1;
-	row->command = darshan_log_job(im->log)->exe;
+	row->command = gather_keep(im->gather, darshan_log_job(im->log)->exe,
+				   err);
+	if (!row->command)
+		return 0;
 	if (host && *host && !row->host_id) {
 		row->host_id = gather_host(im->gather, host, err);
 		if (!row->host_id)
@@ -192,35 +198,72 @@ static const char *base_of(const char *command, char out[static 256])
 	return *out ? out : "darshan";
 }
 
-int darshan_import(struct reel_writer *w, const char *path,
-		   struct reel_error *err)
+/* One log of the job; @first: the run is named after it. */
+static int read_log(struct import *im, const char *path,
+		    struct reel_writer_run *run, struct reel_error *err)
 {
-	struct import im = {.writer = w, .source = 1};
+	const struct darshan_job *job;
+
+	if (darshan_log_open(&im->log, path, err))
+		return -1;
+	job = darshan_log_job(im->log);
+	gather_origin(im->gather, job->start_ns);
+	if (reel_writer_source(im->writer, im->source, path, "darshan", err) ||
+	    put_modules(im, err))
+		return -1;
+	if (job->end_ns > im->end_ns)
+		im->end_ns = job->end_ns;
+	if (im->source == 1 || job->start_ns < im->start_ns)
+		im->start_ns = job->start_ns;
+	if (job->nprocs > run->ranks)
+		run->ranks = job->nprocs;
+	/* The clock of the segments starts with their process, that of the job
+	 * with its first. */
+	if (job->whole_seconds)
+		run->clock_error_ns = 1000000000;
+	return 0;
+}
+
+static int load(struct reel_writer *w, const struct import_input *in,
+		struct reel_error *err)
+{
+	struct import im = {.writer = w};
 	struct reel_writer_run run = {.job_json = "{}",
 				      .exit_status = REEL_NO_OFFSET,
 				      .exit_signal = REEL_NO_OFFSET};
-	const struct darshan_job *job;
-	char name[256];
-	int rc = -1;
+	char *command = NULL, name[256];
+	int rc = gather_new(&im.gather, w, err);
 
-	if (darshan_log_open(&im.log, path, err) ||
-	    gather_new(&im.gather, w, err))
-		goto out;
-	job = darshan_log_job(im.log);
-	gather_origin(im.gather, job->start_ns);
-	if (reel_writer_source(w, im.source, path, "darshan", err) ||
-	    put_modules(&im, err))
-		goto out;
-	run.name = base_of(job->exe, name);
-	run.command = job->exe;
-	run.start_real_ns = job->start_ns;
-	run.wall_ns = job->end_ns - job->start_ns;
-	run.ranks = job->nprocs;
-	/* A segment's clock starts with its process, the job's with the first. */
-	run.clock_error_ns = job->whole_seconds ? 1000000000 : 0;
-	rc = gather_finish(im.gather, &run, err);
-out:
+	while (!rc && im.source < (uint32_t)in->paths) {
+		rc = read_log(&im, in->path[im.source++], &run, err);
+		if (!rc && !command)
+			command = reel_strdup(darshan_log_job(im.log)->exe, err);
+		darshan_log_close(im.log);
+		im.log = NULL;
+		rc = rc || !command;
+	}
+	if (!rc) {
+		run.name = base_of(command, name);
+		run.command = command;
+		run.start_real_ns = im.start_ns;
+		run.wall_ns = im.end_ns - im.start_ns;
+		rc = gather_finish(im.gather, &run, err);
+	}
 	gather_free(im.gather);
-	darshan_log_close(im.log);
-	return rc;
+	free(command);
+	return rc ? -1 : 0;
 }
+
+static bool detect(const char *bytes, size_t n)
+{
+	return darshan_log_detect(bytes, n);
+}
+
+const struct reel_importer reel_importer_darshan = {
+	.name = "darshan",
+	.about = "Darshan logs of formats 3.00 to 3.41, several of one job",
+	.lacks = "single calls, but for the reads and writes that DXT recorded; "
+		 "which call a DXT segment was; events of mapped files",
+	.detect = detect,
+	.load = load,
+};

@@ -42,7 +42,7 @@ struct darshan_log {
 	uint64_t partial;
 	size_t header_bytes;
 	struct reel_buf job_text, name_text;
-	struct reel_idmap ids; /* id of a record to an index of path */
+	struct reel_intmap ids; /* id of a record to an index of path */
 	size_t *path;	       /* offsets in name_text */
 	uint32_t paths;
 };
@@ -244,7 +244,7 @@ static int read_job(struct darshan_log *log, struct reel_error *err)
 static int add_name(struct darshan_log *log, uint64_t id, size_t at,
 		    uint32_t *room, struct reel_error *err)
 {
-	uint32_t i = reel_idmap_get(&log->ids, id, err);
+	uint32_t i = reel_intmap_get(&log->ids, id, err);
 
 	if (i == REEL_NO_INDEX)
 		return -1;
@@ -349,7 +349,7 @@ void darshan_log_close(struct darshan_log *log)
 	free(log->file.path);
 	reel_buf_fini(&log->job_text);
 	reel_buf_fini(&log->name_text);
-	reel_idmap_fini(&log->ids);
+	reel_intmap_fini(&log->ids);
 	free(log->path);
 	free(log);
 }
@@ -361,7 +361,7 @@ const struct darshan_job *darshan_log_job(const struct darshan_log *log)
 
 const char *darshan_log_path(const struct darshan_log *log, uint64_t record)
 {
-	uint32_t i = reel_idmap_find(&log->ids, record);
+	uint32_t i = reel_intmap_find(&log->ids, record);
 
 	return i == REEL_NO_INDEX ? NULL : log->name_text.data + log->path[i];
 }

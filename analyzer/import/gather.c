@@ -36,11 +36,11 @@ struct import_gather {
 	struct gather_file *file;
 	struct reel_event *event;
 	struct gather_span *span;
-	char **host;
-	size_t processes, threads, files, events, spans, hosts;
+	char **host, **kept;
+	size_t processes, threads, files, events, spans, hosts, kepts;
 	size_t process_room, thread_room, file_room, event_room, span_room,
-		host_room;
-	struct reel_idmap by_process, by_thread, by_path;
+		host_room, kept_room;
+	struct reel_intmap by_process, by_thread, by_path;
 	int64_t origin_ns;
 };
 
@@ -67,15 +67,18 @@ void gather_free(struct import_gather *g)
 		free(g->thread[i].nest);
 	for (size_t i = 0; i < g->hosts; i++)
 		free(g->host[i]);
+	for (size_t i = 0; i < g->kepts; i++)
+		free(g->kept[i]);
+	free(g->kept);
 	free(g->process);
 	free(g->thread);
 	free(g->file);
 	free(g->event);
 	free(g->span);
 	free(g->host);
-	reel_idmap_fini(&g->by_process);
-	reel_idmap_fini(&g->by_thread);
-	reel_idmap_fini(&g->by_path);
+	reel_intmap_fini(&g->by_process);
+	reel_intmap_fini(&g->by_thread);
+	reel_intmap_fini(&g->by_path);
 	free(g);
 }
 
@@ -99,7 +102,7 @@ static int one_more(void *p, size_t n, size_t *room, size_t bytes,
 uint32_t gather_process(struct import_gather *g, uint64_t key,
 			struct reel_error *err)
 {
-	uint32_t i = reel_idmap_get(&g->by_process, key, err);
+	uint32_t i = reel_intmap_get(&g->by_process, key, err);
 	struct reel_writer_process *p;
 
 	if (i == REEL_NO_INDEX)
@@ -125,6 +128,17 @@ struct reel_writer_process *gather_process_row(struct import_gather *g,
 	return &g->process[process - 1];
 }
 
+const char *gather_keep(struct import_gather *g, const char *text,
+			struct reel_error *err)
+{
+	if (g->kepts && !strcmp(g->kept[g->kepts - 1], text))
+		return g->kept[g->kepts - 1]; /* most repeat */
+	if (ONE_MORE(g->kept, g->kepts, g->kept_room, err))
+		return NULL;
+	g->kept[g->kepts] = reel_strdup(text, err);
+	return g->kept[g->kepts] ? g->kept[g->kepts++] : NULL;
+}
+
 uint32_t gather_thread(struct import_gather *g, uint32_t process, int64_t tid,
 		       struct reel_error *err)
 {
@@ -132,7 +146,7 @@ uint32_t gather_thread(struct import_gather *g, uint32_t process, int64_t tid,
 	struct gather_thread *t;
 
 	for (;; key++) { /* two threads may have one key */
-		uint32_t i = reel_idmap_get(&g->by_thread, key, err);
+		uint32_t i = reel_intmap_get(&g->by_thread, key, err);
 
 		if (i == REEL_NO_INDEX)
 			return 0;
@@ -182,7 +196,7 @@ uint32_t gather_file(struct import_gather *g, const char *path, size_t len,
 	struct gather_file *f;
 
 	for (;; key++) {
-		uint32_t i = reel_idmap_get(&g->by_path, key, err);
+		uint32_t i = reel_intmap_get(&g->by_path, key, err);
 
 		if (i == REEL_NO_INDEX)
 			return 0;

@@ -26,12 +26,16 @@ void gather_free(struct import_gather *g);
 /*
  * The process with @key, which the format chooses (a rank, a pid); made when it
  * is new. gather_process_row() is its row, to be filled by the caller; its start,
- * end and events are counted. Texts are borrowed until gather_finish().
+ * end and events are counted. Its texts are borrowed until gather_finish():
+ * gather_keep() gives copies that live as long.
  */
 uint32_t gather_process(struct import_gather *g, uint64_t key,
 			struct reel_error *err);
 struct reel_writer_process *gather_process_row(struct import_gather *g,
 					       uint32_t process);
+/* A copy of @text that lives as long as @g. NULL with @err. */
+const char *gather_keep(struct import_gather *g, const char *text,
+			struct reel_error *err);
 /* The thread @tid of @process. */
 uint32_t gather_thread(struct import_gather *g, uint32_t process, int64_t tid,
 		       struct reel_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames to places. addr2line is a program of its own: what a debugger's
- * reader makes of a hostile binary is not our crash.
+ * From frames to source lines. addr2line runs as a separate process, so that a
+ * hostile binary can crash only that process.
  */
 #include "analyzer/load/callsite_symbol.h"
 
@@ -25,7 +25,7 @@ struct frame {
 	bool python, library;
 };
 
-static bool has(const char *s, size_t len, const char *part)
+static bool has_part(const char *s, size_t len, const char *part)
 {
 	return memmem(s, len, part, strlen(part)) != NULL;
 }
@@ -44,22 +44,22 @@ static struct frame frame_of(const char *line, size_t len)
 	f.len = len - skip;
 	if (f.python)
 		f.library = begins(f.text, f.len, "<frozen") ||
-			    has(f.text, f.len, "/lib/python") ||
-			    has(f.text, f.len, "-packages/");
+			    has_part(f.text, f.len, "/lib/python") ||
+			    has_part(f.text, f.len, "-packages/");
 	else
 		f.library = begins(f.text, f.len, "/lib") ||
 			    begins(f.text, f.len, "/usr/lib") ||
-			    has(f.text, f.len, ".so");
+			    has_part(f.text, f.len, ".so");
 	return f;
 }
 
-/* The program's own before a library's, Python before C, inner before outer. */
+/* Program frames before library frames, Python before C, inner before outer. */
 static int rank_of(const struct frame *f)
 {
 	return (f->library ? 2 : 0) + (f->python ? 0 : 1);
 }
 
-/* Lowest virtual address of a loaded ELF file: what offsets count from. */
+/* Lowest virtual address of a loaded ELF file: offsets are relative to it. */
 static bool elf_base(const char *path, uint64_t *base)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -88,7 +88,7 @@ out:
 	return found;
 }
 
-/* What @argv prints, into @out; its length, 0 when it fails. */
+/* The output of command @argv, into @out; its length, 0 on failure. */
 static size_t output_of(char *const argv[], char *out, size_t room)
 {
 	posix_spawn_file_actions_t to;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the trace does not hold, though nothing was lost: programs that could
- * not be seen, and calls that were only counted once a budget was spent. Rows
- * of the table loss whose unit is not "events".
+ * Coverage gaps: programs that could not be traced, and calls that were only
+ * counted after a budget was spent. Rows of table loss whose unit is not
+ * "events": no event was lost.
  */
 #include <math.h>
 
@@ -11,8 +11,8 @@
 
 #include "analyzer/load/internal.h"
 
-/* A counter of the whole job. Failed starts are taken back: never below 0. */
-static uint64_t sum(const struct load *l, unsigned int counter)
+/* A counter of the whole job, never below 0: failed starts are subtracted. */
+static uint64_t sum_counter(const struct load *l, unsigned int counter)
 {
 	uint64_t n = reel_trace_counts(l->tr)->counter[counter];
 
@@ -22,8 +22,8 @@ static uint64_t sum(const struct load *l, unsigned int counter)
 }
 
 /*
- * About how many files were opened: to some 2 %. Source: Flajolet and others,
- * HyperLogLog, 2007.
+ * An estimate of the number of opened files, with an error of about 2 %.
+ * Source: Flajolet and others, HyperLogLog, 2007.
  */
 static uint64_t files_seen(const struct reel_counts *c)
 {
@@ -48,7 +48,7 @@ int load_gaps(struct load *l, int64_t start_real_ns, struct reel_error *err)
 
 	for (unsigned int c = REEL_UNTRACED_STATIC;
 	     !rc && c <= REEL_UNTRACED_NAMESPACE; c++) {
-		n = sum(l, c);
+		n = sum_counter(l, c);
 		if (n)
 			rc = reel_writer_loss(l->writer, 0,
 					      reel_counter_name(c), "processes",

@@ -3,10 +3,10 @@
  * Launchers: programs that find the job's program, start it, and have no other
  * purpose. A shim of pyenv forks fifty shells for it.
  *
- * An image is marked by the program or script that it runs, never by what it
- * reads or writes, and only when the job's program follows: what a user records
- * is not hidden, be it "pyenv install" or a script that ends in "exec python".
- * The rules are in ioreel-store(5), "Launchers": a change there belongs here.
+ * An image is marked by the program or script that it runs, never by its I/O,
+ * and only if the job's program follows: a user who records "pyenv install", or
+ * a script that ends in "exec python", sees that. The rules are in
+ * ioreel-store(5), "Launchers": change both together.
  */
 #include "analyzer/load/launcher.h"
 
@@ -16,23 +16,23 @@
 #include "lib/error.h"
 #include "lib/trace/reader.h"
 
-/* Rounds of spread(): a helper of a helper of a helper ... */
+/* Rounds of spread_marks(): a helper of a helper of a helper ... */
 #define ROUNDS 32
-/* Images of a process that all are a launcher's. */
+/* Images of one process that may all belong to a launcher. */
 #define CHAIN_MOST 16
 
 enum runner { PROGRAM, SHELL, PYTHON };
 
 /*
- * EXECS: becomes the job, and all that it forks before are helpers. STAYS: the
- * job is a child of it, or nothing else is forked. HELPS: starts no job.
+ * EXECS: becomes the job by exec; all its earlier children are helpers. STAYS:
+ * the job is its child, or it has no other child. HELPS: starts no job.
  */
-enum how { NONE, EXECS, STAYS, HELPS };
+enum launcher_kind { NONE, EXECS, STAYS, HELPS };
 
 static const struct launcher {
 	const char *name;
 	enum runner runner;
-	enum how how;
+	enum launcher_kind kind;
 	const char *verb; /* first word after it; "x." begins it; NULL: any */
 } launchers[] = {
 	/* in the start files of shells */
@@ -71,8 +71,8 @@ static const struct launcher {
 };
 #define LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
 
-/* Programs that scripts like pyenv's run, and that a job hardly starts with: a fork
- * without a recorded call before its exec is not seen. */
+/* Programs that scripts like pyenv's run and that rarely are a job: the trace
+ * does not show a fork without a recorded call before its exec. */
 static const char *const tools[] = {
 	"readlink", "greadlink", "realpath", "basename", "dirname", "uname",
 };
@@ -87,11 +87,11 @@ struct image {
 	const struct reel_trace_process *is;
 	int index;
 	int64_t start_ns;
-	int before;  /* place of the image that it replaced, or -1 */
+	int before;  /* index of the image that it replaced, or -1 */
 	int after;   /* and of the one that replaced it */
-	int from;    /* of the image that forked it, or had its parent's id */
-	bool forked; /* seen by the one that did */
-	enum how how;
+	int from;    /* of the image that forked it, or had its parent's pid */
+	bool forked; /* a fork in the trace shows it */
+	enum launcher_kind kind;
 	const char *name;
 	struct runs runs;
 };
@@ -133,7 +133,7 @@ static enum runner runner_of(const char *program)
 	return PROGRAM;
 }
 
-/* The words of @p from @i on; "" past the last. */
+/* The next word of @p's command, from @i on; "" past the last. */
 static const char *word(const struct reel_trace_process *p, int *i)
 {
 	while (*i < p->texts)
@@ -142,7 +142,7 @@ static const char *word(const struct reel_trace_process *p, int *i)
 	return "";
 }
 
-/* The next word that is no option. */
+/* The next word that is not an option. */
 static const char *plain_word(const struct reel_trace_process *p, int *i)
 {
 	const char *w = word(p, i);
@@ -226,7 +226,7 @@ static bool is_tool(const struct image *im)
 	return false;
 }
 
-/* --- which image became or forked which ----------------------------------- */
+/* --- images and their parents --------------------------------------------- */
 
 static int by_owner(const struct reel_head *x, const struct reel_head *y,
 		    uint32_t pid)
@@ -312,44 +312,45 @@ static int link_images(struct images *all, const struct reel_trace *tr,
 /* --- marks ---------------------------------------------------------------- */
 
 /* Does @im run a part of a launcher that becomes the job? */
-static const struct launcher *execs(const struct image *im)
+static const struct launcher *exec_launcher(const struct image *im)
 {
 	const struct launcher *l = launcher_of(&im->runs);
 
-	return l && l->how == EXECS ? l : NULL;
+	return l && l->kind == EXECS ? l : NULL;
 }
 
-static bool mark(struct image *im, enum how how, const char *name)
+static bool mark_image(struct image *im, enum launcher_kind kind,
+		       const char *name)
 {
-	im->how = how;
+	im->kind = kind;
 	im->name = name;
 	return true;
 }
 
 /*
- * The images of one process from place @i on that all are parts of a launcher,
- * when a program follows that is none. A shim is one by the image after it. A
- * process that a launcher forked runs no job: see spread().
+ * Mark the images of one process from @i on that are parts of a launcher, if a
+ * program follows that is not. The image after a shim shows that it is one. A
+ * process that a launcher forked runs no job: see spread_marks().
  */
 static void mark_chain(struct images *all, int i)
 {
 	const struct launcher *l = NULL;
 	int end = i, from = all->image[i].from;
 
-	if (from >= 0 && execs(&all->image[from]))
+	if (from >= 0 && exec_launcher(&all->image[from]))
 		return;
 
 	if (folder_is(all->image[i].runs.path, "shims") &&
 	    all->image[i].runs.runner == SHELL)
 		end = all->image[i].after;
-	for (int k = 0; end >= 0 && execs(&all->image[end]); k++) {
+	for (int k = 0; end >= 0 && exec_launcher(&all->image[end]); k++) {
 		if (k == CHAIN_MOST)
 			return;
-		l = execs(&all->image[end]);
+		l = exec_launcher(&all->image[end]);
 		end = all->image[end].after;
 	}
 	for (; l && end >= 0 && i != end; i = all->image[i].after)
-		mark(&all->image[i], EXECS, l->name);
+		mark_image(&all->image[i], EXECS, l->name);
 }
 
 static void mark_by_name(struct images *all)
@@ -358,10 +359,10 @@ static void mark_by_name(struct images *all)
 		struct image *im = &all->image[i];
 		const struct launcher *l = launcher_of(&im->runs);
 
-		if (im->how)
+		if (im->kind)
 			continue;
-		if (l && l->how != EXECS)
-			mark(im, l->how, l->name);
+		if (l && l->kind != EXECS)
+			mark_image(im, l->kind, l->name);
 		else
 			mark_chain(all, i);
 	}
@@ -370,13 +371,13 @@ static void mark_by_name(struct images *all)
 /* conda run writes a script of this name, which activates and runs the job. */
 static bool is_conda_script(const struct image *im, const struct image *from)
 {
-	return from->how == STAYS && im->runs.runner == SHELL &&
+	return from->kind == STAYS && im->runs.runner == SHELL &&
 	       !strncmp(base_of(im->runs.path), "tmp", 3) &&
 	       (!strcmp(from->name, "conda") || !strcmp(from->name, "mamba"));
 }
 
-/* From images with a mark to what they forked. True: there was more. */
-static bool spread(struct images *all)
+/* Mark the children of marked images. True: some were new. */
+static bool spread_marks(struct images *all)
 {
 	bool any = false;
 
@@ -384,20 +385,20 @@ static bool spread(struct images *all)
 		struct image *im = &all->image[i];
 		const struct image *was, *from;
 
-		if (im->how)
+		if (im->kind)
 			continue;
 		was = im->before >= 0 ? &all->image[im->before] : NULL;
 		from = im->from >= 0 ? &all->image[im->from] : NULL;
-		if (was && was->how == HELPS)
-			any |= mark(im, HELPS, was->name);
-		else if (was && was->how)
+		if (was && was->kind == HELPS)
+			any |= mark_image(im, HELPS, was->name);
+		else if (was && was->kind)
 			continue; /* the job */
 		else if (from &&
-			 (from->how == HELPS ||
-			  (from->how == EXECS && (im->forked || is_tool(im)))))
-			any |= mark(im, HELPS, from->name);
+			 (from->kind == HELPS ||
+			  (from->kind == EXECS && (im->forked || is_tool(im)))))
+			any |= mark_image(im, HELPS, from->name);
 		else if (from && is_conda_script(im, from))
-			any |= mark(im, STAYS, from->name);
+			any |= mark_image(im, STAYS, from->name);
 	}
 	return any;
 }
@@ -431,11 +432,11 @@ const char **reel_launchers(const struct reel_trace *tr, struct reel_error *err)
 		goto out;
 	}
 	mark_by_name(&all);
-	for (int i = 0; i < ROUNDS && spread(&all); i++)
+	for (int i = 0; i < ROUNDS && spread_marks(&all); i++)
 		;
 	for (int i = 0; i < all.n; i++)
-		marked += all.image[i].how != NONE;
-	/* Nothing else: then this was the job. */
+		marked += all.image[i].kind != NONE;
+	/* If every image is marked, the launcher itself is the job. */
 	for (int i = 0; marked < all.n && i < all.n; i++)
 		name[all.image[i].index] = all.image[i].name;
 out:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processes of a trace are a launcher's, as pyenv, and not the job's. */
+/* Processes of a trace that belong to a launcher, such as pyenv. */
 #ifndef ANALYZER_LOAD_LAUNCHER_H
 #define ANALYZER_LOAD_LAUNCHER_H
 
@@ -16,9 +16,9 @@ struct reel_trace_process;
  */
 const char **reel_launchers(const struct reel_trace *tr,
 			    struct reel_error *err);
-/* Has the program @path the name of one? */
+/* Is @path, by its name, a launcher? */
 bool reel_launcher_is(const char *path);
-/* The script or module that @p runs, else its program; "": not known. */
+/* The script or module that @p runs, else its program; "": unknown. */
 const char *reel_launcher_runs(const struct reel_trace_process *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Table launcher_io: what is told of launchers beside the figures of the job. */
+/* Table launcher_io: the launchers and their files, apart from the job's. */
 #include <string.h>
 
 #include "lib/buf.h"
@@ -15,16 +15,16 @@ int load_launcher_event(struct load *l, const struct reel_event *ev,
 	    (op != METRIC_READ && op != METRIC_WRITE && op != METRIC_MAPPED &&
 	     ev->call != REEL_CALL_MMAP))
 		return 0;
-	return reel_idmap_get(&l->launcher_files, ev->file, err) ==
+	return reel_intmap_get(&l->launcher_files, ev->file, err) ==
 			       REEL_NO_INDEX
 		       ? -1
 		       : 0;
 }
 
-/* There are few, but a trace may say anything. */
+/* Usually a few; damaged traces may have more. */
 #define NAMES_MOST 16
 
-/* Add @name to the @n that are there: how many there are then. */
+/* Add @name to the @n names unless it is there. The new number. */
 static int add_name(const char *seen[static NAMES_MOST], int n,
 		    const char *name)
 {

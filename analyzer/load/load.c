@@ -2,9 +2,9 @@
 /*
  * Traces into a store: plan, merge, finish.
  *
- * One pass over the records, whatever their number. What grows with events
- * goes to the store on the way; what grows with files, threads and processes
- * stays in memory until the end.
+ * One pass over the records, whatever their number. The writer stores events on
+ * the way; only data that grow with files, threads and processes stay in memory
+ * until the end.
  */
 #include "analyzer/load/load.h"
 
@@ -18,9 +18,9 @@
 
 #include "analyzer/load/internal.h"
 
-/* A record takes some nine bytes: good enough to say how far load is. */
+/* A record takes about nine bytes: good enough for a progress line. */
 #define RECORD_BYTES 9
-/* Of so few records the store is made as small as it can be: milliseconds. */
+/* Below this the store is compressed as well as possible: milliseconds. */
 #define SMALL_BYTES (512 << 10)
 
 static int resolver_init(struct load *l, struct reel_error *err)
@@ -38,7 +38,7 @@ static int resolver_init(struct load *l, struct reel_error *err)
 		goto out;
 	for (int i = 0; i < l->processes; i++) {
 		const struct reel_trace_process *tp =
-			reel_trace_process(l->tr, l->process[i].index);
+			reel_trace_process(l->tr, l->process[i].trace_index);
 
 		p[i] = (struct reel_resolve_process){
 			.process_id = (uint32_t)i + 1,
@@ -89,14 +89,14 @@ static void show_progress(struct load *l)
 static void load_fini(struct load *l)
 {
 	reel_progress_stop(&l->progress);
-	reel_idmap_fini(&l->launcher_files);
+	reel_intmap_fini(&l->launcher_files);
 	reel_resolver_free(l->resolver);
 	reel_writer_free(l->writer);
 	reel_trace_close(l->tr);
 	free(l->host);
 	free(l->process);
 	free(l->thread);
-	free(l->place_of_process);
+	free(l->index_of_process);
 }
 
 static int64_t load(struct reel_store *st, const char *dir, bool counts_only,

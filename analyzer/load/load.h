@@ -11,7 +11,7 @@ struct reel_store;
 /*
  * Load the trace directory @dir into the fresh store @st: dimensions, event
  * blocks, spans, losses, and every metric's rollups. Damage is counted in
- * table loss; only what makes the whole trace unreadable fails.
+ * table loss; only a trace that is unreadable as a whole fails.
  *
  * Returns the number of events (>= 0), or -1 with @err: REEL_E_IO,
  * REEL_E_FORMAT, REEL_E_VERSION, REEL_E_DB, REEL_E_MEMORY.
@@ -20,9 +20,8 @@ int64_t reel_load(struct reel_store *st, const char *dir,
 		  struct reel_error *err);
 
 /*
- * The same without events, open files, spans and most metrics: what a store of
- * @dir would say in v_summary of events, calls, files and bytes, and its notes,
- * at a fifth of the cost.
+ * The same without events, open files, spans and most metrics: v_summary's
+ * events, calls, files and bytes, and the notes, at a fifth of the cost.
  */
 int64_t reel_load_counts(struct reel_store *st, const char *dir,
 			 struct reel_error *err);

@@ -16,49 +16,49 @@
 
 #define PROGRESS_EVENTS 16384
 
-/* What happens before any record that ends later. */
-struct wake {
+/* A process or thread begins, before any record that ends later. */
+struct start {
 	int64_t ns;
-	int place;
+	int index;
 	bool thread; /* else a process */
 };
 
-struct stream {
+struct thread_stream {
 	struct reel_stream *from;
 	struct reel_record rec; /* next */
 	int64_t end_ns;		/* of rec, in the job's clock */
-	int thread;		/* place */
+	int thread;		/* index */
 	const struct reel_clock_fit *line;
 	int64_t shift_ns; /* as its host's */
 };
 
 struct merge {
 	struct load *l;
-	struct wake *wake;
-	int wakes, next_wake;
+	struct start *start;
+	int starts, next_start;
 	uint64_t events;	     /* for the progress line */
-	struct reel_merge_heap heap; /* of struct stream */
+	struct reel_merge_heap heap; /* of struct thread_stream */
 };
 
-static int wake_order(const void *a, const void *b)
+static int by_start(const void *a, const void *b)
 {
-	const struct wake *x = a, *y = b;
+	const struct start *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? -1 : 1;
 	if (x->thread != y->thread)
 		return x->thread ? 1 : -1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* As load_ns(), without looking for the clock. */
-static inline int64_t stream_ns(const struct stream *s, uint64_t ticks)
+/* As load_ns(), with the clock at hand. */
+static inline int64_t stream_ns(const struct thread_stream *s, uint64_t ticks)
 {
-	return load_clamp(reel_line_ns(s->line, ticks)) + s->shift_ns;
+	return load_clamp(reel_clock_fit_ns(s->line, ticks)) + s->shift_ns;
 }
 
 /* The next record of @s. 1; 0 at its end; -1 with @err. */
-static inline int fetch(struct stream *s, struct reel_error *err)
+static inline int fetch_record(struct thread_stream *s, struct reel_error *err)
 {
 	int rc = reel_stream_next(s->from, &s->rec, err);
 
@@ -67,7 +67,7 @@ static inline int fetch(struct stream *s, struct reel_error *err)
 	return rc;
 }
 
-/* @p's threads have all ended: its open spans end, its blocks are written. */
+/* All threads of @p have ended: its open spans end, too. */
 static int process_ended(struct load *l, struct load_process *p,
 			 struct reel_error *err)
 {
@@ -89,81 +89,81 @@ static int thread_ended(struct load *l, struct load_thread *t,
 	return --p->threads_left ? 0 : process_ended(l, p, err);
 }
 
-static void stream_free(struct stream *s)
+static void stream_free(struct thread_stream *s)
 {
 	if (s)
 		reel_stream_close(s->from);
 	free(s);
 }
 
-static int wake_process(struct load *l, int place, struct reel_error *err)
+static int start_process(struct load *l, int index, struct reel_error *err)
 {
-	struct load_process *p = &l->process[place];
+	struct load_process *p = &l->process[index];
 
 	if (p->started)
 		return 0;
 	p->started = true;
 	if (p->inherits_fds_from >= 0 &&
-	    wake_process(l, p->inherits_fds_from, err))
+	    start_process(l, p->inherits_fds_from, err))
 		return -1;
-	if (p->follows >= 0 && wake_process(l, p->follows, err))
+	if (p->follows >= 0 && start_process(l, p->follows, err))
 		return -1;
-	if (reel_resolve_start(l->resolver, place, err))
+	if (reel_resolve_start(l->resolver, index, err))
 		return -1;
 	return p->threads ? 0 : process_ended(l, p, err);
 }
 
-static int wake_thread(struct merge *m, int place, struct reel_error *err)
+static int start_thread(struct merge *m, int index, struct reel_error *err)
 {
 	struct load *l = m->l;
-	const struct load_process *p = &l->process[l->thread[place].process];
-	struct stream *s = reel_alloc(1, sizeof(*s), err);
+	const struct load_process *p = &l->process[l->thread[index].process];
+	struct thread_stream *s = reel_alloc(1, sizeof(*s), err);
 	int rc = -1;
 
 	if (!s)
 		return -1;
-	s->thread = place;
-	s->line = reel_trace_line(l->tr, p->index);
+	s->thread = index;
+	s->line = reel_trace_clock_fit(l->tr, p->trace_index);
 	s->shift_ns = l->host[p->host_id - 1].shift_ns;
-	if (reel_stream_open(&s->from, l->tr, l->thread[place].index, err))
+	if (reel_stream_open(&s->from, l->tr, l->thread[index].trace_index,
+			     err))
 		goto out;
-	rc = fetch(s, err);
+	rc = fetch_record(s, err);
 	if (rc > 0) {
-		rc = reel_writer_thread_begin(l->writer, (uint32_t)place + 1,
+		rc = reel_writer_thread_begin(l->writer, (uint32_t)index + 1,
 					      err);
 		if (rc)
 			goto out;
 		reel_merge_heap_add(
-			&m->heap,
-			(struct reel_end_item){s->end_ns, (uint32_t)place, s});
+			&m->heap, (struct reel_merge_item){s->end_ns,
+							   (uint32_t)index, s});
 		return 0;
 	}
 	if (!rc)
-		rc = thread_ended(l, &l->thread[place], err);
+		rc = thread_ended(l, &l->thread[index], err);
 out:
 	stream_free(s);
 	return rc;
 }
 
-/* Do what is due before the first record of the heap; -1 with @err. */
-static int wake_due(struct merge *m, struct reel_error *err)
+/* Start what begins before the first record of the heap; -1 with @err. */
+static int start_due(struct merge *m, struct reel_error *err)
 {
-	while (m->next_wake < m->wakes) {
-		const struct wake *w = &m->wake[m->next_wake];
+	while (m->next_start < m->starts) {
+		const struct start *w = &m->start[m->next_start];
 
-		if (m->heap.n && m->heap.item[0].end_ns < w->ns)
+		if (m->heap.n && m->heap.item[0].time_ns < w->ns)
 			break;
-		m->next_wake++;
-		if (w->thread ? wake_thread(m, w->place, err)
-			      : wake_process(m->l, w->place, err))
+		m->next_start++;
+		if (w->thread ? start_thread(m, w->index, err)
+			      : start_process(m->l, w->index, err))
 			return -1;
 	}
 	return 0;
 }
 
-/* The ticks that a mark of an interval tells, as ns; returns how far it reaches.
- */
-static int64_t interval_ns(struct stream *s)
+/* The ticks of an interval's mark, as ns. Returns the length of the interval. */
+static int64_t interval_ns(struct thread_stream *s)
 {
 	struct reel_record *rec = &s->rec;
 	uint64_t from = rec->end_ticks, to;
@@ -178,7 +178,8 @@ static int64_t interval_ns(struct stream *s)
 	return rec->size;
 }
 
-static int handle(struct merge *m, struct stream *s, struct reel_error *err)
+static int handle_record(struct merge *m, struct thread_stream *s,
+			 struct reel_error *err)
 {
 	struct load *l = m->l;
 	struct load_thread *t = &l->thread[s->thread];
@@ -193,7 +194,7 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	if (rec->dur_ticks)
 		start_ns = stream_ns(s, rec->end_ticks - rec->dur_ticks) -
 			   l->origin_ns;
-	/* what an enclosing call began before the first event; see plan_zero */
+	/* an enclosing call may begin before the first event: plan_origin() */
 	if (end_ns < 0)
 		end_ns = 0;
 	if (start_ns < 0 && !sums)
@@ -226,22 +227,23 @@ static int handle(struct merge *m, struct stream *s, struct reel_error *err)
 	return reel_writer_event(l->writer, ev, err);
 }
 
-/* Read the first stream on until another, or a wake, comes before it. */
-static int run(struct merge *m, struct reel_error *err)
+/* Read the first stream until a record of another one, or a start, comes first.
+ */
+static int drain_stream(struct merge *m, struct reel_error *err)
 {
-	struct stream *s = m->heap.item[0].stream;
+	struct thread_stream *s = m->heap.item[0].stream;
 	int64_t limit = INT64_MAX;
 	int rc;
 
-	for (int i = 1; i < m->heap.n && i <= 2; i++)
-		if (m->heap.item[i].end_ns < limit)
-			limit = m->heap.item[i].end_ns;
-	if (m->next_wake < m->wakes && m->wake[m->next_wake].ns < limit)
-		limit = m->wake[m->next_wake].ns;
+	for (uint32_t i = 1; i < m->heap.n && i <= 2; i++)
+		if (m->heap.item[i].time_ns < limit)
+			limit = m->heap.item[i].time_ns;
+	if (m->next_start < m->starts && m->start[m->next_start].ns < limit)
+		limit = m->start[m->next_start].ns;
 	do {
-		if (handle(m, s, err))
+		if (handle_record(m, s, err))
 			return -1;
-		rc = fetch(s, err);
+		rc = fetch_record(s, err);
 		if (rc < 0)
 			return -1;
 	} while (rc && s->end_ns < limit);
@@ -255,23 +257,23 @@ static int run(struct merge *m, struct reel_error *err)
 	return rc;
 }
 
-static int plan_wakes(struct merge *m, struct reel_error *err)
+static int plan_starts(struct merge *m, struct reel_error *err)
 {
 	struct load *l = m->l;
 
 	m->heap.item =
 		reel_alloc((size_t)l->threads + 1, sizeof(*m->heap.item), err);
-	m->wake = reel_alloc((size_t)l->threads + (size_t)l->processes + 1,
-			     sizeof(*m->wake), err);
-	if (!m->heap.item || !m->wake)
+	m->start = reel_alloc((size_t)l->threads + (size_t)l->processes + 1,
+			      sizeof(*m->start), err);
+	if (!m->heap.item || !m->start)
 		return -1;
 	for (int i = 0; i < l->processes; i++)
-		m->wake[m->wakes++] =
-			(struct wake){l->process[i].begin_ns, i, false};
+		m->start[m->starts++] =
+			(struct start){l->process[i].begin_ns, i, false};
 	for (int i = 0; i < l->threads; i++)
-		m->wake[m->wakes++] =
-			(struct wake){l->thread[i].begin_ns, i, true};
-	qsort(m->wake, (size_t)m->wakes, sizeof(*m->wake), wake_order);
+		m->start[m->starts++] =
+			(struct start){l->thread[i].begin_ns, i, true};
+	qsort(m->start, (size_t)m->starts, sizeof(*m->start), by_start);
 	return 0;
 }
 
@@ -280,14 +282,14 @@ int load_merge(struct load *l, struct reel_error *err)
 	struct merge m = {.l = l};
 	int rc = -1;
 
-	if (plan_wakes(&m, err))
+	if (plan_starts(&m, err))
 		goto out;
 	for (;;) {
-		if (wake_due(&m, err))
+		if (start_due(&m, err))
 			goto out;
 		if (!m.heap.n)
 			break;
-		if (run(&m, err))
+		if (drain_stream(&m, err))
 			goto out;
 	}
 	rc = 0;
@@ -295,6 +297,6 @@ out:
 	while (m.heap.n)
 		stream_free(m.heap.item[--m.heap.n].stream);
 	free(m.heap.item);
-	free(m.wake);
+	free(m.start);
 	return rc;
 }

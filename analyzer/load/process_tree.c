@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What load knows before it reads a record: processes and threads in the order
- * of their start, who is whose parent, and time 0.
+ * The plan that load makes before it reads a record: processes and threads in
+ * the order of their start, parents, and time 0.
  *
- * Ids are places in these orders, so the same trace gives the same store
- * however its files lie in the directory.
+ * Ids are positions in these orders, so the same trace gives the same store
+ * whatever the order of its files in the directory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 #include "analyzer/load/internal.h"
 #include "analyzer/load/launcher.h"
 
-/* Records of each thread that are looked at for time 0. */
+/* Records of each thread that are read to find time 0. */
 #define LOOK_AHEAD 64
-/* An image's head is made on its first call, which began before it. */
+/* The head of an image is written during its first call. */
 #define HEAD_LATE_NS 1000000000
 
 static uint32_t host_of(struct load *l, int process)
@@ -54,7 +54,9 @@ static int by_start(const void *a, const void *b)
 
 	if (x->begin_ns != y->begin_ns)
 		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	return x->trace_index < y->trace_index
+		       ? -1
+		       : x->trace_index > y->trace_index;
 }
 
 static int by_process(const void *a, const void *b)
@@ -65,7 +67,9 @@ static int by_process(const void *a, const void *b)
 		return x->process < y->process ? -1 : 1;
 	if (x->begin_ns != y->begin_ns)
 		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	return x->trace_index < y->trace_index
+		       ? -1
+		       : x->trace_index > y->trace_index;
 }
 
 static int parent_of(const struct load *l, int i)
@@ -76,10 +80,10 @@ static int parent_of(const struct load *l, int i)
 }
 
 /*
- * Who forks before its own first I/O was there: its log only begins later.
- * Each is looked at once its children have been.
+ * A parent that forks before its own first I/O has a log that begins later: set
+ * its begin before that of its children. Children are visited before parents.
  */
-static int raise_parents(struct load *l, struct reel_error *err)
+static int begin_parents_first(struct load *l, struct reel_error *err)
 {
 	int *children =
 		reel_alloc((size_t)l->processes + 1, sizeof(*children), err);
@@ -114,15 +118,15 @@ static int plan_processes(struct load *l, struct reel_error *err)
 	l->processes = reel_trace_processes(l->tr);
 	l->process =
 		reel_alloc((size_t)l->processes + 1, sizeof(*l->process), err);
-	l->place_of_process =
+	l->index_of_process =
 		reel_alloc((size_t)l->processes + 1, sizeof(int), err);
 	l->host = reel_alloc((size_t)l->processes + 1, sizeof(*l->host), err);
-	if (!l->process || !l->place_of_process || !l->host)
+	if (!l->process || !l->index_of_process || !l->host)
 		return -1;
 	for (int i = 0; i < l->processes; i++) {
 		struct load_process *p = &l->process[i];
 
-		*p = (struct load_process){.index = i,
+		*p = (struct load_process){.trace_index = i,
 					   .parent = -1,
 					   .inherits_fds_from = -1,
 					   .follows = -1,
@@ -141,17 +145,17 @@ static int plan_processes(struct load *l, struct reel_error *err)
 		if (h->fork_ticks)
 			p->fork_ns = load_ns(l, p, h->fork_ticks);
 	}
-	if (raise_parents(l, err))
+	if (begin_parents_first(l, err))
 		return -1;
 	qsort(l->process, (size_t)l->processes, sizeof(*l->process), by_start);
 	for (int i = 0; i < l->processes; i++)
-		l->place_of_process[l->process[i].index] = i;
+		l->index_of_process[l->process[i].trace_index] = i;
 	return 0;
 }
 
 struct image {
 	uint32_t host_id, pid;
-	int place;
+	int index;
 };
 
 static int by_pid(const void *a, const void *b)
@@ -162,10 +166,10 @@ static int by_pid(const void *a, const void *b)
 		return x->host_id < y->host_id ? -1 : 1;
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The last image of @pid that began before place @before, or -1. */
+/* The last image of @pid that began before index @before, or -1. */
 static int image_before(const struct image *im, int n, uint32_t host_id,
 			uint32_t pid, int before)
 {
@@ -182,12 +186,12 @@ static int image_before(const struct image *im, int n, uint32_t host_id,
 	}
 	if (!lo || im[lo - 1].host_id != host_id || im[lo - 1].pid != pid)
 		return -1;
-	return im[lo - 1].place;
+	return im[lo - 1].index;
 }
 
 /*
- * Parents: the image that forked it, when that was traced; else the image that
- * it replaced (exec), or rather that one's parent; else whoever had the pid of
+ * The parent of an image: the image that forked it, if that was traced; else the
+ * parent of the image that it replaced by exec; else the image with the pid of
  * its parent (spawned without a traced fork).
  */
 static int plan_parents(struct load *l, struct reel_error *err)
@@ -199,7 +203,7 @@ static int plan_parents(struct load *l, struct reel_error *err)
 		return -1;
 	for (int i = 0; i < l->processes; i++) {
 		const struct reel_trace_process *tp =
-			reel_trace_process(l->tr, l->process[i].index);
+			reel_trace_process(l->tr, l->process[i].trace_index);
 
 		im[i] = (struct image){l->process[i].host_id, tp->head.pid, i};
 	}
@@ -207,15 +211,15 @@ static int plan_parents(struct load *l, struct reel_error *err)
 	for (int i = 0; i < l->processes; i++) {
 		struct load_process *p = &l->process[i];
 		const struct reel_trace_process *tp =
-			reel_trace_process(l->tr, p->index);
+			reel_trace_process(l->tr, p->trace_index);
 		int was;
 
 		if (tp->parent >= 0 && tp->parent < l->processes) {
-			int place = l->place_of_process[tp->parent];
+			int index = l->index_of_process[tp->parent];
 
-			/* one that began later is no parent: damage */
-			if (place < i)
-				p->parent = p->inherits_fds_from = place;
+			/* a parent that began later is damage */
+			if (index < i)
+				p->parent = p->inherits_fds_from = index;
 			continue;
 		}
 		was = image_before(im, l->processes, p->host_id, tp->head.pid,
@@ -231,8 +235,8 @@ static int plan_parents(struct load *l, struct reel_error *err)
 	}
 	for (int i = 0; i < l->processes; i++) {
 		struct load_process *p = &l->process[i];
-		uint32_t rank =
-			reel_trace_process(l->tr, p->index)->head.mpi_rank;
+		uint32_t rank = reel_trace_process(l->tr, p->trace_index)
+					->head.mpi_rank;
 
 		if (rank)
 			p->rank = (int)(rank - 1);
@@ -255,8 +259,8 @@ static int plan_threads(struct load *l, struct reel_error *err)
 		struct load_thread *t = &l->thread[i];
 		const struct load_process *p;
 
-		t->index = i;
-		t->process = l->place_of_process[tt->process];
+		t->trace_index = i;
+		t->process = l->index_of_process[tt->process];
 		p = &l->process[t->process];
 		t->begin_ns = load_ns(l, p, tt->first_ticks);
 		if (t->begin_ns < p->begin_ns)
@@ -274,7 +278,7 @@ static int plan_threads(struct load *l, struct reel_error *err)
 	return 0;
 }
 
-static bool counts_for_zero(const struct reel_record *rec)
+static bool counts_for_origin(const struct reel_record *rec)
 {
 	const struct reel_call_info *info = reel_call_info(rec->call);
 
@@ -283,15 +287,15 @@ static bool counts_for_zero(const struct reel_record *rec)
 }
 
 /* The earliest start in the first records of thread @t, if below *zero. */
-static int look_at(struct load *l, const struct load_thread *t, int64_t *zero,
-		   struct reel_error *err)
+static int find_earliest(struct load *l, const struct load_thread *t,
+			 int64_t *zero, struct reel_error *err)
 {
 	const struct load_process *p = &l->process[t->process];
 	struct reel_stream *s = NULL;
 	struct reel_record rec;
 	int rc = -1, got, seen = 0;
 
-	if (reel_stream_open(&s, l->tr, t->index, err))
+	if (reel_stream_open(&s, l->tr, t->trace_index, err))
 		return -1;
 	while (seen < LOOK_AHEAD && (got = reel_stream_next(s, &rec, err))) {
 		uint64_t ticks = rec.end_ticks;
@@ -299,7 +303,7 @@ static int look_at(struct load *l, const struct load_thread *t, int64_t *zero,
 
 		if (got < 0)
 			goto out;
-		if (!counts_for_zero(&rec))
+		if (!counts_for_origin(&rec))
 			continue;
 		seen++;
 		if (!rec.counted) /* its dur is a sum */
@@ -320,7 +324,7 @@ out:
  * their end, so the first few of each thread are looked at; threads of images
  * that began after the best found cannot have an earlier one.
  */
-static int plan_zero(struct load *l, struct reel_error *err)
+static int plan_origin(struct load *l, struct reel_error *err)
 {
 	int64_t zero = INT64_MAX;
 
@@ -330,7 +334,7 @@ static int plan_zero(struct load *l, struct reel_error *err)
 
 		if (p->begin_ns - HEAD_LATE_NS >= zero)
 			break;
-		if (look_at(l, &l->thread[i], &zero, err))
+		if (find_earliest(l, &l->thread[i], &zero, err))
 			return -1;
 	}
 	if (zero == INT64_MAX)
@@ -344,7 +348,7 @@ static int plan_launchers(struct load *l, struct reel_error *err)
 	const char **name = reel_launchers(l->tr, err);
 
 	for (int i = 0; name && i < l->processes; i++)
-		l->process[i].launcher = name[l->process[i].index];
+		l->process[i].launcher = name[l->process[i].trace_index];
 	free(name);
 	return name ? 0 : -1;
 }
@@ -354,5 +358,5 @@ int load_plan(struct load *l, struct reel_error *err)
 	if (plan_processes(l, err) || plan_parents(l, err) ||
 	    plan_threads(l, err) || plan_launchers(l, err))
 		return -1;
-	return plan_zero(l, err);
+	return plan_origin(l, err);
 }

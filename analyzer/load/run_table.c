@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Table run: one row, from job.json, the heads and what load counted. All of
- * job.json may be missing: then the first process says what it can.
+ * Table run: one row, from job.json, the heads and the loader's counts. Without
+ * job.json the first process gives the command.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +27,9 @@ static int words_of_job(const struct load *l, struct words *w,
 	const struct reel_trace_process *tp;
 	size_t n = json_is_array(list) ? json_array_size(list) : 0;
 
-	tp = !n && l->processes ? reel_trace_process(l->tr, l->process[0].index)
-				: NULL;
+	tp = !n && l->processes
+		     ? reel_trace_process(l->tr, l->process[0].trace_index)
+		     : NULL;
 	w->word = reel_alloc(n + (tp ? (size_t)tp->texts : 0) + 1,
 			     sizeof(*w->word), err);
 	if (!w->word)
@@ -51,13 +52,13 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The first process that is no launcher's runs it; "": there is none. */
+/* The program of the first process that is not a launcher's; "": none. */
 static const char *program_of_job(const struct load *l)
 {
 	for (int i = 0; i < l->processes; i++)
 		if (!l->process[i].launcher)
-			return reel_launcher_runs(
-				reel_trace_process(l->tr, l->process[i].index));
+			return reel_launcher_runs(reel_trace_process(
+				l->tr, l->process[i].trace_index));
 	return "";
 }
 
@@ -91,7 +92,7 @@ static int by_value(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Ranks that MPI named; 1 without MPI. */
+/* Distinct MPI ranks; 1 without MPI. */
 static int64_t count_ranks(const struct load *l, struct reel_error *err)
 {
 	int *rank = reel_alloc((size_t)l->processes + 1, sizeof(*rank), err);
@@ -117,7 +118,7 @@ static int by_time(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The most that were alive at one time: each epoch may make its own. */
+/* The most workers alive at one time: each epoch may make new ones. */
 static int64_t count_workers(const struct load *l, struct reel_error *err)
 {
 	int64_t *start =
@@ -159,7 +160,7 @@ static int64_t start_real_ns(const struct load *l)
 	return real_ns;
 }
 
-/* What the processes counted, and images that never made a log. */
+/* The sum of a counter over all processes, also those without a log. */
 static uint64_t sum_counter(const struct load *l, enum reel_counter which)
 {
 	uint64_t sum = reel_trace_counts(l->tr)->counter[which];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loader's rows: what streams out while events pass, and the dimensions at
- * the end, when what they say is complete.
+ * The loader's rows: notes, spans, sites and open files while events pass, and
+ * the dimensions at the end, when they are complete.
  */
 #include <string.h>
 
@@ -38,7 +38,8 @@ static int on_open(void *arg, const struct reel_open_row *row,
 	return reel_writer_open(l->writer, &open, err);
 }
 
-/* The process @id of a recording is replayed: as a process of its launcher? */
+/* The launcher that process @id of the replayed recording belonged to, or NULL.
+ */
 static const char *launcher_of(const struct load *l, const char *id)
 {
 	return json_string_value(json_object_get(
@@ -96,12 +97,13 @@ static uint32_t fork_thread(const struct load *l, int parent, uint32_t tid)
 		return 0;
 	p = &l->process[parent];
 	for (int i = p->first_thread; i < p->first_thread + p->threads; i++)
-		if (reel_trace_thread(l->tr, l->thread[i].index)->tid == tid)
+		if (reel_trace_thread(l->tr, l->thread[i].trace_index)->tid ==
+		    tid)
 			return (uint32_t)i + 1;
 	return 0;
 }
 
-/* arg="..." strings of a head as one shell-quoted line. */
+/* The arguments in a head as one shell-quoted line. */
 static int command_of(struct reel_buf *b, const struct reel_trace_process *tp,
 		      struct reel_error *err)
 {
@@ -127,9 +129,9 @@ static const char *role_of(const struct load *l, const struct load_process *p)
 	return parent < 0 ? "main" : "child";
 }
 
-/* From the head, or from its events where they know better. */
-static void life_of(struct load *l, struct load_process *p,
-		    const struct reel_head *h)
+/* Start and end from the head, widened by the events. */
+static void set_lifetime(struct load *l, struct load_process *p,
+			 const struct reel_head *h)
 {
 	int64_t end_ns;
 
@@ -154,20 +156,20 @@ static const char *end_of(const struct reel_head *h)
 					  : "unknown";
 }
 
-static int put_process(struct load *l, int place, struct reel_buf *command,
+static int put_process(struct load *l, int index, struct reel_buf *command,
 		       struct reel_error *err)
 {
-	struct load_process *p = &l->process[place];
+	struct load_process *p = &l->process[index];
 	const struct reel_trace_process *tp =
-		reel_trace_process(l->tr, p->index);
+		reel_trace_process(l->tr, p->trace_index);
 	const struct reel_head *h = &tp->head;
 	struct reel_writer_process row;
 
-	life_of(l, p, h);
+	set_lifetime(l, p, h);
 	if (command_of(command, tp, err))
 		return -1;
 	row = (struct reel_writer_process){
-		.process_id = (uint32_t)place + 1,
+		.process_id = (uint32_t)index + 1,
 		.parent_id = (uint32_t)(p->parent + 1),
 		.host_id = p->host_id,
 		.pid = h->pid,
@@ -199,20 +201,20 @@ static int put_processes(struct load *l, struct reel_error *err)
 	struct reel_buf command = REEL_BUF_INIT;
 	int rc = 0;
 
-	for (int place = 0; !rc && place < l->processes; place++)
-		rc = put_process(l, place, &command, err);
+	for (int index = 0; !rc && index < l->processes; index++)
+		rc = put_process(l, index, &command, err);
 	reel_buf_fini(&command);
 	return rc;
 }
 
 static int put_threads(struct load *l, struct reel_error *err)
 {
-	for (int place = 0; place < l->threads; place++) {
-		const struct load_thread *t = &l->thread[place];
+	for (int index = 0; index < l->threads; index++) {
+		const struct load_thread *t = &l->thread[index];
 		const struct reel_trace_thread *tt =
-			reel_trace_thread(l->tr, t->index);
+			reel_trace_thread(l->tr, t->trace_index);
 		struct reel_writer_thread row = {
-			.thread_id = (uint32_t)place + 1,
+			.thread_id = (uint32_t)index + 1,
 			.process_id = (uint32_t)t->process + 1,
 			.tid = tt->tid,
 			.start_ns = t->start_ns == REEL_NO_OFFSET
@@ -253,7 +255,7 @@ static int put_files(struct load *l, struct reel_error *err)
 	return 0;
 }
 
-/* Nothing lost is no row. */
+/* A count of 0 makes no row. */
 static int put_loss(struct load *l, uint32_t process, const char *reason,
 		    const char *unit, uint64_t count, struct reel_error *err)
 {
@@ -268,9 +270,9 @@ static const char *unit_of(int counter)
 }
 
 /*
- * The losses of one head, or of job.counts. Blocks count the same events again,
- * by thread (@blocks), but not those past a limit: what they count beyond the
- * head is a reason of its own. Returns the events lost, or -1.
+ * The losses of one head, or of job.counts. Block heads count the same events
+ * by thread (@blocks), without those past a limit: their surplus over the head
+ * becomes a reason of its own. Returns the events lost, or -1.
  */
 static int64_t put_counters(struct load *l, uint32_t process,
 			    const uint64_t *counter, uint64_t blocks,
@@ -321,18 +323,18 @@ static int64_t put_losses(struct load *l, struct reel_error *err)
 	sum = put_counters(l, 0, reel_trace_counts(l->tr)->counter, 0, err);
 	if (sum < 0 || put_damage(l, err))
 		return -1;
-	for (int place = 0; place < l->processes; place++) {
-		struct load_process *p = &l->process[place];
+	for (int index = 0; index < l->processes; index++) {
+		struct load_process *p = &l->process[index];
 		uint64_t blocks = 0;
 
 		for (int i = 0; i < p->threads; i++)
 			blocks += reel_trace_thread(
-					  l->tr,
-					  l->thread[p->first_thread + i].index)
+					  l->tr, l->thread[p->first_thread + i]
+							 .trace_index)
 					  ->lost;
 		lost = put_counters(
-			l, (uint32_t)place + 1,
-			reel_trace_process(l->tr, p->index)->head.counter,
+			l, (uint32_t)index + 1,
+			reel_trace_process(l->tr, p->trace_index)->head.counter,
 			blocks, err);
 		if (lost < 0)
 			return -1;

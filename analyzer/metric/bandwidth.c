@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bandwidth of single calls: bytes over duration of each read and write.
+ * Bandwidth of single calls: bytes per duration of each read and write.
  *
- * What a job gets while it is busy, and over its time, is in the view: it
- * divides bytes by the unions of metric_io_time.
+ * The bandwidth of the job, over its busy time and its run time, is in the
+ * view: bytes divided by the unions of io_time.c.
  */
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
@@ -27,7 +27,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	int64_t bytes = ev->bytes, dur_ns = ev->dur_ns;
 	double rate;
 
-	/* What a stream wrote by itself has no time, and so no rate. */
+	/* Data flushed by a stream itself has no duration, so no bandwidth. */
 	if (!bytes || !dur_ns || (op != METRIC_READ && op != METRIC_WRITE))
 		return 0;
 	rate = (double)bytes * 1e9 / (double)dur_ns;

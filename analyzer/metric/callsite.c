@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was done from where in the program, over the calls whose site was
- * recorded ("record --stacks"). Sites themselves come from the resolver.
+ * I/O by call site, for calls whose site was recorded ("record --stacks"). The
+ * resolver provides the sites.
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/file_class.h"
 #include "lib/store/insert.h"
 
 #include "analyzer/metric/metric.h"
-#include "analyzer/metric/table.h"
 
 static const char schema[] =
-#include "schemas/metric_site.sql.inc"
+#include "schemas/metric_callsite.sql.inc"
 	;
 
 struct site_sum {
@@ -23,7 +23,7 @@ struct site_sum {
 };
 
 struct sites_sum {
-	struct reel_idmap map;
+	struct reel_intmap map;
 	struct site_sum *sum;
 	uint32_t room;
 };
@@ -33,26 +33,27 @@ static int add_event(void *state, const struct metric_event *ev,
 {
 	struct sites_sum *s = state;
 	enum metric_op op = ev->op;
-	/* What has no file goes by the name of data, too. */
-	uint32_t class_ = ev->is.class_ == REEL_CLASS_NONE ? REEL_CLASS_DATA
-							   : ev->is.class_;
+	/* Calls without a file count as data. */
+	uint32_t class_ = ev->raw.class_ == REEL_CLASS_NONE ? REEL_CLASS_DATA
+							    : ev->raw.class_;
 	struct site_sum *sum;
 	uint32_t i;
 
-	if (!ev->is.site || op == METRIC_IGNORE)
+	if (!ev->raw.site || op == METRIC_IGNORE)
 		return 0;
-	i = reel_idmap_get(
-		&s->map,
-		(uint64_t)ev->is.site << 32 | class_ << 16 | ev->is.call, err);
+	i = reel_intmap_get(&s->map,
+			    (uint64_t)ev->raw.site << 32 | class_ << 16 |
+				    ev->raw.call,
+			    err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&s->sum, &s->room, i, sizeof(*sum), err))
 		return -1;
 	sum = &s->sum[i];
-	sum->site = ev->is.site;
-	sum->call = ev->is.call;
+	sum->site = ev->raw.site;
+	sum->call = ev->raw.call;
 	sum->file_class = class_;
 	sum->calls += ev->calls;
-	if (ev->is.group == REEL_GROUP_READ)
+	if (ev->raw.group == REEL_GROUP_READ)
 		sum->read_bytes += (uint64_t)ev->bytes;
 	else
 		sum->write_bytes += (uint64_t)ev->bytes;
@@ -89,12 +90,12 @@ static void site_fini(void *state)
 {
 	struct sites_sum *s = state;
 
-	reel_idmap_fini(&s->map);
+	reel_intmap_fini(&s->map);
 	free(s->sum);
 }
 
-const struct reel_metric reel_metric_site = {
-	.name = "site",
+const struct reel_metric reel_metric_callsite = {
+	.name = "callsite",
 	.schema = schema,
 	.state_bytes = sizeof(struct sites_sum),
 	.feed = site_feed,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How often each value came, of values that are few. */
+/* Counts of distinct values, as long as they are few. */
 #include "analyzer/metric/distinct.h"
 
 #include <stdlib.h>
 
 #include "analyzer/metric/histogram.h"
 
-struct counted {
+struct value_count {
 	int64_t value;
 	uint64_t times;
 };
@@ -18,13 +18,13 @@ int reel_distinct_add(struct reel_distinct *d, int64_t value, uint64_t n,
 
 	if (d->many || !n)
 		return 0;
-	i = reel_idmap_find(&d->index, (uint64_t)value);
-	if (i == REEL_NO_INDEX && d->index.used == REEL_DISTINCT_MOST) {
+	i = reel_intmap_find(&d->index, (uint64_t)value);
+	if (i == REEL_NO_INDEX && d->index.used == REEL_DISTINCT_MAX) {
 		d->many = true;
 		return 0;
 	}
 	if (i == REEL_NO_INDEX)
-		i = reel_idmap_insert(&d->index, (uint64_t)value, err);
+		i = reel_intmap_insert(&d->index, (uint64_t)value, err);
 	if (i == REEL_NO_INDEX)
 		return -1;
 	d->times[i] += n;
@@ -35,7 +35,7 @@ int reel_distinct_merge(struct reel_distinct *into,
 			const struct reel_distinct *from,
 			struct reel_error *err)
 {
-	const struct reel_idmap *m = &from->index;
+	const struct reel_intmap *m = &from->index;
 
 	into->many |= from->many;
 	for (uint32_t i = 0; m->mask && i <= m->mask; i++)
@@ -48,7 +48,7 @@ int reel_distinct_merge(struct reel_distinct *into,
 
 static int by_value(const void *a, const void *b)
 {
-	const struct counted *x = a, *y = b;
+	const struct value_count *x = a, *y = b;
 
 	return x->value < y->value ? -1 : x->value > y->value;
 }
@@ -56,8 +56,8 @@ static int by_value(const void *a, const void *b)
 int64_t reel_distinct_percentile(const struct reel_distinct *d,
 				 unsigned int percent)
 {
-	const struct reel_idmap *m = &d->index;
-	struct counted sorted[REEL_DISTINCT_MOST];
+	const struct reel_intmap *m = &d->index;
+	struct value_count sorted[REEL_DISTINCT_MAX];
 	uint64_t all = 0, seen = 0, rank;
 	uint32_t n = 0, i;
 
@@ -66,7 +66,7 @@ int64_t reel_distinct_percentile(const struct reel_distinct *d,
 	for (i = 0; i <= m->mask; i++) {
 		if (!m->slot[i].index)
 			continue;
-		sorted[n] = (struct counted){
+		sorted[n] = (struct value_count){
 			(int64_t)m->slot[i].key,
 			d->times[m->slot[i].index - 1],
 		};
@@ -81,5 +81,5 @@ int64_t reel_distinct_percentile(const struct reel_distinct *d,
 
 void reel_distinct_fini(struct reel_distinct *d)
 {
-	reel_idmap_fini(&d->index);
+	reel_intmap_fini(&d->index);
 }

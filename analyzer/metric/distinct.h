@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How often each value came, of values that are few: exact percentiles. */
+/* Counts of distinct values, as long as they are few: exact percentiles. */
 #ifndef ANALYZER_METRIC_DISTINCT_H
 #define ANALYZER_METRIC_DISTINCT_H
 
@@ -10,25 +10,26 @@
 
 struct reel_error;
 
-#define REEL_DISTINCT_MOST 4096
+#define REEL_DISTINCT_MAX 4096
 
 /* Zeroed is valid and empty. 32 KiB: not for the stack. */
 struct reel_distinct {
-	struct reel_idmap index; /* of a value, in times */
-	uint64_t times[REEL_DISTINCT_MOST];
-	bool many; /* there are more: nothing is counted any longer */
+	struct reel_intmap index; /* value -> index in times */
+	uint64_t times[REEL_DISTINCT_MAX];
+	bool many; /* too many values: counting has stopped */
 };
 
 /* Add @value @n times. 0, or -1 with @err: REEL_E_MEMORY. */
 int reel_distinct_add(struct reel_distinct *d, int64_t value, uint64_t n,
 		      struct reel_error *err);
-/* Add to @into all that is in @from. */
+/* Add all values of @from to @into. */
 int reel_distinct_merge(struct reel_distinct *into,
 			const struct reel_distinct *from,
 			struct reel_error *err);
 /*
- * The value of nearest rank: the smallest that at least @percent of the values
- * do not exceed. -1 when there is none, or there are too many to know.
+ * The percentile by nearest rank: the smallest value such that at least
+ * @percent of the values are not larger. -1 when there are no or too many
+ * values.
  */
 int64_t reel_distinct_percentile(const struct reel_distinct *d,
 				 unsigned int percent);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that failed, by call and errno: a storm of ENOENT is a search path,
- * one of EAGAIN a poll.
+ * Failed calls, by call and errno: many ENOENT are a search path, many EAGAIN a
+ * polling loop.
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
@@ -22,7 +23,7 @@ struct failure {
 };
 
 struct errors {
-	struct reel_idmap map;
+	struct reel_intmap map;
 	struct failure *failure;
 	uint32_t room;
 };
@@ -35,19 +36,19 @@ static int add_event(void *state, const struct metric_event *ev,
 	uint32_t message = op == METRIC_MESSAGE, i;
 	struct failure *f;
 
-	if (!metric_failed(&ev->is) || op == METRIC_IGNORE)
+	if (!metric_failed(&ev->raw) || op == METRIC_IGNORE)
 		return 0;
-	i = reel_idmap_get(&e->map,
-			   (uint64_t)(uint32_t)ev->is.err << 32 |
-				   (uint64_t)message << 16 | ev->is.call,
-			   err);
+	i = reel_intmap_get(&e->map,
+			    (uint64_t)(uint32_t)ev->raw.err << 32 |
+				    (uint64_t)message << 16 | ev->raw.call,
+			    err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&e->failure, &e->room, i, sizeof(*f), err))
 		return -1;
 	f = &e->failure[i];
-	f->call = ev->is.call;
+	f->call = ev->raw.call;
 	f->message = message;
-	f->number = ev->is.err;
+	f->number = ev->raw.err;
 	f->calls += ev->calls;
 	f->dur_ns += (uint64_t)ev->dur_ns;
 	return 0;
@@ -81,7 +82,7 @@ static void error_fini(void *state)
 {
 	struct errors *e = state;
 
-	reel_idmap_fini(&e->map);
+	reel_intmap_fini(&e->map);
 	free(e->failure);
 }
 

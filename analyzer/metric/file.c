@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One row per file that was touched.
+ * I/O of each file: one row per used file.
  *
- * The only metric whose memory grows with the number of files alone; the
- * counts are 32 bits wide for that.
+ * Memory grows with the number of files alone, so the counts have 32 bits.
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
 #include "lib/store/row_block.h"
@@ -22,7 +21,7 @@ static const char schema[] =
 
 struct file {
 	uint32_t calls[METRIC_OPS], opens, errors, eof_reads;
-	uint32_t last_process; /* to see that there are more */
+	uint32_t last_process; /* to notice a second process */
 	uint64_t dur_ns[METRIC_OPS], bytes[2], mapped_bytes;
 	bool many;
 };
@@ -32,31 +31,31 @@ struct files {
 	uint32_t room;
 };
 
-static void count(struct file *f, enum metric_op op,
-		  const struct metric_event *ev)
+static void count_call(struct file *f, enum metric_op op,
+		       const struct metric_event *ev)
 {
 	uint32_t calls = ev->calls;
 
-	if (op == METRIC_MAPPED) { /* bytes without a call of their own */
-		f->bytes[ev->is.group == REEL_GROUP_WRITE] +=
+	if (op == METRIC_MAPPED) { /* bytes without a call */
+		f->bytes[ev->raw.group == REEL_GROUP_WRITE] +=
 			(uint64_t)ev->bytes;
 		return;
 	}
 	f->calls[op] += calls;
 	f->dur_ns[op] += (uint64_t)ev->dur_ns;
-	if (metric_failed(&ev->is)) {
+	if (metric_failed(&ev->raw)) {
 		f->errors += calls;
 		return;
 	}
 	if (op == METRIC_META) {
-		if (ev->is.group == REEL_GROUP_OPEN)
+		if (ev->raw.group == REEL_GROUP_OPEN)
 			f->opens += calls;
-		else if (ev->is.call == REEL_CALL_MMAP && ev->is.asked > 0)
-			f->mapped_bytes += (uint64_t)ev->is.asked;
+		else if (ev->raw.call == REEL_CALL_MMAP && ev->raw.asked > 0)
+			f->mapped_bytes += (uint64_t)ev->raw.asked;
 		return;
 	}
 	f->bytes[op] += (uint64_t)ev->bytes;
-	if (metric_eof(&ev->is))
+	if (metric_eof(&ev->raw))
 		f->eof_reads += calls;
 }
 
@@ -67,15 +66,15 @@ static int add_event(void *state, const struct metric_event *ev,
 	enum metric_op op = ev->op;
 	struct file *f;
 
-	if (!ev->is.file || (op >= METRIC_OPS && op != METRIC_MAPPED))
+	if (!ev->raw.file || (op >= METRIC_OPS && op != METRIC_MAPPED))
 		return 0;
-	if (reel_array_reach(&s->file, &s->room, ev->is.file, sizeof(*f), err))
+	if (reel_array_reach(&s->file, &s->room, ev->raw.file, sizeof(*f), err))
 		return -1;
-	f = &s->file[ev->is.file];
-	count(f, op, ev);
-	if (f->last_process && f->last_process != ev->is.process)
+	f = &s->file[ev->raw.file];
+	count_call(f, op, ev);
+	if (f->last_process && f->last_process != ev->raw.process)
 		f->many = true;
-	f->last_process = ev->is.process;
+	f->last_process = ev->raw.process;
 	return 0;
 }
 
@@ -145,7 +144,7 @@ const struct reel_metric reel_metric_file = {
 	.name = "file",
 	.schema = schema,
 	.state_bytes = sizeof(struct files),
-	.counts = true,
+	.for_counts = true,
 	.feed = file_feed,
 	.finish = file_finish,
 	.fini = file_fini,

@@ -2,8 +2,8 @@
 /*
  * Percentiles of a log-linear histogram.
  *
- * A bucket stands for its own mean, held between what it can hold and what was
- * seen at all, so the extremes and constant distributions are exact.
+ * A bucket is represented by its mean, limited to the bucket's range and to the
+ * seen range, so the extremes and constant distributions are exact.
  */
 #include "analyzer/metric/histogram.h"
 

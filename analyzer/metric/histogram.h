@@ -2,9 +2,9 @@
 /*
  * A log-linear histogram: percentiles of any number of values within 1 %.
  *
- * A power of two is cut into 128 buckets, and a bucket remembers the sum of
- * what fell into it: a value below 256, or one that comes alone in its bucket,
- * is given back exactly; any other within 0.8 %.
+ * Each power of two is divided into 128 buckets, and a bucket keeps the sum of
+ * its values: a value below 256, or alone in its bucket, is reproduced exactly;
+ * any other within 0.8 %.
  */
 #ifndef ANALYZER_METRIC_HISTOGRAM_H
 #define ANALYZER_METRIC_HISTOGRAM_H
@@ -18,8 +18,7 @@
 
 struct reel_bucket {
 	uint64_t n;
-	uint64_t
-		above; /* sum of the values, less n times the bucket's lowest */
+	uint64_t above; /* sum of value - reel_bucket_low() */
 };
 
 /* Zeroed is valid and empty. 114 KiB: not for the stack. */
@@ -30,7 +29,7 @@ struct reel_histogram {
 	struct reel_bucket bucket[REEL_HISTOGRAM_BUCKETS];
 };
 
-/* Bucket of @value (>= 0), and the lowest value of a bucket. */
+/* The bucket of @value (>= 0), and the lowest value of a bucket. */
 static inline uint32_t reel_bucket_of(int64_t value)
 {
 	uint64_t v = (uint64_t)value;
@@ -73,12 +72,12 @@ static inline void reel_histogram_add(struct reel_histogram *h, int64_t value,
 	h->sum += (unsigned __int128)n * (uint64_t)value;
 }
 
-/* Add to @into all that is in @from. */
+/* Add all values of @from to @into. */
 void reel_histogram_merge(struct reel_histogram *into,
 			  const struct reel_histogram *from);
 
-/* The nearest rank, from 1, of a percentile: the first of @n sorted values that
- * at least @percent of them do not exceed. */
+/* The nearest rank of a percentile, from 1: the first of @n sorted values such
+ * that at least @percent of them are not larger. */
 static inline uint64_t reel_nearest_rank(unsigned int percent, uint64_t n)
 {
 	unsigned __int128 rank = ((unsigned __int128)percent * n + 99) / 100;
@@ -86,7 +85,7 @@ static inline uint64_t reel_nearest_rank(unsigned int percent, uint64_t n)
 	return rank ? (uint64_t)rank : 1;
 }
 
-/* The value of nearest rank, within 1 %. -1 when it is empty. */
+/* The percentile by nearest rank, within 1 %; -1: empty. */
 double reel_histogram_percentile(const struct reel_histogram *h,
 				 unsigned int percent);
 double reel_histogram_mean(const struct reel_histogram *h); /* -1: empty */

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams of intervals: a union whose bottom goes to a log of numbers, as gap
- * from the end of the one before, length, bytes read, bytes written.
+ * Streams of intervals: a union whose bottom goes to a spill log, as four
+ * numbers: gap to the end of the previous interval, length, bytes read, bytes
+ * written.
  *
- * A call that ends late may begin below that bottom. That part of it is kept
- * in memory and read as a stream of its own.
+ * A call that ends late may begin below that bottom. This part of it is kept in
+ * memory and read as a stream of its own.
  */
 #include "analyzer/metric/interval_log.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 
 #include "analyzer/metric/spill_log.h"
 
 struct reel_interval_source {
-	struct reel_stream_reader *reader; /* NULL: late */
+	struct reel_spill_reader *reader; /* NULL: reads late intervals */
 	const struct reel_interval *late;
 	uint32_t lates;
-	struct reel_interval iv; /* next to come */
+	struct reel_interval iv; /* the next one */
 	uint32_t tag;
 };
 
@@ -41,9 +42,9 @@ static int log_interval(void *ctx, const struct reel_interval *iv,
 
 void reel_interval_stream_begin(struct reel_interval_stream *s,
 				struct reel_spill_log *log, uint32_t id,
-				uint32_t most)
+				uint32_t limit)
 {
-	s->u.most = most;
+	s->u.limit = limit;
 	s->u.emit = log_interval;
 	s->u.ctx = s;
 	s->u.keep_late = true;
@@ -71,40 +72,9 @@ void reel_interval_stream_fini(struct reel_interval_stream *s)
 	reel_union_fini(&s->u);
 }
 
-static bool before(const struct reel_interval_merge *m, uint32_t a, uint32_t b)
-{
-	int64_t x = m->source[m->heap[a]].iv.start_ns;
-	int64_t y = m->source[m->heap[b]].iv.start_ns;
-
-	return x < y || (x == y && m->heap[a] < m->heap[b]);
-}
-
-static void swap(struct reel_interval_merge *m, uint32_t a, uint32_t b)
-{
-	uint32_t was = m->heap[a];
-
-	m->heap[a] = m->heap[b];
-	m->heap[b] = was;
-}
-
-static void sift_down(struct reel_interval_merge *m, uint32_t i)
-{
-	for (;;) {
-		uint32_t least = i, l = 2 * i + 1;
-
-		if (l < m->heaped && before(m, l, least))
-			least = l;
-		if (l + 1 < m->heaped && before(m, l + 1, least))
-			least = l + 1;
-		if (least == i)
-			return;
-		swap(m, i, least);
-		i = least;
-	}
-}
-
-/* 1, 0 when @src has no more, -1. */
-static int advance(struct reel_interval_source *src, struct reel_error *err)
+/* Read the next interval of @src. 1, 0 at the end, -1. */
+static int next_interval(struct reel_interval_source *src,
+			 struct reel_error *err)
 {
 	uint64_t number[4];
 	int more;
@@ -116,7 +86,7 @@ static int advance(struct reel_interval_source *src, struct reel_error *err)
 		src->lates--;
 		return 1;
 	}
-	more = reel_stream_reader_next(src->reader, number, 4, err);
+	more = reel_spill_reader_next(src->reader, number, 4, err);
 	if (more <= 0)
 		return more;
 	src->iv.start_ns = src->iv.end_ns + (int64_t)number[0];
@@ -131,30 +101,28 @@ static int add_source(struct reel_interval_merge *m,
 		      uint32_t tag, struct reel_error *err)
 {
 	struct reel_interval_source *src;
-	uint32_t i;
 	int more;
 
 	if (reel_array_reach(&m->source, &m->source_room, m->sources,
 			     sizeof(*m->source), err) ||
-	    reel_array_reach(&m->heap, &m->heap_room, m->heaped,
-			     sizeof(*m->heap), err))
+	    reel_array_reach(&m->heap.item, &m->heap_room, m->heap.n,
+			     sizeof(*m->heap.item), err))
 		return -1;
 	src = &m->source[m->sources];
 	src->tag = tag;
 	if (late) {
 		src->late = s->u.late;
 		src->lates = s->u.lates;
-	} else if (reel_stream_reader_open(&src->reader, s->log, s->id, err)) {
+	} else if (reel_spill_reader_open(&src->reader, s->log, s->id, err)) {
 		return -1;
 	}
+	more = next_interval(src, err);
+	if (more > 0)
+		reel_merge_heap_add(&m->heap,
+				    (struct reel_merge_item){src->iv.start_ns,
+							     m->sources, NULL});
 	m->sources++;
-	more = advance(src, err);
-	if (more <= 0)
-		return more;
-	m->heap[m->heaped++] = m->sources - 1;
-	for (i = m->heaped - 1; i && before(m, i, (i - 1) / 2); i = (i - 1) / 2)
-		swap(m, i, (i - 1) / 2);
-	return 0;
+	return more < 0 ? -1 : 0;
 }
 
 int reel_interval_merge_add(struct reel_interval_merge *m,
@@ -175,18 +143,19 @@ int reel_interval_merge_next(struct reel_interval_merge *m,
 	struct reel_interval_source *src;
 	int more;
 
-	if (!m->heaped)
+	if (!m->heap.n)
 		return 0;
-	src = &m->source[m->heap[0]];
+	src = &m->source[m->heap.item[0].id];
 	*iv = src->iv;
 	if (tag)
 		*tag = src->tag;
-	more = advance(src, err);
+	more = next_interval(src, err);
 	if (more < 0)
 		return -1;
-	if (!more)
-		m->heap[0] = m->heap[--m->heaped];
-	sift_down(m, 0);
+	if (more)
+		reel_merge_heap_next(&m->heap, src->iv.start_ns);
+	else
+		reel_merge_heap_drop(&m->heap);
 	return 1;
 }
 
@@ -195,9 +164,9 @@ void reel_interval_merge_fini(struct reel_interval_merge *m)
 	uint32_t i;
 
 	for (i = 0; i < m->sources; i++)
-		reel_stream_reader_close(m->source[i].reader);
+		reel_spill_reader_close(m->source[i].reader);
 	free(m->source);
-	free(m->heap);
+	free(m->heap.item);
 	memset(m, 0, sizeof(*m));
 }
 

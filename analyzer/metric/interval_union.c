@@ -2,21 +2,21 @@
 /*
  * Unions of time intervals as a stack merged from the top.
  *
- * Exact while nothing begins below the floor. What does is cut there, or kept
- * apart, or measured by the gaps in what is gone; a union never claims more
- * than it knows.
+ * Exact unless an interval begins below the floor. Such a part is cut off, or
+ * kept apart, or measured by the remembered gaps; a union never measures too
+ * much.
  */
 #include "analyzer/metric/interval_union.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 
 #define FIRST_ROOM 8u
 
-/* The gap before @end_ns, of which @covered_ns were covered. */
+/* Add a gap piece up to @end_ns, of which @covered_ns were covered. */
 static int add_gap(struct reel_union *u, int64_t end_ns, int64_t covered_ns,
 		   struct reel_error *err)
 {
@@ -50,8 +50,8 @@ static int keep_gaps(struct reel_union *u, uint32_t count,
 	return 0;
 }
 
-/* The collapsed part covers everything from @start_ns on: fill its gaps. The
- * position of the first gap within its piece is not known. */
+/* Fill the gaps of the collapsed part from @start_ns on. The positions of gaps
+ * within the first piece are unknown. */
 static void fill_gaps(struct reel_union *u, int64_t start_ns)
 {
 	bool sure = true;
@@ -84,7 +84,7 @@ static void count_clipped(struct reel_union *u, const struct reel_interval *add)
 	u->clipped_ns += end_ns > add->start_ns ? end_ns - add->start_ns : 0;
 }
 
-/* The lower half goes. */
+/* Collapse the lowest @count intervals into the sum. */
 static int collapse(struct reel_union *u, uint32_t count,
 		    struct reel_error *err)
 {
@@ -109,20 +109,21 @@ static int make_room(struct reel_union *u, struct reel_error *err)
 {
 	uint32_t room;
 
-	if (u->n >= u->most)
+	if (u->n >= u->limit)
 		return collapse(u, u->n / 2, err);
 	if (u->n < u->room)
 		return 0;
 	room = u->room ? u->room * 2 : FIRST_ROOM;
-	if (room > u->most || room < u->room)
-		room = u->most;
+	if (room > u->limit || room < u->room)
+		room = u->limit;
 	if (reel_grow(&u->iv, room, sizeof(*u->iv), err))
 		return -1;
 	u->room = room;
 	return 0;
 }
 
-static void merge(struct reel_interval *into, const struct reel_interval *iv)
+static void merge_interval(struct reel_interval *into,
+			   const struct reel_interval *iv)
 {
 	if (iv->start_ns < into->start_ns)
 		into->start_ns = iv->start_ns;
@@ -144,7 +145,7 @@ uint64_t reel_interval_bytes(uint64_t bytes, const struct reel_interval *iv,
 			  (uint64_t)(iv->end_ns - iv->start_ns));
 }
 
-/* Move the part of @add below the floor to the late ones. */
+/* Move the part of @add below the floor to the late intervals. */
 static int keep_late(struct reel_union *u, struct reel_interval *add,
 		     struct reel_error *err)
 {
@@ -192,7 +193,7 @@ int reel_union_insert(struct reel_union *u, const struct reel_interval *in,
 	for (at = u->n; at && u->iv[at - 1].start_ns > add.end_ns; at--)
 		;
 	for (first = at; first && u->iv[first - 1].end_ns >= add.start_ns;)
-		merge(&add, &u->iv[--first]);
+		merge_interval(&add, &u->iv[--first]);
 	if (first == at && at < u->n)
 		memmove(u->iv + at + 1, u->iv + at,
 			(u->n - at) * sizeof(*u->iv));
@@ -229,12 +230,12 @@ void reel_union_fini(struct reel_union *u)
 	u->n = u->room = u->lates = u->late_room = u->gaps = u->gap_room = 0;
 }
 
-static int add_part(struct reel_union *out, int64_t start_ns, int64_t end_ns,
-		    struct reel_error *err)
+int reel_union_add_time(struct reel_union *u, int64_t start_ns, int64_t end_ns,
+			struct reel_error *err)
 {
-	struct reel_interval part = {start_ns, end_ns, 0, 0};
+	struct reel_interval iv = {start_ns, end_ns, 0, 0};
 
-	return start_ns < end_ns ? reel_union_add(out, &part, err) : 0;
+	return start_ns < end_ns ? reel_union_add(u, &iv, err) : 0;
 }
 
 int reel_union_cut(struct reel_union *out, const struct reel_union *a,
@@ -253,18 +254,19 @@ int reel_union_cut(struct reel_union *out, const struct reel_union *a,
 
 			s = s > at ? s : at;
 			e = e < end ? e : end;
-			if (add_part(out, inside ? s : at, inside ? e : s, err))
+			if (reel_union_add_time(out, inside ? s : at,
+						inside ? e : s, err))
 				return -1;
 			at = e;
 		}
-		if (!inside && add_part(out, at, end, err))
+		if (!inside && reel_union_add_time(out, at, end, err))
 			return -1;
 	}
 	return 0;
 }
 
-/* The first interval that ends behind @ns. */
-static uint32_t find(const struct reel_union *u, int64_t ns)
+/* The first interval that ends after @ns. */
+static uint32_t find_interval(const struct reel_union *u, int64_t ns)
 {
 	uint32_t low = 0, high = u->n;
 
@@ -297,7 +299,7 @@ bool reel_union_part(const struct reel_union *u, uint32_t *at, int64_t *from_ns,
 int64_t reel_union_within(const struct reel_union *u, int64_t start_ns,
 			  int64_t end_ns, uint32_t *at)
 {
-	uint32_t i = at ? *at : find(u, start_ns);
+	uint32_t i = at ? *at : find_interval(u, start_ns);
 	int64_t ns = 0;
 
 	while (i < u->n && u->iv[i].end_ns <= start_ns)

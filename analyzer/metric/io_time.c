@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * I/O time of the job: the union of the times in which reads, writes,
- * metadata calls, or any of them were running, over all processes.
+ * I/O time of the job: the union of the times of reads, writes, metadata calls,
+ * and of all of them, over all processes.
  *
- * The rows of single processes come from metric_overlap, which keeps their
- * unions anyway.
+ * overlap.c writes the rows of single processes, because it keeps their unions
+ * anyway.
  */
 #include <stdlib.h>
 
@@ -18,9 +18,9 @@ static const char schema[] =
 #include "schemas/metric_io_time.sql.inc"
 	;
 
-#define HELD                                                                   \
-	65536u /* a call may end behind so many others, at least half; of
-			 one behind more a small part may be missing */
+/* Exact for a call that ends after up to half as many others; a later one may
+ * lose a small part. */
+#define HELD 65536u
 
 /* Reads, writes, metadata calls; and all of them. */
 #define SETS (METRIC_OPS + 1)
@@ -35,7 +35,7 @@ struct set {
 };
 
 struct times {
-	struct set set[SETS]; /* of all of them just the union, till the end */
+	struct set set[SETS]; /* SET_IO has only the union until sum_sets() */
 };
 
 static int io_time_init(void *state, struct reel_error *err)
@@ -44,7 +44,7 @@ static int io_time_init(void *state, struct reel_error *err)
 	int i;
 
 	for (i = 0; i < SETS; i++) {
-		t->set[i].u.most = HELD;
+		t->set[i].u.limit = HELD;
 		t->set[i].u.keep_gaps = true;
 		t->set[i].first_ns = INT64_MAX;
 	}
@@ -74,7 +74,7 @@ static int add_event(void *state, const struct metric_event *ev,
 
 METRIC_FEED(io_time_feed)
 
-static void sum_up(struct times *t)
+static void sum_sets(struct times *t)
 {
 	struct set *all = &t->set[SET_IO];
 	int i;
@@ -101,7 +101,7 @@ static int io_time_finish(void *state, struct reel_store *st,
 				     "(?,?,?,?,?,?,?,?,?)",
 				     err);
 
-	sum_up(t);
+	sum_sets(t);
 	for (i = 0; !rc && i < SETS; i++) {
 		const struct set *set = &t->set[i];
 

@@ -1,79 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The heap behind ask_order.h: the access that was asked for first is on top.
- */
+/* Reads and writes in the order in which the program issued them. */
 #include "analyzer/metric/issue_order.h"
 
 #include <stdlib.h>
 
 #include "lib/error.h"
 
-static bool before(const struct reel_access *a, const struct reel_access *b)
+static int pass_first(struct reel_issue_order *o, struct reel_error *err)
 {
-	if (a->asked_ns != b->asked_ns)
-		return a->asked_ns < b->asked_ns;
-	return a->nth < b->nth;
-}
+	struct reel_access first =
+		*(struct reel_access *)o->heap.item[0].stream;
 
-static void swap(struct reel_access *a, struct reel_access *b)
-{
-	struct reel_access t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-static void sift_up(struct reel_access *h, uint32_t i)
-{
-	for (; i && before(&h[i], &h[(i - 1) / 2]); i = (i - 1) / 2)
-		swap(&h[i], &h[(i - 1) / 2]);
-}
-
-static void sift_down(struct reel_access *h, uint32_t n)
-{
-	uint32_t i = 0, least;
-
-	while ((least = 2 * i + 1) < n) {
-		if (least + 1 < n && before(&h[least + 1], &h[least]))
-			least++;
-		if (!before(&h[least], &h[i]))
-			return;
-		swap(&h[i], &h[least]);
-		i = least;
-	}
-}
-
-static int give_first(struct reel_issue_order *o, struct reel_error *err)
-{
-	struct reel_access first = o->held[0];
-
-	o->held[0] = o->held[--o->n];
-	sift_down(o->held, o->n);
+	reel_merge_heap_drop(&o->heap);
 	return o->fn(o->ctx, &first, err);
 }
 
-int reel_issue_order_add(struct reel_issue_order *o, struct reel_access *a,
-			 struct reel_error *err)
+int reel_issue_order_add(struct reel_issue_order *o,
+			 const struct reel_access *a, struct reel_error *err)
 {
+	struct reel_access *slot;
+
 	if (!o->held) {
 		if (!a->async)
 			return o->fn(o->ctx, a, err);
-		o->held = reel_alloc(REEL_ASK_HELD, sizeof(*o->held), err);
-		if (!o->held)
+		o->held = reel_alloc(REEL_ISSUE_ORDER_HELD, sizeof(*o->held),
+				     err);
+		o->heap.item = reel_alloc(REEL_ISSUE_ORDER_HELD,
+					  sizeof(*o->heap.item), err);
+		if (!o->held || !o->heap.item)
 			return -1;
 	}
-	if (o->n == REEL_ASK_HELD && give_first(o, err))
-		return -1;
-	a->nth = o->fed++;
-	o->held[o->n] = *a;
-	sift_up(o->held, o->n++);
+	slot = &o->held[o->heap.n];
+	if (o->heap.n == REEL_ISSUE_ORDER_HELD) {
+		slot = o->heap.item[0].stream;
+		if (pass_first(o, err))
+			return -1;
+	}
+	*slot = *a;
+	reel_merge_heap_add(&o->heap, (struct reel_merge_item){a->issued_ns,
+							       o->fed++, slot});
 	return 0;
 }
 
 int reel_issue_order_flush(struct reel_issue_order *o, struct reel_error *err)
 {
-	while (o->n)
-		if (give_first(o, err))
+	while (o->heap.n)
+		if (pass_first(o, err))
 			return -1;
 	return 0;
 }
@@ -81,4 +53,5 @@ int reel_issue_order_flush(struct reel_issue_order *o, struct reel_error *err)
 void reel_issue_order_fini(struct reel_issue_order *o)
 {
 	free(o->held);
+	free(o->heap.item);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads and writes in the order in which the program asked for them.
+ * Reads and writes in the order in which the program issued them.
  *
- * Events come in the order of their end, and asynchronous operations end in
- * any order: from the first of them on, accesses are held back until
- * REEL_ASK_HELD others came, more than queues are deep. A job without any pays
- * nothing.
+ * Events come in the order of their ends, and asynchronous operations end in
+ * any order: from the first one on, accesses are held back until
+ * REEL_ISSUE_ORDER_HELD others came, more than queues are deep. A job without
+ * any pays nothing.
  */
 #ifndef ANALYZER_METRIC_ISSUE_ORDER_H
 #define ANALYZER_METRIC_ISSUE_ORDER_H
@@ -13,36 +13,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/store/merge_heap.h"
+
 struct reel_error;
 
-#define REEL_ASK_HELD 4096u
+#define REEL_ISSUE_ORDER_HELD 4096u
 
-/* A read or write that moved something. */
+/* A read or write that transferred bytes. */
 struct reel_access {
-	int64_t asked_ns; /* by what they are put in order */
+	int64_t issued_ns; /* the sort key */
 	int64_t offset, bytes;
 	uint32_t process, file, open, calls;
-	uint64_t nth; /* as it came: for equal times */
 	bool write, async;
 };
 
 typedef int reel_access_fn(void *ctx, const struct reel_access *a,
 			   struct reel_error *err);
 
-/* Zeroed, but for @fn and @ctx, it is empty and valid. */
+/* Zeroed except @fn and @ctx: valid and empty. */
 struct reel_issue_order {
 	reel_access_fn *fn;
 	void *ctx;
-	struct reel_access *held; /* a heap, NULL until one is async */
-	uint32_t n;
+	struct reel_access *held;    /* NULL until one is async */
+	struct reel_merge_heap heap; /* of held, by issued_ns and arrival */
 	uint64_t fed;
 };
 
-/* Calls @fn with @a or one held before. 0, or -1 with @err: @fn's, or memory.
- */
-int reel_issue_order_add(struct reel_issue_order *o, struct reel_access *a,
-			 struct reel_error *err);
-/* Calls @fn with all that is held. */
+/* Pass @a, or held accesses, to @fn. 0, or -1 with @err: from @fn, or
+ * REEL_E_MEMORY. */
+int reel_issue_order_add(struct reel_issue_order *o,
+			 const struct reel_access *a, struct reel_error *err);
+/* Pass all held accesses to @fn. */
 int reel_issue_order_flush(struct reel_issue_order *o, struct reel_error *err);
 void reel_issue_order_fini(struct reel_issue_order *o);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went through mappings: bytes of touched pages, and the length of the
- * mappings of which that is not known.
+ * I/O through mappings: bytes of touched pages, and the length of mappings
+ * without this information.
  *
- * A piece of a mapping may be told twice, as read and as written; the two
- * records follow each other in their thread, at one time.
+ * A piece of a mapping may be recorded twice, as read and as written; the two
+ * records are adjacent in their thread, with one time.
  */
 #include <stdlib.h>
 
-#include "lib/intmap.h"
+#include "lib/array.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
 
@@ -19,8 +19,8 @@ static const char schema[] =
 	;
 
 struct process {
-	uint64_t mappings, length, told, bytes[2], timed;
-	/* The piece told last. */
+	uint64_t mappings, length, known, bytes[2], timed;
+	/* The last piece. */
 	int64_t start_ns, offset;
 	uint32_t thread, open;
 };
@@ -32,50 +32,50 @@ struct mapped {
 
 static uint64_t length_of(const struct metric_event *ev)
 {
-	if (ev->is.asked < 0)
+	if (ev->raw.asked < 0)
 		return 0;
-	return (uint64_t)(ev->is.asked < METRIC_BYTES_MOST ? ev->is.asked
-							   : METRIC_BYTES_MOST);
+	return (uint64_t)(ev->raw.asked < METRIC_BYTES_MAX ? ev->raw.asked
+							   : METRIC_BYTES_MAX);
 }
 
-static void piece(struct process *p, const struct metric_event *ev)
+static void add_piece(struct process *p, const struct metric_event *ev)
 {
-	bool again = p->start_ns == ev->is.start_ns &&
-		     p->offset == ev->is.offset && p->thread == ev->is.thread &&
-		     p->open == ev->is.open;
+	bool again = p->start_ns == ev->raw.start_ns &&
+		     p->offset == ev->raw.offset &&
+		     p->thread == ev->raw.thread && p->open == ev->raw.open;
 
-	p->bytes[ev->is.group == REEL_GROUP_WRITE] += (uint64_t)ev->bytes;
+	p->bytes[ev->raw.group == REEL_GROUP_WRITE] += (uint64_t)ev->bytes;
 	if (ev->dur_ns) { /* one page fault */
 		p->timed += (uint64_t)ev->bytes;
 		return;
 	}
-	if (!again && ev->is.arg >= 0)
-		p->told += length_of(ev);
-	p->start_ns = ev->is.start_ns;
-	p->offset = ev->is.offset;
-	p->thread = ev->is.thread;
-	p->open = ev->is.open;
+	if (!again && ev->raw.arg >= 0)
+		p->known += length_of(ev);
+	p->start_ns = ev->raw.start_ns;
+	p->offset = ev->raw.offset;
+	p->thread = ev->raw.thread;
+	p->open = ev->raw.open;
 }
 
 static int add_event(void *state, const struct metric_event *ev,
 		     struct reel_error *err)
 {
 	struct mapped *m = state;
-	bool made = ev->is.call == REEL_CALL_MMAP && !metric_failed(&ev->is);
+	bool made = ev->raw.call == REEL_CALL_MMAP && !metric_failed(&ev->raw);
 	struct process *p;
 
 	if ((!made && ev->op != METRIC_MAPPED) ||
-	    ev->is.kind == REEL_KIND_MEMORY)
+	    ev->raw.kind == REEL_KIND_MEMORY)
 		return 0;
-	if (reel_array_reach(&m->process, &m->room, ev->is.process, sizeof(*p),
+	if (reel_array_reach(&m->process, &m->room, ev->raw.process, sizeof(*p),
 			     err))
 		return -1;
-	p = &m->process[ev->is.process];
+	p = &m->process[ev->raw.process];
 	if (made) {
 		p->mappings += ev->calls;
 		p->length += length_of(ev);
 	} else {
-		piece(p, ev);
+		add_piece(p, ev);
 	}
 	return 0;
 }
@@ -94,12 +94,12 @@ static int mapped_finish(void *state, struct reel_store *st,
 	for (i = 0; !rc && i < m->room; i++) {
 		const struct process *p = &m->process[i];
 
-		if (!p->mappings && !p->told)
+		if (!p->mappings && !p->known)
 			continue;
 		reel_insert_int(&out, i);
 		reel_insert_int(&out, (int64_t)p->mappings);
 		reel_insert_int(&out, (int64_t)p->length);
-		reel_insert_int(&out, (int64_t)p->told);
+		reel_insert_int(&out, (int64_t)p->known);
 		reel_insert_int(&out, (int64_t)p->bytes[0]);
 		reel_insert_int(&out, (int64_t)p->bytes[1]);
 		reel_insert_int(&out, (int64_t)p->timed);

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A metric is a module metric_NAME.c and its schemas/metric_NAME.sql. Load
- * feeds every metric each event once, in the order of the events' ends, and
- * each span when it closes, after the events before it; finish() writes its
- * rollup tables. Memory is bounded by files, processes and steps, never by
- * events.
+ * The interface of a metric. A metric is a file NAME.c with a struct
+ * reel_metric, a file schemas/metric_NAME.sql with its tables and views, and a
+ * row in table.c; docs/add-a-metric.md has the steps.
  *
- * Events come some at a time: a loop in the metric is cheaper than a call for
- * each.
+ * Load makes one state per metric and calls, in this order:
+ *
+ *     init     once, if a zeroed state is not enough
+ *     feed     with every event of the job once, in the order of their ends
+ *              (without events of launchers)
+ *     span     with every span when it closes, after the events that ended
+ *              before it
+ *     finish   once, to write the rows of the metric's tables
+ *     fini     once, to free the state, even after a failure
+ *
+ * Memory may grow with files, processes, threads and steps, never with events.
+ * lib/store/event_op.h decides what counts as a read, an error or an end of
+ * file, so that two metrics cannot disagree.
  */
 #ifndef ANALYZER_METRIC_METRIC_H
 #define ANALYZER_METRIC_METRIC_H
@@ -19,32 +28,37 @@
 #include "lib/store/event.h"
 #include "lib/store/store.h"
 
-struct metric_event; /* metric_op.h */
+struct metric_event; /* lib/store/event_op.h */
 
+/* Functions return 0, or -1 with @err filled. */
 struct reel_metric {
 	const char *name;   /* "transfer_size" */
 	const char *schema; /* text of schemas/metric_NAME.sql */
-	size_t state_bytes; /* of its state, which begins as zeroes */
-	bool counts;	    /* reel_load_counts() wants it */
-	/* What is not zero at the beginning; may be NULL. 0 or -1 with err. */
+	size_t state_bytes; /* size of its state, which starts zeroed */
+	bool for_counts;    /* fed by reel_load_counts(), too */
+	/* Set state that is not zero at the start; may be NULL. */
 	int (*init)(void *state, struct reel_error *err);
-	/* The next @n events. 0 or -1 with err. */
+	/* The next @n events: a loop here is cheaper than a call per event.
+	 * METRIC_FEED() defines it from an add_event() that takes one. */
 	int (*feed)(void *state, const struct metric_event *ev, uint32_t n,
 		    struct reel_error *err);
+	/* A closed span; may be NULL. */
 	int (*span)(void *state, const struct reel_span_event *sp,
-		    struct reel_error *err); /* may be NULL */
+		    struct reel_error *err);
+	/* Write the rows to @st, through lib/store/insert.h. */
 	int (*finish)(void *state, struct reel_store *st,
 		      struct reel_error *err);
-	/* Frees what the state holds, also after init() has failed; may be
+	/* Free the members of the state, even after a failed init; may be
 	 * NULL. */
 	void (*fini)(void *state);
 };
 
-/* Ended by NULL; metric_table.c. */
+/* All metrics, ended by NULL; defined in table.c. */
 extern const struct reel_metric *const reel_metrics[];
 
-/* Gives a fresh state for reel_metric_free(); NULL with @err. */
+/* Gives a new, initialized state for reel_metric_free(); NULL with @err. */
 void *reel_metric_new(const struct reel_metric *m, struct reel_error *err);
+/* Free @state; takes NULL. */
 void reel_metric_free(const struct reel_metric *m, void *state);
 
 #endif

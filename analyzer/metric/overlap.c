@@ -2,17 +2,17 @@
 /*
  * I/O time of each process, steps, and the overlap of I/O with computation.
  *
- * While events come, each process's I/O is kept as a log of intervals; which
- * process belongs to which rank, and where the steps began, is known only at
- * the end. Then each rank is swept once: metric_overlap_rank.c.
+ * During load the I/O of each process is kept as a log of intervals: the rank
+ * of a process and the starts of the steps are known only at the end. Then each
+ * rank is swept once: overlap_rank.c.
  */
 #include "analyzer/metric/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
 
@@ -25,7 +25,7 @@ static const char schema[] =
 
 #define LOG_BYTES (24u << 20)
 
-/* A process's I/O. */
+/* The I/O of a process. */
 struct io {
 	uint64_t calls, sum_ns;
 	int64_t first_ns, last_ns;
@@ -34,7 +34,7 @@ struct io {
 
 struct overlap {
 	struct reel_spill_log *log;
-	uint32_t streams; /* numbers of the log's that are given out */
+	uint32_t streams; /* ids of the log in use */
 	struct io **io;	  /* by process_id */
 	uint32_t io_room;
 	struct overlap_stream **stream; /* by thread_id and kind */
@@ -52,8 +52,8 @@ static int overlap_init(void *state, struct reel_error *err)
 	return reel_spill_log_new(&o->log, LOG_BYTES, err);
 }
 
-static struct io *io_of(struct overlap *o, uint32_t process,
-			struct reel_error *err)
+static struct io *find_io(struct overlap *o, uint32_t process,
+			  struct reel_error *err)
 {
 	struct io *io;
 
@@ -70,8 +70,8 @@ static struct io *io_of(struct overlap *o, uint32_t process,
 	return io;
 }
 
-/* A thread's calls nest, so few intervals need be held; operations that it
- * submitted end as they like. */
+/* The calls of a thread nest, so it holds few intervals; asynchronous
+ * operations end in any order. */
 static struct overlap_stream *new_stream(struct overlap *o, struct io *io,
 					 uint32_t thread,
 					 enum overlap_kind kind,
@@ -115,10 +115,10 @@ static int add_fetched(struct overlap *o, struct io *io,
 {
 	struct reel_interval iv = {
 		ev->start_ns, ev->end_ns,
-		metric_fetched(ev) ? metric_fetched_bytes(&ev->is) : 0,
+		metric_fetched(ev) ? metric_fetched_bytes(&ev->raw) : 0,
 		ev->calls};
 
-	return add_interval(o, io, ev->is.thread, OVERLAP_FETCHED, &iv, err);
+	return add_interval(o, io, ev->raw.thread, OVERLAP_FETCHED, &iv, err);
 }
 
 static int add_event(void *state, const struct metric_event *ev,
@@ -135,7 +135,7 @@ static int add_event(void *state, const struct metric_event *ev,
 		iv.read_bytes = (uint64_t)ev->bytes;
 	else if (op == METRIC_WRITE)
 		iv.write_bytes = (uint64_t)ev->bytes;
-	io = io_of(o, ev->is.process, err);
+	io = find_io(o, ev->raw.process, err);
 	if (!io)
 		return -1;
 	io->calls += ev->calls;
@@ -146,9 +146,9 @@ static int add_event(void *state, const struct metric_event *ev,
 		io->last_ns = iv.end_ns;
 	if (ev->storage && add_fetched(o, io, ev, err))
 		return -1;
-	return add_interval(o, io, ev->is.thread,
-			    ev->is.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC
-							     : OVERLAP_CALLS,
+	return add_interval(o, io, ev->raw.thread,
+			    ev->raw.layer == REEL_LAYER_ASYNC ? OVERLAP_ASYNC
+							      : OVERLAP_CALLS,
 			    &iv, err);
 }
 
@@ -164,7 +164,7 @@ static int overlap_span(void *state, const struct reel_span_event *sp,
 
 	if (sp->kind == REEL_SPAN_USER || sp->kind >= REEL_SPANS)
 		return 0;
-	if (start_ns > METRIC_TIME_MOST || dur_ns > METRIC_TIME_MOST)
+	if (start_ns > METRIC_TIME_MAX || dur_ns > METRIC_TIME_MAX)
 		return 0;
 	if (reel_array_reach(&o->span, &o->span_room, o->spans, sizeof(*s),
 			     err))
@@ -246,7 +246,8 @@ static struct overlap_process *process_at(struct overlap *o, uint32_t id)
 							 : NULL;
 }
 
-/* Processes that take steps are ranks; without any, those that fetch. */
+/* Mark processes with steps as ranks; without steps, those with fetches or
+ * compute spans. */
 static bool mark_ranks(struct overlap *o, bool steps)
 {
 	bool any = false;
@@ -268,9 +269,8 @@ static bool mark_ranks(struct overlap *o, bool steps)
 	return any;
 }
 
-/* Each process belongs to the nearest rank above it. Each is asked once, so
- * that a long chain costs no more than as many siblings; a damaged store may
- * hold a cycle. */
+/* Each process belongs to the nearest rank among its ancestors. Each is visited
+ * once, so that a long chain is cheap; a damaged store may hold a cycle. */
 static void find_roots(struct overlap *o)
 {
 	uint32_t i, root;
@@ -278,16 +278,16 @@ static void find_roots(struct overlap *o)
 	for (i = 0; i < o->processes; i++) {
 		struct overlap_process *p = process_at(o, i), *up = p;
 
-		for (; up && !up->root && !up->asked;
+		for (; up && !up->root && !up->visited;
 		     up = process_at(o, up->parent))
-			up->asked = true;
+			up->visited = true;
 		root = up ? up->root : 0;
 		for (up = p; root && !up->root; up = process_at(o, up->parent))
 			up->root = root;
 	}
 }
 
-/* Each rank's processes, first to last: thousands of ranks look at their own. */
+/* Build the list of each rank's processes: there may be thousands of ranks. */
 static void list_ranks(struct overlap *o)
 {
 	uint32_t i;
@@ -303,12 +303,12 @@ static void list_ranks(struct overlap *o)
 	}
 }
 
-/* Sums over steps, of the known ones for each value. */
+/* Sums over steps; each value is the sum over steps that know it. */
 struct sums {
 	int64_t dur_ns, known_ns, fetch_ns, compute_ns, own_io_ns;
 	int64_t unknown_wait_ns, unknown_io_ns;
 	uint64_t steps, known;
-	bool fetch_known, compute_known; /* of any */
+	bool fetch_known, compute_known; /* of any step */
 };
 
 static struct sums sum_steps(const struct overlap_rank *r, uint32_t first)
@@ -340,7 +340,7 @@ static struct sums sum_steps(const struct overlap_rank *r, uint32_t first)
 	return all;
 }
 
-/* The parts of one step; -1: not known. */
+/* Times of one step; -1: unknown. */
 static int64_t step_dur(const struct overlap_step *s)
 {
 	return s->dur_ns;
@@ -398,8 +398,8 @@ static int64_t value_at(const struct value *v, uint64_t i)
 }
 
 /*
- * The median over the steady steps (all but the first) whose value is known; -1:
- * none. A row of summed steps counts as that many steps of their mean.
+ * The median over the steady steps (all but the first) whose value is known;
+ * -1: none. A row of several steps counts as that many steps of their mean.
  */
 static int64_t median(const struct overlap_rank *r, struct value *room,
 		      int64_t (*value)(const struct overlap_step *))
@@ -426,7 +426,7 @@ static int64_t median(const struct overlap_rank *r, struct value *room,
 }
 
 /* NULL: not measured. */
-static void put(struct reel_insert *out, bool known, int64_t v)
+static void insert_known(struct reel_insert *out, bool known, int64_t v)
 {
 	if (known)
 		reel_insert_int(out, v);
@@ -434,12 +434,12 @@ static void put(struct reel_insert *out, bool known, int64_t v)
 		reel_insert_null(out);
 }
 
-static void put_step(struct reel_insert *out, int64_t v)
+static void insert_step(struct reel_insert *out, int64_t v)
 {
-	put(out, v >= 0, v);
+	insert_known(out, v >= 0, v);
 }
 
-/* A rank without steps has waits, and computation if that is declared. */
+/* A rank without steps knows its fetches, and declared computation. */
 static bool knows_fetch(const struct overlap_rank *r)
 {
 	return r->steps ? r->fetch_known > 0 : r->fetch.n > 0;
@@ -455,17 +455,17 @@ static void bind_known(struct reel_insert *out, const struct overlap_rank *r,
 		       int64_t median_own_ns)
 {
 	reel_insert_int(out, (int64_t)(all->steps - all->known));
-	put(out, all->fetch_known, all->own_io_ns);
-	put(out, steady->fetch_known, steady->own_io_ns);
-	put_step(out, median_own_ns);
-	put(out, all->known, r->loop_ns);
-	put(out, all->fetch_known, r->loop_wait_ns);
-	put(out, steady->known, steady->known_ns);
+	insert_known(out, all->fetch_known, all->own_io_ns);
+	insert_known(out, steady->fetch_known, steady->own_io_ns);
+	insert_step(out, median_own_ns);
+	insert_known(out, all->known, r->loop_ns);
+	insert_known(out, all->fetch_known, r->loop_wait_ns);
+	insert_known(out, steady->known, steady->known_ns);
 	reel_insert_int(out, (int64_t)steady->known);
 	reel_insert_int(out, all->dur_ns);
 	reel_insert_int(out, all->unknown_wait_ns);
 	reel_insert_int(out, all->unknown_io_ns);
-	put(out, all->fetch_known, all->own_io_ns + r->between_io_ns);
+	insert_known(out, all->fetch_known, all->own_io_ns + r->between_io_ns);
 }
 
 static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
@@ -482,16 +482,16 @@ static int write_rank(struct reel_insert *out, const struct overlap_rank *r,
 	reel_insert_int(out, (int64_t)all.steps);
 	reel_insert_int(out, (int64_t)steady.steps);
 	reel_insert_int(out, steady.dur_ns);
-	put(out, steady.fetch_known, steady.fetch_ns);
-	put(out, steady.compute_known, steady.compute_ns);
-	put_step(out, median(r, room, step_dur));
-	put_step(out, median(r, room, step_fetch));
-	put_step(out, median(r, room, step_compute));
-	put_step(out, median(r, room, step_other));
-	put(out, knows_fetch(r), reel_union_ns(&r->fetch));
-	put(out, knows_compute(r), r->compute_ns);
+	insert_known(out, steady.fetch_known, steady.fetch_ns);
+	insert_known(out, steady.compute_known, steady.compute_ns);
+	insert_step(out, median(r, room, step_dur));
+	insert_step(out, median(r, room, step_fetch));
+	insert_step(out, median(r, room, step_compute));
+	insert_step(out, median(r, room, step_other));
+	insert_known(out, knows_fetch(r), reel_union_ns(&r->fetch));
+	insert_known(out, knows_compute(r), r->compute_ns);
 	reel_insert_int(out, r->io_ns);
-	put(out, knows_compute(r), r->hidden_ns);
+	insert_known(out, knows_compute(r), r->hidden_ns);
 	reel_insert_int(out, r->worker_processes);
 	reel_insert_int(out, (int64_t)r->batches);
 	reel_insert_int(out, r->worker_busy_ns);
@@ -517,20 +517,20 @@ static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
 		reel_insert_int(out, r->process);
 		reel_insert_int(out, ordinal_step);
 		ordinal_step += s->count;
-		put(out, s->epoch >= 0, s->epoch);
-		put(out, s->number >= 0, s->number);
+		insert_known(out, s->epoch >= 0, s->epoch);
+		insert_known(out, s->number >= 0, s->number);
 		reel_insert_int(out, i > 0);
 		reel_insert_int(out, s->start_ns);
 		reel_insert_int(out, s->dur_ns);
-		put_step(out, step_fetch(s));
-		put_step(out, step_compute(s));
-		put_step(out, step_other(s));
+		insert_step(out, step_fetch(s));
+		insert_step(out, step_compute(s));
+		insert_step(out, step_other(s));
 		reel_insert_int(out, s->io_ns);
-		put_step(out, step_hidden(s));
+		insert_step(out, step_hidden(s));
 		reel_insert_int(out, (int64_t)s->read_bytes);
 		reel_insert_int(out, (int64_t)s->write_bytes);
 		reel_insert_id(out, s->epoch_span);
-		put_step(out, step_own_io(s));
+		insert_step(out, step_own_io(s));
 		reel_insert_int(out, s->count);
 		if (reel_insert_done(out, err))
 			return -1;
@@ -538,11 +538,11 @@ static int write_steps(struct reel_insert *out, const struct overlap_rank *r,
 	return 0;
 }
 
-/* A rank's rows, and its reads from the storage. */
-static int take_rank(struct overlap_job *job, struct overlap_rank *r,
-		     int32_t ordinal, struct reel_insert *rank_row,
-		     struct reel_insert *step_row,
-		     struct overlap_storage *storage, struct reel_error *err)
+/* Write the rows of a rank, and add its reads from storage. */
+static int measure_rank(struct overlap_job *job, struct overlap_rank *r,
+			int32_t ordinal, struct reel_insert *rank_row,
+			struct reel_insert *step_row,
+			struct overlap_storage *storage, struct reel_error *err)
 {
 	return overlap_rank_measure(r, job, err) ||
 			       write_rank(rank_row, r, ordinal, err) ||
@@ -552,9 +552,10 @@ static int take_rank(struct overlap_job *job, struct overlap_rank *r,
 		       : 0;
 }
 
-static int take_ranks(struct overlap_job *job, struct overlap_storage *storage,
-		      struct reel_insert *rank_row,
-		      struct reel_insert *step_row, struct reel_error *err)
+static int measure_ranks(struct overlap_job *job,
+			 struct overlap_storage *storage,
+			 struct reel_insert *rank_row,
+			 struct reel_insert *step_row, struct reel_error *err)
 {
 	int32_t ordinal = 0;
 	uint32_t i;
@@ -567,8 +568,8 @@ static int take_ranks(struct overlap_job *job, struct overlap_storage *storage,
 		if (p->known && !p->root)
 			rc = overlap_storage_process(storage, job, p, err);
 		else if (p->known && p->root == i)
-			rc = take_rank(job, &r, ordinal++, rank_row, step_row,
-				       storage, err);
+			rc = measure_rank(job, &r, ordinal++, rank_row,
+					  step_row, storage, err);
 		overlap_rank_fini(&r);
 		if (rc)
 			return -1;
@@ -576,8 +577,8 @@ static int take_ranks(struct overlap_job *job, struct overlap_storage *storage,
 	return 0;
 }
 
-/* Add the streams of a process that are, or are not, of reads from the storage.
- * Returns 0, or -1 with @err. */
+/* Add the streams of a process: those of reads from storage (@fetched) or the
+ * others. Returns 0, or -1 with @err. */
 static int add_streams(struct reel_interval_merge *m, const struct io *io,
 		       bool fetched, struct reel_error *err)
 {
@@ -590,7 +591,7 @@ static int add_streams(struct reel_interval_merge *m, const struct io *io,
 	return 0;
 }
 
-/* The time of a process's calls, threads merged; -1 with @err. */
+/* The I/O time of a process, threads merged; -1 with @err. */
 static int64_t io_union_ns(const struct io *io, struct reel_error *err)
 {
 	const struct overlap_stream *s, *only = NULL;
@@ -612,7 +613,7 @@ static int64_t io_union_ns(const struct io *io, struct reel_error *err)
 	return ns;
 }
 
-/* The time of the job's reads from the storage; -1 with @err. */
+/* The time of the job's reads from storage; -1 with @err. */
 static int64_t storage_ns(const struct overlap *o, struct reel_error *err)
 {
 	struct reel_interval_merge m = {0};
@@ -638,7 +639,7 @@ static int end_streams(struct overlap *o, struct reel_error *err)
 	return 0;
 }
 
-/* The processes' rows of table io_time: their unions are here anyway. */
+/* Write the processes' rows of table io_time, from the unions kept here. */
 static int write_io_time(struct overlap *o, struct reel_store *st,
 			 struct reel_error *err)
 {
@@ -695,7 +696,7 @@ static int write_ranks(struct overlap *o, struct overlap_job *job,
 			      "INSERT INTO step VALUES "
 			      "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 			      err))
-		rc = take_ranks(job, storage, &rank_row, &step_row, err);
+		rc = measure_ranks(job, storage, &rank_row, &step_row, err);
 	rc = reel_insert_close(&step_row, rc);
 	return reel_insert_close(&rank_row, rc);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When a rank computed: what its spans say, less the calls on files that the
- * thread that steps waits for.
+ * The computation of a rank: its spans without the calls on files for which the
+ * stepping thread waits.
  *
  * A single sweep reads these calls from the log and subtracts them from the
  * spans; the result is a stream, so that memory does not grow with the calls.
@@ -15,12 +15,13 @@
 
 #include "analyzer/metric/overlap.h"
 
-/* A call of thread @thread may lie over many steps; the sweep goes by them. */
+/* A sweep over the calls of the stepping threads; a call may cover many
+ * steps. */
 struct own_sweep {
 	struct overlap_rank *rank;
-	struct reel_union own;	   /* the calls, merged on their way */
-	int64_t done_ns;	   /* computation is known until here */
-	struct reel_union between; /* the steps, in the loop */
+	struct reel_union own;	   /* the calls, merged */
+	int64_t done_ns;	   /* computation is complete up to here */
+	struct reel_union between; /* gaps between steps in the loop */
 	uint32_t step, fed, fed_step, base, base_step, gap; /* cursors */
 };
 
@@ -44,21 +45,20 @@ void overlap_share_out(struct overlap_rank *r, uint32_t *at, int64_t from_ns,
 	}
 }
 
-/* The known steps without their waits and phases. */
+/* Compute r->fed: known steps without fetches and phases. */
 static int find_fed(struct overlap_rank *r, struct reel_error *err)
 {
-	struct reel_union known = {.most = REEL_UNION_ALL};
-	struct reel_union part = {.most = REEL_UNION_ALL};
+	struct reel_union known = {.limit = REEL_UNION_ALL};
+	struct reel_union part = {.limit = REEL_UNION_ALL};
 	int rc = 0;
 	uint32_t i;
 
 	for (i = 0; !rc && i < r->steps; i++) {
 		const struct overlap_step *s = &r->step[i];
-		struct reel_interval iv = {s->start_ns, s->start_ns + s->dur_ns,
-					   0, 0};
 
 		if (s->fetch_known)
-			rc = reel_union_add(&known, &iv, err);
+			rc = reel_union_add_time(&known, s->start_ns,
+						 s->start_ns + s->dur_ns, err);
 	}
 	if (!rc)
 		rc = reel_union_cut(&part, &known, &r->fetch, false, err);
@@ -69,7 +69,7 @@ static int find_fed(struct overlap_rank *r, struct reel_error *err)
 	return rc;
 }
 
-/* Which steps compute at a known time. */
+/* Mark the steps whose computation is known. */
 static void mark_steps(struct overlap_rank *r,
 		       const struct reel_union *declared)
 {
@@ -87,15 +87,15 @@ static void mark_steps(struct overlap_rank *r,
 }
 
 /*
- * Computation before the subtraction: declared spans, else the known steps
- * without waits and phases. A profile of an accelerator's kernels would come
+ * Compute r->base, before the subtraction: declared spans, else the known steps
+ * without fetches and phases. Kernels from an accelerator's profile would come
  * first, without subtraction: the device computes during the thread's I/O.
  */
 static int find_base(struct overlap_rank *r, const struct overlap_job *job,
 		     struct reel_error *err)
 {
-	struct reel_union declared = {.most = REEL_UNION_ALL};
-	struct reel_union nothing = {.most = REEL_UNION_ALL};
+	struct reel_union declared = {.limit = REEL_UNION_ALL};
+	struct reel_union nothing = {.limit = REEL_UNION_ALL};
 	int rc = overlap_add_spans(&declared, job, r->process,
 				   REEL_SPAN_COMPUTE, err);
 
@@ -111,19 +111,18 @@ static int find_base(struct overlap_rank *r, const struct overlap_job *job,
 	return rc;
 }
 
-/* The loop without its steps, fetches, checkpoints and evaluation: what a loop
- * does itself behind an epoch, to save, say. */
+/* The loop without its steps, fetches, checkpoints and evaluation: time that
+ * the loop uses itself after an epoch, for example to save. */
 static int find_between(struct reel_union *between,
 			const struct overlap_rank *r,
 			const struct overlap_job *job, struct reel_error *err)
 {
-	struct reel_union loop = {.most = REEL_UNION_ALL};
-	struct reel_union taken = {.most = REEL_UNION_ALL};
-	struct reel_interval iv = {r->loop_start_ns,
-				   r->loop_start_ns + r->loop_ns, 0, 0};
+	struct reel_union loop = {.limit = REEL_UNION_ALL};
+	struct reel_union taken = {.limit = REEL_UNION_ALL};
 	static const uint32_t kinds[] = {REEL_SPAN_STEP, REEL_SPAN_FETCH,
 					 REEL_SPAN_CHECKPOINT, REEL_SPAN_EVAL};
-	int rc = reel_union_add(&loop, &iv, err);
+	int rc = reel_union_add_time(&loop, r->loop_start_ns,
+				     r->loop_start_ns + r->loop_ns, err);
 	size_t i;
 
 	for (i = 0; !rc && i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -135,9 +134,9 @@ static int find_between(struct reel_union *between,
 	return rc;
 }
 
-/* Until @to_ns the rank computed where its spans say so, from done_ns on. */
-static int take_compute(struct own_sweep *w, int64_t to_ns,
-			struct reel_error *err)
+/* Add the computation of the spans from done_ns to @to_ns. */
+static int add_compute(struct own_sweep *w, int64_t to_ns,
+		       struct reel_error *err)
 {
 	struct overlap_rank *r = w->rank;
 	struct reel_interval part = {0, 0, 0, 0};
@@ -152,9 +151,9 @@ static int take_compute(struct own_sweep *w, int64_t to_ns,
 	return 0;
 }
 
-/* A piece of own I/O, final, after those before it. */
-static int take_own(void *ctx, const struct reel_interval *iv,
-		    struct reel_error *err)
+/* Process the next final piece of own I/O, in order. */
+static int add_own_piece(void *ctx, const struct reel_interval *iv,
+			 struct reel_error *err)
 {
 	struct own_sweep *w = ctx;
 	struct overlap_rank *r = w->rank;
@@ -170,22 +169,14 @@ static int take_own(void *ctx, const struct reel_interval *iv,
 	while (reel_union_part(&w->between, &w->gap, &from_ns, iv->end_ns,
 			       &part))
 		r->between_io_ns += part.end_ns - part.start_ns;
-	if (take_compute(w, iv->start_ns, err))
+	if (add_compute(w, iv->start_ns, err))
 		return -1;
 	if (iv->end_ns > w->done_ns)
 		w->done_ns = iv->end_ns;
 	return 0;
 }
 
-static int add_own(struct own_sweep *w, int64_t from_ns, int64_t to_ns,
-		   struct reel_error *err)
-{
-	struct reel_interval iv = {from_ns, to_ns, 0, 0};
-
-	return from_ns < to_ns ? reel_union_add(&w->own, &iv, err) : 0;
-}
-
-/* A call blocks the step of its own thread, and all outside of steps. */
+/* A call blocks the step of its own thread, and any time outside of steps. */
 static int add_call(struct own_sweep *w, const struct reel_interval *iv,
 		    uint32_t thread, struct reel_error *err)
 {
@@ -204,11 +195,11 @@ static int add_call(struct own_sweep *w, const struct reel_interval *iv,
 		end_ns = end_ns < iv->end_ns ? end_ns : iv->end_ns;
 		if (s->thread == thread)
 			continue;
-		if (add_own(w, at_ns, s->start_ns, err))
+		if (reel_union_add_time(&w->own, at_ns, s->start_ns, err))
 			return -1;
 		at_ns = end_ns > at_ns ? end_ns : at_ns;
 	}
-	return add_own(w, at_ns, iv->end_ns, err);
+	return reel_union_add_time(&w->own, at_ns, iv->end_ns, err);
 }
 
 static int by_value(const void *a, const void *b)
@@ -218,7 +209,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The threads that step, or without steps those that say that they compute. */
+/* The threads with steps, or without steps those with compute spans. */
 static uint32_t *find_threads(const struct overlap_rank *r,
 			      const struct overlap_job *job, uint32_t *count,
 			      struct reel_error *err)
@@ -267,13 +258,13 @@ int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
 	uint32_t thread;
 	int more, rc = -1;
 
-	r->fed.most = r->base.most = REEL_UNION_ALL;
-	w.own.most = OVERLAP_HELD_MANY;
-	w.own.emit = take_own;
+	r->fed.limit = r->base.limit = REEL_UNION_ALL;
+	w.own.limit = OVERLAP_HELD_MANY;
+	w.own.emit = add_own_piece;
 	w.own.ctx = &w;
 	reel_interval_stream_begin(&r->computed, job->log, job->streams++,
 				   OVERLAP_HELD);
-	w.between.most = REEL_UNION_ALL;
+	w.between.limit = REEL_UNION_ALL;
 	if (find_fed(r, err) || find_base(r, job, err) ||
 	    find_between(&w.between, r, job, err) ||
 	    add_threads(&m, r, job, err))
@@ -282,7 +273,7 @@ int overlap_compute_measure(struct overlap_rank *r, struct overlap_job *job,
 		if (add_call(&w, &iv, thread, err))
 			goto out;
 	if (!more && !reel_union_flush(&w.own, err) &&
-	    !take_compute(&w, INT64_MAX, err))
+	    !add_compute(&w, INT64_MAX, err))
 		rc = reel_interval_stream_end(&r->computed, err);
 out:
 	reel_interval_merge_fini(&m);

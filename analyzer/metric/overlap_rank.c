@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One rank's time: its steps, what they waited for, what they computed, and
- * how much of the I/O of its process tree ran behind the computation.
+ * The time of a rank: its steps, their waits and computation, and the I/O of
+ * its process tree that was hidden by the computation.
  *
  * All is exact: the I/O of the tree's threads is merged as a stream of
  * intervals and swept once against the steps and the computation.
@@ -17,8 +17,8 @@
 
 /* A process of the rank. */
 struct member {
-	struct reel_union busy;	 /* a worker's: when it made batches */
-	struct reel_interval io; /* its own, still growing */
+	struct reel_union busy;	 /* of a worker: preprocessing of batches */
+	struct reel_interval io; /* current piece, still growing */
 	uint32_t at;		 /* cursor in busy */
 };
 
@@ -28,7 +28,7 @@ struct sweep {
 	uint32_t members;
 	struct reel_interval_merge calls; /* of all threads, by member */
 	struct reel_interval_window computed;
-	struct reel_interval io; /* of the tree, still growing */
+	struct reel_interval io; /* current piece of the tree, still growing */
 	uint32_t io_step, hidden_step, bytes_step; /* cursors */
 };
 
@@ -61,21 +61,18 @@ int overlap_add_spans(struct reel_union *u, const struct overlap_job *job,
 {
 	uint32_t n, i = overlap_find_spans(job, process, kind, &n);
 
-	for (; n; n--, i++) {
-		struct reel_interval iv = {job->span[i].start_ns,
-					   job->span[i].end_ns, 0, 0};
-
-		if (reel_union_add(u, &iv, err))
+	for (; n; n--, i++)
+		if (reel_union_add_time(u, job->span[i].start_ns,
+					job->span[i].end_ns, err))
 			return -1;
-	}
 	return 0;
 }
 
 /*
- * What in a step is neither wait nor computation. A checkpoint that another
- * thread writes behind the steps is none of it, nor is what was open already
- * when they began: an iterator of a data set to evaluate with, say, that a
- * training takes a batch from now and then.
+ * Add a phase: time in a step that is neither wait nor computation. A
+ * checkpoint written by another thread is no phase, nor is a span that was open
+ * before the steps began: for example an iterator for evaluation that a
+ * training uses now and then.
  */
 static int add_phase(struct overlap_rank *r, const struct overlap_job *job,
 		     uint32_t kind, struct reel_error *err)
@@ -87,20 +84,20 @@ static int add_phase(struct overlap_rank *r, const struct overlap_job *job,
 	uint32_t i = overlap_find_spans(job, r->process, kind, &n), at = 0;
 
 	for (; n; n--, i++) {
-		struct reel_interval iv = {span[i].start_ns, span[i].end_ns, 0,
-					   0};
+		int64_t start_ns = span[i].start_ns;
 
 		if (steps && (span[i].thread != span[step].thread ||
-			      !reel_union_within(&r->step_time, iv.start_ns,
-						 iv.start_ns + 1, &at)))
+			      !reel_union_within(&r->step_time, start_ns,
+						 start_ns + 1, &at)))
 			continue;
-		if (reel_union_add(&r->phase, &iv, err))
+		if (reel_union_add_time(&r->phase, start_ns, span[i].end_ns,
+					err))
 			return -1;
 	}
 	return 0;
 }
 
-/* The epoch that was running when a step began; epochs are in order. */
+/* The epoch in which a step began; epochs are in order. */
 static const struct overlap_span *epoch_at(const struct overlap_span *epoch,
 					   uint32_t n, int64_t ns)
 {
@@ -121,7 +118,7 @@ static int find_steps(struct overlap_rank *r, const struct overlap_job *job,
 		overlap_find_spans(job, r->process, REEL_SPAN_EPOCH, &epochs);
 	uint32_t seen = 0; /* epochs that began before the step */
 	uint32_t at_fetch = 0, kept = 0;
-	int64_t reach_ns = 0; /* the last end so far */
+	int64_t reach_ns = 0; /* the latest end so far */
 
 	r->step = reel_alloc(n, sizeof(*r->step), err);
 	if (!r->step)
@@ -130,15 +127,16 @@ static int find_steps(struct overlap_rank *r, const struct overlap_job *job,
 		const struct overlap_span *s = &span[at + i], *in;
 		struct overlap_step *step = &r->step[kept];
 
-		/* A program's own mark of what a loader's step holds. */
+		/* Skip a step declared by the program inside of a loader's
+		 * step. */
 		if (s->start_ns < reach_ns && s->end_ns <= reach_ns &&
 		    r->fetch.n &&
 		    !reel_union_within(&r->fetch, s->start_ns, s->end_ns,
 				       &at_fetch))
 			continue;
 		/*
-		 * Steps of nested loops, or of two threads, overlap: time is
-		 * given once, to the one that began last.
+		 * Steps of nested loops, or of two threads, overlap: their time
+		 * belongs to the step that began last.
 		 */
 		if (s->start_ns < reach_ns)
 			step[-1].dur_ns = s->start_ns - step[-1].start_ns;
@@ -164,37 +162,34 @@ static int find_steps(struct overlap_rank *r, const struct overlap_job *job,
 	return 0;
 }
 
-/* The fetches that one span stands for, of threads that do not step: each of
- * them was somewhere in the interval that the thread summed. */
+/* Add the summed fetches of threads without steps: each fetch was somewhere in
+ * the interval of its sum. */
 static int add_summed(struct reel_union *u, const struct overlap_rank *r,
 		      const struct overlap_span *fetch, uint32_t n,
 		      struct reel_error *err)
 {
-	for (uint32_t i = 0; r->steps && i < n; i++) {
-		struct reel_interval iv = {fetch[i].start_ns, fetch[i].end_ns,
-					   0, 0};
-
+	for (uint32_t i = 0; r->steps && i < n; i++)
 		if (fetch[i].count > 1 &&
 		    fetch[i].thread != r->step[0].thread &&
-		    reel_union_add(u, &iv, err))
+		    reel_union_add_time(u, fetch[i].start_ns, fetch[i].end_ns,
+					err))
 			return -1;
-	}
 	return 0;
 }
 
 /*
- * A step waited for a batch when a fetch overlaps it. One that began since the
- * step before it, in its epoch, was for it, too: a program may call for a batch
- * outside of its steps. Of other steps the wait is not known: a look at the
- * data set before a training says nothing of the training's steps. Where another
- * thread summed its fetches, as graphs of TensorFlow have them, all steps of an
- * epoch with such a sum are known.
+ * Measure the waits of the steps. A step waited for a batch if a fetch overlaps
+ * it, or began after the previous step in its epoch: a program may fetch
+ * outside of its steps. The wait of other steps is unknown: a look at the data
+ * set before the training says nothing about its steps. If another thread
+ * summed its fetches, as in TensorFlow graphs, all steps of an epoch with such
+ * a sum are known.
  */
 static int measure_fetches(struct overlap_rank *r,
 			   const struct overlap_job *job,
 			   struct reel_error *err)
 {
-	struct reel_union summed = {.most = REEL_UNION_ALL};
+	struct reel_union summed = {.limit = REEL_UNION_ALL};
 	uint32_t n, i, k, at = 0, epoch_span = 0;
 	bool in_sum = false;
 	const struct overlap_span *fetch =
@@ -227,7 +222,7 @@ static int measure_fetches(struct overlap_rank *r,
 	return rc;
 }
 
-/* From the first fetch or step to the end of the last step. */
+/* The loop: from the first fetch or step to the end of the last step. */
 static void measure_loop(struct overlap_rank *r)
 {
 	int64_t from_ns, to_ns;
@@ -243,8 +238,8 @@ static void measure_loop(struct overlap_rank *r)
 	r->loop_wait_ns = reel_union_within(&r->fetch, from_ns, to_ns, NULL);
 }
 
-/* A piece of the tree's I/O, final: the parts in steps and computation. */
-static int take_io(struct sweep *w, struct reel_error *err)
+/* Add a final piece of the tree's I/O to the steps and the hidden I/O. */
+static int add_io(struct sweep *w, struct reel_error *err)
 {
 	struct overlap_rank *r = w->rank;
 	struct reel_interval_window *c = &w->computed;
@@ -270,15 +265,15 @@ static int take_io(struct sweep *w, struct reel_error *err)
 	return 0;
 }
 
-/* A piece of a process's I/O, final. */
-static void take_member(struct sweep *w, struct member *m)
+/* Add a final piece of a process's I/O. */
+static void add_member_io(struct sweep *w, struct member *m)
 {
 	w->rank->worker_io_ns += reel_union_within(&m->busy, m->io.start_ns,
 						   m->io.end_ns, &m->at);
 }
 
-/* Bytes go to the steps that the interval covers, in proportion. */
-static void take_bytes(struct sweep *w, const struct reel_interval *iv)
+/* Divide the bytes among the steps of the interval, in proportion. */
+static void add_bytes(struct sweep *w, const struct reel_interval *iv)
 {
 	struct overlap_rank *r = w->rank;
 	uint32_t i;
@@ -307,8 +302,9 @@ static void take_bytes(struct sweep *w, const struct reel_interval *iv)
 	}
 }
 
-/* Whether @iv belongs to the piece @io, which then reaches as far. */
-static bool grow(struct reel_interval *io, const struct reel_interval *iv)
+/* Extend the piece @io by @iv; false if they do not touch. */
+static bool extend_piece(struct reel_interval *io,
+			 const struct reel_interval *iv)
 {
 	if (iv->start_ns > io->end_ns)
 		return false;
@@ -317,16 +313,16 @@ static bool grow(struct reel_interval *io, const struct reel_interval *iv)
 	return true;
 }
 
-static int sweep_one(struct sweep *w, const struct reel_interval *iv,
-		     struct member *m, struct reel_error *err)
+static int sweep_interval(struct sweep *w, const struct reel_interval *iv,
+			  struct member *m, struct reel_error *err)
 {
-	take_bytes(w, iv);
-	if (!grow(&m->io, iv)) {
-		take_member(w, m);
+	add_bytes(w, iv);
+	if (!extend_piece(&m->io, iv)) {
+		add_member_io(w, m);
 		m->io = *iv;
 	}
-	if (!grow(&w->io, iv)) {
-		if (take_io(w, err))
+	if (!extend_piece(&w->io, iv)) {
+		if (add_io(w, err))
 			return -1;
 		w->io = *iv;
 	}
@@ -348,7 +344,7 @@ static int open_calls(struct sweep *w, const struct overlap_job *job,
 		const struct overlap_stream *s = process[i].stream;
 		struct member *m = &w->member[w->members];
 
-		m->busy.most = REEL_UNION_ALL;
+		m->busy.limit = REEL_UNION_ALL;
 		if (process[i].worker &&
 		    overlap_add_spans(&m->busy, job, i, REEL_SPAN_PREPROCESS,
 				      err))
@@ -373,13 +369,13 @@ static int sweep_io(struct sweep *w, const struct overlap_job *job,
 
 	while (!rc &&
 	       (more = reel_interval_merge_next(&w->calls, &iv, &i, err)) > 0)
-		rc = sweep_one(w, &iv, &w->member[i], err);
+		rc = sweep_interval(w, &iv, &w->member[i], err);
 	if (more < 0)
 		rc = -1;
 	if (!rc)
-		rc = take_io(w, err);
+		rc = add_io(w, err);
 	for (i = 0; i < w->members; i++) {
-		take_member(w, &w->member[i]);
+		add_member_io(w, &w->member[i]);
 		reel_union_fini(&w->member[i].busy);
 	}
 	free(w->member);
@@ -393,7 +389,7 @@ static int measure_worker(struct overlap_rank *r,
 			  const struct overlap_process *p,
 			  const struct overlap_job *job, struct reel_error *err)
 {
-	struct reel_union busy = {.most = REEL_UNION_ALL};
+	struct reel_union busy = {.limit = REEL_UNION_ALL};
 	struct reel_interval alive = {0, 0, 0, 0};
 	uint32_t n, at;
 	int rc;
@@ -431,8 +427,8 @@ int overlap_rank_measure(struct overlap_rank *r, struct overlap_job *job,
 	struct sweep w = {.rank = r};
 	uint32_t i;
 
-	r->step_time.most = r->fetch.most = r->phase.most =
-		r->worker_time.most = REEL_UNION_ALL;
+	r->step_time.limit = r->fetch.limit = r->phase.limit =
+		r->worker_time.limit = REEL_UNION_ALL;
 	if (overlap_add_spans(&r->step_time, job, r->process, REEL_SPAN_STEP,
 			      err) ||
 	    overlap_add_spans(&r->fetch, job, r->process, REEL_SPAN_FETCH,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads that fetched from the storage and that nothing hid: those parts of
- * them in which their rank did not compute.
+ * Exposed reads: the parts of reads from storage during which their rank did
+ * not compute.
  *
- * An unknown step may have computed or not: reads in it do not count as exposed.
+ * An unknown step may have computed or not: reads in it do not count as
+ * exposed.
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 
 #include "analyzer/metric/overlap.h"
 
@@ -30,7 +31,7 @@ static struct reel_interval_stream *new_stream(struct overlap_storage *s,
 	return out;
 }
 
-/* The streams of @process; 0 or more, how many, or -1. */
+/* Add the read streams of @process; returns their number, or -1. */
 static int add_fetched(struct reel_interval_merge *m,
 		       const struct overlap_process *process,
 		       struct reel_error *err)
@@ -48,11 +49,10 @@ static int add_fetched(struct reel_interval_merge *m,
 	return n;
 }
 
-/* The read @iv: the part that @hidden does not cover. */
-static int take_read(struct overlap_storage *s,
-		     struct reel_interval_stream *out,
-		     struct reel_interval_window *hidden,
-		     const struct reel_interval *iv, struct reel_error *err)
+/* Add the parts of the read @iv that @hidden does not cover. */
+static int add_read(struct overlap_storage *s, struct reel_interval_stream *out,
+		    struct reel_interval_window *hidden,
+		    const struct reel_interval *iv, struct reel_error *err)
 {
 	struct reel_interval part = {iv->start_ns, 0, 0, 0};
 	bool any = false;
@@ -82,11 +82,11 @@ static int take_read(struct overlap_storage *s,
 	return 0;
 }
 
-/* All of @m, with what @hidden covers left out. */
-static int take_reads(struct overlap_storage *s, struct overlap_job *job,
-		      struct reel_interval_merge *m,
-		      struct reel_interval_window *hidden,
-		      struct reel_error *err)
+/* Add all reads of @m, without the parts that @hidden covers. */
+static int add_reads(struct overlap_storage *s, struct overlap_job *job,
+		     struct reel_interval_merge *m,
+		     struct reel_interval_window *hidden,
+		     struct reel_error *err)
 {
 	struct reel_interval_stream *out = new_stream(s, job, err);
 	struct reel_interval iv;
@@ -95,12 +95,12 @@ static int take_reads(struct overlap_storage *s, struct overlap_job *job,
 	if (!out)
 		return -1;
 	while ((more = reel_interval_merge_next(m, &iv, NULL, err)) > 0)
-		if (take_read(s, out, hidden, &iv, err))
+		if (add_read(s, out, hidden, &iv, err))
 			return -1;
 	return more ? -1 : reel_interval_stream_end(out, err);
 }
 
-/* The steps in which nothing is known of the computation. */
+/* Add the steps with unknown computation. */
 static int add_unknown(struct reel_interval_stream *out,
 		       const struct overlap_rank *r, struct reel_error *err)
 {
@@ -138,7 +138,7 @@ int overlap_storage_rank(struct overlap_storage *s, struct overlap_job *job,
 	if (!add_unknown(&unknown, r, err) &&
 	    !reel_interval_merge_add(&hidden.m, &unknown, 0, err) &&
 	    !reel_interval_merge_add(&hidden.m, &r->computed, 0, err))
-		rc = take_reads(s, job, &m, &hidden, err);
+		rc = add_reads(s, job, &m, &hidden, err);
 out:
 	reel_interval_merge_fini(&m);
 	reel_interval_window_fini(&hidden);
@@ -155,7 +155,7 @@ int overlap_storage_process(struct overlap_storage *s, struct overlap_job *job,
 	int n = add_fetched(&m, process, err), rc = n < 0 ? -1 : 0;
 
 	if (n > 0)
-		rc = take_reads(s, job, &m, &hidden, err);
+		rc = add_reads(s, job, &m, &hidden, err);
 	reel_interval_merge_fini(&m);
 	reel_interval_window_fini(&hidden);
 	return rc;

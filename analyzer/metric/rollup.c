@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rollup that most questions are asked of: per process, call and size bin;
- * the totals of each call; and how many files each process met.
+ * The rollup behind most queries: sums per process, call and size bin; totals
+ * per call; the number of files of each process.
  *
- * This is where load waits for memory, so: a thread makes the same calls to one
- * file after the other, and the row that came after this one last time is
- * nearly always the right one.
+ * Load is bound by memory access here. A thread repeats its calls file by file,
+ * so each row remembers its successor, which is nearly always the next one.
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
@@ -21,92 +21,95 @@ static const char schema[] =
 #include "schemas/metric_rollup.sql.inc"
 	;
 
-#define PAIRS_MOST (1u << 20)
-#define NO_BIN 63u /* the call moved nothing */
+#define PAIRS_MAX (1u << 20)
+#define NO_BIN 63u /* the call transferred nothing */
 
 enum outcome { DONE, FAILED, AT_END };
 
 struct row {
-	uint64_t bytes, dur_ns; /* may wrap, not trap */
+	uint64_t bytes, dur_ns; /* unsigned: may wrap, not trap */
 	uint64_t calls;
 	uint32_t process;
-	uint32_t what; /* see what_is() */
-	uint32_t next; /* the row that came after it, last time */
+	uint32_t kind; /* see row_kind() */
+	uint32_t next; /* its last successor */
 };
 
-struct place { /* where a thread is */
+struct cursor { /* the position of a thread */
 	uint32_t row, file;
 };
 
 struct rollup {
-	struct reel_idmap rows;	 /* by process and what */
-	struct reel_idmap pairs; /* of process and file */
+	struct reel_intmap rows;  /* by process and kind */
+	struct reel_intmap pairs; /* of process and file */
 	struct row *row;
-	struct place *place; /* by thread_id */
-	uint32_t row_room, place_room;
+	struct cursor *cursor; /* by thread_id */
+	uint32_t row_room, cursor_room;
 	uint64_t asked_bytes[REEL_CALL_MAX][2]; /* I/O, messages */
 };
 
-/* Call, outcome, size bin, message: 10, 2, 6 bits and 1. */
-static uint32_t what_is(const struct metric_event *ev, int64_t bytes)
+/* Call, outcome, size bin, message: 10, 2, 6 bits and 1 bit. */
+static uint32_t row_kind(const struct metric_event *ev, int64_t bytes)
 {
-	uint32_t outcome = metric_failed(&ev->is) ? FAILED
-			   : metric_eof(&ev->is)  ? AT_END
-						  : DONE;
+	uint32_t outcome = metric_failed(&ev->raw) ? FAILED
+			   : metric_eof(&ev->raw)  ? AT_END
+						   : DONE;
 	uint32_t bin = NO_BIN, calls = ev->calls;
 
 	if (bytes)
 		bin = metric_size_bin(calls == 1 ? bytes : bytes / calls ?: 1);
-	return (uint32_t)ev->is.call << 9 | outcome << 7 | bin << 1 |
+	return (uint32_t)ev->raw.call << 9 | outcome << 7 | bin << 1 |
 	       (ev->op == METRIC_MESSAGE);
 }
 
-/* The row of @what in @process; @at is where the thread was. NULL with @err. */
-static struct row *row_of(struct rollup *r, struct place *at, uint32_t process,
-			  uint32_t what, struct reel_error *err)
+/* The row of @kind in @process; @at is the thread's last row. NULL with
+ * @err. */
+static struct row *find_row(struct rollup *r, struct cursor *at,
+			    uint32_t process, uint32_t kind,
+			    struct reel_error *err)
 {
 	uint32_t rows = r->rows.used, last = at->row, i;
 
 	if (last < rows) {
 		i = r->row[last].next;
 		at->row = i;
-		if (r->row[i].what == what && r->row[i].process == process)
+		if (r->row[i].kind == kind && r->row[i].process == process)
 			return &r->row[i];
 	}
-	i = reel_idmap_get(&r->rows, (uint64_t)process << 32 | what, err);
+	i = reel_intmap_get(&r->rows, (uint64_t)process << 32 | kind, err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&r->row, &r->row_room, i, sizeof(*r->row), err))
 		return NULL;
 	if (i == rows)
 		r->row[i] = (struct row){
-			.process = process, .what = what, .next = i};
+			.process = process, .kind = kind, .next = i};
 	if (last < rows)
 		r->row[last].next = i;
 	at->row = i;
 	return &r->row[i];
 }
 
-/* Did it open, read, write or map its file? As v_summary says of files. */
+/* True when the call opened, read, wrote or mapped its file, as v_summary
+ * counts files. */
 static bool uses_file(const struct metric_event *ev)
 {
 	if (ev->op == METRIC_READ || ev->op == METRIC_WRITE)
 		return true;
 	if (ev->op == METRIC_MAPPED)
 		return ev->bytes > 0;
-	return ev->op == METRIC_META && !metric_failed(&ev->is) &&
-	       (ev->is.group == REEL_GROUP_OPEN ||
-		(ev->is.call == REEL_CALL_MMAP && ev->is.asked > 0));
+	return ev->op == METRIC_META && !metric_failed(&ev->raw) &&
+	       (ev->raw.group == REEL_GROUP_OPEN ||
+		(ev->raw.call == REEL_CALL_MMAP && ev->raw.asked > 0));
 }
 
-/* @process uses @file. */
+/* Count @file as used by @process. */
 static int count_file(struct rollup *r, uint32_t process, uint32_t file,
 		      struct reel_error *err)
 {
 	uint64_t pair = (uint64_t)process << 32 | file;
 
-	if (!file || r->pairs.used >= PAIRS_MOST)
+	if (!file || r->pairs.used >= PAIRS_MAX)
 		return 0;
-	return reel_idmap_get(&r->pairs, pair, err) == REEL_NO_INDEX ? -1 : 0;
+	return reel_intmap_get(&r->pairs, pair, err) == REEL_NO_INDEX ? -1 : 0;
 }
 
 static int add_event(void *state, const struct metric_event *ev,
@@ -114,50 +117,50 @@ static int add_event(void *state, const struct metric_event *ev,
 {
 	struct rollup *r = state;
 	int64_t bytes = ev->bytes;
-	struct place *at;
+	struct cursor *at;
 	struct row *row;
 
-	if (ev->op == METRIC_IGNORE || ev->is.call >= REEL_CALL_MAX ||
-	    !ev->is.process)
+	if (ev->op == METRIC_IGNORE || ev->raw.call >= REEL_CALL_MAX ||
+	    !ev->raw.process)
 		return 0;
-	if (reel_array_reach(&r->place, &r->place_room, ev->is.thread,
+	if (reel_array_reach(&r->cursor, &r->cursor_room, ev->raw.thread,
 			     sizeof(*at), err))
 		return -1;
-	at = &r->place[ev->is.thread];
-	row = row_of(r, at, ev->is.process, what_is(ev, bytes), err);
+	at = &r->cursor[ev->raw.thread];
+	row = find_row(r, at, ev->raw.process, row_kind(ev, bytes), err);
 	if (!row)
 		return -1;
 	row->calls += ev->calls;
 	row->bytes += (uint64_t)bytes;
 	row->dur_ns += (uint64_t)ev->dur_ns;
-	if (ev->is.asked > 0 && !metric_failed(&ev->is))
-		r->asked_bytes[ev->is.call][row->what & 1] +=
-			(uint64_t)ev->is.asked;
-	if (ev->is.file == at->file || !uses_file(ev))
+	if (ev->raw.asked > 0 && !metric_failed(&ev->raw))
+		r->asked_bytes[ev->raw.call][row->kind & 1] +=
+			(uint64_t)ev->raw.asked;
+	if (ev->raw.file == at->file || !uses_file(ev))
 		return 0;
-	at->file = ev->is.file;
-	return count_file(r, ev->is.process, ev->is.file, err);
+	at->file = ev->raw.file;
+	return count_file(r, ev->raw.process, ev->raw.file, err);
 }
 
 METRIC_FEED(rollup_feed)
 
 static uint32_t outcome_of(const struct row *row)
 {
-	return row->what >> 7 & 3;
+	return row->kind >> 7 & 3;
 }
 
 static int write_row(struct reel_insert *out, const struct row *row,
 		     struct reel_error *err)
 {
-	uint32_t bin = row->what >> 1 & 63;
+	uint32_t bin = row->kind >> 1 & 63;
 
 	reel_insert_int(out, row->process);
-	reel_insert_int(out, row->what >> 9);
+	reel_insert_int(out, row->kind >> 9);
 	if (bin == NO_BIN)
 		reel_insert_null(out);
 	else
 		reel_insert_int(out, bin);
-	reel_insert_int(out, row->what & 1);
+	reel_insert_int(out, row->kind & 1);
 	reel_insert_int(out, (int64_t)row->calls);
 	reel_insert_int(out, (int64_t)row->bytes);
 	reel_insert_int(out, (int64_t)row->dur_ns);
@@ -181,7 +184,8 @@ static int write_rollup(const struct rollup *r, struct reel_store *st,
 	return reel_insert_close(&out, rc);
 }
 
-/* Gives 1 by file_id for what is no file: kinds are known at the end. */
+/* Set not_file[id] for directories, pipes and sockets: kinds are known at the
+ * end. */
 static int read_kinds(struct reel_store *st, uint8_t **not_file, uint32_t *room,
 		      struct reel_error *err)
 {
@@ -210,7 +214,7 @@ static int read_kinds(struct reel_store *st, uint8_t **not_file, uint32_t *room,
 static int count_files(const struct rollup *r, struct reel_store *st,
 		       uint32_t **files, uint32_t *room, struct reel_error *err)
 {
-	const struct reel_idmap *m = &r->pairs;
+	const struct reel_intmap *m = &r->pairs;
 	uint8_t *not_file = NULL;
 	uint32_t kinds = 0, i;
 	int rc = read_kinds(st, &not_file, &kinds, err);
@@ -255,10 +259,10 @@ struct total {
 	uint64_t calls, bytes, dur_ns, errors, eof_reads;
 };
 
-/* @total: two for each call. */
+/* @total has two elements for each call. */
 static void add_row(struct total *total, const struct row *row)
 {
-	struct total *t = &total[2 * (row->what >> 9) + (row->what & 1)];
+	struct total *t = &total[2 * (row->kind >> 9) + (row->kind & 1)];
 
 	t->calls += row->calls;
 	t->bytes += row->bytes;
@@ -317,17 +321,17 @@ static void rollup_fini(void *state)
 {
 	struct rollup *r = state;
 
-	reel_idmap_fini(&r->rows);
-	reel_idmap_fini(&r->pairs);
+	reel_intmap_fini(&r->rows);
+	reel_intmap_fini(&r->pairs);
 	free(r->row);
-	free(r->place);
+	free(r->cursor);
 }
 
 const struct reel_metric reel_metric_rollup = {
 	.name = "rollup",
 	.schema = schema,
 	.state_bytes = sizeof(struct rollup),
-	.counts = true,
+	.for_counts = true,
 	.feed = rollup_feed,
 	.finish = rollup_finish,
 	.fini = rollup_fini,

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sequentiality: is the next access where the last one ended?
+ * Sequentiality: does an access begin at the end of the previous one?
  *
- * Two answers. Ours keeps one position per open file description, which dup
- * and fork share; what is first there is neither sequential nor random, and
- * reads at the end of a file do not count; asynchronous operations stand where
- * they were submitted, however they ended. Darshan's keeps two positions per
- * file and process, sets them to 0 at each open, counts every call that did
- * not fail, and so finds the first access at offset 0 to be neither.
+ * There are two definitions. Ours keeps one position per OFD, shared through
+ * dup and fork; the first access is neither sequential nor random, reads at end
+ * of file do not count, and asynchronous operations are ordered by submission.
+ * Darshan keeps two positions per file and process, resets them to 0 at each
+ * open, and counts every call that did not fail, so it counts a first access at
+ * offset 0 as neither.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
 #include "lib/store/event_op.h"
@@ -26,27 +27,27 @@ static const char schema[] =
 
 enum { FIRST, CONSECUTIVE, SEQUENTIAL, RANDOM, UNKNOWN, ORDERS };
 
-#define PAGE 4096u /* open file descriptions in a page of positions */
+#define PAGE 4096u /* OFDs in a page of positions */
 
-/* Position + 2 of an open file description; 0: no access yet, 1: not known. */
+/* Position + 2 of an OFD; 0: no access yet, 1: unknown. */
 struct page {
 	uint64_t next[PAGE];
 };
 
 /*
- * Darshan's last bytes read and written, of a file in a process. An open sets
- * them back, so only files in use matter: two generations of a bounded number
- * of pairs are held, and one that was not used for so long begins at 0 again.
+ * Darshan's last bytes read and written, of a file in a process. An open resets
+ * them, so only files in use matter: memory holds two generations of a bounded
+ * number of pairs, and a pair that drops out restarts at 0.
  */
-#define PAIRS_MOST (1u << 16)
+#define PAIRS_MAX (1u << 16)
 
 struct pair {
 	uint64_t key;	    /* process << 32 | file */
-	int64_t last[2][2]; /* of what its POSIX module counts, of the rest */
+	int64_t last[2][2]; /* of its POSIX module, of the others */
 };
 
 struct generation {
-	struct reel_idmap map;
+	struct reel_intmap map;
 	struct pair *pair;
 	uint32_t room;
 };
@@ -56,12 +57,12 @@ struct darshan {
 };
 
 struct counts {
-	struct pair *pair; /* of the file at hand; NULL: look it up */
+	struct pair *pair; /* of the current file; NULL: look it up */
 	uint64_t order[2][ORDERS];
 	struct darshan darshan[REEL_LAYERS][2];
 };
 
-/* Accesses to a file that were not where the last one ended. */
+/* Accesses to a file that are not consecutive. */
 struct jumps {
 	uint32_t sequential, random;
 };
@@ -77,19 +78,19 @@ struct sequence {
 	struct reel_issue_order order;
 };
 
-static reel_access_fn count_ours;
+static reel_access_fn count_access;
 
 static int sequence_init(void *state, struct reel_error *err)
 {
 	struct sequence *s = state;
 
-	s->order.fn = count_ours;
+	s->order.fn = count_access;
 	s->order.ctx = s;
 	return 0;
 }
 
-static uint64_t *position_of(struct sequence *s, uint32_t open,
-			     struct reel_error *err)
+static uint64_t *find_position(struct sequence *s, uint32_t open,
+			       struct reel_error *err)
 {
 	uint32_t p = open / PAGE;
 
@@ -103,7 +104,7 @@ static uint64_t *position_of(struct sequence *s, uint32_t open,
 	return &s->page[p]->next[open % PAGE];
 }
 
-/* All pairs move: pointers to them are worth nothing any more. */
+/* Pairs move: drop the pointers to them. */
 static void forget_pairs(struct sequence *s)
 {
 	uint32_t i;
@@ -118,17 +119,17 @@ static struct pair *find_pair(struct sequence *s, uint64_t key,
 	struct generation *now = &s->now;
 	uint32_t i, old, pairs;
 
-	if (now->map.used >= PAIRS_MOST &&
-	    reel_idmap_find(&now->map, key) == REEL_NO_INDEX) {
+	if (now->map.used >= PAIRS_MAX &&
+	    reel_intmap_find(&now->map, key) == REEL_NO_INDEX) {
 		struct generation oldest = s->before;
 
 		s->before = s->now;
 		s->now = oldest;
-		reel_idmap_clear(&now->map);
+		reel_intmap_clear(&now->map);
 		forget_pairs(s);
 	}
 	pairs = now->map.used;
-	i = reel_idmap_get(&now->map, key, err);
+	i = reel_intmap_get(&now->map, key, err);
 	if (i == REEL_NO_INDEX)
 		return NULL;
 	if (i >= now->room)
@@ -138,7 +139,7 @@ static struct pair *find_pair(struct sequence *s, uint64_t key,
 		return NULL;
 	if (i < pairs)
 		return &now->pair[i];
-	old = reel_idmap_find(&s->before.map, key);
+	old = reel_intmap_find(&s->before.map, key);
 	if (old != REEL_NO_INDEX)
 		now->pair[i] = s->before.pair[old];
 	else
@@ -146,11 +147,12 @@ static struct pair *find_pair(struct sequence *s, uint64_t key,
 	return &now->pair[i];
 }
 
-static struct pair *pair_of(struct sequence *s, const struct metric_event *ev,
-			    struct reel_error *err)
+static struct pair *current_pair(struct sequence *s,
+				 const struct metric_event *ev,
+				 struct reel_error *err)
 {
-	uint64_t key = (uint64_t)ev->is.process << 32 | ev->is.file;
-	struct counts *c = &s->process[ev->is.process];
+	uint64_t key = (uint64_t)ev->raw.process << 32 | ev->raw.file;
+	struct counts *c = &s->process[ev->raw.process];
 	struct pair *pair = c->pair;
 
 	if (pair && pair->key == key)
@@ -160,12 +162,12 @@ static struct pair *pair_of(struct sequence *s, const struct metric_event *ev,
 	return pair;
 }
 
-/* The order of this access, and the position after it. */
-static int order_of(uint64_t *next, int64_t offset, int64_t bytes)
+/* Classify an access and set the position after it. */
+static int classify_access(uint64_t *next, int64_t offset, int64_t bytes)
 {
 	uint64_t was = *next;
 
-	if (offset < 0 || offset > METRIC_TIME_MOST) {
+	if (offset < 0 || offset > METRIC_TIME_MAX) {
 		*next = 1;
 		return UNKNOWN;
 	}
@@ -180,20 +182,20 @@ static int order_of(uint64_t *next, int64_t offset, int64_t bytes)
 	return (uint64_t)offset > was ? SEQUENTIAL : RANDOM;
 }
 
-static int count_ours(void *state, const struct reel_access *a,
-		      struct reel_error *err)
+static int count_access(void *state, const struct reel_access *a,
+			struct reel_error *err)
 {
 	struct sequence *s = state;
 	uint64_t *count = s->process[a->process].order[a->write];
 	uint64_t *next, none = 1;
 	int order;
 
-	next = a->open ? position_of(s, a->open, err) : &none;
+	next = a->open ? find_position(s, a->open, err) : &none;
 	if (!next)
 		return -1;
-	order = order_of(next, a->offset, a->bytes);
+	order = classify_access(next, a->offset, a->bytes);
 	count[order]++;
-	/* One record for several calls: the others follow the first. */
+	/* One record for several calls: the others are consecutive. */
 	count[order == UNKNOWN ? UNKNOWN : CONSECUTIVE] += a->calls - 1;
 	if (order != SEQUENTIAL && order != RANDOM)
 		return 0;
@@ -205,17 +207,17 @@ static int count_ours(void *state, const struct reel_access *a,
 	return 0;
 }
 
-static int add_ours(struct sequence *s, enum metric_op op,
-		    const struct metric_event *ev, struct reel_error *err)
+static int add_access(struct sequence *s, enum metric_op op,
+		      const struct metric_event *ev, struct reel_error *err)
 {
-	bool async = ev->is.layer == REEL_LAYER_ASYNC;
+	bool async = ev->raw.layer == REEL_LAYER_ASYNC;
 	struct reel_access a = {
-		.asked_ns = async ? ev->start_ns : ev->end_ns,
-		.offset = ev->is.offset,
+		.issued_ns = async ? ev->start_ns : ev->end_ns,
+		.offset = ev->raw.offset,
 		.bytes = ev->bytes,
-		.process = ev->is.process,
-		.file = ev->is.file,
-		.open = ev->is.open,
+		.process = ev->raw.process,
+		.file = ev->raw.file,
+		.open = ev->raw.open,
 		.calls = ev->calls,
 		.write = op == METRIC_WRITE,
 		.async = async,
@@ -224,21 +226,21 @@ static int add_ours(struct sequence *s, enum metric_op op,
 	return a.bytes ? reel_issue_order_add(&s->order, &a, err) : 0;
 }
 
-/* A stream's reads and writes are in a module of their own. */
-static int64_t *last_of(struct pair *pair, const struct metric_event *ev)
+/* Darshan counts stdio streams in a module of their own. */
+static int64_t *last_bytes(struct pair *pair, const struct metric_event *ev)
 {
-	return pair->last[ev->is.layer != REEL_LAYER_POSIX &&
-			  ev->is.layer != REEL_LAYER_ASYNC];
+	return pair->last[ev->raw.layer != REEL_LAYER_POSIX &&
+			  ev->raw.layer != REEL_LAYER_ASYNC];
 }
 
 static void count_darshan(struct counts *c, struct pair *pair,
 			  enum metric_op op, const struct metric_event *ev)
 {
-	struct darshan *d = &c->darshan[ev->is.layer][op];
-	int64_t *last = &last_of(pair, ev)[op], offset = ev->is.offset;
+	struct darshan *d = &c->darshan[ev->raw.layer][op];
+	int64_t *last = &last_bytes(pair, ev)[op], offset = ev->raw.offset;
 
 	d->ops += ev->calls;
-	if (offset < 0 || offset > METRIC_TIME_MOST)
+	if (offset < 0 || offset > METRIC_TIME_MAX)
 		return;
 	d->seq += offset > *last;
 	d->consec += offset == *last + 1;
@@ -254,32 +256,32 @@ static int add_event(void *state, const struct metric_event *ev,
 	enum metric_op op = ev->op;
 	struct pair *pair;
 
-	if (metric_failed(&ev->is) || !ev->is.file ||
-	    ev->is.layer >= REEL_LAYERS)
+	if (metric_failed(&ev->raw) || !ev->raw.file ||
+	    ev->raw.layer >= REEL_LAYERS)
 		return 0;
 	if (op != METRIC_READ && op != METRIC_WRITE &&
-	    (op != METRIC_META || ev->is.group != REEL_GROUP_OPEN))
+	    (op != METRIC_META || ev->raw.group != REEL_GROUP_OPEN))
 		return 0;
-	if (reel_array_reach(&s->process, &s->process_room, ev->is.process,
+	if (reel_array_reach(&s->process, &s->process_room, ev->raw.process,
 			     sizeof(*s->process), err))
 		return -1;
-	pair = pair_of(s, ev, err);
+	pair = current_pair(s, ev, err);
 	if (!pair)
 		return -1;
 	if (op == METRIC_META) {
-		memset(last_of(pair, ev), 0, sizeof(pair->last[0]));
+		memset(last_bytes(pair, ev), 0, sizeof(pair->last[0]));
 		return 0;
 	}
-	count_darshan(&s->process[ev->is.process], pair, op, ev);
-	return add_ours(s, op, ev, err);
+	count_darshan(&s->process[ev->raw.process], pair, op, ev);
+	return add_access(s, op, ev, err);
 }
 
 METRIC_FEED(sequence_feed)
 
 static const char *const op_name[] = {"read", "write"};
 
-static int write_ours(const struct sequence *s, struct reel_store *st,
-		      struct reel_error *err)
+static int write_sequence(const struct sequence *s, struct reel_store *st,
+			  struct reel_error *err)
 {
 	struct reel_insert out;
 	uint32_t p;
@@ -373,8 +375,8 @@ static int sequence_finish(void *state, struct reel_store *st,
 {
 	struct sequence *s = state;
 
-	if (reel_issue_order_flush(&s->order, err) || write_ours(s, st, err) ||
-	    write_darshan(s, st, err))
+	if (reel_issue_order_flush(&s->order, err) ||
+	    write_sequence(s, st, err) || write_darshan(s, st, err))
 		return -1;
 	return write_jumps(s, st, err);
 }
@@ -387,8 +389,8 @@ static void sequence_fini(void *state)
 	for (i = 0; i < s->pages; i++)
 		free(s->page[i]);
 	free(s->page);
-	reel_idmap_fini(&s->now.map);
-	reel_idmap_fini(&s->before.map);
+	reel_intmap_fini(&s->now.map);
+	reel_intmap_fini(&s->before.map);
 	free(s->now.pair);
 	free(s->before.pair);
 	free(s->process);

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One number per thread that is equal in two runs when the thread made the
- * same calls in the same order with the same outcome: for "ioreel compare".
+ * A hash per thread that is equal in two runs if the thread made the same calls
+ * in the same order with the same results: for "ioreel compare".
  *
- * Chained over call, file, descriptors, offset, asked and returned bytes,
- * error; without times, addresses and streams' pointers. File ids differ from
- * run to run and paths are known only at the end: so the chain notes that the
- * thread went over to another file, a log keeps to which, and their paths are
- * chained when all is fed. Messages have a chain of their own: how they are
- * cut depends on timing. So have the calls of a layer above those that do the
- * work, as a replay plays these alone; which files were used through mappings
- * is added there, without an order: pages are told when a mapping ends. The
- * letters that mkstemp() made up are nobody's choice:
- * such a file is told by the rest of its name and its turn among those that its
- * thread made so.
+ * It chains call, file, descriptors, offset, bytes requested and returned, and
+ * errno; no times, addresses or stream pointers. File ids differ between runs
+ * and paths are known only at the end: the chain notes a change of file, a log
+ * records the new file, and the paths are chained at the end.
+ *
+ * Messages have a chain of their own: timing decides how they are split. So
+ * have calls of a higher layer, because a replay plays only the calls below;
+ * files used through mappings are added there, without an order, because pages
+ * are reported when a mapping ends. A file name made by mkstemp() is random: it
+ * is replaced by the rest of its name and its ordinal among such files of its
+ * thread.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/hash.h"
+
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
@@ -36,7 +39,7 @@ static const char schema[] =
 #define STEP 0x9e3779b97f4a7c15ull
 
 #define LOG_BYTES (16u << 20)
-#define MADE_UP 6 /* letters */
+#define MADE_UP 6 /* random letters */
 
 enum { IO, MESSAGES, UPPER, CHAINS };
 
@@ -49,11 +52,10 @@ struct chain {
 struct sequences {
 	struct chain (*thread)[CHAINS];
 	uint32_t room;
-	struct reel_idmap mapped[2]; /* thread and file: read, written */
-	uint32_t *made; /* by file: as which of its thread's, 0: not so */
+	struct reel_intmap mapped[2]; /* thread and file: read, written */
+	uint32_t *made; /* ordinal of mkstemp() in its thread, by file */
 	uint32_t made_room;
-	struct reel_spill_log
-		*log; /* stream CHAINS * thread + chain: file ids */
+	struct reel_spill_log *log; /* file ids; CHAINS streams a thread */
 };
 
 static int sequences_init(void *state, struct reel_error *err)
@@ -63,7 +65,7 @@ static int sequences_init(void *state, struct reel_error *err)
 	return reel_spill_log_new(&s->log, LOG_BYTES, err);
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	v *= 0xff51afd7ed558ccdull;
 	v ^= v >> 32;
@@ -72,60 +74,61 @@ static uint64_t mix(uint64_t h, uint64_t v)
 }
 
 /*
- * Independent products, so that they run side by side. The number of a
- * descriptor is what other threads left free: it counts only where no file says
- * what the call is on, but was on something: a number that was not open may be
- * any. Two opens of one file differ in their offsets.
+ * Independent products, so that the processor computes them in parallel. fd
+ * numbers depend on other threads: they count only when no file identifies the
+ * call, except for EBADF, where they may be any. Two opens of one file differ
+ * in their offsets.
  */
-static uint64_t fold(const struct metric_event *ev, uint32_t turns)
+static uint64_t hash_event(const struct metric_event *ev, uint32_t turns)
 {
 	uint64_t moved = 0, number = 0;
 
-	if (!ev->is.file && ev->is.err != EBADF)
-		number = (uint64_t)(uint32_t)ev->is.fd << 32 |
-			 (uint32_t)ev->is.fd2;
-	if (ev->is.group == REEL_GROUP_READ || ev->is.group == REEL_GROUP_WRITE)
-		moved = (uint64_t)ev->is.result;
-	return (ev->is.call | (uint64_t)(uint32_t)ev->is.err << 16 |
+	if (!ev->raw.file && ev->raw.err != EBADF)
+		number = (uint64_t)(uint32_t)ev->raw.fd << 32 |
+			 (uint32_t)ev->raw.fd2;
+	if (ev->raw.group == REEL_GROUP_READ ||
+	    ev->raw.group == REEL_GROUP_WRITE)
+		moved = (uint64_t)ev->raw.result;
+	return (ev->raw.call | (uint64_t)(uint32_t)ev->raw.err << 16 |
 		(uint64_t)turns << 60) *
 		       0xc2b2ae3d27d4eb4full +
 	       number * 0xd6e8feb86659fd93ull +
-	       (uint64_t)ev->is.offset * 0xa0761d6478bd642full +
-	       (uint64_t)ev->is.asked * 0xe7037ed1a0b428dbull +
+	       (uint64_t)ev->raw.offset * 0xa0761d6478bd642full +
+	       (uint64_t)ev->raw.asked * 0xe7037ed1a0b428dbull +
 	       moved * 0x8ebc6af09c88c6e3ull +
-	       ev->is.count * 0x589965cc75374cc3ull;
+	       ev->raw.count * 0x589965cc75374cc3ull;
 }
 
-static int turn_to(struct sequences *s, uint32_t stream, uint32_t file,
-		   struct reel_error *err)
+static int log_file(struct sequences *s, uint32_t stream, uint32_t file,
+		    struct reel_error *err)
 {
 	uint64_t number = file;
 
 	return reel_spill_log_add(s->log, stream, &number, 1, err);
 }
 
-static int name_made_up(struct sequences *s, const struct metric_event *ev,
-			struct chain *c, struct reel_error *err)
+static int count_made_up(struct sequences *s, const struct metric_event *ev,
+			 struct chain *c, struct reel_error *err)
 {
-	if (ev->is.err || !ev->is.file)
+	if (ev->raw.err || !ev->raw.file)
 		return 0;
-	if (reel_array_reach(&s->made, &s->made_room, ev->is.file,
+	if (reel_array_reach(&s->made, &s->made_room, ev->raw.file,
 			     sizeof(*s->made), err))
 		return -1;
-	s->made[ev->is.file] = ++c->made;
+	s->made[ev->raw.file] = ++c->made;
 	return 0;
 }
 
-/* Pages of a mapping were touched: no call, and never the same ones twice. */
+/* Touched pages of a mapping: no call, and they vary between runs. */
 static int add_mapped(struct sequences *s, const struct metric_event *ev,
 		      struct reel_error *err)
 {
-	uint64_t key = (uint64_t)ev->is.thread << 32 | ev->is.file;
+	uint64_t key = (uint64_t)ev->raw.thread << 32 | ev->raw.file;
 
 	if (ev->bytes <= 0)
 		return 0;
-	return reel_idmap_get(&s->mapped[ev->is.group == REEL_GROUP_WRITE], key,
-			      err) == REEL_NO_INDEX
+	return reel_intmap_get(&s->mapped[ev->raw.group == REEL_GROUP_WRITE],
+			       key, err) == REEL_NO_INDEX
 		       ? -1
 		       : 0;
 }
@@ -138,50 +141,49 @@ static int add_event(void *state, const struct metric_event *ev,
 	uint32_t chain = op == METRIC_MESSAGE	     ? MESSAGES
 			 : op == METRIC_HIGHER_LAYER ? UPPER
 						     : IO;
-	uint32_t stream = CHAINS * ev->is.thread + chain, turns = 0;
+	uint32_t stream = CHAINS * ev->raw.thread + chain, turns = 0;
 	struct chain *c;
 
 	if (op == METRIC_IGNORE)
 		return 0;
-	if (reel_array_reach(&s->thread, &s->room, ev->is.thread,
+	if (reel_array_reach(&s->thread, &s->room, ev->raw.thread,
 			     sizeof(*s->thread), err))
 		return -1;
 	if (op == METRIC_MAPPED)
 		return add_mapped(s, ev, err);
-	c = &s->thread[ev->is.thread][chain];
-	if (ev->is.file != c->last_file) {
+	c = &s->thread[ev->raw.thread][chain];
+	if (ev->raw.file != c->last_file) {
 		turns = 1;
-		if (ev->is.call == REEL_CALL_MKSTEMP &&
-		    name_made_up(s, ev, c, err))
+		if (ev->raw.call == REEL_CALL_MKSTEMP &&
+		    count_made_up(s, ev, c, err))
 			return -1;
-		if (turn_to(s, stream, ev->is.file, err))
+		if (log_file(s, stream, ev->raw.file, err))
 			return -1;
-		c->last_file = ev->is.file;
+		c->last_file = ev->raw.file;
 	}
-	if (ev->is.file2) {
+	if (ev->raw.file2) {
 		turns |= 2;
-		if (turn_to(s, stream, ev->is.file2, err))
+		if (log_file(s, stream, ev->raw.file2, err))
 			return -1;
 	}
 	c->calls += ev->calls;
-	c->hash = mix(c->hash, fold(ev, turns));
+	c->hash = mix_hash(c->hash, hash_event(ev, turns));
 	return 0;
 }
 
 METRIC_FEED(sequences_feed)
 
-/* The number of a pipe or socket says nothing about the job: left out. */
+/* Hash a path, without the inode number of a pipe or socket. */
 static uint64_t path_hash(const char *path, const char *kind, uint32_t made)
 {
 	bool numbered = !strcmp(kind, "pipe") || !strcmp(kind, "socket");
 	size_t n = numbered ? strcspn(path, ":") : strlen(path);
-	uint64_t h = STEP;
+	uint64_t h;
 
 	if (made)
 		n -= n < MADE_UP ? n : MADE_UP;
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)path[i]) * 0x100000001b3ull;
-	return made ? mix(h, made) : h;
+	h = reel_fnv1a(STEP, path, n);
+	return made ? mix_hash(h, made) : h;
 }
 
 /* Gives the hashes of all paths, by file_id. */
@@ -222,39 +224,39 @@ out:
 	return rc;
 }
 
-/* The paths that a chain turned to, in their order. */
+/* Chain the paths of the log, in their order. */
 static int add_paths(struct sequences *s, uint32_t stream, struct chain *c,
 		     const uint64_t *hash, uint32_t room,
 		     struct reel_error *err)
 {
-	struct reel_stream_reader *r = NULL;
+	struct reel_spill_reader *r = NULL;
 	uint64_t file;
 	int more;
 
 	if (!c->calls)
 		return 0;
-	if (reel_stream_reader_open(&r, s->log, stream, err))
+	if (reel_spill_reader_open(&r, s->log, stream, err))
 		return -1;
-	while ((more = reel_stream_reader_next(r, &file, 1, err)) > 0)
-		c->hash = mix(c->hash, file < room ? hash[file] : 0);
-	reel_stream_reader_close(r);
+	while ((more = reel_spill_reader_next(r, &file, 1, err)) > 0)
+		c->hash = mix_hash(c->hash, file < room ? hash[file] : 0);
+	reel_spill_reader_close(r);
 	return more;
 }
 
-/* The sum of what each thread used through mappings, whatever the order. */
+/* Sum the hashes of each thread's mapped files: independent of the order. */
 static void sum_mapped(const struct sequences *s, uint64_t *sum,
 		       const uint64_t *hash, uint32_t room)
 {
 	for (int w = 0; w < 2; w++) {
-		const struct reel_idmap *m = &s->mapped[w];
+		const struct reel_intmap *m = &s->mapped[w];
 
 		for (uint32_t i = 0; m->mask && i <= m->mask; i++) {
 			uint32_t file = (uint32_t)m->slot[i].key;
 
 			if (m->slot[i].index)
 				sum[m->slot[i].key >> 32] +=
-					mix(file < room ? hash[file] : 0,
-					    (uint64_t)w + 1);
+					mix_hash(file < room ? hash[file] : 0,
+						 (uint64_t)w + 1);
 		}
 	}
 }
@@ -309,8 +311,8 @@ static void sequences_fini(void *state)
 	struct sequences *s = state;
 
 	reel_spill_log_close(s->log);
-	reel_idmap_fini(&s->mapped[0]);
-	reel_idmap_fini(&s->mapped[1]);
+	reel_intmap_fini(&s->mapped[0]);
+	reel_intmap_fini(&s->mapped[1]);
 	free(s->made);
 	free(s->thread);
 }

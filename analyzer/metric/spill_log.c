@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Logs of small records: LEB128 numbers in chunks; no record is cut by the end
- * of its chunk.
+ * Logs of small records: LEB128 numbers in chunks; a record never spans two
+ * chunks.
  */
 #include "analyzer/metric/spill_log.h"
 
@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 
-#define FIRST_CHUNK_BYTES 256u /* most of ten thousand threads do little */
+#define FIRST_CHUNK_BYTES 256u /* most threads do little I/O */
 #define CHUNK_BYTES 4096u
-#define RECORD_MOST (10u * REEL_STREAM_NUMBERS)
+#define RECORD_MAX (10u * REEL_SPILL_NUMBERS)
 
 struct chunk {
 	uint8_t *data; /* NULL: in the file, at `at` */
@@ -32,17 +32,17 @@ struct stream {
 struct reel_spill_log {
 	struct stream *stream;
 	uint32_t streams;
-	size_t held_bytes, most_bytes;
+	size_t held_bytes, limit_bytes;
 	int fd; /* -1: all is in memory */
 	int64_t file_bytes;
 };
 
-struct reel_stream_reader {
+struct reel_spill_reader {
 	struct reel_spill_log *log;
 	struct stream *stream; /* NULL: nothing was written */
 	uint32_t chunk, at;
-	const uint8_t *data; /* of the chunk; NULL: not there yet */
-	uint8_t *buffer;     /* for chunks that lie in the file */
+	const uint8_t *data; /* of the chunk; NULL: not loaded */
+	uint8_t *buffer;     /* for chunks in the file */
 };
 
 int reel_spill_log_new(struct reel_spill_log **out, size_t memory_bytes,
@@ -53,7 +53,7 @@ int reel_spill_log_new(struct reel_spill_log **out, size_t memory_bytes,
 	if (!log)
 		return -1;
 	log->fd = -1;
-	log->most_bytes = memory_bytes;
+	log->limit_bytes = memory_bytes;
 	*out = log;
 	return 0;
 }
@@ -76,9 +76,9 @@ static int open_file(struct reel_spill_log *log, struct reel_error *err)
 	return 0;
 }
 
-/* A full chunk goes to the file. */
-static int spill(struct reel_spill_log *log, struct chunk *c,
-		 struct reel_error *err)
+/* Write a full chunk to the file. */
+static int spill_chunk(struct reel_spill_log *log, struct chunk *c,
+		       struct reel_error *err)
 {
 	ssize_t n;
 
@@ -99,13 +99,14 @@ static int spill(struct reel_spill_log *log, struct chunk *c,
 	return 0;
 }
 
-/* Behind @full, the last one; NULL: it is the first. */
+/* Add a chunk after @full, the last one; NULL: the first chunk. */
 static struct chunk *new_chunk(struct reel_spill_log *log, struct stream *s,
 			       struct chunk *full, struct reel_error *err)
 {
 	struct chunk *c;
 
-	if (full && log->held_bytes > log->most_bytes && spill(log, full, err))
+	if (full && log->held_bytes > log->limit_bytes &&
+	    spill_chunk(log, full, err))
 		return NULL;
 	if (reel_array_reach(&s->chunk, &s->room, s->chunks, sizeof(*c), err) ||
 	    !s->chunk)
@@ -134,7 +135,7 @@ int reel_spill_log_add(struct reel_spill_log *log, uint32_t stream,
 		return -1;
 	s = &log->stream[stream];
 	c = s->chunks ? &s->chunk[s->chunks - 1] : NULL;
-	if (!c || c->used + RECORD_MOST > c->bytes)
+	if (!c || c->used + RECORD_MAX > c->bytes)
 		c = new_chunk(log, s, c, err);
 	if (!c)
 		return -1;
@@ -167,11 +168,11 @@ void reel_spill_log_close(struct reel_spill_log *log)
 	free(log);
 }
 
-int reel_stream_reader_open(struct reel_stream_reader **out,
-			    struct reel_spill_log *log, uint32_t stream,
-			    struct reel_error *err)
+int reel_spill_reader_open(struct reel_spill_reader **out,
+			   struct reel_spill_log *log, uint32_t stream,
+			   struct reel_error *err)
 {
-	struct reel_stream_reader *r = reel_alloc(1, sizeof(*r), err);
+	struct reel_spill_reader *r = reel_alloc(1, sizeof(*r), err);
 
 	if (!r)
 		return -1;
@@ -181,7 +182,7 @@ int reel_stream_reader_open(struct reel_stream_reader **out,
 	return 0;
 }
 
-static int load_chunk(struct reel_stream_reader *r, const struct chunk *c,
+static int load_chunk(struct reel_spill_reader *r, const struct chunk *c,
 		      struct reel_error *err)
 {
 	ssize_t n;
@@ -205,8 +206,8 @@ static int load_chunk(struct reel_stream_reader *r, const struct chunk *c,
 	return 0;
 }
 
-int reel_stream_reader_next(struct reel_stream_reader *r, uint64_t *number,
-			    int n, struct reel_error *err)
+int reel_spill_reader_next(struct reel_spill_reader *r, uint64_t *number, int n,
+			   struct reel_error *err)
 {
 	int i, shift;
 
@@ -230,7 +231,7 @@ int reel_stream_reader_next(struct reel_stream_reader *r, uint64_t *number,
 	return 1;
 }
 
-void reel_stream_reader_close(struct reel_stream_reader *r)
+void reel_spill_reader_close(struct reel_spill_reader *r)
 {
 	if (r)
 		free(r->buffer);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What reads fetched from the storage, by file: the arg2 of their records
- * (trace_format.h, FETCHED), which few of them have.
+ * Reads that fetched from storage, by file. The bytes are arg2 of their records
+ * (trace_format.h, FETCHED).
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
 
@@ -33,9 +33,9 @@ static int add_event(void *state, const struct metric_event *ev,
 
 	if (!ev->storage)
 		return 0;
-	if (reel_array_reach(&s->file, &s->room, ev->is.file, sizeof(*f), err))
+	if (reel_array_reach(&s->file, &s->room, ev->raw.file, sizeof(*f), err))
 		return -1;
-	f = &s->file[ev->is.file];
+	f = &s->file[ev->raw.file];
 	if (ev->storage == METRIC_WAITED) {
 		f->waits++;
 		f->wait_ns += (uint64_t)ev->dur_ns;
@@ -43,7 +43,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	}
 	f->reads += ev->calls;
 	f->read_bytes += (uint64_t)ev->bytes;
-	f->bytes += metric_fetched_bytes(&ev->is);
+	f->bytes += metric_fetched_bytes(&ev->raw);
 	f->dur_ns += (uint64_t)ev->dur_ns;
 	return 0;
 }

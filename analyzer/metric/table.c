@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of metrics: a new one is a file and a row.
- *
- * Their order is that of their schemas; views may name tables of any of them.
+ * The table of metrics: a new one is a file and a row here. The order is that
+ * of their schemas in a store; views may use tables of any metric.
  */
-#include "analyzer/metric/table.h"
-
 #include <stdlib.h>
 
 #include "lib/error.h"
 
-const struct reel_metric *const reel_metrics[] = {
-	&reel_metric_rollup,	    &reel_metric_file,
-	&reel_metric_transfer_size, &reel_metric_sequence,
-	&reel_metric_io_time,	    &reel_metric_bandwidth,
-	&reel_metric_timeline,	    &reel_metric_overlap,
-	&reel_metric_similarity,    &reel_metric_error,
-	&reel_metric_site,	    &reel_metric_mapped,
-	&reel_metric_storage,	    NULL,
-};
+#include "analyzer/metric/metric.h"
+
+#define METRICS(ROW)                                                           \
+	ROW(rollup)                                                            \
+	ROW(file)                                                              \
+	ROW(transfer_size)                                                     \
+	ROW(sequence)                                                          \
+	ROW(io_time)                                                           \
+	ROW(bandwidth)                                                         \
+	ROW(timeline)                                                          \
+	ROW(overlap)                                                           \
+	ROW(similarity)                                                        \
+	ROW(error)                                                             \
+	ROW(callsite)                                                          \
+	ROW(mapped)                                                            \
+	ROW(storage)
+
+#define DECLARE(name) extern const struct reel_metric reel_metric_##name;
+METRICS(DECLARE)
+
+#define ADDRESS(name) &reel_metric_##name,
+const struct reel_metric *const reel_metrics[] = {METRICS(ADDRESS) NULL};
 
 void *reel_metric_new(const struct reel_metric *m, struct reel_error *err)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * I/O over time: per second and process what was called and what moved.
+ * I/O over time: calls, bytes and time per second and process.
  *
  * The bytes and the time of a call are spread over the seconds that it covers,
- * in proportion, and add up exactly; the call itself counts where it ends. A
- * job of many processes and days gets wider bins, so that memory is bounded.
+ * in proportion, and their sums are exact; the call itself counts in the bin of
+ * its end. For many processes or days the bins get wider, so that memory is
+ * bounded.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/intmap.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
@@ -20,9 +22,9 @@ static const char schema[] =
 	;
 
 #define FIRST_WIDTH_NS INT64_C(1000000000)
-#define BINS_MOST (1u << 18)
-#define SPREAD_MOST 65536 /* bins that one call may cover before they widen */
-#define WIDEST_NS (METRIC_TIME_MOST * 4)
+#define BINS_MAX (1u << 18)
+#define SPREAD_MAX 65536 /* bins that a call may cover before they widen */
+#define WIDEST_NS (METRIC_TIME_MAX * 4)
 
 struct bin {
 	uint32_t process;
@@ -31,14 +33,14 @@ struct bin {
 	uint64_t calls[METRIC_OPS], dur_ns[METRIC_OPS], bytes[2];
 };
 
-/* The bin in which a process was last: nearly always it still is. */
+/* The last bin of a process: nearly always the next one, too. */
 struct cursor {
-	int64_t from_ns, to_ns; /* 0, 0: nowhere */
+	int64_t from_ns, to_ns; /* 0, 0: none */
 	uint32_t bin;
 };
 
 struct timeline {
-	struct reel_idmap map;
+	struct reel_intmap map;
 	struct bin *bin;
 	uint32_t room;
 	int64_t width_ns;
@@ -59,9 +61,9 @@ static struct bin *bin_at(struct timeline *t, uint32_t process, int64_t index,
 {
 	uint32_t i;
 
-	/* Times end at 2^53 ns: an index of seconds fits 24 bits. */
-	i = reel_idmap_get(&t->map, (uint64_t)process << 32 | (uint64_t)index,
-			   err);
+	/* Times are below 2^53 ns: an index of seconds fits 24 bits. */
+	i = reel_intmap_get(&t->map, (uint64_t)process << 32 | (uint64_t)index,
+			    err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&t->bin, &t->room, i, sizeof(*t->bin), err))
 		return NULL;
@@ -83,8 +85,8 @@ static void add_bin(struct bin *to, const struct bin *from)
 	to->bytes[1] += from->bytes[1];
 }
 
-/* Bins of twice the width: half of them, more or less. */
-static int widen(struct timeline *t, struct reel_error *err)
+/* Double the width of the bins: about half of them remain. */
+static int widen_bins(struct timeline *t, struct reel_error *err)
 {
 	struct timeline wide = {.width_ns = t->width_ns * 2};
 	uint32_t i;
@@ -94,7 +96,7 @@ static int widen(struct timeline *t, struct reel_error *err)
 					t->bin[i].index / 2, err);
 
 		if (!to) {
-			reel_idmap_fini(&wide.map);
+			reel_intmap_fini(&wide.map);
 			free(wide.bin);
 			return -1;
 		}
@@ -102,7 +104,7 @@ static int widen(struct timeline *t, struct reel_error *err)
 	}
 	wide.cursor = t->cursor;
 	wide.cursors = t->cursors;
-	reel_idmap_fini(&t->map);
+	reel_intmap_fini(&t->map);
 	free(t->bin);
 	*t = wide;
 	if (t->cursors)
@@ -110,15 +112,16 @@ static int widen(struct timeline *t, struct reel_error *err)
 	return 0;
 }
 
-/* @amount, as much as has come at @at of the way from @start to @end. */
-static uint64_t part(uint64_t amount, int64_t start, int64_t end, int64_t at)
+/* The share of @amount up to @at, between @start and @end. */
+static uint64_t share_until(uint64_t amount, int64_t start, int64_t end,
+			    int64_t at)
 {
 	return (uint64_t)((unsigned __int128)amount * (uint64_t)(at - start) /
 			  (uint64_t)(end - start));
 }
 
-static int spread(struct timeline *t, enum metric_op op,
-		  const struct metric_event *ev, struct reel_error *err)
+static int spread_call(struct timeline *t, enum metric_op op,
+		       const struct metric_event *ev, struct reel_error *err)
 {
 	int64_t start = ev->start_ns, end = ev->end_ns, at = start;
 	uint64_t bytes = (uint64_t)ev->bytes, bytes_at = 0;
@@ -126,13 +129,13 @@ static int spread(struct timeline *t, enum metric_op op,
 	while (at < end) {
 		int64_t index = at / t->width_ns;
 		int64_t to = (index + 1) * t->width_ns;
-		struct bin *b = bin_at(t, ev->is.process, index, err);
+		struct bin *b = bin_at(t, ev->raw.process, index, err);
 		uint64_t bytes_to;
 
 		if (!b)
 			return -1;
 		to = to < end ? to : end;
-		bytes_to = part(bytes, start, end, to);
+		bytes_to = share_until(bytes, start, end, to);
 		b->dur_ns[op] += (uint64_t)(to - at);
 		if (op != METRIC_META)
 			b->bytes[op] += bytes_to - bytes_at;
@@ -142,30 +145,30 @@ static int spread(struct timeline *t, enum metric_op op,
 	return 0;
 }
 
-static int widen_for(struct timeline *t, int64_t dur_ns, struct reel_error *err)
+static int widen_for_call(struct timeline *t, int64_t dur_ns,
+			  struct reel_error *err)
 {
-	while ((t->map.used > BINS_MOST ||
-		dur_ns / t->width_ns > SPREAD_MOST) &&
+	while ((t->map.used > BINS_MAX || dur_ns / t->width_ns > SPREAD_MAX) &&
 	       t->width_ns < WIDEST_NS)
-		if (widen(t, err))
+		if (widen_bins(t, err))
 			return -1;
 	return 0;
 }
 
-/* The bin in which @ev ends; *@whole: it began there too. */
-static struct bin *bin_of(struct timeline *t, const struct metric_event *ev,
-			  bool *whole, struct reel_error *err)
+/* The bin in which @ev ends; *@whole: it began there, too. */
+static struct bin *last_bin(struct timeline *t, const struct metric_event *ev,
+			    bool *whole, struct reel_error *err)
 {
 	int64_t start = ev->start_ns, end = ev->end_ns;
 	struct cursor *c;
 	struct bin *b;
 
-	if (reel_array_reach(&t->cursor, &t->cursors, ev->is.process,
+	if (reel_array_reach(&t->cursor, &t->cursors, ev->raw.process,
 			     sizeof(*c), err))
 		return NULL;
-	c = &t->cursor[ev->is.process];
+	c = &t->cursor[ev->raw.process];
 	if (end < c->from_ns || end >= c->to_ns) {
-		b = bin_at(t, ev->is.process, end / t->width_ns, err);
+		b = bin_at(t, ev->raw.process, end / t->width_ns, err);
 		if (!b)
 			return NULL;
 		c->bin = (uint32_t)(b - t->bin);
@@ -186,10 +189,10 @@ static int add_event(void *state, const struct metric_event *ev,
 
 	if (op >= METRIC_OPS && op != METRIC_MESSAGE)
 		return 0;
-	if ((t->map.used > BINS_MOST || ev->dur_ns > FIRST_WIDTH_NS) &&
-	    widen_for(t, op == METRIC_MESSAGE ? 0 : ev->dur_ns, err))
+	if ((t->map.used > BINS_MAX || ev->dur_ns > FIRST_WIDTH_NS) &&
+	    widen_for_call(t, op == METRIC_MESSAGE ? 0 : ev->dur_ns, err))
 		return -1;
-	b = bin_of(t, ev, &whole, err);
+	b = last_bin(t, ev, &whole, err);
 	if (!b)
 		return -1;
 	if (op == METRIC_MESSAGE) {
@@ -198,7 +201,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	}
 	b->calls[op] += ev->calls;
 	if (!whole)
-		return spread(t, op, ev, err);
+		return spread_call(t, op, ev, err);
 	b->dur_ns[op] += (uint64_t)ev->dur_ns;
 	if (op != METRIC_META)
 		b->bytes[op] += (uint64_t)ev->bytes;
@@ -251,7 +254,7 @@ static void timeline_fini(void *state)
 {
 	struct timeline *t = state;
 
-	reel_idmap_fini(&t->map);
+	reel_intmap_fini(&t->map);
 	free(t->bin);
 	free(t->cursor);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sizes of reads and writes: percentiles, exact while the sizes are few, else
+ * Sizes of reads and writes: percentiles, exact for few distinct sizes, else
  * from a log-linear histogram; and Darshan's ten bins, exact.
  *
- * A size is what the call returned; errors and reads at the end of a file have
- * none. Darshan counts the latter in its first bin, so they stand beside it.
+ * The size is the return value; errors and reads at end of file have none.
+ * Darshan counts reads at end of file in its first bin, so they are stored
+ * beside it.
  */
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
@@ -18,7 +19,7 @@ static const char schema[] =
 	;
 
 #define DARSHAN_BINS 10
-enum { ALL, POSIX }; /* calls; Darshan has sizes of those of its module POSIX */
+enum { ALL, POSIX }; /* calls; Darshan has sizes of its POSIX module */
 
 static const int64_t darshan_upper[DARSHAN_BINS - 1] = {
 	100,	 1024,	   10240,     102400,	  1048576,
@@ -68,20 +69,20 @@ static int add_event(void *state, const struct metric_event *ev,
 	enum metric_op op = ev->op;
 	int64_t bytes = ev->bytes, size;
 	uint32_t calls = ev->calls, more;
-	bool posix = ev->is.layer == REEL_LAYER_POSIX;
+	bool posix = ev->raw.layer == REEL_LAYER_POSIX;
 	struct bin *bin;
 
 	if (op != METRIC_READ && op != METRIC_WRITE)
 		return 0;
 	if (!bytes) {
-		if (metric_eof(&ev->is))
+		if (metric_eof(&ev->raw))
 			t->darshan[ALL].eof_reads += calls;
-		if (metric_eof(&ev->is) && posix)
+		if (metric_eof(&ev->raw) && posix)
 			t->darshan[POSIX].eof_reads += calls;
 		return 0;
 	}
-	/* Calls that were counted have a mean size; their bytes are exact:
-	 * the remainder makes some of them a byte larger. */
+	/* Counted calls have a mean size, but their bytes are exact: the
+	 * remainder makes some of them a byte larger. */
 	if (calls > bytes)
 		calls = (uint32_t)bytes;
 	size = bytes / calls;

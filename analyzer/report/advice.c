@@ -2,9 +2,9 @@
 /*
  * The verdict and the advice: rules in a table, thresholds in another.
  *
- * Advice knows deep learning: reading a file whole is sequential, a read at
- * its end is no small read, and I/O behind computation costs nothing. A rule
- * says what is so and what it costs, or stays silent.
+ * The rules are made for deep learning: reading a file whole is sequential, a
+ * read at its end is no small read, and I/O hidden behind computation costs
+ * nothing. A rule states a fact and its cost, or is silent.
  */
 #include "analyzer/report/advice.h"
 
@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "lib/buf.h"
-#include "lib/cli.h"
 #include "lib/columns.h"
 #include "lib/error.h"
+#include "lib/num.h"
 
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
@@ -58,7 +58,7 @@ void advice_fact(struct advice *a, const char *name, const char *unit,
 	a->fact[a->facts++].value = value;
 }
 
-void advice_say(char out[static ADVICE_TEXT], const char *fmt, ...)
+void advice_append(char out[static ADVICE_TEXT], const char *fmt, ...)
 {
 	size_t len = strlen(out);
 	va_list ap;
@@ -113,7 +113,7 @@ static bool io_matters(const struct report *r)
 
 static double reads_per_open(const struct report *r)
 {
-	const struct report_moved *m = &r->moved[0];
+	const struct report_transfer *m = &r->transfer[0];
 
 	return m->opens_read > 0 ? (double)m->calls / (double)m->opens_read
 				 : (double)m->calls;
@@ -129,27 +129,29 @@ static bool file_open(const struct report *r, struct advice *a)
 	if (o->calls < advice_threshold.opens ||
 	    share < advice_threshold.open_share || !io_matters(r))
 		return false;
-	advice_say(a->text,
-		   "opening and closing files %s times is %s of the time in "
-		   "I/O calls "
-		   "(%s each",
-		   reel_num_count(num, o->calls),
-		   reel_columns_percent(part, share),
-		   reel_num_time(each,
-				 (double)((o->dur_ns + c->dur_ns) / o->calls)));
+	advice_append(a->text,
+		      "opening and closing files %s times is %s of the time in "
+		      "I/O calls "
+		      "(%s each",
+		      reel_num_count(num, o->calls),
+		      reel_columns_percent(part, share),
+		      reel_num_time(each, (double)((o->dur_ns + c->dur_ns) /
+						   o->calls)));
 	if (r->median_file_bytes != REPORT_NONE)
-		advice_say(a->text, "; median data file %s",
-			   reel_num_size(size, (double)r->median_file_bytes));
-	advice_say(a->text, ").");
+		advice_append(
+			a->text, "; median data file %s",
+			reel_num_size(size, (double)r->median_file_bytes));
+	advice_append(a->text, ").");
 	advice_fact(a, "opens", "calls", (double)o->calls);
 	advice_fact(a, "open_close_share", "share", share);
 	advice_fact(a, "median_file", "B", (double)r->median_file_bytes);
-	advice_say(a->try_this, "%s",
-		   r->moved[1].calls > r->moved[0].calls
-			   ? "fewer, larger files to write, or files that "
-			     "stay open."
-			   : "samples packed into TFRecord, WebDataset or HDF5 "
-			     "shards.");
+	advice_append(
+		a->try_this, "%s",
+		r->transfer[1].calls > r->transfer[0].calls
+			? "fewer, larger files to write, or files that "
+			  "stay open."
+			: "samples packed into TFRecord, WebDataset or HDF5 "
+			  "shards.");
 	return true;
 }
 
@@ -173,42 +175,43 @@ static bool meta_heavy(const struct report *r, struct advice *a)
 	if (calls < advice_threshold.meta_calls ||
 	    share < advice_threshold.meta_share || !io_matters(r))
 		return false;
-	advice_say(a->text,
-		   "%s calls that look up, seek, list, rename or remove are %s "
-		   "of the "
-		   "time in I/O calls",
-		   reel_num_count(num, calls),
-		   reel_columns_percent(part, share));
+	advice_append(
+		a->text,
+		"%s calls that look up, seek, list, rename or remove are %s "
+		"of the "
+		"time in I/O calls",
+		reel_num_count(num, calls), reel_columns_percent(part, share));
 	if (errors * 10 > calls)
-		advice_say(a->text, "; %s of them failed",
-			   reel_num_count(num, errors));
-	advice_say(a->text, ".");
+		advice_append(a->text, "; %s of them failed",
+			      reel_num_count(num, errors));
+	advice_append(a->text, ".");
 	advice_fact(a, "meta_calls", "calls", (double)calls);
 	advice_fact(a, "meta_share", "share", share);
 	advice_fact(a, "failed", "calls", (double)errors);
-	advice_say(a->try_this, "%s",
-		   r->group[REEL_GROUP_META].dur_ns * 2 > ns
-			   ? "fewer, larger files to make, rename and remove."
-			   : "a list of the files made once, without a look at "
-			     "each of them.");
+	advice_append(
+		a->try_this, "%s",
+		r->group[REEL_GROUP_META].dur_ns * 2 > ns
+			? "fewer, larger files to make, rename and remove."
+			: "a list of the files made once, without a look at "
+			  "each of them.");
 	return true;
 }
 
 static bool small_read(const struct report *r, struct advice *a)
 {
-	const struct report_moved *m = &r->moved[0];
+	const struct report_transfer *m = &r->transfer[0];
 	double share = of_io(r, r->small[0].ns);
 	double per_open = reads_per_open(r);
 	char num[REEL_NUM], part[REEL_NUM], size[REEL_NUM], per[REEL_NUM];
 
-	/* A small file read whole is FILE-OPEN's business. */
+	/* FILE-OPEN covers small files that are read whole. */
 	if (r->small[0].calls < advice_threshold.small_calls ||
 	    (double)r->small[0].calls <
 		    advice_threshold.small_count * (double)m->calls ||
 	    share < advice_threshold.small_share ||
 	    per_open < advice_threshold.reads_per_open || !io_matters(r))
 		return false;
-	advice_say(
+	advice_append(
 		a->text,
 		"%s reads of less than 16 KiB are %s of the time in I/O calls "
 		"(median read %s, %s reads per open file).",
@@ -220,16 +223,16 @@ static bool small_read(const struct report *r, struct advice *a)
 	advice_fact(a, "small_read_share", "share", share);
 	advice_fact(a, "median_read", "B", (double)m->median_bytes);
 	advice_fact(a, "reads_per_open", "calls", per_open);
-	advice_say(a->try_this,
-		   "whole records in one read, a larger buffer, larger "
-		   "chunks in HDF5.");
+	advice_append(a->try_this,
+		      "whole records in one read, a larger buffer, larger "
+		      "chunks in HDF5.");
 	return true;
 }
 
-/* What a stream writes, its flushes hand to the system. */
+/* The flushes of a stream hand its writes to the kernel, so they count too. */
 static bool small_write(const struct report *r, struct advice *a)
 {
-	const struct report_moved *m = &r->moved[1];
+	const struct report_transfer *m = &r->transfer[1];
 	int64_t calls = r->small[1].calls;
 	double share = of_io(r, r->small[1].ns + r->flush_ns);
 	double per_file = m->files > 0 ? (double)m->calls / (double)m->files
@@ -241,30 +244,30 @@ static bool small_write(const struct report *r, struct advice *a)
 	    share < advice_threshold.small_share ||
 	    per_file < advice_threshold.reads_per_open || !io_matters(r))
 		return false;
-	advice_say(a->text,
-		   "%s writes of less than 16 KiB, with their flushes, are %s "
-		   "of the "
-		   "time in I/O calls (median write %s, %s writes per file).",
-		   reel_num_count(num, calls),
-		   reel_columns_percent(part, share),
-		   reel_num_size(size, (double)m->median_bytes),
-		   reel_num_count(per, llround(per_file)));
+	advice_append(
+		a->text,
+		"%s writes of less than 16 KiB, with their flushes, are %s "
+		"of the "
+		"time in I/O calls (median write %s, %s writes per file).",
+		reel_num_count(num, calls), reel_columns_percent(part, share),
+		reel_num_size(size, (double)m->median_bytes),
+		reel_num_count(per, llround(per_file)));
 	advice_fact(a, "small_writes", "calls", (double)calls);
 	advice_fact(a, "small_write_share", "share", share);
 	advice_fact(a, "median_write", "B", (double)m->median_bytes);
 	advice_fact(a, "writes_per_file", "calls", per_file);
-	advice_say(a->try_this,
-		   "whole records in one write, a larger buffer, a flush "
-		   "per step rather than per line.");
+	advice_append(a->try_this,
+		      "whole records in one write, a larger buffer, a flush "
+		      "per step rather than per line.");
 	return true;
 }
 
 static bool random_read(const struct report *r, struct advice *a)
 {
-	const struct report_moved *m = &r->moved[0];
+	const struct report_transfer *m = &r->transfer[0];
 	char num[REEL_NUM], part[REEL_NUM];
 
-	/* A second look at the head of a file is no random access. */
+	/* Reading the head of a file twice is no random access. */
 	if (m->random < advice_threshold.random_calls ||
 	    reads_per_open(r) < advice_threshold.reads_per_open ||
 	    m->random_share < advice_threshold.random_share ||
@@ -272,20 +275,21 @@ static bool random_read(const struct report *r, struct advice *a)
 		    advice_threshold.random_time ||
 	    !io_matters(r))
 		return false;
-	advice_say(a->text,
-		   "%s reads (%s of those that follow another) go back in "
-		   "their file; --files shows which.",
-		   reel_num_count(num, m->random),
-		   reel_columns_percent(part, m->random_share));
+	advice_append(a->text,
+		      "%s reads (%s of those that follow another) go back in "
+		      "their file; --files shows which.",
+		      reel_num_count(num, m->random),
+		      reel_columns_percent(part, m->random_share));
 	advice_fact(a, "random_reads", "calls", (double)m->random);
 	advice_fact(a, "random_share", "share", m->random_share);
-	advice_say(a->try_this,
-		   "shuffling shards and a buffer of samples rather than "
-		   "single samples.");
+	advice_append(a->try_this,
+		      "shuffling shards and a buffer of samples rather than "
+		      "single samples.");
 	return true;
 }
 
-/* A stream's flush hands its buffer to the system: it waits for no storage. */
+/* A flush of a stream hands its buffer to the kernel and waits for no storage, so
+ * it is not counted. */
 static bool write_fsync(const struct report *r, struct advice *a)
 {
 	int64_t calls = r->group[REEL_GROUP_SYNC].calls - r->flushes;
@@ -298,22 +302,23 @@ static bool write_fsync(const struct report *r, struct advice *a)
 	if (calls < advice_threshold.sync_calls ||
 	    share < advice_threshold.sync_share || !io_matters(r))
 		return false;
-	advice_say(a->text,
-		   "%s syncs are %s of the time in I/O calls (%s each)%s.",
-		   reel_num_count(num, calls),
-		   reel_columns_percent(part, share),
-		   reel_num_time(each, (double)(dur_ns / calls)),
-		   sqlite ? ", most of it SQLite's" : "");
+	advice_append(a->text,
+		      "%s syncs are %s of the time in I/O calls (%s each)%s.",
+		      reel_num_count(num, calls),
+		      reel_columns_percent(part, share),
+		      reel_num_time(each, (double)(dur_ns / calls)),
+		      sqlite ? ", most of it SQLite's" : "");
 	advice_fact(a, "syncs", "calls", (double)calls);
 	advice_fact(a, "sync_share", "share", share);
-	advice_say(a->try_this, "%s",
-		   sqlite ? "several changes in each transaction: each that is "
-			    "committed is synced, and must be."
-			  : "one sync per checkpoint, or none for logs.");
+	advice_append(
+		a->try_this, "%s",
+		sqlite ? "several changes in each transaction: each that is "
+			 "committed is synced, and must be."
+		       : "one sync per checkpoint, or none for logs.");
 	return true;
 }
 
-/* In the order of the report: what costs most comes first. */
+/* In the order of the report: the most costly first. */
 static const struct {
 	const char *code;
 	advice_rule *rule;
@@ -345,25 +350,27 @@ static void no_problem(const struct report *r, struct advice *a)
 	memset(a, 0, sizeof(*a));
 	a->code = "NO-PROBLEM";
 	if (!r->calls && !k) {
-		advice_say(a->text, "no call on a data file was recorded, so "
-				    "nothing could be looked at.");
+		advice_append(a->text,
+			      "no call on a data file was recorded, so "
+			      "nothing could be checked.");
 		return;
 	}
-	advice_say(a->text,
-		   "looked at %sopens, metadata, small and random reads, small "
-		   "writes, syncs, checkpoints",
-		   k ? "waiting, " : "");
+	advice_append(
+		a->text,
+		"checked: %sopens, metadata, small and random reads, small "
+		"writes, syncs, checkpoints",
+		k ? "waiting, " : "");
 	if (k)
 		advice_fact(a, "wait_share", "share", k->wait_share);
 	if (r->io_ns > 0) {
 		if (k)
-			advice_say(a->text, "; I/O takes %s of %s, %s",
-				   reel_num_time(num, (double)r->io_ns),
-				   advice_run(run, r),
-				   reel_columns_percent(part, share));
+			advice_append(a->text, "; I/O takes %s of %s, %s",
+				      reel_num_time(num, (double)r->io_ns),
+				      advice_run(run, r),
+				      reel_columns_percent(part, share));
 		advice_fact(a, "io_share", "share", share);
 	}
-	advice_say(a->text, ".");
+	advice_append(a->text, ".");
 }
 
 /* Put the longer of STEP-IO and CHECKPOINT first. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Advice: a code that stays, what is so and what it costs, the numbers that
- * say so, what to try.
+ * Advice: a code that never changes, a fact and its cost, the numbers behind it,
+ * a remedy.
  */
 #ifndef ANALYZER_REPORT_ADVICE_H
 #define ANALYZER_REPORT_ADVICE_H

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Advice on I/O that takes the job's time: of the thread that steps, its
- * checkpoints, fetches from the storage, and all of it in a job without steps.
+ * Advice on I/O that takes the job's time: I/O of the thread that steps,
+ * checkpoints, reads from storage, and all I/O in a job without steps.
  */
-#include <sqlite3.h>
-
 #include "lib/calls.h"
-#include "lib/cli.h"
 #include "lib/columns.h"
-#include "lib/store/store.h"
+#include "lib/num.h"
 
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
 
-/* Reads that the page cache could not answer, while nothing was computed. */
+/* Page-cache misses outside of computation. */
 bool advice_storage_bound(const struct report *r, struct advice *a)
 {
 	double share = advice_of_run(r, r->storage_wait.exposed_ns);
@@ -23,18 +20,18 @@ bool advice_storage_bound(const struct report *r, struct advice *a)
 
 	if (reads <= 0 || ns <= 0 || share < advice_threshold.storage_share)
 		return false;
-	advice_say(a->text,
-		   "reads that wait for the storage take %s of %s (%s)%s: "
-		   "%s in %s %s, %s each, %s.",
-		   reel_num_time(time, (double)r->storage_wait.exposed_ns),
-		   advice_run(run, r), reel_columns_percent(part, share),
-		   report_slowest(r) ? " outside computation" : "",
-		   reel_num_bytes(bytes, (double)r->storage_wait.bytes),
-		   reel_num_count(num, reads),
-		   advice_number(reads, "read", "reads"),
-		   reel_num_time(each, (double)ns / (double)reads),
-		   reel_num_rate(rate, (double)r->storage_wait.bytes * 1e9 /
-					       (double)ns));
+	advice_append(a->text,
+		      "reads that wait for the storage take %s of %s (%s)%s: "
+		      "%s in %s %s, %s each, %s.",
+		      reel_num_time(time, (double)r->storage_wait.exposed_ns),
+		      advice_run(run, r), reel_columns_percent(part, share),
+		      report_slowest(r) ? " outside computation" : "",
+		      reel_num_bytes(bytes, (double)r->storage_wait.bytes),
+		      reel_num_count(num, reads),
+		      advice_number(reads, "read", "reads"),
+		      reel_num_time(each, (double)ns / (double)reads),
+		      reel_num_rate(rate, (double)r->storage_wait.bytes * 1e9 /
+						  (double)ns));
 	advice_fact(a, "exposed_storage", "ns",
 		    (double)r->storage_wait.exposed_ns);
 	advice_fact(a, "exposed_storage_share", "share", share);
@@ -43,9 +40,10 @@ bool advice_storage_bound(const struct report *r, struct advice *a)
 	advice_fact(a, "storage_latency", "ns", (double)ns / (double)reads);
 	advice_fact(a, "storage_rate", "B/s",
 		    (double)r->storage_wait.bytes * 1e9 / (double)ns);
-	advice_say(a->try_this,
-		   "several reads at a time, or larger ones; data on faster or "
-		   "local storage; data that fits into memory read ahead.");
+	advice_append(
+		a->try_this,
+		"several reads at a time, or larger ones; data on faster or "
+		"local storage; data that fits into memory read ahead.");
 	return true;
 }
 
@@ -68,29 +66,21 @@ const struct report_rank *advice_own_io_rank(const struct report *r,
 	return most;
 }
 
-/* The kinds of calls of one process that took most time, the first three. */
-static void say_kinds(const struct report *r, int64_t process, char *out)
+/* The kinds of calls of the process that took most time. */
+static void append_busiest(const struct report *r, char *out)
 {
-	static const char sql[] =
-		"SELECT c.call_group, sum(i.dur_ns) AS ns FROM rollup i "
-		"JOIN call c USING (call_id) WHERE i.process_id = ?1 AND "
-		"i.message = 0 AND c.layer <> 'MPIIO' AND "
-		"c.call_group <> 'queue' GROUP BY c.call_group "
-		"HAVING ns > 0 ORDER BY ns DESC, c.call_group LIMIT 3";
-	sqlite3_stmt *q = NULL;
 	char time[REEL_NUM];
 	int n = 0;
 
-	if (!r->st || reel_store_prepare(r->st, &q, sql, NULL))
-		return;
-	sqlite3_bind_int64(q, 1, process);
-	while (sqlite3_step(q) == SQLITE_ROW)
-		advice_say(out, "%s%s %s", n++ ? ", " : " Its process spent: ",
-			   (const char *)sqlite3_column_text(q, 0),
-			   reel_num_time(time, (double)report_int(q, 1)));
+	while (n < REPORT_BUSIEST && r->busiest[n].dur_ns > 0) {
+		advice_append(
+			out, "%s%s %s",
+			n ? ", " : " Its process spent: ", r->busiest[n].group,
+			reel_num_time(time, (double)r->busiest[n].dur_ns));
+		n++;
+	}
 	if (n)
-		advice_say(out, ".");
-	sqlite3_finalize(q);
+		advice_append(out, ".");
 }
 
 bool advice_step_io(const struct report *r, struct advice *a)
@@ -102,20 +92,22 @@ bool advice_step_io(const struct report *r, struct advice *a)
 	if (!k || share < advice_threshold.own_share)
 		return false;
 	if (r->ranks > 1)
-		advice_say(a->text, "on rank %lld ", (long long)k->rank);
-	advice_say(a->text,
-		   "the thread that steps spends %s of %s (%s) in I/O of its "
-		   "own, outside fetches and checkpoints, and computes nothing "
-		   "meanwhile.",
-		   reel_num_time(own, (double)k->own_io_ns),
-		   reel_num_time(loop, (double)k->loop_ns),
-		   reel_columns_percent(part, share));
-	say_kinds(r, k->process_id, a->text);
+		advice_append(a->text, "on rank %lld ", (long long)k->rank);
+	advice_append(
+		a->text,
+		"the thread that steps spends %s of %s (%s) in I/O of its "
+		"own, outside fetches and checkpoints, and computes nothing "
+		"meanwhile.",
+		reel_num_time(own, (double)k->own_io_ns),
+		reel_num_time(loop, (double)k->loop_ns),
+		reel_columns_percent(part, share));
+	append_busiest(r, a->text);
 	advice_fact(a, "own_io", "ns", (double)k->own_io_ns);
 	advice_fact(a, "own_io_share", "share", share);
 	advice_fact(a, "loop", "ns", (double)k->loop_ns);
-	advice_say(a->try_this, "another thread that writes from a copy; fewer "
-				"writes and syncs.");
+	advice_append(a->try_this,
+		      "another thread that writes from a copy; fewer "
+		      "writes and syncs.");
 	return true;
 }
 
@@ -141,7 +133,7 @@ int64_t advice_exposed_io(const struct report *r)
 	return ns == REPORT_NONE ? ns : ns + unranked_io(r);
 }
 
-/* I/O time that no fetch, checkpoint or step of a rank can contain. */
+/* I/O time beyond the fetches, checkpoints and own I/O of any rank. */
 static int64_t unnamed_io(const struct report *r)
 {
 	int64_t most = 0, i;
@@ -160,9 +152,8 @@ static int64_t unnamed_io(const struct report *r)
 	return most + unranked_io(r);
 }
 
-/* The three kinds of calls that took most time; the first is what to try
- * something about. */
-static void say_groups(const struct report *r, struct advice *a)
+/* The three kinds of calls that took most time; the remedy is for the first. */
+static void append_groups(const struct report *r, struct advice *a)
 {
 	static const char *const names[REEL_GROUPS] = {
 		[REEL_GROUP_META] = "metadata",
@@ -184,26 +175,27 @@ static void say_groups(const struct report *r, struct advice *a)
 		    advice_share(r->group[most].dur_ns, r->group_sum_ns) < 0.01)
 			break;
 		said[most] = true;
-		advice_say(a->text, "%s%s %s",
-			   n ? ", " : "; of its calls' time ",
-			   names[most] ? names[most] : reel_group_name(most),
-			   reel_columns_percent(
-				   part, advice_share(r->group[most].dur_ns,
-						      r->group_sum_ns)));
+		advice_append(a->text, "%s%s %s",
+			      n ? ", " : "; of its calls' time ",
+			      names[most] ? names[most] : reel_group_name(most),
+			      reel_columns_percent(
+				      part, advice_share(r->group[most].dur_ns,
+							 r->group_sum_ns)));
 		if (!n)
-			advice_say(a->try_this, "%s",
-				   most == REEL_GROUP_READ
-					   ? "larger reads, several at a time, "
-					     "or a thread that reads ahead."
-				   : most == REEL_GROUP_WRITE
-					   ? "larger writes, or a thread of "
-					     "their own."
-				   : most == REEL_GROUP_SYNC
-					   ? "fewer syncs."
-					   : "fewer, larger files; several of "
-					     "them at a time.");
+			advice_append(
+				a->try_this, "%s",
+				most == REEL_GROUP_READ
+					? "larger reads, several at a time, "
+					  "or a thread that reads ahead."
+				: most == REEL_GROUP_WRITE
+					? "larger writes, or a thread of "
+					  "their own."
+				: most == REEL_GROUP_SYNC
+					? "fewer syncs."
+					: "fewer, larger files; several of "
+					  "them at a time.");
 	}
-	advice_say(a->text, ".");
+	advice_append(a->text, ".");
 }
 
 /* In a job with steps count only the I/O that no other rule names. */
@@ -216,13 +208,14 @@ bool advice_io_bound(const struct report *r, struct advice *a)
 
 	if (share < advice_threshold.io_share)
 		return false;
-	advice_say(a->text, "I/O takes %s of %s (%s)%s",
-		   reel_num_time(time, (double)ns), advice_run(run, r),
-		   reel_columns_percent(part, share),
-		   all ? ""
-		       : " outside computation, fetches, checkpoints and I/O "
-			 "of the steps");
-	say_groups(r, a);
+	advice_append(
+		a->text, "I/O takes %s of %s (%s)%s",
+		reel_num_time(time, (double)ns), advice_run(run, r),
+		reel_columns_percent(part, share),
+		all ? ""
+		    : " outside computation, fetches, checkpoints and I/O "
+		      "of the steps");
+	append_groups(r, a);
 	advice_fact(a, "io", "ns", (double)ns);
 	advice_fact(a, "io_share", "share", share);
 	return true;
@@ -235,17 +228,17 @@ bool advice_checkpoint(const struct report *r, struct advice *a)
 
 	if (!r->checkpoints || share < advice_threshold.checkpoint_share)
 		return false;
-	advice_say(a->text,
-		   "%s %s %s of %s (%s each), while nothing else advances.",
-		   reel_num_count(num, r->checkpoints),
-		   advice_number(r->checkpoints, "checkpoint takes",
-				 "checkpoints take"),
-		   reel_columns_percent(part, share), advice_run(run, r),
-		   reel_num_time(each,
-				 (double)(r->checkpoint_ns / r->checkpoints)));
+	advice_append(a->text,
+		      "%s %s %s of %s (%s each), while nothing else advances.",
+		      reel_num_count(num, r->checkpoints),
+		      advice_number(r->checkpoints, "checkpoint takes",
+				    "checkpoints take"),
+		      reel_columns_percent(part, share), advice_run(run, r),
+		      reel_num_time(each, (double)(r->checkpoint_ns /
+						   r->checkpoints)));
 	advice_fact(a, "checkpoints", "", (double)r->checkpoints);
 	advice_fact(a, "checkpoint_share", "share", share);
-	advice_say(a->try_this,
-		   "fewer of them, or written by a thread from a copy.");
+	advice_append(a->try_this,
+		      "fewer of them, or written by a thread from a copy.");
 	return true;
 }

@@ -12,16 +12,16 @@ struct reel_error;
 struct report;
 struct report_rank;
 
-/* From which value on a rule speaks. */
+/* A rule is silent below these values. */
 struct advice_threshold {
 	double wait_share;    /* INPUT-WAIT: fetches, of the loop */
 	double bound_share;   /* INPUT-BOUND, likewise */
 	double own_share;     /* STEP-IO: own I/O of steps, of the loop */
 	double io_share;      /* IO-BOUND: of the run */
 	double storage_share; /* STORAGE-BOUND: of the run */
-	double idle_share;    /* workers that are less busy are no limit */
-	double worker_io;     /* ... with less I/O, preparing is the limit */
-	double matters_share; /* I/O that costs time at all, of the run */
+	double idle_share;    /* less busy workers are not the bottleneck */
+	double worker_io; /* ... with less I/O, preprocessing is the bottleneck */
+	double matters_share; /* I/O that is worth advice, of the run */
 	double open_share; /* FILE-OPEN: open and close, of all calls' time */
 	int64_t opens;
 	double meta_share; /* META-HEAVY: stat, seek, rename ..., likewise */
@@ -48,8 +48,8 @@ typedef bool advice_rule(const struct report *r, struct advice *a);
 /* advice_wait.c */
 advice_rule advice_input_bound, advice_input_wait, advice_wait_unknown,
 	advice_epoch_start;
-/* Count the job's steps, and the steps without a fetch. Returns true when a rank
- * has too many of the latter for a share of its wait. */
+/* Count the job's steps, and the steps without a fetch. Returns true when the
+ * share of its wait is not known for a rank, as it has too many of the latter. */
 bool advice_unknown_steps(const struct report *r, int64_t *unknown,
 			  int64_t *steps);
 
@@ -72,7 +72,7 @@ char *advice_verdict(const struct report *r, struct reel_error *err);
 void advice_fact(struct advice *a, const char *name, const char *unit,
 		 double value);
 __attribute__((format(printf, 2, 3))) void
-advice_say(char out[static ADVICE_TEXT], const char *fmt, ...);
+advice_append(char out[static ADVICE_TEXT], const char *fmt, ...);
 
 /* 0 where one of the two was not measured. */
 double advice_share(int64_t ns, int64_t of_ns);

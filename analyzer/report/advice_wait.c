@@ -6,8 +6,8 @@
  * step. Shares of the loop, of the steady steps and of the run are three
  * things: each is named.
  */
-#include "lib/cli.h"
 #include "lib/columns.h"
+#include "lib/num.h"
 
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
@@ -17,11 +17,11 @@
  * an unknown loader.
  */
 struct loader {
-	const char *none;	      /* no workers were seen: what is so */
-	const char *start;	      /* ... and to try */
-	const char *hand_over, *last; /* INPUT-BOUND, EPOCH-START: to try */
-	const char *longer; /* the same, where workers stay; or NULL */
-	const char *anew;   /* EPOCH-START without workers: why */
+	const char *none;	      /* the finding where no worker was seen */
+	const char *start;	      /* ... and the remedy */
+	const char *hand_over, *last; /* remedies of INPUT-BOUND, EPOCH-START */
+	const char *longer; /* EPOCH-START where workers stay; or NULL */
+	const char *cold;   /* EPOCH-START without workers: why */
 };
 
 static const struct loader
@@ -39,7 +39,8 @@ static const struct loader
 				"persistent_workers=True.",
 			.longer = "fewer, longer epochs: a sampler that "
 				  "passes over the data several times.",
-			.anew = "the loader begins each with nothing made",
+			.cold = "the loader starts each epoch with no batch "
+				"ready",
 },
 	grain =
 		{
@@ -58,7 +59,8 @@ static const struct loader
 			.last = "one iterator over all epochs (num_epochs of "
 				"the sampler, "
 				"repeat() of a dataset).",
-			.anew = "the iterator begins each with nothing made",
+			.cold = "the iterator starts each epoch with no batch "
+				"ready",
 },
 	tf_data = {
 		.none = "; tf.data prepares batches in threads of the job "
@@ -71,10 +73,10 @@ static const struct loader
 			     "pipeline.",
 		.last = "one pipeline over all epochs, with repeat(); a "
 			"smaller shuffle buffer.",
-		.anew = "the pipeline starts anew and fills its buffers",
+		.cold = "the pipeline restarts and fills its buffers",
 };
 
-/* Keras looks for Grain in jobs of tf.data too, which has no processes. */
+/* Keras imports Grain in jobs of tf.data too: then there are no worker processes. */
 static const struct loader *loader_of(const struct report *r)
 {
 	const struct report_rank *k = report_slowest(r);
@@ -85,9 +87,9 @@ static const struct loader *loader_of(const struct report *r)
 	return r->uses.tensorflow && !r->uses.pytorch ? &tf_data : &pytorch;
 }
 
-/* The workers: are they what the model waits for, and is it their I/O? */
-static void judge_workers(const struct report *r, const struct report_rank *k,
-			  struct advice *a)
+/* Does the model wait for the workers, and these for I/O? */
+static void append_workers(const struct report *r, const struct report_rank *k,
+			   struct advice *a)
 {
 	char busy[REEL_NUM], io[REEL_NUM];
 
@@ -95,45 +97,48 @@ static void judge_workers(const struct report *r, const struct report_rank *k,
 	advice_fact(a, "worker_busy_share", "share", k->worker_busy_share);
 	advice_fact(a, "worker_io_share", "share", k->worker_io_share);
 	advice_fact(a, "headroom", "factor", k->headroom);
-	advice_say(a->text,
-		   "; the %lld loader %s busy %s of the time, %s of that with "
-		   "I/O.",
-		   (long long)k->workers,
-		   advice_number(k->workers, "worker is", "workers are"),
-		   reel_columns_percent(busy, k->worker_busy_share),
-		   reel_columns_percent(io, k->worker_io_share));
+	advice_append(
+		a->text,
+		"; the %lld loader %s busy %s of the time, %s of that with "
+		"I/O.",
+		(long long)k->workers,
+		advice_number(k->workers, "worker is", "workers are"),
+		reel_columns_percent(busy, k->worker_busy_share),
+		reel_columns_percent(io, k->worker_io_share));
 	if (k->worker_busy_share < advice_threshold.idle_share) {
-		advice_say(a->text,
-			   " So the wait is not for reading: batches wait to "
-			   "be handed over (headroom %.2g).",
-			   k->headroom);
-		advice_say(a->try_this, "%s%s",
-			   k->anew && loader_of(r) == &pytorch
-				   ? "persistent_workers, "
-				   : "",
-			   loader_of(r)->hand_over);
+		advice_append(
+			a->text,
+			" So the wait is not for reading: batches wait to "
+			"be handed over (headroom %.2g).",
+			k->headroom);
+		advice_append(a->try_this, "%s%s",
+			      k->worker_restarts && loader_of(r) == &pytorch
+				      ? "persistent_workers, "
+				      : "",
+			      loader_of(r)->hand_over);
 		return;
 	}
-	advice_say(a->text,
-		   k->headroom < 1
-			   ? " They cannot follow the model (headroom %.2g)."
-			   : " Always busy, they could feed a model %.2g "
-			     "times as fast.",
-		   k->headroom);
+	advice_append(
+		a->text,
+		k->headroom < 1
+			? " They cannot keep up with the model (headroom %.2g)."
+			: " Always busy, they could feed a model %.2g "
+			  "times as fast.",
+		k->headroom);
 	if (k->worker_io_share < advice_threshold.worker_io)
-		advice_say(a->try_this,
-			   "more workers (%lld now); most of their time "
-			   "goes into preparing samples: decode less, or "
-			   "once.",
-			   (long long)k->workers);
+		advice_append(a->try_this,
+			      "more workers (%lld now); most of their time "
+			      "goes into preparing samples: decode less, or "
+			      "once.",
+			      (long long)k->workers);
 	else
-		advice_say(a->try_this,
-			   "more workers (%lld now), or fewer, larger "
-			   "files.",
-			   (long long)k->workers);
+		advice_append(a->try_this,
+			      "more workers (%lld now), or fewer, larger "
+			      "files.",
+			      (long long)k->workers);
 }
 
-/* Beyond a usual fetch: an epoch's first batch is waited for like any other. */
+/* Starts of epochs count only beyond the usual wait for a batch. */
 static bool starts_slowly(const struct report *r)
 {
 	const struct report_rank *k = r->ranks ? &r->rank[0] : NULL;
@@ -145,13 +150,14 @@ static bool starts_slowly(const struct report *r)
 	       ns >= advice_threshold.epoch_share * run;
 }
 
-static void say_epoch_try(const struct report *r, struct advice *a)
+static void append_epoch_remedy(const struct report *r, struct advice *a)
 {
 	const struct loader *loader = loader_of(r);
 
-	advice_say(a->try_this, "%s",
-		   r->anew > 0 || !loader->longer ? loader->last
-						  : loader->longer);
+	advice_append(a->try_this, "%s",
+		      r->worker_restarts > 0 || !loader->longer
+			      ? loader->last
+			      : loader->longer);
 }
 
 /* More than half of the wait was for the first batches of later epochs. */
@@ -161,37 +167,38 @@ static bool waits_at_starts(const struct report *r, const struct report_rank *k)
 	       r->epoch_start_ns > k->loop_wait_ns / 2;
 }
 
-static bool say_wait(const struct report *r, const struct report_rank *k,
-		     struct advice *a)
+static bool append_wait(const struct report *r, const struct report_rank *k,
+			struct advice *a)
 {
 	char wait[REEL_NUM], loop[REEL_NUM], part[REEL_NUM], start[REEL_NUM];
 
 	if (r->ranks > 1)
-		advice_say(a->text, "on rank %lld ", (long long)k->rank);
-	advice_say(a->text, "fetches take %s of %s",
-		   reel_num_time(wait, (double)k->loop_wait_ns),
-		   reel_num_time(loop, (double)k->loop_ns));
+		advice_append(a->text, "on rank %lld ", (long long)k->rank);
+	advice_append(a->text, "fetches take %s of %s",
+		      reel_num_time(wait, (double)k->loop_wait_ns),
+		      reel_num_time(loop, (double)k->loop_ns));
 	if (k->stall_share != REPORT_NONE)
-		advice_say(a->text, ", and %s of the steady steps",
-			   reel_columns_percent(part, k->stall_share));
+		advice_append(a->text, ", and %s of the steady steps",
+			      reel_columns_percent(part, k->stall_share));
 	advice_fact(a, "wait_share", "share", k->wait_share);
 	advice_fact(a, "loop_wait", "ns", (double)k->loop_wait_ns);
 	advice_fact(a, "loop", "ns", (double)k->loop_ns);
 	if (k->stall_share != REPORT_NONE)
 		advice_fact(a, "stall_share", "share", k->stall_share);
 	if (waits_at_starts(r, k)) {
-		advice_say(a->text, "; most of it, %s, is for first batches.",
-			   reel_num_time(start, (double)r->epoch_start_ns));
+		advice_append(a->text,
+			      "; most of it, %s, is for first batches.",
+			      reel_num_time(start, (double)r->epoch_start_ns));
 		if (!starts_slowly(r)) /* else EPOCH-START says it */
-			say_epoch_try(r, a);
+			append_epoch_remedy(r, a);
 		return true;
 	}
 	if (k->workers > 0) {
-		judge_workers(r, k, a);
+		append_workers(r, k, a);
 		return true;
 	}
-	advice_say(a->text, "%s", loader_of(r)->none);
-	advice_say(a->try_this, "%s", loader_of(r)->start);
+	advice_append(a->text, "%s", loader_of(r)->none);
+	advice_append(a->try_this, "%s", loader_of(r)->start);
 	return true;
 }
 
@@ -200,7 +207,7 @@ bool advice_input_bound(const struct report *r, struct advice *a)
 	const struct report_rank *k = report_slowest(r);
 
 	return k && k->wait_share >= advice_threshold.bound_share &&
-	       say_wait(r, k, a);
+	       append_wait(r, k, a);
 }
 
 bool advice_input_wait(const struct report *r, struct advice *a)
@@ -209,7 +216,7 @@ bool advice_input_wait(const struct report *r, struct advice *a)
 
 	return k && k->wait_share >= advice_threshold.wait_share &&
 	       k->wait_share < advice_threshold.bound_share &&
-	       say_wait(r, k, a);
+	       append_wait(r, k, a);
 }
 
 bool advice_unknown_steps(const struct report *r, int64_t *unknown,
@@ -238,29 +245,32 @@ bool advice_wait_unknown(const struct report *r, struct advice *a)
 
 	if (!advice_unknown_steps(r, &unknown, &steps))
 		return false;
-	advice_say(a->text,
-		   "no fetch was seen for %s of %s steps, so the time that "
-		   "they wait for their batches is not known.",
-		   reel_num_count(num, unknown), reel_num_count(all, steps));
+	advice_append(
+		a->text,
+		"no fetch was recorded for %s of %s steps, so the time that "
+		"they wait for their batches is not known.",
+		reel_num_count(num, unknown), reel_num_count(all, steps));
 	advice_fact(a, "unknown_steps", "", (double)unknown);
 	advice_fact(a, "steps", "", (double)steps);
-	advice_say(a->try_this, "%s",
-		   r->uses.tensorflow
-			   ? "ioreel record --profile-steps A-B: the profile "
-			     "beside the trace shows the fetches inside the "
-			     "graph in steps A to B."
-			   : "marks around the fetches: ioreel.steps(batches) "
-			     "in Python, ioreel.h in C (man ioreel-anchors).");
+	advice_append(
+		a->try_this, "%s",
+		r->uses.tensorflow
+			? "ioreel record --profile-steps A-B: the profile "
+			  "beside the trace shows the fetches inside the "
+			  "graph in steps A to B."
+			: "marks around the fetches: ioreel.steps(batches) "
+			  "in Python, ioreel.h in C (man ioreel-anchors).");
 	return true;
 }
 
 static const char *epoch_why(const struct report *r)
 {
 	if (r->workers <= 0)
-		return loader_of(r)->anew;
-	return r->anew > 0 ? "the workers start anew"
-			   : "the workers stay, but begin each with nothing "
-			     "made";
+		return loader_of(r)->cold;
+	return r->worker_restarts > 0
+		       ? "the workers are restarted"
+		       : "the workers stay, but start each epoch with no batch "
+			 "ready";
 }
 
 bool advice_epoch_start(const struct report *r, struct advice *a)
@@ -270,18 +280,19 @@ bool advice_epoch_start(const struct report *r, struct advice *a)
 
 	if (!starts_slowly(r))
 		return false;
-	advice_say(a->text,
-		   "%s %s after the first %s %s, %s of %s, to the first batch: "
-		   "%s.",
-		   reel_num_count(num, r->epochs - 1),
-		   advice_number(r->epochs - 1, "epoch", "epochs"),
-		   advice_number(r->epochs - 1, "takes", "take"),
-		   reel_num_time(all, (double)r->epoch_start_ns),
-		   reel_columns_percent(part, share), advice_run(run, r),
-		   epoch_why(r));
+	advice_append(
+		a->text,
+		"%s %s after the first %s %s, %s of %s, to the first batch: "
+		"%s.",
+		reel_num_count(num, r->epochs - 1),
+		advice_number(r->epochs - 1, "epoch", "epochs"),
+		advice_number(r->epochs - 1, "takes", "take"),
+		reel_num_time(all, (double)r->epoch_start_ns),
+		reel_columns_percent(part, share), advice_run(run, r),
+		epoch_why(r));
 	advice_fact(a, "epochs", "", (double)r->epochs);
 	advice_fact(a, "epoch_start", "ns", (double)r->epoch_start_ns);
 	advice_fact(a, "epoch_start_share", "share", share);
-	say_epoch_try(r, a);
+	append_epoch_remedy(r, a);
 	return true;
 }

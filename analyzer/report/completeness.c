@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The lines of the report that say what was not traced. They stand above the
- * numbers that they touch.
- */
-#include <stdio.h>
+/* What the trace of a run does not hold, read from its losses and notes. */
+#include "analyzer/report/completeness.h"
+
+#include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "lib/buf.h"
-#include "lib/cli.h"
 #include "lib/columns.h"
-#include "lib/store/store.h"
+#include "lib/error.h"
+#include "lib/num.h"
 #include "lib/text.h"
 
-#include "analyzer/report/report.h"
+#include "analyzer/report/cpu_contention.h"
+#include "analyzer/report/view.h"
+
+#define NAME_BYTES 256
 
 static const struct {
 	const char *reason, *words;
-} why[] = {
+} untraced[REPORT_UNTRACED] = {
 	{"untraced_static", "statically linked"},
 	{"untraced_setuid", "with other rights"},
 	{"untraced_env", "without LD_PRELOAD in their environment"},
@@ -28,50 +32,202 @@ static const struct {
 	{"start", "that could not begin to record, or whose logs are gone"},
 };
 
-/* @unit NULL: any. */
-static int64_t count(struct reel_store *st, const char *reason,
-		     const char *unit)
+const char *report_untraced_reason(int i)
 {
-	sqlite3_stmt *q = NULL;
-	int64_t n = 0;
-
-	if (reel_store_prepare(st, &q,
-			       "SELECT sum(count) FROM loss WHERE reason = ?1 "
-			       "AND unit = ifnull(?2, unit)",
-			       NULL))
-		return 0;
-	sqlite3_bind_text(q, 1, reason, -1, SQLITE_STATIC);
-	sqlite3_bind_text(q, 2, unit, -1, SQLITE_STATIC);
-	if (sqlite3_step(q) == SQLITE_ROW)
-		n = report_int(q, 0);
-	sqlite3_finalize(q);
-	return n;
+	return untraced[i].words;
 }
 
-int64_t report_untraced(struct reel_store *st)
+static void add_loss(struct report_completeness *c, const char *reason,
+		     const char *unit, int64_t count)
 {
-	int64_t sum = 0;
+	const struct {
+		const char *reason;
+		int64_t *count;
+	} field[] = {
+		{"damaged", !strcmp(unit, "bytes") ? &c->damaged_bytes
+						   : &c->damaged_places},
+		{"unreadable", &c->unreadable_files},
+		{"missing", &c->missing_blocks},
+		{"denied", &c->denied_files},
+		{"counted", &c->counted},
+		{"counted_files", &c->counted_files},
+		{"counted_after", &c->counted_after_ns},
+	};
 
-	for (size_t i = 0; i < sizeof(why) / sizeof(why[0]); i++)
-		sum += count(st, why[i].reason, NULL);
-	return sum;
+	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++)
+		if (!strcmp(reason, field[i].reason))
+			*field[i].count += count;
+	for (int i = 0; i < REPORT_UNTRACED; i++)
+		if (!strcmp(reason, untraced[i].reason)) {
+			c->untraced[i] += count;
+			c->untraced_programs += count;
+		}
 }
 
-bool report_damaged(struct reel_store *st)
+static int read_losses(struct report_completeness *c, struct reel_store *st,
+		       struct reel_error *err)
 {
-	return count(st, "damaged", NULL) + count(st, "unreadable", NULL) +
-		       count(st, "missing", NULL) >
-	       0;
+	struct report_view v;
+
+	report_view_open(&v, st, "SELECT * FROM v_loss", err);
+	while (report_view_next(&v)) {
+		c->losses = true;
+		add_loss(c, report_view_text(&v, "reason"),
+			 report_view_text(&v, "unit"),
+			 report_view_int(&v, "count"));
+	}
+	return report_view_close(&v);
 }
 
-int64_t report_denied(struct reel_store *st)
+/* Text that the job may have set: any bytes, and of any length. */
+static char *printable(const char *text, struct reel_error *err)
 {
-	return count(st, "denied", NULL);
+	char shown[4 * NAME_BYTES + 1];
+	size_t len = strnlen(text, NAME_BYTES);
+
+	reel_text_escape(shown, sizeof(shown), text, len);
+	return reel_strdup(shown, err);
 }
 
-/* Number and words, behind what @b has. */
-static void list(struct reel_buf *b, int64_t n, const char *one,
-		 const char *many)
+static int read_hooks(struct report_completeness *c, struct reel_store *st,
+		      struct reel_error *err)
+{
+	struct report_view v;
+
+	report_view_open(&v, st, "SELECT * FROM v_hook_failure", err);
+	while (c->hook_failures < REPORT_HOOKS && report_view_next(&v)) {
+		int i = c->hook_failures++;
+
+		c->hook_failure[i].hook =
+			printable(report_view_text(&v, "hook"), err);
+		c->hook_failure[i].reason =
+			printable(report_view_text(&v, "reason"), err);
+		if (!c->hook_failure[i].hook || !c->hook_failure[i].reason)
+			v.failed = true;
+	}
+	return report_view_close(&v);
+}
+
+static int read_launchers(struct report_completeness *c, struct reel_store *st,
+			  struct reel_error *err)
+{
+	struct report_view v;
+
+	report_view_open(&v, st, "SELECT * FROM launcher_io", err);
+	if (report_view_next(&v)) {
+		c->launchers = printable(report_view_text(&v, "names"), err);
+		c->launcher_processes = report_view_int(&v, "processes");
+		c->launcher_files = report_view_int(&v, "files");
+		v.failed |= !c->launchers;
+	}
+	return report_view_close(&v);
+}
+
+/* job.json: a command whose end is not recorded, processes that outlived it. */
+static int read_run(struct report_completeness *c, struct reel_store *st,
+		    struct reel_error *err)
+{
+	struct report_view v;
+	json_t *job = NULL;
+
+	report_view_open(&v, st, "SELECT * FROM run", err);
+	if (report_view_next(&v)) {
+		c->lost_events = report_view_int(&v, "lost");
+		job = json_loads(report_view_text(&v, "job_json"), 0, NULL);
+	}
+	c->running_processes =
+		json_integer_value(json_object_get(job, "running"));
+	c->command_running = json_object_get(job, "command") &&
+			     !json_object_get(job, "exit_status");
+	json_decref(job);
+	return report_view_close(&v);
+}
+
+static int read_mpi(struct report_completeness *c, struct reel_store *st,
+		    struct reel_error *err)
+{
+	static const char *const kinds[] = {
+		[MPI_MESSAGES] = "messages",
+		[MPI_ONE_SIDED] = "one_sided",
+		[MPI_COLLECTIVES] = "collectives",
+	};
+	struct report_view v;
+
+	report_view_open(&v, st, "SELECT * FROM v_mpi_counted", err);
+	while (report_view_next(&v))
+		for (int i = 0; i < 3; i++)
+			if (!strcmp(report_view_text(&v, "kind"), kinds[i]))
+				c->mpi_counted[i] =
+					report_view_int(&v, "calls");
+	if (report_view_close(&v))
+		return -1;
+	report_view_open(&v, st, "SELECT * FROM v_world_size", err);
+	while (report_view_next(&v)) {
+		if (c->worlds < REPORT_WORLDS)
+			c->world_ranks[c->worlds] =
+				report_view_int(&v, "ranks");
+		c->worlds++;
+	}
+	return report_view_close(&v);
+}
+
+static int read_mpi_libraries(struct report_completeness *c,
+			      struct reel_store *st, struct reel_error *err)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	struct report_view v;
+
+	report_view_open(&v, st, "SELECT * FROM v_mpi_unrecorded LIMIT 8", err);
+	while (report_view_next(&v)) {
+		char *name = printable(report_view_text(&v, "library"), err);
+
+		if (!name ||
+		    reel_buf_printf(&b, err, "%s%s", b.len ? ", " : "", name))
+			v.failed = true;
+		free(name);
+	}
+	c->mpi_unrecorded = b.data;
+	return report_view_close(&v);
+}
+
+int report_completeness_read(struct report_completeness *c,
+			     struct reel_store *st, struct reel_error *err)
+{
+	memset(c, 0, sizeof(*c));
+	return read_losses(c, st, err) || read_hooks(c, st, err) ||
+			       read_launchers(c, st, err) ||
+			       read_run(c, st, err) || read_mpi(c, st, err) ||
+			       read_mpi_libraries(c, st, err)
+		       ? -1
+		       : 0;
+}
+
+void report_completeness_fini(struct report_completeness *c)
+{
+	for (int i = 0; i < c->hook_failures; i++) {
+		free(c->hook_failure[i].hook);
+		free(c->hook_failure[i].reason);
+	}
+	free(c->launchers);
+	free(c->mpi_unrecorded);
+	memset(c, 0, sizeof(*c));
+}
+
+bool report_is_damaged(const struct report_completeness *c)
+{
+	return c->damaged_bytes > 0 || c->damaged_places > 0 ||
+	       c->unreadable_files > 0 || c->missing_blocks > 0;
+}
+
+bool report_is_complete(const struct report_completeness *c)
+{
+	return !c->lost_events && !c->untraced_programs &&
+	       !report_is_damaged(c) && !c->denied_files;
+}
+
+/* Append a number and its words. */
+static void add_count(struct reel_buf *b, int64_t n, const char *one,
+		      const char *many)
 {
 	char num[REEL_NUM];
 
@@ -80,25 +236,24 @@ static void list(struct reel_buf *b, int64_t n, const char *one,
 				reel_num_count(num, n), n == 1 ? one : many);
 }
 
-bool report_incomplete(struct reel_store *st, struct reel_buf *out)
+bool report_incomplete_words(const struct report_completeness *c,
+			     struct reel_buf *out)
 {
 	struct reel_buf b = REEL_BUF_INIT;
-	int64_t lost = 0;
-	bool has, is;
+	bool is;
 
-	if (!reel_store_int(st, "SELECT lost FROM run", &lost, &has, NULL) &&
-	    has)
-		list(&b, lost, "event lost", "events lost");
-	list(&b, report_untraced(st), "program not traced",
-	     "programs not traced");
-	if (report_damaged(st))
+	add_count(&b, c->lost_events, "event lost", "events lost");
+	add_count(&b, c->untraced_programs, "program not traced",
+		  "programs not traced");
+	if (report_is_damaged(c))
 		reel_buf_printf(&b, NULL, "%sa damaged trace",
 				b.len ? ", " : "");
-	list(&b, report_denied(st), "file without permission to read it",
-	     "files without permission to read them");
-	if (count(st, "counted", NULL) > 0)
+	add_count(&b, c->denied_files, "file without permission to read it",
+		  "files without permission to read them");
+	if (c->counted > 0)
 		reel_buf_printf(&b, NULL,
-				"%scounters for events, with mean sizes",
+				"%scounters in place of events, with mean "
+				"sizes",
 				b.len ? ", " : "");
 	is = b.len;
 	if (is)
@@ -107,231 +262,29 @@ bool report_incomplete(struct reel_store *st, struct reel_buf *out)
 	return is;
 }
 
-static void beside(const char *who, struct reel_buf *words)
+/* Print @words, which are emptied, behind the run's name. */
+static void print_caveat(const char *name, struct reel_buf *words)
 {
 	struct reel_buf text = REEL_BUF_INIT;
 
-	reel_buf_printf(&text, NULL, "%s: %s", who, reel_buf_text(words));
+	reel_buf_printf(&text, NULL, "%s: %s", name, reel_buf_text(words));
 	reel_columns_wrapped(reel_buf_text(&text), 2, 0);
 	reel_buf_fini(&text);
 	reel_buf_fini(words);
 }
 
-void report_beside(const char *who, struct reel_store *st)
+void report_print_caveats(const char *name, struct reel_store *st)
 {
 	struct reel_buf words = REEL_BUF_INIT;
-	struct reel_cpu_contention m;
+	struct report_completeness c;
+	struct reel_cpu_contention cpu;
 
-	if (report_incomplete(st, &words))
-		beside(who, &words);
-	reel_cpu_contention_read(&m, st);
-	if (reel_cpu_contention_words(&m, &words))
-		beside(who, &words);
-}
-
-/* Nobody knows how many events a damaged log had: no number says it. */
-static void damage(const struct report *r)
-{
-	int64_t bytes = count(r->st, "damaged", "bytes"),
-		places = count(r->st, "damaged", "places"),
-		files = count(r->st, "unreadable", NULL),
-		blocks = count(r->st, "missing", NULL);
-	struct reel_buf b = REEL_BUF_INIT;
-	char num[REEL_NUM], num2[REEL_NUM];
-
-	if (places > 0)
-		reel_buf_printf(
-			&b, NULL, ", %s of its logs skipped in %s place%s",
-			reel_num_bytes(num, (double)bytes),
-			reel_num_count(num2, places), places == 1 ? "" : "s");
-	if (files > 0)
-		reel_buf_printf(&b, NULL, ", %s file%s unreadable",
-				reel_num_count(num, files),
-				files == 1 ? "" : "s");
-	if (blocks > 0)
-		reel_buf_printf(&b, NULL, ", %s block%s missing",
-				reel_num_count(num, blocks),
-				blocks == 1 ? "" : "s");
-	if (b.len) {
-		reel_buf_puts(&b, ": what was there is in no number below",
-			      NULL);
-		fputs("damaged:", stdout);
-		reel_columns_wrapped(reel_buf_text(&b) + 1, 10, 8);
-	}
-	reel_buf_fini(&b);
-}
-
-/* Logs that this user may not read. */
-static void denied(const struct report *r)
-{
-	int64_t files = report_denied(r->st);
-	struct reel_buf b = REEL_BUF_INIT;
-	char num[REEL_NUM];
-
-	if (files <= 0)
-		return;
-	reel_buf_printf(&b, NULL,
-			"permission denied: %s file%s of the trace could not "
-			"be opened: what was there is in no number below",
-			reel_num_count(num, files), files == 1 ? "" : "s");
-	reel_columns_wrapped(reel_buf_text(&b), 10, 0);
-	reel_buf_fini(&b);
-}
-
-/* What the job said of itself: any bytes. */
-static void put_said(struct reel_buf *b, sqlite3_stmt *q, int column)
-{
-	char shown[4 * 256 + 1];
-	int n = sqlite3_column_bytes(q, column);
-
-	reel_text_escape(shown, sizeof(shown),
-			 (const char *)sqlite3_column_text(q, column),
-			 n > 256 ? 256 : (size_t)n);
-	reel_buf_puts(b, shown, NULL);
-}
-
-/* A framework of a version that is not known, or without what hooks need. */
-static void hooks(const struct report *r)
-{
-	const char *between = "hooks: not all are in: ";
-	struct reel_buf b = REEL_BUF_INIT;
-	sqlite3_stmt *q = NULL;
-
-	if (reel_store_prepare(
-		    r->st, &q,
-		    "SELECT DISTINCT substr(key, 6), value FROM note "
-		    "WHERE key GLOB 'hook:*' AND value <> 'on' "
-		    "ORDER BY 1, 2 LIMIT 16",
-		    NULL))
-		return;
-	while (sqlite3_step(q) == SQLITE_ROW) {
-		reel_buf_puts(&b, between, NULL);
-		put_said(&b, q, 0);
-		reel_buf_puts(&b, " (", NULL);
-		put_said(&b, q, 1);
-		reel_buf_puts(&b, ")", NULL);
-		between = ", ";
-	}
-	sqlite3_finalize(q);
-	if (b.len)
-		reel_columns_wrapped(reel_buf_text(&b), 10, 0);
-	reel_buf_fini(&b);
-}
-
-/* Processes that only started the job. */
-static void launchers(const struct report *r)
-{
-	struct reel_buf b = REEL_BUF_INIT;
-	sqlite3_stmt *q = NULL;
-	char num[REEL_NUM], num2[REEL_NUM];
-
-	if (reel_store_prepare(r->st, &q,
-			       "SELECT names, processes, files "
-			       "FROM launcher_io",
-			       NULL))
-		return;
-	if (sqlite3_step(q) == SQLITE_ROW) {
-		int64_t n = report_int(q, 1), files = report_int(q, 2);
-
-		reel_buf_printf(&b, NULL, "launcher: %s process%s of ",
-				reel_num_count(num, n), n == 1 ? "" : "es");
-		put_said(&b, q, 0);
-		reel_buf_printf(
-			&b, NULL, ", %s file%s: not shown; --all shows them",
-			reel_num_count(num2, files), files == 1 ? "" : "s");
-		reel_columns_wrapped(reel_buf_text(&b), 10, 0);
-	}
-	sqlite3_finalize(q);
-	reel_buf_fini(&b);
-}
-
-/* A command whose end nobody wrote down, processes that it left behind. */
-static void went_on(const struct report *r)
-{
-	sqlite3_stmt *q = NULL;
-	bool living = false;
-	int64_t n = 0;
-	struct reel_buf b = REEL_BUF_INIT;
-	char num[REEL_NUM];
-
-	if (reel_store_prepare(r->st, &q,
-			       "SELECT json_extract(job_json, '$.running'), "
-			       "json_type(job_json, '$.command') IS NOT NULL "
-			       "AND json_type(job_json, '$.exit_status') "
-			       "IS NULL FROM run WHERE json_valid(job_json)",
-			       NULL))
-		return;
-	if (sqlite3_step(q) == SQLITE_ROW) {
-		n = report_int(q, 0);
-		living = sqlite3_column_int(q, 1);
-	}
-	sqlite3_finalize(q);
-	if (living)
-		reel_columns_wrapped("running: the command had not ended when "
-				     "this was loaded, or ioreel record was "
-				     "killed",
-				     10, 0);
-	if (n <= 0)
-		return;
-	reel_buf_printf(&b, NULL,
-			"running: %s process%s went on when the command had "
-			"ended: what %s had done when this was loaded is here",
-			reel_num_count(num, n), n == 1 ? "" : "es",
-			n == 1 ? "it" : "they");
-	reel_columns_wrapped(reel_buf_text(&b), 10, 0);
-	reel_buf_fini(&b);
-}
-
-void report_gaps(const struct report *r)
-{
-	int64_t all = report_untraced(r->st),
-		after = count(r->st, "counted_after", NULL);
-	const char *between = " (";
-	struct reel_buf b = REEL_BUF_INIT;
-	char num[REEL_NUM];
-
-	damage(r);
-	denied(r);
-	if (after > 0) {
-		reel_buf_printf(&b, NULL,
-				"events until %s, then counters: the trace had "
-				"reached --max-size",
-				reel_num_time(num, (double)after));
-		reel_columns_wrapped(reel_buf_text(&b), 10, 0);
-		reel_buf_fini(&b);
-	} else if (count(r->st, "counted", NULL) > 0) {
-		reel_buf_printf(
-			&b, NULL,
-			"counters, not events: calls, bytes and their time are "
-			"exact (but for printf, getc and their like), sizes "
-			"are means of a power of two, files are told apart by "
-			"folder and kind of name (about %s were opened), steps "
-			"faster than one a second are summed; I/O of several "
-			"threads at a time, hidden and exposed I/O are "
-			"estimates",
-			reel_num_count(num,
-				       count(r->st, "counted_files", NULL)));
-		reel_columns_wrapped(reel_buf_text(&b), 10, 0);
-		reel_buf_fini(&b);
-	}
-	hooks(r);
-	launchers(r);
-	went_on(r);
-	report_gaps_mpi(r);
-	if (!all)
-		return;
-	reel_buf_printf(&b, NULL, "untraced: %s program%s",
-			reel_num_count(num, all), all == 1 ? "" : "s");
-	for (size_t i = 0; i < sizeof(why) / sizeof(why[0]); i++) {
-		int64_t n = count(r->st, why[i].reason, NULL);
-
-		if (!n)
-			continue;
-		reel_buf_printf(&b, NULL, "%s%s %s", between,
-				reel_num_count(num, n), why[i].words);
-		between = ", ";
-	}
-	reel_buf_puts(&b, "): what they read and wrote is not here", NULL);
-	reel_columns_wrapped(reel_buf_text(&b), 10, 0);
-	reel_buf_fini(&b);
+	if (!report_completeness_read(&c, st, NULL) &&
+	    report_incomplete_words(&c, &words))
+		print_caveat(name, &words);
+	report_completeness_fini(&c);
+	reel_cpu_contention_read(&cpu, st);
+	if (reel_cpu_contention_words(&cpu, &words))
+		print_caveat(name, &words);
+	reel_buf_fini(&words);
 }

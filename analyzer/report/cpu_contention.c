@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What else the machine did meanwhile, in words and in JSON. */
+/* CPU time that the job did not get, in words and in JSON. */
 #include "analyzer/report/cpu_contention.h"
 
 #include <string.h>
 
 #include "lib/buf.h"
-#include "lib/cli.h"
+#include "lib/num.h"
 #include "lib/store/store.h"
 
-/* Less is in the clock ticks of the kernel's counters, and in no likeness. */
+/* Smaller amounts are within the clock ticks of the kernel's counters, and too
+ * small to change a likeness. */
 #define LEAST_NS INT64_C(50000000)
 #define LEAST_STOLEN 0.02
 #define LEAST_OTHERS 0.1
 
-/* A count that job.json may hold, or @none; any number may stand there. */
+/* A count of job.json, or @none where it has no number >= 0. */
 static int64_t number(const json_t *o, const char *key, int64_t none)
 {
 	const json_t *v = json_object_get(o, key);
@@ -23,8 +24,8 @@ static int64_t number(const json_t *o, const char *key, int64_t none)
 		       : none;
 }
 
-/* What @job says: job.json, or one rank of it. */
-static struct reel_cpu_contention machine_of(const json_t *job)
+/* Read @job: job.json, or one rank of it. */
+static struct reel_cpu_contention read_job(const json_t *job)
 {
 	const json_t *p = json_object_get(job, "processor");
 
@@ -38,7 +39,7 @@ static struct reel_cpu_contention machine_of(const json_t *job)
 	};
 }
 
-static struct reel_cpu_contention machine_of_ranks(const json_t *ranks)
+static struct reel_cpu_contention worst_rank(const json_t *ranks)
 {
 	struct reel_cpu_contention worst = {0}, m;
 	const json_t *rank;
@@ -46,7 +47,7 @@ static struct reel_cpu_contention machine_of_ranks(const json_t *ranks)
 
 	json_array_foreach(ranks, i, rank)
 	{
-		m = machine_of(rank);
+		m = read_job(rank);
 		m.ranks = true;
 		if (m.has && (!worst.has || m.stolen_ns > worst.stolen_ns))
 			worst = m;
@@ -68,7 +69,7 @@ void reel_cpu_contention_read(struct reel_cpu_contention *m,
 				 (size_t)sqlite3_column_bytes(q, 0), 0, NULL);
 	sqlite3_finalize(q);
 	ranks = json_object_get(job, "ranks");
-	*m = json_array_size(ranks) ? machine_of_ranks(ranks) : machine_of(job);
+	*m = json_array_size(ranks) ? worst_rank(ranks) : read_job(job);
 	json_decref(job);
 }
 
@@ -101,7 +102,7 @@ bool reel_cpu_contention_words(const struct reel_cpu_contention *m,
 				"processors wanted (steal)",
 				shared ? "; " : "",
 				reel_num_percent(num2, stolen));
-	reel_buf_puts(out, "; times are longer for it", NULL);
+	reel_buf_puts(out, ", so times are longer", NULL);
 	return true;
 }
 

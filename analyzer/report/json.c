@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report as one JSON document, and the pieces that other documents share.
+ * The report as one JSON document.
  *
- * Sections are views: a column added there must be added to
+ * A key that is added here, or a column of a section's view, has to be added to
  * schemas/report.schema.json too, which allows no others.
  */
-#include "analyzer/report/json.h"
-
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,10 +14,10 @@
 #include "lib/error.h"
 #include "lib/json.h"
 #include "lib/store/store.h"
-#include "lib/text.h"
 
-#include "analyzer/report/advice.h"
+#include "analyzer/report/render.h"
 #include "analyzer/report/report.h"
+#include "analyzer/report/section.h"
 
 static json_t *cell(sqlite3_stmt *q, int column)
 {
@@ -50,89 +47,32 @@ static json_t *row_of(sqlite3_stmt *q)
 	return row;
 }
 
-/* A section of the document: a query, and whether it is one row. */
-static const struct section {
-	const char *key;
-	bool one;
-	const char *sql;
-} sections[] = {
-	{"run", true,
-	 "SELECT name, command, framework, host, ranks, workers, processes, "
-	 "threads, start_real_ns, wall_ns, span_ns, exit_status, exit_signal "
-	 "FROM v_summary"},
-	{"totals", true,
-	 "SELECT events, calls, messages, message_bytes, files, read_calls, "
-	 "write_calls, meta_calls, read_bytes, write_bytes, mapped_bytes, "
-	 "errors, eof_reads, io_ns FROM v_summary"},
-	{"hosts", false,
-	 "SELECT host_id, name, boot_id FROM host ORDER BY host_id"},
-	{"mapped", true, "SELECT * FROM v_mapped"},
-	{"storage_wait", true, "SELECT * FROM v_storage_wait"},
-	{"losses", false,
-	 "SELECT process_id, reason, unit, count FROM loss "
-	 "ORDER BY reason, process_id"},
-	{"overlap", false, "SELECT * FROM v_overlap ORDER BY rank"},
-	{"epochs", false, "SELECT * FROM v_epoch ORDER BY rank, start_ns"},
-	{"steps", false, "SELECT * FROM v_step ORDER BY rank, ordinal"},
-	{"groups", false, "SELECT * FROM v_group ORDER BY call_group"},
-	{"calls", false,
-	 "SELECT layer, call_group, call, message, calls, asked_bytes, bytes, "
-	 "dur_ns, errors, eof_reads FROM v_call ORDER BY call_id, message"},
-	{"mpiio", false, "SELECT * FROM v_mpiio ORDER BY op"},
-	{"sites", false, "SELECT * FROM v_site"},
-	{"errors", false, "SELECT * FROM v_error ORDER BY call, errno"},
-	{"io_time", false, "SELECT * FROM v_io_time ORDER BY op"},
-	{"bandwidth", false, "SELECT * FROM v_bandwidth ORDER BY op"},
-	{"transfer_sizes", false, "SELECT * FROM transfer_size ORDER BY op"},
-	{"transfer_bins", false,
-	 "SELECT * FROM v_transfer_size ORDER BY op, low_bytes"},
-	{"darshan_size_bins", false,
-	 "SELECT * FROM darshan_size ORDER BY op, bin"},
-	{"sequentiality", false, "SELECT * FROM v_sequence ORDER BY op"},
-	{"darshan_sequentiality", false,
-	 "SELECT op, sum(ops) AS ops, sum(seq) AS seq, sum(consec) AS consec "
-	 "FROM darshan_sequence GROUP BY op ORDER BY op"},
-	{"classes", false, "SELECT * FROM v_class ORDER BY class"},
-	{"processes", false,
-	 "SELECT v.*, p.host_id FROM v_process v JOIN process p "
-	 "USING (process_id) ORDER BY process_id"},
-	{"launchers", false, "SELECT * FROM v_launcher ORDER BY process_id"},
-	{"timeline", false, "SELECT * FROM v_timeline ORDER BY start_ns"},
-};
-#define SECTIONS (sizeof(sections) / sizeof(sections[0]))
-
-#define FILE_COLUMNS                                                           \
-	"SELECT path, kind, class, size_bytes, shared, opens, "                \
-	"reads, writes, meta_calls, errors, eof_reads, read_bytes, "           \
-	"write_bytes, read_ns, write_ns, meta_ns, mapped_bytes FROM v_file "   \
-	"ORDER BY read_ns + write_ns + meta_ns DESC, path "
-
 static json_t *completeness(const struct report *r)
 {
+	const struct report_completeness *c = &r->completeness;
+
 	return json_pack("{s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-			 "lost_events", (json_int_t)r->lost, "complete",
-			 !r->lost && !report_untraced(r->st) &&
-				 !report_damaged(r->st) &&
-				 !report_denied(r->st),
-			 "clock_error_ns", (json_int_t)r->clock_error_ns,
-			 "code_opens", (json_int_t)r->code_opens, "code_calls",
+			 "lost_events", (json_int_t)c->lost_events, "complete",
+			 report_is_complete(c), "clock_error_ns",
+			 (json_int_t)r->clock_error_ns, "code_opens",
+			 (json_int_t)r->code_opens, "code_calls",
 			 (json_int_t)r->code_calls, "code_read_bytes",
 			 (json_int_t)r->code_read_bytes, "mapped_bytes",
-			 (json_int_t)r->mapped_bytes, "unordered_bytes",
-			 (json_int_t)r->unordered_bytes, "untold_bytes",
-			 (json_int_t)r->untold_bytes, "untraced_programs",
-			 (json_int_t)report_untraced(r->st));
+			 (json_int_t)r->mapped_bytes, "untimed_bytes",
+			 (json_int_t)r->untimed_bytes, "unknown_bytes",
+			 (json_int_t)r->unknown_bytes, "untraced_programs",
+			 (json_int_t)c->untraced_programs);
 }
 
-static json_t *fetched(const struct report *r)
+static json_t *storage(const struct report *r)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "reads",
-			 (json_int_t)r->fetched.reads, "read_bytes",
-			 (json_int_t)r->fetched.read_bytes, "fetched_bytes",
-			 (json_int_t)r->fetched.bytes, "dur_ns",
-			 (json_int_t)r->fetched.ns, "waits",
-			 (json_int_t)r->fetched.waits, "wait_ns",
-			 (json_int_t)r->fetched.wait_ns);
+			 (json_int_t)r->storage.reads, "read_bytes",
+			 (json_int_t)r->storage.read_bytes, "fetched_bytes",
+			 (json_int_t)r->storage.bytes, "dur_ns",
+			 (json_int_t)r->storage.ns, "waits",
+			 (json_int_t)r->storage.waits, "wait_ns",
+			 (json_int_t)r->storage.wait_ns);
 }
 
 static json_t *evidence(const struct advice *a)
@@ -174,41 +114,30 @@ static void put_key(const char *key)
 	printf(",\n  \"%s\": ", key);
 }
 
-/*
- * The rows of @sql as an array, or the @one row: one after the other, there may
- * be millions.
- */
-static int put_rows(struct reel_store *st, const char *key, const char *sql,
-		    bool one, struct reel_error *err)
+/* Print the rows of a section one after the other: there may be millions. */
+static int put_section(struct reel_store *st, const struct report_section *s,
+		       struct reel_error *err)
 {
-	sqlite3_stmt *q = NULL;
+	bool one = s->kind == REPORT_ONE_ROW;
+	struct report_rows rows;
 	int64_t n = 0;
-	int rc = -1, step;
+	int rc = report_rows_open(&rows, st, s, err);
 
-	if (reel_store_prepare(st, &q, sql, err))
-		return -1;
-	put_key(key);
-	while ((step = sqlite3_step(q)) == SQLITE_ROW && !(one && n)) {
+	if (!rc)
+		put_key(s->key);
+	while (!rc && (rc = report_rows_next(&rows, err)) == 1) {
 		if (!one)
 			fputs(n ? ",\n    " : "[\n    ", stdout);
 		n++;
-		if (reel_json_put(row_of(q), one ? 2 : 4, err))
-			goto out;
-		if (ferror(stdout)) /* nobody reads it any more */
+		rc = reel_json_put(row_of(rows.stmt), one ? 2 : 4, err);
+		if (one || ferror(stdout)) /* the reader left */
 			break;
 	}
-	if (step != SQLITE_DONE && step != SQLITE_ROW) {
-		reel_fail(err, REEL_E_DB, "cannot read '%s': %s", st->path,
-			  sqlite3_errmsg(st->db));
-		goto out;
-	}
-	if (one && !n)
+	if (!rc && one && !n)
 		fputs("null", stdout);
-	else if (!one)
+	else if (!rc && !one)
 		fputs(n ? "\n  ]" : "[]", stdout);
-	rc = 0;
-out:
-	sqlite3_finalize(q);
+	report_rows_close(&rows);
 	return rc;
 }
 
@@ -218,23 +147,20 @@ static int put_value(const char *key, json_t *value, struct reel_error *err)
 	return reel_json_put(value, 2, err);
 }
 
-int report_json(const struct report *r, struct reel_error *err)
+int report_json(const struct report *r, const struct report_options *o,
+		struct reel_error *err)
 {
-	size_t i;
-
-	fputs("{\n  \"format\": \"ioreel-report-2\"", stdout);
+	fputs("{\n  \"format\": \"ioreel-report-3\"", stdout);
 	if (put_value("verdict", reel_json_name(r->verdict), err) ||
 	    put_value("advice", advice_list(r), err) ||
 	    put_value("completeness", completeness(r), err) ||
-	    put_value("storage", fetched(r), err) ||
-	    put_value("machine", reel_cpu_contention_json(&r->machine), err))
+	    put_value("storage", storage(r), err) ||
+	    put_value("cpu_contention",
+		      reel_cpu_contention_json(&r->cpu_contention), err))
 		return -1;
-	for (i = 0; i < SECTIONS; i++)
-		if (put_rows(r->st, sections[i].key, sections[i].sql,
-			     sections[i].one, err))
+	for (const struct report_section *s = report_sections; s->key; s++)
+		if (s->kind != REPORT_TEXT_ONLY && put_section(r->st, s, err))
 			return -1;
-	if (put_rows(r->st, "files", FILE_COLUMNS, false, err))
-		return -1;
 	puts("\n}");
 	return 0;
 }

@@ -3,24 +3,25 @@
  * The screen of "ioreel report": the answer, then the evidence.
  *
  * 24 to 50 lines of at most 100 columns; bars and colour only on a terminal.
- * What was not measured is "-", never 0.
+ * A value that was not measured is "-", never 0.
  */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "lib/buf.h"
-#include "lib/cli.h"
 #include "lib/columns.h"
-#include "lib/store/store.h"
+#include "lib/num.h"
+#include "lib/terminal.h"
 #include "lib/text.h"
 
+#include "analyzer/report/render.h"
 #include "analyzer/report/report.h"
-#include "analyzer/report/size_histogram.h"
+#include "analyzer/report/text.h"
 
-static const char *dot(void)
+static const char *separator(void)
 {
-	return reel_cli_utf8() ? " \u00b7 " : " - ";
+	return reel_terminal_utf8() ? " \u00b7 " : " - ";
 }
 
 static char *time_or_none(char out[static REEL_NUM], int64_t ns)
@@ -37,10 +38,10 @@ static void add_when(struct reel_buf *b, const struct report *r)
 
 	if (r->start_real_ns > 0 && localtime_r(&at, &tm) &&
 	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm))
-		reel_buf_printf(b, NULL, "%s%s", dot(), text);
+		reel_buf_printf(b, NULL, "%s%s", separator(), text);
 }
 
-/* A name of somebody else, fit to be printed. */
+/* Append a name that the job or the user chose; it may hold any bytes. */
 static void add_name(struct reel_buf *b, const char *name)
 {
 	char shown[4 * 1024 + 1];
@@ -56,7 +57,7 @@ static void put_line(struct reel_buf *b, int indent)
 	reel_buf_fini(b);
 }
 
-/* As many as a rank had at a time; where passes or ranks differ, from and to. */
+/* The loader workers of a rank at a time: a range where passes or ranks differ. */
 static void add_workers(struct reel_buf *b, const struct report *r)
 {
 	char num[REEL_NUM];
@@ -64,9 +65,9 @@ static void add_workers(struct reel_buf *b, const struct report *r)
 	if (r->workers <= 0)
 		return;
 	reel_buf_puts(b, ", ", NULL);
-	if (r->workers_least < r->workers)
+	if (r->min_workers < r->workers)
 		reel_buf_printf(b, NULL, "%s-",
-				reel_num_count(num, r->workers_least));
+				reel_num_count(num, r->min_workers));
 	reel_buf_printf(b, NULL, "%s loader worker%s",
 			reel_num_count(num, r->workers),
 			r->workers == 1 ? "" : "s");
@@ -81,10 +82,10 @@ static void print_header(const struct report *r)
 
 	add_name(&b, r->name ? r->name : "-");
 	if (r->framework) {
-		reel_buf_puts(&b, dot(), NULL);
+		reel_buf_puts(&b, separator(), NULL);
 		add_name(&b, r->framework);
 	}
-	reel_buf_puts(&b, dot(), NULL);
+	reel_buf_puts(&b, separator(), NULL);
 	if (r->ranks > 0 || ranks > 1) {
 		reel_buf_printf(&b, NULL, "%s rank%s",
 				reel_num_count(num, ranks),
@@ -96,7 +97,7 @@ static void print_header(const struct report *r)
 				r->processes == 1 ? "" : "es");
 	}
 	reel_buf_printf(
-		&b, NULL, "%s%s", dot(),
+		&b, NULL, "%s%s", separator(),
 		time_or_none(num, r->wall_ns > 0 ? r->wall_ns : r->span_ns));
 	if (r->host) {
 		reel_buf_puts(&b, " on ", NULL);
@@ -116,30 +117,31 @@ static void print_completeness(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char num[REEL_NUM], num2[REEL_NUM];
-	bool damaged = report_damaged(r->st), denied = report_denied(r->st) > 0;
+	const struct report_completeness *c = &r->completeness;
+	bool damaged = report_is_damaged(c), denied = c->denied_files > 0;
 
 	reel_buf_printf(&b, NULL, "%s: ",
-			r->lost || damaged || denied ? "incomplete"
-			: report_untraced(r->st)     ? "in what was traced"
-						     : "complete");
+			c->lost_events || damaged || denied ? "incomplete"
+			: c->untraced_programs ? "without untraced programs"
+					       : "complete");
 	if (r->calls > r->events)
 		reel_buf_printf(&b, NULL, "%s calls in ",
 				reel_num_count(num, r->calls));
 	reel_buf_printf(&b, NULL, "%s event%s, ",
 			reel_num_count(num, r->events),
 			r->events == 1 ? "" : "s");
-	if (r->lost)
+	if (c->lost_events)
 		reel_buf_printf(&b, NULL, "%s lost (--losses says why)",
-				reel_num_count(num, r->lost));
+				reel_num_count(num, c->lost_events));
 	else
 		reel_buf_puts(&b,
 			      damaged  ? "the trace is damaged"
-			      : denied ? "permission denied to read others"
+			      : denied ? "permission denied to read some files"
 				       : "none lost",
 			      NULL);
 	if (r->processes > 0)
 		reel_buf_printf(&b, NULL, "; clock error %s %s",
-				reel_cli_utf8() ? "\u2264" : "<=",
+				reel_terminal_utf8() ? "\u2264" : "<=",
 				reel_num_time(num, (double)r->clock_error_ns));
 	if (r->code_opens > 0)
 		reel_buf_printf(
@@ -149,29 +151,30 @@ static void print_completeness(const struct report *r)
 			reel_num_count(num, r->code_opens),
 			r->code_opens == 1 ? "" : "s",
 			reel_num_bytes(num2, (double)r->code_read_bytes));
-	if (r->unordered_bytes > 0)
-		reel_buf_printf(
-			&b, NULL, "; %s through mappings: when is not known",
-			reel_num_bytes(num, (double)r->unordered_bytes));
-	if (r->untold_bytes > 0)
+	if (r->untimed_bytes > 0)
 		reel_buf_printf(&b, NULL,
-				"; %s mapped: what was touched is not known",
-				reel_num_bytes(num, (double)r->untold_bytes));
+				"; %s through mappings, at unknown times",
+				reel_num_bytes(num, (double)r->untimed_bytes));
+	if (r->unknown_bytes > 0)
+		reel_buf_printf(&b, NULL,
+				"; %s mapped, of which the touched part is not "
+				"known",
+				reel_num_bytes(num, (double)r->unknown_bytes));
 	put_line(&b, 10);
 }
 
-static void print_machine(const struct report *r)
+static void print_cpu_contention(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 
-	if (reel_cpu_contention_words(&r->machine, &b))
+	if (reel_cpu_contention_words(&r->cpu_contention, &b))
 		put_line(&b, 2);
 	reel_buf_fini(&b);
 }
 
 static void print_advice(const struct report *r)
 {
-	bool colour = reel_cli_colour(stdout);
+	bool colour = reel_terminal_colour(stdout);
 	int i;
 
 	putchar('\n');
@@ -189,7 +192,7 @@ static void print_advice(const struct report *r)
 	}
 }
 
-/* The median of the steps' time in one part, and what all of it is of them. */
+/* One part of a step: its median time, and its share of all steps' time. */
 static void print_part(const char *name, int64_t ns, double share)
 {
 	char num[REEL_NUM];
@@ -231,7 +234,7 @@ static void print_parts(const struct report_rank *k)
 		print_part("other", k->median_other_ns, other);
 }
 
-/* Beneath the rows, and indented like them. */
+/* Print a paragraph below the rows, indented like them. */
 static void put_under(struct reel_buf *b)
 {
 	fputs("  ", stdout);
@@ -268,14 +271,14 @@ static void print_unknown(const struct report_rank *k)
 		return;
 	if (k->unknown_steps < k->steps)
 		reel_buf_printf(&b, NULL,
-				"No fetch was seen for %s of the %s "
+				"No fetch was recorded for %s of the %s "
 				"steps: how long these wait is not known.",
 				reel_num_count(unknown, k->unknown_steps),
 				reel_num_count(steps, k->steps));
 	else
 		reel_buf_puts(&b,
 			      "How long a step waits for its batch is not "
-			      "known: no fetch was seen.",
+			      "known: no fetch was recorded.",
 			      NULL);
 	reel_buf_puts(&b,
 		      " A step that is one graph of TensorFlow fetches inside "
@@ -287,15 +290,14 @@ static void print_unknown(const struct report_rank *k)
 
 static void print_no_steps(const struct report *r)
 {
-	if (!r->python)
+	if (!r->uses.python)
 		return;
 	putchar('\n');
 	reel_columns_wrapped(
-		"No steps: nothing said where a training step begins. "
-		"The hooks know loops over the loaders of PyTorch, "
-		"TensorFlow, Keras and Grain; any other says it with "
-		"ioreel.steps(batches) in Python, ioreel.h in C: "
-		"man ioreel-anchors.",
+		"No steps: the job marked no training step. The hooks mark "
+		"loops over the loaders of PyTorch, TensorFlow, Keras and "
+		"Grain; mark any other with ioreel.steps(batches) in Python "
+		"or ioreel.h in C (man ioreel-anchors).",
 		0, 0);
 }
 
@@ -342,9 +344,9 @@ static void print_steps(const struct report *r)
 #define SIZES_COLUMNS 26
 #define CALL_COLUMNS 9
 
-/* min / median / max; one of them when they are equal, tight when it is long.
- */
-static void put_sizes(int *at, const struct report_moved *m)
+/* min / median / max: one number when they are equal, without blanks when the
+ * text is long. */
+static void put_sizes(int *at, const struct report_transfer *m)
 {
 	char min[REEL_NUM], median[REEL_NUM], max[REEL_NUM];
 	char text[3 * REEL_NUM + 8] = "-", cell[3 * REEL_NUM + 10];
@@ -365,12 +367,12 @@ static void put_sizes(int *at, const struct report_moved *m)
 }
 
 static void print_row(const char *name, const struct report_group *g,
-		      const struct report_moved *m)
+		      const struct report_transfer *m)
 {
 	char num[REEL_NUM];
 	int at = NAME_COLUMNS;
 
-	if (!g->calls && !g->bytes) /* mappings alone make bytes without */
+	if (!g->calls && !g->bytes) /* mappings have bytes without a call */
 		return;
 	printf("  %-*s", NAME_COLUMNS - 2, name);
 	reel_columns_right(&at, reel_num_count(num, g->calls), 10);
@@ -378,7 +380,7 @@ static void print_row(const char *name, const struct report_group *g,
 			   9);
 	if (m)
 		put_sizes(&at, m);
-	/* What a stream wrote by itself has no time. */
+	/* Writes that a stream made by itself have no duration. */
 	reel_columns_right(
 		&at,
 		g->dur_ns > 0 ? reel_num_time(num, (double)g->dur_ns /
@@ -399,8 +401,8 @@ static void print_row(const char *name, const struct report_group *g,
 	putchar('\n');
 }
 
-static struct report_group sum(const struct report *r, enum reel_group a,
-			       enum reel_group b, enum reel_group c)
+static struct report_group sum_groups(const struct report *r, enum reel_group a,
+				      enum reel_group b, enum reel_group c)
 {
 	const enum reel_group groups[] = {a, b, c};
 	struct report_group s = {0};
@@ -415,52 +417,7 @@ static struct report_group sum(const struct report *r, enum reel_group a,
 	return s;
 }
 
-/* The calls of REEL_GROUP_META, by what they change. */
-enum { META_NAMES, META_FILES, META_ADVICE, META_ROWS };
-
-static int meta_row(int call)
-{
-	switch (call) {
-	case REEL_CALL_UNLINK:
-	case REEL_CALL_UNLINKAT:
-	case REEL_CALL_REMOVE:
-	case REEL_CALL_SHM_UNLINK:
-	case REEL_CALL_RENAME:
-	case REEL_CALL_RENAMEAT:
-	case REEL_CALL_RENAMEAT2:
-	case REEL_CALL_LINK:
-	case REEL_CALL_LINKAT:
-	case REEL_CALL_SYMLINK:
-	case REEL_CALL_SYMLINKAT:
-		return META_NAMES;
-	case REEL_CALL_POSIX_FADVISE:
-	case REEL_CALL_READAHEAD:
-		return META_ADVICE;
-	}
-	return META_FILES;
-}
-
-static void read_meta(const struct report *r, struct report_group *row)
-{
-	sqlite3_stmt *q = NULL;
-
-	if (reel_store_prepare(r->st, &q,
-			       "SELECT call_id, calls, dur_ns FROM v_call "
-			       "WHERE call_group = 'meta' AND NOT message "
-			       "AND layer <> 'MPIIO'",
-			       NULL))
-		return;
-	while (sqlite3_step(q) == SQLITE_ROW) {
-		struct report_group *g =
-			&row[meta_row(sqlite3_column_int(q, 0))];
-
-		g->calls += report_int(q, 1);
-		g->dur_ns += report_int(q, 2);
-	}
-	sqlite3_finalize(q);
-}
-
-/* Beneath the table, and indented like it. */
+/* Print a sentence below the table, indented like it. */
 static void put_sentence(struct reel_buf *b)
 {
 	fputs("  ", stdout);
@@ -468,7 +425,8 @@ static void put_sentence(struct reel_buf *b)
 	reel_buf_fini(b);
 }
 
-/* What the rows' bytes have and their sizes, times and order do not. */
+/* Bytes through mappings are in the bytes of the rows, but in no size, time or
+ * order. */
 static void print_mapped(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -486,13 +444,13 @@ static void print_mapped(const struct report *r)
 		return;
 	reel_buf_puts(&b,
 		      " went through mappings, at most, as the kernel maps "
-		      "pages beside those touched: no calls, so in no size, "
-		      "rate or order",
+		      "neighbouring pages too; without a call they are in no "
+		      "size, rate or order",
 		      NULL);
 	put_sentence(&b);
 }
 
-/* A few failures are everywhere: a program looks where its files are. */
+/* Below 1 % failures are usual: programs search for their files. */
 static void print_errors(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -519,7 +477,7 @@ static void print_errors(const struct report *r)
 	put_sentence(&b);
 }
 
-/* What MPI-IO was asked for, and what its library made of that. */
+/* Requests to MPI-IO, and the POSIX calls that its library made of them. */
 static void print_mpiio(const struct report *r)
 {
 	static const char *const op[] = {"read", "write"};
@@ -539,13 +497,11 @@ static void print_mpiio(const struct report *r)
 			m->calls == 1 ? "" : "s",
 			reel_columns_percent(num[2], (double)m->collective /
 							     (double)m->calls));
-		if (m->beneath_calls != REPORT_NONE)
+		if (m->posix_calls != REPORT_NONE)
 			reel_buf_printf(
-				&b, NULL,
-				"; beneath it %s in %s on the same files",
-				reel_num_bytes(num[3],
-					       (double)m->beneath_bytes),
-				reel_num_count(num[4], m->beneath_calls));
+				&b, NULL, "; POSIX below: %s in %s calls",
+				reel_num_bytes(num[3], (double)m->posix_bytes),
+				reel_num_count(num[4], m->posix_calls));
 		put_sentence(&b);
 	}
 }
@@ -558,34 +514,34 @@ static void print_messages(const struct report *r)
 	if (r->messages <= 0)
 		return;
 	reel_buf_printf(&b, NULL,
-			"and %s call%s on pipes and sockets (%s), which %s no "
-			"I/O",
+			"not counted as I/O: %s call%s on pipes and sockets "
+			"(%s)",
 			reel_num_count(num, r->messages),
 			r->messages == 1 ? "" : "s",
-			reel_num_bytes(num2, (double)r->message_bytes),
-			r->messages == 1 ? "is" : "are");
+			reel_num_bytes(num2, (double)r->message_bytes));
 	put_sentence(&b);
 }
 
-static void print_fetched(const struct report *r)
+static void print_storage(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	char bytes[REEL_NUM], count[REEL_NUM], time[REEL_NUM];
 
-	if (!r->fetched.reads)
+	if (!r->storage.reads)
 		return;
 	reel_buf_printf(&b, NULL,
-			"the page cache lacked %s: fetched from the storage "
-			"in %s read%s, %s together",
-			reel_num_bytes(bytes, (double)r->fetched.bytes),
-			reel_num_count(count, r->fetched.reads),
-			r->fetched.reads == 1 ? "" : "s",
-			reel_num_time(time, (double)r->fetched.ns));
-	if (r->fetched.waits)
+			"page-cache misses: %s read from storage in %s read%s "
+			"(%s)",
+			reel_num_bytes(bytes, (double)r->storage.bytes),
+			reel_num_count(count, r->storage.reads),
+			r->storage.reads == 1 ? "" : "s",
+			reel_num_time(time, (double)r->storage.ns));
+	if (r->storage.waits)
 		reel_buf_printf(
-			&b, NULL, "; %s more waited %s for pages on their way",
-			reel_num_count(count, r->fetched.waits),
-			reel_num_time(time, (double)r->fetched.wait_ns));
+			&b, NULL,
+			"; %s more waited %s for readahead in progress",
+			reel_num_count(count, r->storage.waits),
+			reel_num_time(time, (double)r->storage.wait_ns));
 	put_sentence(&b);
 }
 
@@ -605,35 +561,35 @@ static void print_titles(void)
 	putchar('\n');
 }
 
-static void print_moved(const struct report *r)
+static void print_transfers(const struct report *r)
 {
-	struct report_group group, meta[META_ROWS] = {0};
+	struct report_group group, advice = r->meta[REPORT_META_ADVICE];
 
 	if (!r->calls)
 		return;
-	read_meta(r, meta);
 	print_titles();
-	print_row("read", &r->group[REEL_GROUP_READ], &r->moved[0]);
-	print_row("write", &r->group[REEL_GROUP_WRITE], &r->moved[1]);
-	group = sum(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE, REEL_GROUP_NONE);
+	print_row("read", &r->group[REEL_GROUP_READ], &r->transfer[0]);
+	print_row("write", &r->group[REEL_GROUP_WRITE], &r->transfer[1]);
+	group = sum_groups(r, REEL_GROUP_OPEN, REEL_GROUP_CLOSE,
+			   REEL_GROUP_NONE);
 	print_row("open, close", &group, NULL);
-	group = sum(r, REEL_GROUP_STAT, REEL_GROUP_SEEK, REEL_GROUP_DUP);
+	group = sum_groups(r, REEL_GROUP_STAT, REEL_GROUP_SEEK, REEL_GROUP_DUP);
 	print_row("stat, seek, dup", &group, NULL);
 	print_row("list", &r->group[REEL_GROUP_DIR], NULL);
-	print_row("unlink, rename", &meta[META_NAMES], NULL);
-	print_row("mkdir, truncate", &meta[META_FILES], NULL);
+	print_row("unlink, rename", &r->meta[REPORT_META_NAMES], NULL);
+	print_row("mkdir, truncate", &r->meta[REPORT_META_FILES], NULL);
 	print_row("sync, flush", &r->group[REEL_GROUP_SYNC], NULL);
-	meta[META_ADVICE].calls += r->group[REEL_GROUP_MAP].calls;
-	meta[META_ADVICE].dur_ns += r->group[REEL_GROUP_MAP].dur_ns;
-	print_row("map, advise", &meta[META_ADVICE], NULL);
+	advice.calls += r->group[REEL_GROUP_MAP].calls;
+	advice.dur_ns += r->group[REEL_GROUP_MAP].dur_ns;
+	print_row("map, advise", &advice, NULL);
 	print_mapped(r);
 	print_errors(r);
 	print_messages(r);
-	print_fetched(r);
+	print_storage(r);
 	print_mpiio(r);
 }
 
-/* The command is one piece: it is there to be copied. */
+/* The command is not wrapped, so that it can be copied. */
 static void print_more(const char *run)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -642,26 +598,36 @@ static void print_more(const char *run)
 	reel_buf_printf(&b, NULL,
 			"More: --files --steps --ranks --time --losses "
 			"--stacks %s",
-			reel_cli_utf8() ? "\u00b7" : "-");
+			reel_terminal_utf8() ? "\u00b7" : "-");
 	putchar('\n');
 	at = reel_columns_words(reel_buf_text(&b), 6, 0);
 	reel_buf_fini(&b);
 	reel_buf_puts(&b, " ioreel sql ", NULL);
-	reel_cli_word(&b, run);
+	reel_terminal_word(&b, run);
 	reel_columns_left(&at, reel_buf_text(&b), 0);
 	putchar('\n');
 	reel_buf_fini(&b);
 }
 
-void report_text(const struct report *r, const char *run)
+static void print_screen(const struct report *r, const char *run)
 {
 	print_header(r);
 	print_completeness(r);
-	print_machine(r);
-	report_gaps(r);
+	print_cpu_contention(r);
+	text_completeness(r);
 	print_advice(r);
 	print_steps(r);
-	print_moved(r);
-	report_sizes(r);
+	print_transfers(r);
+	text_sizes(r);
 	print_more(run);
+}
+
+int report_text(const struct report *r, const struct report_options *o,
+		struct reel_error *err)
+{
+	int tables = text_tables(r, o, err);
+
+	if (!tables)
+		print_screen(r, o->run);
+	return tables < 0 ? -1 : 0;
 }

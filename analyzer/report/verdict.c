@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verdict: the first line, in words that agree with the codes of the
- * advice. It is about waiting where there are steps; where these hardly wait,
- * it goes on with the first thing that costs time all the same.
+ * The verdict: the first line of the report, consistent with the codes of the
+ * advice. Where there are steps it is about waiting; when these hardly wait, it
+ * adds the first other cost.
  */
 #include <string.h>
 
 #include "lib/buf.h"
-#include "lib/cli.h"
 #include "lib/columns.h"
 #include "lib/error.h"
+#include "lib/num.h"
 
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
@@ -102,7 +102,7 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 	} else if (!known && !waits) {
 		reel_buf_printf(&b, err,
 				"How long the job waits for its input is not "
-				"known: no fetch was seen for %s of its %s "
+				"known: no fetch was recorded for %s of its %s "
 				"steps",
 				reel_num_count(num, unknown),
 				reel_num_count(time, steps));

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resolver's call sites: a process numbers its own and tells each whole
- * once; sites with the same frames are one in the job.
+ * The resolver's call sites: each process numbers its sites and records the
+ * frames of each once; sites with equal frames are one site of the job.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 
 #include "analyzer/resolve/internal.h"
 
-#define NUMBERS_MAX (1 << 20) /* of a process; the shim gives fewer */
+#define NUMBERS_MAX (1 << 20) /* of a process; the shim uses fewer */
 
 static uint64_t hash_of(const char *s, size_t len)
 {
@@ -31,14 +32,14 @@ int sites_mark(struct reel_resolver *r, uint32_t process,
 	*site = 0;
 	if (!rec->has_arg || rec->arg <= 0 || rec->arg > NUMBERS_MAX)
 		return 0;
-	i = reel_idmap_get(&s->by_number,
-			   (uint64_t)process << 32 | (uint64_t)rec->arg, err);
+	i = reel_intmap_get(&s->by_number,
+			    (uint64_t)process << 32 | (uint64_t)rec->arg, err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&s->id, &s->room, i, sizeof(*s->id), err))
 		return -1;
 	if (rec->path) {
-		text = reel_idmap_get(&s->by_text,
-				      hash_of(rec->path, rec->path_len), err);
+		text = reel_intmap_get(&s->by_text,
+				       hash_of(rec->path, rec->path_len), err);
 		if (text == REEL_NO_INDEX)
 			return -1;
 		s->id[i] = text + 1;
@@ -52,7 +53,7 @@ int sites_mark(struct reel_resolver *r, uint32_t process,
 
 void sites_fini(struct sites *s)
 {
-	reel_idmap_fini(&s->by_number);
-	reel_idmap_fini(&s->by_text);
+	reel_intmap_fini(&s->by_number);
+	reel_intmap_fini(&s->by_text);
 	free(s->id);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resolver's descriptors and open file descriptions.
+ * The resolver's descriptors and open file descriptions (OFDs).
  *
- * Memory follows what is open, not what was ever opened: a closed descriptor
- * stays findable for the next RECENT closes of its process (a read that began
- * before the close may end after it), then goes; a description goes with its
- * last descriptor, as a finished row.
+ * Memory is bounded by the descriptors that are open: a closed one stays
+ * findable for the next RECENT closes of its process (a read that began before
+ * the close may end after it) and is then freed. An OFD is freed with its last
+ * descriptor, and its row is complete.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,52 +18,51 @@
 #define FDS_MAX (1 << 20)
 
 /* Copied: gcc would clear a struct of this size with "rep stos", slowly. */
-static const struct opened empty = {.pos = POS_UNKNOWN,
-				    .answer = {.before = -1}};
+static const struct ofd empty = {.pos = POS_UNKNOWN, .answer = {.before = -1}};
 
-uint32_t opens_new(struct opens *o, const struct reel_open_row *row,
-		   struct reel_error *err)
+uint32_t ofds_new(struct ofds *o, const struct reel_open_row *row,
+		  struct reel_error *err)
 {
 	uint32_t i = o->free;
 
 	if (i) {
-		o->free = o->open[i].row.file_id;
+		o->free = o->ofd[i].row.file_id;
 	} else {
 		if (o->n + 1 >= o->room) {
 			uint32_t room = o->room ? 2 * o->room : 64;
 
-			if (reel_grow(&o->open, room, sizeof(*o->open), err))
+			if (reel_grow(&o->ofd, room, sizeof(*o->ofd), err))
 				return 0;
 			o->room = room;
 		}
 		i = ++o->n;
 	}
-	o->open[i] = empty;
-	o->open[i].row = *row;
-	o->open[i].dir = row->file_id;
-	o->open[i].row.open_id = ++o->last_id;
+	o->ofd[i] = empty;
+	o->ofd[i].row = *row;
+	o->ofd[i].dir = row->file_id;
+	o->ofd[i].row.open_id = ++o->last_id;
 	return i;
 }
 
-void opens_hold(struct opens *o, uint32_t i)
+void ofds_hold(struct ofds *o, uint32_t i)
 {
-	o->open[i].refs++;
+	o->ofd[i].refs++;
 }
 
-int opens_release(struct reel_resolver *r, uint32_t i, struct reel_error *err)
+int ofds_release(struct reel_resolver *r, uint32_t i, struct reel_error *err)
 {
-	struct opened *o = &r->opens.open[i];
+	struct ofd *o = &r->ofds.ofd[i];
 	int rc;
 
 	if (--o->refs > 0)
 		return 0;
 	rc = r->sink.open(r->sink.arg, &o->row, err);
-	o->row.file_id = r->opens.free;
-	r->opens.free = i;
+	o->row.file_id = r->ofds.free;
+	r->ofds.free = i;
 	return rc;
 }
 
-static uint32_t home(const struct descs *d, uint32_t id)
+static uint32_t home_slot(const struct descs *d, uint32_t id)
 {
 	return id * 2654435769u & (d->slots - 1);
 }
@@ -72,7 +71,7 @@ struct desc *descs_find(const struct descs *d, uint32_t id)
 {
 	if (!d->slots || !id) /* 0 marks a free slot */
 		return NULL;
-	for (uint32_t i = home(d, id);; i = (i + 1) & (d->slots - 1)) {
+	for (uint32_t i = home_slot(d, id);; i = (i + 1) & (d->slots - 1)) {
 		if (d->slot[i].id == id)
 			return &d->slot[i];
 		if (!d->slot[i].id)
@@ -96,7 +95,7 @@ static int descs_grow(struct descs *d, struct reel_error *err)
 
 		if (!old[k].id)
 			continue;
-		i = home(d, old[k].id);
+		i = home_slot(d, old[k].id);
 		while (slot[i].id)
 			i = (i + 1) & (slots - 1);
 		slot[i] = old[k];
@@ -111,7 +110,7 @@ static void descs_remove(struct descs *d, uint32_t i)
 	uint32_t mask = d->slots - 1, gap = i;
 
 	for (i = (i + 1) & mask; d->slot[i].id; i = (i + 1) & mask) {
-		uint32_t want = home(d, d->slot[i].id);
+		uint32_t want = home_slot(d, d->slot[i].id);
 
 		if (((i - want) & mask) >= ((i - gap) & mask)) {
 			d->slot[gap] = d->slot[i];
@@ -122,8 +121,8 @@ static void descs_remove(struct descs *d, uint32_t i)
 	d->n--;
 }
 
-static int forget(struct reel_resolver *r, struct descs *d, uint32_t id,
-		  struct reel_error *err)
+static int free_closed(struct reel_resolver *r, struct descs *d, uint32_t id,
+		       struct reel_error *err)
 {
 	struct desc *p = descs_find(d, id);
 	uint32_t open;
@@ -132,7 +131,7 @@ static int forget(struct reel_resolver *r, struct descs *d, uint32_t id,
 		return 0;
 	open = p->open;
 	descs_remove(d, (uint32_t)(p - d->slot));
-	return opens_release(r, open, err);
+	return ofds_release(r, open, err);
 }
 
 static void set_by_fd(struct descs *d, int32_t fd, uint32_t id)
@@ -160,7 +159,7 @@ static uint32_t get_by_fd(const struct descs *d, int32_t fd)
 	return fd >= 0 && (uint32_t)fd < d->fds ? d->by_fd[fd] : 0;
 }
 
-/* Put closed descriptor @p last in the ring, and forget the one it pushes. */
+/* Add the closed descriptor @p to the ring and free the one that it replaces. */
 static int retire(struct reel_resolver *r, struct descs *d,
 		  const struct desc *p, struct reel_error *err)
 {
@@ -178,12 +177,11 @@ static int retire(struct reel_resolver *r, struct descs *d,
 	*place = (struct recent){p->id, p->open};
 	if (!oldest)
 		return 0;
-	/* What goes was not looked at for RECENT closes and lies in no cache:
-	 * the next but one is fetched meanwhile. */
+	/* The oldest one has left the CPU caches: prefetch the next but one. */
 	soon = &d->recent[(d->recents + 1) % RECENT];
-	__builtin_prefetch(&d->slot[home(d, soon->id)]);
-	__builtin_prefetch(&r->opens.open[soon->open]);
-	return forget(r, d, oldest, err);
+	__builtin_prefetch(&d->slot[home_slot(d, soon->id)]);
+	__builtin_prefetch(&r->ofds.ofd[soon->open]);
+	return free_closed(r, d, oldest, err);
 }
 
 const struct desc *descs_find_recent(const struct descs *d, uint32_t k)
@@ -210,14 +208,14 @@ int descs_close(struct reel_resolver *r, struct descs *d, uint32_t id,
 		int64_t now_ns, struct reel_error *err)
 {
 	struct desc *p = descs_find(d, id);
-	struct opened *o;
+	struct ofd *o;
 
 	if (!p || p->closed)
 		return 0;
 	p->closed = true;
 	if (get_by_fd(d, p->fd) == id)
 		set_by_fd(d, p->fd, 0);
-	o = &r->opens.open[p->open];
+	o = &r->ofds.ofd[p->open];
 	if (--o->live == 0)
 		o->row.close_ns = now_ns;
 	return retire(r, d, p, err);
@@ -236,8 +234,8 @@ int descs_close_range(struct reel_resolver *r, struct descs *d, int64_t first,
 	return 0;
 }
 
-/* One more descriptor names @o; it may have seemed closed, see handed_find. */
-static void refer(struct opened *o)
+/* One more descriptor refers to @o, which may have been closed before. */
+static void add_ref(struct ofd *o)
 {
 	o->refs++;
 	if (!o->live++)
@@ -255,28 +253,28 @@ struct desc *descs_add(struct reel_resolver *r, struct descs *d, uint32_t id,
 	if (was && was != id && descs_close(r, d, was, now_ns, err))
 		return NULL;
 	p = descs_find(d, id);
-	if (p) { /* an id given out twice: damage, or a mark said again */
+	if (p) { /* an id used twice: damage, or a repeated mark */
 		uint32_t old = p->open;
 
 		if (!p->closed)
-			r->opens.open[old].live--;
-		refer(&r->opens.open[open]);
+			r->ofds.ofd[old].live--;
+		add_ref(&r->ofds.ofd[open]);
 		*p = (struct desc){.id = id,
 				   .fd = fd,
 				   .open = open,
 				   .stream_pos = NO_STREAM};
 		set_by_fd(d, fd, id);
-		return opens_release(r, old, err) ? NULL : p;
+		return ofds_release(r, old, err) ? NULL : p;
 	}
 	if (d->n + 1 > d->slots / 4 * 3 && descs_grow(d, err))
 		return NULL;
-	p = &d->slot[home(d, id)];
+	p = &d->slot[home_slot(d, id)];
 	while (p->id)
 		p = p + 1 < d->slot + d->slots ? p + 1 : d->slot;
 	*p = (struct desc){
 		.id = id, .fd = fd, .open = open, .stream_pos = NO_STREAM};
 	d->n++;
-	refer(&r->opens.open[open]);
+	add_ref(&r->ofds.ofd[open]);
 	set_by_fd(d, fd, id);
 	return p;
 }
@@ -308,8 +306,8 @@ int descs_fini(struct reel_resolver *r, struct descs *d, struct reel_error *err)
 		if (!d->slot[i].id)
 			continue;
 		if (!d->slot[i].closed)
-			r->opens.open[d->slot[i].open].live--;
-		if (opens_release(r, d->slot[i].open, err))
+			r->ofds.ofd[d->slot[i].open].live--;
+		if (ofds_release(r, d->slot[i].open, err))
 			rc = -1;
 	}
 	free(d->slot);

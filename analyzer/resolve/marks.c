@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks: what the shim says beside the calls (trace_format.h, "MARKS"). */
+/* Marks: records of the shim that are no calls (trace_format.h, "MARKS"). */
 #include <fcntl.h>
 #include <string.h>
 
@@ -8,46 +8,45 @@
 #include "analyzer/resolve/internal.h"
 
 /*
- * One of O_TMPFILE never had a name: whoever made it knows its directory, and
- * the image that was handed it the number of its inode. 0: it is none that the
- * job made.
+ * A file of O_TMPFILE has no name: its opener knows the directory, and an image
+ * that inherited it knows the inode number. 0: the job did not make it.
  */
-static uint32_t temporary_file(struct step *s, const char *path, size_t n,
-			       struct handed_mark *m)
+static uint32_t temporary_file(struct resolve_step *s, const char *path,
+			       size_t n, struct fd_mark *m)
 {
-	const struct handed_list *h = &s->p->handed;
+	const struct inherited_fds *h = &s->p->inherited;
 	size_t dir = n;
 
 	while (dir && path[dir - 1] != '/')
 		dir--;
 	for (uint32_t i = 0; dir && path[dir] == '#' && i < h->n; i++) {
 		const struct reel_open_row *row =
-			&s->r->opens.open[h->item[i].open].row;
+			&s->r->ofds.ofd[h->item[i].open].row;
 
 		if (row->flags < 0 || (row->flags & O_TMPFILE) != O_TMPFILE ||
 		    strncmp(files_path(&s->r->files, row->file_id), path,
 			    dir + 1))
 			continue;
 		m->file = row->file_id;
-		if (handed_find(s->r, s->p, m))
+		if (inherited_find(s->r, s->p, m))
 			return m->file;
 	}
 	return 0;
 }
 
 /*
- * The file of a mark whose path is @path. Of a file that has lost its name the
- * kernel says so behind it; the job knew it when it had one.
+ * The file of a mark with path @path. The kernel adds " (deleted)" to the path of
+ * an unlinked file; the job may have recorded it under its name.
  */
-static uint32_t marked_file(struct step *s, const char *path, size_t n,
-			    struct handed_mark *m)
+static uint32_t marked_file(struct resolve_step *s, const char *path, size_t n,
+			    struct fd_mark *m)
 {
 	static const char lost[] = " (deleted)";
 	const size_t tail = sizeof(lost) - 1;
 
 	if (n > tail && !memcmp(path + n - tail, lost, tail)) {
 		m->file = files_find(&s->r->files, path, n - tail);
-		if (m->file && handed_find(s->r, s->p, m))
+		if (m->file && inherited_find(s->r, s->p, m))
 			return m->file;
 		if (temporary_file(s, path, n - tail, m))
 			return m->file;
@@ -55,10 +54,10 @@ static uint32_t marked_file(struct step *s, const char *path, size_t n,
 	return files_intern(&s->r->files, path, n, s->err);
 }
 
-static struct handed_mark mark_of(const struct reel_record *rec,
-				  enum reel_kind kind)
+static struct fd_mark mark_of(const struct reel_record *rec,
+			      enum reel_kind kind)
 {
-	struct handed_mark m = {
+	struct fd_mark m = {
 		.fd = rec->newfd,
 		.flags = rec->has_arg2 ? rec->arg2 : -1,
 		.pos = POS_UNKNOWN,
@@ -69,10 +68,11 @@ static struct handed_mark mark_of(const struct reel_record *rec,
 	return m;
 }
 
-/* The description that a mark tells of: one that is known, or a new one. */
-static uint32_t marked_open(struct step *s, uint32_t file, enum reel_kind kind)
+/* The OFD of a mark: a known one, or a new one. */
+static uint32_t marked_ofd(struct resolve_step *s, uint32_t file,
+			   enum reel_kind kind)
 {
-	struct handed_mark m = mark_of(s->rec, kind);
+	struct fd_mark m = mark_of(s->rec, kind);
 	struct reel_open_row row = {
 		.file_id = file,
 		.process_id = s->ev->process,
@@ -81,27 +81,28 @@ static uint32_t marked_open(struct step *s, uint32_t file, enum reel_kind kind)
 		.open_ns = NO_NS,
 		.close_ns = NO_NS,
 	};
-	struct opens *opens = &s->r->opens;
+	struct ofds *ofds = &s->r->ofds;
 	uint32_t i;
 
 	m.file = file;
-	i = handed_find(s->r, s->p, &m);
+	i = inherited_find(s->r, s->p, &m);
 	if (!i) {
-		i = opens_new(opens, &row, s->err);
-		if (!i || handed_add(s->r, &s->r->outside, m.fd, i, s->err))
+		i = ofds_new(ofds, &row, s->err);
+		if (!i ||
+		    inherited_add(s->r, &s->r->initial_fds, m.fd, i, s->err))
 			return 0;
-		opens->open[i].append = m.flags >= 0 && m.flags & O_APPEND;
-		opens->open[i].body = file_of(s, file)->body;
-		files_set_opened(&s->r->files, file);
+		ofds->ofd[i].append = m.flags >= 0 && m.flags & O_APPEND;
+		ofds->ofd[i].inode = file_of(s, file)->inode;
+		files_set_was_opened(&s->r->files, file);
 	}
-	resolve_told_pos(s, &opens->open[i], m.pos);
+	resolve_observed_pos(s, &ofds->ofd[i], m.pos);
 	return i;
 }
 
-static int mark_desc(struct step *s)
+static int mark_desc(struct resolve_step *s)
 {
 	const struct reel_record *rec = s->rec;
-	char full[PATH_ROOM];
+	char full[REEL_PATH_ROOM];
 	uint32_t file, i;
 	enum reel_kind kind =
 		rec->has_arg && rec->arg > 0 && rec->arg <= REEL_KIND_OTHER
@@ -116,9 +117,10 @@ static int mark_desc(struct step *s)
 		file = s->ev->file;
 	} else {
 		/* "pipe:[123]" stays as it is: a mark is never relative */
-		size_t n = path_resolve(full, NULL, 0, rec->path, rec->path_len,
-					s->r->root, s->r->root_len);
-		struct handed_mark m = mark_of(rec, kind);
+		size_t n = reel_path_resolve(full, NULL, 0, rec->path,
+					     rec->path_len, s->r->root,
+					     s->r->root_len);
+		struct fd_mark m = mark_of(rec, kind);
 
 		if (!n)
 			return 0;
@@ -127,7 +129,7 @@ static int mark_desc(struct step *s)
 			return -1;
 	}
 	files_set_kind(&s->r->files, file, kind);
-	i = marked_open(s, file, kind);
+	i = marked_ofd(s, file, kind);
 	if (!i)
 		return -1;
 	return descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, i,
@@ -136,7 +138,7 @@ static int mark_desc(struct step *s)
 		       : -1;
 }
 
-static int mark_note(struct step *s)
+static int mark_note(struct resolve_step *s)
 {
 	const char *text = s->rec->path;
 	const char *equal = text ? strchr(text, '=') : NULL;
@@ -150,17 +152,17 @@ static int mark_note(struct step *s)
 			       key, equal + 1, s->err);
 }
 
-static int mark_size(struct step *s)
+static int mark_size(struct resolve_step *s)
 {
 	const struct desc *d = descs_find(&s->p->descs, s->rec->desc);
 
 	if (d && s->rec->has_pos)
-		resolve_told_size(s, open_of(s, d)->row.file_id,
-				  open_of(s, d)->body, s->rec->pos);
+		resolve_observed_size(s, ofd_of(s, d)->row.file_id,
+				      ofd_of(s, d)->inode, s->rec->pos);
 	return 0;
 }
 
-int resolve_mark(struct step *s)
+int resolve_mark(struct resolve_step *s)
 {
 	struct spans *spans = &s->r->thread[s->thread].spans;
 

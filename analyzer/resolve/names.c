@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resolver's files: paths made absolute and interned.
+ * The resolver's files: interned absolute paths, and their inodes.
  *
  * Ten million names must stay linear: one arena of text, one array of files,
- * one table of ids; the hash is seeded, so that no trace can aim at it.
+ * one table of ids. The hash is seeded against hostile traces.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ void files_fini(struct files *f)
 	free(f->arena);
 	free(f->slot);
 	free(f->size);
-	reel_idmap_fini(&f->above.hash);
-	reel_idmap_fini(&f->places.hash);
+	reel_intmap_fini(&f->above.hash);
+	reel_intmap_fini(&f->used_dirs.hash);
 }
 
 static uint32_t hash_of(uint64_t seed, const char *p, size_t len)
@@ -101,36 +101,37 @@ static int room_for(struct files *f, size_t len, struct reel_error *err)
 	return 0;
 }
 
-/* A new body of unknown size; 0: no memory, with @err. */
-static uint32_t new_body(struct files *f, struct reel_error *err)
+/* A new inode of unknown size; 0: no memory, with @err. */
+static uint32_t new_inode(struct files *f, struct reel_error *err)
 {
-	if (f->bodies + 1 >= f->body_room) {
-		uint32_t room =
-			f->body_room ? f->body_room + f->body_room / 2 : 1024;
+	if (f->inodes + 1 >= f->inode_room) {
+		uint32_t room = f->inode_room
+					? f->inode_room + f->inode_room / 2
+					: 1024;
 
-		if (f->bodies >= UINT32_MAX / 2)
+		if (f->inodes >= UINT32_MAX / 2)
 			return reel_fail(err, REEL_E_MEMORY, "too many files"),
 			       0;
 		if (reel_grow(&f->size, room, sizeof(*f->size), err))
 			return 0;
-		f->body_room = room;
+		f->inode_room = room;
 	}
-	f->size[++f->bodies] = -1;
-	return f->bodies;
+	f->size[++f->inodes] = -1;
+	return f->inodes;
 }
 
 int files_unlinked(struct files *f, uint32_t id, struct reel_error *err)
 {
-	uint32_t body = new_body(f, err);
+	uint32_t inode = new_inode(f, err);
 
-	if (!body)
+	if (!inode)
 		return -1;
-	f->file[id].body = body;
+	f->file[id].inode = inode;
 	f->file[id].live = false;
 	return 0;
 }
 
-/* The length of the directory that @path, @n bytes, lies in. */
+/* The length of the directory part of @path, which is @n bytes long. */
 static size_t dir_len(const char *path, size_t n)
 {
 	while (n && path[--n] != '/')
@@ -145,8 +146,8 @@ static void add_dirs(const struct files *f, struct dir_set *d, const char *path,
 	for (;; n = dir_len(path, n)) {
 		uint32_t known = d->hash.used;
 
-		if (reel_idmap_get(&d->hash, hash_of(f->seed, path, n), NULL) ==
-		    REEL_NO_INDEX)
+		if (reel_intmap_get(&d->hash, hash_of(f->seed, path, n),
+				    NULL) == REEL_NO_INDEX)
 			d->all = true;
 		if (!n || d->all || d->hash.used == known)
 			return; /* those above a known one are known */
@@ -155,10 +156,10 @@ static void add_dirs(const struct files *f, struct dir_set *d, const char *path,
 
 static bool has_dir(const struct dir_set *d, uint32_t hash)
 {
-	return d->all || reel_idmap_find(&d->hash, hash) != REEL_NO_INDEX;
+	return d->all || reel_intmap_find(&d->hash, hash) != REEL_NO_INDEX;
 }
 
-/* Whose rename would move @id, too: of most renames it is nobody. */
+/* Remember the directories above @id: a rename of one moves @id. */
 static void note_above(struct files *f, uint32_t id)
 {
 	const char *path = files_path(f, id);
@@ -171,27 +172,27 @@ static bool has_below(const struct files *f, uint32_t id)
 	return has_dir(&f->above, f->file[id].hash);
 }
 
-void files_note_place(struct files *f, const char *path, size_t len)
+void files_note_used_dir(struct files *f, const char *path, size_t len)
 {
-	add_dirs(f, &f->places, path, len);
+	add_dirs(f, &f->used_dirs, path, len);
 }
 
-bool files_is_place(const struct files *f, uint32_t id)
+bool files_is_used_dir(const struct files *f, uint32_t id)
 {
-	return has_dir(&f->places, f->file[id].hash);
+	return has_dir(&f->used_dirs, f->file[id].hash);
 }
 
-/* It may turn out later that what was opened is a directory. */
-static void note_opened(struct files *f, uint32_t id)
+/* An opened file may be recognized as a directory only later. */
+static void note_open_dir(struct files *f, uint32_t id)
 {
 	if (f->file[id].opened && f->file[id].kind == REEL_KIND_DIR)
-		files_note_place(f, files_path(f, id), f->file[id].path_len);
+		files_note_used_dir(f, files_path(f, id), f->file[id].path_len);
 }
 
 /*
- * To follow a rename costs a step for each file that is looked at, and MOVE for
- * each that is moved; each that is written pays for some. A directory of many
- * files that is renamed many times is not followed for ever.
+ * Following a rename costs a step for each listed file and MOVE steps for each
+ * moved one. Each written file pays PAID steps into the budget. Without a budget
+ * a directory of many files that is renamed many times would take forever.
  */
 #define MOVE 16
 #define PAID 256
@@ -205,9 +206,9 @@ static void list(struct files *f, uint32_t id)
 	f->listed = id;
 }
 
-/* What was written is a checkpoint under both its names when one of them says
- * so: that for the writing, or the one it was written for. */
-static void inherit(struct files *f, uint32_t from, uint32_t to)
+/* A written file that was renamed is a checkpoint under both names if one of the
+ * names says so: the temporary one or the final one. */
+static void inherit_class(struct files *f, uint32_t from, uint32_t to)
 {
 	const struct file *p = f->file;
 
@@ -223,21 +224,22 @@ static void inherit(struct files *f, uint32_t from, uint32_t to)
 static int rename_one(struct files *f, uint32_t from, uint32_t to,
 		      bool exchange, struct reel_error *err)
 {
-	uint32_t was = f->file[to].body, body = f->file[from].body;
+	uint32_t was = f->file[to].inode, inode = f->file[from].inode;
 
-	f->file[to].body = body;
+	f->file[to].inode = inode;
 	files_set_kind(f, to, (enum reel_kind)f->file[from].kind);
-	if (f->size[body] > f->file[to].size_max)
-		f->file[to].size_max = f->size[body];
-	inherit(f, from, to);
+	if (f->size[inode] > f->file[to].size_max)
+		f->file[to].size_max = f->size[inode];
+	inherit_class(f, from, to);
 	if (!exchange)
 		return files_unlinked(f, from, err);
-	f->file[from].body = was;
+	f->file[from].inode = was;
 	return 0;
 }
 
 size_t files_moved(const struct files *f, uint32_t from, uint32_t to,
-		   const char *path, size_t len, char out[static PATH_ROOM])
+		   const char *path, size_t len,
+		   char out[static REEL_PATH_ROOM])
 {
 	size_t n = f->file[from].path_len;
 	int all;
@@ -245,29 +247,30 @@ size_t files_moved(const struct files *f, uint32_t from, uint32_t to,
 	if (len < n || memcmp(path, files_path(f, from), n) ||
 	    (path[n] && path[n] != '/'))
 		return 0;
-	all = snprintf(out, PATH_ROOM, "%s%s", files_path(f, to), path + n);
-	return all < PATH_ROOM ? (size_t)all : 0;
+	all = snprintf(out, REEL_PATH_ROOM, "%s%s", files_path(f, to),
+		       path + n);
+	return all < REEL_PATH_ROOM ? (size_t)all : 0;
 }
 
 static size_t name_below(const struct files *f, uint32_t id, uint32_t from,
-			 uint32_t to, char out[static PATH_ROOM])
+			 uint32_t to, char out[static REEL_PATH_ROOM])
 {
 	return files_moved(f, from, to, files_path(f, id), f->file[id].path_len,
 			   out);
 }
 
 /*
- * The files below a directory that was renamed. Those that were only read have
- * no more to tell, and there may be millions of them: the list has only what
- * was written, and is rid here of what names nothing any more. Where two
- * directories change places only what their files are for is followed.
+ * Rename the files below a renamed directory. The list holds only written files:
+ * there may be millions of files that were only read, and their new names are
+ * not needed. Files that are no longer live leave the list here. If two
+ * directories are exchanged, only the classes of their files are followed.
  */
 static int rename_below(struct files *f, uint32_t from, uint32_t to,
 			bool exchange, struct reel_error *err)
 {
-	uint64_t paid = f->steps_paid; /* only what the job writes pays */
+	uint64_t paid = f->steps_paid; /* renames do not pay */
 	uint32_t id, new, rest = f->listed;
-	char path[PATH_ROOM];
+	char path[REEL_PATH_ROOM];
 	size_t n;
 
 	if (f->steps > f->steps_paid + PAID_AT_FIRST)
@@ -287,7 +290,7 @@ static int rename_below(struct files *f, uint32_t from, uint32_t to,
 			if (!new)
 				return -1;
 			if (exchange)
-				inherit(f, id, new);
+				inherit_class(f, id, new);
 			else if (rename_one(f, id, new, false, err))
 				return -1;
 		}
@@ -307,9 +310,9 @@ int files_renamed(struct files *f, uint32_t from, uint32_t to, bool exchange,
 	return rename_one(f, from, to, exchange, err);
 }
 
-/* The id of @path, or 0: it has none. */
-static uint32_t find(const struct files *f, const char *path, size_t len,
-		     uint32_t hash)
+/* The id of @path, or 0. */
+static uint32_t find_file(const struct files *f, const char *path, size_t len,
+			  uint32_t hash)
 {
 	uint32_t id;
 
@@ -326,22 +329,22 @@ static uint32_t find(const struct files *f, const char *path, size_t len,
 
 uint32_t files_find(const struct files *f, const char *path, size_t len)
 {
-	return find(f, path, len, hash_of(f->seed, path, len));
+	return find_file(f, path, len, hash_of(f->seed, path, len));
 }
 
 uint32_t files_intern(struct files *f, const char *path, size_t len,
 		      struct reel_error *err)
 {
 	uint32_t hash = hash_of(f->seed, path, len);
-	uint32_t i, id = find(f, path, len, hash), body;
+	uint32_t i, id = find_file(f, path, len, hash), inode;
 	struct file *new;
 
 	if (id)
 		return id;
 	if (room_for(f, len, err))
 		return 0;
-	body = new_body(f, err);
-	if (!body)
+	inode = new_inode(f, err);
+	if (!inode)
 		return 0;
 	for (i = hash & (f->slots - 1); f->slot[i];)
 		i = (i + 1) & (f->slots - 1);
@@ -350,7 +353,7 @@ uint32_t files_intern(struct files *f, const char *path, size_t len,
 	*new = (struct file){.path_at = f->arena_len,
 			     .path_len = (uint32_t)len,
 			     .hash = hash,
-			     .body = body,
+			     .inode = inode,
 			     .size_max = -1};
 	memcpy(f->arena + f->arena_len, path, len);
 	f->arena_len += len;
@@ -376,15 +379,15 @@ void files_set_kind(struct files *f, uint32_t id, enum reel_kind kind)
 		return;
 	f->file[id].kind = (uint8_t)kind;
 	classify(f, id);
-	note_opened(f, id);
+	note_open_dir(f, id);
 }
 
-void files_set_opened(struct files *f, uint32_t id)
+void files_set_was_opened(struct files *f, uint32_t id)
 {
 	if (f->file[id].opened)
 		return;
 	f->file[id].opened = true;
-	note_opened(f, id);
+	note_open_dir(f, id);
 }
 
 void files_set_written(struct files *f, uint32_t id)
@@ -412,14 +415,14 @@ void files_set_saved(struct files *f, uint32_t id)
 	classify(f, id);
 }
 
-/* What was opened is taken for a file, as long as nothing says more. */
+/* An opened path counts as a file until a call shows that it is a directory. */
 static bool may_be_dir(const struct file *f)
 {
 	return f->kind == REEL_KIND_UNKNOWN ||
 	       (f->kind == REEL_KIND_FILE && !f->written);
 }
 
-/* @path holds something that was there: what it lies in are directories. */
+/* @path exists: the paths above it are directories. */
 static void find_dirs_of(struct files *f, const char *path, size_t len)
 {
 	while (len > 1) {
@@ -430,7 +433,7 @@ static void find_dirs_of(struct files *f, const char *path, size_t len)
 		if (len < 2)
 			return;
 		len--;
-		id = find(f, path, len, hash_of(f->seed, path, len));
+		id = find_file(f, path, len, hash_of(f->seed, path, len));
 		if (id && may_be_dir(&f->file[id]))
 			files_set_kind(f, id, REEL_KIND_DIR);
 	}
@@ -451,7 +454,7 @@ void files_find_dirs(struct files *f)
 		slash = strrchr(path, '/');
 		if (last && (size_t)(slash - path) == last_len &&
 		    !memcmp(path, last, last_len))
-			continue; /* beside the one before */
+			continue; /* in the directory of the one before */
 		last = path;
 		last_len = (size_t)(slash - path);
 		find_dirs_of(f, path, f->file[id].path_len);

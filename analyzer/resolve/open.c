@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What calls that make a descriptor open: the kind, the description, the size. */
+/* New descriptors: the kind of the file, the OFD, the size of the file. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 
 #include "analyzer/resolve/internal.h"
 
-int resolve_temporary(struct step *s, const char *dir)
+int resolve_temporary(struct resolve_step *s, const char *dir)
 {
-	char full[PATH_ROOM];
+	char full[REEL_PATH_ROOM];
 	int n = dir ? snprintf(full, sizeof(full), "%.*s/#%u", REEL_PATH_BYTES,
 			       strcmp(dir, "/") ? dir : "",
-			       s->r->opens.last_id + 1)
+			       s->r->ofds.last_id + 1)
 		    : snprintf(full, sizeof(full), "tmpfile:[%u]",
-			       s->r->opens.last_id + 1);
+			       s->r->ofds.last_id + 1);
 
 	s->ev->file = files_intern(&s->r->files, full, (size_t)n, s->err);
 	return s->ev->file ? 0 : -1;
@@ -35,8 +35,8 @@ static enum reel_kind kind_of_open(const struct reel_record *rec,
 	return REEL_KIND_FILE;
 }
 
-/* Where a new stream stands: libc moves one that only appends to the end. */
-static int64_t stream_begins(const struct reel_record *rec, enum reel_kind kind)
+/* The position of a new stream: libc seeks to the end for mode "a". */
+static int64_t stream_start(const struct reel_record *rec, enum reel_kind kind)
 {
 	if (kind != REEL_KIND_FILE)
 		return POS_UNKNOWN;
@@ -46,8 +46,8 @@ static int64_t stream_begins(const struct reel_record *rec, enum reel_kind kind)
 	return 0;
 }
 
-/* A descriptor that opens something: a new open file description. */
-static int made_by_open(struct step *s)
+/* The call opened a file: a new OFD. */
+static int new_ofd(struct resolve_step *s)
 {
 	const struct reel_record *rec = s->rec;
 	int64_t flags = rec->has_arg ? rec->arg : -1;
@@ -59,7 +59,7 @@ static int made_by_open(struct step *s)
 	if (!s->ev->file && resolve_temporary(s, NULL))
 		return -1;
 	if (flags >= 0 && (flags & O_TMPFILE) == O_TMPFILE) {
-		char dir[PATH_ROOM];
+		char dir[REEL_PATH_ROOM];
 
 		snprintf(dir, sizeof(dir), "%s",
 			 files_path(files, s->ev->file));
@@ -74,7 +74,7 @@ static int made_by_open(struct step *s)
 	    kind != REEL_KIND_FILE)
 		files_set_kind(files, s->ev->file, kind);
 	if (rec->call == REEL_CALL_MEMFD_CREATE &&
-	    files_unlinked(files, s->ev->file, s->err)) /* each is new */
+	    files_unlinked(files, s->ev->file, s->err)) /* a new inode */
 		return -1;
 	kind = file_of(s, s->ev->file)->kind;
 	if (flags >= 0 && flags & (O_CREAT | O_TRUNC) &&
@@ -88,26 +88,26 @@ static int made_by_open(struct step *s)
 		.open_ns = s->ev->start_ns,
 		.close_ns = NO_NS,
 	};
-	i = opens_new(&s->r->opens, &row, s->err);
+	i = ofds_new(&s->r->ofds, &row, s->err);
 	if (!i)
 		return -1;
-	s->r->opens.open[i].append = flags >= 0 && flags & O_APPEND;
-	s->r->opens.open[i].body = file_of(s, s->ev->file)->body;
-	files_set_opened(files, s->ev->file);
+	s->r->ofds.ofd[i].append = flags >= 0 && flags & O_APPEND;
+	s->r->ofds.ofd[i].inode = file_of(s, s->ev->file)->inode;
+	files_set_was_opened(files, s->ev->file);
 	if (kind == REEL_KIND_FILE || kind == REEL_KIND_MEMORY)
-		s->r->opens.open[i].pos = 0;
-	s->ev->open = s->r->opens.open[i].row.open_id;
+		s->r->ofds.ofd[i].pos = 0;
+	s->ev->open = s->r->ofds.ofd[i].row.open_id;
 	s->ev->fd = rec->newfd;
 	d = descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, i,
 		      s->end_ns, s->err);
 	if (!d)
 		return -1;
 	if (s->ev->layer == REEL_LAYER_STDIO)
-		d->stream_pos = stream_begins(rec, kind);
+		d->stream_pos = stream_start(rec, kind);
 	return 0;
 }
 
-void resolve_opened_size(struct step *s)
+void resolve_open_size(struct resolve_step *s)
 {
 	const struct reel_record *rec = s->rec;
 	struct file *f;
@@ -118,22 +118,22 @@ void resolve_opened_size(struct step *s)
 	if (f->kind != REEL_KIND_FILE && f->kind != REEL_KIND_MEMORY)
 		return;
 	if (rec->has_pos && !s->p->is.marks_sizes)
-		resolve_told_size(s, s->ev->file, f->body, rec->pos);
+		resolve_observed_size(s, s->ev->file, f->inode, rec->pos);
 	else if (rec->call == REEL_CALL_MEMFD_CREATE)
-		files_set_size(&s->r->files, s->ev->file, f->body, 0);
+		files_set_size(&s->r->files, s->ev->file, f->inode, 0);
 	else if (rec->has_arg && (rec->arg & O_ACCMODE) != O_RDONLY &&
 		 (rec->arg & O_TRUNC || (rec->arg & O_TMPFILE) == O_TMPFILE ||
 		  (rec->arg & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)))
-		files_set_size(&s->r->files, s->ev->file, f->body, 0);
+		files_set_size(&s->r->files, s->ev->file, f->inode, 0);
 }
 
-int resolve_opened(struct step *s, struct desc *from)
+int resolve_new_desc(struct resolve_step *s, struct desc *from)
 {
 	const struct reel_record *rec = s->rec;
 	uint32_t open;
 
 	if (!from || s->ev->group == REEL_GROUP_OPEN)
-		return made_by_open(s);
+		return new_ofd(s);
 	open = from->open;
 	s->ev->fd2 = rec->newfd;
 	return descs_add(s->r, &s->p->descs, rec->newdesc, rec->newfd, open,

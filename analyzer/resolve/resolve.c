@@ -2,7 +2,7 @@
 /*
  * The resolver: one record in, one event out, state in between.
  *
- * What a position means is decided in resolve_position.c.
+ * offsets.c decides on positions.
  */
 #include "analyzer/resolve/resolve.h"
 
@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 
@@ -43,13 +44,15 @@ int reel_resolver_new(struct reel_resolver **out,
 	r->process =
 		reel_alloc((size_t)processes + 1, sizeof(*r->process), err);
 	r->thread = reel_alloc((size_t)threads + 1, sizeof(*r->thread), err);
-	r->at_work =
-		reel_alloc((size_t)processes + 1, sizeof(*r->at_work), err);
-	if (!r->process || !r->thread || !r->at_work ||
+	r->with_cwd =
+		reel_alloc((size_t)processes + 1, sizeof(*r->with_cwd), err);
+	if (!r->process || !r->thread || !r->with_cwd ||
 	    files_init(&r->files, err))
 		goto out;
 	r->processes = r->running = processes;
+	r->process_room = r->with_cwd_room = (uint32_t)processes + 1;
 	r->threads = threads;
+	r->thread_room = (uint32_t)threads + 1;
 	for (int i = 0; i < processes; i++)
 		r->process[i].is = process[i];
 	for (int i = 0; i < processes; i++)
@@ -73,6 +76,37 @@ out:
 	return rc;
 }
 
+int reel_resolver_add_process(struct reel_resolver *r,
+			      const struct reel_resolve_process *process,
+			      struct reel_error *err)
+{
+	int n = r->processes, from;
+
+	if (reel_array_reach(&r->process, &r->process_room, (uint32_t)n,
+			     sizeof(*r->process), err) ||
+	    reel_array_reach(&r->with_cwd, &r->with_cwd_room, (uint32_t)n,
+			     sizeof(*r->with_cwd), err))
+		return -1;
+	r->process[n].is = *process;
+	from = origin_of(&r->process[n], n);
+	if (from >= 0)
+		r->process[from].children++;
+	r->processes++;
+	r->running++;
+	return 0;
+}
+
+int reel_resolver_add_thread(struct reel_resolver *r,
+			     const struct reel_resolve_thread *thread,
+			     struct reel_error *err)
+{
+	if (reel_array_reach(&r->thread, &r->thread_room, (uint32_t)r->threads,
+			     sizeof(*r->thread), err))
+		return -1;
+	r->thread[r->threads++].is = *thread;
+	return 0;
+}
+
 static int no_row(void *arg, const struct reel_open_row *row,
 		  struct reel_error *err)
 {
@@ -85,18 +119,18 @@ void reel_resolver_free(struct reel_resolver *r)
 		return;
 	r->sink.open = no_row;
 	for (int i = 0; i < r->processes; i++) {
-		handed_fini(r, &r->process[i].handed, NULL);
+		inherited_fini(r, &r->process[i].inherited, NULL);
 		descs_fini(r, &r->process[i].descs, NULL);
 		free(r->process[i].cwd);
 	}
-	handed_fini(r, &r->outside, NULL);
+	inherited_fini(r, &r->initial_fds, NULL);
 	for (int i = 0; i < r->threads; i++)
 		spans_fini(&r->thread[i].spans);
 	files_fini(&r->files);
 	sites_fini(&r->sites);
-	free(r->opens.open);
+	free(r->ofds.ofd);
 	free(r->process);
-	free(r->at_work);
+	free(r->with_cwd);
 	free(r->thread);
 	free(r->root);
 	free(r);
@@ -110,9 +144,9 @@ static void forget_cwd(struct reel_resolver *r, struct process *p)
 		return;
 	free(p->cwd);
 	p->cwd = NULL;
-	last = r->at_work[--r->n_at_work];
-	r->at_work[p->at_work] = last;
-	r->process[last].at_work = p->at_work;
+	last = r->with_cwd[--r->with_cwds];
+	r->with_cwd[p->with_cwd] = last;
+	r->process[last].with_cwd = p->with_cwd;
 }
 
 int resolve_set_cwd(struct reel_resolver *r, struct process *p,
@@ -131,20 +165,21 @@ int resolve_set_cwd(struct reel_resolver *r, struct process *p,
 	if (!cwd)
 		return 0;
 	p->cwd = cwd;
-	p->at_work = r->n_at_work++;
-	r->at_work[p->at_work] = (int)(p - r->process);
-	files_note_place(&r->files, cwd, len);
+	p->with_cwd = r->with_cwds++;
+	r->with_cwd[p->with_cwd] = (int)(p - r->process);
+	files_note_used_dir(&r->files, cwd, len);
 	return 0;
 }
 
-/* Nobody will look up a descriptor of @p any more. */
+/* Free the descriptors of @p once it and its children cannot use them. */
 static int forget_process(struct reel_resolver *r, struct process *p,
 			  struct reel_error *err)
 {
 	if (!p->ended || p->children > 0)
 		return 0;
 	forget_cwd(r, p);
-	return handed_fini(r, &p->handed, err) || descs_fini(r, &p->descs, err)
+	return inherited_fini(r, &p->inherited, err) ||
+			       descs_fini(r, &p->descs, err)
 		       ? -1
 		       : 0;
 }
@@ -164,7 +199,7 @@ int reel_resolve_start(struct reel_resolver *r, int process,
 	if (from) {
 		if ((forked && descs_inherit(r, &p->descs, &from->descs,
 					     p->is.first_desc, err)) ||
-		    handed_take(r, p, from, !forked, err))
+		    inherited_take(r, p, from, !forked, err))
 			return -1;
 		if (!cwd && forked)
 			cwd = from->cwd;
@@ -184,7 +219,7 @@ int reel_resolve_end(struct reel_resolver *r, int process,
 
 	if (!p->ended && !--r->running) {
 		files_find_dirs(&r->files);
-		if (handed_fini(r, &r->outside, err))
+		if (inherited_fini(r, &r->initial_fds, err))
 			return -1;
 	}
 	p->ended = true;
@@ -194,14 +229,14 @@ int reel_resolve_end(struct reel_resolver *r, int process,
 int reel_resolve_end_thread(struct reel_resolver *r, int thread, int64_t end_ns,
 			    struct reel_error *err)
 {
-	return spans_abandon(r, &r->thread[thread].spans, thread, end_ns, err);
+	return spans_end_all(r, &r->thread[thread].spans, thread, end_ns, err);
 }
 
 /*
- * Descriptor @id of the process, or NULL. One that the parent made before the
- * fork may be missing when clocks disagree by a hair: it is taken over late.
+ * Descriptor @id of the process, or NULL. A descriptor that the parent made just
+ * before the fork may be missing, by the error of the clocks: copy it now.
  */
-static struct desc *find(struct step *s, uint32_t id)
+static struct desc *find_desc(struct resolve_step *s, uint32_t id)
 {
 	struct desc *d = descs_find(&s->p->descs, id), *of;
 
@@ -214,16 +249,17 @@ static struct desc *find(struct step *s, uint32_t id)
 			 s->err);
 }
 
-/* The file that @path names; 0: none, or (with s->err) no memory. */
-static uint32_t name(struct step *s, const char *path, size_t len, uint32_t at)
+/* The file_id of @path; 0: none, or (with s->err) no memory. */
+static uint32_t file_of_path(struct resolve_step *s, const char *path,
+			     size_t len, uint32_t at)
 {
-	char full[PATH_ROOM];
+	char full[REEL_PATH_ROOM];
 	const char *base = s->p->cwd;
 	size_t base_len = s->p->cwd_len, n;
-	struct desc *d = at ? find(s, at) : NULL;
+	struct desc *d = at ? find_desc(s, at) : NULL;
 
 	if (at) {
-		uint32_t dir = d ? open_of(s, d)->dir : 0;
+		uint32_t dir = d ? ofd_of(s, d)->dir : 0;
 
 		if (!len)
 			return dir; /* AT_EMPTY_PATH: the descriptor itself */
@@ -232,30 +268,32 @@ static uint32_t name(struct step *s, const char *path, size_t len, uint32_t at)
 		if (dir && s->rec->err != ENOTDIR)
 			files_set_kind(&s->r->files, dir, REEL_KIND_DIR);
 	}
-	n = path_resolve(full, base, base_len, path, len, s->r->root,
-			 s->r->root_len);
+	n = reel_path_resolve(full, base, base_len, path, len, s->r->root,
+			      s->r->root_len);
 	return n ? files_intern(&s->r->files, full, n, s->err) : 0;
 }
 
-/* A symlink's target: relative to the directory of the link. */
-static uint32_t name_target(struct step *s, const char *path, size_t len)
+/* A symlink's target is relative to the directory of the link. */
+static uint32_t file_of_target(struct resolve_step *s, const char *path,
+			       size_t len)
 {
-	char full[PATH_ROOM];
+	char full[REEL_PATH_ROOM];
 	const char *link = files_path(&s->r->files, s->ev->file);
 	const char *slash = strrchr(link, '/');
-	size_t n = path_resolve(full, slash ? link : NULL,
-				slash ? (size_t)(slash - link) : 0, path, len,
-				s->r->root, s->r->root_len);
+	size_t n = reel_path_resolve(full, slash ? link : NULL,
+				     slash ? (size_t)(slash - link) : 0, path,
+				     len, s->r->root, s->r->root_len);
 
 	return n ? files_intern(&s->r->files, full, n, s->err) : 0;
 }
 
-static int resolve_names(struct step *s)
+static int resolve_names(struct resolve_step *s)
 {
 	const struct reel_record *rec = s->rec;
 
 	if (rec->path) {
-		s->ev->file = name(s, rec->path, rec->path_len, rec->at);
+		s->ev->file =
+			file_of_path(s, rec->path, rec->path_len, rec->at);
 		if (!s->ev->file && rec->path_len && s->err->code)
 			return -1;
 	}
@@ -265,16 +303,18 @@ static int resolve_names(struct step *s)
 
 		s->ev->file2 =
 			link && s->ev->file
-				? name_target(s, rec->path2, rec->path2_len)
-				: name(s, rec->path2, rec->path2_len, rec->at2);
+				? file_of_target(s, rec->path2, rec->path2_len)
+				: file_of_path(s, rec->path2, rec->path2_len,
+					       rec->at2);
 		if (!s->ev->file2 && rec->path2_len && s->err->code)
 			return -1;
 	}
 	return 0;
 }
 
-static size_t moved(const struct step *s, const char *path, size_t path_len,
-		    bool exchange, char to[PATH_ROOM])
+static size_t moved_path(const struct resolve_step *s, const char *path,
+			 size_t path_len, bool exchange,
+			 char to[REEL_PATH_ROOM])
 {
 	const struct files *f = &s->r->files;
 	uint32_t a = s->ev->file, b = s->ev->file2;
@@ -283,35 +323,35 @@ static size_t moved(const struct step *s, const char *path, size_t path_len,
 	return n || !exchange ? n : files_moved(f, b, a, path, path_len, to);
 }
 
-/* Whoever works in the directory that was renamed, or below, goes with it, and
- * who has it open. */
-static int move_dirs(struct step *s, bool exchange)
+/* A directory was renamed: working directories and open directories at or below
+ * it get their new names. */
+static int move_dirs(struct resolve_step *s, bool exchange)
 {
-	struct opens *opens = &s->r->opens;
-	char to[PATH_ROOM];
+	struct ofds *ofds = &s->r->ofds;
+	char to[REEL_PATH_ROOM];
 	size_t n;
 
-	/* Who goes along is listed last: from the end each is met once. */
-	for (int i = s->r->n_at_work; i--;) {
-		struct process *p = &s->r->process[s->r->at_work[i]];
+	/* A changed process moves to the end of the list: walk it backwards. */
+	for (int i = s->r->with_cwds; i--;) {
+		struct process *p = &s->r->process[s->r->with_cwd[i]];
 
-		n = moved(s, p->cwd, p->cwd_len, exchange, to);
+		n = moved_path(s, p->cwd, p->cwd_len, exchange, to);
 		if (n && resolve_set_cwd(s->r, p, to, n, s->err))
 			return -1;
 	}
-	for (uint32_t i = 1; i <= opens->n; i++) {
-		struct opened *o = &opens->open[i];
+	for (uint32_t i = 1; i <= ofds->n; i++) {
+		struct ofd *o = &ofds->ofd[i];
 
 		if (!o->refs || file_of(s, o->dir)->kind != REEL_KIND_DIR)
 			continue;
-		n = moved(s, files_path(&s->r->files, o->dir),
-			  file_of(s, o->dir)->path_len, exchange, to);
+		n = moved_path(s, files_path(&s->r->files, o->dir),
+			       file_of(s, o->dir)->path_len, exchange, to);
 		if (!n)
 			continue;
 		o->dir = files_intern(&s->r->files, to, n, s->err);
 		if (!o->dir)
 			return -1;
-		files_set_opened(&s->r->files, o->dir);
+		files_set_was_opened(&s->r->files, o->dir);
 		files_set_kind(&s->r->files, o->dir, REEL_KIND_DIR);
 	}
 	return 0;
@@ -319,10 +359,10 @@ static int move_dirs(struct step *s, bool exchange)
 
 static bool may_move(const struct files *f, uint32_t id)
 {
-	return f->file[id].kind != REEL_KIND_FILE && files_is_place(f, id);
+	return f->file[id].kind != REEL_KIND_FILE && files_is_used_dir(f, id);
 }
 
-static int renamed(struct step *s, bool exchange)
+static int apply_rename(struct resolve_step *s, bool exchange)
 {
 	struct files *files = &s->r->files;
 	int rc = 0;
@@ -336,30 +376,30 @@ static int renamed(struct step *s, bool exchange)
 			     s->err);
 }
 
-/* fallocate makes a file longer, or as long as it was less or more a piece. */
-static void allocated(struct step *s, uint32_t body)
+/* fallocate extends a file, or removes or inserts a range. */
+static void apply_fallocate(struct resolve_step *s, uint32_t inode)
 {
 	const struct reel_event *ev = s->ev;
 	struct files *files = &s->r->files;
 	int64_t mode = ev->call == REEL_CALL_FALLOCATE ? ev->arg : 0, end;
-	int64_t size = files->size[body];
+	int64_t size = files->size[inode];
 
 	if (ev->arg2 <= 0 || ev->offset < 0 ||
 	    __builtin_add_overflow(ev->offset, ev->arg2, &end))
 		return;
 	if (mode & FALLOC_FL_COLLAPSE_RANGE && size >= ev->arg2)
-		files_set_size(files, ev->file, body, size - ev->arg2);
+		files_set_size(files, ev->file, inode, size - ev->arg2);
 	else if (mode & FALLOC_FL_INSERT_RANGE && size >= 0 &&
 		 size <= INT64_MAX - ev->arg2)
-		files_set_size(files, ev->file, body, size + ev->arg2);
+		files_set_size(files, ev->file, inode, size + ev->arg2);
 	else if (!(mode & FALLOC_FL_KEEP_SIZE))
-		files_reach(files, ev->file, body, end, true);
+		files_reach(files, ev->file, inode, end, true);
 }
 
-/* fdopen: a stream that begins where its descriptor stands. */
-static void streamed(struct step *s, struct desc *d)
+/* fdopen: the stream begins at the position of the descriptor. */
+static void begin_stream(struct resolve_step *s, struct desc *d)
 {
-	struct opened *o = open_of(s, d);
+	struct ofd *o = ofd_of(s, d);
 
 	if (s->ev->arg & O_APPEND)
 		o->append = true; /* libc makes it so */
@@ -367,26 +407,51 @@ static void streamed(struct step *s, struct desc *d)
 	d->others = o->moves;
 }
 
-/* Calls that tell or change something about their file. */
-static int facts(struct step *s, struct desc *d)
+/* The kind of a file that the call proves. */
+static enum reel_kind kind_by_call(const struct reel_event *ev)
+{
+	switch (ev->call) {
+	case REEL_CALL_MKDIR:
+	case REEL_CALL_MKDIRAT:
+	case REEL_CALL_RMDIR:
+	case REEL_CALL_SCANDIR:
+	case REEL_CALL_FDOPENDIR:
+	case REEL_CALL_GETDENTS64:
+	case REEL_CALL_CHDIR:
+	case REEL_CALL_FCHDIR:
+		return REEL_KIND_DIR;
+	case REEL_CALL_MKFIFO:
+	case REEL_CALL_MKFIFOAT:
+		return REEL_KIND_PIPE;
+	case REEL_CALL_MKNOD:
+	case REEL_CALL_MKNODAT:
+		return S_ISFIFO(ev->arg) ? REEL_KIND_PIPE : REEL_KIND_UNKNOWN;
+	default:
+		return REEL_KIND_UNKNOWN;
+	}
+}
+
+/* Calls that report or change a property of their file. */
+static int apply_side_effects(struct resolve_step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 	struct files *files = &s->r->files;
 	struct file *f = ev->file ? file_of(s, ev->file) : NULL;
-	uint32_t body = d ? open_of(s, d)->body : f ? f->body : 0;
+	uint32_t inode = d ? ofd_of(s, d)->inode : f ? f->inode : 0;
 
 	if (ev->err)
 		return 0;
+	files_set_kind(files, ev->file, kind_by_call(ev));
 	switch (ev->call) {
 	case REEL_CALL_TRUNCATE:
 	case REEL_CALL_FTRUNCATE:
 		if (f && s->rec->has_offset && s->rec->offset >= 0)
-			files_set_size(files, ev->file, body, s->rec->offset);
+			files_set_size(files, ev->file, inode, s->rec->offset);
 		break;
 	case REEL_CALL_FALLOCATE:
 	case REEL_CALL_POSIX_FALLOCATE:
 		if (f)
-			allocated(s, body);
+			apply_fallocate(s, inode);
 		break;
 	case REEL_CALL_UNLINK:
 	case REEL_CALL_UNLINKAT:
@@ -396,42 +461,25 @@ static int facts(struct step *s, struct desc *d)
 	case REEL_CALL_RENAME:
 	case REEL_CALL_RENAMEAT:
 	case REEL_CALL_RENAMEAT2:
-		/* Two links of one file: it has both names afterwards, too. */
-		return f && ev->file2 && file_of(s, ev->file2)->body != f->body
-			       ? renamed(s, ev->call == REEL_CALL_RENAMEAT2 &&
-						    ev->arg & RENAME_EXCHANGE)
+		/* rename() of two links of one inode does nothing. */
+		return f && ev->file2 &&
+				       file_of(s, ev->file2)->inode != f->inode
+			       ? apply_rename(s,
+					      ev->call == REEL_CALL_RENAMEAT2 &&
+						      ev->arg & RENAME_EXCHANGE)
 			       : 0;
 	case REEL_CALL_LINK:
 	case REEL_CALL_LINKAT:
 		if (f && ev->file2)
-			file_of(s, ev->file2)->body = f->body;
-		break;
-	case REEL_CALL_MKDIR:
-	case REEL_CALL_MKDIRAT:
-	case REEL_CALL_RMDIR:
-	case REEL_CALL_SCANDIR:
-	case REEL_CALL_FDOPENDIR:
-	case REEL_CALL_GETDENTS64:
-	case REEL_CALL_CHDIR:
-	case REEL_CALL_FCHDIR:
-		files_set_kind(&s->r->files, ev->file, REEL_KIND_DIR);
-		break;
-	case REEL_CALL_MKFIFO:
-	case REEL_CALL_MKFIFOAT:
-		files_set_kind(files, ev->file, REEL_KIND_PIPE);
-		break;
-	case REEL_CALL_MKNOD:
-	case REEL_CALL_MKNODAT:
-		if (S_ISFIFO(ev->arg))
-			files_set_kind(files, ev->file, REEL_KIND_PIPE);
+			file_of(s, ev->file2)->inode = f->inode;
 		break;
 	case REEL_CALL_FCNTL:
 		if (d && ev->arg == F_SETFL)
-			open_of(s, d)->append = ev->arg2 & O_APPEND;
+			ofd_of(s, d)->append = ev->arg2 & O_APPEND;
 		break;
 	case REEL_CALL_FDOPEN:
 		if (d)
-			streamed(s, d);
+			begin_stream(s, d);
 		break;
 	case REEL_CALL_MMAP:
 		return descs_map(s->r, &s->p->descs, s->rec->desc, 1, s->err);
@@ -446,14 +494,14 @@ static int facts(struct step *s, struct desc *d)
 	default:
 		if (ev->group == REEL_GROUP_STAT && s->rec->has_pos && f &&
 		    f->kind != REEL_KIND_DIR)
-			resolve_told_size(s, ev->file, body, s->rec->pos);
+			resolve_observed_size(s, ev->file, inode, s->rec->pos);
 	}
 	return 0;
 }
 
-/* Each member is named: gcc clears what is left out with "rep stos", which takes
+/* Each member is named: gcc clears omitted members with "rep stos", which takes
  * as long as all the rest. */
-static void fill(struct step *s, int64_t start_ns)
+static void fill(struct resolve_step *s, int64_t start_ns)
 {
 	const struct reel_record *rec = s->rec;
 	const struct reel_call_info *info = reel_call_info(rec->call);
@@ -488,7 +536,7 @@ static void fill(struct step *s, int64_t start_ns)
 	};
 }
 
-/* A stat with AT_EMPTY_PATH is about the descriptor: Rust's fstat(). */
+/* A stat with AT_EMPTY_PATH is an fstat(), as Rust calls it. */
 static uint32_t desc_of(const struct reel_record *rec)
 {
 	bool stat =
@@ -497,8 +545,8 @@ static uint32_t desc_of(const struct reel_record *rec)
 	return stat && rec->path && !rec->path_len ? rec->at : rec->desc;
 }
 
-/* What a thread writes as it saves a checkpoint, but for what it says of it. */
-static bool saves(const struct step *s)
+/* A write inside a checkpoint span, but not to the standard streams. */
+static bool writes_checkpoint(const struct resolve_step *s)
 {
 	const struct spans *spans = &s->r->thread[s->thread].spans;
 
@@ -512,16 +560,17 @@ static bool saves(const struct step *s)
 }
 
 /*
- * A rename past the C library was told as the file of @d was closed: it is like
- * one that was called. False: whoever called rename() said so already.
+ * A close of @d found its file renamed by a raw system call: the event is as of
+ * rename(). False: a recorded rename() explains it.
  */
-static bool renamed_unseen(struct step *s, const struct desc *d)
+static bool is_unseen_rename(struct resolve_step *s, const struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 
 	ev->fd = -1;
 	ev->open = 0;
-	return !ev->file2 || file_of(s, ev->file2)->body != open_of(s, d)->body;
+	return !ev->file2 ||
+	       file_of(s, ev->file2)->inode != ofd_of(s, d)->inode;
 }
 
 int reel_resolve(struct reel_resolver *r, int thread,
@@ -529,7 +578,7 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		 int64_t end_ns, struct reel_event *ev, struct reel_error *err)
 {
 	int process = r->thread[thread].is.process;
-	struct step s = {
+	struct resolve_step s = {
 		r, &r->process[process], rec, ev, end_ns, process, thread, err};
 	uint32_t desc = desc_of(rec);
 	struct desc *d = NULL;
@@ -540,11 +589,11 @@ int reel_resolve(struct reel_resolver *r, int thread,
 	ev->site = r->thread[thread].site;
 	r->thread[thread].site = 0;
 	if (desc) {
-		d = find(&s, desc);
+		d = find_desc(&s, desc);
 		if (!d && err->code)
 			return -1;
 		if (d) {
-			const struct opened *o = open_of(&s, d);
+			const struct ofd *o = ofd_of(&s, d);
 
 			ev->fd = d->fd;
 			ev->open = o->row.open_id;
@@ -556,10 +605,10 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		ev->fd = rec->newfd;
 	if ((rec->path || rec->path2) && resolve_names(&s))
 		return -1;
-	if (d && ev->call == REEL_CALL_RENAME && !renamed_unseen(&s, d))
+	if (d && ev->call == REEL_CALL_RENAME && !is_unseen_rename(&s, d))
 		return 0;
 	if (rec->newdesc && !ev->err) {
-		if (resolve_opened(&s, d))
+		if (resolve_new_desc(&s, d))
 			return -1;
 		d = d ? descs_find(&s.p->descs, rec->desc) : NULL; /* moved */
 	}
@@ -573,7 +622,7 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		resolve_seek(&s, d);
 		break;
 	case REEL_GROUP_OPEN:
-		resolve_opened_size(&s);
+		resolve_open_size(&s);
 		break;
 	case REEL_GROUP_NONE:
 		resolve_counted(&s, d);
@@ -585,10 +634,10 @@ int reel_resolve(struct reel_resolver *r, int thread,
 			return -1;
 		/* fall through */
 	default:
-		if (facts(&s, d))
+		if (apply_side_effects(&s, d))
 			return -1;
 	}
-	if (saves(&s))
+	if (writes_checkpoint(&s))
 		files_set_saved(&r->files, ev->file);
 	if (ev->file) {
 		ev->kind = r->files.file[ev->file].kind;

@@ -5,7 +5,7 @@
  *
  * Records must come in the order of their end over the whole job, and
  * reel_resolve_start() of a process before its first record, at the time of
- * its fork: a child inherits what its parent had open then.
+ * its fork: a child inherits the descriptors that its parent has then.
  */
 #ifndef ANALYZER_RESOLVE_RESOLVE_H
 #define ANALYZER_RESOLVE_RESOLVE_H
@@ -20,7 +20,7 @@
 struct reel_error;
 struct reel_resolver;
 
-/* An open file description that nobody can name any more: a row of the store. */
+/* An open file description that no descriptor refers to any more: a row. */
 struct reel_open_row {
 	uint32_t open_id, file_id, process_id;
 	int32_t fd;
@@ -28,7 +28,7 @@ struct reel_open_row {
 	int64_t open_ns, close_ns; /* REEL_NO_OFFSET: not seen */
 };
 
-/* What comes out beside the events. Each returns 0, or -1 with err. */
+/* Outputs beside the events. Each returns 0, or -1 with err. */
 struct reel_resolve_sink {
 	void *arg;
 	int (*span)(void *arg, const struct reel_span_event *sp, bool closed,
@@ -42,15 +42,15 @@ struct reel_resolve_sink {
 		    const char *key, const char *value, struct reel_error *err);
 };
 
-/* One process and one thread of the trace, as the resolver has to know them. */
+/* A process and a thread of the trace, as far as the resolver needs them. */
 struct reel_resolve_process {
 	uint32_t process_id;
 	uint32_t first_desc;
-	int parent;	 /* index of whom it inherits from, -1: nobody */
-	int follows;	 /* without parent: index of the image that became it by
-			  * exec, or spawned it; itself or -1: none */
-	const char *cwd; /* NULL: the parent's, or not known; borrowed */
-	bool marks_sizes; /* beside the size in an open that appends */
+	int parent;	  /* index of the process that forked it; -1: none */
+	int follows;	  /* without parent: index of the image that it replaced
+			  * by exec, or that spawned it; itself or -1: none */
+	const char *cwd;  /* NULL: the parent's, or not known; borrowed */
+	bool marks_sizes; /* an open that appends is followed by a SIZE mark */
 };
 struct reel_resolve_thread {
 	uint32_t thread_id;
@@ -68,10 +68,20 @@ int reel_resolver_new(struct reel_resolver **out,
 		      const struct reel_resolve_sink *sink,
 		      struct reel_error *err);
 void reel_resolver_free(struct reel_resolver *r);
+/*
+ * One more process or thread, behind those of reel_resolver_new(): a foreign
+ * format does not know them before. Its parent must not have ended yet.
+ */
+int reel_resolver_add_process(struct reel_resolver *r,
+			      const struct reel_resolve_process *process,
+			      struct reel_error *err);
+int reel_resolver_add_thread(struct reel_resolver *r,
+			     const struct reel_resolve_thread *thread,
+			     struct reel_error *err);
 
 /*
- * Process @process begins, before its first record: it has from its parent what
- * that has now. The second time nothing happens. 0, or -1 with @err
+ * Process @process begins, before its first record: it inherits the descriptors
+ * that its parent has now. A second call does nothing. 0, or -1 with @err
  * (REEL_E_MEMORY).
  */
 int reel_resolve_start(struct reel_resolver *r, int process,
@@ -85,8 +95,8 @@ int reel_resolve(struct reel_resolver *r, int thread,
 		 int64_t end_ns, struct reel_event *ev, struct reel_error *err);
 
 /*
- * The last record of process @process was resolved, at @end_ns: the spans that
- * its threads left open end then; its descriptors are forgotten once no child
+ * After the last record of a thread, or of process @process: open spans of the
+ * thread end at @end_ns; the descriptors of the process are freed once no child
  * can inherit them.
  */
 int reel_resolve_end_thread(struct reel_resolver *r, int thread, int64_t end_ns,

@@ -2,8 +2,8 @@
 /*
  * The resolver's spans: marks paired per thread.
  *
- * Spans need not nest: two loaders may interleave their epochs. An end takes
- * the innermost open span of its kind, wherever it stands in the stack.
+ * Spans need not nest: two loaders may interleave their epochs. An end closes
+ * the innermost open span of its kind, wherever it is in the stack.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #include "analyzer/resolve/internal.h"
 
-#define DEPTH_MAX 4096 /* a begin past it is dropped: nobody ends its spans */
+#define DEPTH_MAX 4096 /* further ones are dropped: their ends never come */
 
 static uint32_t kind_of(const struct reel_record *rec)
 {
@@ -48,7 +48,7 @@ int spans_begin(struct reel_resolver *r, struct spans *s,
 		if (!new->name)
 			return -1;
 	}
-	/* One that began before the innermost ones did lies in none of them. */
+	/* A span has no parent that began after it. */
 	parent = s->n;
 	while (parent && s->span[parent - 1].start_ns > start_ns)
 		parent--;
@@ -59,8 +59,8 @@ int spans_begin(struct reel_resolver *r, struct spans *s,
 	return 0;
 }
 
-static int give(struct reel_resolver *r, const struct span *s, int thread,
-		int64_t now_ns, bool closed, struct reel_error *err)
+static int emit_span(struct reel_resolver *r, const struct span *s, int thread,
+		     int64_t now_ns, bool closed, struct reel_error *err)
 {
 	const struct thread *t = &r->thread[thread];
 	struct reel_span_event ev = {
@@ -98,20 +98,20 @@ int spans_end(struct reel_resolver *r, struct spans *s, int thread,
 	if (!p)
 		return 0; /* it began before the recording, or was dropped */
 	if (!cancel)
-		rc = give(r, p, thread, now_ns, true, err);
+		rc = emit_span(r, p, thread, now_ns, true, err);
 	free(p->name);
 	memmove(p, p + 1, (s->n - i - 1) * sizeof(*p));
 	s->n--;
 	return rc;
 }
 
-int spans_abandon(struct reel_resolver *r, struct spans *s, int thread,
+int spans_end_all(struct reel_resolver *r, struct spans *s, int thread,
 		  int64_t now_ns, struct reel_error *err)
 {
 	while (s->n) {
 		struct span *p = &s->span[s->n - 1];
 
-		if (give(r, p, thread, now_ns, false, err))
+		if (emit_span(r, p, thread, now_ns, false, err))
 			return -1;
 		free(p->name);
 		s->n--;

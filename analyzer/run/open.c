@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A command's RUN, a store or a trace: either way what it gets is a store. */
+/* Any kind of RUN becomes a store. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,16 +8,24 @@
 #include "lib/store/store.h"
 #include "lib/trace/reader.h"
 
+#include "analyzer/import/import.h"
 #include "analyzer/load/load.h"
+#include "analyzer/run/run.h"
 
-static int load_temporary(struct reel_store **out, const char *dir,
+/* @as NULL: a trace of our own. */
+static int load_temporary(struct reel_store **out, const char *run,
+			  const struct reel_importer *as,
 			  struct reel_error *err)
 {
 	struct reel_store *st = NULL;
+	char *path = (char *)run; /* reel_import() borrows it */
+	int64_t events;
 
-	if (reel_store_temporary(&st, dir, err))
+	if (reel_store_temporary(&st, run, err))
 		return -1;
-	if (reel_load(st, dir, err) < 0 || reel_store_finish(st, err)) {
+	events = as ? reel_import(st, &path, 1, as, err)
+		    : reel_load(st, run, err);
+	if (events < 0 || reel_store_finish(st, err)) {
 		reel_store_close(st);
 		return -1;
 	}
@@ -28,12 +36,16 @@ static int load_temporary(struct reel_store **out, const char *dir,
 int reel_run_open(struct reel_store **out, const char *run,
 		  struct reel_error *err)
 {
+	const struct reel_importer *as;
 	struct stat st;
 
 	if (stat(run, &st))
 		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", run,
 				 strerror(errno));
 	if (S_ISDIR(st.st_mode) && reel_trace_is(run))
-		return load_temporary(out, run, err);
-	return reel_store_open(out, run, err); /* it says what it is not */
+		return load_temporary(out, run, NULL, err);
+	as = reel_importer_detect(run);
+	if (as)
+		return load_temporary(out, run, as, err);
+	return reel_store_open(out, run, err); /* or the error for all kinds */
 }

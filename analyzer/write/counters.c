@@ -22,7 +22,7 @@ static int need_tables(struct reel_writer *w, struct reel_error *err)
 
 	if (c->tables)
 		return 0;
-	if (reel_schema_tables(w->st->db, counter_sql) != SQLITE_OK)
+	if (reel_schema_create(w->st->db, counter_sql) != SQLITE_OK)
 		return reel_fail(err, REEL_E_DB,
 				 "cannot create tables of counters: %s",
 				 sqlite3_errmsg(w->st->db));
@@ -57,7 +57,7 @@ void writer_counters_fini(struct reel_writer *w)
 	for (uint32_t i = 0; i < c->names; i++)
 		free(c->text[i]);
 	free(c->text);
-	reel_idmap_fini(&c->by_hash);
+	reel_intmap_fini(&c->by_hash);
 }
 
 int reel_writer_source(struct reel_writer *w, uint32_t id, const char *file,
@@ -133,7 +133,7 @@ static uint32_t name_id(struct reel_writer *w, const char *name,
 	if (c->next < c->names && !strcmp(c->text[c->next], name))
 		return ++c->next;
 	for (hash = hash_name(name);; hash++) {
-		uint32_t i = reel_idmap_get(&c->by_hash, hash, err);
+		uint32_t i = reel_intmap_get(&c->by_hash, hash, err);
 
 		if (i == REEL_NO_INDEX)
 			return 0;

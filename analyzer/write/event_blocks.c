@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
 
@@ -18,7 +19,7 @@
 static int block_flush(struct reel_writer *w, uint32_t thread,
 		       struct reel_error *err)
 {
-	struct reel_columns *c = &w->thread[thread - 1].cols;
+	struct reel_event_columns *c = &w->thread[thread - 1].cols;
 	struct reel_insert *out = &w->insert[INSERT_BLOCK];
 	int64_t min = INT64_MAX, max = INT64_MIN;
 	const void *blob;
@@ -35,7 +36,7 @@ static int block_flush(struct reel_writer *w, uint32_t thread,
 		if (end > max)
 			max = end;
 	}
-	if (reel_block_encode(w->codec, c, &blob, &len))
+	if (reel_event_block_encode(w->codec, c, &blob, &len))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
 	reel_insert_int(out, thread);
 	reel_insert_int(out, c->n);
@@ -59,14 +60,14 @@ static uint32_t block_limit(const struct reel_writer *w)
 static int make_room(struct reel_writer *w, uint32_t thread,
 		     struct reel_error *err)
 {
-	struct reel_columns *c = &w->thread[thread - 1].cols;
+	struct reel_event_columns *c = &w->thread[thread - 1].cols;
 	uint32_t most = block_limit(w), room = c->room * 4;
 
 	if (c->n >= most) {
 		if (block_flush(w, thread, err))
 			return -1;
 		if (c->room > 2 * most)
-			reel_columns_fini(c);
+			reel_event_columns_fini(c);
 		if (c->room)
 			return 0;
 		room = most;
@@ -75,7 +76,7 @@ static int make_room(struct reel_writer *w, uint32_t thread,
 		room = LEAST_EVENTS;
 	if (room > most)
 		room = most;
-	if (reel_columns_grow(c, room))
+	if (reel_event_columns_grow(c, room))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
 	return 0;
 }
@@ -83,7 +84,7 @@ static int make_room(struct reel_writer *w, uint32_t thread,
 int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
 		     struct reel_error *err)
 {
-	struct reel_columns *c;
+	struct reel_event_columns *c;
 	uint32_t i;
 
 	if (reel_array_reach(&w->thread, &w->thread_room, ev->thread - 1,
@@ -138,7 +139,7 @@ int reel_writer_thread_end(struct reel_writer *w, uint32_t id,
 	t->active = false;
 	if (block_flush(w, id, err))
 		return -1;
-	reel_columns_fini(&t->cols);
+	reel_event_columns_fini(&t->cols);
 	return 0;
 }
 
@@ -153,6 +154,6 @@ int writer_blocks_flush(struct reel_writer *w, struct reel_error *err)
 void writer_blocks_fini(struct reel_writer *w)
 {
 	for (uint32_t i = 0; i < w->thread_room; i++)
-		reel_columns_fini(&w->thread[i].cols);
+		reel_event_columns_fini(&w->thread[i].cols);
 	free(w->thread);
 }

@@ -33,7 +33,7 @@ enum writer_insert {
 
 /* Events of one thread that are in no block yet. */
 struct writer_thread {
-	struct reel_columns cols;
+	struct reel_event_columns cols;
 	bool active;
 };
 
@@ -49,7 +49,7 @@ struct writer_counters {
 	struct reel_insert source, record, name, value;
 	char **text;
 	uint32_t names, room, next;
-	struct reel_idmap by_hash;
+	struct reel_intmap by_hash;
 };
 
 struct reel_writer {
@@ -66,8 +66,8 @@ struct reel_writer {
 	uint32_t active; /* threads between their begin and their end */
 	struct reel_writer_open *open; /* in no block yet */
 	uint32_t opens, open_room;
-	struct reel_columns open_cols; /* scratch of open_files.c */
-	uint32_t *open_order;	       /* scratch, too */
+	struct reel_event_columns open_cols; /* scratch of open_files.c */
+	uint32_t *open_order;		     /* scratch, too */
 	struct writer_span *span;
 	uint32_t spans, span_room;
 	struct reel_rows files; /* in no block yet */
@@ -86,7 +86,7 @@ int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
 int writer_blocks_flush(struct reel_writer *w, struct reel_error *err);
 void writer_blocks_fini(struct reel_writer *w);
 
-/* open_files.c, files.c, spans.c: what waits goes into blocks. */
+/* open_files.c, files.c, spans.c: write the waiting rows as blocks. */
 int writer_opens_flush(struct reel_writer *w, struct reel_error *err);
 int writer_files_flush(struct reel_writer *w, struct reel_error *err);
 int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,

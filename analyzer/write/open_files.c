@@ -61,7 +61,7 @@ static int sort_opens(struct reel_writer *w, struct reel_error *err)
 	return 0;
 }
 
-static void put_open(struct reel_columns *c, uint32_t i,
+static void put_open(struct reel_event_columns *c, uint32_t i,
 		     const struct reel_writer_open *row)
 {
 	bool no_start = row->open_ns == REEL_NO_OFFSET;
@@ -87,7 +87,7 @@ static void put_open(struct reel_columns *c, uint32_t i,
 int writer_opens_flush(struct reel_writer *w, struct reel_error *err)
 {
 	struct reel_insert *out = &w->insert[INSERT_OPENS];
-	struct reel_columns *c = &w->open_cols;
+	struct reel_event_columns *c = &w->open_cols;
 	const void *blob;
 	size_t len;
 
@@ -96,14 +96,14 @@ int writer_opens_flush(struct reel_writer *w, struct reel_error *err)
 	if (sort_opens(w, err))
 		return -1;
 	c->n = 0;
-	if (reel_columns_grow(c, w->opens))
+	if (reel_event_columns_grow(c, w->opens))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
 	c->n = w->opens;
 	for (int col = 0; col < REEL_COLUMNS; col++)
 		memset(c->v[col], 0, c->n * sizeof(*c->v[col]));
 	for (uint32_t i = 0; i < w->opens; i++)
 		put_open(c, i, &w->open[w->open_order[i]]);
-	if (reel_block_encode(w->codec, c, &blob, &len))
+	if (reel_event_block_encode(w->codec, c, &blob, &len))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
 	reel_insert_int(out, w->opens);
 	reel_insert_int(out, c->v[REEL_COL_OPEN][0]);

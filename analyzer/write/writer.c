@@ -2,8 +2,8 @@
 /*
  * The writer's life: metrics begin, events pass, metrics finish.
  *
- * One pass over the events, whatever their number. What grows with events goes
- * to the store on the way; what grows with threads and spans stays in memory.
+ * One pass over the events, whatever their number. Events are stored on the way;
+ * only data that grow with threads and spans stay in memory.
  */
 #include "analyzer/write/writer.h"
 
@@ -26,10 +26,10 @@ static int metrics_init(struct reel_writer *w, struct reel_error *err)
 	for (; w->metrics < n; w->metrics++) {
 		const struct reel_metric *m = reel_metrics[w->metrics];
 
-		if (w->counts_only && !m->counts)
+		if (w->counts_only && !m->for_counts)
 			continue;
 		if (m->schema &&
-		    reel_schema_tables(w->st->db, m->schema) != SQLITE_OK)
+		    reel_schema_create(w->st->db, m->schema) != SQLITE_OK)
 			return reel_fail(
 				err, REEL_E_DB,
 				"cannot create tables of metric %s: %s",
@@ -96,7 +96,7 @@ void reel_writer_free(struct reel_writer *w)
 		reel_metric_free(reel_metrics[i], w->metric[i]);
 	free(w->metric);
 	writer_blocks_fini(w);
-	reel_columns_fini(&w->open_cols);
+	reel_event_columns_fini(&w->open_cols);
 	free(w->open_order);
 	free(w->open);
 	writer_spans_fini(w);
@@ -110,7 +110,7 @@ void reel_writer_free(struct reel_writer *w)
 
 struct reel_event *reel_writer_slot(struct reel_writer *w)
 {
-	return &w->feed[w->fed].is;
+	return &w->feed[w->fed].raw;
 }
 
 void reel_writer_reach(struct reel_writer *w, int64_t ns)
@@ -144,11 +144,11 @@ int reel_writer_event(struct reel_writer *w, const struct reel_event *ev,
 		return -1;
 	w->events++;
 	w->calls += ev->count;
-	if (ev != &m->is)
-		m->is = *ev;
+	if (ev != &m->raw)
+		m->raw = *ev;
 	metric_event_fill(m);
 	w->fed++;
-	if (read_ahead_see(&w->read_ahead, m, err))
+	if (read_ahead_classify(&w->read_ahead, m, err))
 		return -1;
 	return w->fed < WRITER_FEED ? 0 : feed_metrics(w, err);
 }

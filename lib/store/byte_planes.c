@@ -2,9 +2,10 @@
 /*
  * Byte planes: the codec that all blocks share.
  *
- * A plane has one kind of byte, which suits an entropy coder, and a reader that
- * wants two columns decodes two. The directory is written behind the planes and
- * copied in front of them: nobody knows its length before.
+ * A plane holds one byte of each value: similar bytes suit an entropy coder,
+ * and a reader that needs two columns decodes two. The directory is built after
+ * the planes and copied in front of them, because its length is not known
+ * before.
  */
 #include "lib/store/byte_planes.h"
 
@@ -14,15 +15,15 @@
 #include <zstd.h>
 
 #define RAW_BELOW 48  /* shorter planes are not worth a frame */
-#define MAGIC_BYTES 4 /* of a frame; all have the same: left out */
-#define LEVELS 2      /* that a small store tries beside */
-/* Each column: its planes' lengths, or a constant. */
+#define MAGIC_BYTES 4 /* of a frame: always the same, not stored */
+#define LEVELS 2      /* tried in addition for a small store */
+/* Each column: the lengths of its planes, or a constant. */
 #define DIRECTORY_MAX (REEL_PLANES_COLUMNS * (1 + 8 * 5 + 10))
 #define FRONT (REEL_PLANES_HEAD + DIRECTORY_MAX)
 
 #define PLANES (REEL_PLANES_COLUMNS * 8)
 
-/* A plane of the block that is being written, and where it went. */
+/* A plane of the block that is being written, and its place in the output. */
 struct packed {
 	uint32_t n;
 	size_t at;
@@ -33,8 +34,8 @@ struct reel_codec {
 	ZSTD_CCtx *cctx;
 	ZSTD_DCtx *dctx;
 	uint64_t *value; /* one column */
-	uint8_t *plane;	 /* those of a block that is written; else one */
-	uint32_t room;	 /* values; as many bytes in each plane */
+	uint8_t *plane;	 /* all of a block for writing, one for reading */
+	uint32_t room;	 /* values, and bytes of each plane */
 	struct packed packed[PLANES];
 	int planes;	/* of the block so far */
 	uint8_t *frame; /* with its magic number; or a second try */
@@ -65,7 +66,7 @@ void reel_codec_free(struct reel_codec *k)
 	free(k);
 }
 
-static int room_for(struct reel_codec *k, uint32_t n)
+static int reserve_rows(struct reel_codec *k, uint32_t n)
 {
 	uint64_t *value;
 	uint8_t *plane;
@@ -84,17 +85,17 @@ static int room_for(struct reel_codec *k, uint32_t n)
 	return 0;
 }
 
-static int grow(uint8_t **p, size_t *room, size_t most)
+static int grow_buffer(uint8_t **p, size_t *room, size_t bytes)
 {
 	uint8_t *q;
 
-	if (most <= *room)
+	if (bytes <= *room)
 		return 0;
-	q = realloc(*p, most);
+	q = realloc(*p, bytes);
 	if (!q)
 		return -1;
 	*p = q;
-	*room = most;
+	*room = bytes;
 	return 0;
 }
 
@@ -135,11 +136,12 @@ int reel_varint_get(const uint8_t **p, const uint8_t *end, uint64_t *v)
 
 uint64_t *reel_byte_planes_begin(struct reel_codec *k, uint32_t n, int level)
 {
-	if (room_for(k, n) || (!k->cctx && !(k->cctx = ZSTD_createCCtx())) ||
-	    grow(&k->frame, &k->frame_room, ZSTD_compressBound(n)) ||
-	    grow(&k->out, &k->out_room,
-		 FRONT + (size_t)REEL_PLANES_COLUMNS * 8 *
-				 ZSTD_compressBound(n)))
+	if (reserve_rows(k, n) ||
+	    (!k->cctx && !(k->cctx = ZSTD_createCCtx())) ||
+	    grow_buffer(&k->frame, &k->frame_room, ZSTD_compressBound(n)) ||
+	    grow_buffer(&k->out, &k->out_room,
+			FRONT + (size_t)REEL_PLANES_COLUMNS * 8 *
+					ZSTD_compressBound(n)))
 		return NULL;
 	k->used = k->dir_len = 0;
 	k->planes = 0;
@@ -147,7 +149,7 @@ uint64_t *reel_byte_planes_begin(struct reel_codec *k, uint32_t n, int level)
 	return k->value;
 }
 
-/* Bytes of the largest value; 0: all values are the same. */
+/* Bytes of the largest value; 0: all values are equal. */
 static int planes_needed(const uint64_t *t, uint32_t n)
 {
 	uint64_t all = 0;
@@ -162,9 +164,9 @@ static int planes_needed(const uint64_t *t, uint32_t n)
 	return k;
 }
 
-/* A frame at @out, in k->frame while it is tried; its length, or 0. */
-static size_t compress(struct reel_codec *k, uint8_t *out, const void *bytes,
-		       size_t n)
+/* Write the smallest frame to @out; k->frame is scratch. Its length, or 0. */
+static size_t make_frame(struct reel_codec *k, uint8_t *out, const void *bytes,
+			 size_t n)
 {
 	static const int levels[LEVELS] = {3, 9};
 	size_t room = ZSTD_compressBound(n), len, best;
@@ -183,11 +185,11 @@ static size_t compress(struct reel_codec *k, uint8_t *out, const void *bytes,
 	return best;
 }
 
-/* Add @n bytes, compressed when that is shorter. Gives length << 1 | packed. */
-static uint64_t pack(struct reel_codec *k, const void *bytes, size_t n)
+/* Add @n bytes, compressed if that is shorter. Returns length << 1 | packed. */
+static uint64_t pack_bytes(struct reel_codec *k, const void *bytes, size_t n)
 {
 	uint8_t *out = k->out + FRONT + k->used;
-	size_t len = n < RAW_BELOW ? 0 : compress(k, out, bytes, n);
+	size_t len = n < RAW_BELOW ? 0 : make_frame(k, out, bytes, n);
 	bool packed = len > MAGIC_BYTES && len - MAGIC_BYTES < n;
 
 	if (packed) {
@@ -202,7 +204,7 @@ static uint64_t pack(struct reel_codec *k, const void *bytes, size_t n)
 	return (uint64_t)len << 1 | packed;
 }
 
-/* Byte @p of each value. */
+/* Extract byte @p of each value. */
 static void take_plane(uint8_t *restrict plane, const uint64_t *restrict value,
 		       uint32_t n, int p)
 {
@@ -211,8 +213,8 @@ static void take_plane(uint8_t *restrict plane, const uint64_t *restrict value,
 }
 
 /*
- * The plane behind those of the block so far. Columns that tell the calls apart
- * tell it alike: what packed a plane that was the same is copied.
+ * Add a plane to the block. Related columns often have equal planes: the output
+ * of an equal plane is copied.
  */
 static uint64_t put_plane(struct reel_codec *k, uint32_t n)
 {
@@ -232,7 +234,7 @@ static uint64_t put_plane(struct reel_codec *k, uint32_t n)
 		k->used += p->word >> 1;
 		return new->word;
 	}
-	return new->word = pack(k, plane, n);
+	return new->word = pack_bytes(k, plane, n);
 }
 
 void reel_byte_planes_put(struct reel_codec *k, uint32_t n)
@@ -252,15 +254,16 @@ void reel_byte_planes_put(struct reel_codec *k, uint32_t n)
 
 int reel_byte_planes_text(struct reel_codec *k, const char *text, size_t len)
 {
-	/* its length word in front: as long as the longest varint, kept free */
+	/* reserve the longest length word in front */
 	uint8_t word[10];
 	size_t at = k->used, n, bound = ZSTD_compressBound(len);
 
-	if (grow(&k->frame, &k->frame_room, bound) ||
-	    grow(&k->out, &k->out_room, FRONT + at + sizeof(word) + bound))
+	if (grow_buffer(&k->frame, &k->frame_room, bound) ||
+	    grow_buffer(&k->out, &k->out_room,
+			FRONT + at + sizeof(word) + bound))
 		return -1;
 	k->used += sizeof(word);
-	n = reel_varint_put(word, pack(k, text, len));
+	n = reel_varint_put(word, pack_bytes(k, text, len));
 	memmove(k->out + FRONT + at + n, k->out + FRONT + at + sizeof(word),
 		k->used - at - sizeof(word));
 	memcpy(k->out + FRONT + at, word, n);
@@ -319,20 +322,20 @@ int reel_byte_planes_open(struct reel_byte_planes *d, uint32_t n, int columns,
 int reel_byte_planes_ready(struct reel_codec *k,
 			   const struct reel_byte_planes *d)
 {
-	if (room_for(k, d->n))
+	if (reserve_rows(k, d->n))
 		return -1;
 	if (!k->dctx)
 		k->dctx = ZSTD_createDCtx();
 	return k->dctx ? 0 : -1;
 }
 
-/* The frame of @len bytes at @src, which must give @n bytes, to @out. */
-static int expand(struct reel_codec *k, const uint8_t *src, size_t len,
-		  void *out, size_t n)
+/* Expand the frame of @len bytes at @src to exactly @n bytes at @out. */
+static int expand_frame(struct reel_codec *k, const uint8_t *src, size_t len,
+			void *out, size_t n)
 {
 	static const uint8_t magic[MAGIC_BYTES] = {0x28, 0xb5, 0x2f, 0xfd};
 
-	if (grow(&k->frame, &k->frame_room, len + MAGIC_BYTES))
+	if (grow_buffer(&k->frame, &k->frame_room, len + MAGIC_BYTES))
 		return -1;
 	memcpy(k->frame, magic, MAGIC_BYTES);
 	memcpy(k->frame + MAGIC_BYTES, src, len);
@@ -342,13 +345,13 @@ static int expand(struct reel_codec *k, const uint8_t *src, size_t len,
 		       : -1;
 }
 
-/* The @n bytes that @word and @src say, in @k or in @src; NULL: damaged. */
-static const uint8_t *unpack(struct reel_codec *k, const uint8_t *src,
-			     uint64_t word, uint32_t n)
+/* The @n bytes of a plane, in @k or at @src; NULL: damaged. */
+static const uint8_t *unpack_plane(struct reel_codec *k, const uint8_t *src,
+				   uint64_t word, uint32_t n)
 {
 	if (!(word & 1))
 		return word >> 1 == n ? src : NULL;
-	return expand(k, src, word >> 1, k->plane, n) ? NULL : k->plane;
+	return expand_frame(k, src, word >> 1, k->plane, n) ? NULL : k->plane;
 }
 
 const uint64_t *reel_byte_planes_get(struct reel_codec *k,
@@ -363,7 +366,7 @@ const uint64_t *reel_byte_planes_get(struct reel_codec *k,
 			k->value[i] = d->column[column].constant;
 	for (int p = 0; p < planes; p++) {
 		uint64_t word = d->column[column].plane[p];
-		const uint8_t *bytes = unpack(k, data, word, d->n);
+		const uint8_t *bytes = unpack_plane(k, data, word, d->n);
 
 		if (!bytes)
 			return NULL;
@@ -389,7 +392,7 @@ int reel_byte_planes_text_get(struct reel_codec *k,
 	    word >> 1 != (uint64_t)(d->end - p))
 		return -1;
 	if (word & 1)
-		return expand(k, p, word >> 1, out, len);
+		return expand_frame(k, p, word >> 1, out, len);
 	if (word >> 1 != len)
 		return -1;
 	if (len)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One I/O event of a job, resolved: what load makes of a trace's record, what
- * metrics are fed, what the store keeps, what replay compiles. Ids are those
- * of the store's dimension tables.
+ * One resolved I/O event of a job: made by load from a trace's record, fed to
+ * the metrics, kept in the store, compiled by replay. Its ids are those of the
+ * store's dimension tables.
  */
 #ifndef LIB_STORE_EVENT_H
 #define LIB_STORE_EVENT_H
@@ -11,10 +11,10 @@
 
 #include "schemas/trace_format.h" /* enum reel_kind, enum reel_span */
 
-#define REEL_NO_OFFSET INT64_MIN /* not known, or the call has none */
+#define REEL_NO_OFFSET INT64_MIN /* unknown, or the call has none */
 #define REEL_NO_SIZE (-1)
 
-/* What a file is for. Order is on disk: add at the end. */
+/* The purpose of a file. The order is on disk: add at the end. */
 enum reel_class {
 	REEL_CLASS_NONE = 0, /* no file */
 	REEL_CLASS_DATA,
@@ -33,43 +33,43 @@ struct reel_event {
 	uint32_t thread;  /* thread.thread_id */
 	uint32_t file;	  /* file.file_id, 0: none */
 	uint32_t file2;	  /* of rename, link, symlink; 0: none */
-	uint32_t open;	  /* open_file.open_id: the open file description; 0 */
-	uint32_t count;	  /* calls that this event stands for, >= 1 */
-	uint32_t site;	  /* site.site_id: where in the program; 0: not told */
-	int32_t fd;	  /* descriptor used or made; -1: none */
+	uint32_t open;	  /* open_file.open_id: the OFD; 0: none */
+	uint32_t count;	  /* calls that this event represents, >= 1 */
+	uint32_t site;	  /* site.site_id: the call site; 0: not recorded */
+	int32_t fd;	  /* descriptor used or created; -1: none */
 	int32_t fd2;	  /* dup: the new one (fd is the source); else -1 */
-	int32_t err;	  /* errno, 0: succeeded */
+	int32_t err;	  /* errno, 0: success */
 	uint16_t call;	  /* enum reel_call */
 	uint8_t layer;	  /* enum reel_layer */
 	uint8_t group;	  /* enum reel_group */
 	uint8_t kind;	  /* enum reel_kind of file */
 	uint8_t class_;	  /* enum reel_class of file */
-	int64_t offset;	  /* where it read or wrote (tracked per open file
-			     description), or the call's argument (truncate,
-			     seek: the position after); REEL_NO_OFFSET */
-	int64_t asked;	  /* bytes asked, REEL_NO_SIZE: the call has no size */
-	int64_t result;	  /* as the call returned it; -1 on error */
-	int64_t arg;	  /* flags, whence, mode, prot: see calls.def */
+	/* Offset of a read or write (tracked per OFD), or the call's argument
+	 * (truncate, seek: the position after it); REEL_NO_OFFSET. */
+	int64_t offset;
+	int64_t asked; /* bytes requested, REEL_NO_SIZE: the call has no size */
+	int64_t result; /* return value; -1 on error */
+	int64_t arg;	/* flags, whence, mode, prot: see calls.def */
 	int64_t arg2;
-	int64_t pos; /* size of the file as stat saw it, position of a
-			     stream; REEL_NO_OFFSET */
+	int64_t pos; /* file size (stat), stream position; REEL_NO_OFFSET */
 };
 
-/* Bytes that moved: > 0 for a read or write that moved some, else 0. */
+/* Bytes transferred: > 0 for a read or write that transferred some, else 0. */
 static inline int64_t reel_event_bytes(const struct reel_event *e)
 {
 	return e->asked != REEL_NO_SIZE && e->result > 0 ? e->result : 0;
 }
 
-/* An anchor, closed. */
+/* A closed span of an anchor. */
 struct reel_span_event {
 	int64_t start_ns, dur_ns;
 	uint32_t span_id; /* span.span_id, from 1, in order of start */
-	uint32_t parent;  /* innermost span around it in its thread, 0: none */
+	uint32_t parent;  /* enclosing span in its thread, 0: none */
 	uint32_t process, thread;
-	uint32_t kind;	  /* enum reel_span */
-	uint32_t count;	  /* spans that it stands for, >= 1: the first's start
-			     and detail, the sum of their durations */
+	uint32_t kind; /* enum reel_span */
+	/* Spans that it represents, >= 1: start and detail of the first, the
+	 * sum of their durations. */
+	uint32_t count;
 	int64_t detail;	  /* epoch or step number; -1: none */
 	const char *name; /* "epoch", or the user's name */
 };

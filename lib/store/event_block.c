@@ -2,9 +2,9 @@
 /*
  * Event blocks: the codec of their columns.
  *
- * A column's values are turned into small unsigned numbers (transform), which
- * plane.c packs. Arithmetic is modulo 2^64, so any blob decodes without
- * undefined behaviour; ids in it are checked by whoever uses them.
+ * Each column is transformed to small unsigned numbers, which byte_planes.c
+ * packs. Arithmetic is modulo 2^64, so any blob decodes without undefined
+ * behaviour; users check the ids in it.
  */
 #include "lib/store/event_block.h"
 
@@ -17,19 +17,19 @@
 #define BLOCK_VERSION 2
 #define BLOCK_NESTED 1
 #define ZSTD_LEVEL 1
-#define PREDICTORS 256 /* keys that are remembered */
-/* Long columns start a few cache lines apart, or all meet in one set. */
+#define PREDICTORS 256 /* entries of the table */
+/* Long columns start some cache lines apart, else all map to one cache set. */
 #define COLUMN_PAD 24
 #define COLUMN_PAD_FROM 512
 #define WHY_MEMORY "out of memory"
 
-/* What was last seen with a key. */
+/* The last value of each key. */
 struct predictor {
 	int64_t key[PREDICTORS];
 	uint64_t value[PREDICTORS];
 };
 
-int reel_columns_grow(struct reel_columns *c, uint32_t room)
+int reel_event_columns_grow(struct reel_event_columns *c, uint32_t room)
 {
 	size_t stride =
 		(size_t)room + (room < COLUMN_PAD_FROM ? 0 : COLUMN_PAD);
@@ -50,7 +50,7 @@ int reel_columns_grow(struct reel_columns *c, uint32_t room)
 	return 0;
 }
 
-void reel_columns_fini(struct reel_columns *c)
+void reel_event_columns_fini(struct reel_event_columns *c)
 {
 	free(c->v[0]);
 	memset(c, 0, sizeof(*c));
@@ -64,14 +64,15 @@ static void predictor_init(struct predictor *p)
 	}
 }
 
-static inline uint64_t predict(const struct predictor *p, int64_t key)
+static inline uint64_t predicted_value(const struct predictor *p, int64_t key)
 {
 	uint32_t i = (uint64_t)key % PREDICTORS;
 
 	return p->key[i] == key ? p->value[i] : 0;
 }
 
-static inline void learn(struct predictor *p, int64_t key, uint64_t value)
+static inline void remember_value(struct predictor *p, int64_t key,
+				  uint64_t value)
 {
 	uint32_t i = (uint64_t)key % PREDICTORS;
 
@@ -79,8 +80,9 @@ static inline void learn(struct predictor *p, int64_t key, uint64_t value)
 	p->value[i] = value;
 }
 
-/* Where the access of row @i ended. */
-static inline uint64_t access_end(const struct reel_columns *c, uint32_t i)
+/* The end offset of the access of row @i. */
+static inline uint64_t access_end(const struct reel_event_columns *c,
+				  uint32_t i)
 {
 	int64_t result = c->v[REEL_COL_RESULT][i];
 
@@ -89,8 +91,8 @@ static inline uint64_t access_end(const struct reel_columns *c, uint32_t i)
 							   : 0);
 }
 
-/* An access is expected where the last one of its open file ended. */
-static void offsets_out(const struct reel_columns *c, uint64_t *t)
+/* Offsets, relative to the end of the previous access of the open file. */
+static void encode_offsets(const struct reel_event_columns *c, uint64_t *t)
 {
 	const int64_t *offset = c->v[REEL_COL_OFFSET];
 	const int64_t *open = c->v[REEL_COL_OPEN];
@@ -102,13 +104,15 @@ static void offsets_out(const struct reel_columns *c, uint64_t *t)
 			t[i] = 0;
 			continue;
 		}
-		t[i] = reel_zigzag((uint64_t)offset[i] - predict(&p, open[i])) +
+		t[i] = reel_zigzag((uint64_t)offset[i] -
+				   predicted_value(&p, open[i])) +
 		       1;
-		learn(&p, open[i], access_end(c, i));
+		remember_value(&p, open[i], access_end(c, i));
 	}
 }
 
-static void offsets_in(const struct reel_columns *c, const uint64_t *t)
+static void decode_offsets(const struct reel_event_columns *c,
+			   const uint64_t *t)
 {
 	int64_t *offset = c->v[REEL_COL_OFFSET];
 	const int64_t *open = c->v[REEL_COL_OPEN];
@@ -120,17 +124,18 @@ static void offsets_in(const struct reel_columns *c, const uint64_t *t)
 			offset[i] = REEL_NO_OFFSET;
 			continue;
 		}
-		offset[i] = (int64_t)(predict(&p, open[i]) +
+		offset[i] = (int64_t)(predicted_value(&p, open[i]) +
 				      reel_unzigzag(t[i] - 1));
-		learn(&p, open[i], access_end(c, i));
+		remember_value(&p, open[i], access_end(c, i));
 	}
 }
 
 /*
- * Ids are expected to be what they last were with their key: 0. Others are told
- * by how far they are from the last that was told so.
+ * Ids: 0 if the id equals the last one with its key, else the difference to the
+ * last id that was encoded so.
  */
-static void ids_out(const struct reel_columns *c, int col, int key, uint64_t *t)
+static void encode_ids(const struct reel_event_columns *c, int col, int key,
+		       uint64_t *t)
 {
 	const uint64_t *v = (const uint64_t *)c->v[col];
 	const int64_t *k = c->v[key];
@@ -140,18 +145,18 @@ static void ids_out(const struct reel_columns *c, int col, int key, uint64_t *t)
 	predictor_init(&p);
 	for (uint32_t i = 0; i < c->n; i++) {
 		t[i] = 0;
-		/* most often as in the row before: told without the table */
+		/* mostly as in the previous row: no lookup needed */
 		if ((i && k[i] == k[i - 1] && v[i] == v[i - 1]) ||
-		    v[i] == predict(&p, k[i]))
+		    v[i] == predicted_value(&p, k[i]))
 			continue;
 		t[i] = reel_zigzag(v[i] - prev) + 1;
 		prev = v[i];
-		learn(&p, k[i], v[i]);
+		remember_value(&p, k[i], v[i]);
 	}
 }
 
-static void ids_in(const struct reel_columns *c, int col, int key,
-		   const uint64_t *t)
+static void decode_ids(const struct reel_event_columns *c, int col, int key,
+		       const uint64_t *t)
 {
 	uint64_t *v = (uint64_t *)c->v[col];
 	uint64_t prev = 0;
@@ -160,16 +165,17 @@ static void ids_in(const struct reel_columns *c, int col, int key,
 	predictor_init(&p);
 	for (uint32_t i = 0; i < c->n; i++) {
 		if (!t[i]) {
-			v[i] = predict(&p, c->v[key][i]);
+			v[i] = predicted_value(&p, c->v[key][i]);
 			continue;
 		}
 		v[i] = prev += reel_unzigzag(t[i] - 1);
-		learn(&p, c->v[key][i], v[i]);
+		remember_value(&p, c->v[key][i], v[i]);
 	}
 }
 
-/* The column as unsigned numbers that are small where I/O is regular. */
-static void transform_out(const struct reel_columns *c, int col, uint64_t *t)
+/* Transform the column to unsigned numbers that are small for regular I/O. */
+static void encode_column(const struct reel_event_columns *c, int col,
+			  uint64_t *t)
 {
 	const uint64_t *v = (const uint64_t *)c->v[col];
 	const uint64_t *dur = (const uint64_t *)c->v[REEL_COL_DUR];
@@ -185,10 +191,10 @@ static void transform_out(const struct reel_columns *c, int col, uint64_t *t)
 		}
 		break;
 	case REEL_COL_FILE:
-		ids_out(c, col, REEL_COL_OPEN, t);
+		encode_ids(c, col, REEL_COL_OPEN, t);
 		break;
 	case REEL_COL_OPEN:
-		ids_out(c, col, REEL_COL_FD, t);
+		encode_ids(c, col, REEL_COL_FD, t);
 		break;
 	case REEL_COL_FILE2:
 		for (uint32_t i = 0; i < c->n; i++) {
@@ -203,7 +209,7 @@ static void transform_out(const struct reel_columns *c, int col, uint64_t *t)
 			t[i] = v[i] + 1;
 		break;
 	case REEL_COL_OFFSET:
-		offsets_out(c, t);
+		encode_offsets(c, t);
 		break;
 	case REEL_COL_RESULT:
 		for (uint32_t i = 0; i < c->n; i++)
@@ -227,8 +233,8 @@ static void transform_out(const struct reel_columns *c, int col, uint64_t *t)
 	}
 }
 
-static void transform_in(const struct reel_columns *c, int col,
-			 const uint64_t *t, uint64_t base)
+static void decode_column(const struct reel_event_columns *c, int col,
+			  const uint64_t *t, uint64_t base)
 {
 	uint64_t *v = (uint64_t *)c->v[col];
 	const uint64_t *dur = (const uint64_t *)c->v[REEL_COL_DUR];
@@ -244,10 +250,10 @@ static void transform_in(const struct reel_columns *c, int col,
 		}
 		break;
 	case REEL_COL_FILE:
-		ids_in(c, col, REEL_COL_OPEN, t);
+		decode_ids(c, col, REEL_COL_OPEN, t);
 		break;
 	case REEL_COL_OPEN:
-		ids_in(c, col, REEL_COL_FD, t);
+		decode_ids(c, col, REEL_COL_FD, t);
 		break;
 	case REEL_COL_FILE2:
 		for (uint32_t i = 0; i < c->n; i++)
@@ -260,7 +266,7 @@ static void transform_in(const struct reel_columns *c, int col,
 			v[i] = t[i] - 1;
 		break;
 	case REEL_COL_OFFSET:
-		offsets_in(c, t);
+		decode_offsets(c, t);
 		break;
 	case REEL_COL_RESULT:
 		for (uint32_t i = 0; i < c->n; i++)
@@ -283,7 +289,7 @@ static void transform_in(const struct reel_columns *c, int col,
 	}
 }
 
-static bool starts_in_order(const struct reel_columns *c)
+static bool starts_in_order(const struct reel_event_columns *c)
 {
 	const int64_t *start = c->v[REEL_COL_START];
 
@@ -294,10 +300,10 @@ static bool starts_in_order(const struct reel_columns *c)
 }
 
 /*
- * Is the column one value, and does it stay one through its transform? Half of
- * the columns are: told without touching more than their first bytes.
+ * True when the column is one value, before and after its transform. Half of
+ * the columns are; the check mostly ends after a few bytes.
  */
-static bool is_constant(const struct reel_columns *c, int col)
+static bool column_is_constant(const struct reel_event_columns *c, int col)
 {
 	const int64_t *v = c->v[col];
 
@@ -307,7 +313,7 @@ static bool is_constant(const struct reel_columns *c, int col)
 	case REEL_COL_START:
 	case REEL_COL_OFFSET:
 	case REEL_COL_RESULT:
-		return false; /* coded against other columns */
+		return false; /* encoded relative to other columns */
 	case REEL_COL_FILE:
 	case REEL_COL_FILE2:
 	case REEL_COL_OPEN:
@@ -317,8 +323,9 @@ static bool is_constant(const struct reel_columns *c, int col)
 	}
 }
 
-int reel_block_encode(struct reel_codec *k, const struct reel_columns *c,
-		      const void **blob, size_t *len)
+int reel_event_block_encode(struct reel_codec *k,
+			    const struct reel_event_columns *c,
+			    const void **blob, size_t *len)
 {
 	uint64_t *value =
 		c->n ? reel_byte_planes_begin(k, c->n, ZSTD_LEVEL) : NULL;
@@ -334,18 +341,18 @@ int reel_block_encode(struct reel_codec *k, const struct reel_columns *c,
 	n += reel_varint_put(head + n,
 			     reel_zigzag((uint64_t)c->v[REEL_COL_START][0]));
 	for (int col = 0; col < REEL_COLUMNS; col++) {
-		struct reel_columns part = *c;
+		struct reel_event_columns part = *c;
 
-		if (is_constant(c, col))
+		if (column_is_constant(c, col))
 			part.n = 1;
-		transform_out(&part, col, value);
+		encode_column(&part, col, value);
 		reel_byte_planes_put(k, part.n);
 	}
 	reel_byte_planes_end(k, head, n, blob, len);
 	return 0;
 }
 
-/* Columns that others are coded against come first, whoever asked. */
+/* Columns that others depend on come first. */
 static const uint8_t decode_order[REEL_COLUMNS] = {
 	REEL_COL_DUR,	REEL_COL_START, REEL_COL_ASKED,	 REEL_COL_RESULT,
 	REEL_COL_FD,	REEL_COL_OPEN,	REEL_COL_OFFSET, REEL_COL_FILE,
@@ -353,7 +360,7 @@ static const uint8_t decode_order[REEL_COLUMNS] = {
 	REEL_COL_ARG,	REEL_COL_ARG2,	REEL_COL_POS,	 REEL_COL_COUNT,
 };
 
-static uint32_t needed(uint32_t mask)
+static uint32_t needed_columns(uint32_t mask)
 {
 	mask |= 1u << REEL_COL_START | 1u << REEL_COL_DUR;
 	if (mask & 1u << REEL_COL_OFFSET)
@@ -367,9 +374,9 @@ static uint32_t needed(uint32_t mask)
 	return mask;
 }
 
-int reel_block_decode(struct reel_codec *k, const void *blob, size_t len,
-		      uint32_t mask, struct reel_columns *c, bool *nested,
-		      const char **why)
+int reel_event_block_decode(struct reel_codec *k, const void *blob, size_t len,
+			    uint32_t mask, struct reel_event_columns *c,
+			    bool *nested, const char **why)
 {
 	const uint8_t *p = blob, *end = p + len;
 	struct reel_byte_planes planes;
@@ -390,12 +397,13 @@ int reel_block_decode(struct reel_codec *k, const void *blob, size_t len,
 	if (reel_varint_get(&p, end, &base) ||
 	    reel_byte_planes_open(&planes, n, REEL_COLUMNS, p, end))
 		return -1;
-	if (reel_byte_planes_ready(k, &planes) || reel_columns_grow(c, n)) {
+	if (reel_byte_planes_ready(k, &planes) ||
+	    reel_event_columns_grow(c, n)) {
 		*why = WHY_MEMORY;
 		return -1;
 	}
 	c->n = n;
-	mask = needed(mask);
+	mask = needed_columns(mask);
 	for (int i = 0; i < REEL_COLUMNS; i++) {
 		int col = decode_order[i];
 		const uint64_t *value;
@@ -407,7 +415,7 @@ int reel_block_decode(struct reel_codec *k, const void *blob, size_t len,
 			c->n = 0;
 			return -1;
 		}
-		transform_in(c, col, value, reel_unzigzag(base));
+		decode_column(c, col, value, reel_unzigzag(base));
 	}
 	return 0;
 }

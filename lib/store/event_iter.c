@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of a store for C: one thread's in the order of start (a walk over its
- * blocks), or the job's in the order of end (a heap of threads; a block holds
+ * Events of a store for C: of one thread in the order of start (a walk over its
+ * blocks), or of the job in the order of end (a heap of threads; a block holds
  * its events in the order of their end).
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
-#include "lib/store/event_block.h"
+#include "lib/store/event_walk.h"
 #include "lib/store/event_op.h"
 #include "lib/store/file_class.h"
 #include "lib/store/merge_heap.h"
@@ -23,8 +24,8 @@ struct block {
 
 /* One thread in the merge by end. */
 struct lane {
-	const struct block *block, *last; /* what is left of its blocks */
-	struct reel_columns cols;
+	const struct block *block, *last; /* its remaining blocks */
+	struct reel_event_columns cols;
 	uint32_t at;
 	uint32_t process;
 };
@@ -35,14 +36,14 @@ struct reel_events {
 	uint32_t files;
 	uint32_t *process; /* by thread_id */
 	uint32_t threads;
-	struct reel_walk *walk; /* one thread */
-	struct block *block;	/* all threads */
+	struct reel_event_walk *walk; /* for one thread */
+	struct block *block;	      /* for all threads */
 	struct lane *lane, **waiting;
 	int lanes, next_waiting;
 	struct reel_merge_heap heap; /* of struct lane */
 	struct reel_codec *codec;
 	sqlite3_stmt *fetch;
-	struct lane *stand; /* gave the last event */
+	struct lane *current; /* source of the last event */
 };
 
 static int db_fail(struct reel_events *it, struct reel_error *err)
@@ -58,9 +59,9 @@ static int block_fail(struct reel_events *it, const char *why,
 			 it->st->path, why);
 }
 
-/* Largest id of a dimension; a store that claims more than it can is damaged. */
-static int largest(struct reel_events *it, const char *sql, uint32_t *out,
-		   struct reel_error *err)
+/* The largest id of a dimension table; one that is too large is damage. */
+static int largest_id(struct reel_events *it, const char *sql, uint32_t *out,
+		      struct reel_error *err)
 {
 	int64_t n;
 	bool has;
@@ -78,7 +79,7 @@ static int read_files(struct reel_events *it, struct reel_error *err)
 	sqlite3_stmt *stmt = NULL;
 	int rc = -1, step;
 
-	if (largest(it, "SELECT max(file_id) FROM file", &it->files, err))
+	if (largest_id(it, "SELECT max(file_id) FROM file", &it->files, err))
 		return -1;
 	it->kind = reel_alloc((size_t)it->files + 1, 1, err);
 	it->class_ = reel_alloc((size_t)it->files + 1, 1, err);
@@ -106,7 +107,8 @@ static int read_threads(struct reel_events *it, struct reel_error *err)
 	sqlite3_stmt *stmt = NULL;
 	int rc = -1, step;
 
-	if (largest(it, "SELECT max(thread_id) FROM thread", &it->threads, err))
+	if (largest_id(it, "SELECT max(thread_id) FROM thread", &it->threads,
+		       err))
 		return -1;
 	it->process =
 		reel_alloc((size_t)it->threads + 1, sizeof(uint32_t), err);
@@ -129,7 +131,7 @@ static int read_threads(struct reel_events *it, struct reel_error *err)
 static int open_walk(struct reel_events *it, uint32_t thread_id,
 		     struct reel_error *err)
 {
-	struct reel_walk_range range = {
+	struct reel_event_range range = {
 		.thread = thread_id,
 		.min_start_ns = INT64_MIN,
 		.max_start_ns = INT64_MAX,
@@ -137,7 +139,7 @@ static int open_walk(struct reel_events *it, uint32_t thread_id,
 	};
 	const char *why;
 
-	if (reel_walk_open(&it->walk, it->st->db, &range, &why))
+	if (reel_event_walk_open(&it->walk, it->st->db, &range, &why))
 		return block_fail(it, why, err);
 	return 0;
 }
@@ -152,11 +154,11 @@ static int lane_order(const void *a, const void *b)
 	return x->block->thread < y->block->thread ? -1 : 1;
 }
 
-/* The list of blocks, by thread and in the order they were written. */
+/* Read the list of blocks, by thread and in the order of writing. */
 static int read_blocks(struct reel_events *it, struct reel_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	size_t n = 0, room = 0;
+	uint32_t n = 0, room = 0;
 	int rc = -1, step;
 
 	if (reel_store_prepare(it->st, &stmt,
@@ -166,12 +168,9 @@ static int read_blocks(struct reel_events *it, struct reel_error *err)
 			       err))
 		return -1;
 	while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
-		if (n == room) {
-			room = room ? 2 * room : 64;
-			if (reel_grow(&it->block, room, sizeof(*it->block),
-				      err))
-				goto out;
-		}
+		if (reel_array_reach(&it->block, &room, n, sizeof(*it->block),
+				     err))
+			goto out;
 		it->block[n].block_id = sqlite3_column_int64(stmt, 0);
 		it->block[n].thread = (uint32_t)sqlite3_column_int64(stmt, 1);
 		it->block[n].min_start_ns = sqlite3_column_int64(stmt, 2);
@@ -245,9 +244,9 @@ void reel_events_close(struct reel_events *it)
 {
 	if (!it)
 		return;
-	reel_walk_close(it->walk);
+	reel_event_walk_close(it->walk);
 	for (int i = 0; it->lane && i < it->lanes; i++)
-		reel_columns_fini(&it->lane[i].cols);
+		reel_event_columns_fini(&it->lane[i].cols);
 	sqlite3_finalize(it->fetch);
 	reel_codec_free(it->codec);
 	free(it->block);
@@ -260,8 +259,9 @@ void reel_events_close(struct reel_events *it)
 	free(it);
 }
 
-static void fill(const struct reel_events *it, const struct reel_columns *c,
-		 uint32_t i, uint32_t thread, struct reel_event *ev)
+static void fill_event(const struct reel_events *it,
+		       const struct reel_event_columns *c, uint32_t i,
+		       uint32_t thread, struct reel_event *ev)
 {
 	uint64_t call = (uint64_t)c->v[REEL_COL_CALL][i];
 	const struct reel_call_info *info =
@@ -290,7 +290,7 @@ static void fill(const struct reel_events *it, const struct reel_columns *c,
 		.arg2 = c->v[REEL_COL_ARG2][i],
 		.pos = c->v[REEL_COL_POS][i],
 	};
-	/* What a damaged store says must bear to be added. */
+	/* Clamp the times of a damaged store, so that sums do not overflow. */
 	ev->start_ns = metric_start(ev);
 	ev->dur_ns = metric_dur(ev);
 	if (ev->file > it->files)
@@ -316,9 +316,10 @@ static int lane_load(struct reel_events *it, struct lane *a,
 
 	sqlite3_bind_int64(it->fetch, 1, a->block->block_id);
 	if (sqlite3_step(it->fetch) != SQLITE_ROW ||
-	    reel_block_decode(it->codec, sqlite3_column_blob(it->fetch, 0),
-			      (size_t)sqlite3_column_bytes(it->fetch, 0),
-			      REEL_COL_ALL, &a->cols, &nested, &why))
+	    reel_event_block_decode(it->codec,
+				    sqlite3_column_blob(it->fetch, 0),
+				    (size_t)sqlite3_column_bytes(it->fetch, 0),
+				    REEL_COL_ALL, &a->cols, &nested, &why))
 		block_fail(it, why, err);
 	else
 		rc = 0;
@@ -327,14 +328,14 @@ static int lane_load(struct reel_events *it, struct lane *a,
 	return rc;
 }
 
-/* Step over the event that was given last. */
+/* Advance past the last returned event. */
 static int merge_step(struct reel_events *it, struct reel_error *err)
 {
 	struct lane *a = it->heap.item[0].stream;
 
 	if (++a->at == a->cols.n) {
 		if (a->block == a->last) {
-			reel_columns_fini(&a->cols);
+			reel_event_columns_fini(&a->cols);
 			reel_merge_heap_drop(&it->heap);
 			return 0;
 		}
@@ -351,41 +352,41 @@ static int merge_next(struct reel_events *it, struct reel_event *ev,
 {
 	struct lane *a;
 
-	if (it->stand && merge_step(it, err))
+	if (it->current && merge_step(it, err))
 		return -1;
-	it->stand = NULL;
+	it->current = NULL;
 	while (it->next_waiting < it->lanes) {
 		a = it->waiting[it->next_waiting];
 		if (it->heap.n &&
-		    it->heap.item[0].end_ns < a->block->min_start_ns)
+		    it->heap.item[0].time_ns < a->block->min_start_ns)
 			break;
 		it->next_waiting++;
 		if (lane_load(it, a, err))
 			return -1;
-		reel_merge_heap_add(
-			&it->heap, (struct reel_end_item){lane_end(a),
-							  a->block->thread, a});
+		reel_merge_heap_add(&it->heap,
+				    (struct reel_merge_item){
+					    lane_end(a), a->block->thread, a});
 	}
 	if (!it->heap.n)
 		return 0;
-	a = it->stand = it->heap.item[0].stream;
-	fill(it, &a->cols, a->at, a->block->thread, ev);
+	a = it->current = it->heap.item[0].stream;
+	fill_event(it, &a->cols, a->at, a->block->thread, ev);
 	return 1;
 }
 
 int reel_events_next(struct reel_events *it, struct reel_event *ev,
 		     struct reel_error *err)
 {
-	struct reel_walk_row row;
+	struct reel_event_row row;
 	const char *why = "";
 	int rc;
 
 	if (!it->walk)
 		return merge_next(it, ev, err);
-	rc = reel_walk_next(it->walk, &row, &why);
+	rc = reel_event_walk_next(it->walk, &row, &why);
 	if (rc < 0)
 		return block_fail(it, why, err);
 	if (rc)
-		fill(it, row.cols, row.at, row.thread, ev);
+		fill_event(it, row.cols, row.at, row.thread, ev);
 	return rc;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event is to the metrics: one place for the rules of METRICS'
- * "Operations", so that two metrics cannot disagree.
+ * The classification of events for the metrics: read, write, metadata, message
+ * and so on. One place for these rules, so that two metrics cannot disagree.
+ *
+ * Every metric gets struct metric_event: the event and its derived values.
  */
 #ifndef LIB_STORE_EVENT_OP_H
 #define LIB_STORE_EVENT_OP_H
@@ -12,20 +14,21 @@
 #include "lib/calls.h"
 #include "lib/store/event.h"
 
-/* A damaged trace may say anything: times stay between 0 and 104 days, the
- * bytes of one event below 1 PiB, so that sums of thousands still fit. */
-#define METRIC_TIME_MOST (INT64_C(1) << 53)
-#define METRIC_BYTES_MOST (INT64_C(1) << 50)
+/* Limits for damaged traces: times are in 0 to 104 days and the bytes of an
+ * event below 1 PiB, so that sums of thousands do not overflow. */
+#define METRIC_TIME_MAX (INT64_C(1) << 53)
+#define METRIC_BYTES_MAX (INT64_C(1) << 50)
 
 enum metric_op {
 	METRIC_READ,
 	METRIC_WRITE,
-	METRIC_META,	     /* any other call on files */
-	METRIC_OPS,	     /* how many kinds of I/O there are */
-	METRIC_MESSAGE,	     /* on a pipe or socket: a wait, not I/O */
-	METRIC_HIGHER_LAYER, /* of a layer above those that do the work: MPI-IO,
-			   submitting and awaiting asynchronous operations */
-	METRIC_MAPPED, /* bytes through a mapping, when and how not known */
+	METRIC_META,	/* any other call on files */
+	METRIC_OPS,	/* the number of kinds of I/O */
+	METRIC_MESSAGE, /* on a pipe or socket: a wait, not I/O */
+	/* In a layer above the one that does the I/O: MPI-IO, submission and
+	 * completion of asynchronous operations. */
+	METRIC_HIGHER_LAYER,
+	METRIC_MAPPED, /* bytes through a mapping, without exact times */
 	METRIC_IGNORE, /* a mark */
 };
 
@@ -53,7 +56,7 @@ static inline bool metric_failed(const struct reel_event *ev)
 	return ev->err != 0;
 }
 
-/* Bytes that a read or write moved; 0 for an error, at the end of a file, and
+/* Bytes that a read or write transferred; 0 for an error, at end of file, and
  * for any other call (the result of mmap is an address). */
 static inline int64_t metric_bytes(const struct reel_event *ev)
 {
@@ -61,11 +64,10 @@ static inline int64_t metric_bytes(const struct reel_event *ev)
 		return 0;
 	if (ev->err || ev->result <= 0)
 		return 0;
-	return ev->result < METRIC_BYTES_MOST ? ev->result : METRIC_BYTES_MOST;
+	return ev->result < METRIC_BYTES_MAX ? ev->result : METRIC_BYTES_MAX;
 }
 
-/* A read that returned nothing: the way to find the end of a file. A mapping of
- * which nothing was touched is none. */
+/* A read that returned 0: end of file. An untouched mapping is not one. */
 static inline bool metric_eof(const struct reel_event *ev)
 {
 	return ev->group == REEL_GROUP_READ && ev->layer != REEL_LAYER_MMAP &&
@@ -81,23 +83,22 @@ static inline int64_t metric_start(const struct reel_event *ev)
 {
 	if (ev->start_ns < 0)
 		return 0;
-	return ev->start_ns < METRIC_TIME_MOST ? ev->start_ns
-					       : METRIC_TIME_MOST;
+	return ev->start_ns < METRIC_TIME_MAX ? ev->start_ns : METRIC_TIME_MAX;
 }
 
 static inline int64_t metric_dur(const struct reel_event *ev)
 {
 	if (ev->dur_ns < 0)
 		return 0;
-	return ev->dur_ns < METRIC_TIME_MOST ? ev->dur_ns : METRIC_TIME_MOST;
+	return ev->dur_ns < METRIC_TIME_MAX ? ev->dur_ns : METRIC_TIME_MAX;
 }
 
 /*
- * An event as metrics are fed it, with what they ask of it again and again:
- * worked out once, for all of them.
+ * An event as it is fed to the metrics, with values derived once for all of
+ * them.
  */
 struct metric_event {
-	struct reel_event is;
+	struct reel_event raw;
 	int64_t start_ns, dur_ns, end_ns;
 	int64_t bytes;
 	uint32_t calls;
@@ -107,34 +108,34 @@ struct metric_event {
 
 /* How a read was served. */
 enum metric_storage {
-	METRIC_CACHED, /* nothing, or it is not known */
+	METRIC_CACHED, /* from the page cache, or unknown */
 	METRIC_FETCHED,
 	METRIC_WAITED, /* for pages that earlier reads fetched: read_ahead.h */
 };
 
-/* Linux tells of this call whether it fetched. */
+/* True for calls for which Linux counts fetches from storage. */
 static inline bool metric_can_fetch(const struct metric_event *m)
 {
-	return m->is.call >= REEL_CALL_READ &&
-	       m->is.call <= REEL_CALL_PREADV2 &&
-	       m->is.kind == REEL_KIND_FILE && m->is.file;
+	return m->raw.call >= REEL_CALL_READ &&
+	       m->raw.call <= REEL_CALL_PREADV2 &&
+	       m->raw.kind == REEL_KIND_FILE && m->raw.file;
 }
 
-/* The rest of @m, of which `is` is there. */
+/* Derive the other members of @m from m->raw. */
 static inline void metric_event_fill(struct metric_event *m)
 {
-	m->start_ns = metric_start(&m->is);
-	m->dur_ns = metric_dur(&m->is);
+	m->start_ns = metric_start(&m->raw);
+	m->dur_ns = metric_dur(&m->raw);
 	m->end_ns = m->start_ns + m->dur_ns;
-	m->bytes = metric_bytes(&m->is);
-	m->calls = metric_calls(&m->is);
-	m->op = (uint8_t)metric_op(&m->is);
-	m->storage = m->is.arg2 > 0 && metric_can_fetch(m) ? METRIC_FETCHED
-							   : METRIC_CACHED;
+	m->bytes = metric_bytes(&m->raw);
+	m->calls = metric_calls(&m->raw);
+	m->op = (uint8_t)metric_op(&m->raw);
+	m->storage = m->raw.arg2 > 0 && metric_can_fetch(m) ? METRIC_FETCHED
+							    : METRIC_CACHED;
 }
 
-/* A read that had to fetch from the storage, as Linux counted for its thread
- * (trace_format.h, FETCHED); its own record, not one of several calls. */
+/* A read that fetched from storage, as Linux counted for its thread
+ * (trace_format.h, FETCHED); a record of one call. */
 static inline bool metric_fetched(const struct metric_event *m)
 {
 	return m->storage == METRIC_FETCHED;
@@ -142,11 +143,11 @@ static inline bool metric_fetched(const struct metric_event *m)
 
 static inline uint64_t metric_fetched_bytes(const struct reel_event *ev)
 {
-	return (uint64_t)(ev->arg2 < METRIC_BYTES_MOST ? ev->arg2
-						       : METRIC_BYTES_MOST);
+	return (uint64_t)(ev->arg2 < METRIC_BYTES_MAX ? ev->arg2
+						      : METRIC_BYTES_MAX);
 }
 
-/* Defines feed() of a metric whose add_event() takes an event at a time. */
+/* Define the feed() function @name, which calls add_event() for each event. */
 #define METRIC_FEED(name)                                                      \
 	static int name(void *state, const struct metric_event *ev,            \
 			uint32_t n, struct reel_error *err)                    \

@@ -2,11 +2,13 @@
 /*
  * The walk over the blocks of a store, thread after thread, by start.
  *
- * A thread's blocks come in the order of their smallest start. A call that
- * encloses others ends after them, maybe blocks later: so a block is opened as
- * soon as an event of an open one does not start before it. This file goes
- * into ioreel_sqlite.so too, so it needs only SQLite.
+ * The blocks of a thread are in the order of their smallest start. A call that
+ * encloses others ends after them, maybe blocks later, so a block is opened as
+ * soon as its smallest start is not after the next event of an open block. This
+ * file goes into ioreel_sqlite.so too, so it needs only SQLite.
  */
+#include "lib/store/event_walk.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +19,6 @@ SQLITE_EXTENSION_INIT3
 #include <sqlite3.h>
 #endif
 
-#include "lib/store/event_block.h"
-
 #define WHY_MEMORY "out of memory"
 
 struct walk_entry {
@@ -26,21 +26,21 @@ struct walk_entry {
 };
 
 struct walk_block {
-	struct reel_columns cols;
+	struct reel_event_columns cols;
 	struct walk_entry entry;
-	uint32_t *order; /* by start; NULL: as they are */
+	uint32_t *order; /* by start; NULL: they are in order */
 	uint32_t next;
 };
 
-struct reel_walk {
+struct reel_event_walk {
 	struct reel_codec *codec;
 	sqlite3_stmt *fetch;
 	uint32_t mask;
-	struct walk_entry *entry; /* all blocks asked for */
+	struct walk_entry *entry; /* all blocks in the range */
 	size_t entries, room, next;
 	struct walk_block *open;
 	size_t opens, open_room;
-	size_t last; /* of open: the row that was given out points into it */
+	size_t last; /* index in open: the last row points into it */
 };
 
 static const char walk_all[] =
@@ -61,7 +61,7 @@ static const char walk_process[] =
 	"AND b.max_end_ns >= :min "
 	"ORDER BY b.thread_id, b.min_start_ns, b.block_id";
 
-static void bind(sqlite3_stmt *stmt, const char *name, int64_t value)
+static void bind_int(sqlite3_stmt *stmt, const char *name, int64_t value)
 {
 	int i = sqlite3_bind_parameter_index(stmt, name);
 
@@ -69,7 +69,7 @@ static void bind(sqlite3_stmt *stmt, const char *name, int64_t value)
 		sqlite3_bind_int64(stmt, i, value);
 }
 
-static int walk_add(struct reel_walk *w, const struct walk_entry *e)
+static int walk_add(struct reel_event_walk *w, const struct walk_entry *e)
 {
 	if (w->entries == w->room) {
 		size_t room = w->room ? 2 * w->room : 64;
@@ -84,8 +84,8 @@ static int walk_add(struct reel_walk *w, const struct walk_entry *e)
 	return 0;
 }
 
-static int walk_list(struct reel_walk *w, sqlite3 *db,
-		     const struct reel_walk_range *r, const char **why)
+static int walk_list(struct reel_event_walk *w, sqlite3 *db,
+		     const struct reel_event_range *r, const char **why)
 {
 	const char *sql = r->thread    ? walk_thread
 			  : r->process ? walk_process
@@ -96,10 +96,10 @@ static int walk_list(struct reel_walk *w, sqlite3 *db,
 	*why = NULL;
 	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
 		goto out;
-	bind(stmt, ":thread", r->thread);
-	bind(stmt, ":process", r->process);
-	bind(stmt, ":min", r->min_start_ns);
-	bind(stmt, ":max", r->max_start_ns);
+	bind_int(stmt, ":thread", r->thread);
+	bind_int(stmt, ":process", r->process);
+	bind_int(stmt, ":min", r->min_start_ns);
+	bind_int(stmt, ":max", r->max_start_ns);
 	while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
 		struct walk_entry e = {
 			.block_id = sqlite3_column_int64(stmt, 0),
@@ -124,12 +124,12 @@ out:
 	return rc;
 }
 
-int reel_walk_open(struct reel_walk **out, struct sqlite3 *db,
-		   const struct reel_walk_range *range, const char **why)
+int reel_event_walk_open(struct reel_event_walk **out, struct sqlite3 *db,
+			 const struct reel_event_range *range, const char **why)
 {
 	static const char fetch[] =
 		"SELECT data FROM main.event_block WHERE block_id = :block";
-	struct reel_walk *w = calloc(1, sizeof(*w));
+	struct reel_event_walk *w = calloc(1, sizeof(*w));
 
 	*why = WHY_MEMORY;
 	if (!w || !(w->codec = reel_codec_new()))
@@ -144,18 +144,18 @@ int reel_walk_open(struct reel_walk **out, struct sqlite3 *db,
 	*out = w;
 	return 0;
 fail:
-	reel_walk_close(w);
+	reel_event_walk_close(w);
 	return -1;
 }
 
 static void walk_block_fini(struct walk_block *b)
 {
-	reel_columns_fini(&b->cols);
+	reel_event_columns_fini(&b->cols);
 	free(b->order);
 	memset(b, 0, sizeof(*b));
 }
 
-void reel_walk_close(struct reel_walk *w)
+void reel_event_walk_close(struct reel_event_walk *w)
 {
 	if (!w)
 		return;
@@ -168,7 +168,7 @@ void reel_walk_close(struct reel_walk *w)
 	free(w);
 }
 
-/* Stable merge sort of @order by start: events come nearly sorted. */
+/* Stable merge sort by start; events are nearly sorted. */
 static int sort_by_start(struct walk_block *b)
 {
 	const int64_t *start = b->cols.v[REEL_COL_START];
@@ -206,8 +206,8 @@ static int sort_by_start(struct walk_block *b)
 	return 0;
 }
 
-/* Decode the next block of the list into a free place of w->open. */
-static int walk_open_block(struct reel_walk *w, const char **why)
+/* Decode the next block of the list into a free entry of w->open. */
+static int walk_open_block(struct reel_event_walk *w, const char **why)
 {
 	struct walk_block *b;
 	bool nested = false;
@@ -226,13 +226,13 @@ static int walk_open_block(struct reel_walk *w, const char **why)
 	}
 	b = &w->open[w->opens];
 	b->entry = w->entry[w->next];
-	bind(w->fetch, ":block", b->entry.block_id);
+	bind_int(w->fetch, ":block", b->entry.block_id);
 	*why = "an event block is missing";
 	if (sqlite3_step(w->fetch) != SQLITE_ROW)
 		goto out;
-	if (reel_block_decode(w->codec, sqlite3_column_blob(w->fetch, 0),
-			      (size_t)sqlite3_column_bytes(w->fetch, 0),
-			      w->mask, &b->cols, &nested, why))
+	if (reel_event_block_decode(w->codec, sqlite3_column_blob(w->fetch, 0),
+				    (size_t)sqlite3_column_bytes(w->fetch, 0),
+				    w->mask, &b->cols, &nested, why))
 		goto out;
 	free(b->order);
 	b->order = NULL;
@@ -259,8 +259,8 @@ static inline int64_t block_start(const struct walk_block *b)
 	return b->cols.v[REEL_COL_START][block_at(b)];
 }
 
-/* Drop the block of the last row if it is done; its memory is used again. */
-static void walk_drop(struct reel_walk *w)
+/* Close the block of the last row if it is done; its memory is reused. */
+static void walk_drop(struct reel_event_walk *w)
 {
 	struct walk_block last;
 
@@ -273,7 +273,7 @@ static void walk_drop(struct reel_walk *w)
 	w->last = 0;
 }
 
-static size_t walk_first(const struct reel_walk *w)
+static size_t walk_first(const struct reel_event_walk *w)
 {
 	size_t best = 0;
 
@@ -288,8 +288,8 @@ static size_t walk_first(const struct reel_walk *w)
 	return best;
 }
 
-int reel_walk_next(struct reel_walk *w, struct reel_walk_row *row,
-		   const char **why)
+int reel_event_walk_next(struct reel_event_walk *w, struct reel_event_row *row,
+			 const char **why)
 {
 	struct walk_block *b;
 	size_t i = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files into classes, by one table of rules: the first that matches decides.
+ * Classify files by one table of rules: the first rule that matches decides.
  *
- * The table is part of ioreel-store(5); a change there belongs here. What only
- * reads its input must not look like a checkpoint: most rules by suffix ask
- * that the job wrote the file.
+ * The table is part of ioreel-store(5); change both together. A file that is
+ * only read must not look like a checkpoint: most rules by suffix require that
+ * the job wrote the file.
  */
 #include "lib/store/file_class.h"
 
@@ -12,8 +12,8 @@
 
 #include "lib/store/event.h"
 
-/* TAIL: the base name and the directory that holds it; NUMBERED: below a
- * directory whose name begins so and ends in a digit; HAS: anywhere */
+/* TAIL: base name and parent directory; NUMBERED: in a directory with this
+ * prefix and a final digit; HAS: anywhere */
 enum where {
 	PREFIX,
 	SUFFIX,
@@ -38,7 +38,7 @@ static const struct rule {
 	{PREFIX, ANY, "/dev/shm/psm_", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/dev/shm/pym-", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/dev/shm/nccl-", REEL_CLASS_SYSTEM},
-	/* of MPI: its messages, and the folder of a job */
+	/* MPI: its shared memory, and the directory of a job */
 	{PREFIX, ANY, "/dev/shm/ucx_shm_", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/dev/shm/vader_segment.", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/dev/shm/sm_segment.", REEL_CLASS_SYSTEM},
@@ -48,7 +48,7 @@ static const struct rule {
 	{NUMBERED, ANY, "prterun.", REEL_CLASS_SYSTEM},
 	{NUMBERED, ANY, "prted.", REEL_CLASS_SYSTEM},
 	{NUMBERED, ANY, "prte.", REEL_CLASS_SYSTEM},
-	{PREFIX, ANY, "/dev/shm/", REEL_CLASS_NONE}, /* by the rest */
+	{PREFIX, ANY, "/dev/shm/", REEL_CLASS_NONE}, /* by the other rules */
 	{PREFIX, ANY, "/dev/", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/proc/", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/sys/", REEL_CLASS_SYSTEM},
@@ -114,7 +114,7 @@ static bool has_component(const char *path, const char *name)
 	return false;
 }
 
-static bool below_numbered(const char *path, const char *name)
+static bool has_numbered_dir(const char *path, const char *name)
 {
 	const char *end;
 
@@ -127,14 +127,14 @@ static bool below_numbered(const char *path, const char *name)
 	return false;
 }
 
-static bool matches(const struct rule *r, const char *path, size_t len,
-		    const char *base)
+static bool rule_matches(const struct rule *r, const char *path, size_t len,
+			 const char *base)
 {
 	size_t n = strlen(r->text);
 
 	switch (r->where) {
 	case PREFIX:
-		/* the folder itself, too, whose rule decides */
+		/* the rule covers the directory itself, too */
 		if (len == n - 1 && r->class_ != REEL_CLASS_NONE &&
 		    r->text[n - 1] == '/')
 			n--;
@@ -144,7 +144,7 @@ static bool matches(const struct rule *r, const char *path, size_t len,
 	case COMPONENT:
 		return has_component(path, r->text);
 	case NUMBERED:
-		return below_numbered(path, r->text);
+		return has_numbered_dir(path, r->text);
 	case HAS:
 		return strstr(path, r->text) != NULL;
 	case BASE_PREFIX:
@@ -178,7 +178,7 @@ enum reel_class reel_file_class(const char *path, enum reel_kind kind,
 
 		if ((r->when == WRITTEN && !written) ||
 		    (rest && r->where == PREFIX) ||
-		    !matches(r, path, len, base))
+		    !rule_matches(r, path, len, base))
 			continue;
 		if (r->class_ != REEL_CLASS_NONE)
 			return r->class_;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a file is for, judged by its name: ioreel-store(5). */
+/* The class of a file, derived from its name: ioreel-store(5). */
 #ifndef LIB_STORE_FILE_CLASS_H
 #define LIB_STORE_FILE_CLASS_H
 
@@ -8,7 +8,7 @@
 
 #include "lib/store/event.h"
 
-/* @path is NUL-terminated. @written: the job wrote it, or made it to write. */
+/* Classify @path. @written: the job wrote it, or created it for writing. */
 enum reel_class reel_file_class(const char *path, enum reel_kind kind,
 				bool written);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows into a table of the store, through one prepared INSERT. */
+/* Insert rows into a table of the store with one prepared INSERT. */
 #include "lib/store/insert.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows into a table of the store: one prepared INSERT, columns bound from left
- * to right. Only _open(), _done() and _block() fail; 0, or -1 with @err.
+ * Insert rows into a table of the store: one prepared INSERT, columns bound
+ * from left to right. Only _open(), _done() and _block() can fail; 0, or -1
+ * with @err.
  */
 #ifndef LIB_STORE_INSERT_H
 #define LIB_STORE_INSERT_H
@@ -33,15 +34,15 @@ void reel_insert_null(struct reel_insert *r);
 void reel_insert_text(struct reel_insert *r, const char *text);
 void reel_insert_blob(struct reel_insert *r, const void *blob, size_t len);
 void reel_insert_real(struct reel_insert *r, double value);
-/* A statistic as an integer: rounded; a negative one means none: NULL. */
+/* A statistic, rounded to an integer; a negative one or NaN is NULL. */
 void reel_insert_stat(struct reel_insert *r, double value);
 /* Write the row, begin the next. REEL_E_DB. */
 int reel_insert_done(struct reel_insert *r, struct reel_error *err);
-/* A table of blocks: the block @b, if it has rows, which it then has not:
- * their number, the least and largest id, the data. REEL_E_MEMORY, _DB. */
+/* Write @b, unless it is empty, as a row of a table of blocks: number of rows,
+ * smallest and largest id, data. Empties @b. REEL_E_MEMORY, REEL_E_DB. */
 int reel_insert_block(struct reel_insert *r, struct reel_codec *k,
 		      struct reel_rows *b, struct reel_error *err);
-/* @rc, for "return reel_insert_close(&out, rc)". */
+/* Returns @rc, for "return reel_insert_close(&out, rc)". */
 int reel_insert_close(struct reel_insert *r, int rc);
 
 #endif

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heap of a merge by end. Keys lie in the heap itself: a step compares no
+ * The heap of a merge by time. The heap holds the keys, so a step reads no
  * memory of the streams.
  */
 #include "lib/store/merge_heap.h"
 
 #include <stdbool.h>
 
-static bool before(const struct reel_end_item *a, const struct reel_end_item *b)
+static bool item_before(const struct reel_merge_item *a,
+			const struct reel_merge_item *b)
 {
-	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns
-				      : a->thread < b->thread;
+	return a->time_ns != b->time_ns ? a->time_ns < b->time_ns
+					: a->id < b->id;
 }
 
-/* Put @e where it belongs, from the top down. */
-static void sink(struct reel_merge_heap *h, struct reel_end_item e)
+/* Replace the top by @e and sift it down. */
+static void sift_down(struct reel_merge_heap *h, struct reel_merge_item e)
 {
-	int i = 0, child;
+	uint32_t i = 0, child;
 
 	while ((child = 2 * i + 1) < h->n) {
 		if (child + 1 < h->n &&
-		    before(&h->item[child + 1], &h->item[child]))
+		    item_before(&h->item[child + 1], &h->item[child]))
 			child++;
-		if (!before(&h->item[child], &e))
+		if (!item_before(&h->item[child], &e))
 			break;
 		h->item[i] = h->item[child];
 		i = child;
@@ -30,27 +31,27 @@ static void sink(struct reel_merge_heap *h, struct reel_end_item e)
 	h->item[i] = e;
 }
 
-void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_end_item e)
+void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_merge_item e)
 {
-	int i = h->n++;
+	uint32_t i = h->n++;
 
-	while (i && before(&e, &h->item[(i - 1) / 2])) {
+	while (i && item_before(&e, &h->item[(i - 1) / 2])) {
 		h->item[i] = h->item[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
 	h->item[i] = e;
 }
 
-void reel_merge_heap_next(struct reel_merge_heap *h, int64_t end_ns)
+void reel_merge_heap_next(struct reel_merge_heap *h, int64_t time_ns)
 {
-	struct reel_end_item e = h->item[0];
+	struct reel_merge_item e = h->item[0];
 
-	e.end_ns = end_ns;
-	sink(h, e);
+	e.time_ns = time_ns;
+	sift_down(h, e);
 }
 
 void reel_merge_heap_drop(struct reel_merge_heap *h)
 {
 	if (--h->n)
-		sink(h, h->item[h->n]);
+		sift_down(h, h->item[h->n]);
 }

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams of events that are merged into one, in the order of the events'
- * ends: a heap of each stream's next. Of those that end at one time the lesser
- * thread is first, so that a merge is the same every time.
+ * A heap that merges streams into one, in the order of time: it holds the time
+ * of the next record of each stream. For equal times the smaller id is first,
+ * so that every merge gives the same order.
  */
 #ifndef LIB_STORE_MERGE_HEAP_H
 #define LIB_STORE_MERGE_HEAP_H
 
 #include <stdint.h>
 
-struct reel_end_item {
-	int64_t end_ns; /* of the stream's next event */
-	uint32_t thread;
+struct reel_merge_item {
+	int64_t time_ns; /* of the next record of the stream */
+	uint64_t id;
 	void *stream; /* borrowed */
 };
 
-/* item[0] is first; the caller makes room for as many as it adds. */
+/* item[0] is first; the caller provides room for all streams. */
 struct reel_merge_heap {
-	struct reel_end_item *item;
-	int n;
+	struct reel_merge_item *item;
+	uint32_t n;
 };
 
-/* One stream more. */
-void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_end_item e);
-/* The first stream's next event is another, which ends at @end_ns. */
-void reel_merge_heap_next(struct reel_merge_heap *h, int64_t end_ns);
-/* The first stream has no more. */
+/* Add a stream. */
+void reel_merge_heap_add(struct reel_merge_heap *h, struct reel_merge_item e);
+/* The first stream advanced: the time of its next record is @time_ns. */
+void reel_merge_heap_next(struct reel_merge_heap *h, int64_t time_ns);
+/* The first stream is at its end: remove it. */
 void reel_merge_heap_drop(struct reel_merge_heap *h);
 
 #endif

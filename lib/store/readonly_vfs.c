@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files beneath a store that is only read: none is made, none is written.
+ * A VFS that opens files with a name for reading only.
  *
- * SQLite opens what ATTACH and VACUUM INTO name with the rights of the store, or
- * with all of them: beside a trace that was loaded on the way, whose store must
- * be written, a mistyped name became an empty file. Temporary files have no
- * name and stay as they are.
+ * SQLite opens the files of ATTACH and VACUUM INTO with the rights of the
+ * store. The temporary store of a trace is writable, so a mistyped name would
+ * create an empty file. Temporary files have no name and stay writable.
  */
 #include <sqlite3.h>
 

@@ -2,9 +2,9 @@
 /*
  * Row blocks: the codec, and the texts in them.
  *
- * Of a text only what is new is kept: what it shares with the text before, at
- * its start and at its end, is counted. Every 8th text is whole, so that one
- * is found without all before it. Nothing in a blob is believed.
+ * A text is stored without the prefix and suffix that it shares with the
+ * previous text. Every 8th text is complete, so that a lookup does not decode
+ * all texts before it. No number in a blob is trusted.
  */
 #include "lib/store/row_block.h"
 
@@ -72,7 +72,7 @@ size_t reel_rows_bytes(const struct reel_rows *r)
 	       r->text_room;
 }
 
-static int text_room(struct reel_rows *r, size_t room)
+static int reserve_text(struct reel_rows *r, size_t room)
 {
 	char *text;
 
@@ -103,7 +103,7 @@ int reel_rows_text_add(struct reel_rows *r, const char *before,
 		tail++;
 	middle = len - prefix - tail;
 	if (r->text_len + middle > r->text_room &&
-	    text_room(r, 2 * (r->text_len + middle)))
+	    reserve_text(r, 2 * (r->text_len + middle)))
 		return -1;
 	if (middle)
 		memcpy(r->text + r->text_len, text + prefix, middle);
@@ -114,7 +114,7 @@ int reel_rows_text_add(struct reel_rows *r, const char *before,
 	return 0;
 }
 
-static int one_room(struct reel_row_text *p, size_t room)
+static int reserve_row_text(struct reel_row_text *p, size_t room)
 {
 	char *text;
 
@@ -128,9 +128,9 @@ static int one_room(struct reel_row_text *p, size_t room)
 	return 0;
 }
 
-/* From the text of the row before to that of row @i. */
-static int one_step(const struct reel_rows *r, uint32_t i,
-		    struct reel_row_text *p, const char **why)
+/* Turn the text of row @i - 1 in @p into the text of row @i. */
+static int next_text(const struct reel_rows *r, uint32_t i,
+		     struct reel_row_text *p, const char **why)
 {
 	uint64_t prefix = r->v[REEL_TEXT_PREFIX][i];
 	uint64_t tail = r->v[REEL_TEXT_TAIL][i];
@@ -141,7 +141,7 @@ static int one_step(const struct reel_rows *r, uint32_t i,
 	    prefix + middle + tail > ONE_TEXT_MAX)
 		return -1;
 	*why = WHY_MEMORY;
-	if (one_room(p, prefix + middle + tail + 1))
+	if (reserve_row_text(p, prefix + middle + tail + 1))
 		return -1;
 	if (tail && prefix + middle + tail != p->len)
 		memmove(p->text + prefix + middle, p->text + p->len - tail,
@@ -161,14 +161,14 @@ int reel_rows_text(const struct reel_rows *r, uint32_t at,
 		i = p->at + 1;
 	} else {
 		p->len = 0;
-		if (one_room(p, 1)) {
+		if (reserve_row_text(p, 1)) {
 			*why = WHY_MEMORY;
 			return -1;
 		}
 	}
 	p->of = NULL;
 	for (; i <= at; i++)
-		if (one_step(r, i, p, why))
+		if (next_text(r, i, p, why))
 			return -1;
 	p->of = r;
 	p->at = at;
@@ -183,7 +183,7 @@ void reel_row_text_fini(struct reel_row_text *p)
 
 /* --- the block ------------------------------------------------------------ */
 
-static bool differs(const struct reel_rows *r, int col)
+static bool is_delta_column(const struct reel_rows *r, int col)
 {
 	return r->kind->differs >> col & 1;
 }
@@ -210,7 +210,7 @@ int reel_rows_encode(struct reel_codec *k, const struct reel_rows *r,
 		uint64_t before = 0;
 
 		memcpy(value, r->v[col], r->n * sizeof(*value));
-		for (uint32_t i = 0; differs(r, col) && i < r->n; i++) {
+		for (uint32_t i = 0; is_delta_column(r, col) && i < r->n; i++) {
 			value[i] = reel_zigzag(r->v[col][i] - before);
 			before = r->v[col][i];
 		}
@@ -227,9 +227,10 @@ static bool wants_text(const struct reel_rows *r, uint32_t mask)
 	return r->kind->text && (mask & REEL_TEXT_MASK);
 }
 
-/* The text that the rows' middles say there is. */
-static int text_in(struct reel_codec *k, const struct reel_byte_planes *planes,
-		   struct reel_rows *r, const char **why)
+/* Decode the text of the block; its length is the sum of the middles. */
+static int decode_texts(struct reel_codec *k,
+			const struct reel_byte_planes *planes,
+			struct reel_rows *r, const char **why)
 {
 	uint64_t at = 0;
 
@@ -242,7 +243,7 @@ static int text_in(struct reel_codec *k, const struct reel_byte_planes *planes,
 	r->text_at[r->n] = (uint32_t)at;
 	if (!at)
 		return 0;
-	if (text_room(r, at)) {
+	if (reserve_text(r, at)) {
 		*why = WHY_MEMORY;
 		return -1;
 	}
@@ -250,9 +251,9 @@ static int text_in(struct reel_codec *k, const struct reel_byte_planes *planes,
 	return reel_byte_planes_text_get(k, planes, r->text, at);
 }
 
-static int columns_in(struct reel_codec *k,
-		      const struct reel_byte_planes *planes, uint64_t first,
-		      uint32_t mask, struct reel_rows *r)
+static int decode_columns(struct reel_codec *k,
+			  const struct reel_byte_planes *planes, uint64_t first,
+			  uint32_t mask, struct reel_rows *r)
 {
 	const uint64_t *value = reel_byte_planes_get(k, planes, 0);
 
@@ -270,7 +271,7 @@ static int columns_in(struct reel_codec *k,
 		if (!value)
 			return -1;
 		memcpy(r->v[col], value, r->n * sizeof(*value));
-		for (uint32_t i = 0; differs(r, col) && i < r->n; i++)
+		for (uint32_t i = 0; is_delta_column(r, col) && i < r->n; i++)
 			before = r->v[col][i] =
 				before + reel_unzigzag(value[i]);
 	}
@@ -304,8 +305,8 @@ int reel_rows_decode(struct reel_codec *k, const void *blob, size_t len,
 		return -1;
 	}
 	r->n = n;
-	if (columns_in(k, &planes, first, mask, r) ||
-	    (wants_text(r, mask) && text_in(k, &planes, r, why))) {
+	if (decode_columns(k, &planes, first, mask, r) ||
+	    (wants_text(r, mask) && decode_texts(k, &planes, r, why))) {
 		r->n = 0;
 		return -1;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Row blocks: rows with an id as compressed columns, and their paths or names:
- * the blobs of file_block, file_io_block and span_block. ioreel-store(5),
- * "Blocks", is the specification.
+ * Row blocks: rows with an id as compressed columns, with their paths or names:
+ * the blobs of file_block, file_io_block and span_block. Specification:
+ * ioreel-store(5), "Blocks".
  *
  * This file goes into ioreel_sqlite.so too, so it needs only zstd.
  */
@@ -15,14 +15,14 @@
 
 #include "lib/store/byte_planes.h" /* struct reel_codec */
 
-#define REEL_ROW_BLOCK 1024	  /* the most rows of a block we write */
-#define REEL_ROW_TEXT (256 << 10) /* its text ends with the row there */
-#define REEL_ROW_COLUMNS 15	  /* the most, beside the id */
+#define REEL_ROW_BLOCK 1024	  /* the most rows in a block we write */
+#define REEL_ROW_TEXT (256 << 10) /* the row that exceeds it ends a block */
+#define REEL_ROW_COLUMNS 15	  /* the most, without the id */
 
-/* Rows with a text, a path or a name, have these columns first. */
+/* The first columns of rows with a text (a path or a name). */
 enum reel_text_column {
-	REEL_TEXT_PREFIX, /* bytes that it shares with the text before */
-	REEL_TEXT_TAIL,	  /* and at its end */
+	REEL_TEXT_PREFIX, /* bytes shared with the start of the previous text */
+	REEL_TEXT_TAIL,	  /* bytes shared with its end */
 	REEL_TEXT_MIDDLE, /* bytes between these two, in the block's text */
 	REEL_TEXT_COLUMNS
 };
@@ -32,7 +32,7 @@ enum reel_text_column {
 enum reel_file_column {
 	REEL_FILE_KIND = REEL_TEXT_COLUMNS,
 	REEL_FILE_CLASS,
-	REEL_FILE_SIZE, /* size_bytes + 1; 0: not seen */
+	REEL_FILE_SIZE, /* size_bytes + 1; 0: unknown */
 	REEL_FILE_COLUMNS
 };
 
@@ -66,12 +66,11 @@ enum reel_file_io_column {
 	REEL_FILE_IO_COLUMNS
 };
 
-/* What the rows of a table are. */
+/* The layout of the rows of a table. */
 struct reel_row_kind {
 	int columns;
 	bool text;
-	uint32_t differs; /* columns told by the difference from the row before
-			   */
+	uint32_t differs; /* mask of columns stored as differences */
 };
 extern const struct reel_row_kind reel_row_file, reel_row_file_io,
 	reel_row_span;
@@ -82,45 +81,44 @@ struct reel_rows {
 	uint32_t n, room;
 	int64_t *id; /* one allocation with v and text_at */
 	uint64_t *v[REEL_ROW_COLUMNS];
-	uint32_t *text_at; /* of each row's middle, and the end */
+	uint32_t *text_at; /* start of each row's middle, and the end */
 	char *text;
 	uint32_t text_len, text_room;
 };
 
-/* Empties @r and makes room. 0, or -1: no memory. */
+/* Empty @r and make room. 0, or -1: no memory. */
 int reel_rows_begin(struct reel_rows *r, const struct reel_row_kind *kind,
 		    uint32_t room);
 void reel_rows_fini(struct reel_rows *r);
-/* A writer ends the block here. */
+/* True when a writer should end the block. */
 static inline bool reel_rows_full(const struct reel_rows *r)
 {
 	return r->n == REEL_ROW_BLOCK || r->text_len >= REEL_ROW_TEXT;
 }
-/* Bytes that @r holds. */
+/* Bytes of memory of @r. */
 size_t reel_rows_bytes(const struct reel_rows *r);
 
 /*
- * The text of the next row, r->n, which is not counted yet: fills its three
- * columns. @before and @before_len are those of the row before. 0, or -1: no
- * memory.
+ * Set the text of the next row, r->n, before r->n is incremented: fills its
+ * three columns. @before is the text of the previous row. 0, or -1: no memory.
  */
 int reel_rows_text_add(struct reel_rows *r, const char *before,
 		       size_t before_len, const char *text, size_t len);
 
-/* A text that is being put together. Zeroed is valid. */
+/* A text being decoded. Zeroed is valid. */
 struct reel_row_text {
-	char *text; /* not terminated */
+	char *text; /* not NUL-terminated */
 	size_t len, room;
-	const struct reel_rows *of; /* NULL: it is none */
+	const struct reel_rows *of; /* source of the text; NULL: none */
 	uint32_t at;
 };
 
-/* The text of row @at; 0, or -1 with @why: damaged, or no memory. */
+/* Decode the text of row @at; 0, or -1 with @why: damaged, or no memory. */
 int reel_rows_text(const struct reel_rows *r, uint32_t at,
 		   struct reel_row_text *text, const char **why);
 void reel_row_text_fini(struct reel_row_text *text);
 
-/* Encode @r as a blob that lives in @k until the next. 0, or -1: no memory. */
+/* Encode @r as a blob, valid in @k until the next. 0, or -1: no memory. */
 int reel_rows_encode(struct reel_codec *k, const struct reel_rows *r,
 		     const void **blob, size_t *len);
 /*

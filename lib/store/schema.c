@@ -1,125 +1,140 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The texts of schemas/. A paragraph, up to an empty line, has one statement
- * with its comments, or describes a virtual table: "-- NAME(columns ...".
- *
- * In a small store comments, views and empty tables would be a fifth of all:
- * they stay here.
- * This file goes into ioreel_sqlite.so too, so it needs only SQLite.
+ * The texts of schemas/: a statement begins with CREATE at the start of a line,
+ * ends with a semicolon at the end of a line, and has its description above it.
+ * Paragraphs are separated by an empty line.
  */
 #include "lib/store/schema.h"
 
 #include <ctype.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "lib/store/vtab.h"
+#include <sqlite3.h>
 
 static const char all_sql[] =
 #include "schemas/all.sql.inc"
 	;
 
 #define VIEW "CREATE VIEW "
-#define TABLE "CREATE TABLE "
-#define TEMP_VIEW "CREATE TEMP VIEW IF NOT EXISTS "
-#define TEMP_TABLE "CREATE TEMP TABLE IF NOT EXISTS "
 
-/* Next to these a space says nothing. Not "-": two of them are a comment. */
-static bool is_mark(char c)
+struct statement {
+	const char *text;
+	int len; /* without the semicolon */
+	char name[64];
+};
+
+/* Find the first statement at or after *@at and move *@at behind it. */
+static bool next_statement(const char **at, struct statement *s)
 {
-	return c && strchr("(),;=<>*+/|", c);
-}
+	const char *p = *at, *end;
 
-/*
- * The statement at *@sql, moving behind it, without comments and the space that
- * it can do without, to @out. Returns its length, 0: there is none.
- */
-static size_t statement(const char **sql, char *out)
-{
-	const char *p = *sql;
-	bool space = false, quoted = false;
-	size_t n = 0;
-
-	for (; *p && (quoted || *p != ';'); p++) {
-		if (!quoted && p[0] == '-' && p[1] == '-')
-			p += strcspn(p, "\n");
-		if (!*p)
-			break;
-		if (!quoted && isspace((unsigned char)*p)) {
-			space = true;
-			continue;
-		}
-		if (space && n && !is_mark(out[n - 1]) && !is_mark(*p))
-			out[n++] = ' ';
-		space = false;
-		if (*p == '\'')
-			quoted = !quoted;
-		out[n++] = *p;
+	if (strncmp(p, "CREATE ", 7)) {
+		p = strstr(p, "\nCREATE ");
+		if (!p)
+			return false;
+		p++;
 	}
-	*sql = p + (*p == ';');
-	out[n] = 0;
-	return n;
+	end = strstr(p, ";\n");
+	if (!end || sscanf(p, "CREATE %*[A-Z ]%63[a-z0-9_]", s->name) != 1)
+		return false;
+	s->text = p;
+	s->len = (int)(end - p);
+	*at = end + 1;
+	return true;
 }
 
-/* Does @bare begin with @start? */
-static bool begins(const char *bare, const char *start)
+static bool is_view(const struct statement *s)
 {
-	return !strncmp(bare, start, strlen(start));
+	return !strncmp(s->text, VIEW, strlen(VIEW));
 }
 
-int reel_schema_tables(sqlite3 *db, const char *sql)
+static int run(sqlite3 *db, const char *sql, int len)
 {
-	char *bare = malloc(strlen(sql) + 1);
-	int rc = bare ? SQLITE_OK : SQLITE_NOMEM;
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, len, &stmt, NULL);
 
-	while (rc == SQLITE_OK && statement(&sql, bare))
-		if (!begins(bare, VIEW))
-			rc = sqlite3_exec(db, bare, NULL, NULL, NULL);
-	free(bare);
+	if (rc == SQLITE_OK && sqlite3_step(stmt) != SQLITE_DONE)
+		rc = SQLITE_ERROR;
+	sqlite3_finalize(stmt);
 	return rc;
 }
 
-/* Does @db have table NAME of "NAME(..." at @text itself? */
-static bool has_table(sqlite3 *db, const char *text)
+/* Look up the text that the file has for the name of @s: NULL if it has none.
+ * Borrowed from @lookup until its next use. */
+static const char *text_in_file(sqlite3_stmt *lookup, const struct statement *s)
 {
-	char name[64];
-	size_t n = strcspn(text, "(");
-
-	if (n >= sizeof(name))
-		return false;
-	memcpy(name, text, n);
-	name[n] = 0;
-	return sqlite3_table_column_metadata(db, "main", name, NULL, NULL, NULL,
-					     NULL, NULL, NULL) == SQLITE_OK;
+	sqlite3_reset(lookup);
+	sqlite3_bind_text(lookup, 1, s->name, -1, SQLITE_STATIC);
+	if (sqlite3_step(lookup) != SQLITE_ROW)
+		return NULL;
+	return (const char *)sqlite3_column_text(lookup, 0);
 }
 
-int reel_schema_rest(sqlite3 *db)
+static int prepare_lookup(sqlite3 *db, sqlite3_stmt **out)
 {
-	const size_t room = sizeof(TEMP_VIEW) + sizeof(TEMP_TABLE);
-	const char *sql = all_sql;
-	char *text = malloc(room + sizeof(all_sql)), *bare = text + room;
-	int rc = text ? SQLITE_OK : SQLITE_NOMEM;
+	return sqlite3_prepare_v2(
+		db, "SELECT sql FROM main.sqlite_schema WHERE name = ?1", -1,
+		out, NULL);
+}
 
-	while (rc == SQLITE_OK && statement(&sql, bare)) {
-		const char *start;
-		char *todo = bare;
+int reel_schema_create(sqlite3 *db, const char *sql)
+{
+	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
 
-		if (begins(bare, VIEW)) {
-			todo += strlen(VIEW);
-			start = TEMP_VIEW;
-		} else if (begins(bare, TABLE) &&
-			   !has_table(db, bare + strlen(TABLE))) {
-			todo += strlen(TABLE);
-			start = TEMP_TABLE;
-		} else {
-			continue;
-		}
-		todo -= strlen(start);
-		memcpy(todo, start, strlen(start));
-		rc = sqlite3_exec(db, todo, NULL, NULL, NULL);
+int reel_schema_complete(sqlite3 *db)
+{
+	const char *at = all_sql;
+	sqlite3_stmt *lookup = NULL;
+	struct statement s;
+	int rc = prepare_lookup(db, &lookup);
+
+	while (rc == SQLITE_OK && next_statement(&at, &s)) {
+		bool has = text_in_file(lookup, &s);
+
+		sqlite3_reset(lookup);
+		if (!has)
+			rc = run(db, s.text, s.len);
 	}
-	free(text);
+	sqlite3_finalize(lookup);
+	return rc;
+}
+
+static int create_temp_view(sqlite3 *db, const struct statement *s)
+{
+	int skip = (int)strlen(VIEW), rc;
+	char *sql = sqlite3_mprintf("CREATE TEMP VIEW %.*s", s->len - skip,
+				    s->text + skip);
+
+	if (!sql)
+		return SQLITE_NOMEM;
+	rc = run(db, sql, -1);
+	sqlite3_free(sql);
+	return rc;
+}
+
+int reel_schema_override_views(sqlite3 *db)
+{
+	const char *at = all_sql;
+	sqlite3_stmt *lookup = NULL;
+	struct statement s;
+	int rc = prepare_lookup(db, &lookup);
+
+	while (rc == SQLITE_OK && next_statement(&at, &s)) {
+		const char *text;
+		bool same;
+
+		if (!is_view(&s))
+			continue;
+		text = text_in_file(lookup, &s);
+		same = text && !strncmp(text, s.text, (size_t)s.len) &&
+		       !text[s.len];
+		sqlite3_reset(lookup);
+		if (!same)
+			rc = create_temp_view(db, &s);
+	}
+	sqlite3_finalize(lookup);
 	return rc;
 }
 
@@ -138,9 +153,8 @@ static bool names(const char *line, const char *start, const char *name)
 static bool is_about(const char *p, const char *end, const char *name)
 {
 	static const char *const starts[] = {
-		"CREATE TABLE ",
-		"CREATE VIEW ",
-		"CREATE INDEX ",
+		"CREATE TABLE ", "CREATE VIRTUAL TABLE ",
+		"CREATE VIEW ",	 "CREATE INDEX ",
 		"-- ",
 	};
 

@@ -2,8 +2,8 @@
 /*
  * The store: an SQLite file that is written under another name and renamed.
  *
- * Writing goes without a journal and without sync: what is half written is
- * thrown away as a whole, so there is nothing to roll back to.
+ * It is written without a journal and without sync: an incomplete file is removed,
+ * so there is nothing to roll back to.
  */
 #include "lib/store/store.h"
 
@@ -22,8 +22,8 @@ static const char store_sql[] =
 #include "schemas/store.sql.inc"
 	;
 
-/* A store being written: fast, bounded memory, no second file. Small pages: it
- * has thirty tables, most with a few rows; large blobs lose less than 1 %. */
+/* For writing: fast, bounded memory, no second file. Small pages, as most of the
+ * thirty tables have few rows; for large blobs they cost less than 1 %. */
 static const char write_pragmas[] = "PRAGMA page_size = 1024;"
 				    "PRAGMA journal_mode = OFF;"
 				    "PRAGMA synchronous = OFF;"
@@ -31,13 +31,14 @@ static const char write_pragmas[] = "PRAGMA page_size = 1024;"
 				    "PRAGMA cache_size = -16384;"
 				    "PRAGMA temp_store = FILE;";
 
-/* Each table has a page of its own: in a small store they are half of it. */
+/* Each table has a page of its own: in a small store empty ones are half of
+ * it. */
 #define SMALL_BYTES (2 << 20)
 static const char shrink_pragmas[] = "PRAGMA temp_store = MEMORY;"
 				     "PRAGMA page_size = 512;"
 				     "VACUUM;";
 
-/* A store being read may come from a stranger. */
+/* For reading: the file may come from elsewhere and be hostile. */
 static const char read_pragmas[] = "PRAGMA trusted_schema = OFF;"
 				   "PRAGMA cell_size_check = ON;"
 				   "PRAGMA query_only = ON;";
@@ -46,13 +47,13 @@ static const char read_pragmas[] = "PRAGMA trusted_schema = OFF;"
 #define DB_MAGIC "SQLite format 3"
 #define DB_APPLICATION_ID_AT 68
 
-enum file_is { FILE_ABSENT, FILE_EMPTY, FILE_STORE, FILE_OTHER, FILE_BAD };
+enum file_type { FILE_ABSENT, FILE_EMPTY, FILE_STORE, FILE_OTHER, FILE_BAD };
 
-/* What stands at @path; FILE_BAD with errno set when nobody can tell. */
-static enum file_is file_is(const char *path)
+/* Classify the file at @path; FILE_BAD with errno set when it cannot be read. */
+static enum file_type file_type(const char *path)
 {
 	unsigned char head[DB_HEADER_BYTES];
-	enum file_is is = FILE_BAD;
+	enum file_type type = FILE_BAD;
 	struct stat st;
 	uint32_t id;
 	ssize_t n;
@@ -69,10 +70,10 @@ static enum file_is file_is(const char *path)
 	if (n < 0)
 		goto out;
 	if (n == 0) {
-		is = FILE_EMPTY;
+		type = FILE_EMPTY;
 		goto out;
 	}
-	is = FILE_OTHER;
+	type = FILE_OTHER;
 	if ((size_t)n < sizeof(head) ||
 	    memcmp(head, DB_MAGIC, sizeof(DB_MAGIC)))
 		goto out;
@@ -81,10 +82,10 @@ static enum file_is file_is(const char *path)
 	     (uint32_t)head[DB_APPLICATION_ID_AT + 2] << 8 |
 	     head[DB_APPLICATION_ID_AT + 3];
 	if (id == REEL_STORE_APPLICATION_ID)
-		is = FILE_STORE;
+		type = FILE_STORE;
 out:
 	close(fd);
-	return is;
+	return type;
 }
 
 static int db_fail(struct reel_store *st, const char *what,
@@ -106,8 +107,8 @@ static int run_sql(struct reel_store *st, const char *sql, const char *what,
 static int create_in(struct reel_store *st, const char *file,
 		     struct reel_error *err)
 {
-	/* One thread has it: a lock at each bound value costs 7 % of a small
-	 * load. */
+	/* No mutex: only one thread uses it, and a lock at each bound value costs
+	 * 7 % of a small load. */
 	if (sqlite3_open_v2(file, &st->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
 				    SQLITE_OPEN_NOMUTEX,
@@ -116,16 +117,16 @@ static int create_in(struct reel_store *st, const char *file,
 	if (reel_vtab_register(st->db) != SQLITE_OK ||
 	    run_sql(st, write_pragmas, "create", err) ||
 	    run_sql(st, "BEGIN EXCLUSIVE", "create", err) ||
-	    reel_schema_tables(st->db, store_sql) != SQLITE_OK)
+	    reel_schema_create(st->db, store_sql) != SQLITE_OK)
 		return db_fail(st, "create", err);
 	/* application_id and user_version are REEL_STORE_* */
 	return run_sql(st,
 		       "PRAGMA application_id = 1768911409;"
-		       "PRAGMA user_version = 3;",
+		       "PRAGMA user_version = 4;",
 		       "create", err);
 }
 _Static_assert(REEL_STORE_APPLICATION_ID == 1768911409, "as in the pragma");
-_Static_assert(REEL_STORE_VERSION == 3, "as in the pragma");
+_Static_assert(REEL_STORE_VERSION == 4, "as in the pragma");
 
 int reel_store_create(struct reel_store **out, const char *path,
 		      struct reel_error *err)
@@ -136,7 +137,7 @@ int reel_store_create(struct reel_store **out, const char *path,
 
 	if (!st || !(st->path = reel_strdup(path, err)))
 		goto out;
-	switch (file_is(path)) {
+	switch (file_type(path)) {
 	case FILE_OTHER:
 		reel_fail(err, REEL_E_IO,
 			  "cannot create store '%s': it exists "
@@ -152,7 +153,7 @@ int reel_store_create(struct reel_store **out, const char *path,
 	}
 	if (reel_buf_printf(&tmp, err, "%s.tmp.%ld", path, (long)getpid()))
 		goto out;
-	/* a stale one of a reused pid; and the reason in words when we cannot */
+	/* remove a stale one of a reused pid; open() reports why it cannot */
 	unlink(tmp.data);
 	int fd = open(tmp.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0) {
@@ -188,46 +189,6 @@ int reel_store_temporary(struct reel_store **out, const char *name,
 	return 0;
 }
 
-/* Table @name, when it has no rows. Those that others read as main.NAME stay. */
-static int drop_if_empty(struct reel_store *st, const char *name,
-			 struct reel_error *err)
-{
-	/* names are not parameters; this one is of our own schema */
-	char *any = sqlite3_mprintf("SELECT 1 FROM main.\"%w\" LIMIT 1", name);
-	char *drop = sqlite3_mprintf("DROP TABLE main.\"%w\"", name);
-	int64_t value;
-	int rc = -1;
-	bool has;
-
-	if (!any || !drop)
-		reel_fail(err, REEL_E_MEMORY, "out of memory");
-	else if (!reel_store_int(st, any, &value, &has, err))
-		rc = has ? 0 : run_sql(st, drop, "write", err);
-	sqlite3_free(any);
-	sqlite3_free(drop);
-	return rc;
-}
-
-static int drop_empty(struct reel_store *st, struct reel_error *err)
-{
-	static const char sql[] =
-		"SELECT name FROM main.sqlite_schema WHERE type = 'table' "
-		"AND name NOT LIKE '%block' AND name NOT LIKE 'sqlite%' "
-		"AND name NOT IN ('run', 'thread')";
-	char **name = NULL, *why = NULL;
-	int rows = 0, columns, rc = 0;
-
-	if (sqlite3_get_table(st->db, sql, &name, &rows, &columns, &why) !=
-	    SQLITE_OK) {
-		sqlite3_free(why);
-		return db_fail(st, "write", err);
-	}
-	for (int i = 1; !rc && i <= rows; i++)
-		rc = drop_if_empty(st, name[i], err);
-	sqlite3_free_table(name);
-	return rc;
-}
-
 static int shrink(struct reel_store *st, struct reel_error *err)
 {
 	static const char size[] = "SELECT page_count * page_size FROM "
@@ -239,13 +200,13 @@ static int shrink(struct reel_store *st, struct reel_error *err)
 		return -1;
 	if (bytes > SMALL_BYTES)
 		return 0;
-	if (drop_empty(st, err))
-		return -1;
 	return run_sql(st, shrink_pragmas, "write", err);
 }
 
 int reel_store_finish(struct reel_store *st, struct reel_error *err)
 {
+	if (reel_schema_complete(st->db) != SQLITE_OK)
+		return db_fail(st, "write", err);
 	if (run_sql(st, "COMMIT", "write", err) || (st->tmp && shrink(st, err)))
 		return -1;
 	if (st->tmp && rename(st->tmp, st->path))
@@ -253,8 +214,6 @@ int reel_store_finish(struct reel_store *st, struct reel_error *err)
 				 st->path, strerror(errno));
 	free(st->tmp);
 	st->tmp = NULL;
-	if (reel_schema_rest(st->db) != SQLITE_OK)
-		return db_fail(st, "read", err);
 	return run_sql(st, read_pragmas, "read", err);
 }
 
@@ -282,7 +241,7 @@ static int check_version(struct reel_store *st, struct reel_error *err)
 	return 0;
 }
 
-static int neither(const char *path, struct reel_error *err)
+static int fail_type(const char *path, struct reel_error *err)
 {
 	struct stat st;
 
@@ -305,7 +264,7 @@ int reel_store_open(struct reel_store **out, const char *path,
 
 	if (!st || !(st->path = reel_strdup(path, err)))
 		goto out;
-	switch (file_is(path)) {
+	switch (file_type(path)) {
 	case FILE_STORE:
 		break;
 	case FILE_ABSENT:
@@ -316,7 +275,7 @@ int reel_store_open(struct reel_store **out, const char *path,
 			  strerror(errno));
 		goto out;
 	default:
-		neither(path, err);
+		fail_type(path, err);
 		goto out;
 	}
 	if (sqlite3_open_v2(path, &st->db, SQLITE_OPEN_READONLY,
@@ -329,7 +288,7 @@ int reel_store_open(struct reel_store **out, const char *path,
 	sqlite3_busy_timeout(st->db, 2000);
 	if (check_version(st, err))
 		goto out;
-	if (reel_schema_rest(st->db) != SQLITE_OK) {
+	if (reel_schema_override_views(st->db) != SQLITE_OK) {
 		db_fail(st, "open", err);
 		goto out;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store: one SQLite file, see ioreel-store(5). Written to NAME.tmp and
- * renamed, so that a store never half exists. Events live in compressed column
+ * The store: one SQLite file, see ioreel-store(5). It is written to NAME.tmp and
+ * renamed when it is whole. Events live in compressed column
  * blocks (table event_block), read through reel_events_* in C and through the
  * virtual table `event` in SQL.
  */
@@ -18,7 +18,7 @@
 struct reel_error;
 
 #define REEL_STORE_APPLICATION_ID 0x696f7231 /* "ior1" */
-#define REEL_STORE_VERSION 3
+#define REEL_STORE_VERSION 4
 
 struct reel_store {
 	sqlite3 *db;
@@ -34,46 +34,40 @@ struct reel_store {
 int reel_store_create(struct reel_store **out, const char *path,
 		      struct reel_error *err);
 /*
- * The same without a file: in memory while it is small, and gone at close.
- * @name is what messages call it.
+ * Create a store without a file: in memory while it is small, deleted at close.
+ * Messages name it @name.
  */
 int reel_store_temporary(struct reel_store **out, const char *name,
 			 struct reel_error *err);
+/* Complete the schema, commit, and rename the file; then the store is read-only.
+ * 0, or -1 with @err (REEL_E_DB, REEL_E_IO). */
 int reel_store_finish(struct reel_store *st, struct reel_error *err);
 
-/* The name of an SQLite VFS that opens what has a name for reading only. */
+/* The name of an SQLite VFS that opens named files for reading only. */
 const char *reel_store_vfs(void);
 
-/* Open an existing store read-only; the `event` table and views work. */
+/* Open an existing store read-only; virtual tables and views work. Gives *@out.
+ * 0, or -1 with @err. */
 int reel_store_open(struct reel_store **out, const char *path,
 		    struct reel_error *err);
 void reel_store_close(struct reel_store *st);
 
-/*
- * What every command calls for its RUN argument: a store is opened; a trace
- * directory is loaded into a temporary store first (in memory when small),
- * with a progress line. REEL_E_FORMAT: "'notes.txt' is neither a trace nor a
- * store (a trace is a directory that ioreel record made)".
- */
-int reel_run_open(struct reel_store **out, const char *run,
-		  struct reel_error *err);
-
-/* Prepare @sql, which is static text from a .sql file or this program. */
+/* Prepare @sql, static text. Gives *@out. 0, or -1 with @err. */
 int reel_store_prepare(struct reel_store *st, sqlite3_stmt **out,
 		       const char *sql, struct reel_error *err);
-/* One integer of a query without parameters; *has = false when NULL or none. */
+/* Read one integer by a query without parameters; *@has = false: NULL or no row. */
 int reel_store_int(struct reel_store *st, const char *sql, int64_t *value,
 		   bool *has, struct reel_error *err);
 
 /*
- * Register the virtual tables on @db: event, open_file, file, file_io and
- * span (used by reel_store_open() and by ioreel_sqlite.so). SQLite's result code.
+ * Register the modules of the virtual tables event, open_file, file, file_io and
+ * span on @db (reel_store_open() and ioreel_sqlite.so do). SQLite's result code.
  */
 int reel_vtab_register(sqlite3 *db);
 
 /*
- * Events of one thread in the order of their start (thread_id > 0), or of the
- * whole job merged in the order of their end (thread_id 0).
+ * Read the events of one thread in the order of their start (thread_id > 0), or of
+ * the whole job merged in the order of their end (thread_id 0).
  */
 struct reel_events;
 int reel_events_open(struct reel_events **out, struct reel_store *st,

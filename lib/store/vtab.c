@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the virtual tables have in common.
+ * Functions shared by the virtual tables.
  *
- * They are eponymous: no CREATE VIRTUAL TABLE, they are there wherever the
- * modules are registered (vtab_tables.c), and read tables of schema main.
+ * A store declares them by CREATE VIRTUAL TABLE (schemas/). They work wherever
+ * the modules are registered (vtab_tables.c), and read tables of schema main.
  */
 #include "lib/store/vtab.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-int reel_vtab_connect(sqlite3 *db, const char *columns, const void *aux,
-		      sqlite3_vtab **out)
+int reel_vtab_connect(sqlite3 *db, const char *schema, const char *columns,
+		      const void *aux, sqlite3_vtab **out, char **message)
 {
 	struct reel_vtab *t;
-	int rc = sqlite3_declare_vtab(db, columns);
+	int rc;
 
+	if (strcmp(schema, "main")) {
+		*message = sqlite3_mprintf(
+			"the blocks of the attached store '%s' cannot be read: "
+			"open it as the main database",
+			schema);
+		return SQLITE_ERROR;
+	}
+	rc = sqlite3_declare_vtab(db, columns);
 	if (rc != SQLITE_OK)
 		return rc;
-	/* it only reads: views of a store that is not trusted may use it */
+	/* read-only: views of an untrusted store may use it */
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	t = calloc(1, sizeof(*t));
 	if (!t)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the virtual tables have in common. Only vtab*.c use it; they go into
+ * Functions shared by the virtual tables. Only vtab*.c use them; they go into
  * ioreel_sqlite.so too.
  */
 #ifndef LIB_STORE_VTAB_H
@@ -22,18 +22,23 @@ struct reel_vtab {
 	const void *aux; /* of the module */
 };
 
-/* xConnect and xDisconnect of a module that only reads. */
-int reel_vtab_connect(sqlite3 *db, const char *columns, const void *aux,
-		      sqlite3_vtab **out);
+/* The name of the module of table NAME; an SQLite without it names the file to
+ * load in its message: "no such module: ioreel_sqlite_event". */
+#define REEL_VTAB_MODULE "ioreel_sqlite_"
+
+/* xConnect and xDisconnect of a module that only reads. @schema, the second
+ * argument of xConnect, has to be main: the blocks are read from there. */
+int reel_vtab_connect(sqlite3 *db, const char *schema, const char *columns,
+		      const void *aux, sqlite3_vtab **out, char **message);
 int reel_vtab_disconnect(sqlite3_vtab *tab);
 
-/* SQLITE_ERROR, with @why as the table's message. */
+/* Returns SQLITE_ERROR, with @why as the message of the table. */
 int reel_vtab_fail(sqlite3_vtab *tab, const char *why);
 
-/* An equality on an id, which is positive; false: no row can match. */
+/* The value of an equality on an id, > 0; false: no row can match. */
 bool reel_vtab_id(sqlite3_value *v, int64_t *out);
 
-/* Register table event. SQLite's result code. */
+/* Register table `event`. Returns SQLite's result code. */
 int reel_vtab_event_register(sqlite3 *db);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The virtual table `event`: rows out of compressed blocks.
+ * The virtual table `event`: rows from compressed blocks.
  *
- * Eponymous: it is there wherever the module is registered, and reads table
- * event_block of schema main. Constraints only skip blocks and rows; SQLite
- * checks each row again, so a bound taken too wide is never wrong.
+ * It works wherever the module is registered, and reads table event_block of
+ * schema main. Constraints only skip blocks and rows; SQLite checks each row
+ * again, so a bound that is too wide is never wrong.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/store/event.h"
-#include "lib/store/event_block.h"
+#include "lib/store/event_walk.h"
 #include "lib/store/vtab.h"
 
 static const char event_columns[] =
@@ -72,20 +72,20 @@ static const struct {
 
 struct event_cursor {
 	sqlite3_vtab_cursor base;
-	struct reel_walk *walk;
-	struct reel_walk_row row;
+	struct reel_event_walk *walk;
+	struct reel_event_row row;
 	int64_t min_start_ns, max_start_ns;
 	bool end;
 };
 
-/* idxNum: which constraints xFilter gets, in this order. */
+/* idxNum: the constraints that xFilter gets, in this order. */
 #define PLAN_THREAD 1
 #define PLAN_PROCESS 2
 #define PLAN_MIN 4
 #define PLAN_MAX 8
 
-/* The plan bit that constraint @c serves, or 0. */
-static int plan_of(const struct sqlite3_index_constraint *c)
+/* The plan bit of constraint @c, or 0. */
+static int plan_bit(const struct sqlite3_index_constraint *c)
 {
 	if (!c->usable)
 		return 0;
@@ -107,8 +107,8 @@ static int plan_of(const struct sqlite3_index_constraint *c)
 	return 0;
 }
 
-/* Events in the store, and threads: nobody needs better for a plan. */
-static double rows_in_store(sqlite3 *db)
+/* The number of events in the store, for the cost estimate. */
+static double count_events(sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;
 	double n = 1e6;
@@ -124,11 +124,11 @@ static double rows_in_store(sqlite3 *db)
 static int event_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
 {
 	struct reel_vtab *t = (struct reel_vtab *)tab;
-	double rows = rows_in_store(t->db);
+	double rows = count_events(t->db);
 	int which[4] = {-1, -1, -1, -1}, arg = 0;
 
 	for (int i = 0; i < info->nConstraint; i++) {
-		int plan = plan_of(&info->aConstraint[i]);
+		int plan = plan_bit(&info->aConstraint[i]);
 
 		for (int bit = 0; bit < 4; bit++)
 			if (plan == 1 << bit && which[bit] < 0)
@@ -143,7 +143,7 @@ static int event_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
 	}
 	info->estimatedRows = (sqlite3_int64)rows + 1;
 	info->estimatedCost = rows + 100; /* the list of blocks */
-	/* the walk needs the mask of columns: hand it over as text */
+	/* the mask of columns for the walk, as text */
 	info->idxStr = sqlite3_mprintf("%llx", info->colUsed);
 	info->needToFreeIdxStr = 1;
 	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
@@ -163,7 +163,7 @@ static int event_close(sqlite3_vtab_cursor *cur)
 {
 	struct event_cursor *c = (struct event_cursor *)cur;
 
-	reel_walk_close(c->walk);
+	reel_event_walk_close(c->walk);
 	free(c);
 	return SQLITE_OK;
 }
@@ -174,7 +174,7 @@ static int event_next(sqlite3_vtab_cursor *cur)
 	const char *why = "";
 
 	for (;;) {
-		int rc = reel_walk_next(c->walk, &c->row, &why);
+		int rc = reel_event_walk_next(c->walk, &c->row, &why);
 		int64_t start;
 
 		c->end = rc <= 0;
@@ -188,7 +188,7 @@ static int event_next(sqlite3_vtab_cursor *cur)
 	}
 }
 
-static uint32_t mask_of(const char *text)
+static uint32_t column_mask(const char *text)
 {
 	uint64_t used = strtoull(text ? text : "", NULL, 16);
 	uint32_t mask = 0;
@@ -200,10 +200,10 @@ static uint32_t mask_of(const char *text)
 }
 
 /*
- * A bound of any type as an integer that is not narrower; false when no row
- * can match (NULL).
+ * Convert a bound of any type to an integer that is not narrower; false when no
+ * row can match (NULL).
  */
-static bool bound(sqlite3_value *v, bool upper, int64_t *out)
+static bool start_bound(sqlite3_value *v, bool upper, int64_t *out)
 {
 	double d;
 
@@ -219,7 +219,7 @@ static bool bound(sqlite3_value *v, bool upper, int64_t *out)
 	case SQLITE_NULL:
 		return false;
 	default:
-		return true; /* text, blob: leave it to SQLite */
+		return true; /* text, blob: left to SQLite */
 	}
 }
 
@@ -228,31 +228,31 @@ static int event_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 {
 	struct event_cursor *c = (struct event_cursor *)cur;
 	struct reel_vtab *t = (struct reel_vtab *)c->base.pVtab;
-	struct reel_walk_range r = {
+	struct reel_event_range r = {
 		.min_start_ns = INT64_MIN,
 		.max_start_ns = INT64_MAX,
-		.mask = mask_of(text),
+		.mask = column_mask(text),
 	};
 	const char *why = "";
 	bool any = true;
 	int i = 0;
 
-	reel_walk_close(c->walk);
+	reel_event_walk_close(c->walk);
 	c->walk = NULL;
 	if (plan & PLAN_THREAD)
 		any = reel_vtab_id(argv[i++], &r.thread) && any;
 	if (plan & PLAN_PROCESS)
 		any = reel_vtab_id(argv[i++], &r.process) && any;
 	if (plan & PLAN_MIN)
-		any = bound(argv[i++], false, &r.min_start_ns) && any;
+		any = start_bound(argv[i++], false, &r.min_start_ns) && any;
 	if (plan & PLAN_MAX)
-		any = bound(argv[i++], true, &r.max_start_ns) && any;
+		any = start_bound(argv[i++], true, &r.max_start_ns) && any;
 	c->min_start_ns = r.min_start_ns;
 	c->max_start_ns = r.max_start_ns;
 	c->end = !any;
 	if (c->end)
 		return SQLITE_OK;
-	if (reel_walk_open(&c->walk, t->db, &r, &why)) {
+	if (reel_event_walk_open(&c->walk, t->db, &r, &why)) {
 		c->end = true;
 		return reel_vtab_fail(cur->pVtab, why);
 	}
@@ -294,14 +294,17 @@ static int event_connect(sqlite3 *db, void *aux, int argc,
 			 const char *const *argv, sqlite3_vtab **out,
 			 char **message)
 {
-	return reel_vtab_connect(db, event_columns, NULL, out);
+	return reel_vtab_connect(db, argv[1], event_columns, NULL, out,
+				 message);
 }
 
 static const sqlite3_module event_module = {
-	/* no xCreate: eponymous only; no xUpdate: read-only */
+	/* no xUpdate: read-only */
+	.xCreate = event_connect,
 	.xConnect = event_connect,
 	.xBestIndex = event_best_index,
 	.xDisconnect = reel_vtab_disconnect,
+	.xDestroy = reel_vtab_disconnect,
 	.xOpen = event_open,
 	.xClose = event_close,
 	.xFilter = event_filter,
@@ -313,5 +316,6 @@ static const sqlite3_module event_module = {
 
 int reel_vtab_event_register(sqlite3 *db)
 {
-	return sqlite3_create_module_v2(db, "event", &event_module, NULL, NULL);
+	return sqlite3_create_module_v2(db, REEL_VTAB_MODULE "event",
+					&event_module, NULL, NULL);
 }

@@ -2,8 +2,8 @@
 /*
  * The cursor over a virtual table whose rows have an id.
  *
- * A join looks for one id after the other, in any order: a cursor keeps the
- * blocks that it decoded, up to a limit. SQLite checks each row again.
+ * A join looks up one id after the other, in any order, so a cursor caches
+ * decoded blocks, up to a limit. SQLite checks each row again.
  */
 #include "lib/store/vtab_rows.h"
 
@@ -18,11 +18,11 @@ static int rows_connect(sqlite3 *db, void *aux, int argc,
 {
 	const struct reel_row_table *t = aux;
 
-	return reel_vtab_connect(db, t->columns, t, out);
+	return reel_vtab_connect(db, argv[1], t->columns, t, out, message);
 }
 
-/* About as many as there are: ids begin at 1 and are dense. */
-static double rows_in(const struct reel_vtab *tab)
+/* The estimated number of rows: ids begin at 1 and are dense. */
+static double count_rows(const struct reel_vtab *tab)
 {
 	const struct reel_row_table *t = tab->aux;
 	sqlite3_stmt *stmt = NULL;
@@ -36,7 +36,8 @@ static double rows_in(const struct reel_vtab *tab)
 	return n >= 1 && n < 1e12 ? n : 1;
 }
 
-/* xFilter gets both in one number: it is called for each row of a join. */
+/* idxNum holds both, so that xFilter, called for each row of a join, parses
+ * nothing. */
 #define PLAN_ID 1
 #define USED_SHIFT 1
 #define USED_COLUMNS 16
@@ -59,12 +60,12 @@ static int rows_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
 		info->estimatedCost = LOOKUP_COST;
 		return SQLITE_OK;
 	}
-	info->estimatedCost = rows_in((struct reel_vtab *)tab);
+	info->estimatedCost = count_rows((struct reel_vtab *)tab);
 	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
 	return SQLITE_OK;
 }
 
-static int list_add(struct reel_row_cursor *c, sqlite3_stmt *stmt)
+static int add_block(struct reel_row_cursor *c, sqlite3_stmt *stmt)
 {
 	struct reel_row_entry *e;
 
@@ -90,19 +91,19 @@ static int list_add(struct reel_row_cursor *c, sqlite3_stmt *stmt)
 	return SQLITE_OK;
 }
 
-static int list(struct reel_row_cursor *c, sqlite3 *db)
+static int list_blocks(struct reel_row_cursor *c, sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = sqlite3_prepare_v2(db, c->table->list, -1, &stmt, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		rc = list_add(c, stmt);
+		rc = add_block(c, stmt);
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Forget what block @e holds. */
-static void forget(struct reel_row_cursor *c, struct reel_row_entry *e)
+/* Free the content of block @e. */
+static void drop_block(struct reel_row_cursor *c, struct reel_row_entry *e)
 {
 	c->kept_bytes -= e->bytes;
 	e->bytes = 0;
@@ -110,7 +111,7 @@ static void forget(struct reel_row_cursor *c, struct reel_row_entry *e)
 	e->id = NULL;
 	if (c->text.of == &e->rows)
 		c->text.of = NULL;
-	reel_columns_fini(&e->columns);
+	reel_event_columns_fini(&e->columns);
 	reel_rows_fini(&e->rows);
 }
 
@@ -121,7 +122,7 @@ static int rows_close(sqlite3_vtab_cursor *cur)
 	sqlite3_finalize(c->fetch);
 	reel_codec_free(c->codec);
 	for (size_t i = 0; i < c->entries; i++)
-		forget(c, &c->entry[i]);
+		drop_block(c, &c->entry[i]);
 	free(c->entry);
 	reel_row_text_fini(&c->text);
 	free(c);
@@ -140,7 +141,7 @@ static int rows_open(sqlite3_vtab *tab, sqlite3_vtab_cursor **out)
 	c->codec = reel_codec_new();
 	if (!c->codec)
 		goto fail;
-	rc = list(c, t->db);
+	rc = list_blocks(c, t->db);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(t->db, c->table->fetch, -1, &c->fetch,
 					NULL);
@@ -155,8 +156,9 @@ fail:
 	return rc;
 }
 
-/* Make room among the decoded blocks: those go that nobody used of late. */
-static void keep_within(struct reel_row_cursor *c,
+/* Limit the cache: free blocks that were not used recently (clock
+ * algorithm). */
+static void limit_cache(struct reel_row_cursor *c,
 			const struct reel_row_entry *but)
 {
 	while (c->kept_bytes > KEPT_BYTES && c->kept_bytes > but->bytes) {
@@ -168,13 +170,13 @@ static void keep_within(struct reel_row_cursor *c,
 		if (e->used)
 			e->used = false;
 		else
-			forget(c, e);
+			drop_block(c, e);
 	}
 }
 
-/* The blocks of open_file are those of events, the others have a kind. */
-static int decode(struct reel_row_cursor *c, struct reel_row_entry *e,
-		  const void *blob, size_t len, const char **why)
+/* Blocks of open_file have the format of event blocks, the others a kind. */
+static int decode_block(struct reel_row_cursor *c, struct reel_row_entry *e,
+			const void *blob, size_t len, const char **why)
 {
 	bool nested;
 
@@ -187,8 +189,8 @@ static int decode(struct reel_row_cursor *c, struct reel_row_entry *e,
 		e->bytes = reel_rows_bytes(&e->rows);
 		return 0;
 	}
-	if (reel_block_decode(c->codec, blob, len, c->mask, &e->columns,
-			      &nested, why))
+	if (reel_event_block_decode(c->codec, blob, len, c->mask, &e->columns,
+				    &nested, why))
 		return -1;
 	e->id = e->columns.v[REEL_COL_OPEN];
 	e->n = e->columns.n;
@@ -196,9 +198,9 @@ static int decode(struct reel_row_cursor *c, struct reel_row_entry *e,
 	return 0;
 }
 
-/* Block @e, decoded now if it was not. 0, or -1 with @why. */
-static int fetch(struct reel_row_cursor *c, struct reel_row_entry *e,
-		 const char **why)
+/* Decode block @e unless it is cached. 0, or -1 with @why. */
+static int fetch_block(struct reel_row_cursor *c, struct reel_row_entry *e,
+		       const char **why)
 {
 	int rc = -1;
 
@@ -208,19 +210,20 @@ static int fetch(struct reel_row_cursor *c, struct reel_row_entry *e,
 	*why = "a block is missing";
 	sqlite3_bind_int64(c->fetch, 1, e->block_id);
 	if (sqlite3_step(c->fetch) == SQLITE_ROW)
-		rc = decode(c, e, sqlite3_column_blob(c->fetch, 0),
-			    (size_t)sqlite3_column_bytes(c->fetch, 0), why);
+		rc = decode_block(c, e, sqlite3_column_blob(c->fetch, 0),
+				  (size_t)sqlite3_column_bytes(c->fetch, 0),
+				  why);
 	sqlite3_reset(c->fetch);
 	if (rc) {
-		forget(c, e);
+		drop_block(c, e);
 		return -1;
 	}
 	c->kept_bytes += e->bytes;
-	keep_within(c, e);
+	limit_cache(c, e);
 	return 0;
 }
 
-/* Entries whose min_id is not above @id. */
+/* The number of entries whose min_id is <= @id. */
 static size_t entries_to(const struct reel_row_cursor *c, int64_t id)
 {
 	size_t lo = 0, hi = c->entries;
@@ -236,13 +239,13 @@ static size_t entries_to(const struct reel_row_cursor *c, int64_t id)
 	return lo;
 }
 
-/* The first row of @e with an id that is not below @id. */
+/* The first row of @e with an id >= @id. */
 static uint32_t row_search(const struct reel_row_entry *e, int64_t id)
 {
 	uint64_t guess = (uint64_t)id - (uint64_t)e->id[0];
 	uint32_t lo = 0, hi = e->n;
 
-	/* where it is when none is missing before it */
+	/* its index if no id before it is missing */
 	if (guess < e->n && e->id[guess] == id)
 		return (uint32_t)guess;
 
@@ -257,18 +260,18 @@ static uint32_t row_search(const struct reel_row_entry *e, int64_t id)
 	return lo;
 }
 
-static int rows_fail(struct reel_row_cursor *c, const char *why)
+static int fail_rows(struct reel_row_cursor *c, const char *why)
 {
 	c->end = true;
 	return reel_vtab_fail(c->base.pVtab, why);
 }
 
-/* Stand on the row of c->only: blocks may overlap, their ids do not. */
-static int find(struct reel_row_cursor *c)
+/* Move to the row of c->only: ranges of blocks may overlap, ids do not. */
+static int find_row(struct reel_row_cursor *c)
 {
 	const char *why = "";
 
-	/* most often the row is in the block of the one before */
+	/* mostly the row is in the current block */
 	if (c->on && c->on->n) {
 		c->at = row_search(c->on, c->only);
 		if (c->at < c->on->n && c->on->id[c->at] == c->only)
@@ -281,8 +284,8 @@ static int find(struct reel_row_cursor *c)
 			break;
 		if (e->max_id < c->only)
 			continue;
-		if (fetch(c, e, &why))
-			return rows_fail(c, why);
+		if (fetch_block(c, e, &why))
+			return fail_rows(c, why);
 		c->on = e;
 		c->at = row_search(e, c->only);
 		if (c->at < e->n && e->id[c->at] == c->only)
@@ -292,7 +295,7 @@ static int find(struct reel_row_cursor *c)
 	return SQLITE_OK;
 }
 
-/* Stand on the first row of the next block. */
+/* Move to the first row of the next block. */
 static int next_block(struct reel_row_cursor *c)
 {
 	const char *why = "";
@@ -302,8 +305,8 @@ static int next_block(struct reel_row_cursor *c)
 		return SQLITE_OK;
 	c->on = &c->entry[c->next];
 	c->at = 0;
-	if (fetch(c, &c->entry[c->next++], &why))
-		return rows_fail(c, why);
+	if (fetch_block(c, &c->entry[c->next++], &why))
+		return fail_rows(c, why);
 	return SQLITE_OK;
 }
 
@@ -315,7 +318,7 @@ static int rows_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 
 	if (mask != c->mask)
 		for (size_t i = 0; i < c->entries; i++)
-			forget(c, &c->entry[i]);
+			drop_block(c, &c->entry[i]);
 	c->mask = mask;
 	c->only = 0;
 	c->next = 0;
@@ -323,7 +326,7 @@ static int rows_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 	if (!(plan & PLAN_ID))
 		return next_block(c);
 	c->end = !reel_vtab_id(argv[0], &c->only);
-	return c->end ? SQLITE_OK : find(c);
+	return c->end ? SQLITE_OK : find_row(c);
 }
 
 static int rows_next(sqlite3_vtab_cursor *cur)
@@ -361,10 +364,12 @@ static int rows_rowid(sqlite3_vtab_cursor *cur, sqlite3_int64 *rowid)
 }
 
 static const sqlite3_module rows_module = {
-	/* no xCreate: eponymous only; no xUpdate: read-only */
+	/* no xUpdate: read-only */
+	.xCreate = rows_connect,
 	.xConnect = rows_connect,
 	.xBestIndex = rows_best_index,
 	.xDisconnect = reel_vtab_disconnect,
+	.xDestroy = reel_vtab_disconnect,
 	.xOpen = rows_open,
 	.xClose = rows_close,
 	.xFilter = rows_filter,
@@ -376,6 +381,6 @@ static const sqlite3_module rows_module = {
 
 int reel_vtab_rows_add(sqlite3 *db, const struct reel_row_table *table)
 {
-	return sqlite3_create_module_v2(db, table->name, &rows_module,
+	return sqlite3_create_module_v2(db, table->module, &rows_module,
 					(void *)table, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The virtual tables `open_file`, `file`, `file_io` and `span`: how their
- * blocks become rows; and the registration of all.
+ * blocks become rows; and the registration of all virtual tables.
  */
 #include "lib/store/file_class.h"
 #include "lib/store/store.h"
@@ -230,7 +230,7 @@ static int span_value(struct reel_row_cursor *c, sqlite3_context *ctx,
 
 static const struct reel_row_table tables[] = {
 	{
-		.name = "open_file",
+		.module = REEL_VTAB_MODULE "open_file",
 		.columns = open_columns,
 		.list = "SELECT block_id, min_open_id, max_open_id "
 			"FROM main.open_block ORDER BY min_open_id",
@@ -241,7 +241,7 @@ static const struct reel_row_table tables[] = {
 		.value = open_value,
 	},
 	{
-		.name = "file",
+		.module = REEL_VTAB_MODULE "file",
 		.columns = file_columns,
 		.kind = &reel_row_file,
 		.list = "SELECT block_id, min_file_id, max_file_id "
@@ -253,7 +253,7 @@ static const struct reel_row_table tables[] = {
 		.value = file_value,
 	},
 	{
-		.name = "file_io",
+		.module = REEL_VTAB_MODULE "file_io",
 		.columns = file_io_columns,
 		.kind = &reel_row_file_io,
 		.list = "SELECT block_id, min_file_id, max_file_id "
@@ -266,7 +266,7 @@ static const struct reel_row_table tables[] = {
 		.value = file_io_value,
 	},
 	{
-		.name = "span",
+		.module = REEL_VTAB_MODULE "span",
 		.columns = span_columns,
 		.kind = &reel_row_span,
 		.list = "SELECT block_id, min_span_id, max_span_id "

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ticks to nanoseconds: one straight line per host, through all its pairs.
+ * Ticks to nanoseconds: one straight line per host, through all its clock
+ * pairs.
  *
- * The line is found with doubles and applied with integers: a multiplication
- * of 128 bits and a shift, so that it never goes backwards and two runs agree.
- * Heads carry no check, so a pair may be anything: medians choose the pairs
- * that the line is then fitted to.
+ * The line is fitted in floating point and applied with integers, a
+ * multiplication of 128 bits and a shift: times are monotonic and equal in
+ * every run. Heads have no checksum, so any pair may be wrong: medians select
+ * the pairs for the fit.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 #include "lib/trace/internal.h"
 
@@ -18,11 +20,11 @@
 #define NS_MAX (1ll << 62)  /* 146 years: sums of two do not overflow */
 #define SLOPE_MIN 0.01	    /* ns per tick: 100 GHz */
 #define SLOPE_MAX 100000.0  /* 10 kHz */
-#define SPREAD_NS 1000000.0 /* a pair that far off the line ... */
-#define SPREAD_SHARE 200e-6 /* ... and this of the run is not believed */
-#define AGREE_TIMES 4	    /* the median distance: such pairs agree ... */
-#define AGREE_NS 50	    /* ... or these */
-#define RDTSC_NS 100	    /* unserialised reads of the counter */
+#define SPREAD_NS 1000000.0 /* a pair is an outlier beyond this distance ... */
+#define SPREAD_SHARE 200e-6 /* ... plus this share of the run */
+#define AGREE_TIMES 4 /* pairs agree within this many median distances ... */
+#define AGREE_NS 50   /* ... or within this distance */
+#define RDTSC_NS 100  /* error of unserialised reads of the counter */
 
 int trace_clock_pair(struct reel_trace *tr, uint32_t i, uint64_t ticks,
 		     uint64_t ns, struct reel_error *err)
@@ -37,13 +39,9 @@ int trace_clock_pair(struct reel_trace *tr, uint32_t i, uint64_t ticks,
 		tr->pairs = PAIRS_MAX / 2;
 		tr->pair_stride = tr->pair_stride ? tr->pair_stride * 2 : 2;
 	}
-	if (tr->pairs == tr->pair_room) {
-		uint32_t room = tr->pair_room ? tr->pair_room * 2 : 64;
-
-		if (reel_grow(&tr->pair, room, sizeof(*p), err) < 0)
-			return -1;
-		tr->pair_room = room;
-	}
+	if (reel_array_reach(&tr->pair, &tr->pair_room, tr->pairs, sizeof(*p),
+			     err))
+		return -1;
 	p = &tr->pair[tr->pairs++];
 	p->ticks = ticks;
 	p->ns = ns - (uint64_t)tr->image[i].timens_ns;
@@ -88,20 +86,20 @@ static double median(double *v, uint32_t n)
 	return v[n / 2];
 }
 
-/* Differences that may be as wide as the type, and of either sign. */
-static double apart(uint64_t a, uint64_t b)
+/* @a - @b as a double: the difference may not fit an int64_t. */
+static double difference(uint64_t a, uint64_t b)
 {
 	return a >= b ? (double)(a - b) : -(double)(b - a);
 }
 
-static double above(const struct trace_pair *p, const struct trace_pair *origin,
-		    double slope)
+static double pair_above(const struct trace_pair *p,
+			 const struct trace_pair *origin, double slope)
 {
-	return apart(p->ns, origin->ns) -
-	       slope * apart(p->ticks, origin->ticks);
+	return difference(p->ns, origin->ns) -
+	       slope * difference(p->ticks, origin->ticks);
 }
 
-/* Lay the line through (@ticks, @ns); exact from here on. */
+/* Set the line through (@ticks, @ns), in integers. */
 static void set_line(struct trace_clock *c, uint64_t ticks, int64_t ns,
 		     double slope)
 {
@@ -114,8 +112,8 @@ static void set_line(struct trace_clock *c, uint64_t ticks, int64_t ns,
 	c->shift = (unsigned int)(62 - exponent);
 }
 
-/* Any ticks, also those that only a damaged trace has. */
-static int64_t far_ns(const struct trace_clock *c, uint64_t ticks)
+/* Convert any ticks, even those of a damaged trace, and clamp the result. */
+static int64_t clamped_ns(const struct trace_clock *c, uint64_t ticks)
 {
 	__int128 ns = (__int128)ticks - c->base_ticks;
 
@@ -127,8 +125,8 @@ static int64_t far_ns(const struct trace_clock *c, uint64_t ticks)
 	return ns < 0 ? 0 : ns > NS_MAX ? NS_MAX : (int64_t)ns;
 }
 
-/* Nearly all come after the base, and soon: one multiplication. */
-static int64_t line_ns(const struct trace_clock *c, uint64_t ticks)
+/* Convert @ticks: one multiplication if they come soon after the base. */
+static int64_t clock_ns(const struct trace_clock *c, uint64_t ticks)
 {
 	unsigned __int128 since =
 		(unsigned __int128)(ticks - c->base_ticks) * c->mult >>
@@ -136,14 +134,14 @@ static int64_t line_ns(const struct trace_clock *c, uint64_t ticks)
 	int64_t ns;
 
 	if (ticks < c->base_ticks || since > NS_MAX / 2)
-		return far_ns(c, ticks);
+		return clamped_ns(c, ticks);
 	ns = c->base_ns + (int64_t)since;
 	return ns < 0 ? 0 : ns > NS_MAX ? NS_MAX : ns;
 }
 
 /*
- * The median slope between pairs half of the list apart, and the median of
- * what is left: up to a quarter of the pairs may be nonsense. 0: no slope.
+ * The median slope between pairs half of the list apart; *@level is the median
+ * residual. Up to a quarter of the pairs may be wrong. 0: no slope.
  */
 static double robust_slope(const struct trace_pair *p, uint32_t n, double *v,
 			   double *level)
@@ -152,8 +150,9 @@ static double robust_slope(const struct trace_pair *p, uint32_t n, double *v,
 	double slope;
 
 	for (uint32_t i = 0; i + half < n; i++) {
-		double dt = apart(p[i + half].ticks, p[i].ticks);
-		double s = dt > 0 ? apart(p[i + half].ns, p[i].ns) / dt : 0;
+		double dt = difference(p[i + half].ticks, p[i].ticks);
+		double s =
+			dt > 0 ? difference(p[i + half].ns, p[i].ns) / dt : 0;
 
 		if (s >= SLOPE_MIN && s <= SLOPE_MAX)
 			v[k++] = s;
@@ -162,34 +161,32 @@ static double robust_slope(const struct trace_pair *p, uint32_t n, double *v,
 		return 0;
 	slope = median(v, k);
 	for (uint32_t i = 0; i < n; i++)
-		v[i] = above(&p[i], p, slope);
+		v[i] = pair_above(&p[i], p, slope);
 	*level = median(v, n);
 	return slope;
 }
 
-/* How far a pair stands above the line. */
-static double off(const struct trace_clock *c, const struct trace_pair *p)
+/* The distance of a pair above the line. */
+static double pair_distance(const struct trace_clock *c,
+			    const struct trace_pair *p)
 {
-	return apart(p->ns, (uint64_t)line_ns(c, p->ticks));
+	return difference(p->ns, (uint64_t)clock_ns(c, p->ticks));
 }
 
-/*
- * Move the line to where the squares of what the pairs within @near stand off
- * it are least.
- */
-static bool improve(struct trace_clock *c, double *slope, double near,
-		    const struct trace_pair *p, uint32_t n)
+/* Refine the line by least squares over the pairs within @near of it. */
+static bool refine_line(struct trace_clock *c, double *slope, double near,
+			const struct trace_pair *p, uint32_t n)
 {
 	long double sx = 0, sy = 0, sxx = 0, sxy = 0, k = 0, spread, tilt;
 	const struct trace_pair *o = NULL;
 
 	for (uint32_t i = 0; i < n; i++) {
-		long double x, y = off(c, &p[i]);
+		long double x, y = pair_distance(c, &p[i]);
 
 		if (fabsl(y) > near)
 			continue;
 		o = o ? o : &p[i];
-		x = apart(p[i].ticks, o->ticks);
+		x = difference(p[i].ticks, o->ticks);
 		sx += x;
 		sy += y;
 		sxx += x * x;
@@ -204,27 +201,30 @@ static bool improve(struct trace_clock *c, double *slope, double near,
 		return false;
 	*slope = (double)(*slope + tilt);
 	set_line(c, o->ticks,
-		 line_ns(c, o->ticks) + llroundl((sy - tilt * sx) / k), *slope);
+		 clock_ns(c, o->ticks) + llroundl((sy - tilt * sx) / k),
+		 *slope);
 	return true;
 }
 
-/* Pairs within @near stand off by @v[0 .. count). */
-static uint32_t distances(const struct trace_clock *c, double near,
-			  const struct trace_pair *p, uint32_t n, double *v)
+/* Fill @v with the distances of all pairs. Returns how many are within
+ * @near. */
+static uint32_t pair_distances(const struct trace_clock *c, double near,
+			       const struct trace_pair *p, uint32_t n,
+			       double *v)
 {
 	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		v[k] = fabs(off(c, &p[i]));
+		v[k] = fabs(pair_distance(c, &p[i]));
 		k += v[k] <= near;
 	}
 	return k;
 }
 
 /*
- * Fit the line, twice: a block's pair is two reads with nothing to say what
- * came between them, so the second time only those count that agree. The
- * largest distance of these becomes the error.
+ * Fit the line in two passes: a block's pair is two reads with an unknown delay
+ * between them, so the second pass uses only pairs that agree. Their largest
+ * distance is the error bound.
  */
 static bool fit_line(struct trace_clock *c, const struct trace_pair *p,
 		     uint32_t n, double *v)
@@ -237,15 +237,15 @@ static bool fit_line(struct trace_clock *c, const struct trace_pair *p,
 		return false;
 	set_line(c, p->ticks, llroundl(base), slope);
 	near = SPREAD_NS +
-	       SPREAD_SHARE * slope * apart(p[n - 1].ticks, p[0].ticks);
-	if (!improve(c, &slope, near, p, n))
+	       SPREAD_SHARE * slope * difference(p[n - 1].ticks, p[0].ticks);
+	if (!refine_line(c, &slope, near, p, n))
 		return false;
-	k = distances(c, near, p, n, v);
+	k = pair_distances(c, near, p, n, v);
 	finer = k ? AGREE_TIMES * median(v, k) : near;
 	finer = finer < AGREE_NS ? AGREE_NS : finer;
 	near = finer < near ? finer : near;
-	improve(c, &slope, near, p, n);
-	k = distances(c, near, p, n, v);
+	refine_line(c, &slope, near, p, n);
+	k = pair_distances(c, near, p, n, v);
 	if (k)
 		qsort(v, k, sizeof(*v), by_value);
 	c->error_ns = k ? (int64_t)ceil(v[k - 1]) : 0;
@@ -253,8 +253,8 @@ static bool fit_line(struct trace_clock *c, const struct trace_pair *p,
 }
 
 /*
- * One pair is not enough: a process that was killed before it filled a block.
- * The counter ran since boot, or nearly so.
+ * Guess a line from one pair, of a process killed before it filled a block. The
+ * counter started about at boot.
  */
 static void guess_line(struct trace_clock *c, const struct reel_head *h,
 		       uint64_t last_ticks, double other)
@@ -270,11 +270,11 @@ static void guess_line(struct trace_clock *c, const struct reel_head *h,
 		slope = 1;
 	set_line(c, h->start_ticks, (int64_t)ns, slope);
 	if (last_ticks > h->start_ticks)
-		c->error_ns = (line_ns(c, last_ticks) - (int64_t)ns) / 100;
+		c->error_ns = (clock_ns(c, last_ticks) - (int64_t)ns) / 100;
 }
 
-/* All pairs of block heads and of heads, by clock and time. */
-static int gather(struct reel_trace *tr, struct reel_error *err)
+/* Collect the pairs of block heads and of heads, sorted by clock and time. */
+static int gather_pairs(struct reel_trace *tr, struct reel_error *err)
 {
 	size_t room = (size_t)tr->pairs + 2 * (size_t)tr->images;
 
@@ -297,7 +297,7 @@ static int gather(struct reel_trace *tr, struct reel_error *err)
 	return 0;
 }
 
-/* Number the hosts, in the order of their names; a clock for each. */
+/* Number the hosts in the order of their names; each gets a clock. */
 static int find_hosts(struct reel_trace *tr, struct trace_image **ptr,
 		      struct reel_error *err)
 {
@@ -314,9 +314,9 @@ static int find_hosts(struct reel_trace *tr, struct trace_image **ptr,
 	return tr->clock ? 0 : -1;
 }
 
-/* The widest bracket of a start pair that is no nonsense, in ns. */
-static int64_t bracket_ns(const struct trace_clock *c,
-			  const struct reel_head *h)
+/* The bracket of a start pair in ns; 0 if it is implausible. */
+static int64_t start_bracket_ns(const struct trace_clock *c,
+				const struct reel_head *h)
 {
 	double ns =
 		ldexp((double)c->mult, -(int)c->shift) * h->pair_error_ticks;
@@ -338,14 +338,14 @@ static bool fit_host(struct trace_clock *c, struct trace_image **ptr,
 	if (!fit_line(c, p, n, v))
 		return false;
 	for (uint32_t i = from; i < to; i++) {
-		w = bracket_ns(c, &ptr[i]->pub.head);
+		w = start_bracket_ns(c, &ptr[i]->pub.head);
 		wide = w > wide ? w : wide;
 	}
 	c->error_ns += wide + RDTSC_NS;
 	return true;
 }
 
-/* Hosts without a line of their own: that of @other, or a guess. */
+/* Guess a line for hosts without one; @other is the slope of another host. */
 static void guess_hosts(struct reel_trace *tr, struct trace_image **ptr,
 			double other)
 {
@@ -360,7 +360,8 @@ static void guess_hosts(struct reel_trace *tr, struct trace_image **ptr,
 			if (ptr[k]->last_ticks > last)
 				last = ptr[k]->last_ticks;
 		guess_line(c, &ptr[i]->pub.head, last, other);
-		c->error_ns += bracket_ns(c, &ptr[i]->pub.head) + RDTSC_NS;
+		c->error_ns +=
+			start_bracket_ns(c, &ptr[i]->pub.head) + RDTSC_NS;
 	}
 }
 
@@ -386,8 +387,8 @@ static void fit_hosts(struct reel_trace *tr, struct trace_image **ptr,
 	guess_hosts(tr, ptr, other);
 }
 
-/* As far as a product can be shifted and added without a look at its size. */
-static void find_near(struct trace_clock *c)
+/* Set the fast path: the range in which the product cannot overflow. */
+static void set_fit(struct trace_clock *c)
 {
 	unsigned __int128 most;
 
@@ -395,9 +396,9 @@ static void find_near(struct trace_clock *c)
 	    c->base_ns < 0 || c->base_ns > NS_MAX / 2)
 		return;
 	most = ((unsigned __int128)(NS_MAX / 2) << c->shift) / c->mult;
-	c->near = (struct reel_clock_fit){
+	c->fit = (struct reel_clock_fit){
 		.base_ticks = c->base_ticks,
-		.near_ticks = most > UINT64_MAX ? UINT64_MAX : (uint64_t)most,
+		.fast_ticks = most > UINT64_MAX ? UINT64_MAX : (uint64_t)most,
 		.mult = c->mult,
 		.base_ns = c->base_ns,
 		.shift = c->shift,
@@ -413,7 +414,7 @@ int trace_clock_fit(struct reel_trace *tr, struct reel_error *err)
 	if (!tr->images)
 		return 0;
 	ptr = reel_alloc(tr->images, sizeof(struct trace_image *), err);
-	if (!ptr || find_hosts(tr, ptr, err) < 0 || gather(tr, err) < 0)
+	if (!ptr || find_hosts(tr, ptr, err) < 0 || gather_pairs(tr, err) < 0)
 		goto out;
 	v = reel_alloc(tr->pairs, sizeof(*v), err);
 	if (!v)
@@ -421,7 +422,7 @@ int trace_clock_fit(struct reel_trace *tr, struct reel_error *err)
 	fit_hosts(tr, ptr, v);
 	trace_peer_find(tr);
 	for (uint32_t k = 0; k < tr->clocks; k++)
-		find_near(&tr->clock[k]);
+		set_fit(&tr->clock[k]);
 	rc = 0;
 out:
 	free(ptr);
@@ -432,22 +433,23 @@ out:
 	return rc;
 }
 
-int64_t reel_line_far_ns(const struct reel_clock_fit *l, uint64_t ticks)
+int64_t reel_clock_fit_slow_ns(const struct reel_clock_fit *l, uint64_t ticks)
 {
 	const struct trace_clock *c = (const struct trace_clock *)l;
-	int64_t ns = line_ns(c, ticks);
+	int64_t ns = clock_ns(c, ticks);
 
 	return c->peer_at[0] ? trace_peer_ns(c, ns) : ns;
 }
 
-const struct reel_clock_fit *reel_trace_line(const struct reel_trace *tr, int i)
+const struct reel_clock_fit *reel_trace_clock_fit(const struct reel_trace *tr,
+						  int i)
 {
-	return &tr->clock[tr->image[i].clock].near;
+	return &tr->clock[tr->image[i].clock].fit;
 }
 
 int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks)
 {
-	return reel_line_ns(reel_trace_line(tr, process), ticks);
+	return reel_clock_fit_ns(reel_trace_clock_fit(tr, process), ticks);
 }
 
 int64_t reel_trace_clock_error_ns(const struct reel_trace *tr)

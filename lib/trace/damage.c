@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What could not be read of a trace, counted.
+ * Counts of unreadable data of a trace.
  *
- * Streams of one trace may be read in several threads: all goes through one
- * lock, which only damage ever takes.
+ * Streams of one trace may be read in several threads: all counts change under
+ * one lock, which is taken only for damage.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 
 #define TEXT_BYTES sizeof(((struct reel_trace_damage *)0)->first)
 
-static void count(struct reel_trace *tr, bool file, uint64_t bytes,
-		  const char text[static TEXT_BYTES])
+static void count_damage(struct reel_trace *tr, bool file, uint64_t bytes,
+			 const char text[static TEXT_BYTES])
 {
 	struct reel_trace_damage *d = &tr->damage;
 
@@ -37,7 +37,7 @@ void trace_damage_cut(struct reel_trace *tr, uint64_t bytes, const char *fmt,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	count(tr, false, bytes, text);
+	count_damage(tr, false, bytes, text);
 }
 
 void trace_damage_open(struct reel_trace *tr, const char *path, int why)
@@ -60,5 +60,5 @@ void trace_damage_file(struct reel_trace *tr, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	count(tr, true, 0, text);
+	count_damage(tr, true, 0, text);
 }

@@ -2,9 +2,9 @@
 /*
  * The decoder of records: the grammar of schemas/trace_format.h, "RECORD".
  *
- * It is the hottest loop of load, so it looks at the end of its bytes once per
- * record and not once per byte: zero bytes follow the block, and a varint of
- * zero bytes ends. A record that ran into them is found when it is complete.
+ * It is the hottest loop of load, so it checks the end of its bytes once per
+ * record, not once per byte: zero bytes follow the block, and a varint ends at
+ * a zero byte. A record that runs into them is rejected when it is complete.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 #include "lib/trace/internal.h"
 
 /*
- * Where a record's fields are taken from; @bad once any of them was wrong, so
- * that a record is judged once, at its end.
+ * The position within a record. @bad is set by any wrong field, so that a
+ * record is judged once, at its end.
  */
 struct cursor {
 	const uint8_t *p;
@@ -58,7 +58,7 @@ static inline uint64_t varint(struct cursor *c)
 	return long_varint(c);
 }
 
-static inline int64_t zigzag(struct cursor *c)
+static inline int64_t signed_varint(struct cursor *c)
 {
 	uint64_t v = varint(c);
 
@@ -74,9 +74,9 @@ static inline uint32_t varint_u32(struct cursor *c)
 	return (uint32_t)v;
 }
 
-/* Room for a string of @len bytes and its NUL in *@s. */
-static int text_room(char **s, uint32_t *room, size_t len,
-		     struct reel_error *err)
+/* Make room for a string of @len bytes and its NUL in *@s. */
+static int reserve_text(char **s, uint32_t *room, size_t len,
+			struct reel_error *err)
 {
 	size_t want = len < 256 ? 256 : REEL_PATH_BYTES + 1;
 
@@ -89,19 +89,19 @@ static int text_room(char **s, uint32_t *room, size_t len,
 }
 
 /*
- * The @len bytes at @c, behind the first @keep bytes of *@s. A NUL inside
- * would make two names out of one: it is damage.
+ * Copy the @len bytes at @c after the first @keep bytes of *@s. A NUL in the
+ * text is damage: it would split the name.
  */
-static int take_text(struct cursor *c, const uint8_t *end, char **s,
-		     uint32_t *room, uint64_t keep, uint64_t len,
-		     struct reel_error *err)
+static int decode_text(struct cursor *c, const uint8_t *end, char **s,
+		       uint32_t *room, uint64_t keep, uint64_t len,
+		       struct reel_error *err)
 {
 	if (c->bad || c->p > end || len > (uint64_t)(end - c->p) ||
 	    keep + len > REEL_PATH_BYTES || memchr(c->p, 0, len)) {
 		c->bad = true;
 		return 0;
 	}
-	if (text_room(s, room, keep + len, err) < 0)
+	if (reserve_text(s, room, keep + len, err) < 0)
 		return -1;
 	memcpy(*s + keep, c->p, len);
 	(*s)[keep + len] = '\0';
@@ -109,8 +109,8 @@ static int take_text(struct cursor *c, const uint8_t *end, char **s,
 	return 0;
 }
 
-static int take_path(struct trace_decoder *d, struct cursor *c,
-		     struct reel_record *rec, struct reel_error *err)
+static int decode_path(struct trace_decoder *d, struct cursor *c,
+		       struct reel_record *rec, struct reel_error *err)
 {
 	uint64_t kept = varint(c);
 	uint64_t more = varint(c);
@@ -120,7 +120,8 @@ static int take_path(struct trace_decoder *d, struct cursor *c,
 		c->bad = true;
 		return 0;
 	}
-	if (take_text(c, d->end, &d->path, &d->path_room, kept, more, err) < 0)
+	if (decode_text(c, d->end, &d->path, &d->path_room, kept, more, err) <
+	    0)
 		return -1;
 	if (c->bad)
 		return 0;
@@ -130,8 +131,8 @@ static int take_path(struct trace_decoder *d, struct cursor *c,
 	return 0;
 }
 
-static int take_path2(struct trace_decoder *d, struct cursor *c,
-		      struct reel_record *rec, struct reel_error *err)
+static int decode_path2(struct trace_decoder *d, struct cursor *c,
+			struct reel_record *rec, struct reel_error *err)
 {
 	uint64_t len = varint(c);
 
@@ -139,7 +140,7 @@ static int take_path2(struct trace_decoder *d, struct cursor *c,
 		c->bad = true;
 		return 0;
 	}
-	if (take_text(c, d->end, &d->path2, &d->path2_room, 0, len, err) < 0)
+	if (decode_text(c, d->end, &d->path2, &d->path2_room, 0, len, err) < 0)
 		return -1;
 	rec->path2 = d->path2;
 	rec->path2_len = (uint32_t)len;
@@ -147,9 +148,9 @@ static int take_path2(struct trace_decoder *d, struct cursor *c,
 	return 0;
 }
 
-static int take_more(struct trace_decoder *d, struct cursor *c,
-		     unsigned int more, struct reel_record *rec,
-		     struct reel_error *err)
+static int decode_more(struct trace_decoder *d, struct cursor *c,
+		       unsigned int more, struct reel_record *rec,
+		       struct reel_error *err)
 {
 	if (more & REEL_M_NEWDESC) {
 		rec->newdesc = varint_u32(c);
@@ -161,11 +162,11 @@ static int take_more(struct trace_decoder *d, struct cursor *c,
 	}
 	if (more & REEL_M_ARG) {
 		rec->has_arg = true;
-		rec->arg = zigzag(c);
+		rec->arg = signed_varint(c);
 	}
 	if (more & REEL_M_ARG2) {
 		rec->has_arg2 = true;
-		rec->arg2 = zigzag(c);
+		rec->arg2 = signed_varint(c);
 	}
 	if (more & REEL_M_POS) {
 		rec->pos = (int64_t)varint(c);
@@ -177,17 +178,17 @@ static int take_more(struct trace_decoder *d, struct cursor *c,
 			  (!rec->count && rec->call != REEL_MARK_COUNTED);
 		rec->counted = rec->has_arg2 && rec->arg2 == REEL_COUNTED;
 	}
-	if (more & REEL_M_PATH && take_path(d, c, rec, err) < 0)
+	if (more & REEL_M_PATH && decode_path(d, c, rec, err) < 0)
 		return -1;
 	if (more & REEL_M_AT)
 		rec->at = varint_u32(c);
-	if (more & REEL_M_PATH2 && take_path2(d, c, rec, err) < 0)
+	if (more & REEL_M_PATH2 && decode_path2(d, c, rec, err) < 0)
 		return -1;
 	return 0;
 }
 
-static inline void take_desc(struct trace_decoder *d, struct cursor *c,
-			     unsigned int flags, struct reel_record *rec)
+static inline void decode_desc(struct trace_decoder *d, struct cursor *c,
+			       unsigned int flags, struct reel_record *rec)
 {
 	switch (flags & (REEL_F_DESC_NEW | REEL_F_DESC_SAME)) {
 	case REEL_F_DESC_NEW:
@@ -204,10 +205,9 @@ static inline void take_desc(struct trace_decoder *d, struct cursor *c,
 	}
 }
 
-/* read(fd, buf, SIZE_MAX) is a call that one can make: sizes are not refused.
- */
-static inline void take_size(struct trace_decoder *d, struct cursor *c,
-			     unsigned int flags, struct reel_record *rec)
+/* read(fd, buf, SIZE_MAX) is a valid call: no size is refused. */
+static inline void decode_size(struct trace_decoder *d, struct cursor *c,
+			       unsigned int flags, struct reel_record *rec)
 {
 	switch (flags & (REEL_F_SIZE_NEW | REEL_F_SIZE_SAME)) {
 	case 0:
@@ -228,15 +228,15 @@ static inline void take_size(struct trace_decoder *d, struct cursor *c,
 		d->offset_end += d->size;
 }
 
-static inline void take_result(struct cursor *c, unsigned int flags,
-			       struct reel_record *rec)
+static inline void decode_result(struct cursor *c, unsigned int flags,
+				 struct reel_record *rec)
 {
 	switch (flags & REEL_F_RES) {
 	case REEL_F_RES_EXPECTED:
 		rec->result = rec->size;
 		break;
 	case REEL_F_RES_OTHER:
-		rec->result = zigzag(c);
+		rec->result = signed_varint(c);
 		break;
 	case REEL_F_RES_ERROR:
 		rec->result = -1;
@@ -247,7 +247,7 @@ static inline void take_result(struct cursor *c, unsigned int flags,
 	}
 }
 
-/* The 0 that ends a block: nothing but padding may follow. */
+/* The 0 that ends a block: only padding may follow. */
 static int block_end(struct trace_decoder *d)
 {
 	const uint8_t *p;
@@ -259,8 +259,9 @@ static int block_end(struct trace_decoder *d)
 	return 0;
 }
 
-/* Take back what a record that does not hold changed. */
-static int give_up(struct trace_decoder *d, const struct trace_decoder *before)
+/* Restore @d after an invalid record. */
+static int undo_record(struct trace_decoder *d,
+		       const struct trace_decoder *before)
 {
 	d->p = before->p;
 	d->ticks = before->ticks;
@@ -274,8 +275,8 @@ static int give_up(struct trace_decoder *d, const struct trace_decoder *before)
 }
 
 /* Copied, not cleared: gcc clears a struct of this size with "rep stos", which
- * takes as long as all the rest. */
-static const struct reel_record empty = {.count = 1};
+ * takes as long as the whole rest. */
+static const struct reel_record empty_record = {.count = 1};
 
 int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 		 struct reel_error *err)
@@ -294,24 +295,24 @@ int trace_decode(struct trace_decoder *d, struct reel_record *rec,
 	flags = *c.p++;
 	if (flags & REEL_F_MORE)
 		more = *c.p++;
-	memcpy(rec, &empty, sizeof(empty));
+	memcpy(rec, &empty_record, sizeof(empty_record));
 	rec->call = (uint16_t)call;
 	c.bad |= __builtin_add_overflow(d->ticks, varint(&c), &d->ticks);
 	rec->end_ticks = d->ticks;
 	rec->dur_ticks = varint(&c);
 	c.bad |= rec->dur_ticks > rec->end_ticks;
-	take_desc(d, &c, flags, rec);
+	decode_desc(d, &c, flags, rec);
 	if (flags & REEL_F_OFFSET) {
 		rec->has_offset = true;
-		d->offset_end += (uint64_t)zigzag(&c);
+		d->offset_end += (uint64_t)signed_varint(&c);
 		rec->offset = (int64_t)d->offset_end;
 	}
-	take_size(d, &c, flags, rec);
-	take_result(&c, flags, rec);
-	if (more && take_more(d, &c, more, rec, err) < 0)
-		return give_up(d, &before);
+	decode_size(d, &c, flags, rec);
+	decode_result(&c, flags, rec);
+	if (more && decode_more(d, &c, more, rec, err) < 0)
+		return undo_record(d, &before);
 	if (c.bad || c.p > d->end)
-		return give_up(d, &before);
+		return undo_record(d, &before);
 	d->p = c.p;
 	return 1;
 }
@@ -322,7 +323,7 @@ uint32_t reel_records_bytes(const uint8_t *records, uint32_t room)
 	struct reel_record rec;
 	uint32_t bytes;
 
-	/* No call began before the clock did: a base that is late enough. */
+	/* A late base: no duration reaches before the start of the clock. */
 	trace_decoder_begin(&d, 1ull << 62);
 	while (d.p < d.end && *d.p && trace_decode(&d, &rec, NULL) == 1)
 		;

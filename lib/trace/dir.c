@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace directory: what is in it, and the trace that comes of it.
+ * Open a trace directory: job.json, the windows and the logs.
  *
- * The window of a process is read before its log: a log that was never given
- * its head then still finds its process.
+ * The window of a process is read before its log, so that a log without a head
+ * still finds its process.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/error.h"
 #include "lib/trace/internal.h"
@@ -22,7 +23,7 @@ static const char windows_dir[] = "windows";
 
 struct names {
 	char **item;
-	size_t n, room;
+	uint32_t n, room;
 };
 
 static void names_fini(struct names *l)
@@ -37,13 +38,8 @@ static int names_add(struct names *l, const char *name, size_t len,
 {
 	char *copy;
 
-	if (l->n == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-
-		if (reel_grow(&l->item, room, sizeof(*l->item), err) < 0)
-			return -1;
-		l->room = room;
-	}
+	if (reel_array_reach(&l->item, &l->room, l->n, sizeof(*l->item), err))
+		return -1;
 	copy = reel_alloc(len + 1, 1, err);
 	if (!copy)
 		return -1;
@@ -62,9 +58,9 @@ static bool has_suffix(const char *name, const char *suffix, size_t *stem)
 	return true;
 }
 
-/* Add the names in @path that end in @suffix, without it. */
-static int list(struct names *l, const char *path, const char *suffix,
-		struct reel_error *err)
+/* Add the names in @path that end in @suffix, without the suffix. */
+static int list_names(struct names *l, const char *path, const char *suffix,
+		      struct reel_error *err)
 {
 	DIR *d = opendir(path);
 	struct dirent *e;
@@ -88,35 +84,38 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "DIR/SUB/STEM.suffix" into @b. */
-static int path_of(struct reel_buf *b, const char *dir, const char *sub,
-		   const char *stem, const char *suffix, struct reel_error *err)
+/* Set @b to "DIR/SUB/STEM.suffix". */
+static int build_path(struct reel_buf *b, const char *dir, const char *sub,
+		      const char *stem, const char *suffix,
+		      struct reel_error *err)
 {
 	reel_buf_reset(b);
 	return reel_buf_printf(b, err, "%s/%s%s%s%s", dir, sub, *sub ? "/" : "",
 			       stem, suffix);
 }
 
-static bool exists(const char *path)
+static bool file_exists(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0;
 }
 
-/* One process's window and log. */
+/* Index the window and the log of one process. */
 static int index_stem(struct reel_trace *tr, const char *stem,
 		      struct reel_buf *b, struct reel_error *err)
 {
 	int64_t image = -1;
 
-	if (path_of(b, tr->dir, windows_dir, stem, ".win", err) < 0)
+	if (build_path(b, tr->dir, windows_dir, stem, ".win", err) < 0)
 		return -1;
-	if (exists(b->data) && trace_index_window(tr, b->data, &image, err) < 0)
+	if (file_exists(b->data) &&
+	    trace_index_window(tr, b->data, &image, err) < 0)
 		return -1;
-	if (path_of(b, tr->dir, "", stem, ".log", err) < 0)
+	if (build_path(b, tr->dir, "", stem, ".log", err) < 0)
 		return -1;
-	return exists(b->data) ? trace_index_log(tr, b->data, image, err) : 0;
+	return file_exists(b->data) ? trace_index_log(tr, b->data, image, err)
+				    : 0;
 }
 
 /* Index every log and window, in the order of their names. */
@@ -127,9 +126,9 @@ static int index_all(struct reel_trace *tr, size_t *found,
 	struct reel_buf b = REEL_BUF_INIT;
 	int rc = -1;
 
-	if (list(&l, tr->dir, ".log", err) < 0 ||
-	    path_of(&b, tr->dir, "", windows_dir, "", err) < 0 ||
-	    list(&l, b.data, ".win", err) < 0)
+	if (list_names(&l, tr->dir, ".log", err) < 0 ||
+	    build_path(&b, tr->dir, "", windows_dir, "", err) < 0 ||
+	    list_names(&l, b.data, ".win", err) < 0)
 		goto out;
 	if (l.n)
 		qsort(l.item, l.n, sizeof(*l.item), by_name);
@@ -147,16 +146,16 @@ out:
 	return rc;
 }
 
-/* job.json, which the trace is worth reading without. */
+/* Read job.json. A trace without it is still useful. */
 static int read_job(struct reel_trace *tr, bool *found, struct reel_error *err)
 {
 	struct reel_buf b = REEL_BUF_INIT, text = REEL_BUF_INIT;
 	struct reel_error why = {0};
 	int rc = -1;
 
-	if (path_of(&b, tr->dir, "", "job", ".json", err) < 0)
+	if (build_path(&b, tr->dir, "", "job", ".json", err) < 0)
 		goto out;
-	*found = exists(b.data);
+	*found = file_exists(b.data);
 	if (*found) {
 		json_error_t je;
 
@@ -170,7 +169,7 @@ static int read_job(struct reel_trace *tr, bool *found, struct reel_error *err)
 			tr->job = NULL;
 			trace_damage_file(tr, "'%s' cannot be read: %s", b.data,
 					  why.code ? why.text
-						   : "no JSON object");
+						   : "not a JSON object");
 		}
 	}
 	if (!tr->job)
@@ -186,7 +185,7 @@ static int read_counts(struct reel_trace *tr, struct reel_error *err)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	struct trace_input in;
-	int rc = path_of(&b, tr->dir, "", "job", ".counts", err);
+	int rc = build_path(&b, tr->dir, "", "job", ".counts", err);
 
 	if (rc == 0 && trace_input_open(&in, b.data) == 0) {
 		if (!trace_input_read(&in, &tr->counts, sizeof(tr->counts),
@@ -199,16 +198,16 @@ static int read_counts(struct reel_trace *tr, struct reel_error *err)
 	return rc;
 }
 
-/* Is there anything that makes the directory a trace of ours? */
-static int judge(const struct reel_trace *tr, bool job, size_t found,
-		 struct reel_error *err)
+/* Fail unless the directory is a trace: it has a log, a window or job.json. */
+static int check_trace(const struct reel_trace *tr, bool job, size_t found,
+		       struct reel_error *err)
 {
 	if (tr->images)
 		return 0;
-	if (tr->other)
+	if (tr->other_major)
 		return reel_fail(err, REEL_E_VERSION,
 				 "%s, this program reads %d.x to %d.x",
-				 tr->other, REEL_TRACE_MAJOR_OLDEST,
+				 tr->other_major, REEL_TRACE_MAJOR_OLDEST,
 				 REEL_TRACE_MAJOR);
 	if (tr->damage.denied_files)
 		return reel_fail(err, REEL_E_IO,
@@ -246,12 +245,13 @@ int reel_trace_open(struct reel_trace **out, const char *dir,
 	}
 	if (!S_ISDIR(st.st_mode)) {
 		reel_fail(err, REEL_E_FORMAT,
-			  "'%s' is not a trace: it is no directory", dir);
+			  "'%s' is not a trace: it is not a directory", dir);
 		goto out;
 	}
 	if (read_job(tr, &job, err) < 0 || read_counts(tr, err) < 0 ||
-	    index_all(tr, &found, err) < 0 || judge(tr, job, found, err) < 0 ||
-	    trace_order(tr, err) < 0 || trace_clock_fit(tr, err) < 0)
+	    index_all(tr, &found, err) < 0 ||
+	    check_trace(tr, job, found, err) < 0 || trace_order(tr, err) < 0 ||
+	    trace_clock_fit(tr, err) < 0)
 		goto out;
 	*out = tr;
 	tr = NULL;
@@ -277,14 +277,14 @@ void reel_trace_close(struct reel_trace *tr)
 	free(tr->thread);
 	free(tr->pair);
 	free(tr->clock);
-	free(tr->other);
+	free(tr->other_major);
 	json_decref(tr->job);
 	pthread_mutex_destroy(&tr->lock);
 	free(tr->dir);
 	free(tr);
 }
 
-/* Does a file of @dir that ends in @suffix begin with our magic? */
+/* True when a file of @dir that ends in @suffix begins with our magic. */
 static bool has_magic(const char *dir, const char *suffix)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -297,7 +297,7 @@ static bool has_magic(const char *dir, const char *suffix)
 	while (d && magic != REEL_HEAD_MAGIC && (e = readdir(d))) {
 		magic = 0;
 		if (!has_suffix(e->d_name, suffix, &stem) ||
-		    path_of(&b, dir, "", e->d_name, "", NULL) < 0 ||
+		    build_path(&b, dir, "", e->d_name, "", NULL) < 0 ||
 		    trace_input_open(&in, b.data) < 0)
 			continue;
 		if (!trace_input_read(&in, &magic, sizeof(magic), 0))
@@ -315,11 +315,11 @@ bool reel_trace_is(const char *dir)
 	struct reel_buf b = REEL_BUF_INIT;
 	bool is = false;
 
-	if (path_of(&b, dir, "", "job", ".json", NULL) == 0)
-		is = exists(b.data);
+	if (build_path(&b, dir, "", "job", ".json", NULL) == 0)
+		is = file_exists(b.data);
 	if (!is)
 		is = has_magic(dir, ".log");
-	if (!is && path_of(&b, dir, "", windows_dir, "", NULL) == 0)
+	if (!is && build_path(&b, dir, "", windows_dir, "", NULL) == 0)
 		is = has_magic(b.data, ".win");
 	reel_buf_fini(&b);
 	return is;

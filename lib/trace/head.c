@@ -2,8 +2,8 @@
 /*
  * Files of a trace and the heads in them.
  *
- * A name that ends in .log may be a pipe, a directory or eight exabytes of
- * nothing: only regular files are opened, and holes are stepped over.
+ * A name that ends in .log may be a pipe, a directory or a sparse file of eight
+ * exabytes: only regular files are opened, and holes are skipped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/error.h"
 #include "lib/trace/internal.h"
@@ -95,7 +96,7 @@ static int count_texts(const char *s, size_t len)
 	return n;
 }
 
-/* Read the text behind the head at @at: what is no "key=value" is left out. */
+/* Read the text after the head, at @at; skip strings without "=". */
 static int read_text(struct trace_image *im, const struct trace_input *in,
 		     int64_t at, uint32_t len, struct reel_error *err)
 {
@@ -129,9 +130,9 @@ static int read_text(struct trace_image *im, const struct trace_input *in,
 	return 0;
 }
 
-/* The text of the log before, when it is the one that @im names. */
-static int borrow_text(struct trace_image *im, const struct trace_image *before,
-		       struct reel_error *err)
+/* Copy the text of the previous image if @im refers to it. */
+static int copy_text(struct trace_image *im, const struct trace_image *before,
+		     struct reel_error *err)
 {
 	const struct reel_head *h = &before->pub.head;
 	ptrdiff_t move;
@@ -160,8 +161,8 @@ static int borrow_text(struct trace_image *im, const struct trace_image *before,
 }
 
 /*
- * A process in a time namespace: what its head says of CLOCK_MONOTONIC becomes
- * that of the host.
+ * Convert the CLOCK_MONOTONIC times of a head to the host's clock, for a
+ * process in a time namespace.
  */
 static void leave_timens(struct trace_image *im)
 {
@@ -186,29 +187,24 @@ static void leave_timens(struct trace_image *im)
 		}
 }
 
-/* Add an image for @head, its text read from behind it. */
+/* Add an image for @head, with the text that follows the head. */
 static int add_image(struct reel_trace *tr, const struct trace_input *in,
 		     int64_t at, bool window, const struct reel_head *head,
 		     struct reel_error *err)
 {
 	struct trace_image *im;
 
-	if (tr->images == tr->image_room) {
-		uint32_t room = tr->image_room ? tr->image_room * 2 : 16;
-
-		if (reel_grow(&tr->image, room, sizeof(*im), err) < 0)
-			return -1;
-		tr->image_room = room;
-	}
+	if (reel_array_reach(&tr->image, &tr->image_room, tr->images,
+			     sizeof(*im), err))
+		return -1;
 	im = &tr->image[tr->images++];
-	memset(im, 0, sizeof(*im));
 	im->pub.head = *head;
 	im->pub.head.boot_id[sizeof(head->boot_id) - 1] = '\0';
 	im->pub.log_path = in->path;
 	im->pub.parent = -1;
 	im->pub.window = window;
 	if (head->text_uid && tr->images > 1
-		    ? borrow_text(im, im - 1, err)
+		    ? copy_text(im, im - 1, err)
 		    : read_text(im, in, at + (int64_t)sizeof(*head),
 				head->head_bytes - (uint32_t)sizeof(*head),
 				err))
@@ -217,18 +213,20 @@ static int add_image(struct reel_trace *tr, const struct trace_input *in,
 	return 0;
 }
 
-/* A head of another major: no error yet, there may be some that we can read. */
-static int note_other(struct reel_trace *tr, const char *path,
-		      const struct reel_head *head, struct reel_error *err)
+/* Note a head of another major version. It is no error if another head is
+ * readable. */
+static int note_other_major(struct reel_trace *tr, const char *path,
+			    const struct reel_head *head,
+			    struct reel_error *err)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 
-	if (tr->other)
+	if (tr->other_major)
 		return 0;
 	if (reel_buf_printf(&b, err, "'%s' is of trace format %u.%u", path,
 			    head->major, head->minor) < 0)
 		return -1;
-	tr->other = b.data;
+	tr->other_major = b.data;
 	return 0;
 }
 
@@ -258,7 +256,7 @@ enum trace_verdict trace_head_read(struct reel_trace *tr,
 	if (!trace_input_read(in, head, sizeof(*head), at))
 		return TRACE_BAD;
 	if (head->magic == REEL_HEAD_MAGIC && !major_known(head->major) &&
-	    note_other(tr, in->path, head, err) < 0)
+	    note_other_major(tr, in->path, head, err) < 0)
 		return TRACE_FAILED;
 	if (!trace_head_good(head, room))
 		return TRACE_BAD;

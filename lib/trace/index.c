@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Index a log or a window: where its blocks are, by their heads alone.
+ * Index a log or a window: the positions of its blocks, from their heads.
  *
- * A log is walked from block to block. Where no block begins the walk looks on
- * for the next head that checks, first inside the block before: a write that
- * was cut short leaves a block that promises more than there is.
+ * A log is walked from block to block. Where no block begins, the walk searches
+ * for the next valid head, first inside the previous block: after a short write
+ * a block is shorter than its head says.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/cli.h"
+#include "lib/array.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/trace/internal.h"
 
 struct walk {
 	struct reel_trace *tr;
 	struct trace_input in;
 	uint32_t file;
-	int64_t image; /* whose blocks they are; -1: no head yet */
-	int64_t log;   /* where the log began: blocks count from there */
-	int64_t limit; /* where it ends */
+	int64_t image; /* owner of the blocks; -1: no head yet */
+	int64_t log;   /* start of the log: blocks are aligned to it */
+	int64_t limit; /* end of the log */
 	int64_t pos;
 	int64_t last;	 /* index of the block just before pos, or -1 */
 	uint32_t number; /* of blocks in this log */
-	uint64_t magic;	 /* that was found last */
-	size_t words;	 /* read while looking for a magic, at words_at */
+	uint64_t magic;	 /* the last one found */
+	size_t words;	 /* in word[], read at words_at */
 	int64_t words_at;
 	uint64_t word[512];
 };
@@ -35,13 +36,9 @@ static int add_file(struct reel_trace *tr, const char *path, bool window,
 {
 	struct trace_file *f;
 
-	if (tr->files == tr->file_room) {
-		uint32_t room = tr->file_room ? tr->file_room * 2 : 16;
-
-		if (reel_grow(&tr->file, room, sizeof(*f), err) < 0)
-			return -1;
-		tr->file_room = room;
-	}
+	if (reel_array_reach(&tr->file, &tr->file_room, tr->files, sizeof(*f),
+			     err))
+		return -1;
 	f = &tr->file[tr->files];
 	f->window = window;
 	f->path = reel_strdup(path, err);
@@ -57,13 +54,9 @@ static int add_block(struct walk *w, const struct reel_block_head *head,
 	struct reel_trace *tr = w->tr;
 	struct trace_block *b;
 
-	if (tr->blocks == tr->block_room) {
-		uint32_t room = tr->block_room ? tr->block_room * 2 : 64;
-
-		if (reel_grow(&tr->block, room, sizeof(*b), err) < 0)
-			return -1;
-		tr->block_room = room;
-	}
+	if (reel_array_reach(&tr->block, &tr->block_room, tr->blocks,
+			     sizeof(*b), err))
+		return -1;
 	b = &tr->block[tr->blocks];
 	b->at = w->pos;
 	b->base_ticks = head->base_ticks;
@@ -83,7 +76,7 @@ static int add_block(struct walk *w, const struct reel_block_head *head,
 				head->pair_mono_ns, err);
 }
 
-/* Is there a block's head at w->pos that checks? */
+/* Read the block head at w->pos; false if it is not valid. */
 static bool read_block_head(const struct walk *w, struct reel_block_head *head)
 {
 	if (w->image < 0 || w->limit - w->pos < (int64_t)sizeof(*head) ||
@@ -94,8 +87,8 @@ static bool read_block_head(const struct walk *w, struct reel_block_head *head)
 	       head->check == reel_block_check(head);
 }
 
-/* Take the block at w->pos, as far as the log reaches, and step behind it. */
-static int take_block(struct walk *w, const struct reel_block_head *head,
+/* Add the block at w->pos, up to the end of the log, and advance. */
+static int walk_block(struct walk *w, const struct reel_block_head *head,
 		      struct reel_error *err)
 {
 	int64_t room = w->limit - w->pos - (int64_t)sizeof(*head);
@@ -111,10 +104,10 @@ static int take_block(struct walk *w, const struct reel_block_head *head,
 }
 
 /*
- * The copy, among others, of a log that is still there: whoever put them
- * together was killed before it could remove the log. Its length, or 0.
+ * A merged log may hold the copy of a log that still exists: the merge was
+ * killed before it removed the log. Returns the length of the copy, or 0.
  */
-static int64_t is_copy(const struct walk *w)
+static int64_t copied_log_bytes(const struct walk *w)
 {
 	struct reel_head head;
 
@@ -129,12 +122,12 @@ static int64_t is_copy(const struct walk *w)
 	return 0;
 }
 
-/* Begin the log at w->pos when a head stands there. */
-static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
+/* Begin a log if a head is at w->pos; skip the copy of a log. */
+static enum trace_verdict walk_head(struct walk *w, struct reel_error *err)
 {
 	struct reel_head head;
 	enum trace_verdict v;
-	int64_t room = w->in.bytes - w->pos, copy = is_copy(w);
+	int64_t room = w->in.bytes - w->pos, copy = copied_log_bytes(w);
 
 	if (copy) {
 		w->pos = copy < room ? w->pos + copy : w->in.bytes;
@@ -156,8 +149,8 @@ static enum trace_verdict take_head(struct walk *w, struct reel_error *err)
 	return TRACE_GOOD;
 }
 
-/* Read the words at @from, or behind the hole there, into w->word. */
-static bool read_words(struct walk *w, int64_t from, int64_t limit)
+/* Read the words at @from, or after the hole there, into w->word. */
+static bool read_chunk(struct walk *w, int64_t from, int64_t limit)
 {
 	int64_t data = trace_input_data(&w->in, from);
 	size_t n = sizeof(w->word);
@@ -177,8 +170,8 @@ static bool read_words(struct walk *w, int64_t from, int64_t limit)
 }
 
 /*
- * The next magic of a block or a head at or behind @from, or @limit. Words are
- * kept between calls: a file may be full of magic numbers and nothing else.
+ * The position of the next magic of a block or a head from @from on, or @limit.
+ * Words are kept between calls: a file may consist of magic numbers.
  */
 static int64_t find_magic(struct walk *w, int64_t from, int64_t limit)
 {
@@ -187,7 +180,7 @@ static int64_t find_magic(struct walk *w, int64_t from, int64_t limit)
 
 	if (from >= w->words_at && from < end && (from - w->words_at) % 8 == 0)
 		i = (size_t)(from - w->words_at) / 8;
-	else if (!read_words(w, from, limit))
+	else if (!read_chunk(w, from, limit))
 		return limit;
 	for (;;) {
 		for (; i < w->words; i++)
@@ -195,7 +188,7 @@ static int64_t find_magic(struct walk *w, int64_t from, int64_t limit)
 			    w->word[i] == REEL_HEAD_MAGIC)
 				goto found;
 		from = w->words_at + (int64_t)w->words * 8;
-		if (from >= limit || !read_words(w, from, limit))
+		if (from >= limit || !read_chunk(w, from, limit))
 			return limit;
 		i = 0;
 	}
@@ -206,10 +199,11 @@ found:
 }
 
 /*
- * Nothing begins at w->pos. Move to the next head that checks: inside the
- * block before, which is then cut, or behind; or to the end of the log.
+ * No block or head is at w->pos. Move to the next valid head: inside the
+ * previous block, which is then cut short, or after it; or to the end of the
+ * log.
  */
-static void resync(struct walk *w)
+static void find_next_head(struct walk *w)
 {
 	struct trace_block *last = NULL;
 	struct reel_block_head head;
@@ -244,7 +238,7 @@ static void resync(struct walk *w)
 	}
 	reel_num_count(at, lost);
 	if (w->image < 0)
-		trace_damage_file(w->tr, "'%s' has no head that can be read",
+		trace_damage_file(w->tr, "'%s' has no readable head",
 				  w->in.path);
 	else
 		trace_damage_cut(w->tr, (uint64_t)(w->pos - lost),
@@ -252,16 +246,16 @@ static void resync(struct walk *w)
 				 at);
 }
 
-/* A step of the walk: a block, a head, or the way to the next one. */
-static int step(struct walk *w, struct reel_error *err)
+/* One step of the walk: add a block, begin a log, or search the next head. */
+static int walk_step(struct walk *w, struct reel_error *err)
 {
 	struct reel_block_head head;
 
 	if (read_block_head(w, &head))
-		return take_block(w, &head, err);
+		return walk_block(w, &head, err);
 	if (w->pos >= w->limit)
 		w->limit = w->in.bytes;
-	switch (take_head(w, err)) {
+	switch (walk_head(w, err)) {
 	case TRACE_GOOD:
 		return 0;
 	case TRACE_FAILED:
@@ -269,7 +263,7 @@ static int step(struct walk *w, struct reel_error *err)
 	case TRACE_BAD:
 		break;
 	}
-	resync(w);
+	find_next_head(w);
 	return 0;
 }
 
@@ -290,7 +284,7 @@ int trace_index_log(struct reel_trace *tr, const char *path, int64_t image,
 	if (w.in.bytes == 0 && image < 0)
 		trace_damage_file(tr, "'%s' is empty", path);
 	while (w.pos < w.in.bytes)
-		if (step(&w, err) < 0)
+		if (walk_step(&w, err) < 0)
 			goto out;
 	rc = 0;
 out:
@@ -298,7 +292,7 @@ out:
 	return rc;
 }
 
-/* The records of a slot whose block is under construction. */
+/* Measure the records of a slot whose block is not finished. */
 static int measure_slot(struct walk *w, uint32_t room, uint32_t *used,
 			struct reel_error *err)
 {
@@ -314,8 +308,8 @@ static int measure_slot(struct walk *w, uint32_t room, uint32_t *used,
 	return 0;
 }
 
-/* Slot @i of a window, when a thread has it. */
-static int take_slot(struct walk *w, uint32_t i, struct reel_error *err)
+/* Add slot @i of a window, if a thread owns it. */
+static int walk_slot(struct walk *w, uint32_t i, struct reel_error *err)
 {
 	struct reel_block_head head;
 	int64_t room;
@@ -359,7 +353,7 @@ static int walk_slots(struct walk *w, struct reel_error *err)
 				break;
 			i = (uint32_t)next;
 		}
-		if (take_slot(w, i, err) < 0)
+		if (walk_slot(w, i, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -386,8 +380,7 @@ int trace_index_window(struct reel_trace *tr, const char *path, int64_t *image,
 		goto out;
 	rc = 0;
 	if (v == TRACE_BAD) {
-		trace_damage_file(tr, "'%s' has no head that can be read",
-				  path);
+		trace_damage_file(tr, "'%s' has no readable head", path);
 		goto out;
 	}
 	w.image = *image = tr->images - 1;

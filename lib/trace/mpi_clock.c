@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clocks of an MPI job's nodes against that of rank 0's: what was measured
- * at MPI_Init and at MPI_Finalize becomes a straight line.
+ * The offsets of the clocks of an MPI job's nodes to the clock of rank 0's
+ * node: a straight line between the measurements at MPI_Init and MPI_Finalize.
  *
- * It comes from heads, which carry no check: a pair of measures that would bend
- * time by more than crystals do is no pair.
+ * They come from heads, which have no checksum: a second measurement that
+ * implies a drift beyond that of crystals is ignored.
  */
 #include <string.h>
 
 #include "lib/trace/internal.h"
 
 #define NS_MAX (1ll << 62)
-#define ERROR_MAX 1000000000ull /* a wider measure is worse than none */
+#define ERROR_MAX 1000000000ull /* a wider measurement is useless */
 #define DRIFT_SHARE 2000	/* 1/2,000: 500 ppm */
 
 struct measure {
 	int64_t ns, at, error;
 };
 
-/* Measure @which of @h, when it is one. */
-static bool get(const struct reel_head *h, int which, struct measure *m)
+/* Read measurement @which of @h; false if it is implausible. */
+static bool get_measure(const struct reel_head *h, int which, struct measure *m)
 {
 	if (!h->peer_mono_ns[which] || h->peer_mono_ns[which] > NS_MAX ||
 	    h->peer_error_ns[which] > ERROR_MAX || h->peer_ns[which] > NS_MAX ||
@@ -31,12 +31,12 @@ static bool get(const struct reel_head *h, int which, struct measure *m)
 	return true;
 }
 
-/* @timens_ns: by what rank 0, who told its time, is before its host. */
-static void set(struct trace_clock *c, const struct reel_head *h,
-		int64_t timens_ns)
+/* @timens_ns: rank 0's CLOCK_MONOTONIC minus that of its host. */
+static void set_peer(struct trace_clock *c, const struct reel_head *h,
+		     int64_t timens_ns)
 {
 	struct measure m[2] = {{0}};
-	bool first = get(h, 0, &m[0]), last = get(h, 1, &m[1]);
+	bool first = get_measure(h, 0, &m[0]), last = get_measure(h, 1, &m[1]);
 	int64_t span, bend;
 
 	if (c->peer_at[0] || (!first && !last))
@@ -77,8 +77,8 @@ void trace_peer_find(struct reel_trace *tr)
 			continue;
 		for (uint32_t k = 0; k < tr->images; k++)
 			if (same_host(tr, i, k))
-				set(&tr->clock[tr->image[k].clock], h,
-				    tr->image[tr->rank0].timens_ns);
+				set_peer(&tr->clock[tr->image[k].clock], h,
+					 tr->image[tr->rank0].timens_ns);
 	}
 }
 

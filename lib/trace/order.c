@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what was indexed to processes, threads and the order of blocks.
+ * Build processes, threads and the order of blocks from the index.
  *
- * A process image may have been indexed twice, in its log and in its window,
- * and so may a block: the longer one counts. A block that a write cut short is
- * no damage when the window still had it whole.
+ * A process image may be indexed twice, in its log and in its window, and so
+ * may a block: the longer copy counts. A block that was cut short in the log is
+ * no damage when the window holds it whole.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/trace/internal.h"
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
@@ -22,7 +22,7 @@ static int by_uid(const void *va, const void *vb)
 	int d = ORDER(a->pub.head.uid, b->pub.head.uid);
 
 	d = d ? d : ORDER(a->pub.head.pid, b->pub.head.pid);
-	/* The window knows more than the head that its log began with. */
+	/* The head in the window is newer than the one in the log. */
 	d = d ? d : ORDER(b->pub.window, a->pub.window);
 	return d ? d : ORDER(a, b);
 }
@@ -45,7 +45,7 @@ static int by_thread(const void *va, const void *vb)
 	return d ? d : ORDER(a->tid, b->tid);
 }
 
-/* A thread's blocks; of those that are the same, the longest first. */
+/* A thread's blocks; among copies of a block, the longest first. */
 static int by_seq(const void *va, const void *vb)
 {
 	const struct trace_block *a = va, *b = vb;
@@ -81,8 +81,8 @@ static void free_image(struct trace_image *im)
 	free(im->text_bytes);
 }
 
-/* A second @im of the process @to: take what @to lacks. */
-static void absorb(struct trace_image *to, struct trace_image *im)
+/* @im is a second image of the process @to: copy missing data to @to. */
+static void merge_image(struct trace_image *to, struct trace_image *im)
 {
 	if (to->pub.texts < im->pub.texts) {
 		struct trace_image t = *to;
@@ -101,8 +101,8 @@ static void absorb(struct trace_image *to, struct trace_image *im)
 }
 
 /*
- * Make one image of all with one uid and pid, in the order of their start.
- * @map gets the new index of each old one.
+ * Merge the images with one uid and pid, and sort by start. @map gets the new
+ * index of each old one.
  */
 static int order_images(struct reel_trace *tr, uint32_t *map,
 			struct reel_error *err)
@@ -125,7 +125,7 @@ static int order_images(struct reel_trace *tr, uint32_t *map,
 		to = n ? ptr[n - 1] : NULL;
 		if (to && to->pub.head.uid == ptr[i]->pub.head.uid &&
 		    to->pub.head.pid == ptr[i]->pub.head.pid) {
-			absorb(to, ptr[i]);
+			merge_image(to, ptr[i]);
 			free_image(ptr[i]);
 		} else {
 			ptr[n++] = to = ptr[i];
@@ -157,7 +157,7 @@ static bool same_block(const struct trace_block *a, const struct trace_block *b)
 	       a->base_ticks == b->base_ticks;
 }
 
-static void say_cut(struct reel_trace *tr, const struct trace_block *b)
+static void report_cut_block(struct reel_trace *tr, const struct trace_block *b)
 {
 	char at[REEL_NUM], wanted[REEL_NUM], found[REEL_NUM];
 
@@ -182,15 +182,15 @@ static void order_blocks(struct reel_trace *tr)
 		if (n && same_block(&tr->block[n - 1], b))
 			continue;
 		if (b->used < b->wanted)
-			say_cut(tr, b);
+			report_cut_block(tr, b);
 		tr->block[n++] = *b;
 	}
 	tr->blocks = n;
 }
 
 /*
- * The @n blocks of one thread. A thread id that was used twice in a process
- * counts from 0 again: then time says the order, else the count does.
+ * Order the @n blocks of one thread: by sequence number, or by time if a number
+ * repeats. A thread id that is reused in a process counts from 0 again.
  */
 static void order_thread(struct reel_trace *tr, struct trace_thread *t,
 			 struct trace_block *b, uint32_t n)
@@ -271,10 +271,10 @@ static int find_uid(struct trace_image *const *ptr, uint32_t n, uint64_t uid,
 }
 
 /*
- * A process that is its own ancestor, in a trace that somebody made up, would
- * hold those who climb the tree forever: it gets no parent.
+ * A made-up trace may hold a process that is its own ancestor. Walks up the
+ * tree would never end: such a process gets no parent.
  */
-static int break_circles(struct reel_trace *tr, struct reel_error *err)
+static int break_cycles(struct reel_trace *tr, struct reel_error *err)
 {
 	uint32_t *seen = reel_alloc(tr->images, sizeof(*seen), err);
 	int i, next;
@@ -314,7 +314,7 @@ static int find_parents(struct reel_trace *tr, struct reel_error *err)
 					     p->head.parent_uid, tr->image);
 	}
 	free(ptr);
-	return break_circles(tr, err);
+	return break_cycles(tr, err);
 }
 
 int trace_order(struct reel_trace *tr, struct reel_error *err)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams: one thread's records, block after block; and what a trace says of
- * itself.
+ * Streams: one thread's records, block after block; and access to the trace.
  *
- * A stream holds no descriptor and at most a block: with many threads it holds
- * less than a block, so that ten thousand of them fit into 128 MiB. A record
- * that does not decode may be one whose end was not read yet.
+ * A stream holds no descriptor and at most one block. With many threads it
+ * holds less than a block, so that ten thousand streams fit into 128 MiB: a
+ * record that does not decode may be incomplete in the buffer.
  */
 #include "lib/trace/reader.h"
 
@@ -13,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/trace/internal.h"
 
 #define STREAMS_BYTES (96u << 20)
@@ -22,13 +21,12 @@
 
 struct reel_stream {
 	struct reel_trace *tr;
-	const struct trace_block *next,
-		*last; /* blocks to come: [next, last) */
+	const struct trace_block *next, *last; /* next blocks: [next, last) */
 	const struct trace_block *now;
 	struct trace_decoder d;
 	uint8_t *buf;
 	size_t room;   /* of buf, without the slack */
-	int64_t at;    /* in the file: what follows d.end */
+	int64_t at;    /* file offset of the byte after d.end */
 	uint32_t left; /* bytes of the block from there on */
 };
 
@@ -77,7 +75,7 @@ const char *reel_trace_text(const struct reel_trace_process *p, const char *key)
 	return NULL;
 }
 
-/* Bytes that a stream may hold: a block, or its share of the memory. */
+/* Buffer size of a stream: a block, or its share of the memory. */
 static size_t chunk_bytes(const struct reel_trace *tr)
 {
 	size_t share = STREAMS_BYTES / (tr->threads ? tr->threads : 1);
@@ -125,13 +123,13 @@ void reel_stream_close(struct reel_stream *s)
 	free(s);
 }
 
-static int changed(const struct reel_stream *s, struct reel_error *err)
+static int fail_changed(const struct reel_stream *s, struct reel_error *err)
 {
 	return reel_fail(err, REEL_E_IO, "'%s' changed while it was read",
 			 s->tr->file[s->now->file].path);
 }
 
-/* Does the block still stand where it was indexed? */
+/* True when the block is still at its indexed position. */
 static bool same_head(const struct trace_input *in, const struct trace_block *b)
 {
 	struct reel_block_head h;
@@ -143,8 +141,8 @@ static bool same_head(const struct trace_input *in, const struct trace_block *b)
 }
 
 /*
- * Go on behind the block. No damage where it stood in the window of a process
- * that went on: what it has written since is later than this trace.
+ * Skip the block. It is no damage in the window of a live process: the newer
+ * content is later than this trace.
  */
 static void skip_rest(struct reel_stream *s)
 {
@@ -152,14 +150,14 @@ static void skip_rest(struct reel_stream *s)
 	s->left = 0;
 }
 
-/* The rest of the block is lost: what is left of it is damage. */
+/* Skip the block and count the rest of it as damage. */
 static void drop_rest(struct reel_stream *s, const char *why)
 {
 	uint64_t bytes = (uint64_t)(s->d.end - s->d.p) + s->left;
 	char at[REEL_NUM];
 	int64_t from = s->at - (s->d.end - s->d.p);
 
-	/* Of a block that was cut the last record is cut, too: said before. */
+	/* The last record of a cut block: that damage is counted already. */
 	if (s->now->used < s->now->wanted && bytes < TRACE_RECORD_MAX)
 		goto out;
 	trace_damage_cut(s->tr, bytes, "'%s': block %u: %s at byte %s",
@@ -169,8 +167,9 @@ out:
 	skip_rest(s);
 }
 
-/* Fill the buffer: what is left moves to its front, more comes behind. */
-static int fill(struct reel_stream *s, bool begin, struct reel_error *err)
+/* Refill the buffer: the rest moves to the front, new bytes follow. */
+static int fill_buffer(struct reel_stream *s, bool begin,
+		       struct reel_error *err)
 {
 	const struct trace_file *f = &s->tr->file[s->now->file];
 	size_t have = (size_t)(s->d.end - s->d.p), more = s->room - have;
@@ -188,7 +187,7 @@ static int fill(struct reel_stream *s, bool begin, struct reel_error *err)
 	}
 	memmove(s->buf, s->d.p, have);
 	good = trace_input_read(&in, s->buf + have, more, s->at);
-	/* After the bytes, so that a window that went on is noticed. */
+	/* Checked after the read, so that a changed window is noticed. */
 	same = !begin && !f->window ? true : same_head(&in, s->now);
 	trace_input_close(&in);
 	s->d.p = s->buf;
@@ -198,7 +197,7 @@ static int fill(struct reel_stream *s, bool begin, struct reel_error *err)
 		return 0;
 	}
 	if (!good || !same)
-		return changed(s, err);
+		return fail_changed(s, err);
 	s->d.end += more;
 	memset(s->buf + have + more, 0, TRACE_SLACK);
 	s->at += (int64_t)more;
@@ -222,13 +221,13 @@ static int next_block(struct reel_stream *s, struct reel_error *err)
 	s->left = s->now->used;
 	s->at = s->now->at + (int64_t)sizeof(struct reel_block_head);
 	trace_decoder_begin(&s->d, s->now->base_ticks);
-	return fill(s, true, err) < 0 ? -1 : 1;
+	return fill_buffer(s, true, err) < 0 ? -1 : 1;
 }
 
-/* Behind a record that trace_decode() told to be @rc; @any: bytes were left. */
+/* Continue after trace_decode() returned @rc <= 0; @any: bytes were left. */
 static int __attribute__((noinline))
-next_slowly(struct reel_stream *s, struct reel_record *rec, int rc, bool any,
-	    struct reel_error *err)
+next_slow(struct reel_stream *s, struct reel_record *rec, int rc, bool any,
+	  struct reel_error *err)
 {
 	for (;;) {
 		if (rc < 0 && err && err->code)
@@ -236,7 +235,7 @@ next_slowly(struct reel_stream *s, struct reel_record *rec, int rc, bool any,
 		/* A 0 ends the block, the end of the buffer does not. */
 		if (s->left && (rc < 0 || !any) &&
 		    s->d.end - s->d.p < TRACE_RECORD_MAX) {
-			if (fill(s, false, err) < 0)
+			if (fill_buffer(s, false, err) < 0)
 				return -1;
 		} else {
 			if (rc < 0 || s->left)
@@ -258,5 +257,5 @@ int reel_stream_next(struct reel_stream *s, struct reel_record *rec,
 	bool any = s->d.p < s->d.end;
 	int rc = trace_decode(&s->d, rec, err);
 
-	return rc > 0 ? 1 : next_slowly(s, rec, rc, any, err);
+	return rc > 0 ? 1 : next_slow(s, rec, rc, any, err);
 }

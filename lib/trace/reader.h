@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one reader of traces: a directory, its processes, their threads, their
- * records. It believes no length, allocates what is bounded, and reports what
- * is damaged instead of failing: only a directory that is no trace, or one of
- * another major version, is an error.
+ * The reader of traces: a directory, its processes, their threads, their
+ * records. It checks every length, allocates bounded memory, and counts damage
+ * instead of failing. Errors are only: the directory is not a trace, or it has
+ * another major version.
  *
- * Times are raw ticks here; reel_trace_ns() turns them into nanoseconds.
+ * Times are raw ticks here; reel_trace_ns() converts them to nanoseconds.
  */
 #ifndef LIB_TRACE_READER_H
 #define LIB_TRACE_READER_H
@@ -18,78 +18,76 @@
 #include "schemas/trace_format.h"
 
 struct reel_error;
-struct reel_trace;  /* a directory, indexed */
+struct reel_trace;  /* an indexed directory */
 struct reel_stream; /* one thread's records, in the order of their end */
 
-/* A string of one process's head. */
+/* A string from the head of a process. */
 struct reel_text {
 	const char *key;
 	const char *value;
 };
 
-/* One process image. Borrowed from the trace. */
+/* A process image. Borrowed from the trace. */
 struct reel_trace_process {
-	struct reel_head
-		head; /* of the window when there is one, else the log */
-	const char *log_path; /* file that the head came from, for messages */
+	struct reel_head head; /* of its window, else of its log */
+	const char *log_path;  /* source of the head, for messages */
 	const struct reel_text *text;
 	int texts;
 	int first_thread; /* its threads are [first_thread, + threads) */
 	int threads;
 	int parent;  /* index of the process whose uid is parent_uid, or -1 */
-	bool window; /* its window was still there: not ended by itself */
+	bool window; /* its window still existed: it did not exit normally */
 };
 
-/* One thread of one process image. */
+/* A thread of a process image. */
 struct reel_trace_thread {
 	int process;
 	uint32_t tid;
 	uint32_t blocks;
 	uint64_t bytes;	      /* of records */
-	uint64_t lost;	      /* events lost, by its block heads */
+	uint64_t lost;	      /* lost events, from its block heads */
 	uint64_t first_ticks; /* base of its first block */
 };
 
-/* What could not be read, summed over the directory. */
+/* Unreadable data, summed over the directory. */
 struct reel_trace_damage {
 	uint64_t cut_bytes;    /* skipped in damaged logs */
-	uint32_t cut_places;   /* how many stretches */
+	uint32_t cut_places;   /* number of stretches */
 	uint32_t bad_files;    /* logs and windows without a usable head */
-	uint32_t denied_files; /* that the caller may not read */
+	uint32_t denied_files; /* files without read permission */
 	uint32_t seq_gaps;     /* blocks missing between two of one thread */
 	char first[512]; /* "'t/3141.log': block 17 at byte 1,048,576 is cut
 				  short (wanted 65,536, found 1,204)"; or "" */
 };
 
 /*
- * One record, decoded. Strings live until the next reel_stream_next() of the
+ * A decoded record. Strings live until the next reel_stream_next() of the
  * stream, and are NUL-terminated.
  */
 struct reel_record {
 	uint64_t end_ticks;
 	uint64_t dur_ticks; /* <= end_ticks */
-	uint16_t call; /* enum reel_call; one that this reader does not know is
-			  given as it is */
+	uint16_t call;	    /* enum reel_call; unknown ids are passed on */
 	bool has_offset, has_size, has_pos, has_arg, has_arg2;
 	uint32_t desc;	  /* 0: none */
 	uint32_t newdesc; /* 0: none */
 	int32_t newfd;	  /* with newdesc */
 	uint32_t at, at2; /* 0: none */
-	int32_t err;	  /* errno, 0: succeeded */
+	int32_t err;	  /* errno, 0: success */
 	int64_t offset;
-	int64_t size; /* bytes asked */
+	int64_t size; /* bytes requested */
 	int64_t result;
 	int64_t arg, arg2;
 	int64_t pos;
-	uint64_t count; /* >= 1 */
-	bool counted;	/* its calls are scattered: no offsets, no order */
+	uint64_t count;		  /* >= 1 */
+	bool counted;		  /* calls in any order, without offsets */
 	const char *path, *path2; /* NULL: none */
 	uint32_t path_len, path2_len;
 };
 
 /*
- * Open the trace in directory @dir: reads job.json, heads, and block heads
- * (not the records). Gives *@out for reel_trace_close().
+ * Open the trace in directory @dir: reads job.json, the heads, and the block
+ * heads (not the records). Gives *@out for reel_trace_close().
  *
  * 0, or -1 with @err filled: REEL_E_IO, REEL_E_FORMAT (not a trace),
  * REEL_E_VERSION. Source: ioreel-trace(5).
@@ -98,14 +96,15 @@ int reel_trace_open(struct reel_trace **out, const char *dir,
 		    struct reel_error *err);
 void reel_trace_close(struct reel_trace *tr);
 
-/* How many there are; each, by its number from 0, is borrowed until close. */
+/* Processes and threads: their number, and one by its index. Borrowed until
+ * close. */
 int reel_trace_processes(const struct reel_trace *tr);
 const struct reel_trace_process *reel_trace_process(const struct reel_trace *tr,
 						    int i);
 int reel_trace_threads(const struct reel_trace *tr);
 const struct reel_trace_thread *reel_trace_thread(const struct reel_trace *tr,
 						  int i);
-/* What could not be read, all 0 when nothing; borrowed. */
+/* Unreadable data; all 0 if there is none. Borrowed. */
 const struct reel_trace_damage *reel_trace_damage(const struct reel_trace *tr);
 
 /* job.json, or an empty object when it is missing or unreadable. Borrowed. */
@@ -115,14 +114,14 @@ const json_t *reel_trace_job(const struct reel_trace *tr);
 const struct reel_counts *reel_trace_counts(const struct reel_trace *tr);
 
 /*
- * Bytes of the records that stand at @records, before the first call byte that
- * is 0, of @room bytes: how much a slot of a window holds while its head's
- * `used` is 0. What is no record ends them too. 256 bytes behind
- * @room are read and must be zero.
+ * Length of the valid records in the @room bytes at @records: up to the first
+ * call byte that is 0, or the first invalid record. It is the content of a
+ * window's slot while the `used` of its head is 0. The 256 bytes after @room
+ * are read and must be zero.
  */
 uint32_t reel_records_bytes(const uint8_t *records, uint32_t room);
 
-/* First value of @key in the process's text, or NULL. */
+/* First value of @key in the text of process @p, or NULL. */
 const char *reel_trace_text(const struct reel_trace_process *p,
 			    const char *key);
 
@@ -130,37 +129,37 @@ const char *reel_trace_text(const struct reel_trace_process *p,
 bool reel_trace_is(const char *dir);
 
 /*
- * Ticks of process @i as CLOCK_MONOTONIC nanoseconds of its host, fitted over
- * all clock pairs of that host. Monotone. @error_ns (or NULL): the bound.
+ * Convert @ticks of process @process to CLOCK_MONOTONIC nanoseconds of its
+ * host, fitted over all clock pairs of that host. Monotonic.
  */
 int64_t reel_trace_ns(const struct reel_trace *tr, int process, uint64_t ticks);
 
 /*
- * The line of process @i's clock, for who asks at each record; borrowed. Nearly
- * all ticks come after its base, and soon: one multiplication.
+ * The fitted clock of process @i, for conversions in a loop; borrowed. Nearly
+ * all ticks come soon after the base: they need one multiplication.
  */
 struct reel_clock_fit {
 	uint64_t base_ticks;
-	uint64_t near_ticks; /* so many behind the base; 0: none */
+	uint64_t fast_ticks; /* limit of the fast path, from the base on */
 	uint64_t mult;
 	unsigned int shift; /* 1 to 63 */
 	int64_t base_ns;
 };
 
-const struct reel_clock_fit *reel_trace_line(const struct reel_trace *tr,
-					     int i);
-/* The general case of reel_line_ns(), for a line of the trace's own. */
-int64_t reel_line_far_ns(const struct reel_clock_fit *l, uint64_t ticks);
+const struct reel_clock_fit *reel_trace_clock_fit(const struct reel_trace *tr,
+						  int i);
+/* The general case of reel_clock_fit_ns(); @l must come from the trace. */
+int64_t reel_clock_fit_slow_ns(const struct reel_clock_fit *l, uint64_t ticks);
 
 /* As reel_trace_ns(). */
-static inline int64_t reel_line_ns(const struct reel_clock_fit *l,
-				   uint64_t ticks)
+static inline int64_t reel_clock_fit_ns(const struct reel_clock_fit *l,
+					uint64_t ticks)
 {
 	uint64_t since = ticks - l->base_ticks;
 	unsigned __int128 p = (unsigned __int128)since * l->mult;
 
-	if (since >= l->near_ticks)
-		return reel_line_far_ns(l, ticks);
+	if (since >= l->fast_ticks)
+		return reel_clock_fit_slow_ns(l, ticks);
 	return l->base_ns + (int64_t)((uint64_t)(p >> 64) << (64 - l->shift) |
 				      (uint64_t)p >> l->shift);
 }
@@ -168,13 +167,13 @@ static inline int64_t reel_line_ns(const struct reel_clock_fit *l,
 int64_t reel_trace_clock_error_ns(const struct reel_trace *tr);
 
 /*
- * The process whose host's CLOCK_MONOTONIC the times of process @i are in: MPI
- * rank 0's, where the two clocks were compared, else @i itself.
+ * Times of process @i are CLOCK_MONOTONIC of the host of the returned process:
+ * MPI rank 0, if the two clocks were compared, else @i itself.
  */
 int reel_trace_clock_process(const struct reel_trace *tr, int i);
 
 /*
- * Read the records of thread @i from its first block on. Holds one block in
+ * Read the records of thread @i from its first block. Holds one block in
  * memory. Gives *@out for reel_stream_close().
  */
 int reel_stream_open(struct reel_stream **out, struct reel_trace *tr, int i,
@@ -182,8 +181,8 @@ int reel_stream_open(struct reel_stream **out, struct reel_trace *tr, int i,
 
 /*
  * 1 and @rec filled; 0 at the end; -1 with @err filled (REEL_E_IO: the file
- * changed under us). A record that does not decode ends its block: the rest of
- * the block is counted as damage.
+ * changed while it was read). An invalid record ends its block: the rest of the
+ * block is counted as damage.
  */
 int reel_stream_next(struct reel_stream *s, struct reel_record *rec,
 		     struct reel_error *err);

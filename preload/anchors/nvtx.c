@@ -2,19 +2,21 @@
 /*
  * Ranges that a program marks through NVTX, as spans "nvtx:NAME".
  *
- * NVTX 3 is headers only; its first call loads what NVTX_INJECTION64_PATH
- * names, which must be this library, and calls it. We enter functions into its
- * table; they return what NVTX returns without a tool, but for the ids of
- * ranges. A pop has no name, so the names of a thread's open ranges are kept, as
- * numbers in a table of names of the process, which never forgets one: what does
- * not fit is called "nvtx:".
+ * NVTX 3 is headers only; its first call loads the library that
+ * NVTX_INJECTION64_PATH names, which must be this one, and calls it. We enter
+ * functions into its table, which return the same values as NVTX without a
+ * tool, except for range ids. A pop has no name, so the names of a thread's
+ * open ranges are kept, as numbers in a table of the process. Names stay in
+ * that table; a name for which it has no room becomes "nvtx:".
  *
- * A range that is started and ended by its id nests in nothing, may overlap
- * another one of its name, and may end in another thread. It is told as a whole
- * when it ends: a begin that has a duration and, to say so, a size; and its end.
+ * A range that is started and ended by its id does not nest, may overlap
+ * another one of its name, and may end in another thread. It is recorded when
+ * it ends: a begin with a duration and a size, which marks it as complete; and
+ * its end.
  */
 #include <string.h>
 
+#include "schemas/hash.h"
 #include "schemas/ioreel.h"
 
 #include "preload/core/symbols.h"
@@ -55,14 +57,13 @@ struct callbacks { /* NvtxExportTableCallbacks */
 };
 
 static struct name {
-	uint32_t state; /* 0: free, 1: being written, 2: there */
+	uint32_t state; /* 0: free, 1: being written, 2: valid */
 	char text[NAME_BYTES];
 } names[NAMES] = {{2, "nvtx:"}};
 
 /*
- * Ranges by id. A life goes from 0, free, over 1, being filled, to 2, open, and
- * over 3, being ended, to 4, which is free again. The id is that of the open
- * one and its place.
+ * Ranges by id. life modulo 4: 0 free, 1 being filled, 2 open, 3 being ended.
+ * The id of a range has its life while open and its index.
  */
 static struct {
 	uint64_t life, start;
@@ -75,16 +76,15 @@ static _Thread_local struct {
 } ranges __attribute__((tls_model("initial-exec")));
 
 /* The number of a name, the same for the same text; 0: no room. */
-static uint16_t number(const char *s)
+static uint16_t name_number(const char *s)
 {
 	char text[NAME_BYTES] = "nvtx:";
-	uint32_t hash = 2166136261u;
+	uint64_t hash;
 
 	if (!s)
 		return 0;
 	strncat(text, s, sizeof(text) - sizeof("nvtx:"));
-	for (const char *p = text; *p; p++)
-		hash = (hash ^ (uint8_t)*p) * 16777619u;
+	hash = reel_fnv1a(REEL_FNV_SEED, text, strlen(text));
 	for (uint32_t i = 0; i < 8; i++) {
 		uint32_t at = 1 + (hash + i) % (NAMES - 1), state = 0;
 		struct name *n = &names[at];
@@ -102,7 +102,7 @@ static uint16_t number(const char *s)
 	return 0;
 }
 
-static int push(uint16_t name)
+static int push_range(uint16_t name)
 {
 	if (ranges.depth < DEPTH) {
 		ranges.name[ranges.depth] = name;
@@ -114,10 +114,10 @@ static int push(uint16_t name)
 
 static int push_text(const char *text)
 {
-	return push(number(text));
+	return push_range(name_number(text));
 }
 
-/* A registered string is what we gave for it: the text of its name. */
+/* The handle of a registered string points to the text of its name. */
 static uint16_t name_of(const struct attributes *a)
 {
 	size_t at;
@@ -125,7 +125,7 @@ static uint16_t name_of(const struct attributes *a)
 	if (!a || a->size < sizeof(*a))
 		return 0;
 	if (a->message_type == MESSAGE_ASCII)
-		return number(a->message);
+		return name_number(a->message);
 	at = ((uintptr_t)a->message - (uintptr_t)names) / sizeof(names[0]);
 	return a->message_type == MESSAGE_REGISTERED && at < NAMES
 		       ? (uint16_t)at
@@ -134,10 +134,10 @@ static uint16_t name_of(const struct attributes *a)
 
 static int push_ex(const struct attributes *a)
 {
-	return push(name_of(a));
+	return push_range(name_of(a));
 }
 
-static int pop(void)
+static int pop_range(void)
 {
 	if (!ranges.depth)
 		return NO_TRACKING;
@@ -146,7 +146,7 @@ static int pop(void)
 	return NO_TRACKING;
 }
 
-static uint64_t start(uint16_t name)
+static uint64_t start_range(uint16_t name)
 {
 	static uint32_t hand;
 	uint32_t from = __atomic_fetch_add(&hand, 1, __ATOMIC_RELAXED);
@@ -172,15 +172,15 @@ static uint64_t start(uint16_t name)
 
 static uint64_t start_text(const char *text)
 {
-	return start(number(text));
+	return start_range(name_number(text));
 }
 
 static uint64_t start_ex(const struct attributes *a)
 {
-	return start(name_of(a));
+	return start_range(name_of(a));
 }
 
-static void tell(uint16_t name, uint64_t begun)
+static void record_range(uint16_t name, uint64_t begun)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_SPAN_BEGIN};
 	uint64_t now = shim_clock();
@@ -196,7 +196,7 @@ static void tell(uint16_t name, uint64_t begun)
 	shim_record_full(&ev, now, now, 0, 0);
 }
 
-static void end(uint64_t id)
+static void end_range(uint64_t id)
 {
 	uint32_t at = id % OPEN;
 	uint64_t life = id / OPEN, begun;
@@ -205,22 +205,22 @@ static void end(uint64_t id)
 	if (life % 4 != 2 || !__atomic_compare_exchange_n(
 				     &by_id[at].life, &life, life + 1, false,
 				     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return; /* no range of ours, or ended before */
+		return; /* not our range, or already ended */
 	name = by_id[at].name;
 	begun = by_id[at].start;
 	__atomic_store_n(&by_id[at].life, life + 2, __ATOMIC_RELEASE);
 	if (shim_hot.on)
-		tell(name, begun);
+		record_range(name, begun);
 }
 
 static uint64_t domain_start_ex(void *domain, const struct attributes *a)
 {
-	return start(name_of(a));
+	return start_range(name_of(a));
 }
 
 static void domain_end(void *domain, uint64_t id)
 {
-	end(id);
+	end_range(id);
 }
 
 static int domain_push_ex(void *domain, const struct attributes *a)
@@ -230,16 +230,16 @@ static int domain_push_ex(void *domain, const struct attributes *a)
 
 static int domain_pop(void *domain)
 {
-	return pop();
+	return pop_range();
 }
 
 static const void *domain_register(void *domain, const char *text)
 {
-	return names[number(text)].text;
+	return names[name_number(text)].text;
 }
 
-static void enter(void ***table, unsigned int entries, unsigned int at,
-		  void *fn)
+static void set_entry(void ***table, unsigned int entries, unsigned int at,
+		      void *fn)
 {
 	if (at < entries && table[at])
 		*table[at] = fn;
@@ -254,19 +254,19 @@ EXPORT int InitializeInjectionNvtx2(const void *(*exported)(uint32_t))
 	if (!c || c->size < sizeof(*c))
 		return 0;
 	if (c->table(CORE, &table, &n)) {
-		enter(table, n, START_EX, (void *)start_ex);
-		enter(table, n, START_A, (void *)start_text);
-		enter(table, n, END, (void *)end);
-		enter(table, n, PUSH_EX, (void *)push_ex);
-		enter(table, n, PUSH_A, (void *)push_text);
-		enter(table, n, POP, (void *)pop);
+		set_entry(table, n, START_EX, (void *)start_ex);
+		set_entry(table, n, START_A, (void *)start_text);
+		set_entry(table, n, END, (void *)end_range);
+		set_entry(table, n, PUSH_EX, (void *)push_ex);
+		set_entry(table, n, PUSH_A, (void *)push_text);
+		set_entry(table, n, POP, (void *)pop_range);
 	}
 	if (c->table(CORE2, &table, &n)) {
-		enter(table, n, DOMAIN_START_EX, (void *)domain_start_ex);
-		enter(table, n, DOMAIN_END, (void *)domain_end);
-		enter(table, n, DOMAIN_PUSH_EX, (void *)domain_push_ex);
-		enter(table, n, DOMAIN_POP, (void *)domain_pop);
-		enter(table, n, DOMAIN_REGISTER_A, (void *)domain_register);
+		set_entry(table, n, DOMAIN_START_EX, (void *)domain_start_ex);
+		set_entry(table, n, DOMAIN_END, (void *)domain_end);
+		set_entry(table, n, DOMAIN_PUSH_EX, (void *)domain_push_ex);
+		set_entry(table, n, DOMAIN_POP, (void *)domain_pop);
+		set_entry(table, n, DOMAIN_REGISTER_A, (void *)domain_register);
 	}
 	return 1;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The anchors as functions of Python, for preload/python/: a call costs some
- * 50 ns, a tenth of one through ctypes.
+ * The anchors as Python functions, for preload/python/: a call costs about 50
+ * ns, a tenth of a call through ctypes.
  *
- * The shim links no Python, and most processes have none: the interpreter's
- * functions are looked up when the hooks ask for ours, once, with its lock
- * held. Only the stable interface is used, and PyMethodDef, which is the same
- * from Python 3.7 on; objects are opaque. All but within() return a bool.
+ * The shim does not link Python, and most processes have none: the functions of
+ * the interpreter are looked up once, when the hooks request ours, with the GIL
+ * held. Only the stable ABI is used, and PyMethodDef, stable since 3.7; objects
+ * are opaque. All functions but within() and now() return a bool.
  */
 #include <string.h>
 
@@ -41,17 +41,17 @@ static struct {
 } py;
 
 /*
- * The kinds of span that this thread is in, by enter(): a call within a call
- * of its kind is part of it.
+ * The kinds of span that this thread entered by enter(): a call within a call
+ * of the same kind belongs to it.
  */
 static _Thread_local uint32_t inside __attribute__((tls_model("initial-exec")));
 
-static struct object *yes_or_no(bool yes)
+static struct object *make_bool(bool yes)
 {
 	return py.PyBool_FromLong(yes);
 }
 
-/* A kind of span; -1: none, or an exception is set. */
+/* A kind of span; -1: not one, or an exception is set. */
 static int kind_of(struct object *o)
 {
 	long long kind = py.PyLong_AsLongLong(o);
@@ -59,7 +59,7 @@ static int kind_of(struct object *o)
 	return kind >= 0 && kind < 32 ? (int)kind : -1;
 }
 
-/* begin(kind, detail[, since]): true when it was said. */
+/* begin(kind, detail[, since]): true if @kind is valid. */
 static struct object *py_begin(struct object *self, struct object *const *args,
 			       ssize_t n)
 {
@@ -70,10 +70,10 @@ static struct object *py_begin(struct object *self, struct object *const *args,
 	if (py.PyErr_Occurred())
 		return NULL;
 	shim_span_since(kind, detail, (uint64_t)since);
-	return yes_or_no(kind >= 0);
+	return make_bool(kind >= 0);
 }
 
-/* now(): for the since of begin(). */
+/* now(): a time for begin()'s since. */
 static struct object *py_now(struct object *self, struct object *unused)
 {
 	return py.PyLong_FromLong((long)shim_clock());
@@ -88,7 +88,7 @@ static struct object *span_call(struct object *arg, span_function *fn)
 	if (kind < 0 && py.PyErr_Occurred())
 		return NULL;
 	fn(kind);
-	return yes_or_no(kind >= 0);
+	return make_bool(kind >= 0);
 }
 
 static struct object *py_end(struct object *self, struct object *arg)
@@ -102,8 +102,8 @@ static struct object *py_cancel(struct object *self, struct object *arg)
 }
 
 /*
- * enter(kind[, detail]): begin it, unless this thread is in one already: true
- * when it began. Kinds that are none (USER, 31) are remembered only.
+ * enter(kind[, detail]): begin a span unless one of its kind is entered; true
+ * if it began. USER and 31, which is no kind, are remembered only.
  */
 static struct object *py_enter(struct object *self, struct object *const *args,
 			       ssize_t n)
@@ -112,52 +112,52 @@ static struct object *py_enter(struct object *self, struct object *const *args,
 	long long detail = n > 1 ? py.PyLong_AsLongLong(args[1]) : -1;
 
 	if (kind < 0 || inside & 1u << kind || (n > 1 && py.PyErr_Occurred()))
-		return py.PyErr_Occurred() ? NULL : yes_or_no(false);
+		return py.PyErr_Occurred() ? NULL : make_bool(false);
 	inside |= 1u << kind;
 	if (kind != REEL_SPAN_USER)
 		ioreel_span_begin(kind, detail);
-	return yes_or_no(true);
+	return make_bool(true);
 }
 
-static struct object *leave(struct object *arg, span_function *fn)
+static struct object *leave_span(struct object *arg, span_function *fn)
 {
 	int kind = kind_of(arg);
 
 	if (kind < 0 || !(inside & 1u << kind))
 		return kind < 0 && py.PyErr_Occurred() ? NULL
-						       : yes_or_no(false);
+						       : make_bool(false);
 	inside &= ~(1u << kind);
 	if (kind != REEL_SPAN_USER)
 		fn(kind);
-	return yes_or_no(true);
+	return make_bool(true);
 }
 
-/* leave(kind), withdraw(kind): end or take back what enter() began. */
+/* leave(kind), withdraw(kind): end or cancel a span that enter() began. */
 static struct object *py_leave(struct object *self, struct object *arg)
 {
-	return leave(arg, ioreel_span_end);
+	return leave_span(arg, ioreel_span_end);
 }
 
 static struct object *py_withdraw(struct object *self, struct object *arg)
 {
-	return leave(arg, ioreel_span_cancel);
+	return leave_span(arg, ioreel_span_cancel);
 }
 
-/* within(): a bit for each kind that enter() began and leave() did not. */
+/* within(): a bit for each kind that this thread entered and has not left. */
 static struct object *py_within(struct object *self, struct object *unused)
 {
 	return py.PyLong_FromLong((long)inside);
 }
 
-/* forget(): after fork() nothing is open. */
+/* forget(): in a forked child no span is open. */
 static struct object *py_forget(struct object *self, struct object *unused)
 {
 	inside = 0;
 	shim_fetching = 0;
-	return yes_or_no(true);
+	return make_bool(true);
 }
 
-/* open(name, detail), close(name): spans with names of the user's own. */
+/* open_span(name, detail), close_span(name): spans of any name. */
 static struct object *py_open(struct object *self, struct object *const *args,
 			      ssize_t n)
 {
@@ -168,7 +168,7 @@ static struct object *py_open(struct object *self, struct object *const *args,
 	if (py.PyErr_Occurred())
 		return NULL;
 	ioreel_begin(name, detail);
-	return yes_or_no(name);
+	return make_bool(name);
 }
 
 static struct object *py_close(struct object *self, struct object *arg)
@@ -178,7 +178,7 @@ static struct object *py_close(struct object *self, struct object *arg)
 	if (!name)
 		return NULL;
 	ioreel_end(name);
-	return yes_or_no(true);
+	return make_bool(true);
 }
 
 static struct object *py_note(struct object *self, struct object *const *args,
@@ -192,12 +192,12 @@ static struct object *py_note(struct object *self, struct object *const *args,
 	if (py.PyErr_Occurred())
 		return NULL;
 	ioreel_note(key, value);
-	return yes_or_no(value);
+	return make_bool(value);
 }
 
 static struct object *py_recording(struct object *self, struct object *unused)
 {
-	return yes_or_no(ioreel_recording());
+	return make_bool(ioreel_recording());
 }
 
 static struct method methods[] = {
@@ -233,7 +233,7 @@ static bool find_python(void)
 	return true;
 }
 
-/* Put the functions into the dict @names. Called with the lock of Python. */
+/* Put the functions into the dict @names. The caller holds the GIL. */
 EXPORT int ioreel_python(struct object *names)
 {
 	if (!find_python())

@@ -2,7 +2,7 @@
 /*
  * The anchors of ioreel.h: spans and notes, written as marks into the calling
  * thread's window. Called by programs, by the Python hooks, and for paths that
- * are marks themselves: what a shell can say.
+ * are marks themselves, which a shell can use.
  */
 #include "preload/anchors/spans.h"
 
@@ -22,8 +22,8 @@ static const char names[REEL_SPANS][12] = {
 
 _Thread_local uint32_t shim_fetching;
 
-/* Names are short: a call of strcmp() costs more. */
-static bool same(const char *a, const char *b)
+/* Names are short: calling strcmp() would cost more. */
+static bool same_text(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
 		a++;
@@ -35,13 +35,13 @@ static bool same(const char *a, const char *b)
 static int span_number(const char *name)
 {
 	for (int i = 1; i < REEL_SPANS; i++)
-		if (same(names[i], name))
+		if (same_text(names[i], name))
 			return i;
 	return REEL_SPAN_USER;
 }
 
-/* What shim_record_full() would write. False: nothing was, it is one for it. */
-HOT bool mark_short(uint32_t call, int span, int64_t detail, uint64_t since)
+/* Write the bytes of shim_record_full() directly. False: use that instead. */
+HOT bool write_short(uint32_t call, int span, int64_t detail, uint64_t since)
 {
 	struct shim_thread *t = shim_self();
 	unsigned int more = REEL_M_ARG;
@@ -57,13 +57,13 @@ HOT bool mark_short(uint32_t call, int span, int64_t detail, uint64_t since)
 		more |= REEL_M_ARG2;
 		p = shim_put(p, shim_zigzag(detail));
 	}
-	t->events--; /* a mark is none */
+	t->events--; /* a mark is no event */
 	shim_end_short(t, p, call, 0, more);
 	return true;
 }
 
-static void mark(uint32_t call, int span, const char *name, int64_t detail,
-		 uint64_t since)
+static void write_mark(uint32_t call, int span, const char *name,
+		       int64_t detail, uint64_t since)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
 	char cut[NAME_BYTES + 1];
@@ -100,8 +100,8 @@ HOT void span_mark(uint32_t call, int span, const char *name, int64_t detail,
 	if (span == REEL_SPAN_FETCH)
 		count_fetch(call);
 	if ((span == REEL_SPAN_USER && name) ||
-	    unlikely(!mark_short(call, span, detail, since)))
-		mark(call, span, name, detail, since);
+	    unlikely(!write_short(call, span, detail, since)))
+		write_mark(call, span, name, detail, since);
 }
 
 EXPORT int ioreel_recording(void)
@@ -172,8 +172,8 @@ EXPORT void ioreel_note(const char *key, const char *value)
 		shim_note_text(key, value);
 }
 
-/* "NAME" or "NAME/DETAIL" of @n bytes, cut at @room: the name and the number.
- */
+/* Split "NAME" or "NAME/DETAIL" of @n bytes. The name is cut at @room; returns
+ * the number. */
 static int64_t marker_name(char *name, size_t room, const char *text, size_t n)
 {
 	size_t digits = 0;
@@ -195,7 +195,7 @@ static int64_t marker_name(char *name, size_t room, const char *text, size_t n)
 	return detail;
 }
 
-bool shim_marker_slow(const char *path, size_t len)
+bool shim_marker(const char *path, size_t len)
 {
 	static const char begin[] = "/ioreel/begin/", end[] = "/ioreel/end/";
 	char name[NAME_BYTES + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Anchors by path, for the wrappers of calls that look at one. */
+/* Anchors for the rest of the shim: marker paths, notes, spans. */
 #ifndef PRELOAD_ANCHORS_SPANS_H
 #define PRELOAD_ANCHORS_SPANS_H
 
@@ -7,27 +7,22 @@
 
 #include "preload/core/shim.h"
 
-bool shim_marker_slow(const char *path, size_t len);
+/*
+ * Is @path a mark instead of a file: "/ioreel/begin/NAME[/NUMBER]" or
+ * "/ioreel/end/NAME"? Then its span is recorded here, and the caller does not
+ * record the call. For access() and stat() of a path that the kernel has read.
+ */
+bool shim_marker(const char *path, size_t len);
 
-/* A note "KEY=VALUE", cut at REEL_PATH_BYTES; none with a key of over 200. */
+/* Record the note "KEY=VALUE", cut at REEL_PATH_BYTES. A key of more than 200
+ * bytes is ignored. */
 void shim_note_text(const char *key, const char *value);
 
-/* A span of this thread that began at @since, of shim_clock(); 0: now. */
+/* Begin a span of this thread at @since, a time of shim_clock(); 0: now. */
 void shim_span_since(int span, int64_t detail, uint64_t since);
 
-/* Fetches that this thread has begun, and not ended. */
+/* Fetch spans open in this thread. */
 extern _Thread_local uint32_t shim_fetching
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
-
-/*
- * Is @path a mark, and no file: "/ioreel/begin/NAME[/NUMBER]",
- * "/ioreel/end/NAME"? Then its span has been recorded, and the call is not. For
- * access() and stat() of a path that the kernel has read.
- */
-HOT bool shim_marker(const char *path, size_t len)
-{
-	return unlikely(len > 8 && !memcmp(path, "/ioreel/", 8)) &&
-	       shim_marker_slow(path, len);
-}
 
 #endif

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fetches of TensorFlow's graphs: a compiled loop, as that of Keras' fit(),
- * takes its batches by an operation where no hook of Python sees it.
+ * The fetches of TensorFlow's graphs: a compiled loop, like that of Keras'
+ * fit(), gets its batches by an operation that no Python hook sees.
  *
  * TensorFlow exports the methods that compute these operations, and calls them
- * through tables that the loader fills by name: it finds ours first. Of a
- * version that has other names, or binds them itself, nothing is known, and
- * nothing changes. The status that they return lies where their first, hidden
- * argument says, which is handed through as it is. An operation that finds the
- * end of the data is a fetch, too: it was waited for.
+ * through vtables that the loader fills by name, with our functions. A version
+ * with other names, or with local binding, runs unchanged and unrecorded. The
+ * methods return a status by their first, hidden argument, which is passed on
+ * unchanged. An operation that hits the end of the data is a fetch too, since
+ * the program waited for it.
  *
- * They run in any thread of TensorFlow's, or in the program's, where a hook of
- * the iterator has told the fetch already. On other machines than x86-64 the
- * hidden argument is in a register that C cannot hand through.
+ * The methods run in a thread of TensorFlow, or in one of the program, where
+ * the hook of the iterator may have recorded the fetch already. On machines
+ * other than x86-64 the hidden argument is in a register that C cannot pass on.
  */
 #include <errno.h>
 
 #include "schemas/ioreel.h"
 
 #include "preload/anchors/spans.h"
-#include "preload/core/elf_object.h"
+#include "preload/elf/object.h"
 #include "preload/core/symbols.h"
 
 #if defined(__x86_64__)
@@ -45,7 +45,7 @@ static int find_in(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* Once: the library that bound the name to @own defines it, too. */
+/* Once: TensorFlow's own definition of the name, which @own interposes. */
 COLD static compute *find_real(const char *name, compute *own)
 {
 	struct search s = {name, own, NULL};
@@ -62,17 +62,17 @@ COLD static compute *find_real(const char *name, compute *own)
 	{                                                                      \
 		static compute *next;                                          \
 		compute *fn = __atomic_load_n(&next, __ATOMIC_RELAXED);        \
-		bool told = shim_fetching != 0;                                \
+		bool open = shim_fetching != 0;                                \
 		void *r;                                                       \
                                                                                \
 		if (unlikely(!fn)) {                                           \
 			fn = find_real(#method, method);                       \
 			__atomic_store_n(&next, fn, __ATOMIC_RELAXED);         \
 		}                                                              \
-		if (!told)                                                     \
+		if (!open)                                                     \
 			ioreel_span_begin(REEL_SPAN_FETCH, -1);                \
 		r = fn(status, op, context);                                   \
-		if (!told)                                                     \
+		if (!open)                                                     \
 			ioreel_span_end(REEL_SPAN_FETCH);                      \
 		return r;                                                      \
 	}

@@ -2,20 +2,20 @@
 /*
  * libaio, and its system calls made through syscall().
  *
- * libaio's functions return -errno and are looked for in the caller's scope at
- * their first call: the library may be there for a plugin alone. The setup
- * functions are not wrapped, so that a program that asks whether libaio is
- * there is not misled.
+ * libaio's functions return -errno and are looked up in the caller's scope at
+ * their first call: only a plugin may have loaded the library. The setup
+ * functions are not wrapped: dlsym() finds them only where libaio is loaded.
  *
- * A context is the address of its ring of completions, and a program may reap
- * them there without a call (fio, SPDK): what it has gone past is read at its
- * next submission, which cannot have overwritten it yet.
+ * A context is the address of its completion ring, and a program may reap
+ * completions there without a call (fio, SPDK). The shim reads the reaped ones
+ * before the next submission: until then the kernel cannot overwrite them.
  */
 #include <linux/aio_abi.h>
 
 #include "schemas/syscall.h"
 
 #include "preload/async/operations.h"
+#include "preload/core/memory.h"
 #include "preload/core/symbols.h"
 
 #define CMD_PREADV 7
@@ -28,26 +28,26 @@ struct ring {
 };
 #define RING_MAGIC 0xa10a10a1u
 
-/* Of a ring that is looked at for the first time all is told already. */
-static uint32_t *place_of(uint64_t ctx)
+/* The next completion to read, plus 1. A new ring starts at its head. */
+static uint32_t *ring_pos(uint64_t ctx)
 {
 	const struct ring *ring = (const void *)(uintptr_t)ctx;
-	uint32_t *place = shim_async_place(REEL_ASYNC_LIBAIO, ctx);
+	uint32_t *pos = shim_async_ring_pos(REEL_ASYNC_LIBAIO, ctx);
 
-	if (!place || *place)
-		return place;
+	if (!pos || *pos)
+		return pos;
 	if (!shim_readable(ring, sizeof(*ring)) || ring->magic != RING_MAGIC ||
 	    ring->incompat || ring->head_bytes != sizeof(*ring))
 		return NULL;
-	*place = ring->head + 1;
-	return place;
+	*pos = ring->head + 1;
+	return pos;
 }
 
-/* The program has gone past completions: it knows of them. */
-static void reaped(uint64_t ctx, uint32_t *place, uint64_t end)
+/* Complete the operations that the program reaped from the ring itself. */
+static void complete_reaped(uint64_t ctx, uint32_t *pos, uint64_t end)
 {
 	const struct ring *ring = (const void *)(uintptr_t)ctx;
-	uint32_t seen = __atomic_load_n(place, __ATOMIC_ACQUIRE), next, head;
+	uint32_t seen = __atomic_load_n(pos, __ATOMIC_ACQUIRE), next, head;
 
 	head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
 	while (seen && seen != head + 1 && head < ring->entries) {
@@ -55,17 +55,17 @@ static void reaped(uint64_t ctx, uint32_t *place, uint64_t end)
 			ring->event[seen <= ring->entries ? seen - 1 : 0];
 
 		next = seen < ring->entries ? seen + 1 : 1;
-		if (!__atomic_compare_exchange_n(place, &seen, next, false,
+		if (!__atomic_compare_exchange_n(pos, &seen, next, false,
 						 __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
-			continue; /* another thread looks, too */
-		shim_async_told(REEL_ASYNC_LIBAIO, ctx, ev.obj, ev.res, end);
+			continue; /* another thread took it */
+		shim_async_end(REEL_ASYNC_LIBAIO, ctx, ev.obj, ev.res, end);
 		seen = next;
 	}
 }
 
-/* What the control block asks for. False: nothing that is recorded. */
-static bool describe(const struct iocb *cb, struct shim_async *op)
+/* Fill @op from the control block. False: the operation is not recorded. */
+static bool decode_iocb(const struct iocb *cb, struct shim_async *op)
 {
 	op->offset = cb->aio_offset;
 	op->size = (int64_t)cb->aio_nbytes;
@@ -77,14 +77,14 @@ static bool describe(const struct iocb *cb, struct shim_async *op)
 		/* fall through */
 	case IOCB_CMD_PREAD:
 	case IOCB_CMD_PWRITE:
-		op->what = cb->aio_lio_opcode == CMD_PWRITEV ||
+		op->kind = cb->aio_lio_opcode == CMD_PWRITEV ||
 					   cb->aio_lio_opcode == IOCB_CMD_PWRITE
 				   ? SHIM_ASYNC_WRITE
 				   : SHIM_ASYNC_READ;
 		break;
 	case IOCB_CMD_FSYNC:
 	case IOCB_CMD_FDSYNC:
-		op->what = SHIM_ASYNC_SYNC;
+		op->kind = SHIM_ASYNC_SYNC;
 		op->size = op->offset = NONE;
 		break;
 	default:
@@ -94,7 +94,7 @@ static bool describe(const struct iocb *cb, struct shim_async *op)
 	return shim_is_desc(op->desc);
 }
 
-/* Enter what io_submit() is asked, as far as it can be read. */
+/* Enter the operations of io_submit(), as far as memory is readable. */
 static void submit_begin(const long a[6], uint64_t start)
 {
 	struct iocb **list = (struct iocb **)a[2];
@@ -102,10 +102,10 @@ static void submit_begin(const long a[6], uint64_t start)
 				.by = REEL_ASYNC_LIBAIO,
 				.start = start};
 	uintptr_t good = ~0ul; /* page */
-	uint32_t *place = place_of(op.queue);
+	uint32_t *pos = ring_pos(op.queue);
 
-	if (place)
-		reaped(op.queue, place, start);
+	if (pos)
+		complete_reaped(op.queue, pos, start);
 	if (a[1] <= 0 || a[1] > 65536 ||
 	    !shim_readable(list, (size_t)a[1] * sizeof(*list)))
 		return;
@@ -119,14 +119,14 @@ static void submit_begin(const long a[6], uint64_t start)
 			good = end >> 12;
 		}
 		op.key = at;
-		/* One of before, that nobody told the end of. */
-		shim_async_told(op.by, op.queue, op.key, -EINPROGRESS, start);
-		if (describe(list[i], &op))
+		/* An earlier one with this key, whose end was not seen. */
+		shim_async_end(op.by, op.queue, op.key, -EINPROGRESS, start);
+		if (decode_iocb(list[i], &op))
 			shim_async_begin(&op);
 	}
 }
 
-/* Take out what was not accepted: all from @n on. */
+/* Remove the operations that were not accepted: all from @n on. */
 static void submit_end(const long a[6], long n)
 {
 	struct iocb **list = (struct iocb **)a[2];
@@ -142,35 +142,35 @@ static void submit_end(const long a[6], long n)
 				(uint64_t)list[n], &op);
 }
 
-static void events(const long a[6], long n, uint64_t end)
+static void complete_events(const long a[6], long n, uint64_t end)
 {
 	const struct io_event *ev = (const struct io_event *)a[3];
-	uint32_t *place = shim_async_place(REEL_ASYNC_LIBAIO, (uint64_t)a[0]);
+	uint32_t *pos = shim_async_ring_pos(REEL_ASYNC_LIBAIO, (uint64_t)a[0]);
 
 	for (long i = 0; i < n; i++)
-		shim_async_told(REEL_ASYNC_LIBAIO, (uint64_t)a[0], ev[i].obj,
-				ev[i].res, end);
-	if (n > 0 && place && *place)
-		reaped((uint64_t)a[0], place, end);
+		shim_async_end(REEL_ASYNC_LIBAIO, (uint64_t)a[0], ev[i].obj,
+			       ev[i].res, end);
+	if (n > 0 && pos && *pos)
+		complete_reaped((uint64_t)a[0], pos, end);
 }
 
-/* No ring is looked at that is about to go. */
-static void destroyed(const long a[6], uint64_t now)
+/* Complete the reaped operations before the ring is unmapped. */
+static void finish_ring(const long a[6], uint64_t now)
 {
-	uint32_t *place = shim_async_place(REEL_ASYNC_LIBAIO, (uint64_t)a[0]);
+	uint32_t *pos = shim_async_ring_pos(REEL_ASYNC_LIBAIO, (uint64_t)a[0]);
 
-	if (!place || !*place)
+	if (!pos || !*pos)
 		return;
 	if (shim_readable((void *)a[0], sizeof(struct ring)))
-		reaped((uint64_t)a[0], place, now);
-	*place = 0;
+		complete_reaped((uint64_t)a[0], pos, now);
+	*pos = 0;
 }
 
 void shim_libaio_finish(uint64_t ctx)
 {
 	const long a[6] = {(long)ctx};
 
-	destroyed(a, shim_clock());
+	finish_ring(a, shim_clock());
 }
 
 uint64_t shim_libaio_before(long nr, const long a[6])
@@ -182,12 +182,12 @@ uint64_t shim_libaio_before(long nr, const long a[6])
 	else if (!shim_async_used)
 		return 0;
 	else if (nr == SYS_io_destroy)
-		destroyed(a, start);
+		finish_ring(a, start);
 	return start | !start;
 }
 
-static void record(uint32_t call, const long a[6], uint64_t start, uint64_t end,
-		   long r, int err)
+static void record_call(uint32_t call, const long a[6], uint64_t start,
+			uint64_t end, long r, int err)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = call};
 
@@ -207,27 +207,27 @@ void shim_libaio_after(long nr, const long a[6], uint64_t start, uint64_t end,
 		return;
 	switch (nr) {
 	case SYS_io_submit:
-		record(CALL_IO_SUBMIT, a, start, end, r, err);
+		record_call(CALL_IO_SUBMIT, a, start, end, r, err);
 		break;
 	case SYS_io_getevents:
 	case SYS_io_pgetevents:
-		events(a, r, end);
-		record(CALL_IO_GETEVENTS, a, start, end, r, err);
+		complete_events(a, r, end);
+		record_call(CALL_IO_GETEVENTS, a, start, end, r, err);
 		break;
 	case SYS_io_cancel:
 		if (!err && r == 0)
-			shim_async_told(REEL_ASYNC_LIBAIO, (uint64_t)a[0],
-					(uint64_t)a[1], canceled->res, end);
+			shim_async_end(REEL_ASYNC_LIBAIO, (uint64_t)a[0],
+				       (uint64_t)a[1], canceled->res, end);
 		break;
 	case SYS_io_destroy:
 		if (!err && r == 0)
-			shim_async_leave(REEL_ASYNC_LIBAIO, (uint64_t)a[0],
-					 EINPROGRESS);
+			shim_async_abandon(REEL_ASYNC_LIBAIO, (uint64_t)a[0],
+					   EINPROGRESS);
 		break;
 	}
 }
 
-/* errno is of no use to libaio's callers: its results are -errno. */
+/* libaio does not set errno: its results are -errno. */
 #define LIBAIO(nr, fn, params, args, ...)                                      \
 	EXPORT int fn params                                                   \
 	{                                                                      \

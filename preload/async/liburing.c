@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * liburing: its calls make system calls by instructions of their own, and its
- * inline functions none at all. What its struct io_uring says of the rings is
- * enough. The functions that set a ring up are not wrapped, so that a program
- * that asks whether liburing is there is not misled.
+ * liburing: its functions make system calls by instructions of their own, and
+ * its inline functions make none. Its struct io_uring describes the rings,
+ * which is enough. The setup functions are not wrapped, so that dlsym() finds
+ * them only where liburing is loaded.
  */
 #include "preload/async/operations.h"
 #include "preload/async/uring.h"
 #include "preload/core/symbols.h"
 
-/* liburing's struct io_uring, as far as its layout is promised. */
+/* liburing's struct io_uring, the stable part of its layout. */
 struct lib_sq {
 	unsigned int *khead, *ktail, *kmask, *kentries, *kflags, *kdropped,
 		*array;
@@ -33,9 +33,9 @@ struct io_uring {
 	int fd;
 };
 
-/* What liburing was given, and has not given to the kernel. */
-static uint32_t submit_lib(struct shim_ring *r, const struct io_uring *io,
-			   uint64_t start)
+/* Enter the entries that liburing has not submitted yet: their number. */
+static uint32_t enter_entries(struct shim_ring *r, const struct io_uring *io,
+			      uint64_t start)
 {
 	uint32_t n = io->sq.sqe_tail - io->sq.sqe_head, mask = *r->sq_mask;
 
@@ -44,7 +44,7 @@ static uint32_t submit_lib(struct shim_ring *r, const struct io_uring *io,
 	return n;
 }
 
-static struct shim_ring *ring_of(const struct io_uring *io)
+static struct shim_ring *find_ring(const struct io_uring *io)
 {
 	struct shim_ring *r = shim_ring_find(io->fd);
 
@@ -72,7 +72,7 @@ static struct shim_ring *ring_of(const struct io_uring *io)
 	return r;
 }
 
-/* @found, from liburing; its calls may be recorded elsewhere, or not at all. */
+/* Find liburing's function; with @quiet its calls are not recorded here. */
 #define FIND(fn)                                                               \
 	static __typeof__(&fn) found;                                          \
 	static bool quiet;                                                     \
@@ -93,16 +93,16 @@ static struct shim_ring *ring_of(const struct io_uring *io)
 		uint32_t n;                                                    \
 		ret r;                                                         \
                                                                                \
-		ring = shim_hot.on && !quiet ? ring_of(io) : NULL;             \
+		ring = shim_hot.on && !quiet ? find_ring(io) : NULL;           \
 		if (!ring)                                                     \
 			return found args;                                     \
 		start = shim_clock();                                          \
-		n = submit_lib(ring, io, start);                               \
+		n = enter_entries(ring, io, start);                            \
 		shim_ring_scan(ring, start);                                   \
 		r = found args;                                                \
 		end = shim_clock();                                            \
 		shim_ring_scan(ring, end);                                     \
-		if ((call) && (int)r != -EAGAIN) /* a look is no wait */       \
+		if ((call) && (int)r != -EAGAIN) /* a poll is no wait */       \
 			shim_ring_record(call, n, ring, start, end, (int)r,    \
 					 (int)r < 0 ? -(int)r : 0);            \
 		return r;                                                      \
@@ -147,7 +147,7 @@ EXPORT int io_uring_queue_exit(struct io_uring *io)
 	return found(io);
 }
 
-#define REGISTER(fn, what, params, args, arg, n)                               \
+#define REGISTER(fn, opcode, params, args, arg, n)                             \
 	EXPORT int fn params;                                                  \
 	EXPORT int fn params                                                   \
 	{                                                                      \
@@ -157,9 +157,9 @@ EXPORT int io_uring_queue_exit(struct io_uring *io)
                                                                                \
 		if (!shim_hot.on || quiet || r < 0)                            \
 			return r;                                              \
-		ring = ring_of(io);                                            \
+		ring = find_ring(io);                                          \
 		if (ring)                                                      \
-			shim_ring_registered(ring, what, arg, n);              \
+			shim_ring_registered(ring, opcode, arg, n);            \
 		return r;                                                      \
 	}
 #define UPDATE(at, fds, n)                                                     \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of operations in flight, and what the three interfaces share.
+ * The table of operations in flight, and functions shared by the interfaces.
  *
- * It lies on MADV_WIPEONFORK pages that the first operation maps: a forked
- * child has none of its parent's operations. No locks: a slot is won by one
- * compare-and-swap of its state, and read by whoever wins it again.
+ * The table is on MADV_WIPEONFORK pages that the first operation maps: a forked
+ * child has none of its parent's operations. No locks: one compare-and-swap of
+ * its state claims a slot; the thread that claims it again checks the content.
  */
 #include "preload/async/operations.h"
 
@@ -14,18 +14,19 @@
 
 #include "schemas/syscall.h"
 
-#include "preload/core/decimal.h"
+#include "preload/core/encode.h"
 #include "preload/core/dlfcn_compat.h"
-#include "preload/core/elf_object.h"
+#include "preload/core/memory.h"
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
+#include "preload/elf/object.h"
 
 #pragma weak dladdr1 /* another C library's programs load us too */
 
 #define OPS (1u << 16)
 #define QUEUES 256
-/* Few are in flight as a rule: a small table first, that stays in the cache,
- * then all of it. */
+/* Few operations are in flight as a rule: probe a small part of the table,
+ * which stays in the cache, then the rest. */
 #define NEAR 1024
 #define NEAR_PROBES 32
 #define PROBES 160
@@ -38,38 +39,19 @@ struct slot {
 } __attribute__((aligned(64)));
 
 struct queue {
-	uint64_t id; /* with by in it; 0: free */
+	uint64_t id; /* queue_id(); 0: free */
 	uint32_t depth;
-	uint32_t place; /* 1 + what of its ring was seen; 0: nothing is known */
+	uint32_t ring_pos; /* 1 + position in its ring; 0: unknown */
 };
 
 struct table {
-	uint32_t live[NEAR]; /* operations with this home: none is soon said */
+	uint32_t live[NEAR]; /* operations by hash: a quick test for none */
 	struct slot slot[OPS];
 	struct queue queue[QUEUES];
 };
 
 int shim_async_used;
 static struct table *table;
-
-void *shim_wiped(void **at, size_t bytes)
-{
-	void *have = __atomic_load_n(at, __ATOMIC_ACQUIRE), *none = NULL;
-	long fresh;
-
-	if (likely(have))
-		return have;
-	fresh = raw6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if ((unsigned long)fresh > -4096ul)
-		return NULL;
-	raw3(SYS_madvise, fresh, bytes, MADV_WIPEONFORK);
-	if (__atomic_compare_exchange_n(at, &none, (void *)fresh, false,
-					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		return (void *)fresh;
-	raw2(SYS_munmap, fresh, bytes);
-	return none;
-}
 
 static struct table *table_get(void)
 {
@@ -81,17 +63,17 @@ static uint64_t queue_id(enum reel_async by, uint64_t queue)
 	return queue << 2 | by;
 }
 
-static uint32_t mix(uint64_t v)
+static uint32_t mix_bits(uint64_t v)
 {
 	return (uint32_t)((v * 0x9e3779b97f4a7c15ull) >> 32);
 }
 
-/* The last one is for all that have no room. */
+/* The last queue is shared by all that find no free one. */
 static struct queue *queue_of(struct table *t, enum reel_async by,
 			      uint64_t queue)
 {
 	uint64_t id = queue_id(by, queue), free = 0;
-	uint32_t h = mix(id);
+	uint32_t h = mix_bits(id);
 
 	for (uint32_t i = 0; i < QUEUES - 1; i++) {
 		struct queue *q = &t->queue[(h + i) % (QUEUES - 1)];
@@ -115,12 +97,12 @@ static uint32_t *depth_of(struct table *t, enum reel_async by, uint64_t queue)
 	return &queue_of(t, by, queue)->depth;
 }
 
-uint32_t *shim_async_place(enum reel_async by, uint64_t queue)
+uint32_t *shim_async_ring_pos(enum reel_async by, uint64_t queue)
 {
 	struct table *t = table_get();
 	struct queue *q = t ? queue_of(t, by, queue) : NULL;
 
-	return q && q != &t->queue[QUEUES - 1] ? &q->place : NULL;
+	return q && q != &t->queue[QUEUES - 1] ? &q->ring_pos : NULL;
 }
 
 uint32_t shim_async_depth(enum reel_async by, uint64_t queue)
@@ -131,39 +113,39 @@ uint32_t shim_async_depth(enum reel_async by, uint64_t queue)
 		 : 0;
 }
 
-static uint32_t home(enum reel_async by, uint64_t queue, uint64_t key)
+static uint32_t op_hash(enum reel_async by, uint64_t queue, uint64_t key)
 {
-	return mix(key ^ (uint64_t)mix(queue_id(by, queue)) << 20);
+	return mix_bits(key ^ (uint64_t)mix_bits(queue_id(by, queue)) << 20);
 }
 
-/* The @i-th slot to look at. */
-static struct slot *probe(struct table *t, uint32_t h, uint32_t i)
+/* The @i-th slot to probe. */
+static struct slot *probe_slot(struct table *t, uint32_t h, uint32_t i)
 {
 	if (i < NEAR_PROBES)
 		return &t->slot[(h + i) % NEAR];
 	return &t->slot[NEAR + (h + i) % (OPS - NEAR)];
 }
 
-static bool is(const struct slot *s, enum reel_async by, uint64_t queue,
-	       uint64_t key)
+static bool is_slot_of(const struct slot *s, enum reel_async by, uint64_t queue,
+		       uint64_t key)
 {
 	return s->op.key == key && s->op.queue == queue && s->op.by == by;
 }
 
-/* A live slot of that name, or NULL. Slots are freed in any order, so the
- * whole neighbourhood is looked through. */
-static struct slot *find(enum reel_async by, uint64_t queue, uint64_t key)
+/* A live slot of this operation, or NULL. Slots are freed in any order, so a
+ * free one does not end the probe. */
+static struct slot *find_slot(enum reel_async by, uint64_t queue, uint64_t key)
 {
 	struct table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
-	uint32_t h = home(by, queue, key);
+	uint32_t h = op_hash(by, queue, key);
 
 	if (!t || !__atomic_load_n(&t->live[h % NEAR], __ATOMIC_ACQUIRE))
 		return NULL;
 	for (uint32_t i = 0; i < PROBES; i++) {
-		struct slot *s = probe(t, h, i);
+		struct slot *s = probe_slot(t, h, i);
 
 		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == LIVE &&
-		    is(s, by, queue, key))
+		    is_slot_of(s, by, queue, key))
 			return s;
 	}
 	return NULL;
@@ -171,10 +153,10 @@ static struct slot *find(enum reel_async by, uint64_t queue, uint64_t key)
 
 bool shim_async_known(enum reel_async by, uint64_t queue, uint64_t key)
 {
-	return shim_async_used && find(by, queue, key);
+	return shim_async_used && find_slot(by, queue, key);
 }
 
-static bool win(struct slot *s, uint32_t from, uint32_t to)
+static bool claim_slot(struct slot *s, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&s->state, &from, to, false,
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -183,13 +165,13 @@ static bool win(struct slot *s, uint32_t from, uint32_t to)
 void shim_async_begin(struct shim_async *op)
 {
 	struct table *t = table_get();
-	uint32_t h = home(op->by, op->queue, op->key), *depth;
+	uint32_t h = op_hash(op->by, op->queue, op->key), *depth;
 
 	__atomic_store_n(&shim_async_used, 1, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; t && i < PROBES; i++) {
-		struct slot *s = probe(t, h, i);
+		struct slot *s = probe_slot(t, h, i);
 
-		if (s->state != FREE || !win(s, FREE, BUSY))
+		if (s->state != FREE || !claim_slot(s, FREE, BUSY))
 			continue;
 		__atomic_fetch_add(&t->live[h % NEAR], 1, __ATOMIC_RELAXED);
 		depth = depth_of(t, op->by, op->queue);
@@ -201,10 +183,10 @@ void shim_async_begin(struct shim_async *op)
 	shim_count(REEL_LOST_LIMIT, 1);
 }
 
-static void forget(struct slot *s)
+static void free_slot(struct slot *s)
 {
 	uint32_t *depth = depth_of(table, s->op.by, s->op.queue);
-	uint32_t h = home(s->op.by, s->op.queue, s->op.key);
+	uint32_t h = op_hash(s->op.by, s->op.queue, s->op.key);
 
 	__atomic_store_n(&s->state, FREE, __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&table->live[h % NEAR], 1, __ATOMIC_RELAXED);
@@ -218,23 +200,23 @@ bool shim_async_take(enum reel_async by, uint64_t queue, uint64_t key,
 
 	if (!shim_async_used)
 		return false;
-	while ((s = find(by, queue, key))) {
-		if (!win(s, LIVE, BUSY))
+	while ((s = find_slot(by, queue, key))) {
+		if (!claim_slot(s, LIVE, BUSY))
 			continue;
-		if (!is(s, by, queue, key)) { /* another's by now */
+		if (!is_slot_of(s, by, queue, key)) { /* reused meanwhile */
 			__atomic_store_n(&s->state, LIVE, __ATOMIC_RELEASE);
 			continue;
 		}
 		*op = s->op;
-		forget(s);
+		free_slot(s);
 		return true;
 	}
 	return false;
 }
 
-/* The descriptor that an asynchronous open made: its path may be gone from the
- * program's memory, so the kernel is asked. */
-static void opened(const struct shim_async *op, int64_t result, uint64_t end)
+/* An asynchronous open: the program may have freed the path, so ask the kernel
+ * for that of the new descriptor. */
+static void end_open(const struct shim_async *op, int64_t result, uint64_t end)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_OPENAT};
 	char path[REEL_PATH_BYTES];
@@ -247,7 +229,7 @@ static void opened(const struct shim_async *op, int64_t result, uint64_t end)
 	shim_opened(&ev, op->start, end, (int)result);
 }
 
-static void record(const struct shim_async *op, int64_t result, uint64_t end)
+static void record_op(const struct shim_async *op, int64_t result, uint64_t end)
 {
 	static const uint16_t call[] = {
 		[SHIM_ASYNC_READ] = CALL_ASYNC_READ,
@@ -256,16 +238,16 @@ static void record(const struct shim_async *op, int64_t result, uint64_t end)
 		[SHIM_ASYNC_OPEN] = 0,
 		[SHIM_ASYNC_CLOSE] = CALL_CLOSE,
 	};
-	struct shim_event ev = {SHIM_EVENT_NONE, .call = call[op->what]};
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = call[op->kind]};
 
-	if (op->what == SHIM_ASYNC_OPEN) {
-		opened(op, result, end);
+	if (op->kind == SHIM_ASYNC_OPEN) {
+		end_open(op, result, end);
 		return;
 	}
 	ev.desc = op->desc;
 	ev.size = op->size;
 	ev.offset = op->offset;
-	if (op->what != SHIM_ASYNC_CLOSE) {
+	if (op->kind != SHIM_ASYNC_CLOSE) {
 		ev.arg = op->by;
 		ev.arg2 = op->depth;
 	}
@@ -273,16 +255,16 @@ static void record(const struct shim_async *op, int64_t result, uint64_t end)
 			 result < 0 ? (int)-result : 0);
 }
 
-void shim_async_told(enum reel_async by, uint64_t queue, uint64_t key,
-		     int64_t result, uint64_t end)
+void shim_async_end(enum reel_async by, uint64_t queue, uint64_t key,
+		    int64_t result, uint64_t end)
 {
 	struct shim_async op;
 
 	if (shim_async_take(by, queue, key, &op))
-		record(&op, result, end);
+		record_op(&op, result, end);
 }
 
-static void leave_if(int by, uint64_t queue, int err)
+static void abandon_ops(int by, uint64_t queue, int err)
 {
 	struct table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
 	uint64_t now = shim_clock();
@@ -291,22 +273,22 @@ static void leave_if(int by, uint64_t queue, int err)
 		struct slot *s = &t->slot[i];
 		struct shim_async op;
 
-		if (s->state != LIVE || !win(s, LIVE, BUSY))
+		if (s->state != LIVE || !claim_slot(s, LIVE, BUSY))
 			continue;
 		if (by && (s->op.by != by || s->op.queue != queue)) {
 			__atomic_store_n(&s->state, LIVE, __ATOMIC_RELEASE);
 			continue;
 		}
 		op = s->op;
-		forget(s);
-		record(&op, -err, now);
+		free_slot(s);
+		record_op(&op, -err, now);
 	}
 }
 
-void shim_async_leave(enum reel_async by, uint64_t queue, int err)
+void shim_async_abandon(enum reel_async by, uint64_t queue, int err)
 {
 	if (shim_async_depth(by, queue))
-		leave_if(by, queue, err);
+		abandon_ops(by, queue, err);
 }
 
 void shim_async_finish(void)
@@ -317,12 +299,12 @@ void shim_async_finish(void)
 	for (uint32_t i = 0; table && i < QUEUES; i++) {
 		const struct queue *q = &table->queue[i];
 
-		if (q->depth && q->place && (q->id & 3) == REEL_ASYNC_LIBAIO)
+		if (q->depth && q->ring_pos && (q->id & 3) == REEL_ASYNC_LIBAIO)
 			shim_libaio_finish(q->id >> 2);
 		left |= q->depth;
 	}
 	if (left)
-		leave_if(0, 0, EINPROGRESS);
+		abandon_ops(0, 0, EINPROGRESS);
 }
 
 void shim_note(const char *key, uint64_t n)
@@ -342,37 +324,6 @@ void shim_note(const char *key, uint64_t n)
 	shim_record_full(&ev, now, now, 0, 0);
 }
 
-/*
- * Where reading a process's memory is forbidden: the kernel looks whether it
- * can read a signal set before it finds that there is no such operation on it.
- */
-static bool word_readable(const void *p)
-{
-	uint64_t word;
-	struct iovec to = {&word, sizeof(word)};
-	struct iovec from = {(void *)(uintptr_t)p, sizeof(word)};
-	long r = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
-		      (long)&from, 1, 0);
-
-	if (r == (long)sizeof(word) || r == -EFAULT)
-		return r > 0;
-	return raw4(SYS_rt_sigprocmask, ~0u, p, NULL, 8) != -EFAULT;
-}
-
-bool shim_readable(const void *p, size_t n)
-{
-	uintptr_t from = (uintptr_t)p, to = from + n;
-
-	if (!n)
-		return true;
-	if (to < from)
-		return false;
-	for (uintptr_t at = from & ~7ul; at < to; at = (at | 4095) + 1)
-		if (!word_readable((const void *)at))
-			return false;
-	return true;
-}
-
 int64_t shim_async_iov(const void *iov, uint64_t n)
 {
 	const struct iovec *v = iov;
@@ -385,8 +336,8 @@ int64_t shim_async_iov(const void *iov, uint64_t n)
 	return sum;
 }
 
-/* The map of @fn's file, if that is called @library. */
-static struct link_map *lies_in(const void *fn, const char *library)
+/* The link map of @fn's file, if its name begins with @library. */
+static struct link_map *library_map(const void *fn, const char *library)
 {
 	struct link_map *map = NULL;
 	const char *base;
@@ -414,7 +365,7 @@ void *shim_find_from(const void *caller, const char *name, const void *own,
 		if (fn == own)
 			fn = NULL;
 	}
-	map = lies_in(fn, library);
+	map = library_map(fn, library);
 	if (map)
 		shim_object_of_map(&o, map);
 	*quiet = !map || shim_object_imports(&o, "syscall");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POSIX aio. libc's threads do the work with calls that are not ours to see,
- * so nothing is counted twice; an operation ends when the program asks and is
- * told so, by aio_error(), aio_return(), aio_suspend() or lio_listio().
+ * POSIX aio. libc's threads transfer the data by internal calls, which pass no
+ * wrapper, so nothing is counted twice. An operation ends when aio_error(),
+ * aio_return(), aio_suspend() or lio_listio() reports it complete.
  *
- * A program may ask millions of times: aio_error() and aio_return() tell of an
- * operation, and are no records themselves. struct aiocb64 is struct aiocb.
+ * A program may poll millions of times: aio_error() and aio_return() complete
+ * an operation but have no record of their own. struct aiocb64 is struct aiocb.
  */
 #include <string.h>
 
@@ -14,21 +14,21 @@
 
 _Static_assert(sizeof(struct aiocb) == sizeof(struct aiocb64), "one layout");
 
-/* Enter @cb. libc reads it itself: a bad pointer ends the program anyway. */
-static bool begin(const struct aiocb *cb, enum shim_async_what what,
-		  uint64_t start)
+/* Enter @cb. libc reads it too: a bad pointer crashes the program anyway. */
+static bool enter_op(const struct aiocb *cb, enum shim_async_kind kind,
+		     uint64_t start)
 {
 	struct shim_async op = {.key = (uintptr_t)cb,
 				.start = start,
 				.by = REEL_ASYNC_POSIX,
-				.what = (uint8_t)what,
+				.kind = (uint8_t)kind,
 				.size = NONE,
 				.offset = NONE};
 
 	op.desc = shim_fd(cb->aio_fildes);
 	if (!shim_is_desc(op.desc))
 		return false;
-	if (what != SHIM_ASYNC_SYNC) {
+	if (kind != SHIM_ASYNC_SYNC) {
 		op.size = (int64_t)cb->aio_nbytes;
 		op.offset = cb->aio_offset;
 	}
@@ -37,22 +37,22 @@ static bool begin(const struct aiocb *cb, enum shim_async_what what,
 	return true;
 }
 
-static void refuse(const struct aiocb *cb)
+static void remove_op(const struct aiocb *cb)
 {
 	struct shim_async op;
 
 	shim_async_take(REEL_ASYNC_POSIX, 0, (uintptr_t)cb, &op);
 }
 
-static void submitted(uint32_t call, const struct aiocb *cb, uint64_t start,
-		      int r)
+static void add_submit(uint32_t call, const struct aiocb *cb, uint64_t start,
+		       int r)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = call};
 	uint64_t end = shim_clock();
 	int err = r < 0 ? errno : 0;
 
 	if (err)
-		refuse(cb);
+		remove_op(cb);
 	ev.desc = shim_fd(cb->aio_fildes);
 	ev.arg = 1;
 	ev.arg2 = shim_async_depth(REEL_ASYNC_POSIX, 0);
@@ -60,29 +60,29 @@ static void submitted(uint32_t call, const struct aiocb *cb, uint64_t start,
 		shim_record_full(&ev, start, end, r, err);
 }
 
-/* aio_error(@cb) would say @error: told, unless it is still under way. */
-static void told(const struct aiocb *cb, int error, uint64_t end)
+/* @error: the result of aio_error(@cb). */
+static void end_op(const struct aiocb *cb, int error, uint64_t end)
 {
 	if (error == EINPROGRESS)
 		return;
-	shim_async_told(REEL_ASYNC_POSIX, 0, (uintptr_t)cb,
-			error ? -error : cb->__return_value, end);
+	shim_async_end(REEL_ASYNC_POSIX, 0, (uintptr_t)cb,
+		       error ? -error : cb->__return_value, end);
 }
 
-static bool known(const struct aiocb *cb)
+static bool is_in_flight(const struct aiocb *cb)
 {
 	return cb && shim_async_known(REEL_ASYNC_POSIX, 0, (uintptr_t)cb);
 }
 
-static void told_all(const struct aiocb *const list[], int n, uint64_t end)
+static void end_list(const struct aiocb *const list[], int n, uint64_t end)
 {
 	NEED(aio_error);
 	for (int i = 0; i < n; i++)
-		if (known(list[i]))
-			told(list[i], real.aio_error(list[i]), end);
+		if (is_in_flight(list[i]))
+			end_op(list[i], real.aio_error(list[i]), end);
 }
 
-#define SUBMIT(fn, params, args, call, what)                                   \
+#define SUBMIT(fn, params, args, call, kind)                                   \
 	EXPORT int fn params                                                   \
 	{                                                                      \
 		uint64_t start;                                                \
@@ -93,10 +93,10 @@ static void told_all(const struct aiocb *const list[], int n, uint64_t end)
 		if (unlikely(!shim_hot.on))                                    \
 			return real.fn args;                                   \
 		start = shim_clock();                                          \
-		ours = begin((const struct aiocb *)cb, what, start);           \
+		ours = enter_op((const struct aiocb *)cb, kind, start);        \
 		r = real.fn args;                                              \
 		if (ours)                                                      \
-			submitted(call, (const struct aiocb *)cb, start, r);   \
+			add_submit(call, (const struct aiocb *)cb, start, r);  \
 		return r;                                                      \
 	}
 SUBMIT(aio_read, (struct aiocb * cb), (cb), CALL_AIO_READ, SHIM_ASYNC_READ)
@@ -117,8 +117,8 @@ SUBMIT(aio_fsync64, (int how, struct aiocb64 *cb), (how, cb), CALL_AIO_FSYNC,
                                                                                \
 		NEED(fn);                                                      \
 		r = real.fn(cb);                                               \
-		if (shim_hot.on && r != EINPROGRESS && known(plain))           \
-			told(plain, r, shim_clock());                          \
+		if (shim_hot.on && r != EINPROGRESS && is_in_flight(plain))    \
+			end_op(plain, r, shim_clock());                        \
 		return r;                                                      \
 	}
 ERROR(aio_error, aiocb)
@@ -131,15 +131,15 @@ ERROR(aio_error64, aiocb64)
                                                                                \
 		NEED(fn);                                                      \
 		NEED(aio_error);                                               \
-		if (shim_hot.on && known(plain))                               \
-			told(plain, real.aio_error(plain), shim_clock());      \
+		if (shim_hot.on && is_in_flight(plain))                        \
+			end_op(plain, real.aio_error(plain), shim_clock());    \
 		return real.fn(cb);                                            \
 	}
 RETURN(aio_return, aiocb)
 RETURN(aio_return64, aiocb64)
 
-static void waited(uint32_t call, int64_t n, uint64_t start, uint64_t end,
-		   int r, int err)
+static void add_wait(uint32_t call, int64_t n, uint64_t start, uint64_t end,
+		     int r, int err)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = call};
 
@@ -148,7 +148,7 @@ static void waited(uint32_t call, int64_t n, uint64_t start, uint64_t end,
 	shim_record_full(&ev, start, end, r, err);
 }
 
-/* Not told is who was interrupted: errno stays what the wait left. */
+/* A failed wait completes nothing. errno stays as the wait left it. */
 #define SUSPEND(fn, type)                                                      \
 	EXPORT int fn(const struct type *const list[], int n,                  \
 		      const struct timespec *timeout)                          \
@@ -164,8 +164,8 @@ static void waited(uint32_t call, int64_t n, uint64_t start, uint64_t end,
 		end = shim_clock();                                            \
 		saved = errno;                                                 \
 		if (!r)                                                        \
-			told_all((const struct aiocb *const *)list, n, end);   \
-		waited(CALL_AIO_SUSPEND, n, start, end, r, r ? saved : 0);     \
+			end_list((const struct aiocb *const *)list, n, end);   \
+		add_wait(CALL_AIO_SUSPEND, n, start, end, r, r ? saved : 0);   \
 		errno = saved;                                                 \
 		return r;                                                      \
 	}
@@ -185,26 +185,26 @@ SUSPEND(aio_suspend64, aiocb64)
 		r = real.fn(fd, cb);                                           \
 		saved = errno;                                                 \
 		if (r == AIO_CANCELED && cb)                                   \
-			told((const struct aiocb *)cb, ECANCELED,              \
-			     shim_clock());                                    \
-		waited(CALL_AIO_CANCEL, fd, start, shim_clock(), r,            \
-		       r < 0 ? saved : 0);                                     \
+			end_op((const struct aiocb *)cb, ECANCELED,            \
+			       shim_clock());                                  \
+		add_wait(CALL_AIO_CANCEL, fd, start, shim_clock(), r,          \
+			 r < 0 ? saved : 0);                                   \
 		errno = saved;                                                 \
 		return r;                                                      \
 	}
 CANCEL(aio_cancel, aiocb)
 CANCEL(aio_cancel64, aiocb64)
 
-static void list_begin(struct aiocb *const list[], int n, uint64_t start)
+static void enter_list(struct aiocb *const list[], int n, uint64_t start)
 {
 	for (int i = 0; i < n; i++)
 		if (list[i] && list[i]->aio_lio_opcode == LIO_READ)
-			begin(list[i], SHIM_ASYNC_READ, start);
+			enter_op(list[i], SHIM_ASYNC_READ, start);
 		else if (list[i] && list[i]->aio_lio_opcode == LIO_WRITE)
-			begin(list[i], SHIM_ASYNC_WRITE, start);
+			enter_op(list[i], SHIM_ASYNC_WRITE, start);
 }
 
-/* A list that failed says of each operation by itself what became of it. */
+/* After a failed call each operation has a result of its own. */
 #define LISTIO(fn, type)                                                       \
 	EXPORT int fn(int mode, struct type *const list[], int n,              \
 		      struct sigevent *event)                                  \
@@ -218,13 +218,13 @@ static void list_begin(struct aiocb *const list[], int n, uint64_t start)
 			     (mode != LIO_WAIT && mode != LIO_NOWAIT)))        \
 			return real.fn(mode, list, n, event);                  \
 		start = shim_clock();                                          \
-		list_begin(plain, n, start);                                   \
+		enter_list(plain, n, start);                                   \
 		r = real.fn(mode, list, n, event);                             \
 		end = shim_clock();                                            \
 		saved = errno;                                                 \
 		if (mode == LIO_WAIT || r)                                     \
-			told_all((const struct aiocb *const *)plain, n, end);  \
-		waited(CALL_LIO_LISTIO, n, start, end, r, r ? saved : 0);      \
+			end_list((const struct aiocb *const *)plain, n, end);  \
+		add_wait(CALL_LIO_LISTIO, n, start, end, r, r ? saved : 0);    \
 		errno = saved;                                                 \
 		return r;                                                      \
 	}

@@ -2,12 +2,12 @@
 /*
  * IOREEL_COMPLETE=1: io_uring_enter() by an instruction of the program's own.
  *
- * The kernel's syscall user dispatch turns each system call of a thread that
- * comes from outside libc into SIGSYS, whose handler makes it, and looks at
- * the rings before and after. It is armed in a thread that sets a ring up,
- * and costs about 1 us for each such call; libc's own cost nothing. The one
- * thing to know: while the handler runs, the thread's selector lets everything
- * through; what cannot be made from a handler ends the dispatch in its thread.
+ * The kernel's syscall user dispatch turns each system call of a thread from
+ * outside libc into SIGSYS, whose handler makes the call and reads the rings
+ * before and after. It is armed in a thread that sets up a ring, and costs
+ * about 1 us for each such call; libc's own calls cost nothing. The one thing
+ * to know: while the handler runs, the thread's selector allows every call; a
+ * call that cannot be made from a handler ends the dispatch in its thread.
  */
 #include <link.h>
 #include <signal.h>
@@ -17,6 +17,7 @@
 #include "schemas/syscall.h"
 
 #include "preload/async/operations.h"
+#include "preload/core/private_fds.h"
 #include "preload/core/symbols.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
@@ -24,8 +25,6 @@
 #define PR_SYS_DISPATCH_ON 1
 #endif
 #define USER_DISPATCH 2 /* si_code */
-#define ALLOW 0
-#define BLOCK 1
 
 #if defined(__x86_64__)
 
@@ -33,11 +32,9 @@ static int wanted;
 static struct {
 	uintptr_t from, len;
 } libc_text;
-static _Thread_local volatile char selector
-	__attribute__((tls_model("initial-exec")));
 
-/* What does not return here, or means the frame that it is made in. */
-static bool unmakeable(long nr, const long a[6])
+/* Calls that do not return to the handler, or that refer to its frame. */
+static bool ends_dispatch(long nr, const long a[6])
 {
 	switch (nr) {
 	case SYS_clone:
@@ -53,12 +50,12 @@ static bool unmakeable(long nr, const long a[6])
 	return false;
 }
 
-static long make(long nr, const long a[6])
+static long make_call(long nr, const long a[6])
 {
 	uint64_t start = nr == SYS_io_uring_enter && shim_hot.on
 				 ? shim_async_before(nr, a)
 				 : 0;
-	long r = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	long r = raw(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 
 	if (start)
 		shim_async_after(nr, a, start, shim_clock(), r,
@@ -73,15 +70,15 @@ static void on_sigsys(int sig, siginfo_t *info, void *context)
 	const long a[6] = {reg[REG_RDI], reg[REG_RSI], reg[REG_RDX],
 			   reg[REG_R10], reg[REG_R8],  reg[REG_R9]};
 
-	selector = ALLOW;
+	shim_selector = SHIM_DISPATCH_ALLOW;
 	if (info->si_code != USER_DISPATCH)
 		return;
-	if (unmakeable(nr, a)) {
-		reg[REG_RIP] -= 2; /* again, and unseen from here on */
+	if (ends_dispatch(nr, a)) {
+		reg[REG_RIP] -= 2; /* make the call again, without dispatch */
 		return;
 	}
-	reg[REG_RAX] = make(nr, a);
-	selector = BLOCK;
+	reg[REG_RAX] = make_call(nr, a);
+	shim_selector = SHIM_DISPATCH_BLOCK;
 }
 
 static int find_libc(struct dl_phdr_info *info, size_t size, void *arg)
@@ -107,7 +104,8 @@ void shim_dispatch_arm(void)
 	struct sigaction old, ours = {.sa_flags = SA_SIGINFO | SA_RESTART};
 	int saved = errno;
 
-	if (likely(!wanted) || !libc_text.len || selector == BLOCK)
+	if (likely(!wanted) || !libc_text.len ||
+	    shim_selector == SHIM_DISPATCH_BLOCK)
 		return;
 	ours.sa_sigaction = on_sigsys;
 	if (sigaction(SIGSYS, NULL, &old) ||
@@ -115,26 +113,13 @@ void shim_dispatch_arm(void)
 		goto out; /* the program's own */
 	if (sigaction(SIGSYS, &ours, NULL))
 		goto out;
-	selector = ALLOW;
-	if (raw6(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON,
-		 (long)libc_text.from, (long)libc_text.len, (long)&selector,
-		 0) == 0)
-		selector = BLOCK;
+	shim_selector = SHIM_DISPATCH_ALLOW;
+	if (raw(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON,
+		(long)libc_text.from, (long)libc_text.len, (long)&shim_selector,
+		0) == 0)
+		shim_selector = SHIM_DISPATCH_BLOCK;
 out:
 	errno = saved;
-}
-
-char shim_dispatch_pause(void)
-{
-	char before = selector;
-
-	selector = ALLOW;
-	return before;
-}
-
-void shim_dispatch_resume(char before)
-{
-	selector = before;
 }
 
 void shim_dispatch_ask(char **env)
@@ -150,16 +135,6 @@ void shim_dispatch_ask(char **env)
 
 void shim_dispatch_arm(void)
 {
-}
-
-char shim_dispatch_pause(void)
-{
-	return ALLOW;
-}
-
-void shim_dispatch_resume(char before)
-{
-	(void)before;
 }
 
 void shim_dispatch_ask(char **env)

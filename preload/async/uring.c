@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io_uring: what lies in the rings at each call of the program.
+ * io_uring: reads the rings at each call of the program.
  *
- * A ring is known from its set-up through syscall() and the program's mmap()
- * of it, or from the struct io_uring that liburing is given. Entries are read
- * before they are submitted. Completions appear in shared memory without a
- * call: they are found at the next call on the ring that we see, in time,
- * since the ring holds as many as may be in flight. A program that enters the
- * kernel by instructions of its own is not seen, unless IOREEL_COMPLETE=1
- * (async_dispatch.c): how many operations that were, the ring's counters say
- * in the end.
+ * A ring is known from its setup through syscall() and the program's mmap() of
+ * it, or from the struct io_uring that liburing's functions take. Entries are
+ * read before they are submitted. Completions appear in shared memory without a
+ * call: they are read at the next call on the ring, before the kernel can
+ * overwrite them, since the ring has room for all in flight. System calls by
+ * instructions of the program's own are seen only with IOREEL_COMPLETE=1
+ * (syscall_dispatch.c); the ring's counters show how many were missed.
  */
 #include "preload/async/uring.h"
 
@@ -18,11 +17,12 @@
 #include "schemas/syscall.h"
 
 #include "preload/async/operations.h"
+#include "preload/core/memory.h"
 #include "preload/core/symbols.h"
 
 #define RINGS 64
 #define FILES_MOST 65536
-#define SETUP_SQE128 (1u << 10) /* of kernels newer than the headers may be */
+#define SETUP_SQE128 (1u << 10) /* the headers may be older than the kernel */
 #define SETUP_CQE32 (1u << 11)
 #define SETUP_NO_SQARRAY (1u << 16)
 
@@ -42,7 +42,7 @@ struct shim_ring *shim_ring_find(int fd)
 	return NULL;
 }
 
-/* A new entry, BUSY; NULL: no room. */
+/* In state BUSY; NULL: no room. */
 struct shim_ring *shim_ring_new(int fd)
 {
 	struct shim_ring *all =
@@ -70,16 +70,16 @@ void shim_ring_ready(struct shim_ring *r)
 	__atomic_store_n(&r->state, LIVE, __ATOMIC_RELEASE);
 }
 
-static void files_forget(struct shim_ring *r)
+static void files_free(struct shim_ring *r)
 {
 	if (r->files)
-		raw2(SYS_munmap, r->files, FILES_MOST * sizeof(*r->files));
+		raw(SYS_munmap, r->files, FILES_MOST * sizeof(*r->files));
 	r->files = NULL;
 	r->files_n = 0;
 }
 
-/* Operations that the kernel took and that no call of the program told. */
-static void say_unseen(struct shim_ring *r)
+/* Count the operations that were submitted without a call that we saw. */
+static void count_unseen(struct shim_ring *r)
 {
 	uint32_t n = __atomic_load_n(r->sq_tail, __ATOMIC_ACQUIRE) - r->sq_seen;
 
@@ -92,49 +92,49 @@ static void say_unseen(struct shim_ring *r)
 void shim_ring_end(struct shim_ring *r)
 {
 	if (r->raw && r->sq_tail && shim_readable(r->sq_tail, 4))
-		say_unseen(r);
-	shim_async_leave(REEL_ASYNC_URING, (uint64_t)r->fd, EINPROGRESS);
-	files_forget(r);
+		count_unseen(r);
+	shim_async_abandon(REEL_ASYNC_URING, (uint64_t)r->fd, EINPROGRESS);
+	files_free(r);
 	__atomic_store_n(&r->state, FREE, __ATOMIC_RELEASE);
 }
 
 /* --- entries and completions ---------------------------------------------- */
 
-static bool in_slot(const struct io_uring_sqe *sqe)
+static bool has_slot(const struct io_uring_sqe *sqe)
 {
 	return sqe->flags & IOSQE_FIXED_FILE;
 }
 
-/* 0: not known. */
-static uint32_t entry_of(const struct shim_ring *r,
-			 const struct io_uring_sqe *sqe)
+/* 0: unknown. */
+static uint32_t sqe_entry(const struct shim_ring *r,
+			  const struct io_uring_sqe *sqe)
 {
-	if (!in_slot(sqe))
+	if (!has_slot(sqe))
 		return shim_fd(sqe->fd);
 	return r->files && (uint32_t)sqe->fd < r->files_n ? r->files[sqe->fd]
 							  : 0;
 }
 
-static uint32_t desc_of(const struct shim_ring *r,
-			const struct io_uring_sqe *sqe)
+static uint32_t sqe_desc(const struct shim_ring *r,
+			 const struct io_uring_sqe *sqe)
 {
-	uint32_t entry = entry_of(r, sqe);
+	uint32_t entry = sqe_entry(r, sqe);
 
 	return shim_is_desc(entry) ? entry : 0;
 }
 
-static bool transfers(const struct io_uring_sqe *sqe, struct shim_async *op)
+static bool decode_rw(const struct io_uring_sqe *sqe, struct shim_async *op)
 {
 	switch (sqe->opcode) {
 	case IORING_OP_READ:
 	case IORING_OP_READ_FIXED:
 	case IORING_OP_READV:
-		op->what = SHIM_ASYNC_READ;
+		op->kind = SHIM_ASYNC_READ;
 		break;
 	case IORING_OP_WRITE:
 	case IORING_OP_WRITE_FIXED:
 	case IORING_OP_WRITEV:
-		op->what = SHIM_ASYNC_WRITE;
+		op->kind = SHIM_ASYNC_WRITE;
 		break;
 	default:
 		return false;
@@ -143,7 +143,7 @@ static bool transfers(const struct io_uring_sqe *sqe, struct shim_async *op)
 	if (sqe->opcode == IORING_OP_READV || sqe->opcode == IORING_OP_WRITEV)
 		op->size =
 			shim_async_iov((void *)(uintptr_t)sqe->addr, sqe->len);
-	if (sqe->off != UINT64_MAX) /* else at the position */
+	if (sqe->off != UINT64_MAX) /* else at the file position */
 		op->offset = (int64_t)sqe->off;
 	return true;
 }
@@ -153,20 +153,20 @@ static bool transfers(const struct io_uring_sqe *sqe, struct shim_async *op)
 #define OP_READV_FIXED 58
 #define OP_WRITEV_FIXED 59
 
-/* I/O that has no record here: counted, as a loss. */
-static bool untold(const struct shim_ring *r, const struct io_uring_sqe *sqe)
+/* I/O without a record: counted as a loss. */
+static bool is_lost(const struct shim_ring *r, const struct io_uring_sqe *sqe)
 {
 	switch (sqe->opcode) {
 	case IORING_OP_OPENAT:
 	case IORING_OP_OPENAT2:
-		return sqe->file_index; /* a slot that only the ring knows */
+		return sqe->file_index; /* into a slot: no descriptor */
 	case IORING_OP_READ:
 	case IORING_OP_READ_FIXED:
 	case IORING_OP_READV:
 	case IORING_OP_WRITE:
 	case IORING_OP_WRITE_FIXED:
 	case IORING_OP_WRITEV:
-		return in_slot(sqe) && !entry_of(r, sqe); /* such a slot's */
+		return has_slot(sqe) && !sqe_entry(r, sqe); /* unknown slot */
 	case IORING_OP_FALLOCATE:
 	case IORING_OP_STATX:
 	case IORING_OP_SPLICE:
@@ -184,44 +184,43 @@ static bool untold(const struct shim_ring *r, const struct io_uring_sqe *sqe)
 	return false;
 }
 
-/* What the entry asks for. False: nothing that is recorded. */
-static bool describe(const struct shim_ring *r, const struct io_uring_sqe *sqe,
-		     struct shim_async *op)
+/* Fill @op from the entry. False: the operation is not recorded. */
+static bool decode_sqe(const struct shim_ring *r,
+		       const struct io_uring_sqe *sqe, struct shim_async *op)
 {
 	op->size = op->offset = NONE;
 	op->key = sqe->user_data;
 	switch (sqe->opcode) {
 	case IORING_OP_FSYNC:
 	case IORING_OP_SYNC_FILE_RANGE:
-		op->what = SHIM_ASYNC_SYNC;
+		op->kind = SHIM_ASYNC_SYNC;
 		break;
 	case IORING_OP_OPENAT:
-		op->what = SHIM_ASYNC_OPEN;
+		op->kind = SHIM_ASYNC_OPEN;
 		op->offset = sqe->open_flags;
 		return true;
 	case IORING_OP_OPENAT2:
-		op->what = SHIM_ASYNC_OPEN;
+		op->kind = SHIM_ASYNC_OPEN;
 		return true;
 	case IORING_OP_CLOSE:
-		op->what = SHIM_ASYNC_CLOSE;
+		op->kind = SHIM_ASYNC_CLOSE;
 		if (sqe->file_index)
 			return false;
 		op->desc = shim_fd_take(sqe->fd);
 		return shim_is_desc(op->desc);
 	default:
-		if (!transfers(sqe, op))
+		if (!decode_rw(sqe, op))
 			return false;
 	}
-	op->desc = desc_of(r, sqe);
+	op->desc = sqe_desc(r, sqe);
 	return op->desc != 0;
 }
 
-/* A slot of the ring that gets another file, or none, by an operation of it. */
-static void slot_changes(const struct shim_ring *r,
-			 const struct io_uring_sqe *sqe)
+/* Forget the file of a slot that the operation replaces or clears. */
+static void clear_file_slot(const struct shim_ring *r,
+			    const struct io_uring_sqe *sqe)
 {
-	uint32_t at =
-		sqe->file_index - 1; /* 0: no slot; -1: one that is free */
+	uint32_t at = sqe->file_index - 1; /* index 0: none, -1: a free slot */
 
 	if (r->files && at < r->files_n &&
 	    (sqe->opcode == IORING_OP_OPENAT ||
@@ -241,14 +240,14 @@ void shim_ring_submit(const struct shim_ring *r, uint32_t index, uint64_t start)
 	if (r->flags & SETUP_SQE128)
 		bytes *= 2;
 	sqe = (void *)(r->sqes + index * bytes);
-	slot_changes(r, sqe);
-	if (untold(r, sqe))
+	clear_file_slot(r, sqe);
+	if (is_lost(r, sqe))
 		shim_count(REEL_LOST_LIMIT, 1);
-	else if (describe(r, sqe, &op))
+	else if (decode_sqe(r, sqe, &op))
 		shim_async_begin(&op);
 }
 
-/* What the program has put between the last call and this one. */
+/* Enter the operations that the program queued since the last call. */
 static void submit_raw(struct shim_ring *r, uint64_t start)
 {
 	uint32_t tail, seen, mask = *r->sq_mask;
@@ -267,7 +266,7 @@ static void submit_raw(struct shim_ring *r, uint64_t start)
 				 start);
 }
 
-/* Completions that appeared since the last look; two threads share them. */
+/* Two threads may scan at a time: each completion is taken by one. */
 void shim_ring_scan(struct shim_ring *r, uint64_t end)
 {
 	size_t bytes =
@@ -296,8 +295,8 @@ void shim_ring_scan(struct shim_ring *r, uint64_t end)
 						 false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE))
 			continue;
-		shim_async_told(REEL_ASYNC_URING, (uint64_t)r->fd, key, res,
-				end);
+		shim_async_end(REEL_ASYNC_URING, (uint64_t)r->fd, key, res,
+			       end);
 		seen++;
 	}
 }
@@ -314,12 +313,12 @@ void shim_ring_record(uint32_t call, int64_t n, const struct shim_ring *r,
 
 /* --- through syscall() --------------------------------------------------- */
 
-static void set_up(int fd, const struct io_uring_params *p)
+static void add_ring(int fd, const struct io_uring_params *p)
 {
 	struct shim_ring *r = shim_ring_find(fd);
 
 	if (r)
-		shim_ring_end(r); /* its number was closed */
+		shim_ring_end(r); /* the old ring was closed */
 	if (p->flags & SHIM_RING_MIXED)
 		return;
 	r = shim_ring_new(fd);
@@ -333,7 +332,7 @@ static void set_up(int fd, const struct io_uring_params *p)
 	shim_dispatch_arm();
 }
 
-static bool followed(const struct shim_ring *r)
+static bool is_mapped(const struct shim_ring *r)
 {
 	return r && r->sq_tail && r->cq_tail && r->sqes;
 }
@@ -355,7 +354,7 @@ void shim_uring_mapped(int fd, int64_t offset, void *addr, size_t len)
 		r->array = (void *)(at + r->sq_off.array);
 		r->sq_tail = (void *)(at + r->sq_off.tail);
 	}
-	/* One mapping for both, where it is long enough. */
+	/* One mapping may have both rings, if it is long enough. */
 	if ((offset == IORING_OFF_CQ_RING || offset == IORING_OFF_SQ_RING) &&
 	    r->cq_off.cqes < len && (!r->cq_tail || offset)) {
 		r->cq_head = (void *)(at + r->cq_off.head);
@@ -365,7 +364,7 @@ void shim_uring_mapped(int fd, int64_t offset, void *addr, size_t len)
 	}
 }
 
-static bool within(const void *p, uintptr_t addr, size_t len)
+static bool is_within(const void *p, uintptr_t addr, size_t len)
 {
 	return (uintptr_t)p >= addr && (uintptr_t)p - addr < len;
 }
@@ -381,16 +380,17 @@ void shim_uring_unmapped(void *addr, size_t len)
 		if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != LIVE ||
 		    !r->raw)
 			continue;
-		if (!within(r->sq_tail, at, len) &&
-		    !within(r->cq_tail, at, len) && !within(r->sqes, at, len))
+		if (!is_within(r->sq_tail, at, len) &&
+		    !is_within(r->cq_tail, at, len) &&
+		    !is_within(r->sqes, at, len))
 			continue;
-		if (followed(r))
+		if (is_mapped(r))
 			shim_ring_scan(r, shim_clock());
 		shim_ring_end(r);
 	}
 }
 
-/* The registered descriptors from @at on; -1 is a hole. */
+/* Set the registered descriptors from @at on; -1: an empty slot. */
 static void files_set(struct shim_ring *r, uint32_t at, const int *fd,
 		      uint32_t n)
 {
@@ -399,9 +399,9 @@ static void files_set(struct shim_ring *r, uint32_t at, const int *fd,
 	if (at > FILES_MOST || n > FILES_MOST - at)
 		return;
 	if (!r->files) {
-		mem = raw6(SYS_mmap, 0, FILES_MOST * sizeof(*r->files),
-			   PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		mem = raw(SYS_mmap, 0, FILES_MOST * sizeof(*r->files),
+			  PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if ((unsigned long)mem > -4096ul)
 			return;
 		r->files = (void *)mem;
@@ -413,16 +413,15 @@ static void files_set(struct shim_ring *r, uint32_t at, const int *fd,
 		r->files_n = at + n;
 }
 
-/* After io_uring_register() succeeded: the kernel has read what is read here.
- */
-void shim_ring_registered(struct shim_ring *r, unsigned int what,
+/* The kernel has accepted the memory that is read here. */
+void shim_ring_registered(struct shim_ring *r, unsigned int opcode,
 			  const void *arg, unsigned int n)
 {
 	const struct io_uring_files_update *old = arg;
 	const struct io_uring_rsrc_update2 *update = arg;
 	const struct io_uring_rsrc_register *reg = arg;
 
-	switch (what) {
+	switch (opcode) {
 	case IORING_REGISTER_FILES:
 		files_set(r, 0, arg, n);
 		break;
@@ -438,7 +437,7 @@ void shim_ring_registered(struct shim_ring *r, unsigned int what,
 			  update->nr);
 		break;
 	case IORING_UNREGISTER_FILES:
-		files_forget(r);
+		files_free(r);
 		break;
 	}
 }
@@ -449,7 +448,7 @@ uint64_t shim_uring_before(long nr, const long a[6])
 	uint64_t start = shim_clock();
 
 	if (nr == SYS_io_uring_enter) {
-		if (!followed(r))
+		if (!is_mapped(r))
 			return a[1] > 0 ? start | !start : 0;
 		if (r->raw)
 			submit_raw(r, start);
@@ -465,18 +464,18 @@ void shim_uring_after(long nr, const long a[6], uint64_t start, uint64_t end,
 
 	if (nr == SYS_io_uring_setup) {
 		if (r >= 0)
-			set_up((int)r, (const struct io_uring_params *)a[1]);
+			add_ring((int)r, (const struct io_uring_params *)a[1]);
 	} else if (nr == SYS_io_uring_register) {
 		if (ring && r >= 0)
 			shim_ring_registered(ring, (unsigned int)a[1],
 					     (const void *)a[2],
 					     (unsigned int)a[3]);
-	} else if (followed(ring)) {
+	} else if (is_mapped(ring)) {
 		shim_ring_scan(ring, end);
 		shim_ring_record(CALL_IO_URING_ENTER, a[1], ring, start, end, r,
 				 err);
 	} else if (r > 0) {
-		/* Made by a parent, or without a call that was seen. */
+		/* A ring of the parent, or one whose setup we did not see. */
 		shim_count(REEL_LOST_LIMIT, (uint64_t)r);
 	}
 }
@@ -489,12 +488,12 @@ void shim_uring_finish(void)
 		struct shim_ring *r = &all[i];
 
 		if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != LIVE ||
-		    !followed(r) || !shim_readable(r->cq_tail, 4) ||
+		    !is_mapped(r) || !shim_readable(r->cq_tail, 4) ||
 		    !shim_readable(r->cqes, 4))
 			continue;
 		shim_ring_scan(r, shim_clock());
 		if (r->raw && shim_readable(r->sq_tail, 4))
-			say_unseen(r);
+			count_unseen(r);
 		r->sq_seen = *r->sq_tail;
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sectors that threads asked the storage for, as the kernel counts them. A
- * thread's number begins with it and passes on through exec: what is new since
- * the last look is the read's, or what faults on mapped files brought meanwhile;
- * where there were such faults too nothing is said.
+ * Bytes that a read fetched from storage, by the kernel's counter of sectors
+ * for each thread. The counter starts with the thread and survives exec. An
+ * increase since the last read_counters belongs to the read or to major faults
+ * on mapped files in between: if there were such faults, the bytes are unknown.
  */
 #include "preload/core/block_io.h"
 
@@ -20,28 +20,29 @@ struct counts {
 static struct counts first;
 static uint32_t first_tid;
 
-/* Pipes and sockets; one that is overwritten is asked about, for nothing. */
+/* Pipes and sockets, which need no read_counters. An overwritten entry costs
+ * one. */
 #define MESSAGES 64
 static uint32_t messages[MESSAGES];
 
-static bool look(struct counts *c)
+static bool read_counters(struct counts *c)
 {
 	struct rusage now;
 
-	if (raw2(SYS_getrusage, RUSAGE_THREAD, &now))
+	if (raw(SYS_getrusage, RUSAGE_THREAD, &now))
 		return false;
 	c->sectors = (uint64_t)now.ru_inblock;
 	c->faults = (uint64_t)now.ru_majflt;
 	return true;
 }
 
-void shim_storage_start(void)
+void shim_block_io_start(void)
 {
-	if (look(&first))
-		first_tid = (uint32_t)raw0(SYS_gettid);
+	if (read_counters(&first))
+		first_tid = (uint32_t)raw(SYS_gettid);
 }
 
-void shim_storage_begin(struct shim_thread *t, uint32_t tid)
+void shim_block_io_begin(struct shim_thread *t, uint32_t tid)
 {
 	bool is_first = tid == first_tid;
 
@@ -49,12 +50,12 @@ void shim_storage_begin(struct shim_thread *t, uint32_t tid)
 	t->faults = is_first ? first.faults : 0;
 }
 
-void shim_storage_not(uint32_t desc)
+void shim_block_io_exclude(uint32_t desc)
 {
 	__atomic_store_n(&messages[desc % MESSAGES], desc, __ATOMIC_RELAXED);
 }
 
-COLD int64_t shim_fetched(uint32_t desc)
+COLD int64_t shim_fetched_slow(uint32_t desc)
 {
 	struct shim_thread *t = shim_self();
 	struct counts now;
@@ -64,13 +65,13 @@ COLD int64_t shim_fetched(uint32_t desc)
 	if (__atomic_load_n(&messages[desc % MESSAGES], __ATOMIC_RELAXED) ==
 	    desc)
 		return NONE;
-	if (!t->block || !look(&now))
+	if (!t->block || !read_counters(&now))
 		return NONE;
 	new = now.sectors - t->sectors;
 	faulted = now.faults != t->faults;
 	t->sectors = now.sectors;
 	t->faults = now.faults;
-	if (!new) /* a fault that had to wait for a lock counts as major, too */
+	if (!new) /* a fault that waited for a lock counts as major, too */
 		return REEL_FETCHED_NONE;
 	return faulted ? NONE : (int64_t)(new *SECTOR_BYTES);
 }

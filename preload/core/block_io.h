@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a read had to fetch from the storage, as the page cache did not have it:
- * Linux counts, for each thread, the sectors that it asked for. It is asked only
- * after a read that took longer than one from the cache does.
+ * Bytes that a read fetched from storage because the page cache lacked them.
+ * Linux counts the sectors that each thread requests; the counter is read only
+ * after a read that took longer than one from the page cache.
  */
 #ifndef PRELOAD_CORE_BLOCK_IO_H
 #define PRELOAD_CORE_BLOCK_IO_H
@@ -11,32 +11,33 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The program's first thread is the calling one; what it has fetched was for
- * the images before this one, or for this one's code. */
-void shim_storage_start(void);
+/* Called by the program's first thread: its sectors so far were for the images
+ * before this one, or for the code of this one. */
+void shim_block_io_start(void);
 
-/* @t is a new thread's. */
-void shim_storage_begin(struct shim_thread *t, uint32_t tid);
+/* @t belongs to the new thread @tid. */
+void shim_block_io_begin(struct shim_thread *t, uint32_t tid);
 
-/* Nothing that is read by @desc comes from a storage: it is a pipe or socket. */
-void shim_storage_not(uint32_t desc);
+/* @desc is a pipe or socket: its reads fetch nothing from storage. */
+void shim_block_io_exclude(uint32_t desc);
 
-COLD int64_t shim_fetched(uint32_t desc);
+/* The slow half of shim_fetched(). */
+COLD int64_t shim_fetched_slow(uint32_t desc);
 
 /*
- * The arg2 of a call's record: trace_format.h, FETCHED; NONE where it was not
- * looked. Some 5 us are more than a small copy takes, and 4 GB/s less than a
- * large one does. errno is left alone.
+ * The arg2 of a call's record: trace_format.h, FETCHED; NONE if the counter was
+ * not read. The limit of some 5 us is longer than a small copy takes, and
+ * 4 GB/s is slower than a large one. Leaves errno alone.
  */
 #define SHIM_WAIT_TICKS 16384
-HOT int64_t shim_storage(uint32_t call, uint32_t desc, uint64_t dur,
+HOT int64_t shim_fetched(uint32_t call, uint32_t desc, uint64_t dur,
 			 int64_t result)
 {
 	if (likely(dur < SHIM_WAIT_TICKS) || call < CALL_READ ||
 	    call > CALL_PREADV2 || result <= 0 ||
 	    dur - SHIM_WAIT_TICKS < (uint64_t)result / 2)
 		return NONE;
-	return shim_fetched(desc);
+	return shim_fetched_slow(desc);
 }
 
 #pragma GCC visibility pop

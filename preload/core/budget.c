@@ -1,56 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --max-size: what all processes of the job may write, in job.counts.
+ * --max-size: the bytes that all processes of the job may write. They share the
+ * counts in job.counts.
  */
 #include "preload/core/budget.h"
 
-#include <time.h>
-
 #include "preload/core/counters.h"
+#include "preload/core/window.h"
 
-uint64_t shim_real_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* Events may take three quarters; the rest is for counters. */
+/* Events may use three quarters of the budget; counters have the rest. */
 #define EVENTS_SHARE(bytes) ((bytes) / 4 * 3)
 
-static uint64_t own_window; /* bytes of it that are counted in job.counts */
+static uint64_t own_window; /* bytes of this window in job.counts */
 
-static uint64_t load(const uint64_t *at)
+static uint64_t load_count(const uint64_t *at)
 {
 	return __atomic_load_n(at, __ATOMIC_RELAXED);
 }
 
 /*
- * A window's content is also written to a log, and its process learns only then
- * that the budget of events is spent: count each window twice until then.
+ * A window's blocks are also written to a log, and a process notices only then
+ * that the events' share is spent: count each window twice until then.
  */
 static bool room_for_events(const struct reel_counts *c)
 {
-	return load(&c->used_bytes) + 2 * load(&c->window_bytes) <=
+	return load_count(&c->used_bytes) + 2 * load_count(&c->window_bytes) <=
 	       EVENTS_SHARE(c->budget_bytes);
 }
 
-static void look_at_budget(struct reel_counts *c)
+static void check_budget(struct reel_counts *c)
 {
 	uint64_t none = 0;
 
-	if (room_for_events(c) && !load(&c->full_real_ns))
+	if (room_for_events(c) && !load_count(&c->full_real_ns))
 		return;
-	__atomic_compare_exchange_n(&c->full_real_ns, &none, shim_real_ns(),
-				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&c->full_real_ns, &none,
+				    shim_clock_ns(CLOCK_REALTIME), false,
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	shim_counting_from_now();
 }
 
-static bool take(struct reel_counts *c, uint64_t *of, uint64_t bytes)
+static bool take_bytes(struct reel_counts *c, uint64_t *of, uint64_t bytes)
 {
 	__atomic_fetch_add(of, bytes, __ATOMIC_RELAXED);
-	if (load(&c->used_bytes) + load(&c->window_bytes) <= c->budget_bytes)
+	if (load_count(&c->used_bytes) + load_count(&c->window_bytes) <=
+	    c->budget_bytes)
 		return true;
 	__atomic_fetch_sub(of, bytes, __ATOMIC_RELAXED);
 	return false;
@@ -60,7 +54,7 @@ bool shim_budget_log(size_t bytes)
 {
 	struct reel_counts *c = shim.counts;
 
-	return !c || !c->budget_bytes || take(c, &c->used_bytes, bytes);
+	return !c || !c->budget_bytes || take_bytes(c, &c->used_bytes, bytes);
 }
 
 void shim_budget_written(size_t bytes, bool good)
@@ -71,7 +65,7 @@ void shim_budget_written(size_t bytes, bool good)
 		return;
 	if (!good)
 		__atomic_fetch_sub(&c->used_bytes, bytes, __ATOMIC_RELAXED);
-	look_at_budget(c);
+	check_budget(c);
 }
 
 bool shim_budget_window(size_t bytes, bool more)
@@ -82,14 +76,15 @@ bool shim_budget_window(size_t bytes, bool more)
 		return true;
 	if (more &&
 	    (shim_counting_always() ||
-	     load(&c->used_bytes) + 2 * load(&c->window_bytes) + 2 * bytes >
+	     load_count(&c->used_bytes) + 2 * load_count(&c->window_bytes) +
+			     2 * bytes >
 		     EVENTS_SHARE(c->budget_bytes)))
 		return false; /* small blocks will do */
-	if (!take(c, &c->window_bytes, bytes))
+	if (!take_bytes(c, &c->window_bytes, bytes))
 		return false;
 	__atomic_fetch_add(&own_window, bytes, __ATOMIC_RELAXED);
 	if (shim.head)
-		look_at_budget(c);
+		check_budget(c);
 	return true;
 }
 
@@ -119,7 +114,7 @@ uint32_t shim_budget_level(void)
 
 	if (!c || !c->budget_bytes)
 		return 0;
-	used = load(&c->used_bytes) + load(&c->window_bytes);
+	used = load_count(&c->used_bytes) + load_count(&c->window_bytes);
 	left = used < c->budget_bytes ? c->budget_bytes - used : 0;
 	share = c->budget_bytes - EVENTS_SHARE(c->budget_bytes);
 	while (level < SHIM_DOUBLINGS && left < share >> level)

@@ -5,26 +5,24 @@
 
 #include "preload/core/shim.h"
 
-/* An interval of counters is a second, doubled so often at most. */
+/* An interval of counters lasts a second, doubled at most this many times. */
 #define SHIM_DOUBLINGS 16
 
 /*
- * --max-size: @bytes are to go into a log, or into the process's window (@more
- * than it needs). False: there is no room.
+ * Take @bytes of the budget, for a log or for the process's window. @more: the
+ * window can do without them. False: the budget is spent.
  */
 bool shim_budget_log(size_t bytes);
 bool shim_budget_window(size_t bytes, bool more);
-/* They did go (@good), or did not; from now on there may be room for counters
- * only. */
+/* Bytes taken for a log were written, or not (@good). The process may have to
+ * count its calls from now on. */
 void shim_budget_written(size_t bytes, bool good);
-/* The process begins its window; it was removed, and a head of @head_bytes is
- * in its log. */
+/* The process makes a new window. */
 void shim_budget_begin(void);
+/* The window was removed, and its log has a head of @head_bytes. */
 void shim_budget_window_gone(uint32_t head_bytes);
-/* Number of doublings of the interval: one for each halving of the free budget. */
+/* Number of doublings of the interval: one for each halving of the free
+ * budget. */
 uint32_t shim_budget_level(void);
-
-/* CLOCK_REALTIME. */
-uint64_t shim_real_ns(void);
 
 #endif

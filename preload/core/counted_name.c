@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of files where calls are counted: the more names a process has, the more
- * files share one, so that what it writes does not grow with its files.
+ * Names of files in counting mode. The more names a process has used, the more
+ * files share one, so that its trace does not grow with its files.
  */
 #include "preload/core/counted_name.h"
 
 #include <string.h>
+
+#include "schemas/hash.h"
 
 #include "preload/core/symbols.h"
 #include "preload/core/types.h"
@@ -31,7 +33,7 @@ void shim_names_forget(void)
 	known_n = 0;
 }
 
-static struct known_file *find(uint64_t hash)
+static struct known_file *find_file(uint64_t hash)
 {
 	for (uint32_t i = 0; i < FILES; i++) {
 		struct known_file *f = &known[(hash + i) & (FILES - 1)];
@@ -45,7 +47,7 @@ static struct known_file *find(uint64_t hash)
 
 uint32_t shim_name_desc(uint64_t hash, uint32_t desc)
 {
-	struct known_file *f = find(hash);
+	struct known_file *f = find_file(hash);
 	uint64_t none = 0;
 
 	if (!f)
@@ -66,7 +68,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The name with a star for each number; of a very long one, for the rest. */
+/* The name with a star for each number; a very long name ends in one. */
 static size_t fold_digits(char *out, const char *base, size_t n)
 {
 	size_t len = 0;
@@ -84,7 +86,7 @@ static size_t fold_digits(char *out, const char *base, size_t n)
 	return len;
 }
 
-/* A star and the ending: letters, as only they say what a file is. */
+/* A star and the ending, if it has letters only: digits number files. */
 static size_t fold_ending(char *out, const char *base, size_t n)
 {
 	size_t dot = n;
@@ -108,10 +110,6 @@ bool shim_opens_directory(const struct shim_event *ev)
 	return ev->call == CALL_OPENDIR;
 }
 
-/*
- * The fewer names are left to give, the more files share one. Directories keep
- * theirs, as other names are relative to them.
- */
 void shim_name_fold(struct shim_folded *f, const struct shim_event *ev,
 		    const char *path)
 {
@@ -134,18 +132,18 @@ void shim_name_fold(struct shim_folded *f, const struct shim_event *ev,
 			      ? fold_digits(f->base, path + dir, n - dir)
 			      : fold_ending(f->base, path + dir, n - dir);
 out:
-	f->hash = 0xcbf29ce484222325ull;
+	f->hash = REEL_FNV_SEED;
 	if (*path != '/' && ev->call != MARK_DESC) {
 		if (ev->at != AT_FDCWD)
 			f->hash ^= (uint64_t)shim_fd(ev->at) << 32;
 		else
-			f->hash = shim_hash_bytes(f->hash, shim.cwd,
-						  strlen(shim.cwd));
-		f->hash = shim_hash_bytes(f->hash, "/", 1);
+			f->hash =
+				reel_fnv1a(f->hash, shim.cwd, strlen(shim.cwd));
+		f->hash = reel_fnv1a(f->hash, "/", 1);
 	}
-	f->hash = shim_hash_bytes(f->hash, path, dir);
-	f->whole = shim_hash_bytes(f->hash, path + dir, n - dir);
-	f->hash = shim_hash_bytes(f->hash, f->base, f->base_len);
+	f->hash = reel_fnv1a(f->hash, path, dir);
+	f->whole = reel_fnv1a(f->hash, path + dir, n - dir);
+	f->hash = reel_fnv1a(f->hash, f->base, f->base_len);
 	f->hash += !f->hash;
 }
 

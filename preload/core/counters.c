@@ -3,14 +3,17 @@
  * Counters instead of events: --events none, steps A-B, a spent --max-size.
  *
  * A counter is a record with a count in the thread's window. Its numbers have a
- * fixed width and are changed in place, each by one store: it survives SIGKILL
- * as events do. There is one for each (directory, call, power of two of the
- * result, error, phase, from the storage or not) in an interval; the spans of
- * an interval are summed in the same way (interval.h).
+ * fixed width and are updated in place, each by one store, so it survives
+ * SIGKILL as events do. In an interval there is one for each combination of
+ * directory, call, power of two of the result, error, phase, and fetched from
+ * storage or not. The spans of an interval are summed in the same way
+ * (interval.h).
  */
 #include "preload/core/counters.h"
 
 #include <string.h>
+
+#include "schemas/hash.h"
 
 #include "preload/core/block_io.h"
 #include "preload/core/counted_name.h"
@@ -23,12 +26,12 @@
 
 int shim_counting;
 
-static bool always; /* for the whole life: none, or the budget is spent */
+static bool always; /* to the end of the process: none, or a spent budget */
 static int64_t first_step = -1, last_step = -1;
 
-/* --- what is wanted ------------------------------------------------------- */
+/* --- which calls are counted ---------------------------------------------- */
 
-static const char *number(const char *s, int64_t *n)
+static const char *parse_number(const char *s, int64_t *n)
 {
 	if (*s < '0' || *s > '9')
 		return NULL;
@@ -46,8 +49,8 @@ void shim_counting_ask(const char *events)
 		return;
 	if (!strcmp(s, "none")) {
 		always = true;
-	} else if ((s = number(s, &a)) && *s == '-' &&
-		   (s = number(s + 1, &b)) && !*s) {
+	} else if ((s = parse_number(s, &a)) && *s == '-' &&
+		   (s = parse_number(s + 1, &b)) && !*s) {
 		first_step = a;
 		last_step = b;
 	}
@@ -55,10 +58,11 @@ void shim_counting_ask(const char *events)
 }
 
 /*
- * No fast record may go on: there is no room for it. A thread that is in the
- * middle of one may put its limit back, and go on for a block.
+ * Send all records to the slow path, by taking the room of the fast ones away.
+ * A thread in the middle of a record may restore its limit, and then takes the
+ * fast path to the end of its block.
  */
-static void spoil(void)
+static void stop_fast_records(void)
 {
 	uint32_t high = __atomic_load_n(&shim.slots_high, __ATOMIC_ACQUIRE);
 
@@ -67,7 +71,7 @@ static void spoil(void)
 		intptr_t limit = __atomic_load_n(&t->limit, __ATOMIC_RELAXED);
 
 		__atomic_store_n(&t->room, 0, __ATOMIC_RELAXED);
-		/* Not over the mark of a busy one. */
+		/* The mark of a busy thread stays. */
 		if (limit > 0)
 			__atomic_compare_exchange_n(&t->limit, &limit, 0, false,
 						    __ATOMIC_RELAXED,
@@ -84,7 +88,7 @@ void shim_counting_from_now(void)
 	if (!shim.head->counted_ticks)
 		shim.head->counted_ticks = shim_clock();
 	__atomic_store_n(&shim_counting, 1, __ATOMIC_RELEASE);
-	spoil();
+	stop_fast_records();
 }
 
 bool shim_counting_always(void)
@@ -99,8 +103,8 @@ void shim_counting_start(void)
 }
 
 /*
- * The reader gives a child the descriptors that its parent had open; an id that
- * stands for a path may seem closed. A child names its files anew.
+ * The reader gives a child its parent's open descriptors. An id that many files
+ * share may seem closed there, so a child names its files again.
  */
 void shim_counting_forked(void)
 {
@@ -110,8 +114,9 @@ void shim_counting_forked(void)
 			shim_fd_enter((int)fd, SHIM_FD_PARENTS);
 }
 
-/* In the wanted steps? The job's other processes hear of it by job.counts. */
-static bool in_steps(void)
+/* Is this a step of A-B, which is recorded? job.counts says it to all processes
+ * of the job. */
+static bool is_recorded_step(void)
 {
 	return !always && last_step >= 0 && shim.counts &&
 	       __atomic_load_n(&shim.counts->in_steps, __ATOMIC_RELAXED);
@@ -125,7 +130,7 @@ static void step_begins(int64_t step)
 		return;
 	__atomic_store_n(&shim.counts->in_steps, wanted, __ATOMIC_RELAXED);
 	if (!wanted)
-		spoil();
+		stop_fast_records();
 }
 
 /* --- the counters --------------------------------------------------------- */
@@ -154,23 +159,24 @@ static bool is_sized(const struct call *c)
 	return c->size != NONE;
 }
 
-/* Descriptor, call, what came of it, phase, from the storage: 61 bits. */
+/* Descriptor, result or error, fetched or not, phase, call: 61 bits. */
 static uint64_t key_of(const struct call *c, uint32_t phase)
 {
-	uint64_t what = 0;
+	uint64_t outcome = 0;
 
 	if (c->err)
-		what = 256 | (uint8_t)c->err;
+		outcome = 256 | (uint8_t)c->err;
 	else if (!is_sized(c))
-		what = 255;
+		outcome = 255;
 	else if (c->result > 0)
-		what = 64 - (uint64_t)__builtin_clzll((uint64_t)c->result);
-	return (uint64_t)c->desc << 29 | what << 20 |
+		outcome = 64 - (uint64_t)__builtin_clzll((uint64_t)c->result);
+	return (uint64_t)c->desc << 29 | outcome << 20 |
 	       (uint64_t)(c->fetched > 0) << 19 | (uint64_t)phase << 14 |
 	       (c->call & 0x3fff);
 }
 
-/* Its record: the fields follow as add() changes them. */
+/* Write the record of a new counter, with the fields that add_call()
+ * updates. */
 static void new_counter(struct shim_thread *t, struct shim_counter *k,
 			const struct call *c, uint32_t phase)
 {
@@ -206,8 +212,9 @@ static void new_counter(struct shim_thread *t, struct shim_counter *k,
 	shim_put_record(t, shim_new_field(t, p, 1), c->call);
 }
 
-/* The count last: killed in between, a call is missing and not one too many. */
-static void add(struct shim_counter *k, const struct call *c)
+/* The count is updated last: if the process is killed in between, a call is
+ * missing rather than counted without its time. */
+static void add_call(struct shim_counter *k, const struct call *c)
 {
 	k->count++;
 	k->dur += c->end - c->start;
@@ -228,14 +235,14 @@ static void add(struct shim_counter *k, const struct call *c)
 	shim_put_field(k->at + k->count_at, k->count);
 }
 
-/* The interval reaches as far as @end. */
-static void extend(struct shim_counters *c, uint64_t end)
+/* Extend the interval to @end. */
+static void extend_interval(struct shim_counters *c, uint64_t end)
 {
 	if (end > c->since)
 		shim_put_field(c->extent, end - c->since);
 }
 
-static void count(const struct call *c)
+static void count_call(const struct call *c)
 {
 	struct shim_thread *t;
 	struct shim_counters *all = shim_interval_begin(&t, c->start);
@@ -252,8 +259,8 @@ static void count(const struct call *c)
 		all->used++;
 		new_counter(t, k, c, all->phase);
 	}
-	add(k, c);
-	extend(all, c->end);
+	add_call(k, c);
+	extend_interval(all, c->end);
 	shim_end(t, t->p);
 }
 
@@ -261,10 +268,10 @@ static void count(const struct call *c)
 
 static uint64_t name_hash(const struct shim_event *ev)
 {
-	return ev->path ? shim_hash_bytes(1, ev->path, strlen(ev->path)) : 0;
+	return ev->path ? reel_fnv1a(1, ev->path, strlen(ev->path)) : 0;
 }
 
-/* The outermost span that says what the thread's calls are for. */
+/* The kind of the outermost span that explains the thread's calls. */
 static uint32_t phase_of(const struct shim_counters *c)
 {
 	const uint32_t says = 1u << REEL_SPAN_FETCH | 1u << REEL_SPAN_COMPUTE |
@@ -281,7 +288,8 @@ static uint32_t phase_of(const struct shim_counters *c)
 	return phase;
 }
 
-/* An epoch, a checkpoint, a user's own: is it written as it is? */
+/* An epoch, a checkpoint or a span of the user. True: write its mark as it
+ * is. */
 static bool span_marked(struct shim_counters *c, uint32_t kind)
 {
 	if (kind != REEL_SPAN_USER)
@@ -314,7 +322,7 @@ static bool span_begins(struct shim_thread *t, struct shim_counters *c,
 	return shim_is_summed(kind) || o->dropped;
 }
 
-/* The one that ends: the innermost of its kind. */
+/* The open span that @ev ends: the innermost of its kind and name. */
 static struct shim_open_span *span_open(struct shim_counters *c,
 					const struct shim_event *ev)
 {
@@ -337,7 +345,7 @@ static void sum_span(struct shim_thread *t, struct shim_counters *c,
 	shim_put_field(s->at, s->dur);
 	shim_put_field(s->at + s->size_at, end > s->begin ? end - s->begin : 0);
 	shim_put_field(s->at + s->count_at, s->count);
-	extend(c, end);
+	extend_interval(c, end);
 }
 
 static bool span_ends(struct shim_thread *t, struct shim_counters *c,
@@ -368,7 +376,7 @@ static bool span_ends(struct shim_thread *t, struct shim_counters *c,
 	return true;
 }
 
-/* False: the mark is to be written. */
+/* False: the caller must write the mark. */
 static bool counted_span(const struct shim_event *ev, uint64_t start,
 			 uint64_t end)
 {
@@ -384,7 +392,8 @@ static bool counted_span(const struct shim_event *ev, uint64_t start,
 	return done;
 }
 
-/* These steps are recorded: what is open began before, or in them. */
+/* Recording is on in these steps: forget the open spans, which began before or
+ * in them. */
 static void forget_spans(void)
 {
 	struct shim_counters *c = shim_self()->counters;
@@ -395,9 +404,9 @@ static void forget_spans(void)
 	}
 }
 
-/* --- records that ask ----------------------------------------------------- */
+/* --- called for each record ----------------------------------------------- */
 
-/* The first of a name is recorded, with the name that it shares. */
+/* Record the first call of a shared name, with that name. */
 static COLD void record_folded(struct shim_event *ev,
 			       const struct shim_folded *f, uint64_t start,
 			       uint64_t end, int64_t result)
@@ -414,7 +423,8 @@ static COLD void record_folded(struct shim_event *ev,
 	shim_record_now(ev, start, end, result, 0);
 }
 
-/* A call that made a descriptor: the directory's, when it is known. */
+/* A call that made a descriptor: replace its id by that of its shared name, if
+ * the name is known. */
 static void counted_made(struct shim_event *ev, struct call *c)
 {
 	uint32_t desc = c->desc;
@@ -435,12 +445,12 @@ static void counted_made(struct shim_event *ev, struct call *c)
 		}
 		if (ev->call == MARK_DESC &&
 		    (ev->arg == REEL_KIND_PIPE || ev->arg == REEL_KIND_SOCKET))
-			shim_storage_not(desc);
+			shim_block_io_exclude(desc);
 	}
 	shim_fd_set(ev->newfd, desc);
 	c->desc = desc;
 	if (ev->call != MARK_DESC)
-		count(c);
+		count_call(c);
 	if (ev->newfd < 0 && shim_self()->counters) {
 		shim_self()->counters->made = ev->newdesc;
 		shim_self()->counters->made_as = desc;
@@ -468,7 +478,7 @@ bool shim_counted(struct shim_event *ev, uint64_t start, uint64_t end,
 
 	if (ev->call == MARK_SPAN_BEGIN && ev->arg == REEL_SPAN_STEP)
 		step_begins(ev->arg2);
-	if (in_steps()) {
+	if (is_recorded_step()) {
 		forget_spans();
 		return false;
 	}
@@ -484,7 +494,7 @@ bool shim_counted(struct shim_event *ev, uint64_t start, uint64_t end,
 		return false;
 	if (!ev->size &&
 	    (ev->call == CALL_STDIO_READ || ev->call == CALL_STDIO_WRITE))
-		return true; /* a position, which nobody asks for */
+		return true; /* a stream position, which counters lack */
 	if (ev->call >= CALL_READ && ev->call <= CALL_PREADV2 &&
 	    ev->arg2 != NONE)
 		c.fetched = ev->arg2;
@@ -492,7 +502,7 @@ bool shim_counted(struct shim_event *ev, uint64_t start, uint64_t end,
 		shim_name_fold(&f, ev, ev->path);
 		c.desc = shim_name_desc(f.hash, 0);
 	}
-	count(&c);
+	count_call(&c);
 	return true;
 }
 
@@ -508,11 +518,11 @@ bool shim_counted_io(uint32_t call, uint32_t desc, int64_t size, uint64_t start,
 			 .end = end};
 	int64_t fetched;
 
-	if (in_steps())
+	if (is_recorded_step())
 		return false;
-	fetched = shim_storage(call, desc, end - start, result);
+	fetched = shim_fetched(call, desc, end - start, result);
 	if (fetched != NONE)
 		c.fetched = fetched;
-	count(&c);
+	count_call(&c);
 	return true;
 }

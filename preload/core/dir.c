@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A few names, each at a place that its descriptor's number says. A name holds as
- * long as the table of descriptors has the entry that it was stored with: a
- * number that is closed and used again has another one. SHIM_FD_DIR, the entry
- * of all that are not recorded, is only ever entered together with a name.
+ * A small cache of directory names, indexed by descriptor number. A name is
+ * valid while the descriptor table has the entry that it was stored with: a
+ * number that is closed and reused has another entry. SHIM_FD_DIR, the entry of
+ * unrecorded directories, is entered only together with a name.
  *
- * A place that is being written is passed over: its reader asks the kernel.
+ * A slot that is being written is skipped, and its reader asks the kernel.
  */
 #include "preload/core/dir.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
+#include "schemas/path_clean.h"
 #include "schemas/syscall.h"
 
 #include "preload/core/wrap.h"
@@ -23,59 +24,31 @@ struct name {
 	uint32_t seq; /* odd: it is being written */
 	int fd;
 	uint32_t entry;
-	uint32_t renames; /* at that time */
+	uint32_t renames; /* when it was stored */
 	uint32_t len;
 	char text[NAME_BYTES];
 };
 
 static struct name names[NAMES];
 static uint32_t renames; /* of directories */
-static bool asked;	 /* has a name been of use? */
+static bool names_used;	 /* renames matter */
 
-/* Nothing to resolve: no "//" and no "/.". */
-static bool is_clean(const char *p)
+/* Resolve ".", ".." and "//" in the absolute path @p, as the reader does. A last
+ * "/" stays: then a pattern for the content of a folder matches the folder too.
+ */
+static void clean_path(char *p)
 {
-	while (p) {
-		if (*++p == '/' || *p == '.')
-			return false;
-		p = strchr(p, '/');
-	}
-	return true;
-}
+	size_t len = strlen(p), out;
+	bool is_folder = len && p[len - 1] == '/';
 
-/* Resolve ".", ".." and "//" in the absolute path @p, as the reader does; a last
- * "/" stays, as a pattern of what is below a folder is of the folder then, too. */
-static void clean(char *p)
-{
-	size_t in = 0, out = 0;
-
-	while (p[in]) {
-		size_t start, n;
-
-		while (p[in] == '/')
-			in++;
-		start = in;
-		while (p[in] && p[in] != '/')
-			in++;
-		n = in - start;
-		if (!n || (n == 1 && p[start] == '.'))
-			continue;
-		if (n == 2 && p[start] == '.' && p[start + 1] == '.') {
-			while (out && p[--out] != '/')
-				;
-			continue;
-		}
-		p[out++] = '/';
-		memmove(p + out, p + start, n);
-		out += n;
-	}
-	if (!out || p[in - 1] == '/')
+	out = reel_path_clean(p, len);
+	if (is_folder && p[out - 1] != '/')
 		p[out++] = '/';
 	p[out] = '\0';
 }
 
-/* The name that is stored for @fd, into @out: its length, 0: there is none. */
-static size_t stored(int fd, uint32_t entry, char *out)
+/* Copy the stored name of @fd to @out. Returns its length; 0: there is none. */
+static size_t stored_name(int fd, uint32_t entry, char *out)
 {
 	struct name *k = &names[(uint32_t)fd % NAMES];
 	uint32_t seq = __atomic_load_n(&k->seq, __ATOMIC_ACQUIRE);
@@ -90,13 +63,13 @@ static size_t stored(int fd, uint32_t entry, char *out)
 	return __atomic_load_n(&k->seq, __ATOMIC_RELAXED) == seq ? len : 0;
 }
 
-static bool store(int fd, uint32_t entry, const char *text, size_t len)
+static bool store_name(int fd, uint32_t entry, const char *text, size_t len)
 {
 	struct name *k = &names[(uint32_t)fd % NAMES];
 	uint32_t seq = __atomic_load_n(&k->seq, __ATOMIC_RELAXED);
 
 	while (len && text[len - 1] == '/')
-		len--; /* one comes before what is below */
+		len--; /* a path below it brings its own */
 	if (len >= NAME_BYTES || seq & 1 ||
 	    !__atomic_compare_exchange_n(&k->seq, &seq, seq + 1, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -114,8 +87,9 @@ static bool store(int fd, uint32_t entry, const char *text, size_t len)
 	return true;
 }
 
-/* One that was removed has its last name, and a word behind it. */
-static size_t told(int fd, char *out)
+/* The name from the kernel. A removed directory has its last name with a
+ * suffix. */
+static size_t kernel_name(int fd, char *out)
 {
 	static const char lost[] = " (deleted)";
 	const size_t tail = sizeof(lost) - 1;
@@ -126,22 +100,22 @@ static size_t told(int fd, char *out)
 		return 0;
 	n = strlen(out);
 	if (n > tail && !memcmp(out + n - tail, lost, tail) &&
-	    raw2(SYS_fstat, fd, &st) == 0 && !st.st_nlink)
+	    raw(SYS_fstat, fd, &st) == 0 && !st.st_nlink)
 		out[n -= tail] = '\0';
 	return n;
 }
 
-static size_t name_of(int fd, char *out)
+static size_t dir_name(int fd, char *out)
 {
 	uint32_t entry = shim_fd(fd);
-	size_t n = stored(fd, entry, out);
+	size_t n = stored_name(fd, entry, out);
 
-	asked = true;
+	names_used = true;
 	if (n)
 		return n;
-	n = told(fd, out);
+	n = kernel_name(fd, out);
 	if (n && entry != SHIM_FD_IGNORE)
-		store(fd, entry, out, n);
+		store_name(fd, entry, out, n);
 	return n;
 }
 
@@ -161,26 +135,26 @@ const char *shim_dir_path(int at, const char *path, char out[REEL_PATH_BYTES])
 
 	if (*path != '/') {
 		if (at != AT_FDCWD)
-			n = name_of(at, out);
+			n = dir_name(at, out);
 		else if ((n = strlen(shim.cwd)))
 			memcpy(out, shim.cwd, n);
 		if (!n)
 			return NULL;
 		out[n++] = '/';
-	} else if (is_clean(path)) {
+	} else if (reel_path_is_clean(path, len)) {
 		return path;
 	}
 	if (n + len >= REEL_PATH_BYTES)
 		return NULL;
 	memcpy(out + n, path, len + 1);
-	if (!is_clean(out))
-		clean(out);
+	if (!reel_path_is_clean(out, n + len))
+		clean_path(out);
 	return out;
 }
 
-/* ".." behind a name, which may be a link: only the kernel knows where it leads.
- * The working directory's name has no link. */
-static bool is_plain(const char *path)
+/* False for ".." after a name, which may be a symbolic link that only the
+ * kernel can follow. The working directory's name has no link. */
+static bool is_plain_path(const char *path)
 {
 	while (*path == '.' || *path == '/')
 		path++;
@@ -197,26 +171,27 @@ void shim_dir_opened(int fd, uint32_t entry, const char *path, int64_t flags)
 	if (!(flags & (O_DIRECTORY | O_PATH)) &&
 	    (!shim_dir_whole() || (flags & (O_ACCMODE | O_CREAT)) != O_RDONLY))
 		return;
-	full = is_plain(path) ? shim_dir_path(AT_FDCWD, path, room) : NULL;
-	/* No name, too: a counter's id may be that of another folder. */
-	store(fd, entry, full ? full : "", full ? strlen(full) : 0);
+	full = is_plain_path(path) ? shim_dir_path(AT_FDCWD, path, room) : NULL;
+	/* Even without a name: in counting mode another folder may share the
+	 * entry. */
+	store_name(fd, entry, full ? full : "", full ? strlen(full) : 0);
 }
 
 void shim_dir_dupped(int fd, uint32_t entry, int to)
 {
 	char name[NAME_BYTES];
-	size_t n = stored(fd, entry, name);
+	size_t n = stored_name(fd, entry, name);
 
 	if (n)
-		store(to, shim_fd_entry(to), name, n);
+		store_name(to, shim_fd_entry(to), name, n);
 }
 
 void shim_dir_renamed(int at, const char *path)
 {
 	struct stat st;
 
-	if (asked &&
-	    raw4(SYS_newfstatat, at, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (names_used &&
+	    raw(SYS_newfstatat, at, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISDIR(st.st_mode))
 		__atomic_fetch_add(&renames, 1, __ATOMIC_RELAXED);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of directories by descriptor. The reader knows the directories that are
- * recorded; the shim needs the name of one itself where that is not recorded, or
- * where patterns or counters go by whole paths.
+ * Names of directories by descriptor. The reader knows recorded directories.
+ * The shim needs the name of a directory that is not recorded, and of all while
+ * patterns or counters use whole paths.
  */
 #ifndef PRELOAD_CORE_DIR_H
 #define PRELOAD_CORE_DIR_H
@@ -11,32 +11,35 @@
 #include "preload/core/shim.h"
 
 /*
- * @path below directory @at, or below the working directory: absolute, without
- * ".", ".." and "//". It is @path, or in @out; NULL: the directory has no name,
- * or there is no room. The kernel is asked once for each descriptor that no open told of.
+ * The absolute form of @path below directory @at, or below the working
+ * directory, without ".", ".." and "//". It is @path itself, or in @out. NULL:
+ * the directory has no name, or there is no room. Asks the kernel once for each
+ * descriptor whose open was not seen.
  */
 COLD const char *shim_dir_path(int at, const char *path,
 			       char out[REEL_PATH_BYTES]);
 
-/* Make @path below @at absolute, in @room, if the directory has a name. */
+/* Make *@path below *@at absolute, in @room, if the directory has a name. */
 COLD void shim_dir_put(int *at, const char **path, char room[REEL_PATH_BYTES]);
 
-/* @fd, whose entry is @entry, was opened as @path by @flags, or is a directory of
- * that name (O_DIRECTORY). */
+/* @fd with the table entry @entry was opened as @path with @flags, or is a
+ * directory of that name (O_DIRECTORY). */
 COLD void shim_dir_opened(int fd, uint32_t entry, const char *path,
 			  int64_t flags);
-/* @to is a copy of @fd, of entry @entry. */
+/* @to is a copy of @fd, which has the entry @entry. */
 COLD void shim_dir_dupped(int fd, uint32_t entry, int to);
-/* Something is @path below @at now: if it is a directory, names have changed. */
+/* A rename made @path below @at: if it is a directory, stored names are
+ * outdated. */
 COLD void shim_dir_renamed(int at, const char *path);
 
-/* Do whole paths matter, whatever is recorded? */
+/* Do patterns or counters need whole paths? */
 HOT bool shim_dir_whole(void)
 {
 	return shim.globs || shim_counting;
 }
 
-/* Must @path, which may be read, be made absolute to mean what it does? */
+/* Must @path, which may be read, be made absolute, as the reader does not know
+ * its directory? */
 HOT bool shim_dir_below(int at, const char *path)
 {
 	return at != AT_FDCWD && path && *path && *path != '/' &&

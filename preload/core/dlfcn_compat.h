@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlfcn.h, by the versions of its functions that every glibc has: the newer
- * ones of the machine that built the shim would keep a program of an older
- * system from starting.
+ * dlfcn.h with the symbol versions that every glibc has. With the newer
+ * versions of the build machine, a program on an older system would not start.
  */
 #ifndef PRELOAD_CORE_DLFCN_COMPAT_H
 #define PRELOAD_CORE_DLFCN_COMPAT_H

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the shim knows of files: the table of descriptors, the working
- * directory, and which paths are code or system files, that are counted and
- * not recorded. The kernel has the truth; the table is a cache of it that a
- * fork copies together with the descriptors.
+ * The table of descriptors, the working directory, and the records of calls on
+ * paths: paths of code and system files are counted, not recorded. The table is
+ * a cache of the kernel's table, and a fork copies both.
  */
 #include <string.h>
 
 #include "schemas/replay_open.h"
 #include "schemas/syscall.h"
 
-#include "preload/anchors/spans.h"
-#include "preload/async/operations.h"
 #include "preload/core/block_io.h"
 #include "preload/core/counters.h"
-#include "preload/core/decimal.h"
+#include "preload/core/encode.h"
 #include "preload/core/dir.h"
+#include "preload/core/features.h"
+#include "preload/core/memory.h"
 #include "preload/core/path_filter.h"
 #include "preload/core/path_record.h"
 #include "preload/core/symbols.h"
@@ -36,7 +35,8 @@ uint32_t shim_fd_take(int fd)
 
 	if ((unsigned int)fd >= SHIM_FDS)
 		return SHIM_FD_IGNORE;
-	/* Two threads that close one number at a time are wrong themselves. */
+	/* Not atomic: two threads that close one number at the same time are a
+	 * bug of the program. */
 	entry = __atomic_load_n(&shim_hot.fd[fd], __ATOMIC_RELAXED);
 	if (unlikely(entry == SHIM_FD_PARENTS))
 		entry = shim_fd(fd);
@@ -52,7 +52,7 @@ void shim_fd_name(unsigned int first, unsigned int last)
 			shim_fd((int)fd);
 }
 
-#define IDS 64 /* that a thread takes at a time */
+#define IDS 64 /* a thread takes so many at a time */
 
 uint32_t shim_desc_new(int fd)
 {
@@ -62,15 +62,13 @@ uint32_t shim_desc_new(int fd)
 	if (likely(t->block))
 		id = shim_next_id(t);
 	if (unlikely(id >= t->desc_end || !id)) {
-		/* A forked child notes its first_desc before it gives one out.
-		 */
+		/* A forked child must store its first_desc first. */
 		if (!shim_process_ready())
 			return 0;
 		id = __atomic_fetch_add(&shim.next_desc, n, __ATOMIC_RELAXED);
 		if (n > 1) {
 			t->desc_next = id + 1;
-			shim_barrier(); /* a handler that comes now takes more
-					 */
+			shim_barrier(); /* a handler takes ids of its own */
 			t->desc_end = id + n;
 		}
 	}
@@ -80,7 +78,7 @@ uint32_t shim_desc_new(int fd)
 
 void shim_cwd_changed(void)
 {
-	long n = raw2(SYS_getcwd, shim.cwd, sizeof(shim.cwd));
+	long n = raw(SYS_getcwd, shim.cwd, sizeof(shim.cwd));
 
 	if (n > 0)
 		return;
@@ -89,7 +87,7 @@ void shim_cwd_changed(void)
 		shim_count(REEL_LOST_LIMIT, 1);
 }
 
-/* The bytes of @path in front of its last part. */
+/* The length of the directory of @path, with the last "/". */
 static size_t dir_bytes(const char *path, size_t len)
 {
 	while (len && path[len - 1] != '/')
@@ -97,7 +95,7 @@ static size_t dir_bytes(const char *path, size_t len)
 	return len;
 }
 
-/* Is @path excluded by the user's patterns, which are of whole paths? */
+/* Decide by the user's patterns, which match whole paths. */
 static __attribute__((noinline)) bool is_excluded(const char *path, size_t len,
 						  bool reading)
 {
@@ -116,7 +114,7 @@ static __attribute__((noinline)) bool is_excluded(const char *path, size_t len,
 				       reading) == MATCH_CODE;
 }
 
-/* match_path(), after the trace's own directory and the user's patterns. */
+/* match_path(), after the trace directory and the user's patterns. */
 static enum match classify_path(const char *path, size_t len, size_t dir,
 				bool reading)
 {
@@ -134,9 +132,9 @@ bool shim_is_code(const char *path, size_t len, bool reading)
 	       MATCH_CODE;
 }
 
-/* Is @ev's path code? The thread's previous path does not help. */
-static __attribute__((noinline)) bool filtered_anew(struct shim_event *ev,
-						    bool reading)
+/* is_filtered() if the thread's previous path does not help. */
+static __attribute__((noinline)) bool is_filtered_slow(struct shim_event *ev,
+						       bool reading)
 {
 	size_t len = strlen(ev->path), dir = dir_bytes(ev->path, len);
 	enum match match = classify_path(ev->path, len, dir, reading);
@@ -147,13 +145,14 @@ static __attribute__((noinline)) bool filtered_anew(struct shim_event *ev,
 	return match == MATCH_CODE;
 }
 
-static bool filtered(struct shim_event *ev, bool reading)
+/* Is the path of @ev code, whose calls are only counted? */
+static bool is_filtered(struct shim_event *ev, bool reading)
 {
 	struct shim_thread *t = shim_self();
 	struct shim_name name;
 
 	if (unlikely(!shim_name_look(t, ev->path, &name)))
-		return filtered_anew(ev, reading);
+		return is_filtered_slow(ev, reading);
 	ev->path_len = (uint32_t)name.len;
 	ev->data_dir = name.data_dir;
 	return false;
@@ -183,13 +182,13 @@ bool shim_fd_path(int fd, char *out, size_t room)
 	memcpy(link, fds, sizeof(fds));
 	link[sizeof(fds) - 1 +
 	     shim_put_decimal(link + sizeof(fds) - 1, (unsigned int)fd)] = '\0';
-	n = raw4(SYS_readlinkat, AT_FDCWD, link, out, room - 1);
+	n = raw(SYS_readlinkat, AT_FDCWD, link, out, room - 1);
 	out[n > 0 ? n : 0] = '\0';
 	return n > 0;
 }
 
-/* The name of what descriptor @fd is open on, as the kernel would tell it. */
-static void name_of(int fd, enum reel_kind kind, const struct stat *st,
+/* The name of the open file @fd as in /proc/self/fd, into @out. */
+static void fd_name(int fd, enum reel_kind kind, const struct stat *st,
 		    long flags, char *out, size_t room)
 {
 	static const char socket[] = "socket:[";
@@ -199,41 +198,45 @@ static void name_of(int fd, enum reel_kind kind, const struct stat *st,
 		shim_fd_path(fd, out, room);
 		return;
 	}
-	/* Some jobs have one for each batch, and /proc takes 15 us for it. */
+	/* Some jobs open a socket for each batch, and /proc takes 15 us. */
 	memcpy(out, socket, n);
 	n += shim_put_decimal(out + n, st->st_ino);
 	memcpy(out + n, "]", 2);
 }
 
 /*
- * The device of /dev/shm, once a library's file there was learned of; 0: none
- * was. A worker hands one over for each batch, without a name any more: one such
- * is known from the other only by asking /proc, which takes 20 us.
+ * The device of /dev/shm, after the first file of a library there; 0: none yet.
+ * A DataLoader worker passes an unlinked file for each batch. Any unlinked file
+ * on this device is taken for one of them, because to ask /proc for its name
+ * takes 20 us.
  */
-static uint64_t libraries_memory;
+static uint64_t library_shm_dev;
 
-static bool is_libraries_memory(const struct stat *st)
+static bool is_library_shm(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && !st->st_nlink &&
 	       st->st_dev ==
-		       __atomic_load_n(&libraries_memory, __ATOMIC_RELAXED);
+		       __atomic_load_n(&library_shm_dev, __ATOMIC_RELAXED);
 }
 
-/* @path is of a file that counts as code; by a user's patterns says nothing. */
-static void know_libraries_memory(const struct stat *st, const char *path)
+/* Remember the device if @path, which counts as code, is a library's memory.
+ * The user's patterns may call any file code, so they prove nothing. */
+static void remember_library_shm(const struct stat *st, const char *path)
 {
 	if (!shim.globs && !st->st_nlink && !strncmp(path, "/dev/shm/", 9))
-		__atomic_store_n(&libraries_memory, st->st_dev,
+		__atomic_store_n(&library_shm_dev, st->st_dev,
 				 __ATOMIC_RELAXED);
 }
 
-static uint32_t entered(int fd, uint32_t entry)
+static uint32_t enter_fd(int fd, uint32_t entry)
 {
 	shim_fd_set(fd, entry);
 	return entry;
 }
 
-static uint32_t learn(int fd)
+/* Ask the kernel for an unknown descriptor, announce it by a DESC mark if it is
+ * to be recorded, and return its new entry. */
+static uint32_t identify_fd(int fd)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_DESC};
 	char path[REEL_PATH_BYTES];
@@ -243,22 +246,22 @@ static uint32_t learn(int fd)
 	long flags;
 
 	if (shim_tls.vforked == SHIM_CLONED && shim_vfork_child())
-		return SHIM_FD_IGNORE; /* its number is another file's here */
-	if (!shim_hot.on || fd < 0 || raw2(SYS_fstat, fd, &st) != 0)
-		return SHIM_FD_IGNORE; /* closed: the call will say EBADF */
+		return SHIM_FD_IGNORE; /* the table is the parent's */
+	if (!shim_hot.on || fd < 0 || raw(SYS_fstat, fd, &st) != 0)
+		return SHIM_FD_IGNORE; /* closed: the call will fail by EBADF */
 	kind = kind_of(st.st_mode);
 	if (kind == REEL_KIND_DEVICE || kind == REEL_KIND_OTHER)
-		return entered(fd, SHIM_FD_IGNORE);
-	if (is_libraries_memory(&st))
-		return entered(fd, SHIM_FD_CODE);
-	flags = raw2(SYS_fcntl, fd, F_GETFL);
-	name_of(fd, kind, &st, flags, path, sizeof(path));
+		return enter_fd(fd, SHIM_FD_IGNORE);
+	if (is_library_shm(&st))
+		return enter_fd(fd, SHIM_FD_CODE);
+	flags = raw(SYS_fcntl, fd, F_GETFL);
+	fd_name(fd, kind, &st, flags, path, sizeof(path));
 	if (kind == REEL_KIND_FILE && !strncmp(path, "/memfd:", 7))
 		kind = REEL_KIND_MEMORY;
 	if ((kind == REEL_KIND_FILE || kind == REEL_KIND_DIR) &&
 	    shim_is_code(path, strlen(path), (flags & O_ACCMODE) == O_RDONLY)) {
-		know_libraries_memory(&st, path);
-		entered(fd, SHIM_FD_CODE);
+		remember_library_shm(&st, path);
+		enter_fd(fd, SHIM_FD_CODE);
 		if (kind == REEL_KIND_DIR)
 			shim_dir_opened(fd, SHIM_FD_CODE, path, O_DIRECTORY);
 		return shim_fd_entry(fd);
@@ -267,21 +270,21 @@ static uint32_t learn(int fd)
 	if (!ev.newdesc)
 		return SHIM_FD_IGNORE;
 	if (kind == REEL_KIND_PIPE || kind == REEL_KIND_SOCKET)
-		shim_storage_not(ev.newdesc);
+		shim_block_io_exclude(ev.newdesc);
 	ev.newfd = fd;
 	ev.path = path;
 	ev.arg = kind;
 	ev.arg2 = flags;
 	start = shim_clock();
 	if (kind == REEL_KIND_FILE) {
-		long pos = raw3(SYS_lseek, fd, 0, SEEK_CUR);
+		long pos = raw(SYS_lseek, fd, 0, SEEK_CUR);
 
 		if (pos >= 0)
 			ev.pos = pos;
 	}
 	now = shim_clock();
 	shim_record_full(&ev, start, now, 0, 0);
-	/* Where calls are counted, a file that is known has an id already. */
+	/* In counting mode a file with a known name has an id already. */
 	if (shim_is_desc(shim_fd_entry(fd)))
 		ev.newdesc = shim_fd_entry(fd);
 	if (shim_dir_whole() && kind == REEL_KIND_DIR)
@@ -293,11 +296,11 @@ COLD uint32_t shim_fd_slow(int fd, uint32_t e)
 {
 	if (e != SHIM_FD_UNKNOWN && e != SHIM_FD_PARENTS)
 		return e;
-	return (unsigned int)fd < SHIM_FDS ? learn(fd) : SHIM_FD_IGNORE;
+	return (unsigned int)fd < SHIM_FDS ? identify_fd(fd) : SHIM_FD_IGNORE;
 }
 
-/* A name for what a process has open, not for a file of the system. */
-static bool names_open(const char *path)
+/* Is it a name of an open file: /dev/fd/N, /dev/stdin, /proc/self/fd/N? */
+static bool is_fd_link(const char *path)
 {
 	if (!strncmp(path, "/dev/", 5))
 		return !strncmp(path + 5, "fd/", 3) ||
@@ -306,22 +309,22 @@ static bool names_open(const char *path)
 }
 
 /*
- * How large a file was when an open that appends had ended, and when that was
- * asked. In functions of their own: a handler's stack may be small.
+ * The size of a file after an open with O_APPEND, and the times of the query.
+ * In functions of their own: a handler's stack may be small.
  */
 struct size {
 	int64_t bytes;
-	uint64_t asked, told;
+	uint64_t start, end;
 };
 
-COLD static void ask_size(int fd, struct size *size)
+COLD static void read_size(int fd, struct size *size)
 {
 	struct stat st;
 
-	size->asked = shim_clock();
-	if (raw2(SYS_fstat, fd, &st) == 0)
+	size->start = shim_clock();
+	if (raw(SYS_fstat, fd, &st) == 0)
 		size->bytes = st.st_size;
-	size->told = shim_clock();
+	size->end = shim_clock();
 }
 
 static _Thread_local struct {
@@ -347,13 +350,13 @@ void shim_name_as(struct shim_event *ev)
 		ev->path2 = names_as.name[1];
 }
 
-COLD static void tell_size(const struct size *size, uint32_t desc)
+COLD static void record_size(const struct size *size, uint32_t desc)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_SIZE};
 
 	ev.desc = desc;
 	ev.pos = size->bytes;
-	shim_record_full(&ev, size->asked, size->told, 0, 0);
+	shim_record_full(&ev, size->start, size->end, 0, 0);
 }
 
 /* Keep the name of an opened directory for paths relative to it. */
@@ -363,8 +366,9 @@ static void note_dir(const struct shim_event *ev, int fd)
 		shim_dir_opened(fd, shim_fd_entry(fd), ev->path, ev->arg);
 }
 
-/* How an open ended: a descriptor of ours, of code, or a failure. */
-static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
+/* Record an open: of a data file, of code (counted), or a failure. */
+static void record_open(struct shim_event *ev, uint64_t start, uint64_t end,
+			int fd)
 {
 	struct size size = {.bytes = NONE};
 	int err = fd < 0 ? errno : 0;
@@ -372,7 +376,7 @@ static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 
 	if (unlikely(err) && !shim_readable_path(ev->path, err)) {
 		ev->path = NULL;
-	} else if (ev->path && filtered(ev, reading)) {
+	} else if (ev->path && is_filtered(ev, reading)) {
 		shim_count(REEL_CODE_OPENS, 1);
 		shim_fd_set(fd, SHIM_FD_CODE);
 		note_dir(ev, fd);
@@ -387,20 +391,21 @@ static void opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 		    ev->arg & O_EXCL && ev->path)
 			shim_tmp_made(fd, ev->newdesc, ev->path);
 		if (ev->arg & O_APPEND) {
-			ask_size(fd, &size);
+			read_size(fd, &size);
 			ev->pos = size.bytes;
 		}
 	}
 	shim_record_full(ev, start, end, fd, err);
 	if (size.bytes != NONE && !shim_counting)
-		tell_size(&size, ev->newdesc);
+		record_size(&size, ev->newdesc);
 	if (unlikely(shim_dir_whole()))
 		note_dir(ev, fd);
 }
 
-/* With the file's own name. A pipe has none: it is known when it is used. */
-COLD static void opened_again(struct shim_event *ev, uint64_t start,
-			      uint64_t end, int fd)
+/* Record an open by a name of an open file, with the file's own name. A pipe
+ * has none: it is identified when it is used. */
+COLD static void record_fd_link_open(struct shim_event *ev, uint64_t start,
+				     uint64_t end, int fd)
 {
 	char path[REEL_PATH_BYTES];
 
@@ -412,44 +417,44 @@ COLD static void opened_again(struct shim_event *ev, uint64_t start,
 		ev->path = path;
 		ev->at = AT_FDCWD;
 	}
-	opened(ev, start, end, fd);
+	record_open(ev, start, end, fd);
 }
 
-/* Below a directory that is not recorded, or where whole paths matter. */
-COLD static void opened_below(struct shim_event *ev, uint64_t start,
-			      uint64_t end, int fd)
+/* Record an open below a directory, with the whole path. */
+COLD static void record_open_below(struct shim_event *ev, uint64_t start,
+				   uint64_t end, int fd)
 {
 	char path[REEL_PATH_BYTES];
 
 	shim_dir_put(&ev->at, &ev->path, path);
-	opened(ev, start, end, fd);
+	record_open(ev, start, end, fd);
 }
 
 void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd)
 {
 	shim_name_as(ev);
-	if (fd >= 0 && ev->path && unlikely(names_open(ev->path)))
-		opened_again(ev, start, end, fd);
+	if (fd >= 0 && ev->path && unlikely(is_fd_link(ev->path)))
+		record_fd_link_open(ev, start, end, fd);
 	else if (unlikely(ev->at != AT_FDCWD) &&
 		 shim_readable_path(ev->path, fd < 0 ? errno : 0) &&
 		 shim_dir_below(ev->at, ev->path))
-		opened_below(ev, start, end, fd);
+		record_open_below(ev, start, end, fd);
 	else
-		opened(ev, start, end, fd);
+		record_open(ev, start, end, fd);
 }
 
 COLD const char *shim_keep_path(const char *path, char kept[SHIM_KEPT])
 {
 	struct iovec to = {kept, SHIM_KEPT};
 	struct iovec from = {(void *)(uintptr_t)path, SHIM_KEPT};
-	long n = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
-		      (long)&from, 1, 0);
+	long n = raw(SYS_process_vm_readv, raw(SYS_getpid), (long)&to, 1,
+		     (long)&from, 1, 0);
 
 	return n > 0 && memchr(kept, 0, (size_t)n) ? kept : NULL;
 }
 
-/* Does a NUL come before what a trace has no room for? */
-COLD static bool readable_text(const char *s)
+/* Is the text readable up to its NUL, and does it fit into a record? */
+COLD static bool is_readable_text(const char *s)
 {
 	const char *end = s + REEL_PATH_BYTES;
 
@@ -471,7 +476,7 @@ bool shim_readable_path(const char *path, int err)
 {
 	switch (path ? err : 0) {
 	case 0:
-	case ENOENT: /* found by following it */
+	case ENOENT: /* the kernel has read the path */
 	case ENOTDIR:
 	case EISDIR:
 	case EEXIST:
@@ -481,17 +486,19 @@ bool shim_readable_path(const char *path, int err)
 	case ENAMETOOLONG:
 		return strnlen(path, REEL_PATH_BYTES) < REEL_PATH_BYTES;
 	}
-	return readable_text(path);
+	return is_readable_text(path);
 }
 
-/* Of two names the kernel may have refused the call by the first. */
-static bool readable_names(const struct shim_event *ev, int err)
+/* Two names are both checked, as the kernel may have failed at the first
+ * one. */
+static bool are_names_readable(const struct shim_event *ev, int err)
 {
 	const char *second = ev->path2 ? ev->path2 : ev->text;
 
 	if (!second)
 		return shim_readable_path(ev->path, err);
-	return readable_text(second) && ev->path && readable_text(ev->path);
+	return is_readable_text(second) && ev->path &&
+	       is_readable_text(ev->path);
 }
 
 static void record_names(struct shim_event *ev, uint64_t start, uint64_t end,
@@ -508,20 +515,20 @@ static void record_names(struct shim_event *ev, uint64_t start, uint64_t end,
 					result);
 			return;
 		}
-	} else if (ev->path && filtered(ev, true) &&
+	} else if (ev->path && is_filtered(ev, true) &&
 		   (!ev->path2 ||
 		    shim_is_code(ev->path2, strlen(ev->path2), true))) {
 		shim_count(REEL_CODE_CALLS, 1);
 		return;
 	}
-	if (unlikely(shim_hot.temps && both)) {
+	if (unlikely(shim_hot.tmp_files && both)) {
 		shim_tmp_renamed(ev->path);
 		shim_tmp_renamed(ev->path2); /* RENAME_EXCHANGE */
 	}
 	shim_record_full(ev, start, end, result, err);
 }
 
-/* With whole names of what lies below directories that are not recorded. */
+/* Record whole names instead of names below directories. */
 COLD static void record_below(struct shim_event *ev, uint64_t start,
 			      uint64_t end, int64_t result, int err)
 {
@@ -534,13 +541,23 @@ COLD static void record_below(struct shim_event *ev, uint64_t start,
 	record_names(ev, start, end, result, err);
 }
 
+/* "/ioreel/begin/NAME" or "/ioreel/end/NAME": a span marker and no file. */
+static bool is_marker(const char *path)
+{
+	size_t len = strlen(path);
+
+	return unlikely(len > 8 && !memcmp(path, "/ioreel/", 8)) &&
+	       shim_features_marker(path, len);
+}
+
 void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err)
 {
 	shim_name_as(ev);
-	if (unlikely(err) && !readable_names(ev, err))
-		ev->path = ev->path2 = ev->text = NULL; /* not ours to read */
-	else if (ev->path && shim_marker(ev->path, strlen(ev->path)))
+	if (unlikely(err) && !are_names_readable(ev, err))
+		ev->path = ev->path2 = ev->text =
+			NULL; /* it may be unreadable */
+	else if (ev->path && is_marker(ev->path))
 		return;
 	else if (unlikely(shim_dir_below(ev->at, ev->path) ||
 			  shim_dir_below(ev->at2, ev->path2))) {
@@ -550,8 +567,8 @@ void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 	record_names(ev, start, end, result, err);
 }
 
-/* The program's error, and told as such. */
-static void bad_fd(int fd, uint32_t call)
+/* Record that the program used a descriptor that is not open. */
+static void record_bad_fd(int fd, uint32_t call)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
 	uint64_t now = shim_clock();
@@ -565,7 +582,7 @@ static void bad_fd(int fd, uint32_t call)
 COLD void shim_unrecorded(int fd, uint32_t entry, uint32_t call, int64_t result)
 {
 	if (unlikely(result == -1 && errno == EBADF && shim_hot.on))
-		bad_fd(fd, call);
+		record_bad_fd(fd, call);
 	if (!shim_is_counted(entry))
 		return;
 	shim_count(REEL_CODE_CALLS, 1);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Intervals of counters: their fields, their pace, and the next one.
+ * Intervals of counters: their fields, their length, and the next one.
  *
- * An interval ends with a step, at most once a second, and lasts longer where the
- * job would write more than PACE_RATE. A full block goes to the log with short
- * numbers.
+ * An interval ends with a step, at most once a second, and lasts longer if the
+ * job would write more than PACE_RATE bytes a second. A full block goes to the
+ * log with short numbers.
  */
 #include "preload/core/interval.h"
 
@@ -20,11 +20,12 @@
 #include "preload/core/window.h"
 
 #define ENTRIES_USED 640
-/* Limit on what the intervals of a job write: a start value and a rate. */
+/* Limit on the bytes that the intervals of a job write: at once, and a
+ * second. */
 #define PACE_START (2u << 20)
 #define PACE_RATE 500
 
-/* Ticks of a second, as far as is known: rather more than one. */
+/* Ticks of a second, or more while they are unknown. */
 static uint64_t second_ticks(void)
 {
 	static uint64_t known_ticks;
@@ -45,7 +46,7 @@ static uint64_t second_ticks(void)
 	return ticks;
 }
 
-/* The job's, or this process's where there is none. */
+/* The counts of the job, or of this process if there is no job.counts. */
 static struct reel_counts *pace_of_job(void)
 {
 	static struct reel_counts own;
@@ -54,16 +55,18 @@ static struct reel_counts *pace_of_job(void)
 
 	if (!__atomic_load_n(&c->counted_real_ns, __ATOMIC_RELAXED))
 		__atomic_compare_exchange_n(&c->counted_real_ns, &none,
-					    shim_real_ns(), false,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+					    shim_clock_ns(CLOCK_REALTIME),
+					    false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 	return c;
 }
 
-/* Have the job's counters taken more than their share of the disk? */
-static bool overdrawn(void)
+/* Have the counters of the job written more than their limit? */
+static bool is_over_limit(void)
 {
 	struct reel_counts *c = pace_of_job();
-	uint64_t now = shim_real_ns(), since = c->counted_real_ns;
+	uint64_t now = shim_clock_ns(CLOCK_REALTIME),
+		 since = c->counted_real_ns;
 
 	return __atomic_load_n(&c->counted_bytes, __ATOMIC_RELAXED) >
 	       PACE_START + (now > since ? now - since : 0) /
@@ -120,11 +123,11 @@ static struct shim_counters *counters_page(struct shim_thread *t)
 
 	if (likely(c != NULL))
 		return c;
-	c = (void *)raw6(SYS_mmap, 0, sizeof(*c), PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	c = (void *)raw(SYS_mmap, 0, sizeof(*c), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if ((unsigned long)c > -4096ul)
 		return NULL;
-	raw3(SYS_madvise, c, sizeof(*c), MADV_DONTFORK);
+	raw(SYS_madvise, c, sizeof(*c), MADV_DONTFORK);
 	t->counters = c;
 	return c;
 }
@@ -194,15 +197,16 @@ struct shim_span_sum *shim_interval_sum(struct shim_thread *t, uint32_t kind,
 	p = shim_new_field(t, p, 0);
 	p = shim_put(p, shim_zigzag(kind));
 	p = shim_put(p, shim_zigzag(detail));
-	/* One that began in an earlier interval. */
+	/* A span may have begun in an earlier interval. */
 	p = shim_put(p, start < s->begin ? s->begin - start : 0);
 	s->count_at = (uint8_t)(p - s->at);
 	shim_put_record(t, shim_new_field(t, p, 0), MARK_COUNTED);
 	return s;
 }
 
-/* Is the interval in the block that @t writes? */
-static bool is_here(const struct shim_thread *t, const struct shim_counters *c)
+/* Is the interval in the current block of @t? */
+static bool is_in_block(const struct shim_thread *t,
+			const struct shim_counters *c)
 {
 	return c->base == t->block->base_ticks && c->seq == t->seq &&
 	       c->serial == t->serial;
@@ -213,13 +217,14 @@ bool shim_interval_is_over(const struct shim_counters *c, uint64_t now)
 	return now > c->since && now - c->since >= second_ticks() << c->level;
 }
 
-/* Another interval begins at @now; spans that are open go on in it. */
-static void renew(struct shim_thread *t, struct shim_counters *c, uint64_t now)
+/* Begin another interval at @now. Open spans continue in it. */
+static void begin_interval(struct shim_thread *t, struct shim_counters *c,
+			   uint64_t now)
 {
 	if (!c->base || c->serial != t->serial) {
 		c->depth = c->phase = c->level = 0;
 		c->close_step = true;
-	} else if (!overdrawn()) {
+	} else if (!is_over_limit()) {
 		c->level -= c->level > 0;
 	} else if (c->level < SHIM_DOUBLINGS) {
 		c->level++;
@@ -229,7 +234,7 @@ static void renew(struct shim_thread *t, struct shim_counters *c, uint64_t now)
 	if (c->used)
 		memset(c->counter, 0, sizeof(c->counter));
 	memset(c->sum, 0, sizeof(c->sum));
-	if (!is_here(t, c))
+	if (!is_in_block(t, c))
 		c->fields = 0;
 	c->used = c->marks = 0;
 	c->closing = false;
@@ -243,7 +248,7 @@ static void renew(struct shim_thread *t, struct shim_counters *c, uint64_t now)
 					  c->open[i].start);
 }
 
-/* Room for a record and all that an interval begins with. */
+/* Room for a record and the first records of an interval. */
 #define RENEWED_MAX (SHIM_RECORD_MAX + REEL_SPANS * 64)
 
 struct shim_counters *shim_interval_begin(struct shim_thread **thread,
@@ -261,8 +266,8 @@ struct shim_counters *shim_interval_begin(struct shim_thread **thread,
 		shim_count(REEL_LOST_WINDOW, 1);
 		return NULL;
 	}
-	if (!is_here(t, c) || c->used >= ENTRIES_USED || c->closing ||
+	if (!is_in_block(t, c) || c->used >= ENTRIES_USED || c->closing ||
 	    (shim_interval_is_over(c, now) && !shim_in_summed(c)))
-		renew(t, c, now);
+		begin_interval(t, c, now);
 	return c;
 }

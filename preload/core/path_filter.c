@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code against data. Importing a framework opens thousands of files that no
- * one asks about; they are counted and not recorded, so that they never push a
- * data file out. In doubt a file is data.
+ * Tells code from data. Importing a framework opens thousands of files that are
+ * not the job's data: they are counted and not recorded, so that they never
+ * displace a data file. In doubt a file is data.
  *
- * Runs for each call on a path: the last byte of the ending and the
- * first bytes of the path decide most of them.
+ * Runs for each call on a path: the last byte of the ending and the first bytes
+ * of the path decide most of them.
  */
 #include "preload/core/path_filter.h"
 
 #include <string.h>
 
-/* Comparisons with a literal are inlined: a table of strings would cost a call
- * of memcmp for each. Most differ in the first bytes. */
+/* Comparisons with a literal are inlined: a table of strings would cost a
+ * memcmp() for each. Most paths differ in the first bytes. */
 #define LEN(literal) (sizeof(literal) - 1)
 static inline __attribute__((always_inline)) bool
-begins(const char *p, const char *text, size_t n)
+has_prefix(const char *p, const char *text, size_t n)
 {
 	size_t i = 0;
 
@@ -23,22 +23,22 @@ begins(const char *p, const char *text, size_t n)
 		i++;
 	return i == n;
 }
-#define BEGINS(p, literal) begins(p, literal, LEN(literal))
+#define BEGINS(p, literal) has_prefix(p, literal, LEN(literal))
 #define ENDS(p, n, literal)                                                    \
 	((n) > LEN(literal) &&                                                 \
 	 !memcmp((p) + (n)-LEN(literal), literal, LEN(literal)))
 
-/* @dir itself, or something in it. */
+/* Is @path the folder @dir itself, or in it? */
 static inline __attribute__((always_inline)) bool
-under(const char *path, size_t len, const char *dir, size_t n)
+is_under(const char *path, size_t len, const char *dir, size_t n)
 {
 	return len >= n && !memcmp(path, dir, n) &&
 	       (path[n] == '/' || !path[n]);
 }
-#define UNDER(p, n, literal) under(p, n, literal, LEN(literal))
+#define UNDER(p, n, literal) is_under(p, n, literal, LEN(literal))
 
 /* "libz.so.1.2": ".so." and then digits and dots. */
-static bool versioned_so(const char *path, size_t len)
+static bool is_versioned_so(const char *path, size_t len)
 {
 	size_t i = len;
 
@@ -50,7 +50,7 @@ static bool versioned_so(const char *path, size_t len)
 }
 
 /* Endings of code, whatever the directory. */
-static bool code_end(const char *path, size_t n)
+static bool has_code_ending(const char *path, size_t n)
 {
 	switch (path[n - 1]) {
 	case 'y':
@@ -64,16 +64,16 @@ static bool code_end(const char *path, size_t n)
 	case 'b':
 		return ENDS(path, n, ".dylib");
 	case '0' ... '9':
-		return versioned_so(path, n);
+		return is_versioned_so(path, n);
 	}
 	return false;
 }
 
 /*
- * Endings of data: they win over a code directory, not over /proc and /dev.
- * Looked at only for what lies in a code directory, so a table may serve.
+ * Endings of data: they win over a code directory, not over /proc and /dev. A
+ * table is fast enough, because only paths in a code directory are looked up.
  */
-static bool data_end(const char *path, size_t n)
+static bool has_data_ending(const char *path, size_t n)
 {
 	static const char *const ends[] = {
 		".npy",	 ".npz",       ".h5",	       ".hdf5",	 ".tfrecord",
@@ -94,8 +94,8 @@ static bool data_end(const char *path, size_t n)
 	return false;
 }
 
-/* Never anybody's data set, but for files put into /dev/shm. */
-static bool system_path(const char *p, size_t n)
+/* System folders. No data set is there, except for files in /dev/shm. */
+static bool is_system_path(const char *p, size_t n)
 {
 	switch (p[1]) {
 	case 'p':
@@ -112,7 +112,7 @@ static bool system_path(const char *p, size_t n)
 		if (!UNDER(p, n, "/dev/shm"))
 			return true;
 		p += LEN("/dev/shm");
-		/* Shared memory that libraries make for themselves. */
+		/* Shared memory of libraries. */
 		return BEGINS(p, "/sem.") || BEGINS(p, "/torch_") ||
 		       BEGINS(p, "/psm_") || BEGINS(p, "/pymp-") ||
 		       BEGINS(p, "/pym-") || BEGINS(p, "/vader_segment") ||
@@ -123,8 +123,8 @@ static bool system_path(const char *p, size_t n)
 	return false;
 }
 
-/* Installed programs, by where they are. */
-static bool installed(const char *p, size_t n)
+/* Is it part of an installed program, by its folder? */
+static bool is_installed(const char *p, size_t n)
 {
 	switch (p[1]) {
 	case 'u':
@@ -148,9 +148,9 @@ static bool installed(const char *p, size_t n)
 	return false;
 }
 
-/* A directory of Open MPI's runtime: "ompi.HOST.UID", from version 5 on
- * "prterun.HOST.PID.UID", or of another of its programs. */
-static bool mpi_session(const char *p)
+/* Is @p a session directory of Open MPI: "ompi.HOST.UID", from version 5 on
+ * "prterun.HOST.PID.UID" or of another of its programs? */
+static bool is_mpi_session(const char *p)
 {
 	const char *end = strchrnul(p + 1, '/');
 
@@ -159,13 +159,13 @@ static bool mpi_session(const char *p)
 	       end[-1] >= '0' && end[-1] <= '9';
 }
 
-/* A file that the runtime writes there: shared memory of its own. */
-static bool mpi_session_file(const char *path)
+/* A file of shared memory that the runtime writes there. */
+static bool is_mpi_session_file(const char *path)
 {
 	for (const char *p = path; (p = strchr(p, '/')); p++) {
 		const char *part = strchrnul(p + 1, '/');
 
-		if (mpi_session(p))
+		if (is_mpi_session(p))
 			return BEGINS(p, "/ompi.")
 				       ? BEGINS(part, "/pid.") ||
 						 BEGINS(part, "/jf.")
@@ -174,8 +174,8 @@ static bool mpi_session_file(const char *path)
 	return false;
 }
 
-/* A part of a path that only installed code has. */
-static bool code_part(const char *p)
+/* Does a part of a path that only installed code has begin at @p? */
+static bool is_code_part(const char *p)
 {
 	/* Most parts begin with none of these letters: no jump through a table. */
 	const uint32_t first = 1u << ('s' & 31) | 1u << ('d' & 31) |
@@ -193,9 +193,9 @@ static bool code_part(const char *p)
 	case '_':
 		return BEGINS(p, "/__pycache__");
 	case 'p': /* our hooks, before they are installed */
-		return BEGINS(p, "/preload/python") || mpi_session(p);
+		return BEGINS(p, "/preload/python") || is_mpi_session(p);
 	case 'o':
-		return mpi_session(p);
+		return is_mpi_session(p);
 	case 'l':
 		return BEGINS(p, "/lib/python") || BEGINS(p, "/lib64/python");
 	}
@@ -204,21 +204,22 @@ static bool code_part(const char *p)
 
 /* Does a part of @path that begins at @from or later belong to code alone? By
  * bytes: a call of strchr() for each part costs more than the path. */
-static bool code_parts(const char *path, size_t from)
+static bool has_code_part(const char *path, size_t from)
 {
 	for (const char *p = path + from; *p; p++)
-		if (*p == '/' && code_part(p))
+		if (*p == '/' && is_code_part(p))
 			return true;
 	return false;
 }
 
-static bool in_code_dir(const char *path, size_t len)
+static bool is_in_code_dir(const char *path, size_t len)
 {
-	return (path[0] == '/' && installed(path, len)) || code_parts(path, 0);
+	return (path[0] == '/' && is_installed(path, len)) ||
+	       has_code_part(path, 0);
 }
 
-/* @dir: the bytes of @path in front of its last part. */
-static bool interpreter_file(const char *path, size_t len, size_t dir)
+/* @dir: the bytes of @path before its last part. */
+static bool is_interpreter_file(const char *path, size_t len, size_t dir)
 {
 	const char *base = path + dir;
 
@@ -230,7 +231,7 @@ static bool interpreter_file(const char *path, size_t len, size_t dir)
 		  !strcmp(path + len - 4, "._pth"))));
 }
 
-/* Directories whose last part begins what makes a path one of code. */
+/* May the name after this directory complete a part that marks code? */
 static bool may_begin_code(const char *path, size_t dir)
 {
 	switch (path[dir - 2]) {
@@ -252,13 +253,14 @@ enum match match_path(const char *path, size_t len, size_t dir, bool reading)
 
 	if (!len)
 		return MATCH_DATA;
-	if ((path[0] == '/' && system_path(path, len)) || code_end(path, len))
+	if ((path[0] == '/' && is_system_path(path, len)) ||
+	    has_code_ending(path, len))
 		return MATCH_CODE;
-	in_code = in_code_dir(path, len);
+	in_code = is_in_code_dir(path, len);
 	if (in_code && !reading && !strstr(path, "/__pycache__"))
-		return mpi_session_file(path) ? MATCH_CODE : MATCH_DATA;
-	if ((in_code || (reading && interpreter_file(path, len, dir))) &&
-	    !data_end(path, len))
+		return is_mpi_session_file(path) ? MATCH_CODE : MATCH_DATA;
+	if ((in_code || (reading && is_interpreter_file(path, len, dir))) &&
+	    !has_data_ending(path, len))
 		return MATCH_CODE;
 	if (in_code || dir == 1 || (dir && may_begin_code(path, dir)) ||
 	    (path[0] == '/' &&
@@ -285,7 +287,7 @@ bool match_next_dir(const char *path, size_t same, size_t *dir)
 	for (; path[at]; at++) {
 		if (path[at] != '/')
 			continue;
-		if (code_part(path + at))
+		if (is_code_part(path + at))
 			return false;
 		slash = at + 1;
 	}
@@ -297,12 +299,14 @@ bool match_code_name(const char *path, size_t len, size_t dir)
 {
 	if (len == dir)
 		return false;
-	return code_end(path, len) || (dir && code_part(path + dir - 1)) ||
-	       interpreter_file(path, len, dir);
+	return has_code_ending(path, len) ||
+	       (dir && is_code_part(path + dir - 1)) ||
+	       is_interpreter_file(path, len, dir);
 }
 
-/* One pattern, iteratively: on a mismatch the last "*" takes one byte more. */
-static bool glob(const char *g, const char *g_end, const char *s)
+/* Match one pattern without recursion: on a mismatch the last "*" takes one
+ * byte more. */
+static bool match_glob(const char *g, const char *g_end, const char *s)
 {
 	const char *star = NULL, *back = NULL;
 
@@ -336,7 +340,8 @@ bool match_globs(const char *globs, const char *path, size_t len)
 		const char *stop = end ? end : globs + strlen(globs);
 		bool whole = memchr(globs, '/', (size_t)(stop - globs)) != NULL;
 
-		if (stop > globs && glob(globs, stop, whole ? path : base))
+		if (stop > globs &&
+		    match_glob(globs, stop, whole ? path : base))
 			return true;
 		if (!end)
 			break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which paths are code or system files; shell patterns. Pure functions. */
+/* Decides which paths are code or system files; matches shell patterns. Pure
+ * functions. */
 #ifndef PRELOAD_CORE_PATH_FILTER_H
 #define PRELOAD_CORE_PATH_FILTER_H
 
@@ -33,7 +34,7 @@ bool match_next_dir(const char *path, size_t same, size_t *dir);
 	((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 |            \
 	 (uint32_t)(d) << 24)
 
-/* May the @name of @n bytes be one of code? Told by its first and its last bytes. */
+/* May the @name of @n bytes be one of code, by its first and last bytes? */
 static inline __attribute__((always_inline)) bool
 match_odd_name(const char *name, size_t n)
 {
@@ -42,7 +43,7 @@ match_odd_name(const char *name, size_t n)
 	size_t i = n;
 
 	if (n < 4)
-		return true; /* looked at byte by byte */
+		return true; /* the caller looks at each byte */
 	__builtin_memcpy(&end, name + n - 4, 4);
 	__builtin_memcpy(&begin, name, 2);
 	if ((end >> 24) - '0' < 10u) { /* libz.so.1.2 */

@@ -25,7 +25,8 @@ shim_name_plain(struct shim_thread *t, const char *path, size_t len, size_t dir)
 	if (!match_odd_name(name, n)) {
 		size_t i = n;
 
-		/* What ends in digits is told by what stands before them. */
+		/* The bytes before trailing digits decide, so these ends
+		 * are not kept. */
 		while (i > n - 4 &&
 		       ((name[i - 1] >= '0' && name[i - 1] <= '9') ||
 			name[i - 1] == '.'))

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The record with everything: paths, arguments, new descriptors, marks. The
- * grammar is schemas/trace_format.h, "RECORD"; the short form of the hot calls
- * is shim_record_io() in shim.h, and both keep the same context.
+ * Encodes records with all fields: paths, arguments, new descriptors, marks.
+ * The grammar is in schemas/trace_format.h, "RECORD". The short form of the hot
+ * calls is shim_record_io() in shim.h; both keep the same context of the block.
  */
 #include <string.h>
 
 #include "preload/core/block_io.h"
 #include "preload/core/counters.h"
+#include "preload/core/features.h"
 #include "preload/core/symbols.h"
 #include "preload/core/types.h"
-#include "preload/stacks/callsite.h"
 
-/* The directory of a relative path, as a descriptor id; 0: the cwd. One that is
- * not recorded has been put into the path, if it has a name. */
+bool shim_sites;
+
+/* The descriptor id of a relative path's directory; 0: the cwd. The name of an
+ * unrecorded directory is already part of the path, if it has one. */
 static uint32_t at_desc(int at, const char *path)
 {
 	if (at == AT_FDCWD || !path || path[0] == '/')
@@ -23,7 +25,7 @@ static uint32_t at_desc(int at, const char *path)
 	return shim_is_desc(e) ? e : REEL_NO_DESC;
 }
 
-/* Names are short: a call of memcpy would cost as much again. */
+/* Inlined: for a short name a call of memcpy() would double the cost. */
 HOT void copy_bytes(void *to, const char *from, size_t n)
 {
 	char *p = to;
@@ -46,7 +48,8 @@ HOT uint8_t *put_bytes(uint8_t *p, const char *s, size_t n)
 	return p + n;
 }
 
-/* What it shares with the previous path of the block, then the rest. */
+/* Compare the path with the thread's previous path and encode only the
+ * suffix. */
 HOT uint8_t *put_path(struct shim_thread *t, uint8_t *p,
 		      const struct shim_event *ev, size_t len)
 {
@@ -80,7 +83,7 @@ HOT int64_t size_seen(const struct shim_event *ev, int err)
 	return S_ISREG(st->st_mode) ? st->st_size : NONE;
 }
 
-/* The rest of the record stands: its first byte makes it one. */
+/* Complete a record: its first byte, stored last, makes it valid. */
 static void put_call(uint8_t *p, uint32_t call)
 {
 	shim_barrier();
@@ -96,11 +99,11 @@ HOT void end_record(struct shim_thread *t, uint8_t *p, uint32_t call)
 {
 	put_call(t->p, call);
 	if (call < CALL_OPEN)
-		t->events--; /* a mark is none */
+		t->events--; /* a mark is not an event */
 	shim_end(t, p);
 }
 
-/* desc, offset, size and result; adds the flags they need. */
+/* Write desc, offset, size and result, and add the flags that they need. */
 HOT uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 		      const struct shim_event *ev, int64_t result, int err)
 {
@@ -122,7 +125,7 @@ HOT uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 			(int64_t)((uint64_t)ev->offset + (uint64_t)expected);
 	}
 	if (ev->size != NONE) {
-		/* The greatest size is what stands there before the first. */
+		/* UINT64_MAX means that no record had a size yet. */
 		bool same = (uint64_t)ev->size == t->last_size &&
 			    t->last_size != UINT64_MAX;
 
@@ -142,14 +145,14 @@ HOT uint8_t *put_core(struct shim_thread *t, uint8_t *p, uint8_t *flags,
 	return p;
 }
 
-/* The fields between the result and the names; adds the flags they need. */
+/* Write the fields between the result and the names, and add their flags. */
 HOT uint8_t *put_more(struct shim_thread *t, uint8_t *p, uint8_t *more,
 		      const struct shim_event *ev, int64_t pos)
 {
 	if (ev->newdesc || ev->bad_fd) {
 		*more |= REEL_M_NEWDESC;
 		p = shim_put(p, ev->newdesc);
-		if (ev->newdesc) /* what comes next is for it */
+		if (ev->newdesc) /* the next record is likely its */
 			t->last_desc = ev->newdesc;
 		p = shim_put(p, (uint64_t)(uint32_t)ev->newfd);
 	}
@@ -169,9 +172,9 @@ HOT uint8_t *put_more(struct shim_thread *t, uint8_t *p, uint8_t *more,
 }
 
 /*
- * A record without names; @more: one that may have fields of put_more(). Inlined,
- * so that the fields that a caller's event cannot have cost nothing: between
- * calls the caches are the job's, and a line of code less is a fetch less.
+ * Write a record without names; @more: with the fields of put_more(). Inlined,
+ * so that fields that the caller's event cannot have cost nothing: between
+ * calls the job evicts our cache lines, and each line of code is a fetch.
  */
 HOT void record_plain(const struct shim_event *ev, bool more, uint64_t start,
 		      uint64_t end, int64_t result, int err)
@@ -238,7 +241,7 @@ static __attribute__((noinline)) void record_named(const struct shim_event *ev,
 HOT void record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 		     int64_t result, int err)
 {
-	if (unlikely(shim_sites) && !shim_site(ev->call, end))
+	if (unlikely(shim_sites) && !shim_features_site(ev->call, end))
 		return;
 	if (ev->path || ev->path2 || ev->text)
 		record_named(ev, start, end, result, err);
@@ -246,7 +249,8 @@ HOT void record_full(const struct shim_event *ev, uint64_t start, uint64_t end,
 		record_plain(ev, true, start, end, result, err);
 }
 
-/* With the place that it was called from, or with what it fetched, @arg2. */
+/* Record a call with its call site, or with the bytes that it fetched,
+ * @arg2. */
 static COLD void record_more(uint32_t call, uint32_t desc, int64_t size,
 			     int64_t offset, int64_t arg2, uint64_t start,
 			     uint64_t end, int64_t result, int err)
@@ -272,7 +276,7 @@ void shim_record_odd(uint32_t call, uint32_t desc, int64_t size, int64_t offset,
 	if (unlikely(shim_counting) &&
 	    shim_counted_io(call, desc, size, start, end, result, err))
 		return;
-	fetched = shim_storage(call, desc, end - start, result);
+	fetched = shim_fetched(call, desc, end - start, result);
 	if (unlikely(shim_sites || fetched != NONE)) {
 		record_more(call, desc, size, offset, fetched, start, end,
 			    result, err);

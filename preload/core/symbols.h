@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions behind ours: one pointer per exported symbol, from calls.def.
+ * The real functions behind the wrappers: one pointer for each exported symbol,
+ * from calls.def.
  *
- * The pointers are zero until resolved, not stubs: zero needs no relocation,
- * so a call that comes before this library was relocated (an IFUNC resolver of
- * a program linked with -z now) is met by the same test as one that comes
- * before the constructor.
+ * A pointer is NULL until it is resolved, not a stub: NULL needs no relocation,
+ * so one test covers both a call before the constructor and a call before this
+ * library is relocated (an IFUNC resolver of a program linked with -z now).
  */
 #ifndef PRELOAD_CORE_SYMBOLS_H
 #define PRELOAD_CORE_SYMBOLS_H
@@ -14,10 +14,11 @@
 #include "preload/core/types.h"
 
 struct shim_real {
-#define CALL(id, NAME, layer, group, ret, fails, fn, params, ...)              \
+#define CALL(id, NAME, layer, group, traits, ret, fails, fn, params, ...)      \
 	ret(*fn) params;
 #define ALSO(NAME, ret, fails, fn, params, ...) ret(*fn) params;
-#define BY_HAND(id, NAME, layer, group, ret, fn, params) ret(*fn) params;
+#define BY_HAND(id, NAME, layer, group, traits, ret, fn, params)               \
+	ret(*fn) params;
 #define ALSO_BY_HAND(NAME, ret, fn, params) ret(*fn) params;
 #define PART(...)
 #define MARK(...)
@@ -40,14 +41,11 @@ struct shim_real {
 
 extern struct shim_real real __attribute__((visibility("hidden")));
 
-/* Fill one pointer, by name; real.c. What cannot be had becomes a function
- * that fails with ENOSYS (or the raw system call, before relocation). */
+/* Resolve one pointer by its name. If there is no such function, it gets one
+ * that fails with ENOSYS; before relocation, a raw system call. */
 #pragma GCC visibility push(hidden)
 COLD void shim_resolve(void *pointer, const char *name);
 void shim_resolve_all(void);
-
-/* Our wrapper of the libc function at @function, NULL: none. deepbind.c */
-void *shim_wrapper_of(void *function);
 #pragma GCC visibility pop
 
 #define NEED(fn)                                                               \
@@ -56,7 +54,7 @@ void *shim_wrapper_of(void *function);
 			shim_resolve(&real.fn, #fn);                           \
 	} while (0)
 
-/* Recording nothing: calls are passed on, for a few instructions. */
+/* While nothing is recorded, a call costs a few instructions more. */
 #define PASS_IF_OFF(fn, args)                                                  \
 	do {                                                                   \
 		if (unlikely(!shim_hot.on)) {                                  \
@@ -66,9 +64,9 @@ void *shim_wrapper_of(void *function);
 	} while (0)
 
 /*
- * A whole wrapper: @other does what is done while recording, and for the first
- * call. So a call that is passed on saves no register, which an open and a
- * close, whose code the kernel has pushed out of the caches, would feel.
+ * The body of a wrapper: @other handles the first call and all calls while
+ * recording. So a call that is only passed on saves no registers, which counts
+ * for open() and close(): their code is cold after each system call.
  */
 #define PASS_OR(other, fn, args)                                               \
 	return unlikely(shim_hot.on || !real.fn) ? other args : real.fn args

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of files that were made as temporary ones (temp.h).
+ * The names of open files that were created with O_EXCL.
  *
- * A slot is owned by whoever put BUSY into its entry of desc[]: no lock, and a
- * signal handler that finds one busy goes on without it.
+ * A thread owns a slot while its entry of desc[] is BUSY. There is no lock, and
+ * a signal handler skips a busy slot.
  */
 #include "preload/core/tmp_rename.h"
 
@@ -14,34 +14,34 @@
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
 
-#define TEMPS 16 /* at a time; the oldest goes for one more */
+#define FILES 16 /* watched at a time; a new one replaces the oldest */
 #define BUSY 1
-#define MOST 256 /* bytes of a path */
+#define PATH_BYTES 256
 #define DELETED " (deleted)"
 
-struct temp {
-	uint32_t pid;
-	char path[MOST];  /* absolute; as the program has it, if that is */
-	char found[MOST]; /* as the kernel had it */
+struct tmp_file {
+	uint32_t pid;	       /* that created the file */
+	char path[PATH_BYTES]; /* absolute: the program's or the kernel's */
+	char kernel_path[PATH_BYTES]; /* of /proc/self/fd */
 };
 
-static uint32_t desc[TEMPS]; /* 0: free */
+static uint32_t desc[FILES]; /* 0: free */
 static uint32_t next;
-static struct temp temps[TEMPS];
+static struct tmp_file files[FILES];
 
-static bool claim(uint32_t slot, uint32_t from)
+static bool claim_slot(uint32_t slot, uint32_t from)
 {
 	return __atomic_compare_exchange_n(&desc[slot], &from, BUSY, false,
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-static void release(uint32_t slot, uint32_t to)
+static void release_slot(uint32_t slot, uint32_t to)
 {
 	__atomic_store_n(&desc[slot], to, __ATOMIC_RELEASE);
 }
 
-/* Behind the last slash. */
-static const char *base(const char *path)
+/* The part after the last slash. */
+static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -50,37 +50,42 @@ static const char *base(const char *path)
 
 void shim_tmp_made(int fd, uint32_t id, const char *path)
 {
-	uint32_t slot = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % TEMPS;
+	uint32_t slot = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % FILES;
 	uint32_t was = __atomic_load_n(&desc[slot], __ATOMIC_RELAXED);
-	struct temp *t = &temps[slot];
+	struct tmp_file *t = &files[slot];
 	size_t len = path[0] == '/' ? strlen(path) : 0;
 
-	if (was == BUSY || !claim(slot, was))
+	if (was == BUSY || !claim_slot(slot, was))
 		return;
-	t->pid = (uint32_t)raw0(SYS_getpid);
-	if (len >= MOST || !shim_fd_path(fd, t->found, sizeof(t->found)) ||
-	    strlen(t->found) + 1 >= sizeof(t->found)) {
-		release(slot, 0);
+	t->pid = (uint32_t)raw(SYS_getpid);
+	if (len >= PATH_BYTES ||
+	    !shim_fd_path(fd, t->kernel_path, sizeof(t->kernel_path)) ||
+	    strlen(t->kernel_path) + 1 >= sizeof(t->kernel_path)) {
+		release_slot(slot, 0);
 		return;
 	}
-	strcpy(t->path, len ? path : t->found);
+	strcpy(t->path, len ? path : t->kernel_path);
 	__atomic_store_n(&desc[slot], id, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&shim_hot.temps, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&shim_hot.tmp_files, 1, __ATOMIC_SEQ_CST);
 }
 
 void shim_tmp_renamed(const char *path)
 {
-	for (uint32_t i = 0; i < TEMPS; i++) {
+	for (uint32_t i = 0; i < FILES; i++) {
 		uint32_t was = __atomic_load_n(&desc[i], __ATOMIC_RELAXED);
 
-		if (was <= BUSY || !claim(i, was))
+		if (was <= BUSY || !claim_slot(i, was))
 			continue;
-		release(i, strcmp(base(temps[i].path), base(path)) ? was : 0);
+		release_slot(i,
+			     strcmp(base_name(files[i].path), base_name(path))
+				     ? was
+				     : 0);
 	}
 }
 
-/* With its descriptor: the reader knows whether another process said so. */
-static void tell(uint32_t id, const char *from, const char *to)
+/* With its descriptor: the reader knows whether another process recorded the
+ * rename. */
+static void record_rename(uint32_t id, const char *from, const char *to)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_RENAME};
 	uint64_t now = shim_clock();
@@ -91,28 +96,30 @@ static void tell(uint32_t id, const char *from, const char *to)
 	shim_record_path(&ev, now, now, 0, 0);
 }
 
-/* Has the file of @fd another name in its directory? It is put into @t. */
-static bool moved(int fd, struct temp *t)
+/* Has the file of @fd got another name in its directory? It is stored in
+ * @t->kernel_path. */
+static bool find_rename(int fd, struct tmp_file *t)
 {
-	char now[MOST];
-	const char *was = base(t->found), *is;
+	char now[PATH_BYTES];
+	const char *was = base_name(t->kernel_path), *is;
 	char *end;
 
-	if (t->pid != (uint32_t)raw0(SYS_getpid) ||
+	if (t->pid != (uint32_t)raw(SYS_getpid) ||
 	    !shim_fd_path(fd, now, sizeof(now)) ||
 	    strlen(now) + 1 >= sizeof(now))
 		return false;
-	is = base(now);
-	if (is - now != was - t->found || !strcmp(is, was) ||
-	    memcmp(now, t->found, (size_t)(is - now)))
+	is = base_name(now);
+	if (is - now != was - t->kernel_path || !strcmp(is, was) ||
+	    memcmp(now, t->kernel_path, (size_t)(is - now)))
 		return false;
-	/* One that is removed has its last name, and a word behind it. */
+	/* An unlinked file has its last name with a suffix. */
 	if (strlen(is) > strlen(DELETED) &&
 	    !strcmp(is + strlen(is) - strlen(DELETED), DELETED))
 		return false;
-	strcpy(t->found, t->path);
-	end = t->found + (base(t->found) - t->found);
-	if ((size_t)(end - t->found) + strlen(is) >= sizeof(t->found))
+	strcpy(t->kernel_path, t->path);
+	end = t->kernel_path + (base_name(t->kernel_path) - t->kernel_path);
+	if ((size_t)(end - t->kernel_path) + strlen(is) >=
+	    sizeof(t->kernel_path))
 		return false;
 	strcpy(end, is);
 	return true;
@@ -120,22 +127,23 @@ static bool moved(int fd, struct temp *t)
 
 void shim_tmp_closing(int fd, uint32_t id)
 {
-	for (uint32_t i = 0; i < TEMPS; i++) {
-		struct temp t;
-		bool is_moved;
+	for (uint32_t i = 0; i < FILES; i++) {
+		struct tmp_file t;
+		bool is_renamed;
 
-		if (!claim(i, id))
+		if (!claim_slot(i, id))
 			continue;
-		t = temps[i];
-		release(i, 0);
-		is_moved = moved(fd, &t);
-		if (is_moved)
-			tell(id, t.path, t.found);
+		t = files[i];
+		release_slot(i, 0);
+		is_renamed = find_rename(fd, &t);
+		if (is_renamed)
+			record_rename(id, t.path, t.kernel_path);
 		break;
 	}
-	/* In this order: one that is made meanwhile says so after us. */
-	__atomic_store_n(&shim_hot.temps, 0, __ATOMIC_SEQ_CST);
-	for (uint32_t i = 0; i < TEMPS; i++)
+	/* In this order: a file that is created meanwhile sets it after us. */
+	__atomic_store_n(&shim_hot.tmp_files, 0, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < FILES; i++)
 		if (__atomic_load_n(&desc[i], __ATOMIC_SEQ_CST))
-			__atomic_store_n(&shim_hot.temps, 1, __ATOMIC_RELAXED);
+			__atomic_store_n(&shim_hot.tmp_files, 1,
+					 __ATOMIC_RELAXED);
 }

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that were made under a name of their own (O_EXCL), which are often
- * temporary. Rust's libraries give them their last name by a system call that
- * no library sees: so the kernel is asked for it where such a file is closed,
- * and a rename that nobody recorded is told. Those of one directory alone, by
- * the process that made the file.
+ * Renames of temporary files by system calls that the shim cannot see. Rust's
+ * libraries create a file with O_EXCL under a temporary name and rename it by a
+ * raw system call. So when such a file is closed, the kernel is asked for its
+ * name, and an unrecorded rename is recorded. Only renames in the same
+ * directory by the process that created the file.
  */
 #ifndef PRELOAD_CORE_TMP_RENAME_H
 #define PRELOAD_CORE_TMP_RENAME_H
 
 #include "preload/core/shim.h"
 
-/* @fd, the descriptor @desc, was made as @path. */
+/* @fd, with the id @desc, was created as @path. */
 COLD void shim_tmp_made(int fd, uint32_t desc, const char *path);
 
-/* A file of the name of @path was renamed by a call that is recorded. */
+/* A recorded call renamed a file with the last name of @path: forget it. */
 COLD void shim_tmp_renamed(const char *path);
 
-/* @fd is about to be closed. errno stays. */
+/* @fd is about to be closed: record a rename if its name changed. Leaves errno
+ * alone. */
 COLD void shim_tmp_closing(int fd, uint32_t desc);
 
 #endif

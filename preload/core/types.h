@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The types that calls.def's signatures name.
+ * The types in the signatures of calls.def.
  *
- * The shim defines the very symbols that these headers declare, with and
- * without 64, so nothing here may redirect names: no _FILE_OFFSET_BITS, no
- * fortification, no inline variants.
+ * The shim defines the symbols that these headers declare, with and without 64,
+ * so nothing may redirect names: no _FILE_OFFSET_BITS, no fortification, no
+ * inline variants.
  */
 #ifndef PRELOAD_CORE_TYPES_H
 #define PRELOAD_CORE_TYPES_H

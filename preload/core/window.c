@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows and blocks: the slow half of recording.
+ * Windows and blocks: the slow path of recording.
  *
  * A thread writes into its slot of the process's window file, a MAP_SHARED
- * mapping, so that what it recorded survives SIGKILL. A full slot is appended
- * to the log by one write() to a file opened for it: no descriptor is held.
- * Slots of threads that ended are found by asking the kernel for their owner.
- * The space of a slot is allocated before it is touched: a full disk is an
- * error here, not a SIGBUS in the job.
+ * mapping, so that its records survive SIGKILL. A full slot is appended to the
+ * log by one write() to a file opened for it: no descriptor is held. The slot
+ * of an ended thread is reused: the kernel says whether its owner lives. The
+ * space of a slot is allocated before it is touched: a full disk is an error
+ * here, not a SIGBUS in the job.
  */
 #include "preload/core/window.h"
 
@@ -22,12 +22,11 @@
 #include "preload/core/budget.h"
 #include "preload/core/counters.h"
 #include "preload/core/private_fds.h"
-#include "preload/stacks/callsite.h"
 
 #define SLOT_FIRST_BYTES 8192 /* until the thread has filled it once */
 #define PROBES 8	      /* slots looked at for a dead owner */
-/* A disk that had no room for a window is not asked again at each call: some
- * 10 ms, whichever the clock. */
+/* Time before a full disk is tried again for a window: some 10 ms with each
+ * clock. */
 #define RETRY_TICKS (1u << 24)
 
 static const char dot_win[] = ".win", dot_log[] = ".log";
@@ -36,7 +35,7 @@ static COLD int open_file(const char *sub, const char *suffix, int flags)
 {
 	size_t n = shim.dir_len, a = strlen(sub), b = strlen(shim.stem),
 	       c = strlen(suffix);
-	/* no longer than it is: stacks may be small */
+	/* of the length it needs: stacks may be small */
 	char path[n + a + b + c + 1];
 
 	if (sizeof(path) > REEL_PATH_BYTES)
@@ -45,17 +44,17 @@ static COLD int open_file(const char *sub, const char *suffix, int flags)
 	memcpy(path + n, sub, a);
 	memcpy(path + n + a, shim.stem, b);
 	memcpy(path + n + a + b, suffix, c + 1);
-	return (int)raw4(SYS_openat, AT_FDCWD, path,
-			 flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return (int)raw(SYS_openat, AT_FDCWD, path,
+			flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* The job's umask may deny us what we are to open again. */
-static COLD void make_ours(int fd)
+/* Make the file accessible to its owner, whatever the umask of the job. */
+static COLD void allow_owner(int fd)
 {
 	struct stat64 st;
 
-	if (!raw2(SYS_fstat, fd, &st) && (st.st_mode & 0600) != 0600)
-		raw2(SYS_fchmod, fd, 0600);
+	if (!raw(SYS_fstat, fd, &st) && (st.st_mode & 0600) != 0600)
+		raw(SYS_fchmod, fd, 0600);
 }
 
 int shim_open_file(const char *sub, const char *suffix, int flags)
@@ -63,7 +62,7 @@ int shim_open_file(const char *sub, const char *suffix, int flags)
 	int fd = open_file(sub, suffix, flags);
 
 	if (fd >= 0 && flags & O_CREAT)
-		make_ours(fd);
+		allow_owner(fd);
 	return fd;
 }
 
@@ -81,18 +80,16 @@ int shim_open_log(int flags)
 	return shim_open_file("/", dot_log, flags);
 }
 
-/* Would writing up to @size raise SIGXFSZ in the job? */
 bool shim_size_allowed(uint64_t size)
 {
 	struct rlimit64 {
 		uint64_t cur, max;
 	} lim = {~0ull, ~0ull};
 
-	raw4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &lim);
+	raw(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &lim);
 	return size <= lim.cur;
 }
 
-/* Real space, or an error: touching it must never fail later. */
 int shim_allocate(int fd, uint64_t off, uint64_t bytes)
 {
 	static const char zero[4096];
@@ -100,11 +97,11 @@ int shim_allocate(int fd, uint64_t off, uint64_t bytes)
 
 	if (!shim_size_allowed(off + bytes))
 		return -EFBIG;
-	r = raw4(SYS_fallocate, fd, 0, off, bytes);
+	r = raw(SYS_fallocate, fd, 0, off, bytes);
 	if (r != -EOPNOTSUPP && r != -ENOSYS)
 		return (int)r;
 	for (uint64_t at = off; at < off + bytes; at += sizeof(zero)) {
-		r = raw4(SYS_pwrite64, fd, zero, sizeof(zero), at);
+		r = raw(SYS_pwrite64, fd, zero, sizeof(zero), at);
 		if (r != (long)sizeof(zero))
 			return r < 0 ? (int)r : -ENOSPC;
 	}
@@ -117,13 +114,13 @@ static uint64_t slot_offset(const struct shim_thread *t)
 	       (uint64_t)(t - shim.threads - shim.slots_base) * REEL_SLOT_BYTES;
 }
 
-/* Behind the last record: the block's padding. */
+/* The last address at which a record may start, before the block's padding. */
 static intptr_t room_end(const struct shim_thread *t)
 {
 	return (intptr_t)t->block + t->usable - 8 - SHIM_RECORD_MAX;
 }
 
-/* Without room no record takes the short way. */
+/* Without room every record takes the slow path. */
 static void set_room(struct shim_thread *t)
 {
 	t->room = shim_sites || shim_counting || shim_tls.vforked == SHIM_CLONED
@@ -131,7 +128,7 @@ static void set_room(struct shim_thread *t)
 			  : room_end(t);
 }
 
-/* The limit stays: a thread that grows is busy. */
+/* Leaves the limit, because a thread that grows its slot is busy. */
 static void set_usable(struct shim_thread *t, uint32_t bytes)
 {
 	t->usable = bytes;
@@ -166,24 +163,24 @@ static void block_begin(struct shim_thread *t)
 }
 
 /*
- * A block that the disk takes in part is half lost, and how many records that
- * is nobody knows: better not to begin. A race for the last bytes may still
- * tear one; then the losses counted are too many, never too few.
+ * Is there space for the whole block? A block that is written in part loses an
+ * unknown number of records, so it is not begun. A race for the last bytes may
+ * still tear one; then too many losses are counted, never too few.
  */
 static bool has_space(int fd, size_t bytes)
 {
 	struct statfs fs;
 
-	if (raw2(SYS_fstatfs, fd, &fs) != 0)
+	if (raw(SYS_fstatfs, fd, &fs) != 0)
 		return true;
-	return (uint64_t)(raw0(SYS_geteuid) ? fs.f_bavail : fs.f_bfree) *
+	return (uint64_t)(raw(SYS_geteuid) ? fs.f_bavail : fs.f_bfree) *
 		       (uint64_t)fs.f_bsize >=
 	       bytes + (uint64_t)fs.f_bsize;
 }
 
 /*
- * A disk that was full when the process began refused the log's head: it goes
- * first. One thread writes it, another one's block is lost meanwhile.
+ * Has the log its head? If the disk was full when the process began, write the
+ * head now. One thread does; a block of another thread is lost meanwhile.
  */
 static bool has_head(uint64_t size)
 {
@@ -199,15 +196,15 @@ static bool has_head(uint64_t size)
 	return good;
 }
 
-struct piece {
+struct log_data {
 	const void *data;
 	size_t bytes;
 };
 
-static bool append_piece(void *arg)
+static bool append_to_log_now(void *arg)
 {
-	const void *data = ((const struct piece *)arg)->data;
-	size_t bytes = ((const struct piece *)arg)->bytes;
+	const void *data = ((const struct log_data *)arg)->data;
+	size_t bytes = ((const struct log_data *)arg)->bytes;
 	int fd = shim_open_log(O_WRONLY | O_APPEND);
 	struct stat64 st;
 	bool good;
@@ -215,37 +212,36 @@ static bool append_piece(void *arg)
 
 	if (fd < 0)
 		return false;
-	good = raw2(SYS_fstat, fd, &st) == 0 &&
-	       has_head((uint64_t)st.st_size) &&
+	good = raw(SYS_fstat, fd, &st) == 0 && has_head((uint64_t)st.st_size) &&
 	       shim_size_allowed((uint64_t)st.st_size + bytes) &&
 	       has_space(fd, bytes);
 	if (good) {
 		do
-			r = raw3(SYS_write, fd, data, bytes);
+			r = raw(SYS_write, fd, data, bytes);
 		while (r == -EINTR);
 		good = r == (long)bytes;
 		if (r > 0 && !good && r % 8) /* keep what follows aligned */
-			raw3(SYS_write, fd, "\0\0\0\0\0\0\0", 8 - r % 8);
+			raw(SYS_write, fd, "\0\0\0\0\0\0\0", 8 - r % 8);
 	}
-	raw1(SYS_close, fd);
+	raw(SYS_close, fd);
 	return good;
 }
 
-static bool append(const void *data, size_t bytes)
+static bool append_to_log(const void *data, size_t bytes)
 {
-	struct piece p = {data, bytes};
+	struct log_data p = {data, bytes};
 	bool good;
 
 	if (!shim_budget_log(bytes))
 		return false;
-	good = shim_run_private_fds(append_piece, &p);
+	good = shim_run_private_fds(append_to_log_now, &p);
 	shim_budget_written(bytes, good);
 	return good;
 }
 
 /*
- * Append the slot's block to the log. What the disk refuses is lost, counted.
- * The pair of clocks lets the reader calibrate.
+ * Append the slot's block to the log. The pair of clocks lets the reader
+ * calibrate. False: the disk refused it.
  */
 static bool block_write(struct shim_thread *t)
 {
@@ -261,19 +257,20 @@ static bool block_write(struct shim_thread *t)
 	packed = shim_counting ? shim_counted_pack(t, &data) : 0;
 	b->used = used;
 	b->check = reel_block_check(b);
-	return append(data, packed ? packed : bytes);
+	return append_to_log(data, packed ? packed : bytes);
 }
 
-/* The end of the records is a zero byte: all that follows them is zero. */
-static void wipe(struct shim_thread *t, uint8_t *from, size_t bytes)
+/* Clear @bytes of the slot from @from on: a zero byte ends the records. */
+static void clear_records(struct shim_thread *t, uint8_t *from, size_t bytes)
 {
 	size_t room = (size_t)((uint8_t *)t->block + t->usable - from);
 
 	memset(from, 0, bytes < room ? bytes : room);
 }
 
-/* A handler that jumped out of here would have the block written twice. */
-static void flush(struct shim_thread *t)
+/* Write the block and begin another. Signals are blocked: after a handler that
+ * jumps out, the block would be written twice. */
+static void flush_block(struct shim_thread *t)
 {
 	struct shim_held before;
 
@@ -287,14 +284,14 @@ static void flush(struct shim_thread *t)
 		shim_count(REEL_LOST_DISK, t->events);
 	}
 	shim_count(REEL_FLUSHES, 1);
-	wipe(t, (uint8_t *)(t->block + 1),
-	     (size_t)(t->p - (uint8_t *)(t->block + 1)));
+	clear_records(t, (uint8_t *)(t->block + 1),
+		      (size_t)(t->p - (uint8_t *)(t->block + 1)));
 	block_begin(t);
 	shim_signals_release(&before);
 }
 
-/* After the first filling: the rest of the slot. */
-static bool grow_now(void *arg)
+/* Allocate the rest of the slot, after the thread has filled it once. */
+static bool grow_slot_now(void *arg)
 {
 	struct shim_thread *t = arg;
 	int fd, r;
@@ -304,22 +301,22 @@ static bool grow_now(void *arg)
 		return false;
 	r = shim_allocate(fd, slot_offset(t) + t->usable,
 			  REEL_SLOT_BYTES - t->usable);
-	raw1(SYS_close, fd);
+	raw(SYS_close, fd);
 	if (r)
 		return false;
 	set_usable(t, REEL_SLOT_BYTES);
 	return true;
 }
 
-static bool grow(struct shim_thread *t)
+static bool grow_slot(struct shim_thread *t)
 {
 	return t->usable < REEL_SLOT_BYTES &&
 	       shim_budget_window(REEL_SLOT_BYTES - t->usable, true) &&
-	       shim_run_private_fds(grow_now, t);
+	       shim_run_private_fds(grow_slot_now, t);
 }
 
 /* Give a claimed slot its mapping. */
-static bool slot_map_now(void *arg)
+static bool map_slot_now(void *arg)
 {
 	struct shim_thread *t = arg;
 	uint64_t off = slot_offset(t);
@@ -329,37 +326,38 @@ static bool slot_map_now(void *arg)
 	if (fd < 0)
 		return false;
 	if (shim_allocate(fd, off, SLOT_FIRST_BYTES)) {
-		raw1(SYS_close, fd);
+		raw(SYS_close, fd);
 		return false;
 	}
-	at = (void *)raw6(SYS_mmap, 0, REEL_SLOT_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_SHARED, fd, (long)off);
-	raw1(SYS_close, fd);
+	at = (void *)raw(SYS_mmap, 0, REEL_SLOT_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_SHARED, fd, (long)off);
+	raw(SYS_close, fd);
 	if ((unsigned long)at > -4096ul)
 		return false;
-	raw3(SYS_madvise, at, REEL_SLOT_BYTES, MADV_DONTFORK);
+	raw(SYS_madvise, at, REEL_SLOT_BYTES, MADV_DONTFORK);
 	t->block = at;
 	set_usable(t, SLOT_FIRST_BYTES);
 	return true;
 }
 
-static bool slot_map(struct shim_thread *t)
+static bool map_slot(struct shim_thread *t)
 {
 	return shim_budget_window(SLOT_FIRST_BYTES, false) &&
-	       shim_run_private_fds(slot_map_now, t);
+	       shim_run_private_fds(map_slot_now, t);
 }
 
 static bool owner_is_dead(uint32_t tid)
 {
-	return raw3(SYS_tgkill, shim.pid, tid, 0) == -ESRCH;
+	return raw(SYS_tgkill, shim.pid, tid, 0) == -ESRCH;
 }
 
-/* A slot whose CAS we won. Its old owner's records go to the log first. */
-static bool slot_take(struct shim_thread *t, uint32_t tid, uint64_t start)
+/* Take over a slot whose compare-and-swap we won. The records of its old owner
+ * go to the log first. */
+static bool take_slot(struct shim_thread *t, uint32_t tid, uint64_t start)
 {
 	if (t->block)
-		flush(t);
-	else if (!slot_map(t))
+		flush_block(t);
+	else if (!map_slot(t))
 		return false;
 	t->limit = t->room;
 	t->serial = __atomic_fetch_add(&shim.next_serial, 1, __ATOMIC_RELAXED);
@@ -371,7 +369,7 @@ static bool slot_take(struct shim_thread *t, uint32_t tid, uint64_t start)
 	return true;
 }
 
-static bool try_claim(struct shim_thread *t, uint32_t tid, uint64_t start)
+static bool try_claim_slot(struct shim_thread *t, uint32_t tid, uint64_t start)
 {
 	uint32_t owner = __atomic_load_n(&t->owner, __ATOMIC_ACQUIRE);
 
@@ -380,15 +378,15 @@ static bool try_claim(struct shim_thread *t, uint32_t tid, uint64_t start)
 	if (!__atomic_compare_exchange_n(&t->owner, &owner, tid, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
-	if (slot_take(t, tid, start)) {
-		shim_storage_begin(t, tid);
+	if (take_slot(t, tid, start)) {
+		shim_block_io_begin(t, tid);
 		return true;
 	}
 	__atomic_store_n(&t->owner, 0, __ATOMIC_RELEASE);
 	return false;
 }
 
-static void slots_used(uint32_t n)
+static void note_slots(uint32_t n)
 {
 	uint32_t seen = __atomic_load_n(&shim.head->slots, __ATOMIC_RELAXED);
 
@@ -398,8 +396,9 @@ static void slots_used(uint32_t n)
 		;
 }
 
-/* One that nobody had. Another thread may find it as free and be quicker. */
-static struct shim_thread *claim_fresh(uint32_t tid, uint64_t start)
+/* Claim a slot that had no owner yet. Another thread may find it free and be
+ * faster. */
+static struct shim_thread *claim_fresh_slot(uint32_t tid, uint64_t start)
 {
 	struct shim_thread *t;
 
@@ -412,19 +411,19 @@ static struct shim_thread *claim_fresh(uint32_t tid, uint64_t start)
 					   __ATOMIC_ACQ_REL);
 			return NULL;
 		}
-		slots_used(high + 1 - shim.slots_base);
+		note_slots(high + 1 - shim.slots_base);
 		t = &shim.threads[high];
-		if (try_claim(t, tid, start))
+		if (try_claim_slot(t, tid, start))
 			return t;
 	} while (__atomic_load_n(&t->owner, __ATOMIC_ACQUIRE));
 	return NULL;
 }
 
-/* A slot for this thread: one whose owner ended, else a fresh one. */
-static struct shim_thread *claim(uint64_t start)
+/* Claim a slot for this thread: of an ended thread, or a fresh one. */
+static struct shim_thread *claim_slot(uint64_t start)
 {
 	static uint32_t hand;
-	uint32_t tid = (uint32_t)raw0(SYS_gettid), base = shim.slots_base;
+	uint32_t tid = (uint32_t)raw(SYS_gettid), base = shim.slots_base;
 	uint32_t high = __atomic_load_n(&shim.slots_high, __ATOMIC_ACQUIRE);
 	uint32_t have = high - base, n = have < PROBES ? have : PROBES;
 	uint32_t from = __atomic_fetch_add(&hand, n, __ATOMIC_RELAXED);
@@ -432,38 +431,37 @@ static struct shim_thread *claim(uint64_t start)
 	for (uint32_t i = 0; i < n; i++) {
 		struct shim_thread *t = &shim.threads[base + (from + i) % have];
 
-		if (try_claim(t, tid, start))
+		if (try_claim_slot(t, tid, start))
 			return t;
 	}
-	return claim_fresh(tid, start);
+	return claim_fresh_slot(tid, start);
 }
 
 /*
- * Is the frame that set busy gone? A handler that interrupted it runs at least
- * a signal frame below it; who is not that far below came here after a handler
- * had jumped out (siglongjmp) and left the mark behind. A handler's own stack
- * may lie anywhere.
+ * Is the frame that set the mark @busy gone? A handler that interrupted it runs
+ * at least a signal frame below it. A frame closer to it, or above, means that
+ * a handler jumped out (siglongjmp) and left the mark behind. An alternate
+ * signal stack may be at any address.
  */
-static bool abandoned(intptr_t busy)
+static bool is_abandoned(intptr_t busy)
 {
 	intptr_t mark = ~busy, here = shim_frame();
 	stack_t alt;
 
 	if (here <= mark - 1024 || here - mark >= 8 << 20)
 		return false;
-	return raw2(SYS_sigaltstack, NULL, &alt) ||
-	       !(alt.ss_flags & SS_ONSTACK);
+	return raw(SYS_sigaltstack, NULL, &alt) || !(alt.ss_flags & SS_ONSTACK);
 }
 
 /*
- * A slot for a thread that has none. A signal handler that comes meanwhile must
- * not begin with the same one.
+ * Claim the first slot of this thread. A signal handler that runs meanwhile
+ * must not claim the same one.
  */
-static struct shim_thread *first_slot(uint64_t start)
+static struct shim_thread *claim_first_slot(uint64_t start)
 {
 	struct shim_thread *t = NULL;
 
-	if (shim_tls.claiming && !abandoned(shim_tls.claiming)) {
+	if (shim_tls.claiming && !is_abandoned(shim_tls.claiming)) {
 		shim_count(REEL_LOST_SIGNAL, 1);
 		return NULL;
 	}
@@ -471,7 +469,7 @@ static struct shim_thread *first_slot(uint64_t start)
 	shim_barrier();
 	if (shim_process_ready()) {
 		if (start >= shim.no_window_until) {
-			t = claim(start);
+			t = claim_slot(start);
 			if (!t)
 				shim.no_window_until = start + RETRY_TICKS;
 		}
@@ -493,23 +491,23 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 	if (shim_tls.vforked == SHIM_CLONED && shim_vfork_child())
 		return NULL;
 	if (t->limit < 0) {
-		if (!abandoned(t->limit)) {
+		if (!is_abandoned(t->limit)) {
 			shim_count(REEL_LOST_SIGNAL, 1);
 			return NULL;
 		}
-		/* The record that was never finished. */
-		wipe(t, t->p, SHIM_RECORD_MAX + 2 * REEL_PATH_BYTES);
-		flush(t);
+		/* Remove the unfinished record. */
+		clear_records(t, t->p, SHIM_RECORD_MAX + 2 * REEL_PATH_BYTES);
+		flush_block(t);
 	}
 	if (!t->block) {
-		t = first_slot(start);
+		t = claim_first_slot(start);
 		if (!t)
 			return NULL;
 	}
 	t->limit = shim_busy();
 	shim_barrier();
-	if ((intptr_t)t->p + more >= room_end(t) && !grow(t))
-		flush(t);
+	if ((intptr_t)t->p + more >= room_end(t) && !grow_slot(t))
+		flush_block(t);
 	if ((intptr_t)t->p + more < room_end(t))
 		return t;
 	t->limit = t->room;
@@ -517,10 +515,9 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start)
 	return NULL;
 }
 
-/* True when every slot but the caller's is of an ended thread. */
 bool shim_flush_all(void)
 {
-	uint32_t me = (uint32_t)raw0(SYS_gettid);
+	uint32_t me = (uint32_t)raw(SYS_gettid);
 	uint32_t high = __atomic_load_n(&shim.slots_high, __ATOMIC_ACQUIRE);
 	bool alone = true;
 
@@ -531,10 +528,10 @@ bool shim_flush_all(void)
 		if (!owner || !t->block)
 			continue;
 		if (owner != me && !owner_is_dead(owner)) {
-			alone = false; /* it may write yet: its slot stays */
+			alone = false; /* it may still write: its slot stays */
 			continue;
 		}
-		flush(t);
+		flush_block(t);
 	}
 	return alone;
 }

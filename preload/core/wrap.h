@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the wrappers that are written by hand. */
+/* Functions of fdtable.c for the wrappers that are written by hand. */
 #ifndef PRELOAD_CORE_WRAP_H
 #define PRELOAD_CORE_WRAP_H
 
@@ -10,89 +10,56 @@
 #define SHIM_WITH_MODE(flags)                                                  \
 	((flags)&O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE)
 
-/* --- files.c ---------------------------------------------------------------
- */
-
-/* Enter the descriptor that an open made (or not), and record the open. */
+/* An open ended with @fd, a descriptor or a failure: enter it in the table, and
+ * record the open. */
 void shim_opened(struct shim_event *ev, uint64_t start, uint64_t end, int fd);
 
-/* The names that ioreel_names_as() has said. */
+/* Replace the paths of @ev by the names given to ioreel_names_as(). */
 COLD void shim_name_as(struct shim_event *ev);
 
-/* Record a call on paths, unless they are code. */
+/* Record a call on paths, or count it if they are code. */
 void shim_record_path(struct shim_event *ev, uint64_t start, uint64_t end,
 		      int64_t result, int err);
 
 /*
- * May @path of a call that failed with @err be read, and is it short enough to
- * tell? A call may fail before it looks at its path, or because of it.
+ * May @path be read, of a call that failed with @err (0: succeeded), and does
+ * it fit into a record? A call may fail before the kernel reads the path, or
+ * because of the path.
  */
 COLD bool shim_readable_path(const char *path, int err);
 
 /*
- * The path at @path, which lies where the call is about to write: its copy in
- * @kept, or NULL when it cannot be read or does not fit.
+ * Copy @path, which the call is about to overwrite, to @kept and return the
+ * copy. NULL: it cannot be read or does not fit.
  */
 #define SHIM_KEPT 256
 COLD const char *shim_keep_path(const char *path, char kept[SHIM_KEPT]);
+
+/* Is the path of @ev in the memory that the call will fill? */
 HOT bool shim_overwritten(const struct shim_event *ev)
 {
 	return ev->out &&
 	       (uintptr_t)ev->path - (uintptr_t)ev->out < ev->out_bytes;
 }
 
-/* A call on @fd, which is not recorded: @entry says why. */
+/* Count a call on @fd, which is not recorded because of its table entry @entry.
+ * EBADF is recorded. */
 COLD void shim_unrecorded(int fd, uint32_t entry, uint32_t call,
 			  int64_t result);
 
-/* Bytes of an iovec that the kernel has accepted. */
+/* The bytes of an iovec that the kernel has accepted. */
 int64_t shim_iov_bytes(const struct iovec *iov, int n);
 
-/* Where the link /proc/self/fd/@fd leads. False, and "", if that is unsaid. */
+/* Read the link /proc/self/fd/@fd into @out. False, and "": it cannot be
+ * read. */
 bool shim_fd_path(int fd, char *out, size_t room);
 
-/* The id of @fd, or 0: not recorded. */
+/* The descriptor id of @fd; 0: it is not recorded. */
 HOT uint32_t shim_known(int fd)
 {
 	uint32_t entry = shim_fd(fd);
 
 	return shim_is_desc(entry) ? entry : 0;
 }
-
-/* --- what syscall() has in common with the calls it makes ----------------- */
-
-/* @to (or a failure) now names what @fd, of entry @entry, does; wrap_files.c. */
-void shim_dupped(struct shim_event *ev, int fd, uint32_t entry, uint64_t start,
-		 uint64_t end, int to);
-void shim_fcntled(struct shim_event *ev, int fd, uint32_t entry, long arg,
-		  uint64_t start, uint64_t end, int result);
-/* One close record for each descriptor of the range that we know. */
-void shim_closed_range(unsigned int first, unsigned int last, uint64_t start);
-/* The working directory moved, to @fd's or (NOFD) a path's, or did not. */
-void shim_moved(struct shim_event *ev, int fd, uint64_t start, uint64_t end,
-		int result);
-void shim_memfd_made(const char *name, unsigned int flags, uint64_t start,
-		     uint64_t end, int fd); /* wrap_memory.c */
-
-/* A copy from the entry @from to @to; offsets are NULL or the caller's. */
-struct shim_copy {
-	uint32_t call;
-	uint32_t from, to;
-	int to_fd;
-	int64_t flags; /* NONE: it has none */
-	size_t len;
-	const off64_t *from_off, *to_off;
-};
-void shim_copied(const struct shim_copy *c, uint64_t start, uint64_t end,
-		 int64_t result); /* wrap_copy.c */
-
-/* --- streams: wrap_stdio.c -------------------------------------------------
- */
-
-/*
- * The stream is about to be closed: what no call told of it is recorded, and
- * its descriptor leaves the table. Its id, or 0: not recorded.
- */
-uint32_t shim_stream_closing(FILE *f);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files that posix_spawn() opens for its child. libc opens them between
- * vfork and exec, where no wrapper is: what it was asked is read from the
- * actions, once it has done all of it. The child's image tells of the
- * descriptors as it uses them; the opens are told here, as the caller's, each
- * closed again at once. The layout of an action is glibc's own, and never
- * changed; a kind of action that is not known here ends the reading, counted.
+ * vfork and exec without calling a wrapper, so they are read from the file
+ * actions after the spawn succeeded. The new image records the descriptors as
+ * it uses them; the opens are recorded here, by the caller, each closed at
+ * once. Actions have glibc's internal layout, which never changed; an unknown
+ * kind ends the reading and is counted.
  */
 #include <string.h>
 
@@ -34,13 +34,13 @@ _Static_assert(sizeof(struct action) == 32,
 	       "not glibc's struct __spawn_action");
 
 /* The child's working directory: @text, of @len bytes. */
-struct where {
+struct child_cwd {
 	size_t len;
 	char text[REEL_PATH_BYTES];
 };
 
-/* Append @path to where it is looked for; false: it has no room. */
-static bool enter(struct where *w, const char *path)
+/* Append @path to the directory, or replace it; false: no room. */
+static bool enter_path(struct child_cwd *w, const char *path)
 {
 	size_t n = strlen(path), at = path[0] == '/' ? 0 : w->len;
 
@@ -52,7 +52,8 @@ static bool enter(struct where *w, const char *path)
 	return true;
 }
 
-static void opened(struct where *w, const struct action *a, uint64_t when)
+static void record_open(struct child_cwd *w, const struct action *a,
+			uint64_t when)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_OPEN},
 			  closed = {SHIM_EVENT_NONE, .call = CALL_CLOSE};
@@ -60,7 +61,7 @@ static void opened(struct where *w, const struct action *a, uint64_t when)
 	size_t n;
 
 	memcpy(dir, w->text, w->len);
-	if (!enter(w, a->open.path)) {
+	if (!enter_path(w, a->open.path)) {
 		shim_count(REEL_LOST_LIMIT, 1);
 		return;
 	}
@@ -76,7 +77,7 @@ static void opened(struct where *w, const struct action *a, uint64_t when)
 		if (ev.newdesc)
 			shim_record_full(&ev, when, when, a->open.fd, 0);
 		closed.desc = ev.newdesc;
-		/* A counter's descriptor is the path's, and stays. */
+		/* A counted descriptor stands for its path: no close. */
 		if (ev.newdesc && !shim_counting)
 			shim_record_full(&closed, when, when, 0, 0);
 	}
@@ -84,9 +85,9 @@ static void opened(struct where *w, const struct action *a, uint64_t when)
 	w->text[w->len] = '\0';
 }
 
-void shim_spawn_opened(const posix_spawn_file_actions_t *actions, uint64_t when)
+void shim_spawn_opens(const posix_spawn_file_actions_t *actions, uint64_t when)
 {
-	struct where w = {.len = 0};
+	struct child_cwd w = {.len = 0};
 	const struct action *a;
 
 	if (!actions)
@@ -98,11 +99,11 @@ void shim_spawn_opened(const posix_spawn_file_actions_t *actions, uint64_t when)
 			return;
 		}
 		if (a->kind == OPEN) {
-			opened(&w, a, when);
+			record_open(&w, a, when);
 		} else if (a->kind == FCHDIR) {
 			if (shim_dir_path(a->fchdir, ".", w.text))
 				w.len = strlen(w.text);
-		} else if (a->kind == CHDIR && enter(&w, a->chdir)) {
+		} else if (a->kind == CHDIR && enter_path(&w, a->chdir)) {
 			w.len = strlen(w.text);
 		}
 	}

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of a program that is about to be started: traced, or not and
- * why. The kernel has not looked at the arguments yet, so nothing of them is
- * believed: paths go through system calls, an environment that is not libc's
- * own is copied by the kernel. Runs in vfork children too: nothing is kept, but
- * a counter of the process.
+ * Whether a program that is about to be started can be traced, and if not, why.
+ * The kernel has not checked the arguments yet, so they are not trusted: system
+ * calls read paths and any environment that is not libc's own. Runs in vfork
+ * children too: it changes counters of the process only.
  */
 #include "preload/exec/traceable.h"
 
@@ -20,8 +19,8 @@
 #include "preload/core/symbols.h"
 
 #define HEAD_BYTES 1024
-#define DEPTH 4	     /* of interpreters of scripts */
-#define ENV_CHUNK 64 /* pointers looked at at once */
+#define DEPTH 4	     /* of nested script interpreters */
+#define ENV_CHUNK 64 /* pointers read at once */
 #define ENV_MOST 65536
 #define NAME_BYTES 16
 #define KEPT_MOST 32
@@ -36,17 +35,17 @@
 static const char preload_is[] = "LD_PRELOAD=", dir_is[] = "IOREEL_DIR=",
 		  shim_name[] = "libioreel.so";
 
-static char *kept[KEPT_MOST]; /* "NAME=value" of ours */
+static char *kept[KEPT_MOST]; /* our variables, "NAME=value" */
 static size_t kept_n;
 static bool follow;
 static uint32_t notes;
 
-/* @n bytes at @from of our own memory, or as many as are there. */
-static size_t fetch(void *to, const void *from, size_t n)
+/* Copy @n bytes at @from of our own memory, or as many as are readable. */
+static size_t copy_memory(void *to, const void *from, size_t n)
 {
 	struct iovec here = {to, n}, there = {(void *)from, n};
-	long got = raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&here, 1,
-			(long)&there, 1, 0);
+	long got = raw(SYS_process_vm_readv, raw(SYS_getpid), (long)&here, 1,
+		       (long)&there, 1, 0);
 
 	return got > 0 ? (size_t)got : 0;
 }
@@ -55,28 +54,28 @@ static size_t fetch(void *to, const void *from, size_t n)
 static bool names_shim(const char *entry)
 {
 	char text[4096];
-	size_t n = fetch(text, entry, sizeof(text) - 1), chunk = 256;
+	size_t n = copy_memory(text, entry, sizeof(text) - 1), chunk = 256;
 
 	while (!n && chunk) { /* near the end of a mapping */
-		n = fetch(text, entry, chunk);
+		n = copy_memory(text, entry, chunk);
 		chunk /= 2;
 	}
 	text[n] = '\0';
 	return strstr(text, shim_name);
 }
 
-struct told {
+struct env_summary {
 	bool preload; /* there is an LD_PRELOAD */
-	bool shim;    /* and it has the shim */
-	bool dir;
-	size_t n; /* entries */
+	bool shim;    /* and it names the shim */
+	bool dir;     /* there is an IOREEL_DIR */
+	size_t n;     /* entries */
 };
 
-static void look_at(const char *entry, struct told *t)
+static void scan_entry(const char *entry, struct env_summary *t)
 {
 	char name[NAME_BYTES] = "";
 
-	fetch(name, entry, sizeof(preload_is) - 1);
+	copy_memory(name, entry, sizeof(preload_is) - 1);
 	if (!memcmp(name, preload_is, sizeof(preload_is) - 1)) {
 		t->preload = true;
 		t->shim = names_shim(entry);
@@ -84,8 +83,8 @@ static void look_at(const char *entry, struct told *t)
 	t->dir |= !memcmp(name, dir_is, sizeof(dir_is) - 1);
 }
 
-/* libc reads its own without asking either. */
-static void look_at_own(struct told *t)
+/* libc reads its own environment unchecked too. */
+static void scan_own_env(struct env_summary *t)
 {
 	for (char **e = environ; e && *e; e++, t->n++) {
 		if (!strncmp(*e, preload_is, sizeof(preload_is) - 1)) {
@@ -96,42 +95,43 @@ static void look_at_own(struct told *t)
 	}
 }
 
-static void look_at_all(char *const env[], struct told *t)
+static void scan_env(char *const env[], struct env_summary *t)
 {
 	char *chunk[ENV_CHUNK];
 	size_t got, i;
 
-	*t = (struct told){false, false, false, 0};
+	*t = (struct env_summary){false, false, false, 0};
 	if (env == environ) {
-		look_at_own(t);
+		scan_own_env(t);
 		return;
 	}
 	while (env && t->n < ENV_MOST) {
-		got = fetch(chunk, env + t->n, sizeof(chunk)) / sizeof(*chunk);
+		got = copy_memory(chunk, env + t->n, sizeof(chunk)) /
+		      sizeof(*chunk);
 		if (!got)
-			got = fetch(chunk, env + t->n, sizeof(*chunk)) /
+			got = copy_memory(chunk, env + t->n, sizeof(*chunk)) /
 			      sizeof(*chunk);
 		for (i = 0; i < got; i++, t->n++) {
 			if (!chunk[i])
 				return;
-			look_at(chunk[i], t);
+			scan_entry(chunk[i], t);
 		}
 		if (!got)
 			return;
 	}
 }
 
-static bool notes_go(int fd, uint64_t at, uint64_t bytes)
+static bool has_go_note(int fd, uint64_t at, uint64_t bytes)
 {
 	uint8_t buf[ELF_NOTE_BYTES];
-	long n = raw4(SYS_pread64, fd, buf,
-		      bytes < sizeof(buf) ? bytes : sizeof(buf), at);
+	long n = raw(SYS_pread64, fd, buf,
+		     bytes < sizeof(buf) ? bytes : sizeof(buf), at);
 
 	return n > 0 && elf_note_go(buf, (size_t)n);
 }
 
-/* 0: it can be traced, or nobody knows. */
-static enum reel_counter why_elf(int fd, const uint8_t *head, size_t n)
+/* 0: it can be traced, or that is unknown. */
+static enum reel_counter elf_reason(int fd, const uint8_t *head, size_t n)
 {
 	const Elf64_Ehdr *e = (const void *)head;
 	bool interpreted = false, go = false;
@@ -143,16 +143,16 @@ static enum reel_counter why_elf(int fd, const uint8_t *head, size_t n)
 	for (unsigned int i = 0; i < e->e_phnum && i < 64; i++) {
 		Elf64_Phdr p;
 
-		if (raw4(SYS_pread64, fd, &p, sizeof(p),
-			 e->e_phoff + (uint64_t)i * sizeof(p)) !=
+		if (raw(SYS_pread64, fd, &p, sizeof(p),
+			e->e_phoff + (uint64_t)i * sizeof(p)) !=
 		    (long)sizeof(p))
 			return 0;
 		if (p.p_type == PT_NOTE && !go)
-			go = notes_go(fd, p.p_offset, p.p_filesz);
+			go = has_go_note(fd, p.p_offset, p.p_filesz);
 		if (p.p_type != PT_INTERP)
 			continue;
 		interpreted = true;
-		raw4(SYS_pread64, fd, loader, sizeof(loader) - 1, p.p_offset);
+		raw(SYS_pread64, fd, loader, sizeof(loader) - 1, p.p_offset);
 	}
 	if (!interpreted)
 		return REEL_UNTRACED_STATIC;
@@ -161,32 +161,32 @@ static enum reel_counter why_elf(int fd, const uint8_t *head, size_t n)
 	return go ? REEL_UNTRACED_RAW : 0;
 }
 
-static enum reel_counter why_file(const char *path)
+static enum reel_counter file_reason(const char *path)
 {
 	char head[HEAD_BYTES + 1];
 	enum reel_counter why = 0;
 
 	for (int depth = 0; depth < DEPTH; depth++) {
-		long fd = raw4(SYS_openat, AT_FDCWD, path,
-			       O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0),
+		long fd = raw(SYS_openat, AT_FDCWD, path,
+			      O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0),
 		     n;
 		struct stat st;
 		char *p;
 
 		if (fd < 0)
 			return 0;
-		n = raw3(SYS_read, fd, head, HEAD_BYTES);
-		if (raw2(SYS_fstat, fd, &st) || !S_ISREG(st.st_mode) ||
+		n = raw(SYS_read, fd, head, HEAD_BYTES);
+		if (raw(SYS_fstat, fd, &st) || !S_ISREG(st.st_mode) ||
 		    !(st.st_mode & 0111) || n < 4)
 			n = 0;
 		else if ((st.st_mode & S_ISUID &&
-			  st.st_uid != (uid_t)raw0(SYS_getuid)) ||
+			  st.st_uid != (uid_t)raw(SYS_getuid)) ||
 			 (st.st_mode & S_ISGID && st.st_mode & 010 &&
-			  st.st_gid != (gid_t)raw0(SYS_getgid)))
+			  st.st_gid != (gid_t)raw(SYS_getgid)))
 			why = REEL_UNTRACED_SETUID;
 		else if (!memcmp(head, ELFMAG, SELFMAG))
-			why = why_elf((int)fd, (uint8_t *)head, (size_t)n);
-		raw1(SYS_close, fd);
+			why = elf_reason((int)fd, (uint8_t *)head, (size_t)n);
+		raw(SYS_close, fd);
 		if (n < 4 || why || head[0] != '#' || head[1] != '!')
 			return why;
 		head[n] = '\0';
@@ -198,7 +198,7 @@ static enum reel_counter why_file(const char *path)
 	return 0;
 }
 
-/* As execvp() looks for it: the first that may be run. */
+/* As execvp() does: the first executable in PATH. */
 static bool search_path(const char *name, size_t len, char *out)
 {
 	const char *path = shim_env(environ, "PATH");
@@ -210,7 +210,7 @@ static bool search_path(const char *name, size_t len, char *out)
 			memcpy(out, path, n);
 			out[n] = '/';
 			memcpy(out + n + 1, name, len + 1);
-			if (!raw3(SYS_faccessat, AT_FDCWD, out, 1 /* X_OK */))
+			if (!raw(SYS_faccessat, AT_FDCWD, out, 1 /* X_OK */))
 				return true;
 		}
 		path += n + (path[n] == ':');
@@ -218,7 +218,7 @@ static bool search_path(const char *name, size_t len, char *out)
 	return false;
 }
 
-static const char *reason(enum reel_counter why)
+static const char *reason_name(enum reel_counter why)
 {
 	switch (why) {
 	case REEL_UNTRACED_STATIC:
@@ -240,13 +240,13 @@ static const char *reason(enum reel_counter why)
 	}
 }
 
-/* "untraced=static /path/of/it" */
-static void note(enum reel_counter why, const char *path)
+/* Record the note "untraced=static /path". */
+static void record_note(enum reel_counter why, const char *path)
 {
 	static const char key[] = "untraced=";
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
 	char text[REEL_PATH_BYTES];
-	const char *word = reason(why);
+	const char *word = reason_name(why);
 	size_t a = sizeof(key) - 1, b = strlen(word), n = strlen(path);
 	uint64_t now;
 
@@ -264,9 +264,9 @@ static void note(enum reel_counter why, const char *path)
 }
 
 /*
- * Who gave up rights before it becomes another program, as su and the entry
- * points of containers do, leaves one that may not write to the trace: it can
- * tell nobody, so we do. A trace that is gone is made anew.
+ * A process that drops its rights before exec, as su and the entry points of
+ * containers do, starts a program that may not write to the trace, so we count
+ * it here. A trace directory that was removed is created again: no denial.
  */
 static bool trace_denied(void)
 {
@@ -278,15 +278,15 @@ static bool trace_denied(void)
 		return false;
 	memcpy(path, shim.dir, shim.dir_len);
 	memcpy(path + shim.dir_len, sub, sizeof(sub));
-	/* As the real user and without capabilities: exec takes them away. */
-	r = raw3(SYS_faccessat, AT_FDCWD, path, W_OK | X_OK);
+	/* Checks the real user without capabilities, as after exec. */
+	r = raw(SYS_faccessat, AT_FDCWD, path, W_OK | X_OK);
 	return r == -EACCES || r == -EROFS;
 }
 
 void shim_untraced(enum reel_counter why, const char *path)
 {
 	shim_count(why, 1);
-	note(why, path);
+	record_note(why, path);
 }
 
 enum reel_counter shim_exec_note(const char *path, bool search,
@@ -294,18 +294,18 @@ enum reel_counter shim_exec_note(const char *path, bool search,
 {
 	char name[REEL_PATH_BYTES], found[REEL_PATH_BYTES];
 	enum reel_counter why;
-	struct told t;
+	struct env_summary t;
 	size_t n, len;
 
 	if (!shim_hot.on)
 		return 0;
-	/* In pages: the string may end where the mapping does. */
+	/* In chunks within a page: the string may end with the mapping. */
 	for (len = 0; len < sizeof(name) - 1; len += n) {
 		size_t most = 256 - ((uintptr_t)(path + len) & 255);
 
 		if (most > sizeof(name) - 1 - len)
 			most = sizeof(name) - 1 - len;
-		n = fetch(name + len, path + len, most);
+		n = copy_memory(name + len, path + len, most);
 		if (!n || memchr(name + len, '\0', n))
 			break;
 	}
@@ -317,16 +317,16 @@ enum reel_counter shim_exec_note(const char *path, bool search,
 		if (!search_path(name, len, found))
 			return 0;
 		memcpy(name, found, strlen(found) + 1);
-	} else if (raw3(SYS_faccessat, AT_FDCWD, name, 1)) {
-		return 0; /* it will fail */
+	} else if (raw(SYS_faccessat, AT_FDCWD, name, 1)) {
+		return 0; /* the exec will fail */
 	}
-	why = why_file(name);
+	why = file_reason(name);
 	if (!why) {
-		look_at_all(env, &t);
+		scan_env(env, &t);
 		if (!t.shim && !follow)
 			why = REEL_UNTRACED_ENV;
 	}
-	if (!why && trace_denied()) { /* a note of it would fail, too */
+	if (!why && trace_denied()) { /* a note could not be written either */
 		shim_count(REEL_LOST_START, 1);
 		return REEL_LOST_START;
 	}
@@ -343,12 +343,12 @@ void shim_exec_undo(enum reel_counter noted)
 
 size_t shim_exec_room(char *const env[])
 {
-	struct told t;
+	struct env_summary t;
 
 	if (!follow || !shim_hot.on || !kept_n)
 		return 0;
-	look_at_all(env, &t);
-	/* A library of the program's own is not ours to replace. */
+	scan_env(env, &t);
+	/* An LD_PRELOAD that the program set is kept. */
 	if (t.preload || (t.shim && t.dir))
 		return 0;
 	return t.n + kept_n + 1;

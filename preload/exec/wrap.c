@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting programs. An exec that succeeds is the end of the image, whose
- * window stays, and the new image says itself what it is: recorded are those
- * that fail, spawns, and the streams of popen(). A vfork child's are its
- * parent's memory and nobody's event: passed through.
+ * Starting programs. An exec that succeeds ends the image, whose window stays,
+ * and the new image records its own start. Recorded here: failed execs, spawns,
+ * and the streams of popen(). A vfork child shares its parent's memory and has
+ * no state of its own: its calls pass through.
  */
 #include <sched.h>
 #include <stdarg.h>
@@ -17,13 +17,13 @@
 #include "preload/exec/traceable.h"
 #include "preload/stdio/stream.h"
 
-static bool unrecorded(void)
+static bool is_unrecorded(void)
 {
 	return unlikely(!shim_hot.on || shim_vfork_child());
 }
 
-/* A name that is looked for in PATH, as it has no slash, is no path. */
-static const char *if_path(uint32_t call, const char *file, int err)
+/* @file if it is a readable path; NULL for a name that is searched in PATH. */
+static const char *path_of_file(uint32_t call, const char *file, int err)
 {
 	bool searched = call == CALL_EXECVP || call == CALL_POSIX_SPAWNP;
 
@@ -33,8 +33,8 @@ static const char *if_path(uint32_t call, const char *file, int err)
 	return file;
 }
 
-COLD static void failed_below(struct shim_event *ev, uint64_t start,
-			      uint64_t end, int r, int err)
+COLD static void record_below_dir(struct shim_event *ev, uint64_t start,
+				  uint64_t end, int r, int err)
 {
 	char path[REEL_PATH_BYTES];
 
@@ -42,36 +42,36 @@ COLD static void failed_below(struct shim_event *ev, uint64_t start,
 	shim_record_full(ev, start, end, r, err);
 }
 
-/* It came back. */
-static int failed(struct shim_event *ev, const char *path, uint64_t start,
-		  int r)
+/* The exec returned: record the failure. */
+static int record_exec(struct shim_event *ev, const char *path, uint64_t start,
+		       int r)
 {
 	uint64_t end = shim_clock();
 	int err = errno;
 
-	ev->path = if_path(ev->call, path, err);
+	ev->path = path_of_file(ev->call, path, err);
 	if (shim_dir_below(ev->at, ev->path))
-		failed_below(ev, start, end, r, err);
+		record_below_dir(ev, start, end, r, err);
 	else
 		shim_record_full(ev, start, end, r, err);
 	return r;
 }
 
-/* The environment that the program gets, on the stack. */
+/* Add the shim to the program's environment, on the stack. */
 #define WITH_SHIM(env)                                                         \
 	size_t room = shim_exec_room(env);                                     \
 	char *more[room + 1];                                                  \
 	if (unlikely(room))                                                    \
 	env = shim_exec_env(env, more)
 
-/* The call that was noted came back. */
-static int came_back(enum reel_counter noted, int r)
+/* The exec that was noted failed. */
+static int undo_note(enum reel_counter noted, int r)
 {
 	shim_exec_undo(noted);
 	return r;
 }
 
-/* With libc's own environment, unless the program cleared that. */
+/* With libc's own environment, to which the shim is added if it lacks it. */
 static int run_path(const char *path, char *const argv[])
 {
 	size_t room = shim_exec_room(environ);
@@ -102,10 +102,10 @@ static int run_search(const char *file, char *const argv[])
 		enum reel_counter noted = shim_exec_note(file, search, env);   \
 		uint64_t start;                                                \
                                                                                \
-		if (unrecorded())                                              \
-			return came_back(noted, run);                          \
+		if (is_unrecorded())                                           \
+			return undo_note(noted, run);                          \
 		start = shim_clock();                                          \
-		return came_back(noted, failed(&ev, file, start, run));        \
+		return undo_note(noted, record_exec(&ev, file, start, run));   \
 	}
 #define EXEC_ENV(fn, params, args, id, file, noted_file, search, ...)          \
 	EXPORT int fn params                                                   \
@@ -118,11 +118,11 @@ static int run_search(const char *file, char *const argv[])
                                                                                \
 		WITH_SHIM(env);                                                \
 		NEED(fn);                                                      \
-		if (unrecorded())                                              \
-			return came_back(noted, real.fn args);                 \
+		if (is_unrecorded())                                           \
+			return undo_note(noted, real.fn args);                 \
 		start = shim_clock();                                          \
-		return came_back(noted,                                        \
-				 failed(&ev, file, start, real.fn args));      \
+		return undo_note(noted,                                        \
+				 record_exec(&ev, file, start, real.fn args)); \
 	}
 #pragma GCC diagnostic ignored "-Woverride-init"
 #ifdef __clang__
@@ -146,8 +146,8 @@ EXEC_ENV(fexecve, (int fd, char *const argv[], char *const env[]),
 	 .desc = shim_known(fd))
 
 /*
- * The arguments of a call become the vector that libc's own function makes of
- * them, on the stack as there: a child of vfork may call it.
+ * The arguments become a vector on the stack, as in libc's own function: a
+ * vfork child may call it.
  */
 #define EXECL(fn, id, room, run)                                               \
 	EXPORT int fn(const char *path, const char *arg, ...)                  \
@@ -171,10 +171,10 @@ EXEC_ENV(fexecve, (int fd, char *const argv[], char *const env[]),
 		noted = shim_exec_note(path, (id) == CALL_EXECVP,              \
 				       (room) ? (char **)argv[n + 1]           \
 					      : environ);                      \
-		if (unrecorded())                                              \
-			return came_back(noted, run);                          \
+		if (is_unrecorded())                                           \
+			return undo_note(noted, run);                          \
 		start = shim_clock();                                          \
-		return came_back(noted, failed(&ev, path, start, run));        \
+		return undo_note(noted, record_exec(&ev, path, start, run));   \
 	}
 
 static int run_env(const char *path, char **argv, char *env)
@@ -184,7 +184,7 @@ static int run_env(const char *path, char **argv, char *env)
 }
 EXECL(execl, CALL_EXECVE, 0, run_path(path, argv))
 EXECL(execlp, CALL_EXECVP, 0, run_search(path, argv))
-/* The environment stands behind the NULL that ends the arguments. */
+/* The environment follows the NULL that ends the arguments. */
 EXECL(execle, CALL_EXECVE, 1, run_env(path, argv, argv[n + 1]))
 
 #define SPAWN(fn, id)                                                          \
@@ -201,17 +201,17 @@ EXECL(execle, CALL_EXECVE, 1, run_env(path, argv, argv[n + 1]))
                                                                                \
 		WITH_SHIM(env);                                                \
 		NEED(fn);                                                      \
-		if (unrecorded())                                              \
+		if (is_unrecorded())                                           \
 			return real.fn(pid, path, actions, attr, argv, env);   \
 		stream_forking();                                              \
 		start = shim_clock();                                          \
 		err = real.fn(pid, path, actions, attr, argv, env);            \
 		end = shim_clock();                                            \
 		if (err)                                                       \
-			came_back(noted, err);                                 \
+			undo_note(noted, err);                                 \
 		else                                                           \
-			shim_spawn_opened(actions, start);                     \
-		ev.path = if_path(id, path, err);                              \
+			shim_spawn_opens(actions, start);                      \
+		ev.path = path_of_file(id, path, err);                         \
 		if (!err && pid)                                               \
 			ev.arg = *pid;                                         \
 		shim_record_full(&ev, start, end, err ? -1 : 0, err);          \
@@ -221,15 +221,15 @@ SPAWN(posix_spawn, CALL_POSIX_SPAWN)
 SPAWN(posix_spawnp, CALL_POSIX_SPAWNP)
 
 /*
- * A child that shares memory, and thread-local storage with it, but is a process
- * of its own with descriptors of its own: what it does is its own too, and is
- * counted, not recorded.
+ * A child that shares memory and thread-local storage but has a process id and
+ * an fd table of its own: its calls must not change the parent's state, so they
+ * are counted, not recorded.
  */
 EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
 EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 {
 	const unsigned int kind = CLONE_VM | CLONE_THREAD | CLONE_SETTLS;
-	void *more[3]; /* where ids go, and its storage */
+	void *more[3]; /* parent_tid, tls, child_tid */
 	va_list ap;
 
 	va_start(ap, arg);
@@ -243,23 +243,23 @@ EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 	return real.clone(fn, stack, flags, arg, more[0], more[1], more[2]);
 }
 
-/* Its handlers may do I/O; ours, registered first, runs last (process.c). */
+/* Its handlers may do I/O: ours, registered first, runs last: process.c. */
 EXPORT __attribute__((noreturn)) void quick_exit(int status)
 {
 	NEED(quick_exit);
 	real.quick_exit(status);
 }
 
-/* No event: what runs tells itself. */
+/* Not recorded: the child records itself. */
 EXPORT int system(const char *command)
 {
 	NEED(system);
-	if (!unrecorded())
+	if (!is_unrecorded())
 		stream_forking();
 	return real.system(command);
 }
 
-/* The stream's descriptor is a pipe's, learned as one that nobody opened. */
+/* The stream's descriptor is a pipe, identified as one that no call opened. */
 EXPORT FILE *popen(const char *command, const char *mode)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_POPEN};
@@ -267,7 +267,7 @@ EXPORT FILE *popen(const char *command, const char *mode)
 	FILE *f;
 
 	NEED(popen);
-	if (unrecorded())
+	if (is_unrecorded())
 		return real.popen(command, mode);
 	stream_forking();
 	start = shim_clock();
@@ -288,7 +288,7 @@ EXPORT int pclose(FILE *f)
 	int r;
 
 	NEED(pclose);
-	if (unrecorded() || shim_null(f))
+	if (is_unrecorded() || shim_null(f))
 		return real.pclose(f);
 	ev.desc = shim_stream_closing(f);
 	start = shim_clock();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mappings of recorded files that live, and what was touched of them.
+ * The existing mappings of recorded files, and the pages touched in them.
  *
  * Allocators call mmap and munmap all the time: without a mapping of a
  * recorded file they cost one test, with some a walk over two short arrays.
- * Which pages a process touched is in its own page table, while the mapping is
- * there; the kernel maps up to 16 pages of its cache at a fault, so that this
- * is more than what was used, by up to that factor, where accesses are sparse.
+ * The page table of the process shows the touched pages as long as the mapping
+ * exists. The kernel maps up to 16 pages of the page cache at one fault, so
+ * sparse accesses are overestimated by up to that factor.
  */
 #include "preload/mmap/mappings.h"
 
@@ -28,7 +28,7 @@
 #define TMPFS 0x01021994
 #define HUGETLBFS 0x958458f6
 
-#define BUSY 1			       /* of from[]: being filled or taken */
+#define BUSY 1			       /* in from[]: being filled or taken */
 static uintptr_t from[MAPS], to[MAPS]; /* from 0: free */
 static struct shim_map info[MAPS];
 static uint32_t high;
@@ -53,11 +53,11 @@ void shim_map_add(const struct shim_map *m)
 		shim_maps_ever = 1;
 		return;
 	}
-	shim_count(REEL_LOST_LIMIT, 1); /* its end will not be seen */
+	shim_count(REEL_LOST_LIMIT, 1); /* its use is never recorded */
 }
 
 /* Index of the first mapping from @i on that overlaps, or MAPS. */
-static uint32_t next(uint32_t i, uintptr_t addr, uintptr_t end)
+static uint32_t next_overlap(uint32_t i, uintptr_t addr, uintptr_t end)
 {
 	for (; i < high; i++) {
 		uintptr_t at = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
@@ -68,9 +68,9 @@ static uint32_t next(uint32_t i, uintptr_t addr, uintptr_t end)
 	return MAPS;
 }
 
-/* The part of @m within. */
-static struct shim_map within(const struct shim_map *m, uintptr_t addr,
-			      uintptr_t end)
+/* The part of @m in [@addr, @end). */
+static struct shim_map clip_map(const struct shim_map *m, uintptr_t addr,
+				uintptr_t end)
 {
 	struct shim_map piece = *m;
 	uintptr_t last = m->addr + m->len;
@@ -82,12 +82,12 @@ static struct shim_map within(const struct shim_map *m, uintptr_t addr,
 	piece.len = last - piece.addr;
 	piece.offset += (int64_t)(piece.addr - m->addr);
 	if (piece.len != m->len)
-		piece.told = 0;
+		piece.reported = 0;
 	return piece;
 }
 
-/* Whole pages: what a length covers. */
-static uintptr_t end_of(uintptr_t addr, size_t len)
+/* The end of the last page of [@addr, @addr + @len). */
+static uintptr_t page_end(uintptr_t addr, size_t len)
 {
 	uintptr_t end = addr + len + 4095;
 
@@ -100,33 +100,33 @@ bool shim_map_find(uintptr_t addr, size_t len, struct shim_map *piece)
 
 	if (likely(!__atomic_load_n(&shim_maps_live, __ATOMIC_RELAXED)))
 		return false;
-	i = next(0, addr, end_of(addr, len));
+	i = next_overlap(0, addr, page_end(addr, len));
 	if (i == MAPS)
 		return false;
-	*piece = within(&info[i], addr, end_of(addr, len));
+	*piece = clip_map(&info[i], addr, page_end(addr, len));
 	return true;
 }
 
 bool shim_map_fault(uintptr_t addr, struct shim_map *page)
 {
-	uint32_t i = next(0, addr, addr + 1);
+	uint32_t i = next_overlap(0, addr, addr + 1);
 
 	if (i == MAPS || info[i].how & SHIM_MAP_MEMORY)
 		return false;
-	*page = within(&info[i], addr, addr + 4096);
-	__atomic_fetch_add(&info[i].told, page->len, __ATOMIC_RELAXED);
+	*page = clip_map(&info[i], addr, addr + 4096);
+	__atomic_fetch_add(&info[i].reported, page->len, __ATOMIC_RELAXED);
 	return true;
 }
 
 int shim_map_cut(uintptr_t addr, size_t len,
 		 struct shim_map pieces[static SHIM_MAP_PIECES])
 {
-	uintptr_t end = end_of(addr, len);
+	uintptr_t end = page_end(addr, len);
 	int n = 0;
 
 	if (likely(!__atomic_load_n(&shim_maps_live, __ATOMIC_RELAXED)))
 		return 0;
-	for (uint32_t i = 0; (i = next(i, addr, end)) != MAPS; i++) {
+	for (uint32_t i = 0; (i = next_overlap(i, addr, end)) != MAPS; i++) {
 		uintptr_t at = from[i];
 		struct shim_map whole, rest;
 
@@ -138,48 +138,48 @@ int shim_map_cut(uintptr_t addr, size_t len,
 		__atomic_store_n(&from[i], 0, __ATOMIC_RELEASE);
 		__atomic_fetch_sub(&shim_maps_live, 1, __ATOMIC_RELAXED);
 		if (whole.addr < addr) {
-			rest = within(&whole, whole.addr, addr);
+			rest = clip_map(&whole, whole.addr, addr);
 			shim_map_add(&rest);
 		}
 		if (whole.addr + whole.len > end) {
-			rest = within(&whole, end, UINTPTR_MAX);
+			rest = clip_map(&whole, end, UINTPTR_MAX);
 			shim_map_add(&rest);
 		}
 		if (n < SHIM_MAP_PIECES)
-			pieces[n++] = within(&whole, addr, end);
+			pieces[n++] = clip_map(&whole, addr, end);
 		else
 			shim_count(REEL_LOST_LIMIT, 1);
 	}
 	return n;
 }
 
-/* --- what the process did so far ------------------------------------------ */
+/* --- counters of the process ---------------------------------------------- */
 
 static uint64_t faults_now(void)
 {
 	struct rusage u;
 
-	if (raw2(SYS_getrusage, RUSAGE_SELF, &u) != 0)
+	if (raw(SYS_getrusage, RUSAGE_SELF, &u) != 0)
 		return 0;
 	return (uint64_t)u.ru_minflt + (uint64_t)u.ru_majflt;
 }
 
-/* Bytes that the process made dirty for a disk, through whatever; the line
- * "write_bytes: N" of /proc/self/io, which is another's in a child. */
+/* Bytes that the process dirtied on disk file systems: "write_bytes: N" of
+ * /proc/self/io. False in a child, whose file counts the child alone. */
 static bool read_dirtied(void *arg)
 {
 	char buf[256], *p;
 	uint64_t n = 0;
 	long fd, got;
 
-	if (raw0(SYS_getpid) != shim.pid)
+	if (raw(SYS_getpid) != shim.pid)
 		return false;
-	fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC,
-		  0);
+	fd = raw(SYS_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC,
+		 0);
 	if (fd < 0)
 		return false;
-	got = raw3(SYS_read, fd, buf, sizeof(buf) - 1);
-	raw1(SYS_close, fd);
+	got = raw(SYS_read, fd, buf, sizeof(buf) - 1);
+	raw(SYS_close, fd);
 	if (got <= 0)
 		return false;
 	buf[got] = '\0';
@@ -191,7 +191,7 @@ static bool read_dirtied(void *arg)
 	return true;
 }
 
-/* 0: not known. */
+/* 0: unknown. */
 static uint64_t dirtied_now(void)
 {
 	uint64_t n = 0;
@@ -207,12 +207,12 @@ void shim_map_describe(struct shim_map *m, int prot, int flags, int fd)
 	char path[16];
 
 	m->how = 0;
-	m->told = 0;
+	m->reported = 0;
 	m->dirtied = 0;
 	m->faults = faults_now();
 	if (type != MAP_SHARED && type != MAP_SHARED_VALIDATE)
 		return;
-	if (raw2(SYS_fstatfs, fd, &fs) == 0 &&
+	if (raw(SYS_fstatfs, fd, &fs) == 0 &&
 	    (fs.f_type == TMPFS || fs.f_type == HUGETLBFS)) {
 		m->how |= SHIM_MAP_UNCOUNTED;
 		shim_fd_path(fd, path, sizeof(path));
@@ -226,9 +226,9 @@ void shim_map_describe(struct shim_map *m, int prot, int flags, int fd)
 		m->dirtied = dirtied_now();
 }
 
-/* --- pages ------------------------------------------------------------------- */
+/* --- pages ---------------------------------------------------------------- */
 
-/* The kernel's PAGEMAP_SCAN, since Linux 6.7: told by ranges, holes skipped. */
+/* The kernel's PAGEMAP_SCAN, since Linux 6.7: returns ranges, skips holes. */
 struct scan_range {
 	uint64_t start, end, categories;
 };
@@ -241,7 +241,7 @@ struct scan {
 #define SCAN_PRESENT (1 << 3)
 #define SCAN_SWAPPED (1 << 4)
 
-/* Bytes of [@at, @end) that are there, clipped to @last; -1: cannot tell. */
+/* Resident bytes of [@at, @end), clipped to @last; -1: unknown. */
 static int64_t scan_ranges(long fd, uintptr_t at, uintptr_t end, uintptr_t last)
 {
 	struct scan_range range[64];
@@ -257,7 +257,7 @@ static int64_t scan_ranges(long fd, uintptr_t at, uintptr_t end, uintptr_t last)
 			.category_anyof_mask = SCAN_PRESENT | SCAN_SWAPPED,
 			.return_mask = SCAN_PRESENT,
 		};
-		long n = raw3(SYS_ioctl, fd, SCAN, &s);
+		long n = raw(SYS_ioctl, fd, SCAN, &s);
 
 		if (n < 0 || s.walk_end <= at)
 			return -1;
@@ -275,8 +275,8 @@ static int64_t scan_ranges(long fd, uintptr_t at, uintptr_t end, uintptr_t last)
 }
 
 /*
- * The same from the entries of older kernels, 8 bytes for each page. Of more
- * than 4 GiB every k-th stretch is read and stands for k.
+ * The same from the page map entries of older kernels, 8 bytes for each page.
+ * Above 4 GiB every k-th stretch is read and counted k times.
  */
 #define STRETCH 512 /* entries */
 #define STRETCHES 2048
@@ -295,11 +295,11 @@ static int64_t read_entries(long fd, uintptr_t at, uintptr_t end,
 
 		if (n > STRETCH)
 			n = STRETCH;
-		if (raw4(SYS_pread64, fd, entry, n * 8, at / 4096 * 8) !=
+		if (raw(SYS_pread64, fd, entry, n * 8, at / 4096 * 8) !=
 		    (long)(n * 8))
 			return -1;
 		for (size_t i = 0; i < n; i++)
-			if (entry[i] >> 62) /* present, or in the swap */
+			if (entry[i] >> 62) /* present or swapped */
 				here += at + (i + 1) * 4096 <= last
 						? 4096
 						: (int64_t)(last - at -
@@ -311,28 +311,28 @@ static int64_t read_entries(long fd, uintptr_t at, uintptr_t end,
 
 struct touched {
 	uintptr_t addr, end, last;
-	int64_t bytes; /* -1: not known */
+	int64_t bytes; /* -1: unknown */
 };
 
 static bool read_touched(void *arg)
 {
 	struct touched *t = arg;
-	long fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/pagemap",
-		       O_RDONLY | O_CLOEXEC, 0);
+	long fd = raw(SYS_openat, AT_FDCWD, "/proc/self/pagemap",
+		      O_RDONLY | O_CLOEXEC, 0);
 
 	if (fd < 0)
 		return false;
 	t->bytes = scan_ranges(fd, t->addr, t->end, t->last);
 	if (t->bytes < 0)
 		t->bytes = read_entries(fd, t->addr, t->end, t->last);
-	raw1(SYS_close, fd);
+	raw(SYS_close, fd);
 	return true;
 }
 
 int64_t shim_map_touched(const struct shim_map *m)
 {
-	struct touched t = {m->addr, end_of(m->addr, m->len), m->addr + m->len,
-			    -1};
+	struct touched t = {m->addr, page_end(m->addr, m->len),
+			    m->addr + m->len, -1};
 
 	if (m->how & SHIM_MAP_MEMORY)
 		return -1;
@@ -340,9 +340,9 @@ int64_t shim_map_touched(const struct shim_map *m)
 	return t.bytes < (int64_t)m->len ? t.bytes : (int64_t)m->len;
 }
 
-/* @bytes: -1 where they are not known. */
-static void tell(const struct shim_map *m, uint32_t call, int64_t bytes,
-		 uint64_t faults, uint64_t end)
+/* @bytes: -1 when they are unknown. */
+static void record_part(const struct shim_map *m, uint32_t call, int64_t bytes,
+			uint64_t faults, uint64_t end)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = call};
 
@@ -354,7 +354,7 @@ static void tell(const struct shim_map *m, uint32_t call, int64_t bytes,
 	shim_record_full(&ev, end, end, bytes < 0 ? 0 : bytes, 0);
 }
 
-void shim_map_tell(const struct shim_map *m, int64_t touched, uint64_t end)
+void shim_map_record(const struct shim_map *m, int64_t touched, uint64_t end)
 {
 	uint64_t faults = faults_now() - m->faults;
 	int64_t wrote = 0;
@@ -362,10 +362,11 @@ void shim_map_tell(const struct shim_map *m, int64_t touched, uint64_t end)
 	if (m->how & SHIM_MAP_MEMORY)
 		return;
 	if (touched < 0) { /* no /proc: only the mapping itself is known */
-		tell(m, CALL_MAP_READ, -1, faults, end);
+		record_part(m, CALL_MAP_READ, -1, faults, end);
 		return;
 	}
-	touched = touched > (int64_t)m->told ? touched - (int64_t)m->told : 0;
+	touched -= (int64_t)m->reported;
+	touched = touched > 0 ? touched : 0;
 	if (m->how & SHIM_MAP_WRITES) {
 		uint64_t dirtied = m->how & SHIM_MAP_UNCOUNTED
 					   ? UINT64_MAX
@@ -375,13 +376,13 @@ void shim_map_tell(const struct shim_map *m, int64_t touched, uint64_t end)
 						    : touched;
 	}
 	if (wrote)
-		tell(m, CALL_MAP_WRITE, wrote, faults, end);
+		record_part(m, CALL_MAP_WRITE, wrote, faults, end);
 	if (touched > wrote || !wrote)
-		tell(m, CALL_MAP_READ, touched - wrote, faults, end);
+		record_part(m, CALL_MAP_READ, touched - wrote, faults, end);
 }
 
-/* Mappings that live when the process ends; an exec that fails after this goes
- * on with what was told. */
+/* Record the mappings that exist at the end of the process. They stay in the
+ * table, marked as reported: the exec that follows may fail. */
 void shim_maps_finish(void)
 {
 	uint64_t now;
@@ -390,7 +391,7 @@ void shim_maps_finish(void)
 	if (!shim_hot.on || !shim_maps_live || shim_vfork_child())
 		return;
 	shim_faults_finish();
-	quiet = shim.pid != (uint32_t)raw0(SYS_getpid);
+	quiet = shim.pid != (uint32_t)raw(SYS_getpid);
 	now = shim_clock();
 	for (uint32_t i = 0; i < high; i++) {
 		uintptr_t at = from[i];
@@ -404,9 +405,9 @@ void shim_maps_finish(void)
 		m = info[i];
 		touched = shim_map_touched(&m);
 		if (touched > 0)
-			info[i].told = (uint64_t)touched;
+			info[i].reported = (uint64_t)touched;
 		__atomic_store_n(&from[i], at, __ATOMIC_RELEASE);
 		if (touched || !quiet)
-			shim_map_tell(&m, touched, now);
+			shim_map_record(&m, touched, now);
 	}
 }

@@ -5,42 +5,43 @@
 
 #include "preload/core/shim.h"
 
-/* A mapping, or what a call cut out of one. */
+/* A mapping, or a piece that a call cut out of one. */
 struct shim_map {
 	uintptr_t addr;
 	size_t len;
 	uint32_t desc;
 	uint32_t how; /* SHIM_MAP_* */
 	int64_t offset;
-	uint64_t faults;  /* of the process when it was mapped */
-	uint64_t dirtied; /* bytes that the process had made dirty then */
-	uint64_t told;	  /* bytes told while it still lives */
+	uint64_t faults;   /* of the process at mmap() */
+	uint64_t dirtied;  /* bytes that the process had dirtied at mmap() */
+	uint64_t reported; /* bytes recorded while the mapping exists */
 };
 #define SHIM_MAP_WRITES 1    /* shared and writable */
-#define SHIM_MAP_UNCOUNTED 2 /* the kernel does not count what is made dirty */
-#define SHIM_MAP_MEMORY 4    /* no file: its pages are not told */
+#define SHIM_MAP_UNCOUNTED 2 /* the kernel does not count its dirty pages */
+#define SHIM_MAP_MEMORY 4    /* a memfd: its pages are not recorded */
 
-#define SHIM_MAP_PIECES 16 /* mappings that one call can end and be told of */
+#define SHIM_MAP_PIECES 16 /* most mappings recorded of one call */
 
-/* Mappings known now, and whether there ever were any. */
+/* Number of mappings now, and whether there ever was one. */
 extern uint32_t shim_maps_live;
 extern int shim_maps_ever;
 
 void shim_map_add(const struct shim_map *m);
 
-/* What a mapping of @fd is like, made by mmap(..., @prot, @flags, @fd). */
+/* Fill @m->how and the counters of a mapping: mmap(..., @prot, @flags, @fd). */
 void shim_map_describe(struct shim_map *m, int prot, int flags, int fd);
 
-/* The first mapping that overlaps [@addr, @addr + @len): the part within. */
+/* The part of the first mapping that overlaps [@addr, @addr + @len). */
 bool shim_map_find(uintptr_t addr, size_t len, struct shim_map *piece);
 
-/* The page at @addr was told of: its piece of the mapping, if it is in one. */
+/* Count the page at @addr as reported, and store it in @page. False: it is in
+ * no mapping of a file. */
 bool shim_map_fault(uintptr_t addr, struct shim_map *page);
 
 /*
- * Take out what lies in [@addr, @addr + @len) before it goes; the rest of the
- * mappings stays. The number of @pieces. A call that failed gives them back by
- * shim_map_add().
+ * Remove the range [@addr, @addr + @len) from the table, before the call that
+ * unmaps it; the rest of each mapping stays. After a failed call shim_map_add()
+ * restores the pieces. Returns the number of @pieces.
  */
 int shim_map_cut(uintptr_t addr, size_t len,
 		 struct shim_map pieces[static SHIM_MAP_PIECES]);
@@ -48,10 +49,14 @@ int shim_map_cut(uintptr_t addr, size_t len,
 /* Bytes of the pages of @m that the process has touched, or -1. */
 int64_t shim_map_touched(const struct shim_map *m);
 
-/* Record what a mapping was used for; @touched from before it went. */
-void shim_map_tell(const struct shim_map *m, int64_t touched, uint64_t end);
+/* Record the use of @m; @touched: shim_map_touched() before it ended. */
+void shim_map_record(const struct shim_map *m, int64_t touched, uint64_t end);
 
-/* --- the calls, made by @fn, in a process that records: wrap_map.c --------- */
+/* At process exit: record mappings that still exist. May be called more than
+ * once. */
+void shim_maps_finish(void);
+
+/* --- the calls, made by @fn, in a process that records: wrap.c ------------ */
 
 typedef void *shim_mmap_fn(void *addr, size_t len, int prot, int flags, int fd,
 			   off_t off);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * IOREEL_MMAP=faults: the page faults in mappings of recorded files, each with
- * its time and place, from the kernel's rings of samples.
+ * its time and address, from the sample rings of perf_event_open(2).
  *
- * A ring lives as long as it is mapped, so its descriptor is closed at once.
- * There is one for each processor, which the threads made later inherit; a
- * forked child has none of them, and opens its own when it maps a file. The
- * rings are read when a mapping is made, changed or ends: what did not fit
- * until then is lost, counted, and still in the mapping's total.
+ * A ring exists as long as it is mapped, so its descriptor is closed at once.
+ * There is one ring for each processor, and later threads inherit it. A forked
+ * child has no rings and opens its own when it maps a file. The rings are read
+ * when a mapping is made, changed or ended. A sample that did not fit until
+ * then is lost and counted, but its page is in the total of the mapping.
  */
 #include "preload/mmap/page_faults.h"
 
@@ -18,6 +18,7 @@
 #include "schemas/syscall.h"
 
 #include "preload/async/operations.h"
+#include "preload/core/memory.h"
 #include "preload/core/symbols.h"
 #include "preload/mmap/mappings.h"
 
@@ -29,9 +30,9 @@ struct rings {
 	uint32_t busy;
 	uint32_t opened;
 	uint64_t lost;
-	uint64_t ticks, ns; /* one moment by both clocks */
+	uint64_t ticks, ns; /* one time on both clocks */
 	struct perf_event_mmap_page *ring[CPUS];
-	size_t bytes[CPUS]; /* of its data */
+	size_t bytes[CPUS]; /* size of the ring's data */
 };
 
 static int wanted;
@@ -55,8 +56,8 @@ static uint64_t mono_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* False: this will not work for other processors either. */
-static bool open_one(struct rings *r, int cpu)
+/* False: the rings of other processors would fail too. */
+static bool open_ring(struct rings *r, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -72,18 +73,18 @@ static bool open_one(struct rings *r, int cpu)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
-	long fd = raw6(SYS_perf_event_open, (long)&attr, 0, cpu, -1,
-		       PERF_FLAG_FD_CLOEXEC, 0),
+	long fd = raw(SYS_perf_event_open, (long)&attr, 0, cpu, -1,
+		      PERF_FLAG_FD_CLOEXEC, 0),
 	     at = -1;
 	size_t pages;
 
 	if (fd < 0)
 		return fd == -ENODEV || fd == -EINVAL;
-	/* What an unprivileged user may lock: 128 pages and one. */
+	/* An unprivileged user may lock 128 + 1 pages. */
 	for (pages = 128; pages >= 8 && at < 0 && at > -4096; pages /= 4)
-		at = raw6(SYS_mmap, 0, (long)((pages + 1) * PAGE),
-			  PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	raw1(SYS_close, fd);
+		at = raw(SYS_mmap, 0, (long)((pages + 1) * PAGE),
+			 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	raw(SYS_close, fd);
 	if ((unsigned long)at > -4096ul)
 		return false;
 	r->ring[r->n] = (void *)at;
@@ -91,14 +92,14 @@ static bool open_one(struct rings *r, int cpu)
 	return true;
 }
 
-static struct rings *open_all(void)
+static struct rings *open_rings(void)
 {
 	struct rings *r = shim_wiped((void **)&rings, sizeof(*rings));
 
 	if (!r || __atomic_exchange_n(&r->opened, 1, __ATOMIC_ACQ_REL))
 		return r;
 	__atomic_store_n(&r->busy, 1, __ATOMIC_RELAXED);
-	for (int cpu = 0; cpu < CPUS && open_one(r, cpu); cpu++)
+	for (int cpu = 0; cpu < CPUS && open_ring(r, cpu); cpu++)
 		;
 	__atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
 	return r;
@@ -110,16 +111,16 @@ void shim_faults_open(void)
 
 	if (likely(!wanted))
 		return;
-	r = open_all();
+	r = open_rings();
 	if (!r || r->ns)
 		return;
 	r->ticks = shim_clock();
 	r->ns = mono_ns();
 }
 
-/* @n bytes at position @at of the ring, that may begin anew in them. */
-static void take(const struct rings *r, uint32_t i, uint64_t at, void *out,
-		 size_t n)
+/* Copy @n bytes at position @at of ring @i, which may wrap around. */
+static void copy_sample(const struct rings *r, uint32_t i, uint64_t at,
+			void *out, size_t n)
 {
 	const char *data = (const char *)r->ring[i] + PAGE;
 	size_t from = at % r->bytes[i], first = r->bytes[i] - from;
@@ -130,9 +131,8 @@ static void take(const struct rings *r, uint32_t i, uint64_t at, void *out,
 	memcpy((char *)out + first, data, n - first);
 }
 
-/* One fault: from its time until now, as records stand in order of their end.
- */
-static void record(const struct sample *s, uint64_t start, uint64_t now)
+/* One fault, ended now: the records of a thread are in order of their ends. */
+static void record_fault(const struct sample *s, uint64_t start, uint64_t now)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_MAP_READ};
 	struct shim_map page;
@@ -148,7 +148,7 @@ static void record(const struct sample *s, uint64_t start, uint64_t now)
 			 0);
 }
 
-static void drain(struct rings *r, uint32_t i, uint64_t rate, uint64_t now)
+static void drain_ring(struct rings *r, uint32_t i, uint64_t rate, uint64_t now)
 {
 	struct perf_event_mmap_page *ring = r->ring[i];
 	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
@@ -159,18 +159,19 @@ static void drain(struct rings *r, uint32_t i, uint64_t rate, uint64_t now)
 		struct sample s;
 		struct lost l;
 
-		take(r, i, at, &h, sizeof(h));
+		copy_sample(r, i, at, &h, sizeof(h));
 		if (h.size < sizeof(h) || h.size > head - at)
 			break;
 		if (h.type == PERF_RECORD_SAMPLE && h.size >= sizeof(s)) {
 			unsigned __int128 past;
 
-			take(r, i, at, &s, sizeof(s));
+			copy_sample(r, i, at, &s, sizeof(s));
 			past = s.ns > r->ns ? s.ns - r->ns : 0;
-			record(&s, r->ticks + (uint64_t)(past * rate >> 32),
-			       now);
+			record_fault(&s,
+				     r->ticks + (uint64_t)(past * rate >> 32),
+				     now);
 		} else if (h.type == PERF_RECORD_LOST && h.size >= sizeof(l)) {
-			take(r, i, at, &l, sizeof(l));
+			copy_sample(r, i, at, &l, sizeof(l));
 			r->lost += l.n;
 		}
 		at += h.size;
@@ -192,7 +193,7 @@ void shim_faults_read(void)
 	rate = now > r->ticks ? now - r->ticks : 0;
 	rate = ns >> 16 ? ((rate << 8) / (ns >> 16)) << 8 : 1ull << 32;
 	for (uint32_t i = 0; i < r->n; i++)
-		drain(r, i, rate, now);
+		drain_ring(r, i, rate, now);
 	__atomic_store_n(&r->busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -215,6 +216,6 @@ void shim_faults_ask(char **env)
 	for (; *env; env++)
 		if (!strcmp(*env, "IOREEL_MMAP=faults"))
 			wanted = 1;
-	if (wanted) /* before there are threads; the clock is not set yet */
-		open_all();
+	if (wanted) /* before the first thread; the clock is not set yet */
+		open_rings();
 }

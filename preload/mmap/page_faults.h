@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Page faults in mappings, one by one, when IOREEL_MMAP=faults asks for them.
- */
+/* Page faults in mappings, one record each, with IOREEL_MMAP=faults. */
 #ifndef PRELOAD_MMAP_PAGE_FAULTS_H
 #define PRELOAD_MMAP_PAGE_FAULTS_H
 
-/* Does @env ask for them? As a process starts. */
+/* At the start of a process: read the option from @env. */
 void shim_faults_ask(char **env);
 
-/* When a process maps a file; does something once in each. */
+/* After a file is mapped: open the rings, once in each process. */
 void shim_faults_open(void);
 
-/* Record what the kernel has told since; before a mapping changes. */
+/* Record the faults since the last call; before a mapping changes. */
 void shim_faults_read(void);
 
-/* The last time, and what was lost. */
+/* At the end of the process: the last faults, and a note of lost ones. */
 void shim_faults_finish(void);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mmap and what follows it. A mapping is taken out of the table before the
- * call that ends it: the address may be another's at once. Its pages are
- * looked at before they go, and told when they have gone.
+ * mmap and the other calls on mappings. A mapping is removed from the table
+ * before the call that ends it: another thread may map the address at once.
+ * Its pages are counted before the call and recorded after it.
  *
- * What makes the call is an argument: libc's function, or the system call for
- * those that came as syscall(). UCX writes a jump over our mmap() and its like,
- * and then makes the calls itself, in that way.
+ * The function that makes the call is an argument: libc's, or the system call
+ * when the program called syscall(). UCX does: it patches a jump over our
+ * mmap() and its like, and then makes the calls by syscall().
  */
 #include <stdarg.h>
 
@@ -38,15 +38,15 @@ static void ending_done(const struct ending *e, bool ended, uint64_t when)
 {
 	for (int i = 0; i < e->n; i++)
 		if (ended)
-			shim_map_tell(&e->piece[i], e->touched[i], when);
+			shim_map_record(&e->piece[i], e->touched[i], when);
 		else
 			shim_map_add(&e->piece[i]);
 }
 
-/* One record for each mapping that a call was about. */
-static void record(uint32_t call, const struct shim_map *m, int64_t arg,
-		   int64_t arg2, uint64_t start, uint64_t end, int64_t result,
-		   int err)
+/* Record a call on the mapping @m. */
+static void record_call(uint32_t call, const struct shim_map *m, int64_t arg,
+			int64_t arg2, uint64_t start, uint64_t end,
+			int64_t result, int err)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = call};
 
@@ -58,16 +58,16 @@ static void record(uint32_t call, const struct shim_map *m, int64_t arg,
 	shim_record_full(&ev, start, end, result, err);
 }
 
-/* Does no mapping that we know come or go by such an mmap()? */
-HOT bool is_none_of_ours(int flags, int fd)
+/* True: such an mmap() neither adds nor replaces a recorded mapping. */
+HOT bool is_anonymous_mmap(int flags, int fd)
 {
 	return (fd < 0 || (flags & MAP_ANONYMOUS)) &&
 	       !(flags & MAP_FIXED && shim_maps_live);
 }
 
-/* The rest of mmap(), when something is recorded, or replaced by it. */
-static void *mapped(shim_mmap_fn *fn, void *addr, size_t len, int prot,
-		    int flags, int fd, off_t off)
+/* An mmap() that maps a file or may replace a recorded mapping. */
+static void *map_file(shim_mmap_fn *fn, void *addr, size_t len, int prot,
+		      int flags, int fd, off_t off)
 {
 	struct shim_map m = {.len = len, .offset = off};
 	struct ending e = {.n = 0};
@@ -91,8 +91,8 @@ static void *mapped(shim_mmap_fn *fn, void *addr, size_t len, int prot,
 		return r;
 	}
 	m.desc = entry;
-	record(CALL_MMAP, &m, prot, flags, start, end, (int64_t)(intptr_t)r,
-	       err);
+	record_call(CALL_MMAP, &m, prot, flags, start, end,
+		    (int64_t)(intptr_t)r, err);
 	if (!err) {
 		m.addr = (uintptr_t)r;
 		shim_map_describe(&m, prot, flags, fd);
@@ -107,9 +107,9 @@ static void *mapped(shim_mmap_fn *fn, void *addr, size_t len, int prot,
 			off_t off)                                             \
 	{                                                                      \
 		NEED(fn);                                                      \
-		if (likely(!shim_hot.on || is_none_of_ours(flags, fd)))        \
+		if (likely(!shim_hot.on || is_anonymous_mmap(flags, fd)))      \
 			return real.fn(addr, len, prot, flags, fd, off);       \
-		return mapped(real.fn, addr, len, prot, flags, fd, off);       \
+		return map_file(real.fn, addr, len, prot, flags, fd, off);     \
 	}
 MMAP(mmap)
 MMAP(mmap64)
@@ -117,9 +117,9 @@ MMAP(mmap64)
 void *shim_mmap(shim_mmap_fn *fn, void *addr, size_t len, int prot, int flags,
 		int fd, off_t off)
 {
-	return is_none_of_ours(flags, fd)
+	return is_anonymous_mmap(flags, fd)
 		       ? fn(addr, len, prot, flags, fd, off)
-		       : mapped(fn, addr, len, prot, flags, fd, off);
+		       : map_file(fn, addr, len, prot, flags, fd, off);
 }
 
 int shim_munmap(shim_munmap_fn *fn, void *addr, size_t len)
@@ -139,8 +139,8 @@ int shim_munmap(shim_munmap_fn *fn, void *addr, size_t len)
 	err = r < 0 ? errno : 0;
 	ending_done(&e, !err, start);
 	for (int i = 0; i < e.n; i++)
-		record(CALL_MUNMAP, &e.piece[i], NONE, NONE, start, end, r,
-		       err);
+		record_call(CALL_MUNMAP, &e.piece[i], NONE, NONE, start, end, r,
+			    err);
 	return r;
 }
 
@@ -152,8 +152,8 @@ EXPORT int munmap(void *addr, size_t len)
 	return shim_munmap(real.munmap, addr, len);
 }
 
-/* The mapping goes on as another: moved, grown, or its tail cut off. */
-static void remapped(const struct ending *e, void *r, size_t to_len)
+/* Add the mappings after mremap(): moved, grown, or without their tail. */
+static void add_remapped(const struct ending *e, void *r, size_t to_len)
 {
 	for (int i = 0; i < e->n; i++) {
 		struct shim_map m = e->piece[i];
@@ -193,11 +193,11 @@ void *shim_mremap(shim_mremap_fn *fn, void *addr, size_t len, size_t to_len,
 	for (int i = 0; i < e.n; i++) {
 		if (err || flags & MREMAP_DONTUNMAP)
 			shim_map_add(&e.piece[i]);
-		record(CALL_MREMAP, &e.piece[i], (int64_t)to_len, flags, start,
-		       end, (int64_t)(intptr_t)r, err);
+		record_call(CALL_MREMAP, &e.piece[i], (int64_t)to_len, flags,
+			    start, end, (int64_t)(intptr_t)r, err);
 	}
 	if (!err)
-		remapped(&e, r, to_len);
+		add_remapped(&e, r, to_len);
 	return r;
 }
 
@@ -226,7 +226,8 @@ int shim_msync(shim_msync_fn *fn, void *addr, size_t len, int flags)
 	start = shim_clock();
 	r = fn(addr, len, flags);
 	end = shim_clock();
-	record(CALL_MSYNC, &m, flags, NONE, start, end, r, r < 0 ? errno : 0);
+	record_call(CALL_MSYNC, &m, flags, NONE, start, end, r,
+		    r < 0 ? errno : 0);
 	return r;
 }
 
@@ -237,8 +238,8 @@ EXPORT int msync(void *addr, size_t len, int flags)
 			   : real.msync(addr, len, flags);
 }
 
-/* Advice that takes pages out of the page table. */
-static bool drops(int advice)
+/* Advice that removes pages from the page table. */
+static bool drops_pages(int advice)
 {
 	return advice == MADV_DONTNEED || advice == MADV_REMOVE ||
 	       advice == MADV_PAGEOUT;
@@ -253,15 +254,15 @@ int shim_madvise(shim_madvise_fn *fn, void *addr, size_t len, int advice)
 
 	if (!shim_maps_live || !shim_map_find((uintptr_t)addr, len, &m))
 		return fn(addr, len, advice);
-	if (drops(advice))
+	if (drops_pages(advice))
 		touched = shim_map_touched(&m);
 	start = shim_clock();
 	r = fn(addr, len, advice);
 	end = shim_clock();
 	err = r < 0 ? errno : 0;
 	if (touched > 0 && !err)
-		shim_map_tell(&m, touched, start);
-	record(CALL_MADVISE, &m, advice, NONE, start, end, r, err);
+		shim_map_record(&m, touched, start);
+	record_call(CALL_MADVISE, &m, advice, NONE, start, end, r, err);
 	return r;
 }
 
@@ -273,8 +274,8 @@ EXPORT int madvise(void *addr, size_t len, int advice)
 	return shim_madvise(real.madvise, addr, len, advice);
 }
 
-/* Other advice about a mapping that we know, and what keeps it in memory. */
-#define ABOUT(fn, params, args, call, arg, err)                                \
+/* Other advice, and locks, on a range of a recorded mapping. */
+#define ON_RANGE(fn, params, args, call, arg, err)                             \
 	EXPORT int fn params                                                   \
 	{                                                                      \
 		uint64_t start, end;                                           \
@@ -288,14 +289,14 @@ EXPORT int madvise(void *addr, size_t len, int advice)
 		start = shim_clock();                                          \
 		r = real.fn args;                                              \
 		end = shim_clock();                                            \
-		record(call, &m, arg, NONE, start, end, r, err);               \
+		record_call(call, &m, arg, NONE, start, end, r, err);          \
 		return r;                                                      \
 	}
-ABOUT(posix_madvise, (void *addr, size_t len, int advice), (addr, len, advice),
-      CALL_POSIX_MADVISE, advice, r)
-ABOUT(mlock, (const void *addr, size_t len), (addr, len), CALL_MLOCK, NONE,
-      r < 0 ? errno : 0)
-ABOUT(mlock2, (const void *addr, size_t len, unsigned int flags),
-      (addr, len, flags), CALL_MLOCK, flags, r < 0 ? errno : 0)
-ABOUT(munlock, (const void *addr, size_t len), (addr, len), CALL_MUNLOCK, NONE,
-      r < 0 ? errno : 0)
+ON_RANGE(posix_madvise, (void *addr, size_t len, int advice),
+	 (addr, len, advice), CALL_POSIX_MADVISE, advice, r)
+ON_RANGE(mlock, (const void *addr, size_t len), (addr, len), CALL_MLOCK, NONE,
+	 r < 0 ? errno : 0)
+ON_RANGE(mlock2, (const void *addr, size_t len, unsigned int flags),
+	 (addr, len, flags), CALL_MLOCK, flags, r < 0 ? errno : 0)
+ON_RANGE(munlock, (const void *addr, size_t len), (addr, len), CALL_MUNLOCK,
+	 NONE, r < 0 ? errno : 0)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts the MPI wrappers where programs call MPI: into the import slots of each
- * object, when an MPI library is in the process, and into that library's own
- * table of symbols, where dlsym() looks; and those of libc's functions where
- * the loader was told to look past us.
+ * Stores the MPI wrappers in the import slots of each object, once an MPI
+ * library is loaded, and in that library's own symbol table, where dlsym()
+ * looks; and libc's wrappers in objects that RTLD_DEEPBIND bound past us.
  *
- * We hear of new objects through __gmon_start__, which the start-up code of
- * every object calls, if there is one, before the object's constructors: in
- * dlopen() the loader's lock is held then, so nothing is unloaded under us
- * and no two threads are here. No name is looked up by the loader and dlopen()
- * is not wrapped. An object's slots are changed after it was relocated and
- * before it runs, so a call finds either what it would have found, or us.
+ * New objects announce themselves by __gmon_start__, which the startup code of
+ * every object calls, if it is defined, before the object's constructors. In
+ * dlopen() the loader's lock is held then, so no object is unloaded meanwhile
+ * and only one thread runs here. The loader looks up no name and dlopen() is
+ * not wrapped. Slots change after the relocation of an object and before its
+ * code runs, so a call reaches its former target or our wrapper.
  */
 #include <elf.h>
 #include <string.h>
 
 #include "preload/anchors/spans.h"
-#include "preload/core/elf_object.h"
+#include "preload/elf/deepbind.h"
+#include "preload/elf/object.h"
 #include "preload/mpi/mpi.h"
 
 #define OBJECTS 4096
@@ -31,22 +31,22 @@
 #define SLOT_WORD R_AARCH64_ABS64
 #endif
 
-static struct shim_object object[OBJECTS]; /* [0, objects): the new ones */
+static struct shim_object object[OBJECTS]; /* [0, objects): of this scan */
 static uint32_t objects;
 
 static struct {
-	unsigned long long adds, subs; /* of the loader, when we last looked */
+	unsigned long long adds, subs; /* of the loader, at the last scan */
 	uint32_t seen;		       /* objects then */
-	uint32_t first;		       /* those that no dlopen() brought */
-	uint32_t libraries;	       /* of MPI, that are there */
-	struct shim_object lib;	       /* the one that is wrapped */
+	uint32_t first;		       /* objects before any dlopen() */
+	uint32_t libraries;	       /* loaded MPI libraries */
+	struct shim_object lib;	       /* the MPI library that is wrapped */
 } bound;
 
 /*
- * The loader's order of search is that of its list: the first that defines
- * @name, which may be another tool. All objects are in object[].
+ * The first object that defines @name, which may be another tool: the loader
+ * searches in the order of its list. object[] must have all objects.
  */
-static const struct shim_object *first_with(const char *name)
+static const struct shim_object *first_defining(const char *name)
 {
 	for (uint32_t i = 0; i < objects; i++)
 		if (shim_object_symbol(&object[i], name))
@@ -56,7 +56,7 @@ static const struct shim_object *first_with(const char *name)
 
 static void *find_real(const char *name)
 {
-	const struct shim_object *o = first_with(name);
+	const struct shim_object *o = first_defining(name);
 
 	return o ? shim_object_defined(o, name) : NULL;
 }
@@ -77,7 +77,7 @@ static const struct binding binding[] = {
 		MPI_FILES(X)
 #undef X
 #define X(CALL, fn, ...) BIND(fn)
-			MPI_COLLECTIVES(X) MPI_STARTED(X) MPI_TOLD_OF(X)
+			MPI_COLLECTIVES(X) MPI_STARTED(X) MPI_COUNT_ONLY(X)
 #undef X
 #define X(fn, ...) BIND(fn)
 				MPI_WAITS(X) MPI_LIFE(X)
@@ -93,7 +93,7 @@ static const struct binding *find_binding(const char *name)
 	return NULL;
 }
 
-/* A program may have been linked to keep Open MPI's objects in itself. */
+/* Open MPI's handles are data, which the program may have a copy of. */
 static void *handle_of(const char *object_name, uintptr_t mpich,
 		       uintptr_t standard)
 {
@@ -102,13 +102,13 @@ static void *handle_of(const char *object_name, uintptr_t mpich,
 				       : (void *)standard;
 }
 
-/* MPI 5 gave handles numbers of its own. */
+/* The ABI of MPI 5 has handle values of its own. */
 static bool is_standard(const struct shim_object *o)
 {
 	return strstr(o->path, "mpi_abi") != NULL;
 }
 
-/* What is ours there already, was taken before. False: a tool's. */
+/* An entry that is ours already stays. False: a tool defines the function. */
 static bool take_function(const struct binding *b,
 			  const struct shim_object *lib)
 {
@@ -117,7 +117,7 @@ static bool take_function(const struct binding *b,
 	void *now;
 
 	strcpy(name + 4, b->name);
-	o = first_with(name);
+	o = first_defining(name);
 	now = o ? shim_object_defined(o, name) : NULL;
 	if (now == b->ours)
 		return true;
@@ -128,7 +128,7 @@ static bool take_function(const struct binding *b,
 	return !o || o->base == lib->base;
 }
 
-/* Its second name, which a program may look for too. */
+/* The PMPI_ name, which a program may look up too. */
 static void take_profiling(const struct binding *b,
 			   const struct shim_object *lib)
 {
@@ -149,7 +149,7 @@ static bool is_ours(const void *function)
 	return false;
 }
 
-/* What we call ourselves; what leads to us was taken before. */
+/* A function that the shim calls itself; a symbol that is ours stays. */
 static void take_own(const struct shim_object *lib, const char *name, void **to)
 {
 	void *now = shim_object_defined(lib, name);
@@ -159,11 +159,10 @@ static void take_own(const struct shim_object *lib, const char *name, void **to)
 }
 
 /*
- * Take @lib for the MPI of this process. All objects are in object[]. Whoever
- * looks for a function by its name from now on is told of ours: dlsym() for
- * Python's ctypes and for programs that choose their MPI as they run, and the
- * loader for what it binds at the first call. By the names PMPI_ only where no
- * tool is there, which would find us behind itself.
+ * Make @lib the MPI of this process. object[] must have all objects. Lookups by
+ * name find our wrappers from now on: dlsym() by Python's ctypes and by
+ * programs that choose their MPI at run time, and lazy binding. The PMPI_ names
+ * change only where there is no tool, which would call us instead of MPI.
  */
 static void take_library(const struct shim_object *lib)
 {
@@ -188,7 +187,7 @@ static void take_library(const struct shim_object *lib)
 		take_profiling(&binding[i], lib);
 }
 
-/* Does @o stand between programs and MPI? It calls PMPI_ for them. */
+/* Does @o interpose MPI_ functions? It calls PMPI_ itself. */
 static bool is_tool(const struct shim_object *o)
 {
 	for (size_t i = 0; i < BINDINGS; i++) {
@@ -201,7 +200,7 @@ static bool is_tool(const struct shim_object *o)
 	return false;
 }
 
-/* Open MPI's own: what it calls, the program did not. */
+/* A component of Open MPI: its calls are not the program's. */
 static bool is_component(const struct shim_object *o)
 {
 	const char *base = strrchr(o->path, '/');
@@ -209,38 +208,38 @@ static bool is_component(const struct shim_object *o)
 	return !strncmp(base ? base + 1 : o->path, "mca_", 4);
 }
 
-/* Whose slots are looked at, and how. */
+/* The object whose slots are bound. */
 struct binder {
 	const struct shim_object *o;
-	bool own;      /* MPI's own: it calls past us */
-	int is_a_tool; /* -1: not known yet */
-	bool told;     /* that some of its calls go past us */
+	bool own;      /* part of MPI: it bypasses our wrappers */
+	int is_a_tool; /* -1: unknown yet */
+	bool noted;    /* there is a note of calls that bypass us */
 };
 
 /*
- * A call by its second name, of a function that a tool stands before: the tool
- * does not see it, and through us it would. Fortran's side of MPI makes such.
+ * A call by the PMPI_ name of a function that a tool interposes, as in MPI's
+ * Fortran library: it bypasses the tool, and our wrapper would call the tool.
  */
-static void goes_past(struct binder *k, const struct binding *b)
+static void note_bypass(struct binder *k, const struct binding *b)
 {
 	static const char why[] = " (past another tool)";
-	uintptr_t behind = (uintptr_t)*b->real;
+	uintptr_t target = (uintptr_t)*b->real;
 	const char *path = k->o->path[0] ? k->o->path : "the program";
 	char text[512 + sizeof(why)];
 
-	if (k->told || (behind >= bound.lib.low && behind < bound.lib.high))
+	if (k->noted || (target >= bound.lib.low && target < bound.lib.high))
 		return;
-	k->told = true;
+	k->noted = true;
 	if (strlen(path) > 512)
 		path += strlen(path) - 512;
 	shim_note_text("mpi_not_recorded", strcat(strcpy(text, path), why));
 }
 
 /*
- * A slot that was filled in tells what it leads to; one that was not leads
- * into the object itself, and is ours where there is one MPI only. What leads
- * to a function that we do not know as the real one (a second MPI's, a tool's)
- * stays as it is; so does a weak reference to nothing.
+ * A resolved slot points to its function; an unresolved one points into the
+ * object itself and is bound if there is one MPI only. A slot that points to
+ * another function than the real one (a second MPI's, a tool's) stays, and so
+ * does an unresolved weak reference.
  */
 static void bind_slot(struct binder *k, void **slot, const char *name)
 {
@@ -262,7 +261,7 @@ static void bind_slot(struct binder *k, void **slot, const char *name)
 	}
 	if (now == b->ours)
 		return;
-	/* Fortran's side calls these names; so do programs, now and then. */
+	/* MPI's Fortran library calls these names, and so do some programs. */
 	if (profiling) {
 		if (k->is_a_tool < 0)
 			k->is_a_tool = is_tool(k->o);
@@ -270,7 +269,7 @@ static void bind_slot(struct binder *k, void **slot, const char *name)
 			return;
 		if (!ours &&
 		    *b->real != shim_object_defined(&bound.lib, name)) {
-			goes_past(k, b);
+			note_bypass(k, b);
 			return;
 		}
 	}
@@ -309,8 +308,8 @@ static void bind_object(const struct shim_object *o)
 	bind_list(&k, o->rela, o->relas);
 }
 
-/* Opened with RTLD_DEEPBIND, it found libc's functions before ours. */
-static void bind_past(const struct shim_object *o)
+/* RTLD_DEEPBIND bound the object to libc's functions: bind it to ours. */
+static void bind_deepbound(const struct shim_object *o)
 {
 	const ElfW(Rela) *r = o->jump;
 
@@ -325,15 +324,15 @@ static void bind_past(const struct shim_object *o)
 	}
 }
 
-struct look {
+struct scan {
 	uint32_t at, from;
 	bool changed;
 };
 
 /* Gather the objects from number @from on. */
-static int gather(struct dl_phdr_info *info, size_t size, void *arg)
+static int gather_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct look *k = arg;
+	struct scan *k = arg;
 
 	if (!k->at && info->dlpi_adds == bound.adds &&
 	    info->dlpi_subs == bound.subs)
@@ -350,13 +349,13 @@ static int gather(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* All of them, because now there is an MPI. */
-static void gather_all(struct look *k)
+/* All objects, since now there is an MPI. */
+static void gather_all(struct scan *k)
 {
 	bound.adds = bound.subs = 0;
-	*k = (struct look){0, 0, false};
+	*k = (struct scan){0, 0, false};
 	bound.seen = 0;
-	dl_iterate_phdr(gather, k);
+	dl_iterate_phdr(gather_object, k);
 }
 
 /* The program is the first of the objects. */
@@ -365,13 +364,13 @@ static bool is_program(const struct shim_object *o)
 	return !o->path[0];
 }
 
-/* An MPI whose calls, or some of them, are not recorded. */
+/* Note an MPI library whose calls are not recorded, or not all of them. */
 static void note_unknown(const struct shim_object *o)
 {
 	shim_note_text("mpi_not_recorded", o->path);
 }
 
-static bool still_there(void)
+static bool is_still_loaded(void)
 {
 	for (uint32_t i = 0; i < objects; i++)
 		if (object[i].base == bound.lib.base &&
@@ -390,13 +389,13 @@ static bool find_library(struct shim_object *lib)
 	return false;
 }
 
-static void look(void)
+void shim_mpi_bind(void)
 {
-	struct look k = {0, 0, false};
+	struct scan k = {0, 0, false};
 	bool had = bound.lib.base != 0;
 	struct shim_object lib;
 
-	dl_iterate_phdr(gather, &k);
+	dl_iterate_phdr(gather_object, &k);
 	if (!k.changed)
 		return;
 	if (!k.from)
@@ -409,12 +408,12 @@ static void look(void)
 		if (bound.libraries++)
 			note_unknown(&object[i]);
 	}
-	if (!k.from && had && !still_there()) { /* it was unloaded */
+	if (!k.from && had && !is_still_loaded()) { /* it was unloaded */
 		memset(&mpi_real, 0, sizeof(mpi_real));
 		memset(&bound.lib, 0, sizeof(bound.lib));
 		had = false;
 	}
-	if (had && !k.from) { /* it may be another copy, at the same place */
+	if (had && !k.from) { /* perhaps another copy at the same address */
 		lib = bound.lib;
 		take_library(&lib);
 	} else if (!had && find_library(&lib)) {
@@ -424,41 +423,18 @@ static void look(void)
 	}
 	if (!bound.first)
 		bound.first = k.at;
-	/* All of them where some are gone: which are new cannot be told then. */
+	/* All objects if some were unloaded: the new ones are unknown then. */
 	for (uint32_t i = 0; i < objects; i++)
 		if (k.from + i >= bound.first)
-			bind_past(&object[i]);
+			bind_deepbound(&object[i]);
 	bound.seen = k.at;
 	for (uint32_t i = 0; i < objects && bound.lib.base; i++)
 		bind_object(&object[i]);
 }
 
-/*
- * Called by the start-up code of every object that is loaded after us, and of
- * those whose constructors come before ours: what these do is to be seen, too,
- * from when libc knows its environment.
- */
-EXPORT void __gmon_start__(void);
-EXPORT void __gmon_start__(void)
+void shim_mpi_bind_first(void)
 {
-	int saved = errno;
-
-	if (environ)
-		shim_start(environ);
-	if (shim_hot.on)
-		look();
-	errno = saved;
-}
-
-/* What was there before, where nothing called us: after process.c's
- * constructor, which comes first in the order of the objects. */
-__attribute__((constructor)) static void bind_first(void)
-{
-	int saved = errno;
-
-	if (shim_hot.on)
-		look();
+	shim_mpi_bind();
 	if (shim_hot.on && !bound.libraries)
-		shim_mpi_look_inside();
-	errno = saved;
+		shim_mpi_scan_program();
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clocks of MPI's nodes, against that of rank 0: a ping-pong between it
+ * The offsets of the nodes' clocks from rank 0's: a ping-pong between rank 0
  * and one rank of each other node, at MPI_Init and at MPI_Finalize.
  *
  * Only with IOREEL_MPI_CLOCK=1, which promises that every rank is recorded: a
- * rank without us would wait for messages that nobody told it of, or
- * get ours instead of the program's.
+ * rank without the shim would not answer, or would receive our messages instead
+ * of the program's.
  */
 #include <string.h>
 
+#include "schemas/hash.h"
 #include "schemas/syscall.h"
 
 #include "preload/mpi/mpi.h"
@@ -16,11 +17,11 @@
 #define ROUNDS 64
 #define NODES 1024
 #define TAG 21071
-#define DRIFT_SHARE 20000 /* what two clocks drift apart: 50 ppm */
+#define DRIFT_SHARE 20000 /* relative drift of two clocks: 50 ppm */
 
 extern char **environ;
 
-static bool wanted(void)
+static bool is_wanted(void)
 {
 	const char *said = shim_env(environ, "IOREEL_MPI_CLOCK");
 
@@ -37,19 +38,17 @@ static uint64_t mono_ns(void)
 
 static uint64_t node_hash(void)
 {
-	uint64_t h = 14695981039346656037ull;
+	const char *id = shim.head->boot_id;
 
-	for (const char *p = shim.head->boot_id; *p; p++)
-		h = (h ^ (unsigned char)*p) * 1099511628211ull;
-	return h;
+	return reel_fnv1a(REEL_FNV_SEED, id, strlen(id));
 }
 
-static int put(uint64_t v, int to)
+static int send_word(uint64_t v, int to)
 {
 	return mpi.Send(&v, sizeof(v), mpi.byte, to, TAG, mpi.world);
 }
 
-static uint64_t get(int from)
+static uint64_t receive_word(int from)
 {
 	uint64_t status[16], v = 0;
 
@@ -57,50 +56,50 @@ static uint64_t get(int from)
 	return v;
 }
 
-/* Rank 0: tell the time to the first rank of each other node. */
-static void serve(int ranks, uint64_t own)
+/* Rank 0: send the time to the first rank of each other node. */
+static void serve_clock(int ranks, uint64_t own)
 {
 	uint64_t seen[NODES];
 	int nodes = 1;
 
 	seen[0] = own;
 	for (int r = 1; r < ranks; r++) {
-		uint64_t node = get(r);
+		uint64_t node = receive_word(r);
 		bool new_ = nodes < NODES;
 
 		for (int i = 0; i < nodes; i++)
 			new_ = new_ && seen[i] != node;
-		put(new_, r);
+		send_word(new_, r);
 		if (!new_)
 			continue;
 		seen[nodes++] = node;
 		for (int i = 0; i < ROUNDS; i++) {
-			get(r);
-			put(mono_ns(), r);
+			receive_word(r);
+			send_word(mono_ns(), r);
 		}
 	}
 }
 
 /*
- * Rank 0 read its clock after we sent and before we had its answer: each round
- * is a bound from either side. Those of two rounds may be the narrowest, as a
- * message that waited for a processor spoils one of them only.
+ * Rank 0 reads its clock after our send and before we have its answer, so each
+ * round bounds the offset from both sides. The tightest bounds may be of two
+ * rounds: a message that waited for a processor spoils one bound only.
  */
-static void ask(uint64_t own, enum shim_mpi_when when)
+static void measure_offset(uint64_t own, enum shim_mpi_when when)
 {
 	struct reel_head *h = shim.head;
 	int64_t least = INT64_MIN, most = INT64_MAX;
 	uint64_t begun, took;
 
-	put(own, 0);
-	if (!get(0))
+	send_word(own, 0);
+	if (!receive_word(0))
 		return;
 	begun = mono_ns();
 	for (int i = 0; i < ROUNDS; i++) {
 		uint64_t before = mono_ns(), theirs, after;
 
-		put(0, 0);
-		theirs = get(0);
+		send_word(0, 0);
+		theirs = receive_word(0);
 		after = mono_ns();
 		if ((int64_t)(theirs - after) > least)
 			least = (int64_t)(theirs - after);
@@ -122,11 +121,11 @@ void shim_mpi_clock(enum shim_mpi_when when)
 	uint64_t own, first, differs, any = 0;
 	int rank, ranks;
 
-	if (!wanted() || !shim.head || !mpi.Bcast || !mpi.Allreduce ||
+	if (!is_wanted() || !shim.head || !mpi.Bcast || !mpi.Allreduce ||
 	    !mpi.Send || !mpi.Recv || !mpi.Comm_size || !mpi.Comm_rank ||
 	    !mpi.Comm_get_parent)
 		return;
-	/* Spawned later: their rank 0 is not the job's. */
+	/* Spawned processes: their rank 0 is not the job's. */
 	if (mpi.Comm_get_parent(&parent) ||
 	    shim_mpi_handle(parent) != mpi.no_comm ||
 	    mpi.Comm_rank(mpi.world, &rank) || mpi.Comm_size(mpi.world, &ranks))
@@ -140,7 +139,7 @@ void shim_mpi_clock(enum shim_mpi_when when)
 	    !any)
 		return;
 	if (rank)
-		ask(own, when);
+		measure_offset(own, when);
 	else
-		serve(ranks, own);
+		serve_clock(ranks, own);
 }

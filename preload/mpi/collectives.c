@@ -1,69 +1,72 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPI's life of a process, and the collectives that order what ranks do.
+ * MPI_Init, MPI_Finalize, and the collectives, which order the calls of ranks.
  *
- * A collective's record has its communicator (arg), its number among the
- * collectives on it (arg2), and twice the number of the members, plus one for
- * the root (pos); all members say the same, without a message: a communicator
- * is told by who its members are, and how many like it came before.
+ * The record of a collective has its communicator (arg), its number among the
+ * collectives on it (arg2), and twice the number of members, plus one in the
+ * root (pos). All members derive the same values without a message: the id of a
+ * communicator is a hash of its members and of the number of communicators with
+ * the same members before it.
  */
 #include <string.h>
+
+#include "schemas/launcher.h"
 
 #include "preload/anchors/spans.h"
 #include "preload/mpi/mpi.h"
 
-#define COMMS 64 /* more at a time: their collectives have no id */
+#define COMMS 64 /* at a time: collectives of others have no id */
 #define CHUNK 64
 #define SEED 0xcbf29ce484222325ull
 
 struct comm {
 	uintptr_t handle; /* 0: free, 1: being filled in */
 	int64_t id, next; /* id: four bytes in a record */
-	int rank, size;	  /* of ours; of all */
+	int rank, size;	  /* our rank, number of members */
 };
 
 extern char **environ;
 
 static struct comm comms[COMMS];
-static bool spawned; /* by other ranks, whose numbers ours are too */
+static bool spawned; /* by other ranks, which have the same numbers */
 
-/* How many communicators of these members there have been. */
+/* The number of communicators so far with the same members. */
 static struct {
 	uint64_t members; /* 0: free */
 	int64_t made;
 } families[COMMS];
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
 	return h ^ h >> 29;
 }
 
 /*
- * What the launcher calls this job: those that were spawned, and others that
- * run beside it, have the same ranks. NULL: it has no name.
+ * The launcher's name of the job, since spawned and concurrent jobs have the
+ * same ranks. NULL: it has none.
  */
 static const char *job_name(void)
 {
-	static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID",
-					    "SLURM_STEP_ID"};
 	const char *said = NULL;
 
-	for (size_t i = 0; !said && i < sizeof(names) / sizeof(*names); i++)
-		said = shim_env(environ, names[i]);
+	for (size_t i = 0; !said && i < REEL_LAUNCHERS; i++)
+		if (reel_launchers[i].kind != REEL_LAUNCHER_TORCH &&
+		    reel_launchers[i].job)
+			said = shim_env(environ, reel_launchers[i].job);
 	return said;
 }
 
 static uint64_t hash_job(void)
 {
-	uint64_t h = mix(SEED, spawned);
+	uint64_t h = mix_hash(SEED, spawned);
 
 	for (const char *p = job_name(); p && *p; p++)
-		h = mix(h, (unsigned char)*p);
+		h = mix_hash(h, (unsigned char)*p);
 	return h;
 }
 
-/* The ranks in MPI_COMM_WORLD of @group's members, mixed; 0: not known. */
+/* A hash of the ranks in MPI_COMM_WORLD of @group's members; 0: unknown. */
 static uint64_t hash_members(void *group, void *world)
 {
 	int in[CHUNK], out[CHUNK], size = 0;
@@ -71,7 +74,7 @@ static uint64_t hash_members(void *group, void *world)
 
 	if (mpi.Group_size(group, &size))
 		return 0;
-	h = mix(hash_job(), (uint64_t)size);
+	h = mix_hash(hash_job(), (uint64_t)size);
 	for (int from = 0; from < size; from += CHUNK) {
 		int n = size - from < CHUNK ? size - from : CHUNK;
 
@@ -80,12 +83,12 @@ static uint64_t hash_members(void *group, void *world)
 		if (mpi.Group_translate_ranks(group, n, in, world, out))
 			return 0;
 		for (int i = 0; i < n; i++)
-			h = mix(h, (uint32_t)out[i]);
+			h = mix_hash(h, (uint32_t)out[i]);
 	}
 	return h;
 }
 
-/* A program with sessions only has no MPI_COMM_WORLD: to ask it is to die. */
+/* With sessions only, a use of MPI_COMM_WORLD would abort the program. */
 static bool has_world(void)
 {
 	int yes = 0, over = 1;
@@ -94,7 +97,7 @@ static bool has_world(void)
 	       !mpi.Finalized(&over) && yes && !over;
 }
 
-static uint64_t members_of(void *comm)
+static uint64_t comm_members(void *comm)
 {
 	void *group = NULL, *world = NULL;
 	int between = 0;
@@ -124,8 +127,8 @@ static struct comm *find_comm(uintptr_t handle)
 	return NULL;
 }
 
-/* Its number among those of the same members; NONE: there are too many. */
-static int64_t number_in_family(uint64_t members)
+/* The communicator's number among those of the same members; NONE: too many. */
+static int64_t family_number(uint64_t members)
 {
 	for (int i = 0; i < COMMS; i++) {
 		uint64_t empty = 0;
@@ -140,16 +143,16 @@ static int64_t number_in_family(uint64_t members)
 	return NONE;
 }
 
-/* Fill in what MPI knows of it. False: it has no id. */
-static bool describe(struct comm *c, void *comm)
+/* Fill in id, rank and size. False: the communicator gets no id. */
+static bool fill_comm(struct comm *c, void *comm)
 {
-	uint64_t members = members_of(comm);
-	int64_t like = members ? number_in_family(members) : NONE;
+	uint64_t members = comm_members(comm);
+	int64_t like = members ? family_number(members) : NONE;
 
 	if (like == NONE || !mpi.Comm_rank || !mpi.Comm_size ||
 	    mpi.Comm_rank(comm, &c->rank) || mpi.Comm_size(comm, &c->size))
 		return false;
-	c->id = (int64_t)(mix(members, (uint64_t)like) >> 37);
+	c->id = (int64_t)(mix_hash(members, (uint64_t)like) >> 37);
 	c->next = 0;
 	return true;
 }
@@ -165,7 +168,7 @@ static struct comm *add_comm(uintptr_t handle)
 						 __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
 			continue;
-		known = describe(c, (void *)handle);
+		known = fill_comm(c, (void *)handle);
 		__atomic_store_n(&c->handle, known ? handle : 0,
 				 __ATOMIC_RELEASE);
 		return known ? c : NULL;
@@ -173,7 +176,7 @@ static struct comm *add_comm(uintptr_t handle)
 	return NULL;
 }
 
-void shim_mpi_tell_comm(struct shim_event *ev, void *comm, int root,
+void shim_mpi_fill_comm(struct shim_event *ev, void *comm, int root,
 			bool failed)
 {
 	uintptr_t handle = (uintptr_t)shim_mpi_handle(comm);
@@ -188,7 +191,7 @@ void shim_mpi_tell_comm(struct shim_event *ev, void *comm, int root,
 	ev->pos = 2 * (int64_t)c->size + (root == c->rank);
 }
 
-static void comm_gone(void *comm)
+static void remove_comm(void *comm)
 {
 	uintptr_t handle = (uintptr_t)shim_mpi_handle(comm);
 	struct comm *c = handle > 1 ? find_comm(handle) : NULL;
@@ -197,19 +200,19 @@ static void comm_gone(void *comm)
 		__atomic_store_n(&c->handle, 0, __ATOMIC_RELEASE);
 }
 
-static void record(uint32_t call, void *comm, int root, uint64_t start,
-		   uint64_t end, int code)
+static void add_event(uint32_t call, void *comm, int root, uint64_t start,
+		      uint64_t end, int code)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = call};
 	int saved = errno;
 
 	if (comm)
-		shim_mpi_tell_comm(&ev, comm, root, code);
+		shim_mpi_fill_comm(&ev, comm, root, code);
 	shim_record_full(&ev, start, end, code ? -1 : 0, shim_mpi_errno(code));
 	errno = saved;
 }
 
-/* "mpi_world=RANKS NAME": ranks of two worlds may have the same number. */
+/* Note "mpi_world=RANKS NAME": two worlds may have the same rank numbers. */
 static void note_world(void)
 {
 	void *parent = mpi.no_comm;
@@ -229,11 +232,11 @@ static void note_world(void)
 	shim_note_text("mpi_world", at);
 }
 
-static void initialized(uint32_t call, uint64_t start, uint64_t end, int code)
+static void record_init(uint32_t call, uint64_t start, uint64_t end, int code)
 {
 	int saved = errno, rank = -1;
 
-	record(call, NULL, -1, start, end, code);
+	add_event(call, NULL, -1, start, end, code);
 	if (!code && mpi.Comm_rank && !mpi.Comm_rank(mpi.world, &rank) &&
 	    rank >= 0 && shim.head)
 		shim.head->mpi_rank = (uint32_t)rank + 1;
@@ -250,7 +253,7 @@ int shim_mpi_Init(int *argc, char ***argv)
 	int r = mpi_real.Init(argc, argv);
 
 	if (shim_hot.on)
-		initialized(CALL_MPI_INIT, start, shim_clock(), r);
+		record_init(CALL_MPI_INIT, start, shim_clock(), r);
 	return r;
 }
 
@@ -260,7 +263,7 @@ int shim_mpi_Init_thread(int *argc, char ***argv, int want, int *got)
 	int r = mpi_real.Init_thread(argc, argv, want, got);
 
 	if (shim_hot.on)
-		initialized(CALL_MPI_INIT_THREAD, start, shim_clock(), r);
+		record_init(CALL_MPI_INIT_THREAD, start, shim_clock(), r);
 	return r;
 }
 
@@ -277,22 +280,22 @@ int shim_mpi_Finalize(void)
 	start = shim_clock();
 	r = mpi_real.Finalize();
 	if (shim_hot.on)
-		record(CALL_MPI_FINALIZE, NULL, -1, start, shim_clock(), r);
+		add_event(CALL_MPI_FINALIZE, NULL, -1, start, shim_clock(), r);
 	return r;
 }
 
-/* Forgotten before: the handle may be given to another at once. */
+/* Removed before the call: another thread may get the handle at once. */
 int shim_mpi_Comm_free(void **comm)
 {
 	if (shim_hot.on && comm)
-		comm_gone(shim_mpi_handle_at(comm));
+		remove_comm(shim_mpi_handle_at(comm));
 	return mpi_real.Comm_free(comm);
 }
 
 int shim_mpi_Comm_disconnect(void **comm)
 {
 	if (shim_hot.on && comm)
-		comm_gone(shim_mpi_handle_at(comm));
+		remove_comm(shim_mpi_handle_at(comm));
 	return mpi_real.Comm_disconnect(comm);
 }
 
@@ -310,8 +313,8 @@ int shim_mpi_Comm_disconnect(void **comm)
 		int r = mpi_real.fn(MPI_ARGS##n);                              \
                                                                                \
 		if (shim_hot.on)                                               \
-			record(CALL_MPI_##CALL, (void *)LAST##n, (int)(root),  \
-			       start, shim_clock(), r);                        \
+			add_event(CALL_MPI_##CALL, (void *)LAST##n,            \
+				  (int)(root), start, shim_clock(), r);        \
 		return r;                                                      \
 	}
 MPI_COLLECTIVES(X)

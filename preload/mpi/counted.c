@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPI's calls that order ranks, but are counted only: messages, one-sided
- * epochs, the rarer collectives. The counts are notes of the process.
+ * MPI calls that order ranks but are counted only: messages, one-sided epochs,
+ * the rarer collectives. The counts are notes of the process.
  */
 #include "preload/async/operations.h"
 #include "preload/mpi/mpi.h"
@@ -25,8 +25,9 @@ void shim_mpi_note_counts(void)
 	}
 }
 
-/* A process may be killed: its last note is half of the truth, or more. */
-HOT void add_one(int which)
+/* Notes at powers of two: the last one of a killed process has at least half
+ * the count. */
+HOT void add_call(int which)
 {
 	uint64_t n = __atomic_add_fetch(&count[which], 1, __ATOMIC_RELAXED);
 	int saved;
@@ -42,7 +43,7 @@ HOT void add_one(int which)
 	int shim_mpi_##fn(MPI_A##n)                                            \
 	{                                                                      \
 		if (shim_hot.on)                                               \
-			add_one(COUNT);                                        \
+			add_call(COUNT);                                       \
 		return mpi_real.fn(MPI_ARGS##n);                               \
 	}
-MPI_TOLD_OF(X)
+MPI_COUNT_ONLY(X)

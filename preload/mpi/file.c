@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPI-IO: every call that opens, moves bytes, or changes a file.
+ * MPI-IO: every call that opens, transfers, or changes a file.
  *
- * What is recorded: bytes asked (count times size of the datatype) and bytes
- * moved, as the status says; the byte in the file where it began, asked of MPI
- * itself where the view is not plain; arg: enum reel_mpi; arg2: bytes of the
+ * A record has the bytes requested (count times size of the datatype) and the
+ * bytes transferred, from the status; the offset in the file, which MPI
+ * computes if the view is not plain; arg: enum reel_mpi; arg2: bytes of the
  * datatype. An open file has a descriptor id like any other, with the number
- * -1: the descriptors beneath it are the MPI library's.
+ * -1: the MPI library uses descriptors of its own below it.
  *
- * MPI is asked before the call only on handles that it gave us and that were
- * not closed, so that no error handler of the program is called for our sake.
+ * Before a call the shim queries MPI only for handles that MPI returned and
+ * that are not closed, so that it never triggers an error handler of the
+ * program.
  */
 #include <string.h>
 
+#include "preload/anchors/spans.h"
 #include "preload/core/counters.h"
 #include "preload/mpi/mpi.h"
 
@@ -21,11 +23,9 @@
 #pragma GCC diagnostic ignored "-Winitializer-overrides"
 #endif
 
-#define FILES                                                                  \
-	1024 /* a power of two; more at a time are recorded without id         \
-	      */
+#define FILES 1024 /* at a time, a power of two: others have no id */
 
-/* MPI_MODE_*: all libraries agree, until MPI 5. */
+/* MPI_MODE_*, equal in all libraries before MPI 5. */
 #define MODE_CREATE 1
 #define MODE_RDONLY 2
 #define MODE_WRONLY 4
@@ -46,7 +46,7 @@ struct mpi_file {
 
 static struct mpi_file files[FILES];
 
-/* As the libraries before MPI 5 number the bits of a mode. */
+/* The mode with the bits of libraries before MPI 5. */
 static int usual_mode(int amode)
 {
 	static const short bit[] = {
@@ -114,8 +114,8 @@ static int64_t type_size(void *type)
 	return n;
 }
 
-/* The byte of the file at @off of the view. */
-static int64_t byte_at(const struct mpi_file *f, int64_t off)
+/* The offset in the file of @off in the view. */
+static int64_t file_offset(const struct mpi_file *f, int64_t off)
 {
 	int64_t at = NONE;
 
@@ -131,14 +131,14 @@ static int64_t byte_at(const struct mpi_file *f, int64_t off)
 	return at;
 }
 
-static int64_t pointer_of(const struct mpi_file *f)
+static int64_t file_pointer(const struct mpi_file *f)
 {
 	int64_t off;
 
 	if (f->sequential || !mpi.File_get_position ||
 	    mpi.File_get_position(f->fh, &off))
 		return NONE;
-	return byte_at(f, off);
+	return file_offset(f, off);
 }
 
 /* --- reads and writes ----------------------------------------------------- */
@@ -148,7 +148,7 @@ enum where { NOWHERE, POINTER, EXPLICIT };
 struct transfer {
 	struct shim_event ev;
 	struct mpi_file *file;
-	void *ours; /* the program's status, or own where it wanted none */
+	void *ours; /* the program's status, or own if it ignores it */
 	uint64_t own[16];
 	uint64_t start;
 	bool skip; /* a file that is counted only */
@@ -156,11 +156,12 @@ struct transfer {
 };
 
 /*
- * Before the call. An ignored status becomes ours: without it nothing says how
- * much a read at the end of the file brought.
+ * Before the call. An ignored status is replaced by ours, which alone shows the
+ * bytes of a read at the end of the file.
  */
-static void begin(struct transfer *t, uint32_t call, void *fh, enum where where,
-		  int64_t off, int64_t flags, void *status)
+static void begin_transfer(struct transfer *t, uint32_t call, void *fh,
+			   enum where where, int64_t off, int64_t flags,
+			   void *status)
 {
 	int saved = errno;
 
@@ -179,15 +180,15 @@ static void begin(struct transfer *t, uint32_t call, void *fh, enum where where,
 	t->ev.arg = flags;
 	t->ev.desc = t->file ? t->file->desc : 0;
 	if (t->file && where == POINTER)
-		t->ev.offset = pointer_of(t->file);
+		t->ev.offset = file_pointer(t->file);
 	else if (t->file && where == EXPLICIT)
-		t->ev.offset = byte_at(t->file, off);
+		t->ev.offset = file_offset(t->file, off);
 	errno = saved;
 	t->start = shim_clock();
 }
 
-/* Bytes that @status tells of, @asked where it cannot. */
-static int64_t moved(void *status, int64_t asked)
+/* The bytes in @status, or @asked if it has none. */
+static int64_t status_bytes(void *status, int64_t asked)
 {
 	int64_t n = -1;
 
@@ -196,7 +197,8 @@ static int64_t moved(void *status, int64_t asked)
 	return n;
 }
 
-static void finish(struct transfer *t, int64_t count, void *type, int code)
+static void end_transfer(struct transfer *t, int64_t count, void *type,
+			 int code)
 {
 	uint64_t end = shim_clock();
 	int saved = errno;
@@ -214,7 +216,7 @@ static void finish(struct transfer *t, int64_t count, void *type, int code)
 		result = t->ev.size == NONE ? 0 : t->ev.size;
 	}
 	if (!code && t->has_status)
-		result = moved(t->ours, type ? result : INT64_MAX);
+		result = status_bytes(t->ours, type ? result : INT64_MAX);
 	shim_record_full(&t->ev, t->start, end, result, shim_mpi_errno(code));
 	errno = saved;
 }
@@ -240,16 +242,16 @@ static void finish(struct transfer *t, int64_t count, void *type, int code)
                                                                                \
 		if (!shim_hot.on)                                              \
 			return mpi_real.File_##fn(ARGS_##shape(OUT_##shape));  \
-		begin(&t, CALL_MPI_FILE_##CALL, fh, where, OFF_##shape, flags, \
-		      OUT_##shape);                                            \
+		begin_transfer(&t, CALL_MPI_FILE_##CALL, fh, where,            \
+			       OFF_##shape, flags, OUT_##shape);               \
 		r = mpi_real.File_##fn(ARGS_##shape(t.ours));                  \
-		finish(&t, n, type, r);                                        \
+		end_transfer(&t, n, type, r);                                  \
 		return r;                                                      \
 	}
 MPI_TRANSFERS(X)
 #undef X
 
-/* Bytes were asked by the first half; here they have moved. */
+/* The first half records the bytes requested, this one those transferred. */
 #define X(CALL, fn)                                                            \
 	int shim_mpi_File_##fn MPI_END_ARGS                                    \
 	{                                                                      \
@@ -258,10 +260,10 @@ MPI_TRANSFERS(X)
                                                                                \
 		if (!shim_hot.on)                                              \
 			return mpi_real.File_##fn(fh, buf, out);               \
-		begin(&t, CALL_MPI_FILE_##CALL, fh, NOWHERE, 0,                \
-		      REEL_MPI_COLLECTIVE, out);                               \
+		begin_transfer(&t, CALL_MPI_FILE_##CALL, fh, NOWHERE, 0,       \
+			       REEL_MPI_COLLECTIVE, out);                      \
 		r = mpi_real.File_##fn(fh, buf, t.ours);                       \
-		finish(&t, NONE, NULL, r);                                     \
+		end_transfer(&t, NONE, NULL, r);                               \
 		return r;                                                      \
 	}
 MPI_ENDS(X)
@@ -269,9 +271,9 @@ MPI_ENDS(X)
 
 /* --- the rest ------------------------------------------------------------- */
 
-/* Record a call on @f, or on a handle that is not known (NULL). */
-static void record(struct shim_event *ev, const struct mpi_file *f,
-		   uint64_t start, int64_t result, int code)
+/* Record a call on @f; NULL: the handle is unknown. */
+static void record_call(struct shim_event *ev, const struct mpi_file *f,
+			uint64_t start, int64_t result, int code)
 {
 	uint64_t end = shim_clock();
 	int saved = errno;
@@ -287,7 +289,7 @@ static void record(struct shim_event *ev, const struct mpi_file *f,
 	errno = saved;
 }
 
-/* What ROMIO takes before the path: which of its drivers to use. */
+/* The path without the name of a ROMIO driver before it. */
 static const char *without_driver(const char *path)
 {
 	static const char driver[][8] = {"ufs:",  "nfs:",   "xfs:",   "lustre:",
@@ -299,7 +301,7 @@ static const char *without_driver(const char *path)
 	return path;
 }
 
-static int64_t flags_of(int amode)
+static int64_t open_flags(int amode)
 {
 	int64_t flags = amode & MODE_RDONLY   ? O_RDONLY
 			: amode & MODE_WRONLY ? O_WRONLY
@@ -309,7 +311,7 @@ static int64_t flags_of(int amode)
 	       (amode & MODE_EXCL ? O_EXCL : 0);
 }
 
-/* One note for each hint that matters to how bytes are moved. */
+/* A note for each hint that affects transfers. */
 static void note_hints(void *fh, const char *path)
 {
 	static const char key[][24] = {
@@ -317,7 +319,7 @@ static void note_hints(void *fh, const char *path)
 		"romio_ds_write",  "cb_nodes",	     "cb_buffer_size",
 		"striping_factor", "striping_unit",  "collective_buffering",
 	};
-	char text[40 + 64 + 256], value[64];
+	char name[40], text[64 + 256], value[64];
 	size_t len = strlen(path), from = len > 200 ? len - 200 : 0;
 	void *info = NULL;
 
@@ -325,28 +327,22 @@ static void note_hints(void *fh, const char *path)
 	    mpi.File_get_info(fh, &info))
 		return;
 	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++) {
-		struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
 		int found = 0;
-		uint64_t now;
-		char *p;
 
 		memset(value, 0, sizeof(value));
 		if (mpi.Info_get(shim_mpi_handle(info), key[i],
 				 sizeof(value) - 1, value, &found) ||
 		    !found)
 			continue;
-		p = stpcpy(stpcpy(stpcpy(text, "mpi_hint:"), key[i]), "=");
-		p = stpcpy(stpcpy(p, value), " ");
-		strcpy(p, path + from);
-		ev.path = text;
-		now = shim_clock();
-		shim_record_full(&ev, now, now, 0, 0);
+		strcpy(stpcpy(name, "mpi_hint:"), key[i]);
+		strcpy(stpcpy(stpcpy(text, value), " "), path + from);
+		shim_note_text(name, text);
 	}
 	mpi.Info_free(&info);
 }
 
-static void opened(struct shim_event *ev, void *comm, int amode, void *fh,
-		   uint64_t start, int code)
+static void record_open(struct shim_event *ev, void *comm, int amode, void *fh,
+			uint64_t start, int code)
 {
 	uint64_t end = shim_clock();
 	int size = 0, rank = 0;
@@ -357,7 +353,7 @@ static void opened(struct shim_event *ev, void *comm, int amode, void *fh,
 			add_file(fh, 0, false);
 		return;
 	}
-	ev->arg = flags_of(amode);
+	ev->arg = open_flags(amode);
 	ev->arg2 = amode;
 	if (!code) {
 		if (mpi.Comm_size && !mpi.Comm_size(comm, &size))
@@ -384,12 +380,12 @@ int shim_mpi_File_open(void *comm, const char *path, int amode, void *info,
 		return r;
 	saved = errno;
 	ev.path = without_driver(path);
-	opened(&ev, comm, usual_mode(amode), r ? NULL : *fh, start, r);
+	record_open(&ev, comm, usual_mode(amode), r ? NULL : *fh, start, r);
 	errno = saved;
 	return r;
 }
 
-/* Forgotten before the call: another thread may be given the handle. */
+/* Removed before the call: another thread may get the handle at once. */
 int shim_mpi_File_close(void **fh)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_MPI_FILE_CLOSE};
@@ -406,7 +402,7 @@ int shim_mpi_File_close(void **fh)
 	start = shim_clock();
 	r = mpi_real.File_close(fh);
 	if (shim_hot.on)
-		record(&ev, f ? &was : NULL, start, 0, r);
+		record_call(&ev, f ? &was : NULL, start, 0, r);
 	return r;
 }
 
@@ -420,12 +416,12 @@ int shim_mpi_File_delete(const char *path, void *info)
 		return r;
 	ev.path = without_driver(path);
 	if (!shim_is_code(ev.path, strlen(ev.path), false))
-		record(&ev, NULL, start, 0, r);
+		record_call(&ev, NULL, start, 0, r);
 	return r;
 }
 
-static void viewed(struct mpi_file *f, struct shim_event *ev, int64_t disp,
-		   void *etype, void *filetype)
+static void apply_view(struct mpi_file *f, struct shim_event *ev, int64_t disp,
+		       void *etype, void *filetype)
 {
 	int64_t low, extent = NONE;
 
@@ -458,8 +454,8 @@ int shim_mpi_File_set_view(void *fh, int64_t disp, void *etype, void *filetype,
 		return r;
 	saved = errno;
 	if (!r)
-		viewed(f, &ev, disp, etype, filetype);
-	record(&ev, f, start, 0, r);
+		apply_view(f, &ev, disp, etype, filetype);
+	record_call(&ev, f, start, 0, r);
 	errno = saved;
 	return r;
 }
@@ -475,12 +471,12 @@ int shim_mpi_File_get_size(void *fh, int64_t *size)
 		return r;
 	if (!r && *size >= 0)
 		ev.pos = *size;
-	record(&ev, find_file(fh), start, 0, r);
+	record_call(&ev, find_file(fh), start, 0, r);
 	return r;
 }
 
-/* The result of a seek is where the pointer stands: of the shared one, that
- * others move too, nothing is said. */
+/* The result of a seek is the new position; that of the shared pointer is
+ * unknown, since other ranks move it too. */
 int shim_mpi_File_seek(void *fh, int64_t off, int whence)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_MPI_FILE_SEEK,
@@ -496,13 +492,13 @@ int shim_mpi_File_seek(void *fh, int64_t off, int whence)
 	saved = errno;
 	f = find_file(fh);
 	if (!r && f)
-		at = pointer_of(f);
-	record(&ev, f, start, at == NONE ? 0 : at, r);
+		at = file_pointer(f);
+	record_call(&ev, f, start, at == NONE ? 0 : at, r);
 	errno = saved;
 	return r;
 }
 
-#define WITH_ONE(CALL, fn, params, args, ...)                                  \
+#define ON_FILE(CALL, fn, params, args, ...)                                   \
 	int shim_mpi_File_##fn params                                          \
 	{                                                                      \
 		struct shim_event ev = {SHIM_EVENT_NONE,                       \
@@ -512,16 +508,16 @@ int shim_mpi_File_seek(void *fh, int64_t off, int whence)
 		int r = mpi_real.File_##fn args;                               \
                                                                                \
 		if (shim_hot.on)                                               \
-			record(&ev, find_file(fh), start, 0, r);               \
+			record_call(&ev, find_file(fh), start, 0, r);          \
 		return r;                                                      \
 	}
-WITH_ONE(SET_SIZE, set_size, (void *fh, int64_t size), (fh, size),
-	 .offset = size)
-WITH_ONE(PREALLOCATE, preallocate, (void *fh, int64_t size), (fh, size),
-	 .offset = size)
-WITH_ONE(SET_ATOMICITY, set_atomicity, (void *fh, int flag), (fh, flag),
-	 .arg = flag)
-WITH_ONE(SET_INFO, set_info, (void *fh, void *info), (fh, info), .size = NONE)
-WITH_ONE(SYNC, sync, (void *fh), (fh), .size = NONE)
-WITH_ONE(SEEK_SHARED, seek_shared, (void *fh, int64_t off, int whence),
-	 (fh, off, whence), .arg = usual_whence(whence), .arg2 = off)
+ON_FILE(SET_SIZE, set_size, (void *fh, int64_t size), (fh, size),
+	.offset = size)
+ON_FILE(PREALLOCATE, preallocate, (void *fh, int64_t size), (fh, size),
+	.offset = size)
+ON_FILE(SET_ATOMICITY, set_atomicity, (void *fh, int flag), (fh, flag),
+	.arg = flag)
+ON_FILE(SET_INFO, set_info, (void *fh, void *info), (fh, info), .size = NONE)
+ON_FILE(SYNC, sync, (void *fh), (fh), .size = NONE)
+ON_FILE(SEEK_SHARED, seek_shared, (void *fh, int64_t off, int whence),
+	(fh, off, whence), .arg = usual_whence(whence), .arg2 = off)

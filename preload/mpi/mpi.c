@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The MPI library of the process, as wrap_mpi_bind.c found it: what all that
- * wraps MPI stands on.
+ * The MPI library of the process, as bind.c found it, and its error codes.
  */
 #include "preload/mpi/mpi.h"
 

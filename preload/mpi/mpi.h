@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the files that wrap MPI: one library for every MPI, linked to none.
+ * Shared by the files that wrap MPI: one shim for every MPI, linked to none.
  *
- * Handles pass through as the registers they came in. A symbol MPI_* of ours
- * would make weak references and dlsym() tests of other programs believe that
- * MPI is there, so nothing is exported: wrap_mpi_bind.c puts the wrappers into
- * the import slots of the objects that call MPI, once an MPI library is in the
- * process. Open MPI, those with MPICH's binary interface and those with the
- * interface of MPI 5 are known.
+ * Handles are passed on as the register that holds them. An exported MPI_*
+ * symbol would make weak references and dlsym() tests of other programs find an
+ * MPI that is not there, so nothing is exported: bind.c stores the wrappers in
+ * the import slots of the objects that call MPI, once an MPI library is loaded.
+ * Supported: Open MPI, libraries with MPICH's ABI, and the ABI of MPI 5.
  */
 #ifndef PRELOAD_MPI_MPI_H
 #define PRELOAD_MPI_MPI_H
@@ -27,8 +26,8 @@
 #define MPI_END_ARGS (void *fh, void *buf, void *out)
 
 /*
- * X(CALL, name, shape, type of count, flags, where): transfers. read and write
- * have the same shapes; so have the large-count names, with int64_t.
+ * X(CALL, name, shape, type of count, flags, position): transfers. read and
+ * write have the same shapes, and so do the large-count names, with int64_t.
  */
 #define MPI_COLL REEL_MPI_COLLECTIVE
 #define MPI_ASYNC REEL_MPI_NONBLOCKING
@@ -69,7 +68,7 @@
 	X(WRITE_AT_ALL_END, write_at_all_end)                                  \
 	X(WRITE_ORDERED_END, write_ordered_end)
 
-/* X(name, arguments): the rest of MPI_File_. */
+/* X(name, arguments): the other MPI_File_ calls. */
 #define MPI_FILES(X)                                                           \
 	X(open,                                                                \
 	  (void *comm, const char *path, int amode, void *info, void **fh))    \
@@ -87,9 +86,9 @@
 	X(seek_shared, (void *fh, int64_t off, int whence))
 
 /*
- * X(CALL, name, number of arguments, root): collectives, and those with large
- * counts. Every argument has the width of a register at most; the last is the
- * communicator. root: the argument that names one; -1: all wait for all.
+ * X(CALL, name, number of arguments, root): collectives, with their large-count
+ * names. Every argument fits into a register; the last is the communicator.
+ * root: the argument that is the root; -1: none, all wait for all.
  */
 #define MPI_COUNTED(X, CALL, fn, n, root)                                      \
 	X(CALL, fn, n, root)                                                   \
@@ -113,8 +112,8 @@
 	MPI_COUNTED(X, EXSCAN, Exscan, 6, -1)
 
 /*
- * X(CALL, name, number of arguments, root): the nonblocking ones. The last
- * argument is where the request goes, the one before it the communicator.
+ * X(CALL, name, number of arguments, root): nonblocking collectives. The last
+ * argument points to the request, the one before it is the communicator.
  */
 #define MPI_STARTED(X)                                                         \
 	X(IBARRIER, Ibarrier, 2, -1)                                           \
@@ -134,7 +133,7 @@
 	MPI_COUNTED(X, ISCAN, Iscan, 7, -1)                                    \
 	MPI_COUNTED(X, IEXSCAN, Iexscan, 7, -1)
 
-/* X(name, parameters, arguments, number of requests): what may end them. */
+/* X(name, parameters, arguments, number of requests): waits and tests. */
 #define MPI_WAITS(X)                                                           \
 	X(Wait, (void *req, void *status), (req, status), 1)                   \
 	X(Test, (void *req, int *flag, void *status), (req, flag, status), 1)  \
@@ -151,14 +150,14 @@
 	  (n, req, done, at, status), n)
 
 /*
- * X(COUNT, name, number of arguments): what orders ranks too, but is counted
- * only. Who sent is asked, not who received; a persistent request that is
- * started may be any of the three.
+ * X(COUNT, name, number of arguments): other calls that order ranks, which are
+ * counted only. Messages are counted by sends, not by receives; a persistent
+ * request that is started may be any of the three kinds.
  */
 #define MPI_EITHER(X, COUNT, fn, n)                                            \
 	X(COUNT, fn, n)                                                        \
 	X(COUNT, fn##_c, n)
-#define MPI_TOLD_OF(X)                                                         \
+#define MPI_COUNT_ONLY(X)                                                      \
 	MPI_EITHER(X, MESSAGES, Send, 6)                                       \
 	MPI_EITHER(X, MESSAGES, Bsend, 6)                                      \
 	MPI_EITHER(X, MESSAGES, Ssend, 6)                                      \
@@ -190,7 +189,7 @@
 	MPI_EITHER(X, COLLECTIVES, Ineighbor_alltoallv, 10)                    \
 	MPI_EITHER(X, COLLECTIVES, Ineighbor_alltoallw, 10)
 
-/* X(name, arguments): the life of a process and of its communicators. */
+/* X(name, arguments): begin and end of processes and communicators. */
 #define MPI_LIFE(X)                                                            \
 	X(Init, (int *argc, char ***argv))                                     \
 	X(Init_thread, (int *argc, char ***argv, int want, int *got))          \
@@ -222,7 +221,7 @@
 #define MPI_ARGS10 MPI_ARGS9, j
 #define MPI_ARGS12 MPI_ARGS10, k, l
 
-/* The functions behind ours, as the objects that call them would have them. */
+/* The functions that the wrappers call: those that callers would find. */
 struct shim_mpi_real {
 #define X(CALL, fn, shape, n, ...) int(*File_##fn) MPI_##shape(n);
 	MPI_TRANSFERS(X)
@@ -238,7 +237,7 @@ struct shim_mpi_real {
 	MPI_STARTED(X)
 #undef X
 #define X(COUNT, fn, n) int (*fn)(MPI_A##n);
-	MPI_TOLD_OF(X)
+	MPI_COUNT_ONLY(X)
 #undef X
 #define X(fn, params, args, n) int(*fn) params;
 	MPI_WAITS(X)
@@ -264,7 +263,7 @@ MPI_COLLECTIVES(X)
 MPI_STARTED(X)
 #undef X
 #define X(COUNT, fn, n) int shim_mpi_##fn(MPI_A##n);
-MPI_TOLD_OF(X)
+MPI_COUNT_ONLY(X)
 #undef X
 #define X(fn, params, args, n) int shim_mpi_##fn params;
 MPI_WAITS(X)
@@ -273,7 +272,7 @@ MPI_WAITS(X)
 MPI_LIFE(X)
 #undef X
 
-/* X(name, arguments): what we call ourselves, PMPI_ of the same library. */
+/* X(name, arguments): functions that the shim calls itself, as PMPI_. */
 #define MPI_OURS(X)                                                            \
 	X(Init, (int *argc, char ***argv))                                     \
 	X(Initialized, (int *flag))                                            \
@@ -316,43 +315,51 @@ struct shim_mpi {
 };
 extern struct shim_mpi mpi;
 
-/* An int in MPICH and its kin: the register's other half is nothing. */
+/* MPICH's ABI has int handles: clear the upper half of the register. */
 HOT void *shim_mpi_handle(const void *h)
 {
 	return mpi.kind == MPI_MPICH ? (void *)(uintptr_t)(uint32_t)(uintptr_t)h
 				     : (void *)h;
 }
 
-/* The same of the handle that lies at @place. */
-HOT void *shim_mpi_handle_at(const void *place)
+/* The handle stored at @p. */
+HOT void *shim_mpi_handle_at(const void *p)
 {
-	return mpi.kind == MPI_MPICH
-		       ? (void *)(uintptr_t) * (const uint32_t *)place
-		       : *(void *const *)place;
+	return mpi.kind == MPI_MPICH ? (void *)(uintptr_t) * (const uint32_t *)p
+				     : *(void *const *)p;
 }
 
 /*
- * Which collective of @comm @ev is; nothing where that cannot be said. One
- * that @failed counts too, but MPI is asked nothing of a handle that may be
- * none.
+ * Fill in the communicator, number and members of the collective @ev; nothing
+ * when they are unknown. A collective that @failed has a number too, but no MPI
+ * function is called with its handle, which may be invalid.
  */
-void shim_mpi_tell_comm(struct shim_event *ev, void *comm, int root,
+void shim_mpi_fill_comm(struct shim_event *ev, void *comm, int root,
 			bool failed);
 
-/* Notes of what was counted only, as the numbers are now. */
+/* Record the counts of calls that are counted only, as notes. */
 void shim_mpi_note_counts(void);
 
-/* MPI is a part of the program itself, and its calls go past us: a note. */
+/* Note that MPI is linked into the program, so that its calls are not seen. */
 void shim_mpi_note_linked(void);
 
-/* The same, where the program's file says so and a launcher started it. */
-void shim_mpi_look_inside(void);
+/* The same, if a launcher started the program and its file defines MPI_Init. */
+void shim_mpi_scan_program(void);
 
-/* The errno that an MPI error code becomes; 0 for success. */
+/*
+ * Store our wrappers in the import slots of the objects loaded since the last
+ * call. Called at the initialisation of an object, with the loader's lock held.
+ */
+void shim_mpi_bind(void);
+
+/* The first call, for the objects of a program that has just started. */
+void shim_mpi_bind_first(void);
+
+/* The errno for an MPI error code; 0 for success. */
 int shim_mpi_errno(int code);
 
-/* The clock of this node against that of rank 0, into the head, where it was
- * asked for. Collective over MPI_COMM_WORLD. */
+/* Measure the offset of this node's clock from rank 0's into the head, with
+ * IOREEL_MPI_CLOCK=1. Collective over MPI_COMM_WORLD. */
 enum shim_mpi_when { AT_INIT = 0, AT_FINALIZE = 1 };
 void shim_mpi_clock(enum shim_mpi_when when);
 

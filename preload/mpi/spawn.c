@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that MPI starts for the program. Their launcher starts them, with
- * its own environment: where it started "ioreel record" too, instead of the
- * other way round, they have no shim, and only we know of them.
+ * Processes that MPI starts for the program. The launcher starts them with its
+ * own environment: if it started "ioreel record" too, instead of the other way
+ * round, they have no shim and only this process can count them.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static bool has_line(const char *list, const char *name, const char *value)
 	return false;
 }
 
-/* Did no launcher come between "ioreel record" and this process? */
+/* Is there no launcher between "ioreel record" and this process? */
 static bool launched_with_record(void)
 {
 	static const char *const name[] = {REEL_LAUNCHER_NAMES};
@@ -45,8 +45,8 @@ static bool launched_with_record(void)
 	return true;
 }
 
-/* All members make the call; what they ask for counts at @root only. */
-static bool is_told_here(void *comm, int root)
+/* All members make the call, but only the arguments of @root count. */
+static bool counts_here(void *comm, int root)
 {
 	int rank = -1;
 
@@ -54,7 +54,7 @@ static bool is_told_here(void *comm, int root)
 	       rank == root && launched_with_record();
 }
 
-static void untraced(const char *command, int n)
+static void count_untraced(const char *command, int n)
 {
 	if (!command || n <= 0)
 		return;
@@ -69,8 +69,8 @@ int shim_mpi_Comm_spawn(const char *command, char **argv, int n, void *info,
 				    children, codes);
 	int saved = errno;
 
-	if (!r && is_told_here(comm, root))
-		untraced(command, n);
+	if (!r && counts_here(comm, root))
+		count_untraced(command, n);
 	errno = saved;
 	return r;
 }
@@ -83,9 +83,9 @@ int shim_mpi_Comm_spawn_multiple(int kinds, char **command, char ***argvs,
 					     root, comm, children, codes);
 	int saved = errno;
 
-	if (!r && is_told_here(comm, root))
+	if (!r && counts_here(comm, root))
 		for (int i = 0; i < kinds; i++)
-			untraced(command[i], n[i]);
+			count_untraced(command[i], n[i]);
 	errno = saved;
 	return r;
 }

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An MPI that was linked into the program: its calls pass no slot that we
- * could change. It is told by the symbols in the program's file, which only a
- * program has that was not stripped; they are looked for only where a
- * launcher's environment says that this is a rank.
+ * An MPI that is linked into the program: its calls use no import slot that we
+ * could change. It is detected by symbols in the program's file, unless that is
+ * stripped. They are searched only if a launcher's environment shows that this
+ * is a rank.
  */
 #include <elf.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "schemas/launcher.h"
 #include "schemas/syscall.h"
 
 #include "preload/anchors/spans.h"
 #include "preload/mpi/mpi.h"
 
 #define CHUNK 4096
-#define OVERLAP 16		 /* of chunks: more than a name has */
+#define OVERLAP 16		 /* of chunks: longer than a name */
 #define STRINGS_MOST (32u << 20) /* some 5 ms */
 #define NAMES 4
 #define SECTIONS 64
@@ -26,20 +27,18 @@ static const char init[] = "MPI_Init"; /* with its NUL */
 
 static bool is_rank(void)
 {
-	static const char *const rank[] = {
-		"OMPI_COMM_WORLD_RANK=", "PMIX_RANK=",	  "PMI_RANK=",
-		"MPI_LOCALRANKID=",	 "SLURM_PROCID=", "PALS_RANKID=",
-	};
+	for (size_t i = 0; i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
 
-	for (char **e = environ; e && *e; e++)
-		for (size_t i = 0; i < sizeof(rank) / sizeof(rank[0]); i++)
-			if ((*e)[0] == rank[i][0] &&
-			    !strncmp(*e, rank[i], strlen(rank[i])))
-				return true;
+		if (l->kind != REEL_LAUNCHER_TORCH &&
+		    (shim_env(environ, l->rank) ||
+		     (l->local_rank && shim_env(environ, l->local_rank))))
+			return true;
+	}
 	return false;
 }
 
-/* Offsets in the strings of the two names of MPI_Init; strings share ends. */
+/* String table offsets of MPI_Init and PMPI_Init; strings may share ends. */
 struct names {
 	uint32_t at[2 * NAMES];
 	int n;
@@ -53,7 +52,7 @@ static void find_names(int fd, uint64_t from, uint64_t bytes, struct names *f)
 	f->n = 0;
 	while (bytes <= STRINGS_MOST && at < bytes) {
 		uint64_t want = bytes - at < CHUNK ? bytes - at : CHUNK;
-		long n = raw4(SYS_pread64, fd, buf, want, from + at);
+		long n = raw(SYS_pread64, fd, buf, want, from + at);
 		const char *p = buf;
 
 		if (n <= OVERLAP)
@@ -74,16 +73,16 @@ static void find_names(int fd, uint64_t from, uint64_t bytes, struct names *f)
 	}
 }
 
-static bool defines(int fd, uint64_t from, uint64_t bytes,
-		    const struct names *f)
+static bool has_definition(int fd, uint64_t from, uint64_t bytes,
+			   const struct names *f)
 {
 	Elf64_Sym sym[CHUNK / sizeof(Elf64_Sym)];
 	long n;
 
 	for (uint64_t at = 0; at < bytes; at += (uint64_t)n) {
-		n = raw4(SYS_pread64, fd, sym,
-			 bytes - at < sizeof(sym) ? bytes - at : sizeof(sym),
-			 from + at);
+		n = raw(SYS_pread64, fd, sym,
+			bytes - at < sizeof(sym) ? bytes - at : sizeof(sym),
+			from + at);
 		n -= n > 0 ? n % (long)sizeof(*sym) : 0;
 		if (n <= 0)
 			return false;
@@ -96,18 +95,18 @@ static bool defines(int fd, uint64_t from, uint64_t bytes,
 	return false;
 }
 
-static bool has_inside(int fd)
+static bool has_mpi(int fd)
 {
 	Elf64_Shdr s[SECTIONS];
 	struct names found;
 	Elf64_Ehdr e;
 	long n;
 
-	if (raw4(SYS_pread64, fd, &e, sizeof(e), 0) != (long)sizeof(e) ||
+	if (raw(SYS_pread64, fd, &e, sizeof(e), 0) != (long)sizeof(e) ||
 	    memcmp(e.e_ident, ELFMAG, SELFMAG) ||
 	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_shentsize != sizeof(*s))
 		return false;
-	n = raw4(SYS_pread64, fd, s, sizeof(s), e.e_shoff) / (long)sizeof(*s);
+	n = raw(SYS_pread64, fd, s, sizeof(s), e.e_shoff) / (long)sizeof(*s);
 	for (long i = 0; i < n && i < e.e_shnum; i++) {
 		const Elf64_Shdr *names = &s[s[i].sh_link % SECTIONS];
 
@@ -115,7 +114,7 @@ static bool has_inside(int fd)
 			continue;
 		find_names(fd, names->sh_offset, names->sh_size, &found);
 		return found.n &&
-		       defines(fd, s[i].sh_offset, s[i].sh_size, &found);
+		       has_definition(fd, s[i].sh_offset, s[i].sh_size, &found);
 	}
 	return false;
 }
@@ -124,8 +123,8 @@ void shim_mpi_note_linked(void)
 {
 	static const char why[] = " (linked into the program)";
 	char path[REEL_PATH_BYTES];
-	long n = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path,
-		      sizeof(path) - sizeof(why));
+	long n = raw(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path,
+		     sizeof(path) - sizeof(why));
 
 	if (n < 0)
 		n = 0;
@@ -133,19 +132,19 @@ void shim_mpi_note_linked(void)
 	shim_note_text("mpi_not_recorded", path);
 }
 
-void shim_mpi_look_inside(void)
+void shim_mpi_scan_program(void)
 {
 	long fd;
 	bool has;
 
 	if (!is_rank())
 		return;
-	fd = raw4(SYS_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC,
-		  0);
+	fd = raw(SYS_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC,
+		 0);
 	if (fd < 0)
 		return;
-	has = has_inside((int)fd);
-	raw1(SYS_close, fd);
+	has = has_mpi((int)fd);
+	raw(SYS_close, fd);
 	if (has)
 		shim_mpi_note_linked();
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that copy between two descriptors inside the kernel. A copy is two
- * records with the same times: the call's own tells what was read, the part
- * copy_out what was written. An offset that the caller's memory holds is read
- * after the call, which has moved it on by what was copied.
+ * Calls that copy between two descriptors inside the kernel. A copy makes two
+ * records with the same times: the call's own for the read side, the part
+ * copy_out for the write side. An offset in the caller's memory is read after
+ * the call, which has advanced it by the bytes copied.
  */
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
+#include "preload/posix/calls.h"
 
-/* What the kernel takes at most; callers that ask for all of it name more. */
+/* The most bytes that the kernel copies; callers that copy a whole file pass
+ * more. */
 #define MOST_BYTES 0x7ffff000
 
-void shim_copied(const struct shim_copy *c, uint64_t start, uint64_t end,
-		 int64_t result)
+void shim_record_copy(const struct shim_copy *c, uint64_t start, uint64_t end,
+		      int64_t result)
 {
 	int err = result < 0 ? errno : 0;
 	struct shim_event ev = {SHIM_EVENT_NONE};
@@ -54,7 +56,7 @@ void shim_copied(const struct shim_copy *c, uint64_t start, uint64_t end,
 		start = shim_clock();                                          \
 		r = real.fn args;                                              \
 		end = shim_clock();                                            \
-		shim_copied(&c, start, end, r);                                \
+		shim_record_copy(&c, start, end, r);                           \
 		return r;                                                      \
 	}
 COPY(copy_file_range,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Directory streams: a DIR is its descriptor, which libc tells without a call.
- */
+/* Directory streams: recorded by their descriptor, as dirfd() makes no system
+ * call. */
 #include <string.h>
 
 #include "preload/core/symbols.h"
@@ -43,7 +43,8 @@ EXPORT DIR *fdopendir(int fd)
 	return dir;
 }
 
-/* The end of the directory and an error look alike but for errno. */
+/* The end of the directory and an error differ in errno only, so both are
+ * recorded as the end. */
 #define READDIR(fn, type)                                                      \
 	EXPORT type *fn(DIR *dir)                                              \
 	{                                                                      \

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dprintf: formatted output on a descriptor. Its writes are libc's internal
- * ones, and no stream's buffer tells of them later; so, unlike printf, it has a
- * record: a write of what came out.
+ * dprintf(): formatted output on a descriptor. Its writes are internal to libc
+ * and, unlike those of printf(), show in no stream's buffer later. So each call
+ * is recorded as one write of its output.
  */
 #include <stdarg.h>
 
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
 
-/* The shim leaves vector registers alone; numbers with a point come in them. */
+/* The shim is compiled without vector registers, but floating-point arguments
+ * are passed in them. */
 #if defined(__x86_64__)
 #define WITH_FLOATS __attribute__((target("sse2")))
 #else
 #define WITH_FLOATS __attribute__((target("+fp+simd")))
 #endif
 
-static void wrote(int fd, uint32_t entry, uint64_t start, int r)
+static void record_write(int fd, uint32_t entry, uint64_t start, int r)
 {
 	uint64_t end = shim_clock();
 
 	if (!r)
-		return; /* nothing came out: libc has called nobody */
+		return; /* no output, so libc made no write */
 	if (shim_is_desc(entry))
 		shim_record_io(CALL_WRITE, entry, r < 0 ? NONE : r, NONE, start,
 			       end, r, r < 0 ? errno : 0);
@@ -29,7 +30,7 @@ static void wrote(int fd, uint32_t entry, uint64_t start, int r)
 		shim_unrecorded(fd, entry, CALL_WRITE, r);
 }
 
-static int print(int fd, const char *format, va_list args)
+static int record_vdprintf(int fd, const char *format, va_list args)
 {
 	uint64_t start;
 	uint32_t entry;
@@ -41,11 +42,12 @@ static int print(int fd, const char *format, va_list args)
 	entry = shim_fd(fd);
 	start = shim_clock();
 	r = real.vdprintf(fd, format, args);
-	wrote(fd, entry, start, r);
+	record_write(fd, entry, start, r);
 	return r;
 }
 
-static int print_checked(int fd, int flag, const char *format, va_list args)
+static int record_vdprintf_chk(int fd, int flag, const char *format,
+			       va_list args)
 {
 	uint64_t start;
 	uint32_t entry;
@@ -57,18 +59,18 @@ static int print_checked(int fd, int flag, const char *format, va_list args)
 	entry = shim_fd(fd);
 	start = shim_clock();
 	r = real.__vdprintf_chk(fd, flag, format, args);
-	wrote(fd, entry, start, r);
+	record_write(fd, entry, start, r);
 	return r;
 }
 
 EXPORT int vdprintf(int fd, const char *format, va_list args)
 {
-	return print(fd, format, args);
+	return record_vdprintf(fd, format, args);
 }
 
 EXPORT int __vdprintf_chk(int fd, int flag, const char *format, va_list args)
 {
-	return print_checked(fd, flag, format, args);
+	return record_vdprintf_chk(fd, flag, format, args);
 }
 
 EXPORT WITH_FLOATS int dprintf(int fd, const char *format, ...)
@@ -77,7 +79,7 @@ EXPORT WITH_FLOATS int dprintf(int fd, const char *format, ...)
 	int r;
 
 	va_start(args, format);
-	r = print(fd, format, args);
+	r = record_vdprintf(fd, format, args);
 	va_end(args);
 	return r;
 }
@@ -88,7 +90,7 @@ EXPORT WITH_FLOATS int __dprintf_chk(int fd, int flag, const char *format, ...)
 	int r;
 
 	va_start(args, format);
-	r = print_checked(fd, flag, format, args);
+	r = record_vdprintf_chk(fd, flag, format, args);
 	va_end(args);
 	return r;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wrappers that the preprocessor writes: every CALL and ALSO row of
- * calls.def. A call on a descriptor goes to the inlined record when it has
- * nothing but a size and an offset, which the compiler sees at each row; all
- * other calls go through shim_record_full().
+ * The wrappers that the preprocessor generates: every CALL and ALSO row of
+ * calls.def. A call on a descriptor with only a size and an offset, which the
+ * compiler knows for each row, is recorded by the inlined shim_record_io(); all
+ * other calls go through shim_record_full(). An event never leaves its wrapper,
+ * so that its constant fields vanish.
  */
 #include <string.h>
 
@@ -17,28 +18,55 @@
 #pragma GCC diagnostic ignored "-Winitializer-overrides"
 #endif
 
-#define FAILED_NEG(r) (unlikely((r) < 0) ? errno : 0)
-#define FAILED_PTR(r) ((r) == NULL ? errno : 0)
-#define FAILED_CODE(r) ((int)(r))
-#define FAILED_NEVER(r) 0
-/* The same for a plain row: errno is looked at when all else is done. */
-#define PLAIN_NEG(r) SHIM_ERRNO
-#define PLAIN_PTR(r) FAILED_PTR(r)
-#define PLAIN_CODE(r) FAILED_CODE(r)
-#define PLAIN_NEVER(r) 0
+/* How a call reports failure, calls.def. */
+enum failure { FAILS_NEG, FAILS_PTR, FAILS_CODE, FAILS_NEVER };
 
-/* Known when the row is compiled. */
-HOT bool plain(const struct shim_event *ev)
+HOT int error_of(enum failure fails, int64_t result)
+{
+	switch (fails) {
+	case FAILS_NEG:
+		return unlikely(result < 0) ? errno : 0;
+	case FAILS_PTR:
+		return !result ? errno : 0;
+	case FAILS_CODE:
+		return (int)result;
+	case FAILS_NEVER:
+		break;
+	}
+	return 0;
+}
+
+/* The same for shim_record_io(), which reads errno after all other work. */
+HOT int late_error_of(enum failure fails, int64_t result)
+{
+	return fails == FAILS_NEG ? SHIM_ERRNO : error_of(fails, result);
+}
+
+/* No fields but a size and an offset. Constant for each row, as are the
+ * next. */
+HOT bool is_plain(const struct shim_event *ev)
 {
 	return ev->arg == NONE && ev->arg2 == NONE && !ev->path && !ev->st &&
 	       !ev->iov;
 }
 
 /* An lseek() or an fstat(). */
-HOT bool brief(const struct shim_event *ev)
+HOT bool is_brief(const struct shim_event *ev, enum failure fails)
 {
 	return ev->size == NONE && ev->arg2 == NONE && !ev->iov &&
-	       (HAS(ev->offset) || ev->st);
+	       (HAS(ev->offset) || ev->st) && fails == FAILS_NEG;
+}
+
+/* A stat() of a path. */
+HOT bool is_stat(const struct shim_event *ev)
+{
+	return ev->st && ev->arg == NONE;
+}
+
+/* A transfer that is recorded with the alignment of its memory. */
+HOT bool is_large(const struct shim_event *ev)
+{
+	return unlikely((uint64_t)ev->size >= REEL_LARGE_BYTES) && ev->memory;
 }
 
 HOT int64_t regular_size(const struct stat *st)
@@ -46,20 +74,10 @@ HOT int64_t regular_size(const struct stat *st)
 	return S_ISREG(st->st_mode) ? st->st_size : NONE;
 }
 
-HOT bool large(const struct shim_event *ev)
-{
-	return unlikely((uint64_t)ev->size >= REEL_LARGE_BYTES) && ev->memory;
-}
-
-/* A stat() of a name, known when the row is compiled. */
-HOT bool is_stat(const struct shim_event *ev)
-{
-	return ev->st && ev->arg == NONE;
-}
-
-/* A call on a descriptor with more than a size and an offset. */
-HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
-		   uint64_t start, uint64_t end, int64_t result, int err)
+/* Record a call on a descriptor with more than a size and an offset. */
+HOT void record_fields(const struct shim_event *ev, uint32_t call,
+		       uint32_t desc, uint64_t start, uint64_t end,
+		       int64_t result, int err)
 {
 	struct shim_event full = *ev;
 
@@ -68,7 +86,7 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 	full.call = call;
 	full.desc = desc;
 	full.iov = NULL;
-	if (large(ev))
+	if (is_large(ev))
 		full.arg = (intptr_t)ev->memory & (REEL_PLACE_BYTES - 1);
 	if (ev->iov && !err && ev->arg == NONE) {
 		shim_record_io(call, desc, full.size, ev->offset, start, end,
@@ -76,16 +94,29 @@ HOT void record_fd(const struct shim_event *ev, uint32_t call, uint32_t desc,
 		return;
 	}
 	if (ev->arg2 == NONE)
-		full.arg2 = shim_storage(call, desc, end - start, result);
+		full.arg2 = shim_fetched(call, desc, end - start, result);
 	shim_record_full(&full, start, end, result, err);
 }
 
-/* The same of a brief() one, whose wrapper need not hold an event for it. */
-static __attribute__((noinline)) void record_brief(uint32_t call, uint32_t desc,
-						   int64_t offset, int64_t arg,
-						   const struct stat *st,
-						   uint64_t start, uint64_t end,
-						   int64_t result, int err)
+/* Record a call on a descriptor; @simple: by shim_record_io(). */
+HOT void record_fd(const struct shim_event *ev, bool simple, uint32_t call,
+		   uint32_t desc, uint64_t start, uint64_t end, int64_t result,
+		   enum failure fails)
+{
+	if (simple)
+		shim_record_io(call, desc, ev->size, ev->offset, start, end,
+			       result, late_error_of(fails, result));
+	else
+		record_fields(ev, call, desc, start, end, result,
+			      error_of(fails, result));
+}
+
+/* An is_brief() call by shim_record_full(). Out of line, so that its wrapper
+ * needs no event in memory. */
+static __attribute__((noinline)) void
+record_brief_full(uint32_t call, uint32_t desc, int64_t offset, int64_t arg,
+		  const struct stat *st, uint64_t start, uint64_t end,
+		  int64_t result)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
 
@@ -94,12 +125,24 @@ static __attribute__((noinline)) void record_brief(uint32_t call, uint32_t desc,
 	ev.offset = offset;
 	ev.arg = arg;
 	ev.st = st;
-	shim_record_full(&ev, start, end, result, err);
+	shim_record_full(&ev, start, end, result, error_of(FAILS_NEG, result));
 }
 
-/* A call on a name; @path: ev->path, or its copy. */
-HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
-	      uint64_t start, uint64_t end, int64_t result, int err)
+HOT void record_brief(const struct shim_event *ev, uint32_t call, uint32_t desc,
+		      uint64_t start, uint64_t end, int64_t result)
+{
+	if (unlikely(result < 0) ||
+	    unlikely(!shim_record_more(call, desc, ev->offset, ev->arg,
+				       ev->st ? regular_size(ev->st) : NONE,
+				       start, end, result)))
+		record_brief_full(call, desc, ev->offset, ev->arg, ev->st,
+				  start, end, result);
+}
+
+/* Record a call on a path; @path: ev->path, or its copy. */
+HOT void record_path(const struct shim_event *ev, uint32_t call,
+		     const char *path, uint64_t start, uint64_t end,
+		     int64_t result, int err)
 {
 	struct shim_event full = *ev;
 
@@ -108,38 +151,20 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 	shim_record_path(&full, start, end, result, err);
 }
 
-/* @ev never leaves the caller, so that its constant fields vanish. */
-#define RECORD_FD(ev, simple, id, entry, start, end, r, fails)                 \
-	do {                                                                   \
-		if (simple)                                                    \
-			shim_record_io(id, entry, (ev)->size, (ev)->offset,    \
-				       start, end, (int64_t)(r),               \
-				       PLAIN_##fails(r));                      \
-		else                                                           \
-			record_fd(ev, id, entry, start, end, (int64_t)(r),     \
-				  FAILED_##fails(r));                          \
-	} while (0)
+/* May the fast wrapper record this call, if its descriptor is recorded? */
+HOT bool may_be_fast(const struct shim_event *ev, bool has_fd)
+{
+	if (!has_fd && !is_stat(ev))
+		return false;
+	return !(unlikely(!shim_hot_clock()) ||
+		 (has_fd ? is_large(ev) : unlikely(shim_overwritten(ev))));
+}
 
-#define RECORD_BRIEF(ev, id, entry, start, end, r, fails)                      \
-	do {                                                                   \
-		if (unlikely((int64_t)(r) < 0) ||                              \
-		    unlikely(!shim_record_more(                                \
-			    id, entry, (ev)->offset, (ev)->arg,                \
-			    (ev)->st ? regular_size((ev)->st) : NONE, start,   \
-			    end, (int64_t)(r))))                               \
-			record_brief(id, entry, (ev)->offset, (ev)->arg,       \
-				     (ev)->st, start, end, (int64_t)(r),       \
-				     FAILED_##fails(r));                       \
-	} while (0)
-
-/* NOFD is a constant, a descriptor is a parameter: told apart by the compiler. */
+/* NOFD is a constant, a descriptor is a parameter. */
 #define HAS_FD(fd_) (!(__builtin_constant_p(fd_) && (fd_) == NOFD))
 
-/*
- * Twice: the usual case of a call on a recorded descriptor, which saves few
- * registers, and every case, where it tail-calls to.
- */
-#define WRAP(id, ret, fails, fn, params, args, fd_, ...)                       \
+/* The wrapper of every case, which the fast one tail-calls. */
+#define WRAP_ANY(id, ret, fails, fn, params, args, fd_, ...)                   \
 	static __attribute__((noinline)) ret any_##fn params                   \
 	{                                                                      \
 		const struct shim_event ev = {SHIM_EVENT_NONE, __VA_ARGS__};   \
@@ -162,58 +187,60 @@ HOT void told(const struct shim_event *ev, uint32_t call, const char *path,
 		start = shim_clock();                                          \
 		r = real.fn args;                                              \
 		end = shim_clock();                                            \
-		if (HAS_FD(fd_)) {                                             \
-			RECORD_FD(&ev, plain(&ev) && !large(&ev), id, entry,   \
-				  start, end, r, fails);                       \
-		} else {                                                       \
-			told(&ev, id, name, start, end, (int64_t)r,            \
-			     FAILED_##fails(r));                               \
-		}                                                              \
-		return r;                                                      \
-	}                                                                      \
-	FAST ret fn params                                                     \
-	{                                                                      \
-		const struct shim_event ev = {SHIM_EVENT_NONE, __VA_ARGS__};   \
-		struct shim_thread *self;                                      \
-		uint64_t start, end;                                           \
-		uint32_t entry;                                                \
-		ret r;                                                         \
-                                                                               \
-		PASS_IF_OFF(fn, args);                                         \
-		if (!HAS_FD(fd_)) {                                            \
-			if (!is_stat(&ev) || unlikely(!shim_hot_clock() ||     \
-						      shim_overwritten(&ev)))  \
-				return any_##fn args;                          \
-			self = shim_self();                                    \
-			start = shim_ticks();                                  \
-			r = real.fn args;                                      \
-			end = shim_ticks();                                    \
-			if (unlikely(r))                                       \
-				return (ret)shim_record_stat_failed(           \
-					id, ev.path, start, end);              \
-			return (ret)shim_record_stat(self, id, ev.path, ev.st, \
-						     start, end);              \
-		}                                                              \
-		if (unlikely(!shim_hot_clock()) || large(&ev))                 \
-			return any_##fn args;                                  \
-		entry = shim_fd_entry(fd_);                                    \
-		if (unlikely(!shim_is_desc(entry)))                            \
-			return any_##fn args;                                  \
-		start = shim_ticks();                                          \
-		r = real.fn args;                                              \
-		end = shim_ticks();                                            \
-		if (brief(&ev))                                                \
-			RECORD_BRIEF(&ev, id, entry, start, end, r, fails);    \
+		if (HAS_FD(fd_))                                               \
+			record_fd(&ev, is_plain(&ev) && !is_large(&ev), id,    \
+				  entry, start, end, (int64_t)r,               \
+				  FAILS_##fails);                              \
 		else                                                           \
-			RECORD_FD(&ev, plain(&ev), id, entry, start, end, r,   \
-				  fails);                                      \
+			record_path(&ev, id, name, start, end, (int64_t)r,     \
+				    error_of(FAILS_##fails, (int64_t)r));      \
 		return r;                                                      \
 	}
 
 /*
- * The frequent ones; the others lie as they come. A stat() lies apart from its
- * record: where it came to lie by what was changed elsewhere, it cost 27 ns or
- * 42.
+ * The exported wrapper: the usual case, a recorded descriptor or a stat(), and
+ * the counter of shim_ticks() as the clock. It saves few registers.
+ */
+#define WRAP_FAST(id, ret, fails, fn, params, args, fd_, ...)                  \
+	FAST ret fn params                                                     \
+	{                                                                      \
+		const struct shim_event ev = {SHIM_EVENT_NONE, __VA_ARGS__};   \
+		struct shim_thread *self = NULL;                               \
+		uint32_t entry;                                                \
+		uint64_t start, end;                                           \
+		ret r;                                                         \
+                                                                               \
+		PASS_IF_OFF(fn, args);                                         \
+		if (!may_be_fast(&ev, HAS_FD(fd_)))                            \
+			return any_##fn args;                                  \
+		entry = HAS_FD(fd_) ? shim_fd_entry(fd_) : SHIM_DESC_FIRST;    \
+		if (unlikely(!shim_is_desc(entry)))                            \
+			return any_##fn args;                                  \
+		if (!HAS_FD(fd_))                                              \
+			self = shim_self();                                    \
+		start = shim_ticks();                                          \
+		r = real.fn args;                                              \
+		end = shim_ticks();                                            \
+		if (!HAS_FD(fd_) && unlikely(r))                               \
+			return (ret)shim_record_stat_failed(id, ev.path,       \
+							    start, end);       \
+		if (!HAS_FD(fd_))                                              \
+			return (ret)shim_record_stat(self, id, ev.path, ev.st, \
+						     start, end);              \
+		if (is_brief(&ev, FAILS_##fails))                              \
+			record_brief(&ev, id, entry, start, end, (int64_t)r);  \
+		else                                                           \
+			record_fd(&ev, is_plain(&ev), id, entry, start, end,   \
+				  (int64_t)r, FAILS_##fails);                  \
+		return r;                                                      \
+	}
+
+#define WRAP(...) WRAP_ANY(__VA_ARGS__) WRAP_FAST(__VA_ARGS__)
+
+/*
+ * Place hot wrappers explicitly (compiler.h); the linker places all others. A
+ * stat() is in another page than its record: where a change elsewhere had moved
+ * both, it cost 27 ns or 42.
  */
 #define PLACE(fn, order) extern __typeof__(fn) fn PLACED(order)
 PLACES_BEGIN("data.0", "1088");
@@ -231,7 +258,8 @@ PLACE(lseek64, "data.2");
 PLACE(fstat, "data.2");
 PLACE(fstat64, "data.2");
 
-#define CALL(id, NAME, layer, group, ret, fails, fn, params, args, fd_, ...)   \
+#define CALL(id, NAME, layer, group, traits, ret, fails, fn, params, args,     \
+	     fd_, ...)                                                         \
 	WRAP(id, ret, fails, fn, params, args, fd_, __VA_ARGS__)
 #define ALSO(NAME, ret, fails, fn, params, args, fd_, ...)                     \
 	WRAP(CALL_##NAME, ret, fails, fn, params, args, fd_, __VA_ARGS__)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files without a path of the caller's: anonymous memory, shared memory, file
- * handles. They are named as the kernel names them behind /proc/self/fd.
+ * Files that the caller does not open by a path: anonymous memory, shared
+ * memory, file handles. Their names are those of /proc/self/fd.
  */
 #include <limits.h>
 #include <string.h>
@@ -10,12 +10,13 @@
 
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
+#include "preload/posix/calls.h"
 
 #define SHM_DIR "/dev/shm/"
 
-/* @dir and @name, or NULL: too long for the kernel, too. */
-static const char *join(char *out, size_t room, const char *dir,
-			const char *name)
+/* @dir and @name in @out. NULL: too long, for the kernel as well. */
+static const char *join_path(char *out, size_t room, const char *dir,
+			     const char *name)
 {
 	size_t n = strlen(dir), len = strlen(name);
 
@@ -26,15 +27,15 @@ static const char *join(char *out, size_t room, const char *dir,
 	return out;
 }
 
-void shim_memfd_made(const char *name, unsigned int flags, uint64_t start,
-		     uint64_t end, int fd)
+void shim_record_memfd(const char *name, unsigned int flags, uint64_t start,
+		       uint64_t end, int fd)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_MEMFD_CREATE};
 	char path[NAME_MAX + 16];
 	int err = fd < 0 ? errno : 0;
 
 	if (!err || shim_readable_path(name, err))
-		ev.path = join(path, sizeof(path), "/memfd:", name);
+		ev.path = join_path(path, sizeof(path), "/memfd:", name);
 	ev.arg = O_RDWR;
 	ev.arg2 = flags;
 	shim_opened(&ev, start, end, fd);
@@ -51,7 +52,7 @@ EXPORT int memfd_create(const char *name, unsigned int flags)
 	start = shim_clock();
 	fd = real.memfd_create(name, flags);
 	end = shim_clock();
-	shim_memfd_made(name, flags, start, end, fd);
+	shim_record_memfd(name, flags, start, end, fd);
 	return fd;
 }
 
@@ -59,7 +60,7 @@ static const char *shm_path(char *out, size_t room, const char *name)
 {
 	while (*name == '/')
 		name++;
-	return join(out, room, SHM_DIR, name);
+	return join_path(out, room, SHM_DIR, name);
 }
 
 EXPORT int shm_open(const char *name, int flags, mode_t mode)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that make, copy or end a descriptor, or move the working directory.
+ * Calls that make, copy or close a descriptor, or change the working directory.
  *
- * What close() will destroy is taken out of the table before the real call:
- * the moment it returns, another thread may own the number. A vfork child
- * shares our memory but not its descriptors: it is passed through untouched.
+ * close() takes the descriptor out of the table before the real call: once that
+ * returns, another thread may own the number. A vfork child shares the memory
+ * but not the descriptors of its parent: its calls are passed on unrecorded.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -19,18 +19,20 @@
 #include "preload/core/tmp_rename.h"
 #include "preload/core/window.h"
 #include "preload/core/wrap.h"
+#include "preload/posix/calls.h"
 
-/* Entered from a wrapper's first instructions. */
-#define ON static PLACED("name.2") __attribute__((noinline, aligned(64)))
-#define ON_AT static PLACED("open.2") __attribute__((noinline, aligned(64)))
+/* The bodies of wrappers while recording (PASS_OR()), placed near their
+ * records. */
+#define RECORDING static PLACED("name.2") __attribute__((noinline, aligned(64)))
+#define RECORDING_AT                                                           \
+	static PLACED("open.2") __attribute__((noinline, aligned(64)))
 
 #define ENTRY FAST PLACED("open.3")
 
-/* What shim_record_open() would not take. */
-static __attribute__((noinline)) void opened(uint32_t call, int at,
-					     const char *path, int flags,
-					     mode_t mode, uint64_t start,
-					     uint64_t end, int fd)
+/* Record an open that shim_record_open() refused. */
+static __attribute__((noinline)) void
+record_slow_open(uint32_t call, int at, const char *path, int flags,
+		 mode_t mode, uint64_t start, uint64_t end, int fd)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
 
@@ -67,16 +69,16 @@ static __attribute__((noinline)) void opened(uint32_t call, int at,
 		fd = real.fn args;                                             \
 		end = shim_clock();                                            \
 	}                                                                      \
-	opened(call_, at_, path_, flags_, mode_, start, end, fd);              \
+	record_slow_open(call_, at_, path_, flags_, mode_, start, end, fd);    \
 	return fd
 
 /*
- * Their mode is there or not: passed on, it never hurts. It comes in the
- * register of a third parameter, which costs less than a list of arguments, of
- * a function that C knows by another name.
+ * The mode is a variable argument, and may be absent: to pass on its register
+ * does no harm. As a plain third parameter it costs less than va_arg(), but
+ * then the C name must differ from that of open().
  */
 #define OPEN(fn)                                                               \
-	ON int on_##fn(const char *path, int flags, mode_t mode)               \
+	RECORDING int on_##fn(const char *path, int flags, mode_t mode)        \
 	{                                                                      \
 		OPEN_BODY(fn, (path, flags, mode), CALL_OPEN, AT_FDCWD, path,  \
 			  flags, mode);                                        \
@@ -88,7 +90,8 @@ static __attribute__((noinline)) void opened(uint32_t call, int at,
 		PASS_OR(on_##fn, fn, (path, flags, mode));                     \
 	}
 #define OPENAT(fn)                                                             \
-	ON_AT int on_##fn(int at, const char *path, int flags, mode_t mode)    \
+	RECORDING_AT int on_##fn(int at, const char *path, int flags,          \
+				 mode_t mode)                                  \
 	{                                                                      \
 		OPEN_BODY(fn, (at, path, flags, mode), CALL_OPENAT, at, path,  \
 			  flags, mode);                                        \
@@ -184,10 +187,10 @@ static __attribute__((noinline)) int any_close(int fd)
 	if (!shim_is_desc(entry)) {
 		if (shim_is_counted(entry))
 			shim_count(REEL_CODE_CALLS, 1);
-		/* EBADF is no event: daemons close a million numbers. */
+		/* EBADF is not recorded: daemons close a million numbers. */
 		return real.close(fd);
 	}
-	if (shim_hot.temps)
+	if (shim_hot.tmp_files)
 		shim_tmp_closing(fd, entry);
 	start = shim_clock();
 	r = real.close(fd);
@@ -197,7 +200,7 @@ static __attribute__((noinline)) int any_close(int fd)
 	return r;
 }
 
-ON int on_close(int fd)
+RECORDING int on_close(int fd)
 {
 	uint64_t start, end;
 	uint32_t entry;
@@ -206,7 +209,7 @@ ON int on_close(int fd)
 	if (unlikely(!shim_hot_clock() || shim_vforked()))
 		return any_close(fd);
 	entry = shim_fd_entry(fd);
-	if (unlikely(!shim_is_desc(entry) || shim_hot.temps))
+	if (unlikely(!shim_is_desc(entry) || shim_hot.tmp_files))
 		return any_close(fd);
 	shim_fd_leave(fd);
 	start = shim_ticks();
@@ -222,8 +225,8 @@ ENTRY int close(int fd)
 	PASS_OR(on_close, close, (fd));
 }
 
-/* All at one time. */
-void shim_closed_range(unsigned int first, unsigned int last, uint64_t start)
+void shim_record_close_range(unsigned int first, unsigned int last,
+			     uint64_t start)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = CALL_CLOSE};
 	uint64_t end = shim_clock();
@@ -252,7 +255,7 @@ EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 	start = shim_clock();
 	r = real.close_range(first, last, flags);
 	if (!r)
-		shim_closed_range(first, last, start);
+		shim_record_close_range(first, last, start);
 	return r;
 }
 
@@ -269,11 +272,12 @@ EXPORT void closefrom(int first)
 		shim_fd_name(first < 0 ? 0 : (unsigned int)first, ~0u);
 	start = shim_clock();
 	real.closefrom(first);
-	shim_closed_range(first < 0 ? 0 : (unsigned int)first, ~0u, start);
+	shim_record_close_range(first < 0 ? 0 : (unsigned int)first, ~0u,
+				start);
 }
 
-void shim_dupped(struct shim_event *ev, int fd, uint32_t entry, uint64_t start,
-		 uint64_t end, int to)
+void shim_record_dup(struct shim_event *ev, int fd, uint32_t entry,
+		     uint64_t start, uint64_t end, int to)
 {
 	int err = to < 0 ? errno : 0;
 
@@ -305,7 +309,7 @@ EXPORT int dup(int fd)
 	start = shim_clock();
 	r = real.dup(fd);
 	end = shim_clock();
-	shim_dupped(&ev, fd, entry, start, end, r);
+	shim_record_dup(&ev, fd, entry, start, end, r);
 	return r;
 }
 
@@ -327,7 +331,7 @@ EXPORT int dup(int fd)
 		end = shim_clock();                                            \
 		ev.arg = flags_;                                               \
 		if (r != fd)                                                   \
-			shim_dupped(&ev, fd, entry, start, end, r);            \
+			shim_record_dup(&ev, fd, entry, start, end, r);        \
 		return r;                                                      \
 	}
 #pragma GCC diagnostic ignored "-Woverride-init"
@@ -337,12 +341,12 @@ EXPORT int dup(int fd)
 DUP_ONTO(dup2, (int fd, int to), (fd, to), CALL_DUP2, 0)
 DUP_ONTO(dup3, (int fd, int to, int flags), (fd, to, flags), CALL_DUP3, flags)
 
-void shim_fcntled(struct shim_event *ev, int fd, uint32_t entry, long arg,
-		  uint64_t start, uint64_t end, int result)
+void shim_record_fcntl(struct shim_event *ev, int fd, uint32_t entry, long arg,
+		       uint64_t start, uint64_t end, int result)
 {
 	if (ev->arg == F_DUPFD || ev->arg == F_DUPFD_CLOEXEC) {
 		ev->arg2 = (int)arg;
-		shim_dupped(ev, fd, entry, start, end, result);
+		shim_record_dup(ev, fd, entry, start, end, result);
 	} else if (shim_is_desc(entry)) {
 		if (ev->arg == F_SETFL || ev->arg == F_SETFD)
 			ev->arg2 = (int)arg;
@@ -352,7 +356,7 @@ void shim_fcntled(struct shim_event *ev, int fd, uint32_t entry, long arg,
 	}
 }
 
-/* Its argument is a number, a pointer or nothing: passed on as it came. */
+/* The argument is a number, a pointer or absent: its register is passed on. */
 #define FCNTL(fn)                                                              \
 	EXPORT int fn(int fd, int cmd, ...)                                    \
 	{                                                                      \
@@ -374,14 +378,15 @@ void shim_fcntled(struct shim_event *ev, int fd, uint32_t entry, long arg,
 		start = shim_clock();                                          \
 		r = real.fn(fd, cmd, arg);                                     \
 		end = shim_clock();                                            \
-		shim_fcntled(&ev, fd, entry, (intptr_t)arg, start, end, r);    \
+		shim_record_fcntl(&ev, fd, entry, (intptr_t)arg, start, end,   \
+				  r);                                          \
 		return r;                                                      \
 	}
 FCNTL(fcntl)
 FCNTL(fcntl64)
 
-void shim_moved(struct shim_event *ev, int fd, uint64_t start, uint64_t end,
-		int r)
+void shim_record_chdir(struct shim_event *ev, int fd, uint64_t start,
+		       uint64_t end, int r)
 {
 	int err = r < 0 ? errno : 0;
 
@@ -410,11 +415,11 @@ EXPORT int chdir(const char *path)
 	NEED(chdir);
 	if (unlikely(!shim_hot.on || shim_vfork_child()))
 		return real.chdir(path);
-	shim_process_ready(); /* with the directory that it begins in */
+	shim_process_ready(); /* its head needs the first directory */
 	start = shim_clock();
 	r = real.chdir(path);
 	end = shim_clock();
-	shim_moved(&ev, NOFD, start, end, r);
+	shim_record_chdir(&ev, NOFD, start, end, r);
 	return r;
 }
 
@@ -428,11 +433,11 @@ EXPORT int fchdir(int fd)
 	if (unlikely(!shim_hot.on || shim_vfork_child()))
 		return real.fchdir(fd);
 	ev.desc = shim_fd(fd);
-	shim_process_ready(); /* with the directory that it begins in */
+	shim_process_ready(); /* its head needs the first directory */
 	start = shim_clock();
 	r = real.fchdir(fd);
 	end = shim_clock();
-	shim_moved(&ev, fd, start, end, r);
+	shim_record_chdir(&ev, fd, start, end, r);
 	return r;
 }
 
@@ -449,9 +454,9 @@ EXPORT void sync(void)
 }
 
 /*
- * vfork() returns twice through the caller's frame, so this one has none: it
- * marks the thread, whose memory the child shares, and jumps. The mark makes
- * the calls above ask for their process id until the parent is back.
+ * vfork() returns twice into its caller, so its wrapper leaves no frame: it
+ * marks the thread, whose memory the child shares, and jumps. While the mark is
+ * set, the calls above compare their process id, until the parent makes one.
  */
 void *shim_vfork_real;
 

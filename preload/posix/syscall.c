@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall(): the system calls that have wrappers, told as those are. All others
- * go to libc's function by a jump that leaves registers and stack as they
- * came: the child of a clone() made this way returns on a stack of its own.
- * The call itself is made here, as syscall() is no cancellation point and the
- * function of the same name may be one.
+ * syscall(): system calls that have wrappers are recorded as these. All others
+ * are passed to libc by a jump that leaves registers and stack unchanged: the
+ * child of a clone() made this way returns on a stack of its own. A recorded
+ * call is made here and not by its function in libc, which may be a
+ * cancellation point, unlike syscall().
  */
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
@@ -15,10 +15,11 @@
 
 #include "preload/async/operations.h"
 #include "preload/core/counters.h"
-#include "preload/core/seccomp.h"
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
+#include "preload/exec/seccomp.h"
 #include "preload/mmap/mappings.h"
+#include "preload/posix/calls.h"
 
 enum how {
 	RECORD,
@@ -29,18 +30,18 @@ enum how {
 	FCNTL,
 	COPY,
 	MEMFD,
-	MOVE,
+	CHDIR,
 	MAP,
 	ASYNC,
-	CONFINE
+	SECCOMP
 };
 
 /*
- * Which argument is what, from 1; 0: it has none. The struct is what the
- * assembler below takes it for.
+ * The number of the argument for each field, from 1; 0: none. The assembler
+ * below relies on the layout.
  */
 struct row {
-	uint8_t call; /* first: 0 when the call is not recorded */
+	uint8_t call; /* must be first; 0: not recorded */
 	uint8_t how;
 	uint8_t fd, at, path, at2, path2, text;
 	uint8_t size, offset, arg, arg2;
@@ -123,8 +124,8 @@ __attribute__((used)) const struct row shim_syscall_row[ROWS] = {
 	[SYS_linkat] = {CALL_LINKAT, .at = 1, .path = 2, .at2 = 3, .path2 = 4,
 			.arg = 5},
 	[SYS_symlinkat] = {CALL_SYMLINKAT, .text = 1, .at = 2, .path = 3},
-	[SYS_chdir] = {CALL_CHDIR, MOVE, .path = 1},
-	[SYS_fchdir] = {CALL_FCHDIR, MOVE, .fd = 1},
+	[SYS_chdir] = {CALL_CHDIR, CHDIR, .path = 1},
+	[SYS_fchdir] = {CALL_FCHDIR, CHDIR, .fd = 1},
 	[SYS_fallocate] = {CALL_FALLOCATE, .fd = 1, .arg = 2, .offset = 3,
 			   .arg2 = 4},
 	[SYS_fadvise64] = {CALL_POSIX_FADVISE, .fd = 1, .offset = 2, .arg2 = 3,
@@ -136,7 +137,7 @@ __attribute__((used)) const struct row shim_syscall_row[ROWS] = {
 	[SYS_syncfs] = {CALL_SYNCFS, .fd = 1},
 	[SYS_sync_file_range] = {CALL_SYNC_FILE_RANGE, .fd = 1, .offset = 2,
 				 .arg2 = 3, .arg = 4},
-	/* arg2: the descriptor that is written to */
+	/* arg2: the descriptor of the write side */
 	[SYS_copy_file_range] = {CALL_COPY_FILE_RANGE, COPY, .fd = 1,
 				 .arg2 = 3},
 	[SYS_sendfile] = {CALL_SENDFILE, COPY, .fd = 2, .arg2 = 1},
@@ -148,7 +149,7 @@ __attribute__((used)) const struct row shim_syscall_row[ROWS] = {
 	[SYS_mremap] = {.call = ANY, .how = MAP},
 	[SYS_msync] = {.call = ANY, .how = MAP},
 	[SYS_madvise] = {.call = ANY, .how = MAP},
-	/* async.h knows which call it is. */
+	/* The async room has their call ids. */
 	[SYS_io_submit] = {.call = ANY, .how = ASYNC},
 	[SYS_io_getevents] = {.call = ANY, .how = ASYNC},
 	[SYS_io_cancel] = {.call = ANY, .how = ASYNC},
@@ -159,14 +160,14 @@ __attribute__((used)) const struct row shim_syscall_row[ROWS] = {
 	[SYS_io_uring_setup] = {.call = ANY, .how = ASYNC},
 	[SYS_io_uring_enter] = {.call = ANY, .how = ASYNC},
 	[SYS_io_uring_register] = {.call = ANY, .how = ASYNC},
-	[SYS_prctl] = {.call = ANY, .how = CONFINE},
-	[SYS_seccomp] = {.call = ANY, .how = CONFINE},
+	[SYS_prctl] = {.call = ANY, .how = SECCOMP},
+	[SYS_seccomp] = {.call = ANY, .how = SECCOMP},
 };
 
-/* libc's, once it is known: what the jump below takes. */
+/* syscall() of libc, once it is known: the target of the jump below. */
 __attribute__((used)) long (*shim_syscall_real)(long number, ...);
 
-/* How libc's mmap() begins. */
+/* The first bytes of mmap() in libc. */
 static char libc_mmap[8];
 
 __attribute__((constructor)) void shim_syscall_find(void)
@@ -177,9 +178,10 @@ __attribute__((constructor)) void shim_syscall_find(void)
 	shim_syscall_real = real.syscall;
 }
 
-static long call(long number, const long a[6])
+/* Make the system call and set errno as libc does. */
+static long make_call(long number, const long a[6])
 {
-	long r = raw6(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	long r = raw(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 
 	if (r < 0 && r >= -4095) {
 		errno = (int)-r;
@@ -188,25 +190,26 @@ static long call(long number, const long a[6])
 	return r;
 }
 
-static void *pointer(long address)
+static void *to_pointer(long address)
 {
 	return (void *)address;
 }
 
-/* Its fields from the arguments; memory is pointed to, not read. */
-static void fill(struct shim_event *ev, const struct row *row, const long *a)
+/* Fill an event from the arguments, without reading memory. */
+static void fill_event(struct shim_event *ev, const struct row *row,
+		       const long *a)
 {
 	ev->call = row->call;
 	if (row->at)
 		ev->at = (int)a[row->at - 1];
 	if (row->path)
-		ev->path = pointer(a[row->path - 1]);
+		ev->path = to_pointer(a[row->path - 1]);
 	if (row->at2)
 		ev->at2 = (int)a[row->at2 - 1];
 	if (row->path2)
-		ev->path2 = pointer(a[row->path2 - 1]);
+		ev->path2 = to_pointer(a[row->path2 - 1]);
 	if (row->text)
-		ev->text = pointer(a[row->text - 1]);
+		ev->text = to_pointer(a[row->text - 1]);
 	if (row->size)
 		ev->size = a[row->size - 1];
 	if (row->offset)
@@ -216,7 +219,7 @@ static void fill(struct shim_event *ev, const struct row *row, const long *a)
 	if (row->arg2)
 		ev->arg2 = a[row->arg2 - 1];
 	if (row->st)
-		ev->st = pointer(a[row->st - 1]);
+		ev->st = to_pointer(a[row->st - 1]);
 }
 
 static void fill_open(struct shim_event *ev, long number, const long *a, int fd)
@@ -227,7 +230,7 @@ static void fill_open(struct shim_event *ev, long number, const long *a, int fd)
 		ev->arg2 = NONE;
 #ifdef SYS_openat2
 	if (number == SYS_openat2) {
-		const uint64_t *how = pointer(a[2]); /* flags, mode */
+		const uint64_t *how = to_pointer(a[2]); /* flags, mode */
 
 		ev->arg = fd >= 0 ? (int64_t)how[0] : NONE;
 		ev->arg2 = NONE;
@@ -237,8 +240,8 @@ static void fill_open(struct shim_event *ev, long number, const long *a, int fd)
 #endif
 }
 
-static void copied(const struct shim_event *ev, long number, const long a[6],
-		   uint64_t start, uint64_t end, long r)
+static void record_copy(const struct shim_event *ev, long number,
+			const long a[6], uint64_t start, uint64_t end, long r)
 {
 	struct shim_copy c = {.call = ev->call,
 			      .from = ev->desc,
@@ -247,23 +250,23 @@ static void copied(const struct shim_event *ev, long number, const long a[6],
 
 	c.to = shim_fd(c.to_fd);
 	if (number == SYS_sendfile) {
-		c.from_off = pointer(a[2]);
+		c.from_off = to_pointer(a[2]);
 		c.len = (size_t)a[3];
 	} else if (number == SYS_tee) {
 		c.len = (size_t)a[2];
 		c.flags = (int)a[3];
 	} else {
-		c.from_off = pointer(a[1]);
-		c.to_off = pointer(a[3]);
+		c.from_off = to_pointer(a[1]);
+		c.to_off = to_pointer(a[3]);
 		c.len = (size_t)a[4];
 		c.flags = (int)a[5];
 	}
-	shim_copied(&c, start, end, r);
+	shim_record_copy(&c, start, end, r);
 }
 
-/* A call on a descriptor or a path that is neither made nor ended. */
-static void plain(struct shim_event *ev, const struct row *row, const long a[6],
-		  uint64_t start, uint64_t end, long r)
+/* Record a call that neither makes nor closes a descriptor. */
+static void record_plain(struct shim_event *ev, const struct row *row,
+			 const long a[6], uint64_t start, uint64_t end, long r)
 {
 	int err = r < 0 ? errno : 0;
 
@@ -272,7 +275,7 @@ static void plain(struct shim_event *ev, const struct row *row, const long a[6],
 		return;
 	}
 	if (row->iov && !err)
-		ev->size = shim_iov_bytes(pointer(a[row->iov - 1]),
+		ev->size = shim_iov_bytes(to_pointer(a[row->iov - 1]),
 					  (int)a[row->iov]);
 	if (shim_is_desc(ev->desc))
 		shim_record_full(ev, start, end, r, err);
@@ -280,14 +283,14 @@ static void plain(struct shim_event *ev, const struct row *row, const long a[6],
 		shim_unrecorded((int)a[row->fd - 1], ev->desc, ev->call, r);
 }
 
-static void record(struct shim_event *ev, long number, const long a[6],
-		   uint64_t start, uint64_t end, long r)
+static void record_call(struct shim_event *ev, long number, const long a[6],
+			uint64_t start, uint64_t end, long r)
 {
 	const struct row *row = &shim_syscall_row[number];
 
 	switch ((enum how)row->how) {
 	case RECORD:
-		plain(ev, row, a, start, end, r);
+		record_plain(ev, row, a, start, end, r);
 		break;
 	case OPEN:
 		fill_open(ev, number, a, (int)r);
@@ -299,30 +302,32 @@ static void record(struct shim_event *ev, long number, const long a[6],
 		break;
 	case CLOSE_RANGE:
 		if (!r && !a[2])
-			shim_closed_range((unsigned int)a[0],
-					  (unsigned int)a[1], start);
+			shim_record_close_range((unsigned int)a[0],
+						(unsigned int)a[1], start);
 		break;
 	case DUP:
 		if (number == SYS_dup || r != a[0])
-			shim_dupped(ev, (int)a[0], ev->desc, start, end,
-				    (int)r);
+			shim_record_dup(ev, (int)a[0], ev->desc, start, end,
+					(int)r);
 		break;
 	case FCNTL:
-		shim_fcntled(ev, (int)a[0], ev->desc, a[2], start, end, (int)r);
+		shim_record_fcntl(ev, (int)a[0], ev->desc, a[2], start, end,
+				  (int)r);
 		break;
 	case COPY:
-		copied(ev, number, a, start, end, r);
+		record_copy(ev, number, a, start, end, r);
 		break;
 	case MEMFD:
-		shim_memfd_made(pointer(a[0]), (unsigned int)a[1], start, end,
-				(int)r);
+		shim_record_memfd(to_pointer(a[0]), (unsigned int)a[1], start,
+				  end, (int)r);
 		break;
-	case MOVE:
-		shim_moved(ev, row->fd ? (int)a[0] : NOFD, start, end, (int)r);
+	case CHDIR:
+		shim_record_chdir(ev, row->fd ? (int)a[0] : NOFD, start, end,
+				  (int)r);
 		break;
 	case MAP:
 	case ASYNC:
-	case CONFINE:
+	case SECCOMP:
 		break;
 	}
 }
@@ -332,14 +337,14 @@ static void *raw_mmap(void *addr, size_t len, int prot, int flags, int fd,
 {
 	const long a[6] = {(long)addr, (long)len, prot, flags, fd, off};
 
-	return pointer(call(SYS_mmap, a));
+	return to_pointer(make_call(SYS_mmap, a));
 }
 
 static int raw_munmap(void *addr, size_t len)
 {
 	const long a[6] = {(long)addr, (long)len};
 
-	return (int)call(SYS_munmap, a);
+	return (int)make_call(SYS_munmap, a);
 }
 
 static void *raw_mremap(void *addr, size_t len, size_t to_len, int flags, ...)
@@ -350,34 +355,35 @@ static void *raw_mremap(void *addr, size_t len, size_t to_len, int flags, ...)
 	va_start(ap, flags);
 	a[4] = (long)va_arg(ap, void *);
 	va_end(ap);
-	return pointer(call(SYS_mremap, a));
+	return to_pointer(make_call(SYS_mremap, a));
 }
 
 static int raw_msync(void *addr, size_t len, int flags)
 {
 	const long a[6] = {(long)addr, (long)len, flags};
 
-	return (int)call(SYS_msync, a);
+	return (int)make_call(SYS_msync, a);
 }
 
 static int raw_madvise(void *addr, size_t len, int advice)
 {
 	const long a[6] = {(long)addr, (long)len, advice};
 
-	return (int)call(SYS_madvise, a);
+	return (int)make_call(SYS_madvise, a);
 }
 
 /*
- * When libc's mmap() has been written over, its hook has been called by our
- * wrapper, which is to record.
+ * Some libraries overwrite the code of mmap() in libc with a jump to a hook of
+ * theirs. Our wrapper has then called that hook, which calls syscall(), and the
+ * wrapper records the call.
  */
-static long map(long number, const long a[6])
+static long make_map_call(long number, const long a[6])
 {
-	void *addr = pointer(a[0]);
+	void *addr = to_pointer(a[0]);
 	size_t len = (size_t)a[1];
 
 	if (memcmp(libc_mmap, (const void *)real.mmap, sizeof(libc_mmap)))
-		return call(number, a);
+		return make_call(number, a);
 	switch (number) {
 	case SYS_mmap:
 		return (long)shim_mmap(raw_mmap, addr, len, (int)a[2],
@@ -386,7 +392,7 @@ static long map(long number, const long a[6])
 		return shim_munmap(raw_munmap, addr, len);
 	case SYS_mremap:
 		return (long)shim_mremap(raw_mremap, addr, len, (size_t)a[2],
-					 (int)a[3], pointer(a[4]));
+					 (int)a[3], to_pointer(a[4]));
 	case SYS_msync:
 		return shim_msync(raw_msync, addr, len, (int)a[2]);
 	default:
@@ -394,10 +400,10 @@ static long map(long number, const long a[6])
 	}
 }
 
-static long async(long number, const long a[6])
+static long make_async_call(long number, const long a[6])
 {
 	uint64_t start = shim_async_before(number, a);
-	long r = call(number, a);
+	long r = make_call(number, a);
 
 	if (start)
 		shim_async_after(number, a, start, shim_clock(), r,
@@ -405,20 +411,20 @@ static long async(long number, const long a[6])
 	return r;
 }
 
-static long confine(long number, const long a[6])
+static long make_seccomp_call(long number, const long a[6])
 {
 	bool sets = number == SYS_prctl ? a[0] == PR_SET_SECCOMP
 					: a[0] <= SECCOMP_SET_MODE_FILTER;
-	/* prctl's modes are greater by one. */
+	/* The modes of prctl() are greater by one. */
 	bool strict = number == SYS_prctl ? a[1] == SECCOMP_MODE_STRICT
 					  : a[0] == SECCOMP_SET_MODE_STRICT;
 	enum reel_counter noted = 0;
 	long r;
 
 	if (sets)
-		noted = shim_confining(strict ? NULL : pointer(a[2]));
-	r = call(number, a);
-	shim_confined(noted, r < 0);
+		noted = shim_seccomp_begin(strict ? NULL : to_pointer(a[2]));
+	r = make_call(number, a);
+	shim_seccomp_end(noted, r < 0);
 	return r;
 }
 
@@ -432,17 +438,17 @@ __attribute__((used)) long shim_syscall(long number, long a, long b, long c,
 	long r;
 
 	if (number < 0 || number >= ROWS || !shim_hot.on || shim_vfork_child())
-		return call(number, args);
+		return make_call(number, args);
 	row = &shim_syscall_row[number];
 	if (!row->call)
-		return call(number, args);
+		return make_call(number, args);
 	if (row->how == MAP)
-		return map(number, args);
+		return make_map_call(number, args);
 	if (row->how == ASYNC)
-		return async(number, args);
-	if (row->how == CONFINE)
-		return confine(number, args);
-	fill(&ev, row, args);
+		return make_async_call(number, args);
+	if (row->how == SECCOMP)
+		return make_seccomp_call(number, args);
+	fill_event(&ev, row, args);
 	if (row->how == CLOSE)
 		ev.desc = shim_fd_take((int)a);
 	else if (row->fd)
@@ -450,11 +456,11 @@ __attribute__((used)) long shim_syscall(long number, long a, long b, long c,
 	if (row->how == CLOSE_RANGE && shim_counting && !c)
 		shim_fd_name((unsigned int)a, (unsigned int)b);
 	if (row->how == COPY)
-		shim_fd((int)ev.arg2); /* learned as it was before */
+		shim_fd((int)ev.arg2); /* identify it before the copy */
 	start = shim_clock();
-	r = call(number, args);
+	r = make_call(number, args);
 	end = shim_clock();
-	record(&ev, number, args, start, end, r);
+	record_call(&ev, number, args, start, end, r);
 	return r;
 }
 

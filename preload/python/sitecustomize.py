@@ -2,12 +2,12 @@
 """Put the hooks of ioreel into a Python program that runs under its shim.
 
 "ioreel record" puts this directory first on PYTHONPATH, so that site imports
-this file instead of the program's own sitecustomize. It takes its directory
-off sys.path again and hands over to the next sitecustomize; when there is
-none, the ImportError that site expects is raised, and nothing of us is left
-but a finder. Every Python process reads this file, and compiles it where no
-bytecode can be kept: it is short, and what it stands for waits for a
-framework. Python 2 loads this file too: keep the syntax common.
+this file instead of the program's own sitecustomize. It removes its directory
+from sys.path and imports the next sitecustomize. If there is none, the
+ImportError that site expects is raised, and only a finder remains. Every
+Python process reads this file, and compiles it where bytecode cannot be
+stored, so it is short: the rest is loaded when a framework is imported. Python
+2 loads this file too: keep the syntax common.
 """
 import os
 import sys
@@ -20,7 +20,7 @@ _FRAMEWORKS = ("torch", "torchdata", "tensorflow", "keras", "safetensors",
 
 
 class _Waiting(object):
-    """Becomes ioreel.finder.Finder when a framework is imported."""
+    """A finder that ioreel.finder.Finder replaces at a framework's import."""
 
     def __init__(self, here):
         self.here = here
@@ -32,7 +32,7 @@ class _Waiting(object):
                 return self.package()
             if name in _FRAMEWORKS:
                 return self.real().find_spec(name, path, target)
-        except Exception:  # a guest is silent
+        except Exception:  # the hooks never raise
             pass
         return None
 
@@ -47,7 +47,7 @@ class _Waiting(object):
     def real(self):
         from ioreel.finder import Finder
         self.finder = self.finder or Finder()
-        if self in sys.meta_path:  # in its place: the list is being walked
+        if self in sys.meta_path:  # at its index: the list is being iterated
             sys.meta_path[sys.meta_path.index(self)] = self.finder
         return self.finder
 

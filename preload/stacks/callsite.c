@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call sites, for "record --stacks": C frames by libunwind, opened only then
- * and for itself (linked, it would replace the program's own unwinder), and
- * Python frames by site_python.c. A site is told whole once in a process, by
- * its number afterwards. Unwinding may lock and read files: this is not for
- * signal handlers, and not for every record of a fast loop.
+ * Call sites, for "record --stacks": C frames by libunwind, which is opened
+ * only then and with RTLD_LOCAL (linked, it would replace the program's own
+ * unwinder), and Python frames by python_frames.c. The first record of a site
+ * in a process has its frames, later ones its number. Unwinding may take locks
+ * and read files: this is not for signal handlers, and not for every record of
+ * a fast loop.
  */
 #include "preload/stacks/callsite.h"
 
@@ -22,21 +23,20 @@
 #define PAGE_BYTES 4096
 #define KEY_WORDS 64
 #define TEXT_ROOM 3072
-#define SITES 16384 /* in a process; more have no number */
+#define SITES 16384 /* in a process; others have no number */
 
-/* On pages that a fork wipes: a child tells its sites itself. */
+/* On MADV_WIPEONFORK pages: a child records its sites itself. */
 struct known {
 	uint64_t hash[SITES];
 	uint32_t number[SITES];
 	uint32_t n;
 };
 
-bool shim_sites;
 static uint32_t every;
 static struct known *known;
 static int (*unwind)(void **, int);
 
-/* libunwind's, up to what we change; since 1.0. */
+/* libunwind's, up to the field that we change; since 1.0. */
 struct accessors {
 	void *find_proc_info, *put_unwind_info, *get_dyn_info_list_addr;
 	int (*access_mem)(void *space, uintptr_t address, uintptr_t *value,
@@ -55,8 +55,8 @@ extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _etext[] __attribute__((visibility("hidden")));
 
 /*
- * The part of a thread's stack that was seen to be there in this unwinding.
- * Threads that share a slot ask the kernel more often, that is all.
+ * The part of a thread's stack known to be mapped in this unwinding. Threads
+ * that share a slot make more system calls.
  */
 static struct stack {
 	const struct shim_thread *owner;
@@ -77,12 +77,12 @@ static void stack_begin(void)
 }
 
 /*
- * Memory where a frame might lie. libunwind's own way writes such bytes into a
- * pipe to see whether they are there, and goes on to do so when the program has
- * long put files of its own in the place of the pipe's descriptors.
+ * Read a word of a possible frame. libunwind's own function tests memory by
+ * writing it to a pipe, and would still do so after the program has reused the
+ * pipe's descriptor numbers for files of its own.
  */
-static int peek(void *space, uintptr_t address, uintptr_t *value, int write,
-		void *arg)
+static int read_word(void *space, uintptr_t address, uintptr_t *value,
+		     int write, void *arg)
 {
 	struct iovec to = {value, sizeof(*value)};
 	struct iovec from = {(void *)address, sizeof(*value)};
@@ -90,7 +90,7 @@ static int peek(void *space, uintptr_t address, uintptr_t *value, int write,
 	bool mine = s->owner == shim_self() &&
 		    address >= (uintptr_t)__builtin_frame_address(0);
 
-	if (write) { /* registers, in its own frame */
+	if (write) { /* to saved registers, in libunwind's own frame */
 		*(uintptr_t *)address = *value;
 		return 0;
 	}
@@ -98,8 +98,8 @@ static int peek(void *space, uintptr_t address, uintptr_t *value, int write,
 		*value = *(const uintptr_t *)address;
 		return 0;
 	}
-	if (raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1,
-		 (long)&from, 1, 0) != (long)sizeof(*value))
+	if (raw(SYS_process_vm_readv, raw(SYS_getpid), (long)&to, 1,
+		(long)&from, 1, 0) != (long)sizeof(*value))
 		return -1;
 	if (mine && address - s->to <= PAGE_BYTES) /* the next page */
 		s->to += PAGE_BYTES;
@@ -107,10 +107,10 @@ static int peek(void *space, uintptr_t address, uintptr_t *value, int write,
 }
 
 /*
- * Its accessors are filled in by its first use, which opens the pipe, too: that
- * has the lowest two numbers that are free, and is closed.
+ * The first unwinding fills in libunwind's accessors and opens the pipe, which
+ * gets the two lowest free descriptors and is closed here.
  */
-static bool take_libunwind(void *lib)
+static bool init_libunwind(void *lib)
 {
 	struct accessors *(*get)(void *);
 	void **space = dlsym(lib, LOCAL_SPACE), *frame[4];
@@ -119,17 +119,16 @@ static bool take_libunwind(void *lib)
 
 	*(void **)&get = dlsym(lib, GET_ACCESSORS);
 	*(void **)&unwind = dlsym(lib, "unw_backtrace");
-	if (!space || !get || !unwind || raw2(SYS_pipe2, fd, O_CLOEXEC) != 0)
+	if (!space || !get || !unwind || raw(SYS_pipe2, fd, O_CLOEXEC) != 0)
 		return false;
-	raw1(SYS_close, fd[0]);
-	raw1(SYS_close, fd[1]);
+	raw(SYS_close, fd[0]);
+	raw(SYS_close, fd[1]);
 	unwind(frame, 4);
-	get(*space)->access_mem = peek;
-	if (raw2(SYS_fstat, fd[0], &a) == 0 &&
-	    raw2(SYS_fstat, fd[1], &b) == 0 && S_ISFIFO(a.st_mode) &&
-	    a.st_ino == b.st_ino) {
-		raw1(SYS_close, fd[0]);
-		raw1(SYS_close, fd[1]);
+	get(*space)->access_mem = read_word;
+	if (raw(SYS_fstat, fd[0], &a) == 0 && raw(SYS_fstat, fd[1], &b) == 0 &&
+	    S_ISFIFO(a.st_mode) && a.st_ino == b.st_ino) {
+		raw(SYS_close, fd[0]);
+		raw(SYS_close, fd[1]);
 	}
 	return true;
 }
@@ -142,27 +141,26 @@ void shim_sites_start(const char *value)
 		every = every * 10 + (uint32_t)(*value++ - '0');
 	if (!every)
 		return;
-	known = (void *)raw6(
-		SYS_mmap, 0, sizeof(*known), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	known = (void *)raw(SYS_mmap, 0, sizeof(*known), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if ((unsigned long)known > -4096ul ||
-	    raw3(SYS_madvise, known, sizeof(*known), MADV_WIPEONFORK) != 0)
+	    raw(SYS_madvise, known, sizeof(*known), MADV_WIPEONFORK) != 0)
 		return;
 	lib = dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL);
-	if (!lib || !take_libunwind(lib))
+	if (!lib || !init_libunwind(lib))
 		unwind = NULL;
 	shim_sites = true;
 }
 
-static bool ours(const void *address)
+static bool is_ours(const void *address)
 {
 	return (const char *)address >= __ehdr_start &&
 	       (const char *)address < _etext;
 }
 
 /*
- * Frames of C from the caller of our wrapper on. Never inlined, nor is what
- * tells them: unwinding takes 8 KiB of a stack that may have 16.
+ * C frames from the caller of our wrapper on. Not inlined, and neither is
+ * record_site(): unwinding takes 8 KiB of a stack that may have 16.
  */
 static COLD int c_frames(uintptr_t *key, int room)
 {
@@ -174,13 +172,13 @@ static COLD int c_frames(uintptr_t *key, int room)
 	stack_begin();
 	have = unwind(frame, C_FRAMES + 8);
 	for (int i = 0; i < have && n < room; i++)
-		if (!ours(frame[i]) && frame[i])
+		if (!is_ours(frame[i]) && frame[i])
 			key[n++] =
 				(uintptr_t)frame[i] - 1; /* the call itself */
 	return n;
 }
 
-static uint64_t hash_of(const uintptr_t *key, int n)
+static uint64_t hash_frames(const uintptr_t *key, int n)
 {
 	uint64_t h = 0x9e3779b97f4a7c15ull;
 
@@ -189,8 +187,8 @@ static uint64_t hash_of(const uintptr_t *key, int n)
 	return h ? h : 1;
 }
 
-/* Its number; *@fresh: it has just been given. 0: no room for more. */
-static uint32_t number_of(uint64_t hash, bool *fresh)
+/* The number of a site; *@fresh: it is new. 0: no room for more. */
+static uint32_t site_number(uint64_t hash, bool *fresh)
 {
 	for (uint32_t k = 0; k < 64; k++) {
 		uint32_t i = (uint32_t)(hash + k) % SITES;
@@ -210,7 +208,7 @@ static uint32_t number_of(uint64_t hash, bool *fresh)
 	return 0;
 }
 
-static int put(char *out, int n, const char *s, size_t len)
+static int put_text(char *out, int n, const char *s, size_t len)
 {
 	return shim_site_put(out, TEXT_ROOM - 1, n, s, len);
 }
@@ -223,38 +221,38 @@ static int put_hex(char *out, int n, uint64_t v)
 	do
 		digits[--k] = "0123456789abcdef"[v & 15];
 	while ((v >>= 4) && k > 0);
-	return put(out, n, digits + k, sizeof(digits) - (size_t)k);
+	return put_text(out, n, digits + k, sizeof(digits) - (size_t)k);
 }
 
-/* "c MODULE+0xOFFSET FUNCTION" */
+/* Append "c MODULE+0xOFFSET FUNCTION". */
 static int put_c_frame(char *out, int n, uintptr_t address)
 {
 	Dl_info in;
 
 	if (!dladdr((void *)address, &in) || !in.dli_fname) {
-		n = put(out, n, "c ?+0x", 6);
+		n = put_text(out, n, "c ?+0x", 6);
 		return put_hex(out, n, address);
 	}
-	n = put(out, n, "c ", 2);
+	n = put_text(out, n, "c ", 2);
 	if (in.dli_fname[0] == '/') {
-		n = put(out, n, in.dli_fname, strlen(in.dli_fname));
-	} else { /* the program, as it was typed */
-		long len = raw4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
-				out + n, (size_t)(TEXT_ROOM - 1 - n));
+		n = put_text(out, n, in.dli_fname, strlen(in.dli_fname));
+	} else { /* the program, by its name as typed */
+		long len = raw(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
+			       out + n, (size_t)(TEXT_ROOM - 1 - n));
 
 		n += len > 0 ? (int)len : 0;
 	}
-	n = put(out, n, "+0x", 3);
+	n = put_text(out, n, "+0x", 3);
 	n = put_hex(out, n, address - (uintptr_t)in.dli_fbase);
 	if (in.dli_sname) {
-		n = put(out, n, " ", 1);
-		n = put(out, n, in.dli_sname, strlen(in.dli_sname));
+		n = put_text(out, n, " ", 1);
+		n = put_text(out, n, in.dli_sname, strlen(in.dli_sname));
 	}
 	return n;
 }
 
-/* Python's frames go before those of the interpreter, which tell nothing. */
-static void describe(char *out, const uintptr_t *key, int c, int python)
+/* Python frames first: the C frames are the interpreter's. */
+static void format_frames(char *out, const uintptr_t *key, int c, int python)
 {
 	int n = 0;
 
@@ -264,21 +262,21 @@ static void describe(char *out, const uintptr_t *key, int c, int python)
 
 		n += more;
 		if (more)
-			n = put(out, n, "\n", 1);
+			n = put_text(out, n, "\n", 1);
 	}
 	for (int i = 0; i < c && n < TEXT_ROOM - 1; i++) {
 		n = put_c_frame(out, n, key[i]);
-		n = put(out, n, "\n", 1);
+		n = put_text(out, n, "\n", 1);
 	}
 	out[n ? n - 1 : 0] = '\0';
 }
 
-static COLD void tell(struct shim_event *ev, const uintptr_t *key, int c,
-		      int python, uint64_t end)
+static COLD void record_site(struct shim_event *ev, const uintptr_t *key, int c,
+			     int python, uint64_t end)
 {
 	char text[TEXT_ROOM];
 
-	describe(text, key, c, python);
+	format_frames(text, key, c, python);
 	ev->path = text;
 	shim_record_full(ev, end, end, 0, 0);
 	ev->path = NULL;
@@ -304,9 +302,9 @@ bool shim_site(uint32_t call, uint64_t end)
 	inside = true;
 	c = c_frames(key, C_FRAMES);
 	python = shim_python_frames(key + c, KEY_WORDS - c);
-	ev.arg = number_of(hash_of(key, c + python), &fresh);
+	ev.arg = site_number(hash_frames(key, c + python), &fresh);
 	if (fresh)
-		tell(&ev, key, c, python, end);
+		record_site(&ev, key, c, python, end);
 	else if (ev.arg)
 		shim_record_full(&ev, end, end, 0, 0);
 	inside = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Call sites: where in the program a record was made, on request only. */
+/* Call sites: the place in the program that made a record, on request only. */
 #ifndef PRELOAD_STACKS_CALLSITE_H
 #define PRELOAD_STACKS_CALLSITE_H
 
@@ -8,31 +8,27 @@
 #include <string.h>
 
 /*
- * Ask for the call site of every @every'th record, "1" or more; NULL or what
- * is no number: of none. For the constructor: opens libunwind, when there is
- * one.
+ * Record the call site of every @every'th record, "1" or more; NULL or not a
+ * number: of none. For the constructor: opens libunwind, if there is one.
  */
 void shim_sites_start(const char *every);
 
-/* Is it asked for? Then no record may take the short way. */
-extern bool shim_sites __attribute__((visibility("hidden")));
-
 /*
- * Before the record of @call that ends at @end: that of its site, if this one
- * is to have one. False: the call is the unwinder's own, no record of it.
+ * Before the record of @call that ends at @end: record its site, if it is due.
+ * False: the unwinder made the call, so do not record it.
  */
 bool shim_site(uint32_t call, uint64_t end);
 
 /*
- * The Python frames of this thread, innermost first: appends what identifies
- * them to @key, two words each, and returns how many words; 0: none, or a
- * Python that is not known. site_python.c
+ * The Python frames of this thread, innermost first: stores two words for each
+ * at @key, code and instruction, and returns the number of words. 0: no frames,
+ * or an unknown version of Python.
  */
 int shim_python_frames(uintptr_t *key, int room);
-/* "py FILE:LINE FUNCTION" of such a pair into @out; its length, 0: there is none. */
+/* Format such a pair as "py FILE:LINE FUNCTION"; its length, 0: no line. */
 int shim_python_frame(const uintptr_t *pair, char *out, int room);
 
-/* @s behind the @n bytes of @out, as much as @room lets; how many there are. */
+/* Append @s to the @n bytes of @out, cut at @room; returns the new length. */
 static inline int shim_site_put(char *out, int room, int n, const char *s,
 				size_t len)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Python frames of the calling thread, read without the interpreter's lock:
- * a thread that is inside a system call does not change its own frames. What
- * is read is private to each minor version of CPython: a version that is not
- * in the table has no Python frames. Nothing here allocates or counts
- * references.
+ * The Python frames of the calling thread, read without the GIL: a thread
+ * inside a system call does not change its own frames. The layout is private to
+ * each minor version of CPython: a version that is not in the table has no
+ * Python frames. No code here allocates memory or counts references.
  */
 #include "preload/core/shim.h"
 #include "preload/stacks/callsite.h"
 
-/* Of the interpreter, when the process has one. */
+/* The interpreter's, if the process has one. */
 extern void *PyGILState_GetThisThreadState(void)
 	__attribute__((weak, visibility("default")));
 extern int PyCode_Addr2Line(void *code, int at)
@@ -18,13 +17,13 @@ extern const unsigned long Py_Version
 	__attribute__((weak, visibility("default")));
 extern char PyCode_Type[] __attribute__((weak, visibility("default")));
 
-/* Byte offsets of fields; -1: that step is not there. */
+/* Byte offsets of fields; -1: there is no such field. */
 struct layout {
 	unsigned long minor;
-	int cframe;  /* of the thread state: its frame, or what leads to it */
-	int current; /* of the cframe: the frame */
-	int code, previous, instruction; /* of a frame */
-	int text; /* of a compact ASCII string: its bytes */
+	int cframe;  /* in the thread state: its cframe, or frame */
+	int current; /* in the cframe: the frame */
+	int code, previous, instruction; /* in a frame */
+	int text; /* in a compact ASCII string: its bytes */
 };
 
 static const struct layout layouts[] = {
@@ -32,7 +31,7 @@ static const struct layout layouts[] = {
 	{0x030c, 56, 0, 0, 8, 56, 40},
 	{0x030d, 72, -1, 0, 8, 56, 40},
 };
-/* The same in all of them. */
+/* The same in all versions. */
 #define OBJECT_TYPE 8
 #define TYPE_BASIC_SIZE 32
 #define CODE_FILENAME 112
@@ -41,7 +40,7 @@ static const struct layout layouts[] = {
 #define STRING_STATE 32
 #define STRING_COMPACT_ASCII (1u << 5 | 1u << 6)
 
-static const struct layout *layout_of(void)
+static const struct layout *find_layout(void)
 {
 	if (!&Py_Version || !PyGILState_GetThisThreadState ||
 	    !PyCode_Addr2Line || !&PyCode_Type)
@@ -62,7 +61,7 @@ static uintptr_t word_at(uintptr_t at, int offset)
 
 int shim_python_frames(uintptr_t *key, int room)
 {
-	const struct layout *l = layout_of();
+	const struct layout *l = find_layout();
 	uintptr_t frame = l ? (uintptr_t)PyGILState_GetThisThreadState() : 0;
 	int n = 0;
 
@@ -74,7 +73,7 @@ int shim_python_frames(uintptr_t *key, int room)
 	for (int deep = 0; frame && n + 2 <= room && deep < 256; deep++) {
 		uintptr_t code = word_at(frame, l->code);
 
-		/* Frames that only lead from C hold no code. */
+		/* Entry frames from C have no code object. */
 		if (code &&
 		    word_at(code, OBJECT_TYPE) == (uintptr_t)PyCode_Type) {
 			key[n++] = code;
@@ -85,10 +84,10 @@ int shim_python_frames(uintptr_t *key, int room)
 	return n;
 }
 
-/* @string's text; "?" for one that is not ASCII. */
-static const char *text_of(uintptr_t string, size_t *len)
+/* The text of @string; "?" if it is not ASCII. */
+static const char *string_text(uintptr_t string, size_t *len)
 {
-	const struct layout *l = layout_of();
+	const struct layout *l = find_layout();
 	uint32_t state = 0;
 
 	if (string)
@@ -110,7 +109,7 @@ int shim_python_frame(const uintptr_t *pair, char *out, int room)
 	char digits[12];
 	size_t len;
 	int k = sizeof(digits), n;
-	const char *s = text_of(word_at(pair[0], CODE_FILENAME), &len);
+	const char *s = string_text(word_at(pair[0], CODE_FILENAME), &len);
 
 	if (line < 0)
 		return 0; /* a trampoline */
@@ -121,7 +120,7 @@ int shim_python_frame(const uintptr_t *pair, char *out, int room)
 	while ((line /= 10) > 0 && k > 2);
 	digits[--k] = ':';
 	n = shim_site_put(out, room, n, digits + k, sizeof(digits) - (size_t)k);
-	s = text_of(word_at(pair[0], CODE_NAME), &len);
+	s = string_text(word_at(pair[0], CODE_NAME), &len);
 	n = shim_site_put(out, room, n, " ", 1);
 	return shim_site_put(out, room, n, s, len);
 }

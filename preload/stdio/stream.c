@@ -1,49 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Streams: where they stand, and runs of small transfers (stream.h).
- */
+/* Stream positions, and runs of small transfers (stream.h). */
 #include "preload/stdio/stream.h"
 
 #include <sys/stat.h>
 
 #include "schemas/syscall.h"
 
-#include "preload/async/operations.h"
 #include "preload/core/counters.h"
+#include "preload/core/memory.h"
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
-#include "preload/stacks/callsite.h"
 
 #define RUN_MOST 0x3fff /* calls in a record */
-#define RUN_TIMED 64	/* calls 2, 4, 8 ... and then each 64th are timed */
+#define RUN_TIMED 64	/* calls 2, 4, 8 ... and then every 64th are timed */
 #define RUN_TIME_MOST (1u << 28)
 #define MAGIC 0xfbad0000u
 
 struct stream streams[STREAMS];
-/* Where the standard streams stood as the process began; -1: does not matter. */
+/* Initial positions of the standard streams; -1: none, or reported. */
 #define STANDARD 3
-static int64_t born[STANDARD] = {-1, -1, -1};
-static uint32_t born_pid; /* not that of a child of vfork() */
-static bool forked;	  /* some of them may have bytes of our parent's */
+static int64_t initial_pos[STANDARD] = {-1, -1, -1};
+static uint32_t start_pid; /* not that of a child of vfork() */
+static bool forked;	   /* buffers may hold bytes of the parent */
 /*
- * Where streams stand whose calls are counted: no reader adds up what is told
- * of their positions. 1 + the position; 0: not looked at yet; < 0: not to be
- * known, as others move it too.
+ * Stream positions in counting mode, in which no reader derives them from the
+ * records. pos + 1; 0: not sampled yet; < 0: unknown (shared with others).
  */
 static struct counted {
 	int64_t at;
-	int64_t raw; /* the kernel's */
+	int64_t raw; /* the kernel's position */
 } counted[STREAMS];
 
-/* Was nobody told of its descriptor? */
-static bool unheard(uint32_t entry)
+/* Has no record named the descriptor yet? */
+static bool is_unidentified(uint32_t entry)
 {
 	return entry == SHIM_FD_UNKNOWN || entry == SHIM_FD_PARENTS;
 }
 
-static int64_t pending(const FILE *f);
-static bool untold(const FILE *f);
-static void tell_untold(const FILE *f, bool flushes);
+static int64_t pending_bytes(const FILE *f);
+static bool is_unreported(const FILE *f);
+static void record_unreported(const FILE *f, bool flushes);
 
 uint32_t stream_desc(const FILE *f)
 {
@@ -51,8 +47,8 @@ uint32_t stream_desc(const FILE *f)
 
 	if (unlikely(!shim_hot.on || shim_null(f)))
 		return 0;
-	if (unlikely((unsigned int)f->_fileno < STANDARD) && untold(f))
-		tell_untold(f, true);
+	if (unlikely((unsigned int)f->_fileno < STANDARD) && is_unreported(f))
+		record_unreported(f, true);
 	entry = shim_fd(f->_fileno);
 	if (likely(shim_is_desc(entry)))
 		return entry;
@@ -61,9 +57,9 @@ uint32_t stream_desc(const FILE *f)
 	return 0;
 }
 
-static bool wide(const FILE *f)
+static bool is_wide(const FILE *f)
 {
-	return f->_mode > 0; /* its bytes are converted elsewhere */
+	return f->_mode > 0; /* the buffer holds wide characters */
 }
 
 static bool is_new(const FILE *f)
@@ -77,31 +73,31 @@ static struct counted *counted_slot(const FILE *f)
 	return &counted[stream_slot(f) - streams];
 }
 
-COLD static void counted_seen(const FILE *f, bool other)
+COLD static void counted_update(const FILE *f, bool other)
 {
 	struct counted *k = counted_slot(f);
 
 	if (other)
 		k->at = f->_fileno < STANDARD ? -1 : 0;
 	if (!k->at)
-		stream_placed(f);
+		stream_sample_pos(f);
 }
 
-/* At the end of the file the buffer looks as before its first read. */
+/* At EOF the pointers are as before the first read: add the EOF flag. */
 static uint32_t read_end(const FILE *f)
 {
 	return (uint32_t)(uintptr_t)f->_IO_read_end ^
 	       (f->_flags & STREAM_END ? 1u << 31 : 0);
 }
 
-static void remember(struct stream *s, const FILE *f)
+static void save_pointers(struct stream *s, const FILE *f)
 {
 	s->read = f->_IO_read_ptr;
 	s->write = f->_IO_write_ptr;
 	s->end = read_end(f);
 }
 
-void stream_seen(const FILE *f, uint32_t desc)
+void stream_remember(const FILE *f, uint32_t desc)
 {
 	struct stream *s = stream_slot(f);
 	bool other = s->f != f;
@@ -110,44 +106,44 @@ void stream_seen(const FILE *f, uint32_t desc)
 		return;
 	if (other || s->desc != desc)
 		*s = (struct stream){.f = f, .desc = desc};
-	remember(s, f);
+	save_pointers(s, f);
 	if (unlikely(shim_counting))
-		counted_seen(f, other);
+		counted_update(f, other);
 }
 
-/* A standard stream has no mode: its descriptor may have been given to append. */
-static bool appends(const FILE *f)
+/* A standard stream has no mode: ask its descriptor for O_APPEND. */
+static bool is_appending(const FILE *f)
 {
 	int64_t flags;
 
 	if (f->_flags & STREAM_APPENDING ||
 	    (unsigned int)f->_fileno >= STANDARD)
 		return f->_flags & STREAM_APPENDING;
-	flags = raw3(SYS_fcntl, f->_fileno, F_GETFL, 0);
+	flags = raw(SYS_fcntl, f->_fileno, F_GETFL, 0);
 	return flags >= 0 && flags & O_APPEND;
 }
 
 /*
- * Where what waits in the buffer will be written, the kernel standing at @pos:
- * after reads that is behind them, and libc goes back only as it writes. What
- * is appended goes to the end, wherever the kernel stands.
+ * The offset at which the buffer will be written; @pos: the kernel's position,
+ * which after reads is past the data, as libc seeks back only when it writes.
+ * An appending stream writes at the end of the file.
  */
 static int64_t write_base(const FILE *f, int64_t pos)
 {
 	struct stat st;
 
-	if (!appends(f))
+	if (!is_appending(f))
 		return pos - (f->_IO_read_end - f->_IO_write_base);
 	if (f->_IO_write_ptr == f->_IO_write_base ||
-	    raw2(SYS_fstat, f->_fileno, &st))
+	    raw(SYS_fstat, f->_fileno, &st))
 		return pos;
 	return st.st_size;
 }
 
-/* Where the program stands in the file, or < 0. */
+/* The position that the program sees, or < 0. */
 static int64_t position(const FILE *f)
 {
-	int64_t pos = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	int64_t pos = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 
 	if (pos < 0)
 		return pos;
@@ -161,10 +157,10 @@ static int64_t position(const FILE *f)
 }
 
 /*
- * Bytes that went through the buffer since @s, which may be another's slot, as
- * far as the buffer shows: there are no fewer.
+ * Bytes that went through the buffer since @s (perhaps another stream's slot),
+ * as far as the buffer shows: a lower bound.
  */
-static int64_t passed(const struct stream *s, const FILE *f)
+static int64_t bytes_passed(const struct stream *s, const FILE *f)
 {
 	bool known = s->f == f && !s->shared;
 	const char *from;
@@ -182,25 +178,25 @@ static int64_t passed(const struct stream *s, const FILE *f)
 	return f->_IO_read_ptr > from ? f->_IO_read_ptr - from : 0;
 }
 
-COLD void stream_placed(const FILE *f)
+COLD void stream_sample_pos(const FILE *f)
 {
 	struct counted *k = counted_slot(f);
 	struct stat st;
 
 	if (!shim_counting || k->at < 0)
 		return;
-	k->raw = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	k->raw = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 	k->at = position(f) + 1;
 	if (!(f->_flags & STREAM_APPENDING) || k->raw < 0)
 		return;
-	/* Its reads stand elsewhere than its writes. */
+	/* Reads and writes have positions of their own. */
 	k->at = -1;
-	if (f->_flags & STREAM_NO_READS && !raw2(SYS_fstat, f->_fileno, &st))
-		k->at = st.st_size + pending(f) + 1;
+	if (f->_flags & STREAM_NO_READS && !raw(SYS_fstat, f->_fileno, &st))
+		k->at = st.st_size + pending_bytes(f) + 1;
 }
 
-/* Bytes moved by calls that have no record, up to @pos; or what is @shown. */
-static int64_t counted_moved(const FILE *f, int64_t pos, int64_t shown)
+/* Bytes moved by unwrapped calls, up to @pos; @shown when @pos is no help. */
+static int64_t counted_bytes(const FILE *f, int64_t pos, int64_t shown)
 {
 	struct counted *k = counted_slot(f);
 	int64_t bytes = pos + 1 - k->at, raw;
@@ -208,9 +204,9 @@ static int64_t counted_moved(const FILE *f, int64_t pos, int64_t shown)
 	if (k->at <= 0 || pos < 0 || stream_slot(f)->f != f)
 		return shown;
 	if (f->_flags & STREAM_APPENDING) {
-		/* Others may append, too: as long as it has written nothing
-		 * itself, all of it is in the buffer. */
-		raw = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+		/* Others may append too: while the stream has written nothing
+		 * itself, all its bytes are in the buffer. */
+		raw = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 		if (raw == k->raw)
 			bytes = shown;
 		k->raw = raw;
@@ -227,14 +223,14 @@ void stream_split(void)
 		counted[i].at = -1;
 }
 
-/* Bytes of the buffer that are still to be written. */
-static int64_t pending(const FILE *f)
+/* Unwritten bytes of the buffer. */
+static int64_t pending_bytes(const FILE *f)
 {
 	return f->_flags & STREAM_PUTTING ? f->_IO_write_ptr - f->_IO_write_base
 					  : 0;
 }
 
-static void tell_bytes(const FILE *f, uint32_t desc, int64_t bytes, int64_t pos)
+static void add_bytes(const FILE *f, uint32_t desc, int64_t bytes, int64_t pos)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE};
 	uint64_t now = shim_clock();
@@ -249,49 +245,51 @@ static void tell_bytes(const FILE *f, uint32_t desc, int64_t bytes, int64_t pos)
 		shim_record_full(&ev, now, now, ev.size, 0);
 }
 
-/* What others moved; and what our parent left in the buffer, as its copy is
- * written by us, too. */
-static void tell(struct stream *s, const FILE *f, uint32_t desc)
+/* Record the bytes moved by unwrapped calls, and those that the parent left in
+ * the buffer, since this process writes its copy of them too. */
+static void record_unwrapped(struct stream *s, const FILE *f, uint32_t desc)
 {
-	int64_t bytes = passed(s, f), pos = position(f);
+	int64_t bytes = bytes_passed(s, f), pos = position(f);
 
 	if (unlikely(shim_counting))
-		bytes = counted_moved(f, pos, bytes);
+		bytes = counted_bytes(f, pos, bytes);
 	if (s->f == f) {
 		bytes += s->inherited;
 		s->inherited = 0;
 	}
-	tell_bytes(f, desc, bytes, pos);
+	add_bytes(f, desc, bytes, pos);
 }
 
-/* The buffer is not going to be written. */
-static void tell_written(const FILE *f, uint32_t desc)
+/* Record the written bytes of a stream whose buffer will be discarded. */
+static void record_written(const FILE *f, uint32_t desc)
 {
 	int64_t pos = position(f), bytes = 0;
 
 	if (pos < 0)
 		return;
-	pos -= pending(f);
+	pos -= pending_bytes(f);
 	if (shim_counting)
-		bytes = counted_moved(f, pos, 0);
-	tell_bytes(f, desc, bytes, pos);
+		bytes = counted_bytes(f, pos, 0);
+	add_bytes(f, desc, bytes, pos);
 }
 
 /*
- * A standard stream that has moved its file, by calls that have no record, and
- * nobody was told of either. In a child what its parent moves is not its own.
+ * A standard stream used by unwrapped calls only, none of which is recorded
+ * yet. A child counts unwritten bytes alone: its parent moves the position too.
  */
-static bool untold(const FILE *f)
+static bool is_unreported(const FILE *f)
 {
 	bool putting = f->_flags & STREAM_PUTTING;
 
-	return (unsigned int)f->_fileno < STANDARD && born[f->_fileno] >= 0 &&
-	       unheard(shim_fd_entry(f->_fileno)) && stream_slot(f)->f != f &&
-	       f->_IO_buf_base && (putting || f->_fileno == STDIN_FILENO) &&
-	       (!forked || (pending(f) && !wide(f)));
+	return (unsigned int)f->_fileno < STANDARD &&
+	       initial_pos[f->_fileno] >= 0 &&
+	       is_unidentified(shim_fd_entry(f->_fileno)) &&
+	       stream_slot(f)->f != f && f->_IO_buf_base &&
+	       (putting || f->_fileno == STDIN_FILENO) &&
+	       (!forked || (pending_bytes(f) && !is_wide(f)));
 }
 
-/* What libc is about to write anyway it writes now. */
+/* Flush now: libc would write these bytes soon anyway. */
 static void flush_wide(const FILE *f)
 {
 	int saved = errno;
@@ -301,50 +299,51 @@ static void flush_wide(const FILE *f)
 	errno = saved;
 }
 
-/* Where it stands; without what waits in its buffer unless it @flushes. */
-static int64_t untold_end(const FILE *f, bool flushes)
+/* The position; without the unwritten bytes unless the stream @flushes. */
+static int64_t unreported_end(const FILE *f, bool flushes)
 {
-	if (!wide(f))
-		return position(f) - (flushes ? 0 : pending(f));
+	if (!is_wide(f))
+		return position(f) - (flushes ? 0 : pending_bytes(f));
 	if (flushes)
 		flush_wide(f);
-	return raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	return raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 }
 
-COLD static void tell_untold(const FILE *f, bool flushes)
+COLD static void record_unreported(const FILE *f, bool flushes)
 {
-	int64_t pos = untold_end(f, flushes), bytes = pos - born[f->_fileno];
+	int64_t pos = unreported_end(f, flushes),
+		bytes = pos - initial_pos[f->_fileno];
 	uint32_t desc;
 
 	if (!flushes && bytes <= 0)
 		return;
-	/* Where a child's stream was born, its file may have been another. */
-	if (flushes && bytes < pending(f))
-		bytes = pending(f);
+	/* In a child the initial position may be of another file. */
+	if (flushes && bytes < pending_bytes(f))
+		bytes = pending_bytes(f);
 	desc = bytes > 0 ? shim_known(f->_fileno) : 0;
-	born[f->_fileno] = -1;
+	initial_pos[f->_fileno] = -1;
 	if (!desc)
 		return;
-	tell_bytes(f, desc, bytes, pos);
-	stream_seen(f, desc);
+	add_bytes(f, desc, bytes, pos);
+	stream_remember(f, desc);
 	if (!flushes)
 		stream_slot(f)->write = f->_IO_write_base;
 }
 
-/* Of characters, which libc converts where nobody looks, the kernel tells. */
-static void tell_wide(const FILE *f, uint32_t desc, int64_t from)
+/* Wide characters: libc converts them internally, so ask for the position. */
+static void record_wide(const FILE *f, uint32_t desc, int64_t from)
 {
-	int64_t pos = raw3(SYS_lseek, f->_fileno, 0, SEEK_CUR);
+	int64_t pos = raw(SYS_lseek, f->_fileno, 0, SEEK_CUR);
 	int64_t bytes = from >= 0 && pos > from ? pos - from : 0;
 
 	if (from < 0 && shim_counting)
-		bytes = counted_moved(f, pos, 0);
+		bytes = counted_bytes(f, pos, 0);
 	if (pos >= 0)
-		tell_bytes(f, desc, bytes, pos);
+		add_bytes(f, desc, bytes, pos);
 }
 
-/* Each line, or each byte, was moved at once: the pointers tell nothing. */
-static bool went_at_once(const FILE *f)
+/* Each line or byte was transferred at once: the pointers show no move. */
+static bool hides_moves(const FILE *f)
 {
 	if (f->_flags & STREAM_PUTTING)
 		return f->_flags & STREAM_LINES ||
@@ -354,39 +353,39 @@ static bool went_at_once(const FILE *f)
 	       (f->_IO_read_end != f->_IO_read_base || f->_flags & STREAM_END);
 }
 
-static bool moved(const struct stream *s, const FILE *f, uint32_t desc)
+static bool has_moved(const struct stream *s, const FILE *f, uint32_t desc)
 {
 	if (s->f != f || s->desc != desc)
 		return !is_new(f);
 	return s->read != f->_IO_read_ptr || s->write != f->_IO_write_ptr ||
-	       s->end != read_end(f) || (!s->forked && went_at_once(f));
+	       s->end != read_end(f) || (!s->forked && hides_moves(f));
 }
 
-void stream_tell(const FILE *f, uint32_t desc)
+void stream_record_moved(const FILE *f, uint32_t desc)
 {
 	struct stream *s = stream_slot(f);
 
-	if (desc && unlikely(wide(f))) {
+	if (desc && unlikely(is_wide(f))) {
 		flush_wide(f);
-		tell_wide(f, desc, -1);
-	} else if (desc && (moved(s, f, desc) ||
+		record_wide(f, desc, -1);
+	} else if (desc && (has_moved(s, f, desc) ||
 			    (s->f == f && (s->shared || s->inherited)))) {
-		tell(s, f, desc);
+		record_unwrapped(s, f, desc);
 	}
 }
 
-/* Freed memory may be gone: asked of the kernel. */
-static bool alive(const FILE *f)
+/* Is @f still a stream? The kernel checks memory that may be unmapped. */
+static bool is_alive(const FILE *f)
 {
 	return f && shim_readable(f, sizeof(*f)) &&
 	       ((unsigned int)f->_flags & 0xffff0000) == MAGIC &&
 	       f->_fileno >= 0;
 }
 
-/* One that no wrapped call has met, with bytes that nobody told of. */
-static bool unseen(const FILE *f)
+/* Unwritten bytes that no record covers, in a stream without a slot. */
+static bool is_unrecorded(const FILE *f)
 {
-	return alive(f) && stream_slot(f)->f != f && !wide(f) &&
+	return is_alive(f) && stream_slot(f)->f != f && !is_wide(f) &&
 	       f->_flags & STREAM_PUTTING &&
 	       f->_IO_write_ptr > f->_IO_write_base;
 }
@@ -395,12 +394,14 @@ void stream_start(void)
 {
 	struct stat st;
 
-	born_pid = (uint32_t)raw0(SYS_getpid);
+	start_pid = (uint32_t)raw(SYS_getpid);
 	for (int fd = 0; fd < STANDARD; fd++) {
-		born[fd] = raw3(SYS_lseek, fd, 0, SEEK_CUR);
-		/* Of what is appended to, the position tells nothing yet. */
-		if (born[fd] >= 0 && raw3(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND)
-			born[fd] = raw2(SYS_fstat, fd, &st) ? -1 : st.st_size;
+		initial_pos[fd] = raw(SYS_lseek, fd, 0, SEEK_CUR);
+		/* O_APPEND moves the position at the first write only. */
+		if (initial_pos[fd] >= 0 &&
+		    raw(SYS_fcntl, fd, F_GETFL, 0) & O_APPEND)
+			initial_pos[fd] =
+				raw(SYS_fstat, fd, &st) ? -1 : st.st_size;
 	}
 }
 
@@ -409,32 +410,32 @@ void stream_closing(const FILE *f)
 	struct stream *s = stream_slot(f);
 	uint32_t desc;
 
-	if (untold(f))
-		tell_untold(f, true);
+	if (is_unreported(f))
+		record_unreported(f, true);
 	desc = shim_fd_entry(f->_fileno);
-	if (unheard(desc) && unseen(f))
+	if (is_unidentified(desc) && is_unrecorded(f))
 		desc = shim_fd(f->_fileno);
 	if (shim_is_desc(desc))
-		stream_tell(f, desc);
+		stream_record_moved(f, desc);
 	if (s->f == f)
 		s->f = NULL;
 }
 
-/* That of the slot @s, if it is alive and still the slot's; else NULL. */
+/* The stream of slot @s, if it still exists and has that slot; else NULL. */
 static const FILE *stream_of(const struct stream *s)
 {
-	return alive(s->f) && stream_slot(s->f) == s ? s->f : NULL;
+	return is_alive(s->f) && stream_slot(s->f) == s ? s->f : NULL;
 }
 
 void stream_forking(void)
 {
 	FILE *const all[STANDARD] = {stdin, stdout, stderr};
 
-	if (!shim_hot.on || born_pid != (uint32_t)raw0(SYS_getpid))
+	if (!shim_hot.on || start_pid != (uint32_t)raw(SYS_getpid))
 		return;
 	for (int fd = 0; fd < STANDARD; fd++)
-		if (alive(all[fd]) && untold(all[fd]))
-			tell_untold(all[fd], false);
+		if (is_alive(all[fd]) && is_unreported(all[fd]))
+			record_unreported(all[fd], false);
 }
 
 void stream_forked(void)
@@ -448,35 +449,35 @@ void stream_forked(void)
 		struct stream *s = &streams[i];
 		const FILE *f = stream_of(s);
 
-		if (!f || wide(f))
+		if (!f || is_wide(f))
 			continue;
 		if (shim_counting)
-			s->desc = 0; /* it gets a name of ours */
+			s->desc = 0; /* the child identifies it again */
 		s->owner = NULL;
 		s->shared = false;
 		s->forked = true;
 		s->last = NULL;
-		remember(s, f);
-		s->inherited = (uint32_t)pending(f);
+		save_pointers(s, f);
+		s->inherited = (uint32_t)pending_bytes(f);
 	}
 }
 
-/* Streams whose buffers a fork copied: are they written by us, too? */
-static void tell_inherited(void)
+/* Record the bytes of copied buffers that this process is about to write. */
+static void record_inherited(void)
 {
 	for (int i = 0; i < STREAMS; i++) {
 		struct stream *s = &streams[i];
 		const FILE *f = s->inherited ? stream_of(s) : NULL;
 		uint32_t desc = f ? shim_known(f->_fileno) : 0;
 
-		if (!desc || wide(f) || (s->desc && s->desc != desc))
+		if (!desc || is_wide(f) || (s->desc && s->desc != desc))
 			continue;
-		tell(s, f, desc);
-		stream_seen(f, desc);
+		record_unwrapped(s, f, desc);
+		stream_remember(f, desc);
 	}
 }
 
-/* That of the slot, if no other thread is known to use it; else NULL. */
+/* The stream of the slot, if no other thread is known to use it; else NULL. */
 static const FILE *own_stream(const struct stream *s)
 {
 	const FILE *f;
@@ -485,14 +486,15 @@ static const FILE *own_stream(const struct stream *s)
 	    (s->owner && s->owner != shim_self()))
 		return NULL;
 	f = stream_of(s);
-	return f && !wide(f) && shim_fd_entry(f->_fileno) == s->desc ? f : NULL;
+	return f && !is_wide(f) && shim_fd_entry(f->_fileno) == s->desc ? f
+									: NULL;
 }
 
 /*
- * A flush leaves the buffer's pointers where they may have been before what
- * went through it came, and what was read may be written next.
+ * Before a flush, which may reset the pointers to their former values. A stream
+ * that was read may be written next.
  */
-static void tell_own(void)
+static void record_own(void)
 {
 	for (int i = 0; i < STREAMS; i++) {
 		const struct stream *s = &streams[i];
@@ -500,8 +502,8 @@ static void tell_own(void)
 
 		if (!f)
 			continue;
-		stream_tell(f, s->desc);
-		stream_seen(f, s->desc);
+		stream_record_moved(f, s->desc);
+		stream_remember(f, s->desc);
 	}
 }
 
@@ -512,33 +514,33 @@ void stream_flushing(void)
 	if (!shim_hot.on)
 		return;
 	if (forked)
-		tell_inherited();
-	tell_own();
-	if (alive(stdout) && untold(stdout)) {
-		tell_untold(stdout, true);
+		record_inherited();
+	record_own();
+	if (is_alive(stdout) && is_unreported(stdout)) {
+		record_unreported(stdout, true);
 		return;
 	}
-	if (!unseen(stdout))
+	if (!is_unrecorded(stdout))
 		return;
 	desc = shim_known(stdout->_fileno);
-	stream_tell(stdout, desc);
+	stream_record_moved(stdout, desc);
 	if (desc)
-		stream_seen(stdout, desc);
+		stream_remember(stdout, desc);
 }
 
 void stream_flushed(void)
 {
 	if (stream_slot(stdout)->f == stdout)
-		stream_seen(stdout, stream_slot(stdout)->desc);
+		stream_remember(stdout, stream_slot(stdout)->desc);
 	for (int i = 0; i < STREAMS; i++) {
 		const FILE *f = own_stream(&streams[i]);
 
 		if (f)
-			stream_seen(f, streams[i].desc);
+			stream_remember(f, streams[i].desc);
 	}
 }
 
-/* The standard streams, which programs use before anybody is told of them. */
+/* Standard streams that no record has named yet. */
 static void finish_standard(bool flushes)
 {
 	FILE *const all[STANDARD] = {stdin, stdout, stderr};
@@ -546,22 +548,22 @@ static void finish_standard(bool flushes)
 	for (int fd = 0; fd < STANDARD; fd++) {
 		const FILE *f = all[fd];
 
-		if (!alive(f))
+		if (!is_alive(f))
 			continue;
-		if (untold(f)) {
-			tell_untold(f, flushes);
-		} else if (flushes && wide(f) && born[fd] >= 0 && !forked &&
-			   f->_fileno == fd && stream_slot(f)->f != f &&
-			   shim_known(fd)) {
+		if (is_unreported(f)) {
+			record_unreported(f, flushes);
+		} else if (flushes && is_wide(f) && initial_pos[fd] >= 0 &&
+			   !forked && f->_fileno == fd &&
+			   stream_slot(f)->f != f && shim_known(fd)) {
 			flush_wide(f);
-			tell_wide(f, shim_known(fd), born[fd]);
+			record_wide(f, shim_known(fd), initial_pos[fd]);
 		}
 	}
 }
 
 void stream_leaving(void)
 {
-	if (!forked && born_pid == (uint32_t)raw0(SYS_getpid))
+	if (!forked && start_pid == (uint32_t)raw(SYS_getpid))
 		finish_standard(false);
 }
 
@@ -583,12 +585,12 @@ void stream_finish(bool flushes)
 			s->desc = shim_known(f->_fileno);
 		if (!f || shim_fd_entry(f->_fileno) != s->desc || !s->desc)
 			continue;
-		if (!flushes && wide(f))
-			tell_wide(f, s->desc, -1);
-		else if (flushes || !pending(f))
-			stream_tell(f, s->desc);
-		else if (moved(s, f, s->desc))
-			tell_written(f, s->desc);
+		if (!flushes && is_wide(f))
+			record_wide(f, s->desc, -1);
+		else if (flushes || !pending_bytes(f))
+			stream_record_moved(f, s->desc);
+		else if (has_moved(s, f, s->desc))
+			record_written(f, s->desc);
 	}
 }
 
@@ -602,10 +604,10 @@ bool stream_before(struct stream_call *c, const FILE *f, size_t bytes)
 	s = stream_slot(f);
 	if (s->f == f && s->owner && s->owner != shim_self())
 		s->shared = true;
-	/* Of a stream that several use, the pointers tell nothing. */
-	if (unlikely(moved(s, f, c->desc) && !wide(f) &&
+	/* The pointers of a shared stream show the moves of other threads. */
+	if (unlikely(has_moved(s, f, c->desc) && !is_wide(f) &&
 		     !(s->f == f && s->shared)))
-		tell(s, f, c->desc);
+		record_unwrapped(s, f, c->desc);
 	c->at = f->_IO_write_ptr;
 	c->buffered =
 		bytes - 1 < STREAM_SMALL && stream_buffered(f, c->write, bytes);
@@ -620,8 +622,8 @@ void stream_untimed(struct stream_call *c, const FILE *f)
 	c->start = c->end = shim_clock();
 }
 
-/* A record that calls like it can be added to. */
-static bool run_begin(struct stream *s, const struct stream_call *c)
+/* Append a record that later calls of the same size can join. */
+static bool begin_run(struct stream *s, const struct stream_call *c)
 {
 	struct shim_thread *t = shim_begin(SHIM_RECORD_MAX, c->start);
 	uint64_t delta, dur = c->end - c->start;
@@ -646,7 +648,7 @@ static bool run_begin(struct stream *s, const struct stream_call *c)
 		.timed = 2,
 	};
 	t->last_end = c->end;
-	t->last_size = UINT64_MAX; /* the sum, which nobody repeats */
+	t->last_size = UINT64_MAX; /* a sum: no later size refers to it */
 	p = t->p;
 	shim_store(p + 3, stream_pair(delta, dur));
 	shim_store(p + 11, stream_pair(t->run.bytes, 1));
@@ -658,8 +660,8 @@ static bool run_begin(struct stream *s, const struct stream_call *c)
 	return true;
 }
 
-/* A call of the run whose time was taken stands for those since the last. */
-static bool run_timed(struct stream *s, const struct stream_call *c,
+/* Add a timed call to the run: it counts for all since the last timed one. */
+static bool add_timed(struct stream *s, const struct stream_call *c,
 		      const FILE *f)
 {
 	struct shim_thread *t = shim_self();
@@ -673,7 +675,7 @@ static bool run_timed(struct stream *s, const struct stream_call *c,
 	    run->timed + RUN_TIMED > RUN_MOST)
 		return false;
 	dur = run->dur + dur * since;
-	if (dur > delta) /* timing a call costs as much again */
+	if (dur > delta) /* the clock reads took part of it */
 		dur = delta;
 	if ((delta | dur) >= RUN_TIME_MOST || !stream_run_more(f, c->write))
 		return false;
@@ -692,23 +694,23 @@ static bool add_to_run(struct stream *s, const struct stream_call *c,
 	if (!c->buffered || c->got != c->asked || c->err || shim_counting ||
 	    shim_sites)
 		return false;
-	if (run_timed(s, c, f))
+	if (add_timed(s, c, f))
 		return true;
 	return s->last == t->p && s->call == c->call && s->bytes == c->asked &&
-	       run_begin(s, c);
+	       begin_run(s, c);
 }
 
-/* More went through the buffer than it has room for: all of it is written. */
-static void overran(struct stream *s, const struct stream_call *c,
-		    const FILE *f)
+/* The buffer overflowed, so its inherited bytes were written: record them. */
+static void record_overrun(struct stream *s, const struct stream_call *c,
+			   const FILE *f)
 {
 	int64_t pos = position(f);
 
-	tell_bytes(f, c->desc, s->inherited, pos < 0 ? pos : pos - c->got);
+	add_bytes(f, c->desc, s->inherited, pos < 0 ? pos : pos - c->got);
 	s->inherited = 0;
 }
 
-/* A read that does not say how far it went: where the stream stands does. */
+/* A read whose result does not show all it consumed: record the position. */
 COLD static void record_reached(const struct stream_call *c, const FILE *f)
 {
 	struct shim_event ev = {SHIM_EVENT_NONE, .call = c->call};
@@ -719,7 +721,7 @@ COLD static void record_reached(const struct stream_call *c, const FILE *f)
 	if (pos >= 0)
 		ev.pos = pos;
 	if (shim_counting)
-		got += counted_moved(f, pos, 0);
+		got += counted_bytes(f, pos, 0);
 	shim_record_full(&ev, c->start, c->end, got, 0);
 }
 
@@ -729,13 +731,13 @@ void stream_after(struct stream_call *c, const FILE *f)
 
 	if (unlikely(s->inherited) && s->f == f && c->write &&
 	    f->_IO_write_ptr - c->at != c->got)
-		overran(s, c, f);
-	stream_seen(f, c->desc);
+		record_overrun(s, c, f);
+	stream_remember(f, c->desc);
 	if (unlikely(shim_counting) && c->got > 0 && counted_slot(f)->at > 0)
 		counted_slot(f)->at += c->got;
 	if (!s->owner)
 		s->owner = shim_self();
-	if (unlikely(c->more) && !wide(f) && !s->shared)
+	if (unlikely(c->more) && !is_wide(f) && !s->shared)
 		record_reached(c, f);
 	else if (!add_to_run(s, c, f))
 		shim_record_io(c->call, c->desc, c->asked, NONE, c->start,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of STDIO streams between their calls.
+ * The state of STDIO streams between wrapped calls.
  *
- * Many calls on a stream are not wrapped: getc, printf, scanf cost 2 ns. Where
- * such a call left a stream is seen at the next one that is wrapped, because
- * the pointers of its buffer are not where the last one left them; the part
- * stdio_read or stdio_write then tells the position. All of it is read from
+ * Many calls on a stream are not wrapped: getc, printf, scanf cost 2 ns. Their
+ * effect is found at the next wrapped call, because the pointers of the buffer
+ * differ from those that the last wrapped call left; the part stdio_read or
+ * stdio_write then records the bytes and the position. All of it is read from
  * the fields that glibc's public struct FILE shows, so that no libc function
  * runs inside a wrapper.
  *
- * Small transfers of the same size that follow each other and find their bytes
- * in the buffer become one record, updated in place: see stream_run_more().
+ * Consecutive small transfers of the same size between buffer and caller become
+ * one record, updated in place: see stream_run_more().
  */
 #ifndef PRELOAD_STDIO_STREAM_H
 #define PRELOAD_STDIO_STREAM_H
@@ -28,24 +28,23 @@
 #define STREAM_PUTTING 0x800
 #define STREAM_APPENDING 0x1000
 
-#define STREAM_SMALL 512 /* bytes that may be told together with others */
+#define STREAM_SMALL 512 /* largest transfer that joins a run */
 
 /*
- * A stream, in the slot of its descriptor's number: a cache, whoever comes
- * last has it. Two threads may tear it; that costs a look at the kernel's
- * position.
+ * A stream, in the slot of its descriptor number. The slots are a cache: the
+ * last stream used has it. A torn update by two threads costs one lseek().
  */
 struct stream {
-	const FILE *f;			 /* NULL: nothing known */
-	const char *read, *write;	 /* as its last call left them */
-	const struct shim_thread *owner; /* that used it first */
-	bool shared; /* by more: its pointers may move at any time */
-	bool forked; /* is a copy: what it wrote at once may be the parent's */
+	const FILE *f;			 /* NULL: the slot is free */
+	const char *read, *write;	 /* pointers after the last call */
+	const struct shim_thread *owner; /* the first thread that used it */
+	bool shared; /* by threads: its pointers may move at any time */
+	bool forked; /* a copy: unbuffered writes may be the parent's */
 	uint32_t desc;
 	uint32_t call, bytes; /* of its last record */
-	const uint8_t *last;  /* where that record ended */
-	uint32_t inherited;   /* bytes to be written that fork() copied */
-	uint32_t end; /* of what is read: a new buffer may end elsewhere */
+	const uint8_t *last;  /* the end of that record */
+	uint32_t inherited;   /* unwritten bytes that fork() copied */
+	uint32_t end; /* of the read buffer: a refill may end elsewhere */
 } __attribute__((aligned(64)));
 
 #define STREAMS 64
@@ -61,7 +60,7 @@ HOT bool stream_failed(const FILE *f)
 	return f->_flags & STREAM_ERROR;
 }
 
-/* Is a transfer of @bytes one between the buffer and the caller only? */
+/* Does a transfer of @bytes need no system call? */
 HOT bool stream_buffered(const FILE *f, bool write, size_t bytes)
 {
 	return write ? (size_t)(f->_IO_write_end - f->_IO_write_ptr) >= bytes &&
@@ -72,38 +71,45 @@ HOT bool stream_buffered(const FILE *f, bool write, size_t bytes)
 /* The descriptor id of @f if it is recorded, or 0: pass through. */
 uint32_t stream_desc(const FILE *f);
 
-/* @f is new, or stands where its call left it: remember. */
-void stream_seen(const FILE *f, uint32_t desc);
+/* After an open of @f or a wrapped call on it: save its buffer pointers. */
+void stream_remember(const FILE *f, uint32_t desc);
 
-/* @f was moved to where it stands: as stream_seen(). */
-void stream_placed(const FILE *f);
+/* After a seek on @f: while calls are counted, take its new position. */
+void stream_sample_pos(const FILE *f);
 
-/* Before a call on @f: tell what others did to it. */
-void stream_tell(const FILE *f, uint32_t desc);
+/* Before a wrapped call on @f: record the bytes that unwrapped calls moved. */
+void stream_record_moved(const FILE *f, uint32_t desc);
 
 /* Before @f is closed. */
 void stream_closing(const FILE *f);
 
-/* All streams are about to be flushed: what printf left in stdout. */
+/*
+ * Before a stream is closed: record the bytes that unwrapped calls moved, and
+ * remove its descriptor from the table. Returns its id, or 0: not recorded.
+ */
+uint32_t shim_stream_closing(FILE *f);
+
+/* Before and after fflush(NULL): record the bytes that printf left. */
 void stream_flushing(void);
 void stream_flushed(void);
 
-/* The program begins: where does its standard output stand? */
+/* At the start of the program: read the positions of its standard streams. */
 void stream_start(void);
 
 /*
- * A child comes: what the standard streams moved is told while the position is
- * only ours. Nothing is flushed: the child's copies would lose it.
+ * Before a fork: record the bytes that the standard streams moved, while only
+ * this process moves the position. Nothing is flushed: the child's copies of
+ * the buffers would lose their bytes.
  */
 void stream_forking(void);
 
-/* We are what fork() made, with copies of all buffers. */
+/* In the child after fork(), which has copies of all buffers. */
 void stream_forked(void);
 
-/* We forked: others move our streams' positions from now on. */
+/* In the parent after fork(): the child moves the positions from now on. */
 void stream_split(void);
 
-/* The process ends, and flushes its streams or does not. */
+/* At the end of the process, which flushes its streams if @flushes. */
 void stream_finish(bool flushes);
 
 /* The same for standard streams only, without a flush: _exit(). */
@@ -111,7 +117,7 @@ void stream_leaving(void);
 
 /* --- one record for many calls -------------------------------------------- */
 
-/* A call that goes into the run as it is; no clock is read. */
+/* Does the call join the run untimed? */
 HOT bool stream_run_ready(const FILE *f, uint32_t call, bool write,
 			  size_t bytes)
 {
@@ -141,8 +147,8 @@ HOT uint64_t stream_pair(uint64_t a, uint64_t b)
 }
 
 /*
- * One call more of the run: size and count of its record, one store. False: a
- * signal handler recorded something meanwhile.
+ * Add a call to the run: one store to size and count of its record. False: a
+ * signal handler has appended a record meanwhile.
  */
 HOT bool stream_run_more(const FILE *f, bool write)
 {
@@ -169,21 +175,22 @@ HOT bool stream_run_more(const FILE *f, bool write)
 	return true;
 }
 
-/* A transfer that was timed; @bytes is NONE where the call has no size. */
+/* A transfer that is not added to a run untimed. */
 struct stream_call {
 	uint32_t call, desc;
 	bool write, buffered;
-	bool more; /* than @got may have been read */
+	bool more; /* it may have read more than @got */
 	uint64_t start, end;
 	int64_t asked, got;
 	int err;
-	const char *at; /* the buffer's pointer before it */
+	const char *at; /* the write pointer before the call */
 };
 
-/* Before: false when the stream is not recorded. */
+/* Before the call of @bytes. False: the stream is not recorded. */
 bool stream_before(struct stream_call *c, const FILE *f, size_t bytes);
-/* Instead: a call that was to go into a run, and could not. */
+/* Instead of stream_before(): the call was made untimed but left the run. */
 void stream_untimed(struct stream_call *c, const FILE *f);
+/* After the call: record it. */
 void stream_after(struct stream_call *c, const FILE *f);
 
 #endif

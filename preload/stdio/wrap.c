@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * STDIO, a layer of its own: the reads and writes beneath are libc's internal
- * ones and pass no symbol of ours. A stream is its descriptor; what is known of
- * it otherwise stands in stream.h.
+ * STDIO, a layer of its own: its reads and writes are libc's internal ones and
+ * call no wrapper. A record names the stream's descriptor; stream.h holds the
+ * rest of its state.
  */
 #include <string.h>
 
@@ -41,20 +41,20 @@ static int mode_flags(const char *mode)
 	return flags;
 }
 
-/* Where the next byte of the stream lies, when the buffer can tell. */
-static int64_t position(const FILE *f)
+/* The position of the stream if struct FILE has it, or NONE. */
+static int64_t cached_position(const FILE *f)
 {
 	if (f->_offset < 0 || f->_IO_write_ptr > f->_IO_write_base)
 		return NONE;
 	return f->_offset - (f->_IO_read_end - f->_IO_read_ptr);
 }
 
-static void opened(struct shim_event *ev, uint64_t start, uint64_t end,
-		   const FILE *f)
+static void record_open(struct shim_event *ev, uint64_t start, uint64_t end,
+			const FILE *f)
 {
 	shim_opened(ev, start, end, f ? f->_fileno : -1);
 	if (f)
-		stream_seen(f, shim_fd_entry(f->_fileno));
+		stream_remember(f, shim_fd_entry(f->_fileno));
 }
 
 #define FOPEN(fn)                                                              \
@@ -72,7 +72,7 @@ static void opened(struct shim_event *ev, uint64_t start, uint64_t end,
 		end = shim_clock();                                            \
 		ev.path = path;                                                \
 		ev.arg = mode_flags(mode);                                     \
-		opened(&ev, start, end, f);                                    \
+		record_open(&ev, start, end, f);                               \
 		return f;                                                      \
 	}
 FOPEN(fopen)
@@ -96,13 +96,13 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 	ev.arg = mode_flags(mode);
 	shim_record_full(&ev, start, end, f ? fd : -1, f ? 0 : errno);
 	if (f)
-		stream_seen(f, ev.desc);
+		stream_remember(f, ev.desc);
 	return f;
 }
 
-/* Without a path the file is opened again: its name is the kernel's. */
-static void reopened(const struct shim_event *made, uint64_t start,
-		     uint64_t end, const FILE *f)
+/* freopen() without a path opens the same file: ask the kernel for its path. */
+static void record_reopen(const struct shim_event *made, uint64_t start,
+			  uint64_t end, const FILE *f)
 {
 	struct shim_event ev = *made;
 	char path[REEL_PATH_BYTES];
@@ -111,7 +111,7 @@ static void reopened(const struct shim_event *made, uint64_t start,
 	    shim_fd_path(f->_fileno, path, sizeof(path)))
 		ev.path = path;
 	if (!f || f->_fileno >= 0)
-		opened(&ev, start, end, f);
+		record_open(&ev, start, end, f);
 }
 
 #define FREOPEN(fn)                                                            \
@@ -131,7 +131,7 @@ static void reopened(const struct shim_event *made, uint64_t start,
 		end = shim_clock();                                            \
 		ev.path = path;                                                \
 		ev.arg = mode_flags(mode);                                     \
-		reopened(&ev, start, end, f);                                  \
+		record_reopen(&ev, start, end, f);                             \
 		return f;                                                      \
 	}
 FREOPEN(freopen)
@@ -151,7 +151,7 @@ FREOPEN(freopen64)
 		start = shim_clock();                                          \
 		f = real.fn();                                                 \
 		end = shim_clock();                                            \
-		opened(&ev, start, end, f);                                    \
+		record_open(&ev, start, end, f);                               \
 		return f;                                                      \
 	}
 TMPFILE(tmpfile)
@@ -190,10 +190,16 @@ EXPORT int fclose(FILE *f)
 }
 
 /*
- * A transfer: @asked and @got are bytes, @bad says that it failed, @more that it
- * may have read more than @got. Those that go into a run are a matter of the
- * buffer only, and cost no clock.
+ * A transfer: @asked and @got are bytes, @bad: it failed, @more: it may have
+ * read more than @got. One that joins a run uses the buffer only: no clock.
  */
+#define TRANSFER_END(asked_, got_, bad, more_)                                 \
+	c.err = (bad) && stream_failed(f) ? errno : 0;                         \
+	c.got = c.err ? -1 : (int64_t)(got_);                                  \
+	c.asked = (int64_t)(asked_);                                           \
+	c.more = !c.err && (more_);                                            \
+	stream_after(&c, f);                                                   \
+	return r
 #define TRANSFER(ret, fn, params, args, id, writes, asked_, got_, bad, more_)  \
 	FAST ret fn params                                                     \
 	{                                                                      \
@@ -217,12 +223,7 @@ EXPORT int fclose(FILE *f)
 			r = real.fn args;                                      \
 			c.end = shim_clock();                                  \
 		}                                                              \
-		c.err = (bad) && stream_failed(f) ? errno : 0;                 \
-		c.got = c.err ? -1 : (int64_t)(got_);                          \
-		c.asked = (int64_t)(asked_);                                   \
-		c.more = !c.err && (more_);                                    \
-		stream_after(&c, f);                                           \
-		return r;                                                      \
+		TRANSFER_END(asked_, got_, bad, more_);                        \
 	}
 #define BLOCKS(fn, params, args, id, writes)                                   \
 	TRANSFER(size_t, fn, params, args, id, writes, size *n, r *size,       \
@@ -241,7 +242,7 @@ BLOCKS(fwrite, (const void *buf, size_t size, size_t n, FILE *f),
 BLOCKS(fwrite_unlocked, (const void *buf, size_t size, size_t n, FILE *f),
        (buf, size, n, f), CALL_FWRITE, true)
 
-/* Lines have no size that repeats: each has its record. */
+/* Lines differ in size: each has its own record. */
 #define LINE(ret, fn, params, args, id, asked_, got_, bad, more_)              \
 	EXPORT ret fn params                                                   \
 	{                                                                      \
@@ -254,14 +255,9 @@ BLOCKS(fwrite_unlocked, (const void *buf, size_t size, size_t n, FILE *f),
 		c.start = shim_clock();                                        \
 		r = real.fn args;                                              \
 		c.end = shim_clock();                                          \
-		c.err = (bad) && stream_failed(f) ? errno : 0;                 \
-		c.got = c.err ? -1 : (int64_t)(got_);                          \
-		c.asked = (int64_t)(asked_);                                   \
-		c.more = !c.err && (more_);                                    \
-		stream_after(&c, f);                                           \
-		return r;                                                      \
+		TRANSFER_END(asked_, got_, bad, more_);                        \
 	}
-/* It ends where the line does, unless a zero byte comes before. */
+/* strlen() is the length of the line, unless the line has a zero byte. */
 #define FGETS(fn, params, args)                                                \
 	LINE(char *, fn, params, args, CALL_FGETS, n > 0 ? n - 1 : 0,          \
 	     r ? strlen(r) : 0, !r,                                            \
@@ -272,7 +268,7 @@ FGETS(__fgets_chk, (char *buf, size_t room, int n, FILE *f), (buf, room, n, f))
 FGETS(__fgets_unlocked_chk, (char *buf, size_t room, int n, FILE *f),
       (buf, room, n, f))
 
-/* How much it wanted is not known: what it got. -1 is the end of the file. */
+/* There is no requested size: record the result. -1 is the end of the file. */
 #define GETLINE(fn, params, args)                                              \
 	LINE(ssize_t, fn, params, args, CALL_GETLINE, r > 0 ? r : 0,           \
 	     r > 0 ? r : 0, r < 0, false)
@@ -287,7 +283,7 @@ static uint32_t stream_to_move(const FILE *f)
 	uint32_t desc = stream_desc(f);
 
 	if (desc)
-		stream_tell(f, desc);
+		stream_record_moved(f, desc);
 	return desc;
 }
 
@@ -308,10 +304,11 @@ static uint32_t stream_to_move(const FILE *f)
 		ev.offset = off;                                               \
 		ev.arg = whence;                                               \
 		if (!r)                                                        \
-			ev.pos = whence == SEEK_SET ? off : position(f);       \
+			ev.pos =                                               \
+				whence == SEEK_SET ? off : cached_position(f); \
 		shim_record_full(&ev, start, end, r, r ? errno : 0);           \
-		stream_seen(f, ev.desc);                                       \
-		stream_placed(f);                                              \
+		stream_remember(f, ev.desc);                                   \
+		stream_sample_pos(f);                                          \
 		return r;                                                      \
 	}
 FSEEK(fseek, long)
@@ -333,8 +330,8 @@ EXPORT void rewind(FILE *f)
 	real.rewind(f);
 	ev.pos = 0;
 	shim_record_full(&ev, start, shim_clock(), 0, 0);
-	stream_seen(f, ev.desc);
-	stream_placed(f);
+	stream_remember(f, ev.desc);
+	stream_sample_pos(f);
 }
 
 #define FSETPOS(fn, type)                                                      \
@@ -355,14 +352,14 @@ EXPORT void rewind(FILE *f)
 		if (!r)                                                        \
 			ev.pos = pos->__pos;                                   \
 		shim_record_full(&ev, start, end, r, r ? errno : 0);           \
-		stream_seen(f, ev.desc);                                       \
-		stream_placed(f);                                              \
+		stream_remember(f, ev.desc);                                   \
+		stream_sample_pos(f);                                          \
 		return r;                                                      \
 	}
 FSETPOS(fsetpos, fpos_t)
 FSETPOS(fsetpos64, fpos64_t)
 
-/* fflush(NULL) is for all streams: no descriptor, no record of its own. */
+/* fflush(NULL) flushes all streams: it has no descriptor and no record. */
 #define FFLUSH(fn)                                                             \
 	EXPORT int fn(FILE *f)                                                 \
 	{                                                                      \
@@ -385,7 +382,7 @@ FSETPOS(fsetpos64, fpos64_t)
 		end = shim_clock();                                            \
 		shim_record_io(CALL_FFLUSH, desc, NONE, NONE, start, end, r,   \
 			       r ? errno : 0);                                 \
-		stream_seen(f, desc);                                          \
+		stream_remember(f, desc);                                      \
 		return r;                                                      \
 	}
 FFLUSH(fflush)

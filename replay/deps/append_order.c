@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orders reads and writes that overlap in time. Only what must have been so
- * becomes an edge: a wrong one could close a circle of waits.
+ * Orders reads and writes that overlap in time. Only an order that the results
+ * prove becomes a dependency: a wrong one could close a cycle of waits.
  */
 #include "replay/deps/append_order.h"
 
@@ -18,134 +18,136 @@
 
 #define HOLD_NS 100000000
 #define MOST_ROOM 4096
-/* As long as one stream is alone with the file, and most files have but one. */
+/* While one stream alone uses the file, as with most files. */
 #define MOST_WRITES_ALONE 4
 #define MOST_READS_ALONE 64
-/* Calls that were over before this one began, after which it has met them all:
- * they are remembered nearly in the order of their ends. */
+/* The search ends after this many calls that were over before this one began:
+ * the rings are nearly in the order of ends. */
 #define MOST_OVER 64
 #define NO_WRITE UINT32_MAX
 
 /* A write or a read. */
-struct moved {
-	struct call_ref who,
-		first; /* more than one: reads that found one end */
+struct transfer {
+	struct call_ref call, first; /* differ: several reads of one EOF */
 	int64_t start_ns, first_start_ns, from, to;
-	uint32_t before; /* of a write: its stream's one before, by number */
-	bool ended;	 /* a read: it found the end */
-	bool extends;	 /* a write: no write before it went as far */
+	uint32_t before; /* of a write: the number of its stream's previous */
+	bool eof;	 /* a read that hit the end of the file */
+	bool extends;	 /* a write that went further than all before */
 };
 
-/* The last ones; number i is at i % room, and room is a power of two. */
+/* The last transfers; number i is at i % room, and room is a power of two. */
 struct ring {
-	struct moved *at;
+	struct transfer *at;
 	uint32_t n, room;
 };
 
 struct append_order {
 	struct ring writes, reads;
-	int64_t top;	 /* where the furthest write ended */
+	int64_t top;	 /* end of the furthest write */
 	uint32_t stream; /* of its first call */
-	bool shared;	 /* there was another */
+	bool shared;	 /* another stream uses the file too */
 };
 
-void append_order_free(struct append_order *t)
+void append_order_free(struct append_order *o)
 {
-	if (!t)
+	if (!o)
 		return;
-	free(t->writes.at);
-	free(t->reads.at);
-	free(t);
+	free(o->writes.at);
+	free(o->reads.at);
+	free(o);
 }
 
-static uint32_t oldest(const struct ring *r)
+static uint32_t oldest_number(const struct ring *r)
 {
 	return r->n > r->room ? r->n - r->room : 0;
 }
 
-static struct moved *number(const struct ring *r, uint32_t i)
+static struct transfer *at_number(const struct ring *r, uint32_t i)
 {
 	return &r->at[i & (r->room - 1)];
 }
 
-static int enlarge(struct ring *r, struct reel_error *err)
+static int enlarge_ring(struct ring *r, struct reel_error *err)
 {
 	struct ring new = {.room = r->room ? 2 * r->room : 1, .n = r->n};
 
 	new.at = reel_alloc(new.room, sizeof(*new.at), err);
 	if (!new.at)
 		return -1;
-	for (uint32_t i = oldest(r); i < r->n; i++)
-		*number(&new, i) = *number(r, i);
+	for (uint32_t i = oldest_number(r); i < r->n; i++)
+		*at_number(&new, i) = *at_number(r, i);
 	free(r->at);
 	*r = new;
 	return 0;
 }
 
-static int push(struct ring *r, uint32_t most, const struct moved *now,
-		struct reel_error *err)
+static int push_transfer(struct ring *r, uint32_t most,
+			 const struct transfer *now, struct reel_error *err)
 {
 	if (r->n >= r->room && r->room < most &&
-	    (!r->room ||
-	     number(r, oldest(r))->who.end_ns > now->who.end_ns - HOLD_NS) &&
-	    enlarge(r, err))
+	    (!r->room || at_number(r, oldest_number(r))->call.end_ns >
+				 now->call.end_ns - HOLD_NS) &&
+	    enlarge_ring(r, err))
 		return -1;
-	*number(r, r->n++) = *now;
+	*at_number(r, r->n++) = *now;
 	return 0;
 }
 
-/* The read found the end before the write moved it. */
-static bool served_before(const struct moved *read, const struct moved *write)
+/* The read hit the end of the file that the write, overlapping, moved. */
+static bool precedes_write(const struct transfer *read,
+			   const struct transfer *write)
 {
-	return read->ended && write->from >= read->to &&
-	       read->start_ns < write->who.end_ns &&
-	       write->start_ns < read->who.end_ns;
+	return read->eof && write->from >= read->to &&
+	       read->start_ns < write->call.end_ns &&
+	       write->start_ns < read->call.end_ns;
 }
 
-/* The (first) read found what the write had added. */
-static bool found(const struct moved *read, const struct moved *write)
+/* The read, or the first of its kind, returned bytes that the write added. */
+static bool saw_write(const struct transfer *read, const struct transfer *write)
 {
 	if (write->start_ns >= read->first.end_ns ||
-	    read->first_start_ns >= write->who.end_ns)
+	    read->first_start_ns >= write->call.end_ns)
 		return false;
-	return (read->ended && read->to == write->to) ||
+	return (read->eof && read->to == write->to) ||
 	       (write->extends && read->from < write->to &&
 		read->to > write->from);
 }
 
-/* It waits for the writes that it found, and the next ones wait for it. */
-static int on_read(struct edges *e, struct append_order *t,
-		   const struct moved *now, struct reel_error *err)
+/* The read waits for the writes that it saw, and the next ones wait for it. */
+static int on_read(struct deps *d, struct append_order *o,
+		   const struct transfer *now, struct reel_error *err)
 {
-	const struct ring *r = &t->writes;
+	const struct ring *r = &o->writes;
 	uint32_t overs = 0;
 
-	/* The last first, as a wait for it is one for those before. */
-	for (uint32_t i = r->n; i-- > oldest(r) && overs < MOST_OVER;) {
-		const struct moved *w = number(r, i);
-		bool over = w->who.end_ns <= now->start_ns;
-		bool second = w->before != NO_WRITE && w->before >= oldest(r) &&
-			      served_before(now, number(r, w->before));
+	/* The newest first: a wait for it covers older ones of its stream. */
+	for (uint32_t i = r->n; i-- > oldest_number(r) && overs < MOST_OVER;) {
+		const struct transfer *w = at_number(r, i);
+		bool over = w->call.end_ns <= now->start_ns;
+		bool second = w->before != NO_WRITE &&
+			      w->before >= oldest_number(r) &&
+			      precedes_write(now, at_number(r, w->before));
 
 		overs += over;
-		if ((over || found(now, w)) &&
-		    edges_add(e, &w->who, &now->who, err) < 0)
+		if ((over || saw_write(now, w)) &&
+		    deps_add(d, &w->call, &now->call, err) < 0)
 			return -1;
-		if (served_before(now, w) && !second &&
-		    edges_keep(e, &now->who, &w->who, err) < 0)
+		if (precedes_write(now, w) && !second &&
+		    deps_add_late(d, &now->call, &w->call, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Who waits for a file to grow finds its end again and again: one entry. */
-static struct moved *same_end(const struct ring *r, const struct moved *now)
+/* A stream that polls the end of a file takes one entry. */
+static struct transfer *same_end(const struct ring *r,
+				 const struct transfer *now)
 {
-	for (uint32_t i = r->n; now->ended && i > oldest(r); i--) {
-		struct moved *m = number(r, i - 1);
+	for (uint32_t i = r->n; now->eof && i > oldest_number(r); i--) {
+		struct transfer *m = at_number(r, i - 1);
 
-		if (m->who.stream == now->who.stream)
-			return m->ended && m->from == m->to &&
+		if (m->call.stream == now->call.stream)
+			return m->eof && m->from == m->to &&
 					       now->from == now->to &&
 					       m->to == now->to
 				       ? m
@@ -154,74 +156,77 @@ static struct moved *same_end(const struct ring *r, const struct moved *now)
 	return NULL;
 }
 
-static int add_read(struct edges *e, struct append_order *t,
-		    const struct moved *now, struct reel_error *err)
+static int add_read(struct deps *d, struct append_order *o,
+		    const struct transfer *now, struct reel_error *err)
 {
-	struct moved *same = same_end(&t->reads, now);
+	struct transfer *same = same_end(&o->reads, now);
 
-	if (on_read(e, t, now, err))
+	if (on_read(d, o, now, err))
 		return -1;
 	if (!same)
-		return push(&t->reads, t->shared ? MOST_ROOM : MOST_READS_ALONE,
-			    now, err);
-	same->who = now->who;
+		return push_transfer(&o->reads,
+				     o->shared ? MOST_ROOM : MOST_READS_ALONE,
+				     now, err);
+	same->call = now->call;
 	same->start_ns = now->start_ns;
 	return 0;
 }
 
-static int add_write(struct edges *e, struct append_order *t, struct moved *now,
-		     struct reel_error *err)
+static int add_write(struct deps *d, struct append_order *o,
+		     struct transfer *now, struct reel_error *err)
 {
-	const struct ring *r = &t->reads;
+	const struct ring *r = &o->reads;
 	uint32_t overs = 0;
 
-	now->extends = now->to > t->top;
+	now->extends = now->to > o->top;
 	if (now->extends)
-		t->top = now->to;
-	for (uint32_t i = r->n; i-- > oldest(r) && overs < MOST_OVER;) {
-		const struct moved *read = number(r, i);
+		o->top = now->to;
+	for (uint32_t i = r->n; i-- > oldest_number(r) && overs < MOST_OVER;) {
+		const struct transfer *read = at_number(r, i);
 
-		overs += read->who.end_ns <= now->start_ns;
-		if (served_before(read, now) &&
-		    edges_add(e, &read->who, &now->who, err) < 0)
+		overs += read->call.end_ns <= now->start_ns;
+		if (precedes_write(read, now) &&
+		    deps_add(d, &read->call, &now->call, err) < 0)
 			return -1;
-		if (found(read, now) &&
-		    edges_keep(e, &now->who, &read->first, err) < 0)
+		if (saw_write(read, now) &&
+		    deps_add_late(d, &now->call, &read->first, err) < 0)
 			return -1;
 	}
 	now->before = NO_WRITE;
-	for (uint32_t i = t->writes.n; i > oldest(&t->writes); i--) {
-		if (number(&t->writes, i - 1)->who.stream == now->who.stream) {
+	for (uint32_t i = o->writes.n; i > oldest_number(&o->writes); i--) {
+		if (at_number(&o->writes, i - 1)->call.stream ==
+		    now->call.stream) {
 			now->before = i - 1;
 			break;
 		}
 	}
-	return push(&t->writes, t->shared ? MOST_ROOM : MOST_WRITES_ALONE, now,
-		    err);
+	return push_transfer(&o->writes,
+			     o->shared ? MOST_ROOM : MOST_WRITES_ALONE, now,
+			     err);
 }
 
-int append_order_event(struct edges *e, struct append_order **tail,
-		       const struct reel_event *ev, const struct call_ref *me,
+int append_order_event(struct deps *d, struct append_order **order,
+		       const struct reel_event *ev, const struct call_ref *call,
 		       struct reel_error *err)
 {
-	struct moved now = {.who = *me,
-			    .first = *me,
-			    .start_ns = ev->start_ns,
-			    .first_start_ns = ev->start_ns,
-			    .from = ev->offset,
-			    .ended = ev->result < ev->asked};
+	struct transfer now = {.call = *call,
+			       .first = *call,
+			       .start_ns = ev->start_ns,
+			       .first_start_ns = ev->start_ns,
+			       .from = ev->offset,
+			       .eof = ev->result < ev->asked};
 
 	if (ev->offset < 0 || ev->err || ev->result < 0 ||
 	    ev->result > INT64_MAX / 2 || ev->offset > INT64_MAX / 2)
 		return 0;
 	now.to = ev->offset + ev->result;
-	if (!*tail) {
-		*tail = reel_alloc(1, sizeof(**tail), err);
-		if (!*tail)
+	if (!*order) {
+		*order = reel_alloc(1, sizeof(**order), err);
+		if (!*order)
 			return -1;
-		(*tail)->stream = me->stream;
+		(*order)->stream = call->stream;
 	}
-	(*tail)->shared |= (*tail)->stream != me->stream;
-	return ev->group == REEL_GROUP_WRITE ? add_write(e, *tail, &now, err)
-					     : add_read(e, *tail, &now, err);
+	(*order)->shared |= (*order)->stream != call->stream;
+	return ev->group == REEL_GROUP_WRITE ? add_write(d, *order, &now, err)
+					     : add_read(d, *order, &now, err);
 }

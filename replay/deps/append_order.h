@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that grows while others read it: of a write and a read at one time,
- * what the read found tells whom the kernel served first.
+ * The order of reads and writes of a growing file that overlap in time: the
+ * bytes that the read returned prove which call the kernel served first.
  *
- * A thread may lose its processor in the middle of a call, for as long as others
- * make thousands of theirs: so the calls of the last HOLD_NS are remembered,
- * of a file that two streams use at one time.
+ * A thread may lose its processor in the middle of a call while other threads
+ * make thousands of calls. So the calls of the last HOLD_NS are remembered for
+ * a file that two streams use at one time.
  */
 #ifndef REPLAY_DEPS_APPEND_ORDER_H
 #define REPLAY_DEPS_APPEND_ORDER_H
 
-struct edges;
+struct deps;
 struct reel_error;
 struct reel_event;
 struct call_ref;
 
-struct append_order; /* of a file */
+struct append_order; /* of one inode */
 
 /*
- * The read or write @ev, call @me; in the order of ends. *@tail begins as NULL,
- * for append_order_free(). 0, or -1 with @err.
+ * @ev is a read or a write, and @call; events come in the order of their ends.
+ * *@order begins as NULL, for append_order_free(). 0, or -1 with @err.
  */
-int append_order_event(struct edges *e, struct append_order **tail,
-		       const struct reel_event *ev, const struct call_ref *me,
+int append_order_event(struct deps *d, struct append_order **order,
+		       const struct reel_event *ev, const struct call_ref *call,
 		       struct reel_error *err);
-void append_order_free(struct append_order *t);
+void append_order_free(struct append_order *o);
 
 #endif

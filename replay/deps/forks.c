@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The waits of forks. They are taken in the order of their time, each before the
- * first event that ends later: then the last open or close of each thread is the
- * last that was over. What an earlier fork of the same thread has waited for is
- * over, too. Such a call looks at the forks since its thread's last.
+ * The waits of forks. Forks are handled in the order of their times, each
+ * before the first event that ends later: then the last open or close of each
+ * thread is the last one that had ended. A fork does not repeat a wait of an
+ * earlier fork of its thread. An open or close waits for the forks since the
+ * previous one of its thread.
  */
 #include "replay/deps/forks.h"
 
@@ -16,22 +17,22 @@
 
 #include "replay/model/recorded_job.h"
 
-static const struct job *sorted_job; /* qsort() has no argument for it */
-
-static int by_parent(const void *a, const void *b)
+static int by_parent(const void *a, const void *b, void *arg)
 {
-	const struct job_process *x = &sorted_job->process[*(uint32_t *)a];
-	const struct job_process *y = &sorted_job->process[*(uint32_t *)b];
+	const struct job *job = arg;
+	const struct job_process *x = &job->process[*(uint32_t *)a];
+	const struct job_process *y = &job->process[*(uint32_t *)b];
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static int by_start(const void *a, const void *b)
+static int by_start(const void *a, const void *b, void *arg)
 {
-	int64_t x = sorted_job->process[*(const uint32_t *)a].start_ns;
-	int64_t y = sorted_job->process[*(const uint32_t *)b].start_ns;
+	const struct job *job = arg;
+	int64_t x = job->process[*(const uint32_t *)a].start_ns;
+	int64_t y = job->process[*(const uint32_t *)b].start_ns;
 
 	return x < y ? -1 : x > y;
 }
@@ -51,10 +52,11 @@ static int list_children(struct forks *f, struct reel_error *err)
 		if (job->process[i].parent != JOB_NONE &&
 		    job->process[i].streams)
 			f->child[f->children++] = i;
-	sorted_job = job;
 	memcpy(f->forked, f->child, f->children * sizeof(*f->child));
-	qsort(f->child, f->children, sizeof(*f->child), by_parent);
-	qsort(f->forked, f->children, sizeof(*f->forked), by_start);
+	qsort_r(f->child, f->children, sizeof(*f->child), by_parent,
+		(void *)job);
+	qsort_r(f->forked, f->children, sizeof(*f->forked), by_start,
+		(void *)job);
 	for (uint32_t i = f->children; i--;) {
 		const struct job_process *c = &job->process[f->child[i]];
 		const struct job_process *p = &job->process[c->parent];
@@ -68,15 +70,15 @@ static int list_children(struct forks *f, struct reel_error *err)
 }
 
 int forks_init(struct forks *f, const struct job *job,
-	       struct annotations *marks, struct reel_error *err)
+	       struct annotations *annotations, struct reel_error *err)
 {
 	size_t n = (size_t)job->streams + 1;
 
 	f->job = job;
-	f->marks = marks;
+	f->annotations = annotations;
 	f->changed = reel_alloc(n, sizeof(*f->changed), err);
-	f->told = reel_alloc(n, sizeof(*f->told), err);
-	if (!f->changed || !f->told)
+	f->waited_by = reel_alloc(n, sizeof(*f->waited_by), err);
+	if (!f->changed || !f->waited_by)
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		f->changed[i].stream = JOB_NONE;
@@ -86,7 +88,7 @@ int forks_init(struct forks *f, const struct job *job,
 void forks_fini(struct forks *f)
 {
 	free(f->changed);
-	free(f->told);
+	free(f->waited_by);
 	free(f->wait);
 	free(f->child);
 	free(f->forked);
@@ -94,11 +96,11 @@ void forks_fini(struct forks *f)
 	memset(f, 0, sizeof(*f));
 }
 
-static int keep(struct forks *f, uint32_t child, const struct call_ref *before,
-		struct reel_error *err)
+static int add_fork_wait(struct forks *f, uint32_t child,
+			 const struct call_ref *before, struct reel_error *err)
 {
 	struct annotation post = {.stream = before->stream,
-				  .call = before->call,
+				  .call = before->index,
 				  .kind = ANNOTATION_POST};
 
 	if (f->waits == f->room) {
@@ -109,7 +111,7 @@ static int keep(struct forks *f, uint32_t child, const struct call_ref *before,
 		f->room = room;
 	}
 	f->wait[f->waits++] = (struct fork_wait){child, *before};
-	return annotations_add(f->marks, &post, err);
+	return annotations_add(f->annotations, &post, err);
 }
 
 static int on_fork(struct forks *f, uint32_t child, struct reel_error *err)
@@ -123,45 +125,47 @@ static int on_fork(struct forks *f, uint32_t child, struct reel_error *err)
 		const struct call_ref *w = &f->changed[s];
 
 		if (w->stream == JOB_NONE || s == c->fork_stream ||
-		    w->end_ns > c->start_ns || f->told[s] == c->fork_stream + 1)
+		    w->end_ns > c->start_ns ||
+		    f->waited_by[s] == c->fork_stream + 1)
 			continue;
-		f->told[s] = c->fork_stream + 1;
-		if (keep(f, child, w, err))
+		f->waited_by[s] = c->fork_stream + 1;
+		if (add_fork_wait(f, child, w, err))
 			return -1;
 	}
 	return 0;
 }
 
-/* The last fork by each thread, mostly one, is after those before it. */
+/* Wait for the last fork of each thread, which comes after its earlier ones. */
 static int after_forks(struct forks *f, uint32_t process,
-		       const struct reel_event *ev, const struct call_ref *me,
+		       const struct reel_event *ev, const struct call_ref *call,
 		       struct reel_error *err)
 {
 	const struct job_process *process_of = f->job->process;
-	uint32_t first = f->next[me->stream], last = first, told = me->stream;
-	struct annotation wait = {.stream = me->stream,
-				  .call = me->call,
+	uint32_t first = f->next[call->stream], last = first,
+		 done = call->stream;
+	struct annotation wait = {.stream = call->stream,
+				  .call = call->index,
 				  .kind = ANNOTATION_WAIT};
 
 	while (last < f->children &&
 	       process_of[f->child[last]].parent == process &&
 	       process_of[f->child[last]].start_ns <= ev->start_ns)
 		last++;
-	f->next[me->stream] = last;
+	f->next[call->stream] = last;
 	while (last-- > first) {
 		const struct job_process *c = &process_of[f->child[last]];
 
-		if (c->fork_stream == me->stream || c->fork_stream == told)
+		if (c->fork_stream == call->stream || c->fork_stream == done)
 			continue;
-		told = c->fork_stream;
-		wait.a = c->stream;
-		if (annotations_add(f->marks, &wait, err))
+		done = c->fork_stream;
+		wait.wait.stream = c->stream;
+		if (annotations_add(f->annotations, &wait, err))
 			return -1;
 	}
 	return 0;
 }
 
-/* Of descriptors, which a child inherits as it is. */
+/* Does the call change the descriptor table? */
 static bool changes_table(const struct reel_event *ev)
 {
 	return !ev->err && (ev->group == REEL_GROUP_OPEN ||
@@ -169,22 +173,22 @@ static bool changes_table(const struct reel_event *ev)
 }
 
 int forks_event(struct forks *f, const struct reel_event *ev,
-		const struct call_ref *me, struct reel_error *err)
+		const struct call_ref *call, struct reel_error *err)
 {
-	uint32_t process = f->job->stream[me->stream].process;
+	uint32_t process = f->job->stream[call->stream].process;
 
 	for (; f->next_fork < f->children; f->next_fork++) {
 		uint32_t child = f->forked[f->next_fork];
 
-		if (f->job->process[child].start_ns >= me->end_ns)
+		if (f->job->process[child].start_ns >= call->end_ns)
 			break;
 		if (on_fork(f, child, err))
 			return -1;
 	}
 	if (changes_table(ev) && f->job->process[process].streams > 1) {
-		f->changed[me->stream] = *me;
-		f->told[me->stream] = 0;
-		return after_forks(f, process, ev, me, err);
+		f->changed[call->stream] = *call;
+		f->waited_by[call->stream] = 0;
+		return after_forks(f, process, ev, call, err);
 	}
 	return 0;
 }
@@ -202,7 +206,7 @@ void forks_sort(struct forks *f)
 		qsort(f->wait, f->waits, sizeof(*f->wait), by_child);
 }
 
-size_t forks_of(const struct forks *f, uint32_t child)
+size_t forks_first_wait(const struct forks *f, uint32_t child)
 {
 	size_t low = 0, high = f->waits;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The used paths as a tree of lists. A use costs nothing while the path is in
- * its list; what is taken is in none, so that taking costs no more than the
- * uses since.
+ * its list. A path that is taken leaves it, so that all takes together cost no
+ * more than the uses.
  */
 #include "replay/deps/path_tree.h"
 
@@ -13,20 +13,21 @@
 
 #include "replay/model/recorded_job.h"
 
-int tree_init(struct tree *t, const struct job *job, struct reel_error *err)
+int path_tree_init(struct path_tree *t, const struct job *job,
+		   struct reel_error *err)
 {
 	t->job = job;
 	t->node = reel_alloc(job->files, sizeof(*t->node), err);
 	return t->node ? 0 : -1;
 }
 
-void tree_fini(struct tree *t)
+void path_tree_fini(struct path_tree *t)
 {
 	free(t->node);
 	t->node = NULL;
 }
 
-/* The directory itself need not have been used, but one further up. */
+/* The directory of a path may have no id; take the next one above it. */
 static uint32_t find_above(const struct job *job, uint32_t file)
 {
 	const char *path = job->file[file].path;
@@ -42,9 +43,9 @@ static uint32_t find_above(const struct job *job, uint32_t file)
 	return above;
 }
 
-uint32_t tree_above(struct tree *t, uint32_t file)
+uint32_t path_tree_above(struct path_tree *t, uint32_t file)
 {
-	struct tree_node *n = &t->node[file];
+	struct path_tree_node *n = &t->node[file];
 
 	if (!n->known) {
 		n->above = find_above(t->job, file);
@@ -53,11 +54,11 @@ uint32_t tree_above(struct tree *t, uint32_t file)
 	return n->above;
 }
 
-void tree_used(struct tree *t, uint32_t file)
+void path_tree_add(struct path_tree *t, uint32_t file)
 {
 	while (file && !t->node[file].listed) {
-		struct tree_node *n = &t->node[file];
-		uint32_t above = tree_above(t, file);
+		struct path_tree_node *n = &t->node[file];
+		uint32_t above = path_tree_above(t, file);
 
 		n->listed = true;
 		n->next = t->node[above].first;
@@ -66,9 +67,9 @@ void tree_used(struct tree *t, uint32_t file)
 	}
 }
 
-uint32_t tree_take(struct tree *t, uint32_t dir)
+uint32_t path_tree_take(struct path_tree *t, uint32_t dir)
 {
-	struct tree_node *d = &t->node[dir], *n;
+	struct path_tree_node *d = &t->node[dir], *n;
 	uint32_t file = d->first, below;
 
 	if (!file)

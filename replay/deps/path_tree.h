@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which directory a path is in, and which paths below a directory were used:
- * each is told once, whatever the directory's depth, until it is used again.
+ * The used paths as a tree: the nearest known directory above a path, and the
+ * paths below a directory that were used since they were last taken.
  */
 #ifndef REPLAY_DEPS_PATH_TREE_H
 #define REPLAY_DEPS_PATH_TREE_H
@@ -12,28 +12,30 @@
 struct job;
 struct reel_error;
 
-struct tree_node {
+struct path_tree_node {
 	uint32_t above;	      /* the nearest directory that has an id, or 0 */
-	uint32_t first, next; /* of the used ones in it; of those above */
-	bool known;	      /* above is */
-	bool listed;	      /* in the list of above, and so are those above */
+	uint32_t first, next; /* used path in it; next one in `above` */
+	bool known;	      /* `above` is computed */
+	bool listed;	      /* in the list of `above`, like all above it */
 };
 
-struct tree {
+struct path_tree {
 	const struct job *job;
-	struct tree_node *node; /* by file id */
+	struct path_tree_node *node; /* by file id */
 };
 
 /* Borrows @job for its life. 0, or -1 with @err (REEL_E_MEMORY). */
-int tree_init(struct tree *t, const struct job *job, struct reel_error *err);
-void tree_fini(struct tree *t);
+int path_tree_init(struct path_tree *t, const struct job *job,
+		   struct reel_error *err);
+void path_tree_fini(struct path_tree *t);
 
 /* The nearest directory above @file that has an id, or 0. */
-uint32_t tree_above(struct tree *t, uint32_t file);
+uint32_t path_tree_above(struct path_tree *t, uint32_t file);
 
-void tree_used(struct tree *t, uint32_t file);
+/* Note the use of @file. */
+void path_tree_add(struct path_tree *t, uint32_t file);
 
-/* One that was used below @dir, which is not told again; 0: no more. */
-uint32_t tree_take(struct tree *t, uint32_t dir);
+/* Remove a used path from the tree below @dir and return it; 0: none left. */
+uint32_t path_tree_take(struct path_tree *t, uint32_t dir);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Claims on calls that are still on their way (claims.h). */
+/* Matches unexplained changes with overlapping calls that end later. */
 #include "replay/deps/pending_changes.h"
 
 #include <fcntl.h>
@@ -15,11 +15,11 @@
 #include "replay/model/recorded_job.h"
 
 int pending_changes_init(struct pending_changes *c, const struct job *job,
-			 struct annotations *marks, struct edges *edges,
+			 struct annotations *annotations, struct deps *deps,
 			 struct reel_error *err)
 {
-	c->marks = marks;
-	c->edges = edges;
+	c->annotations = annotations;
+	c->deps = deps;
 	c->of_file = reel_alloc(job->files, sizeof(*c->of_file), err);
 	return c->of_file ? 0 : -1;
 }
@@ -30,51 +30,58 @@ void pending_changes_fini(struct pending_changes *c)
 	memset(c, 0, sizeof(*c));
 }
 
-void pending_changes_add(struct pending_changes *c, const struct call_ref *me,
-			 const struct effects *effects, bool marked)
+void pending_changes_add(struct pending_changes *c, const struct call_ref *call,
+			 const struct effects *effects, bool annotated)
 {
-	c->of_file[effects->met] =
-		(struct pending_change){.who = *me,
-					.mark = marked ? c->marks->n : 0,
-					.appeared = effects->appeared};
+	c->of_file[effects->changed_file] = (struct pending_change){
+		.observer = *call,
+		.annotation = annotated ? c->annotations->n : 0,
+		.appeared = effects->appeared};
 }
 
-/* What the call did to @file: made it, or may have; removed it. */
-static bool makes(const struct reel_event *ev, enum effect effect)
+/* The call created the file, or may have. */
+static bool may_create(const struct reel_event *ev, enum effect effect)
 {
 	return effect == EFFECT_CREATE ||
 	       (ev->group == REEL_GROUP_OPEN && ev->arg != REEL_NO_OFFSET &&
 		ev->arg & O_CREAT);
 }
 
-static int settle(struct pending_changes *c, const struct reel_event *ev,
-		  const struct call_ref *me, uint32_t file, enum effect effect,
-		  struct effects *effects, struct reel_error *err)
+static int explain_change(struct pending_changes *c,
+			  const struct reel_event *ev,
+			  const struct call_ref *call, uint32_t file,
+			  enum effect effect, struct effects *effects,
+			  struct reel_error *err)
 {
-	struct pending_change *met = &c->of_file[file];
+	struct pending_change *change = &c->of_file[file];
 
-	if (!met->who.end_ns || met->who.end_ns <= ev->start_ns ||
-	    !(met->appeared ? makes(ev, effect) : effect == EFFECT_REMOVE))
+	if (!change->observer.end_ns ||
+	    change->observer.end_ns <= ev->start_ns ||
+	    !(change->appeared ? may_create(ev, effect)
+			       : effect == EFFECT_REMOVE))
 		return 0;
-	if (met->mark)
-		c->marks->mark[met->mark - 1].kind = ANNOTATION_NONE;
-	met->who.end_ns = 0;
-	effects->late = file;
-	if (effects->met == file)
+	if (change->annotation)
+		c->annotations->list[change->annotation - 1].kind =
+			ANNOTATION_NONE;
+	change->observer.end_ns = 0;
+	effects->seen_early = file;
+	if (effects->changed_file == file)
 		effects->appeared = effects->vanished = false;
-	return edges_keep(c->edges, me, &met->who, err) < 0 ? -1 : 0;
+	return deps_add_late(c->deps, call, &change->observer, err) < 0 ? -1
+									: 0;
 }
 
 int pending_changes_event(struct pending_changes *c,
 			  const struct reel_event *ev,
-			  const struct call_ref *me, struct effects *effects,
+			  const struct call_ref *call, struct effects *effects,
 			  struct reel_error *err)
 {
 	if (ev->err)
 		return 0;
-	return settle(c, ev, me, ev->file, effects->file, effects, err) ||
-			       settle(c, ev, me, ev->file2, effects->file2,
-				      effects, err)
+	return explain_change(c, ev, call, ev->file, effects->file, effects,
+			      err) ||
+			       explain_change(c, ev, call, ev->file2,
+					      effects->file2, effects, err)
 		       ? -1
 		       : 0;
 }

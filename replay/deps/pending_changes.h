@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that came or went by nobody's call, as far as is known when a call
- * meets that. It may have been a call that was still on its way: when that
- * ends, the other waits for it, and nothing is done for it from outside.
+ * Changes that no finished call explains. A call observed that a path appeared
+ * or vanished. The change is blamed on another program, unless an overlapping
+ * call later explains it: then the observer waits for that call instead.
  */
 #ifndef REPLAY_DEPS_PENDING_CHANGES_H
 #define REPLAY_DEPS_PENDING_CHANGES_H
@@ -12,42 +12,44 @@
 
 #include "replay/model/annotations.h"
 
-struct edges;
+struct deps;
 struct effects;
 struct job;
 struct reel_error;
 struct reel_event;
 
 struct pending_change {
-	struct call_ref who; /* has met it; end_ns 0: none */
-	size_t mark;	     /* 1 + what it made, 0: none */
-	bool appeared;	     /* or it vanished */
+	struct call_ref observer; /* end_ns 0: none */
+	size_t annotation;	  /* 1 + that of the change, 0: none */
+	bool appeared;		  /* else it vanished */
 };
 
 struct pending_changes {
-	struct annotations *marks;
-	struct edges *edges;
-	struct pending_change *of_file; /* the last, by file id */
+	struct annotations *annotations;
+	struct deps *deps;
+	struct pending_change *of_file; /* the last one, by file id */
 };
 
-/* Borrows all for its life. 0, or -1 with @err; pending_changes_fini() in any case. */
+/* Borrows all for its life. 0, or -1 with @err; pending_changes_fini() in any
+ * case. */
 int pending_changes_init(struct pending_changes *c, const struct job *job,
-			 struct annotations *marks, struct edges *edges,
+			 struct annotations *annotations, struct deps *deps,
 			 struct reel_error *err);
 void pending_changes_fini(struct pending_changes *c);
 
 /*
- * The call @me met what @effects tells of @effects->met; @marked: the last mark
- * is for it.
+ * @call observed the unexplained change in @effects. @annotated: the last
+ * annotation is for it.
  */
-void pending_changes_add(struct pending_changes *c, const struct call_ref *me,
-			 const struct effects *effects, bool marked);
+void pending_changes_add(struct pending_changes *c, const struct call_ref *call,
+			 const struct effects *effects, bool annotated);
 
-/* @ev, call @me, may have been it. In the order of ends; then @effects tells
- * no more of what it met itself. 0, or -1 with @err. */
+/* @ev, which is @call, may explain a change; then it is removed from @effects
+ * if @call observed it too. Events come in the order of their ends. 0, or -1
+ * with @err. */
 int pending_changes_event(struct pending_changes *c,
 			  const struct reel_event *ev,
-			  const struct call_ref *me, struct effects *effects,
+			  const struct call_ref *call, struct effects *effects,
 			  struct reel_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last of the three ways to keep a replay inside its sandbox: see the
- * header. Raw calls only.
+ * Resolves the paths of calls beneath the sandbox: the last of the three ways
+ * to confine a replay. By raw calls only.
  */
 #include "replay/engine/beneath.h"
 
@@ -10,12 +10,14 @@
 #include <sys/stat.h>
 
 #include "schemas/replay_open.h"
+#include "schemas/syscall.h"
 
 #include "lib/calls.h"
 
-#include "replay/model/syscall.h"
+#include "replay/engine/fdtable.h"
+#include "schemas/syscall.h"
 
-/* Paths for calls whose own path must fail: ENOENT, ENOTDIR. */
+/* Paths for calls that have to fail with ENOENT, ENOTDIR. */
 #define NOWHERE "/proc/self/fd/none"
 #define NO_DIRECTORY "/proc/self/status/none"
 
@@ -49,8 +51,8 @@ int beneath_begin(struct player_process *q)
 	return 0;
 }
 
-/* From the sandbox: players' paths begin there, or with its name. */
-static const char *below(const struct player_process *q, const char *path)
+/* @path relative to the sandbox, whose name it may begin with. */
+static const char *below_root(const struct player_process *q, const char *path)
 {
 	if (path[0] == '/')
 		path += q->engine->sandbox.root_len + 1;
@@ -61,18 +63,18 @@ long beneath_open(const struct player_process *q, const char *path, int flags)
 {
 	if (q->root_fd < 0)
 		return raw(SYS_openat, AT_FDCWD, path, flags, 0);
-	return open_from(q, below(q, path), flags, 0);
+	return open_from(q, below_root(q, path), flags, 0);
 }
 
-/* Does the call create its file, follow a link at its end? */
-struct habit {
+/* Does the call create its file, and follow a link at the path's end? */
+struct path_use {
 	bool opens, follows;
 	int flags; /* of an open */
 };
 
-static struct habit habit_of(const struct step *s)
+static struct path_use path_use_of(const struct call_spec *s)
 {
-	struct habit h = {.follows = true, .flags = s->flags};
+	struct path_use h = {.follows = true, .flags = s->flags};
 	const struct reel_call_info *info = reel_call_info(s->r->op);
 
 	h.opens = info && info->group == REEL_GROUP_OPEN;
@@ -91,7 +93,7 @@ static struct habit habit_of(const struct step *s)
 		h.follows = !(s->flags & AT_SYMLINK_NOFOLLOW);
 		break;
 	case REEL_CALL_FACCESSAT:
-		h.follows = !(step_arg2(s) & AT_SYMLINK_NOFOLLOW);
+		h.follows = !(spec_arg2(s) & AT_SYMLINK_NOFOLLOW);
 		break;
 	case REEL_CALL_LINKAT:
 		h.follows = s->flags & AT_SYMLINK_FOLLOW;
@@ -112,8 +114,8 @@ static struct habit habit_of(const struct step *s)
 	return h;
 }
 
-/* Above the numbers of the job. */
-static int keep(const struct player *p, struct beneath *b, int i, long fd)
+/* Move @fd above the numbers of the job, and close it in beneath_leave(). */
+static int keep_fd(const struct player *p, struct beneath *b, int i, long fd)
 {
 	long high;
 
@@ -125,8 +127,8 @@ static int keep(const struct player *p, struct beneath *b, int i, long fd)
 	return high < 0 ? (int)-high : 0;
 }
 
-/* A path that leads to nothing, too; else the error. */
-static int no_path(struct beneath *b, int i, int err)
+/* A missing path is given to the call, to fail. Returns other errors. */
+static int give_missing_path(struct beneath *b, int i, int err)
 {
 	if (err != ENOENT && err != ENOTDIR)
 		return err;
@@ -148,26 +150,28 @@ static int resolve_parent(const struct player *p, struct beneath *b, int i,
 		memcpy(dir, rel, (size_t)(slash - rel));
 		dir[slash - rel] = '\0';
 	}
-	err = keep(p, b, i,
-		   open_from(p->process, dir, O_PATH | O_DIRECTORY, 0));
+	err = keep_fd(p, b, i,
+		      open_from(p->process, dir, O_PATH | O_DIRECTORY, 0));
 	if (err)
-		return no_path(b, i, err);
+		return give_missing_path(b, i, err);
 	snprintf(b->given[i], sizeof(b->given[i]), "/proc/self/fd/%d/%s",
 		 b->fd[i], base);
 	return 0;
 }
 
 /*
- * Make the file that the call would make: what is opened by a descriptor must
- * exist. Its owner may open it until its mode is set.
+ * Create the file that the call would create, because an open through a
+ * descriptor needs an existing one. The owner gets access until beneath_leave()
+ * sets the mode.
  */
-static long make_ahead(const struct player_process *q, const struct step *s,
-		       struct beneath *b, const char *rel)
+static long make_ahead(const struct player_process *q,
+		       const struct call_spec *s, struct beneath *b,
+		       const char *rel)
 {
 	mode_t mode =
 		s->r->op == REEL_CALL_FOPEN || s->r->op == REEL_CALL_FREOPEN
 			? 0666
-			: (mode_t)step_arg2(s);
+			: (mode_t)spec_arg2(s);
 	long fd = open_from(q, rel, O_CREAT | O_RDWR, mode & 07777);
 	struct stat st;
 
@@ -178,7 +182,7 @@ static long make_ahead(const struct player_process *q, const struct step *s,
 	return fd;
 }
 
-static int resolve_file(const struct player *p, const struct step *s,
+static int resolve_file(const struct player *p, const struct call_spec *s,
 			struct beneath *b, const char *rel, bool creates)
 {
 	long fd = open_from(p->process, rel, O_PATH, 0);
@@ -186,20 +190,20 @@ static int resolve_file(const struct player *p, const struct step *s,
 
 	if (fd == -ENOENT && creates)
 		fd = make_ahead(p->process, s, b, rel);
-	err = keep(p, b, 0, fd);
+	err = keep_fd(p, b, 0, fd);
 	if (err)
-		return no_path(b, 0, err);
+		return give_missing_path(b, 0, err);
 	snprintf(b->given[0], sizeof(b->given[0]), "/proc/self/fd/%d",
 		 b->fd[0]);
 	return 0;
 }
 
-static int resolve(const struct player *p, const struct step *s,
-		   struct beneath *b, bool at_parent)
+static int resolve_paths(const struct player *p, const struct call_spec *s,
+			 struct beneath *b, bool at_parent)
 {
 	const struct player_process *q = p->process;
-	struct habit h = habit_of(s);
-	const char *rel = s->m->name == PLAN_NONE ? "" : below(q, s->path);
+	struct path_use h = path_use_of(s);
+	const char *rel = s->m->name == PLAN_NONE ? "" : below_root(q, s->path);
 	bool links = s->r->op == REEL_CALL_SYMLINK ||
 		     s->r->op == REEL_CALL_SYMLINKAT;
 	char dir[PATH_MAX];
@@ -222,25 +226,25 @@ static int resolve(const struct player *p, const struct step *s,
 	}
 	if (!err && s->path2 && s->m->name2 != PLAN_NONE && !links &&
 	    !at_parent)
-		err = resolve_parent(p, b, 1, below(q, s->path2));
+		err = resolve_parent(p, b, 1, below_root(q, s->path2));
 	return err;
 }
 
-static int enter(struct player *p, struct step *s, struct beneath *b,
-		 bool at_parent)
+static int enter_paths(struct player *p, struct call_spec *s, struct beneath *b,
+		       bool at_parent)
 {
 	const char *given[2], *name[2] = {s->path, s->path2};
 	int err;
 
 	*b = (struct beneath){.fd = {-1, -1}, .mode = -1};
-	/* It takes descriptors for a moment. */
-	descriptors_take_turn(p);
-	/* A relative path from a descriptor that is none leads nowhere. */
-	err = s->m->err == EBADF ? 0 : resolve(p, s, b, at_parent);
-	/* Nothing has such a name, wherever a link leads. */
+	/* It opens descriptors for a moment. */
+	fdtable_take_turn(p);
+	/* A closed directory descriptor fails before the path is used. */
+	err = s->m->err == EBADF ? 0 : resolve_paths(p, s, b, at_parent);
+	/* The kernel refuses such a path in the call itself. */
 	if (err == ENAMETOOLONG)
 		err = 0;
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	for (int i = 0; i < 2; i++)
 		given[i] = !err && b->given[i][0] ? b->given[i] : NULL;
 	if (given[0])
@@ -252,14 +256,15 @@ static int enter(struct player *p, struct step *s, struct beneath *b,
 	return err;
 }
 
-int beneath_enter(struct player *p, struct step *s, struct beneath *b)
+int beneath_enter(struct player *p, struct call_spec *s, struct beneath *b)
 {
-	return enter(p, s, b, false);
+	return enter_paths(p, s, b, false);
 }
 
-int beneath_enter_parent(struct player *p, struct step *s, struct beneath *b)
+int beneath_enter_parent(struct player *p, struct call_spec *s,
+			 struct beneath *b)
 {
-	return enter(p, s, b, true);
+	return enter_paths(p, s, b, true);
 }
 
 void beneath_leave(struct beneath *b)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Paths that cannot leave the sandbox, where the kernel does not confine the
- * process (confine.h): each is resolved by openat2(RESOLVE_BENEATH) before its
- * call. The call is given the name of the descriptor, /proc/self/fd/N or
- * /proc/self/fd/N/NAME, which no link can turn aside; the shim records the path
- * that the call would have had.
+ * process (confine.h).
+ *
+ * Each path is resolved by openat2(RESOLVE_BENEATH) just before its call. The
+ * call gets a name of the resulting descriptor, /proc/self/fd/N or
+ * /proc/self/fd/N/NAME, which no symbolic link can redirect; the shim records
+ * the original path.
  */
 #ifndef REPLAY_ENGINE_BENEATH_H
 #define REPLAY_ENGINE_BENEATH_H
@@ -13,35 +15,36 @@
 
 struct beneath {
 	int fd[2]; /* -1: none */
-	int mode;  /* of a file that was made ahead, to be set; -1: none */
+	int mode;  /* of a file that was created ahead of the call; -1: none */
 	char given[2][NAME_MAX + 32];
 };
 
-/* Does the process need it? Nothing else here may be called otherwise. */
+/* Is it needed in this process? The other functions require it. */
 static inline bool beneath_on(const struct player *p)
 {
 	return p->process->root_fd >= 0;
 }
 
-/* Prepare it for this process: 0, or -1 without openat2(). */
+/* Prepare this process. 0, or -1 without openat2(). */
 int beneath_begin(struct player_process *q);
 
 /*
- * Around the call of @s: give it paths that stay beneath the sandbox, or return
- * the error that keeps it from being made. beneath_leave() leaves errno alone.
+ * Around the call @s: replace its paths by resolved ones. Returns 0, or the
+ * error that keeps the call from being issued. beneath_leave() preserves errno.
  */
-int beneath_enter(struct player *p, struct step *s, struct beneath *b);
+int beneath_enter(struct player *p, struct call_spec *s, struct beneath *b);
 void beneath_leave(struct beneath *b);
 
 /* The same for calls that follow no link at the end of the path. */
-int beneath_enter_parent(struct player *p, struct step *s, struct beneath *b);
+int beneath_enter_parent(struct player *p, struct call_spec *s,
+			 struct beneath *b);
 
-/* A raw openat() of @path in the sandbox, without O_CREAT, or -errno. */
+/* Open @path in the sandbox by a raw call, without O_CREAT; or -errno. */
 long beneath_open(const struct player_process *q, const char *path, int flags);
 
 /*
- * The text of a link at the absolute path @path to @target: relative, as an
- * absolute one leaves the sandbox for openat2(). Returns @out, or @target.
+ * The text of a symbolic link at the absolute path @path to @target. It is
+ * relative, because openat2() refuses absolute ones. Returns @out, or @target.
  */
 const char *beneath_link(const struct player *p, const char *path,
 			 const char *target, char out[static PATH_MAX]);

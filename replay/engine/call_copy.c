@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that copy between two descriptors. Whether the program named an offset
- * or took the position is not in the plan; but an offset that is not where the
- * descriptor stands was named.
+ * Issues calls that copy between two descriptors inside the kernel.
+ *
+ * The plan does not tell whether the program passed an offset or used the
+ * position of the descriptor. A recorded offset that differs from the current
+ * position was passed.
  */
+#include "replay/engine/call_copy.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
+#include "replay/engine/fdtable.h"
+#include "replay/engine/messages.h"
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
-#include "replay/model/syscall.h"
 
-/* A copy, ready to be made. */
+/* The arguments of a copy. */
 struct copy {
 	int from, to;
-	off64_t *from_off, *to_off; /* into offset[], NULL: the position */
+	off64_t *from_off, *to_off; /* into offset[]; NULL: the position */
 	off64_t offset[2];
 	size_t bytes;
 };
 
-static off64_t *named(int fd, int64_t offset, off64_t *at)
+static off64_t *explicit_offset(int fd, int64_t offset, off64_t *at)
 {
 	long now = raw(SYS_lseek, fd, 0, SEEK_CUR);
 
@@ -32,24 +39,24 @@ static off64_t *named(int fd, int64_t offset, off64_t *at)
 	return at;
 }
 
-static void prepare(struct copy *c, const struct step *s)
+static void prepare_copy(struct copy *c, const struct call_spec *s)
 {
 	c->from = s->fd;
 	c->to = s->to;
-	c->from_off = named(s->fd, s->offset, &c->offset[0]);
-	c->to_off = named(s->to, s->m->pos, &c->offset[1]);
+	c->from_off = explicit_offset(s->fd, s->offset, &c->offset[0]);
+	c->to_off = explicit_offset(s->to, s->m->pos, &c->offset[1]);
 	c->bytes = (size_t)s->size;
-	/* No reader makes room meanwhile: a message ends where it did. */
+	/* Nothing reads the pipe meanwhile: cut it where it was cut. */
 	if (s->m->object2 != PLAN_NONE && s->want > 0)
 		c->bytes = (size_t)s->want;
 }
 
-static int64_t copy(struct player *p, const struct step *s)
+static int64_t issue_copy(struct player *p, const struct call_spec *s)
 {
 	struct copy c;
 
 	(void)p;
-	prepare(&c, s);
+	prepare_copy(&c, s);
 	switch (s->r->op) {
 	case REEL_CALL_SENDFILE:
 		return sendfile(c.to, c.from, c.from_off, c.bytes);
@@ -64,23 +71,25 @@ static int64_t copy(struct player *p, const struct step *s)
 	}
 }
 
-/* To somewhere that was not recorded: to nowhere. */
-static int64_t copy_away(struct player *p, const struct step *s)
+/* The target was not recorded: copy to /dev/null. */
+static int64_t copy_away(struct player *p, const struct call_spec *s)
 {
 	int null = p->engine->null;
-	off64_t at, *from = named(s->fd, s->offset, &at);
+	off64_t at, *from = explicit_offset(s->fd, s->offset, &at);
 
 	if (s->r->flags & PLAN_F_MESSAGE)
 		return splice(s->fd, NULL, null, NULL, (size_t)s->size, 0);
 	return sendfile(null, s->fd, from, (size_t)s->size);
 }
 
-/* Where one that fails failed to write to: so that it writes nowhere else. */
-static int64_t copy_in_vain(struct player *p, const struct step *s)
+/*
+ * A copy that failed in the job: choose a target with which it fails again, so
+ * that it writes nothing.
+ */
+static int64_t copy_in_vain(struct player *p, const struct call_spec *s)
 {
-	const struct slot *slot =
-		descriptors_slot(p->process, (int32_t)s->m->arg2);
-	struct step fails = *s;
+	const struct slot *slot = fdtable_slot(p->process, (int32_t)s->m->arg2);
+	struct call_spec fails = *s;
 	int64_t r;
 	int memory = -1, err;
 
@@ -98,7 +107,7 @@ static int64_t copy_in_vain(struct player *p, const struct step *s)
 		fails.to = slot && slot->fd >= 0 ? slot->fd : -1;
 		break;
 	}
-	r = copy(p, &fails);
+	r = issue_copy(p, &fails);
 	err = errno;
 	if (memory >= 0)
 		raw(SYS_close, memory);
@@ -106,21 +115,21 @@ static int64_t copy_in_vain(struct player *p, const struct step *s)
 	return r;
 }
 
-static int64_t do_copy(struct player *p, const struct step *s)
+static int64_t do_copy(struct player *p, const struct call_spec *s)
 {
 	if (s->m->err)
 		return copy_in_vain(p, s);
 	if (s->m->fd2 < 0)
 		return copy_away(p, s);
 	if (s->m->object2 != PLAN_NONE)
-		return message_write(p, s, s->m->object2, s->to, copy);
-	return copy(p, s);
+		return message_write(p, s, s->m->object2, s->to, issue_copy);
+	return issue_copy(p, s);
 }
 
-/* What was copied here from somewhere that was not recorded. */
-static int64_t do_copy_out(struct player *p, const struct step *s)
+/* The source was not recorded: write as many bytes to the target. */
+static int64_t do_copy_out(struct player *p, const struct call_spec *s)
 {
-	off64_t at, *to = named(s->fd, s->offset, &at);
+	off64_t at, *to = explicit_offset(s->fd, s->offset, &at);
 	int64_t done = 0;
 
 	while (done < s->want) {
@@ -137,7 +146,7 @@ static int64_t do_copy_out(struct player *p, const struct step *s)
 	return done;
 }
 
-player_call *engine_copy(uint16_t op)
+player_call *call_copy_find(uint16_t op)
 {
 	if (op == REEL_CALL_COPY_OUT)
 		return do_copy_out;

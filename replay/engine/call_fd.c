@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The POSIX calls of a job, issued again: each by the very function of libc
- * that the job called, so that the shim records what it recorded then. Those on
- * names: engine_names.c.
+ * Issues POSIX calls on descriptors again, each by the function of libc that
+ * the job called, so that the shim records the same call. Calls on names are in
+ * call_path.c.
  *
- * Paths are in the sandbox and absolute; what was relative to a directory's
- * descriptor is not any more.
+ * Paths are in the sandbox: absolute, or relative to its root, also where the
+ * job passed the descriptor of a directory.
  */
+#include "replay/engine/call_fd.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -18,29 +20,34 @@
 #include <unistd.h>
 
 #include "schemas/replay_open.h"
+#include "schemas/syscall.h"
 
 #include "lib/calls.h"
 
 #include "replay/engine/beneath.h"
+#include "replay/engine/call_lock.h"
+#include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
-/* Of a descriptor that is none no offset is known; any other is refused first. */
-static int64_t place(const struct step *s)
+/*
+ * With a closed descriptor the offset may be missing: a negative one would fail
+ * with EINVAL, not EBADF.
+ */
+static int64_t call_offset(const struct call_spec *s)
 {
-	return s->m->err == EBADF ? step_length(s) : s->offset;
+	return s->m->err == EBADF ? spec_length(s) : s->offset;
 }
 
-/* Memory that was none in the job is none here. */
-static void *memory(const struct step *s, uint8_t *own)
+/* A bad address in the job is a bad address here. */
+static void *call_memory(const struct call_spec *s, uint8_t *own)
 {
 	return s->m->err == EFAULT ? (void *)1 : own;
 }
 
 /* --- open and close ------------------------------------------------------ */
 
-/* A nameless file: its directory is what was opened. */
-static const char *open_path(struct player *p, const struct step *s)
+/* The path of O_TMPFILE is the directory of the file. */
+static const char *open_path(struct player *p, const struct call_spec *s)
 {
 	char *slash;
 
@@ -52,14 +59,14 @@ static const char *open_path(struct player *p, const struct step *s)
 	slash = strrchr(p->path, '/');
 	if (slash)
 		*slash = '\0';
-	return p->path; /* never below the root: a name has a slash */
+	return p->path; /* not above the root: a name begins with a slash */
 }
 
-/* A named pipe is opened so that nobody waits for its other end. */
-static int open_flags(const struct step *s)
+/* A named pipe is opened for reading and writing: that cannot block. */
+static int open_flags(const struct call_spec *s)
 {
 	if (s->r->flags & PLAN_F_NAMED)
-		return s->flags & ~O_EXCL; /* else it can never have a name */
+		return s->flags & ~O_EXCL; /* O_EXCL forbids a later linkat() */
 	return s->r->flags & PLAN_F_MESSAGE && !(s->flags & O_PATH) &&
 			       s->m->err != ENXIO
 		       ? (s->flags & ~O_ACCMODE) | O_RDWR
@@ -70,38 +77,38 @@ CALL_OF(open)
 {
 	int fd;
 
-	/* Of no number of this process, and closed by its next call. */
+	/* For a child of posix_spawn(): the next record closes it. */
 	if (s->m->fd2 < 0 && !s->m->err)
 		return p->spawned = open(open_path(p, s), open_flags(s),
-					 (mode_t)step_arg2(s));
-	descriptors_before(p, s);
-	fd = open(open_path(p, s), open_flags(s), (mode_t)step_arg2(s));
-	return descriptors_after(p, s, fd);
+					 (mode_t)spec_arg2(s));
+	fdtable_before_open(p, s);
+	fd = open(open_path(p, s), open_flags(s), (mode_t)spec_arg2(s));
+	return fdtable_after_open(p, s, fd);
 }
 
 CALL_OF(openat)
 {
 	int fd;
 
-	descriptors_before(p, s);
-	fd = openat(step_dir(s), open_path(p, s), open_flags(s),
-		    (mode_t)step_arg2(s));
-	return descriptors_after(p, s, fd);
+	fdtable_before_open(p, s);
+	fd = openat(spec_dir(s), open_path(p, s), open_flags(s),
+		    (mode_t)spec_arg2(s));
+	return fdtable_after_open(p, s, fd);
 }
 
 /*
- * The file is the job's by name: libc would draw a name that is not the one
- * that is asked for later, or open what is outside the sandbox.
+ * Open the file by its recorded name: libc would draw another random name, or
+ * open a file outside the sandbox.
  */
-static int64_t open_as(struct player *p, const struct step *s, int flags)
+static int64_t open_as(struct player *p, const struct call_spec *s, int flags)
 {
-	mode_t mode = (mode_t)step_arg2(s);
+	mode_t mode = (mode_t)spec_arg2(s);
 	int fd;
 
-	descriptors_before(p, s);
+	fdtable_before_open(p, s);
 	fd = ioreel_open_as ? ioreel_open_as(s->r->op, s->path, flags, mode)
 			    : open(s->path, flags, mode);
-	return descriptors_after(p, s, fd);
+	return fdtable_after_open(p, s, fd);
 }
 
 CALL_OF(shm_open)
@@ -122,22 +129,22 @@ CALL_OF(memfd_create)
 	size_t prefix = strlen("/memfd:");
 	int fd;
 
-	descriptors_before(p, s);
+	fdtable_before_open(p, s);
 	fd = memfd_create(strlen(name) > prefix ? name + prefix : "",
-			  (unsigned int)step_arg2(s));
-	return descriptors_after(p, s, fd);
+			  (unsigned int)spec_arg2(s));
+	return fdtable_after_open(p, s, fd);
 }
 
 CALL_OF(creat)
 {
 	int fd;
 
-	descriptors_before(p, s);
-	fd = creat(s->path, (mode_t)step_arg2(s));
-	return descriptors_after(p, s, fd);
+	fdtable_before_open(p, s);
+	fd = creat(s->path, (mode_t)spec_arg2(s));
+	return fdtable_after_open(p, s, fd);
 }
 
-/* No name is drawn where no template was given. */
+/* libc fails on a bad template before it draws a name. */
 CALL_OF(mkstemp)
 {
 	return s->m->err == EINVAL
@@ -154,28 +161,28 @@ CALL_OF(close)
 		p->spawned = -1;
 		return r;
 	}
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	r = close(s->fd);
-	descriptors_closed(p, s->r->fd);
+	fdtable_closed(p, s->r->fd);
 	return r;
 }
 
-/* The engine's own numbers, above all of the job's, stay. */
+/* Descriptors of the engine, above all of the job's, stay open. */
 CALL_OF(close_range)
 {
 	unsigned int first = (unsigned int)s->flags;
 	unsigned int last = (unsigned int)p->engine->base - 1;
 	int64_t r,
-		to = s->r->op == REEL_CALL_CLOSEFROM ? INT32_MAX : step_arg2(s);
+		to = s->r->op == REEL_CALL_CLOSEFROM ? INT32_MAX : spec_arg2(s);
 	int flags = s->offset == PLAN_NO_OFFSET ? 0 : (int)s->offset;
 
 	if (to >= 0 && to < last)
 		last = (unsigned int)to;
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	r = first > last ? 0 : close_range(first, last, flags);
 	if (!r && !(flags & CLOSE_RANGE_CLOEXEC))
-		descriptors_range_closed(p, first, last);
-	descriptors_end_turn(p);
+		fdtable_range_closed(p, first, last);
+	fdtable_end_turn(p);
 	return r;
 }
 
@@ -183,19 +190,19 @@ CALL_OF(dup)
 {
 	int fd;
 
-	descriptors_before(p, s);
+	fdtable_before_open(p, s);
 	fd = dup(s->fd);
-	return descriptors_after(p, s, fd);
+	return fdtable_after_open(p, s, fd);
 }
 
-/* The number asked for is the job's; what is in its way was the job's too. */
-static int64_t dup_onto(struct player *p, const struct step *s, int flags)
+/* The target number is the job's, like the descriptor it may replace. */
+static int64_t dup_onto(struct player *p, const struct call_spec *s, int flags)
 {
-	int to = s->m->fd2 >= 0 ? s->m->fd2 : (int)step_arg2(s), fd;
+	int to = s->m->fd2 >= 0 ? s->m->fd2 : (int)spec_arg2(s), fd;
 
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	fd = flags < 0 ? dup2(s->fd, to) : dup3(s->fd, to, flags);
-	return descriptors_after(p, s, fd);
+	return fdtable_after_open(p, s, fd);
 }
 
 CALL_OF(dup2)
@@ -216,121 +223,123 @@ CALL_OF(fcntl)
 	switch (s->flags) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
-		descriptors_before(p, s);
-		fd = fcntl(s->fd, s->flags, (int)step_arg2(s));
-		return descriptors_after(p, s, fd);
+		fdtable_before_open(p, s);
+		fd = fcntl(s->fd, s->flags, (int)spec_arg2(s));
+		return fdtable_after_open(p, s, fd);
 	case F_GETLK:
 	case F_SETLK:
 	case F_SETLKW:
 	case F_OFD_GETLK:
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
-		return engine_lock(p, s);
+		return call_lock(p, s);
 	case F_GET_RW_HINT:
 	case F_SET_RW_HINT:
 	case F_GET_FILE_RW_HINT:
 	case F_SET_FILE_RW_HINT:
-		/* By address; one that was refused is none of the kernel's. */
+		/* passed by address; an invalid one fails again */
 		hint = s->m->err == EINVAL ? UINT64_MAX
 					   : RWH_WRITE_LIFE_NOT_SET;
 		return fcntl(s->fd, s->flags, &hint);
 	case F_SETPIPE_SZ:
 		return fcntl(s->fd, s->flags, (int)s->want);
 	}
-	return fcntl(s->fd, s->flags, (int)step_arg2(s));
+	return fcntl(s->fd, s->flags, (int)spec_arg2(s));
 }
 
 /* --- read and write ------------------------------------------------------ */
 
 CALL_OF(read)
 {
-	return read(s->fd, memory(s, p->in), (size_t)s->size);
+	return read(s->fd, call_memory(s, p->in), (size_t)s->size);
 }
 
 CALL_OF(pread)
 {
-	return pread(s->fd, memory(s, p->in), (size_t)s->size, place(s));
+	return pread(s->fd, call_memory(s, p->in), (size_t)s->size,
+		     call_offset(s));
 }
 
-/* More parts than there may be have no size that was recorded. */
-static int parts(const struct step *s)
+/* A count above IOV_MAX fails with EINVAL, and has no recorded size. */
+static int buffer_count(const struct call_spec *s)
 {
 	return s->m->err == EINVAL && s->r->size < 0 ? -1 : 1;
 }
 
 CALL_OF(readv)
 {
-	struct iovec iov = {memory(s, p->in), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->in), (size_t)s->size};
 
-	return readv(s->fd, &iov, parts(s));
+	return readv(s->fd, &iov, buffer_count(s));
 }
 
 CALL_OF(preadv)
 {
-	struct iovec iov = {memory(s, p->in), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->in), (size_t)s->size};
 
-	return preadv(s->fd, &iov, parts(s), place(s));
+	return preadv(s->fd, &iov, buffer_count(s), call_offset(s));
 }
 
 CALL_OF(preadv2)
 {
-	struct iovec iov = {memory(s, p->in), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->in), (size_t)s->size};
 
-	return preadv2(s->fd, &iov, parts(s), place(s), s->flags);
+	return preadv2(s->fd, &iov, buffer_count(s), call_offset(s), s->flags);
 }
 
 CALL_OF(write)
 {
-	return write(s->fd, memory(s, p->out), (size_t)s->size);
+	return write(s->fd, call_memory(s, p->out), (size_t)s->size);
 }
 
 CALL_OF(pwrite)
 {
-	return pwrite(s->fd, memory(s, p->out), (size_t)s->size, place(s));
+	return pwrite(s->fd, call_memory(s, p->out), (size_t)s->size,
+		      call_offset(s));
 }
 
 CALL_OF(writev)
 {
-	struct iovec iov = {memory(s, p->out), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
 
-	return writev(s->fd, &iov, parts(s));
+	return writev(s->fd, &iov, buffer_count(s));
 }
 
 CALL_OF(pwritev)
 {
-	struct iovec iov = {memory(s, p->out), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
 
-	return pwritev(s->fd, &iov, parts(s), place(s));
+	return pwritev(s->fd, &iov, buffer_count(s), call_offset(s));
 }
 
 CALL_OF(pwritev2)
 {
-	struct iovec iov = {memory(s, p->out), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
 
-	/* Of what was appended, or written at the position, none is known. */
-	return pwritev2(s->fd, &iov, parts(s),
-			s->offset == PLAN_NO_OFFSET && !s->m->err ? -1
-								  : place(s),
-			s->flags);
+	/* -1: at the position, or at the end; neither is recorded. */
+	return pwritev2(
+		s->fd, &iov, buffer_count(s),
+		s->offset == PLAN_NO_OFFSET && !s->m->err ? -1 : call_offset(s),
+		s->flags);
 }
 
 CALL_OF(vmsplice)
 {
-	struct iovec iov = {memory(s, p->out), (size_t)s->size};
+	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
 
 	return vmsplice(s->fd, &iov, 1, (unsigned int)s->flags);
 }
 
 /*
- * Recorded is where it led; what was asked for follows from where the
- * descriptor stands now.
+ * The resulting position is recorded: compute the argument from it and from the
+ * current position or size.
  */
 CALL_OF(lseek)
 {
 	int64_t off = s->want;
 	struct stat st;
 
-	if (s->m->err) /* before the beginning, from wherever */
+	if (s->m->err) /* to a position before the start */
 		return lseek(s->fd, INT64_MIN / 2, s->flags);
 	if (s->flags == SEEK_CUR) {
 		long at = raw(SYS_lseek, s->fd, 0, SEEK_CUR);
@@ -339,7 +348,7 @@ CALL_OF(lseek)
 	} else if (s->flags == SEEK_END) {
 		off = raw(SYS_fstat, s->fd, &st) ? 0 : s->want - st.st_size;
 	} else if (s->flags == SEEK_DATA || s->flags == SEEK_HOLE) {
-		off = step_arg2(s);
+		off = spec_arg2(s);
 	}
 	return lseek(s->fd, off, s->flags);
 }
@@ -348,11 +357,11 @@ CALL_OF(lseek)
 
 CALL_OF(fallocate)
 {
-	return fallocate(s->fd, s->flags, step_length(s), step_arg2(s));
+	return fallocate(s->fd, s->flags, spec_length(s), spec_arg2(s));
 }
 
-/* These two return the error. */
-static int64_t from_code(int code)
+/* posix_fallocate() and posix_fadvise() return the error. */
+static int64_t result_of_code(int code)
 {
 	errno = code;
 	return code ? -1 : 0;
@@ -360,18 +369,19 @@ static int64_t from_code(int code)
 
 CALL_OF(posix_fallocate)
 {
-	return from_code(posix_fallocate(s->fd, step_length(s), step_arg2(s)));
+	return result_of_code(
+		posix_fallocate(s->fd, spec_length(s), spec_arg2(s)));
 }
 
 CALL_OF(posix_fadvise)
 {
-	return from_code(
-		posix_fadvise(s->fd, step_length(s), step_arg2(s), s->flags));
+	return result_of_code(
+		posix_fadvise(s->fd, spec_length(s), spec_arg2(s), s->flags));
 }
 
 CALL_OF(readahead)
 {
-	return readahead(s->fd, step_length(s), (size_t)step_arg2(s));
+	return readahead(s->fd, spec_length(s), (size_t)spec_arg2(s));
 }
 
 CALL_OF(fsync)
@@ -391,7 +401,7 @@ CALL_OF(syncfs)
 
 CALL_OF(sync_file_range)
 {
-	return sync_file_range(s->fd, step_length(s), step_arg2(s),
+	return sync_file_range(s->fd, spec_length(s), spec_arg2(s),
 			       (unsigned int)s->flags);
 }
 
@@ -431,8 +441,8 @@ static player_call *const calls[] = {
 	[REEL_CALL_PWRITEV] = do_pwritev,
 	[REEL_CALL_PWRITEV2] = do_pwritev2,
 	[REEL_CALL_LSEEK] = do_lseek,
-	[REEL_CALL_FLOCK] = engine_lock,
-	[REEL_CALL_LOCKF] = engine_lock,
+	[REEL_CALL_FLOCK] = call_lock,
+	[REEL_CALL_LOCKF] = call_lock,
 	[REEL_CALL_FALLOCATE] = do_fallocate,
 	[REEL_CALL_POSIX_FALLOCATE] = do_posix_fallocate,
 	[REEL_CALL_POSIX_FADVISE] = do_posix_fadvise,
@@ -444,7 +454,7 @@ static player_call *const calls[] = {
 	[REEL_CALL_SYNC] = do_sync,
 };
 
-player_call *engine_posix(uint16_t op)
+player_call *call_fd_find(uint16_t op)
 {
 	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
 }

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks on files. They are tried on nothing: what they protected is ordered by
- * the plan, so the replay must not fail, or succeed, by who happens to be
- * first.
+ * Issues calls that lock files. They never wait and protect nothing: the plan
+ * orders the calls under a lock, so the result must not depend on the process
+ * that comes first.
  *
- * Where the job was refused, another description of the file has the lock for
- * that moment. Closing it drops all locks that the process has by fcntl(),
- * which are none.
+ * A lock that the job failed to get is held by another open file description
+ * during the call. Closing this description drops all fcntl() locks of the
+ * process on the file; there are none.
  */
+#include "replay/engine/call_lock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 
+#include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
-/* A byte of the file that no other process of the replay takes. */
+/* A byte of the file that no other process of the replay locks. */
 static struct flock own_byte(short type)
 {
 	return (struct flock){.l_type = type,
@@ -28,14 +32,14 @@ static struct flock own_byte(short type)
 			      .l_len = 1};
 }
 
-/* Whole files go to one at a time. */
+/* The lock of lockf(), which one process holds at a time. */
 static struct flock whole_file(short type)
 {
 	return (struct flock){.l_type = type, .l_whence = SEEK_SET};
 }
 
-/* Another description of what @fd is of, above the numbers of the job; -1. */
-static long reopen(const struct player *p, int fd)
+/* Another open file description of @fd, above the numbers of the job; -1. */
+static long reopen_file(const struct player *p, int fd)
 {
 	char path[32];
 	long low, high;
@@ -49,7 +53,7 @@ static long reopen(const struct player *p, int fd)
 	return high;
 }
 
-static int64_t try_fcntl(const struct step *s, bool refused)
+static int64_t try_fcntl(const struct call_spec *s, bool refused)
 {
 	struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
 
@@ -63,7 +67,7 @@ static int64_t try_fcntl(const struct step *s, bool refused)
 	return fcntl(s->fd, s->flags, &lock);
 }
 
-static int64_t try_flock(const struct step *s, bool refused)
+static int64_t try_flock(const struct call_spec *s, bool refused)
 {
 	int how = (s->flags ? s->flags : LOCK_UN) | LOCK_NB;
 
@@ -72,7 +76,7 @@ static int64_t try_flock(const struct step *s, bool refused)
 	return flock(s->fd, how);
 }
 
-static int64_t try_lockf(const struct step *s, bool refused)
+static int64_t try_lockf(const struct call_spec *s, bool refused)
 {
 	if (s->flags == F_TEST)
 		return lockf(s->fd, F_TEST, s->m->arg2);
@@ -80,7 +84,7 @@ static int64_t try_lockf(const struct step *s, bool refused)
 		     s->m->arg2 == PLAN_NO_OFFSET ? 0 : s->m->arg2);
 }
 
-static int64_t try_lock(const struct step *s, bool refused)
+static int64_t try_lock(const struct call_spec *s, bool refused)
 {
 	switch (s->r->op) {
 	case REEL_CALL_FLOCK:
@@ -91,8 +95,8 @@ static int64_t try_lock(const struct step *s, bool refused)
 	return try_fcntl(s, refused);
 }
 
-/* While the lock is somebody else's. */
-static int64_t refuse(struct player *p, const struct step *s)
+/* Issue the call while another description holds the lock. */
+static int64_t fail_lock(struct player *p, const struct call_spec *s)
 {
 	struct flock lock = s->r->op == REEL_CALL_LOCKF ? whole_file(F_WRLCK)
 							: own_byte(F_WRLCK);
@@ -100,8 +104,8 @@ static int64_t refuse(struct player *p, const struct step *s)
 	long fd;
 	int err;
 
-	descriptors_take_turn(p);
-	fd = reopen(p, s->fd);
+	fdtable_take_turn(p);
+	fd = reopen_file(p, s->fd);
 	if (fd >= 0 && s->r->op == REEL_CALL_FLOCK)
 		raw(SYS_flock, fd, LOCK_EX | LOCK_NB);
 	else if (fd >= 0)
@@ -110,15 +114,15 @@ static int64_t refuse(struct player *p, const struct step *s)
 	err = errno;
 	if (fd >= 0)
 		raw(SYS_close, fd);
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	errno = err;
 	return r;
 }
 
-int64_t engine_lock(struct player *p, const struct step *s)
+int64_t call_lock(struct player *p, const struct call_spec *s)
 {
 	bool refused = s->m->err == EAGAIN || s->m->err == EACCES;
 
-	return refused && s->flags != F_GETLK ? refuse(p, s)
+	return refused && s->flags != F_GETLK ? fail_lock(p, s)
 					      : try_lock(s, false);
 }

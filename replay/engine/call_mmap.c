@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mappings: the address differs from run to run, so a mapping is found again
- * by the open file in the job and the offset in it. The shim has descriptors of
- * its own while a mapping comes or goes: no other thread makes one meanwhile.
+ * Issues calls on mappings. Addresses differ from run to run, so a mapping is
+ * identified by its open file in the job and its offset. The shim uses
+ * descriptors of its own during mmap() and munmap(): other threads make none
+ * meanwhile.
  */
+#include "replay/engine/call_mmap.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,28 +14,42 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 
+#include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
+
+struct mapping {
+	void *at;
+	size_t len;
+	int64_t offset;
+	int fd;		 /* the job's descriptor that was mapped, */
+	uint32_t open;	 /* and its open file */
+	int64_t touched; /* bytes from the start */
+	int64_t ahead;	 /* of them: dirtied by msync() before their record */
+	struct mapping *next;
+};
 
 #define PAGE_BYTES 4096
 #define PAGES_AT_ONCE 64
 #define PAGE_PRESENT (UINT64_C(1) << 63)
 
-static bool holds(const struct mapping *m, const struct step *s)
+static bool mapping_holds(const struct mapping *m, const struct call_spec *s)
 {
 	return m->fd == s->r->fd && m->open == s->m->open &&
 	       s->offset >= m->offset &&
 	       s->offset - m->offset < (int64_t)m->len;
 }
 
-/* The link that leads to the mapping of @s, or to NULL. */
-static struct mapping **find(struct player *p, const struct step *s)
+/* The link to the mapping that @s is in, or to NULL. */
+static struct mapping **find_mapping(struct player *p,
+				     const struct call_spec *s)
 {
 	struct mapping **m = &p->process->mapping;
 
-	while (*m && !holds(*m, s))
+	while (*m && !mapping_holds(*m, s))
 		m = &(*m)->next;
 	return m;
 }
@@ -44,11 +61,11 @@ CALL_OF(mmap)
 	struct mapping *m = malloc(sizeof(*m));
 	void *at;
 
-	/* At an address of the job nothing may be put here. */
+	/* An address of the job may be in use here. */
 	flags &= ~(MAP_FIXED | MAP_FIXED_NOREPLACE);
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	at = mmap(NULL, (size_t)s->size, s->flags, flags, s->fd, s->offset);
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	if (at == MAP_FAILED || !m) {
 		free(m);
 		return -1;
@@ -65,9 +82,9 @@ CALL_OF(mmap)
 	return 0;
 }
 
-/* Where @s is in a mapping, and how much of it. NULL: it is in none. */
-static void *place_of(const struct mapping *m, const struct step *s,
-		      size_t *len)
+/* The address of @s in @m, and how much of it is there; NULL: none. */
+static void *range_in_mapping(const struct mapping *m,
+			      const struct call_spec *s, size_t *len)
 {
 	size_t from;
 
@@ -88,63 +105,63 @@ CALL_OF(munmap)
 	int64_t r;
 
 	wait_lock(&p->process->lock);
-	link = find(p, s);
+	link = find_mapping(p, s);
 	m = *link;
-	at = place_of(m, s, &len);
+	at = range_in_mapping(m, s, &len);
 	if (m && at == m->at && len >= m->len)
 		*link = m->next;
 	else
-		m = NULL; /* a part of it: the rest stays */
+		m = NULL; /* only a part: the mapping stays */
 	wait_unlock(&p->process->lock);
 	if (!at) {
 		errno = EINVAL;
 		return -1;
 	}
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	r = munmap(at, (size_t)s->size == len ? (size_t)s->size : len);
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	free(m);
 	return r;
 }
 
-/* Call @fn on the recorded mapping, under the lock of its process. */
-static int64_t about(struct player *p, const struct step *s,
-		     int64_t (*fn)(void *at, size_t len, int flags))
+/* Call @fn on the recorded range. */
+static int64_t call_on_range(struct player *p, const struct call_spec *s,
+			     int64_t (*fn)(void *at, size_t len, int flags))
 {
 	size_t len = 0;
 	int64_t r;
 	void *at;
 
 	wait_lock(&p->process->lock);
-	at = place_of(*find(p, s), s, &len);
+	at = range_in_mapping(*find_mapping(p, s), s, &len);
 	wait_unlock(&p->process->lock);
 	if (!at) {
 		errno = ENOMEM;
 		return -1;
 	}
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	r = fn(at, len, s->flags);
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	return r;
 }
 
-static int64_t advise(void *at, size_t len, int advice)
+static int64_t advise_range(void *at, size_t len, int advice)
 {
 	return madvise(at, len, advice);
 }
 
-static int64_t posix_advise(void *at, size_t len, int advice)
+static int64_t posix_advise_range(void *at, size_t len, int advice)
 {
 	errno = posix_madvise(at, len, advice);
 	return errno ? -1 : 0;
 }
 
-static int64_t lock(void *at, size_t len, int flags)
+static int64_t lock_range(void *at, size_t len, int flags)
 {
 	return flags ? mlock2(at, len, (unsigned int)flags) : mlock(at, len);
 }
 
-static int64_t unlock(void *at, size_t len, int flags)
+static int64_t unlock_range(void *at, size_t len, int flags)
 {
 	(void)flags;
 	return munlock(at, len);
@@ -152,25 +169,25 @@ static int64_t unlock(void *at, size_t len, int flags)
 
 CALL_OF(madvise)
 {
-	return about(p, s, advise);
+	return call_on_range(p, s, advise_range);
 }
 
 CALL_OF(posix_madvise)
 {
-	return about(p, s, posix_advise);
+	return call_on_range(p, s, posix_advise_range);
 }
 
 CALL_OF(mlock)
 {
-	return about(p, s, lock);
+	return call_on_range(p, s, lock_range);
 }
 
 CALL_OF(munlock)
 {
-	return about(p, s, unlock);
+	return call_on_range(p, s, unlock_range);
 }
 
-/* A part of a mapping cannot move: it would be two. */
+/* A part of a mapping cannot be moved: it would become two. */
 CALL_OF(mremap)
 {
 	struct mapping *m;
@@ -179,8 +196,8 @@ CALL_OF(mremap)
 
 	errno = EINVAL;
 	wait_lock(&p->process->lock);
-	m = *find(p, s);
-	at = place_of(m, s, &len);
+	m = *find_mapping(p, s);
+	at = range_in_mapping(m, s, &len);
 	if (m && at == m->at && to_len)
 		to = mremap(at, m->len, to_len, MREMAP_MAYMOVE);
 	if (to != MAP_FAILED) {
@@ -191,7 +208,7 @@ CALL_OF(mremap)
 	return to == MAP_FAILED ? -1 : 0;
 }
 
-/* A byte through the kernel: what is not there is an error, not a SIGBUS. */
+/* Access a page through the kernel: a missing one is an error, not a SIGBUS. */
 static bool touch_page(char *at, bool write)
 {
 	char byte = 0;
@@ -201,8 +218,8 @@ static bool touch_page(char *at, bool write)
 		   getpid(), &near, 1, &far, 1, 0) == 1;
 }
 
-/* Pages from @at on that the process has touched now: the first at least. */
-static int64_t pages_there(long pagemap, const char *at, int64_t most)
+/* The number of mapped pages from @at on; the first was touched. */
+static int64_t mapped_pages(long pagemap, const char *at, int64_t most)
 {
 	uint64_t page[PAGES_AT_ONCE];
 	int64_t n = 1, got;
@@ -216,10 +233,10 @@ static int64_t pages_there(long pagemap, const char *at, int64_t most)
 }
 
 /*
- * Touch pages of the mapping of @len bytes until @want bytes are there; the
- * kernel brings more at a time when they are only read. What there is then.
+ * Touch pages of a mapping of @len bytes until @want bytes are mapped; a read
+ * fault maps several pages. Returns the bytes that are mapped.
  */
-static int64_t touch(char *at, size_t len, int64_t want, bool write)
+static int64_t touch_pages(char *at, size_t len, int64_t want, bool write)
 {
 	int64_t pages = ((int64_t)len + PAGE_BYTES - 1) / PAGE_BYTES, done = 0;
 	long pagemap = -1;
@@ -229,19 +246,19 @@ static int64_t touch(char *at, size_t len, int64_t want, bool write)
 			      O_RDONLY | O_CLOEXEC, 0);
 	while (done < pages && done * PAGE_BYTES < want &&
 	       touch_page(at + done * PAGE_BYTES, write))
-		done += pages_there(pagemap, at + done * PAGE_BYTES,
-				    pages - done);
+		done += mapped_pages(pagemap, at + done * PAGE_BYTES,
+				     pages - done);
 	if (pagemap >= 0)
 		raw(SYS_close, pagemap);
 	return done * PAGE_BYTES;
 }
 
 /*
- * The job's pages were anywhere in the mapping: here they are its first, but
- * for those that were touched before. What there is then, of @want bytes.
+ * The places of touched pages are not recorded: take the first ones that were
+ * not touched before. Returns the touched bytes, at most @want.
  */
-static int64_t touch_more(struct player *p, const struct step *s, int64_t want,
-			  bool write)
+static int64_t touch_next_pages(struct player *p, const struct call_spec *s,
+				int64_t want, bool write)
 {
 	int64_t done, left;
 	struct mapping *m;
@@ -249,10 +266,10 @@ static int64_t touch_more(struct player *p, const struct step *s, int64_t want,
 	char *at;
 
 	wait_lock(&p->process->lock);
-	m = *find(p, s);
-	at = place_of(m, s, &len);
+	m = *find_mapping(p, s);
+	at = range_in_mapping(m, s, &len);
 	left = (int64_t)len;
-	/* A single page that was told of is where it was. */
+	/* A single page with its own offset is touched there instead. */
 	if (at && s->offset == m->offset) {
 		left = m->touched < left ? left - m->touched : 0;
 		at += len - (size_t)left;
@@ -264,26 +281,26 @@ static int64_t touch_more(struct player *p, const struct step *s, int64_t want,
 		errno = EINVAL;
 		return -1;
 	}
-	/* It has a descriptor for a while. */
-	descriptors_take_turn(p);
-	done = touch(at, (size_t)left, want, write);
-	descriptors_end_turn(p);
+	/* It opens a descriptor for a while. */
+	fdtable_take_turn(p);
+	done = touch_pages(at, (size_t)left, want, write);
+	fdtable_end_turn(p);
 	return done < want ? done : want;
 }
 
 CALL_OF(map_read)
 {
-	return touch_more(p, s, s->want, false);
+	return touch_next_pages(p, s, s->want, false);
 }
 
-/* Takes what msync() had changed ahead; the rest is still to be changed. */
+/* msync() may have dirtied pages ahead of this record: dirty the rest. */
 CALL_OF(map_write)
 {
 	struct mapping *m;
 	int64_t ahead = 0, done;
 
 	wait_lock(&p->process->lock);
-	m = *find(p, s);
+	m = *find_mapping(p, s);
 	if (m) {
 		ahead = m->ahead < s->want ? m->ahead : s->want;
 		m->ahead -= ahead;
@@ -291,11 +308,11 @@ CALL_OF(map_write)
 	wait_unlock(&p->process->lock);
 	if (ahead == s->want)
 		return ahead;
-	done = touch_more(p, s, s->want - ahead, true);
+	done = touch_next_pages(p, s, s->want - ahead, true);
 	return done < 0 ? done : ahead + done;
 }
 
-/* What it writes back must have been changed before. */
+/* msync() writes dirty pages back: dirty as many before. */
 CALL_OF(msync)
 {
 	size_t len = 0;
@@ -304,10 +321,10 @@ CALL_OF(msync)
 	void *at;
 
 	if (s->r->flags & PLAN_F_DIRTY)
-		done = touch_more(p, s, s->m->dirty_bytes, true);
+		done = touch_next_pages(p, s, s->m->dirty_bytes, true);
 	wait_lock(&p->process->lock);
-	m = *find(p, s);
-	at = place_of(m, s, &len);
+	m = *find_mapping(p, s);
+	at = range_in_mapping(m, s, &len);
 	if (m && done > 0)
 		m->ahead += done;
 	wait_unlock(&p->process->lock);
@@ -318,7 +335,7 @@ CALL_OF(msync)
 	return msync(at, len, s->flags);
 }
 
-player_call *engine_map(uint16_t op)
+player_call *call_mmap_find(uint16_t op)
 {
 	switch (op) {
 	case REEL_CALL_MMAP:

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The POSIX calls on names, issued again: status, making and removing, renames
- * and links, directories. As those of engine_posix.c.
+ * Issues calls on names again, as call_fd.c does those on descriptors: status,
+ * creation and removal, renames, links, directories.
  */
+#include "replay/engine/call_path.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +19,7 @@
 #include "lib/calls.h"
 
 #include "replay/engine/beneath.h"
+#include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
 
 /* --- status -------------------------------------------------------------- */
@@ -42,10 +45,10 @@ CALL_OF(fstat)
 	return fstat(s->fd, &st);
 }
 
-/* With AT_EMPTY_PATH it is about the descriptor. */
-static int stat_dir(const struct step *s)
+/* With AT_EMPTY_PATH the call is on the descriptor itself. */
+static int stat_dir(const struct call_spec *s)
 {
-	return s->r->fd >= 0 ? s->fd : step_dir(s);
+	return s->r->fd >= 0 ? s->fd : spec_dir(s);
 }
 
 CALL_OF(fstatat)
@@ -70,7 +73,7 @@ CALL_OF(name_to_handle_at)
 	} handle = {.head.handle_bytes = MAX_HANDLE_SZ};
 	int mount;
 
-	if (s->m->err == EOVERFLOW) /* it asked how long it is */
+	if (s->m->err == EOVERFLOW) /* it asked for the size of the handle */
 		handle.head.handle_bytes = 0;
 	return name_to_handle_at(stat_dir(s), s->path, &handle.head, &mount,
 				 s->flags);
@@ -83,7 +86,7 @@ CALL_OF(access)
 
 CALL_OF(faccessat)
 {
-	return faccessat(step_dir(s), s->path, s->flags, (int)step_arg2(s));
+	return faccessat(spec_dir(s), s->path, s->flags, (int)spec_arg2(s));
 }
 
 CALL_OF(readlink)
@@ -93,7 +96,7 @@ CALL_OF(readlink)
 
 CALL_OF(readlinkat)
 {
-	return readlinkat(step_dir(s), s->path, (char *)p->in, (size_t)s->size);
+	return readlinkat(spec_dir(s), s->path, (char *)p->in, (size_t)s->size);
 }
 
 CALL_OF(statfs)
@@ -110,15 +113,14 @@ CALL_OF(fstatfs)
 	return fstatfs(s->fd, &st);
 }
 
-/* Never wait for a lock: who held it in the job may come later here. */
 CALL_OF(truncate)
 {
-	return truncate(s->path, step_length(s));
+	return truncate(s->path, spec_length(s));
 }
 
 CALL_OF(ftruncate)
 {
-	return ftruncate(s->fd, step_length(s));
+	return ftruncate(s->fd, spec_length(s));
 }
 
 CALL_OF(unlink)
@@ -134,7 +136,7 @@ CALL_OF(shm_unlink)
 
 CALL_OF(unlinkat)
 {
-	return unlinkat(step_dir(s), s->path, s->flags);
+	return unlinkat(spec_dir(s), s->path, s->flags);
 }
 
 CALL_OF(remove)
@@ -143,29 +145,31 @@ CALL_OF(remove)
 }
 
 /*
- * The sandbox is one file system. What the job asked of two is asked of it and
- * the kernel's own, where nothing can be moved to or linked from.
+ * The sandbox is one file system. A call across two file systems gets a name in
+ * /proc for the second, which refuses renames and links, too.
  */
-static const char *other_system(const struct step *s, const char *path)
+static const char *other_file_system(const struct call_spec *s,
+				     const char *path)
 {
 	return s->m->err == EXDEV ? "/proc/self/status" : path;
 }
 
 CALL_OF(rename)
 {
-	return rename(s->path, other_system(s, s->path2));
+	return rename(s->path, other_file_system(s, s->path2));
 }
 
 CALL_OF(renameat)
 {
-	return renameat(step_dir(s), s->path, step_dir(s),
-			other_system(s, s->path2));
+	return renameat(spec_dir(s), s->path, spec_dir(s),
+			other_file_system(s, s->path2));
 }
 
 CALL_OF(renameat2)
 {
-	return renameat2(step_dir(s), s->path, step_dir(s),
-			 other_system(s, s->path2), (unsigned int)s->flags);
+	return renameat2(spec_dir(s), s->path, spec_dir(s),
+			 other_file_system(s, s->path2),
+			 (unsigned int)s->flags);
 }
 
 CALL_OF(mkdir)
@@ -175,7 +179,7 @@ CALL_OF(mkdir)
 
 CALL_OF(mkdirat)
 {
-	return mkdirat(step_dir(s), s->path, (mode_t)s->flags);
+	return mkdirat(spec_dir(s), s->path, (mode_t)s->flags);
 }
 
 CALL_OF(mkfifo)
@@ -183,7 +187,7 @@ CALL_OF(mkfifo)
 	return mkfifo(s->path, (mode_t)s->flags);
 }
 
-/* A device would lead out of the sandbox. */
+/* A device would give access to data outside the sandbox. */
 CALL_OF(mknod)
 {
 	mode_t mode = (mode_t)s->flags;
@@ -200,21 +204,22 @@ CALL_OF(rmdir)
 
 CALL_OF(link)
 {
-	return link(other_system(s, s->path), s->path2);
+	return link(other_file_system(s, s->path), s->path2);
 }
 
 CALL_OF(linkat)
 {
-	return linkat(step_dir(s), other_system(s, s->path), step_dir(s),
+	return linkat(spec_dir(s), other_file_system(s, s->path), spec_dir(s),
 		      s->path2, s->flags);
 }
 
 /*
- * Wherever it led in the job, here it leads into the sandbox. To a file beside
- * or below it the link is relative, as the job's mostly was; else absolute:
- * ".." could lead out of the sandbox, where a directory above is a link.
+ * The text of a link, which has to lead into the sandbox whatever it was in the
+ * job. To a target in or below the link's directory it is relative, as in most
+ * jobs; to others it is absolute, because ".." leads out of the sandbox where a
+ * directory above is a link.
  */
-static const char *link_text(const struct player *p, const struct step *s,
+static const char *link_text(const struct player *p, const struct call_spec *s,
 			     char out[static PATH_MAX])
 {
 	const char *slash = strrchr(p->path, '/');
@@ -238,7 +243,7 @@ CALL_OF(symlinkat)
 {
 	char text[PATH_MAX];
 
-	return symlinkat(link_text(p, s, text), step_dir(s), s->path);
+	return symlinkat(link_text(p, s, text), spec_dir(s), s->path);
 }
 
 CALL_OF(chdir)
@@ -258,10 +263,10 @@ CALL_OF(opendir)
 	struct slot *slot;
 	DIR *dir;
 
-	descriptors_before(p, s);
+	fdtable_before_open(p, s);
 	dir = opendir(s->path);
-	descriptors_after(p, s, dir ? dirfd(dir) : -1);
-	slot = descriptors_slot(p->process, s->m->fd2);
+	fdtable_after_open(p, s, dir ? dirfd(dir) : -1);
+	slot = fdtable_slot(p->process, s->m->fd2);
 	if (dir && slot)
 		slot->dir = dir;
 	return dir ? dirfd(dir) : -1;
@@ -303,16 +308,16 @@ CALL_OF(closedir)
 		errno = EBADF;
 		return -1;
 	}
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	r = closedir(s->slot->dir);
-	descriptors_closed(p, s->r->fd);
+	fdtable_closed(p, s->r->fd);
 	return r;
 }
 
-/* The job's picked so many; which ones nobody knows. */
+/* How many entries the job's filter selected; which ones is not recorded. */
 static _Thread_local int64_t to_pick;
 
-static int pick(const struct dirent *de)
+static int pick_entry(const struct dirent *de)
 {
 	return to_pick-- > 0;
 }
@@ -323,10 +328,10 @@ CALL_OF(scandir)
 	int n;
 
 	to_pick = s->want;
-	/* It has a descriptor for a while. */
-	descriptors_take_turn(p);
-	n = scandir(s->path, &list, pick, NULL);
-	descriptors_end_turn(p);
+	/* It uses a descriptor for a while. */
+	fdtable_take_turn(p);
+	n = scandir(s->path, &list, pick_entry, NULL);
+	fdtable_end_turn(p);
 	for (int i = 0; i < n; i++)
 		free(list[i]);
 	free(list);
@@ -382,7 +387,7 @@ static player_call *const calls[] = {
 	[REEL_CALL_GETDENTS64] = do_getdents64,
 };
 
-player_call *engine_names(uint16_t op)
+player_call *call_path_find(uint16_t op)
 {
 	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The STDIO calls of a job. A stream belongs to the slot of its descriptor.
+ * Issues the calls on streams of stdio. A stream belongs to the slot of its
+ * descriptor.
  *
- * getline() and fgets() get the lines that they got because the files were
- * rebuilt with newlines in the right places.
+ * getline() and fgets() return lines of the recorded lengths, because the files
+ * were rebuilt with newlines at the recorded places.
  */
+#include "replay/engine/call_stdio.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +17,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 
 #include "replay/engine/beneath.h"
+#include "replay/engine/fdtable.h"
+#include "replay/engine/line_writes.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
-/* fopen's mode from the open flags that the shim made of it, or none. */
-static const char *mode_of(const struct step *s, char out[8])
+/* The mode string for fopen(), from the open flags that the shim recorded. */
+static const char *mode_string(const struct call_spec *s, char out[8])
 {
 	int flags = s->flags;
 	bool both = (flags & O_ACCMODE) == O_RDWR;
@@ -40,9 +46,9 @@ static const char *mode_of(const struct step *s, char out[8])
 	return out;
 }
 
-static bool standard_closed[3]; /* by fclose(): never to be touched again */
+static bool standard_closed[3]; /* by fclose(): not to be used again */
 
-/* libc's own, past the shim. */
+/* A function of libc itself, which the shim does not record. */
 static void *libc_symbol(const char *name)
 {
 	int err = errno;
@@ -54,17 +60,17 @@ static void *libc_symbol(const char *name)
 }
 
 /* The job's fdopen() was not recorded either. */
-static FILE *open_silently(int fd, const struct step *s)
+static FILE *open_silently(int fd, const struct call_spec *s)
 {
 	static FILE *(*libc_fdopen)(int, const char *);
 
 	if (!libc_fdopen)
 		*(void **)&libc_fdopen = libc_symbol("fdopen");
-	return libc_fdopen ? libc_fdopen(fd, plan_writes(s->r) ? "w" : "r")
+	return libc_fdopen ? libc_fdopen(fd, plan_is_write(s->r) ? "w" : "r")
 			   : NULL;
 }
 
-static FILE *standard(int fd)
+static FILE *standard_stream(int fd)
 {
 	FILE *const all[] = {stdin, stdout, stderr};
 
@@ -87,8 +93,8 @@ static void flush_silently(FILE *f)
 }
 
 /*
- * Who waits for the bytes reads the file. They stay in the buffer, where the
- * shim has to see them at the stream's next call.
+ * Another process reads the bytes from the file. Write them, but leave them in
+ * the buffer, where the shim looks for them at the next call on the stream.
  */
 static void write_through(FILE *f)
 {
@@ -102,7 +108,7 @@ static void write_through(FILE *f)
 		    at - (f->_IO_read_end - f->_IO_write_base));
 }
 
-/* Is it a pipe or a socket, whose bytes have to be taken out again? */
+/* Is it a pipe or a socket, from which written bytes have to be drained? */
 static bool is_message(const struct engine *e, const struct slot *slot)
 {
 	return slot->object != PLAN_NONE &&
@@ -110,10 +116,11 @@ static bool is_message(const struct engine *e, const struct slot *slot)
 }
 
 /*
- * The shim has to see what waits in the buffer, and of a stream that no recorded
- * call has met it looks at stdout alone, when all are flushed. Their turn comes.
+ * Flush @f so that the shim records the buffered bytes. When all streams are
+ * flushed, the shim looks at stdout only, unless a stream had a recorded call.
+ * So @f stands in for stdout, and the other streams seem to be empty.
  */
-static void flush_seen(FILE *f)
+static void flush_recorded(FILE *f)
 {
 	FILE *const all[] = {stdin, stdout, stderr};
 	FILE *keep = stdout;
@@ -132,8 +139,8 @@ static void flush_seen(FILE *f)
 			all[i]->_IO_write_ptr = end[i];
 }
 
-/* Are there bytes in buffers that are not this process's to write? */
-static bool holds_others(const struct player_process *q)
+/* Do buffers hold bytes that another process wrote before a fork? */
+static bool holds_other_bytes(const struct player_process *q)
 {
 	for (uint32_t i = 0; i < q->engine->plan->head->fds; i++) {
 		const struct slot *slot = &q->slot[i];
@@ -145,25 +152,24 @@ static bool holds_others(const struct player_process *q)
 	return false;
 }
 
-/*
- * Somebody waits for what was printed, to read it or to print behind it where
- * the position is shared.
- */
-static void printed(struct player *p, const struct step *s, FILE *f)
+/* Make printed bytes visible to a reader, or a writer behind them. */
+static void publish_printed(struct player *p, const struct call_spec *s,
+			    FILE *f)
 {
 	const struct player_process *q = p->process;
 
 	if (is_standard(f) && !is_message(p->engine, s->slot) &&
-	    p->engine->plan->process[q->index].streams == 1 && !holds_others(q))
-		flush_seen(f);
+	    p->engine->plan->process[q->index].streams == 1 &&
+	    !holds_other_bytes(q))
+		flush_recorded(f);
 	else
 		write_through(f);
 }
 
-void engine_stdio_exit(struct player_process *q)
+void call_stdio_exit(struct player_process *q)
 {
 	uint32_t fds = q->engine->plan->head->fds;
-	bool others = holds_others(q);
+	bool others = holds_other_bytes(q);
 
 	for (uint32_t i = 0; i < fds; i++) {
 		struct slot *slot = &q->slot[i];
@@ -179,19 +185,19 @@ void engine_stdio_exit(struct player_process *q)
 			continue;
 		if (!others && !is_message(q->engine, slot) &&
 		    is_standard(slot->file) && __fpending(slot->file))
-			flush_seen(slot->file);
+			flush_recorded(slot->file);
 		else
 			flush_silently(slot->file);
 	}
 }
 
-/* The stream of the slot; a program is born with three. */
-static FILE *file_of(const struct step *s)
+/* The stream of the slot; the standard ones exist from the start. */
+static FILE *file_of(const struct call_spec *s)
 {
 	int n = s->r->fd;
 
 	if (s->slot && !s->slot->file && s->slot->fd >= 0) {
-		s->slot->file = s->slot->fd == n ? standard(n) : NULL;
+		s->slot->file = s->slot->fd == n ? standard_stream(n) : NULL;
 		if (!s->slot->file)
 			s->slot->file = open_silently(s->slot->fd, s);
 	}
@@ -209,10 +215,10 @@ static void forget_standard(const FILE *f)
 	standard_closed[2] |= f == stderr;
 }
 
-static int64_t after_open(struct player *p, const struct step *s, FILE *f)
+static int64_t after_open(struct player *p, const struct call_spec *s, FILE *f)
 {
-	struct slot *slot = descriptors_slot(p->process, s->m->fd2);
-	int64_t fd = descriptors_after(p, s, f ? fileno(f) : -1);
+	struct slot *slot = fdtable_slot(p->process, s->m->fd2);
+	int64_t fd = fdtable_after_open(p, s, f ? fileno(f) : -1);
 
 	if (f && slot)
 		slot->file = f;
@@ -224,15 +230,15 @@ CALL_OF(fopen)
 	char mode[8];
 	FILE *f;
 
-	descriptors_before(p, s);
-	f = fopen(s->path, mode_of(s, mode));
+	fdtable_before_open(p, s);
+	f = fopen(s->path, mode_string(s, mode));
 	return after_open(p, s, f);
 }
 
 CALL_OF(fdopen)
 {
 	char mode[8];
-	FILE *f = fdopen(s->fd, mode_of(s, mode));
+	FILE *f = fdopen(s->fd, mode_string(s, mode));
 
 	if (f && s->slot)
 		s->slot->file = f;
@@ -241,26 +247,26 @@ CALL_OF(fdopen)
 
 CALL_OF(freopen)
 {
-	struct slot *slot = descriptors_slot(p->process, s->m->fd2);
+	struct slot *slot = fdtable_slot(p->process, s->m->fd2);
 	char mode[8];
 	FILE *f;
 
 	if (slot && !slot->file && (slot->fd < 0 || slot->fd == s->m->fd2))
-		slot->file = standard(s->m->fd2);
+		slot->file = standard_stream(s->m->fd2);
 	if (!slot || !slot->file)
 		return do_fopen(p, s);
-	descriptors_take_turn(p);
-	f = freopen(s->path, mode_of(s, mode), slot->file);
+	fdtable_take_turn(p);
+	f = freopen(s->path, mode_string(s, mode), slot->file);
 	return after_open(p, s, f);
 }
 
-/* libc's would be in /tmp, outside the sandbox: a nameless one inside it. */
+/* libc would create the file in /tmp, outside the sandbox. */
 CALL_OF(tmpfile)
 {
 	long fd;
 	FILE *f;
 
-	descriptors_before(p, s);
+	fdtable_before_open(p, s);
 	fd = raw(SYS_openat, beneath_on(p) ? p->process->root_fd : AT_FDCWD,
 		 beneath_on(p) ? "." : p->engine->sandbox.root,
 		 O_TMPFILE | O_RDWR | O_EXCL, 0600);
@@ -276,14 +282,14 @@ CALL_OF(fclose)
 	if (!f)
 		return -1;
 	forget_standard(f);
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	r = fclose(f);
-	descriptors_closed(p, s->r->fd);
+	fdtable_closed(p, s->r->fd);
 	return r ? -1 : 0;
 }
 
-/* A stream that is not for it moves nothing, and says why. */
-static int64_t moved(const struct step *s, size_t n)
+/* The result of a call that moved @n bytes; -1 if it failed in the job. */
+static int64_t transfer_result(const struct call_spec *s, size_t n)
 {
 	return !n && s->m->err ? -1 : (int64_t)n;
 }
@@ -294,22 +300,23 @@ CALL_OF(fread)
 
 	if (!f)
 		return -1;
-	return moved(s, fread(p->in, 1, (size_t)s->size, f));
+	return transfer_result(s, fread(p->in, 1, (size_t)s->size, f));
 }
 
 /*
- * What has no record is seen while it is in the buffer, and libc's own calls
- * write it at once where putc() writes each byte: stderr gets a buffer.
+ * Bytes without a recorded call are visible to the shim while they are in a
+ * buffer. stderr has none: libc prints to it in one write, but putc() would
+ * write every byte, so it gets a buffer.
  */
-static bool stderr_held;
+static bool stderr_buffered;
 
-static void hold(FILE *f)
+static void buffer_stderr(FILE *f)
 {
 	static char buffer[BUFSIZ];
 
-	if (f != stderr || stderr_held || __fbufsize(f) > 1)
+	if (f != stderr || stderr_buffered || __fbufsize(f) > 1)
 		return;
-	stderr_held = !setvbuf(f, buffer, _IOFBF, sizeof(buffer));
+	stderr_buffered = !setvbuf(f, buffer, _IOFBF, sizeof(buffer));
 }
 
 CALL_OF(fwrite)
@@ -320,24 +327,25 @@ CALL_OF(fwrite)
 	if (!f)
 		return -1;
 	s->slot->writer = p->process->index + 1;
-	n = moved(s, fwrite(p->out, 1, (size_t)s->size, f));
-	if (f == stderr && stderr_held)
+	n = transfer_result(s, fwrite(p->out, 1, (size_t)s->size, f));
+	if (f == stderr && stderr_buffered)
 		flush_silently(f);
 	return n;
 }
 
 /*
- * It is told when the stream is next seen, and that may be after a seek of the
- * descriptor: a stream that has read nothing yet reads where the job's did.
+ * These reads are recorded when the shim next sees the stream, perhaps after a
+ * seek on the descriptor. A stream that has read nothing starts at the recorded
+ * offset.
  */
-static void begin_there(const struct step *s, FILE *f)
+static void begin_at_offset(const struct call_spec *s, FILE *f)
 {
 	if (s->offset >= 0 && f->_IO_read_ptr == f->_IO_read_end &&
 	    f->_IO_write_ptr == f->_IO_write_base)
 		raw(SYS_lseek, fileno(f), s->offset, SEEK_SET);
 }
 
-/* By calls that have no record, like those of the job. */
+/* By functions that are not recorded, as in the job. */
 CALL_OF(stdio_read)
 {
 	FILE *f = file_of(s);
@@ -345,7 +353,7 @@ CALL_OF(stdio_read)
 
 	if (!f)
 		return -1;
-	begin_there(s, f);
+	begin_at_offset(s, f);
 	while (n < s->want && getc_unlocked(f) != EOF)
 		n++;
 	return n;
@@ -359,15 +367,16 @@ CALL_OF(stdio_write)
 	if (!f)
 		return -1;
 	s->slot->writer = p->process->index + 1;
-	hold(f);
-	while (n < s->want && putc_unlocked(newlines_byte(p, s, n), f) != EOF)
+	buffer_stderr(f);
+	while (n < s->want &&
+	       putc_unlocked(line_writes_byte(p, s, n), f) != EOF)
 		n++;
 	if (s->r->flags & PLAN_F_POST)
-		printed(p, s, f);
+		publish_printed(p, s, f);
 	return n;
 }
 
-#define UNTOUCHED '\1' /* in no file that was rebuilt */
+#define UNTOUCHED '\1' /* in no rebuilt file */
 
 CALL_OF(fgets)
 {
@@ -378,13 +387,13 @@ CALL_OF(fgets)
 
 	if (!f)
 		return -1;
-	/* A line with zeros ends where one is, and nothing behind it. */
+	/* A line may contain NUL bytes: these two show where it ends. */
 	if (within || n == s->size)
 		line[n] = UNTOUCHED;
 	if (within)
 		line[n + 1] = UNTOUCHED;
 	if (!fgets(line, (int)s->size + 1, f))
-		return moved(s, 0);
+		return transfer_result(s, 0);
 	if (n < 0 || n > s->size || line[n] ||
 	    (within && line[n + 1] != UNTOUCHED))
 		n = (int64_t)strlen(line);
@@ -402,10 +411,10 @@ CALL_OF(getline)
 		return -1;
 	n = getline(&line, &room, f);
 	free(line);
-	return moved(s, n > 0 ? (size_t)n : 0);
+	return transfer_result(s, n > 0 ? (size_t)n : 0);
 }
 
-/* Recorded is where it led. */
+/* The resulting position is recorded. */
 CALL_OF(fseek)
 {
 	FILE *f = file_of(s);
@@ -475,12 +484,12 @@ static player_call *const calls[] = {
 	[REEL_CALL_STDIO_WRITE] = do_stdio_write,
 };
 
-player_call *engine_stdio(uint16_t op)
+player_call *call_stdio_find(uint16_t op)
 {
 	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
 }
 
-bool engine_stdio_sends(const struct player *p, const struct step *s)
+bool call_stdio_sends(const struct player *p, const struct call_spec *s)
 {
 	const FILE *f = s->slot ? s->slot->file : NULL;
 
@@ -490,10 +499,10 @@ bool engine_stdio_sends(const struct player *p, const struct step *s)
 		s->r->op == REEL_CALL_PCLOSE || s->r->op == REEL_CALL_FREOPEN);
 }
 
-bool engine_stdio_keeps(const struct step *s)
+bool call_stdio_keeps(const struct call_spec *s)
 {
 	FILE *f = s->slot ? s->slot->file : NULL;
 
-	return f && plan_writes(s->r) && !__flbf(f) &&
+	return f && plan_is_write(s->r) && !__flbf(f) &&
 	       s->size < (int64_t)(__fbufsize(f) - __fpending(f));
 }

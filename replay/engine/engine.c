@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of a replay. The engine's own process is none of the job's: it
- * forks those that nobody of the job forked, gathers all that end, and sees to
- * it that a replay cannot hang.
+ * The processes of a replay. The engine's own process replays nothing: it forks
+ * the processes that have no parent in the job, reaps all that end, and makes
+ * sure that a replay cannot hang.
  */
 #include "replay/engine/engine.h"
 
@@ -11,30 +11,32 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "schemas/ioreel.h"
+#include "schemas/syscall.h"
 #include "schemas/trace_format.h"
 
 #include "lib/error.h"
 
 #include "replay/engine/beneath.h"
-#include "replay/engine/comm.h"
-#include "replay/model/syscall.h"
+#include "replay/engine/buffers.h"
+#include "replay/engine/call_stdio.h"
+#include "replay/comm/comm.h"
+#include "replay/engine/fdtable.h"
+#include "schemas/syscall.h"
 
 #define STACK_BYTES (512 << 10)
-#define OUT_BYTES PLAN_SHARED_BYTES
 #define THREADS_AT_ONCE 256
 #define START_EARLY_NS 5000000
 #define WATCH_NS 100000000
-#define STUCK_LOOKS 20 /* nothing has moved for that many */
+#define STUCK_LOOKS 20 /* looks without progress before waits are released */
 
 static struct result_head *volatile stop_here; /* for the signal handler */
 
-static void on_signal(int sig)
+static void store_stop(int sig)
 {
 	if (stop_here)
 		__atomic_store_n(&stop_here->stop, (uint32_t)sig,
@@ -42,55 +44,6 @@ static void on_signal(int sig)
 }
 
 /* --- a process ----------------------------------------------------------- */
-
-static uint64_t buffer_bytes(uint64_t bytes)
-{
-	return bytes + REEL_PLACE_BYTES;
-}
-
-static uint8_t *buffer(uint64_t bytes)
-{
-	void *at = mmap(NULL, buffer_bytes(bytes), PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (at == MAP_FAILED)
-		return NULL;
-	return at;
-}
-
-/*
- * What is written: printable, so that it can be read as a line, and without a
- * pattern that compresses. Filled once, before any fork.
- */
-static uint8_t text[OUT_BYTES + REEL_PLACE_BYTES]
-	__attribute__((aligned(REEL_PLACE_BYTES)));
-
-static void fill_text(void)
-{
-	uint64_t z = 0x243f6a8885a308d3ull;
-
-	for (size_t i = 0; i < sizeof(text); i++) {
-		z ^= z << 13;
-		z ^= z >> 7;
-		z ^= z << 17;
-		text[i] = (uint8_t)(0x40 | (z & 0x1f));
-	}
-}
-
-/* Large writes come from memory of their own, as the job's did. */
-static uint8_t *text_of(uint64_t bytes)
-{
-	uint64_t all = buffer_bytes(bytes);
-	uint8_t *to;
-
-	if (bytes <= OUT_BYTES)
-		return text;
-	to = buffer(bytes);
-	for (uint64_t at = 0; to && at < all; at += sizeof(text))
-		memcpy(to + at, text,
-		       all - at < sizeof(text) ? all - at : sizeof(text));
-	return to;
-}
 
 static struct player *player_new(struct player_process *q, uint32_t stream)
 {
@@ -106,26 +59,11 @@ static struct player *player_new(struct player_process *q, uint32_t stream)
 	p->result = &e->result.stream[stream];
 	p->at_ns = q->base_ns;
 	p->spawned = -1;
-	p->out_bytes = p->stream->most_written > OUT_BYTES
-			       ? p->stream->most_written
-			       : OUT_BYTES;
-	memory_new(p);
-	p->out = p->out_pages = text_of(p->stream->most_written);
 	return p;
 }
 
-/* Raw: between the calls of the job. */
-static void free_buffers(struct player *p)
-{
-	if (p->in)
-		raw(SYS_munmap, p->in_map, p->in_map_bytes);
-	if (p->out_pages && p->out_pages != text)
-		raw(SYS_munmap, p->out_pages,
-		    buffer_bytes(p->stream->most_written));
-}
-
-/* A stream that cannot be played: nobody may wait for it. */
-static void give_up(const struct engine *e, uint32_t stream)
+/* A stream that cannot be played: release its waiters. */
+static void give_up_stream(const struct engine *e, uint32_t stream)
 {
 	struct result_stream *s = &e->result.stream[stream];
 
@@ -136,10 +74,10 @@ static void give_up(const struct engine *e, uint32_t stream)
 }
 
 /*
- * One that has played its stream stays until the process ends: its own end
- * would make the shim write, and take a descriptor's number while it does.
+ * A thread that has played its stream stays until the process ends: at the end
+ * of a thread the shim would write, and use a descriptor number meanwhile.
  */
-static uint32_t threads_ready; /* have said who they are */
+static uint32_t threads_ready; /* threads that have called player_begin() */
 static uint32_t threads_go;    /* all have: they may play */
 
 static void *thread_main(void *arg)
@@ -150,7 +88,7 @@ static void *thread_main(void *arg)
 	__atomic_fetch_add(&threads_ready, 1, __ATOMIC_RELEASE);
 	wait_gate(&threads_go);
 	player_run(p);
-	free_buffers(p);
+	buffers_free(p);
 	for (;;)
 		pause();
 	return NULL;
@@ -166,21 +104,21 @@ static bool start_thread(struct player_process *q, uint32_t stream)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	good = p && p->in && p->out &&
+	good = p && buffers_init(p) &&
 	       !pthread_create(&thread, &attr, thread_main, p);
 	pthread_attr_destroy(&attr);
 	if (good)
 		return true;
 	if (p)
-		free_buffers(p);
+		buffers_free(p);
 	free(p);
 	__atomic_fetch_add(&q->engine->result.head->failed, 1,
 			   __ATOMIC_RELAXED);
-	give_up(q->engine, stream);
+	give_up_stream(q->engine, stream);
 	return false;
 }
 
-/* Starts the threads that the job started later, shortly before their time. */
+/* Start the threads that the job started later, shortly before their time. */
 static void *starter_main(void *arg)
 {
 	struct player_process *q = arg;
@@ -199,7 +137,7 @@ static void *starter_main(void *arg)
 	return NULL;
 }
 
-/* Streams are in the order of their start, but for the main one. */
+/* The main stream is first, others are in the order of their start. */
 static void start_threads(struct player_process *q)
 {
 	const struct plan_process *pp = &q->engine->plan->process[q->index];
@@ -209,7 +147,7 @@ static void start_threads(struct player_process *q)
 	threads_ready = threads_go = 0;
 	for (uint32_t i = 1; i < pp->streams && i < THREADS_AT_ONCE; i++)
 		started += start_thread(q, pp->stream + i);
-	/* What the shim does for a new thread takes numbers for a moment. */
+	/* The shim uses descriptor numbers for a moment in a new thread. */
 	while (__atomic_load_n(&threads_ready, __ATOMIC_ACQUIRE) < started)
 		usleep(20);
 	wait_open_gate(&threads_go);
@@ -217,7 +155,7 @@ static void start_threads(struct player_process *q)
 		return;
 	if (pthread_create(&starter, NULL, starter_main, q))
 		for (uint32_t i = THREADS_AT_ONCE; i < pp->streams; i++)
-			give_up(q->engine, pp->stream + i);
+			give_up_stream(q->engine, pp->stream + i);
 	else
 		pthread_detach(starter);
 }
@@ -233,7 +171,7 @@ void engine_join(struct player *p)
 
 		while (!wait_for(res, s, p->result, UINT32_MAX) &&
 		       !__atomic_load_n(&res->head->stop, __ATOMIC_RELAXED))
-			usleep(1000); /* waits are broken off: look instead */
+			usleep(1000); /* waits have been released: poll */
 	}
 }
 
@@ -247,7 +185,7 @@ static void note_process(const struct engine *e, uint32_t index)
 	ioreel_note("replay.process", id);
 }
 
-/* The life of a replayed process. Its streams are all it does. */
+/* A replayed process from start to end. */
 static __attribute__((noreturn)) void process_main(struct player_process *q)
 {
 	const struct engine *e = q->engine;
@@ -261,29 +199,29 @@ static __attribute__((noreturn)) void process_main(struct player_process *q)
 	note_process(e, q->index);
 	start_threads(q);
 	p = player_new(q, pp->stream);
-	if (p && p->in && p->out) {
+	if (p && buffers_init(p)) {
 		player_begin(p);
 		player_run(p);
 	} else {
 		__atomic_fetch_add(&e->result.head->failed, 1,
 				   __ATOMIC_RELAXED);
-		give_up(e, pp->stream);
+		give_up_stream(e, pp->stream);
 	}
 	if (p)
 		engine_join(p);
 	if (pp->exits)
-		engine_stdio_exit(q);
-	/* Not exit(): streams of FILEs that a fork copied are not ours. */
+		call_stdio_exit(q);
+	/* Not exit(): it would flush copies of other processes' streams. */
 	_exit(0);
 }
 
-static void not_started(const struct engine *e, uint32_t process)
+static void process_not_started(const struct engine *e, uint32_t process)
 {
 	const struct plan_process *pp = &e->plan->process[process];
 
 	__atomic_fetch_add(&e->result.head->failed, 1, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < pp->streams; i++)
-		give_up(e, pp->stream + i);
+		give_up_stream(e, pp->stream + i);
 }
 
 void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
@@ -292,13 +230,13 @@ void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
 	struct player_process *q = p->process;
 	pid_t pid;
 
-	/* No other thread may be in the middle of the tables. */
+	/* No other thread may be changing the tables during a fork. */
 	wait_lock(&q->lock);
 	pid = fork();
 	if (pid) {
 		wait_unlock(&q->lock);
 		if (pid < 0)
-			not_started(p->engine, child);
+			process_not_started(p->engine, child);
 		else
 			p->engine->result.pid[child] = (uint32_t)pid;
 		wait_post_fork(&p->engine->result.stream[pp->stream]);
@@ -306,14 +244,14 @@ void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
 	}
 	q->index = child;
 	q->base_ns = at_ns;
-	descriptors_inherited(q);
+	fdtable_inherited(q);
 	process_main(q);
 }
 
 /* --- the root ------------------------------------------------------------ */
 
-/* No call of the job is played by a process that could write elsewhere. */
-static void confine(struct player_process *q)
+/* A process issues no call of the job before it is confined. */
+static void confine_player(struct player_process *q)
 {
 	struct result_head *h = q->engine->result.head;
 	enum confinement way =
@@ -322,7 +260,7 @@ static void confine(struct player_process *q)
 	q->root_fd = -1;
 	if (way == CONFINE_OPENAT2 && beneath_begin(q))
 		way = CONFINE_NONE;
-	/* New credentials have taken it away. */
+	/* The change of credentials has cleared it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!way) {
 		__atomic_fetch_add(&h->unconfined, 1, __ATOMIC_RELAXED);
@@ -340,7 +278,7 @@ static void start_process(const struct engine *e, uint32_t index,
 	pid_t pid = fork();
 
 	if (pid < 0)
-		not_started(e, index);
+		process_not_started(e, index);
 	else if (pid)
 		e->result.pid[index] = (uint32_t)pid;
 	if (pid)
@@ -356,21 +294,21 @@ static void start_process(const struct engine *e, uint32_t index,
 	q->index = index;
 	q->base_ns =
 		e->result.head->origin_ns + e->plan->process[index].start_ns;
-	if (raw(SYS_chdir, e->sandbox.root) || descriptors_init(q, &err))
+	if (raw(SYS_chdir, e->sandbox.root) || fdtable_init(q, &err))
 		_exit(1);
-	confine(q);
+	confine_player(q);
 	process_main(q);
 }
 
 /*
- * The processes of this rank's share, those that they fork included. This
- * process can have other children: an MPI library starts helpers, and exec()
- * keeps the children of a shell. They are not waited for.
+ * Which processes belong to this rank: its share, with all that they fork. This
+ * process can have other children, which are not waited for: an MPI library
+ * starts helpers, and exec() keeps the children of a shell.
  */
 enum owner { SHARE_NONE, SHARE_OURS, SHARE_ENDED };
 
-/* A process has ended: release the threads that wait for it. */
-static void gather(const struct engine *e, uint8_t *share)
+/* Reap processes that have ended, and release their waiters. */
+static void reap_children(const struct engine *e, uint8_t *share)
 {
 	pid_t pid;
 
@@ -383,13 +321,13 @@ static void gather(const struct engine *e, uint8_t *share)
 				continue;
 			share[i] = SHARE_ENDED;
 			for (uint32_t k = 0; k < pp->streams; k++)
-				give_up(e, pp->stream + k);
+				give_up_stream(e, pp->stream + k);
 		}
 	}
 }
 
-/* True while a process of the share lives. */
-static bool any_left(const struct engine *e, const uint8_t *share)
+/* Does a process of the share live? */
+static bool any_alive(const struct engine *e, const uint8_t *share)
 {
 	for (uint32_t i = 0; i < e->plan->head->processes; i++)
 		if (share[i] == SHARE_OURS && e->result.pid[i])
@@ -397,7 +335,7 @@ static bool any_left(const struct engine *e, const uint8_t *share)
 	return false;
 }
 
-/* @order: a parent comes before its children. */
+/* The owner of each process; @order: a parent comes before its children. */
 static uint8_t *share_of(const struct engine *e, const struct comm *comm,
 			 const uint32_t *order, struct reel_error *err)
 {
@@ -415,17 +353,17 @@ static uint8_t *share_of(const struct engine *e, const struct comm *comm,
 	return share;
 }
 
-struct watch {
+struct progress_check {
 	uint64_t moved;
 	int looks;
 	bool released;
 };
 
 /*
- * Edges cannot form a circle unless clocks were wrong; but when all that lives
- * waits for others, and nothing has moved for seconds, waits are broken off.
+ * Edges form a cycle only if clocks were wrong. But when all live streams wait,
+ * and nothing has progressed for seconds, waits are released.
  */
-static void watch(const struct engine *e, struct watch *w)
+static void check_progress(const struct engine *e, struct progress_check *w)
 {
 	uint64_t moved = 0, waiting = 0, running = 0;
 
@@ -444,14 +382,14 @@ static void watch(const struct engine *e, struct watch *w)
 	__atomic_store_n(&e->result.head->released, 1, __ATOMIC_RELAXED);
 }
 
-static void kill_all(const struct engine *e)
+static void kill_processes(const struct engine *e)
 {
 	for (uint32_t i = 0; i < e->plan->head->processes; i++)
 		if (e->result.pid[i])
 			kill((pid_t)e->result.pid[i], SIGKILL);
 }
 
-/* The next of our share that is to be started, or processes. */
+/* The index in @order of the share's next process to start. */
 static uint32_t next_root(const struct engine *e, const uint8_t *share,
 			  const uint32_t *order, uint32_t i)
 {
@@ -479,19 +417,19 @@ static void sleep_for_child(int64_t until_ns, const sigset_t *chld)
 	sigtimedwait(chld, NULL, &ts);
 }
 
-static void supervise(const struct engine *e, uint8_t *share,
-		      const uint32_t *order, const sigset_t *mask)
+static void supervise_processes(const struct engine *e, uint8_t *share,
+				const uint32_t *order, const sigset_t *mask)
 {
 	struct result_head *h = e->result.head;
 	uint32_t n = e->plan->head->processes;
 	uint32_t i = next_root(e, share, order, 0);
-	struct watch w = {0};
+	struct progress_check w = {0};
 	int64_t watched = wait_now();
 	sigset_t chld;
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
-	while (!h->stop && (i < n || any_left(e, share))) {
+	while (!h->stop && (i < n || any_alive(e, share))) {
 		int64_t now = wait_now(), next = INT64_MAX;
 
 		if (i < n) {
@@ -504,17 +442,17 @@ static void supervise(const struct engine *e, uint8_t *share,
 			}
 		}
 		sleep_for_child(next, &chld);
-		gather(e, share);
+		reap_children(e, share);
 		if (now - watched >= WATCH_NS) {
 			watched = now;
-			watch(e, &w);
+			check_progress(e, &w);
 		}
 	}
 	if (h->stop)
-		kill_all(e);
-	while (any_left(e, share)) {
+		kill_processes(e);
+	while (any_alive(e, share)) {
 		sleep_for_child(INT64_MAX, &chld);
-		gather(e, share);
+		reap_children(e, share);
 	}
 }
 
@@ -528,8 +466,10 @@ static int by_start(const void *a, const void *b)
 	return x != y ? (x < y ? -1 : 1) : i < k ? -1 : i > k;
 }
 
-/* Process indices in the order of their start: plan_open() has checked that a
- * parent comes first. */
+/*
+ * Process indices in the order of their start. plan_open() has checked that a
+ * parent starts before its children.
+ */
 static uint32_t *start_order(const struct plan *plan, struct reel_error *err)
 {
 	uint32_t n = plan->head->processes;
@@ -545,10 +485,12 @@ static uint32_t *start_order(const struct plan *plan, struct reel_error *err)
 }
 
 /*
- * The job's time 0 was when its command was started. We were started then, so
- * that our own preparations hide in the job's; unless they took longer.
+ * Set the time 0 of the replay. The job's was the start of its command, so the
+ * replay's is the start of the engine: its preparations fall into the time
+ * before the job's first process, unless they take longer.
  */
-static void set_zero(struct engine *e, const uint32_t *order, int64_t entry_ns)
+static void set_origin(struct engine *e, const uint32_t *order,
+		       int64_t entry_ns)
 {
 	struct result_head *h = e->result.head;
 	int64_t now = wait_now(), first = 0;
@@ -559,7 +501,7 @@ static void set_zero(struct engine *e, const uint32_t *order, int64_t entry_ns)
 	h->origin_ns = now > entry_ns + first ? now - first : entry_ns;
 }
 
-/* A thread writes from memory of its own, which is filled before. */
+/* Writes come from memory that is filled before: the largest must fit. */
 static int check_memory(const struct plan *plan, struct reel_error *err)
 {
 	uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) *
@@ -576,8 +518,8 @@ static int check_memory(const struct plan *plan, struct reel_error *err)
 	return 0;
 }
 
-static int prepare(struct engine *e, const struct engine_options *opt,
-		   struct reel_error *err)
+static int prepare_engine(struct engine *e, const struct engine_options *opt,
+			  struct reel_error *err)
 {
 	struct plan *plan = NULL;
 
@@ -591,14 +533,14 @@ static int prepare(struct engine *e, const struct engine_options *opt,
 	if (confine_wanted(&e->confine, err) ||
 	    result_open(&e->result, opt->result, plan, err) ||
 	    sandbox_use(&e->sandbox, opt->root, err) ||
-	    descriptors_open(e, err))
+	    fdtable_open_own(e, err))
 		return -1;
-	fill_text();
+	buffers_fill_text();
 	wait_calibrate(&e->clock, opt->burn);
 	return 0;
 }
 
-/* The end of the job's last process was not the end of the job. */
+/* Wait as long as the job went on after its last process. */
 static void wait_wall(const struct engine *e)
 {
 	int64_t last = 0;
@@ -622,7 +564,8 @@ int engine_run(const struct engine_options *opt, const struct comm *comm,
 	uint8_t *share = NULL;
 	sigset_t mask, chld;
 
-	bad = prepare(&e, opt, err) || !(order = start_order(e.plan, err)) ||
+	bad = prepare_engine(&e, opt, err) ||
+	      !(order = start_order(e.plan, err)) ||
 	      !(share = share_of(&e, comm, order, err));
 	comm->allreduce(&bad, 1, COMM_MAX);
 	if (bad || !share) {
@@ -632,18 +575,18 @@ int engine_run(const struct engine_options *opt, const struct comm *comm,
 		return reel_fail(err, REEL_E_IO, "another rank failed");
 	}
 	stop_here = e.result.head;
-	signal(SIGINT, on_signal);
-	signal(SIGTERM, on_signal);
-	signal(SIGHUP, on_signal);
+	signal(SIGINT, store_stop);
+	signal(SIGTERM, store_stop);
+	signal(SIGHUP, store_stop);
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, &mask);
 	if (comm->rank == 0)
-		set_zero(&e, order, entry_ns);
+		set_origin(&e, order, entry_ns);
 	comm->barrier();
-	supervise(&e, share, order, &mask);
+	supervise_processes(&e, share, order, &mask);
 	comm->barrier();
 	if (comm->rank == 0)
 		wait_wall(&e);

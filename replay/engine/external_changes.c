@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What others than the job did to its files, done just before the call that
- * met it. By raw system calls: the shim must not see it.
+ * Changes by other programs to the job's files, made just before the call that
+ * observed them. By raw calls: the shim must not record them.
  */
+#include "replay/engine/external_changes.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,14 +14,16 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "schemas/syscall.h"
+
 #include "replay/engine/beneath.h"
+#include "replay/engine/fdtable.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 #define LIST_BYTES 4096
 #define DEEPEST 64 /* directories are emptied; the stack is small */
 
-/* Its descriptor, above all others, stays open: with it what it was bound to. */
+/* The descriptor is kept open, above all others, and with it the socket. */
 static bool bind_socket(const struct engine *e, const char *path)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -38,7 +42,7 @@ static bool bind_socket(const struct engine *e, const char *path)
 	return r == 0;
 }
 
-static void appear(const struct engine *e, const struct step *s)
+static void create_entry(const struct engine *e, const struct call_spec *s)
 {
 	long fd;
 
@@ -58,7 +62,7 @@ static void appear(const struct engine *e, const struct step *s)
 
 static void remove_at(int at, const char *name, int depth);
 
-static void empty(int fd, int depth)
+static void empty_dir(int fd, int depth)
 {
 	char buf[LIST_BYTES] __attribute__((aligned(8)));
 	long n;
@@ -74,7 +78,7 @@ static void empty(int fd, int depth)
 	}
 }
 
-/* With all that is in it; links are not followed. */
+/* Remove @name with all its contents; links are not followed. */
 static void remove_at(int at, const char *name, int depth)
 {
 	long fd;
@@ -86,13 +90,13 @@ static void remove_at(int at, const char *name, int depth)
 		 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	empty((int)fd, depth + 1);
+	empty_dir((int)fd, depth + 1);
 	raw(SYS_close, fd);
 	raw(SYS_unlinkat, at, name, AT_REMOVEDIR);
 }
 
-/* Entries of the directory @fd; the first @remove stand-ins are removed. */
-static int64_t walk(int fd, int64_t remove)
+/* Count the entries of @fd, and remove up to @remove stand-ins. */
+static int64_t count_entries(int fd, int64_t remove)
 {
 	char buf[LIST_BYTES] __attribute__((aligned(8)));
 	int64_t entries = 0;
@@ -133,8 +137,11 @@ static void add_entries(int fd, int64_t n)
 	}
 }
 
-/* A listing, or the removal of a directory: by its path or its descriptor. */
-static void have_entries(const struct player *p, const struct step *s)
+/*
+ * Before a listing, or a removal, of a directory: give it the recorded number
+ * of entries. The call has its path or its descriptor.
+ */
+static void adjust_entries(const struct player *p, const struct call_spec *s)
 {
 	bool path = s->m->name != PLAN_NONE;
 	int64_t entries;
@@ -146,44 +153,45 @@ static void have_entries(const struct player *p, const struct step *s)
 			O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	entries = walk((int)fd, 0);
+	entries = count_entries((int)fd, 0);
 	if (entries > s->m->entries)
-		walk((int)fd, entries - s->m->entries);
+		count_entries((int)fd, entries - s->m->entries);
 	else
 		add_entries((int)fd, s->m->entries - entries);
 	raw(SYS_close, fd);
 }
 
-static void change_name(const struct engine *e, const struct step *s)
+static void apply_name_change(const struct engine *e, const struct call_spec *s)
 {
 	if (s->r->flags & PLAN_F_VANISH)
 		remove_at(AT_FDCWD, s->path, 0);
 	else if (s->r->flags & (PLAN_F_APPEAR | PLAN_F_APPEAR_DIR))
-		appear(e, s);
+		create_entry(e, s);
 }
 
-void outside_before(struct player *p, const struct step *s)
+void external_changes_apply(struct player *p, const struct call_spec *s)
 {
-	struct step at = *s;
+	struct call_spec at = *s;
 	struct beneath b;
 	bool on = beneath_on(p), good = s->m->name != PLAN_NONE;
 
 	if (on)
 		good &= !beneath_enter_parent(p, &at, &b);
-	/* It takes descriptors for a while. */
-	descriptors_take_turn(p);
+	/* It opens descriptors for a while. */
+	fdtable_take_turn(p);
 	if (s->r->flags & PLAN_F_ENTRIES)
-		have_entries(p, s);
+		adjust_entries(p, s);
 	if (good)
-		change_name(p->engine, &at);
-	descriptors_end_turn(p);
+		apply_name_change(p->engine, &at);
+	fdtable_end_turn(p);
 	if (on)
 		beneath_leave(&b);
 }
 
-void outside_name(struct player *p, const struct step *s, int fd)
+void external_changes_name_file(struct player *p, const struct call_spec *s,
+				int fd)
 {
-	struct step at = *s;
+	struct call_spec at = *s;
 	struct beneath b;
 	char from[64];
 
@@ -194,7 +202,7 @@ void outside_name(struct player *p, const struct step *s, int fd)
 	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
 	at.path = p->path;
 	if (beneath_on(p) && beneath_enter_parent(p, &at, &b))
-		at.path = NULL; /* EFAULT */
+		at.path = NULL; /* linkat() fails with EFAULT */
 	raw(SYS_linkat, AT_FDCWD, from, AT_FDCWD, at.path, AT_SYMLINK_FOLLOW);
 	if (beneath_on(p))
 		beneath_leave(&b);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The descriptor table of a replayed process: numbers as in the job, and
- * objects behind them that no recorded call made.
+ * The descriptor table of a replayed process: numbers as in the job, and the
+ * open files that no recorded call opened.
  *
- * Everything here happens between the calls of the job, by raw system calls:
- * the shim must not see it.
+ * Everything here happens between the calls of the job, by raw system calls
+ * that the shim does not record.
  */
+#include "replay/engine/fdtable.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,34 +16,36 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/error.h"
 
 #include "replay/engine/beneath.h"
+#include "replay/engine/messages.h"
 #include "replay/engine/player.h"
-#include "replay/model/syscall.h"
 
 #define TURNS_LOST_MOST 8
-#define MPI_FDS 512 /* it has no more open */
+#define MPI_FDS 512 /* more than MPI has open */
 
-static uint32_t numbers(const struct player_process *p)
+static uint32_t number_count(const struct player_process *p)
 {
 	return p->engine->plan->head->fds;
 }
 
-struct slot *descriptors_slot(struct player_process *p, int32_t fd)
+struct slot *fdtable_slot(struct player_process *p, int32_t fd)
 {
-	return fd >= 0 && (uint32_t)fd < numbers(p) ? &p->slot[fd] : NULL;
+	return fd >= 0 && (uint32_t)fd < number_count(p) ? &p->slot[fd] : NULL;
 }
 
-int descriptors_init(struct player_process *p, struct reel_error *err)
+int fdtable_init(struct player_process *p, struct reel_error *err)
 {
-	uint32_t n = numbers(p);
+	uint32_t n = number_count(p);
 
 	p->slot = reel_alloc(n + 1, sizeof(*p->slot), err);
 	p->number = reel_alloc(n + 1, sizeof(*p->number), err);
 	if (!p->slot || !p->number)
 		return -1;
-	/* What the launcher had open is nobody's here. */
+	/* The job has no use for descriptors of the launcher. */
 	raw(SYS_close_range, 3, p->engine->base - 1, 0);
 	for (uint32_t i = 0; i < n; i++) {
 		p->slot[i] = (struct slot){.fd = -1, .object = PLAN_NONE};
@@ -51,20 +55,21 @@ int descriptors_init(struct player_process *p, struct reel_error *err)
 	return 0;
 }
 
-static void set_number(struct player_process *p, int fd, enum number what)
+static void set_number(struct player_process *p, int fd, enum number use)
 {
-	if (fd < 0 || (uint32_t)fd >= numbers(p))
+	if (fd < 0 || (uint32_t)fd >= number_count(p))
 		return;
-	p->number[fd] = (uint8_t)what;
-	if (what == NUMBER_FREE && (uint32_t)fd < p->floor)
+	p->number[fd] = (uint8_t)use;
+	if (use == NUMBER_FREE && (uint32_t)fd < p->floor)
 		p->floor = (uint32_t)fd;
 }
 
 /*
- * Make @to, a number that we think is free, a copy of @fd. Not by dup3(): a
- * thread that did not wait for its turn may just have got it from an open.
+ * Make @to, a number that the table says is free, a copy of @fd. By F_DUPFD, as
+ * dup3() would close a descriptor that a thread without its turn has just
+ * opened.
  */
-static bool occupy(struct player_process *p, int fd, int to)
+static bool take_number(struct player_process *p, int fd, int to)
 {
 	long got;
 
@@ -76,9 +81,9 @@ static bool occupy(struct player_process *p, int fd, int to)
 	return got == to;
 }
 
-static void expect(struct player_process *p, int32_t fd)
+static void reserve_number(struct player_process *p, int32_t fd)
 {
-	uint32_t n = numbers(p);
+	uint32_t n = number_count(p);
 
 	if (fd < 0 || (uint32_t)fd >= n || p->number[fd] == NUMBER_USED)
 		return;
@@ -86,7 +91,7 @@ static void expect(struct player_process *p, int32_t fd)
 		p->slot[fd] = (struct slot){.fd = -1, .object = PLAN_NONE};
 	for (uint32_t i = p->floor; i < (uint32_t)fd; i++) {
 		if (p->number[i] == NUMBER_FREE)
-			p->number[i] = occupy(p, p->engine->null, (int)i)
+			p->number[i] = take_number(p, p->engine->null, (int)i)
 					       ? NUMBER_PARKED
 					       : NUMBER_USED;
 	}
@@ -98,18 +103,18 @@ static void expect(struct player_process *p, int32_t fd)
 	}
 }
 
-bool descriptors_absent(struct player_process *p, int32_t fd)
+bool fdtable_ensure_closed(struct player_process *p, int32_t fd)
 {
 	if (fd < 0 || raw(SYS_fcntl, fd, F_GETFD) < 0)
 		return true;
-	if ((uint32_t)fd >= numbers(p) || p->number[fd] != NUMBER_PARKED)
+	if ((uint32_t)fd >= number_count(p) || p->number[fd] != NUMBER_PARKED)
 		return false;
 	raw(SYS_close, fd);
 	set_number(p, fd, NUMBER_FREE);
 	return true;
 }
 
-void descriptors_take_turn(struct player *p)
+void fdtable_take_turn(struct player *p)
 {
 	struct player_process *q = p->process;
 
@@ -117,8 +122,8 @@ void descriptors_take_turn(struct player *p)
 		return;
 	p->held = wait_lock_briefly(&q->lock);
 	/*
-	 * Opens are slow here, and that they overlap matters more than their
-	 * numbers, which nobody may meddle with from now on.
+	 * Opens are slow here: their overlap matters more than their numbers,
+	 * which are not changed from now on.
 	 */
 	if (!p->held && ++q->turns_lost >= TURNS_LOST_MOST) {
 		q->any_number = true;
@@ -126,54 +131,54 @@ void descriptors_take_turn(struct player *p)
 	}
 }
 
-void descriptors_end_turn(struct player *p)
+void fdtable_end_turn(struct player *p)
 {
-	if (p->held) /* a raw call: errno stays */
+	if (p->held) /* a raw call preserves errno */
 		wait_unlock(&p->process->lock);
 	p->held = false;
 }
 
-void descriptors_before(struct player *p, const struct step *s)
+void fdtable_before_open(struct player *p, const struct call_spec *s)
 {
 	bool alone = !p->process->many_makers;
 
-	descriptors_take_turn(p);
+	fdtable_take_turn(p);
 	if (p->held || (alone && !p->process->any_number))
-		expect(p->process, s->m->fd2);
+		reserve_number(p->process, s->m->fd2);
 }
 
-int64_t descriptors_after(struct player *p, const struct step *s, int got)
+int64_t fdtable_after_open(struct player *p, const struct call_spec *s, int got)
 {
 	struct player_process *q = p->process;
-	struct slot *slot = descriptors_slot(q, s->m->fd2);
+	struct slot *slot = fdtable_slot(q, s->m->fd2);
 
 	set_number(q, got, NUMBER_USED);
 	if (got >= 0 && slot)
 		*slot = (struct slot){.fd = got, .object = PLAN_NONE};
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 	return got;
 }
 
-void descriptors_closed(struct player *p, int32_t fd)
+void fdtable_closed(struct player *p, int32_t fd)
 {
-	struct slot *s = descriptors_slot(p->process, fd);
+	struct slot *s = fdtable_slot(p->process, fd);
 
 	if (s) {
 		set_number(p->process, s->fd >= 0 ? s->fd : fd, NUMBER_FREE);
 		*s = (struct slot){.fd = -1, .object = PLAN_NONE};
 	}
-	descriptors_end_turn(p);
+	fdtable_end_turn(p);
 }
 
-void descriptors_range_closed(struct player *p, uint32_t first, uint32_t last)
+void fdtable_range_closed(struct player *p, uint32_t first, uint32_t last)
 {
 	struct player_process *q = p->process;
 
-	for (uint32_t i = first; i <= last && i < numbers(q); i++) {
+	for (uint32_t i = first; i <= last && i < number_count(q); i++) {
 		int fd = q->slot[i].fd;
 
 		set_number(q, (int)i, NUMBER_FREE);
-		/* It did not get its own number. */
+		/* The descriptor has another number than the job's. */
 		if (fd >= 0 && (uint32_t)fd != i) {
 			raw(SYS_close, fd);
 			set_number(q, fd, NUMBER_FREE);
@@ -182,25 +187,26 @@ void descriptors_range_closed(struct player *p, uint32_t first, uint32_t last)
 	}
 }
 
-void descriptors_inherited(struct player_process *p)
+void fdtable_inherited(struct player_process *p)
 {
-	for (uint32_t i = 0; i < numbers(p); i++)
+	for (uint32_t i = 0; i < number_count(p); i++)
 		if (p->number[i] == NUMBER_USED)
 			p->number[i] = NUMBER_INHERITED;
 }
 
-/* @fd, new and anywhere, becomes the job's number @to; it is consumed. */
-static void place(struct player_process *p, int32_t to, int fd, uint32_t object)
+/* @fd, of any number, becomes the job's @to; it is consumed. */
+static void place_fd(struct player_process *p, int32_t to, int fd,
+		     uint32_t object)
 {
-	struct slot *s = descriptors_slot(p, to);
+	struct slot *s = fdtable_slot(p, to);
 	int at = to;
 
 	if (!s || fd < 0)
 		return;
-	/* Its number may belong to a slot that did not get its own. */
+	/* It may belong to a slot whose own number was in use. */
 	if ((p->number[to] == NUMBER_USED || p->any_number) && s->fd != to)
 		at = s->fd >= 0 ? s->fd : fd;
-	if (at != fd && occupy(p, fd, at))
+	if (at != fd && take_number(p, fd, at))
 		raw(SYS_close, fd);
 	else
 		at = fd;
@@ -209,27 +215,27 @@ static void place(struct player_process *p, int32_t to, int fd, uint32_t object)
 	s->object = object;
 }
 
-/* The same for one of the engine's, which stays where it is. */
+/* The same for a copy of one of the engine's own descriptors. */
 static void place_copy(struct player_process *p, int32_t to, int fd,
 		       uint32_t object)
 {
-	struct slot *s = descriptors_slot(p, to);
+	struct slot *s = fdtable_slot(p, to);
 
 	if (!s)
 		return;
 	if (s->fd == to || (p->number[to] != NUMBER_USED && !p->any_number)) {
-		if (occupy(p, fd, to)) {
+		if (take_number(p, fd, to)) {
 			set_number(p, to, NUMBER_USED);
 			s->fd = to;
 			s->object = object;
 			return;
 		}
 	}
-	place(p, to, (int)raw(SYS_fcntl, fd, F_DUPFD, 0), object);
+	place_fd(p, to, (int)raw(SYS_fcntl, fd, F_DUPFD, 0), object);
 }
 
-/* A pipe of its own with the bytes of one read in it, and no writer. */
-static int ended_pipe(struct player *p, const struct step *s)
+/* A new pipe without a writer, filled with the bytes of one read. */
+static int ended_pipe(struct player *p, const struct call_spec *s)
 {
 	int fd[2];
 
@@ -278,8 +284,8 @@ static int open_memory(struct player *p, const struct plan_object *o)
 	return (int)fd;
 }
 
-/* What has lost its name by now is memory, as long as it was then. */
-static int open_known(struct player *p, const struct plan_object *o)
+/* A file that has no name at this time: replace it by memory of its size. */
+static int open_file_or_memory(struct player *p, const struct plan_object *o)
 {
 	int fd = open_file(p, o);
 
@@ -291,13 +297,13 @@ static int open_known(struct player *p, const struct plan_object *o)
 	return fd;
 }
 
-static void provide(struct player *p, const struct step *s, int32_t fd,
-		    uint32_t object)
+static void provide_object(struct player *p, const struct call_spec *s,
+			   int32_t fd, uint32_t object)
 {
 	const struct engine *e = p->engine;
 	const struct plan_object *o = &e->plan->object[object];
 	struct player_process *q = p->process;
-	const struct slot *dup_of = descriptors_slot(q, o->dup_of);
+	const struct slot *dup_of = fdtable_slot(q, o->dup_of);
 	int pipe = e->pipes + 2 * (int)o->pipe;
 
 	if (dup_of && dup_of->fd >= 0 &&
@@ -313,8 +319,8 @@ static void provide(struct player *p, const struct step *s, int32_t fd,
 	case PLAN_OBJECT_PIPE_WRITE:
 		place_copy(q, fd, pipe + 1, object);
 		break;
-	case PLAN_OBJECT_ENDED:
-		place(q, fd, ended_pipe(p, s), PLAN_NONE);
+	case PLAN_OBJECT_EOF:
+		place_fd(q, fd, ended_pipe(p, s), PLAN_NONE);
 		break;
 	case PLAN_OBJECT_EMPTY:
 		place_copy(q, fd, e->empty, object);
@@ -323,32 +329,32 @@ static void provide(struct player *p, const struct step *s, int32_t fd,
 		place_copy(q, fd, e->broken, object);
 		break;
 	case PLAN_OBJECT_FILE:
-		place(q, fd, open_known(p, o), object);
+		place_fd(q, fd, open_file_or_memory(p, o), object);
 		break;
 	case PLAN_OBJECT_MEMORY:
-		place(q, fd, open_memory(p, o), object);
+		place_fd(q, fd, open_memory(p, o), object);
 		break;
 	default:
 		place_copy(q, fd, e->null, object);
 	}
 }
 
-void descriptors_provide(struct player *p, const struct step *s, int32_t fd,
-			 uint32_t object)
+void fdtable_provide(struct player *p, const struct call_spec *s, int32_t fd,
+		     uint32_t object)
 {
-	struct slot *slot = descriptors_slot(p->process, fd);
+	struct slot *slot = fdtable_slot(p->process, fd);
 
 	if (!slot || (slot->fd >= 0 && slot->object == object))
 		return;
 	wait_lock(&p->process->lock);
-	provide(p, s, fd, object);
+	provide_object(p, s, fd, object);
 	wait_unlock(&p->process->lock);
 }
 
 /* --- the engine's own ---------------------------------------------------- */
 
-/* Move @fd up to @to, closed on exec like all of them. */
-static int lift(long fd, int to)
+/* Move @fd up to @to, with close-on-exec like all descriptors of the engine. */
+static int move_up(long fd, int to)
 {
 	if (fd < 0)
 		return -1;
@@ -364,32 +370,33 @@ static int open_pair(struct engine *e, uint32_t i)
 	int fd[2], at = e->pipes + 2 * (int)i;
 	long bad;
 
-	/* What a read gets is put in just before it: none has to block. */
+	/* Nonblocking: the bytes of a read are put in just before it. */
 	bad = pp->socket ? raw(SYS_socketpair, AF_UNIX,
 			       SOCK_STREAM | SOCK_NONBLOCK, 0, fd)
 			 : raw(SYS_pipe2, fd, O_NONBLOCK);
 	if (bad)
 		return -1;
-	/* A whole message must fit. */
+	/* A whole message has to fit. */
 	if (!pp->socket && pp->most > 65536)
 		raw(SYS_fcntl, fd[1], F_SETPIPE_SZ, pp->most);
-	return lift(fd[0], at) || lift(fd[1], at + 1) ? -1 : 0;
+	return move_up(fd[0], at) || move_up(fd[1], at + 1) ? -1 : 0;
 }
 
 static int open_stand_ins(struct engine *e)
 {
 	int fd[2];
 
-	if (lift(raw(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0), e->null) ||
-	    raw(SYS_pipe2, fd, O_NONBLOCK) || lift(fd[0], e->empty) ||
-	    lift(fd[1], e->empty + 1) || raw(SYS_pipe2, fd, 0) ||
-	    lift(fd[1], e->broken))
+	if (move_up(raw(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0),
+		    e->null) ||
+	    raw(SYS_pipe2, fd, O_NONBLOCK) || move_up(fd[0], e->empty) ||
+	    move_up(fd[1], e->empty + 1) || raw(SYS_pipe2, fd, 0) ||
+	    move_up(fd[1], e->broken))
 		return -1;
 	raw(SYS_close, fd[0]);
 	return 0;
 }
 
-int descriptors_open(struct engine *e, struct reel_error *err)
+int fdtable_open_own(struct engine *e, struct reel_error *err)
 {
 	const struct plan_head *h = e->plan->head;
 	uint64_t need;
@@ -397,11 +404,11 @@ int descriptors_open(struct engine *e, struct reel_error *err)
 
 	getrlimit(RLIMIT_NOFILE, &lim);
 	e->base = (int)h->fds + 16;
-	/* Above what MPI has open, where so many are allowed. */
+	/* Above the descriptors of MPI, if so many are allowed. */
 	if (e->base < MPI_FDS && lim.rlim_max >= 2 * MPI_FDS)
 		e->base = MPI_FDS;
 	e->null = e->base;
-	e->empty = e->base + 1; /* and its writing end, + 2 */
+	e->empty = e->base + 1; /* its write end is the next number */
 	e->broken = e->base + 3;
 	e->pipes = e->base + 4;
 	e->spare = e->pipes + 2 * (int)h->pipes;

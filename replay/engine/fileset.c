@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rebuilds the data of a job that nobody has: sizes and names are real, bytes
- * are not.
+ * Rebuilds the files of a job whose data is not available: with the recorded
+ * names and sizes, and pseudo-random bytes.
  *
  * Every path is opened with RESOLVE_BENEATH from the sandbox's root, so that
- * the kernel itself refuses what would lead outside.
+ * the kernel refuses paths that lead out of it.
  */
 #include "replay/engine/fileset.h"
 
@@ -23,17 +23,18 @@
 #include "lib/error.h"
 #include "lib/progress.h"
 
+#include "replay/engine/external_changes.h"
+#include "replay/engine/interrupt.h"
 #include "replay/engine/player.h"
-#include "replay/engine/sandbox.h"
+#include "replay/sandbox/sandbox.h"
 #include "replay/model/plan.h"
 
 #define CHUNK_BYTES (1 << 20)
-#define ENTRY_BYTES 64 /* of a directory, for a short name */
+#define ENTRY_BYTES 64 /* of disk space for an entry with a short name */
 
 struct builder {
 	const struct plan *plan;
 	const struct sandbox *sb;
-	const volatile sig_atomic_t *stop;
 	struct reel_error *err;
 	struct reel_progress progress;
 	int root;
@@ -43,14 +44,14 @@ struct builder {
 	uint8_t *chunk;
 };
 
-static int failed(struct builder *b, const char *what, const char *name)
+static int fail_path(struct builder *b, const char *what, const char *name)
 {
 	return reel_fail(b->err, REEL_E_IO, "cannot %s '%s%s': %s", what,
 			 b->sb->root, name, strerror(errno));
 }
 
-/* @name without its slash in front; "." for the root itself. */
-static const char *below(const char *name)
+/* @name relative to the root; "." for the root itself. */
+static const char *below_root(const char *name)
 {
 	name += name[0] == '/';
 	return name[0] ? name : ".";
@@ -66,30 +67,31 @@ static int open_below(struct builder *b, const char *name, int flags)
 	int fd;
 
 	if (!b->plain_openat) {
-		fd = (int)syscall(SYS_openat2, b->root, below(name), &how,
+		fd = (int)syscall(SYS_openat2, b->root, below_root(name), &how,
 				  sizeof(how));
 		if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
 			return fd;
 		b->plain_openat = true;
 	}
-	return openat(b->root, below(name), flags | O_CLOEXEC, 0600);
+	return openat(b->root, below_root(name), flags | O_CLOEXEC, 0600);
 }
 
 enum made { MADE_DIR, MADE_FIFO, MADE_LINK };
 
 /*
- * Make @name by a call that follows no link at its end, in its directory, which
- * is opened beneath the root: as mkdirat() and its like.
+ * Make the entry @name by mkdirat() or the like, which follow no link at the
+ * end of the path. Its directory is opened beneath the root.
  */
 static int make_entry(struct builder *b, const char *name, enum made made,
 		      const char *target)
 {
-	const char *slash = strrchr(below(name), '/');
-	const char *last = slash ? slash + 1 : below(name);
-	int n = slash ? (int)(slash - below(name)) : 1, dir, rc, why;
+	const char *slash = strrchr(below_root(name), '/');
+	const char *last = slash ? slash + 1 : below_root(name);
+	int n = slash ? (int)(slash - below_root(name)) : 1, dir, rc, why;
 	char above[PATH_MAX];
 
-	snprintf(above, sizeof(above), "/%.*s", n, slash ? below(name) : ".");
+	snprintf(above, sizeof(above), "/%.*s", n,
+		 slash ? below_root(name) : ".");
 	dir = open_below(b, above, O_PATH | O_DIRECTORY);
 	if (dir < 0)
 		return -1;
@@ -102,17 +104,17 @@ static int make_entry(struct builder *b, const char *name, enum made made,
 	return rc;
 }
 
-/* Every directory above @name, and @name itself when @last. */
+/* Make the parents of @name, and with @last the directory @name itself. */
 static int make_dirs(struct builder *b, const char *name, bool last)
 {
 	char path[PATH_MAX];
-	size_t n = strlen(below(name));
+	size_t n = strlen(below_root(name));
 
 	if (n >= sizeof(path)) {
 		errno = ENAMETOOLONG;
-		return failed(b, "make", name);
+		return fail_path(b, "make", name);
 	}
-	memcpy(path, below(name), n + 1);
+	memcpy(path, below_root(name), n + 1);
 	for (char *p = path;; p++) {
 		char keep = *p;
 
@@ -122,15 +124,15 @@ static int make_dirs(struct builder *b, const char *name, bool last)
 			return 0;
 		*p = '\0';
 		if (make_entry(b, path, MADE_DIR, NULL) && errno != EEXIST)
-			return failed(b, "make", name);
+			return fail_path(b, "make", name);
 		*p = keep;
 		if (!keep)
 			return 0;
 	}
 }
 
-/* Open it; the directories above are made only when they are missing. */
-static int open_made(struct builder *b, const char *name, int flags)
+/* Open @name; its parents are made only when they are missing. */
+static int open_with_parents(struct builder *b, const char *name, int flags)
 {
 	int fd = open_below(b, name, flags);
 
@@ -140,12 +142,12 @@ static int open_made(struct builder *b, const char *name, int flags)
 		fd = open_below(b, name, flags);
 	}
 	if (fd < 0)
-		failed(b, "make", name);
+		fail_path(b, "make", name);
 	return fd;
 }
 
-/* splitmix64: good enough not to compress, and 8 bytes per nanosecond. */
-static void fill(uint8_t *to, size_t bytes, uint64_t seed, bool lines)
+/* splitmix64: its output does not compress, and it makes 8 bytes per ns. */
+static void fill_chunk(uint8_t *to, size_t bytes, uint64_t seed, bool lines)
 {
 	for (size_t i = 0; i < bytes; i += 8) {
 		uint64_t z = (seed += 0x9e3779b97f4a7c15ull);
@@ -159,9 +161,9 @@ static void fill(uint8_t *to, size_t bytes, uint64_t seed, bool lines)
 	}
 }
 
-/* Newlines where the job's reads of lines ended; they are in order. */
-static void put_lines(const struct plan *p, const struct plan_file *f,
-		      uint8_t *to, int64_t at, size_t bytes)
+/* Put newlines at the ends of line reads; the plan has them in order. */
+static void put_newlines(const struct plan *p, const struct plan_file *f,
+			 uint8_t *to, int64_t at, size_t bytes)
 {
 	const int64_t *line = p->line + f->line;
 	uint32_t i = plan_line_from(line, f->lines, at);
@@ -171,7 +173,10 @@ static void put_lines(const struct plan *p, const struct plan_file *f,
 			to[line[i] - at] = '\n';
 }
 
-/* What is written at once is one piece in the page cache, and leaves it whole. */
+/*
+ * A single write becomes one folio of the page cache, which is evicted as a
+ * whole: pieces are as large as the evictions of the plan need.
+ */
 static size_t piece_of(const struct plan_file *f)
 {
 	return f->piece_bytes && f->piece_bytes < CHUNK_BYTES ? f->piece_bytes
@@ -196,10 +201,10 @@ static int write_all(int fd, const uint8_t *from, size_t bytes, int64_t at,
 }
 
 /*
- * The first two reads of a page from the cache cost a tenth more than all that
- * follow: Linux marks it as used, then as used often. A job's data was read
- * before. Each reading has its own descriptor, as what one reads again at the
- * same place is not marked again.
+ * Reads each file twice. The first two reads of a cached page cost a tenth more
+ * than later ones, because Linux marks the page referenced, then active; the
+ * job's data had been read before. Each pass has its own descriptor: a repeated
+ * read at one offset of a descriptor does not mark the page again.
  */
 struct warmer {
 	int fd[2];
@@ -214,9 +219,9 @@ static void warm_begin(struct warmer *w, struct builder *b,
 		w->fd[i] = cold ? -1 : open_below(b, name, O_RDONLY);
 }
 
-/* What was read is what was written: the chunk stays as it is. */
-static void warm(const struct warmer *w, struct builder *b, int64_t at,
-		 size_t bytes)
+/* The reads return the written bytes: the chunk does not change. */
+static void warm_chunk(const struct warmer *w, struct builder *b, int64_t at,
+		       size_t bytes)
 {
 	for (int i = 0; i < 2; i++) {
 		size_t done = 0;
@@ -253,7 +258,7 @@ bool fileset_cold(const struct plan_file *f, enum fileset_cache cache)
 		(cache == FILESET_AS_RECORDED && f->cold));
 }
 
-/* [@at, @end) of it. */
+/* Fill the bytes [@at, @end) of the file. */
 static int fill_part(struct builder *b, int fd, const struct plan_file *f,
 		     const struct warmer *w, int64_t at, int64_t end)
 {
@@ -264,20 +269,20 @@ static int fill_part(struct builder *b, int fd, const struct plan_file *f,
 		int64_t left = end - at;
 		size_t n = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
 
-		if (*b->stop)
-			return reel_fail(b->err, REEL_E_IO, "interrupted");
-		fill(b->chunk, n, seed + (uint64_t)at, f->lines > 0);
-		put_lines(b->plan, f, b->chunk, at, n);
+		if (interrupt_check(b->err))
+			return -1;
+		fill_chunk(b->chunk, n, seed + (uint64_t)at, f->lines > 0);
+		put_newlines(b->plan, f, b->chunk, at, n);
 		if (write_all(fd, b->chunk, n, at, piece_of(f)))
-			return failed(b, "write", name);
-		warm(w, b, at, n);
+			return fail_path(b, "write", name);
+		warm_chunk(w, b, at, n);
 		b->done_bytes += n;
 		reel_progress_at(&b->progress, b->done_bytes);
 	}
 	return 0;
 }
 
-/* All of it, but for its holes. */
+/* Fill the file except for its holes. */
 static int fill_file(struct builder *b, int fd, const struct plan_file *f,
 		     const struct warmer *w)
 {
@@ -292,14 +297,14 @@ static int fill_file(struct builder *b, int fd, const struct plan_file *f,
 	if (fill_part(b, fd, f, w, at, f->size_bytes))
 		return -1;
 	if (f->holes && ftruncate(fd, f->size_bytes))
-		return failed(b, "make", plan_name(b->plan, f->name));
+		return fail_path(b, "make", plan_name(b->plan, f->name));
 	return 0;
 }
 
 static int make_file(struct builder *b, const struct plan_file *f,
 		     const char *name)
 {
-	int fd = open_made(b, name, O_WRONLY | O_CREAT);
+	int fd = open_with_parents(b, name, O_WRONLY | O_CREAT);
 	struct warmer w;
 	int rc;
 
@@ -309,25 +314,25 @@ static int make_file(struct builder *b, const struct plan_file *f,
 	rc = fill_file(b, fd, f, &w);
 	warm_end(&w);
 	if (!rc && (f->denied || f->exec) && fchmod(fd, f->denied ? 0 : 0700))
-		rc = failed(b, "chmod", name);
+		rc = fail_path(b, "chmod", name);
 	close(fd);
 	return rc;
 }
 
-/* The path in the sandbox of what the link @name names beside itself. */
-static bool beside(const char *name, const char *target,
-		   char out[static PATH_MAX])
+/* The path of @target, a name in the directory of the link @name. */
+static bool path_beside(const char *name, const char *target,
+			char out[static PATH_MAX])
 {
-	const char *slash = strrchr(below(name), '/');
-	int dir = slash ? (int)(slash - below(name)) + 1 : 0;
+	const char *slash = strrchr(below_root(name), '/');
+	int dir = slash ? (int)(slash - below_root(name)) + 1 : 0;
 
-	return snprintf(out, PATH_MAX, "%.*s%s", dir, below(name), target) <
-	       PATH_MAX;
+	return snprintf(out, PATH_MAX, "%.*s%s", dir, below_root(name),
+			target) < PATH_MAX;
 }
 
 /*
- * A name of @n bytes for the target of the link @name, beside it: of nothing
- * made so far, or links would lead in a circle, or two of them to one file.
+ * Find a target of @n bytes for the link @name, in its directory. It must not
+ * exist, or links could form a loop, or two of them lead to one file.
  */
 static bool name_target(struct builder *b, const char *name, size_t n,
 			char target[static NAME_MAX + 1])
@@ -341,9 +346,9 @@ static bool name_target(struct builder *b, const char *name, size_t n,
 
 		for (size_t i = 1; i <= 3 && i <= n; i++, left /= 26)
 			target[n - i] = (char)('a' + (left + 'l' - 'a') % 26);
-		if (!beside(name, target, path))
+		if (!path_beside(name, target, path))
 			return false;
-		if (strcmp(path, below(name)) &&
+		if (strcmp(path, below_root(name)) &&
 		    faccessat(b->root, path, F_OK, AT_SYMLINK_NOFOLLOW) &&
 		    errno == ENOENT)
 			return true;
@@ -351,12 +356,12 @@ static bool name_target(struct builder *b, const char *name, size_t n,
 	return false;
 }
 
-/* Its own name, in @n bytes where so few will do. */
-static void name_itself(const char *name, size_t n,
-			char target[static NAME_MAX + 1])
+/* The link's own name as its target, padded to @n bytes if that is longer. */
+static void set_loop_target(const char *name, size_t n,
+			    char target[static NAME_MAX + 1])
 {
-	const char *slash = strrchr(below(name), '/');
-	const char *last = slash ? slash + 1 : below(name);
+	const char *slash = strrchr(below_root(name), '/');
+	const char *last = slash ? slash + 1 : below_root(name);
 	size_t own = strnlen(last, NAME_MAX);
 	size_t ahead = n >= own + strlen("./") ? n - own : 0;
 
@@ -367,26 +372,26 @@ static void name_itself(const char *name, size_t n,
 	target[ahead + own] = '\0';
 }
 
-/* What is behind a link is there when the next one looks for a name. */
-static int hold_target(struct builder *b, const struct plan_file *behind,
+/* Make the target now: a name that exists is not chosen for another link. */
+static int make_target(struct builder *b, const struct plan_file *behind,
 		       const char *name, const char *target)
 {
 	char path[PATH_MAX];
 	int fd = -1;
 
-	if (!beside(name, target, path) ||
+	if (!path_beside(name, target, path) ||
 	    (behind->kind == PLAN_FILE_DIR &&
 	     make_entry(b, path, MADE_DIR, NULL)) ||
 	    (behind->kind == PLAN_FILE_REGULAR &&
 	     (fd = open_below(b, path,
 			      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)) < 0))
-		return failed(b, "make", name);
+		return fail_path(b, "make", name);
 	if (fd >= 0)
 		close(fd);
 	return 0;
 }
 
-/* Of a link, what is behind it comes next; or nothing is. */
+/* The file behind the link @f is next in the plan; NULL: there is none. */
 static const struct plan_file *behind_link(const struct plan *p,
 					   const struct plan_file *f)
 {
@@ -396,7 +401,7 @@ static const struct plan_file *behind_link(const struct plan *p,
 									: NULL;
 }
 
-/* A link beside its target: a name of as many bytes as the job read. */
+/* Make a link to a name in its directory, of as many bytes as the job read. */
 static int make_link(struct builder *b, const struct plan_file *f,
 		     const char *name)
 {
@@ -408,33 +413,33 @@ static int make_link(struct builder *b, const struct plan_file *f,
 		n = 8;
 	if (make_dirs(b, name, false))
 		return -1;
-	memset(target, '~', (size_t)n); /* no name that name_target() gives */
+	memset(target, '~', (size_t)n); /* never a name of name_target() */
 	target[n] = '\0';
 	if (f->kind == PLAN_FILE_LOOP)
-		name_itself(name, (size_t)n, target);
+		set_loop_target(name, (size_t)n, target);
 	else if (behind && !name_target(b, name, (size_t)n, target))
-		return failed(b, "link", name);
+		return fail_path(b, "link", name);
 	if (make_entry(b, name, MADE_LINK, target))
-		return errno == EEXIST ? 0 : failed(b, "link", name);
-	return behind ? hold_target(b, behind, name, target) : 0;
+		return errno == EEXIST ? 0 : fail_path(b, "link", name);
+	return behind ? make_target(b, behind, name, target) : 0;
 }
 
-/* The directory behind a link that make_link() made. */
+/* Make the directory behind a link of make_link(). */
 static int make_link_dir(struct builder *b, const char *name)
 {
 	char path[PATH_MAX], target[NAME_MAX + 1];
-	const char *slash = strrchr(below(name), '/');
-	ssize_t n = readlinkat(b->root, below(name), target, NAME_MAX);
-	int dir = slash ? (int)(slash - below(name)) + 1 : 0;
+	const char *slash = strrchr(below_root(name), '/');
+	ssize_t n = readlinkat(b->root, below_root(name), target, NAME_MAX);
+	int dir = slash ? (int)(slash - below_root(name)) + 1 : 0;
 
 	if (n <= 0)
-		return 0; /* no link */
+		return 0; /* not a link */
 	target[n] = '\0';
-	if (snprintf(path, sizeof(path), "%.*s%s", dir, below(name), target) >=
-	    (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%.*s%s", dir, below_root(name),
+		     target) >= (int)sizeof(path))
 		return 0;
 	if (make_entry(b, path, MADE_DIR, NULL) && errno != EEXIST)
-		return failed(b, "make", name);
+		return fail_path(b, "make", name);
 	return 0;
 }
 
@@ -443,17 +448,17 @@ static int make_fifo(struct builder *b, const char *name)
 	if (make_dirs(b, name, false))
 		return -1;
 	return make_entry(b, name, MADE_FIFO, NULL) && errno != EEXIST
-		       ? failed(b, "make", name)
+		       ? fail_path(b, "make", name)
 		       : 0;
 }
 
-static int make_one(struct builder *b, const struct plan_file *f)
+static int make_plan_file(struct builder *b, const struct plan_file *f)
 {
 	const char *name = plan_name(b->plan, f->name);
 	char path[PATH_MAX];
 
 	if (!sandbox_path(b->sb, name, path))
-		return failed(b, "make", name);
+		return fail_path(b, "make", name);
 	if (f->kind == PLAN_FILE_LINK || f->kind == PLAN_FILE_LOOP)
 		return make_link(b, f, name);
 	if (f->kind == PLAN_FILE_FIFO)
@@ -465,8 +470,8 @@ static int make_one(struct builder *b, const struct plan_file *f)
 }
 
 /*
- * A directory that the job has listed must have as many entries as it had:
- * what the job never touched is made up.
+ * Add entries to a directory that the job listed, up to the recorded number.
+ * They stand for entries that the job never used.
  */
 static int pad_dir(struct builder *b, const struct plan_file *f)
 {
@@ -478,20 +483,20 @@ static int pad_dir(struct builder *b, const struct plan_file *f)
 	int rc = 0;
 
 	if (!dir) {
-		rc = failed(b, "list", name);
+		rc = fail_path(b, "list", name);
 		if (fd >= 0)
 			close(fd);
 		return rc;
 	}
 	while (readdir(dir))
 		n++;
-	for (; n < f->entries && !rc && !*b->stop; n++) {
+	for (; n < f->entries && !rc && !interrupt_signal; n++) {
 		snprintf(pad, sizeof(pad), STAND_IN "%lld", (long long)n);
 		int made =
 			openat(fd, pad, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 		if (made < 0)
-			rc = failed(b, "fill", name);
+			rc = fail_path(b, "fill", name);
 		else
 			close(made);
 	}
@@ -513,14 +518,14 @@ static int check_room(struct builder *b)
 		if (f->entries > 0)
 			entries += (uint64_t)f->entries;
 	}
-	/* Most of what is listed is among the files; the rest is empty. */
+	/* Most listed entries are among the files; the others are empty. */
 	need += entries * ENTRY_BYTES;
 	if (entries < h->files)
 		entries = h->files;
 	need = h->room_bytes < UINT64_MAX - need ? need + h->room_bytes
 						 : UINT64_MAX;
 	if (fstatvfs(b->root, &fs))
-		return failed(b, "look at", "");
+		return fail_path(b, "look at", "");
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (free_bytes < need)
 		return reel_fail(b->err, REEL_E_IO,
@@ -538,8 +543,8 @@ static int check_room(struct builder *b)
 	return 0;
 }
 
-/* Links first, as others stand behind them; listed directories last. */
-static int make_all(struct builder *b)
+/* Links first: files are behind them. Padding of directories last. */
+static int make_files(struct builder *b)
 {
 	const struct plan_head *h = b->plan->head;
 
@@ -552,11 +557,9 @@ static int make_all(struct builder *b)
 				   : f->kind == PLAN_FILE_DIR ? 1
 							      : 2;
 
-			if (when == pass && make_one(b, f))
+			if ((when == pass && make_plan_file(b, f)) ||
+			    interrupt_check(b->err))
 				return -1;
-			if (*b->stop)
-				return reel_fail(b->err, REEL_E_IO,
-						 "interrupted");
 		}
 	}
 	for (uint32_t i = 0; i < h->files; i++)
@@ -567,7 +570,7 @@ static int make_all(struct builder *b)
 	return 0;
 }
 
-/* Clean pages go when they are asked to; some file systems keep theirs. */
+/* Clean pages leave the page cache on request; some file systems keep them. */
 static void drop_pages(struct builder *b)
 {
 	for (uint32_t i = 0; i < b->plan->head->files; i++) {
@@ -585,15 +588,10 @@ static void drop_pages(struct builder *b)
 }
 
 int fileset_build(const struct plan *p, const struct sandbox *sb,
-		  enum fileset_cache cache, const volatile sig_atomic_t *stop,
-		  struct reel_error *err)
+		  enum fileset_cache cache, struct reel_error *err)
 {
-	struct builder b = {.plan = p,
-			    .sb = sb,
-			    .cache = cache,
-			    .stop = stop,
-			    .err = err,
-			    .root = -1};
+	struct builder b = {
+		.plan = p, .sb = sb, .cache = cache, .err = err, .root = -1};
 	int rc = -1;
 
 	b.chunk = reel_alloc(1, CHUNK_BYTES + 8, err);
@@ -601,7 +599,7 @@ int fileset_build(const struct plan *p, const struct sandbox *sb,
 		goto out;
 	b.root = open(sb->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (b.root < 0) {
-		failed(&b, "open", "");
+		fail_path(&b, "open", "");
 		goto out;
 	}
 	if (check_room(&b))
@@ -609,8 +607,8 @@ int fileset_build(const struct plan *p, const struct sandbox *sb,
 	reel_progress_start(&b.progress, "rebuilding the files", "B",
 			    p->head->file_total_bytes -
 				    p->head->hole_total_bytes);
-	rc = make_all(&b);
-	/* Written back now, not while the clock of the replay runs. */
+	rc = make_files(&b);
+	/* Write back now, not during the replay. */
 	if (!rc)
 		syncfs(b.root);
 	if (!rc)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that the job found, made again in the sandbox. */
+/* Rebuild in the sandbox the files that the job found when it started. */
 #ifndef REPLAY_ENGINE_FILESET_H
 #define REPLAY_ENGINE_FILESET_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,29 +13,30 @@ struct sandbox;
 
 /* Which files are in the page cache when the replay begins. */
 enum fileset_cache {
-	FILESET_AS_RECORDED, /* those that the job found there: residency.h */
+	FILESET_AS_RECORDED, /* those that were for the job: page_cache.h */
 	FILESET_COLD,	     /* none */
 	FILESET_WARM,	     /* all */
 };
 
-/* Is it of @f? */
+/* Is the data of @f out of the page cache when the replay begins? */
 bool fileset_cold(const struct plan_file *f, enum fileset_cache cache);
 
-/* Of the size of @f: what is no hole. */
+/* The bytes of @f that are filled: its size less its holes. */
 int64_t fileset_filled_bytes(const struct plan *p, const struct plan_file *f);
 
 /*
- * Make every file, directory and link of @p under @sb: with the sizes they
- * had, filled with pseudo-random bytes that depend on the plan only (a hole would
- * be read too fast), but for holes where the job used nothing, read back and written to the disk, so that the
- * replay finds them clean in the page cache and used before, or not there, as
- * @cache says. Space and inodes are looked at first.
+ * Make every file, directory and link of @p under @sb.
  *
- * Shows progress; gives up when *@stop becomes true. 0, or -1 with @err:
- * REEL_E_IO (also "not enough room ...").
+ * Files have the recorded sizes and pseudo-random bytes that depend on the
+ * plan only; ranges that the job never used are holes, all others are filled,
+ * because a hole is read too fast. Files are written back and read once, so
+ * that the replay finds clean and used pages; or none, as @cache says. Space
+ * and inodes are checked first.
+ *
+ * Shows progress; stops after a signal (interrupt.h). 0, or -1 with @err:
+ * REEL_E_IO (with "not enough room ..." or "interrupted", too).
  */
 int fileset_build(const struct plan *p, const struct sandbox *sb,
-		  enum fileset_cache cache, const volatile sig_atomic_t *stop,
-		  struct reel_error *err);
+		  enum fileset_cache cache, struct reel_error *err);
 
 #endif

@@ -1,45 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Newlines in what is written, for those that read it as lines.
+ * Newlines in written data, for later reads of lines.
  *
- * A thread that writes lines has memory of its own (PLAN_SHARED_BYTES): there
- * they stand while the call runs, and only then.
+ * A thread that writes lines has p->out of its own (PLAN_SHARED_BYTES). The
+ * newlines are there only during the call.
  */
+#include "replay/engine/line_writes.h"
+
 #include "replay/engine/player.h"
 
 #define NO_NEWLINE 'x'
 
-/* The first line of the record that is not before @at. */
-static uint32_t first_line(const struct player *p, const struct step *s,
+/* The first line end of the record at or after @at. */
+static uint32_t first_line(const struct player *p, const struct call_spec *s,
 			   int64_t at)
 {
 	return plan_line_from(p->engine->plan->line + s->m->line, s->m->lines,
 			      at);
 }
 
-static void put(struct player *p, const struct step *s, uint8_t byte)
+static void put_byte_at_ends(struct player *p, const struct call_spec *s,
+			     uint8_t byte)
 {
 	const int64_t *line = p->engine->plan->line + s->m->line;
 	uint32_t i = first_line(p, s, s->moved);
 
-	if (!plan_moves(s->r))
-		return; /* is written byte by byte */
+	if (!plan_needs_buffer(s->r))
+		return; /* written byte by byte: line_writes_byte() */
 	for (; i < s->m->lines && line[i] < s->moved + s->size; i++)
 		if (line[i] >= s->moved)
 			p->out[line[i] - s->moved] = byte;
 }
 
-void newlines_put(struct player *p, const struct step *s)
+void line_writes_add(struct player *p, const struct call_spec *s)
 {
-	put(p, s, '\n');
+	put_byte_at_ends(p, s, '\n');
 }
 
-void newlines_take(struct player *p, const struct step *s)
+void line_writes_remove(struct player *p, const struct call_spec *s)
 {
-	put(p, s, NO_NEWLINE);
+	put_byte_at_ends(p, s, NO_NEWLINE);
 }
 
-uint8_t newlines_byte(const struct player *p, const struct step *s, int64_t at)
+uint8_t line_writes_byte(const struct player *p, const struct call_spec *s,
+			 int64_t at)
 {
 	const int64_t *line = p->engine->plan->line + s->m->line;
 	uint32_t i = first_line(p, s, s->moved + at);

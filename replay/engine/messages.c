@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages: reads and writes of pipes and sockets.
+ * Reads and writes of pipes and sockets.
  *
- * The order of messages is kept by the plan's edges, so the pipe itself has
- * nothing left to decide: a read finds exactly the bytes that it got in the
- * job, put there just before it, and what a write wrote is taken out at once.
- * The calls, their sizes and results are those of the job, nobody blocks, and
- * no result depends on how fast the other end is. The pipe is one for all
- * processes, and locked from the first to the second of these steps.
+ * Edges of the plan keep the order of messages, so the pipe itself decides
+ * nothing: the bytes of a read are put into it just before the read, and the
+ * bytes of a write are drained at once. Sizes and results are those of the job,
+ * no call blocks, and no result depends on the speed of the other end. All
+ * processes share the pipe; it is locked during both steps.
  */
+#include "replay/engine/messages.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 
+#include "replay/engine/call_stdio.h"
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
-#include "replay/model/syscall.h"
 
-/* What every pipe and socket takes at once, but for a stream's buffer. */
+/* Every pipe and socket holds as many, and the buffer of a stream. */
 #define HOLDS_BYTES (65536 - 4096)
 
-void message_feed(struct player *p, const struct step *s, int fd)
+void message_feed(struct player *p, const struct call_spec *s, int fd)
 {
 	int64_t left = s->want > 0 ? s->want : 0;
 	bool line = s->r->flags & PLAN_F_LINES;
@@ -43,8 +46,8 @@ void message_feed(struct player *p, const struct step *s, int fd)
 	}
 }
 
-/* Take out all that is in it. */
-static void drain(int fd)
+/* Read all bytes from the pipe or socket. */
+static void drain_pipe(int fd)
 {
 	char scratch[16384];
 	int there = 0;
@@ -57,8 +60,8 @@ static void drain(int fd)
 			return;
 }
 
-/* Larger than the pipe: nobody reads meanwhile, so it goes nowhere. */
-static int64_t write_away(struct player *p, const struct step *s, int fd,
+/* A message larger than the pipe goes to /dev/null: nothing reads it. */
+static int64_t write_away(struct player *p, const struct call_spec *s, int fd,
 			  player_call *call)
 {
 	long keep = raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, p->engine->base);
@@ -76,14 +79,14 @@ static int64_t write_away(struct player *p, const struct step *s, int fd,
 	return r;
 }
 
-static bool fits(const struct plan_pipe *pp, int fd, int64_t bytes)
+static bool fits_pipe(const struct plan_pipe *pp, int fd, int64_t bytes)
 {
 	return bytes <= HOLDS_BYTES ||
 	       (!pp->socket && raw(SYS_fcntl, fd, F_GETPIPE_SZ) >= bytes);
 }
 
-int64_t message_write(struct player *p, const struct step *s, uint32_t object,
-		      int fd, player_call *call)
+int64_t message_write(struct player *p, const struct call_spec *s,
+		      uint32_t object, int fd, player_call *call)
 {
 	const struct engine *e = p->engine;
 	const struct plan_object *o = &e->plan->object[object];
@@ -94,28 +97,29 @@ int64_t message_write(struct player *p, const struct step *s, uint32_t object,
 	int end, err;
 
 	if (o->kind > PLAN_OBJECT_SOCKET)
-		return call(p, s); /* a stand-in of its own */
+		return call(p, s); /* a descriptor of its own, not shared */
 	pp = &e->plan->pipe[o->pipe];
 	lock = &e->result.lock[o->pipe];
 	end = e->pipes + 2 * (int)o->pipe;
-	/* Another copy may hold this one and wait for the one that we hold. */
+	/* Another copy may hold this lock and wait for one that we hold. */
 	if (copies)
 		held = wait_lock_briefly(lock);
 	else
 		wait_lock(lock);
-	if (!fits(pp, end + 1, copies ? s->want : s->size))
+	if (!fits_pipe(pp, end + 1, copies ? s->want : s->size))
 		r = write_away(p, s, fd, call);
 	else
 		r = call(p, s);
 	err = errno;
-	drain(pp->socket ? end + 1 : end);
+	drain_pipe(pp->socket ? end + 1 : end);
 	if (held)
 		wait_unlock(lock);
 	errno = err;
 	return r;
 }
 
-int64_t message_call(struct player *p, const struct step *s, player_call *call)
+int64_t message_call(struct player *p, const struct call_spec *s,
+		     player_call *call)
 {
 	const struct engine *e = p->engine;
 	const struct plan_object *o;
@@ -123,23 +127,23 @@ int64_t message_call(struct player *p, const struct step *s, player_call *call)
 	int64_t r;
 	int end, err;
 
-	if (engine_stdio_sends(p, s))
+	if (call_stdio_sends(p, s))
 		return message_write(p, s, s->slot->object, s->fd, call);
-	if (s->m->object == PLAN_NONE || engine_stdio_keeps(s))
+	if (s->m->object == PLAN_NONE || call_stdio_keeps(s))
 		return call(p, s);
-	if (plan_writes(s->r))
+	if (plan_is_write(s->r))
 		return message_write(p, s, s->m->object, s->fd, call);
 	o = &e->plan->object[s->m->object];
 	if (o->kind > PLAN_OBJECT_SOCKET)
-		return call(p, s); /* a stand-in of its own */
+		return call(p, s); /* a descriptor of its own, not shared */
 	lock = &e->result.lock[o->pipe];
 	end = e->pipes + 2 * (int)o->pipe;
 	wait_lock(lock);
 	message_feed(p, s, end + 1);
 	r = call(p, s);
 	err = errno;
-	if (is_two_fd_copy(s->r->op)) /* tee() leaves it where it was */
-		drain(end);
+	if (is_two_fd_copy(s->r->op)) /* tee() leaves the bytes in its source */
+		drain_pipe(end);
 	wait_unlock(lock);
 	errno = err;
 	return r;

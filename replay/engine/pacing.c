@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting, by absolute deadlines: a wait that ends late takes nothing from the
+ * Waits with absolute deadlines: a wait that ends late does not shorten the
  * next one.
  *
  * A sleep ends some 20 us late with a timer slack of 1 ns, and 70 us with the
- * kernel's default, so the last part is spun; but only while a processor is
- * free for it.
+ * kernel's default. So its last part is spun, but only while a processor is
+ * free.
  */
 #include "replay/engine/pacing.h"
 
@@ -17,8 +17,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "replay/engine/shared_state.h"
-#include "replay/model/syscall.h"
 
 #define SAMPLES 20
 #define SAMPLE_NS 50000
@@ -30,7 +31,7 @@
 #define LOCK_BRIEF_NS 100000000
 #define LOCK_LOOK_NS 10000000
 
-static inline void relax(void)
+static inline void pause_cpu(void)
 {
 #if defined(__x86_64__)
 	__builtin_ia32_pause();
@@ -95,11 +96,11 @@ static void spin_until(const struct wait_clock *clock, const struct result *res,
 		return;
 	}
 	__atomic_fetch_add(spinning, 1, __ATOMIC_RELAXED);
-	/* Who was taken off this processor in a call shall not wait for us. */
+	/* Let a thread run that was preempted here during a call. */
 	while (wait_now() < deadline_ns) {
 		for (int i = 0; i < YIELD_LOOKS && wait_now() < deadline_ns;
 		     i++)
-			relax();
+			pause_cpu();
 		sched_yield();
 	}
 	__atomic_fetch_sub(spinning, 1, __ATOMIC_RELAXED);
@@ -110,7 +111,7 @@ void wait_until(const struct wait_clock *clock, const struct result *res,
 {
 	int64_t left = deadline_ns - wait_now();
 
-	/* In pieces, so that a stop is seen. */
+	/* In pieces, to notice a stop. */
 	while (left > clock->margin_ns && !clock->burn) {
 		int64_t until = deadline_ns - clock->margin_ns;
 
@@ -172,7 +173,7 @@ void wait_post_fork(struct result_stream *s)
 	post_word(s, &s->forked, 1);
 }
 
-/* Asleep: hundreds that looked again and again would take the processors. */
+/* Asleep, because hundreds of polling threads would occupy the processors. */
 void wait_gate(uint32_t *gate)
 {
 	while (!__atomic_load_n(gate, __ATOMIC_ACQUIRE))
@@ -185,8 +186,7 @@ void wait_open_gate(uint32_t *gate)
 	raw(SYS_futex, gate, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 
-/* By the clock: who is woken may lose the lock to another any number of times.
- */
+/* A woken thread may lose the lock any number of times: limit the time. */
 static bool lock_within(uint32_t *lock, int64_t most_ns)
 {
 	uint32_t free = 0;
@@ -196,7 +196,7 @@ static bool lock_within(uint32_t *lock, int64_t most_ns)
 					__ATOMIC_RELAXED))
 		return true;
 	end_ns = wait_now() + most_ns;
-	/* 2: somebody waits. */
+	/* 2: a thread waits. */
 	while (__atomic_exchange_n(lock, 2, __ATOMIC_ACQUIRE)) {
 		if (wait_now() >= end_ns)
 			return false;
@@ -207,7 +207,7 @@ static bool lock_within(uint32_t *lock, int64_t most_ns)
 
 void wait_lock(uint32_t *lock)
 {
-	/* One who died with it must not stop the others. */
+	/* The owner may have died: others must go on. */
 	lock_within(lock, LOCK_MOST_NS);
 }
 

@@ -2,10 +2,10 @@
 /*
  * Plays one stream: wait, call, compare, post.
  *
- * The plan's time of the thread, at_ns, moves by gaps and by the real duration
- * of calls, not by how late the call was: a processor that was taken away, or
- * a sleep that ended late, is made good in the next gap. Waits for others move
- * it, as they are nobody's fault.
+ * at_ns, the plan's time of the thread, advances by the gaps and by the real
+ * duration of calls, not by lateness: time lost to preemption, or to a sleep
+ * that ended late, is made up in the next gap. Waits for other streams advance
+ * it, too.
  */
 #include "replay/engine/player.h"
 
@@ -16,30 +16,47 @@
 #include <sys/mman.h>
 
 #include "schemas/ioreel.h"
+#include "schemas/syscall.h"
 
 #include "lib/calls.h"
 
 #include "replay/engine/beneath.h"
+#include "replay/engine/buffers.h"
+#include "replay/engine/call_copy.h"
+#include "replay/engine/call_fd.h"
+#include "replay/engine/call_mmap.h"
+#include "replay/engine/call_path.h"
+#include "replay/engine/call_stdio.h"
+#include "replay/engine/engine.h"
+#include "replay/engine/external_changes.h"
+#include "replay/engine/fdtable.h"
+#include "replay/engine/line_writes.h"
+#include "replay/engine/messages.h"
 #include "replay/model/classify.h"
-#include "replay/model/syscall.h"
 
-#define BEHIND_BYTES (1 << 20) /* of a stream, kept before it is dropped */
-#define BEHIND_RECORDS 2048    /* between two looks at that */
+#define BEHIND_BYTES (1 << 20) /* of a stream, before its pages are dropped */
+#define BEHIND_RECORDS 2048    /* between two checks of that */
+
+/* A call that starts this long after its time is late. */
+#define LATE_NS 1000000
+
+/* How a result is compared with the recorded one. */
+enum verdict { VERDICT_EXACT, VERDICT_SUCCESS };
 
 static const struct plan_more no_more = PLAN_MORE_NONE;
 
 /* --- one call ------------------------------------------------------------ */
 
-static bool stopped(const struct player *p)
+static bool is_stopped(const struct player *p)
 {
 	return __atomic_load_n(&p->engine->result.head->stop, __ATOMIC_RELAXED);
 }
 
 /*
- * A path of the job in the sandbox; what has none is a bad pointer there if it
- * was in the job, or "", which is nothing or a descriptor's own. From the
- * sandbox, the working directory, it has as many parts as it had in the
- * job: each part costs the kernel time.
+ * The path in the sandbox of the job's path @name. Without a name it is a bad
+ * pointer for EFAULT, else "", which is missing or means the descriptor itself.
+ * It is relative to the sandbox, the working directory: then it has as many
+ * components as in the job, and each of them costs the kernel time.
  */
 static const char *path_of(struct player *p, const struct plan_more *m,
 			   uint32_t name, char out[static PATH_MAX], int *err)
@@ -53,7 +70,7 @@ static const char *path_of(struct player *p, const struct plan_more *m,
 		return out;
 	}
 	if (name == PLAN_NONE && m->err == EBADF)
-		return "."; /* below what was not open */
+		return "."; /* below a closed descriptor */
 	if (name == PLAN_NONE)
 		return m->err == EFAULT ? (const char *)1 : "";
 	path = sandbox_path(sb, plan_name(p->engine->plan, name), out);
@@ -65,15 +82,15 @@ static const char *path_of(struct player *p, const struct plan_more *m,
 	return path;
 }
 
-/* 0, or the error that the step cannot be issued for. */
-static int decode(struct player *p, const struct plan_record *r,
-		  const struct plan_more *m, struct step *s)
+/* Returns 0, or the error that keeps the call from being issued. */
+static int decode_call(struct player *p, const struct plan_record *r,
+		       const struct plan_more *m, struct call_spec *s)
 {
 	int err = 0;
 
 	s->r = r;
 	s->m = m;
-	s->slot = descriptors_slot(p->process, r->fd);
+	s->slot = fdtable_slot(p->process, r->fd);
 	s->size = r->size < 0 ? 0 : r->size;
 	s->offset = r->offset;
 	s->moved = 0;
@@ -89,18 +106,19 @@ static int decode(struct player *p, const struct plan_record *r,
 	return err;
 }
 
-/* A number that was not open in the job may be in use here for something. */
-static int real_fd(struct player *p, const struct step *s, int32_t fd)
+/* A number that was closed in the job may be open here. */
+static int real_fd(struct player *p, const struct call_spec *s, int32_t fd)
 {
-	const struct slot *slot = descriptors_slot(p->process, fd);
+	const struct slot *slot = fdtable_slot(p->process, fd);
 
 	if (slot && slot->fd >= 0)
 		return slot->fd;
-	return s->m->err == EBADF && !descriptors_absent(p->process, fd) ? -1
-									 : fd;
+	return s->m->err == EBADF && !fdtable_ensure_closed(p->process, fd)
+		       ? -1
+		       : fd;
 }
 
-static void find_descriptors(struct player *p, struct step *s)
+static void find_descriptors(struct player *p, struct call_spec *s)
 {
 	s->fd = real_fd(p, s, s->r->fd);
 	s->to = is_two_fd_copy(s->r->op) ? real_fd(p, s, s->m->fd2) : -1;
@@ -113,14 +131,14 @@ static player_call *call_of(uint16_t op)
 
 	if (!info)
 		return NULL;
-	call = engine_posix(op);
+	call = call_fd_find(op);
 	if (!call)
-		call = engine_names(op);
+		call = call_path_find(op);
 	if (!call)
-		call = engine_stdio(op);
+		call = call_stdio_find(op);
 	if (!call)
-		call = engine_map(op);
-	return call ? call : engine_copy(op);
+		call = call_mmap_find(op);
+	return call ? call : call_copy_find(op);
 }
 
 static enum verdict verdict_of(uint16_t op)
@@ -140,27 +158,29 @@ static enum verdict verdict_of(uint16_t op)
 	return VERDICT_SUCCESS;
 }
 
-static int64_t call_one(struct player *p, struct step *s, player_call *call)
+static int64_t call_one(struct player *p, struct call_spec *s,
+			player_call *call)
 {
 	int64_t r;
 
-	if (s->r->flags & PLAN_F_MESSAGE || engine_stdio_sends(p, s))
+	if (s->r->flags & PLAN_F_MESSAGE || call_stdio_sends(p, s))
 		return message_call(p, s, call);
 	if (!s->m->lines)
 		return call(p, s);
-	newlines_put(p, s);
+	line_writes_add(p, s);
 	r = call(p, s);
-	newlines_take(p, s);
+	line_writes_remove(p, s);
 	return r;
 }
 
-/* Several calls in one record: each a part of the size. */
-static int64_t call_all(struct player *p, struct step *s, player_call *call)
+/* A record of several calls: each has a part of the size. */
+static int64_t call_all(struct player *p, struct call_spec *s,
+			player_call *call)
 {
 	int64_t size = s->size, want = s->want, sum = 0;
 	uint32_t n = s->m->count;
 
-	for (uint32_t i = 0; i < n && !stopped(p); i++) {
+	for (uint32_t i = 0; i < n && !is_stopped(p); i++) {
 		int64_t r;
 
 		s->size = size / n + (i == 0 ? size % n : 0);
@@ -178,13 +198,14 @@ static int64_t call_all(struct player *p, struct step *s, player_call *call)
 	return sum;
 }
 
-static int64_t issue(struct player *p, struct step *s, player_call *call)
+static int64_t issue_call(struct player *p, struct call_spec *s,
+			  player_call *call)
 {
 	return s->m->count > 1 ? call_all(p, s, call) : call_one(p, s, call);
 }
 
-static void differs(struct player *p, const struct step *s, int64_t got,
-		    int err)
+static void store_difference(struct player *p, const struct call_spec *s,
+			     int64_t got, int err)
 {
 	struct result_head *h = p->engine->result.head;
 	uint32_t i = __atomic_fetch_add(&h->differences, 1, __ATOMIC_RELAXED);
@@ -204,7 +225,8 @@ static void differs(struct player *p, const struct step *s, int64_t got,
 	__atomic_store_n(&d->set, 1, __ATOMIC_RELEASE);
 }
 
-static void judge(struct player *p, const struct step *s, int64_t got, int err)
+static void count_result(struct player *p, const struct call_spec *s,
+			 int64_t got, int err)
 {
 	bool same;
 
@@ -219,12 +241,12 @@ static void judge(struct player *p, const struct step *s, int64_t got, int err)
 	if (same)
 		p->result->same++;
 	else
-		differs(p, s, got, got < 0 ? err : 0);
+		store_difference(p, s, got, got < 0 ? err : 0);
 }
 
 /* --- time ---------------------------------------------------------------- */
 
-static int64_t wide(uint32_t low, uint32_t high)
+static int64_t wide_ns(uint32_t low, uint32_t high)
 {
 	return (int64_t)((uint64_t)high << 32 | low);
 }
@@ -254,14 +276,14 @@ static void wait_edges(struct player *p, const struct plan_more *m)
 }
 
 /*
- * Until it is time for the record. --timed keeps to the job's clock, whatever
- * happened; otherwise the gap counts from the end of the call before.
+ * Wait until it is time for the record. --timed follows the job's clock in any
+ * case; otherwise the gap counts from the end of the previous call.
  */
 static void wait_turn(struct player *p, const struct plan_record *r,
 		      const struct plan_more *m)
 {
 	const struct engine *e = p->engine;
-	int64_t gap = wide(r->gap_ns, m->gap_high);
+	int64_t gap = wide_ns(r->gap_ns, m->gap_high);
 	bool first = r->flags & PLAN_F_WAIT_FIRST;
 
 	if (e->mode == REPLAY_AFAP) {
@@ -286,14 +308,14 @@ static void wait_turn(struct player *p, const struct plan_record *r,
 	}
 }
 
-/* The job's reader waited for its message in the read, ours before it. */
+/* The job waited inside the read of a message, the replay before it. */
 static void note_wait(struct player *p, const struct plan_record *r,
 		      const struct plan_more *m, int64_t took_ns)
 {
-	if (!(r->flags & PLAN_F_MESSAGE) || plan_writes(r) || !m->edges)
+	if (!(r->flags & PLAN_F_MESSAGE) || plan_is_write(r) || !m->edges)
 		return;
 	p->result->waited_ns += took_ns;
-	p->result->job_waited_ns += wide(r->dur_ns, m->dur_high);
+	p->result->job_waited_ns += wide_ns(r->dur_ns, m->dur_high);
 }
 
 static void note_lateness(struct player *p, int64_t start_ns)
@@ -304,16 +326,17 @@ static void note_lateness(struct player *p, int64_t start_ns)
 		return;
 	if (late > p->result->late_most_ns)
 		p->result->late_most_ns = late;
-	if (late > REPLAY_LATE_NS)
+	if (late > LATE_NS)
 		p->result->late++;
 }
 
 /* --- the stream ---------------------------------------------------------- */
 
-/* A message takes as long as its sender: that says nothing of memory. */
-static bool fills(const struct plan_record *r)
+/* Reads of messages take as long as their senders, whatever the memory. */
+static bool is_timed_read(const struct plan_record *r)
 {
-	return plan_moves(r) && !plan_writes(r) && !(r->flags & PLAN_F_MESSAGE);
+	return plan_needs_buffer(r) && !plan_is_write(r) &&
+	       !(r->flags & PLAN_F_MESSAGE);
 }
 
 static void play_call(struct player *p, const struct plan_record *r,
@@ -322,45 +345,45 @@ static void play_call(struct player *p, const struct plan_record *r,
 	player_call *call = r->op ? call_of(r->op) : NULL;
 	int64_t start, end, got = -1;
 	struct beneath beneath;
-	struct step s;
+	struct call_spec s;
 	int bad, err;
 
-	bad = decode(p, r, m, &s);
+	bad = decode_call(p, r, m, &s);
 	wait_turn(p, r, m);
 	if (m->object != PLAN_NONE)
-		descriptors_provide(p, &s, r->fd, m->object);
+		fdtable_provide(p, &s, r->fd, m->object);
 	if (m->object2 != PLAN_NONE)
-		descriptors_provide(p, &s, m->fd2, m->object2);
+		fdtable_provide(p, &s, m->fd2, m->object2);
 	find_descriptors(p, &s);
-	if (!bad && r->flags & PLAN_F_OUTSIDE)
-		outside_before(p, &s);
+	if (!bad && r->flags & PLAN_F_EXTERNAL)
+		external_changes_apply(p, &s);
 	if (r->flags & PLAN_F_FETCH && !p->engine->warm)
 		raw(SYS_fadvise64, s.fd, m->pos, m->lost_bytes,
 		    POSIX_FADV_DONTNEED);
 	if (beneath_on(p) && !bad)
 		bad = beneath_enter(p, &s, &beneath);
-	memory_before(p, &s, fills(r));
+	buffers_before(p, &s, is_timed_read(r));
 	start = wait_now();
 	note_lateness(p, start);
 	errno = bad;
 	if (call && !bad)
-		got = issue(p, &s, call);
+		got = issue_call(p, &s, call);
 	err = errno;
 	end = wait_now();
 	if (beneath_on(p))
 		beneath_leave(&beneath);
 	note_wait(p, r, m, end - start);
-	if (fills(r))
-		memory_after_read(p, &s, start, end,
-				  wide(r->dur_ns, m->dur_high));
+	if (is_timed_read(r))
+		buffers_after_read(p, &s, start, end,
+				   wide_ns(r->dur_ns, m->dur_high));
 	if (!(r->flags & PLAN_F_ASYNC))
 		p->at_ns += p->engine->mode == REPLAY_TIMED
-				    ? wide(r->dur_ns, m->dur_high)
+				    ? wide_ns(r->dur_ns, m->dur_high)
 				    : end - start;
 	if (r->flags & PLAN_F_NAMED && got >= 0)
-		outside_name(p, &s, (int)got);
+		external_changes_name_file(p, &s, (int)got);
 	if (call)
-		judge(p, &s, got, err);
+		count_result(p, &s, got, err);
 	else
 		p->result->skipped++;
 	p->result->calls++;
@@ -368,8 +391,8 @@ static void play_call(struct player *p, const struct plan_record *r,
 		wait_post(p->result, p->result->calls);
 }
 
-static void play_other(struct player *p, const struct plan_record *r,
-		       const struct plan_more *m)
+static void play_control(struct player *p, const struct plan_record *r,
+			 const struct plan_more *m)
 {
 	const char *name = m->name == PLAN_NONE
 				   ? NULL
@@ -383,9 +406,9 @@ static void play_other(struct player *p, const struct plan_record *r,
 		engine_fork(p, (uint32_t)m->arg, p->at_ns);
 		break;
 	case PLAN_OP_COLLECTIVE:
-		p->result->job_waited_ns += wide(r->dur_ns, m->dur_high);
+		p->result->job_waited_ns += wide_ns(r->dur_ns, m->dur_high);
 		if (p->engine->mode == REPLAY_TIMED)
-			p->at_ns += wide(r->dur_ns, m->dur_high);
+			p->at_ns += wide_ns(r->dur_ns, m->dur_high);
 		p->result->calls++;
 		if (r->flags & PLAN_F_POST)
 			wait_post(p->result, p->result->calls);
@@ -405,7 +428,7 @@ static void play_other(struct player *p, const struct plan_record *r,
 	}
 }
 
-/* What has been played is not needed again. */
+/* Drop pages of records that were played. */
 static size_t drop_behind(const void *from, size_t dropped, const void *to)
 {
 	uintptr_t a = ((uintptr_t)from + dropped + 4095) & ~(uintptr_t)4095;
@@ -440,7 +463,7 @@ void player_run(struct player *p)
 	uint64_t played = 0;
 
 	p->result->state = STREAM_RUNS;
-	for (; r < end && !stopped(p); r++) {
+	for (; r < end && !is_stopped(p); r++) {
 		const struct plan_more *m = &no_more;
 
 		if (r->flags & PLAN_F_MORE)
@@ -448,15 +471,15 @@ void player_run(struct player *p)
 		if (r->op < PLAN_OP_FORK)
 			play_call(p, r, m);
 		else
-			play_other(p, r, m);
-		p->result->plan_ns += wide(r->gap_ns, m->gap_high) +
-				      wide(r->dur_ns, m->dur_high);
+			play_control(p, r, m);
+		p->result->plan_ns += wide_ns(r->gap_ns, m->gap_high) +
+				      wide_ns(r->dur_ns, m->dur_high);
 		if (++played % BEHIND_RECORDS == 0) {
 			dropped = drop_behind(records, dropped, r);
 			more_dropped = drop_behind(mores, more_dropped, more);
 		}
 	}
 	p->result->state = STREAM_DONE;
-	/* Nobody waits for a thread that is gone. */
+	/* Release all waiters. */
 	wait_post(p->result, UINT32_MAX);
 }

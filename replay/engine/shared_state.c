@@ -9,10 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/error.h"
 
 #include "replay/model/plan.h"
-#include "replay/model/syscall.h"
 
 static uint64_t bytes_for(const struct plan_head *h)
 {

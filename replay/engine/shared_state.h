@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all processes of a replay share: how far each stream is, which is what
- * waits look at, and what comes out in the end. One file, mapped shared; the
- * launcher reads it while the replay runs.
+ * The file that all processes of a replay map: the progress of each stream,
+ * which waits depend on, and the results. The launcher reads it while the
+ * replay runs.
  */
 #ifndef REPLAY_ENGINE_SHARED_STATE_H
 #define REPLAY_ENGINE_SHARED_STATE_H
@@ -23,41 +23,40 @@ enum stream_state {
 	STREAM_DONE,
 };
 
-/* One stream; a cache line pair, as its thread writes it at every call. */
+/* One stream: two cache lines, because its thread writes them at every call. */
 struct result_stream {
-	uint32_t
-		posted; /* calls done, at the last record that others wait for */
-	uint32_t waiters; /* threads that wait on posted */
+	uint32_t posted;  /* calls done up to the last record with waiters */
+	uint32_t waiters; /* threads that wait for posted */
 	uint32_t state;
-	uint32_t calls; /* records done */
+	uint32_t calls; /* records that were played */
 	uint64_t same;	/* calls with the recorded result */
 	uint64_t differ;
 	uint64_t late;
 	uint64_t skipped;
 	int64_t late_most_ns;
-	uint32_t forked; /* of a main stream: by its parent, or never */
+	uint32_t forked; /* its process was forked, or will not be */
 	uint32_t reserved;
-	int64_t plan_ns;       /* the job's time that has been played */
+	int64_t plan_ns;       /* the time of the job that has been played */
 	int64_t waited_ns;     /* for other streams */
 	int64_t job_waited_ns; /* the same, of the job */
 	uint64_t reserved2[5];
 };
 _Static_assert(sizeof(struct result_stream) == 128, "two cache lines");
 
-/* What an edge to @calls waits for has come. */
+/* Has the stream @s reached the call that an edge to @calls waits for? */
 static inline bool result_reached(const struct result_stream *s, uint32_t calls)
 {
 	return calls ? __atomic_load_n(&s->posted, __ATOMIC_ACQUIRE) >= calls
 		     : __atomic_load_n(&s->forked, __ATOMIC_ACQUIRE);
 }
 
-/* A call that ended otherwise than recorded. */
+/* A call with another result than the recorded one. */
 struct result_difference {
 	uint32_t stream, call;
 	uint32_t op, name;
 	int64_t want, got;
 	int32_t want_err, got_err;
-	uint32_t set; /* last */
+	uint32_t set; /* written last */
 	uint32_t reserved;
 };
 
@@ -65,16 +64,16 @@ struct result_head {
 	uint64_t magic;
 	uint64_t bytes;
 	uint32_t streams, processes, pipes;
-	uint32_t stop;	   /* give up: the signal that asked for it */
-	uint32_t released; /* waits that led nowhere were broken off */
-	uint32_t spinning; /* threads that spin right now */
-	uint32_t full;	   /* the disk, and the job's was not */
+	uint32_t stop;	   /* the signal that ended the replay, or 0 */
+	uint32_t released; /* waits were released for lack of progress */
+	uint32_t spinning; /* threads that spin now */
+	uint32_t full;	   /* the disk, but not the job's */
 	uint32_t confined; /* enum confinement; the weakest of all processes */
 	int64_t origin_ns; /* CLOCK_MONOTONIC of the job's start */
 	int64_t begin_ns, end_ns;
-	uint32_t differences; /* all; the first have a place below */
+	uint32_t differences; /* all of them; the first ones are stored below */
 	uint32_t failed;      /* processes that could not be started */
-	uint32_t unconfined;  /* of them: because none of the ways worked */
+	uint32_t unconfined;  /* of them: those that could not be confined */
 	uint32_t reserved;
 	struct result_difference difference[RESULT_DIFFERENCES];
 };
@@ -86,12 +85,14 @@ struct result {
 	uint32_t *lock;		      /* of each pipe */
 };
 
-/* Make the file @path for @p, blank. 0, or -1 with @err (REEL_E_IO). */
+/* Make the file @path for @p. 0, or -1 with @err (REEL_E_IO). */
 int result_make(const char *path, const struct plan *p, struct reel_error *err);
 
-/* Map it; it must fit @p. Without a trace under the shim. */
+/* Map the file, which has to belong to @p. By raw calls only. */
 int result_open(struct result *res, const char *path, const struct plan *p,
 		struct reel_error *err);
+
+/* Unmap it; takes one that is closed, too. */
 void result_close(struct result *res);
 
 /* Sums over all streams. */
@@ -101,6 +102,8 @@ struct result_total {
 	int64_t waited_ns, job_waited_ns;
 	uint32_t unfinished; /* streams */
 };
+
+/* Add up the counts of all streams. */
 void result_sum(const struct result *res, struct result_total *out);
 
 #endif

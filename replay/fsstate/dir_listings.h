@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many entries a directory had each time the job listed it.
+ * The number of entries that a directory had each time the job listed it.
  *
- * A trace has the number of entries that a listing gave, not their names, and
- * many were never touched by a recorded call: data that nobody read, code,
- * sockets, files of other programs. The replay's directories get as many
- * stand-ins before they are listed as are missing.
+ * A trace has the number of entries that a listing returned, not their names.
+ * Many of them were never used by a recorded call: unread data, code, sockets,
+ * files of other programs. The replay adds as many placeholder entries as are
+ * missing before it lists a directory.
  */
 #ifndef REPLAY_FSSTATE_DIR_LISTINGS_H
 #define REPLAY_FSSTATE_DIR_LISTINGS_H
@@ -22,33 +22,34 @@ struct listings;
 
 /* Borrows both for its life. Gives *@out for listings_free(). 0, or -1. */
 int listings_new(struct listings **out, const struct job *job,
-		 struct annotations *marks, struct reel_error *err);
+		 struct annotations *annotations, struct reel_error *err);
 void listings_free(struct listings *l);
 
-/* The directory @dir (a file id) is new, and empty. */
-void listings_made(struct listings *l, uint32_t dir);
+/* The directory @dir (a file id) was created, empty. */
+void listings_dir_created(struct listings *l, uint32_t dir);
 
-/* A path in @dir came (+1) or went (-1); no other call does that to it. */
-void listings_change(struct listings *l, uint32_t dir, int n);
+/* @dir got @n entries; no other function counts them. */
+void listings_add_entries(struct listings *l, uint32_t dir, int n);
 
 /*
- * A path in @dir was seen for the first time: was it there before the job? 0:
- * no, a listing gave no more than those that were seen already.
+ * A path in @dir is found for the first time: count it as an initial entry.
+ * Returns 0 when it cannot be one, because a listing returned no more entries
+ * than those counted already.
  */
-int listings_room(struct listings *l, uint32_t dir);
+int listings_take_initial(struct listings *l, uint32_t dir);
 
-/* @me removes @dir: what stands in for others has to go first. */
-int listings_removed(struct listings *l, uint32_t dir,
-		     const struct call_ref *me, struct reel_error *err);
+/* @call removes @dir: placeholder entries have to be removed first. */
+int listings_dir_removed(struct listings *l, uint32_t dir,
+			 const struct call_ref *call, struct reel_error *err);
 
-/* @me, a READDIR or a SCANDIR that was no error. */
-int listings_read(struct listings *l, const struct reel_event *ev,
-		  const struct call_ref *me, struct reel_error *err);
+/* @call is a READDIR or a SCANDIR without an error. */
+int listings_event(struct listings *l, const struct reel_event *ev,
+		   const struct call_ref *call, struct reel_error *err);
 
-/* @open is closed: a listing that was broken off counts as far as it went. */
-int listings_closed(struct listings *l, uint32_t open, struct reel_error *err);
+/* @open is closed or rewound: an unfinished listing is a lower bound. */
+int listings_end(struct listings *l, uint32_t open, struct reel_error *err);
 
-/* Entries of @dir before the job, "." and ".." too; at least. -1: any. */
-int64_t listings_before(const struct listings *l, uint32_t dir);
+/* Entries of @dir before the job, with "." and "..", at least; -1: any. */
+int64_t listings_initial_entries(const struct listings *l, uint32_t dir);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plays the descriptor tables of all processes: opens, dups, closes, forks.
+ * Simulates the descriptor tables of all processes: opens, dups, closes, forks.
  *
- * A fork copies its parent's table at the time of the fork, so forks are taken
- * in the order of their time, each before the first event that ends later.
+ * A fork copies the table of its parent. Forks are applied in the order of
+ * their times, each before the first event that ends later.
  */
 #include "replay/fsstate/fd_objects.h"
 
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
@@ -23,35 +24,34 @@
 #define FDS_MAX (1 << 20)
 #define STANDARD 3
 
-struct table {
-	uint32_t *open; /* by fd; 0: not known */
+struct fd_table {
+	uint32_t *open; /* open id by fd; 0: not known */
 	uint32_t room;
-	uint32_t fds;
+	uint32_t fds; /* 1 + the highest number */
 };
 
 struct fd_objects {
 	const struct job *job;
-	struct annotations *marks;
-	struct table *table; /* by process */
-	uint32_t *forks;     /* processes with a parent, by time */
+	struct annotations *annotations;
+	struct fd_table *table; /* by process */
+	uint32_t *forks;	/* processes with a parent, by time */
 	uint32_t n_forks, next_fork;
-	struct reel_idmap ends; /* kind, pipe -> object */
+	struct reel_intmap ends; /* kind, pipe -> index in end_object */
 	uint32_t *end_object;
 	uint32_t end_room;
 	uint32_t *pipe_of; /* by file id, 1 + index */
-	bool *handed;	   /* by file id: an object opens it */
+	bool *by_path;	   /* by file id: an object opens it */
 	struct plan_object *object;
 	uint32_t objects, object_room;
 	struct plan_pipe *pipe;
 	uint32_t pipes, pipe_room;
 };
 
-static const struct job *sorted_job; /* qsort() has no argument for it */
-
-static int by_start(const void *a, const void *b)
+static int by_start(const void *a, const void *b, void *arg)
 {
-	int64_t x = sorted_job->process[*(const uint32_t *)a].start_ns;
-	int64_t y = sorted_job->process[*(const uint32_t *)b].start_ns;
+	const struct job *job = arg;
+	int64_t x = job->process[*(const uint32_t *)a].start_ns;
+	int64_t y = job->process[*(const uint32_t *)b].start_ns;
 
 	if (x != y)
 		return x < y ? -1 : 1;
@@ -59,27 +59,26 @@ static int by_start(const void *a, const void *b)
 }
 
 int fd_objects_new(struct fd_objects **out, const struct job *job,
-		   struct annotations *marks, struct reel_error *err)
+		   struct annotations *annotations, struct reel_error *err)
 {
 	struct fd_objects *o = reel_alloc(1, sizeof(*o), err);
 
 	if (!o)
 		return -1;
 	o->job = job;
-	o->marks = marks;
+	o->annotations = annotations;
 	o->table = reel_alloc(job->processes + 1, sizeof(*o->table), err);
 	o->forks = reel_alloc(job->processes + 1, sizeof(*o->forks), err);
 	o->pipe_of = reel_alloc(job->files, sizeof(*o->pipe_of), err);
-	o->handed = reel_alloc(job->files, sizeof(*o->handed), err);
-	if (!o->table || !o->forks || !o->pipe_of || !o->handed) {
+	o->by_path = reel_alloc(job->files, sizeof(*o->by_path), err);
+	if (!o->table || !o->forks || !o->pipe_of || !o->by_path) {
 		fd_objects_free(o);
 		return -1;
 	}
 	for (uint32_t i = 0; i < job->processes; i++)
 		if (job->process[i].parent != JOB_NONE)
 			o->forks[o->n_forks++] = i;
-	sorted_job = job;
-	qsort(o->forks, o->n_forks, sizeof(*o->forks), by_start);
+	qsort_r(o->forks, o->n_forks, sizeof(*o->forks), by_start, (void *)job);
 	*out = o;
 	return 0;
 }
@@ -92,23 +91,23 @@ void fd_objects_free(struct fd_objects *o)
 		free(o->table[i].open);
 	free(o->table);
 	free(o->forks);
-	reel_idmap_fini(&o->ends);
+	reel_intmap_fini(&o->ends);
 	free(o->end_object);
 	free(o->pipe_of);
-	free(o->handed);
+	free(o->by_path);
 	free(o->object);
 	free(o->pipe);
 	free(o);
 }
 
-static int fork_until(struct fd_objects *o, int64_t end_ns,
-		      struct reel_error *err)
+static int apply_forks(struct fd_objects *o, int64_t end_ns,
+		       struct reel_error *err)
 {
 	for (; o->next_fork < o->n_forks; o->next_fork++) {
 		uint32_t child = o->forks[o->next_fork];
 		const struct job_process *p = &o->job->process[child];
-		const struct table *from = &o->table[p->parent];
-		struct table *to = &o->table[child];
+		const struct fd_table *from = &o->table[p->parent];
+		struct fd_table *to = &o->table[child];
 
 		if (p->start_ns >= end_ns)
 			return 0;
@@ -127,7 +126,7 @@ static int fork_until(struct fd_objects *o, int64_t end_ns,
 static uint32_t *slot_of(struct fd_objects *o, uint32_t process, int32_t fd,
 			 struct reel_error *err)
 {
-	struct table *t = &o->table[process];
+	struct fd_table *t = &o->table[process];
 
 	if (reel_array_reach(&t->open, &t->room, (uint32_t)fd, sizeof(*t->open),
 			     err))
@@ -167,7 +166,7 @@ static int pipe_of(struct fd_objects *o, const struct reel_event *ev,
 	return 0;
 }
 
-/* Which end, or which stand-in for it, gives the recorded outcome. */
+/* The end of a pipe, or the substitute, that gives the recorded result. */
 static uint32_t end_kind(const struct fd_objects *o,
 			 const struct reel_event *ev)
 {
@@ -181,7 +180,7 @@ static uint32_t end_kind(const struct fd_objects *o,
 	if (ev->group == REEL_GROUP_READ && !ev->err &&
 	    (ev->result <= 0 ||
 	     (ev->layer == REEL_LAYER_STDIO && ev->result < ev->asked)))
-		return PLAN_OBJECT_ENDED;
+		return PLAN_OBJECT_EOF;
 	if (ev->kind == REEL_KIND_SOCKET)
 		return PLAN_OBJECT_SOCKET;
 	if (write || (ev->group != REEL_GROUP_READ && flags >= 0 &&
@@ -190,7 +189,7 @@ static uint32_t end_kind(const struct fd_objects *o,
 	return PLAN_OBJECT_PIPE_READ;
 }
 
-static int end_of_pipe(struct fd_objects *o, const struct reel_event *ev,
+static int pipe_object(struct fd_objects *o, const struct reel_event *ev,
 		       uint32_t *index, struct reel_error *err)
 {
 	struct plan_object new = {
@@ -199,7 +198,8 @@ static int end_of_pipe(struct fd_objects *o, const struct reel_event *ev,
 
 	if (pipe_of(o, ev, &new.pipe, err))
 		return -1;
-	i = reel_idmap_get(&o->ends, (uint64_t) new.kind << 32 | new.pipe, err);
+	i = reel_intmap_get(&o->ends, (uint64_t) new.kind << 32 | new.pipe,
+			    err);
 	if (i == REEL_NO_INDEX ||
 	    reel_array_reach(&o->end_object, &o->end_room, i,
 			     sizeof(*o->end_object), err))
@@ -210,8 +210,9 @@ static int end_of_pipe(struct fd_objects *o, const struct reel_event *ev,
 	return 0;
 }
 
-/* The descriptor of which @ev's became a copy unseen, as after vfork(). */
-static int32_t twin_of(const struct table *t, const struct reel_event *ev)
+/* Another descriptor of the same open file description, which an unrecorded
+ * dup2() copied, as after vfork(); or -1. */
+static int32_t dup_of(const struct fd_table *t, const struct reel_event *ev)
 {
 	for (uint32_t i = 0; i < t->fds; i++)
 		if (t->open[i] == ev->open && (int32_t)i != ev->fd)
@@ -220,24 +221,24 @@ static int32_t twin_of(const struct table *t, const struct reel_event *ev)
 }
 
 static int file_object(struct fd_objects *o, const struct reel_event *ev,
-		       const struct table *t, uint32_t *index,
+		       const struct fd_table *t, uint32_t *index,
 		       struct reel_error *err)
 {
 	const struct job_open *open = &o->job->open[ev->open];
 	struct plan_object new = {.name = ev->file,
 				  .flags = open->flags,
-				  .dup_of = twin_of(t, ev)};
+				  .dup_of = dup_of(t, ev)};
 	bool io = ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE;
 
 	if (new.flags < 0)
 		new.flags = ev->group == REEL_GROUP_WRITE ? O_WRONLY : O_RDONLY;
-	/* It is there by now, even if it never had a name. */
+	/* The file exists by now, even if it never had a path. */
 	new.flags &= ~(O_CREAT | O_TRUNC | O_EXCL | O_TMPFILE);
 	if (io && ev->offset > 0)
 		new.pos = ev->offset;
 	if (ev->kind == REEL_KIND_FILE || ev->kind == REEL_KIND_DIR) {
 		new.kind = PLAN_OBJECT_FILE;
-		o->handed[ev->file] |= new.dup_of < 0;
+		o->by_path[ev->file] |= new.dup_of < 0;
 	} else if (ev->kind == REEL_KIND_MEMORY) {
 		new.kind = PLAN_OBJECT_MEMORY;
 		new.pos = o->job->file[ev->file].size_bytes;
@@ -247,35 +248,36 @@ static int file_object(struct fd_objects *o, const struct reel_event *ev,
 	return add_object(o, &new, index, err);
 }
 
-/* Put an object behind ev->fd unless it is what the process has there. */
-static int need(struct fd_objects *o, const struct reel_event *ev,
-		uint32_t *slot, uint32_t stream, uint32_t call,
-		struct reel_error *err)
+/* Put an object behind ev->fd, unless the table has its description there. A
+ * message may need another substitute each time. */
+static int require_object(struct fd_objects *o, const struct reel_event *ev,
+			  uint32_t *slot, uint32_t stream, uint32_t index,
+			  struct reel_error *err)
 {
-	const struct table *t = &o->table[o->job->stream[stream].process];
+	const struct fd_table *t = &o->table[o->job->stream[stream].process];
 	bool pipe = ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET;
 	bool message = pipe && (ev->group == REEL_GROUP_READ ||
 				ev->group == REEL_GROUP_WRITE);
-	struct annotation mark = {.stream = stream,
-				  .call = call,
-				  .b = (uint32_t)ev->fd,
+	struct annotation note = {.stream = stream,
+				  .call = index,
+				  .object.fd = (uint32_t)ev->fd,
 				  .kind = ANNOTATION_OBJECT};
 
 	if (!message && *slot == ev->open)
 		return 0;
 	*slot = ev->open;
-	if (pipe ? end_of_pipe(o, ev, &mark.a, err)
-		 : file_object(o, ev, t, &mark.a, err))
+	if (pipe ? pipe_object(o, ev, &note.object.index, err)
+		 : file_object(o, ev, t, &note.object.index, err))
 		return -1;
-	return annotations_add(o->marks, &mark, err);
+	return annotations_add(o->annotations, &note, err);
 }
 
 int fd_objects_event(struct fd_objects *o, const struct reel_event *ev,
-		     uint32_t stream, uint32_t call, struct reel_error *err)
+		     uint32_t stream, uint32_t index, struct reel_error *err)
 {
 	uint32_t process = o->job->stream[stream].process, *slot;
 
-	if (fork_until(o, ev->start_ns + ev->dur_ns, err))
+	if (apply_forks(o, ev->start_ns + ev->dur_ns, err))
 		return -1;
 	if (ev->fd < 0 || ev->fd >= FDS_MAX || ev->fd2 >= FDS_MAX ||
 	    (!ev->open && ev->err == EBADF))
@@ -293,7 +295,7 @@ int fd_objects_event(struct fd_objects *o, const struct reel_event *ev,
 			*slot = ev->open;
 		return 0;
 	}
-	if (need(o, ev, slot, stream, call, err))
+	if (require_object(o, ev, slot, stream, index, err))
 		return -1;
 	if (ev->group == REEL_GROUP_CLOSE)
 		*slot = 0;
@@ -320,15 +322,15 @@ const struct plan_pipe *fd_objects_pipes(const struct fd_objects *o,
 	return o->pipe;
 }
 
-bool fd_objects_handed(const struct fd_objects *o, uint32_t file)
+bool fd_objects_needs_path(const struct fd_objects *o, uint32_t file)
 {
-	return o->handed[file];
+	return o->by_path[file];
 }
 
 uint32_t fd_objects_fds(const struct fd_objects *o, uint32_t process)
 {
 	uint32_t fds = o->table[process].fds;
 
-	/* A standard one that was closed has a number, too. */
+	/* The standard descriptors count even when they are closed. */
 	return fds < STANDARD ? STANDARD : fds;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What became of every path of the job, call by call: which files were there
- * before it, how large, and what each call did to the name space.
+ * The state of the file system, inferred call by call: which files existed
+ * before the job, how large they were, and which paths each call changed.
  */
 #ifndef REPLAY_FSSTATE_FSSTATE_H
 #define REPLAY_FSSTATE_FSSTATE_H
@@ -10,15 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct call_ref;
 struct inodes;
 struct job;
 struct listings;
 struct plan_hole;
 struct reel_error;
 struct reel_event;
-struct call_ref;
 
-/* What a call did to a path. */
+/* The effect of a call on a path. */
 enum effect {
 	EFFECT_NONE = 0, /* no path, or a descriptor only */
 	EFFECT_USE,
@@ -30,65 +30,70 @@ enum effect {
 struct effects {
 	enum effect file, file2;
 	/*
-	 * Somebody whose calls are not recorded (bind(), another program) has
-	 * made or removed the file since the job last saw it.
+	 * A path appeared or vanished since the last call on it, by a call that
+	 * is not recorded (bind(), another program) or has not ended yet.
 	 */
 	bool appeared, vanished;
-	uint32_t met;	  /* which file */
-	uint32_t late;	  /* a file that others had met as this call left it */
-	bool dir;	  /* what appeared is a directory */
-	uint32_t content; /* that the call is on, or 0: contents.h */
+	uint32_t changed_file; /* that path */
+	bool dir;	       /* the path is a directory */
+	/* A path for which calls that ended earlier saw this call's change. */
+	uint32_t seen_early;
+	uint32_t inode; /* of the call, or 0: inodes.h */
 };
 
 struct fsstate;
 
-/* Borrows all for its life, and tells the others what comes and goes. */
+/* Borrows all for its life; updates @listings and @inodes with each event.
+ * 0, or -1 with @err (REEL_E_MEMORY). */
 int fsstate_new(struct fsstate **out, const struct job *job,
 		struct listings *listings, struct inodes *inodes,
 		struct reel_error *err);
-void fsstate_free(struct fsstate *h);
+void fsstate_free(struct fsstate *fs);
 
-/* Events, @me is its call, come in the order of their end. 0, or -1. */
-int fsstate_event(struct fsstate *h, const struct reel_event *ev,
-		  const struct call_ref *me, struct effects *out,
+/* Apply @ev, which is @call, and fill *@out. Events come in the order of their
+ * ends. 0, or -1 with @err. */
+int fsstate_event(struct fsstate *fs, const struct reel_event *ev,
+		  const struct call_ref *call, struct effects *out,
 		  struct reel_error *err);
 
-/* Whether the job did more to @file than look at it and remove it. */
-bool fsstate_used(const struct fsstate *h, uint32_t file);
+/* Did the job use @file other than by a probe (stat, access, unlink)? */
+bool fsstate_is_used(const struct fsstate *fs, uint32_t file);
 
-/* Whether @file looked like a directory and was none: a socket, or so. */
-bool fsstate_not_dir(const struct fsstate *h, uint32_t file);
+/* Did @file look like a directory and prove to be none, as a socket does? */
+bool fsstate_not_dir(const struct fsstate *fs, uint32_t file);
 
-/* Bytes that the job's writes took on the disk, at most at one time. */
-uint64_t fsstate_room(const struct fsstate *h);
+/* The most bytes of disk that the job's writes took at one time. */
+uint64_t fsstate_peak_disk_bytes(const struct fsstate *fs);
 
 /*
- * After the last event: where the job's lines end, sorted, in what the write
- * @ev wrote. Their number, and *@at borrows the first.
+ * After the last event: the offsets, sorted, of newlines that the job read in
+ * the bytes that the write @ev wrote. Returns their number; *@at borrows the
+ * first.
  */
-size_t fsstate_lines(const struct fsstate *h, const struct reel_event *ev,
-		     const int64_t **at);
+size_t fsstate_written_lines(const struct fsstate *fs,
+			     const struct reel_event *ev, const int64_t **at);
 
-/* A path that has to be made before the replay. */
+/* A path that exists before the replay. */
 struct initial_file {
-	const char *path; /* not ended by NUL */
+	const char *path; /* not NUL-terminated */
 	size_t path_bytes;
-	uint32_t file; /* its id, 0: the job's events name only what is in it */
+	uint32_t file; /* its id, 0: the job's events name only entries of it */
 	bool dir, link, fifo, denied, exec;
-	bool dangling; /* a link to nothing, or nobody looked behind it */
-	bool loop;     /* a link that leads back to itself: dangling */
+	bool dangling; /* a link to nothing, or to a file that no call used */
+	bool loop;     /* a dangling link to itself */
 	int64_t size_bytes;
 	int64_t link_bytes;
 	int64_t entries;     /* of a listed directory, -1: any number */
 	const int64_t *line; /* offsets of newlines */
 	uint32_t lines;
 	uint32_t holes;
-	const struct plan_hole *hole; /* the job used nothing there */
+	const struct plan_hole *hole; /* parts that the job did not use */
 };
 
-/* Call @each for every one of them; a directory may come more than once. */
-int fsstate_initial_files(struct fsstate *h,
-			  int (*each)(void *arg, const struct initial_file *b,
+/* Call @each for every initial file; a directory may come more than once.
+ * 0, or -1 with @err, or -1 when @each returned that. */
+int fsstate_initial_files(struct fsstate *fs,
+			  int (*each)(void *arg, const struct initial_file *f,
 				      struct reel_error *err),
 			  void *arg, struct reel_error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of history.c: what has to be there before the replay begins. It is
- * asked once, after the last event.
+ * The initial files: all paths that must exist before the replay begins. They
+ * are known after the last event.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,23 +13,24 @@
 #include "replay/fsstate/used_extents.h"
 #include "replay/model/recorded_job.h"
 
-bool fsstate_below_new(struct fsstate *h, const char *path, size_t n)
+bool fsstate_below_new(struct fsstate *fs, const char *path, size_t n)
 {
 	while (n > 1) {
-		uint32_t up;
+		uint32_t dir;
 
 		while (n > 1 && path[n - 1] != '/')
 			n--;
 		if (n <= 1)
 			return false;
-		up = job_find(h->job, path, --n);
-		if (up && h->path[up].before == NO)
+		dir = job_find(fs->job, path, --n);
+		if (dir && fs->path[dir].before == ABSENT)
 			return true;
 	}
 	return false;
 }
 
-static int64_t size_of(const struct job_file *f, const struct path *p)
+static int64_t initial_size(const struct job_file *f,
+			    const struct path_state *p)
 {
 	int64_t size = p->size;
 
@@ -42,38 +43,40 @@ static int64_t size_of(const struct job_file *f, const struct path *p)
 	return size;
 }
 
-/* What the job made a directory of may have been a file. */
-static bool was_dir(const struct path *p)
+/* A path that the job made a directory may have been a file before. */
+static bool was_initial_dir(const struct path_state *p)
 {
-	return p->was_dir || (p->is_dir && !p->made);
+	return p->was_dir || (p->is_dir && !p->created);
 }
 
-struct giving {
-	int (*each)(void *arg, const struct initial_file *b,
+struct receiver {
+	int (*each)(void *arg, const struct initial_file *f,
 		    struct reel_error *err);
 	void *arg;
 };
 
-static int give(struct fsstate *h, const struct giving *to, uint32_t i,
-		struct reel_error *err)
+static int give_file(struct fsstate *fs, const struct receiver *to, uint32_t i,
+		     struct reel_error *err)
 {
-	const struct path *p = &h->path[i];
-	const char *path = h->job->file[i].path;
-	struct initial_file b = {
+	const struct path_state *p = &fs->path[i];
+	const char *path = fs->job->file[i].path;
+	struct initial_file f = {
 		.path = path,
 		.path_bytes = strlen(path),
 		.file = i,
-		.dir = was_dir(p),
+		.dir = was_initial_dir(p),
 		.link = p->link,
 		.fifo = p->fifo,
 		.dangling = p->link && (p->dangling || !p->followed),
 		.loop = p->loop,
 		.exec = p->exec,
-		/* Refused once, and never let in. */
+		/* No call ever got past the EACCES. */
 		.denied = p->denied && !p->size && !p->changed,
-		.size_bytes = was_dir(p) ? 0 : size_of(&h->job->file[i], p),
+		.size_bytes = was_initial_dir(p)
+				      ? 0
+				      : initial_size(&fs->job->file[i], p),
 		.link_bytes = p->link_bytes,
-		.entries = listings_before(h->listings, i),
+		.entries = listings_initial_entries(fs->listings, i),
 		.line = p->line,
 		.lines = p->lines,
 	};
@@ -81,53 +84,53 @@ static int give(struct fsstate *h, const struct giving *to, uint32_t i,
 	struct plan_hole *hole = NULL;
 	int rc;
 
-	if (!b.dir &&
-	    extents_holes(p->used, b.size_bytes, &hole, &b.holes, err))
+	if (!f.dir &&
+	    extents_holes(p->extents, f.size_bytes, &hole, &f.holes, err))
 		return -1;
-	b.hole = hole;
-	rc = to->each(to->arg, &b, err);
+	f.hole = hole;
+	rc = to->each(to->arg, &f, err);
 	free(hole);
 	return rc;
 }
 
-/* What the job, or others, made needs the directory that it was made in. */
-static int give_parent(struct fsstate *h, const struct giving *to, uint32_t i,
-		       struct reel_error *err)
+/* A path that was created during the job needs its directory before. */
+static int give_parent(struct fsstate *fs, const struct receiver *to,
+		       uint32_t i, struct reel_error *err)
 {
-	const char *path = h->job->file[i].path;
-	struct initial_file b = {.path = path, .dir = true, .entries = -1};
-	uint32_t up = h->job->file[i].parent;
+	const char *path = fs->job->file[i].path;
+	struct initial_file f = {.path = path, .dir = true, .entries = -1};
+	uint32_t dir = fs->job->file[i].parent;
 
-	b.path_bytes = (size_t)(strrchr(path, '/') - path);
-	if (!b.path_bytes || (up && h->path[up].before != UNKNOWN) ||
-	    fsstate_below_new(h, path, b.path_bytes))
+	f.path_bytes = (size_t)(strrchr(path, '/') - path);
+	if (!f.path_bytes || (dir && fs->path[dir].before != UNKNOWN) ||
+	    fsstate_below_new(fs, path, f.path_bytes))
 		return 0;
-	return to->each(to->arg, &b, err);
+	return to->each(to->arg, &f, err);
 }
 
-int fsstate_initial_files(struct fsstate *h,
-			  int (*each)(void *arg, const struct initial_file *b,
+int fsstate_initial_files(struct fsstate *fs,
+			  int (*each)(void *arg, const struct initial_file *f,
 				      struct reel_error *err),
 			  void *arg, struct reel_error *err)
 {
-	const struct job *job = h->job;
-	const struct giving to = {each, arg};
+	const struct job *job = fs->job;
+	const struct receiver to = {each, arg};
 
-	/* Who has children is a directory, whatever was seen of it. */
+	/* A path with entries is a directory, whatever the calls on it say. */
 	for (uint32_t i = 1; i < job->files; i++)
-		if (job->file[i].path && h->path[i].before == YES)
-			h->path[job->file[i].parent].was_dir = true;
+		if (job->file[i].path && fs->path[i].before == PRESENT)
+			fs->path[job->file[i].parent].was_dir = true;
 	for (uint32_t i = 1; i < job->files; i++) {
-		const struct path *p = &h->path[i];
+		const struct path_state *p = &fs->path[i];
 		const char *path = job->file[i].path;
 
 		if (!path || path[0] != '/')
 			continue;
-		if ((p->made || p->came) && give_parent(h, &to, i, err))
+		if ((p->created || p->appeared) && give_parent(fs, &to, i, err))
 			return -1;
-		if (p->before == YES &&
-		    !fsstate_below_new(h, path, strlen(path)) &&
-		    give(h, &to, i, err))
+		if (p->before == PRESENT &&
+		    !fsstate_below_new(fs, path, strlen(path)) &&
+		    give_file(fs, &to, i, err))
 			return -1;
 	}
 	return 0;

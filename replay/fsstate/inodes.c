@@ -1,94 +1,97 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of contents (contents.h): tables by file, by open file, by content. */
+/* Inodes and their paths: tables by file id, by open id, by inode. */
 #include "replay/fsstate/inodes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 
 #include "replay/model/recorded_job.h"
 
-int inodes_init(struct inodes *c, const struct job *job, struct reel_error *err)
+int inodes_init(struct inodes *in, const struct job *job,
+		struct reel_error *err)
 {
-	c->job = job;
-	c->n = 1;
-	c->of_file = reel_alloc(job->files, sizeof(*c->of_file), err);
-	c->of_open = reel_alloc(job->opens, sizeof(*c->of_open), err);
-	return c->of_file && c->of_open ? 0 : -1;
+	in->job = job;
+	in->n = 1;
+	in->of_file = reel_alloc(job->files, sizeof(*in->of_file), err);
+	in->of_open = reel_alloc(job->opens, sizeof(*in->of_open), err);
+	return in->of_file && in->of_open ? 0 : -1;
 }
 
-void inodes_fini(struct inodes *c)
+void inodes_fini(struct inodes *in)
 {
-	free(c->of_file);
-	free(c->of_open);
-	free(c->name);
-	memset(c, 0, sizeof(*c));
+	free(in->of_file);
+	free(in->of_open);
+	free(in->path);
+	memset(in, 0, sizeof(*in));
 }
 
-uint32_t inodes_named(struct inodes *c, uint32_t file, struct reel_error *err)
+uint32_t inodes_of_file(struct inodes *in, uint32_t file,
+			struct reel_error *err)
 {
-	if (c->of_file[file])
-		return c->of_file[file];
-	if (reel_array_reach(&c->name, &c->room, c->n, sizeof(*c->name), err))
+	if (in->of_file[file])
+		return in->of_file[file];
+	if (reel_array_reach(&in->path, &in->room, in->n, sizeof(*in->path),
+			     err))
 		return 0;
-	c->name[c->n] = file;
-	return c->of_file[file] = c->n++;
+	in->path[in->n] = file;
+	return in->of_file[file] = in->n++;
 }
 
-uint32_t inodes_opened(struct inodes *c, uint32_t open, uint32_t file,
-		       struct reel_error *err)
+uint32_t inodes_of_open(struct inodes *in, uint32_t open, uint32_t file,
+			struct reel_error *err)
 {
-	if (!c->of_open[open])
-		c->of_open[open] = inodes_named(c, file, err);
-	return c->of_open[open];
+	if (!in->of_open[open])
+		in->of_open[open] = inodes_of_file(in, file, err);
+	return in->of_open[open];
 }
 
-uint32_t inodes_name(const struct inodes *c, uint32_t open, uint32_t file)
+uint32_t inodes_path(const struct inodes *in, uint32_t open, uint32_t file)
 {
-	uint32_t content = c->of_open[open];
+	uint32_t inode = in->of_open[open];
 
-	if (!content)
+	if (!inode)
 		return file;
-	/* The last name of what has none tells of it, until another has it. */
-	if (!c->name[content])
-		return c->of_file[file] ? 0 : file;
-	return c->name[content];
+	/* An unlinked inode keeps its last path until another has it. */
+	if (!in->path[inode])
+		return in->of_file[file] ? 0 : file;
+	return in->path[inode];
 }
 
-void inodes_gone(struct inodes *c, uint32_t file)
+void inodes_unlink(struct inodes *in, uint32_t file)
 {
-	uint32_t content = c->of_file[file];
+	uint32_t inode = in->of_file[file];
 
-	c->of_file[file] = 0;
-	if (content && c->name[content] == file)
-		c->name[content] = 0;
+	in->of_file[file] = 0;
+	if (inode && in->path[inode] == file)
+		in->path[inode] = 0;
 }
 
-void inodes_moved(struct inodes *c, uint32_t file, uint32_t to, bool link)
+void inodes_rename(struct inodes *in, uint32_t file, uint32_t to, bool link)
 {
-	uint32_t content = c->of_file[file];
+	uint32_t inode = in->of_file[file];
 
 	if (file == to)
 		return;
-	inodes_gone(c, to);
-	c->of_file[to] = content;
+	inodes_unlink(in, to);
+	in->of_file[to] = inode;
 	if (link)
 		return;
-	c->of_file[file] = 0;
-	if (content)
-		c->name[content] = to;
+	in->of_file[file] = 0;
+	if (inode)
+		in->path[inode] = to;
 }
 
-void inodes_swapped(struct inodes *c, uint32_t file, uint32_t with)
+void inodes_exchange(struct inodes *in, uint32_t file, uint32_t with)
 {
-	uint32_t a = c->of_file[file], b = c->of_file[with];
+	uint32_t a = in->of_file[file], b = in->of_file[with];
 
-	c->of_file[file] = b;
-	c->of_file[with] = a;
+	in->of_file[file] = b;
+	in->of_file[with] = a;
 	if (a)
-		c->name[a] = with;
+		in->path[a] = with;
 	if (b)
-		c->name[b] = file;
+		in->path[b] = file;
 }

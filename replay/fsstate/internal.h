@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Of history*.c, and nobody else's business. */
+/*
+ * State of fsstate.c and the files beside it: paths.c knows which paths exist,
+ * data.c the sizes and bytes of files, renames.c renames and links,
+ * initial_files.c the result.
+ */
 #ifndef REPLAY_FSSTATE_INTERNAL_H
 #define REPLAY_FSSTATE_INTERNAL_H
 
@@ -14,38 +18,42 @@ struct lines;
 struct reel_error;
 struct reel_event;
 
-enum { UNKNOWN = 0, NO = 1, YES = 2 };
+/* Whether a path exists. */
+enum presence { UNKNOWN = 0, ABSENT, PRESENT };
 
-struct path {
-	uint8_t before, now;
-	bool changed; /* by the job: its size says nothing any more */
-	bool made;    /* by the job, at some time */
-	bool came;    /* by others, at some time of the job */
-	bool guessed; /* made by an "open or create" that may have found it */
-	bool dir, link, denied, exec, exact;
-	bool was_dir; /* dir, as it was before the job changed it */
-	bool is_dir;  /* it is one at last, says the store */
-	bool handled; /* by a call that a socket would have refused, or so */
-	bool fresh;   /* nothing that was there before is in it */
-	bool intact;  /* it holds what its origin held, and nothing else */
-	bool fifo;
-	bool other;	 /* it was guessed to be a directory, and unlinked */
-	bool looked;	 /* it was found, whatever it is */
-	bool missed;	 /* at first nothing was found, nor behind a link */
-	bool followed;	 /* and something behind it, if it is a link */
-	bool dangling;	 /* a link, and there was nothing */
-	bool loop;	 /* nothing but the link itself, and so on */
-	bool holds;	 /* paths led through it */
-	uint32_t target; /* where a link leads that the job made, or 0 */
-	uint32_t origin; /* the name that its bytes had before, or 0 */
-	struct extents *used; /* of what was there before */
-	int64_t size;	      /* before; at least, or exactly */
-	int64_t written;      /* highest byte that the job wrote */
-	int64_t room;	      /* bytes of it that are on the disk for that */
-	int64_t map_end;
+struct path_state {
+	uint8_t before, now; /* enum presence: before the job, and now */
+	bool changed;	 /* by the job: its size no longer tells the initial */
+	bool created;	 /* by the job, at some time */
+	bool appeared;	 /* by no recorded call, at some time of the job */
+	bool o_creat;	 /* created by an O_CREAT that may have found it */
+	bool dir;	 /* it is a directory */
+	bool was_dir;	 /* the same before the job changed it */
+	bool is_dir;	 /* it is one at last, says the store */
+	bool link, fifo; /* before the job */
+	bool denied;	 /* a call got EACCES or EPERM */
+	bool exec;	 /* access() found it executable */
+	bool exact;	 /* size is exact, not a lower bound */
+	bool used;	 /* by a call that fails on a socket: not a probe */
+	bool fresh;	 /* no initial byte of this path is left in it */
+	bool intact;	 /* it holds the bytes of its origin, unchanged */
+	bool not_dir;	 /* taken for a directory, then unlinked as a file */
+	bool found;	 /* by a call, as anything */
+	bool missed;	 /* the first call, which follows links, got ENOENT */
+	bool followed;	 /* found by a call that follows links */
+	bool dangling;	 /* a link to nothing */
+	bool loop;	 /* a link to itself */
+	bool traversed;	 /* longer paths led through it */
+	uint32_t target; /* of a link that the job made, or 0 */
+	uint32_t origin; /* the initial path of the bytes in it, or 0 */
+	struct extents *extents; /* parts of the initial bytes that were used */
+	int64_t size;		 /* before the job */
+	int64_t written;    /* end of the highest byte that the job wrote */
+	int64_t disk_bytes; /* that the job's writes added */
+	int64_t map_end;    /* of the furthest mapping */
 	int64_t link_bytes;
-	int64_t line_end;
-	int64_t *line;
+	int64_t line_end; /* of the last line known */
+	int64_t *line;	  /* offsets of newlines in the initial bytes */
 	uint32_t lines, line_room;
 };
 
@@ -53,64 +61,70 @@ struct fsstate {
 	const struct job *job;
 	struct listings *listings;
 	struct inodes *inodes;
-	struct lines *lines; /* of what the job wrote */
-	struct path *path;   /* by file id */
-	int64_t *reached;    /* by open id: 1 + the position, 0: not known */
-	struct effects *now; /* of the event at hand */
-	bool nofollow;	     /* it is about a link itself */
-	const struct call_ref *me;
-	int64_t room, most_room; /* of all paths: now, and at most */
+	struct lines *lines;	 /* that the job wrote */
+	struct path_state *path; /* by file id */
+	int64_t *position;	 /* by open id: 1 + the position, 0: unknown */
+	int64_t disk_bytes, peak_disk_bytes; /* of all paths */
+	/* The current event: */
+	struct effects *effects;
+	const struct call_ref *call;
+	bool nofollow; /* it is about a link itself */
 };
 
-/* Below a directory that the job made itself, nothing was there before. */
-bool fsstate_below_new(struct fsstate *h, const char *path, size_t n);
+/* Is the path below a directory that did not exist before the job? */
+bool fsstate_below_new(struct fsstate *fs, const char *path, size_t n);
 
-struct path *fsstate_path(struct fsstate *h, uint32_t file);
+struct path_state *fsstate_path(struct fsstate *fs, uint32_t file);
 
-/* It is a directory, or is none, and was so unless the job changed that. */
-void fsstate_dir(struct path *p, bool dir);
-/* What can be written is none. Where paths led through it, it was a link. */
-void fsstate_no_dir(struct path *p);
+/* The path is a directory, or not; it was before the job too, unless the job
+ * changed it. */
+void fsstate_set_dir(struct path_state *p, bool dir);
+/* It is no directory. If longer paths led through it, it was a link. */
+void fsstate_set_not_dir(struct path_state *p);
 
-/* The call found it there, made it, or removed it. */
-enum effect fsstate_exists(struct fsstate *h, uint32_t file);
-enum effect fsstate_created(struct fsstate *h, uint32_t file);
-enum effect fsstate_removed(struct fsstate *h, uint32_t file);
-/* The call failed with @err, which may tell whether it was there. */
-enum effect fsstate_failed(struct fsstate *h, uint32_t file, int err,
+/* The call found the path, created it, or removed it. */
+enum effect fsstate_found(struct fsstate *fs, uint32_t file);
+enum effect fsstate_created(struct fsstate *fs, uint32_t file);
+enum effect fsstate_removed(struct fsstate *fs, uint32_t file);
+/* The call failed with @error, which may prove that the path exists or not.
+ * @creating: ENOENT is not about the path itself. */
+enum effect fsstate_failed(struct fsstate *fs, uint32_t file, int error,
 			   bool creating);
 
-/* The call met @file, of which it was not known, or no more. */
-static inline void fsstate_met(struct fsstate *h, uint32_t file, bool appeared,
-			       bool vanished)
+/* The call shows that @file appeared or vanished by no recorded call. */
+static inline void fsstate_external_change(struct fsstate *fs, uint32_t file,
+					   bool appeared, bool vanished)
 {
-	h->now->appeared |= appeared;
-	h->now->vanished |= vanished;
+	fs->effects->appeared |= appeared;
+	fs->effects->vanished |= vanished;
 	if (appeared || vanished)
-		h->now->met = file;
+		fs->effects->changed_file = file;
 }
 
-/* @n entries more, or fewer, in the directory of @file. */
-void fsstate_count_entry(struct fsstate *h, uint32_t file, int n);
-/* What the job's writes take on the disk, beyond what was there. */
-void fsstate_take_room(struct fsstate *h, struct path *p, int64_t bytes);
-/* What nobody has written was there: LMDB and the like open with O_CREAT. */
-void fsstate_check_guess(struct fsstate *h, const struct reel_event *ev);
+/* The directory of @file has @n entries more. */
+void fsstate_count_entry(struct fsstate *fs, uint32_t file, int n);
+/* The job's writes take @bytes more of the disk. */
+void fsstate_add_disk_bytes(struct fsstate *fs, struct path_state *p,
+			    int64_t bytes);
+/* Bytes behind all that the job wrote prove that its O_CREAT found the file:
+ * LMDB and others open existing files that way. */
+void fsstate_check_o_creat(struct fsstate *fs, const struct reel_event *ev);
 
-/* While the job has not touched it, what it reads was there. */
-void fsstate_saw_size(struct fsstate *h, struct path *p, int64_t size,
-		      bool exact);
+/* A call found this size: the initial one, as long as the job has not changed
+ * the file. @exact: else a lower bound. */
+void fsstate_found_size(struct fsstate *fs, struct path_state *p, int64_t size,
+			bool exact);
 /*
- * Where the call read or wrote. What the store does not know, because two
- * threads moved the position, is still the sum of what was moved.
+ * The offset of a read or write. Where the store does not know it, because two
+ * threads moved the position, it follows from the sum of the bytes moved.
  */
-int64_t fsstate_offset(struct fsstate *h, const struct reel_event *ev);
-/* What a call on an open file tells of it. */
-void fsstate_on_descriptor(struct fsstate *h, const struct reel_event *ev,
-			   struct reel_error *err);
+int64_t fsstate_offset(struct fsstate *fs, const struct reel_event *ev);
+/* A call on an open file description. */
+void fsstate_fd_call(struct fsstate *fs, const struct reel_event *ev,
+		     struct reel_error *err);
 
-/* A rename or a link, of which @out tells both effects. */
-void fsstate_renamed(struct fsstate *h, const struct reel_event *ev,
-		     struct effects *out);
+/* A rename or a link: fills both effects of @out. */
+void fsstate_rename(struct fsstate *fs, const struct reel_event *ev,
+		    struct effects *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Newlines in what the job wrote (lines.h): one list for all contents, sorted
- * once before it is asked.
+ * Newlines in bytes that the job wrote: one list for all generations, sorted
+ * once before the first look-up.
  */
 #include "replay/fsstate/line_ends.h"
 
@@ -14,18 +14,18 @@
 
 #include "replay/model/recorded_job.h"
 
-#define LINES_MOST (1 << 20) /* of one record; more is no trace of ours */
+#define LINES_MOST (1 << 20) /* of one record; a larger count is damage */
 
 struct line {
-	uint32_t content;
+	uint32_t generation;
 	int64_t at; /* of the newline */
 };
 
 struct lines {
 	const struct job *job;
-	uint32_t *of_file; /* content, by file id; 0: what was there before */
-	uint32_t *of_open; /* likewise by open id; 0: not asked yet */
-	uint32_t contents; /* a file's first one has the file's id */
+	uint32_t *of_file;    /* generation, by file id; 0: the initial one */
+	uint32_t *of_open;    /* likewise by open id; 0: not known yet */
+	uint32_t generations; /* the initial one has the file's id */
 	struct line *line;
 	int64_t *at; /* of the sorted lines */
 	size_t n, room;
@@ -38,7 +38,7 @@ int lines_new(struct lines **out, const struct job *job, struct reel_error *err)
 	if (!l)
 		return -1;
 	l->job = job;
-	l->contents = job->files;
+	l->generations = job->files;
 	l->of_file = reel_alloc(job->files, sizeof(*l->of_file), err);
 	l->of_open = reel_alloc(job->opens, sizeof(*l->of_open), err);
 	if (!l->of_file || !l->of_open) {
@@ -60,57 +60,57 @@ void lines_free(struct lines *l)
 	free(l);
 }
 
-static uint32_t content_of(const struct lines *l, uint32_t file)
+static uint32_t generation_of(const struct lines *l, uint32_t file)
 {
 	return l->of_file[file] ? l->of_file[file] : file;
 }
 
-void lines_fresh(struct lines *l, uint32_t file)
+void lines_new_generation(struct lines *l, uint32_t file)
 {
-	if (l->contents < UINT32_MAX)
-		l->of_file[file] = l->contents++;
+	if (l->generations < UINT32_MAX)
+		l->of_file[file] = l->generations++;
 }
 
-void lines_moved(struct lines *l, uint32_t file, uint32_t to, bool link)
+void lines_rename(struct lines *l, uint32_t file, uint32_t to, bool link)
 {
-	l->of_file[to] = content_of(l, file);
+	l->of_file[to] = generation_of(l, file);
 	if (!link)
-		lines_fresh(l, file);
+		lines_new_generation(l, file);
 }
 
-bool lines_old(const struct lines *l, const struct reel_event *ev)
+bool lines_is_initial(const struct lines *l, const struct reel_event *ev)
 {
 	return ev->open && l->of_open[ev->open] == ev->file;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_offset(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
-	if (x->content != y->content)
-		return x->content < y->content ? -1 : 1;
+	if (x->generation != y->generation)
+		return x->generation < y->generation ? -1 : 1;
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Sort, and drop what was read twice. */
-static void unite(struct lines *l)
+/* Sort, and drop the lines that were read twice. */
+static void sort_unique(struct lines *l)
 {
 	size_t n = 0;
 
 	if (l->n)
-		qsort(l->line, l->n, sizeof(*l->line), by_place);
+		qsort(l->line, l->n, sizeof(*l->line), by_offset);
 	for (size_t i = 0; i < l->n; i++)
-		if (!n || by_place(&l->line[n - 1], &l->line[i]))
+		if (!n || by_offset(&l->line[n - 1], &l->line[i]))
 			l->line[n++] = l->line[i];
 	l->n = n;
 }
 
-/* A file that is read again and again takes no more memory. */
-static int make_room(struct lines *l, struct reel_error *err)
+/* Lines that are read again and again take no more memory. */
+static int grow_lines(struct lines *l, struct reel_error *err)
 {
 	size_t room = l->room ? 2 * l->room : 64;
 
-	unite(l);
+	sort_unique(l);
 	if (l->n < l->room / 2)
 		return 0;
 	if (reel_grow(&l->line, room, sizeof(*l->line), err))
@@ -119,16 +119,16 @@ static int make_room(struct lines *l, struct reel_error *err)
 	return 0;
 }
 
-static int add(struct lines *l, uint32_t content, int64_t at,
-	       struct reel_error *err)
+static int add_line(struct lines *l, uint32_t generation, int64_t at,
+		    struct reel_error *err)
 {
-	if (l->n == l->room && make_room(l, err))
+	if (l->n == l->room && grow_lines(l, err))
 		return -1;
-	l->line[l->n++] = (struct line){content, at};
+	l->line[l->n++] = (struct line){generation, at};
 	return 0;
 }
 
-/* Of several lines in one record only the sum is known: they are alike. */
+/* A record of several lines has only their sum: take equal lengths. */
 static int read_lines(struct lines *l, const struct reel_event *ev,
 		      struct reel_error *err)
 {
@@ -139,7 +139,7 @@ static int read_lines(struct lines *l, const struct reel_event *ev,
 		return 0; /* the buffer was full, not the line */
 	for (int64_t i = 0; i < n && each > 0; i++) {
 		end += each;
-		if (add(l, l->of_open[ev->open], end - 1, err))
+		if (add_line(l, l->of_open[ev->open], end - 1, err))
 			return -1;
 	}
 	return 0;
@@ -151,36 +151,35 @@ int lines_event(struct lines *l, const struct reel_event *ev, bool changed,
 	if (!ev->open || ev->err)
 		return 0;
 	if (ev->group == REEL_GROUP_OPEN || !l->of_open[ev->open])
-		l->of_open[ev->open] = content_of(l, ev->file);
-	if (!changed ||
-	    (ev->call != REEL_CALL_FGETS && ev->call != REEL_CALL_GETLINE) ||
+		l->of_open[ev->open] = generation_of(l, ev->file);
+	if (!changed || !(reel_call_traits(ev->call) & REEL_TRAIT_READS_LINE) ||
 	    ev->result <= 0 || ev->offset < 0 || ev->offset > INT64_MAX / 4 ||
 	    ev->result > INT64_MAX / 4)
 		return 0;
 	return read_lines(l, ev, err);
 }
 
-/* After the last event, once. */
-static bool sorted(struct lines *l)
+/* After the last event, once. False when there are no lines. */
+static bool sort_lines(struct lines *l)
 {
 	if (l->at || !l->n)
 		return l->n > 0;
-	unite(l);
+	sort_unique(l);
 	l->at = malloc(l->n * sizeof(*l->at));
 	for (size_t i = 0; l->at && i < l->n; i++)
 		l->at[i] = l->line[i].at;
 	return l->at;
 }
 
-/* The first line that is not before @key. */
-static size_t find(const struct lines *l, const struct line *key)
+/* The index of the first line that is not before @key. */
+static size_t lower_bound(const struct lines *l, const struct line *key)
 {
 	size_t low = 0, high = l->n;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (by_place(&l->line[mid], key) < 0)
+		if (by_offset(&l->line[mid], key) < 0)
 			low = mid + 1;
 		else
 			high = mid;
@@ -188,16 +187,16 @@ static size_t find(const struct lines *l, const struct line *key)
 	return low;
 }
 
-size_t lines_of(struct lines *l, uint32_t open, int64_t from, int64_t to,
-		const int64_t **at)
+size_t lines_in_range(struct lines *l, uint32_t open, int64_t from, int64_t to,
+		      const int64_t **at)
 {
 	struct line key = {0, from}, end = {0, to};
 	size_t first;
 
-	if (open >= l->job->opens || !l->of_open[open] || !sorted(l))
+	if (open >= l->job->opens || !l->of_open[open] || !sort_lines(l))
 		return 0;
-	key.content = end.content = l->of_open[open];
-	first = find(l, &key);
+	key.generation = end.generation = l->of_open[open];
+	first = lower_bound(l, &key);
 	*at = l->at + first;
-	return find(l, &end) - first;
+	return lower_bound(l, &end) - first;
 }

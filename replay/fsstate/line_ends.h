@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where lines that the job read by fgets() or getline() ended, in what it had
+ * Line ends that the job read with fgets() or getline() in bytes that it had
  * written itself: the writes of the replay must put newlines there.
  *
- * What a file holds is a content: a new one when the file is made or emptied,
- * and renaming takes it along. A status file that is written again and again
- * has other lines each time.
+ * A file has a new generation of bytes when it is created or truncated, and a
+ * rename moves the generation with the file. A status file that is rewritten
+ * again and again has other lines each time.
  */
 #ifndef REPLAY_FSSTATE_LINE_ENDS_H
 #define REPLAY_FSSTATE_LINE_ENDS_H
@@ -20,32 +20,34 @@ struct reel_event;
 
 struct lines;
 
-/* Borrows @job for its life. */
+/* Borrows @job for its life. Gives *@out for lines_free(). 0, or -1. */
 int lines_new(struct lines **out, const struct job *job,
 	      struct reel_error *err);
 void lines_free(struct lines *l);
 
-/* What @file holds from now on is not what it held. */
-void lines_fresh(struct lines *l, uint32_t file);
+/* The bytes of @file are a new generation. */
+void lines_new_generation(struct lines *l, uint32_t file);
 
-/* @to holds what @file holds; which is gone from there unless it is a @link. */
-void lines_moved(struct lines *l, uint32_t file, uint32_t to, bool link);
+/* @to gets the generation of @file, and @file a new one unless it is a @link.
+ */
+void lines_rename(struct lines *l, uint32_t file, uint32_t to, bool link);
 
-/* Is @ev about what its file held before the job, changed or not? */
-bool lines_old(const struct lines *l, const struct reel_event *ev);
+/* Is @ev on the generation that the file had before the job? */
+bool lines_is_initial(const struct lines *l, const struct reel_event *ev);
 
 /*
- * Events in the order of their end, after what they did to their file. What is
- * read of one that the job never @changed needs no writes. 0, or -1 with @err.
+ * Note the lines that @ev read, if the job @changed the file. Events come in
+ * the order of their ends, after lines_new_generation() and lines_rename() for
+ * them. 0, or -1 with @err.
  */
 int lines_event(struct lines *l, const struct reel_event *ev, bool changed,
 		struct reel_error *err);
 
 /*
- * After the last event: the newlines, sorted, in [@from, @to) of what the open
- * @open wrote to. Their number, and *@at borrows the first.
+ * After the last event: the newlines, sorted, in [@from, @to) of the generation
+ * that @open wrote to. Returns their number; *@at borrows the first.
  */
-size_t lines_of(struct lines *l, uint32_t open, int64_t from, int64_t to,
-		const int64_t **at);
+size_t lines_in_range(struct lines *l, uint32_t open, int64_t from, int64_t to,
+		      const int64_t **at);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which files came from the storage: those whose first reads had to fetch
- * nearly all of it, as the trace says (trace_format.h, FETCHED). Where that is
- * not known (an older trace, a file system that Linux does not count for), by
- * what these reads took: a copy from the page cache runs at some gigabytes a
- * second, even into memory that has to be made first; the fastest storage
- * answers after tens of microseconds. The time alone would take for cold what a
- * busy processor held up, or a virtual machine's host that has taken the memory
- * away.
+ * A file is cold when its first reads fetched nearly all their bytes from the
+ * storage, as the trace says (trace_format.h, FETCHED). Where the trace does
+ * not know (an older one, a file system without these counters), their duration
+ * decides: a copy from the page cache runs at some gigabytes a second, even
+ * into new pages; the fastest storage answers after tens of microseconds. The
+ * duration alone would be wrong on a busy processor, or when the host of a
+ * virtual machine has taken its memory away.
  *
- * Whatever else was fetched had been in the cache before, or parts of its file
- * still were: it is taken out just before the read that found it missing. What a
- * read fetches beyond its own bytes are those that follow, which the next reads
- * of a sequence find there. All that a sequence fetches goes at once: the cache
- * keeps what was written together in large pieces, which go as a whole.
+ * All other fetched bytes had been in the cache, or parts of their file still
+ * were: they are evicted just before the read that found them missing. Bytes
+ * beyond the read itself are readahead, which the next reads of a sequence
+ * find in the cache. The bytes that a sequence fetches are evicted at once: the
+ * cache keeps bytes that were written together in large folios, which leave it
+ * as a whole.
  */
 #include "replay/fsstate/page_cache.h"
 
@@ -29,32 +29,32 @@
 #include "replay/model/recorded_job.h"
 
 #define FIRST_READS 64
-#define COLD_NS 20000	      /* what no call on cached data needs */
-#define CALL_NS 1000	      /* what each may need */
+#define COLD_NS 20000	      /* longer than any call on cached data */
+#define CALL_NS 1000	      /* of one such call */
 #define CACHED_BYTES_PER_NS 2 /* slower than any cache */
 #define PAGE_BYTES 4096
 #define MOST_FETCHED (INT64_C(1) << 30) /* by one read */
 
 struct file_reads {
-	/* Of the first ones: */
+	/* The first reads: */
 	int64_t bytes, ns, fetched;
-	int64_t reach; /* behind it nothing has been read */
+	int64_t reach; /* no byte behind it has been read */
 	uint32_t calls;
-	bool written; /* before it was read: it is in the cache */
-	/* Of all of them: */
-	int64_t end;	    /* behind it nothing has been read or written */
-	int64_t fetch;	    /* where the last read began that fetched */
-	size_t mark;	    /* 1 + that of its sequence, 0: none */
-	uint32_t bytes_now; /* that one fetches */
+	bool written; /* before the first read: it is in the cache */
+	/* All reads and writes: */
+	int64_t end;	    /* no byte behind it has been read or written */
+	int64_t fetch;	    /* where the last fetching read began */
+	size_t sequence;    /* 1 + the annotation of its sequence, 0: none */
+	uint32_t bytes_now; /* that the sequence fetches */
 	bool again_now;
-	uint32_t piece[2]; /* the least of those before; [1]: again */
+	uint32_t least[2]; /* of earlier sequences; [1]: again */
 };
 
 int residency_init(struct residency *r, const struct job *job,
-		   struct annotations *marks, struct reel_error *err)
+		   struct annotations *annotations, struct reel_error *err)
 {
 	r->job = job;
-	r->marks = marks;
+	r->annotations = annotations;
 	r->file = reel_alloc(job->files, sizeof(*r->file), err);
 	return r->file ? 0 : -1;
 }
@@ -64,7 +64,7 @@ void residency_fini(struct residency *r)
 	free(r->file);
 }
 
-static void first_read(struct file_reads *f, const struct reel_event *ev)
+static void note_first_read(struct file_reads *f, const struct reel_event *ev)
 {
 	f->reach = ev->offset + ev->result;
 	f->bytes += ev->result;
@@ -75,10 +75,10 @@ static void first_read(struct file_reads *f, const struct reel_event *ev)
 }
 
 /*
- * Less than it read is its end: the last page of a file, which the cache keeps
- * apart, goes most often alone.
+ * The offset of @n fetched bytes. Fewer than the read's own are at its end: the
+ * last page of a file is a folio of its own and most often leaves alone.
  */
-static int64_t fetched_from(const struct reel_event *ev, int64_t n)
+static int64_t fetch_offset(const struct reel_event *ev, int64_t n)
 {
 	int64_t end = ev->offset + ev->result;
 
@@ -86,64 +86,68 @@ static int64_t fetched_from(const struct reel_event *ev, int64_t n)
 			      : ev->offset;
 }
 
-/* Does it continue what the mark of its file stands for? */
-static bool continues(const struct file_reads *f, const struct annotation *mark,
-		      const struct reel_event *ev, int64_t n, bool again)
+/* Does the read continue the sequence of @fetch? */
+static bool continues_sequence(const struct file_reads *f,
+			       const struct annotation *fetch,
+			       const struct reel_event *ev, int64_t n,
+			       bool again)
 {
-	return mark->b == again && ev->offset > f->fetch &&
-	       ev->offset <= mark->ns + (int64_t)mark->a &&
-	       n <= UINT32_MAX - mark->a;
+	return fetch->fetch.cached == again && ev->offset > f->fetch &&
+	       ev->offset <= fetch->ns + (int64_t)fetch->fetch.bytes &&
+	       n <= UINT32_MAX - fetch->fetch.bytes;
 }
 
-static uint32_t least(const struct file_reads *f, bool again)
+static uint32_t least_fetch(const struct file_reads *f, bool again)
 {
 	uint32_t n = f->again_now == again ? f->bytes_now : 0;
 
-	return n && (!f->piece[again] || n < f->piece[again]) ? n
-							      : f->piece[again];
+	return n && (!f->least[again] || n < f->least[again]) ? n
+							      : f->least[again];
 }
 
-/* The last page of a file is a piece of its own anyway. */
-static void begin_sequence(struct file_reads *f, const struct annotation *mark,
+/* The last page of a file does not count: it is a folio of its own. */
+static void begin_sequence(struct file_reads *f, const struct annotation *fetch,
 			   const struct reel_event *ev)
 {
-	f->piece[f->again_now] = least(f, f->again_now);
-	f->again_now = mark->b;
+	f->least[f->again_now] = least_fetch(f, f->again_now);
+	f->again_now = fetch->fetch.cached;
 	f->bytes_now =
-		mark->a > PAGE_BYTES || ev->result <= PAGE_BYTES ? mark->a : 0;
+		fetch->fetch.bytes > PAGE_BYTES || ev->result <= PAGE_BYTES
+			? fetch->fetch.bytes
+			: 0;
 }
 
 static int fetching_read(struct residency *r, const struct reel_event *ev,
-			 const struct call_ref *me, struct reel_error *err)
+			 const struct call_ref *call, struct reel_error *err)
 {
 	struct file_reads *f = &r->file[ev->file];
-	struct annotations *marks = r->marks;
+	struct annotations *list = r->annotations;
 	int64_t n = ev->arg2 < MOST_FETCHED ? ev->arg2 : MOST_FETCHED;
 	bool again = ev->offset < f->end;
-	struct annotation mark = {.stream = me->stream,
-				  .call = me->call,
-				  .ns = fetched_from(ev, n),
-				  .a = (uint32_t)n,
-				  .b = again,
-				  .kind = ANNOTATION_FETCH};
+	struct annotation fetch = {.stream = call->stream,
+				   .call = call->index,
+				   .ns = fetch_offset(ev, n),
+				   .fetch = {(uint32_t)n, again},
+				   .kind = ANNOTATION_FETCH};
 
 	if (!again && f->calls == FIRST_READS && residency_cold(r, ev->file))
-		return 0; /* nobody will ask */
-	if (f->mark && continues(f, &marks->mark[f->mark - 1], ev, n, again)) {
-		marks->mark[f->mark - 1].a += mark.a;
-		f->bytes_now = marks->mark[f->mark - 1].a;
+		return 0; /* the whole file begins cold */
+	if (f->sequence &&
+	    continues_sequence(f, &list->list[f->sequence - 1], ev, n, again)) {
+		list->list[f->sequence - 1].fetch.bytes += fetch.fetch.bytes;
+		f->bytes_now = list->list[f->sequence - 1].fetch.bytes;
 	} else {
-		if (annotations_add(marks, &mark, err))
+		if (annotations_add(list, &fetch, err))
 			return -1;
-		f->mark = marks->n;
-		begin_sequence(f, &mark, ev);
+		f->sequence = list->n;
+		begin_sequence(f, &fetch, ev);
 	}
 	f->fetch = ev->offset;
 	return 0;
 }
 
 int residency_event(struct residency *r, const struct reel_event *ev,
-		    const struct call_ref *me, struct reel_error *err)
+		    const struct call_ref *call, struct reel_error *err)
 {
 	struct file_reads *f;
 	bool read = ev->group == REEL_GROUP_READ;
@@ -160,11 +164,11 @@ int residency_event(struct residency *r, const struct reel_event *ev,
 	    ev->result > INT64_MAX / 4)
 		return 0;
 	if (read && ev->arg2)
-		r->looks = true;
+		r->counted = true;
 	if (read && f->calls < FIRST_READS && ev->offset >= f->reach)
-		first_read(f, ev);
+		note_first_read(f, ev);
 	if (read && ev->arg2 > 0)
-		rc = fetching_read(r, ev, me, err);
+		rc = fetching_read(r, ev, call, err);
 	if (ev->offset + ev->result > f->end)
 		f->end = ev->offset + ev->result;
 	return rc;
@@ -179,13 +183,13 @@ bool residency_cold(const struct residency *r, uint32_t file)
 	f = &r->file[file];
 	if (!f->calls || f->written)
 		return false;
-	if (f->fetched || (r->looks && r->job->file[file].fetches_counted))
+	if (f->fetched || (r->counted && r->job->file[file].fetches_counted))
 		return f->fetched >= f->bytes - f->bytes / 8;
 	return f->ns > COLD_NS + (int64_t)f->calls * CALL_NS +
 			       f->bytes / CACHED_BYTES_PER_NS;
 }
 
-uint32_t residency_piece(const struct residency *r, uint32_t file)
+uint32_t residency_min_evict_bytes(const struct residency *r, uint32_t file)
 {
 	const struct file_reads *f;
 	uint32_t first, again, least_of;
@@ -193,8 +197,8 @@ uint32_t residency_piece(const struct residency *r, uint32_t file)
 	if (file >= r->job->files)
 		return 0;
 	f = &r->file[file];
-	again = least(f, true);
-	first = residency_cold(r, file) ? 0 : least(f, false);
+	again = least_fetch(f, true);
+	first = residency_cold(r, file) ? 0 : least_fetch(f, false);
 	least_of = first && (!again || first < again) ? first : again;
 	return least_of < PAGE_BYTES && least_of ? PAGE_BYTES
 						 : least_of & -PAGE_BYTES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of the job's files was in the page cache when the job came to it: which
- * files at its start, and which reads had to fetch what had been there.
+ * The page cache during the job: which files were cold at its start, and which
+ * reads had to fetch bytes that had been cached before.
  */
 #ifndef REPLAY_FSSTATE_PAGE_CACHE_H
 #define REPLAY_FSSTATE_PAGE_CACHE_H
@@ -15,33 +15,34 @@ struct reel_error;
 struct reel_event;
 struct call_ref;
 
-/* All zero in the beginning. */
+/* Zeroed before residency_init(). */
 struct residency {
 	const struct job *job;
-	struct annotations *marks;
-	bool looks;		 /* the shim of the job looked at slow reads */
+	struct annotations *annotations;
+	bool counted;		 /* the trace has fetches of slow reads */
 	struct file_reads *file; /* by id */
 };
 
-/* For the files of @job, which is borrowed, as is @marks; free it with
- * residency_fini(). 0, or -1 with @err. */
+/* Borrows both for its life; free it with residency_fini(). 0, or -1 with @err.
+ */
 int residency_init(struct residency *r, const struct job *job,
-		   struct annotations *marks, struct reel_error *err);
+		   struct annotations *annotations, struct reel_error *err);
 void residency_fini(struct residency *r);
 
-/* Events come in the order of their end: @ev is the call @me. May leave a
- * ANNOTATION_FETCH of it. 0, or -1 with @err. */
+/* @ev is the call @call; events come in the order of their ends. May add an
+ * ANNOTATION_FETCH to it. 0, or -1 with @err. */
 int residency_event(struct residency *r, const struct reel_event *ev,
-		    const struct call_ref *me, struct reel_error *err);
+		    const struct call_ref *call, struct reel_error *err);
 
-/* Did @file come from the storage? Not when nothing of it was read. Then only
- * those ANNOTATION_FETCH count that are of what had been read or written before. */
+/* Was @file read, and out of the cache before its first reads? Then only the
+ * ANNOTATION_FETCH of bytes that were read or written before count. */
 bool residency_cold(const struct residency *r, uint32_t file);
 
 /*
- * After the last event: the least that was fetched of @file at one place when
- * not all of it was, in whole pages; or 0. The cache loses no part of what was written at once.
+ * After the last event: the smallest part of @file that left the cache alone,
+ * in whole pages; 0: none. The page cache keeps bytes that were written at once
+ * in large folios, which leave it as a whole: the replay must write smaller.
  */
-uint32_t residency_piece(const struct residency *r, uint32_t file);
+uint32_t residency_min_evict_bytes(const struct residency *r, uint32_t file);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of every path: was it there before the job, and is it there now? The first
- * call that needs an answer gives it, and what is above the path shares it.
+ * Whether each path existed before the job, and exists now. The first call
+ * whose result depends on it decides, for the directories above the path too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,154 +16,156 @@
 #include "replay/model/classify.h"
 #include "replay/model/recorded_job.h"
 
-void fsstate_dir(struct path *p, bool dir)
+void fsstate_set_dir(struct path_state *p, bool dir)
 {
 	p->dir = dir;
 	if (!p->changed)
 		p->was_dir = dir;
 }
 
-void fsstate_no_dir(struct path *p)
+void fsstate_set_not_dir(struct path_state *p)
 {
-	if (p->holds && p->before != NO && !p->changed)
+	if (p->traversed && p->before != ABSENT && !p->changed)
 		p->link = true;
 	else
-		fsstate_dir(p, p->is_dir = false);
+		fsstate_set_dir(p, p->is_dir = false);
 }
 
-struct path *fsstate_path(struct fsstate *h, uint32_t file)
+struct path_state *fsstate_path(struct fsstate *fs, uint32_t file)
 {
-	return &h->path[file < h->job->files ? file : 0];
+	return &fs->path[file < fs->job->files ? file : 0];
 }
 
-static void dir_above(struct fsstate *h, uint32_t dir, bool there)
+static void dir_above(struct fsstate *fs, uint32_t dir, bool existed)
 {
-	struct path *p = &h->path[dir];
+	struct path_state *p = &fs->path[dir];
 
-	fsstate_dir(p, true);
-	p->holds = p->followed = true;
-	if (!there || p->before != UNKNOWN || p->now != UNKNOWN)
+	fsstate_set_dir(p, true);
+	p->traversed = p->followed = true;
+	if (!existed || p->before != UNKNOWN || p->now != UNKNOWN)
 		return;
-	p->before = p->now = YES;
-	listings_room(h->listings, h->job->file[dir].parent);
+	p->before = p->now = PRESENT;
+	listings_take_initial(fs->listings, fs->job->file[dir].parent);
 }
 
 /*
- * What is above a path is no file, or the call had said ENOTDIR; and it was
- * there if the path was.
+ * The components above a path are directories, or the call had failed with
+ * ENOTDIR. They existed before the job if the path did.
  */
-static void dirs_above(struct fsstate *h, uint32_t file, bool there)
+static void dirs_above(struct fsstate *fs, uint32_t file, bool existed)
 {
-	const char *path = h->job->file[file].path;
+	const char *path = fs->job->file[file].path;
 	size_t n = path && path[0] == '/' ? strlen(path) : 0;
 
 	while (n > 1) {
 		while (n > 1 && path[n - 1] != '/')
 			n--;
 		if (n > 1)
-			dir_above(h, job_find(h->job, path, --n), there);
+			dir_above(fs, job_find(fs->job, path, --n), existed);
 	}
 }
 
-/* Who followed it found nothing, and then it is there: a link to nothing. */
-static bool led_nowhere(struct fsstate *h, uint32_t file)
+/* A call that follows links got ENOENT, and one that does not finds the path:
+ * it is a link to nothing. */
+static bool is_dangling(struct fsstate *fs, uint32_t file)
 {
-	struct path *p = fsstate_path(h, file);
-	const char *path = h->job->file[file].path;
+	struct path_state *p = fsstate_path(fs, file);
+	const char *path = fs->job->file[file].path;
 
-	if (!p->missed || !h->nofollow || p->now != NO || p->before != NO ||
-	    p->changed || !path || path[0] != '/' ||
-	    fsstate_below_new(h, path, strlen(path)) ||
-	    !listings_room(h->listings, h->job->file[file].parent))
+	if (!p->missed || !fs->nofollow || p->now != ABSENT ||
+	    p->before != ABSENT || p->changed || !path || path[0] != '/' ||
+	    fsstate_below_new(fs, path, strlen(path)) ||
+	    !listings_take_initial(fs->listings, fs->job->file[file].parent))
 		return false;
-	p->before = p->now = YES;
-	p->looked = p->link = p->dangling = true;
-	dirs_above(h, file, true);
+	p->before = p->now = PRESENT;
+	p->found = p->link = p->dangling = true;
+	dirs_above(fs, file, true);
 	return true;
 }
 
-enum effect fsstate_exists(struct fsstate *h, uint32_t file)
+enum effect fsstate_found(struct fsstate *fs, uint32_t file)
 {
-	struct path *p = fsstate_path(h, file);
-	const char *path = h->job->file[file].path;
+	struct path_state *p = fsstate_path(fs, file);
+	const char *path = fs->job->file[file].path;
 
-	if (led_nowhere(h, file))
+	if (is_dangling(fs, file))
 		return EFFECT_USE;
 	if (p->now == UNKNOWN && p->before == UNKNOWN) {
 		bool new = path &&path[0] == '/' &&
-			   (fsstate_below_new(h, path, strlen(path)) ||
-			    !listings_room(h->listings,
-					   h->job->file[file].parent));
+			   (fsstate_below_new(fs, path, strlen(path)) ||
+			    !listings_take_initial(fs->listings,
+						   fs->job->file[file].parent));
 
-		p->before = new ? NO : YES;
-		fsstate_met(h, file, new, false);
-		dirs_above(h, file, !new);
+		p->before = new ? ABSENT : PRESENT;
+		fsstate_external_change(fs, file, new, false);
+		dirs_above(fs, file, !new);
 	}
-	fsstate_met(h, file, p->now == NO, false);
-	if (h->now->appeared)
-		p->changed = p->came = true;
-	p->now = YES;
-	p->looked = true;
-	p->followed |= !h->nofollow;
+	fsstate_external_change(fs, file, p->now == ABSENT, false);
+	if (fs->effects->appeared)
+		p->changed = p->appeared = true;
+	p->now = PRESENT;
+	p->found = true;
+	p->followed |= !fs->nofollow;
 	return EFFECT_USE;
 }
 
-/* The call did not find it. */
-static enum effect missing(struct fsstate *h, uint32_t file)
+/* The call got ENOENT for the path. */
+static enum effect path_missing(struct fsstate *fs, uint32_t file)
 {
-	struct path *p = fsstate_path(h, file);
+	struct path_state *p = fsstate_path(fs, file);
 
 	if (p->now == UNKNOWN && p->before == UNKNOWN) {
-		p->before = NO;
-		p->missed = !h->nofollow;
-		dirs_above(h, file, false);
+		p->before = ABSENT;
+		p->missed = !fs->nofollow;
+		dirs_above(fs, file, false);
 	}
-	if (p->before == YES && p->looked && !p->changed && !p->followed &&
-	    !h->nofollow) {
+	if (p->before == PRESENT && p->found && !p->changed && !p->followed &&
+	    !fs->nofollow) {
 		p->link = p->dangling = true;
 		return EFFECT_USE;
 	}
-	fsstate_met(h, file, false, p->now == YES);
-	p->now = NO;
+	fsstate_external_change(fs, file, false, p->now == PRESENT);
+	p->now = ABSENT;
 	return EFFECT_USE;
 }
 
-void fsstate_count_entry(struct fsstate *h, uint32_t file, int n)
+void fsstate_count_entry(struct fsstate *fs, uint32_t file, int n)
 {
-	listings_change(h->listings, h->job->file[file].parent, n);
+	listings_add_entries(fs->listings, fs->job->file[file].parent, n);
 }
 
-void fsstate_take_room(struct fsstate *h, struct path *p, int64_t bytes)
+void fsstate_add_disk_bytes(struct fsstate *fs, struct path_state *p,
+			    int64_t bytes)
 {
-	if (bytes > INT64_MAX / 4 - h->room)
-		return; /* of no disk */
-	p->room += bytes;
-	h->room += bytes;
-	if (h->room > h->most_room)
-		h->most_room = h->room;
+	if (bytes > INT64_MAX / 4 - fs->disk_bytes)
+		return; /* larger than any disk */
+	p->disk_bytes += bytes;
+	fs->disk_bytes += bytes;
+	if (fs->disk_bytes > fs->peak_disk_bytes)
+		fs->peak_disk_bytes = fs->disk_bytes;
 }
 
-enum effect fsstate_created(struct fsstate *h, uint32_t file)
+enum effect fsstate_created(struct fsstate *fs, uint32_t file)
 {
-	struct path *p = fsstate_path(h, file);
+	struct path_state *p = fsstate_path(fs, file);
 
 	if (p->before == UNKNOWN) {
-		p->before = NO;
-		dirs_above(h, file, false);
+		p->before = ABSENT;
+		dirs_above(fs, file, false);
 	}
-	if (p->now != YES)
-		fsstate_count_entry(h, file, 1);
-	p->now = YES;
-	p->changed = p->made = p->fresh = true;
-	p->guessed = false;
+	if (p->now != PRESENT)
+		fsstate_count_entry(fs, file, 1);
+	p->now = PRESENT;
+	p->changed = p->created = p->fresh = true;
+	p->o_creat = false;
 	p->written = 0;
 	p->target = p->origin = 0;
-	fsstate_take_room(h, p, -p->room);
+	fsstate_add_disk_bytes(fs, p, -p->disk_bytes);
 	return EFFECT_CREATE;
 }
 
-/* How far the file reaches, by what the call found; 0: it does not say. */
-static int64_t found_end(const struct reel_event *ev)
+/* A lower bound of the file's size, from the result of the call; 0: none. */
+static int64_t size_at_least(const struct reel_event *ev)
 {
 	if (ev->group == REEL_GROUP_READ && ev->result > 0)
 		return ev->offset > 0 && ev->offset < INT64_MAX / 4 &&
@@ -176,8 +178,8 @@ static int64_t found_end(const struct reel_event *ev)
 								  : 0;
 }
 
-/* Where the file ends, as the call found it; INT64_MAX: it does not say. */
-static int64_t exact_end(const struct reel_event *ev)
+/* The file's size, from the result of the call; INT64_MAX: not known. */
+static int64_t size_exactly(const struct reel_event *ev)
 {
 	if (ev->group == REEL_GROUP_READ && ev->layer == REEL_LAYER_POSIX &&
 	    !is_two_fd_copy(ev->call) && ev->offset >= 0 && ev->result >= 0 &&
@@ -188,63 +190,62 @@ static int64_t exact_end(const struct reel_event *ev)
 }
 
 /*
- * What is found behind all that was written was there before the open. Not when
- * the end had been found where the writing stood: then a write is still on its
- * way.
+ * Bytes behind all that the job wrote existed before the open. This does not
+ * hold once a call found the end of the file where the writing was: then a
+ * write has not ended yet.
  */
-void fsstate_check_guess(struct fsstate *h, const struct reel_event *ev)
+void fsstate_check_o_creat(struct fsstate *fs, const struct reel_event *ev)
 {
-	struct path *p = fsstate_path(h, ev->file);
+	struct path_state *p = fsstate_path(fs, ev->file);
 
-	if (!p->guessed || ev->err)
+	if (!p->o_creat || ev->err)
 		return;
-	if (ev->call == REEL_CALL_FTRUNCATE ||
-	    ev->call == REEL_CALL_FALLOCATE ||
-	    ev->call == REEL_CALL_POSIX_FALLOCATE ||
-	    exact_end(ev) <= p->written)
-		p->guessed = false;
-	if (!p->guessed || found_end(ev) <= p->written)
+	if (reel_call_traits(ev->call) & REEL_TRAIT_RESIZES ||
+	    size_exactly(ev) <= p->written)
+		p->o_creat = false;
+	if (!p->o_creat || size_at_least(ev) <= p->written)
 		return;
-	p->guessed = p->fresh = p->made = false;
+	p->o_creat = p->fresh = p->created = false;
 	p->changed = p->written > 0;
-	p->before = YES;
-	fsstate_count_entry(h, ev->file, -1);
-	dirs_above(h, ev->file, true);
+	p->before = PRESENT;
+	fsstate_count_entry(fs, ev->file, -1);
+	dirs_above(fs, ev->file, true);
 }
 
-enum effect fsstate_removed(struct fsstate *h, uint32_t file)
+enum effect fsstate_removed(struct fsstate *fs, uint32_t file)
 {
-	struct path *p = fsstate_path(h, file);
+	struct path_state *p = fsstate_path(fs, file);
 
-	fsstate_exists(h, file);
-	p->now = NO;
+	fsstate_found(fs, file);
+	p->now = ABSENT;
 	p->changed = true;
-	p->guessed = false;
-	fsstate_take_room(h, p, -p->room);
-	fsstate_count_entry(h, file, -1);
+	p->o_creat = false;
+	fsstate_add_disk_bytes(fs, p, -p->disk_bytes);
+	fsstate_count_entry(fs, file, -1);
 	return EFFECT_REMOVE;
 }
 
-enum effect fsstate_failed(struct fsstate *h, uint32_t file, int err,
+enum effect fsstate_failed(struct fsstate *fs, uint32_t file, int error,
 			   bool creating)
 {
-	struct path *p = fsstate_path(h, file);
-	uint32_t up = h->job->file[file].parent;
+	struct path_state *p = fsstate_path(fs, file);
+	uint32_t dir = fs->job->file[file].parent;
 
-	if (err == ENOENT && !creating)
-		return missing(h, file);
-	if (err == EACCES || err == EPERM)
+	if (error == ENOENT && !creating)
+		return path_missing(fs, file);
+	if (error == EACCES || error == EPERM)
 		p->denied = true;
-	if (err == EISDIR || err == ENOTEMPTY)
-		fsstate_dir(p, true);
-	if (err == ELOOP && p->before != NO && !p->changed) {
+	if (error == EISDIR || error == ENOTEMPTY)
+		fsstate_set_dir(p, true);
+	if (error == ELOOP && p->before != ABSENT && !p->changed) {
 		p->link = true;
-		if (!h->nofollow && !p->followed)
+		if (!fs->nofollow && !p->followed)
 			p->dangling = p->loop = true;
 	}
-	if (err == EEXIST || err == EACCES || err == EISDIR ||
-	    err == ENOTEMPTY || err == EINVAL || err == EBUSY || err == ELOOP ||
-	    (err == ENOTDIR && !creating && h->path[up].dir))
-		return fsstate_exists(h, file);
+	if (error == EEXIST || error == EACCES || error == EISDIR ||
+	    error == ENOTEMPTY || error == EINVAL || error == EBUSY ||
+	    error == ELOOP ||
+	    (error == ENOTDIR && !creating && fs->path[dir].dir))
+		return fsstate_found(fs, file);
 	return EFFECT_USE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renames and hard links: bytes that were there before the job go by another
- * name, the origin, from then on.
+ * Renames and hard links: the path that gets a file's bytes remembers the
+ * initial path of these bytes as its origin.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,13 +15,14 @@
 #include "replay/fsstate/line_ends.h"
 #include "replay/model/recorded_job.h"
 
-static bool swaps(const struct reel_event *ev)
+static bool is_exchange(const struct reel_event *ev)
 {
 	return ev->call == REEL_CALL_RENAMEAT2 && ev->arg & RENAME_EXCHANGE;
 }
 
-/* @q is now what @p, as it was, is another name of: of @file. */
-static void take_content(struct path *q, const struct path *p, uint32_t file)
+/* @q now has the bytes that @file had, whose state was @p. */
+static void take_bytes(struct path_state *q, const struct path_state *p,
+		       uint32_t file)
 {
 	q->changed = true;
 	q->fresh = true;
@@ -32,28 +33,29 @@ static void take_content(struct path *q, const struct path *p, uint32_t file)
 	q->target = p->target;
 }
 
-/* RENAME_EXCHANGE: both were there, and are. */
-static void exchanged(struct fsstate *h, const struct reel_event *ev,
-		      struct effects *out)
+/* RENAME_EXCHANGE: both paths existed, and still do. */
+static void exchange_paths(struct fsstate *fs, const struct reel_event *ev,
+			   struct effects *out)
 {
-	struct path *p = fsstate_path(h, ev->file),
-		    *q = fsstate_path(h, ev->file2);
-	struct path a, b;
+	struct path_state *p = fsstate_path(fs, ev->file),
+			  *q = fsstate_path(fs, ev->file2);
+	struct path_state a, b;
 
-	fsstate_exists(h, ev->file);
-	fsstate_exists(h, ev->file2);
+	fsstate_found(fs, ev->file);
+	fsstate_found(fs, ev->file2);
 	a = *p;
 	b = *q;
-	take_content(p, &b, ev->file2);
-	take_content(q, &a, ev->file);
-	p->room = b.room;
-	q->room = a.room;
+	take_bytes(p, &b, ev->file2);
+	take_bytes(q, &a, ev->file);
+	p->disk_bytes = b.disk_bytes;
+	q->disk_bytes = a.disk_bytes;
 	out->file = out->file2 = EFFECT_CREATE;
 }
 
-static bool same_dir(const struct fsstate *h, uint32_t file, uint32_t file2)
+static bool same_dir(const struct fsstate *fs, uint32_t file, uint32_t file2)
 {
-	const char *a = h->job->file[file].path, *b = h->job->file[file2].path;
+	const char *a = fs->job->file[file].path,
+		   *b = fs->job->file[file2].path;
 	const char *end = a ? strrchr(a, '/') : NULL;
 	const char *end2 = b ? strrchr(b, '/') : NULL;
 
@@ -61,47 +63,47 @@ static bool same_dir(const struct fsstate *h, uint32_t file, uint32_t file2)
 	       !memcmp(a, b, (size_t)(end - a));
 }
 
-/* What is in the way is asked for last; and what is missing need not be first.
- */
-static void not_renamed(struct fsstate *h, const struct reel_event *ev)
+/* The kernel checks for an existing target last. ENOENT may be about either
+ * path. */
+static void rename_failed(struct fsstate *fs, const struct reel_event *ev)
 {
-	uint32_t up = h->job->file[ev->file2].parent;
-	bool either = swaps(ev) || (h->path[up].now != YES &&
-				    !same_dir(h, ev->file, ev->file2));
+	uint32_t dir = fs->job->file[ev->file2].parent;
+	bool either = is_exchange(ev) || (fs->path[dir].now != PRESENT &&
+					  !same_dir(fs, ev->file, ev->file2));
 
 	if (ev->err == EEXIST || ev->err == ENOTEMPTY || ev->err == EISDIR) {
-		fsstate_exists(h, ev->file);
-		fsstate_failed(h, ev->file2, ev->err, true);
+		fsstate_found(fs, ev->file);
+		fsstate_failed(fs, ev->file2, ev->err, true);
 	} else if (ev->err != ENOENT || !either ||
-		   fsstate_path(h, ev->file)->now != YES) {
-		fsstate_failed(h, ev->file, ev->err, false);
+		   fsstate_path(fs, ev->file)->now != PRESENT) {
+		fsstate_failed(fs, ev->file, ev->err, false);
 	}
 }
 
-void fsstate_renamed(struct fsstate *h, const struct reel_event *ev,
-		     struct effects *out)
+void fsstate_rename(struct fsstate *fs, const struct reel_event *ev,
+		    struct effects *out)
 {
-	bool link = ev->call == REEL_CALL_LINK || ev->call == REEL_CALL_LINKAT;
-	struct path *p = fsstate_path(h, ev->file),
-		    *q = fsstate_path(h, ev->file2);
-	struct path had;
+	bool link = reel_call_traits(ev->call) & REEL_TRAIT_LINKS;
+	struct path_state *p = fsstate_path(fs, ev->file),
+			  *q = fsstate_path(fs, ev->file2);
+	struct path_state old;
 
 	out->file = out->file2 = EFFECT_USE;
 	if (ev->err) {
-		not_renamed(h, ev);
+		rename_failed(fs, ev);
 		return;
 	}
-	if (swaps(ev)) {
-		exchanged(h, ev, out);
+	if (is_exchange(ev)) {
+		exchange_paths(fs, ev, out);
 		return;
 	}
 	if (!link && !p->dir)
-		fsstate_no_dir(q);
-	had = *p;
-	out->file = link ? fsstate_exists(h, ev->file)
-			 : fsstate_removed(h, ev->file);
-	out->file2 = fsstate_created(h, ev->file2);
-	fsstate_take_room(h, q, link ? 0 : had.room);
-	take_content(q, &had, ev->file);
-	lines_moved(h->lines, ev->file, ev->file2, link);
+		fsstate_set_not_dir(q);
+	old = *p;
+	out->file = link ? fsstate_found(fs, ev->file)
+			 : fsstate_removed(fs, ev->file);
+	out->file2 = fsstate_created(fs, ev->file2);
+	fsstate_add_disk_bytes(fs, q, link ? 0 : old.disk_bytes);
+	take_bytes(q, &old, ev->file);
+	lines_rename(fs->lines, ev->file, ev->file2, link);
 }

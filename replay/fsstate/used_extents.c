@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bit for each piece of the file. Pieces become twice as large when they are
- * too many, so that no file takes more than half a megabyte.
+ * A bitmap with a bit for each piece of the file. The size of a piece doubles
+ * when there are too many, so that no file takes more than half a megabyte.
  */
 #include "replay/fsstate/used_extents.h"
 
@@ -12,8 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/intmap.h"
 #include "lib/store/event.h"
 
 #include "replay/model/classify.h"
@@ -27,11 +29,11 @@ struct extents {
 	uint32_t words;
 	uint8_t shift;
 	bool all;
-	struct plan_hole *seen; /* in the order of seeing */
+	struct plan_hole *seen; /* by SEEK_HOLE, SEEK_DATA; in their order */
 	uint32_t seen_n, seen_room;
 };
 
-static int need(struct extents **e, struct reel_error *err)
+static int ensure_extents(struct extents **e, struct reel_error *err)
 {
 	if (*e)
 		return 0;
@@ -47,8 +49,8 @@ static bool is_used(const struct extents *e, int64_t piece)
 	return piece / 64 < e->words && e->used[piece / 64] >> (piece % 64) & 1;
 }
 
-/* Two pieces become one. */
-static void coarsen(struct extents *e)
+/* Merge each two pieces into one. */
+static void coarsen_bitmap(struct extents *e)
 {
 	for (uint32_t i = 0; i < e->words; i++) {
 		uint64_t word = 0;
@@ -64,20 +66,20 @@ static void coarsen(struct extents *e)
 	e->shift++;
 }
 
-static int use(struct extents **to, int64_t from, int64_t end,
-	       struct reel_error *err)
+static int mark_used(struct extents **to, int64_t from, int64_t end,
+		     struct reel_error *err)
 {
 	struct extents *e;
 	int64_t first, last;
 
-	if (need(to, err))
+	if (ensure_extents(to, err))
 		return -1;
 	e = *to;
 	if (e->all || from < 0 || end <= from || end > INT64_MAX / 2)
 		return 0;
-	/* What is read ahead of it, and around a page of a mapping. */
+	/* One piece more on each side, for readahead and fault-around. */
 	while ((end >> e->shift) + 1 >= PIECES_MOST)
-		coarsen(e);
+		coarsen_bitmap(e);
 	first = from >> e->shift;
 	last = (end >> e->shift) + 1;
 	if (first)
@@ -97,56 +99,53 @@ static int use(struct extents **to, int64_t from, int64_t end,
 	return 0;
 }
 
-static int use_all(struct extents **e, struct reel_error *err)
+static int mark_all_used(struct extents **e, struct reel_error *err)
 {
-	if (need(e, err))
+	if (ensure_extents(e, err))
 		return -1;
 	(*e)->all = true;
 	return 0;
 }
 
-static int saw_hole(struct extents **to, int64_t from, int64_t end,
-		    struct reel_error *err)
+static int add_seen_hole(struct extents **to, int64_t from, int64_t end,
+			 struct reel_error *err)
 {
 	struct extents *e;
 
 	if (from < 0 || end <= from)
 		return 0;
-	if (need(to, err))
+	if (ensure_extents(to, err))
 		return -1;
 	e = *to;
-	if (e->seen_n == e->seen_room) {
-		uint32_t room = e->seen_room ? 2 * e->seen_room : 4;
-
-		if (reel_grow(&e->seen, room, sizeof(*e->seen), err))
-			return -1;
-		e->seen_room = room;
-	}
+	if (reel_array_reach(&e->seen, &e->seen_room, e->seen_n,
+			     sizeof(*e->seen), err))
+		return -1;
 	e->seen[e->seen_n++] = (struct plan_hole){from, end - from};
 	return 0;
 }
 
-/* What a seek looked for is as it was. */
-static int sought(struct extents **e, const struct reel_event *ev,
-		  struct reel_error *err)
+/* A seek to data or a hole must give the recorded result again. */
+static int note_seek(struct extents **e, const struct reel_event *ev,
+		     struct reel_error *err)
 {
 	int64_t from = ev->arg2 == REEL_NO_OFFSET ? 0 : ev->arg2;
 
 	if (ev->arg == SEEK_HOLE && !ev->err)
-		return use(e, from, ev->result, err);
+		return mark_used(e, from, ev->result, err);
 	if (ev->arg != SEEK_DATA || (ev->err && ev->err != ENXIO))
 		return 0;
 	if (ev->err)
-		return saw_hole(e, from, INT64_MAX, err);
-	return saw_hole(e, from, ev->result, err) ||
-			       use(e, ev->result, ev->result + 1, err)
+		return add_seen_hole(e, from, INT64_MAX, err);
+	return add_seen_hole(e, from, ev->result, err) ||
+			       mark_used(e, ev->result, ev->result + 1, err)
 		       ? -1
 		       : 0;
 }
 
 /*
- * Bytes that the call took from the storage, or changed there; -1: none. Of a
- * mapping the pages are played from its first on, those read and those written.
+ * Bytes that the call reads from the storage, or changes there; -1: none. The
+ * replay touches the pages of a mapping from its start on, first those that
+ * were read, then those that were written: twice the bytes.
  */
 static int64_t bytes_of(const struct reel_event *ev)
 {
@@ -167,15 +166,15 @@ int extents_event(struct extents **e, const struct reel_event *ev,
 	int64_t bytes = bytes_of(ev);
 
 	if (ev->call == REEL_CALL_LSEEK)
-		return sought(e, ev, err);
+		return note_seek(e, ev, err);
 	if (ev->err || bytes <= 0)
 		return 0;
-	/* Some of it, nobody knows which; or to the end. */
+	/* An unknown part of it, or all to the end. */
 	if (ev->offset < 0 || bytes == INT64_MAX)
-		return use_all(e, err);
+		return mark_all_used(e, err);
 	if (ev->offset > INT64_MAX / 4)
 		return 0;
-	return use(e, ev->offset, ev->offset + bytes, err);
+	return mark_used(e, ev->offset, ev->offset + bytes, err);
 }
 
 void extents_free(struct extents *e)
@@ -193,20 +192,15 @@ struct holes {
 	int64_t size_bytes;
 };
 
-static int add(struct holes *h, int64_t from, int64_t to,
-	       struct reel_error *err)
+static int add_hole(struct holes *h, int64_t from, int64_t to,
+		    struct reel_error *err)
 {
 	if (to > h->size_bytes)
 		to = h->size_bytes;
 	if (from >= to)
 		return 0;
-	if (h->n == h->room) {
-		uint32_t room = h->room ? 2 * h->room : 16;
-
-		if (reel_grow(&h->at, room, sizeof(*h->at), err))
-			return -1;
-		h->room = room;
-	}
+	if (reel_array_reach(&h->at, &h->room, h->n, sizeof(*h->at), err))
+		return -1;
 	h->at[h->n++] = (struct plan_hole){from, to - from};
 	return 0;
 }
@@ -221,29 +215,29 @@ static int add_unused(const struct extents *e, struct holes *h,
 		if (!is_used(e, i))
 			continue;
 		if ((i - first) << shift >= HOLE_LEAST &&
-		    add(h, first << shift, i << shift, err))
+		    add_hole(h, first << shift, i << shift, err))
 			return -1;
 		first = i + 1;
 	}
 	return h->size_bytes - (first << shift) >= HOLE_LEAST
-		       ? add(h, first << shift, h->size_bytes, err)
+		       ? add_hole(h, first << shift, h->size_bytes, err)
 		       : 0;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_offset(const void *a, const void *b)
 {
 	const struct plan_hole *x = a, *y = b;
 
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Those that touch become one. */
-static void join(struct holes *h)
+/* Sort the holes, and merge those that touch. */
+static void merge_holes(struct holes *h)
 {
 	uint32_t n = 0;
 
 	if (h->n)
-		qsort(h->at, h->n, sizeof(*h->at), by_place);
+		qsort(h->at, h->n, sizeof(*h->at), by_offset);
 	for (uint32_t i = 0; i < h->n; i++) {
 		struct plan_hole *last = n ? &h->at[n - 1] : NULL;
 		int64_t end = h->at[i].at + h->at[i].bytes;
@@ -263,13 +257,13 @@ int extents_holes(const struct extents *e, int64_t size_bytes,
 	int rc = e && e->all ? 0 : add_unused(e, &h, err);
 
 	for (uint32_t i = 0; e && i < e->seen_n && !rc; i++)
-		rc = add(&h, e->seen[i].at, e->seen[i].at + e->seen[i].bytes,
-			 err);
+		rc = add_hole(&h, e->seen[i].at,
+			      e->seen[i].at + e->seen[i].bytes, err);
 	if (rc) {
 		free(h.at);
 		return -1;
 	}
-	join(&h);
+	merge_holes(&h);
 	*out = h.at;
 	*n = h.n;
 	return 0;

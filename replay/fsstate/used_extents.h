@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which parts of a file a job used: the rest of a large one need not be made.
+ * The parts of a file that a job used: the rest of a large file is a hole in
+ * the replay.
  */
 #ifndef REPLAY_FSSTATE_USED_EXTENTS_H
 #define REPLAY_FSSTATE_USED_EXTENTS_H
@@ -13,16 +14,17 @@
 struct reel_error;
 struct reel_event;
 
-/* Of one file; NULL is a file of which nothing was used. */
+/* The used parts of one file; NULL: none. */
 struct extents;
 
-/* @ev, by a descriptor, is about the file. 0, or -1 with @err. */
+/* Note the parts that @ev, a call on a descriptor of the file, uses. 0, or -1
+ * with @err. */
 int extents_event(struct extents **e, const struct reel_event *ev,
 		  struct reel_error *err);
 
 /*
- * What of a file of @size_bytes may be holes, in order and apart. Gives *@out
- * for free(); their number in *@n. 0, or -1 with @err.
+ * The holes of a file of @size_bytes, sorted and disjoint. Gives *@out for
+ * free(); their number in *@n. 0, or -1 with @err.
  */
 int extents_holes(const struct extents *e, int64_t size_bytes,
 		  struct plan_hole **out, uint32_t *n, struct reel_error *err);

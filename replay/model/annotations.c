@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* A growing list of marks; nothing here knows what they mean. */
+/* A growing list of annotations. Their meaning is in the header. */
 #include "replay/model/annotations.h"
 
 #include <stdlib.h>
 
 #include "lib/error.h"
 
-int annotations_add(struct annotations *m, const struct annotation *mark,
+int annotations_add(struct annotations *a, const struct annotation *annotation,
 		    struct reel_error *err)
 {
-	if (m->n == m->room) {
-		size_t room = m->room ? 2 * m->room : 256;
+	if (a->n == a->room) {
+		size_t room = a->room ? 2 * a->room : 256;
 
-		if (reel_grow(&m->mark, room, sizeof(*m->mark), err))
+		if (reel_grow(&a->list, room, sizeof(*a->list), err))
 			return -1;
-		m->room = room;
+		a->room = room;
 	}
-	m->mark[m->n] = *mark;
-	m->mark[m->n].order = (uint32_t)m->n;
-	m->n++;
+	a->list[a->n] = *annotation;
+	a->list[a->n].order = (uint32_t)a->n;
+	a->n++;
 	return 0;
 }
 
@@ -35,15 +35,15 @@ static int by_call(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-void annotations_sort(struct annotations *m)
+void annotations_sort(struct annotations *a)
 {
-	if (m->n)
-		qsort(m->mark, m->n, sizeof(*m->mark), by_call);
+	if (a->n)
+		qsort(a->list, a->n, sizeof(*a->list), by_call);
 }
 
-void annotations_fini(struct annotations *m)
+void annotations_fini(struct annotations *a)
 {
-	free(m->mark);
-	m->mark = NULL;
-	m->n = m->room = 0;
+	free(a->list);
+	a->list = NULL;
+	a->n = a->room = 0;
 }

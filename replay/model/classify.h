@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event is to the replay. Both passes of compiling a plan, and those
- * who keep state for them, have to agree: they ask here.
+ * Classes of events and calls. Both passes of the plan compiler, and all the
+ * state that they keep, must classify alike.
  */
 #ifndef REPLAY_MODEL_CLASSIFY_H
 #define REPLAY_MODEL_CLASSIFY_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 
 #include "lib/calls.h"
@@ -19,15 +20,15 @@ static inline bool is_async(const struct reel_event *ev)
 	return ev->layer == REEL_LAYER_ASYNC && ev->group != REEL_GROUP_QUEUE;
 }
 
-/* What a mapping was used for. */
+/* The bytes read or written through a mapping. */
 static inline bool is_mapped_access(uint16_t call)
 {
 	return call == REEL_CALL_MAP_READ || call == REEL_CALL_MAP_WRITE;
 }
 
 /*
- * Is it a call of the plan? Not what is a layer above others that do the work,
- * nor an operation whose outcome the job was never told.
+ * Is it a call of the plan? Not in a layer above the one that does the I/O, nor
+ * an asynchronous operation whose result the job never got.
  */
 static inline bool is_replayable(const struct reel_event *ev)
 {
@@ -41,45 +42,56 @@ static inline bool is_replayable(const struct reel_event *ev)
 }
 
 /*
- * Is it of a collective, of which it is known who took part? That is told by
- * two records, arriving and leaving: @ev is for one of them, or for both.
+ * The phases of a collective that @ev stands for: arrival, leaving, or both; 0
+ * for any other call, and for a collective whose ranks are not known.
  */
-enum { COLLECTIVE_ARRIVE = 1, COLLECTIVE_LEAVE = 2 };
+enum {
+	COLLECTIVE_ARRIVE = REEL_TRAIT_ARRIVES,
+	COLLECTIVE_LEAVE = REEL_TRAIT_LEAVES
+};
 
 static inline unsigned int collective_phase(const struct reel_event *ev)
 {
 	if (ev->err || ev->pos < 2)
 		return 0;
-	if (ev->call >= REEL_CALL_MPI_BARRIER &&
-	    ev->call <= REEL_CALL_MPI_EXSCAN)
-		return COLLECTIVE_ARRIVE | COLLECTIVE_LEAVE;
-	if (ev->call >= REEL_CALL_MPI_IBARRIER &&
-	    ev->call <= REEL_CALL_MPI_IEXSCAN)
-		return COLLECTIVE_ARRIVE;
-	return ev->call == REEL_CALL_MPI_COMPLETED ? COLLECTIVE_LEAVE : 0;
+	return reel_call_traits(ev->call) &
+	       (REEL_TRAIT_ARRIVES | REEL_TRAIT_LEAVES);
 }
 
-/* Is the call about a link itself, not what is behind it? */
-bool is_nofollow(const struct reel_event *ev);
+/* Is the call about a symbolic link itself, not its target? */
+static inline bool is_nofollow(const struct reel_event *ev)
+{
+	int64_t flags = ev->arg == REEL_NO_OFFSET ? 0 : ev->arg;
 
-/* It was looked at or removed: what one does to a bound socket, too. */
-bool is_probe(uint16_t call);
+	if (ev->call == REEL_CALL_FSTATAT || ev->call == REEL_CALL_STATX)
+		return flags & AT_SYMLINK_NOFOLLOW;
+	return reel_call_traits(ev->call) & REEL_TRAIT_NOFOLLOW ||
+	       (ev->group == REEL_GROUP_OPEN && flags & (O_NOFOLLOW | O_EXCL));
+}
+
+/* stat, access, unlink: also valid on a bound socket. */
+static inline bool is_probe(uint16_t call)
+{
+	return reel_call_traits(call) & REEL_TRAIT_PROBES;
+}
 
 /* Calls of two descriptors. */
 static inline bool is_two_fd_copy(uint16_t call)
 {
-	return call == REEL_CALL_COPY_FILE_RANGE ||
-	       call == REEL_CALL_SENDFILE || call == REEL_CALL_SPLICE ||
-	       call == REEL_CALL_TEE;
+	return reel_call_traits(call) & REEL_TRAIT_COPIES;
 }
 
-/* These go by address; their descriptor may long be closed. */
+/* Calls on a mapping by its address; the descriptor may be closed. */
 static inline bool is_by_address(uint16_t call)
 {
-	return call == REEL_CALL_MUNMAP || call == REEL_CALL_MSYNC ||
-	       call == REEL_CALL_MREMAP || call == REEL_CALL_MADVISE ||
-	       call == REEL_CALL_POSIX_MADVISE || call == REEL_CALL_MLOCK ||
-	       call == REEL_CALL_MUNLOCK || is_mapped_access(call);
+	return reel_call_traits(call) & REEL_TRAIT_BY_ADDRESS;
+}
+
+/* Does the call use the position of its open file description? */
+static inline bool uses_position(const struct reel_event *ev)
+{
+	return !(reel_call_traits(ev->call) &
+		 (REEL_TRAIT_AT_OFFSET | REEL_TRAIT_BY_ADDRESS));
 }
 
 #endif

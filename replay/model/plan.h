@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan: what a replay does, compiled from a store, in one file that every
- * process of the replay maps.
+ * The plan: the calls that a replay issues, compiled from a store into one file
+ * that every process of the replay maps.
  *
  * One thread of the job is one stream: fixed records of 32 bytes in the order
- * of their start, and beside them the rarer fields ("more", 104 bytes) of the
+ * of their starts, and beside them the rarer fields ("more", 104 bytes) of the
  * records that have PLAN_F_MORE, in the same order. A stream is read once from
- * front to back and dropped behind, so that memory does not grow with it.
+ * front to back and its pages are dropped: memory does not grow with it.
  *
- * A plan is made and used on one machine: numbers are the host's, but no
- * offset, index or length is believed: plan_open() checks them all, once.
+ * A plan is made and used on one machine: numbers have the host's byte order.
+ * plan_open() checks every offset, index and length once.
  *
- * Descriptors keep the numbers they had in the job. What an event needs behind
- * its descriptor, and no recorded call of the process made, is an object.
+ * Descriptors keep the numbers they had in the job. A descriptor that no
+ * recorded call of its process made gets an object.
  */
 #ifndef REPLAY_MODEL_PLAN_H
 #define REPLAY_MODEL_PLAN_H
@@ -37,32 +37,31 @@ enum plan_op {
 	PLAN_OP_FORK = 1024, /* more.arg: index of the process to start */
 	PLAN_OP_SPAN_BEGIN, /* more.arg: kind, arg2: detail, name: the user's */
 	PLAN_OP_SPAN_END,
-	PLAN_OP_COLLECTIVE, /* at or after a collective of MPI: waits, and counts */
-	PLAN_OP_END,	    /* the process ended here; main streams only */
+	PLAN_OP_COLLECTIVE, /* a phase of an MPI collective: waits, counts */
+	PLAN_OP_END,	    /* the process ends; main streams only */
 	PLAN_OPS
 };
 
 #define PLAN_F_MORE 0x0001
-#define PLAN_F_FULL 0x0002 /* result is size; else, without more, it is 0 */
-#define PLAN_F_POST 0x0004 /* another stream waits for its end */
-#define PLAN_F_WAIT_FIRST 0x0008 /* the waits first, then more.after_ns */
+#define PLAN_F_FULL 0x0002	 /* result is size; else, without more, 0 */
+#define PLAN_F_POST 0x0004	 /* another stream waits for its end */
+#define PLAN_F_WAIT_FIRST 0x0008 /* the waits, then more.after_ns */
 #define PLAN_F_MAKES_FD 0x0010	 /* its result is a descriptor: more.fd2 */
 #define PLAN_F_MESSAGE 0x0020	 /* moves bytes through a pipe or a socket */
 #define PLAN_F_APPEAR 0x0080	 /* make its file first: more.appear_bytes */
 #define PLAN_F_APPEAR_DIR 0x0100
-#define PLAN_F_APPEAR_SOCKET 0x2000 /* bound, and nobody ever closes it */
+#define PLAN_F_APPEAR_SOCKET 0x2000 /* a bound socket, never closed */
 #define PLAN_F_VANISH 0x0200	    /* remove its file first */
-#define PLAN_F_ENTRIES 0x0400	    /* its directory has more.entries first */
-#define PLAN_F_OUTSIDE (PLAN_F_APPEAR | PLAN_F_VANISH | PLAN_F_ENTRIES)
+#define PLAN_F_ENTRIES 0x0400	    /* fill its directory: more.entries */
+#define PLAN_F_EXTERNAL (PLAN_F_APPEAR | PLAN_F_VANISH | PLAN_F_ENTRIES)
 #define PLAN_F_LINES 0x0040 /* a read ends with a newline; a write: more.line */
-#define PLAN_F_DIRTY 0x1000 /* an msync(): change more.dirty_bytes first */
-#define PLAN_F_ASYNC 0x0800 /* nobody waits for it, nor does its thread */
-#define PLAN_F_FETCH 0x4000 /* its file has lost more.lost_bytes of the cache */
-#define PLAN_F_NAMED                                                           \
-	0x8000 /* its nameless file gets its name: others need it */
+#define PLAN_F_DIRTY 0x1000 /* an msync(): dirty more.dirty_bytes first */
+#define PLAN_F_ASYNC 0x0800 /* its thread does not wait for it */
+#define PLAN_F_FETCH 0x4000 /* evict more.lost_bytes of its file first */
+#define PLAN_F_NAMED 0x8000 /* of O_TMPFILE: link it at its path */
 
 struct plan_record {
-	uint32_t gap_ns; /* from the end of the one before */
+	uint32_t gap_ns; /* from the end of the previous record */
 	uint32_t dur_ns; /* as recorded */
 	int64_t offset;	 /* PLAN_NO_OFFSET */
 	int64_t size;	 /* bytes asked, PLAN_NO_SIZE */
@@ -76,22 +75,22 @@ struct plan_more {
 	int64_t result; /* -1 on error */
 	int64_t arg;	/* PLAN_NO_OFFSET: none */
 	int64_t arg2;
-	int64_t pos;   /* of a copy: the offset it wrote at; PLAN_F_FETCH: from
-			* where on it was lost */
+	int64_t pos; /* of a copy: the offset written; PLAN_F_FETCH: the offset
+			of the evicted bytes */
 	uint32_t name; /* PLAN_NONE: none */
 	uint32_t name2;
 	int32_t err;
-	int32_t fd2; /* made by the call, or the target of a dup or a copy; -1 */
-	uint32_t count;	  /* calls that the record stands for */
-	uint32_t object;  /* behind fd before the call, PLAN_NONE: as it is */
+	int32_t fd2;	/* made by the call, or target of a dup or a copy; -1 */
+	uint32_t count; /* calls that the record stands for */
+	uint32_t object;  /* put behind fd before the call; PLAN_NONE */
 	uint32_t object2; /* the same for the fd2 of a copy */
-	uint32_t open; /* of a mapping: what tells it from others of its fd */
-	uint32_t edge; /* [edge, + edges) to wait for */
+	uint32_t open;	  /* open id: tells mappings of one fd apart */
+	uint32_t edge;	  /* [edge, + edges) to wait for */
 	uint32_t edges;
 	uint32_t gap_high; /* high halves of gap_ns and dur_ns */
 	uint32_t dur_high;
 	uint32_t line;	  /* of a write: [line, + lines) are newlines in it, */
-	uint32_t lines;	  /* counted from its first byte */
+	uint32_t lines;	  /* offsets from its first byte */
 	int64_t after_ns; /* PLAN_F_WAIT_FIRST: the gap, after the waits */
 	union {
 		int64_t appear_bytes;
@@ -101,7 +100,7 @@ struct plan_more {
 	};
 };
 
-/* Of a record that has none of it. */
+/* The defaults. */
 #define PLAN_MORE_NONE                                                         \
 	{                                                                      \
 		.arg = PLAN_NO_OFFSET, .arg2 = PLAN_NO_OFFSET,                 \
@@ -111,8 +110,8 @@ struct plan_more {
 	}
 _Static_assert(sizeof(struct plan_more) == 104, "streams are arrays of it");
 
-/* Wait until @stream has done @calls calls of the job; a PLAN_OP_COLLECTIVE counts
- * as one. 0: until its process, whose main stream it is, has been forked. */
+/* Wait until @stream has done @calls calls of the job; a PLAN_OP_COLLECTIVE
+ * counts as one. 0: until the process of this main stream is forked. */
 struct plan_edge {
 	uint32_t stream;
 	uint32_t calls;
@@ -125,9 +124,9 @@ struct plan_process {
 	uint32_t streams;
 	int64_t start_ns; /* since the origin: fork, or first seen */
 	int64_t end_ns;
-	uint32_t fds;	 /* numbers it uses are below */
+	uint32_t fds;	 /* 1 + the highest descriptor number */
 	uint32_t makers; /* streams of it that make descriptors */
-	uint32_t moves;	 /* 1: it, or who forked it, changes its directory */
+	uint32_t moves;	 /* 1: it, or a process before it, calls chdir() */
 	uint32_t exits;	 /* 1: its end was an exit(): streams are flushed */
 };
 
@@ -138,7 +137,7 @@ struct plan_stream {
 	uint64_t more_at, mores;
 	uint64_t calls;	    /* calls of the job; the rest are PLAN_OP_* */
 	int64_t start_ns;   /* first call, since the process's start */
-	uint64_t most_read; /* largest buffers it needs */
+	uint64_t most_read; /* the sizes of its buffers */
 	uint64_t most_written;
 };
 
@@ -146,7 +145,7 @@ enum plan_object_kind {
 	PLAN_OBJECT_PIPE_READ = 1, /* ends of pipe `pipe` */
 	PLAN_OBJECT_PIPE_WRITE,
 	PLAN_OBJECT_SOCKET,
-	PLAN_OBJECT_ENDED,  /* a pipe without a writer: reads are 0 */
+	PLAN_OBJECT_EOF,    /* a pipe without a writer: reads are 0 */
 	PLAN_OBJECT_EMPTY,  /* nonblocking, nothing in it: EAGAIN */
 	PLAN_OBJECT_BROKEN, /* a pipe without a reader: EPIPE */
 	PLAN_OBJECT_FILE,   /* name, flags, pos */
@@ -160,7 +159,7 @@ struct plan_object {
 	uint32_t name;
 	int32_t flags;
 	int64_t pos;
-	/* Of a file: a descriptor that shares its position, or -1. */
+	/* PLAN_OBJECT_FILE: a descriptor to copy instead, or -1. */
 	int32_t dup_of;
 	uint32_t reserved;
 };
@@ -174,12 +173,12 @@ struct plan_pipe {
 enum plan_file_kind {
 	PLAN_FILE_REGULAR = 1,
 	PLAN_FILE_DIR,
-	PLAN_FILE_LINK, /* of size_bytes bytes; what is behind it comes next */
+	PLAN_FILE_LINK, /* of size_bytes bytes; its target comes next */
 	PLAN_FILE_FIFO,
 	PLAN_FILE_LOOP, /* a link to itself, of size_bytes bytes at least */
 };
 
-/* A path that must be there before the replay starts. */
+/* A path that exists before the replay starts. */
 struct plan_file {
 	uint32_t name;
 	uint32_t kind;
@@ -187,16 +186,15 @@ struct plan_file {
 	uint32_t line;	 /* [line, + lines): ends of lines in it */
 	uint32_t lines;
 	uint32_t exec; /* 1: the job found it executable */
-	uint32_t cold; /* 1: it came from the storage */
+	uint32_t cold; /* 1: not in the page cache at first */
 	uint32_t hole; /* [hole, + holes): not filled, in their order */
 	uint32_t holes;
-	uint32_t
-		piece_bytes; /* the cache must be able to lose so few, 0: any */
+	uint32_t piece_bytes; /* smallest part that is evicted alone, 0: any */
 	int64_t size_bytes;
 	int64_t entries; /* of a directory, "." and ".." too; -1: any number */
 };
 
-/* Of a file: what the job used none of. */
+/* A part of a file that the job did not use. */
 struct plan_hole {
 	int64_t at;
 	int64_t bytes;
@@ -214,19 +212,18 @@ struct plan_head {
 	uint64_t edge_at, file_at, line_at, hole_at;
 	uint64_t name_at; /* names + 1 offsets into the text, uint64_t */
 	uint64_t text_at, text_bytes;
-	int64_t wall_ns;  /* of the job, from its start to its end */
-	uint64_t calls;	  /* of the job, in the streams */
-	uint64_t skipped; /* events that no engine can issue */
-	uint64_t async;	  /* asynchronous operations among the calls */
-	uint64_t
-		collectives; /* collectives in which ranks wait for each other */
-	uint32_t fds;	     /* no process uses a number that is as high */
+	int64_t wall_ns;      /* of the job, from its start to its end */
+	uint64_t calls;	      /* of the job, in the streams */
+	uint64_t skipped;     /* events that no engine can issue */
+	uint64_t async;	      /* asynchronous operations among the calls */
+	uint64_t collectives; /* in which ranks wait for each other */
+	uint32_t fds;	      /* 1 + the highest descriptor number */
 	uint32_t reserved;
 	uint64_t file_total_bytes; /* of all plan_files */
-	uint64_t hole_total_bytes; /* of them: in holes */
+	uint64_t hole_total_bytes; /* the part of them in holes */
 	uint64_t fetches;	   /* records with PLAN_F_FETCH */
-	uint64_t room_bytes; /* what the job's writes add to it, at most */
-	/* Time of asynchronous operations: the sum, and the union per thread. */
+	uint64_t room_bytes; /* of disk that the job's writes add, at most */
+	/* Asynchronous operations: sum of times, and union per thread. */
 	int64_t async_sum_ns, async_union_ns;
 };
 
@@ -240,7 +237,7 @@ struct plan {
 	const struct plan_pipe *pipe;
 	const struct plan_edge *edge;
 	const struct plan_file *file;
-	const int64_t *line; /* places of newlines */
+	const int64_t *line; /* offsets of newlines */
 	const struct plan_hole *hole;
 	const uint64_t *name_at;
 	const char *text;
@@ -256,18 +253,18 @@ void plan_close(struct plan *p);
 
 /* The absolute path of the job that has this number, NUL-terminated. */
 const char *plan_name(const struct plan *p, uint32_t name);
-/* The first of @n places of newlines, in order, that is not before @at. */
+/* The index of the first of @n sorted newlines that is not before @at. */
 uint32_t plan_line_from(const int64_t *line, uint32_t n, int64_t at);
 
-/* Is it one of the calls that edges count? */
+/* Is it one of the calls that plan_edge counts? */
 static inline bool plan_counts(const struct plan_record *r)
 {
 	return r->op < PLAN_OP_FORK || r->op == PLAN_OP_COLLECTIVE;
 }
 
-/* Does it need a buffer of its size? And is that one written from? */
-bool plan_moves(const struct plan_record *r);
-bool plan_writes(const struct plan_record *r);
+/* Does the record need a buffer of its size? Is that the buffer of writes? */
+bool plan_needs_buffer(const struct plan_record *r);
+bool plan_is_write(const struct plan_record *r);
 
 /*
  * Compile the run @st into a plan at @path. 0, or -1 with @err: REEL_E_DB,

@@ -2,8 +2,8 @@
 /*
  * Reads the dimensions of a store into arrays.
  *
- * Ids in a store are small and dense, but a store is only data: an id past
- * twice the number of rows is refused before memory is asked for it.
+ * Ids in a store are small and dense. A damaged store may have any: an id above
+ * twice the number of rows is refused before memory is allocated for it.
  */
 #include "replay/model/recorded_job.h"
 
@@ -12,13 +12,6 @@
 
 #include "lib/error.h"
 #include "lib/store/store.h"
-
-/* Of the paths; kept beside the job, as nobody else needs it. */
-struct job_index {
-	struct job job; /* first: the public part */
-	uint32_t *slot; /* file ids, open addressing */
-	uint32_t mask;
-};
 
 static const char *const kind_names[] = {
 	[REEL_KIND_UNKNOWN] = "unknown", [REEL_KIND_FILE] = "file",
@@ -36,7 +29,7 @@ static uint8_t kind_of(const unsigned char *name)
 	return REEL_KIND_UNKNOWN;
 }
 
-static int odd(struct reel_error *err, const char *table)
+static int bad_ids(struct reel_error *err, const char *table)
 {
 	return reel_fail(err, REEL_E_FORMAT,
 			 "cannot replay: the ids of table '%s' are not dense",
@@ -47,9 +40,9 @@ static int odd(struct reel_error *err, const char *table)
  * Room for the rows of a table: *n becomes 1 + the largest id of @max_sql, a
  * query of the largest id and the number of rows.
  */
-static int room_for(struct reel_store *st, const char *max_sql,
-		    const char *table, size_t bytes, void *out, uint32_t *n,
-		    struct reel_error *err)
+static int alloc_rows(struct reel_store *st, const char *max_sql,
+		      const char *table, size_t bytes, void *out, uint32_t *n,
+		      struct reel_error *err)
 {
 	sqlite3_stmt *q = NULL;
 	int64_t most = 0, rows = 0;
@@ -63,7 +56,7 @@ static int room_for(struct reel_store *st, const char *max_sql,
 		rows = sqlite3_column_int64(q, 1);
 	}
 	if (most < 0 || most > 2 * rows + 1024 || most >= UINT32_MAX) {
-		odd(err, table);
+		bad_ids(err, table);
 		goto out;
 	}
 	p = reel_alloc((size_t)most + 1, bytes, err);
@@ -78,10 +71,10 @@ out:
 }
 
 /* Call @row for every row of @sql. */
-static int each(struct reel_store *st, const char *sql,
-		int (*row)(struct job *job, sqlite3_stmt *q, void *arg,
-			   struct reel_error *err),
-		struct job *job, void *arg, struct reel_error *err)
+static int for_each_row(struct reel_store *st, const char *sql,
+			int (*row)(struct job *job, sqlite3_stmt *q, void *arg,
+				   struct reel_error *err),
+			struct job *job, void *arg, struct reel_error *err)
 {
 	sqlite3_stmt *q = NULL;
 	int rc, ok = -1;
@@ -127,23 +120,22 @@ static int file_row(struct job *job, sqlite3_stmt *q, void *arg,
 	const char *path = (const char *)sqlite3_column_text(q, 1);
 
 	if (id <= 0 || id >= job->files || !path)
-		return odd(err, "file");
+		return bad_ids(err, "file");
 	job->file[id].path = reel_strdup(path, err);
 	job->file[id].kind = kind_of(sqlite3_column_text(q, 2));
 	job->file[id].size_bytes = int_or(q, 3, -1);
 	return job->file[id].path ? 0 : -1;
 }
 
-static int index_files(struct job_index *x, struct reel_error *err)
+int job_index_paths(struct job *job, struct reel_error *err)
 {
-	struct job *job = &x->job;
 	uint32_t size = 16;
 
 	while (size < 2 * (uint64_t)job->files && size < 1u << 31)
 		size *= 2;
-	x->mask = size - 1;
-	x->slot = reel_alloc(size, sizeof(*x->slot), err);
-	if (!x->slot)
+	job->path_mask = size - 1;
+	job->path_slot = reel_alloc(size, sizeof(*job->path_slot), err);
+	if (!job->path_slot)
 		return -1;
 	for (uint32_t id = 1; id < job->files; id++) {
 		const char *path = job->file[id].path;
@@ -151,10 +143,10 @@ static int index_files(struct job_index *x, struct reel_error *err)
 
 		if (!path)
 			continue;
-		i = hash_bytes(path, strlen(path)) & x->mask;
-		while (x->slot[i])
-			i = (i + 1) & x->mask;
-		x->slot[i] = id;
+		i = hash_bytes(path, strlen(path)) & job->path_mask;
+		while (job->path_slot[i])
+			i = (i + 1) & job->path_mask;
+		job->path_slot[i] = id;
 	}
 	for (uint32_t id = 1; id < job->files; id++) {
 		const char *path = job->file[id].path;
@@ -170,19 +162,18 @@ static int index_files(struct job_index *x, struct reel_error *err)
 
 uint32_t job_find(const struct job *job, const char *path, size_t len)
 {
-	const struct job_index *x = (const struct job_index *)job;
-	uint32_t i = hash_bytes(path, len) & x->mask;
+	uint32_t i = hash_bytes(path, len) & job->path_mask;
 
-	for (; x->slot[i]; i = (i + 1) & x->mask) {
-		const char *p = job->file[x->slot[i]].path;
+	for (; job->path_slot[i]; i = (i + 1) & job->path_mask) {
+		const char *p = job->file[job->path_slot[i]].path;
 
 		if (!strncmp(p, path, len) && !p[len])
-			return x->slot[i];
+			return job->path_slot[i];
 	}
 	return 0;
 }
 
-/* Those below a mount come after it, so that the deepest one counts. */
+/* A nested mount comes later, so that the deepest one counts. */
 static const char mounts_sql[] =
 	"SELECT rtrim(json_extract(m.value, '$.path'), '/') AS path,"
 	" json_extract(m.value, '$.type') IN ('ext2', 'ext3', 'ext4', 'xfs',"
@@ -229,7 +220,7 @@ static int process_row(struct job *job, sqlite3_stmt *q, void *arg,
 	if (p->end_ns < p->start_ns)
 		p->end_ns = p->start_ns;
 	if (id <= 0 || p->start_ns < INT64_MIN / 4 || p->end_ns > INT64_MAX / 4)
-		return odd(err, "process");
+		return bad_ids(err, "process");
 	process_of[id] = job->processes++;
 	return 0;
 }
@@ -243,7 +234,7 @@ static int thread_row(struct job *job, sqlite3_stmt *q, void *arg,
 	struct job_process *p;
 
 	if (id <= 0 || id >= job->thread_ids)
-		return odd(err, "thread");
+		return bad_ids(err, "thread");
 	s->id = (uint32_t)id;
 	s->process = process_of[sqlite3_column_int64(q, 1)];
 	s->events = (uint64_t)sqlite3_column_int64(q, 2);
@@ -275,8 +266,8 @@ static uint32_t image_before(const struct job *job, uint32_t i,
 }
 
 /*
- * An exec() keeps descriptors and what they share: the image before forks the
- * next one as the last that it does; or who forked it does, if it did nothing.
+ * An exec() keeps descriptors and their descriptions. So the image before forks
+ * the next one as its last action; if it made no call, its parent does.
  */
 static void link_images(struct job *job, const uint32_t *parent_id)
 {
@@ -301,7 +292,8 @@ static void link_images(struct job *job, const uint32_t *parent_id)
 	}
 }
 
-/* Ids of parents become indices; who cannot be forked is started by the root. */
+/* Turn ids of parents into indices. The root starts a process without a valid
+ * parent. */
 static void link_processes(struct job *job, const uint32_t *process_of,
 			   uint32_t ids)
 {
@@ -315,7 +307,7 @@ static void link_processes(struct job *job, const uint32_t *process_of,
 				? job->stream_of[p->fork_stream]
 				: JOB_NONE;
 
-		/* Only a parent that is earlier: no circle is possible. */
+		/* Only an earlier parent, so that there is no cycle. */
 		if (parent == JOB_NONE || parent == i || stream == JOB_NONE ||
 		    job->stream[stream].process != parent ||
 		    job->process[parent].start_ns > p->start_ns ||
@@ -332,7 +324,7 @@ static void link_processes(struct job *job, const uint32_t *process_of,
 static const char processes_sql[] =
 	"SELECT process_id, pid, parent_id, fork_thread, fork_ns, start_ns,"
 	" end_ns, ended = 'exit' FROM process ORDER BY process_id";
-/* The main thread first; then as they began. */
+/* The main thread first, then in the order of starts. */
 static const char threads_sql[] =
 	"SELECT t.thread_id, t.process_id, t.events, t.start_ns FROM thread t"
 	" JOIN process p USING (process_id) WHERE t.events > 0"
@@ -345,23 +337,24 @@ static int read_processes(struct job *job, struct reel_store *st,
 	uint32_t *process_of = NULL, *parent_id = NULL, ids = 0;
 	int rc = -1;
 
-	if (room_for(st, "SELECT max(process_id), count(*) FROM process",
-		     "process", sizeof(*job->process), &job->process, &ids,
-		     err))
+	if (alloc_rows(st, "SELECT max(process_id), count(*) FROM process",
+		       "process", sizeof(*job->process), &job->process, &ids,
+		       err))
 		goto out;
 	process_of = reel_alloc(ids, sizeof(*process_of), err);
 	if (!process_of)
 		goto out;
 	memset(process_of, 0xff, ids * sizeof(*process_of));
-	if (room_for(st, "SELECT max(thread_id), count(*) FROM thread",
-		     "thread", sizeof(*job->stream_of), &job->stream_of,
-		     &job->thread_ids, err))
+	if (alloc_rows(st, "SELECT max(thread_id), count(*) FROM thread",
+		       "thread", sizeof(*job->stream_of), &job->stream_of,
+		       &job->thread_ids, err))
 		goto out;
 	memset(job->stream_of, 0xff, job->thread_ids * sizeof(uint32_t));
 	job->stream = reel_alloc(job->thread_ids, sizeof(*job->stream), err);
 	if (!job->stream ||
-	    each(st, processes_sql, process_row, job, process_of, err) ||
-	    each(st, threads_sql, thread_row, job, process_of, err))
+	    for_each_row(st, processes_sql, process_row, job, process_of,
+			 err) ||
+	    for_each_row(st, threads_sql, thread_row, job, process_of, err))
 		goto out;
 	parent_id = reel_alloc(job->processes + 1, sizeof(*parent_id), err);
 	if (!parent_id)
@@ -384,47 +377,47 @@ static int open_row(struct job *job, sqlite3_stmt *q, void *arg,
 	struct job_open *o;
 
 	if (id <= 0 || id >= job->opens)
-		return odd(err, "open_file");
+		return bad_ids(err, "open_file");
 	o = &job->open[id];
 	o->file = (uint32_t)sqlite3_column_int64(q, 1);
 	o->fd = sqlite3_column_int(q, 2);
 	o->flags = (int32_t)int_or(q, 3, -1);
 	if (o->file >= job->files)
-		return odd(err, "open_file");
+		return bad_ids(err, "open_file");
 	return 0;
 }
 
 int job_read(struct job **out, struct reel_store *st, struct reel_error *err)
 {
-	struct job_index *x = reel_alloc(1, sizeof(*x), err);
-	struct job *job = x ? &x->job : NULL;
+	struct job *job = reel_alloc(1, sizeof(*job), err);
 	int64_t wall = 0;
 	bool has = false;
 	int rc = -1;
 
-	if (!x)
+	if (!job)
 		goto out;
 	if (read_processes(job, st, err) ||
-	    room_for(st, "SELECT max(file_id), count(*) FROM file", "file",
-		     sizeof(*job->file), &job->file, &job->files, err) ||
-	    each(st, "SELECT file_id, path, kind, size_bytes FROM file",
-		 file_row, job, NULL, err) ||
-	    each(st, mounts_sql, mount_row, job, NULL, err) ||
-	    index_files(x, err) ||
-	    room_for(st, "SELECT max(open_id), count(*) FROM open_file",
-		     "open_file", sizeof(*job->open), &job->open, &job->opens,
-		     err) ||
-	    each(st, "SELECT open_id, file_id, fd, flags FROM open_file",
-		 open_row, job, NULL, err) ||
+	    alloc_rows(st, "SELECT max(file_id), count(*) FROM file", "file",
+		       sizeof(*job->file), &job->file, &job->files, err) ||
+	    for_each_row(st, "SELECT file_id, path, kind, size_bytes FROM file",
+			 file_row, job, NULL, err) ||
+	    for_each_row(st, mounts_sql, mount_row, job, NULL, err) ||
+	    job_index_paths(job, err) ||
+	    alloc_rows(st, "SELECT max(open_id), count(*) FROM open_file",
+		       "open_file", sizeof(*job->open), &job->open, &job->opens,
+		       err) ||
+	    for_each_row(st,
+			 "SELECT open_id, file_id, fd, flags FROM open_file",
+			 open_row, job, NULL, err) ||
 	    reel_store_int(st, "SELECT coalesce(wall_ns, span_ns) FROM run",
 			   &wall, &has, err))
 		goto out;
 	job->wall_ns = wall;
 	*out = job;
-	x = NULL; /* given away */
+	job = NULL; /* given away */
 	rc = 0;
 out:
-	job_free(x ? &x->job : NULL);
+	job_free(job);
 	return rc;
 }
 
@@ -439,6 +432,6 @@ void job_free(struct job *job)
 	free(job->stream_of);
 	free(job->file);
 	free(job->open);
-	free(((struct job_index *)job)->slot);
+	free(job->path_slot);
 	free(job);
 }

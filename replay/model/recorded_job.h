@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The dimensions of a recorded job, in arrays: what compiling a plan looks up
+ * The dimensions of a recorded job, in arrays: the plan compiler looks them up
  * for every event. Indices count from 0 and are those of the plan; ids are
  * those of the store.
  */
@@ -21,7 +21,7 @@ struct job_process {
 	uint32_t id, pid;
 	uint32_t parent;      /* index; JOB_NONE: the root starts it */
 	uint32_t fork_stream; /* that forks it; JOB_NONE with parent */
-	bool exits;	      /* its end was an exit; else killed, or an exec */
+	bool exits;	      /* it ended by exit(); else a signal or exec */
 	int64_t start_ns;     /* of its fork, or when it was first seen */
 	int64_t end_ns;
 	uint32_t stream, streams; /* [stream, + streams), the main one first */
@@ -38,7 +38,7 @@ struct job_file {
 	char *path;	 /* NULL: no such id */
 	uint32_t parent; /* file id of its directory, 0: not in the table */
 	uint8_t kind;	 /* enum reel_kind */
-	bool fetches_counted; /* reads tell what they fetched: residency.h */
+	bool fetches_counted; /* the trace has fetched bytes: page_cache.h */
 	int64_t size_bytes;   /* -1: not seen */
 };
 
@@ -60,16 +60,22 @@ struct job {
 	uint32_t opens;	       /* ids are below */
 	uint32_t *stream_of;   /* by thread_id */
 	uint32_t thread_ids;
-	int64_t origin_ns; /* when its first process started */
+	int64_t origin_ns; /* start of its first process */
 	int64_t wall_ns;
 	uint64_t events;
+	uint32_t *path_slot; /* file ids by hash of the path: job_find() */
+	uint32_t path_mask;
 };
 
 /* Gives *@out for job_free(). 0, or -1 with @err (REEL_E_DB, REEL_E_FORMAT). */
 int job_read(struct job **out, struct reel_store *st, struct reel_error *err);
 void job_free(struct job *job);
 
-/* The file of @path, or 0. */
+/* Build the index of paths for job_find(), and fill job_file.parent. 0, or -1
+ * with @err (REEL_E_MEMORY). */
+int job_index_paths(struct job *job, struct reel_error *err);
+
+/* The id of the file with @path, or 0. */
 uint32_t job_find(const struct job *job, const char *path, size_t len);
 
 #endif

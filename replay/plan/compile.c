@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiles a store into a plan, in two passes over its events: the first, over
- * the whole job in the order of ends, finds out what depends on what; the
- * second writes stream after stream in the order of starts.
+ * Compiles a store into a plan, in two passes over its events. The first one,
+ * over the whole job in the order of ends, finds dependencies and the state of
+ * the file system; the second writes stream after stream in the order of
+ * starts.
  *
- * Both passes count the calls of a thread in the same way, and that count is
- * what marks refer to: every event takes part in it, replayed or not.
+ * Both passes count the calls of a thread in the same way, because annotations
+ * refer to calls by that count.
  */
 #include "replay/plan/compile.h"
 
@@ -32,44 +33,43 @@ static uint32_t stream_of(const struct compiler *c, const struct reel_event *ev)
 
 /* --- the first pass ------------------------------------------------------ */
 
-/* Files come and go by others too; only a call by path can tell. */
-static int mark_outside(struct compiler *c, const struct reel_event *ev,
-			const struct call_ref *me,
-			const struct effects *effects)
+/* Annotate an external change. Only a call by path can show one. */
+static int annotate_external(struct compiler *c, const struct reel_event *ev,
+			     const struct call_ref *call,
+			     const struct effects *effects)
 {
-	bool by_name = effects->met == ev->file &&
+	bool by_name = effects->changed_file == ev->file &&
 		       (ev->fd < 0 || ev->group == REEL_GROUP_OPEN);
 	int64_t size = c->job->file[ev->file].size_bytes;
-	struct annotation mark = {.stream = me->stream,
-				  .call = me->call,
-				  .a = effects->dir,
-				  .b = ev->file,
+	struct annotation note = {.stream = call->stream,
+				  .call = call->index,
+				  .appear = {effects->dir, ev->file},
 				  .ns = size > 0 ? size : 0,
 				  .kind = effects->appeared
 						  ? ANNOTATION_APPEAR
 						  : ANNOTATION_VANISH};
 
-	if (by_name && annotations_add(&c->marks, &mark, c->err))
+	if (by_name && annotations_add(&c->annotations, &note, c->err))
 		return -1;
-	pending_changes_add(&c->claims, me, effects, by_name);
+	pending_changes_add(&c->pending, call, effects, by_name);
 	return 0;
 }
 
-/* The number of the call in its stream; both sides of a copy have one. */
+/* Number the call in its stream; both sides of a copy have one number. */
 static int number_call(struct compiler *c, const struct reel_event *ev,
-		       struct call_ref *me)
+		       struct call_ref *call)
 {
-	struct last_copy *copy = &c->copy[me->stream];
-	uint32_t *calls = &c->calls[me->stream];
+	struct last_copy *copy = &c->copy[call->stream];
+	uint32_t *calls = &c->calls[call->stream];
 
-	if (is_half_of(copy, ev)) {
-		me->call = *calls - 1;
+	if (is_target_of(copy, ev)) {
+		call->index = *calls - 1;
 		copy->any = false;
 		return 0;
 	}
-	copy_seen(copy, ev);
-	me->call = (*calls)++;
-	return me->call < UINT32_MAX
+	note_copy(copy, ev);
+	call->index = (*calls)++;
+	return call->index < UINT32_MAX
 		       ? 0
 		       : reel_fail(
 				 c->err, REEL_E_LIMIT,
@@ -77,79 +77,79 @@ static int number_call(struct compiler *c, const struct reel_event *ev,
 }
 
 /*
- * What was changed in a mapping is told at its end; but an msync() had to write
- * it back before.
+ * The trace has the bytes changed in a mapping at its end, but an msync()
+ * before had to write them back.
  */
-static int mark_dirty(struct compiler *c, const struct reel_event *ev,
-		      const struct call_ref *me)
+static int annotate_msync(struct compiler *c, const struct reel_event *ev,
+			  const struct call_ref *call)
 {
 	struct call_ref *last = &c->msync[ev->open];
-	struct annotation mark = {.stream = last->stream,
-				  .call = last->call,
+	struct annotation note = {.stream = last->stream,
+				  .call = last->index,
 				  .ns = ev->result,
 				  .kind = ANNOTATION_DIRTY};
 
 	if (ev->call == REEL_CALL_MSYNC && !ev->err)
-		*last = *me;
+		*last = *call;
 	if (ev->call != REEL_CALL_MAP_WRITE || !last->end_ns)
 		return 0;
-	last->end_ns = 0; /* nobody */
-	return annotations_add(&c->marks, &mark, c->err);
+	last->end_ns = 0;
+	return annotations_add(&c->annotations, &note, c->err);
 }
 
 static int survey_call(struct compiler *c, struct reel_event *ev,
 		       uint32_t stream)
 {
-	struct call_ref me = {.stream = stream,
-			      .end_ns = ev->start_ns + ev->dur_ns};
+	struct call_ref call = {.stream = stream,
+				.end_ns = ev->start_ns + ev->dur_ns};
 	struct effects effects;
 
-	if (number_call(c, ev, &me))
+	if (number_call(c, ev, &call))
 		return -1;
 	if (ev->group == REEL_GROUP_OPEN || ev->fd2 >= 0)
-		c->makes[stream] = 1;
+		c->opens_fds[stream] = 1;
 	if (ev->call == REEL_CALL_CHDIR || ev->call == REEL_CALL_FCHDIR)
-		c->moves[c->job->stream[stream].process] = 1;
-	if (!is_async(ev) && residency_event(&c->residency, ev, &me, c->err))
+		c->changes_dir[c->job->stream[stream].process] = 1;
+	if (!is_async(ev) && residency_event(&c->residency, ev, &call, c->err))
 		return -1;
-	if (fsstate_event(c->history, ev, &me, &effects, c->err) ||
-	    fd_objects_event(c->objects, ev, stream, me.call, c->err) ||
-	    forks_event(&c->forks, ev, &me, c->err) ||
-	    pending_changes_event(&c->claims, ev, &me, &effects, c->err) ||
-	    edges_event(c->edges, ev, &me, &effects, c->err))
+	if (fsstate_event(c->fsstate, ev, &call, &effects, c->err) ||
+	    fd_objects_event(c->fd_objects, ev, stream, call.index, c->err) ||
+	    forks_event(&c->forks, ev, &call, c->err) ||
+	    pending_changes_event(&c->pending, ev, &call, &effects, c->err) ||
+	    deps_event(c->deps, ev, &call, &effects, c->err))
 		return -1;
-	if (ev->open && mark_dirty(c, ev, &me))
+	if (ev->open && annotate_msync(c, ev, &call))
 		return -1;
 	if ((effects.appeared || effects.vanished) &&
-	    mark_outside(c, ev, &me, &effects))
+	    annotate_external(c, ev, &call, &effects))
 		return -1;
-	/* Its thread did not wait for an asynchronous one. */
+	/* No thread waits inside an asynchronous operation. */
 	if ((ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET) &&
 	    !is_async(ev) &&
-	    messages_event(c->messages, ev, &me, c->idle_ns[stream], c->err))
+	    messages_event(c->messages, ev, &call, c->idle_ns[stream], c->err))
 		return -1;
-	c->idle_ns[stream] = me.end_ns;
+	c->idle_ns[stream] = call.end_ns;
 	return 0;
 }
 
-/* A number of the stream for each of its records. */
+/* Each phase of a collective has a number of its own in the stream. */
 static int survey_collective(struct compiler *c, const struct reel_event *ev,
 			     uint32_t stream)
 {
-	unsigned int halves = collective_phase(ev);
+	unsigned int phase = collective_phase(ev);
 	unsigned int records =
-		halves == (COLLECTIVE_ARRIVE | COLLECTIVE_LEAVE) ? 2 : 1;
-	struct call_ref me = {.stream = stream,
-			      .call = c->calls[stream],
-			      .end_ns = ev->start_ns + ev->dur_ns};
+		phase == (COLLECTIVE_ARRIVE | COLLECTIVE_LEAVE) ? 2 : 1;
+	struct call_ref call = {.stream = stream,
+				.index = c->calls[stream],
+				.end_ns = ev->start_ns + ev->dur_ns};
 
-	if (me.call >= UINT32_MAX - 2)
+	if (call.index >= UINT32_MAX - 2)
 		return reel_fail(c->err, REEL_E_LIMIT,
 				 "cannot replay: a thread has too many calls");
 	c->calls[stream] += records;
-	c->idle_ns[stream] = me.end_ns;
-	c->met += records;
-	return collectives_event(c->collectives, ev, &me, c->err);
+	c->idle_ns[stream] = call.end_ns;
+	c->phases += records;
+	return collectives_event(c->collectives, ev, &call, c->err);
 }
 
 static int survey_event(struct compiler *c, struct reel_event *ev)
@@ -171,7 +171,7 @@ static int survey_event(struct compiler *c, struct reel_event *ev)
 	return survey_call(c, ev, stream);
 }
 
-static int survey(struct compiler *c)
+static int survey_events(struct compiler *c)
 {
 	struct reel_events *it = NULL;
 	struct reel_event ev;
@@ -193,40 +193,40 @@ out:
 	return rc;
 }
 
-/* --- what stands around the streams -------------------------------------- */
+/* --- the tables around the streams --------------------------------------- */
 
-static int give_file(void *arg, const struct initial_file *b,
-		     struct reel_error *err)
+static int write_file(void *arg, const struct initial_file *i,
+		      struct reel_error *err)
 {
 	struct compiler *c = arg;
-	struct plan_file f = {.kind = b->dir	? PLAN_FILE_DIR
-				      : b->fifo ? PLAN_FILE_FIFO
+	struct plan_file f = {.kind = i->dir	? PLAN_FILE_DIR
+				      : i->fifo ? PLAN_FILE_FIFO
 						: PLAN_FILE_REGULAR,
-			      .denied = b->denied,
-			      .exec = b->exec,
-			      .cold = residency_cold(&c->residency, b->file),
-			      .piece_bytes =
-				      residency_piece(&c->residency, b->file),
-			      .size_bytes = b->fifo ? 0 : b->size_bytes,
-			      .entries = b->entries};
+			      .denied = i->denied,
+			      .exec = i->exec,
+			      .cold = residency_cold(&c->residency, i->file),
+			      .piece_bytes = residency_min_evict_bytes(
+				      &c->residency, i->file),
+			      .size_bytes = i->fifo ? 0 : i->size_bytes,
+			      .entries = i->entries};
 
-	if (plan_writer_name(c->out, b->path, b->path_bytes, &f.name, err))
+	if (plan_writer_name(c->out, i->path, i->path_bytes, &f.name, err))
 		return -1;
-	if (b->link) {
+	if (i->link) {
 		struct plan_file link = {.name = f.name,
-					 .kind = b->loop ? PLAN_FILE_LOOP
+					 .kind = i->loop ? PLAN_FILE_LOOP
 							 : PLAN_FILE_LINK,
-					 .size_bytes = b->link_bytes,
+					 .size_bytes = i->link_bytes,
 					 .entries = -1};
 
 		if (plan_writer_file(c->out, &link, NULL, err))
 			return -1;
-		if (b->dangling)
+		if (i->dangling)
 			return 0;
 	}
-	f.lines = b->dir ? 0 : b->lines;
-	return plan_writer_holes(c->out, &f, b->hole, b->holes, err) ||
-			       plan_writer_file(c->out, &f, b->line, err)
+	f.lines = i->dir ? 0 : i->lines;
+	return plan_writer_holes(c->out, &f, i->hole, i->holes, err) ||
+			       plan_writer_file(c->out, &f, i->line, err)
 		       ? -1
 		       : 0;
 }
@@ -234,8 +234,8 @@ static int give_file(void *arg, const struct initial_file *b,
 static int write_objects(struct compiler *c)
 {
 	uint32_t n, pipes;
-	const struct plan_pipe *p = fd_objects_pipes(c->objects, &pipes);
-	const struct plan_object *o = fd_objects_table(c->objects, &n);
+	const struct plan_pipe *p = fd_objects_pipes(c->fd_objects, &pipes);
+	const struct plan_object *o = fd_objects_table(c->fd_objects, &n);
 	struct plan_object *copy = reel_alloc(n + 1, sizeof(*copy), c->err);
 	int rc = -1;
 
@@ -246,7 +246,7 @@ static int write_objects(struct compiler *c)
 		if (o[i].name != PLAN_NONE &&
 		    compile_name(c, o[i].name, &copy[i].name))
 			goto out;
-		/* A file that has no name to open it by. */
+		/* A file without a path to open it by. */
 		if (o[i].kind == PLAN_OBJECT_FILE &&
 		    copy[i].name == PLAN_NONE) {
 			copy[i].kind = PLAN_OBJECT_MEMORY;
@@ -259,11 +259,12 @@ out:
 	return rc;
 }
 
-/* Parents are earlier, so this ends. */
-static bool moves(const struct compiler *c, uint32_t process)
+/* Did the process, or one before it, change its directory? Parents come
+ * earlier, so this ends. */
+static bool changes_dir(const struct compiler *c, uint32_t process)
 {
 	for (; process != JOB_NONE; process = c->job->process[process].parent)
-		if (c->moves[process])
+		if (c->changes_dir[process])
 			return true;
 	return false;
 }
@@ -279,13 +280,13 @@ static int write_processes(struct compiler *c, struct plan_head *h)
 			.streams = jp->streams,
 			.start_ns = jp->start_ns + c->lead_ns,
 			.end_ns = jp->end_ns + c->lead_ns,
-			.fds = fd_objects_fds(c->objects, i),
-			.moves = moves(c, i),
+			.fds = fd_objects_fds(c->fd_objects, i),
+			.moves = changes_dir(c, i),
 			.exits = jp->exits,
 		};
 
 		for (uint32_t k = 0; k < jp->streams; k++)
-			p.makers += c->makes[jp->stream + k];
+			p.makers += c->opens_fds[jp->stream + k];
 		if (p.fds > h->fds)
 			h->fds = p.fds;
 		if (plan_writer_process(c->out, &p, c->err))
@@ -294,7 +295,8 @@ static int write_processes(struct compiler *c, struct plan_head *h)
 	return 0;
 }
 
-/* How long after the start of the job its time 0 was: until the first event. */
+/* The time 0 of the store is the first event: how long after the start of the
+ * job that was. */
 static int read_lead(struct compiler *c)
 {
 	static const char sql[] = "SELECT max(0, min(start_real_ns -"
@@ -314,27 +316,28 @@ static int read_lead(struct compiler *c)
 static int write_plan(struct compiler *c, const char *path)
 {
 	struct plan_head h = {.wall_ns = c->job->wall_ns,
-			      .calls = -c->met,
+			      .calls = -c->phases,
 			      .async = c->async,
 			      .collectives =
-				      collectives_settled(c->collectives)};
+				      collectives_complete(c->collectives)};
 
 	if (plan_writer_new(&c->out, path, c->err) ||
-	    lifecycle_read(&c->inserts, c->job, c->st, c->err) || read_lead(c))
+	    lifecycle_read(&c->lifecycle, c->job, c->st, c->err) ||
+	    read_lead(c))
 		return -1;
 	for (uint32_t i = 0; i < c->job->streams; i++) {
 		h.calls += c->calls[i];
 		if (compile_stream(c, i))
 			return -1;
 	}
-	if (fsstate_initial_files(c->history, give_file, c, c->err) ||
+	if (fsstate_initial_files(c->fsstate, write_file, c, c->err) ||
 	    write_objects(c) || write_processes(c, &h))
 		return -1;
 	h.skipped = c->skipped;
 	h.fetches = c->fetches;
 	h.async_sum_ns = c->async_sum_ns;
 	h.async_union_ns = c->async_union_ns;
-	h.room_bytes = fsstate_room(c->history);
+	h.room_bytes = fsstate_peak_disk_bytes(c->fsstate);
 	return plan_writer_finish(c->out, &h, c->err);
 }
 
@@ -355,7 +358,7 @@ static int refuse_counted(struct compiler *c)
 	return 0;
 }
 
-static int prepare(struct compiler *c)
+static int init_compiler(struct compiler *c)
 {
 	uint32_t n;
 
@@ -364,36 +367,37 @@ static int prepare(struct compiler *c)
 	n = c->job->streams + 1;
 	c->calls = reel_alloc(n, sizeof(*c->calls), c->err);
 	c->idle_ns = reel_alloc(n, sizeof(*c->idle_ns), c->err);
-	c->makes = reel_alloc(n, sizeof(*c->makes), c->err);
-	c->moves = reel_alloc((size_t)c->job->processes + 1, sizeof(*c->moves),
-			      c->err);
+	c->opens_fds = reel_alloc(n, sizeof(*c->opens_fds), c->err);
+	c->changes_dir = reel_alloc((size_t)c->job->processes + 1,
+				    sizeof(*c->changes_dir), c->err);
 	c->name_of = reel_alloc(c->job->files, sizeof(*c->name_of), c->err);
 	c->copy = reel_alloc(n, sizeof(*c->copy), c->err);
 	c->msync = reel_alloc(c->job->opens, sizeof(*c->msync), c->err);
-	if (!c->calls || !c->idle_ns || !c->copy || !c->msync || !c->makes ||
-	    !c->moves || !c->name_of ||
-	    residency_init(&c->residency, c->job, &c->marks, c->err))
+	if (!c->calls || !c->idle_ns || !c->copy || !c->msync ||
+	    !c->opens_fds || !c->changes_dir || !c->name_of ||
+	    residency_init(&c->residency, c->job, &c->annotations, c->err))
 		return -1;
 	for (uint32_t i = 0; i < c->job->streams; i++)
 		c->idle_ns[i] =
 			c->job->process[c->job->stream[i].process].start_ns;
 	return inodes_init(&c->inodes, c->job, c->err) ||
-			       listings_new(&c->listings, c->job, &c->marks,
-					    c->err) ||
-			       fsstate_new(&c->history, c->job, c->listings,
+			       listings_new(&c->listings, c->job,
+					    &c->annotations, c->err) ||
+			       fsstate_new(&c->fsstate, c->job, c->listings,
 					   &c->inodes, c->err) ||
-			       edges_new(&c->edges, c->job, &c->marks,
-					 &c->inodes, c->err) ||
-			       pending_changes_init(&c->claims, c->job,
-						    &c->marks, c->edges,
+			       deps_new(&c->deps, c->job, &c->annotations,
+					&c->inodes, c->err) ||
+			       pending_changes_init(&c->pending, c->job,
+						    &c->annotations, c->deps,
 						    c->err) ||
-			       messages_new(&c->messages, c->job, c->edges,
-					    &c->marks, c->err) ||
-			       collectives_new(&c->collectives, c->edges,
-					       &c->marks, c->err) ||
-			       fd_objects_new(&c->objects, c->job, &c->marks,
-					      c->err) ||
-			       forks_init(&c->forks, c->job, &c->marks, c->err)
+			       messages_new(&c->messages, c->job, c->deps,
+					    &c->annotations, c->err) ||
+			       collectives_new(&c->collectives, c->deps,
+					       &c->annotations, c->err) ||
+			       fd_objects_new(&c->fd_objects, c->job,
+					      &c->annotations, c->err) ||
+			       forks_init(&c->forks, c->job, &c->annotations,
+					  c->err)
 		       ? -1
 		       : 0;
 }
@@ -404,35 +408,35 @@ int plan_compile(struct reel_store *st, const char *path,
 	struct compiler c = {.st = st, .err = err};
 	int rc = -1;
 
-	if (refuse_counted(&c) || prepare(&c))
+	if (refuse_counted(&c) || init_compiler(&c))
 		goto out;
 	reel_progress_start(&c.progress, "planning", "events", c.job->events);
-	if (survey(&c))
+	if (survey_events(&c))
 		goto out;
-	annotations_sort(&c.marks);
+	annotations_sort(&c.annotations);
 	forks_sort(&c.forks);
 	rc = write_plan(&c, path);
 out:
 	reel_progress_stop(&c.progress);
 	plan_writer_free(c.out);
-	lifecycle_fini(&c.inserts);
-	fd_objects_free(c.objects);
+	lifecycle_fini(&c.lifecycle);
+	fd_objects_free(c.fd_objects);
 	forks_fini(&c.forks);
 	messages_free(c.messages);
 	collectives_free(c.collectives);
-	edges_free(c.edges);
-	fsstate_free(c.history);
+	deps_free(c.deps);
+	fsstate_free(c.fsstate);
 	inodes_fini(&c.inodes);
-	pending_changes_fini(&c.claims);
+	pending_changes_fini(&c.pending);
 	residency_fini(&c.residency);
 	listings_free(c.listings);
-	annotations_fini(&c.marks);
+	annotations_fini(&c.annotations);
 	free(c.calls);
 	free(c.idle_ns);
 	free(c.copy);
 	free(c.msync);
-	free(c.makes);
-	free(c.moves);
+	free(c.opens_fds);
+	free(c.changes_dir);
 	free(c.name_of);
 	job_free(c.job);
 	return rc;

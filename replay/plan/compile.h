@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the two passes that compile a plan: compile.c, compile_stream.c. */
+/* State that the two passes of the plan compiler share: compile.c, emit.c. */
 #ifndef REPLAY_PLAN_COMPILE_H
 #define REPLAY_PLAN_COMPILE_H
 
@@ -23,13 +23,14 @@
 struct reel_error;
 struct reel_store;
 
-/* The last copy of a stream: what it wrote is told by the next event. */
+/* The last copy_file_range() or such of a stream: the next event, COPY_OUT, has
+ * its target. */
 struct last_copy {
 	int64_t start_ns, dur_ns;
 	bool any;
 };
 
-/* A record whose second half may still come. */
+/* A record that a COPY_OUT may still complete. */
 struct held {
 	struct plan_record r;
 	struct plan_more m;
@@ -41,57 +42,58 @@ struct compiler {
 	struct reel_store *st;
 	struct reel_error *err;
 	struct job *job;
-	struct annotations marks;
+	struct annotations annotations;
 	struct listings *listings;
 	struct inodes inodes;
-	struct pending_changes claims;
-	struct fsstate *history;
+	struct pending_changes pending;
+	struct fsstate *fsstate;
 	struct residency residency;
-	struct edges *edges;
+	struct deps *deps;
 	struct messages *messages;
 	struct collectives *collectives;
-	struct fd_objects *objects;
+	struct fd_objects *fd_objects;
 	struct forks forks;
-	struct lifecycle inserts;
+	struct lifecycle lifecycle;
 	struct plan_writer *out;
 	struct reel_progress progress;
 	uint32_t *calls;	/* by stream */
 	int64_t *idle_ns;	/* end of its last call, by stream */
 	struct last_copy *copy; /* by stream */
 	struct call_ref *msync; /* the last of its mappings, by open id */
-	uint8_t *makes;		/* it makes descriptors, by stream */
-	uint8_t *moves;		/* it changes its directory, by process */
+	uint8_t *opens_fds;	/* it makes descriptors, by stream */
+	uint8_t *changes_dir;	/* it calls chdir(), by process */
 	uint32_t *name_of;	/* by file id, 1 + name */
-	uint64_t events, skipped, async, met, fetches;
+	uint64_t events, skipped, async, phases, fetches;
 	int64_t lead_ns; /* from the start of the job to the time 0 */
-	/* While writing: */
-	size_t mark, insert;
-	int64_t at_ns; /* where the stream's time stands */
-	/* Time of asynchronous operations: the sum, and the union per thread. */
+	/* The second pass: */
+	size_t next_annotation, next_lifecycle;
+	int64_t at_ns; /* end of the stream so far */
+	/* Asynchronous operations: sum of times, and union per thread. */
 	int64_t async_sum_ns, async_union_ns, async_end_ns;
 	struct held held;
 	struct {
 		int64_t start_ns, end_ns;
 		bool any;
-		unsigned int halves; /* COLLECTIVE_ARRIVE, COLLECTIVE_LEAVE */
-	} meeting;		     /* one that may hold calls of its thread */
+		unsigned int phase; /* COLLECTIVE_ARRIVE, COLLECTIVE_LEAVE */
+	} collective; /* in progress: calls of its thread may be inside */
 };
 
-static inline void copy_seen(struct last_copy *c, const struct reel_event *ev)
+static inline void note_copy(struct last_copy *c, const struct reel_event *ev)
 {
 	*c = (struct last_copy){ev->start_ns, ev->dur_ns,
 				is_two_fd_copy(ev->call)};
 }
 
-/* Is it the other side of that copy? */
-static inline bool is_half_of(const struct last_copy *c,
-			      const struct reel_event *ev)
+/* Is @ev the target side of the copy? */
+static inline bool is_target_of(const struct last_copy *c,
+				const struct reel_event *ev)
 {
 	return c->any && ev->call == REEL_CALL_COPY_OUT && ev->fd >= 0 &&
 	       c->start_ns == ev->start_ns && c->dur_ns == ev->dur_ns;
 }
 
-/* The name of @file in the plan, PLAN_NONE where it has none. 0 or -1. */
+/* *@name: the index of @file's path in the plan, PLAN_NONE: no path. 0, or -1
+ * with the error filled. */
 int compile_name(struct compiler *c, uint32_t file, uint32_t *name);
 
 /* The second pass: the records of @stream. 0, or -1 with the error filled. */

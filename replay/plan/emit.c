@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The second pass of compiling: the events of a thread, in the order of their
- * starts, become the records of a stream, each with what the first pass found
- * out about it. The count of calls is the first pass's, or all is amiss.
+ * The second pass of the compiler: the events of a thread, in the order of
+ * their starts, become the records of a stream, each with its annotations from
+ * the first pass. Both passes must count calls identically.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ int compile_name(struct compiler *c, uint32_t file, uint32_t *name)
 	return 0;
 }
 
-/* From where the stream's time stands until @start_ns, and through @dur_ns. */
+/* Set the gap since the end of the stream so far, and the duration. */
 static void set_time(struct compiler *c, struct plan_record *r,
 		     struct plan_more *m, int64_t start_ns, int64_t dur_ns)
 {
@@ -53,7 +53,7 @@ static void set_time(struct compiler *c, struct plan_record *r,
 		r->flags |= PLAN_F_MORE;
 }
 
-/* In each stream they come in the order of their start. */
+/* Add up asynchronous time. Events come in the order of their starts. */
 static void add_async(struct compiler *c, const struct reel_event *ev)
 {
 	int64_t start_ns = ev->start_ns, end_ns = start_ns + ev->dur_ns;
@@ -69,17 +69,18 @@ static void add_async(struct compiler *c, const struct reel_event *ev)
 	c->async_end_ns = end_ns;
 }
 
-static const struct plan_more nothing_more = PLAN_MORE_NONE;
+static const struct plan_more no_more = PLAN_MORE_NONE;
 
-static int fork_waits(struct compiler *c, uint32_t child, struct plan_more *m)
+static int write_fork_waits(struct compiler *c, uint32_t child,
+			    struct plan_more *m)
 {
 	const struct forks *f = &c->forks;
 	uint32_t index;
 
-	for (size_t i = forks_of(f, child);
+	for (size_t i = forks_first_wait(f, child);
 	     i < f->waits && f->wait[i].child == child; i++) {
 		struct plan_edge edge = {.stream = f->wait[i].before.stream,
-					 .calls = f->wait[i].before.call + 1};
+					 .calls = f->wait[i].before.index + 1};
 
 		if (plan_writer_edge(c->out, &edge, &index, c->err))
 			return -1;
@@ -89,19 +90,21 @@ static int fork_waits(struct compiler *c, uint32_t child, struct plan_more *m)
 	return 0;
 }
 
-static int write_insert(struct compiler *c, const struct lifecycle_event *in)
+static int write_lifecycle_event(struct compiler *c,
+				 const struct lifecycle_event *in)
 {
 	struct plan_record r = {.offset = PLAN_NO_OFFSET,
 				.size = PLAN_NO_SIZE,
 				.fd = -1,
 				.op = in->op,
 				.flags = PLAN_F_MORE};
-	struct plan_more m = nothing_more;
+	struct plan_more m = no_more;
 
 	m.arg = in->arg;
 	m.arg2 = in->arg2;
 	set_time(c, &r, &m, in->at_ns, 0);
-	if (in->op == PLAN_OP_FORK && fork_waits(c, (uint32_t)in->arg, &m))
+	if (in->op == PLAN_OP_FORK &&
+	    write_fork_waits(c, (uint32_t)in->arg, &m))
 		return -1;
 	if (in->name && plan_writer_name(c->out, in->name, strlen(in->name),
 					 &m.name, c->err))
@@ -109,61 +112,67 @@ static int write_insert(struct compiler *c, const struct lifecycle_event *in)
 	return plan_writer_record(c->out, &r, &m, c->err);
 }
 
-/* Inserts of @stream up to @until_ns. */
-static int write_inserts(struct compiler *c, uint32_t stream, int64_t until_ns)
+/* Write the forks, spans and ends of @stream up to @until_ns. */
+static int write_lifecycle(struct compiler *c, uint32_t stream,
+			   int64_t until_ns)
 {
-	const struct lifecycle *in = &c->inserts;
+	const struct lifecycle *in = &c->lifecycle;
 
-	for (; c->insert < in->n && in->at[c->insert].stream == stream;
-	     c->insert++) {
-		const struct lifecycle_event *i = &in->at[c->insert];
+	for (; c->next_lifecycle < in->n &&
+	       in->at[c->next_lifecycle].stream == stream;
+	     c->next_lifecycle++) {
+		const struct lifecycle_event *i = &in->at[c->next_lifecycle];
 
 		if (until_ns != INT64_MAX &&
 		    (i->at_ns > until_ns || i->op == PLAN_OP_END))
 			return 0;
-		if (write_insert(c, i))
+		if (write_lifecycle_event(c, i))
 			return -1;
 	}
 	return 0;
 }
 
 /*
- * A bound socket holds its directory even when both have been removed, which
- * takes the work out of an rmdir(); and it is what PyTorch's loader workers
- * have there.
+ * The flags of a path that appears: a directory, a socket (an empty path that
+ * the job only probed), or a file. PyTorch's loader workers bind sockets; and a
+ * bound socket keeps its directory's inode in use after both are removed, which
+ * makes the rmdir() cheap.
  */
-static uint32_t appears(const struct compiler *c, const struct annotation *k)
+static uint32_t appear_flags(const struct compiler *c,
+			     const struct annotation *k)
 {
-	if (k->a && !fsstate_not_dir(c->history, k->b))
+	if (k->appear.is_dir && !fsstate_not_dir(c->fsstate, k->appear.file))
 		return PLAN_F_APPEAR | PLAN_F_APPEAR_DIR;
-	if (!k->ns && !fsstate_used(c->history, k->b))
+	if (!k->ns && !fsstate_is_used(c->fsstate, k->appear.file))
 		return PLAN_F_APPEAR | PLAN_F_APPEAR_SOCKET;
 	return PLAN_F_APPEAR;
 }
 
-/* A file that is out of the cache from the start: a first read finds it so. */
-static void lose(struct compiler *c, const struct annotation *k, uint32_t file,
-		 struct plan_record *r, struct plan_more *m)
+/* Bytes leave the cache before the call. A file that begins cold needs no
+ * eviction for its first reads. */
+static void add_eviction(struct compiler *c, const struct annotation *k,
+			 uint32_t file, struct plan_record *r,
+			 struct plan_more *m)
 {
-	if (!k->b && residency_cold(&c->residency, file))
+	if (!k->fetch.cached && residency_cold(&c->residency, file))
 		return;
 	m->pos = k->ns;
-	m->lost_bytes = k->a;
+	m->lost_bytes = k->fetch.bytes;
 	r->flags |= PLAN_F_MORE | PLAN_F_FETCH;
 	c->fetches++;
 }
 
-/* What the survey found out about the call, which is of @file, or 0. */
-static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
-		       uint32_t file, struct plan_record *r,
-		       struct plan_more *m, int64_t *longer_ns,
-		       int64_t *after_ns)
+/* Apply the annotations of the call, which is on @file, or 0. */
+static int apply_annotations(struct compiler *c, uint32_t stream, uint32_t call,
+			     uint32_t file, struct plan_record *r,
+			     struct plan_more *m, int64_t *longer_ns,
+			     int64_t *after_ns)
 {
-	const struct annotations *marks = &c->marks;
+	const struct annotations *list = &c->annotations;
 
-	for (; c->mark < marks->n; c->mark++) {
-		const struct annotation *k = &marks->mark[c->mark];
-		struct plan_edge edge = {.stream = k->a, .calls = k->b};
+	for (; c->next_annotation < list->n; c->next_annotation++) {
+		const struct annotation *k = &list->list[c->next_annotation];
+		struct plan_edge edge = {k->wait.stream, k->wait.calls};
 		uint32_t index;
 
 		if (k->stream != stream || k->call != call)
@@ -180,15 +189,15 @@ static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 			r->flags |= PLAN_F_MORE;
 			break;
 		case ANNOTATION_OBJECT:
-			if (k->b == (uint32_t)r->fd)
-				m->object = k->a;
+			if (k->object.fd == (uint32_t)r->fd)
+				m->object = k->object.index;
 			else
-				m->object2 = k->a;
+				m->object2 = k->object.index;
 			r->flags |= PLAN_F_MORE;
 			break;
 		case ANNOTATION_APPEAR:
 			m->appear_bytes = k->ns;
-			r->flags |= PLAN_F_MORE | appears(c, k);
+			r->flags |= PLAN_F_MORE | appear_flags(c, k);
 			break;
 		case ANNOTATION_VANISH:
 			r->flags |= PLAN_F_MORE | PLAN_F_VANISH;
@@ -202,13 +211,13 @@ static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 			r->flags |= PLAN_F_MORE | PLAN_F_DIRTY;
 			break;
 		case ANNOTATION_FETCH:
-			lose(c, k, file, r, m);
+			add_eviction(c, k, file, r, m);
 			break;
-		case ANNOTATION_AFTER:
+		case ANNOTATION_DELAY:
 			*after_ns = k->ns;
 			break;
-		case ANNOTATION_WAITED:
-		case ANNOTATION_LONGER:
+		case ANNOTATION_COLLECTIVE_WAIT:
+		case ANNOTATION_EXTERNAL_WAIT:
 			*longer_ns = k->ns;
 			break;
 		}
@@ -216,20 +225,20 @@ static int apply_marks(struct compiler *c, uint32_t stream, uint32_t call,
 	return 0;
 }
 
-/* Is the argument any other than 0, which is what an absent one is played as? */
-static bool says(int64_t arg)
+/* Is the argument needed? An absent one is replayed as 0. */
+static bool is_set(int64_t arg)
 {
 	return arg != 0 && arg != PLAN_NO_OFFSET;
 }
 
-/* Mappings are found by m.open, positions of streams are in m.pos. */
+/* Mappings need m.open, seeks of streams m.pos. */
 static bool needs_more(const struct reel_event *ev, const struct plan_more *m,
 		       int64_t expected)
 {
 	return ev->err || ev->result != expected || m->name != PLAN_NONE ||
 	       m->name2 != PLAN_NONE || ev->fd2 >= 0 || m->count != 1 ||
-	       says(m->arg) || says(m->arg2) || ev->layer == REEL_LAYER_MMAP ||
-	       ev->group == REEL_GROUP_SEEK;
+	       is_set(m->arg) || is_set(m->arg2) ||
+	       ev->layer == REEL_LAYER_MMAP || ev->group == REEL_GROUP_SEEK;
 }
 
 static uint16_t flags_of(const struct reel_event *ev)
@@ -249,18 +258,18 @@ static uint16_t flags_of(const struct reel_event *ev)
 		flags |= PLAN_F_MESSAGE;
 	if (is_async(ev))
 		flags |= PLAN_F_ASYNC;
-	if (ev->call == REEL_CALL_FGETS || ev->call == REEL_CALL_GETLINE)
+	if (reel_call_traits(ev->call) & REEL_TRAIT_READS_LINE)
 		flags |= PLAN_F_LINES;
 	return flags;
 }
 
-/* Is it named by path, or by a descriptor that it does not make? */
+/* Is the call by path, not by an existing descriptor? */
 static bool by_path(const struct reel_event *ev)
 {
 	return ev->group == REEL_GROUP_OPEN || ev->fd < 0;
 }
 
-/* The record of @ev, but for its time and what the survey found out. */
+/* The record of @ev without its times and annotations. */
 static void make_record(struct compiler *c, const struct reel_event *ev,
 			struct plan_record *r, struct plan_more *m)
 {
@@ -298,7 +307,7 @@ static void make_record(struct compiler *c, const struct reel_event *ev,
 		m->fd2 = -1;
 }
 
-/* Only now it is sure that the record has no second half. */
+/* Write the held record: no COPY_OUT can follow any more. */
 static int write_held(struct compiler *c)
 {
 	if (!c->held.any)
@@ -307,8 +316,8 @@ static int write_held(struct compiler *c)
 	return plan_writer_record(c->out, &c->held.r, &c->held.m, c->err);
 }
 
-/* The other side of the copy that is held. */
-static void join_half(struct compiler *c, const struct reel_event *ev)
+/* @ev is the target side of the held copy. */
+static void add_target(struct compiler *c, const struct reel_event *ev)
 {
 	c->held.m.fd2 = ev->fd < 1 << 20 ? ev->fd : -1;
 	c->held.m.pos = ev->offset;
@@ -316,12 +325,12 @@ static void join_half(struct compiler *c, const struct reel_event *ev)
 	c->held.copy.any = false;
 }
 
-/* Of what it wrote, others have read lines. */
-static int give_lines(struct compiler *c, const struct reel_event *ev,
-		      struct plan_record *r, struct plan_more *m)
+/* The newlines that calls read in the bytes that @ev wrote. */
+static int write_lines(struct compiler *c, const struct reel_event *ev,
+		       struct plan_record *r, struct plan_more *m)
 {
 	const int64_t *line = NULL;
-	size_t n = fsstate_lines(c->history, ev, &line);
+	size_t n = fsstate_written_lines(c->fsstate, ev, &line);
 	uint32_t index;
 
 	for (size_t i = 0; i < n && i < UINT32_MAX; i++) {
@@ -336,7 +345,7 @@ static int give_lines(struct compiler *c, const struct reel_event *ev,
 	return 0;
 }
 
-static bool nameless_open(const struct reel_event *ev)
+static bool is_tmpfile_open(const struct reel_event *ev)
 {
 	return ev->group == REEL_GROUP_OPEN && ev->arg != REEL_NO_OFFSET &&
 	       (ev->arg & O_TMPFILE) == O_TMPFILE;
@@ -355,16 +364,17 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 		return -1;
 	if (needs_more(ev, m, r->flags & PLAN_F_FULL ? ev->asked : 0))
 		r->flags |= PLAN_F_MORE;
-	if (nameless_open(ev) && !ev->err &&
-	    fd_objects_handed(c->objects, ev->file))
+	if (is_tmpfile_open(ev) && !ev->err &&
+	    fd_objects_needs_path(c->fd_objects, ev->file))
 		r->flags |= PLAN_F_NAMED;
-	if (give_lines(c, ev, r, m))
+	if (write_lines(c, ev, r, m))
 		return -1;
 	c->held.any = true;
-	copy_seen(&c->held.copy, ev);
-	if (apply_marks(c, stream, call, ev->file, r, m, &longer_ns, &after_ns))
+	note_copy(&c->held.copy, ev);
+	if (apply_annotations(c, stream, call, ev->file, r, m, &longer_ns,
+			      &after_ns))
 		return -1;
-	if (is_async(ev)) { /* its thread went on at once */
+	if (is_async(ev)) { /* its thread continued at once */
 		set_time(c, r, m, ev->start_ns, 0);
 		add_async(c, ev);
 	} else {
@@ -373,68 +383,68 @@ static int write_event(struct compiler *c, const struct reel_event *ev,
 	}
 	if (after_ns >= 0 && m->edges) {
 		r->flags |= PLAN_F_WAIT_FIRST;
-		/* The message may have come before the thread was ready. */
+		/* The message may have arrived before the thread was ready. */
 		gap_ns = (int64_t)((uint64_t)m->gap_high << 32 | r->gap_ns);
 		m->after_ns = after_ns < gap_ns ? after_ns : gap_ns;
 	}
 	return 0;
 }
 
-/* A collective: calls within it come before it arrives. */
+/* Write the phases of the collective; the calls inside it come before. */
 static int write_collective(struct compiler *c, uint32_t stream, uint32_t *call)
 {
-	int64_t start_ns = c->meeting.start_ns, waited_ns = 0, unused;
+	int64_t start_ns = c->collective.start_ns, waited_ns = 0, unused;
 
-	c->meeting.any = false;
-	for (unsigned int half = COLLECTIVE_ARRIVE; half <= COLLECTIVE_LEAVE;
-	     half *= 2) {
+	c->collective.any = false;
+	for (unsigned int phase = COLLECTIVE_ARRIVE; phase <= COLLECTIVE_LEAVE;
+	     phase *= 2) {
 		struct plan_record r = {.offset = PLAN_NO_OFFSET,
 					.size = PLAN_NO_SIZE,
 					.fd = -1,
 					.op = PLAN_OP_COLLECTIVE,
 					.flags = PLAN_F_MORE};
-		struct plan_more m = nothing_more;
+		struct plan_more m = no_more;
 
-		if (!(c->meeting.halves & half))
+		if (!(c->collective.phase & phase))
 			continue;
-		if (apply_marks(c, stream, (*call)++, 0, &r, &m, &waited_ns,
-				&unused))
+		if (apply_annotations(c, stream, (*call)++, 0, &r, &m,
+				      &waited_ns, &unused))
 			return -1;
 		set_time(c, &r, &m, start_ns,
-			 half == COLLECTIVE_LEAVE ? waited_ns : 0);
+			 phase == COLLECTIVE_LEAVE ? waited_ns : 0);
 		if (plan_writer_record(c->out, &r, &m, c->err))
 			return -1;
 	}
 	return 0;
 }
 
-/* What comes before a record at @start_ns. */
+/* Write all that comes before a record at @start_ns. */
 static int write_before(struct compiler *c, uint32_t stream, uint32_t *call,
 			int64_t start_ns)
 {
 	if (write_held(c))
 		return -1;
-	if (c->meeting.any && c->meeting.end_ns <= start_ns &&
-	    (write_inserts(c, stream, c->meeting.start_ns) ||
+	if (c->collective.any && c->collective.end_ns <= start_ns &&
+	    (write_lifecycle(c, stream, c->collective.start_ns) ||
 	     write_collective(c, stream, call)))
 		return -1;
-	return write_inserts(c, stream, start_ns);
+	return write_lifecycle(c, stream, start_ns);
 }
 
 static int hold_collective(struct compiler *c, const struct reel_event *ev,
 			   uint32_t stream, uint32_t *call)
 {
 	if (write_before(c, stream, call, ev->start_ns) ||
-	    (c->meeting.any && write_collective(c, stream, call)))
+	    (c->collective.any && write_collective(c, stream, call)))
 		return -1;
-	c->meeting.halves = collective_phase(ev);
-	c->meeting.start_ns = ev->start_ns;
-	c->meeting.end_ns = ev->start_ns + ev->dur_ns;
-	c->meeting.any = true;
+	c->collective.phase = collective_phase(ev);
+	c->collective.start_ns = ev->start_ns;
+	c->collective.end_ns = ev->start_ns + ev->dur_ns;
+	c->collective.any = true;
 	return 0;
 }
 
-/* @call is the number of the next call. */
+/* *@call: the index of the next call of the stream. */
 static int stream_event(struct compiler *c, const struct reel_event *ev,
 			uint32_t stream, uint32_t *call)
 {
@@ -442,8 +452,8 @@ static int stream_event(struct compiler *c, const struct reel_event *ev,
 		return hold_collective(c, ev, stream, call);
 	if (!is_replayable(ev))
 		return 0;
-	if (is_half_of(&c->held.copy, ev)) {
-		join_half(c, ev);
+	if (is_target_of(&c->held.copy, ev)) {
+		add_target(c, ev);
 		return 0;
 	}
 	if (write_before(c, stream, call, ev->start_ns))
@@ -461,7 +471,7 @@ int compile_stream(struct compiler *c, uint32_t stream)
 	uint32_t call = 0;
 	int more, rc = -1;
 
-	c->held.any = c->held.copy.any = c->meeting.any = false;
+	c->held.any = c->held.copy.any = c->collective.any = false;
 	c->at_ns = jp->start_ns;
 	c->async_end_ns = INT64_MIN;
 	if (js->start_ns > jp->start_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects forks, spans and ends of processes from a store. */
+/* Reads forks, spans and the ends of processes from a store. */
 #include "replay/plan/lifecycle.h"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "replay/model/plan.h"
 #include "replay/model/recorded_job.h"
 
-static int add(struct lifecycle *in, const struct lifecycle_event *new,
-	       struct reel_error *err)
+static int add_event(struct lifecycle *in, const struct lifecycle_event *new,
+		     struct reel_error *err)
 {
 	if (in->n == in->room) {
 		size_t room = in->room ? 2 * in->room : 64;
@@ -42,8 +42,8 @@ static int add_processes(struct lifecycle *in, const struct job *job,
 
 		if (!p->streams)
 			continue;
-		if ((p->parent != JOB_NONE && add(in, &fork, err)) ||
-		    add(in, &end, err))
+		if ((p->parent != JOB_NONE && add_event(in, &fork, err)) ||
+		    add_event(in, &end, err))
 			return -1;
 	}
 	return 0;
@@ -68,17 +68,17 @@ static int add_span(struct lifecycle *in, const struct job *job,
 		return 0;
 	begin.stream = end.stream = job->stream_of[thread];
 	begin.at_ns = start;
-	end.at_ns = start + (dur ? dur : 1); /* never before its begin */
+	end.at_ns = start + (dur ? dur : 1); /* after its begin */
 	if (begin.arg == REEL_SPAN_USER && name) {
 		begin.name = reel_strdup(name, err);
 		end.name = reel_strdup(name, err);
 		if (!begin.name || !end.name)
 			goto fail;
 	}
-	if (add(in, &begin, err))
+	if (add_event(in, &begin, err))
 		goto fail;
 	begin.name = NULL;
-	if (sqlite3_column_int(q, 6) ? add(in, &end, err) : 0)
+	if (sqlite3_column_int(q, 6) ? add_event(in, &end, err) : 0)
 		goto fail;
 	if (!sqlite3_column_int(q, 6))
 		free(end.name);
@@ -114,7 +114,7 @@ out:
 	return rc;
 }
 
-/* At one time: ends before begins, inner ends first; END is the last of all. */
+/* At the same time: ends before begins, inner ends first, PLAN_OP_END last. */
 static int by_time(const void *a, const void *b)
 {
 	const struct lifecycle_event *x = a, *y = b;

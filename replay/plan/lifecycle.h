@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of a stream that are no calls of the job: forks, the begins and ends
- * of spans, the end of the process. Sorted by stream and time, they are merged
- * into the streams as these are written.
+ * Records of a stream that are no calls of the job: forks, begins and ends of
+ * spans, the end of the process. They are sorted by stream and time, and merged
+ * into the streams as the second pass writes these.
  */
 #ifndef REPLAY_PLAN_LIFECYCLE_H
 #define REPLAY_PLAN_LIFECYCLE_H
@@ -28,7 +28,8 @@ struct lifecycle {
 	size_t n, room;
 };
 
-/* Zeroed is empty. 0, or -1 with @err (REEL_E_DB, REEL_E_MEMORY). */
+/* @in is zeroed before; lifecycle_fini() in any case. 0, or -1 with @err
+ * (REEL_E_DB, REEL_E_MEMORY). */
 int lifecycle_read(struct lifecycle *in, const struct job *job,
 		   struct reel_store *st, struct reel_error *err);
 void lifecycle_fini(struct lifecycle *in);

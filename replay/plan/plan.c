@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Maps a plan and proves that every number in it stays inside.
+ * Maps a plan and checks every offset, index and length in it.
  *
- * What is proved here is not tested again while replaying: a new section or
- * index needs its line in check_*() before any engine may use it.
+ * The engine does not check again: a new section or index needs its line in
+ * check_*() before the engine may use it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "schemas/syscall.h"
+
 #include "lib/calls.h"
 #include "lib/error.h"
 
 #include "replay/model/classify.h"
 #include "replay/model/plan.h"
-#include "replay/model/syscall.h"
 
 #define DROP_RECORDS (1 << 16)
 #define TIME_MOST_NS (INT64_MAX / 8) /* 36 years: some add up to no overflow */
@@ -26,15 +27,16 @@
 #define PIPES_MOST (1 << 20)
 #define COUNT_MOST 1000000000
 
-static int broken(struct reel_error *err, const char *path, const char *what)
+static int report_damage(struct reel_error *err, const char *path,
+			 const char *fault)
 {
 	return reel_fail(err, REEL_E_FORMAT, "plan '%s' is damaged: %s", path,
-			 what);
+			 fault);
 }
 
-/* @n items of @bytes at @at lie inside the file, aligned. */
-static bool inside(const struct plan_head *h, uint64_t at, uint64_t n,
-		   size_t bytes)
+/* Are the @n items of @bytes at @at inside the file, and aligned? */
+static bool is_inside(const struct plan_head *h, uint64_t at, uint64_t n,
+		      size_t bytes)
 {
 	return at % 8 == 0 && at >= h->head_bytes && at <= h->file_bytes &&
 	       n <= (h->file_bytes - at) / bytes;
@@ -42,23 +44,23 @@ static bool inside(const struct plan_head *h, uint64_t at, uint64_t n,
 
 static bool sections_inside(const struct plan_head *h)
 {
-	return inside(h, h->process_at, h->processes,
-		      sizeof(struct plan_process)) &&
-	       inside(h, h->stream_at, h->streams,
-		      sizeof(struct plan_stream)) &&
-	       inside(h, h->object_at, h->objects,
-		      sizeof(struct plan_object)) &&
-	       inside(h, h->pipe_at, h->pipes, sizeof(struct plan_pipe)) &&
-	       inside(h, h->edge_at, h->edges, sizeof(struct plan_edge)) &&
-	       inside(h, h->file_at, h->files, sizeof(struct plan_file)) &&
-	       inside(h, h->line_at, h->lines, sizeof(int64_t)) &&
-	       inside(h, h->hole_at, h->holes, sizeof(struct plan_hole)) &&
-	       inside(h, h->name_at, (uint64_t)h->names + 1,
-		      sizeof(uint64_t)) &&
-	       inside(h, h->text_at, h->text_bytes, 1);
+	return is_inside(h, h->process_at, h->processes,
+			 sizeof(struct plan_process)) &&
+	       is_inside(h, h->stream_at, h->streams,
+			 sizeof(struct plan_stream)) &&
+	       is_inside(h, h->object_at, h->objects,
+			 sizeof(struct plan_object)) &&
+	       is_inside(h, h->pipe_at, h->pipes, sizeof(struct plan_pipe)) &&
+	       is_inside(h, h->edge_at, h->edges, sizeof(struct plan_edge)) &&
+	       is_inside(h, h->file_at, h->files, sizeof(struct plan_file)) &&
+	       is_inside(h, h->line_at, h->lines, sizeof(int64_t)) &&
+	       is_inside(h, h->hole_at, h->holes, sizeof(struct plan_hole)) &&
+	       is_inside(h, h->name_at, (uint64_t)h->names + 1,
+			 sizeof(uint64_t)) &&
+	       is_inside(h, h->text_at, h->text_bytes, 1);
 }
 
-/* Every name is an absolute path without "." and "..", ended by NUL. */
+/* Every name is inside the text and ends with the only NUL in it. */
 static const char *check_names(const struct plan *p)
 {
 	const struct plan_head *h = p->head;
@@ -74,12 +76,12 @@ static const char *check_names(const struct plan *p)
 	return NULL;
 }
 
-bool plan_moves(const struct plan_record *r)
+bool plan_needs_buffer(const struct plan_record *r)
 {
 	const struct reel_call_info *info =
 		r->op < REEL_CALL_MAX ? reel_call_info(r->op) : NULL;
 
-	/* Copies stay in the kernel, parts of streams and mappings are pieced. */
+	/* Copies stay in the kernel; stdio parts and mappings go piecewise. */
 	if (!info || r->size <= 0 || is_two_fd_copy(r->op) ||
 	    is_mapped_access(r->op) || r->op == REEL_CALL_COPY_OUT ||
 	    r->op == REEL_CALL_STDIO_READ || r->op == REEL_CALL_STDIO_WRITE)
@@ -89,7 +91,7 @@ bool plan_moves(const struct plan_record *r)
 	       info->group == REEL_GROUP_DIR || info->group == REEL_GROUP_STAT;
 }
 
-bool plan_writes(const struct plan_record *r)
+bool plan_is_write(const struct plan_record *r)
 {
 	const struct reel_call_info *info =
 		r->op < REEL_CALL_MAX ? reel_call_info(r->op) : NULL;
@@ -102,8 +104,8 @@ static bool name_ok(const struct plan_head *h, uint32_t name)
 	return name == PLAN_NONE || name < h->names;
 }
 
-/* In order, apart, and none of them empty or behind the end. */
-static bool holes_fit(const struct plan *p, const struct plan_file *f)
+/* Are the holes sorted, disjoint, not empty, and inside the file? */
+static bool are_holes_valid(const struct plan *p, const struct plan_file *f)
 {
 	int64_t at = 0;
 
@@ -120,8 +122,9 @@ static bool holes_fit(const struct plan *p, const struct plan_file *f)
 	return true;
 }
 
-/* A process starts after its parent, or has the higher index: no circle. */
-static bool comes_later(const struct plan *p, uint32_t child, uint32_t parent)
+/* Does the child start after its parent, or have the higher index? Then there
+ * is no cycle. */
+static bool is_later(const struct plan *p, uint32_t child, uint32_t parent)
 {
 	int64_t a = p->process[parent].start_ns, b = p->process[child].start_ns;
 
@@ -142,7 +145,7 @@ static const char *check_processes(const struct plan *p)
 		if (q->start_ns < 0 || q->start_ns > TIME_MOST_NS ||
 		    q->end_ns < 0 || q->end_ns > TIME_MOST_NS)
 			return "the time of a process is not possible";
-		if (q->parent != PLAN_NONE && !comes_later(p, i, q->parent))
+		if (q->parent != PLAN_NONE && !is_later(p, i, q->parent))
 			return "a process comes before its parent";
 		if (q->stream > h->streams ||
 		    q->streams > h->streams - q->stream)
@@ -156,7 +159,7 @@ static const char *check_processes(const struct plan *p)
 	return NULL;
 }
 
-/* The files add up to the sums that space is looked for. */
+/* The files add up to the sums that the check for free space uses. */
 static const char *check_files(const struct plan *p)
 {
 	const struct plan_head *h = p->head;
@@ -168,7 +171,7 @@ static const char *check_files(const struct plan *p)
 		if (f->name >= h->names || f->size_bytes < 0 ||
 		    f->kind < PLAN_FILE_REGULAR || f->kind > PLAN_FILE_LOOP ||
 		    f->line > h->lines || f->lines > h->lines - f->line ||
-		    f->cold > 1 || !holes_fit(p, f))
+		    f->cold > 1 || !are_holes_valid(p, f))
 			return "a file is outside";
 		if (f->entries > ENTRIES_MOST)
 			return "a directory has too many entries";
@@ -211,7 +214,7 @@ static const char *check_tables(const struct plan *p)
 /* The state of checking streams. */
 struct check {
 	const struct plan *plan;
-	uint64_t most_ns; /* no stream goes on longer */
+	uint64_t most_ns; /* no stream ends later */
 	uint8_t *forked;  /* by process: 1: a record forks it */
 };
 
@@ -230,7 +233,7 @@ static const char *check_more(const struct check *c,
 		return "a record's object is outside";
 	if (m->line > h->lines || m->lines > h->lines - m->line)
 		return "a record's lines are outside";
-	if (m->lines && (!plan_writes(r) || !(r->flags & PLAN_F_LINES)))
+	if (m->lines && (!plan_is_write(r) || !(r->flags & PLAN_F_LINES)))
 		return "lines are not written";
 	if (m->edge > h->edges || m->edges > h->edges - m->edge)
 		return "a record's edges are outside";
@@ -253,8 +256,8 @@ static const char *check_more(const struct check *c,
 }
 
 /*
- * Add the record's gap to the time of a stream. False when that is beyond the
- * end of the job. Durations do not add up: a call may lie within another, and
+ * Add the record's gap to the time of a stream. False when that exceeds the end
+ * of the job. Durations do not add up: a call may be inside another one, and
  * asynchronous operations run side by side.
  */
 static bool add_time(const struct check *c, const struct plan_record *r,
@@ -271,12 +274,12 @@ static bool add_time(const struct check *c, const struct plan_record *r,
 }
 
 /* Drop the checked pages. A raw system call: the shim must not record it. */
-static void drop(const struct plan *p)
+static void drop_pages(const struct plan *p)
 {
 	raw(SYS_madvise, p->map, p->head->file_bytes, MADV_DONTNEED);
 }
 
-/* The buffers that a stream announces are what its records ask for. */
+/* The buffers of a stream have the size that its records need. */
 static const char *check_stream(const struct check *c, struct plan_stream s)
 {
 	const struct plan *p = c->plan;
@@ -292,13 +295,13 @@ static const char *check_stream(const struct check *c, struct plan_stream s)
 		const char *bad = NULL;
 
 		if (i % DROP_RECORDS == DROP_RECORDS - 1)
-			drop(p);
+			drop_pages(p);
 		if (r->op >= PLAN_OPS || r->fd < -1 ||
 		    r->fd >= (int64_t)q->fds || r->size < PLAN_NO_SIZE)
 			return "a record is not possible";
-		if (plan_moves(r) &&
+		if (plan_needs_buffer(r) &&
 		    (uint64_t)r->size >
-			    (plan_writes(r) ? s.most_written : s.most_read))
+			    (plan_is_write(r) ? s.most_written : s.most_read))
 			return "a record is larger than its buffer";
 		if (r->flags & PLAN_F_MORE) {
 			if (more == s.mores)
@@ -309,7 +312,7 @@ static const char *check_stream(const struct check *c, struct plan_stream s)
 		} else if (r->op >= REEL_CALL_MAX && r->op != PLAN_OP_END) {
 			bad = "a record is cut short";
 		}
-		if (plan_writes(r) && r->flags & PLAN_F_LINES &&
+		if (plan_is_write(r) && r->flags & PLAN_F_LINES &&
 		    s.most_written <= PLAN_SHARED_BYTES)
 			return "lines would go into shared memory";
 		if (bad)
@@ -317,15 +320,15 @@ static const char *check_stream(const struct check *c, struct plan_stream s)
 		if (!add_time(c, r, m, &at_ns))
 			return "a stream goes on after the job";
 		calls += plan_counts(r);
-		if (plan_moves(r)) {
+		if (plan_needs_buffer(r)) {
 			uint64_t *most =
-				plan_writes(r) ? &most_written : &most_read;
+				plan_is_write(r) ? &most_written : &most_read;
 
 			if ((uint64_t)r->size > *most)
 				*most = (uint64_t)r->size;
 		}
 	}
-	/* Newlines ask for more than they write. */
+	/* Writes with newlines need a private buffer, whatever their size. */
 	if (s.most_read > most_read || (s.most_written > most_written &&
 					s.most_written > PLAN_SHARED_BYTES + 1))
 		return "a buffer is larger than its records";
@@ -344,14 +347,14 @@ static const char *check_all_streams(const struct check *c)
 		struct plan_stream s = p->stream[i];
 
 		if (s.process >= h->processes ||
-		    !inside(h, s.records_at, s.records,
-			    sizeof(struct plan_record)) ||
-		    !inside(h, s.more_at, s.mores, sizeof(struct plan_more)))
+		    !is_inside(h, s.records_at, s.records,
+			       sizeof(struct plan_record)) ||
+		    !is_inside(h, s.more_at, s.mores, sizeof(struct plan_more)))
 			return "a stream is outside";
 		bad = check_stream(c, s);
 		if (bad)
 			return bad;
-		drop(p);
+		drop_pages(p);
 	}
 	return NULL;
 }
@@ -372,8 +375,8 @@ static const char *check_streams(const struct plan *p)
 	return bad;
 }
 
-static int check(struct plan *p, uint64_t bytes, const char *path,
-		 struct reel_error *err)
+static int check_plan(struct plan *p, uint64_t bytes, const char *path,
+		      struct reel_error *err)
 {
 	const struct plan_head *h = p->head;
 	const char *bad;
@@ -387,7 +390,7 @@ static int check(struct plan *p, uint64_t bytes, const char *path,
 				 h->version, PLAN_VERSION);
 	if (h->head_bytes != sizeof(*h) || h->file_bytes != bytes ||
 	    !sections_inside(h))
-		return broken(err, path, "a section is outside");
+		return report_damage(err, path, "a section is outside");
 	p->process = (const void *)(p->map + h->process_at);
 	p->stream = (const void *)(p->map + h->stream_at);
 	p->object = (const void *)(p->map + h->object_at);
@@ -407,10 +410,10 @@ static int check(struct plan *p, uint64_t bytes, const char *path,
 		bad = check_files(p);
 	if (!bad)
 		bad = check_streams(p);
-	return bad ? broken(err, path, bad) : 0;
+	return bad ? report_damage(err, path, bad) : 0;
 }
 
-/* Raw calls: under the shim the engine's own files are nobody's I/O. */
+/* Raw system calls: the shim must not record the engine's own files. */
 static int map_file(struct plan *p, const char *path, uint64_t *bytes,
 		    struct reel_error *err)
 {
@@ -454,7 +457,7 @@ int plan_open(struct plan **out, const char *path, struct reel_error *err)
 
 	if (!p || map_file(p, path, &bytes, err))
 		goto out;
-	if (check(p, bytes, path, err)) {
+	if (check_plan(p, bytes, path, err)) {
 		raw(SYS_munmap, p->map, bytes);
 		goto out;
 	}

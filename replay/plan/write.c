@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a plan. Records go straight to the file; what is rarer is collected
- * beside it, each section in a file without a name, and copied behind.
+ * Writes a plan. Records go straight to the file. Each of the smaller sections
+ * is collected in an unlinked file beside it, and copied to the end.
  */
 #include "replay/plan/write.h"
 
@@ -53,14 +53,14 @@ struct plan_writer {
 	uint64_t file_bytes, hole_bytes;
 };
 
-static int failed(struct plan_writer *w, struct reel_error *err)
+static int write_failed(struct plan_writer *w, struct reel_error *err)
 {
 	return reel_fail(err, REEL_E_IO, "cannot write plan '%s': %s", w->path,
 			 strerror(errno));
 }
 
-/* A file beside the plan that has no name: it goes when it is closed. */
-static FILE *nameless(struct plan_writer *w)
+/* An unlinked file beside the plan: the kernel frees it when it is closed. */
+static FILE *open_unlinked(struct plan_writer *w)
 {
 	char *name = NULL;
 	FILE *f = NULL;
@@ -93,14 +93,14 @@ int plan_writer_new(struct plan_writer **out, const char *path,
 		goto out;
 	w->out = fopen(w->tmp, "wbx");
 	if (!w->out || fwrite(&blank, sizeof(blank), 1, w->out) != 1) {
-		failed(w, err);
+		write_failed(w, err);
 		goto out;
 	}
 	w->at = sizeof(blank);
 	for (int i = 0; i < SECTIONS; i++) {
-		w->section[i] = nameless(w);
+		w->section[i] = open_unlinked(w);
 		if (!w->section[i]) {
-			failed(w, err);
+			write_failed(w, err);
 			goto out;
 		}
 	}
@@ -128,11 +128,11 @@ void plan_writer_free(struct plan_writer *w)
 	free(w);
 }
 
-static int add(struct plan_writer *w, enum section s, const void *items,
-	       size_t n, struct reel_error *err)
+static int add_items(struct plan_writer *w, enum section s, const void *items,
+		     size_t n, struct reel_error *err)
 {
 	if (n && fwrite(items, item_bytes[s], n, w->section[s]) != n)
-		return failed(w, err);
+		return write_failed(w, err);
 	w->items[s] += n;
 	return 0;
 }
@@ -142,7 +142,7 @@ static int end_stream(struct plan_writer *w, struct reel_error *err)
 	if (w->streams == w->items[STREAMS])
 		return 0;
 	w->stream.mores = w->items[MORES] - w->stream.more_at;
-	return add(w, STREAMS, &w->stream, 1, err);
+	return add_items(w, STREAMS, &w->stream, 1, err);
 }
 
 int plan_writer_stream(struct plan_writer *w, const struct plan_stream *s,
@@ -162,12 +162,12 @@ int plan_writer_stream(struct plan_writer *w, const struct plan_stream *s,
 
 static void need_buffer(struct plan_stream *s, const struct plan_record *r)
 {
-	uint64_t *most = plan_writes(r) ? &s->most_written : &s->most_read;
+	uint64_t *most = plan_is_write(r) ? &s->most_written : &s->most_read;
 
-	if (plan_moves(r) && (uint64_t)r->size > *most)
+	if (plan_needs_buffer(r) && (uint64_t)r->size > *most)
 		*most = (uint64_t)r->size;
-	/* Newlines go into memory of the thread's own. */
-	if (plan_writes(r) && r->flags & PLAN_F_LINES &&
+	/* Newlines need memory of the thread's own. */
+	if (plan_is_write(r) && r->flags & PLAN_F_LINES &&
 	    *most <= PLAN_SHARED_BYTES)
 		*most = PLAN_SHARED_BYTES + 1;
 }
@@ -176,18 +176,18 @@ int plan_writer_record(struct plan_writer *w, const struct plan_record *r,
 		       const struct plan_more *more, struct reel_error *err)
 {
 	if (fwrite(r, sizeof(*r), 1, w->out) != 1)
-		return failed(w, err);
+		return write_failed(w, err);
 	w->at += sizeof(*r);
 	w->stream.records++;
 	w->stream.calls += plan_counts(r);
 	need_buffer(&w->stream, r);
-	return r->flags & PLAN_F_MORE ? add(w, MORES, more, 1, err) : 0;
+	return r->flags & PLAN_F_MORE ? add_items(w, MORES, more, 1, err) : 0;
 }
 
 int plan_writer_process(struct plan_writer *w, const struct plan_process *p,
 			struct reel_error *err)
 {
-	return add(w, PROCESSES, p, 1, err);
+	return add_items(w, PROCESSES, p, 1, err);
 }
 
 int plan_writer_edge(struct plan_writer *w, const struct plan_edge *e,
@@ -196,7 +196,7 @@ int plan_writer_edge(struct plan_writer *w, const struct plan_edge *e,
 	*index = (uint32_t)w->items[EDGES];
 	if (w->items[EDGES] >= UINT32_MAX)
 		return reel_fail(err, REEL_E_LIMIT, "too many edges");
-	return add(w, EDGES, e, 1, err);
+	return add_items(w, EDGES, e, 1, err);
 }
 
 int plan_writer_line(struct plan_writer *w, int64_t at, uint32_t *index,
@@ -205,7 +205,7 @@ int plan_writer_line(struct plan_writer *w, int64_t at, uint32_t *index,
 	*index = (uint32_t)w->items[LINES];
 	if (w->items[LINES] >= UINT32_MAX)
 		return reel_fail(err, REEL_E_LIMIT, "too many lines");
-	return add(w, LINES, &at, 1, err);
+	return add_items(w, LINES, &at, 1, err);
 }
 
 int plan_writer_name(struct plan_writer *w, const char *name, size_t bytes,
@@ -216,8 +216,9 @@ int plan_writer_name(struct plan_writer *w, const char *name, size_t bytes,
 	*index = (uint32_t)w->items[NAMES];
 	if (w->items[NAMES] >= UINT32_MAX - 1 || bytes >= 4096)
 		return reel_fail(err, REEL_E_LIMIT, "too many names");
-	return add(w, NAMES, &at, 1, err) || add(w, TEXT, name, bytes, err) ||
-			       add(w, TEXT, "", 1, err)
+	return add_items(w, NAMES, &at, 1, err) ||
+			       add_items(w, TEXT, name, bytes, err) ||
+			       add_items(w, TEXT, "", 1, err)
 		       ? -1
 		       : 0;
 }
@@ -232,7 +233,7 @@ int plan_writer_holes(struct plan_writer *w, struct plan_file *f,
 	f->holes = n;
 	for (uint32_t i = 0; i < n; i++)
 		w->hole_bytes += (uint64_t)hole[i].bytes;
-	return add(w, HOLES, hole, n, err);
+	return add_items(w, HOLES, hole, n, err);
 }
 
 int plan_writer_file(struct plan_writer *w, struct plan_file *f,
@@ -245,7 +246,8 @@ int plan_writer_file(struct plan_writer *w, struct plan_file *f,
 				 "cannot replay: the sizes of the files are "
 				 "not possible");
 	w->file_bytes += (uint64_t)f->size_bytes;
-	return add(w, LINES, line, f->lines, err) || add(w, FILES, f, 1, err)
+	return add_items(w, LINES, line, f->lines, err) ||
+			       add_items(w, FILES, f, 1, err)
 		       ? -1
 		       : 0;
 }
@@ -254,33 +256,35 @@ int plan_writer_objects(struct plan_writer *w, const struct plan_object *o,
 			uint32_t n, const struct plan_pipe *p, uint32_t pipes,
 			struct reel_error *err)
 {
-	return add(w, OBJECTS, o, n, err) || add(w, PIPES, p, pipes, err) ? -1
-									  : 0;
+	return add_items(w, OBJECTS, o, n, err) ||
+			       add_items(w, PIPES, p, pipes, err)
+		       ? -1
+		       : 0;
 }
 
-/* Copy a section behind what is there, at a multiple of 8. */
-static int append(struct plan_writer *w, enum section s, uint64_t *at,
-		  struct reel_error *err)
+/* Copy a section to the end of the file, at a multiple of 8. */
+static int append_section(struct plan_writer *w, enum section s, uint64_t *at,
+			  struct reel_error *err)
 {
 	static const char zeros[8];
 	char buf[65536];
 	size_t pad = (8 - w->at % 8) % 8, n;
 
 	if (pad && fwrite(zeros, 1, pad, w->out) != pad)
-		return failed(w, err);
+		return write_failed(w, err);
 	w->at += pad;
 	*at = w->at;
 	if (fflush(w->section[s]) || fseeko(w->section[s], 0, SEEK_SET))
-		return failed(w, err);
+		return write_failed(w, err);
 	while ((n = fread(buf, 1, sizeof(buf), w->section[s])) > 0) {
 		if (fwrite(buf, 1, n, w->out) != n)
-			return failed(w, err);
+			return write_failed(w, err);
 		w->at += n;
 	}
-	return ferror(w->section[s]) ? failed(w, err) : 0;
+	return ferror(w->section[s]) ? write_failed(w, err) : 0;
 }
 
-/* The streams' indices of mores become offsets. */
+/* Turn the streams' indices of mores into offsets. */
 static int fix_streams(struct plan_writer *w, uint64_t more_at,
 		       struct reel_error *err)
 {
@@ -291,10 +295,10 @@ static int fix_streams(struct plan_writer *w, uint64_t more_at,
 		off_t at = (off_t)(i * sizeof(s));
 
 		if (fseeko(f, at, SEEK_SET) || fread(&s, sizeof(s), 1, f) != 1)
-			return failed(w, err);
+			return write_failed(w, err);
 		s.more_at = more_at + s.more_at * sizeof(struct plan_more);
 		if (fseeko(f, at, SEEK_SET) || fwrite(&s, sizeof(s), 1, f) != 1)
-			return failed(w, err);
+			return write_failed(w, err);
 	}
 	return 0;
 }
@@ -304,18 +308,19 @@ static int append_all(struct plan_writer *w, struct plan_head *h,
 {
 	uint64_t more_at = 0, text_end = w->items[TEXT];
 
-	if (end_stream(w, err) || add(w, NAMES, &text_end, 1, err) ||
-	    append(w, MORES, &more_at, err) || fix_streams(w, more_at, err) ||
-	    append(w, PROCESSES, &h->process_at, err) ||
-	    append(w, STREAMS, &h->stream_at, err) ||
-	    append(w, EDGES, &h->edge_at, err) ||
-	    append(w, FILES, &h->file_at, err) ||
-	    append(w, LINES, &h->line_at, err) ||
-	    append(w, HOLES, &h->hole_at, err) ||
-	    append(w, OBJECTS, &h->object_at, err) ||
-	    append(w, PIPES, &h->pipe_at, err) ||
-	    append(w, NAMES, &h->name_at, err) ||
-	    append(w, TEXT, &h->text_at, err))
+	if (end_stream(w, err) || add_items(w, NAMES, &text_end, 1, err) ||
+	    append_section(w, MORES, &more_at, err) ||
+	    fix_streams(w, more_at, err) ||
+	    append_section(w, PROCESSES, &h->process_at, err) ||
+	    append_section(w, STREAMS, &h->stream_at, err) ||
+	    append_section(w, EDGES, &h->edge_at, err) ||
+	    append_section(w, FILES, &h->file_at, err) ||
+	    append_section(w, LINES, &h->line_at, err) ||
+	    append_section(w, HOLES, &h->hole_at, err) ||
+	    append_section(w, OBJECTS, &h->object_at, err) ||
+	    append_section(w, PIPES, &h->pipe_at, err) ||
+	    append_section(w, NAMES, &h->name_at, err) ||
+	    append_section(w, TEXT, &h->text_at, err))
 		return -1;
 	h->processes = (uint32_t)w->items[PROCESSES];
 	h->streams = (uint32_t)w->items[STREAMS];
@@ -345,10 +350,10 @@ int plan_writer_finish(struct plan_writer *w, const struct plan_head *head,
 		return -1;
 	h.file_bytes = w->at;
 	if (fseeko(f, 0, SEEK_SET) || fwrite(&h, sizeof(h), 1, f) != 1)
-		return failed(w, err);
+		return write_failed(w, err);
 	w->out = NULL;
 	if (fclose(f) || rename(w->tmp, w->path)) {
-		failed(w, err);
+		write_failed(w, err);
 		unlink(w->tmp);
 		return -1;
 	}

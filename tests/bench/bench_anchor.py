@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What an anchor costs a Python program, in ns: run it under ioreel record.
+"""The cost of an anchor in a Python program, in ns: run it under ioreel record.
 
-Each line: name, anchors in one turn, and ns for each of them: the median of
-some rounds, less an empty loop's or a bare call's.
+Each line: name, anchors per iteration, and ns per anchor: the median of some
+rounds, minus an empty loop or a bare call.
 """
 import statistics
 import sys

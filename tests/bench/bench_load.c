@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_load TRACE: what a load costs, and what it costs to read the events
- * back: lines of a name and a number. gen_trace -k loader makes a trace that is
- * worth it.
+ * bench_load TRACE: the cost of a load, and of reading the events back: lines
+ * of a name and a number. gen_trace -k loader makes a suitable trace.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@ static double cpu_s(struct rusage *ru)
 	       (double)(ru->ru_utime.tv_usec + ru->ru_stime.tv_usec) / 1e6;
 }
 
-/* By CPU time: on a busy machine the wall clock measures others. */
+/* By CPU time: on a busy machine wall time includes other programs. */
 static void say(const char *what, int64_t events, double cpu)
 {
 	printf("%s, M events per CPU second\t%.2f\n", what,

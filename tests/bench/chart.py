@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""An SVG of a bench: bars of what each tracer adds, on logarithmic scales, and a
-tick where ioreel's bar stands."""
+"""An SVG of a bench: a column for the cost of each tracer, on logarithmic scales,
+and a tick at the limit of ioreel."""
 from html import escape
 from math import log10
 

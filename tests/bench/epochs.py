@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The epochs of a job that is measured, and recording switched off in every other one.
+"""The epochs of a measured job, with recording switched off in every other one.
 
-Two runs of one job differ by percents on a machine that is shared; epochs of one
-run far less. The one thing to know: the switch is the shim's own, found by its
-symbol and set from within: no program is meant to do this, descriptors that change
-hands meanwhile keep the names that they had.
+Two runs of a job differ by some percent on a shared machine; epochs of one run
+differ far less. The switch is internal to the shim, found by its symbol and set
+from inside the job. It is for benches only: a descriptor that is reused while
+recording is off keeps its old name.
 """
 import ctypes
 import os
@@ -12,11 +12,11 @@ import resource
 import subprocess
 import time
 
-WARM = 4  # epochs whose times do not count
+WARM = 4  # first epochs, which are not measured
 
 
 class Recording:
-    """The switch of the shim in this process and in those that it forks."""
+    """The switch of the shim in this process and its forked children."""
 
     def __init__(self):
         with open("/proc/self/maps") as maps:
@@ -37,21 +37,21 @@ class Recording:
 
 
 def cpu_seconds():
-    """Of this process and of its children that have ended."""
+    """CPU time of this process and its ended children."""
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in both)
 
 
 def timed(epochs):
-    """Yields the numbers of the epochs; prints what all took: wall and CPU seconds."""
+    """Yields the numbers of the epochs; prints wall and CPU seconds of all."""
     wall, cpu = time.perf_counter(), cpu_seconds()
     yield from range(epochs)
     print(time.perf_counter() - wall, cpu_seconds() - cpu)
 
 
 def in_turn(epochs):
-    """The same of an epoch on average, not recorded, and then recorded. In each four
-    the second and third are recorded, so that what drifts drifts out."""
+    """The same for an average epoch, first bare, then recorded. In each four the
+    second and third are recorded, so that drift cancels out."""
     recording, took = Recording(), {False: [0, 0], True: [0, 0]}
     for epoch in range(WARM + epochs):
         on = epoch % 4 in (1, 2)

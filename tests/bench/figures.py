@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The figures of a bench: samples, their medians, and the bars they must hold.
+"""The figures of a bench: samples, their medians, and their limits ("bars").
 
-A figure is what a tracer adds to a row. The one thing to know: a bar counts as
-held or missed only when the 95 % interval of the median lies on one side of it;
-where other work on the machine blurs that, the verdict is "unsure".
+A figure is the cost that a tracer adds to a row. A bar counts as held or missed
+only if the 95 % interval of the median is on one side of it; if other work on the
+machine blurs that, the verdict is "unsure".
 """
 import json
 import math
@@ -13,7 +13,7 @@ NS, RATIO, PLAIN = "ns", "ratio", "plain"
 
 
 class Figure:
-    """The samples of one tracer in one row. bare: the value itself."""
+    """The samples of one tracer in one row. bare: the absolute value."""
 
     def __init__(self, row, tracer, bar=None):
         self.row, self.tracer, self.bar = row, tracer, bar
@@ -25,7 +25,7 @@ class Figure:
 
     @property
     def interval(self):
-        """That of the median, by order statistics; of few samples: all."""
+        """The interval of the median, by order statistics; of few samples: all."""
         s = sorted(self.samples)
         n, out, below = len(s), -1, 0
         while below <= 0.025 * 2 ** n and out < n // 2:
@@ -70,7 +70,7 @@ class Table:
 
 
 def number(value, unit, added=True):
-    """As people read it: "+33.1 ns", "1.02 x", "6.75 ms"."""
+    """Formatted: "+33.1 ns", "1.02 x", "6.75 ms"."""
     sign = "+" if added and unit == NS and value >= 0 else ""
     if unit == RATIO:
         return "%.3fx" % value if added else "%.2f s" % (value / 1e9)
@@ -89,7 +89,7 @@ def spread(figure):
 
 
 def show(table, part, title):
-    """A part's rows. First ioreel with its bar, then whoever took part."""
+    """The rows of a part. First ioreel with its bar, then the other tracers."""
     rows = table.of_part(part)
     if not rows:
         return
@@ -124,7 +124,7 @@ def line(row, wide, others):
 
 
 def summary(table):
-    """Which bars were held."""
+    """The bars that were held."""
     told = [figure for figure in table.figures() if figure.verdict]
     said = []
     for verdict in ("held", "MISSED", "unsure"):

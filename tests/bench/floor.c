@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The barest interposer there is, as the baseline of probe_calls: a library of
- * its own, as a preloaded one is, whose functions read the counter twice around
- * the real call and store 32 bytes. It tests nothing and is safe for nothing.
+ * The minimal interposer, as the baseline of probe_calls: a separate library,
+ * like a preloaded one, whose functions read the counter twice around the real
+ * call and store 32 bytes. It has no checks and is not safe for other use.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -40,7 +40,7 @@ static uint64_t ticks(void)
 #endif
 }
 
-/* libc has no second name for stat: what it does, from a library too. */
+/* libc has no second name for stat: the same code, in a library too. */
 static int stat_at(long dir, const char *path, struct stat *st, long flags)
 {
 #if defined(__x86_64__)

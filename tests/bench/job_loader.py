@@ -2,8 +2,8 @@
 """A training's input: job_loader.py make|run|turns DIR [EPOCHS]. PyTorch's DataLoader
 with two forked workers over 3,000 small files, half of them .npy.
 
-What "run" and "turns" print: epochs.py. malloc keeps its memory: else half of the
-CPU time is page faults, another number each time."""
+epochs.py describes the output of "run" and "turns". malloc keeps its memory: else
+half of the CPU time would be page faults, whose number varies."""
 import ctypes
 import os
 import sys

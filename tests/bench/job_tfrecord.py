@@ -2,7 +2,7 @@
 """A training with TensorFlow: job_tfrecord.py make|run|turns DIR [EPOCHS]. tf.data
 reads 16 TFRecord files of 4 MB, four at a time; a checkpoint ends each epoch.
 
-What "run" and "turns" print: epochs.py."""
+epochs.py describes the output of "run" and "turns"."""
 import os
 import sys
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a bench measures: each part is a function that adds samples to a table.
+"""The parts of a bench: each is a function that adds samples to a table.
 
-The one thing to know: in each round all tracers run in turn, each time in another
-order, and a sample is the difference (or ratio) to the bare run of that round, so
-that what else the machine does meets all alike.
+In each round all tracers run in turn, each time in another order, and a sample is
+the difference (or ratio) to the bare run of that round, so that other load on the
+machine affects all alike.
 """
 import os
 import shutil
@@ -21,7 +21,7 @@ FEW = "3"  # batches under a tracer that stops the process at each call
 
 
 class Bench:
-    """What all parts want: the table, who takes part, a folder, and how often."""
+    """Arguments of all parts: the table, the tracers, a folder, and the rounds."""
 
     def __init__(self, table, all_tracers, scratch, rounds):
         self.table, self.tracers, self.scratch = table, all_tracers, scratch
@@ -31,7 +31,7 @@ class Bench:
         return [t for t in self.tracers if t.name in names]
 
     def of_round(self, i):
-        """Bare first, the others in turn: another one leads in each round."""
+        """Bare first, then the others, beginning with another one in each round."""
         bare, others = self.tracers[0], self.tracers[1:]
         others = [t for t in others if i < t.rounds]
         at = i % len(others)
@@ -51,7 +51,7 @@ class Bench:
 
 
 def calls(bench):
-    """Inside one process: added to the bare call by the call that is wrapped."""
+    """Inside one process: the wrapped call minus the bare call."""
     add = bench.table.add
     for i in range(bench.rounds):
         base = {}
@@ -62,7 +62,7 @@ def calls(bench):
                 row = name + (", 2 threads" if threads == "2" else "")
                 bare, traced = float(bare), float(traced)
                 if tracer.name == "bare":
-                    # What the two names of a call differ by in this very round.
+                    # The difference of the two names of a call in this round.
                     base[row] = bare, traced
                     add("calls", row, "bare", bare)
                     add("calls", row, "floor", float(floor))
@@ -73,7 +73,7 @@ def calls(bench):
 
 
 def latency(bench):
-    """The quantiles of one call, and what is added to those of the bare name."""
+    """The quantiles of one call, and their differences to the bare name."""
     add = bench.table.add
     for i in range(bench.rounds * 2):
         base = {}
@@ -120,14 +120,15 @@ def spawn(argv, env):
 def starts_of(bench, row, argv, who, i):
     """The medians of the differences of many strict alternations.
 
-    Nothing is deleted meanwhile: some file systems are slow to make files then.
+    No file is deleted meanwhile: some file systems then create files slowly.
     """
     work = tempfile.mkdtemp(dir=bench.scratch)
     took = {tracer.name: [] for tracer in who}
     for n in range(START_TURNS):
         at = (n + i) % len(who)
         for tracer in who[at:] + who[:at]:
-            # "ioreel record" wants a new directory; processes of a job share one.
+            # "ioreel record" needs a new directory; processes of a job share
+            # one.
             mine = "%s/%s" % (work, n if tracer.name == "record" else tracer.name)
             os.makedirs(mine, exist_ok=True)
             took[tracer.name].append(spawn(tracer.argv(argv, mine), tracer.environ(mine)))
@@ -146,7 +147,7 @@ STARTS = {"process that does nothing": ["/bin/true"],
 
 
 def start(bench):
-    """The shim as in a process of a job, and "ioreel record" itself, once a job."""
+    """The shim in a process of a job, and "ioreel record" itself, once per job."""
     shim = Tracer("ioreel", env=tracers.shim_env())
     record = Tracer("record", tracers.RECORD, {"IOREEL_HOOKS": HOOKS})
     for i in range(bench.rounds * 2):
@@ -165,7 +166,7 @@ TURNS = 16  # epochs in a process: fours, see epochs.py
 def job(bench, part, name, script, module, epochs):
     """Ratios of a whole command, and of the loop that it times itself.
 
-    "bare again" is the noise: what the ratio is of two runs without any tracer.
+    "bare again" is the noise: the ratio of two runs without a tracer.
     """
     python = tracers.python_with(module)
     if not python:
@@ -179,7 +180,7 @@ def job(bench, part, name, script, module, epochs):
         who = [tracer for tracer in bench.of_round(i) if tracer.name != "off"]
         who.insert(i % len(who) + 1, Tracer("bare again"))
         sums = {}
-        for tracer in who + who[::-1]:  # what drifts drifts out
+        for tracer in who + who[::-1]:  # so that drift cancels out
             result = bench.try_run(tracer, argv)
             if result:
                 loop = [float(s) * 1e9 for s in result.text.split()[-2:]]
@@ -198,10 +199,10 @@ def job(bench, part, name, script, module, epochs):
 
 
 def in_turn(bench, part, name, argv, epochs):
-    """The ratio of the whole job, put together from what differs least from run to
-    run: the job without an epoch, and an epoch in a process that is recorded in
-    every other one. It has no bar: what is there in both kinds of epochs is not seen, a
-    wrapper's first test, the hooks' Python, another place of the job's memory."""
+    """The ratio of the whole job, composed of the parts that vary least between
+    runs: the job without an epoch, and an epoch in a process that is recorded in
+    every other one. It has no bar, as it misses the costs of both kinds of epochs: the
+    first test of a wrapper, the hooks' Python, another layout of the job's memory."""
     bare, ioreel = bench.tracers[0], bench.named("ioreel")[0]
     without = argv[:-1] + ["0"]
     turns = argv[:2] + ["turns", argv[3], str(TURNS)]
@@ -219,8 +220,8 @@ def in_turn(bench, part, name, argv, epochs):
 
 
 def is_ours(comm, stack):
-    """Is a sample ioreel's? The command's own, or one whose innermost frame outside
-    the kernel is the shim's: the kernel's work for it is counted, too.
+    """True for a sample of ioreel: of the command itself, or with the shim as the
+    innermost frame outside the kernel, so that its system calls count too.
 
     @stack: "[kernel.kallsyms]" or a path for each frame, innermost first."""
     program = next((dso for dso in stack if not dso.startswith("[kernel")), "")
@@ -239,9 +240,9 @@ def samples(perf_data):
 
 
 def share(bench, part, name, argv):
-    """Percent of a recorded job's CPU samples that are ioreel's: unlike a ratio of
-    two runs it is not blurred by what else the machine does. What the job itself
-    is slowed by, its caches being used by others, is not in it."""
+    """Percent of a recorded job's CPU samples in ioreel: unlike a ratio of two runs
+    it is not blurred by other load on the machine. It does not include the slowdown
+    of the job by evicted cache lines."""
     ioreel = bench.named("ioreel")[0]
     if not shutil.which("perf"):
         bench.note("%s job: no perf, so no share of samples" % name)
@@ -267,7 +268,7 @@ def tfrecord(bench):
 
 
 def storage(bench):
-    """Bytes per event, and what load and replay make of a trace in a second."""
+    """Bytes per event, and the rates of load and replay."""
     add = bench.table.add
     ioreel = os.path.join(O, "ioreel")
     work = os.path.join(bench.scratch, "storage")

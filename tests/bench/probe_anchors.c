@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an anchor costs a C program: batches of begin and end. Prints: name, ns
- * for one of the two, the median of many batches.
+ * The cost of an anchor in a C program: batches of begin and end. Prints: name,
+ * ns for one of the two, the median of many batches.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a recorded call costs, measured in one process so that noise meets all
- * alike: batches of the same call made bare (libc's second name, which nobody
- * wraps), through a floor (floor.c: two rdtsc and a 32-byte store), and
- * through the symbol that the shim wraps, in turn. Run it under the shim:
+ * The cost of a recorded call, measured in one process so that noise affects
+ * all alike: alternating batches of the same call, bare (libc's second name,
+ * which no tracer wraps), through a floor (floor.c: two rdtsc and a 32-byte
+ * store), and through the symbol that the shim wraps. Run it under the shim:
  *
  *	probe_calls DIR [BATCHES]
  *
  * Prints one line per measurement: name, threads, the median of the bare
- * batches in ns per turn, and the medians of what floor and traced added to the
- * bare batch beside them.
+ * batches in ns per iteration, and the medians of the differences of floor and
+ * traced to the bare batch beside them.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -53,7 +53,7 @@ static char in_dir[DIRS][48]; /* a file in each directory */
 static unsigned int turn;     /* of any way: no way finds the names warmer */
 static int batches = BATCHES_MOST;
 
-/* The three ways of a turn; @fd is open on the thread's file, @i counts. */
+/* An iteration in three ways; @fd is open on the thread's file, @i counts. */
 #define WAYS_OF(name, bare, floor, traced)                                     \
 	static void name##_bare(int fd)                                        \
 	{                                                                      \
@@ -113,7 +113,7 @@ WAYS_OF(open_dirs, __close(__open64(next_dir(), O_RDONLY)),
 	floor_close(floor_open(next_dir(), O_RDONLY)),
 	close(open64(next_dir(), O_RDONLY)))
 
-/* As loaders read a small file. */
+/* The calls of a loader that reads a small file. */
 #define SMALL(open, fstat, read, close)                                        \
 	({                                                                     \
 		int f = open(absolute, O_RDONLY);                              \
@@ -133,7 +133,7 @@ WAYS_OF(small, SMALL(__open64, bare_fstat, __read, __close),
 static const struct bench {
 	const char *name;
 	void (*way[WAYS])(int fd);
-	int threads; /* at most: 2 where threads may get in each other's way */
+	int threads; /* at most: 2 where threads may contend */
 } benches[] = {
 	BENCH("pread 4 KiB", pread, 2),
 	BENCH("fread 8 B", fread, 1),
@@ -201,7 +201,7 @@ static void *measure(void *arg)
 			int way = (w + i) % WAYS;
 			double start;
 
-			rewind(stream); /* also that of writes: no file grows */
+			rewind(stream); /* for writes too: no file grows */
 			start = now_ns();
 			r->bench->way[way](fd);
 			t[way][i] = (now_ns() - start) / TURNS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads argv[2] small files below argv[1] argv[3] times, as a loader does. */
+/* Read argv[2] small files below argv[1] argv[3] times, like a loader. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

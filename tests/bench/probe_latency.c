@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The quantiles of one cached 4 KiB pread, bare (libc's second name, which
- * nobody wraps) and through the symbol that tracers wrap, in blocks in turn:
+ * The quantiles of one cached 4 KiB pread, bare (libc's second name, which no
+ * tracer wraps) and through the symbol that tracers wrap, in alternating
+ * blocks:
  *
  *	probe_latency [BLOCKS]
  *
  * Prints for each quantile: name, ns bare, and ns that traced adds: medians of
- * the blocks and of the differences of two beside each other. Over all blocks
- * together the far quantiles would be those of what else the machine does.
+ * the blocks and of the differences of neighbouring blocks. Far quantiles over
+ * all blocks together would measure other load on the machine.
  */
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The tracers of a bench, how a command runs under each, and what it took.
+"""The tracers of a bench: how a command runs under each, and its time.
 
-Each is found here or named as absent. The one thing to know: the environment of
-the shim is the one that "ioreel record" itself gives, so that what a launcher or
-a batch script exports costs what is measured.
+Each is found on this machine or reported as missing. The shim gets the environment
+of "ioreel record" itself, so the figures include the cost of variables that a
+launcher or a batch script exports.
 """
 import os
 import shutil
@@ -20,30 +20,30 @@ RECORD = [os.path.join(O, "ioreel"), "record", "-q", "-o", "{}/t.reel", "--"]
 
 
 class Failed(Exception):
-    """A command that did not end well: the tracer, or what it did to the job."""
+    """A command that failed: the tracer, or the job because of it."""
 
 
 class Result:
-    """What a command printed, and the time it and all its processes took."""
+    """The output of a command, and the time of it and all its processes."""
 
     def __init__(self, text, wall_ns, cpu_ns):
         self.text, self.times = text, [wall_ns, cpu_ns]
 
     def fields(self, n):
-        """Its lines of @n fields."""
+        """The lines with @n fields."""
         rows = [line.split("\t") for line in self.text.splitlines()]
         return [row for row in rows if len(row) == n]
 
 
 def clean_env():
-    """No tracer's, what runs in it is bare; and Python keeps its bytecode."""
+    """Without a tracer, for bare runs; Python keeps its bytecode."""
     drop = ("LD_PRELOAD", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
     return {k: v for k, v in os.environ.items()
             if not k.startswith("IOREEL_") and k not in drop}
 
 
 class Tracer:
-    """@rounds: in how many rounds of a job it takes part, at most."""
+    """@rounds: the maximum number of rounds of a job for this tracer."""
 
     def __init__(self, name, prefix=(), env=None, rounds=1000):
         self.name, self.prefix, self.env = name, list(prefix), env or {}
@@ -58,7 +58,7 @@ class Tracer:
         return [word.replace("{}", work) for word in self.prefix] + argv
 
     def run(self, argv, scratch):
-        """Runs @argv in an empty folder: some tracers write to where they are."""
+        """Runs @argv in an empty folder: some tracers write to the working directory."""
         work = tempfile.mkdtemp(dir=scratch)
         try:
             with tempfile.TemporaryFile("w+") as out:
@@ -81,7 +81,7 @@ class Tracer:
 
 
 def shim_env():
-    """What "ioreel record" adds to the environment of a job."""
+    """The variables that "ioreel record" adds to the environment of a job."""
     bare = clean_env()
     with tempfile.TemporaryDirectory() as work:
         out = subprocess.run([word.replace("{}", work) for word in RECORD] +
@@ -92,7 +92,7 @@ def shim_env():
 
 
 def libraries():
-    """Other tracers: their name, the variable with their library, what else they want."""
+    """Other tracers: their name, the variable with their library, and more variables."""
     return [
         ("Darshan+DXT", "DARSHAN", {
             "DARSHAN_ENABLE_NONMPI": "1", "DXT_ENABLE_IO_TRACE": "1",
@@ -106,7 +106,7 @@ def libraries():
 
 
 def find():
-    """The tracers that are here; a line for each that is not."""
+    """The installed tracers; a line for each missing one."""
     shim = shim_env()
     here = [Tracer("bare"), Tracer("off", env={"LD_PRELOAD": shim["LD_PRELOAD"]}),
             Tracer("ioreel", RECORD, {"IOREEL_HOOKS": HOOKS})]
@@ -127,7 +127,7 @@ def find():
 
 
 def python_with(module):
-    """The first Python that has @module, not imported, which takes seconds; or None."""
+    """The first Python with @module, or None. Importing takes seconds: only look it up."""
     for python in ("python3", "/usr/bin/python3"):
         found = subprocess.run(
             [python, "-c", "import sys; from importlib.util import find_spec; "

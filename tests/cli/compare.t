@@ -11,13 +11,13 @@ ioreel record -o c.reel -- cat data/f4 data/f5 data/f6 >/dev/null 2>&1
 ioreel record -o none.reel -- true >/dev/null 2>&1
 
 check 'two runs of one job' 'ioreel compare a.reel b.reel >out'
-check 'name both runs' 'head -1 out | grep -q "a.reel .*b.reel .*difference"'
-check 'show every factor' 'grep -q "I/O time" out && grep -q "bytes read" out &&
+check 'the title names both runs' 'head -1 out | grep -q "a.reel .*b.reel .*difference"'
+check 'every factor is shown' 'grep -q "I/O time" out && grep -q "bytes read" out &&
 	grep -q "transfer size, median" out && grep -q "consecutive" out'
-check 'read the same bytes' 'grep -qE "bytes read +180 kB +180 kB +0$" out'
-check 'made the same calls' 'grep -q "identical in 1 of 1 threads" out'
-check 'and have a likeness' 'grep -qE "^likeness \(cosine\) [01]\.[0-9]{4} over" out'
-check 'with the warning beside it' 'grep -q "does not see scale" out'
+check 'both runs read the same bytes' 'grep -qE "bytes read +180 kB +180 kB +0$" out'
+check 'both runs made the same calls' 'grep -q "identical in 1 of 1 threads" out'
+check 'there is a likeness' 'grep -qE "^likeness \(cosine\) [01]\.[0-9]{4} over" out'
+check 'a warning about scale is printed' 'grep -q "does not see scale" out'
 check 'a run is like itself' 'ioreel compare a.reel a.reel >out &&
 	grep -q "^likeness (cosine) 1.0000 over .*no difference" out'
 
@@ -27,49 +27,49 @@ check 'a difference is (B - A) / A' 'grep -qE "bytes read +180 kB +450 kB +\+150
 	ioreel compare c.reel a.reel >out2 && grep -qE "bytes read +450 kB +180 kB +-60.0 %" out2 &&
 	ioreel compare a.reel b.reel >out2 &&
 	grep -q "call counts differ by 0 %" out2'
-# Noise may make a time or a rate the largest.
-check 'the largest is that of the table' \
+# By noise a time or a rate may be the largest difference.
+check 'the largest difference is the largest of the table' \
 	'ioreel compare a.reel c.reel | tr -d , >out &&
 	largest=$(sed -n "s/.*largest difference \([-+][0-9.e]*\) % (.*/\1/p" out) &&
 	sed -n "s/^  .* \([-+][0-9.e]*\) %\$/\1/p" out | awk -v largest="$largest" "
 		{ size = \$1 < 0 ? -\$1 : \$1; if (size > most) { most = size; of = \$1 } }
 		END { exit !(NR > 3 && of == largest) }" || { cat out; false; }'
 ioreel record -q -o w.reel -- dd if=data/f1 of=data/out bs=30000 2>/dev/null
-check 'where A is 0 there is none' 'ioreel compare a.reel w.reel >out &&
+check 'no difference is given where A is 0' 'ioreel compare a.reel w.reel >out &&
 	grep -qE "bytes written +0 B +30.0 kB +-\$" out &&
 	grep -q "only one run has bytes written" out || { cat out; false; }'
-check 'where B is, it is all of it' 'ioreel compare w.reel a.reel >out &&
+check 'the difference is -100 % where B is 0' 'ioreel compare w.reel a.reel >out &&
 	grep -qE "bytes written +30.0 kB +0 B +-100.0 %\$" out || { cat out; false; }'
 
 check '--min passes' 'ioreel compare --min 1 a.reel a.reel >/dev/null'
 check '--min fails with 3 and a line' \
 	'ioreel compare --min 0.9999999 a.reel c.reel >out 2>e; test $? = 3 &&
 	test $(wc -l <e) = 1 && grep -q "is below" e && grep -q "^likeness" out'
-check 'no likeness at all is below any' \
+check '--min fails where there is no likeness' \
 	'ioreel compare --min 0 a.reel none.reel >out 2>e; test $? = 3 &&
 	grep -q "^likeness (cosine) -" out && grep -q "no likeness" e'
-check 'but no failure without --min' 'ioreel compare a.reel none.reel >out'
+check 'no likeness is no failure without --min' 'ioreel compare a.reel none.reel >out'
 
-check 'of few factors it says little' \
+check 'a likeness over few factors comes with a warning' \
 	'mkdir made && ioreel record -q -o few.reel -- touch made/a &&
 	ioreel compare few.reel few.reel >out && grep -q "over [1-5] factor" out &&
 	grep -q "^Few factors" out && ioreel compare a.reel a.reel >out &&
 	! grep -q "^Few factors" out'
-check 'what was not recorded of a run is said beside the number' \
+check 'an incomplete run is reported' \
 	'cp -r a.reel gap.reel && truncate -s -20 gap.reel/*.log
 	ioreel compare a.reel gap.reel >out &&
 	grep -q "^gap.reel: incomplete: .*a damaged trace$" out &&
 	! grep -q "^a.reel:.*incomplete" out'
-check 'and that it was counted only' \
+check 'a run of counters is reported' \
 	'ioreel record -q -o counted.reel --events none -- cat data/f1 >/dev/null;
 	ioreel compare counted.reel a.reel >out &&
-	grep -q "^counted.reel: incomplete: counters for events" out'
-check 'in the document too' 'ioreel compare --json a.reel gap.reel >out &&
+	grep -q "^counted.reel: incomplete: counters in place of events" out'
+check 'the document says so too' 'ioreel compare --json a.reel gap.reel >out &&
 	grep -q "\"complete_a\": true" out && grep -q "\"complete_b\": false" out'
 
 check 'wrong usage is 2' 'ioreel compare a.reel 2>e; test $? = 2'
 check '--min wants 0 to 1' 'ioreel compare --min 7 a.reel b.reel 2>e; test $? = 2'
-check 'a run that is none fails with 1' \
+check 'a file that is no run fails with 1' \
 	'ioreel compare a.reel /nonexistent 2>e; test $? = 1 && grep -q nonexistent e'
 
 if command -v python3 >/dev/null; then
@@ -92,9 +92,9 @@ if command -v python3 >/dev/null; then
 	                                if x['d'] is not None)) < 1e-9
 	assert d['same_sequence_share'] == 0
 	PY
-	check 'the document holds the vector, from which the cosine follows' \
+	check 'the cosine follows from the vector in the document' \
 		'ioreel compare --json a.reel c.reel | python3 look.py'
-	check 'without a cosine it is null' \
+	check 'a missing cosine is null in the document' \
 		'ioreel compare --json a.reel none.reel | grep -q "\"cosine\": null"'
 else
 	skip 'the document holds the vector' 'python3 is missing'

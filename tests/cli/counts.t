@@ -3,7 +3,7 @@
 # The closing lines of record, report, its document, compare and v_summary give
 # the same counts of the same job.
 . "$(dirname "$0")/../lib/tap.sh"
-# Not a launcher of it, whose files would be counted too.
+# Without its launcher, whose files would be counted too.
 PYTHON=$(python3 -c 'import sys; print(sys.executable)') || skip_all 'no python3'
 
 # The jobs; each is run in a directory of its own.
@@ -111,7 +111,7 @@ def duplicates():
 globals()[sys.argv[1]]()
 PY
 
-# What each of them says of events, files, bytes and opens of code.
+# The events, files, bytes and opens of code that each of them prints.
 cat >look.py <<'PY'
 import json, os, re, subprocess, sys
 
@@ -186,17 +186,17 @@ for job in mapped_read mapped_write untouched eof directories not_read \
 	mkdir $job
 	(cd $job && ioreel record -o ../$job.reel -- "$PYTHON" ../job.py $job) \
 		>/dev/null 2>$job.said
-	check "$job: all say the same" 'python3 look.py $job.reel $job.said ||
+	check "$job: all agree" 'python3 look.py $job.reel $job.said ||
 		{ cat $job.said; false; }'
 done
 (cd eof && ioreel record --events none -o ../counted.reel -- "$PYTHON" ../job.py \
 	eof) >/dev/null 2>counted.said
-check 'counters: all say the same' 'python3 look.py counted.reel counted.said ||
+check 'counters: all agree' 'python3 look.py counted.reel counted.said ||
 	{ cat counted.said; false; }'
-check 'bytes through mappings are among those read, in compare too' \
+check 'bytes read include bytes through mappings, in compare too' \
 	'ioreel compare mapped_read.reel untouched.reel >out &&
 	grep -qE "bytes read +[0-9]+ kB +[0-9.]+ k?B " out || { cat out; false; }'
-check 'to read a mapping or not is another sequence' '
+check 'reading a mapping changes the call sequence' '
 	for n in 1 2 0; do
 		(cd mapped_read && ioreel record -q -o ../touch$n.reel -- "$PYTHON" -c "
 import mmap

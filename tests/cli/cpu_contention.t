@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What else the machine did while the job ran: in job.json, report and compare.
+# CPU contention while the job ran: in job.json, report and compare.
 . "$(dirname "$0")/../lib/tap.sh"
 command -v python3 >/dev/null || skip_all 'python3 is missing'
 
@@ -21,7 +21,7 @@ if grep -q '^cpu ' /proc/stat 2>/dev/null; then
 	ioreel record -q -o own.reel -- python3 burn.py 0.5
 	check "the job's own time is the job's" \
 		'python3 look.py own.reel "5e8 <= job_ns < 5e9"'
-	# Until the other has had its half second, and no longer.
+	# Until the other program has used half a second of CPU time.
 	mkfifo done
 	python3 burn.py 0.5 >done & burner=$!
 	ioreel record -q -o other.reel -- sh -c 'cat done; cat data'
@@ -33,7 +33,7 @@ else
 	skip "another's is not" 'no /proc/stat'
 fi
 
-# A job that was recorded on machines of all kinds.
+# One trace, with the "processor" of different machines in its job.json.
 cat >put.py <<'PY'
 import json, shutil, sys
 shutil.copytree('job.reel', sys.argv[1])
@@ -56,43 +56,43 @@ said() {
 	rm -rf m.reel
 	python3 put.py m.reel "$@"
 	ioreel report m.reel 2>e | tr '\n' ' ' | sed 's/   */ /g' |
-		grep -o 'a busy machine: .*longer for it'
+		grep -o 'a busy machine: .*so times are longer'
 }
-is 'a quiet machine is no news' \
+is 'an idle machine has no line' \
 	"$(said job_ns=9000000000 others_ns=900000000 stolen_ns=100000000)" ''
-is 'nor one of which nobody knows' "$(said)" ''
+is 'nor has a machine without measurements' "$(said)" ''
 is 'other programs' "$(said job_ns=1000000000 others_ns=25000000000 stolen_ns=0)" \
-	'a busy machine: other programs used 2.5 of its 4 processors; times are longer for it'
-is 'what the host withheld, of what was wanted' \
+	'a busy machine: other programs used 2.5 of its 4 processors, so times are longer'
+is 'steal time, as a share of the requested CPU time' \
 	"$(said job_ns=5000000000 others_ns=3000000000 stolen_ns=2000000000)" \
-	'a busy machine: its host withheld 20 % of the time that its processors wanted (steal); times are longer for it'
+	'a busy machine: its host withheld 20 % of the time that its processors wanted (steal), so times are longer'
 is 'both' "$(said job_ns=1000000000 others_ns=8000000000 stolen_ns=1000000000)" \
-	'a busy machine: other programs used 0.8 of its 4 processors; its host withheld 10 % of the time that its processors wanted (steal); times are longer for it'
-is 'a few ticks of a short job are none' \
+	'a busy machine: other programs used 0.8 of its 4 processors; its host withheld 10 % of the time that its processors wanted (steal), so times are longer'
+is 'a few ticks of a short job do not count' \
 	"$(said job_ns=10000000 others_ns=0 stolen_ns=40000000)" ''
-is 'of several ranks: the one that was withheld most, and no neighbour' \
+is 'several ranks: the one with the most steal, and no other programs' \
 	"$(said 'ranks=[{"wall_ns": 10000000000, "host": {"cpus": 4}, "processor": {"job_ns": 1000000000, "others_ns": 30000000000, "stolen_ns": 0}}, {"processor": {"job_ns": 9000000000, "others_ns": 0, "stolen_ns": 1000000000}}]')" \
-	'a busy machine: its host withheld 10 % of the time that its processors wanted (steal); times are longer for it'
-is 'what is no count is none' \
+	'a busy machine: its host withheld 10 % of the time that its processors wanted (steal), so times are longer'
+is 'invalid counts are ignored' \
 	"$(said 'job_ns="x"' others_ns=-5 stolen_ns=1e300 'ranks=[1, null, {}]')" ''
-check 'the largest counts are no crash' \
+check 'the largest counts do not crash' \
 	'said job_ns=9223372036854775807 others_ns=9223372036854775807 \
 		stolen_ns=9223372036854775807'
 
 python3 put.py busy.reel job_ns=1000000000 others_ns=25000000000 stolen_ns=0
 python3 put.py quiet.reel job_ns=1000000000 others_ns=0 stolen_ns=0
 python3 put.py none.reel
-check 'compare says whose machine it was' 'ioreel compare quiet.reel busy.reel >out &&
+check 'compare reports CPU contention' 'ioreel compare quiet.reel busy.reel >out &&
 	grep -q "^busy.reel: a busy machine: other programs used 2.5 of" out &&
 	! grep -q "^quiet.reel:" out'
-check 'and has it in its document' 'ioreel compare --json busy.reel none.reel |
+check 'and has it in its JSON document' 'ioreel compare --json busy.reel none.reel |
 	python3 -c "
 import json, sys
 d = json.load(sys.stdin)
-assert d[\"machine_a\"] == {\"cpus\": 4, \"job_ns\": 10**9, \"others_ns\": 25 * 10**9,
+assert d[\"cpu_contention_a\"] == {\"cpus\": 4, \"job_ns\": 10**9, \"others_ns\": 25 * 10**9,
                           \"stolen_ns\": 0}, d
-assert d[\"machine_b\"] is None, d"'
-check 'as report has' 'ioreel report --json busy.reel | python3 -c "
+assert d[\"cpu_contention_b\"] is None, d"'
+check 'and so does report' 'ioreel report --json busy.reel | python3 -c "
 import json, sys
-assert json.load(sys.stdin)[\"machine\"][\"others_ns\"] == 25 * 10**9"'
+assert json.load(sys.stdin)[\"cpu_contention\"][\"others_ns\"] == 25 * 10**9"'
 finish

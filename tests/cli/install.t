@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# "make install" makes a tree that works from anywhere, and only there. What make
-# built finds its parts, wherever O= put it.
+# "make install" creates a tree that works from any place, and writes nowhere
+# else. The built programs find their parts, whatever O= is.
 . "$(dirname "$0")/../lib/tap.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL IOREEL_SHIM IOREEL_HOOKS PYTHONPATH
 
@@ -15,7 +15,7 @@ is 'the files' "$(ls bin/ioreel lib/ioreel/libioreel.so \
 	lib/ioreel/ioreel_sqlite.so include/ioreel.h \
 	share/ioreel/python/sitecustomize.py share/ioreel/report.schema.json 2>&1 |
 	wc -l)" 6
-check 'the schema of report --json, whose page names it' '
+check 'the schema of report --json, with the path in its page' '
 	cmp share/ioreel/report.schema.json "$TOP/schemas/report.schema.json" &&
 	grep -q "share/ioreel/report.schema.json" share/man/man1/ioreel-report.1'
 for page in "$TOP"/man/*.[157]; do
@@ -30,7 +30,7 @@ check 'and its own hooks' 'ioreel record -o b.reel -- python3 -c "
 import ioreel; print(ioreel.__file__)" |
 	grep -x "$T/reel/share/ioreel/python/ioreel/__init__.py"'
 echo 0123456789 >data
-check 'the trace loads and says what was read' '
+check 'the trace loads and has the reads' '
 	ioreel record -o c.reel -- head data && ioreel load c.reel -o c.db &&
 	[ "$(ioreel sql --format tsv c.db "SELECT sum(bytes) FROM v_event
 	WHERE call_group = '"'read'"' AND path = '"'$T/data'"'" |
@@ -39,13 +39,13 @@ check 'the sqlite3 shell reads events with the installed module' '
 	sqlite3 c.db ".load reel/lib/ioreel/ioreel_sqlite" \
 	"SELECT count(*) > 0 FROM v_event" | grep -x 1'
 
-# As "make O=$T/else" lays it out, without the time that compiling takes: the
-# targets that find each other, and a program that was built.
+# The tree of "make O=$T/else" without the compilation: the targets that find each
+# other, and a program from the real build.
 mkdir else
 cp "$O"/ioreel "$O"/libioreel.so else
 check 'make O=FOLDER leads to the hooks' 'make -C "$TOP" O="$T/else" \
 	"$T/else/python" && [ -e else/python/sitecustomize.py ]'
-check 'which are part of "make"' 'make -n -C "$TOP" O="$T/other" |
+check 'and they are part of "make"' 'make -n -C "$TOP" O="$T/other" |
 	grep "preload/python $T/other/python"'
 check 'and a program there finds them' '
 	else/ioreel record -o o.reel -- python3 -c "
@@ -54,7 +54,7 @@ for step in ioreel.steps(range(3)): pass" 2>err && ! grep hooks err &&
 	[ "$(else/ioreel sql --format tsv o.reel \
 	"SELECT count(*) FROM v_step" | tail -n 1)" = 3 ]'
 ln -s else/ioreel through
-check 'through a link, too' './through record -q -o l.reel -- python3 -c "
+check 'also through a symbolic link' './through record -q -o l.reel -- python3 -c "
 import ioreel; print(ioreel.__file__)" |
 	grep -x "$TOP/preload/python/ioreel/__init__.py"'
 
@@ -73,8 +73,8 @@ int main(void)
 E2
 check 'the header alone builds a program with anchors' \
 	'cc -Wall -Werror -Ireel/include -o anchored anchored.c'
-check 'which runs without ioreel' './anchored'
-check 'and says its step with it' '
+check 'and it runs without ioreel' './anchored'
+check 'and marks its step with it' '
 	ioreel record -o d.reel -- ./anchored
 	ioreel sql --format tsv d.reel "SELECT name, detail FROM v_span" |
 	grep -x "step	7"'

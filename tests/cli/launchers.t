@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Launchers (pyenv, conda, nice ...): what they do to start the job is told in
-# one line and is in no figure; what a user wrote never is taken for theirs.
+# Launchers (pyenv, conda, nice ...): their calls are reported in one line and
+# excluded from all figures; a program of the user is never taken for a launcher.
 . "$(dirname "$0")/../lib/tap.sh"
 
 real=$(command -v pyenv >/dev/null && pyenv root 2>/dev/null)
@@ -11,8 +11,8 @@ PY=$(python3 -c 'import sys; print(sys.executable)') ||
 R="$IOREEL record"
 
 # --- a pyenv --------------------------------------------------------------
-# Shims that run "pyenv exec NAME", which asks more of its scripts and becomes
-# the program, as those of pyenv, rbenv and nodenv do.
+# Shims that run "pyenv exec NAME", which runs more of its scripts and execs the
+# program, like those of pyenv, rbenv and nodenv.
 mkdir -p root/shims root/libexec root/versions/9.9/bin root/hooks
 ln -s "$PY" root/versions/9.9/bin/python3
 ln -s /bin/bash root/versions/9.9/bin/bash
@@ -75,33 +75,33 @@ $R -o plain.reel -- "$PY" train.py 2>plain.err
 $R -o pyenv.reel -- root/shims/python3 train.py 2>pyenv.err
 figures='SELECT processes, threads, files, read_calls, write_calls, read_bytes,
 	write_bytes FROM v_summary'
-check 'a shim of pyenv is of many processes' \
+check 'a shim of pyenv has many processes' \
 	'[ "$(sql pyenv.reel "SELECT count(*) FROM process")" -gt 9 ]'
-is 'of which one is the job'\''s' "$(sql pyenv.reel \
+is 'and one of them belongs to the job' "$(sql pyenv.reel \
 	'SELECT role, command FROM process WHERE launcher IS NULL' |
 	sed 's,[^	]*/,,')" "main	python3 train.py"
-is 'all others are of pyenv' "$(sql pyenv.reel \
+is 'all others belong to pyenv' "$(sql pyenv.reel \
 	'SELECT DISTINCT launcher FROM process WHERE launcher IS NOT NULL')" pyenv
 is 'figures are those of the job without a launcher' \
 	"$(sql pyenv.reel "$figures")" "$(sql plain.reel "$figures")"
 is 'and files' "$(sql pyenv.reel 'SELECT path FROM v_file WHERE opens > 0
 	ORDER BY 1' | grep -c /root/)" 0
-check 'the hooks are in: steps' \
+check 'the hooks are installed: steps' \
 	'[ "$(sql pyenv.reel "SELECT count(*) FROM v_step")" = 5 ]'
-check 'the store has what the launcher did' \
+check 'the store has the calls of the launcher' \
 	'[ "$(sql pyenv.reel "SELECT count(DISTINCT path) FROM v_event
 	WHERE path GLOB '"'*/root/hooks/*'"'")" -ge 40 ]'
 words() { sed -n "s/^$1launcher: \(.* files\):.*/\1/p" "$2"; }
-check 'record says so in one line' '[ "$(grep -c launcher pyenv.err)" = 1 ] &&
+check 'record prints one line on it' '[ "$(grep -c launcher pyenv.err)" = 1 ] &&
 	words "ioreel: " pyenv.err | grep -x "[0-9]* processes of pyenv, [0-9]* files"'
-# Without events: where Python looks for its modules is the launcher's doing.
-is 'and counts as the job alone' \
+# Without events: the search for Python modules belongs to the launcher.
+is 'and counts the job only' \
 	"$(sed -n 's/, [0-9]* events in .*;/;/;1p' pyenv.err)" \
 	"$(sed -n 's/, [0-9]* events in .*;/;/;1p' plain.err)"
 "$IOREEL" report pyenv.reel >report
-is 'report says the same line' "$(words '' report)" \
+is 'report prints the same line' "$(words '' report)" \
 	"$(words 'ioreel: ' pyenv.err)"
-is 'its head is the job'\''s' "$(head -1 report | cut -d' ' -f1)" train.py
+is 'its headline is that of the job' "$(head -1 report | cut -d' ' -f1)" train.py
 check '--ranks has one process' \
 	'[ "$("$IOREEL" report --ranks pyenv.reel | grep -c " main \| child ")" = 1 ]'
 "$IOREEL" report --all --top all pyenv.reel >all
@@ -118,7 +118,7 @@ assert len(r[\"launchers\"]) > 9 and len(r[\"processes\"]) == 1"'
 check 'compare with the plain run finds the same files and bytes' '
 	"$IOREEL" compare plain.reel pyenv.reel >cmp
 	grep "^  files .* 0$" cmp && grep "^  bytes read .* 0$" cmp'
-if [ -x "$O/ioreel-replay" ]; then
+if [ -x "$O/ioreel-mpi" ]; then
 	check 'a replay is compared without the launcher, too' '
 		"$IOREEL" replay pyenv.reel -o again.db &&
 		[ "$(sql again.db "$figures")" = "$(sql pyenv.reel "$figures")" ]'
@@ -126,7 +126,7 @@ else
 	skip 'a replay' 'no MPI'
 fi
 
-# --- what a user wrote ----------------------------------------------------
+# --- programs of the user -----------------------------------------------------
 # jobs RUN: commands of the job's processes, without folders.
 jobs() {
 	sql "$1" 'SELECT DISTINCT command FROM process WHERE launcher IS NULL
@@ -138,7 +138,7 @@ for i in 1 2 3; do cp a b.$i; read -r x <b.$i; done
 readlink -f a >where
 S
 $R -q -o script.reel -- root/shims/bash prepare.sh
-is 'a script that pyenv starts is the job, and what it runs' \
+is 'a script that pyenv starts is the job, with its children' \
 	"$(jobs script.reel)" "bash prepare.sh
 cp a b.1
 cp a b.2
@@ -165,10 +165,10 @@ python3 train.py'
 $R -q -o init.reel -- bash -c 'eval "$(root/libexec/pyenv init -)"
 	cp a e; "$1" train.py; echo $FAKE_PYENV' x "$PY" >out
 is 'a shell whose start files call pyenv init' "$(cat out)" 1
-is 'is the job, and what it runs, but not pyenv init' \
+is 'is the job, with its children, but without pyenv init' \
 	"$(jobs init.reel | grep -v '^bash\|^[[:space:]]')" 'cp a e
 python3 train.py'
-check 'nor what that forks' '! sql init.reel \
+check 'and without the children of pyenv init' '! sql init.reel \
 	"SELECT command FROM process WHERE launcher IS NULL" | grep libexec/ |
 	grep -v "^bash -c\|^	cp a e"'
 mkdir -p bin shims
@@ -187,9 +187,9 @@ S
 $R -q -o shim.reel -- shims/train.sh "$PY"
 check 'or in such a folder' 'jobs shim.reel | grep "bash train.sh"'
 $R -q -o which.reel -- root/libexec/pyenv which python3 >/dev/null
-is 'pyenv which is a job, when nothing else is' \
+is 'pyenv which is the job if there is no other process' \
 	"$(sql which.reel 'SELECT count(*) FROM process WHERE launcher NOT NULL')" 0
-is 'named by itself' "$(sql which.reel 'SELECT name FROM run')" pyenv
+is 'with its own name' "$(sql which.reel 'SELECT name FROM run')" pyenv
 
 # --- conda run, and programs that only exec ----------------------------------
 mkdir -p conda/bin conda/conda-meta
@@ -261,7 +261,7 @@ else
 	skip 'uv run' 'no compiler'
 	skip 'its figures' 'no compiler'
 fi
-# Those of "sh -c" count the shell: what it runs is the user's.
+# With "sh -c" the shell counts: its command is the user's.
 wrapped() {
 	local figures=${figures#*processes, threads,}
 
@@ -286,7 +286,7 @@ is 'a job under nice has the name of its script' \
 	"$(sql nice.reel 'SELECT name FROM run')" prepare.sh
 is 'and its processes' "$(jobs nice.reel)" "$(jobs script.reel)"
 
-# --- the real one -----------------------------------------------------------
+# --- an installed pyenv ----------------------------------------------------------
 shim=$real/shims/python3
 if [ "$real" ] && [ -x "$shim" ] && "$shim" -c '' 2>/dev/null; then
 	$R -o real.reel -- "$shim" train.py 2>real.err

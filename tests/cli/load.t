@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ioreel load: all events, the same store again, nothing half written.
+# ioreel load: every event, a reproducible store, no half-written file.
 . "$(dirname "$0")/../lib/tap.sh"
 GEN=$O/tests/data/gen_trace
 TRACE=$TOP/tests/data/trace-1.0
 
-# What the generator says it wrote: call, path, fd, offset, asked, result, errno
-# in the order of end, with NULL as "-".
+# The events that the generator wrote: call, path, fd, offset, asked, result,
+# errno in the order of their ends, with NULL as "-".
 want() { LC_ALL=C sort -s -k1,1n -k2,2n "$1" | cut -f1-9; }
 got() {
 	sql "$1" "SELECT p.pid, t.tid, c.name, coalesce(f.path, '-'),
@@ -21,7 +21,7 @@ got() {
 check 'a trace of version 1.0 loads' '"$IOREEL" load "$TRACE" -o a.db 2>err'
 check 'with one closing line' '[ $(wc -l <err) = 1 ] && grep -q "^ioreel: .* events in" err'
 got a.db >g; want "$TRACE.tsv" >w
-check 'and its events are those that were written' 'cmp g w'
+check 'its events are those that the generator wrote' 'cmp g w'
 
 "$GEN" -k mixed -p 5 -t 3 -n 3000 -w 2 -s 11 -e mixed.tsv mixed.reel
 "$GEN" -k mixed -p 3 -t 2 -n 2000 -c -m -s 12 -e one.tsv one.reel
@@ -31,32 +31,32 @@ for t in mixed one loader; do
 	got $t.db >g; want $t.tsv >w
 	check "$t: forks, dups, seeks, streams and messages resolved as a kernel would" 'cmp g w'
 done
-is 'the default name stands beside the trace' \
+is 'the default output is beside the trace' \
 	"$("$IOREEL" load mixed.reel/ -q && ls mixed.db)" mixed.db
 cp mixed.db first.db
 check 'a store is replaced, and the same trace gives the same bytes' \
 	'"$IOREEL" load -q mixed.reel && cmp mixed.db first.db'
 cp -r mixed.reel moved.reel
-check 'wherever it lies' '"$IOREEL" load -q moved.reel && cmp moved.db first.db'
+check 'so does its copy in another directory' '"$IOREEL" load -q moved.reel && cmp moved.db first.db'
 check 'the store is smaller than 8 bytes per event of a loading job' \
 	'"$GEN" -k loader -p 2 -n 200000 big.reel && "$IOREEL" load -q big.reel &&
 	[ $(stat -c %s big.db) -lt $((8 * $(sql big.db "SELECT events FROM run"))) ]'
-check 'a trace where a store is wanted is loaded on the way, and leaves nothing' \
+check 'a trace as RUN is loaded into a temporary store' \
 	'sql mixed.reel "SELECT events FROM run" >n1; sql mixed.db "SELECT events FROM run" >n2;
 	cmp n1 n2 && ! ls | grep tmp'
 
-# Where it must refuse
+# Refused input.
 fails() { "$IOREEL" load "$@" 2>err; [ $? = 1 ] && [ $(wc -l <err) = 1 ]; }
 check 'no such directory' 'fails nowhere -o x.db && grep -q "cannot load .nowhere.: No such file" err'
 mkdir empty; echo hello >notes.txt
-check 'an empty directory is no trace' 'fails empty && grep -q "is not a trace" err && [ ! -e empty.db ]'
+check 'an empty directory is not a trace' 'fails empty && grep -q "is not a trace" err && [ ! -e empty.db ]'
 mkdir bare; echo '{"command": ["true"], "exit_status": 0}' >bare/job.json
-check 'a job of which no process left a log is nothing to load' \
+check 'a trace without logs is refused' \
 	'fails bare && grep -q "no process of the job left a log" err && [ ! -e bare.db ]'
 mkdir other; echo hello >other/notes.txt; mkdir other/windows
-check 'nor is a directory without logs' 'fails other && grep -q "is not a trace" err'
+check 'a directory without job.json and logs is not a trace' 'fails other && grep -q "is not a trace" err'
 ioreel record -q -o nothing.reel -- true
-check 'nor a recorded job that touched nothing' \
+check 'a recorded job without I/O is refused' \
 	'fails nothing.reel && grep -q "no process of the job left a log" err && [ ! -e nothing.db ]'
 
 # Logs of another user: "permission denied", not damage.
@@ -78,29 +78,29 @@ else
 			grep -q "denied.reel.: Permission denied$" err || { cat err out; false; }'
 	done
 	as_other "$IOREEL" load -q -o partly.db partly.reel
-	is 'one of them: the others are loaded, and it is counted' \
+	is 'one unreadable log: the others are loaded, and it is counted' \
 		"$(sql partly.db "SELECT reason, unit, count FROM loss WHERE reason IN
 			('denied', 'damaged', 'unreadable')")" "$(printf 'denied\tfiles\t1')"
-	check 'and said above the numbers, not as damage' \
+	check 'the report shows it above the numbers, not as damage' \
 		'as_other "$IOREEL" report partly.reel >out; grep -q "^incomplete: .*permission denied" out &&
 		grep -q "^permission denied: 1 file of the trace could not be opened" out &&
 		! grep -q damaged out && as_other "$IOREEL" report --json partly.reel |
 		grep -q "\"complete\": false" || { cat out; false; }'
 	as_other "$IOREEL" load -q -o job.db job.reel
-	is 'so is the description of the job' \
+	is 'an unreadable job.json is counted, too' \
 		"$(sql job.db "SELECT reason, unit, count FROM loss WHERE reason IN
 			('denied', 'damaged', 'unreadable')")" "$(printf 'denied\tfiles\t1')"
 fi
-check 'a file is no trace' 'fails notes.txt && grep -q "is not a trace" err'
-check 'a file that is no store is not replaced' \
+check 'a file is not a trace' 'fails notes.txt && grep -q "is not a trace" err'
+check 'a file that is not a store is not replaced' \
 	'fails mixed.reel -o notes.txt && grep -q hello notes.txt'
-check 'a directory that is not there' 'fails mixed.reel -o no/x.db'
+check 'a missing output directory' 'fails mixed.reel -o no/x.db'
 check 'two traces: usage' '"$IOREEL" load mixed.reel one.reel 2>err; [ $? = 2 ] && grep -q one.reel err'
 check 'none: usage' '"$IOREEL" load 2>err; [ $? = 2 ]'
 check 'a name full of control characters stays one line' \
 	'fails "$(printf "a\nb\033c")"'
 
-# A full disk, an interrupted load: nothing is left, the old store stands.
+# A full disk or an interrupted load leaves the old store and no temporary file.
 cp first.db keep.db
 if { sh -c 'ulimit -f 20 && "$IOREEL" load -q big.reel -o full.db'; } 2>err; then
 	skip 'a store that does not fit' 'file size limit has no effect'
@@ -109,8 +109,8 @@ else
 fi
 "$GEN" -k loader -p 2 -n 2000000 long.reel
 for sig in INT TERM; do
-	# a shell starts what runs behind it with SIGINT ignored; again, when
-	# on a busy machine the load is done before the signal comes
+	# a shell starts background jobs with SIGINT ignored; try again if the
+	# load ends before the signal, on a busy machine
 	for try in 1 2 3 4 5; do
 		cp first.db keep.db
 		env --default-signal "$IOREEL" load -q long.reel -o keep.db & pid=$!
@@ -120,7 +120,7 @@ for sig in INT TERM; do
 		done
 		{ kill -$sig $pid; wait $pid; } 2>/dev/null || break
 	done
-	check "SIG$sig: the old store stands, no half one is left" \
+	check "SIG$sig: the old store remains, without a temporary file" \
 		'cmp keep.db first.db && ! ls | grep tmp'
 done
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The program as a whole: its verbs, its help, its words for what is wrong.
+# The program as a whole: its verbs, its help, its error messages.
 . "$(dirname "$0")/../lib/tap.sh"
 
 status() {
@@ -10,19 +10,19 @@ status() {
 
 is 'ioreel alone is help' "$(status "$IOREEL")" 0
 check 'on stdout, within a screen' '[ ! -s err ] && [ "$(wc -l <out)" -le 24 ]'
-check 'by task: record before load before report' \
-	'[ "$(grep -Eo "^  (record|load|report|sql|compare|replay) " out | \
-	tr -d " \n")" = recordloadreportsqlcomparereplay ]'
-check 'without what is not for people' '! grep -q engine out'
+check 'in the order of use: record before load before report' \
+	'[ "$(grep -Eo "^  (record|load|report|sql|export|compare|replay) " out | \
+	tr -d " \n")" = recordloadreportsqlexportcomparereplay ]'
+check 'without hidden commands' '! grep -q engine out'
 is '--version' "$(status "$IOREEL" --version)" 0
 check 'names the program and a version' 'grep -Eq "^ioreel [0-9]+\.[0-9]+\.[0-9]+$" out'
 is 'an unknown verb is wrong usage' "$(status "$IOREEL" reprot run)" 2
-check 'and the near one is named, on stderr' \
+check 'and the closest verb is suggested, on stderr' \
 	'grep -q "did you mean .report.?" err && [ ! -s out ]'
 is 'an unknown option is wrong usage' "$(status "$IOREEL" --frobnicate)" 2
 is 'a verb with control characters' "$(status "$IOREEL" "$(printf 'a\nb\033[2J')")" 2
 check 'cannot break the line' '[ "$(grep -c "a.nb.x1b" err)" = 1 ]'
-for verb in record load report sql compare replay; do
+for verb in record load report sql export compare replay; do
 	is "$verb --help" "$(status "$IOREEL" $verb --help)" 0
 	check 'fits a screen and starts with two examples' \
 		'[ "$(head -2 out | grep -c "^  . ioreel '$verb'")" = 2 ] &&
@@ -37,7 +37,7 @@ for verb in record load report sql compare replay; do
 		'[ "$(wc -l <err)" = 2 ] && grep -q "^usage: ioreel '$verb'" err'
 	check "man page of $verb" '[ -s "$TOP/man/ioreel-'$verb'.1" ]'
 done
-check 'record --help says what it costs, how large a trace is, and PATH' '
+check 'record --help has the cost of recording, the size of a trace, and PATH' '
 	"$IOREEL" record --help | tr "\n" " " | grep -q \
 	"adds [0-9].* ns to a call.* bytes an event.* export PATH=.\$PWD/build:\$PATH"'
 check 'so does README.md' '
@@ -46,17 +46,17 @@ check 'so does README.md' '
 	grep -q "bytes an event" "$TOP/README.md"'
 if command -v groff >/dev/null; then
 	for page in "$TOP"/man/*; do
-		is "${page##*/} is set without a warning" \
+		is "${page##*/}: no warning of groff" \
 			"$(groff -ww -mandoc -Tutf8 "$page" 2>&1 >/dev/null)" ''
 	done
 else
-	skip 'man pages are set without a warning' 'no groff'
+	skip 'man pages without a warning' 'no groff'
 fi
 is 'a result that cannot be written is a failure' \
 	"$("$IOREEL" --version >/dev/full 2>err; echo $?)" 1
-check 'and says why' 'grep -q "No space left" err'
-is 'nor can it with stdout closed' \
+check 'with the reason' 'grep -q "No space left" err'
+is 'and so is a closed stdout' \
 	"$("$IOREEL" --version >&- 2>err; echo $?)" 1
-is 'a reader that leaves is no failure of ours' \
+is 'a closed pipe is not a failure' \
 	"$( (trap '' PIPE; "$IOREEL" help record; echo $? >st) | true; cat st)" 0
 finish

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""overlap.py RUN: the report's steps and overlap, made once more.
+"""overlap.py RUN: compute the report's steps and overlap a second time.
 
-From the events, spans and processes that ioreel sql gives, by the words of
-ioreel-store(5) and nothing of the analyzer's code. Prints each figure that
-differs and how many there are; fails if one does.
+From the events, spans and processes of ioreel sql, by the definitions in
+ioreel-store(5), without code of the analyzer. Prints each figure that
+differs and the number of figures; fails if one does.
 """
 import bisect
 import json
@@ -26,7 +26,7 @@ def length(a):
 
 
 def both(a, b):
-    """Of two unions."""
+    """The intersection of two unions."""
     out, i, j = [], 0, 0
     while i < len(a) and j < len(b):
         start, end = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
@@ -68,14 +68,14 @@ def pair(e):
 
 
 def is_io(e):
-    """A call on a file, as such and not through another layer or a mapping."""
+    """True for a call on a file, not through another layer or a mapping."""
     return (e["kind"] not in ("pipe", "socket") and e["layer"] != "MPIIO" and
             e["call_group"] != "queue" and
             e["call"] not in ("map_read", "map_write"))
 
 
 class Step:
-    """One step and what is known of it; None: nothing."""
+    """One step with its known parts; None: unknown."""
 
     def __init__(self, span, epochs):
         self.start, self.end = pair(span)
@@ -92,7 +92,7 @@ class Step:
 
 
 def steps_of(spans, fetch):
-    """Those of a process, each moment given to the one that began last."""
+    """The steps of a process; each moment belongs to the one that began last."""
     out, reach = [], 0
     epochs = [s for s in spans if s["name"] == "epoch"]
     for s in spans:

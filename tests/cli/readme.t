@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The commands of README.md do what it says they do.
+# The commands of README.md work, and its links and verbs exist.
 . "$(dirname "$0")/../lib/tap.sh"
 
-# A job of the name that the README uses, without any framework.
+# A job with the name in the README, without any framework.
 cat >train.py <<'E2'
 import os
 os.makedirs("data", exist_ok=True)
@@ -30,7 +30,7 @@ while read -r command; do
 	esac
 done <commands
 
-check 'every page it links to is there' '
+check 'every page it links to exists' '
 	grep -o "](\([^):]*\))" "$TOP/README.md" | tr -d "]()" |
 	while read -r page; do
 		[ -e "$TOP/$page" ] || { echo "$page"; exit 1; }

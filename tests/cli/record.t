@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # ioreel record from the outside: status, names, signals, descriptors, the
-# closing lines, and what it leaves behind when it cannot run the job.
+# summary, and the files left behind if it cannot run the job.
 . "$(dirname "$0")/../lib/tap.sh"
 
 unset LD_PRELOAD PYTHONPATH
@@ -20,7 +20,7 @@ is 'no command is wrong usage' "$(status $R)" 2
 is 'nothing after -- is wrong usage' "$(status $R --)" 2
 check 'and shows one line of usage' 'grep -q "^usage: ioreel record" err'
 is 'an unknown option is wrong usage' "$(status $R --alll -- true)" 2
-check 'and the near one is named' 'grep -q -- "--all" err'
+check 'and the closest option is suggested' 'grep -q -- "--all" err'
 is 'a command that does not exist: 127' "$(status $R -- no-such-program)" 127
 is 'and says so in one line' "$(cat err)" \
 	"ioreel record: cannot run 'no-such-program': not found in PATH"
@@ -51,13 +51,13 @@ is 'a name of 300 characters is an error' \
 	"$(status $R -o "$long" -- touch ran)" 1
 check 'of one line' '[ "$(wc -l <err)" = 1 ] && [ ! -e ran ]'
 odd=$(printf 'a\377b\nc')
-is 'a name that is no UTF-8, with a newline, works' \
+is 'a name that is not UTF-8, with a newline, works' \
 	"$(status $R -o "$odd" -- touch ran)" 0
-check 'and is shown in one line' 'grep -q "ioreel report a.xffb.nc$" err'
+check 'and is printed in one line' 'grep -q "ioreel report a.xffb.nc$" err'
 check 'the trace is private' '[ "$(stat -c %a "$odd")" = 700 ]'
 check 'and has no windows left' '[ ! -e "$odd/windows" ] && ls "$odd"/*.log'
 mkdir empty
-is 'an empty directory will do' "$(status $R -o empty -- touch ran)" 0
+is 'an empty directory is accepted' "$(status $R -o empty -- touch ran)" 0
 
 cat >train.py <<'PY'
 import os, sys
@@ -71,17 +71,17 @@ PY
 head -c 10000 /dev/zero >data
 $R -- $PY -S train.py 2>err1 </dev/null >/dev/null
 $R -- $PY -S train.py 2>err2
-check 'the script names the trace' '[ -d train.reel ]'
+check 'the trace has the name of the script' '[ -d train.reel ]'
 check 'a second one does not overwrite it' '[ -d train.2.reel ]'
 check 'processes, bytes and files are counted' \
 	'grep -Eq "^ioreel: 1 process, .* in .*; 10.0 kB read, 777 B written in 2 files$" err1'
-check 'losses have their line' 'grep -q "^ioreel: nothing lost" err1'
+check 'a line reports losses' 'grep -q "^ioreel: nothing lost" err1'
 check 'the trace and its size' \
 	'grep -Eq "^ioreel: trace train.reel \([0-9.]+ k?B\)$" err1'
-is 'the last line is what to type next' "$(tail -1 err1)" \
+is 'the last line is the next command' "$(tail -1 err1)" \
 	'ioreel: next: ioreel report train.reel'
 $R -q -- $PY -S train.py 2>err3
-check '-q says nothing' '[ ! -s err3 ]'
+check '-q prints nothing' '[ ! -s err3 ]'
 
 for i in 1 2 3 4 5 6; do $R -q -- sh -c 'echo x >many' & done
 wait
@@ -91,11 +91,11 @@ wait
 is 'of four with one directory only one runs' "$(wc -l <ran)" 1
 rm -rf sh*.reel ran many
 
-# --- the job is as it was -------------------------------------------------
-is 'its status is kept' "$(status $R -- sh -c 'exit 42')" 42
-check 'and said' 'grep -q "^ioreel: sh ended with status 42 after" err'
+# --- the job is unchanged --------------------------------------------------
+is 'the exit status is that of the job' "$(status $R -- sh -c 'exit 42')" 42
+check 'and is printed' 'grep -q "^ioreel: sh ended with status 42 after" err'
 is 'a signal gives 128 + n' "$(status $R -- sh -c 'kill -9 $$')" 137
-check 'and is said' 'grep -q "^ioreel: sh ended by signal 9 after" err'
+check 'and the signal is printed' 'grep -q "^ioreel: sh ended by signal 9 after" err'
 is 'no descriptor is added' "$($R -q -- ls /proc/self/fd </dev/null | wc -l)" \
 	"$(ls /proc/self/fd </dev/null | wc -l)"
 is 'stdin is the job'"'"'s' "$(echo hello | $R -q -- cat)" hello
@@ -118,7 +118,7 @@ fi
 is 'the PYTHONPATH of the user follows ours' \
 	"$(PYTHONPATH=/a:/b $R -q -- sh -c 'echo "$PYTHONPATH"')" \
 	"$(realpath "$IOREEL_HOOKS"):/a:/b"
-is 'SIGCHLD ignored by our parent is no trouble' \
+is 'SIGCHLD ignored by our parent has no effect' \
 	"$(status sh -c "trap '' CHLD; exec $R -q -- sh -c 'exit 7'")" 7
 sigs='grep -E "^Sig(Blk|Ign)" /proc/self/status'
 is 'mask and dispositions are inherited' \
@@ -141,21 +141,21 @@ while time.time() - t < 120 and not os.path.exists("stop"):
     time.sleep(0.01)
 print(sorted((int(k), v) for k, v in got.items()))
 PY
-# arrived N: waits until the job has counted so many.
+# arrived N: wait until the job has counted N signals.
 arrived() {
 	for _ in $(seq 3000); do
 		[ "$(stat -c %s count)" -ge "$1" ] && break
 		sleep 0.02
 	done
 }
-# signalled 'kill command': what the job counted. $P is ioreel, its group too.
+# signalled 'kill command': the signals the job counted. $P is ioreel and its group.
 signalled() {
 	rm -f ready stop
 	setsid $R -q -- $PY counts.py >counted &
 	P=$!
 	for _ in $(seq 3000); do [ -e ready ] && break; sleep 0.02; done
 	eval "$1"
-	sleep 0.3 # for what would be one too many
+	sleep 0.3 # for a duplicate
 	touch stop
 	wait $P
 	cat counted
@@ -173,7 +173,7 @@ is 'different signals do not mix' \
 	kill -USR1 $P; arrived 3')" \
 	'[(1, 1), (10, 2)]'
 rm -f ready stop
-# A shell starts what is in the background deaf to SIGINT.
+# A shell starts background commands with SIGINT ignored.
 cat >foreground.py <<'PY'
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -186,8 +186,8 @@ for _ in $(seq 3000); do [ -e intr.reel/job.json ] && break; sleep 0.02; done
 sleep 0.2
 kill -INT -$P
 wait $P
-is 'ctrl-C ends job and gives 130' $? 130
-check 'and the lines are said' 'grep -q "sleep ended by signal 2" err'
+is 'ctrl-C ends the job with status 130' $? 130
+check 'and the summary is printed' 'grep -q "sleep ended by signal 2" err'
 check 'and job.json is complete' 'grep -q "\"exit_signal\": 2" intr.reel/job.json'
 cat >stops.py <<'PY'
 import os, signal
@@ -203,9 +203,9 @@ done
 check 'ioreel stops when the job stops' 'grep -q "^State:.T" /proc/$P/status'
 kill -CONT $P
 wait $P
-is 'and goes on with it' "$(cat went)" 'went on'
+is 'and continues with it' "$(cat went)" 'went on'
 
-# --- what is left of processes --------------------------------------------
+# --- processes that outlive the job ----------------------------------------
 is 'a killed process keeps its events' \
 	"$(status $R -o kill.reel -- $PY -S -c \
 	'import os; f = open("data", "rb", 0); f.read(1234); os.kill(os.getpid(), 9)')" 137
@@ -213,7 +213,7 @@ check 'in its log' 'grep -q "1.23 kB read" err && [ ! -e kill.reel/windows ]'
 $R -o run.reel -- sh -c "$PY -c 'import time; f = open(\"data\", \"rb\", 0); \
 f.read(10); open(\"up\", \"w\"); time.sleep(30)' & echo \$! >pid; \
 while [ ! -e up ]; do sleep 0.05; done" >out 2>err
-check 'a process that goes on is said' 'grep -q "; 1 process still running" err'
+check 'a process that still runs is reported' 'grep -q "; 1 process still running" err'
 check 'and keeps its window' 'ls run.reel/windows/*.win'
 kill "$(cat pid)" 2>/dev/null
 if [ -z "$IOREEL_ASAN" ]; then
@@ -232,13 +232,13 @@ check 'job.json is JSON and has the command' \
 	and j[\"processes\"] == 1 and j[\"host\"][\"cpus\"] > 0"'
 OMP_NUM_THREADS=3 OMP_API_KEY=hunter2 AWS_SECRET=hunter2 \
 	$R -q -o some.reel -- true
-check 'job.json has the environment that matters' \
+check 'job.json has the relevant environment' \
 	'grep -q OMP_NUM_THREADS some.reel/job.json'
 check 'and no secret' '! grep -q hunter2 some.reel/job.json'
 
 # --- nothing recorded -----------------------------------------------------
 status $R -- env -i $PY train.py >/dev/null
-check 'a lost environment is explained or recorded' \
+check 'a cleared environment is explained or recorded' \
 	'grep -Eq "nothing was recorded: .*LD_PRELOAD|^ioreel: [0-9]+ process" err'
 if echo 'int main(void) { return 0; }' >s.c &&
 	${CC:-cc} -static -o static s.c 2>/dev/null; then
@@ -249,7 +249,7 @@ else
 	skip 'a static binary is named as such' 'no static libc'
 fi
 
-# --- the line and the store agree -----------------------------------------
+# --- the summary and the store agree ---------------------------------------
 mkdir dir
 cat >tree.py <<'PY'
 import os, threading
@@ -258,7 +258,7 @@ os.read(a, 100)
 if os.fork() == 0:
     os.read(a, 200)                 # inherited
     b = os.dup(a)
-    os.read(b, 300)                 # a copy
+    os.read(b, 300)                 # a dup
     os._exit(0)
 os.wait()
 d = os.open("dir", os.O_RDONLY | os.O_DIRECTORY)
@@ -267,7 +267,7 @@ t = threading.Thread(target=lambda: os.write(w, b"x" * 400))
 t.start()
 t.join()
 r, p = os.pipe()
-os.write(p, b"x" * 500)             # no file
+os.write(p, b"x" * 500)             # a pipe, not a file
 os.read(r, 500)
 os.chdir("dir")
 os.read(os.open("./../dir/new", os.O_RDONLY), 1000)
@@ -289,21 +289,21 @@ vars() {
 	$R -q "$@" -- sh -c 'env | grep "^IOREEL_[EFMSCP]" | grep -v EXCLUDE | sort | tr "\n" " "'
 }
 is 'none by default' "$(vars)" ''
-is 'each option says its own' \
+is 'each option sets its own' \
 	"$(vars --events none --follow-env --complete --mmap faults --stacks=50 --profile-steps 3-7)" \
 	'IOREEL_COMPLETE=1 IOREEL_EVENTS=none IOREEL_FOLLOW=1 IOREEL_MMAP=faults IOREEL_PROFILE_STEPS=3-7 IOREEL_STACKS=50 '
 is 'steps in two words' "$(vars --events steps 3-7)" 'IOREEL_EVENTS=3-7 '
 is '--stacks without a number' "$(vars --stacks)" 'IOREEL_STACKS=1 '
 is 'the job'"'"'s own options are not touched' \
 	"$($R -q -- echo --events steps 3-7 --stacks)" '--events steps 3-7 --stacks'
-is 'what the user had set holds' "$(IOREEL_EVENTS=none vars)" 'IOREEL_EVENTS=none '
+is 'a value set by the user stays' "$(IOREEL_EVENTS=none vars)" 'IOREEL_EVENTS=none '
 
 # --- filters --------------------------------------------------------------
 mkdir sub && cp data sub/a.bin && cp data sub/b.bin
 $R -x 'sub/' -- cat data sub/a.bin sub/b.bin 2>err | cat >out
 check '--exclude of a folder' 'grep -q "10.0 kB read, .* in 1 file" err'
 $R -x '*' -i '*/a.bin' -- cat data sub/a.bin sub/b.bin 2>err | cat >out
-check '--include wins over --exclude' 'grep -q "10.0 kB read, .* in 1 file" err'
+check '--include overrides --exclude' 'grep -q "10.0 kB read, .* in 1 file" err'
 is 'a pattern with a newline is wrong usage' \
 	"$(status $R -x "$(printf 'a\nb')" -- true)" 2
 

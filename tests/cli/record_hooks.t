@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Frameworks of a version that no hook knows, or without what the hooks look
-# for: the job notices nothing, and job.json, the closing lines and the report
-# name each of them.
+# Frameworks of an unsupported version, or without a function that the hooks
+# need: the job is unchanged, and job.json, the summary and the report name each
+# of them.
 . "$(dirname "$0")/../lib/tap.sh"
 
 unset LD_PRELOAD PYTHONPATH
@@ -47,33 +47,33 @@ echo hello >data
 export PYTHONPATH=$T/fake
 $PY job.py >bare 2>&1
 "$IOREEL" record -o new.reel -- $PY job.py >rec 2>err
-check 'the job notices nothing' 'grep -q hello rec && diff bare rec'
+check 'the job is unchanged' 'grep -q hello rec && diff bare rec'
 state() {
 	$PY -S -c 'import json, sys
 print(json.load(open(sys.argv[1] + "/job.json"))["hooks"].get(sys.argv[2]))' \
 		"$1" "$2"
 }
-is 'job.json: a version of the far future' \
+is 'job.json: a version far in the future' \
 	"$(state new.reel torch)" 'unsupported 2099.1.0'
-is 'of a package of it' \
+is 'a package of the framework' \
 	"$(state new.reel torch.distributed.checkpoint)" 'unsupported 2099.1.0'
-is 'of another framework' "$(state new.reel keras.steps)" 'unsupported 77.0'
-is 'a hook that failed outright' \
+is 'another framework' "$(state new.reel keras.steps)" 'unsupported 77.0'
+is 'a hook that failed completely' \
 	"$(state new.reel tensorflow)" 'failed: AttributeError'
-is 'record says all of it in one line' \
+is 'record prints all of it in one line' \
 	"$(grep -c '^ioreel: not all hooks are in: .*torch (unsupported 2099.1.0).*; see ioreel-anchors(7)$' err)" 1
 check 'and the report, above its numbers' \
 	'"$IOREEL" report new.reel | tr -s "\n " " " |
-	 grep -q "hooks: not all are in: .*tensorflow (failed: AttributeError), torch (unsupported 2099.1.0)"'
+	 grep -q "hooks missing: .*tensorflow (failed: AttributeError), torch (unsupported 2099.1.0)"'
 "$IOREEL" record -q -o quiet.reel -- $PY job.py >rec 2>err
-is '-q: job.json all the same' \
+is '-q: job.json is the same' \
 	"$(state quiet.reel torch)" 'unsupported 2099.1.0'
-check 'and no line' '[ ! -s err ]'
+check 'and there is no line' '[ ! -s err ]'
 "$IOREEL" record --events none -o counted.reel -- $PY job.py >rec 2>err
 is '--events none: the same' \
 	"$(state counted.reel torch)" 'unsupported 2099.1.0'
 
-# A process with the hooks and one without: the worse one is told.
+# A process with the hooks and one without: the worse state is reported.
 module torch.utils ''
 cat >both.py <<'PY'
 import os, sys
@@ -88,7 +88,7 @@ for i in range(40):
     note(b"hook:many%d" % i, b"on")
 PY
 "$IOREEL" record -o both.reel -- $PY both.py >rec 2>err
-is 'of two processes the worse one, whatever bytes it says' \
+is 'the worse state of two processes, with any bytes in it' \
 	"$(state both.reel mine)" 'unsupported \x1b[2J\xff'
 is 'on the terminal too' \
 	"$(grep -ac 'mine (unsupported .x1b\[2J.xff); see' err)" 1
@@ -96,7 +96,7 @@ check 'and in the report' \
 	'"$IOREEL" report both.reel | grep -aq "mine (unsupported .x1b\[2J"'
 unset PYTHONPATH
 "$IOREEL" record -o none.reel -- $PY -S -c 'open("data")' 2>err
-check 'where there is nothing to say, nothing is said' \
+check 'without problems there is no line' \
 	'! grep -q hooks err && ! "$IOREEL" report none.reel | grep -q "hooks:" &&
 	 grep -q "\"hooks\": {}" none.reel/job.json'
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Two ranks with clocks of their own take turns: nothing that came after may
-# appear before. A time namespace moves one rank's CLOCK_MONOTONIC by a day; a
+# Two ranks with different clocks take turns: no later event may appear before an
+# earlier one. A time namespace shifts CLOCK_MONOTONIC of one rank by a day; a
 # boot_id of its own makes it another host.
 . "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
@@ -16,7 +16,7 @@ apart="unshare --uts --mount --time --fork --monotonic 86400 --boottime 86400
 	sh apart.sh"
 $apart other true 2>/dev/null ||
 	skip_all 'no time, uts and mount namespaces here'
-# turns MINE FIRST: twenty files, each after the other rank's.
+# turns MINE FIRST: write twenty files, each after the other rank's.
 cat >turns.sh <<'SH'
 i=$1
 while [ $i -lt 40 ]; do
@@ -26,8 +26,8 @@ while [ $i -lt 40 ]; do
 	i=$((i + 2))
 done
 SH
-# The last of a turn is its rename, which the other rank may see before it ends:
-# the processor may be taken away from it there.
+# A turn ends with a rename. The other rank may see the new name before the call
+# returns, as the process may be preempted there.
 order="with w as (select substr(path, instr(path, '/made.') + 6) + 0 i,
 	min(start_ns) s, max(start_ns) e from v_event
 	where path like '%/made.%' group by 1)

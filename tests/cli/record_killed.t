@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Signals to the processes of record: to all that bear its name (killall, pkill,
+# Signals to the processes of record: to all with its name (killall, pkill,
 # pidof), to both of its processes by number, to their group, to record alone.
 # The job ends as it would without record, and gets each signal once.
 . "$(dirname "$0")/../lib/tap.sh"
@@ -11,7 +11,7 @@ PY=/usr/bin/python3
 [ -x "$PY" ] || PY=$(command -v python3)
 [ -x "$PY" ] || skip_all 'no python3'
 
-# A shell's "&" ignores SIGINT and SIGQUIT for what it starts.
+# A shell's "&" starts commands with SIGINT and SIGQUIT ignored.
 cat >start.py <<'P'
 import os, signal, sys
 for s in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
@@ -39,8 +39,8 @@ await() {
 		sleep 0.02
 	done
 }
-# Of record and its children: those that a search for "ioreel" by name, command
-# line or program file finds. Not killall: others record on this machine.
+# Find the processes among record and its children that match "ioreel" by name,
+# command line or program file. Not with killall: other tests record here too.
 named() {
 	local p
 	for p in $P $(children $P); do
@@ -50,7 +50,7 @@ named() {
 	done
 }
 witness() { children $P job-signals; }
-# sent NAME HOW SIGNAL COMMAND: starts the job, signals it, and says how it ended.
+# sent NAME HOW SIGNAL COMMAND: start the job, signal it, print how it ended.
 sent() {
 	local name=$1 how=$2 sig=$3
 	shift 3
@@ -86,17 +86,17 @@ for how in named group alone; do
 	for sig in 15 2; do
 		is "signal $sig to $how of a job that handles it keeps its status" \
 			"$(sent h$how$sig $how $sig $PY -S ../handles.py $sig)" 3
-		is 'which gets it once' "$(cat h$how$sig/got)" $sig
+		is 'and the job gets it once' "$(cat h$how$sig/got)" $sig
 	done
 done
-is 'SIGINT to the two of a Python program that handles nothing' \
+is 'SIGINT to both processes of a Python program without handlers' \
 	"$(sent interrupted named 2 $PY -S -c 'if True:
 	import os, time
 	open("pid", "w").write("%d\n" % os.getpid())
 	time.sleep(60)')" 130
 echo 'sleep 0.3; : >go' >then
 for how in named both group; do
-	is "a job that ignores SIGTERM goes on ($how)" "$(sent i$how $how 15 \
+	is "a job that ignores SIGTERM continues ($how)" "$(sent i$how $how 15 \
 		sh -c 'trap "" TERM; echo $$ >pid
 		until [ -e go ]; do sleep 0.05; done; exit 4')" 4
 done
@@ -108,17 +108,17 @@ kill -TERM -- -$P
 S
 is 'SIGKILL to the second process, then SIGTERM to the group' \
 	"$(sent again none 15 $PY -S ../handles.py 15)" 3
-is 'which the job gets once' "$(cat again/got)" 15
+is 'and the job gets it once' "$(cat again/got)" 15
 cat >then <<'S'
 kill -KILL $P
 await '[ -z "$(witness)" ]'
 kill -0 "$(cat pid)" && echo runs
 kill "$(cat pid)"
 S
-is 'SIGKILL to record leaves the job running, nothing else' \
+is 'SIGKILL to record: only the job continues' \
 	"$(sent killed none 15 sh -c "$sleeps" 2>/dev/null)" 'runs
 137'
-check 'and a trace that loads' '"$IOREEL" report killed/t.reel'
+check 'and its trace loads' '"$IOREEL" report killed/t.reel'
 rm then
 if command -v killall >/dev/null &&
 	unshare -rpf --mount-proc true 2>/dev/null; then

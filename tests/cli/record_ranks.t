@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# One "ioreel record" per rank, one trace directory: as mpirun, torchrun and
-# srun start them. And the shim alone, where nobody can change the command.
+# One "ioreel record" per rank and one trace directory, as mpirun, torchrun and
+# srun start them. And the shim alone, if the command cannot be changed.
 . "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD PYTHONPATH RANK WORLD_SIZE MASTER_ADDR MASTER_PORT
 for v in $(env | sed -n 's/^\(OMPI_[A-Z_0-9]*\|PMI[X]*_[A-Z_0-9]*\|SLURM_[A-Z_]*\)=.*/\1/p'); do
@@ -18,7 +18,7 @@ bytes="select count(distinct process_id), sum(bytes) from v_event
 ranks='select group_concat(rank) from (select distinct rank from process
 	where rank is not null order by rank)'
 
-# try 'name' DIR COMMAND...: the lines and the directory of four ranks
+# try 'name' DIR COMMAND...: check the lines and the directory of four ranks.
 try() {
 	name=$1 dir=$2
 	shift 2
@@ -28,22 +28,22 @@ try() {
 	is "$name: every byte of every rank" "$(sql "$dir" "$bytes")" \
 		"$(printf '4\t40000')"
 	is "$name: ranks" "$(sql "$dir" "$ranks")" 0,1,2,3
-	check "$name: nothing else is left" '! ls $dir | grep -Evq "\.log$|^job\.(json|counts)$" && ls $dir'
+	check "$name: no other files remain" '! ls $dir | grep -Evq "\.log$|^job\.(json|counts)$" && ls $dir'
 }
 R="$IOREEL record"
 if command -v mpirun.openmpi >/dev/null; then
-	# As root it refuses to run without being told twice.
+	# As root Open MPI needs two variables to run.
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-	# When a rank fails, Open MPI 5 kills the others at once and with them, on
-	# a busy machine, ioreel before it has spoken, or drops what it said. Now
-	# and then it signals its own process group: timeout makes one for it.
+	# If a rank fails, Open MPI 5 kills the others at once. On a busy machine
+	# it kills ioreel before its summary, or drops the summary. Sometimes it
+	# signals its own process group: timeout gives it one.
 	M="timeout 60 mpirun.openmpi --oversubscribe -n 4"
 	try 'Open MPI' ompi $M $R -o ompi -- sh app.sh
 	for n in 1 2 3 4 5 6 7 8; do
 		$M $R -o ompi -- touch ran >out 2>err
 		grep -q 'not empty' err && break
 	done
-	check 'a second job does not get in' '[ ! -e ran ] && grep -q "not empty" err'
+	check 'a second job cannot use the directory' '[ ! -e ran ] && grep -q "not empty" err'
 	try 'Open MPI, the default name' app.reel $M $R -- sh app.sh
 	try 'Open MPI, the next default name' app.2.reel $M $R -- sh app.sh
 	for n in 1 2 3 4 5 6 7 8; do
@@ -52,7 +52,7 @@ if command -v mpirun.openmpi >/dev/null; then
 		status=$?
 		grep -q '^ioreel: next' err && break
 	done
-	is 'mpirun is told of a rank that fails' $status 3
+	is 'mpirun returns the status of a failed rank' $status 3
 	if grep -q '^ioreel: next' err; then
 		check 'it is named' \
 			'grep -q "^ioreel: rank 2, sh, ended with status 3; 4 ranks" err'
@@ -93,8 +93,8 @@ wait
 SH
 try 'srun' srun sh srun.sh $R -o srun -- sh app.sh
 SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=7 $R -o batch -- sh app.sh 2>err
-check 'a batch script is no rank' 'grep -q "^ioreel: [0-9]* process" err && [ ! -e batch/job.group ]'
-# One rank's record is killed: the others still end the trace.
+check 'a batch script is not a rank' 'grep -q "^ioreel: [0-9]* process" err && [ ! -e batch/job.group ]'
+# The recorder of one rank is killed: the others still complete the trace.
 cat >killed.sh <<'SH'
 for r in 0 1 2 3; do
 	c="sh app.sh"
@@ -111,7 +111,7 @@ $R -q -o alone -- true
 check 'a killed record does not keep the directory open' \
 	'for i in 1 2 3 4 5; do [ ! -e killed/job.group ] && break; sleep 0.2; done
 	 "$IOREEL" load killed -o killed.db'
-# mpirun ends a rank that has told the others of itself, not yet begun the job.
+# mpirun ends a rank that has joined the directory but not started the job.
 if command -v strace >/dev/null && strace -qq -e trace=none true 2>/dev/null
 then
 	slow="strace -qq -o st -e trace=symlink -e inject=symlink:delay_exit=500000"
@@ -135,5 +135,5 @@ check 'and loads' '"$IOREEL" load bare -o bare.db && "$IOREEL" report bare.db >r
 LD_PRELOAD=$O/libioreel.so IOREEL_DIR=$T/bare cat data | cat >out
 is 'a second program joins it' "$(sql bare "$bytes")" "$(printf '2\t30000')"
 LD_PRELOAD=$O/libioreel.so IOREEL_DIR=/proc/no cat data >out 2>err
-check 'one that cannot be made harms nobody' 'cmp out data && [ ! -s err ]'
+check 'a directory that cannot be created does not harm the job' 'cmp out data && [ ! -s err ]'
 finish

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A job under record, at a terminal and elsewhere, beside the same job bare:
-# what is typed, hangups, job control, signals to record alone, lines that
-# nobody reads, and places where a trace cannot be.
+# A job under record and the same job bare, with and without a terminal: typed
+# signals, hangups, job control, signals to record alone, unread output, and
+# places where a trace cannot be written.
 . "$(dirname "$0")/../lib/tap.sh"
 
 unset LD_PRELOAD PYTHONPATH
@@ -13,14 +13,14 @@ PY=/usr/bin/python3
 R="$IOREEL record"
 
 # --- at a terminal --------------------------------------------------------
-# term.py KEYS COMMAND: a terminal of its own; KEYS are words: what must appear
-# on it before what is typed, and so on. Prints how it ended and what was shown.
+# term.py KEYS COMMAND: run COMMAND on a new terminal. KEYS are words in pairs: the
+# output to wait for, and the keys to type. Prints the status and the output.
 cat >term.py <<'PY'
 import os, pty, select, signal, sys, time
 keys = sys.argv[1].split()
 pid, fd = pty.fork()
 if not pid:
-    # a shell's "&" ignores two of them, nohup the third
+    # a shell's "&" ignores two of these signals, nohup the third
     for sig in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
         signal.signal(sig, signal.SIG_DFL)
     os.execvp(sys.argv[2], sys.argv[2:])
@@ -51,14 +51,14 @@ while time.time() < end:
     if not data:
         break
     shown += data
-# The last descriptor of a terminal may be closed before the end of who had it
-# (cat closes its streams): a hangup at that moment would be its end, not ours.
+# A process may close the last descriptor of a terminal before its end (cat
+# closes its streams): a hangup at that moment would kill it instead of us.
 done, status = 0, 0
 while fd >= 0 and not done and time.time() < end:
     done, status = os.waitpid(pid, os.WNOHANG)
     time.sleep(0.01)
 if fd >= 0:
-    os.close(fd)  # whoever is late still, ends
+    os.close(fd)  # end remaining processes
 if not done:
     status = os.waitpid(pid, 0)[1]
 print("signal %d" % os.WTERMSIG(status) if os.WIFSIGNALED(status)
@@ -67,8 +67,8 @@ for line in shown.decode(errors="replace").split("\r\n"):
     if line and not line.startswith("ioreel: "):
         print(line)
 PY
-# both NAME KEYS COMMAND: starts it bare and recorded, if the two have not ended
-# the same before; compare NAME later.
+# both NAME KEYS COMMAND: start it bare and recorded, unless the two already
+# agreed; "same" compares them.
 both() {
 	local name=$1 keys=$2
 	shift 2
@@ -107,15 +107,15 @@ terminals() {
 	both reads 'ready hello\n hello \x04' sh -c 'echo ready; exec cat'
 	both group 'none none' $PY -S -c 'import os; print(os.tcgetpgrp(0) ==
 		os.getpgrp(), os.isatty(0), os.isatty(1), os.isatty(2))'
-	# A loop of a shell ends, when a command of it says that it was interrupted.
+	# A shell stops its loop if a command in it ended by SIGINT.
 	loop='sh -c "echo ready; exec sleep 60"; echo next'
 	[ -e loop.same ] || for how in bare rec; do
 		[ $how = rec ] && loop="$R -q -o loop.reel -- $loop"
 		rm -rf loop.reel
 		$PY -S term.py 'ready \x03' bash -c "$loop" >loop.$how 2>&1 &
 	done
-	# A shell with job control, whose job is stopped and goes on. It ends when
-	# there is a file that is made while it is stopped.
+	# A shell with job control, whose job is stopped and continued. The job ends
+	# when a file exists that is made while it is stopped.
 	cat >waits <<-'SH'
 	echo ready
 	until [ -e on ]; do sleep 0.05; done
@@ -139,8 +139,8 @@ terminals() {
 	done
 	wait
 }
-# On a machine that is late with everything the two may meet their keys at other
-# moments: what differs each time differs.
+# On a slow machine keys may arrive at different moments in the two: only a
+# difference in every attempt is a failure.
 for _ in 1 2 3; do
 	terminals
 	for name in int quit once twice ignored loop stop_ignored hangup reads \
@@ -154,23 +154,23 @@ done
 same() { is "$2" "$(cat "$1.rec")" "$(cat "$1.bare")"; }
 same int 'ctrl-C ends the job, and record in the same way'
 is 'by the signal' "$(head -1 int.rec)" 'signal 2'
-same quit 'ctrl-\, too'
+same quit 'ctrl-\ too'
 same once 'ctrl-C to a job that handles it: once'
-same twice 'typed twice: twice'
-same ignored 'a job that ignores it goes on'
-same loop 'the shell around it stops, as it does'
-same stop_ignored 'ctrl-Z to a job that ignores it stops nobody'
-same hangup 'a terminal that goes away'
+same twice 'ctrl-C typed twice: twice'
+same ignored 'a job that ignores ctrl-C continues'
+same loop 'a shell loop around it stops'
+same stop_ignored 'ctrl-Z to a job that ignores it stops no process'
+same hangup 'a hangup of the terminal'
 is 'reaches the job' "$(cat hangup.r/hup)" "$(cat hangup.b/hup)"
-is 'and ends one that does not care' "$(head -1 hangup_kills.rec)" 'exit 129'
+is 'and ends a job without a handler' "$(head -1 hangup_kills.rec)" 'exit 129'
 check 'with its trace complete' \
 	'grep -q "\"exit_signal\": 1" hangup_kills.r/t.reel/job.json'
-same reads 'the terminal is the job'\''s to read'
-same group 'and its foreground group'
+same reads 'the job can read from the terminal'
+same group 'and is in the foreground group'
 same shell 'ctrl-Z, jobs, fg'
-check 'which stopped it' 'grep -q "^\[1\].*Stopped" shell.rec && grep -q finished shell.rec'
+check 'and stops it' 'grep -q "^\[1\].*Stopped" shell.rec && grep -q finished shell.rec'
 
-# --- without one ----------------------------------------------------------
+# --- without a terminal ----------------------------------------------------
 state() { sed -n 's/^State:.\(.\).*/\1/p' "/proc/$1/status"; }
 await() {
 	for _ in $(seq 3000); do
@@ -182,7 +182,7 @@ setsid $R -q -o stop.reel -- sh -c 'echo $$ >stop.pid; sleep 0.3; echo on' >on &
 P=$!
 await '[ -s stop.pid ]'
 kill -TSTP $P
-# The default of SIGTSTP does nothing in a group that no shell looks after.
+# The default action of SIGTSTP has no effect in an orphaned process group.
 sleep 0.1
 kill -CONT $P
 wait $P
@@ -201,19 +201,19 @@ is 'under timeout' \
 	"$(timeout 0.3 $R -q -o t1.reel -- sleep 60; echo $?)" 124
 is 'and timeout -s KILL' \
 	"$(killed)" "$(timeout -s KILL 0.3 sleep 9 2>/dev/null; echo $?)"
-check 'which is no reason that it cannot be loaded' \
+check 'and its trace loads' \
 	'"$IOREEL" report t2.reel'
 ( ($R -o p.reel -- sh -c 'sleep 0.2; exit 5'; echo $? >status) 2>&1 | true)
 await '[ -s status ]'
-is 'a standard error that nobody reads costs no status' "$(cat status)" 5
-is 'nor does one that is full' \
+is 'an unread standard error does not change the status' "$(cat status)" 5
+is 'nor does a full one' \
 	"$($R -o f.reel -- sh -c 'exit 5' 2>/dev/full; echo $?)" 5
 
-# --- what a shell would run -----------------------------------------------
+# --- commands that only a shell runs ---------------------------------------
 printf 'echo "no #! $1"\n' >text && chmod +x text
 is 'a text without #! is a shell'\''s' "$($R -q -o x.reel -- ./text a)" 'no #! a'
 : >empty && chmod +x empty
-is 'an empty one is nothing' "$($R -q -o e.reel -- ./empty; echo $?)" 0
+is 'an empty file does nothing' "$($R -q -o e.reel -- ./empty; echo $?)" 0
 for s in 1 6 8 11 13 31 34 64; do
 	sh -c "kill -$s \$\$" 2>/dev/null
 	want="$want $?"
@@ -222,7 +222,7 @@ for s in 1 6 8 11 13 31 34 64; do
 done 2>/dev/null
 is 'signals of all kinds' "$got" "$want"
 
-# --- where a trace cannot be ----------------------------------------------
+# --- places where a trace cannot be written --------------------------------
 mkdir left
 is 'a working directory that is gone' "$(cd left && rmdir ../left &&
 	$R -q -o "$T/gone.reel" -- cat "$T/empty"; echo $?)" 0
@@ -230,14 +230,14 @@ touch file
 is 'a file' "$($R -o file -- touch ran 2>err; echo $?)" 1
 is 'below a file' "$($R -o file/t -- touch ran 2>err; echo $?)" 1
 ln -s nowhere dangling
-is 'a link to nothing' "$($R -o dangling -- touch ran 2>err; echo $?)" 1
+is 'a dangling link' "$($R -o dangling -- touch ran 2>err; echo $?)" 1
 check 'each before the job, in one line' '[ ! -e ran ] && [ "$(wc -l <err)" = 1 ]'
 cat >small.sh <<'E2'
 mkdir m && mount -t tmpfs -o size=64k none m || exit 99
 head -c 70000 /dev/zero >m/fill 2>/dev/null
 "$IOREEL" record -o m/t -- touch ran 2>err1
 echo "full $? $(ls m)"
-for room in 24576 32768 40000 49152; do	# left for the trace: less and more
+for room in 24576 32768 40000 49152; do	# bytes left for the trace
 	rm -rf m/t
 	head -c $((65536 - room)) /dev/zero >m/fill
 	"$IOREEL" record -o m/t -- sh -c 'cat text | wc -c; exit 7' 2>err2
@@ -252,13 +252,13 @@ umount m
 E2
 if unshare -rm sh -c 'mkdir n && mount -t tmpfs none n' 2>/dev/null; then
 	unshare -rm bash small.sh >small 2>&1
-	is 'a disk that is full' "$(sed -n 1p small)" 'full 1 fill'
-	is 'or nearly: the job does not notice' "$(grep -c '^status 7' small)" 4
-	is 'nor miss its output' "$(grep -c "^$(wc -c <text)\$" small)" 4
-	is 'the trace loads, and says what is lost' \
+	is 'a full disk' "$(sed -n 1p small)" 'full 1 fill'
+	is 'a nearly full disk: the job is unchanged' "$(grep -c '^status 7' small)" 4
+	is 'and so is its output' "$(grep -c "^$(wc -c <text)\$" small)" 4
+	is 'the trace loads and has the losses' \
 		"$(grep -c '^loads' small) $(grep -c '^said' small)" '4 4'
-	is 'a disk that is read-only' "$(tail -1 small)" 'read-only 1'
-	check 'and nothing was run in vain' '[ ! -e ran ]'
+	is 'a read-only disk' "$(tail -1 small)" 'read-only 1'
+	check 'and the job did not run' '[ ! -e ran ]'
 else
 	for what in full nearly output loads read-only vain; do
 		skip "a small disk: $what" 'no mounts here'

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Processes that outlive their job's command, or are just beginning when it
-# ends; and windows, logs and directories that are taken from under processes:
-# what they record is kept, or counted.
+# Processes that outlive their job's command, or start just as it ends; and
+# windows, logs and directories that are removed while processes use them: their
+# records are kept or counted as lost.
 . "$(dirname "$0")/../lib/tap.sh"
 
 unset LD_PRELOAD PYTHONPATH
@@ -10,7 +10,7 @@ R="$IOREEL record --no-hooks"
 PY=/usr/bin/python3
 [ -x "$PY" ] || PY=$(command -v python3)
 [ -x "$PY" ] || skip_all 'no python3'
-await() {	# until the shell command succeeds, or 60 s
+await() {	# wait until the shell command succeeds, at most 60 s
 	for _ in $(seq 3000); do
 		eval "$1" && return
 		sleep 0.02
@@ -47,21 +47,21 @@ os.write(f, b"y")
 PY
 $R -o late.reel -- sh -c "$PY -S daemon.py
 	while [ ! -e daemon.pid ]; do sleep 0.02; done" >out 2>err
-check 'a daemon that has done nothing yet is said to run' \
+check 'an idle daemon is reported as running' \
 	'grep -q "; 1 process still running$" err'
 touch go
 await '[ -e wrote ]'
-is 'what it did later is in the trace, while it runs' "$(sql late.reel \
+is 'its later calls are in the trace while it runs' "$(sql late.reel \
 	"SELECT count(*), sum(bytes) FROM v_event WHERE call = 'write'
 	 AND path LIKE '%/late'")" "100	10000"
-check 'and the report says how far that goes' \
+check 'and the report notes that it runs' \
 	'"$IOREEL" report late.reel | grep -q "^running: 1 process went on"'
 touch end
 await '! kill -0 $(cat daemon.pid) 2>/dev/null'
 is 'and all of it when it has ended' "$(sql late.reel \
 	"SELECT count(*), sum(bytes) FROM v_event WHERE call = 'write'
 	 AND path LIKE '%/late'")" "101	10001"
-is 'which is complete' "$(sql late.reel 'SELECT lost FROM run')" 0
+is 'and nothing is lost' "$(sql late.reel 'SELECT lost FROM run')" 0
 
 rm -f wrote
 $R -o hup.reel -- sh -c 'setsid nohup sh -c "cat data >copy1; \
@@ -71,7 +71,7 @@ $R -o hup.reel -- sh -c 'setsid nohup sh -c "cat data >copy1; \
 touch on
 await '[ -s wrote ]'
 sleep 0.1
-is 'programs that a daemon starts later record, too' "$(sql hup.reel \
+is 'programs that a daemon starts later are recorded too' "$(sql hup.reel \
 	"SELECT count(*) FROM v_file WHERE path LIKE '%/copy_'
 	 AND write_bytes = 100000")" 2
 
@@ -82,17 +82,17 @@ open(\"up\", \"w\").close()
 time.sleep(60)' & echo \$! >kill.pid; while [ ! -e up ]; do sleep 0.02; done" \
 	2>err
 kill -KILL "$(cat kill.pid)"
-is 'one that is killed later has lost nothing' "$(sql kill.reel \
+is 'a daemon that is killed later loses nothing' "$(sql kill.reel \
 	"SELECT sum(bytes) FROM v_event WHERE path LIKE '%/data'")" 1234
 $R -o stop.reel -- sh -c "$PY -S -c 'import os, time
 os.read(os.open(\"data\", os.O_RDONLY), 10)
 open(\"here\", \"w\").close()
 os.kill(os.getpid(), 19)' & echo \$! >stop.pid
 while ! grep -q '^State:.T' /proc/\$!/status; do sleep 0.02; done" 2>err
-check 'a stopped one runs, too' 'grep -q "; 1 process still running$" err'
+check 'a stopped process counts as running' 'grep -q "; 1 process still running$" err'
 kill -KILL "$(cat stop.pid)"
 
-# --- a window in which nothing is written yet -----------------------------
+# --- a window without a head ------------------------------------------------
 $R -o begin.reel -- sh -c 'setsid sleep 30 & echo $! >begin.pid
 	: >begin.reel/windows/$!.7.win' 2>err
 check 'of a living process: it stays' \
@@ -105,8 +105,8 @@ check 'of one that has ended: it goes' \
 	'[ ! -e ended.reel/windows ] && ! grep -q "still running" err'
 if strace -o /dev/null -e inject=fallocate:delay_enter=1:when=1 true \
 	2>/dev/null && [ -z "$IOREEL_ASAN" ]; then
-	# The shim's first fallocate() comes between its window and its head. Who
-	# comes too late to see that, on a busy machine, has it made longer.
+	# The shim's first fallocate() is between the creation of the window and of
+	# its head. strace delays it, longer after each miss on a busy machine.
 	for delay_us in 400000 2000000 8000000; do
 		rm -rf seen caught race.reel
 		$R -o race.reel -- sh -c "
@@ -149,7 +149,7 @@ PY
 		'$PY -S inner.py; true' </dev/null >/dev/null 2>&1 &
 		echo \$! >inner.pid
 		while [ ! -e inside ]; do sleep 0.02; done; sleep 1.2" 2>err
-	check 'a window of an inner process is not taken for an ended one'\''s' \
+	check 'a window of a process in a container is not merged' \
 		'ls inner.reel/windows/*.win &&
 		 sed -n 1p err | grep -q "still running$"'
 	kill_with_children inner.pid
@@ -160,7 +160,7 @@ else
 	skip 'so that nothing is lost when it is killed' 'no unshare'
 fi
 
-# --- what somebody took away ----------------------------------------------
+# --- removed files ----------------------------------------------------------
 mkdir alone # Python reads its directory
 cat >alone/taken.py <<'PY'
 import os, shutil, sys, threading
@@ -185,10 +185,10 @@ whole=$(sql whole.reel 'SELECT events FROM run')
 for what in win log; do
 	$R -o "$what.reel" -- $PY -S alone/taken.py .$what 2>err
 	n=$(sql $what.reel 'SELECT events + lost FROM run')
-	# A record that says where a stream stands is lost, but no event.
+	# A lost record of a stream's position is not an event.
 	check "a .$what removed: every event is there or counted" \
 		'[ "$n" -ge "$whole" ] && [ "$n" -le $((whole + 4)) ]'
-	check 'and it is said' 'grep -q "[0-9]* events LOST" err'
+	check 'and the summary reports it' 'grep -q "[0-9]* events LOST" err'
 done
 is 'a thread without a window: counted in job.counts' \
 	"$(sql win.reel "SELECT process_id IS NULL, count >= 500 FROM loss
@@ -196,10 +196,10 @@ is 'a thread without a window: counted in job.counts' \
 
 is 'a job that removes the directory keeps its status' \
 	"$($R -o gone.reel -- sh -c 'rm -r gone.reel; exit 3' 2>err; echo $?)" 3
-check 'and is told in a line' '[ "$(wc -l <err)" = 1 ] && grep -q gone.reel err'
+check 'and the error is one line' '[ "$(wc -l <err)" = 1 ] && grep -q gone.reel err'
 $R -o again.reel -- sh -c "cat data >copy; rm -r again.reel; cat data >copy2" \
 	2>err
-check 'where it comes back, what was in it is LOST' \
+check 'if it is recreated, its old events are LOST' \
 	'grep -q "^ioreel: [23] processes could not record" err'
 check 'and the report is not complete' '"$IOREEL" report again.reel |
 	grep -q "^untraced: [23] programs" && "$IOREEL" report --json again.reel |

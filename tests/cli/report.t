@@ -8,8 +8,8 @@ trace=$TOP/tests/data/trace-1.0
 check 'a trace is reported' 'ioreel report "$trace" >screen'
 check 'the screen fits: 100 columns' \
 	'! LC_ALL=C tr -d "\200-\277" <screen | grep -qE "^.{101}"'
-check 'and 50 lines' 'test $(wc -l <screen) -le 50'
-check 'completeness stands in the head' \
+check 'the screen fits: 50 lines' 'test $(wc -l <screen) -le 50'
+check 'completeness is in the first three lines' \
 	'head -3 screen | grep -q "complete: .*clock error"'
 check 'there is a verdict and advice with a code' \
 	'grep -qE "^  [A-Z]+(-[A-Z]+)+ " screen'
@@ -17,7 +17,7 @@ check 'no terminal, no escapes and no bars' '! grep -q "$(printf "\033")" screen
 	! grep -q "█" screen'
 check 'the report is the same twice' \
 	'ioreel report "$trace" >again && cmp screen again'
-check 'and from a store' 'ioreel load "$trace" -o run.db &&
+check 'a store gives the same report as its trace' 'ioreel load "$trace" -o run.db &&
 	ioreel report run.db >again && sed "\$d" screen >a && sed "\$d" again >b &&
 	cmp a b'
 check 'ASCII where the locale is' \
@@ -29,11 +29,11 @@ done
 check 'control characters of a file name do not reach the terminal' \
 	'! ioreel report --files run.db | LC_ALL=C grep -q "$(printf "[\001-\010\013-\037]")"'
 
-check 'a full disk is said once, and why' \
+check 'a full disk is one message with the reason' \
 	'for o in --files --json; do ! ioreel report $o run.db >/dev/full 2>e &&
 		test $(wc -l <e) = 1 && grep -q "standard output: No space left" e || exit 1
 	done'
-check 'a reader that left is no failure' \
+check 'a closed pipe is no failure' \
 	'(trap "" PIPE; { ioreel report --json run.db; echo $? >status; } | :) 2>e
 	 test ! -s e && test $(cat status) = 0'
 if command -v script >/dev/null; then
@@ -57,7 +57,7 @@ else
 fi
 
 if python3 -c 'import sqlite3' 2>/dev/null; then
-	check 'one host is not named on each line' \
+	check 'a single host has no column' \
 		'! ioreel report --ranks run.db | grep -q " host"'
 	cp run.db hosts.db
 	python3 - <<-'PY'
@@ -67,7 +67,7 @@ if python3 -c 'import sqlite3' 2>/dev/null; then
 	c.execute("UPDATE process SET host_id = 77")
 	c.commit()
 	PY
-	check 'of several each process has its own' \
+	check 'several hosts: each process names its host' \
 		'ioreel report --ranks hosts.db >out &&
 		[ "$(grep -c "  far away$" out)" -gt 1 ] &&
 		ioreel report --json hosts.db | tr -d " \n" |
@@ -84,11 +84,11 @@ with open("mapped", "r+b", 0) as f:
     f.read(1000)
     with mmap.mmap(f.fileno(), 0) as m:
         m[50000]'
-	check 'bytes through mappings are told apart from those of reads' '
+	check 'bytes through mappings are reported apart from bytes of reads' '
 		ioreel report mapped.reel >out && cp out mapped.out &&
 		grep -q "of the bytes read.* went through mappings, at most" out &&
 		grep -qE "^  read .* 1,000 B each .* 1$" out'
-	check 'in the document too' 'ioreel report --json mapped.reel >x.json &&
+	check 'the document has them too' 'ioreel report --json mapped.reel >x.json &&
 		python3 -c "import json
 d = json.load(open(\"x.json\"))
 assert d[\"totals\"][\"read_bytes\"] == 1000 + d[\"mapped\"][\"read_bytes\"] > 1000"'
@@ -97,10 +97,10 @@ for n in range(3):
     with ioreel.span("checkpoint", n), ioreel.span("checkpoint", n):
         open("saved", "w").write("x")
         time.sleep(0.1)'
-	check 'a checkpoint in a checkpoint is part of it' '
+	check 'a checkpoint within a checkpoint is part of it' '
 		ioreel report saves.reel >out &&
 		grep -q "CHECKPOINT   3 checkpoints take" out'
-	# What a loader does before its first fetch: it makes its workers.
+	# A loader starts its workers before its first fetch.
 	ioreel record -q -o epochs.reel -- "$python" -c 'import ioreel, os, time
 for epoch in range(3):
     with ioreel.span("epoch", epoch):
@@ -114,7 +114,7 @@ for epoch in range(3):
         os.waitpid(worker, 0)
         for step in ioreel.steps(range(2)):
             pass'
-	check 'epochs that start slowly, and not for their first fetch' '
+	check 'EPOCH-START: epochs start slowly, before their first fetch' '
 		ioreel report epochs.reel >out &&
 		grep -q "EPOCH-START  2 epochs after the first take" out &&
 		grep -q "persistent_workers" out'
@@ -154,17 +154,17 @@ for epoch in range(3):
 	    os.write(say, b"x")
 	PY
 	ioreel record -q -o grow.reel -- "$python" pool.py within 2 4 0
-	check 'workers are counted as they were set' '
+	check 'the number of workers is the configured one' '
 		ioreel report grow.reel >out && grep -q " 1 rank, 2-4 loader workers " out'
-	check 'and one pass made its own' '
+	check 'one pass restarted its workers' '
 		ioreel report --ranks grow.reel | grep -qE "^ +0 +6 .* 4 +[0-9.]+ %" &&
 		grep -q "EPOCH-START  2 epochs" out && grep -q "persistent_workers" out'
 	ioreel record -q -o early.reel -- "$python" pool.py early 2 2
-	check 'those that were made before their epoch is told are its own' '
+	check 'workers that start before the epoch span belong to its epoch' '
 		ioreel report early.reel >out && grep -q " 1 rank, 2 loader workers " out &&
 		grep -q "EPOCH-START" out && grep -q "persistent_workers" out'
 	ioreel record -q -o stay.reel -- "$python" pool.py within 2 0 0
-	check 'who keeps the workers is not told to' '
+	check 'no advice to keep workers that are kept' '
 		ioreel report stay.reel >out && grep -q " 1 rank, 2 loader workers " out &&
 		grep -q "EPOCH-START  2 epochs" out && ! grep -q persistent out'
 else
@@ -173,7 +173,7 @@ fi
 
 check 'wrong usage is 2 and one line of usage' \
 	'ioreel report 2>e; test $? = 2 && test $(wc -l <e) = 2'
-check 'what is no run fails, named' \
+check 'a file that is no run is an error that names it' \
 	'echo hello >notes.txt; ! ioreel report notes.txt 2>e &&
 	grep -q "ioreel report: .notes.txt. is neither a trace nor a store" e'
 
@@ -186,49 +186,50 @@ check 'an empty run is a run' \
 # Without anchors: why, and how to get them.
 mkdir data
 for i in 1 2 3 4 5 6 7 8; do head -c $((i * 5000)) /dev/zero >data/f$i; done
-check 'a shell tool is not asked for steps' \
+check 'a shell tool gets no advice on steps' \
 	'ioreel record -o cat.reel -- cat data/f1 data/f2 data/f3 data/f4 data/f5 \
 	data/f6 data/f7 data/f8 >/dev/null 2>&1; ioreel report cat.reel >out &&
 	! grep -q "No steps" out && ! grep -q "ioreel.steps" out &&
 	! grep -q "Where a step" out'
-check 'and is counted right' 'grep -qE "^  read +16 +180 kB" out'
+check 'its reads are counted' 'grep -qE "^  read +16 +180 kB" out'
 if [ "$python" ]; then
-	check 'a Python program without steps is: why, and how to get them' '
+	check 'a Python program without steps gets advice on how to mark them' '
 		grep -q "No steps:" mapped.out && grep -q "ioreel.steps" mapped.out &&
 		! grep -q "Where a step" mapped.out'
 else
 	skip 'a Python program without steps' 'no python3'
 fi
 
-# Steps that fetch inside a graph, say: not one that never waits.
-check 'steps without a fetch wait nobody knows how long' '
+# Steps without a fetch, as of a job that fetches inside a graph: their wait is
+# unknown, not 0.
+check 'the wait of steps without a fetch is unknown' '
 	ioreel record -q -o steps.reel -- sh -c "for i in 1 2 3; do
 		test -e /ioreel/begin/step/\$i; cat data/f1; test -e /ioreel/end/step
 		done; true" >/dev/null &&
 	ioreel report steps.reel >out && grep -q "computation is not known" out &&
-	grep -qE "^  all +[0-9.]+ .s +100 %" out && grep -q "no fetch was seen" out &&
+	grep -qE "^  all +[0-9.]+ .s +100 %" out && grep -q "no fetch was recorded" out &&
 	! grep -q "hardly waits" out && ! grep -q NO-PROBLEM out &&
-	grep -q "WAIT-UNKNOWN no fetch was seen for 3 of 3 steps" out &&
+	grep -q "WAIT-UNKNOWN no fetch was recorded for 3 of 3 steps" out &&
 	! grep -q "time computing" out'
-check 'nor any of them' 'ioreel report --steps steps.reel >out &&
+check 'the table of steps has no wait either' 'ioreel report --steps steps.reel >out &&
 	[ $(grep -cE " - +- +- " out) = 3 ]'
 
-check 'calls that failed are told' '
+check 'failed calls are reported' '
 	ioreel record -q -o failed.reel -- cat data/f1 no no no no no no >/dev/null 2>&1
 	ioreel report failed.reel >out &&
 	grep -qE "^  6 of these calls failed: 6 open(64)? \(ENOENT\)$" out'
-check 'but not one of hundreds' '
+check 'one failure in hundreds of calls is not reported' '
 	ioreel record -q -o most.reel -- cat data/* data/* data/* data/* no >/dev/null 2>&1
 	ioreel report most.reel >out && ! grep "failed" out'
 
 check 'the document is JSON' 'ioreel report --json run.db >run.json'
-check 'and the same twice' 'ioreel report --json run.db | cmp - run.json'
+check 'the document is the same twice' 'ioreel report --json run.db | cmp - run.json'
 if [ -n "$IOREEL_ASAN" ]; then
 	skip 'a document of many files' 'ASan wants much memory'
 else
 	"$O/tests/data/gen_trace" -k loader -p 1 -t 1 -n 350000 -f 70000 many &&
 	ioreel load -q many -o many.db
-	check 'a document of many files does not stand in memory' '
+	check 'a document of many files is streamed' '
 		(ulimit -v 80000; ioreel report --json --files many.db) >many.json &&
 		[ $(grep -c "\"path\": \"/data/set" many.json) = \
 			$(ioreel sql many.db "SELECT count(*) FROM file" | tail -n 1) ] &&
@@ -248,25 +249,25 @@ if python3 -c 'from jsonschema import Draft202012Validator' 2>/dev/null; then
 	sys.exit(bool(errors))
 	PY
 	schema=$TOP/schemas/report.schema.json
-	check 'it is valid' 'python3 valid.py "$schema" run.json'
+	check 'the document is valid' 'python3 valid.py "$schema" run.json'
 	for run in empty.reel cat.reel mapped.reel steps.reel epochs.reel; do
-		check "so is that of $run" \
+		check "the document of $run is valid" \
 			"ioreel report --json $run >x.json && python3 valid.py '$schema' x.json"
 	done
-	check 'a key too many is not' \
+	check 'a document with an extra key is invalid' \
 		'sed "s/\"verdict\":/\"verdict2\": 1, &/" run.json >x.json &&
 		! python3 valid.py "$schema" x.json'
-	check 'nor is a text for a number' \
+	check 'a document with a text for a number is invalid' \
 		'sed "0,/\"events\": [0-9]*/s//\"events\": \"1\"/" run.json >x.json &&
 		! cmp -s x.json run.json && ! python3 valid.py "$schema" x.json'
-	check 'nor is a key too few' \
+	check 'a document without a key is invalid' \
 		'sed "/\"clock_error_ns\"/d" run.json >x.json &&
 		! python3 valid.py "$schema" x.json'
 else
 	skip 'the document is valid' 'python3-jsonschema is missing'
 fi
 
-# The same figures, counted once more from the events.
+# The same figures, computed from the events.
 cat >recount.py <<'PY'
 import json, math, sys
 events = json.load(open(sys.argv[1]))
@@ -319,7 +320,7 @@ same('messages', doc['totals']['messages'], sum(e['calls'] for e in events) -
 same('timeline bytes', sum(t['read_bytes'] for t in doc['timeline']),
      doc['totals']['read_bytes'])
 
-# Where each access begins, from the end of the one before.
+# The offset of each access, relative to the end of the access before.
 order = {op: dict.fromkeys(('first', 'consecutive', 'sequential', 'random'), 0)
          for op in ('read', 'write')}
 last = {}
@@ -343,7 +344,7 @@ sys.exit(bad)
 PY
 if ioreel sql --help >/dev/null 2>&1 && command -v python3 >/dev/null; then
 	for run in run.db cat.reel; do
-		check "the figures of $run are those of its events" \
+		check "the figures of $run agree with its events" \
 			"ioreel sql $run --format json 'SELECT * FROM v_event' >e.json &&
 			ioreel report --json $run >r.json && python3 recount.py e.json r.json"
 	done
@@ -354,24 +355,24 @@ fi
 check 'the manual shows every option' \
 	'for o in json files steps ranks time losses; do
 	grep -qF "Fl -$o" "$TOP/man/ioreel-report.1" || exit 1; done'
-# What is there to be copied is one word to a shell.
+# A name in a command that the user may copy is one word of the shell.
 ioreel record -o 'my run.reel' -- cat run.db 2>err >/dev/null
-is 'a name with a blank is quoted where it is typed next' \
+is 'record quotes a name with a blank in the next command' \
 	"$(tail -n 1 err)" "ioreel: next: ioreel report 'my run.reel'"
-check 'and beneath the report' \
+check 'the report quotes it too' \
 	'ioreel report "my run.reel" | grep -q "ioreel sql '"'my run.reel'"'$"'
 
-# Lines that are flushed one by one cost as small writes; nothing is synced.
+# Flushes of single lines count as small writes, not as syncs.
 ioreel record -q -o flushed.reel -- awk 'BEGIN {
 	for (i = 0; i < 3000; i++) {
 		print i >"flushed"
 		fflush("flushed")
 	}
 }'
-check 'flushes of small writes are no syncs' 'ioreel report flushed.reel >out &&
+check 'SMALL-WRITE, not WRITE-FSYNC: flushes of small writes' 'ioreel report flushed.reel >out &&
 	grep -q "SMALL-WRITE  3,000 writes" out && ! grep -q WRITE-FSYNC out'
 
-# What a database syncs it must.
+# A database has to sync.
 if python3 -c 'import sqlite3' 2>/dev/null; then
 	cat >lite.py <<-'PY'
 	import sqlite3
@@ -381,7 +382,7 @@ if python3 -c 'import sqlite3' 2>/dev/null; then
 	    db.execute("INSERT INTO t VALUES (1)")
 	PY
 	ioreel record -q -o lite.reel -- python3 lite.py
-	check 'a database is not told to sync less' '
+	check 'no advice to a database to sync less' '
 		ioreel report lite.reel >out && ! grep -q "none for logs" out'
 else
 	skip 'a database' 'no sqlite3 for python3'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Each figure of the report, made once more from the events: figures.py.
+# Each figure of the report, computed again from the events: report_recount.py.
 . "$(dirname "$0")/../lib/tap.sh"
 python3 -c 'import json' 2>/dev/null || skip_all 'no python3'
 
@@ -77,9 +77,9 @@ ioreel report --json job.db >job.json
 check 'there are steps, and I/O hidden behind them' \
 	'ioreel sql job.db "SELECT steps, hidden_ns > 0, own_io_ns > 0 FROM v_overlap" |
 	tail -n 1 | grep -q "^4.1.1$"'
-check 'every figure is what its definition says' \
+check 'every figure agrees with its definition' \
 	'python3 "$TOP/tests/cli/report_recount.py" job.db job.json'
-check 'the calls that record counts are those of the report' '
+check 'record and report count the same calls' '
 	ioreel record -o none.reel --events none -- \
 		python3 job.py 2>err &&
 	calls=$(sed -nE "s/.* ([0-9,]+) calls in [0-9,]+ events.*/\1/p" err) &&

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# scripts/setup on machines of all sorts, which are scripts here.
+# scripts/setup on different machines, which are simulated by scripts.
 . "$(dirname "$0")/../lib/tap.sh"
 
 REAL_PYTHON=$(command -v python3)
-# A machine: its commands are in bin, what is installed in "have".
+# A machine: bin has its commands, "have" its installed packages.
 mkdir bin
 real() {
 	for c in "$@"; do ln -sf "$(command -v "$c")" "bin/$c"; done
@@ -37,7 +37,7 @@ fake python3 <<'E2'
 #!/bin/sh
 grep -qx python3-torch "$T/have" && echo /fake/python3
 E2
-# torch-python also asks /usr/bin/python3: of this machine, so not here
+# torch-python also tries /usr/bin/python3, which is of the real machine
 mkdir tree tree/scripts
 cp "$TOP/scripts/setup" tree/scripts
 sed 's,/usr/bin/python3,python3,' "$TOP/scripts/torch-python" \
@@ -57,28 +57,28 @@ echo 0
 E2
 fi
 check 'a bare machine' 'setup'
-is 'one line says what it installs' "$(sed 's/build.*//' out)" \
+is 'one line lists the packages to install' "$(sed 's/build.*//' out)" \
 	'scripts/setup: installing '
-check 'it asks nothing' '! grep -v "^noninteractive: -q -y" apt.log'
+check 'it asks no question' '! grep -v "^noninteractive: -q -y" apt.log'
 check 'the compiler, the libraries and PyTorch' '
 	grep -qx build-essential have && grep -qx libsqlite3-dev have &&
 	grep -qx libopenmpi-dev have && grep -qx python3-torch have'
 : >apt.log
 check 'again: nothing to do' 'setup'
-is 'and nothing said' "$(cat out apt.log)" ''
+is 'and no output' "$(cat out apt.log)" ''
 
 grep -vx strace have >h && mv h have
 check 'one package is missing' 'setup'
-is 'and only that is installed' "$(cat out)" 'scripts/setup: installing strace'
+is 'and only this one is installed' "$(cat out)" 'scripts/setup: installing strace'
 
 grep -vx strace have >h && mv h have
 : >broken
-check 'apt-get fails: so does setup' '! setup'
-check 'with its words' 'grep "it is broken" out &&
+check 'if apt-get fails, setup fails' '! setup'
+check 'with the message of apt-get' 'grep "it is broken" out &&
 	grep "cannot install strace" out'
 rm broken
 
-# A clock that runs a hundred times as fast, and an apt-get that waits for it.
+# A clock that is a hundred times as fast, and an apt-get that waits for it.
 cp -P bin/sleep real-sleep
 rm bin/sleep
 fake sleep <<'E2'
@@ -103,10 +103,10 @@ lacks() {
 }
 lacks strace
 check 'a slow apt-get' 'setup'
-check 'a line every 10 seconds: what, how far, how long' '
+check 'a line every 10 seconds: step, progress, time' '
 	grep -x "scripts/setup: installing 1 package: 12 %, Retrieving file 1 of 8, [0-9]*0 s" out &&
 	grep -x "scripts/setup: installing 1 package: 66 %, Unpacking strace (amd64), [0-9]*0 s" out'
-check 'each of them plain' '! grep -q "$(printf "[\\r\\033]")" out &&
+check 'without control characters' '! grep -q "$(printf "[\\r\\033]")" out &&
 	! grep -v "^scripts/setup: " out'
 is 'none after it' "$("$T/real-sleep" 0.2; cp out before
 	"$T/real-sleep" 0.3; cmp out before && echo same)" same
@@ -138,7 +138,7 @@ else
 fi
 : >broken
 lacks strace
-check 'it fails: what it said for people is shown' '! setup &&
+check 'it fails: its output is shown' '! setup &&
 	grep "words for people" out && grep "it is broken" out &&
 	! grep "^dlstatus" out'
 rm broken slow bin/sleep
@@ -147,7 +147,7 @@ ln -s "$(command -v sleep)" bin/sleep
 : >no-torch
 grep -vx python3-torch have >h && mv h have
 check 'no package of PyTorch: the rest is installed' 'setup'
-check 'and that is said' 'grep "no package python3-torch" out &&
+check 'and a line reports it' 'grep "no package python3-torch" out &&
 	grep -qx strace have'
 
 : >have
@@ -157,7 +157,7 @@ fake id <<'E2'
 echo 1000
 E2
 check 'not root, no sudo: an error' '! setup'
-check 'that says what to type' \
+check 'with the command to type' \
 	'grep "run this as root: apt-get install .*strace" out'
 fake sudo <<'E2'
 #!/bin/sh
@@ -168,7 +168,7 @@ E2
 fake true <<'E2'
 #!/bin/sh
 E2
-check 'with a sudo that asks nothing' 'setup && [ -s sudo.log ]'
+check 'with a sudo without password' 'setup && [ -s sudo.log ]'
 rm bin/apt-get
 check 'no apt-get: an error that names the packages' '
 	! setup && grep "no apt-get here.*libzstd-dev" out'

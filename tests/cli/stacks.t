@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# record --stacks names the lines that made the calls: of C by addr2line, of
-# Python from its own frames, in forked children and for samples too.
+# record --stacks has the source lines of calls: for C by addr2line, for Python
+# from its frames, in forked children and for samples too.
 . "$(dirname "$0")/../lib/tap.sh"
 
-places() { "$IOREEL" sql "$1" --format tsv "SELECT place, call, calls, read_bytes
+places() { "$IOREEL" sql "$1" --format tsv "SELECT location, call, calls, read_bytes
 	FROM v_site WHERE class = 'data' AND call IN ('read', 'pread')
-	ORDER BY place" | tail -n +2 | sed "s,$T/,,"; }
+	ORDER BY location" | tail -n +2 | sed "s,$T/,,"; }
 
 cat >job.c <<'END'
 #include <fcntl.h>
@@ -58,7 +58,7 @@ fd = os.open("data.bin", os.O_RDONLY)
 for i in range(7):
     load(fd)
 END
-# What python3 names may be a shell's script, whose own calls have sites too.
+# python3 may be a shell script, whose own calls have sites too.
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null)
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 case $version in

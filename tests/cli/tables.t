@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The tables of the report: every call in a row that names it, the first rows of
-# a section, no empty ones.
+# The tables of the report: each call is in the row with its name, a section prints
+# its first rows, no row is empty.
 . "$(dirname "$0")/../lib/tap.sh"
 PYTHON=$(python3 -c 'import sys; print(sys.executable)') || skip_all 'no python3'
 
@@ -65,7 +65,7 @@ for job in names files list map seek 'names files list map seek'; do
 	(cd "$name" && ioreel record -q -o "../$name.reel" -- "$PYTHON" ../job.py $job)
 	check "$name: each call is in the row that names it" 'python3 rows.py "$name.reel"'
 done
-check 'no row of removed names is called a list' \
+check 'removed names are not in the row of listings' \
 	'ioreel report names.reel | grep -qE "^  unlink, rename +6 " &&
 	! ioreel report names.reel | grep -q "rename, list"'
 check '100 columns' '! ioreel report names-files-list-map-seek.reel |
@@ -78,15 +78,15 @@ ioreel record -q -o many.reel -- cat many/f* >/dev/null
 rows() { ioreel report "$@" >out; grep -cE "^ .*/many/f[0-9]+$" out; }
 n=$(sql many.reel "SELECT count(*) FROM v_file")
 is '--files shows 20' "$(ioreel report --files many.reel | sed '1,2d;$d' | wc -l)" 20
-is 'and how many more' "$(ioreel report --files many.reel | tail -1)" "  and $((n - 20)) more (--top N, --top all)"
+is '--files prints how many more there are' "$(ioreel report --files many.reel | tail -1)" "  and $((n - 20)) more (--top N, --top all)"
 is '--top 5' "$(ioreel report --files --top 5 many.reel | sed '1,2d;$d' | wc -l)" 5
-is 'those first that took most time' "$(ioreel report --files --top 5 many.reel | sed '1,2d;$d')" \
+is '--files is sorted by time' "$(ioreel report --files --top 5 many.reel | sed '1,2d;$d')" \
 	"$(ioreel report --files many.reel | sed '1,2d;$d' | head -5)"
 for all in 0 all; do
 	is "--top $all: every one" "$(rows --files --top $all many.reel)" 53
 	check 'and no line on more' '! grep -q " more" out'
 done
-check 'as many as there are: no line on more' \
+check '--top of all rows: no line on more' \
 	'ioreel report --files --top $n many.reel >out && ! grep -q " more" out'
 for bad in -1 x 3x 99999999999999999999; do
 	check "--top $bad is wrong usage" \

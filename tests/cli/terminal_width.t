@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Tables on a terminal: no line is wider than it, whatever its width; in a file
-# a row is a line.
+# Tables on a terminal: no line is wider than the terminal; in a file each row is
+# one line.
 . "$(dirname "$0")/../lib/tap.sh"
 python3 -c 'import pty, termios' 2>/dev/null || skip_all 'no python3 with pty'
 
 cat >onpty.py <<'PY'
-"""onpty.py COLUMNS COMMAND...: what it wrote on a terminal of that width."""
+"""onpty.py COLUMNS COMMAND...: its output on a terminal of that width."""
 import fcntl, os, pty, struct, sys, termios
 pid, fd = pty.fork()
 if not pid:
@@ -26,7 +26,7 @@ sys.stdout.buffer.write(out.replace(b'\r\n', b'\n'))
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 PY
 cat >wide.py <<'PY'
-"""wide.py COLUMNS <OUT: fails where a line of two words or more is wider."""
+"""wide.py COLUMNS <OUT: fails if a line of two words or more is wider."""
 import re, sys, unicodedata
 bad = 0
 for line in sys.stdin.read().split('\n'):
@@ -65,36 +65,36 @@ for columns in 40 60 80 132; do
 		"fits $columns ioreel compare steps.db deep.db"
 	check "$columns columns: a table of SQL" \
 		"fits $columns ioreel sql steps.db 'SELECT * FROM v_event LIMIT 5'"
-	check "$columns columns: what the verbs are" \
+	check "$columns columns: the list of verbs" \
 		"python3 onpty.py $columns ioreel >out && grep -q record out &&
 		sed '/^First/d' out | python3 wide.py $columns"
 	for verb in record load report sql compare replay; do
-		# a command is there to be copied
+		# commands to copy are not wrapped
 		check "$columns columns: $verb --help" \
 			"python3 onpty.py $columns ioreel $verb --help >out &&
 			grep -q '^usage' out && sed '/^  [$] /d' out |
 			python3 wide.py $columns"
 	done
 	rm -rf short.reel
-	check "$columns columns: the lines at the end of record, and of load" \
+	check "$columns columns: the summaries of record and load" \
 		"fits $columns ioreel record -o short.reel -- wc -c deep/short &&
 		grep -q '^ioreel: nothing lost' out &&
 		fits $columns ioreel load short.reel -o short.db"
 done
-check 'a terminal that cannot draw has its width too' \
+check 'a dumb terminal has a width too' \
 	'TERM=dumb fits 60 ioreel report --files steps.db'
-check 'one of no size, or a huge one, is no trouble' \
+check 'a terminal without a size, and a huge one' \
 	'fits 0 ioreel report steps.db || python3 wide.py 80 <out &&
 	fits 65535 ioreel report --files steps.db'
 
-is 'nothing is left out on a narrow one' \
+is 'a narrow terminal omits nothing' \
 	"$(python3 onpty.py 40 ioreel report --files --ranks --time deep.db | tr -s ' \n' '\n')" \
 	"$(ioreel report --files --ranks --time deep.db | tr -s ' \n' '\n')"
-check 'a path is never cut: it stands on its own line' \
+check 'a path is never cut: it is on a line of its own' \
 	'python3 onpty.py 40 ioreel report --files deep.db | grep -qE "^ *$T/$name\$"'
 check 'in a file a row is one line' \
 	'ioreel report --files deep.db >out && grep -qE " 5.00 kB .* $T/$name\$" out'
-check 'and so is one of SQL' '
+check 'also with ioreel sql' '
 	ioreel sql --format table steps.db "SELECT * FROM v_event LIMIT 5" >out &&
 	[ $(wc -l <out) = 7 ] && ioreel record --help >out &&
 	! grep -E "^.{81}" out'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ioreel report: the verdict, a job for each code; the first line, the codes and
-# the table of the steps say the same. The exact thresholds:
+# ioreel report: the verdict, with a job for each code; the first line, the codes and
+# the table of steps are consistent. The exact thresholds:
 # tests/unit/test_advice.c.
 . "$(dirname "$0")/../lib/tap.sh"
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) ||
@@ -71,8 +71,8 @@ for row, key in ("fetch", "fetch_ns"), ("compute", "compute_ns"):
 assert "Computing: %s %% of the steps" % rows["compute"] in words, rows
 assert "and %s %% of the steady steps" % rows["fetch"] in words, rows
 PY
-check 'its shares say of what, and are those of the table' '"$python" shares.py'
-check 'no accelerator is spoken of' '
+check 'its shares name their base, and agree with the table' '"$python" shares.py'
+check 'no accelerator is mentioned' '
 	! grep -qi "accelerator\|utilisation" waits.out &&
 	ioreel report --ranks waits.reel >ranks.out && ! grep -qw AU ranks.out &&
 	grep -qw computes ranks.out'
@@ -81,14 +81,14 @@ job moderate <<'PY'
 for step in ioreel.steps(batches(4, 0.05)):
     compute(0.45)
 PY
-check 'INPUT-WAIT: one that sleeps a tenth of the time' '
+check 'INPUT-WAIT: a data set that sleeps a tenth of the time' '
 	"$python" said.py moderate INPUT-WAIT "The job waits moderately for its input: "'
 
 job computes <<'PY'
 for step in ioreel.steps(range(10)):
     compute(0.05)
 PY
-check 'NO-PROBLEM: one that computes' '
+check 'NO-PROBLEM: a job that computes' '
 	"$python" said.py computes NO-PROBLEM "The job hardly waits for its input: "'
 
 job writes <<'PY'
@@ -113,7 +113,7 @@ for epoch in range(3):
             f.write(b"x" * (4 << 20))
             os.fsync(f.fileno())
 PY
-check 'STEP-IO: a loop that saves behind each epoch' '
+check 'STEP-IO: a loop that saves after each epoch' '
 	"$python" said.py between STEP-IO "but the thread that steps spends" &&
 	! grep -q "own I/O  " between.out'
 
@@ -124,7 +124,7 @@ for step in ioreel.steps(range(4)):
         open("saved", "w").write("x")
         time.sleep(0.1)
 PY
-check 'CHECKPOINT: saves that nothing else advances in' '
+check 'CHECKPOINT: saves that block the loop' '
 	"$python" said.py saves CHECKPOINT "hardly waits for its input" &&
 	grep -q "but checkpoints take [0-9]* % of the run.s " saves.words'
 
@@ -135,7 +135,7 @@ for epoch in range(3):
         for step in ioreel.steps(range(5)):
             compute(0.02)
 PY
-check 'EPOCH-START: slow starts, though no worker was seen' '
+check 'EPOCH-START: slow starts without workers' '
 	"$python" said.py starts EPOCH-START "but starts of epochs take"'
 
 job unknown <<'PY'
@@ -143,11 +143,11 @@ for i in range(10):
     with ioreel.span("step", i):
         compute(0.02)
 PY
-check 'WAIT-UNKNOWN: steps of which no fetch was seen' '
+check 'WAIT-UNKNOWN: steps without a recorded fetch' '
 	"$python" said.py unknown WAIT-UNKNOWN \
 		"How long the job waits for its input is not known" &&
 	grep -q "for 10 of its 10 steps" unknown.words'
-check 'and how long they compute is not said' '
+check 'no computation is reported for them' '
 	! grep -q "Computing:" unknown.out && grep -qE "^  all +" unknown.out'
 
 job loads <<'PY'
@@ -170,7 +170,7 @@ mkdir files
 (cd files && seq 2000 | xargs touch)
 record rm rm -r files
 check 'IO-BOUND: rm' '"$python" said.py rm IO-BOUND "I/O takes"'
-check 'shell tools are not asked for steps' '! grep -q "No steps" rm.out dd.out'
+check 'shell tools get no advice on steps' '! grep -q "No steps" rm.out dd.out'
 check 'the share is of the time of the job, not of its events' '
 	"$python" -c "import json, re
 d = json.load(open(\"rm.json\"))
@@ -198,7 +198,7 @@ PY
 if "$python" -c 'import json, sys
 w = json.load(open("cold.json"))["storage_wait"]
 sys.exit(not w or w["exposed_ns"] < 0.25 * w["wall_ns"])'; then
-	check 'STORAGE-BOUND: reads that the page cache cannot answer' '
+	check 'STORAGE-BOUND: page-cache misses' '
 		"$python" said.py cold STORAGE-BOUND "I/O takes" &&
 		grep -qE "in [0-9,]+ reads, [0-9.]+ .?s each, [0-9.]+ .B/s" cold.words'
 else

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gen_trace: a made-up trace and, beside it, what a reader must find in it.
+ * gen_trace: write a synthetic trace, and the lines that a reader must find in
+ * it.
  *
- * One loop steps through all threads in the order of time and keeps files,
- * descriptors and positions as a kernel would, so that the expected offsets
- * are right also where processes share an open file. The same arguments give
- * the same bytes.
+ * One loop steps through all threads in the order of time and simulates files,
+ * descriptors and positions like a kernel, so that expected offsets are right
+ * even where processes share an OFD. The same arguments give the same bytes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,8 +47,8 @@ struct image {
 struct thread {
 	struct tw_block b;
 	struct image *image;
-	int64_t left; /* events to come */
-	int fd, step; /* the file that it is reading */
+	int64_t left; /* remaining events */
+	int fd, step; /* the file that it reads */
 	int64_t size, step_no;
 };
 
@@ -116,7 +116,7 @@ static int fd_free(const struct image *im)
 	return -1;
 }
 
-static void flush(struct thread *t)
+static void flush_block(struct thread *t)
 {
 	size_t bytes;
 
@@ -127,15 +127,15 @@ static void flush(struct thread *t)
 	tw_begin(&t->b, t->b.seq + 1, t->b.end);
 }
 
-/* What an expected line says beside the record. */
+/* The values of an expected line that are not in the record. */
 struct line {
 	const char *path;
 	int fd;
 	int64_t offset; /* -1: none */
 };
 
-static void put(struct thread *t, struct reel_record *r, uint64_t dur_ns,
-		const struct line *l)
+static void put_record(struct thread *t, struct reel_record *r, uint64_t dur_ns,
+		       const struct line *l)
 {
 	if (r->path)
 		r->path_len = (uint32_t)strlen(r->path);
@@ -145,7 +145,7 @@ static void put(struct thread *t, struct reel_record *r, uint64_t dur_ns,
 	r->end_ticks = ticks();
 	r->dur_ticks = opt.monotonic ? dur_ns : dur_ns / 2 * 5;
 	if (!tw_room(&t->b, r->path_len + r->path2_len))
-		flush(t);
+		flush_block(t);
 	tw_add(&t->b, r);
 	t->left--;
 	if (!expect || !l)
@@ -161,8 +161,8 @@ static void put(struct thread *t, struct reel_record *r, uint64_t dur_ns,
 		(unsigned long long)dur_ns);
 }
 
-static void mark(struct thread *t, uint16_t call, const char *path, int64_t arg,
-		 int64_t arg2)
+static void put_mark(struct thread *t, uint16_t call, const char *path,
+		     int64_t arg, int64_t arg2)
 {
 	struct reel_record r = {
 		.call = call,
@@ -174,11 +174,11 @@ static void mark(struct thread *t, uint16_t call, const char *path, int64_t arg,
 		.arg2 = arg2 >= 0 ? arg2 : 0,
 	};
 
-	put(t, &r, 0, NULL);
+	put_record(t, &r, 0, NULL);
 }
 
-/* A descriptor that was there before: a pipe, or a file after exec. */
-static void describe(struct thread *t, int fd, int kind, const char *path)
+/* A descriptor that existed before: a pipe, or a file after exec. */
+static void describe_fd(struct thread *t, int fd, int kind, const char *path)
 {
 	struct image *im = t->image;
 	struct reel_record r = {
@@ -194,7 +194,7 @@ static void describe(struct thread *t, int fd, int kind, const char *path)
 		.has_pos = true,
 	};
 
-	put(t, &r, 0, NULL);
+	put_record(t, &r, 0, NULL);
 }
 
 static int do_open(struct thread *t, uint16_t call, uint32_t file)
@@ -217,7 +217,7 @@ static int do_open(struct thread *t, uint16_t call, uint32_t file)
 		return -1;
 	im->fd[fd].desc = im->next_desc++;
 	im->fd[fd].open = open_new(file);
-	put(t, &r, 900 + 2 * chance_below(4000), &l);
+	put_record(t, &r, 900 + 2 * chance_below(4000), &l);
 	return fd;
 }
 
@@ -226,7 +226,7 @@ static struct open_file *file_of(const struct thread *t, int fd)
 	return &opened[t->image->fd[fd].open];
 }
 
-/* A call on @fd; its position is @offset in the expected line. */
+/* A call on @fd; @offset is its position in the expected line. */
 static void on_fd(struct thread *t, int fd, struct reel_record *r,
 		  int64_t offset)
 {
@@ -234,10 +234,10 @@ static void on_fd(struct thread *t, int fd, struct reel_record *r,
 
 	r->desc = t->image->fd[fd].desc;
 	r->count = r->count ? r->count : 1;
-	put(t, r,
-	    200 + 2 * (chance_below(2000) +
-		       (uint64_t)(r->result > 0 ? r->result / 20 : 0)),
-	    &l);
+	put_record(t, r,
+		   200 + 2 * (chance_below(2000) +
+			      (uint64_t)(r->result > 0 ? r->result / 20 : 0)),
+		   &l);
 }
 
 static int64_t do_read(struct thread *t, int fd, uint16_t call, int64_t size)
@@ -263,13 +263,13 @@ static void do_close(struct thread *t, int fd, uint16_t call)
 	for (int i = 0; i < FDS; i++)
 		users +=
 			t->image->fd[i].desc && t->image->fd[i].open == f->open;
-	/* What others inherited or duplicated is never reused. */
+	/* Inherited or duplicated descriptors are never reused. */
 	if (users == 1 && f->desc >= t->image->head.first_desc)
 		free_open[n_free++] = f->open;
 	f->desc = 0;
 }
 
-/* A sample of a data set: open, fstat, read to the end, close. */
+/* Read a sample of a data set: open, fstat, read to the end, close. */
 static void step_loader(struct thread *t)
 {
 	struct reel_record st = {.call = REEL_CALL_FSTAT, .has_pos = true};
@@ -349,7 +349,7 @@ static void do_path(struct thread *t)
 		r.err = chance_below(2) ? ENOENT : EACCES;
 		r.result = -1;
 	}
-	put(t, &r, 1000 + 2 * chance_below(1000), &l);
+	put_record(t, &r, 1000 + 2 * chance_below(1000), &l);
 }
 
 static void do_dup(struct thread *t)
@@ -386,16 +386,16 @@ static void do_stream(struct thread *t)
 
 static void do_span(struct thread *t)
 {
-	mark(t, REEL_MARK_SPAN_BEGIN, NULL, REEL_SPAN_STEP, t->step_no++);
-	mark(t, REEL_MARK_SPAN_BEGIN, "augment", REEL_SPAN_USER, -1);
+	put_mark(t, REEL_MARK_SPAN_BEGIN, NULL, REEL_SPAN_STEP, t->step_no++);
+	put_mark(t, REEL_MARK_SPAN_BEGIN, "augment", REEL_SPAN_USER, -1);
 	do_path(t);
-	mark(t, REEL_MARK_SPAN_END, "augment", REEL_SPAN_USER, -1);
-	mark(t, REEL_MARK_SPAN_END, NULL, REEL_SPAN_STEP, -1);
-	mark(t, REEL_MARK_SPAN_BEGIN, NULL, REEL_SPAN_FETCH, -1);
-	mark(t, REEL_MARK_SPAN_CANCEL, NULL, REEL_SPAN_FETCH, -1);
+	put_mark(t, REEL_MARK_SPAN_END, "augment", REEL_SPAN_USER, -1);
+	put_mark(t, REEL_MARK_SPAN_END, NULL, REEL_SPAN_STEP, -1);
+	put_mark(t, REEL_MARK_SPAN_BEGIN, NULL, REEL_SPAN_FETCH, -1);
+	put_mark(t, REEL_MARK_SPAN_CANCEL, NULL, REEL_SPAN_FETCH, -1);
 }
 
-/* The file that process 0 opened before it forked: one position for all. */
+/* The file that process 0 opened before it forked: one shared position. */
 static void do_shared(struct thread *t)
 {
 	if (t->image->fd[FD_FIRST].desc)
@@ -468,7 +468,7 @@ static void head_init(struct image *im, int i)
 	tw_write(im->path, "ab", im->text, h->text_bytes);
 }
 
-/* Process 0 starts, opens what it shares and forks the others. */
+/* Process 0 starts, opens the shared file and forks the others. */
 static void begin_all(void)
 {
 	for (int i = 0; i < opt.processes; i++) {
@@ -488,12 +488,12 @@ static void begin_all(void)
 				err(1, "no memory");
 			tw_begin(&t[k].b, 0, ticks());
 		}
-		mark(t, REEL_MARK_CWD, "/work", -1, -1);
+		put_mark(t, REEL_MARK_CWD, "/work", -1, -1);
 		if (i == 0 && strcmp(opt.kind, "mixed") == 0) {
-			mark(t, REEL_MARK_NOTE, "framework=PyTorch 2.6.0", -1,
-			     -1);
+			put_mark(t, REEL_MARK_NOTE, "framework=PyTorch 2.6.0",
+				 -1, -1);
 			do_open(t, REEL_CALL_OPEN, 1);
-			describe(t, FDS - 1, REEL_KIND_PIPE, "pipe:[77]");
+			describe_fd(t, FDS - 1, REEL_KIND_PIPE, "pipe:[77]");
 		}
 	}
 }
@@ -544,7 +544,7 @@ static void end_all(void)
 			continue;
 		}
 		for (int k = 0; k < opt.threads; k++)
-			flush(&t[k]);
+			flush_block(&t[k]);
 		now_ns += 1000;
 		im->head.end_ticks = ticks();
 		im->head.end_mono_ns = MONO_FIRST + now_ns;
@@ -553,8 +553,8 @@ static void end_all(void)
 	}
 }
 
-/* All logs behind one another in the first one's file. */
-static void merge(void)
+/* Concatenate all logs in the file of the first one. */
+static void merge_logs(void)
 {
 	for (int i = 0; i < opt.processes; i++) {
 		struct stat st;
@@ -592,7 +592,7 @@ static void write_job(void)
 	tw_write("job.counts", "wb", page, sizeof(page));
 }
 
-static void run(void)
+static void run_threads(void)
 {
 	void (*step)(struct thread *) = step_mixed;
 	int n = opt.processes * opt.threads, alive = n;
@@ -605,7 +605,7 @@ static void run(void)
 		struct thread *t = &threads[chance_below((uint64_t)n)];
 		uint64_t burst = 1 + chance_below(20);
 
-		/* The finished ones move to the end of the array's front. */
+		/* Skip finished threads, forward, then backward. */
 		for (; t->left <= 0 && t < &threads[n - 1]; t++)
 			;
 		for (; t->left <= 0 && t > threads; t--)
@@ -700,10 +700,10 @@ int main(int argc, char **argv)
 		err(1, "cannot make '%s'", opt.dir);
 	write_job();
 	begin_all();
-	run();
+	run_threads();
 	end_all();
 	if (opt.merged)
-		merge();
+		merge_logs();
 	if (expect && fclose(expect) != 0)
 		err(1, "cannot write '%s'", opt.expect);
 	return 0;

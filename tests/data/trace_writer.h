@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A writer of traces for the tests, made from the text of trace_format.h and
- * from nothing else: it shares no code with the shim or the reader, so that a
- * mistake of one of them shows.
+ * A writer of traces for the tests, written from the text of trace_format.h
+ * alone: it shares no code with the shim or the reader, so that it exposes
+ * their mistakes.
  */
 #ifndef TESTS_DATA_TRACE_WRITER_H
 #define TESTS_DATA_TRACE_WRITER_H
@@ -16,7 +16,7 @@
 
 #include "lib/trace/reader.h" /* struct reel_record: what to write */
 
-/* One thread's block under construction; zero is a valid start but for tid. */
+/* A thread's unfinished block; zeroed except tid is a valid start. */
 struct tw_block {
 	uint8_t *data; /* head and records, room bytes */
 	size_t room;
@@ -101,7 +101,7 @@ static inline unsigned int tw_more_flags(const struct reel_record *r)
 	       (r->path2 ? REEL_M_PATH2 : 0u);
 }
 
-/* desc, offset, size, result; the flags they need come into *@flags. */
+/* Encode desc, offset, size, result; sets their flags in *@flags. */
 static inline uint8_t *tw_core(struct tw_block *b, uint8_t *p, uint8_t *flags,
 			       const struct reel_record *r)
 {
@@ -141,7 +141,7 @@ static inline uint8_t *tw_core(struct tw_block *b, uint8_t *p, uint8_t *flags,
 	return p;
 }
 
-/* Append @r at @p, in the context of @b. Returns where it ends. */
+/* Append @r at @p, in the context of @b. Returns the end. */
 static inline uint8_t *tw_record(struct tw_block *b, uint8_t *p,
 				 const struct reel_record *r)
 {
@@ -179,7 +179,7 @@ static inline void tw_begin(struct tw_block *b, uint32_t seq, uint64_t base)
 	b->path_len = 0;
 }
 
-/* Does a record with paths of @text bytes in all fit? */
+/* True when a record with paths of @text bytes in total fits. */
 static inline bool tw_room(const struct tw_block *b, size_t text)
 {
 	return sizeof(struct reel_block_head) + b->used + text + 200 <= b->room;
@@ -193,8 +193,8 @@ static inline void tw_add(struct tw_block *b, const struct reel_record *r)
 }
 
 /*
- * Write the block's head in front of its records and pad it. @ticks and @ns
- * are the pair, 0 for a block that was never flushed. Returns its bytes.
+ * Write the head of the block and its padding. @ticks and @ns are the pair, 0
+ * for an unflushed block. Returns the size in bytes.
  */
 static inline size_t tw_seal(struct tw_block *b, uint64_t ticks, uint64_t ns)
 {
@@ -219,7 +219,7 @@ static inline size_t tw_seal(struct tw_block *b, uint64_t ticks, uint64_t ns)
 	return bytes;
 }
 
-/* The head's text from @n strings "key=value" behind @h, and its sizes. */
+/* Write @n strings "key=value" after @h, and set the sizes in the head. */
 static inline size_t tw_head_text(struct reel_head *h, char *text, size_t room,
 				  const char *const *s, int n)
 {
@@ -236,7 +236,7 @@ static inline size_t tw_head_text(struct reel_head *h, char *text, size_t room,
 	return len;
 }
 
-/* Append to, or begin, the file @path. */
+/* Append to the file @path, or create it. */
 static inline void tw_write(const char *path, const char *mode,
 			    const void *data, size_t bytes)
 {
@@ -246,7 +246,7 @@ static inline void tw_write(const char *path, const char *mode,
 		err(1, "cannot write '%s'", path);
 }
 
-/* A fresh directory for a test, into @dir. */
+/* Make a new directory for a test; its path goes to @dir. */
 static inline void tw_tempdir(char *dir, size_t room)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -266,7 +266,7 @@ static inline void tw_remove(const char *dir)
 }
 
 /*
- * For traces made by hand: a head of process @pid, its uid the same number,
+ * Fill a head for a hand-made trace: process @pid, its uid the same number,
  * clock MONOTONIC, started at @start_ns.
  */
 static inline struct reel_head tw_head(uint32_t pid, uint64_t start_ns)
@@ -290,8 +290,8 @@ static inline struct reel_head tw_head(uint32_t pid, uint64_t start_ns)
 	return h;
 }
 
-/* A block of @n reads of 100 bytes of descriptor 1, 10 ns apart, after @base.
- */
+/* Fill a block with @n reads of 100 bytes of descriptor 1, 10 ns apart, after
+ * @base. */
 static inline void tw_reads(struct tw_block *b, uint32_t tid, uint32_t seq,
 			    uint64_t base, int n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A libFuzzer target without libFuzzer: a program that gives it the files named
- * on its command line, for what was once found.
+ * Run a libFuzzer target without libFuzzer, on the files in the arguments: for
+ * inputs that were found earlier.
  */
 #ifndef TESTS_FUZZ_ALONE_H
 #define TESTS_FUZZ_ALONE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decoder of records on any bytes: a libFuzzer target, and alone a program
- * that decodes the files it is given.
+ * Fuzz the decoder of records: a libFuzzer target, or a program that decodes
+ * the files in its arguments.
  *
- * The bytes lie at the end of an allocation with nothing but the promised slack
- * behind them, so that a sanitizer sees every byte read too far.
+ * The bytes are at the end of an allocation, followed only by the specified
+ * slack, so that a sanitizer detects every read beyond it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decoders of a store's blocks on any bytes: a libFuzzer target, and alone
- * a program that decodes the files it is given. The first byte says what the
- * rest is: events, files, sums of files, spans.
+ * Fuzz the decoders of a store's blocks: a libFuzzer target, or a program that
+ * decodes the files in its arguments.
+ *
+ * The first byte selects the decoder: events, files, sums of files, spans.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,21 +13,23 @@
 
 #include "tests/fuzz/alone.h"
 
-static void events(struct reel_codec *k, const uint8_t *blob, size_t size)
+static void decode_events(struct reel_codec *k, const uint8_t *blob,
+			  size_t size)
 {
-	struct reel_columns c = {0};
+	struct reel_event_columns c = {0};
 	const char *why = NULL;
 	bool nested;
 
-	if (!reel_block_decode(k, blob, size, REEL_COL_ALL, &c, &nested, &why)
+	if (!reel_event_block_decode(k, blob, size, REEL_COL_ALL, &c, &nested,
+				     &why)
 		    ? c.n < 1
 		    : !why)
 		abort();
-	reel_columns_fini(&c);
+	reel_event_columns_fini(&c);
 }
 
-static void rows(struct reel_codec *k, const uint8_t *blob, size_t size,
-		 const struct reel_row_kind *kind)
+static void decode_rows(struct reel_codec *k, const uint8_t *blob, size_t size,
+			const struct reel_row_kind *kind)
 {
 	struct reel_rows r = {0};
 	struct reel_row_text t = {0};
@@ -36,7 +39,7 @@ static void rows(struct reel_codec *k, const uint8_t *blob, size_t size,
 
 	if (rc ? !why : r.n < 1)
 		abort();
-	/* not all: 65,536 texts of a megabyte would be legal */
+	/* not all: 65,536 texts of a megabyte are legal */
 	for (uint32_t i = 0; kind->text && !rc && i < r.n && i < 64; i++)
 		rc = reel_rows_text(&r, i * 7 % r.n, &t, &why);
 	if (rc && !why)
@@ -56,11 +59,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *copy = malloc(size + !size);
 
 	if (k && copy && size) {
-		memcpy(copy, data, size); /* of its size, for ASan */
+		memcpy(copy, data, size); /* of the exact size, for ASan */
 		if (data[0] % 4 == 0)
-			events(k, copy + 1, size - 1);
+			decode_events(k, copy + 1, size - 1);
 		else
-			rows(k, copy + 1, size - 1, kinds[data[0] % 4 - 1]);
+			decode_rows(k, copy + 1, size - 1,
+				    kinds[data[0] % 4 - 1]);
 	}
 	free(copy);
 	reel_codec_free(k);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Damage a trace in a thousand ways; reader and load must end, with 0 or 1,
- * and leave no half store.
+ * Damage a trace at random; reader and load must end with 0 or 1, and leave no
+ * partial store.
  *
- *   fuzz_trace cut|flip COUNT SEED DIR
+ * fuzz_trace cut|flip COUNT SEED DIR
  *
- * DIR is a small trace of which every file is changed in place and put back.
- * Trials run in children, some hundred in each: a child that dies of a signal,
- * or takes longer than a trial may, is a failure, and what it was doing stands
- * in shared memory.
+ * DIR is a small trace; its files are changed in place and restored. Trials run
+ * in children, some hundred in each: a child that is killed by a signal, or
+ * exceeds the time of a trial, is a failure; shared memory holds its current
+ * trial.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ struct file {
 	size_t bytes;
 };
 
-/* What the child is doing, and how its trials ended. */
+/* The current trial of the child, and the results of its trials. */
 struct report {
 	char doing[700];
 	uint64_t loaded, refused, left, wrong;
@@ -88,7 +88,7 @@ static void add_files(const char *path)
 	closedir(d);
 }
 
-static void wrong(const char *what)
+static void record_is_wrong(const char *what)
 {
 	report->wrong++;
 	if (!*report->message)
@@ -96,7 +96,7 @@ static void wrong(const char *what)
 			 report->doing, what);
 }
 
-/* Read all records: what the decoder promises holds for each. */
+/* Read all records; check the guarantees of the decoder for each. */
 static void read_all(void)
 {
 	struct reel_error failure = {0};
@@ -107,7 +107,7 @@ static void read_all(void)
 
 	if (reel_trace_open(&tr, dir, &failure) < 0) {
 		if (!failure.code || !*failure.text)
-			wrong("refused without a reason");
+			record_is_wrong("refused without a reason");
 		return;
 	}
 	for (int i = 0; i < reel_trace_threads(tr); i++) {
@@ -118,7 +118,7 @@ static void read_all(void)
 		while (reel_stream_next(s, &r, &failure) > 0) {
 			ns = reel_trace_ns(tr, p, r.end_ticks);
 			if (ns < 0 || r.count < 1 || r.dur_ticks > r.end_ticks)
-				wrong("a record that cannot be");
+				record_is_wrong("a record that cannot be");
 		}
 		reel_stream_close(s);
 	}
@@ -126,7 +126,7 @@ static void read_all(void)
 }
 
 /* Load into a store beside the trace: all or nothing. */
-static void load(void)
+static void load_trace(void)
 {
 	struct reel_error failure = {0};
 	struct reel_store *st = NULL;
@@ -143,20 +143,20 @@ static void load(void)
 	if (rc < 0) {
 		report->refused++;
 		if (!failure.code || !*failure.text)
-			wrong("refused without a reason");
+			record_is_wrong("refused without a reason");
 		if (failure.code == REEL_E_DB || failure.code == REEL_E_MEMORY)
-			wrong(failure.text);
+			record_is_wrong(failure.text);
 		if (access(out, F_OK) == 0)
-			wrong("a store was left");
+			record_is_wrong("a store was left");
 	} else {
 		report->loaded++;
 		if (access(out, F_OK) != 0)
-			wrong("no store was made");
+			record_is_wrong("no store was made");
 	}
 	unlink(out);
 }
 
-/* Of the processor's time: a busy machine is no endless loop. 0: no limit. */
+/* CPU time, so that a busy machine is no failure. 0: no limit. */
 static void limit_seconds(int seconds)
 {
 	struct itimerval it = {.it_value = {.tv_sec = seconds}};
@@ -164,28 +164,28 @@ static void limit_seconds(int seconds)
 	setitimer(ITIMER_PROF, &it, NULL);
 }
 
-static void trial(void)
+static void run_trial(void)
 {
 	limit_seconds(TRIAL_SECONDS);
 	read_all();
-	load();
+	load_trace();
 	limit_seconds(0);
 }
 
-/* The file was cut at @at; put it back. */
-static void cut(struct file *f, size_t at)
+/* Cut the file at @at, run the trial, restore the file. */
+static void cut_file(struct file *f, size_t at)
 {
 	snprintf(report->doing, sizeof(report->doing), "'%s' cut at %zu",
 		 f->path, at);
 	if (ftruncate(f->fd, (off_t)at) < 0)
 		err(1, "cannot cut '%s'", f->path);
-	trial();
+	run_trial();
 	if (pwrite(f->fd, f->data + at, f->bytes - at, (off_t)at) !=
 	    (ssize_t)(f->bytes - at))
 		err(1, "cannot write '%s'", f->path);
 }
 
-/* Change a byte in a block's head and make its check right again. */
+/* Change a byte in the head of a block and correct its checksum. */
 static bool flip_sealed(struct file *f)
 {
 	size_t from = chance_below(f->bytes) & ~7ull, at = from;
@@ -207,19 +207,19 @@ static bool flip_sealed(struct file *f)
 		 "'%s' another block head at %zu", f->path, at);
 	if (pwrite(f->fd, &h, sizeof(h), (off_t)at) != n)
 		err(1, "cannot write '%s'", f->path);
-	trial();
+	run_trial();
 	if (pwrite(f->fd, f->data + at, sizeof(h), (off_t)at) != n)
 		err(1, "cannot write '%s'", f->path);
 	return true;
 }
 
 /* Change up to three bytes near each other. */
-static void flip(struct file *f)
+static void flip_bytes(struct file *f)
 {
 	size_t at = chance_below(f->bytes), n = 1 + chance_below(3);
 	uint8_t byte[3];
 
-	/* Windows are mostly holes: look for what is there. */
+	/* Windows are mostly holes: search for data. */
 	for (int i = 0; i < 200 && !f->data[at]; i++)
 		at = chance_below(f->bytes);
 	if (n > f->bytes - at)
@@ -230,13 +230,13 @@ static void flip(struct file *f)
 		 "'%s' %zu bytes at %zu from %02x", f->path, n, at, byte[0]);
 	if (pwrite(f->fd, byte, n, (off_t)at) != (ssize_t)n)
 		err(1, "cannot write '%s'", f->path);
-	trial();
+	run_trial();
 	if (pwrite(f->fd, f->data + at, n, (off_t)at) != (ssize_t)n)
 		err(1, "cannot write '%s'", f->path);
 }
 
-static void batch(bool cuts, uint64_t first, uint64_t n, uint64_t count,
-		  uint64_t seed)
+static void run_batch(bool cuts, uint64_t first, uint64_t n, uint64_t count,
+		      uint64_t seed)
 {
 	chance_state = (seed + first) * 0x9e3779b97f4a7c15ull | 1;
 	for (uint64_t i = first; i < first + n; i++) {
@@ -244,17 +244,17 @@ static void batch(bool cuts, uint64_t first, uint64_t n, uint64_t count,
 
 		if (cuts) {
 			f = &files[i % (uint64_t)n_files];
-			cut(f,
-			    (size_t)((unsigned __int128)i * f->bytes / count));
+			cut_file(f, (size_t)((unsigned __int128)i * f->bytes /
+					     count));
 		} else if (chance_below(5) || !flip_sealed(f)) {
-			flip(f);
+			flip_bytes(f);
 		}
 		report->left--;
 	}
 }
 
-/* Write all files as they were: a child died with one changed. */
-static void restore(void)
+/* Restore all files: a child died with one changed. */
+static void restore_files(void)
 {
 	for (int i = 0; i < n_files; i++)
 		if (pwrite(files[i].fd, files[i].data, files[i].bytes, 0) !=
@@ -289,7 +289,8 @@ int main(int argc, char **argv)
 		report->left = n; /* before the child counts it down */
 		pid = fork();
 		if (pid == 0) {
-			batch(strcmp(argv[1], "cut") == 0, i, n, count, seed);
+			run_batch(strcmp(argv[1], "cut") == 0, i, n, count,
+				  seed);
 			_exit(0);
 		}
 		if (pid < 0 || waitpid(pid, &status, 0) != pid)
@@ -299,7 +300,7 @@ int main(int argc, char **argv)
 		died++;
 		printf("# child died (status 0x%x) at: %s\n", status,
 		       report->doing);
-		restore();
+		restore_files();
 	}
 	printf("# %s: %s %s times: loaded %llu, refused %llu, died %llu\n", dir,
 	       argv[1], argv[2], (unsigned long long)report->loaded,

@@ -14,6 +14,6 @@ check 'a trace cut at 100 places' "'$fuzz' cut 100 1 mixed"
 check 'a file of two logs cut at 50 places' "'$fuzz' cut 50 1 merged"
 check '800 bytes changed' "'$fuzz' flip 800 1 mixed"
 check '200 bytes changed in a file of two logs' "'$fuzz' flip 200 1 merged"
-check 'nothing is left behind' '[ "$(ls)" = "merged
+check 'no file is left' '[ "$(ls)" = "merged
 mixed" ]'
 finish

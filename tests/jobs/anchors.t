@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Programs say what they do: ioreel.h in C and C++, linked in any way, and the
-# Python module, each a no-op where nobody records.
+# Anchors: ioreel.h in C and C++, linked in every way, and the
+# Python module; each does nothing without a recording.
 . "$(dirname "$0")/../lib/tap.sh"
 IOREEL_HOOKS=$TOP/preload/python
 PYTHONDONTWRITEBYTECODE=1
@@ -49,7 +49,8 @@ E2
 cp says.c says.cc
 want='0:epoch=0 1:step=0 2:augment 1:step=1 2:augment'
 
-# says WHAT COMPILER...: built so, it is silent bare and heard recorded.
+# says WHAT COMPILER...: built that way it does nothing bare, and marks spans
+# recorded.
 says() {
 	what=$1
 	shift
@@ -162,6 +163,6 @@ cp "$TOP/preload/python/ioreel/__init__.py" ioreel.py
 rm -rf py.reel
 "$IOREEL" record -q -o py.reel -- "$PY" -S -c \
 	'import sys; sys.path.insert(0, ""); exec(open("says.py").read())' >/dev/null
-is 'Python: the copy finds the shim itself where there are no hooks' \
+is 'Python: the copy finds the shim without the hooks' \
 	"$(tree py.reel)" "$want"
 finish

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Saves a file under a name for the time of writing, as Lightning does, and a
-checkpoint that a thread writes while the loop goes on. Argument: a folder."""
+"""Save a file under a temporary name, like Lightning, and a checkpoint that a
+thread writes while the loop continues. Argument: a folder."""
 import os
 import sys
 import threading

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Checkpoints: what is known as one, and one that a thread writes behind the
-# training, for which nobody waits.
+# Checkpoints: the rules for the class of a file, and a checkpoint that a thread
+# writes in the background, for which the training does not wait.
 . "$(dirname "$0")/../lib/tap.sh"
 IOREEL_HOOKS=$TOP/preload/python
 export IOREEL_HOOKS
@@ -10,15 +10,15 @@ mkdir out
 	skip_all 'no python3'
 RUN=b.reel
 
-is 'three were written' \
+is 'three checkpoints are written' \
 	"$(q "SELECT count(*) FROM v_span WHERE name = 'checkpoint'")" 3
-is 'the steps have no phase but fetch and computation' \
+is 'the steps have no phases except fetch and computation' \
 	"$(q 'SELECT sum(other_ns) FROM v_step')" 0
-is 'what is saved is known as such, whatever its name' \
+is 'saved files are checkpoints, whatever their names' \
 	"$(q "SELECT replace(path, '$T/out/', '') FROM v_file
 		WHERE class = 'checkpoint' ORDER BY path" | xargs)" \
 	'behind tmp1234 waited0 waited1'
 "$IOREEL" report b.reel >report
-check 'the advice is about the two that the loop waited for' \
+check 'the advice is about the two for which the loop waited' \
 	'cat report; grep -q "CHECKPOINT .* 2 checkpoints take" report'
 finish

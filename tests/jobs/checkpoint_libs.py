@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A job of libraries that save, load and fetch for themselves, which this makes.
+"""A job with stand-ins for libraries that save, load and fetch by themselves.
 
-    python3 more_savers.py make DIR    packages of their names and versions
-    PYTHONPATH=DIR python3 more_savers.py run | loop | workers
+    python3 checkpoint_libs.py make DIR    write packages of their names and versions
+    PYTHONPATH=DIR python3 checkpoint_libs.py run | loop | workers
 
-Only what the hooks take hold of is there. Not one function comes to PyTorch.
+The packages have only the functions that the hooks wrap. None calls PyTorch.
 """
 import multiprocessing
 import os
@@ -145,7 +145,7 @@ def loop():
 
 
 def workers():
-    """Of Grain, spawned, and of torchdata, forked."""
+    """Workers of Grain, spawned, and of torchdata, forked."""
     from grain._src.python.dataset.transformations import process_prefetch
     from torchdata.stateful_dataloader import worker
     for start, loop in (

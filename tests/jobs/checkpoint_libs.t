@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Libraries that write checkpoints themselves: what they write and read lies in
-# spans, one for a save with all that it calls. Loaders that are not PyTorch's.
+# Libraries that write checkpoints themselves: their writes and reads are in
+# spans, one per save with all nested calls. Loaders other than PyTorch's.
 . "$(dirname "$0")/../lib/tap.sh"
 IOREEL_HOOKS=$TOP/preload/python
 PYTHONDONTWRITEBYTECODE=1
@@ -21,7 +21,7 @@ for case in run loop workers; do
 done
 check 'the same output, status and files' 'diff -r bare rec'
 
-is 'what was saved and loaded' "$(sql run.reel "
+is 'the saved and loaded files' "$(sql run.reel "
 	SELECT name, closed, (SELECT group_concat(substr(path,
 		length('$T/rec/') + 1) || ' ' || bytes, ', ') FROM v_event e
 		WHERE call IN ('read', 'write') AND bytes > 0 AND
@@ -36,7 +36,7 @@ checkpoint	1	final1 100, final2 100
 checkpoint	1	last.ckpt 7
 restore	1	last.ckpt 7
 checkpoint	1	"
-is 'what is known of each' "$(sql run.reel "SELECT key, value FROM note
+is 'the notes on each library' "$(sql run.reel "SELECT key, value FROM note
 	WHERE key LIKE 'hook:%' ORDER BY key")" \
 "hook:accelerate.accelerator	unsupported 7.0
 hook:lightning.fabric.plugins.io.torch_io	on

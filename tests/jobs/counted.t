@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Real jobs recorded with events and with counters: the same verdict, codes,
-# steps, calls and bytes. A loader that stays, one that is new for each epoch,
+# Real jobs recorded with events and with counters give the same verdict, codes,
+# steps, calls and bytes. A persistent loader, a new loader for each epoch,
 # shell tools, and MPI-IO.
 . "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 codes() { "$IOREEL" report --json "$1" | python3 -c 'import json, sys
 print(sorted(a["code"] for a in json.load(sys.stdin)["advice"]))'; }
-# Calls and bytes of each group; on the job's own files, where they are named.
+# Calls and bytes of each group, on the job's own files.
 sums="select call_group, layer, sum(calls), sum(bytes) from v_event
 	where path like '$T/data/%' and errno = 0 and call_group in
 	('open', 'close', 'read', 'write', 'sync') group by 1, 2"
-# A launcher of MPI has files of its own, which differ from run to run.
+# A launcher of MPI has files of its own, which differ between runs.
 all="select sum(calls), sum(bytes) from v_event
 	where call_group in ('read', 'write') and kind = 'file'
 	and path like '$T/data/%'"
@@ -22,14 +22,14 @@ compare() { # NAME COMMAND ...
 		"$IOREEL" record -q --events $how -o $1.$how -- "${@:2}" \
 			>/dev/null 2>$1.err || return
 	done
-	check "$1: there is something to compare" \
+	check "$1: the comparison is not empty" \
 		'[ "$(sql '$1.all' "$sums" | wc -l)" -ge 3 ]'
 	is "$1: calls and bytes" "$(sql $1.none "$sums")" "$(sql $1.all "$sums")"
-	is "$1: all that was read and written" "$(sql $1.none "$all")" \
+	is "$1: all bytes read and written" "$(sql $1.none "$all")" \
 		"$(sql $1.all "$all")"
 	steps='select rank, epoch, steps, unknown_steps from v_epoch'
 	is "$1: steps" "$(sql $1.none "$steps")" "$(sql $1.all "$steps")"
-	check "$1: less is written" \
+	check "$1: the trace is smaller" \
 		'[ "$(cat '$1'.none/*.log | wc -c)" -lt "$(cat '$1'.all/*.log | wc -c)" ]'
 }
 
@@ -63,7 +63,7 @@ if python=$("$TOP/scripts/torch-python" 2>&1); then
 	export OMP_NUM_THREADS=1
 	for kind in one fresh; do
 		compare $kind "$python" loader.py $kind
-		check "$kind: it waits for its input, by both" \
+		check "$kind: it waits for its input, in both" \
 			'codes '$kind'.all | grep -q INPUT-BOUND &&
 			codes '$kind'.none | grep -q INPUT-BOUND'
 		check "$kind: the report has a table of steps" \
@@ -83,7 +83,7 @@ for i in $(seq 100); do echo "line $i" >data/a/f$i.txt; done
 tar cf data/x.tar data/a && tar xf data/x.tar -C data/b
 cp -r data/a data/c
 cat data/c/* | sort >data/sorted
-dd if=/dev/zero of=data/zero bs=16 count=400000 # no doubt that I/O is most of it
+dd if=/dev/zero of=data/zero bs=16 count=400000 # so that I/O dominates
 END
 compare tools sh tools.sh
 errors="select call_group, errno, sum(calls) from v_event where errno > 0

@@ -11,7 +11,7 @@ unset LD_PRELOAD
 
 RUN=t.reel
 
-# Of each job: reads, bytes read, writes, bytes written; jobs in no order.
+# Print for each job: reads, bytes read, writes, bytes written, in any order.
 totals() {
 	"$PY" -c '
 import json, sys
@@ -36,7 +36,8 @@ recorded() {
 	rc=$?
 }
 
-# engine WHAT LAYER OPTIONS...: where it runs bare, its totals when traced.
+# engine WHAT LAYER OPTIONS...: compare its totals when recorded, if it runs
+# bare.
 engine() {
 	local what=$1 layer=$2
 	shift 2
@@ -68,7 +69,7 @@ for how in fork thread; do
 	engine "posixaio randrw, $how" ASYNC --ioengine=posixaio --rw=randrw $more
 done
 
-# Depth: what libaio was asked to keep under way.
+# Depth: the number of operations that libaio is to keep in flight.
 if engine 'libaio, deep' ASYNC --ioengine=libaio --rw=randread --direct=1 --thread
 then
 	check 'libaio, deep: never more than 16 in flight' \
@@ -78,12 +79,12 @@ else
 	skip 'libaio, deep: never more than 16 in flight' 'no direct I/O here'
 fi
 
-# fio enters io_uring by an instruction of its own: how many operations were
-# not seen is said, and IOREEL_COMPLETE=1 sees them.
+# fio enters io_uring by its own system call instruction: the shim counts the
+# unseen operations, and with IOREEL_COMPLETE=1 it records them.
 if job --ioengine=io_uring --rw=randrw --thread >bare.json 2>bare.err; then
 	recorded --ioengine=io_uring --rw=randrw --thread
 	is 'io_uring: status' "$rc $(cat err)" "0 "
-	is 'io_uring: every operation is recorded, or counted as not seen' \
+	is 'io_uring: every operation is recorded or counted as unseen' \
 		"$(q "SELECT (SELECT count(*) FROM v_event
 			WHERE call IN ('async_read', 'async_write')) +
 			(SELECT coalesce(sum(value), 0) FROM note
@@ -111,7 +112,7 @@ if job --ioengine=mmap --rw=read --thread >bare.json 2>bare.err; then
 	is 'mmap: the advice on each file' "$(q "SELECT count(DISTINCT path)
 		FROM v_event WHERE call = 'posix_madvise' AND arg = 2
 		AND path LIKE '%/f._'")" 2
-	sync f.* # what is dirty already is not made so
+	sync f.* # so that no page is dirty before
 	recorded --ioengine=mmap --rw=write --thread
 	is 'mmap: bytes of the changed pages' "$(q "SELECT sum(bytes)
 		FROM v_event WHERE call = 'map_write' AND path LIKE '%/f._'

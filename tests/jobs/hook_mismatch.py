@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A framework that is not as the hooks know it, and a job that uses it.
+"""A framework that differs from the ones that the hooks support, and a job with it.
 
-    python3 python_hook_failure_silent.py make DIR VERSION MISSING
-    python3 python_hook_failure_silent.py job
+    python3 hook_mismatch.py make DIR VERSION MISSING
+    python3 hook_mismatch.py job
 
 The first writes a package torch below DIR without the attribute MISSING (its
-last name); the second trains with whatever is there, and prints all.
+last name); the second trains with the functions that exist, and prints all.
 """
 import os
 import re
@@ -58,7 +58,7 @@ class _IterableDatasetFetcher(_MapDatasetFetcher):
 ''',
     "torch/utils/data/dataloader.py": '''
 class _BaseDataLoaderIter(object):
-    __slots__ = ("left",)  # nothing can refer to it weakly
+    __slots__ = ("left",)  # without weak references
     def __init__(self, loader):
         self.left = 3
     def _reset(self, loader, first_iter=False):

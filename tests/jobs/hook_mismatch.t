@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A framework without one of the things that the hooks take hold of, or of a
-# version that nobody knows: the job runs as ever, and the trace says what is
-# not there.
+# A framework without a function that the hooks need, or of an
+# unsupported version: the job is unchanged, and the trace names the missing
+# part.
 . "$(dirname "$0")/../lib/tap.sh"
 IOREEL_HOOKS=$TOP/preload/python
 PYTHONDONTWRITEBYTECODE=1
@@ -12,7 +12,7 @@ PY=/usr/bin/python3
 [ -x "$PY" ] || PY=python3
 n=0
 
-# broken VERSION MISSING NOTE: what the note hook:torch must say.
+# broken VERSION MISSING NOTE: check the note hook:torch.
 broken() {
 	n=$((n + 1))
 	"$PY" "$job" make "fake$n" "$1" "$2"
@@ -21,8 +21,8 @@ broken() {
 	"$PY" "$job" job >bare 2>&1
 	"$IOREEL" record -q -o "$n.reel" -- "$PY" "$job" job >rec 2>&1
 	unset PYTHONPATH
-	check "torch $1 without $2: the job does not notice" 'diff bare rec'
-	is "torch $1 without $2: the trace says so" "$("$IOREEL" sql "$n.reel" \
+	check "torch $1 without $2: the job is unchanged" 'diff bare rec'
+	is "torch $1 without $2: the note in the trace" "$("$IOREEL" sql "$n.reel" \
 		--format tsv "SELECT value FROM note WHERE key = 'hook:torch'" |
 		tail -n +2)" "$3"
 }

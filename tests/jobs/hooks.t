@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A Python program does not notice the hooks, whatever it is and has.
+# The hooks do not change a Python program, whatever it does.
 . "$(dirname "$0")/../lib/tap.sh"
 IOREEL_HOOKS=$TOP/preload/python
 export IOREEL_HOOKS
 unset PYTHONPATH
 
-# same 'what it shows' COMMAND...: output, errors, status, bare and recorded.
+# same 'title' COMMAND...: compare output, errors, status, bare and recorded.
 same() {
 	what=$1
 	shift
@@ -30,7 +30,7 @@ for value in /nowhere:/else '' : :/x /x: "$T" "/x::$T"; do
 	unset PYTHONPATH
 done
 
-check 'the hooks are there' 'rm -rf a.reel &&
+check 'the hooks are installed' 'rm -rf a.reel &&
 	"$IOREEL" record -o a.reel -- python3 -c "
 import sys; print([type(f).__module__ for f in sys.meta_path])" |
 	grep sitecustomize'
@@ -59,13 +59,13 @@ export PYTHONPATH="$T/own"
 same "the program's own sitecustomize and usercustomize run" \
 	python3 -c 'import sitecustomize; print(sitecustomize.__file__)'
 echo 'raise KeyError("own")' >own/sitecustomize.py
-same 'an error in its sitecustomize is reported as ever' \
+same 'an error in its sitecustomize is reported as usual' \
 	python3 -c 'print(1)'
 echo 'import nosuchmodule' >own/sitecustomize.py
 same 'a missing module in its sitecustomize too' python3 -c 'print(1)'
 unset PYTHONPATH
 
-# A framework that cannot be imported, is no package, or warns.
+# A framework that cannot be imported, is not a package, or warns.
 mkdir fake
 echo 'raise ValueError("broken framework")' >fake/torch.py
 same 'an import of torch that fails has the same traceback' \
@@ -77,13 +77,13 @@ cat >fake/torch.py <<'E2'
 import warnings
 warnings.warn("imported", DeprecationWarning, stacklevel=2)
 E2
-same 'a torch that is none, with a warning' python3 -W always -c '
+same 'a module torch that is not PyTorch, with a warning' python3 -W always -c '
 import torch, importlib.util
 print(torch, type(torch.__loader__), vars(torch.__loader__),
       torch.__spec__.origin)
 print(importlib.reload(torch) is torch)'
 rm -r fake/torch.py
-same 'a program asks whether torch is there' python3 -c '
+same 'a program tests for torch' python3 -c '
 import importlib.util, sys
 spec = importlib.util.find_spec("torch")
 print(spec and spec.origin, "torch" in sys.modules)'

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Keras on JAX, in the few lines that its hooks take hold of.
+"""Keras on JAX, reduced to the functions that its hooks wrap.
 
-    python3 keras_jax.py make DIR     puts a stand-in for Keras there
-    python3 keras_jax.py fit          trains with batches that are read
-    python3 keras_jax.py unknown      without a length: the end is found
-    python3 keras_jax.py fails        a batch cannot be made
+    python3 keras_jax.py make DIR     write a stand-in for Keras to DIR
+    python3 keras_jax.py fit          train with batches from files
+    python3 keras_jax.py unknown      the same without a length
+    python3 keras_jax.py fails        a batch fails
 """
 import os
 import sys

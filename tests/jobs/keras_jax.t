@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Keras on JAX: the batches that its loops ask for are fetches, in their steps.
+# Keras on JAX: the batches that its loops request are fetches in their steps.
 . "$(dirname "$0")/../lib/tap.sh"
 IOREEL_HOOKS=$TOP/preload/python
 PYTHONDONTWRITEBYTECODE=1
@@ -22,7 +22,7 @@ for case in fit unknown fails; do
 	else
 		skip "$case: errors" 'frames of wrappers show before Python 3.11'
 	fi
-	is "$case: what is hooked" "$(sql $case.reel "SELECT key, value
+	is "$case: the installed hooks" "$(sql $case.reel "SELECT key, value
 		FROM note WHERE key LIKE 'hook:%' ORDER BY key")" \
 "hook:keras.batches	on
 hook:keras.model	on
@@ -47,6 +47,6 @@ step	3	1"
 		ON s.span_id = f.parent_id
 		WHERE f.name = 'fetch' AND s.name = 'eval'")" 4
 done
-is 'a fetch that fails was one' "$(sql fails.reel "SELECT count(*),
+is 'a fetch that fails counts as a fetch' "$(sql fails.reel "SELECT count(*),
 	sum(closed) FROM v_span WHERE name = 'fetch'")" '2	2'
 finish

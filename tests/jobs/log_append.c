@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What other people's programs do that a recorder of them may miss. Run as:
- * stranger_host WHAT, in a folder with a file "in". What it prints must be the
- * same, recorded or not.
+ * Calls that a recorder may miss or misinterpret. Run as: log_append CASE, in a
+ * folder with a file "in". The output must be the same, bare and recorded.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,7 +15,7 @@
 
 static char buf[4096];
 
-/* A log: opened to append, a few lines, closed; and one that is kept open. */
+/* A log that is opened to append a few lines and closed; another kept open. */
 static void do_append(void)
 {
 	FILE *f;
@@ -54,7 +53,7 @@ static void *two_lines(void *f)
 	return NULL;
 }
 
-/* A log that threads write to in turn. */
+/* A log to which threads write in turn. */
 static void do_shared(void)
 {
 	FILE *f = fopen("log", "w");
@@ -94,7 +93,7 @@ static void do_dprintf(void)
 	close(fd);
 }
 
-/* Standard streams, which most calls leave without a record. */
+/* Standard streams: most calls on them have no record. */
 static void do_print(void)
 {
 	for (int i = 0; i < 5000; i++)
@@ -118,7 +117,7 @@ static void do_scan(void)
 	fprintf(stderr, "%ld\n", sum);
 }
 
-/* One place in the program: with a file, and with none. */
+/* One call site: with a file, and without. */
 static void do_nofile(void)
 {
 	int fd = open("in", O_RDONLY);
@@ -145,7 +144,7 @@ static void opens(void)
 	       (long)lseek(out[1], 0, SEEK_END));
 }
 
-/* Calls from code that was made at run time and has no unwind tables. */
+/* Calls from code that is generated at run time, without unwind tables. */
 static void do_jit(void)
 {
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A shell says what it does by looking at paths that are not there.
+# A shell marks spans by testing for marker paths.
 . "$(dirname "$0")/../lib/tap.sh"
 
 says() {
@@ -22,7 +22,7 @@ says() {
 	is "$1: spans" "$("$IOREEL" sql --format tsv says.reel "
 		SELECT name, detail, parent_id FROM v_span ORDER BY start_ns" |
 		tail -n +2)" "$(printf 'epoch\t0\t\nmy/work\t7\t1\nepoch\t1\t\nmy/work\t7\t3\nlast\t\t')"
-	is "$1: marks are no events, other paths are" \
+	is "$1: marks are not events, accesses to other paths are" \
 		"$("$IOREEL" sql --format tsv says.reel "
 		SELECT path FROM v_event WHERE path LIKE '/ioreel/%'
 		ORDER BY start_ns" | tail -n +2)" \

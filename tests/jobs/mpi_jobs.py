@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """MPI jobs of the tests: mpi_jobs.py mpi4py|h5py DIR, under mpirun.
 
-Rank 0 prints what each asked of MPI-IO, in bytes. Nothing here knows of the
-tracer.
+Rank 0 prints the bytes that each rank asked of MPI-IO, computed without ioreel.
 """
 import sys
 
@@ -14,7 +13,7 @@ comm = MPI.COMM_WORLD
 
 
 def by_mpi4py(folder):
-    """Blocks of the ranks in turn, written and read by all together."""
+    """Interleaved blocks of the ranks, written and read collectively."""
     block = np.full(65536, comm.rank, "f8")
     f = MPI.File.Open(comm, folder + "/blocks.bin",
                       MPI.MODE_CREATE | MPI.MODE_RDWR)
@@ -30,7 +29,7 @@ def by_mpi4py(folder):
 
 
 def by_h5py(folder):
-    """One data set, a row per rank, both ways collectively."""
+    """One data set, a row per rank, written and read collectively."""
     import h5py
     row = np.full(1 << 18, comm.rank, "f4")
     with h5py.File(folder + "/rows.h5", "w", driver="mpio", comm=comm) as f:

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What collectives ordered in the job is in that order when it is replayed as
-# fast as possible, though nothing else orders it.
+# The order that collectives enforce in the job is kept in a replay as fast as
+# possible, without any other dependency.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/mpi/jobs.sh"
 
 mkdir in
 for i in $(seq 0 199); do head -c 40960 /dev/urandom >in/data.$i; done
 
-# order DB: how long after the last of the first group the second group began.
+# order DB: 1 if the second group began after the end of the first.
 order() {
 	local first=data second=rank
 
@@ -36,7 +36,7 @@ for mpi in openmpi mpich; do
 		is "$mpi, $how: recorded in order" "$? $(order job.reel)" '0 1'
 		timeout $patience "$IOREEL" replay --afap -o again.db job.reel >log 2>&1
 		is "$mpi, $how: replayed in order" "$(order again.db)" 1
-		check "$mpi, $how: it is said" \
+		check "$mpi, $how: it is printed" \
 			'grep "ranks wait for each other in 1 collective" log'
 	done
 done

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# MPI as its programs use it: by libraries of formats, from Fortran, chosen at
-# run time, at the edges of MPI-IO, beside another tool. Each rank says what it
-# asked for; strace says what was done beneath.
+# MPI in different programs: in format libraries, from Fortran, loaded at run
+# time, with edge cases of MPI-IO, beside another tool. Each rank prints what it
+# asked for; strace shows the calls below.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/mpi/jobs.sh"
 src=$TOP/tests/jobs/mpi
 ranks=2
 
-# by_name LIBRARY: through dlsym(), however the library was opened.
+# by_name LIBRARY: through dlsym(), with every way to open the library.
 by_name() {
 	local how
 
@@ -37,7 +37,8 @@ fortran() {
 	done
 }
 
-# Another tool, loaded before or after: both see all, and the job the same.
+# Another tool, loaded before or after: both record all, and the job is
+# unchanged.
 tools() {
 	local order how preload
 
@@ -63,8 +64,8 @@ tools() {
 			"$(cat out.bare)"
 		is "$mpi: a tool$how, after us" "$(cat out.after)" \
 			"$(cat out.bare)"
-		check "$mpi: it saw something" 'grep "tool saw 2 1 12" out.bare'
-		is "$mpi: and we what we see without it" \
+		check "$mpi: it counted calls" 'grep "tool saw 2 1 12" out.bare'
+		is "$mpi: the recording is the same as without it" \
 			"$(cat seen.before seen.after)" \
 			"$(cat seen.alone seen.alone)"
 	done
@@ -81,11 +82,11 @@ formats() {
 	fi
 }
 
-# Without MPI_COMM_WORLD, of which nothing may be asked.
+# Without MPI_COMM_WORLD, which must not be queried.
 sessions() {
 	if ! mpicc.$mpi -w -o sessions "$src/sessions.c" 2>/dev/null ||
 	   ! timeout $patience $run ./sessions >bare 2>&1; then
-		skip "$mpi-sessions" 'this MPI has none that work'
+		skip "$mpi-sessions" 'this MPI has no working sessions'
 		return
 	fi
 	timeout $patience "$IOREEL" record -q -o sessions.reel -- $run ./sessions \
@@ -108,7 +109,7 @@ for mpi in openmpi mpich; do
 	ranks=4
 	moved "$mpi-edges" 1 $(run_by $mpi $ranks) ./edges DATA shared
 	beneath "$mpi-edges" $(run_by $mpi $ranks) ./edges DATA shared
-	is "$mpi: sequences of calls are of those that do the work" \
+	is "$mpi: sequences of calls are those of the POSIX calls" \
 		"$(sql "$mpi-edges.reel" 'select sum(calls) from thread_sequence')" \
 		"$(sql "$mpi-edges.reel" "select sum(calls) from v_call where not message
 			and layer <> 'MPIIO' and call_group <> 'queue' and
@@ -125,7 +126,7 @@ for mpi in openmpi mpich; do
 	beneath "$mpi-blocks-own" $run ./blocks DATA independent private
 	"$IOREEL" record --events none -q -o none.reel -- \
 		$run ./blocks DATA collective shared >out 2>&1
-	is "$mpi: calls only counted: nothing is said of what is not known" \
+	is "$mpi: counters only: unknown figures are not printed" \
 		"$("$IOREEL" report none.reel | grep -c 'MPI-IO.*collective$')" 2
 	library=$(ldd blocks | awk '$1 ~ /^libmpi(ch)?\.so/ { print $3 }')
 	by_name "$library"

@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What else MPI programs do: halves of collectives, shared pointers, many
-# requests, views, groups, threads, children, an end in the middle; collectives
-# that go on while others work, messages, and an MPI that cannot be seen.
+# Further features of MPI: halves of collectives, shared pointers, many
+# requests, views, groups, threads, children, an abort; collectives
+# in flight during other work, messages, and an MPI that cannot be recorded.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/mpi/jobs.sh"
 src=$TOP/tests/jobs/mpi
 
-# Asked many times: loaded once.
+# Load once for many queries.
 q() {
 	[ "$1.db" -nt "$1.reel" ] || "$IOREEL" load -o "$1.db" "$1.reel" 2>/dev/null
 	"$IOREEL" sql "$1.db" "$2" --format tsv | tail -n +2
 }
 
-# said NAME WHO: what processes said is what was recorded of them; a place at
-# the shared pointer is MPI's own.
+# said NAME WHO: compare the output of processes with their records; an offset
+# at the shared pointer is known to MPI only.
 said() {
 	local name=$1 who=$2 said rank
 
@@ -33,14 +33,14 @@ said() {
 	done
 }
 
-# job NAME STATUS CMD...: recorded, reported, replayed.
+# job NAME STATUS CMD...: record, report, replay.
 job() {
 	local name=$1 status=$2
 	shift 2
 	rm -rf DATA SAY "$name.reel" "$name.db" && mkdir DATA SAY
 	timeout $patience "$@" >out 2>&1
-	is "$name: it ends as it does" $? $status
-	check "$name: there is a report of it" \
+	is "$name: its status is unchanged" $? $status
+	check "$name: it has a report" \
 		'q '"$name"' "SELECT 1" >/dev/null; "$IOREEL" report '"$name"'.db | grep -q "^complete: .* none lost"'
 	said "$name" say
 }
@@ -49,7 +49,7 @@ record() {
 	job "$1" "$2" "$IOREEL" record -q -o "$1.reel" -- "${@:3}"
 }
 
-# The notes of messages and the like, the most of each process, added up.
+# The notes on messages and the like: the largest of each process, summed.
 noted() {
 	q "$1" "select key, sum(n) from (select key, process_id, max(0 + value) n
 		from note where key in ('mpi_messages', 'mpi_one_sided',
@@ -63,8 +63,8 @@ nonblocking() {
 	rm -rf DATA && mkdir DATA
 	timeout $patience "$IOREEL" record -q -o $name.reel -- \
 		$(run_by $mpi 4) ./started DATA >out 2>&1
-	is "$name: it ended well" "$? $(grep -c ended out)" '0 4'
-	is "$name: who took part is told alike, at the start and at the end" \
+	is "$name: it succeeded" "$? $(grep -c ended out)" '0 4'
+	is "$name: start and end have the same participants" \
 		"$(q $name "select name, count(*), sum(n = members) from (select
 			c.name, count(*) n, max(pos) / 2 members from event e
 			join call c using (call_id) where c.name glob 'MPI_I[^n]*' or
@@ -72,7 +72,7 @@ nonblocking() {
 		"$(printf 'MPI_I%s\n' 'allreduce	16	16' 'barrier	8	8' \
 			'bcast	8	8' 'gather	8	8'
 			printf 'mpi_completed\t40\t40')"
-	is "$name: each ends once, and not before the last has begun it" \
+	is "$name: each ends once, after the last rank has begun it" \
 		"$(q $name "select count(*) from (select e.process_id, e.arg, e.arg2,
 			sum(c.name = 'mpi_completed') ends, sum(c.name like 'MPI_I%')
 			starts from event e join call c using (call_id) where c.name
@@ -84,12 +84,12 @@ nonblocking() {
 			join call c using (call_id) join m using (arg, arg2)
 			where c.name = 'mpi_completed' and e.start_ns + e.dur_ns < m.last")" '0 0'
 	is "$name: messages are counted" "$(noted $name)" "mpi_messages	32"
-	check "$name: and the report says so" \
-		'"$IOREEL" report '$name'.reel | grep "^order: 32 point-to-point "'
+	check "$name: and the report has them" \
+		'"$IOREEL" report '$name'.reel | grep "^MPI: 32 point-to-point "'
 }
 
-# worlds NAME RANKS...: each is told apart, and who did what in it. "RANKS"
-# is the number of the ranks of each world, "3 2".
+# worlds NAME RANKS...: worlds are distinguished, with the calls of their ranks.
+# RANKS is the number of ranks of each world, "3 2".
 worlds() {
 	local name=$1 n want=
 
@@ -97,7 +97,7 @@ worlds() {
 	is "$name: each world has its ranks" "$(q $name "select group_concat(rank,
 		' ') || ' ' from (select rank from v_world join note using
 		(process_id) where key = 'mpi_world' order by world, rank)")" "$want"
-	is "$name: and the table of ranks a line for each" "$("$IOREEL" report \
+	is "$name: and the table of ranks has a line for each" "$("$IOREEL" report \
 		--ranks $name.db | sed -n '/^MPI-IO by/,/^$/p' |
 		awk '$1 ~ /^[0-9]/ { printf "%s ", $2 }')" "$want"
 	check "$name: the report says so" '"$IOREEL" report '$name'.db |
@@ -114,7 +114,7 @@ for mpi in openmpi mpich; do
 	record $mpi-many 0 $(run_by $mpi 4) ./more DATA SAY split shared \
 		requests views groups forks
 	is "$mpi-many: messages" "$(noted $mpi-many)" "mpi_messages	4"
-	# what is beneath the others is another each time: who comes first
+	# the POSIX calls of the other cases depend on the timing of ranks
 	n=3 && [ $mpi = mpich ] && n=8
 	job $mpi-each 0 $(run_by $mpi $n) "$IOREEL" record -q -o $mpi-each.reel \
 		-- ./more DATA SAY split requests groups forks
@@ -133,8 +133,8 @@ for mpi in openmpi mpich; do
 	worlds $mpi-two '2 3 3'
 done
 
-# Children of MPI's own making need a network, if only to themselves. Their
-# launcher starts them: within the recording, or beside it.
+# Children that MPI spawns need a network, at least loopback. Their
+# launcher starts them, inside or outside the recording.
 unset OMPI_MCA_btl
 for mpi in openmpi mpich; do
 	mkdir -p DATA SAY
@@ -150,25 +150,26 @@ for mpi in openmpi mpich; do
 	rm -rf DATA SAY spawn.reel && mkdir DATA SAY
 	timeout $patience $(run_by $mpi 3) "$IOREEL" record -o spawn.reel -- \
 		./more DATA SAY spawn >out 2>&1
-	is "$mpi: children that are started without us are told" \
+	is "$mpi: children outside the recording are reported" \
 		"$? $(grep -o '(2 started without LD_PRELOAD.*LAUNCHER' out) $(q \
 		spawn "select value from note where key = 'untraced'")" '0 (2 started without LD_PRELOAD); try: --follow-env,'\
 ' or ioreel record -- LAUNCHER env ./more'
 done
 
-# A launcher's variable says that it is a rank, its symbols that MPI is in it.
+# A launcher's variable shows that it is a rank, its symbols that it contains
+# MPI.
 gcc -w -DLIBRARY -c -o tiny.o "$src/linked.c" && ar rcs libtiny.a tiny.o
 for how in '' -rdynamic; do
 	gcc -w $how -o "linked$how" "$src/linked.c" libtiny.a
 	rm -rf linked.reel linked.db
 	PMI_RANK=0 "$IOREEL" record -q -o linked.reel -- "./linked$how" f
-	is "an MPI that is linked in$how is not seen, and that is said" "$? $(q \
+	is "an MPI that is linked in$how is not recorded, and that is noted" "$? $(q \
 		linked "select value from note where key = 'mpi_not_recorded'")" \
 		"0 $(realpath "linked$how") (linked into the program)"
 done
-check 'nor does the report hide it' \
+check 'and the report shows it' \
 	'"$IOREEL" report linked.reel | grep "^MPI not seen: .*linked into"'
 "$IOREEL" record -q -o plain.reel -- env PMI_RANK=0 sh -c ': >f'
-is 'where there is none, nothing is said' \
+is 'without MPI there is no note' \
 	"$(q plain "select count(*) from note where key like 'mpi%'")" 0
 finish

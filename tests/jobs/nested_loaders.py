@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Print the spans that loops over loaders give, with a shim of Python.
+"""Print the spans of loops over loaders, with a shim written in Python.
 
-    python3 loops.py HOOKS CASE
+    python3 nested_loaders.py HOOKS CASE
 
-No framework: a loader here is a list with an iterator that calls what the
-hooks call. The output is the tree of spans of each thread, E epoch, V eval,
-S step, F fetch, with their numbers; cancelled ones are gone, and spans that
-do not nest are said.
+Without a framework: a loader is a list whose iterator makes the calls of the
+hooks. The output is the tree of spans of each thread, E epoch, V eval, S step,
+F fetch, with their numbers, without cancelled ones; spans that do not nest are
+reported.
 """
 import gc
 import itertools
@@ -130,7 +130,7 @@ def broken():
 
 
 def again():
-    """Iterators that are kept while the next one is made."""
+    """Iterators that are kept while the next one is created."""
     loader = Loader(2)
     for _ in range(2):
         it = iter(loader)
@@ -176,7 +176,7 @@ def zipped():
 
 
 def in_turn():
-    """Two loaders of different length, each started again at its end."""
+    """Two loaders of different length, each restarted at its end."""
     loaders = [Loader(2), Loader(3)]
     its = [iter(loader) for loader in loaders]
     for _ in range(5):
@@ -191,7 +191,7 @@ def in_turn():
 
 
 def rare():
-    """An iterator made first and advanced seldom does not lead."""
+    """An iterator that is created first and advanced rarely does not lead."""
     seldom, often = Loader(9), Loader(3)
     it = iter(seldom)
     for _ in often:
@@ -202,7 +202,7 @@ def rare():
 
 
 def threads():
-    """The iterator is advanced, and dies, in another thread."""
+    """The iterator is advanced and deleted in another thread."""
     box = [iter(Loader(1))]
 
     def run():
@@ -217,7 +217,7 @@ def threads():
 
 
 def fed():
-    """A thread prefetches for this one, which trains."""
+    """One thread prefetches, this one trains."""
     put, got = threading.Semaphore(0), threading.Semaphore(0)
 
     def run():
@@ -236,14 +236,14 @@ def fed():
 
 
 def fed_by_hand():
-    """... from an iterator that was made here."""
+    """... from an iterator that this thread created."""
     it = iter(Loader(3))
     epochs.trains(6)
     thread = threading.Thread(target=list, args=(it,))
     thread.start()
     thread.join()
     epochs.trains(6)
-    epochs._finish()  # the iterator dies with the interpreter, or before
+    epochs._finish()  # the iterator is deleted at exit, or before
 
 
 def trains_in_thread():
@@ -264,7 +264,7 @@ def trains_between():
 
 
 def forked():
-    """The child of a fork does not end what the parent began."""
+    """A forked child does not end spans of the parent."""
     it = iter(Loader(2))
     next(it)
     sys.stdout.flush()
@@ -287,8 +287,8 @@ def train(loader):
 
 
 def evaluated():
-    """Nobody says that the second loop is an evaluation, and its start is
-    made with gradients on: it trains nothing, and the first did."""
+    """The second loop is an unmarked evaluation that starts with gradients on:
+    it trains nothing, and the first loop has trained."""
     for _ in range(2):
         train(training)
         for _ in validation:
@@ -303,7 +303,7 @@ def evaluated_within():
 
 
 def second_stage():
-    """A second loader that trains after all, from its first batch on."""
+    """A second loader that trains too, from its first batch on."""
     train(training)
     second = Loader(2)
     train(second)
@@ -320,7 +320,7 @@ def second_zip():
 
 
 def second_rare():
-    """... of which one is advanced seldom, and made first."""
+    """... one of which is created first and advanced rarely."""
     train(training)
     often, seldom = Loader(3), Loader(9)
     it = iter(seldom)
@@ -350,7 +350,7 @@ def new_data(first=0):
 
 
 def new_data_late():
-    """... that trains with the second batch only."""
+    """... that trains only with the second batch."""
     new_data(1)
 
 
@@ -361,7 +361,7 @@ def new_data_nested():
 
 
 def looked():
-    """A look at a batch before the training, and one after it."""
+    """One batch is read before the training, and one after it."""
     next(iter(training))
     train(training)
     next(iter(training))
@@ -369,7 +369,7 @@ def looked():
 
 
 def looked_kept():
-    """A look whose iterator is kept while its loader is trained with."""
+    """One batch is read, and its iterator kept during the training."""
     it = iter(training)
     next(it)
     train(training)
@@ -378,21 +378,21 @@ def looked_kept():
 
 
 def looked_often():
-    """A training that looks at one batch at a time."""
+    """A training with a new iterator for each batch."""
     for _ in range(3):
         next(iter(training))
         epochs.trains(6)
 
 
 def never_asked():
-    """An iterator of which no batch is asked for."""
+    """An iterator without a request for a batch."""
     it = iter(training)
     del it
     train(training)
 
 
 def part(loader, batches):
-    """Lightning's way: it does not ask for more, and keeps the iterator."""
+    """Like Lightning: it stops before the end, and keeps the iterator."""
     held[loader] = it = iter(loader)
     for _ in range(batches):
         next(it)
@@ -402,7 +402,7 @@ def part(loader, batches):
 
 
 def held_loops():
-    """Two batches to see that evaluating works, then training."""
+    """Two batches as a test of the evaluation, then training."""
     train, valid = Loader(2, 1, Sized), Loader(3, 10, Sized)
     part(valid, 2)
     for _ in range(2):
@@ -423,7 +423,7 @@ def held_within():
 
 
 def held_unsized():
-    """Of loaders without a length the gradients tell."""
+    """Loaders without a length: gradients distinguish evaluations."""
     train, valid = Loader(2), Loader(2, 10)
     for _ in range(2):
         part(train, 2)
@@ -432,7 +432,7 @@ def held_unsized():
 
 
 def left_open():
-    """What is open when the interpreter ends is ended by it."""
+    """The end of the interpreter closes open spans."""
     global kept
     kept = iter(Loader(3))
     next(kept)

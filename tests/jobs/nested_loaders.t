@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Loops over loaders, however tangled, give spans that nest.
+# Interleaved and nested loops over loaders give spans that nest.
 . "$(dirname "$0")/../lib/tap.sh"
 
 loop() {

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Offsets and paths of every read and write, against a program that asked the
-# kernel before each; what shells share between their commands; the time of day.
+# Offsets and paths of every read and write, compared with a program that
+# queries the kernel before each; descriptors that shells share with commands;
+# the time of day.
 . "$(dirname "$0")/../lib/tap.sh"
 
 unset LD_PRELOAD
@@ -23,17 +24,17 @@ for what in exec append big paths; do
 			offset, bytes FROM v_event WHERE pid = ${f##*.} AND
 			call_group IN ('read', 'write') ORDER BY start_ns"
 	done >got
-	is "$what: each read and write where the kernel did it" \
+	is "$what: each read and write has the kernel's offset" \
 		"$(cat got)" "$(cat want)"
 done
-is 'exec: two files, each opened once, whoever uses it' \
+is 'exec: two files, each opened once' \
 	"$(sql exec.db "SELECT count(*), count(DISTINCT open_id) FROM v_event
 	WHERE offset IS NOT NULL AND call_group IN ('read', 'write')")" "18	2"
 
-# The commands of a script share their output: no two write to one place, and
+# The commands of a script share their output: no two write at one offset, and
 # together they fill the file.
 head -c 1000 /dev/zero >x; head -c 77 /dev/zero >y
-# (dd: it reads and writes, cat may tell the kernel to copy.)
+# (dd reads and writes; cat may copy inside the kernel.)
 cat >script <<'EOF'
 put() { dd bs=100 status=none; }
 exec >out 2>&1
@@ -43,7 +44,7 @@ put <y >>out2; cat x y | put >>out2
 EOF
 "$IOREEL" record -q -o script.reel -- bash script
 for f in out out2; do
-	is "$f: the writes of all commands, one behind the other" "$(sql script.reel \
+	is "$f: the writes of all commands are consecutive" "$(sql script.reel \
 		"SELECT count(DISTINCT offset) = count(*),
 		max(offset + bytes), sum(bytes)
 		FROM v_event WHERE path = '$T/$f' AND call_group = 'write'")" \
@@ -56,10 +57,10 @@ at=$(sql when.reel 'SELECT start_real_ns / 1000000000 FROM run')
 check 'the time of day of the first event' \
 	'[ "$at" -ge $before ] && [ "$at" -le $(date +%s) ]'
 
-# Files of code count once, whether a process recorded anything else or not.
+# Code files count once, whether a process recorded other files or not.
 "$IOREEL" record -o code.reel -- sh -c '/bin/true; cat x; cat /etc/passwd' \
 	>/dev/null 2>err
-is 'record and report count the same files of code' \
+is 'record and report count the same code files' \
 	"$(sql code.reel 'SELECT code_opens FROM v_summary')" \
 	"$(grep -o '[0-9]* opens* of code' err | grep -o '[0-9]*' || echo 0)"
 
@@ -68,7 +69,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod 700 code.reel
 	run="setpriv --reuid=65534 --regid=65534 --clear-groups"
 	for verb in report sql load; do
-		check "$verb: a trace of somebody else's is not allowed, not unknown" \
+		check "$verb: the trace of another user is denied, not unknown" \
 			'! $run "$IOREEL" '$verb' code.reel 2>err &&
 			grep -q "Permission denied" err && [ $(wc -l <err) = 1 ]'
 	done

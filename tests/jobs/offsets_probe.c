@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that knows where its reads and writes happen: before each it asks
- * the kernel by raw system calls, which no library can see, and writes
- * "call path offset bytes" to ORACLE.PID. Run as: stranger_probe WHAT ORACLE
+ * A program that logs the offsets of its reads and writes: before each it
+ * queries the kernel by raw system calls, which no library can see, and writes
+ * "call path offset bytes" to ORACLE.PID. Run as: offsets_probe CASE ORACLE
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static long position(int fd)
 	return syscall(SYS_lseek, fd, 0, SEEK_CUR);
 }
 
-/* Where a write would go that names @offset. */
+/* The offset of a write with the argument @offset. */
 static long place(int fd, long offset)
 {
 	struct stat st;
@@ -81,7 +81,7 @@ static void again(const char *what)
 	_exit(98);
 }
 
-/* The second half of do_exec, in another image. */
+/* The second half of do_exec, after exec. */
 static void do_execd(void)
 {
 	rd(10, 100, "a");

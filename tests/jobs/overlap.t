@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Steps, hidden and own I/O of jobs of PyTorch, DDP and Keras: each figure made
-# once more from the events and spans, by overlap.py.
+# Steps, hidden and own I/O of jobs of PyTorch, DDP and Keras: each figure is
+# computed a second time from the events and spans, by overlap.py.
 . "$(dirname "$0")/../lib/tap.sh"
 job=$TOP/tests/jobs/overlap_jobs.py
 IOREEL_HOOKS=$TOP/preload/python
@@ -10,7 +10,7 @@ PYTHONDONTWRITEBYTECODE=1
 export IOREEL_HOOKS OMP_NUM_THREADS PYTHONDONTWRITEBYTECODE
 unset PYTHONPATH
 
-# with MODULE...: a python that has them; fails where there is none.
+# with MODULE...: select a python with these modules; fails without one.
 with() {
 	for python in python3 /usr/bin/python3 ''; do
 		"$python" -W ignore -c 'import sys
@@ -20,15 +20,15 @@ sys.exit(not all(map(find_spec, sys.argv[1:])))' "$@" 2>/dev/null && return
 	return 1
 }
 
-# recounted CASE SQL: the job's figures are right, and of its ranks SQL is 1.
+# recounted CASE SQL: check the job's figures, and that SQL is 1 for its ranks.
 recounted() {
 	rm -rf here && cp -r data here
 	(cd here && timeout 240 "$IOREEL" record -q -o "$T/$1.reel" -- \
 		"$python" "$job" "$1" >"$T/$1.out" 2>&1)
 	check "$1: it runs" 'ioreel load -q '"$1"'.reel -o '"$1"'.db'
-	check "$1: every figure is what its definition says" \
+	check "$1: every figure agrees with its definition" \
 		'python3 "$TOP/tests/cli/overlap.py" '"$1"'.db'
-	is "$1: and what it should be" "$(ioreel sql "$1.db" \
+	is "$1: and has the expected value" "$(ioreel sql "$1.db" \
 		"SELECT min($2) FROM v_overlap" | tail -n 1)" 1
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Jobs whose steps do I/O of their own: overlap_jobs.py CASE, in a folder of
-their own. They know nothing of ioreel."""
+"""Unmodified jobs whose steps do I/O: overlap_jobs.py CASE, each in its own
+folder."""
 import os
 import sys
 import threading
@@ -23,7 +23,7 @@ def write_through(name, data):
 
 
 class Items:
-    """Every @ranks-th item."""
+    """Every item whose index is the rank modulo @ranks."""
 
     def __init__(self, rank, ranks):
         self.rank, self.ranks = rank, ranks
@@ -51,7 +51,7 @@ def train(torch, model, batches, after=None):
 
 
 def torch_log():
-    """Each step writes 2 MiB and waits until they are on the disk."""
+    """Each step writes 2 MiB and syncs them to disk."""
     import torch
     data = bytes(2 << 20)
     train(torch, torch.nn.Linear(4096, 64), loader(torch, 2),
@@ -84,7 +84,7 @@ def torch_savez():
 
 
 def torch_save():
-    """torch.save, and an fsync behind it."""
+    """torch.save, followed by an fsync."""
     import torch
     model = torch.nn.Linear(4096, 64)
 
@@ -102,7 +102,7 @@ def rank_of_two(rank, port):
     import torch
     import torch.distributed as dist
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
-    # Without a network the name of the host may have no address.
+    # Without a network the host name may have no address.
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     dist.init_process_group("gloo", rank=rank, world_size=2)
     model = torch.nn.parallel.DistributedDataParallel(
@@ -141,7 +141,7 @@ def keras_model():
 
 
 def keras_fit():
-    """A look at the data, then steps that write and fetch in their graph."""
+    """Read one batch, then run steps that write and fetch in their graph."""
     keras, m = keras_model()
     import tensorflow as tf
 
@@ -156,7 +156,7 @@ def keras_fit():
 
 
 def keras_loop():
-    """A loop that fetches where it is seen, and writes."""
+    """A loop with visible fetches, and writes."""
     _, m = keras_model()
     import tensorflow as tf
     for _ in range(2):

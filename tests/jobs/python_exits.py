@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Python jobs with ends of all sorts: python_guests.py CASE DATA.
+"""Python jobs with all kinds of exits: python_exits.py CASE DATA.
 
-Each does the same in every run, whoever watches: which process reads which
-file is settled, not left to chance.
+Each does the same in every run: which process reads which file does not depend
+on timing.
 """
 import multiprocessing
 import os
@@ -39,7 +39,7 @@ def read_half(args):
 
 
 def pool_sigterm_worker(folder):
-    """Pool ends its workers by SIGTERM."""
+    """Pool ends its workers with SIGTERM."""
     ctx = multiprocessing.get_context("fork")
     with ctx.Pool(2, prepare, (ctx.Barrier(2),)) as pool:
         print(pool.map(read_half, [(folder, 0, 2), (folder, 1, 2)], 1))
@@ -89,8 +89,8 @@ def forkserver_worker(folder):
 
 
 def daemon_threads_at_exit(folder):
-    """Threads read on while the interpreter goes down. What they had read by
-    then stands in a file, which is read by the test."""
+    """Threads continue to read while the interpreter ends. They log their reads
+    in a file, which the test compares."""
     done = [0] * 4
     files = [open("%s/f%02d" % (folder, i), "rb", 0) for i in range(4)]
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Python processes that are ended in every way lose nothing: what each did is
-# what strace saw, and the job is as it is bare.
+# Python processes lose no events, however they end: the calls of each are those
+# of strace, and the job is unchanged.
 . "$(dirname "$0")/../lib/tap.sh"
 PY=/usr/bin/python3
 [ -x "$PY" ] || PY=$(command -v python3) || skip_all 'no python3'
@@ -19,7 +19,7 @@ recorded() {
 	echo "status $?" >>rec.out
 }
 
-# guest CASE: the same output, status and files; the same calls as strace saw.
+# guest CASE: the same output, status and files; the same calls as in strace.
 guest() {
 	fresh && "$PY" "$job" "$1" DATA >bare.out 2>bare.err
 	echo "status $?" >>bare.out
@@ -29,7 +29,7 @@ guest() {
 		'diff bare.out rec.out && diff bare.err rec.err &&
 		diff -r bare.data DATA'
 	if [ -z "$strace" ]; then
-		skip "$1: what every process did" 'no strace, or no ptrace'
+		skip "$1: the calls of every process" 'no strace, or no ptrace'
 		return
 	fi
 	"$IOREEL" sql "$1.reel" --format tsv \
@@ -38,7 +38,7 @@ guest() {
 	fresh && strace -ff -y -s 0 -o "s.$1" -e trace=%file,%desc,%process \
 		"$PY" "$job" "$1" DATA >/dev/null 2>&1
 	$count strace DATA $columns "s.$1".* >want
-	is "$1: what every process did" "$(cat got)" "$(cat want)"
+	is "$1: the calls of every process" "$(cat got)" "$(cat want)"
 }
 
 guest pool_sigterm_worker
@@ -53,6 +53,6 @@ reads=$("$IOREEL" sql daemon_threads_at_exit.reel --format tsv "
 	SELECT count(*) FROM v_event WHERE call = 'pread'" | tail -1)
 check 'daemon_threads_at_exit: every read up to the end' \
 	'[ "$reads" -ge "$(cat DATA/done)" ]'
-is 'nothing was lost' "$(for r in *.reel; do "$IOREEL" sql "$r" --format tsv \
+is 'no event is lost' "$(for r in *.reel; do "$IOREEL" sql "$r" --format tsv \
 	'SELECT lost FROM run' | tail -1; done | sort -u)" 0
 finish

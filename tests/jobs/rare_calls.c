@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What few programs do, a case each: stranger_more CASE, in the folder DATA.
- * The one thing to know: strace is the oracle, so each case does all by calls
- * that a tracer sees, and prints results that bare and recorded runs share.
+ * Rare calls, one case each: rare_calls CASE, in the folder DATA. strace is the
+ * oracle, so each case uses only calls that a tracer sees, and prints results
+ * that are equal in bare and recorded runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static int made(const char *path, size_t bytes)
 	return fd;
 }
 
-/* Writes after reads: libc's position is behind what it is about to write. */
+/* Writes after reads: libc's position is beyond the bytes that it writes next. */
 static void update(void)
 {
 	FILE *f = fopen("DATA/update", "w+");
@@ -68,7 +68,7 @@ static void update(void)
 	fclose(f);
 }
 
-/* Characters, which libc converts in a buffer of their own. */
+/* Wide characters, which libc converts in a separate buffer. */
 static void wide(const char *end)
 {
 	FILE *f;
@@ -88,7 +88,7 @@ static void wide(const char *end)
 	fputws(L"not closed", f);
 	wprintf(L"\x20ac\n");
 	if (!strcmp(end, "wide_exit"))
-		_exit(0); /* what is in buffers is never written */
+		_exit(0); /* discards the buffers */
 }
 
 static void vectors(void)
@@ -111,7 +111,7 @@ static void vectors(void)
 	printf("%ld\n", (long)lseek(fd, 0, SEEK_CUR));
 }
 
-/* A descriptor that comes by message, its position shared. */
+/* A descriptor that is passed through a socket, with a shared position. */
 static void passed(void)
 {
 	char room[CMSG_SPACE(sizeof(int))] = {0};
@@ -159,7 +159,7 @@ static void routine(int k)
 	}
 }
 
-/* Small stacks that one thread goes to and fro between. */
+/* Small stacks between which one thread switches. */
 static void coroutines(void)
 {
 	static char stack[8][16384];

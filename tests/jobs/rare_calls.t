@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs and surroundings that few have: streams that go on writing where they
-# read, streams of characters, descriptors by message, small stacks; umasks that
-# deny the recorder its own files, two recorders in one process. Against strace
-# where it sees what they do.
+# Rare programs and environments: streams that write after
+# reading, character streams, passed descriptors, small stacks; umasks that
+# deny the recorder its own files, two recorders in one process. Compared with
+# strace if it shows the calls.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/strace_oracle.sh"
 
@@ -12,7 +12,7 @@ nothing() { :; }
 calls=opens,failed_opens,reads,read_bytes,writes,write_bytes,seeks,copies_in
 calls=$calls,copied_in_bytes,copies_out,copied_out_bytes,closes,names,links,truncates
 
-# What streams write; of what they read, libc reads more than it was asked for.
+# Compare the writes of streams only: libc reads more than the program asks for.
 oracle update opens,failed_opens,write_bytes,names nothing "$host" update
 is 'update: each byte where it was written' "$("$IOREEL" sql update.reel --format tsv \
 	"SELECT offset, bytes FROM v_event WHERE path LIKE '%/DATA/update'
@@ -25,11 +25,11 @@ done
 for what in vectors passed coroutines threads copies; do
 	oracle $what $calls nothing "$host" $what
 done
-# (A file without a name is opened by that of its folder, which strace counts.)
+# (O_TMPFILE opens the folder, which strace counts.)
 oracle names reads,read_bytes,writes,write_bytes,seeks,closes,names,links nothing "$host" names
 
 "$IOREEL" record -q --stacks -o small.reel -- "$host" coroutines >out 2>err
-is 'coroutines, with their call sites: 16 KiB are stack enough' "$? $(cat out err)" '0 '
+is 'coroutines with call sites: a stack of 16 KiB suffices' "$? $(cat out err)" '0 '
 
 oracle sqlite $calls nothing "$PY" -c '
 import os, sqlite3
@@ -74,7 +74,7 @@ os.rename("v", "w", src_dir_fd=d, dst_dir_fd=d)
 os.closerange(3, 100)
 print(open("DATA/w", "rb").seek(0, 2))'
 
-# Files that the job's umask denies to their owner; root may open them all.
+# The job's umask denies files to their owner; root may open them all.
 seq 3000 >in
 as=
 if [ "$(id -u)" = 0 ]; then
@@ -83,22 +83,22 @@ if [ "$(id -u)" = 0 ]; then
 fi
 mkdir -p any bin
 $as test -w "$T/any" || as=
-cp "$O/ioreel" "$O/libioreel.so" bin # where they were built, only root may look
+cp "$O/ioreel" "$O/libioreel.so" bin # other users may not read the build folder
 job='cat in >/dev/null; dd if=in of=/dev/null bs=1 status=none; cat in | (umask 0; wc -c)'
 for mask in 0777 0277 0477; do
 	$as sh -c "umask $mask; exec bin/ioreel record -q --no-hooks -o any/$mask.reel -- sh -c '$job'" >out 2>err
-	is "umask $mask: the job is as it is" "$(cat out err)" "$(wc -c <in)"
+	is "umask $mask: the job is unchanged" "$(cat out err)" "$(wc -c <in)"
 	is "umask $mask: all is recorded" "$(sql any/$mask.reel "SELECT sum(bytes)
 		FROM v_event WHERE path LIKE '%/in' AND call_group = 'read'")" $((3 * $(wc -c <in)))
 done
 $as sh -c "umask 0777; LD_PRELOAD=$T/bin/libioreel.so IOREEL_DIR=$T/any/shim.reel exec cat in" >/dev/null
-is 'umask 0777: all is recorded without ioreel record, too' \
+is 'umask 0777: all is recorded, also without ioreel record' \
 	"$(sql any/shim.reel "SELECT sum(bytes) FROM v_event WHERE path LIKE '%/in'")" "$(wc -c <in)"
 
-# Another copy of the recorder, of another installation.
+# A second copy of the recorder, from another installation.
 cp "$O/libioreel.so" other.so
 LD_PRELOAD=$T/other.so "$IOREEL" record -q -o two.reel -- sh -c 'cat in | wc -c' >out 2>err
-is 'two recorders: the job is as it is' "$(cat out err)" "$(wc -c <in)"
+is 'two recorders: the job is unchanged' "$(cat out err)" "$(wc -c <in)"
 is 'two recorders: one of them records' "$(sql two.reel "SELECT sum(bytes)
 	FROM v_event WHERE path LIKE '%/in'")" "$(wc -c <in)"
 finish

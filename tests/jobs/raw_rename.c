@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that are made under one name and get another while they are open, by
- * system calls of the program's own, as Rust's libraries make them.
+ * Files that are created with one name and renamed while they are open, by raw
+ * system calls, like those of Rust libraries.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 static long raw_rename(const char *from, const char *to)
 {
-	return raw4(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to);
+	return raw(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to);
 }
 
 static int make(const char *path)
@@ -38,12 +38,12 @@ int main(void)
 		return 1;
 	close(fd);
 
-	if (getcwd(path, sizeof(path) - 20)) /* by its whole path */
+	if (getcwd(path, sizeof(path) - 20)) /* by its absolute path */
 		strcat(path, "/two.tmp");
 	fd = make(path);
 	if (raw_rename(path, "two"))
 		return 1;
-	if (fork() == 0) { /* tells nothing: it is its parent's file */
+	if (fork() == 0) { /* no record: the parent created the file */
 		close(fd);
 		_exit(0);
 	}
@@ -52,10 +52,10 @@ int main(void)
 	close(fd);
 	printf("errno %d\n", errno);
 
-	fd = make("seen.tmp"); /* by a call that is recorded */
+	fd = make("seen.tmp"); /* renamed by a recorded call */
 	rename("seen.tmp", "seen");
 	close(fd);
-	other = make("other.tmp"); /* as the second of two that change names */
+	other = make("other.tmp"); /* the second of two renamed files */
 	fd = make("same.tmp");
 	syscall(SYS_renameat2, AT_FDCWD, "other.tmp", AT_FDCWD, "same.tmp",
 		RENAME_EXCHANGE);
@@ -66,11 +66,11 @@ int main(void)
 	close(fd);
 	if (mkdir("dir.tmp", 0700))
 		return 1;
-	fd = make("dir.tmp/kept"); /* another directory, the same name */
+	fd = make("dir.tmp/kept"); /* renamed directory, same name */
 	rename("dir.tmp", "dir");
 	close(fd);
 
-	/* More at a time than are remembered. */
+	/* More files at a time than the shim remembers. */
 	fd = make("first.tmp");
 	for (int i = 0; i < 40; i++) {
 		snprintf(path, sizeof(path), "many%d", i);

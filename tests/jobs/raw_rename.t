@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A temporary file that gets its name past the C library while it is open, as
-# Rust's libraries do it (safetensors), is renamed in the trace; once, by the
-# process that made it, and no other file is.
+# A temporary file that is renamed by a raw system call while it is open, as in
+# Rust libraries (safetensors), is renamed in the trace: once, by the
+# process that created it, and no other file is.
 . "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 probe=$O/tests/jobs/raw_rename
@@ -33,7 +33,7 @@ for how in '' --complete; do
 	cd ..
 done
 
-# Each of 2,000 files has 6,000 names in its time, one after the other.
+# Each of 2,000 files has 6,000 names, one after the other.
 if [ -n "$IOREEL_ASAN" ]; then
 	skip 'a directory renamed again and again takes no memory' 'ASan reserves too much'
 elif command -v python3 >/dev/null; then

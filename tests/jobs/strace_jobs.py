@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Jobs for the oracle: strace_jobs.py JOB DIR, each the same in every run."""
+"""Deterministic jobs for the oracle: strace_jobs.py JOB DIR."""
 import multiprocessing
 import os
 import sys
@@ -23,7 +23,7 @@ def read_share(args):
 
 
 def workers(folder):
-    """Two forked workers, each with its half of the files."""
+    """Two forked workers, each with half of the files."""
     ctx = multiprocessing.get_context("fork")
     with ctx.Pool(2, maxtasksperchild=1) as pool:
         print(sum(pool.map(read_share, [(folder, 0), (folder, 1)], 1)))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Jobs for the oracle whose files are named by a folder's descriptor and a path
-below it; make: the tree that they and the tools of strace_names.t walk."""
+"""Jobs for the oracle that name files relative to a folder's descriptor; make:
+write the tree that they and the tools of strace_names.t walk."""
 import os
 import shutil
 import socket
@@ -21,7 +21,7 @@ def make(folder):
                 f.write(b"a word or two\n" * (100 * i + 30 * k + 1))
     os.symlink("nowhere", folder + "/tree/link")
     os.mkdir(folder + "/to")
-    # Code, and data among it.
+    # Code, with data files among it.
     for name in "x", "x/y", "x/y/z":
         os.makedirs(folder + "/lib/python3/" + name)
         for k in "code", "data.npy":
@@ -48,7 +48,7 @@ def rmtree(folder):
 
 
 def copytree(folder):
-    """A folder that each file is copied to and renamed in, by descriptors."""
+    """Copy each file to a folder and rename it there, by descriptors."""
     lib = folder + "/lib/python3"
     for top, _folders, files, at in os.fwalk(lib):
         to = os.path.join(folder, "to", os.path.relpath(top, lib))
@@ -94,14 +94,15 @@ def calls(folder):
         except OSError as e:
             print(e.errno)
     print(len(os.listdir(four)), len(os.listdir(four)))
-    # A number that is another folder's now, and a copy over one.
+    # A descriptor number that is reused for another folder, and a dup2 over
+    # one.
     os.close(four)
     again = os.open(tree + "/one/two", os.O_RDONLY)
     print(again == four)
     read_at(again, "f1")
     os.dup2(one, again)
     read_at(again, "f1")
-    # A folder that gets another name while it is open.
+    # A folder that is renamed while it is open.
     os.rename(tree + "/one", tree + "/five")
     read_at(again, "f1")
     os.rename(tree + "/five", tree + "/one")
@@ -109,7 +110,7 @@ def calls(folder):
 
 
 def received(folder):
-    """Descriptors that the process did not open: sent, and inherited by exec."""
+    """Descriptors that the process did not open: passed, and inherited by exec."""
     ours, theirs = socket.socketpair()
     if os.fork() == 0:
         for name in "one", "four", "one/two":

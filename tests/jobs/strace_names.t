@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs that name files by a folder's descriptor, against strace in the same
-# run: each path with its opens, bytes and other calls. Everything is recorded;
-# folders are left out, and the files below one of them are not; calls are only
-# counted. Each recording is replayed.
+# Programs that name files relative to a folder's descriptor, compared with
+# strace in the same run: opens, bytes and other calls of each path. Everything
+# is recorded; folders are excluded, and the files below one of them are not;
+# calls are only counted. Each recording is replayed.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/strace_oracle.sh"
 
 jobs=$TOP/tests/jobs/strace_names.py
-# Stats are left out: libc and ioreel look at folders inside themselves.
+# Without stat calls: libc and ioreel make some internally.
 calls=opens,failed_opens,accesses,names,links,read_bytes,write_bytes
 calls=$calls,copied_in_bytes,copied_out_bytes
 
 prepare=true
-# observed OPTIONS JOB...: recorded in DATA, which is made anew, under strace.
+# observed OPTIONS JOB...: record under strace in a fresh folder DATA.
 observed() {
 	local options=$1
 	shift
@@ -29,13 +29,14 @@ observed() {
 }
 
 from=.
-# saw FOLDER COLUMNS: what strace did, of a job that works in $from.
+# saw FOLDER COLUMNS: the calls in strace's output, for a job that works in
+# $from.
 saw() {
 	(cd "$from" && oracle_count --paths strace "$T/$1" "$2" "$T"/s.*)
 }
 
-# compared WHAT FOLDER [GREP]: the paths below it and it itself, of those that
-# GREP takes; of no other path anything is recorded that was not there.
+# compared WHAT FOLDER [GREP]: compare FOLDER and the paths below it that
+# match GREP; no call may be recorded for a path that strace does not have.
 compared() {
 	local what=$1 folder=$2
 	shift 2
@@ -43,14 +44,14 @@ compared() {
 	saw "$folder" $calls >want.all
 	grep "${@:-}" got.all >got
 	grep "${@:-}" want.all >want
-	check "$what: strace saw something" '[ $(wc -c <want) -gt 40 ]'
+	check "$what: the output of strace is not empty" '[ $(wc -c <want) -gt 40 ]'
 	is "$what: the calls on each path" "$(diff want got)" ''
-	is "$what: no path that is not there" \
+	is "$what: no other path" \
 		"$(oracle_count --paths events . opens <events | cut -f1 | sort >all
 		saw . opens | cut -f1 | sort | comm -23 all -)" ''
 }
 
-# played WHAT: the recording.
+# played WHAT: replay the recording.
 played() {
 	"$IOREEL" replay job.reel --afap >out 2>err
 	is "$1: replayed, each call gave its result" \
@@ -59,7 +60,7 @@ played() {
 }
 
 changes=
-# names WHAT JOB...: of a job that walks DATA/tree, or $changes it.
+# names WHAT JOB...: for a job that walks DATA/tree, or $changes it.
 names() {
 	local what=$1
 	shift
@@ -72,7 +73,7 @@ names() {
 	played "$what"
 	observed '-x * -i DATA/tree/one/' "$@"
 	compared "$what, one folder" DATA/tree/one/two
-	# But for the folder itself, where the job calls it "one/".
+	# Except for the folder itself, which the job calls "one/".
 	is "$what, one folder: nothing else" "$("$IOREEL" sql job.reel \
 		"SELECT count(*) FROM v_event WHERE path || '/' NOT LIKE '%/DATA/tree/one/%'
 		AND coalesce(path2, '') NOT LIKE '%/DATA/tree/one/%'
@@ -80,11 +81,11 @@ names() {
 	played "$what, one folder"
 	observed '-x */one -x */two' "$@"
 	compared "$what, without folders" DATA -vE '/(one|two)	'
-	# Where folders are made or removed, that is left out too.
+	# Creation and removal of folders are excluded too.
 	[ "$changes" ] || played "$what, without folders"
 }
 
-# code WHAT JOB...: of a job that walks DATA/lib.
+# code WHAT JOB...: for a job that walks DATA/lib.
 code() {
 	local what="data among code: $1"
 	shift
@@ -93,7 +94,7 @@ code() {
 	played "$what"
 }
 
-# bytes WHAT JOB...: read and written in each folder, by counters.
+# bytes WHAT JOB...: compare bytes read and written in each folder, by counters.
 bytes() {
 	local what="counters: $1"
 	shift
@@ -109,9 +110,10 @@ bytes() {
 		"$(saw DATA read_bytes,write_bytes | per_folder)"
 }
 
-# Patterns and paths as people write them; a folder behind a link has that name.
+# Patterns and paths in various forms; a folder behind a link has the link's
+# name.
 rm -rf DATA && mkdir DATA && "$PY" "$jobs" make DATA && ln -s tree DATA/way
-# written PATTERN JOB...: the files that are recorded of a job that works in DATA.
+# written PATTERN JOB...: print the recorded files of a job that works in DATA.
 written() {
 	local pattern=$1
 	shift
@@ -142,7 +144,7 @@ changes=1 names cp cp -r DATA/tree DATA/to/copy
 names os.fwalk "$PY" "$jobs" fwalk DATA
 changes=1 names shutil.rmtree "$PY" "$jobs" rmtree DATA
 changes=1 names 'every call' "$PY" "$jobs" calls DATA
-names 'sent and inherited' "$PY" "$jobs" received DATA
+names 'passed and inherited descriptors' "$PY" "$jobs" received DATA
 
 code du du -a DATA/lib
 code tar tar -cf DATA/to/t.tar DATA/lib
@@ -151,12 +153,12 @@ code rm rm -r DATA/lib
 
 bytes grep grep -r word DATA/tree
 bytes os.fwalk "$PY" "$jobs" fwalk DATA
-bytes 'sent and inherited' "$PY" "$jobs" received DATA
+bytes 'passed and inherited descriptors' "$PY" "$jobs" received DATA
 
 prepare() {
 	tar -cf DATA/to/t.tar -C DATA tree && rm -r DATA/tree
 }
-# libc opens the folders that it changes the mode of, inside itself.
+# libc opens a folder internally to change its mode.
 changes=1 prepare=prepare calls=${calls#opens,} names 'tar -x' tar -xf DATA/to/t.tar -C DATA
 if command -v git >/dev/null; then
 	prepare() {

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What ioreel records against what strace saw of the same job: per process, the
-# number of opens, reads, writes and their bytes, exactly. Of streams, whose
-# reads libc makes inside itself, the bytes.
+# Compare ioreel with strace on the same job: per process, the
+# number of opens, reads, writes and their bytes, exactly. For streams, whose
+# reads libc makes internally, the bytes.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/strace_oracle.sh"
 

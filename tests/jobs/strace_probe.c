@@ -3,8 +3,8 @@
  * A job for the oracle: POSIX calls of every kind on files below a folder, from
  * two processes of two threads each; or, with "stdio", streams.
  *
- * What it does depends on nothing but the folder's name: run twice, the same
- * calls are made.
+ * Its calls depend only on the name of the folder: two runs make the same
+ * calls.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ static void *posix(void *arg)
 	close(other);
 	check(fsync(fd) == 0 && ftruncate(fd, 5000) == 0, "fsync");
 	close(fd);
-	/* Not fd again: the other thread may have it by now. */
+	/* Not fd again: the other thread may have reused it. */
 	check(close(fd + 500) < 0 && errno == EBADF, "close of nothing");
 	check(stat(path, &st) == 0 && lstat(path, &st) == 0, "stat");
 	fd = openat(AT_FDCWD, name(path, who, "v"), O_RDWR | O_CREAT, 0600);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Jobs for the oracle that copy files below a folder, each another way:
-shutil, a server that sends files, pipes that are spliced."""
+"""Jobs for the oracle that copy files below a folder in different ways: shutil,
+a server that uses sendfile, splice between pipes."""
 import os
 import shutil
 import socket

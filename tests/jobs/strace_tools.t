@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Tools that copy, against strace: per process the opens, reads, writes, copies
-# inside the kernel, and their bytes, exactly.
+# Tools that copy, compared with strace: per process the opens, reads, writes,
+# copies inside the kernel, and their bytes, exactly.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/strace_oracle.sh"
 
@@ -16,11 +16,11 @@ oracle mv $copies make_tree mv DATA/tree/f02 DATA/tree/sub DATA/to
 oracle shutil $copies make_tree "$PY" "$tools" copies DATA
 oracle server $copies make_tree "$PY" "$tools" serve DATA
 oracle splice $copies make_tree "$PY" "$tools" splice DATA
-# Opens are left out: libc opens what it changes the mode of, inside itself.
+# Without opens: libc opens files internally to change their mode.
 oracle tar reads,read_bytes,writes,write_bytes,names,links make_tree sh -c 'tar -cf DATA/to/t.tar -C DATA tree && tar -xf DATA/to/t.tar -C DATA/to'
 oracle rsync $bytes make_tree rsync -a DATA/tree/ DATA/to/
 oracle sort $bytes make_tree sh -c 'sort DATA/tree/f03 >DATA/to/sorted'
-# It moves its working directory, which plain names in strace do not tell.
+# It renames its working directory, which relative names in strace do not show.
 if command -v git >/dev/null; then
 	git init -q repo && (cd repo && "$PY" "$tools" make . && git add . &&
 		git -c user.name=n -c user.email=e@x commit -qm one) &&

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# TensorFlow and Keras jobs run recorded as they run bare, their spans are those
-# of the loop, and their I/O is what strace saw.
+# TensorFlow and Keras jobs run the same recorded and bare, their spans are
+# those of the loop, and their I/O is that of strace.
 . "$(dirname "$0")/../lib/tap.sh"
 for python in python3 /usr/bin/python3 ''; do
 	"$python" -c 'import sys
@@ -20,7 +20,7 @@ mkdir data && (cd data && "$python" "$job" make 2>/dev/null)
 # Times, pids and addresses differ.
 plain() { sed -E -e 's/^[IWE0-9.: ]+//' -e 's/0x[0-9a-f]+/0xADDR/g' "$1"; }
 
-# in_data RUN COMMAND...: in a fresh folder, which is always the same.
+# in_data RUN COMMAND...: run it in a fresh folder of a fixed name.
 in_data() {
 	local run=$1
 	shift
@@ -45,7 +45,7 @@ job() {
 		AND f.process_id = s.process_id
 		AND f.start_ns BETWEEN s.start_ns AND s.start_ns + s.dur_ns)
 		" | tail -n +2)" 0
-	# fails, a loop that is broken off: how far its reader came is not settled
+	# fails, an aborted loop: the progress of its reader varies
 	[ -n "$strace" ] || return
 	case $1 in fit | evaluates | loop) ;; *) return ;; esac
 	in_data strace strace -ff -y -s 0 -o "$T/s.$1" \
@@ -60,27 +60,27 @@ job() {
 	done
 	"$python" "$TOP/tests/lib/strace_count.py" strace here $columns \
 		"s.$1".* >want
-	is "$1: what was done to the records" "$(cat got)" "$(cat want)"
+	is "$1: the calls on the records" "$(cat got)" "$(cat want)"
 }
 
 job fit 'checkpoint 2, epoch 2, eval 3, step 32'
 is 'fit: step numbers' "$("$IOREEL" sql --format tsv fit.reel "
 	SELECT count(DISTINCT detail), max(detail) FROM v_span
 	WHERE name = 'step'" | tail -n +2)" "$(printf '32\t31')"
-is 'fit: every step and evaluation is in its epoch, but the last' \
+is 'fit: every step and evaluation except the last is in its epoch' \
 	"$("$IOREEL" sql --format tsv fit.reel "
 	SELECT count(*) FROM v_span s JOIN v_span e ON e.span_id = s.parent_id
 	WHERE e.name = 'epoch' AND s.name IN ('step', 'eval')" | tail -n +2)" 34
 job fails 'epoch 2, step 19'
 job evaluates 'epoch 1, eval 1, step 16'
 job loop 'epoch 4, step 64'
-is 'loop: the epochs and steps are counted on' \
+is 'loop: the numbers of epochs and steps continue' \
 	"$("$IOREEL" sql --format tsv loop.reel "
 	SELECT name, min(detail), max(detail), count(DISTINCT detail)
 	FROM v_span WHERE name IN ('epoch', 'step') GROUP BY name" |
 	tail -n +2)" "$(printf 'epoch\t0\t3\t4\nstep\t0\t63\t64')"
-# A look at the data is no epoch, and hides no wait: each batch of the 8 of the
-# training takes 40 ms, and the first one of a pass 80 ms.
+# Reading one batch is not an epoch, and hides no wait: each batch of the 8 of
+# the training takes 40 ms, and the first one of a pass 80 ms.
 for look in none take next adapt; do
 	epochs='epoch 2, step 8'
 	case $look in take | adapt) epochs='epoch 2, eval 1, step 8' ;; esac
@@ -102,6 +102,6 @@ IOREEL_PROFILE_STEPS=5-7 in_data rec "$IOREEL" record -q -o "$T/p.reel" -- \
 	"$python" "$job" fit
 check 'a profile of some steps, in the trace directory' \
 	'find p.reel | grep "/profile\.[0-9]*/.*\.xplane\.pb$"'
-is 'and which they are' "$("$IOREEL" sql --format tsv p.reel "
+is 'and the note with their numbers' "$("$IOREEL" sql --format tsv p.reel "
 	SELECT value FROM note WHERE key = 'profile.steps'" | tail -n +2)" 5-7
 finish

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""TensorFlow jobs: tensorflow_jobs.py CASE, in a folder of their own.
+"""Unmodified TensorFlow jobs: tensorflow_jobs.py CASE, each in its own folder.
 
-They know nothing of ioreel. 64 records in 4 files, 16 batches of 4.
+64 records in 4 files, 16 batches of 4.
 """
 import os
 import sys
@@ -61,7 +61,7 @@ def fails():
 
 
 def evaluates():
-    """The epoch's middle is evaluated by a callback, its data by hand."""
+    """A callback evaluates in the middle of an epoch, with data read by hand."""
     class Looks(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
             if batch == 2:
@@ -83,7 +83,7 @@ def loop():
 
 
 def sleeping(elements=16):
-    """40 ms a batch of 4; 80 ms more for the first one of a pass."""
+    """40 ms for each batch of 4; 80 ms more for the first one of a pass."""
     import time
 
     def take(i):
@@ -139,7 +139,7 @@ def again():
 
 
 def traced():
-    """While a graph is made of a loop nothing is fetched; it fetches later."""
+    """Tracing a loop into a graph fetches nothing; running the graph does."""
     batches = iter(sleeping(40))
 
     @tf.function

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs that nobody here wrote, in languages of many runtimes, against
+# Third-party programs in languages with different runtimes, compared with
 # strace: per process the calls on data files, and their bytes, exactly.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/lib/strace_oracle.sh"
@@ -44,7 +44,7 @@ oracle bash $calls make_tree bash -c '
 	exec 7<DATA/tree/f04 8>>DATA/to/log; head -c 30 <&7 >&8; cat <&7 | wc -c
 	dd if=DATA/tree/f06 of=DATA/to/log bs=7k oflag=append conv=notrunc status=none
 	set -m; cat DATA/tree/f08 >DATA/to/job & wait; (exec -a odd cat DATA/to/log) | wc -c'
-# Streams: what they move, not by how many calls.
+# For streams the bytes, not the number of calls.
 oracle lua5.4 opens,failed_opens,write_bytes,names,links make_tree lua5.4 -e '
 	local f = io.open("DATA/tree/f02", "rb"); local s = f:read("a"); f:close()
 	local o = io.open("DATA/to/o", "a"); o:write(s:sub(1, 500)); o:close()

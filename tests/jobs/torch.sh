@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# For the tests of PyTorch jobs, behind tap.sh: run a case of torch_jobs.py
-# bare and recorded, and look at what was recorded.
+# Functions for the tests of PyTorch jobs, sourced after tap.sh: run a case of
+# torch_jobs.py bare and recorded, and check its spans and reads.
 python=$("$TOP/scripts/torch-python" 2>&1) || skip_all "$python"
 IOREEL_HOOKS=$TOP/preload/python
 OMP_NUM_THREADS=1
@@ -9,13 +9,13 @@ unset PYTHONPATH
 "$python" "$TOP/examples/make_images.py" data --images 12 --size 16
 cp "$TOP/tests/jobs/torch_jobs.py" job.py
 
-# Pids, addresses and times differ from run to run, and how many pieces
-# torch.compile makes of a function.
+# Pids, addresses and times differ between runs, and so does the number of
+# pieces into which torch.compile splits a function.
 plain() {
 	sed -E -e 's/^W[0-9]+ [0-9:.]+ [0-9]+ (.*) \[[0-9]+\/[0-9]+\]/\1/' -e 's/0x[0-9a-f]+/0xADDR/g' -e 's/pid\(?s?\)? [0-9]+/pid N/g'
 }
 
-# job CASE: run it bare and recorded; everything it makes must be the same.
+# job CASE: run it bare and recorded; output and files must be the same.
 job() {
 	mkdir bare rec
 	(cd bare && "$python" "$T/job.py" "$T/data" "$1" >out 2>err
@@ -30,8 +30,8 @@ job() {
 	rm -r bare rec
 }
 
-# dies CASE: the loader finds its worker dead wherever it happens to be, so
-# only how it ends is compared.
+# dies CASE: the loader detects the dead worker at a varying point, so only the
+# exit is compared.
 dies() {
 	mkdir bare rec
 	(cd bare && "$python" "$T/job.py" "$T/data" "$1" >out 2>/dev/null
@@ -43,7 +43,7 @@ dies() {
 	rm -r bare rec
 }
 
-# spans CASE WANT: how many there are of each that ended.
+# spans CASE WANT: the number of closed spans of each name.
 spans() {
 	is "$1: spans" "$("$IOREEL" sql --format tsv "$1.reel" "
 		SELECT group_concat(name || ' ' || n, ', ') FROM (
@@ -51,7 +51,7 @@ spans() {
 		GROUP BY name ORDER BY name)" | tail -n +2)" "$2"
 }
 
-# reads CASE WANT: opens of images, wherever they were made.
+# reads CASE WANT: opens of images, in any process.
 reads() {
 	is "$1: images opened" "$("$IOREEL" sql --format tsv "$1.reel" "
 		SELECT count(*) FROM v_event

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# PyTorch jobs run recorded as they run bare, and their spans are exact.
+# PyTorch jobs run the same recorded and bare, and their spans are exact.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/torch.sh"
 
@@ -17,7 +17,7 @@ is 'workers: roles' "$("$IOREEL" sql --format tsv workers.reel \
 is 'workers: step numbers' "$("$IOREEL" sql --format tsv workers.reel "
 	SELECT group_concat(detail, ' ') FROM (SELECT detail FROM v_span
 	WHERE name = 'step' ORDER BY start_ns)" | tail -n +2)" '0 1 2 3 4 5'
-is 'workers: each step holds its fetch, backward and optimizer' \
+is 'workers: each step contains its fetch, backward and optimizer' \
 	"$("$IOREEL" sql --format tsv workers.reel "
 	SELECT count(*) FROM v_span s WHERE s.name = 'step' AND
 	(SELECT group_concat(name) FROM (SELECT name FROM v_span c
@@ -32,16 +32,16 @@ spans spawned "$two"
 reads spawned 24
 job forkserver
 spans forkserver "$two"
-# preprocess spans of workers, and how many processes are workers
+# the number of preprocess spans of workers, and of worker processes
 for how in spawned forkserver; do
-	is "$how: workers are known, and what they do" \
+	is "$how: workers and their spans are detected" \
 		"$("$IOREEL" sql --format tsv $how.reel "
 		SELECT count(*), count(DISTINCT p.process_id)
 		FROM process p JOIN v_span s USING (pid)
 		WHERE p.role = 'worker' AND s.name = 'preprocess'" | tail -n +2)" \
 		"$(printf '6\t%d' $([ $how = spawned ] && echo 4 || echo 1))"
 done
-# Each epoch has a loader, a data set and workers of its own: their start lies in
+# Each epoch has its own loader, data set and workers: their start is in
 # the fetch of its first step.
 job loader_per_epoch
 spans loader_per_epoch 'backward 9, epoch 3, fetch 12, optimizer 9, preprocess 9, step 9'
@@ -49,19 +49,19 @@ is 'loader_per_epoch: each epoch begins with the start of its workers' \
 	"$("$IOREEL" sql --format tsv loader_per_epoch.reel "
 	SELECT epoch, steps, first_fetch_ns >= 200e6 FROM v_epoch
 	ORDER BY start_ns" | tail -n +2)" "$(printf '%d\t3\t1\n' 0 1 2)"
-is 'loader_per_epoch: steps are counted on' \
+is 'loader_per_epoch: step numbers continue' \
 	"$("$IOREEL" sql --format tsv loader_per_epoch.reel "
 	SELECT group_concat(number, ' ') FROM (SELECT number FROM step
 	ORDER BY start_ns)" | tail -n +2)" '0 1 2 3 4 5 6 7 8'
-check 'loader_per_epoch: the report says how epochs start' \
+check 'loader_per_epoch: the report has a line on the start of epochs' \
 	'"$IOREEL" report loader_per_epoch.reel | grep EPOCH-START'
 job looked_at
-is 'looked_at: a look is no epoch, and has no step' \
+is 'looked_at: reading one batch is not an epoch and has no step' \
 	"$("$IOREEL" sql --format tsv looked_at.reel "
 	SELECT epoch, steps, first_fetch_ns >= 200e6 FROM v_epoch
 	ORDER BY start_ns" | tail -n +2)" "$(printf '%d\t3\t1\n' 0 1)"
 job prefetched
-is 'prefetched: the loop waits for no fetch of a thread that is ahead' \
+is 'prefetched: the loop does not wait for fetches of a prefetching thread' \
 	"$("$IOREEL" sql --format tsv prefetched.reel "
 	SELECT count(*) FILTER (WHERE name = 'step'),
 	count(*) FILTER (WHERE name = 'epoch'),
@@ -79,8 +79,8 @@ job short_stream
 job warns_in_main
 job looks
 job fails_in_loop
-# how far the workers come is not said; a loop that ends with its first batch,
-# and trained nothing, is no epoch
+# the progress of workers varies; a loop that ends with its first batch,
+# without training, is not an epoch
 is 'fails_in_loop: spans' "$("$IOREEL" sql --format tsv fails_in_loop.reel "
 	SELECT group_concat(name, ' ') FROM (SELECT name FROM v_span
 	WHERE closed AND name != 'preprocess' ORDER BY name)" | tail -n +2)" \

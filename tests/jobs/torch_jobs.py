@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch jobs of all sorts: python3 torch_jobs.py DATA CASE.
+"""Unmodified PyTorch jobs of different kinds: python3 torch_jobs.py DATA CASE.
 
-Each reads 12 images below DATA in batches of 4, and prints what it did. They
-know nothing of ioreel, and fail where their name says so.
+Each reads 12 images below DATA in batches of 4 and prints its work. Those with
+"fails" in their name fail.
 """
 import os
 import signal
@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 
 class Images(Dataset):
-    fail = None  # what to do with the image number 6
+    fail = None  # called for the image number 6
 
     def __init__(self, root=None):
         root = root or sys.argv[1]
@@ -119,7 +119,7 @@ def iterable():
 
 
 def short_stream():
-    """PyTorch warns that the stream is longer than it said."""
+    """PyTorch warns that the stream is longer than its length."""
     Stream.length = 2
     loader = DataLoader(Stream(), 4)
     print(len(loader))
@@ -178,7 +178,7 @@ def looked_at():
 
 
 def prefetched():
-    """A thread is ahead of the loop."""
+    """A thread prefetches for the loop."""
     import queue
     batches = queue.Queue(1)
 
@@ -239,7 +239,7 @@ def worker_killed():
 
 
 def by_hand():
-    """The loop counts for itself, and starts the loader again."""
+    """The loop counts steps itself, and restarts the loader."""
     torch.manual_seed(1)
     model = torch.nn.Linear(8, 2)
     opt = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -258,8 +258,8 @@ def by_hand():
 
 
 def validated():
-    """Gradients are off only within the loop, and validation is twice: in
-    the middle of an epoch, and after it."""
+    """Gradients are off only within the loop, with two validations: in the
+    middle of an epoch, and after it."""
     torch.manual_seed(1)
     model = torch.nn.Linear(8, 2)
     opt = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -339,7 +339,7 @@ def distributed():
     dcp.load(state, checkpoint_id="saved")
     dcp.async_save(state, checkpoint_id="later").result()
     print(sorted(os.listdir("saved")), sorted(os.listdir("later")))
-    for name in ("saved", "later"):  # they hold random names
+    for name in ("saved", "later"):  # they contain random names
         for each in os.listdir(name):
             os.unlink(name + "/" + each)
 
@@ -372,7 +372,7 @@ def lightning():
 
 
 def webdataset():
-    """A loader that is a pipeline, made for each epoch."""
+    """A loader that is a pipeline, created for each epoch."""
     import webdataset
     with webdataset.TarWriter("d.tar") as tar:
         for i in range(8):
@@ -388,7 +388,7 @@ def webdataset():
 
 
 def looks():
-    """What a curious program finds."""
+    """The hooked objects as a program can inspect them."""
     import copy
     import inspect
     import pickle
@@ -415,9 +415,9 @@ def looks():
 
 
 def join_feeders():
-    """The thread of a queue may be the last to hold a semaphore: it unlinks it.
-    When the process ends between that and its word to the resource tracker,
-    the tracker warns of a leak, bare as recorded."""
+    """The thread of a queue may be the last owner of a semaphore and unlink it. If
+    the process ends before the thread notifies the resource tracker, the tracker
+    warns of a leak, bare and recorded."""
     for thread in threading.enumerate():
         if thread.name == "QueueFeederThread":
             thread.join()

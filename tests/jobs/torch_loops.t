@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Loops of PyTorch as people write them: the spans are those of the loop.
+# Common loops of PyTorch: the spans are those of the loop.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/torch.sh"
 
-# maybe CASE NEEDS SPANS: the job, where @NEEDS runs.
+# maybe CASE NEEDS SPANS: run the job if @NEEDS works.
 maybe() {
 	if "$python" -W ignore -c "$2" >/dev/null 2>&1; then
 		job "$1"

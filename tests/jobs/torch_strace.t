@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What the processes of PyTorch jobs did to their files, counted by strace and
-# by ioreel: data loader workers of every kind and end, and torch.save, which
-# writes through a stream of C++.
+# The calls of PyTorch jobs on their files, counted by strace and
+# by ioreel: data loader workers with all kinds of exits, and torch.save, which
+# writes through a C++ stream.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$TOP/tests/jobs/torch.sh"
 strace -qq -e trace=none true 2>/dev/null || skip_all 'no strace, or no ptrace'
@@ -31,8 +31,8 @@ oracle() {
 	$count events all "$columns" <events >got
 	$count strace all "$columns" "s.$1".* >want
 	rm "s.$1".*
-	check "$1: strace saw something" '[ $(wc -c <want) -gt 40 ]'
-	is "$1: what every process did" "$(cat got)" "$(cat want)"
+	check "$1: the output of strace is not empty" '[ $(wc -c <want) -gt 40 ]'
+	is "$1: the calls of every process" "$(cat got)" "$(cat want)"
 }
 
 oracle alone
@@ -41,8 +41,8 @@ oracle spawned
 oracle forkserver
 oracle persistent
 oracle loads
-# The loader finds the worker gone, and ends the job, at no settled moment: what
-# it opens to say so differs between two runs.
+# The loader detects the dead worker at varying moments and ends the job: the
+# files that it opens for its message differ between runs.
 oracle worker_killed reads,read_bytes
 oracle worker_leaves reads,read_bytes
 finish

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Runs a probe bare and traced and compares all that its user can see. Source it
-# after tap.sh. The one thing to know: a probe prints what it observes (results,
-# errno, descriptor numbers), so that equal output is equal behaviour.
+# Runs a probe bare and traced and compares its output and status. Source it after
+# tap.sh. The one thing to know: a probe prints its observations (results, errno,
+# descriptor numbers), so that equal output is equal behaviour.
 #
-# $RUN is the trace of the last guest, which q asks.
+# $RUN is the trace of the last guest, which q queries.
 unset LD_PRELOAD
 CC=${CC:-cc}
 
-# guest NAME PROGRAM ARGS...: in a directory of its own, bare, then traced.
+# guest NAME PROGRAM ARGS...: run it bare, then traced, each in a new directory.
 guest() {
 	local name=$1
 	shift
@@ -21,17 +21,17 @@ guest() {
 	is "$name: standard error" "$(cat traced/err)" "$(cat bare/err)"
 }
 
-# probe NAME [ARGS...]: the guest that is tests/shim/*/NAME.c.
+# probe NAME [ARGS...]: run tests/shim/*/NAME.c as guest.
 probe() {
 	local name=$1
 	shift
 	guest "$name" "$(echo "$O"/tests/shim/*/"$name")" "$@"
 }
 
-# Events and operations that the shim could not record.
+# Number of events and operations that the shim could not record.
 lost() { q 'SELECT coalesce(sum(count), 0) FROM loss'; }
 
-# build NAME FLAGS...: tests/shim/*/NAME.c compiled here, as ./NAME.
+# build NAME FLAGS...: compile tests/shim/*/NAME.c to ./NAME.
 build() {
 	local name=$1
 	shift

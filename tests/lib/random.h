@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers that look random and are the same every time: xorshift64. */
+/* Pseudo-random numbers, the same in every run: xorshift64. */
 #ifndef TESTS_LIB_RANDOM_H
 #define TESTS_LIB_RANDOM_H
 

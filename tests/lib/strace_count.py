@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Calls on the files below a folder, per process or per file, counted twice.
+"""Count calls on files below a directory, per process or per file.
 
-  strace_count.py strace DIR COLUMNS FILE...   what strace -ff -y -o F wrote
+  strace_count.py strace DIR COLUMNS FILE...   files of strace -ff -y -o F
   strace_count.py events DIR COLUMNS           ioreel sql's TSV, on stdin
 
-Prints a line of COLUMNS for each process that has any, sorted: numbers of
-processes differ between two runs. With --paths in front, a line for each path:
-DIR is then the folder itself too, and an open's path is the one that strace saw
-behind the new descriptor. The one thing to know: strace must write a file per
-thread (-ff); in one file calls are cut in two and get lost.
+Prints a sorted line of COLUMNS for each process with calls, without the process
+id, which differs between two runs. With --paths first, a line for each path: DIR
+then includes the directory itself, and the path of an open is strace's path of
+the new descriptor. The one thing to know: strace must write a file per thread
+(-ff); in one file concurrent calls are split and get lost.
 """
 import os
 import re
 import sys
 
 OPEN = {"open", "openat", "openat2", "creat", "mkstemp", "fopen", "freopen", "opendir"}
-# Both sides of a copy: which argument is read from, which is written to.
+# Arguments of a copy: the descriptor read from, the descriptor written to.
 COPY = {"copy_file_range": (0, 2), "splice": (0, 2), "sendfile": (1, 0),
         "sendfile64": (1, 0)}
 READ = {"read", "pread", "pread64", "readv", "preadv", "preadv2",

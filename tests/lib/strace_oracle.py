@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What ioreel recorded against what strace saw of the same processes in the
-same run: oracle.py DIR EVENTS STRACE-FILE...
+"""Compare ioreel's records with strace's, of the same processes in the same
+run: oracle.py DIR EVENTS STRACE-FILE...
 
 EVENTS is ioreel sql's TSV of QUERY (printed by "oracle.py query"); the strace
-files are those of "strace -ff -ttt -y -s 0". Files below DIR count, .reel
-folders do not. Every transfer is compared with its process, path, offset and
-bytes; of other calls the number. The one thing to know: offsets of read and
-write are worked out here from every open, dup, fork and seek, by a model of
-open file descriptions of our own.
+files are those of "strace -ff -ttt -y -s 0". Files below DIR count, except in
+.reel directories. Transfers are compared by process, path, offset and bytes,
+other calls by number. The one thing to know: offsets of read and write are
+computed here from every open, dup, fork and seek, with a model of open file
+descriptions.
 
-Prints one line for each difference, and at the end how much was compared.
+Prints one line for each difference, and at the end the numbers compared.
 """
 import collections
 import os
@@ -22,7 +22,7 @@ READ = {"read", "pread64", "readv", "preadv", "preadv2"}
 WRITE = {"write", "pwrite64", "writev", "pwritev", "pwritev2"}
 AT_OFFSET = {"pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2"}
 OPEN = {"open", "openat", "creat"}
-# One name for a call, whichever the C library or the kernel has.
+# One name for each call, for the names of the C library and the kernel.
 SAME = {"pread64": "pread", "pwrite64": "pwrite", "openat": "open", "creat": "open",
         "openat2": "open", "mkstemp": "open", "newfstatat": "stat", "lstat": "stat",
         "fstat": "stat", "fstatat": "stat", "statx": "stat", "unlinkat": "unlink",
@@ -33,8 +33,8 @@ SAME = {"pread64": "pread", "pwrite64": "pwrite", "openat": "open", "creat": "op
 GROUP = {"pread": "pread64", "pwrite": "pwrite64", "async_read": "pread64",
          "async_write": "pwrite64"}
 BY_LIBC = "1"  # the arg of POSIX aio: libc's own threads make plain calls
-# From 2.39 on glibc makes the same system call for fstat() as the shim does for
-# itself: nobody can tell them apart then, and fstat() is not compared.
+# Since 2.39 glibc makes the same system call for fstat() as the shim does for
+# itself. strace cannot distinguish them, so fstat() is not compared then.
 GLIBC = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split(".")))
 SAME_FSTAT = GLIBC >= (2, 39)
 COUNTED = {"open", "unlink", "rename", "mkdir", "link", "symlink", "readlink",
@@ -55,15 +55,15 @@ def plain(text):
 
 
 class Description:
-    """An open file description: its position, None where it is not known."""
+    """An open file description: its position, None if unknown."""
 
     def __init__(self, path, position, append=False):
         self.path, self.position, self.append = path, position, append
 
 
 class Strace:
-    """The calls of all processes. Left out is what libc does inside itself:
-    failed readlinks (realpath), opens by O_PATH (fchmodat)."""
+    """The calls of all processes, without libc's internal ones: failed
+    readlinks (realpath), opens by O_PATH (fchmodat)."""
 
     def __init__(self, folder, files):
         self.folder = folder

@@ -29,7 +29,7 @@ tap_ok(int good, const char *file, int line, const char *fmt, ...)
 
 #define ok(good, ...) tap_ok(!!(good), __FILE__, __LINE__, __VA_ARGS__)
 
-/* Numbers that must be equal; both are printed when they are not. */
+/* Check that two numbers are equal; both are printed if they are not. */
 #define is(got, want, ...)                                                     \
 	do {                                                                   \
 		long long tap_g = (long long)(got), tap_w = (long long)(want); \

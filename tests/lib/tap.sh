@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # TAP for the shell tests. Source it: . tests/lib/tap.sh; end with: finish
-# Each test runs in its own fresh directory $T, removed at the end.
+# Each test runs in a new directory $T, which is removed at the end.
 # $IOREEL is the program, $O the build folder, $TOP the source tree.
 TOP=$(cd "$(dirname "$0")" && pwd)
 until [ -e "$TOP/tests/lib/tap.sh" ]; do TOP=${TOP%/*}; done
@@ -10,7 +10,7 @@ IOREEL=${IOREEL:-$O/ioreel}
 PATH=$O:$PATH
 export TOP O IOREEL PATH
 export LC_ALL=C.UTF-8
-# Wherever it is started: rights of new files, and 0 is no free descriptor.
+# Independent of the caller: rights of new files, and descriptor 0 is open.
 umask 022
 true 2>/dev/null 9<&0 || exec </dev/null
 if [ ! -x "$IOREEL" ]; then
@@ -24,7 +24,7 @@ trap 'rm -rf "$T"' EXIT
 trap 'exit 130' INT TERM
 cd "$T" || exit 1
 
-# check 'what it shows' 'shell command': ok when the command succeeds.
+# check TITLE COMMAND: ok if the shell command succeeds.
 check() {
 	tap_n=$((tap_n + 1))
 	if eval "$2" >"$T/.tap.out" 2>&1; then
@@ -38,7 +38,7 @@ check() {
 	fi
 }
 
-# is 'what it shows' GOT WANT: ok when the strings are equal.
+# is TITLE GOT WANT: ok if the strings are equal.
 is() {
 	tap_n=$((tap_n + 1))
 	if [ "$2" = "$3" ]; then
@@ -51,7 +51,7 @@ is() {
 	fi
 }
 
-# sql RUN QUERY: its rows as TSV, without the header. q QUERY: the same of $RUN.
+# sql RUN QUERY: the rows as TSV, without header. q QUERY: the same for $RUN.
 sql() { "$IOREEL" sql --format tsv "$@" | tail -n +2; }
 q() { sql "$RUN" "$1"; }
 
@@ -60,14 +60,14 @@ skip_all() {
 	exit 0
 }
 
-# skip 'what it would show' 'why'
+# skip TITLE REASON
 skip() {
 	tap_n=$((tap_n + 1))
 	echo "ok $tap_n - $1 # SKIP $2"
 }
 
-# children PID [NAME]: pids of its children, of those with that name. From /proc, as
-# a small system has no ps.
+# children PID [NAME]: pids of its children, or of those with that name. Read from
+# /proc, since a small system has no ps.
 children() {
 	for tap_stat in /proc/[0-9]*/stat; do
 		sed -n "s/^\([0-9]*\) (${2:-.*}) [A-Za-z] $1 .*/\1/p" "$tap_stat" 2>/dev/null

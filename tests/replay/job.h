@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How the jobs that are replayed check what they get themselves. */
+/* How the replayed jobs check the results of their own calls. */
 #ifndef TESTS_REPLAY_JOB_H
 #define TESTS_REPLAY_JOB_H
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* 1 once want() was not given what it should be: the exit status. */
+/* 1 after a call of want() with a wrong result: the exit status. */
 static int bad;
 
 static inline void want(const char *what, long got, long expected)
@@ -17,7 +17,7 @@ static inline void want(const char *what, long got, long expected)
 	bad = 1;
 }
 
-/* Ends the job otherwise. */
+/* End the job unless @good. */
 static inline void must(int good, const char *what)
 {
 	if (good)

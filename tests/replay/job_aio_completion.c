@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread opens, starts writes, reads what was written and closes, twice; it
- * is another that asks whether the writes are complete. The argument: a folder.
+ * One thread opens files, starts writes, reads the data back and closes, twice.
+ * Another thread asks whether the writes are complete. The argument: a folder.
  */
 #include <aio.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job of files that grow while others read them to the end, without a pause:
- * whether a read found the end or the next bytes is told by its result alone.
+ * Files that grow while other processes read them to the end, without a pause:
+ * only its result tells whether a read hit EOF or got the next bytes.
  */
 #include <fcntl.h>
 #include <stdio.h>

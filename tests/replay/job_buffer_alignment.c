@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads and writes to and from given places in a page. In the directory that it
- * is given. */
+/*
+ * Reads and writes with buffers at given offsets in a page, in the directory
+ * that is its argument.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

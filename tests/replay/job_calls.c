@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job for the replay's tests: most calls of the table, from two threads and
- * two processes, with the results that replays get wrong first: short reads,
- * ends of files, errors, shared offsets, numbers given again.
+ * Most calls of the table, from two threads and two processes, with the results
+ * that are hardest to replay: short reads, ends of files, errors, shared
+ * offsets, reused descriptor numbers.
  *
- * Runs in an empty directory, makes its own input first when called "make".
+ * Runs in an empty directory; with "make" it makes its own input first.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -51,7 +51,10 @@ static int make_input(void)
 
 static void *reader(void *arg)
 {
-	/* A file each: Darshan's order of one file depends on the timing. */
+	/*
+	 * A file each: Darshan's order of accesses to one file depends on the
+	 * timing.
+	 */
 	for (int i = 0; i < 20; i++) {
 		int fd = open(arg, O_RDONLY | O_CLOEXEC);
 		ssize_t n;
@@ -209,7 +212,7 @@ static void mappings(void)
 	close(fd);
 }
 
-/* A child that shares an offset, and talks over two pipes. */
+/* A child shares an offset with its parent, and two pipes. */
 static void processes(void)
 {
 	int shared = open("in/a.bin", O_RDONLY), ask[2], answer[2], status;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Three processes that end with bytes in the buffer of a stream: by exit(),
- * which writes them, and by _exit() and quick_exit(), which do not. */
+/*
+ * Three processes that end with bytes in the buffer of a stream: by exit(),
+ * which writes them, and by _exit() and quick_exit(), which do not.
+ */
 #include <sys/wait.h>
 #include <unistd.h>
 

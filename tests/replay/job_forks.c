@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job whose descriptors come from one thread and are used, or inherited by
- * children, in another: opened, duplicated, put over others, put back.
+ * One thread opens descriptors, duplicates them, and replaces them by others
+ * and back; another thread uses them, and its children inherit them.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,14 +16,14 @@
 
 static int turn, fd, copy;
 
-/* Not by calls that are recorded. */
+/* By memory, because calls would be recorded. */
 static void wait_for(int t)
 {
 	while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) != t)
 		usleep(50);
 }
 
-static void go_on(void)
+static void next_turn(void)
 {
 	__atomic_fetch_add(&turn, 1, __ATOMIC_RELEASE);
 }
@@ -37,7 +37,7 @@ static void have(const char *name, size_t bytes)
 	close(made);
 }
 
-static void look(int from, long bytes)
+static void check_open(int from, long bytes)
 {
 	char text[20];
 
@@ -47,54 +47,54 @@ static void look(int from, long bytes)
 static void look_in_child(long bytes)
 {
 	if (fork() == 0) {
-		look(fd, bytes);
+		check_open(fd, bytes);
 		_exit(bad);
 	}
 }
 
-/* Opens, and puts other files over it. */
-static void *opener(void *arg)
+/* Open a file, and replace it by other ones. */
+static void *open_fds(void *arg)
 {
 	int other, kept;
 
 	for (int t = 0; t < 6 * ROUNDS; t += 6) {
 		wait_for(t);
 		fd = open("seven", O_RDONLY);
-		go_on();
+		next_turn();
 		wait_for(t + 2);
 		other = open("three", O_RDONLY);
 		kept = dup(fd);
 		dup2(other, fd);
 		close(other);
 		copy = dup(fd);
-		go_on();
+		next_turn();
 		wait_for(t + 4);
 		dup2(kept, fd);
 		close(kept);
-		go_on();
+		next_turn();
 	}
 	return arg;
 }
 
-/* Uses it, itself and in children. */
-static void *user(void *arg)
+/* Use the descriptor, here and in children. */
+static void *use_fd(void *arg)
 {
 	for (int t = 0; t < 6 * ROUNDS; t += 6) {
 		wait_for(t + 1);
 		look_in_child(7);
-		go_on();
+		next_turn();
 		wait_for(t + 3);
 		look_in_child(3);
-		look(copy, 3);
+		check_open(copy, 3);
 		close(copy);
-		go_on();
+		next_turn();
 		wait_for(t + 5);
 		look_in_child(7);
-		look(fd, 7);
+		check_open(fd, 7);
 		close(fd);
 		while (wait(NULL) > 0)
 			;
-		go_on();
+		next_turn();
 	}
 	return arg;
 }
@@ -105,8 +105,8 @@ int main(void)
 
 	have("seven", 7);
 	have("three", 3);
-	pthread_create(&a, NULL, opener, NULL);
-	pthread_create(&b, NULL, user, NULL);
+	pthread_create(&a, NULL, open_fds, NULL);
+	pthread_create(&b, NULL, use_fd, NULL);
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);
 	return bad;

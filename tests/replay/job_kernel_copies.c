@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job for the replay's tests: bytes that move without a read or a write of
- * the program's. Copies in the kernel, streams, mappings, asynchronous
- * operations, memory and named pipes. "make" makes its input.
+ * Moves bytes without a read or a write of the program: copies in the kernel,
+ * streams, mappings, asynchronous operations, memory and named pipes. "make"
+ * makes its input.
  */
 #include <aio.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static int make_input(void)
 	return close(fd);
 }
 
-/* Positions and offsets that the program named. */
+/* Copies at the position and at given offsets. */
 static void copy_files(int in, int out)
 {
 	loff_t from = 100, to = 60000;
@@ -73,7 +73,7 @@ static void copy_messages(int in, int out)
 	}
 }
 
-/* Small reads, and calls that have no record. */
+/* Small reads, and calls without a record. */
 static void streams(void)
 {
 	FILE *f = fopen("in", "r");
@@ -97,7 +97,9 @@ static void streams(void)
 	must(n == IN_BYTES && !pclose(f), "popen");
 }
 
-/* Two mappings of one number; one with a flush, one that lives to the end. */
+/*
+ * Two mappings of one descriptor number: one with msync(), one until the end.
+ */
 static void mappings(void)
 {
 	int fd = open("in", O_RDONLY), sum = 0;
@@ -181,5 +183,5 @@ int main(int argc, char **argv)
 	     "close_range");
 	late = fopen("out.late", "w");
 	must(late && fputs("at the end", late) > 0, "fputs");
-	return 0; /* which writes out.late */
+	return 0; /* writes out.late */
 }

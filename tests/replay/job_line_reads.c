@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job of what a replay has to see through: lines that it wrote itself, by
- * every way of writing, and read again; locks that it was refused; calls that
- * fail for what they ask. "make" makes what it finds.
+ * Cases that need a model of the job: lines that it writes in every way and
+ * reads back, locks that it fails to get, and calls that fail for their
+ * arguments. "make" makes its input.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static long read_lines(const char *path)
 	return n;
 }
 
-/* A status file: other lines each time, and a name that comes later. */
+/* A status file with other lines each time, which gets its name by a rename. */
 static void rewrite(int times)
 {
 	for (int k = 0; k < times; k++) {
@@ -73,7 +73,7 @@ static void write_lines(void)
 	want("lines of a log", read_lines("log"), 5 + 25);
 }
 
-/* What stderr says is read back while it is still open. */
+/* Read stderr back while it is still open. */
 static void write_errors(void)
 {
 	FILE *keep = stderr;
@@ -85,7 +85,7 @@ static void write_errors(void)
 	want("lines of stderr", read_lines("errors"), 10);
 }
 
-/* A child has the lock; the job asks for it. */
+/* Ask for locks that a child holds. */
 static void ask_for_locks(void)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -137,7 +137,7 @@ static void ask_too_much(void)
 	want("fstat()", fstat(0, &st) ? errno : 0, EBADF);
 }
 
-/* printf() into a pipe, with calls in between that libc buffers. */
+/* printf() into a pipe, between other calls that libc buffers. */
 static void print_to_pipe(void)
 {
 	for (int i = 0; i < 3000; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job of a log that is written through one descriptor while another process
- * renames it, reads it, and removes it; then the next has its name. Its
- * argument is how many bytes the log has before.
+ * A log that is written through one descriptor, while another process renames,
+ * reads and removes it; then a new log gets its name. The argument is the
+ * initial size of the log.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #define ROUNDS 10
 
-static int *turn; /* shared: not by calls that are recorded */
+static int *turn; /* shared memory, because calls would be recorded */
 static char text[10000];
 
 static void wait_for(int t)
@@ -25,7 +25,7 @@ static void wait_for(int t)
 		usleep(50);
 }
 
-static void go_on(void)
+static void next_turn(void)
 {
 	__atomic_fetch_add(turn, 1, __ATOMIC_RELEASE);
 }
@@ -45,14 +45,14 @@ static void write_log(void)
 		wait_for(t);
 		fd = open("log", O_WRONLY | O_APPEND | O_CREAT, 0644);
 		want("write()", write(fd, text, 100), 100);
-		go_on();
+		next_turn();
 		wait_for(t + 2);
 		want("write()", write(fd, text, 200), 200);
-		go_on();
+		next_turn();
 		wait_for(t + 4);
 		want("write()", write(fd, text, 300), 300);
 		close(fd);
-		go_on();
+		next_turn();
 	}
 }
 
@@ -63,14 +63,14 @@ static void rotate(long had)
 
 		wait_for(t + 1);
 		want("rename()", rename("log", "log.1"), 0);
-		go_on();
+		next_turn();
 		wait_for(t + 3);
 		fd = open("log.1", O_RDONLY);
 		want("read()", read(fd, text, sizeof(text)), had + 300);
 		mkdir("new", 0755);
 		want("rename()", rename("log.1", "new/log"), 0);
 		want("rename()", rename("new", "old"), 0);
-		go_on();
+		next_turn();
 		wait_for(t + 5);
 		want("read()", read(fd, text, sizeof(text)), 300);
 		want("size", size_of("old/log"), had + 600);
@@ -81,7 +81,7 @@ static void rotate(long had)
 		want("read()", read(fd, text, sizeof(text)), 0);
 		close(fd);
 		rmdir("old");
-		go_on();
+		next_turn();
 	}
 }
 

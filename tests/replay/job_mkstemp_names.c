@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job of names that libc draws, and that are asked for by path afterwards: by
- * threads that write a file beside its place and rename it, by a child, and
- * through the kernel's links to descriptors.
+ * Random names of libc, which later calls use by path: threads that write a
+ * file and rename it to its place, a child, and links of the kernel to
+ * descriptors.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define THREADS 3
 #define SAVES 5
 
-static void look(const char *path, long bytes)
+static void check_file(const char *path, long bytes)
 {
 	char text[100];
 	int fd = open(path, O_RDONLY);
@@ -42,10 +42,10 @@ static void *save(void *arg)
 		snprintf(beside, sizeof(beside), "%s.XXXXXX", name);
 		fd = mkstemp(beside);
 		want("write()", write(fd, "0123456789", 10), 10);
-		look(beside, 10);
+		check_file(beside, 10);
 		close(fd);
 		want("rename()", rename(beside, name), 0);
-		look(name, 10);
+		check_file(name, 10);
 	}
 	return NULL;
 }
@@ -57,9 +57,9 @@ static void told_to_a_child(void)
 
 	want("write()", write(fd, "abc", 3), 3);
 	snprintf(by_number, sizeof(by_number), "/proc/self/fd/%d", fd);
-	look(by_number, 3);
+	check_file(by_number, 3);
 	if (fork() == 0) {
-		look(name, 3);
+		check_file(name, 3);
 		want("unlink()", unlink(name), 0);
 		_exit(bad);
 	}
@@ -90,7 +90,7 @@ static void others(void)
 	int fd = mkstemps(suffix, 4);
 
 	close(fd);
-	look(suffix, 0);
+	check_file(suffix, 0);
 	want("unlink()", unlink(suffix), 0);
 	want("mkstemp()", mkstemp(none), -1);
 	want("errno", errno, EINVAL);
@@ -98,7 +98,7 @@ static void others(void)
 	want("errno", errno, ENOENT);
 }
 
-/* Its place is libc's, too. */
+/* libc chooses the folder, too. */
 static void shared_memory(void)
 {
 	char name[40];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Two threads that remove, and that make, the same files at the same time, in
- * the working directory: one of them comes too late. */
+/*
+ * Two threads that create, and that remove, the same files in the working
+ * directory at the same time: one of the two calls fails.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

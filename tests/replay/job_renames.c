@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job of what a name may have been before: found by "open or create", a file
- * that is made a directory, two that change places, what was missing or in the
- * way of a rename; and numbers that were no descriptors. "make" makes what it
- * finds.
+ * Names whose initial state has to be inferred: files of "open or create", a
+ * file that becomes a directory, two files that swap names, a missing or an
+ * existing target of a rename; and numbers that are not descriptors. "make"
+ * makes its input.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static void make(void)
 	file_of("in_the_way", 40);
 }
 
-/* As LMDB and SQLite do: the file may be there. */
+/* As LMDB and SQLite do: the file may exist. */
 static void open_or_create(void)
 {
 	int fd = open("database", O_RDWR | O_CREAT, 0644);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints on the standard streams, by calls that no recorder wraps. */
+/* Prints on the standard streams, by functions that the shim does not wrap. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes, and changes what a directory holds, in every way, again and again. */
+/* Writes to files and changes directories in every way, again and again. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/stat.h>

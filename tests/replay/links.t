@@ -1,19 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Symbolic links that are no plain way to a file: loops, links to nothing, many
-# of one length beside each other; and names that are on two file systems.
+# Symbolic links that form loops, that lead nowhere, and many of one length in a
+# directory; and calls across two file systems.
 . "$(dirname "$0")/../lib/tap.sh"
+. "$TOP/tests/lib/replay.sh"
 
 python3 -c "" 2>err || skip_all 'no python3'
-# played JOB...: what differs, when it is played.
-played() {
-	rm -rf job.reel
-	(cd work && "$IOREEL" record -q -o ../job.reel "$@" >../said 2>&1)
-	timeout 60 "$IOREEL" replay job.reel --afap >out 2>err || cat err
-	grep -E "^  thread" out
-	grep -Eq "; ([0-9,]+) of \1 calls gave" out || cat out
-}
-
 mkdir work && cd work || exit 1
 ln -s self self && ln -s two one && ln -s one two && ln -s nothing dangling
 cd ..
@@ -35,9 +27,9 @@ except OSError as e:
 os.lstat('dangling')
 print(len(os.readlink('dangling')))
 E
-is 'links that lead back to themselves, or nowhere' \
-	"$(played python3 -S ../loops.py)" ''
-is 'the job was refused' "$(tail -n 1 said)" '40 40 40 40 4 3 3 2 7'
+is 'links that form loops or lead nowhere' \
+	"$(differences python3 -S ../loops.py)" ''
+is 'the job gets ELOOP and ENOENT' "$(tail -n 1 said)" '40 40 40 40 4 3 3 2 7'
 
 mkdir work/blobs work/links work/links/dir-aaaa
 for n in 1 2 3 4; do
@@ -55,9 +47,9 @@ for n in 1, 2, 3, 4:
 print(len(os.readlink('links/other')), len(os.readlink('links/missing')))
 print(len(os.listdir('links/other')), os.path.exists('links/missing'))
 E
-is 'links of one length lead to files of their own' \
-	"$(played python3 -S ../same.py)" ''
-is 'the job read all of them' "$(tail -n 3 said | tr '\n' ' ')" \
+is 'links of one length lead to different files' \
+	"$(differences python3 -S ../same.py)" ''
+is 'the job reads all of them' "$(tail -n 3 said | tr '\n' ' ')" \
 	'../blobs/blob-4 4000 4000 15 15 0 False '
 
 mkdir work/listed
@@ -69,13 +61,13 @@ for name in sorted(os.listdir('listed')):
 os.readlink('listed/link')
 print(len(os.listdir('listed')))
 E
-is 'what nobody looked at behind a link is not there' \
-	"$(played python3 -S ../listed.py)" ''
-is 'the job saw two' "$(tail -n 1 said)" 2
+is 'the unused target of a link is not made' \
+	"$(differences python3 -S ../listed.py)" ''
+is 'the job sees two entries' "$(tail -n 1 said)" 2
 
 other=$(mktemp -d /dev/shm/ioreel-test.XXXXXX 2>err)
 if [ -z "$other" ] || [ "$(stat -c %d "$other")" = "$(stat -c %d work)" ]; then
-	skip 'what is on two file systems is refused' 'no second file system'
+	skip 'calls across two file systems fail' 'no second file system'
 else
 	echo x >work/here && echo x >"$other/there"
 	cat >across.py <<'E'
@@ -90,11 +82,11 @@ for path in 'here', 'new', sys.argv[1] + '/there', sys.argv[1] + '/new':
     print(os.path.exists(path), end=' ')
 print()
 E
-	is 'what is on two file systems is refused' \
-		"$(played python3 -S ../across.py "$other")" ''
-	is 'the job was refused it' "$(tail -n 1 said)" \
+	is 'calls across two file systems fail' \
+		"$(differences python3 -S ../across.py "$other")" ''
+	is 'the job gets EXDEV' "$(tail -n 1 said)" \
 		'18 18 18 18 True False True False '
-	is 'and nothing is there but what was' "$(ls "$other")" there
+	is 'the other file system is unchanged' "$(ls "$other")" there
 	rm -rf "$other"
 fi
 finish

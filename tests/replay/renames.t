@@ -1,19 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Names that are not what they seem: files under a new name, links to
-# directories and to nothing, named pipes; a stream that is read late.
+# Renamed and linked files, links to directories and to nothing, named pipes,
+# and a stream that is read ahead of its recorded calls.
 . "$(dirname "$0")/../lib/tap.sh"
+. "$TOP/tests/lib/replay.sh"
 
 python3 -c "" 2>err || skip_all 'no python3'
-# played JOB...: what differs, when it is played.
-played() {
-	rm -rf job.reel
-	(cd work && "$IOREEL" record -q -o ../job.reel "$@" >../said 2>&1)
-	"$IOREEL" replay job.reel --afap >out 2>err || cat err
-	grep -E "^  thread" out
-	grep -Eq "; ([0-9,]+) of \1 calls gave" out || cat out
-}
-
 mkdir work
 head -c 50000 /dev/urandom >work/a
 cat >moved.py <<'E'
@@ -27,8 +19,8 @@ with open('d', 'ab') as f:
     f.write(b'x' * 100)
 print(len(open('d', 'rb').read()))
 E
-is 'a new name has the old bytes' "$(played python3 -S ../moved.py)" ''
-is 'in the job it had' "$(tail -n 3 said | tr '\n' ' ')" '50000 50000 50000 50100 '
+is 'a renamed file keeps its bytes' "$(differences python3 -S ../moved.py)" ''
+is 'and does in the job' "$(tail -n 3 said | tr '\n' ' ')" '50000 50000 50000 50100 '
 
 mkdir work/run-1 && echo state >work/run-1/state
 ln -s run-1 work/latest && ln -s nothing work/dangling
@@ -49,8 +41,8 @@ for path in 'dangling', 'dangling':
         print(e.errno)
 print(os.readlink('dangling'))
 E
-is 'a link to a directory is replaced' "$(played python3 -S ../latest.py)" ''
-is 'one to nothing leads nowhere' "$(tail -n 3 said | tr '\n' ' ')" '2 2 nothing '
+is 'a link to a directory is replaced' "$(differences python3 -S ../latest.py)" ''
+is 'a link to nothing leads nowhere' "$(tail -n 3 said | tr '\n' ' ')" '2 2 nothing '
 
 mkfifo work/old
 cat >pipes.py <<'E'
@@ -71,8 +63,8 @@ except OSError as e:
     print(e.errno)
 os.unlink('new')
 E
-is 'named pipes are there, or made' "$(played python3 -S ../pipes.py)" ''
-is 'the job read from them' "$(tail -n 3 said | tr '\n' ' ')" '5000 5000 6 '
+is 'named pipes: one of the initial files, and a new one' "$(differences python3 -S ../pipes.py)" ''
+is 'the job reads from both' "$(tail -n 3 said | tr '\n' ' ')" '5000 5000 6 '
 
 cat >talk.sh <<'E'
 mkfifo ask tell
@@ -81,14 +73,14 @@ for i in 1 2 3; do echo "$i" >ask; read y <tell; echo "$y"; done
 wait
 rm ask tell
 E
-is 'nobody opens a named pipe before it is made' "$(played bash ../talk.sh)" ''
-is 'both ends spoke' "$(tail -n 3 said | tr '\n' ' ')" '1 2 3 '
+is 'a named pipe is made before it is opened' "$(differences bash ../talk.sh)" ''
+is 'both ends get their messages' "$(tail -n 3 said | tr '\n' ' ')" '1 2 3 '
 
 if comm /dev/null /dev/null 2>err; then
 	seq 100 >work/lines
-	is 'a stream is read where the job read it' \
-		"$(played comm lines lines)" ''
+	is 'a stream is read at the recorded offset' \
+		"$(differences comm lines lines)" ''
 else
-	skip 'a stream is read where the job read it' 'no comm'
+	skip 'a stream is read at the recorded offset' 'no comm'
 fi
 finish

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Files far larger than what the job used of them: what it used is on the disk,
-# the rest need not be; sizes and results are the same.
+# Files of which the job used a small part: this part is filled, the rest may be
+# a hole; sizes and results are the same.
 . "$(dirname "$0")/../lib/tap.sh"
+. "$TOP/tests/lib/replay.sh"
 
 python3 -c "" 2>err || skip_all 'no python3'
 cat >job.py <<'E'
@@ -52,18 +53,15 @@ truncate -s 100000M huge && truncate -s 900M changed seen named mapped asked &&
 "$IOREEL" record -q -o ../job.reel python3 -S ../job.py
 cd ..
 
-"$IOREEL" replay job.reel -o again.db --root box --keep >out 2>err
-is 'it succeeds' "$?" 0
-check 'every call gave its result' 'cat out err
-	grep -Eq "; ([0-9,]+) of \1 calls gave" out'
-check 'one line says what is filled' 'cat err
+replays job.reel think -o again.db --root box --keep
+check 'one line says how much is filled' 'cat err
 	grep -Eq "files \(10[0-9.]+ GB, [0-9.]+ MB of it filled\) rebuilt" err'
 
-is 'sizes are whole' "$(cd "box$PWD/work" && stat -c '%n %s' huge seen mapped)" \
+is 'files have their full sizes' "$(cd "box$PWD/work" && stat -c '%n %s' huge seen mapped)" \
 	"$(cd work && stat -c '%n %s' huge seen mapped)"
-check 'little is written' 'du -sm box && [ $(du -sm box | cut -f 1) -lt 140 ]'
+check 'few bytes are written' 'du -sm box && [ $(du -sm box | cut -f 1) -lt 140 ]'
 
-# filled FILE AT BYTES: are there blocks, and no holes, in all of it?
+# filled FILE AT BYTES: the range has data and no holes.
 filled() {
 	python3 -c 'import os, sys
 fd = os.open(sys.argv[1], os.O_RDONLY)
@@ -74,15 +72,15 @@ sys.exit(os.lseek(fd, at, os.SEEK_DATA) != at or
 ' "box$PWD/work/$1" "$2" "$3"
 }
 M=1048576
-check 'what was read is filled, and what is read ahead of it' '
+check 'ranges that were read are filled, with their readahead' '
 	filled huge 0 $((4096 + 262144)) &&
 	filled huge $((50000 * M + 12345 - 262144)) 600000 &&
 	filled huge $((100000 * M - 300000)) 300000'
-check 'what was changed was there' 'filled changed $((600 * M)) 8192'
-check 'a new name has the old bytes' 'filled "new name" $((300 * M)) 4096'
-check 'what was asked for is there' 'filled asked $((200 * M)) $((50 * M))'
+check 'an overwritten range is filled' 'filled changed $((600 * M)) 8192'
+check 'a renamed file is filled under its old name' 'filled "new name" $((300 * M)) 4096'
+check 'a range of POSIX_FADV_WILLNEED is filled' 'filled asked $((200 * M)) $((50 * M))'
 check 'small holes are filled' 'filled small 0 900000'
-is 'holes that the job looked for are where they were' "$(python3 -c '
+is 'holes that SEEK_HOLE found are at their places' "$(python3 -c '
 import os, sys
 fd = os.open(sys.argv[1], os.O_RDONLY)
 d = os.lseek(fd, 0, os.SEEK_DATA)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Jobs whose results hang on an order between threads, or on odd files:
+"""Jobs whose results depend on the order of their threads, or on unusual files:
 thread_jobs.py JOB, in an empty folder."""
 import mmap
 import os
@@ -12,7 +12,7 @@ import time
 
 
 def in_turn(steps):
-    """Each step in a thread of its own, one after the other, many times."""
+    """Run each step in a thread of its own, one after the other, many times."""
     turn = [threading.Semaphore(0) for _ in steps]
 
     def run(i):
@@ -29,27 +29,27 @@ def in_turn(steps):
         t.join()
 
 
-def cut():
-    """Cut off and written by one, read by another through a third's descriptor.
-    None is closed: its number's next life would order them, too."""
+def truncate():
+    """One thread truncates and writes, another reads through a third one's descriptor.
+    None is closed: a reuse of its number would order the calls, too."""
     held = {}
 
     def write(k):
         with open("f", "wb", buffering=0) as f:
             f.write(bytes(400 + k))
 
-    def opens(k):
+    def open_file(k):
         held[k] = os.open("f", os.O_RDONLY)
 
     def reads(k):
         for i in range(40):
             os.pread(held[k], 300 + i, 0)
 
-    in_turn([write, opens, reads])
+    in_turn([write, open_file, reads])
 
 
-def map():
-    """Mapped by one, changed by a second, unmapped by a third."""
+def mapping():
+    """One thread maps, a second one changes, a third one unmaps."""
     held = {}
 
     def makes(k):
@@ -88,8 +88,8 @@ def links():
     print(os.readlink("below"), open("below").read())
 
 
-def names():
-    """Names that are none, and a descriptor's own."""
+def missing_names():
+    """An empty and a missing name, and the empty name for a descriptor."""
     for path in "", "nothing":
         try:
             os.stat(path)
@@ -99,8 +99,8 @@ def names():
     os.stat(fd)
 
 
-def fork():
-    """A pipe gets the number that a thread's file had, and a child inherits it."""
+def reused_fd():
+    """A pipe gets the number of a thread's closed file, and a child inherits it."""
     with open("big", "wb") as f:
         f.write(bytes(1 << 20))
 
@@ -130,8 +130,8 @@ def fork():
     os.waitpid(pid, 0)
 
 
-def inherited():
-    """A child has what its parent's other thread closes once it is forked."""
+def inherited_fd():
+    """A child inherits a descriptor that a thread of its parent closes after the fork."""
     fd, forked = os.open("big", os.O_RDONLY), threading.Event()
 
     def closer():
@@ -152,8 +152,8 @@ def inherited():
     os.waitpid(pid, 0)
 
 
-def bound():
-    """A socket, which no recorded call makes, and a file that another program makes."""
+def bound_socket():
+    """bind() makes a socket, which is not recorded; another program makes a file."""
     s = socket.socket(socket.AF_UNIX)
     os.mkdir("d")
     s.bind("d/listener")
@@ -163,8 +163,8 @@ def bound():
         f.read()
 
 
-def rebound():
-    """A socket is looked at, removed and bound again, as servers do."""
+def rebound_socket():
+    """A socket is found by stat(), removed and bound again, as in servers."""
     for _ in range(3):
         try:
             os.stat("listener")
@@ -174,8 +174,8 @@ def rebound():
         socket.socket(socket.AF_UNIX).bind("listener")
 
 
-def came():
-    """Missed at first, then bound; nothing else was in its directory."""
+def appearing_socket():
+    """A socket that is missing at first, then bound, in an empty directory."""
     try:
         os.stat("listener")
     except FileNotFoundError:
@@ -183,8 +183,8 @@ def came():
     os.stat("listener")
 
 
-def handed():
-    """A program's output goes to a file without a name, then is its input."""
+def unlinked_output():
+    """An unlinked file is the output of a program, then the input of another."""
     with tempfile.TemporaryFile(dir=".") as f:
         subprocess.run(["sh", "-c", "echo hello; cat big; cat big"], stdout=f)
         f.seek(0)
@@ -193,8 +193,8 @@ def handed():
         subprocess.run(["cat"], stdin=f, stdout=subprocess.DEVNULL)
 
 
-def found():
-    """Opened by who may create them, and longer than what is written."""
+def existing_files():
+    """Existing files are opened with O_CREAT, and are longer than the written bytes."""
     fd = os.open("big", os.O_RDWR | os.O_CREAT)
     print(len(os.read(fd, 4096)), os.write(fd, b""))
     print(os.lseek(fd, 70000, os.SEEK_DATA))
@@ -202,8 +202,8 @@ def found():
     print(os.write(fd, b"head"), len(os.read(fd, 80000)))
 
 
-def ends():
-    """Where data are, said before a process that was there cuts it off."""
+def seek_data():
+    """SEEK_DATA before and after another process truncates the file."""
     fd = os.open("big", os.O_RDWR)
     pid = os.fork()
     if not pid:
@@ -215,8 +215,8 @@ def ends():
     os.waitpid(pid, 0)
 
 
-def kept():
-    """A log: copied and cut off by one, appended to by a second, read by a third.
+def copytruncate():
+    """A log: one thread copies and truncates it, two append, another one reads.
     Each has opened it before, and none closes it."""
     held = [os.open("log", os.O_RDWR | os.O_CREAT | os.O_APPEND) for _ in range(4)]
 
@@ -238,8 +238,8 @@ def kept():
     in_turn([copies, appends, reads, more])
 
 
-def flight():
-    """What a write has on its way is read before the write is over."""
+def write_in_flight():
+    """Bytes of a large write are read before the write returns."""
     fd, size = os.open("f", os.O_CREAT | os.O_RDWR), 64 << 20
     seen = os.pread(fd, 1000, 0)
     writer = threading.Thread(target=os.pwrite, args=(fd, bytes(size), 0))
@@ -249,8 +249,8 @@ def flight():
     writer.join()
 
 
-def moved():
-    """Opened by one, written by another, renamed by a third, read by a fourth."""
+def renamed_file():
+    """One thread opens, a second one writes, a third one renames, a fourth one reads."""
     held = {}
 
     def opens(k):
@@ -267,8 +267,8 @@ def moved():
     in_turn([opens, writes, lambda k: os.rename("f.tmp", "f"), reads])
 
 
-def renamed():
-    """A directory is renamed by one; others use what is below it, by both names."""
+def renamed_dir():
+    """One thread renames a directory; others use files below it, by both names."""
     def makes(k):
         os.makedirs("tmp/a/b")
         for i in range(20):

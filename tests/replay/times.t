@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Time that a replay does not keep is said in a line, and with --max-error in
-# the exit status; the time left is told by the job's time, not by its calls.
+# A replay prints the times that it does not keep, and --max-error turns them
+# into an exit status; the remaining time follows the job's time, not its calls.
 . "$(dirname "$0")/../lib/tap.sh"
 unset LD_PRELOAD
 
-# A writer that waits for the lock of another program: alone, and with a reader.
+# A writer waits for the lock of another program: alone, and with a reader.
 python3 -c 'import fcntl' 2>err || skip_all 'no python3'
 mkdir work
 cat >writer.py <<'E2'
@@ -28,44 +28,43 @@ job=$!
 sleep 3
 kill $(children $holder) $holder
 wait $job
-check 'the job waited for a lock' '[ "$("$IOREEL" sql slow.reel "SELECT
-	max(dur_ns) > 1000000000 FROM v_event WHERE call = '"'flock'"'" \
-	--format tsv | tail -1)" = 1 ]'
+check 'the job waited for a lock' '[ "$(sql slow.reel "SELECT
+	max(dur_ns) > 1000000000 FROM v_event WHERE call = '"'flock'"'")" = 1 ]'
 "$IOREEL" replay slow.reel >out 2>err
-is 'times alone are no error' "$?" 0
-check 'the replay says that it took less time' \
+is 'a different time alone is no error' "$?" 0
+check 'a line says that the replay took less time' \
 	'cat out; grep -Eq "^time: the replay took [0-9.]+ % less than the job$" out'
-check 'or that its threads waited less' '
+check 'a line says that its threads waited less' '
 	"$IOREEL" replay pair.reel >out 2>err; cat out
 	grep -Eq "^waits: threads waited .* for each other, .* in the job$" out'
 "$IOREEL" replay --max-error 5 slow.reel >out 2>err
 is '--max-error makes it exit status 3' "$?" 3
-check 'with one line' 'cat err; [ "$(grep -c "off by .*--max-error 5" err)" = 1 ]'
-check 'which allows for so much' '"$IOREEL" replay --max-error 1000 slow.reel >out 2>err'
-check '--afap keeps no times' \
+check 'one line reports it' 'cat err; [ "$(grep -c "off by .*--max-error 5" err)" = 1 ]'
+check 'a difference within --max-error is accepted' '"$IOREEL" replay --max-error 1000 slow.reel >out 2>err'
+check '--afap compares no times' \
 	'"$IOREEL" replay --afap slow.reel >out 2>err && ! grep -E "^(time|waits)" out'
-check 'so that both are wrong usage' \
+check '--afap with --max-error is wrong usage' \
 	'"$IOREEL" replay --afap --max-error 5 slow.reel 2>err; [ $? = 2 ]'
-if [ -x "$O/ioreel-replay" ]; then
+if [ -x "$O/ioreel-mpi" ]; then
 	"$IOREEL" replay slow.reel --plan slow.plan 2>err
-	check 'ioreel-replay says it, too' '"$O/ioreel-replay" slow.plan box >out 2>err
+	check 'ioreel-mpi replay prints that line, too' '"$O/ioreel-mpi" replay slow.plan box >out 2>err
 		cat out; grep -q "^time: .* less" out'
 fi
 
 "$IOREEL" record -q -o quick.reel sh -c 'cat work/out'  >said
 "$IOREEL" replay quick.reel >out 2>err
-check 'of a job that took less than a second nothing is said' \
+check 'a job shorter than a second gets no such line' \
 	'cat out; ! grep -E "^(time|waits|depth):" out'
 
-# Fifty operations of each of two threads at a time; one after the other here.
+# Two threads with fifty operations in flight each; the replay serializes them.
 mkdir files
 "$IOREEL" record -q -o async.reel \
 	sh -c '"$0" files; sleep 1.2' "$O/tests/replay/job_aio_completion" >said 2>&1
 "$IOREEL" replay async.reel >out 2>err
-check 'a depth that is not kept is said' 'cat out err
+check 'a line reports a different depth' 'cat out err
 	grep -Eq "^depth: one asynchronous operation of a thread at a time, [0-9.]+ in the job$" out'
 
-# Few calls first, then many: the first second of the replay holds hardly any.
+# Few calls in the first seconds, then many.
 "$IOREEL" record -q -o uneven.reel sh -c 'cat work/out; sleep 4
 	dd if=/dev/zero of=work/many bs=1 count=20000 2>/dev/null' >said
 cat >shown.py <<'E2'
@@ -94,8 +93,8 @@ for l in left:
 E2
 if python3 -c 'import pty' 2>err; then
 	python3 shown.py "$IOREEL" replay uneven.reel >left 2>err
-	check 'a time left is shown' 'cat left err; [ "$(head -1 left)" -gt 2 ]'
-	check 'and is never minutes for a few seconds' 'cat left
+	check 'the remaining time is shown' 'cat left err; [ "$(head -1 left)" -gt 2 ]'
+	check 'it is never minutes for a few seconds' 'cat left
 		! grep -E "^[0-9,]{3,} s left|min|h left" left'
 fi
 finish

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What printf() and the like put into files by the standard streams has no call
-# of its own: the replay's recorder finds as many bytes at the same places.
+# Bytes that printf() and the like write through the standard streams have no
+# wrapped call: the replay's trace has as many of them at the same offsets.
 . "$(dirname "$0")/../lib/tap.sh"
 
 JOB=$O/tests/replay/job_unwrapped_stdio
 events() {
-	"$IOREEL" sql --format tsv "$1" "SELECT call, fd, offset, asked, result
+	sql "$1" "SELECT call, fd, offset, asked, result
 		FROM v_event WHERE fd IN (1, 2) AND call <> 'fcntl' ORDER BY start_ns"
 }
 
@@ -20,23 +20,23 @@ for how in exit flush mixed; do
 		"$IOREEL" replay job.reel --afap -o again.db >said 2>&1
 		events job.reel | sort >want
 		events again.db | sort >got
-		check "$how, $to: the job's recorder saw both" \
+		check "$how, $to: the job's trace has both streams" \
 			'[ "$(grep -c "^stdio_write.[12]" want)" -ge 2 ] || ! cat want'
-		check "$how, $to: the replay's saw the same" 'diff want got || ! cat said'
+		check "$how, $to: the replay's trace has the same" 'diff want got || ! cat said'
 	done
 done
-is 'what was appended stands behind what was there' \
+is 'appended bytes follow the existing ones' \
 	"$(awk '$1 == "stdio_write" && $2 == 1 { print $3; exit }' want)" 10
 
 rm -rf job.reel kept
 "$IOREEL" record -q -o job.reel sh -c '"$0"; "$0"; "$0"; "$0"; :' "$JOB" >out 2>err
 "$IOREEL" replay job.reel --afap --root kept --keep -o again.db >said 2>&1
 for fd in 1 2; do
-	is "one behind the other on $fd" "$("$IOREEL" sql --format tsv again.db "
+	is "descriptor $fd: writes follow each other" "$(sql again.db "
 		SELECT offset FROM v_event WHERE call = 'stdio_write' AND fd = $fd
-		ORDER BY 1" | tail -n +2 | tr '\n' ' ')" '0 6 12 18 '
+		ORDER BY 1" | tr '\n' ' ')" '0 6 12 18 '
 done
-is 'and so they are in the files' \
+is 'and do in the files' \
 	"$(find kept -type f -name out -size 24c -o -name err -size 24c | wc -l)" 2
 
 echo 'for i in 1 2 3; do echo line >>grown; done' >shell.sh

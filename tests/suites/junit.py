@@ -17,7 +17,7 @@ def main(path):
     lines = []
     for case in xml.etree.ElementTree.parse(path).iter("testcase"):
         name = "%s.%s" % (case.get("classname", ""), case.get("name"))
-        # parameters of pytest may hold addresses and random words
+        # parameters of pytest may contain addresses and random words
         lines.append("%s %s" % (verdict(case), name.split(" object at ")[0]))
     print("\n".join(sorted(lines)))
 

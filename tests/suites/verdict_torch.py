@@ -2,7 +2,7 @@
 """PyTorch jobs whose bottleneck is known: verdict_torch.py make | CASE.
 
 storage    samples of 16 MiB, dropped from the page cache before each read
-decode     samples that cost processor time to prepare
+decode     samples that take CPU time to prepare
 sleep      samples that sleep
 writes     a step writes 2 MiB and syncs them
 save       torch.save and a sync every 5 steps
@@ -58,7 +58,7 @@ def synced(path, save):
 
 
 def own_io(case, step, model, big):
-    """The I/O of the thread that steps."""
+    """The I/O of the stepping thread."""
     if case == "writes":
         synced("log%d" % (step % 4), lambda f: f.write(big[:2 << 20]))
     elif case == "save" and step % 5 == 0:

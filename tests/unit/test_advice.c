@@ -22,9 +22,9 @@ static struct report quiet(void)
 			   .median_file_bytes = 1 << 30,
 			   .data_files = 10};
 
-	r.moved[0].calls = 10000;
-	r.moved[0].opens_read = 10;
-	r.moved[0].in_order_share = 1;
+	r.transfer[0].calls = 10000;
+	r.transfer[0].opens_read = 10;
+	r.transfer[0].in_order_share = 1;
 	r.group[REEL_GROUP_READ].calls = 10000;
 	r.group[REEL_GROUP_READ].dur_ns = 5 * S;
 	r.group[REEL_GROUP_OPEN].calls = 10;
@@ -53,7 +53,7 @@ static struct report_rank rank_of(double stall, double busy, double io)
 				    .io_ns = 19 * S / 10};
 }
 
-static char verdict[512]; /* of the last look */
+static char verdict[512]; /* of the last has() */
 
 static bool has(struct report *r, const char *code)
 {
@@ -75,37 +75,37 @@ static void calls(void)
 {
 	struct report r = quiet();
 
-	ok(has(&r, "NO-PROBLEM"), "nothing wrong is a verdict too");
+	ok(has(&r, "NO-PROBLEM"), "NO-PROBLEM is a verdict");
 	r.group[REEL_GROUP_OPEN].calls = 3000;
 	r.group[REEL_GROUP_OPEN].dur_ns = 2 * S;
 	r.group_sum_ns = 6 * S;
-	ok(has(&r, "FILE-OPEN"), "opens that cost time");
+	ok(has(&r, "FILE-OPEN"), "FILE-OPEN: opens that cost time");
 	r.io_ns = S / 10;
-	ok(!has(&r, "FILE-OPEN"), "but not where I/O costs none");
+	ok(!has(&r, "FILE-OPEN"), "not where I/O costs no time");
 
 	r = quiet();
 	r.small[0].calls = 9000;
 	r.small[0].ns = 4 * S;
 	ok(has(&r, "SMALL-READ"), "small reads");
-	r.moved[0].opens_read = 5000;
-	ok(!has(&r, "SMALL-READ"), "small files read whole are none");
+	r.transfer[0].opens_read = 5000;
+	ok(!has(&r, "SMALL-READ"), "not for small files that are read whole");
 
 	r = quiet();
-	r.moved[0].random = 5000;
-	r.moved[0].random_share = 0.5;
+	r.transfer[0].random = 5000;
+	r.transfer[0].random_share = 0.5;
 	ok(has(&r, "RANDOM-READ"), "reads that go back");
-	r.moved[0].opens_read = 5000;
-	ok(!has(&r, "RANDOM-READ"), "a second look at a file's head is none");
+	r.transfer[0].opens_read = 5000;
+	ok(!has(&r, "RANDOM-READ"), "not for reading the head of a file twice");
 
 	r = quiet();
-	r.moved[1].calls = 9000;
-	r.moved[1].files = 3;
+	r.transfer[1].calls = 9000;
+	r.transfer[1].files = 3;
 	r.small[1].calls = 8000;
 	r.small[1].ns = S / 10;
 	r.flush_ns = 4 * S;
 	ok(has(&r, "SMALL-WRITE"), "small writes, by their flushes");
-	r.moved[1].files = 9000;
-	ok(!has(&r, "SMALL-WRITE"), "many small files are none");
+	r.transfer[1].files = 9000;
+	ok(!has(&r, "SMALL-WRITE"), "not for many small files");
 
 	r = quiet();
 	r.group[REEL_GROUP_SYNC].calls = 20;
@@ -116,13 +116,13 @@ static void calls(void)
 	r.journal_ns = S;
 	ok(has(&r, "WRITE-FSYNC") && !strstr(r.advice[0].try_this, "none") &&
 		   strstr(r.advice[0].try_this, "transaction"),
-	   "a database's must be: %s", r.advice[0].text);
+	   "a database has to sync: %s", r.advice[0].text);
 	r.journal_ns = S - 1;
 	ok(has(&r, "WRITE-FSYNC") && strstr(r.advice[0].try_this, "one sync"),
-	   "where they are not most");
+	   "a database with less than half of the syncs");
 	r.flushes = 15;
 	r.flush_ns = S;
-	ok(!has(&r, "WRITE-FSYNC"), "flushes of streams are none");
+	ok(!has(&r, "WRITE-FSYNC"), "flushes of streams are no syncs");
 
 	r = quiet();
 	r.group[REEL_GROUP_STAT].calls = 50000;
@@ -136,7 +136,7 @@ static void calls(void)
 	ok(has(&r, "CHECKPOINT"), "checkpoints");
 }
 
-/* Each loader has its own means: no options of another's. */
+/* Each loader has its own options; advice names no option of another. */
 static void loaders(void)
 {
 	struct report r = quiet();
@@ -150,9 +150,9 @@ static void loaders(void)
 	ok(has(&r, "INPUT-BOUND") && strstr(tip, "AUTOTUNE") &&
 		   !strstr(tip, "num_workers"),
 	   "tf.data's: %s", tip);
-	r.uses.grain = true; /* Keras looks for it */
+	r.uses.grain = true; /* Keras imports it */
 	ok(has(&r, "INPUT-BOUND") && strstr(tip, "AUTOTUNE"),
-	   "where Grain is only there: %s", tip);
+	   "tf.data with Grain imported: %s", tip);
 	r.uses.tensorflow = false;
 	ok(has(&r, "INPUT-BOUND") && strstr(tip, "worker_count") &&
 		   !strstr(tip, "num_workers"),
@@ -168,20 +168,20 @@ static void loaders(void)
 	ok(has(&r, "EPOCH-START") &&
 		   strstr(r.advice[1].try_this, "num_epochs") &&
 		   strstr(r.advice[1].text, "2 epochs after the first take 1"),
-	   "and their epochs': %s", r.advice[1].try_this);
+	   "starts of epochs with Grain: %s", r.advice[1].try_this);
 	r.uses.grain = false;
-	r.anew = k.anew = 2;
+	r.worker_restarts = k.worker_restarts = 2;
 	ok(has(&r, "EPOCH-START") &&
 		   strstr(r.advice[1].try_this, "persistent_workers=True") &&
-		   strstr(r.advice[1].text, "start anew") &&
+		   strstr(r.advice[1].text, "restarted") &&
 		   strstr(tip, "persistent_workers, a larger prefetch_factor"),
 	   "PyTorch's: %s", tip);
-	r.anew = k.anew = 0;
+	r.worker_restarts = k.worker_restarts = 0;
 	ok(has(&r, "EPOCH-START") &&
 		   !strstr(r.advice[1].try_this, "persistent") &&
 		   strstr(r.advice[1].text, "stay") &&
 		   !strstr(tip, "persistent"),
-	   "where they stay already: %s", r.advice[1].try_this);
+	   "PyTorch with persistent workers: %s", r.advice[1].try_this);
 }
 
 static void steps(void)
@@ -192,20 +192,21 @@ static void steps(void)
 	r.rank = &k;
 	r.ranks = 1;
 	ok(has(&r, "INPUT-BOUND"), "a job that waits");
-	ok(strstr(r.advice[0].try_this, "more workers"), "for busy workers");
+	ok(strstr(r.advice[0].try_this, "more workers"),
+	   "busy workers: more of them");
 	k = rank_of(0.4, 0.97, 0.01);
 	ok(has(&r, "INPUT-BOUND") && strstr(r.advice[0].try_this, "preparing"),
-	   "that prepare, rather than read");
+	   "workers that preprocess rather than read");
 	k = rank_of(0.4, 0.05, 0.8);
 	ok(has(&r, "INPUT-BOUND") &&
 		   !strstr(r.advice[0].try_this, "more workers"),
-	   "idle workers need no more of them");
+	   "idle workers: no more of them");
 	k.workers = REPORT_NONE;
 	ok(has(&r, "INPUT-BOUND") &&
 		   strstr(r.advice[0].try_this, "num_workers"),
-	   "none at all do");
+	   "no workers: start some");
 	k = rank_of(0.01, 0.5, 0.8);
-	ok(!has(&r, "INPUT-BOUND"), "one that does not wait");
+	ok(!has(&r, "INPUT-BOUND"), "a job that does not wait");
 	r.small[0].calls = 9000;
 	r.small[0].ns = 4 * S;
 	ok(!has(&r, "SMALL-READ"), "I/O behind computation costs nothing");
@@ -219,7 +220,7 @@ static void steps(void)
 	r.ranks = 2;
 	ok(has(&r, "INPUT-BOUND") && strstr(verdict, "rank 7") &&
 		   strstr(r.advice[0].text, "on rank 7 "),
-	   "of two ranks the one that the words are about is named");
+	   "the rank that waits most is named");
 
 	r = quiet();
 	r.calls = 0;
@@ -236,9 +237,9 @@ static void stepless(void)
 	r.ranks = 1;
 	k.steps = k.steady_steps = 0;
 	ok(has(&r, "NO-PROBLEM") && strstr(verdict, "I/O takes 1.90 s of"),
-	   "is judged by its I/O: %s", verdict);
+	   "a rank without steps is judged by its I/O: %s", verdict);
 	r.io_ns = 2 * S;
-	ok(has(&r, "IO-BOUND"), "as a job without steps");
+	ok(has(&r, "IO-BOUND"), "IO-BOUND of a rank without steps");
 }
 
 /* Exactly one code, and the first line is about it. */
@@ -256,7 +257,8 @@ static void grades(void)
 	r.rank = &k;
 	r.ranks = 1;
 	ok(only(&r, "NO-PROBLEM", "hardly waits"), "below 5 %%: %s", verdict);
-	ok(strstr(verdict, "499 ms of 10.0 s"), "and of what");
+	ok(strstr(verdict, "499 ms of 10.0 s"),
+	   "with the times behind the share");
 	k = rank_of(0.05, 0.97, 0.8);
 	ok(only(&r, "INPUT-WAIT", "waits moderately"), "from 5 %%: %s",
 	   verdict);
@@ -267,7 +269,7 @@ static void grades(void)
 	   "from 20 %%: %s", verdict);
 	r.calls = r.io_ns = 0;
 	ok(only(&r, "INPUT-BOUND", "job waits"),
-	   "of a job that sleeps, too, without a call: %s", verdict);
+	   "a job without calls may wait too: %s", verdict);
 }
 
 static void unknown(void)
@@ -279,25 +281,26 @@ static void unknown(void)
 	r.rank = two;
 	r.ranks = 1;
 	two[0].unknown_steps = 1;
-	ok(only(&r, "NO-PROBLEM", "hardly"), "few unknown steps are no matter");
+	ok(only(&r, "NO-PROBLEM", "hardly"),
+	   "few unknown steps change nothing");
 	two[0].unknown_steps = 9;
 	two[0].wait_share = two[0].stall_share = REPORT_NONE;
 	two[0].exposed_ns = two[0].own_io_ns = REPORT_NONE;
 	ok(only(&r, "WAIT-UNKNOWN", "not known") &&
 		   strstr(verdict, "9 of its 10 steps") &&
 		   strstr(r.advice[0].try_this, "ioreel.steps"),
-	   "many are: %s", verdict);
+	   "many unknown steps: %s", verdict);
 	r.uses.tensorflow = true;
 	ok(has(&r, "WAIT-UNKNOWN") &&
 		   strstr(r.advice[0].try_this, "--profile-steps A-B"),
-	   "and of TensorFlow's the profiler knows");
+	   "TensorFlow: advice to use the profiler");
 	r.ranks = 2;
 	ok(only(&r, "WAIT-UNKNOWN", "for 9 of its 20 steps"),
-	   "one rank that does not wait says nothing of the other");
+	   "a known rank that does not wait does not decide");
 	two[1] = rank_of(0.3, 0.97, 0.8);
 	ok(has(&r, "WAIT-UNKNOWN") && has(&r, "INPUT-BOUND") &&
 		   strstr(verdict, "job waits for its input: 30 %"),
-	   "one that waits does: %s", verdict);
+	   "a known rank that waits decides: %s", verdict);
 }
 
 /* Shares of the run: of the job's time, from its start to its end. */
@@ -312,12 +315,13 @@ static void run(void)
 	ok(only(&r, "IO-BOUND", "I/O takes 2.00 s of the run's 10.0 s: 20 %"),
 	   "from 20 %% on: %s", r.advice[0].text);
 	r.wall_ns = 11 * S;
-	ok(only(&r, "NO-PROBLEM", "18 %"), "not of the recorded events' time");
+	ok(only(&r, "NO-PROBLEM", "18 %"),
+	   "the share is of the job's time, not of the events' time");
 	r.wall_ns = REPORT_NONE;
 	ok(only(&r, "IO-BOUND", "from the first to the last event"),
-	   "but where there is no other, and that is said: %s", verdict);
+	   "of the events' time where the job's is unknown: %s", verdict);
 	r.wall_ns = 5 * S;
-	ok(only(&r, "IO-BOUND", "20 %"), "as where events outlive the job");
+	ok(only(&r, "IO-BOUND", "20 %"), "and where events end after the job");
 
 	r = quiet();
 	r.storage_wait.exposed_ns = 2 * S - 1;
@@ -349,26 +353,27 @@ static void own(void)
 	   "from 5 %% on: %s", verdict);
 	k.own_io_ns = 0;
 	k.exposed_ns = 21 * S / 10 - 1;
-	ok(only(&r, "NO-PROBLEM", "hardly"), "the rest may be its fetches");
+	ok(only(&r, "NO-PROBLEM", "hardly"), "exposed I/O that may be fetches");
 	k.exposed_ns = 21 * S / 10;
 	ok(only(&r, "IO-BOUND", "but I/O outside computation takes 2.10 s"),
-	   "or I/O before the loop: %s", verdict);
+	   "exposed I/O beyond them: %s", verdict);
 	k.exposed_ns = S;
 	r.io_ns = k.io_ns + S - 1;
-	ok(only(&r, "NO-PROBLEM", "hardly"), "or other programs' I/O");
+	ok(only(&r, "NO-PROBLEM", "hardly"),
+	   "I/O of other processes below 20 %%");
 	r.io_ns += 11 * S / 10 + 1;
 	ok(only(&r, "IO-BOUND", "but I/O outside computation takes 3.10 s") &&
 		   strstr(r.advice[0].text, "I/O takes 3.00 s of the run's"),
-	   "which is none of a rank's steps: %s", r.advice[0].text);
+	   "I/O of processes of no rank: %s", r.advice[0].text);
 	r.io_ns = k.io_ns;
 	k.exposed_ns = 21 * S / 10;
 	r.checkpoints = 1;
 	r.checkpoint_ns = S / 2;
 	ok(only(&r, "CHECKPOINT", "but checkpoints take 5.0 % of the run's"),
-	   "or checkpoints: %s", verdict);
+	   "checkpoints from 5 %% on: %s", verdict);
 	r.checkpoint_ns--;
 	k.exposed_ns = S;
-	ok(only(&r, "NO-PROBLEM", "hardly"), "these below 5 %%");
+	ok(only(&r, "NO-PROBLEM", "hardly"), "checkpoints below 5 %%");
 }
 
 /* The first batches of later epochs, beyond a usual fetch. */
@@ -389,13 +394,14 @@ static void starts(void)
 	k.workers = REPORT_NONE;
 	ok(has(&r, "EPOCH-START") &&
 		   strstr(r.advice[0].text, "fills its buffers"),
-	   "without workers, too: %s", r.advice[0].text);
+	   "without workers: %s", r.advice[0].text);
 	k = rank_of(0.5, 0.01, 0.8);
 	r.epoch_start_ns = 3 * S;
 	ok(has(&r, "INPUT-BOUND") && has(&r, "EPOCH-START") &&
 		   !strstr(r.advice[0].text, "handed over") &&
 		   strstr(r.advice[0].text, "first batches"),
-	   "who waits there waits for no idle workers: %s", r.advice[0].text);
+	   "a wait at starts of epochs is not blamed on idle workers: %s",
+	   r.advice[0].text);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Growing strings, and files that are written whole or not at all. */
+/* Growing strings, and files written completely or not at all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "tests/lib/tap.h"
 
-static void grow(void)
+static void growth(void)
 {
 	struct reel_buf b = REEL_BUF_INIT;
 	struct reel_error err = {0};
@@ -25,7 +25,7 @@ static void grow(void)
 	ok(!strncmp(b.data, "0,1,2,", 6) && !b.data[b.len],
 	   "and ends with NUL");
 	is(reel_buf_add(&b, "x", (size_t)-20, &err), -1,
-	   "a length that overflows is refused");
+	   "an overflowing length is refused");
 	is(b.len, 48890, "and changes nothing");
 	reel_buf_reset(&b);
 	is(reel_buf_add(&b, "a\0b", 3, &err), -1 + 1, "NUL is a byte");
@@ -35,7 +35,7 @@ static void grow(void)
 	reel_buf_fini(NULL);
 }
 
-static void files(const char *dir)
+static void file_functions(const char *dir)
 {
 	struct reel_buf b = REEL_BUF_INIT, r = REEL_BUF_INIT;
 	struct reel_error err = {0};
@@ -51,8 +51,8 @@ static void files(const char *dir)
 	is(reel_buf_read_file(&r, path, 200000, &err), 0, "and read");
 	ok(r.len == b.len && !memcmp(r.data, b.data, b.len), "the same");
 	is(reel_buf_read_file(&r, path, 199999, &err), -1,
-	   "one longer than allowed is refused");
-	is(r.len, b.len, "and what the buffer held stays");
+	   "a longer file than allowed is refused");
+	is(r.len, b.len, "and the buffer is unchanged");
 	is(err.code, REEL_E_FORMAT, "as a format error");
 	ok(access(tmp, F_OK), "no temporary file is left");
 	err = (struct reel_error){0};
@@ -62,10 +62,11 @@ static void files(const char *dir)
 	is(st.st_size, 200000, "and the old file is whole");
 	rmdir(tmp);
 	err = (struct reel_error){0};
-	is(reel_buf_read_file(&r, dir, 10, &err), -1, "a directory is no file");
+	is(reel_buf_read_file(&r, dir, 10, &err), -1,
+	   "a directory cannot be written");
 	err = (struct reel_error){0};
 	is(reel_buf_write_file(&b, "/dev/full", &err), -1, "a full disk fails");
-	ok(strstr(err.text, "No space left"), "and says why (%s)", err.text);
+	ok(strstr(err.text, "No space left"), "with the reason (%s)", err.text);
 	is(reel_buf_write_file(&b, "/dev/null", NULL), 0,
 	   "a device is written, not replaced");
 	unlink(path);
@@ -79,8 +80,8 @@ int main(void)
 
 	if (!mkdtemp(dir))
 		skip_all("no temporary directory");
-	grow();
-	files(dir);
+	growth();
+	file_functions(dir);
 	rmdir(dir);
 	return done();
 }

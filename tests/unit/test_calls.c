@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of calls as readers see it. */
+/* The table of calls of the reading side. */
 #include <string.h>
 
 #include "schemas/trace_format.h"
@@ -18,7 +18,7 @@ static void names(void)
 	is(pread->group, REEL_GROUP_READ, "and its group");
 	ok(mark && !strcmp(mark->name, "desc") &&
 		   mark->group == REEL_GROUP_MARK,
-	   "a mark is no call");
+	   "a mark is not a call");
 	ok(!reel_call_info(0) && !reel_call_info(REEL_CALL_MAX) &&
 		   !reel_call_info(UINT32_MAX),
 	   "an id without a row has no info");
@@ -40,7 +40,7 @@ static void whole_table(void)
 			twice += reel_call_info(k) &&
 				 !strcmp(reel_call_info(k)->name, a->name);
 	}
-	ok(rows > 60, "the table is there (%d rows)", rows);
+	ok(rows > 60, "the table has rows (%d)", rows);
 	is(bad, 0, "every row has a name and a group");
 	is(twice, 0, "no two rows have the same name");
 }
@@ -65,10 +65,22 @@ static void other_names(void)
 	is(none, 0, "every group and layer has a name");
 }
 
+static void traits(void)
+{
+	ok(reel_call_traits(REEL_CALL_UNLINK) ==
+		   (REEL_TRAIT_REMOVES | REEL_TRAIT_NOFOLLOW |
+		    REEL_TRAIT_PROBES),
+	   "unlink() removes, on a link itself, also a socket");
+	ok(!reel_call_traits(REEL_CALL_READ) && !reel_call_traits(15) &&
+		   !reel_call_traits(REEL_CALL_MAX),
+	   "no traits: read(), an id without a row, an impossible id");
+}
+
 int main(void)
 {
 	names();
 	whole_table();
 	other_names();
+	traits();
 	return done();
 }

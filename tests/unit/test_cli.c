@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parser of command lines, and numbers as people read them. */
+/* The parser of command lines, and numbers for people. */
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "lib/cli.h"
 #include "lib/error.h"
+#include "lib/num.h"
 #include "lib/terminal.h"
 
 #include "tests/lib/tap.h"
@@ -82,22 +83,22 @@ static void free_words(void)
 {
 	int at = parse("a -f b --text c -- -x d", false);
 
-	is(words - at, 4, "words behind options, -- dropped");
+	is(words - at, 4, "words after options, -- dropped");
 	ok(!strcmp(word[at], "a") && !strcmp(word[at + 1], "b") &&
 		   !strcmp(word[at + 2], "-x") && !strcmp(word[at + 3], "d") &&
 		   !v.other,
-	   "in their order, what follows -- untouched");
+	   "in their order, words after -- unchanged");
 	at = parse("-f cmd -x --text", true);
 	ok(at == 2 && !strcmp(word[2], "cmd") && !strcmp(word[3], "-x") &&
 		   !v.other,
 	   "a command's own options are its own");
 	at = parse("-f -- -x y", true);
-	ok(at == 3 && !strcmp(word[3], "-x") && !v.other, "also behind --");
+	ok(at == 3 && !strcmp(word[3], "-x") && !v.other, "even after --");
 	at = parse("- -f", false);
 	ok(at == 2 && !strcmp(word[2], "-") && v.flag, "- is a word");
 }
 
-static void refused(void)
+static void refused_words(void)
 {
 	static const char *const bad[] = {
 		"--nope",    "-z",
@@ -163,36 +164,39 @@ static void bars(void)
 	char bar[4 * 10 + 1];
 
 	setlocale(LC_CTYPE, "C");
-	ok(!strcmp(reel_cli_bar(bar, 10, 0.5), "#####     "), "half, in ASCII");
-	ok(!strcmp(reel_cli_bar(bar, 10, 7), "##########"),
+	ok(!strcmp(reel_terminal_bar(bar, 10, 0.5), "#####     "),
+	   "half, in ASCII");
+	ok(!strcmp(reel_terminal_bar(bar, 10, 7), "##########"),
 	   "never more than all");
-	ok(!strcmp(reel_cli_bar(bar, 4, NAN), "    "), "no number, no bar");
+	ok(!strcmp(reel_terminal_bar(bar, 4, NAN), "    "),
+	   "NaN gives an empty bar");
 	shows(reel_num_time(n_, 84e3), "84.0 us");
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		return;
-	ok(!strcmp(reel_cli_bar(bar, 2, 0.5625), "\u2588\u258f"),
+	ok(!strcmp(reel_terminal_bar(bar, 2, 0.5625), "\u2588\u258f"),
 	   "eighths, in UTF-8");
 	shows(reel_num_time(n_, 84e3), "84.0 \u00b5s");
 }
 
 static void near_words(void)
 {
-	is(reel_near("reprot", "report"), 1,
+	is(reel_edit_distance("reprot", "report"), 1,
 	   "two letters swapped are one edit");
-	is(reel_near("recrd", "record"), 1, "a letter missing");
-	ok(reel_near("zzzzz", "sql") > 2, "no relation");
-	is(reel_near("0123456789012345678901234567890123456789", "x"), 99,
-	   "too long to look at");
+	is(reel_edit_distance("recrd", "record"), 1, "a letter missing");
+	ok(reel_edit_distance("zzzzz", "sql") > 2,
+	   "different words are distant");
+	is(reel_edit_distance("0123456789012345678901234567890123456789", "x"),
+	   99, "too long to compare");
 }
 
 int main(void)
 {
-	/* Complaints of the parser are not what is tested. */
+	/* The messages of the parser are not tested here. */
 	if (!freopen("/dev/null", "w", stderr))
 		skip_all("no /dev/null");
 	options();
 	free_words();
-	refused();
+	refused_words();
 	numbers();
 	bars();
 	near_words();

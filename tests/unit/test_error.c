@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first failure wins, in one printable line whose end says why. */
+/* The first failure wins, in one printable line that ends with the reason. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,11 +18,11 @@ static void first_wins(void)
 	reel_fail(&err, REEL_E_DB, "cleanup failed too");
 	is(err.code, REEL_E_IO, "the first failure's code stays");
 	ok(!strcmp(err.text, "cannot open 'a'"), "and its text");
-	is(reel_fail(NULL, REEL_E_IO, "x"), -1, "no struct is no trouble");
+	is(reel_fail(NULL, REEL_E_IO, "x"), -1, "a NULL struct is allowed");
 	errno = ENOSPC;
 	err = (struct reel_error){0};
 	reel_fail(&err, REEL_E_IO, "x %s", strerror(errno));
-	is(errno, ENOSPC, "errno is as it was");
+	is(errno, ENOSPC, "errno is unchanged");
 }
 
 static void one_line(void)
@@ -58,12 +58,12 @@ static void long_text(void)
 			break;
 		i += k - 1;
 	}
-	is(i, n, "no character is cut in two");
+	is(i, n, "no character is split");
 	memset(name, 1, sizeof(name) - 1);
 	err = (struct reel_error){0};
 	reel_fail(&err, REEL_E_IO, "%s end", name);
 	ok(strlen(err.text) < sizeof(err.text) && strstr(err.text, " end"),
-	   "a name of control characters fits too");
+	   "a name of control characters fits, too");
 }
 
 static void memory(void)
@@ -81,7 +81,7 @@ static void memory(void)
 	p[3] = 7;
 	is(reel_grow(&p, SIZE_MAX / 2, sizeof(*p), &err), -1,
 	   "growing past all memory fails");
-	is(p[3], 7, "and leaves what was there");
+	is(p[3], 7, "and keeps the old memory");
 	free(p);
 }
 
@@ -118,8 +118,8 @@ static void characters(void)
 			"c"),
 	   "whole (%s)", out);
 	is(reel_text_escape(out, sizeof(out), "a\\n\n", 4), 6,
-	   "a backslash is no escape");
-	ok(!strcmp(out, "a\\\\n\\n"), "nor looks like one (%s)", out);
+	   "a backslash is escaped");
+	ok(!strcmp(out, "a\\\\n\\n"), "and is no escape sequence (%s)", out);
 }
 
 int main(void)

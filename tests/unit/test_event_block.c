@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Event blocks: what goes in comes out, and hostile blobs only fail. */
+/* Event blocks: values are read as written, and hostile blobs only fail. */
 #include <stdlib.h>
 #include <string.h>
 
 #include <sqlite3.h>
 
 #include "lib/store/event.h"
-#include "lib/store/event_block.h"
+#include "lib/store/event_walk.h"
 #include "tests/lib/random.h"
 #include "tests/lib/tap.h"
 
-static void room(struct reel_columns *c, uint32_t n)
+static void room(struct reel_event_columns *c, uint32_t n)
 {
-	if (reel_columns_grow(c, n))
+	if (reel_event_columns_grow(c, n))
 		exit(1);
 	c->n = n;
 }
 
-/* Values of every width, with the sentinels among them. */
-static int64_t any(void)
+/* Values of every width, including the sentinels. */
+static int64_t random_value(void)
 {
 	switch (chance() % 6) {
 	case 0:
@@ -34,8 +34,8 @@ static int64_t any(void)
 	}
 }
 
-static int same(const struct reel_columns *a, const struct reel_columns *b,
-		uint32_t mask)
+static int same_columns(const struct reel_event_columns *a,
+			const struct reel_event_columns *b, uint32_t mask)
 {
 	if (a->n != b->n)
 		return 0;
@@ -46,36 +46,39 @@ static int same(const struct reel_columns *a, const struct reel_columns *b,
 	return 1;
 }
 
-static void trip(struct reel_codec *k, const struct reel_columns *in,
-		 uint32_t mask, const char *what)
+static void round_trip(struct reel_codec *k,
+		       const struct reel_event_columns *in, uint32_t mask,
+		       const char *what)
 {
-	struct reel_columns out = {0};
+	struct reel_event_columns out = {0};
 	const void *blob;
 	const char *why = "";
 	size_t len = 0;
 	bool nested;
-	int rc = reel_block_encode(k, in, &blob, &len);
-	void *copy = malloc(len ? len : 1); /* of its exact size, for ASan */
+	int rc = reel_event_block_encode(k, in, &blob, &len);
+	void *copy = malloc(len ? len : 1); /* of the exact size, for ASan */
 
 	if (!rc)
 		memcpy(copy, blob, len);
 	rc = rc ? rc
-		: reel_block_decode(k, copy, len, mask, &out, &nested, &why);
-	ok(!rc && same(in, &out, mask), "%s: %u events, mask %x, %zu bytes%s",
-	   what, in->n, mask, len, rc ? why : "");
+		: reel_event_block_decode(k, copy, len, mask, &out, &nested,
+					  &why);
+	ok(!rc && same_columns(in, &out, mask),
+	   "%s: %u events, mask %x, %zu bytes%s", what, in->n, mask, len,
+	   rc ? why : "");
 	free(copy);
-	reel_columns_fini(&out);
+	reel_event_columns_fini(&out);
 }
 
 /*
- * offset may not lie 2^63 from the predicted one: that code means "none". Ids
- * have 32 bits.
+ * An offset must not be 2^63 from the predicted one: that code means "none".
+ * Ids have 32 bits.
  */
-static void fill_any(struct reel_columns *c)
+static void fill_any(struct reel_event_columns *c)
 {
 	for (uint32_t i = 0; i < c->n; i++) {
 		for (int col = 0; col < REEL_COLUMNS; col++)
-			c->v[col][i] = any();
+			c->v[col][i] = random_value();
 		c->v[REEL_COL_OFFSET][i] = chance() % 2
 						   ? REEL_NO_OFFSET
 						   : (int64_t)(chance() >> 2);
@@ -85,7 +88,7 @@ static void fill_any(struct reel_columns *c)
 	}
 }
 
-static void fill_job(struct reel_columns *c)
+static void fill_job(struct reel_event_columns *c)
 {
 	int64_t now = 1000000, offset = 0;
 
@@ -114,29 +117,29 @@ static void fill_job(struct reel_columns *c)
 static void test_round_trips(struct reel_codec *k)
 {
 	static const uint32_t sizes[] = {1, 2, 47, 48, 1000, 32768, 65536};
-	struct reel_columns c = {0};
+	struct reel_event_columns c = {0};
 	const void *blob;
 	size_t len = 0;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		room(&c, sizes[i]);
 		fill_any(&c);
-		trip(k, &c, REEL_COL_ALL, "any values");
+		round_trip(k, &c, REEL_COL_ALL, "any values");
 		fill_job(&c);
-		trip(k, &c, REEL_COL_ALL, "a job");
+		round_trip(k, &c, REEL_COL_ALL, "a job");
 	}
 	for (int col = 0; col < REEL_COLUMNS; col++)
-		trip(k, &c, 1u << col, "one column alone");
-	reel_block_encode(k, &c, &blob, &len);
+		round_trip(k, &c, 1u << col, "one column alone");
+	reel_event_block_encode(k, &c, &blob, &len);
 	ok(len < 5 * (size_t)c.n, "a reading job takes %.2f bytes per event",
 	   (double)len / c.n);
-	reel_columns_fini(&c);
+	reel_event_columns_fini(&c);
 }
 
-/* Every outcome but a crash or an endless loop is fine; ASan watches. */
+/* Only a crash or an endless loop is a failure; ASan checks accesses. */
 static void test_hostile(struct reel_codec *k)
 {
-	struct reel_columns c = {0}, out = {0};
+	struct reel_event_columns c = {0}, out = {0};
 	const char *why = NULL;
 	const void *blob;
 	uint8_t *copy;
@@ -146,15 +149,15 @@ static void test_hostile(struct reel_codec *k)
 
 	room(&c, 3000);
 	fill_job(&c);
-	reel_block_encode(k, &c, &blob, &len);
+	reel_event_block_encode(k, &c, &blob, &len);
 	copy = malloc(len);
 	memcpy(copy, blob, len);
 	for (size_t n = 0; n < len; n += 1 + n / 64) {
 		uint8_t *part = malloc(n ? n : 1);
 
 		memcpy(part, copy, n);
-		cut += reel_block_decode(k, part, n, REEL_COL_ALL, &out,
-					 &nested, &why) &&
+		cut += reel_event_block_decode(k, part, n, REEL_COL_ALL, &out,
+					       &nested, &why) &&
 		       why;
 		refused++;
 		free(part);
@@ -165,23 +168,24 @@ static void test_hostile(struct reel_codec *k)
 		uint8_t was = copy[at];
 
 		copy[at] ^= (uint8_t)(1 + chance() % 255);
-		if (!reel_block_decode(k, copy, len, REEL_COL_ALL, &out,
-				       &nested, &why) &&
+		if (!reel_event_block_decode(k, copy, len, REEL_COL_ALL, &out,
+					     &nested, &why) &&
 		    out.n > 65536)
 			break;
 		copy[at] = was;
 	}
 	ok(1, "20,000 flipped bytes");
 	copy[4] = copy[5] = copy[6] = copy[7] = 0xff;
-	ok(reel_block_decode(k, copy, len, REEL_COL_ALL, &out, &nested, &why),
+	ok(reel_event_block_decode(k, copy, len, REEL_COL_ALL, &out, &nested,
+				   &why),
 	   "four billion events are refused: %s", why);
 	free(copy);
-	reel_columns_fini(&c);
-	reel_columns_fini(&out);
+	reel_event_columns_fini(&c);
+	reel_event_columns_fini(&out);
 }
 
-static void insert(sqlite3 *db, struct reel_codec *k, struct reel_columns *c,
-		   int thread)
+static void insert(sqlite3 *db, struct reel_codec *k,
+		   struct reel_event_columns *c, int thread)
 {
 	sqlite3_stmt *stmt = NULL;
 	int64_t min = INT64_MAX, max = 0;
@@ -195,7 +199,7 @@ static void insert(sqlite3 *db, struct reel_codec *k, struct reel_columns *c,
 		if (start + c->v[REEL_COL_DUR][i] > max)
 			max = start + c->v[REEL_COL_DUR][i];
 	}
-	reel_block_encode(k, c, &blob, &len);
+	reel_event_block_encode(k, c, &blob, &len);
 	sqlite3_prepare_v2(db,
 			   "INSERT INTO event_block VALUES (NULL, ?, ?, ?, "
 			   "?, ?)",
@@ -215,11 +219,11 @@ static void insert(sqlite3 *db, struct reel_codec *k, struct reel_columns *c,
  */
 static void test_walk(struct reel_codec *k)
 {
-	struct reel_walk_range all = {.min_start_ns = INT64_MIN,
-				      .max_start_ns = INT64_MAX};
-	struct reel_walk_row row;
-	struct reel_columns c = {0};
-	struct reel_walk *w = NULL;
+	struct reel_event_range all = {.min_start_ns = INT64_MIN,
+				       .max_start_ns = INT64_MAX};
+	struct reel_event_row row;
+	struct reel_event_columns c = {0};
+	struct reel_event_walk *w = NULL;
 	int64_t last = INT64_MIN, n = 0, thread = 0;
 	const char *why = "";
 	sqlite3 *db;
@@ -247,8 +251,8 @@ static void test_walk(struct reel_codec *k)
 			}
 			insert(db, k, &c, t);
 		}
-	ok(!reel_walk_open(&w, db, &all, &why), "the walk opens %s", why);
-	while (reel_walk_next(w, &row, &why) == 1) {
+	ok(!reel_event_walk_open(&w, db, &all, &why), "the walk opens %s", why);
+	while (reel_event_walk_next(w, &row, &why) == 1) {
 		int64_t start = row.cols->v[REEL_COL_START][row.at];
 
 		if (row.thread != thread) {
@@ -260,18 +264,18 @@ static void test_walk(struct reel_codec *k)
 		last = start;
 		n++;
 	}
-	is(n, 600, "it comes by every event");
+	is(n, 600, "it visits every event");
 	ok(sorted, "each thread in the order of start, with its process");
-	reel_walk_close(w);
+	reel_event_walk_close(w);
 	all.thread = 2;
 	all.min_start_ns = 1500;
-	reel_walk_open(&w, db, &all, &why);
-	for (n = 0; reel_walk_next(w, &row, &why) == 1; n++)
+	reel_event_walk_open(&w, db, &all, &why);
+	for (n = 0; reel_event_walk_next(w, &row, &why) == 1; n++)
 		;
 	is(n, 200, "a block that ends before the range is skipped");
-	reel_walk_close(w);
+	reel_event_walk_close(w);
 	sqlite3_close(db);
-	reel_columns_fini(&c);
+	reel_event_columns_fini(&c);
 }
 
 int main(void)

@@ -23,7 +23,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The exact percentile, by nearest rank. */
-static double exact(unsigned int percent, int n)
+static double exact_percentile(unsigned int percent, int n)
 {
 	double rank = ceil((double)percent * n / 100);
 
@@ -44,7 +44,7 @@ static void against_sorted(const char *what, int n)
 	}
 	qsort(value, (size_t)n, sizeof(value[0]), by_value);
 	for (i = 0; i < sizeof(percent) / sizeof(percent[0]); i++) {
-		double want = exact(percent[i], n);
+		double want = exact_percentile(percent[i], n);
 		double got = reel_histogram_percentile(h, percent[i]);
 
 		worst = fmax(worst, fabs(got - want) / fmax(want, 1));
@@ -93,14 +93,14 @@ static void buckets(void)
 			order &= v == 0 || reel_bucket_of(v - 1) <= b;
 		}
 	}
-	ok(in, "a value lies in its bucket");
+	ok(in, "a value is inside of its bucket");
 	ok(order, "buckets are in the order of values");
 	ok(reel_bucket_of(INT64_MAX) == REEL_HISTOGRAM_BUCKETS - 1,
 	   "the largest value has the last bucket");
 }
 
-/* Values that are few, against sorted ones. */
-static void few(const char *what, int n, int64_t distinct)
+/* Few distinct values against sorted values. */
+static void few_values(const char *what, int n, int64_t distinct)
 {
 	struct reel_distinct *d = calloc(1, sizeof(*d));
 	int wrong = 0, i;
@@ -114,11 +114,11 @@ static void few(const char *what, int n, int64_t distinct)
 	qsort(value, (size_t)n, sizeof(value[0]), by_value);
 	for (i = 0; i <= 100; i++)
 		wrong += reel_distinct_percentile(d, (unsigned)i) !=
-			 (distinct > REEL_DISTINCT_MOST
+			 (distinct > REEL_DISTINCT_MAX
 				  ? -1
-				  : (int64_t)exact((unsigned)i, n));
+				  : (int64_t)exact_percentile((unsigned)i, n));
 	is(wrong, 0, "%s: exact percentiles", what);
-	is(d->many, distinct > REEL_DISTINCT_MOST, "%s: too many", what);
+	is(d->many, distinct > REEL_DISTINCT_MAX, "%s: too many", what);
 	reel_distinct_fini(d);
 	free(d);
 }
@@ -128,13 +128,13 @@ static void distinct(void)
 	struct reel_distinct *a = calloc(1, sizeof(*a));
 	struct reel_distinct *b = calloc(1, sizeof(*b));
 
-	few("one value", 1, 1);
-	few("two values", 1000, 2);
-	few("values that come once", 100, 100);
-	few("the most", N, REEL_DISTINCT_MOST);
-	few("one more", N, REEL_DISTINCT_MOST + 1);
+	few_values("one value", 1, 1);
+	few_values("two values", 1000, 2);
+	few_values("values that come once", 100, 100);
+	few_values("the most", N, REEL_DISTINCT_MAX);
+	few_values("one more", N, REEL_DISTINCT_MAX + 1);
 	is(reel_distinct_percentile(a, 50), -1, "none: no percentile");
-	for (int64_t v = 0; v < REEL_DISTINCT_MOST; v++)
+	for (int64_t v = 0; v < REEL_DISTINCT_MAX; v++)
 		if (reel_distinct_add(a, v, 1, NULL) ||
 		    reel_distinct_add(b, v % 2, UINT64_C(1) << 50, NULL))
 			ok(0, "add");
@@ -143,16 +143,16 @@ static void distinct(void)
 	   "merged: the same values");
 	reel_distinct_fini(b);
 	memset(b, 0, sizeof(*b));
-	ok(!reel_distinct_add(b, REEL_DISTINCT_MOST, 1, NULL) &&
+	ok(!reel_distinct_add(b, REEL_DISTINCT_MAX, 1, NULL) &&
 		   !reel_distinct_merge(a, b, NULL) && a->many,
-	   "merged: one too many");
+	   "merged: one value too many");
 	reel_distinct_fini(a);
 	reel_distinct_fini(b);
 	free(a);
 	free(b);
 }
 
-static void corners(void)
+static void edge_cases(void)
 {
 	struct reel_histogram *h = calloc(1, sizeof(*h));
 	struct reel_histogram *other = calloc(1, sizeof(*h));
@@ -167,7 +167,8 @@ static void corners(void)
 	is(h->min, 0, "a negative value counts as 0");
 	is(reel_histogram_percentile(h, 50), 5, "merged: median");
 	reel_histogram_add(h, INT64_MAX, 1000);
-	ok(reel_histogram_percentile(h, 99) > 0x1p62, "sums past 64 bits hold");
+	ok(reel_histogram_percentile(h, 99) > 0x1p62,
+	   "sums beyond 64 bits are exact");
 	free(h);
 	free(other);
 }
@@ -176,7 +177,7 @@ int main(void)
 {
 	distributions();
 	buckets();
-	corners();
+	edge_cases();
 	distinct();
 	return done();
 }

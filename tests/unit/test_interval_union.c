@@ -11,21 +11,21 @@
 
 static struct reel_error err;
 
-static void add(struct reel_union *u, int64_t s, int64_t e)
+static void add_interval(struct reel_union *u, int64_t s, int64_t e)
 {
 	struct reel_interval iv = {s, e, 0, 0};
 
 	reel_union_add(u, &iv, &err);
 }
 
-static int64_t measure(const int64_t (*iv)[2], int n, uint32_t most)
+static int64_t bitmap_ns(const int64_t (*iv)[2], int n, uint32_t limit)
 {
-	struct reel_union u = {.most = most};
+	struct reel_union u = {.limit = limit};
 	int64_t ns;
 	int i;
 
 	for (i = 0; i < n; i++)
-		add(&u, iv[i][0], iv[i][1]);
+		add_interval(&u, iv[i][0], iv[i][1]);
 	ns = reel_union_ns(&u);
 	reel_union_fini(&u);
 	return ns;
@@ -41,13 +41,14 @@ static void known(void)
 		{30, 40}, {0, 10}, {5, 35}, {50, 51}, {45, 46}};
 	static const int64_t empty[][2] = {{5, 5}, {9, 3}};
 
-	is(measure(apart, 2, 8), 20, "apart");
-	is(measure(touch, 2, 8), 30, "touching intervals are one");
-	is(measure(nested, 3, 8), 10,
+	is(bitmap_ns(apart, 2, 8), 20, "apart");
+	is(bitmap_ns(touch, 2, 8), 30, "touching intervals are one");
+	is(bitmap_ns(nested, 3, 8), 10,
 	   "an outer call ends after its inner ones");
-	is(measure(late, 3, 8), 40, "a late end swallows what began after it");
-	is(measure(wrong, 5, 8), 42, "ends out of order");
-	is(measure(empty, 2, 8), 0, "empty and reversed intervals measure 0");
+	is(bitmap_ns(late, 3, 8), 40,
+	   "a late end absorbs intervals that began after it");
+	is(bitmap_ns(wrong, 5, 8), 42, "ends out of order");
+	is(bitmap_ns(empty, 2, 8), 0, "empty and reversed intervals measure 0");
 }
 
 static uint32_t seed = 12345;
@@ -58,12 +59,12 @@ static uint32_t random_below(uint32_t n)
 	return (seed >> 8) % n;
 }
 
-/* Ends in order, starts up to 50 before: what a process of threads gives. */
-static void against_bitmap(uint32_t most)
+/* Ends in order, starts up to 50 before: like a process with threads. */
+static void against_bitmap(uint32_t limit)
 {
 	enum { NS = 200000 };
 	static char hit[NS];
-	struct reel_union u = {.most = most};
+	struct reel_union u = {.limit = limit};
 	int64_t end = 100, want = 0;
 	int i;
 
@@ -71,39 +72,39 @@ static void against_bitmap(uint32_t most)
 	while (end < NS - 20) {
 		int64_t start = end - 1 - random_below(50);
 
-		add(&u, start, end);
+		add_interval(&u, start, end);
 		memset(hit + start, 1, (size_t)(end - start));
 		end += random_below(20);
 	}
 	for (i = 0; i < NS; i++)
 		want += hit[i];
-	is(reel_union_ns(&u), want, "exact with %u intervals held", most);
+	is(reel_union_ns(&u), want, "exact with %u intervals held", limit);
 	is(u.clipped, 0, "nothing was clipped");
-	ok(u.room <= most, "memory is bounded");
+	ok(u.room <= limit, "memory is bounded");
 	reel_union_fini(&u);
 }
 
-static void clipped(void)
+static void clipped_parts(void)
 {
-	struct reel_union u = {.most = 4};
+	struct reel_union u = {.limit = 4};
 	int64_t i;
 
 	for (i = 0; i < 10; i++)
-		add(&u, 10 * i, 10 * i + 5);
-	add(&u, 0, 100);
+		add_interval(&u, 10 * i, 10 * i + 5);
+	add_interval(&u, 0, 100);
 	ok(u.clipped == 1, "an addition below the floor is counted");
 	ok(reel_union_ns(&u) <= 100 && reel_union_ns(&u) >= 50,
-	   "and measures no more than there is");
+	   "and never measures too much");
 	reel_union_fini(&u);
 }
 
-/* Short ones, one that ends late, and short ones; and so on. */
+/* Short intervals and, now and then, one that ends late. */
 static void late_ends(bool keep_gaps, bool keep_late)
 {
 	enum { NS = 400000 };
 	static char hit[NS];
 	struct reel_union u = {
-		.most = 2048, .keep_gaps = keep_gaps, .keep_late = keep_late};
+		.limit = 2048, .keep_gaps = keep_gaps, .keep_late = keep_late};
 	int64_t at = 500, want = 0, got, i;
 
 	memset(hit, 0, sizeof(hit));
@@ -112,7 +113,7 @@ static void late_ends(bool keep_gaps, bool keep_late)
 
 		if (random_below(4000) == 0)
 			start = random_below((uint32_t)at);
-		add(&u, start, end);
+		add_interval(&u, start, end);
 		memset(hit + start, 1, (size_t)(end - start));
 		at = end + random_below(8);
 	}
@@ -120,13 +121,12 @@ static void late_ends(bool keep_gaps, bool keep_late)
 		want += hit[i];
 	got = reel_union_ns(&u);
 	if (keep_late) {
-		struct reel_union late = {.most = REEL_UNION_ALL};
+		struct reel_union late = {.limit = REEL_UNION_ALL};
 
 		ok(u.lates > 0 && !u.clipped, "late parts are kept apart");
 		for (i = 0; i < u.lates; i++)
 			reel_union_add(&late, &u.late[i], &err);
-		ok(reel_union_ns(&late) >= want - got,
-		   "and are no part of the measure");
+		ok(reel_union_ns(&late) >= want - got, "and not measured");
 		reel_union_fini(&late);
 	} else {
 		ok(got <= want && got + u.clipped_ns >= want,
@@ -135,7 +135,7 @@ static void late_ends(bool keep_gaps, bool keep_late)
 		ok(u.clipped > 0, "which is counted");
 		if (keep_gaps)
 			ok(want - got < want / 100 && u.clipped_ns < want / 20,
-			   "gaps in what is gone are filled");
+			   "gaps in the collapsed part are filled");
 	}
 	reel_union_fini(&u);
 }
@@ -162,8 +162,8 @@ static int64_t log_stream(struct reel_interval_stream *s,
 	return bytes;
 }
 
-/* Three streams with late ends read as one, and a window over one without. */
-static void streams(void)
+/* Three streams with late ends read as one; a window over one without. */
+static void read_streams(void)
 {
 	enum { NS = 200000 };
 	static char hit[NS], apart[NS];
@@ -235,20 +235,20 @@ static void streams(void)
 	reel_spill_log_close(log);
 }
 
-static void cut(void)
+static void cut_unions(void)
 {
-	struct reel_union a = {.most = REEL_UNION_ALL};
-	struct reel_union b = {.most = REEL_UNION_ALL};
-	struct reel_union in = {.most = REEL_UNION_ALL};
-	struct reel_union out = {.most = REEL_UNION_ALL};
+	struct reel_union a = {.limit = REEL_UNION_ALL};
+	struct reel_union b = {.limit = REEL_UNION_ALL};
+	struct reel_union in = {.limit = REEL_UNION_ALL};
+	struct reel_union out = {.limit = REEL_UNION_ALL};
 	uint32_t at = 0;
 
-	add(&a, 0, 100);
-	add(&a, 200, 300);
-	add(&a, 400, 500);
-	add(&b, 50, 60);
-	add(&b, 90, 210);
-	add(&b, 290, 450);
+	add_interval(&a, 0, 100);
+	add_interval(&a, 200, 300);
+	add_interval(&a, 400, 500);
+	add_interval(&b, 50, 60);
+	add_interval(&b, 90, 210);
+	add_interval(&b, 290, 450);
 	reel_union_cut(&in, &a, &b, true, &err);
 	reel_union_cut(&out, &a, &b, false, &err);
 	is(reel_union_ns(&in), 10 + 10 + 10 + 10 + 50, "intersection");
@@ -269,7 +269,7 @@ static void log_round_trip(size_t memory)
 {
 	enum { N = 20000 };
 	struct reel_spill_log *log = NULL;
-	struct reel_stream_reader *r = NULL;
+	struct reel_spill_reader *r = NULL;
 	uint64_t number[4];
 	int i, same = 1;
 
@@ -281,20 +281,20 @@ static void log_round_trip(size_t memory)
 		number[3] = 127u + (unsigned)i % 3;
 		reel_spill_log_add(log, i % 2 ? 3 : 1, number, 4, &err);
 	}
-	reel_stream_reader_open(&r, log, 3, &err);
+	reel_spill_reader_open(&r, log, 3, &err);
 	for (i = 1; i < N; i += 2)
-		same &= reel_stream_reader_next(r, number, 4, &err) == 1 &&
+		same &= reel_spill_reader_next(r, number, 4, &err) == 1 &&
 			number[0] == UINT64_MAX >> i % 64 &&
 			number[1] == (unsigned)i &&
 			number[2] == (i % 3 ? 0 : UINT64_MAX - (unsigned)i) &&
 			number[3] == 127u + (unsigned)i % 3;
-	ok(same, "records come back as they were (%zu B of memory)", memory);
-	is(reel_stream_reader_next(r, number, 4, &err), 0, "and end");
-	reel_stream_reader_close(r);
-	reel_stream_reader_open(&r, log, 77, &err);
-	is(reel_stream_reader_next(r, number, 4, &err), 0,
+	ok(same, "records are read as written (%zu B of memory)", memory);
+	is(reel_spill_reader_next(r, number, 4, &err), 0, "and then the end");
+	reel_spill_reader_close(r);
+	reel_spill_reader_open(&r, log, 77, &err);
+	is(reel_spill_reader_next(r, number, 4, &err), 0,
 	   "no such stream: none");
-	reel_stream_reader_close(r);
+	reel_spill_reader_close(r);
 	reel_spill_log_close(log);
 }
 
@@ -303,12 +303,12 @@ int main(void)
 	known();
 	against_bitmap(64);
 	against_bitmap(4096);
-	clipped();
+	clipped_parts();
 	late_ends(false, false);
 	late_ends(true, false);
 	late_ends(false, true);
-	streams();
-	cut();
+	read_streams();
+	cut_unions();
 	log_round_trip(1 << 20);
 	log_round_trip(0);
 	is(err.code, REEL_OK, "no error: %s", err.text);

@@ -53,22 +53,22 @@ static void cosine(void)
 	job_end(&a);
 	job_end(&b);
 
-	/* Ten times slower and smaller: the cosine does not see it all. */
+	/* Ten times slower and smaller: the cosine is too high. */
 	small_job(&a, 10, 1000, 100);
 	small_job(&b, 10, 100, 100);
 	cosine_of(&a, &b, &l);
 	ok(fabs(factor(&l, "bytes read")->d - 0.9) < 1e-12,
 	   "d = (a - b) / max, signed");
 	ok(fabs(l.max_abs_d - 0.9) < 1e-12, "the largest difference");
-	is(l.threads_same, 0, "other sizes are another sequence");
+	is(l.threads_same, 0, "other sizes make another sequence");
 	ok(l.call_tv == 0, "with the same counts");
 	job_end(&b);
 
-	job_begin(&b); /* nothing at all */
+	job_begin(&b); /* no event */
 	job_finish(&b);
 	cosine_of(&a, &b, &l);
 	ok(!l.has_cosine, "a vector of norm 0 has no cosine");
-	ok(l.max_abs_d == 1, "and differs wholly");
+	ok(l.max_abs_d == 1, "and the largest difference");
 	ok(l.has_same && l.same_sequence_share == 0 && l.call_tv == 1,
 	   "no call is the same");
 	job_end(&a);
@@ -123,7 +123,7 @@ static void upper(void)
 		is(l.threads_same, t[i].same, "%d and %d, %s: the sequence",
 		   t[i].one, t[i].other, t[i].what);
 		is(l.call_tv == 0, t[i].counts, "the counts");
-		/* The counts of a mapping's pieces stay, as they always did. */
+		/* Call counts of parts of a mapping are compared as before. */
 		job_sql(&b,
 			"INSERT INTO note VALUES (1, 1, 'replay.thread', '1')");
 		cosine_of(&a, &b, &l);
@@ -150,7 +150,7 @@ static void changes(void)
 		ok(fabs(reel_change(t[i].d) - t[i].change) <=
 			   1e-9 * fmax(1, fabs(t[i].change)),
 		   "from %g to %g: %+g", t[i].a, t[i].b, t[i].change);
-	ok(isinf(reel_change(-1)), "from 0: no number says how much");
+	ok(isinf(reel_change(-1)), "from 0: infinite");
 }
 
 struct change {
@@ -200,7 +200,7 @@ static void other_file(struct reel_event *ev)
 	ev->file = 3;
 }
 
-/* Files 1 and 2 have ids the other way round in run b; file 3 is another. */
+/* Files 1 and 2 have swapped ids in run b; file 3 differs. */
 static void sequence_job(struct job *j, bool swap, const struct change *c)
 {
 	struct reel_event ev;
@@ -338,7 +338,7 @@ static void pairing(void)
 		job_finish(j);
 	}
 	cosine_of(&a, &b, &l);
-	is(l.threads_same, 1, "by place: only the third is the same");
+	is(l.threads_same, 1, "by thread_index: only the third is the same");
 	for (t = 1; t <= 3; t++)
 		job_sqlf(&b,
 			 "INSERT INTO note VALUES (1, %d, 'replay.thread', "
@@ -347,7 +347,7 @@ static void pairing(void)
 	cosine_of(&a, &b, &l);
 	is(l.threads_same, 3, "by the replay's notes: all three");
 	cosine_of(&b, &a, &l);
-	is(l.threads_same, 3, "the other way round too");
+	is(l.threads_same, 3, "with the runs swapped too");
 	job_end(&a);
 	job_end(&b);
 }
@@ -360,7 +360,8 @@ static void vector_job(struct job *j, const double v[8])
 	job_begin(j);
 	for (i = 0; reel_metrics[i]; i++)
 		reel_metric_free(reel_metrics[i], j->state[i]);
-	job_sql(j, "CREATE TABLE file_io (file_id, shared, opens, reads, "
+	job_sql(j, "DROP TABLE file_io; CREATE TABLE file_io (file_id, shared, "
+		   "opens, reads, "
 		   "writes, meta_calls, errors, eof_reads, read_bytes, "
 		   "write_bytes, read_ns, write_ns, meta_ns, mapped_bytes)");
 	job_sqlf(j,
@@ -441,7 +442,7 @@ static void paper(void)
 		   "%s: a difference comes back", app);
 		job_end(&ja);
 		job_end(&jb);
-		/* Misprints: no choice of factors gives what is printed. */
+		/* Misprints: no choice of factors gives the printed value. */
 		if (!strcmp(app, "FFN") || !strcmp(app, "FRNN"))
 			continue;
 		ok(fabs(l.cosine - printed) <= 0.0015,

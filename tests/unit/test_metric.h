@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics without a trace: events made by hand are fed to all of them, and
- * what they write is asked for in SQL.
+ * Metrics without a trace: hand-made events are fed to all metrics, and SQL
+ * reads their results.
  */
 #ifndef TESTS_UNIT_TEST_METRIC_H
 #define TESTS_UNIT_TEST_METRIC_H
@@ -31,7 +31,7 @@ struct job {
 	struct reel_store st;
 	void *state[METRICS_MOST];
 	struct reel_error err;
-	uint32_t span_count; /* that the next spans stand for, 0: one */
+	uint32_t span_count; /* spans that the next one represents, 0: one */
 };
 
 __attribute__((unused)) static void job_sql(struct job *j, const char *sql)
@@ -57,7 +57,7 @@ job_sqlf(struct job *j, const char *fmt, ...)
 	sqlite3_free(sql);
 }
 
-/* A fresh store with all metrics' tables, the calls, and a run. */
+/* Create a store with the tables of all metrics, the calls, and a run. */
 static void job_begin(struct job *j)
 {
 	int i;
@@ -65,10 +65,11 @@ static void job_begin(struct job *j)
 	memset(j, 0, sizeof(*j));
 	j->st.path = (char *)"test";
 	sqlite3_open(":memory:", &j->st.db);
-	job_sql(j, store_sql);
 	reel_vtab_register(j->st.db);
+	job_sql(j, store_sql);
 	/* in place of the virtual tables */
-	job_sql(j, "CREATE TABLE file (file_id INTEGER PRIMARY KEY, path, "
+	job_sql(j, "DROP TABLE file; DROP TABLE span; CREATE TABLE file "
+		   "(file_id INTEGER PRIMARY KEY, path, "
 		   "kind, class, size_bytes); CREATE TABLE span (span_id "
 		   "INTEGER PRIMARY KEY, thread_id, parent_id, kind, name, "
 		   "detail, start_ns, dur_ns, closed)");
@@ -153,7 +154,7 @@ moved(enum reel_call call, int64_t start_ns, int64_t dur_ns, int64_t offset,
 
 static void job_feed(struct job *j, struct reel_event ev)
 {
-	struct metric_event m = {.is = ev};
+	struct metric_event m = {.raw = ev};
 	int i;
 
 	metric_event_fill(&m);

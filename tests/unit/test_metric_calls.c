@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The metrics of calls: known answers for what is easily got wrong. */
+/* The metrics of calls: known answers for cases that are easily wrong. */
 #include "tests/unit/test_metric.h"
 
-static struct reel_event on(struct reel_event ev, uint32_t process,
-			    uint32_t open)
+static struct reel_event event_on(struct reel_event ev, uint32_t process,
+				  uint32_t open)
 {
 	ev.process = ev.thread = process;
 	ev.open = open;
@@ -21,7 +21,7 @@ static void operations(void)
 	job_file(&j, 2, "pipe:[7]", "pipe");
 	job_feed(&j, event(REEL_CALL_OPEN, 0, 10));
 	job_feed(&j, moved(REEL_CALL_READ, 10, 10, 0, 1000));
-	ev = moved(REEL_CALL_READ, 20, 10, 1000, 0); /* the end of the file */
+	ev = moved(REEL_CALL_READ, 20, 10, 1000, 0); /* end of file */
 	ev.asked = 4096;
 	job_feed(&j, ev);
 	ev = moved(REEL_CALL_READ, 30, 10, REEL_NO_OFFSET, -1);
@@ -31,7 +31,7 @@ static void operations(void)
 	ev.file = 2;
 	ev.kind = REEL_KIND_PIPE;
 	job_feed(&j, ev);
-	ev = event(REEL_CALL_MMAP, 540, 5); /* an address is no byte count */
+	ev = event(REEL_CALL_MMAP, 540, 5); /* an address is not a byte count */
 	ev.asked = 8192;
 	ev.result = 0x7f0000000000;
 	job_feed(&j, ev);
@@ -42,23 +42,24 @@ static void operations(void)
 	job_feed(&j, ev);
 	job_finish(&j);
 	is(job_int(&j, "SELECT read_bytes FROM v_summary"), 1000,
-	   "bytes read: no message, no address, no link");
+	   "bytes read: without messages, addresses and links");
 	is(job_int(&j, "SELECT write_bytes FROM v_summary"), 3000,
 	   "bytes written");
 	is(job_int(&j, "SELECT read_calls FROM v_summary"), 3,
-	   "a read that fails and one at the end are calls");
+	   "failed reads and reads at EOF are calls");
 	is(job_int(&j, "SELECT errors FROM v_summary"), 1, "errors");
 	is(job_int(&j, "SELECT eof_reads FROM v_summary"), 1, "EOF reads");
 	is(job_int(&j, "SELECT message_bytes FROM v_summary"), 64,
 	   "messages are counted apart");
 	is(job_int(&j, "SELECT mapped_bytes FROM v_summary"), 8192,
-	   "mapped bytes");
-	is(job_int(&j, "SELECT files FROM v_summary"), 1, "a pipe is no file");
+	   "bytes of mappings");
+	is(job_int(&j, "SELECT files FROM v_summary"), 1,
+	   "a pipe is not a file");
 	is(job_int(&j, "SELECT calls FROM transfer_size WHERE op = 'read'"), 1,
-	   "EOF and error have no size");
+	   "EOF reads and errors have no size");
 	is(job_int(&j, "SELECT median_bytes FROM transfer_size "
 		       "WHERE op = 'all'"),
-	   1000, "median of 1000 and 3000: a size that occurred");
+	   1000, "the median of 1000 and 3000 is one of them");
 	is(job_int(&j, "SELECT union_ns FROM io_time WHERE op = 'io' AND "
 		       "process_id IS NULL"),
 	   96, "I/O time: without the wait on the pipe");
@@ -67,7 +68,7 @@ static void operations(void)
 	   1, "errors by errno");
 	is(job_int(&j, "SELECT value FROM v_similarity_vector "
 		       "WHERE name = 'files'"),
-	   1, "files of the vector");
+	   1, "number of files");
 	job_end(&j);
 }
 
@@ -78,7 +79,7 @@ static void empty(void)
 	job_begin(&j);
 	job_finish(&j);
 	is(job_int(&j, "SELECT min_bytes FROM transfer_size WHERE op = 'all'"),
-	   -1, "nothing moved: NULL, not 0");
+	   -1, "no bytes: NULL, not 0");
 	is(job_int(&j, "SELECT io_ns FROM v_summary"), -1, "no I/O time: NULL");
 	is(job_int(&j, "SELECT count(*) FROM v_bandwidth"), 0, "no bandwidth");
 	is(job_int(&j, "SELECT value FROM v_similarity_vector "
@@ -87,7 +88,7 @@ static void empty(void)
 	job_end(&j);
 }
 
-/* Darshan has sizes of its module POSIX alone. */
+/* Darshan has sizes only in its POSIX module. */
 static void darshan_module(void)
 {
 	struct job j;
@@ -99,10 +100,10 @@ static void darshan_module(void)
 	job_finish(&j);
 	is(job_int(&j, "SELECT 10 * calls + posix_calls FROM darshan_size "
 		       "WHERE op = 'read' AND bin = 0"),
-	   21, "of two reads one is of the POSIX layer");
+	   21, "one of two reads is in the POSIX layer");
 	is(job_int(&j, "SELECT sum(eof_reads) * 10 + sum(posix_eof_reads) "
 		       "FROM darshan_size"),
-	   11, "and so is the one that found the end");
+	   11, "and one EOF read");
 	job_end(&j);
 }
 
@@ -132,14 +133,14 @@ static void darshan_bounds(void)
 	}
 	is(job_int(&j, "SELECT count(*) FROM v_transfer_size WHERE "
 		       "low_bytes <= 1024 AND high_bytes >= 1024"),
-	   1, "a power of two is in one bin of ours");
+	   1, "a power of two is in one of our bins");
 	is(job_int(&j, "SELECT calls FROM v_transfer_size WHERE "
 		       "low_bytes = 1024"),
-	   2, "which begins with it");
+	   2, "it is the start of its bin");
 	job_end(&j);
 }
 
-/* What a stream reads in between does not move a descriptor's position. */
+/* Reads of a stream do not move the position of a descriptor. */
 static void darshan_modules(void)
 {
 	struct job j;
@@ -157,11 +158,11 @@ static void darshan_modules(void)
 	job_finish(&j);
 	is(job_int(&j, "SELECT 10 * seq + consec FROM darshan_sequence "
 		       "WHERE layer = 'POSIX'"),
-	   44, "Darshan's modules: a stream has a position of its own");
+	   44, "Darshan's modules: a stream has its own position");
 	job_end(&j);
 }
 
-static int64_t order(struct job *j, const char *which)
+static int64_t order_shares(struct job *j, const char *which)
 {
 	char sql[128];
 
@@ -169,7 +170,7 @@ static int64_t order(struct job *j, const char *which)
 	return job_int(j, sql);
 }
 
-/* Events carry the position that dup, fork and append gave them. */
+/* Events have the offset after dup, fork and append. */
 static void sequentiality(void)
 {
 	struct reel_event ev;
@@ -178,67 +179,72 @@ static void sequentiality(void)
 	job_begin(&j);
 	job_feed(&j, moved(REEL_CALL_READ, 0, 1, 0, 100));
 	ev = moved(REEL_CALL_READ, 1, 1, 100, 100);
-	ev.fd = 9; /* through a dup: the same open file description */
+	ev.fd = 9; /* through a dup: the same OFD */
 	job_feed(&j, ev);
-	ev = on(moved(REEL_CALL_READ, 2, 1, 200, 100), 2, 1); /* a fork's */
+	ev = event_on(moved(REEL_CALL_READ, 2, 1, 200, 100), 2,
+		      1); /* after a fork */
 	job_feed(&j, ev);
-	job_feed(&j, moved(REEL_CALL_PREAD, 3, 1, 5000, 100)); /* jumps ahead */
-	job_feed(&j, moved(REEL_CALL_PREAD, 4, 1, 0, 100));    /* and back */
-	ev = moved(REEL_CALL_READ, 5, 1, 100, 0); /* EOF: moves nothing */
+	job_feed(&j,
+		 moved(REEL_CALL_PREAD, 3, 1, 5000, 100));  /* forward jump */
+	job_feed(&j, moved(REEL_CALL_PREAD, 4, 1, 0, 100)); /* backward jump */
+	ev = moved(REEL_CALL_READ, 5, 1, 100, 0);	    /* EOF: no bytes */
 	ev.asked = 10;
 	job_feed(&j, ev);
 	job_feed(&j, moved(REEL_CALL_READ, 6, 1, 100, 5));
-	/* Opened again: a first access, not a step back. */
-	job_feed(&j, on(moved(REEL_CALL_READ, 7, 1, 0, 50), 1, 2));
-	/* Two appenders: each was where the other ended. */
-	job_feed(&j, on(moved(REEL_CALL_WRITE, 8, 1, 0, 10), 1, 3));
-	job_feed(&j, on(moved(REEL_CALL_WRITE, 9, 1, 10, 10), 2, 4));
-	job_feed(&j, on(moved(REEL_CALL_WRITE, 10, 1, 20, 10), 1, 3));
-	/* Not known where: neither first nor random, nor what follows it. */
-	job_feed(&j,
-		 on(moved(REEL_CALL_FREAD, 11, 1, REEL_NO_OFFSET, 10), 1, 5));
-	job_feed(&j, on(moved(REEL_CALL_FREAD, 12, 1, 10, 10), 1, 5));
+	/* Opened again: a first access, not a backward jump. */
+	job_feed(&j, event_on(moved(REEL_CALL_READ, 7, 1, 0, 50), 1, 2));
+	/* Two appenders: each begins at the end of the other. */
+	job_feed(&j, event_on(moved(REEL_CALL_WRITE, 8, 1, 0, 10), 1, 3));
+	job_feed(&j, event_on(moved(REEL_CALL_WRITE, 9, 1, 10, 10), 2, 4));
+	job_feed(&j, event_on(moved(REEL_CALL_WRITE, 10, 1, 20, 10), 1, 3));
+	/* Unknown offset: neither first nor random, and so is the next
+	 * access. */
+	job_feed(&j, event_on(moved(REEL_CALL_FREAD, 11, 1, REEL_NO_OFFSET, 10),
+			      1, 5));
+	job_feed(&j, event_on(moved(REEL_CALL_FREAD, 12, 1, 10, 10), 1, 5));
 	job_finish(&j);
-	is(order(&j, "first"), 4, "first accesses: one per open");
-	is(order(&j, "consecutive"), 3, "consecutive: through dup and fork");
-	is(order(&j, "sequential"), 2, "sequential: ahead, and the appender");
-	is(order(&j, "random"), 1, "random: back");
-	is(order(&j, "unknown"), 2, "unknown");
+	is(order_shares(&j, "first"), 4, "first accesses: one per open");
+	is(order_shares(&j, "consecutive"), 3,
+	   "consecutive: through dup and fork");
+	is(order_shares(&j, "sequential"), 2,
+	   "sequential: ahead, and the appender");
+	is(order_shares(&j, "random"), 1, "random: back");
+	is(order_shares(&j, "unknown"), 2, "unknown");
 	is(job_int(&j, "SELECT round(1000 * in_order_share) FROM v_sequence "
 		       "WHERE op = 'read'"),
-	   800, "shares are of what is not first");
+	   800, "shares exclude first accesses");
 	is(job_int(&j, "SELECT random FROM file_sequence "
 		       "WHERE file_id = 1"),
-	   1, "the file that was read backwards is named");
+	   1, "the file read backwards is named");
 	job_end(&j);
 }
 
-/* Asked for one after the other, told in any order. */
+/* Issued in order, completed in any order. */
 static void asynchronous(void)
 {
 	enum { N = 9000 }; /* more than are held back */
 	struct job j;
 
 	job_begin(&j);
-	job_feed(&j, on(moved(REEL_CALL_READ, 0, 1, 7000000, 10), 1, 2));
+	job_feed(&j, event_on(moved(REEL_CALL_READ, 0, 1, 7000000, 10), 1, 2));
 	for (int i = 0; i < N; i++) {
 		int at = i / 100 * 100 + 99 - i % 100;
 
 		job_feed(&j, moved(REEL_CALL_ASYNC_WRITE, at, 20000 + i - at,
 				   at * 512, 512));
 	}
-	/* In the order of their end, as calls are. */
-	job_feed(&j, on(moved(REEL_CALL_READ, 29500, 1, 0, 10), 1, 2));
-	job_feed(&j, on(moved(REEL_CALL_READ, 29400, 200, 10, 10), 1, 2));
+	/* In the order of their ends, like all calls. */
+	job_feed(&j, event_on(moved(REEL_CALL_READ, 29500, 1, 0, 10), 1, 2));
+	job_feed(&j, event_on(moved(REEL_CALL_READ, 29400, 200, 10, 10), 1, 2));
 	job_finish(&j);
-	is(order(&j, "random"), 1,
-	   "a queue that told backwards did not go back");
+	is(order_shares(&j, "random"), 1,
+	   "completions in reverse order are not backward accesses");
 	is(job_int(&j, "SELECT consecutive FROM v_sequence "
 		       "WHERE op = 'write'"),
-	   N - 1, "each began where the one asked before it ended");
+	   N - 1, "each access began at the end of the previously issued one");
 	is(job_int(&j, "SELECT consecutive FROM v_sequence "
 		       "WHERE op = 'read'"),
-	   1, "and calls stand where they ended");
+	   1, "synchronous calls are ordered by their end");
 	job_end(&j);
 }
 
@@ -252,7 +258,7 @@ static void io_time(void)
 	ev = moved(REEL_CALL_READ, 50, 100, 0, 100);
 	ev.thread = 2;
 	job_feed(&j, ev);
-	ev = on(moved(REEL_CALL_READ, 120, 100, 0, 100), 2, 2);
+	ev = event_on(moved(REEL_CALL_READ, 120, 100, 0, 100), 2, 2);
 	ev.thread = 3;
 	job_feed(&j, ev);
 	job_feed(&j, event(REEL_CALL_STAT, 300, 10));
@@ -263,7 +269,7 @@ static void io_time(void)
 	is(job_int(&j, "SELECT union_ns FROM v_io_time WHERE op = 'io'"), 230,
 	   "processes too, for the job");
 	is(job_int(&j, "SELECT sum_ns FROM v_io_time WHERE op = 'io'"), 310,
-	   "the sum is another number");
+	   "the sum is not merged");
 	is(job_int(&j, "SELECT process_mean_ns FROM v_io_time "
 		       "WHERE op = 'io'"),
 	   130, "mean over processes");
@@ -289,7 +295,7 @@ static void timeline(void)
 	is(job_int(&j, "SELECT sum(read_bytes) FROM v_timeline"), 1008,
 	   "bytes add up");
 	is(job_int(&j, "SELECT sum(read_ns) FROM v_timeline"), 2 * s + 1,
-	   "so does time");
+	   "time adds up");
 	is(job_int(&j, "SELECT read_bytes FROM v_timeline "
 		       "WHERE start_ns = 1000000000"),
 	   500, "spread in proportion");
@@ -321,7 +327,7 @@ static void hostile(void)
 	job_span(&j, 99, REEL_SPAN_STEP, -5, 50, 10);
 	job_finish(&j);
 	ok(job_ask(&j, "SELECT count(*) FROM v_timeline") >= 1,
-	   "odd numbers do no harm");
+	   "extreme values do no harm");
 	job_end(&j);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Darshan's own counters from its own segments: what it traced (DXT) is fed as
- * events, and sizes, SEQ and CONSEC must come out as Darshan counted them.
- * Needs logs that others wrote: IOREEL_DATA names their folder.
+ * Darshan's counters, recomputed from its trace: the DXT segments of a log are
+ * fed as events, and sizes, SEQ and CONSEC must equal Darshan's. Needs Darshan
+ * logs in the directory IOREEL_DATA.
  */
 #include <inttypes.h>
 
@@ -19,10 +19,10 @@ static FILE *open_gz(const char *name)
 	return popen(cmd, "r");
 }
 
-/* A record's segments stand together, reads after writes, each in order. */
+/* The segments of a record are adjacent, reads after writes, each in order. */
 static int64_t feed_dxt(struct job *j, const char *name)
 {
-	struct reel_idmap *ids = calloc(1, sizeof(*ids));
+	struct reel_intmap *ids = calloc(1, sizeof(*ids));
 	FILE *f = open_gz(name);
 	uint32_t file = 0;
 	int64_t n = 0;
@@ -36,7 +36,7 @@ static int64_t feed_dxt(struct job *j, const char *name)
 		struct reel_event ev;
 
 		if (sscanf(line, "# DXT, file_id: %" SCNu64, &id) == 1)
-			file = reel_idmap_get(ids, id, &j->err) + 1;
+			file = reel_intmap_get(ids, id, &j->err) + 1;
 		if (sscanf(line, "# DXT, rank: %d", &rank) == 1) {
 			ev = event(REEL_CALL_OPEN, n, 1);
 			ev.process = ev.thread = (uint32_t)rank + 1;
@@ -56,7 +56,7 @@ static int64_t feed_dxt(struct job *j, const char *name)
 	}
 	if (f)
 		pclose(f);
-	reel_idmap_fini(ids);
+	reel_intmap_fini(ids);
 	free(ids);
 	return n;
 }
@@ -122,8 +122,8 @@ static void check_log(const char *log)
 	is(job_int(&j, "SELECT sum(seq) FROM darshan_sequence "
 		       "WHERE op = 'write'"),
 	   counter(log, "POSIX_SEQ_WRITES"), "%s: SEQ_WRITES", log);
-	/* An open sets Darshan's position back, and DXT does not show opens:
-	 * one file of these logs was opened twice. */
+	/* An open resets Darshan's position, and DXT has no opens: one file of
+	 * these logs was opened twice. */
 	apart = job_int(&j, "SELECT sum(consec) FROM darshan_sequence "
 			    "WHERE op = 'read'") -
 		counter(log, "POSIX_CONSEC_READS");
@@ -134,7 +134,7 @@ static void check_log(const char *log)
 	job_end(&j);
 }
 
-/* VaniDL leaves out what has ".py" in its path. */
+/* VaniDL excludes paths with ".py". */
 static void find_python(bool *python, uint32_t files)
 {
 	char line[4096], *path;
@@ -154,7 +154,7 @@ static void find_python(bool *python, uint32_t files)
 }
 
 /*
- * 8 ranks of CosmicTagger, as VaniDL's notebook printed them: 95.71 %
+ * 8 ranks of CosmicTagger, with the values of VaniDL's notebook: 95.71 %
  * sequential, 88.18 % consecutive, 2.44 GB (GiB), at most 6,553,600 B.
  */
 static void check_cosmic(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes through mappings: counted once, and apart from reads and writes. */
+/* Bytes through mappings: counted once, separate from reads and writes. */
 #include "tests/unit/test_metric.h"
 
-static struct reel_event made(int64_t start_ns, int64_t length)
+static struct reel_event mmap_event(int64_t start_ns, int64_t length)
 {
 	struct reel_event ev = event(REEL_CALL_MMAP, start_ns, 5);
 
@@ -11,8 +11,8 @@ static struct reel_event made(int64_t start_ns, int64_t length)
 	return ev;
 }
 
-static struct reel_event told(enum reel_call call, int64_t start_ns,
-			      int64_t length, int64_t bytes)
+static struct reel_event page_event(enum reel_call call, int64_t start_ns,
+				    int64_t length, int64_t bytes)
 {
 	struct reel_event ev = event(call, start_ns, 0);
 
@@ -32,21 +32,22 @@ static void mappings(void)
 	job_process(&j, 1, 0, "main", 1000);
 	job_process(&j, 2, 1, "worker", 1000);
 	job_file(&j, 1, "/a", "file");
-	job_feed(&j, made(0, 100000));
-	job_feed(&j, made(10, 50000));
-	job_feed(&j, told(REEL_CALL_MAP_WRITE, 20, 100000, 8192));
-	job_feed(&j, told(REEL_CALL_MAP_READ, 20, 100000, 4096)); /* the same */
-	ev = told(REEL_CALL_MAP_READ, 30, 4096, 4096);		  /* a fault */
+	job_feed(&j, mmap_event(0, 100000));
+	job_feed(&j, mmap_event(10, 50000));
+	job_feed(&j, page_event(REEL_CALL_MAP_WRITE, 20, 100000, 8192));
+	job_feed(&j, page_event(REEL_CALL_MAP_READ, 20, 100000,
+				4096)); /* the same pages */
+	ev = page_event(REEL_CALL_MAP_READ, 30, 4096, 4096); /* a page fault */
 	ev.dur_ns = 10;
 	job_feed(&j, ev);
-	ev = made(40, 7000); /* killed */
+	ev = mmap_event(40, 7000); /* of a killed process */
 	ev.process = ev.thread = 2;
 	job_feed(&j, ev);
-	ev = made(50, 3000); /* refused */
+	ev = mmap_event(50, 3000); /* failed */
 	ev.err = 12;
 	ev.result = -1;
 	job_feed(&j, ev);
-	ev = made(60, 9000); /* no file */
+	ev = mmap_event(60, 9000); /* no file */
 	ev.kind = REEL_KIND_MEMORY;
 	job_feed(&j, ev);
 	job_finish(&j);
@@ -55,13 +56,13 @@ static void mappings(void)
 	is(job_int(&j, "SELECT read_bytes FROM v_mapped"), 8192, "bytes read");
 	is(job_int(&j, "SELECT write_bytes FROM v_mapped"), 8192,
 	   "bytes written");
-	is(job_int(&j, "SELECT untold_bytes FROM v_mapped"), 57000,
-	   "not told: one that lives, one of a killed process");
-	is(job_int(&j, "SELECT unordered_bytes FROM v_mapped"), 12288,
+	is(job_int(&j, "SELECT unknown_bytes FROM v_mapped"), 57000,
+	   "unknown: a live mapping, and one of a killed process");
+	is(job_int(&j, "SELECT untimed_bytes FROM v_mapped"), 12288,
 	   "without time and order");
 	is(job_int(&j, "SELECT read_bytes FROM v_file"), 8192,
-	   "bytes of the file, too");
-	is(job_int(&j, "SELECT reads FROM v_file"), 0, "by no call");
+	   "the bytes count for the file, too");
+	is(job_int(&j, "SELECT reads FROM v_file"), 0, "but not as reads");
 	is(job_int(&j, "SELECT calls FROM transfer_size WHERE op = 'all'"), 0,
 	   "no transfer size");
 	is(job_int(&j, "SELECT count(*) FROM call_bandwidth WHERE calls > 0"),
@@ -69,7 +70,7 @@ static void mappings(void)
 	job_end(&j);
 }
 
-static void nothing(void)
+static void no_mapping(void)
 {
 	struct job j;
 
@@ -82,6 +83,6 @@ static void nothing(void)
 int main(void)
 {
 	mappings();
-	nothing();
+	no_mapping();
 	return done();
 }

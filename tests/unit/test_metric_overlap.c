@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps and overlap: known answers, and a random job counted moment by moment.
- */
+/* Steps and overlap: known answers, and random jobs checked ns by ns. */
 #include "tests/unit/test_metric.h"
 
-/* Main 1 with workers 2 and 3; process 4 is not under it. */
+/* Main process 1 with workers 2 and 3; process 4 is not its child. */
 static void processes(struct job *j, int64_t end_ns)
 {
 	job_process(j, 1, 0, "main", end_ns);
@@ -12,8 +11,8 @@ static void processes(struct job *j, int64_t end_ns)
 	job_process(j, 4, 0, "child", end_ns);
 }
 
-static void io(struct job *j, uint32_t process, int64_t start_ns,
-	       int64_t end_ns, int64_t bytes)
+static void io_event(struct job *j, uint32_t process, int64_t start_ns,
+		     int64_t end_ns, int64_t bytes)
 {
 	struct reel_event ev =
 		moved(REEL_CALL_READ, start_ns, end_ns - start_ns, 0, bytes);
@@ -27,30 +26,30 @@ static void io(struct job *j, uint32_t process, int64_t start_ns,
  * fetch  [0,40)    [100,120)      [200,210)
  * I/O    [10,60) by 2, [50,70) by 3; [150,250) by 2; process 4 all the time
  */
-static void known(void)
+static void known_steps(void)
 {
 	struct job j;
 
 	job_begin(&j);
 	processes(&j, 300);
-	io(&j, 2, 10, 60, 500);
-	io(&j, 3, 50, 70, 200);
+	io_event(&j, 2, 10, 60, 500);
+	io_event(&j, 3, 50, 70, 200);
 	job_span(&j, 1, REEL_SPAN_FETCH, 0, 0, 40);
 	job_span(&j, 1, REEL_SPAN_STEP, 0, 0, 100);
 	job_span(&j, 1, REEL_SPAN_FETCH, 1, 100, 120);
 	job_span(&j, 1, REEL_SPAN_STEP, 1, 100, 200);
 	job_span(&j, 1, REEL_SPAN_FETCH, 2, 200, 210);
-	io(&j, 2, 150, 250, 1001);
+	io_event(&j, 2, 150, 250, 1001);
 	job_span(&j, 1, REEL_SPAN_CHECKPOINT, 0, 280, 300);
 	job_span(&j, 1, REEL_SPAN_STEP, 2, 200, 300);
 	job_span(&j, 1, REEL_SPAN_EPOCH, 7, 0, 300);
-	io(&j, 4, 0, 300, 9999);
+	io_event(&j, 4, 0, 300, 9999);
 	job_finish(&j);
 	is(job_int(&j, "SELECT count(*) FROM step"), 3, "steps");
 	is(job_int(&j, "SELECT io_ns FROM step WHERE ordinal = 1"), 60,
-	   "I/O of a step: workers merged, strangers left out");
+	   "I/O of a step: workers merged, other processes left out");
 	is(job_int(&j, "SELECT hidden_ns FROM step WHERE ordinal = 1"), 30,
-	   "hidden: what ran after the fetch");
+	   "hidden: the I/O after the fetch");
 	is(job_int(&j, "SELECT io_ns FROM step WHERE ordinal = 2"), 50,
 	   "a call over the edge is clipped: before");
 	is(job_int(&j, "SELECT io_ns FROM step WHERE ordinal = 3"), 50,
@@ -60,9 +59,9 @@ static void known(void)
 	is(job_int(&j, "SELECT read_bytes FROM step WHERE ordinal = 2"), 500,
 	   "in proportion");
 	is(job_int(&j, "SELECT compute_ns FROM step WHERE ordinal = 3"), 70,
-	   "a checkpoint is no computation");
+	   "a checkpoint is not computation");
 	is(job_int(&j, "SELECT other_ns FROM step WHERE ordinal = 3"), 20,
-	   "but other");
+	   "but other time");
 	is(job_int(&j, "SELECT epoch FROM step WHERE ordinal = 3"), 7, "epoch");
 	is(job_int(&j, "SELECT io_ns FROM v_overlap"), 160, "I/O of the rank");
 	is(job_int(&j, "SELECT hidden_ns FROM v_overlap"), 30 + 50 + 40,
@@ -76,7 +75,7 @@ static void known(void)
 	job_end(&j);
 }
 
-/* Two workers that make a batch in 100 ns, a model that takes one in 80. */
+/* Two workers make a batch in 100 ns each; the model uses one in 80 ns. */
 static void headroom(void)
 {
 	struct job j;
@@ -90,7 +89,7 @@ static void headroom(void)
 		job_span(&j, 1, REEL_SPAN_FETCH, -1, 100 * i, 100 * i + 20);
 		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i, 100 * i + 100);
 	}
-	io(&j, 2, 450, 900, 1);
+	io_event(&j, 2, 450, 900, 1);
 	job_finish(&j);
 	is(job_int(&j, "SELECT workers FROM v_overlap"), 2, "workers");
 	is(job_int(&j, "SELECT round(1000 * headroom) FROM v_overlap"), 1600,
@@ -98,12 +97,12 @@ static void headroom(void)
 	is(job_int(&j, "SELECT round(1000 * worker_busy_share) FROM v_overlap"),
 	   500, "workers were busy half of the time");
 	is(job_int(&j, "SELECT round(1000 * worker_io_share) FROM v_overlap"),
-	   50, "I/O of busy workers: not what others of the process did");
+	   50, "I/O of busy workers, not of other threads");
 	job_end(&j);
 }
 
-/* Steps that fetch where nobody sees it, and read while they do. */
-static void unseen(void)
+/* Steps with unrecorded fetches, and reads during them. */
+static void unrecorded_fetches(void)
 {
 	struct job j;
 	int64_t i;
@@ -111,7 +110,7 @@ static void unseen(void)
 	job_begin(&j);
 	processes(&j, 400);
 	for (i = 0; i < 4; i++) {
-		io(&j, 1, 100 * i, 100 * i + 90, 1);
+		io_event(&j, 1, 100 * i, 100 * i + 90, 1);
 		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i, 100 * i + 100);
 	}
 	job_finish(&j);
@@ -119,36 +118,37 @@ static void unseen(void)
 		   "SELECT count(*) FROM v_overlap WHERE stall_share IS NULL "
 		   "AND computing_share IS NULL AND hidden_ns IS NULL AND "
 		   "fetch_ns IS NULL AND compute_source IS NULL"),
-	   1, "without a fetch nobody knows when a rank waited");
+	   1, "without a fetch the wait of a rank is unknown");
 	is(job_int(&j, "SELECT count(*) FROM v_step WHERE fetch_ns IS NULL AND "
 		       "compute_ns IS NULL AND other_ns IS NULL AND "
 		       "hidden_share IS NULL"),
-	   4, "nor of any step");
+	   4, "and of each step");
 	is(job_int(&j, "SELECT sum(dur_ns + io_ns) FROM v_step"), 760,
-	   "how long each took, and its I/O, is known");
+	   "the duration and the I/O of a step are known");
 	job_end(&j);
 }
 
-static void declared(void)
+static void declared_compute(void)
 {
 	struct job j;
 
 	job_begin(&j);
 	processes(&j, 100);
-	io(&j, 2, 0, 10, 1);
+	io_event(&j, 2, 0, 10, 1);
 	job_span(&j, 1, REEL_SPAN_COMPUTE, -1, 5, 50);
 	job_span(&j, 1, REEL_SPAN_STEP, 0, 0, 100);
 	job_finish(&j);
 	is(job_int(&j, "SELECT hidden_ns FROM v_overlap"), 5,
-	   "declared computation wins");
+	   "declared computation takes precedence");
 	is(job_int(&j, "SELECT count(*) FROM v_overlap WHERE compute_source = "
 		       "'compute spans'"),
 	   1, "and is named");
-	is(job_int(&j, "SELECT other_ns FROM step"), 55, "the rest is other");
+	is(job_int(&j, "SELECT other_ns FROM step"), 55,
+	   "the rest is other time");
 	is(job_int(&j, "SELECT count(*) FROM step WHERE fetch_ns IS NULL"), 1,
-	   "with a fetch in it that nobody saw");
+	   "with an unrecorded fetch in it");
 	is(job_int(&j, "SELECT computing_share FROM v_overlap"), -1,
-	   "one step: no steady one, NULL");
+	   "one step: no steady step, NULL");
 	job_end(&j);
 }
 
@@ -190,19 +190,19 @@ static void own_io(void)
 	io_thread(&j, 1, 1, 295, 310);
 	job_finish(&j);
 	is(job_int(&j, "SELECT own_io_ns FROM v_step WHERE ordinal = 2"), 40,
-	   "own I/O: of the thread that steps, outside of its fetches");
+	   "own I/O: of the stepping thread, outside of its fetches");
 	is(job_int(&j, "SELECT compute_ns FROM step WHERE ordinal = 2"), 40,
 	   "a step that waits for its own I/O does not compute meanwhile");
 	is(job_int(&j, "SELECT hidden_ns FROM step WHERE ordinal = 2"), 10,
-	   "nor hides it; what another thread writes then is hidden");
+	   "nor hides it; writes of another thread are hidden");
 	is(job_int(&j, "SELECT other_ns FROM step WHERE ordinal = 2"), 0,
 	   "fetch, computation and own I/O are the whole step");
 	is(job_int(&j, "SELECT own_io_ns FROM step WHERE ordinal = 3"), 5,
-	   "calls in a checkpoint are the checkpoint's");
+	   "calls in a checkpoint belong to the checkpoint");
 	is(job_int(&j, "SELECT compute_ns FROM step WHERE ordinal = 3"), 65,
-	   "and those behind it are own I/O");
+	   "calls after it are own I/O");
 	is(job_int(&j, "SELECT other_ns FROM step WHERE ordinal = 3"), 20,
-	   "the checkpoint is other");
+	   "the checkpoint is other time");
 	is(job_int(&j, "SELECT io_ns - 1000 * hidden_ns FROM v_overlap"),
 	   60 + 10 + 15 - 10000, "the rank's I/O, and the hidden part");
 	is(job_int(&j, "SELECT compute_ns FROM v_overlap"), 60 + 40 + 65,
@@ -238,15 +238,15 @@ static void two_threads(void)
 	}
 	job_finish(&j);
 	is(job_int(&j, "SELECT own_io_ns FROM step WHERE ordinal = 3"), 20,
-	   "of several threads that step a step's own counts");
+	   "of several stepping threads the step's own thread counts");
 	is(job_int(&j, "SELECT own_io_ns FROM step WHERE ordinal = 2"), 40,
 	   "in each of them");
 	is(job_int(&j, "SELECT hidden_ns FROM v_overlap"), 2 * 30 + 2 * 10,
-	   "the other's calls may be hidden");
+	   "calls of the other thread may be hidden");
 	job_end(&j);
 }
 
-/* With summed steps another thread reports its fetches once a second. */
+/* Summed steps: another thread reports its fetches once a second. */
 static void summed(void)
 {
 	struct job j;
@@ -270,8 +270,8 @@ static void summed(void)
 	job_end(&j);
 }
 
-/* A look at the data set, then steps whose fetches are not seen. */
-static void peeked(void)
+/* A fetch before the training, then steps with unrecorded fetches. */
+static void early_fetch(void)
 {
 	struct job j;
 	int64_t i;
@@ -281,30 +281,30 @@ static void peeked(void)
 	job_span(&j, 1, REEL_SPAN_FETCH, -1, 0, 50);
 	job_span(&j, 1, REEL_SPAN_FETCH, -1, 60, 62);
 	for (i = 1; i < 4; i++) {
-		io(&j, 2, 100 * i, 100 * i + 90, 1);
+		io_event(&j, 2, 100 * i, 100 * i + 90, 1);
 		job_span(&j, 1, REEL_SPAN_STEP, i, 100 * i, 100 * i + 100);
 	}
 	job_span(&j, 1, REEL_SPAN_EPOCH, 0, 90, 400);
 	job_finish(&j);
 	is(job_int(&j, "SELECT unknown_steps FROM v_overlap"), 3,
-	   "a look at the data before says nothing of the steps");
+	   "a fetch before the steps leaves the steps unknown");
 	is(job_int(&j, "SELECT unknown_steps FROM v_epoch"), 3,
-	   "nor of the epoch");
+	   "and the epoch");
 	is(job_int(&j,
 		   "SELECT count(*) FROM v_step WHERE fetch_ns IS NULL AND "
 		   "compute_ns IS NULL AND other_ns IS NULL AND hidden_ns IS "
 		   "NULL AND own_io_ns IS NULL"),
-	   3, "nothing of them is known");
+	   3, "they are unknown");
 	is(job_int(&j, "SELECT count(*) FROM v_overlap WHERE computing_share "
 		       "IS NULL AND stall_share IS NULL AND fetch_ns IS NULL "
 		       "AND hidden_ns IS NULL AND exposed_ns IS NULL AND "
 		       "wait_share IS NULL AND loop_ns IS NULL"),
-	   1, "and nothing of the rank");
+	   1, "and so is the rank");
 	job_end(&j);
 }
 
-/* Twenty known steps and @unknown, which are twice as long. */
-static double some_known(int unknown, const char *sql)
+/* Twenty known steps, and @unknown steps of twice the length. */
+static double unknown_share(int unknown, const char *sql)
 {
 	struct job j;
 	int64_t at = 0, i;
@@ -317,7 +317,7 @@ static double some_known(int unknown, const char *sql)
 
 		if (i < 20)
 			job_span(&j, 1, REEL_SPAN_FETCH, i, at, at + 30);
-		io(&j, 2, at + 20, at + 60, 1);
+		io_event(&j, 2, at + 20, at + 60, 1);
 		job_span(&j, 1, REEL_SPAN_STEP, i, at, end);
 		at = end;
 	}
@@ -329,26 +329,28 @@ static double some_known(int unknown, const char *sql)
 
 static void partly_known(void)
 {
-	is((int64_t)(1000 * some_known(0, "SELECT wait_share FROM v_overlap")),
+	is((int64_t)(1000 *
+		     unknown_share(0, "SELECT wait_share FROM v_overlap")),
 	   300, "share of waiting");
-	is((int64_t)some_known(2, "SELECT wait_share FROM v_overlap"), -1,
-	   "not while a twentieth of the time or more is unknown");
-	is((int64_t)some_known(2,
-			       "SELECT 1000 * computing_share FROM v_overlap"),
+	is((int64_t)unknown_share(2, "SELECT wait_share FROM v_overlap"), -1,
+	   "NULL while 5 %% of the time or more is unknown");
+	is((int64_t)unknown_share(
+		   2, "SELECT 1000 * computing_share FROM v_overlap"),
 	   700, "the share computing is of known steps");
-	is((int64_t)some_known(2, "SELECT 1000 * hidden_share FROM v_overlap"),
+	is((int64_t)unknown_share(2,
+				  "SELECT 1000 * hidden_share FROM v_overlap"),
 	   750, "and that of hidden I/O");
-	is((int64_t)some_known(2, "SELECT io_ns - exposed_ns - hidden_ns "
-				  "FROM v_overlap"),
+	is((int64_t)unknown_share(2, "SELECT io_ns - exposed_ns - hidden_ns "
+				     "FROM v_overlap"),
 	   80, "I/O in unknown steps is neither hidden nor exposed");
-	is((int64_t)some_known(2, "SELECT unknown_steps FROM v_epoch"), 2,
+	is((int64_t)unknown_share(2, "SELECT unknown_steps FROM v_epoch"), 2,
 	   "unknown steps are counted");
-	is((int64_t)some_known(2, "SELECT median_compute_ns FROM rank_time"),
+	is((int64_t)unknown_share(2, "SELECT median_compute_ns FROM rank_time"),
 	   70, "medians are of known steps");
 }
 
 /* Fetches outside of the steps. */
-static void fetched_before(void)
+static void fetches_between(void)
 {
 	struct job j;
 	int64_t i;
@@ -361,7 +363,7 @@ static void fetched_before(void)
 	}
 	job_finish(&j);
 	is(job_int(&j, "SELECT unknown_steps FROM v_overlap"), 0,
-	   "a fetch just before its step makes it known");
+	   "a fetch right before a step makes it known");
 	is(job_int(&j, "SELECT compute_ns FROM step WHERE ordinal = 2"), 60,
 	   "such a step only computes");
 	is(job_int(&j, "SELECT loop_ns FROM v_overlap"), 300,
@@ -371,7 +373,8 @@ static void fetched_before(void)
 	job_end(&j);
 }
 
-/* A helper's call over hundreds of the main thread's, and one over all. */
+/* A helper's call around hundreds of calls of the main thread, and one around
+ * all. */
 static void late_calls(void)
 {
 	struct job j;
@@ -390,15 +393,16 @@ static void late_calls(void)
 	job_finish(&j);
 	is(job_int(&j, "SELECT union_ns FROM io_time WHERE process_id = 2"),
 	   3 * 2993 + 3 * 1 + 100 * 4,
-	   "I/O time of a process: a helper's late call is not cut");
+	   "I/O time of a process: a helper's late call is not cut off");
 	is(job_int(&j, "SELECT union_ns FROM io_time WHERE process_id = 3"),
-	   2004, "nor one around hundreds of its thread's own");
-	is(job_int(&j, "SELECT sum(clipped) FROM io_time"), 0, "none is");
+	   2004, "nor a call around hundreds of its thread's calls");
+	is(job_int(&j, "SELECT sum(clipped) FROM io_time"), 0,
+	   "no call is clipped");
 	job_end(&j);
 }
 
-static void fetched(struct job *j, uint32_t process, int64_t start_ns,
-		    int64_t end_ns)
+static void storage_event(struct job *j, uint32_t process, int64_t start_ns,
+			  int64_t end_ns)
 {
 	struct reel_event ev =
 		moved(REEL_CALL_READ, start_ns, end_ns - start_ns, 0, 1000);
@@ -417,41 +421,42 @@ static void storage(void)
 	processes(&j, 300);
 	job_file(&j, 1, "/data", "file");
 	job_span(&j, 1, REEL_SPAN_FETCH, 0, 0, 20);
-	fetched(&j, 2, 5, 30);	/* 15 exposed */
-	fetched(&j, 3, 25, 55); /* hidden */
-	io(&j, 2, 40, 70, 1);	/* not from the storage */
-	fetched(&j, 1, 60, 80); /* of the thread that steps: exposed */
-	fetched(&j, 3, 70, 90); /* of it 10 exposed, at the same time */
+	storage_event(&j, 2, 5, 30);  /* 15 exposed */
+	storage_event(&j, 3, 25, 55); /* hidden */
+	io_event(&j, 2, 40, 70, 1);   /* not from storage */
+	storage_event(&j, 1, 60, 80); /* of the stepping thread: exposed */
+	storage_event(&j, 3, 70, 90); /* 10 ns exposed, at the same time */
 	job_span(&j, 1, REEL_SPAN_STEP, 0, 0, 100);
-	fetched(&j, 2, 110, 120); /* in an unknown step */
+	storage_event(&j, 2, 110, 120); /* in an unknown step */
 	job_span(&j, 1, REEL_SPAN_STEP, 1, 100, 200);
 	job_span(&j, 1, REEL_SPAN_EPOCH, 1, 0, 200);
-	fetched(&j, 4, 190, 210); /* of no rank */
-	fetched(&j, 2, 220, 230); /* outside of steps */
+	storage_event(&j, 4, 190, 210); /* of a process without a rank */
+	storage_event(&j, 2, 220, 230); /* outside of steps */
 	job_finish(&j);
 	is(job_int(&j, "SELECT storage_ns FROM v_storage_wait"),
-	   50 + 30 + 10 + 20 + 10, "time in which reads fetched");
+	   50 + 30 + 10 + 20 + 10, "time of reads that fetched");
 	is(job_int(&j, "SELECT exposed_ns FROM v_storage_wait"),
-	   15 + 20 + 20 + 10, "and nothing computed");
-	is(job_int(&j, "SELECT reads FROM v_storage_wait"), 5, "such reads");
+	   15 + 20 + 20 + 10, "without computation");
+	is(job_int(&j, "SELECT reads FROM v_storage_wait"), 5,
+	   "number of such reads");
 	is(job_int(&j, "SELECT bytes FROM v_storage_wait"), 5 * 4096,
-	   "what they fetched");
+	   "bytes that they fetched");
 	is(job_int(&j, "SELECT read_ns FROM v_storage_wait"),
 	   25 + 20 + 20 + 20 + 10, "their time");
 	is(job_int(&j, "SELECT wall_ns FROM v_storage_wait"), 1000,
-	   "beside the wall time");
+	   "in relation to the wall time");
 	job_end(&j);
 	job_begin(&j);
 	processes(&j, 300);
-	io(&j, 1, 0, 10, 1);
+	io_event(&j, 1, 0, 10, 1);
 	job_finish(&j);
 	is(job_int(&j, "SELECT count(*) FROM v_storage_wait"), 0,
-	   "no row where nothing was fetched");
+	   "no row without a fetch");
 	job_end(&j);
 }
 
-/* Two turns of a loop, in each of them two of another. */
-static void nested(void)
+/* Two iterations of a loop, each with two of an inner loop. */
+static void nested_loops(void)
 {
 	struct job j;
 	int64_t i, k;
@@ -472,21 +477,21 @@ static void nested(void)
 	}
 	job_finish(&j);
 	is(job_int(&j, "SELECT sum(dur_ns) FROM step"), 400,
-	   "nested loops: time is given once, and all of it");
+	   "nested loops: all time is assigned once");
 	is(job_int(&j, "SELECT group_concat(dur_ns, '') = '506090506090' FROM "
 		       "(SELECT dur_ns FROM step ORDER BY start_ns)"),
 	   1, "to the step that began last");
 	is(job_int(&j, "SELECT sum(fetch_ns) FROM step"), 120,
 	   "with the waits of both loops");
 	is(job_int(&j, "SELECT median_fetch_ns FROM rank_time"), 10,
-	   "a median step has a wait of its own");
+	   "a median step has its own wait");
 	is(job_int(&j, "SELECT median_compute_ns FROM rank_time"), 50,
 	   "and computes");
 	job_end(&j);
 }
 
-/* A program that marks as a step what a loader's step holds. */
-static void marked_twice(void)
+/* A program declares a step inside of a loader's step. */
+static void declared_twice(void)
 {
 	struct job j;
 	int64_t i;
@@ -500,15 +505,15 @@ static void marked_twice(void)
 	}
 	job_finish(&j);
 	is(job_int(&j, "SELECT count(*) FROM step WHERE dur_ns = 100"), 3,
-	   "a step that is marked twice is one");
+	   "a step declared twice is one");
 	is(job_int(&j, "SELECT 1000 * median_fetch_ns + median_compute_ns "
 		       "FROM rank_time"),
-	   40060, "with what it waited and computed");
+	   40060, "with its wait and computation");
 	job_end(&j);
 }
 
-/* Steps within an evaluation that began before them, one within a step. */
-static void evaluated(void)
+/* Steps in an evaluation that began before them, and one in a step. */
+static void evaluations(void)
 {
 	struct job j;
 
@@ -522,7 +527,7 @@ static void evaluated(void)
 	job_span(&j, 1, REEL_SPAN_EVAL, 0, 50, 350);
 	job_finish(&j);
 	is(job_int(&j, "SELECT compute_ns FROM step WHERE ordinal = 1"), 90,
-	   "an evaluation around the steps stops no computation");
+	   "an evaluation around the steps does not stop computation");
 	is(job_int(&j, "SELECT compute_ns FROM step WHERE ordinal = 2"), 70,
 	   "one within a step does");
 	job_end(&j);
@@ -538,8 +543,8 @@ static int64_t random_below(int64_t n)
 
 #define NS 400000
 
-/* One mark per moment: in a step, waiting, I/O of the tree. */
-static void against_marks(void)
+/* One flag per ns: in a step, waiting, I/O of the tree. */
+static void random_jobs(void)
 {
 	static char step[NS], fetch[NS], busy[NS], own[NS];
 	int64_t end[5] = {0}, want_io = 0, want_hidden = 0, want_own = 0;
@@ -565,7 +570,7 @@ static void against_marks(void)
 			int64_t start = i - random_below(120);
 
 			start = start > end[p] ? start : end[p];
-			/* A second thread of the first. */
+			/* A second thread of process 1. */
 			io_thread(&j, p < 4 ? p : 1, p, start, i);
 			if (p == 1)
 				memset(own + start, 1, (size_t)(i - start));
@@ -603,13 +608,13 @@ static void ranks(void)
 
 	job_begin(&j);
 	processes(&j, 100);
-	io(&j, 2, 10, 30, 5);
-	io(&j, 4, 20, 40, 7);
+	io_event(&j, 2, 10, 30, 5);
+	io_event(&j, 4, 20, 40, 7);
 	job_span(&j, 1, REEL_SPAN_STEP, 0, 0, 100);
 	job_span(&j, 4, REEL_SPAN_STEP, 0, 0, 100);
 	job_finish(&j);
 	is(job_int(&j, "SELECT count(*) FROM v_overlap"), 2,
-	   "each process that takes steps is a rank");
+	   "each process with steps is a rank");
 	is(job_int(&j, "SELECT io_ns FROM v_overlap WHERE rank = 0"), 20,
 	   "with its own I/O");
 	is(job_int(&j, "SELECT read_bytes FROM step WHERE rank = 1"), 7,
@@ -617,7 +622,7 @@ static void ranks(void)
 	job_end(&j);
 }
 
-/* Two loaders number their epochs from 0 each. */
+/* Two loaders, each with epochs numbered from 0. */
 static void epochs(void)
 {
 	struct job j;
@@ -634,7 +639,7 @@ static void epochs(void)
 	}
 	job_finish(&j);
 	is(job_int(&j, "SELECT count(*) FROM v_epoch"), 2,
-	   "epochs of the same number are two");
+	   "two epochs with one number stay two");
 	is(job_int(&j, "SELECT sum(first_fetch_ns) FROM v_epoch"), 30 + 27,
 	   "each with its first fetch");
 	job_end(&j);
@@ -643,22 +648,22 @@ static void epochs(void)
 int main(void)
 {
 	epochs();
-	known();
+	known_steps();
 	headroom();
-	unseen();
-	declared();
-	nested();
-	evaluated();
-	marked_twice();
+	unrecorded_fetches();
+	declared_compute();
+	nested_loops();
+	evaluations();
+	declared_twice();
 	own_io();
 	two_threads();
-	peeked();
+	early_fetch();
 	summed();
 	partly_known();
-	fetched_before();
+	fetches_between();
 	late_calls();
 	storage();
-	against_marks();
+	random_jobs();
 	ranks();
 	return done();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting: never early, for the right count, and never for ever. */
+/* Waits: never early, for the right count, and never forever. */
 #include "replay/engine/pacing.h"
 
 #include <pthread.h>
@@ -23,7 +23,8 @@ static void test_until(void)
 	int early = 0;
 
 	wait_calibrate(&clock, false);
-	ok(clock.margin_ns > 0 && clock.processors > 0, "calibrated");
+	ok(clock.margin_ns > 0 && clock.processors > 0,
+	   "calibration gives a margin and a number of processors");
 	for (int burn = 0; burn < 2; burn++) {
 		clock.burn = burn;
 		for (int64_t ns = 0; ns < 3000000; ns += 300000) {
@@ -34,9 +35,9 @@ static void test_until(void)
 		}
 	}
 	is(early, 0, "no wait ends early");
-	is(head.spinning, 0, "nobody is left spinning");
+	is(head.spinning, 0, "no thread is counted as spinning");
 	wait_until(&clock, &res, wait_now() - 1000000000);
-	ok(1, "a deadline in the past is no wait");
+	ok(1, "a deadline in the past returns at once");
 	head.stop = 1;
 	clock.burn = false;
 	wait_until(&clock, &res, wait_now() + 3600ll * 1000000000);
@@ -63,11 +64,11 @@ static void test_for(void)
 		bad += __atomic_load_n(&stream[0].posted, __ATOMIC_ACQUIRE) < i;
 	}
 	pthread_join(t, NULL);
-	is(bad, 0, "a wait ends when, and not before, the count is there");
-	is(stream[0].waiters, 0, "nobody is left waiting");
+	is(bad, 0, "a wait ends when the count is reached, not before");
+	is(stream[0].waiters, 0, "no thread is counted as waiting");
 	head.released = 1;
 	ok(!wait_for(&res, &stream[0], &stream[1], 2000),
-	   "a wait that leads nowhere is broken off");
+	   "a wait ends when waits are released");
 	head.released = 0;
 }
 
@@ -82,7 +83,7 @@ static void *add(void *arg)
 	return NULL;
 }
 
-/* Takes the lock again as soon as it has let it go. */
+/* Take the lock again right after its release. */
 static void *hog(void *arg)
 {
 	bool *stop = arg;
@@ -113,7 +114,7 @@ static void test_hogs(void)
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	for (int i = 0; i < HOGS; i++)
 		pthread_join(t[i], NULL);
-	is(lost, 0, "who is woken too late goes on waiting");
+	is(lost, 0, "a thread that is woken too late waits on");
 }
 
 static void test_lock(void)
@@ -124,7 +125,7 @@ static void test_lock(void)
 		pthread_create(&t[i], NULL, add, NULL);
 	for (int i = 0; i < 3; i++)
 		pthread_join(t[i], NULL);
-	is(counter, 300000, "the lock excludes");
+	is(counter, 300000, "the lock provides mutual exclusion");
 	is(lock, 0, "and is free at the end");
 	lock = 1;
 	ok(!wait_lock_briefly(&lock), "a brief wait for a lock ends");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans: what is written is read; what is damaged is refused, not believed. */
+/* Plans: a written plan reads back, a damaged one is refused. */
 #include "replay/model/plan.h"
 
 #include <fcntl.h>
@@ -102,10 +102,10 @@ static void test_round_trip(const char *path)
 		return;
 	is(p->head->streams, 2, "streams");
 	is(p->stream[1].records, RECORDS + 1, "records");
-	is(p->stream[1].mores, 1, "one of them has more");
+	is(p->stream[1].mores, 1, "one of them has a more");
 	is(p->stream[1].calls, RECORDS + 1, "calls are counted");
 	is(p->stream[0].most_read, 100 + RECORDS - 1, "the buffer it needs");
-	is(p->stream[0].most_written, 0, "and does not need");
+	is(p->stream[0].most_written, 0, "no buffer for writes");
 	r = (const struct plan_record *)(p->map + p->stream[1].records_at);
 	is(r[500].size, 599, "a record of the second stream");
 	is(r[500].gap_ns, 1001, "with its gap");
@@ -116,7 +116,7 @@ static void test_round_trip(const char *path)
 	plan_close(p);
 }
 
-static uint8_t *slurp(const char *path, size_t *n)
+static uint8_t *read_all(const char *path, size_t *n)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY);
@@ -132,8 +132,8 @@ static uint8_t *slurp(const char *path, size_t *n)
 	return all;
 }
 
-static int opens(const char *path, const uint8_t *data, size_t n,
-		 enum reel_error_code *code)
+static int try_open(const char *path, const uint8_t *data, size_t n,
+		    enum reel_error_code *code)
 {
 	struct reel_error err = {0};
 	struct plan *p = NULL;
@@ -149,14 +149,14 @@ static int opens(const char *path, const uint8_t *data, size_t n,
 	return rc == 0;
 }
 
-/* Where a lie would lead an engine out of the plan. */
-static void test_lies(const char *path, const uint8_t *data, size_t n)
+/* Wrong numbers that would lead the engine out of the plan. */
+static void test_wrong_offsets(const char *path, const uint8_t *data, size_t n)
 {
 	static const struct {
 		size_t at;
 		uint32_t value;
 		const char *what;
-	} lies[] = {
+	} wrong[] = {
 		{offsetof(struct plan_head, streams), 3, "streams"},
 		{offsetof(struct plan_head, names), 1 << 30, "names"},
 		{offsetof(struct plan_head, edges), 1 << 28, "edges"},
@@ -167,15 +167,15 @@ static void test_lies(const char *path, const uint8_t *data, size_t n)
 	uint8_t *copy = malloc(n);
 	enum reel_error_code code;
 
-	for (unsigned int i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		memcpy(copy, data, n);
-		memcpy(copy + lies[i].at, &lies[i].value, 4);
-		ok(!opens(path, copy, n, &code) && code == REEL_E_FORMAT,
-		   "a lie about %s is found", lies[i].what);
+		memcpy(copy + wrong[i].at, &wrong[i].value, 4);
+		ok(!try_open(path, copy, n, &code) && code == REEL_E_FORMAT,
+		   "a wrong value of %s is refused", wrong[i].what);
 	}
 	memcpy(copy, data, n);
 	copy[offsetof(struct plan_head, version)]++;
-	ok(!opens(path, copy, n, &code) && code == REEL_E_VERSION,
+	ok(!try_open(path, copy, n, &code) && code == REEL_E_VERSION,
 	   "another version is refused");
 	free(copy);
 }
@@ -202,137 +202,137 @@ static struct parts parts_of(uint8_t *data)
 	return p;
 }
 
-static void lie_sum(struct parts p)
+static void bad_sum(struct parts p)
 {
 	p.head->file_total_bytes = 1;
 }
 
-static void lie_size(struct parts p)
+static void bad_size(struct parts p)
 {
 	p.file->size_bytes = INT64_MAX;
 }
 
-static void lie_both(struct parts p)
+static void bad_both(struct parts p)
 {
 	p.file->size_bytes = -1;
 	p.head->file_total_bytes = UINT64_MAX;
 }
 
-static void lie_holes(struct parts p)
+static void bad_holes(struct parts p)
 {
 	p.head->hole_total_bytes = 1 << 20;
 }
 
-static void lie_entries(struct parts p)
+static void bad_entries(struct parts p)
 {
 	p.file->kind = PLAN_FILE_DIR;
 	p.file->entries = INT64_MAX;
 }
 
-static void lie_kind(struct parts p)
+static void bad_kind(struct parts p)
 {
 	p.file->kind = 77;
 }
 
-static void lie_parent(struct parts p)
+static void bad_parent(struct parts p)
 {
 	p.process->parent = 0;
 }
 
-static void lie_owner(struct parts p)
+static void bad_owner(struct parts p)
 {
 	p.process->streams = 1;
 	p.process->stream = 1;
 	p.stream[1].process = 1;
 }
 
-static void lie_fork(struct parts p)
+static void bad_fork(struct parts p)
 {
 	p.record->op = PLAN_OP_FORK;
 	p.more->arg = 0;
 	p.stream->calls--;
 }
 
-static void lie_start(struct parts p)
+static void bad_start(struct parts p)
 {
 	p.process->start_ns = INT64_MAX;
 }
 
-static void lie_negative(struct parts p)
+static void bad_negative(struct parts p)
 {
 	p.process->start_ns = -1;
 }
 
-static void lie_wall(struct parts p)
+static void bad_wall(struct parts p)
 {
 	p.head->wall_ns = INT64_MAX;
 }
 
-static void lie_gap(struct parts p)
+static void bad_gap(struct parts p)
 {
 	p.more->gap_high = 1u << 20;
 }
 
-static void lie_dur(struct parts p)
+static void bad_dur(struct parts p)
 {
 	p.more->dur_high = UINT32_MAX;
 }
 
-static void lie_after(struct parts p)
+static void bad_after(struct parts p)
 {
 	p.record->flags |= PLAN_F_WAIT_FIRST;
 	p.more->after_ns = INT64_MAX;
 }
 
-static void lie_count(struct parts p)
+static void bad_count(struct parts p)
 {
 	p.more->count = UINT32_MAX;
 }
 
-static void lie_read(struct parts p)
+static void bad_read(struct parts p)
 {
 	p.stream->most_read = 1ull << 60;
 }
 
-static void lie_written(struct parts p)
+static void bad_written(struct parts p)
 {
 	p.stream->most_written = 1ull << 40;
 }
 
-/* Numbers that stay inside the file, and are impossible all the same. */
+/* Numbers that stay inside the file and are impossible. */
 static void test_impossible(const char *path, const uint8_t *data, size_t n)
 {
 	static const struct {
-		void (*lie)(struct parts p);
+		void (*set)(struct parts p);
 		const char *what;
-	} lies[] = {
-		{lie_sum, "the sum of the sizes"},
-		{lie_size, "a size"},
-		{lie_both, "a size and the sum"},
-		{lie_holes, "the holes"},
-		{lie_entries, "entries"},
-		{lie_kind, "a kind of file"},
-		{lie_parent, "a process that creates itself"},
-		{lie_owner, "the process of a stream"},
-		{lie_fork, "a fork of the process itself"},
-		{lie_start, "a start"},
-		{lie_negative, "a start before the job"},
-		{lie_wall, "the time of the job"},
-		{lie_gap, "a gap"},
-		{lie_dur, "a duration"},
-		{lie_after, "the gap after a wait"},
-		{lie_count, "a count of calls"},
-		{lie_read, "a buffer to read into"},
-		{lie_written, "a buffer to write from"},
+	} wrong[] = {
+		{bad_sum, "the sum of the sizes"},
+		{bad_size, "a size"},
+		{bad_both, "a size and the sum"},
+		{bad_holes, "the holes"},
+		{bad_entries, "entries"},
+		{bad_kind, "a kind of file"},
+		{bad_parent, "a process that creates itself"},
+		{bad_owner, "the process of a stream"},
+		{bad_fork, "a fork of the process itself"},
+		{bad_start, "a start"},
+		{bad_negative, "a start before the job"},
+		{bad_wall, "the time of the job"},
+		{bad_gap, "a gap"},
+		{bad_dur, "a duration"},
+		{bad_after, "the gap after a wait"},
+		{bad_count, "a count of calls"},
+		{bad_read, "a buffer to read into"},
+		{bad_written, "a buffer to write from"},
 	};
 	uint8_t *copy = malloc(n);
 	enum reel_error_code code;
 
-	for (unsigned int i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		memcpy(copy, data, n);
-		lies[i].lie(parts_of(copy));
-		ok(!opens(path, copy, n, &code) && code == REEL_E_FORMAT,
-		   "a lie about %s is found", lies[i].what);
+		wrong[i].set(parts_of(copy));
+		ok(!try_open(path, copy, n, &code) && code == REEL_E_FORMAT,
+		   "a wrong value of %s is refused", wrong[i].what);
 	}
 	free(copy);
 }
@@ -340,29 +340,29 @@ static void test_impossible(const char *path, const uint8_t *data, size_t n)
 static void test_damage(const char *path)
 {
 	enum reel_error_code code;
-	int cut_opened = 0;
+	int short_opened = 0;
 	uint8_t *data;
 	size_t n;
 
-	data = slurp(path, &n);
+	data = read_all(path, &n);
 	for (size_t cut = 0; cut < n; cut += 1 + n / 200)
-		cut_opened += opens(path, data, cut, &code);
-	is(cut_opened, 0, "no plan that is cut short opens");
-	test_lies(path, data, n);
+		short_opened += try_open(path, data, cut, &code);
+	is(short_opened, 0, "no truncated plan opens");
+	test_wrong_offsets(path, data, n);
 	test_impossible(path, data, n);
 	for (int i = 0; i < 2000; i++) {
 		uint64_t z = chance();
-		uint8_t was;
+		uint8_t old;
 		size_t at;
 
-		/* The rarer parts more often than the records. */
+		/* The tables more often than the records. */
 		at = i % 2 ? z % n : n - 1 - z % 2000;
-		was = data[at];
+		old = data[at];
 		data[at] ^= (uint8_t)(1 + (z >> 40) % 255);
-		opens(path, data, n, &code);
-		data[at] = was;
+		try_open(path, data, n, &code);
+		data[at] = old;
 	}
-	ok(opens(path, data, n, &code), "2,000 damaged plans did no harm");
+	ok(try_open(path, data, n, &code), "2,000 damaged plans do no harm");
 	free(data);
 }
 
@@ -382,7 +382,7 @@ static void test_unfinished(const char *path)
 	   "a plan that is not finished leaves nothing");
 	ok(plan_writer_new(&w, "/no/such/dir/plan", &err) &&
 		   err.code == REEL_E_IO,
-	   "a place that is not there is an error");
+	   "a missing directory is an error");
 }
 
 int main(void)

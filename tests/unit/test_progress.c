@@ -14,11 +14,12 @@
 
 static unsigned short columns = 100;
 static uint64_t so_far = 610000;
-static int64_t left_ns; /* as the caller says */
+static int64_t left_ns; /* estimated by the caller */
 
-/* What a child writes to @fd (its stderr's other end) with @age of the work. */
-static size_t shown(int terminal, int64_t age_ns, const char *term, char *out,
-		    size_t room)
+/* The output of a child to @fd (the other end of its stderr) after @age of
+ * work. */
+static size_t shown_output(int terminal, int64_t age_ns, const char *term,
+			   char *out, size_t room)
 {
 	struct winsize ws = {.ws_col = columns, .ws_row = 24};
 	int master, slave, fd[2];
@@ -68,35 +69,36 @@ int main(void)
 
 	reel_progress_at(&none, 5);
 	reel_progress_stop(&none);
-	is(shown(1, 0, "xterm", out, sizeof(out)), 0, "quick work is silent");
-	is(shown(0, 5000000000, "xterm", out, sizeof(out)), 0,
+	is(shown_output(1, 0, "xterm", out, sizeof(out)), 0,
+	   "quick work is silent");
+	is(shown_output(0, 5000000000, "xterm", out, sizeof(out)), 0,
 	   "no terminal, no line");
-	is(shown(1, 5000000000, "dumb", out, sizeof(out)), 0,
+	is(shown_output(1, 5000000000, "dumb", out, sizeof(out)), 0,
 	   "a dumb terminal gets none");
-	ok(shown(1, 5000000000, "xterm", out, sizeof(out)) > 0,
+	ok(shown_output(1, 5000000000, "xterm", out, sizeof(out)) > 0,
 	   "long work is shown");
 	ok(strstr(out, "61 %") && strstr(out, "loading") &&
 		   strstr(out, "events/s") && strstr(out, " left"),
-	   "what, how far, how fast, how long: %s", strchr(out, 'l'));
+	   "title, share, rate, time left: %s", strchr(out, 'l'));
 	for (p = out; (p = strstr(p, "loading")); p++)
 		lines++;
 	is(lines, 1, "not drawn again at once");
 	ok(strlen(out) > 4 && !strcmp(out + strlen(out) - 4, "\r\033[K"),
-	   "and gone at the end");
+	   "and removed at the end");
 	/* The first second of 24 held 20 of 20,000 calls. */
 	so_far = 1000;
-	ok(shown(1, 1200000000, "xterm", out, sizeof(out)) > 0 &&
+	ok(shown_output(1, 1200000000, "xterm", out, sizeof(out)) > 0 &&
 		   !strstr(out, " left"),
-	   "of the first part alone no time left is guessed: %s",
+	   "no time left is estimated from the start alone: %s",
 	   strchr(out, 'l'));
 	left_ns = 22800000000;
-	ok(shown(1, 1200000000, "xterm", out, sizeof(out)) > 0 &&
+	ok(shown_output(1, 1200000000, "xterm", out, sizeof(out)) > 0 &&
 		   strstr(out, "22.8 s left"),
-	   "but it is said when it is known: %s", strchr(out, 'l'));
+	   "but a known time left is shown: %s", strchr(out, 'l'));
 	left_ns = 0;
 	so_far = 610000;
 	columns = 45;
-	shown(1, 5000000000, "xterm", out, sizeof(out));
+	shown_output(1, 5000000000, "xterm", out, sizeof(out));
 	p = strstr(out, "\033[K");
 	ok(p && p > out + 20 && p - out - 1 < columns,
 	   "on a narrow terminal it stays one line");

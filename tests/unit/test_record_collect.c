@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows become logs: nothing lost, nothing twice, living processes and
- * strangers left alone, and no file believed.
+ * Windows become logs: no block is lost or duplicated, windows of living
+ * processes and foreign logs are kept, and no input is trusted.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ static int64_t size_of(const char *name)
 	return lstat(in(name), &st) ? -1 : (int64_t)st.st_size;
 }
 
-/* A head and its page, of process @pid. */
+/* The head of process @pid and its page. */
 static void head(const char *name, uint64_t uid, pid_t pid,
 		 uint64_t start_boot_ns)
 {
@@ -82,7 +82,7 @@ static void head(const char *name, uint64_t uid, pid_t pid,
 	put(name, &u, strstr(name, ".win") ? sizeof(u) : HEAD_BYTES, 0);
 }
 
-/* A block whose records are @used bytes of its seq. @there: bytes written. */
+/* A block with @used bytes of value @seq as records; @there are written. */
 static void block(const char *name, int64_t at, uint32_t tid, uint32_t seq,
 		  uint32_t used, uint32_t there)
 {
@@ -105,7 +105,7 @@ static int64_t slot(int i)
 	return REEL_WINDOW_HEAD_BYTES + (int64_t)i * REEL_SLOT_BYTES;
 }
 
-/* Blocks that a log holds, as a reader would walk them; -1: damage. */
+/* Number of blocks in a log, walked like a reader; -1: damage. */
 static int blocks(const char *name, uint32_t tid, uint32_t seq, uint32_t *used)
 {
 	int64_t at = HEAD_BYTES, size = size_of(name);
@@ -170,22 +170,23 @@ static void merging(void)
 
 	fresh();
 	is(collect(&c), 0, "a window without a log is merged");
-	is(blocks("7.log", 7, 3, &used), 2, "all of its blocks are there");
+	is(blocks("7.log", 7, 3, &used), 2, "the log has all of its blocks");
 	is(used, 100, "whole");
 	ok(c.merged == 1 && !c.running && size_of("windows") < 0,
 	   "and windows/ is gone");
-	is(collect(&c), 0, "nothing to collect is no failure");
+	is(collect(&c), 0, "nothing to collect is not an error");
 
 	fresh();
 	head("7.log", 77, dead, 1);
 	block("7.log", HEAD_BYTES, 7, 2, 50, 0);
 	block("7.log", size_of("7.log"), 7, 3, 100, 0);
 	collect(&c);
-	is(blocks("7.log", 7, 3, &used), 3, "what the log has is not added");
+	is(blocks("7.log", 7, 3, &used), 3,
+	   "blocks of the log are not added again");
 	fd = open(in("7.log"), O_RDONLY);
 	ok(read(fd, &h, sizeof(h)) == (ssize_t)sizeof(h) &&
 		   h.start_boot_ns > 1 && h.counter[REEL_FLUSHES] == 5,
-	   "the head is the window's");
+	   "the head is that of the window");
 	close(fd);
 
 	fresh();
@@ -196,7 +197,7 @@ static void merging(void)
 	is(used, 100, "the longer one is added");
 }
 
-/* A slot says `used` only in its flush: before, its records say it. */
+/* The `used` of a slot is 0 until its flush: then its records are counted. */
 static void under_construction(void)
 {
 	static const char record[] = {24, REEL_F_RES_ZERO, 5, 1};
@@ -208,11 +209,11 @@ static void under_construction(void)
 	block("windows/7.win", slot(0), 7, 3, 0, 4096);
 	for (i = 0; i < 9; i++)
 		put("windows/7.win", record, 4, slot(0) + 56 + 4 * i);
-	/* The rest of one that a killed thread was writing. */
+	/* The rest of a record that a killed thread was writing. */
 	put("windows/7.win", "\0x\1\1", 4, slot(0) + 56 + 4 * i);
 	collect(&c);
-	is(blocks("7.log", 7, 3, &used), 2, "a block under construction");
-	is(used, 36, "has the records that stand there, whole ones");
+	is(blocks("7.log", 7, 3, &used), 2, "an incomplete block");
+	is(used, 36, "has its complete records");
 }
 
 static void torn(void)
@@ -225,7 +226,7 @@ static void torn(void)
 	block("7.log", HEAD_BYTES, 7, 3, 100, 90);
 	collect(&c);
 	is(blocks("7.log", 7, 3, &used), 2,
-	   "a block cut short gives way to the window's");
+	   "the window's block replaces a truncated one");
 	is(used, 100, "which is whole");
 
 	fresh();
@@ -233,7 +234,7 @@ static void torn(void)
 	block("7.log", HEAD_BYTES, 7, 2, 100, 91);
 	collect(&c);
 	is(blocks("7.log", 7, 2, &used), 3,
-	   "without another copy it keeps what is there");
+	   "without another copy it keeps its bytes");
 	is(used, 91 - 56, "and no more");
 
 	fresh();
@@ -241,13 +242,13 @@ static void torn(void)
 	block("7.log", HEAD_BYTES, 7, 2, 100, 20);
 	collect(&c);
 	ok(size_of("7.log") % 8 == 0 && blocks("7.log", 7, 3, &used) == -1,
-	   "a cut head is padded over");
+	   "a truncated head is padded");
 
 	fresh();
 	put("7.log", "", 0, 0);
 	close(open(in("7.log"), O_CREAT | O_WRONLY, 0600));
 	collect(&c);
-	is(blocks("7.log", 7, 3, &used), 2, "a log that got no head gets it");
+	is(blocks("7.log", 7, 3, &used), 2, "a log without a head gets one");
 }
 
 static void owners(void)
@@ -266,7 +267,7 @@ static void owners(void)
 	head("windows/7.win", 77, getpid(), 1000);
 	collect(&c);
 	ok(!c.running && blocks("7.log", 7, 3, &used) == 2,
-	   "a pid that was given again is not it");
+	   "a reused pid is another process");
 
 	fresh();
 	head("windows/7.win", 77, getpid(), boot_ns());
@@ -274,13 +275,14 @@ static void owners(void)
 	collect(&c);
 	ok(c.running == 1 && blocks("7.log", 7, 3, &used) == 2 &&
 		   size_of("windows/7.1.win") > 0,
-	   "an image that has exec'ed has ended");
+	   "an image that called exec has ended");
 
 	fresh();
 	strcpy(boot_id, "another");
 	head("windows/7.win", 77, getpid(), boot_ns());
 	collect(&c);
-	is(blocks("7.log", 7, 3, &used), 2, "what another boot left is merged");
+	is(blocks("7.log", 7, 3, &used), 2,
+	   "a window of another boot is merged");
 	strcpy(host, "elsewhere");
 	fresh();
 	collect(&c);
@@ -304,15 +306,15 @@ static void strangers(void)
 
 	fresh();
 	put("windows/8.win", "garbage", 7, 0);
-	/* An empty window belongs to the process its name gives: an ended one. */
+	/* An empty window belongs to the process in its name: an ended one. */
 	snprintf(path, sizeof(path), "windows/%d.win", (int)dead);
 	put(path, "garbage", 7, 100000);
 	mkdir(in("windows/10.win"), 0700);
 	mkfifo(in("windows/11.win"), 0600);
 	if (symlink("/etc/passwd", in("windows/12.win")))
 		printf("# no symlink\n");
-	is(collect(&c), -1, "what is no window is a failure");
-	is(c.merged, 2, "of its own: the others are merged");
+	is(collect(&c), -1, "a file that is not a window is an error");
+	is(c.merged, 2, "for this file only: the others are merged");
 	is(blocks("7.log", 7, 3, &used), 2, "whole");
 	snprintf(path, sizeof(path), "%s", in("windows/8.win"));
 	ok(!access(path, F_OK), "and it stays");
@@ -326,7 +328,7 @@ static void strangers(void)
 	   "a log that is a link is not followed");
 }
 
-/* Bytes flipped anywhere: no crash, and the end is always reached. */
+/* Random flipped bytes: no crash, and no endless loop. */
 static void flips(void)
 {
 	struct record_collected c;

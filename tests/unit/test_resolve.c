@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resolver, told what a kernel would do: offsets through dup, fork, append,
- * seeks and streams; paths; spans; descriptors that come late or twice.
+ * The resolver against a kernel's rules: offsets through dup, fork, append, seeks
+ * and streams; paths; spans; descriptors that are recorded late or twice.
  */
 #include <sys/uio.h>
 
@@ -78,19 +78,19 @@ static void test_positions(void)
 {
 	begin(NULL);
 	OPEN_(0, "/data/a", 1, 3, O_RDONLY);
-	is(ev.fd, 3, "open: the descriptor it made");
+	is(ev.fd, 3, "open: the new descriptor");
 	is(ev.offset, REEL_NO_OFFSET, "open has no offset");
 	READ_(0, 1, 100, 100);
 	is(ev.offset, 0, "the first read is at 0");
 	READ_(1, 1, 100, 60);
-	is(ev.offset, 100, "a thread's read goes on behind another's");
+	is(ev.offset, 100, "threads share the position");
 	RECORD(0, PREAD, .desc = 1, .has_offset = true, .offset = 7,
 	       .has_size = true, .size = 10, .result = 10);
-	is(ev.offset, 7, "pread is where it says");
+	is(ev.offset, 7, "pread has its own offset");
 	RECORD(0, DUP, .desc = 1, .newdesc = 2, .newfd = 4, .result = 4);
 	is(ev.fd2, 4, "dup: the new descriptor");
 	READ_(0, 2, 10, 10);
-	is(ev.offset, 160, "a dup shares the position, pread left it alone");
+	is(ev.offset, 160, "a dup shares the position, pread did not move it");
 	is(ev.fd, 4, "and has its own number");
 	reel_resolve_start(r, 1, &err);
 	READ_(2, 1, 10, 10);
@@ -99,15 +99,15 @@ static void test_positions(void)
 	RECORD(0, LSEEK, .desc = 2, .has_offset = true, .offset = -30,
 	       .has_arg = true, .arg = SEEK_END, .result = 970);
 	is(ev.offset, 970, "lseek: the position after");
-	is(ev.arg2, -30, "lseek: what was asked is in arg2");
+	is(ev.arg2, -30, "lseek: arg2 has the offset that was asked");
 	READ_(2, 1, 50, 30);
 	is(ev.offset, 970, "a parent's seek moves the child's position");
 	READ_(2, 1, 50, 0);
-	is(ev.offset, 1000, "a read at the end is at the end");
+	is(ev.offset, 1000, "a read at the end of the file has that offset");
 	RECORD(0, READ, .desc = 1, .has_size = true, .size = 5, .result = -1,
 	       .err = EIO);
 	READ_(0, 1, 5, 5);
-	is(ev.offset, 1000, "a failed read moves nothing");
+	is(ev.offset, 1000, "a failed read does not move the position");
 	RECORD(0, PREADV2, .desc = 1, .has_offset = true, .offset = -1,
 	       .has_size = true, .size = 5, .result = 5);
 	is(ev.offset, 1005, "preadv2 at -1 reads at the position");
@@ -123,24 +123,25 @@ static void test_append_and_sizes(void)
 	       .result = 3, .has_arg = true, .arg = O_WRONLY | O_APPEND,
 	       .has_pos = true, .pos = 500);
 	WRITE_(0, 1, 10);
-	is(ev.offset, 500, "an append goes to the end, which the open told");
+	is(ev.offset, 500, "an append goes to the size that the open reported");
 	OPEN_(1, "/out/log", 2, 4, O_RDWR);
 	RECORD(1, PWRITE, .desc = 2, .has_offset = true, .offset = 600,
 	       .has_size = true, .size = 50, .result = 50);
 	WRITE_(0, 1, 10);
-	is(ev.offset, 650, "and behind what another descriptor wrote");
+	is(ev.offset, 650, "and behind a write of another descriptor");
 	RECORD(1, FTRUNCATE, .desc = 2, .has_offset = true, .offset = 20);
 	WRITE_(0, 1, 10);
-	is(ev.offset, 20, "and to the new end after a truncate");
+	is(ev.offset, 20, "and to the new end after a truncation");
 	OPEN_(0, "/out/new", 3, 5, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC);
 	WRITE_(0, 3, 10);
-	is(ev.offset, 0, "an emptied file is empty");
-	is(ev.class_, REEL_CLASS_DATA, "a written file without a telling name");
+	is(ev.offset, 0, "O_TRUNC makes the size 0");
+	is(ev.class_, REEL_CLASS_DATA,
+	   "the class of a written file without a known suffix");
 	OPEN_(0, "/out/old", 4, 6, O_WRONLY | O_APPEND);
 	WRITE_(0, 4, 10);
-	is(ev.offset, REEL_NO_OFFSET, "an append to nobody knows where");
+	is(ev.offset, REEL_NO_OFFSET, "an append to a file of unknown size");
 	reel_resolve_file(r, 1, &row);
-	is(row.size_bytes, 660, "the largest size seen");
+	is(row.size_bytes, 660, "size_bytes is the largest size");
 	reel_resolver_free(r);
 }
 
@@ -151,26 +152,26 @@ static void test_streams(void)
 	       .result = 3, .has_arg = true, .arg = O_RDONLY);
 	RECORD(0, FREAD, .desc = 1, .has_size = true, .size = 10, .result = 10);
 	RECORD(0, FGETS, .desc = 1, .has_size = true, .size = 80, .result = 7);
-	is(ev.offset, 10, "a stream has a position of its own");
+	is(ev.offset, 10, "a stream has its own position");
 	READ_(0, 1, 10, 10);
 	is(ev.offset, REEL_NO_OFFSET,
-	   "the descriptor's is unknown: the stream read ahead");
+	   "the descriptor's position is unknown: the stream read ahead");
 	RECORD(0, FSEEK, .desc = 1, .has_offset = true, .offset = 5,
 	       .has_arg = true, .arg = SEEK_CUR);
 	is(ev.offset, 22, "fseek from the current position");
 	RECORD(0, FSEEK, .desc = 1, .has_offset = true, .offset = 100,
 	       .has_arg = true, .arg = SEEK_SET, .has_pos = true, .pos = 100);
 	RECORD(0, FREAD, .desc = 1, .has_size = true, .size = 10, .result = 10);
-	is(ev.offset, 100, "fseek to a place");
+	is(ev.offset, 100, "fseek to an offset");
 	RECORD(0, LSEEK, .desc = 1, .has_arg = true, .has_offset = true,
 	       .result = 64);
 	READ_(0, 1, 10, 10);
-	is(ev.offset, 64, "a seek makes the descriptor's known again");
+	is(ev.offset, 64, "a seek makes the descriptor's position known again");
 	OPEN_(0, "/data/t", 2, 4, O_RDONLY);
 	READ_(0, 2, 30, 30);
 	RECORD(0, FDOPEN, .desc = 2, .result = 4);
 	RECORD(0, FREAD, .desc = 2, .has_size = true, .size = 1, .result = 1);
-	is(ev.offset, 30, "fdopen begins where the descriptor is");
+	is(ev.offset, 30, "fdopen begins at the descriptor's position");
 	reel_resolver_free(r);
 }
 
@@ -181,29 +182,31 @@ static void test_descriptors(void)
 	      .has_arg = true, .arg = REEL_KIND_PIPE);
 	READ_(0, 1, 10, 10);
 	is(ev.offset, REEL_NO_OFFSET, "a pipe has no offsets");
-	is(ev.class_, REEL_CLASS_PIPE, "it is a pipe");
-	ok(!strcmp(path_of(ev.file), "pipe:[77]"), "by its name");
+	is(ev.class_, REEL_CLASS_PIPE, "its class is pipe");
+	ok(!strcmp(path_of(ev.file), "pipe:[77]"),
+	   "its path is the kernel's name");
 	MARK_(0, DESC, .newdesc = 2, .newfd = 5, .path = "/data/in",
 	      .has_arg = true, .arg = REEL_KIND_FILE, .has_pos = true,
 	      .pos = 42);
 	READ_(0, 2, 10, 10);
-	is(ev.offset, 42, "an inherited file stands where the mark says");
+	is(ev.offset, 42, "an inherited file has the position of its mark");
 	OPEN_(0, "/data/b", 3, 6, O_RDONLY);
 	RECORD(0, CLOSE, .desc = 3);
 	READ_(1, 3, 10, 10);
-	ok(ev.file && ev.fd == 6, "a read that ends after the close is known");
+	ok(ev.file && ev.fd == 6,
+	   "a read that ends after the close finds the file");
 	OPEN_(0, "/data/c", 4, 6, O_RDONLY);
 	OPEN_(0, "/data/d", 5, 6, O_RDONLY);
 	READ_(0, 99, 10, 10);
 	ok(!ev.file && !ev.open && ev.fd == -1,
-	   "an unknown descriptor is said so");
+	   "an unknown descriptor has no file");
 	for (uint32_t id = 10; id < 3000; id++) {
 		OPEN_(0, "/data/many", id + 1000, 7, O_RDONLY);
 		RECORD(0, CLOSE, .desc = id + 1000);
 	}
-	ok(n_opens > 2000, "closed files leave: %d rows", n_opens);
+	ok(n_opens > 2000, "closed files become rows: %d", n_opens);
 	READ_(0, 2, 10, 10);
-	is(ev.offset, 52, "open ones stay");
+	is(ev.offset, 52, "open files stay");
 	OPEN_(0, "/data/m", 4000, 8, O_RDONLY);
 	RECORD(0, MMAP, .desc = 4000, .has_size = true, .size = 4096,
 	       .has_offset = true, .result = 0x7f0000000000);
@@ -214,7 +217,7 @@ static void test_descriptors(void)
 	}
 	RECORD(0, MUNMAP, .desc = 4000, .has_size = true, .size = 4096);
 	ok(!strcmp(path_of(ev.file), "/data/m"),
-	   "a mapping keeps its file, whatever was closed since");
+	   "a mapping keeps its file through many closes");
 	reel_resolver_free(r);
 }
 
@@ -230,21 +233,22 @@ static void test_inheritance(void)
 	OPEN_(0, "/data/x", 101, 3, O_RDONLY);
 	READ_(2, 1, 10, 10);
 	ok(!strcmp(path_of(ev.file), "/data/a"),
-	   "what the parent closed after the fork is the child's still");
+	   "a close in the parent after the fork leaves the child's open");
 	READ_(2, 101, 10, 10);
-	ok(!ev.file, "the parent's later id is not the child's");
+	ok(!ev.file, "the child has no id that the parent made after the fork");
 	OPEN_(2, "/data/y", 101, 5, O_RDONLY);
 	READ_(2, 101, 10, 10);
-	ok(!strcmp(path_of(ev.file), "/data/y"), "ids are a process's own");
+	ok(!strcmp(path_of(ev.file), "/data/y"),
+	   "each process has its own ids");
 	RECORD(2, DUP2, .desc = 101, .newdesc = 102, .newfd = 4, .result = 4);
 	READ_(2, 102, 10, 10);
-	is(ev.offset, 10, "dup2 takes the number over");
+	is(ev.offset, 10, "dup2 closes the old descriptor of the number");
 	reel_resolve_end(r, 1, &err);
 	reel_resolve_end(r, 0, &err);
 	for (int i = 0; i < n_opens; i++)
 		implied += opens[i].open_id == 2;
-	is(implied, 1, "each open file becomes one row");
-	is(n_opens, 4, "all of them");
+	is(implied, 1, "the implied close makes one row");
+	is(n_opens, 4, "each OFD is one row");
 	reel_resolver_free(r);
 }
 
@@ -275,7 +279,7 @@ static void test_paths(void)
 		   path_of(ev.file));
 	}
 	RECORD(0, STAT, .path = "", .err = ENOENT, .result = -1);
-	ok(!ev.file, "an empty path names nothing");
+	ok(!ev.file, "an empty path has no file");
 	RECORD(0, OPEN, .path = "/data/dir", .newdesc = 1, .newfd = 3,
 	       .result = 3, .has_arg = true, .arg = O_DIRECTORY);
 	is(ev.kind, REEL_KIND_DIR, "a directory");
@@ -285,27 +289,28 @@ static void test_paths(void)
 	RECORD(0, FSTATAT, .path = "", .at = 2);
 	ok(!strcmp(path_of(ev.file), "/data/dir/f"), "AT_EMPTY_PATH");
 	RECORD(0, OPENAT, .path = "f", .at = 77, .err = ENOENT, .result = -1);
-	ok(!strcmp(path_of(ev.file), "f"), "an unknown directory: as given");
+	ok(!strcmp(path_of(ev.file), "f"),
+	   "an unknown directory: the path stays relative");
 	MARK_(0, CWD, .path = "/elsewhere");
 	RECORD(0, RENAME, .path = "a", .path2 = "/b");
 	ok(!strcmp(path_of(ev.file), "/elsewhere/a") &&
 		   !strcmp(path_of(ev.file2), "/b"),
-	   "a mark moves the directory");
+	   "a CWD mark changes the directory");
 	RECORD(0, SYMLINK, .path = "/l/link", .path2 = "../t/target");
 	ok(!strcmp(path_of(ev.file2), "/t/target"),
-	   "a target is relative to its link");
+	   "a symlink's target is relative to the link");
 	reel_resolve_start(r, 1, &err);
 	RECORD(2, STAT, .path = "c");
 	ok(!strcmp(path_of(ev.file), "/elsewhere/c"),
-	   "a child begins where its parent was");
+	   "a child inherits the working directory");
 	RECORD(0, OPEN, .path = "/tmp", .newdesc = 5, .newfd = 7, .result = 7,
 	       .has_arg = true, .arg = O_TMPFILE | O_RDWR);
 	ok(strcmp(path_of(ev.file), "/tmp") && ev.kind == REEL_KIND_FILE,
-	   "a nameless file is not its directory: %s", path_of(ev.file));
+	   "an O_TMPFILE file is not its directory: %s", path_of(ev.file));
 	RECORD(0, PWRITEV2, .desc = 5, .has_offset = true, .offset = -1,
 	       .has_arg = true, .arg = RWF_APPEND, .has_size = true, .size = 4,
 	       .result = 4);
-	is(ev.offset, 0, "and it is empty");
+	is(ev.offset, 0, "and its size is 0");
 	reel_resolver_free(r);
 }
 
@@ -346,7 +351,7 @@ static void test_classes(void)
 	reel_resolver_free(r);
 }
 
-/* The class of @path, when it is opened to be read. */
+/* The class of @path after an open for reading. */
 static enum reel_class class_of(const char *path)
 {
 	RECORD(0, OPEN, .path = path, .newdesc = 500, .newfd = 9, .result = 9,
@@ -376,37 +381,42 @@ static void test_renamed_directories(void)
 	RECORD(0, UNLINK, .path = "/t/a.orbax-checkpoint-tmp/d/gone");
 	RECORD(0, RENAME, .path = "/t/a.orbax-checkpoint-tmp", .path2 = "/t/a");
 	is(class_of("/t/a/d/1"), REEL_CLASS_CHECKPOINT,
-	   "what was a checkpoint is one when its directory was renamed");
+	   "a checkpoint stays one when its directory is renamed");
 	reel_resolve_file(r, ev.file, &row);
 	is(row.size_bytes, 70, "and its size is known");
 	is(class_of("/t/a/d/gone"), REEL_CLASS_DATA,
-	   "what was removed before does not go along");
-	is(class_of("/t/a/d/other"), REEL_CLASS_DATA, "nor what was not there");
-	is(class_of("/t/b"), REEL_CLASS_DATA, "nor what lies beside");
+	   "a removed file is not renamed");
+	is(class_of("/t/a/d/other"), REEL_CLASS_DATA,
+	   "nor a file that did not exist");
+	is(class_of("/t/b"), REEL_CLASS_DATA,
+	   "nor a file beside the directory");
 	RECORD(0, RENAME, .path = "/t/a", .path2 = "/u");
 	is(class_of("/u/d/2"), REEL_CLASS_CHECKPOINT, "renamed once more");
 	write_file("/t/a/d/3");
 	RECORD(0, RENAME, .path = "/t/a", .path2 = "/v");
-	is(class_of("/v/d/3"), REEL_CLASS_DATA, "a new one of that name");
-	is(class_of("/v/d/1"), REEL_CLASS_DATA, "has only what it was given");
+	is(class_of("/v/d/3"), REEL_CLASS_DATA, "a new file of an old name");
+	is(class_of("/v/d/1"), REEL_CLASS_DATA,
+	   "has no class from the old one");
 
 	write_file("/w/x/1");
 	old = ev.file;
 	RECORD(0, RENAME, .path = "/w/x", .path2 = "/w/ckpt-5");
 	reel_resolve_file(r, old, &row);
 	is(row.class_, REEL_CLASS_CHECKPOINT,
-	   "what a directory is renamed for tells what was written");
+	   "the final name of a directory gives the class");
 	write_file("/s/ckpt/1");
 	write_file("/s/y/1");
 	RECORD(0, RENAMEAT2, .path = "/s/ckpt", .path2 = "/s/y",
 	       .has_arg = true, .arg = RENAME_EXCHANGE);
-	is(class_of("/s/y/1"), REEL_CLASS_CHECKPOINT, "two change places");
+	is(class_of("/s/y/1"), REEL_CLASS_CHECKPOINT,
+	   "two directories are exchanged");
 	RECORD(0, RENAME, .path = "/s/y", .path2 = "/s/z");
-	is(class_of("/s/z/1"), REEL_CLASS_CHECKPOINT, "and are followed on");
+	is(class_of("/s/z/1"), REEL_CLASS_CHECKPOINT, "and renamed again");
 	reel_resolver_free(r);
 }
 
-/* Where process @thread works now, and what it finds in directory @desc. */
+/* The path of a relative name: in the working directory of @thread, and in the
+ * directory @desc. */
 static const char *works_in(int thread)
 {
 	RECORD(thread, STAT, .path = "f");
@@ -429,27 +439,27 @@ static void test_moved_places(void)
 	ok(!strcmp(finds_in(0, 1), "/m/d/f"), "it is a directory: %s",
 	   path_of(ev.file));
 	RECORD(0, RENAME, .path = "/m/dd", .path2 = "/m/x");
-	ok(!strcmp(works_in(0), "/m/d/e/f"), "another's rename: %s",
+	ok(!strcmp(works_in(0), "/m/d/e/f"), "a rename by another process: %s",
 	   path_of(ev.file));
 	MARK_(0, CWD, .path = "/m");
 	RECORD(2, RENAME, .path = "/m/d", .path2 = "/n");
 	ok(!strcmp(works_in(2), "/n/e/f") && !strcmp(works_in(0), "/m/f"),
-	   "who works below goes along");
-	ok(!strcmp(finds_in(0, 1), "/n/f"), "and who has it open: %s",
+	   "a working directory below is renamed, too");
+	ok(!strcmp(finds_in(0, 1), "/n/f"), "and an open directory: %s",
 	   path_of(ev.file));
 	RECORD(0, RENAME, .path = "/m", .path2 = "/o");
 	ok(!strcmp(works_in(0), "/o/f") && !strcmp(finds_in(0, 2), "/o/i/f"),
-	   "in it and below: %s", path_of(ev.file));
+	   "the directory itself and one below: %s", path_of(ev.file));
 	RECORD(0, RENAME, .path = "/o/i", .path2 = "/p");
 	ok(!strcmp(finds_in(0, 2), "/p/f"), "once more: %s", path_of(ev.file));
 	RECORD(0, RENAMEAT2, .path = "/n", .path2 = "/o", .has_arg = true,
 	       .arg = RENAME_EXCHANGE);
 	ok(!strcmp(works_in(0), "/n/f") && !strcmp(works_in(2), "/o/e/f"),
-	   "two change places, each with who is there: %s", path_of(ev.file));
+	   "exchanged directories with their users: %s", path_of(ev.file));
 	RECORD(0, RENAMEAT2, .path = "/q", .path2 = "/n", .has_arg = true,
 	       .arg = RENAME_EXCHANGE);
-	ok(!strcmp(works_in(0), "/q/f"), "also with one where nobody is: %s",
-	   path_of(ev.file));
+	ok(!strcmp(works_in(0), "/q/f"),
+	   "exchanged with an unused directory: %s", path_of(ev.file));
 	reel_resolver_free(r);
 }
 
@@ -465,20 +475,21 @@ static void test_spans(void)
 	MARK_(0, SPAN_BEGIN, .has_arg = true, .arg = REEL_SPAN_FETCH);
 	MARK_(0, SPAN_CANCEL, .has_arg = true, .arg = REEL_SPAN_FETCH);
 	MARK_(0, SPAN_END, .has_arg = true, .arg = REEL_SPAN_STEP);
-	is(n_spans, 1, "a cancelled span never was");
-	is(spans[0].detail, 7, "the step's number");
-	is(spans[0].parent, 1, "in its epoch");
+	is(n_spans, 1, "a cancelled span is no row");
+	is(spans[0].detail, 7, "detail is the step's number");
+	is(spans[0].parent, 1, "its parent is the epoch");
 	MARK_(1, SPAN_END, .has_arg = true, .arg = REEL_SPAN_USER,
 	      .path = "other");
-	is(n_spans, 1, "an end without a begin is nothing");
+	is(n_spans, 1, "an end without a begin is ignored");
 	MARK_(1, SPAN_END, .has_arg = true, .arg = REEL_SPAN_USER,
 	      .path = "mine");
 	ok(!strcmp(span_names[1], "mine") && spans[1].thread == 2,
 	   "a span of the user's, in its thread");
-	is(spans[1].parent, 0, "threads nest alone");
+	is(spans[1].parent, 0, "a span has no parent in another thread");
 	reel_resolve_end_thread(r, 0, now + 5, &err);
 	ok(n_spans == 3 && !span_closed[2], "an open span ends, not closed");
-	ok(spans[2].start_ns + spans[2].dur_ns == now + 5, "with its process");
+	ok(spans[2].start_ns + spans[2].dur_ns == now + 5,
+	   "its end is that of its process");
 	ok(spans[2].span_id == 1 && spans[0].span_id == 2, "ids by start");
 	MARK_(0, NOTE, .path = "framework=PyTorch 2.6");
 	ok(!strcmp(noted, "1/1 framework is PyTorch 2.6"), "%s", noted);

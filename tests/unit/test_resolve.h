@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The resolver without a trace: records made by hand, one after the other, 10
- * ns each; what they become is in ev. A test begins r itself.
+ * ns each; ev is the event of the last one. A test creates r itself.
  */
 #ifndef TESTS_UNIT_TEST_RESOLVE_H
 #define TESTS_UNIT_TEST_RESOLVE_H

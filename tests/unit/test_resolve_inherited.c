@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resolver across exec and spawn, and names that move while files are open:
- * what shares a position must share it, and nothing else may.
+ * The resolver across exec and spawn, and renames of open files: descriptors of
+ * one OFD share a position, and no others do.
  */
 #include <sys/uio.h>
 
@@ -29,8 +29,8 @@ static int on_note(void *arg, uint32_t process, uint32_t thread,
 }
 
 /*
- * Image 0 (thread 0); image 1 (thread 1) is what it execs; image 2 (thread 2)
- * is born with descriptors from outside, and image 3 (thread 3), its fork.
+ * Image 0 (thread 0) execs image 1 (thread 1). Image 2 (thread 2) inherits
+ * descriptors from an untraced process and forks image 3 (thread 3).
  */
 static void begin(void)
 {
@@ -101,23 +101,23 @@ static void test_exec(void)
 	reel_resolve_start(r, 1, &err);
 	MARK_(1, "/w/a", 1, 3, REEL_KIND_FILE, O_RDONLY, 100);
 	READ_(1, 1, 10);
-	is(ev.offset, 100, "after exec: goes on where the image before was");
-	is(ev.open, open, "it is the same open file");
+	is(ev.offset, 100, "after exec: the position of the old image");
+	is(ev.open, open, "it is the same OFD");
 	MARK_(1, "/w/a", 2, 10, REEL_KIND_FILE, O_RDONLY, 110);
 	READ_(1, 2, 5);
-	is(ev.open, open, "a dup that went through exec, too");
+	is(ev.open, open, "so is a dup across exec");
 	READ_(1, 1, 1);
-	is(ev.offset, 115, "and moves the position of the other");
+	is(ev.offset, 115, "and it shares the position");
 	MARK_(1, "/w/a", 3, 5, REEL_KIND_FILE, O_RDONLY, 0);
 	READ_(1, 3, 7);
-	ok(ev.open != open && ev.offset == 0, "the same file opened twice");
+	ok(ev.open != open && ev.offset == 0, "another open of the same file");
 	MARK_(1, "/w/c", 4, 4, REEL_KIND_FILE, O_RDONLY, 0);
 	READ_(1, 4, 7);
-	ok(ev.offset == 0, "a number that now means another file");
+	ok(ev.offset == 0, "a reused descriptor number");
 	READ_(1, 2, 1);
-	is(ev.offset, 116, "leaves the others alone");
+	is(ev.offset, 116, "does not move the others");
 	end();
-	is(rows, 4, "each open file is a row, once");
+	is(rows, 4, "each OFD is one row");
 }
 
 static void test_outside(void)
@@ -131,21 +131,20 @@ static void test_outside(void)
 	open = ev.open;
 	MARK_(2, "/w/log", 2, 2, REEL_KIND_FILE, O_WRONLY, 30);
 	WRITE_(2, 2, 4);
-	ok(ev.open == open && ev.offset == 30, "2>&1 is one open file");
+	ok(ev.open == open && ev.offset == 30, "2>&1 is one OFD");
 	MARK_(3, "/w/log", 50, 1, REEL_KIND_FILE, O_WRONLY, 34);
 	WRITE_(3, 50, 6);
-	ok(ev.open == open && ev.offset == 34,
-	   "a fork that says it first later");
+	ok(ev.open == open && ev.offset == 34, "a fork whose mark comes later");
 	WRITE_(2, 1, 1);
-	is(ev.offset, 40, "and the parent knows");
+	is(ev.offset, 40, "and the parent shares the position");
 	MARK_(3, "/w/log", 51, 7, REEL_KIND_FILE, O_WRONLY, 3);
 	WRITE_(3, 51, 1);
-	ok(ev.open != open && ev.offset == 3, "another place is another");
+	ok(ev.open != open && ev.offset == 3,
+	   "another position is another OFD");
 	MARK_(3, "/w/log", 52, 8, REEL_KIND_FILE, O_RDONLY, 41);
-	ok(READ_(3, 52, 1) == 1 && ev.open != open,
-	   "so is another way to open");
+	ok(READ_(3, 52, 1) == 1 && ev.open != open, "so are other open flags");
 	end();
-	is(rows, 3, "and nothing is left behind");
+	is(rows, 3, "and each OFD is one row");
 }
 
 static void test_append(void)
@@ -155,57 +154,58 @@ static void test_append(void)
 	WRITE_(0, 1, 100);
 	RECORD(0, PWRITE, .desc = 1, .has_offset = true, .offset = 0,
 	       .has_size = true, .size = 5, .result = 5);
-	is(ev.offset, 100, "pwrite appends, whatever it says");
+	is(ev.offset, 100, "pwrite appends, whatever its offset");
 	WRITE_(0, 1, 1);
-	is(ev.offset, 105, "and the end moves on");
+	is(ev.offset, 105, "and the end moves");
 	OPEN_(0, "/w/x", 2, 4, O_RDWR | O_CREAT | O_EXCL);
 	WRITE_(0, 2, 10);
 	RECORD(0, PWRITEV2, .desc = 2, .has_offset = true, .offset = 3,
 	       .has_arg = true, .arg = RWF_APPEND, .has_size = true, .size = 8,
 	       .result = 8);
-	is(ev.offset, 10, "so does pwritev2 when told to");
+	is(ev.offset, 10, "so does pwritev2 with RWF_APPEND");
 	RECORD(0, PWRITEV2, .desc = 2, .has_offset = true, .offset = -1,
 	       .has_arg = true, .arg = RWF_APPEND, .has_size = true, .size = 4,
 	       .result = 4);
-	is(ev.offset, 18, "and at the position, which it moves to the end");
+	is(ev.offset, 18,
+	   "and at offset -1, where it moves the position to the end");
 	WRITE_(0, 2, 1);
-	is(ev.offset, 22, "where the next write begins");
+	is(ev.offset, 22, "the next write begins there");
 	RECORD(0, RENAME, .path = "/w/log", .path2 = "/w/log.1");
 	OPEN_(0, "/w/log", 3, 5, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
 	WRITE_(0, 3, 7);
 	is(ev.offset, 0, "a new log after a rename begins at 0");
 	WRITE_(0, 1, 1);
-	is(ev.offset, 106, "who has the old one open goes on there");
+	is(ev.offset, 106, "a descriptor of the old log stays on its inode");
 	OPEN_(0, "/w/log.1", 4, 6, O_WRONLY | O_APPEND);
 	WRITE_(0, 4, 2);
-	is(ev.offset, 107, "and is found under its new name");
+	is(ev.offset, 107, "which the new name refers to");
 	RECORD(0, LINK, .path = "/w/log.1", .path2 = "/w/same");
 	RECORD(0, RENAME, .path = "/w/log.1", .path2 = "/w/same");
 	OPEN_(0, "/w/log.1", 6, 8, O_WRONLY | O_APPEND);
 	WRITE_(0, 6, 1);
-	is(ev.offset, 109, "which a rename to another of its names leaves it");
+	is(ev.offset, 109, "a rename between two links changes nothing");
 	RECORD(0, CLOSE, .desc = 6, .newfd = 8);
 	RECORD(0, UNLINK, .path = "/w/log");
 	OPEN_(0, "/w/log", 5, 7, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
 	WRITE_(0, 5, 3);
 	WRITE_(0, 3, 1);
-	is(ev.offset, 7, "a deleted file goes on too");
+	is(ev.offset, 7, "an unlinked file keeps its size");
 	WRITE_(0, 5, 1);
-	is(ev.offset, 3, "beside the one that took its name");
+	is(ev.offset, 3, "apart from a new file of its name");
 	RECORD(0, LINK, .path = "/w/log", .path2 = "/w/hard");
 	OPEN_(0, "/w/hard", 6, 8, O_WRONLY | O_APPEND);
 	WRITE_(0, 6, 1);
-	is(ev.offset, 4, "two names of one file have one end");
+	is(ev.offset, 4, "two links of one inode have one end");
 	RECORD(0, RENAMEAT2, .path = "/w/log", .path2 = "/w/log.1",
 	       .has_arg = true, .arg = 2);
 	OPEN_(0, "/w/log.1", 7, 9, O_WRONLY | O_APPEND);
 	WRITE_(0, 7, 1);
-	is(ev.offset, 5, "names that were exchanged");
+	is(ev.offset, 5, "two exchanged names");
 	RECORD(0, RENAME, .path = "/w/log", .path2 = "/w/log.1", .result = -1,
 	       .err = EACCES);
 	OPEN_(0, "/w/log", 8, 10, O_WRONLY | O_APPEND);
 	WRITE_(0, 8, 1);
-	is(ev.offset, 110, "a rename that failed moved nothing");
+	is(ev.offset, 110, "a failed rename changes nothing");
 	end();
 }
 
@@ -217,7 +217,7 @@ static void test_append(void)
 					.size = n,                             \
 					.result = n})
 
-/* Who asks where a shared file stands while another writes to it. */
+/* A process asks for the position of a shared file while another writes. */
 static void test_under_way(void)
 {
 	int64_t began;
@@ -229,14 +229,16 @@ static void test_under_way(void)
 	began = now++;
 	MARK_(3, "/w/log", 50, 1, REEL_KIND_FILE, O_WRONLY, 35);
 	WRITE_FROM(began, 2, 1, 5);
-	is(ev.offset, 30, "the answer held a write whose record comes later");
+	is(ev.offset, 30,
+	   "the reported position includes a write recorded later");
 	WRITE_(3, 50, 6);
-	is(ev.offset, 35, "who asked goes on behind it");
+	is(ev.offset, 35, "the asking process continues behind it");
 	began = now++;
 	RECORD(3, LSEEK, .desc = 50, .has_offset = true, .has_arg = true,
 	       .arg = SEEK_CUR, .result = 41);
 	WRITE_FROM(began, 2, 1, 4);
-	is(ev.offset, 41, "a write that the answer did not hold");
+	is(ev.offset, 41,
+	   "a write that the reported position does not include");
 	began = now++;
 	WRITE_(2, 1, 5);
 	give_from(began, 3,
@@ -247,11 +249,11 @@ static void test_under_way(void)
 					.arg = SEEK_CUR,
 					.result = 45});
 	WRITE_(3, 50, 1);
-	is(ev.offset, 50, "an answer that is older than a write");
+	is(ev.offset, 50, "a reported position older than a write");
 	RECORD(3, LSEEK, .desc = 50, .has_offset = true, .has_arg = true,
 	       .arg = SEEK_SET, .result = 0);
 	WRITE_(2, 1, 1);
-	is(ev.offset, 0, "going back is no answer");
+	is(ev.offset, 0, "a seek back is not a report");
 	end();
 }
 
@@ -267,14 +269,14 @@ static void test_append_under_way(void)
 	       .has_arg = true, .arg = O_WRONLY | O_APPEND, .has_pos = true,
 	       .pos = 107);
 	WRITE_FROM(began, 0, 1, 7);
-	is(ev.offset, 100, "the size at an open held a write under way");
+	is(ev.offset, 100, "the size at an open includes an overlapping write");
 	WRITE_(2, 2, 3);
-	is(ev.offset, 107, "the next is behind it");
+	is(ev.offset, 107, "the next write is behind it");
 	RECORD(2, OPEN, .path = "/w/app", .newdesc = 3, .newfd = 5, .result = 5,
 	       .has_arg = true, .arg = O_WRONLY | O_APPEND, .has_pos = true,
 	       .pos = 120);
 	WRITE_(2, 3, 5);
-	is(ev.offset, 120, "what an unseen writer wrote is none of its own");
+	is(ev.offset, 120, "bytes of an untraced writer");
 	now += 1000000;
 	began = now++;
 	WRITE_(0, 1, 4);
@@ -284,14 +286,14 @@ static void test_append_under_way(void)
 					.has_pos = true,
 					.pos = 125});
 	WRITE_(2, 3, 1);
-	is(ev.offset, 129, "a size that is older than a write");
+	is(ev.offset, 129, "a reported size older than a write");
 	RECORD(2, STAT, .path = "/w/app", .has_pos = true, .pos = 10);
 	WRITE_(0, 1, 1);
-	is(ev.offset, 10, "somebody unseen cut the file");
+	is(ev.offset, 10, "an untraced process truncated the file");
 	end();
 }
 
-/* Between an open and its question others may write a lot. */
+/* Other writes between an open and its SIZE mark. */
 static void test_size_marked(void)
 {
 	begin();
@@ -304,19 +306,19 @@ static void test_size_marked(void)
 	       .has_arg = true, .arg = O_WRONLY | O_APPEND, .has_pos = true,
 	       .pos = 30);
 	WRITE_(2, 2, 20);
-	is(ev.offset, 10, "what an open asked for is told by its mark");
+	is(ev.offset, 10, "the SIZE mark gives the size at an open");
 	give(1, &(struct reel_record){.call = REEL_MARK_SIZE,
 				      .desc = 3,
 				      .has_pos = true,
 				      .pos = 30});
 	WRITE_(1, 3, 1);
-	is(ev.offset, 30, "who opened it goes on behind the other");
+	is(ev.offset, 30, "the opener appends behind the other writer");
 	give(1, &(struct reel_record){.call = REEL_MARK_SIZE,
 				      .desc = 3,
 				      .has_pos = true,
 				      .pos = 40});
 	WRITE_(2, 2, 1);
-	is(ev.offset, 40, "and the mark tells of unseen writers");
+	is(ev.offset, 40, "and the mark shows untraced writers");
 	is(give(1, &(struct reel_record){.call = REEL_MARK_SIZE,
 					 .has_pos = true,
 					 .pos = 50}),
@@ -324,7 +326,7 @@ static void test_size_marked(void)
 	end();
 }
 
-/* The table of descriptors grows, and moves, under a call that made one. */
+/* The table of descriptors is reallocated during a call that adds one. */
 static void test_many(void)
 {
 	begin();
@@ -336,7 +338,7 @@ static void test_many(void)
 	READ_(0, 1001, 8);
 	is(ev.offset, 8, "a thousand dups share a position");
 	end();
-	is(rows, 1, "and are one open file");
+	is(rows, 1, "and are one OFD");
 }
 
 static enum reel_kind kind_of(const char *path)
@@ -351,7 +353,7 @@ static enum reel_kind kind_of(const char *path)
 	return REEL_KIND_OTHER;
 }
 
-/* What does not move a position, and who else moves a stream's. */
+/* Calls that do not move a position, and other movers of a stream's. */
 static void test_moves(void)
 {
 	begin();
@@ -362,7 +364,7 @@ static void test_moves(void)
 	       .err = ENOSPC);
 	RECORD(0, WRITE, .desc = 1, .has_size = true);
 	READ_(0, 1, 4);
-	is(ev.offset, 0, "a write that wrote nothing moves no position");
+	is(ev.offset, 0, "a write of 0 bytes does not move the position");
 	RECORD(0, POSIX_FALLOCATE, .desc = 1, .has_offset = true, .offset = 20,
 	       .has_arg2 = true, .arg2 = 80);
 	WRITE_(0, 1, 5);
@@ -373,25 +375,26 @@ static void test_moves(void)
 	RECORD(0, FALLOCATE, .desc = 1, .has_offset = true, .has_arg = true,
 	       .arg = FALLOC_FL_COLLAPSE_RANGE, .has_arg2 = true, .arg2 = 40);
 	WRITE_(0, 1, 5);
-	is(ev.offset, 65, "fallocate as its mode says");
+	is(ev.offset, 65, "fallocate with each mode");
 	OPEN_(0, "/w/b", 2, 4, O_RDONLY);
 	RECORD(0, DUP, .desc = 2, .newdesc = 3, .newfd = 5, .result = 5);
 	RECORD(0, FDOPEN, .desc = 3);
 	RECORD(0, FREAD, .desc = 3, .has_size = true, .size = 8, .result = 8);
 	RECORD(0, FREAD, .desc = 3, .has_size = true, .size = 8, .result = 8);
-	is(ev.offset, 8, "a stream goes on where it was");
+	is(ev.offset, 8, "a stream keeps its position");
 	RECORD(0, LSEEK, .desc = 2, .has_offset = true, .offset = 500,
 	       .has_arg = true, .arg = SEEK_SET, .result = 500);
 	RECORD(0, FREAD, .desc = 3, .has_size = true, .size = 8, .result = 8);
-	is(ev.offset, REEL_NO_OFFSET, "who else has its file moves it");
+	is(ev.offset, REEL_NO_OFFSET,
+	   "another descriptor moves the file's position");
 	RECORD(0, FSEEK, .desc = 3, .has_offset = true, .offset = 600,
 	       .has_arg = true, .arg = SEEK_SET, .has_pos = true, .pos = 600);
 	RECORD(0, FREAD, .desc = 3, .has_size = true, .size = 8, .result = 8);
-	is(ev.offset, 600, "until it says where it is");
+	is(ev.offset, 600, "until the stream reports its position");
 	end();
 }
 
-/* Who only looks at a directory, and opens what lies in it. */
+/* A directory that is only looked at, with files in it. */
 static void test_directories(void)
 {
 	begin();
@@ -408,12 +411,14 @@ static void test_directories(void)
 		reel_resolve_start(r, i, &err);
 		reel_resolve_end(r, i, &err);
 	}
-	is(kind_of("/d"), REEL_KIND_DIR, "what a file lies in is a directory");
+	is(kind_of("/d"), REEL_KIND_DIR, "a path above a file is a directory");
 	is(kind_of("/d/e/f"), REEL_KIND_DIR, "at any depth");
 	is(kind_of("/w"), REEL_KIND_DIR,
-	   "also one that was opened as a file is");
-	is(kind_of("/d/other"), REEL_KIND_UNKNOWN, "what nothing lies in, not");
-	is(kind_of("/d/plain"), REEL_KIND_UNKNOWN, "nor by a failed open");
+	   "so is one that open() took for a file");
+	is(kind_of("/d/other"), REEL_KIND_UNKNOWN,
+	   "a path without files below stays unknown");
+	is(kind_of("/d/plain"), REEL_KIND_UNKNOWN,
+	   "so does one of a failed open");
 	is(kind_of("/d/e/f/g/y"), REEL_KIND_FILE, "a file is a file");
 	reel_resolver_free(r);
 }

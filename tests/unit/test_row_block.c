@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Row blocks: what goes in comes out, and hostile blobs only fail. */
+/* Row blocks: rows are read as written, and hostile blobs only fail. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 #include "tests/lib/random.h"
 #include "tests/lib/tap.h"
 
-/* Files of a data set in any order; some paths end alike, some are odd. */
+/* Files of a data set in random order; some with equal suffixes, some
+ * unusual. */
 static size_t path_of(uint32_t i, char *out, size_t room)
 {
 	switch (chance() % 8) {
@@ -30,8 +31,8 @@ struct paths {
 	size_t len[2000];
 };
 
-static void fill(struct reel_rows *r, const struct reel_row_kind *kind,
-		 uint32_t n, struct paths *p)
+static void fill_rows(struct reel_rows *r, const struct reel_row_kind *kind,
+		      uint32_t n, struct paths *p)
 {
 	if (reel_rows_begin(r, kind, n))
 		exit(1);
@@ -97,7 +98,7 @@ static void test_round_trips(struct reel_codec *k, struct paths *p)
 		uint32_t all = (1u << kind->columns) - 1;
 		int rc;
 
-		fill(&in, kind, sizes[i / 3], p);
+		fill_rows(&in, kind, sizes[i / 3], p);
 		reel_codec_tight(k, i % 2);
 		rc = reel_rows_encode(k, &in, &blob, &len) ||
 		     reel_rows_decode(k, blob, len, kind, all, &out, &why);
@@ -113,7 +114,7 @@ static void test_round_trips(struct reel_codec *k, struct paths *p)
 	reel_rows_fini(&out);
 }
 
-/* All that a reader of a hostile block does. */
+/* Read all of a hostile block. */
 static int read_all(struct reel_codec *k, const uint8_t *blob, size_t len,
 		    struct reel_rows *out)
 {
@@ -128,7 +129,7 @@ static int read_all(struct reel_codec *k, const uint8_t *blob, size_t len,
 	return rc && !why ? 1 : rc; /* 1: no reason was given */
 }
 
-/* Every outcome but a crash or an endless loop is fine; ASan watches. */
+/* Only a crash or an endless loop is a failure; ASan checks accesses. */
 static void test_hostile(struct reel_codec *k, struct paths *p)
 {
 	struct reel_rows in = {0}, out = {0};
@@ -137,7 +138,7 @@ static void test_hostile(struct reel_codec *k, struct paths *p)
 	uint8_t *copy;
 	size_t len;
 
-	fill(&in, &reel_row_file, 300, p);
+	fill_rows(&in, &reel_row_file, 300, p);
 	reel_rows_encode(k, &in, &blob, &len);
 	copy = malloc(len);
 	memcpy(copy, blob, len);
@@ -163,8 +164,8 @@ static void test_hostile(struct reel_codec *k, struct paths *p)
 	reel_rows_fini(&out);
 }
 
-/* What shares nothing with the one before takes no more than itself. */
-static void test_lies(struct reel_codec *k)
+/* A text that shares nothing with the previous one takes only its own bytes. */
+static void test_wrong_texts(struct reel_codec *k)
 {
 	struct reel_rows in = {0}, out = {0};
 	struct reel_row_text t = {0};
@@ -186,13 +187,13 @@ static void test_lies(struct reel_codec *k)
 			     &why) &&
 		   !reel_rows_text(&out, 0, &t, &why) &&
 		   reel_rows_text(&out, 1, &t, &why),
-	   "a lie about a prefix: %s", why);
+	   "a wrong prefix: %s", why);
 	in.v[REEL_TEXT_PREFIX][1] = 0;
 	in.v[REEL_TEXT_MIDDLE][1] = UINT64_MAX - 1;
 	reel_rows_encode(k, &in, &blob, &len);
 	ok(reel_rows_decode(k, blob, len, &reel_row_file, REEL_TEXT_MASK, &out,
 			    &why),
-	   "and about the text: %s", why);
+	   "and a wrong text: %s", why);
 	ok(reel_rows_decode(k, blob, len, &reel_row_span, 0, &out, &why),
 	   "rows of another table: %s", why);
 	reel_row_text_fini(&t);
@@ -207,7 +208,7 @@ int main(void)
 
 	test_round_trips(k, p);
 	test_hostile(k, p);
-	test_lies(k);
+	test_wrong_texts(k);
 	reel_codec_free(k);
 	free(p);
 	return done();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sandbox: which paths it takes, what it refuses, what it removes. */
-#include "replay/engine/sandbox.h"
+/* The sandbox: accepted and refused paths, and the files that it removes. */
+#include "replay/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static void test_paths(void)
 	longest[PATH_MAX - 5] = 'x';
 	longest[PATH_MAX - 4] = '\0';
 	ok(!sandbox_path(&sb, longest, out) && errno == ENAMETOOLONG,
-	   "one more byte does not");
+	   "a path longer by a byte does not");
 }
 
 static void test_refusal(void)
@@ -64,15 +64,15 @@ static void test_refusal(void)
 	put("full/data");
 	ok(sandbox_make(&sb, "full", &err) && err.code == REEL_E_USAGE,
 	   "a folder with files in it is refused");
-	ok(exists("full/data"), "and left alone");
-	ok(!sb.root[0], "nothing to remove");
+	ok(exists("full/data"), "and stays unchanged");
+	ok(!sb.root[0], "a failed call leaves no root");
 	memset(&err, 0, sizeof(err));
 	ok(!sandbox_remove(&sb, &err) && exists("full/data"),
-	   "removing none removes nothing");
+	   "removal without a root removes nothing");
 	mkdir("full/sub", 0700);
 	ok(symlink("/etc/passwd", "full/sub/" SANDBOX_MARKER) == 0 &&
 		   sandbox_make(&sb, "full/sub", &err),
-	   "a link named like the marker is no marker");
+	   "a symbolic link is not accepted as a marker");
 }
 
 static void test_removal(void)
@@ -84,21 +84,22 @@ static void test_removal(void)
 	mkdir("outside", 0700);
 	put("outside/data");
 	mkdir("box", 0700);
-	ok(!sandbox_make(&sb, "box", &err) && !sb.made, "an empty folder");
+	ok(!sandbox_make(&sb, "box", &err) && !sb.made,
+	   "an empty folder is used");
 	symlink("../outside", "box/link");
 	mkdir("box/d", 0700);
 	put("box/d/file");
 	mkdir("box/d/closed", 0000);
 	ok(!sandbox_make(&sb, "box", &err) && !exists("box/d"),
-	   "one of ours is emptied and used again");
+	   "a sandbox is emptied and used again");
 	symlink("../outside", "box/link");
 	ok(!sandbox_remove(&sb, &err) && exists("box"),
-	   "emptied, but the folder was not ours");
+	   "a folder of the user is emptied, not removed");
 	ok(!exists("box/link") && exists("outside/data"),
 	   "a link is removed, not followed");
 	ok(!sandbox_make(&sb, NULL, &err) && sb.made &&
 		   !strncmp(strrchr(sb.root, '/'), "/replay.", 8),
-	   "without a name it makes its own");
+	   "without a name a new folder is made");
 	strcpy(path, sb.root);
 	ok(!sandbox_remove(&sb, &err) && !exists(path), "and removes it");
 	ok(!sandbox_make(&sb, "new", &err) && sb.made && exists("new"),
@@ -116,6 +117,6 @@ int main(void)
 	test_refusal();
 	test_removal();
 	if (chdir("/") || sandbox_remove_dir(dir))
-		ok(0, "the test cleans up: %s", strerror(errno));
+		ok(0, "the test removes its files: %s", strerror(errno));
 	return done();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store's life: nothing until it is whole, nobody's other file destroyed,
- * clear refusals; and its events in both orders.
+ * The life of a store: it appears when it is complete, destroys no other file,
+ * and reports clear errors; and its events in both orders.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 
 #include "lib/store/event_block.h"
 #include "analyzer/metric/metric.h"
+#include "analyzer/run/run.h"
 #include "lib/store/row_block.h"
 #include "lib/store/schema.h"
 #include "lib/store/store.h"
@@ -19,7 +20,7 @@
 
 static char dir[] = "/tmp/ioreel-store.XXXXXX";
 
-static int exists(const char *name)
+static int file_exists(const char *name)
 {
 	return access(name, F_OK) == 0;
 }
@@ -49,23 +50,26 @@ static void test_life(void)
 	struct reel_store *st = NULL;
 
 	ok(!reel_store_create(&st, "a.db", &err), "create %s", err.text);
-	ok(!exists("a.db") && files_here() == 1, "it is not there yet");
+	ok(!file_exists("a.db") && files_here() == 1,
+	   "the store does not exist yet");
 	reel_store_close(st);
-	is(files_here(), 0, "closed before it was finished: nothing is left");
+	is(files_here(), 0, "closed before finish: no file is left");
 	reel_store_create(&st, "a.db", &err);
-	ok(!reel_store_finish(st, &err) && exists("a.db"), "finished: there");
+	ok(!reel_store_finish(st, &err) && file_exists("a.db"),
+	   "finished: there");
 	ok(sqlite3_exec(st->db, "DELETE FROM run", NULL, NULL, NULL),
 	   "and for reading only");
 	reel_store_close(st);
 	is(files_here(), 1, "one file, no journal");
 	reel_store_create(&st, "a.db", &err);
-	ok(exists("a.db"), "while a new one is written the old one stands");
+	ok(file_exists("a.db"),
+	   "the old store stays while a new one is written");
 	ok(!reel_store_finish(st, &err), "and is replaced %s", err.text);
 	reel_store_close(st);
 }
 
-static void expect(int rc, struct reel_error *err, enum reel_error_code code,
-		   const char *text)
+static void expect_error(int rc, struct reel_error *err,
+			 enum reel_error_code code, const char *text)
 {
 	ok(rc == -1 && err->code == code && strstr(err->text, text), "%s",
 	   err->text);
@@ -81,40 +85,44 @@ static void test_refusals(void)
 	write_file("notes.txt",
 		   "mine, and longer than a header of a hundred "
 		   "bytes, so that it is read as far as one would be ........");
-	expect(reel_store_create(&st, "notes.txt", &err), &err, REEL_E_IO,
-	       "exists and is not a store");
-	expect(reel_store_open(&st, "notes.txt", &err), &err, REEL_E_FORMAT,
-	       "'notes.txt' is neither a trace nor a store");
-	expect(reel_run_open(&st, "notes.txt", &err), &err, REEL_E_FORMAT,
-	       "neither");
-	expect(reel_run_open(&st, ".", &err), &err, REEL_E_FORMAT, "neither");
-	expect(reel_run_open(&st, "nowhere", &err), &err, REEL_E_IO,
-	       "No such file");
-	expect(reel_store_create(&st, "no/dir/a.db", &err), &err, REEL_E_IO,
-	       "No such file");
+	expect_error(reel_store_create(&st, "notes.txt", &err), &err, REEL_E_IO,
+		     "exists and is not a store");
+	expect_error(reel_store_open(&st, "notes.txt", &err), &err,
+		     REEL_E_FORMAT,
+		     "'notes.txt' is neither a trace nor a store");
+	expect_error(reel_run_open(&st, "notes.txt", &err), &err, REEL_E_FORMAT,
+		     "neither");
+	expect_error(reel_run_open(&st, ".", &err), &err, REEL_E_FORMAT,
+		     "neither");
+	expect_error(reel_run_open(&st, "nowhere", &err), &err, REEL_E_IO,
+		     "No such file");
+	expect_error(reel_store_create(&st, "no/dir/a.db", &err), &err,
+		     REEL_E_IO, "No such file");
 	sqlite3_open("other.db", &db);
 	sqlite3_exec(db, "CREATE TABLE t (x)", NULL, NULL, NULL);
 	sqlite3_close(db);
-	expect(reel_store_create(&st, "other.db", &err), &err, REEL_E_IO,
-	       "not a store");
-	expect(reel_store_open(&st, "other.db", &err), &err, REEL_E_FORMAT,
-	       "neither");
+	expect_error(reel_store_create(&st, "other.db", &err), &err, REEL_E_IO,
+		     "not a store");
+	expect_error(reel_store_open(&st, "other.db", &err), &err,
+		     REEL_E_FORMAT, "neither");
 	sqlite3_open("a.db", &db);
 	sqlite3_exec(db, "PRAGMA user_version = 9", NULL, NULL, NULL);
 	sqlite3_close(db);
-	expect(reel_store_open(&st, "a.db", &err), &err, REEL_E_VERSION,
-	       "it has version 9, this program reads 3");
+	expect_error(reel_store_open(&st, "a.db", &err), &err, REEL_E_VERSION,
+		     "it has version 9, this program reads 4");
 	sqlite3_open("a.db", &db);
 	sqlite3_exec(db, "PRAGMA user_version = 1", NULL, NULL, NULL);
 	sqlite3_close(db);
-	expect(reel_store_open(&st, "a.db", &err), &err, REEL_E_VERSION,
-	       "it has version 1, this program reads 3 (load its trace again)");
+	expect_error(reel_store_open(&st, "a.db", &err), &err, REEL_E_VERSION,
+		     "it has version 1, this program reads 4 (load its trace "
+		     "again)");
 	write_file("empty", "");
 	ok(!reel_store_create(&st, "empty", &err), "an empty file may go %s",
 	   err.text);
 	reel_store_close(st);
-	ok(truncate("a.db", 2000) == 0, "a store cut short");
-	expect(reel_store_open(&st, "a.db", &err), &err, REEL_E_DB, "a.db");
+	ok(truncate("a.db", 2000) == 0, "a truncated store");
+	expect_error(reel_store_open(&st, "a.db", &err), &err, REEL_E_DB,
+		     "a.db");
 }
 
 static void add_file(struct reel_rows *r, enum reel_kind kind,
@@ -169,12 +177,12 @@ static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 		"(2, 7, 2, 0, 35, 1, 0);",
 		NULL, NULL, NULL);
 	for (int t = 1; t <= 2; t++) {
-		struct reel_columns c = {0};
+		struct reel_event_columns c = {0};
 		sqlite3_stmt *stmt = NULL;
 		const void *blob;
 		size_t len;
 
-		reel_columns_grow(&c, 8);
+		reel_event_columns_grow(&c, 8);
 		c.n = t == 1 ? 3 : 1;
 		for (uint32_t i = 0; i < c.n; i++) {
 			const int64_t *e = t == 1 ? t1[i] : t2[i];
@@ -190,7 +198,7 @@ static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 			c.v[REEL_COL_POS][i] = REEL_NO_OFFSET;
 			c.v[REEL_COL_RESULT][i] = 12;
 		}
-		reel_block_encode(k, &c, &blob, &len);
+		reel_event_block_encode(k, &c, &blob, &len);
 		sqlite3_prepare_v2(st->db,
 				   "INSERT INTO event_block VALUES "
 				   "(NULL, ?, ?, ?, 100, ?)",
@@ -201,7 +209,7 @@ static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 		sqlite3_bind_blob64(stmt, 4, blob, len, SQLITE_TRANSIENT);
 		sqlite3_step(stmt);
 		sqlite3_finalize(stmt);
-		reel_columns_fini(&c);
+		reel_event_columns_fini(&c);
 	}
 	reel_codec_free(k);
 }
@@ -235,7 +243,7 @@ static void test_events(void)
 
 	reel_store_create(&st, "e.db", &err);
 	for (int i = 0; reel_metrics[i]; i++)
-		reel_schema_tables(st->db, reel_metrics[i]->schema);
+		reel_schema_create(st->db, reel_metrics[i]->schema);
 	make_events(st, 15, 20);
 	ok(!reel_store_finish(st, &err), "a store with events %s", err.text);
 	reel_store_close(st);
@@ -276,7 +284,7 @@ static void test_events(void)
 		       "(1, '/p', 'pipe', 'pipe', -1), "
 		       "(2, '/f', 'file', 'checkpoint', 5))",
 		       &n, &has, &err);
-	is(n, 2, "files have what was put in %s", err.text);
+	is(n, 2, "files have their values %s", err.text);
 	reel_store_int(st,
 		       "SELECT count(*) FROM file WHERE file_id IN "
 		       "(0, 2, 3, NULL, 'x', 2.5, -1)",
@@ -301,8 +309,8 @@ static const char *const all_queries[] = {
 	"SELECT * FROM v_summary",
 };
 
-/* Whoever takes events adds their times. */
-static void test_far(void)
+/* Users of events add their times: sums must not overflow. */
+static void test_extreme_times(void)
 {
 	struct reel_error err = {0};
 	struct reel_store *st = NULL;
@@ -311,7 +319,7 @@ static void test_far(void)
 
 	reel_store_create(&st, "far.db", &err);
 	for (int i = 0; reel_metrics[i]; i++)
-		reel_schema_tables(st->db, reel_metrics[i]->schema);
+		reel_schema_create(st->db, reel_metrics[i]->schema);
 	make_events(st, -5, INT64_MAX);
 	reel_store_finish(st, &err);
 	reel_store_close(st);
@@ -319,7 +327,7 @@ static void test_far(void)
 	reel_events_open(&it, st, 2, &err);
 	ok(reel_events_next(it, &ev, &err) == 1 && ev.start_ns == 0 &&
 		   ev.dur_ns > 0 && ev.dur_ns < INT64_MAX / 2,
-	   "times that no job can have are held back: %lld for %lld",
+	   "impossible times are clamped: %lld for %lld",
 	   (long long)ev.start_ns, (long long)ev.dur_ns);
 	reel_events_close(it);
 	reel_store_close(st);
@@ -379,7 +387,7 @@ int main(void)
 	test_life();
 	test_refusals();
 	test_events();
-	test_far();
+	test_extreme_times();
 	test_hostile();
 	snprintf(clean, sizeof(clean), "rm -rf %s", dir);
 	if (chdir("/") || system(clean))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decoder of records: every field alone and all at once at the edge of
- * their types; and bytes that are no record, which must be refused as a whole.
+ * The decoder of records: every field alone and all together with extreme
+ * values; and invalid bytes, which must be refused as a whole.
  */
 #include "lib/error.h"
 #include "lib/trace/internal.h"
@@ -13,7 +13,7 @@ static struct trace_decoder d;
 static struct reel_error failure;
 
 /* Give the decoder exactly @n bytes of @data, the rest zero. */
-static void give(size_t n)
+static void set_input(size_t n)
 {
 	memset(data + n, 0, sizeof(data) - n);
 	d.p = data;
@@ -37,7 +37,8 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool same(const struct reel_record *a, const struct reel_record *b)
+static bool same_record(const struct reel_record *a,
+			const struct reel_record *b)
 {
 	return a->end_ticks == b->end_ticks && a->dur_ticks == b->dur_ticks &&
 	       a->call == b->call && a->has_offset == b->has_offset &&
@@ -132,25 +133,25 @@ static struct reel_record edge[] = {
 	 .path2_len = sizeof(longest) - 1},
 };
 
-static void edges(void)
+static void extreme_values(void)
 {
 	int n = (int)(sizeof(edge) / sizeof(*edge)), bad = 0;
 	struct reel_record got;
 
 	memset(longest, 'x', sizeof(longest) - 1);
-	give(encode(edge, n));
+	set_input(encode(edge, n));
 	for (int i = 0; i < n; i++)
 		if (trace_decode(&d, &got, &failure) != 1 ||
-		    !same(&got, &edge[i])) {
+		    !same_record(&got, &edge[i])) {
 			printf("# record %d\n", i);
 			bad++;
 		}
-	is(bad, 0, "fields at the edges of their types come back");
+	is(bad, 0, "extreme values of all fields are read as written");
 	is(trace_decode(&d, &got, &failure), 0, "and then the end");
 }
 
-/* Cut short anywhere a record is none, and the decoder stands before it. */
-static void cuts(void)
+/* A record cut at any byte is invalid, and the decoder stays before it. */
+static void cut_records(void)
 {
 	struct reel_record got, r = {
 					.call = 300,
@@ -182,22 +183,22 @@ static void cuts(void)
 
 	for (size_t k = 1; k < n; k++) {
 		encode(&r, 1);
-		give(k);
+		set_input(k);
 		bad += trace_decode(&d, &got, &failure) != -1 || d.p != data;
 	}
-	is(bad, 0, "a record cut at each of its %zu bytes is refused", n);
+	is(bad, 0, "a record cut at any of its %zu bytes is refused", n);
 	encode(&r, 1);
-	give(n);
-	ok(trace_decode(&d, &got, &failure) == 1 && same(&got, &r),
-	   "whole it is read");
+	set_input(n);
+	ok(trace_decode(&d, &got, &failure) == 1 && same_record(&got, &r),
+	   "the whole record is read");
 }
 
-static void refuse(const char *what, const char *bytes, size_t n)
+static void refused_bytes(const char *what, const char *bytes, size_t n)
 {
 	struct reel_record got;
 
 	memcpy(data, bytes, n);
-	give(n);
+	set_input(n);
 	is(trace_decode(&d, &got, &failure), -1, "%s", what);
 }
 
@@ -205,9 +206,9 @@ int main(void)
 {
 	struct reel_record got;
 
-	edges();
-	cuts();
-#define REFUSE(what, bytes) refuse(what, bytes, sizeof(bytes) - 1)
+	extreme_values();
+	cut_records();
+#define REFUSE(what, bytes) refused_bytes(what, bytes, sizeof(bytes) - 1)
 	REFUSE("a varint of eleven bytes",
 	       "\x18\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81\x01\x00");
 	REFUSE("time that runs over",
@@ -227,9 +228,9 @@ int main(void)
 	REFUSE("a record of no call", "\x18\x80\x10\x00\x00\x00");
 	REFUSE("something behind the end", "\x00\x00\x01");
 	memset(data, 0, 8);
-	give(8);
-	is(trace_decode(&d, &got, &failure), 0, "zeros are the end");
-	is(failure.code, REEL_OK, "no memory was wanted in vain");
+	set_input(8);
+	is(trace_decode(&d, &got, &failure), 0, "zeros end the block");
+	is(failure.code, REEL_OK, "no memory error");
 	trace_decoder_fini(&d);
 	return done();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader against gen_trace, which writes the format without knowing the
- * reader: every record, name, descriptor, size, result and time must come back.
+ * The reader against gen_trace, which shares no code with it: every record,
+ * name, descriptor, size, result and time must be read as written.
  */
 #include <libgen.h>
 #include <math.h>
@@ -27,12 +27,12 @@ struct want {
 	bool has_offset, has_asked, seen;
 };
 
-struct wants {
+struct expected_lines {
 	struct want *w;
 	size_t n;
 };
 
-/* What descriptors mean, per process; as far as the records say. */
+/* The paths of descriptors per process, from the records. */
 struct names {
 	char *path[DESCS];
 	int fd[DESCS];
@@ -44,9 +44,9 @@ static long long number(const char *s, bool *has)
 	return *has ? strtoll(s, NULL, 10) : 0;
 }
 
-static struct wants read_wants(const char *path)
+static struct expected_lines read_expected(const char *path)
 {
-	struct wants l = {NULL, 0};
+	struct expected_lines l = {NULL, 0};
 	char line[2048];
 	FILE *f = fopen(path, "r");
 
@@ -78,8 +78,8 @@ static struct wants read_wants(const char *path)
 	return l;
 }
 
-/* Learn all descriptors of process @p from its records. */
-static void learn(struct reel_trace *tr, int p, struct names *n)
+/* Collect the descriptors of process @p from its records. */
+static void collect_descs(struct reel_trace *tr, int p, struct names *n)
 {
 	const struct reel_trace_process *pr = reel_trace_process(tr, p);
 	struct reel_error err = {0};
@@ -99,9 +99,9 @@ static void learn(struct reel_trace *tr, int p, struct names *n)
 	}
 }
 
-/* The name of @desc, its parent's below first_desc; dups by the second pass. */
-static const char *name_of(struct reel_trace *tr, struct names *all, int p,
-			   uint32_t desc, int *fd)
+/* The path of @desc; below first_desc it is the parent's descriptor. */
+static const char *desc_path(struct reel_trace *tr, struct names *all, int p,
+			     uint32_t desc, int *fd)
 {
 	const struct reel_trace_process *pr = reel_trace_process(tr, p);
 
@@ -113,8 +113,8 @@ static const char *name_of(struct reel_trace *tr, struct names *all, int p,
 	return all[p].path[desc];
 }
 
-static bool agrees(struct reel_trace *tr, struct names *all, int p,
-		   const struct reel_record *r, const struct want *w)
+static bool record_matches(struct reel_trace *tr, struct names *all, int p,
+			   const struct reel_record *r, const struct want *w)
 {
 	const struct reel_call_info *c = reel_call_info(r->call);
 	int64_t start = reel_trace_ns(tr, p, r->end_ticks - r->dur_ticks);
@@ -123,7 +123,7 @@ static bool agrees(struct reel_trace *tr, struct names *all, int p,
 	int fd = r->newdesc ? r->newfd : -1;
 
 	if (r->desc)
-		path = name_of(tr, all, p, r->desc, &fd);
+		path = desc_path(tr, all, p, r->desc, &fd);
 	return c && strcmp(c->name, w->call) == 0 &&
 	       strcmp(path ? path : "-", w->path) == 0 && fd == w->fd &&
 	       r->result == w->result && r->err == w->err &&
@@ -134,9 +134,9 @@ static bool agrees(struct reel_trace *tr, struct names *all, int p,
 	       llabs(end - w->start - w->dur) <= 2;
 }
 
-/* Read thread @i beside the lines that it wrote. Returns wrong records. */
+/* Compare the records of thread @i with its lines. Returns wrong records. */
 static size_t check_thread(struct reel_trace *tr, struct names *all, int i,
-			   struct wants *l, size_t *records)
+			   struct expected_lines *l, size_t *records)
 {
 	const struct reel_trace_thread *t = reel_trace_thread(tr, i);
 	uint32_t pid = reel_trace_process(tr, t->process)->head.pid;
@@ -158,15 +158,16 @@ static size_t check_thread(struct reel_trace *tr, struct names *all, int i,
 		for (; k < l->n; k++)
 			if (l->w[k].pid == pid && l->w[k].tid == t->tid)
 				break;
-		/* A dup names what its source names. */
+		/* A dup has the path of its source. */
 		if (r.newdesc && r.desc && !all[t->process].path[r.newdesc]) {
 			int fd;
 			const char *n =
-				name_of(tr, all, t->process, r.desc, &fd);
+				desc_path(tr, all, t->process, r.desc, &fd);
 
 			all[t->process].path[r.newdesc] = n ? strdup(n) : NULL;
 		}
-		if (k < l->n && agrees(tr, all, t->process, &r, &l->w[k]))
+		if (k < l->n &&
+		    record_matches(tr, all, t->process, &r, &l->w[k]))
 			l->w[k].seen = true;
 		else if (bad++ == 0 && k < l->n)
 			printf("# line %zu: %s %s\n", k + 1, l->w[k].call,
@@ -178,13 +179,13 @@ static size_t check_thread(struct reel_trace *tr, struct names *all, int i,
 	return bad + (rc < 0);
 }
 
-/* The trace @dir against the lines of @tsv. */
-static void compare(const char *dir, const char *tsv)
+/* Compare the trace @dir with the lines of @tsv. */
+static void compare_trace(const char *dir, const char *tsv)
 {
 	struct reel_error failure = {0};
 	struct reel_trace *tr = NULL;
 	size_t bad = 0, missing = 0, records = 0;
-	struct wants l = read_wants(tsv);
+	struct expected_lines l = read_expected(tsv);
 	struct names *all;
 
 	is(reel_trace_open(&tr, dir, &failure), 0, "it opens: %s",
@@ -193,10 +194,10 @@ static void compare(const char *dir, const char *tsv)
 		return;
 	all = calloc((size_t)reel_trace_processes(tr), sizeof(*all));
 	for (int i = 0; i < reel_trace_processes(tr); i++)
-		learn(tr, i, &all[i]);
+		collect_descs(tr, i, &all[i]);
 	for (int i = 0; i < reel_trace_threads(tr); i++)
 		bad += check_thread(tr, all, i, &l, &records);
-	is(bad, 0, "every record says what was written");
+	is(bad, 0, "every record is read as written");
 	is(records, l.n, "and there are as many");
 	for (size_t i = 0; i < l.n; i++)
 		missing += !l.w[i].seen;
@@ -224,15 +225,16 @@ static void round_trip(const char *options)
 	snprintf(cmd, sizeof(cmd), "'%s' %s -e %s %s", gen, options, tsv,
 		 trace);
 	ok(system(cmd) == 0, "gen_trace %s", options);
-	compare(trace, tsv);
+	compare_trace(trace, tsv);
 	tw_remove(dir);
 }
 
-/* Written once, by the first of version 1: it must load forever. */
+/* Written by the first version 1: it must load forever. */
 static void old_versions(void)
 {
 	if (access("tests/data/trace-1.0", F_OK) == 0)
-		compare("tests/data/trace-1.0", "tests/data/trace-1.0.tsv");
+		compare_trace("tests/data/trace-1.0",
+			      "tests/data/trace-1.0.tsv");
 	else
 		ok(1, "old versions # SKIP not in the source tree");
 }
@@ -273,7 +275,7 @@ static void many_streams(void)
 				records++;
 			}
 	}
-	is(records, 300 * 40, "all records, one of each in turn");
+	is(records, 300 * 40, "all records, in turns");
 	is(err.code, REEL_OK, "without an error: %s", err.text);
 	for (int i = 0; i < n; i++)
 		reel_stream_close(s[i]);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Say what a program is doing while "ioreel record" records its I/O.
+"""Mark the phases of a program while "ioreel record" records its I/O.
 
     import ioreel
 
@@ -8,18 +8,18 @@
             for batch in ioreel.steps(loader):
                 ...
 
-Nothing is done, and nothing imported, where nobody records: this file alone,
-copied beside a program as ioreel.py, is all that the program needs. While it
-is recorded it finds ioreel's own copy. The hooks of the frameworks are the
-other files of this package. Nothing here raises, but what the program does.
+Without a recording this module does nothing and imports nothing. A program
+needs this file alone, copied beside it as ioreel.py; while the program is
+recorded, the import finds ioreel's own copy. The other files of this package are the
+hooks of the frameworks. Only exceptions of the program itself are raised.
 """
 import sys
 
 _STEP = 2   # enum reel_span of schemas/trace_format.h
 _FETCH = 3
-_HELD = 0  # spans of the hooks are not wanted
-_shim = None  # not looked for yet; False: not there
-_open = _close = None  # its functions for spans, without a look at _shim
+_HELD = 0  # USER: while entered, the hooks make fetches only
+_shim = None  # not searched yet; False: not found
+_open = _close = None  # its functions for spans, to avoid a lookup in _shim
 
 
 def _find():
@@ -50,13 +50,13 @@ def _preloaded():
 
 
 def recording():
-    """True while this process is being recorded."""
+    """True while this process is recorded."""
     shim = _find()
     return bool(shim and shim.recording())
 
 
 def note(key, value):
-    """Say a fact about this process, once: note("model", "unet")."""
+    """Record a fact about this process, once: note("model", "unet")."""
     shim = _find()
     try:
         if shim:
@@ -66,11 +66,11 @@ def note(key, value):
 
 
 class span(object):
-    """with span("epoch", 3): what this thread is doing. Spans nest.
+    """with span("epoch", 3): a phase of this thread. Spans nest.
 
-    Names that ioreel knows: epoch, step, fetch, compute, forward, backward,
-    optimizer, preprocess, checkpoint, eval. Others are your own, of at most
-    200 bytes. The number is an epoch's or step's, or anything else.
+    Names with a meaning for ioreel: epoch, step, fetch, compute, forward,
+    backward, optimizer, preprocess, checkpoint, eval. Others are your own, of
+    at most 200 bytes. The number is that of an epoch or step, or any other.
     """
 
     __slots__ = ("name", "detail")
@@ -97,15 +97,15 @@ class span(object):
 
 
 def steps(iterable, first=0):
-    """@iterable, each turn of the loop over it as a step that begins with a
-    fetch. Steps are numbered from @first on."""
+    """@iterable, with each turn of the loop over it as a step that begins with
+    a fetch. Steps are numbered from @first on."""
     if not recording():
         return iter(iterable)
     return _Steps(iterable, first)
 
 
 class _Steps(object):
-    """Two spans for each item; of loaders that have hooks only the fetch."""
+    """Two spans for each item; hooks of the loader make fetches only."""
 
     def __init__(self, iterable, number):
         self.number = number

@@ -2,41 +2,41 @@
 """Epochs, steps and fetches of the data loaders, as spans of each thread.
 
 The spans of a thread must nest, but loaders need not: zip(a, b), or iterators
-advanced in turn. So one loader leads: its step runs from the start of a fetch
-to the start of its next one, whoever else fetches in between. Two iterators
-in turn show when one fetches while the epoch of the other stands above its
-own. The one with fewer fetches so far follows: it has fetches only, its epoch
-is taken back if it stands above, and its loader opens no other while one is
-open. A loop within a loop nests, and has epochs and steps of its own.
+advanced in turn. So one loader leads: its step lasts from the start of a fetch
+to the start of its next one, even if other loaders fetch in between. Iterators
+advance in turn if one fetches while the epoch of another is above its own on
+the stack. The one with fewer fetches so far follows: it has fetches only, its
+epoch is cancelled if it is above, and its loader opens no other epoch while
+one is open. A loop within a loop nests, and has epochs and steps of its own.
 
-Numbers: epochs and steps are counted from 0 in each thread, on through all its
-loaders. Those of a loop within a loop are counted apart, and so are evals.
+Numbers: epochs and steps are counted from 0 in each thread, across all its
+loaders. Those of inner loops are counted separately, and so are evals.
 
-An epoch begins before its iterator is made, which may start processes. That is
-a fetch of its own, and part of the first step, which is therefore told when the
-first batch is asked for, and began before.
+An epoch begins before its iterator is constructed, which may start processes.
+The construction is a fetch, and part of the first step. So that step is
+recorded at the request for the first batch, with a start in the past.
 
-An eval is an epoch that trains nothing: fetches, but no steps. It is one when
-its iterator was made with gradients off, or when another loader has trained
-and neither this one nor its data set has, or in a thread that is not the main
-one, which may prefetch for it. A backward or optimizer call makes
-an epoch of it after all, from its start on; its steps begin with the one that
-trains.
+An eval is an epoch without training: it has fetches, but no steps. An epoch is
+an eval if its iterator was made with gradients off, or if another loader has
+trained and neither this one nor its data set has, or in a thread other than
+the main one, which may prefetch for it. A backward or optimizer call turns it
+into an epoch from its start on; its steps begin with the one that trains.
 
-A look at a batch is neither: an iterator that is left after its first batch,
-before a call that trains or another loop. It has fetches only.
+A peek at a batch is neither: an iterator that is dropped after its first
+batch, before a call that trains or another loop. It has fetches only.
 
-Lightning keeps the iterators of a training until its end, and asks for no batch
-behind the last: neither exhaustion nor deletion tells that a loop was left.
-Gradients that are on again do, of an eval made with them off; and that
-training and evaluation take turns when all batches were fetched.
+Lightning keeps the iterators of a training until its end, and requests no
+batch after the last: neither exhaustion nor deletion shows the end of a loop.
+For an eval made with gradients off, gradients on again show it; else the
+change between training and evaluation after all batches were fetched.
 
-A thread that trains without a loop of its own is fed by another one: the loops
-of threads that do not train have no steps, and their fetches are preprocessing.
+A thread that trains without a loop of its own is fed by another thread: then
+the loops of threads that do not train have no steps, and their fetches are
+preprocessing.
 
-Nothing is stored in the program's objects, and they are referred to weakly.
-A weak reference may call back at any allocation, in any thread: it only puts
-its epoch on the owner's list when the owner is busy or elsewhere.
+No attribute is stored in the program's objects; they are referenced weakly. A
+weak reference may call back at any allocation, in any thread: it only puts its
+epoch on the owner's list if the owner is busy or another thread.
 """
 import atexit
 import collections
@@ -47,23 +47,23 @@ import weakref
 from ioreel import profile, shim
 from ioreel.finder import hide
 
-_FED = -2  # no step: the fetch is preprocessing
+_FED = -2  # not a step: the fetch is preprocessing
 
 _local = threading.local()
 _loaders = {}   # id of a loader: its Loader
 _epochs = {}    # id of an iterator: its Epoch
 _unsure = set()  # open epochs that have not trained yet
-_trained = {}   # id of a data set that was trained with: a reference to it
-_training = []  # not empty once anything has trained
-_fed = []  # not empty once a thread was that trains without a loop of its own
+_trained = {}   # id of a data set used in training: a reference to it
+_training = []  # not empty after the first training call
+_fed = []  # not empty once a thread trained without a loop of its own
 
 
 class Loader(object):
-    """What is known of a DataLoader while it lives."""
+    """The state of a DataLoader, while that exists."""
 
     def __init__(self, loader):
         key = id(loader)
-        # Bound now: at the interpreter's end a module's names are gone first.
+        # Bound now: at interpreter exit module globals are cleared first.
         forget, forget_data = _loaders.pop, _trained.pop
         self.ref = weakref.ref(loader, lambda ref: forget(key, None))
         self.follows = False
@@ -72,7 +72,7 @@ class Loader(object):
             self.data = weakref.ref(loader.dataset,
                                     lambda ref: forget_data(data, None))
             self.trains = data in _trained
-        except Exception:  # it has none, or one that cannot be referred to
+        except Exception:  # no data set, or no weak reference to it
             self.data = None
             self.trains = False
 
@@ -94,14 +94,14 @@ class Epoch(object):
     """One pass of an iterator, from its start to its end."""
 
     def __init__(self, iterator, loader, kind, without, thread):
-        self.start = self.since = shim.now()  # since: of its latest fetch
+        self.start = self.since = shim.now()  # since: start of latest fetch
         self.loader = loader
         self.kind = kind
-        self.without = without  # gradients
+        self.without = without  # made with gradients off
         self.thread = thread
         self.fetches = 0
-        self.level = 0  # epochs around it
-        self.step = 0  # the latest
+        self.level = 0  # number of enclosing epochs
+        self.step = 0  # number of the latest step
         self.on_stack = False
         self.in_step = False
         self.ended = False
@@ -114,26 +114,26 @@ class Epoch(object):
             if _epochs.get(self.key) is self:
                 del _epochs[self.key]
             self.thread.abandon(self)
-        except Exception:  # the interpreter is going down
+        except Exception:  # at interpreter exit
             pass
 
-    def drained(self):
-        """Whether no batch is left. Not a loader's length: that is noted."""
+    def is_drained(self):
+        """Whether no batch is left. len() of the loader may cause warnings."""
         try:
             return self.fetches >= len(self.ref())
-        except Exception:  # it is gone, or nobody knows
+        except Exception:  # no iterator, or no length
             return False
 
-    def looked(self):
-        """Whether it was but a look at the data."""
+    def is_peek(self):
+        """Whether it was only a peek at the data."""
         return not self.fetches or (
             self.kind == shim.EPOCH and self in _unsure and
             self.fetches == 1 and not self.exhausted)
 
-    def left_for(self, other):
-        """Whether this loop is over, though within it @other goes on."""
+    def is_over(self, other):
+        """Whether this loop ended before @other began, without notice."""
         return (self.without and not other.without or
-                self.kind != other.kind and self.drained())
+                self.kind != other.kind and self.is_drained())
 
 
 class Thread(object):
@@ -147,7 +147,7 @@ class Thread(object):
         self.latest = None  # the epoch that fetched last
         self.trains = False
         self.learned = False  # it trained in a loop of its own
-        self.asking = 0  # calls that make an iterator
+        self.asking = 0  # active calls that may construct an iterator
         self.making = 0  # the kind of span that is open for them
         self.abandoned = collections.deque()
         self.busy = False
@@ -170,8 +170,8 @@ class Thread(object):
             if other.loader is epoch.loader:
                 self.close(other)
                 break
-        self.settle()
-        while self.stack and self.stack[-1].left_for(epoch):
+        self.end_closed()
+        while self.stack and self.stack[-1].is_over(epoch):
             self.close(self.stack[-1])
         if shim.within() or (epoch.loader.follows and self.stack):
             return
@@ -192,34 +192,34 @@ class Thread(object):
         self.stack.append(epoch)
 
     def close(self, epoch):
-        """End @epoch now, or with the ones that stand above it."""
+        """End @epoch now, or after the ones above it on the stack."""
         epoch.ended = True
-        if len(self.stack) > 1 or not epoch.looked() or not epoch.fetches:
-            self.settle()
+        if len(self.stack) > 1 or not epoch.is_peek() or not epoch.fetches:
+            self.end_closed()
 
-    def settle(self):
-        """End what has ended: all, also a look whose batch may be trained
-        with when its iterator is gone."""
+    def end_closed(self):
+        """End the closed epochs on top, including a peek, although its batch
+        may still be used in training."""
         while self.stack and self.stack[-1].ended:
-            looked = self.stack[-1].looked()
-            top = self.off()
+            looked = self.stack[-1].is_peek()
+            top = self.pop_epoch()
             if looked:
-                self.take_back(top)
+                self.cancel_epoch(top)
                 continue
             self.end_step(top)
             shim.end(top.kind)
 
-    def off(self):
+    def pop_epoch(self):
         top = self.stack.pop()
         top.on_stack = False
         _unsure.discard(top)
         return top
 
-    def lead(self, epoch):
-        """True when @epoch leads, its rivals having been taken back."""
+    def is_leading(self, epoch):
+        """Cancel rivals of @epoch with fewer fetches. True if it leads."""
         while self.stack[-1] is not epoch:
             top = self.stack[-1]
-            if top.ended or top.left_for(epoch):
+            if top.ended or top.is_over(epoch):
                 self.close(top)
                 if not epoch.on_stack:
                     return False
@@ -228,18 +228,18 @@ class Thread(object):
                 epoch.loader.follows = True
                 return False
             top.loader.follows = True
-            self.take_back(self.off())
+            self.cancel_epoch(self.pop_epoch())
         return True
 
-    def take_back(self, epoch):
-        self.take_back_step(epoch)
+    def cancel_epoch(self, epoch):
+        self.cancel_step(epoch)
         if epoch.kind == shim.EPOCH:
             self.epochs[epoch.level] -= 1
         else:
             self.evals -= 1
         shim.cancel(epoch.kind)
 
-    def take_back_step(self, epoch):
+    def cancel_step(self, epoch):
         if epoch.in_step:
             epoch.in_step = False
             self.steps[epoch.level] = epoch.step
@@ -258,13 +258,13 @@ class Thread(object):
         return step
 
     def next_step(self, epoch):
-        """Returns the number of the step that begins, -1 when none does."""
+        """Returns the number of the step that begins, -1 if none does."""
         if (not epoch.on_stack or shim.within() or
-                (self.stack[-1] is not epoch and not self.lead(epoch))):
+                (self.stack[-1] is not epoch and not self.is_leading(epoch))):
             epoch.fetches += 1
             return -1
         epoch.fetches += 1
-        if epoch.in_step:  # most: begin_step() without its call
+        if epoch.in_step:  # the usual case: begin_step() inlined
             shim.end(shim.STEP)
             step = epoch.step = self.steps[epoch.level]
             self.steps[epoch.level] = step + 1
@@ -283,15 +283,15 @@ class Thread(object):
     def feeds(self):
         return _fed and not self.trains
 
-    def hand(self, epoch):
-        """The batches of @epoch are for another thread, which trains."""
+    def cancel_fed(self, epoch):
+        """Cancel @epoch: its batches are for another thread, which trains."""
         while epoch.on_stack:
-            self.take_back(self.off())
+            self.cancel_epoch(self.pop_epoch())
 
-    def learn(self):
-        """This thread trains: so do its latest epoch and those around it.
+    def mark_training(self):
+        """This thread trains: mark its latest epoch and the enclosing ones.
 
-        One that follows does so with the one that leads.
+        For an epoch that follows, mark the one that leads.
         """
         latest = self.latest
         if latest is not None and latest.loader.follows and self.stack:
@@ -304,16 +304,16 @@ class Thread(object):
             epoch.loader.trained()
             _unsure.discard(epoch)
         if self.stack[-1] is latest and latest.kind == shim.EVAL:
-            self.turn()
+            self.promote_evals()
             self.begin_step(latest, latest.since)
-        self.settle()
+        self.end_closed()
 
-    def turn(self):
-        """Make epochs of the evals at the top."""
+    def promote_evals(self):
+        """Turn the evals on top into epochs."""
         evals = []
         while self.stack and self.stack[-1].kind == shim.EVAL:
-            evals.append(self.off())
-            self.take_back(evals[-1])
+            evals.append(self.pop_epoch())
+            self.cancel_epoch(evals[-1])
         for epoch in reversed(evals):
             epoch.kind = shim.EPOCH
             self.begin(epoch)
@@ -329,7 +329,7 @@ def current():
 
 
 def _forked():
-    """In the child of a fork nothing is open: what was is the parent's."""
+    """In a forked child no span is open: open ones are the parent's."""
     _epochs.clear()
     _unsure.clear()
     _local.thread = Thread()
@@ -340,15 +340,15 @@ if hasattr(os, "register_at_fork"):  # from Python 3.7 on, as PyTorch
     os.register_at_fork(after_in_child=_forked)
 
 
-def asks(*args, **kwargs):
-    """A call begins that may make an iterator. Returns the token for asked().
-    """
+def request_begins(*args, **kwargs):
+    """A call begins that may construct an iterator. Returns the token for
+    request_ends()."""
     thread = current()
     thread.asking += 1
     return thread
 
 
-def asked(thread, error):
+def request_ends(thread, error):
     if thread is not None:
         thread.asking -= 1
         if thread.making and not thread.asking:
@@ -356,20 +356,21 @@ def asked(thread, error):
             thread.making = 0
 
 
-def made(iterator, loader, kind):
-    """A call begins that makes @iterator. Returns the token for asked()."""
-    thread = asks()
+def construction_begins(iterator, loader, kind):
+    """The construction of @iterator begins. Returns the token for
+    request_ends()."""
+    thread = request_begins()
     try:
-        started(iterator, loader, kind)
+        iterator_started(iterator, loader, kind)
     except Exception:
         pass
     return thread
 
 
-def started(iterator, loader, kind, learns=False):
-    """@iterator is made from @loader, or starts again from its beginning.
+def iterator_started(iterator, loader, kind, learns=False):
+    """@iterator is constructed from @loader, or restarts from its beginning.
 
-    @learns: if its batches are trained with, trains() is called.
+    @learns: trains() is called if its batches are used in training.
     """
     thread = current()
     thread.reap()
@@ -396,18 +397,18 @@ def started(iterator, loader, kind, learns=False):
         thread.busy = False
 
 
-def settle():
-    """Another loop begins in this thread: a look at a batch was but that."""
+def end_closed():
+    """Another loop begins in this thread, so a single batch was a peek."""
     thread = current()
     thread.busy = True
     try:
-        thread.settle()
+        thread.end_closed()
     finally:
         thread.busy = False
 
 
 def trains(kind):
-    """A call of @kind begins in this thread that only training makes."""
+    """A call of @kind begins, which only training makes."""
     if not _unsure:
         return
     thread = current()
@@ -416,7 +417,7 @@ def trains(kind):
         _training[:] = [True]
         thread.trains = True
         if thread.stack and thread.latest is not None:
-            thread.learn()
+            thread.mark_training()
         elif not thread.learned:
             _fed[:] = [True]
             for epoch in list(_unsure):
@@ -436,7 +437,7 @@ def fetch_begins(iterator):
         epoch = _epochs.get(id(iterator))
         if _fed and thread.feeds():
             if epoch is not None and epoch.thread is thread:
-                thread.hand(epoch)
+                thread.cancel_fed(epoch)
             shim.begin(shim.PREPROCESS, -1)
             return thread, None, _FED
         if epoch is None or epoch.thread is not thread:
@@ -466,7 +467,7 @@ def fetch_ends(token, error):
         if epoch is None:
             return
         if step >= 0:
-            thread.take_back_step(epoch)
+            thread.cancel_step(epoch)
         epoch.exhausted = True
         thread.close(epoch)
     finally:
@@ -476,13 +477,13 @@ def fetch_ends(token, error):
 
 @atexit.register
 def _finish():
-    """The thread that ends the interpreter ends its spans."""
+    """At exit: end the open spans of this thread."""
     try:
         thread = current()
         thread.busy = True
         for epoch in reversed(thread.stack[:]):
             thread.close(epoch)
-        thread.settle()
+        thread.end_closed()
     except Exception:
         pass
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Call a hook when a framework has been imported.
 
-The finder stands first on sys.meta_path until each module of HOOKS has been
-seen. It finds nothing itself: it lets the others find, and covers the
-loader's exec_module for that one import. sitecustomize.py puts it there when
-the first framework is imported.
+The finder is first on sys.meta_path until each module of HOOKS was imported.
+It delegates to the other finders and wraps the loader's exec_module for that
+one import. sitecustomize.py installs it when the first framework is imported.
 """
 import sys
 
-# module of a framework: that of this package whose install(module) hooks it
+# module of a framework: our module, whose install(module) hooks it
 HOOKS = {
     "torch": "hook_torch",
     "torch.distributed.checkpoint": "hook_dcp",
@@ -38,9 +37,9 @@ HOOKS = {
     "grain._src.python.dataset.transformations.process_prefetch": "hook_grain",
 }
 
-# Our functions carry the import system's file name: warnings.warn(stacklevel=2)
-# passes over such frames, import errors are printed without them, and
-# torch.compile does not try to compile them.
+# Our functions have the import system's file name: warnings.warn(stacklevel=2)
+# skips such frames, tracebacks of import errors omit them, and torch.compile
+# does not try to compile them.
 HIDDEN = "<frozen importlib._bootstrap>"
 
 

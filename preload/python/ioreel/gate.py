@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Which hooks are put in, and what is said about it.
+"""Install hooks by framework version, and note the result.
 
-A framework of an unknown version gets none, and a note; a part of a known one
-that is not as we know it is left out, and named. Nothing ever raises.
+A framework of an unknown version gets a note and no hooks. A part of a known
+version whose functions are missing is left out and named in the note.
+install() does not raise.
 """
 from ioreel import shim, wrap
 from ioreel.finder import hide
 
 RESTORE = "restore"
-_RESTORING = 31  # no kind of span: for enter() and leave()
-# where a load is not a restore: of samples by a data set, within another
+_RESTORING = 31  # not a kind of span: for enter() and leave()
+# a load within these is not a restore: samples of a data set, a nested load
 _WITHIN = 1 << shim.PREPROCESS | 1 << shim.CHECKPOINT | 1 << _RESTORING
 
 
 def install(key, framework, version, known, parts, module):
-    """Call hook(module) of each (name, hook) of @parts, if the version is.
+    """Call hook(module) for each (name, hook) of @parts.
 
-    @known: how versions begin that are. The notes are "framework" and
-    "hook:KEY": "on", "on, without ...", "unsupported VERSION".
+    @known: prefixes of known versions; others get no hooks. The notes are
+    "framework" and "hook:KEY": "on", "on, without ...", "unsupported VERSION".
     """
     if not shim.recording():
         return
@@ -52,7 +53,7 @@ def _restore_ends(began, error):
 
 
 def patch_restore(owner, name):
-    """Make owner.name a span "restore", unless it is called within others."""
+    """Make owner.name a span "restore", unless it is nested in _WITHIN."""
     wrap.patch(owner, name, _restore_begins, _restore_ends)
 
 

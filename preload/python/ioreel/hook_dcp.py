@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The anchors of torch.distributed.checkpoint: checkpoint and restore.
 
-async_save() is a checkpoint while it copies, and its thread's write is one.
+async_save() is a checkpoint while it copies; its thread's write is another.
 """
 from ioreel import gate, shim, wrap
 from ioreel.finder import hide
@@ -10,7 +10,7 @@ from ioreel.finder import hide
 def _patch(package, module, name, patch):
     """Wrap @name where users find it and where it is defined."""
     function = getattr(module, name, None)
-    if function is None:  # older than this function
+    if function is None:  # PyTorch is older than this function
         return
     patch(module, name)
     if getattr(package, name, None) is function:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """epoch, step and fetch of Grain, which loads the batches of JAX programs.
 
-Those of its DataLoader; a data set's own iterators stand within each other. A
-worker is a process that puts what next() gives it into a buffer.
+Only its DataLoader is hooked, because a data set's own iterators nest. A
+worker is a process that puts the elements of next() into a buffer.
 """
 from ioreel import epochs, gate, shim, wrap
 from ioreel.finder import hide
@@ -12,12 +12,12 @@ KNOWN = ("0.",)
 
 def _hook_loader(data_loader):
     base = data_loader.DataLoaderIterator
-    base.__init__, base.__next__  # both, or none is wrapped
+    base.__init__, base.__next__  # wrap both, or none
 
     def started(iterator, data_loader, *args, **kwargs):
-        return epochs.made(iterator, data_loader, shim.EPOCH)
+        return epochs.construction_begins(iterator, data_loader, shim.EPOCH)
 
-    wrap.patch(base, "__init__", started, epochs.asked)
+    wrap.patch(base, "__init__", started, epochs.request_ends)
     wrap.patch(base, "__next__", epochs.fetch_begins, epochs.fetch_ends)
 
 

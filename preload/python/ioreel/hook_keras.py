@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""The anchors of Keras 3, whatever its backend.
+"""The anchors of Keras 3, with any backend.
 
 epoch, step          CallbackList, which every training loop of Keras calls
-fetch                on JAX: the iterator that the loops ask for batches; on
+fetch                on JAX: the iterator from which the loops get batches; on
                      TensorFlow: preload/anchors/tensorflow.c
 eval                 Model.evaluate, Model.predict, adapt() of layers
 checkpoint, restore  Model.save, save_weights, load_model, load_weights
 
-Epochs and steps of a model are counted on through all calls of fit(). A step
-runs from the end of the one before, so that it holds the wait for its
-batch. It is begun before Keras knows whether there is one more: the step that
-finds the end is taken back. Within fit() the backend's loaders have fetches
-only. The callbacks of the model are not touched.
+The numbers of epochs and steps of a model continue through all calls of fit().
+A step begins at the end of the previous one, so that it includes the wait for
+its batch. At that time Keras does not know whether there is another batch, so
+the step that hits the end is cancelled. Within fit() the backend's loaders
+have fetches only. The callbacks of the model are not changed.
 """
 import functools
 import itertools
@@ -21,8 +21,8 @@ from ioreel import epochs, gate, profile, shim, wrap
 from ioreel.finder import hide
 
 KNOWN = ("3.",)
-_epochs = weakref.WeakKeyDictionary()  # of a model: its epochs so far
-_steps = weakref.WeakKeyDictionary()  # and its steps
+_epochs = weakref.WeakKeyDictionary()  # model: number of epochs so far
+_steps = weakref.WeakKeyDictionary()  # model: number of steps
 _ending = []  # not empty while the callbacks of a step's end run
 
 
@@ -80,7 +80,7 @@ def _hook_steps(callback_list):
 
 
 def _fit_begins(*args, **kwargs):
-    epochs.settle()
+    epochs.end_closed()
     return shim.enter(shim.USER)
 
 
@@ -110,13 +110,13 @@ def _hook_batches(trainer):
         except BaseException as error:
             error.__traceback__ = error.__traceback__.tb_next
             raise
-        return map(fetch, itertools.repeat(batches))  # without a frame
+        return map(fetch, itertools.repeat(batches))  # no frame of ours
 
     base._get_iterator = _get_iterator
 
 
 def _adapts(layer):
-    """The part of a module with a layer that looks at the data."""
+    """The part for a module with a layer whose adapt() reads the data."""
     def hook(module):
         wrap.patch_span(getattr(module, layer), "adapt", shim.EVAL)
     return layer, hook

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
 """checkpoint and restore of the libraries that write the files themselves.
 
-They do not come to torch.save, or with a buffer of memory for its file, so
-that the span of the framework would end before the first byte is written. A
-save within a save is part of it; what orbax writes in a thread behind it is one,
-of that thread. What a library of another version has not got is left out.
+They do not call torch.save, or call it with a memory buffer, so that the span
+of the framework would end before the first byte is written. A save within a
+save belongs to it; a write of orbax in a background thread is a checkpoint of
+that thread. Functions that a library's version does not have are left out.
 """
 import importlib
 
 from ioreel import gate, shim, wrap
 from ioreel.finder import hide
 
-# module: whose version counts, how it begins, what saves, what loads
+# module: module with the version, its prefixes, save and load functions
 SAVERS = {
     "safetensors.torch": (
         "safetensors", "0.",
@@ -56,7 +56,7 @@ def _save(owner, name):
 
 
 def _patch(owner, name, patch):
-    """Its place is where it stood: a class method stays one."""
+    """Patch @name, and keep a class method one."""
     found = vars(owner).get(name)
     if not isinstance(found, classmethod):
         patch(owner, name)

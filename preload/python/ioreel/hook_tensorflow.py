@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The anchors of TensorFlow 2, put in module by module as it is imported.
+"""The anchors of TensorFlow 2, installed module by module at their import.
 
 epoch, step, fetch    iterators of tf.data that a Python loop reads
 checkpoint, restore   tf.train.Checkpoint, tf.saved_model
 
-In Model.fit the fetch happens inside the graph: hook_keras.py has the steps,
+In Model.fit the fetch is part of the graph: hook_keras.py has the steps,
 preload/anchors/tensorflow.c the fetches.
 """
 import atexit
@@ -21,12 +21,12 @@ def _profiler():
 
 
 def _kind(dataset):
-    """A loop over ds.take(1) is a look at the data."""
+    """A loop over ds.take(1) is a peek at the data."""
     try:
         if (type(dataset).__name__ == "_TakeDataset" and
                 int(dataset._count) == 1):
             return shim.EVAL
-    except Exception:  # the number is part of a graph
+    except Exception:  # the count is a tensor of a graph
         pass
     return shim.EPOCH
 
@@ -37,14 +37,14 @@ def _hook_iterator(iterator_ops):
 
     def started(iterator, dataset=None, *args, **kwargs):
         if dataset is not None:
-            return epochs.made(iterator, dataset, _kind(dataset))
+            return epochs.construction_begins(iterator, dataset, _kind(dataset))
         return None
 
     def fetch_begins(iterator):
-        # while a graph is made of a loop nothing is fetched
+        # a loop that is traced into a graph fetches no batch
         return epochs.fetch_begins(iterator) if executing_eagerly() else None
 
-    wrap.patch(owned, "__init__", started, epochs.asked)
+    wrap.patch(owned, "__init__", started, epochs.request_ends)
     wrap.patch(owned, "__next__", fetch_begins, epochs.fetch_ends)
     profile.arm(_profiler)
     atexit.register(profile.stop)
@@ -58,7 +58,7 @@ def _hook_checkpoint(checkpoint):
 
 
 def _hook_saved_model(save):
-    # every way to a SavedModel leads through it
+    # every function that writes a SavedModel calls it
     wrap.patch_span(save, "save_and_return_nodes", shim.CHECKPOINT)
 
 

@@ -2,13 +2,13 @@
 """The anchors of PyTorch 1.13 and later.
 
 fetch, epoch, step   the iterators of torch.utils.data.DataLoader
-preprocess           the data set's part of a batch, wherever it runs
-backward             torch.autograd.backward, behind Tensor.backward too
+preprocess           the data set's part of a batch, in any process
+backward             torch.autograd.backward, which Tensor.backward calls
 optimizer            Optimizer.step of every class
 checkpoint           torch.save; torch.distributed.checkpoint: hook_dcp.py
-restore              torch.load, but not where a data set loads its samples
+restore              torch.load, except for samples that a data set loads
 
-nn.Module is left alone: data transforms are Modules too. Optimizers are
+nn.Module is not hooked: data transforms are Modules too. Optimizers are
 wrapped where PyTorch wraps them for its own profiler, and not through
 register_optimizer_step_post_hook, which is not called when a step fails.
 """
@@ -23,19 +23,19 @@ KNOWN = ("1.", "2.")
 def _hook_loader(torch):
     base = torch.utils.data.dataloader._BaseDataLoaderIter
     loaders = torch.utils.data.DataLoader
-    base.__init__, base._reset, base.__next__  # all, or none is wrapped
+    base.__init__, base._reset, base.__next__  # wrap all, or none
     loaders.__iter__, loaders._get_iterator
 
     def started(iterator, loader):
         kind = shim.EPOCH if torch.is_grad_enabled() else shim.EVAL
-        epochs.started(iterator, loader, kind, True)
+        epochs.iterator_started(iterator, loader, kind, True)
 
     def reset(iterator, loader, first_iter=False):
-        if not first_iter:  # the first belongs to __init__
+        if not first_iter:  # __init__ calls it the first time
             started(iterator, loader)
 
     for name in ("__iter__", "_get_iterator"):
-        wrap.patch(loaders, name, epochs.asks, epochs.asked)
+        wrap.patch(loaders, name, epochs.request_begins, epochs.request_ends)
     wrap.patch(base, "__init__", started)
     wrap.patch(base, "_reset", reset)
     wrap.patch(base, "__next__", epochs.fetch_begins, epochs.fetch_ends)
@@ -67,7 +67,7 @@ def _hook_optimizer(torch):
     ours = weakref.WeakSet()
 
     def prepared(optimizer, error):
-        # PyTorch has just put its profiler's wrapper on the class
+        # PyTorch has just installed its profiler's wrapper in the class
         owner = type(optimizer)
         step = vars(owner).get("step")
         if step is not None and step not in ours:

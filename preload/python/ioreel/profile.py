@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: MIT
 """TensorFlow's profiler around the steps of --profile-steps A-B.
 
-In a compiled training loop the fetch happens inside the graph, where no hook
-sees it. The profile, in PROFILE/plugins/profile/ of the trace directory, tells
-it for those steps; it costs much, so it is never taken unless asked for.
-IOREEL_PROFILE_STEPS is read when TensorFlow is imported.
+In a compiled training loop the fetch is part of the graph. The profile, in
+profile.PID/plugins/profile/ of the trace directory, has it for those steps. It
+is expensive, so it is taken on request only. IOREEL_PROFILE_STEPS is read when
+TensorFlow is imported.
 """
 import os
 
 from ioreel import shim
 from ioreel.finder import hide
 
-ahead = None  # the steps (first, last) that are yet to come, or to end
+ahead = None  # (first, last) of the steps to profile; None: none left
 _profiler = None
 _running = False
 
 
 def arm(profiler):
-    """Use @profiler (start(folder), stop()) at the steps that are asked for."""
+    """Use @profiler (start(folder), stop()) for the requested steps."""
     global ahead, _profiler
     first, _, last = os.environ.get("IOREEL_PROFILE_STEPS", "").partition("-")
     if first.isdigit() and (last or first).isdigit():
@@ -26,7 +26,7 @@ def arm(profiler):
 
 
 def at_step(step):
-    """The step with this number begins."""
+    """The step @step begins: start or stop the profile."""
     global ahead, _running
     first, last = ahead
     try:
@@ -44,7 +44,7 @@ def at_step(step):
 
 
 def stop():
-    """The loop is over, or the steps are."""
+    """Stop the profile after its last step or after the loop."""
     global ahead, _running
     if _running:
         ahead = None

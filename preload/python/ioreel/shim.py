@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The anchors of the shim, for the hooks: preload/anchors/python.c.
 
-Import fails when the shim is not in the process. The numbers are enum
-reel_span of schemas/trace_format.h.
+Import fails if the shim is not in the process. The numbers are those of enum
+reel_span in schemas/trace_format.h.
 
-begin(kind, detail[, since])   a span of this thread; since: a now(), 0: now
-end(kind), cancel(kind)
-now()                                          the time, in ticks
-enter(kind[, detail]), leave(kind), withdraw(kind)   one not within its kind
-within()                                       these kinds, a bit for each
-open_span(name, detail), close_span(name)      one with a name of its own
+begin(kind, detail[, since])   begin a span; since: a now(), 0: now
+end(kind), cancel(kind)        end or cancel the innermost one
+now()                          the time, in ticks
+enter(kind[, detail])          begin a span unless one of the kind is entered
+leave(kind), withdraw(kind)    end or cancel a span that enter() began
+within()                       the kinds entered, a bit for each
+open_span(name, detail), close_span(name)      a span of any name
 note(key, value), recording(), forget()
 """
 import ctypes
@@ -27,5 +28,5 @@ EVAL = 10
 _python = ctypes.PyDLL(None).ioreel_python
 _python.argtypes = [ctypes.py_object]
 if _python(globals()):
-    raise ImportError("the shim knows no functions of this Python")
+    raise ImportError("the shim does not find this Python's functions")
 del _python

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Put a function of our own around one of the framework's.
+"""Wrap functions of the frameworks.
 
-A wrapper must not be noticed: it keeps name, signature and pickling (by
-reference, the wrapper being what the name gives), takes itself out of the
-tracebacks (a bare raise does not enter the frame again, from Python 3.11 on)
-and counts as a frame of the import system for warnings. torch.compile breaks
-its graph at a wrapper; it does so too where the wrapped functions are bare.
+A wrapper is transparent: it keeps name, signature and pickling (by reference,
+as the name refers to the wrapper), removes itself from tracebacks (since
+Python 3.11 a bare raise does not add the frame again) and counts as a frame of
+the import system for warnings. torch.compile breaks its graph at a wrapper; it
+also breaks it at the unwrapped functions.
 """
 import functools
 
@@ -16,8 +16,8 @@ from ioreel.finder import hide
 def around(function, enter, leave):
     """@function, with enter(...) before and leave(token, error) after it.
 
-    enter gets what @function gets; @token is what enter returned, None when
-    it failed; @error is the exception that left @function, or None.
+    enter gets the arguments of @function; @token is its result, None if it
+    failed; @error is the exception that @function raised, or None.
     """
 
     @functools.wraps(function)
@@ -45,9 +45,9 @@ def around(function, enter, leave):
 
 
 def spanned(function, kind, before=None):
-    """@function as a span of @kind; a call within the call is part of it.
+    """@function as a span of @kind; nested calls belong to the outer span.
 
-    The span of a call that raises StopIteration never was. before(kind) is
+    The span of a call that raises StopIteration is cancelled. before(kind) is
     called first, and must not raise.
     """
     enter, leave = shim.enter, shim.leave
@@ -75,11 +75,11 @@ def spanned(function, kind, before=None):
 
 
 def nothing(token, error):
-    """For around(): nothing is done after the call."""
+    """A leave() for around() that does nothing."""
 
 
 def patch(owner, name, enter, leave=nothing):
-    """Put around() around owner.name. Raises AttributeError without it."""
+    """Wrap owner.name by around(). Raises AttributeError if it is missing."""
     setattr(owner, name, around(getattr(owner, name), enter, leave))
 
 

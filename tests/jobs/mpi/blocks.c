@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The pattern of IOR: segments of a block for each rank, moved in transfers,
- * written, then read as another rank wrote it. Arguments: the folder, then c
+ * written, then read by another rank. Arguments: the folder, then c
  * (collective) or i (independent), s (one shared file) or p (one each). Each
  * rank prints what it asked to write and read.
  */

@@ -7,7 +7,7 @@ mpi = ctypes.CDLL(sys.argv[2])
 
 
 def handle(name, number):
-    """Open MPI's handles are addresses, MPICH's numbers."""
+    """Handles are addresses in Open MPI and numbers in MPICH."""
     try:
         return ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(mpi, name)))
     except ValueError:
@@ -28,7 +28,7 @@ assert not mpi.MPI_File_write_at_all(fh, at, buf, 8192, byte, status)
 assert not mpi.MPI_File_read_at(fh, at, buf, 1000, byte, status)
 mpi.MPI_File_close(ctypes.byref(fh))
 mpi.MPI_Barrier(world)
-# At once: lines of two ranks must not mix.
+# In one write: lines of two ranks must not mix.
 sys.stdout.write("%d wrote 8192 read 1000\n" % rank.value)
 sys.stdout.flush()
 mpi.MPI_Finalize()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that chooses its MPI as it runs: dlopen() and dlsym(), without a
- * header of MPI. Arguments: the folder of the data, the library, how it is
- * opened: lazy, global or deep.
+ * A program that loads MPI at run time: dlopen() and dlsym(), without a
+ * header of MPI. Arguments: the folder of the data, the library, the mode of
+ * dlopen(): lazy, global or deep.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

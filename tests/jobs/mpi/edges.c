@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What MPI-IO is asked of at its edges: nothing to move, memory by absolute
+ * Edge cases of MPI-IO: empty transfers, memory by absolute
  * address, views into a grid, the shared pointer, halves of a collective,
- * counts of 64 bits, a file of one's own. Each rank prints what it asked to
- * write and read, worked out here. Nothing here knows of the tracer.
+ * counts of 64 bits, a file per rank. Each rank prints the bytes it asked to
+ * write and read, computed here, without ioreel.
  * Arguments: the folder of the files.
  */
 #include <mpi.h>
@@ -15,7 +15,7 @@ static int rank, ranks;
 static char buf[1 << 16];
 static long wrote, has_read;
 
-/* Half of the ranks have nothing. */
+/* Half of the ranks move nothing. */
 static void nothing(MPI_File fh)
 {
 	int n = rank % 2 ? 0 : 5000;
@@ -75,7 +75,7 @@ static void subarray(MPI_File fh)
 	MPI_Type_free(&column);
 }
 
-/* Some file systems have no shared pointer: then it is not asked for. */
+/* Some file systems have no shared pointer: then skip it. */
 static void shared(MPI_File fh)
 {
 	MPI_Status status;

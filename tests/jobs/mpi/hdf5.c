@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One data set in HDF5, a row for each rank: written all together, read each
- * for itself. Arguments: the folder. Each rank prints what it moved.
+ * One data set in HDF5, a row for each rank: written collectively, read
+ * independently. Arguments: the folder. Each rank prints the bytes it moved.
  */
 #include <hdf5.h>
 #include <mpi.h>

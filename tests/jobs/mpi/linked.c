@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An MPI that is a part of its program. With LIBRARY it is that MPI, of one
- * process and two functions; else the program, which writes a file.
+ * A statically linked MPI. With LIBRARY this file is the MPI, with one
+ * process and two functions; else it is the program, which writes a file.
  */
 #include <stdio.h>
 

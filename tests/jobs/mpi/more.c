@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What MPI programs do besides. Arguments: the folder of the files, another
- * where each process says what it asked of MPI-IO, a line for a transfer,
- * "CALL OFFSET ASKED MOVED", worked out here; then what to do. Where nobody
- * but MPI knows the offset it is "-". Nothing here knows of the tracer.
+ * Further features of MPI. Arguments: the folder of the files, another
+ * for the log of each process with a line per transfer of MPI-IO,
+ * "CALL OFFSET ASKED MOVED", computed here without ioreel; then the case.
+ * An offset that only MPI knows is "-".
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -220,7 +220,7 @@ static void *one_thread(void *arg)
 	return NULL;
 }
 
-/* Two threads in MPI-IO at once; said when they have ended. */
+/* Two threads in MPI-IO at once; logged when they have ended. */
 static void threads(void)
 {
 	pthread_t t[2];
@@ -239,7 +239,7 @@ static void threads(void)
 	}
 }
 
-/* Children that MPI knows nothing of, while a file is open. */
+/* Forked children, unknown to MPI, while a file is open. */
 static void forks(void)
 {
 	MPI_File fh = open_file(MPI_COMM_WORLD, "forks");
@@ -294,7 +294,7 @@ static void spawned(void)
 	MPI_Comm_disconnect(&parents);
 }
 
-/* The last rank ends all of them in the middle. */
+/* The last rank aborts all ranks. */
 static void aborts(void)
 {
 	MPI_File fh = open_file(MPI_COMM_WORLD, "aborts");
@@ -328,7 +328,7 @@ int main(int argc, char **argv)
 
 	folder = argv[1];
 	self = argv;
-	/* a rank becomes another program before it knows that it is one */
+	/* a rank execs another program before MPI_Init */
 	if (!strcmp(argv[3], "split") && !getenv("AGAIN")) {
 		setenv("AGAIN", "1", 1);
 		execv(argv[0], argv);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks whose order only MPI knows: rank 0 reads a folder of files, then comes
- * to the collective; the others are there at once and write what nobody
- * else touches. Arguments: the folder of the data, the one of the results, the
- * collective: barrier, bcast, gather or allreduce. In a gather, the others go
- * first and rank 0 waits for them. Nonblocking (ibarrier, ...), files are
- * written that nothing orders while it is under way.
+ * Ranks that only a collective orders: rank 0 reads a folder of files, then
+ * enters the collective; the others enter it at once, then write files that no
+ * other rank uses. Arguments: the folder of the data, the one of the results,
+ * the collective: barrier, bcast, gather or allreduce. In a gather, the others
+ * go first and rank 0 waits for them. Nonblocking (ibarrier, ...), files are
+ * written without any order while it is in flight.
  */
 #include <fcntl.h>
 #include <mpi.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* MPI 4's other beginning: no MPI_Init, so there is no MPI_COMM_WORLD. */
+/* Sessions of MPI 4: no MPI_Init, so there is no MPI_COMM_WORLD. */
 #include <mpi.h>
 #include <stdio.h>
 

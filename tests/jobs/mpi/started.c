@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nonblocking collectives that are ended in every way that MPI has, among
+ * Nonblocking collectives, completed by every function of MPI, among
  * messages, from two communicators at once. The argument is the folder where
  * each rank writes after its first barrier.
  */

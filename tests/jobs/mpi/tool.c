@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A second tool, preloaded beside the tracer: it counts some calls and passes
- * them on, by their PMPI_ names, or, with -DNEXT, to whoever is next.
+ * them on, by their PMPI_ names, or, with -DNEXT, to the next definition.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with NVTX in it, made as nvtx3's header makes one: the first call
- * loads what NVTX_INJECTION64_PATH names, and calls its entry with a function
- * that hands out the tables. Written after NVTX's documentation of the
- * protocol; nothing of NVTX is in here.
+ * A program with NVTX, as built with the nvtx3 header: the first call loads the
+ * library that NVTX_INJECTION64_PATH names and calls its entry with a function
+ * that returns the tables. Written from NVTX's documentation of the protocol,
+ * without code of NVTX.
  *
- * Ranges that nest and ranges by id, which overlap and end in another thread.
- * What it prints does not depend on a tool being there.
+ * Ranges that nest, and ranges by id, which overlap and end in another thread.
+ * The output is the same with and without a tool.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -117,13 +117,13 @@ static void domains(void)
 	domain_end(NULL, x);
 	domain_end(NULL, y);
 	domain_end(NULL, y);	 /* a second time */
-	domain_end(NULL, 12345); /* never given out */
+	domain_end(NULL, 12345); /* not a range id */
 	domain_end(NULL, ~0ull);
 	x = start_ex(NULL);
 	finish(x);
 }
 
-/* More at one time than any table holds, and then again. */
+/* Twice, more open ranges than the table holds. */
 static void many(void)
 {
 	static uint64_t id[3000];
@@ -147,13 +147,13 @@ int main(int argc, char **argv)
 		many();
 		return 0;
 	}
-	/* Two of one name, that overlap: 40 ms and 20 ms. */
-	first = begin("twin");
+	/* Two ranges of one name overlap: 40 ms and 20 ms. */
+	first = begin("same");
 	pause_ms(20);
 	if (push_a)
 		push_a("outer");
-	second = begin("twin");
-	handed = begin("handed");
+	second = begin("same");
+	handed = begin("crossed");
 	pause_ms(20);
 	finish(first);
 	if (pop)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POSIX aio in its ways to submit and to be told; prints what was done, which
- * is what the trace must hold. The last read never ends.
+ * POSIX aio: every way to submit and to wait. Prints the operations that the
+ * trace must contain. The last read never ends.
  */
 #include <aio.h>
 #include <errno.h>
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	if (aio_fsync(O_DSYNC, &cb[0]) || end(0))
 		return 4;
 	syncs++;
-	for (i = 0; i < N; i++) { /* the last one finds the end of the file */
+	for (i = 0; i < N; i++) { /* the last one hits the end of the file */
 		fill(i, fd, (off_t)(i + 1) * BYTES, BYTES);
 		cb[i].aio_lio_opcode = LIO_READ;
 		list[i] = &cb[i];

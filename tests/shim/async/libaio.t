@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# libaio_seen: the kernel's aio, through syscall() and through libaio.
+# The kernel's aio, through syscall() and through libaio.
 . "$(dirname "$0")/../../lib/tap.sh"
 
 RUN=t.reel
 
-# seen WHAT PROBE
-seen() {
+# check_probe NAME PROBE
+check_probe() {
 	rm -rf t.reel
 	"$2" file >bare; echo "status $?" >>bare
 	"$IOREEL" record -q -o t.reel -- "$2" file >traced
 	echo "status $?" >>traced
 	is "$1: output and status" "$(cat traced)" "$(cat bare)"
-	is "$1: operations and bytes are the program's" "$(q "
+	is "$1: operations and bytes as the program counted" "$(q "
 		SELECT call, count(*), sum(coalesce(bytes, 0)), sum(errno <> 0)
 		FROM v_event WHERE call LIKE 'async%' AND path LIKE '%/file'
 		GROUP BY call ORDER BY call")" "$(grep async bare)"
@@ -26,19 +26,19 @@ seen() {
 }
 
 "$O/tests/shim/async/libaio_ops" file >/dev/null || skip_all 'no kernel aio here'
-seen 'syscall()' "$O/tests/shim/async/libaio_ops"
+check_probe 'syscall()' "$O/tests/shim/async/libaio_ops"
 if cc -DWITH_LIBAIO -o with_lib "$TOP/tests/shim/async/libaio_ops.c" -laio 2>/dev/null
 then
-	seen libaio ./with_lib
-	is 'deep queues are said so' "$("$IOREEL" sql t.reel "SELECT
+	check_probe libaio ./with_lib
+	is 'io_submit has the number of operations' "$("$IOREEL" sql t.reel "SELECT
 		max(result) FROM v_event WHERE call = 'io_submit'" \
 		--format tsv | tail -1)" 16
 else
 	skip 'through libaio' 'no libaio-dev'
 fi
 
-# Older libaios make their system calls by instructions of their own, where
-# only the library's functions can be seen.
+# Older versions of libaio make system calls by instructions of their own: only
+# the library's functions can be wrapped.
 cat >own.c <<'END'
 static long kernel(long n, long a, long b, long c, long d, long e)
 {
@@ -63,12 +63,12 @@ if [ -x with_lib ] && [ "$(uname -m)" = x86_64 ] &&
 	cc -shared -fPIC -Wl,-soname,libaio.so.own -o libaio.so.own own.c &&
 	cc -DWITH_LIBAIO -o with_own "$TOP/tests/shim/async/libaio_ops.c" \
 		./libaio.so.own -Wl,-rpath,"$PWD" 2>/dev/null; then
-	seen 'a libaio of old' ./with_own
+	check_probe 'an old libaio' ./with_own
 else
-	skip 'a libaio of old' 'no libaio-dev, or another machine'
+	skip 'an old libaio' 'no libaio-dev, or another machine'
 fi
 
-# A library whose io_submit() is something else goes through untouched.
+# An io_submit() of another library is called as it is.
 cat >other.c <<'END'
 #include <string.h>
 int io_submit(const char *a, const char *b) { return strcmp(a, b); }
@@ -80,10 +80,10 @@ int main(void) { return printf("%d\n", io_submit("same", "same")) != 2; }
 END
 if cc -shared -fPIC -o libother.so other.c 2>/dev/null &&
 	cc -o user user.c ./libother.so -Wl,-rpath,"$PWD"; then
-	is 'another io_submit() is left alone' \
+	is 'an io_submit() of another library works' \
 		"$("$IOREEL" record -q -o u.reel -- ./user; echo $?)" "0
 0"
 else
-	skip 'another io_submit() is left alone' 'no compiler'
+	skip 'an io_submit() of another library works' 'no compiler'
 fi
 finish

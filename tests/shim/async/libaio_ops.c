@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's aio through syscall(), or with -DWITH_LIBAIO through libaio:
- * prints what was done, which is what the trace must hold.
+ * The kernel's aio through syscall(), or with -DWITH_LIBAIO through libaio.
+ * Prints the operations that the trace must contain.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	got = run(ctx, N);
 	fill(0, PREADV, fd, iov, 2, 0);
 	got += run(ctx, 1);
-	/* The second is refused, the third never looked at. */
+	/* The kernel refuses the second and does not read the third. */
 	fill(0, PREAD, fd, buf[0], BYTES, 0);
 	fill(1, PREAD, 999, buf[1], BYTES, 0);
 	fill(2, PREAD, fd, buf[2], BYTES, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io_uring by syscall() and the program's own mapping of the rings (in one
- * mapping or two), or with -DWITH_LIBURING through liburing: prints what was
- * done. 77: the kernel has no io_uring for us.
+ * io_uring by syscall() and the program's own mapping of the rings (one mapping
+ * or two), or with -DWITH_LIBURING through liburing. Prints the operations.
+ * Exit status 77: io_uring is not available.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,8 @@ static void in_rounds(struct io_uring *ring, int fd)
 	}
 }
 
-/* A descriptor that the ring opens, uses registered, and closes. */
+/* The ring opens a descriptor, reads through it as a registered file, closes
+ * it. */
 static void opened(struct io_uring *ring, const char *path, int *fd)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
@@ -150,7 +151,7 @@ static void rounds(struct ring *r, int fd)
 	}
 }
 
-/* What is counted, not told. */
+/* An operation that is counted as lost. */
 static void fallocates(struct ring *r, int fd)
 {
 	unsigned int t = *r->tail, at = t & *r->mask;

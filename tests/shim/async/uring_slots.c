@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A slot of registered files that gets another file by an operation of the
- * ring: what is written through it afterwards is not the first file's.
+ * An operation of the ring replaces the file of a registered slot: a later
+ * write through the slot goes to the new file.
  */
 #ifdef WITH_LIBURING
 #include <fcntl.h>

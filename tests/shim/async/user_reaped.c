@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completions that no call tells of: kernel aio whose ring the program reads
- * itself, and a ring of io_uring that a forked child goes on with. Arguments: a
- * file, and which. Prints operations and bytes that it knows of.
+ * Completions without a call: kernel aio whose ring the program reads itself,
+ * and a ring of io_uring that a forked child continues to use. Arguments: a
+ * file, and "aio" or "uring". Prints the operations and bytes reaped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct ring {
 };
 static char buf[DEPTH][BYTES];
 
-/* All that is complete; the blocks are used again at once. */
+/* Reap all completions; the control blocks are reused at once. */
 static int reap(struct ring *ring, long *bytes)
 {
 	uint32_t tail, n = 0;
@@ -41,7 +41,7 @@ static int reap(struct ring *ring, long *bytes)
 	return (int)n;
 }
 
-/* Half of a round is left to the next one, all of the last to nobody. */
+/* Reap half of each round with the next one, and none of the last. */
 static int aio(int fd)
 {
 	struct iocb cb[2][DEPTH], *list[DEPTH];

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes whose place no open told: a stream that appends on a descriptor that
- * does not, a file that was taken for a directory, a temporary one that
- * appends. */
+/*
+ * Writes at offsets that no open flag shows: an appending stream on a
+ * descriptor that does not append, a file that looked like a directory, an
+ * appending temporary file.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads files that the page cache does not have, by several calls and threads,
- * and one that it has. Argument: a directory. Prints what the kernel says that
- * the reading threads fetched, in bytes; 77 when it is nothing.
+ * Reads files that are not in the page cache, by several calls and threads, and
+ * one that is. Argument: a directory. Prints the bytes that the kernel counts
+ * as fetched by the reading threads; status 77 if it counts none.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void *thread(void *sum)
 	int fd = make("pread", 0);
 	long before;
 
-	/* Its first record is the open: what comes after is the thread's. */
+	/* The open is its first record: later fetches belong to the thread. */
 	before = fetched();
 	for (int i = 0; i < BYTES; i += PART)
 		if (pread(fd, buf[1], PART, i) != PART)
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	small = make("small", 0);
 	cached = make("cached", 1);
 	if (read(cached, buf[0], PART) !=
-	    PART) /* the start's faults are over */
+	    PART) /* the faults of the start are over */
 		return 1;
 	before = fetched();
 	while (read(plain, buf[0], PART) > 0)

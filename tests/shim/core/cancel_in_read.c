@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads cancelled inside read, open of a FIFO, a lock by fcntl, and, where
- * cancellation is asynchronous, anywhere between two calls. Their clean-up
- * handlers do I/O, and the process goes on recording.
+ * Threads that are cancelled in read(), in open() of a FIFO, in a lock by
+ * fcntl() and, with asynchronous cancellation, anywhere between two calls.
+ * Their clean-up handlers make I/O calls, and the process goes on recording.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static void *thread(void *arg)
 	case 2:
 		fcntl(data, F_SETLKW, &lk);
 		for (;;)
-			(void)!pread(data, buf, 1, 0); /* a point each time */
+			(void)!pread(data, buf, 1, 0); /* may be cancelled */
 	default:
 		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
 		for (;;)

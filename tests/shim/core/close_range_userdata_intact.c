@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that closes every descriptor it does not know and then opens its
- * own: nothing but its own bytes may stand in its file, and numbers are the
- * lowest free ones.
+ * A program that closes every descriptor it did not open and then opens its
+ * own: its file must hold only its own bytes, and numbers must be the lowest
+ * free ones.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What libraries do as they are loaded, before a preloaded one has its turn.
+# Calls of libraries as they are loaded, before the constructor of a preloaded
+# one.
 . "$(dirname "$0")/../../lib/tap.sh"
 unset LD_PRELOAD
 CC=${CC:-cc}
@@ -38,7 +39,7 @@ build with '' 2>err || skip_all "$CC cannot link"
 for options in '' --stacks '--mmap faults' --complete '--events none'; do
 	bare=$(./with/main; echo $?)
 	rm -rf with.reel
-	is "runs as ever: $options" "$(
+	is "runs as without the shim: $options" "$(
 		"$IOREEL" record -q -o with.reel $options -- ./with/main; echo $?)" "$bare"
 	[ "$options" = '--events none' ] && break
 	is "its constructor's calls are recorded: $options" "$(sql with.reel "
@@ -49,11 +50,11 @@ done
 is 'and counted' "$(sql with.reel "select sum(read_bytes) from v_file
 	where path like '%.conf'")" 16
 
-# What has no start-up code calls nobody before its constructors.
+# A library without start-up code does not call __gmon_start__.
 if build without -nostartfiles 2>err; then
 	"$IOREEL" record -q -o without.reel -- ./without/main >out
-	is 'a library without start-up code runs as ever' "$? $(cat out)" '3 lines'
+	is 'a library without start-up code runs as without the shim' "$? $(cat out)" '3 lines'
 else
-	skip 'a library without start-up code runs as ever' "$CC cannot link"
+	skip 'a library without start-up code runs as without the shim' "$CC cannot link"
 fi
 finish

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library loaded with RTLD_DEEPBIND takes open and write from libc, past any
+ * A library loaded with RTLD_DEEPBIND finds open and write in libc before any
  * preloaded library. argv[1] is the library, this file built with LIBRARY; with
  * one more argument it is closed and loaded again.
  */

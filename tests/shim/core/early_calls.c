@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls before everything: in an IFUNC resolver of a program linked with -z
- * now, which runs before the preloaded library is relocated, and in a
- * constructor. Built with -z now by the makefile's defaults or not, it must
- * print the same.
+ * The earliest calls: in an IFUNC resolver of a program linked with -z now,
+ * which runs before the preloaded library is relocated, and in a constructor.
+ * Built with or without -z now, it must print the same.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory that the kernel refuses, that ends at a page, or that the call itself
- * overwrites: the result and errno are the kernel's, and what is recorded is
- * what the program asked, not what stood in its memory afterwards.
-
+ * overwrites. Result and errno are the kernel's, and the record holds the
+ * arguments, not the content of that memory after the call.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,10 +24,10 @@
 		printf("%s = %ld, errno %d\n", #call, r_, errno);              \
 	} while (0)
 
-/* volatile: the compiler must not see what it would warn of */
+/* volatile, against warnings of the compiler */
 static void *volatile bad = (void *)8, *volatile none;
 static volatile int too_few = -1, too_many = 1 << 20;
-static char *edge; /* the last byte before memory that nobody may touch */
+static char *edge; /* the last byte before inaccessible memory */
 
 static void vectors(int fd)
 {
@@ -41,7 +40,7 @@ static void vectors(int fd)
 	last->iov_base = a;
 	last->iov_len = 7;
 	SHOW(readv(fd, last, 1));
-	SHOW(readv(fd, last, 2)); /* the second lies past the edge */
+	SHOW(readv(fd, last, 2)); /* the second is past the edge */
 	SHOW(readv(fd, &wild, 1));
 	SHOW(preadv(fd, half, 2, 0));
 	SHOW(preadv(fd, bad, 3, 0));
@@ -95,14 +94,14 @@ static void edges(void)
 {
 	char *unended = edge - 9, *ended = edge - 10;
 
-	memcpy(unended, "efault.bin", 10); /* and then the edge */
+	memcpy(unended, "efault.bin", 10); /* no NUL before the edge */
 	SHOW(access(unended, R_OK));
 	memcpy(ended, "efault.bin", 11);
 	SHOW(access(ended, R_OK));
 	SHOW(close(open(ended, O_RDONLY)));
 }
 
-/* One buffer for what goes in and what comes out. */
+/* One buffer for the path and the result. */
 static void overwritten(void)
 {
 	char buf[4096] __attribute__((aligned(16)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* errno after failures, and untouched after successes: printed, compared. */
+/* errno after failures, and unchanged after successes: printed and compared. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ int main(void)
 	SHOW(open("/no/such/file", O_RDONLY));
 	SHOW(open(long_name, O_RDONLY));
 	SHOW(open(bad_ptr, O_RDONLY));
-	SHOW(open(bad_ptr, O_TMPFILE)); /* refused before its path is read */
+	SHOW(open(bad_ptr, O_TMPFILE)); /* fails before the path is read */
 	SHOW(openat(999, "rel", O_RDONLY));
 	SHOW(fopen("/no/such/file", "r"));
 	SHOW(opendir("/no/such/dir"));
@@ -68,7 +68,7 @@ int main(void)
 	SHOW(unlink("/no/such"));
 	SHOW(rename("/no/such", "x"));
 	SHOW(rename(bad_ptr, (char *)9));
-	SHOW(link("/no/such", bad_ptr)); /* refused by the first name */
+	SHOW(link("/no/such", bad_ptr)); /* fails at the first name */
 	SHOW(symlink("", bad_ptr));
 	SHOW(renameat2(999, "x", AT_FDCWD, bad_ptr, 0));
 	SHOW(link(long_name, bad_ptr));

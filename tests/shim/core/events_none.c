@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * counted FILES ROUNDS [kill]: ROUNDS steps, each of which opens FILES files,
- * reads each in three pieces, asks its size and closes it. Counts its calls on
- * standard output, and in a child and a thread does the same. What its parent
- * has open the child closes.
+ * reads each in three pieces, queries its size and closes it. A child and a
+ * thread do the same. Prints the number of calls. The child closes the open
+ * descriptors of its parent.
  */
 #include <fcntl.h>
 #include <pthread.h>

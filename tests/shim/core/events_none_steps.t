@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Steps, waits, ends of files and fetches from the storage with counters: the
-# same as with events.
+# Steps, waits, ends of files and fetches from storage with counters: the same
+# as with events.
 . "$(dirname "$0")/../../lib/tap.sh"
 unset LD_PRELOAD
 command -v python3 >/dev/null || skip_all 'no python3'
@@ -30,7 +30,7 @@ for i in range(400):
 END
 python3 ends.py
 both ends python3 ends.py
-is 'reads that find the end of a file' "$(sql ends.none "select sum(calls)
+is 'reads at the end of a file' "$(sql ends.none "select sum(calls)
 	from v_event where call = 'read' and bytes = 0 and
 	path like '%/ends/%'")" 400
 for how in all none; do
@@ -41,13 +41,13 @@ done
 check 'and in the report' '[ "$(cat none.ends)" -ge 400 ] && diff all.ends none.ends'
 same 'and short reads in their bin' ends \
 	"select op, low_bytes, calls, bytes from v_transfer_size"
-is 'no mark of a counter is taken for bytes from the storage' \
+is 'a mark of a counter is not taken for fetched bytes' \
 	"$(sql ends.none "select count(*) from storage where
 	fetched_bytes < 512 * reads")" 0
-is 'how many files were opened, about' "$(sql ends.none "select count between
+is 'the estimated number of opened files' "$(sql ends.none "select count between
 	385 and 440 from loss where reason = 'counted_files'")" 1
 
-# 64 reads of a cold file, and 128 more when it is warm.
+# 64 reads of a cold file, and 128 more of the then cached one.
 cat >cold.py <<'END'
 import os
 with open("cold.bin", "wb") as f:
@@ -65,16 +65,17 @@ END
 both cold python3 cold.py
 if [ "$(sql cold.all "select coalesce(sum(reads), 0) from storage")" -ge 32 ]; then
 	sql cold.none "select * from storage" | sed 's/^/# /'
-	check 'calls that fetched from the storage are counted apart' \
+	check 'calls that fetched from storage have counters of their own' \
 		'[ "$(sql cold.none "select sum(reads) between 32 and 180 and
 		sum(read_bytes) = sum(reads) << 17 and
 		sum(fetched_bytes) <= 4 * sum(read_bytes) from storage")" = 1 ]'
 else
-	skip 'calls that fetched from the storage are counted apart' \
-		'the file system of the test does not forget a file'
+	skip 'calls that fetched from storage have counters of their own' \
+		'the file system of the test keeps the file cached'
 fi
 
-# Steps of some ms: 3 epochs; each saves, and waits for its first batch longer.
+# Steps of some ms in 3 epochs; each saves, and waits longer for its first
+# batch.
 cat >steps.py <<'END'
 import ioreel, os, time
 os.makedirs("set", exist_ok=True)
@@ -115,14 +116,14 @@ same 'the first step of an epoch is a row of its own' steps \
 same 'checkpoints, their calls and bytes' steps "select count(*) from v_span
 	where name = 'checkpoint' union all select sum(bytes) from v_event
 	where path like '%.pt'"
-is 'of two classes of files in one folder' "$(sql steps.none "select class,
+is 'two classes of files in one folder' "$(sql steps.none "select class,
 	sum(write_bytes) from v_file where path like '%/out.log' or
 	path like '%/model.pt' group by class")" \
 	"$(printf 'checkpoint\t300000\nlog\t150000')"
-check 'the waits are those of the program, to a fifth' \
+check 'the waits are within 20 % of those of the program' \
 	'[ "$(sql steps.none "select abs(fetch_ns / 1e9 - $(cat steps.none.out))
 	< 0.2 * $(cat steps.none.out) from rank_time")" = 1 ]'
-check 'its own I/O is no computation, and no more than its calls' \
+check 'own I/O does not count as computation, and is no longer than its calls' \
 	'[ "$(sql steps.none "select own_io_ns > 0 and own_io_ns <= (select
 	sum(dur_ns) from v_event where path like '"'%/out.log'"') from
 	rank_time")" = 1 ]'
@@ -141,7 +142,7 @@ check 'and how many in each row' \
 	'"$IOREEL" report --steps steps.none | grep -q "^ *rank *epoch *step *steps" &&
 	! "$IOREEL" report --steps steps.all | grep -q "step *steps"'
 
-# One that is killed has told all but the step that it was in.
+# A killed process has written all steps but the last.
 cat >killed.py <<'END'
 import ioreel, os, signal
 for i in ioreel.steps(range(1000)):
@@ -156,8 +157,8 @@ is 'SIGKILL: steps before it' "$(sql killed "select steps from rank_time")" 700
 is 'and calls' "$(sql killed "select sum(calls) from v_event
 	where call = 'pread'")" 701
 
-# The time in calls, as the program measures it around them: locks that another
-# process holds for 300 ms.
+# The time in calls, measured by the program too: locks that another process
+# holds for 300 ms.
 cat >timed.py <<'END'
 import fcntl, os, time
 spent = 0
@@ -179,11 +180,11 @@ for i in range(6):
 print(spent)
 END
 "$IOREEL" record -q --events none -o timed -- python3 timed.py >timed.out
-check 'the time in calls is that of the program, to 5 %' \
+check 'the time in calls is within 5 % of that of the program' \
 	'[ "$(sql timed "select abs(sum(dur_ns) / 1e9 - $(cat timed.out)) <
 	0.05 * $(cat timed.out) from v_event where call = '"'flock'"'")" = 1 ]'
 
-# A job whose counters have taken more than their share: longer intervals.
+# A job whose counters have written more than their limit: longer intervals.
 cat >paced.py <<'END'
 import ioreel, os, struct, time
 with open(os.environ["IOREEL_DIR"] + "/job.counts", "r+b") as f:
@@ -201,7 +202,7 @@ print(n)
 END
 "$IOREEL" record -q --events none -o paced -- python3 paced.py >n
 is 'no step is missing' "$(sql paced "select steps from rank_time")" "$(cat n)"
-check 'and what is summed lasts longer' \
+check 'and intervals are longer' \
 	'[ "$(sql paced "select max(dur_ns) > 3e9 from step")" = 1 ]'
 
 # A step each second or more: no sums.

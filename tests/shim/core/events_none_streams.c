@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams whose calls have no record, and pipes, in a process and its forked
- * child: what is read and written is known to the byte. Arguments: a directory,
- * and how the child ends.
+ * Streams with unrecorded calls, and pipes, in a process and its forked child:
+ * the bytes read and written are known exactly. Arguments: a directory, and how
+ * the child ends.
  */
 #include <stdio.h>
 #include <stdlib.h>

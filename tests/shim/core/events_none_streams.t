@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Bytes of streams whose calls have no record, and of pipes: the same with
-# counters as with events, and as strace saw them written.
+# Bytes of streams with unrecorded calls, and of pipes: the same with counters
+# as with events and in the output of strace.
 . "$(dirname "$0")/../../lib/tap.sh"
 command -v strace >/dev/null || skip_all 'no strace'
 P=$O/tests/shim/core/events_none_streams
@@ -19,11 +19,11 @@ for end in exit _exit; do
 		"$IOREEL" sql $how.$end "$sums" --format tsv |
 			grep -v fflush >$how.sums
 	done
-	check "$end: there is something to compare" \
+	check "$end: at least 15 sums to compare" \
 		'[ "$(wc -l <all.sums)" -ge 15 ]'
-	check "$end: each byte of events is one of counters" \
+	check "$end: the same bytes by events and by counters" \
 		'diff all.sums none.sums'
-	is "$end: what was read by characters" \
+	is "$end: bytes read by characters" \
 		"$(awk '/\/in.*stdio_read/ { print $NF }' none.sums)" 50000
 	rm -rf set
 	mkdir set
@@ -35,11 +35,11 @@ for end in exit _exit; do
 		sort >kernel
 	awk '/write/ && !/^pipe/ { sub(/.*\//, "", $1); n[$1] += $NF }
 		END { for (i in n) print i, n[i] }' none.sums | sort >ours
-	check "$end: and each that the kernel wrote" \
+	check "$end: and by strace" \
 		'[ "$(wc -l <kernel)" = 4 ] && diff kernel ours'
 	cat st.$end.* | awk '/<pipe:/ { n[substr($1, 1, 4)] += $NF }
 		END { print n["read"], n["writ"] }' >kernel
-	is "$end: and each of the pipes" "$(awk '/^pipe/ { n[$2] += $NF }
+	is "$end: the same bytes of pipes" "$(awk '/^pipe/ { n[$2] += $NF }
 		END { print n["read"], n["write"] }' none.sums)" "$(cat kernel)"
 done
 finish

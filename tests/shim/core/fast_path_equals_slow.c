@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lseek, fstat and spans of every kind: results that are usual and others, on
- * descriptors in turn, between calls on names.
+ * lseek(), fstat() and spans of every kind, with usual and unusual results, on
+ * alternating descriptors, between calls on paths.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -89,7 +89,7 @@ static void span(int what, int i)
 		break;
 	case 3:
 		IOREEL_BEGIN(longest, i);
-		IOREEL_END(longer); /* cut, the same */
+		IOREEL_END(longer); /* truncated to the same name */
 		break;
 	case 4:
 		IOREEL_BEGIN("", 1);

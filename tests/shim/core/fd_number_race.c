@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads that read fill window after window, while the main thread opens
- * files, puts one under a number that is free, and forks: it gets the lowest
- * number each time, nothing but its own bytes is written to its file, and a
- * child has what its parent had. Then a handler jumps out of reads, and no
- * descriptor stays. Prints how often that was not so.
+ * Two threads fill window after window by reads, while the main thread opens
+ * files, dup2()s one onto a free number, and forks: each open gets the lowest
+ * number, the file holds only its own bytes, and a child has the descriptors of
+ * its parent. Then a handler jumps out of reads, and no descriptor is left
+ * open. Prints the number of violations.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -59,7 +59,7 @@ static void meet_readers(void)
 		other += fd != mine + 1;
 		close(fd);
 		lost += dup2(mine, mine + 1) != mine + 1;
-		for (int k = 0; k < 4; k++) /* the number is ours so long */
+		for (int k = 0; k < 4; k++) /* while the number is ours */
 			lost += fstat(mine + 1, &b) || a.st_ino != b.st_ino;
 		close(mine + 1);
 		if (i % 64)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread whose first I/O comes while main() returns: first_at_exit SPINS FILE
- * counts its reads in FILE, and starts when it has counted to SPINS.
+ * A thread whose first I/O happens while main() returns. first_at_exit SPINS
+ * FILE: it starts after SPINS rounds of a loop and counts its reads in FILE.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library whose own access() is another function: three doubles in, a double
- * out. The caller means the library's, and gets its result. Built twice: with
+ * A library whose own access() is another function, with three doubles and a
+ * double as result. Its caller must get that function. Built twice: with
  * LIBRARY as the library, and as the program that is linked to it.
  */
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors that come over a socket: nobody opened them here. Of each that
- * was received its name behind /proc is printed, by a call that the shim does
- * not see, and then a byte of it is read.
+ * Descriptors received over a socket, which the process did not open. For each,
+ * prints its name in /proc by a call that the shim does not see, and then reads
+ * a byte of it.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -75,7 +75,7 @@ static void give_file(int to, const char *name, int keep)
 	give(to, fd);
 }
 
-/* A library's own name is known once one of it was seen. */
+/* The shim learns the device of library memory from the first file of one. */
 static void give_all(int to)
 {
 	struct sockaddr_un at = {AF_UNIX, "socket.here"};

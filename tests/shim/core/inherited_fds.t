@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What is handed over by SCM_RIGHTS has the name that the kernel gives it, and
-# unlinked memory of a library is counted as code, be it the first or another.
+# A descriptor received by SCM_RIGHTS has the name from the kernel, and unlinked
+# memory of a library is counted as code, the first one and later ones.
 . "$(dirname "$0")/../../lib/tap.sh"
 . "$TOP/tests/lib/probe.sh"
 
@@ -11,16 +11,16 @@ mkdir bare traced
 (cd traced && "$IOREEL" record -q -o ../t.reel -- "$O/tests/shim/core/inherited_fds" >out)
 RUN=t.reel
 plain() { sed 's/\[[0-9]*\]/[N]/; s/\.[0-9]\{2,\}/.N/; s:/.*/\(bare\|traced\)/::' "$1"; }
-check 'it received all' '[ "$(wc -l <bare/out)" = 9 ]'
-is 'the program finds the same' "$(plain traced/out)" "$(plain bare/out)"
+check 'it received all descriptors' '[ "$(wc -l <bare/out)" = 9 ]'
+is 'the program has the same results' "$(plain traced/out)" "$(plain bare/out)"
 q "SELECT result, path FROM v_event WHERE call = 'read' AND path NOT LIKE 'pipe:%'
 	ORDER BY start_ns" | tr '\t' ' ' >seen
 grep -v '/torch_' traced/out >want
-is 'each read has the name that the kernel gives' "$(sed 's/ (deleted)$//' seen)" \
+is 'each read has the name from the kernel' "$(sed 's/ (deleted)$//' seen)" \
 	"$(sed 's/ (deleted)$//' want)"
-is 'of a library: counted as code' "$(q "SELECT code_calls > 2, code_read_bytes FROM process
+is 'memory of a library: counted as code' "$(q "SELECT code_calls > 2, code_read_bytes FROM process
 	WHERE code_read_bytes > 0" | xargs)" '1 3'
-is 'a parent whose own log begins after its fork is the parent' \
+is 'a parent whose log begins after its fork is the parent' \
 	"$(q "SELECT role, fork_ns = start_ns FROM process ORDER BY process_id" | xargs)" \
 	'main child 1'
 finish

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files through the C++ library: every byte is seen, in libstdc++'s own calls.
+// Files through the C++ library: the calls of libstdc++ show every byte.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads that write until they are killed and count their own calls in
- * shared memory, the oracle: argv[1] is the file of the counters, for each
- * thread its tid, calls begun and calls done; behind them the process id.
- * argv[3]: the process ends by itself, by that way, while they write; "timer":
- * one thread, by a handler that interrupts it up to its last moment;
- * "altstack": a thread whose handler's stack lies above its own.
+ * Two threads write until they are killed and count their own calls in shared
+ * memory, the oracle. argv[1]: the file of the counters: for each thread its
+ * tid, calls begun and calls done, then the process id. argv[3]: how the
+ * process ends by itself while they write; "timer": one thread, interrupted by
+ * a handler up to its last moment; "altstack": a thread whose signal stack is
+ * above its own.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -75,13 +75,13 @@ static void *interrupted(void *stack)
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
 	while (done(0) < (stack ? ENOUGH : 200))
-		write(data, "", 1); /* the handler meets calls */
+		write(data, "", 1); /* interrupted by the handler */
 	if (stack)
 		setitimer(ITIMER_REAL, &never, NULL);
 	return NULL;
 }
 
-/* In a thread, as the first one's stack is above all others. */
+/* In a thread, because the stack of the first one is above all others. */
 static int below_its_handler(void)
 {
 	char *low = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every call that makes a descriptor gets the lowest free number, and nothing
- * is open that this program did not open: also while threads come and go, in a
- * forked child, and after the exit handlers.
+ * Every call that makes a descriptor gets the lowest free number, and no other
+ * descriptor is open: also while threads start and end, in a forked child, and
+ * after the exit handlers.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* By a raw call: listing the descriptors must not need one that we see. */
+/* By fcntl(), because listing /proc/self/fd would open a descriptor. */
 static void open_ones(const char *when)
 {
 	printf("%s:", when);
@@ -33,7 +33,7 @@ static void *thread(void *arg)
 	int fd = mkstemp(tmpl);
 
 	printf("thread: mkstemp %d\n", fd);
-	for (int i = 0; i < 20000; i++) /* more than a window holds */
+	for (int i = 0; i < 20000; i++) /* more than fit into a window */
 		if (pwrite(fd, "x", 1, i) != 1)
 			break;
 	open_ones("after many writes");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The smallest stacks there are: threads of PTHREAD_STACK_MIN, and a handler on
- * an alternate stack of little more than the kernel needs (not with an
- * argument, under valgrind, which needs more), each making calls of every kind.
- * A wrapper with a path buffer on the stack dies here.
+ * The smallest stacks: threads of PTHREAD_STACK_MIN, and a handler on an
+ * alternate stack of little more than the kernel's minimum (not with an
+ * argument, for valgrind, which needs more). Each makes calls of every kind. A
+ * wrapper with a path buffer on the stack crashes here.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static void handler(int sig)
 	close(fd);
 }
 
-/* The kernel's own minimum: its frame and a little. */
+/* The kernel's minimum: its frame, and a little more. */
 static void on_small_altstack(void)
 {
 	unsigned long need = getauxval(AT_MINSIGSTKSZ);

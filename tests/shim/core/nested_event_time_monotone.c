@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call inside a call: a signal handler writes while flock waits. The inner
- * event ends before the outer one and lies within it, and the ends of a
- * thread's events never run back.
+ * A call inside a call: a signal handler writes while flock() waits. The inner
+ * event ends before the outer one and is inside its time, and the end times of
+ * a thread's events never decrease.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #define ENOUGH 20 /* writes, 5 ms apart */
 
 static int data;
-static volatile int *writes; /* both processes see it */
+static volatile int *writes; /* shared by both processes */
 
 static void handler(int sig)
 {

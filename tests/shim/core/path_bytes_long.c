@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of any bytes and of any length. With TELL set, prints the path that the
- * kernel gives for each open file, in hex: each must be in the trace.
+ * Names of any bytes and any length. With TELL set, prints the path from the
+ * kernel for each open file, in hex: each must be in the trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@ static void tell(int fd)
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof(path));
-	if (n < 0) /* past PATH_MAX: the kernel does not say it either */
+	if (n < 0) /* past PATH_MAX, which the kernel does not return */
 		return;
 	printf("path ");
 	for (ssize_t i = 0; i < n; i++)
@@ -41,7 +41,7 @@ static void file(const char *name)
 	close(fd);
 }
 
-/* A directory chain past PATH_MAX, made step by step, and removed again. */
+/* Make a directory chain longer than PATH_MAX, and remove it. */
 static void deep(void)
 {
 	char name[201];
@@ -83,7 +83,7 @@ int main(void)
 	name[256] = 'n';
 	name[4999] = '\0';
 	file(name);
-	/* 4,095 bytes: the longest path that the kernel takes */
+	/* 4,095 bytes: the longest path that the kernel accepts */
 	for (int i = 0; i < 4000; i += 2)
 		memcpy(name + i, "./", 2);
 	memset(name + 4000, 'l', 95);

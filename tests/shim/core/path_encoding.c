@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of every kind, given by memory that ends where they end: each call on
- * one is printed as "CALL PATH" for the test to compare with the trace. Files
- * of one directory, as loaders read them, at every place in a word; names that
- * begin or end as code does; names in their directory's place; some long.
+ * Names of every kind, in memory that ends at their NUL. Each call on one is
+ * printed as "CALL PATH", for the test to compare with the trace: files of one
+ * directory, as loaders read them, at every offset in a word; names that begin
+ * or end like those of code; names in the place of a directory; long ones.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void use_at(const char *at, const char *path)
 		fd = openat(AT_FDCWD, at, O_RDONLY | O_CLOEXEC);
 		printf("openat %d %s\n", fd, path);
 	}
-	if (fd >= 0 && below(8)) { /* some stay open: other numbers */
+	if (fd >= 0 && below(8)) { /* some stay open, to change the numbers */
 		char byte;
 
 		printf("read %zd %s\n", read(fd, &byte, 1), path);
@@ -51,7 +51,7 @@ static void use_at(const char *at, const char *path)
 	}
 }
 
-/* One call on @path, where nothing follows it or something at any place. */
+/* One call on @path, at the end of a page or at any offset. */
 static void use(const char *path)
 {
 	size_t n = strlen(path) + 1;
@@ -135,7 +135,7 @@ int main(void)
 		snprintf(all[dirs + d], sizeof(all[d]), "%s/%s", cwd, dir[d]);
 		for (int i = 0; i < names; i++) {
 			snprintf(path, sizeof(path), "%s%s", dir[d], name[i]);
-			/* Nothing is made in the root directory. */
+			/* Create nothing in the root directory. */
 			if (*path != '/' && !strstr(path, "missing") &&
 			    below(3))
 				make(path);

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs drawn by chance: every call is there, once, in its order, with its
-# result and errno, and with the offset that the kernel knew.
+# Random programs: each call is in the trace once, in order, with its result and
+# errno, and with the offset of the kernel.
 . "$(dirname "$0")/../../lib/tap.sh"
 . "$TOP/tests/lib/probe.sh"
 
-# same WHAT EVENTS SAID: line by line; the first that differ are the failure.
+# same TITLE EVENTS PRINTED: compare line by line, and show the first
+# differences.
 same() {
 	is "$1" "$([ -s "$3" ] || echo nothing; diff "$2" "$3" | head -8)" ''
 }
@@ -21,10 +22,10 @@ for seed in 1 2 3 4 5 6 7 8 9 10; do
 		ORDER BY start_ns" | tr '\t' ' ' >events
 	grep -v '^status' traced/out >said
 	same "calls $seed: $(wc -l <said), each as it was" events said
-	is "calls $seed: nothing lost" "$(lost)" 0
+	is "calls $seed: no event is lost" "$(lost)" 0
 done
 
-# Of what is appended nobody is asked where.
+# The oracle gives no offset for appended bytes.
 for seed in 1 2 3 4 5 6 7 8 9 10; do
 	probe random_streams $seed
 	q "SELECT replace(path, '$PWD/traced/', ''), call,

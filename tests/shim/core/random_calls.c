@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls drawn by chance, from SEED on, on descriptors that are copied and that
- * children inherit. Prints "call offset bytes result errno" of each, in their
- * order; where a transfer began is the kernel's own answer, asked for by
- * instructions that the shim does not see. "-" is what needs no answer.
+ * Random calls, from SEED, on descriptors that are copied and that children
+ * inherit. Prints "call offset bytes result errno" of each in order. The kernel
+ * gives the offset of a transfer, by system calls that the shim does not see;
+ * "-" means that it is not asked.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@
 #define HELD 12
 #define LINES 20000
 #define ROOM 60
-#define NO -2 /* is not asked */
+#define NO -2 /* not asked */
 
-static char (*said)[ROOM]; /* shared with children: one runs at a time */
+static char (*printed)[ROOM]; /* shared with children: one runs at a time */
 static _Atomic int *lines;
 static int held[HELD], n_held;
 static char buf[1 << 16];
@@ -37,13 +37,13 @@ static char *volatile nowhere = (char *)8;
 
 static long place(int fd)
 {
-	return raw3(SYS_lseek, fd, 0, SEEK_CUR);
+	return raw(SYS_lseek, fd, 0, SEEK_CUR);
 }
 
 static void say(const char *call, long at, long result)
 {
 	int err = result < 0 ? errno : 0;
-	char *to = said[atomic_fetch_add(lines, 1) % LINES];
+	char *to = printed[atomic_fetch_add(lines, 1) % LINES];
 
 	if (at < 0 || err)
 		snprintf(to, ROOM, "%s - %ld %d", call, result, err);
@@ -174,7 +174,7 @@ static void reads(int fd)
 	}
 }
 
-/* Where it is appended, or not: it ends where the kernel stands. */
+/* Appending or not: it ends at the position of the kernel. */
 static void wrote(const char *call, int fd, ssize_t n)
 {
 	int err = errno;
@@ -230,15 +230,15 @@ static void moves(int fd)
 	}
 }
 
-/* Do two descriptors stand at one place, because they are one open file? */
+/* Do two descriptors share a position, because they are one OFD? */
 static bool are_one(int a, int b)
 {
 	long at = place(a);
 	bool one;
 
-	raw3(SYS_lseek, a, at + 1, SEEK_SET);
+	raw(SYS_lseek, a, at + 1, SEEK_SET);
 	one = place(b) == at + 1;
-	raw3(SYS_lseek, a, at, SEEK_SET);
+	raw(SYS_lseek, a, at, SEEK_SET);
 	return one;
 }
 
@@ -302,7 +302,7 @@ static void names(void)
 
 static void draw(int n, int depth);
 
-/* It has all that we hold, and moves it. */
+/* The child inherits all descriptors and moves their positions. */
 static void forks(int depth)
 {
 	pid_t child;
@@ -348,15 +348,15 @@ static void draw(int n, int depth)
 
 int main(int argc, char **argv)
 {
-	said = mmap(NULL, LINES * sizeof(*said), PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	printed = mmap(NULL, LINES * sizeof(*printed), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	lines = mmap(NULL, sizeof(*lines), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (said == MAP_FAILED || lines == MAP_FAILED || argc < 2)
+	if (printed == MAP_FAILED || lines == MAP_FAILED || argc < 2)
 		return 1;
 	chance_state += strtoul(argv[1], NULL, 0) * 2654435761u;
 	draw(1000, 0);
 	for (int i = 0; i < *lines && i < LINES; i++)
-		puts(said[i]);
+		puts(printed[i]);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams of all modes and buffers, used by calls drawn by chance, from SEED on.
- * Prints "path call offset bytes" of those that have a record of their own, as
- * ftell() says where, and for each stream what all calls read and wrote.
+ * Streams of all modes and buffers, used by random calls from SEED. Prints
+ * "path call offset bytes" of calls with a record of their own, with the offset
+ * of ftell(), and for each stream the bytes that all calls read and wrote.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -31,9 +31,9 @@ static struct stream all[OPEN];
 static int n_open, n_made;
 static char buf[20000], *text, *end;
 static size_t last_size;
-static const char *volatile words = "some text\n"; /* to gcc it is not */
+static const char *volatile words = "some text\n"; /* hidden from gcc */
 
-/* Not the last one: calls of one size become one record. */
+/* Not the last size: calls of one size share a record. */
 static size_t draw_size(void)
 {
 	size_t n = 1 + chance_below(chance_below(6) ? 200 : 15000);
@@ -51,7 +51,7 @@ static void say(const struct stream *s, const char *call, long at, long bytes)
 					    call, at, bytes);
 }
 
-/* Some lines, words, zeros behind them. */
+/* Some lines and words, then zeros. */
 static void fill(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT, 0600);
@@ -123,7 +123,7 @@ static void reads(struct stream *s)
 		if (fread(buf, 1, size, s->f) < size)
 			clearerr(s->f);
 		break;
-	case 2: /* maybe a part of one */
+	case 2: /* may be partial */
 		call = "fread";
 		if (!fread(buf, size, 1, s->f))
 			clearerr(s->f);
@@ -205,7 +205,7 @@ static void moves(struct stream *s)
 	case 4:
 		fflush(s->f);
 		break;
-	default: /* with nothing in any buffer */
+	default: /* with empty buffers */
 		fflush(NULL);
 		child = fork();
 		if (!child)

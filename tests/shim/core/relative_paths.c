@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Relative names after every way of moving the working directory, and names
- * relative to a directory's descriptor. Prints, for each open, the path that
- * the kernel gives: the trace must have the same, in this order.
+ * Relative names after every way to change the working directory, and names
+ * relative to a directory's descriptor. Prints the path from the kernel for
+ * each open: the trace must have the same, in this order.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static void tell(int fd)
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	/* raw: this is the oracle, not the subject */
+	/* raw: the oracle must not be recorded */
 	n = syscall(SYS_readlink, link, path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = '\0';
 	printf("%s\n", path);
@@ -109,7 +109,7 @@ static void openat_dirfd_path(void)
 	tell(openat(200, "at-dup2", O_RDWR | O_CREAT, 0600));
 }
 
-/* In c, with a and c beside each other. */
+/* In c, a sibling of a. */
 static void renamed_dirfd(void)
 {
 	int top, below, child;

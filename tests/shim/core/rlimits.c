@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits that the program sets on itself must not kill it through us: a file
- * size limit (SIGXFSZ), no free descriptor, a removed working directory, no
- * more memory while threads start.
+ * Limits that the program sets for itself must not kill it because of the shim:
+ * a file size limit (SIGXFSZ), no free descriptor, a removed working directory,
+ * no more memory while threads start.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +29,8 @@ static void *one_write(void *arg)
 }
 
 /*
- * No room for anything new. The threads have their stacks, and malloc what
- * pthread_create() asks of it, from before.
+ * No memory for anything new. The stacks of the threads, and the memory that
+ * pthread_create() needs from malloc(), exist already.
  */
 static int no_memory(int fd)
 {
@@ -47,7 +47,7 @@ static int no_memory(int fd)
 	if (!f || fscanf(f, "%lu", &pages) != 1)
 		return 1;
 	fclose(f);
-	room = malloc(100000); /* seen by nobody, it would not be made */
+	room = malloc(100000); /* volatile, so that it is made */
 	free(room);
 	getrlimit(RLIMIT_AS, &as);
 	as.rlim_cur = pages * 4096;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jumps out of calls that never return: read of a pipe, open of a FIFO, flock,
- * a lock by fcntl, fread and fgets of a pipe. What comes afterwards must be
- * recorded as if nothing had happened. The signals come from a thread that sees
- * the call asleep: after some time it might be anywhere, in malloc() too.
+ * Jumps out of calls that then never return: read() of a pipe, open() of a
+ * FIFO, flock(), a lock by fcntl(), fread() and fgets() of a pipe. Later calls
+ * must be recorded as usual. A thread sends the signals when it sees the call
+ * asleep: after a fixed time the caller could be anywhere, in malloc() too.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -53,7 +53,7 @@ static void block_in(int what)
 		fcntl(lock_fd, F_SETLKW, &lk);
 		break;
 	case 4:
-		f = fdopen(dup(p[0]), "r"); /* lost: its lock is never left */
+		f = fdopen(dup(p[0]), "r"); /* leaked: its lock stays held */
 		(void)!fread(buf, 1, 10, f);
 		break;
 	default:
@@ -63,7 +63,7 @@ static void block_in(int what)
 	printf("%d returned\n", what);
 }
 
-/* Holds both locks until it is told to end. */
+/* Holds both locks until it is ended. */
 static pid_t locker(void)
 {
 	struct flock lk = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

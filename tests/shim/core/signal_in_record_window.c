@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A timer of 50 us interrupts a thread that does nothing but calls; its handler
- * writes too, and falls into moments when a record is made. The file argv[1]
- * gets the number of writes of both: recorded and counted as lost must
- * make the whole.
+ * A timer of 50 us interrupts a thread that only makes calls; its handler
+ * writes too, some of the time while a record is made. The file argv[1] gets
+ * the number of writes of both: it must equal those recorded and those counted
+ * as lost.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A timer interrupts a writer all the time: the handler does I/O of its own,
- * and now and then jumps out of whatever it interrupted.
+ * A timer interrupts a writer all the time: its handler makes I/O calls of its
+ * own, and sometimes jumps out of the interrupted code.
  */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ten thousand short threads, or argv[1] x 8, eight at a time, each with one
- * write. */
+/* Ten thousand short threads, or argv[1] x 8, eight at a time, one write
+ * each. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thousand threads that live at once, each with I/O of its own in turn. */
+/* A thousand threads that live at the same time, each with some I/O in turn. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>

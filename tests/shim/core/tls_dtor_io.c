@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * I/O in the destructors of thread-specific data, in every round that POSIX
- * allows, and of C++ thread_local objects: after a naive tracer has given up
- * the thread. Prints the size: each write must be in the trace.
+ * allows, and of C++ thread_local objects: a naive tracer has given up the
+ * thread by then. Prints the size: each write must be in the trace.
  */
 #include <fcntl.h>
 #include <pthread.h>

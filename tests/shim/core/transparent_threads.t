@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A guest is not noticed, II: threads, signals, jumps, forks. Nothing that a
-# thread did may be missing, however it began and ended.
+# The shim is transparent, II: threads, signals, jumps, forks. No call of a
+# thread may be missing, however the thread began and ended.
 . "$(dirname "$0")/../../lib/tap.sh"
 . "$TOP/tests/lib/probe.sh"
 
@@ -23,17 +23,17 @@ probe tls_dtor_io
 is 'tls_dtor_io: the writes of destructors' \
 	"$(written tls.bin)" "$(sed -n 1p traced/out)"
 probe siglongjmp_from_read
-is 'siglongjmp_from_read: what follows a jump is recorded' \
+is 'siglongjmp_from_read: calls after a jump are recorded' \
 	"$(q "SELECT call, count(*) FROM v_event WHERE path LIKE '%/jump.bin' AND call IN ('pwrite', 'pread') GROUP BY call ORDER BY call")" \
 	"$(printf 'pread\t120\npwrite\t120')"
-is 'siglongjmp_from_read: nothing lost' "$(lost)" 0
+is 'siglongjmp_from_read: no event is lost' "$(lost)" 0
 probe fd_number_race
-is 'others_descriptors: every read of two threads' \
+is 'fd_number_race: every read of two threads' \
 	"$(q "SELECT count(*) FROM v_event e JOIN process p USING (process_id) WHERE call = 'pread' AND e.tid <> e.pid")" \
 	2000000
-is 'others_descriptors: nothing lost, no block twice or missing' "$(lost)" 0
+is 'fd_number_race: no event is lost, no block twice or missing' "$(lost)" 0
 probe cancel_in_read
-# A thread cancelled while its record is made takes that record with it.
+# A thread that is cancelled inside a record loses that record.
 is 'cancel_in_read: 400 clean-up handlers, 400 writes of the parent' \
 	"$(written cancel.bin)" 800
 probe signals
@@ -41,18 +41,18 @@ mkdir -p win && (cd win && "$IOREEL" record -q -o ../win.reel -- \
 	"$O/tests/shim/core/signal_in_record_window" ../done >/dev/null)
 probe signal_in_record_window
 RUN=win.reel
-is 'signal_in_record_window: recorded and counted as lost make the whole' \
+is 'signal_in_record_window: recorded and lost events are all events' \
 	"$(($(written 'window.%') + $(lost)))" "$(cat done)"
 echo "# lost, because they met a record being made: $(lost)"
 
 probe nested_event_time_monotone
-is 'nested_event_time_monotone: the inner events lie within the outer one' \
+is 'nested_event_time_monotone: inner events are inside the outer one' \
 	"$(q "SELECT count(*) > 2, min(w.start_ns >= f.start_ns AND w.start_ns + w.dur_ns <= f.start_ns + f.dur_ns) FROM v_event f JOIN v_event w ON w.call = 'pwrite' AND w.thread_id = f.thread_id WHERE f.call = 'flock' AND f.dur_ns = (SELECT max(dur_ns) FROM v_event WHERE call = 'flock') AND w.start_ns < f.start_ns + f.dur_ns")" \
 	"$(printf '1\t1')"
-is 'nested_event_time_monotone: no event lasts less than nothing, or began before the job' \
+is 'nested_event_time_monotone: no negative duration, none before the job' \
 	"$(q "SELECT count(*) FROM event WHERE dur_ns < 0 OR start_ns < 0")" 0
 
-# Somewhere between the end of main() and that of the process, by turns.
+# At different moments between the end of main() and the end of the process.
 begun=0 wrong=''
 for i in $(seq 100); do
 	rm -rf count last.reel
@@ -65,11 +65,11 @@ for i in $(seq 100); do
 	[ $((seen - own)) -ge 0 ] && [ $((seen - own)) -le 1 ] && [ "$(lost)" = 0 ] ||
 		wrong="$wrong $i: $own, seen $seen, lost $(lost);"
 done
-is 'first_at_exit: all that a thread reads while the process ends' "$wrong" ''
-check 'first_at_exit: some did' 'echo $begun; [ $begun -gt 0 ]'
+is 'first_at_exit: each read of a thread while the process ends' "$wrong" ''
+check 'first_at_exit: some threads did read' 'echo $begun; [ $begun -gt 0 ]'
 
 probe fork_all_routes
-is 'fork_all_routes: 1,000 writes in each child, whatever its end' \
+is 'fork_all_routes: 1,000 writes in each child, however it ends' \
 	"$(q "SELECT count(*) FROM (SELECT pid, path, count(*) c FROM v_event WHERE call = 'write' AND path NOT LIKE '%/out' GROUP BY pid, path HAVING c = 1000)")" 6
 probe vfork_child_io
 is 'vfork_child_io: the parent keeps its descriptors' \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What cannot be traced runs as bare, and is said with its reason: by record, by
-# report, and in the trace; what merely lost its environment is traced again
-# when that is asked for.
+# Programs that cannot be traced run as bare, and record, report and the trace
+# name them with the reason. A program that only lost its environment is traced
+# with --follow-env.
 . "$(dirname "$0")/../../lib/tap.sh"
 unset LD_PRELOAD
 CC=${CC:-cc}
@@ -39,20 +39,20 @@ same() {
 	is "$name: output and end" "$(cat traced.out)" "$(cat bare.out)"
 	is "$name: standard error" "$(cat traced.err)" "$(cat bare.err)"
 }
-# told NAME REASON: by record's lines and by the report
-told() {
-	check "$1: record says so" "grep -Eq '$2' all.err"
-	check "$1: and the report" \
+# reported NAME REASON: in the lines of record and by the report
+reported() {
+	check "$1: record reports it" "grep -Eq '$2' all.err"
+	check "$1: and report" \
 		"\"$IOREEL\" report $1.reel >r && grep -q '^untraced: ' r && ! grep -q '^complete' r"
 }
 
 if [ -x static ]; then
 	same static ./static
-	told static 'statically linked'
-	# A shell that has a program of its own to look at as well.
+	reported static 'statically linked'
+	# A shell that runs a traceable program too.
 	same static_child sh -c 'cat data | wc -c; ./static; ./static; ./dynamic'
-	told static_child '2 programs NOT TRACED \(2 statically linked\)'
-	check 'and compare, beside the likeness' '
+	reported static_child '2 programs NOT TRACED \(2 statically linked\)'
+	check 'and compare, with the likeness' '
 		"$IOREEL" compare static_child.reel static.reel |
 		grep -q "^static_child.reel: incomplete: 2 programs not traced$"'
 	is 'static_and_go: named' "$(sql static_child.reel "$why")" \
@@ -65,11 +65,11 @@ if command -v go >/dev/null; then
 	printf 'package main\nimport ("fmt";"os")\nfunc main(){b,_:=os.ReadFile("data");fmt.Println(len(b))}\n' >g.go
 	go build -o go g.go 2>/dev/null
 	same go ./go
-	told go 'statically linked'
+	reported go 'statically linked'
 else
 	skip 'static_and_go: a Go program' 'no go'
 fi
-# Go's linker leaves a note in programs that are linked to libc, too.
+# The linker of Go writes its note into programs with libc too.
 cat >noted.c <<'C'
 #include <fcntl.h>
 #include <unistd.h>
@@ -79,26 +79,26 @@ int main(void) { char b[100]; return read(open("data", O_RDONLY), b, 100) != 100
 C
 $CC -o noted noted.c
 same noted ./noted
-told noted '1 program NOT TRACED \(1 written in Go\)'
+reported noted '1 program NOT TRACED \(1 written in Go\)'
 same noted_child sh -c './noted; ./noted; ./dynamic'
-told noted_child '2 programs NOT TRACED \(2 written in Go\)'
-is 'a program of Go: what it asks of libc is there' "$(sql noted.reel "$reads")" 1
+reported noted_child '2 programs NOT TRACED \(2 written in Go\)'
+is 'a Go program: its calls of libc are recorded' "$(sql noted.reel "$reads")" 1
 if command -v musl-gcc >/dev/null; then
 	musl-gcc -o musl read.c
 	same musl ./musl
-	told musl 'musl C library'
+	reported musl 'musl C library'
 	same musl_child sh -c './musl; ./dynamic'
-	told musl_child '1 of another C library'
+	reported musl_child '1 of another C library'
 else
 	skip 'musl_host' 'no musl-gcc (musl-tools)'
 fi
 
 same env_cleared sh -c 'env -i ./dynamic; exit $?'
-told env_cleared '1 started without LD_PRELOAD'
-is 'env_cleared: nothing of it is there' "$(sql env_cleared.reel "$reads")" 0
+reported env_cleared '1 started without LD_PRELOAD'
+is 'env_cleared: none of its calls are recorded' "$(sql env_cleared.reel "$reads")" 0
 OPTIONS=--follow-env same env_followed sh -c 'env -i ./dynamic; exit $?'
-is 'env_cleared_reinject: all of it is there' "$(sql env_followed.reel "$reads")" 101
-check 'env_cleared_reinject: and nothing else is said' '! grep -q NOT.TRACED all.err'
+is 'env_cleared_reinject: all of its calls are recorded' "$(sql env_followed.reel "$reads")" 101
+check 'env_cleared_reinject: and no program is reported as untraced' '! grep -q NOT.TRACED all.err'
 PY=/usr/bin/python3
 if [ -x $PY ]; then
 	cat >children.py <<'PY'
@@ -115,7 +115,7 @@ for bad in ("/nonexistent", "/etc", "./data"):
         print(e.errno)
 PY
 	same env_python $PY -S children.py
-	told env_python '3 started without LD_PRELOAD'
+	reported env_python '3 started without LD_PRELOAD'
 	OPTIONS=--follow-env same env_python_followed $PY -S children.py
 	is 'env_cleared_reinject: subprocess, execve and posix_spawn' \
 		"$(sql env_python_followed.reel "$reads")" 303
@@ -127,18 +127,19 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	cp dynamic suid && chown 65534 suid && chmod 4755 suid
 	chmod 755 . && chmod 644 data
 	same setuid ./suid
-	told setuid 'with other rights|\(setuid\)'
+	reported setuid 'with other rights|\(setuid\)'
 	same setuid_child sh -c './suid; ./dynamic'
-	told setuid_child '1 with other rights'
-	# Rights that are given up before an exec: it may not write to the trace.
+	reported setuid_child '1 with other rights'
+	# A process that drops its rights before an exec cannot write to the
+	# trace.
 	"$IOREEL" record -o dropped.reel -- setpriv --reuid 65534 \
 		--clear-groups ./dynamic >out 2>all.err
 	is 'setuid_dropped: runs' "$? $(cat out)" '7 100 reads'
-	told dropped '1 process could not record'
+	reported dropped '1 process could not record'
 	"$IOREEL" record -o dropped_child.reel -- sh -c \
 		'setpriv --reuid 65534 --clear-groups ./dynamic; ./dynamic' \
 		>out 2>all.err
-	told dropped_child '1 process could not record'
+	reported dropped_child '1 process could not record'
 	is 'and the other is recorded' "$(sql dropped_child.reel "$reads")" 101
 	mkdir mine && chown 65534 mine
 	(cd mine && setpriv --reuid 65534 --clear-groups "$IOREEL" record -o t \
@@ -147,12 +148,12 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	cp "$O/libioreel.so" . # where others may read it
 	(cd / && LD_PRELOAD=$T/libioreel.so IOREEL_DIR=$T/mine/no/way \
 		setpriv --reuid 65534 --clear-groups "$T/dynamic" >$T/ro.out 2>$T/ro.err)
-	check 'trace_dir_missing_readonly: nobody is harmed' \
+	check 'trace_dir_missing_readonly: the job is not harmed' \
 		'grep -q "reads" ro.out && [ ! -s ro.err ]'
 else
 	skip 'setuid_ignored' 'needs root'
 fi
 mkdir -p gone
 "$IOREEL" record -q -o gone/t -- sh -c 'rm -rf gone; ./dynamic; exit 4' >out 2>/dev/null
-is 'a directory that goes away does not harm the job' "$? $(cat out)" '4 100 reads'
+is 'a removed trace directory does not harm the job' "$? $(cat out)" '4 100 reads'
 finish

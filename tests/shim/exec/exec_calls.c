@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chain of images, each made by another function of the exec family, that
- * writes a line to a file before it goes on; failures of each function first.
- * Prints what must not differ, bare and traced; the trace must have each write.
+ * A chain of images, each started by another function of the exec family; each
+ * writes a line to a file first. Failures of each function come before. Prints
+ * results, which must be equal bare and traced; the trace must have each write.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Children made by fork, _Fork, raw clone, a double fork and fork from a
- * thread: each writes its own file and ends by another route. Prints sizes.
+ * thread: each writes its own file and ends in another way. Prints sizes.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that start programs: each of the ways in which processes begin,
- * change and end. What they print must be the same bare and traced.
+ * Programs that start programs: every way in which processes begin, change and
+ * end. The output must be the same bare and traced.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static int storm(int n)
 	return 0;
 }
 
-/* All alive at once, and the size of the trace at that moment. */
+/* All exist at the same time; then take the size of the trace. */
 static int crowd(int n)
 {
 	int gate[2], there[2];
@@ -275,7 +275,7 @@ static int setuid_drop(void)
 	return 0;
 }
 
-/* Only reads, writes to what is open, and the end. */
+/* The filter allows reads and writes of open descriptors, and exit. */
 static int strict_seccomp(void)
 {
 	struct sock_filter f[] = {

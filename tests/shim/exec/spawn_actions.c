@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child that posix_spawn() gives its files: "parent DIR" starts itself as
- * "child", which uses what it finds open. libc opens them in a child of its
- * own, where nobody looks.
+ * posix_spawn() opens files for a child: "parent DIR" starts itself as "child",
+ * which uses the open descriptors. libc opens them in its vfork child, without
+ * calling a wrapper.
  */
 #include <fcntl.h>
 #include <spawn.h>
@@ -18,7 +18,7 @@ static int child(void)
 	char buf[600];
 
 	/* 0: read from 100 on; 1: truncated; 5: appended to; 6: a copy of 5;
-	 * 7: closed; 8: below the directory that was changed to. */
+	 * 7: closed; 8: relative to the directory of a chdir action. */
 	if (read(0, buf, 500) != 500 || read(0, buf, 500) != 500)
 		return 1;
 	if (write(1, buf, 500) != 500 || write(1, buf, 300) != 300)
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 	err = posix_spawn(&pid, again[0], &do_it, NULL, again, environ);
 	if (err || waitpid(pid, &status, 0) != pid)
 		return 12;
-	/* One of whose opens fails: nothing is started. */
+	/* One of the opens fails: no child is started. */
 	posix_spawn_file_actions_addopen(&do_it, 9, "no/such", O_RDONLY, 0);
 	if (posix_spawn(&pid, again[0], &do_it, NULL, again, environ) != 2)
 		return 13;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A vfork child moves and closes descriptors in the parent's memory; the
- * parent's descriptors must go on meaning what they meant.
+ * A vfork child duplicates and closes descriptors while it shares the parent's
+ * memory: the entries of the parent's descriptors must not change.
  */
 #include <fcntl.h>
 #include <stdio.h>

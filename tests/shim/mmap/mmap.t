@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# mmap_pages_seen: bytes of the pages that each mapping touched, when it ends.
+# A mapping that ends is recorded with the bytes of the pages touched in it.
 . "$(dirname "$0")/../../lib/tap.sh"
 
 RUN=t.reel
@@ -13,8 +13,8 @@ again; "$IOREEL" record -q -o t.reel -- "$probe" in out >traced
 echo "status $?" >>traced
 is 'output and status' "$(cat traced)" "$(cat bare)"
 
-# A page of tmpfs that was written once may be written through every mapping
-# from its first fault on, and counts as written.
+# tmpfs: once a page was written, its first fault in any mapping makes it
+# writable there, so it counts as written.
 want() {
 	if [ "$(stat -f -c %T .)" = tmpfs ]; then
 		sed 's/^only read\t\([0-9]*\)\t0$/only read\t0\t\1/' bare
@@ -22,28 +22,28 @@ want() {
 		cat bare
 	fi | grep -v status | cut -f 2-
 }
-# One line for each moment: what was read and written of the mappings then.
+# One line for each time: bytes read and bytes written of the mappings.
 is 'bytes touched' "$(q "
 	SELECT sum(CASE call WHEN 'map_read' THEN bytes ELSE 0 END),
 		sum(CASE call WHEN 'map_write' THEN bytes ELSE 0 END)
 	FROM v_event WHERE call IN ('map_read', 'map_write')
 	GROUP BY start_ns, pid ORDER BY start_ns")" "$(want)"
-is 'pieces have their place in the file' "$(q "
+is 'pieces have their offset in the file' "$(q "
 	SELECT offset / 4096, asked / 4096, bytes / 4096 FROM v_event
 	WHERE call = 'map_read' ORDER BY start_ns LIMIT 3")" "112	32	16
 0	112	32
 144	112	48"
-is 'descriptors are found though closed' "$(q "
+is 'mappings keep their path after close()' "$(q "
 	SELECT count(*) FROM v_event
 	WHERE call IN ('map_read', 'map_write') AND path IS NULL")" 0
-is 'no time, no order' "$(q "SELECT max(dur_ns) FROM v_event
+is 'mappings have no duration' "$(q "SELECT max(dur_ns) FROM v_event
 	WHERE call IN ('map_read', 'map_write')")" 0
 is 'nothing lost' "$(q "SELECT coalesce(sum(count), 0) FROM loss
 	WHERE unit = 'events'")" 0
 
-# --mmap=faults: each fault has its time and place.
+# --mmap=faults: each fault has its time and address.
 head -c 4194304 /dev/zero >in
-sync in # a fault leaves out neighbours that are just being written
+sync in # a fault does not map neighbours that are under writeback
 probe=$O/tests/shim/mmap/mmap_order
 "$probe" in >bare; echo "status $?" >>bare
 rm -rf t.reel
@@ -56,10 +56,10 @@ else
 	is 'faults: order' "$(q "SELECT offset / 65536 FROM v_event
 		WHERE call = 'map_read' AND asked = 4096 ORDER BY start_ns")" \
 		"$(grep -v status bare)"
-	is 'faults: the rest at the end' "$(q "SELECT sum(bytes),
+	is 'faults: the rest when the mapping ends' "$(q "SELECT sum(bytes),
 		sum(asked > 4096) FROM v_event WHERE call = 'map_read'")" \
 		"4194304	1"
-	is 'faults: when they were' "$(q "SELECT
+	is 'faults: after the mmap()' "$(q "SELECT
 		min(o.start_ns) > min(m.start_ns + m.dur_ns) FROM v_event o, v_event m
 		WHERE o.call = 'map_read' AND m.call = 'mmap'")" 1
 fi

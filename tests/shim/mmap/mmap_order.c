@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Touches groups of 16 pages of the mapped file argv[1] out of order, from two
- * threads, and prints the order. */
+/* Two threads touch groups of 16 pages of the mapped file argv[1] out of order;
+ * prints the order. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void touch(int group)
 
 	sum += at[group * GROUP];
 	printf("%d\n", group);
-	nanosleep(&ms, NULL); /* two processors' clocks differ by less */
+	nanosleep(&ms, NULL); /* longer than two processors' clocks differ */
 }
 
 static void *second(void *unused)

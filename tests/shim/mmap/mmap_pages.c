@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mappings in all their lives, of files that the arguments name: argv[1] is
- * read, argv[2] is written. Prints the pages that each touched, in the order of
- * their ends.
+ * Mappings that end in every way: argv[1] is read, argv[2] is written. Prints
+ * the pages touched in each, in the order in which they end.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,8 +17,8 @@
 
 static long sum;
 
-/* At a fault the kernel maps up to 16 pages of its cache, an aligned group:
- * mappings begin at such a group, and whole groups are touched. */
+/* At one fault the kernel maps up to 16 pages of the page cache, an aligned
+ * group: mappings begin at such a group, and whole groups are touched. */
 static char *map(int fd, int prot, int flags)
 {
 	size_t len = (PAGES + GROUP) * PAGE;
@@ -111,12 +110,12 @@ int main(int argc, char **argv)
 	splits(in);
 	moves(in);
 	writes(out);
-	munmap((void *)1, PAGE); /* fails, and ends nothing */
+	munmap((void *)1, PAGE); /* fails and unmaps nothing */
 	p = map(in, PROT_READ, MAP_PRIVATE);
 	touch(p, 0, 16);
 	close(in);
 	if (!fork()) {
-		touch(p, 32, 32); /* all that it does */
+		touch(p, 32, 32); /* the only I/O of the child */
 		exit(0);
 	}
 	wait(NULL);

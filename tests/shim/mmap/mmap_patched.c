@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mmap() and its like written over by a jump to functions that make the call by
- * syscall(), as UCX does. "found": where dlsym() finds them; "libc": in libc,
- * beneath whoever wraps them. Prints how many bytes were read and written.
+ * Patches mmap() and its like with a jump to functions that make the call by
+ * syscall(), as UCX does. "found": patches the functions that dlsym() finds;
+ * "libc": libc's own, below every wrapper. Prints the bytes read and written.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ static int my_madvise(void *addr, size_t len, int advice)
 	return (int)syscall(SYS_madvise, addr, len, advice);
 }
 
-/* A jump to @to at the function @name of @in. */
+/* Write a jump to @to over the function @name of @in. */
 static int write_over(void *in, const char *name, void *to)
 {
 	unsigned char jump[13] = {0x49, 0xbb}; /* mov r11, TO; jmp *r11 */

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# One library, every MPI: the records of MPI-IO calls are those that the
-# program worked out, with Open MPI and with MPICH, however it is linked; a
-# program without MPI does not believe that it is there.
+# One shim for every MPI: the records of MPI-IO calls are those that the program
+# computed, with Open MPI and with MPICH, however it is linked. A program without
+# MPI finds none.
 . "$(dirname "$0")/../../lib/tap.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 src=$TOP/tests/shim/mpi/programs
@@ -11,13 +11,13 @@ src=$TOP/tests/shim/mpi/programs
 "$IOREEL" record -q -o host.reel -- "$O/tests/shim/mpi/mpi_host" >traced
 is 'a program without MPI: weak references and dlsym' "$(cat traced)" \
 	"$(cat bare)"
-is 'and finds none' "$(cat traced)" \
+is 'a program without MPI finds none' "$(cat traced)" \
 	"$(printf 'weak 0 0\ndlsym 0\ndlerror 1\ndlsym 0')"
-is 'nothing of MPI is exported' \
+is 'no MPI symbol is exported' \
 	"$(nm -D --defined-only "$O/libioreel.so" | grep -c 'P\?MPI_')" 0
 
 
-# records CMD...: under 2 ranks, bare and traced; compare all that they say.
+# records NAME CMD...: run it on 2 ranks, bare and traced, and compare all output.
 records() {
 	run=$1
 	shift
@@ -43,9 +43,9 @@ records() {
 	done
 }
 
-# What the ranks say of one collective is one line.
+# All ranks record a collective with the same id and number.
 same_collectives() {
-	is "$run: collectives are told alike by their members" \
+	is "$run: members record the same collectives" \
 		"$(sql "$run.reel" "select count(*) || ' ' || group_concat(n, '') from (select count(*) n
 			from event e join call c using (call_id)
 			where c.name in ('MPI_Barrier', 'MPI_Allgather', 'MPI_Allreduce',
@@ -53,7 +53,7 @@ same_collectives() {
 		'17 11112222222222222'
 }
 
-# One of two ranks is recorded: nobody waits for what the other does not do.
+# One of two ranks is recorded: the shim exchanges no message between ranks.
 half() {
 	run=half-$mpi
 	export ONLY=$T/$run.reel
@@ -66,7 +66,7 @@ half() {
 		'0 2 1'
 }
 
-# Rank 1 in a time of its own, 5,000 s ahead, on what looks like another node.
+# Rank 1 in a time namespace 5,000 s ahead, with the boot id of another node.
 nodes() {
 	if ! unshare -m -T --monotonic 5000 --fork true 2>/dev/null; then
 		skip "$mpi: clocks of two nodes" 'no time namespaces'
@@ -89,7 +89,7 @@ nodes() {
 			$(($2 < -4900000000000 && $2 > -5100000000000)) \
 			$(($5 < 100000000000))
 	done >measured
-	is "$mpi: the clocks were compared, at init and finalize" \
+	is "$mpi: clock offsets are measured at init and finalize" \
 		"$(cat measured)" '1 1 1'
 	check "$mpi: ranks leave MPI_Init together" "[ $(sql "$run.reel" "select abs(max(e.start_ns +
 		e.dur_ns) - min(e.start_ns + e.dur_ns)) from event e
@@ -110,7 +110,7 @@ for mpi in openmpi mpich; do
 	records "$mpi" "$T/calls"
 	same_collectives
 	is "$mpi: two ranks" "$(sql "$run.reel" 'select ranks from run')" 2
-	# Open MPI 5 has OMPIO only, which keeps no hint of ROMIO's.
+	# Open MPI 5 has OMPIO only, which ignores ROMIO's hints.
 	if mpirun.$mpi --version | grep -Eq 'Open MPI\) ([5-9]|1[0-9])'; then
 		skip "$mpi: the hint" 'no ROMIO'
 	else
@@ -123,8 +123,8 @@ for mpi in openmpi mpich; do
 	records "$mpi-nopie" "$T/calls"
 	mpicc.$mpi -w -o plugin.so -DPLUGIN "$src/calls.c" -shared -fPIC
 	if (cd "$T" && $mpirun 1 "$O/tests/shim/mpi/mpi_host" "$T/plugin.so" data say) \
-	   2>&1 | grep -sql "$run.reel" 'no plugin'; then
-		skip "$mpi: as a plugin" 'it does not load as one, bare'
+	   2>&1 | grep -q 'no plugin'; then
+		skip "$mpi: as a plugin" 'the plugin does not load, bare'
 	else
 		records "$mpi-plugin" "$O/tests/shim/mpi/mpi_host" "$T/plugin.so"
 	fi
@@ -142,34 +142,34 @@ for mpi in openmpi mpich; do
 		from v_event where layer = 'MPIIO' and call_group in ('read', 'write')
 		group by call")" \
 		"$(printf 'MPI_File_read_at\t2\t4000\t4000\nMPI_File_write_at_all\t2\t8000\t4000')"
-	# A tool wraps what Fortran's side calls by its second name, past both.
+	# MPI's Fortran library calls PMPI_ names, which bypass a tool and the shim.
 	mpicc.$mpi -w -o tool.so -shared -fPIC "$src/tool.c"
 	run=tool-$mpi
 	timeout 300 "$IOREEL" record -q -o "$run.reel" -- $mpirun 2 sh -c '
 		LD_PRELOAD=$LD_PRELOAD:$0 exec "$@"' "$T/tool.so" ./fortran \
 		"$T/fortran.bin" >/dev/null 2>&1
-	check "$mpi: Fortran beside a tool is seen, or it is said that it is not" \
+	check "$mpi: Fortran with a tool is recorded, or a note says that it is not" \
 		"[ $(sql "$run.reel" "select 2 * (select count(distinct process_id) from note where
 			key = 'mpi_not_recorded' and (value like '%fh%' or value like
 			'%fort%')) + count(*) from v_event
 			where call = 'MPI_File_write_at_all'") -ge 2 ]"
-	is "$mpi: and where no tool is nothing is said" "$("$IOREEL" sql \
+	is "$mpi: no such note without a tool" "$("$IOREEL" sql \
 		"fortran-$mpi.reel" "select count(*) from note where
 		key = 'mpi_not_recorded'" --format tsv | tail -n +2)" 0
 done
 
-# Loaded anew, a library is another, though it lies where the one before lay;
-# one has its symbols in the old kind of table, one no pages apart for them.
+# A library that is loaded at the address of an unloaded one is a new library.
+# One of them has a SysV hash table, one has no separate code segment.
 gcc -w -o reload "$src/reload.c" -ldl
 gcc -w -DLIBRARY -shared -fPIC -o plain.so "$src/reload.c"
 gcc -w -DLIBRARY -shared -fPIC -Wl,-z,noseparate-code -o joint.so "$src/reload.c"
 gcc -w -DLIBRARY -shared -fPIC -Wl,--hash-style=sysv -o old.so "$src/reload.c"
 run=reload
-is 'libraries come and go: bare' "$(./reload ./plain.so ./joint.so ./old.so |
+is 'libraries loaded and unloaded: bare' "$(./reload ./plain.so ./joint.so ./old.so |
 	sort | uniq -c | xargs)" '9 0 0'
 "$IOREEL" record -q -o reload.reel -- ./reload ./plain.so ./joint.so ./old.so >out
-is 'libraries come and go: traced' "$(sort out | uniq -c | xargs)" '9 0 0'
-is 'and all they are called for is seen' "$(sql "$run.reel" "select group_concat(call ||
+is 'libraries loaded and unloaded: traced' "$(sort out | uniq -c | xargs)" '9 0 0'
+is 'libraries loaded and unloaded: calls' "$(sql "$run.reel" "select group_concat(call ||
 	' ' || n) from (select call, count(*) n from v_event where layer = 'MPIIO'
 	group by 1)")" 'MPI_Barrier 9,MPI_Init 9'
 
@@ -182,9 +182,9 @@ if command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null; the
 	timeout 300 "$IOREEL" record -q -o two.reel -- ./two "$T/two.so" \
 		>traced 2>&1
 	is 'mpi_two_libraries: in one process' "$(cat traced)" "$(cat bare)"
-	is 'mpi_two_libraries: each was called for its own' "$(cat traced)" \
+	is 'mpi_two_libraries: each object calls its own MPI' "$(cat traced)" \
 		"$(printf 'program: Open  0\nplugin: MPICH 0')"
-	is 'mpi_two_libraries: one is recorded, and it is said that one is not' \
+	is 'mpi_two_libraries: one is recorded, a note names the other' \
 		"$(sql "$run.reel" "select (select group_concat(path) from v_event where
 			call = 'MPI_File_open'), (select count(*) from note where
 			key = 'mpi_not_recorded' and value like '%mpich%')" |

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program without MPI: it asks whether MPI is there, by a weak reference and
- * by dlsym(), as libraries do that can use it. With arguments, it loads the
- * plugin that is the first and calls its run() with the others, MPI lying
- * in a scope of the plugin's own.
+ * A program without MPI. It looks for MPI by a weak reference and by dlsym(),
+ * as libraries with optional MPI support do. With arguments it loads the plugin
+ * argv[1] and calls its run() with the rest; MPI is in the plugin's own scope.
  */
 #include <dlfcn.h>
 #include <stdio.h>

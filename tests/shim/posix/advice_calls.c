@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that change what is kept of a mapped file in memory, and the less usual
- * ones that look at names and list folders. Prints what must not differ, bare and
- * traced.
+ * Advice on mapped files, memory locks, and rarer calls on paths and folders.
+ * Prints values that must be the same bare and traced.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Every call of the wrap list: each is exported, and those of the families that
-# copy, start programs, make memory, or go through syscall() and streams run
-# bare and traced alike and are told as they were.
+# Every wrapped function is exported. Calls that copy, start programs, make
+# memory, or go through syscall() or streams have the same results bare and
+# traced, and are recorded as made.
 . "$(dirname "$0")/../../lib/tap.sh"
 . "$TOP/tests/lib/probe.sh"
 
@@ -26,14 +26,14 @@ want=$want'splice from.bin 4096 700 700 0;> to.bin 8192 700 700 0;> to.bin 20900
 want=$want'splice from.bin 700 10 -1 22;'
 for how in '' syscall; do
 	probe copy_calls $how
-	is "copies${how:+ by }$how: both sides, at their positions" "$(copies)" "$want"
+	is "copies${how:+ by }$how: both sides, with their offsets" "$(copies)" "$want"
 	is "copies${how:+ by }$how: messages through pipes" \
 		"$(q "SELECT call, sum(bytes) FROM v_event WHERE kind = 'pipe' GROUP BY call ORDER BY call" | tr '\t\n' ' ;')" \
 		'copy_out 1400;splice 1000;tee 700;vmsplice 21;'
 done
 
 probe exec_calls
-is 'exec: each image of the chain told its write' \
+is 'exec: the write of each image in the chain' \
 	"$(q "SELECT count(*), sum(bytes) FROM v_event WHERE path LIKE '%/steps' AND call = 'write'" | tr '\t' ' ')" \
 	"14 $(($(printf 'step %d\n' 0 1 2 3 4 5 6 7 8 9 10 90 90 91 | wc -c)))"
 is 'exec: each failure is an event' \
@@ -46,7 +46,7 @@ is 'popen: a message, and its end' \
 	'popen pipe 0;fgets pipe 6;pclose pipe 768;'
 
 probe memfd_calls
-is 'memory: what was made, and its bytes' \
+is 'memory: each memfd, and its bytes' \
 	"$(q "SELECT call, replace(path, rtrim(path, '0123456789.'), ''), kind, offset, bytes FROM v_event WHERE kind = 'memory' AND call IN ('memfd_create', 'write', 'pread', 'shm_unlink') AND errno = 0 AND path LIKE '/memfd%'" | tr '\t\n' ' ;')" \
 	'memfd_create  memory  ;write  memory 0 10;pread  memory 3 4;memfd_create  memory  ;write  memory 0 4;'
 is 'memory: shared memory has its name' \
@@ -54,7 +54,7 @@ is 'memory: shared memory has its name' \
 	'shm_open 0;write 0;fstat 0;shm_open 17;close 0;shm_unlink 0;shm_unlink 2;'
 
 probe advice_calls
-is 'advice: each call on the mapped file, with its place' \
+is 'advice: each call on the mapped file, with its offset' \
 	"$(q "SELECT call, offset, asked, arg FROM v_event WHERE call IN ('posix_madvise', 'mlock', 'munlock') AND path LIKE '%/advised.bin' ORDER BY start_ns" | tr '\t\n' ' ;')" \
 	'posix_madvise 0 32768 3;posix_madvise 0 4096 4;posix_madvise 0 4096 77;mlock 4096 4096 0;mlock 0 4096 1;mlock 0 4096 77;munlock 0 8192 0;'
 is 'advice: its error is the result' \
@@ -62,21 +62,21 @@ is 'advice: its error is the result' \
 is 'folders: each listing' \
 	"$(q "SELECT call, count(*), sum(result > 0) FROM v_event WHERE path LIKE '%/folder/%' AND call_group = 'dir' GROUP BY call ORDER BY call" | tr '\t\n' ' ;')" \
 	'getdents64 2 1;readdir 19 16;rewinddir 3 0;scandir 2 1;'
-is 'handles: the name below the folder' \
+is 'handles: the path below the folder' \
 	"$(q "SELECT substr(path, -10) FROM v_event WHERE call = 'name_to_handle_at' ORDER BY start_ns" | tr '\n' ' ')" \
 	'/folder/f0 /folder/f0 older/none  /folder/f1 '
 if [ -n "${IOREEL_ASAN:-}" ]; then # it reads the bad address of a call
-	skip 'all of it is replayed' 'ASan'
+	skip 'the whole trace is replayed' 'ASan'
 else
-	is 'all of it is replayed' "$(cd "$T" && "$IOREEL" replay "$RUN" --afap 2>/dev/null |
+	is 'the whole trace is replayed' "$(cd "$T" && "$IOREEL" replay "$RUN" --afap 2>/dev/null |
 		grep -Eo '[0-9]+ of [0-9]+ calls' | awk '{ print $1 == $3 }')" 1
 fi
 
 probe syscall_calls
-is 'syscall: told as the calls it makes' \
+is 'syscall: recorded as the calls it makes' \
 	"$(q "SELECT call || ' ' || coalesce(offset, '') || ' ' || result FROM v_event WHERE path LIKE '%/raw.bin' AND call_group IN ('read', 'write', 'seek', 'open', 'dup', 'close') ORDER BY start_ns" | tr '\n' ';')" \
 	'openat  3;write 0 10;pwrite 20 3;pread 2 4;lseek 1 1;readv 1 7;preadv 15 7;read 8 7;read 15 -1;dup  4;read 15 2;dup3  17;close  0;write 17 1;close  0;close  0;close  0;'
-is 'syscall: children write, too' \
+is 'syscall: writes of children' \
 	"$(q "SELECT offset, bytes FROM v_event WHERE path LIKE '%/child.bin' AND call = 'write' ORDER BY start_ns" | tr '\t\n' ' ;')" \
 	'0 5;5 6;'
 
@@ -84,22 +84,22 @@ probe fd_kinds
 is 'kinds: a call on a closed number is an event with that number' \
 	"$(q "SELECT call, fd, errno FROM v_event WHERE path IS NULL AND errno = 9 ORDER BY start_ns" | tr '\t\n' ' ;')" \
 	'read 3 9;pwrite 3 9;fstat 3 9;fsync  9;'
-is 'kinds: a named pipe carries messages, not I/O' \
+is 'kinds: a named pipe counts as messages, not as file I/O' \
 	"$(q "SELECT call, kind, count(*), sum(bytes) FROM v_event WHERE path LIKE '%/named' AND call IN ('read', 'write') GROUP BY call, kind ORDER BY call" | tr '\t\n' ' ;')" \
 	'read pipe 4 21;write pipe 3 21;'
-is 'kinds: what is opened by its number is the file' \
+is 'kinds: a file opened by its number has its name' \
 	"$(q "SELECT call, bytes FROM v_event WHERE path LIKE '%/number.bin' AND call_group IN ('read', 'write') ORDER BY start_ns" | tr '\t\n' ' ;')" \
 	'write 10;read 10;read 4;'
-is 'kinds: a pipe that is opened by its number tells its messages' \
+is 'kinds: messages of a pipe opened by its number' \
 	"$(q "SELECT call, bytes FROM v_event WHERE path LIKE 'pipe:%' AND call IN ('read', 'write') ORDER BY start_ns" | tr '\t\n' ' ;')" \
 	'write 5;read 3;read 2;'
-is 'kinds: what O_PATH opened may be asked for, not read' \
+is 'kinds: an O_PATH descriptor allows fstat, but no read' \
 	"$(q "SELECT call, result, errno FROM v_event WHERE path LIKE '%/closed' AND call IN ('read', 'fstat') ORDER BY start_ns" | tr '\t\n' ' ;')" \
 	'read -1 9;fstat 0 0;'
-# statx() tells a size in a structure of its own; coreutils ask in no other way.
+# statx() has a structure of its own for the size; coreutils use no other call.
 head -c 12345 /dev/zero >"$T/asked"
 guest stat stat -c %s "$T/asked"
-is 'stat(1): the size of what was only asked for' \
+is 'stat(1): the size of a file that is never opened' \
 	"$(q "SELECT size_bytes FROM file WHERE path LIKE '%/asked'")" 12345
 
 finish

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies inside the kernel, good and bad: copy_file_range, sendfile, splice,
- * tee, vmsplice; by name, and made through syscall() ("syscall").
+ * Copies inside the kernel, successful and failed: copy_file_range, sendfile,
+ * splice, tee, vmsplice; by name, and by syscall() ("syscall").
  *
- * Prints results, errno and positions: bare and traced they must not differ.
+ * Prints results, errno and positions, which must be the same bare and traced.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offsets of one open file description through dup, dup2, fcntl, fork and
- * seek, and of two descriptions of one file. Prints, for each transfer, the
- * line that the trace must give: call, bytes, offset.
+ * Offsets of one open file description through dup, dup2, fcntl, fork and seek,
+ * and of two descriptions of one file. Prints for each transfer the expected
+ * line of the trace: call, bytes, offset.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors of other kinds than the usual: closed ones, named pipes, O_PATH.
- * Prints what must not differ, bare and traced.
+ * Unusual descriptors: closed ones, named pipes, O_PATH. Prints values that
+ * must be the same bare and traced.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ static void said(const char *what, long r)
 	errno = 0;
 }
 
-/* What is open, opened again by its number. */
+/* Open files, opened again by their number. */
 static void again(void)
 {
 	char name[64], text[16];
@@ -35,7 +35,7 @@ static void again(void)
 	close(fd);
 }
 
-/* As a shell's <(command): what is opened by its number is a pipe. */
+/* As in <(command) of a shell: the number names a pipe. */
 static void pipe_again(void)
 {
 	char name[64], text[16];

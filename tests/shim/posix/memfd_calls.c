@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that no path of the program's names: memfd_create, shm_open, a handle.
- * Prints what must not differ, bare and traced.
+ * Files without a path of the program: memfd_create, shm_open, a file handle.
+ * Prints values that must be the same bare and traced.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The optional mode argument reaches the kernel, O_TMPFILE's too. */
+/* The optional mode argument reaches the kernel, with O_TMPFILE too. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall(): calls that have wrappers, calls that have none with all their
- * arguments, failures, and new processes. Prints what must not differ.
+ * syscall(): calls with a wrapper, calls without one and with all arguments,
+ * failures, and new processes. Prints values that must be the same bare and
+ * traced.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +69,7 @@ static void files(void)
 	said("negative", syscall(-1));
 }
 
-/* Six arguments, all of which count. */
+/* All six arguments matter. */
 static void six(void)
 {
 	char *p =

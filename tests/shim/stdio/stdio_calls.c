@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams: wrapped calls mixed with those that are not, seeks, pushed-back
- * bytes, streams without a descriptor, misuse. Prints what must not differ,
- * and positions that the trace must lead to.
+ * Streams: wrapped calls mixed with unwrapped ones, seeks, pushed-back bytes,
+ * streams without a descriptor, misuse. Prints results, which tracing must not
+ * change, and positions, which the trace must reproduce.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static void mixed_write(void)
 		fprintf(f, "%049d\n", i);
 		putc('c', f);
 		fputs("123456789", f);
-		if (fwrite(block, 10, 14, f) != 10) /* more than it holds */
+		if (fwrite(block, 10, 14, f) != 10) /* larger than the buffer */
 			clearerr(f);
 		fseek(f, i * 200L + 160, SEEK_SET);
 		fwrite(block, 1, 40, f);
@@ -68,7 +68,7 @@ static void mixed_read(void)
 	fclose(f);
 }
 
-/* Records of 8 bytes, a few of another size between. */
+/* Transfers of 8 bytes, a few of another size between. */
 static void small(void)
 {
 	FILE *f = fopen("small", "w+");
@@ -155,7 +155,7 @@ static void wide(void)
 	fclose(f);
 }
 
-/* A flush leaves the buffer as it was: empty. */
+/* After a flush the buffer pointers are as before the first write. */
 static void flushed(void)
 {
 	FILE *f = fopen("flushed", "w");
@@ -171,17 +171,17 @@ static void flushed(void)
 	fclose(f);
 }
 
-/* What calls have read that their results do not say. */
-static void unsaid(int mode)
+/* Calls that consume more bytes than their results show. */
+static void unreturned(int mode)
 {
 	static const char lines[] = "a\0b\nc d\0\0\n1 2 3 4 5";
 	char block[200], word[20];
-	FILE *f = fopen("unsaid", "w");
+	FILE *f = fopen("unreturned", "w");
 	int a, b;
 
 	fwrite(lines, 1, sizeof(lines) - 1, f);
 	fclose(f);
-	f = fopen("unsaid", "r");
+	f = fopen("unreturned", "r");
 	setvbuf(f, NULL, mode, BUFSIZ);
 	said("fgets, a zero", fgets(block, sizeof(block), f) != NULL);
 	said("fscanf", fscanf(f, "%1s", word));
@@ -207,7 +207,7 @@ int main(void)
 	reopened();
 	wide();
 	flushed();
-	unsaid(_IOFBF);
-	unsaid(_IONBF);
+	unreturned(_IOFBF);
+	unreturned(_IONBF);
 	return 0;
 }

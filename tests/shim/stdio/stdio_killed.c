@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child reads 8 bytes at a time and counts its reads in shared memory; it is
- * killed in the midst of them. Prints the count: the trace must have as many
- * calls, or one more, which it was about to count.
+ * A child reads 8 bytes at a time and counts its reads in shared memory; SIGKILL
+ * ends it between them. Prints the count: the trace must have as many calls, or
+ * one more, which the child had not counted yet.
  */
 #include <signal.h>
 #include <stdint.h>

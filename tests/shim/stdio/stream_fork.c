@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams with bytes in their buffer when their process forks or ends: what
- * _exit() throws away, and what two processes write twice. One way a run.
+ * Streams with unwritten bytes when their process forks or ends: bytes that
+ * _exit() discards, and bytes that parent and child both write. One case a run.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,15 +24,16 @@ static void print_many(void)
 		fprintf(f, "%09d\n", i);
 }
 
-/* The child of a parent that has seven bytes in the buffer of f. */
+/* The parent has seven unwritten bytes in the buffer of f. "wrapped": written
+ * by a call that the shim wraps. */
 static void child(void)
 {
 	static char block[5000];
 	char *const argv[] = {"true", NULL};
 
-	if (is("_exit") || is("told _exit") || is("own name"))
+	if (is("_exit") || is("wrapped _exit"))
 		_exit(0);
-	if (is("exit") || is("told exit"))
+	if (is("exit") || is("wrapped exit"))
 		exit(0);
 	if (is("quick_exit"))
 		quick_exit(0);
@@ -126,7 +127,7 @@ int main(int argc, char **argv)
 	}
 	if (is("unbuffered fwrite _exit"))
 		setvbuf(f, NULL, _IONBF, 0);
-	if (!strncmp(way, "told", 4))
+	if (!strncmp(way, "wrapped", 7))
 		fwrite("parent\n", 1, 7, f);
 	else
 		fprintf(f, "paren%d\n", 7);

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Bytes in a stream's buffer when its process forks, or ends by _exit(): what
-# each process is said to have written is what strace saw it write, and what
-# the file received.
+# Bytes in a stream's buffer when its process forks, or ends by _exit(): the
+# bytes recorded for each process agree with strace and with the file's size.
 . "$(dirname "$0")/../../lib/tap.sh"
 
 unset LD_PRELOAD
@@ -14,7 +13,7 @@ sum() {	# bytes of each process, from numbers in lines
 }
 strace -o /dev/null true 2>/dev/null && oracle=yes
 
-# A way bare under strace, and recorded.
+# One case, bare under strace and recorded.
 check_way() {
 	rm -rf t.reel tr.* out
 	if [ -n "$oracle" ]; then
@@ -36,9 +35,9 @@ while read -r way; do
 	check_way "$way"
 done <<'W'
 _exit
-told _exit
+wrapped _exit
 exit
-told exit
+wrapped exit
 quick_exit
 exec
 fflush _exit
@@ -55,7 +54,7 @@ alone _exit
 alone past the buffer, _exit
 stdout _exit
 stdout exit
-stdout told exit
+stdout wrapped exit
 stdout fprintf exit
 stdout fflush all _exit
 stdout alone _exit
@@ -63,17 +62,17 @@ stdout alone past the buffer, exit
 stdout fprintf past the buffer, exit
 W
 
-# What is printed behind what was there.
+# Bytes appended to existing ones.
 head -c 5000 /dev/zero >sout
 $R -o app.reel -- "$host" 'stdout alone past the buffer, exit' >>sout
 is 'appended: only what was appended' "$("$IOREEL" sql app.reel --format tsv "
 	SELECT sum(bytes), min(offset) FROM v_event WHERE call_group = 'write'" |
 	tail -n +2)" "10000	5000"
 
-# What a parent has read, and a child takes from the copy of its buffer.
+# A parent fills the buffer; its child reads from the copy.
 printf 0123456789 >in
 $R -o in.reel -- "$host" reads
-is 'getc before a fork is told once' "$("$IOREEL" sql in.reel --format tsv "
+is 'getc before a fork is recorded once' "$("$IOREEL" sql in.reel --format tsv "
 	SELECT pid, bytes FROM v_event WHERE call_group = 'read'
 	AND path LIKE '%/in'" | tail -n +2 | sum)" '3 '
 finish

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes LINES lines to a standard output that no wrapped call ever meets, as
- * bytes or as wide characters, and ends or starts a child in one way; it never
- * flushes it itself, nor says how much it wrote.
+ * Writes LINES lines to standard output by unwrapped calls only, as bytes or as
+ * wide characters, then ends or starts a child as argv[2] says. It does not
+ * flush, and no call returns the number of bytes.
  */
 #include <stdio.h>
 #include <stdlib.h>

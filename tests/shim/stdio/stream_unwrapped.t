@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A standard output that is written by calls that are not wrapped alone: all of
-# it is told, however the process ends and whoever else writes the file.
+# A standard output that only unwrapped calls write: every byte is recorded,
+# however the process ends and also if another process writes the file.
 . "$(dirname "$0")/../../lib/tap.sh"
 unset LD_PRELOAD
 host=$O/tests/shim/stdio/stream_unwrapped
@@ -11,7 +11,7 @@ for kind in bytes wide; do
 		"$host" $kind $how >bare
 		"$IOREEL" record -q -o "$kind.$how" -- "$host" $kind $how >out
 		check "$kind, $how: the file is the same" 'cmp bare out'
-		is "$kind, $how: every byte is told" "$("$IOREEL" sql \
+		is "$kind, $how: every byte is recorded" "$("$IOREEL" sql \
 			"$kind.$how" "SELECT sum(bytes) FROM v_event
 				WHERE path LIKE '%/out'" --format tsv |
 			tail -n 1)" "$(stat -c %s out)"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPI-IO calls of every kind, and the records they must give: call, byte of
- * the file where it began, bytes asked, result, error; "-" for none. The
- * figures are worked out here, not asked of MPI. Arguments: the data file, the
- * prefix of the files for the lines.
+ * MPI-IO calls of every kind, and the records they must give: call, offset in
+ * the file, bytes requested, result, error; "-" for none. The values are
+ * computed here, not queried from MPI. Arguments: the data file, the prefix of
+ * the output files.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -21,7 +21,8 @@ static void say(const char *call, long offset, long asked, long result, int err)
 	fprintf(lines, "%ld %d\n", result, err);
 }
 
-/* Explicit offsets, the default view; the last read meets the end. */
+/* Explicit offsets, the default view; the last read hits the end of the
+ * file. */
 static void explicit_offsets(MPI_File fh)
 {
 	MPI_Datatype thousand;
@@ -90,7 +91,7 @@ static void pointers(MPI_File fh)
 	MPI_Type_free(&holes);
 }
 
-/* At the shared pointer nobody says where. */
+/* The shared pointer: offsets are unknown. */
 static void shared(MPI_File fh)
 {
 	MPI_File_set_view(fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
@@ -116,7 +117,7 @@ static void whole_file(MPI_File fh)
 	printf("%d: size %lld\n", rank, (long long)size);
 }
 
-/* What is not a file, but orders what is done to them. */
+/* Calls without a file, which order I/O. */
 static void collectives(void)
 {
 	MPI_Comm half;
@@ -126,7 +127,8 @@ static void collectives(void)
 	MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, half);
 	MPI_Bcast(&one, 1, MPI_INT, 0, half);
 	MPI_Comm_free(&half);
-	/* Each has an id of its own, though others of it are gone. */
+	/* Each communicator has an id of its own, even after others were
+	 * freed. */
 	for (int i = 0; i < 3; i++) {
 		MPI_Comm one_more, another;
 
@@ -158,7 +160,7 @@ static void failures(const char *path)
 	}
 }
 
-/* Called by main(), or out of a plugin by a program without MPI. */
+/* Called by main(), or in a plugin by a program without MPI. */
 int run(int argc, char **argv);
 int run(int argc, char **argv)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Libraries that look like MPI's, loaded and unloaded again and again, two of
- * them often at one address. With -DLIBRARY: such a library. Arguments:
- * the libraries, by path.
+ * Libraries with MPI's symbols, loaded and unloaded repeatedly, often two at
+ * the same address. With -DLIBRARY: such a library. Arguments: the libraries'
+ * paths.
  */
 #ifdef LIBRARY
 #define ALSO(fn) __attribute__((weak, alias(#fn)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool between programs and MPI, by MPI's profiling interface. */
+/* A tool that interposes MPI by its profiling interface. */
 #include <mpi.h>
 
 int MPI_File_write_at_all(MPI_File fh, MPI_Offset off, const void *buf, int n,

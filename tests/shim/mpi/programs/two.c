@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two MPI libraries in one process: the program's own, and that of a plugin
- * which looks into its own scope first. Each must be called for its own: what
- * the plugin's MPI says of itself is printed, from both.
+ * Two MPI libraries in one process: the program's, and that of a plugin which
+ * is bound to its own scope first. Each object must call its own MPI: both
+ * print the version string that they get.
  */
 #include <dlfcn.h>
 #include <mpi.h>

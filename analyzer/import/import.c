@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of importers: a new one is a file and a row. */
+#include "analyzer/import/import.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <zlib.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+
+#include "analyzer/import/table.h"
+#include "analyzer/write/writer.h"
+
+const struct reel_importer *const reel_importers[] = {
+	&reel_importer_darshan,
+	&reel_importer_strace,
+	NULL,
+};
+
+#define HEAD_BYTES 16384 /* of a file, for detect() */
+#define SMALL_BYTES (4 << 20)
+#define FILES_MOST 1000000
+
+const struct reel_importer *reel_importer_find(const char *name,
+					       struct reel_error *err)
+{
+	struct reel_buf names = REEL_BUF_INIT;
+
+	for (int i = 0; reel_importers[i]; i++) {
+		if (!strcmp(reel_importers[i]->name, name))
+			return reel_importers[i];
+		reel_buf_printf(&names, NULL, "%s%s", i ? ", " : "",
+				reel_importers[i]->name);
+	}
+	reel_fail(err, REEL_E_USAGE, "no importer '%s' (there are: %s)", name,
+		  reel_buf_text(&names));
+	reel_buf_fini(&names);
+	return NULL;
+}
+
+/* --- the files ------------------------------------------------------------ */
+
+static void input_fini(struct import_input *in)
+{
+	for (int i = 0; i < in->paths; i++)
+		free(in->path[i]);
+	free(in->path);
+}
+
+static int add_path(struct import_input *in, const char *path,
+		    struct reel_error *err)
+{
+	int n = in->paths;
+
+	/* doubles at powers of two */
+	if (!(n & (n - 1)) &&
+	    reel_grow(&in->path, n ? 2 * (size_t)n : 1, sizeof(*in->path), err))
+		return -1;
+	in->path[n] = reel_strdup(path, err);
+	if (!in->path[n])
+		return -1;
+	in->paths++;
+	return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The regular files in the folder @dir, by name; hidden ones are left out. */
+static int add_folder(struct import_input *in, const char *dir,
+		      struct reel_error *err)
+{
+	struct reel_buf path = REEL_BUF_INIT;
+	int first = in->paths, rc = 0;
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	struct stat st;
+
+	if (!d)
+		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", dir,
+				 strerror(errno));
+	while (!rc && (e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		reel_buf_reset(&path);
+		rc = reel_buf_printf(&path, err, "%s/%s", dir, e->d_name);
+		if (rc || stat(reel_buf_text(&path), &st) ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		if (in->paths - first == FILES_MOST)
+			rc = reel_fail(err, REEL_E_FORMAT,
+				       "'%s' holds more than 1,000,000 files",
+				       dir);
+		else
+			rc = add_path(in, reel_buf_text(&path), err);
+	}
+	closedir(d);
+	reel_buf_fini(&path);
+	if (in->paths - first > 1)
+		qsort(in->path + first, (size_t)(in->paths - first),
+		      sizeof(*in->path), by_text);
+	return rc;
+}
+
+static int add_input(struct import_input *in, const char *path,
+		     struct reel_error *err)
+{
+	int before = in->paths;
+	struct stat st;
+
+	if (stat(path, &st))
+		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
+				 strerror(errno));
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return reel_fail(err, REEL_E_FORMAT,
+				 "'%s' is neither a file nor a folder", path);
+	if (S_ISREG(st.st_mode))
+		return add_path(in, path, err);
+	if (add_folder(in, path, err))
+		return -1;
+	return in->paths > before
+		       ? 0
+		       : reel_fail(err, REEL_E_FORMAT,
+				   "'%s' is a folder without files", path);
+}
+
+/* --- formats -------------------------------------------------------------- */
+
+/* The first bytes of @path, or -1. */
+static int read_head(const char *path, char head[static HEAD_BYTES])
+{
+	gzFile f = gzopen(path, "rbe");
+	int n = f ? gzread(f, head, HEAD_BYTES) : -1;
+
+	if (f)
+		gzclose(f);
+	return n;
+}
+
+static const struct reel_importer *importer_of_file(const char *path)
+{
+	char *head = malloc(HEAD_BYTES);
+	const struct reel_importer *found = NULL;
+	int n = head ? read_head(path, head) : -1;
+
+	for (int i = 0; n > 0 && !found && reel_importers[i]; i++)
+		if (reel_importers[i]->detect(head, (size_t)n))
+			found = reel_importers[i];
+	free(head);
+	return found;
+}
+
+/* By the first file that one knows: a folder may hold others, too. */
+static const struct reel_importer *importer_of(const struct import_input *in)
+{
+	const struct reel_importer *found = NULL;
+
+	for (int i = 0; !found && i < in->paths; i++)
+		found = importer_of_file(in->path[i]);
+	return found;
+}
+
+const struct reel_importer *reel_importer_detect(const char *path)
+{
+	struct import_input in = {.name = path};
+	struct reel_error err = {0};
+	const struct reel_importer *found = NULL;
+
+	if (!add_input(&in, path, &err))
+		found = importer_of(&in);
+	input_fini(&in);
+	return found;
+}
+
+/* Drop the files of folders that are not @as: notes, scripts, our own stores. */
+static int keep_known(struct import_input *in, const struct reel_importer *as)
+{
+	int n = 0;
+
+	for (int i = 0; i < in->paths; i++) {
+		if (importer_of_file(in->path[i]) == as)
+			in->path[n++] = in->path[i];
+		else
+			free(in->path[i]);
+	}
+	in->paths = n;
+	return n;
+}
+
+static int unknown_format(const char *path, struct reel_error *err)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && S_ISREG(st.st_mode) && !st.st_size)
+		return reel_fail(err, REEL_E_FORMAT, "'%s' is empty", path);
+	return reel_fail(err, REEL_E_FORMAT,
+			 "'%s' is in no format that ioreel imports (ioreel "
+			 "import --list shows them)",
+			 path);
+}
+
+/* @forced: the user named the format, the content need not look like it. */
+static int add_known(struct import_input *in, const char *path,
+		     const struct reel_importer **as, bool forced,
+		     struct reel_error *err)
+{
+	struct import_input one = {.name = path};
+	const struct reel_importer *found;
+	int rc = add_input(&one, path, err);
+
+	found = rc ? NULL : importer_of(&one);
+	if (!rc && !forced && !found)
+		rc = unknown_format(path, err);
+	if (!rc && !*as)
+		*as = found;
+	if (!rc && one.paths > 1 && !keep_known(&one, *as))
+		rc = unknown_format(path, err);
+	if (!rc && !forced && found != *as)
+		rc = reel_fail(err, REEL_E_FORMAT,
+			       "'%s' is of %s, other files are of %s", path,
+			       found->name, (*as)->name);
+	for (int i = 0; !rc && i < one.paths; i++)
+		rc = add_path(in, one.path[i], err);
+	input_fini(&one);
+	return rc;
+}
+
+static bool is_small(const struct import_input *in)
+{
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (int i = 0; i < in->paths; i++)
+		if (!stat(in->path[i], &st))
+			bytes += (uint64_t)st.st_size;
+	return bytes < SMALL_BYTES;
+}
+
+int64_t reel_import(struct reel_store *st, char *const *path, int n,
+		    const struct reel_importer *as, struct reel_error *err)
+{
+	struct import_input in = {.name = path[0]};
+	struct reel_writer_options options = {0};
+	struct reel_writer *w = NULL;
+	bool forced = as;
+	int64_t rc = -1;
+
+	for (int i = 0; i < n; i++)
+		if (add_known(&in, path[i], &as, forced, err))
+			goto out;
+	options.small = is_small(&in);
+	if (!reel_writer_new(&w, st, &options, err) && !as->load(w, &in, err))
+		rc = (int64_t)reel_writer_events(w);
+out:
+	reel_writer_free(w);
+	input_fini(&in);
+	return rc;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Importers: foreign formats into a store. A format is a file of this room and
+ * a row in the table of import.c; docs/add-an-importer.md shows how.
+ */
+#ifndef ANALYZER_IMPORT_IMPORT_H
+#define ANALYZER_IMPORT_IMPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reel_error;
+struct reel_store;
+struct reel_writer;
+
+/* The input: the files of one job. */
+struct import_input {
+	char **path; /* files, those of a folder by name */
+	int paths;
+	const char *name; /* the file or folder on the command line */
+};
+
+struct reel_importer {
+	const char *name;  /* "strace", as --as takes it */
+	const char *about; /* one line: the files that it reads */
+	const char *lacks; /* one line: values that are not in the format */
+	/* Do the first @n bytes of a file look like it? gzip is undone. */
+	bool (*detect)(const char *bytes, size_t n);
+	/*
+	 * Read @in and fill @w up to reel_writer_finish(). Damage is counted by
+	 * reel_writer_loss(); a file of another format fails with its name and
+	 * the line or byte. 0, or -1 with @err.
+	 */
+	int (*load)(struct reel_writer *w, const struct import_input *in,
+		    struct reel_error *err);
+};
+
+/* Ended by NULL. */
+extern const struct reel_importer *const reel_importers[];
+
+/* The row @name; NULL with @err (REEL_E_USAGE, with the names that there are). */
+const struct reel_importer *reel_importer_find(const char *name,
+					       struct reel_error *err);
+/*
+ * The importer of @path, a file or a folder of files; NULL: none knows it.
+ * Never fails: a file that cannot be read has no importer.
+ */
+const struct reel_importer *reel_importer_detect(const char *path);
+
+/*
+ * Import the @n files or folders @path, parts of one job, into the fresh store
+ * @st. @as NULL: by content. The number of events, or -1 with @err: REEL_E_IO,
+ * REEL_E_FORMAT, REEL_E_DB, REEL_E_MEMORY.
+ */
+int64_t reel_import(struct reel_store *st, char *const *path, int n,
+		    const struct reel_importer *as, struct reel_error *err);
+
+#endif

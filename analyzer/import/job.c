@@ -1,0 +1,710 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A job from its calls. The one thing to know: the resolver names a descriptor
+ * by an id that is never used twice in a process, as our traces do; the tables
+ * here map the numbers of the format to these ids.
+ */
+#include "analyzer/import/job.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/array.h"
+#include "lib/buf.h"
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/intmap.h"
+
+#include "analyzer/resolve/resolve.h"
+
+#define FD_MOST (1 << 20)     /* the kernel's default limit; more: damage */
+#define COPIES_MOST (1 << 25) /* entries that forks copied: 512 MiB */
+
+struct fd_entry {
+	uint32_t desc; /* 0: not open, or nothing is known of it */
+	uint32_t path_hash;
+	bool cloexec;
+	bool silent;  /* its calls are no I/O */
+	bool guessed; /* known by its path only: its open was not seen */
+};
+
+struct job_process {
+	struct fd_entry *fd;
+	uint32_t fds, copied, next_desc;
+	int parent, first_thread;
+	uint32_t threads_left;
+	int64_t pid, fork_ns, start_ns, end_ns;
+	uint64_t events;
+	char *exe, *command;
+	char *cwd, *start_cwd; /* NULL: not known */
+	const char *ended;
+};
+
+struct job_thread {
+	int process;
+	int64_t tid, start_ns, end_ns;
+	uint64_t events;
+	bool live;
+};
+
+struct import_job {
+	struct reel_writer *writer;
+	struct reel_resolver *resolver;
+	struct job_process *process;
+	struct job_thread *thread;
+	uint32_t processes, process_room, threads, thread_room;
+	struct reel_intmap by_tid; /* to index[] */
+	int *latest; /* thread that has this tid, by index of by_tid */
+	uint32_t latest_room;
+	int64_t origin_ns, last_ns;
+	uint32_t copies;  /* entries of live processes that forks copied */
+	uint32_t unnamed; /* pipes and sockets without a number */
+};
+
+/* --- the resolver's outputs - ---------------------------------------------- */
+
+static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
+		   struct reel_error *err)
+{
+	struct import_job *j = arg;
+
+	return reel_writer_span(j->writer, sp, closed, err);
+}
+
+static int on_open(void *arg, const struct reel_open_row *row,
+		   struct reel_error *err)
+{
+	struct import_job *j = arg;
+	const struct reel_writer_open open = {
+		.open_id = row->open_id,
+		.file_id = row->file_id,
+		.process_id = row->process_id,
+		.fd = row->fd,
+		.flags = row->flags,
+		.open_ns = row->open_ns,
+		.close_ns = row->close_ns,
+	};
+
+	return reel_writer_open(j->writer, &open, err);
+}
+
+static int on_note(void *arg, uint32_t process, uint32_t thread,
+		   const char *key, const char *value, struct reel_error *err)
+{
+	struct import_job *j = arg;
+
+	return reel_writer_note(j->writer, process, thread, key, value, err);
+}
+
+int import_job_new(struct import_job **out, struct reel_writer *w,
+		   int64_t origin_ns, struct reel_error *err)
+{
+	struct import_job *j = reel_alloc(1, sizeof(*j), err);
+	const struct reel_resolve_sink sink = {
+		.arg = j, .span = on_span, .open = on_open, .note = on_note};
+
+	if (!j)
+		return -1;
+	j->writer = w;
+	j->origin_ns = origin_ns;
+	if (reel_resolver_new(&j->resolver, NULL, 0, NULL, 0, NULL, &sink,
+			      err)) {
+		free(j);
+		return -1;
+	}
+	*out = j;
+	return 0;
+}
+
+void import_job_free(struct import_job *j)
+{
+	if (!j)
+		return;
+	reel_resolver_free(j->resolver);
+	for (uint32_t i = 0; i < j->processes; i++) {
+		free(j->process[i].fd);
+		free(j->process[i].exe);
+		free(j->process[i].command);
+		free(j->process[i].cwd);
+		free(j->process[i].start_cwd);
+	}
+	free(j->process);
+	free(j->thread);
+	reel_intmap_fini(&j->by_tid);
+	free(j->latest);
+	free(j);
+}
+
+/* --- processes and threads ------------------------------------------------ */
+
+/* Ends never go back: the metrics need events in their order. */
+static int64_t job_ns(struct import_job *j, int64_t ns)
+{
+	if (__builtin_sub_overflow(ns, j->origin_ns, &ns) || ns < 0)
+		ns = 0;
+	if (ns > INT64_MAX / 8)
+		ns = INT64_MAX / 8;
+	return ns;
+}
+
+static void process_reach(struct import_job *j, int thread, int64_t ns)
+{
+	struct job_thread *t = &j->thread[thread];
+	struct job_process *p = &j->process[t->process];
+
+	if (ns > t->end_ns)
+		t->end_ns = ns;
+	if (ns > p->end_ns)
+		p->end_ns = ns;
+}
+
+int import_job_thread(struct import_job *j, int process, int64_t tid,
+		      int64_t ns, struct reel_error *err)
+{
+	struct reel_resolve_thread row = {j->threads + 1, process};
+	uint32_t i = reel_intmap_get(&j->by_tid, (uint64_t)tid, err);
+
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&j->latest, &j->latest_room, i, sizeof(*j->latest),
+			     err) ||
+	    reel_array_reach(&j->thread, &j->thread_room, j->threads,
+			     sizeof(*j->thread), err) ||
+	    reel_resolver_add_thread(j->resolver, &row, err) ||
+	    reel_writer_thread_begin(j->writer, j->threads + 1, err))
+		return -1;
+	ns = job_ns(j, ns);
+	j->thread[j->threads] =
+		(struct job_thread){process, tid, ns, ns, 0, true};
+	j->process[process].threads_left++;
+	j->latest[i] = (int)j->threads;
+	return (int)j->threads++;
+}
+
+int import_job_process(struct import_job *j, int parent, int64_t pid,
+		       int64_t ns, struct reel_error *err)
+{
+	struct reel_resolve_process row = {
+		.process_id = j->processes + 1,
+		.first_desc = 1,
+		.parent = parent,
+		.follows = -1,
+		.marks_sizes = true,
+	};
+	struct job_process *p, *from;
+
+	if (reel_array_reach(&j->process, &j->process_room, j->processes,
+			     sizeof(*j->process), err))
+		return -1;
+	p = &j->process[j->processes];
+	*p = (struct job_process){
+		.next_desc = 1,
+		.parent = parent,
+		.pid = pid,
+		.fork_ns = parent < 0 ? REEL_NO_OFFSET : job_ns(j, ns),
+		.start_ns = job_ns(j, ns),
+		.end_ns = job_ns(j, ns),
+		.ended = "unknown",
+		.first_thread = -1,
+	};
+	if (parent >= 0) {
+		from = &j->process[parent];
+		if (from->cwd &&
+		    (!(p->cwd = reel_strdup(from->cwd, err)) ||
+		     !(p->start_cwd = reel_strdup(from->cwd, err))))
+			return -1;
+		row.first_desc = p->next_desc = from->next_desc;
+		if (from->fds > COPIES_MOST - j->copies)
+			return reel_fail(err, REEL_E_FORMAT,
+					 "process %lld: more descriptors than "
+					 "a computer can have",
+					 (long long)pid);
+		p->copied = from->fds;
+		j->copies += p->copied;
+		if (from->fds) {
+			p->fd = reel_alloc(from->fds, sizeof(*p->fd), err);
+			if (!p->fd)
+				return -1;
+			memcpy(p->fd, from->fd, from->fds * sizeof(*p->fd));
+			p->fds = from->fds;
+		}
+	}
+	j->processes++;
+	if (reel_resolver_add_process(j->resolver, &row, err) ||
+	    reel_resolve_start(j->resolver, (int)j->processes - 1, err))
+		return -1;
+	j->process[j->processes - 1].first_thread = (int)j->threads;
+	if (import_job_thread(j, (int)j->processes - 1, pid, ns, err) < 0)
+		return -1;
+	return (int)j->processes - 1;
+}
+
+int import_job_find_thread(const struct import_job *j, int64_t tid)
+{
+	uint32_t i = reel_intmap_find(&j->by_tid, (uint64_t)tid);
+
+	return i != REEL_NO_INDEX && j->thread[j->latest[i]].live ? j->latest[i]
+								  : -1;
+}
+
+int import_job_process_of(const struct import_job *j, int thread)
+{
+	return j->thread[thread].process;
+}
+
+int import_job_rename(struct import_job *j, int64_t tid, int64_t now,
+		      struct reel_error *err)
+{
+	int thread = import_job_find_thread(j, tid);
+	uint32_t i = reel_intmap_get(&j->by_tid, (uint64_t)now, err);
+
+	if (thread < 0 || i == REEL_NO_INDEX ||
+	    reel_array_reach(&j->latest, &j->latest_room, i, sizeof(*j->latest),
+			     err))
+		return -1;
+	j->latest[i] = thread;
+	j->thread[thread].tid = now;
+	j->process[j->thread[thread].process].pid = now;
+	return thread;
+}
+
+int import_job_thread_end(struct import_job *j, int thread, int64_t ns,
+			  const char *ended, struct reel_error *err)
+{
+	struct job_thread *t = &j->thread[thread];
+	struct job_process *p = &j->process[t->process];
+
+	if (!t->live)
+		return 0;
+	t->live = false;
+	process_reach(j, thread, job_ns(j, ns));
+	if (reel_writer_thread_end(j->writer, (uint32_t)thread + 1, err) ||
+	    reel_resolve_end_thread(j->resolver, thread, p->end_ns, err))
+		return -1;
+	if (--p->threads_left)
+		return 0;
+	p->ended = ended;
+	free(p->fd);
+	p->fd = NULL;
+	p->fds = 0;
+	j->copies -= p->copied;
+	return reel_resolve_end(j->resolver, t->process, err);
+}
+
+/* --- descriptors ---------------------------------------------------------- */
+
+static uint32_t hash_path(const char *path, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)path[i]) * 0x100000001b3;
+	return (uint32_t)(h ^ h >> 32);
+}
+
+/* The entry of @fd, made when it is new; NULL: no such number, or no memory. */
+static struct fd_entry *entry_of(struct job_process *p, int64_t fd,
+				 struct reel_error *err)
+{
+	if (fd < 0 || fd >= FD_MOST ||
+	    reel_array_reach(&p->fd, &p->fds, (uint32_t)fd, sizeof(*p->fd),
+			     err))
+		return NULL;
+	return &p->fd[fd];
+}
+
+static bool begins(const struct import_fd *fd, const char *with)
+{
+	return fd->path && fd->path_len >= strlen(with) &&
+	       !memcmp(fd->path, with, strlen(with));
+}
+
+/* By the text that /proc/PID/fd gives, or that strace -yy prints. */
+static enum reel_kind kind_of_path(const struct import_fd *fd)
+{
+	if (begins(fd, "pipe:"))
+		return REEL_KIND_PIPE;
+	if (begins(fd, "/memfd:"))
+		return REEL_KIND_MEMORY;
+	if (begins(fd, "/dev/") && !begins(fd, "/dev/shm/"))
+		return REEL_KIND_DEVICE;
+	if (begins(fd, "/"))
+		return REEL_KIND_FILE;
+	return begins(fd, "anon_inode:") || begins(fd, "pidfd:") ||
+			       begins(fd, "net:")
+		       ? REEL_KIND_OTHER
+		       : REEL_KIND_SOCKET;
+}
+
+/* A mark, a close on exec: records that are followed and not written. */
+static int resolve_silently(struct import_job *j, int thread,
+			    struct reel_record *rec, int64_t ns,
+			    struct reel_error *err)
+{
+	struct reel_event ev;
+
+	rec->count = 1;
+	return reel_resolve(j->resolver, thread, rec, ns, ns, &ev, err) < 0 ? -1
+									    : 0;
+}
+
+/* Descriptor @fd exists: announce it with a new id. */
+static int announce(struct import_job *j, int thread,
+		    const struct import_fd *fd, enum reel_kind kind, int64_t ns,
+		    struct reel_error *err)
+{
+	struct job_process *p = &j->process[j->thread[thread].process];
+	struct fd_entry *e = entry_of(p, fd->fd, err);
+	struct reel_record rec = {
+		.call = REEL_MARK_DESC,
+		.newdesc = p->next_desc,
+		.newfd = (int32_t)fd->fd,
+		.has_arg = true,
+		.arg = kind,
+		.path = fd->path,
+		.path_len = fd->path_len,
+	};
+
+	if (!e)
+		return err->code ? -1 : 0;
+	*e = (struct fd_entry){
+		.desc = p->next_desc++,
+		.guessed = true,
+		.path_hash = hash_path(fd->path, fd->path_len),
+	};
+	return resolve_silently(j, thread, &rec, ns, err);
+}
+
+/*
+ * The id of @fd, or 0. One whose open was not seen is announced when the format
+ * names its path, and again when the path is another.
+ */
+static int find_desc(struct import_job *j, int thread,
+		     const struct import_fd *fd, int64_t ns, uint32_t *desc,
+		     bool *silent, struct reel_error *err)
+{
+	struct job_process *p = &j->process[j->thread[thread].process];
+	struct fd_entry *e;
+
+	*desc = 0;
+	if (fd->fd < 0)
+		return 0;
+	e = entry_of(p, fd->fd, err);
+	if (!e)
+		return err->code ? -1 : 0;
+	if (fd->path && fd->path_len && !e->silent &&
+	    (!e->desc || (e->guessed &&
+			  e->path_hash != hash_path(fd->path, fd->path_len)))) {
+		enum reel_kind kind = kind_of_path(fd);
+
+		if (kind == REEL_KIND_OTHER)
+			e->silent = true;
+		else if (announce(j, thread, fd, kind, ns, err))
+			return -1;
+		e = &p->fd[fd->fd];
+	}
+	if (silent)
+		*silent = e->silent;
+	*desc = e->desc;
+	return 0;
+}
+
+int import_job_made(struct import_job *j, int thread,
+		    const struct import_fd *made, enum reel_kind kind,
+		    bool cloexec, int64_t ns, struct reel_error *err)
+{
+	struct job_process *p = &j->process[j->thread[thread].process];
+	struct fd_entry *e = entry_of(p, made->fd, err);
+	struct import_fd named = *made;
+	char name[64];
+
+	if (!e)
+		return err->code ? -1 : 0;
+	if (kind == REEL_KIND_OTHER) {
+		*e = (struct fd_entry){.silent = true, .cloexec = cloexec};
+		return 0;
+	}
+	if (!named.path || !named.path_len) {
+		snprintf(name, sizeof(name), "%s:[#%u]",
+			 kind == REEL_KIND_PIPE ? "pipe" : "socket",
+			 ++j->unnamed);
+		named.path = name;
+		named.path_len = (uint32_t)strlen(name);
+	}
+	if (announce(j, thread, &named, kind, job_ns(j, ns), err))
+		return -1;
+	p->fd[made->fd].cloexec = cloexec;
+	p->fd[made->fd].guessed = false;
+	return 0;
+}
+
+void import_job_set_cloexec(struct import_job *j, int thread, int64_t fd,
+			    bool cloexec)
+{
+	struct job_process *p = &j->process[j->thread[thread].process];
+
+	if (fd >= 0 && fd < p->fds)
+		p->fd[fd].cloexec = cloexec;
+}
+
+const char *import_job_command(const struct import_job *j)
+{
+	for (uint32_t i = 0; i < j->processes; i++)
+		if (j->process[i].command && *j->process[i].command)
+			return j->process[i].command;
+	return "";
+}
+
+int import_job_exec(struct import_job *j, int thread, const char *exe,
+		    const char *command, int64_t ns, struct reel_error *err)
+{
+	struct job_process *p = &j->process[j->thread[thread].process];
+
+	for (uint32_t fd = 0; fd < p->fds; fd++) {
+		struct reel_record rec = {.call = REEL_CALL_CLOSE,
+					  .desc = p->fd[fd].desc};
+
+		if (!p->fd[fd].cloexec)
+			continue;
+		p->fd[fd] = (struct fd_entry){0};
+		if (rec.desc &&
+		    resolve_silently(j, thread, &rec, job_ns(j, ns), err))
+			return -1;
+	}
+	free(p->exe);
+	free(p->command);
+	p->exe = reel_strdup(exe, err);
+	p->command = reel_strdup(command, err);
+	return p->exe && p->command ? 0 : -1;
+}
+
+/* --- calls ---------------------------------------------------------------- */
+
+/* Relative names are below @path from now on. */
+static int set_cwd(struct import_job *j, int thread, const char *path,
+		   uint32_t len, int64_t ns, struct reel_error *err)
+{
+	struct job_process *p = &j->process[j->thread[thread].process];
+	struct reel_record rec = {
+		.call = REEL_MARK_CWD, .path = path, .path_len = len};
+
+	if (p->cwd && strlen(p->cwd) == len && !memcmp(p->cwd, path, len))
+		return 0;
+	free(p->cwd);
+	p->cwd = reel_strdup(path, err);
+	if (!p->start_cwd && len)
+		p->start_cwd = reel_strdup(path, err);
+	return p->cwd ? resolve_silently(j, thread, &rec, ns, err) : -1;
+}
+
+/* strace -y prints the working directory beside AT_FDCWD. */
+static int set_cwd_of(struct import_job *j, int thread,
+		      const struct import_fd *at, int64_t ns,
+		      struct reel_error *err)
+{
+	return at->fd == AT_FDCWD && at->path_len
+		       ? set_cwd(j, thread, at->path, at->path_len, ns, err)
+		       : 0;
+}
+
+/* chdir() to @file; a relative name means that the directory is not known. */
+static int change_dir(struct import_job *j, int thread, uint32_t file,
+		      int64_t ns, struct reel_error *err)
+{
+	struct reel_file_row row = {.path = ""};
+
+	if (file)
+		reel_resolve_file(j->resolver, file, &row);
+	if (row.path[0] != '/')
+		row = (struct reel_file_row){.path = ""};
+	return set_cwd(j, thread, row.path, row.path_len, ns, err);
+}
+
+/* Ids of all descriptors that @call names. 1: its calls are no I/O. */
+static int fill_descs(struct import_job *j, int thread,
+		      struct import_call *call, int64_t ns,
+		      struct reel_error *err)
+{
+	struct reel_record *rec = &call->rec;
+	bool silent = false;
+
+	if (find_desc(j, thread, &call->fd, ns, &rec->desc, &silent, err) ||
+	    find_desc(j, thread, &call->at, ns, &rec->at, NULL, err) ||
+	    find_desc(j, thread, &call->at2, ns, &rec->at2, NULL, err) ||
+	    set_cwd_of(j, thread, &call->at, ns, err) ||
+	    set_cwd_of(j, thread, &call->at2, ns, err))
+		return -1;
+	/* the base descriptor is unknown, so the path is unknown, too */
+	if (call->at.fd >= 0 && !rec->at)
+		rec->path = NULL;
+	if (call->at2.fd >= 0 && !rec->at2)
+		rec->path2 = NULL;
+	return silent;
+}
+
+/* The table after the call has made or closed descriptors. */
+static int update_fds(struct import_job *j, int thread,
+		      const struct import_call *call, struct reel_error *err)
+{
+	struct job_process *p = &j->process[j->thread[thread].process];
+	const struct reel_record *rec = &call->rec;
+	struct fd_entry *made, from = {0};
+
+	if (call->fd.fd >= 0 && call->fd.fd < p->fds)
+		from = p->fd[call->fd.fd];
+	if (rec->call == REEL_CALL_CLOSE && call->fd.fd >= 0 &&
+	    call->fd.fd < p->fds)
+		p->fd[call->fd.fd] = (struct fd_entry){0};
+	if (rec->call == REEL_CALL_CLOSE_RANGE && !rec->err)
+		for (int64_t fd = rec->arg < 0 ? 0 : rec->arg;
+		     fd < p->fds && fd <= rec->arg2; fd++)
+			p->fd[fd] = (struct fd_entry){0};
+	if (call->made.fd < 0)
+		return 0;
+	made = entry_of(p, call->made.fd, err);
+	if (!made)
+		return err->code ? -1 : 0;
+	*made = (struct fd_entry){
+		.desc = rec->newdesc,
+		.cloexec = call->cloexec,
+		.silent = call->fd.fd >= 0 && from.silent,
+		.guessed = call->fd.fd >= 0 && from.guessed,
+		.path_hash = from.path_hash,
+	};
+	return 0;
+}
+
+int import_job_call(struct import_job *j, int thread, struct import_call *call,
+		    int64_t start_ns, int64_t end_ns, struct reel_error *err)
+{
+	struct job_thread *t = &j->thread[thread];
+	struct job_process *p = &j->process[t->process];
+	struct reel_record *rec = &call->rec;
+	struct reel_event *ev = reel_writer_slot(j->writer);
+	int64_t dur_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+	int silent, rc;
+
+	/* Ends are in order, but for the rounding of the format's clock. */
+	end_ns = job_ns(j, end_ns);
+	if (end_ns < j->last_ns)
+		end_ns = j->last_ns;
+	j->last_ns = end_ns;
+	start_ns = dur_ns < end_ns ? end_ns - dur_ns : 0;
+	silent = fill_descs(j, thread, call, end_ns, err);
+	if (silent < 0)
+		return -1;
+	if (call->made.fd >= 0 && call->made.fd < FD_MOST &&
+	    (call->fd.fd < 0 || rec->desc)) {
+		rec->newdesc = p->next_desc++;
+		rec->newfd = (int32_t)call->made.fd;
+	} else if (rec->err && !rec->desc && call->fd.fd >= 0) {
+		rec->newfd = (int32_t)call->fd.fd;
+	}
+	if (!rec->count)
+		rec->count = 1;
+	rc = reel_resolve(j->resolver, thread, rec, start_ns, end_ns, ev, err);
+	if (rc < 0 || update_fds(j, thread, call, err))
+		return -1;
+	if ((rec->call == REEL_CALL_CHDIR || rec->call == REEL_CALL_FCHDIR) &&
+	    !rec->err && change_dir(j, thread, ev->file, end_ns, err))
+		return -1;
+	process_reach(j, thread, end_ns);
+	if (!rc || silent)
+		return 0;
+	if (ev->fd < 0 && call->fd.fd >= 0)
+		ev->fd = (int32_t)call->fd.fd;
+	t->events++;
+	p->events++;
+	return reel_writer_event(j->writer, ev, err);
+}
+
+/* --- the end -------------------------------------------------------------- */
+
+static int put_process(struct import_job *j, uint32_t i, struct reel_error *err)
+{
+	const struct job_process *p = &j->process[i];
+
+	return reel_writer_process(
+		j->writer,
+		&(struct reel_writer_process){
+			.process_id = i + 1,
+			.parent_id = (uint32_t)(p->parent + 1),
+			.host_id = 1,
+			.pid = p->pid,
+			.rank = -1,
+			.role = p->parent < 0 ? "main" : "child",
+			.exe = p->exe,
+			.command = p->command,
+			.cwd = p->start_cwd,
+			.fork_ns = p->fork_ns,
+			.start_ns = p->start_ns,
+			.end_ns = p->end_ns,
+			.ended = p->ended,
+			.events = p->events,
+		},
+		err);
+}
+
+static int put_files(struct import_job *j, struct reel_error *err)
+{
+	uint32_t files = reel_resolve_files(j->resolver);
+
+	for (uint32_t id = 1; id <= files; id++) {
+		struct reel_file_row f;
+
+		reel_resolve_file(j->resolver, id, &f);
+		if (reel_writer_file(j->writer,
+				     &(struct reel_writer_file){
+					     .file_id = id,
+					     .path = f.path,
+					     .path_len = f.path_len,
+					     .kind = f.kind,
+					     .class_ = f.class_,
+					     .size_bytes = f.size_bytes,
+				     },
+				     err))
+			return -1;
+	}
+	return 0;
+}
+
+static int put_rows(struct import_job *j, struct reel_error *err)
+{
+	if (reel_writer_host(j->writer, 1, "", "", err))
+		return -1;
+	for (uint32_t i = 0; i < j->processes; i++)
+		if (put_process(j, i, err))
+			return -1;
+	for (uint32_t i = 0; i < j->threads; i++) {
+		const struct job_thread *t = &j->thread[i];
+
+		if (reel_writer_thread(
+			    j->writer,
+			    &(struct reel_writer_thread){
+				    .thread_id = i + 1,
+				    .process_id = (uint32_t)t->process + 1,
+				    .tid = t->tid,
+				    .start_ns = t->start_ns,
+				    .end_ns = t->end_ns,
+				    .events = t->events,
+			    },
+			    err))
+			return -1;
+	}
+	return put_files(j, err);
+}
+
+int import_job_finish(struct import_job *j, struct reel_writer_run *run,
+		      struct reel_error *err)
+{
+	for (uint32_t i = 0; i < j->threads; i++)
+		if (import_job_thread_end(j, (int)i, j->last_ns + j->origin_ns,
+					  "unknown", err))
+			return -1;
+	if (put_rows(j, err))
+		return -1;
+	if (!run->cwd && j->processes)
+		run->cwd = j->process[0].start_cwd;
+	return reel_writer_finish(j->writer, run, err);
+}

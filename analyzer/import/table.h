@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Every importer, each defined in the file of its name. */
+#ifndef ANALYZER_IMPORT_TABLE_H
+#define ANALYZER_IMPORT_TABLE_H
+
+#include "analyzer/import/import.h"
+
+extern const struct reel_importer reel_importer_darshan;
+extern const struct reel_importer reel_importer_strace;
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the trace of a run does not hold: losses, programs without the shim,
+ * hooks that are not in place, calls of MPI that are counted only.
+ */
+#ifndef ANALYZER_REPORT_COMPLETENESS_H
+#define ANALYZER_REPORT_COMPLETENESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reel_buf;
+struct reel_error;
+struct reel_store;
+
+#define REPORT_HOOKS 16	  /* failures that are named */
+#define REPORT_WORLDS 8	  /* worlds whose size is named */
+#define REPORT_UNTRACED 9 /* reasons why a program was not traced */
+
+enum report_mpi_counted { MPI_MESSAGES, MPI_ONE_SIDED, MPI_COLLECTIVES };
+
+struct report_completeness {
+	bool losses; /* there are reasons, if only for uncounted ones */
+	int64_t lost_events;
+	int64_t damaged_bytes, damaged_places; /* of logs, skipped by load */
+	int64_t unreadable_files, missing_blocks;
+	int64_t denied_files;	  /* that load had no permission to read */
+	int64_t counted;	  /* > 0: counters in place of events */
+	int64_t counted_files;	  /* files opened while counting */
+	int64_t counted_after_ns; /* > 0: events until then, counters after */
+	int64_t untraced[REPORT_UNTRACED], untraced_programs;
+	struct {
+		char *hook, *reason;
+	} hook_failure[REPORT_HOOKS];
+	int hook_failures;
+	char *launchers; /* their names; NULL: none */
+	int64_t launcher_processes, launcher_files;
+	int64_t running_processes; /* they outlived the command */
+	bool command_running;	   /* no end of the command was recorded */
+	int64_t mpi_counted[3];	   /* by enum report_mpi_counted */
+	char *mpi_unrecorded;	   /* names of libraries; NULL: none */
+	int64_t worlds, world_ranks[REPORT_WORLDS];
+};
+
+/* Read it from @st (borrowed) into @c. 0, or -1 with @err. Call
+ * report_completeness_fini() for both. */
+int report_completeness_read(struct report_completeness *c,
+			     struct reel_store *st, struct reel_error *err);
+void report_completeness_fini(struct report_completeness *c);
+
+bool report_is_damaged(const struct report_completeness *c);
+/* No event lost, no program untraced, no log damaged or denied. */
+bool report_is_complete(const struct report_completeness *c);
+
+/* Why programs were not traced, by the index of untraced[]: "setuid or ...". */
+const char *report_untraced_reason(int i);
+
+/* Append a line without a full stop on what the figures lack to @out: "incomplete:
+ * 3 events lost". false: they lack nothing, and @out is as it was. */
+bool report_incomplete_words(const struct report_completeness *c,
+			     struct reel_buf *out);
+
+/* Print what the run @name in @st lacks, and what else its machine did: a
+ * likeness depends on both. */
+void report_print_caveats(const char *name, struct reel_store *st);
+
+#endif

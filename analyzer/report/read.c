@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/* Fill struct report from the views of a store. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/store/store.h"
+
+#include "analyzer/report/advice_rules.h"
+#include "analyzer/report/report.h"
+
+#define INT(name) report_view_int(v, name)
+#define KNOWN(name) report_view_known(v, name)
+#define REAL(name) report_view_real(v, name)
+
+typedef int row_fn(struct report *r, struct report_view *v);
+
+/* Call @fn for each row of @sql. */
+static int each_row(struct report *r, const char *sql, row_fn *fn,
+		    struct reel_error *err)
+{
+	struct report_view v;
+
+	report_view_open(&v, r->st, sql, err);
+	while (report_view_next(&v))
+		if (fn(r, &v))
+			v.failed = true;
+	return report_view_close(&v);
+}
+
+/* 0: reads, 1: writes, -1: neither. */
+static int direction(struct report_view *v)
+{
+	const char *op = report_view_text(v, "op");
+
+	return !strcmp(op, "read") ? 0 : !strcmp(op, "write") ? 1 : -1;
+}
+
+/* Copy a text; NULL when it is empty. */
+static int copy_text(char **out, struct report_view *v, const char *column)
+{
+	const char *text = report_view_text(v, column);
+
+	if (!*text || *out)
+		return 0;
+	*out = reel_strdup(text, v->err);
+	return *out ? 0 : -1;
+}
+
+static int fill_run(struct report *r, struct report_view *v)
+{
+	r->ranks_declared = KNOWN("ranks");
+	r->processes = KNOWN("processes");
+	r->threads = KNOWN("threads");
+	r->start_real_ns = KNOWN("start_real_ns");
+	if (r->start_real_ns != REPORT_NONE) /* a date is not clamped */
+		r->start_real_ns = report_view_date(v, "start_real_ns");
+	r->wall_ns = KNOWN("wall_ns");
+	r->span_ns = KNOWN("span_ns");
+	r->exit_status = KNOWN("exit_status");
+	r->exit_signal = KNOWN("exit_signal");
+	return copy_text(&r->name, v, "name") ||
+	       copy_text(&r->framework, v, "framework") ||
+	       copy_text(&r->host, v, "hosts");
+}
+
+static int fill_scope(struct report *r, struct report_view *v)
+{
+	r->hosts = INT("hosts");
+	r->call_sites = INT("call_sites");
+	r->summed_steps = INT("summed_steps");
+	return 0;
+}
+
+static int fill_summary(struct report *r, struct report_view *v)
+{
+	r->events = KNOWN("events");
+	r->calls = KNOWN("calls");
+	r->messages = KNOWN("messages");
+	r->message_bytes = KNOWN("message_bytes");
+	r->io_ns = KNOWN("io_ns");
+	r->clock_error_ns = KNOWN("clock_error_ns");
+	r->code_opens = KNOWN("code_opens");
+	r->code_calls = KNOWN("code_calls");
+	r->code_read_bytes = KNOWN("code_read_bytes");
+	r->mapped_bytes = KNOWN("mapped_bytes");
+	return 0;
+}
+
+static int fill_group(struct report *r, struct report_view *v)
+{
+	const char *name = report_view_text(v, "call_group");
+
+	for (int g = 0; g < REEL_GROUPS; g++) {
+		if (strcmp(reel_group_name(g), name))
+			continue;
+		r->group[g].calls = INT("calls");
+		r->group[g].bytes = INT("bytes");
+		r->group[g].dur_ns = INT("dur_ns");
+		r->group[g].errors = INT("errors");
+		r->group_sum_ns += r->group[g].dur_ns;
+	}
+	return 0;
+}
+
+static enum report_meta meta_row(int64_t call)
+{
+	switch (call) {
+	case REEL_CALL_UNLINK:
+	case REEL_CALL_UNLINKAT:
+	case REEL_CALL_REMOVE:
+	case REEL_CALL_SHM_UNLINK:
+	case REEL_CALL_RENAME:
+	case REEL_CALL_RENAMEAT:
+	case REEL_CALL_RENAMEAT2:
+	case REEL_CALL_LINK:
+	case REEL_CALL_LINKAT:
+	case REEL_CALL_SYMLINK:
+	case REEL_CALL_SYMLINKAT:
+		return REPORT_META_NAMES;
+	case REEL_CALL_POSIX_FADVISE:
+	case REEL_CALL_READAHEAD:
+		return REPORT_META_ADVICE;
+	}
+	return REPORT_META_FILES;
+}
+
+static int fill_call(struct report *r, struct report_view *v)
+{
+	struct report_group *g = &r->meta[meta_row(INT("call_id"))];
+
+	if (INT("message") ||
+	    strcmp(report_view_text(v, "call_group"), "meta") ||
+	    !strcmp(report_view_text(v, "layer"), "MPIIO"))
+		return 0;
+	g->calls += INT("calls");
+	g->dur_ns += INT("dur_ns");
+	return 0;
+}
+
+static int fill_mapped(struct report *r, struct report_view *v)
+{
+	r->untimed_bytes = INT("untimed_bytes");
+	r->unknown_bytes = INT("unknown_bytes");
+	r->map_read_bytes = INT("read_bytes");
+	r->map_write_bytes = INT("write_bytes");
+	return 0;
+}
+
+static int fill_flushes(struct report *r, struct report_view *v)
+{
+	r->flushes = INT("calls");
+	r->flush_ns = INT("dur_ns");
+	return 0;
+}
+
+static int fill_uses(struct report *r, struct report_view *v)
+{
+	r->uses.python = INT("python");
+	r->uses.pytorch = INT("pytorch");
+	r->uses.tensorflow = INT("tensorflow");
+	r->uses.grain = INT("grain");
+	return 0;
+}
+
+static int fill_storage(struct report *r, struct report_view *v)
+{
+	r->storage.reads = INT("reads");
+	r->storage.read_bytes = INT("read_bytes");
+	r->storage.bytes = INT("fetched_bytes");
+	r->storage.ns = INT("dur_ns");
+	r->storage.waits = INT("waits");
+	r->storage.wait_ns = INT("wait_ns");
+	return 0;
+}
+
+static int fill_storage_wait(struct report *r, struct report_view *v)
+{
+	r->storage_wait.exposed_ns = INT("exposed_ns");
+	r->storage_wait.reads = INT("reads");
+	r->storage_wait.bytes = INT("bytes");
+	r->storage_wait.read_ns = INT("read_ns");
+	return 0;
+}
+
+static int fill_error(struct report *r, struct report_view *v)
+{
+	int i = 0;
+
+	while (i < REPORT_ERRORS && r->error[i].calls)
+		i++;
+	if (i == REPORT_ERRORS)
+		return 0;
+	strncpy(r->error[i].call, report_view_text(v, "call"),
+		sizeof(r->error[i].call) - 1);
+	r->error[i].number = (int)INT("errno");
+	r->error[i].calls = INT("calls");
+	return 0;
+}
+
+static int fill_mpiio(struct report *r, struct report_view *v)
+{
+	struct report_mpiio *m = &r->mpiio[direction(v) == 1];
+
+	m->calls = INT("calls");
+	m->collective = INT("collective_calls");
+	m->bytes = INT("bytes");
+	m->posix_calls = KNOWN("posix_calls");
+	m->posix_bytes = KNOWN("posix_bytes");
+	return 0;
+}
+
+static int fill_transfer_size(struct report *r, struct report_view *v)
+{
+	struct report_transfer *t = &r->transfer[direction(v) == 1];
+
+	if (direction(v) < 0)
+		return 0;
+	t->calls = INT("calls");
+	t->bytes = INT("bytes");
+	t->min_bytes = KNOWN("min_bytes");
+	t->median_bytes = KNOWN("median_bytes");
+	t->max_bytes = KNOWN("max_bytes");
+	return 0;
+}
+
+static int fill_bandwidth(struct report *r, struct report_view *v)
+{
+	if (direction(v) >= 0)
+		r->transfer[direction(v)].busy_bytes_per_s =
+			REAL("busy_bytes_per_s");
+	return 0;
+}
+
+static int fill_sequence(struct report *r, struct report_view *v)
+{
+	struct report_transfer *t = &r->transfer[direction(v) == 1];
+
+	if (direction(v) < 0)
+		return 0;
+	t->in_order_share = REAL("in_order_share");
+	t->random_share = REAL("random_share");
+	t->random = INT("random");
+	return 0;
+}
+
+static int fill_size_bin(struct report *r, struct report_view *v)
+{
+	struct report_sizes *s = &r->sizes[direction(v) == 1];
+	struct report_size_bin *bin = &s->bin[s->bins];
+
+	if (s->bins == REPORT_SIZE_BINS)
+		return 0;
+	s->bins++;
+	bin->low_bytes = INT("low_bytes");
+	bin->calls = INT("calls");
+	bin->bytes = INT("bytes");
+	bin->dur_ns = INT("dur_ns");
+	s->sum.calls += bin->calls;
+	s->sum.bytes += bin->bytes;
+	s->sum.dur_ns += bin->dur_ns;
+	if (bin->calls > s->most_calls)
+		s->most_calls = bin->calls;
+	return 0;
+}
+
+static int fill_files(struct report *r, struct report_view *v)
+{
+	r->transfer[0].files = INT("read_files");
+	r->transfer[1].files = INT("write_files");
+	r->data_files = INT("data_files");
+	r->data_opens = INT("data_opens");
+	r->transfer[0].opens_read = INT("read_opens");
+	r->median_file_bytes = KNOWN("median_data_bytes");
+	return 0;
+}
+
+static int fill_small(struct report *r, struct report_view *v)
+{
+	int op = direction(v) == 1;
+
+	r->small[op].calls = INT("calls");
+	r->small[op].ns = INT("dur_ns");
+	return 0;
+}
+
+static int fill_checkpoints(struct report *r, struct report_view *v)
+{
+	r->checkpoints = INT("checkpoints");
+	r->checkpoint_ns = INT("wait_ns");
+	return 0;
+}
+
+static int fill_epochs(struct report *r, struct report_view *v)
+{
+	r->epochs = INT("epochs");
+	r->epoch_start_ns = INT("wait_ns");
+	return 0;
+}
+
+static void add_rank_workers(struct report *r, const struct report_rank *k)
+{
+	if (k->workers > r->workers)
+		r->workers = k->workers;
+	if (k->min_workers > 0 &&
+	    (!r->min_workers || k->min_workers < r->min_workers))
+		r->min_workers = k->min_workers;
+}
+
+static void get_rank(struct report_rank *k, struct report_view *v)
+{
+	strncpy(k->compute_source, report_view_text(v, "compute_source"),
+		sizeof(k->compute_source) - 1);
+	k->rank = KNOWN("rank");
+	k->process_id = KNOWN("process_id");
+	k->steps = KNOWN("steps");
+	k->unknown_steps = KNOWN("unknown_steps");
+	k->steady_steps = KNOWN("steady_steps");
+	k->epochs = KNOWN("epochs");
+	k->loop_ns = KNOWN("loop_ns");
+	k->loop_wait_ns = KNOWN("loop_wait_ns");
+	k->own_io_ns = KNOWN("own_io_ns");
+	k->steady_ns = KNOWN("steady_ns");
+	k->steady_fetch_ns = KNOWN("steady_fetch_ns");
+	k->steady_compute_ns = KNOWN("steady_compute_ns");
+	k->steady_own_io_ns = KNOWN("steady_own_io_ns");
+	k->median_step_ns = KNOWN("median_step_ns");
+	k->median_fetch_ns = KNOWN("median_fetch_ns");
+	k->median_compute_ns = KNOWN("median_compute_ns");
+	k->median_own_io_ns = KNOWN("median_own_io_ns");
+	k->median_other_ns = KNOWN("median_other_ns");
+	k->io_ns = KNOWN("io_ns");
+	k->hidden_ns = KNOWN("hidden_ns");
+	k->exposed_ns = KNOWN("exposed_ns");
+	k->fetch_ns = KNOWN("fetch_ns");
+	k->workers = KNOWN("workers");
+	k->min_workers = KNOWN("min_workers");
+	k->worker_restarts = KNOWN("worker_restarts");
+	k->hidden_share = REAL("hidden_share");
+	k->computing_share = REAL("computing_share");
+	k->stall_share = REAL("stall_share");
+	k->wait_share = REAL("wait_share");
+	k->worker_busy_share = REAL("worker_busy_share");
+	k->worker_io_share = REAL("worker_io_share");
+	k->headroom = REAL("headroom");
+}
+
+static int fill_rank(struct report *r, struct report_view *v)
+{
+	struct report_rank *k;
+
+	if (reel_grow(&r->rank, (size_t)r->ranks + 1, sizeof(*k), v->err))
+		return -1;
+	k = &r->rank[r->ranks++];
+	memset(k, 0, sizeof(*k));
+	get_rank(k, v);
+	if (r->ranks == 1) /* the epochs of this rank are looked at */
+		r->worker_restarts = k->worker_restarts;
+	add_rank_workers(r, k);
+	return 0;
+}
+
+static const struct {
+	const char *sql;
+	row_fn *fn;
+} queries[] = {
+	{"SELECT * FROM v_report_run", fill_run},
+	{"SELECT * FROM v_report_scope", fill_scope},
+	{"SELECT * FROM v_summary", fill_summary},
+	{"SELECT * FROM v_group", fill_group},
+	{"SELECT * FROM v_call", fill_call},
+	{"SELECT * FROM v_mapped", fill_mapped},
+	{"SELECT * FROM v_stream_flush", fill_flushes},
+	{"SELECT * FROM v_framework", fill_uses},
+	{"SELECT * FROM v_frequent_error LIMIT 3", fill_error},
+	{"SELECT * FROM v_mpiio", fill_mpiio},
+	{"SELECT * FROM transfer_size", fill_transfer_size},
+	{"SELECT * FROM v_bandwidth", fill_bandwidth},
+	{"SELECT * FROM v_sequence", fill_sequence},
+	{"SELECT * FROM v_transfer_size ORDER BY low_bytes", fill_size_bin},
+	{"SELECT * FROM v_file_count", fill_files},
+	{"SELECT * FROM v_small_transfer", fill_small},
+	{"SELECT * FROM v_checkpoint_wait", fill_checkpoints},
+	{"SELECT * FROM v_epoch_start", fill_epochs},
+	{"SELECT * FROM v_rank", fill_rank},
+	{"SELECT * FROM v_storage_total", fill_storage},
+	{"SELECT * FROM v_storage_wait", fill_storage_wait},
+};
+
+static int fill_journals(struct report *r, struct report_view *v)
+{
+	r->journal_ns = INT("meta_ns");
+	return 0;
+}
+
+/* The view looks at each file name, so only where the job synced. */
+static int read_journals(struct report *r, struct reel_error *err)
+{
+	if (r->group[REEL_GROUP_SYNC].calls <= r->flushes)
+		return 0;
+	return each_row(r, "SELECT * FROM v_sqlite_sync", fill_journals, err);
+}
+
+/* The kinds of calls that took most time in the process of the rank whose steps
+ * do most I/O of their own. */
+static int read_busiest(struct report *r, struct reel_error *err)
+{
+	double share;
+	const struct report_rank *k = advice_own_io_rank(r, &share);
+	struct report_view v;
+	int n = 0;
+
+	if (!k)
+		return 0;
+	report_view_open(&v, r->st,
+			 "SELECT * FROM v_process_group WHERE process_id = ?1 "
+			 "AND dur_ns > 0 LIMIT 3",
+			 err);
+	report_view_bind(&v, k->process_id);
+	while (n < REPORT_BUSIEST && report_view_next(&v)) {
+		strncpy(r->busiest[n].group, report_view_text(&v, "call_group"),
+			sizeof(r->busiest[n].group) - 1);
+		r->busiest[n++].dur_ns = report_view_int(&v, "dur_ns");
+	}
+	return report_view_close(&v);
+}
+
+int report_read(struct report *r, struct reel_store *st, struct reel_error *err)
+{
+	r->st = st;
+	r->median_file_bytes = r->io_ns = r->wall_ns = REPORT_NONE;
+	for (int op = 0; op < 2; op++) {
+		struct report_transfer *t = &r->transfer[op];
+
+		t->min_bytes = t->median_bytes = t->max_bytes = REPORT_NONE;
+		t->busy_bytes_per_s = t->in_order_share = t->random_share =
+			REPORT_NONE;
+	}
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
+		if (each_row(r, queries[i].sql, queries[i].fn, err))
+			return -1;
+	reel_cpu_contention_read(&r->cpu_contention, st);
+	return report_completeness_read(&r->completeness, st, err) ||
+			       read_journals(r, err) || read_busiest(r, err) ||
+			       advise(r, err)
+		       ? -1
+		       : 0;
+}
+
+const struct report_rank *report_slowest(const struct report *r)
+{
+	const struct report_rank *worst = NULL;
+
+	for (int64_t i = 0; i < r->ranks; i++)
+		if (r->rank[i].steps > 0 &&
+		    (!worst || r->rank[i].wait_share > worst->wait_share))
+			worst = &r->rank[i];
+	return worst;
+}
+
+bool report_run_is_job(const struct report *r)
+{
+	return r->wall_ns > 0 && r->wall_ns >= r->span_ns;
+}
+
+int64_t report_run_ns(const struct report *r)
+{
+	return report_run_is_job(r) ? r->wall_ns : r->span_ns;
+}
+
+void report_fini(struct report *r)
+{
+	report_completeness_fini(&r->completeness);
+	free(r->name);
+	free(r->framework);
+	free(r->host);
+	free(r->rank);
+	free(r->verdict);
+	memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of the text renderer. All print on stdout. */
+#ifndef ANALYZER_REPORT_TEXT_H
+#define ANALYZER_REPORT_TEXT_H
+
+#include <stdbool.h>
+
+struct reel_error;
+struct report;
+struct report_options;
+
+/* text_completeness.c: the lines on what the trace does not hold. */
+void text_completeness(const struct report *r);
+
+/* text_sizes.c: the histogram of transfer sizes; rare sizes share a row. */
+void text_sizes(const struct report *r);
+
+/* text_tables.c: the tables that @o asks for. Returns how many there are, or -1
+ * with @err. */
+int text_tables(const struct report *r, const struct report_options *o,
+		struct reel_error *err);
+
+#endif

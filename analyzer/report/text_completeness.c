@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lines of the report on what the trace does not hold. They are above the
+ * figures that they limit.
+ */
+#include <stdio.h>
+
+#include "lib/buf.h"
+#include "lib/num.h"
+#include "lib/columns.h"
+
+#include "analyzer/report/report.h"
+#include "analyzer/report/text.h"
+
+/* Print @b, which is emptied; nothing when it is empty. */
+static void print_line(struct reel_buf *b)
+{
+	if (b->len)
+		reel_columns_wrapped(reel_buf_text(b), 10, 0);
+	reel_buf_fini(b);
+}
+
+/* How many events a damaged log held is not known: no figure has them. */
+static void print_damage(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM], num2[REEL_NUM];
+	const char *between = "damaged:";
+
+	if (c->damaged_places > 0) {
+		reel_buf_printf(
+			&b, NULL, "%s %s of its logs skipped in %s place%s",
+			between, reel_num_bytes(num, (double)c->damaged_bytes),
+			reel_num_count(num2, c->damaged_places),
+			c->damaged_places == 1 ? "" : "s");
+		between = ",";
+	}
+	if (c->unreadable_files > 0) {
+		reel_buf_printf(&b, NULL, "%s %s file%s unreadable", between,
+				reel_num_count(num, c->unreadable_files),
+				c->unreadable_files == 1 ? "" : "s");
+		between = ",";
+	}
+	if (c->missing_blocks > 0)
+		reel_buf_printf(&b, NULL, "%s %s block%s missing", between,
+				reel_num_count(num, c->missing_blocks),
+				c->missing_blocks == 1 ? "" : "s");
+	if (b.len)
+		reel_buf_puts(&b, ": no figure below has these events", NULL);
+	print_line(&b);
+}
+
+static void print_denied(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (c->denied_files > 0)
+		reel_buf_printf(&b, NULL,
+				"permission denied: %s file%s of the trace "
+				"could not be opened: no figure below has "
+				"their events",
+				reel_num_count(num, c->denied_files),
+				c->denied_files == 1 ? "" : "s");
+	print_line(&b);
+}
+
+static void print_counters(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (c->counted_after_ns > 0)
+		reel_buf_printf(
+			&b, NULL,
+			"events until %s, then counters: the trace had "
+			"reached --max-size",
+			reel_num_time(num, (double)c->counted_after_ns));
+	else if (c->counted > 0)
+		reel_buf_printf(
+			&b, NULL,
+			"counters, not events: calls, bytes and their time are "
+			"exact (but for printf, getc and their like), sizes "
+			"are means of a power of two, files are distinguished "
+			"by folder and kind of name (about %s were opened), "
+			"steps "
+			"faster than one a second are summed; I/O of several "
+			"threads at a time, hidden and exposed I/O are "
+			"estimates",
+			reel_num_count(num, c->counted_files));
+	print_line(&b);
+}
+
+static void print_hooks(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+
+	for (int i = 0; i < c->hook_failures; i++)
+		reel_buf_printf(
+			&b, NULL, "%s%s (%s)",
+			i ? ", " : "hooks missing: ", c->hook_failure[i].hook,
+			c->hook_failure[i].reason);
+	print_line(&b);
+}
+
+static void print_launchers(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	if (c->launchers)
+		reel_buf_printf(&b, NULL,
+				"launcher: %s process%s of %s, %s file%s: not "
+				"shown; --all shows them",
+				reel_num_count(num, c->launcher_processes),
+				c->launcher_processes == 1 ? "" : "es",
+				c->launchers,
+				reel_num_count(num2, c->launcher_files),
+				c->launcher_files == 1 ? "" : "s");
+	print_line(&b);
+}
+
+static void print_running(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+	int64_t n = c->running_processes;
+
+	if (c->command_running)
+		reel_columns_wrapped("running: the command had not ended when "
+				     "this was loaded, or ioreel record was "
+				     "killed",
+				     10, 0);
+	if (n > 0)
+		reel_buf_printf(&b, NULL,
+				"running: %s process%s went on after the "
+				"command had ended: the trace has their events "
+				"until it was loaded",
+				reel_num_count(num, n), n == 1 ? "" : "es");
+	print_line(&b);
+}
+
+/* Ranks are counted by their numbers, which each world has from 0 on. */
+static void print_worlds(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (c->worlds < 2)
+		return;
+	reel_buf_printf(&b, NULL, "worlds: MPI made %s, of",
+			reel_num_count(num, c->worlds));
+	for (int i = 0; i < REPORT_WORLDS && i < c->worlds; i++)
+		reel_buf_printf(&b, NULL, "%s %s", i ? "," : "",
+				reel_num_count(num, c->world_ranks[i]));
+	reel_buf_printf(&b, NULL,
+			"%s ranks with the same numbers; --ranks shows the "
+			"world of each",
+			c->worlds > REPORT_WORLDS ? " ..." : "");
+	print_line(&b);
+}
+
+static void print_mpi(const struct report_completeness *c)
+{
+	static const char *const words[] = {
+		[MPI_MESSAGES] = "point-to-point message",
+		[MPI_ONE_SIDED] = "one-sided epoch",
+		[MPI_COLLECTIVES] = "other collective",
+	};
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	for (int i = 0; i < 3; i++)
+		if (c->mpi_counted[i] > 0)
+			reel_buf_printf(
+				&b, NULL, "%s%s %s%s", b.len ? ", " : "MPI: ",
+				reel_num_count(num, c->mpi_counted[i]),
+				words[i], c->mpi_counted[i] == 1 ? "" : "s");
+	if (b.len)
+		reel_buf_puts(&b,
+			      ", counted but not recorded: a replay does not "
+			      "wait for them",
+			      NULL);
+	print_line(&b);
+	if (c->mpi_unrecorded)
+		reel_buf_printf(&b, NULL,
+				"MPI not seen: %s: the POSIX calls of this "
+				"library are recorded; MPI-IO, ranks and "
+				"collectives are not",
+				c->mpi_unrecorded);
+	print_line(&b);
+}
+
+static void print_untraced(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	const char *between = " (";
+	char num[REEL_NUM];
+
+	if (!c->untraced_programs)
+		return;
+	reel_buf_printf(&b, NULL, "untraced: %s program%s",
+			reel_num_count(num, c->untraced_programs),
+			c->untraced_programs == 1 ? "" : "s");
+	for (int i = 0; i < REPORT_UNTRACED; i++) {
+		if (!c->untraced[i])
+			continue;
+		reel_buf_printf(&b, NULL, "%s%s %s", between,
+				reel_num_count(num, c->untraced[i]),
+				report_untraced_reason(i));
+		between = ", ";
+	}
+	reel_buf_puts(&b, "): their I/O is in no figure", NULL);
+	print_line(&b);
+}
+
+void text_completeness(const struct report *r)
+{
+	const struct report_completeness *c = &r->completeness;
+
+	print_damage(c);
+	print_denied(c);
+	print_counters(c);
+	print_hooks(c);
+	print_launchers(c);
+	print_running(c);
+	print_worlds(c);
+	print_mpi(c);
+	print_untraced(c);
+}

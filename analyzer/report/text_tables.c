@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables of the report's sections: one line per row, the first rows only.
+ *
+ * A table is a list of columns with their names in the view; a section's option
+ * prints one table or more.
+ */
+#include "analyzer/report/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/num.h"
+#include "lib/columns.h"
+#include <sqlite3.h>
+#include "lib/text.h"
+
+#include "analyzer/report/report.h"
+#include "analyzer/report/section.h"
+#include "analyzer/report/render.h"
+
+#define PATH_BYTES 4096
+
+/* MANY_WORLDS, MANY_HOSTS, MANY_STEPS: a count, text, a count that is left out
+ * unless the run has several worlds, several hosts, rows of several steps. */
+enum form {
+	TEXT,
+	COUNT,
+	SIZE,
+	BYTES,
+	TIME,
+	SHARE,
+	RATE,
+	PATH,
+	MANY_WORLDS,
+	MANY_HOSTS,
+	MANY_STEPS
+};
+
+struct column {
+	const char *title, *name;
+	enum form form;
+	int width;
+};
+
+#define COLUMNS_MOST 16
+
+struct table {
+	const char *caption; /* NULL: none */
+	const char *section; /* report_sections[].key */
+	struct column column[COLUMNS_MOST];
+};
+
+static const struct table files = {
+	"Files, those first that took most time (back: reads and writes that "
+	"went back in the file)",
+	"files",
+	{
+		{"opens", "opens", COUNT, 8},
+		{"reads", "reads", COUNT, 10},
+		{"writes", "writes", COUNT, 9},
+		{"read", "read_bytes", BYTES, 10},
+		{"written", "write_bytes", BYTES, 10},
+		{"time", "time_ns", TIME, 10},
+		{"back", "backward", COUNT, 8},
+		{"size", "size_bytes", SIZE, 10},
+		{"class", "class", TEXT, 12},
+		{"file", "path", PATH, 0},
+	},
+};
+
+static const struct table steps = {
+	NULL,
+	"step_table",
+	{
+		{"rank", "rank", COUNT, 6},
+		{"epoch", "epoch", COUNT, 7},
+		{"step", "step", COUNT, 9},
+		{"steps", "steps", MANY_STEPS, 7},
+		{"start", "start_ns", TIME, 10},
+		{"time", "dur_ns", TIME, 10},
+		{"fetch", "fetch_ns", TIME, 10},
+		{"compute", "compute_ns", TIME, 10},
+		{"own I/O", "own_io_ns", TIME, 10},
+		{"other", "other_ns", TIME, 10},
+		{"I/O", "io_ns", TIME, 10},
+		{"hidden", "hidden_share", SHARE, 9},
+		{"read", "read_bytes", BYTES, 10},
+	},
+};
+
+static const struct table ranks = {
+	"Ranks (step, fetch, compute: medians of the steady steps; waits: of "
+	"the "
+	"time from the first fetch to the end of the last step; computes: of "
+	"the "
+	"steady steps)",
+	"ranks",
+	{
+		{"world", "world", MANY_WORLDS, 7},
+		{"rank", "rank", COUNT, 6},
+		{"steps", "steps", COUNT, 9},
+		{"step", "median_step_ns", TIME, 10},
+		{"fetch", "median_fetch_ns", TIME, 10},
+		{"compute", "median_compute_ns", TIME, 10},
+		{"waits", "wait_share", SHARE, 9},
+		{"computes", "computing_share", SHARE, 9},
+		{"I/O", "io_ns", TIME, 10},
+		{"hidden", "hidden_share", SHARE, 9},
+		{"workers", "workers", COUNT, 9},
+		{"busy", "worker_busy_share", SHARE, 9},
+		{"host", "host", MANY_HOSTS, 0},
+	},
+};
+
+static const struct table mpiio_ranks = {
+	"MPI-IO by rank",
+	"mpiio_ranks",
+	{
+		{"world", "world", MANY_WORLDS, 7},
+		{"rank", "rank", COUNT, 6},
+		{"reads", "reads", COUNT, 10},
+		{"writes", "writes", COUNT, 9},
+		{"read", "read_bytes", BYTES, 10},
+		{"written", "write_bytes", BYTES, 10},
+		{"in reads", "read_ns", TIME, 10},
+		{"in writes", "write_ns", TIME, 10},
+	},
+};
+
+static const struct table processes = {
+	"Processes (I/O: union of the times of their calls; sum: added up)",
+	"processes",
+	{
+		{"world", "world", MANY_WORLDS, 7},
+		{"pid", "pid", COUNT, 11},
+		{"rank", "rank", COUNT, 6},
+		{"role", "role", TEXT, 10},
+		{"reads", "reads", COUNT, 10},
+		{"writes", "writes", COUNT, 9},
+		{"other", "meta_calls", COUNT, 10},
+		{"read", "read_bytes", BYTES, 10},
+		{"written", "write_bytes", BYTES, 10},
+		{"I/O", "io_ns", TIME, 10},
+		{"sum", "sum_ns", TIME, 10},
+		{"files", "files", COUNT, 8},
+		{"host", "host", MANY_HOSTS, 0},
+	},
+};
+
+static const struct table seconds = {
+	NULL,
+	"second_table",
+	{
+		{"from", "start_ns", TIME, 10},
+		{"reads", "reads", COUNT, 10},
+		{"writes", "writes", COUNT, 9},
+		{"other", "meta_calls", COUNT, 10},
+		{"read", "read_bytes_per_s", RATE, 11},
+		{"written", "write_bytes_per_s", RATE, 11},
+		{"in reads", "read_ns", TIME, 10},
+		{"in writes", "write_ns", TIME, 10},
+		{"in other", "meta_ns", TIME, 10},
+		{"processes", "processes", COUNT, 10},
+	},
+};
+
+static const struct table sites = {
+	NULL,
+	"sites",
+	{
+		{"calls", "calls", COUNT, 9},
+		{"read", "read_bytes", BYTES, 11},
+		{"written", "write_bytes", BYTES, 11},
+		{"in calls", "dur_ns", TIME, 10},
+		{"call", "call", TEXT, 16},
+		{"class", "class", TEXT, 12},
+		{"location", "location", PATH, 0},
+	},
+};
+
+static const struct table losses = {
+	NULL,
+	"losses",
+	{
+		{"count", "count", COUNT, 12},
+		{"unit", "unit", TEXT, 12},
+		{"pid", "pid", COUNT, 9},
+		{"reason", "reason", PATH, 0},
+	},
+};
+
+static const struct table launchers = {
+	"Processes of launchers, which are in no other table, and their files",
+	"launchers",
+	{
+		{"pid", "pid", COUNT, 11},
+		{"launcher", "launcher", TEXT, 10},
+		{"calls", "calls", COUNT, 9},
+		{"files", "files", COUNT, 7},
+		{"read", "read_bytes", BYTES, 10},
+		{"written", "write_bytes", BYTES, 10},
+		{"in calls", "sum_ns", TIME, 10},
+		{"command", "command", PATH, 0},
+	},
+};
+
+static const struct table launcher_files = {
+	NULL,
+	"launcher_files",
+	{
+		{"calls", "calls", COUNT, 9},
+		{"read", "read_bytes", BYTES, 10},
+		{"written", "write_bytes", BYTES, 10},
+		{"file", "path", PATH, 0},
+	},
+};
+
+static char *format(char out[static REEL_NUM], sqlite3_stmt *q, int i,
+		    enum form form)
+{
+	double v = sqlite3_column_double(q, i);
+
+	if (sqlite3_column_type(q, i) == SQLITE_NULL)
+		return strcpy(out, "-");
+	switch (form) {
+	case COUNT:
+	case MANY_WORLDS:
+	case MANY_STEPS:
+		return reel_num_count(out, sqlite3_column_int64(q, i));
+	case SIZE:
+		return reel_num_size(out, v);
+	case BYTES:
+		return reel_num_bytes(out, v);
+	case TIME:
+		return reel_num_time(out, v);
+	case RATE:
+		return reel_num_rate(out, v);
+	case SHARE:
+		snprintf(out, REEL_NUM, "%.1f %%", 100 * v);
+		return out;
+	default:
+		return strcpy(out, "-");
+	}
+}
+
+/* To the left, with a gap in front; a path has no width. */
+static void put_text(int *at, const char *text, int width)
+{
+	char shown[4 * PATH_BYTES + 3] = "  ";
+	size_t len = strlen(text);
+
+	reel_text_escape(shown + 2, sizeof(shown) - 2, text,
+			 len < PATH_BYTES ? len : PATH_BYTES);
+	reel_columns_left(at, shown, width);
+}
+
+static bool is_text(const struct column *c)
+{
+	return c->form == PATH || c->form == TEXT || c->form == MANY_HOSTS;
+}
+
+static void print_cell(sqlite3_stmt *q, int i, const struct column *c, int *at)
+{
+	const char *text = (const char *)sqlite3_column_text(q, i);
+	char num[REEL_NUM];
+
+	if (is_text(c))
+		put_text(at, text ? text : "-", c->width);
+	else
+		reel_columns_right(at, format(num, q, i, c->form), c->width);
+}
+
+static bool is_left_out(const struct report *r, enum form form)
+{
+	switch (form) {
+	case MANY_WORLDS:
+		return r->completeness.worlds < 2;
+	case MANY_HOSTS:
+		return r->hosts < 2;
+	case MANY_STEPS:
+		return !r->summed_steps;
+	default:
+		return false;
+	}
+}
+
+static void print_titles(const struct report *r, const struct table *t)
+{
+	int at = 0;
+
+	for (const struct column *c = t->column; c->title; c++) {
+		if (is_left_out(r, c->form))
+			continue;
+		if (is_text(c))
+			put_text(&at, c->title, c->width);
+		else
+			reel_columns_right(&at, c->title, c->width);
+	}
+	putchar('\n');
+}
+
+/* @index: the number of each of the table's columns in the rows. */
+static void print_cells(const struct report *r, const struct table *t,
+			sqlite3_stmt *q, const int *index)
+{
+	int at = 0;
+
+	for (int i = 0; t->column[i].title; i++)
+		if (!is_left_out(r, t->column[i].form))
+			print_cell(q, index[i], &t->column[i], &at);
+	putchar('\n');
+}
+
+static int print_rows(const struct report *r, const struct table *t,
+		      int64_t top, struct report_rows *rows,
+		      struct reel_error *err)
+{
+	int index[COLUMNS_MOST], rc;
+	char num[REEL_NUM];
+	int64_t n = 0;
+
+	for (int i = 0; t->column[i].title; i++)
+		index[i] = report_rows_column(rows, t->column[i].name);
+	print_titles(r, t);
+	while ((rc = report_rows_next(rows, err)) == 1)
+		if (n++ < top || !top)
+			print_cells(r, t, rows->stmt, index);
+	if (top && n > top)
+		printf("  and %s more (--top N, --top all)\n",
+		       reel_num_count(num, n - top));
+	return rc;
+}
+
+static int print_table(const struct report *r, const struct table *t,
+		       const struct report_options *o, struct reel_error *err)
+{
+	struct report_rows rows;
+	int rc = report_rows_open(&rows, r->st, report_section_find(t->section),
+				  err);
+
+	if (!rc && t->caption)
+		reel_columns_wrapped(t->caption, 2, 0);
+	if (!rc)
+		rc = print_rows(r, t, o->top, &rows, err);
+	report_rows_close(&rows);
+	return rc;
+}
+
+static int print_ranks(const struct report *r, const struct report_options *o,
+		       struct reel_error *err)
+{
+	if (r->ranks) {
+		if (print_table(r, &ranks, o, err))
+			return -1;
+		putchar('\n');
+	}
+	if (r->mpiio[0].calls || r->mpiio[1].calls) {
+		if (print_table(r, &mpiio_ranks, o, err))
+			return -1;
+		putchar('\n');
+	}
+	return print_table(r, &processes, o, err);
+}
+
+static int print_steps(const struct report *r, const struct report_options *o,
+		       struct reel_error *err)
+{
+	if (r->ranks)
+		return print_table(r, &steps, o, err);
+	reel_columns_wrapped("No steps: the job marked no training step.", 2,
+			     0);
+	return 0;
+}
+
+static int print_seconds(const struct report *r, const struct report_options *o,
+			 struct reel_error *err)
+{
+	return print_table(r, &seconds, o, err);
+}
+
+static int print_files(const struct report *r, const struct report_options *o,
+		       struct reel_error *err)
+{
+	return print_table(r, &files, o, err);
+}
+
+static int print_losses(const struct report *r, const struct report_options *o,
+			struct reel_error *err)
+{
+	char num[REEL_NUM];
+	int64_t lost = r->completeness.lost_events;
+
+	printf("%s event%s lost\n", reel_num_count(num, lost),
+	       lost == 1 ? "" : "s");
+	return r->completeness.losses ? print_table(r, &losses, o, err) : 0;
+}
+
+static int print_sites(const struct report *r, const struct report_options *o,
+		       struct reel_error *err)
+{
+	if (r->call_sites)
+		return print_table(r, &sites, o, err);
+	reel_columns_wrapped("No call sites: record --stacks records them.", 2,
+			     0);
+	return 0;
+}
+
+static int print_launchers(const struct report *r,
+			   const struct report_options *o,
+			   struct reel_error *err)
+{
+	if (!r->completeness.launchers) {
+		reel_columns_wrapped("No processes of a launcher.", 2, 0);
+		return 0;
+	}
+	if (print_table(r, &launchers, o, err))
+		return -1;
+	putchar('\n');
+	return print_table(r, &launcher_files, o, err);
+}
+
+int text_tables(const struct report *r, const struct report_options *o,
+		struct reel_error *err)
+{
+	const struct {
+		bool wanted;
+		int (*print)(const struct report *r,
+			     const struct report_options *o,
+			     struct reel_error *err);
+	} section[] = {
+		{o->ranks, print_ranks},	 {o->steps, print_steps},
+		{o->time, print_seconds},	 {o->files, print_files},
+		{o->losses, print_losses},	 {o->stacks, print_sites},
+		{o->launchers, print_launchers},
+	};
+	int n = 0;
+
+	for (size_t i = 0; i < sizeof(section) / sizeof(section[0]); i++) {
+		if (!section[i].wanted)
+			continue;
+		if (n++)
+			putchar('\n');
+		if (section[i].print(r, o, err))
+			return -1;
+	}
+	return n;
+}

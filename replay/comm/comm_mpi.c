@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranks of MPI. Only the process that called MPI_Init() may use them: the
+ * processes of a replay are forked from it and make no call of MPI. */
+#include "replay/comm/comm_mpi.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <mpi.h>
+
+#include "schemas/launcher.h"
+
+static bool started; /* MPI_Init() was called here */
+static int muted[2]; /* copies of stdout and stderr, or 0 */
+
+/* Did a launcher that serves MPI_Init() start this process? */
+static bool is_launched(void)
+{
+	static const char *const pmi[] = {REEL_LAUNCHER_PMI};
+
+	for (size_t i = 0; i < REEL_LAUNCHERS; i++) {
+		const struct reel_launcher *l = &reel_launchers[i];
+
+		if (l->kind == REEL_LAUNCHER_MPI &&
+		    (getenv(l->rank) || (l->size && getenv(l->size))))
+			return true;
+	}
+	return getenv(pmi[0]) || getenv(pmi[1]);
+}
+
+void comm_mpi_mute(void)
+{
+	const char *rank = NULL;
+	int null;
+
+	for (size_t i = 0; !rank && i < REEL_LAUNCHERS; i++)
+		if (reel_launchers[i].kind == REEL_LAUNCHER_MPI)
+			rank = getenv(reel_launchers[i].rank);
+	if (!rank || atoi(rank) <= 0)
+		return;
+	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	for (int fd = 1; null >= 0 && fd <= 2; fd++) {
+		muted[fd - 1] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		dup2(null, fd);
+	}
+	close(null);
+}
+
+static void unmute(void)
+{
+	for (int fd = 1; fd <= 2; fd++) {
+		if (muted[fd - 1] <= 0)
+			continue;
+		dup2(muted[fd - 1], fd);
+		close(muted[fd - 1]);
+		muted[fd - 1] = 0;
+	}
+}
+
+static void barrier(void)
+{
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void allreduce(int64_t *value, int n, enum comm_op op)
+{
+	MPI_Allreduce(MPI_IN_PLACE, value, n, MPI_INT64_T,
+		      op == COMM_SUM   ? MPI_SUM
+		      : op == COMM_MIN ? MPI_MIN
+				       : MPI_MAX,
+		      MPI_COMM_WORLD);
+}
+
+struct comm comm_mpi_init(void)
+{
+	struct comm c = {.barrier = barrier, .allreduce = allreduce};
+
+	unmute();
+	if (!is_launched())
+		return comm_single;
+	MPI_Init(NULL, NULL);
+	started = true;
+	MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &c.size);
+	return c;
+}
+
+void comm_mpi_fini(void)
+{
+	if (started)
+		MPI_Finalize();
+}
+
+bool comm_mpi_one_host(void)
+{
+	MPI_Comm here;
+	int size = 0, all = 0;
+
+	if (!started)
+		return true;
+	MPI_Comm_size(MPI_COMM_WORLD, &all);
+	if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
+				MPI_INFO_NULL, &here))
+		return false;
+	MPI_Comm_size(here, &size);
+	MPI_Comm_free(&here);
+	return size == all;
+}

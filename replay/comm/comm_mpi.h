@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The ranks of ioreel-mpi. */
+#ifndef REPLAY_COMM_COMM_MPI_H
+#define REPLAY_COMM_COMM_MPI_H
+
+#include <stdbool.h>
+
+#include "replay/comm/comm.h"
+
+/*
+ * Before the arguments are checked: only the first rank of a launch prints, as
+ * help and wrong usage are the same on all. Until comm_mpi_init().
+ */
+void comm_mpi_mute(void);
+
+/*
+ * Start MPI when a launcher of ranks started this process; else this is the
+ * only rank. Without a launcher MPI stays out: Open MPI would start a daemon,
+ * which survives when the process is killed.
+ */
+struct comm comm_mpi_init(void);
+
+/* End MPI if it was started. Collective. */
+void comm_mpi_fini(void);
+
+/* Do all ranks share one memory? Collective. */
+bool comm_mpi_one_host(void);
+
+#endif

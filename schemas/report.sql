@@ -1,0 +1,424 @@
+-- SPDX-License-Identifier: MIT
+-- The views of "ioreel report": one for each figure or section that is not a
+-- metric's own view. Columns are added at the end, never renamed.
+
+-- v_report_run: the head of a report. hosts: their names, or their number when
+-- there are more than four.
+-- unit: as the columns say    empty: NULL, not known
+-- source: ioreel-store(5), "Dimensions"
+CREATE VIEW v_report_run (name, command, framework, host, ranks, workers,
+	processes, threads, start_real_ns, wall_ns, span_ns, exit_status,
+	exit_signal, hosts) AS
+SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
+	(SELECT count(*) FROM process WHERE launcher IS NULL),
+	(SELECT count(*) FROM thread JOIN process USING (process_id)
+		WHERE launcher IS NULL),
+	r.start_real_ns, r.wall_ns, r.span_ns, r.exit_status, r.exit_signal,
+	(SELECT CASE WHEN count(*) < 2 THEN r.host
+		WHEN count(*) > 4 THEN count(*) || ' hosts'
+		ELSE group_concat(name, ', ') END FROM host)
+FROM run r;
+
+-- v_report_scope: which tables and columns a report has. call_sites: 1, the job
+-- was recorded with --stacks; summed_steps: 1, a row of v_step stands for
+-- several steps.
+-- unit: hosts, 0 or 1    empty: 0
+-- source: ioreel-store(5), "Dimensions"
+CREATE VIEW v_report_scope (hosts, call_sites, summed_steps) AS
+SELECT (SELECT count(*) FROM host), EXISTS (SELECT 1 FROM site_io),
+	EXISTS (SELECT 1 FROM step WHERE steps > 1);
+
+-- v_report_totals: the counts of v_summary.
+-- unit: as the columns say    empty: 0 calls and bytes, NULL times
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_report_totals (events, calls, messages, message_bytes, files,
+	read_calls, write_calls, meta_calls, read_bytes, write_bytes,
+	mapped_bytes, errors, eof_reads, io_ns) AS
+SELECT events, calls, messages, message_bytes, files, read_calls, write_calls,
+	meta_calls, read_bytes, write_bytes, mapped_bytes, errors, eof_reads,
+	io_ns
+FROM v_summary;
+
+-- v_report_calls: v_call without its id.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_report_calls (layer, call_group, call, message, calls, asked_bytes,
+	bytes, dur_ns, errors, eof_reads) AS
+SELECT layer, call_group, call, message, calls, asked_bytes, bytes, dur_ns,
+	errors, eof_reads
+FROM v_call
+ORDER BY call_id, message;
+
+-- v_report_files: the files with calls, in the order of the time spent in them.
+-- time_ns: all calls; backward: reads and writes that went back in the file,
+-- NULL: none did.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Operations", "Sequentiality"
+CREATE VIEW v_report_files (path, kind, class, size_bytes, shared, opens, reads,
+	writes, meta_calls, errors, eof_reads, read_bytes, write_bytes, read_ns,
+	write_ns, meta_ns, mapped_bytes, time_ns, backward) AS
+SELECT path, kind, class, size_bytes, shared, opens, reads, writes, meta_calls,
+	errors, eof_reads, read_bytes, write_bytes, read_ns, write_ns, meta_ns,
+	mapped_bytes, read_ns + write_ns + meta_ns,
+	(SELECT s.random FROM file_sequence s WHERE s.file_id = f.file_id)
+FROM v_file f
+ORDER BY read_ns + write_ns + meta_ns DESC, path;
+
+-- v_report_steps: v_step with a number for each step, the declared one or else
+-- its ordinal in the rank.
+-- unit: ns, bytes; share 0..1    empty: no row without anchors; NULL, not known
+-- source: ioreel-store(5), "Steps"
+CREATE VIEW v_report_steps (rank, epoch, step, steps, start_ns, dur_ns, fetch_ns,
+	compute_ns, own_io_ns, other_ns, io_ns, hidden_share, read_bytes) AS
+SELECT rank, epoch, coalesce(number, ordinal), steps, start_ns, dur_ns, fetch_ns,
+	compute_ns, own_io_ns, other_ns, io_ns, hidden_share, read_bytes
+FROM v_step
+ORDER BY rank, ordinal;
+
+-- v_loader_workers: the loader workers of each rank. v_overlap has their mean
+-- over time, counting workers that made a batch. Here a worker counts when it
+-- is alive as a pass over the data has its first batch, or begins its last
+-- step: a worker of a pass that ends late does not count for the next pass.
+--   max_workers, min_workers   over the passes that had any; NULL: none had
+--   worker_restarts            passes, other than the first, with workers that
+--               were forked since the last step before, and for no evaluation
+-- Events at the same time are in the order of "kind": an evaluation begins,
+-- workers start, are counted, end.
+-- unit: workers, passes    empty: no row for a rank without workers
+-- source: ioreel-report(1), "loader workers"
+CREATE VIEW v_loader_workers (process_id, max_workers, min_workers,
+	worker_restarts) AS
+WITH RECURSIVE
+ancestor (worker, process_id) AS (
+	SELECT process_id, parent_id FROM process WHERE role = 'worker'
+	UNION
+	SELECT a.worker, p.parent_id
+	FROM ancestor a JOIN process p ON p.process_id = a.process_id
+	WHERE a.process_id NOT IN (SELECT process_id FROM rank_time)),
+worker AS MATERIALIZED (
+	SELECT a.process_id, p.start_ns, p.end_ns
+	FROM ancestor a JOIN process p ON p.process_id = a.worker
+	WHERE a.process_id IN (SELECT process_id FROM rank_time)),
+eval AS MATERIALIZED (
+	SELECT process_id, start_ns, start_ns + dur_ns AS end_ns FROM v_span
+	WHERE name = 'eval' AND EXISTS (SELECT 1 FROM worker)),
+pass AS (
+	SELECT process_id, min(start_ns + coalesce(fetch_ns, 0)) AS first_ns,
+		max(start_ns) AS last_ns
+	FROM step WHERE EXISTS (SELECT 1 FROM worker)
+	GROUP BY process_id, epoch_span
+	UNION ALL
+	SELECT process_id, (start_ns + end_ns) / 2, (start_ns + end_ns) / 2
+	FROM eval WHERE NOT EXISTS (SELECT 1 FROM step)),
+moment (process_id, at_ns, kind, alive, evals) AS (
+	SELECT process_id, start_ns, 0, 0, 1 FROM eval
+	UNION ALL SELECT process_id, start_ns, 1, 1, 0 FROM worker
+	UNION ALL SELECT process_id, first_ns, 2, 0, 0 FROM pass
+	UNION ALL SELECT process_id, last_ns, 3, 0, 0 FROM pass
+	UNION ALL SELECT process_id, end_ns, 4, -1, 0 FROM worker
+	UNION ALL SELECT process_id, end_ns, 5, 0, -1 FROM eval),
+running AS (
+	SELECT process_id, at_ns, kind, sum(alive) OVER sofar AS alive,
+		sum(evals) OVER sofar AS evals
+	FROM moment WINDOW sofar AS (PARTITION BY process_id
+		ORDER BY at_ns, kind)),
+forked AS (
+	SELECT *, sum(kind = 1 AND NOT evals) OVER (PARTITION BY process_id
+		ORDER BY at_ns, kind) AS forked
+	FROM running),
+since AS (
+	SELECT *, max(CASE kind WHEN 3 THEN forked END) OVER (
+		PARTITION BY process_id ORDER BY at_ns, kind) AS before
+	FROM forked)
+SELECT process_id,
+	nullif(max(alive) FILTER (WHERE kind IN (2, 3)), 0),
+	min(alive) FILTER (WHERE kind = 2 AND alive > 0),
+	count(*) FILTER (WHERE kind = 2 AND forked > before)
+FROM since
+GROUP BY process_id;
+
+-- v_rank: all that is known of each rank, with its loader workers. epochs: how
+-- many epoch spans its steps began in.
+-- unit: ns; shares 0..1; a factor    empty: no row without anchors; NULL, not
+-- known
+-- source: ioreel-store(5), "Overlap"
+CREATE VIEW v_rank (rank, process_id, world, host, compute_source, steps,
+	unknown_steps, steady_steps, epochs, loop_ns, loop_wait_ns, own_io_ns,
+	steady_ns, steady_fetch_ns, steady_compute_ns, steady_own_io_ns,
+	median_step_ns, median_fetch_ns, median_compute_ns, median_own_io_ns,
+	median_other_ns, io_ns, hidden_ns, exposed_ns, fetch_ns, workers,
+	min_workers, worker_restarts, hidden_share, computing_share, stall_share,
+	wait_share, worker_busy_share, worker_io_share, headroom) AS
+SELECT o.rank, o.process_id, v.world, h.name, o.compute_source, o.steps,
+	(SELECT coalesce(sum(s.steps), 0) FROM step s
+		WHERE s.process_id = o.process_id AND s.fetch_ns IS NULL),
+	o.steady_steps,
+	(SELECT count(DISTINCT s.epoch_span) FROM step s
+		WHERE s.process_id = o.process_id),
+	t.loop_ns, t.loop_wait_ns, t.loop_own_io_ns, t.steady_known_ns,
+	t.steady_fetch_ns, t.steady_compute_ns, t.steady_own_io_ns,
+	t.median_step_ns, t.median_fetch_ns, t.median_compute_ns,
+	t.median_own_io_ns, t.median_other_ns, o.io_ns, o.hidden_ns,
+	o.exposed_ns, o.fetch_ns, coalesce(w.max_workers, o.workers),
+	coalesce(w.min_workers, w.max_workers, o.workers),
+	coalesce(w.worker_restarts, 0), o.hidden_share, o.computing_share,
+	o.stall_share, o.wait_share, o.worker_busy_share, o.worker_io_share,
+	o.headroom
+FROM v_overlap o
+JOIN rank_time t USING (process_id)
+LEFT JOIN v_loader_workers w USING (process_id)
+LEFT JOIN v_world v USING (process_id)
+LEFT JOIN process p USING (process_id)
+LEFT JOIN host h USING (host_id)
+ORDER BY o.rank, o.process_id;
+
+-- v_mpiio_rank: reads and writes that each rank requested from MPI-IO; another
+-- process may have made the POSIX calls.
+-- unit: calls, bytes, ns    empty: no row; NULL time: no such call
+-- source: ioreel-trace(5), "MPI"
+CREATE VIEW v_mpiio_rank (world, rank, reads, writes, read_bytes, write_bytes,
+	read_ns, write_ns) AS
+SELECT w.world, p.rank,
+	coalesce(sum(i.calls) FILTER (WHERE c.call_group = 'read'), 0),
+	coalesce(sum(i.calls) FILTER (WHERE c.call_group = 'write'), 0),
+	coalesce(sum(i.bytes) FILTER (WHERE c.call_group = 'read'), 0),
+	coalesce(sum(i.bytes) FILTER (WHERE c.call_group = 'write'), 0),
+	sum(i.dur_ns) FILTER (WHERE c.call_group = 'read'),
+	sum(i.dur_ns) FILTER (WHERE c.call_group = 'write')
+FROM rollup i
+JOIN call c USING (call_id)
+JOIN process p USING (process_id)
+LEFT JOIN v_world w USING (process_id)
+WHERE c.layer = 'MPIIO' AND c.call_group IN ('read', 'write')
+GROUP BY w.world, p.rank
+ORDER BY w.world, p.rank;
+
+-- v_report_processes: v_process with the process's world, host and I/O time.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Operations", "Time"
+CREATE VIEW v_report_processes (process_id, pid, rank, role, reads, writes,
+	meta_calls, read_bytes, write_bytes, sum_ns, errors, files, host_id,
+	world, io_ns, host) AS
+SELECT v.process_id, v.pid, v.rank, v.role, v.reads, v.writes, v.meta_calls,
+	v.read_bytes, v.write_bytes, v.sum_ns, v.errors, v.files, p.host_id,
+	w.world, t.union_ns, h.name
+FROM v_process v
+LEFT JOIN io_time t ON t.process_id = v.process_id AND t.op = 'io'
+LEFT JOIN v_world w ON w.process_id = v.process_id
+LEFT JOIN process p ON p.process_id = v.process_id
+LEFT JOIN host h ON h.host_id = p.host_id
+ORDER BY v.process_id;
+
+-- v_process_group: time of each process by kind of call, the longest first.
+-- unit: calls, bytes, ns    empty: no row
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_process_group (process_id, call_group, calls, bytes, dur_ns) AS
+SELECT i.process_id, c.call_group, sum(i.calls), sum(i.bytes), sum(i.dur_ns)
+FROM rollup i JOIN call c USING (call_id)
+WHERE i.message = 0 AND c.layer <> 'MPIIO' AND c.call_group <> 'queue'
+GROUP BY i.process_id, c.call_group
+ORDER BY i.process_id, sum(i.dur_ns) DESC, c.call_group;
+
+-- v_report_timeline: the seconds of v_timeline that have I/O, with rates.
+-- unit: calls, bytes/s, ns    empty: no row
+-- source: ioreel-store(5), "Timeline"
+CREATE VIEW v_report_timeline (start_ns, reads, writes, meta_calls,
+	read_bytes_per_s, write_bytes_per_s, read_ns, write_ns, meta_ns,
+	processes) AS
+SELECT start_ns, reads, writes, meta_calls, read_bytes * 1e9 / width_ns,
+	write_bytes * 1e9 / width_ns, read_ns, write_ns, meta_ns, processes
+FROM v_timeline
+WHERE reads + writes + meta_calls + read_bytes + write_bytes + read_ns + write_ns
+	+ meta_ns > 0
+ORDER BY start_ns;
+
+-- v_report_losses: the reasons of loss, with the process.
+-- unit: as column unit says    empty: no row
+-- source: ioreel-store(5), "Completeness"
+CREATE VIEW v_report_losses (process_id, reason, unit, count, pid) AS
+SELECT l.process_id, l.reason, l.unit, l.count, p.pid
+FROM loss l LEFT JOIN process p USING (process_id)
+ORDER BY l.reason, l.process_id;
+
+-- v_report_launcher_files: the files of processes of launchers.
+-- unit: calls, bytes    empty: no row
+-- source: ioreel-store(5), "Launchers"
+CREATE VIEW v_report_launcher_files (calls, read_bytes, write_bytes, path) AS
+SELECT sum(e.calls),
+	coalesce(sum(e.bytes) FILTER (WHERE e.call_group = 'read'), 0),
+	coalesce(sum(e.bytes) FILTER (WHERE e.call_group = 'write'), 0), e.path
+FROM process p
+JOIN thread t USING (process_id)
+JOIN v_event e ON e.thread_id = t.thread_id
+WHERE p.launcher IS NOT NULL AND e.class <> 'pipe' AND e.errno = 0
+GROUP BY e.path
+ORDER BY sum(e.calls) DESC, e.path;
+
+-- v_darshan_sequence: Darshan's SEQ and CONSEC of the job.
+-- unit: calls    empty: no row
+-- source: darshan-runtime, POSIX_SEQ_READS and following
+CREATE VIEW v_darshan_sequence (op, ops, seq, consec) AS
+SELECT op, sum(ops), sum(seq), sum(consec)
+FROM darshan_sequence
+GROUP BY op
+ORDER BY op;
+
+-- v_storage_total: the sums of v_storage.
+-- unit: calls, bytes, ns    empty: one row of 0
+-- source: ioreel-store(5), "Storage"
+CREATE VIEW v_storage_total (reads, read_bytes, fetched_bytes, dur_ns, waits,
+	wait_ns) AS
+SELECT coalesce(sum(reads), 0), coalesce(sum(read_bytes), 0),
+	coalesce(sum(fetched_bytes), 0), coalesce(sum(dur_ns), 0),
+	coalesce(sum(waits), 0), coalesce(sum(wait_ns), 0)
+FROM storage;
+
+-- v_frequent_error: failed calls on files, the most frequent first.
+-- unit: calls    empty: no row
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_frequent_error (call, errno, calls) AS
+SELECT c.name, e.errno, e.calls
+FROM error e JOIN call c USING (call_id)
+WHERE e.message = 0 AND c.layer <> 'MPIIO' AND c.call_group <> 'queue'
+ORDER BY e.calls DESC, c.name, e.errno;
+
+-- v_stream_flush: calls of fflush on files: a flush hands the buffer of a
+-- stream to the kernel and waits for no storage.
+-- unit: calls, ns    empty: no row
+-- source: ioreel-store(5), "Operations"
+CREATE VIEW v_stream_flush (calls, dur_ns) AS
+SELECT calls, dur_ns FROM v_call WHERE call = 'fflush' AND NOT message;
+
+-- v_sqlite_sync: time of metadata calls, syncs among them, on the databases of
+-- SQLite and on their journals. A journal is named after its database.
+-- unit: ns    empty: 0
+-- source: SQLite, "Temporary Files"
+CREATE VIEW v_sqlite_sync (meta_ns) AS
+WITH journal AS MATERIALIZED (
+	SELECT meta_ns, substr(path, 1, length(path)
+		- CASE WHEN path LIKE '%-wal' THEN 4 ELSE 8 END) AS base
+	FROM v_file
+	WHERE writes AND (path LIKE '%-wal' OR path LIKE '%-journal')),
+base AS MATERIALIZED (
+	SELECT path, meta_ns FROM v_file
+	WHERE opens AND path IN (SELECT base FROM journal))
+SELECT coalesce((SELECT sum(meta_ns) FROM base) + (SELECT sum(meta_ns)
+	FROM journal WHERE base IN (SELECT path FROM base)), 0);
+
+-- v_file_count: files by their use, without directories. data_*: opened files
+-- of class data. median_data_bytes: of their sizes, by nearest rank.
+-- unit: files, opens, bytes    empty: 0; NULL: no size is known
+-- source: ioreel-store(5), "Classes"
+CREATE VIEW v_file_count (read_files, write_files, data_files, data_opens,
+	read_opens, median_data_bytes) AS
+SELECT count(*) FILTER (WHERE reads > 0 OR read_bytes > 0),
+	count(*) FILTER (WHERE writes > 0 OR write_bytes > 0),
+	count(*) FILTER (WHERE class = 'data' AND opens > 0),
+	coalesce(sum(opens) FILTER (WHERE class = 'data'), 0),
+	coalesce(sum(opens) FILTER (WHERE reads > 0), 0),
+	(SELECT size_bytes FROM v_file
+		WHERE class = 'data' AND opens > 0 AND kind = 'file'
+			AND size_bytes IS NOT NULL
+		ORDER BY size_bytes
+		LIMIT 1 OFFSET (SELECT max(0, (count(*) - 1) / 2) FROM v_file
+			WHERE class = 'data' AND opens > 0 AND kind = 'file'
+				AND size_bytes IS NOT NULL))
+FROM v_file
+WHERE kind <> 'dir';
+
+-- v_small_transfer: reads and writes of less than 16 KiB.
+-- unit: calls, ns    empty: no row
+-- source: ioreel-store(5), "Transfer size"
+CREATE VIEW v_small_transfer (op, calls, dur_ns) AS
+SELECT op, sum(calls), coalesce(sum(dur_ns), 0)
+FROM v_transfer_size
+WHERE low_bytes < 16384
+GROUP BY op;
+
+-- v_checkpoint_wait: checkpoints of the process that waits longest for its own.
+-- Only its first thread that saves counts, as a thread that writes in the
+-- background delays nothing. A checkpoint within another is part of it.
+-- unit: checkpoints, ns    empty: 0
+-- source: ioreel-report(1), "CHECKPOINT"
+CREATE VIEW v_checkpoint_wait (checkpoints, wait_ns) AS
+WITH save AS (
+	SELECT *, max(start_ns + dur_ns) OVER (PARTITION BY thread_id
+		ORDER BY start_ns, dur_ns DESC
+		ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+	FROM v_span
+	WHERE name = 'checkpoint' AND thread_id IN (SELECT min(thread_id)
+		FROM v_span WHERE name = 'checkpoint' GROUP BY process_id))
+SELECT coalesce(max(n), 0), coalesce(max(ns), 0)
+FROM (SELECT count(*) AS n, sum(dur_ns) AS ns FROM save
+	WHERE before_ns IS NULL OR start_ns >= before_ns
+	GROUP BY process_id);
+
+-- v_epoch_start: epochs of the first rank, and the time of all but the first
+-- from their begin, where the loader's workers start, to the first batch.
+-- unit: epochs, ns    empty: 0
+-- source: ioreel-report(1), "EPOCH-START"
+CREATE VIEW v_epoch_start (epochs, wait_ns) AS
+WITH begun AS (
+	SELECT min(ordinal) AS ordinal, process_id, epoch_span, start_ns,
+		coalesce(fetch_ns / steps, 0) AS fetch_ns
+	FROM step
+	WHERE rank = (SELECT min(rank) FROM step)
+	GROUP BY process_id, epoch_span)
+SELECT count(*), coalesce(sum(b.fetch_ns + max(0, b.start_ns - e.start_ns))
+	FILTER (WHERE b.ordinal > 1), 0)
+FROM begun b JOIN span e ON e.span_id = b.epoch_span;
+
+-- v_framework: which frameworks the hooks found; python: the job ran one, by
+-- the name of an image or by the hooks, which load into any Python.
+-- unit: 0 or 1    empty: 0
+-- source: ioreel-anchors(7)
+CREATE VIEW v_framework (python, pytorch, tensorflow, grain) AS
+SELECT EXISTS (SELECT 1 FROM note WHERE key GLOB 'hook:*')
+		OR EXISTS (SELECT 1 FROM process WHERE
+			replace(exe, rtrim(exe, replace(exe, '/', '')), '')
+				GLOB 'python*'),
+	coalesce(max(value GLOB 'PyTorch *'), 0),
+	coalesce(max(value GLOB 'TensorFlow *'), 0),
+	coalesce(max(value GLOB 'Grain *'), 0)
+FROM note
+WHERE key = 'framework';
+
+-- v_loss: the losses of the job by reason and unit.
+-- unit: as column unit says    empty: no row
+-- source: ioreel-store(5), "Completeness"
+CREATE VIEW v_loss (reason, unit, count) AS
+SELECT reason, unit, sum(count) FROM loss GROUP BY reason, unit;
+
+-- v_hook_failure: hooks that are not in place, and why: a framework of an
+-- unknown version, or without the functions that hooks need.
+-- unit: none    empty: no row
+-- source: ioreel-anchors(7)
+CREATE VIEW v_hook_failure (hook, reason) AS
+SELECT DISTINCT substr(key, 6), value FROM note
+WHERE key GLOB 'hook:*' AND value <> 'on'
+ORDER BY 1, 2;
+
+-- v_mpi_counted: calls of MPI that are counted, not recorded: messages,
+-- one_sided (epochs), collectives. A process notes a count again and again: its
+-- largest is the last.
+-- unit: calls    empty: no row
+-- source: ioreel-trace(5), "MPI"
+CREATE VIEW v_mpi_counted (kind, calls) AS
+SELECT substr(key, 5), sum(n)
+FROM (SELECT key, max(CAST(value AS INTEGER)) AS n FROM note
+	WHERE key IN ('mpi_messages', 'mpi_one_sided', 'mpi_collectives')
+	GROUP BY key, process_id)
+GROUP BY key
+ORDER BY key = 'mpi_collectives', key = 'mpi_one_sided';
+
+-- v_mpi_unrecorded: MPI libraries whose calls were not recorded.
+-- unit: none    empty: no row
+-- source: ioreel-trace(5), "MPI"
+CREATE VIEW v_mpi_unrecorded (library) AS
+SELECT DISTINCT value FROM note WHERE key = 'mpi_not_recorded' ORDER BY value;
+
+-- v_world_size: the worlds of MPI with their ranks.
+-- unit: ranks    empty: no row
+-- source: ioreel-trace(5), "MPI"
+CREATE VIEW v_world_size (world, ranks) AS
+SELECT world, max(ranks) FROM v_world GROUP BY world ORDER BY world;
