@@ -8,7 +8,6 @@
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
-#include "lib/num.h"
 #include "lib/store/store.h"
 #include "lib/terminal.h"
 #include "lib/trace/reader.h"

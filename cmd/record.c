@@ -18,6 +18,7 @@
 #include "lib/buf.h"
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/job_name.h"
 #include "lib/num.h"
 #include "lib/terminal.h"
 
@@ -28,49 +29,11 @@
 #define STACKS_DEFAULT "1"
 #define NAME_MOST 200 /* bytes of the job's name in the directory's name */
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static bool has_suffix(const char *s, const char *suffix)
 {
 	size_t n = strlen(s), k = strlen(suffix);
 
 	return n > k && !strcmp(s + n - k, suffix);
-}
-
-/*
- * The word of the command that names the job: the first Python script, the
- * script of an interpreter, else the program itself.
- */
-static const char *job_word(char **argv)
-{
-	static const char *const interpreter[] = {
-		"python", "sh",	     "bash",  "dash", "zsh",  "perl",
-		"ruby",	  "Rscript", "julia", "lua",  "node",
-	};
-	const char *base = base_of(argv[0]);
-	size_t i, n;
-	char **a;
-
-	for (a = argv; *a; a++)
-		if (has_suffix(*a, ".py"))
-			return base_of(*a);
-	for (i = 0; i < sizeof(interpreter) / sizeof(interpreter[0]); i++) {
-		n = strlen(interpreter[i]);
-		if (strncmp(base, interpreter[i], n) ||
-		    base[n + strspn(base + n, "0123456789.")])
-			continue;
-		for (a = argv + 1; *a && **a == '-'; a++)
-			if (!strcmp(*a, "-m") && a[1])
-				return a[1];
-		if (*a && argv[1][0] != '-' && !access(*a, R_OK))
-			return base_of(*a);
-	}
-	return base;
 }
 
 /*
@@ -81,12 +44,17 @@ static const char *job_word(char **argv)
 static int default_dir(char out[static NAME_MAX + 1], char **argv,
 		       struct record_group *g, struct reel_error *err)
 {
-	const char *word = job_word(argv);
-	/* "report -x.reel" would parse it as an option. */
-	const char *dash = word[0] == '-' ? "_" : "";
-	size_t n = strlen(word);
+	size_t words = 0, n;
+	const char *word;
+	const char *dash;
 	int i, rc;
 
+	while (argv[words])
+		words++;
+	word = reel_job_name((const char *const *)argv, words);
+	/* "report -x.reel" would parse it as an option. */
+	dash = word[0] == '-' ? "_" : "";
+	n = strlen(word);
 	if (has_suffix(word, ".py") || has_suffix(word, ".sh"))
 		n -= 3;
 	if (n > NAME_MOST)
@@ -138,7 +106,7 @@ static void print_end(FILE *f, const char *program,
 		return;
 	if (res->ranks)
 		fprintf(f, "rank %d, ", res->failed_rank);
-	reel_terminal_name(f, base_of(program));
+	reel_terminal_name(f, reel_path_base(program));
 	if (res->ranks)
 		fputc(',', f);
 	if (WIFSIGNALED(w))
@@ -263,40 +231,35 @@ static void print_losses(FILE *f, const struct record_summary *s)
 	fputc('\n', f);
 }
 
-static const struct {
-	enum reel_counter counter;
-	const char *words;
-} unseen[] = {
-	{REEL_UNTRACED_STATIC, "statically linked"},
-	{REEL_UNTRACED_SETUID, "with other rights"},
-	{REEL_UNTRACED_ENV, "started without LD_PRELOAD"},
-	{REEL_UNTRACED_LIBC, "of another C library"},
-	{REEL_UNTRACED_ABI, "for another machine"},
-	{REEL_UNTRACED_RAW, "written in Go"},
-	{REEL_UNTRACED_SECCOMP, "confined by seccomp, from there on"},
-	{REEL_UNTRACED_NAMESPACE, "of libraries that dlmopen loaded"},
-};
+/* How many programs @counter counts; those that could not start are events lost. */
+static int64_t untraced_count(const struct record_summary *s,
+			      unsigned int counter)
+{
+	return reel_counter_untraced(counter) && counter != REEL_LOST_START
+		       ? (int64_t)s->lost[counter]
+		       : 0;
+}
 
 static void print_untraced(FILE *f, const struct record_summary *s)
 {
 	const char *between = " (";
 	char n[REEL_NUM];
 	int64_t sum = 0;
-	size_t i;
+	unsigned int i;
 
-	for (i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++)
-		sum += (int64_t)s->lost[unseen[i].counter];
+	for (i = 0; i < REEL_COUNTERS; i++)
+		sum += untraced_count(s, i);
 	if (sum <= 0)
 		return;
 	fprintf(f, "ioreel: %s program%s NOT TRACED", reel_num_count(n, sum),
 		sum == 1 ? "" : "s");
-	for (i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++) {
-		int64_t one = (int64_t)s->lost[unseen[i].counter];
+	for (i = 0; i < REEL_COUNTERS; i++) {
+		int64_t one = untraced_count(s, i);
 
 		if (one <= 0)
 			continue;
 		fprintf(f, "%s%s %s", between, reel_num_count(n, one),
-			unseen[i].words);
+			reel_counter_untraced(i));
 		between = ", ";
 	}
 	fputc(')', f);
@@ -320,7 +283,7 @@ static void print_no_record(FILE *f, char **argv)
 		      f);
 		return;
 	}
-	reel_terminal_name(f, base_of(argv[0]));
+	reel_terminal_name(f, reel_path_base(argv[0]));
 	fputs(" touched no data file, or its programs lost LD_PRELOAD (env -i, "
 	      "sudo, ssh, a container); try: --all, or ioreel record inside "
 	      "it\n",

@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/cli.h"
 #include "lib/error.h"
 #include "lib/num.h"
 #include "lib/store/store.h"

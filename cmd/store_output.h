@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The store that a command writes: nothing is left of it when it is interrupted. */
+/* The store that a command writes: nothing is left of it when it is
+ * interrupted. */
 #ifndef CMD_STORE_OUTPUT_H
 #define CMD_STORE_OUTPUT_H
 

@@ -124,3 +124,21 @@ const char *reel_counter_name(unsigned int counter)
 
 	return counter < REEL_COUNTERS ? name[counter] : NULL;
 }
+
+const char *reel_counter_untraced(unsigned int counter)
+{
+	static const char *const words[REEL_COUNTERS] = {
+		[REEL_LOST_START] = "that could not begin to record, or whose "
+				    "logs are gone",
+		[REEL_UNTRACED_STATIC] = "statically linked",
+		[REEL_UNTRACED_SETUID] = "with other rights",
+		[REEL_UNTRACED_ENV] = "started without LD_PRELOAD",
+		[REEL_UNTRACED_LIBC] = "of another C library",
+		[REEL_UNTRACED_ABI] = "for another machine",
+		[REEL_UNTRACED_RAW] = "written in Go",
+		[REEL_UNTRACED_SECCOMP] = "confined by seccomp, from there on",
+		[REEL_UNTRACED_NAMESPACE] = "of libraries that dlmopen loaded",
+	};
+
+	return counter < REEL_COUNTERS ? words[counter] : NULL;
+}

@@ -91,5 +91,8 @@ const char *reel_layer_name(enum reel_layer layer);  /* "POSIX" ... */
 const char *reel_group_name(enum reel_group group);  /* "open" ... */
 const char *reel_span_name(unsigned int span);	     /* "epoch" ... or "user" */
 const char *reel_counter_name(unsigned int counter); /* "disk" ..., or NULL */
+/* Why programs that @counter counts were not traced, as in "3 programs NOT TRACED
+ * (3 statically linked)"; NULL: it counts something else. */
+const char *reel_counter_untraced(unsigned int counter);
 
 #endif

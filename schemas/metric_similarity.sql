@@ -44,6 +44,28 @@ SELECT dense_rank() OVER (ORDER BY w.at) * 1000000 + row_number() OVER
 	io.higher_calls
 FROM io JOIN walk w USING (process_id);
 
+-- v_replayed_thread: the threads of a replay with the thread of the recorded run
+-- that each one replays.
+-- unit: none    empty: no row, when the run is no replay
+-- source: ioreel-replay(1)
+CREATE VIEW v_replayed_thread (recorded_thread_id, thread_id, hash, calls,
+	higher_hash, higher_calls) AS
+SELECT CAST(n.value AS INTEGER), s.thread_id, s.hash, s.calls, s.higher_hash,
+	s.higher_calls
+FROM thread_sequence s
+JOIN note n ON n.thread_id = s.thread_id AND n.key = 'replay.thread'
+WHERE s.calls > 0
+ORDER BY CAST(n.value AS INTEGER), s.thread_id;
+
+-- v_call_count: calls on files by call. higher_layer: 1, of MPI-IO or of queues of
+-- asynchronous operations, which a replay does not make.
+-- unit: calls    empty: no row
+-- source: ioreel-store(5), "Likeness"
+CREATE VIEW v_call_count (call_id, calls, higher_layer) AS
+SELECT i.call_id, i.calls, c.layer = 'MPIIO' OR c.call_group = 'queue'
+FROM call_io i JOIN call c USING (call_id)
+WHERE i.message = 0;
+
 -- v_similarity_vector: the factors that "ioreel compare" puts into the cosine
 -- of the DLIO paper, in its order. "sequential" and "consecutive" are Darshan's
 -- SEQ and CONSEC over all reads and writes, as in the paper. Bytes and files

@@ -16,12 +16,7 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/store/store.h"
-
-static int query_fail(struct reel_store *st, struct reel_error *err)
-{
-	return reel_fail(err, REEL_E_DB, "cannot compare '%s': %s", st->path,
-			 sqlite3_errmsg(st->db));
-}
+#include "lib/store/view.h"
 
 /* Static names, as a struct reel_factor outlives the store. */
 static const struct {
@@ -45,25 +40,20 @@ static const struct {
 static int read_vector(struct reel_store *st, struct reel_likeness *l,
 		       bool is_b, struct reel_error *err)
 {
-	sqlite3_stmt *q = NULL;
-	int rc = reel_store_prepare(
-		st, &q, "SELECT ordinal, value FROM v_similarity_vector", err);
-	int step = SQLITE_DONE;
+	struct reel_view v;
 
-	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
-		int i = sqlite3_column_int(q, 0) - 1;
-		bool has = sqlite3_column_type(q, 1) != SQLITE_NULL;
-		double value = sqlite3_column_double(q, 1);
+	reel_view_open(&v, st, "SELECT * FROM v_similarity_vector", err);
+	while (reel_view_next(&v)) {
+		int64_t i = reel_view_int(&v, "ordinal") - 1;
+		bool has = !reel_view_is_null(&v, "value");
+		double value = has ? reel_view_real(&v, "value") : 0;
 
 		if (i < 0 || i >= FACTORS || !isfinite(value) || value < 0)
 			continue;
 		*(is_b ? &l->factor[i].has_b : &l->factor[i].has_a) = has;
 		*(is_b ? &l->factor[i].b : &l->factor[i].a) = value;
 	}
-	if (!rc && step != SQLITE_DONE)
-		rc = query_fail(st, err);
-	sqlite3_finalize(q);
-	return rc;
+	return reel_view_close(&v);
 }
 
 static void find_difference(struct reel_factor *f)
@@ -130,34 +120,26 @@ static void find_cosine(struct reel_likeness *l)
 	}
 }
 
-/* Count calls. @higher: with MPI-IO and queues of asynchronous operations, which
- * a replay does not make. */
+/* Count calls. @higher: with calls of higher layers, which a replay does not
+ * make. */
 static int read_counts(struct reel_store *st, bool higher,
 		       double count[REEL_CALL_MAX], double *sum,
 		       struct reel_error *err)
 {
-	static const char sql[] =
-		"SELECT call_id, calls FROM call_io JOIN call USING (call_id) "
-		"WHERE message = 0 AND (?1 OR (layer <> 'MPIIO' "
-		"AND call_group <> 'queue'))";
-	sqlite3_stmt *q = NULL;
-	int rc = reel_store_prepare(st, &q, sql, err);
-	int step = SQLITE_DONE;
+	struct reel_view v;
 
-	if (!rc)
-		sqlite3_bind_int(q, 1, higher);
-	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
-		int id = sqlite3_column_int(q, 0);
+	reel_view_open(&v, st, "SELECT * FROM v_call_count", err);
+	while (reel_view_next(&v)) {
+		int64_t id = reel_view_int(&v, "call_id");
+		double calls = reel_view_real(&v, "calls");
 
-		if (id < 0 || id >= REEL_CALL_MAX)
+		if (id < 0 || id >= REEL_CALL_MAX ||
+		    (reel_view_int(&v, "higher_layer") && !higher))
 			continue;
-		count[id] += sqlite3_column_double(q, 1);
-		*sum += sqlite3_column_double(q, 1);
+		count[id] += calls;
+		*sum += calls;
 	}
-	if (!rc && step != SQLITE_DONE)
-		rc = query_fail(st, err);
-	sqlite3_finalize(q);
-	return rc;
+	return reel_view_close(&v);
 }
 
 /* Total variation: half the sum of the differences of the calls' shares. */
@@ -192,47 +174,45 @@ struct threads {
 	int64_t n;
 };
 
-#define COLUMNS ", hash, calls, higher_hash, higher_calls "
+/* How the threads of a run are found, and the column that pairs them. */
+struct pairing {
+	const char *sql, *key;
+};
 
-/* By the notes of a replay: the thread_id of each thread's counterpart. */
-static const char by_note[] =
-	"SELECT CAST(n.value AS INTEGER)" COLUMNS "FROM thread_sequence s "
-	"JOIN note n ON n.thread_id = s.thread_id AND n.key = 'replay.thread' "
-	"WHERE s.calls > 0 ORDER BY 1, s.thread_id";
-static const char by_id[] =
-	"SELECT thread_id" COLUMNS "FROM thread_sequence WHERE calls > 0 "
-	"ORDER BY 1";
-static const char by_index[] = "SELECT thread_index" COLUMNS
-			       "FROM v_thread_index ORDER BY thread_index";
+static const struct pairing by_note = {"SELECT * FROM v_replayed_thread",
+				       "recorded_thread_id"};
+static const struct pairing by_id = {
+	"SELECT * FROM thread_sequence WHERE calls > 0 ORDER BY thread_id",
+	"thread_id"};
+static const struct pairing by_index = {
+	"SELECT * FROM v_thread_index ORDER BY thread_index", "thread_index"};
 
-static int read_threads(struct reel_store *st, const char *sql,
+static int read_threads(struct reel_store *st, const struct pairing *p,
 			struct threads *out, struct reel_error *err)
 {
-	sqlite3_stmt *q = NULL;
-	int rc = reel_store_prepare(st, &q, sql, err), step = SQLITE_DONE;
+	struct reel_view v;
 	int64_t room = 0;
 
 	out->n = 0;
-	while (!rc && (step = sqlite3_step(q)) == SQLITE_ROW) {
+	reel_view_open(&v, st, p->sql, err);
+	while (reel_view_next(&v)) {
 		if (out->n == room) {
 			room = room ? 2 * room : 64;
-			rc = reel_grow(&out->t, (size_t)room, sizeof(*out->t),
-				       err);
-			if (rc)
+			if (reel_grow(&out->t, (size_t)room, sizeof(*out->t),
+				      err)) {
+				v.failed = true;
 				break;
+			}
 		}
 		out->t[out->n++] = (struct thread){
-			.key = sqlite3_column_int64(q, 0),
-			.hash = sqlite3_column_int64(q, 1),
-			.calls = sqlite3_column_int64(q, 2),
-			.higher_hash = sqlite3_column_int64(q, 3),
-			.higher_calls = sqlite3_column_int64(q, 4),
+			.key = reel_view_exact(&v, p->key),
+			.hash = reel_view_exact(&v, "hash"),
+			.calls = reel_view_exact(&v, "calls"),
+			.higher_hash = reel_view_exact(&v, "higher_hash"),
+			.higher_calls = reel_view_exact(&v, "higher_calls"),
 		};
 	}
-	if (!rc && step != SQLITE_DONE)
-		rc = query_fail(st, err);
-	sqlite3_finalize(q);
-	return rc;
+	return reel_view_close(&v);
 }
 
 /* Count equal threads. Both lists are sorted by key; a key counts once. */
@@ -286,19 +266,19 @@ static int find_same(struct reel_store *a, struct reel_store *b, bool note_a,
 		     struct reel_error *err)
 {
 	struct threads in_a = {0}, in_b = {0};
-	const char *sql_a = by_index, *sql_b = by_index;
+	const struct pairing *pair_a = &by_index, *pair_b = &by_index;
 	bool higher = !note_a && !note_b;
 	int rc = -1;
 
 	/* Two replays of one run have notes of the same threads. */
 	if (!higher) {
-		sql_a = note_a ? by_note : by_id;
-		sql_b = note_b ? by_note : by_id;
+		pair_a = note_a ? &by_note : &by_id;
+		pair_b = note_b ? &by_note : &by_id;
 	}
 	if (count_threads(a, higher, &l->threads_a, err) ||
 	    count_threads(b, higher, &l->threads_b, err) ||
-	    read_threads(a, sql_a, &in_a, err) ||
-	    read_threads(b, sql_b, &in_b, err))
+	    read_threads(a, pair_a, &in_a, err) ||
+	    read_threads(b, pair_b, &in_b, err))
 		goto out;
 	l->threads_same = count_same(&in_a, &in_b, higher);
 	l->has_same = l->threads_a || l->threads_b;

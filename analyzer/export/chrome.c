@@ -144,7 +144,7 @@ static bool is_async(const struct export_record *r)
 	       r->event.group != REEL_GROUP_QUEUE;
 }
 
-/* Does the record nest with those of its thread that ended before it? */
+/* Does the record nest with the earlier records of its thread? */
 static bool nests(struct chrome *s, const struct export_record *r)
 {
 	struct intervals *open = &s->thread[r->thread - s->first];
@@ -165,7 +165,7 @@ static bool nests(struct chrome *s, const struct export_record *r)
 	return true;
 }
 
-/* Everything before the phase: {"name":"read","cat":"POSIX" */
+/* Put the start of an event, up to its phase: {"name":"read","cat":"POSIX" */
 static void put_name(struct export_out *o, struct chrome *s,
 		     const struct export_record *r)
 {
@@ -176,7 +176,7 @@ static void put_name(struct export_out *o, struct chrome *s,
 		 r->is_span ? "span" : reel_layer_name(r->event.layer));
 }
 
-static void put_place(struct export_out *o, const struct chrome *s,
+static void put_track(struct export_out *o, const struct chrome *s,
 		      const struct export_record *r, int64_t ts_ns)
 {
 	export_puts(o, ",\"ts\":");
@@ -233,16 +233,16 @@ static void chrome_record(void *state, const struct export_record *r,
 	if (!is_async(r) && nests(s, r)) {
 		export_puts(o, ",\"ph\":\"X\",\"dur\":");
 		export_put_us(o, r->dur_ns);
-		put_place(o, s, r, r->start_ns);
+		put_track(o, s, r, r->start_ns);
 		put_args(o, r);
 		return;
 	}
 	put_number(o, ",\"ph\":\"b\",\"id\":", (int64_t)++s->pairs);
-	put_place(o, s, r, r->start_ns);
+	put_track(o, s, r, r->start_ns);
 	put_args(o, r);
 	put_name(o, s, r);
 	put_number(o, ",\"ph\":\"e\",\"id\":", (int64_t)s->pairs);
-	put_place(o, s, r, r->start_ns + r->dur_ns);
+	put_track(o, s, r, r->start_ns + r->dur_ns);
 	export_puts(o, ",\"args\":{}}");
 }
 

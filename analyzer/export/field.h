@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields of a record, for formats that have a row or an object per record.
- * Their names are the columns of v_event and v_span, in part prefixed: both are
- * in one list. Fields are added at the end.
+ * The names are the columns of v_event and v_span; "span" is the name of a span.
+ * Fields are added at the end.
  */
 #ifndef ANALYZER_EXPORT_FIELD_H
 #define ANALYZER_EXPORT_FIELD_H

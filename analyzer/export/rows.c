@@ -17,9 +17,9 @@
 
 #include "lib/buf.h"
 #include "lib/error.h"
+#include "lib/json.h"
 
 #include "analyzer/export/rows_table.h"
-#include "lib/json.h"
 
 static void put_blob(FILE *f, sqlite3_stmt *stmt, int i)
 {

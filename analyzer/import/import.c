@@ -179,7 +179,8 @@ const struct reel_importer *reel_importer_detect(const char *path)
 	return found;
 }
 
-/* Drop the files of folders that are not @as: notes, scripts, our own stores. */
+/* Drop the files of folders that are not @as: notes, scripts, our own
+ * stores. */
 static int keep_known(struct import_input *in, const struct reel_importer *as)
 {
 	int n = 0;

@@ -39,7 +39,7 @@ struct reel_importer {
 /* Ended by NULL. */
 extern const struct reel_importer *const reel_importers[];
 
-/* The row @name; NULL with @err (REEL_E_USAGE, with the names that there are). */
+/* The row @name; NULL with @err: REEL_E_USAGE, with the names of all. */
 const struct reel_importer *reel_importer_find(const char *name,
 					       struct reel_error *err);
 /*

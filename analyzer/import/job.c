@@ -63,7 +63,7 @@ struct import_job {
 	uint32_t unnamed; /* pipes and sockets without a number */
 };
 
-/* --- the resolver's outputs - ---------------------------------------------- */
+/* --- the resolver's outputs --------------------------------------------- */
 
 static int on_span(void *arg, const struct reel_span_event *sp, bool closed,
 		   struct reel_error *err)

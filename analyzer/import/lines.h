@@ -9,7 +9,8 @@
 struct import_lines;
 struct reel_error;
 
-/* Open @path. Gives *@out for import_lines_close(). REEL_E_IO, REEL_E_MEMORY. */
+/* Open @path. Gives *@out for import_lines_close(). REEL_E_IO,
+ * REEL_E_MEMORY. */
 int import_lines_open(struct import_lines **out, const char *path,
 		      struct reel_error *err);
 /*

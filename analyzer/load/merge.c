@@ -162,7 +162,8 @@ static int start_due(struct merge *m, struct reel_error *err)
 	return 0;
 }
 
-/* The ticks of an interval's mark, as ns. Returns the length of the interval. */
+/* The ticks of an interval's mark, as ns. Returns the length of the
+ * interval. */
 static int64_t interval_ns(struct thread_stream *s)
 {
 	struct reel_record *rec = &s->rec;

@@ -190,9 +190,9 @@ static int image_before(const struct image *im, int n, uint32_t host_id,
 }
 
 /*
- * The parent of an image: the image that forked it, if that was traced; else the
- * parent of the image that it replaced by exec; else the image with the pid of
- * its parent (spawned without a traced fork).
+ * The parent of an image: the image that forked it, if that was traced; else
+ * the parent of the image that it replaced by exec; else the image with the pid
+ * of its parent (spawned without a traced fork).
  */
 static int plan_parents(struct load *l, struct reel_error *err)
 {

@@ -10,6 +10,7 @@
 
 #include "lib/buf.h"
 #include "lib/error.h"
+#include "lib/job_name.h"
 
 #include "analyzer/load/internal.h"
 #include "analyzer/load/launcher.h"
@@ -45,13 +46,6 @@ static int words_of_job(const struct load *l, struct words *w,
 	return 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* The program of the first process that is not a launcher's; "": none. */
 static const char *program_of_job(const struct load *l)
 {
@@ -62,21 +56,19 @@ static const char *program_of_job(const struct load *l)
 	return "";
 }
 
-/* The script, when there is one; else the program. */
+/* A launcher gives way to the program that it started. */
 static const char *name_of(const struct load *l, const struct words *w)
 {
-	const char *program;
+	const char *name, *program;
 
-	for (size_t i = 0; i < w->n; i++) {
-		size_t len = strlen(w->word[i]);
-
-		if (len > 3 && !strcmp(w->word[i] + len - 3, ".py"))
-			return base_name(w->word[i]);
-	}
 	if (!w->n)
 		return "unknown";
-	program = reel_launcher_is(w->word[0]) ? program_of_job(l) : "";
-	return base_name(*program ? program : w->word[0]);
+	name = reel_job_name(w->word, w->n);
+	if (!reel_launcher_is(w->word[0]) ||
+	    strcmp(name, reel_path_base(w->word[0])) != 0)
+		return name;
+	program = program_of_job(l);
+	return *program ? reel_path_base(program) : name;
 }
 
 /* The integer @key of job.json; REEL_NO_OFFSET: there is none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the trace of a run does not hold, read from its losses and notes. */
+/* Completeness of a trace, read from its losses and notes. */
 #include "analyzer/report/completeness.h"
 
 #include <stdlib.h>
@@ -8,34 +8,16 @@
 #include <jansson.h>
 
 #include "lib/buf.h"
+#include "lib/calls.h"
 #include "lib/columns.h"
 #include "lib/error.h"
 #include "lib/num.h"
+#include "lib/store/view.h"
 #include "lib/text.h"
 
 #include "analyzer/report/cpu_contention.h"
-#include "analyzer/report/view.h"
 
 #define NAME_BYTES 256
-
-static const struct {
-	const char *reason, *words;
-} untraced[REPORT_UNTRACED] = {
-	{"untraced_static", "statically linked"},
-	{"untraced_setuid", "with other rights"},
-	{"untraced_env", "without LD_PRELOAD in their environment"},
-	{"untraced_libc", "of another C library"},
-	{"untraced_abi", "for another machine"},
-	{"untraced_raw", "written in Go, which makes its system calls itself"},
-	{"untraced_seccomp", "confined by seccomp, from there on"},
-	{"untraced_namespace", "of libraries that dlmopen loaded"},
-	{"start", "that could not begin to record, or whose logs are gone"},
-};
-
-const char *report_untraced_reason(int i)
-{
-	return untraced[i].words;
-}
 
 static void add_loss(struct report_completeness *c, const char *reason,
 		     const char *unit, int64_t count)
@@ -57,8 +39,9 @@ static void add_loss(struct report_completeness *c, const char *reason,
 	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++)
 		if (!strcmp(reason, field[i].reason))
 			*field[i].count += count;
-	for (int i = 0; i < REPORT_UNTRACED; i++)
-		if (!strcmp(reason, untraced[i].reason)) {
+	for (unsigned int i = 0; i < REEL_COUNTERS; i++)
+		if (reel_counter_untraced(i) &&
+		    !strcmp(reason, reel_counter_name(i))) {
 			c->untraced[i] += count;
 			c->untraced_programs += count;
 		}
@@ -67,16 +50,16 @@ static void add_loss(struct report_completeness *c, const char *reason,
 static int read_losses(struct report_completeness *c, struct reel_store *st,
 		       struct reel_error *err)
 {
-	struct report_view v;
+	struct reel_view v;
 
-	report_view_open(&v, st, "SELECT * FROM v_loss", err);
-	while (report_view_next(&v)) {
+	reel_view_open(&v, st, "SELECT * FROM v_loss", err);
+	while (reel_view_next(&v)) {
 		c->losses = true;
-		add_loss(c, report_view_text(&v, "reason"),
-			 report_view_text(&v, "unit"),
-			 report_view_int(&v, "count"));
+		add_loss(c, reel_view_text(&v, "reason"),
+			 reel_view_text(&v, "unit"),
+			 reel_view_int(&v, "count"));
 	}
-	return report_view_close(&v);
+	return reel_view_close(&v);
 }
 
 /* Text that the job may have set: any bytes, and of any length. */
@@ -92,55 +75,55 @@ static char *printable(const char *text, struct reel_error *err)
 static int read_hooks(struct report_completeness *c, struct reel_store *st,
 		      struct reel_error *err)
 {
-	struct report_view v;
+	struct reel_view v;
 
-	report_view_open(&v, st, "SELECT * FROM v_hook_failure", err);
-	while (c->hook_failures < REPORT_HOOKS && report_view_next(&v)) {
+	reel_view_open(&v, st, "SELECT * FROM v_hook_failure", err);
+	while (c->hook_failures < REPORT_HOOKS && reel_view_next(&v)) {
 		int i = c->hook_failures++;
 
 		c->hook_failure[i].hook =
-			printable(report_view_text(&v, "hook"), err);
+			printable(reel_view_text(&v, "hook"), err);
 		c->hook_failure[i].reason =
-			printable(report_view_text(&v, "reason"), err);
+			printable(reel_view_text(&v, "reason"), err);
 		if (!c->hook_failure[i].hook || !c->hook_failure[i].reason)
 			v.failed = true;
 	}
-	return report_view_close(&v);
+	return reel_view_close(&v);
 }
 
 static int read_launchers(struct report_completeness *c, struct reel_store *st,
 			  struct reel_error *err)
 {
-	struct report_view v;
+	struct reel_view v;
 
-	report_view_open(&v, st, "SELECT * FROM launcher_io", err);
-	if (report_view_next(&v)) {
-		c->launchers = printable(report_view_text(&v, "names"), err);
-		c->launcher_processes = report_view_int(&v, "processes");
-		c->launcher_files = report_view_int(&v, "files");
+	reel_view_open(&v, st, "SELECT * FROM launcher_io", err);
+	if (reel_view_next(&v)) {
+		c->launchers = printable(reel_view_text(&v, "names"), err);
+		c->launcher_processes = reel_view_int(&v, "processes");
+		c->launcher_files = reel_view_int(&v, "files");
 		v.failed |= !c->launchers;
 	}
-	return report_view_close(&v);
+	return reel_view_close(&v);
 }
 
 /* job.json: a command whose end is not recorded, processes that outlived it. */
 static int read_run(struct report_completeness *c, struct reel_store *st,
 		    struct reel_error *err)
 {
-	struct report_view v;
+	struct reel_view v;
 	json_t *job = NULL;
 
-	report_view_open(&v, st, "SELECT * FROM run", err);
-	if (report_view_next(&v)) {
-		c->lost_events = report_view_int(&v, "lost");
-		job = json_loads(report_view_text(&v, "job_json"), 0, NULL);
+	reel_view_open(&v, st, "SELECT * FROM run", err);
+	if (reel_view_next(&v)) {
+		c->lost_events = reel_view_int(&v, "lost");
+		job = json_loads(reel_view_text(&v, "job_json"), 0, NULL);
 	}
 	c->running_processes =
 		json_integer_value(json_object_get(job, "running"));
 	c->command_running = json_object_get(job, "command") &&
 			     !json_object_get(job, "exit_status");
 	json_decref(job);
-	return report_view_close(&v);
+	return reel_view_close(&v);
 }
 
 static int read_mpi(struct report_completeness *c, struct reel_store *st,
@@ -151,35 +134,33 @@ static int read_mpi(struct report_completeness *c, struct reel_store *st,
 		[MPI_ONE_SIDED] = "one_sided",
 		[MPI_COLLECTIVES] = "collectives",
 	};
-	struct report_view v;
+	struct reel_view v;
 
-	report_view_open(&v, st, "SELECT * FROM v_mpi_counted", err);
-	while (report_view_next(&v))
+	reel_view_open(&v, st, "SELECT * FROM v_mpi_counted", err);
+	while (reel_view_next(&v))
 		for (int i = 0; i < 3; i++)
-			if (!strcmp(report_view_text(&v, "kind"), kinds[i]))
-				c->mpi_counted[i] =
-					report_view_int(&v, "calls");
-	if (report_view_close(&v))
+			if (!strcmp(reel_view_text(&v, "kind"), kinds[i]))
+				c->mpi_counted[i] = reel_view_int(&v, "calls");
+	if (reel_view_close(&v))
 		return -1;
-	report_view_open(&v, st, "SELECT * FROM v_world_size", err);
-	while (report_view_next(&v)) {
+	reel_view_open(&v, st, "SELECT * FROM v_world_size", err);
+	while (reel_view_next(&v)) {
 		if (c->worlds < REPORT_WORLDS)
-			c->world_ranks[c->worlds] =
-				report_view_int(&v, "ranks");
+			c->world_ranks[c->worlds] = reel_view_int(&v, "ranks");
 		c->worlds++;
 	}
-	return report_view_close(&v);
+	return reel_view_close(&v);
 }
 
 static int read_mpi_libraries(struct report_completeness *c,
 			      struct reel_store *st, struct reel_error *err)
 {
 	struct reel_buf b = REEL_BUF_INIT;
-	struct report_view v;
+	struct reel_view v;
 
-	report_view_open(&v, st, "SELECT * FROM v_mpi_unrecorded LIMIT 8", err);
-	while (report_view_next(&v)) {
-		char *name = printable(report_view_text(&v, "library"), err);
+	reel_view_open(&v, st, "SELECT * FROM v_mpi_unrecorded LIMIT 8", err);
+	while (reel_view_next(&v)) {
+		char *name = printable(reel_view_text(&v, "library"), err);
 
 		if (!name ||
 		    reel_buf_printf(&b, err, "%s%s", b.len ? ", " : "", name))
@@ -187,7 +168,7 @@ static int read_mpi_libraries(struct report_completeness *c,
 		free(name);
 	}
 	c->mpi_unrecorded = b.data;
-	return report_view_close(&v);
+	return reel_view_close(&v);
 }
 
 int report_completeness_read(struct report_completeness *c,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the trace of a run does not hold: losses, programs without the shim,
- * hooks that are not in place, calls of MPI that are counted only.
+ * Completeness of a trace: losses, programs without the shim, hooks that are not
+ * in place, calls of MPI that are counted only.
  */
 #ifndef ANALYZER_REPORT_COMPLETENESS_H
 #define ANALYZER_REPORT_COMPLETENESS_H
@@ -9,13 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "schemas/trace_format.h" /* REEL_COUNTERS */
+
 struct reel_buf;
 struct reel_error;
 struct reel_store;
 
-#define REPORT_HOOKS 16	  /* failures that are named */
-#define REPORT_WORLDS 8	  /* worlds whose size is named */
-#define REPORT_UNTRACED 9 /* reasons why a program was not traced */
+#define REPORT_HOOKS 16 /* failures that are named */
+#define REPORT_WORLDS 8 /* worlds whose size is named */
 
 enum report_mpi_counted { MPI_MESSAGES, MPI_ONE_SIDED, MPI_COLLECTIVES };
 
@@ -28,7 +29,8 @@ struct report_completeness {
 	int64_t counted;	  /* > 0: counters in place of events */
 	int64_t counted_files;	  /* files opened while counting */
 	int64_t counted_after_ns; /* > 0: events until then, counters after */
-	int64_t untraced[REPORT_UNTRACED], untraced_programs;
+	int64_t untraced[REEL_COUNTERS]; /* by reel_counter_untraced() */
+	int64_t untraced_programs;
 	struct {
 		char *hook, *reason;
 	} hook_failure[REPORT_HOOKS];
@@ -52,16 +54,13 @@ bool report_is_damaged(const struct report_completeness *c);
 /* No event lost, no program untraced, no log damaged or denied. */
 bool report_is_complete(const struct report_completeness *c);
 
-/* Why programs were not traced, by the index of untraced[]: "setuid or ...". */
-const char *report_untraced_reason(int i);
-
 /* Append a line without a full stop on what the figures lack to @out: "incomplete:
  * 3 events lost". false: they lack nothing, and @out is as it was. */
 bool report_incomplete_words(const struct report_completeness *c,
 			     struct reel_buf *out);
 
-/* Print what the run @name in @st lacks, and what else its machine did: a
- * likeness depends on both. */
+/* Print the losses of the run @name in @st and the CPU contention of its machine,
+ * as a likeness depends on both. */
 void report_print_caveats(const char *name, struct reel_store *st);
 
 #endif

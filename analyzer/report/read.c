@@ -9,37 +9,37 @@
 #include "analyzer/report/advice_rules.h"
 #include "analyzer/report/report.h"
 
-#define INT(name) report_view_int(v, name)
-#define KNOWN(name) report_view_known(v, name)
-#define REAL(name) report_view_real(v, name)
+#define INT(name) reel_view_int(v, name)
+#define KNOWN(name) reel_view_known(v, name)
+#define REAL(name) reel_view_real(v, name)
 
-typedef int row_fn(struct report *r, struct report_view *v);
+typedef int row_fn(struct report *r, struct reel_view *v);
 
 /* Call @fn for each row of @sql. */
 static int each_row(struct report *r, const char *sql, row_fn *fn,
 		    struct reel_error *err)
 {
-	struct report_view v;
+	struct reel_view v;
 
-	report_view_open(&v, r->st, sql, err);
-	while (report_view_next(&v))
+	reel_view_open(&v, r->st, sql, err);
+	while (reel_view_next(&v))
 		if (fn(r, &v))
 			v.failed = true;
-	return report_view_close(&v);
+	return reel_view_close(&v);
 }
 
 /* 0: reads, 1: writes, -1: neither. */
-static int direction(struct report_view *v)
+static int direction(struct reel_view *v)
 {
-	const char *op = report_view_text(v, "op");
+	const char *op = reel_view_text(v, "op");
 
 	return !strcmp(op, "read") ? 0 : !strcmp(op, "write") ? 1 : -1;
 }
 
 /* Copy a text; NULL when it is empty. */
-static int copy_text(char **out, struct report_view *v, const char *column)
+static int copy_text(char **out, struct reel_view *v, const char *column)
 {
-	const char *text = report_view_text(v, column);
+	const char *text = reel_view_text(v, column);
 
 	if (!*text || *out)
 		return 0;
@@ -47,14 +47,14 @@ static int copy_text(char **out, struct report_view *v, const char *column)
 	return *out ? 0 : -1;
 }
 
-static int fill_run(struct report *r, struct report_view *v)
+static int fill_run(struct report *r, struct reel_view *v)
 {
 	r->ranks_declared = KNOWN("ranks");
 	r->processes = KNOWN("processes");
 	r->threads = KNOWN("threads");
 	r->start_real_ns = KNOWN("start_real_ns");
 	if (r->start_real_ns != REPORT_NONE) /* a date is not clamped */
-		r->start_real_ns = report_view_date(v, "start_real_ns");
+		r->start_real_ns = reel_view_exact(v, "start_real_ns");
 	r->wall_ns = KNOWN("wall_ns");
 	r->span_ns = KNOWN("span_ns");
 	r->exit_status = KNOWN("exit_status");
@@ -64,7 +64,7 @@ static int fill_run(struct report *r, struct report_view *v)
 	       copy_text(&r->host, v, "hosts");
 }
 
-static int fill_scope(struct report *r, struct report_view *v)
+static int fill_scope(struct report *r, struct reel_view *v)
 {
 	r->hosts = INT("hosts");
 	r->call_sites = INT("call_sites");
@@ -72,7 +72,7 @@ static int fill_scope(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_summary(struct report *r, struct report_view *v)
+static int fill_summary(struct report *r, struct reel_view *v)
 {
 	r->events = KNOWN("events");
 	r->calls = KNOWN("calls");
@@ -87,9 +87,9 @@ static int fill_summary(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_group(struct report *r, struct report_view *v)
+static int fill_group(struct report *r, struct reel_view *v)
 {
-	const char *name = report_view_text(v, "call_group");
+	const char *name = reel_view_text(v, "call_group");
 
 	for (int g = 0; g < REEL_GROUPS; g++) {
 		if (strcmp(reel_group_name(g), name))
@@ -125,20 +125,19 @@ static enum report_meta meta_row(int64_t call)
 	return REPORT_META_FILES;
 }
 
-static int fill_call(struct report *r, struct report_view *v)
+static int fill_call(struct report *r, struct reel_view *v)
 {
 	struct report_group *g = &r->meta[meta_row(INT("call_id"))];
 
-	if (INT("message") ||
-	    strcmp(report_view_text(v, "call_group"), "meta") ||
-	    !strcmp(report_view_text(v, "layer"), "MPIIO"))
+	if (INT("message") || strcmp(reel_view_text(v, "call_group"), "meta") ||
+	    !strcmp(reel_view_text(v, "layer"), "MPIIO"))
 		return 0;
 	g->calls += INT("calls");
 	g->dur_ns += INT("dur_ns");
 	return 0;
 }
 
-static int fill_mapped(struct report *r, struct report_view *v)
+static int fill_mapped(struct report *r, struct reel_view *v)
 {
 	r->untimed_bytes = INT("untimed_bytes");
 	r->unknown_bytes = INT("unknown_bytes");
@@ -147,14 +146,14 @@ static int fill_mapped(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_flushes(struct report *r, struct report_view *v)
+static int fill_flushes(struct report *r, struct reel_view *v)
 {
 	r->flushes = INT("calls");
 	r->flush_ns = INT("dur_ns");
 	return 0;
 }
 
-static int fill_uses(struct report *r, struct report_view *v)
+static int fill_uses(struct report *r, struct reel_view *v)
 {
 	r->uses.python = INT("python");
 	r->uses.pytorch = INT("pytorch");
@@ -163,7 +162,7 @@ static int fill_uses(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_storage(struct report *r, struct report_view *v)
+static int fill_storage(struct report *r, struct reel_view *v)
 {
 	r->storage.reads = INT("reads");
 	r->storage.read_bytes = INT("read_bytes");
@@ -174,7 +173,7 @@ static int fill_storage(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_storage_wait(struct report *r, struct report_view *v)
+static int fill_storage_wait(struct report *r, struct reel_view *v)
 {
 	r->storage_wait.exposed_ns = INT("exposed_ns");
 	r->storage_wait.reads = INT("reads");
@@ -183,7 +182,7 @@ static int fill_storage_wait(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_error(struct report *r, struct report_view *v)
+static int fill_error(struct report *r, struct reel_view *v)
 {
 	int i = 0;
 
@@ -191,14 +190,14 @@ static int fill_error(struct report *r, struct report_view *v)
 		i++;
 	if (i == REPORT_ERRORS)
 		return 0;
-	strncpy(r->error[i].call, report_view_text(v, "call"),
+	strncpy(r->error[i].call, reel_view_text(v, "call"),
 		sizeof(r->error[i].call) - 1);
 	r->error[i].number = (int)INT("errno");
 	r->error[i].calls = INT("calls");
 	return 0;
 }
 
-static int fill_mpiio(struct report *r, struct report_view *v)
+static int fill_mpiio(struct report *r, struct reel_view *v)
 {
 	struct report_mpiio *m = &r->mpiio[direction(v) == 1];
 
@@ -210,7 +209,7 @@ static int fill_mpiio(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_transfer_size(struct report *r, struct report_view *v)
+static int fill_transfer_size(struct report *r, struct reel_view *v)
 {
 	struct report_transfer *t = &r->transfer[direction(v) == 1];
 
@@ -224,7 +223,7 @@ static int fill_transfer_size(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_bandwidth(struct report *r, struct report_view *v)
+static int fill_bandwidth(struct report *r, struct reel_view *v)
 {
 	if (direction(v) >= 0)
 		r->transfer[direction(v)].busy_bytes_per_s =
@@ -232,7 +231,7 @@ static int fill_bandwidth(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_sequence(struct report *r, struct report_view *v)
+static int fill_sequence(struct report *r, struct reel_view *v)
 {
 	struct report_transfer *t = &r->transfer[direction(v) == 1];
 
@@ -244,7 +243,7 @@ static int fill_sequence(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_size_bin(struct report *r, struct report_view *v)
+static int fill_size_bin(struct report *r, struct reel_view *v)
 {
 	struct report_sizes *s = &r->sizes[direction(v) == 1];
 	struct report_size_bin *bin = &s->bin[s->bins];
@@ -264,7 +263,7 @@ static int fill_size_bin(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_files(struct report *r, struct report_view *v)
+static int fill_files(struct report *r, struct reel_view *v)
 {
 	r->transfer[0].files = INT("read_files");
 	r->transfer[1].files = INT("write_files");
@@ -275,7 +274,7 @@ static int fill_files(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_small(struct report *r, struct report_view *v)
+static int fill_small(struct report *r, struct reel_view *v)
 {
 	int op = direction(v) == 1;
 
@@ -284,14 +283,14 @@ static int fill_small(struct report *r, struct report_view *v)
 	return 0;
 }
 
-static int fill_checkpoints(struct report *r, struct report_view *v)
+static int fill_checkpoints(struct report *r, struct reel_view *v)
 {
 	r->checkpoints = INT("checkpoints");
 	r->checkpoint_ns = INT("wait_ns");
 	return 0;
 }
 
-static int fill_epochs(struct report *r, struct report_view *v)
+static int fill_epochs(struct report *r, struct reel_view *v)
 {
 	r->epochs = INT("epochs");
 	r->epoch_start_ns = INT("wait_ns");
@@ -307,9 +306,9 @@ static void add_rank_workers(struct report *r, const struct report_rank *k)
 		r->min_workers = k->min_workers;
 }
 
-static void get_rank(struct report_rank *k, struct report_view *v)
+static void get_rank(struct report_rank *k, struct reel_view *v)
 {
-	strncpy(k->compute_source, report_view_text(v, "compute_source"),
+	strncpy(k->compute_source, reel_view_text(v, "compute_source"),
 		sizeof(k->compute_source) - 1);
 	k->rank = KNOWN("rank");
 	k->process_id = KNOWN("process_id");
@@ -345,7 +344,7 @@ static void get_rank(struct report_rank *k, struct report_view *v)
 	k->headroom = REAL("headroom");
 }
 
-static int fill_rank(struct report *r, struct report_view *v)
+static int fill_rank(struct report *r, struct reel_view *v)
 {
 	struct report_rank *k;
 
@@ -387,7 +386,7 @@ static const struct {
 	{"SELECT * FROM v_storage_wait", fill_storage_wait},
 };
 
-static int fill_journals(struct report *r, struct report_view *v)
+static int fill_journals(struct report *r, struct reel_view *v)
 {
 	r->journal_ns = INT("meta_ns");
 	return 0;
@@ -407,22 +406,22 @@ static int read_busiest(struct report *r, struct reel_error *err)
 {
 	double share;
 	const struct report_rank *k = advice_own_io_rank(r, &share);
-	struct report_view v;
+	struct reel_view v;
 	int n = 0;
 
 	if (!k)
 		return 0;
-	report_view_open(&v, r->st,
-			 "SELECT * FROM v_process_group WHERE process_id = ?1 "
-			 "AND dur_ns > 0 LIMIT 3",
-			 err);
-	report_view_bind(&v, k->process_id);
-	while (n < REPORT_BUSIEST && report_view_next(&v)) {
-		strncpy(r->busiest[n].group, report_view_text(&v, "call_group"),
+	reel_view_open(&v, r->st,
+		       "SELECT * FROM v_process_group WHERE process_id = ?1 "
+		       "AND dur_ns > 0 LIMIT 3",
+		       err);
+	reel_view_bind(&v, k->process_id);
+	while (n < REPORT_BUSIEST && reel_view_next(&v)) {
+		strncpy(r->busiest[n].group, reel_view_text(&v, "call_group"),
 			sizeof(r->busiest[n].group) - 1);
-		r->busiest[n++].dur_ns = report_view_int(&v, "dur_ns");
+		r->busiest[n++].dur_ns = reel_view_int(&v, "dur_ns");
 	}
-	return report_view_close(&v);
+	return reel_view_close(&v);
 }
 
 int report_read(struct report *r, struct reel_store *st, struct reel_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The renderers of a report. A new one is a file text.c or json.c is like, and
- * a row in the table; everything it needs is in struct report and in sections.
+ * The renderers of a report. A new one is a file, like text.c or json.c, and a row
+ * in the table. It finds everything in struct report and in the sections.
  */
 #ifndef ANALYZER_REPORT_RENDER_H
 #define ANALYZER_REPORT_RENDER_H

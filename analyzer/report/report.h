@@ -13,15 +13,16 @@
 #include <stdint.h>
 
 #include "lib/calls.h"
+#include "lib/store/view.h"
 
 #include "analyzer/report/advice.h"
 #include "analyzer/report/completeness.h"
 #include "analyzer/report/cpu_contention.h"
-#include "analyzer/report/view.h"
 
 struct reel_error;
 struct reel_store;
 
+#define REPORT_NONE REEL_VIEW_NONE /* not measured: shares, times, sizes */
 #define REPORT_ERRORS 3	 /* kinds of failed calls, the most frequent first */
 #define REPORT_BUSIEST 3 /* kinds of calls of a process, the longest first */
 #define REPORT_SIZE_BINS 64

@@ -9,7 +9,7 @@ struct reel_error;
 struct report;
 struct report_options;
 
-/* text_completeness.c: the lines on what the trace does not hold. */
+/* text_completeness.c: the lines on missing parts of the trace. */
 void text_completeness(const struct report *r);
 
 /* text_sizes.c: the histogram of transfer sizes; rare sizes share a row. */

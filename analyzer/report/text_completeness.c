@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines of the report on what the trace does not hold. They are above the
+ * The lines of the report on the completeness of the trace. They are above the
  * figures that they limit.
  */
 #include <stdio.h>
@@ -202,12 +202,12 @@ static void print_untraced(const struct report_completeness *c)
 	reel_buf_printf(&b, NULL, "untraced: %s program%s",
 			reel_num_count(num, c->untraced_programs),
 			c->untraced_programs == 1 ? "" : "s");
-	for (int i = 0; i < REPORT_UNTRACED; i++) {
+	for (unsigned int i = 0; i < REEL_COUNTERS; i++) {
 		if (!c->untraced[i])
 			continue;
 		reel_buf_printf(&b, NULL, "%s%s %s", between,
 				reel_num_count(num, c->untraced[i]),
-				report_untraced_reason(i));
+				reel_counter_untraced(i));
 		between = ", ";
 	}
 	reel_buf_puts(&b, "): their I/O is in no figure", NULL);

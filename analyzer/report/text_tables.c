@@ -10,14 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/num.h"
-#include "lib/columns.h"
 #include <sqlite3.h>
+
+#include "lib/columns.h"
+#include "lib/num.h"
 #include "lib/text.h"
 
+#include "analyzer/report/render.h"
 #include "analyzer/report/report.h"
 #include "analyzer/report/section.h"
-#include "analyzer/report/render.h"
 
 #define PATH_BYTES 4096
 

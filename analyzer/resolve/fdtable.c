@@ -159,7 +159,8 @@ static uint32_t get_by_fd(const struct descs *d, int32_t fd)
 	return fd >= 0 && (uint32_t)fd < d->fds ? d->by_fd[fd] : 0;
 }
 
-/* Add the closed descriptor @p to the ring and free the one that it replaces. */
+/* Add the closed descriptor @p to the ring and free the one that it
+ * replaces. */
 static int retire(struct reel_resolver *r, struct descs *d,
 		  const struct desc *p, struct reel_error *err)
 {

@@ -43,7 +43,8 @@ int inherited_fini(struct reel_resolver *r, struct inherited_fds *h,
 }
 
 /* Descriptors of @d: the open ones by number, then those closed recently: after
- * a spawn the parent closes its pipe ends before the new image makes a record. */
+ * a spawn the parent closes its pipe ends before the new image makes a
+ * record. */
 static int add_open(struct reel_resolver *r, struct inherited_fds *to,
 		    const struct descs *d, struct reel_error *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of the resolver: files, descriptors, spans. Only this room includes it. */
+/* Parts of the resolver: files, descriptors, spans. Only this room includes
+ * it. */
 #ifndef ANALYZER_RESOLVE_INTERNAL_H
 #define ANALYZER_RESOLVE_INTERNAL_H
 
@@ -223,7 +224,7 @@ uint32_t ofds_new(struct ofds *o, const struct reel_open_row *row,
 void ofds_hold(struct ofds *o, uint32_t i);
 int ofds_release(struct reel_resolver *r, uint32_t i, struct reel_error *err);
 
-/* --- descriptors across exec: inherited_fds.c ------------------------------ */
+/* --- descriptors across exec: inherited_fds.c ----------------------------- */
 
 /*
  * A descriptor inherited across exec is announced by a DESC mark at its first
@@ -381,7 +382,7 @@ static inline struct file *file_of(const struct resolve_step *s, uint32_t id)
 int resolve_set_cwd(struct reel_resolver *r, struct process *p,
 		    const char *path, size_t len, struct reel_error *err);
 
-/* --- new descriptors: open.c ----------------------------------------------- */
+/* --- new descriptors: open.c ---------------------------------------------- */
 
 /* An unnamed file in @dir (NULL: not known where): a new one for each open. */
 int resolve_temporary(struct resolve_step *s, const char *dir);
@@ -395,14 +396,14 @@ void resolve_open_size(struct resolve_step *s);
 /* Apply the record, which is a mark. 0, or -1 with the step's err. */
 int resolve_mark(struct resolve_step *s);
 
-/* --- intervals of counters: counted.c -------------------------------------- */
+/* --- intervals of counters: counted.c ------------------------------------- */
 
 /* The mark that begins an interval, or the spans of one kind in it. */
 int resolve_interval(struct resolve_step *s);
 /* Place the calls of a counted record in the interval. */
 void resolve_counted_time(struct resolve_step *s);
 
-/* --- positions: offsets.c -------------------------------------------------- */
+/* --- positions: offsets.c ------------------------------------------------- */
 
 /* The kernel reported position @pos of @o, or size @size of @inode. */
 void resolve_observed_pos(struct resolve_step *s, struct ofd *o, int64_t pos);

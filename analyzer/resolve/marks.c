@@ -35,8 +35,8 @@ static uint32_t temporary_file(struct resolve_step *s, const char *path,
 }
 
 /*
- * The file of a mark with path @path. The kernel adds " (deleted)" to the path of
- * an unlinked file; the job may have recorded it under its name.
+ * The file of a mark with path @path. The kernel adds " (deleted)" to the path
+ * of an unlinked file; the job may have recorded it under its name.
  */
 static uint32_t marked_file(struct resolve_step *s, const char *path, size_t n,
 			    struct fd_mark *m)

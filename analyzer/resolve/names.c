@@ -191,8 +191,9 @@ static void note_open_dir(struct files *f, uint32_t id)
 
 /*
  * Following a rename costs a step for each listed file and MOVE steps for each
- * moved one. Each written file pays PAID steps into the budget. Without a budget
- * a directory of many files that is renamed many times would take forever.
+ * moved one. Each written file pays PAID steps into the budget. Without a
+ * budget a directory of many files that is renamed many times would take
+ * forever.
  */
 #define MOVE 16
 #define PAID 256
@@ -206,8 +207,8 @@ static void list(struct files *f, uint32_t id)
 	f->listed = id;
 }
 
-/* A written file that was renamed is a checkpoint under both names if one of the
- * names says so: the temporary one or the final one. */
+/* A written file that was renamed is a checkpoint under both names if one of
+ * the names says so: the temporary one or the final one. */
 static void inherit_class(struct files *f, uint32_t from, uint32_t to)
 {
 	const struct file *p = f->file;
@@ -260,10 +261,10 @@ static size_t name_below(const struct files *f, uint32_t id, uint32_t from,
 }
 
 /*
- * Rename the files below a renamed directory. The list holds only written files:
- * there may be millions of files that were only read, and their new names are
- * not needed. Files that are no longer live leave the list here. If two
- * directories are exchanged, only the classes of their files are followed.
+ * Rename the files below a renamed directory. The list holds only written
+ * files: there may be millions of files that were only read, and their new
+ * names are not needed. Files that are no longer live leave the list here. If
+ * two directories are exchanged, only the classes of their files are followed.
  */
 static int rename_below(struct files *f, uint32_t from, uint32_t to,
 			bool exchange, struct reel_error *err)

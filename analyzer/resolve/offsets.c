@@ -127,7 +127,8 @@ static void transfer_at(struct resolve_step *s, int64_t *pos, struct ofd *o)
 		o->reach = *pos;
 }
 
-/* A record for the bytes that a stream's untraced calls (printf, getc) moved. */
+/* A record for the bytes that a stream's untraced calls (printf, getc)
+ * moved. */
 static bool is_stream_part(const struct reel_record *rec)
 {
 	return rec->call == REEL_CALL_STDIO_READ ||
@@ -136,10 +137,10 @@ static bool is_stream_part(const struct reel_record *rec)
 
 /*
  * Bytes that a stream at position @to moved since its last known position.
- * @shown is the stream's own count: bytes through its buffer, or all bytes since
- * the process began. If threads share the stream, or other descriptors move the
- * position, part of @shown was recorded before. Appended bytes go to the end of
- * the file, whatever the position was.
+ * @shown is the stream's own count: bytes through its buffer, or all bytes
+ * since the process began. If threads share the stream, or other descriptors
+ * move the position, part of @shown was recorded before. Appended bytes go to
+ * the end of the file, whatever the position was.
  */
 static int64_t stream_bytes(const struct resolve_step *s, const struct desc *d,
 			    int64_t to, int64_t shown)

@@ -233,8 +233,8 @@ int reel_resolve_end_thread(struct reel_resolver *r, int thread, int64_t end_ns,
 }
 
 /*
- * Descriptor @id of the process, or NULL. A descriptor that the parent made just
- * before the fork may be missing, by the error of the clocks: copy it now.
+ * Descriptor @id of the process, or NULL. A descriptor that the parent made
+ * just before the fork may be missing, by the error of the clocks: copy it now.
  */
 static struct desc *find_desc(struct resolve_step *s, uint32_t id)
 {

@@ -2,8 +2,8 @@
 /*
  * The writer's life: metrics begin, events pass, metrics finish.
  *
- * One pass over the events, whatever their number. Events are stored on the way;
- * only data that grow with threads and spans stay in memory.
+ * One pass over the events, whatever their number. Events are stored on the
+ * way; only data that grow with threads and spans stay in memory.
  */
 #include "analyzer/write/writer.h"
 

@@ -201,8 +201,8 @@ int reel_writer_value(struct reel_writer *w, uint32_t record, const char *name,
 uint64_t reel_writer_events(const struct reel_writer *w);
 
 /*
- * The last call: write the waiting rows, the row of @run and the metrics' tables.
- * reel_store_finish() makes the store of it.
+ * The last call: write the waiting rows, the row of @run and the metrics'
+ * tables. reel_store_finish() makes the store of it.
  */
 int reel_writer_finish(struct reel_writer *w, const struct reel_writer_run *run,
 		       struct reel_error *err);

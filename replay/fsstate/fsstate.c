@@ -277,7 +277,8 @@ static uint32_t inode_of(const struct fsstate *fs, const struct reel_event *ev,
 	if (ev->open && ev->group != REEL_GROUP_OPEN)
 		return inodes_of_open(in, ev->open, ev->file, err);
 	return ev->call == REEL_CALL_TRUNCATE ||
-			       reel_call_traits(ev->call) & REEL_TRAIT_LINKS
+			       reel_call_traits(ev->call) &
+				       (REEL_TRAIT_LINKS | REEL_TRAIT_RENAMES)
 		       ? inodes_of_file(in, ev->file, err)
 		       : in->of_file[ev->file];
 }

@@ -163,7 +163,7 @@ check 'a file says what is in it' 'ioreel export --as chrome -o out.json job.ree
 check 'standard output has the same and no note' '
 	ioreel export --as chrome job.reel 2>err | cmp - out.json && [ ! -s err ]'
 ioreel load -q job.reel -o job.db
-check 'of a store too' 'ioreel export --as chrome job.db | cmp - out.json'
+check 'a store gives the same as its trace' 'ioreel export --as chrome job.db | cmp - out.json'
 check 'an older file is replaced as a whole' 'echo old >out.csv &&
 	ioreel export --as csv -o out.csv job.db 2>err && ! grep -qx old out.csv && ! ls | grep tmp'
 
@@ -175,12 +175,12 @@ for form in csv jsonl chrome; do
 	check "$form: --from, --to" 'ioreel export --as $form --from $from --to $to -o part.$form part.reel 2>err &&
 		python3 check.py part.reel part.$form $form $from $to'
 done
-check 'fewer than all' '[ $(wc -l <part.jsonl) -lt $(ioreel export --as jsonl part.reel | wc -l) ]'
+check 'a window has fewer records than the run' '[ $(wc -l <part.jsonl) -lt $(ioreel export --as jsonl part.reel | wc -l) ]'
 check 'a window with nothing in it is a failure, and no file' '
 	ioreel export --as csv --from 5000 -o none.csv part.reel 2>err; [ $? = 1 ] && [ $(wc -l <err) = 1 ] &&
 	grep -q "^ioreel export: nothing to export: no event after .*; the events of the run take " err &&
 	! ls | grep none'
-check 'and no header' '[ -z "$(ioreel export --as csv --from 5000 --to 5001 part.reel 2>err)" ] &&
+check 'a window with nothing in it has no header either' '[ -z "$(ioreel export --as csv --from 5000 --to 5001 part.reel 2>err)" ] &&
 	grep -q "no event between" err'
 
 # --- operations that overlap ------------------------------------------------------
@@ -206,7 +206,7 @@ ioreel record -q -o cross.reel -- python3 overlap.py
 check 'chrome: spans that cross' 'ioreel export --as chrome -o c.json cross.reel 2>err &&
 	python3 check.py cross.reel c.json chrome'
 
-# --- what is wrong ---------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------
 usage() { ioreel export "$@" >out 2>err; [ $? = 2 ] && [ ! -s out ] && [ $(wc -l <err) = 2 ]; }
 check 'no format' 'usage job.db && grep -q "no format given: --as csv|jsonl|chrome" err'
 check 'a wrong format' 'usage --as xml job.db'
@@ -231,7 +231,7 @@ if [ -e /dev/full ]; then
 else
 	skip 'a full disk' 'no /dev/full'
 fi
-check 'a reader that left is no failure' '
+check 'a closed pipe is no failure' '
 	(trap "" PIPE; { ioreel export --as jsonl mixed.reel; echo $? >status; } | head -1 >out) 2>err
 	 [ ! -s err ] && [ $(cat status) = 0 ] && [ $(wc -l <out) = 1 ]'
 check 'a damaged store is a failure, and no file' 'cp mixed.reel/../job.db bad.db && python3 -c "

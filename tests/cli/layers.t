@@ -51,7 +51,7 @@ echo 'int other(void); int own(void); int own(void) { return other(); }' \
 echo 'int other(void); int other(void) { return 1; }' \
 	>tree/preload/async/other.c
 for f in core/own async/other; do
-	"${CC:-cc}" -c -o "objects/preload/$f.o" "tree/preload/$f.c"
+	${CC:-cc} -c -o "objects/preload/$f.o" "tree/preload/$f.c"
 done
 check 'a symbol of another room fails without an include' \
 	"refused 'own.c uses other of preload/async/other.c' '$T/objects'"

@@ -44,7 +44,7 @@ def total(events, column="calls"):
 
 
 def quantile(values, p):
-    """Of nearest rank: the smallest value that p % of them do not exceed."""
+    """By nearest rank: the smallest value that p % of them do not exceed."""
     return sorted(values)[max(-(-p * len(values) // 100), 1) - 1]
 
 
@@ -63,7 +63,7 @@ def each_size(events):
 
 
 report = json.load(open(sys.argv[2], encoding="utf-8"))
-# Of the job: what its launcher did, as a shim of pyenv, is in no figure.
+# Events of the job: those of its launcher, as a shim of pyenv, are in no figure.
 events = rows("v_event WHERE process_id IN "
               "(SELECT process_id FROM process WHERE launcher IS NULL)")
 spans = rows("v_span")
@@ -208,7 +208,7 @@ def timeline():
 
 
 def sums(row, of, whose):
-    """What a process's row and a file's have in common."""
+    """The sums that a process's row and a file's have in common."""
     same(whose + "errors", row["errors"], total(e for e in of if e["errno"]))
     for op in "read", "write":
         mine = [e for e in of if e["call_group"] == op]

@@ -505,6 +505,14 @@ static void test_renames(void)
 	end();
 
 	begin();
+	play(open_event(ofd2, 3, O_RDONLY));
+	play(two_path_event(REEL_CALL_RENAME, file, file2, 0));
+	play(READ(ofd2, 3, 0, 100, 22));
+	initial("/d/file", "file 0",
+		"nor when the job never opened the other one");
+	end();
+
+	begin();
 	play(open_event(ofd, 3, O_RDONLY));
 	inode = effects.inode;
 	play(open_event(ofd2, 4, O_RDONLY));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resolver against a kernel's rules: offsets through dup, fork, append, seeks
- * and streams; paths; spans; descriptors that are recorded late or twice.
+ * The resolver against a kernel's rules: offsets through dup, fork, append,
+ * seeks and streams; paths; spans; descriptors that are recorded late or twice.
  */
 #include <sys/uio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of a view, read by the names of their columns. */
-#include "analyzer/report/view.h"
+#include "lib/store/view.h"
 
 #include <string.h>
 
@@ -9,21 +9,21 @@
 #include "lib/error.h"
 #include "lib/store/store.h"
 
-int report_view_open(struct report_view *v, struct reel_store *st,
-		     const char *sql, struct reel_error *err)
+int reel_view_open(struct reel_view *v, struct reel_store *st, const char *sql,
+		   struct reel_error *err)
 {
-	*v = (struct report_view){.st = st, .err = err};
+	*v = (struct reel_view){.st = st, .err = err};
 	v->failed = reel_store_prepare(st, &v->stmt, sql, err) != 0;
 	return v->failed ? -1 : 0;
 }
 
-void report_view_bind(struct report_view *v, int64_t value)
+void reel_view_bind(struct reel_view *v, int64_t value)
 {
 	if (!v->failed)
 		sqlite3_bind_int64(v->stmt, 1, value);
 }
 
-bool report_view_next(struct report_view *v)
+bool reel_view_next(struct reel_view *v)
 {
 	int step = v->failed ? SQLITE_DONE : sqlite3_step(v->stmt);
 
@@ -37,7 +37,7 @@ bool report_view_next(struct report_view *v)
 	return false;
 }
 
-int report_view_close(struct report_view *v)
+int reel_view_close(struct reel_view *v)
 {
 	sqlite3_finalize(v->stmt);
 	v->stmt = NULL;
@@ -45,7 +45,7 @@ int report_view_close(struct report_view *v)
 }
 
 /* The index of @column; -1 and a failure when there is none. */
-static int column_index(struct report_view *v, const char *column)
+static int column_index(struct reel_view *v, const char *column)
 {
 	int n = sqlite3_column_count(v->stmt);
 
@@ -58,48 +58,54 @@ static int column_index(struct report_view *v, const char *column)
 	return -1;
 }
 
-static bool is_null(struct report_view *v, int i)
+static bool is_null(struct reel_view *v, int i)
 {
 	return i < 0 || sqlite3_column_type(v->stmt, i) == SQLITE_NULL;
 }
 
-static int64_t clamped(struct report_view *v, int i)
+static int64_t clamped(struct reel_view *v, int i)
 {
-	const int64_t most = INT64_MAX / REPORT_ADDENDS;
+	const int64_t most = INT64_MAX / REEL_VIEW_ADDENDS;
 	int64_t value = sqlite3_column_int64(v->stmt, i);
 
 	return value > most ? most : value < -most ? -most : value;
 }
 
-int64_t report_view_int(struct report_view *v, const char *column)
+int64_t reel_view_int(struct reel_view *v, const char *column)
 {
 	int i = column_index(v, column);
 
 	return is_null(v, i) ? 0 : clamped(v, i);
 }
 
-int64_t report_view_known(struct report_view *v, const char *column)
+int64_t reel_view_known(struct reel_view *v, const char *column)
 {
 	int i = column_index(v, column);
 
-	return is_null(v, i) ? REPORT_NONE : clamped(v, i);
+	return is_null(v, i) ? REEL_VIEW_NONE : clamped(v, i);
 }
 
-int64_t report_view_date(struct report_view *v, const char *column)
+int64_t reel_view_exact(struct reel_view *v, const char *column)
 {
 	int i = column_index(v, column);
 
 	return is_null(v, i) ? 0 : sqlite3_column_int64(v->stmt, i);
 }
 
-double report_view_real(struct report_view *v, const char *column)
+bool reel_view_is_null(struct reel_view *v, const char *column)
+{
+	return is_null(v, column_index(v, column));
+}
+
+double reel_view_real(struct reel_view *v, const char *column)
 {
 	int i = column_index(v, column);
 
-	return is_null(v, i) ? REPORT_NONE : sqlite3_column_double(v->stmt, i);
+	return is_null(v, i) ? REEL_VIEW_NONE
+			     : sqlite3_column_double(v->stmt, i);
 }
 
-const char *report_view_text(struct report_view *v, const char *column)
+const char *reel_view_text(struct reel_view *v, const char *column)
 {
 	int i = column_index(v, column);
 
