@@ -41,6 +41,30 @@ static const char *path_of(const struct import *im, uint64_t record)
 	return darshan_log_path(im->log, record);
 }
 
+/* The process of @rank, with its row. */
+static uint32_t process_of(struct import *im, int64_t rank, const char *host,
+			   struct reel_error *err)
+{
+	uint32_t id = gather_process(
+		im->gather, (uint64_t)im->source << 32 ^ (uint64_t)rank, err);
+	struct reel_writer_process *row;
+
+	if (!id)
+		return 0;
+	row = gather_process_row(im->gather, id);
+	row->rank = rank >= 0 && rank < INT32_MAX ? (int)rank : -1;
+	row->command =
+		gather_keep(im->gather, darshan_log_job(im->log)->exe, err);
+	if (!row->command)
+		return 0;
+	if (host && *host && !row->host_id) {
+		row->host_id = gather_host(im->gather, host, err);
+		if (!row->host_id)
+			return 0;
+	}
+	return id;
+}
+
 static int put_counter(void *arg, const struct darshan_counter *c,
 		       struct reel_error *err)
 {
@@ -66,34 +90,11 @@ static int put_counter(void *arg, const struct darshan_counter *c,
 		im->module = c->module;
 		im->id = c->record;
 		im->rank = c->rank;
-		if (reel_writer_record(im->writer, &row, err))
+		if (!process_of(im, c->rank, NULL, err) ||
+		    reel_writer_record(im->writer, &row, err))
 			return -1;
 	}
 	return reel_writer_value(im->writer, im->record, c->name, &value, err);
-}
-
-/* The process of @rank, with its row. */
-static uint32_t process_of(struct import *im, int64_t rank, const char *host,
-			   struct reel_error *err)
-{
-	uint32_t id = gather_process(
-		im->gather, (uint64_t)im->source << 32 ^ (uint64_t)rank, err);
-	struct reel_writer_process *row;
-
-	if (!id)
-		return 0;
-	row = gather_process_row(im->gather, id);
-	row->rank = rank >= 0 && rank < INT32_MAX ? (int)rank : -1;
-	row->command = gather_keep(im->gather, darshan_log_job(im->log)->exe,
-				   err);
-	if (!row->command)
-		return 0;
-	if (host && *host && !row->host_id) {
-		row->host_id = gather_host(im->gather, host, err);
-		if (!row->host_id)
-			return 0;
-	}
-	return id;
 }
 
 static int begin_dxt(void *arg, const struct darshan_dxt *dxt,
@@ -211,6 +212,9 @@ static int read_log(struct import *im, const char *path,
 	if (reel_writer_source(im->writer, im->source, path, "darshan", err) ||
 	    put_modules(im, err))
 		return -1;
+	/* A log without records is of a job all the same. */
+	if (!gather_processes(im->gather) && !process_of(im, -1, NULL, err))
+		return -1;
 	if (job->end_ns > im->end_ns)
 		im->end_ns = job->end_ns;
 	if (im->source == 1 || job->start_ns < im->start_ns)
@@ -237,7 +241,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	while (!rc && im.source < (uint32_t)in->paths) {
 		rc = read_log(&im, in->path[im.source++], &run, err);
 		if (!rc && !command)
-			command = reel_strdup(darshan_log_job(im.log)->exe, err);
+			command =
+				reel_strdup(darshan_log_job(im.log)->exe, err);
 		darshan_log_close(im.log);
 		im.log = NULL;
 		rc = rc || !command;
@@ -262,8 +267,9 @@ static bool detect(const char *bytes, size_t n)
 const struct reel_importer reel_importer_darshan = {
 	.name = "darshan",
 	.about = "Darshan logs of formats 3.00 to 3.41, several of one job",
-	.lacks = "single calls, but for the reads and writes that DXT recorded; "
-		 "which call a DXT segment was; events of mapped files",
+	.lacks =
+		"single calls, but for the reads and writes that DXT recorded; "
+		"which call a DXT segment was; events of mapped files",
 	.detect = detect,
 	.load = load,
 };

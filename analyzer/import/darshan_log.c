@@ -43,7 +43,7 @@ struct darshan_log {
 	size_t header_bytes;
 	struct reel_buf job_text, name_text;
 	struct reel_intmap ids; /* id of a record to an index of path */
-	size_t *path;	       /* offsets in name_text */
+	size_t *path;		/* offsets in name_text */
 	uint32_t paths;
 };
 

@@ -122,6 +122,11 @@ uint32_t gather_process(struct import_gather *g, uint64_t key,
 	return i + 1;
 }
 
+uint32_t gather_processes(const struct import_gather *g)
+{
+	return (uint32_t)g->processes;
+}
+
 struct reel_writer_process *gather_process_row(struct import_gather *g,
 					       uint32_t process)
 {

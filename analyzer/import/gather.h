@@ -31,6 +31,8 @@ void gather_free(struct import_gather *g);
  */
 uint32_t gather_process(struct import_gather *g, uint64_t key,
 			struct reel_error *err);
+/* Their number. */
+uint32_t gather_processes(const struct import_gather *g);
 struct reel_writer_process *gather_process_row(struct import_gather *g,
 					       uint32_t process);
 /* A copy of @text that lives as long as @g. NULL with @err. */
