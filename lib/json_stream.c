@@ -16,6 +16,8 @@
 #define BUFFER_FIRST (256u << 10)
 #define TOKEN_MOST (16u << 20)
 #define DEPTH_MOST 512
+#define NAME_AHEAD 64u	 /* bytes behind a name that show its end */
+#define NAME_MOST 65536u /* of a name with bare quotes */
 
 struct reel_json_stream {
 	struct reel_source *source;
@@ -123,14 +125,13 @@ static int find_token(struct reel_json_stream *js, struct reel_error *err)
 	}
 }
 
-/* A string: js->at is at its quote, and past its other one then. */
-static int read_string(struct reel_json_stream *js, struct reel_json_token *t,
-		       struct reel_error *err)
+/* A string whose first @i bytes, its quote too, are read: js->at is at the quote,
+ * and past its other one then. */
+static int read_string_from(struct reel_json_stream *js,
+			    struct reel_json_token *t, size_t i,
+			    struct reel_error *err)
 {
-	size_t i = 1; /* from js->at on, which more() moves */
-
-	t->escaped = false;
-	for (;;) {
+	for (;;) { /* i is from js->at on, which more() moves */
 		const char *p = js->buf + js->at;
 		size_t left = js->n - js->at;
 
@@ -154,6 +155,80 @@ static int read_string(struct reel_json_stream *js, struct reel_json_token *t,
 	t->len = i - 1;
 	js->at += i + 1;
 	return 0;
+}
+
+static int read_string(struct reel_json_stream *js, struct reel_json_token *t,
+		       struct reel_error *err)
+{
+	t->escaped = false;
+	return read_string_from(js, t, 1, err);
+}
+
+/* Is there a key of Chrome's events at @p? */
+static bool at_event_key(const char *p, const char *end)
+{
+	static const char *const keys[] = {"\"ph\"",  "\"cat\"",  "\"name\"",
+					   "\"pid\"", "\"tid\"",  "\"ts\"",
+					   "\"dur\"", "\"args\"", "\"id\""};
+
+	for (unsigned int i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		size_t n = strlen(keys[i]);
+
+		if ((size_t)(end - p) > n && !memcmp(p, keys[i], n))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Does the quote before @p end a string? @broken: the string holds quotes that are
+ * not escaped, so that only the next key of an event or its end prove it.
+ */
+static bool ends_string(const char *p, const char *end, bool broken)
+{
+	while (p < end && is_space(*p))
+		p++;
+	if (p == end || !broken)
+		return p == end || strchr(",}]:\"", *p);
+	if (*p == ',') {
+		for (p++; p < end && is_space(*p);)
+			p++;
+		return at_event_key(p, end);
+	}
+	if (*p != '}')
+		return false;
+	for (p++; p < end && is_space(*p);)
+		p++;
+	return p == end || strchr(",]{", *p);
+}
+
+/* Like read_string(), of a name that may hold bare quotes. */
+static int read_name(struct reel_json_stream *js, struct reel_json_token *t,
+		     struct reel_error *err)
+{
+	bool broken = false;
+
+	if (read_string(js, t, err))
+		return -1;
+	for (;;) {
+		size_t len = t->len;
+
+		while (js->n - js->at < NAME_AHEAD && !js->ended) {
+			js->at -= len + 2; /* the name stays in the buffer */
+			if (more(js, err) < 0)
+				return -1;
+			js->at += len + 2;
+			t->text = js->buf + js->at - len - 1;
+		}
+		if (ends_string(js->buf + js->at, js->buf + js->n, broken))
+			return 0;
+		if (len > NAME_MOST)
+			return reel_json_bad(js, "a name without end", err);
+		broken = true;
+		js->at -= len + 2; /* the quote is text: read on behind it */
+		if (read_string_from(js, t, len + 2, err))
+			return -1;
+	}
 }
 
 static bool in_number(char c)
@@ -324,29 +399,80 @@ int reel_json_next(struct reel_json_stream *js, struct reel_json_token *t,
 	return read_word(js, t, err);
 }
 
+int reel_json_next_name(struct reel_json_stream *js, struct reel_json_token *t,
+			struct reel_error *err)
+{
+	if (!js->value_next || find_token(js, err) <= 0 ||
+	    js->buf[js->at] != '"')
+		return reel_json_next(js, t, err);
+	js->value_next = false;
+	t->type = REEL_JSON_STRING;
+	return read_name(js, t, err);
+}
+
+/* Behind the string whose quote was read; nothing of it is kept. */
+static int skip_string(struct reel_json_stream *js, struct reel_error *err)
+{
+	bool escape = false; /* the next byte is escaped */
+
+	for (;;) {
+		const char *p = js->buf + js->at, *end = js->buf + js->n;
+
+		while (p < end && (escape || *p != '"')) {
+			escape = !escape && *p == '\\';
+			p++;
+		}
+		js->at = (size_t)(p - js->buf);
+		if (p < end) {
+			js->at++;
+			return 0;
+		}
+		int rc = more(js, err);
+
+		if (rc < 0)
+			return -1;
+		if (!rc)
+			return reel_json_bad(js, "a string is cut off", err);
+	}
+}
+
+/* Up to the end of the object or array that was entered. Only its brackets are
+ * counted: this is several times as fast as reading its values. */
+static int skip_inside(struct reel_json_stream *js, struct reel_error *err)
+{
+	unsigned int open = 1;
+
+	for (;;) {
+		while (js->at < js->n) {
+			char c = js->buf[js->at++];
+
+			if (c == '"') {
+				if (skip_string(js, err))
+					return -1;
+			} else if (c == '{' || c == '[') {
+				open++;
+			} else if ((c == '}' || c == ']') && !--open) {
+				js->depth--;
+				return 0;
+			}
+		}
+		int rc = more(js, err);
+
+		if (rc <= 0)
+			return rc;
+	}
+}
+
 int reel_json_skip(struct reel_json_stream *js, const struct reel_json_token *t,
 		   struct reel_error *err)
 {
-	unsigned int depth = js->depth;
-	struct reel_json_token skipped = *t;
+	struct reel_json_token value = *t;
 
-	if (t->type == REEL_JSON_KEY) {
-		if (reel_json_next(js, &skipped, err))
-			return -1;
-		if (js->depth <= depth)
-			return 0;
-	} else if (t->type != REEL_JSON_OBJECT && t->type != REEL_JSON_ARRAY) {
+	if (t->type == REEL_JSON_KEY && reel_json_next(js, &value, err))
+		return -1;
+	if (value.type != REEL_JSON_OBJECT && value.type != REEL_JSON_ARRAY)
 		return 0;
-	} else {
-		depth--;
-	}
-	while (js->depth > depth) {
-		if (reel_json_next(js, &skipped, err))
-			return -1;
-		if (skipped.type == REEL_JSON_END)
-			return 0;
-	}
-	return 0;
+	return skip_inside(js, err);
 }
 
 bool reel_json_is(const struct reel_json_token *t, const char *word)

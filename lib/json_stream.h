@@ -47,6 +47,13 @@ void reel_json_close(struct reel_json_stream *js); /* NULL too */
 /* The next token. 0, or -1 with @err: REEL_E_FORMAT with file and offset. */
 int reel_json_next(struct reel_json_stream *js, struct reel_json_token *t,
 		   struct reel_error *err);
+/*
+ * The same, of a value that may be a name with quotes that are not escaped, as
+ * Kineto's event names: such a name ends before a key of Chrome's events, or
+ * before the end of the object.
+ */
+int reel_json_next_name(struct reel_json_stream *js, struct reel_json_token *t,
+			struct reel_error *err);
 /* Skip what is left of the value that @t began. 0, or -1. */
 int reel_json_skip(struct reel_json_stream *js, const struct reel_json_token *t,
 		   struct reel_error *err);

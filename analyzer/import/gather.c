@@ -381,7 +381,7 @@ static int write_span(struct import_gather *g, size_t i, struct reel_error *err)
 	struct reel_span_event *ev = &g->span[i].ev;
 
 	ev->start_ns -= g->origin_ns;
-	ev->name = g->span[i].name;
+	ev->name = g->span[i].name ? g->span[i].name : reel_span_name(ev->kind);
 	return reel_writer_span(g->writer, ev, true, err);
 }
 

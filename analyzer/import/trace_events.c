@@ -23,7 +23,7 @@ struct trace_events {
 	struct reel_source *source;
 	struct reel_json_stream *js;
 	struct reel_buf text;
-	bool in_array, top_is_array;
+	bool in_array, top_is_array, without_args;
 	struct document_value value[VALUES_MOST];
 	unsigned int values;
 	uint64_t bad;
@@ -145,9 +145,11 @@ static int read_field(struct trace_events *t, struct trace_event *ev,
 				  : !strcmp(key, "id")	? &ev->id
 							: NULL;
 
-	if (reel_json_next(t->js, &v, err))
+	if (text == &ev->name ? reel_json_next_name(t->js, &v, err)
+			      : reel_json_next(t->js, &v, err))
 		return -1;
-	if (!strcmp(key, "args") && v.type == REEL_JSON_OBJECT)
+	if (!strcmp(key, "args") && v.type == REEL_JSON_OBJECT &&
+	    !t->without_args)
 		return read_args(t, ev, err);
 	if (!is_scalar(&v))
 		return reel_json_skip(t->js, &v, err);
@@ -270,6 +272,11 @@ static int find_events(struct trace_events *t, struct reel_error *err)
 		if (rc)
 			return -1;
 	}
+}
+
+void trace_events_without_args(struct trace_events *t)
+{
+	t->without_args = true;
 }
 
 int trace_events_next(struct trace_events *t, struct trace_event *ev,

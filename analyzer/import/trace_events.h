@@ -44,6 +44,9 @@ int trace_events_open(struct trace_events **out, const char *path,
 		      struct reel_error *err);
 void trace_events_close(struct trace_events *t);
 
+/* Skip all arguments: several times as fast where events have many. */
+void trace_events_without_args(struct trace_events *t);
+
 /* The next event. 1, 0 at the end, or -1 with @err (file and offset). */
 int trace_events_next(struct trace_events *t, struct trace_event *ev,
 		      struct reel_error *err);
