@@ -368,6 +368,7 @@ int reel_json_next(struct reel_json_stream *js, struct reel_json_token *t,
 
 	t->text = NULL;
 	t->len = 0;
+	t->escaped = false;
 	t->type = REEL_JSON_END;
 	if (rc <= 0)
 		return rc;

@@ -258,7 +258,8 @@ static void see_file(struct gather_file *f, const struct reel_event *ev)
 
 	if (ev->group == REEL_GROUP_WRITE)
 		f->written = true;
-	if (ev->offset >= 0 && reel_event_bytes(ev) &&
+	if ((ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE) &&
+	    ev->offset >= 0 && reel_event_bytes(ev) &&
 	    !__builtin_add_overflow(ev->offset, ev->result, &end) &&
 	    end > f->size_bytes)
 		f->size_bytes = end;
@@ -349,6 +350,8 @@ static int by_span_end(const void *a, const void *b)
 /* Ids in the order of starts, and of each the innermost span around it. */
 static int nest_spans(struct import_gather *g, struct reel_error *err)
 {
+	if (!g->spans)
+		return 0;
 	qsort(g->span, g->spans, sizeof(*g->span), by_span_start);
 	for (size_t i = 0; i < g->spans; i++) {
 		struct reel_span_event *ev = &g->span[i].ev;
@@ -464,7 +467,8 @@ int gather_finish(struct import_gather *g, struct reel_writer_run *run,
 {
 	if (g->origin_ns == INT64_MAX)
 		g->origin_ns = 0;
-	qsort(g->event, g->events, sizeof(*g->event), by_event_end);
+	if (g->events)
+		qsort(g->event, g->events, sizeof(*g->event), by_event_end);
 	if (nest_spans(g, err) || write_timeline(g, err) || write_rows(g, err))
 		return -1;
 	return reel_writer_finish(g->writer, run, err);

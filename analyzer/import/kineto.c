@@ -18,14 +18,13 @@
 
 #include "lib/array.h"
 #include "lib/error.h"
-#include "lib/intmap.h"
 
+#include "analyzer/import/event_names.h"
 #include "analyzer/import/gather.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/table.h"
 #include "analyzer/import/trace_events.h"
 
-#define CATEGORIES_MOST 64
 #define EPOCH_NS 1000000000000000000 /* times from here on are absolute */
 #define TIME_NS_MOST (INT64_MAX / 4)
 
@@ -38,14 +37,6 @@ enum role {
 	ROLE_USER,
 	ROLE_KERNEL,
 	ROLE_COPY,
-};
-
-/* Events of one category and name in the file at hand. */
-struct name {
-	char *text;
-	uint32_t category;
-	uint64_t count;
-	int64_t sum_ns;
 };
 
 struct interval {
@@ -81,11 +72,7 @@ struct import {
 	uint32_t process; /* the first of the host; devices belong to it */
 	int64_t pid;
 	bool has_pid, has_device;
-	char *category[CATEGORIES_MOST];
-	uint32_t categories;
-	struct name *name;
-	struct reel_intmap by_name;
-	uint32_t names, name_room;
+	struct event_names names;
 	struct span *span;
 	size_t spans, span_room;
 	struct lane **lane; /* by thread id */
@@ -151,70 +138,6 @@ static struct lane *lane_of(struct import *im, uint32_t thread,
 	if (!im->lane[thread])
 		im->lane[thread] = reel_alloc(1, sizeof(struct lane), err);
 	return im->lane[thread];
-}
-
-/* --- names ---------------------------------------------------------------- */
-
-static uint64_t hash_text(const char *p, size_t n, uint64_t h)
-{
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)p[i]) * 0x100000001b3u;
-	return h;
-}
-
-/* The number of a category; those past the most share the last one. */
-static uint32_t category_of(struct import *im, const char *text,
-			    struct reel_error *err)
-{
-	uint32_t i = 0;
-
-	while (i < im->categories && strcmp(im->category[i], text))
-		i++;
-	if (i < im->categories)
-		return i;
-	if (i == CATEGORIES_MOST)
-		return i - 1;
-	im->category[i] = reel_strdup(
-		i == CATEGORIES_MOST - 1 ? "other" : text, err);
-	if (!im->category[i])
-		return REEL_NO_INDEX;
-	return im->categories++;
-}
-
-/* The index of the event's name, with the event added to it. */
-static uint32_t count_name(struct import *im, const struct trace_event *ev,
-			   struct reel_error *err)
-{
-	uint32_t category = category_of(im, ev->category.s, err), i;
-	uint64_t key = hash_text(ev->name.s, ev->name.len,
-				 0xcbf29ce484222325u + category);
-	struct name *n;
-
-	if (category == REEL_NO_INDEX)
-		return REEL_NO_INDEX;
-	for (;; key++) {
-		i = reel_intmap_get(&im->by_name, key, err);
-		if (i == REEL_NO_INDEX)
-			return i;
-		if (i == im->names) {
-			if (reel_array_reach(&im->name, &im->name_room, i,
-					     sizeof(*n), err))
-				return REEL_NO_INDEX;
-			n = &im->name[i];
-			n->text = reel_strdup(ev->name.s, err);
-			if (!n->text)
-				return REEL_NO_INDEX;
-			n->category = category;
-			im->names++;
-		}
-		n = &im->name[i];
-		if (n->category == category && !strcmp(n->text, ev->name.s))
-			break;
-	}
-	n->count++;
-	/* Times are below 2^61: sums of damaged ones wrap around. */
-	n->sum_ns = (int64_t)((uint64_t)n->sum_ns + (uint64_t)ev->dur_ns);
-	return i;
 }
 
 /* --- events --------------------------------------------------------------- */
@@ -284,9 +207,8 @@ static uint32_t process_of(struct import *im, const struct trace_text *text,
 	}
 	if (pid == im->pid)
 		return im->process;
-	process = gather_process(im->gather,
-				 (uint64_t)im->source << 40 ^ (uint64_t)pid,
-				 err);
+	process = gather_process(
+		im->gather, (uint64_t)im->source << 40 ^ (uint64_t)pid, err);
 	if (process)
 		gather_process_row(im->gather, process)->pid = pid;
 	return process;
@@ -295,12 +217,14 @@ static uint32_t process_of(struct import *im, const struct trace_text *text,
 /* The tid of a thread of the host; a word gives a number of its own. */
 static int64_t host_tid(const struct trace_text *text)
 {
+	uint64_t hash = 0xcbf29ce484222325u;
 	int64_t tid;
 
 	if (trace_text_int(text, &tid))
 		return tid;
-	return INT64_MIN +
-	       (int64_t)(hash_text(text->s, text->len, 0xcbf29ce4u) >> 2);
+	for (size_t i = 0; i < text->len; i++)
+		hash = (hash ^ (uint8_t)text->s[i]) * 0x100000001b3u;
+	return INT64_MIN + (int64_t)(hash >> 2);
 }
 
 /* Streams get tids below those of any thread: 0, "stream 7" and 7 on device 0 are
@@ -343,16 +267,16 @@ static int add_operator(struct import *im, const struct trace_event *ev,
 	if (is_backward(&ev->name) &&
 	    add_interval(&lane->backward, ev->ts_ns, end_ns, err))
 		return -1;
-	return im->has_device ? 0
-			      : add_interval(&lane->operators, ev->ts_ns,
-					     end_ns, err);
+	return im->has_device
+		       ? 0
+		       : add_interval(&lane->operators, ev->ts_ns, end_ns, err);
 }
 
 static int add_event(struct import *im, const struct trace_event *ev,
 		     struct reel_error *err)
 {
 	enum role role = role_of(ev);
-	uint32_t name = count_name(im, ev, err), thread;
+	uint32_t name = event_names_count(&im->names, ev, err), thread;
 	struct span *s;
 
 	if (name == REEL_NO_INDEX)
@@ -384,7 +308,8 @@ static int put_span(struct import *im, const struct span *s, int64_t base_ns,
 		    struct reel_error *err)
 {
 	struct reel_span_event ev = {
-		.start_ns = s->start_ns + (s->start_ns < EPOCH_NS ? base_ns : 0),
+		.start_ns =
+			s->start_ns + (s->start_ns < EPOCH_NS ? base_ns : 0),
 		.dur_ns = s->dur_ns,
 		.thread = s->thread,
 		.kind = kind,
@@ -409,7 +334,7 @@ static int put_spans(struct import *im, int64_t base_ns, struct reel_error *err)
 
 	for (size_t i = 0; !rc && i < im->spans; i++) {
 		const struct span *s = &im->span[i];
-		const char *name = im->name[s->name].text;
+		const char *name = im->names.name[s->name].text;
 		int64_t record = (int64_t)im->records + s->name + 1;
 
 		switch (s->role) {
@@ -532,31 +457,6 @@ static int put_lanes(struct import *im, int64_t base_ns, struct reel_error *err)
 	return rc;
 }
 
-/* Counts and times by category and name. */
-static int put_names(struct import *im, int64_t rank, struct reel_error *err)
-{
-	for (uint32_t i = 0; i < im->names; i++) {
-		const struct name *n = &im->name[i];
-		struct reel_writer_record row = {
-			.record_id = ++im->records,
-			.source_id = im->source,
-			.module = im->category[n->category],
-			.record = n->text,
-			.rank = rank < 0 ? REEL_NO_OFFSET : rank};
-		struct reel_writer_number count = {.integer =
-							   (int64_t)n->count},
-					  sum = {.integer = n->sum_ns};
-
-		if (reel_writer_record(im->writer, &row, err) ||
-		    reel_writer_value(im->writer, row.record_id, "COUNT",
-				      &count, err) ||
-		    reel_writer_value(im->writer, row.record_id, "TIME_NS",
-				      &sum, err))
-			return -1;
-	}
-	return 0;
-}
-
 static int64_t value_of(const struct trace_events *t, const char *key,
 			int64_t most)
 {
@@ -584,30 +484,27 @@ static int put_file(struct import *im, const struct trace_events *t,
 	base_ns = base_ns < 0 ? 0 : base_ns;
 	if (put_spans(im, base_ns, err) || put_lanes(im, base_ns, err))
 		return -1;
-	return put_names(im, rank, err);
+	if (event_names_write(&im->names, im->writer, im->source,
+			      im->records + 1, rank, err))
+		return -1;
+	im->records += im->names.names;
+	return 0;
 }
 
 static void forget_file(struct import *im)
 {
-	for (uint32_t i = 0; i < im->categories; i++)
-		free(im->category[i]);
-	for (uint32_t i = 0; i < im->names; i++)
-		free(im->name[i].text);
+	event_names_fini(&im->names);
 	for (uint32_t i = 0; i < im->lane_room; i++)
 		if (im->lane[i]) {
 			free(im->lane[i]->operators.at);
 			free(im->lane[i]->backward.at);
 			free(im->lane[i]);
 		}
-	free(im->name);
 	free(im->span);
 	free(im->lane);
-	reel_intmap_fini(&im->by_name);
-	im->by_name = (struct reel_intmap){0};
-	im->name = NULL;
 	im->span = NULL;
 	im->lane = NULL;
-	im->categories = im->names = im->name_room = im->lane_room = 0;
+	im->lane_room = 0;
 	im->spans = im->span_room = 0;
 	im->events = 0;
 	im->has_pid = im->has_device = false;
@@ -620,8 +517,8 @@ static int read_file(struct import *im, const char *path,
 	struct trace_events *t = NULL;
 	int rc = -1, more;
 
-	if (!ev || reel_writer_source(im->writer, im->source, path, "kineto",
-				      err))
+	if (!ev ||
+	    reel_writer_source(im->writer, im->source, path, "kineto", err))
 		goto out;
 	im->process =
 		gather_process(im->gather, (uint64_t)im->source << 40, err);
@@ -698,7 +595,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 
 static bool has_text(const char *bytes, size_t n, const char *text)
 {
-	return memmem(bytes, n, text, strlen(text));
+	return bytes && memmem(bytes, n, text, strlen(text));
 }
 
 static bool detect(const char *bytes, size_t n)
@@ -720,8 +617,9 @@ static bool detect(const char *bytes, size_t n)
 const struct reel_importer reel_importer_kineto = {
 	.name = "kineto",
 	.about = "profiles of PyTorch: Kineto's JSON, one file for each rank",
-	.lacks = "files, calls and bytes; the processes of a DataLoader; single "
-		 "operators of the host, but for counts and times by name",
+	.lacks =
+		"files, calls and bytes; the processes of a DataLoader; single "
+		"operators of the host, but for counts and times by name",
 	.detect = detect,
 	.load = load,
 };

@@ -90,8 +90,8 @@ static void mark_steps(struct overlap_rank *r,
 static int add_device(struct reel_union *u, const struct overlap_rank *r,
 		      const struct overlap_job *job, struct reel_error *err)
 {
-	uint32_t n, i = overlap_find_spans(job, r->process, REEL_SPAN_COMPUTE,
-					   &n);
+	uint32_t n,
+		i = overlap_find_spans(job, r->process, REEL_SPAN_COMPUTE, &n);
 
 	for (; n; n--, i++)
 		if (job->span[i].device &&
