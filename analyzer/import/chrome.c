@@ -41,7 +41,7 @@ struct range {
 struct track {
 	uint64_t key;
 	uint32_t process; /* 0: no event yet */
-	bool device; /* of TensorFlow */
+	bool device;	  /* of TensorFlow */
 	int64_t number;
 };
 
@@ -118,8 +118,8 @@ static struct row *row_of(struct import *im, const struct trace_event *ev,
 			  struct reel_error *err)
 {
 	struct track *t = track_of(im, &ev->pid, err);
-	uint64_t key = hash_text(&ev->tid,
-				 hash_text(&ev->pid, 0xcbf29ce484222325u));
+	uint64_t key =
+		hash_text(&ev->tid, hash_text(&ev->pid, 0xcbf29ce484222325u));
 	uint32_t i = t ? reel_intmap_get(&im->by_row, key, err) : REEL_NO_INDEX;
 	int64_t tid;
 	struct row *r;
@@ -357,8 +357,8 @@ static int add_async(struct import *im, const struct row *row,
 	uint32_t i = reel_intmap_get(&im->by_id, key, err);
 	struct range *r;
 
-	if (i == REEL_NO_INDEX || reel_array_reach(&im->async, &im->async_room,
-						   i, sizeof(*r), err))
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&im->async, &im->async_room, i, sizeof(*r), err))
 		return -1;
 	if (i == im->asyncs)
 		im->asyncs++;
@@ -481,8 +481,8 @@ static int put_losses(struct import *im, struct reel_error *err)
 {
 	struct reel_writer *w = im->writer;
 
-	if (im->bad && reel_writer_loss(w, 0, "not_understood", "events",
-					im->bad, err))
+	if (im->bad &&
+	    reel_writer_loss(w, 0, "not_understood", "events", im->bad, err))
 		return -1;
 	return im->unended ? reel_writer_loss(w, 0, "no_end", "events",
 					      im->unended, err)
@@ -549,7 +549,8 @@ static bool detect(const char *bytes, size_t n)
 
 const struct reel_importer reel_importer_chrome = {
 	.name = "chrome",
-	.about = "trace events of Chrome and Perfetto (JSON), as of ioreel export, "
+	.about = "trace events of Chrome and Perfetto (JSON), as of ioreel "
+		 "export, "
 		 "TensorFlow, Horovod",
 	.lacks = "calls and files, but for exports of ioreel; counter tracks, "
 		 "flows and instant events are left out",

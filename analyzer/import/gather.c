@@ -26,7 +26,7 @@ struct gather_thread {
 
 struct gather_span {
 	struct reel_span_event ev;
-	char *name; /* NULL: that of its kind */
+	const char *name; /* NULL: that of its kind */
 };
 
 struct import_gather {
@@ -61,8 +61,6 @@ void gather_free(struct import_gather *g)
 		return;
 	for (size_t i = 0; i < g->files; i++)
 		free(g->file[i].path);
-	for (size_t i = 0; i < g->spans; i++)
-		free(g->span[i].name);
 	for (size_t i = 0; i < g->threads; i++)
 		free(g->thread[i].nest);
 	for (size_t i = 0; i < g->hosts; i++)
@@ -136,8 +134,10 @@ struct reel_writer_process *gather_process_row(struct import_gather *g,
 const char *gather_keep(struct import_gather *g, const char *text,
 			struct reel_error *err)
 {
-	if (g->kepts && !strcmp(g->kept[g->kepts - 1], text))
-		return g->kept[g->kepts - 1]; /* most repeat */
+	/* Most are one of the last few. */
+	for (size_t i = 1; i <= g->kepts && i <= 8; i++)
+		if (!strcmp(g->kept[g->kepts - i], text))
+			return g->kept[g->kepts - i];
 	if (ONE_MORE(g->kept, g->kepts, g->kept_room, err))
 		return NULL;
 	g->kept[g->kepts] = reel_strdup(text, err);
@@ -304,7 +304,7 @@ int gather_span(struct import_gather *g, const struct reel_span_event *sp,
 	to->ev.process = g->thread[sp->thread - 1].row.process_id;
 	to->ev.count = sp->count ? sp->count : 1;
 	if (name) {
-		to->name = reel_strdup(name, err);
+		to->name = gather_keep(g, name, err);
 		if (!to->name)
 			return -1;
 	}
@@ -471,5 +471,11 @@ int gather_finish(struct import_gather *g, struct reel_writer_run *run,
 		qsort(g->event, g->events, sizeof(*g->event), by_event_end);
 	if (nest_spans(g, err) || write_timeline(g, err) || write_rows(g, err))
 		return -1;
+	/* The metrics need memory now. */
+	free(g->span);
+	free(g->event);
+	g->span = NULL;
+	g->event = NULL;
+	g->spans = g->events = 0;
 	return reel_writer_finish(g->writer, run, err);
 }

@@ -114,10 +114,10 @@ static int find_base(struct overlap_rank *r, const struct overlap_job *job,
 	int rc = add_device(&r->base, r, job, err);
 
 	r->device = !rc && r->base.n;
-	if (!rc)
+	if (!rc && !r->device)
 		rc = overlap_add_spans(&declared, job, r->process,
 				       REEL_SPAN_COMPUTE, err);
-	mark_steps(r, &declared);
+	mark_steps(r, r->device ? &r->base : &declared);
 	if (!rc && r->device) {
 		r->compute_source = "GPU kernels";
 	} else if (!rc && declared.n) {

@@ -40,7 +40,6 @@ struct writer_thread {
 struct writer_span {
 	struct reel_span_event ev;
 	bool closed;
-	char *name; /* a user's own; else NULL */
 };
 
 /* counters.c: the names so far, and where the next one is looked for. */
@@ -69,7 +68,8 @@ struct reel_writer {
 	struct reel_event_columns open_cols; /* scratch of open_files.c */
 	uint32_t *open_order;		     /* scratch, too */
 	struct writer_span *span;
-	uint32_t spans, span_room;
+	char **span_name; /* those that no kind has */
+	uint32_t spans, span_room, span_names, span_name_room;
 	struct reel_rows files; /* in no block yet */
 	struct reel_writer_file last_file;
 	uint64_t events, calls; /* without those of launchers */
