@@ -605,8 +605,11 @@ static bool detect(const char *bytes, size_t n)
 		"\"distributedInfo\"", "\"baseTimeNanoseconds\"",
 		"\"cpu_op\"",	       "\"user_annotation\"",
 	};
+	size_t at = 0;
 
-	if (!n || bytes[strspn(bytes, " \t\r\n")] != '{')
+	while (at < n && strchr(" \t\r\n", bytes[at]))
+		at++;
+	if (at == n || bytes[at] != '{')
 		return false;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (has_text(bytes, n, marks[i]))
