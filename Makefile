@@ -38,7 +38,7 @@ $(error a library is missing ($(pkgs)); run scripts/setup)
 endif
 endif
 pkg_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs) 2>/dev/null)
-pkg_libs := $(shell $(PKG_CONFIG) --libs $(pkgs) 2>/dev/null) -lpthread -lm
+pkg_libs := $(shell $(PKG_CONFIG) --libs $(pkgs) 2>/dev/null) -lbz2 -lpthread -lm
 
 warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wundef -Wformat=2 -Wno-unused-parameter \

@@ -38,20 +38,22 @@ CREATE TABLE step (
 	steps INTEGER NOT NULL         -- steps that the row stands for
 ) STRICT;
 
--- rank_time: the time of each rank. Computation is the union of compute spans,
--- or else of the known steps without the fetches, checkpoints and evaluation of
--- their thread; in both cases without the calls on files by the thread that
--- steps. Steady steps are all but the rank's first. Sums and medians of fetch,
--- computation, own I/O and the rest are over known steps. The loop is the time
--- from the first fetch, or the first step if that is earlier, to the end of the
--- last step. A worker is alive from its first batch to its end (or the end of
--- the last step), and busy while it makes a batch.
+-- rank_time: the time of each rank. Computation is the union of the kernels and
+-- copies of its GPUs, as an imported profile has them. Else it is the union of
+-- compute spans, or of the known steps without the fetches, checkpoints and
+-- evaluation of their thread; in both cases without the calls on files by the
+-- thread that steps. Steady steps are all but the rank's first. Sums and
+-- medians of fetch, computation, own I/O and the rest are over known steps. The
+-- loop is the time from the first fetch, or the first step if that is earlier,
+-- to the end of the last step. A worker is alive from its first batch to its
+-- end (or the end of the last step), and busy while it makes a batch.
 -- unit: ns    empty: no row without anchors; NULL without known (steady) steps
 -- source: ioreel-store(5), "Overlap"
 CREATE TABLE rank_time (
 	rank INTEGER NOT NULL,
 	process_id INTEGER PRIMARY KEY,
-	compute_source TEXT,           -- "compute spans", "step minus fetch"; NULL: none
+	compute_source TEXT,           -- "GPU kernels", "compute spans",
+	                               -- "step minus fetch"; NULL: none
 	steps INTEGER NOT NULL,
 	steady_steps INTEGER NOT NULL,
 	steady_ns INTEGER NOT NULL,    -- sums over steady steps

@@ -17,7 +17,10 @@
 #include "analyzer/write/writer.h"
 
 const struct reel_importer *const reel_importers[] = {
+	&reel_importer_darshan,
+	&reel_importer_kineto,
 	&reel_importer_strace,
+	&reel_importer_chrome, /* after the tools that write its JSON */
 	NULL,
 };
 

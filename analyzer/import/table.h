@@ -5,6 +5,9 @@
 
 #include "analyzer/import/import.h"
 
+extern const struct reel_importer reel_importer_chrome;
+extern const struct reel_importer reel_importer_darshan;
+extern const struct reel_importer reel_importer_kineto;
 extern const struct reel_importer reel_importer_strace;
 
 #endif

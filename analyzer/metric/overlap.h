@@ -24,6 +24,7 @@ struct overlap_span {
 	int64_t start_ns, end_ns, detail;
 	uint32_t process, thread, kind, span_id;
 	uint32_t count; /* spans that it represents */
+	bool device;	/* computation of an accelerator, from its profile */
 };
 
 enum overlap_kind {
@@ -86,6 +87,7 @@ struct overlap_rank {
 	struct reel_union fed;	    /* known steps without fetches and phases */
 	struct reel_union base;	    /* computation, own I/O included */
 	const char *compute_source; /* NULL: unknown */
+	bool device;		    /* base is of an accelerator */
 	struct reel_interval_stream computed; /* computation */
 	int64_t compute_ns, own_io_ns, io_ns, hidden_ns;
 	int64_t loop_start_ns, loop_ns, loop_wait_ns;

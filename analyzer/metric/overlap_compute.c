@@ -86,21 +86,41 @@ static void mark_steps(struct overlap_rank *r,
 	}
 }
 
+/* Add the kernels and copies of the rank's accelerators. */
+static int add_device(struct reel_union *u, const struct overlap_rank *r,
+		      const struct overlap_job *job, struct reel_error *err)
+{
+	uint32_t n,
+		i = overlap_find_spans(job, r->process, REEL_SPAN_COMPUTE, &n);
+
+	for (; n; n--, i++)
+		if (job->span[i].device &&
+		    reel_union_add_time(u, job->span[i].start_ns,
+					job->span[i].end_ns, err))
+			return -1;
+	return 0;
+}
+
 /*
- * Compute r->base, before the subtraction: declared spans, else the known steps
- * without fetches and phases. Kernels from an accelerator's profile would come
- * first, without subtraction: the device computes during the thread's I/O.
+ * Compute r->base, before the subtraction: kernels from an accelerator's profile,
+ * else declared spans, else the known steps without fetches and phases. Nothing is
+ * subtracted from kernels: the device computes during the thread's I/O.
  */
 static int find_base(struct overlap_rank *r, const struct overlap_job *job,
 		     struct reel_error *err)
 {
 	struct reel_union declared = {.limit = REEL_UNION_ALL};
 	struct reel_union nothing = {.limit = REEL_UNION_ALL};
-	int rc = overlap_add_spans(&declared, job, r->process,
-				   REEL_SPAN_COMPUTE, err);
+	int rc = add_device(&r->base, r, job, err);
 
-	mark_steps(r, &declared);
-	if (!rc && declared.n) {
+	r->device = !rc && r->base.n;
+	if (!rc && !r->device)
+		rc = overlap_add_spans(&declared, job, r->process,
+				       REEL_SPAN_COMPUTE, err);
+	mark_steps(r, r->device ? &r->base : &declared);
+	if (!rc && r->device) {
+		r->compute_source = "GPU kernels";
+	} else if (!rc && declared.n) {
 		r->compute_source = "compute spans";
 		rc = reel_union_cut(&r->base, &declared, &r->fetch, false, err);
 	} else if (!rc && r->fetch_known) {
@@ -169,6 +189,8 @@ static int add_own_piece(void *ctx, const struct reel_interval *iv,
 	while (reel_union_part(&w->between, &w->gap, &from_ns, iv->end_ns,
 			       &part))
 		r->between_io_ns += part.end_ns - part.start_ns;
+	if (r->device)
+		return 0;
 	if (add_compute(w, iv->start_ns, err))
 		return -1;
 	if (iv->end_ns > w->done_ns)

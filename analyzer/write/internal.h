@@ -4,6 +4,7 @@
 #define ANALYZER_WRITE_INTERNAL_H
 
 #include "lib/calls.h"
+#include "lib/intmap.h"
 #include "lib/store/event_block.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
@@ -39,7 +40,15 @@ struct writer_thread {
 struct writer_span {
 	struct reel_span_event ev;
 	bool closed;
-	char *name; /* a user's own; else NULL */
+};
+
+/* counters.c: the names so far, and where the next one is looked for. */
+struct writer_counters {
+	bool tables;
+	struct reel_insert source, record, name, value;
+	char **text;
+	uint32_t names, room, next;
+	struct reel_intmap by_hash;
 };
 
 struct reel_writer {
@@ -59,13 +68,15 @@ struct reel_writer {
 	struct reel_event_columns open_cols; /* scratch of open_files.c */
 	uint32_t *open_order;		     /* scratch, too */
 	struct writer_span *span;
-	uint32_t spans, span_room;
+	char **span_name; /* those that no kind has */
+	uint32_t spans, span_room, span_names, span_name_room;
 	struct reel_rows files; /* in no block yet */
 	struct reel_writer_file last_file;
 	uint64_t events, calls; /* without those of launchers */
 	uint64_t counter[REEL_WRITER_COUNTERS];
 	int64_t span_ns; /* end of the last event or span */
 	struct reel_insert insert[INSERTS];
+	struct writer_counters counters;
 	bool seen_call[4096 + REEL_CALL_WIDE];
 };
 
@@ -82,6 +93,8 @@ int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
 		     bool closed, struct reel_error *err);
 int writer_spans_flush(struct reel_writer *w, struct reel_error *err);
 void writer_spans_fini(struct reel_writer *w);
+
+void writer_counters_fini(struct reel_writer *w); /* counters.c */
 
 /* rows.c: the INSERTs, and the rows that the writer counts itself. */
 int writer_inserts_open(struct reel_writer *w, struct reel_error *err);

@@ -6,10 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 
 #include "analyzer/write/internal.h"
+
+#define NAMES_TRIED 8
+
+/* A copy of @name; most are one of the last few. */
+static const char *keep_name(struct reel_writer *w, const char *name,
+			     struct reel_error *err)
+{
+	for (uint32_t i = 1; i <= w->span_names && i <= NAMES_TRIED; i++)
+		if (!strcmp(w->span_name[w->span_names - i], name))
+			return w->span_name[w->span_names - i];
+	if (reel_array_reach(&w->span_name, &w->span_name_room, w->span_names,
+			     sizeof(*w->span_name), err))
+		return NULL;
+	w->span_name[w->span_names] = reel_strdup(name, err);
+	return w->span_name[w->span_names] ? w->span_name[w->span_names++]
+					   : NULL;
+}
 
 int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
 		     bool closed, struct reel_error *err)
@@ -27,10 +45,9 @@ int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
 	*s = (struct writer_span){.ev = *sp, .closed = closed};
 	s->ev.name = reel_span_name(sp->kind);
 	if (strcmp(s->ev.name, sp->name)) {
-		s->name = reel_strdup(sp->name, err);
-		if (!s->name)
+		s->ev.name = keep_name(w, sp->name, err);
+		if (!s->ev.name)
 			return -1;
-		s->ev.name = s->name;
 	}
 	w->spans++;
 	return 0;
@@ -107,7 +124,8 @@ int writer_spans_flush(struct reel_writer *w, struct reel_error *err)
 
 void writer_spans_fini(struct reel_writer *w)
 {
-	for (uint32_t i = 0; i < w->spans; i++)
-		free(w->span[i].name);
+	for (uint32_t i = 0; i < w->span_names; i++)
+		free(w->span_name[i]);
+	free(w->span_name);
 	free(w->span);
 }

@@ -89,6 +89,21 @@ enum reel_writer_counter {
 	REEL_WRITER_COUNTERS
 };
 
+/* Counters that a format holds instead of events: tables in counter.sql. */
+struct reel_writer_record {
+	uint32_t record_id, source_id;
+	const char *module, *record;
+	int64_t rank;	  /* -1: of all ranks; REEL_NO_OFFSET: not known */
+	const char *path; /* NULL: not known */
+};
+
+struct reel_writer_number {
+	bool is_real;
+	int64_t integer;
+	double real;
+	const char *text; /* not NULL: it is no number */
+};
+
 struct reel_writer_options {
 	bool counts_only; /* no events, open files and spans, and only the
 			     metrics that count: see reel_load_counts() */
@@ -165,6 +180,15 @@ int reel_writer_loss(struct reel_writer *w, uint32_t process,
 		     struct reel_error *err);
 void reel_writer_counter(struct reel_writer *w, enum reel_writer_counter which,
 			 uint64_t count);
+/* A file that is imported; a record of counters of it; a counter. Ids from 1. */
+int reel_writer_source(struct reel_writer *w, uint32_t id, const char *file,
+		       const char *format, struct reel_error *err);
+int reel_writer_record(struct reel_writer *w,
+		       const struct reel_writer_record *row,
+		       struct reel_error *err);
+int reel_writer_value(struct reel_writer *w, uint32_t record, const char *name,
+		      const struct reel_writer_number *value,
+		      struct reel_error *err);
 /* Events so far, without those of launchers. */
 uint64_t reel_writer_events(const struct reel_writer *w);
 

@@ -28,6 +28,11 @@ void reel_insert_id(struct reel_insert *r, uint32_t id)
 		reel_insert_null(r);
 }
 
+void reel_insert_real(struct reel_insert *r, double value)
+{
+	sqlite3_bind_double(r->stmt, ++r->column, value);
+}
+
 void reel_insert_null(struct reel_insert *r)
 {
 	sqlite3_bind_null(r->stmt, ++r->column);

@@ -33,6 +33,7 @@ void reel_insert_null(struct reel_insert *r);
 /* Text and blob are borrowed until the row is done. NULL is NULL. */
 void reel_insert_text(struct reel_insert *r, const char *text);
 void reel_insert_blob(struct reel_insert *r, const void *blob, size_t len);
+void reel_insert_real(struct reel_insert *r, double value);
 /* A statistic, rounded to an integer; a negative one or NaN is NULL. */
 void reel_insert_stat(struct reel_insert *r, double value);
 /* Write the row, begin the next. REEL_E_DB. */

@@ -102,11 +102,15 @@ int main(int argc, char **argv)
 	struct reel_buf whole = REEL_BUF_INIT;
 	char path[] = "fuzz_import.XXXXXX", *names[] = {path}, *data;
 	uint64_t stores = 0, refused = 0;
+	const struct reel_importer *as = NULL;
 	struct reel_error err_ = {0};
 	int fd;
 
 	if (argc != 4 || reel_buf_read_file(&whole, argv[3], 16 << 20, &err_))
 		errx(2, "usage: fuzz_import COUNT SEED FILE %s", err_.text);
+	as = reel_importer_detect(argv[3]);
+	if (!as)
+		errx(2, "'%s' is of no format", argv[3]);
 	chance_state += strtoull(argv[2], NULL, 10);
 	fd = mkstemp(path);
 	data = malloc(whole.len + 65536);
@@ -124,7 +128,7 @@ int main(int argc, char **argv)
 		write_file(path, data, len);
 		if (reel_store_temporary(&st, path, &why))
 			errx(1, "%s", why.text);
-		if (reel_import(st, names, 1, reel_importers[0], &why) >= 0)
+		if (reel_import(st, names, 1, as, &why) >= 0)
 			stores++;
 		else if (*why.text && !strchr(why.text, '\n'))
 			refused++;

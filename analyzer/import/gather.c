@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/* Events and spans in any order: kept, sorted by their ends, and written. */
+#include "analyzer/import/gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/intmap.h"
+#include "lib/store/file_class.h"
+
+struct gather_file {
+	char *path;
+	size_t len;
+	enum reel_kind kind;
+	int64_t size_bytes;
+	bool written;
+};
+
+struct gather_thread {
+	struct reel_writer_thread row;
+	uint32_t *nest; /* spans around, while parents are found */
+	uint32_t depth, room;
+};
+
+struct gather_span {
+	struct reel_span_event ev;
+	const char *name; /* NULL: that of its kind */
+};
+
+struct import_gather {
+	struct reel_writer *writer;
+	struct reel_writer_process *process;
+	struct gather_thread *thread;
+	struct gather_file *file;
+	struct reel_event *event;
+	struct gather_span *span;
+	char **host, **kept;
+	size_t processes, threads, files, events, spans, hosts, kepts;
+	size_t process_room, thread_room, file_room, event_room, span_room,
+		host_room, kept_room;
+	struct reel_intmap by_process, by_thread, by_path;
+	int64_t origin_ns;
+};
+
+int gather_new(struct import_gather **out, struct reel_writer *w,
+	       struct reel_error *err)
+{
+	*out = reel_alloc(1, sizeof(**out), err);
+	if (!*out)
+		return -1;
+	(*out)->writer = w;
+	(*out)->origin_ns = INT64_MAX;
+	return 0;
+}
+
+void gather_free(struct import_gather *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; i < g->files; i++)
+		free(g->file[i].path);
+	for (size_t i = 0; i < g->threads; i++)
+		free(g->thread[i].nest);
+	for (size_t i = 0; i < g->hosts; i++)
+		free(g->host[i]);
+	for (size_t i = 0; i < g->kepts; i++)
+		free(g->kept[i]);
+	free(g->kept);
+	free(g->process);
+	free(g->thread);
+	free(g->file);
+	free(g->event);
+	free(g->span);
+	free(g->host);
+	reel_intmap_fini(&g->by_process);
+	reel_intmap_fini(&g->by_thread);
+	reel_intmap_fini(&g->by_path);
+	free(g);
+}
+
+/* Room for one more of @n objects at *@p, zeroed. 0, or -1. */
+static int one_more(void *p, size_t n, size_t *room, size_t bytes,
+		    struct reel_error *err)
+{
+	if (n == *room) {
+		size_t more = *room ? 2 * *room : 64;
+
+		if (reel_grow(p, more, bytes, err))
+			return -1;
+		*room = more;
+	}
+	memset(*(char **)p + n * bytes, 0, bytes);
+	return 0;
+}
+#define ONE_MORE(array, n, room, err)                                          \
+	one_more(&(array), n, &(room), sizeof(*(array)), err)
+
+uint32_t gather_process(struct import_gather *g, uint64_t key,
+			struct reel_error *err)
+{
+	uint32_t i = reel_intmap_get(&g->by_process, key, err);
+	struct reel_writer_process *p;
+
+	if (i == REEL_NO_INDEX)
+		return 0;
+	if (i < g->processes)
+		return i + 1;
+	if (ONE_MORE(g->process, g->processes, g->process_room, err))
+		return 0;
+	p = &g->process[g->processes++];
+	*p = (struct reel_writer_process){.process_id = i + 1,
+					  .rank = -1,
+					  .role = "main",
+					  .fork_ns = REEL_NO_OFFSET,
+					  .start_ns = INT64_MAX,
+					  .end_ns = INT64_MIN,
+					  .ended = "unknown"};
+	return i + 1;
+}
+
+uint32_t gather_processes(const struct import_gather *g)
+{
+	return (uint32_t)g->processes;
+}
+
+struct reel_writer_process *gather_process_row(struct import_gather *g,
+					       uint32_t process)
+{
+	return &g->process[process - 1];
+}
+
+const char *gather_keep(struct import_gather *g, const char *text,
+			struct reel_error *err)
+{
+	/* Most are one of the last few. */
+	for (size_t i = 1; i <= g->kepts && i <= 8; i++)
+		if (!strcmp(g->kept[g->kepts - i], text))
+			return g->kept[g->kepts - i];
+	if (ONE_MORE(g->kept, g->kepts, g->kept_room, err))
+		return NULL;
+	g->kept[g->kepts] = reel_strdup(text, err);
+	return g->kept[g->kepts] ? g->kept[g->kepts++] : NULL;
+}
+
+uint32_t gather_thread(struct import_gather *g, uint32_t process, int64_t tid,
+		       struct reel_error *err)
+{
+	uint64_t key = (uint64_t)tid * 0x9e3779b97f4a7c15u ^ process;
+	struct gather_thread *t;
+
+	for (;; key++) { /* two threads may have one key */
+		uint32_t i = reel_intmap_get(&g->by_thread, key, err);
+
+		if (i == REEL_NO_INDEX)
+			return 0;
+		if (i < g->threads) {
+			t = &g->thread[i];
+			if (t->row.tid == tid && t->row.process_id == process)
+				return i + 1;
+			continue;
+		}
+		if (ONE_MORE(g->thread, g->threads, g->thread_room, err))
+			return 0;
+		t = &g->thread[g->threads++];
+		t->row = (struct reel_writer_thread){.thread_id = i + 1,
+						     .process_id = process,
+						     .tid = tid,
+						     .start_ns = INT64_MAX,
+						     .end_ns = INT64_MIN};
+		return i + 1;
+	}
+}
+
+uint32_t gather_host(struct import_gather *g, const char *name,
+		     struct reel_error *err)
+{
+	for (size_t i = 0; i < g->hosts; i++)
+		if (!strcmp(g->host[i], name))
+			return (uint32_t)i + 1;
+	if (ONE_MORE(g->host, g->hosts, g->host_room, err))
+		return 0;
+	g->host[g->hosts] = reel_strdup(name, err);
+	return g->host[g->hosts] ? (uint32_t)++g->hosts : 0;
+}
+
+static uint64_t hash_bytes(const char *p, size_t n)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (uint8_t)p[i]) * 0x100000001b3u;
+	return h;
+}
+
+uint32_t gather_file(struct import_gather *g, const char *path, size_t len,
+		     enum reel_kind kind, struct reel_error *err)
+{
+	uint64_t key = hash_bytes(path, len);
+	struct gather_file *f;
+
+	for (;; key++) {
+		uint32_t i = reel_intmap_get(&g->by_path, key, err);
+
+		if (i == REEL_NO_INDEX)
+			return 0;
+		if (i < g->files) {
+			f = &g->file[i];
+			if (f->len == len && !memcmp(f->path, path, len))
+				return i + 1;
+			continue;
+		}
+		if (ONE_MORE(g->file, g->files, g->file_room, err))
+			return 0;
+		f = &g->file[g->files];
+		f->path = strndup(path, len);
+		if (!f->path) {
+			reel_fail(err, REEL_E_MEMORY, "out of memory");
+			return 0;
+		}
+		f->len = strlen(f->path);
+		f->kind = kind;
+		f->size_bytes = -1;
+		g->files++;
+		return i + 1;
+	}
+}
+
+void gather_origin(struct import_gather *g, int64_t ns)
+{
+	if (ns < g->origin_ns)
+		g->origin_ns = ns;
+}
+
+/* @thread was there from @start to @end. */
+static void see_time(struct import_gather *g, uint32_t thread, int64_t start,
+		     int64_t end)
+{
+	struct reel_writer_thread *t = &g->thread[thread - 1].row;
+	struct reel_writer_process *p = &g->process[t->process_id - 1];
+
+	if (start < t->start_ns)
+		t->start_ns = start;
+	if (end > t->end_ns)
+		t->end_ns = end;
+	if (start < p->start_ns)
+		p->start_ns = start;
+	if (end > p->end_ns)
+		p->end_ns = end;
+	gather_origin(g, start);
+}
+
+/* What an event shows of its file. */
+static void see_file(struct gather_file *f, const struct reel_event *ev)
+{
+	int64_t end;
+
+	if (ev->group == REEL_GROUP_WRITE)
+		f->written = true;
+	if ((ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE) &&
+	    ev->offset >= 0 && reel_event_bytes(ev) &&
+	    !__builtin_add_overflow(ev->offset, ev->result, &end) &&
+	    end > f->size_bytes)
+		f->size_bytes = end;
+}
+
+int gather_event(struct import_gather *g, const struct reel_event *ev,
+		 struct reel_error *err)
+{
+	const struct reel_call_info *info = reel_call_info(ev->call);
+	struct gather_thread *t = &g->thread[ev->thread - 1];
+	struct reel_event *to;
+
+	if (ONE_MORE(g->event, g->events, g->event_room, err))
+		return -1;
+	to = &g->event[g->events++];
+	*to = *ev;
+	to->process = t->row.process_id;
+	to->count = ev->count ? ev->count : 1;
+	if (info) {
+		to->layer = (uint8_t)info->layer;
+		to->group = (uint8_t)info->group;
+	}
+	t->row.events++;
+	g->process[to->process - 1].events++;
+	if (ev->file) {
+		to->kind = (uint8_t)g->file[ev->file - 1].kind;
+		see_file(&g->file[ev->file - 1], to);
+	}
+	see_time(g, ev->thread, ev->start_ns, ev->start_ns + ev->dur_ns);
+	return 0;
+}
+
+int gather_span(struct import_gather *g, const struct reel_span_event *sp,
+		const char *name, struct reel_error *err)
+{
+	struct gather_span *to;
+
+	if (ONE_MORE(g->span, g->spans, g->span_room, err))
+		return -1;
+	to = &g->span[g->spans];
+	to->ev = *sp;
+	to->ev.process = g->thread[sp->thread - 1].row.process_id;
+	to->ev.count = sp->count ? sp->count : 1;
+	if (name) {
+		to->name = gather_keep(g, name, err);
+		if (!to->name)
+			return -1;
+	}
+	g->spans++;
+	see_time(g, sp->thread, sp->start_ns, sp->start_ns + sp->dur_ns);
+	return 0;
+}
+
+static int by_event_end(const void *a, const void *b)
+{
+	const struct reel_event *x = a, *y = b;
+	int64_t ex = x->start_ns + x->dur_ns, ey = y->start_ns + y->dur_ns;
+
+	if (ex != ey)
+		return ex < ey ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* Of spans that begin together the longer one is outside. */
+static int by_span_start(const void *a, const void *b)
+{
+	const struct gather_span *x = a, *y = b;
+
+	if (x->ev.start_ns != y->ev.start_ns)
+		return x->ev.start_ns < y->ev.start_ns ? -1 : 1;
+	return x->ev.dur_ns > y->ev.dur_ns ? -1 : x->ev.dur_ns < y->ev.dur_ns;
+}
+
+static int by_span_end(const void *a, const void *b)
+{
+	const struct gather_span *x = a, *y = b;
+	int64_t ex = x->ev.start_ns + x->ev.dur_ns;
+	int64_t ey = y->ev.start_ns + y->ev.dur_ns;
+
+	if (ex != ey)
+		return ex < ey ? -1 : 1;
+	return x->ev.span_id > y->ev.span_id ? -1 /* the inner one first */
+					     : x->ev.span_id < y->ev.span_id;
+}
+
+/* Ids in the order of starts, and of each the innermost span around it. */
+static int nest_spans(struct import_gather *g, struct reel_error *err)
+{
+	if (!g->spans)
+		return 0;
+	qsort(g->span, g->spans, sizeof(*g->span), by_span_start);
+	for (size_t i = 0; i < g->spans; i++) {
+		struct reel_span_event *ev = &g->span[i].ev;
+		struct gather_thread *t = &g->thread[ev->thread - 1];
+
+		ev->span_id = (uint32_t)i + 1;
+		while (t->depth) {
+			const struct reel_span_event *out =
+				&g->span[t->nest[t->depth - 1] - 1].ev;
+
+			if (out->start_ns + out->dur_ns >=
+			    ev->start_ns + ev->dur_ns)
+				break;
+			t->depth--;
+		}
+		ev->parent = t->depth ? t->nest[t->depth - 1] : 0;
+		if (t->depth == t->room) {
+			t->room = t->room ? 2 * t->room : 8;
+			if (reel_grow(&t->nest, t->room, sizeof(*t->nest), err))
+				return -1;
+		}
+		t->nest[t->depth++] = ev->span_id;
+	}
+	qsort(g->span, g->spans, sizeof(*g->span), by_span_end);
+	return 0;
+}
+
+static int write_span(struct import_gather *g, size_t i, struct reel_error *err)
+{
+	struct reel_span_event *ev = &g->span[i].ev;
+
+	ev->start_ns -= g->origin_ns;
+	ev->name = g->span[i].name ? g->span[i].name : reel_span_name(ev->kind);
+	return reel_writer_span(g->writer, ev, true, err);
+}
+
+/* Events, and spans after the events before their ends. */
+static int write_timeline(struct import_gather *g, struct reel_error *err)
+{
+	size_t s = 0;
+
+	for (size_t i = 0; i < g->events; i++) {
+		struct reel_event *ev = &g->event[i];
+
+		ev->start_ns -= g->origin_ns;
+		if (ev->file)
+			ev->class_ = (uint8_t)reel_file_class(
+				g->file[ev->file - 1].path,
+				(enum reel_kind)ev->kind,
+				g->file[ev->file - 1].written);
+		while (s < g->spans && g->span[s].ev.start_ns - g->origin_ns +
+						       g->span[s].ev.dur_ns <
+					       ev->start_ns + ev->dur_ns)
+			if (write_span(g, s++, err))
+				return -1;
+		if (reel_writer_event(g->writer, ev, err))
+			return -1;
+	}
+	while (s < g->spans)
+		if (write_span(g, s++, err))
+			return -1;
+	return 0;
+}
+
+static int write_rows(struct import_gather *g, struct reel_error *err)
+{
+	if (!g->hosts && !gather_host(g, "unknown", err))
+		return -1;
+	for (size_t i = 0; i < g->hosts; i++)
+		if (reel_writer_host(g->writer, (uint32_t)i + 1, g->host[i], "",
+				     err))
+			return -1;
+	for (size_t i = 0; i < g->processes; i++) {
+		struct reel_writer_process *p = &g->process[i];
+
+		if (p->start_ns > p->end_ns) /* without events */
+			p->start_ns = p->end_ns = g->origin_ns;
+		p->start_ns -= g->origin_ns;
+		p->end_ns -= g->origin_ns;
+		if (!p->host_id)
+			p->host_id = 1;
+		if (reel_writer_process(g->writer, p, err))
+			return -1;
+	}
+	for (size_t i = 0; i < g->threads; i++) {
+		struct reel_writer_thread *t = &g->thread[i].row;
+
+		if (t->start_ns > t->end_ns)
+			t->start_ns = t->end_ns = g->origin_ns;
+		t->start_ns -= g->origin_ns;
+		t->end_ns -= g->origin_ns;
+		if (reel_writer_thread(g->writer, t, err))
+			return -1;
+	}
+	for (size_t i = 0; i < g->files; i++) {
+		const struct gather_file *f = &g->file[i];
+		struct reel_writer_file row = {
+			.file_id = (uint32_t)i + 1,
+			.path = f->path,
+			.path_len = (uint32_t)f->len,
+			.kind = f->kind,
+			.class_ = reel_file_class(f->path, f->kind, f->written),
+			.size_bytes = f->size_bytes};
+
+		if (reel_writer_file(g->writer, &row, err))
+			return -1;
+	}
+	return 0;
+}
+
+int gather_finish(struct import_gather *g, struct reel_writer_run *run,
+		  struct reel_error *err)
+{
+	if (g->origin_ns == INT64_MAX)
+		g->origin_ns = 0;
+	if (g->events)
+		qsort(g->event, g->events, sizeof(*g->event), by_event_end);
+	if (nest_spans(g, err) || write_timeline(g, err) || write_rows(g, err))
+		return -1;
+	/* The metrics need memory now. */
+	free(g->span);
+	free(g->event);
+	g->span = NULL;
+	g->event = NULL;
+	g->spans = g->events = 0;
+	return reel_writer_finish(g->writer, run, err);
+}

@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Import profiles of PyTorch (Kineto's JSON), one file for each rank.
+ *
+ * Steps, fetches, optimizers and ranges of the user become spans, as do the kernels
+ * and copies of the devices. The operators of the host are too many for that: of
+ * them the store gets counts and times by name, and, where the file has no device,
+ * the union of each thread's operators as its computation. Spans wait for the end of
+ * their file, since the base of its times may come after them.
+ *
+ * Source: libkineto's output_json.cpp; files of PyTorch 1.8 to 2.8.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schemas/trace_format.h"
+
+#include "lib/array.h"
+#include "lib/error.h"
+
+#include "analyzer/import/event_names.h"
+#include "analyzer/import/gather.h"
+#include "analyzer/import/import.h"
+#include "analyzer/import/table.h"
+#include "analyzer/import/trace_events.h"
+
+#define EPOCH_NS 1000000000000000000 /* times from here on are absolute */
+#define TIME_NS_MOST (INT64_MAX / 4)
+
+enum role {
+	ROLE_NONE, /* counted by name only */
+	ROLE_OPERATOR,
+	ROLE_STEP,
+	ROLE_FETCH,
+	ROLE_OPTIMIZER,
+	ROLE_USER,
+	ROLE_KERNEL,
+	ROLE_COPY,
+};
+
+struct interval {
+	int64_t start_ns, end_ns;
+};
+
+struct intervals {
+	struct interval *at;
+	size_t n, room;
+};
+
+/* A thread of the host. */
+struct lane {
+	struct intervals operators, backward;
+};
+
+/* A span that waits for the base of its file. */
+struct span {
+	int64_t start_ns, dur_ns;
+	uint32_t thread, name;
+	enum role role;
+};
+
+struct import {
+	struct reel_writer *writer;
+	struct import_gather *gather;
+	uint32_t source, records;
+	uint64_t bad;
+	int64_t start_ns; /* of all files */
+	int64_t ranks;
+	/* The file at hand. */
+	uint64_t events;
+	uint32_t process; /* the first of the host; devices belong to it */
+	int64_t pid;
+	bool has_pid, has_device;
+	struct event_names names;
+	struct span *span;
+	size_t spans, span_room;
+	struct lane **lane; /* by thread id */
+	uint32_t lane_room;
+};
+
+/* --- intervals ------------------------------------------------------------ */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct interval *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* Sort, and merge those that overlap. */
+static void merge_intervals(struct intervals *u)
+{
+	size_t n = 0;
+
+	if (!u->n)
+		return;
+	qsort(u->at, u->n, sizeof(*u->at), by_start);
+	for (size_t i = 1; i < u->n; i++) {
+		if (u->at[i].start_ns > u->at[n].end_ns)
+			u->at[++n] = u->at[i];
+		else if (u->at[i].end_ns > u->at[n].end_ns)
+			u->at[n].end_ns = u->at[i].end_ns;
+	}
+	u->n = n + 1;
+}
+
+/* Operators nest, so most are inside of the one before, or around it. */
+static int add_interval(struct intervals *u, int64_t start_ns, int64_t end_ns,
+			struct reel_error *err)
+{
+	if (u->n && start_ns >= u->at[u->n - 1].start_ns &&
+	    end_ns <= u->at[u->n - 1].end_ns)
+		return 0;
+	while (u->n && start_ns <= u->at[u->n - 1].start_ns &&
+	       end_ns >= u->at[u->n - 1].end_ns)
+		u->n--;
+	if (u->n == u->room) {
+		merge_intervals(u);
+		if (u->n >= u->room / 2) {
+			size_t room = u->room ? 2 * u->room : 64;
+
+			if (reel_grow(&u->at, room, sizeof(*u->at), err))
+				return -1;
+			u->room = room;
+		}
+	}
+	u->at[u->n++] = (struct interval){start_ns, end_ns};
+	return 0;
+}
+
+static struct lane *lane_of(struct import *im, uint32_t thread,
+			    struct reel_error *err)
+{
+	if (reel_array_reach(&im->lane, &im->lane_room, thread,
+			     sizeof(struct lane *), err))
+		return NULL;
+	if (!im->lane[thread])
+		im->lane[thread] = reel_alloc(1, sizeof(struct lane), err);
+	return im->lane[thread];
+}
+
+/* --- events --------------------------------------------------------------- */
+
+static bool has_prefix(const struct trace_text *t, const char *prefix)
+{
+	return !strncmp(t->s, prefix, strlen(prefix));
+}
+
+static bool is_one_of(const struct trace_text *t, const char *a, const char *b)
+{
+	return !strcmp(t->s, a) || !strcmp(t->s, b);
+}
+
+/* Before PyTorch 1.13 ranges are operators, recognized by their names. */
+static enum role role_of(const struct trace_event *ev)
+{
+	bool user = !strcmp(ev->category.s, "user_annotation");
+	const struct trace_text *name = &ev->name;
+
+	if (is_one_of(&ev->category, "kernel", "Kernel"))
+		return ROLE_KERNEL;
+	if (is_one_of(&ev->category, "gpu_memcpy", "Memcpy") ||
+	    is_one_of(&ev->category, "gpu_memset", "Memset"))
+		return ROLE_COPY;
+	if (!user && !is_one_of(&ev->category, "cpu_op", "Operator"))
+		return ROLE_NONE;
+	if (has_prefix(name, "ProfilerStep#"))
+		return ROLE_STEP;
+	if (has_prefix(name, "enumerate(DataLoader)#"))
+		return ROLE_FETCH;
+	if (has_prefix(name, "Optimizer.step#"))
+		return ROLE_OPTIMIZER;
+	return user || has_prefix(name, "## ") ||
+			       has_prefix(name, "Optimizer.zero_grad#")
+		       ? ROLE_USER
+		       : ROLE_OPERATOR;
+}
+
+/* Nodes of autograd's graph, as its engine runs them. */
+static bool is_backward(const struct trace_text *name)
+{
+	static const char end[] = "Backward";
+	size_t n = name->len;
+
+	if (has_prefix(name, "autograd::engine::evaluate_function") ||
+	    has_prefix(name, "torch::autograd::AccumulateGrad"))
+		return true;
+	while (n && name->s[n - 1] >= '0' && name->s[n - 1] <= '9')
+		n--;
+	return n >= strlen(end) &&
+	       !memcmp(name->s + n - strlen(end), end, strlen(end));
+}
+
+static uint32_t process_of(struct import *im, const struct trace_text *text,
+			   struct reel_error *err)
+{
+	uint32_t process;
+	int64_t pid;
+
+	if (!trace_text_int(text, &pid))
+		return im->process;
+	if (!im->has_pid) {
+		im->has_pid = true;
+		im->pid = pid;
+		gather_process_row(im->gather, im->process)->pid = pid;
+	}
+	if (pid == im->pid)
+		return im->process;
+	process = gather_process(
+		im->gather, (uint64_t)im->source << 40 ^ (uint64_t)pid, err);
+	if (process)
+		gather_process_row(im->gather, process)->pid = pid;
+	return process;
+}
+
+/* The tid of a thread of the host; a word gives a number of its own. */
+static int64_t host_tid(const struct trace_text *text)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	int64_t tid;
+
+	if (trace_text_int(text, &tid))
+		return tid;
+	for (size_t i = 0; i < text->len; i++)
+		hash = (hash ^ (uint8_t)text->s[i]) * 0x100000001b3u;
+	return INT64_MIN + (int64_t)(hash >> 2);
+}
+
+/* Streams get tids below those of any thread: 0, "stream 7" and 7 on device 0 are
+ * -10000000007. */
+static int64_t stream_tid(const struct trace_event *ev)
+{
+	const char *digits = ev->tid.s + strcspn(ev->tid.s, "0123456789");
+	int64_t device, stream = strtoll(digits, NULL, 10);
+
+	if (!trace_text_int(&ev->pid, &device) || device < 0 || device > 99999)
+		device = 99999;
+	if (stream > 9999999999)
+		stream = 9999999999;
+	return -((device + 1) * 10000000000 + stream);
+}
+
+static uint32_t thread_of(struct import *im, const struct trace_event *ev,
+			  enum role role, struct reel_error *err)
+{
+	uint32_t process = im->process;
+	int64_t tid;
+
+	if (role == ROLE_KERNEL || role == ROLE_COPY) {
+		tid = stream_tid(ev);
+	} else {
+		process = process_of(im, &ev->pid, err);
+		tid = host_tid(&ev->tid);
+	}
+	return process ? gather_thread(im->gather, process, tid, err) : 0;
+}
+
+static int add_operator(struct import *im, const struct trace_event *ev,
+			uint32_t thread, struct reel_error *err)
+{
+	struct lane *lane = lane_of(im, thread, err);
+	int64_t end_ns = ev->ts_ns + ev->dur_ns;
+
+	if (!lane)
+		return -1;
+	if (is_backward(&ev->name) &&
+	    add_interval(&lane->backward, ev->ts_ns, end_ns, err))
+		return -1;
+	return im->has_device
+		       ? 0
+		       : add_interval(&lane->operators, ev->ts_ns, end_ns, err);
+}
+
+static int add_event(struct import *im, const struct trace_event *ev,
+		     struct reel_error *err)
+{
+	enum role role = role_of(ev);
+	uint32_t name = event_names_count(&im->names, ev, err), thread;
+	struct span *s;
+
+	if (name == REEL_NO_INDEX)
+		return -1;
+	if (role == ROLE_NONE)
+		return 0;
+	thread = thread_of(im, ev, role, err);
+	if (!thread)
+		return -1;
+	if (role == ROLE_OPERATOR)
+		return add_operator(im, ev, thread, err);
+	im->has_device |= role == ROLE_KERNEL || role == ROLE_COPY;
+	if (im->spans == im->span_room) {
+		size_t room = im->span_room ? 2 * im->span_room : 256;
+
+		if (reel_grow(&im->span, room, sizeof(*s), err))
+			return -1;
+		im->span_room = room;
+	}
+	s = &im->span[im->spans++];
+	*s = (struct span){ev->ts_ns, ev->dur_ns, thread, name, role};
+	return 0;
+}
+
+/* --- the end of a file ---------------------------------------------------- */
+
+static int put_span(struct import *im, const struct span *s, int64_t base_ns,
+		    uint32_t kind, int64_t detail, const char *name,
+		    struct reel_error *err)
+{
+	struct reel_span_event ev = {
+		.start_ns =
+			s->start_ns + (s->start_ns < EPOCH_NS ? base_ns : 0),
+		.dur_ns = s->dur_ns,
+		.thread = s->thread,
+		.kind = kind,
+		.detail = detail};
+
+	if (ev.start_ns < im->start_ns)
+		im->start_ns = ev.start_ns;
+	return gather_span(im->gather, &ev, name, err);
+}
+
+static int64_t step_number(const char *name)
+{
+	struct trace_text number = {name + strlen("ProfilerStep#"), 1};
+	int64_t n;
+
+	return trace_text_int(&number, &n) && n >= 0 ? n : -1;
+}
+
+static int put_spans(struct import *im, int64_t base_ns, struct reel_error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < im->spans; i++) {
+		const struct span *s = &im->span[i];
+		const char *name = im->names.name[s->name].text;
+		int64_t record = (int64_t)im->records + s->name + 1;
+
+		switch (s->role) {
+		case ROLE_STEP:
+			rc = put_span(im, s, base_ns, REEL_SPAN_STEP,
+				      step_number(name), NULL, err);
+			break;
+		case ROLE_FETCH:
+			rc = put_span(im, s, base_ns, REEL_SPAN_FETCH, -1, NULL,
+				      err);
+			break;
+		case ROLE_OPTIMIZER:
+			rc = put_span(im, s, base_ns, REEL_SPAN_OPTIMIZER, -1,
+				      NULL, err);
+			break;
+		case ROLE_KERNEL:
+		case ROLE_COPY:
+			rc = put_span(im, s, base_ns, REEL_SPAN_COMPUTE, record,
+				      s->role == ROLE_KERNEL ? "kernel"
+							     : "memcpy",
+				      err);
+			break;
+		default:
+			rc = put_span(im, s, base_ns, REEL_SPAN_USER, -1, name,
+				      err);
+		}
+	}
+	return rc;
+}
+
+/* The backward pass of each step on a thread: from the first node that the step
+ * started to the last. */
+static int put_backward(struct import *im, uint32_t thread,
+			const struct intervals *nodes,
+			const struct intervals *steps, int64_t base_ns,
+			struct reel_error *err)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < steps->n; i++) {
+		struct span s = {.thread = thread};
+		int64_t end_ns = 0;
+		bool any = false;
+
+		while (k < nodes->n &&
+		       nodes->at[k].start_ns < steps->at[i].start_ns)
+			k++;
+		for (; k < nodes->n &&
+		       nodes->at[k].start_ns < steps->at[i].end_ns;
+		     k++, any = true) {
+			if (!any)
+				s.start_ns = nodes->at[k].start_ns;
+			end_ns = nodes->at[k].end_ns;
+		}
+		s.dur_ns = end_ns - s.start_ns;
+		if (any && put_span(im, &s, base_ns, REEL_SPAN_BACKWARD, -1,
+				    NULL, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int put_operators(struct import *im, uint32_t thread,
+			 const struct intervals *operators, int64_t base_ns,
+			 struct reel_error *err)
+{
+	for (size_t i = 0; i < operators->n; i++) {
+		const struct interval *iv = &operators->at[i];
+		struct span s = {.start_ns = iv->start_ns,
+				 .dur_ns = iv->end_ns - iv->start_ns,
+				 .thread = thread};
+
+		if (put_span(im, &s, base_ns, REEL_SPAN_COMPUTE, -1, "cpu_op",
+			     err))
+			return -1;
+	}
+	return 0;
+}
+
+/* The steps do not overlap: they are not merged where they touch. */
+static int find_steps(const struct import *im, struct intervals *steps,
+		      struct reel_error *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < im->spans; i++)
+		n += im->span[i].role == ROLE_STEP;
+	steps->at = reel_alloc(n + 1, sizeof(*steps->at), err);
+	if (!steps->at)
+		return -1;
+	for (size_t i = 0; i < im->spans; i++) {
+		const struct span *s = &im->span[i];
+
+		if (s->role == ROLE_STEP)
+			steps->at[steps->n++] = (struct interval){
+				s->start_ns, s->start_ns + s->dur_ns};
+	}
+	qsort(steps->at, n, sizeof(*steps->at), by_start);
+	return 0;
+}
+
+static int put_lanes(struct import *im, int64_t base_ns, struct reel_error *err)
+{
+	struct intervals steps = {0};
+	int rc = find_steps(im, &steps, err);
+
+	for (uint32_t i = 0; !rc && i < im->lane_room; i++) {
+		struct lane *lane = im->lane[i];
+
+		if (!lane)
+			continue;
+		merge_intervals(&lane->backward);
+		rc = put_backward(im, i, &lane->backward, &steps, base_ns, err);
+		if (rc || im->has_device)
+			continue;
+		merge_intervals(&lane->operators);
+		rc = put_operators(im, i, &lane->operators, base_ns, err);
+	}
+	free(steps.at);
+	return rc;
+}
+
+static int64_t value_of(const struct trace_events *t, const char *key,
+			int64_t most)
+{
+	const char *text = trace_events_value(t, key);
+	struct trace_text value = {text, text ? strlen(text) : 0};
+	int64_t v;
+
+	return trace_text_int(&value, &v) && v >= 0 && v <= most ? v : -1;
+}
+
+static int put_file(struct import *im, const struct trace_events *t,
+		    const char *path, struct reel_error *err)
+{
+	int64_t rank = value_of(t, "distributedInfo.rank", INT32_MAX);
+	int64_t ranks = value_of(t, "distributedInfo.world_size", INT32_MAX);
+	int64_t base_ns = value_of(t, "baseTimeNanoseconds", TIME_NS_MOST);
+
+	if (!im->events)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "'%s' holds no trace events", path);
+	if (ranks > im->ranks)
+		im->ranks = ranks;
+	im->bad += trace_events_bad(t);
+	gather_process_row(im->gather, im->process)->rank = (int)rank;
+	base_ns = base_ns < 0 ? 0 : base_ns;
+	if (put_spans(im, base_ns, err) || put_lanes(im, base_ns, err))
+		return -1;
+	if (event_names_write(&im->names, im->writer, im->source,
+			      im->records + 1, rank, err))
+		return -1;
+	im->records += im->names.names;
+	return 0;
+}
+
+static void forget_file(struct import *im)
+{
+	event_names_fini(&im->names);
+	for (uint32_t i = 0; i < im->lane_room; i++)
+		if (im->lane[i]) {
+			free(im->lane[i]->operators.at);
+			free(im->lane[i]->backward.at);
+			free(im->lane[i]);
+		}
+	free(im->span);
+	free(im->lane);
+	im->span = NULL;
+	im->lane = NULL;
+	im->lane_room = 0;
+	im->spans = im->span_room = 0;
+	im->events = 0;
+	im->has_pid = im->has_device = false;
+}
+
+static int read_file(struct import *im, const char *path,
+		     struct reel_error *err)
+{
+	struct trace_event *ev = reel_alloc(1, sizeof(*ev), err);
+	struct trace_events *t = NULL;
+	int rc = -1, more;
+
+	if (!ev ||
+	    reel_writer_source(im->writer, im->source, path, "kineto", err))
+		goto out;
+	im->process =
+		gather_process(im->gather, (uint64_t)im->source << 40, err);
+	if (!im->process || trace_events_open(&t, path, err))
+		goto out;
+	trace_events_without_args(t);
+	while ((more = trace_events_next(t, ev, err)) > 0) {
+		im->events++;
+		if (ev->phase != 'X' || !ev->has_ts)
+			continue;
+		if (ev->dur_ns < 0) {
+			im->bad++;
+			continue;
+		}
+		if (add_event(im, ev, err))
+			goto out;
+	}
+	if (!more)
+		rc = put_file(im, t, path, err);
+out:
+	trace_events_close(t);
+	forget_file(im);
+	free(ev);
+	return rc;
+}
+
+/* The name of the file without its suffixes. */
+static void run_name(const char *path, char out[static 256])
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	const char *end = strstr(base, ".pt.trace.json");
+
+	if (!end)
+		end = strstr(base, ".json");
+	snprintf(out, 256, "%.*s", (int)(end ? end - base : 255), base);
+	if (!*out)
+		snprintf(out, 256, "kineto");
+}
+
+static int load(struct reel_writer *w, const struct import_input *in,
+		struct reel_error *err)
+{
+	struct import im = {.writer = w, .start_ns = INT64_MAX};
+	struct reel_writer_run run = {.job_json = "{}",
+				      .framework = "PyTorch",
+				      .command = "",
+				      .wall_ns = REEL_NO_OFFSET,
+				      .exit_status = REEL_NO_OFFSET,
+				      .exit_signal = REEL_NO_OFFSET};
+	char name[256];
+	int rc = gather_new(&im.gather, w, err);
+
+	while (!rc && im.source < (uint32_t)in->paths) {
+		const char *path = in->path[im.source++];
+
+		rc = read_file(&im, path, err);
+	}
+	if (!rc && im.bad)
+		rc = reel_writer_loss(w, 0, "not_understood", "events", im.bad,
+				      err);
+	if (!rc) {
+		run_name(in->path[0], name);
+		run.name = name;
+		run.ranks = im.ranks ? im.ranks : in->paths;
+		run.lost = (int64_t)im.bad;
+		if (im.start_ns >= EPOCH_NS && im.start_ns != INT64_MAX)
+			run.start_real_ns = im.start_ns;
+		rc = gather_finish(im.gather, &run, err);
+	}
+	gather_free(im.gather);
+	return rc;
+}
+
+static bool has_text(const char *bytes, size_t n, const char *text)
+{
+	return bytes && memmem(bytes, n, text, strlen(text));
+}
+
+static bool detect(const char *bytes, size_t n)
+{
+	static const char *const marks[] = {
+		"\"schemaVersion\"",   "\"deviceProperties\"",
+		"\"distributedInfo\"", "\"baseTimeNanoseconds\"",
+		"\"cpu_op\"",	       "\"user_annotation\"",
+	};
+	size_t at = 0;
+
+	while (at < n && strchr(" \t\r\n", bytes[at]))
+		at++;
+	if (at == n || bytes[at] != '{')
+		return false;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (has_text(bytes, n, marks[i]))
+			return true;
+	return false;
+}
+
+const struct reel_importer reel_importer_kineto = {
+	.name = "kineto",
+	.about = "profiles of PyTorch: Kineto's JSON, one file for each rank",
+	.lacks =
+		"files, calls and bytes; the processes of a DataLoader; single "
+		"operators of the host, but for counts and times by name",
+	.detect = detect,
+	.load = load,
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chrome's trace event JSON as many tools write it: an array of events, or an
+ * object with one under "traceEvents". One event at a time, in bounded memory;
+ * the array may be unclosed, its commas may be missing, numbers may be quoted.
+ *
+ * Source: "Trace Event Format" (Google); real files of Kineto, TensorFlow,
+ * DFTracer and Horovod.
+ */
+#ifndef ANALYZER_IMPORT_TRACE_EVENTS_H
+#define ANALYZER_IMPORT_TRACE_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reel_error;
+struct trace_events;
+
+#define TRACE_ARGS_MOST 48 /* more of an event are ignored */
+
+/* Text of an event: ended by NUL, borrowed until the next one. */
+struct trace_text {
+	const char *s; /* "" when it is absent */
+	size_t len;
+};
+
+struct trace_arg {
+	struct trace_text key, value; /* value: text or number as written */
+};
+
+struct trace_event {
+	char phase; /* 'X', 'B', 'E', 'M', 'i' ...; 0: none */
+	struct trace_text name, category;
+	struct trace_text pid, tid, id; /* numbers or words, as written */
+	bool has_ts, has_dur;
+	int64_t ts_ns, dur_ns; /* of microseconds; of the file's clock */
+	struct trace_arg arg[TRACE_ARGS_MOST]; /* values that are no objects */
+	unsigned int args;
+};
+
+/* Open @path, compressed or not. Gives *@out for trace_events_close(). */
+int trace_events_open(struct trace_events **out, const char *path,
+		      struct reel_error *err);
+void trace_events_close(struct trace_events *t);
+
+/* Skip all arguments: several times as fast where events have many. */
+void trace_events_without_args(struct trace_events *t);
+
+/* The next event. 1, 0 at the end, or -1 with @err (file and offset). */
+int trace_events_next(struct trace_events *t, struct trace_event *ev,
+		      struct reel_error *err);
+
+/*
+ * A value of the document beside the events, NULL so far: complete only at the end,
+ * as some stand behind the events. "distributedInfo.rank" is inside an object.
+ */
+const char *trace_events_value(const struct trace_events *t, const char *key);
+
+/* Events whose ts or dur could not be read. */
+uint64_t trace_events_bad(const struct trace_events *t);
+
+/* The argument @key, NULL: none. Its value as an integer; false: it is none. */
+const struct trace_text *trace_event_arg(const struct trace_event *ev,
+					 const char *key);
+bool trace_text_int(const struct trace_text *text, int64_t *out);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A file as a stream of bytes, decompressed on the way: gzip (of any number of
+ * members) and Zstandard by their first bytes, anything else as it is.
+ */
+#ifndef LIB_SOURCE_H
+#define LIB_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct reel_error;
+struct reel_source;
+
+/* Gives *@out for reel_source_close(). 0, or -1 with @err (REEL_E_IO). */
+int reel_source_open(struct reel_source **out, const char *path,
+		     struct reel_error *err);
+void reel_source_close(struct reel_source *s); /* NULL too */
+
+/*
+ * Fill @to. The number of bytes, less than @n only at the end; or -1 with @err:
+ * REEL_E_IO, or REEL_E_FORMAT with file and offset where the compressed data is
+ * damaged or cut off.
+ */
+int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
+			 struct reel_error *err);
+
+/* The name it was opened by. Borrowed. */
+const char *reel_source_path(const struct reel_source *s);
+
+#endif

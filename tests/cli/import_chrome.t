@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Chrome's trace events: of other tools as spans, of our own export as the calls
+# and spans that they were.
+. "$(dirname "$0")/../lib/tap.sh"
+unset LD_PRELOAD
+
+import() { rm -f s.db && "$IOREEL" import -q "$@" -o s.db; }
+rows() { sql "${2:-s.db}" "$1" | tr '\t\n' ' ;'; }
+
+# Horovod: an array that is never closed, ranges without threads, ends without names.
+cat >horovod.json <<'EOF'
+[
+{"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "DistributedAdam/conv1"}},
+{"name": "process_sort_index", "ph": "M", "pid": 1, "args": {"sort_index": 1}},
+{"ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 96, "pid": 1},
+{"ph": "X", "name": "0", "ts": 106, "pid": 1, "dur": 0},
+{"ph": "E", "ts": 200, "pid": 1},
+{"ph": "B", "name": "ALLREDUCE", "ts": 300, "pid": 1, "args": {}},
+{"ph": "B", "name": "NCCL_ALLREDUCE", "ts": 310, "pid": 1},
+{"ph": "E", "ts": 400, "pid": 1},
+{"ph": "E", "ts": 410, "pid": 1, "args": {"dtype": "float32", "shape": "[1, 2]"}},
+{"ph": "B", "name": "LAST", "ts": 500, "pid": 1},
+EOF
+check "Horovod's timeline" 'import horovod.json'
+is 'nested ranges' \
+	"$(rows "SELECT name, start_ns, dur_ns, coalesce(parent_id, '-') FROM v_span ORDER BY start_ns")" \
+	'NEGOTIATE_ALLREDUCE 0 104000 -;0 10000 0 1;ALLREDUCE 204000 110000 -;NCCL_ALLREDUCE 214000 90000 3;'
+is 'a tensor is a process' "$(rows 'SELECT pid, command FROM process')" '1 DistributedAdam/conv1;'
+is 'a range without end is counted' "$(rows 'SELECT reason, unit, count FROM loss')" 'no_end events 1;'
+is 'the time of the day is not known' "$(rows 'SELECT start_real_ns IS NULL, wall_ns IS NULL FROM run')" '1 1;'
+
+# TensorFlow: rows for the streams of a device, an empty object at the end.
+cat >tensorflow.json <<'EOF'
+{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"traceEvents":[
+{"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:GPU:0"}},
+{"ph":"M","pid":1,"tid":13,"name":"thread_name","args":{"name":"Stream #13(Compute,Memcpy)"}},
+{"ph":"M","pid":1,"tid":14,"name":"thread_name","args":{"name":"TensorFlow Ops"}},
+{"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},
+{"ph":"X","pid":1,"tid":13,"ts":10.5,"dur":5,"name":"gemm","args":{"long_name":"x","group_id":"0"}},
+{"ph":"X","pid":1,"tid":13,"ts":16,"dur":2,"name":"MemcpyH2D"},
+{"ph":"X","pid":1,"tid":14,"ts":10,"dur":9,"name":"MatMul"},
+{"ph":"X","pid":701,"tid":5,"ts":1,"dur":30,"name":"train","args":{"step_num":"4","group_id":"0"}},
+{}]}
+EOF
+check "TensorFlow's trace" 'gzip tensorflow.json && import tensorflow.json.gz'
+is 'kernels, copies, steps of one process' \
+	"$(rows 'SELECT name, start_ns, dur_ns, process_id FROM v_span ORDER BY start_ns')" \
+	'step 0 30000 1;MatMul 9000 9000 1;kernel 9500 5000 1;memcpy 15000 2000 1;'
+is 'the computation of the step' "$(rows 'SELECT number, compute_ns FROM v_step')" '4 7000;'
+is "a kernel's own name" "$(rows "SELECT record FROM v_span s JOIN counter_record ON record_id = detail WHERE s.name = 'kernel'")" 'gemm;'
+
+# Asynchronous ranges, absolute times, words as pids, names with bare quotes.
+cat >other.json <<'EOF'
+[{"ph":"b","cat":"a","id":"0x1","name":"one","pid":"CPU functions","tid":"t","ts":1719853884123456.789},
+ {"ph":"b","cat":"a","id":"0x2","name":"two","pid":"CPU functions","tid":"t","ts":1719853884123457},
+ {"ph":"e","cat":"a","id":"0x1","name":"one","pid":"CPU functions","tid":"t","ts":1719853884123458.789},
+ {"ph":"C","name":"counter","pid":"CPU functions","ts":1719853884123458,"args":{"v":1}},
+ {"ph":"E","pid":"CPU functions","tid":"t","ts":1719853884123459},
+ {"ph":"X","name":"a "quoted" name","pid":"CPU functions","tid":"t","ts":1719853884123460,"dur":1}
+]
+EOF
+import other.json
+is 'asynchronous ranges, absolute times' \
+	"$(rows 'SELECT name, start_ns, dur_ns FROM v_span ORDER BY start_ns')$(rows 'SELECT start_real_ns FROM run')" \
+	'one 0 2000;a "quoted" name 3211 1000;1719853884123456789;'
+is 'ends without beginnings, and the other way round' "$(rows 'SELECT reason, count FROM loss')" 'no_end 2;'
+
+# --- our own export -----------------------------------------------------------
+"$IOREEL" load -q "$TOP/tests/data/trace-1.0" -o run.db
+"$IOREEL" export --as chrome -o run.json run.db
+check 'an export of ours' 'import run.json'
+# same TITLE QUERY: of the run and of the import of its export.
+same() { is "$1" "$(rows "$2")" "$(rows "$2" run.db)"; }
+same 'has the same calls' "SELECT c.name, e.start_ns, e.dur_ns, coalesce(e.fd, '-'), coalesce(e.offset, '-'),
+	coalesce(e.asked, '-'), e.result, e.errno FROM event e JOIN call c USING (call_id)
+	ORDER BY e.start_ns, e.dur_ns, c.name"
+same 'the same spans' "SELECT name, start_ns, dur_ns, coalesce(detail, '-'), tid FROM v_span ORDER BY start_ns, dur_ns"
+same 'the same sums' 'SELECT read_bytes, write_bytes FROM v_summary'
+same 'the same pids and ranks' "SELECT pid, coalesce(rank, '-') FROM process ORDER BY pid"
+
+# --- damage -------------------------------------------------------------------
+# refused TITLE FILE: one line, exit status 1, no store, not even a half one.
+refused() {
+	local rc
+	"$IOREEL" import -q "$2" -o no.db 2>err
+	rc=$?
+	check "refused: $1" "[ $rc = 1 ] && [ \$(wc -l <err) = 1 ] && grep -q -- '$2' err && ! ls no.db* 2>/dev/null"
+}
+head -c 600 horovod.json >cut.json
+refused 'a file that ends in an event' cut.json
+head -c 200 tensorflow.json.gz >cut.json.gz
+refused 'a truncated gzip' cut.json.gz
+echo '{"traceEvents": []}' >none.json
+refused 'a file without events' none.json
+echo '[{"id":0,"name":"read","cat":"POSIX","pid":1,"tid":1,"ts":1,"dur":1,"ph":"X","args":{"hhash":"a"}}' >other.pfw
+check 'a trace of DFTracer is another format' \
+	'! "$IOREEL" import -q other.pfw -o no.db 2>err || ! sql no.db "SELECT format FROM source" | grep chrome'
+if [ -x "$O/tests/fuzz/fuzz_import" ]; then
+	for f in horovod.json run.json; do
+		check "300 damaged files like $f" '"$O/tests/fuzz/fuzz_import" 300 1 '$f
+	done
+fi
+finish

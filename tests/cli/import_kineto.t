@@ -1,0 +1,148 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Profiles of PyTorch: files made by hand of each generation, damaged ones, and real
+# ones beside a recount in Python.
+. "$(dirname "$0")/../lib/tap.sh"
+unset LD_PRELOAD
+HERE=$TOP/tests/cli
+
+import() { rm -f s.db && "$IOREEL" import -q "$@" -o s.db; }
+rows() { sql s.db "$1" | tr '\t\n' ' ;'; }
+
+# Relative times, with their base after the events; a device whose ordinal is a pid
+# of the host, and whose stream is a tid of it; names with quotes that are not escaped.
+cat >new.json <<'EOF'
+{
+  "schemaVersion": 1,
+  "deviceProperties": [{"id": 0, "name": "a \"GPU\"", "sizes": [1, [2, "]"]]}],
+  "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 4, "pg_config": [{"a": 1}]},
+  "traceEvents": [
+  {"ph": "M", "name": "process_name", "pid": 5, "tid": 0, "ts": 0, "args": {"name": "python"}},
+  {"ph": "X", "cat": "kernel", "name": "gemm<"k", 3>(int)", "pid": 0, "tid": 5, "ts": 110.500, "dur": 20.25, "args": {"stream": 5, "device": 0}},
+  {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#7", "pid": 5, "tid": 5, "ts": 100.000, "dur": 100.000},
+  {"ph": "X", "cat": "gpu_user_annotation", "name": "ProfilerStep#7", "pid": 0, "tid": 5, "ts": 110.000, "dur": 30},
+  {"ph": "X", "cat": "user_annotation", "name": "enumerate(DataLoader)#_Single.__next__", "pid": 5, "tid": 5, "ts": 100.000, "dur": 40.000, "args": {}},
+  {"ph": "X", "cat": "user_annotation", "name": "Optimizer.step#SGD.step", "pid": 5, "tid": 5, "ts": 180, "dur": 10},
+  {"ph": "X", "cat": "user_annotation", "name": "a range", "pid": 5, "tid": 5, "ts": 141, "dur": 2},
+  {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 5, "ts": 125.000, "dur": 10.000},
+  {"ph": "X", "cat": "gpu_memset", "name": "Memset", "pid": 1, "tid": 5, "ts": 190.000, "dur": 20.000},
+  {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 5, "tid": 5, "ts": 150, "dur": 3},
+  {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 5, "tid": 5, "ts": 154, "dur": 3.5},
+  {"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function: AddBackward0", "pid": 5, "tid": 9, "ts": 160, "dur": 3},
+  {"ph": "X", "cat": "cpu_op", "name": "AddBackward0", "pid": 5, "tid": 9, "ts": 161, "dur": 1},
+  {"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function: MulBackward0", "pid": 5, "tid": 9, "ts": 170, "dur": 5},
+  {"ph": "X", "cat": "python_function", "name": "{"device": "cpu", "dtype": "f"}(12): run", "pid": 5, "tid": 5, "ts": 150, "dur": 1,
+   "args": {"Python id": 1}},
+  {"ph": "X", "cat": "python_function", "name": "torch\cuda\__init__.py(1): _lazy", "pid": 5, "tid": 5, "ts": 150, "dur": 1},
+  {"ph": "f", "id": 1, "pid": 0, "tid": 5, "ts": 111, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+  {"ph": "X", "cat": "Trace", "ts": 90, "dur": 200, "pid": "Spans", "tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)", "args": {"Op count": 0}}
+  ],
+  "displayTimeUnit": "ms",
+  "baseTimeNanoseconds": 1719853884000000000
+}
+EOF
+check 'a file of relative times' 'import new.json'
+is 'spans: names, steps, times from the first' \
+	"$(rows "SELECT name, CASE WHEN name IN ('kernel', 'memcpy') THEN '-' ELSE coalesce(detail, '-') END,
+		start_ns, dur_ns, tid FROM v_span ORDER BY start_ns, dur_ns DESC")" \
+	'step 7 0 100000 5;fetch - 0 40000 5;kernel - 10500 20250 -10000000005;memcpy - 25000 10000 -10000000005;a range - 41000 2000 5;backward - 60000 15000 9;optimizer - 80000 10000 5;memcpy - 90000 20000 -20000000005;'
+is 'a kernel has its own name in the record of its detail' \
+	"$(rows "SELECT record, module, rank FROM v_span JOIN counter_record ON record_id = detail WHERE v_span.name = 'kernel'")" \
+	'gemm<"k", 3>(int) kernel 3;'
+is 'counts and times by name' \
+	"$(rows "SELECT name, value FROM v_counter WHERE module = 'cpu_op' AND record = 'aten::add' ORDER BY 1")" \
+	'COUNT 2;TIME_NS 6500;'
+is 'names with bare quotes' \
+	"$(sql s.db "SELECT record FROM counter_record WHERE module = 'python_function'" | grep -c -F '{"device": "cpu", "dtype": "f"}(12): run')" 1
+is 'absolute time, rank, one process' \
+	"$(rows 'SELECT start_real_ns, ranks, pid, rank FROM run, process')" '1719853884000100000 4 5 3;'
+is 'the computation of a step is the union of its kernels and copies' \
+	"$(rows 'SELECT number, fetch_ns, compute_ns FROM v_step')" '7 40000 34500;'
+is 'which the report says' "$(rows 'SELECT compute_source FROM v_overlap')" 'GPU kernels;'
+check 'and no I/O is taken from it' '"$IOREEL" report s.db >out && grep -q INPUT-BOUND out'
+
+# The events after the base, an unclosed array.
+sed '/^  \],/,$d; s/"schemaVersion": 1,/&"baseTimeNanoseconds": 1719853884000000000,/' new.json >open.json
+cp s.db first.db
+check 'an array that is not closed, the base before it' \
+	'import open.json && for t in v_span v_step counter; do
+		sql first.db "SELECT * FROM $t" >a; sql s.db "SELECT * FROM $t" >b; cmp a b || exit 1; done'
+check 'gzip is undone, the same file gives the same bytes' \
+	'mkdir -p d && gzip -c new.json >d/new.json && (cd d && import new.json) && cmp first.db d/s.db'
+
+# Absolute times: as integers, with categories, pids and tids of 2021; with ns.
+cat >old.json <<'EOF'
+{"schemaVersion": 1, "traceEvents": [
+{"ph": "X", "cat": "Operator", "name": "ProfilerStep#1", "pid": 25738, "tid": "-12", "ts": 1623142623460100, "dur": 50, "args": {"Input Dims": []}},
+{"ph": "X", "cat": "Operator", "name": "aten::mul", "pid": 25738, "tid": "-12", "ts": 1623142623460110, "dur": 5},
+{"ph": "X", "cat": "Kernel", "name": "k", "pid": 0, "tid": "stream 7", "ts": 1623142623460120, "dur": 5},
+{"ph": "X", "cat": "Memcpy", "name": "m", "pid": 0, "tid": "stream 7", "ts": 1623142623460130, "dur": 5},
+{"ph": "X", "cat": "Trace", "name": "p", "pid": "Traces", "tid": "PyTorch Profiler", "ts": 1623142623460000, "dur": 999}
+]}
+EOF
+import old.json
+is 'the file format of 2021' \
+	"$(rows 'SELECT name, start_ns, dur_ns, pid, tid FROM v_span ORDER BY start_ns')$(rows 'SELECT start_real_ns FROM run')" \
+	'step 0 50000 25738 -12;kernel 20000 5000 25738 -10000000007;memcpy 30000 5000 25738 -10000000007;1623142623460100000;'
+cat >ns.json <<'EOF'
+{"distributedInfo": {"rank": 1}, "traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 1719853884123456.789, "dur": 50.001},
+{"ph": "X", "cat": "cpu_op", "name": "aten::a", "pid": 1, "tid": 1, "ts": 1719853884123460.000, "dur": 10},
+{"ph": "X", "cat": "cpu_op", "name": "aten::b", "pid": 1, "tid": 1, "ts": 1719853884123461.000, "dur": 2},
+{"ph": "X", "cat": "cpu_op", "name": "aten::c", "pid": 1, "tid": 2, "ts": 1719853884123465.000, "dur": 10}
+]}
+EOF
+import ns.json
+is 'times with ns' "$(rows "SELECT start_real_ns, dur_ns FROM run, v_step")" \
+	'1719853884123456789 50001;'
+is 'without a device the operators compute' \
+	"$(rows 'SELECT compute_ns FROM v_step')$(rows "SELECT count(*) FROM v_span WHERE name = 'cpu_op'")" '15000;2;'
+check 'a file of each rank' 'mkdir ranks && cp ns.json new.json ranks && import ranks'
+is 'is a process of its own' "$(rows 'SELECT rank, pid FROM process ORDER BY 1')" '1 1;3 5;'
+
+# --- damage -------------------------------------------------------------------
+# refused TITLE FILE: one line, exit status 1, no store, not even a half one.
+refused() {
+	local rc
+	"$IOREEL" import -q "$2" -o no.db 2>err
+	rc=$?
+	check "refused: $1" "[ $rc = 1 ] && [ \$(wc -l <err) = 1 ] && grep -q -- '$2.*offset' err && ! ls no.db* 2>/dev/null"
+}
+gzip -c new.json | head -c 700 >cut.json.gz
+refused 'a truncated gzip' cut.json.gz
+head -c 900 new.json >cut.json
+refused 'a file that ends in an event' cut.json
+sed 's/"ph": "M",/"ph": "M",]/' new.json >bracket.json
+refused 'a bracket too many' bracket.json
+printf '{"schemaVersion": 1}' >none.json
+"$IOREEL" import -q none.json -o no.db 2>err
+is 'refused: no events' "$?$(grep -c 'no trace events' err)$(ls no.db* 2>/dev/null)" 11
+sed 's/"ts": 150, "dur": 3/"ts": "x", "dur": 3/; s/"dur": 2}/"dur": -2}/' new.json >bad.json
+check 'events without a time are counted' 'import bad.json'
+is 'as not understood' "$(rows 'SELECT reason, unit, count FROM loss')" 'not_understood events 2;'
+if [ -x "$O/tests/fuzz/fuzz_import" ]; then
+	check '300 damaged files' '"$O/tests/fuzz/fuzz_import" 300 1 new.json'
+fi
+
+# --- real files ---------------------------------------------------------------
+if [ -d "$IOREEL_DATA/kineto" ]; then
+	for f in "$IOREEL_DATA"/kineto/*.gz; do
+		import "$f"
+		is "$(basename "$f"): counts, times, spans, computation as Python counts them" \
+			"$(python3 "$HERE/kineto_recount.py" "$f" s.db "$IOREEL")" ok
+	done
+	# verdict FILE CODE ALL STEADY: shares of the steps that fetches take
+	verdict() {
+		import "$IOREEL_DATA/kineto/$1.pt.trace.json.gz"
+		is "$1: $2, $3 % of the steps, $4 % of the steady ones" \
+			"$("$IOREEL" report s.db | grep -o -m 1 -e INPUT-BOUND -e NO-PROBLEM) $(rows "
+			SELECT round(100.0 * sum(fetch_ns) / sum(dur_ns), 1),
+			round(100.0 * sum(fetch_ns) FILTER (WHERE steady) / sum(dur_ns) FILTER (WHERE steady), 1)
+			FROM v_step")" "$2 $3 $4;"
+	}
+	verdict resnet50_workers0 INPUT-BOUND 39.6 39.8
+	verdict resnet50_workers4 NO-PROBLEM 1.0 0.6
+else
+	skip 'real profiles' 'IOREEL_DATA has none'
+fi
+finish
