@@ -150,7 +150,7 @@ static int put_segment(void *arg, const struct darshan_segment *s,
 	return ev.thread ? gather_event(im->gather, &ev, err) : -1;
 }
 
-/* What the job had no memory for: a loss of unknown size. */
+/* Records that the job had no memory for are a loss of unknown size. */
 static int put_partial(struct import *im, unsigned int module,
 		       struct reel_error *err)
 {
