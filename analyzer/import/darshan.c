@@ -90,7 +90,8 @@ static int put_counter(void *arg, const struct darshan_counter *c,
 		im->module = c->module;
 		im->id = c->record;
 		im->rank = c->rank;
-		if (!process_of(im, c->rank, NULL, err) ||
+		/* A shared record (rank -1) is of no process. */
+		if ((c->rank >= 0 && !process_of(im, c->rank, NULL, err)) ||
 		    reel_writer_record(im->writer, &row, err))
 			return -1;
 	}

@@ -138,9 +138,9 @@ static void print_completeness(const struct report *r)
 		reel_buf_puts(&b,
 			      damaged  ? "the trace is damaged"
 			      : denied ? "permission denied to read some files"
-			      : c->left_out		 ? "records left out"
+			      : c->left_out		  ? "records left out"
 			      : r->counters && !r->events ? "counters only"
-							 : "none lost",
+							  : "none lost",
 			      NULL);
 	if (r->processes > 0)
 		reel_buf_printf(&b, NULL, "; clock error %s %s",
