@@ -48,7 +48,8 @@ is 'a record without a path' "$(c POSIX_OPENS "record = '99' AND path IS NULL")"
 is 'ranks' "$(sql s.db 'SELECT rank FROM process ORDER BY 1' | tr '\n' ' ')" '0 1 '
 is 'the job' "$(sql s.db 'SELECT name, command, ranks, wall_ns, start_real_ns FROM run' |
 	tr "$tab" ' ')" 'train /usr/bin/train --fast 2 3500000000 1600000000500000000'
-is 'the host of DXT' "$(sql s.db 'SELECT name FROM host')" node7
+is 'the host of DXT' "$(sql s.db 'SELECT name, (SELECT host FROM run) FROM host' | tr "$tab" ' ')" \
+	'node7 node7'
 import 3.10.little.zlib
 is 'integers of an older record' \
 	"$(echo $(c POSIX_OPENS; c POSIX_READS; c POSIX_DUPS; c POSIX_RENAMED_FROM; c POSIX_SLOWEST_RANK_BYTES))" \
