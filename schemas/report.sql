@@ -422,3 +422,105 @@ SELECT DISTINCT value FROM note WHERE key = 'mpi_not_recorded' ORDER BY value;
 -- source: ioreel-trace(5), "MPI"
 CREATE VIEW v_world_size (world, ranks) AS
 SELECT world, max(ranks) FROM v_world GROUP BY world ORDER BY world;
+
+-- v_report_source: the files that an import was read from.
+-- unit: none    empty: no row, recorded by ioreel
+-- source: ioreel-store(5), "Imports"
+CREATE VIEW v_report_source (file, format) AS
+SELECT file, format FROM source ORDER BY source_id;
+
+-- v_report_counters: Darshan's counters by module, summed over its records. A
+-- value of -1 was not monitored and is in no sum. A record of rank -1 has the sum
+-- of all ranks: records of the same file by rank are left out beside it. Modules
+-- are layers: the calls of POSIX are in part those that MPI-IO made.
+-- read_ns, write_ns, meta_ns: time in calls, summed over ranks (F_READ_TIME,
+-- F_WRITE_TIME, F_META_TIME), more than the run when ranks work at a time.
+-- unit: calls, bytes, ns    empty: no row; NULL, not monitored
+-- source: ioreel-store(5), "Imports"
+CREATE VIEW v_report_counters (module, records, opens, stats, reads, writes,
+	read_bytes, write_bytes, read_ns, write_ns, meta_ns) AS
+WITH prefix(module, prefix) AS (VALUES ('POSIX', 'POSIX_'),
+	('STDIO', 'STDIO_'), ('MPI-IO', 'MPIIO_'), ('H5D', 'H5D_')),
+suffix(suffix, figure) AS (VALUES ('OPENS', 'opens'),
+	('INDEP_OPENS', 'opens'), ('COLL_OPENS', 'opens'), ('STATS', 'stats'),
+	('READS', 'reads'), ('INDEP_READS', 'reads'), ('COLL_READS', 'reads'),
+	('SPLIT_READS', 'reads'), ('NB_READS', 'reads'), ('WRITES', 'writes'),
+	('INDEP_WRITES', 'writes'), ('COLL_WRITES', 'writes'),
+	('SPLIT_WRITES', 'writes'), ('NB_WRITES', 'writes'),
+	('BYTES_READ', 'read_bytes'), ('BYTES_WRITTEN', 'write_bytes'),
+	('F_READ_TIME', 'read_s'), ('F_WRITE_TIME', 'write_s'),
+	('F_META_TIME', 'meta_s')),
+figure(module, name_id, figure) AS MATERIALIZED (
+	SELECT module, name_id, figure
+	FROM prefix JOIN suffix JOIN counter_name ON name = prefix || suffix),
+shared(source_id, module, record) AS MATERIALIZED (
+	SELECT source_id, module, record FROM counter_record WHERE rank = -1),
+record(record_id, module) AS MATERIALIZED (
+	SELECT record_id, module FROM counter_record r
+	WHERE module IN (SELECT module FROM prefix) AND (rank IS -1 OR
+		(source_id, module, record) NOT IN (SELECT * FROM shared))),
+value(module, record_id, figure, value) AS (
+	SELECT r.module, r.record_id, f.figure,
+		CASE WHEN c.value <> -1 THEN c.value END
+	FROM counter c CROSS JOIN figure f USING (name_id)
+	CROSS JOIN record r ON r.record_id = c.record_id
+		AND r.module = f.module),
+total(module, figure, total) AS (
+	SELECT module, figure, CASE WHEN count(value) THEN total(value) END
+	FROM value GROUP BY module, figure),
+total_of(module, figure, total) AS (
+	SELECT module, figure, CAST(total
+		* CASE WHEN figure GLOB '*_s' THEN 1e9 ELSE 1 END AS INTEGER)
+	FROM total)
+SELECT module, (SELECT count(*) FROM record r WHERE r.module = t.module),
+	max(total) FILTER (WHERE figure = 'opens'),
+	max(total) FILTER (WHERE figure = 'stats'),
+	max(total) FILTER (WHERE figure = 'reads'),
+	max(total) FILTER (WHERE figure = 'writes'),
+	max(total) FILTER (WHERE figure = 'read_bytes'),
+	max(total) FILTER (WHERE figure = 'write_bytes'),
+	max(total) FILTER (WHERE figure = 'read_s'),
+	max(total) FILTER (WHERE figure = 'write_s'),
+	max(total) FILTER (WHERE figure = 'meta_s')
+FROM total_of t GROUP BY module
+ORDER BY CASE module WHEN 'POSIX' THEN 0 WHEN 'STDIO' THEN 1
+	WHEN 'MPI-IO' THEN 2 ELSE 3 END;
+
+-- v_report_counter_bins: the ten bins of Darshan's module POSIX, upper bounds
+-- inclusive: POSIX_SIZE_READ_0_100 and following. Reads at the end of a file are
+-- in the first bin. Records as in v_report_counters.
+-- unit: calls    empty: no row; NULL, not monitored
+-- source: ioreel-store(5), "Imports"
+CREATE VIEW v_report_counter_bins (bin, bytes, upper_bytes, reads, writes) AS
+WITH bin(bin, bytes, upper_bytes) AS (VALUES (0, '0_100', 100),
+	(1, '100_1K', 1024), (2, '1K_10K', 10240), (3, '10K_100K', 102400),
+	(4, '100K_1M', 1048576), (5, '1M_4M', 4194304), (6, '4M_10M', 10485760),
+	(7, '10M_100M', 104857600), (8, '100M_1G', 1073741824),
+	(9, '1G_PLUS', NULL)),
+shared(source_id, record) AS MATERIALIZED (
+	SELECT source_id, record FROM counter_record
+	WHERE rank = -1 AND module = 'POSIX'),
+name(name_id, bin, op) AS MATERIALIZED (
+	SELECT name_id, bin, op FROM bin
+	JOIN (SELECT 'READ' AS op UNION ALL SELECT 'WRITE')
+	JOIN counter_name ON name = 'POSIX_SIZE_' || op || '_' || bytes),
+value(bin, op, value) AS (
+	SELECT n.bin, n.op, CASE WHEN c.value <> -1 THEN c.value END
+	FROM counter c CROSS JOIN name n USING (name_id)
+	CROSS JOIN counter_record r USING (record_id)
+	WHERE r.module = 'POSIX' AND (r.rank IS -1 OR
+		(r.source_id, r.record) NOT IN (SELECT * FROM shared)))
+SELECT b.bin, replace(b.bytes, '_', '-'), b.upper_bytes,
+	CASE WHEN count(v.value) FILTER (WHERE op = 'READ') THEN CAST(
+		total(v.value) FILTER (WHERE op = 'READ') AS INTEGER) END,
+	CASE WHEN count(v.value) FILTER (WHERE op = 'WRITE') THEN CAST(
+		total(v.value) FILTER (WHERE op = 'WRITE') AS INTEGER) END
+FROM bin b JOIN value v USING (bin) GROUP BY b.bin ORDER BY b.bin;
+
+-- v_report_import: the kinds of an import's data. counters: 1, v_report_counters
+-- has rows.
+-- unit: files, 0 or 1    empty: 0
+-- source: ioreel-store(5), "Imports"
+CREATE VIEW v_report_import (sources, counters) AS
+SELECT (SELECT count(*) FROM source), EXISTS (SELECT 1 FROM counter_record
+	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO', 'H5D'));

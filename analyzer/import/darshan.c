@@ -33,6 +33,7 @@ struct import {
 	/* The record of the segments at hand. */
 	struct darshan_dxt dxt;
 	int64_t start_ns, end_ns; /* of all logs, CLOCK_REALTIME */
+	char host[65];		  /* the first of DXT */
 	uint32_t process, file;
 };
 
@@ -90,7 +91,8 @@ static int put_counter(void *arg, const struct darshan_counter *c,
 		im->module = c->module;
 		im->id = c->record;
 		im->rank = c->rank;
-		if (!process_of(im, c->rank, NULL, err) ||
+		/* A shared record (rank -1) is of no process. */
+		if ((c->rank >= 0 && !process_of(im, c->rank, NULL, err)) ||
 		    reel_writer_record(im->writer, &row, err))
 			return -1;
 	}
@@ -105,6 +107,8 @@ static int begin_dxt(void *arg, const struct darshan_dxt *dxt,
 	char id[40];
 
 	im->dxt = *dxt;
+	if (!im->host[0])
+		memcpy(im->host, dxt->host, sizeof(im->host));
 	if (!path) {
 		snprintf(id, sizeof(id), "darshan:%" PRIu64, dxt->record);
 		path = id;
@@ -150,7 +154,7 @@ static int put_segment(void *arg, const struct darshan_segment *s,
 	return ev.thread ? gather_event(im->gather, &ev, err) : -1;
 }
 
-/* What the job had no memory for: a loss of unknown size. */
+/* Records that the job had no memory for are a loss of unknown size. */
 static int put_partial(struct import *im, unsigned int module,
 		       struct reel_error *err)
 {
@@ -250,6 +254,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	if (!rc) {
 		run.name = base_of(command, name);
 		run.command = command;
+		run.host = im.host[0] ? im.host : NULL;
 		run.start_real_ns = im.start_ns;
 		run.wall_ns = im.end_ns - im.start_ns;
 		rc = gather_finish(im.gather, &run, err);

@@ -40,7 +40,7 @@ int64_t darshan_region_read(struct darshan_region *r, void *to, size_t n,
 uint64_t darshan_region_offset(const struct darshan_region *r);
 void darshan_region_close(struct darshan_region *r);
 
-/* Of darshan_log.c: the region of @module. */
+/* The region of @module (darshan_log.c). */
 int darshan_log_region(struct darshan_log *log, unsigned int module,
 		       struct darshan_region **out, struct reel_error *err);
 const struct darshan_file *darshan_log_file(const struct darshan_log *log);

@@ -355,11 +355,18 @@ static void no_problem(const struct report *r, struct advice *a)
 			      "nothing could be checked.");
 		return;
 	}
-	advice_append(
-		a->text,
-		"checked: %sopens, metadata, small and random reads, small "
-		"writes, syncs, checkpoints",
-		k ? "waiting, " : "");
+	if (r->counters)
+		advice_append(
+			a->text,
+			"checked: small and random reads, small writes among "
+			"the segments of DXT; opens, metadata, syncs and waits "
+			"are not in them");
+	else
+		advice_append(a->text,
+			      "checked: %sopens, metadata, small and random "
+			      "reads, small "
+			      "writes, syncs, checkpoints",
+			      k ? "waiting, " : "");
 	if (k)
 		advice_fact(a, "wait_share", "share", k->wait_share);
 	if (r->io_ns > 0) {
@@ -403,7 +410,8 @@ int advise(struct report *r, struct reel_error *err)
 			r->advices++;
 	}
 	longer_first(r);
-	if (!r->advices)
+	/* Without events nothing of an import was checked. */
+	if (!r->advices && (r->calls || report_slowest(r) || !r->sources))
 		no_problem(r, &r->advice[r->advices++]);
 	r->verdict = advice_verdict(r, err);
 	return r->verdict ? 0 : -1;

@@ -36,6 +36,8 @@ static void add_loss(struct report_completeness *c, const char *reason,
 		{"counted_after", &c->counted_after_ns},
 	};
 
+	if (!strcmp(unit, "modules"))
+		c->left_out += count;
 	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++)
 		if (!strcmp(reason, field[i].reason))
 			*field[i].count += count;
@@ -203,7 +205,7 @@ bool report_is_damaged(const struct report_completeness *c)
 bool report_is_complete(const struct report_completeness *c)
 {
 	return !c->lost_events && !c->untraced_programs &&
-	       !report_is_damaged(c) && !c->denied_files;
+	       !report_is_damaged(c) && !c->denied_files && !c->left_out;
 }
 
 /* Append a number and its words. */
@@ -231,6 +233,8 @@ bool report_incomplete_words(const struct report_completeness *c,
 				b.len ? ", " : "");
 	add_count(&b, c->denied_files, "file without permission to read it",
 		  "files without permission to read them");
+	add_count(&b, c->left_out, "module with records left out",
+		  "modules with records left out");
 	if (c->counted > 0)
 		reel_buf_printf(&b, NULL,
 				"%scounters in place of events, with mean "

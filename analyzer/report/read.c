@@ -359,6 +359,13 @@ static int fill_rank(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_import(struct report *r, struct reel_view *v)
+{
+	r->sources = INT("sources");
+	r->counters = INT("counters");
+	return 0;
+}
+
 static const struct {
 	const char *sql;
 	row_fn *fn;
@@ -384,6 +391,7 @@ static const struct {
 	{"SELECT * FROM v_rank", fill_rank},
 	{"SELECT * FROM v_storage_total", fill_storage},
 	{"SELECT * FROM v_storage_wait", fill_storage_wait},
+	{"SELECT * FROM v_report_import", fill_import},
 };
 
 static int fill_journals(struct report *r, struct reel_view *v)

@@ -121,7 +121,8 @@ static void print_completeness(const struct report *r)
 	bool damaged = report_is_damaged(c), denied = c->denied_files > 0;
 
 	reel_buf_printf(&b, NULL, "%s: ",
-			c->lost_events || damaged || denied ? "incomplete"
+			c->lost_events || damaged || denied || c->left_out
+				? "incomplete"
 			: c->untraced_programs ? "without untraced programs"
 					       : "complete");
 	if (r->calls > r->events)
@@ -137,7 +138,9 @@ static void print_completeness(const struct report *r)
 		reel_buf_puts(&b,
 			      damaged  ? "the trace is damaged"
 			      : denied ? "permission denied to read some files"
-				       : "none lost",
+			      : c->left_out		  ? "records left out"
+			      : r->counters && !r->events ? "counters only"
+							  : "none lost",
 			      NULL);
 	if (r->processes > 0)
 		reel_buf_printf(&b, NULL, "; clock error %s %s",
@@ -609,7 +612,8 @@ static void print_more(const char *run)
 	reel_buf_fini(&b);
 }
 
-static void print_screen(const struct report *r, const char *run)
+static int print_screen(const struct report *r, const char *run,
+			struct reel_error *err)
 {
 	print_header(r);
 	print_completeness(r);
@@ -619,7 +623,10 @@ static void print_screen(const struct report *r, const char *run)
 	print_steps(r);
 	print_transfers(r);
 	text_sizes(r);
+	if (text_counters(r, err))
+		return -1;
 	print_more(run);
+	return 0;
 }
 
 int report_text(const struct report *r, const struct report_options *o,
@@ -628,6 +635,6 @@ int report_text(const struct report *r, const struct report_options *o,
 	int tables = text_tables(r, o, err);
 
 	if (!tables)
-		print_screen(r, o->run);
+		return print_screen(r, o->run, err);
 	return tables < 0 ? -1 : 0;
 }

@@ -15,6 +15,10 @@ void text_completeness(const struct report *r);
 /* text_sizes.c: the histogram of transfer sizes; rare sizes share a row. */
 void text_sizes(const struct report *r);
 
+/* text_tables.c: Darshan's counters, where the run has them. 0, or -1 with
+ * @err. */
+int text_counters(const struct report *r, struct reel_error *err);
+
 /* text_tables.c: the tables that @o asks for. Returns how many there are, or -1
  * with @err. */
 int text_tables(const struct report *r, const struct report_options *o,

@@ -214,12 +214,28 @@ static void print_untraced(const struct report_completeness *c)
 	print_line(&b);
 }
 
+static void print_left_out(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	if (c->left_out > 0)
+		reel_buf_printf(&b, NULL,
+				"left out: records of %s module%s, not in the "
+				"file or of an unknown form (--losses names "
+				"them): figures are lower bounds",
+				reel_num_count(num, c->left_out),
+				c->left_out == 1 ? "" : "s");
+	print_line(&b);
+}
+
 void text_completeness(const struct report *r)
 {
 	const struct report_completeness *c = &r->completeness;
 
 	print_damage(c);
 	print_denied(c);
+	print_left_out(c);
 	print_counters(c);
 	print_hooks(c);
 	print_launchers(c);

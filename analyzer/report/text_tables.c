@@ -217,6 +217,34 @@ static const struct table launcher_files = {
 	},
 };
 
+static const struct table counters = {
+	"Darshan's counters by module (times by Darshan's rule: summed over "
+	"ranks)",
+	"counters",
+	{
+		{"module", "module", TEXT, 9},
+		{"opens", "opens", COUNT, 9},
+		{"stats", "stats", COUNT, 9},
+		{"reads", "reads", COUNT, 11},
+		{"writes", "writes", COUNT, 11},
+		{"read", "read_bytes", BYTES, 9},
+		{"written", "write_bytes", BYTES, 9},
+		{"in reads", "read_ns", TIME, 10},
+		{"in writes", "write_ns", TIME, 10},
+		{"in other", "meta_ns", TIME, 10},
+	},
+};
+
+static const struct table counter_bins = {
+	"Sizes of POSIX, the bins of Darshan",
+	"counter_bins",
+	{
+		{"bytes", "bytes", TEXT, 12},
+		{"reads", "reads", COUNT, 12},
+		{"writes", "writes", COUNT, 12},
+	},
+};
+
 static char *format(char out[static REEL_NUM], sqlite3_stmt *q, int i,
 		    enum form form)
 {
@@ -446,4 +474,17 @@ int text_tables(const struct report *r, const struct report_options *o,
 			return -1;
 	}
 	return n;
+}
+
+int text_counters(const struct report *r, struct reel_error *err)
+{
+	const struct report_options all = {0};
+
+	if (!r->counters)
+		return 0;
+	putchar('\n');
+	if (print_table(r, &counters, &all, err))
+		return -1;
+	putchar('\n');
+	return print_table(r, &counter_bins, &all, err);
 }

@@ -94,7 +94,18 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 	char part[REEL_NUM], time[REEL_NUM], run[ADVICE_RUN], num[REEL_NUM];
 	bool waits = k && k->wait_share >= advice_threshold.wait_share;
 
-	if (!r->calls && !k) {
+	if (!r->calls && !k && r->counters) {
+		reel_buf_puts(
+			&b,
+			"The figures are Darshan's counters: steps, waits "
+			"and single calls are not known",
+			err);
+	} else if (!r->calls && !k && r->sources) {
+		reel_buf_puts(&b,
+			      "Nothing is known: the imported files have no "
+			      "event, and no counter of a read or a write",
+			      err);
+	} else if (!r->calls && !k) {
 		reel_buf_puts(&b,
 			      "Nothing was recorded: the job touched no data "
 			      "file that the shim could see",

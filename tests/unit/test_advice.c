@@ -225,6 +225,14 @@ static void steps(void)
 	r = quiet();
 	r.calls = 0;
 	ok(has(&r, "NO-PROBLEM"), "an empty run");
+	r.sources = 1;
+	ok(!has(&r, "NO-PROBLEM") && !r.advices &&
+		   strstr(verdict, "Nothing is known"),
+	   "an empty import");
+	r.counters = true;
+	ok(!has(&r, "NO-PROBLEM") && !r.advices &&
+		   strstr(verdict, "Darshan's counters"),
+	   "an import of counters alone");
 }
 
 /* A rank that declares computation, but no steps. */

@@ -1,0 +1,155 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel import of Darshan's logs: small ones made here in each format, byte order
+# and compression; damaged ones; with IOREEL_DATA real ones beside the text of
+# Darshan's own tools.
+. "$(dirname "$0")/../lib/tap.sh"
+unset LD_PRELOAD
+export IOREEL
+
+import() { rm -f s.db && "$IOREEL" import -q "$@" -o s.db; }
+make_log() { python3 "$TOP/tests/cli/darshan_log.py" "$@"; }
+text() { python3 "$TOP/tests/cli/darshan_text.py" "$@"; }
+c() { sql s.db "SELECT value FROM v_counter WHERE name = '$1'
+	AND ${2:-record = '9223372036854775813'}"; }
+json() { python3 -c 'import json, sys; d = json.load(open("out.json"))
+print(eval(sys.argv[1]))' "$1"; }
+
+# --- made here --------------------------------------------------------------
+tab=$(printf '\t')
+events="500000000 250000000 write /d/a 0 10
+1000000000 500000000 read /d/a 0 4096
+2000000000 125000000 read /d/a 4096 0"
+for version in 3.00 3.10 3.41; do
+	for order in little big; do
+		for method in zlib bzip2 none; do
+			log=$version.$order.$method
+			make_log $version $order $method >$log
+			import $log
+			{
+				sql s.db 'SELECT start_ns, dur_ns, call, path,
+					offset, bytes FROM v_event ORDER BY 1'
+				sql s.db 'SELECT module, record, rank, path, name,
+					value FROM v_counter'
+			} >got.$log
+			is "$log: the segments" \
+				"$(head -3 got.$log | tr "$tab" ' ')" "$events"
+			check "$log: as the others" \
+				"cmp got.$log got.$version.little.zlib"
+		done
+	done
+done
+is 'integers of the newest record, in its order' \
+	"$(echo $(c POSIX_OPENS; c POSIX_DUPS; c POSIX_ACCESS4_COUNT; c POSIX_SLOWEST_RANK_BYTES))" \
+	'1000 1002 1064 1068'
+is 'reals' "$(echo $(c POSIX_F_OPEN_START_TIMESTAMP; c POSIX_F_VARIANCE_RANK_BYTES))" '0.25 16.25'
+is 'not monitored stays -1' "$(c POSIX_STATS)" -1
+is 'a record without a path' "$(c POSIX_OPENS "record = '99' AND path IS NULL")" 0
+is 'ranks' "$(sql s.db 'SELECT rank FROM process ORDER BY 1' | tr '\n' ' ')" '0 1 '
+is 'the job' "$(sql s.db 'SELECT name, command, ranks, wall_ns, start_real_ns FROM run' |
+	tr "$tab" ' ')" 'train /usr/bin/train --fast 2 3500000000 1600000000500000000'
+is 'the host of DXT' "$(sql s.db 'SELECT name, (SELECT host FROM run) FROM host' | tr "$tab" ' ')" \
+	'node7 node7'
+import 3.10.little.zlib
+is 'integers of an older record' \
+	"$(echo $(c POSIX_OPENS; c POSIX_READS; c POSIX_DUPS; c POSIX_RENAMED_FROM; c POSIX_SLOWEST_RANK_BYTES))" \
+	'1000 1001 -1 0 1063'
+is 'an older log has whole seconds' \
+	"$(sql s.db 'SELECT wall_ns, clock_error_ns FROM run' | tr "$tab" ' ')" '4000000000 1000000000'
+
+# --- the report -------------------------------------------------------------
+import 3.41.big.bzip2
+"$IOREEL" report --json s.db >out.json
+check 'sources of the document' '[ "$(json "d[\"sources\"]")" = \
+	"[{'"'file': '3.41.big.bzip2', 'format': 'darshan'"'}]" ]'
+is 'sums leave out -1, and ranks beside a shared record' \
+	"$(json '[(c["module"], c["records"], c["opens"], c["stats"], c["reads"], c["meta_ns"]) for c in d["counters"]]')" \
+	"[('POSIX', 3, 1010, 10, 1013, 12750000000), ('STDIO', 1, 1, None, 3, 500000000)]"
+is 'the bins of POSIX' "$(json '[(b["reads"], b["writes"]) for b in d["counter_bins"]][::9]')" \
+	'[(1039, 1049), (1048, 1058)]'
+"$IOREEL" report s.db >out
+check 'their table' 'grep -q "POSIX *1,010 *10 *1,013 *1,014" out && grep -q "1K-10K *1,041 *1,051" out &&
+	grep -q "STDIO *1 *- *3 *4 " out && grep -q "summed over ranks" out'
+check 'advice names what was checked' 'grep -q IO-BOUND out || grep -q "segments of DXT" out'
+make_log 3.41 little zlib partial=512 module=12 >partial.darshan
+import partial.darshan
+"$IOREEL" report s.db >out
+check 'a partial log: the report says so' 'grep -q ^incomplete out && grep -q "left out: records of 2 modules" out'
+is 'and its losses' "$(sql s.db 'SELECT reason FROM loss ORDER BY 1' | tr '\n' ,)" \
+	'MDHIM,darshan STDIO: records left out,'
+check 'the document says so' '"$IOREEL" report --json s.db | grep -q "\"complete\": false"'
+
+# --- several logs of one job -------------------------------------------------
+mkdir job
+make_log 3.41 little zlib start=1600000010 rank=2 nprocs=4 >job/b.darshan
+make_log 3.41 big bzip2 nprocs=4 >job/a.darshan
+echo note >job/README
+import job
+is 'one run' "$(sql s.db 'SELECT ranks, start_real_ns, wall_ns, events FROM run' | tr "$tab" ' ')" \
+	'4 1600000000500000000 13500000000 6'
+is 'its logs' "$(sql s.db 'SELECT source_id, file FROM source' | tr "$tab\n" ' ,')" \
+	'1 job/a.darshan,2 job/b.darshan,'
+is 'ranks of both' "$(sql s.db 'SELECT rank FROM process ORDER BY 1' | tr '\n' ' ')" '0 1 2 3 '
+is 'times of both, from the first start' \
+	"$(sql s.db 'SELECT start_ns FROM v_event WHERE call = '"'write'"' ORDER BY 1' | tr '\n' ' ')" \
+	'500000000 10500000000 '
+
+# --- damage -----------------------------------------------------------------
+for log in 3.00.big.bzip2 3.41.little.zlib 3.41.little.none; do
+	check "$log: cut, and with flipped bytes" "text damage $log 61"
+done
+: >empty.darshan
+check 'an empty file is refused' '! import empty.darshan 2>err && [ $(wc -l <err) = 1 ] && [ ! -e s.db ]'
+sed 's/3\.41/3.99/' 3.41.little.zlib >newer.darshan
+check 'a newer format is refused' '! import newer.darshan 2>err && grep -q "3.99" err && [ ! -e s.db ]'
+
+# --- real logs ---------------------------------------------------------------
+data=$IOREEL_DATA/darshan
+if [ -z "$IOREEL_DATA" ] || [ ! -d "$data" ]; then
+	for title in counters segments recounted damage cosmictagger 'four logs'; do
+		check "$title # SKIP IOREEL_DATA is not set" true
+	done
+	finish
+fi
+for log in "$data"/*.darshan; do
+	name=$(basename "$log" .darshan)
+	import "$log"
+	check "$name: every counter as darshan-parser prints it" \
+		'text counters s.db "$data/$name.parser-all.txt.gz"'
+	[ -e "$data/$name.dxt.txt.gz" ] || continue
+	check "$name: every segment as darshan-dxt-parser prints it" \
+		'text segments s.db "$data/$name.dxt.txt.gz"'
+	# This log disagrees with itself: its own segments have one more.
+	want=
+	[ $name != nonmpi_dxt ] || want='POSIX_CONSEC_READS //798211322 0 counter 2 DXT 3'
+	is "$name: counters follow from the segments" "$(text recount s.db | grep -v recounted)" "$want"
+	"$IOREEL" report s.db >out
+	check "$name: the report" '! grep -q shim out && ! grep -q "checked: opens" out'
+done
+import "$data/partial_data_stdio.darshan"
+"$IOREEL" report s.db >out
+check 'counters alone: no verdict, no advice' 'grep -q "figures are Darshan.s counters" out && ! grep -q NO-PROBLEM out'
+check 'a partial log is incomplete' 'grep -q ^incomplete out'
+import "$data/empty_log.darshan"
+"$IOREEL" report s.db >out
+check 'an empty log' 'grep -q "Nothing is known" out && ! grep -q NO-PROBLEM out'
+check 'nonmpi_dxt: cut, and with flipped bytes' 'text damage "$data/nonmpi_dxt.darshan" 997'
+
+tar xzf "$data/dfanalyzer-four-logs-one-job.tar.gz"
+mkdir four
+mv *_python_*.darshan four
+n=0
+for log in four/*; do
+	n=$((n + 1))
+	"$IOREEL" import -q "$log" -o one$n.db
+done
+import four
+check 'four logs of one job: one run with the counters of all' 'text same one1.db one2.db one3.db one4.db s.db'
+is 'four sources' "$(sql s.db 'SELECT count(*), (SELECT count(*) FROM run) FROM source' | tr "$tab" ' ')" '4 1'
+
+import "$IOREEL_DATA/cosmictagger/cosmic_p8.darshan"
+is 'cosmictagger: the figures of VaniDL' "$(text vanidl s.db)" \
+	'313872 events, 21 files, 46.40 s by VaniDL, 16.12 s true, mean 5170, median 2529'
+is 'cosmictagger: counters follow from the segments' "$(text recount s.db)" \
+	'1676 counters of 174 records recounted'
+finish
