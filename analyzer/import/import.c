@@ -33,8 +33,10 @@ const struct reel_importer *reel_importer_find(const char *name,
 	struct reel_buf names = REEL_BUF_INIT;
 
 	for (int i = 0; reel_importers[i]; i++) {
-		if (!strcmp(reel_importers[i]->name, name))
+		if (!strcmp(reel_importers[i]->name, name)) {
+			reel_buf_fini(&names);
 			return reel_importers[i];
+		}
 		reel_buf_printf(&names, NULL, "%s%s", i ? ", " : "",
 				reel_importers[i]->name);
 	}
