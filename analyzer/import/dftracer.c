@@ -440,8 +440,8 @@ static int add_call(struct import *im, const struct trace_event *ev,
 		    uint32_t thread, struct reel_error *err)
 {
 	struct symbol key = {.name = ev->name.s};
-	const struct symbol *s = bsearch(&key, im->symbol, SYMBOLS,
-					 sizeof(key), by_symbol);
+	const struct symbol *s =
+		bsearch(&key, im->symbol, SYMBOLS, sizeof(key), by_symbol);
 	struct reel_event to = {.fd = -1,
 				.fd2 = -1,
 				.thread = thread,

@@ -95,13 +95,13 @@ static int add_mark(struct dftracer_marks *m, int kind, uint32_t thread,
 			return -1;
 		m->room = more;
 	}
-	m->mark[m->marks++] = (struct dftracer_mark){
-		.kind = (enum dftracer_mark_kind)kind,
-		.thread = thread,
-		.start_ns = ev->ts_ns,
-		.end_ns = ev->ts_ns + ev->dur_ns,
-		.epoch = number_arg(ev, "epoch"),
-		.step = number_arg(ev, "step")};
+	m->mark[m->marks++] =
+		(struct dftracer_mark){.kind = (enum dftracer_mark_kind)kind,
+				       .thread = thread,
+				       .start_ns = ev->ts_ns,
+				       .end_ns = ev->ts_ns + ev->dur_ns,
+				       .epoch = number_arg(ev, "epoch"),
+				       .step = number_arg(ev, "step")};
 	return 0;
 }
 
@@ -146,7 +146,7 @@ int dftracer_add_span(struct dftracer_marks *m, struct import_gather *g,
 	return rc;
 }
 
-/* Of marks that begin together the longer one is outside. */
+/* If marks begin together, the longer one is outside. */
 static int by_thread_start(const void *a, const void *b)
 {
 	const struct dftracer_mark *x = a, *y = b;
