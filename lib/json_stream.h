@@ -32,7 +32,7 @@ enum reel_json_type {
 
 struct reel_json_token {
 	enum reel_json_type type;
-	/* Of keys, strings and numbers, without quotes. Borrowed until the next
+	/* For keys, strings and numbers, without quotes. Borrowed until the next
 	 * token; not ended by NUL. */
 	const char *text;
 	size_t len;

@@ -251,7 +251,7 @@ static void see_time(struct import_gather *g, uint32_t thread, int64_t start,
 	gather_origin(g, start);
 }
 
-/* What an event shows of its file. */
+/* Learn the size of a file, and whether it is written, from an event. */
 static void see_file(struct gather_file *f, const struct reel_event *ev)
 {
 	int64_t end;
@@ -325,7 +325,7 @@ static int by_event_end(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* Of spans that begin together the longer one is outside. */
+/* If two spans begin together, the longer one is outside. */
 static int by_span_start(const void *a, const void *b)
 {
 	const struct gather_span *x = a, *y = b;

@@ -18,6 +18,7 @@
 
 const struct reel_importer *const reel_importers[] = {
 	&reel_importer_darshan,
+	&reel_importer_dftracer,
 	&reel_importer_kineto,
 	&reel_importer_strace,
 	&reel_importer_chrome, /* after the tools that write its JSON */
@@ -34,8 +35,10 @@ const struct reel_importer *reel_importer_find(const char *name,
 	struct reel_buf names = REEL_BUF_INIT;
 
 	for (int i = 0; reel_importers[i]; i++) {
-		if (!strcmp(reel_importers[i]->name, name))
+		if (!strcmp(reel_importers[i]->name, name)) {
+			reel_buf_fini(&names);
 			return reel_importers[i];
+		}
 		reel_buf_printf(&names, NULL, "%s%s", i ? ", " : "",
 				reel_importers[i]->name);
 	}

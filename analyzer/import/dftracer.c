@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Import DFTracer's logs: POSIX and STDIO events as calls, those of applications
+ * as spans.
+ *
+ * Logs of before 1.0 hold host and file name in each event, later ones hashes:
+ * the names are in metadata events, which may come after their first use or be in
+ * another file of the job. The names of all files are read first, then, as soon as
+ * a hash is met without its name.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/intmap.h"
+
+#include "analyzer/import/dftracer_steps.h"
+#include "analyzer/import/gather.h"
+#include "analyzer/import/import.h"
+#include "analyzer/import/table.h"
+#include "analyzer/import/trace_events.h"
+
+/* All symbols of calls.def. */
+struct symbol {
+	const char *name;
+	uint16_t call;
+};
+
+static const struct symbol symbols[] = {
+#define CALL(id, NAME, l, g, t, ret, fails, fn, ...) {#fn, id},
+#define BY_HAND(id, NAME, l, g, t, ret, fn, ...) {#fn, id},
+#define PART(...)
+#define MARK(...)
+#define ALSO(NAME, ret, fails, fn, ...) {#fn, REEL_CALL_##NAME},
+#define ALSO_BY_HAND(NAME, ret, fn, ...) {#fn, REEL_CALL_##NAME},
+#include "schemas/calls.def"
+#undef CALL
+#undef BY_HAND
+#undef PART
+#undef MARK
+#undef ALSO
+#undef ALSO_BY_HAND
+};
+
+#define UNKNOWN_MOST 256 /* names; events of more are not understood */
+#define SYMBOLS (sizeof(symbols) / sizeof(symbols[0]))
+
+/* A hash and its name. */
+struct name {
+	char *hash, *text; /* text NULL: not known so far */
+	uint32_t id;	   /* of the file; 0: none yet */
+};
+
+/* A call that calls.def lacks. */
+struct unknown {
+	char *name;
+	uint64_t count;
+};
+
+/* The position of a descriptor in a process and file, from lseek's results. */
+struct position {
+	uint32_t thread;
+	int64_t at; /* REEL_NO_OFFSET: not known */
+};
+
+struct import {
+	const struct import_input *in;
+	struct reel_writer *writer;
+	struct import_gather *gather;
+	struct dftracer_marks marks;
+	struct symbol symbol[SYMBOLS]; /* by name */
+	struct reel_intmap by_hash, by_event, by_position;
+	struct name *name;
+	size_t names, name_room;
+	struct position *position;
+	size_t positions, position_room;
+	struct unknown *unknown;
+	size_t unknowns, unknown_room;
+	bool all_names; /* of all files are read */
+	uint64_t copies, bad, phases, no_result;
+	int64_t first_ns;
+	/* The process of the event before. */
+	uint64_t process_key;
+	uint32_t process;
+};
+
+/* --- small tables --------------------------------------------------------- */
+
+static uint64_t hash_more(uint64_t h, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (uint8_t)p[i]) * 0x100000001b3u;
+	return (h ^ 0xff) * 0x100000001b3u;
+}
+#define HASH_FIRST 0xcbf29ce484222325u
+
+static uint64_t hash_text(uint64_t h, const struct trace_text *t)
+{
+	return hash_more(h, t->s, t->len);
+}
+
+static uint64_t hash_number(uint64_t h, int64_t n)
+{
+	return (h ^ (uint64_t)n) * 0x9e3779b97f4a7c15u;
+}
+
+/* Room for one more of @n objects at *@p, zeroed. 0, or -1. */
+static int one_more(void *p, size_t n, size_t *room, size_t bytes,
+		    struct reel_error *err)
+{
+	if (n == *room) {
+		size_t more = *room ? 2 * *room : 64;
+
+		if (reel_grow(p, more, bytes, err))
+			return -1;
+		*room = more;
+	}
+	memset(*(char **)p + n * bytes, 0, bytes);
+	return 0;
+}
+
+static int by_symbol(const void *a, const void *b)
+{
+	return strcmp(((const struct symbol *)a)->name,
+		      ((const struct symbol *)b)->name);
+}
+
+/* Count an event of a call that calls.def lacks. */
+static int count_unknown(struct import *im, const char *name,
+			 struct reel_error *err)
+{
+	struct unknown *u;
+
+	for (size_t i = 0; i < im->unknowns; i++)
+		if (!strcmp(im->unknown[i].name, name)) {
+			im->unknown[i].count++;
+			return 0;
+		}
+	if (im->unknowns == UNKNOWN_MOST) {
+		im->bad++;
+		return 0;
+	}
+	if (one_more(&im->unknown, im->unknowns, &im->unknown_room, sizeof(*u),
+		     err))
+		return -1;
+	u = &im->unknown[im->unknowns];
+	u->name = reel_strdup(name, err);
+	u->count = 1;
+	im->unknowns += u->name != NULL;
+	return u->name ? 0 : -1;
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+/* The name of @hash; @type: 'F', 'H', 'S'. NULL with @err: no memory. */
+static struct name *find_name(struct import *im, char type,
+			      const struct trace_text *hash,
+			      struct reel_error *err)
+{
+	uint64_t key = hash_text(HASH_FIRST ^ (uint8_t)type, hash);
+
+	for (;; key++) { /* two hashes may have one key */
+		uint32_t i = reel_intmap_get(&im->by_hash, key, err);
+		struct name *n;
+
+		if (i == REEL_NO_INDEX)
+			return NULL;
+		if (i < im->names) {
+			n = &im->name[i];
+			if (n->hash[0] == type && !strcmp(n->hash + 1, hash->s))
+				return n;
+			continue;
+		}
+		if (one_more(&im->name, im->names, &im->name_room, sizeof(*n),
+			     err))
+			return NULL;
+		n = &im->name[im->names];
+		n->hash = reel_alloc(hash->len + 2, 1, err);
+		if (!n->hash)
+			return NULL;
+		n->hash[0] = type;
+		memcpy(n->hash + 1, hash->s, hash->len);
+		im->names++;
+		return n;
+	}
+}
+
+/* A metadata event: FH, HH and SH are the names of files, hosts, strings. */
+static int read_name(struct import *im, const struct trace_event *ev,
+		     struct reel_error *err)
+{
+	const struct trace_text *text = trace_event_arg(ev, "name");
+	const struct trace_text *hash = trace_event_arg(ev, "value");
+	struct name *n;
+
+	if (ev->name.len != 2 || ev->name.s[1] != 'H' ||
+	    !strchr("FHS", ev->name.s[0]) || !text || !text->len || !hash)
+		return 0;
+	n = find_name(im, ev->name.s[0], hash, err);
+	if (!n)
+		return -1;
+	if (!n->text)
+		n->text = reel_strdup(text->s, err);
+	return n->text ? 0 : -1;
+}
+
+static int read_all_names(struct import *im, struct reel_error *err)
+{
+	int rc = 0;
+
+	im->all_names = true;
+	for (int i = 0; rc >= 0 && i < im->in->paths; i++) {
+		struct trace_events *t = NULL;
+		struct trace_event ev;
+
+		rc = trace_events_open(&t, im->in->path[i], err);
+		while (!rc && (rc = trace_events_next(t, &ev, err)) > 0)
+			rc = ev.phase == 'M' ? read_name(im, &ev, err) : 0;
+		trace_events_close(t);
+	}
+	return rc;
+}
+
+/* The name of @hash, of any file of the job; its text stays NULL where none
+ * has it. */
+static struct name *resolve(struct import *im, char type,
+			    const struct trace_text *hash,
+			    struct reel_error *err)
+{
+	struct name *n = find_name(im, type, hash, err);
+
+	if (!n || n->text || im->all_names)
+		return n;
+	return read_all_names(im, err) ? NULL : find_name(im, type, hash, err);
+}
+
+/* --- processes and files -------------------------------------------------- */
+
+/* The host of @ev: its name, or a hash. NULL: neither. */
+static const struct trace_text *host_of(const struct trace_event *ev,
+					bool *hashed)
+{
+	const struct trace_text *host = trace_event_arg(ev, "hhash");
+
+	*hashed = host;
+	return host ? host : trace_event_arg(ev, "hostname");
+}
+
+static int set_host(struct import *im, struct reel_writer_process *row,
+		    const struct trace_text *host, bool hashed,
+		    struct reel_error *err)
+{
+	const char *text = host->s;
+
+	if (hashed) {
+		const struct name *n = resolve(im, 'H', host, err);
+
+		if (!n)
+			return -1;
+		text = n->text;
+	}
+	if (!text || !*text)
+		return 0;
+	row->host_id = gather_host(im->gather, text, err);
+	return row->host_id ? 0 : -1;
+}
+
+/* The process of @ev: a host and a pid, which may be a rank of MPI. */
+static uint32_t process_of(struct import *im, const struct trace_event *ev,
+			   int64_t pid, struct reel_error *err)
+{
+	bool hashed;
+	const struct trace_text *host = host_of(ev, &hashed);
+	uint64_t key = hash_number(
+		host ? hash_text(HASH_FIRST ^ hashed, host) : 0, pid);
+	struct reel_writer_process *row;
+	uint32_t before = gather_processes(im->gather), id;
+
+	if (im->process && key == im->process_key)
+		return im->process;
+	id = gather_process(im->gather, key, err);
+	if (!id)
+		return 0;
+	row = gather_process_row(im->gather, id);
+	row->pid = pid;
+	if (id > before && host && set_host(im, row, host, hashed, err))
+		return 0;
+	im->process_key = key;
+	im->process = id;
+	return id;
+}
+
+/* The file of @ev, 0 where it has none. -1 with @err. */
+static int64_t file_of(struct import *im, const struct trace_event *ev,
+		       enum reel_kind kind, struct reel_error *err)
+{
+	const struct trace_text *text = trace_event_arg(ev, "fhash");
+	struct name *n;
+	uint32_t id;
+	char unknown[64];
+
+	if (!text || !text->len) {
+		text = trace_event_arg(ev, "fname");
+		if (!text || !text->len)
+			return 0;
+		id = gather_file(im->gather, text->s, text->len, kind, err);
+		return id ? (int64_t)id : -1;
+	}
+	n = resolve(im, 'F', text, err);
+	if (!n)
+		return -1;
+	if (!n->id) {
+		const char *path = n->text;
+
+		if (!path) {
+			snprintf(unknown, sizeof(unknown), "dftracer:%.40s",
+				 text->s);
+			path = unknown;
+		}
+		n->id = gather_file(im->gather, path, strlen(path), kind, err);
+	}
+	return n->id ? (int64_t)n->id : -1;
+}
+
+/* --- calls ---------------------------------------------------------------- */
+
+static int64_t arg_int(const struct trace_event *ev, const char *key,
+		       int64_t otherwise)
+{
+	int64_t n;
+
+	return trace_text_int(trace_event_arg(ev, key), &n) ? n : otherwise;
+}
+
+static bool moves_bytes(const struct reel_event *ev)
+{
+	const struct reel_call_info *info = reel_call_info(ev->call);
+
+	return info->group == REEL_GROUP_READ ||
+	       info->group == REEL_GROUP_WRITE;
+}
+
+/* Sizes. fread and fwrite have items: their size and number, those moved. */
+static void set_sizes(struct import *im, struct reel_event *to,
+		      const struct trace_event *ev)
+{
+	int64_t size = arg_int(ev, "size", 1);
+
+	to->result = arg_int(ev, "ret", REEL_NO_OFFSET);
+	to->asked = arg_int(ev, "count", REEL_NO_SIZE);
+	if (to->result == REEL_NO_OFFSET) {
+		im->no_result++;
+		to->result = 0;
+	} else if (to->asked < 0) {
+		to->asked = to->result < 0 ? 0 : to->result;
+	}
+	if (to->call != REEL_CALL_FREAD && to->call != REEL_CALL_FWRITE)
+		return;
+	if (size < 0 || __builtin_mul_overflow(to->result, size, &to->result) ||
+	    __builtin_mul_overflow(to->asked, size, &to->asked)) {
+		im->bad++;
+		to->result = 0;
+		to->asked = REEL_NO_SIZE;
+	}
+}
+
+/* The position of @to's descriptor. NULL: none, or no memory (@err). */
+static struct position *find_position(struct import *im,
+				      const struct reel_event *to,
+				      struct reel_error *err)
+{
+	uint64_t key = hash_number(
+		hash_number(hash_number(HASH_FIRST, im->process), to->fd),
+		to->file);
+	uint32_t i;
+	struct position *p;
+
+	i = reel_intmap_get(&im->by_position, key, err);
+	if (i == REEL_NO_INDEX)
+		return NULL;
+	if (i == im->positions) {
+		if (one_more(&im->position, im->positions, &im->position_room,
+			     sizeof(*p), err))
+			return NULL;
+		im->position[im->positions++].at = REEL_NO_OFFSET;
+	}
+	p = &im->position[i];
+	if (p->thread != to->thread) /* shared, or another process's */
+		p->at = REEL_NO_OFFSET;
+	p->thread = to->thread;
+	return p;
+}
+
+/*
+ * Offsets of reads and writes follow from the last lseek of the same thread,
+ * descriptor and file. Without an lseek they are unknown: early DFTracer does not
+ * record it, so a file that was just opened need not be at its beginning.
+ */
+static int set_offset(struct import *im, struct reel_event *to,
+		      const struct trace_event *ev, struct reel_error *err)
+{
+	unsigned int at_offset =
+		reel_call_traits(to->call) & REEL_TRAIT_AT_OFFSET;
+	struct position *p;
+
+	to->offset = REEL_NO_OFFSET;
+	if (to->call == REEL_CALL_TRUNCATE || to->call == REEL_CALL_FTRUNCATE)
+		to->offset = arg_int(ev, "length", REEL_NO_OFFSET);
+	if (at_offset && moves_bytes(to))
+		to->offset = arg_int(ev, "offset", REEL_NO_OFFSET);
+	if (to->offset < 0)
+		to->offset = REEL_NO_OFFSET;
+	if (at_offset || to->fd < 0 || !to->file)
+		return 0;
+	if (to->call != REEL_CALL_LSEEK && to->call != REEL_CALL_READ &&
+	    to->call != REEL_CALL_WRITE && to->call != REEL_CALL_OPEN &&
+	    to->call != REEL_CALL_OPENAT && to->call != REEL_CALL_CLOSE)
+		return 0;
+	p = find_position(im, to, err);
+	if (!p)
+		return -1;
+	if (to->call == REEL_CALL_LSEEK) {
+		p->at = to->result >= 0 ? to->result : REEL_NO_OFFSET;
+		to->offset = p->at;
+	} else if (moves_bytes(to)) {
+		to->offset = p->at;
+		if (p->at >= 0 && to->result > 0 &&
+		    __builtin_add_overflow(p->at, to->result, &p->at))
+			p->at = REEL_NO_OFFSET;
+	} else {
+		p->at = REEL_NO_OFFSET; /* opened, closed */
+	}
+	return 0;
+}
+
+static int add_call(struct import *im, const struct trace_event *ev,
+		    uint32_t thread, struct reel_error *err)
+{
+	struct symbol key = {.name = ev->name.s};
+	const struct symbol *s =
+		bsearch(&key, im->symbol, SYMBOLS, sizeof(key), by_symbol);
+	struct reel_event to = {.fd = -1,
+				.fd2 = -1,
+				.thread = thread,
+				.start_ns = ev->ts_ns,
+				.dur_ns = ev->dur_ns,
+				.asked = REEL_NO_SIZE,
+				.pos = REEL_NO_OFFSET};
+	int64_t file, fd;
+
+	if (!s)
+		return count_unknown(im, ev->name.s, err);
+	to.call = s->call;
+	file = file_of(im, ev,
+		       s->call == REEL_CALL_OPENDIR ? REEL_KIND_DIR
+						    : REEL_KIND_FILE,
+		       err);
+	if (file < 0)
+		return -1;
+	to.file = (uint32_t)file;
+	to.result = arg_int(ev, "ret", 0);
+	if (moves_bytes(&to))
+		set_sizes(im, &to, ev);
+	fd = arg_int(ev, "fd", -1);
+	if (s->call == REEL_CALL_OPEN || s->call == REEL_CALL_OPENAT ||
+	    s->call == REEL_CALL_CREAT) {
+		fd = to.result;
+		to.arg = arg_int(ev, "flags", 0);
+		to.arg2 = arg_int(ev, "mode", 0);
+	} else if (s->call == REEL_CALL_LSEEK || s->call == REEL_CALL_FSEEK) {
+		to.arg = arg_int(ev, "whence", 0);
+	}
+	to.fd = fd >= 0 && fd < INT32_MAX ? (int32_t)fd : -1;
+	if (set_offset(im, &to, ev, err))
+		return -1;
+	return gather_event(im->gather, &to, err);
+}
+
+/* --- files of the job ----------------------------------------------------- */
+
+/* Has this very event come before? A process that forks copies the events that
+ * it has not written, and the child writes them, too. 1, 0, or -1 with @err. */
+static int is_copy(struct import *im, const struct trace_event *ev, int64_t tid,
+		   struct reel_error *err)
+{
+	uint64_t key = hash_number(HASH_FIRST, im->process);
+	uint32_t before = im->by_event.used;
+
+	if (!ev->id.len)
+		return 0;
+	key = hash_number(hash_number(key, tid), ev->ts_ns);
+	key = hash_number(key, ev->dur_ns);
+	key = hash_text(hash_text(key, &ev->id), &ev->name);
+	if (reel_intmap_get(&im->by_event, key, err) == REEL_NO_INDEX)
+		return -1;
+	return im->by_event.used == before;
+}
+
+static int add_event(struct import *im, const struct trace_event *ev,
+		     struct reel_error *err)
+{
+	int64_t pid, tid;
+	uint32_t process, thread;
+	int copy;
+
+	if (ev->phase == 'M')
+		return read_name(im, ev, err);
+	if (ev->phase != 'X') {
+		im->phases++;
+		return 0;
+	}
+	if (!ev->has_ts || !ev->has_dur || ev->dur_ns < 0 || !ev->name.len ||
+	    !trace_text_int(&ev->pid, &pid) ||
+	    !trace_text_int(&ev->tid, &tid)) {
+		im->bad++;
+		return 0;
+	}
+	process = process_of(im, ev, pid, err);
+	if (!process)
+		return -1;
+	copy = is_copy(im, ev, tid, err);
+	if (copy) {
+		im->copies += copy > 0;
+		return copy > 0 ? 0 : -1;
+	}
+	thread = gather_thread(im->gather, process, tid, err);
+	if (!thread)
+		return -1;
+	if (ev->ts_ns < im->first_ns)
+		im->first_ns = ev->ts_ns;
+	if (!strcmp(ev->category.s, "POSIX") ||
+	    !strcmp(ev->category.s, "STDIO"))
+		return add_call(im, ev, thread, err);
+	return dftracer_add_span(&im->marks, im->gather, ev, thread, err);
+}
+
+static int read_file(struct import *im, int i, struct reel_error *err)
+{
+	struct trace_events *t = NULL;
+	struct trace_event ev;
+	int rc = trace_events_open(&t, im->in->path[i], err);
+
+	if (!rc)
+		rc = reel_writer_source(im->writer, (uint32_t)i + 1,
+					im->in->path[i], "dftracer", err);
+	while (!rc && (rc = trace_events_next(t, &ev, err)) > 0)
+		rc = add_event(im, &ev, err);
+	trace_events_close(t);
+	return rc;
+}
+
+static int put_loss(struct import *im, const char *reason, uint64_t count,
+		    struct reel_error *err)
+{
+	return count ? reel_writer_loss(im->writer, 0, reason, "events", count,
+					err)
+		     : 0;
+}
+
+static int put_losses(struct import *im, struct reel_writer_run *run,
+		      struct reel_error *err)
+{
+	char text[300];
+
+	for (size_t i = 0; i < im->unknowns; i++) {
+		snprintf(text, sizeof(text), "unknown call %.200s",
+			 im->unknown[i].name);
+		if (put_loss(im, text, im->unknown[i].count, err))
+			return -1;
+		run->lost += (int64_t)im->unknown[i].count;
+	}
+	run->lost += (int64_t)im->bad;
+	if (im->copies) {
+		snprintf(text, sizeof(text), "%" PRIu64, im->copies);
+		if (reel_writer_note(im->writer, 1, 0, "dftracer.copies", text,
+				     err))
+			return -1;
+	}
+	return put_loss(im, "not_understood", im->bad, err) ||
+			       put_loss(im, "other_phases", im->phases, err) ||
+			       put_loss(im, "no_result", im->no_result, err)
+		       ? -1
+		       : 0;
+}
+
+/* The file's name without its folder and suffixes. */
+static void name_run(const char *path, char out[static 256])
+{
+	size_t n = strlen(path);
+	const char *base;
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	base = memrchr(path, '/', n);
+	base = base ? base + 1 : path;
+	n -= (size_t)(base - path);
+	snprintf(out, 256, "%.*s", (int)(n < 255 ? n : 255), base);
+	base = strstr(out, ".pfw");
+	if (base && base > out)
+		out[base - out] = '\0';
+}
+
+static void import_fini(struct import *im)
+{
+	for (size_t i = 0; i < im->names; i++) {
+		free(im->name[i].hash);
+		free(im->name[i].text);
+	}
+	for (size_t i = 0; i < im->unknowns; i++)
+		free(im->unknown[i].name);
+	free(im->name);
+	free(im->unknown);
+	free(im->position);
+	dftracer_marks_fini(&im->marks);
+	reel_intmap_fini(&im->by_hash);
+	reel_intmap_fini(&im->by_event);
+	reel_intmap_fini(&im->by_position);
+	gather_free(im->gather);
+}
+
+static int load(struct reel_writer *w, const struct import_input *in,
+		struct reel_error *err)
+{
+	struct import *im = reel_alloc(1, sizeof(*im), err);
+	struct reel_writer_run run = {.job_json = "{}",
+				      .wall_ns = REEL_NO_OFFSET,
+				      .clock_error_ns = 1000, /* of us */
+				      .exit_status = REEL_NO_OFFSET,
+				      .exit_signal = REEL_NO_OFFSET};
+	char name[256];
+	int rc;
+
+	if (!im)
+		return -1;
+	*im = (struct import){.in = in, .writer = w, .first_ns = INT64_MAX};
+	memcpy(im->symbol, symbols, sizeof(symbols));
+	qsort(im->symbol, SYMBOLS, sizeof(im->symbol[0]), by_symbol);
+	rc = gather_new(&im->gather, w, err);
+	for (int i = 0; !rc && i < in->paths; i++)
+		rc = read_file(im, i, err);
+	if (!rc && im->first_ns == INT64_MAX)
+		rc = reel_fail(err, REEL_E_FORMAT,
+			       "'%s' has no events of DFTracer", in->name);
+	if (!rc)
+		rc = dftracer_add_steps(&im->marks, im->gather, err);
+	if (!rc)
+		rc = put_losses(im, &run, err);
+	if (!rc) {
+		name_run(in->name, name);
+		run.name = name;
+		run.command = "";
+		run.start_real_ns = im->first_ns;
+		rc = gather_finish(im->gather, &run, err);
+	}
+	import_fini(im);
+	free(im);
+	return rc ? -1 : 0;
+}
+
+static bool has_text(const char *bytes, size_t n, const char *text)
+{
+	return memmem(bytes, n, text, strlen(text));
+}
+
+/* An array whose first event begins with its id, and DFTracer's own names. */
+static bool detect(const char *bytes, size_t n)
+{
+	const char *p = bytes, *end = bytes + n;
+
+	while (p < end && strchr(" \t\r\n", *p))
+		p++;
+	if (p == end || *p++ != '[')
+		return false;
+	while (p < end && strchr(" \t\r\n,", *p))
+		p++;
+	if (end - p < 6 || memcmp(p, "{\"id\":", 6) != 0)
+		return false;
+	n = (size_t)(end - p);
+	return has_text(p, n, "\"ph\":") &&
+	       (has_text(p, n, "\"hostname\":") ||
+		has_text(p, n, "\"hhash\":") ||
+		has_text(p, n, "\"cat\":\"dftracer\"") ||
+		has_text(p, n, "\"name\":\"HH\"") ||
+		has_text(p, n, "\"name\":\"FH\""));
+}
+
+const struct reel_importer reel_importer_dftracer = {
+	.name = "dftracer",
+	.about = "DFTracer's logs .pfw and .pfw.gz, of all its versions; a "
+		 "folder of those of a job",
+	.lacks = "errno, ranks, results of stat (before 1.0), offsets of reads "
+		 "and writes without an lseek before them, bytes touched "
+		 "through mappings",
+	.detect = detect,
+	.load = load,
+};

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * DFTracer's application events as spans, and the steps in them.
+ *
+ * Source: names and categories of DLIO, of dftracer.python (iter(), ai) and of
+ * the layers in DFAnalyzer.
+ */
+#include "analyzer/import/dftracer_steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/buf.h"
+#include "lib/calls.h"
+#include "lib/error.h"
+
+#include "analyzer/import/gather.h"
+#include "analyzer/import/trace_events.h"
+
+#define NO_MARK (-1)
+
+/* A name of the application; category or name NULL: any. @last: the part of
+ * the name after its last dot is compared, else all of it. */
+struct meaning {
+	const char *category, *name;
+	bool last;
+	enum reel_span kind;
+	int mark; /* enum dftracer_mark_kind, or NO_MARK */
+};
+
+static const struct meaning meanings[] = {
+	{NULL, "<module>.iter", false, REEL_SPAN_FETCH, DFTRACER_FETCH},
+	{NULL, "fetch-data.iter", false, REEL_SPAN_FETCH, DFTRACER_FETCH},
+	{NULL, "loop.iter", false, REEL_SPAN_FETCH, DFTRACER_FETCH},
+	{NULL, "<module>.yield", false, REEL_SPAN_USER, DFTRACER_BODY},
+	{NULL, "fetch-data.yield", false, REEL_SPAN_USER, DFTRACER_BODY},
+	{NULL, "loop.yield", false, REEL_SPAN_USER, DFTRACER_BODY},
+	{"dataloader", "fetch", false, REEL_SPAN_FETCH, DFTRACER_FETCH},
+	{"dataloader", "fetch.iter", false, REEL_SPAN_FETCH, DFTRACER_FETCH},
+	{"dataloader", "fetch.yield", false, REEL_SPAN_USER, DFTRACER_BODY},
+	{"data_loader", "next", true, REEL_SPAN_USER, DFTRACER_NEXT},
+	{"data_loader", "fetch", true, REEL_SPAN_FETCH, DFTRACER_FETCH},
+	{"data_loader", "finalize", true, REEL_SPAN_USER, DFTRACER_DONE},
+	{"ai_framework", "trace_object", true, REEL_SPAN_USER, DFTRACER_READY},
+	{"ai_framework", "compute", true, REEL_SPAN_COMPUTE, DFTRACER_COMPUTE},
+	{"ai_framework", "checkpoint", true, REEL_SPAN_CHECKPOINT,
+	 DFTRACER_CHECKPOINT},
+	{"checkpoint", "checkpoint", true, REEL_SPAN_CHECKPOINT,
+	 DFTRACER_CHECKPOINT},
+	{"checkpoint", "save_checkpoint", true, REEL_SPAN_CHECKPOINT,
+	 DFTRACER_CHECKPOINT},
+	{"checkpoint", "capture", false, REEL_SPAN_CHECKPOINT,
+	 DFTRACER_CHECKPOINT},
+	{"compute", "compute", true, REEL_SPAN_COMPUTE, DFTRACER_COMPUTE},
+	{"compute", "forward", false, REEL_SPAN_FORWARD, NO_MARK},
+	{"compute", "backward", false, REEL_SPAN_BACKWARD, NO_MARK},
+	{"compute", "step", false, REEL_SPAN_OPTIMIZER, NO_MARK},
+	{"dlio_benchmark", "_train", true, REEL_SPAN_EPOCH, DFTRACER_EPOCH},
+	{"dlio_benchmark", "_eval", true, REEL_SPAN_EVAL, NO_MARK},
+	{"pipeline", "epoch", false, REEL_SPAN_EPOCH, DFTRACER_EPOCH},
+	{"pipeline", "evaluate", false, REEL_SPAN_EVAL, NO_MARK},
+	{"reader", "preprocess", true, REEL_SPAN_PREPROCESS, NO_MARK},
+	{"data", "preprocess", false, REEL_SPAN_PREPROCESS, NO_MARK},
+};
+
+static const struct meaning *find_meaning(const struct trace_event *ev)
+{
+	const char *dot = strrchr(ev->name.s, '.');
+	const char *last = dot ? dot + 1 : ev->name.s;
+
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+		const struct meaning *m = &meanings[i];
+
+		if (!strcmp(m->name, m->last ? last : ev->name.s) &&
+		    (!m->category || !strcmp(m->category, ev->category.s)))
+			return m;
+	}
+	return NULL;
+}
+
+static int64_t number_arg(const struct trace_event *ev, const char *key)
+{
+	int64_t n;
+
+	return trace_text_int(trace_event_arg(ev, key), &n) && n >= 0 ? n : -1;
+}
+
+static int add_mark(struct dftracer_marks *m, int kind, uint32_t thread,
+		    const struct trace_event *ev, struct reel_error *err)
+{
+	if (m->marks == m->room) {
+		size_t more = m->room ? 2 * m->room : 64;
+
+		if (reel_grow(&m->mark, more, sizeof(*m->mark), err))
+			return -1;
+		m->room = more;
+	}
+	m->mark[m->marks++] =
+		(struct dftracer_mark){.kind = (enum dftracer_mark_kind)kind,
+				       .thread = thread,
+				       .start_ns = ev->ts_ns,
+				       .end_ns = ev->ts_ns + ev->dur_ns,
+				       .epoch = number_arg(ev, "epoch"),
+				       .step = number_arg(ev, "step")};
+	return 0;
+}
+
+static int add_span(struct import_gather *g, enum reel_span kind,
+		    uint32_t thread, int64_t start_ns, int64_t end_ns,
+		    int64_t detail, struct reel_error *err)
+{
+	struct reel_span_event sp = {.start_ns = start_ns,
+				     .dur_ns = end_ns - start_ns,
+				     .thread = thread,
+				     .kind = kind,
+				     .detail = detail};
+
+	return gather_span(g, &sp, reel_span_name(sp.kind), err);
+}
+
+int dftracer_add_span(struct dftracer_marks *m, struct import_gather *g,
+		      const struct trace_event *ev, uint32_t thread,
+		      struct reel_error *err)
+{
+	const struct meaning *meaning = find_meaning(ev);
+	struct reel_span_event sp = {.start_ns = ev->ts_ns,
+				     .dur_ns = ev->dur_ns,
+				     .thread = thread,
+				     .detail = number_arg(ev, "step")};
+	struct reel_buf name = REEL_BUF_INIT;
+	int rc;
+
+	if (meaning && meaning->mark != NO_MARK &&
+	    add_mark(m, meaning->mark, thread, ev, err))
+		return -1;
+	if (meaning && meaning->kind == REEL_SPAN_EPOCH)
+		return 0; /* its number may come from events inside */
+	if (meaning && meaning->kind != REEL_SPAN_USER) {
+		sp.kind = meaning->kind;
+		return gather_span(g, &sp, reel_span_name(sp.kind), err);
+	}
+	rc = reel_buf_printf(&name, err, "%s:%s", ev->category.s, ev->name.s);
+	if (!rc)
+		rc = gather_span(g, &sp, reel_buf_text(&name), err);
+	reel_buf_fini(&name);
+	return rc;
+}
+
+/* If marks begin together, the longer one is outside. */
+static int by_thread_start(const void *a, const void *b)
+{
+	const struct dftracer_mark *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns > y->end_ns ? -1 : 1;
+	return (int)x->kind - (int)y->kind;
+}
+
+/* Epochs, with the number that they or an event inside them have. */
+static int add_epochs(const struct dftracer_mark *mark, size_t n,
+		      struct import_gather *g, struct reel_error *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		int64_t epoch = mark[i].epoch;
+
+		if (mark[i].kind != DFTRACER_EPOCH)
+			continue;
+		for (size_t k = i + 1;
+		     k < n && epoch < 0 && mark[k].start_ns < mark[i].end_ns &&
+		     mark[k].kind != DFTRACER_EPOCH;
+		     k++)
+			epoch = mark[k].epoch;
+		if (add_span(g, REEL_SPAN_EPOCH, mark[i].thread,
+			     mark[i].start_ns, mark[i].end_ns, epoch, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* The steps of a thread whose fetches were recorded. */
+static int add_fetched_steps(const struct dftracer_mark *mark, size_t n,
+			     struct import_gather *g, struct reel_error *err)
+{
+	const struct dftracer_mark *fetch = NULL;
+	int64_t end_ns = 0;
+
+	for (size_t i = 0; i <= n; i++) {
+		bool last = i == n || mark[i].kind == DFTRACER_FETCH;
+
+		if (last && fetch && end_ns > fetch->start_ns &&
+		    add_span(g, REEL_SPAN_STEP, fetch->thread, fetch->start_ns,
+			     end_ns, fetch->step, err))
+			return -1;
+		if (i == n)
+			break;
+		if (last) {
+			fetch = &mark[i];
+			end_ns = 0;
+		} else if ((mark[i].kind == DFTRACER_COMPUTE ||
+			    mark[i].kind == DFTRACER_BODY) &&
+			   mark[i].end_ns > end_ns) {
+			end_ns = mark[i].end_ns;
+		}
+	}
+	return 0;
+}
+
+/* The steps of a thread of DLIO whose fetches are the gaps. */
+static int add_gap_steps(const struct dftracer_mark *mark, size_t n,
+			 struct import_gather *g, struct reel_error *err)
+{
+	int64_t from = -1, ready = -1; /* -1: no fetch, no batch */
+
+	for (size_t i = 0; i < n; i++) {
+		const struct dftracer_mark *m = &mark[i];
+
+		switch (m->kind) {
+		case DFTRACER_NEXT:
+			from = m->start_ns;
+			ready = -1;
+			break;
+		case DFTRACER_READY:
+			if (from >= 0 && ready < 0)
+				ready = m->start_ns;
+			break;
+		case DFTRACER_CHECKPOINT:
+			if (from >= 0 && m->end_ns > from)
+				from = m->end_ns;
+			break;
+		case DFTRACER_COMPUTE:
+			if (from < 0 || m->start_ns < from)
+				break;
+			if (ready < from)
+				ready = m->start_ns;
+			if (add_span(g, REEL_SPAN_STEP, m->thread, from,
+				     m->end_ns, -1, err) ||
+			    add_span(g, REEL_SPAN_FETCH, m->thread, from, ready,
+				     -1, err))
+				return -1;
+			from = m->end_ns;
+			ready = -1;
+			break;
+		default: /* an epoch ends, or begins */
+			from = -1;
+		}
+	}
+	return 0;
+}
+
+int dftracer_add_steps(struct dftracer_marks *m, struct import_gather *g,
+		       struct reel_error *err)
+{
+	if (m->marks)
+		qsort(m->mark, m->marks, sizeof(*m->mark), by_thread_start);
+	for (size_t i = 0, n; i < m->marks; i += n) {
+		const struct dftracer_mark *mark = &m->mark[i];
+		bool fetched = false;
+		int rc;
+
+		for (n = 0; i + n < m->marks && mark[n].thread == mark->thread;
+		     n++)
+			fetched |= mark[n].kind == DFTRACER_FETCH;
+		rc = add_epochs(mark, n, g, err);
+		if (!rc)
+			rc = fetched ? add_fetched_steps(mark, n, g, err)
+				     : add_gap_steps(mark, n, g, err);
+		if (rc)
+			return -1;
+	}
+	return 0;
+}
+
+void dftracer_marks_fini(struct dftracer_marks *m)
+{
+	free(m->mark);
+	*m = (struct dftracer_marks){0};
+}

@@ -1,0 +1,186 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel import: DFTracer's logs of both generations, by hand and real ones, whose
+# calls a recount of their JSON must equal; damaged files.
+. "$(dirname "$0")/../lib/tap.sh"
+unset LD_PRELOAD
+
+import() { rm -f s.db && "$IOREEL" import -q "$@" -o s.db; }
+
+events() {
+	sql s.db "SELECT c.name, coalesce(f.path, '-'), coalesce(e.fd, '-'),
+		coalesce(e.offset, '-'), coalesce(e.asked, '-'), e.result, e.dur_ns
+	FROM event e JOIN call c USING (call_id) LEFT JOIN file f USING (file_id)
+	ORDER BY e.start_ns" | tr '\t' '|'
+}
+
+# Calls of the files by the JSON itself: name, count, bytes, time; a line that
+# comes again is a copy of a buffer, made by fork.
+cat >recount.py <<'EOF2'
+import collections, gzip, json, sys
+calls = {'open64': 'open', 'lseek64': 'lseek', '__xstat': 'stat', '__xstat64': 'stat',
+         '__lxstat': 'lstat', '__fxstat64': 'fstat'}
+seen, rows = set(), collections.defaultdict(lambda: [0, 0, 0])
+for path in sys.argv[1:]:
+    for line in (gzip.open if path.endswith('gz') else open)(path, 'rt'):
+        line = line.strip().rstrip(',')
+        if not line.startswith('{') or line in seen:
+            continue
+        seen.add(line)
+        e = json.loads(line)
+        if e['ph'] != 'X' or e['cat'] not in ('POSIX', 'STDIO'):
+            continue
+        name, args = calls.get(e['name'], e['name']), e['args']
+        r = rows[name]
+        r[0] += 1
+        if name in ('read', 'write'):
+            r[1] += max(int(args['ret']), 0)
+        r[2] += int(e['dur']) * 1000
+for name in sorted(rows):
+    print(name, *rows[name])
+EOF2
+counts() {
+	sql s.db "SELECT call, sum(calls), sum(coalesce(bytes, 0)), sum(dur_ns)
+	FROM v_event GROUP BY call ORDER BY call" | tr '\t' ' '
+}
+
+# --- before 1.0: names in each event, numbers as strings ----------------------
+cat >old.pfw <<'EOF2'
+[
+ {"id":"0","name":"open64","cat":"POSIX","pid":"0","tid":"11","ts":"1698080323000010","dur":"5","ph":"X","args":{"hostname":"n1","ret":7,"flags":66,"fname":"/d/a","mode":420}}
+{"id":"1","name":"read","cat":"POSIX","pid":"0","tid":"11","ts":"1698080323000020","dur":"3","ph":"X","args":{"hostname":"n1","ret":"100","count":"400","fname":"/d/a","fd":7}}
+{"id":"2","name":"lseek64","cat":"POSIX","pid":"0","tid":"11","ts":"1698080323000030","dur":"1","ph":"X","args":{"hostname":"n1","ret":"4096","whence":0,"offset":"4096","fname":"/d/a","fd":7}}
+{"id":"3","name":"read","cat":"POSIX","pid":"0","tid":"11","ts":"1698080323000040","dur":"3","ph":"X","args":{"hostname":"n1","ret":"100","count":"400","fname":"/d/a","fd":7}}
+{"id":"4","name":"write","cat":"POSIX","pid":"0","tid":"11","ts":"1698080323000050","dur":"3","ph":"X","args":{"hostname":"n1","ret":"50","count":"50","fname":"/d/a","fd":7}}
+{"id":"0","name":"open64","cat":"POSIX","pid":"0","tid":"11","ts":"1698080323000010","dur":"5","ph":"X","args":{"hostname":"n1","ret":7,"flags":66,"fname":"/d/a","mode":420}}
+{"id":"5","name":"read","cat":"POSIX","pid":"0","tid":"12","ts":"1698080323000060","dur":"3","ph":"X","args":{"hostname":"n1","ret":"-1","count":"400","fname":"/d/a","fd":7}}
+{"id":"6","name":"read","cat":"POSIX","pid":"0","tid":"11","ts":"1698080323000070","dur":"3","ph":"X","args":{"hostname":"n1","ret":"10","count":"10","fname":"/d/a","fd":7}}
+{"id":"7","name":"pread64","cat":"POSIX","pid":"0","tid":"11","ts":"1698080323000080","dur":"3","ph":"X","args":{"hostname":"n1","ret":"9","count":"10","offset":"77","fname":"/d/a","fd":7}}
+{"id":"8","name":"fread","cat":"STDIO","pid":"0","tid":"11","ts":"1698080323000090","dur":"3","ph":"X","args":{"hostname":"n1","ret":"3","size":"8","count":"5","fname":"/d/b"}}
+{"id":"9","name":"__fxstat64","cat":"POSIX","pid":"0","tid":"11","ts":"1698080323000095","dur":"2","ph":"X","args":{"hostname":"n1","fd":7,"fname":"/d/a"}}
+{"id":"10","name":"flurb","cat":"POSIX","pid":"0","tid":"11","ts":"1698080323000098","dur":"2","ph":"X","args":{"hostname":"n1","fd":7,"fname":"/d/a"}}
+{"id":"11","name":"C.f","cat":"mine","pid":"0","tid":"11","ts":"1698080323000005","dur":"90","ph":"X","args":{"hostname":"n1","step":3}}
+EOF2
+cat >want <<'EOF2'
+open|/d/a|7|-|-|7|5000
+read|/d/a|7|-|400|100|3000
+lseek|/d/a|7|4096|-|4096|1000
+read|/d/a|7|4096|400|100|3000
+write|/d/a|7|4196|50|50|3000
+read|/d/a|7|-|400|-1|3000
+read|/d/a|7|-|10|10|3000
+pread|/d/a|7|77|10|9|3000
+fread|/d/b|-|-|40|24|3000
+fstat|/d/a|7|-|-|0|2000
+EOF2
+check 'a log of before 1.0 that is not closed' 'import old.pfw'
+events >got
+check 'calls; offsets only after lseek, and not of a shared descriptor' 'diff want got'
+is 'a call that is unknown is counted with its name' \
+	"$(sql s.db 'SELECT reason, unit, count FROM loss' | tr '\t' ' ')" 'unknown call flurb events 1'
+is 'so is the copy that a fork makes of a buffer' \
+	"$(sql s.db "SELECT value FROM note WHERE key = 'dftracer.copies'")" 1
+is 'events of an application are spans' \
+	"$(sql s.db 'SELECT name, detail, start_ns, dur_ns FROM v_span' | tr '\t' ' ')" 'mine:C.f 3 0 90000'
+is 'host, process, threads, time' \
+	"$(sql s.db 'SELECT h.name, p.pid, coalesce(p.rank, "-"), (SELECT count(*) FROM thread), (SELECT start_real_ns FROM run)
+	FROM process p JOIN host h USING (host_id)' | tr '\t' ' ')" \
+	'n1 0 - 2 1698080323000005000'
+
+# --- 1.0 and later: hashes, in two files ---------------------------------------
+mkdir new
+cat >new/a.pfw <<'EOF2'
+[
+{"id":0,"name":"read","cat":"POSIX","pid":100,"tid":100,"ts":1700000000000010,"dur":5,"ph":"X","args":{"hhash":"f00d","fhash":"12ab","ret":64,"count":128,"level":1,"p_idx":-1}}
+{"id":1,"name":"thread_name","cat":"dftracer","pid":100,"tid":100,"ph":"M","args":{"name":"100"}}
+{"id":2,"name":"FH","cat":"dftracer","pid":100,"tid":100,"ph":"M","args":{"name":"/x/late","value":"12ab"}}
+{"id":3,"name":"write","cat":"POSIX","pid":100,"tid":100,"ts":1700000000000020,"dur":5,"ph":"X","args":{"hhash":"f00d","fhash":4711,"ret":8,"count":8}}
+{"id":4,"name":"write","cat":"POSIX","pid":100,"tid":100,"ts":1700000000000030,"dur":5,"ph":"X","args":{"hhash":"f00d","fhash":"nobody","ret":8,"count":8}}
+]
+EOF2
+cat >new/b.pfw <<'EOF2'
+[
+{"id":0,"name":"HH","cat":"dftracer","pid":101,"tid":101,"ph":"M","args":{"name":"node7","value":"f00d"}}
+{"id":1,"name":"FH","cat":"dftracer","pid":101,"tid":101,"ph":"M","args":{"name":"/x/other","value":4711}}
+{"id":2,"name":"read","cat":"POSIX","pid":101,"tid":101,"ts":1700000000000001,"dur":2,"ph":"X","args":{"hhash":"f00d","fhash":4711,"ret":1,"count":1}}
+EOF2
+gzip new/b.pfw
+echo notes >new/README
+check 'a folder of two logs, one compressed' 'import new'
+cat >want <<'EOF2'
+read|/x/other|-|-|1|1|2000
+read|/x/late|-|-|128|64|5000
+write|/x/other|-|-|8|8|5000
+write|dftracer:nobody|-|-|8|8|5000
+EOF2
+events >got
+check 'names that come after their use or in another file' 'diff want got'
+is 'hosts, too' "$(sql s.db 'SELECT h.name, p.pid FROM process p JOIN host h USING (host_id) ORDER BY pid' | tr '\t\n' ' ;')" \
+	'node7 100;node7 101;'
+is 'both files are sources' "$(sql s.db "SELECT count(*) FROM source WHERE format = 'dftracer'")" 2
+
+# --- steps: loops that dftracer's iter() records ---------------------------------
+{
+	echo '['
+	i=0
+	while [ $i -lt 4 ]; do
+		t=$((1700000000000000 + i * 100))
+		n=$((i + 1))
+		echo '{"id":'$n'0,"name":"loop.iter","cat":"dlio_benchmark","pid":5,"tid":5,"ts":'$t',"dur":40,"ph":"X","args":{"hostname":"n","step":"'$n'"}}'
+		echo '{"id":'$n'2,"name":"T.compute","cat":"ai_framework","pid":5,"tid":5,"ts":'$((t + 50))',"dur":30,"ph":"X","args":{"hostname":"n"}}'
+		echo '{"id":'$n'1,"name":"loop.yield","cat":"dlio_benchmark","pid":5,"tid":5,"ts":'$((t + 41))',"dur":49,"ph":"X","args":{"hostname":"n","step":"'$n'"}}'
+		i=$n
+	done
+} >loop.pfw
+check 'a loop over batches' 'import loop.pfw'
+is 'its steps' \
+	"$(sql s.db 'SELECT number, start_ns, dur_ns, fetch_ns, compute_ns FROM v_step' | tr '\t\n' ' ;')" \
+	'1 0 90000 40000 30000;2 100000 90000 40000 30000;3 200000 90000 40000 30000;4 300000 90000 40000 30000;'
+
+# --- damage ----------------------------------------------------------------------
+refused() { # FILE PATTERN
+	rm -f s.db
+	! "$IOREEL" import -q --as dftracer "$1" -o s.db 2>err &&
+		[ "$(wc -l <err)" = 1 ] && grep -q "$2" err && [ ! -e s.db ]
+}
+gzip -c old.pfw >whole.pfw.gz
+head -c 300 whole.pfw.gz >cut.pfw.gz
+check 'a compressed log that is cut off' 'refused cut.pfw.gz "cut.pfw.gz.*offset"'
+head -c 1000 old.pfw >cut.pfw
+check 'a log that ends inside an event' 'refused cut.pfw "cut.pfw.*offset"'
+{ head -3 old.pfw && echo '}{no event' && tail -3 old.pfw; } >garbage.pfw
+check 'a line of garbage' 'refused garbage.pfw "garbage.pfw.*offset"'
+: >empty.pfw
+check 'an empty file' 'refused empty.pfw empty.pfw'
+echo '[]' >none.pfw
+check 'a log without events' 'refused none.pfw "no events"'
+echo '[{"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1}]' >chrome.json
+check 'another trace of events is not taken for one' \
+	'! import chrome.json 2>err || [ "$(sql s.db "SELECT format FROM source")" != dftracer ]'
+
+# --- real logs ---------------------------------------------------------------------
+for name in test dlio-unet3d-test-trace; do
+	f=${IOREEL_DATA:-/none}/dftracer/$name.pfw.gz
+	if [ ! -e "$f" ]; then
+		check "$name # SKIP no such file in IOREEL_DATA" true
+		continue
+	fi
+	check "$name" 'import "$f"'
+	python3 recount.py "$f" >want
+	counts >got
+	check "$name: count, bytes and time of each call equal the JSON's" 'diff want got'
+done
+if [ -e "$f" ]; then
+	is 'no event is lost: spans, calls and copies are all' \
+		"$(sql s.db "SELECT (SELECT sum(calls) FROM v_event) + (SELECT count(*) FROM v_span
+			WHERE name NOT IN ('step', 'fetch'))
+			+ (SELECT value FROM note WHERE key = 'dftracer.copies')")" \
+		"$(gzip -dc "$f" | grep -c '{')"
+	is 'the epochs of DLIO have a step each' \
+		"$(sql s.db 'SELECT epoch, round(fetch_ns / 1e9, 3), round(compute_ns / 1e9, 3) FROM v_step' | tr '\t\n' ' ;')" \
+		'1 16.179 1.361;2 11.948 1.361;3 5.209 1.361;4 4.741 1.361;5 4.706 1.362;'
+	check 'and a verdict' '"$IOREEL" report s.db | grep -q INPUT-BOUND'
+	is 'each read has an offset, that of the lseek before it' \
+		"$(sql s.db "SELECT count(*) FROM v_event WHERE call = 'read' AND offset IS NULL")" 0
+fi
+finish
