@@ -450,9 +450,7 @@ static int read_file(struct import *im, const char *path,
 	struct trace_events *t = NULL;
 	int rc = -1, more;
 
-	if (!ev ||
-	    reel_writer_source(im->writer, im->source, path, "chrome", err) ||
-	    trace_events_open(&t, path, err))
+	if (!ev || trace_events_open(&t, path, err))
 		goto out;
 	while ((more = trace_events_next(t, ev, err)) > 0) {
 		im->events += ev->phase != 0;

@@ -213,8 +213,7 @@ static int read_log(struct import *im, const char *path,
 		return -1;
 	job = darshan_log_job(im->log);
 	gather_origin(im->gather, job->start_ns);
-	if (reel_writer_source(im->writer, im->source, path, "darshan", err) ||
-	    put_modules(im, err))
+	if (put_modules(im, err))
 		return -1;
 	/* A log without records is of a job all the same. */
 	if (!gather_processes(im->gather) && !process_of(im, -1, NULL, err))

@@ -543,9 +543,6 @@ static int read_file(struct import *im, int i, struct reel_error *err)
 	struct trace_event ev;
 	int rc = trace_events_open(&t, im->in->path[i], err);
 
-	if (!rc)
-		rc = reel_writer_source(im->writer, (uint32_t)i + 1,
-					im->in->path[i], "dftracer", err);
 	while (!rc && (rc = trace_events_next(t, &ev, err)) > 0)
 		rc = add_event(im, &ev, err);
 	trace_events_close(t);

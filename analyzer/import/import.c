@@ -249,6 +249,17 @@ static bool is_small(const struct import_input *in)
 	return bytes < SMALL_BYTES;
 }
 
+/* Sources have the numbers of their files, from 1. */
+static int put_sources(struct reel_writer *w, const struct import_input *in,
+		       const struct reel_importer *as, struct reel_error *err)
+{
+	for (int i = 0; i < in->paths; i++)
+		if (reel_writer_source(w, (uint32_t)i + 1, in->path[i],
+				       as->name, err))
+			return -1;
+	return 0;
+}
+
 int64_t reel_import(struct reel_store *st, char *const *path, int n,
 		    const struct reel_importer *as, struct reel_error *err)
 {
@@ -262,7 +273,8 @@ int64_t reel_import(struct reel_store *st, char *const *path, int n,
 		if (add_known(&in, path[i], &as, forced, err))
 			goto out;
 	options.small = is_small(&in);
-	if (!reel_writer_new(&w, st, &options, err) && !as->load(w, &in, err))
+	if (!reel_writer_new(&w, st, &options, err) &&
+	    !put_sources(w, &in, as, err) && !as->load(w, &in, err))
 		rc = (int64_t)reel_writer_events(w);
 out:
 	reel_writer_free(w);

@@ -517,8 +517,7 @@ static int read_file(struct import *im, const char *path,
 	struct trace_events *t = NULL;
 	int rc = -1, more;
 
-	if (!ev ||
-	    reel_writer_source(im->writer, im->source, path, "kineto", err))
+	if (!ev)
 		goto out;
 	im->process =
 		gather_process(im->gather, (uint64_t)im->source << 40, err);
