@@ -23,7 +23,12 @@ static const struct verb_table verbs = {
 
 int main(int argc, char **argv)
 {
+	int status;
+
 	setlocale(LC_CTYPE, "");
 	comm_mpi_mute();
-	return verbs_run(&verbs, argc, argv);
+	status = verbs_run(&verbs, argc, argv);
+	/* Before MPI has started all ranks fail alike, and the first one reports
+	 * it. A launcher that saw another rank fail sooner would end that one. */
+	return comm_mpi_is_muted() ? 0 : status;
 }

@@ -49,6 +49,11 @@ void comm_mpi_mute(void)
 	close(null);
 }
 
+bool comm_mpi_is_muted(void)
+{
+	return muted[1] > 0;
+}
+
 static void unmute(void)
 {
 	for (int fd = 1; fd <= 2; fd++) {

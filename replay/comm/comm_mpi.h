@@ -12,6 +12,7 @@
  * help and wrong usage are the same on all. Until comm_mpi_init().
  */
 void comm_mpi_mute(void);
+bool comm_mpi_is_muted(void);
 
 /*
  * Start MPI when a launcher of ranks started this process; else this is the
