@@ -238,7 +238,7 @@ tidy_files := $(addprefix tidy/,$(core_src) cmd/main.c $(mpi_src) $(shim_src))
 tidy: $(tidy_files)
 $(tidy_files): tidy/%: $(sql_inc)
 	$(call say,TIDY,$*)
-	$(Q)$(CLANG_TIDY) --quiet $* -- $(base_cppflags) $(pkg_cflags) \
+	$(Q)$(CLANG_TIDY) --quiet $* -- $(base_cppflags) $(pkg_cflags) $(mpi_cflags) \
 		-std=gnu11 -Wno-unknown-warning-option
 
 format:

@@ -133,6 +133,7 @@ static int play_ranks(struct engine_options *opt)
 	}
 	if (comm.rank == 0)
 		unlink(result);
+	opt->result = NULL;
 	comm_mpi_fini();
 	return status;
 }

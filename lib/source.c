@@ -66,9 +66,7 @@ int reel_source_open(struct reel_source **out, const char *path,
 	if (s->fd < 0)
 		reel_fail(err, REEL_E_IO, "cannot open '%s': %m", path);
 	s->path = reel_strdup(path, err);
-	s->in = malloc(IN_BYTES);
-	if (!s->in)
-		reel_fail(err, REEL_E_MEMORY, "out of memory");
+	s->in = reel_alloc(IN_BYTES, 1, err);
 	if (s->fd < 0 || !s->path || !s->in || fill(s, err))
 		goto fail;
 	if (s->n >= 2 && s->in[0] == 0x1f && s->in[1] == 0x8b)

@@ -250,7 +250,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		im.log = NULL;
 		rc = rc || !command;
 	}
-	if (!rc) {
+	if (!rc && command) {
 		run.name = base_of(command, name);
 		run.command = command;
 		run.host = im.host[0] ? im.host : NULL;

@@ -231,7 +231,7 @@ static int read_job(struct darshan_log *log, struct reel_error *err)
 		j->end_ns += (int64_t)darshan_number(&log->file, p + (n += 8)) %
 			     1000000000;
 	j->nprocs = (int64_t)darshan_number(&log->file, p + (n += 8));
-	j->job_id = (int64_t)darshan_number(&log->file, p + (n += 8));
+	j->job_id = (int64_t)darshan_number(&log->file, p + n + 8);
 	log->job_text.data[fixed + 1023] = '\0';
 	j->metadata = log->job_text.data + fixed;
 	j->exe = log->job_text.data + fixed + 1024;
