@@ -231,7 +231,7 @@ static void print_losses(FILE *f, const struct record_summary *s)
 	fputc('\n', f);
 }
 
-/* How many programs @counter counts; those that could not start are events lost. */
+/* Programs that @counter counts. Those that could not start are lost events. */
 static int64_t untraced_count(const struct record_summary *s,
 			      unsigned int counter)
 {

@@ -174,7 +174,7 @@ struct threads {
 	int64_t n;
 };
 
-/* How the threads of a run are found, and the column that pairs them. */
+/* The query for the threads of a run, and the column that pairs them. */
 struct pairing {
 	const char *sql, *key;
 };

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/hash.h"
+
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
@@ -185,19 +187,10 @@ uint32_t gather_host(struct import_gather *g, const char *name,
 	return g->host[g->hosts] ? (uint32_t)++g->hosts : 0;
 }
 
-static uint64_t hash_bytes(const char *p, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)p[i]) * 0x100000001b3u;
-	return h;
-}
-
 uint32_t gather_file(struct import_gather *g, const char *path, size_t len,
 		     enum reel_kind kind, struct reel_error *err)
 {
-	uint64_t key = hash_bytes(path, len);
+	uint64_t key = reel_fnv1a(REEL_FNV_SEED, path, len);
 	struct gather_file *f;
 
 	for (;; key++) {

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/hash.h"
+
 #include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/calls.h"
@@ -287,10 +289,8 @@ int import_job_thread_end(struct import_job *j, int thread, int64_t ns,
 
 static uint32_t hash_path(const char *path, size_t len)
 {
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = reel_fnv1a(REEL_FNV_SEED, path, len);
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)path[i]) * 0x100000001b3;
 	return (uint32_t)(h ^ h >> 32);
 }
 

@@ -20,7 +20,7 @@ static void print_line(struct reel_buf *b)
 	reel_buf_fini(b);
 }
 
-/* How many events a damaged log held is not known: no figure has them. */
+/* The number of events in damaged logs is unknown: no figure has them. */
 static void print_damage(const struct report_completeness *c)
 {
 	struct reel_buf b = REEL_BUF_INIT;

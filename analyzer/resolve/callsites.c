@@ -6,21 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/hash.h"
+
 #include "lib/array.h"
 #include "lib/error.h"
 
 #include "analyzer/resolve/internal.h"
 
 #define NUMBERS_MAX (1 << 20) /* of a process; the shim uses fewer */
-
-static uint64_t hash_of(const char *s, size_t len)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)s[i]) * 0x100000001b3ull;
-	return h;
-}
 
 int sites_mark(struct reel_resolver *r, uint32_t process,
 	       const struct reel_record *rec, uint32_t *site,
@@ -38,8 +31,10 @@ int sites_mark(struct reel_resolver *r, uint32_t process,
 	    reel_array_reach(&s->id, &s->room, i, sizeof(*s->id), err))
 		return -1;
 	if (rec->path) {
-		text = reel_intmap_get(&s->by_text,
-				       hash_of(rec->path, rec->path_len), err);
+		text = reel_intmap_get(
+			&s->by_text,
+			reel_fnv1a(REEL_FNV_SEED, rec->path, rec->path_len),
+			err);
 		if (text == REEL_NO_INDEX)
 			return -1;
 		s->id[i] = text + 1;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/hash.h"
+
 #include "lib/error.h"
 #include "lib/store/schema.h"
 
@@ -93,15 +95,6 @@ int reel_writer_record(struct reel_writer *w,
 	return reel_insert_done(out, err);
 }
 
-static uint64_t hash_name(const char *name)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (; *name; name++)
-		h = (h ^ (uint8_t)*name) * 0x100000001b3u;
-	return h;
-}
-
 static uint32_t add_name(struct reel_writer *w, const char *name,
 			 struct reel_error *err)
 {
@@ -132,7 +125,7 @@ static uint32_t name_id(struct reel_writer *w, const char *name,
 
 	if (c->next < c->names && !strcmp(c->text[c->next], name))
 		return ++c->next;
-	for (hash = hash_name(name);; hash++) {
+	for (hash = reel_fnv1a(REEL_FNV_SEED, name, strlen(name));; hash++) {
 		uint32_t i = reel_intmap_get(&c->by_hash, hash, err);
 
 		if (i == REEL_NO_INDEX)

@@ -106,7 +106,7 @@ struct metric_event {
 	uint8_t storage; /* enum metric_storage */
 };
 
-/* How a read was served. */
+/* The source of a read's bytes. */
 enum metric_storage {
 	METRIC_CACHED, /* from the page cache, or unknown */
 	METRIC_FETCHED,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How numbers are written: varints and times of the trace format, whole words,
+ * Encoding of numbers: varints and times of the trace format, whole words,
  * and decimal text. No state, so everything here is safe in a signal handler.
  */
 #ifndef PRELOAD_CORE_ENCODE_H

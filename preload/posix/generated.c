@@ -18,7 +18,7 @@
 #pragma GCC diagnostic ignored "-Winitializer-overrides"
 #endif
 
-/* How a call reports failure, calls.def. */
+/* The failure test of a call, by its column in calls.def. */
 enum failure { FAILS_NEG, FAILS_PTR, FAILS_CODE, FAILS_NEVER };
 
 HOT int error_of(enum failure fails, int64_t result)
