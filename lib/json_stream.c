@@ -99,7 +99,7 @@ static int more(struct reel_json_stream *js, struct reel_error *err)
 			       err);
 	if (got < 0)
 		return -1;
-	js->ended = (size_t)got < js->room - js->n;
+	js->ended = !got;
 	js->n += (size_t)got;
 	return got > 0;
 }

@@ -20,10 +20,11 @@ struct reel_source {
 	int fd;
 	enum { PLAIN, GZIP, ZSTD } form;
 	uint8_t *in;
-	size_t at, n;	    /* of in: next byte, end */
-	uint64_t in_offset; /* in the file, of in[0] */
-	bool ended;	    /* the file has no more bytes */
-	bool inside;	    /* a member or frame */
+	size_t at, n;		   /* of in: next byte, end */
+	uint64_t in_offset;	   /* in the file, of in[0] */
+	bool ended;		   /* the file has no more bytes */
+	bool inside;		   /* a member or frame */
+	struct reel_error failure; /* reported by the next read */
 	z_stream z;
 	ZSTD_DStream *zstd;
 };
@@ -148,34 +149,50 @@ static int64_t copy_some(struct reel_source *s, uint8_t *to, size_t n)
 	return (int64_t)n;
 }
 
+/* Put up to @n bytes, not 0 before the end. Their number, or -1. */
+static int64_t read_some(struct reel_source *s, uint8_t *to, size_t n,
+			 struct reel_error *err)
+{
+	int64_t got = 0;
+
+	while (!got) {
+		if (fill(s, err))
+			return -1;
+		if (s->ended && !s->inside)
+			return 0;
+		got = s->form == GZIP	? inflate_some(s, to, n, err)
+		      : s->form == ZSTD ? unzstd_some(s, to, n, err)
+					: copy_some(s, to, n);
+		if (!got && s->ended && s->inside)
+			return damaged(s, "the compressed data is cut off",
+				       err);
+	}
+	return got;
+}
+
 int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 			 struct reel_error *err)
 {
 	uint8_t *p = to;
 	size_t done = 0;
+	int64_t got = 1;
 
-	while (done < n) {
-		int64_t got;
-
-		if (fill(s, err))
-			return -1;
-		if (s->ended && !s->inside)
-			break;
-		got = s->form == GZIP ? inflate_some(s, p + done, n - done, err)
-		      : s->form == ZSTD
-			      ? unzstd_some(s, p + done, n - done, err)
-			      : copy_some(s, p + done, n - done);
-		if (got < 0)
-			return -1;
-		if (!got && s->ended && s->inside)
-			return damaged(s, "the compressed data is cut off",
-				       err);
-		done += (size_t)got;
+	while (done < n && got > 0 && !s->failure.code) {
+		got = read_some(s, p + done, n - done, &s->failure);
+		if (got > 0)
+			done += (size_t)got;
 	}
+	if (!done && n && s->failure.code)
+		return reel_fail(err, s->failure.code, "%s", s->failure.text);
 	return (int64_t)done;
 }
 
 const char *reel_source_path(const struct reel_source *s)
 {
 	return s->path;
+}
+
+uint64_t reel_source_offset(const struct reel_source *s)
+{
+	return s->in_offset + s->at;
 }

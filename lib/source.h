@@ -18,13 +18,15 @@ int reel_source_open(struct reel_source **out, const char *path,
 void reel_source_close(struct reel_source *s); /* NULL too */
 
 /*
- * Fill @to. The number of bytes, less than @n only at the end; or -1 with @err:
- * REEL_E_IO, or REEL_E_FORMAT with file and offset where the compressed data is
- * damaged or cut off.
+ * Fill @to. The number of bytes: less than @n at the end, and before damage, which
+ * the next call reports; 0 at the end. -1 with @err: REEL_E_IO, or REEL_E_FORMAT
+ * with file and offset where the compressed data is damaged or cut off.
  */
 int64_t reel_source_read(struct reel_source *s, void *to, size_t n,
 			 struct reel_error *err);
 
+/* Bytes of the file (compressed as it is) that were used so far. */
+uint64_t reel_source_offset(const struct reel_source *s);
 /* The name it was opened by. Borrowed. */
 const char *reel_source_path(const struct reel_source *s);
 

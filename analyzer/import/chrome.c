@@ -20,11 +20,11 @@
 #include "lib/error.h"
 #include "lib/intmap.h"
 
-#include "analyzer/import/event_names.h"
-#include "analyzer/import/gather.h"
+#include "analyzer/import/common/event_names.h"
+#include "analyzer/import/common/gather.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/table.h"
-#include "analyzer/import/trace_events.h"
+#include "analyzer/import/common/trace_events.h"
 
 #define EPOCH_NS 1000000000000000000 /* times from here on are absolute */
 #define DEPTH_MOST 4096		     /* of ranges of a thread */

@@ -16,7 +16,7 @@
 #include "lib/error.h"
 
 #include "analyzer/import/darshan_log.h"
-#include "analyzer/import/gather.h"
+#include "analyzer/import/common/gather.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/table.h"
 

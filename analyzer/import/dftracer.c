@@ -18,10 +18,10 @@
 #include "lib/intmap.h"
 
 #include "analyzer/import/dftracer_steps.h"
-#include "analyzer/import/gather.h"
+#include "analyzer/import/common/gather.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/table.h"
-#include "analyzer/import/trace_events.h"
+#include "analyzer/import/common/trace_events.h"
 
 /* All symbols of calls.def. */
 struct symbol {

@@ -14,8 +14,8 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 
-#include "analyzer/import/gather.h"
-#include "analyzer/import/trace_events.h"
+#include "analyzer/import/common/gather.h"
+#include "analyzer/import/common/trace_events.h"
 
 #define NO_MARK (-1)
 

@@ -8,10 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <zlib.h>
-
 #include "lib/buf.h"
 #include "lib/error.h"
+#include "lib/source.h"
 
 #include "analyzer/import/table.h"
 #include "analyzer/write/writer.h"
@@ -138,15 +137,17 @@ static int add_input(struct import_input *in, const char *path,
 
 /* --- formats -------------------------------------------------------------- */
 
-/* The first bytes of @path, or -1. */
+/* The first bytes of @path, decompressed; or -1. */
 static int read_head(const char *path, char head[static HEAD_BYTES])
 {
-	gzFile f = gzopen(path, "rbe");
-	int n = f ? gzread(f, head, HEAD_BYTES) : -1;
+	struct reel_error err = {0};
+	struct reel_source *source = NULL;
+	int64_t n = -1;
 
-	if (f)
-		gzclose(f);
-	return n;
+	if (!reel_source_open(&source, path, &err))
+		n = reel_source_read(source, head, HEAD_BYTES, &err);
+	reel_source_close(source);
+	return (int)n;
 }
 
 static const struct reel_importer *importer_of_file(const char *path)

@@ -18,7 +18,7 @@
 #include "lib/error.h"
 #include "lib/intmap.h"
 
-#include "analyzer/import/job.h"
+#include "analyzer/import/common/job.h"
 #include "analyzer/import/strace_call.h"
 #include "analyzer/import/strace_line.h"
 #include "analyzer/import/strace_source.h"

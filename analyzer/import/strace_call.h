@@ -7,7 +7,7 @@
 
 #include "schemas/trace_format.h" /* REEL_PATH_BYTES */
 
-#include "analyzer/import/job.h"
+#include "analyzer/import/common/job.h"
 #include "analyzer/import/strace_line.h"
 
 /* The importer's action on a call. */

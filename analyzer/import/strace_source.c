@@ -13,7 +13,7 @@
 #include "lib/error.h"
 
 #include "analyzer/import/import.h"
-#include "analyzer/import/lines.h"
+#include "analyzer/import/common/lines.h"
 #include "analyzer/import/strace_call.h"
 
 #define DAY_NS (INT64_C(86400) * 1000000000)

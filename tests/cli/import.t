@@ -154,7 +154,7 @@ refused 'a name with a newline' 'new
 line'
 head -c 300 hand.out.gz >cut.gz
 refused 'compressed data that are cut short' cut.gz
-check 'with the place' 'grep -q "cut.gz. is damaged or cut short near byte" err'
+check 'with the place' 'grep -q "cut.gz. is damaged at offset [0-9]*: the compressed data is cut off" err'
 check 'one file of a format and one of none' \
 	'! "$IOREEL" import -q hand.out zeros -o no.db 2>err && grep -q zeros err && [ ! -e no.db ]'
 check 'a file of no format under a name of one' \

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of a text file: one buffer, which grows to the longest line. */
-#include "analyzer/import/lines.h"
+#include "analyzer/import/common/lines.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <zlib.h>
 
 #include "lib/error.h"
+#include "lib/source.h"
 
 #define FIRST_ROOM (256 << 10)
 #define LINE_MOST (16 << 20)
 
 struct import_lines {
-	gzFile file;
-	char *path;
+	struct reel_source *source;
 	char *buf;
 	size_t room, at, end; /* of the bytes that were read and not returned */
 	uint64_t number, skipped;
@@ -29,42 +24,24 @@ int import_lines_open(struct import_lines **out, const char *path,
 		      struct reel_error *err)
 {
 	struct import_lines *l = reel_alloc(1, sizeof(*l), err);
-	int fd;
 
 	if (!l)
 		return -1;
 	l->room = FIRST_ROOM;
-	l->path = reel_strdup(path, err);
 	l->buf = reel_alloc(l->room, 1, err);
-	if (!l->path || !l->buf)
-		goto fail;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
-			  strerror(errno));
-		goto fail;
+	if (!l->buf || reel_source_open(&l->source, path, err)) {
+		import_lines_close(l);
+		return -1;
 	}
-	l->file = gzdopen(fd, "rb");
-	if (!l->file) {
-		close(fd);
-		reel_fail(err, REEL_E_MEMORY, "out of memory");
-		goto fail;
-	}
-	gzbuffer(l->file, 128 << 10);
 	*out = l;
 	return 0;
-fail:
-	import_lines_close(l);
-	return -1;
 }
 
 void import_lines_close(struct import_lines *l)
 {
 	if (!l)
 		return;
-	if (l->file)
-		gzclose(l->file);
-	free(l->path);
+	reel_source_close(l->source);
 	free(l->buf);
 	free(l);
 }
@@ -72,7 +49,7 @@ void import_lines_close(struct import_lines *l)
 /* Move the remaining bytes to the front and read more behind them. */
 static int read_more(struct import_lines *l, struct reel_error *err)
 {
-	int n, code;
+	int64_t n;
 
 	memmove(l->buf, l->buf + l->at, l->end - l->at);
 	l->end -= l->at;
@@ -82,22 +59,11 @@ static int read_more(struct import_lines *l, struct reel_error *err)
 			return -1;
 		l->room *= 2;
 	}
-	n = gzread(l->file, l->buf + l->end, (unsigned int)(l->room - l->end));
-	if (n > 0)
-		l->end += (size_t)n;
-	if (n > 0)
-		return 0;
-	l->ended = true;
-	gzerror(l->file, &code);
-	if (code == Z_ERRNO)
-		return reel_fail(err, REEL_E_IO, "cannot read '%s': %s",
-				 l->path, strerror(errno));
-	if (n < 0 || code == Z_BUF_ERROR)
-		return reel_fail(err, REEL_E_FORMAT,
-				 "'%s' is damaged or cut short near byte %llu "
-				 "(gzip)",
-				 l->path,
-				 (unsigned long long)import_lines_offset(l));
+	n = reel_source_read(l->source, l->buf + l->end, l->room - l->end, err);
+	if (n < 0)
+		return -1;
+	l->end += (size_t)n;
+	l->ended = !n;
 	return 0;
 }
 
@@ -151,7 +117,5 @@ uint64_t import_lines_skipped(const struct import_lines *l)
 
 uint64_t import_lines_offset(const struct import_lines *l)
 {
-	z_off_t at = gzoffset(l->file);
-
-	return at < 0 ? 0 : (uint64_t)at;
+	return reel_source_offset(l->source);
 }

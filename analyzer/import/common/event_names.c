@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts and times of trace events by category and name. */
-#include "analyzer/import/event_names.h"
+#include "analyzer/import/common/event_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "lib/array.h"
 #include "lib/error.h"
 
-#include "analyzer/import/trace_events.h"
+#include "analyzer/import/common/trace_events.h"
 #include "analyzer/write/writer.h"
 
 static uint64_t hash_text(const char *p, size_t n, uint64_t h)

@@ -4,7 +4,7 @@
  * by an id that is never used twice in a process, as our traces do; the tables
  * here map the numbers of the format to these ids.
  */
-#include "analyzer/import/job.h"
+#include "analyzer/import/common/job.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Chrome's trace event JSON, one event at a time. */
-#include "analyzer/import/trace_events.h"
+#include "analyzer/import/common/trace_events.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Events and spans in any order: kept, sorted by their ends, and written. */
-#include "analyzer/import/gather.h"
+#include "analyzer/import/common/gather.h"
 
 #include <stdlib.h>
 #include <string.h>

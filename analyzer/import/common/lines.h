@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of a text file, plain or compressed by gzip, one at a time. */
+/* Lines of a text file, plain or compressed (lib/source.h), one at a time. */
 #ifndef ANALYZER_IMPORT_LINES_H
 #define ANALYZER_IMPORT_LINES_H
 
