@@ -18,6 +18,8 @@
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
 
+#include "analyzer/metric/distribution.h"
+#include "analyzer/metric/histogram.h"
 #include "analyzer/metric/issue_order.h"
 #include "analyzer/metric/metric.h"
 
@@ -76,6 +78,8 @@ struct sequence {
 	struct jumps *file; /* by file_id */
 	uint32_t file_room;
 	struct reel_issue_order order;
+	/* Strides other than 0, forward and back, by operation. */
+	struct reel_histogram stride[2][2];
 };
 
 static reel_access_fn count_access;
@@ -182,23 +186,35 @@ static int classify_access(uint64_t *next, int64_t offset, int64_t bytes)
 	return (uint64_t)offset > was ? SEQUENTIAL : RANDOM;
 }
 
+/* @end: of the access before @a. */
+static void add_stride(struct sequence *s, const struct reel_access *a,
+		       int64_t end)
+{
+	bool back = a->offset < end;
+	int64_t stride = back ? end - a->offset : a->offset - end;
+
+	reel_histogram_add(&s->stride[a->write][back], stride, 1);
+}
+
 static int count_access(void *state, const struct reel_access *a,
 			struct reel_error *err)
 {
 	struct sequence *s = state;
 	uint64_t *count = s->process[a->process].order[a->write];
-	uint64_t *next, none = 1;
+	uint64_t *next, none = 1, was;
 	int order;
 
 	next = a->open ? find_position(s, a->open, err) : &none;
 	if (!next)
 		return -1;
+	was = *next;
 	order = classify_access(next, a->offset, a->bytes);
 	count[order]++;
 	/* One record for several calls: the others are consecutive. */
 	count[order == UNKNOWN ? UNKNOWN : CONSECUTIVE] += a->calls - 1;
 	if (order != SEQUENTIAL && order != RANDOM)
 		return 0;
+	add_stride(s, a, (int64_t)was - 2);
 	if (reel_array_reach(&s->file, &s->file_room, a->file, sizeof(*s->file),
 			     err))
 		return -1;
@@ -370,6 +386,30 @@ static int write_jumps(const struct sequence *s, struct reel_store *st,
 	return reel_insert_close(&out, rc);
 }
 
+/* A stride of 0 is a consecutive access. */
+static int write_strides(struct sequence *s, struct reel_store *st,
+			 struct reel_error *err)
+{
+	struct reel_insert out;
+	int op, rc = reel_distribution_open(&out, st, err);
+
+	for (op = METRIC_READ; !rc && op <= METRIC_WRITE; op++) {
+		uint64_t none = 0;
+
+		for (uint32_t p = 0; p < s->process_room; p++)
+			none += s->process[p].order[op][CONSECUTIVE];
+		if (none)
+			reel_histogram_add(&s->stride[op][false], 0, none);
+		rc = reel_distribution_write(&out, "stride", op_name[op],
+					     &s->stride[op][false], false, err);
+		if (!rc)
+			rc = reel_distribution_write(
+				&out, "stride", op_name[op],
+				&s->stride[op][true], true, err);
+	}
+	return reel_insert_close(&out, rc);
+}
+
 static int sequence_finish(void *state, struct reel_store *st,
 			   struct reel_error *err)
 {
@@ -378,7 +418,7 @@ static int sequence_finish(void *state, struct reel_store *st,
 	if (reel_issue_order_flush(&s->order, err) ||
 	    write_sequence(s, st, err) || write_darshan(s, st, err))
 		return -1;
-	return write_jumps(s, st, err);
+	return write_strides(s, st, err) || write_jumps(s, st, err) ? -1 : 0;
 }
 
 static void sequence_fini(void *state)

@@ -22,7 +22,9 @@
 	ROW(error)                                                             \
 	ROW(callsite)                                                          \
 	ROW(mapped)                                                            \
-	ROW(storage)
+	ROW(storage)                                                           \
+	ROW(phase)                                                             \
+	ROW(distribution)
 
 #define DECLARE(name) extern const struct reel_metric reel_metric_##name;
 METRICS(DECLARE)

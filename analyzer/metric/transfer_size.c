@@ -11,6 +11,7 @@
 #include "lib/store/insert.h"
 
 #include "analyzer/metric/distinct.h"
+#include "analyzer/metric/distribution.h"
 #include "analyzer/metric/histogram.h"
 #include "analyzer/metric/metric.h"
 
@@ -202,10 +203,23 @@ static int write_bins(const struct transfer_size *t, struct reel_store *st,
 	return reel_insert_close(&out, rc);
 }
 
+static int write_distribution(const struct transfer_size *t,
+			      struct reel_store *st, struct reel_error *err)
+{
+	struct reel_insert out;
+	int op, rc = reel_distribution_open(&out, st, err);
+
+	for (op = METRIC_READ; !rc && op <= METRIC_WRITE; op++)
+		rc = reel_distribution_write(&out, "size", op_name[op],
+					     &t->size[op], false, err);
+	return reel_insert_close(&out, rc);
+}
+
 static int transfer_size_finish(void *state, struct reel_store *st,
 				struct reel_error *err)
 {
-	if (write_darshan(state, st, err) || write_bins(state, st, err))
+	if (write_darshan(state, st, err) || write_bins(state, st, err) ||
+	    write_distribution(state, st, err))
 		return -1;
 	return write_sizes(state, st, err);
 }

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Distributions for the comparison of runs. Sizes come from transfer_size.c,
+ * strides from sequence.c; the times between the calls of a thread are measured
+ * here.
+ */
+#include "analyzer/metric/distribution.h"
+
+#include <stdlib.h>
+
+#include "lib/array.h"
+#include "lib/store/event_op.h"
+#include "lib/store/insert.h"
+
+#include "analyzer/metric/histogram.h"
+#include "analyzer/metric/metric.h"
+
+static const char schema[] =
+#include "schemas/metric_distribution.sql.inc"
+	;
+
+struct arrivals {
+	int64_t *start_ns; /* of the last call, plus 1, by thread_id; 0: none */
+	uint32_t room;
+	struct reel_histogram between;
+};
+
+int reel_distribution_open(struct reel_insert *out, struct reel_store *st,
+			   struct reel_error *err)
+{
+	return reel_insert_open(
+		out, st, "INSERT INTO distribution VALUES (?,?,?,?,?)", err);
+}
+
+/* The first bucket of the coarser bucket that @i belongs to: 32 in a power of
+ * two in place of 128. */
+static uint32_t coarse(uint32_t i)
+{
+	return i < 64 ? i : i < 128 ? i & ~1u : i & ~3u;
+}
+
+static int write_bucket(struct reel_insert *out, const char *quantity,
+			const char *op, uint32_t first, bool negative,
+			const struct reel_bucket *sum, struct reel_error *err)
+{
+	int64_t low = reel_bucket_low(first);
+	double mean = (double)low + (double)sum->above / (double)sum->n;
+
+	reel_insert_text(out, quantity);
+	reel_insert_text(out, op);
+	reel_insert_int(out, negative ? -low : low);
+	reel_insert_int(out, (int64_t)sum->n);
+	reel_insert_real(out, negative ? -mean : mean);
+	return reel_insert_done(out, err);
+}
+
+int reel_distribution_write(struct reel_insert *out, const char *quantity,
+			    const char *op, const struct reel_histogram *h,
+			    bool negative, struct reel_error *err)
+{
+	uint32_t i = 0;
+
+	while (h->n && i < REEL_HISTOGRAM_BUCKETS) {
+		uint32_t first = coarse(i);
+		struct reel_bucket sum = {0};
+
+		for (; i < REEL_HISTOGRAM_BUCKETS && coarse(i) == first; i++) {
+			const struct reel_bucket *b = &h->bucket[i];
+			int64_t up =
+				reel_bucket_low(i) - reel_bucket_low(first);
+
+			sum.n += b->n;
+			sum.above += b->above + b->n * (uint64_t)up;
+		}
+		if (sum.n &&
+		    write_bucket(out, quantity, op, first, negative, &sum, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_event(void *state, const struct metric_event *ev,
+		     struct reel_error *err)
+{
+	struct arrivals *a = state;
+	int64_t *last;
+
+	if (ev->op >= METRIC_OPS)
+		return 0;
+	if (reel_array_reach(&a->start_ns, &a->room, ev->raw.thread,
+			     sizeof(*a->start_ns), err))
+		return -1;
+	last = &a->start_ns[ev->raw.thread];
+	if (ev->calls > 1) {
+		*last = 0;
+		return 0;
+	}
+	/* Asynchronous operations start in another order than they end. */
+	if (*last)
+		reel_histogram_add(&a->between, ev->start_ns + 1 - *last, 1);
+	*last = ev->start_ns + 1;
+	return 0;
+}
+
+METRIC_FEED(arrivals_feed)
+
+static int arrivals_finish(void *state, struct reel_store *st,
+			   struct reel_error *err)
+{
+	struct arrivals *a = state;
+	struct reel_insert out;
+	int rc = reel_distribution_open(&out, st, err);
+
+	if (!rc)
+		rc = reel_distribution_write(&out, "inter_arrival", "io",
+					     &a->between, false, err);
+	return reel_insert_close(&out, rc);
+}
+
+static void arrivals_fini(void *state)
+{
+	struct arrivals *a = state;
+
+	free(a->start_ns);
+}
+
+const struct reel_metric reel_metric_distribution = {
+	.name = "distribution",
+	.schema = schema,
+	.state_bytes = sizeof(struct arrivals),
+	.feed = arrivals_feed,
+	.finish = arrivals_finish,
+	.fini = arrivals_fini,
+};

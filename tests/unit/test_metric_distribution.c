@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Distributions of sizes, strides, and times between calls. */
+#include "tests/unit/test_metric.h"
+
+static double calls(struct job *j, const char *quantity, const char *op,
+		    int64_t low)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT calls FROM distribution WHERE quantity = '%s' "
+		 "AND op = '%s' AND low = %lld",
+		 quantity, op, (long long)low);
+	return job_ask(j, sql);
+}
+
+static double mean(struct job *j, const char *quantity, const char *op,
+		   int64_t low)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT mean FROM distribution WHERE quantity = '%s' "
+		 "AND op = '%s' AND low = %lld",
+		 quantity, op, (long long)low);
+	return job_ask(j, sql);
+}
+
+static void of_one_thread(void)
+{
+	struct reel_event ev;
+	struct job j;
+
+	job_begin(&j);
+	job_process(&j, 1, 0, "main", 10000);
+	job_file(&j, 1, "/a", "file");
+	job_feed(&j, event(REEL_CALL_OPEN, 0, 5));
+	job_feed(&j, moved(REEL_CALL_PREAD, 10, 5, 0, 100));
+	job_feed(&j, moved(REEL_CALL_PREAD, 30, 5, 100, 100));	 /* stride 0 */
+	job_feed(&j, moved(REEL_CALL_PREAD, 1030, 5, 250, 100)); /* 50 */
+	job_feed(&j, moved(REEL_CALL_PREAD, 1031, 5, 310, 7));	 /* -40 */
+	ev = moved(REEL_CALL_PREAD, 5000, 5, 317, 0); /* the end of the file */
+	job_feed(&j, ev);
+	job_finish(&j);
+
+	/* 100 and 101 share a bucket. */
+	is(calls(&j, "size", "read", 100), 3, "sizes");
+	is(calls(&j, "size", "read", 7), 1, "the small one");
+	is(job_ask(&j, "SELECT sum(calls) FROM distribution "
+		       "WHERE quantity = 'size'"),
+	   4, "no size at the end of a file");
+	is(calls(&j, "stride", "read", 0), 1, "consecutive");
+	is(calls(&j, "stride", "read", 50), 1, "forward");
+	is(calls(&j, "stride", "read", -40), 1, "back");
+	is(job_ask(&j, "SELECT sum(calls) FROM distribution "
+		       "WHERE quantity = 'stride'"),
+	   3, "a first access has no stride");
+	/* Starts 0, 10, 30, 1030, 1031, 5000. */
+	is(calls(&j, "inter_arrival", "io", 10), 1, "after the open");
+	is(calls(&j, "inter_arrival", "io", 20), 1, "between two starts");
+	is(calls(&j, "inter_arrival", "io", 1), 1, "1 ns");
+	is(mean(&j, "inter_arrival", "io", 992), 1000,
+	   "a bucket keeps the mean of its values");
+	is(mean(&j, "inter_arrival", "io", 3968), 3969, "1031 to 5000");
+	is(job_ask(&j, "SELECT mean FROM v_distribution "
+		       "WHERE quantity = 'inter_arrival'"),
+	   1000, "the mean of all: 5000 / 5");
+	job_end(&j);
+}
+
+static void of_many(void)
+{
+	struct reel_event ev;
+	struct job j;
+
+	job_begin(&j);
+	job_process(&j, 1, 0, "main", 10000);
+	job_process(&j, 2, 0, "main", 10000);
+	job_file(&j, 1, "/a", "file");
+	ev = moved(REEL_CALL_WRITE, 0, 5, REEL_NO_OFFSET, 10);
+	job_feed(&j, ev);
+	ev.process = ev.thread = 2; /* another thread: no time between */
+	ev.start_ns = 7;
+	job_feed(&j, ev);
+	ev.start_ns = 20;
+	ev.count = 3; /* a sum of calls */
+	ev.asked = ev.result = 30;
+	job_feed(&j, ev);
+	ev.start_ns = 50;
+	ev.count = 1;
+	job_feed(&j, ev);
+	job_finish(&j);
+	is(job_ask(&j, "SELECT count(*) FROM distribution "
+		       "WHERE quantity = 'inter_arrival'"),
+	   0, "neither between threads nor around a sum of calls");
+	is(job_ask(&j, "SELECT count(*) FROM distribution "
+		       "WHERE quantity = 'stride'"),
+	   0, "no stride without offsets");
+	is(calls(&j, "size", "write", 10), 5, "a sum of three counts thrice");
+	job_end(&j);
+
+	job_begin(&j);
+	job_finish(&j);
+	is(job_ask(&j, "SELECT count(*) FROM distribution"), 0, "no event");
+	job_end(&j);
+}
+
+int main(void)
+{
+	of_one_thread();
+	of_many();
+	return done();
+}
