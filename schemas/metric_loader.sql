@@ -1,0 +1,139 @@
+-- SPDX-License-Identifier: MIT
+-- v_worker_batch: the batches that loader workers made, with their number in
+-- the pass. A pass is the last epoch or eval span of the rank that began before
+-- the batch. Its loader hands batch k to worker k modulo their number, in the
+-- order of their starts, as PyTorch does: the number follows from that. early:
+-- 1, it was ready before a batch of a lower number, so that the loader had to
+-- keep it back.
+-- unit: ns; 0 or 1    empty: no row without workers or with sums of spans
+-- source: PyTorch, torch/utils/data/dataloader.py; ioreel-store(5), "Loader"
+CREATE VIEW v_worker_batch (process_id, pass, worker, number, start_ns, end_ns,
+	early) AS
+WITH RECURSIVE
+ancestor (worker, process_id) AS (
+	SELECT process_id, parent_id FROM process WHERE role = 'worker'
+	UNION
+	SELECT a.worker, p.parent_id
+	FROM ancestor a JOIN process p ON p.process_id = a.process_id
+	WHERE a.process_id NOT IN (SELECT process_id FROM rank_time)),
+pass AS MATERIALIZED (
+	SELECT span_id, process_id, start_ns FROM v_span
+	WHERE name IN ('epoch', 'eval') AND EXISTS (SELECT 1 FROM ancestor)
+		AND NOT EXISTS (SELECT 1 FROM step WHERE steps > 1)),
+moment (process_id, at_ns, pass, worker, dur_ns) AS (
+	SELECT process_id, start_ns, span_id, NULL, 0 FROM pass
+	UNION ALL
+	SELECT a.process_id, s.start_ns, NULL, a.worker, s.dur_ns
+	FROM v_span s JOIN ancestor a ON a.worker = s.process_id
+	WHERE s.name = 'preprocess' AND s.closed AND a.process_id IN
+		(SELECT process_id FROM pass)),
+grouped AS (
+	SELECT *, count(pass) OVER (PARTITION BY process_id
+		ORDER BY at_ns, worker IS NOT NULL) AS passes
+	FROM moment),
+made AS (
+	SELECT process_id, max(pass) OVER (PARTITION BY process_id, passes)
+			AS pass,
+		worker, at_ns AS start_ns, at_ns + dur_ns AS end_ns
+	FROM grouped),
+turn AS (
+	SELECT *, row_number() OVER (PARTITION BY process_id, pass, worker
+			ORDER BY start_ns) - 1 AS turn,
+		dense_rank() OVER (PARTITION BY process_id, pass
+			ORDER BY worker) - 1 AS place
+	FROM made WHERE worker IS NOT NULL AND pass IS NOT NULL),
+numbered AS (
+	SELECT *, turn * (max(place) OVER (PARTITION BY process_id, pass) + 1)
+		+ place AS number
+	FROM turn)
+SELECT process_id, pass, worker, number, start_ns, end_ns,
+	coalesce(max(end_ns) OVER (PARTITION BY process_id, pass ORDER BY number
+		ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) > end_ns, 0)
+FROM numbered;
+
+-- v_queue_depth: the depth of a rank's queue of batches over time: batches that
+-- its workers have made and it has not fetched yet, from each change on. A pass
+-- begins with an empty queue.
+-- unit: ns, batches    empty: no row without workers
+-- source: ioreel-store(5), "Loader"
+CREATE VIEW v_queue_depth (rank, process_id, pass, start_ns, dur_ns, depth) AS
+WITH batch AS MATERIALIZED (SELECT * FROM v_worker_batch),
+pass AS MATERIALIZED (
+	SELECT DISTINCT s.process_id, s.span_id AS pass, s.start_ns
+	FROM v_span s WHERE s.name IN ('epoch', 'eval')
+		AND s.process_id IN (SELECT process_id FROM batch)),
+moment (process_id, at_ns, pass, change) AS (
+	SELECT process_id, start_ns, pass, 0 FROM pass
+	UNION ALL
+	SELECT process_id, start_ns + dur_ns, NULL, -1 FROM v_span
+	WHERE name = 'fetch' AND detail IS NOT NULL AND closed
+		AND process_id IN (SELECT process_id FROM batch)),
+grouped AS (
+	SELECT *, count(pass) OVER (PARTITION BY process_id
+		ORDER BY at_ns, change DESC) AS passes
+	FROM moment),
+taken AS (
+	SELECT process_id, at_ns, max(pass) OVER (PARTITION BY process_id,
+		passes) AS pass, change
+	FROM grouped),
+change AS (
+	SELECT process_id, at_ns, pass, change FROM taken
+	WHERE change AND pass IN (SELECT pass FROM batch)
+	UNION ALL SELECT process_id, end_ns, pass, 1 FROM batch),
+depth AS (
+	SELECT process_id, pass, at_ns, lead(at_ns) OVER one - at_ns AS dur_ns,
+		sum(change) OVER one AS depth
+	FROM change
+	WINDOW one AS (PARTITION BY process_id, pass ORDER BY at_ns, change DESC
+		ROWS UNBOUNDED PRECEDING))
+SELECT p.rank, d.process_id, d.pass, d.at_ns, d.dur_ns, max(d.depth, 0)
+FROM depth d JOIN process p USING (process_id)
+ORDER BY d.process_id, d.at_ns;
+
+-- v_loader: the queue of each rank's loader workers.
+--   early_share    batches that were ready before their turn, of all: the
+--                  out-of-order share
+--   mean_depth     mean of the queue's depth over time, from the first batch of
+--                  a pass to its last fetch
+--   empty_share    share of this time with an empty queue
+-- unit: batches; shares 0..1    empty: no row without workers
+-- source: ioreel-store(5), "Loader"
+CREATE VIEW v_loader (rank, process_id, passes, batches, early, early_share,
+	mean_depth, max_depth, empty_share) AS
+WITH depth AS (
+	SELECT rank, process_id, sum(depth * dur_ns) * 1.0
+			/ nullif(sum(dur_ns), 0) AS mean_depth,
+		max(depth) AS max_depth, coalesce(sum(dur_ns) FILTER
+			(WHERE depth = 0), 0) * 1.0 / nullif(sum(dur_ns), 0)
+			AS empty_share
+	FROM v_queue_depth GROUP BY process_id),
+made AS (
+	SELECT process_id, count(DISTINCT pass) AS passes, count(*) AS batches,
+		sum(early) AS early
+	FROM v_worker_batch GROUP BY process_id)
+SELECT d.rank, process_id, m.passes, m.batches, m.early,
+	m.early * 1.0 / m.batches, d.mean_depth, d.max_depth, d.empty_share
+FROM made m JOIN depth d USING (process_id)
+ORDER BY d.rank, process_id;
+
+-- v_headroom: the factor by which computation could become faster before the
+-- loader's workers cannot follow.
+--   supply_batches_per_s   batches that the workers would make if they were
+--                always busy: of a worker's busy time, times the workers alive
+--   demand_batches_per_s   batches that the rank takes when it never waits, over
+--                its known steady steps
+--   headroom     supply / demand, as in v_overlap; below 1 the workers are the
+--                limit
+-- unit: batches/s; a factor    empty: no row without workers; NULL, not known
+-- source: ioreel-store(5), "Overlap"
+CREATE VIEW v_headroom (rank, process_id, supply_batches_per_s,
+	demand_batches_per_s, headroom, worker_busy_share) AS
+SELECT t.rank, t.process_id,
+	t.worker_batches * 1e9 / nullif(t.worker_busy_ns, 0)
+		* t.worker_alive_ns / nullif(t.worker_union_ns, 0),
+	nullif(t.steady_known_steps, 0) * 1e9
+		/ nullif(t.steady_known_ns - t.steady_fetch_ns, 0),
+	o.headroom, o.worker_busy_share
+FROM rank_time t JOIN v_overlap o USING (process_id)
+WHERE t.worker_processes > 0
+ORDER BY t.rank, t.process_id;
