@@ -1,197 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ioreel compare: the likeness of two runs, in one number and in each factor.
+ * ioreel compare: the likeness of two runs, in one number and in each factor;
+ * of more runs a matrix.
  *
  * The cosine does not depend on scale, so it is always printed below the
  * differences.
  */
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <jansson.h>
 
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/columns.h"
 #include "lib/error.h"
-#include "lib/json.h"
-#include "lib/num.h"
 #include "lib/store/store.h"
 #include "lib/terminal.h"
-#include "lib/text.h"
 
+#include "analyzer/compare/distance.h"
+#include "analyzer/compare/explain.h"
 #include "analyzer/compare/likeness.h"
 #include "analyzer/report/report.h"
 #include "analyzer/run/run.h"
 #include "cmd/commands.h"
+#include "cmd/compare_json.h"
+#include "cmd/compare_text.h"
 
-#define NAME_COLUMNS 14
-
-static char *format_value(char out[static REEL_NUM],
-			  const struct reel_factor *f, bool has, double v)
-{
-	if (!has)
-		return strcpy(out, "-");
-	if (!strcmp(f->unit, "ns"))
-		return reel_num_time(out, v);
-	if (!strcmp(f->unit, "B/s"))
-		return reel_num_rate(out, v);
-	if (!strcmp(f->unit, "%"))
-		return reel_num_percent(out, v / 100);
-	if (!strcmp(f->unit, "B"))
-		return strncmp(f->name, "bytes", 5) ? reel_num_size(out, v)
-						    : reel_num_bytes(out, v);
-	return reel_num_count(out, (int64_t)v);
-}
-
-static char *format_change(char out[static REEL_NUM], double change)
-{
-	double percent = 100 * change;
-	char count[REEL_NUM];
-
-	if (change == 0)
-		return strcpy(out, "0");
-	if (isinf(percent))
-		return strcpy(out, "-");
-	if (percent >= 1000)
-		snprintf(out, REEL_NUM, "+%.24s %%",
-			 reel_num_count(count, percent < 1e15 ? llround(percent)
-							      : (int64_t)1e15));
-	else if (fabs(percent) >= 0.05)
-		snprintf(out, REEL_NUM, "%+.1f %%", percent);
-	else
-		snprintf(out, REEL_NUM, "%+.1g %%", percent);
-	return out;
-}
-
-/* The last part of @path, at most NAME_COLUMNS bytes of it, printable. */
-static void put_run(int *at, const char *path)
-{
-	char shown[4 * 256 + 1];
-	size_t len = strlen(path);
-	const char *base;
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	base = memrchr(path, '/', len);
-	base = base && base + 1 < path + len ? base + 1 : path;
-	len -= (size_t)(base - path);
-	reel_text_escape(shown, sizeof(shown), base, len < 256 ? len : 256);
-	if (strlen(shown) > NAME_COLUMNS)
-		strcpy(shown + NAME_COLUMNS - 2, "..");
-	reel_columns_right(at, shown, NAME_COLUMNS);
-}
-
-static void print_factors(const struct reel_likeness *l, const char *a,
-			  const char *b)
-{
-	char num[REEL_NUM];
-	int i, at = 28;
-
-	printf("%-28s", "");
-	put_run(&at, a);
-	put_run(&at, b);
-	reel_columns_right(&at, "difference", 13);
-	putchar('\n');
-	for (i = 0; i < l->factors; i++) {
-		const struct reel_factor *f = &l->factor[i];
-
-		at = 28;
-		printf("  %-26s", f->name);
-		reel_columns_right(&at, format_value(num, f, f->has_a, f->a),
-				   NAME_COLUMNS);
-		reel_columns_right(&at, format_value(num, f, f->has_b, f->b),
-				   NAME_COLUMNS);
-		reel_columns_right(
-			&at,
-			f->has_a || f->has_b
-				? format_change(num, reel_factor_change(f))
-				: "-",
-			13);
-		putchar('\n');
-	}
-}
-
-static int factors_used(const struct reel_likeness *l)
-{
-	int used = 0, i;
-
-	for (i = 0; i < l->factors; i++)
-		used += l->factor[i].used;
-	return used;
-}
-
-/* Why there is no cosine. */
-static const char *why_none(int used)
-{
-	return used ? "one of the runs has only zeros"
-		    : "no factor was measured in both runs";
-}
-
-static void add_cosine(struct reel_buf *text, const struct reel_likeness *l)
-{
-	char num[REEL_NUM];
-	int used = factors_used(l), largest = reel_likeness_largest(l);
-
-	if (l->has_cosine)
-		reel_buf_printf(text, NULL,
-				"likeness (cosine) %.4f over %d factor%s",
-				l->cosine, used, used == 1 ? "" : "s");
-	else
-		reel_buf_printf(text, NULL, "likeness (cosine) -: %s",
-				why_none(used));
-	if (largest >= 0 && isinf(reel_factor_change(&l->factor[largest])))
-		reel_buf_printf(text, NULL, "; only one run has %s",
-				l->factor[largest].name);
-	else if (largest >= 0)
-		reel_buf_printf(
-			text, NULL, "; largest difference %s (%s)",
-			format_change(num,
-				      reel_factor_change(&l->factor[largest])),
-			l->factor[largest].name);
-	else if (used)
-		reel_buf_puts(text, "; no difference", NULL);
-}
-
-static void add_structure(struct reel_buf *text, const struct reel_likeness *l)
-{
-	int64_t threads =
-		l->threads_a > l->threads_b ? l->threads_a : l->threads_b;
-	char num[REEL_NUM], num2[REEL_NUM];
-
-	if (l->has_same)
-		reel_buf_printf(text, NULL,
-				"call sequence identical in %s of %s threads; ",
-				reel_num_count(num, l->threads_same),
-				reel_num_count(num2, threads));
-	reel_buf_printf(
-		text, NULL, "call counts differ by %s; total time %s",
-		reel_num_percent(num, l->call_tv),
-		l->has_time ? format_change(num2, reel_change(l->total_time_d))
-			    : "-");
-}
-
-static void print_likeness(const struct reel_likeness *l)
-{
-	struct reel_buf text = REEL_BUF_INIT;
-
-	add_cosine(&text, l);
-	reel_columns_wrapped(reel_buf_text(&text), 2, 0);
-	reel_buf_fini(&text);
-	add_structure(&text, l);
-	reel_columns_wrapped(reel_buf_text(&text), 2, 0);
-	reel_buf_fini(&text);
-	if (!l->has_cosine)
-		return;
-	if (2 * factors_used(l) < l->factors)
-		reel_columns_wrapped("Few factors were measured in both: the "
-				     "cosine says little.",
-				     2, 0);
-	reel_columns_wrapped("The cosine does not see scale: read it together "
-			     "with the differences.",
-			     2, 0);
-}
+struct options {
+	bool json, explain;
+	double least; /* of --min; below 0: none */
+};
 
 static void print_run(const char *run, struct reel_store *st)
 {
@@ -202,91 +39,12 @@ static void print_run(const char *run, struct reel_store *st)
 	reel_buf_fini(&who);
 }
 
-static bool is_complete(struct reel_store *st)
-{
-	struct reel_buf words = REEL_BUF_INIT;
-	struct report_completeness c;
-	bool is = !report_completeness_read(&c, st, NULL) &&
-		  !report_incomplete_words(&c, &words);
-
-	report_completeness_fini(&c);
-	reel_buf_fini(&words);
-	return is;
-}
-
-static json_t *number(const struct reel_factor *f, bool has, double v)
-{
-	if (!has)
-		return json_null();
-	if (!strcmp(f->unit, "%"))
-		return json_real(v);
-	return json_integer((json_int_t)v);
-}
-
-static json_t *factors_json(const struct reel_likeness *l)
-{
-	json_t *list = json_array();
-	int i;
-
-	for (i = 0; list && i < l->factors; i++) {
-		const struct reel_factor *f = &l->factor[i];
-		bool any = f->has_a || f->has_b;
-
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}",
-					"name", f->name, "unit", f->unit, "a",
-					number(f, f->has_a, f->a), "b",
-					number(f, f->has_b, f->b), "d",
-					any ? json_real(f->d) : json_null(),
-					"used", f->used));
-	}
-	return list;
-}
-
-static json_t *real_or_null(bool has, double v)
-{
-	return has ? json_real(v) : json_null();
-}
-
-static int print_json(const struct reel_likeness *l, const char *a,
-		      const char *b, struct reel_store *const st[2],
-		      struct reel_error *err)
-{
-	struct reel_cpu_contention m[2];
-	int used = 0, i;
-	json_t *doc;
-
-	for (i = 0; i < l->factors; i++)
-		used += l->factor[i].used;
-	reel_cpu_contention_read(&m[0], st[0]);
-	reel_cpu_contention_read(&m[1], st[1]);
-	doc = json_pack(
-		"{s:o, s:o, s:o, s:i, s:f, s:o, s:o, s:I, s:I, s:I, s:o, s:f, "
-		"s:o, s:b, s:b, s:o, s:o}",
-		"a", reel_json_name(a), "b", reel_json_name(b), "cosine",
-		real_or_null(l->has_cosine, l->cosine), "factors_used", used,
-		"max_abs_d", l->max_abs_d, "worst_factor",
-		l->worst >= 0 ? json_string(l->factor[l->worst].name)
-			      : json_null(),
-		"factors", factors_json(l), "threads_a",
-		(json_int_t)l->threads_a, "threads_b", (json_int_t)l->threads_b,
-		"threads_same", (json_int_t)l->threads_same,
-		"same_sequence_share",
-		real_or_null(l->has_same, l->same_sequence_share),
-		"call_total_variation", l->call_tv, "total_time_d",
-		real_or_null(l->has_time, l->total_time_d), "complete_a",
-		is_complete(st[0]), "complete_b", is_complete(st[1]),
-		"cpu_contention_a", reel_cpu_contention_json(&m[0]),
-		"cpu_contention_b", reel_cpu_contention_json(&m[1]));
-	return reel_json_print(doc, err);
-}
-
 static int check_least(const struct reel_likeness *l, double least,
 		       struct reel_error *err)
 {
 	if (!l->has_cosine)
 		return reel_fail(err, REEL_E_LIMIT, "no likeness: %s",
-				 why_none(factors_used(l)));
+				 compare_why_none(l));
 	if (l->cosine < least)
 		return reel_fail(err, REEL_E_LIMIT,
 				 "likeness %.6f is below %.6g", l->cosine,
@@ -294,41 +52,192 @@ static int check_least(const struct reel_likeness *l, double least,
 	return 0;
 }
 
-static int compare(const char *a, const char *b, bool json, double least,
+/* Fill in what is only known of a pair. */
+static int complete_pair(struct compare_pair *p, struct reel_distance *d,
+			 struct reel_explanation *e, bool explain,
+			 struct reel_error *err)
+{
+	p->distance = d;
+	if (reel_distance_find(p->st_a, p->st_b, d, err))
+		return -1;
+	if (!explain)
+		return 0;
+	p->explanation = e;
+	return reel_explain(p->st_a, p->st_b, p->likeness, e, err);
+}
+
+static void print_pair(const struct compare_pair *p)
+{
+	compare_print_factors(p->likeness, p->a, p->b);
+	compare_print_distances(p->distance);
+	compare_print_likeness(p->likeness);
+	if (p->explanation)
+		compare_print_explanation(p->likeness, p->explanation, p->a,
+					  p->b);
+	print_run(p->a, p->st_a);
+	print_run(p->b, p->st_b);
+}
+
+static int compare_pair(char *const run[2], struct reel_store *const st[2],
+			const struct options *o, struct reel_error *err)
+{
+	struct reel_likeness l;
+	struct reel_distance d[REEL_DISTANCES];
+	struct reel_explanation e;
+	struct compare_pair p = {.a = run[0],
+				 .b = run[1],
+				 .st_a = st[0],
+				 .st_b = st[1],
+				 .likeness = &l};
+
+	if (reel_compare(st[0], st[1], &l, err) ||
+	    complete_pair(&p, d, &e, o->explain, err))
+		return -1;
+	if (!o->json)
+		print_pair(&p);
+	else if (compare_json_pair(&p, err))
+		return -1;
+	return o->least >= 0 ? check_least(&l, o->least, err) : 0;
+}
+
+/* The pair with the lowest cosine, a pair without one before all others. */
+static void find_least(const struct reel_likeness *l, size_t n, size_t *a,
+		       size_t *b)
+{
+	double least = 2;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = i + 1; k < n; k++) {
+			const struct reel_likeness *c = &l[i * n + k];
+			double cosine = c->has_cosine ? c->cosine : -1;
+
+			if (cosine >= least)
+				continue;
+			least = cosine;
+			*a = i;
+			*b = k;
+		}
+	}
+}
+
+static void print_cells(const char *title, const struct reel_likeness *l,
+			size_t n, bool cosine)
+{
+	printf("%-20s", title);
+	for (size_t k = 0; k < n; k++)
+		printf("%7s%zu", "#", k + 1);
+	putchar('\n');
+	for (size_t i = 0; i < n; i++) {
+		printf("  #%-17zu", i + 1);
+		for (size_t k = 0; k < n; k++) {
+			const struct reel_likeness *c =
+				&l[i < k ? i * n + k : k * n + i];
+
+			if (cosine && !c->has_cosine)
+				printf("%8s", "-");
+			else
+				printf("%8.4f",
+				       cosine ? c->cosine : c->max_abs_d);
+		}
+		putchar('\n');
+	}
+}
+
+static void print_matrix(char *const *run, struct reel_store *const *st,
+			 const struct reel_likeness *l, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct reel_buf name = REEL_BUF_INIT;
+
+		reel_terminal_word(&name, run[i]);
+		printf("#%zu  %s\n", i + 1, reel_buf_text(&name));
+		reel_buf_fini(&name);
+	}
+	putchar('\n');
+	print_cells("likeness (cosine)", l, n, true);
+	putchar('\n');
+	print_cells("largest |d|", l, n, false);
+	putchar('\n');
+	reel_columns_wrapped("The cosine does not see scale: read it together "
+			     "with the largest differences.",
+			     2, 0);
+	for (size_t i = 0; i < n; i++)
+		print_run(run[i], st[i]);
+}
+
+static int show_matrix(char *const *run, struct reel_store *const *st,
+		       const struct reel_likeness *l, size_t n,
+		       const struct options *o, struct reel_error *err)
+{
+	struct reel_distance d[REEL_DISTANCES];
+	struct reel_explanation e;
+	struct compare_pair p;
+	size_t a = 0, b = 1;
+
+	find_least(l, n, &a, &b);
+	p = (struct compare_pair){.a = run[a],
+				  .b = run[b],
+				  .st_a = st[a],
+				  .st_b = st[b],
+				  .likeness = &l[a * n + b]};
+	if (o->explain && complete_pair(&p, d, &e, true, err))
+		return -1;
+	if (!o->json)
+		print_matrix(run, st, l, n);
+	else if (compare_json_matrix((const char *const *)run, st, l, n,
+				     o->explain ? &p : NULL, err))
+		return -1;
+	if (o->explain && !o->json) {
+		printf("\nThe least alike pair: #%zu and #%zu.\n", a + 1,
+		       b + 1);
+		compare_print_explanation(p.likeness, &e, p.a, p.b);
+	}
+	return o->least >= 0 ? check_least(p.likeness, o->least, err) : 0;
+}
+
+static int compare_all(char *const *run, struct reel_store *const *st, size_t n,
+		       const struct options *o, struct reel_error *err)
+{
+	struct reel_likeness *l = reel_alloc(n * n, sizeof(*l), err);
+	int rc = l ? 0 : -1;
+
+	for (size_t i = 0; !rc && i < n; i++)
+		for (size_t k = i; !rc && k < n; k++)
+			rc = reel_compare(st[i], st[k], &l[i * n + k], err);
+	if (!rc)
+		rc = show_matrix(run, st, l, n, o, err);
+	free(l);
+	return rc;
+}
+
+static int compare(char *const *run, size_t n, const struct options *o,
 		   struct reel_error *err)
 {
-	struct reel_store *st[2] = {NULL, NULL};
-	struct reel_likeness l;
-	int rc = -1;
+	struct reel_store **st = reel_alloc(n, sizeof(*st), err);
+	int rc = st ? 0 : -1;
 
-	if (reel_run_open(&st[0], a, err) || reel_run_open(&st[1], b, err) ||
-	    reel_compare(st[0], st[1], &l, err))
-		goto out;
-	if (json) {
-		if (print_json(&l, a, b, st, err))
-			goto out;
-	} else {
-		print_factors(&l, a, b);
-		print_likeness(&l);
-		print_run(a, st[0]);
-		print_run(b, st[1]);
-	}
-	rc = least >= 0 ? check_least(&l, least, err) : 0;
-out:
-	reel_store_close(st[0]);
-	reel_store_close(st[1]);
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = reel_run_open(&st[i], run[i], err);
+	if (!rc)
+		rc = n == 2 ? compare_pair(run, st, o, err)
+			    : compare_all(run, st, n, o, err);
+	for (size_t i = 0; st && i < n; i++)
+		reel_store_close(st[i]);
+	free(st);
 	return rc;
 }
 
 static int run(int argc, char **argv)
 {
-	bool json = false;
-	double least = -1;
+	struct options o = {.least = -1};
 	const struct reel_opt opts[] = {
-		{"json", 0, REEL_OPT_FLAG, &json, NULL,
+		{"json", 0, REEL_OPT_FLAG, &o.json, NULL,
 		 "all of it as one JSON document", 0, 0},
-		{"min", 0, REEL_OPT_DOUBLE, &least, "S",
-		 "exit with 3 when the cosine is below S", 0, 1},
+		{"explain", 0, REEL_OPT_FLAG, &o.explain, NULL,
+		 "name the factors, sizes, calls and files that cost likeness",
+		 0, 0},
+		{"min", 0, REEL_OPT_DOUBLE, &o.least, "S",
+		 "exit with 3 when the cosine (of any two) is below S", 0, 1},
 		{NULL, 0, REEL_OPT_FLAG, NULL, NULL, NULL, 0, 0},
 	};
 	struct reel_error err = {0};
@@ -336,10 +245,11 @@ static int run(int argc, char **argv)
 
 	if (at < 0)
 		return at == -2 ? 0 : 2;
-	if (argc - at != 2)
-		return reel_cli_usage(&cmd_compare, "wants two runs, got %d",
+	if (argc - at < 2)
+		return reel_cli_usage(&cmd_compare,
+				      "wants two runs or more, got %d",
 				      argc - at);
-	if (compare(argv[at], argv[at + 1], json, least, &err))
+	if (compare(argv + at, (size_t)(argc - at), &o, &err))
 		return reel_cli_fail(&cmd_compare, &err);
 	return 0;
 }
@@ -347,10 +257,10 @@ static int run(int argc, char **argv)
 const struct reel_command cmd_compare = {
 	.name = "compare",
 	.task = "say how alike two runs are",
-	.usage = "[--json] [--min S] A B",
+	.usage = "[--json] [--explain] [--min S] A B [RUN...]",
 	.examples = "ioreel compare train.reel replay.db\n"
 		    "ioreel compare --min 0.99 app.db bench.db\n",
-	.about = "A and B are stores or trace directories. A difference is "
-		 "(B - A) / A.",
+	.about = "A, B and RUN are stores or trace directories. A difference "
+		 "is (B - A) / A. More than two runs give a matrix.",
 	.run = run,
 };

@@ -94,30 +94,42 @@ int reel_likeness_largest(const struct reel_likeness *l)
 	return largest;
 }
 
-static void find_cosine(struct reel_likeness *l)
+bool reel_likeness_cosine(const struct reel_likeness *l, int without,
+			  double *cosine)
 {
 	double dot = 0, aa = 0, bb = 0;
 	int i;
 
-	l->worst = -1;
 	for (i = 0; i < l->factors; i++) {
-		struct reel_factor *f = &l->factor[i];
+		const struct reel_factor *f = &l->factor[i];
 		double max = fmax(f->a, f->b);
 
-		find_difference(f);
-		if (l->worst < 0 ? f->d != 0 : fabs(f->d) > l->max_abs_d)
-			l->worst = i;
-		l->max_abs_d = fmax(l->max_abs_d, fabs(f->d));
-		if (!f->used)
+		if (!f->used || i == without)
 			continue;
 		dot += f->a / max * (f->b / max);
 		aa += f->a / max * (f->a / max);
 		bb += f->b / max * (f->b / max);
 	}
-	if (aa > 0 && bb > 0) {
-		l->has_cosine = true;
-		l->cosine = fmin(dot / sqrt(aa * bb), 1);
+	if (!(aa > 0 && bb > 0))
+		return false;
+	*cosine = fmin(dot / sqrt(aa * bb), 1);
+	return true;
+}
+
+static void find_cosine(struct reel_likeness *l)
+{
+	int i;
+
+	l->worst = -1;
+	for (i = 0; i < l->factors; i++) {
+		struct reel_factor *f = &l->factor[i];
+
+		find_difference(f);
+		if (l->worst < 0 ? f->d != 0 : fabs(f->d) > l->max_abs_d)
+			l->worst = i;
+		l->max_abs_d = fmax(l->max_abs_d, fabs(f->d));
 	}
+	l->has_cosine = reel_likeness_cosine(l, -1, &l->cosine);
 }
 
 /* Count calls. @higher: with calls of higher layers, which a replay does not
@@ -315,6 +327,23 @@ static int find_time(struct reel_store *a, struct reel_store *b,
 	return 0;
 }
 
+/* The mean of the ranks' shares, of those that have them. */
+static int read_shares(struct reel_store *st, double *hidden, double *computing,
+		       struct reel_error *err)
+{
+	struct reel_view v;
+
+	reel_view_open(&v, st,
+		       "SELECT avg(hidden_share) AS hidden, "
+		       "avg(computing_share) AS computing FROM v_overlap",
+		       err);
+	while (reel_view_next(&v)) {
+		*hidden = reel_view_real(&v, "hidden");
+		*computing = reel_view_real(&v, "computing");
+	}
+	return reel_view_close(&v);
+}
+
 int reel_compare(struct reel_store *a, struct reel_store *b,
 		 struct reel_likeness *out, struct reel_error *err)
 {
@@ -337,7 +366,9 @@ int reel_compare(struct reel_store *a, struct reel_store *b,
 	 * MPI-IO: compared with a replay these are left out. */
 	if (has_notes(a, &note_a, err) || has_notes(b, &note_b, err) ||
 	    find_call_tv(a, b, !note_a && !note_b, out, err) ||
-	    find_same(a, b, note_a, note_b, out, err))
+	    find_same(a, b, note_a, note_b, out, err) ||
+	    read_shares(a, &out->hidden_a, &out->computing_a, err) ||
+	    read_shares(b, &out->hidden_b, &out->computing_b, err))
 		return -1;
 	return find_time(a, b, out, err);
 }

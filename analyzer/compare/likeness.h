@@ -37,6 +37,9 @@ struct reel_likeness {
 	bool has_time;
 	double total_time_d; /* of wall time */
 	double call_tv;	     /* total variation of call counts, 0..1 */
+	/* Mean over ranks, 0..1; REEL_VIEW_NONE: not measured. */
+	double hidden_a, hidden_b;	 /* share of I/O that is hidden */
+	double computing_a, computing_b; /* share of time computing */
 };
 
 /* Convert @d = (a - b) / max(a, b) to the relative change (b - a) / a; INFINITY
@@ -46,6 +49,10 @@ double reel_change(double d);
 double reel_factor_change(const struct reel_factor *f);
 /* Index of the factor with the largest change, -1: there is no change. */
 int reel_likeness_largest(const struct reel_likeness *l);
+
+/* The cosine without the factor @without (-1: of all); false: there is none. */
+bool reel_likeness_cosine(const struct reel_likeness *l, int without,
+			  double *cosine);
 
 /* Compare the runs in @a and @b (borrowed). 0, or -1 with @err (REEL_E_DB). */
 int reel_compare(struct reel_store *a, struct reel_store *b,

@@ -94,12 +94,77 @@ if command -v python3 >/dev/null; then
 	PY
 	check 'the cosine follows from the vector in the document' \
 		'ioreel compare --json a.reel c.reel | python3 look.py'
+	cat >explained.py <<-'PY'
+	import json, math, sys
+	d = json.load(sys.stdin)
+	f = [x for x in d['factors'] if x['used']]
+	def cosine(fs):
+	    v = [(x['a'] / max(x['a'], x['b']), x['b'] / max(x['a'], x['b'])) for x in fs]
+	    return sum(a * b for a, b in v) / math.sqrt(
+	        sum(a * a for a, b in v) * sum(b * b for a, b in v))
+	e = d['explanation']
+	assert (e['a'], e['b']) == (d['a'], d['b'])
+	differing = {x['name'] for x in d['factors'] if x['d']}
+	assert {x['name'] for x in e['factors']} == differing, e['factors']
+	gains = [x['gain'] for x in e['factors']]
+	assert gains == sorted(gains, reverse=True)
+	for x in e['factors']:
+	    without = cosine([y for y in f if y['name'] != x['name']])
+	    assert abs(x['cosine_without'] - without) < 1e-4, (x, without)
+	    assert abs(x['gain'] - (without - d['cosine'])) < 1e-4, x
+	    most = max(abs(y['d'] or 0) for y in d['factors'] if y['name'] != x['name'])
+	    assert abs(x['max_abs_d_without'] - most) < 1e-9, (x, most)
+	c = {x['name']: x for x in e['causes']}
+	assert c['size of reads']['total_variation'] > 0, c
+	assert 'class of file' not in c
+	sizes = {x['name']: x for x in d['distributions']}['size of reads']
+	assert 0 < sizes['ks'] <= 1 and sizes['w1'] > 0, sizes
+	mean = max(sizes['mean_a'], sizes['mean_b'])
+	assert abs(sizes['w1_over_mean'] - sizes['w1'] / mean) < 1e-9, sizes
+	PY
+	check 'the explanation follows from the vector' \
+		'ioreel compare --json --explain a.reel c.reel >doc && python3 explained.py <doc'
+	cat >matrix.py <<-'PY'
+	import json, sys
+	m = json.load(open(sys.argv[1]))
+	names = [x['run'] for x in m['runs']]
+	assert names == ['a.reel', 'b.reel', 'c.reel', 'none.reel'], names
+	for i in range(4):
+	    for k in range(4):
+	        assert m['cosine'][i][k] == m['cosine'][k][i]
+	    assert m['max_abs_d'][i][i] == 0
+	    assert m['cosine'][i][3] is None
+	pair = json.load(open(sys.argv[2]))
+	assert m['cosine'][0][2] == pair['cosine']
+	assert m['max_abs_d'][2][0] == pair['max_abs_d']
+	PY
+	check 'the matrix of more runs has the likeness of each two' \
+		'ioreel compare --json a.reel b.reel c.reel none.reel >four &&
+		python3 matrix.py four doc'
 	check 'a missing cosine is null in the document' \
 		'ioreel compare --json a.reel none.reel | grep -q "\"cosine\": null"'
 else
 	skip 'the document holds the vector' 'python3 is missing'
 fi
+check 'a matrix names its runs and both measures' \
+	'ioreel compare a.reel b.reel c.reel >out && grep -q "^#3  c.reel$" out &&
+	grep -q "^likeness (cosine) .*#1 .*#2 .*#3$" out && grep -q "^largest |d| " out &&
+	test $(grep -c "^  #1 .*1.0000" out) = 1 && grep -q "does not see scale" out'
+check '--min is of any two' \
+	'ioreel compare --min 0.9999999 a.reel a.reel c.reel >out 2>e; test $? = 3'
+check '--explain names the size that differs' 'ioreel record -q -o s.reel -- \
+		dd if=data/f4 of=/dev/null bs=1000 2>/dev/null &&
+	ioreel record -q -o t.reel -- dd if=data/f4 of=/dev/null bs=30000 2>/dev/null &&
+	ioreel compare --explain s.reel t.reel >out &&
+	grep -q "^Most likeness is lost by " out &&
+	grep -q "size of reads differs by 100 %, most by reads of 512 B to 1 KiB: 100 % of" out ||
+	{ cat out; false; }'
+check '--explain of more runs is about the least alike' \
+	'ioreel compare --explain a.reel b.reel none.reel >out &&
+	grep -q "^The least alike pair: #[12] and #3" out'
+check 'the distances are part of the answer' 'ioreel compare s.reel t.reel >out &&
+	grep -qE "^  size of reads +1,000 B +29.3 KiB +1.000 +0.967$" out || { cat out; false; }'
 check 'the manual shows every option' \
-	'grep -qF "Fl -json" "$TOP/man/ioreel-compare.1" &&
+	'grep -qF "Fl -explain" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -json" "$TOP/man/ioreel-compare.1" &&
 	grep -qF "Fl -min" "$TOP/man/ioreel-compare.1"'
 finish

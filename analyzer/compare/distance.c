@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Distances of distributions. Both runs have their values in the same buckets,
+ * so the CDFs are compared at the bounds of these; quantiles are means of
+ * buckets, which are exact where a bucket holds one value.
+ */
+#include "analyzer/compare/distance.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/store/store.h"
+#include "lib/store/view.h"
+
+static const struct {
+	const char *name, *unit, *sql;
+} kind[REEL_DISTANCES] = {
+	{"size of reads", "B",
+	 "SELECT * FROM distribution WHERE quantity = 'size' AND op = 'read' "
+	 "ORDER BY low"},
+	{"size of writes", "B",
+	 "SELECT * FROM distribution WHERE quantity = 'size' AND op = 'write' "
+	 "ORDER BY low"},
+	{"time between calls", "ns",
+	 "SELECT * FROM distribution WHERE quantity = 'inter_arrival' "
+	 "ORDER BY low"},
+	{"stride of reads", "B",
+	 "SELECT * FROM distribution WHERE quantity = 'stride' "
+	 "AND op = 'read' ORDER BY low"},
+	{"stride of writes", "B",
+	 "SELECT * FROM distribution WHERE quantity = 'stride' "
+	 "AND op = 'write' ORDER BY low"},
+};
+
+struct bucket {
+	int64_t low;
+	double calls, mean;
+};
+
+struct buckets {
+	struct bucket *b; /* by low */
+	size_t n;
+	double calls, sum, sum_abs;
+};
+
+static int read_buckets(struct reel_store *st, const char *sql,
+			struct buckets *out, struct reel_error *err)
+{
+	struct reel_view v;
+	size_t room = 0;
+
+	reel_view_open(&v, st, sql, err);
+	while (reel_view_next(&v)) {
+		struct bucket b = {
+			.low = reel_view_exact(&v, "low"),
+			.calls = reel_view_real(&v, "calls"),
+			.mean = reel_view_real(&v, "mean"),
+		};
+
+		if (!(b.calls > 0) || !isfinite(b.calls) || !isfinite(b.mean))
+			continue;
+		if (out->n == room) {
+			room = room ? 2 * room : 256;
+			if (reel_grow(&out->b, room, sizeof(b), err)) {
+				v.failed = true;
+				break;
+			}
+		}
+		out->b[out->n++] = b;
+		out->calls += b.calls;
+		out->sum += b.calls * b.mean;
+		out->sum_abs += b.calls * fabs(b.mean);
+	}
+	return reel_view_close(&v);
+}
+
+static double find_ks(const struct buckets *a, const struct buckets *b)
+{
+	double cdf_a = 0, cdf_b = 0, most = 0;
+	size_t i = 0, k = 0;
+
+	while (i < a->n || k < b->n) {
+		bool in_a =
+			i < a->n && (k == b->n || a->b[i].low <= b->b[k].low);
+		bool in_b =
+			k < b->n && (i == a->n || b->b[k].low <= a->b[i].low);
+
+		cdf_a += in_a ? a->b[i++].calls / a->calls : 0;
+		cdf_b += in_b ? b->b[k++].calls / b->calls : 0;
+		most = fmax(most, fabs(cdf_a - cdf_b));
+	}
+	return fmin(most, 1);
+}
+
+/* Move the mass of one distribution to the other, from the smallest value on.
+ */
+static double find_w1(const struct buckets *a, const struct buckets *b)
+{
+	double left_a = a->b[0].calls / a->calls;
+	double left_b = b->b[0].calls / b->calls, sum = 0;
+	size_t i = 0, k = 0;
+
+	while (i < a->n && k < b->n) {
+		double part = fmin(left_a, left_b);
+
+		sum += part * fabs(a->b[i].mean - b->b[k].mean);
+		left_a -= part;
+		left_b -= part;
+		if (left_a <= left_b && ++i < a->n)
+			left_a = a->b[i].calls / a->calls;
+		else if (left_b < left_a && ++k < b->n)
+			left_b = b->b[k].calls / b->calls;
+	}
+	return sum;
+}
+
+static void find_one(struct reel_distance *d, const struct buckets *a,
+		     const struct buckets *b)
+{
+	double mean;
+
+	d->calls_a = (int64_t)a->calls;
+	d->calls_b = (int64_t)b->calls;
+	d->has = a->n && b->n;
+	d->mean_a = a->n ? a->sum / a->calls : 0;
+	d->mean_b = b->n ? b->sum / b->calls : 0;
+	if (!d->has)
+		return;
+	d->ks = find_ks(a, b);
+	d->w1 = find_w1(a, b);
+	mean = fmax(a->sum_abs / a->calls, b->sum_abs / b->calls);
+	d->w1_over_mean = mean > 0 ? d->w1 / mean : 0;
+}
+
+int reel_distance_find(struct reel_store *a, struct reel_store *b,
+		       struct reel_distance out[static REEL_DISTANCES],
+		       struct reel_error *err)
+{
+	for (int i = 0; i < REEL_DISTANCES; i++) {
+		struct buckets in_a = {0}, in_b = {0};
+		int rc = read_buckets(a, kind[i].sql, &in_a, err) ||
+			 read_buckets(b, kind[i].sql, &in_b, err);
+
+		out[i] = (struct reel_distance){.name = kind[i].name,
+						.unit = kind[i].unit};
+		if (!rc)
+			find_one(&out[i], &in_a, &in_b);
+		free(in_a.b);
+		free(in_b.b);
+		if (rc)
+			return -1;
+	}
+	return 0;
+}
