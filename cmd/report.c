@@ -71,6 +71,8 @@ static int run(int argc, char **argv)
 		 "what is missing, and why", 0, 0},
 		{"stacks", 0, REEL_OPT_FLAG, &o.stacks, NULL,
 		 "the source lines behind it (record --stacks)", 0, 0},
+		{"other-tools", 0, REEL_OPT_FLAG, &o.other_tools, NULL,
+		 "figures by the rules of Darshan, VaniDL, TimeLogger", 0, 0},
 		{"top", 0, REEL_OPT_TEXT, &top, "N",
 		 "rows of a section (20; all: every one)", 0, 0},
 		{"all", 'a', REEL_OPT_FLAG, &o.launchers, NULL,
@@ -99,8 +101,7 @@ static int run(int argc, char **argv)
 const struct reel_command cmd_report = {
 	.name = "report",
 	.task = "say what happened, and whether it was the I/O",
-	.usage = "[--json] [--files --steps --ranks --time --losses "
-		 "--stacks] [--top N] [-a] RUN",
+	.usage = "[--json] [--files | --ranks | ...] [--top N] [-a] RUN",
 	.examples = "ioreel report train.reel\n"
 		    "ioreel report --files --top 50 train.db\n",
 	.about = "RUN is a store or a trace directory. A section's option "

@@ -118,7 +118,7 @@ static void put_key(const char *key)
 static int put_section(struct reel_store *st, const struct report_section *s,
 		       struct reel_error *err)
 {
-	bool one = s->kind == REPORT_ONE_ROW;
+	bool one = s->kind == REPORT_ONE_ROW || s->kind == REPORT_ON_REQUEST;
 	struct report_rows rows;
 	int64_t n = 0;
 	int rc = report_rows_open(&rows, st, s, err);
@@ -159,7 +159,9 @@ int report_json(const struct report *r, const struct report_options *o,
 		      reel_cpu_contention_json(&r->cpu_contention), err))
 		return -1;
 	for (const struct report_section *s = report_sections; s->key; s++)
-		if (s->kind != REPORT_TEXT_ONLY && put_section(r->st, s, err))
+		if (s->kind != REPORT_TEXT_ONLY &&
+		    (s->kind != REPORT_ON_REQUEST || o->other_tools) &&
+		    put_section(r->st, s, err))
 			return -1;
 	puts("\n}");
 	return 0;

@@ -359,6 +359,12 @@ static int fill_rank(struct report *r, struct reel_view *v)
 	return 0;
 }
 
+static int fill_phases(struct report *r, struct reel_view *v)
+{
+	r->read_phases = INT("spans");
+	return 0;
+}
+
 static int fill_import(struct report *r, struct reel_view *v)
 {
 	r->sources = INT("sources");
@@ -392,6 +398,7 @@ static const struct {
 	{"SELECT * FROM v_storage_total", fill_storage},
 	{"SELECT * FROM v_storage_wait", fill_storage_wait},
 	{"SELECT * FROM v_report_import", fill_import},
+	{"SELECT * FROM v_phase WHERE phase = 'read'", fill_phases},
 };
 
 static int fill_journals(struct report *r, struct reel_view *v)

@@ -17,6 +17,7 @@ struct report_options {
 	int64_t top;	 /* rows of a table that text prints; 0: all */
 	/* Tables that text prints in place of its screen. */
 	bool files, steps, ranks, time, losses, stacks, launchers;
+	bool other_tools; /* the document has more with it, too */
 };
 
 struct report_renderer {

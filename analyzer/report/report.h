@@ -118,6 +118,7 @@ struct report {
 	struct report_rank *rank;
 	int64_t ranks;
 	bool summed_steps;	      /* a row of steps stands for several */
+	int64_t read_phases;	      /* spans of TimeLogger's phase read */
 	int64_t workers, min_workers; /* of a rank, at a time; 0 */
 	/* For the advice. */
 	int64_t data_files, data_opens, median_file_bytes; /* last: NONE */

@@ -17,6 +17,8 @@ enum report_section_kind {
 	REPORT_ROWS,	  /* an array of objects */
 	REPORT_ONE_ROW,	  /* an object */
 	REPORT_TEXT_ONLY, /* rows that are in the document in another form */
+	/* An object that takes long, as it reads all events: with --other-tools. */
+	REPORT_ON_REQUEST,
 };
 
 struct report_section {

@@ -621,6 +621,8 @@ static int print_screen(const struct report *r, const char *run,
 	text_completeness(r);
 	print_advice(r);
 	print_steps(r);
+	if (text_phases(r, err))
+		return -1;
 	print_transfers(r);
 	text_sizes(r);
 	if (text_counters(r, err))

@@ -19,6 +19,13 @@ void text_sizes(const struct report *r);
  * @err. */
 int text_counters(const struct report *r, struct reel_error *err);
 
+/* text_other_tools.c: the tables of --other-tools. 0, or -1 with @err. */
+int text_other_tools(const struct report *r, const struct report_options *o,
+		     struct reel_error *err);
+
+/* text_other_tools.c: TimeLogger's phases, where the run has them. 0 or -1. */
+int text_phases(const struct report *r, struct reel_error *err);
+
 /* text_tables.c: the tables that @o asks for. Returns how many there are, or -1
  * with @err. */
 int text_tables(const struct report *r, const struct report_options *o,

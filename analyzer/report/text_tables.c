@@ -8,49 +8,13 @@
 #include "analyzer/report/text.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#include <sqlite3.h>
 
 #include "lib/columns.h"
 #include "lib/num.h"
-#include "lib/text.h"
 
 #include "analyzer/report/render.h"
 #include "analyzer/report/report.h"
-#include "analyzer/report/section.h"
-
-#define PATH_BYTES 4096
-
-/* MANY_WORLDS, MANY_HOSTS, MANY_STEPS: a count, text, a count that is left out
- * unless the run has several worlds, several hosts, rows of several steps. */
-enum form {
-	TEXT,
-	COUNT,
-	SIZE,
-	BYTES,
-	TIME,
-	SHARE,
-	RATE,
-	PATH,
-	MANY_WORLDS,
-	MANY_HOSTS,
-	MANY_STEPS
-};
-
-struct column {
-	const char *title, *name;
-	enum form form;
-	int width;
-};
-
-#define COLUMNS_MOST 16
-
-struct table {
-	const char *caption; /* NULL: none */
-	const char *section; /* report_sections[].key */
-	struct column column[COLUMNS_MOST];
-};
+#include "analyzer/report/text_table.h"
 
 static const struct table files = {
 	"Files, those first that took most time (back: reads and writes that "
@@ -245,158 +209,67 @@ static const struct table counter_bins = {
 	},
 };
 
-static char *format(char out[static REEL_NUM], sqlite3_stmt *q, int i,
-		    enum form form)
-{
-	double v = sqlite3_column_double(q, i);
+static const struct table spread = {
+	"How evenly the processes of a group share the I/O (max/mean: 1 is "
+	"even)",
+	"spread",
+	{
+		{"world", "world", MANY_WORLDS, 7},
+		{"role", "role", TEXT, 9},
+		{"figure", "figure", TEXT, 13},
+		{"processes", "processes", COUNT, 11},
+		{"min", "min", FIGURE, 11},
+		{"mean", "mean", FIGURE, 11},
+		{"max", "max", FIGURE, 11},
+		{"max/mean", "imbalance", REAL, 10},
+		{"most: pid", "most_pid", COUNT, 11},
+	},
+};
 
-	if (sqlite3_column_type(q, i) == SQLITE_NULL)
-		return strcpy(out, "-");
-	switch (form) {
-	case COUNT:
-	case MANY_WORLDS:
-	case MANY_STEPS:
-		return reel_num_count(out, sqlite3_column_int64(q, i));
-	case SIZE:
-		return reel_num_size(out, v);
-	case BYTES:
-		return reel_num_bytes(out, v);
-	case TIME:
-		return reel_num_time(out, v);
-	case RATE:
-		return reel_num_rate(out, v);
-	case SHARE:
-		snprintf(out, REEL_NUM, "%.1f %%", 100 * v);
-		return out;
-	default:
-		return strcpy(out, "-");
-	}
-}
-
-/* To the left, with a gap in front; a path has no width. */
-static void put_text(int *at, const char *text, int width)
-{
-	char shown[4 * PATH_BYTES + 3] = "  ";
-	size_t len = strlen(text);
-
-	reel_text_escape(shown + 2, sizeof(shown) - 2, text,
-			 len < PATH_BYTES ? len : PATH_BYTES);
-	reel_columns_left(at, shown, width);
-}
-
-static bool is_text(const struct column *c)
-{
-	return c->form == PATH || c->form == TEXT || c->form == MANY_HOSTS;
-}
-
-static void print_cell(sqlite3_stmt *q, int i, const struct column *c, int *at)
-{
-	const char *text = (const char *)sqlite3_column_text(q, i);
-	char num[REEL_NUM];
-
-	if (is_text(c))
-		put_text(at, text ? text : "-", c->width);
-	else
-		reel_columns_right(at, format(num, q, i, c->form), c->width);
-}
-
-static bool is_left_out(const struct report *r, enum form form)
-{
-	switch (form) {
-	case MANY_WORLDS:
-		return r->completeness.worlds < 2;
-	case MANY_HOSTS:
-		return r->hosts < 2;
-	case MANY_STEPS:
-		return !r->summed_steps;
-	default:
-		return false;
-	}
-}
-
-static void print_titles(const struct report *r, const struct table *t)
-{
-	int at = 0;
-
-	for (const struct column *c = t->column; c->title; c++) {
-		if (is_left_out(r, c->form))
-			continue;
-		if (is_text(c))
-			put_text(&at, c->title, c->width);
-		else
-			reel_columns_right(&at, c->title, c->width);
-	}
-	putchar('\n');
-}
-
-/* @index: the number of each of the table's columns in the rows. */
-static void print_cells(const struct report *r, const struct table *t,
-			sqlite3_stmt *q, const int *index)
-{
-	int at = 0;
-
-	for (int i = 0; t->column[i].title; i++)
-		if (!is_left_out(r, t->column[i].form))
-			print_cell(q, index[i], &t->column[i], &at);
-	putchar('\n');
-}
-
-static int print_rows(const struct report *r, const struct table *t,
-		      int64_t top, struct report_rows *rows,
-		      struct reel_error *err)
-{
-	int index[COLUMNS_MOST] = {0}, rc;
-	char num[REEL_NUM];
-	int64_t n = 0;
-
-	for (int i = 0; t->column[i].title; i++)
-		index[i] = report_rows_column(rows, t->column[i].name);
-	print_titles(r, t);
-	while ((rc = report_rows_next(rows, err)) == 1)
-		if (n++ < top || !top)
-			print_cells(r, t, rows->stmt, index);
-	if (top && n > top)
-		printf("  and %s more (--top N, --top all)\n",
-		       reel_num_count(num, n - top));
-	return rc;
-}
-
-static int print_table(const struct report *r, const struct table *t,
-		       const struct report_options *o, struct reel_error *err)
-{
-	struct report_rows rows;
-	int rc = report_rows_open(&rows, r->st, report_section_find(t->section),
-				  err);
-
-	if (!rc && t->caption)
-		reel_columns_wrapped(t->caption, 2, 0);
-	if (!rc)
-		rc = print_rows(r, t, o->top, &rows, err);
-	report_rows_close(&rows);
-	return rc;
-}
+static const struct table loaders = {
+	"Queues of the loader workers (early: batches that were ready before "
+	"their turn; empty: share of the time without a batch)",
+	"loaders",
+	{
+		{"rank", "rank", COUNT, 6},
+		{"passes", "passes", COUNT, 8},
+		{"batches", "batches", COUNT, 10},
+		{"early", "early_share", SHARE, 9},
+		{"mean depth", "mean_depth", REAL, 12},
+		{"max depth", "max_depth", COUNT, 11},
+		{"empty", "empty_share", SHARE, 9},
+	},
+};
 
 static int print_ranks(const struct report *r, const struct report_options *o,
 		       struct reel_error *err)
 {
 	if (r->ranks) {
-		if (print_table(r, &ranks, o, err))
+		if (text_table(r, &ranks, o, err))
 			return -1;
 		putchar('\n');
 	}
 	if (r->mpiio[0].calls || r->mpiio[1].calls) {
-		if (print_table(r, &mpiio_ranks, o, err))
+		if (text_table(r, &mpiio_ranks, o, err))
 			return -1;
 		putchar('\n');
 	}
-	return print_table(r, &processes, o, err);
+	if (text_table(r, &processes, o, err))
+		return -1;
+	putchar('\n');
+	if (text_table(r, &spread, o, err))
+		return -1;
+	if (!r->workers)
+		return 0;
+	putchar('\n');
+	return text_table(r, &loaders, o, err);
 }
 
 static int print_steps(const struct report *r, const struct report_options *o,
 		       struct reel_error *err)
 {
 	if (r->ranks)
-		return print_table(r, &steps, o, err);
+		return text_table(r, &steps, o, err);
 	reel_columns_wrapped("No steps: the job marked no training step.", 2,
 			     0);
 	return 0;
@@ -405,13 +278,13 @@ static int print_steps(const struct report *r, const struct report_options *o,
 static int print_seconds(const struct report *r, const struct report_options *o,
 			 struct reel_error *err)
 {
-	return print_table(r, &seconds, o, err);
+	return text_table(r, &seconds, o, err);
 }
 
 static int print_files(const struct report *r, const struct report_options *o,
 		       struct reel_error *err)
 {
-	return print_table(r, &files, o, err);
+	return text_table(r, &files, o, err);
 }
 
 static int print_losses(const struct report *r, const struct report_options *o,
@@ -422,14 +295,14 @@ static int print_losses(const struct report *r, const struct report_options *o,
 
 	printf("%s event%s lost\n", reel_num_count(num, lost),
 	       lost == 1 ? "" : "s");
-	return r->completeness.losses ? print_table(r, &losses, o, err) : 0;
+	return r->completeness.losses ? text_table(r, &losses, o, err) : 0;
 }
 
 static int print_sites(const struct report *r, const struct report_options *o,
 		       struct reel_error *err)
 {
 	if (r->call_sites)
-		return print_table(r, &sites, o, err);
+		return text_table(r, &sites, o, err);
 	reel_columns_wrapped("No call sites: record --stacks records them.", 2,
 			     0);
 	return 0;
@@ -443,10 +316,10 @@ static int print_launchers(const struct report *r,
 		reel_columns_wrapped("No processes of a launcher.", 2, 0);
 		return 0;
 	}
-	if (print_table(r, &launchers, o, err))
+	if (text_table(r, &launchers, o, err))
 		return -1;
 	putchar('\n');
-	return print_table(r, &launcher_files, o, err);
+	return text_table(r, &launcher_files, o, err);
 }
 
 int text_tables(const struct report *r, const struct report_options *o,
@@ -458,10 +331,14 @@ int text_tables(const struct report *r, const struct report_options *o,
 			     const struct report_options *o,
 			     struct reel_error *err);
 	} section[] = {
-		{o->ranks, print_ranks},	 {o->steps, print_steps},
-		{o->time, print_seconds},	 {o->files, print_files},
-		{o->losses, print_losses},	 {o->stacks, print_sites},
+		{o->ranks, print_ranks},
+		{o->steps, print_steps},
+		{o->time, print_seconds},
+		{o->files, print_files},
+		{o->losses, print_losses},
+		{o->stacks, print_sites},
 		{o->launchers, print_launchers},
+		{o->other_tools, text_other_tools},
 	};
 	int n = 0;
 
@@ -483,8 +360,8 @@ int text_counters(const struct report *r, struct reel_error *err)
 	if (!r->counters)
 		return 0;
 	putchar('\n');
-	if (print_table(r, &counters, &all, err))
+	if (text_table(r, &counters, &all, err))
 		return -1;
 	putchar('\n');
-	return print_table(r, &counter_bins, &all, err);
+	return text_table(r, &counter_bins, &all, err);
 }

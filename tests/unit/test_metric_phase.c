@@ -121,8 +121,73 @@ static void edges(void)
 	job_end(&j);
 }
 
+/* A row of the spreadsheets: epoch, rank, component, start and duration in
+ * seconds. */
+static int64_t feed_csv(struct job *j, const char *nodes)
+{
+	const char *data = getenv("IOREEL_DATA");
+	char cmd[4096], line[256], component[32];
+	int64_t n = 0;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd),
+		 "gzip -dc '%s/hepcnn/hepcnn_%s.csv.gz' 2>/dev/null", data,
+		 nodes);
+	f = popen(cmd, "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		double start_s, dur_s;
+		int epoch, rank;
+
+		if (sscanf(line, "%d,%d,%31[^,],%lf,%lf", &epoch, &rank,
+			   component, &start_s, &dur_s) != 5 ||
+		    rank < 0)
+			continue;
+		phase(j, (uint32_t)rank + 1,
+		      strcmp(component, "train_iter") ? component : "training",
+		      llround(start_s * 1e9), llround(dur_s * 1e9));
+		n++;
+	}
+	if (f)
+		pclose(f);
+	return n;
+}
+
+/* The shares that were published for HEPCNN. */
+static void published(void)
+{
+	static const struct {
+		const char *nodes;
+		double percent, read_s;
+	} t[] = {{"64", 3.60, 91.205},
+		 {"128", 3.08, 41.874},
+		 {"1024", 1.44, 2.539}};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		double nodes = strtod(t[i].nodes, NULL);
+		struct job j;
+
+		job_begin(&j);
+		if (!getenv("IOREEL_DATA") || !feed_csv(&j, t[i].nodes)) {
+			ok(1, "HEPCNN, %s nodes # SKIP not there", t[i].nodes);
+			job_finish(&j);
+			job_end(&j);
+			continue;
+		}
+		job_finish(&j);
+		is(of(&j, "processes", "read"), nodes, "ranks that read");
+		ok(fabs(100 * of(&j, "share", "read") - t[i].percent) < 0.005,
+		   "%s nodes: %.3f %%, published %.2f", t[i].nodes,
+		   100 * of(&j, "share", "read"), t[i].percent);
+		ok(fabs(of(&j, "process_mean_ns", "read") / 1e9 - t[i].read_s) <
+			   0.0006,
+		   "mean of a rank: %.3f s", t[i].read_s);
+		job_end(&j);
+	}
+}
+
 int main(void)
 {
+	published();
 	shares();
 	stand_ins();
 	edges();
