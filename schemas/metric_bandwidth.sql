@@ -24,7 +24,7 @@ CREATE TABLE call_bandwidth (
 -- source: ioreel-store(5), "Bandwidth"
 CREATE VIEW v_bandwidth (op, bytes, busy_ns, wall_ns, busy_bytes_per_s,
 	wall_bytes_per_s, call_mean_bytes_per_s, call_median_bytes_per_s) AS
-SELECT b.op, s.bytes, t.union_ns, t.last_ns - t.first_ns,
+SELECT b.op, s.bytes, nullif(t.union_ns, 0), t.last_ns - t.first_ns,
 	CAST(round(s.bytes * 1e9 / nullif(t.union_ns, 0)) AS INTEGER),
 	CAST(round(s.bytes * 1e9 / nullif(t.last_ns - t.first_ns, 0)) AS INTEGER),
 	b.mean_bytes_per_s, b.median_bytes_per_s

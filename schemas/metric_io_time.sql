@@ -20,15 +20,18 @@ CREATE TABLE io_time (
 CREATE INDEX io_time_process ON io_time (process_id, op);
 
 -- v_io_time: I/O time of the job: the union over all processes, and for op io
--- the mean, least and most union of a process. concurrency: sum over union.
+-- the mean, least and most union of a process. concurrency: sum over union. Calls
+-- without a duration, as some imports have them, take no time: NULL where no call
+-- has one.
 -- unit: ns    empty: no row; NULL
 -- source: ioreel-store(5), "Time"
 CREATE VIEW v_io_time (op, union_ns, sum_ns, concurrency, process_mean_ns,
 	process_min_ns, process_max_ns, processes, first_ns, last_ns, clipped,
 	clipped_ns) AS
-SELECT j.op, j.union_ns, j.sum_ns,
+SELECT j.op, nullif(j.union_ns, 0), nullif(j.sum_ns, 0),
 	CAST(j.sum_ns AS REAL) / nullif(j.union_ns, 0),
-	CAST(round(avg(p.union_ns)) AS INTEGER), min(p.union_ns), max(p.union_ns),
+	CAST(round(avg(nullif(p.union_ns, 0))) AS INTEGER),
+	min(nullif(p.union_ns, 0)), max(nullif(p.union_ns, 0)),
 	count(p.op), j.first_ns, j.last_ns, j.clipped, j.clipped_ns
 FROM io_time j
 LEFT JOIN io_time p ON p.op = j.op AND p.process_id IS NOT NULL

@@ -5,7 +5,7 @@
 -- streams of STDIO (libc makes their reads and writes without a POSIX call that
 -- a tracer sees) and mappings. MPI-IO is in the sum only when no layer below it
 -- moved bytes.
--- unit: calls, bytes, ns    empty: no row
+-- unit: calls, bytes, ns    empty: no row; NULL, when no call has a duration
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_layer (layer, reads, writes, meta_calls, read_bytes, write_bytes,
 	dur_ns, in_total) AS
@@ -21,7 +21,7 @@ WITH one AS MATERIALIZED (
 			AS read_bytes,
 		coalesce(sum(bytes) FILTER (WHERE call_group = 'write'), 0)
 			AS write_bytes,
-		sum(dur_ns) AS dur_ns
+		nullif(sum(dur_ns), 0) AS dur_ns
 	FROM v_call WHERE message = 0 AND call_group <> 'queue'
 	GROUP BY layer)
 SELECT layer, reads, writes, meta_calls, read_bytes, write_bytes, dur_ns,

@@ -42,7 +42,8 @@ result(source, module, bytes, own_ns, shared_ns) AS (
 	FROM module JOIN source USING (source_id)
 	UNION ALL
 	SELECT NULL, 'events', (SELECT sum(read_bytes + write_bytes)
-		FROM v_process), (SELECT max(sum_ns) FROM v_process), 0
+		FROM v_process), (SELECT nullif(max(sum_ns), 0)
+		FROM v_process), 0
 	WHERE (SELECT events FROM run) > 0)
 SELECT source, module, CAST(bytes AS INTEGER), CAST(round(own_ns) AS INTEGER),
 	CAST(round(shared_ns) AS INTEGER),
@@ -79,9 +80,11 @@ moves AS MATERIALIZED (
 		AND name NOT IN ('map_read', 'map_write')),
 operation(file_id, rank, bytes, dur_ns, rounded_ns) AS MATERIALIZED (
 	SELECT e.file_id, coalesce(p.rank, -e.process_id), e.result, e.dur_ns,
-		coalesce(nullif((e.start_ns + e.dur_ns + 50000) / 100000
-			- (e.start_ns + 50000) / 100000, 0), 10) * 100000
+		CASE WHEN known THEN coalesce(nullif(
+			(e.start_ns + e.dur_ns + 50000) / 100000
+			- (e.start_ns + 50000) / 100000, 0), 10) * 100000 END
 	FROM event e JOIN process p ON p.process_id = e.process_id
+	JOIN (SELECT EXISTS (SELECT 1 FROM call_io WHERE dur_ns > 0) AS known)
 	WHERE e.errno = 0 AND p.launcher IS NULL
 		AND e.call_id IN (SELECT call_id FROM moves)
 		AND e.file_id IN (SELECT file_id FROM kept)),
@@ -106,7 +109,7 @@ sequence(ops, seq, consec) AS (
 SELECT count(*), count(DISTINCT file_id), nullif(count(DISTINCT rank), 0),
 	CAST(round(sum(rounded_ns) * 1.0 / nullif(count(DISTINCT rank), 0))
 		AS INTEGER),
-	CAST(round(sum(dur_ns) * 1.0 / nullif(count(DISTINCT rank), 0))
+	CAST(round(nullif(sum(dur_ns), 0) * 1.0 / nullif(count(DISTINCT rank), 0))
 		AS INTEGER),
 	sum(bytes), min(bytes), max(bytes), avg(bytes),
 	(SELECT avg(bytes) FROM (SELECT bytes FROM operation ORDER BY bytes

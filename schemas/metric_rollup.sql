@@ -76,11 +76,11 @@ GROUP BY c.call_group;
 -- queues of asynchronous operations) and messages are left out, so that the
 -- rows may be added up. Bytes through mappings have no call; a mapping without
 -- a touched page has no row.
--- unit: calls, bytes, ns    empty: no row
+-- unit: calls, bytes, ns    empty: no row; NULL, when no call has a duration
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_group (call_group, calls, bytes, dur_ns, errors, eof_reads) AS
 SELECT call_group, sum(iif(call IN ('map_read', 'map_write'), 0, calls)),
-	sum(bytes), sum(dur_ns), sum(errors), sum(eof_reads)
+	sum(bytes), nullif(sum(dur_ns), 0), sum(errors), sum(eof_reads)
 FROM v_call
 WHERE message = 0 AND layer <> 'MPIIO' AND call_group <> 'queue'
 GROUP BY call_group
@@ -171,7 +171,8 @@ SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
 	(SELECT coalesce(sum(bytes), 0) FROM v_group WHERE call_group = 'write'),
 	(SELECT coalesce(sum(errors), 0) FROM v_group),
 	(SELECT coalesce(sum(eof_reads), 0) FROM v_group),
-	(SELECT union_ns FROM io_time WHERE process_id IS NULL AND op = 'io'),
+	(SELECT nullif(union_ns, 0) FROM io_time
+		WHERE process_id IS NULL AND op = 'io'),
 	r.lost, r.clock_error_ns,
 	(SELECT coalesce(sum(opens), 0) FROM code_io),
 	(SELECT coalesce(sum(calls), 0) FROM code_io),

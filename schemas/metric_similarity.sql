@@ -74,7 +74,7 @@ WHERE i.message = 0;
 -- source: DLIO (CCGrid 2021), V.B; ioreel-store(5), "Likeness"
 CREATE VIEW v_similarity_vector (ordinal, name, unit, value) AS
 SELECT 1, 'I/O time', 'ns',
-	(SELECT union_ns FROM io_time WHERE process_id IS NULL AND op = 'io')
+	(SELECT io_ns FROM v_summary)
 UNION ALL SELECT 2, 'bytes read', 'B',
 	(SELECT read_bytes FROM v_summary)
 UNION ALL SELECT 3, 'bytes written', 'B',

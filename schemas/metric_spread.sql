@@ -8,19 +8,23 @@
 --               files
 --   most_pid    a process with the largest value
 --   imbalance   max over mean: 1 is even, the number of processes is one alone
--- unit: as column unit says    empty: no row; NULL, when all are 0
+-- unit: as column unit says    empty: no row; NULL, when all are 0, or no call has
+-- a duration
 -- source: ioreel-store(5), "Spread"
 CREATE VIEW v_spread (world, role, figure, unit, processes, mean, min, max,
 	most_pid, imbalance) AS
 WITH one AS MATERIALIZED (
-	SELECT v.*, w.world, coalesce(t.union_ns, 0) AS io_ns
+	SELECT v.*, w.world, coalesce(t.union_ns, 0) AS io_ns,
+		v.reads + v.writes + v.meta_calls > 0 AS calls
 	FROM v_process v
 	LEFT JOIN io_time t ON t.process_id = v.process_id AND t.op = 'io'
 	LEFT JOIN v_world w ON w.process_id = v.process_id
 	WHERE (SELECT events FROM run) > 0),
 figure (ordinal, world, role, figure, unit, pid, value) AS (
-	SELECT 1, world, role, 'io_ns', 'ns', pid, io_ns FROM one
-	UNION ALL SELECT 2, world, role, 'sum_ns', 'ns', pid, sum_ns FROM one
+	SELECT 1, world, role, 'io_ns', 'ns', pid,
+		CASE WHEN calls THEN nullif(io_ns, 0) ELSE 0 END FROM one
+	UNION ALL SELECT 2, world, role, 'sum_ns', 'ns', pid,
+		CASE WHEN calls THEN nullif(sum_ns, 0) ELSE 0 END FROM one
 	UNION ALL SELECT 3, world, role, 'reads', 'calls', pid, reads FROM one
 	UNION ALL SELECT 4, world, role, 'writes', 'calls', pid, writes FROM one
 	UNION ALL SELECT 5, world, role, 'meta_calls', 'calls', pid, meta_calls

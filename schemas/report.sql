@@ -40,12 +40,12 @@ SELECT events, calls, messages, message_bytes, files, read_calls, write_calls,
 FROM v_summary;
 
 -- v_report_calls: v_call without its id.
--- unit: calls, bytes, ns    empty: no row
+-- unit: calls, bytes, ns    empty: no row; NULL, when no call has a duration
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_report_calls (layer, call_group, call, message, calls, asked_bytes,
 	bytes, dur_ns, errors, eof_reads) AS
-SELECT layer, call_group, call, message, calls, asked_bytes, bytes, dur_ns,
-	errors, eof_reads
+SELECT layer, call_group, call, message, calls, asked_bytes, bytes,
+	nullif(dur_ns, 0), errors, eof_reads
 FROM v_call
 ORDER BY call_id, message;
 
@@ -59,7 +59,8 @@ CREATE VIEW v_report_files (path, kind, class, size_bytes, shared, opens, reads,
 	write_ns, meta_ns, mapped_bytes, time_ns, backward) AS
 SELECT path, kind, class, size_bytes, shared, opens, reads, writes, meta_calls,
 	errors, eof_reads, read_bytes, write_bytes, read_ns, write_ns, meta_ns,
-	mapped_bytes, read_ns + write_ns + meta_ns,
+	mapped_bytes, CASE WHEN reads + writes + meta_calls > 0
+		THEN nullif(read_ns + write_ns + meta_ns, 0) ELSE 0 END,
 	(SELECT s.random FROM file_sequence s WHERE s.file_id = f.file_id)
 FROM v_file f
 ORDER BY read_ns + write_ns + meta_ns DESC, path;
@@ -200,8 +201,10 @@ CREATE VIEW v_report_processes (process_id, pid, rank, role, reads, writes,
 	meta_calls, read_bytes, write_bytes, sum_ns, errors, files, host_id,
 	world, io_ns, host) AS
 SELECT v.process_id, v.pid, v.rank, v.role, v.reads, v.writes, v.meta_calls,
-	v.read_bytes, v.write_bytes, v.sum_ns, v.errors, v.files, p.host_id,
-	w.world, t.union_ns, h.name
+	v.read_bytes, v.write_bytes,
+	CASE WHEN v.reads + v.writes + v.meta_calls > 0
+		THEN nullif(v.sum_ns, 0) ELSE 0 END,
+	v.errors, v.files, p.host_id, w.world, nullif(t.union_ns, 0), h.name
 FROM v_process v
 LEFT JOIN io_time t ON t.process_id = v.process_id AND t.op = 'io'
 LEFT JOIN v_world w ON w.process_id = v.process_id

@@ -410,8 +410,9 @@ int advise(struct report *r, struct reel_error *err)
 			r->advices++;
 	}
 	longer_first(r);
-	/* Without events nothing of an import was checked. */
-	if (!r->advices && (r->calls || report_slowest(r) || !r->sources))
+	/* Without events, or without times, nothing of an import was checked. */
+	if (!r->advices && (r->calls || report_slowest(r) || !r->sources) &&
+	    (!advice_time_unknown(r) || report_slowest(r)))
 		no_problem(r, &r->advice[r->advices++]);
 	r->verdict = advice_verdict(r, err);
 	return r->verdict ? 0 : -1;

@@ -85,6 +85,14 @@ static void add_wait(struct reel_buf *b, const struct report *r,
 	reel_buf_puts(b, ")", NULL);
 }
 
+bool advice_time_unknown(const struct report *r)
+{
+	for (int g = 0; g < REEL_GROUPS; g++)
+		if (r->group[g].calls > 0)
+			return r->io_ns <= 0 && r->group_sum_ns <= 0;
+	return false;
+}
+
 char *advice_verdict(const struct report *r, struct reel_error *err)
 {
 	const struct report_rank *k = report_slowest(r);
@@ -128,6 +136,11 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 			reel_num_time(time, (double)r->io_ns),
 			advice_run(run, r),
 			reel_columns_percent(part, advice_of_run(r, r->io_ns)));
+	} else if (advice_time_unknown(r)) {
+		reel_buf_puts(&b,
+			      "How long the I/O takes is not known: no call "
+			      "has a duration",
+			      err);
 	} else {
 		reel_buf_puts(&b, "The job did no I/O on files", err);
 	}

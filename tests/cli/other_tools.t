@@ -38,6 +38,23 @@ ioreel record -q -o none.reel -- true
 check 'a run without I/O has none of it' 'ioreel report --other-tools none.reel >out &&
 	grep -q "^          0      0      -        -        -        -" out || { cat out; false; }'
 
+# Times of starts, but no durations: strace -ttt without -T.
+cat >untimed.txt <<'STRACE'
+100 1700000000.100000 openat(AT_FDCWD, "/d/a", O_RDONLY) = 3</d/a>
+100 1700000000.200000 read(3</d/a>, ""..., 4096) = 4096
+100 1700000000.300000 read(3</d/a>, ""..., 4096) = 100
+100 1700000000.400000 close(3</d/a>) = 0
+100 1700000000.500000 +++ exited with 0 +++
+STRACE
+ioreel import untimed.txt -o untimed.db 2>/dev/null
+check 'times that a source lacks are NULL, not 0' 'test "$(value untimed.db "SELECT
+	(SELECT union_ns FROM v_io_time WHERE op = '"'io'"') IS NULL,
+	(SELECT io_ns FROM v_summary) IS NULL, (SELECT agg_ns FROM v_darshan_performance) IS NULL,
+	(SELECT io_ns FROM v_vanidl) IS NULL, (SELECT dur_ns FROM v_layer) IS NULL,
+	(SELECT bytes FROM v_vanidl)")" = 1,1,1,1,1,4196'
+check 'and no advice follows from them' 'ioreel report untimed.db >out &&
+	grep -q "^How long the I/O takes is not known" out && ! grep -q NO-PROBLEM out'
+
 if [ ! -d "${IOREEL_DATA:-/nonexistent}/darshan" ] || ! command -v python3 >/dev/null; then
 	skip 'published figures' 'IOREEL_DATA has no Darshan logs, or there is no python3'
 	finish

@@ -71,6 +71,21 @@ static bool has(struct report *r, const char *code)
 	return found;
 }
 
+/* An import without durations: nothing can be judged, and nothing is fine. */
+static void unknown_times(void)
+{
+	struct report r = quiet();
+
+	r.io_ns = REPORT_NONE;
+	r.group_sum_ns = r.group[REEL_GROUP_READ].dur_ns = 0;
+	ok(!has(&r, "NO-PROBLEM"), "no verdict without times");
+	is(r.advices, 0, "no advice");
+	ok(strstr(verdict, "no call has a duration"), "%s", verdict);
+	memset(r.group, 0, sizeof(r.group));
+	ok(has(&r, "NO-PROBLEM"), "a job without calls on files is fine");
+	ok(strstr(verdict, "did no I/O on files"), "%s", verdict);
+}
+
 static void calls(void)
 {
 	struct report r = quiet();
@@ -414,6 +429,7 @@ static void starts(void)
 
 int main(void)
 {
+	unknown_times();
 	calls();
 	loaders();
 	steps();
