@@ -101,13 +101,13 @@ def totals():
     same("errors", t["errors"], total(e for e in files if e["errno"]))
     same("reads at the end", t["eof_reads"], total(
         e for e in part["read"] if not e["errno"] and not e["result"]))
-    same("I/O time", t["io_ns"], length(times(calls)))
+    same("I/O time", t["io_ns"], length(times(calls)) or None)
     same("files", t["files"], used(files))
     for g in report["calls"]:
         of = [e for e in events if e["call"] == g["call"] and
               is_message(e) == bool(g["message"])]
         same(g["call"], g["calls"], total(of))
-        same(g["call"] + " time", g["dur_ns"], total(of, "dur_ns"))
+        same(g["call"] + " time", g["dur_ns"], total(of, "dur_ns") or None)
         same(g["call"] + " bytes", g["bytes"], total(of, "bytes"))
         same(g["call"] + " errors", g["errors"],
              total(e for e in of if e["errno"]))
@@ -117,7 +117,7 @@ def rates():
     for t in report["io_time"]:
         of, op = part[t["op"]], t["op"] + " "
         same(op + "union", t["union_ns"], length(times(of)))
-        same(op + "sum", t["sum_ns"], total(of, "dur_ns"))
+        same(op + "sum", t["sum_ns"], total(of, "dur_ns") or None)
         same(op + "first", t["first_ns"], min(e["start_ns"] for e in of))
         same(op + "last", t["last_ns"], max(map(end_of, of)))
         own = [length(times(e for e in of if e["process_id"] == p))
@@ -250,7 +250,7 @@ def places():
         same(g["call_group"], g["calls"], total(
             e for e in of if not is_mapped(e)))
         same(g["call_group"] + " bytes", g["bytes"], total(of, "bytes"))
-        same(g["call_group"] + " time", g["dur_ns"], total(of, "dur_ns"))
+        same(g["call_group"] + " time", g["dur_ns"], total(of, "dur_ns") or None)
     for f in report["errors"]:
         same(f["call"] + " failed", f["calls"], total(
             e for e in events if e["call"] == f["call"] and
