@@ -27,6 +27,7 @@ static const struct {
 	 "FROM v_class WHERE class IS NOT NULL"},
 };
 
+#define MOST 1e18 /* a weight; in a store from elsewhere */
 #define KEY sizeof(((struct reel_cause *)NULL)->key)
 
 struct share {
@@ -67,7 +68,7 @@ static int read_shares(struct shares *out, struct reel_store *st, int run,
 		char key[KEY] = "";
 		struct share *s;
 
-		if (!(weight > 0) || !isfinite(weight))
+		if (!(weight > 0 && weight < MOST))
 			continue;
 		strncpy(key, reel_view_text(&v, "key"), KEY - 1);
 		s = find_share(out, key, err);

@@ -327,6 +327,13 @@ static int find_time(struct reel_store *a, struct reel_store *b,
 	return 0;
 }
 
+static double share_of(struct reel_view *v, const char *column)
+{
+	double share = reel_view_real(v, column);
+
+	return share >= 0 && share <= 1 ? share : REEL_VIEW_NONE;
+}
+
 /* The mean of the ranks' shares, of those that have them. */
 static int read_shares(struct reel_store *st, double *hidden, double *computing,
 		       struct reel_error *err)
@@ -338,8 +345,8 @@ static int read_shares(struct reel_store *st, double *hidden, double *computing,
 		       "avg(computing_share) AS computing FROM v_overlap",
 		       err);
 	while (reel_view_next(&v)) {
-		*hidden = reel_view_real(&v, "hidden");
-		*computing = reel_view_real(&v, "computing");
+		*hidden = share_of(&v, "hidden");
+		*computing = share_of(&v, "computing");
 	}
 	return reel_view_close(&v);
 }

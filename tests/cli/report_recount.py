@@ -261,7 +261,52 @@ def places():
             "bytes"))
 
 
-for section in totals, rates, sizes, order, timeline, places:
+def distributions():
+    of = {(d["quantity"], d["op"]): d for d in report["distributions"]}
+    none = {"calls": 0, "mean": None}
+    last, between = {}, []
+    for e in sorted(calls, key=lambda e: end_of(e)):
+        if e["calls"] == 1 and last.get(e["thread_id"]) is not None:
+            between.append(max(e["start_ns"] - last[e["thread_id"]], 0))
+        last[e["thread_id"]] = e["start_ns"] if e["calls"] == 1 else None
+    d = of.get(("inter_arrival", "io"), none)
+    same("times between calls", d["calls"], len(between))
+    if between:
+        same("their mean", d["mean"], sum(between) / len(between), 1e-9)
+    for op in "read", "write":
+        size = each_size(part[op])
+        same(op + " sizes", of.get(("size", op), none)["calls"], len(size))
+        o = [o for o in report["sequentiality"] if o["op"] == op]
+        same(op + " strides", of.get(("stride", op), none)["calls"], sum(
+            o[0][x] for x in ("consecutive", "sequential", "random")) if o else 0)
+
+
+def spread():
+    role = {p["process_id"]: p["role"] for p in report["processes"]}
+    for s in report["spread"]:
+        ids = [i for i in role if role[i] == s["role"]]
+        of = {i: [e for e in calls if e["process_id"] == i] for i in ids}
+        if s["figure"] == "io_ns":
+            value = [length(times(of[i])) for i in ids]
+        elif s["figure"] == "reads":
+            value = [total(e for e in of[i] if e["call_group"] == "read") for i in ids]
+        else:
+            continue
+        what = "%s of %s" % (s["figure"], s["role"])
+        same(what + ", processes", s["processes"], len(ids))
+        same(what + ", mean", s["mean"], sum(value) / len(value), 1e-9)
+        same(what + ", min", s["min"], min(value))
+        same(what + ", max", s["max"], max(value))
+    for layer in report["layers"]:
+        of = [e for e in events if not is_message(e) and e["layer"] == layer["layer"]
+              and e["call_group"] != "queue"]
+        for op in "read", "write":
+            same(layer["layer"] + " bytes of " + op, layer[op + "_bytes"], total(
+                (e for e in of if e["call_group"] == op), "bytes"))
+
+
+for section in (totals, rates, sizes, order, timeline, places, distributions,
+                spread):
     section()
 overlap(same, report, calls, spans, rows("process"))
 print("%d figures, %d differ" % (checked, differ))
