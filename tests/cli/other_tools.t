@@ -80,7 +80,7 @@ want = {'operations': len(size), 'files': len(files), 'ranks': len(ranks),
         'max_bytes': max(size), 'mean_bytes': statistics.mean(size),
         'median_bytes': statistics.median(size), 'max_mib_per_s': max(rate),
         'mean_mib_per_s': statistics.mean(rate), 'median_mib_per_s': statistics.median(rate)}
-# Of 626,480 times a dozen are within 1 ns of the bound at which they are rounded
+# A dozen of the 626,480 times are within 1 ns of the bound at which they are rounded
 # up or down, and our times are whole ns: a rate may differ, not the sums.
 for key, v in want.items():
     most = 1e-4 if key == 'mean_mib_per_s' else 1e-6
