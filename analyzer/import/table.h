@@ -10,5 +10,6 @@ extern const struct reel_importer reel_importer_darshan;
 extern const struct reel_importer reel_importer_dftracer;
 extern const struct reel_importer reel_importer_kineto;
 extern const struct reel_importer reel_importer_strace;
+extern const struct reel_importer reel_importer_xplane;
 
 #endif
