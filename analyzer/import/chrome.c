@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/hash.h"
 #include "schemas/trace_format.h"
 
 #include "lib/array.h"
@@ -22,12 +23,14 @@
 
 #include "analyzer/import/common/event_names.h"
 #include "analyzer/import/common/gather.h"
+#include "analyzer/import/common/profile.h"
+#include "analyzer/import/common/span_names.h"
+#include "analyzer/import/common/tensorflow.h"
+#include "analyzer/import/common/trace_events.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/table.h"
-#include "analyzer/import/common/trace_events.h"
 
-#define EPOCH_NS 1000000000000000000 /* times from here on are absolute */
-#define DEPTH_MOST 4096		     /* of ranges of a thread */
+#define DEPTH_MOST 4096 /* of ranges of a thread */
 
 /* A range that has begun. */
 struct range {
@@ -42,13 +45,17 @@ struct track {
 	uint64_t key;
 	uint32_t process; /* 0: no event yet */
 	bool device;	  /* of TensorFlow */
+	bool tensorflow;  /* a host of it */
+	bool timeline;	  /* of its Timeline */
+	bool all_streams; /* device: each of its threads is a stream */
 	int64_t number;
 };
 
 /* A thread of the file. */
 struct row {
 	uint32_t thread;
-	bool stream; /* of a device: its ranges are kernels */
+	bool stream;	 /* of a device: its ranges are kernels */
+	bool tensorflow; /* of a host */
 	struct range *range;
 	uint32_t depth, room;
 };
@@ -66,19 +73,21 @@ struct import {
 	struct row *row;
 	struct range *async; /* by index of by_id */
 	uint32_t tracks, rows, asyncs, track_room, row_room, async_room;
-	uint64_t events;
+	uint64_t events, steps;
+	struct tensorflow_fetches fetches;
+	/* TensorFlow's Timeline: a run of a graph is a step. */
+	struct reel_span_event graph; /* thread 0: none */
 };
 
 static uint64_t hash_text(const struct trace_text *t, uint64_t h)
 {
-	for (size_t i = 0; i < t->len; i++)
-		h = (h ^ (uint8_t)t->s[i]) * 0x100000001b3u;
+	h = reel_fnv1a(h, t->s, t->len);
 	return (h ^ 0xff) * 0x100000001b3u;
 }
 
 static bool has_prefix(const char *s, const char *prefix)
 {
-	return !strncmp(s, prefix, strlen(prefix));
+	return profile_has_prefix(s, prefix);
 }
 
 /* --- processes and threads ------------------------------------------------ */
@@ -86,7 +95,7 @@ static bool has_prefix(const char *s, const char *prefix)
 static struct track *track_of(struct import *im, const struct trace_text *pid,
 			      struct reel_error *err)
 {
-	uint64_t key = hash_text(pid, 0xcbf29ce484222325u);
+	uint64_t key = hash_text(pid, REEL_FNV_SEED);
 	uint32_t i = reel_intmap_get(&im->by_pid, key, err);
 	struct track *t;
 
@@ -118,8 +127,7 @@ static struct row *row_of(struct import *im, const struct trace_event *ev,
 			  struct reel_error *err)
 {
 	struct track *t = track_of(im, &ev->pid, err);
-	uint64_t key =
-		hash_text(&ev->tid, hash_text(&ev->pid, 0xcbf29ce484222325u));
+	uint64_t key = hash_text(&ev->tid, hash_text(&ev->pid, REEL_FNV_SEED));
 	uint32_t i = t ? reel_intmap_get(&im->by_row, key, err) : REEL_NO_INDEX;
 	int64_t tid;
 	struct row *r;
@@ -138,6 +146,8 @@ static struct row *row_of(struct import *im, const struct trace_event *ev,
 	else if (t->device) /* none of the host has such a number */
 		tid = -((t->number & 0xffff) * 10000000000 +
 			(tid & 0xffffffff) + 1);
+	r->stream = t->all_streams;
+	r->tensorflow = t->tensorflow;
 	if (process_of(im, t, err))
 		r->thread = gather_thread(im->gather, t->process, tid, err);
 	return r->thread ? r : NULL;
@@ -163,6 +173,24 @@ static int name_process(struct import *im, struct track *t, const char *name,
 	return p->command ? 0 : -1;
 }
 
+/* "/job:worker/replica:0/task:1/device:GPU:0/stream:13 Compute" of TensorFlow's
+ * Timeline: the tasks are processes, over all files. */
+static int name_timeline(struct import *im, struct track *t, const char *name,
+			 struct reel_error *err)
+{
+	const char *device = strstr(name, "/device:");
+	const char *number = device ? strchr(device + 8, ':') : NULL;
+	struct trace_text task = {name, device ? (size_t)(device - name) : 0};
+
+	t->process = gather_process(im->gather, hash_text(&task, REEL_FNV_SEED),
+				    err);
+	t->timeline = t->tensorflow = true;
+	t->number = number ? strtoll(number + 1, NULL, 10) : 0;
+	t->device = t->all_streams = device && (strstr(device, "/stream:") ||
+						strstr(device, "/memcpy"));
+	return t->process ? 0 : -1;
+}
+
 /* A name of a process or thread. */
 static int add_metadata(struct import *im, const struct trace_event *ev,
 			struct reel_error *err)
@@ -186,10 +214,13 @@ static int add_metadata(struct import *im, const struct trace_event *ev,
 	t = track_of(im, &ev->pid, err);
 	if (!t)
 		return -1;
+	if (has_prefix(name->s, "/job:"))
+		return name_timeline(im, t, name->s, err);
 	if (!has_prefix(name->s, "/host:") && !has_prefix(name->s, "/device:"))
 		return name_process(im, t, name->s, err);
 	/* The device computes for the process of the host. */
 	t->device = has_prefix(name->s, "/device:");
+	t->tensorflow = !t->device;
 	t->process = gather_process(im->gather, im->source, err);
 	return t->process ? 0 : -1;
 }
@@ -255,10 +286,9 @@ static int fill_call(struct import *im, struct reel_event *e,
 	return ok ? 0 : -1;
 }
 
-static uint32_t kind_of(const struct trace_event *ev)
+/* The kind of a span of our own export. */
+static uint32_t own_kind(const struct trace_event *ev)
 {
-	if (strcmp(ev->category.s, "span"))
-		return REEL_SPAN_USER;
 	if (!strcmp(ev->name.s, "kernel") || !strcmp(ev->name.s, "memcpy") ||
 	    !strcmp(ev->name.s, "cpu_op"))
 		return REEL_SPAN_COMPUTE;
@@ -272,23 +302,39 @@ static uint32_t kind_of(const struct trace_event *ev)
 static int fill_kernel(struct import *im, struct range *r,
 		       const struct trace_event *ev, struct reel_error *err)
 {
-	bool copy = strcasestr(ev->name.s, "memcpy") ||
-		    strcasestr(ev->name.s, "memset");
 	uint32_t name = event_names_count(&im->names, ev, err);
 
 	if (name == REEL_NO_INDEX)
 		return -1;
 	r->span.kind = REEL_SPAN_COMPUTE;
 	r->span.detail = (int64_t)im->records + name + 1;
-	r->name = reel_strdup(copy ? "memcpy" : "kernel", err);
+	r->name = reel_strdup(profile_device_span(ev->name.s), err);
 	return r->name ? 0 : -1;
+}
+
+/* Kind and detail of a range: of our own export, TensorFlow, or by its name. */
+static void fill_meaning(struct import *im, struct reel_span_event *span,
+			 const struct trace_event *ev)
+{
+	struct span_meaning m;
+
+	if (!strcmp(ev->category.s, "span")) {
+		span->kind = own_kind(ev);
+		span->detail = arg_int(ev, "detail", -1);
+	} else if (trace_event_arg(ev, "step_num")) {
+		span->kind = REEL_SPAN_STEP;
+		span->detail = arg_int(ev, "step_num", -1);
+	} else {
+		m = span_names_meaning(ev->name.s);
+		span->kind = m.kind;
+		span->detail = m.number;
+	}
 }
 
 static int fill_range(struct import *im, struct range *r, const struct row *row,
 		      const struct trace_event *ev, struct reel_error *err)
 {
 	uint16_t call = call_of(ev);
-	const char *known;
 
 	*r = (struct range){.open = true};
 	r->event.call = call;
@@ -299,15 +345,11 @@ static int fill_range(struct import *im, struct range *r, const struct row *row,
 		return fill_call(im, &r->event, ev, err);
 	if (row->stream)
 		return fill_kernel(im, r, ev, err);
-	r->span.kind = kind_of(ev);
-	r->span.detail = arg_int(ev, "detail", -1);
-	if (!strcmp(ev->name.s, "train") && trace_event_arg(ev, "step_num")) {
-		r->span.kind = REEL_SPAN_STEP; /* of TensorFlow */
-		r->span.detail = arg_int(ev, "step_num", -1);
-		return 0;
-	}
-	known = reel_span_name(r->span.kind);
-	if (r->span.kind != REEL_SPAN_USER && !strcmp(known, ev->name.s))
+	fill_meaning(im, &r->span, ev);
+	/* Names of our own spans of computation differ: "kernel", "cpu_op". */
+	if (r->span.kind != REEL_SPAN_USER &&
+	    (r->span.kind != REEL_SPAN_COMPUTE ||
+	     !strcmp(reel_span_name(r->span.kind), ev->name.s)))
 		return 0;
 	r->name = reel_strdup(ev->name.s, err);
 	return r->name ? 0 : -1;
@@ -319,6 +361,7 @@ static int put_range(struct import *im, struct range *r, struct reel_error *err)
 
 	if (r->span.start_ns < im->start_ns)
 		im->start_ns = r->span.start_ns;
+	im->steps += !r->event.call && r->span.kind == REEL_SPAN_STEP;
 	rc = r->event.call ? gather_event(im->gather, &r->event, err)
 			   : gather_span(im->gather, &r->span, r->name, err);
 	free(r->name);
@@ -352,8 +395,8 @@ static int add_begin(struct import *im, struct row *row,
 static int add_async(struct import *im, const struct row *row,
 		     const struct trace_event *ev, struct reel_error *err)
 {
-	uint64_t key = hash_text(&ev->id,
-				 hash_text(&ev->category, 0xcbf29ce484222325u));
+	uint64_t key =
+		hash_text(&ev->id, hash_text(&ev->category, REEL_FNV_SEED));
 	uint32_t i = reel_intmap_get(&im->by_id, key, err);
 	struct range *r;
 
@@ -376,6 +419,40 @@ static int add_async(struct import *im, const struct row *row,
 	return fill_range(im, r, row, ev, err);
 }
 
+/* The run of a graph lasts from its first operator to its last one. */
+static void see_graph(struct import *im, const struct track *t,
+		      const struct row *row, const struct trace_event *ev)
+{
+	struct reel_span_event *g = &im->graph;
+	int64_t end_ns = ev->ts_ns + ev->dur_ns;
+
+	if (!t || !t->timeline)
+		return;
+	if (!g->thread)
+		*g = (struct reel_span_event){.thread = row->thread,
+					      .start_ns = ev->ts_ns,
+					      .kind = REEL_SPAN_STEP,
+					      .detail = -1};
+	if (ev->ts_ns < g->start_ns) {
+		g->dur_ns += g->start_ns - ev->ts_ns;
+		g->start_ns = ev->ts_ns;
+	}
+	if (end_ns - g->start_ns > g->dur_ns)
+		g->dur_ns = end_ns - g->start_ns;
+}
+
+static int add_fetch(struct import *im, const struct row *row,
+		     const struct trace_event *ev, struct reel_error *err)
+{
+	struct tensorflow_fetch fetch = {ev->ts_ns, ev->dur_ns, row->thread,
+					 trace_event_arg(ev, "element_size") !=
+						 NULL};
+
+	if (ev->ts_ns < im->start_ns)
+		im->start_ns = ev->ts_ns;
+	return tensorflow_fetches_add(&im->fetches, &fetch, err);
+}
+
 static int add_event(struct import *im, const struct trace_event *ev,
 		     struct reel_error *err)
 {
@@ -393,6 +470,11 @@ static int add_event(struct import *im, const struct trace_event *ev,
 	row = row_of(im, ev, err);
 	if (!row)
 		return -1;
+	if (ev->phase == 'X' && row->tensorflow && !row->stream) {
+		see_graph(im, track_of(im, &ev->pid, err), row, ev);
+		if (tensorflow_is_fetch(ev->name.s))
+			return add_fetch(im, row, ev, err);
+	}
 	switch (ev->phase) {
 	case 'X':
 		whole = (struct range){0};
@@ -440,7 +522,9 @@ static void forget_file(struct import *im)
 	reel_intmap_fini(&im->by_id);
 	im->by_pid = im->by_row = im->by_id = (struct reel_intmap){0};
 	event_names_fini(&im->names);
-	im->events = 0;
+	tensorflow_fetches_fini(&im->fetches);
+	im->graph = (struct reel_span_event){0};
+	im->events = im->steps = 0;
 }
 
 static int read_file(struct import *im, const char *path,
@@ -465,6 +549,11 @@ static int read_file(struct import *im, const char *path,
 		goto out;
 	}
 	im->bad += trace_events_bad(t);
+	if (im->graph.thread && gather_span(im->gather, &im->graph, NULL, err))
+		goto out;
+	if (tensorflow_fetches_put(&im->fetches, im->gather,
+				   !im->steps && !im->graph.thread, err))
+		goto out;
 	rc = event_names_write(&im->names, im->writer, im->source,
 			       im->records + 1, -1, err);
 	im->records += im->names.names;
@@ -513,7 +602,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 			 (int)(strcspn(base, ".") & 0xff), base);
 		run.name = *name ? name : "chrome";
 		run.lost = (int64_t)(im.bad + im.unended);
-		if (im.start_ns >= EPOCH_NS && im.start_ns != INT64_MAX)
+		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;
 		rc = gather_finish(im.gather, &run, err);
 	}

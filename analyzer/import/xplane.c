@@ -17,6 +17,7 @@
 #include "analyzer/import/common/event_names.h"
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/profile.h"
+#include "analyzer/import/common/tensorflow.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/protobuf.h"
 #include "analyzer/import/table.h"
@@ -29,7 +30,6 @@
 struct interval {
 	int64_t start_ns, dur_ns, number;
 	uint32_t thread;
-	bool delivered; /* fetch: it got a batch */
 };
 
 struct intervals {
@@ -47,9 +47,9 @@ struct import {
 	uint32_t process;
 	struct xplane_names x;
 	struct event_names names;
-	struct intervals fetch, device_step;
+	struct intervals device_step;
+	struct tensorflow_fetches fetches;
 	uint64_t events, steps;
-	bool sized; /* fetches say the size of their batch */
 };
 
 /* An event of a line, as it is read. */
@@ -173,9 +173,12 @@ static int add_host_event(struct import *im, const struct xplane_name *name,
 			  struct reel_error *err)
 {
 	if (name->is_fetch) {
-		iv->delivered = e->sized;
-		im->sized |= e->sized;
-		return add_interval(&im->fetch, iv, err);
+		struct tensorflow_fetch fetch = {iv->start_ns, iv->dur_ns,
+						 iv->thread, e->sized};
+
+		if (iv->start_ns < im->start_ns)
+			im->start_ns = iv->start_ns;
+		return tensorflow_fetches_add(&im->fetches, &fetch, err);
 	}
 	if (e->step >= 0) {
 		im->steps++;
@@ -304,39 +307,6 @@ static int read_events(struct import *im, const char *path,
 
 /* --- the end of a file ---------------------------------------------------- */
 
-static int by_start(const void *a, const void *b)
-{
-	const struct interval *x = a, *y = b;
-
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
-/* A fetch that finds the end of the data is no fetch. Where no step has a number,
- * each fetch begins one, which lasts to the next fetch, of either sort. */
-static int put_fetches(struct import *im, bool derive, struct reel_error *err)
-{
-	const struct interval *iv = im->fetch.at;
-	size_t n = im->fetch.n;
-	int64_t number = 0;
-
-	if (n)
-		qsort(im->fetch.at, n, sizeof(*iv), by_start);
-	for (size_t i = 0; i < n; i++) {
-		struct interval step = iv[i];
-
-		if (im->sized && !iv[i].delivered)
-			continue;
-		if (put_span(im, &iv[i], REEL_SPAN_FETCH, -1, NULL, err))
-			return -1;
-		if (!derive || i + 1 == n)
-			continue;
-		step.dur_ns = iv[i + 1].start_ns - step.start_ns;
-		if (put_span(im, &step, REEL_SPAN_STEP, number++, NULL, err))
-			return -1;
-	}
-	return 0;
-}
-
 static int put_device_steps(struct import *im, struct reel_error *err)
 {
 	for (size_t i = 0; i < im->device_step.n; i++) {
@@ -363,7 +333,8 @@ static int put_file(struct import *im, const char *path, struct reel_error *err)
 	}
 	if (!im->steps && put_device_steps(im, err))
 		return -1;
-	if (put_fetches(im, !im->steps && !im->device_step.n, err))
+	if (tensorflow_fetches_put(&im->fetches, im->gather,
+				   !im->steps && !im->device_step.n, err))
 		return -1;
 	if (event_names_write(&im->names, im->writer, im->source,
 			      im->records + 1, -1, err))
@@ -376,11 +347,10 @@ static void forget_file(struct import *im)
 {
 	xplane_names_fini(&im->x);
 	event_names_fini(&im->names);
-	free(im->fetch.at);
+	tensorflow_fetches_fini(&im->fetches);
 	free(im->device_step.at);
-	im->fetch = im->device_step = (struct intervals){0};
+	im->device_step = (struct intervals){0};
 	im->events = im->steps = 0;
-	im->sized = false;
 }
 
 static int read_file(struct import *im, const char *path,

@@ -14,6 +14,7 @@
 #include "lib/error.h"
 
 #include "analyzer/import/common/profile.h"
+#include "analyzer/import/common/tensorflow.h"
 #include "analyzer/import/protobuf.h"
 
 #define TEXT_BYTES 4096 /* of a name; longer ones are cut */
@@ -30,20 +31,6 @@ static uint64_t key_of(const struct xplane *plane, int64_t id)
 {
 	return (uint64_t)id * 0x9e3779b97f4a7c15u ^ (uint64_t)plane->number
 							    << 40;
-}
-
-static bool is_fetch(const char *text)
-{
-	static const char *const names[] = {
-		"IteratorGetNextOp::DoCompute",
-		"IteratorGetNextAsOptionalOp::DoCompute",
-		"MultiDeviceIteratorGetNextFromShard",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(text, names[i]))
-			return true;
-	return false;
 }
 
 static struct xplane_name *add_name(struct xplane_names *x,
@@ -63,7 +50,7 @@ static struct xplane_name *add_name(struct xplane_names *x,
 	if (!name->text)
 		return NULL;
 	name->index = REEL_NO_INDEX;
-	name->is_fetch = is_fetch(text);
+	name->is_fetch = tensorflow_is_fetch(text);
 	name->is_function = !strcmp(text, "FunctionRun");
 	x->names++;
 	return name;
