@@ -2,11 +2,12 @@
 /*
  * Import profiles of PyTorch (Kineto's JSON), one file for each rank.
  *
- * Steps, fetches, optimizers and ranges of the user become spans, as do the kernels
- * and copies of the devices. The operators of the host are too many for that: of
- * them the store gets counts and times by name, and, where the file has no device,
- * the union of each thread's operators as its computation. Spans wait for the end of
- * their file, since the base of its times may come after them.
+ * Steps, fetches, optimizers and ranges of the user become spans, as do the
+ * kernels and copies of the devices. The operators of the host are too many for
+ * that: of them the store gets counts and times by name, and, where the file
+ * has no device, the union of each thread's operators as its computation. Spans
+ * wait for the end of their file, since the base of its times may come after
+ * them.
  *
  * Source: libkineto's output_json.cpp; files of PyTorch 1.8 to 2.8.
  */

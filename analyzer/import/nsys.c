@@ -4,10 +4,12 @@
  *
  * Kernels, copies and NVTX ranges become spans, accesses to files become events
  * where the profile has their paths. Calls of the OS runtime without a path,
- * calls of CUDA and the operators that PyTorch emits as ranges are counted by name.
+ * calls of CUDA and the operators that PyTorch emits as ranges are counted by
+ * name.
  *
- * Source: "SQLite Schema Reference" of Nsight Systems, 2021.5 to 2026.2; an export
- * of version 2026.2. The tables of file accesses are read by that reference alone.
+ * Source: "SQLite Schema Reference" of Nsight Systems, 2021.5 to 2026.2; an
+ * export of version 2026.2. The tables of file accesses are read by that
+ * reference alone.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ static int put_span(struct nsys *im, struct reel_span_event *ev,
 	return gather_span(im->gather, ev, name, err);
 }
 
-/* --- devices ---------------------------------------------------------------- */
+/* --- devices -------------------------------------------------------------- */
 
 enum device_column {
 	DEVICE_START,
@@ -140,7 +142,7 @@ static int read_copy_kinds(struct nsys *im, struct reel_error *err)
 	return more;
 }
 
-/* --- ranges ----------------------------------------------------------------- */
+/* --- ranges --------------------------------------------------------------- */
 
 enum nvtx_column {
 	NVTX_START,
@@ -151,8 +153,8 @@ enum nvtx_column {
 	NVTX_TID,
 };
 
-/* PyTorch's emit_nvtx adds the numbers of an operator. True: it did, and @buf has
- * the name without them. */
+/* PyTorch's emit_nvtx adds the numbers of an operator. True: it did, and @buf
+ * has the name without them. */
 static bool is_operator(const char *text, char buf[static NAME_BYTES])
 {
 	const char *op = strstr(text, ", op_id = ");
@@ -219,7 +221,7 @@ static int read_ranges(struct nsys *im, struct reel_error *err)
 	return more;
 }
 
-/* --- the session ------------------------------------------------------------ */
+/* --- the session ---------------------------------------------------------- */
 
 /* The first row of a table, its integers in @value; -1 where it has none. */
 static int read_numbers(struct nsys *im, const char *table, const char *sql,
@@ -238,8 +240,8 @@ static int read_numbers(struct nsys *im, const char *table, const char *sql,
 	return more < 0 ? -1 : 0;
 }
 
-/* Times count from the start of the session, or are those of the system clock: in
- * that case the trace starts at its value, not near 0. */
+/* Times count from the start of the session, or are those of the system clock:
+ * in that case the trace starts at its value, not near 0. */
 static int read_session(struct nsys *im, struct reel_error *err)
 {
 	static const char *const start[] = {"utcEpochNs", "systemClockNs",
@@ -290,7 +292,7 @@ static int read_processes(struct nsys *im, struct reel_error *err)
 	return more;
 }
 
-/* --- files ------------------------------------------------------------------ */
+/* --- files ---------------------------------------------------------------- */
 
 static int read_tables(struct nsys *im, struct reel_error *err)
 {
@@ -390,8 +392,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	return rc ? -1 : 0;
 }
 
-/* An SQLite file without an application id, which our stores have. The names of its
- * tables may be anywhere in it. */
+/* An SQLite file without an application id, which our stores have. The names of
+ * its tables may be anywhere in it. */
 static bool detect(const char *bytes, size_t n)
 {
 	static const char none[4];

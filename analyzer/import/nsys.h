@@ -47,8 +47,8 @@ uint32_t nsys_count(struct nsys *im, const char *category, const char *name,
 		    int64_t dur_ns, struct reel_error *err);
 
 /*
- * Read the calls of CUDA and of the OS runtime, and the accesses to files, which
- * become events. 0, or -1 with @err.
+ * Read the calls of CUDA and of the OS runtime, and the accesses to files,
+ * which become events. 0, or -1 with @err.
  */
 int nsys_read_calls(struct nsys *im, struct reel_error *err);
 

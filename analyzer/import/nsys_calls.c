@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls in an export of Nsight Systems. Accesses to files have a path and a size,
- * and become events; calls without them are counted by name.
+ * Calls in an export of Nsight Systems. Accesses to files have a path and a
+ * size, and become events; calls without them are counted by name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,8 @@ static uint16_t call_of(const char *name)
 	return 0;
 }
 
-/* Calls that are counted by name only. @pathless: count those on files as lost. */
+/* Calls that are counted by name only. @pathless: count those on files as
+ * lost. */
 static int read_calls(struct nsys *im, const char *table, const char *sql,
 		      bool pathless, struct reel_error *err)
 {
@@ -124,7 +125,7 @@ static int read_calls(struct nsys *im, const char *table, const char *sql,
 	return more;
 }
 
-/* --- accesses to files ------------------------------------------------------ */
+/* --- accesses to files ---------------------------------------------------- */
 
 struct access_file {
 	uint32_t file;	 /* id of the gather */

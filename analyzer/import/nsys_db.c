@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An SQLite file of another program, table by table. SQLite survives damage, but a
- * file can be made so that its tree has rows without end: their number is bounded
- * by the size of the file.
+ * An SQLite file of another program, table by table. SQLite survives damage,
+ * but a file can be made so that its tree has rows without end: their number is
+ * bounded by the size of the file.
  */
 #include "analyzer/import/nsys_db.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An SQLite file of another program, read table by table. Nothing in it runs: no
- * view, trigger, virtual table or function of its schema. A compressed file is
- * unpacked into a temporary one first.
+ * An SQLite file of another program, read table by table. Nothing in it runs:
+ * no view, trigger, virtual table or function of its schema. A compressed file
+ * is unpacked into a temporary one first.
  */
 #ifndef ANALYZER_IMPORT_NSYS_DB_H
 #define ANALYZER_IMPORT_NSYS_DB_H
@@ -25,7 +25,8 @@ struct nsys_rows {
 	uint64_t n;
 };
 
-/* Gives *@out for nsys_db_close(). 0, or -1 with @err: REEL_E_IO, REEL_E_FORMAT. */
+/* Gives *@out for nsys_db_close(). 0, or -1 with @err: REEL_E_IO,
+ * REEL_E_FORMAT. */
 int nsys_db_open(struct nsys_db **out, const char *path,
 		 struct reel_error *err);
 void nsys_db_close(struct nsys_db *db); /* NULL too */

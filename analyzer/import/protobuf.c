@@ -167,7 +167,8 @@ int protobuf_next(struct protobuf *pb, uint64_t end, struct protobuf_field *f,
 	return rc ? -1 : 1;
 }
 
-/* Up to @n bytes of the buffer that are before @end; 0: the file has no more. */
+/* Up to @n bytes of the buffer that are before @end; 0: the file has no
+ * more. */
 static int64_t take(struct protobuf *pb, uint64_t end, struct reel_error *err)
 {
 	uint64_t left = end - (pb->offset + pb->at);

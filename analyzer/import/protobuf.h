@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Read the wire format of protobuf field by field in bounded memory. The reader
- * knows no schema: a message inside another is entered by its length, its fields
- * are read up to protobuf_end(), the rest is skipped.
+ * knows no schema: a message inside another is entered by its length, its
+ * fields are read up to protobuf_end(), the rest is skipped.
  *
  * Source: "Encoding", protobuf.dev.
  */
@@ -38,9 +38,9 @@ int protobuf_open(struct protobuf **out, const char *path,
 void protobuf_close(struct protobuf *pb); /* NULL too */
 
 /*
- * The next field before @end, of the message that ends there. 1, 0 at its end, or
- * -1 with @err: REEL_E_FORMAT with file and offset. Bytes are not read: enter
- * them, or call protobuf_text() or protobuf_skip().
+ * The next field before @end, of the message that ends there. 1, 0 at its end,
+ * or -1 with @err: REEL_E_FORMAT with file and offset. Bytes are not read:
+ * enter them, or call protobuf_text() or protobuf_skip().
  */
 int protobuf_next(struct protobuf *pb, uint64_t end, struct protobuf_field *f,
 		  struct reel_error *err);

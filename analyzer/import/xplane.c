@@ -2,12 +2,13 @@
 /*
  * Import profiles of TensorFlow and JAX: files xplane.pb, one for each host.
  *
- * A file is read twice, as names come after the events that use them: first names
- * and lines of each plane, then the events. Steps, fetches and the kernels of
- * devices become spans; every event is in the counts and times by name, which are
- * exact in picoseconds.
+ * A file is read twice, as names come after the events that use them: first
+ * names and lines of each plane, then the events. Steps, fetches and the
+ * kernels of devices become spans; every event is in the counts and times by
+ * name, which are exact in picoseconds.
  *
- * Source: tsl/profiler/protobuf/xplane.proto; xplane_schema.cc of XLA for names.
+ * Source: tsl/profiler/protobuf/xplane.proto; xplane_schema.cc of XLA for
+ * names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -150,8 +151,8 @@ static int read_event(struct import *im, struct protobuf *pb, uint64_t end,
 	return more;
 }
 
-/* Start and end are cut to ns, so that nested events stay nested. False: the time
- * is not possible. */
+/* Start and end are cut to ns, so that nested events stay nested. False: the
+ * time is not possible. */
 static bool time_of(const struct import *im, const struct xplane_line *line,
 		    const struct event *e, struct interval *iv)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first reading of an xplane.pb: names, lines and clock of its planes. Names
- * are kept by (plane, id); ids of a hostile file may collide after hashing, which
- * costs a wrong name, not more.
+ * The first reading of an xplane.pb: names, lines and clock of its planes.
+ * Names are kept by (plane, id); ids of a hostile file may collide after
+ * hashing, which costs a wrong name, not more.
  */
 #include "analyzer/import/xplane_names.h"
 
@@ -143,7 +143,8 @@ static int read_line(struct xplane *plane, struct protobuf *pb, uint64_t end,
 	}
 	if (more < 0)
 		return -1;
-	/* The plane's name comes first: fields are in the order of their numbers. */
+	/* The plane's name comes first: fields are in the order of their
+	 * numbers. */
 	if (plane->kind == XPLANE_HOST)
 		line.kind = XPLANE_LINE_THREAD;
 	else if (plane->kind == XPLANE_DEVICE && !strcmp(name, "Steps"))
@@ -184,8 +185,8 @@ static int read_plane_name(struct xplane *plane, struct protobuf *pb,
 	return 0;
 }
 
-/* A stat of the plane itself: the start of the profile has an absolute time. Stats
- * come after their names. */
+/* A stat of the plane itself: the start of the profile has an absolute time.
+ * Stats come after their names. */
 static int read_plane_stat(struct xplane_names *x, const struct xplane *plane,
 			   struct protobuf *pb, uint64_t end,
 			   struct reel_error *err)
@@ -312,8 +313,8 @@ static bool skip_varint(const uint8_t *p, size_t n, size_t *at)
 	return false;
 }
 
-/* Field 1 of the document is a plane: perhaps an id, then a name of a host, of a
- * device, or of the profile's task. */
+/* Field 1 of the document is a plane: perhaps an id, then a name of a host, of
+ * a device, or of the profile's task. */
 bool xplane_detect(const char *bytes, size_t n)
 {
 	static const char *const names[] = {

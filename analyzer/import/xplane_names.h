@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first reading of an xplane.pb: names, lines and clock of its planes. Events
- * are skipped.
+ * The first reading of an xplane.pb: names, lines and clock of its planes.
+ * Events are skipped.
  */
 #ifndef ANALYZER_IMPORT_XPLANE_NAMES_H
 #define ANALYZER_IMPORT_XPLANE_NAMES_H

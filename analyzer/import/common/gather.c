@@ -446,7 +446,8 @@ static int write_span(struct import_gather *g, const struct gather_span *s,
 	return reel_writer_span(g->writer, &ev, true, err);
 }
 
-/* Write spans that end before @end_ns, from *@span on, which is there if *@more. */
+/* Write spans that end before @end_ns, from *@span on, which is there if
+ * *@more. */
 static int write_spans(struct import_gather *g, int64_t end_ns,
 		       struct gather_span *span, int *more,
 		       struct reel_error *err)

@@ -194,7 +194,8 @@ static const char *front(const struct sorter *s, uint32_t run)
 	return r->buf + r->i * s->bytes;
 }
 
-/* Is the front of run @a before that of run @b? For equal ones the earlier run. */
+/* Is the front of run @a before that of run @b? For equal ones the earlier
+ * run. */
 static int is_before(const struct sorter *s, uint32_t a, uint32_t b)
 {
 	int c = s->compare ? s->compare(front(s, a), front(s, b)) : 0;

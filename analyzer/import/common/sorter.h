@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sort records of one size in bounded memory: beyond a budget, sorted runs go to
- * an unnamed temporary file and are merged when they are read.
+ * Sort records of one size in bounded memory: beyond a budget, sorted runs go
+ * to an unnamed temporary file and are merged when they are read.
  */
 #ifndef ANALYZER_IMPORT_SORTER_H
 #define ANALYZER_IMPORT_SORTER_H
@@ -16,7 +16,8 @@ typedef int sorter_compare(const void *a, const void *b);
 
 /*
  * @compare as for qsort(), a total order; NULL: records stay in the order of
- * sorter_add(). @memory_bytes: the budget. Gives *@out for sorter_free(). 0, or -1.
+ * sorter_add(). @memory_bytes: the budget. Gives *@out for sorter_free(). 0, or
+ * -1.
  */
 int sorter_new(struct sorter **out, size_t record_bytes,
 	       sorter_compare *compare, size_t memory_bytes,

@@ -72,7 +72,8 @@ static const struct known_name parts[] = {
 	{"dataloaderiter.__next__", REEL_SPAN_FETCH},
 };
 
-/* @name in lower case, separators as "_"; a number at its end goes to *@number. */
+/* @name in lower case, separators as "_"; a number at its end goes to
+ * *@number. */
 static bool plain_name(const char *name, char out[static NAME_BYTES],
 		       int64_t *number)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The waits of TensorFlow for batches of tf.data, and the steps that follow from
- * them where a profile numbers none: shared by its formats.
+ * The waits of TensorFlow for batches of tf.data, and the steps that follow
+ * from them where a profile numbers none: shared by its formats.
  */
 #ifndef ANALYZER_IMPORT_TENSORFLOW_H
 #define ANALYZER_IMPORT_TENSORFLOW_H
@@ -33,9 +33,9 @@ int tensorflow_fetches_add(struct tensorflow_fetches *f,
 			   const struct tensorflow_fetch *fetch,
 			   struct reel_error *err);
 /*
- * Spans of the fetches; one that finds the end of the data is none. @steps: each
- * also begins a step, numbered from 0, which lasts to the next one of either sort;
- * the last is left out when none follows. 0, or -1 with @err.
+ * Spans of the fetches; one that finds the end of the data is none. @steps:
+ * each also begins a step, numbered from 0, which lasts to the next one of
+ * either sort; the last is left out when none follows. 0, or -1 with @err.
  */
 int tensorflow_fetches_put(struct tensorflow_fetches *f,
 			   struct import_gather *g, bool steps,
