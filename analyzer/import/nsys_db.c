@@ -331,6 +331,31 @@ const char *nsys_db_string(const struct nsys_db *db, int64_t id)
 	return i == REEL_NO_INDEX ? NULL : db->string[i];
 }
 
+/* A virtual table would run code of SQLite with the words of its schema. */
+static int check_schema(struct nsys_db *db, struct reel_error *err)
+{
+	static const char *const columns[] = {"name", "sql", NULL};
+	static const char begin[] = "CREATE VIRTUAL";
+	struct nsys_rows rows = {0};
+	int more = nsys_rows_open(&rows, db, "sqlite_master",
+				  "SELECT * FROM sqlite_master", columns, err);
+
+	while (!more && (more = nsys_rows_next(&rows, err)) > 0) {
+		const char *name = nsys_rows_text(&rows, 0);
+		const char *sql = nsys_rows_text(&rows, 1);
+
+		more = 0;
+		if (sql && !strncasecmp(sql, begin, strlen(begin)))
+			more = reel_fail(
+				err, REEL_E_FORMAT,
+				"'%s' has a virtual table %.60s, which "
+				"Nsight Systems does not make",
+				db->path, name ? name : "");
+	}
+	nsys_rows_close(&rows);
+	return more;
+}
+
 int nsys_db_open(struct nsys_db **out, const char *path, struct reel_error *err)
 {
 	struct nsys_db *db = reel_alloc(1, sizeof(*db), err);
@@ -348,7 +373,7 @@ int nsys_db_open(struct nsys_db **out, const char *path, struct reel_error *err)
 	if (!plain)
 		unlink(name.data); /* SQLite has it open */
 	if (!rc)
-		rc = read_strings(db, err);
+		rc = check_schema(db, err) || read_strings(db, err) ? -1 : 0;
 out:
 	reel_buf_fini(&name);
 	if (rc)

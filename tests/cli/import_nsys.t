@@ -57,7 +57,7 @@ gzip -c small.sqlite | head -c 900 >cut.sqlite.gz
 refused 'a truncated gzip' cut.sqlite.gz offset
 import view.sqlite
 is 'a view in the place of a table is not run' "$(rows "SELECT count(*) FROM v_counter WHERE module = 'OSRT_API'")" '0;'
-refused 'a virtual table' virtual.sqlite 'table NVTX_EVENTS'
+refused 'a virtual table' virtual.sqlite 'virtual table NVTX_EVENTS'
 refused 'a function in the schema' function.sqlite 'table StringIds'
 refused 'SQLite of another program' foreign.sqlite 'without events of Nsight Systems'
 head -c 60 small.sqlite >head.sqlite
