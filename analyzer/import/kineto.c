@@ -2,11 +2,12 @@
 /*
  * Import profiles of PyTorch (Kineto's JSON), one file for each rank.
  *
- * Steps, fetches, optimizers and ranges of the user become spans, as do the kernels
- * and copies of the devices. The operators of the host are too many for that: of
- * them the store gets counts and times by name, and, where the file has no device,
- * the union of each thread's operators as its computation. Spans wait for the end of
- * their file, since the base of its times may come after them.
+ * Steps, fetches, optimizers and ranges of the user become spans, as do the
+ * kernels and copies of the devices. The operators of the host are too many for
+ * that: of them the store gets counts and times by name, and, where the file
+ * has no device, the union of each thread's operators as its computation. Spans
+ * wait for the end of their file, since the base of its times may come after
+ * them.
  *
  * Source: libkineto's output_json.cpp; files of PyTorch 1.8 to 2.8.
  */
@@ -21,11 +22,13 @@
 
 #include "analyzer/import/common/event_names.h"
 #include "analyzer/import/common/gather.h"
+#include "analyzer/import/common/profile.h"
+#include "analyzer/import/common/sorter.h"
+#include "analyzer/import/common/trace_events.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/table.h"
-#include "analyzer/import/common/trace_events.h"
 
-#define EPOCH_NS 1000000000000000000 /* times from here on are absolute */
+#define SPAN_BYTES (1u << 20) /* of spans in memory */
 #define TIME_NS_MOST (INT64_MAX / 4)
 
 enum role {
@@ -73,9 +76,9 @@ struct import {
 	int64_t pid;
 	bool has_pid, has_device;
 	struct event_names names;
-	struct span *span;
-	size_t spans, span_room;
-	struct lane **lane; /* by thread id */
+	struct sorter *spans;	/* in the order of the file */
+	struct intervals steps; /* relative as they are; not merged */
+	struct lane **lane;	/* by thread id */
 	uint32_t lane_room;
 };
 
@@ -227,18 +230,15 @@ static int64_t host_tid(const struct trace_text *text)
 	return INT64_MIN + (int64_t)(hash >> 2);
 }
 
-/* Streams get tids below those of any thread: 0, "stream 7" and 7 on device 0 are
- * -10000000007. */
+/* "stream 7" and 7 are the same stream. */
 static int64_t stream_tid(const struct trace_event *ev)
 {
 	const char *digits = ev->tid.s + strcspn(ev->tid.s, "0123456789");
-	int64_t device, stream = strtoll(digits, NULL, 10);
+	int64_t device;
 
-	if (!trace_text_int(&ev->pid, &device) || device < 0 || device > 99999)
-		device = 99999;
-	if (stream > 9999999999)
-		stream = 9999999999;
-	return -((device + 1) * 10000000000 + stream);
+	if (!trace_text_int(&ev->pid, &device))
+		device = -1;
+	return profile_stream_tid(device, strtoll(digits, NULL, 10));
 }
 
 static uint32_t thread_of(struct import *im, const struct trace_event *ev,
@@ -272,33 +272,41 @@ static int add_operator(struct import *im, const struct trace_event *ev,
 		       : add_interval(&lane->operators, ev->ts_ns, end_ns, err);
 }
 
+static int add_step(struct import *im, const struct trace_event *ev,
+		    struct reel_error *err)
+{
+	struct intervals *u = &im->steps;
+
+	if (u->n == u->room) {
+		size_t room = u->room ? 2 * u->room : 64;
+
+		if (reel_grow(&u->at, room, sizeof(*u->at), err))
+			return -1;
+		u->room = room;
+	}
+	u->at[u->n++] = (struct interval){ev->ts_ns, ev->ts_ns + ev->dur_ns};
+	return 0;
+}
+
 static int add_event(struct import *im, const struct trace_event *ev,
 		     struct reel_error *err)
 {
-	enum role role = role_of(ev);
-	uint32_t name = event_names_count(&im->names, ev, err), thread;
-	struct span *s;
+	struct span s = {ev->ts_ns, ev->dur_ns, 0, 0, role_of(ev)};
 
-	if (name == REEL_NO_INDEX)
+	s.name = event_names_count(&im->names, ev, err);
+	if (s.name == REEL_NO_INDEX)
 		return -1;
-	if (role == ROLE_NONE)
+	if (s.role == ROLE_NONE)
 		return 0;
-	thread = thread_of(im, ev, role, err);
-	if (!thread)
+	s.thread = thread_of(im, ev, s.role, err);
+	if (!s.thread)
 		return -1;
-	if (role == ROLE_OPERATOR)
-		return add_operator(im, ev, thread, err);
-	im->has_device |= role == ROLE_KERNEL || role == ROLE_COPY;
-	if (im->spans == im->span_room) {
-		size_t room = im->span_room ? 2 * im->span_room : 256;
-
-		if (reel_grow(&im->span, room, sizeof(*s), err))
-			return -1;
-		im->span_room = room;
-	}
-	s = &im->span[im->spans++];
-	*s = (struct span){ev->ts_ns, ev->dur_ns, thread, name, role};
-	return 0;
+	if (s.role == ROLE_OPERATOR)
+		return add_operator(im, ev, s.thread, err);
+	im->has_device |= s.role == ROLE_KERNEL || s.role == ROLE_COPY;
+	if (s.role == ROLE_STEP && add_step(im, ev, err))
+		return -1;
+	return sorter_add(im->spans, &s, err);
 }
 
 /* --- the end of a file ---------------------------------------------------- */
@@ -308,8 +316,8 @@ static int put_span(struct import *im, const struct span *s, int64_t base_ns,
 		    struct reel_error *err)
 {
 	struct reel_span_event ev = {
-		.start_ns =
-			s->start_ns + (s->start_ns < EPOCH_NS ? base_ns : 0),
+		.start_ns = s->start_ns +
+			    (s->start_ns < PROFILE_EPOCH_NS ? base_ns : 0),
 		.dur_ns = s->dur_ns,
 		.thread = s->thread,
 		.kind = kind,
@@ -328,41 +336,40 @@ static int64_t step_number(const char *name)
 	return trace_text_int(&number, &n) && n >= 0 ? n : -1;
 }
 
+static int put_named_span(struct import *im, const struct span *s,
+			  int64_t base_ns, struct reel_error *err)
+{
+	const char *name = im->names.name[s->name].text;
+	int64_t record = (int64_t)im->records + s->name + 1;
+
+	switch (s->role) {
+	case ROLE_STEP:
+		return put_span(im, s, base_ns, REEL_SPAN_STEP,
+				step_number(name), NULL, err);
+	case ROLE_FETCH:
+		return put_span(im, s, base_ns, REEL_SPAN_FETCH, -1, NULL, err);
+	case ROLE_OPTIMIZER:
+		return put_span(im, s, base_ns, REEL_SPAN_OPTIMIZER, -1, NULL,
+				err);
+	case ROLE_KERNEL:
+		return put_span(im, s, base_ns, REEL_SPAN_COMPUTE, record,
+				"kernel", err);
+	case ROLE_COPY:
+		return put_span(im, s, base_ns, REEL_SPAN_COMPUTE, record,
+				"memcpy", err);
+	default:
+		return put_span(im, s, base_ns, REEL_SPAN_USER, -1, name, err);
+	}
+}
+
 static int put_spans(struct import *im, int64_t base_ns, struct reel_error *err)
 {
-	int rc = 0;
+	struct span s;
+	int more = sorter_finish(im->spans, err);
 
-	for (size_t i = 0; !rc && i < im->spans; i++) {
-		const struct span *s = &im->span[i];
-		const char *name = im->names.name[s->name].text;
-		int64_t record = (int64_t)im->records + s->name + 1;
-
-		switch (s->role) {
-		case ROLE_STEP:
-			rc = put_span(im, s, base_ns, REEL_SPAN_STEP,
-				      step_number(name), NULL, err);
-			break;
-		case ROLE_FETCH:
-			rc = put_span(im, s, base_ns, REEL_SPAN_FETCH, -1, NULL,
-				      err);
-			break;
-		case ROLE_OPTIMIZER:
-			rc = put_span(im, s, base_ns, REEL_SPAN_OPTIMIZER, -1,
-				      NULL, err);
-			break;
-		case ROLE_KERNEL:
-		case ROLE_COPY:
-			rc = put_span(im, s, base_ns, REEL_SPAN_COMPUTE, record,
-				      s->role == ROLE_KERNEL ? "kernel"
-							     : "memcpy",
-				      err);
-			break;
-		default:
-			rc = put_span(im, s, base_ns, REEL_SPAN_USER, -1, name,
-				      err);
-		}
-	}
-	return rc;
+	while (!more && (more = sorter_next(im->spans, &s, err)) > 0)
+		more = put_named_span(im, &s, base_ns, err);
+	return more;
 }
 
 /* The backward pass of each step on a thread: from the first node that the step
@@ -415,45 +422,26 @@ static int put_operators(struct import *im, uint32_t thread,
 }
 
 /* The steps do not overlap: they are not merged where they touch. */
-static int find_steps(const struct import *im, struct intervals *steps,
-		      struct reel_error *err)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < im->spans; i++)
-		n += im->span[i].role == ROLE_STEP;
-	steps->at = reel_alloc(n + 1, sizeof(*steps->at), err);
-	if (!steps->at)
-		return -1;
-	for (size_t i = 0; i < im->spans; i++) {
-		const struct span *s = &im->span[i];
-
-		if (s->role == ROLE_STEP)
-			steps->at[steps->n++] = (struct interval){
-				s->start_ns, s->start_ns + s->dur_ns};
-	}
-	qsort(steps->at, n, sizeof(*steps->at), by_start);
-	return 0;
-}
-
 static int put_lanes(struct import *im, int64_t base_ns, struct reel_error *err)
 {
-	struct intervals steps = {0};
-	int rc = find_steps(im, &steps, err);
+	int rc = 0;
 
+	if (im->steps.n)
+		qsort(im->steps.at, im->steps.n, sizeof(*im->steps.at),
+		      by_start);
 	for (uint32_t i = 0; !rc && i < im->lane_room; i++) {
 		struct lane *lane = im->lane[i];
 
 		if (!lane)
 			continue;
 		merge_intervals(&lane->backward);
-		rc = put_backward(im, i, &lane->backward, &steps, base_ns, err);
+		rc = put_backward(im, i, &lane->backward, &im->steps, base_ns,
+				  err);
 		if (rc || im->has_device)
 			continue;
 		merge_intervals(&lane->operators);
 		rc = put_operators(im, i, &lane->operators, base_ns, err);
 	}
-	free(steps.at);
 	return rc;
 }
 
@@ -500,12 +488,13 @@ static void forget_file(struct import *im)
 			free(im->lane[i]->backward.at);
 			free(im->lane[i]);
 		}
-	free(im->span);
+	sorter_free(im->spans);
+	free(im->steps.at);
 	free(im->lane);
-	im->span = NULL;
+	im->spans = NULL;
+	im->steps = (struct intervals){0};
 	im->lane = NULL;
 	im->lane_room = 0;
-	im->spans = im->span_room = 0;
 	im->events = 0;
 	im->has_pid = im->has_device = false;
 }
@@ -521,7 +510,10 @@ static int read_file(struct import *im, const char *path,
 		goto out;
 	im->process =
 		gather_process(im->gather, (uint64_t)im->source << 40, err);
-	if (!im->process || trace_events_open(&t, path, err))
+	if (!im->process ||
+	    sorter_new(&im->spans, sizeof(struct span), NULL, SPAN_BYTES,
+		       err) ||
+	    trace_events_open(&t, path, err))
 		goto out;
 	trace_events_without_args(t);
 	while ((more = trace_events_next(t, ev, err)) > 0) {
@@ -542,20 +534,6 @@ out:
 	forget_file(im);
 	free(ev);
 	return rc;
-}
-
-/* The name of the file without its suffixes. */
-static void run_name(const char *path, char out[static 256])
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	const char *end = strstr(base, ".pt.trace.json");
-
-	if (!end)
-		end = strstr(base, ".json");
-	snprintf(out, 256, "%.*s", (int)(end ? end - base : 255), base);
-	if (!*out)
-		snprintf(out, 256, "kineto");
 }
 
 static int load(struct reel_writer *w, const struct import_input *in,
@@ -580,11 +558,15 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		rc = reel_writer_loss(w, 0, "not_understood", "events", im.bad,
 				      err);
 	if (!rc) {
-		run_name(in->path[0], name);
+		profile_run_name(in->path[0],
+				 strstr(in->path[0], ".pt.trace.json")
+					 ? ".pt.trace.json"
+					 : ".json",
+				 "kineto", name);
 		run.name = name;
 		run.ranks = im.ranks ? im.ranks : in->paths;
 		run.lost = (int64_t)im.bad;
-		if (im.start_ns >= EPOCH_NS && im.start_ns != INT64_MAX)
+		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;
 		rc = gather_finish(im.gather, &run, err);
 	}

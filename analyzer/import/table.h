@@ -9,6 +9,8 @@ extern const struct reel_importer reel_importer_chrome;
 extern const struct reel_importer reel_importer_darshan;
 extern const struct reel_importer reel_importer_dftracer;
 extern const struct reel_importer reel_importer_kineto;
+extern const struct reel_importer reel_importer_nsys;
 extern const struct reel_importer reel_importer_strace;
+extern const struct reel_importer reel_importer_xplane;
 
 #endif

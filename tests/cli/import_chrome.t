@@ -50,6 +50,55 @@ is 'kernels, copies, steps of one process' \
 is 'the computation of the step' "$(rows 'SELECT number, compute_ns FROM v_step')" '4 7000;'
 is "a kernel's own name" "$(rows "SELECT record FROM v_span s JOIN counter_record ON record_id = detail WHERE s.name = 'kernel'")" 'gemm;'
 
+# Keras: no step has a number; the wait for a batch is inside the graph.
+cat >keras.json <<'EOF'
+{"displayTimeUnit":"ns","traceEvents":[
+{"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},
+{"ph":"X","pid":701,"tid":5,"ts":10,"dur":4,"name":"IteratorGetNextOp::DoCompute","args":{"element_size":"64"}},
+{"ph":"X","pid":701,"tid":5,"ts":20,"dur":5,"name":"IteratorGetNextOp::DoCompute","args":{"element_size":"64"}},
+{"ph":"X","pid":701,"tid":5,"ts":32,"dur":1,"name":"IteratorGetNextOp::DoCompute","args":{"id":"9"}},
+{}]}
+EOF
+check "TensorFlow's trace of Keras" 'import keras.json'
+is 'a step lasts from fetch to fetch, the end of the data is neither' \
+	"$(rows 'SELECT name, start_ns, dur_ns FROM v_span ORDER BY start_ns, dur_ns DESC')" \
+	'step 0 10000;fetch 0 4000;step 10000 12000;fetch 10000 5000;'
+
+# TensorFlow's Timeline: a file for each run of the graph, devices in the names.
+mkdir timeline
+for n in 1 2; do
+	cat >timeline/run$n.json <<EOF
+{"traceEvents": [
+{"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "/job:localhost/replica:0/task:0/device:CPU:0 Compute"}},
+{"name": "process_name", "ph": "M", "pid": 3, "args": {"name": "/job:localhost/replica:0/task:0/device:GPU:1/stream:all Compute"}},
+{"ph": "X", "cat": "Op", "name": "NoOp", "pid": 1, "tid": 0, "ts": 179546230790420$n, "dur": 1, "args": {"name": "_SOURCE", "op": "NoOp"}},
+{"ph": "X", "cat": "Op", "name": "IteratorGetNext", "pid": 1, "tid": 1, "ts": 179546230790421$n, "dur": 300, "args": {"op": "IteratorGetNext"}},
+{"ph": "X", "cat": "Op", "name": "MatMul", "pid": 1, "tid": 0, "ts": 179546230790460$n, "dur": 100, "args": {"op": "MatMul"}},
+{"ph": "X", "cat": "Op", "name": "MatMul", "pid": 3, "tid": 0, "ts": 179546230790461$n, "dur": 50, "args": {"op": "MatMul"}}
+]}
+EOF
+done
+sed -i 's/17954623079/17954623080/' timeline/run2.json
+check "TensorFlow's Timeline" 'import timeline'
+is 'a run of the graph is a step, of one process' \
+	"$(rows 'SELECT name, start_ns, dur_ns, process_id, tid < 0 FROM v_span ORDER BY start_ns, dur_ns DESC' | cut -d';' -f1-5)" \
+	'step 0 500000 1 0;NoOp 0 1000 1 0;fetch 10000 300000 1 0;MatMul 400000 100000 1 0;kernel 410000 50000 1 1'
+is 'fetch and computation of the steps' "$(rows 'SELECT fetch_ns, compute_ns FROM v_step')" '300000 50000;300000 50000;'
+
+# Names that tell, as any program may write them.
+cat >names.json <<'EOF'
+[{"ph":"X","name":"Iteration 3","pid":1,"tid":1,"ts":10,"dur":90},
+ {"ph":"X","name":"data loading","pid":1,"tid":1,"ts":10,"dur":40},
+ {"ph":"X","name":"Backward","pid":1,"tid":1,"ts":60,"dur":10},
+ {"ph":"X","name":"optimizer_step","pid":1,"tid":1,"ts":75,"dur":5},
+ {"ph":"X","name":"footstep","pid":1,"tid":1,"ts":85,"dur":5}
+]
+EOF
+import names.json
+is 'steps, fetches and the like by their names' \
+	"$(rows "SELECT name, coalesce(detail, '-'), start_ns FROM v_span ORDER BY start_ns, dur_ns DESC")" \
+	'step 3 0;fetch - 0;backward - 50000;optimizer - 65000;footstep - 75000;'
+
 # Asynchronous ranges, absolute times, words as pids, names with bare quotes.
 cat >other.json <<'EOF'
 [{"ph":"b","cat":"a","id":"0x1","name":"one","pid":"CPU functions","tid":"t","ts":1719853884123456.789},

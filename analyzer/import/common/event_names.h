@@ -7,6 +7,7 @@
 #ifndef ANALYZER_IMPORT_EVENT_NAMES_H
 #define ANALYZER_IMPORT_EVENT_NAMES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/intmap.h"
@@ -21,7 +22,7 @@ struct event_name {
 	char *text;
 	uint32_t category;
 	uint64_t count;
-	int64_t sum_ns;
+	int64_t time; /* ns, or the unit of event_names.time_counter */
 };
 
 /* Zeroed is empty. */
@@ -31,8 +32,16 @@ struct event_names {
 	struct reel_intmap by_name;
 	char *category[EVENT_CATEGORIES_MOST]; /* the last: all others */
 	uint32_t categories;
+	const char *time_counter; /* NULL: "TIME_NS" */
 };
 
+/* The index of @text in @category, not counted, or REEL_NO_INDEX with @err. */
+uint32_t event_names_index(struct event_names *e, const char *category,
+			   const char *text, size_t len,
+			   struct reel_error *err);
+/* Count @count events of name @index that took @time together. */
+void event_names_add(struct event_names *e, uint32_t index, uint64_t count,
+		     int64_t time);
 /* Count @ev. The index of its name, or REEL_NO_INDEX with @err. */
 uint32_t event_names_count(struct event_names *e, const struct trace_event *ev,
 			   struct reel_error *err);

@@ -12,6 +12,10 @@
 #include "lib/intmap.h"
 #include "lib/store/file_class.h"
 
+#include "analyzer/import/common/sorter.h"
+
+#define SPAN_BYTES (2u << 20) /* in memory, of each of the two orders */
+
 struct gather_file {
 	char *path;
 	size_t len;
@@ -20,15 +24,25 @@ struct gather_file {
 	bool written;
 };
 
+/* A span around others, while parents are found. */
+struct gather_nest {
+	int64_t end_ns;
+	uint32_t id;
+};
+
 struct gather_thread {
 	struct reel_writer_thread row;
-	uint32_t *nest; /* spans around, while parents are found */
+	struct gather_nest *nest;
 	uint32_t depth, room;
 };
 
+/* Small, as some profiles have millions. */
 struct gather_span {
-	struct reel_span_event ev;
-	const char *name; /* NULL: that of its kind */
+	int64_t start_ns, dur_ns, detail;
+	uint32_t thread, kind, count;
+	uint32_t id; /* in the order of arrival, then of starts */
+	uint32_t parent;
+	uint32_t name; /* of kept, plus one; 0: that of its kind */
 };
 
 struct import_gather {
@@ -37,14 +51,36 @@ struct import_gather {
 	struct gather_thread *thread;
 	struct gather_file *file;
 	struct reel_event *event;
-	struct gather_span *span;
+	struct sorter *by_start, *by_end; /* spans */
 	char **host, **kept;
-	size_t processes, threads, files, events, spans, hosts, kepts;
-	size_t process_room, thread_room, file_room, event_room, span_room,
-		host_room, kept_room;
-	struct reel_intmap by_process, by_thread, by_path;
+	size_t processes, threads, files, events, hosts, kepts;
+	size_t process_room, thread_room, file_room, event_room, host_room,
+		kept_room;
+	struct reel_intmap by_process, by_thread, by_path, by_text;
 	int64_t origin_ns;
 };
+
+/* If two spans begin together, the longer one is outside. */
+static int by_span_start(const void *a, const void *b)
+{
+	const struct gather_span *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->dur_ns != y->dur_ns)
+		return x->dur_ns > y->dur_ns ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_span_end(const void *a, const void *b)
+{
+	const struct gather_span *x = a, *y = b;
+	int64_t ex = x->start_ns + x->dur_ns, ey = y->start_ns + y->dur_ns;
+
+	if (ex != ey)
+		return ex < ey ? -1 : 1;
+	return x->id > y->id ? -1 : x->id < y->id; /* the inner one first */
+}
 
 int gather_new(struct import_gather **out, struct reel_writer *w,
 	       struct reel_error *err)
@@ -54,6 +90,14 @@ int gather_new(struct import_gather **out, struct reel_writer *w,
 		return -1;
 	(*out)->writer = w;
 	(*out)->origin_ns = INT64_MAX;
+	if (sorter_new(&(*out)->by_start, sizeof(struct gather_span),
+		       by_span_start, SPAN_BYTES, err) ||
+	    sorter_new(&(*out)->by_end, sizeof(struct gather_span), by_span_end,
+		       SPAN_BYTES, err)) {
+		gather_free(*out);
+		*out = NULL;
+		return -1;
+	}
 	return 0;
 }
 
@@ -74,11 +118,13 @@ void gather_free(struct import_gather *g)
 	free(g->thread);
 	free(g->file);
 	free(g->event);
-	free(g->span);
+	sorter_free(g->by_start);
+	sorter_free(g->by_end);
 	free(g->host);
 	reel_intmap_fini(&g->by_process);
 	reel_intmap_fini(&g->by_thread);
 	reel_intmap_fini(&g->by_path);
+	reel_intmap_fini(&g->by_text);
 	free(g);
 }
 
@@ -133,17 +179,38 @@ struct reel_writer_process *gather_process_row(struct import_gather *g,
 	return &g->process[process - 1];
 }
 
+/* The index of a kept copy of @text, REEL_NO_INDEX with @err. */
+static uint32_t keep_text(struct import_gather *g, const char *text,
+			  struct reel_error *err)
+{
+	uint64_t key = reel_fnv1a(REEL_FNV_SEED, text, strlen(text));
+
+	for (;; key++) { /* two texts may have one key */
+		uint32_t i = reel_intmap_get(&g->by_text, key, err);
+
+		if (i == REEL_NO_INDEX)
+			return i;
+		if (i < g->kepts) {
+			if (!strcmp(g->kept[i], text))
+				return i;
+			continue;
+		}
+		if (ONE_MORE(g->kept, g->kepts, g->kept_room, err))
+			return REEL_NO_INDEX;
+		g->kept[i] = reel_strdup(text, err);
+		if (!g->kept[i])
+			return REEL_NO_INDEX;
+		g->kepts++;
+		return i;
+	}
+}
+
 const char *gather_keep(struct import_gather *g, const char *text,
 			struct reel_error *err)
 {
-	/* Most are one of the last few. */
-	for (size_t i = 1; i <= g->kepts && i <= 8; i++)
-		if (!strcmp(g->kept[g->kepts - i], text))
-			return g->kept[g->kepts - i];
-	if (ONE_MORE(g->kept, g->kepts, g->kept_room, err))
-		return NULL;
-	g->kept[g->kepts] = reel_strdup(text, err);
-	return g->kept[g->kepts] ? g->kept[g->kepts++] : NULL;
+	uint32_t i = keep_text(g, text, err);
+
+	return i == REEL_NO_INDEX ? NULL : g->kept[i];
 }
 
 uint32_t gather_thread(struct import_gather *g, uint32_t process, int64_t tid,
@@ -288,20 +355,23 @@ int gather_event(struct import_gather *g, const struct reel_event *ev,
 int gather_span(struct import_gather *g, const struct reel_span_event *sp,
 		const char *name, struct reel_error *err)
 {
-	struct gather_span *to;
+	struct gather_span span = {.start_ns = sp->start_ns,
+				   .dur_ns = sp->dur_ns,
+				   .detail = sp->detail,
+				   .thread = sp->thread,
+				   .kind = sp->kind,
+				   .count = sp->count ? sp->count : 1,
+				   .id = (uint32_t)sorter_count(g->by_start)};
+	uint32_t i = 0;
 
-	if (ONE_MORE(g->span, g->spans, g->span_room, err))
-		return -1;
-	to = &g->span[g->spans];
-	to->ev = *sp;
-	to->ev.process = g->thread[sp->thread - 1].row.process_id;
-	to->ev.count = sp->count ? sp->count : 1;
 	if (name) {
-		to->name = gather_keep(g, name, err);
-		if (!to->name)
+		i = keep_text(g, name, err);
+		if (i == REEL_NO_INDEX)
 			return -1;
+		span.name = i + 1;
 	}
-	g->spans++;
+	if (sorter_add(g->by_start, &span, err))
+		return -1;
 	see_time(g, sp->thread, sp->start_ns, sp->start_ns + sp->dur_ns);
 	return 0;
 }
@@ -318,73 +388,84 @@ static int by_event_end(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* If two spans begin together, the longer one is outside. */
-static int by_span_start(const void *a, const void *b)
+/* The innermost span of @t that is around @span, and @span becomes it. */
+static int nest_span(struct gather_thread *t, struct gather_span *span,
+		     struct reel_error *err)
 {
-	const struct gather_span *x = a, *y = b;
+	int64_t end_ns = span->start_ns + span->dur_ns;
 
-	if (x->ev.start_ns != y->ev.start_ns)
-		return x->ev.start_ns < y->ev.start_ns ? -1 : 1;
-	return x->ev.dur_ns > y->ev.dur_ns ? -1 : x->ev.dur_ns < y->ev.dur_ns;
-}
+	while (t->depth && t->nest[t->depth - 1].end_ns < end_ns)
+		t->depth--;
+	span->parent = t->depth ? t->nest[t->depth - 1].id : 0;
+	if (t->depth == t->room) {
+		uint32_t room = t->room ? 2 * t->room : 8;
 
-static int by_span_end(const void *a, const void *b)
-{
-	const struct gather_span *x = a, *y = b;
-	int64_t ex = x->ev.start_ns + x->ev.dur_ns;
-	int64_t ey = y->ev.start_ns + y->ev.dur_ns;
-
-	if (ex != ey)
-		return ex < ey ? -1 : 1;
-	return x->ev.span_id > y->ev.span_id ? -1 /* the inner one first */
-					     : x->ev.span_id < y->ev.span_id;
+		if (reel_grow(&t->nest, room, sizeof(*t->nest), err))
+			return -1;
+		t->room = room;
+	}
+	t->nest[t->depth++] = (struct gather_nest){end_ns, span->id};
+	return 0;
 }
 
 /* Ids in the order of starts, and of each the innermost span around it. */
 static int nest_spans(struct import_gather *g, struct reel_error *err)
 {
-	if (!g->spans)
-		return 0;
-	qsort(g->span, g->spans, sizeof(*g->span), by_span_start);
-	for (size_t i = 0; i < g->spans; i++) {
-		struct reel_span_event *ev = &g->span[i].ev;
-		struct gather_thread *t = &g->thread[ev->thread - 1];
+	struct gather_span span;
+	uint32_t id = 0;
+	int more = sorter_finish(g->by_start, err);
 
-		ev->span_id = (uint32_t)i + 1;
-		while (t->depth) {
-			const struct reel_span_event *out =
-				&g->span[t->nest[t->depth - 1] - 1].ev;
-
-			if (out->start_ns + out->dur_ns >=
-			    ev->start_ns + ev->dur_ns)
-				break;
-			t->depth--;
-		}
-		ev->parent = t->depth ? t->nest[t->depth - 1] : 0;
-		if (t->depth == t->room) {
-			t->room = t->room ? 2 * t->room : 8;
-			if (reel_grow(&t->nest, t->room, sizeof(*t->nest), err))
-				return -1;
-		}
-		t->nest[t->depth++] = ev->span_id;
+	while (!more && (more = sorter_next(g->by_start, &span, err)) > 0) {
+		span.id = ++id;
+		more = nest_span(&g->thread[span.thread - 1], &span, err) ||
+				       sorter_add(g->by_end, &span, err)
+			       ? -1
+			       : 0;
 	}
-	qsort(g->span, g->spans, sizeof(*g->span), by_span_end);
-	return 0;
+	sorter_free(g->by_start);
+	g->by_start = NULL;
+	return more ? -1 : sorter_finish(g->by_end, err);
 }
 
-static int write_span(struct import_gather *g, size_t i, struct reel_error *err)
+static int write_span(struct import_gather *g, const struct gather_span *s,
+		      struct reel_error *err)
 {
-	struct reel_span_event *ev = &g->span[i].ev;
+	struct reel_span_event ev = {
+		.start_ns = s->start_ns - g->origin_ns,
+		.dur_ns = s->dur_ns,
+		.span_id = s->id,
+		.parent = s->parent,
+		.process = g->thread[s->thread - 1].row.process_id,
+		.thread = s->thread,
+		.kind = s->kind,
+		.count = s->count,
+		.detail = s->detail,
+		.name = s->name ? g->kept[s->name - 1]
+				: reel_span_name(s->kind)};
 
-	ev->start_ns -= g->origin_ns;
-	ev->name = g->span[i].name ? g->span[i].name : reel_span_name(ev->kind);
-	return reel_writer_span(g->writer, ev, true, err);
+	return reel_writer_span(g->writer, &ev, true, err);
+}
+
+/* Write spans that end before @end_ns, from *@span on, which is there if
+ * *@more. */
+static int write_spans(struct import_gather *g, int64_t end_ns,
+		       struct gather_span *span, int *more,
+		       struct reel_error *err)
+{
+	while (*more > 0 &&
+	       span->start_ns - g->origin_ns + span->dur_ns < end_ns) {
+		if (write_span(g, span, err))
+			return -1;
+		*more = sorter_next(g->by_end, span, err);
+	}
+	return *more < 0 ? -1 : 0;
 }
 
 /* Events, and spans after the events before their ends. */
 static int write_timeline(struct import_gather *g, struct reel_error *err)
 {
-	size_t s = 0;
+	struct gather_span span;
+	int more = sorter_next(g->by_end, &span, err);
 
 	for (size_t i = 0; i < g->events; i++) {
 		struct reel_event *ev = &g->event[i];
@@ -395,18 +476,12 @@ static int write_timeline(struct import_gather *g, struct reel_error *err)
 				g->file[ev->file - 1].path,
 				(enum reel_kind)ev->kind,
 				g->file[ev->file - 1].written);
-		while (s < g->spans && g->span[s].ev.start_ns - g->origin_ns +
-						       g->span[s].ev.dur_ns <
-					       ev->start_ns + ev->dur_ns)
-			if (write_span(g, s++, err))
-				return -1;
-		if (reel_writer_event(g->writer, ev, err))
+		if (write_spans(g, ev->start_ns + ev->dur_ns, &span, &more,
+				err) ||
+		    reel_writer_event(g->writer, ev, err))
 			return -1;
 	}
-	while (s < g->spans)
-		if (write_span(g, s++, err))
-			return -1;
-	return 0;
+	return write_spans(g, INT64_MAX, &span, &more, err);
 }
 
 static int write_rows(struct import_gather *g, struct reel_error *err)
@@ -465,10 +540,10 @@ int gather_finish(struct import_gather *g, struct reel_writer_run *run,
 	if (nest_spans(g, err) || write_timeline(g, err) || write_rows(g, err))
 		return -1;
 	/* The metrics need memory now. */
-	free(g->span);
+	sorter_free(g->by_end);
 	free(g->event);
-	g->span = NULL;
+	g->by_end = NULL;
 	g->event = NULL;
-	g->spans = g->events = 0;
+	g->events = 0;
 	return reel_writer_finish(g->writer, run, err);
 }

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* The waits of TensorFlow for batches, and the steps between them. */
+#include "analyzer/import/common/tensorflow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schemas/trace_format.h"
+
+#include "lib/error.h"
+
+#include "analyzer/import/common/gather.h"
+
+bool tensorflow_is_fetch(const char *name)
+{
+	static const char *const names[] = {
+		/* events of the profiler */
+		"IteratorGetNextOp::DoCompute",
+		"IteratorGetNextAsOptionalOp::DoCompute",
+		/* operators, and both */
+		"MultiDeviceIteratorGetNextFromShard",
+		"IteratorGetNext",
+		"IteratorGetNextSync",
+		"IteratorGetNextAsOptional",
+		"QueueDequeueV2",
+		"QueueDequeueManyV2",
+		"QueueDequeueUpToV2",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+int tensorflow_fetches_add(struct tensorflow_fetches *f,
+			   const struct tensorflow_fetch *fetch,
+			   struct reel_error *err)
+{
+	if (f->n == f->room) {
+		size_t room = f->room ? 2 * f->room : 64;
+
+		if (reel_grow(&f->at, room, sizeof(*fetch), err))
+			return -1;
+		f->room = room;
+	}
+	f->at[f->n++] = *fetch;
+	f->sized |= fetch->sized;
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct tensorflow_fetch *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->dur_ns < y->dur_ns ? -1 : x->dur_ns > y->dur_ns;
+}
+
+static int put_span(struct import_gather *g, const struct tensorflow_fetch *at,
+		    uint32_t kind, int64_t end_ns, int64_t detail,
+		    struct reel_error *err)
+{
+	struct reel_span_event ev = {.start_ns = at->start_ns,
+				     .dur_ns = end_ns - at->start_ns,
+				     .thread = at->thread,
+				     .kind = kind,
+				     .detail = detail};
+
+	return gather_span(g, &ev, NULL, err);
+}
+
+int tensorflow_fetches_put(struct tensorflow_fetches *f,
+			   struct import_gather *g, bool steps,
+			   struct reel_error *err)
+{
+	int64_t number = 0;
+
+	if (f->n)
+		qsort(f->at, f->n, sizeof(*f->at), by_start);
+	for (size_t i = 0; i < f->n; i++) {
+		const struct tensorflow_fetch *at = &f->at[i];
+
+		if (f->sized && !at->sized)
+			continue;
+		if (put_span(g, at, REEL_SPAN_FETCH, at->start_ns + at->dur_ns,
+			     -1, err))
+			return -1;
+		if (steps && i + 1 < f->n &&
+		    put_span(g, at, REEL_SPAN_STEP, at[1].start_ns, number++,
+			     err))
+			return -1;
+	}
+	return 0;
+}
+
+void tensorflow_fetches_fini(struct tensorflow_fetches *f)
+{
+	free(f->at);
+	*f = (struct tensorflow_fetches){0};
+}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Write small files xplane.pb, byte by byte: xplane_make.py FOLDER."""
+import sys
+
+
+def varint(n):
+    n &= (1 << 64) - 1
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def message(field, *parts):
+    body = b"".join(p.encode() if isinstance(p, str) else p for p in parts)
+    return varint(field << 3 | 2) + varint(len(body)) + body
+
+
+def names(field, table):
+    """Maps of ids and names: events (4) or stats (5)."""
+    return b"".join(message(field, number(1, i), message(2, number(1, i), message(2, name)))
+                    for i, name in table.items())
+
+
+def event(name, start_us, dur_us, *stats):
+    return message(4, number(1, name), number(2, start_us * 1000000), number(3, dur_us * 1000000),
+                   *(message(4, number(1, s), number(4, v)) for s, v in stats))
+
+
+def line(i, name, at_ns, *events):
+    return message(3, number(1, i), message(2, name), number(3, at_ns), *events)
+
+
+def plane(i, name, *parts):
+    return message(1, number(1, i), message(2, name), *parts)
+
+
+STEP, ROOT, SIZE = 1, 2, 3
+stats = names(5, {STEP: "step_num", ROOT: "_r", SIZE: "element_size"})
+host_names = names(4, {1: "train", 2: "IteratorGetNextOp::DoCompute", 3: "MatMul:MatMul",
+                       4: "a root", 5: "FunctionRun"})
+environment = plane(2, "Task Environment", names(5, {9: "profile_start_time"}),
+                    message(6, number(1, 9), number(3, 1719853884000000000)))
+
+
+def host(*lines):
+    return plane(1, "/host:CPU", *lines, host_names, stats)
+
+
+numbered = host(
+    line(-5, "python3", 1000,
+         event(1, 100, 100, (STEP, 7), (ROOT, 1)), event(1, 200, 100, (STEP, 8), (ROOT, 1)),
+         event(4, 10, 5, (ROOT, 1)), event(5, 20, 5, (ROOT, 1)), event(3, 150, 3),
+         message(4, number(1, 3), number(3, 9000000), number(5, 4))),  # the sum of 4
+    line(6, "worker", 1000, event(2, 110, 40, (SIZE, 64)), event(2, 200, 2)))
+device = plane(
+    3, "/device:GPU:1",
+    line(13, "Stream #13(Compute)", 2000, event(1, 150, 20), event(2, 165, 10)),
+    line(14, "TensorFlow Ops", 2000, event(3, 140, 60)),
+    names(4, {1: "gemm", 2: "MemcpyH2D", 3: "MatMul"}))
+fetches = line(6, "worker", 1000, event(2, 110, 40, (SIZE, 64)), event(2, 300, 10, (SIZE, 64)),
+               event(2, 500, 5), event(2, 700, 20, (SIZE, 64)))
+tpu = plane(
+    3, "/device:TPU:0",
+    line(1, "Steps", 1000, event(1, 100, 50), event(2, 150, 60)),
+    line(2, "XLA Ops", 1000, event(3, 100, 20)),
+    names(4, {1: "41", 2: "42", 3: "fusion.1"}))
+
+files = {
+    "numbered": numbered + device + environment + message(4, "node7"),
+    # Names before the events, as another writer may order them.
+    "derived": plane(1, "/host:CPU", host_names, stats, fetches),
+    "tpu": tpu,
+    "none": plane(1, "/host:CPU"),
+    # An event whose length is past that of its line.
+    "length": plane(1, "/host:CPU", message(3, varint(4 << 3 | 2) + varint(200) + b"x")),
+    "cut": numbered[:-40],
+    "time": host(line(1, "t", 1000, event(1, -5, 100, (STEP, 1)), event(1, 1, -1, (STEP, 1)),
+                      event(1, 1, 1, (STEP, 1)))),
+}
+for name, content in files.items():
+    with open(f"{sys.argv[1]}/{name}.xplane.pb", "wb") as f:
+        f.write(content)
