@@ -341,6 +341,11 @@ static const struct {
 #define RULES (sizeof(rules) / sizeof(rules[0]))
 _Static_assert(RULES < ADVICE_MOST, "raise ADVICE_MOST");
 
+bool advice_untimed(const struct report *r)
+{
+	return r->sources && r->calls && !r->group_sum_ns && !report_slowest(r);
+}
+
 static void no_problem(const struct report *r, struct advice *a)
 {
 	const struct report_rank *k = report_slowest(r);
@@ -355,7 +360,10 @@ static void no_problem(const struct report *r, struct advice *a)
 			      "nothing could be checked.");
 		return;
 	}
-	if (r->counters)
+	if (!r->calls && r->sources)
+		advice_append(a->text, "checked: waiting; calls are not in the "
+				       "imported files");
+	else if (r->counters)
 		advice_append(
 			a->text,
 			"checked: small and random reads, small writes among "
@@ -410,8 +418,9 @@ int advise(struct report *r, struct reel_error *err)
 			r->advices++;
 	}
 	longer_first(r);
-	/* Without events nothing of an import was checked. */
-	if (!r->advices && (r->calls || report_slowest(r) || !r->sources))
+	/* Without events, or their times, nothing of an import was checked. */
+	if (!r->advices && !advice_untimed(r) &&
+	    (r->calls || report_slowest(r) || !r->sources))
 		no_problem(r, &r->advice[r->advices++]);
 	r->verdict = advice_verdict(r, err);
 	return r->verdict ? 0 : -1;

@@ -65,6 +65,9 @@ const struct report_rank *advice_own_io_rank(const struct report *r,
  * of processes of no rank. REPORT_NONE: no rank's computation is known. */
 int64_t advice_exposed_io(const struct report *r);
 
+/* Calls of an import, none of which has a duration. */
+bool advice_untimed(const struct report *r);
+
 /* verdict.c: the first line of the report, which agrees with the advice of @r. Gives the
  * text: free(). NULL with @err. */
 char *advice_verdict(const struct report *r, struct reel_error *err);

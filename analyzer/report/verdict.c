@@ -110,6 +110,11 @@ char *advice_verdict(const struct report *r, struct reel_error *err)
 			      "Nothing was recorded: the job touched no data "
 			      "file that the shim could see",
 			      err);
+	} else if (advice_untimed(r)) {
+		reel_buf_puts(&b,
+			      "How long I/O takes is not known: the imported "
+			      "files have no durations",
+			      err);
 	} else if (!known && !waits) {
 		reel_buf_printf(&b, err,
 				"How long the job waits for its input is not "
