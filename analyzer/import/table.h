@@ -11,5 +11,6 @@ extern const struct reel_importer reel_importer_darshan_text;
 extern const struct reel_importer reel_importer_dftracer;
 extern const struct reel_importer reel_importer_kineto;
 extern const struct reel_importer reel_importer_strace;
+extern const struct reel_importer reel_importer_timelogger;
 
 #endif

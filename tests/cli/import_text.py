@@ -5,12 +5,14 @@ Compare the stores of text formats with counts that are made here.
 Usage: import_text.py darshan NATIVE.db TEXT.db
        import_text.py damage STEP FILE
        import_text.py hepcnn STORE CSV.gz
-       import_text.py rows STORE CSV
+       import_text.py fio STORE LOG
+       import_text.py kv STORE CSV
 
 Differences go to standard error, exit 1.
 """
 import collections
 import csv
+import decimal
 import gzip
 import json
 import os
@@ -101,6 +103,91 @@ def damage(step, path, *options):
     return bad
 
 
+def hepcnn(store, path):
+    """Spans by rank, name and epoch: counts and sums, in integers of ns; the steps
+    of a rank are numbered in the order of their starts. Prints the share."""
+    name = {"train_iter": "training", "next_batch": "fetch"}
+    want = collections.defaultdict(lambda: [0, 0])
+    steps = collections.Counter()
+    sums = collections.Counter()
+    for r in csv.DictReader(gzip.open(path, "rt")):
+        ns = int(decimal.Decimal(r["dur_s"]) * 10**9)
+        rank = int(r["rank"]) if r["rank"] != "-1" else None
+        component = name.get(r["component"], r["component"])
+        epoch = int(r["epoch"]) if r["epoch"] != "-1" else None
+        cell = want[rank, component, None if component == "training" else epoch]
+        cell[0] += 1
+        cell[1] += ns
+        sums[component] += ns
+        steps[rank] += component == "training"
+    got = {r[:3]: list(r[3:]) for r in rows(store, """SELECT p.rank, s.name,
+        CASE WHEN s.name <> 'training' AND s.detail >= 0 THEN s.detail END AS e,
+        count(*), sum(s.dur_ns) FROM v_span s JOIN process p USING (process_id)
+        WHERE s.name <> 'epoch' GROUP BY 1, 2, 3""")}
+    bad = differences(collections.Counter({k: tuple(v) for k, v in got.items()}),
+                      collections.Counter({k: tuple(v) for k, v in want.items()}),
+                      "sum") if got != dict(want) else 0
+    numbered = rows(store, """SELECT p.rank, min(detail), max(detail), count(DISTINCT
+        detail) FROM v_span s JOIN process p USING (process_id)
+        WHERE s.name = 'training' GROUP BY 1""")
+    for rank, first, last, n in numbered:
+        if (first, last, n) != (0, steps[rank] - 1, steps[rank]):
+            print("steps of", rank, first, last, n, file=sys.stderr)
+            bad = 1
+    print("%.2f" % (100 * sums["read"] / sums["training"]))
+    return bad
+
+
+def fio(store, *logs):
+    """The operations of the logs: time, file, action, offset and length."""
+    call = {"read": "pread", "write": "pwrite", "sync": "fsync",
+            "datasync": "fdatasync", "trim": "fallocate"}
+    want = collections.Counter()
+    for path in logs:
+        waited = 0
+        for line in open(path).read().split("\n")[1:]:
+            word = line.split()
+            version = 3 if word and word[0].isdigit() else 2
+            if not word:
+                continue
+            time, word = (int(word[0]), word[1:]) if version == 3 else (waited,
+                                                                       word)
+            if word[1] == "wait":
+                waited += int(word[2])
+            if word[1] in ("add", "wait"):
+                continue
+            moved = word[1] in ("read", "write")
+            want[time * 1000, word[0], call.get(word[1], word[1]),
+                 int(word[2]) if moved else None,
+                 int(word[3]) if moved else None] += 1
+    got = collections.Counter(rows(store, """SELECT start_ns, path, call, offset,
+        asked FROM v_event"""))
+    print(sum(got.values()), "operations")
+    return differences(got, want, "operation")
+
+
+def kv(store, path):
+    """The operations of a KV cache: time, object, size; sums by tier and phase."""
+    want, sums = collections.Counter(), collections.Counter()
+    table = list(csv.DictReader(open(path, newline="")))
+    ns = [int(decimal.Decimal(r["Timestamp"]) * 10**9) for r in table]
+    for r, at in zip(table, ns):
+        op, size = r["Operation"].upper(), int(r["Object_Size_Bytes"])
+        want[at - min(ns), f"{r['Tier']}/{r['Key']}", "p" + op.lower(), 0,
+             size] += 1
+        done = "READ" if op == "READ" else "WRITTEN"
+        for name, n in ((op + "S", 1), ("BYTES_" + done, size)):
+            sums[r["Tier"], r["Phase"], name] += n
+    bad = differences(collections.Counter(rows(store, """SELECT start_ns, path,
+        call, offset, bytes FROM v_event""")), want, "operation")
+    got = {r[:3]: r[3] for r in rows(store, """SELECT module, record, name, value
+        FROM v_counter WHERE value > 0""")}
+    bad |= differences(collections.Counter(got), sums, "counter")
+    print(len(table), "operations")
+    return bad
+
+
 if __name__ == "__main__":
-    sys.exit({"darshan": darshan, "damage": damage}[
+    sys.exit({"darshan": darshan, "damage": damage, "hepcnn": hepcnn, "fio": fio,
+               "kv": kv}[
                   sys.argv[1]](*sys.argv[2:]))
