@@ -21,6 +21,7 @@ const struct reel_importer *const reel_importers[] = {
 	&reel_importer_dftracer,
 	&reel_importer_fio,
 	&reel_importer_kineto,
+	&reel_importer_kv_trace,
 	&reel_importer_timelogger,
 	&reel_importer_strace,
 	&reel_importer_chrome, /* after the tools that write its JSON */

@@ -11,6 +11,7 @@ extern const struct reel_importer reel_importer_darshan_text;
 extern const struct reel_importer reel_importer_dftracer;
 extern const struct reel_importer reel_importer_fio;
 extern const struct reel_importer reel_importer_kineto;
+extern const struct reel_importer reel_importer_kv_trace;
 extern const struct reel_importer reel_importer_strace;
 extern const struct reel_importer reel_importer_timelogger;
 
