@@ -516,7 +516,7 @@ static int put_losses(struct import *im, struct reel_error *err)
 {
 	struct reel_writer *w = im->rows.writer;
 
-	im->rows.run.lost = (int64_t)im->all_missing;
+	im->rows.run.lost = (int64_t)(im->all_bad + im->all_missing);
 	return (im->all_bad && reel_writer_loss(w, 0, "not_understood", "lines",
 						im->all_bad, err)) ||
 			       (im->all_missing &&

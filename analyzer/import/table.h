@@ -6,6 +6,7 @@
 #include "analyzer/import/import.h"
 
 extern const struct reel_importer reel_importer_chrome;
+extern const struct reel_importer reel_importer_csv;
 extern const struct reel_importer reel_importer_darshan;
 extern const struct reel_importer reel_importer_darshan_text;
 extern const struct reel_importer reel_importer_dftracer;
