@@ -50,7 +50,7 @@ struct import {
 	struct darshan_dxt dxt;
 	bool has_dxt, no_offset;
 	uint64_t counters, segments, promised, bad, first_bad;
-	/* Of all files: numbers of logs, and logs by kind of text and header. */
+	/* All files: numbers of logs, and logs by kind of text and header. */
 	struct reel_intmap by_log, by_text, by_partial;
 	uint32_t *texts, text_room; /* of one kind and header, so far */
 	uint64_t all_bad, all_missing;
