@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/calls.h"
 #include "lib/error.h"
@@ -48,6 +49,9 @@ static const struct action {
 
 struct import {
 	struct import_gather *gather;
+	struct reel_writer *writer;
+	struct reel_open_row *open; /* by file; open_id 0: it is closed */
+	uint32_t open_room, opens;
 	struct reel_buf line;
 	unsigned int version;
 	uint32_t process, thread;
@@ -95,6 +99,44 @@ static const struct action *parse_words(const struct import *im,
 	return a->sized && words < at + 4 ? NULL : a;
 }
 
+/* The open file of @file ends: @close_ns, or REEL_NO_OFFSET. */
+static int end_open(struct import *im, uint32_t file, int64_t close_ns,
+		    struct reel_error *err)
+{
+	struct reel_open_row *row = &im->open[file];
+	int rc = 0;
+
+	row->close_ns = close_ns;
+	if (row->open_id)
+		rc = reel_writer_open(im->writer, row, err);
+	row->open_id = 0;
+	return rc;
+}
+
+/* Find the open file of @ev. fio opens a file once, and has no descriptors. */
+static int set_open(struct import *im, struct reel_event *ev,
+		    struct reel_error *err)
+{
+	if (reel_array_reach(&im->open, &im->open_room, ev->file,
+			     sizeof(*im->open), err))
+		return -1;
+	if (ev->call == REEL_CALL_OPEN) {
+		if (end_open(im, ev->file, REEL_NO_OFFSET, err))
+			return -1;
+		im->open[ev->file] =
+			(struct reel_open_row){.open_id = ++im->opens,
+					       .file_id = ev->file,
+					       .process_id = im->process,
+					       .fd = -1,
+					       .flags = -1,
+					       .open_ns = im->now_ns};
+	}
+	ev->open = im->open[ev->file].open_id;
+	return ev->call == REEL_CALL_CLOSE
+		       ? end_open(im, ev->file, im->now_ns, err)
+		       : 0;
+}
+
 static int put_event(struct import *im, const struct action *a,
 		     const char *file, int64_t offset, int64_t length,
 		     struct reel_error *err)
@@ -115,7 +157,9 @@ static int put_event(struct import *im, const struct action *a,
 	ev.file = gather_file(im->gather, file, strlen(file), REEL_KIND_FILE,
 			      err);
 	im->no_duration++;
-	return ev.file ? gather_event(im->gather, &ev, err) : -1;
+	return !ev.file || set_open(im, &ev, err)
+		       ? -1
+		       : gather_event(im->gather, &ev, err);
 }
 
 static unsigned int split_words(char *line, char *word[WORDS_MOST])
@@ -223,6 +267,8 @@ static int read_file(struct import *im, const char *path, uint32_t source,
 			     : 0;
 	rc = !im->thread || import_lines_open(&lines, path, err);
 	rc = rc || read_log(im, lines, path, err);
+	for (uint32_t i = 0; !rc && i < im->open_room; i++)
+		rc = end_open(im, i, REEL_NO_OFFSET, err);
 	if (!rc)
 		*bad += im->bad + import_lines_skipped(lines);
 	import_lines_close(lines);
@@ -251,7 +297,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 				      .wall_ns = REEL_NO_OFFSET,
 				      .exit_status = REEL_NO_OFFSET,
 				      .exit_signal = REEL_NO_OFFSET};
-	struct import im = {0};
+	struct import im = {.writer = w};
 	uint64_t bad = 0;
 	int rc = gather_new(&im.gather, w, err);
 
@@ -262,6 +308,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	run.lost = (int64_t)bad;
 	rc = rc || put_losses(&im, w, bad, err) ||
 	     gather_finish(im.gather, &run, err);
+	free(im.open);
 	reel_buf_fini(&im.line);
 	gather_free(im.gather);
 	return rc ? -1 : 0;

@@ -53,6 +53,9 @@ is 'version 2: the times are its waits' "$(events)" '0 open /d/a
 1500000 pwrite /d/a 4096 8192 8192
 2000000 close /d/a   '
 check 'every operation' 'text fio s.db v2.log'
+is 'an open file from its open to its close' "$(sql s.db 'SELECT open_ns, close_ns,
+	(SELECT count(*) FROM event WHERE event.open_id = o.open_id) FROM open_file o' |
+	tr "$tab" ' ')" '0 2000000 4'
 import v2.log v3.log
 is 'two logs are two processes' "$(sql s.db 'SELECT count(*), (SELECT count(*) FROM v_file)
 	FROM process' | tr "$tab" ' ')" '2 1'
