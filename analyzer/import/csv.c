@@ -106,7 +106,9 @@ static int count_unknown(struct import *im, const char *name, uint64_t line)
 	return 0;
 }
 
-/* The process of the row: of its host, rank and pid, as far as they are known. */
+/*
+ * The process of the row: of its host, rank and pid, as far as they are known.
+ */
 static uint32_t process_of(struct import *im, struct reel_error *err)
 {
 	const struct import_cell *host = cell_of(im, FIELD_HOST);

@@ -2,9 +2,9 @@
 /*
  * The job, the counters and the segments of DXT into the store.
  *
- * A segment does not say which call it was: POSIX segments become read and write,
- * those of MPI-IO MPI_File_read_at and MPI_File_write_at. Only calls that moved
- * data, or tried to, have segments.
+ * A segment does not say which call it was: POSIX segments become read and
+ * write, those of MPI-IO MPI_File_read_at and MPI_File_write_at. Only calls
+ * that moved data, or tried to, have segments.
  */
 #include "analyzer/import/darshan_rows.h"
 
@@ -136,7 +136,10 @@ int darshan_rows_dxt(struct darshan_rows *r, const struct darshan_dxt *dxt,
 	return r->process && r->file ? 0 : -1;
 }
 
-/* Seconds of the job as ns of the wall clock; damage gives a time in its range. */
+/*
+ * Seconds of the job as ns of the wall clock; damage gives a time in its
+ * range.
+ */
 static int64_t time_ns(const struct darshan_rows *r, double seconds)
 {
 	if (!(seconds > -1e9 && seconds < 1e9))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Import the text of darshan-parser and darshan-dxt-parser. Both print the same
- * header for a log, so that the two texts of one log are recognised as its parts:
- * one run with its counters and its events.
+ * Import the text of darshan-parser and darshan-dxt-parser. Both print the
+ * same header for a log, so that the two texts of one log are recognised as
+ * its parts: one run with its counters and its events.
  *
- * Totals and performance lines follow from the records and are left out; a text
- * that has nothing else is refused.
+ * Totals and performance lines follow from the records and are left out; a
+ * text that has nothing else is refused.
  *
  * Source: darshan-parser.c and darshan-dxt-parser.c of Darshan 3.5, and their
  * output for real logs.
@@ -107,8 +107,8 @@ static int read_header(struct import *im, const char *line, size_t len,
 }
 
 /*
- * The number of the log at hand: the nth text of a kind with one header is of the
- * nth log with it.
+ * The number of the log at hand: the nth text of a kind with one header is of
+ * the nth log with it.
  */
 static uint32_t log_number(struct import *im, bool dxt, struct reel_error *err)
 {

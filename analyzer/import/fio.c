@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Import fio's I/O logs (write_iolog), versions 2 and 3: each operation with its
- * offset and length. A log is of one job: a process with one thread.
+ * Import fio's I/O logs (write_iolog), versions 2 and 3: each operation with
+ * its offset and length. A log is of one job: a process with one thread.
  *
  * Version 3 has the time at which an operation was submitted, in microseconds.
- * Version 2 has none but the waits between operations, which are the time then.
- * There are no durations. A log has the operations that fio submitted; it
- * completes short transfers and ends a job at an error, so that an operation is
- * taken to have moved its length.
+ * Version 2 has none but the waits between operations, which are the time
+ * then. There are no durations. A log has the operations that fio submitted;
+ * it completes short transfers and ends a job at an error, so that an
+ * operation is taken to have moved its length.
  *
  * Source: fio(1), "Trace file format", and logs of fio 3.33.
  */

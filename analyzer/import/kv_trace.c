@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Import the trace of MLPerf Storage's KV cache benchmark (--io-trace-log), CSV,
- * usually compressed by Zstandard.
+ * Import the trace of MLPerf Storage's KV cache benchmark (--io-trace-log),
+ * CSV, usually compressed by Zstandard.
  *
- * An object is a file TIER/KEY, and an operation reads or writes all of it, from
- * offset 0: the benchmark moves whole objects. All tiers are loaded, also those
- * in memory, as the folder in a path tells them apart. The benchmark only
- * decides operations while it traces, and executes none: there are no durations.
- * Phases are counters: v_counter has each tier (module) and phase (record).
+ * An object is a file TIER/KEY, and an operation reads or writes all of it,
+ * from offset 0: the benchmark moves whole objects. All tiers are loaded, also
+ * those in memory, as the folder in a path tells them apart. The benchmark
+ * only decides operations while it traces, and executes none: there are no
+ * durations. Phases are counters: v_counter has each tier (module) and phase
+ * (record).
  *
  * Source: kv_cache/tracer.py of mlcommons/storage.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Import the phases of TimeLogger: its text, the CSV that its script makes of it,
- * and the CSV of the published HEPCNNB runs. A line is a phase of a rank; each
- * becomes a span.
+ * Import the phases of TimeLogger: its text, the CSV that its script makes of
+ * it, and the CSV of the published HEPCNNB runs. A line is a phase of a rank;
+ * each becomes a span.
  *
- * A rank has one timeline. Training iterations are its steps, numbered from 0 in
- * the order of their starts, as TimeLogger has no number; an epoch is the time of
- * the iterations with its number.
+ * A rank has one timeline. Training iterations are its steps, numbered from 0
+ * in the order of their starts, as TimeLogger has no number; an epoch is the
+ * time of the iterations with its number.
  *
  * Source: time_logger.py and write_time_logger_messages.py of NERSC's
  * DL-Parallel-IO.

@@ -90,8 +90,8 @@ static struct import_column *find_field(struct import_column_map *map,
 }
 
 /*
- * The column behind "=": a name, a name in quotes, or #NUMBER. It ends before the
- * next comma: *@rest.
+ * The column behind "=": a name, a name in quotes, or #NUMBER. It ends before
+ * the next comma: *@rest.
  */
 static int parse_column(struct import_column_map *map, struct import_column *c,
 			const char *p, const char **rest,

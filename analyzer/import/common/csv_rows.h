@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of a CSV file (RFC 4180): cells in quotes may hold separators, quotes that
- * are doubled, and newlines. Plain or compressed, in bounded memory.
+ * Rows of a CSV file (RFC 4180): cells in quotes may hold separators, quotes
+ * that are doubled, and newlines. Plain or compressed, in bounded memory.
  */
 #ifndef ANALYZER_IMPORT_COMMON_CSV_ROWS_H
 #define ANALYZER_IMPORT_COMMON_CSV_ROWS_H
