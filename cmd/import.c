@@ -43,7 +43,7 @@ static int default_output(struct reel_buf *out, const char *path,
 }
 
 static int import(char *const *file, int n, const char *path,
-		  const struct reel_importer *as, bool quiet,
+		  const struct reel_importer *as, const char *map, bool quiet,
 		  struct reel_error *err)
 {
 	double start_s = store_output_now_s();
@@ -53,7 +53,7 @@ static int import(char *const *file, int n, const char *path,
 
 	if (store_output_create(&st, path, err))
 		return -1;
-	events = reel_import(st, file, n, as, err);
+	events = reel_import_mapped(st, file, n, as, map, err);
 	if (events < 0 ||
 	    store_output_finish(st, "import", file[0], "no process in it", err))
 		goto out;
@@ -70,7 +70,8 @@ static int run(int argc, char **argv);
 const struct reel_command cmd_import = {
 	.name = "import",
 	.task = "turn another tool's trace into a store",
-	.usage = "[-o RUN.db] [--as NAME] [-q] FILE ...",
+	.usage = "[-o RUN.db] [--as NAME] [--map FIELD=COLUMN,...] [-q] FILE "
+		 "...",
 	.examples = "ioreel import strace.out -o monday.db\n"
 		    "ioreel import --list\n",
 	.about =
@@ -86,13 +87,15 @@ static int run(int argc, char **argv)
 	struct reel_error err = {0};
 	struct reel_buf name = REEL_BUF_INIT;
 	const struct reel_importer *as = NULL;
-	const char *path = NULL, *as_name = NULL;
+	const char *path = NULL, *as_name = NULL, *map = NULL;
 	bool quiet = false, list = false;
 	struct reel_opt opts[] = {
 		{"output", 'o', REEL_OPT_TEXT, &path, "RUN.db",
 		 "the store to write", 0, 0},
 		{"as", 0, REEL_OPT_TEXT, &as_name, "NAME",
 		 "the format, whatever the content looks like", 0, 0},
+		{"map", 0, REEL_OPT_TEXT, &map, "FIELD=COLUMN,...",
+		 "the columns of a CSV file (format csv)", 0, 0},
 		{"list", 0, REEL_OPT_FLAG, &list, NULL,
 		 "print the formats and the values that they lack", 0, 0},
 		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL, "no closing line",
@@ -108,6 +111,8 @@ static int run(int argc, char **argv)
 		return print_list();
 	if (first == argc)
 		return reel_cli_usage(&cmd_import, "no file given");
+	if (map && !as_name)
+		as_name = "csv";
 	if ((as_name && !(as = reel_importer_find(as_name, &err))) ||
 	    (!path && default_output(&name, argv[first], &err))) {
 		rc = reel_cli_fail(&cmd_import, &err);
@@ -115,7 +120,7 @@ static int run(int argc, char **argv)
 	}
 	if (!path)
 		path = reel_buf_text(&name);
-	if (import(argv + first, argc - first, path, as, quiet, &err))
+	if (import(argv + first, argc - first, path, as, map, quiet, &err))
 		rc = reel_cli_fail(&cmd_import, &err);
 	else
 		reel_terminal_next("report", path, NULL);

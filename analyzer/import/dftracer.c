@@ -19,34 +19,12 @@
 
 #include "analyzer/import/dftracer_steps.h"
 #include "analyzer/import/common/gather.h"
+#include "analyzer/import/common/symbols.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/table.h"
 #include "analyzer/import/common/trace_events.h"
 
-/* All symbols of calls.def. */
-struct symbol {
-	const char *name;
-	uint16_t call;
-};
-
-static const struct symbol symbols[] = {
-#define CALL(id, NAME, l, g, t, ret, fails, fn, ...) {#fn, id},
-#define BY_HAND(id, NAME, l, g, t, ret, fn, ...) {#fn, id},
-#define PART(...)
-#define MARK(...)
-#define ALSO(NAME, ret, fails, fn, ...) {#fn, REEL_CALL_##NAME},
-#define ALSO_BY_HAND(NAME, ret, fn, ...) {#fn, REEL_CALL_##NAME},
-#include "schemas/calls.def"
-#undef CALL
-#undef BY_HAND
-#undef PART
-#undef MARK
-#undef ALSO
-#undef ALSO_BY_HAND
-};
-
 #define UNKNOWN_MOST 256 /* names; events of more are not understood */
-#define SYMBOLS (sizeof(symbols) / sizeof(symbols[0]))
 
 /* A hash and its name. */
 struct name {
@@ -71,7 +49,7 @@ struct import {
 	struct reel_writer *writer;
 	struct import_gather *gather;
 	struct dftracer_marks marks;
-	struct symbol symbol[SYMBOLS]; /* by name */
+	struct import_symbols symbols;
 	struct reel_intmap by_hash, by_event, by_position;
 	struct name *name;
 	size_t names, name_room;
@@ -120,12 +98,6 @@ static int one_more(void *p, size_t n, size_t *room, size_t bytes,
 	}
 	memset(*(char **)p + n * bytes, 0, bytes);
 	return 0;
-}
-
-static int by_symbol(const void *a, const void *b)
-{
-	return strcmp(((const struct symbol *)a)->name,
-		      ((const struct symbol *)b)->name);
 }
 
 /* Count an event of a call that calls.def lacks. */
@@ -439,9 +411,7 @@ static int set_offset(struct import *im, struct reel_event *to,
 static int add_call(struct import *im, const struct trace_event *ev,
 		    uint32_t thread, struct reel_error *err)
 {
-	struct symbol key = {.name = ev->name.s};
-	const struct symbol *s =
-		bsearch(&key, im->symbol, SYMBOLS, sizeof(key), by_symbol);
+	uint16_t call = import_symbols_find(&im->symbols, ev->name.s);
 	struct reel_event to = {.fd = -1,
 				.fd2 = -1,
 				.thread = thread,
@@ -451,12 +421,12 @@ static int add_call(struct import *im, const struct trace_event *ev,
 				.pos = REEL_NO_OFFSET};
 	int64_t file, fd;
 
-	if (!s)
+	if (!call)
 		return count_unknown(im, ev->name.s, err);
-	to.call = s->call;
+	to.call = call;
 	file = file_of(im, ev,
-		       s->call == REEL_CALL_OPENDIR ? REEL_KIND_DIR
-						    : REEL_KIND_FILE,
+		       call == REEL_CALL_OPENDIR ? REEL_KIND_DIR
+						 : REEL_KIND_FILE,
 		       err);
 	if (file < 0)
 		return -1;
@@ -465,12 +435,12 @@ static int add_call(struct import *im, const struct trace_event *ev,
 	if (moves_bytes(&to))
 		set_sizes(im, &to, ev);
 	fd = arg_int(ev, "fd", -1);
-	if (s->call == REEL_CALL_OPEN || s->call == REEL_CALL_OPENAT ||
-	    s->call == REEL_CALL_CREAT) {
+	if (call == REEL_CALL_OPEN || call == REEL_CALL_OPENAT ||
+	    call == REEL_CALL_CREAT) {
 		fd = to.result;
 		to.arg = arg_int(ev, "flags", 0);
 		to.arg2 = arg_int(ev, "mode", 0);
-	} else if (s->call == REEL_CALL_LSEEK || s->call == REEL_CALL_FSEEK) {
+	} else if (call == REEL_CALL_LSEEK || call == REEL_CALL_FSEEK) {
 		to.arg = arg_int(ev, "whence", 0);
 	}
 	to.fd = fd >= 0 && fd < INT32_MAX ? (int32_t)fd : -1;
@@ -633,8 +603,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	if (!im)
 		return -1;
 	*im = (struct import){.in = in, .writer = w, .first_ns = INT64_MAX};
-	memcpy(im->symbol, symbols, sizeof(symbols));
-	qsort(im->symbol, SYMBOLS, sizeof(im->symbol[0]), by_symbol);
+	import_symbols_init(&im->symbols);
 	rc = gather_new(&im->gather, w, err);
 	for (int i = 0; !rc && i < in->paths; i++)
 		rc = read_file(im, i, err);

@@ -17,11 +17,16 @@
 
 const struct reel_importer *const reel_importers[] = {
 	&reel_importer_darshan,
+	&reel_importer_darshan_text,
 	&reel_importer_dftracer,
+	&reel_importer_fio,
 	&reel_importer_kineto,
+	&reel_importer_kv_trace,
+	&reel_importer_timelogger,
 	&reel_importer_strace,
 	&reel_importer_xplane,
 	&reel_importer_nsys,
+	&reel_importer_csv,    /* with --map only */
 	&reel_importer_chrome, /* after the tools that write its JSON */
 	NULL,
 };
@@ -266,7 +271,14 @@ static int put_sources(struct reel_writer *w, const struct import_input *in,
 int64_t reel_import(struct reel_store *st, char *const *path, int n,
 		    const struct reel_importer *as, struct reel_error *err)
 {
-	struct import_input in = {.name = path[0]};
+	return reel_import_mapped(st, path, n, as, NULL, err);
+}
+
+int64_t reel_import_mapped(struct reel_store *st, char *const *path, int n,
+			   const struct reel_importer *as, const char *map,
+			   struct reel_error *err)
+{
+	struct import_input in = {.name = path[0], .map = map};
 	struct reel_writer_options options = {0};
 	struct reel_writer *w = NULL;
 	bool forced = as;

@@ -19,6 +19,7 @@ struct import_input {
 	char **path; /* files, those of a folder by name */
 	int paths;
 	const char *name; /* the file or folder on the command line */
+	const char *map;  /* the columns of a CSV file; NULL: not given */
 };
 
 struct reel_importer {
@@ -55,5 +56,9 @@ const struct reel_importer *reel_importer_detect(const char *path);
  */
 int64_t reel_import(struct reel_store *st, char *const *path, int n,
 		    const struct reel_importer *as, struct reel_error *err);
+/* The same of CSV files, whose columns are @map. REEL_E_USAGE: it is wrong. */
+int64_t reel_import_mapped(struct reel_store *st, char *const *path, int n,
+			   const struct reel_importer *as, const char *map,
+			   struct reel_error *err);
 
 #endif

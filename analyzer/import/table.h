@@ -6,11 +6,16 @@
 #include "analyzer/import/import.h"
 
 extern const struct reel_importer reel_importer_chrome;
+extern const struct reel_importer reel_importer_csv;
 extern const struct reel_importer reel_importer_darshan;
+extern const struct reel_importer reel_importer_darshan_text;
 extern const struct reel_importer reel_importer_dftracer;
+extern const struct reel_importer reel_importer_fio;
 extern const struct reel_importer reel_importer_kineto;
+extern const struct reel_importer reel_importer_kv_trace;
 extern const struct reel_importer reel_importer_nsys;
 extern const struct reel_importer reel_importer_strace;
+extern const struct reel_importer reel_importer_timelogger;
 extern const struct reel_importer reel_importer_xplane;
 
 #endif

@@ -3,7 +3,9 @@
  * Damage a foreign trace in many ways; its import must end with a store or with
  * a message of one line. A crash, or a sanitizer, ends the program.
  *
- *   fuzz_import COUNT SEED FILE
+ *   fuzz_import COUNT SEED FILE [MAP]
+ *
+ * MAP: the columns of a CSV file, as --map takes them.
  */
 #include <err.h>
 #include <stdio.h>
@@ -103,12 +105,16 @@ int main(int argc, char **argv)
 	char path[] = "fuzz_import.XXXXXX", *names[] = {path}, *data;
 	uint64_t stores = 0, refused = 0;
 	const struct reel_importer *as = NULL;
+	const char *map = argc == 5 ? argv[4] : NULL;
 	struct reel_error err_ = {0};
 	int fd;
 
-	if (argc != 4 || reel_buf_read_file(&whole, argv[3], 16 << 20, &err_))
-		errx(2, "usage: fuzz_import COUNT SEED FILE %s", err_.text);
-	as = reel_importer_detect(argv[3]);
+	if (argc < 4 || argc > 5 ||
+	    reel_buf_read_file(&whole, argv[3], 16 << 20, &err_))
+		errx(2, "usage: fuzz_import COUNT SEED FILE [MAP] %s",
+		     err_.text);
+	as = map ? reel_importer_find("csv", &err_)
+		 : reel_importer_detect(argv[3]);
 	if (!as)
 		errx(2, "'%s' is of no format", argv[3]);
 	chance_state += strtoull(argv[2], NULL, 10);
@@ -128,7 +134,7 @@ int main(int argc, char **argv)
 		write_file(path, data, len);
 		if (reel_store_temporary(&st, path, &why))
 			errx(1, "%s", why.text);
-		if (reel_import(st, names, 1, as, &why) >= 0)
+		if (reel_import_mapped(st, names, 1, as, map, &why) >= 0)
 			stores++;
 		else if (*why.text && !strchr(why.text, '\n'))
 			refused++;

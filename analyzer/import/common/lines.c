@@ -18,6 +18,7 @@ struct import_lines {
 	size_t room, at, end; /* of the bytes that were read and not returned */
 	uint64_t number, skipped;
 	bool ended;
+	char delimiter;
 };
 
 int import_lines_open(struct import_lines **out, const char *path,
@@ -28,6 +29,7 @@ int import_lines_open(struct import_lines **out, const char *path,
 	if (!l)
 		return -1;
 	l->room = FIRST_ROOM;
+	l->delimiter = '\n';
 	l->buf = reel_alloc(l->room, 1, err);
 	if (!l->buf || reel_source_open(&l->source, path, err)) {
 		import_lines_close(l);
@@ -77,7 +79,8 @@ int import_lines_next(struct import_lines *l, const char **line, size_t *len,
 		char *start = l->buf + l->at, *newline;
 		size_t left = l->end - l->at;
 
-		newline = memchr(start + searched, '\n', left - searched);
+		newline =
+			memchr(start + searched, l->delimiter, left - searched);
 		if (newline || (l->ended && left)) {
 			*line = start;
 			*len = newline ? (size_t)(newline - start) : left;
@@ -103,6 +106,11 @@ int import_lines_next(struct import_lines *l, const char **line, size_t *len,
 		if (read_more(l, err))
 			return -1;
 	}
+}
+
+void import_lines_delimiter(struct import_lines *l, char c)
+{
+	l->delimiter = c;
 }
 
 uint64_t import_lines_number(const struct import_lines *l)

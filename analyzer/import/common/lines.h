@@ -20,6 +20,8 @@ int import_lines_open(struct import_lines **out, const char *path,
  */
 int import_lines_next(struct import_lines *l, const char **line, size_t *len,
 		      struct reel_error *err);
+/* Lines end at @c instead of a newline. Before the first line. */
+void import_lines_delimiter(struct import_lines *l, char c);
 /* Its number, from 1. */
 uint64_t import_lines_number(const struct import_lines *l);
 /* Lines that were too long; bytes of the file read so far. */

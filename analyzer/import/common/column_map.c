@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Which column of a CSV file has which field of an event. */
+#include "analyzer/import/common/column_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/error.h"
+
+static const struct {
+	const char *name;
+	bool time;
+} fields[IMPORT_FIELDS] = {
+	[FIELD_START] = {"start", true},
+	[FIELD_END] = {"end", true},
+	[FIELD_DURATION] = {"duration", true},
+	[FIELD_CALL] = {"call", false},
+	[FIELD_SPAN] = {"span", false},
+	[FIELD_DETAIL] = {"detail", false},
+	[FIELD_PATH] = {"path", false},
+	[FIELD_OFFSET] = {"offset", false},
+	[FIELD_SIZE] = {"size", false},
+	[FIELD_RESULT] = {"result", false},
+	[FIELD_RANK] = {"rank", false},
+	[FIELD_HOST] = {"host", false},
+	[FIELD_PID] = {"pid", false},
+	[FIELD_TID] = {"tid", false},
+};
+
+static const struct {
+	const char *name;
+	int digits;
+	bool unix_time;
+} units[] = {
+	{"s", 9, false},      {"ms", 6, false},	    {"us", 3, false},
+	{"ns", 0, false},     {"unix-s", 9, true},  {"unix-ms", 6, true},
+	{"unix-us", 3, true}, {"unix-ns", 0, true},
+};
+
+static bool is_word(const char *word, const char *p, size_t n)
+{
+	return strlen(word) == n && !memcmp(word, p, n);
+}
+
+static int find_unit(struct import_column *c, const char *p, size_t n,
+		     struct reel_error *err)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (is_word(units[i].name, p, n)) {
+			c->digits = units[i].digits;
+			c->unix_time = units[i].unix_time;
+			return 0;
+		}
+	return reel_fail(err, REEL_E_USAGE,
+			 "--map: no unit '%.*s' (there are: s, ms, us, ns, "
+			 "unix-s, unix-ms, unix-us, unix-ns)",
+			 (int)(n < 40 ? n : 40), p);
+}
+
+/* The field of "start" or "start:us". NULL with @err. */
+static struct import_column *find_field(struct import_column_map *map,
+					const char *p, size_t n,
+					struct reel_error *err)
+{
+	const char *colon = memchr(p, ':', n);
+	size_t len = colon ? (size_t)(colon - p) : n;
+
+	for (int i = 0; i < IMPORT_FIELDS; i++) {
+		struct import_column *c = &map->column[i];
+
+		if (!is_word(fields[i].name, p, len))
+			continue;
+		c->digits = 9;
+		c->unix_time = false;
+		if (colon && !fields[i].time) {
+			reel_fail(err, REEL_E_USAGE,
+				  "--map: '%s' is no time and has no unit",
+				  fields[i].name);
+			return NULL;
+		}
+		return colon && find_unit(c, colon + 1, n - len - 1, err) ? NULL
+									  : c;
+	}
+	reel_fail(err, REEL_E_USAGE,
+		  "--map: no field '%.*s' (there are: start, end, duration, "
+		  "call, span, detail, path, offset, size, result, rank, host, "
+		  "pid, tid)",
+		  (int)(len < 40 ? len : 40), p);
+	return NULL;
+}
+
+/*
+ * The column behind "=": a name, a name in quotes, or #NUMBER. It ends before
+ * the next comma: *@rest.
+ */
+static int parse_column(struct import_column_map *map, struct import_column *c,
+			const char *p, const char **rest,
+			struct reel_error *err)
+{
+	bool quoted = *p == '"';
+	size_t n = 0;
+
+	p += quoted;
+	for (; *p && *p != (quoted ? '"' : ','); p++) {
+		if (n + 1 == sizeof(c->name))
+			return reel_fail(err, REEL_E_USAGE,
+					 "--map: the name of a column has more "
+					 "than %d bytes",
+					 COLUMN_NAME_MOST - 1);
+		c->name[n++] = *p;
+	}
+	c->name[n] = '\0';
+	if (quoted && *p++ != '"')
+		return reel_fail(err, REEL_E_USAGE,
+				 "--map: a quote is not closed");
+	if (*p && *p != ',')
+		return reel_fail(err, REEL_E_USAGE,
+				 "--map: a comma is missing before '%.40s'", p);
+	*rest = p + (*p == ',');
+	c->mapped = n > 0; /* "pid=" is the same as nothing */
+	c->index = -1;
+	if (!quoted && *c->name == '#') {
+		char *end;
+		long number = strtol(c->name + 1, &end, 10);
+
+		if (end == c->name + 1 || *end || number < 1 ||
+		    number > IMPORT_CELLS_MOST)
+			return reel_fail(err, REEL_E_USAGE,
+					 "--map: no column '%s'", c->name);
+		c->index = (int)number - 1;
+	} else if (c->mapped) {
+		map->named = true;
+	}
+	return 0;
+}
+
+int import_column_map_parse(struct import_column_map *map, const char *text,
+			    struct reel_error *err)
+{
+	const struct import_column *column = map->column;
+
+	*map = (struct import_column_map){0};
+	while (*text) {
+		const char *equals = strchr(text, '=');
+		struct import_column *c;
+
+		if (!equals)
+			return reel_fail(err, REEL_E_USAGE,
+					 "--map: '%.40s' has no =", text);
+		c = find_field(map, text, (size_t)(equals - text), err);
+		if (!c || parse_column(map, c, equals + 1, &text, err))
+			return -1;
+	}
+	if (!column[FIELD_START].mapped &&
+	    !(column[FIELD_END].mapped && column[FIELD_DURATION].mapped))
+		return reel_fail(err, REEL_E_USAGE,
+				 "--map: start, or end and duration, must have "
+				 "columns");
+	if (!column[FIELD_CALL].mapped && !column[FIELD_SPAN].mapped)
+		return reel_fail(err, REEL_E_USAGE,
+				 "--map: call or span must have a column");
+	return 0;
+}
+
+int import_column_map_find(struct import_column_map *map, const char *path,
+			   const struct import_cell *cell, unsigned int cells,
+			   struct reel_error *err)
+{
+	for (int i = 0; i < IMPORT_FIELDS; i++) {
+		struct import_column *c = &map->column[i];
+
+		if (!c->mapped || (*c->name == '#' && c->index >= 0))
+			continue;
+		c->index = import_csv_find(cell, cells, c->name);
+		if (c->index < 0)
+			return reel_fail(err, REEL_E_FORMAT,
+					 "'%s', line 1: no column '%s'", path,
+					 c->name);
+	}
+	return 0;
+}
+
+const struct import_cell *
+import_column_map_cell(const struct import_column_map *map,
+		       enum import_field field, const struct import_cell *cell,
+		       unsigned int cells)
+{
+	const struct import_column *c = &map->column[field];
+
+	return c->mapped && (unsigned int)c->index < cells && cell[c->index].len
+		       ? &cell[c->index]
+		       : NULL;
+}
+
+bool import_column_map_time(const struct import_column_map *map,
+			    enum import_field field,
+			    const struct import_cell *cell, unsigned int cells,
+			    int64_t *ns)
+{
+	const struct import_cell *c =
+		import_column_map_cell(map, field, cell, cells);
+
+	/* Sums of a time and a duration stay in range. */
+	return c && import_cell_decimal(c, map->column[field].digits, ns) &&
+	       *ns > -(INT64_MAX / 4) && *ns < INT64_MAX / 4;
+}
+
+bool import_column_map_integer(const struct import_column_map *map,
+			       enum import_field field,
+			       const struct import_cell *cell,
+			       unsigned int cells, int64_t *out)
+{
+	const struct import_cell *c =
+		import_column_map_cell(map, field, cell, cells);
+
+	return c && import_cell_decimal(c, 0, out);
+}

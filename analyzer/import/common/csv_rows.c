@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of a CSV file: one buffer, which holds the cells of the present row. */
+#include "analyzer/import/common/csv_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+#include "lib/json_stream.h"
+
+#include "analyzer/import/common/lines.h"
+
+#define ROW_MOST (16 << 20) /* bytes; a quote that never ends takes no more */
+
+struct import_csv {
+	struct import_lines *lines;
+	char *path;
+	char separator; /* 0: not known yet */
+	struct reel_buf text;
+	struct import_cell cell[IMPORT_CELLS_MOST];
+	size_t at[IMPORT_CELLS_MOST + 1]; /* of the cells, in text */
+	unsigned int cells;
+	bool quoted; /* inside of quotes */
+	uint64_t line, skipped;
+};
+
+char import_csv_separator(const char *line, size_t len)
+{
+	static const char candidates[] = {',', ';', '\t'};
+	size_t n[3] = {0};
+	bool quoted = false;
+	int best = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		quoted ^= line[i] == '"';
+		for (int k = 0; !quoted && k < 3; k++)
+			n[k] += line[i] == candidates[k];
+	}
+	for (int k = 1; k < 3; k++)
+		if (n[k] > n[best])
+			best = k;
+	return candidates[best];
+}
+
+int import_csv_open(struct import_csv **out, const char *path,
+		    struct reel_error *err)
+{
+	struct import_csv *csv = reel_alloc(1, sizeof(*csv), err);
+
+	if (!csv)
+		return -1;
+	csv->path = reel_strdup(path, err);
+	if (!csv->path || import_lines_open(&csv->lines, path, err)) {
+		import_csv_close(csv);
+		return -1;
+	}
+	*out = csv;
+	return 0;
+}
+
+void import_csv_close(struct import_csv *csv)
+{
+	if (!csv)
+		return;
+	import_lines_close(csv->lines);
+	reel_buf_fini(&csv->text);
+	free(csv->path);
+	free(csv);
+}
+
+/* End the present cell; the next one begins behind its NUL. */
+static int end_cell(struct import_csv *csv, struct reel_error *err)
+{
+	if (reel_buf_add(&csv->text, "", 1, err))
+		return -1;
+	if (csv->cells < IMPORT_CELLS_MOST)
+		csv->cells++;
+	else
+		csv->text.len = csv->at[csv->cells]; /* one too many */
+	csv->at[csv->cells] = csv->text.len;
+	return 0;
+}
+
+/* Append a line of the row: whole runs between quotes and separators. */
+static int add_line(struct import_csv *csv, const char *p, size_t len,
+		    struct reel_error *err)
+{
+	const char *end = p + len;
+
+	while (p < end) {
+		const char *from = p;
+
+		if (csv->quoted) {
+			p = memchr(p, '"', (size_t)(end - p));
+			if (!p)
+				p = end;
+		} else {
+			while (p < end && *p != '"' && *p != csv->separator)
+				p++;
+		}
+		if (reel_buf_add(&csv->text, from, (size_t)(p - from), err))
+			return -1;
+		if (p == end)
+			break;
+		if (*p++ != '"') {
+			if (end_cell(csv, err))
+				return -1;
+			continue;
+		}
+		/* Two quotes inside of quotes are one; one that does not begin
+		 * the cell is a character. */
+		if (csv->quoted ? p < end && *p == '"'
+				: csv->text.len > csv->at[csv->cells]) {
+			if (reel_buf_add(&csv->text, "\"", 1, err))
+				return -1;
+			p += csv->quoted;
+			continue;
+		}
+		csv->quoted = !csv->quoted;
+	}
+	return 0;
+}
+
+/* The lines of one row: 1; 0 at the end, or inside of quotes there; or -1. */
+static int read_row(struct import_csv *csv, struct reel_error *err)
+{
+	const char *line;
+	size_t len;
+	int rc;
+
+	csv->cells = 0;
+	csv->quoted = false;
+	csv->at[0] = 0;
+	reel_buf_reset(&csv->text);
+	do {
+		rc = import_lines_next(csv->lines, &line, &len, err);
+		if (rc <= 0)
+			return rc;
+		if (!csv->separator)
+			csv->separator = import_csv_separator(line, len);
+		if (csv->quoted && reel_buf_add(&csv->text, "\n", 1, err))
+			return -1;
+		if (!csv->quoted)
+			csv->line = import_lines_number(csv->lines);
+		if (add_line(csv, line, len, err))
+			return -1;
+		if (csv->text.len > ROW_MOST)
+			return reel_fail(err, REEL_E_FORMAT,
+					 "'%s', line %llu: a row of more than "
+					 "16 MiB, as a quote does not end",
+					 csv->path,
+					 (unsigned long long)csv->line);
+	} while (csv->quoted);
+	/* The carriage return of the end of the line. */
+	if (csv->text.len > csv->at[csv->cells] &&
+	    csv->text.data[csv->text.len - 1] == '\r')
+		csv->text.len--;
+	return end_cell(csv, err) ? -1 : 1;
+}
+
+int import_csv_next(struct import_csv *csv, const struct import_cell **cell,
+		    unsigned int *cells, struct reel_error *err)
+{
+	int rc;
+
+	do
+		rc = read_row(csv, err);
+	while (rc > 0 && csv->cells == 1 && csv->at[1] == 1);
+	if (!rc)
+		csv->skipped += csv->quoted;
+	if (rc <= 0)
+		return rc;
+	for (unsigned int i = 0; i < csv->cells; i++)
+		csv->cell[i] =
+			(struct import_cell){csv->text.data + csv->at[i],
+					     csv->at[i + 1] - csv->at[i] - 1};
+	*cell = csv->cell;
+	*cells = csv->cells;
+	return 1;
+}
+
+uint64_t import_csv_line(const struct import_csv *csv)
+{
+	return csv->line;
+}
+
+uint64_t import_csv_skipped(const struct import_csv *csv)
+{
+	return csv->skipped + import_lines_skipped(csv->lines);
+}
+
+int import_csv_find(const struct import_cell *cell, unsigned int cells,
+		    const char *name)
+{
+	for (unsigned int i = 0; i < cells; i++)
+		if (!strcmp(cell[i].s, name))
+			return (int)i;
+	return -1;
+}
+
+bool import_cell_decimal(const struct import_cell *cell, int digits,
+			 int64_t *out)
+{
+	struct reel_json_token t = {.text = cell->s, .len = cell->len};
+
+	while (t.len && *t.text == ' ') {
+		t.text++;
+		t.len--;
+	}
+	while (t.len && t.text[t.len - 1] == ' ')
+		t.len--;
+	return t.len && reel_json_decimal(&t, digits, out);
+}

@@ -1,0 +1,172 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel import of any CSV through --map, and of MLPerf's KV cache traces.
+. "$(dirname "$0")/../lib/tap.sh"
+unset LD_PRELOAD
+
+import() { rm -f s.db && "$IOREEL" import -q "$@" -o s.db; }
+text() { python3 "$TOP/tests/cli/import_text.py" "$@"; }
+refused() { ! import "$@" 2>err && [ "$(wc -l <err)" = "${lines:-1}" ] && [ ! -e s.db ]; }
+tab=$(printf '\t')
+events() {
+	sql s.db 'SELECT e.start_ns, e.dur_ns, e.call, e.path, e.offset, e.asked, e.bytes,
+		e.result, p.rank, p.pid, t.tid FROM v_event e JOIN process p USING (process_id)
+		JOIN thread t USING (thread_id) ORDER BY 1' | tr "$tab" '|'
+}
+
+cat >comma.csv <<-END
+	ts,op,file,off,bytes,dur,r
+	1.5,read,"/d/a,""b""",0,4096,0.25,0
+	2.0,WRITE,/d/b,10,7,0.1,1
+	2.1,pread64,/d/b,,12,,1
+END
+map='start=ts,call=op,path=file,offset=off,size=bytes,duration=dur,rank=r,pid=,tid='
+want='0|250000000|read|/d/a,"b"|0|4096|4096|4096|0|0|0
+500000000|100000000|write|/d/b|10|7|7|7|1|0|0
+600000000|0|pread|/d/b||12|12|12|1|0|0'
+import --as csv --map "$map" comma.csv
+is 'columns by their names' "$(events)" "$want"
+is 'an empty cell is unknown' "$(sql s.db 'SELECT reason, count FROM loss' | tr "$tab" ' ')" \
+	'no_duration 1'
+import --map 'start=#1,call=#2,path=#3,offset=#4,size=#5,duration=#6,rank=#7' comma.csv
+is 'by number, --map alone, a header' "$(events)" "$want"
+tail -n +2 comma.csv >rows.csv
+import --map 'start=#1,call=#2,path=#3,offset=#4,size=#5,duration=#6,rank=#7' rows.csv
+is 'by number without a header' "$(events)" "$want"
+sed 's/$/\r/' comma.csv | gzip >windows.csv.gz
+import --map "$map" windows.csv.gz
+is 'compressed, lines of Windows' "$(events)" "$want"
+python3 - <<-END
+	import csv
+	rows = list(csv.reader(open("comma.csv", newline="")))
+	for name, mark in ("semicolon", ";"), ("tab", "\t"):
+	    with open(name + ".csv", "w", newline="") as f:
+	        csv.writer(f, delimiter=mark, quoting=csv.QUOTE_ALL).writerows(rows)
+END
+for name in semicolon tab; do
+	import --map "$map" $name.csv
+	is "separated by $name, all in quotes" "$(events)" "$want"
+done
+printf 'Start, us;"end ""t""";call;p;res;pid;tid;host\n1000;1250.5;read;"two\nlines";-13;7;8;n1\n2000;1999;read;x;1;7;8;n1\n3000;3001;read;y;100;7;9;n2\n' >odd.csv
+import --map 'start:us="Start, us",end:us=#2,call=call,path=p,result=res,pid=pid,tid=tid,host=host' odd.csv
+is 'units, an end, results, newlines in quotes, hosts' "$(events)" \
+	'0|250500|read|two\nlines||||-1||7|8
+2000000|1000|read|y||100|100|100||7|9'
+is 'errno of a negative result' "$(sql s.db 'SELECT errno FROM event ORDER BY start_ns LIMIT 1')" 13
+is 'a row that ends before its start' "$(sql s.db 'SELECT reason, count FROM loss' | tr "$tab" ' ')" \
+	'not_understood 1'
+is 'hosts' "$(sql s.db 'SELECT name FROM host ORDER BY 1' | tr '\n' ' ')" 'n1 n2 '
+printf 't,d,c\n1700000000000,1,read\n1700000000005,2,frob\n1700000000009,1,read\n' >unix.csv
+import --map 'start:unix-ms=t,duration:ms=d,call=c' unix.csv
+is 'times since 1970' "$(sql s.db 'SELECT start_real_ns, span_ns, lost FROM run' | tr "$tab" ' ')" \
+	'1700000000000000000 10000000 1'
+is 'calls of unknown names, reads without a size' \
+	"$(sql s.db 'SELECT reason, count FROM loss ORDER BY 1' | tr "$tab\n" ' ,')" \
+	'no_size 2,unknown call frob 1,'
+printf 't,d,s,n,c\n1,2,step,4,\n1.5,0.5,fetch,4,\n3,1,my phase,,\n1.6,0.1,,,read\n' >spans.csv
+import --map 'start=t,duration=d,span=s,detail=n,call=c' spans.csv
+is 'spans and calls' "$(sql s.db 'SELECT name, detail, start_ns, dur_ns FROM v_span ORDER BY start_ns' |
+	tr "$tab\n" ' ,')$(sql s.db 'SELECT events FROM run')" \
+	'step 4 0 2000000000,fetch 4 500000000 500000000,my phase  2000000000 1000000000,1'
+is 'spans have their kinds' "$(sql s.db 'SELECT number, fetch_ns FROM v_step' | tr "$tab" ' ')" '4 500000000'
+"$IOREEL" report s.db >out
+check 'the report' 'grep -q INPUT-BOUND out'
+
+# --- wrong maps -----------------------------------------------------------------
+wrong() { lines=2 refused --map "$1" comma.csv && grep -q -- "$2" err; }
+check 'no start' 'wrong call=op "start, or end"'
+check 'no call' 'wrong start=ts "call or span"'
+check 'an unknown field' 'wrong start=ts,what=op "no field .what"'
+check 'an unknown unit' 'wrong start:min=ts "no unit .min"'
+check 'a unit that is no time' 'wrong rank:s=r "no time"'
+check 'no equals sign' 'wrong start "has no ="'
+check 'a quote that is open' "wrong 'start=\"ts' 'not closed'"
+check 'a column of number 0' 'wrong start=#0 "no column"'
+check 'a column that is not there' 'refused --map start=no,call=op comma.csv && grep -q "line 1: no column .no" err'
+check 'no map' 'lines=2 refused --as csv comma.csv && grep -q "needs --map" err'
+check 'without --as no importer takes it' 'refused comma.csv && grep -q "in no format" err'
+
+# --- damage ---------------------------------------------------------------------
+: >empty.csv
+check 'an empty file' 'refused --map "$map" empty.csv && grep -q empty.csv err'
+check 'a foreign file' 'refused --map start=#1,call=#2 "$IOREEL"'
+printf 'ts,op\n1,read\n2,"read' >open.csv
+import --map start=ts,call=op open.csv
+is 'a quote that is cut off' "$(sql s.db "SELECT events, count FROM run, loss
+	WHERE reason = 'not_understood'" | tr "$tab" ' ')" '1 1'
+python3 -c 'print("ts,op\n1,read\n2,\"" + ("x" * 70 + "\n") * 250000)' >endless.csv
+check 'a quote that never ends' 'refused --map start=ts,call=op endless.csv && grep -q "line 3" err'
+python3 -c 'print("ts,op" + ",x" * 5000 + "\n1,read" + ",y" * 5000)' >wide.csv
+import --map start=ts,call=op wide.csv
+is 'five thousand columns' "$(sql s.db 'SELECT events FROM run')" 1
+check 'cut, and with flipped bytes' 'text damage 3 comma.csv --map "$map"'
+check 'compressed data cut, and flipped' 'text damage 5 windows.csv.gz --map "$map"'
+
+# --- KV cache -------------------------------------------------------------------
+python3 - <<-'END'
+	import csv, random
+	random.seed(7)
+	with open("kv.csv", "w", newline="") as f:
+	    out = csv.writer(f)
+	    out.writerow("Timestamp Operation Object_Size_Bytes Tier Key Phase".split())
+	    at = 1732300000.0
+	    for i in range(3000):
+	        at += random.random() / 1000
+	        out.writerow([f"{at:.6f}", random.choice(["Read", "Write"]),
+	                      random.choice([131072, 262144, 5000000000]),
+	                      f"Tier-{random.randrange(3)}",
+	                      f"user, {random.randrange(50)}",
+	                      random.choice(["Prefill", "Decode", "Evict"])])
+END
+import kv.csv
+check 'every operation of a KV cache, and its sums' 'text kv s.db kv.csv'
+is 'the start of the run' "$(sql s.db 'SELECT start_real_ns / 1000000000 FROM run')" 1732300000
+gzip -k kv.csv
+import kv.csv.gz
+check 'gzip' 'text kv s.db kv.csv'
+if command -v zstd >/dev/null; then
+	zstd -q kv.csv
+	import kv.csv.zst
+	check 'Zstandard' 'text kv s.db kv.csv'
+	check 'Zstandard, cut and flipped' 'text damage 997 kv.csv.zst --as kv-trace'
+else
+	skip 'Zstandard' 'there is no zstd'
+fi
+"$IOREEL" report s.db >out
+check 'the report of a KV cache' 'grep -q "have no durations" out'
+{ cat kv.csv; printf '1,Delete,1,Tier-0,k,Evict\r\n1,Read,-1,Tier-0,k,Evict\r\n'; } >bad.csv
+import bad.csv
+is 'rows that are no operations' "$(sql s.db "SELECT count FROM loss WHERE reason = 'not_understood'")" 2
+head -1 kv.csv >head.csv
+import head.csv
+is 'a header alone is an empty trace' "$(sql s.db 'SELECT events FROM run')" 0
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\nx\ny\n' >foreign.csv
+check 'a header and nothing of the format' 'refused foreign.csv && grep -q "line 2" err'
+head -30 kv.csv >short.csv
+check 'cut, and with flipped bytes' 'text damage 13 short.csv --as kv-trace'
+
+# --- each sample as itself --------------------------------------------------------
+if [ -z "$IOREEL_DATA" ]; then
+	skip 'samples' 'IOREEL_DATA is not set'
+	finish
+fi
+# A folder of samples and the format that their stores name.
+sample() { # format files
+	format=$1
+	shift
+	for f; do
+		[ -e "$f" ] && import "$f" 2>err || continue
+		is "$(basename "$f") is $format" "$(sql s.db 'SELECT DISTINCT format FROM source')" $format
+	done
+}
+sample kineto "$IOREEL_DATA"/kineto/*.gz
+sample dftracer "$IOREEL_DATA"/dftracer/*.gz
+sample strace "$IOREEL_DATA"/strace/*.gz
+sample timelogger "$IOREEL_DATA"/hepcnn/*_1024.csv.gz
+sample darshan "$IOREEL_DATA"/darshan/[desp]*.darshan
+sample darshan-text "$IOREEL_DATA"/darshan/[desp]*all.txt.gz "$IOREEL_DATA"/darshan/*.dxt.txt.gz
+for f in "$IOREEL_DATA"/*.csv "$IOREEL_DATA"/similarity/* "$IOREEL_DATA"/tf/*.csv \
+	"$IOREEL_DATA"/README.md "$IOREEL_DATA"/cosmictagger/*.csv*; do
+	check "$(basename "$f") is of no format" 'refused "$f"'
+done
+finish
