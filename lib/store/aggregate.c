@@ -5,15 +5,13 @@
  * The aggregates hold their input: percentile() 8 bytes for a value, the unions
  * 16 bytes for an interval that touches no other. All fail beyond a limit.
  */
-#include "lib/store/aggregate.h"
+#include "lib/store/vtab.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "lib/store/vtab.h"
 
 #define HELD_BYTES ((size_t)1 << 30) /* of one aggregate */
 #define FIRST_ROOM 64
@@ -327,7 +325,7 @@ static void overlap_final(sqlite3_context *ctx)
 	give_sum(ctx, sum);
 }
 
-int reel_aggregate_register(struct sqlite3 *db)
+int reel_aggregate_register(sqlite3 *db)
 {
 	static const struct {
 		const char *name;
