@@ -241,7 +241,7 @@ static void add_interval(sqlite3_context *ctx, struct intervals *s,
 	if (s->n == s->room) {
 		merge_intervals(s);
 		/* worth it only if much has been merged */
-		if (s->n > s->room / 2 &&
+		if (s->n >= s->room / 2 &&
 		    one_more(ctx, (void **)&s->at, s->room, &s->room,
 			     sizeof(*s->at)))
 			return;
