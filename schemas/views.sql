@@ -9,9 +9,9 @@
 CREATE VIEW v_event (start_ns, dur_ns, pid, tid, call, layer, path, fd, open_id,
 	offset, asked, bytes, result, errno, call_group, class, kind, path2, arg,
 	calls, process_id, thread_id) AS
-SELECT start_ns, dur_ns, pid, tid, call, layer, path, fd, open_id, offset, asked,
-	bytes, result, errno, call_group, class, kind, path2, arg, calls,
-	process_id, thread_id
+SELECT start_ns, dur_ns, event_pid, event_tid, event_call, event_layer, event_path,
+	fd, open_id, offset, asked, bytes, result, errno, event_call_group,
+	event_class, event_kind, event_path2, arg, calls, process_id, thread_id
 FROM event;
 
 -- v_span: the anchors, with their process.

@@ -35,7 +35,8 @@ enum sql_column {
 	SQL_ARG2,
 	SQL_POS,
 	SQL_CALLS,
-	/* hidden: not in "SELECT *" */
+	/* hidden: not in "SELECT *"; their names are not those of columns of
+	 * file, call, thread and process, which queries join without a prefix */
 	SQL_PID,
 	SQL_TID,
 	SQL_CALL,
@@ -81,20 +82,22 @@ static const struct {
 	[SQL_ARG2] = {"arg2", PLAIN(REEL_COL_ARG2, NO_NULL), 0},
 	[SQL_POS] = {"pos", PLAIN(REEL_COL_POS, REEL_NO_OFFSET), 0},
 	[SQL_CALLS] = {"calls", PLAIN(REEL_COL_COUNT, NO_NULL), 0},
-	[SQL_PID] = {"pid", MADE(0), REEL_MATCH_PID},
-	[SQL_TID] = {"tid", MADE(0), REEL_MATCH_TID},
-	[SQL_CALL] = {"call", MADE(BIT(REEL_COL_CALL)), REEL_MATCH_CALL},
-	[SQL_LAYER] = {"layer", MADE(BIT(REEL_COL_CALL)), REEL_MATCH_LAYER},
-	[SQL_GROUP] = {"call_group", MADE(BIT(REEL_COL_CALL)),
+	[SQL_PID] = {"event_pid", MADE(0), REEL_MATCH_PID},
+	[SQL_TID] = {"event_tid", MADE(0), REEL_MATCH_TID},
+	[SQL_CALL] = {"event_call", MADE(BIT(REEL_COL_CALL)), REEL_MATCH_CALL},
+	[SQL_LAYER] = {"event_layer", MADE(BIT(REEL_COL_CALL)),
+		       REEL_MATCH_LAYER},
+	[SQL_GROUP] = {"event_call_group", MADE(BIT(REEL_COL_CALL)),
 		       REEL_MATCH_GROUP},
 	[SQL_BYTES] = {"bytes",
 		       MADE(BIT(REEL_COL_CALL) | BIT(REEL_COL_RESULT) |
 			    BIT(REEL_COL_ERR)),
 		       0},
-	[SQL_PATH] = {"path", MADE(BIT(REEL_COL_FILE)), REEL_MATCH_PATH},
-	[SQL_CLASS] = {"class", MADE(BIT(REEL_COL_FILE)), REEL_MATCH_CLASS},
-	[SQL_KIND] = {"kind", MADE(BIT(REEL_COL_FILE)), REEL_MATCH_KIND},
-	[SQL_PATH2] = {"path2", MADE(BIT(REEL_COL_FILE2)), 0},
+	[SQL_PATH] = {"event_path", MADE(BIT(REEL_COL_FILE)), REEL_MATCH_PATH},
+	[SQL_CLASS] = {"event_class", MADE(BIT(REEL_COL_FILE)),
+		       REEL_MATCH_CLASS},
+	[SQL_KIND] = {"event_kind", MADE(BIT(REEL_COL_FILE)), REEL_MATCH_KIND},
+	[SQL_PATH2] = {"event_path2", MADE(BIT(REEL_COL_FILE2)), 0},
 };
 
 struct event_cursor {

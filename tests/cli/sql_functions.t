@@ -141,7 +141,7 @@ sed -i 's/conditions\[9:24\]/conditions[9:24:5]/' conditions.py
 check 'conditions find the rows of a full scan' 'python3 conditions.py'
 is 'a condition is in the plan' "$(q "EXPLAIN QUERY PLAN SELECT count(*) FROM v_event
 	WHERE path LIKE '%x' AND call IN ('read', 'write') AND start_ns > 5" | cut -f 4 | tr ' ' '\n' |
-	grep -E '^(path|call|start_ns)' | tr -d '@=' | sort | tr '\n' ' ')" 'call path~ start_ns> '
+	grep -E '^(event_path|event_call|start_ns)' | tr -d '@=' | sort | tr '\n' ' ')" 'event_call event_path~ start_ns> '
 is 'a join on the path' "$(q "SELECT count(*) - (SELECT count(*) FROM v_event WHERE path IS NOT NULL)
 	FROM file f JOIN v_event e ON e.path = f.path")" 0
 is 'a join by time' "$(q "SELECT sum(n) - (SELECT count(*) FROM event) FROM (SELECT (SELECT count(*) FROM v_event
@@ -155,6 +155,9 @@ is 'names as the tables have them' "$(q "WITH joined AS (SELECT e.start_ns, p.pi
 	SELECT (SELECT count(*) FROM (SELECT * FROM joined EXCEPT SELECT * FROM named)),
 	(SELECT count(*) FROM (SELECT * FROM named EXCEPT SELECT * FROM joined)),
 	(SELECT count(*) FROM joined) = (SELECT count(*) FROM event)")" "0	0	1"
+is 'a join with the tables of names needs no prefixes' "$(q "SELECT count(path) > 0, count(call_group) > 0, count(pid) > 0
+	FROM event JOIN file USING (file_id) JOIN call USING (call_id) JOIN thread USING (thread_id)
+	JOIN process ON process.process_id = thread.process_id")" "1	1	1"
 is 'hidden columns are not in SELECT *' "$(q "SELECT count(*) FROM pragma_table_info('event')")" 18
 
 # A store whose blocks are a view on the events themselves.
