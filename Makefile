@@ -73,8 +73,9 @@ core_src := $(filter-out cmd/main.c lib/store/sqlite_module.c $(mpi_src), \
 	$(call src_in,lib record analyzer replay cmd))
 shim_src := $(call src_in,preload)
 module_src := $(addprefix lib/store/,sqlite_module.c vtab.c vtab_event.c \
-	vtab_rows.c vtab_tables.c event_block.c event_walk.c byte_planes.c \
-	row_block.c file_class.c)
+	vtab_rows.c vtab_tables.c event_block.c event_match.c event_names.c \
+	event_scan.c byte_planes.c row_block.c file_class.c aggregate.c) \
+	lib/intmap.c lib/error.c lib/text.c
 
 core_obj := $(patsubst %.c,$(O)/%.o,$(core_src))
 core_lib := $(O)/libcore.a
@@ -160,7 +161,7 @@ $(O)/libioreel.so: $(shim_obj)
 $(O)/ioreel_sqlite.so: $(module_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(prog_cflags) -shared -o $@ $^ \
-		$(shell $(PKG_CONFIG) --libs libzstd) $(LDFLAGS)
+		$(shell $(PKG_CONFIG) --libs libzstd) -lm $(LDFLAGS)
 
 $(unit_bin) $(tool_bin): $(O)/%: %.c $(core_lib)
 	$(call say,CC,$<)

@@ -163,7 +163,10 @@ CREATE INDEX event_block_thread ON event_block (thread_id, min_start_ns);
 
 -- event(start_ns, dur_ns, process_id, thread_id, call_id, file_id, file2_id,
 --       open_id, fd, fd2, offset, asked, result, errno, arg, arg2, pos, calls)
---       every recorded call
+--       every recorded call. Hidden columns, which "SELECT *" leaves out, have
+--       the names of the ids, for v_event: event_pid, event_tid, event_call,
+--       event_layer, event_call_group, bytes, event_path, event_class,
+--       event_kind, event_path2
 CREATE VIRTUAL TABLE event USING ioreel_sqlite_event;
 
 -- file(file_id, path, kind, class, size_bytes)

@@ -9,18 +9,10 @@
 CREATE VIEW v_event (start_ns, dur_ns, pid, tid, call, layer, path, fd, open_id,
 	offset, asked, bytes, result, errno, call_group, class, kind, path2, arg,
 	calls, process_id, thread_id) AS
-SELECT e.start_ns, e.dur_ns, p.pid, t.tid, c.name, c.layer, f.path, e.fd,
-	e.open_id, e.offset, e.asked,
-	CASE WHEN c.call_group IN ('read', 'write') AND e.errno = 0
-		THEN e.result END,
-	e.result, e.errno, c.call_group, f.class, f.kind, f2.path, e.arg, e.calls,
-	e.process_id, e.thread_id
-FROM event e
-JOIN call c ON c.call_id = e.call_id
-JOIN thread t ON t.thread_id = e.thread_id
-JOIN process p ON p.process_id = e.process_id
-LEFT JOIN file f ON f.file_id = e.file_id
-LEFT JOIN file f2 ON f2.file_id = e.file2_id;
+SELECT start_ns, dur_ns, event_pid, event_tid, event_call, event_layer, event_path,
+	fd, open_id, offset, asked, bytes, result, errno, event_call_group,
+	event_class, event_kind, event_path2, arg, calls, process_id, thread_id
+FROM event;
 
 -- v_span: the anchors, with their process.
 CREATE VIEW v_span (start_ns, dur_ns, pid, tid, name, detail, span_id, parent_id,

@@ -354,31 +354,37 @@ static const uint8_t *unpack_plane(struct reel_codec *k, const uint8_t *src,
 	return expand_frame(k, src, word >> 1, k->plane, n) ? NULL : k->plane;
 }
 
-const uint64_t *reel_byte_planes_get(struct reel_codec *k,
-				     const struct reel_byte_planes *d,
-				     int column)
+/* Put byte @p of each value into @out; the first plane overwrites it. */
+static void give_plane(uint64_t *restrict out, const uint8_t *restrict bytes,
+		       uint32_t n, int p)
+{
+	if (!p)
+		for (uint32_t i = 0; i < n; i++)
+			out[i] = bytes[i];
+	else
+		for (uint32_t i = 0; i < n; i++)
+			out[i] |= (uint64_t)bytes[i] << (8 * p);
+}
+
+int reel_byte_planes_get(struct reel_codec *k, const struct reel_byte_planes *d,
+			 int column, uint64_t *out)
 {
 	const uint8_t *data = d->data + d->column[column].at;
 	int planes = d->column[column].planes;
 
 	if (!planes)
 		for (uint32_t i = 0; i < d->n; i++)
-			k->value[i] = d->column[column].constant;
+			out[i] = d->column[column].constant;
 	for (int p = 0; p < planes; p++) {
 		uint64_t word = d->column[column].plane[p];
 		const uint8_t *bytes = unpack_plane(k, data, word, d->n);
 
 		if (!bytes)
-			return NULL;
-		if (!p)
-			for (uint32_t i = 0; i < d->n; i++)
-				k->value[i] = bytes[i];
-		else
-			for (uint32_t i = 0; i < d->n; i++)
-				k->value[i] |= (uint64_t)bytes[i] << (8 * p);
+			return -1;
+		give_plane(out, bytes, d->n, p);
 		data += word >> 1;
 	}
-	return k->value;
+	return 0;
 }
 
 int reel_byte_planes_text_get(struct reel_codec *k,

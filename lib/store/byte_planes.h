@@ -58,10 +58,9 @@ int reel_byte_planes_open(struct reel_byte_planes *d, uint32_t n, int columns,
 /* Make room; call it before reel_byte_planes_get(). 0, or -1: no memory. */
 int reel_byte_planes_ready(struct reel_codec *k,
 			   const struct reel_byte_planes *d);
-/* The numbers of a column, valid in @k until the next call; NULL: damaged. */
-const uint64_t *reel_byte_planes_get(struct reel_codec *k,
-				     const struct reel_byte_planes *d,
-				     int column);
+/* Write the numbers of a column to @out, d->n of them. 0, or -1: damaged. */
+int reel_byte_planes_get(struct reel_codec *k, const struct reel_byte_planes *d,
+			 int column, uint64_t *out);
 /*
  * Copy the text after the planes, which must have @len bytes, to @out. 0, or
  * -1: damaged.

@@ -22,6 +22,7 @@
 #define COLUMN_PAD 24
 #define COLUMN_PAD_FROM 512
 #define WHY_MEMORY "out of memory"
+#define WHY_DAMAGED "an event block is damaged"
 
 /* The last value of each key. */
 struct predictor {
@@ -111,21 +112,20 @@ static void encode_offsets(const struct reel_event_columns *c, uint64_t *t)
 	}
 }
 
-static void decode_offsets(const struct reel_event_columns *c,
-			   const uint64_t *t)
+static void decode_offsets(const struct reel_event_columns *c)
 {
-	int64_t *offset = c->v[REEL_COL_OFFSET];
+	uint64_t *offset = (uint64_t *)c->v[REEL_COL_OFFSET];
 	const int64_t *open = c->v[REEL_COL_OPEN];
 	struct predictor p;
 
 	predictor_init(&p);
 	for (uint32_t i = 0; i < c->n; i++) {
-		if (!t[i]) {
-			offset[i] = REEL_NO_OFFSET;
+		if (!offset[i]) {
+			offset[i] = (uint64_t)REEL_NO_OFFSET;
 			continue;
 		}
-		offset[i] = (int64_t)(predicted_value(&p, open[i]) +
-				      reel_unzigzag(t[i] - 1));
+		offset[i] = predicted_value(&p, open[i]) +
+			    reel_unzigzag(offset[i] - 1);
 		remember_value(&p, open[i], access_end(c, i));
 	}
 }
@@ -155,21 +155,20 @@ static void encode_ids(const struct reel_event_columns *c, int col, int key,
 	}
 }
 
-static void decode_ids(const struct reel_event_columns *c, int col, int key,
-		       const uint64_t *t)
+static void decode_ids(const struct reel_event_columns *c, int col, int key)
 {
-	uint64_t *v = (uint64_t *)c->v[col];
-	uint64_t prev = 0;
+	uint64_t *v = (uint64_t *)c->v[col], prev = 0;
+	const int64_t *k = c->v[key];
 	struct predictor p;
 
 	predictor_init(&p);
 	for (uint32_t i = 0; i < c->n; i++) {
-		if (!t[i]) {
-			v[i] = predicted_value(&p, c->v[key][i]);
+		if (!v[i]) {
+			v[i] = predicted_value(&p, k[i]);
 			continue;
 		}
-		v[i] = prev += reel_unzigzag(t[i] - 1);
-		remember_value(&p, c->v[key][i], v[i]);
+		v[i] = prev += reel_unzigzag(v[i] - 1);
+		remember_value(&p, k[i], v[i]);
 	}
 }
 
@@ -233,8 +232,9 @@ static void encode_column(const struct reel_event_columns *c, int col,
 	}
 }
 
+/* Turn the numbers of the column, which are in its place, into its values. */
 static void decode_column(const struct reel_event_columns *c, int col,
-			  const uint64_t *t, uint64_t base)
+			  uint64_t first_start)
 {
 	uint64_t *v = (uint64_t *)c->v[col];
 	const uint64_t *dur = (const uint64_t *)c->v[REEL_COL_DUR];
@@ -243,49 +243,50 @@ static void decode_column(const struct reel_event_columns *c, int col,
 
 	switch (col) {
 	case REEL_COL_START:
-		prev = base;
+		prev = first_start;
 		for (uint32_t i = 0; i < c->n; i++) {
-			v[i] = prev + reel_unzigzag(t[i]);
+			v[i] = prev + reel_unzigzag(v[i]);
 			prev = v[i] + dur[i];
 		}
 		break;
 	case REEL_COL_FILE:
-		decode_ids(c, col, REEL_COL_OPEN, t);
+		decode_ids(c, col, REEL_COL_OPEN);
 		break;
 	case REEL_COL_OPEN:
-		decode_ids(c, col, REEL_COL_FD, t);
+		decode_ids(c, col, REEL_COL_FD);
 		break;
 	case REEL_COL_FILE2:
 		for (uint32_t i = 0; i < c->n; i++)
-			prev = v[i] = prev + reel_unzigzag(t[i]);
+			prev = v[i] = prev + reel_unzigzag(v[i]);
 		break;
 	case REEL_COL_FD:
 	case REEL_COL_FD2:
 	case REEL_COL_ASKED:
 		for (uint32_t i = 0; i < c->n; i++)
-			v[i] = t[i] - 1;
+			v[i]--;
 		break;
 	case REEL_COL_OFFSET:
-		decode_offsets(c, t);
+		decode_offsets(c);
 		break;
 	case REEL_COL_RESULT:
-		for (uint32_t i = 0; i < c->n; i++)
-			v[i] = asked[i] >= 0 ? (uint64_t)asked[i] -
-						       reel_unzigzag(t[i])
-					     : reel_unzigzag(t[i]);
+		for (uint32_t i = 0; i < c->n; i++) {
+			uint64_t t = reel_unzigzag(v[i]);
+
+			v[i] = asked[i] >= 0 ? (uint64_t)asked[i] - t : t;
+		}
 		break;
 	case REEL_COL_POS:
 		for (uint32_t i = 0; i < c->n; i++)
-			v[i] = reel_unzigzag(t[i] - 1);
+			v[i] = reel_unzigzag(v[i] - 1);
 		break;
 	case REEL_COL_ERR:
 	case REEL_COL_ARG:
 	case REEL_COL_ARG2:
 		for (uint32_t i = 0; i < c->n; i++)
-			v[i] = reel_unzigzag(t[i]);
+			v[i] = reel_unzigzag(v[i]);
 		break;
-	default:
-		memcpy(v, t, c->n * sizeof(*v));
+	default: /* DUR, CALL, COUNT: as they are */
+		break;
 	}
 }
 
@@ -362,7 +363,8 @@ static const uint8_t decode_order[REEL_COLUMNS] = {
 
 static uint32_t needed_columns(uint32_t mask)
 {
-	mask |= 1u << REEL_COL_START | 1u << REEL_COL_DUR;
+	if (mask & 1u << REEL_COL_START)
+		mask |= 1u << REEL_COL_DUR;
 	if (mask & 1u << REEL_COL_OFFSET)
 		mask |= 1u << REEL_COL_OPEN | 1u << REEL_COL_RESULT;
 	if (mask & 1u << REEL_COL_RESULT)
@@ -374,48 +376,71 @@ static uint32_t needed_columns(uint32_t mask)
 	return mask;
 }
 
-int reel_event_block_decode(struct reel_codec *k, const void *blob, size_t len,
-			    uint32_t mask, struct reel_event_columns *c,
-			    bool *nested, const char **why)
+int reel_event_block_open(struct reel_codec *k, const void *blob, size_t len,
+			  struct reel_event_block *b,
+			  struct reel_event_columns *c, const char **why)
 {
 	const uint8_t *p = blob, *end = p + len;
-	struct reel_byte_planes planes;
 	uint64_t base;
 	uint32_t n;
 
 	c->n = 0;
-	*why = "an event block is damaged";
+	*why = WHY_DAMAGED;
 	if (len < 8 || p[2] != REEL_COLUMNS)
 		return -1;
 	if (p[0] != BLOCK_VERSION) {
 		*why = "an event block is of another version";
 		return -1;
 	}
-	*nested = p[1] & BLOCK_NESTED;
+	b->nested = p[1] & BLOCK_NESTED;
+	b->have = 0;
 	n = p[4] | p[5] << 8 | p[6] << 16 | (uint32_t)p[7] << 24;
 	p += 8;
 	if (reel_varint_get(&p, end, &base) ||
-	    reel_byte_planes_open(&planes, n, REEL_COLUMNS, p, end))
+	    reel_byte_planes_open(&b->planes, n, REEL_COLUMNS, p, end))
 		return -1;
-	if (reel_byte_planes_ready(k, &planes) ||
+	b->first_start = reel_unzigzag(base);
+	if (reel_byte_planes_ready(k, &b->planes) ||
 	    reel_event_columns_grow(c, n)) {
 		*why = WHY_MEMORY;
 		return -1;
 	}
 	c->n = n;
-	mask = needed_columns(mask);
-	for (int i = 0; i < REEL_COLUMNS; i++) {
+	return 0;
+}
+
+int reel_event_block_columns(struct reel_codec *k, struct reel_event_block *b,
+			     uint32_t mask, struct reel_event_columns *c,
+			     const char **why)
+{
+	mask = needed_columns(mask) & ~b->have;
+	for (int i = 0; mask && i < REEL_COLUMNS; i++) {
 		int col = decode_order[i];
-		const uint64_t *value;
 
 		if (!(mask & 1u << col))
 			continue;
-		value = reel_byte_planes_get(k, &planes, col);
-		if (!value) {
+		if (reel_byte_planes_get(k, &b->planes, col,
+					 (uint64_t *)c->v[col])) {
 			c->n = 0;
+			*why = WHY_DAMAGED;
 			return -1;
 		}
-		decode_column(c, col, value, reel_unzigzag(base));
+		decode_column(c, col, b->first_start);
 	}
+	b->have |= mask;
+	return 0;
+}
+
+int reel_event_block_decode(struct reel_codec *k, const void *blob, size_t len,
+			    uint32_t mask, struct reel_event_columns *c,
+			    bool *nested, const char **why)
+{
+	struct reel_event_block b;
+
+	mask |= 1u << REEL_COL_START | 1u << REEL_COL_DUR;
+	if (reel_event_block_open(k, blob, len, &b, c, why) ||
+	    reel_event_block_columns(k, &b, mask, c, why))
+		return -1;
+	*nested = b.nested;
 	return 0;
 }

@@ -59,8 +59,29 @@ int reel_event_block_encode(struct reel_codec *k,
 			    const struct reel_event_columns *c,
 			    const void **blob, size_t *len);
 
+/* A block being decoded, column by column. */
+struct reel_event_block {
+	struct reel_byte_planes planes;
+	uint64_t first_start;
+	uint32_t have; /* mask of columns that are decoded */
+	bool nested;   /* starts are not in order */
+};
+
 /*
- * Decode the columns of @mask (and the columns they depend on) into @c.
+ * Read the head of @blob, which @b borrows, and make room for its events in
+ * @c, empty so far. 0; or -1 with @why: the blob is damaged, or no memory.
+ */
+int reel_event_block_open(struct reel_codec *k, const void *blob, size_t len,
+			  struct reel_event_block *b,
+			  struct reel_event_columns *c, const char **why);
+/* Decode into @c the columns of @mask that it lacks, and the columns they
+ * depend on. 0, or -1 with @why: damaged. */
+int reel_event_block_columns(struct reel_codec *k, struct reel_event_block *b,
+			     uint32_t mask, struct reel_event_columns *c,
+			     const char **why);
+
+/*
+ * Decode START, DUR and the columns of @mask into @c, all at once.
  * @nested: starts are not in order. 0; or -1 with @why: the blob is damaged, or
  * no memory.
  */

@@ -255,25 +255,22 @@ static int decode_columns(struct reel_codec *k,
 			  const struct reel_byte_planes *planes, uint64_t first,
 			  uint32_t mask, struct reel_rows *r)
 {
-	const uint64_t *value = reel_byte_planes_get(k, planes, 0);
+	uint64_t *id = (uint64_t *)r->id;
 
-	if (!value)
+	if (reel_byte_planes_get(k, planes, 0, id))
 		return -1;
-	r->id[0] = (int64_t)first;
+	id[0] = first;
 	for (uint32_t i = 1; i < r->n; i++)
-		r->id[i] = (int64_t)((uint64_t)r->id[i - 1] + value[i] + 1);
+		id[i] = id[i - 1] + id[i] + 1;
 	for (int col = 0; col < r->kind->columns; col++) {
-		uint64_t before = 0;
+		uint64_t before = 0, *v = r->v[col];
 
 		if (!(mask & 1u << col))
 			continue;
-		value = reel_byte_planes_get(k, planes, col + 1);
-		if (!value)
+		if (reel_byte_planes_get(k, planes, col + 1, v))
 			return -1;
-		memcpy(r->v[col], value, r->n * sizeof(*value));
 		for (uint32_t i = 0; is_delta_column(r, col) && i < r->n; i++)
-			before = r->v[col][i] =
-				before + reel_unzigzag(value[i]);
+			before = v[i] = before + reel_unzigzag(v[i]);
 	}
 	return 0;
 }

@@ -17,6 +17,8 @@ static const char all_sql[] =
 	;
 
 #define VIEW "CREATE VIEW "
+#define VIRTUAL "CREATE VIRTUAL TABLE "
+#define INDEX "CREATE INDEX "
 
 struct statement {
 	const char *text;
@@ -98,6 +100,127 @@ int reel_schema_complete(sqlite3 *db)
 			rc = run(db, s.text, s.len);
 	}
 	sqlite3_finalize(lookup);
+	return rc;
+}
+
+/* Execute the text that query @sql gives as its first column, for each row.
+ * Column 1 of the query is bound to @name. */
+static int run_each(sqlite3 *db, const char *sql, const char *name)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL),
+	    step = SQLITE_ROW;
+	sqlite3_str *all = sqlite3_str_new(db);
+	char *text;
+
+	if (rc == SQLITE_OK && sqlite3_bind_parameter_count(stmt))
+		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+	while (rc == SQLITE_OK && (step = sqlite3_step(stmt)) == SQLITE_ROW)
+		sqlite3_str_appendf(all, "%s;", sqlite3_column_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	text = sqlite3_str_finish(all);
+	if (rc == SQLITE_OK && step != SQLITE_DONE)
+		rc = SQLITE_ERROR;
+	if (rc == SQLITE_OK && text)
+		rc = sqlite3_exec(db, text, NULL, NULL, NULL);
+	sqlite3_free(text);
+	return rc;
+}
+
+int reel_schema_drop_views(sqlite3 *db)
+{
+	static const char drop[] =
+		"SELECT printf('DROP %s main.\"%w\"', type, name) FROM "
+		"main.sqlite_schema WHERE type IN ('trigger', 'view') "
+		"ORDER BY type";
+
+	return run_each(db, drop, NULL);
+}
+
+/* The columns of table @name, as text: NULL, there is none, or no memory. */
+static char *columns_of(sqlite3 *db, const char *name)
+{
+	static const char sql[] =
+		"SELECT group_concat(name) FROM pragma_table_info(?1, 'main')";
+	sqlite3_stmt *stmt = NULL;
+	char *text = NULL;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+		if (sqlite3_step(stmt) == SQLITE_ROW &&
+		    sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+			text = sqlite3_mprintf("%s",
+					       sqlite3_column_text(stmt, 0));
+	}
+	sqlite3_finalize(stmt);
+	return text;
+}
+
+/* Make the table of @s anew, with the columns of this program, from "before". A
+ * column that the table lacks may be NULL. */
+static int remake_table(sqlite3 *db, const struct statement *s)
+{
+	static const char copy[] =
+		"SELECT printf('INSERT INTO main.%w (%s) SELECT %s FROM "
+		"main.before', ?1, list, list) FROM (SELECT "
+		"group_concat(printf('\"%w\"', n.name)) AS list FROM "
+		"pragma_table_info(?1, 'main') n JOIN "
+		"pragma_table_info('before', 'main') USING (name)) "
+		"WHERE list IS NOT NULL";
+	char *text = sqlite3_mprintf("%.*s", s->len, s->text);
+	int rc = text ? SQLITE_OK : SQLITE_NOMEM;
+
+	for (char *p = text; p && (p = strstr(p, "NOT NULL"));)
+		memset(p, ' ', strlen("NOT NULL"));
+	if (rc == SQLITE_OK)
+		rc = run(db, text, -1);
+	sqlite3_free(text);
+	if (rc == SQLITE_OK)
+		rc = run_each(db, copy, s->name);
+	return rc == SQLITE_OK ? run(db, "DROP TABLE main.before", -1) : rc;
+}
+
+/* Conform the table of @s; @model has it as this program makes it. */
+static int conform_table(sqlite3 *db, sqlite3 *model, const struct statement *s)
+{
+	char *have = columns_of(db, s->name), *want, *text;
+	int rc;
+
+	if (!have)
+		return SQLITE_OK;
+	if (!strncmp(s->text, VIRTUAL, strlen(VIRTUAL))) {
+		text = sqlite3_mprintf("DROP TABLE main.\"%w\"", s->name);
+		rc = run(db, text, -1);
+		sqlite3_free(text);
+		sqlite3_free(have);
+		return rc;
+	}
+	rc = run(model, s->text, s->len);
+	want = columns_of(model, s->name);
+	if (rc == SQLITE_OK && want && strcmp(have, want)) {
+		text = sqlite3_mprintf(
+			"ALTER TABLE main.\"%w\" RENAME TO before", s->name);
+		rc = run(db, text, -1);
+		sqlite3_free(text);
+		if (rc == SQLITE_OK)
+			rc = remake_table(db, s);
+	}
+	sqlite3_free(have);
+	sqlite3_free(want);
+	return rc;
+}
+
+int reel_schema_conform(sqlite3 *db)
+{
+	const char *at = all_sql;
+	sqlite3 *model = NULL;
+	struct statement s;
+	int rc = sqlite3_open(":memory:", &model);
+
+	while (rc == SQLITE_OK && next_statement(&at, &s))
+		if (!is_view(&s) && strncmp(s.text, INDEX, strlen(INDEX)))
+			rc = conform_table(db, model, &s);
+	sqlite3_close(model);
 	return rc;
 }
 

@@ -8,6 +8,8 @@
 #ifndef LIB_STORE_SCHEMA_H
 #define LIB_STORE_SCHEMA_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct sqlite3;
@@ -19,12 +21,39 @@ int reel_schema_create(struct sqlite3 *db, const char *sql);
  * metrics. SQLite's result code. */
 int reel_schema_complete(struct sqlite3 *db);
 
+/* Drop all views and triggers of @db. SQLite's result code. */
+int reel_schema_drop_views(struct sqlite3 *db);
+
+/*
+ * Give each table of @db that this program knows the columns that it has here:
+ * unknown ones are dropped, missing ones are NULL. Virtual tables are dropped,
+ * for reel_schema_complete(). SQLite's result code.
+ */
+int reel_schema_conform(struct sqlite3 *db);
+
 /*
  * Override each view of the store @db whose text is not that of this program by
  * a temporary view: an older store gets columns that were added since, and a
  * store from elsewhere cannot redefine a figure. SQLite's result code.
  */
 int reel_schema_override_views(struct sqlite3 *db);
+
+/*
+ * Stores of earlier versions (upgrade.c). Reading does not change a file: it is
+ * copied into a temporary database, and the copy is brought to the schema of this
+ * program.
+ */
+
+/* Can stores of @version be upgraded? If not, *@why says the reason, or is NULL
+ * for a version that never was. */
+bool reel_upgrade_known(int64_t version, const char **why);
+
+/*
+ * Copy @old, of @version, into the empty database @db, and upgrade that. Columns
+ * that the version did not have are NULL, tables are empty; all views are those
+ * of this program. SQLite's result code; the message is that of @db.
+ */
+int reel_upgrade_copy(struct sqlite3 *db, struct sqlite3 *old, int64_t version);
 
 /* Print the definition of table or view @name, or all when it is NULL. */
 void reel_schema_show(FILE *out, const char *name);

@@ -217,28 +217,56 @@ int reel_store_finish(struct reel_store *st, struct reel_error *err)
 	return run_sql(st, read_pragmas, "read", err);
 }
 
-static int check_version(struct reel_store *st, struct reel_error *err)
+static int fail_version(struct reel_store *st, int64_t version, const char *why,
+			struct reel_error *err)
 {
-	int64_t version;
-	bool has;
-
-	if (reel_store_int(st, "PRAGMA user_version", &version, &has, err))
-		return -1;
-	if (version > 0 && version != REEL_STORE_VERSION)
-		return reel_fail(err, REEL_E_VERSION,
-				 "cannot read store '%s': "
-				 "it has version %lld, this program reads %d%s",
-				 st->path, (long long)version,
-				 REEL_STORE_VERSION,
-				 version > REEL_STORE_VERSION
-					 ? ""
-					 : " (load its trace again)");
 	if (version < 1)
 		return reel_fail(err, REEL_E_FORMAT,
 				 "cannot read store '%s': "
 				 "it has no version",
 				 st->path);
-	return 0;
+	return reel_fail(err, REEL_E_VERSION,
+			 "cannot read store '%s': "
+			 "it has version %lld, this program reads %d%s%s",
+			 st->path, (long long)version, REEL_STORE_VERSION,
+			 why ? ": " : "", why ? why : "");
+}
+
+/* Go on with an upgraded copy of the store, which is of @version. */
+static int open_copy(struct reel_store *st, int64_t version,
+		     struct reel_error *err)
+{
+	sqlite3 *copy = NULL;
+	int rc = sqlite3_open_v2(
+		"", &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = reel_vtab_register(copy);
+	if (rc == SQLITE_OK)
+		rc = reel_upgrade_copy(copy, st->db, version);
+	if (rc != SQLITE_OK)
+		reel_fail(err, REEL_E_DB,
+			  "cannot upgrade store '%s' of version %lld: %s",
+			  st->path, (long long)version, sqlite3_errmsg(copy));
+	sqlite3_close_v2(st->db);
+	st->db = copy;
+	return rc == SQLITE_OK ? 0 : -1;
+}
+
+/* Refuse other versions, and upgrade earlier ones. */
+static int check_version(struct reel_store *st, struct reel_error *err)
+{
+	const char *why = NULL;
+	int64_t version;
+	bool has;
+
+	if (reel_store_int(st, "PRAGMA user_version", &version, &has, err))
+		return -1;
+	if (version == REEL_STORE_VERSION)
+		return 0;
+	if (!reel_upgrade_known(version, &why))
+		return fail_version(st, version, why, err);
+	return open_copy(st, version, err);
 }
 
 static int fail_type(const char *path, struct reel_error *err)
@@ -284,10 +312,10 @@ int reel_store_open(struct reel_store **out, const char *path,
 		db_fail(st, "open", err);
 		goto out;
 	}
-	sqlite3_db_config(st->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_busy_timeout(st->db, 2000);
 	if (check_version(st, err))
 		goto out;
+	sqlite3_db_config(st->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	if (reel_schema_override_views(st->db) != SQLITE_OK) {
 		db_fail(st, "open", err);
 		goto out;

@@ -40,8 +40,26 @@ int reel_vtab_connect(sqlite3 *db, const char *schema, const char *columns,
 
 int reel_vtab_disconnect(sqlite3_vtab *tab)
 {
-	free(tab);
+	struct reel_vtab *t = (struct reel_vtab *)tab;
+
+	if (t->own_free)
+		t->own_free(t->own);
+	free(t);
 	return SQLITE_OK;
+}
+
+int reel_vtab_enter(struct reel_vtab *t)
+{
+	if (t->busy)
+		return reel_vtab_fail(&t->base,
+				      "a table of the store is made of itself");
+	t->busy = true;
+	return SQLITE_OK;
+}
+
+void reel_vtab_leave(struct reel_vtab *t)
+{
+	t->busy = false;
 }
 
 int reel_vtab_fail(sqlite3_vtab *tab, const char *why)

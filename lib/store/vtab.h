@@ -20,6 +20,9 @@ struct reel_vtab {
 	sqlite3_vtab base;
 	sqlite3 *db;
 	const void *aux; /* of the module */
+	bool busy;	 /* reads tables of the store */
+	void *own;	 /* of the module; freed with it */
+	void (*own_free)(void *own);
 };
 
 /* The name of the module of table NAME; an SQLite without it names the file to
@@ -32,6 +35,14 @@ int reel_vtab_connect(sqlite3 *db, const char *schema, const char *columns,
 		      const void *aux, sqlite3_vtab **out, char **message);
 int reel_vtab_disconnect(sqlite3_vtab *tab);
 
+/*
+ * Around each read of a table of the store: in a hostile one that table may be a
+ * view on this virtual table. Enter returns SQLITE_ERROR, with a message, if @t
+ * is being read already.
+ */
+int reel_vtab_enter(struct reel_vtab *t);
+void reel_vtab_leave(struct reel_vtab *t);
+
 /* Returns SQLITE_ERROR, with @why as the message of the table. */
 int reel_vtab_fail(sqlite3_vtab *tab, const char *why);
 
@@ -40,5 +51,8 @@ bool reel_vtab_id(sqlite3_value *v, int64_t *out);
 
 /* Register table `event`. Returns SQLite's result code. */
 int reel_vtab_event_register(sqlite3 *db);
+/* Register percentile(), hist_bin(), union_ns() and overlap_ns(), see
+ * ioreel-sql(1). Returns SQLite's result code. */
+int reel_aggregate_register(sqlite3 *db);
 
 #endif

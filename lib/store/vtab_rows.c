@@ -8,6 +8,9 @@
 #include "lib/store/vtab_rows.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "lib/store/file_class.h"
 
 #define KEPT_BYTES (64 << 20) /* decoded blocks that a cursor keeps */
 #define LOOKUP_COST 4	      /* of a row by its id, in rows of a scan */
@@ -18,21 +21,47 @@ static int rows_connect(sqlite3 *db, void *aux, int argc,
 {
 	const struct reel_row_table *t = aux;
 
-	return reel_vtab_connect(db, argv[1], t->columns, t, out, message);
+	sqlite3_str *columns = sqlite3_str_new(db);
+	char *text;
+	int rc;
+
+	for (int i = 0; t->column[i].name; i++) {
+		enum reel_row_value v = t->column[i].value;
+
+		if (!i)
+			sqlite3_str_appendf(columns, "CREATE TABLE %s",
+					    t->module +
+						    strlen(REEL_VTAB_MODULE));
+		sqlite3_str_appendf(
+			columns, "%s%s %s", i ? ", " : " (", t->column[i].name,
+			v == REEL_VALUE_TEXT || v == REEL_VALUE_KIND ||
+					v == REEL_VALUE_CLASS
+				? "TEXT"
+				: "INTEGER");
+	}
+	sqlite3_str_appendall(columns, ")");
+	text = sqlite3_str_finish(columns);
+	rc = text ? reel_vtab_connect(db, argv[1], text, t, out, message)
+		  : SQLITE_NOMEM;
+	sqlite3_free(text);
+	return rc;
 }
 
 /* The estimated number of rows: ids begin at 1 and are dense. */
-static double count_rows(const struct reel_vtab *tab)
+static double count_rows(struct reel_vtab *tab)
 {
 	const struct reel_row_table *t = tab->aux;
 	sqlite3_stmt *stmt = NULL;
 	double n = 1;
 
+	if (reel_vtab_enter(tab))
+		return n;
 	if (sqlite3_prepare_v2(tab->db, t->rows, -1, &stmt, NULL) ==
 		    SQLITE_OK &&
 	    sqlite3_step(stmt) == SQLITE_ROW)
 		n = sqlite3_column_double(stmt, 0);
 	sqlite3_finalize(stmt);
+	reel_vtab_leave(tab);
 	return n >= 1 && n < 1e12 ? n : 1;
 }
 
@@ -115,10 +144,10 @@ static void drop_block(struct reel_row_cursor *c, struct reel_row_entry *e)
 	reel_rows_fini(&e->rows);
 }
 
-static int rows_close(sqlite3_vtab_cursor *cur)
+void reel_row_cursor_close(struct reel_row_cursor *c)
 {
-	struct reel_row_cursor *c = (struct reel_row_cursor *)cur;
-
+	if (!c)
+		return;
 	sqlite3_finalize(c->fetch);
 	reel_codec_free(c->codec);
 	for (size_t i = 0; i < c->entries; i++)
@@ -126,34 +155,28 @@ static int rows_close(sqlite3_vtab_cursor *cur)
 	free(c->entry);
 	reel_row_text_fini(&c->text);
 	free(c);
-	return SQLITE_OK;
 }
 
-static int rows_open(sqlite3_vtab *tab, sqlite3_vtab_cursor **out)
+int reel_row_cursor_open(struct reel_row_cursor **out, sqlite3 *db,
+			 const struct reel_row_table *table, const char **why)
 {
-	struct reel_vtab *t = (struct reel_vtab *)tab;
 	struct reel_row_cursor *c = calloc(1, sizeof(*c));
-	int rc = SQLITE_NOMEM;
 
-	if (!c)
-		return rc;
-	c->table = t->aux;
-	c->codec = reel_codec_new();
-	if (!c->codec)
+	*why = "out of memory";
+	if (!c || !(c->codec = reel_codec_new()))
 		goto fail;
-	rc = list_blocks(c, t->db);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(t->db, c->table->fetch, -1, &c->fetch,
-					NULL);
-	if (rc != SQLITE_OK) {
-		reel_vtab_fail(tab, sqlite3_errmsg(t->db));
+	c->table = table;
+	if (list_blocks(c, db) != SQLITE_OK ||
+	    sqlite3_prepare_v2(db, table->fetch, -1, &c->fetch, NULL) !=
+		    SQLITE_OK) {
+		*why = sqlite3_errmsg(db);
 		goto fail;
 	}
-	*out = &c->base;
-	return SQLITE_OK;
+	*out = c;
+	return 0;
 fail:
-	rows_close(&c->base);
-	return rc;
+	reel_row_cursor_close(c);
+	return -1;
 }
 
 /* Limit the cache: free blocks that were not used recently (clock
@@ -260,22 +283,14 @@ static uint32_t row_search(const struct reel_row_entry *e, int64_t id)
 	return lo;
 }
 
-static int fail_rows(struct reel_row_cursor *c, const char *why)
-{
-	c->end = true;
-	return reel_vtab_fail(c->base.pVtab, why);
-}
-
 /* Move to the row of c->only: ranges of blocks may overlap, ids do not. */
-static int find_row(struct reel_row_cursor *c)
+static int find_row(struct reel_row_cursor *c, const char **why)
 {
-	const char *why = "";
-
 	/* mostly the row is in the current block */
 	if (c->on && c->on->n) {
 		c->at = row_search(c->on, c->only);
 		if (c->at < c->on->n && c->on->id[c->at] == c->only)
-			return SQLITE_OK;
+			return 0;
 	}
 	for (size_t i = entries_to(c, c->only); i > 0; i--) {
 		struct reel_row_entry *e = &c->entry[i - 1];
@@ -284,60 +299,131 @@ static int find_row(struct reel_row_cursor *c)
 			break;
 		if (e->max_id < c->only)
 			continue;
-		if (fetch_block(c, e, &why))
-			return fail_rows(c, why);
+		if (fetch_block(c, e, why))
+			return -1;
 		c->on = e;
 		c->at = row_search(e, c->only);
 		if (c->at < e->n && e->id[c->at] == c->only)
-			return SQLITE_OK;
+			return 0;
 	}
 	c->end = true;
-	return SQLITE_OK;
+	return 0;
 }
 
 /* Move to the first row of the next block. */
-static int next_block(struct reel_row_cursor *c)
+static int next_block(struct reel_row_cursor *c, const char **why)
 {
-	const char *why = "";
-
 	c->end = c->next == c->entries;
 	if (c->end)
-		return SQLITE_OK;
+		return 0;
 	c->on = &c->entry[c->next];
 	c->at = 0;
-	if (fetch_block(c, &c->entry[c->next++], &why))
-		return fail_rows(c, why);
+	return fetch_block(c, &c->entry[c->next++], why);
+}
+
+int reel_row_cursor_start(struct reel_row_cursor *c, uint32_t mask,
+			  int64_t only, const char **why)
+{
+	int rc;
+
+	if (mask != c->mask)
+		for (size_t i = 0; i < c->entries; i++)
+			drop_block(c, &c->entry[i]);
+	c->mask = mask;
+	c->only = only;
+	c->next = 0;
+	c->end = false;
+	rc = only ? find_row(c, why) : next_block(c, why);
+	c->end = c->end || rc;
+	return rc;
+}
+
+int reel_row_cursor_next(struct reel_row_cursor *c, const char **why)
+{
+	int rc;
+
+	c->end = c->only != 0;
+	if (c->end || ++c->at < c->on->n)
+		return 0;
+	rc = next_block(c, why);
+	c->end = c->end || rc;
+	return rc;
+}
+
+/* --- the module ----------------------------------------------------------- */
+
+static int rows_open(sqlite3_vtab *tab, sqlite3_vtab_cursor **out)
+{
+	struct reel_vtab *t = (struct reel_vtab *)tab;
+	struct reel_row_cursor *c = NULL;
+	const char *why = "";
+	int rc;
+
+	if (reel_vtab_enter(t))
+		return SQLITE_ERROR;
+	rc = reel_row_cursor_open(&c, t->db, t->aux, &why);
+	reel_vtab_leave(t);
+	if (rc)
+		return reel_vtab_fail(tab, why);
+	*out = &c->base;
 	return SQLITE_OK;
+}
+
+static int rows_close(sqlite3_vtab_cursor *cur)
+{
+	reel_row_cursor_close((struct reel_row_cursor *)cur);
+	return SQLITE_OK;
+}
+
+/* The block columns for the columns @used of a query. */
+static uint32_t column_mask(const struct reel_row_table *t, unsigned used)
+{
+	uint32_t mask = 0;
+
+	if (!t->kind)
+		return REEL_COL_ALL;
+	for (int i = 0; t->column[i].name; i++) {
+		if (!(used >> i & 1) || t->column[i].value == REEL_VALUE_ID)
+			continue;
+		mask |= t->column[i].value == REEL_VALUE_TEXT
+				? REEL_TEXT_MASK
+				: 1u << t->column[i].from;
+	}
+	return mask;
 }
 
 static int rows_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 		       int argc, sqlite3_value **argv)
 {
 	struct reel_row_cursor *c = (struct reel_row_cursor *)cur;
-	uint32_t mask = c->table->mask((uint64_t)plan >> USED_SHIFT);
+	struct reel_vtab *t = (struct reel_vtab *)cur->pVtab;
+	const char *why = "";
+	int64_t only = 0;
+	int rc;
 
-	if (mask != c->mask)
-		for (size_t i = 0; i < c->entries; i++)
-			drop_block(c, &c->entry[i]);
-	c->mask = mask;
-	c->only = 0;
-	c->next = 0;
-	c->end = false;
-	if (!(plan & PLAN_ID))
-		return next_block(c);
-	c->end = !reel_vtab_id(argv[0], &c->only);
-	return c->end ? SQLITE_OK : find_row(c);
+	c->end = (plan & PLAN_ID) && !reel_vtab_id(argv[0], &only);
+	if (c->end)
+		return SQLITE_OK;
+	if (reel_vtab_enter(t))
+		return SQLITE_ERROR;
+	rc = reel_row_cursor_start(
+		c, column_mask(c->table, (unsigned)plan >> USED_SHIFT), only,
+		&why);
+	reel_vtab_leave(t);
+	return rc ? reel_vtab_fail(cur->pVtab, why) : SQLITE_OK;
 }
 
 static int rows_next(sqlite3_vtab_cursor *cur)
 {
-	struct reel_row_cursor *c = (struct reel_row_cursor *)cur;
+	struct reel_vtab *t = (struct reel_vtab *)cur->pVtab;
+	const char *why = "";
+	int rc;
 
-	if (c->only) {
-		c->end = true;
-		return SQLITE_OK;
-	}
-	return ++c->at < c->on->n ? SQLITE_OK : next_block(c);
+	if (reel_vtab_enter(t))
+		return SQLITE_ERROR;
+	rc = reel_row_cursor_next((struct reel_row_cursor *)cur, &why);
+	reel_vtab_leave(t);
+	return rc ? reel_vtab_fail(cur->pVtab, why) : SQLITE_OK;
 }
 
 static int rows_eof(sqlite3_vtab_cursor *cur)
@@ -345,13 +431,77 @@ static int rows_eof(sqlite3_vtab_cursor *cur)
 	return ((struct reel_row_cursor *)cur)->end;
 }
 
+/* Give a value of open_file: its blocks have the columns of events. */
+static void give_open(const struct reel_row_cursor *c, sqlite3_context *ctx,
+		      const struct reel_row_column *column)
+{
+	int64_t *const *v = c->on->columns.v;
+	int64_t unknown = v[REEL_COL_COUNT][c->at];
+	uint64_t value = (uint64_t)v[column->from][c->at];
+
+	if (column->value == REEL_VALUE_NOT_BELOW_0 && (int64_t)value < 0)
+		return;
+	if (column->value == REEL_VALUE_OPEN_NS && unknown & REEL_OPEN_NO_START)
+		return;
+	if (column->value == REEL_VALUE_CLOSE_NS) {
+		if (unknown & REEL_OPEN_NO_END)
+			return;
+		value += (uint64_t)v[REEL_COL_START][c->at];
+	}
+	sqlite3_result_int64(ctx, (int64_t)value);
+}
+
+static int give_text(struct reel_row_cursor *c, sqlite3_context *ctx)
+{
+	const char *why = "";
+
+	if (reel_rows_text(&c->on->rows, c->at, &c->text, &why))
+		return reel_vtab_fail(c->base.pVtab, why);
+	sqlite3_result_text(ctx, c->text.text, (int)c->text.len,
+			    SQLITE_TRANSIENT);
+	return SQLITE_OK;
+}
+
+/* Give @v as @how has it; 0 is NULL where a value is stored plus one. */
+static void give_number(sqlite3_context *ctx, enum reel_row_value how,
+			uint64_t id, uint64_t v)
+{
+	uint8_t small = v > UINT8_MAX ? UINT8_MAX : (uint8_t)v;
+
+	if (how == REEL_VALUE_KIND || how == REEL_VALUE_CLASS) {
+		sqlite3_result_text(ctx,
+				    how == REEL_VALUE_KIND
+					    ? reel_kind_name(small)
+					    : reel_class_name(small),
+				    -1, SQLITE_STATIC);
+		return;
+	}
+	if (!v && how != REEL_VALUE_NUMBER)
+		return;
+	if (how == REEL_VALUE_PLUS_ONE)
+		v--;
+	else if (how == REEL_VALUE_SIGNED)
+		v = reel_unzigzag(v - 1);
+	else if (how == REEL_VALUE_BEFORE)
+		v = id - v;
+	sqlite3_result_int64(ctx, (int64_t)v);
+}
+
 static int rows_value(sqlite3_vtab_cursor *cur, sqlite3_context *ctx, int i)
 {
 	struct reel_row_cursor *c = (struct reel_row_cursor *)cur;
-	const char *why = "";
+	const struct reel_row_column *column = &c->table->column[i];
+	int64_t id = c->on->id[c->at];
 
-	if (c->table->value(c, ctx, i, &why))
-		return reel_vtab_fail(cur->pVtab, why);
+	if (column->value == REEL_VALUE_ID)
+		sqlite3_result_int64(ctx, id);
+	else if (column->value == REEL_VALUE_TEXT)
+		return give_text(c, ctx);
+	else if (!c->table->kind)
+		give_open(c, ctx, column);
+	else
+		give_number(ctx, column->value, (uint64_t)id,
+			    c->on->rows.v[column->from][c->at]);
 	return SQLITE_OK;
 }
 

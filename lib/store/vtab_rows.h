@@ -10,21 +10,40 @@
 #include "lib/store/row_block.h"
 #include "lib/store/vtab.h"
 
-struct reel_row_entry; /* a block, in the list and decoded */
-struct reel_row_cursor;
-
-struct reel_row_table {
-	const char *module, *columns;
-	const struct reel_row_kind *kind; /* of its blocks; NULL: open_block */
-	const char *list, *fetch, *rows;  /* queries */
-	/* block columns needed for the columns @used of a query */
-	uint32_t (*mask)(uint64_t used);
-	/* give the value of a column of the current row; 0, or -1 with @why */
-	int (*value)(struct reel_row_cursor *c, sqlite3_context *ctx,
-		     int column, const char **why);
+/* How a number of a block becomes a value of SQL. */
+enum reel_row_value {
+	REEL_VALUE_NUMBER,
+	REEL_VALUE_ID,		/* the id of the row, no column of the block */
+	REEL_VALUE_TEXT,	/* the text of the row */
+	REEL_VALUE_PLUS_ONE,	/* v - 1; 0: NULL */
+	REEL_VALUE_SIGNED,	/* zigzag, + 1; 0: NULL */
+	REEL_VALUE_BEFORE,	/* id - v; 0: NULL */
+	REEL_VALUE_NOT_BELOW_0, /* NULL: negative */
+	REEL_VALUE_KIND,	/* the name of an enum reel_kind */
+	REEL_VALUE_CLASS,	/* the name of an enum reel_class */
+	REEL_VALUE_OPEN_NS,	/* of an open file description */
+	REEL_VALUE_CLOSE_NS,
 };
 
-struct reel_row_entry {
+struct reel_row_column {
+	const char *name; /* NULL: the end */
+	enum reel_row_value value;
+	int from; /* column of the block */
+};
+
+#define REEL_ROW_TABLE_COLUMNS 16 /* the most, the end included */
+
+struct reel_row_table {
+	const char *module;
+	const struct reel_row_kind *kind; /* of its blocks; NULL: open_block */
+	const char *list, *fetch, *rows;  /* queries */
+	struct reel_row_column column[REEL_ROW_TABLE_COLUMNS];
+};
+
+/* Files, by file_id; the C columns of its rows are those of file_block. */
+extern const struct reel_row_table reel_row_table_file;
+
+struct reel_row_entry { /* a block, in the list and decoded */
 	int64_t block_id, min_id, max_id;
 	int64_t most_id;   /* the largest max_id up to here */
 	const int64_t *id; /* n ids, once decoded */
@@ -51,6 +70,19 @@ struct reel_row_cursor {
 	bool end;
 	struct reel_row_text text;
 };
+
+/* A cursor over @table for C. Gives *@out; reel_row_cursor_close() takes NULL.
+ * 0, or -1 with @why. */
+int reel_row_cursor_open(struct reel_row_cursor **out, sqlite3 *db,
+			 const struct reel_row_table *table, const char **why);
+void reel_row_cursor_close(struct reel_row_cursor *c);
+/*
+ * Go to the row with id @only, or to the first one (0), and decode the columns
+ * of @mask; then c->end, or the row c->at of block c->on. 0, or -1 with @why.
+ */
+int reel_row_cursor_start(struct reel_row_cursor *c, uint32_t mask,
+			  int64_t only, const char **why);
+int reel_row_cursor_next(struct reel_row_cursor *c, const char **why);
 
 /* Register @table, which is static. Returns SQLite's result code. */
 int reel_vtab_rows_add(sqlite3 *db, const struct reel_row_table *table);

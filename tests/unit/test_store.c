@@ -114,8 +114,9 @@ static void test_refusals(void)
 	sqlite3_exec(db, "PRAGMA user_version = 1", NULL, NULL, NULL);
 	sqlite3_close(db);
 	expect_error(reel_store_open(&st, "a.db", &err), &err, REEL_E_VERSION,
-		     "it has version 1, this program reads 4 (load its trace "
-		     "again)");
+		     "it has version 1, this program reads 4: its events are "
+		     "in blocks of a format that was replaced; load its trace "
+		     "again");
 	write_file("empty", "");
 	ok(!reel_store_create(&st, "empty", &err), "an empty file may go %s",
 	   err.text);
