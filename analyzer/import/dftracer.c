@@ -18,6 +18,7 @@
 #include "lib/intmap.h"
 
 #include "analyzer/import/dftracer_steps.h"
+#include "analyzer/import/common/call_group.h"
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/table.h"
@@ -45,19 +46,12 @@ static const struct symbol symbols[] = {
 #undef ALSO_BY_HAND
 };
 
-#define UNKNOWN_MOST 256 /* names; events of more are not understood */
 #define SYMBOLS (sizeof(symbols) / sizeof(symbols[0]))
 
 /* A hash and its name. */
 struct name {
 	char *hash, *text; /* text NULL: not known so far */
 	uint32_t id;	   /* of the file; 0: none yet */
-};
-
-/* A call that calls.def lacks. */
-struct unknown {
-	char *name;
-	uint64_t count;
 };
 
 /* The position of a descriptor in a process and file, from lseek's results. */
@@ -77,8 +71,6 @@ struct import {
 	size_t names, name_room;
 	struct position *position;
 	size_t positions, position_room;
-	struct unknown *unknown;
-	size_t unknowns, unknown_room;
 	bool all_names; /* of all files are read */
 	uint64_t copies, bad, phases, no_result;
 	int64_t first_ns;
@@ -126,31 +118,6 @@ static int by_symbol(const void *a, const void *b)
 {
 	return strcmp(((const struct symbol *)a)->name,
 		      ((const struct symbol *)b)->name);
-}
-
-/* Count an event of a call that calls.def lacks. */
-static int count_unknown(struct import *im, const char *name,
-			 struct reel_error *err)
-{
-	struct unknown *u;
-
-	for (size_t i = 0; i < im->unknowns; i++)
-		if (!strcmp(im->unknown[i].name, name)) {
-			im->unknown[i].count++;
-			return 0;
-		}
-	if (im->unknowns == UNKNOWN_MOST) {
-		im->bad++;
-		return 0;
-	}
-	if (one_more(&im->unknown, im->unknowns, &im->unknown_room, sizeof(*u),
-		     err))
-		return -1;
-	u = &im->unknown[im->unknowns];
-	u->name = reel_strdup(name, err);
-	u->count = 1;
-	im->unknowns += u->name != NULL;
-	return u->name ? 0 : -1;
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -337,10 +304,7 @@ static int64_t arg_int(const struct trace_event *ev, const char *key,
 
 static bool moves_bytes(const struct reel_event *ev)
 {
-	const struct reel_call_info *info = reel_call_info(ev->call);
-
-	return info->group == REEL_GROUP_READ ||
-	       info->group == REEL_GROUP_WRITE;
+	return ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE;
 }
 
 /* Sizes. fread and fwrite have items: their size and number, those moved. */
@@ -436,12 +400,36 @@ static int set_offset(struct import *im, struct reel_event *to,
 	return 0;
 }
 
-static int add_call(struct import *im, const struct trace_event *ev,
-		    uint32_t thread, struct reel_error *err)
+/* The call, its layer and its group; one that calls.def lacks keeps its name. */
+static int set_call(struct import *im, struct reel_event *to,
+		    const struct trace_event *ev, struct reel_error *err)
 {
 	struct symbol key = {.name = ev->name.s};
 	const struct symbol *s =
 		bsearch(&key, im->symbol, SYMBOLS, sizeof(key), by_symbol);
+	enum reel_layer layer = strcmp(ev->category.s, "STDIO")
+					? REEL_LAYER_POSIX
+					: REEL_LAYER_STDIO;
+	enum reel_group group;
+
+	if (s) {
+		const struct reel_call_info *info = reel_call_info(s->call);
+
+		to->call = s->call;
+		to->layer = (uint8_t)info->layer;
+		to->group = (uint8_t)info->group;
+		return 0;
+	}
+	group = import_call_group(ev->name.s);
+	to->call = reel_writer_call(im->writer, ev->name.s, layer, group, err);
+	to->layer = (uint8_t)layer;
+	to->group = (uint8_t)group;
+	return to->call ? 0 : -1;
+}
+
+static int add_call(struct import *im, const struct trace_event *ev,
+		    uint32_t thread, struct reel_error *err)
+{
 	struct reel_event to = {.fd = -1,
 				.fd2 = -1,
 				.thread = thread,
@@ -451,11 +439,10 @@ static int add_call(struct import *im, const struct trace_event *ev,
 				.pos = REEL_NO_OFFSET};
 	int64_t file, fd;
 
-	if (!s)
-		return count_unknown(im, ev->name.s, err);
-	to.call = s->call;
+	if (set_call(im, &to, ev, err))
+		return -1;
 	file = file_of(im, ev,
-		       s->call == REEL_CALL_OPENDIR ? REEL_KIND_DIR
+		       to.call == REEL_CALL_OPENDIR ? REEL_KIND_DIR
 						    : REEL_KIND_FILE,
 		       err);
 	if (file < 0)
@@ -465,12 +452,12 @@ static int add_call(struct import *im, const struct trace_event *ev,
 	if (moves_bytes(&to))
 		set_sizes(im, &to, ev);
 	fd = arg_int(ev, "fd", -1);
-	if (s->call == REEL_CALL_OPEN || s->call == REEL_CALL_OPENAT ||
-	    s->call == REEL_CALL_CREAT) {
+	if (to.call == REEL_CALL_OPEN || to.call == REEL_CALL_OPENAT ||
+	    to.call == REEL_CALL_CREAT) {
 		fd = to.result;
 		to.arg = arg_int(ev, "flags", 0);
 		to.arg2 = arg_int(ev, "mode", 0);
-	} else if (s->call == REEL_CALL_LSEEK || s->call == REEL_CALL_FSEEK) {
+	} else if (to.call == REEL_CALL_LSEEK || to.call == REEL_CALL_FSEEK) {
 		to.arg = arg_int(ev, "whence", 0);
 	}
 	to.fd = fd >= 0 && fd < INT32_MAX ? (int32_t)fd : -1;
@@ -560,15 +547,8 @@ static int put_loss(struct import *im, const char *reason, uint64_t count,
 static int put_losses(struct import *im, struct reel_writer_run *run,
 		      struct reel_error *err)
 {
-	char text[300];
+	char text[32];
 
-	for (size_t i = 0; i < im->unknowns; i++) {
-		snprintf(text, sizeof(text), "unknown call %.200s",
-			 im->unknown[i].name);
-		if (put_loss(im, text, im->unknown[i].count, err))
-			return -1;
-		run->lost += (int64_t)im->unknown[i].count;
-	}
 	run->lost += (int64_t)im->bad;
 	if (im->copies) {
 		snprintf(text, sizeof(text), "%" PRIu64, im->copies);
@@ -606,10 +586,7 @@ static void import_fini(struct import *im)
 		free(im->name[i].hash);
 		free(im->name[i].text);
 	}
-	for (size_t i = 0; i < im->unknowns; i++)
-		free(im->unknown[i].name);
 	free(im->name);
-	free(im->unknown);
 	free(im->position);
 	dftracer_marks_fini(&im->marks);
 	reel_intmap_fini(&im->by_hash);
