@@ -20,7 +20,7 @@
 #include "lib/error.h"
 #include "lib/intmap.h"
 
-#include "analyzer/import/common/call_group.h"
+#include "analyzer/import/common/call_names.h"
 #include "analyzer/import/common/event_names.h"
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/import.h"

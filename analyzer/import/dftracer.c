@@ -18,35 +18,11 @@
 #include "lib/intmap.h"
 
 #include "analyzer/import/dftracer_steps.h"
-#include "analyzer/import/common/call_group.h"
+#include "analyzer/import/common/call_names.h"
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/table.h"
 #include "analyzer/import/common/trace_events.h"
-
-/* All symbols of calls.def. */
-struct symbol {
-	const char *name;
-	uint16_t call;
-};
-
-static const struct symbol symbols[] = {
-#define CALL(id, NAME, l, g, t, ret, fails, fn, ...) {#fn, id},
-#define BY_HAND(id, NAME, l, g, t, ret, fn, ...) {#fn, id},
-#define PART(...)
-#define MARK(...)
-#define ALSO(NAME, ret, fails, fn, ...) {#fn, REEL_CALL_##NAME},
-#define ALSO_BY_HAND(NAME, ret, fn, ...) {#fn, REEL_CALL_##NAME},
-#include "schemas/calls.def"
-#undef CALL
-#undef BY_HAND
-#undef PART
-#undef MARK
-#undef ALSO
-#undef ALSO_BY_HAND
-};
-
-#define SYMBOLS (sizeof(symbols) / sizeof(symbols[0]))
 
 /* A hash and its name. */
 struct name {
@@ -65,7 +41,6 @@ struct import {
 	struct reel_writer *writer;
 	struct import_gather *gather;
 	struct dftracer_marks marks;
-	struct symbol symbol[SYMBOLS]; /* by name */
 	struct reel_intmap by_hash, by_event, by_position;
 	struct name *name;
 	size_t names, name_room;
@@ -112,12 +87,6 @@ static int one_more(void *p, size_t n, size_t *room, size_t bytes,
 	}
 	memset(*(char **)p + n * bytes, 0, bytes);
 	return 0;
-}
-
-static int by_symbol(const void *a, const void *b)
-{
-	return strcmp(((const struct symbol *)a)->name,
-		      ((const struct symbol *)b)->name);
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -404,18 +373,16 @@ static int set_offset(struct import *im, struct reel_event *to,
 static int set_call(struct import *im, struct reel_event *to,
 		    const struct trace_event *ev, struct reel_error *err)
 {
-	struct symbol key = {.name = ev->name.s};
-	const struct symbol *s =
-		bsearch(&key, im->symbol, SYMBOLS, sizeof(key), by_symbol);
+	uint16_t known = import_call_id(ev->name.s);
 	enum reel_layer layer = strcmp(ev->category.s, "STDIO")
 					? REEL_LAYER_POSIX
 					: REEL_LAYER_STDIO;
 	enum reel_group group;
 
-	if (s) {
-		const struct reel_call_info *info = reel_call_info(s->call);
+	if (known) {
+		const struct reel_call_info *info = reel_call_info(known);
 
-		to->call = s->call;
+		to->call = known;
 		to->layer = (uint8_t)info->layer;
 		to->group = (uint8_t)info->group;
 		return 0;
@@ -610,8 +577,6 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	if (!im)
 		return -1;
 	*im = (struct import){.in = in, .writer = w, .first_ns = INT64_MAX};
-	memcpy(im->symbol, symbols, sizeof(symbols));
-	qsort(im->symbol, SYMBOLS, sizeof(im->symbol[0]), by_symbol);
 	rc = gather_new(&im->gather, w, err);
 	for (int i = 0; !rc && i < in->paths; i++)
 		rc = read_file(im, i, err);

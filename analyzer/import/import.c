@@ -19,6 +19,7 @@ const struct reel_importer *const reel_importers[] = {
 	&reel_importer_darshan,
 	&reel_importer_dftracer,
 	&reel_importer_kineto,
+	&reel_importer_recorder,
 	&reel_importer_strace,
 	&reel_importer_chrome, /* after the tools that write its JSON */
 	NULL,

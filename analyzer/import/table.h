@@ -9,6 +9,7 @@ extern const struct reel_importer reel_importer_chrome;
 extern const struct reel_importer reel_importer_darshan;
 extern const struct reel_importer reel_importer_dftracer;
 extern const struct reel_importer reel_importer_kineto;
+extern const struct reel_importer reel_importer_recorder;
 extern const struct reel_importer reel_importer_strace;
 
 #endif

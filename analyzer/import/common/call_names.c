@@ -1,10 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* The purpose of a call that calls.def lacks, where its name says it. */
-#include "analyzer/import/common/call_group.h"
+/* The call of a symbol, or the purpose of one that calls.def lacks. */
+#include "analyzer/import/common/call_names.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+struct symbol {
+	const char *name;
+	uint16_t call;
+};
+
+/* Sorted by name at the first use. */
+static struct symbol symbols[] = {
+#define CALL(id, NAME, l, g, t, ret, fails, fn, ...) {#fn, id},
+#define BY_HAND(id, NAME, l, g, t, ret, fn, ...) {#fn, id},
+#define PART(id, NAME, l, g, t, name) {name, id},
+#define MARK(...)
+#define ALSO(NAME, ret, fails, fn, ...) {#fn, REEL_CALL_##NAME},
+#define ALSO_BY_HAND(NAME, ret, fn, ...) {#fn, REEL_CALL_##NAME},
+#include "schemas/calls.def"
+#undef CALL
+#undef BY_HAND
+#undef PART
+#undef MARK
+#undef ALSO
+#undef ALSO_BY_HAND
+};
+
+#define SYMBOLS (sizeof(symbols) / sizeof(symbols[0]))
+
+static int by_symbol(const void *a, const void *b)
+{
+	return strcmp(((const struct symbol *)a)->name,
+		      ((const struct symbol *)b)->name);
+}
+
+uint16_t import_call_id(const char *name)
+{
+	static bool sorted;
+	const struct symbol key = {.name = name}, *found;
+
+	if (!sorted)
+		qsort(symbols, SYMBOLS, sizeof(key), by_symbol);
+	sorted = true;
+	found = bsearch(&key, symbols, SYMBOLS, sizeof(key), by_symbol);
+	return found ? found->call : 0;
+}
 
 static const struct {
 	const char *name;

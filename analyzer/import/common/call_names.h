@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The purpose of a call that calls.def lacks, where its name says it. */
-#ifndef ANALYZER_IMPORT_CALL_GROUP_H
-#define ANALYZER_IMPORT_CALL_GROUP_H
+/* The call of a symbol, or the purpose of one that calls.def lacks. */
+#ifndef ANALYZER_IMPORT_CALL_NAMES_H
+#define ANALYZER_IMPORT_CALL_NAMES_H
+
+#include <stdint.h>
 
 #include "lib/calls.h"
 
+/* The id of a symbol or name in calls.def ("open64" gives REEL_CALL_OPEN); 0: it
+ * lacks it. */
+uint16_t import_call_id(const char *name);
 /*
  * The group of the call @name of libc, HDF5 or (P)NetCDF: "__lxstat" gives
  * REEL_GROUP_STAT, "H5Dread" REEL_GROUP_READ; else REEL_GROUP_OTHER.
