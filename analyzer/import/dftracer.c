@@ -36,7 +36,17 @@ struct position {
 	int64_t at; /* REEL_NO_OFFSET: not known */
 };
 
+#define CALLS_KNOWN 256 /* names whose calls are kept */
+
+struct known_call {
+	char *name;
+	uint16_t id;
+	enum reel_layer asked, layer; /* of the event's category; of the call */
+	enum reel_group group;
+};
+
 struct import {
+	struct known_call call[CALLS_KNOWN]; /* by hash */
 	const struct import_input *in;
 	struct reel_writer *writer;
 	struct import_gather *gather;
@@ -369,29 +379,50 @@ static int set_offset(struct import *im, struct reel_event *to,
 	return 0;
 }
 
-/* The call, its layer and its group; one that calls.def lacks keeps its name. */
+/* The call of the name, which keeps its name where calls.def lacks it. NULL with
+ * @err. */
+static const struct known_call *find_call(struct import *im,
+					  const struct trace_text *name,
+					  enum reel_layer layer,
+					  struct reel_error *err)
+{
+	uint64_t hash = hash_text(HASH_FIRST ^ layer, name);
+	struct known_call *k = &im->call[hash % CALLS_KNOWN];
+	const struct reel_call_info *info;
+
+	if (k->name && k->asked == layer && !strcmp(k->name, name->s))
+		return k;
+	free(k->name);
+	*k = (struct known_call){.name = reel_strdup(name->s, err),
+				 .asked = layer,
+				 .layer = layer,
+				 .id = import_call_id(name->s)};
+	if (!k->name)
+		return NULL;
+	info = reel_call_info(k->id);
+	k->group = info ? info->group : import_call_group(name->s);
+	if (info)
+		k->layer = info->layer;
+	else
+		k->id = reel_writer_call(im->writer, name->s, layer, k->group,
+					 err);
+	return k->id ? k : NULL;
+}
+
 static int set_call(struct import *im, struct reel_event *to,
 		    const struct trace_event *ev, struct reel_error *err)
 {
-	uint16_t known = import_call_id(ev->name.s);
 	enum reel_layer layer = strcmp(ev->category.s, "STDIO")
 					? REEL_LAYER_POSIX
 					: REEL_LAYER_STDIO;
-	enum reel_group group;
+	const struct known_call *k = find_call(im, &ev->name, layer, err);
 
-	if (known) {
-		const struct reel_call_info *info = reel_call_info(known);
-
-		to->call = known;
-		to->layer = (uint8_t)info->layer;
-		to->group = (uint8_t)info->group;
-		return 0;
-	}
-	group = import_call_group(ev->name.s);
-	to->call = reel_writer_call(im->writer, ev->name.s, layer, group, err);
-	to->layer = (uint8_t)layer;
-	to->group = (uint8_t)group;
-	return to->call ? 0 : -1;
+	if (!k)
+		return -1;
+	to->call = k->id;
+	to->layer = (uint8_t)k->layer;
+	to->group = (uint8_t)k->group;
+	return 0;
 }
 
 static int add_call(struct import *im, const struct trace_event *ev,
@@ -553,6 +584,8 @@ static void import_fini(struct import *im)
 		free(im->name[i].hash);
 		free(im->name[i].text);
 	}
+	for (size_t i = 0; i < CALLS_KNOWN; i++)
+		free(im->call[i].name);
 	free(im->name);
 	free(im->position);
 	dftracer_marks_fini(&im->marks);

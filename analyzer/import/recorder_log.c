@@ -27,7 +27,7 @@ struct recorder_log {
 	bool ts_deflated; /* compressed with zlib */
 	bool merged;	  /* one table of signatures, few grammars */
 	double start_s, tick_s;
-	/* Of all ranks, where merged; else of the last rank. */
+	/* Those of all ranks, where merged; else of the last rank. */
 	struct recorder_signatures signatures;
 	struct recorder_file *grammars; /* by grammar */
 	uint32_t grammar_count;

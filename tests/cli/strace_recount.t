@@ -63,7 +63,7 @@ if cc -w -o threads threads.c -lpthread 2>/dev/null; then
 	check 'a program of threads and a fork' 'trace threads ./threads'
 	check 'each number equals' 'recount threads'
 else
-	skip 2 'no compiler'
+	skip 'a program of threads and a fork' 'no compiler'
 fi
 
 cat >loader.py <<'EOF2'
@@ -84,6 +84,6 @@ if python3 -c 'import numpy, torch' 2>/dev/null; then
 	check 'a DataLoader with workers' 'trace loader python3 loader.py'
 	check 'each number equals' 'recount loader'
 else
-	skip 2 'no numpy and torch'
+	skip 'a DataLoader with workers' 'no numpy and torch'
 fi
 finish
