@@ -101,7 +101,8 @@ static int make_plan(struct replay *r, struct reel_error *err)
 {
 	const char *path = r->plan_file ? r->plan_file : r->plan_path;
 
-	if (plan_compile(r->recorded, path, err))
+	if (replay_report_named(r->recorded, err) ||
+	    plan_compile(r->recorded, path, err))
 		return -1;
 	if (interrupt_check(err) || plan_open(&r->plan, path, err)) {
 		unlink(path); /* a plan file is complete, or absent */

@@ -10,6 +10,7 @@
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/num.h"
+#include "lib/store/view.h"
 #include "lib/terminal.h"
 
 #include "analyzer/compare/likeness.h"
@@ -94,6 +95,33 @@ void replay_report_built(const struct plan *p, const struct sandbox *sb,
 			"unknown to this version\n",
 			reel_num_count(a, (int64_t)h->skipped),
 			plural(h->skipped, "event", "events"));
+}
+
+int replay_report_named(struct reel_store *st, struct reel_error *err)
+{
+	static const char sql[] =
+		"SELECT sum(c.calls) AS calls, "
+		"group_concat(c.call, ', ') AS names FROM (SELECT call, "
+		"sum(calls) AS calls FROM v_call_count WHERE call_id >= "
+		"?1 GROUP BY call ORDER BY sum(calls) DESC LIMIT 8) c";
+	struct reel_view v;
+	char num[REEL_NUM];
+
+	reel_view_open(&v, st, sql, err);
+	reel_view_bind(&v, REEL_CALL_NAMED);
+	if (reel_view_next(&v) && reel_view_int(&v, "calls") > 0) {
+		int64_t calls = reel_view_int(&v, "calls");
+
+		fprintf(stderr,
+			"ioreel replay: %s %s not replayed, as ioreel does "
+			"not know %s: ",
+			reel_num_count(num, calls),
+			plural((uint64_t)calls, "call is", "calls are"),
+			plural((uint64_t)calls, "it", "them"));
+		reel_terminal_name(stderr, reel_view_text(&v, "names"));
+		fputc('\n', stderr);
+	}
+	return reel_view_close(&v);
 }
 
 void replay_report_confined(const struct result *res, const char *program)

@@ -10,6 +10,7 @@ struct plan;
 struct reel_error;
 struct reel_likeness;
 struct reel_record_result;
+struct reel_store;
 struct result;
 struct result_total;
 struct sandbox;
@@ -25,6 +26,9 @@ struct sandbox;
 /* Print on stderr the size of the job and the state of the rebuilt files. */
 void replay_report_built(const struct plan *p, const struct sandbox *sb,
 			 enum fileset_cache cache);
+/* Print on stderr the calls of @st that the replay leaves out, as calls.def lacks
+ * them. 0, or -1 with @err: REEL_E_DB. */
+int replay_report_named(struct reel_store *st, struct reel_error *err);
 /*
  * Print the way that confines writes to the sandbox, after the name @program.
  */

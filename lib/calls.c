@@ -8,6 +8,7 @@
 #include "lib/calls.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "schemas/trace_format.h"
 
@@ -67,6 +68,8 @@ const char *reel_layer_name(enum reel_layer layer)
 		[REEL_LAYER_NONE] = "none",   [REEL_LAYER_POSIX] = "POSIX",
 		[REEL_LAYER_STDIO] = "STDIO", [REEL_LAYER_MMAP] = "MMAP",
 		[REEL_LAYER_ASYNC] = "ASYNC", [REEL_LAYER_MPIIO] = "MPIIO",
+		[REEL_LAYER_HDF5] = "HDF5",   [REEL_LAYER_NETCDF] = "NETCDF",
+		[REEL_LAYER_OTHER] = "other",
 	};
 
 	return (unsigned int)layer < REEL_LAYERS ? name[layer] : "none";
@@ -82,10 +85,26 @@ const char *reel_group_name(enum reel_group group)
 		[REEL_GROUP_META] = "meta",	  [REEL_GROUP_DIR] = "dir",
 		[REEL_GROUP_SYNC] = "sync",	  [REEL_GROUP_MAP] = "map",
 		[REEL_GROUP_MARK] = "mark",	  [REEL_GROUP_QUEUE] = "queue",
-		[REEL_GROUP_PROCESS] = "process",
+		[REEL_GROUP_PROCESS] = "process", [REEL_GROUP_OTHER] = "other",
 	};
 
 	return (unsigned int)group < REEL_GROUPS ? name[group] : "none";
+}
+
+enum reel_layer reel_layer_of_name(const char *name)
+{
+	for (int i = 0; i < REEL_LAYERS; i++)
+		if (!strcmp(reel_layer_name((enum reel_layer)i), name))
+			return (enum reel_layer)i;
+	return REEL_LAYER_NONE;
+}
+
+enum reel_group reel_group_of_name(const char *name)
+{
+	for (int i = 0; i < REEL_GROUPS; i++)
+		if (!strcmp(reel_group_name((enum reel_group)i), name))
+			return (enum reel_group)i;
+	return REEL_GROUP_NONE;
 }
 
 const char *reel_span_name(unsigned int span)

@@ -3,6 +3,7 @@
 #ifndef LIB_CALLS_H
 #define LIB_CALLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum reel_call {
@@ -21,7 +22,12 @@ enum reel_call {
 #undef ALSO_BY_HAND
 };
 
-#define REEL_CALL_MAX 1024 /* ids are below */
+#define REEL_CALL_MAX 1024 /* ids of calls.def are below */
+
+/* Ids of an imported store's calls that calls.def lacks: from NAMED to below
+ * IDS, which bounds all ids of a store. Table call has their names. */
+#define REEL_CALL_NAMED 2048
+#define REEL_CALL_IDS 4096
 
 enum reel_layer {
 	REEL_LAYER_NONE = 0,
@@ -30,6 +36,9 @@ enum reel_layer {
 	REEL_LAYER_MMAP,
 	REEL_LAYER_ASYNC,
 	REEL_LAYER_MPIIO,
+	REEL_LAYER_HDF5, /* this and below: of imported stores alone */
+	REEL_LAYER_NETCDF,
+	REEL_LAYER_OTHER, /* not known */
 	REEL_LAYERS
 };
 
@@ -49,6 +58,7 @@ enum reel_group {
 	REEL_GROUP_MARK,
 	REEL_GROUP_QUEUE,
 	REEL_GROUP_PROCESS,
+	REEL_GROUP_OTHER, /* not known: of imported stores alone */
 	REEL_GROUPS
 };
 
@@ -87,8 +97,21 @@ const struct reel_call_info *reel_call_info(unsigned int id);
 /* Bits of enum reel_trait; 0 for an id that no row has. */
 unsigned int reel_call_traits(unsigned int id);
 
-const char *reel_layer_name(enum reel_layer layer);  /* "POSIX" ... */
-const char *reel_group_name(enum reel_group group);  /* "open" ... */
+/*
+ * Is the call above the one that does the I/O (MPI-IO, HDF5, queues), or of no
+ * known purpose? It has its own row in the tables by call, and is in no sum.
+ */
+static inline bool reel_call_is_higher(unsigned int layer, unsigned int group)
+{
+	return layer >= REEL_LAYER_MPIIO || group == REEL_GROUP_QUEUE ||
+	       group == REEL_GROUP_OTHER;
+}
+
+const char *reel_layer_name(enum reel_layer layer); /* "POSIX" ... */
+const char *reel_group_name(enum reel_group group); /* "open" ... */
+/* The layer or group of that name; REEL_LAYER_NONE, REEL_GROUP_NONE: no such. */
+enum reel_layer reel_layer_of_name(const char *name);
+enum reel_group reel_group_of_name(const char *name);
 const char *reel_span_name(unsigned int span);	     /* "epoch" ... or "user" */
 const char *reel_counter_name(unsigned int counter); /* "disk" ..., or NULL */
 /* Why programs that @counter counts were not traced, as in "3 programs NOT TRACED

@@ -45,9 +45,9 @@ CREATE TABLE call_io (
 -- unit: calls, bytes, ns    empty: no row
 -- source: ioreel-store(5), "Operations"
 CREATE VIEW v_call (layer, call_group, call, message, calls, asked_bytes, bytes,
-	dur_ns, errors, eof_reads, call_id) AS
+	dur_ns, errors, eof_reads, call_id, higher_layer) AS
 SELECT c.layer, c.call_group, c.name, i.message, i.calls, i.asked_bytes,
-	i.bytes, i.dur_ns, i.errors, i.eof_reads, i.call_id
+	i.bytes, i.dur_ns, i.errors, i.eof_reads, i.call_id, c.higher_layer
 FROM call_io i JOIN call c USING (call_id);
 
 -- v_mpiio: reads and writes of MPI-IO. posix_calls, posix_bytes: the reads or
@@ -82,7 +82,7 @@ CREATE VIEW v_group (call_group, calls, bytes, dur_ns, errors, eof_reads) AS
 SELECT call_group, sum(iif(call IN ('map_read', 'map_write'), 0, calls)),
 	sum(bytes), nullif(sum(dur_ns), 0), sum(errors), sum(eof_reads)
 FROM v_call
-WHERE message = 0 AND layer <> 'MPIIO' AND call_group <> 'queue'
+WHERE message = 0 AND NOT higher_layer
 GROUP BY call_group
 HAVING sum(iif(call IN ('map_read', 'map_write'), 0, calls)) > 0
 	OR sum(bytes) > 0;
@@ -106,7 +106,7 @@ SELECT p.process_id, p.pid, p.rank, p.role,
 		WHERE i.process_id = p.process_id), 0)
 FROM process p
 LEFT JOIN (SELECT i.*, c.call_group, c.name FROM rollup i JOIN call c USING (call_id)
-	WHERE i.message = 0 AND c.layer <> 'MPIIO' AND c.call_group <> 'queue') r
+	WHERE i.message = 0 AND NOT c.higher_layer) r
 	ON r.process_id = p.process_id
 WHERE p.launcher IS NULL
 GROUP BY p.process_id;

@@ -61,8 +61,8 @@ ORDER BY CAST(n.value AS INTEGER), s.thread_id;
 -- asynchronous operations, which a replay does not make.
 -- unit: calls    empty: no row
 -- source: ioreel-store(5), "Likeness"
-CREATE VIEW v_call_count (call_id, calls, higher_layer) AS
-SELECT i.call_id, i.calls, c.layer = 'MPIIO' OR c.call_group = 'queue'
+CREATE VIEW v_call_count (call_id, calls, higher_layer, call) AS
+SELECT i.call_id, i.calls, c.higher_layer, c.name
 FROM call_io i JOIN call c USING (call_id)
 WHERE i.message = 0;
 

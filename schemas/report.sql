@@ -218,7 +218,7 @@ ORDER BY v.process_id;
 CREATE VIEW v_process_group (process_id, call_group, calls, bytes, dur_ns) AS
 SELECT i.process_id, c.call_group, sum(i.calls), sum(i.bytes), sum(i.dur_ns)
 FROM rollup i JOIN call c USING (call_id)
-WHERE i.message = 0 AND c.layer <> 'MPIIO' AND c.call_group <> 'queue'
+WHERE i.message = 0 AND NOT c.higher_layer
 GROUP BY i.process_id, c.call_group
 ORDER BY i.process_id, sum(i.dur_ns) DESC, c.call_group;
 
@@ -282,7 +282,7 @@ FROM storage;
 CREATE VIEW v_frequent_error (call, errno, calls) AS
 SELECT c.name, e.errno, e.calls
 FROM error e JOIN call c USING (call_id)
-WHERE e.message = 0 AND c.layer <> 'MPIIO' AND c.call_group <> 'queue'
+WHERE e.message = 0 AND NOT c.higher_layer
 ORDER BY e.calls DESC, c.name, e.errno;
 
 -- v_stream_flush: calls of fflush on files: a flush hands the buffer of a

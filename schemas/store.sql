@@ -104,12 +104,19 @@ CREATE TABLE open_block (
 	data BLOB NOT NULL
 ) STRICT;
 
--- call: the calls that occur in the run.
+-- call: the calls that occur in the run. Ids below 1024 are those of ioreel, the
+-- same in all stores. Ids from 2048 are calls of an imported log that ioreel does
+-- not record; they have the log's name for them.
 CREATE TABLE call (
 	call_id INTEGER PRIMARY KEY,
-	name TEXT NOT NULL,            -- unique
-	layer TEXT NOT NULL,           -- POSIX STDIO MMAP ASYNC MPIIO
-	call_group TEXT NOT NULL       -- open close dup read write seek stat meta dir sync map
+	name TEXT NOT NULL,            -- unique, but for calls of two layers
+	layer TEXT NOT NULL,           -- POSIX STDIO MMAP ASYNC MPIIO; imported
+	                               -- also HDF5 NETCDF, other: not known
+	call_group TEXT NOT NULL,      -- open close dup read write seek stat meta dir sync map
+	                               -- queue process; imported also other: not known
+	higher_layer INTEGER NOT NULL  -- 1: above the call that does the I/O (MPI-IO,
+	                               -- HDF5, queues), or of no known purpose:
+	                               -- in no sum of I/O
 ) STRICT;
 
 -- span_block: the anchors of the job (epochs, steps ...) in compressed blocks,

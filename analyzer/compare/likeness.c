@@ -15,6 +15,7 @@
 
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/store/call_table.h"
 #include "lib/store/store.h"
 #include "lib/store/view.h"
 
@@ -132,11 +133,19 @@ static void find_cosine(struct reel_likeness *l)
 	l->has_cosine = reel_likeness_cosine(l, -1, &l->cosine);
 }
 
-/* Count calls. @higher: with calls of higher layers, which a replay does not
- * make. */
+/* Count calls, each at its id. @higher: with calls of higher layers, which a
+ * replay does not make. A call that calls.def lacks is at the id that @a has for
+ * its name, or, if @a does not have it, at one of the places behind all ids. */
+struct call_counts {
+	double *count; /* of COUNTS */
+	double sum;
+};
+
+#define COUNTS (2 * REEL_CALL_IDS)
+
 static int read_counts(struct reel_store *st, bool higher,
-		       double count[REEL_CALL_MAX], double *sum,
-		       struct reel_error *err)
+		       const struct reel_call_table *names,
+		       struct call_counts *to, struct reel_error *err)
 {
 	struct reel_view v;
 
@@ -145,34 +154,50 @@ static int read_counts(struct reel_store *st, bool higher,
 		int64_t id = reel_view_int(&v, "call_id");
 		double calls = reel_view_real(&v, "calls");
 
-		if (id < 0 || id >= REEL_CALL_MAX ||
+		if (id < 0 || id >= REEL_CALL_IDS ||
 		    (reel_view_int(&v, "higher_layer") && !higher))
 			continue;
-		count[id] += calls;
-		*sum += calls;
+		if (id >= REEL_CALL_NAMED)
+			id = reel_call_table_find(names,
+						  reel_view_text(&v, "call"),
+						  id + REEL_CALL_IDS);
+		to->count[id] += calls;
+		to->sum += calls;
 	}
 	return reel_view_close(&v);
 }
 
 /* Total variation: half the sum of the differences of the calls' shares. */
+static double total_variation(const struct call_counts *a,
+			      const struct call_counts *b)
+{
+	double difference = 0;
+
+	if (a->sum == 0 || b->sum == 0)
+		return a->sum == b->sum ? 0 : 1;
+	for (int i = 0; i < COUNTS; i++)
+		difference += fabs(a->count[i] / a->sum - b->count[i] / b->sum);
+	return difference / 2;
+}
+
 static int find_call_tv(struct reel_store *a, struct reel_store *b, bool higher,
 			struct reel_likeness *l, struct reel_error *err)
 {
-	double in_a[REEL_CALL_MAX] = {0}, in_b[REEL_CALL_MAX] = {0};
-	double sum_a = 0, sum_b = 0, difference = 0;
-	int i;
+	struct reel_call_table *names = reel_call_table_read(a, err);
+	struct call_counts in_a = {reel_alloc(COUNTS, sizeof(double), err), 0};
+	struct call_counts in_b = {reel_alloc(COUNTS, sizeof(double), err), 0};
+	int rc = -1;
 
-	if (read_counts(a, higher, in_a, &sum_a, err) ||
-	    read_counts(b, higher, in_b, &sum_b, err))
-		return -1;
-	if (sum_a == 0 || sum_b == 0) {
-		l->call_tv = sum_a == sum_b ? 0 : 1;
-		return 0;
+	if (names && in_a.count && in_b.count &&
+	    !read_counts(a, higher, names, &in_a, err) &&
+	    !read_counts(b, higher, names, &in_b, err)) {
+		l->call_tv = total_variation(&in_a, &in_b);
+		rc = 0;
 	}
-	for (i = 0; i < REEL_CALL_MAX; i++)
-		difference += fabs(in_a[i] / sum_a - in_b[i] / sum_b);
-	l->call_tv = difference / 2;
-	return 0;
+	reel_call_table_free(names);
+	free(in_a.count);
+	free(in_b.count);
+	return rc;
 }
 
 /* A thread that made I/O calls. */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "lib/buf.h"
-#include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/store/call_table.h"
 #include "lib/store/store.h"
 
 struct file {
@@ -28,6 +28,7 @@ struct export_cursor {
 	int64_t processes, threads, files;
 	struct reel_buf paths; /* each with its NUL */
 	struct reel_events *events;
+	struct reel_call_table *calls;
 	sqlite3_stmt *spans;
 	struct export_record event, span; /* next of each */
 	bool has_event, has_span;
@@ -206,7 +207,7 @@ static int next_event(struct export_cursor *c, struct reel_error *err)
 		r->dur_ns = r->event.dur_ns;
 		if (!overlaps(c, r))
 			continue;
-		info = reel_call_info(r->event.call);
+		info = reel_call_table_info(c->calls, r->event.call);
 		r->thread = find_thread(c, r->event.thread);
 		if (!info || !info->name || !r->thread)
 			continue; /* v_event has no such row either */
@@ -255,7 +256,8 @@ int export_cursor_open(struct export_cursor **out, struct reel_store *st,
 	c->st = st;
 	c->from_ns = from_ns;
 	c->to_ns = to_ns;
-	if (read_dimensions(c, err) ||
+	c->calls = reel_call_table_read(st, err);
+	if (!c->calls || read_dimensions(c, err) ||
 	    reel_events_open(&c->events, st, 0, err) ||
 	    reel_store_prepare(st, &c->spans,
 			       "SELECT span_id, start_ns, dur_ns, thread_id, "
@@ -305,6 +307,7 @@ void export_cursor_close(struct export_cursor *c)
 	if (!c)
 		return;
 	reel_events_close(c->events);
+	reel_call_table_free(c->calls);
 	sqlite3_finalize(c->spans);
 	reel_buf_fini(&c->paths);
 	for (int64_t i = 0; i < c->processes; i++) {

@@ -22,6 +22,7 @@
 #include "lib/error.h"
 #include "lib/intmap.h"
 
+#include "analyzer/import/common/call_names.h"
 #include "analyzer/import/common/event_names.h"
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/profile.h"
@@ -70,19 +71,33 @@ static int64_t arg_int(const struct trace_event *ev, const char *key,
 	return trace_text_int(trace_event_arg(ev, key), &v) ? v : none;
 }
 
-/* The call that @ev is in our own export, 0: none. */
-static uint16_t call_of(const struct trace_event *ev)
+/*
+ * The call of @ev in our own export goes into @e; 0: none. Other tools have
+ * events of category "other", too: those of unknown layers are ranges.
+ */
+static int set_call(struct import *im, struct reel_event *e,
+		    const struct trace_event *ev, struct reel_error *err)
 {
-	if (!trace_event_arg(ev, "result"))
+	enum reel_layer layer = reel_layer_of_name(ev->category.s);
+	enum reel_group group;
+
+	if (!layer || layer == REEL_LAYER_OTHER ||
+	    !trace_event_arg(ev, "result"))
 		return 0;
 	for (unsigned int i = 1; i < REEL_CALL_MAX; i++) {
 		const struct reel_call_info *info = reel_call_info(i);
 
-		if (info && !strcmp(info->name, ev->name.s) &&
-		    !strcmp(reel_layer_name(info->layer), ev->category.s))
-			return (uint16_t)i;
+		if (info && info->layer == layer &&
+		    !strcmp(info->name, ev->name.s)) {
+			e->call = (uint16_t)i;
+			return 0;
+		}
 	}
-	return 0;
+	group = import_call_group(ev->name.s);
+	e->call = reel_writer_call(im->writer, ev->name.s, layer, group, err);
+	e->layer = (uint8_t)layer;
+	e->group = (uint8_t)group;
+	return e->call ? 0 : -1;
 }
 
 static uint32_t file_of(struct import *im, const struct trace_event *ev,
@@ -170,14 +185,13 @@ static int fill_range(struct import *im, struct chrome_range *r,
 		      const struct chrome_row *row,
 		      const struct trace_event *ev, struct reel_error *err)
 {
-	uint16_t call = call_of(ev);
-
 	*r = (struct chrome_range){.open = true};
-	r->event.call = call;
+	if (set_call(im, &r->event, ev, err))
+		return -1;
 	r->span.thread = r->event.thread = row->thread;
 	r->span.start_ns = r->event.start_ns = ev->ts_ns;
 	r->span.dur_ns = r->event.dur_ns = ev->dur_ns;
-	if (call)
+	if (r->event.call)
 		return fill_call(im, &r->event, ev, err);
 	if (row->stream)
 		return fill_kernel(im, r, ev, err);

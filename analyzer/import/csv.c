@@ -18,7 +18,7 @@
 #include "analyzer/import/common/csv_rows.h"
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/run_name.h"
-#include "analyzer/import/common/symbols.h"
+#include "analyzer/import/common/call_names.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/table.h"
 
@@ -45,7 +45,6 @@ struct unknown {
 struct import {
 	struct import_gather *gather;
 	struct import_column_map map;
-	struct import_symbols symbols;
 	struct unknown unknown[UNKNOWN_MOST];
 	unsigned int unknowns;
 	uint64_t rows, bad, first_bad, all_bad, no_duration, no_size;
@@ -87,7 +86,7 @@ static uint16_t call_of(const struct import *im, const char *name)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strcasecmp(words[i].word, name))
 			return words[i].call;
-	return import_symbols_find(&im->symbols, name);
+	return import_call_id(name);
 }
 
 static int count_unknown(struct import *im, const char *name, uint64_t line)
@@ -391,10 +390,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	im = reel_alloc(1, sizeof(*im), err);
 	rc = !im || import_column_map_parse(&im->map, in->map, err) ||
 	     gather_new(&im->gather, w, err);
-	if (!rc) {
-		import_symbols_init(&im->symbols);
+	if (!rc)
 		rc = load_files(im, w, in, err);
-	}
 	if (im)
 		gather_free(im->gather);
 	free(im);

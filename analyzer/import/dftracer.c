@@ -18,24 +18,16 @@
 #include "lib/intmap.h"
 
 #include "analyzer/import/dftracer_steps.h"
+#include "analyzer/import/common/call_names.h"
 #include "analyzer/import/common/gather.h"
-#include "analyzer/import/common/symbols.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/table.h"
 #include "analyzer/import/common/trace_events.h"
-
-#define UNKNOWN_MOST 256 /* names; events of more are not understood */
 
 /* A hash and its name. */
 struct name {
 	char *hash, *text; /* text NULL: not known so far */
 	uint32_t id;	   /* of the file; 0: none yet */
-};
-
-/* A call that calls.def lacks. */
-struct unknown {
-	char *name;
-	uint64_t count;
 };
 
 /* The position of a descriptor in a process and file, from lseek's results. */
@@ -44,19 +36,26 @@ struct position {
 	int64_t at; /* REEL_NO_OFFSET: not known */
 };
 
+#define CALLS_KNOWN 256 /* names whose calls are kept */
+
+struct known_call {
+	char *name;
+	uint16_t id;
+	enum reel_layer asked, layer; /* of the event's category; of the call */
+	enum reel_group group;
+};
+
 struct import {
+	struct known_call call[CALLS_KNOWN]; /* by hash */
 	const struct import_input *in;
 	struct reel_writer *writer;
 	struct import_gather *gather;
 	struct dftracer_marks marks;
-	struct import_symbols symbols;
 	struct reel_intmap by_hash, by_event, by_position;
 	struct name *name;
 	size_t names, name_room;
 	struct position *position;
 	size_t positions, position_room;
-	struct unknown *unknown;
-	size_t unknowns, unknown_room;
 	bool all_names; /* of all files are read */
 	uint64_t copies, bad, phases, no_result;
 	int64_t first_ns;
@@ -98,31 +97,6 @@ static int one_more(void *p, size_t n, size_t *room, size_t bytes,
 	}
 	memset(*(char **)p + n * bytes, 0, bytes);
 	return 0;
-}
-
-/* Count an event of a call that calls.def lacks. */
-static int count_unknown(struct import *im, const char *name,
-			 struct reel_error *err)
-{
-	struct unknown *u;
-
-	for (size_t i = 0; i < im->unknowns; i++)
-		if (!strcmp(im->unknown[i].name, name)) {
-			im->unknown[i].count++;
-			return 0;
-		}
-	if (im->unknowns == UNKNOWN_MOST) {
-		im->bad++;
-		return 0;
-	}
-	if (one_more(&im->unknown, im->unknowns, &im->unknown_room, sizeof(*u),
-		     err))
-		return -1;
-	u = &im->unknown[im->unknowns];
-	u->name = reel_strdup(name, err);
-	u->count = 1;
-	im->unknowns += u->name != NULL;
-	return u->name ? 0 : -1;
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -309,10 +283,7 @@ static int64_t arg_int(const struct trace_event *ev, const char *key,
 
 static bool moves_bytes(const struct reel_event *ev)
 {
-	const struct reel_call_info *info = reel_call_info(ev->call);
-
-	return info->group == REEL_GROUP_READ ||
-	       info->group == REEL_GROUP_WRITE;
+	return ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE;
 }
 
 /* Sizes. fread and fwrite have items: their size and number, those moved. */
@@ -408,10 +379,55 @@ static int set_offset(struct import *im, struct reel_event *to,
 	return 0;
 }
 
+/* The call of the name, which keeps its name where calls.def lacks it. NULL with
+ * @err. */
+static const struct known_call *find_call(struct import *im,
+					  const struct trace_text *name,
+					  enum reel_layer layer,
+					  struct reel_error *err)
+{
+	uint64_t hash = hash_text(HASH_FIRST ^ layer, name);
+	struct known_call *k = &im->call[hash % CALLS_KNOWN];
+	const struct reel_call_info *info;
+
+	if (k->name && k->asked == layer && !strcmp(k->name, name->s))
+		return k;
+	free(k->name);
+	*k = (struct known_call){.name = reel_strdup(name->s, err),
+				 .asked = layer,
+				 .layer = layer,
+				 .id = import_call_id(name->s)};
+	if (!k->name)
+		return NULL;
+	info = reel_call_info(k->id);
+	k->group = info ? info->group : import_call_group(name->s);
+	if (info)
+		k->layer = info->layer;
+	else
+		k->id = reel_writer_call(im->writer, name->s, layer, k->group,
+					 err);
+	return k->id ? k : NULL;
+}
+
+static int set_call(struct import *im, struct reel_event *to,
+		    const struct trace_event *ev, struct reel_error *err)
+{
+	enum reel_layer layer = strcmp(ev->category.s, "STDIO")
+					? REEL_LAYER_POSIX
+					: REEL_LAYER_STDIO;
+	const struct known_call *k = find_call(im, &ev->name, layer, err);
+
+	if (!k)
+		return -1;
+	to->call = k->id;
+	to->layer = (uint8_t)k->layer;
+	to->group = (uint8_t)k->group;
+	return 0;
+}
+
 static int add_call(struct import *im, const struct trace_event *ev,
 		    uint32_t thread, struct reel_error *err)
 {
-	uint16_t call = import_symbols_find(&im->symbols, ev->name.s);
 	struct reel_event to = {.fd = -1,
 				.fd2 = -1,
 				.thread = thread,
@@ -421,12 +437,11 @@ static int add_call(struct import *im, const struct trace_event *ev,
 				.pos = REEL_NO_OFFSET};
 	int64_t file, fd;
 
-	if (!call)
-		return count_unknown(im, ev->name.s, err);
-	to.call = call;
+	if (set_call(im, &to, ev, err))
+		return -1;
 	file = file_of(im, ev,
-		       call == REEL_CALL_OPENDIR ? REEL_KIND_DIR
-						 : REEL_KIND_FILE,
+		       to.call == REEL_CALL_OPENDIR ? REEL_KIND_DIR
+						    : REEL_KIND_FILE,
 		       err);
 	if (file < 0)
 		return -1;
@@ -435,12 +450,12 @@ static int add_call(struct import *im, const struct trace_event *ev,
 	if (moves_bytes(&to))
 		set_sizes(im, &to, ev);
 	fd = arg_int(ev, "fd", -1);
-	if (call == REEL_CALL_OPEN || call == REEL_CALL_OPENAT ||
-	    call == REEL_CALL_CREAT) {
+	if (to.call == REEL_CALL_OPEN || to.call == REEL_CALL_OPENAT ||
+	    to.call == REEL_CALL_CREAT) {
 		fd = to.result;
 		to.arg = arg_int(ev, "flags", 0);
 		to.arg2 = arg_int(ev, "mode", 0);
-	} else if (call == REEL_CALL_LSEEK || call == REEL_CALL_FSEEK) {
+	} else if (to.call == REEL_CALL_LSEEK || to.call == REEL_CALL_FSEEK) {
 		to.arg = arg_int(ev, "whence", 0);
 	}
 	to.fd = fd >= 0 && fd < INT32_MAX ? (int32_t)fd : -1;
@@ -530,15 +545,8 @@ static int put_loss(struct import *im, const char *reason, uint64_t count,
 static int put_losses(struct import *im, struct reel_writer_run *run,
 		      struct reel_error *err)
 {
-	char text[300];
+	char text[32];
 
-	for (size_t i = 0; i < im->unknowns; i++) {
-		snprintf(text, sizeof(text), "unknown call %.200s",
-			 im->unknown[i].name);
-		if (put_loss(im, text, im->unknown[i].count, err))
-			return -1;
-		run->lost += (int64_t)im->unknown[i].count;
-	}
 	run->lost += (int64_t)im->bad;
 	if (im->copies) {
 		snprintf(text, sizeof(text), "%" PRIu64, im->copies);
@@ -576,10 +584,9 @@ static void import_fini(struct import *im)
 		free(im->name[i].hash);
 		free(im->name[i].text);
 	}
-	for (size_t i = 0; i < im->unknowns; i++)
-		free(im->unknown[i].name);
+	for (size_t i = 0; i < CALLS_KNOWN; i++)
+		free(im->call[i].name);
 	free(im->name);
-	free(im->unknown);
 	free(im->position);
 	dftracer_marks_fini(&im->marks);
 	reel_intmap_fini(&im->by_hash);
@@ -603,7 +610,6 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	if (!im)
 		return -1;
 	*im = (struct import){.in = in, .writer = w, .first_ns = INT64_MAX};
-	import_symbols_init(&im->symbols);
 	rc = gather_new(&im->gather, w, err);
 	for (int i = 0; !rc && i < in->paths; i++)
 		rc = read_file(im, i, err);

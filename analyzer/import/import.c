@@ -23,6 +23,7 @@ const struct reel_importer *const reel_importers[] = {
 	&reel_importer_kineto,
 	&reel_importer_kv_trace,
 	&reel_importer_timelogger,
+	&reel_importer_recorder,
 	&reel_importer_strace,
 	&reel_importer_xplane,
 	&reel_importer_nsys,

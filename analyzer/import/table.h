@@ -14,6 +14,7 @@ extern const struct reel_importer reel_importer_fio;
 extern const struct reel_importer reel_importer_kineto;
 extern const struct reel_importer reel_importer_kv_trace;
 extern const struct reel_importer reel_importer_nsys;
+extern const struct reel_importer reel_importer_recorder;
 extern const struct reel_importer reel_importer_strace;
 extern const struct reel_importer reel_importer_timelogger;
 extern const struct reel_importer reel_importer_xplane;

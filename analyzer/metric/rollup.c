@@ -44,10 +44,10 @@ struct rollup {
 	struct row *row;
 	struct cursor *cursor; /* by thread_id */
 	uint32_t row_room, cursor_room;
-	uint64_t asked_bytes[REEL_CALL_MAX][2]; /* I/O, messages */
+	uint64_t asked_bytes[REEL_CALL_IDS][2]; /* I/O, messages */
 };
 
-/* Call, outcome, size bin, message: 10, 2, 6 bits and 1 bit. */
+/* Call, outcome, size bin, message: 12, 2, 6 bits and 1 bit. */
 static uint32_t row_kind(const struct metric_event *ev, int64_t bytes)
 {
 	uint32_t outcome = metric_failed(&ev->raw) ? FAILED
@@ -120,7 +120,7 @@ static int add_event(void *state, const struct metric_event *ev,
 	struct cursor *at;
 	struct row *row;
 
-	if (ev->op == METRIC_IGNORE || ev->raw.call >= REEL_CALL_MAX ||
+	if (ev->op == METRIC_IGNORE || ev->raw.call >= REEL_CALL_IDS ||
 	    !ev->raw.process)
 		return 0;
 	if (reel_array_reach(&r->cursor, &r->cursor_room, ev->raw.thread,
@@ -290,7 +290,7 @@ static int write_calls(const struct rollup *r, struct reel_store *st,
 		       struct reel_error *err)
 {
 	struct total *total =
-		reel_alloc(2 * REEL_CALL_MAX, sizeof(*total), err);
+		reel_alloc(2 * REEL_CALL_IDS, sizeof(*total), err);
 	struct reel_insert out = {0};
 	uint32_t i;
 	int rc = -1;
@@ -301,7 +301,7 @@ static int write_calls(const struct rollup *r, struct reel_store *st,
 		add_row(total, &r->row[i]);
 	rc = reel_insert_open(
 		&out, st, "INSERT INTO call_io VALUES (?,?,?,?,?,?,?,?)", err);
-	for (i = 0; !rc && i < 2 * REEL_CALL_MAX; i++)
+	for (i = 0; !rc && i < 2 * REEL_CALL_IDS; i++)
 		if (total[i].calls)
 			rc = write_total(&out, r, i / 2, i % 2, &total[i], err);
 out:

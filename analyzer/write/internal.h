@@ -51,6 +51,19 @@ struct writer_counters {
 	struct reel_intmap by_hash;
 };
 
+/* A call that calls.def lacks; name NULL: a free id. */
+struct writer_name {
+	char *name;
+	enum reel_layer layer;
+	enum reel_group group;
+};
+
+/* calls.c: by id, from REEL_CALL_NAMED; NULL as long as there are none. */
+struct writer_names {
+	struct writer_name *by_id;
+	uint32_t used;
+};
+
 struct reel_writer {
 	struct reel_store *st;
 	struct reel_codec *codec;
@@ -78,6 +91,7 @@ struct reel_writer {
 	struct reel_insert insert[INSERTS];
 	struct writer_counters counters;
 	bool seen_call[4096 + REEL_CALL_WIDE];
+	struct writer_names names;
 };
 
 /* event_blocks.c: @ev into the block of its thread. */
@@ -96,10 +110,13 @@ void writer_spans_fini(struct reel_writer *w);
 
 void writer_counters_fini(struct reel_writer *w); /* counters.c */
 
+/* calls.c: the rows of table call. */
+int writer_calls_put(struct reel_writer *w, struct reel_error *err);
+void writer_calls_fini(struct reel_writer *w);
+
 /* rows.c: the INSERTs, and the rows that the writer counts itself. */
 int writer_inserts_open(struct reel_writer *w, struct reel_error *err);
 void writer_inserts_close(struct reel_writer *w);
-int writer_calls_put(struct reel_writer *w, struct reel_error *err);
 int writer_code_put(struct reel_writer *w, struct reel_error *err);
 int writer_run_put(struct reel_writer *w, const struct reel_writer_run *run,
 		   struct reel_error *err);

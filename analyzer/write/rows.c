@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Plain rows into the store's tables: one prepared INSERT each. */
-#include <stdio.h>
-
 #include "lib/error.h"
 
 #include "analyzer/write/internal.h"
@@ -141,32 +139,6 @@ int reel_writer_loss(struct reel_writer *w, uint32_t process,
 	reel_insert_text(out, unit);
 	put_count(out, count);
 	return reel_insert_done(out, err);
-}
-
-int writer_calls_put(struct reel_writer *w, struct reel_error *err)
-{
-	const unsigned int most = sizeof(w->seen_call);
-	struct reel_insert out;
-	int rc = reel_insert_open(&out, w->st,
-				  "INSERT INTO call VALUES (?, ?, ?, ?)", err);
-
-	for (unsigned int id = 0; !rc && id < most; id++) {
-		const struct reel_call_info *info = reel_call_info(id);
-		char name[32];
-
-		if (!w->seen_call[id])
-			continue;
-		/* of a trace that a newer shim wrote */
-		snprintf(name, sizeof(name), "call_%u", id);
-		reel_insert_int(&out, id);
-		reel_insert_text(&out, info ? info->name : name);
-		reel_insert_text(&out,
-				 info ? reel_layer_name(info->layer) : "");
-		reel_insert_text(&out,
-				 info ? reel_group_name(info->group) : "");
-		rc = reel_insert_done(&out, err);
-	}
-	return reel_insert_close(&out, rc);
 }
 
 int writer_code_put(struct reel_writer *w, struct reel_error *err)

@@ -103,6 +103,7 @@ void reel_writer_free(struct reel_writer *w)
 	reel_rows_fini(&w->files);
 	writer_inserts_close(w);
 	writer_counters_fini(w);
+	writer_calls_fini(w);
 	read_ahead_fini(&w->read_ahead);
 	reel_codec_free(w->codec);
 	free(w);

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/calls.h"
 #include "lib/store/event.h"
 
 struct reel_error;
@@ -189,6 +190,17 @@ int reel_writer_record(struct reel_writer *w,
 int reel_writer_value(struct reel_writer *w, uint32_t record, const char *name,
 		      const struct reel_writer_number *value,
 		      struct reel_error *err);
+/*
+ * The id of a call that calls.def lacks, for reel_event.call: table call gets
+ * @name with @layer and @group (REEL_LAYER_OTHER, REEL_GROUP_OTHER: not known),
+ * those of the first use. The caller sets the event's layer and group, too. Names
+ * of one store differ from those of calls.def. Equal names have equal ids in most
+ * stores. Past REEL_WRITER_NAMES names it is the call "other". 0 with @err.
+ */
+#define REEL_WRITER_NAMES 1024
+uint16_t reel_writer_call(struct reel_writer *w, const char *name,
+			  enum reel_layer layer, enum reel_group group,
+			  struct reel_error *err);
 /* Events so far, without those of launchers. */
 uint64_t reel_writer_events(const struct reel_writer *w);
 

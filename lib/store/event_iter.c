@@ -10,6 +10,7 @@
 #include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
+#include "lib/store/call_table.h"
 #include "lib/store/event_walk.h"
 #include "lib/store/event_op.h"
 #include "lib/store/file_class.h"
@@ -42,6 +43,7 @@ struct reel_events {
 	int lanes, next_waiting;
 	struct reel_merge_heap heap; /* of struct lane */
 	struct reel_codec *codec;
+	struct reel_call_table *calls;
 	sqlite3_stmt *fetch;
 	struct lane *current; /* source of the last event */
 };
@@ -231,7 +233,8 @@ int reel_events_open(struct reel_events **out, struct reel_store *st,
 	if (!it)
 		return -1;
 	it->st = st;
-	if (read_files(it, err) || read_threads(it, err) ||
+	it->calls = reel_call_table_read(st, err);
+	if (!it->calls || read_files(it, err) || read_threads(it, err) ||
 	    (thread_id ? open_walk(it, thread_id, err) : open_merge(it, err))) {
 		reel_events_close(it);
 		return -1;
@@ -256,6 +259,7 @@ void reel_events_close(struct reel_events *it)
 	free(it->kind);
 	free(it->class_);
 	free(it->process);
+	reel_call_table_free(it->calls);
 	free(it);
 }
 
@@ -265,8 +269,7 @@ static void fill_event(const struct reel_events *it,
 {
 	uint64_t call = (uint64_t)c->v[REEL_COL_CALL][i];
 	const struct reel_call_info *info =
-		call < REEL_CALL_MAX ? reel_call_info((unsigned int)call)
-				     : NULL;
+		reel_call_table_info(it->calls, call);
 
 	*ev = (struct reel_event){
 		.start_ns = c->v[REEL_COL_START][i],

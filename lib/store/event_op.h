@@ -26,7 +26,7 @@ enum metric_op {
 	METRIC_OPS,	/* the number of kinds of I/O */
 	METRIC_MESSAGE, /* on a pipe or socket: a wait, not I/O */
 	/* In a layer above the one that does the I/O: MPI-IO, submission and
-	 * completion of asynchronous operations. */
+	 * completion of asynchronous operations; or of unknown purpose. */
 	METRIC_HIGHER_LAYER,
 	METRIC_MAPPED, /* bytes through a mapping, without exact times */
 	METRIC_IGNORE, /* a mark */
@@ -39,7 +39,7 @@ static inline enum metric_op metric_op(const struct reel_event *ev)
 		return METRIC_IGNORE;
 	if (ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET)
 		return METRIC_MESSAGE;
-	if (ev->layer == REEL_LAYER_MPIIO || ev->group == REEL_GROUP_QUEUE)
+	if (reel_call_is_higher(ev->layer, ev->group))
 		return METRIC_HIGHER_LAYER;
 	if (ev->layer == REEL_LAYER_MMAP &&
 	    (ev->group == REEL_GROUP_READ || ev->group == REEL_GROUP_WRITE))

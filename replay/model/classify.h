@@ -32,7 +32,7 @@ static inline bool is_mapped_access(uint16_t call)
  */
 static inline bool is_replayable(const struct reel_event *ev)
 {
-	if (metric_op(ev) == METRIC_IGNORE ||
+	if (ev->call >= REEL_CALL_NAMED || metric_op(ev) == METRIC_IGNORE ||
 	    metric_op(ev) == METRIC_HIGHER_LAYER ||
 	    ev->group == REEL_GROUP_QUEUE || ev->layer == REEL_LAYER_MPIIO)
 		return false;

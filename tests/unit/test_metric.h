@@ -82,9 +82,10 @@ static void job_begin(struct job *j)
 		if (c && c->group != REEL_GROUP_MARK)
 			job_sqlf(j,
 				 "INSERT INTO call VALUES (%d, '%s', '%s', "
-				 "'%s')",
+				 "'%s', %d)",
 				 i, c->name, reel_layer_name(c->layer),
-				 reel_group_name(c->group));
+				 reel_group_name(c->group),
+				 reel_call_is_higher(c->layer, c->group));
 	}
 	for (i = 0; reel_metrics[i]; i++) {
 		job_sql(j, reel_metrics[i]->schema);

@@ -171,7 +171,7 @@ static void make_events(struct reel_store *st, int64_t start_ns, int64_t dur_ns)
 	sqlite3_exec(
 		st->db,
 		"INSERT INTO host VALUES (1, 'h', 'b');"
-		"INSERT INTO call VALUES (24, 'read', 'POSIX', 'read');"
+		"INSERT INTO call VALUES (24, 'read', 'POSIX', 'read', 0);"
 		"INSERT INTO process VALUES (7, 1, NULL, 1, NULL, 'main', "
 		"'', '', '', NULL, NULL, 0, 100, 'exit', 4, 0, 0, 0, 0, NULL);"
 		"INSERT INTO thread VALUES (1, 7, 1, 0, 100, 3, 0), "

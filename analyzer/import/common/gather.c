@@ -22,6 +22,7 @@ struct gather_file {
 	enum reel_kind kind;
 	int64_t size_bytes;
 	bool written;
+	uint8_t class_; /* enum reel_class, while the timeline is written */
 };
 
 /* A span around others, while parents are found. */
@@ -388,6 +389,15 @@ static int by_event_end(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
+/* Most logs of one process are in order. */
+static bool are_sorted(const struct import_gather *g)
+{
+	for (size_t i = 1; i < g->events; i++)
+		if (by_event_end(&g->event[i - 1], &g->event[i]) > 0)
+			return false;
+	return true;
+}
+
 /* The innermost span of @t that is around @span, and @span becomes it. */
 static int nest_span(struct gather_thread *t, struct gather_span *span,
 		     struct reel_error *err)
@@ -467,15 +477,15 @@ static int write_timeline(struct import_gather *g, struct reel_error *err)
 	struct gather_span span;
 	int more = sorter_next(g->by_end, &span, err);
 
+	for (size_t i = 0; i < g->files; i++)
+		g->file[i].class_ = (uint8_t)reel_file_class(
+			g->file[i].path, g->file[i].kind, g->file[i].written);
 	for (size_t i = 0; i < g->events; i++) {
 		struct reel_event *ev = &g->event[i];
 
 		ev->start_ns -= g->origin_ns;
 		if (ev->file)
-			ev->class_ = (uint8_t)reel_file_class(
-				g->file[ev->file - 1].path,
-				(enum reel_kind)ev->kind,
-				g->file[ev->file - 1].written);
+			ev->class_ = g->file[ev->file - 1].class_;
 		if (write_spans(g, ev->start_ns + ev->dur_ns, &span, &more,
 				err) ||
 		    reel_writer_event(g->writer, ev, err))
@@ -535,7 +545,7 @@ int gather_finish(struct import_gather *g, struct reel_writer_run *run,
 {
 	if (g->origin_ns == INT64_MAX)
 		g->origin_ns = 0;
-	if (g->events)
+	if (!are_sorted(g))
 		qsort(g->event, g->events, sizeof(*g->event), by_event_end);
 	if (nest_spans(g, err) || write_timeline(g, err) || write_rows(g, err))
 		return -1;

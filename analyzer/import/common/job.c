@@ -19,6 +19,7 @@
 #include "lib/error.h"
 #include "lib/intmap.h"
 
+#include "analyzer/import/common/end_order.h"
 #include "analyzer/resolve/resolve.h"
 
 #define FD_MOST (1 << 20)     /* the kernel's default limit; more: damage */
@@ -61,6 +62,7 @@ struct import_job {
 	int *latest; /* thread that has this tid, by index of by_tid */
 	uint32_t latest_room;
 	int64_t origin_ns, last_ns;
+	struct end_order order;
 	uint32_t copies;  /* entries of live processes that forks copied */
 	uint32_t unnamed; /* pipes and sockets without a number */
 };
@@ -115,6 +117,7 @@ void import_job_free(struct import_job *j)
 {
 	if (!j)
 		return;
+	end_order_fini(&j->order);
 	reel_resolver_free(j->resolver);
 	for (uint32_t i = 0; i < j->processes; i++) {
 		free(j->process[i].fd);
@@ -573,11 +576,13 @@ int import_job_call(struct import_job *j, int thread, struct import_call *call,
 	struct job_process *p = &j->process[t->process];
 	struct reel_record *rec = &call->rec;
 	struct reel_event *ev = reel_writer_slot(j->writer);
-	int64_t dur_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+	int64_t dur_ns = end_ns > start_ns ? end_ns - start_ns : 0, late_ns = 0;
 	int silent, rc;
 
-	/* Ends are in order, but for the rounding of the format's clock. */
+	/* The resolver sees ends in order; the event keeps its own. */
 	end_ns = job_ns(j, end_ns);
+	if (end_ns < j->last_ns)
+		late_ns = j->last_ns - end_ns;
 	if (end_ns < j->last_ns)
 		end_ns = j->last_ns;
 	j->last_ns = end_ns;
@@ -607,7 +612,8 @@ int import_job_call(struct import_job *j, int thread, struct import_call *call,
 		ev->fd = (int32_t)call->fd.fd;
 	t->events++;
 	p->events++;
-	return reel_writer_event(j->writer, ev, err);
+	ev->start_ns = late_ns < ev->start_ns ? ev->start_ns - late_ns : 0;
+	return end_order_add(&j->order, j->writer, ev, err);
 }
 
 /* --- the end -------------------------------------------------------------- */
@@ -693,7 +699,7 @@ int import_job_finish(struct import_job *j, struct reel_writer_run *run,
 		if (import_job_thread_end(j, (int)i, j->last_ns + j->origin_ns,
 					  "unknown", err))
 			return -1;
-	if (put_rows(j, err))
+	if (end_order_flush(&j->order, j->writer, err) || put_rows(j, err))
 		return -1;
 	if (!run->cwd && j->processes)
 		run->cwd = j->process[0].start_cwd;

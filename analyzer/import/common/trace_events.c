@@ -328,8 +328,11 @@ uint64_t trace_events_bad(const struct trace_events *t)
 const struct trace_text *trace_event_arg(const struct trace_event *ev,
 					 const char *key)
 {
+	size_t n = strlen(key);
+
 	for (unsigned int i = 0; i < ev->args; i++)
-		if (!strcmp(ev->arg[i].key.s, key))
+		if (ev->arg[i].key.len == n &&
+		    !memcmp(ev->arg[i].key.s, key, n))
 			return &ev->arg[i].value;
 	return NULL;
 }

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fuzz one importer, whose name is in $IOREEL_FUZZ_FORMAT: a libFuzzer target, or a
+ * program that imports the files in its arguments. The input is a file, or, after
+ * the line "FOLDER", a folder: for each file its name and a newline, its size in 4
+ * bytes (little-endian), and its bytes.
+ *
+ * An import must end with a store or with a message of one line.
+ */
+#include <endian.h>
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyzer/import/import.h"
+#include "lib/error.h"
+#include "lib/store/store.h"
+
+#include "tests/fuzz/alone.h"
+
+#define FOLDER "FOLDER\n"
+#define FILES_MOST 16
+
+static const struct reel_importer *importer;
+static char place[] = "/tmp/fuzz_importer.XXXXXX";
+static char made[FILES_MOST][64];
+static int files;
+
+static void clean(void)
+{
+	while (files)
+		unlink(made[--files]);
+	rmdir(place);
+}
+
+static void begin(void)
+{
+	const char *name = getenv("IOREEL_FUZZ_FORMAT");
+	struct reel_error failure = {0};
+
+	importer = reel_importer_find(name ? name : "", &failure);
+	if (!importer)
+		errx(2, "IOREEL_FUZZ_FORMAT: %s", failure.text);
+	if (!mkdtemp(place))
+		err(2, "%s", place);
+	atexit(clean);
+}
+
+static void write_file(const char *name, size_t name_len, const uint8_t *data,
+		       size_t size)
+{
+	FILE *f;
+
+	if (files == FILES_MOST || !name_len || name_len > 30 ||
+	    memchr(name, '/', name_len) || memchr(name, '\0', name_len) ||
+	    *name == '.')
+		return;
+	snprintf(made[files], sizeof(made[0]), "%s/%.*s", place, (int)name_len,
+		 name);
+	f = fopen(made[files++], "wb");
+	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
+		err(2, "cannot write in '%s'", place);
+}
+
+static void write_folder(const uint8_t *data, size_t size)
+{
+	while (size) {
+		const uint8_t *end = memchr(data, '\n', size);
+		size_t name, room;
+		uint32_t bytes;
+
+		if (!end)
+			return;
+		name = (size_t)(end - data);
+		room = size - name - 1;
+		if (room < 4)
+			return;
+		memcpy(&bytes, end + 1, 4);
+		bytes = le32toh(bytes);
+		room -= 4;
+		if (bytes > room)
+			bytes = (uint32_t)room;
+		write_file((const char *)data, name, end + 5, bytes);
+		data = end + 5 + bytes;
+		size = room - bytes;
+	}
+}
+
+/* The file that the importer knows, else the first one. */
+static char *input_path(void)
+{
+	static const char *const heads[] = {"recorder.mt"};
+
+	for (int i = 0; i < files; i++)
+		for (size_t k = 0; k < sizeof(heads) / sizeof(heads[0]); k++)
+			if (strstr(made[i], heads[k]))
+				return made[i];
+	return made[0];
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	size_t head = strlen(FOLDER);
+	struct reel_error why = {0};
+	struct reel_store *st = NULL;
+	char *path[1];
+
+	if (!importer)
+		begin();
+	while (files)
+		unlink(made[--files]);
+	if (size >= head && !memcmp(data, FOLDER, head))
+		write_folder(data + head, size - head);
+	else
+		write_file("input", strlen("input"), data, size);
+	if (!files)
+		return 0;
+	path[0] = input_path();
+	if (reel_store_temporary(&st, place, &why))
+		errx(2, "%s", why.text);
+	if (reel_import(st, path, 1, importer, &why) < 0 &&
+	    (!*why.text || strchr(why.text, '\n')))
+		abort(); /* a failure without its line */
+	reel_store_close(st);
+	return 0;
+}
