@@ -15,9 +15,14 @@
 
 static int print_list(void)
 {
-	for (int i = 0; reel_importers[i]; i++)
-		printf("%s: %s\n    not in it: %s\n", reel_importers[i]->name,
-		       reel_importers[i]->about, reel_importers[i]->lacks);
+	for (int i = 0; reel_importers[i]; i++) {
+		const struct reel_importer *as = reel_importers[i];
+
+		printf("%s: %s\n    not in it: ", as->name, as->about);
+		for (int k = 0; as->missing[k]; k++)
+			printf("%s%s", k ? ", " : "", as->missing[k]);
+		putchar('\n');
+	}
 	return 0;
 }
 
@@ -104,6 +109,9 @@ static int run(int argc, char **argv)
 
 	if (first < 0)
 		return first == -2 ? 0 : 2;
+	if (list && first < argc)
+		return reel_cli_usage(&cmd_import, "--list takes no file: '%s'",
+				      argv[first]);
 	if (list)
 		return print_list();
 	if (first == argc)

@@ -9,7 +9,7 @@
 CREATE VIEW v_report_run (name, command, framework, host, ranks, workers,
 	processes, threads, start_real_ns, wall_ns, span_ns, exit_status,
 	exit_signal, hosts) AS
-SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
+SELECT r.name, nullif(r.command, ''), r.framework, r.host, r.ranks, r.workers,
 	(SELECT count(*) FROM process WHERE launcher IS NULL),
 	(SELECT count(*) FROM thread JOIN process USING (process_id)
 		WHERE launcher IS NULL),
@@ -423,11 +423,20 @@ SELECT DISTINCT value FROM note WHERE key = 'mpi_not_recorded' ORDER BY value;
 CREATE VIEW v_world_size (world, ranks) AS
 SELECT world, max(ranks) FROM v_world GROUP BY world ORDER BY world;
 
--- v_report_source: the files that an import was read from.
--- unit: none    empty: no row, recorded by ioreel
+-- v_report_source: the files that an import was read from, and how they were put on
+-- one clock. counters: values of counters. missing: the values that the format lacks,
+-- with "; " between them. shift_ns: added to the times of the file.
+-- unit: ranks, events, ns    empty: no row, recorded by ioreel; NULL, not known
 -- source: ioreel-store(5), "Imports"
-CREATE VIEW v_report_source (file, format) AS
-SELECT file, format FROM source ORDER BY source_id;
+CREATE VIEW v_report_source (file, format, ranks, events, counters, missing,
+	shift_ns, shift_error_ns, aligned_by, joined) AS
+SELECT file, format, ranks, events,
+	(SELECT count(*) FROM counter JOIN counter_record r USING (record_id)
+		WHERE r.source_id = s.source_id),
+	(SELECT group_concat(value, '; ') FROM source_missing m
+		WHERE m.source_id = s.source_id),
+	shift_ns, shift_error_ns, aligned_by, joined
+FROM source s ORDER BY source_id;
 
 -- v_report_counters: Darshan's counters by module, summed over its records. A
 -- value of -1 was not monitored and is in no sum. A record of rank -1 has the sum
@@ -518,9 +527,11 @@ SELECT b.bin, replace(b.bytes, '_', '-'), b.upper_bytes,
 FROM bin b JOIN value v USING (bin) GROUP BY b.bin ORDER BY b.bin;
 
 -- v_report_import: the kinds of an import's data. counters: 1, v_report_counters
--- has rows.
--- unit: files, 0 or 1    empty: 0
+-- has rows. spans: of an import, 0 of a trace.
+-- unit: files, 0 or 1, spans    empty: 0
 -- source: ioreel-store(5), "Imports"
-CREATE VIEW v_report_import (sources, counters) AS
+CREATE VIEW v_report_import (sources, counters, spans) AS
 SELECT (SELECT count(*) FROM source), EXISTS (SELECT 1 FROM counter_record
-	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO', 'H5D'));
+	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO', 'H5D')),
+	(SELECT coalesce(sum(spans), 0) FROM span_block
+		WHERE EXISTS (SELECT 1 FROM source));

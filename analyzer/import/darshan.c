@@ -209,7 +209,8 @@ static int read_log(struct import *im, const char *path,
 {
 	const struct darshan_job *job;
 
-	if (darshan_log_open(&im->log, path, err))
+	if (gather_source(im->gather, im->source, err) ||
+	    darshan_log_open(&im->log, path, err))
 		return -1;
 	job = darshan_log_job(im->log);
 	gather_origin(im->gather, job->start_ns);
@@ -236,6 +237,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 {
 	struct import im = {.writer = w};
 	struct reel_writer_run run = {.job_json = "{}",
+				      .clock_error_ns = REEL_NO_OFFSET,
 				      .exit_status = REEL_NO_OFFSET,
 				      .exit_signal = REEL_NO_OFFSET};
 	char *command = NULL, name[256];
@@ -271,9 +273,8 @@ static bool detect(const char *bytes, size_t n)
 const struct reel_importer reel_importer_darshan = {
 	.name = "darshan",
 	.about = "Darshan logs of formats 3.00 to 3.41, several of one job",
-	.lacks =
-		"single calls, but for the reads and writes that DXT recorded; "
-		"which call a DXT segment was; events of mapped files",
+	.missing = {"single calls outside DXT", "the call of a DXT segment",
+		    "events of mapped files", NULL},
 	.detect = detect,
 	.load = load,
 };
