@@ -54,8 +54,13 @@ struct join_peak {
 	int64_t width_ns;
 };
 
-/* No window is distinct up to 20 ms: false. The narrowest that is: true. */
-bool join_votes_peak(struct join_votes *v, struct join_peak *out);
+/* The narrowest window, up to @most_ns and 20 ms, that is distinct; false: none. */
+bool join_votes_peak(struct join_votes *v, int64_t most_ns,
+		     struct join_peak *out);
+/* The fullest window of @width_ns within @reach_ns of @at_ns; false: it is all but
+ * empty. */
+bool join_votes_near(struct join_votes *v, int64_t at_ns, int64_t reach_ns,
+		     int64_t width_ns, struct join_peak *out);
 /* The value below which @share of the votes of the peak are. */
 int64_t join_peak_quantile(const struct join_peak *p, double share);
 

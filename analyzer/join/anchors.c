@@ -154,7 +154,7 @@ int join_by_anchors(struct join_shift *out, const struct join_source *a,
 		sort_anchors(&list[i], list[0].ranks && list[1].ranks);
 	if (!rc)
 		rc = add_votes(&votes, &list[0], &list[1], err);
-	if (!rc && join_votes_peak(&votes, &peak)) {
+	if (!rc && join_votes_peak(&votes, INT64_MAX, &peak)) {
 		*out = (struct join_shift){join_peak_quantile(&peak, .5),
 					   peak.width_ns, "anchors"};
 		rc = 1;

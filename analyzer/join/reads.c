@@ -2,12 +2,11 @@
 /*
  * A shift from reads of one store beside fetch spans of the other.
  *
- * Reads of a thread come in bursts. Without loader workers a burst begins soon
- * after its fetch does, and ends before the fetch. With workers the end of a
- * fetch wakes a worker, whose burst begins soon after; or, when the job waits for
- * them, a burst ends soon before the fetch does. Each of these delays is positive
- * and has a lower end near 0: the shift is at the lower end of the votes, and the
- * bursts on the other side of the fetch limit the error.
+ * Reads of a thread come in bursts. A burst begins after the fetch that needs it,
+ * or that wakes a loader worker, does; and it ends before the fetch that gets its
+ * data. So the shift is below the votes of the starts of bursts and fetches, and
+ * above those of their ends. The distinct peak of either finds the place, and both
+ * of them around it are the limits of the shift.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,8 @@
 #define BURSTS_MOST 1000000
 #define FETCHES_MOST 1000000
 #define EDGE .1 /* votes beyond it are taken for outliers */
+#define REACH_MOST_NS 20000000
+#define LIMIT_WIDTH_NS 500000 /* delays vary by that much */
 
 /* Reads of a thread without a longer gap. */
 struct burst {
@@ -203,39 +204,65 @@ static int find_edges(struct edges *e, const struct bursts *b, int64_t gap_ns,
 	return b->n ? join_series_add(&e->end, end_ns, err) : 0;
 }
 
-/* A way in which bursts and fetches may belong together, and its shift. */
-struct match {
-	bool found, starts; /* starts: of bursts, else their ends */
-	int64_t gap_ns, width_ns, shift_ns;
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Half the usual time from a fetch to the next: nearer than that no other fetch
+ * is meant. */
+static int find_reach(int64_t *reach_ns, const struct fetches *f,
+		      struct reel_error *err)
+{
+	struct join_series d = {0};
+	int rc = 0;
+
+	for (size_t i = 1; !rc && i < f->start.n; i++)
+		rc = join_series_add(&d, f->start.at[i] - f->start.at[i - 1],
+				     err);
+	*reach_ns = REACH_MOST_NS;
+	if (!rc && d.n) {
+		qsort(d.at, d.n, sizeof(*d.at), by_value);
+		if (d.at[d.n / 2] / 2 < *reach_ns)
+			*reach_ns = d.at[d.n / 2] / 2;
+	}
+	join_series_fini(&d);
+	return rc;
+}
+
+/* The place of the shift: a distinct peak of some edges. */
+struct place {
+	bool found;
+	int64_t gap_ns, width_ns, at_ns;
 	size_t margin; /* votes over those of the next peak */
 };
 
-static int try_match(struct match *best, const struct join_series *burst,
-		     const struct join_series *fetch, bool starts,
-		     int64_t gap_ns, struct reel_error *err)
+static int try_edges(struct place *best, const struct join_series *burst,
+		     const struct join_series *fetch, int64_t gap_ns,
+		     int64_t reach_ns, struct reel_error *err)
 {
 	struct join_votes votes = {0};
 	struct join_peak p;
 	int rc = join_votes_add(&votes, burst, fetch, err);
 
-	if (!rc && join_votes_peak(&votes, &p) &&
+	if (!rc && join_votes_peak(&votes, reach_ns, &p) &&
 	    (!best->found || p.width_ns < best->width_ns ||
 	     (p.width_ns == best->width_ns &&
 	      p.votes - p.second > best->margin)))
-		*best = (struct match){.found = true,
-				       .starts = starts,
+		*best = (struct place){.found = true,
 				       .gap_ns = gap_ns,
 				       .width_ns = p.width_ns,
-				       .shift_ns = join_peak_quantile(
-					       &p, starts ? EDGE : 1 - EDGE),
+				       .at_ns = join_peak_quantile(&p, .5),
 				       .margin = p.votes - p.second};
 	join_votes_fini(&votes);
 	return rc;
 }
 
-static int find_match(struct match *best, const struct bursts *b,
+static int find_place(struct place *best, const struct bursts *b,
 		      const struct fetches *f, struct edges *e,
-		      struct reel_error *err)
+		      int64_t reach_ns, struct reel_error *err)
 {
 	static const int64_t gaps_us[] = {200,	 500,	1000,  2000,  5000,
 					  10000, 20000, 50000, 100000};
@@ -249,62 +276,59 @@ static int find_match(struct match *best, const struct bursts *b,
 		if (e->start.n == before)
 			continue;
 		before = e->start.n;
-		if (try_match(best, &e->start, &f->start, true, gap_ns, err) ||
-		    try_match(best, &e->start, &f->end, true, gap_ns, err) ||
-		    try_match(best, &e->end, &f->end, false, gap_ns, err))
+		if (try_edges(best, &e->start, &f->start, gap_ns, reach_ns,
+			      err) ||
+		    try_edges(best, &e->start, &f->end, gap_ns, reach_ns,
+			      err) ||
+		    try_edges(best, &e->end, &f->end, gap_ns, reach_ns, err))
 			return -1;
 	}
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
+/* The limit that edges around @place give; @share of their votes are below. */
+static int find_limit(int64_t *limit_ns, bool *found, const struct place *place,
+		      int64_t reach_ns, const struct join_series *burst,
+		      const struct join_series *fetch, double share,
+		      struct reel_error *err)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	int64_t width_ns = place->width_ns > LIMIT_WIDTH_NS ? place->width_ns
+							    : LIMIT_WIDTH_NS;
+	struct join_votes votes = {0};
+	struct join_peak p;
+	int rc = join_votes_add(&votes, burst, fetch, err);
 
-	return x < y ? -1 : x > y;
-}
-
-/* The distance from @at to the next value of the sorted @s, above or below it. */
-static int64_t distance(const struct join_series *s, int64_t at, bool above)
-{
-	size_t low = 0, high = s->n;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (s->at[mid] < at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (above)
-		return low < s->n ? s->at[low] - at : INT64_MAX;
-	return low ? at - s->at[low - 1] : INT64_MAX;
-}
-
-/* How far the true shift may be from that of @m: until bursts on the other side
- * cross the fetches. */
-static int find_slack(int64_t *slack_ns, const struct match *m,
-		      const struct bursts *b, const struct fetches *f,
-		      struct edges *e, struct reel_error *err)
-{
-	struct join_series d = {0}, *other = m->starts ? &e->end : &e->start;
-	const struct join_series *fetch = m->starts ? &f->end : &f->start;
-	int rc = find_edges(e, b, m->gap_ns, err);
-
-	if (!rc && other->n)
-		qsort(other->at, other->n, sizeof(*other->at), by_value);
-	for (size_t i = 0; !rc && i < fetch->n; i++)
-		rc = join_series_add(
-			&d,
-			distance(other, fetch->at[i] + m->shift_ns, !m->starts),
-			err);
-	if (!rc && d.n) {
-		qsort(d.at, d.n, sizeof(*d.at), by_value);
-		*slack_ns = d.at[(size_t)((double)(d.n - 1) * EDGE)];
-	}
-	join_series_fini(&d);
+	*found = !rc &&
+		 join_votes_near(&votes, place->at_ns, reach_ns, width_ns, &p);
+	if (*found)
+		*limit_ns = join_peak_quantile(&p, share);
+	join_votes_fini(&votes);
 	return rc;
+}
+
+/* The middle between the limits; without one of them, the other. */
+static int measure(struct join_shift *out, const struct place *place,
+		   const struct bursts *b, const struct fetches *f,
+		   struct edges *e, int64_t reach_ns, struct reel_error *err)
+{
+	int64_t low_ns = 0, high_ns = 0;
+	bool low, high;
+
+	if (find_edges(e, b, place->gap_ns, err) ||
+	    find_limit(&high_ns, &high, place, reach_ns, &e->start, &f->start,
+		       EDGE, err) ||
+	    find_limit(&low_ns, &low, place, reach_ns, &e->end, &f->end,
+		       1 - EDGE, err))
+		return -1;
+	*out = (struct join_shift){place->at_ns, reach_ns + place->width_ns,
+				   "reads"};
+	if (low && high) {
+		out->ns = low_ns + (high_ns - low_ns) / 2;
+		out->error_ns = llabs(high_ns - low_ns) / 2 + place->width_ns;
+	} else if (low || high) {
+		out->ns = low ? low_ns : high_ns;
+	}
+	return 0;
 }
 
 /* *@out: the time of @io minus that of @spans. */
@@ -314,21 +338,20 @@ static int match_sides(struct join_shift *out, const struct join_source *io,
 	struct fetches f = {0};
 	struct bursts b = {0};
 	struct edges e = {0};
-	struct match m = {0};
-	int64_t slack_ns = 0;
+	struct place place = {0};
+	int64_t reach_ns = 0;
 	int rc = read_fetches(&f, spans, err);
 
 	if (!rc && f.start.n)
 		rc = read_bursts(&b, io, f.rank, err);
 	if (!rc && b.n)
-		rc = find_match(&m, &b, &f, &e, err);
-	if (!rc && m.found)
-		rc = find_slack(&slack_ns, &m, &b, &f, &e, err);
-	if (!rc && m.found && slack_ns < INT64_MAX / 2) {
-		*out = (struct join_shift){m.shift_ns, m.width_ns + slack_ns,
-					   "reads"};
-		rc = 1;
-	}
+		rc = find_reach(&reach_ns, &f, err) ||
+				     find_place(&place, &b, &f, &e, reach_ns,
+						err)
+			     ? -1
+			     : 0;
+	if (!rc && place.found)
+		rc = measure(out, &place, &b, &f, &e, reach_ns, err) ? -1 : 1;
 	join_series_fini(&f.start);
 	join_series_fini(&f.end);
 	join_series_fini(&e.start);

@@ -119,14 +119,15 @@ static const char *process_words(const struct join *j,
 		return NULL;
 	if (!both)
 		snprintf(out, 160,
-			 "its processes (%" PRIu32
-			 ") are beside those of the sources before: no pid or "
-			 "rank is in both",
+			 "0 of %" PRIu32
+			 " processes joined: no pid or rank in common with the "
+			 "sources before",
 			 p->processes);
 	else
 		snprintf(out, 160,
-			 "%" PRIu32 " of its %" PRIu32
-			 " processes are in the sources before, by %s%s%s",
+			 "%" PRIu32 " of %" PRIu32
+			 " processes joined to those of the sources before by "
+			 "%s%s%s",
 			 both, p->processes, p->by_pid ? "pid" : "",
 			 p->by_pid && p->by_rank ? " and " : "",
 			 p->by_rank ? "rank" : "");
@@ -214,10 +215,20 @@ static int put_part_losses(struct join *j, struct join_part *p,
 
 /* --- rows of the joined store --------------------------------------------- */
 
+/* A process without a host may have got that of another source. */
+static bool is_used(const struct join *j, uint32_t host)
+{
+	for (uint32_t i = 0; i < j->processes; i++)
+		if (j->process[i].row.host_id == host)
+			return true;
+	return false;
+}
+
 static int put_dimensions(struct join *j, struct reel_error *err)
 {
 	for (uint32_t i = 0; i < j->hosts; i++)
-		if (reel_writer_host(j->writer, i + 1, j->host[i].name,
+		if (is_used(j, i + 1) &&
+		    reel_writer_host(j->writer, i + 1, j->host[i].name,
 				     j->host[i].boot_id, err))
 			return -1;
 	for (uint32_t i = 0; i < j->processes; i++)

@@ -114,7 +114,17 @@ static size_t count_elsewhere(const struct join_votes *v, size_t first,
 	return a > b ? a : b;
 }
 
-bool join_votes_peak(struct join_votes *v, struct join_peak *out)
+/* Counts of accidental votes vary by about their root. */
+static bool is_distinct(size_t votes, size_t second)
+{
+	double more = (double)votes - (double)second;
+
+	return (double)second <= SECOND_MOST * (double)votes &&
+	       more * more >= 4 * (double)votes;
+}
+
+bool join_votes_peak(struct join_votes *v, int64_t most_ns,
+		     struct join_peak *out)
 {
 	static const int64_t widths_us[] = {20,	  50,	100,  200,   500,
 					    1000, 2000, 5000, 10000, 20000};
@@ -122,7 +132,9 @@ bool join_votes_peak(struct join_votes *v, struct join_peak *out)
 	if (!v->n)
 		return false;
 	qsort(v->diff, v->n, sizeof(*v->diff), by_value);
-	for (size_t i = 0; i < sizeof(widths_us) / sizeof(*widths_us); i++) {
+	for (size_t i = 0; i < sizeof(widths_us) / sizeof(*widths_us) &&
+			   widths_us[i] * 1000 <= most_ns;
+	     i++) {
 		int64_t width_ns = widths_us[i] * 1000;
 		size_t votes, at = fullest(v, 0, v->n, width_ns, &votes);
 		size_t second;
@@ -131,13 +143,30 @@ bool join_votes_peak(struct join_votes *v, struct join_peak *out)
 		    (double)votes < MATCHED_LEAST * (double)v->matches)
 			continue;
 		second = count_elsewhere(v, at, at + votes, width_ns);
-		if ((double)second > SECOND_MOST * (double)votes)
+		if (!is_distinct(votes, second))
 			continue;
 		*out = (struct join_peak){v->diff + at, votes, second,
 					  width_ns};
 		return true;
 	}
 	return false;
+}
+
+bool join_votes_near(struct join_votes *v, int64_t at_ns, int64_t reach_ns,
+		     int64_t width_ns, struct join_peak *out)
+{
+	size_t from = 0, to, votes, at;
+
+	if (!v->n)
+		return false;
+	qsort(v->diff, v->n, sizeof(*v->diff), by_value);
+	while (from < v->n && v->diff[from] < at_ns - reach_ns)
+		from++;
+	for (to = from; to < v->n && v->diff[to] <= at_ns + reach_ns;)
+		to++;
+	at = fullest(v, from, to, width_ns, &votes);
+	*out = (struct join_peak){v->diff + at, votes, 0, width_ns};
+	return votes >= VOTES_LEAST;
 }
 
 int64_t join_peak_quantile(const struct join_peak *p, double share)
