@@ -51,11 +51,18 @@ static int add_file(struct join *j, struct join_part *p, sqlite3_stmt *q,
 	const char *class_ = (const char *)sqlite3_column_text(q, 3);
 	int64_t size_bytes = join_int(q, 4, -1);
 	uint32_t before = j->files, id;
+	size_t len;
 	struct join_file *f;
 
 	if (!path || !kind || !class_)
 		return 0;
-	id = file_of(j, path, (size_t)sqlite3_column_bytes(q, 1), err);
+	len = (size_t)sqlite3_column_bytes(q, 1);
+	/* Names of logs without real paths: //123. */
+	while (j->patch && len > 1 && path[0] == '/' && path[1] == '/') {
+		path++;
+		len--;
+	}
+	id = file_of(j, path, len, err);
 	if (!id)
 		return -1;
 	f = &j->file[id - 1];

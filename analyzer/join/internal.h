@@ -60,6 +60,7 @@ struct join_file {
 struct join {
 	struct join_part *part;
 	int parts;
+	const struct join_patch *patch; /* NULL: none */
 	struct reel_writer *writer;
 	struct join_process *process;
 	uint32_t processes, process_room;

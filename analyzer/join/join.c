@@ -189,7 +189,7 @@ int64_t reel_join(struct reel_store *out, const struct join_source *source,
 		  int n, const struct join_options *options,
 		  struct reel_error *err)
 {
-	struct join j = {.parts = n};
+	struct join j = {.parts = n, .patch = options->patch};
 	int64_t rc = -1;
 
 	j.part = reel_alloc((size_t)n, sizeof(*j.part), err);

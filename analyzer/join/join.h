@@ -6,9 +6,13 @@
 #ifndef ANALYZER_JOIN_JOIN_H
 #define ANALYZER_JOIN_JOIN_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct reel_error;
+struct reel_event;
+struct reel_open_row;
 struct reel_store;
 
 /* How times of a source are put on the clock of the first one. */
@@ -25,11 +29,26 @@ struct join_source {
 	const char *format;    /* when the store has no sources: "ioreel" */
 };
 
+/* Changes to the only source while it is copied: a replay needs more than formats
+ * have. Ids and times are those of the source. */
+struct join_patch {
+	/* Change an event; false: leave it out. */
+	bool (*event)(void *arg, struct reel_event *ev);
+	void *arg;
+	/* Events without duration to add, in the order of their times: at one
+	 * time opens are before the others, closes behind. */
+	const struct reel_event *made;
+	size_t mades;
+	const struct reel_open_row *open; /* rows of open files */
+	size_t opens;
+};
+
 struct join_options {
 	enum join_method method;
 	/* Of each source but the first: added to its times, on the clock of its
 	 * store, for the clock of the first one. NULL: found by @method. */
 	const int64_t *shift_ns;
+	const struct join_patch *patch; /* NULL: none */
 };
 
 #define JOIN_SOURCES_MOST 64

@@ -20,18 +20,60 @@ struct lane {
 	struct reel_span_event span;
 	char name[256]; /* of the span */
 	bool has_event, has_span, closed;
+	/* With a patch: the next event of the source, and of those to add. */
+	struct reel_event ahead;
+	bool has_ahead;
+	size_t made;
 };
 
 static const char span_sql[] =
 	"SELECT span_id, start_ns, dur_ns, thread_id, parent_id, kind, name, "
 	"detail, closed FROM span ORDER BY start_ns + dur_ns, start_ns DESC";
 
+/* The next event of the source that the patch keeps. 1, 0, or -1 with @err. */
+static int next_kept(const struct join *j, struct lane *l,
+		     struct reel_error *err)
+{
+	int rc;
+
+	do
+		rc = reel_events_next(l->events, &l->ahead, err);
+	while (rc == 1 && !j->patch->event(j->patch->arg, &l->ahead));
+	l->has_ahead = rc == 1;
+	return rc;
+}
+
+/* The next event of the source, with those of the patch between them. */
+static int next_raw(const struct join *j, struct lane *l, struct reel_event *ev,
+		    struct reel_error *err)
+{
+	const struct join_patch *patch = j->patch;
+	const struct reel_event *made;
+	int64_t end_ns;
+
+	if (!patch)
+		return reel_events_next(l->events, ev, err);
+	end_ns = l->ahead.start_ns + l->ahead.dur_ns;
+	made = l->made < patch->mades ? &patch->made[l->made] : NULL;
+	if (made &&
+	    (!l->has_ahead || made->start_ns < end_ns ||
+	     (made->start_ns == end_ns && made->group == REEL_GROUP_OPEN))) {
+		*ev = *made;
+		l->made++;
+		return 1;
+	}
+	if (!l->has_ahead)
+		return 0;
+	*ev = l->ahead;
+	return next_kept(j, l, err) < 0 ? -1 : 1;
+}
+
 static int next_event(struct join *j, struct lane *l, struct reel_error *err)
 {
 	struct reel_event *ev = &l->event;
 	int rc;
 
-	while ((rc = reel_events_next(l->events, ev, err)) == 1) {
+	while ((rc = next_raw(j, l, ev, err)) == 1) {
 		ev->thread = join_id(&l->part->thread, ev->thread);
 		if (!ev->thread)
 			continue;
@@ -126,6 +168,7 @@ static int lane_open(struct join *j, struct lane *l, struct join_part *p,
 	return reel_events_open(&l->events, p->source->st, 0, err) ||
 			       reel_store_prepare(p->source->st, &l->spans,
 						  span_sql, err) ||
+			       (j->patch && next_kept(j, l, err) < 0) ||
 			       next_event(j, l, err) || next_span(j, l, err)
 		       ? -1
 		       : 0;

@@ -41,6 +41,24 @@ static int put_open(struct join *j, struct join_part *p, sqlite3_stmt *q,
 	return reel_writer_open(j->writer, &row, err);
 }
 
+/* Rows of the patch: the ids of processes and files are those of the part. */
+static int put_patch_opens(struct join *j, struct reel_error *err)
+{
+	const struct join_part *p = &j->part[0];
+
+	for (size_t i = 0; j->patch && i < j->patch->opens; i++) {
+		struct reel_open_row row = j->patch->open[i];
+
+		row.process_id = join_id(&p->process, row.process_id);
+		row.file_id = join_id(&p->file, row.file_id);
+		row.open_ns += p->base_ns;
+		row.close_ns += p->base_ns;
+		if (row.process_id && reel_writer_open(j->writer, &row, err))
+			return -1;
+	}
+	return 0;
+}
+
 static int put_note(struct join *j, struct join_part *p, sqlite3_stmt *q,
 		    struct reel_error *err)
 {
@@ -265,7 +283,7 @@ int join_rows_write(struct join *j, struct reel_error *err)
 		if (put_own_source(j, p, err) || put_part_losses(j, p, err))
 			return -1;
 	}
-	return put_dimensions(j, err);
+	return put_patch_opens(j, err) || put_dimensions(j, err) ? -1 : 0;
 }
 
 /* --- the run -------------------------------------------------------------- */
