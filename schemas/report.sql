@@ -219,17 +219,63 @@ WHERE i.message = 0 AND c.layer <> 'MPIIO' AND c.call_group <> 'queue'
 GROUP BY i.process_id, c.call_group
 ORDER BY i.process_id, sum(i.dur_ns) DESC, c.call_group;
 
--- v_report_timeline: the seconds of v_timeline that have I/O, with rates.
+-- v_heatmap: Darshan's heat maps of POSIX and STDIO over all ranks: bytes in bins of
+-- one width. Those of MPI-IO are the same bytes again.
+-- unit: bytes, ns, ranks    empty: no row for a bin without bytes
+-- source: darshan-runtime, HEATMAP_READ_BIN_0 and following; darshan-parser
+CREATE VIEW v_heatmap (start_ns, width_ns, read_bytes, write_bytes, ranks) AS
+WITH record AS MATERIALIZED (
+	SELECT r.record_id, r.rank, coalesce(s.shift_ns - (SELECT min(shift_ns)
+			FROM source), 0) AS base_ns,
+		(SELECT CAST(c.value * 1e9 AS INTEGER) FROM counter c
+			JOIN counter_name n USING (name_id)
+			WHERE c.record_id = r.record_id
+				AND n.name = 'HEATMAP_F_BIN_WIDTH_SECONDS') AS width_ns
+	FROM counter_record r JOIN source s USING (source_id)
+	WHERE r.module = 'HEATMAP' AND r.path IN ('heatmap:POSIX',
+		'heatmap:STDIO')),
+bin AS MATERIALIZED (
+	SELECT name_id, name GLOB 'HEATMAP_R*' AS reads,
+		CAST(replace(replace(name, 'HEATMAP_READ_BIN_', ''),
+			'HEATMAP_WRITE_BIN_', '') AS INTEGER) AS bin
+	FROM counter_name
+	WHERE name GLOB 'HEATMAP_READ_BIN_[0-9]*'
+		OR name GLOB 'HEATMAP_WRITE_BIN_[0-9]*')
+SELECT r.base_ns + b.bin * r.width_ns, r.width_ns,
+	coalesce(sum(c.value) FILTER (WHERE b.reads), 0),
+	coalesce(sum(c.value) FILTER (WHERE NOT b.reads), 0),
+	count(DISTINCT r.rank)
+FROM counter c CROSS JOIN bin b USING (name_id)
+CROSS JOIN record r ON r.record_id = c.record_id
+WHERE c.value > 0 AND r.width_ns > 0
+GROUP BY 1, 2;
+
+-- v_report_bins: I/O over time: v_timeline, or, of an import without events, its heat
+-- map, whose bins have bytes only. heatmap: 1, the latter.
+-- unit: calls, bytes, ns    empty: no row; NULL, not known
+-- source: ioreel-store(5), "Timeline"
+CREATE VIEW v_report_bins (start_ns, width_ns, reads, writes, meta_calls,
+	messages, read_bytes, write_bytes, read_ns, write_ns, meta_ns, processes,
+	heatmap) AS
+SELECT *, 0 FROM v_timeline
+UNION ALL
+SELECT start_ns, width_ns, NULL, NULL, NULL, NULL, read_bytes, write_bytes, NULL,
+	NULL, NULL, ranks, 1
+FROM v_heatmap WHERE NOT EXISTS (SELECT 1 FROM timeline)
+ORDER BY 1;
+
+-- v_report_timeline: the bins of v_report_bins that have I/O, with rates.
 -- unit: calls, bytes/s, ns    empty: no row
 -- source: ioreel-store(5), "Timeline"
 CREATE VIEW v_report_timeline (start_ns, reads, writes, meta_calls,
 	read_bytes_per_s, write_bytes_per_s, read_ns, write_ns, meta_ns,
-	processes) AS
+	processes, width_ns, heatmap) AS
 SELECT start_ns, reads, writes, meta_calls, read_bytes * 1e9 / width_ns,
-	write_bytes * 1e9 / width_ns, read_ns, write_ns, meta_ns, processes
-FROM v_timeline
-WHERE reads + writes + meta_calls + read_bytes + write_bytes + read_ns + write_ns
-	+ meta_ns > 0
+	write_bytes * 1e9 / width_ns, read_ns, write_ns, meta_ns, processes,
+	width_ns, heatmap
+FROM v_report_bins
+WHERE coalesce(reads + writes + meta_calls, 0) + read_bytes + write_bytes
+	+ coalesce(read_ns + write_ns + meta_ns, 0) > 0
 ORDER BY start_ns;
 
 -- v_report_losses: the reasons of loss, with the process.
