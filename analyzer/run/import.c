@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lib/error.h"
 #include "lib/store/store.h"
@@ -32,7 +33,10 @@ static bool is_sqlite(const char *path)
 {
 	static const char magic[] = "SQLite format 3";
 	char head[sizeof(magic)] = "";
-	FILE *f = fopen(path, "re");
+	struct stat st;
+	/* A pipe would wait for its writer. */
+	FILE *f = !stat(path, &st) && S_ISREG(st.st_mode) ? fopen(path, "re")
+							  : NULL;
 	bool is = f && fread(head, sizeof(head), 1, f) == 1 &&
 		  !memcmp(head, magic, sizeof(magic));
 
