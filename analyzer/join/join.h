@@ -45,7 +45,7 @@ struct join_patch {
 
 struct join_options {
 	enum join_method method;
-	/* Of each source but the first: added to its times, on the clock of its
+	/* For each source but the first: added to its times, on the clock of its
 	 * store, for the clock of the first one. NULL: found by @method. */
 	const int64_t *shift_ns;
 	const struct join_patch *patch; /* NULL: none */

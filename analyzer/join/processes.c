@@ -2,8 +2,8 @@
 /*
  * Hosts, processes and threads of several sources. Two processes are one when
  * their pids are equal and they ran on one host at a time; or, where a source has
- * no pids, when their ranks are equal. Where neither is known nothing is guessed:
- * they are in the store beside each other.
+ * no pids, when their ranks are equal, or when each source has one process only.
+ * Otherwise nothing is guessed: they are in the store beside each other.
  */
 #include <string.h>
 
@@ -179,6 +179,23 @@ static uint32_t find_by_rank(const struct join *j, int part,
 	return best ? (uint32_t)(best - j->process) + 1 : 0;
 }
 
+/* Sources are of one job: a single process in each, one without a pid, is one. */
+static uint32_t find_alone(const struct join *j, const struct join_part *p,
+			   const struct reel_writer_process *row)
+{
+	const struct reel_writer_process *c = &j->process[0].row;
+	int64_t n = 0;
+	bool has;
+
+	if (p == j->part || j->processes != 1 || (c->pid && row->pid) ||
+	    (c->rank >= 0 && row->rank >= 0 && c->rank != row->rank) ||
+	    !hosts_agree(j, c->host_id, row->host_id) ||
+	    reel_store_int(p->source->st, "SELECT count(*) FROM process", &n,
+			   &has, NULL))
+		return 0;
+	return n == 1;
+}
+
 static void widen_row(struct join *j, struct reel_writer_process *to,
 		      const struct reel_writer_process *from)
 {
@@ -237,6 +254,10 @@ static int add_process(struct join *j, struct join_part *p, sqlite3_stmt *q,
 	if (!id) {
 		id = find_by_rank(j, part, &row);
 		p->by_rank += id != 0;
+	}
+	if (!id) {
+		id = find_alone(j, p, &row);
+		p->alone = id != 0;
 	}
 	if (id)
 		widen_row(j, &j->process[id - 1].row, &row);

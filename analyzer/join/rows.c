@@ -135,7 +135,10 @@ static const char *process_words(const struct join *j,
 
 	if (p == j->part)
 		return NULL;
-	if (!both)
+	if (p->alone)
+		snprintf(out, 160,
+			 "its only process joined to the only one before");
+	else if (!both)
 		snprintf(out, 160,
 			 "0 of %" PRIu32
 			 " processes joined: no pid or rank in common with the "

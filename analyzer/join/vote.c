@@ -44,7 +44,7 @@ void join_votes_fini(struct join_votes *v)
 	*v = (struct join_votes){0};
 }
 
-/* Of series that are too long for all pairs a part votes: the first moments of
+/* A part votes where series are too long for all pairs: the first moments of
  * @a, and of @b those around its middle, which are within @a more likely. */
 int join_votes_add(struct join_votes *v, const struct join_series *a,
 		   const struct join_series *b, struct reel_error *err)

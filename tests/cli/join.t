@@ -102,6 +102,12 @@ is 'processes without a pid in common are beside each other' \
 	"$(rows 'SELECT pid FROM process' 'SELECT substr(joined, 1, 23) FROM source WHERE source_id = 2')" \
 	'4242;17;0 of 1 processes joined;'
 
+# A profile without pids, beside the same job as strace saw it.
+sed 's/"pid": 4242, //g' profile.json >nopid.json
+import --shift 0 job.strace nopid.json
+is 'the only process of each is one' "$(rows 'SELECT pid FROM process' 'SELECT joined FROM source WHERE source_id = 2')" \
+	'4242;its only process joined to the only one before;'
+
 # --- replay -----------------------------------------------------------------
 "$IOREEL" replay --afap job.strace >out 2>err
 check 'strace: every call gives the recorded result' 'grep -q "720 of 720 calls gave the recorded result" out'
