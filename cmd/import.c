@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* ioreel import: a foreign format into a store. */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
-#include "lib/store/store.h"
 #include "lib/terminal.h"
 
 #include "analyzer/import/import.h"
+#include "analyzer/run/run.h"
 #include "cmd/commands.h"
 #include "cmd/store_output.h"
 
 static int print_list(void)
 {
-	for (int i = 0; reel_importers[i]; i++)
-		printf("%s: %s\n    not in it: %s\n", reel_importers[i]->name,
-		       reel_importers[i]->about, reel_importers[i]->lacks);
+	for (int i = 0; reel_importers[i]; i++) {
+		const struct reel_importer *as = reel_importers[i];
+
+		printf("%s: %s\n    not in it: ", as->name, as->about);
+		for (int k = 0; as->missing[k]; k++)
+			printf("%s%s", k ? ", " : "", as->missing[k]);
+		putchar('\n');
+	}
 	return 0;
 }
 
@@ -42,26 +49,65 @@ static int default_output(struct reel_buf *out, const char *path,
 	return reel_buf_puts(out, ".db", err);
 }
 
+struct import {
+	char *const *file;
+	int files;
+	struct reel_run_import options;
+};
+
+static int64_t fill(struct reel_store *st, const void *arg,
+		    struct reel_error *err)
+{
+	const struct import *im = arg;
+
+	return reel_run_import(st, im->file, im->files, &im->options, err);
+}
+
+/* Seconds, as the user wrote them, into ns: @ns has room for each. */
+static int parse_shifts(int64_t *ns, const struct reel_opt_list *list,
+			struct reel_error *err)
+{
+	for (int i = 0; i < list->n; i++) {
+		char *end;
+		double s = strtod(list->item[i], &end);
+
+		if (end == list->item[i] || *end || !(fabs(s) < 4e9))
+			return reel_fail(err, REEL_E_USAGE,
+					 "--shift takes seconds, not '%s'",
+					 list->item[i]);
+		ns[i] = llround(s * 1e9);
+	}
+	return 0;
+}
+
 static int import(char *const *file, int n, const char *path,
-		  const struct reel_importer *as, const char *map, bool quiet,
+		  const char *as_name, const char *map, enum join_method align,
+		  const struct reel_opt_list *shifts, bool quiet,
 		  struct reel_error *err)
 {
-	double start_s = store_output_now_s();
-	struct reel_store *st = NULL;
-	int64_t events;
-	int rc = -1;
+	int64_t *ns = reel_alloc((size_t)shifts->n + 1, sizeof(*ns), err);
+	struct import im = {.file = file,
+			    .files = n,
+			    .options = {.map = map,
+					.align = align,
+					.shift_ns = shifts->n ? ns : NULL,
+					.shifts = shifts->n}};
+	const struct store_producer producer = {.verb = "import",
+						.source = file[0],
+						.nothing = "no process in it",
+						.fill = fill,
+						.arg = &im};
+	int rc = ns ? parse_shifts(ns, shifts, err) : -1;
 
-	if (store_output_create(&st, path, err))
-		return -1;
-	events = reel_import_mapped(st, file, n, as, map, err);
-	if (events < 0 ||
-	    store_output_finish(st, "import", file[0], "no process in it", err))
-		goto out;
-	if (!quiet)
-		store_output_summary(path, events, start_s);
-	rc = 0;
-out:
-	reel_store_close(st);
+	if (map && !as_name)
+		as_name = "csv";
+	if (!rc && as_name) {
+		im.options.as = reel_importer_find(as_name, err);
+		rc = im.options.as ? 0 : -1;
+	}
+	if (!rc)
+		rc = store_output_write(path, &producer, quiet, err);
+	free(ns);
 	return rc;
 }
 
@@ -70,15 +116,17 @@ static int run(int argc, char **argv);
 const struct reel_command cmd_import = {
 	.name = "import",
 	.task = "turn another tool's trace into a store",
-	.usage = "[-o RUN.db] [--as NAME] [--map FIELD=COLUMN,...] [-q] FILE "
-		 "...",
+	.usage = "[-o RUN.db] [--as NAME] [--map FIELD=COLUMN,...] "
+		 "[--align HOW] [--shift S] [-q] FILE ...",
 	.examples = "ioreel import strace.out -o monday.db\n"
-		    "ioreel import --list\n",
+		    "ioreel import job.darshan job.pt.trace.json -o job.db\n",
 	.about =
 		"Reads the FILEs, or folders of files, that another tool wrote "
 		"about one job, and writes the store RUN.db (default: the name "
 		"of the first FILE with .db). The format is found by content. "
-		"The other commands take such a FILE directly.",
+		"FILEs of several formats, traces and stores are put on the "
+		"clock of the first and joined. The other commands take a "
+		"single FILE directly.",
 	.run = run,
 };
 
@@ -86,9 +134,10 @@ static int run(int argc, char **argv)
 {
 	struct reel_error err = {0};
 	struct reel_buf name = REEL_BUF_INIT;
-	const struct reel_importer *as = NULL;
+	struct reel_opt_list shifts = {0};
 	const char *path = NULL, *as_name = NULL, *map = NULL;
 	bool quiet = false, list = false;
+	int align = 0, rc = 0;
 	struct reel_opt opts[] = {
 		{"output", 'o', REEL_OPT_TEXT, &path, "RUN.db",
 		 "the store to write", 0, 0},
@@ -96,6 +145,13 @@ static int run(int argc, char **argv)
 		 "the format, whatever the content looks like", 0, 0},
 		{"map", 0, REEL_OPT_TEXT, &map, "FIELD=COLUMN,...",
 		 "the columns of a CSV file (format csv)", 0, 0},
+		{"align", 0, REEL_OPT_CHOICE, &align,
+		 "any|clocks|anchors|reads",
+		 "how files of several formats get one clock", 0, 0},
+		{"shift", 0, REEL_OPT_LIST, &shifts, "S",
+		 "seconds to add to the times of the second source (again: of "
+		 "the third ...)",
+		 0, 0},
 		{"list", 0, REEL_OPT_FLAG, &list, NULL,
 		 "print the formats and the values that they lack", 0, 0},
 		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL, "no closing line",
@@ -103,28 +159,24 @@ static int run(int argc, char **argv)
 		{0},
 	};
 	int first = reel_cli_parse(&cmd_import, opts, false, argc, argv);
-	int rc = 0;
 
 	if (first < 0)
 		return first == -2 ? 0 : 2;
-	if (list)
-		return print_list();
-	if (first == argc)
-		return reel_cli_usage(&cmd_import, "no file given");
-	if (map && !as_name)
-		as_name = "csv";
-	if ((as_name && !(as = reel_importer_find(as_name, &err))) ||
-	    (!path && default_output(&name, argv[first], &err))) {
-		rc = reel_cli_fail(&cmd_import, &err);
-		goto out;
-	}
-	if (!path)
-		path = reel_buf_text(&name);
-	if (import(argv + first, argc - first, path, as, map, quiet, &err))
+	if (list || first == argc)
+		rc = list && first == argc ? print_list()
+		     : list		   ? reel_cli_usage(&cmd_import,
+							    "--list takes no file: '%s'",
+							    argv[first])
+			    : reel_cli_usage(&cmd_import, "no file given");
+	else if ((!path && default_output(&name, argv[first], &err)) ||
+		 import(argv + first, argc - first,
+			path ? path : reel_buf_text(&name), as_name, map,
+			(enum join_method)align, &shifts, quiet, &err))
 		rc = reel_cli_fail(&cmd_import, &err);
 	else
-		reel_terminal_next("report", path, NULL);
-out:
+		reel_terminal_next("report", path ? path : reel_buf_text(&name),
+				   NULL);
+	free(shifts.item);
 	reel_buf_fini(&name);
 	return rc;
 }

@@ -8,7 +8,6 @@
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
-#include "lib/store/store.h"
 #include "lib/terminal.h"
 #include "lib/trace/reader.h"
 
@@ -31,40 +30,41 @@ static int default_output(struct reel_buf *out, const char *dir,
 	return reel_buf_puts(out, ".db", err);
 }
 
+static int check_trace(const char *dir, struct reel_error *err)
+{
+	struct stat sb;
+
+	if (reel_trace_is(dir))
+		return 0;
+	if (stat(dir, &sb) || (S_ISDIR(sb.st_mode) && access(dir, R_OK | X_OK)))
+		return reel_fail(err, REEL_E_IO, "cannot load '%s': %s", dir,
+				 strerror(errno));
+	return reel_fail(err, REEL_E_FORMAT,
+			 "'%s' is not a trace (a trace is a directory that "
+			 "ioreel record made)",
+			 dir);
+}
+
+static int64_t fill(struct reel_store *st, const void *dir,
+		    struct reel_error *err)
+{
+	return reel_load(st, dir, err);
+}
+
 static int load(const char *dir, const char *path, bool quiet,
 		struct reel_error *err)
 {
-	struct reel_store *st = NULL;
-	double start_s = store_output_now_s();
-	int64_t events;
-	int rc = -1;
+	const struct store_producer producer = {
+		.verb = "load",
+		.source = dir,
+		.nothing = "no process of the job left a log in it",
+		.fill = fill,
+		.arg = dir};
 
-	if (!reel_trace_is(dir)) {
-		struct stat sb;
-
-		if (stat(dir, &sb) ||
-		    (S_ISDIR(sb.st_mode) && access(dir, R_OK | X_OK)))
-			return reel_fail(err, REEL_E_IO, "cannot load '%s': %s",
-					 dir, strerror(errno));
-		return reel_fail(err, REEL_E_FORMAT,
-				 "'%s' is not a trace (a "
-				 "trace is a directory that ioreel record "
-				 "made)",
-				 dir);
-	}
-	if (store_output_create(&st, path, err))
-		return -1;
-	events = reel_load(st, dir, err);
-	if (events < 0 ||
-	    store_output_finish(st, "load", dir,
-				"no process of the job left a log in it", err))
-		goto out;
-	if (!quiet)
-		store_output_summary(path, events, start_s);
-	rc = 0;
-out:
-	reel_store_close(st);
-	return rc;
+	return check_trace(dir, err) ||
+			       store_output_write(path, &producer, quiet, err)
+		       ? -1
+		       : 0;
 }
 
 static int run(int argc, char **argv);

@@ -17,6 +17,7 @@
 
 #include <jansson.h>
 
+#include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
 #include "lib/json.h"
@@ -27,6 +28,7 @@
 #include "analyzer/compare/likeness.h"
 #include "analyzer/load/load.h"
 #include "analyzer/report/report.h"
+#include "analyzer/run/playable.h"
 #include "analyzer/run/run.h"
 #include "cmd/commands.h"
 #include "cmd/record_summary.h"
@@ -47,7 +49,8 @@ struct replay {
 	enum fileset_cache cache;
 	enum replay_mode mode;
 	struct reel_store *recorded, *replayed;
-	struct reel_store *kept; /* becomes the output */
+	struct reel_store *playable; /* of an import; NULL: as recorded */
+	struct reel_store *kept;     /* becomes the output */
 	struct plan *plan;
 	struct sandbox sandbox;
 	struct result result;
@@ -102,7 +105,7 @@ static int make_plan(struct replay *r, struct reel_error *err)
 	const char *path = r->plan_file ? r->plan_file : r->plan_path;
 
 	if (replay_report_named(r->recorded, err) ||
-	    plan_compile(r->recorded, path, err))
+	    plan_compile(r->playable ? r->playable : r->recorded, path, err))
 		return -1;
 	if (interrupt_check(err) || plan_open(&r->plan, path, err)) {
 		unlink(path); /* a plan file is complete, or absent */
@@ -389,6 +392,20 @@ static int play_runs(struct replay *r, struct reel_error *err)
 	return rc;
 }
 
+/* An import may lack descriptors and offsets. */
+static int make_playable(struct replay *r, struct reel_error *err)
+{
+	struct reel_buf words = REEL_BUF_INIT;
+	struct run_playable counts;
+	int rc = reel_run_playable(&r->playable, &counts, r->recorded, err);
+
+	reel_run_playable_words(&counts, &words);
+	if (!rc && words.len)
+		fprintf(stderr, "ioreel replay: %s\n", reel_buf_text(&words));
+	reel_buf_fini(&words);
+	return rc;
+}
+
 static int replay_job(struct replay *r, struct reel_error *err)
 {
 	int rc;
@@ -399,7 +416,7 @@ static int replay_job(struct replay *r, struct reel_error *err)
 	/* Create the output first, so that a bad path fails early. */
 	if (r->output && reel_store_create(&r->kept, r->output, err))
 		return -1;
-	if (make_plan(r, err))
+	if (make_playable(r, err) || make_plan(r, err))
 		return -1;
 	if (r->plan_file)
 		return 0;
@@ -419,6 +436,7 @@ static void clean_up(struct replay *r)
 	if (!end_run(r, r->keep, &err))
 		reel_cli_fail(&cmd_replay, &err);
 	reel_store_close(r->recorded);
+	reel_store_close(r->playable);
 	reel_store_close(r->replayed);
 	reel_store_close(r->kept);
 	plan_close(r->plan);

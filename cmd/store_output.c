@@ -50,8 +50,8 @@ static void remove_on_signal(const struct reel_store *st)
 }
 
 /* No signal comes between making the file and knowing its name. */
-int store_output_create(struct reel_store **st, const char *path,
-			struct reel_error *err)
+static int create(struct reel_store **st, const char *path,
+		  struct reel_error *err)
 {
 	sigset_t all, was;
 	int rc;
@@ -65,7 +65,7 @@ int store_output_create(struct reel_store **st, const char *path,
 	return rc;
 }
 
-double store_output_now_s(void)
+static double now_s(void)
 {
 	struct timespec ts;
 
@@ -73,9 +73,9 @@ double store_output_now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-int store_output_finish(struct reel_store *st, const char *verb,
-			const char *source, const char *nothing,
-			struct reel_error *err)
+/* A store of no process is refused. */
+static int finish(struct reel_store *st, const struct store_producer *p,
+		  struct reel_error *err)
 {
 	int64_t processes;
 	bool has;
@@ -84,17 +84,17 @@ int store_output_finish(struct reel_store *st, const char *verb,
 			   err))
 		return -1;
 	if (!processes)
-		return reel_fail(err, REEL_E_FORMAT, "cannot %s '%s': %s", verb,
-				 source, nothing);
+		return reel_fail(err, REEL_E_FORMAT, "cannot %s '%s': %s",
+				 p->verb, p->source, p->nothing);
 	if (reel_store_finish(st, err))
 		return -1;
 	unfinished[0] = '\0';
 	return 0;
 }
 
-void store_output_summary(const char *path, int64_t events, double start_s)
+static void print_summary(const char *path, int64_t events, double start_s)
 {
-	double s = store_output_now_s() - start_s;
+	double s = now_s() - start_s;
 	char n[REEL_NUM], t[REEL_NUM], rate[REEL_NUM], size[REEL_NUM];
 	struct stat st = {0};
 	char *text = NULL;
@@ -118,4 +118,24 @@ void store_output_summary(const char *path, int64_t events, double start_s)
 	if (!fclose(f))
 		reel_terminal_lines(stderr, text);
 	free(text);
+}
+
+int store_output_write(const char *path, const struct store_producer *producer,
+		       bool quiet, struct reel_error *err)
+{
+	double start_s = now_s();
+	struct reel_store *st = NULL;
+	int64_t events;
+	int rc = -1;
+
+	if (create(&st, path, err))
+		return -1;
+	events = producer->fill(st, producer->arg, err);
+	if (events >= 0 && !finish(st, producer, err)) {
+		if (!quiet)
+			print_summary(path, events, start_s);
+		rc = 0;
+	}
+	reel_store_close(st);
+	return rc;
 }

@@ -4,27 +4,29 @@
 #ifndef CMD_STORE_OUTPUT_H
 #define CMD_STORE_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct reel_error;
 struct reel_store;
 
-/*
- * reel_store_create(), and a signal that ends the program removes the file
- * until store_output_finish().
- */
-int store_output_create(struct reel_store **out, const char *path,
+/* A command that fills a store. */
+struct store_producer {
+	const char *verb;    /* of messages: "cannot VERB 'SOURCE': NOTHING" */
+	const char *source;  /* the name of its input */
+	const char *nothing; /* why no process is in it */
+	/* Fill the fresh @st: the number of events, or -1 with @err. */
+	int64_t (*fill)(struct reel_store *st, const void *arg,
 			struct reel_error *err);
+	const void *arg;
+};
+
 /*
- * Refuse a store of no process with @err ("cannot VERB 'SOURCE': ..."), then
- * reel_store_finish().
+ * Create the store @path, let @producer fill it, and finish it; then a line on
+ * stderr, unless @quiet: events, time, size. A signal that ends the program
+ * removes the unfinished file. 0, or -1 with @err.
  */
-int store_output_finish(struct reel_store *st, const char *verb,
-			const char *source, const char *nothing,
-			struct reel_error *err);
-/* On stderr: @events, the time since @start_s, the size of @path. */
-void store_output_summary(const char *path, int64_t events, double start_s);
-/* CLOCK_MONOTONIC. */
-double store_output_now_s(void);
+int store_output_write(const char *path, const struct store_producer *producer,
+		       bool quiet, struct reel_error *err);
 
 #endif

@@ -6,7 +6,20 @@
 CREATE TABLE source (
 	source_id INTEGER PRIMARY KEY,
 	file TEXT NOT NULL,
-	format TEXT NOT NULL           -- as "ioreel import --list" prints it
+	format TEXT NOT NULL,          -- as "ioreel import --list" prints it, or ioreel
+	ranks INTEGER,                 -- in it; NULL: not known, here and below
+	events INTEGER,                -- in it
+	shift_ns INTEGER,              -- added to its times to put it on the clock of
+	                               -- the first source; NULL: it was not joined
+	shift_error_ns INTEGER,        -- bound of the error of shift_ns
+	aligned_by TEXT,               -- clocks, anchors, reads, --shift
+	joined TEXT                    -- how its processes were joined, in words
+) STRICT;
+
+-- source_missing: a value that is not in the format of a source.
+CREATE TABLE source_missing (
+	source_id INTEGER NOT NULL REFERENCES source,
+	value TEXT NOT NULL            -- as "ioreel import --list" prints it
 ) STRICT;
 
 -- counter_record: a record of a module of a source.

@@ -9,7 +9,7 @@
 CREATE VIEW v_report_run (name, command, framework, host, ranks, workers,
 	processes, threads, start_real_ns, wall_ns, span_ns, exit_status,
 	exit_signal, hosts) AS
-SELECT r.name, r.command, r.framework, r.host, r.ranks, r.workers,
+SELECT r.name, nullif(r.command, ''), r.framework, r.host, r.ranks, r.workers,
 	(SELECT count(*) FROM process WHERE launcher IS NULL),
 	(SELECT count(*) FROM thread JOIN process USING (process_id)
 		WHERE launcher IS NULL),
@@ -222,17 +222,63 @@ WHERE i.message = 0 AND NOT c.higher_layer
 GROUP BY i.process_id, c.call_group
 ORDER BY i.process_id, sum(i.dur_ns) DESC, c.call_group;
 
--- v_report_timeline: the seconds of v_timeline that have I/O, with rates.
+-- v_heatmap: Darshan's heat maps of POSIX and STDIO over all ranks: bytes in bins of
+-- one width. Those of MPI-IO are the same bytes again.
+-- unit: bytes, ns, ranks    empty: no row for a bin without bytes
+-- source: darshan-runtime, HEATMAP_READ_BIN_0 and following; darshan-parser
+CREATE VIEW v_heatmap (start_ns, width_ns, read_bytes, write_bytes, ranks) AS
+WITH record AS MATERIALIZED (
+	SELECT r.record_id, r.rank, coalesce(s.shift_ns - (SELECT min(shift_ns)
+			FROM source), 0) AS base_ns,
+		(SELECT CAST(c.value * 1e9 AS INTEGER) FROM counter c
+			JOIN counter_name n USING (name_id)
+			WHERE c.record_id = r.record_id
+				AND n.name = 'HEATMAP_F_BIN_WIDTH_SECONDS') AS width_ns
+	FROM counter_record r JOIN source s USING (source_id)
+	WHERE r.module = 'HEATMAP' AND r.path IN ('heatmap:POSIX',
+		'heatmap:STDIO')),
+bin AS MATERIALIZED (
+	SELECT name_id, name GLOB 'HEATMAP_R*' AS reads,
+		CAST(replace(replace(name, 'HEATMAP_READ_BIN_', ''),
+			'HEATMAP_WRITE_BIN_', '') AS INTEGER) AS bin
+	FROM counter_name
+	WHERE name GLOB 'HEATMAP_READ_BIN_[0-9]*'
+		OR name GLOB 'HEATMAP_WRITE_BIN_[0-9]*')
+SELECT r.base_ns + b.bin * r.width_ns, r.width_ns,
+	coalesce(sum(c.value) FILTER (WHERE b.reads), 0),
+	coalesce(sum(c.value) FILTER (WHERE NOT b.reads), 0),
+	count(DISTINCT r.rank)
+FROM counter c CROSS JOIN bin b USING (name_id)
+CROSS JOIN record r ON r.record_id = c.record_id
+WHERE c.value > 0 AND r.width_ns > 0
+GROUP BY 1, 2;
+
+-- v_report_bins: I/O over time: v_timeline, or, of an import without events, its heat
+-- map, whose bins have bytes only. heatmap: 1, the latter.
+-- unit: calls, bytes, ns    empty: no row; NULL, not known
+-- source: ioreel-store(5), "Timeline"
+CREATE VIEW v_report_bins (start_ns, width_ns, reads, writes, meta_calls,
+	messages, read_bytes, write_bytes, read_ns, write_ns, meta_ns, processes,
+	heatmap) AS
+SELECT *, 0 FROM v_timeline
+UNION ALL
+SELECT start_ns, width_ns, NULL, NULL, NULL, NULL, read_bytes, write_bytes, NULL,
+	NULL, NULL, ranks, 1
+FROM v_heatmap WHERE NOT EXISTS (SELECT 1 FROM timeline)
+ORDER BY 1;
+
+-- v_report_timeline: the bins of v_report_bins that have I/O, with rates.
 -- unit: calls, bytes/s, ns    empty: no row
 -- source: ioreel-store(5), "Timeline"
 CREATE VIEW v_report_timeline (start_ns, reads, writes, meta_calls,
 	read_bytes_per_s, write_bytes_per_s, read_ns, write_ns, meta_ns,
-	processes) AS
+	processes, width_ns, heatmap) AS
 SELECT start_ns, reads, writes, meta_calls, read_bytes * 1e9 / width_ns,
-	write_bytes * 1e9 / width_ns, read_ns, write_ns, meta_ns, processes
-FROM v_timeline
-WHERE reads + writes + meta_calls + read_bytes + write_bytes + read_ns + write_ns
-	+ meta_ns > 0
+	write_bytes * 1e9 / width_ns, read_ns, write_ns, meta_ns, processes,
+	width_ns, heatmap
+FROM v_report_bins
+WHERE coalesce(reads + writes + meta_calls, 0) + read_bytes + write_bytes
+	+ coalesce(read_ns + write_ns + meta_ns, 0) > 0
 ORDER BY start_ns;
 
 -- v_report_losses: the reasons of loss, with the process.
@@ -426,11 +472,20 @@ SELECT DISTINCT value FROM note WHERE key = 'mpi_not_recorded' ORDER BY value;
 CREATE VIEW v_world_size (world, ranks) AS
 SELECT world, max(ranks) FROM v_world GROUP BY world ORDER BY world;
 
--- v_report_source: the files that an import was read from.
--- unit: none    empty: no row, recorded by ioreel
+-- v_report_source: the files that an import was read from, and how they were put on
+-- one clock. counters: values of counters. missing: the values that the format lacks,
+-- with "; " between them. shift_ns: added to the times of the file.
+-- unit: ranks, events, ns    empty: no row, recorded by ioreel; NULL, not known
 -- source: ioreel-store(5), "Imports"
-CREATE VIEW v_report_source (file, format) AS
-SELECT file, format FROM source ORDER BY source_id;
+CREATE VIEW v_report_source (file, format, ranks, events, counters, missing,
+	shift_ns, shift_error_ns, aligned_by, joined) AS
+SELECT file, format, ranks, events,
+	(SELECT count(*) FROM counter JOIN counter_record r USING (record_id)
+		WHERE r.source_id = s.source_id),
+	(SELECT group_concat(value, '; ') FROM source_missing m
+		WHERE m.source_id = s.source_id),
+	shift_ns, shift_error_ns, aligned_by, joined
+FROM source s ORDER BY source_id;
 
 -- v_report_counters: Darshan's counters by module, summed over its records. A
 -- value of -1 was not monitored and is in no sum. A record of rank -1 has the sum
@@ -521,9 +576,11 @@ SELECT b.bin, replace(b.bytes, '_', '-'), b.upper_bytes,
 FROM bin b JOIN value v USING (bin) GROUP BY b.bin ORDER BY b.bin;
 
 -- v_report_import: the kinds of an import's data. counters: 1, v_report_counters
--- has rows.
--- unit: files, 0 or 1    empty: 0
+-- has rows. spans: of an import, 0 of a trace.
+-- unit: files, 0 or 1, spans    empty: 0
 -- source: ioreel-store(5), "Imports"
-CREATE VIEW v_report_import (sources, counters) AS
+CREATE VIEW v_report_import (sources, counters, spans) AS
 SELECT (SELECT count(*) FROM source), EXISTS (SELECT 1 FROM counter_record
-	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO', 'H5D'));
+	WHERE module IN ('POSIX', 'STDIO', 'MPI-IO', 'H5D')),
+	(SELECT coalesce(sum(spans), 0) FROM span_block
+		WHERE EXISTS (SELECT 1 FROM source));

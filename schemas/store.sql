@@ -18,7 +18,7 @@ CREATE TABLE run (
 	framework TEXT,                -- "PyTorch 2.6.0", from the hooks' notes
 	ranks INTEGER NOT NULL,
 	workers INTEGER NOT NULL,      -- loader workers, the most at one time
-	clock_error_ns INTEGER NOT NULL,
+	clock_error_ns INTEGER,        -- bound; NULL: not known
 	events INTEGER NOT NULL,       -- in the store, without launchers
 	calls INTEGER NOT NULL,        -- that the events stand for
 	lost INTEGER NOT NULL,         -- events lost, all reasons

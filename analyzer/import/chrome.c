@@ -383,7 +383,8 @@ static int read_file(struct import *im, const char *path,
 
 	im->rows = (struct chrome_rows){.gather = im->gather,
 					.source = im->source};
-	if (!ev || trace_events_open(&t, path, err))
+	if (!ev || gather_source(im->gather, im->source, err) ||
+	    trace_events_open(&t, path, err))
 		goto out;
 	while ((more = trace_events_next(t, ev, err)) > 0) {
 		im->events += ev->phase != 0;
@@ -432,6 +433,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	struct reel_writer_run run = {.job_json = "{}",
 				      .command = "",
 				      .wall_ns = REEL_NO_OFFSET,
+				      .clock_error_ns = REEL_NO_OFFSET,
 				      .exit_status = REEL_NO_OFFSET,
 				      .exit_signal = REEL_NO_OFFSET};
 	const char *slash = strrchr(in->path[0], '/');
@@ -489,8 +491,8 @@ const struct reel_importer reel_importer_chrome = {
 	.about = "trace events of Chrome and Perfetto (JSON), as of ioreel "
 		 "export, "
 		 "TensorFlow, Horovod",
-	.lacks = "calls and files, but for exports of ioreel; counter tracks, "
-		 "flows and instant events are left out",
+	.missing = {"calls and files, but for exports of ioreel",
+		    "counter tracks", "flows", "instant events", NULL},
 	.detect = detect,
 	.load = load,
 };

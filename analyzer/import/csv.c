@@ -356,12 +356,14 @@ static int load_files(struct import *im, struct reel_writer *w,
 				      .command = "",
 				      .job_json = "{}",
 				      .wall_ns = REEL_NO_OFFSET,
+				      .clock_error_ns = REEL_NO_OFFSET,
 				      .exit_status = REEL_NO_OFFSET,
 				      .exit_signal = REEL_NO_OFFSET};
 
 	im->first_ns = INT64_MAX;
 	for (int i = 0; i < in->paths; i++)
-		if (read_file(im, in->path[i], err))
+		if (gather_source(im->gather, (uint32_t)i + 1, err) ||
+		    read_file(im, in->path[i], err))
 			return -1;
 	if ((im->map.column[FIELD_START].unix_time ||
 	     im->map.column[FIELD_END].unix_time) &&
@@ -410,7 +412,7 @@ const struct reel_importer reel_importer_csv = {
 	.name = "csv",
 	.about = "any CSV with a line for each call or span; --map names its "
 		 "columns",
-	.lacks = "values without a column",
+	.missing = {"values without a column", NULL},
 	.detect = detect,
 	.load = load,
 };

@@ -118,9 +118,8 @@ static bool detect(const char *bytes, size_t n)
 const struct reel_importer reel_importer_darshan = {
 	.name = "darshan",
 	.about = "Darshan logs of formats 3.00 to 3.41, several of one job",
-	.lacks =
-		"single calls, but for the reads and writes that DXT recorded; "
-		"which call a DXT segment was; events of mapped files",
+	.missing = {"single calls outside DXT", "the call of a DXT segment",
+		    "events of mapped files", NULL},
 	.detect = detect,
 	.load = load,
 };

@@ -26,6 +26,7 @@ int darshan_rows_init(struct darshan_rows *r, struct reel_writer *w,
 				   .run = {.job_json = "{}",
 					   .exit_status = REEL_NO_OFFSET,
 					   .exit_signal = REEL_NO_OFFSET}};
+	r->run.clock_error_ns = REEL_NO_OFFSET;
 	return gather_new(&r->gather, w, err);
 }
 
@@ -38,6 +39,8 @@ void darshan_rows_fini(struct darshan_rows *r)
 int darshan_rows_log(struct darshan_rows *r, uint32_t source, uint32_t log,
 		     const struct darshan_job *job, struct reel_error *err)
 {
+	if (gather_source(r->gather, source, err))
+		return -1;
 	r->source = source;
 	r->log = log;
 	r->exe = job->exe;

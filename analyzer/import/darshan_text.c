@@ -558,9 +558,10 @@ const struct reel_importer reel_importer_darshan_text = {
 	.name = "darshan-text",
 	.about = "text of darshan-parser and darshan-dxt-parser; both of one "
 		 "log become one run",
-	.lacks = "single calls without the text of DXT; which call a segment "
-		 "was; times of DXT below 0.1 ms, of counters below 1 us; "
-		 "events of mapped files",
+	.missing = {"single calls without the text of DXT",
+		    "which call a segment was", "times of DXT below 0.1 ms",
+		    "times of counters below 1 us", "events of mapped files",
+		    NULL},
 	.detect = detect,
 	.load = load,
 };

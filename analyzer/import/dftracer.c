@@ -526,8 +526,10 @@ static int read_file(struct import *im, int i, struct reel_error *err)
 {
 	struct trace_events *t = NULL;
 	struct trace_event ev;
-	int rc = trace_events_open(&t, im->in->path[i], err);
+	int rc = gather_source(im->gather, (uint32_t)i + 1, err);
 
+	if (!rc)
+		rc = trace_events_open(&t, im->in->path[i], err);
 	while (!rc && (rc = trace_events_next(t, &ev, err)) > 0)
 		rc = add_event(im, &ev, err);
 	trace_events_close(t);
@@ -663,9 +665,8 @@ const struct reel_importer reel_importer_dftracer = {
 	.name = "dftracer",
 	.about = "DFTracer's logs .pfw and .pfw.gz, of all its versions; a "
 		 "folder of those of a job",
-	.lacks = "errno, ranks, results of stat (before 1.0), offsets of reads "
-		 "and writes without an lseek before them, bytes touched "
-		 "through mappings",
+	.missing = {"errno", "ranks", "results of stat before 1.0",
+		    "offsets without lseek", "bytes of mappings", NULL},
 	.detect = detect,
 	.load = load,
 };

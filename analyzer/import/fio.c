@@ -257,8 +257,10 @@ static int read_file(struct import *im, const char *path, uint32_t source,
 		     uint64_t *bad, struct reel_error *err)
 {
 	struct import_lines *lines = NULL;
-	int rc;
+	int rc = gather_source(im->gather, source, err);
 
+	if (rc)
+		return -1;
 	im->bad = im->known = im->first_bad = 0;
 	im->now_ns = 0;
 	im->process = gather_process(im->gather, source, err);
@@ -295,6 +297,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 				      .command = "fio",
 				      .job_json = "{}",
 				      .wall_ns = REEL_NO_OFFSET,
+				      .clock_error_ns = REEL_NO_OFFSET,
 				      .exit_status = REEL_NO_OFFSET,
 				      .exit_signal = REEL_NO_OFFSET};
 	struct import im = {.writer = w};
@@ -324,9 +327,8 @@ static bool detect(const char *bytes, size_t n)
 const struct reel_importer reel_importer_fio = {
 	.name = "fio",
 	.about = "I/O logs of fio (write_iolog), versions 2 and 3",
-	.lacks =
-		"durations; results; processes; times of version 2 but for its "
-		"waits",
+	.missing = {"durations", "results", "processes",
+		    "times of version 2 but for its waits", NULL},
 	.detect = detect,
 	.load = load,
 };

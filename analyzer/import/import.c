@@ -262,10 +262,20 @@ static bool is_small(const struct import_input *in)
 static int put_sources(struct reel_writer *w, const struct import_input *in,
 		       const struct reel_importer *as, struct reel_error *err)
 {
-	for (int i = 0; i < in->paths; i++)
-		if (reel_writer_source(w, (uint32_t)i + 1, in->path[i],
-				       as->name, err))
+	for (int i = 0; i < in->paths; i++) {
+		struct reel_writer_source row = {.source_id = (uint32_t)i + 1,
+						 .file = in->path[i],
+						 .format = as->name,
+						 .ranks = -1,
+						 .events = -1};
+
+		if (reel_writer_source(w, &row, err))
 			return -1;
+		for (int k = 0; as->missing[k]; k++)
+			if (reel_writer_missing(w, row.source_id,
+						as->missing[k], err))
+				return -1;
+	}
 	return 0;
 }
 

@@ -25,7 +25,9 @@ struct import_input {
 struct reel_importer {
 	const char *name;  /* "strace", as --as takes it */
 	const char *about; /* one line: the files that it reads */
-	const char *lacks; /* one line: values that are not in the format */
+	/* Values that are not in the format, a few words each; ended by NULL.
+	 * Table source_missing has them. */
+	const char *missing[8];
 	/* Do the first @n bytes of a file look like it? gzip is undone. */
 	bool (*detect)(const char *bytes, size_t n);
 	/*

@@ -506,7 +506,7 @@ static int read_file(struct import *im, const char *path,
 	struct trace_events *t = NULL;
 	int rc = -1, more;
 
-	if (!ev)
+	if (!ev || gather_source(im->gather, im->source, err))
 		goto out;
 	im->process =
 		gather_process(im->gather, (uint64_t)im->source << 40, err);
@@ -544,6 +544,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 				      .framework = "PyTorch",
 				      .command = "",
 				      .wall_ns = REEL_NO_OFFSET,
+				      .clock_error_ns = REEL_NO_OFFSET,
 				      .exit_status = REEL_NO_OFFSET,
 				      .exit_signal = REEL_NO_OFFSET};
 	char name[256];
@@ -601,9 +602,8 @@ static bool detect(const char *bytes, size_t n)
 const struct reel_importer reel_importer_kineto = {
 	.name = "kineto",
 	.about = "profiles of PyTorch: Kineto's JSON, one file for each rank",
-	.lacks =
-		"files, calls and bytes; the processes of a DataLoader; single "
-		"operators of the host, but for counts and times by name",
+	.missing = {"files", "calls", "bytes", "loader processes",
+		    "single operators of the host", NULL},
 	.detect = detect,
 	.load = load,
 };

@@ -165,9 +165,12 @@ static int read_file(struct import *im, const char *path, uint32_t source,
 		     struct reel_error *err)
 {
 	struct import_csv *csv = NULL;
-	uint32_t process = gather_process(im->gather, source, err);
+	uint32_t process;
 	int rc;
 
+	if (gather_source(im->gather, source, err))
+		return -1;
+	process = gather_process(im->gather, source, err);
 	im->source = source;
 	im->bad = im->first_bad = 0;
 	im->thread = process ? gather_thread(im->gather, process, 0, err) : 0;
@@ -229,6 +232,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 				      .command = "",
 				      .job_json = "{}",
 				      .wall_ns = REEL_NO_OFFSET,
+				      .clock_error_ns = REEL_NO_OFFSET,
 				      .exit_status = REEL_NO_OFFSET,
 				      .exit_signal = REEL_NO_OFFSET};
 	struct import *im = reel_alloc(1, sizeof(*im), err);
@@ -261,7 +265,8 @@ const struct reel_importer reel_importer_kv_trace = {
 	.name = "kv-trace",
 	.about = "traces of MLPerf Storage's KV cache benchmark (CSV, also "
 		 "compressed)",
-	.lacks = "durations; results; threads and users; parts of an object",
+	.missing = {"durations", "results", "threads and users",
+		    "parts of an object", NULL},
 	.detect = detect,
 	.load = load,
 };

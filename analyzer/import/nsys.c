@@ -362,6 +362,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	struct reel_writer_run run = {.job_json = "{}",
 				      .command = "",
 				      .wall_ns = REEL_NO_OFFSET,
+				      .clock_error_ns = REEL_NO_OFFSET,
 				      .exit_status = REEL_NO_OFFSET,
 				      .exit_signal = REEL_NO_OFFSET};
 	char name[256];
@@ -370,7 +371,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	while (!rc && im.source < (uint32_t)in->paths) {
 		const char *path = in->path[im.source++];
 
-		rc = read_file(&im, path, err);
+		rc = gather_source(im.gather, im.source, err) ||
+		     read_file(&im, path, err);
 	}
 	if (!rc)
 		rc = put_loss(&im, "not_understood", "events", im.bad, err) ||
@@ -405,10 +407,9 @@ static bool detect(const char *bytes, size_t n)
 const struct reel_importer reel_importer_nsys = {
 	.name = "nsys",
 	.about = "SQLite exports of Nsight Systems (nsys export --type sqlite)",
-	.lacks = "calls and bytes, but for the accesses to files of nsys "
-		 "profile --osrt-file-access=true; offsets, descriptors and "
-		 "sizes asked for; rank numbers; calls below nsys's threshold "
-		 "of 1 us",
+	.missing = {"calls and bytes (but of --osrt-file-access)", "offsets",
+		    "descriptors", "sizes asked for", "rank numbers",
+		    "calls of less than 1 us", NULL},
 	.detect = detect,
 	.load = load,
 };

@@ -432,7 +432,8 @@ static int read_folder(struct import *im, const char *mt, uint32_t folder,
 		       struct reel_writer_run *run, struct reel_error *err)
 {
 	struct recorder_log *log = NULL;
-	int rc = recorder_log_open(&log, mt, err);
+	int rc = gather_source(im->gather, folder + 1, err) ||
+		 recorder_log_open(&log, mt, err);
 
 	if (!rc) {
 		im->start_ns = recorder_log_start_ns(log);
@@ -522,8 +523,9 @@ static int load(struct reel_writer *w, const struct import_input *in,
 const struct reel_importer reel_importer_recorder = {
 	.name = "recorder",
 	.about = "folders of Recorder 2.3 to 3, by their recorder.mt",
-	.lacks = "results and errors of calls (bytes are those asked for), "
-		 "descriptors, pids and hosts; offsets of files opened twice",
+	.missing = {"results and errors of calls (bytes are those asked for)",
+		    "descriptors", "pids", "hosts",
+		    "offsets of files opened twice", NULL},
 	.detect = recorder_log_detect,
 	.load = load,
 };

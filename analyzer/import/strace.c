@@ -533,8 +533,8 @@ const struct reel_importer reel_importer_strace = {
 	.name = "strace",
 	.about = "text of strace -f -ttt -T -y (a file, or a folder of -ff), "
 		 "also compressed by gzip",
-	.lacks = "calls of stdio and MPI, bytes touched through mappings, "
-		 "spans, ranks",
+	.missing = {"stdio calls", "MPI calls", "bytes of mappings", "spans",
+		    "ranks", NULL},
 	.detect = strace_detect,
 	.load = strace_load,
 };

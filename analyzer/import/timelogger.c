@@ -447,13 +447,15 @@ static int load(struct reel_writer *w, const struct import_input *in,
 				      .command = "",
 				      .job_json = "{}",
 				      .wall_ns = REEL_NO_OFFSET,
+				      .clock_error_ns = REEL_NO_OFFSET,
 				      .exit_status = REEL_NO_OFFSET,
 				      .exit_signal = REEL_NO_OFFSET};
 	uint64_t bad = 0;
 	int rc = gather_new(&im.gather, w, err);
 
 	for (int i = 0; !rc && i < in->paths; i++) {
-		rc = read_file(&im, in->path[i], err);
+		rc = gather_source(im.gather, (uint32_t)i + 1, err) ||
+		     read_file(&im, in->path[i], err);
 		bad += im.bad;
 	}
 	if (!rc && bad)
@@ -485,8 +487,8 @@ const struct reel_importer reel_importer_timelogger = {
 	.name = "timelogger",
 	.about = "phases of NERSC's TimeLogger: its text, its CSV, and the CSV "
 		 "of HEPCNNB",
-	.lacks = "calls, files and bytes; computation and its overlap; the "
-		 "number of an iteration",
+	.missing = {"files", "calls", "bytes", "computation and its overlap",
+		    "the number of an iteration", NULL},
 	.detect = detect,
 	.load = load,
 };

@@ -384,6 +384,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 				      .framework = "TensorFlow",
 				      .command = "",
 				      .wall_ns = REEL_NO_OFFSET,
+				      .clock_error_ns = REEL_NO_OFFSET,
 				      .exit_status = REEL_NO_OFFSET,
 				      .exit_signal = REEL_NO_OFFSET,
 				      .ranks = in->paths};
@@ -393,7 +394,8 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	while (!rc && im.source < (uint32_t)in->paths) {
 		const char *path = in->path[im.source++];
 
-		rc = read_file(&im, path, err);
+		rc = gather_source(im.gather, im.source, err) ||
+		     read_file(&im, path, err);
 	}
 	if (!rc)
 		rc = put_losses(&im, err);
@@ -412,9 +414,9 @@ static int load(struct reel_writer *w, const struct import_input *in,
 const struct reel_importer reel_importer_xplane = {
 	.name = "xplane",
 	.about = "profiles of TensorFlow and JAX: xplane.pb, one for each host",
-	.lacks = "files, calls and bytes; pids; rank numbers; single operators "
-		 "of the host and stages of tf.data, but for counts and times "
-		 "by name; waits of JAX, which has no tf.data",
+	.missing = {"files", "calls", "bytes", "pids", "rank numbers",
+		    "single operators of the host and stages of tf.data",
+		    "waits of JAX", NULL},
 	.detect = xplane_detect,
 	.load = load,
 };

@@ -173,6 +173,36 @@ static int read_mpi_libraries(struct report_completeness *c,
 	return reel_view_close(&v);
 }
 
+static int read_source(struct report_source *s, struct reel_view *v,
+		       struct reel_error *err)
+{
+	s->file = printable(reel_view_text(v, "file"), err);
+	s->format = printable(reel_view_text(v, "format"), err);
+	s->aligned_by = printable(reel_view_text(v, "aligned_by"), err);
+	s->joined = printable(reel_view_text(v, "joined"), err);
+	s->missing = printable(reel_view_text(v, "missing"), err);
+	s->shift_ns = reel_view_exact(v, "shift_ns");
+	s->shift_error_ns = reel_view_known(v, "shift_error_ns");
+	return s->file && s->format && s->aligned_by && s->joined && s->missing
+		       ? 0
+		       : -1;
+}
+
+static int read_sources(struct report_completeness *c, struct reel_store *st,
+			struct reel_error *err)
+{
+	struct reel_view v;
+
+	reel_view_open(&v, st, "SELECT * FROM v_report_source", err);
+	while (reel_view_next(&v)) {
+		int64_t i = c->sources++;
+
+		if (i < REPORT_SOURCES && read_source(&c->source[i], &v, err))
+			v.failed = true;
+	}
+	return reel_view_close(&v);
+}
+
 int report_completeness_read(struct report_completeness *c,
 			     struct reel_store *st, struct reel_error *err)
 {
@@ -180,7 +210,8 @@ int report_completeness_read(struct report_completeness *c,
 	return read_losses(c, st, err) || read_hooks(c, st, err) ||
 			       read_launchers(c, st, err) ||
 			       read_run(c, st, err) || read_mpi(c, st, err) ||
-			       read_mpi_libraries(c, st, err)
+			       read_mpi_libraries(c, st, err) ||
+			       read_sources(c, st, err)
 		       ? -1
 		       : 0;
 }
@@ -190,6 +221,13 @@ void report_completeness_fini(struct report_completeness *c)
 	for (int i = 0; i < c->hook_failures; i++) {
 		free(c->hook_failure[i].hook);
 		free(c->hook_failure[i].reason);
+	}
+	for (int i = 0; i < REPORT_SOURCES; i++) {
+		free(c->source[i].file);
+		free(c->source[i].format);
+		free(c->source[i].missing);
+		free(c->source[i].aligned_by);
+		free(c->source[i].joined);
 	}
 	free(c->launchers);
 	free(c->mpi_unrecorded);

@@ -18,6 +18,16 @@ struct reel_store;
 #define REPORT_HOOKS 16 /* failures that are named */
 #define REPORT_WORLDS 8 /* worlds whose size is named */
 
+#define REPORT_SOURCES 4 /* files of an import that are described */
+
+/* A file of an import: v_report_source. */
+struct report_source {
+	char *file, *format;
+	char *missing;			  /* "files; calls"; "": nothing */
+	char *aligned_by, *joined;	  /* "": not joined */
+	int64_t shift_ns, shift_error_ns; /* the latter -1: not known */
+};
+
 enum report_mpi_counted { MPI_MESSAGES, MPI_ONE_SIDED, MPI_COLLECTIVES };
 
 struct report_completeness {
@@ -43,6 +53,8 @@ struct report_completeness {
 	int64_t mpi_counted[3];	   /* by enum report_mpi_counted */
 	char *mpi_unrecorded;	   /* names of libraries; NULL: none */
 	int64_t worlds, world_ranks[REPORT_WORLDS];
+	struct report_source source[REPORT_SOURCES];
+	int64_t sources; /* files of an import, also those not in source[] */
 };
 
 /* Read it from @st (borrowed) into @c. 0, or -1 with @err. Call

@@ -36,25 +36,52 @@ static json_t *cell(sqlite3_stmt *q, int column)
 	}
 }
 
+/* Column "missing" of v_report_source: texts with "; " between them. */
+static json_t *array_of(sqlite3_stmt *q, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(q, column);
+	json_t *list = json_array();
+
+	while (text && *text) {
+		const char *end = strstr(text, "; ");
+		size_t len = end ? (size_t)(end - text) : strlen(text);
+
+		json_array_append_new(list, json_stringn(text, len));
+		text += len + (end ? 2 : 0);
+	}
+	return list;
+}
+
 /* A row as an object, a key per column; integers in full, NULL as null. */
 static json_t *row_of(sqlite3_stmt *q)
 {
 	json_t *row = json_object();
 	int i;
 
-	for (i = 0; i < sqlite3_column_count(q); i++)
-		json_object_set_new(row, sqlite3_column_name(q, i), cell(q, i));
+	for (i = 0; i < sqlite3_column_count(q); i++) {
+		const char *name = sqlite3_column_name(q, i);
+
+		json_object_set_new(row, name,
+				    !strcmp(name, "missing") ? array_of(q, i)
+							     : cell(q, i));
+	}
 	return row;
+}
+
+/* A time; REPORT_NONE is null. */
+static json_t *maybe_integer(int64_t v)
+{
+	return v == REPORT_NONE ? json_null() : json_integer(v);
 }
 
 static json_t *completeness(const struct report *r)
 {
 	const struct report_completeness *c = &r->completeness;
 
-	return json_pack("{s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	return json_pack("{s:I, s:b, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
 			 "lost_events", (json_int_t)c->lost_events, "complete",
 			 report_is_complete(c), "clock_error_ns",
-			 (json_int_t)r->clock_error_ns, "code_opens",
+			 maybe_integer(r->clock_error_ns), "code_opens",
 			 (json_int_t)r->code_opens, "code_calls",
 			 (json_int_t)r->code_calls, "code_read_bytes",
 			 (json_int_t)r->code_read_bytes, "mapped_bytes",

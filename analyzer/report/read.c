@@ -369,6 +369,7 @@ static int fill_import(struct report *r, struct reel_view *v)
 {
 	r->sources = INT("sources");
 	r->counters = INT("counters");
+	r->spans = INT("spans");
 	return 0;
 }
 

@@ -91,6 +91,7 @@ struct report {
 	int64_t code_opens, code_calls, code_read_bytes; /* counted only */
 	int64_t sources; /* files of an import */
 	bool counters;	 /* Darshan's: v_report_counters has rows */
+	int64_t spans;	 /* of an import */
 	/* Mappings: v_mapped. */
 	int64_t mapped_bytes, untimed_bytes, unknown_bytes;
 	int64_t map_read_bytes, map_write_bytes; /* among those of the groups */

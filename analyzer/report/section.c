@@ -46,7 +46,7 @@ const struct report_section report_sections[] = {
 	 REPORT_ROWS},
 	{"launcher_files", "SELECT * FROM v_report_launcher_files",
 	 REPORT_ROWS},
-	{"timeline", "SELECT * FROM v_timeline ORDER BY start_ns", REPORT_ROWS},
+	{"timeline", "SELECT * FROM v_report_bins", REPORT_ROWS},
 	{"files", "SELECT * FROM v_report_files", REPORT_ROWS},
 	{"sources", "SELECT * FROM v_report_source", REPORT_ROWS},
 	{"counters", "SELECT * FROM v_report_counters", REPORT_ROWS},

@@ -113,59 +113,6 @@ static void print_header(const struct report *r)
 		       (long long)r->exit_status);
 }
 
-static void print_completeness(const struct report *r)
-{
-	struct reel_buf b = REEL_BUF_INIT;
-	char num[REEL_NUM], num2[REEL_NUM];
-	const struct report_completeness *c = &r->completeness;
-	bool damaged = report_is_damaged(c), denied = c->denied_files > 0;
-
-	reel_buf_printf(&b, NULL, "%s: ",
-			c->lost_events || damaged || denied || c->left_out
-				? "incomplete"
-			: c->untraced_programs ? "without untraced programs"
-					       : "complete");
-	if (r->calls > r->events)
-		reel_buf_printf(&b, NULL, "%s calls in ",
-				reel_num_count(num, r->calls));
-	reel_buf_printf(&b, NULL, "%s event%s, ",
-			reel_num_count(num, r->events),
-			r->events == 1 ? "" : "s");
-	if (c->lost_events)
-		reel_buf_printf(&b, NULL, "%s lost (--losses says why)",
-				reel_num_count(num, c->lost_events));
-	else
-		reel_buf_puts(&b,
-			      damaged  ? "the trace is damaged"
-			      : denied ? "permission denied to read some files"
-			      : c->left_out		  ? "records left out"
-			      : r->counters && !r->events ? "counters only"
-							  : "none lost",
-			      NULL);
-	if (r->processes > 0)
-		reel_buf_printf(&b, NULL, "; clock error %s %s",
-				reel_terminal_utf8() ? "\u2264" : "<=",
-				reel_num_time(num, (double)r->clock_error_ns));
-	if (r->code_opens > 0)
-		reel_buf_printf(
-			&b, NULL,
-			"; %s open%s of code and system files, counted only "
-			"(%s read)",
-			reel_num_count(num, r->code_opens),
-			r->code_opens == 1 ? "" : "s",
-			reel_num_bytes(num2, (double)r->code_read_bytes));
-	if (r->untimed_bytes > 0)
-		reel_buf_printf(&b, NULL,
-				"; %s through mappings, at unknown times",
-				reel_num_bytes(num, (double)r->untimed_bytes));
-	if (r->unknown_bytes > 0)
-		reel_buf_printf(&b, NULL,
-				"; %s mapped, of which the touched part is not "
-				"known",
-				reel_num_bytes(num, (double)r->unknown_bytes));
-	put_line(&b, 10);
-}
-
 static void print_cpu_contention(const struct report *r)
 {
 	struct reel_buf b = REEL_BUF_INIT;
@@ -616,7 +563,7 @@ static int print_screen(const struct report *r, const char *run,
 			struct reel_error *err)
 {
 	print_header(r);
-	print_completeness(r);
+	text_completeness_head(r);
 	print_cpu_contention(r);
 	text_completeness(r);
 	print_advice(r);

@@ -11,6 +11,8 @@ struct report_options;
 
 /* text_completeness.c: the lines on missing parts of the trace. */
 void text_completeness(const struct report *r);
+/* The line before them: what was recorded, or imported, and the clock. */
+void text_completeness_head(const struct report *r);
 
 /* text_sizes.c: the histogram of transfer sizes; rare sizes share a row. */
 void text_sizes(const struct report *r);

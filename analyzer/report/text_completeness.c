@@ -4,10 +4,12 @@
  * figures that they limit.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/buf.h"
-#include "lib/num.h"
 #include "lib/columns.h"
+#include "lib/num.h"
+#include "lib/terminal.h"
 
 #include "analyzer/report/report.h"
 #include "analyzer/report/text.h"
@@ -229,10 +231,148 @@ static void print_left_out(const struct report_completeness *c)
 	print_line(&b);
 }
 
+/* Append "; shifted by 1.2 s (anchors, within 40 us)". */
+static void add_alignment(struct reel_buf *b, const struct report_source *s)
+{
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	if (!s->aligned_by[0] || !strcmp(s->aligned_by, "first"))
+		return;
+	reel_buf_printf(
+		b, NULL, "; times %s%s by %s, ", s->shift_ns < 0 ? "-" : "+",
+		reel_num_time(num, s->shift_ns < 0 ? -(double)s->shift_ns
+						   : (double)s->shift_ns),
+		s->aligned_by);
+	if (s->shift_error_ns >= 0)
+		reel_buf_printf(b, NULL, "error %s %s",
+				reel_terminal_utf8() ? "\u2264" : "<=",
+				reel_num_time(num2, (double)s->shift_error_ns));
+	else
+		reel_buf_puts(b, "error not known", NULL);
+	if (s->joined[0])
+		reel_buf_printf(b, NULL, "; %s", s->joined);
+}
+
+static void print_sources(const struct report_completeness *c)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM];
+
+	for (int64_t i = 0; i < c->sources && i < REPORT_SOURCES; i++) {
+		const struct report_source *s = &c->source[i];
+
+		reel_buf_printf(&b, NULL, "source: %s (%s)%s%s", s->file,
+				s->format, s->missing[0] ? ": without " : "",
+				s->missing);
+		add_alignment(&b, s);
+		print_line(&b);
+	}
+	if (c->sources > REPORT_SOURCES)
+		reel_buf_printf(
+			&b, NULL, "and %s more sources: --json names them",
+			reel_num_count(num, c->sources - REPORT_SOURCES));
+	print_line(&b);
+}
+
+/* An import is complete as far as its format goes: "imported". */
+static const char *state_word(const struct report *r)
+{
+	const struct report_completeness *c = &r->completeness;
+
+	if (c->lost_events || report_is_damaged(c) || c->denied_files ||
+	    c->left_out)
+		return "incomplete";
+	if (c->untraced_programs)
+		return "without untraced programs";
+	return r->sources ? "imported" : "complete";
+}
+
+static void add_events(struct reel_buf *b, const struct report *r)
+{
+	char num[REEL_NUM];
+
+	if (r->sources && !r->events) {
+		reel_buf_printf(b, NULL, "no events of I/O, %s",
+				r->counters ? "counters only"
+					    : "I/O was not measured");
+		if (r->spans)
+			reel_buf_printf(b, NULL, ", %s span%s",
+					reel_num_count(num, r->spans),
+					r->spans == 1 ? "" : "s");
+		return;
+	}
+	if (r->calls > r->events)
+		reel_buf_printf(b, NULL, "%s calls in ",
+				reel_num_count(num, r->calls));
+	reel_buf_printf(b, NULL, "%s event%s", reel_num_count(num, r->events),
+			r->events == 1 ? "" : "s");
+}
+
+static void add_loss(struct reel_buf *b, const struct report_completeness *c)
+{
+	char num[REEL_NUM];
+
+	if (c->lost_events)
+		reel_buf_printf(b, NULL, ", %s lost (--losses says why)",
+				reel_num_count(num, c->lost_events));
+	else
+		reel_buf_printf(b, NULL, ", %s",
+				report_is_damaged(c) ? "the trace is damaged"
+				: c->denied_files
+					? "permission denied to read some "
+					  "files"
+				: c->left_out ? "records left out"
+					      : "none lost");
+}
+
+static void add_clock(struct reel_buf *b, const struct report *r)
+{
+	char num[REEL_NUM];
+
+	if (r->clock_error_ns == REPORT_NONE)
+		reel_buf_puts(b, "; clock error -", NULL);
+	else
+		reel_buf_printf(b, NULL, "; clock error %s %s",
+				reel_terminal_utf8() ? "\u2264" : "<=",
+				reel_num_time(num, (double)r->clock_error_ns));
+}
+
+void text_completeness_head(const struct report *r)
+{
+	struct reel_buf b = REEL_BUF_INIT;
+	char num[REEL_NUM], num2[REEL_NUM];
+
+	reel_buf_printf(&b, NULL, "%s: ", state_word(r));
+	add_events(&b, r);
+	if (strcmp(state_word(r), "imported") != 0)
+		add_loss(&b, &r->completeness);
+	if (r->processes > 0)
+		add_clock(&b, r);
+	if (r->code_opens > 0)
+		reel_buf_printf(
+			&b, NULL,
+			"; %s open%s of code and system files, counted only "
+			"(%s read)",
+			reel_num_count(num, r->code_opens),
+			r->code_opens == 1 ? "" : "s",
+			reel_num_bytes(num2, (double)r->code_read_bytes));
+	if (r->untimed_bytes > 0)
+		reel_buf_printf(&b, NULL,
+				"; %s through mappings, at unknown times",
+				reel_num_bytes(num, (double)r->untimed_bytes));
+	if (r->unknown_bytes > 0)
+		reel_buf_printf(&b, NULL,
+				"; %s mapped, of which the touched part is not "
+				"known",
+				reel_num_bytes(num, (double)r->unknown_bytes));
+	print_line(&b);
+}
+
 void text_completeness(const struct report *r)
 {
 	const struct report_completeness *c = &r->completeness;
 
+	print_sources(c);
 	print_damage(c);
 	print_denied(c);
 	print_left_out(c);

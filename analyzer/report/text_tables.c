@@ -11,6 +11,8 @@
 
 #include "lib/columns.h"
 #include "lib/num.h"
+#include "lib/store/store.h"
+#include "lib/text.h"
 
 #include "analyzer/report/render.h"
 #include "analyzer/report/report.h"
@@ -278,6 +280,20 @@ static int print_steps(const struct report *r, const struct report_options *o,
 static int print_seconds(const struct report *r, const struct report_options *o,
 			 struct reel_error *err)
 {
+	char num[REEL_NUM];
+	int64_t width_ns = 0;
+	bool has;
+
+	if (!r->events && r->counters &&
+	    reel_store_int(r->st,
+			   "SELECT max(width_ns) FROM v_report_bins "
+			   "WHERE heatmap",
+			   &width_ns, &has, err))
+		return -1;
+	if (width_ns > 0)
+		printf("Darshan's heat map, in bins of %s: bytes, and no "
+		       "calls\n\n",
+		       reel_num_time(num, (double)width_ns));
 	return text_table(r, &seconds, o, err);
 }
 

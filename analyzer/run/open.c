@@ -10,21 +10,19 @@
 
 #include "analyzer/import/import.h"
 #include "analyzer/load/load.h"
+#include "analyzer/run/internal.h"
 #include "analyzer/run/run.h"
 
-/* @as NULL: a trace of our own. */
-static int load_temporary(struct reel_store **out, const char *run,
-			  const struct reel_importer *as,
-			  struct reel_error *err)
+int run_load_temporary(struct reel_store **out, char *const *path, int n,
+		       const struct reel_importer *as, struct reel_error *err)
 {
 	struct reel_store *st = NULL;
-	char *path = (char *)run; /* reel_import() borrows it */
 	int64_t events;
 
-	if (reel_store_temporary(&st, run, err))
+	if (reel_store_temporary(&st, path[0], err))
 		return -1;
-	events = as ? reel_import(st, &path, 1, as, err)
-		    : reel_load(st, run, err);
+	events = as ? reel_import(st, path, n, as, err)
+		    : reel_load(st, path[0], err);
 	if (events < 0 || reel_store_finish(st, err)) {
 		reel_store_close(st);
 		return -1;
@@ -36,6 +34,7 @@ static int load_temporary(struct reel_store **out, const char *run,
 int reel_run_open(struct reel_store **out, const char *run,
 		  struct reel_error *err)
 {
+	char *path = (char *)run; /* borrowed */
 	const struct reel_importer *as;
 	struct stat st;
 
@@ -43,9 +42,9 @@ int reel_run_open(struct reel_store **out, const char *run,
 		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", run,
 				 strerror(errno));
 	if (S_ISDIR(st.st_mode) && reel_trace_is(run))
-		return load_temporary(out, run, NULL, err);
+		return run_load_temporary(out, &path, 1, NULL, err);
 	as = reel_importer_detect(run);
 	if (as)
-		return load_temporary(out, run, as, err);
+		return run_load_temporary(out, &path, 1, as, err);
 	return reel_store_open(out, run, err); /* or the error for all kinds */
 }

@@ -30,7 +30,19 @@ static int need_tables(struct reel_writer *w, struct reel_error *err)
 				 sqlite3_errmsg(w->st->db));
 	c->tables = true;
 	return reel_insert_open(&c->source, w->st,
-				"INSERT INTO source VALUES (?, ?, ?)", err) ||
+				"INSERT INTO source VALUES "
+				"(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				err) ||
+			       reel_insert_open(
+				       &c->missing, w->st,
+				       "INSERT INTO source_missing VALUES "
+				       "(?, ?)",
+				       err) ||
+			       reel_insert_open(
+				       &c->counts, w->st,
+				       "UPDATE source SET ranks = ?, events = "
+				       "? WHERE source_id = ?",
+				       err) ||
 			       reel_insert_open(
 				       &c->record, w->st,
 				       "INSERT INTO counter_record VALUES "
@@ -53,6 +65,8 @@ void writer_counters_fini(struct reel_writer *w)
 	struct writer_counters *c = &w->counters;
 
 	reel_insert_close(&c->source, 0);
+	reel_insert_close(&c->missing, 0);
+	reel_insert_close(&c->counts, 0);
 	reel_insert_close(&c->record, 0);
 	reel_insert_close(&c->name, 0);
 	reel_insert_close(&c->value, 0);
@@ -62,17 +76,67 @@ void writer_counters_fini(struct reel_writer *w)
 	reel_intmap_fini(&c->by_hash);
 }
 
-int reel_writer_source(struct reel_writer *w, uint32_t id, const char *file,
-		       const char *format, struct reel_error *err)
+static void put_known(struct reel_insert *out, int64_t v, int64_t unknown)
+{
+	if (v == unknown)
+		reel_insert_null(out);
+	else
+		reel_insert_int(out, v);
+}
+
+int reel_writer_source(struct reel_writer *w,
+		       const struct reel_writer_source *row,
+		       struct reel_error *err)
 {
 	struct reel_insert *out = &w->counters.source;
 
 	if (need_tables(w, err))
 		return -1;
-	reel_insert_int(out, id);
-	reel_insert_text(out, file);
-	reel_insert_text(out, format);
+	w->counters.sources++;
+	reel_insert_int(out, row->source_id);
+	reel_insert_text(out, row->file);
+	reel_insert_text(out, row->format);
+	put_known(out, row->ranks, -1);
+	put_known(out, row->events, -1);
+	put_known(out, row->aligned_by ? row->shift_ns : REEL_NO_OFFSET,
+		  REEL_NO_OFFSET);
+	put_known(out, row->aligned_by ? row->shift_error_ns : REEL_NO_OFFSET,
+		  REEL_NO_OFFSET);
+	reel_insert_text(out, row->aligned_by);
+	reel_insert_text(out, row->joined);
 	return reel_insert_done(out, err);
+}
+
+int reel_writer_missing(struct reel_writer *w, uint32_t id, const char *value,
+			struct reel_error *err)
+{
+	struct reel_insert *out = &w->counters.missing;
+
+	reel_insert_int(out, id);
+	reel_insert_text(out, value);
+	return reel_insert_done(out, err);
+}
+
+int reel_writer_source_counts(struct reel_writer *w, uint32_t id, int64_t ranks,
+			      int64_t events, struct reel_error *err)
+{
+	struct reel_insert *out = &w->counters.counts;
+
+	w->counters.counted = true;
+	put_known(out, ranks, -1);
+	put_known(out, events, -1);
+	reel_insert_int(out, id);
+	return reel_insert_done(out, err);
+}
+
+int writer_source_finish(struct reel_writer *w,
+			 const struct reel_writer_run *run,
+			 struct reel_error *err)
+{
+	if (w->counters.sources != 1 || w->counters.counted)
+		return 0;
+	return reel_writer_source_counts(w, 1, run->ranks, (int64_t)w->events,
+					 err);
 }
 
 int reel_writer_record(struct reel_writer *w,

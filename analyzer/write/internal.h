@@ -45,7 +45,9 @@ struct writer_span {
 /* counters.c: the names so far, and where the next one is looked for. */
 struct writer_counters {
 	bool tables;
-	struct reel_insert source, record, name, value;
+	struct reel_insert source, missing, counts, record, name, value;
+	uint32_t sources;
+	bool counted; /* the sources have their counts */
 	char **text;
 	uint32_t names, room, next;
 	struct reel_intmap by_hash;
@@ -108,7 +110,11 @@ int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
 int writer_spans_flush(struct reel_writer *w, struct reel_error *err);
 void writer_spans_fini(struct reel_writer *w);
 
-void writer_counters_fini(struct reel_writer *w); /* counters.c */
+/* counters.c: the ranks and events of the run are those of its only source. */
+int writer_source_finish(struct reel_writer *w,
+			 const struct reel_writer_run *run,
+			 struct reel_error *err);
+void writer_counters_fini(struct reel_writer *w);
 
 /* calls.c: the rows of table call. */
 int writer_calls_put(struct reel_writer *w, struct reel_error *err);

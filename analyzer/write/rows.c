@@ -178,7 +178,7 @@ int writer_run_put(struct reel_writer *w, const struct reel_writer_run *run,
 	reel_insert_text(&out, run->framework);
 	reel_insert_int(&out, run->ranks);
 	reel_insert_int(&out, run->workers);
-	reel_insert_int(&out, run->clock_error_ns);
+	put_int(&out, run->clock_error_ns);
 	reel_insert_int(&out, (int64_t)w->events);
 	reel_insert_int(&out, (int64_t)w->calls);
 	reel_insert_int(&out, run->lost);

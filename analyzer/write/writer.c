@@ -186,7 +186,8 @@ int reel_writer_finish(struct reel_writer *w, const struct reel_writer_run *run,
 	if (feed_metrics(w, err) || writer_blocks_flush(w, err) ||
 	    writer_opens_flush(w, err) || writer_files_flush(w, err) ||
 	    writer_calls_put(w, err) || writer_spans_flush(w, err) ||
-	    writer_code_put(w, err) || writer_run_put(w, run, err))
+	    writer_code_put(w, err) || writer_run_put(w, run, err) ||
+	    writer_source_finish(w, run, err))
 		return -1;
 	return metrics_finish(w, err);
 }

@@ -77,9 +77,9 @@ struct reel_writer_run {
 	const char *host;
 	const char *framework;
 	int64_t ranks, workers;
-	int64_t clock_error_ns;
-	int64_t lost;	      /* events lost, for all reasons */
-	const char *job_json; /* "{}" */
+	int64_t clock_error_ns; /* a bound; REEL_NO_OFFSET: not known */
+	int64_t lost;		/* events lost, for all reasons */
+	const char *job_json;	/* "{}" */
 };
 
 /* Calls on code and system files that were only counted. */
@@ -88,6 +88,15 @@ enum reel_writer_counter {
 	REEL_WRITER_CODE_CALLS,
 	REEL_WRITER_CODE_READ_BYTES,
 	REEL_WRITER_COUNTERS
+};
+
+/* A row of table source: a file, and how it was joined to the first one. */
+struct reel_writer_source {
+	uint32_t source_id;
+	const char *file, *format;
+	int64_t ranks, events;		  /* -1: not known */
+	int64_t shift_ns, shift_error_ns; /* REEL_NO_OFFSET: not known */
+	const char *aligned_by, *joined;  /* NULL: not joined */
 };
 
 /* Counters that a format holds instead of events: tables in counter.sql. */
@@ -182,8 +191,15 @@ int reel_writer_loss(struct reel_writer *w, uint32_t process,
 void reel_writer_counter(struct reel_writer *w, enum reel_writer_counter which,
 			 uint64_t count);
 /* A file that is imported; a record of counters of it; a counter. Ids from 1. */
-int reel_writer_source(struct reel_writer *w, uint32_t id, const char *file,
-		       const char *format, struct reel_error *err);
+int reel_writer_source(struct reel_writer *w,
+		       const struct reel_writer_source *row,
+		       struct reel_error *err);
+/* A value that source @id lacks: "offsets". */
+int reel_writer_missing(struct reel_writer *w, uint32_t id, const char *value,
+			struct reel_error *err);
+/* @ranks and @events are in source @id; -1: not known. */
+int reel_writer_source_counts(struct reel_writer *w, uint32_t id, int64_t ranks,
+			      int64_t events, struct reel_error *err);
 int reel_writer_record(struct reel_writer *w,
 		       const struct reel_writer_record *row,
 		       struct reel_error *err);

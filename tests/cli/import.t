@@ -22,6 +22,8 @@ is 'an unknown format is wrong usage' $? 2
 check 'and the names are told' 'grep -q "strace" err'
 "$IOREEL" import 2>err
 is 'so is no file' $? 2
+"$IOREEL" import --list x 2>err >out
+is 'and a file behind --list' "$? $(cat out)" '2 '
 
 # --- made by hand -----------------------------------------------------------
 cat >hand.out <<'EOF'

@@ -60,14 +60,19 @@ is 'an older log has whole seconds' \
 # --- the report -------------------------------------------------------------
 import 3.41.big.bzip2
 "$IOREEL" report --json s.db >out.json
-check 'sources of the document' '[ "$(json "d[\"sources\"]")" = \
-	"[{'"'file': '3.41.big.bzip2', 'format': 'darshan'"'}]" ]'
+is 'sources of the document' \
+	"$(json '[(s["file"], s["format"], s["ranks"], s["events"], s["counters"] > 100, s["missing"][0]) for s in d["sources"]]')" \
+	"[('3.41.big.bzip2', 'darshan', 2, 3, True, 'single calls outside DXT')]"
+is 'the error of its clock is not known' "$(json 'd["completeness"]["clock_error_ns"]')" None
 is 'sums leave out -1, and ranks beside a shared record' \
 	"$(json '[(c["module"], c["records"], c["opens"], c["stats"], c["reads"], c["meta_ns"]) for c in d["counters"]]')" \
 	"[('POSIX', 3, 1010, 10, 1013, 12750000000), ('STDIO', 1, 1, None, 3, 500000000)]"
 is 'the bins of POSIX' "$(json '[(b["reads"], b["writes"]) for b in d["counter_bins"]][::9]')" \
 	'[(1039, 1049), (1048, 1058)]'
 "$IOREEL" report s.db >out
+check 'the head names what the format lacks, and claims no clock' \
+	'grep -q "^imported: 3 events; clock error -" out &&
+	grep -q "^source: 3.41.big.bzip2 (darshan): without single calls outside DXT;" out'
 check 'their table' 'grep -q "POSIX *1,010 *10 *1,013 *1,014" out && grep -q "1K-10K *1,041 *1,051" out &&
 	grep -q "STDIO *1 *- *3 *4 " out && grep -q "summed over ranks" out'
 check 'advice names what was checked' 'grep -q IO-BOUND out || grep -q "segments of DXT" out'

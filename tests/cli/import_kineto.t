@@ -49,6 +49,10 @@ is 'spans: names, steps, times from the first' \
 is 'a kernel has its own name in the record of its detail' \
 	"$(rows "SELECT record, module, rank FROM v_span JOIN counter_record ON record_id = detail WHERE v_span.name = 'kernel'")" \
 	'gemm<"k", 3>(int) kernel 3;'
+"$IOREEL" report s.db >out
+check 'the report does not claim that I/O was measured' \
+	'grep -q "^imported: no events of I/O, I/O was not measured, 8 spans; clock error -" out &&
+	grep -q "^source: new.json (kineto): without files; calls; bytes;" out && ! grep -q complete: out'
 is 'counts and times by name' \
 	"$(rows "SELECT name, value FROM v_counter WHERE module = 'cpu_op' AND record = 'aten::add' ORDER BY 1")" \
 	'COUNT 2;TIME_NS 6500;'

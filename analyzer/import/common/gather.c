@@ -7,6 +7,7 @@
 
 #include "schemas/hash.h"
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
@@ -46,6 +47,10 @@ struct gather_span {
 	uint32_t name; /* of kept, plus one; 0: that of its kind */
 };
 
+struct gather_source {
+	int64_t ranks, events;
+};
+
 struct import_gather {
 	struct reel_writer *writer;
 	struct reel_writer_process *process;
@@ -53,6 +58,9 @@ struct import_gather {
 	struct gather_file *file;
 	struct reel_event *event;
 	struct sorter *by_start, *by_end; /* spans */
+	uint32_t *process_source;     /* by index of process */
+	struct gather_source *source; /* by id - 1 */
+	uint32_t sources, at_source, process_source_room;
 	char **host, **kept;
 	size_t processes, threads, files, events, hosts, kepts;
 	size_t process_room, thread_room, file_room, event_room, host_room,
@@ -115,6 +123,8 @@ void gather_free(struct import_gather *g)
 	for (size_t i = 0; i < g->kepts; i++)
 		free(g->kept[i]);
 	free(g->kept);
+	free(g->process_source);
+	free(g->source);
 	free(g->process);
 	free(g->thread);
 	free(g->file);
@@ -146,6 +156,19 @@ static int one_more(void *p, size_t n, size_t *room, size_t bytes,
 #define ONE_MORE(array, n, room, err)                                          \
 	one_more(&(array), n, &(room), sizeof(*(array)), err)
 
+int gather_source(struct import_gather *g, uint32_t id, struct reel_error *err)
+{
+	if (id > g->sources) {
+		if (reel_grow(&g->source, id, sizeof(*g->source), err))
+			return -1;
+		memset(g->source + g->sources, 0,
+		       (id - g->sources) * sizeof(*g->source));
+		g->sources = id;
+	}
+	g->at_source = id;
+	return 0;
+}
+
 uint32_t gather_process(struct import_gather *g, uint64_t key,
 			struct reel_error *err)
 {
@@ -158,6 +181,10 @@ uint32_t gather_process(struct import_gather *g, uint64_t key,
 		return i + 1;
 	if (ONE_MORE(g->process, g->processes, g->process_room, err))
 		return 0;
+	if (reel_array_reach(&g->process_source, &g->process_source_room, i,
+			     sizeof(*g->process_source), err))
+		return 0;
+	g->process_source[i] = g->at_source;
 	p = &g->process[g->processes++];
 	*p = (struct reel_writer_process){.process_id = i + 1,
 					  .rank = -1,
@@ -344,6 +371,8 @@ int gather_event(struct import_gather *g, const struct reel_event *ev,
 		to->group = (uint8_t)info->group;
 	}
 	t->row.events++;
+	if (g->at_source)
+		g->source[g->at_source - 1].events++;
 	g->process[to->process - 1].events++;
 	if (ev->file) {
 		to->kind = (uint8_t)g->file[ev->file - 1].kind;
@@ -540,6 +569,23 @@ static int write_rows(struct import_gather *g, struct reel_error *err)
 	return 0;
 }
 
+/* With a single source, its ranks are those of the run. */
+static int write_sources(struct import_gather *g, struct reel_error *err)
+{
+	if (g->sources < 2)
+		return 0;
+	for (size_t i = 0; i < g->processes; i++)
+		if (g->process_source[i] && g->process[i].rank >= 0)
+			g->source[g->process_source[i] - 1].ranks++;
+	for (uint32_t i = 0; i < g->sources; i++)
+		if (reel_writer_source_counts(
+			    g->writer, i + 1,
+			    g->source[i].ranks ? g->source[i].ranks : -1,
+			    g->source[i].events, err))
+			return -1;
+	return 0;
+}
+
 int gather_finish(struct import_gather *g, struct reel_writer_run *run,
 		  struct reel_error *err)
 {
@@ -547,7 +593,8 @@ int gather_finish(struct import_gather *g, struct reel_writer_run *run,
 		g->origin_ns = 0;
 	if (!are_sorted(g))
 		qsort(g->event, g->events, sizeof(*g->event), by_event_end);
-	if (nest_spans(g, err) || write_timeline(g, err) || write_rows(g, err))
+	if (nest_spans(g, err) || write_timeline(g, err) ||
+	    write_rows(g, err) || write_sources(g, err))
 		return -1;
 	/* The metrics need memory now. */
 	sorter_free(g->by_end);

@@ -18,6 +18,12 @@
 struct import_gather;
 struct reel_error;
 
+/*
+ * Events, and processes that are new, are of source @id from now on: the row of
+ * each source gets their counts.
+ */
+int gather_source(struct import_gather *g, uint32_t id, struct reel_error *err);
+
 /* Borrows the writer. Gives *@out. */
 int gather_new(struct import_gather **out, struct reel_writer *w,
 	       struct reel_error *err);

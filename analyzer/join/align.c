@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* The methods in turn, and what is said when none works. */
+#include "analyzer/join/align.h"
+
+#include <stdlib.h>
+
+#include "lib/error.h"
+#include "lib/store/event.h"
+#include "lib/store/store.h"
+
+struct clock {
+	bool known;
+	int64_t start_real_ns, span_ns, error_ns; /* the last may be unknown */
+};
+
+static int read_clock(struct clock *c, const struct join_source *source,
+		      struct reel_error *err)
+{
+	bool has;
+
+	c->error_ns = REEL_NO_OFFSET;
+	if (reel_store_int(source->st, "SELECT start_real_ns FROM run",
+			   &c->start_real_ns, &c->known, err) ||
+	    reel_store_int(source->st, "SELECT span_ns FROM run", &c->span_ns,
+			   &has, err) ||
+	    reel_store_int(source->st, "SELECT clock_error_ns FROM run",
+			   &c->error_ns, &has, err))
+		return -1;
+	if (!has)
+		c->error_ns = REEL_NO_OFFSET;
+	c->known &= c->start_real_ns > 0;
+	return 0;
+}
+
+/* The clocks of two tools differ by more than either of them knows: spans or
+ * reads of both say by how much. */
+static int clocks_error(struct join_shift *out, const struct join_source *a,
+			const struct join_source *b, struct reel_error *err)
+{
+	struct join_shift seen;
+	int64_t off_ns;
+	int rc = join_by_anchors(&seen, a, b, err);
+
+	if (!rc)
+		rc = join_by_reads(&seen, a, b, err);
+	if (rc <= 0)
+		return rc;
+	off_ns = llabs(seen.ns - out->ns);
+	out->error_ns = off_ns + seen.error_ns;
+	return 0;
+}
+
+static int by_clocks(struct join_shift *out, const struct join_source *a,
+		     const struct join_source *b, struct reel_error *err)
+{
+	struct clock x, y;
+	int64_t ns;
+
+	if (read_clock(&x, a, err) || read_clock(&y, b, err))
+		return -1;
+	if (!x.known || !y.known ||
+	    __builtin_sub_overflow(y.start_real_ns, x.start_real_ns, &ns))
+		return 0;
+	if (ns > x.span_ns || ns < -y.span_ns)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "cannot align '%s' with '%s': by their clocks "
+				 "one began %lld s after the other had ended; "
+				 "give --shift",
+				 b->name, a->name,
+				 (long long)((ns > 0 ? ns - x.span_ns
+						     : -ns - y.span_ns) /
+					     1000000000));
+	*out = (struct join_shift){ns, REEL_NO_OFFSET, "clocks"};
+	return clocks_error(out, a, b, err) ? -1 : 1;
+}
+
+typedef int method_fn(struct join_shift *out, const struct join_source *a,
+		      const struct join_source *b, struct reel_error *err);
+
+int join_align(struct join_shift *out, const struct join_source *a,
+	       const struct join_source *b, enum join_method method,
+	       struct reel_error *err)
+{
+	static const struct {
+		method_fn *find;
+		const char *why;
+	} methods[] = {
+		[JOIN_CLOCKS] = {by_clocks, "no time of day in both"},
+		[JOIN_ANCHORS] = {join_by_anchors,
+				  "no spans of the same names in both, or no "
+				  "distinct place for them"},
+		[JOIN_READS] = {join_by_reads,
+				"no reads in one and fetches in the other, or "
+				"no distinct match"},
+	};
+	const int all = sizeof(methods) / sizeof(methods[0]);
+
+	for (int i = 1; i < all; i++) {
+		int rc = method == JOIN_ANY || (int)method == i
+				 ? methods[i].find(out, a, b, err)
+				 : 0;
+
+		if (rc)
+			return rc < 0 ? -1 : 0;
+	}
+	if (method != JOIN_ANY)
+		return reel_fail(err, REEL_E_FORMAT,
+				 "cannot align '%s' with '%s': %s; give "
+				 "--shift",
+				 b->name, a->name, methods[method].why);
+	return reel_fail(err, REEL_E_FORMAT,
+			 "cannot align '%s' with '%s': %s; %s; %s; give "
+			 "--shift",
+			 b->name, a->name, methods[1].why, methods[2].why,
+			 methods[3].why);
+}

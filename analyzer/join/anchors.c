@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A shift from anchors: spans of the same name in both stores, such as fetches,
+ * steps and ranges of the user. Their starts and their ends vote. A profile may
+ * hold a few steps of a job: the irregular times between its spans find their
+ * place among all.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+#include "schemas/hash.h"
+
+#include "lib/error.h"
+#include "lib/store/event.h"
+#include "lib/store/store.h"
+
+#include "analyzer/join/align.h"
+
+#define ANCHORS_MOST 1000000 /* spans that are read */
+
+struct anchor {
+	uint64_t name; /* hash */
+	int64_t rank, start_ns, end_ns;
+};
+
+struct anchors {
+	struct anchor *at;
+	size_t n, room;
+	bool ranks; /* each has one */
+};
+
+static int add_anchor(struct anchors *list, sqlite3_stmt *q,
+		      struct reel_error *err)
+{
+	const char *name = (const char *)sqlite3_column_text(q, 0);
+	struct anchor *a;
+
+	if (list->n == list->room) {
+		size_t room = list->room ? 2 * list->room : 256;
+
+		if (reel_grow(&list->at, room, sizeof(*a), err))
+			return -1;
+		list->room = room;
+	}
+	a = &list->at[list->n++];
+	*a = (struct anchor){
+		.name = name ? reel_fnv1a(REEL_FNV_SEED, name, strlen(name))
+			     : 0,
+		.rank = sqlite3_column_int64(q, 1),
+		.start_ns = sqlite3_column_int64(q, 2),
+		.end_ns = sqlite3_column_int64(q, 3)};
+	list->ranks &= sqlite3_column_type(q, 1) != SQLITE_NULL;
+	return 0;
+}
+
+/* Kernels and operators are of one source, and too many. */
+static const char anchor_sql[] =
+	"SELECT s.name, p.rank, s.start_ns, s.start_ns + s.dur_ns "
+	"FROM span s JOIN thread t USING (thread_id) "
+	"JOIN process p USING (process_id) "
+	"WHERE s.name NOT IN ('kernel', 'memcpy', 'cpu_op') AND s.closed";
+
+static int read_anchors(struct anchors *list, const struct join_source *source,
+			struct reel_error *err)
+{
+	sqlite3_stmt *q = NULL;
+	int rc = reel_store_prepare(source->st, &q, anchor_sql, err);
+
+	list->ranks = true;
+	while (!rc && list->n < ANCHORS_MOST && sqlite3_step(q) == SQLITE_ROW)
+		rc = add_anchor(list, q, err);
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int by_name_rank(const void *a, const void *b)
+{
+	const struct anchor *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static void sort_anchors(struct anchors *list, bool ranks)
+{
+	for (size_t i = 0; !ranks && i < list->n; i++)
+		list->at[i].rank = 0;
+	if (list->n)
+		qsort(list->at, list->n, sizeof(*list->at), by_name_rank);
+}
+
+/* The anchors from *@i on with the name and rank of @key; *@i is behind them. */
+static int take_group(const struct anchors *list, size_t *i,
+		      const struct anchor *key, struct join_series *starts,
+		      struct join_series *ends, struct reel_error *err)
+{
+	starts->n = ends->n = 0;
+	for (; *i < list->n && list->at[*i].name == key->name &&
+	       list->at[*i].rank == key->rank;
+	     ++*i)
+		if (join_series_add(starts, list->at[*i].start_ns, err) ||
+		    join_series_add(ends, list->at[*i].end_ns, err))
+			return -1;
+	return 0;
+}
+
+static int is_before(const struct anchor *a, const struct anchor *b)
+{
+	return a->name != b->name ? a->name < b->name : a->rank < b->rank;
+}
+
+static int add_votes(struct join_votes *v, const struct anchors *a,
+		     const struct anchors *b, struct reel_error *err)
+{
+	struct join_series s[4] = {{0}};
+	int rc = 0;
+
+	for (size_t i = 0, k = 0; !rc && i < a->n && k < b->n;) {
+		if (is_before(&a->at[i], &b->at[k])) {
+			i++;
+			continue;
+		}
+		if (is_before(&b->at[k], &a->at[i])) {
+			k++;
+			continue;
+		}
+		rc = take_group(b, &k, &a->at[i], &s[2], &s[3], err) ||
+		     take_group(a, &i, &a->at[i], &s[0], &s[1], err) ||
+		     join_votes_add(v, &s[0], &s[2], err) ||
+		     join_votes_add(v, &s[1], &s[3], err);
+	}
+	for (int i = 0; i < 4; i++)
+		join_series_fini(&s[i]);
+	return rc ? -1 : 0;
+}
+
+int join_by_anchors(struct join_shift *out, const struct join_source *a,
+		    const struct join_source *b, struct reel_error *err)
+{
+	struct anchors list[2] = {{0}};
+	struct join_votes votes = {0};
+	struct join_peak peak;
+	int rc =
+		read_anchors(&list[0], a, err) || read_anchors(&list[1], b, err)
+			? -1
+			: 0;
+
+	for (int i = 0; !rc && i < 2; i++)
+		sort_anchors(&list[i], list[0].ranks && list[1].ranks);
+	if (!rc)
+		rc = add_votes(&votes, &list[0], &list[1], err);
+	if (!rc && join_votes_peak(&votes, INT64_MAX, &peak)) {
+		*out = (struct join_shift){join_peak_quantile(&peak, .5),
+					   peak.width_ns, "anchors"};
+		rc = 1;
+	}
+	join_votes_fini(&votes);
+	free(list[0].at);
+	free(list[1].at);
+	return rc;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hosts, processes and threads of several sources. Two processes are one when
+ * their pids are equal and they ran on one host at a time; or, where a source has
+ * no pids, when their ranks are equal, or when each source has one process only.
+ * Otherwise nothing is guessed: they are in the store beside each other.
+ */
+#include <string.h>
+
+#include "lib/array.h"
+#include "lib/calls.h"
+#include "lib/error.h"
+
+#include "analyzer/join/internal.h"
+
+#define NO_HOST "unknown" /* as importers name it */
+
+static bool host_is_known(const struct join *j, uint32_t host)
+{
+	return host && strcmp(j->host[host - 1].name, NO_HOST) != 0;
+}
+
+static int add_host(struct join *j, struct join_part *p, sqlite3_stmt *q,
+		    struct reel_error *err)
+{
+	const char *name = (const char *)sqlite3_column_text(q, 1);
+	const char *boot = (const char *)sqlite3_column_text(q, 2);
+	struct join_host *h;
+
+	name = name ? name : "";
+	boot = boot ? boot : "";
+	for (uint32_t i = 0; i < j->hosts; i++) {
+		h = &j->host[i];
+		if (!strcmp(h->name, name) &&
+		    (!*h->boot_id || !*boot || !strcmp(h->boot_id, boot)))
+			return join_ids_set(&p->host,
+					    sqlite3_column_int64(q, 0), i + 1,
+					    err);
+	}
+	if (JOIN_REACH(j->host, j->host_room, j->hosts, err))
+		return -1;
+	h = &j->host[j->hosts++];
+	h->name = reel_strdup(name, err);
+	h->boot_id = reel_strdup(boot, err);
+	return h->name && h->boot_id
+		       ? join_ids_set(&p->host, sqlite3_column_int64(q, 0),
+				      j->hosts, err)
+		       : -1;
+}
+
+/* A copy of the text of a column that lives as long as @j; *@out NULL: NULL. */
+static int keep_text(struct join *j, sqlite3_stmt *q, int column,
+		     const char **out, struct reel_error *err)
+{
+	const char *text = (const char *)sqlite3_column_text(q, column);
+
+	*out = NULL;
+	if (!text)
+		return 0;
+	if (JOIN_REACH(j->text, j->text_room, j->texts, err))
+		return -1;
+	j->text[j->texts] = reel_strdup(text, err);
+	if (!j->text[j->texts])
+		return -1;
+	*out = j->text[j->texts++];
+	return 0;
+}
+
+enum column {
+	ID,
+	PID,
+	PARENT,
+	HOST,
+	RANK,
+	ROLE,
+	EXE,
+	COMMAND,
+	CWD,
+	FORK_NS,
+	FORK_THREAD,
+	START_NS,
+	END_NS,
+	ENDED,
+	EVENTS,
+	LOST,
+	CODE_OPENS,
+	CODE_CALLS,
+	CODE_READ_BYTES,
+	LAUNCHER,
+};
+
+static const char process_sql[] =
+	"SELECT process_id, pid, parent_id, host_id, rank, role, exe, command, "
+	"cwd, fork_ns, fork_thread, start_ns, end_ns, ended, events, lost, "
+	"code_opens, code_calls, code_read_bytes, launcher FROM process "
+	"ORDER BY process_id";
+
+/* Ids of parents and threads are those of the part until all are read. */
+static int read_row(struct join *j, struct join_part *p, sqlite3_stmt *q,
+		    struct reel_writer_process *row, struct reel_error *err)
+{
+	int64_t fork_ns = join_int(q, FORK_NS, REEL_NO_OFFSET);
+	int64_t rank = join_int(q, RANK, -1);
+
+	*row = (struct reel_writer_process){
+		.pid = join_int(q, PID, 0),
+		.host_id = join_id(&p->host, join_int(q, HOST, 0)),
+		.rank = rank >= 0 && rank < INT32_MAX ? (int)rank : -1,
+		.fork_ns = fork_ns == REEL_NO_OFFSET ? fork_ns
+						     : fork_ns + p->base_ns,
+		.start_ns = join_int(q, START_NS, 0) + p->base_ns,
+		.end_ns = join_int(q, END_NS, 0) + p->base_ns,
+		.events = (uint64_t)join_int(q, EVENTS, 0),
+		.lost = (uint64_t)join_int(q, LOST, 0),
+		.code_opens = (uint64_t)join_int(q, CODE_OPENS, 0),
+		.code_calls = (uint64_t)join_int(q, CODE_CALLS, 0),
+		.code_read_bytes = (uint64_t)join_int(q, CODE_READ_BYTES, 0)};
+	return keep_text(j, q, ROLE, &row->role, err) ||
+	       keep_text(j, q, EXE, &row->exe, err) ||
+	       keep_text(j, q, COMMAND, &row->command, err) ||
+	       keep_text(j, q, CWD, &row->cwd, err) ||
+	       keep_text(j, q, ENDED, &row->ended, err) ||
+	       keep_text(j, q, LAUNCHER, &row->launcher, err);
+}
+
+static bool hosts_agree(const struct join *j, uint32_t a, uint32_t b)
+{
+	return a == b || !host_is_known(j, a) || !host_is_known(j, b);
+}
+
+static int64_t common_ns(const struct reel_writer_process *a,
+			 const struct reel_writer_process *b)
+{
+	int64_t from = a->start_ns > b->start_ns ? a->start_ns : b->start_ns;
+	int64_t to = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
+
+	return to - from;
+}
+
+/* The process of an earlier part that @row is; of several images of a pid, the
+ * one with most time in common. 0: none. */
+static uint32_t find_by_pid(const struct join *j, int part,
+			    const struct reel_writer_process *row)
+{
+	int64_t best_ns = -1;
+	uint32_t best = 0;
+
+	for (uint32_t i = 0; row->pid > 0 && i < j->processes; i++) {
+		const struct join_process *c = &j->process[i];
+		int64_t ns = common_ns(&c->row, row);
+
+		if (c->last_part < part && c->row.pid == row->pid &&
+		    hosts_agree(j, c->row.host_id, row->host_id) &&
+		    ns > best_ns) {
+			best_ns = ns;
+			best = i + 1;
+		}
+	}
+	return best;
+}
+
+/* The same by rank, when a pid is missing: the process with most events that no
+ * process of a rank has forked. */
+static uint32_t find_by_rank(const struct join *j, int part,
+			     const struct reel_writer_process *row)
+{
+	const struct join_process *best = NULL;
+
+	for (uint32_t i = 0; row->rank >= 0 && i < j->processes; i++) {
+		const struct join_process *c = &j->process[i];
+
+		if (c->last_part < part && c->row.rank == row->rank &&
+		    (!c->row.pid || !row->pid) && !c->row.launcher &&
+		    c->row.role && !strcmp(c->row.role, "main") &&
+		    hosts_agree(j, c->row.host_id, row->host_id) &&
+		    (!best || c->row.events > best->row.events))
+			best = c;
+	}
+	return best ? (uint32_t)(best - j->process) + 1 : 0;
+}
+
+/* Sources are of one job: a single process in each, one without a pid, is one. */
+static uint32_t find_alone(const struct join *j, const struct join_part *p,
+			   const struct reel_writer_process *row)
+{
+	const struct reel_writer_process *c = &j->process[0].row;
+	int64_t n = 0;
+	bool has;
+
+	if (p == j->part || j->processes != 1 || (c->pid && row->pid) ||
+	    (c->rank >= 0 && row->rank >= 0 && c->rank != row->rank) ||
+	    !hosts_agree(j, c->host_id, row->host_id) ||
+	    reel_store_int(p->source->st, "SELECT count(*) FROM process", &n,
+			   &has, NULL))
+		return 0;
+	return n == 1;
+}
+
+static void widen_row(struct join *j, struct reel_writer_process *to,
+		      const struct reel_writer_process *from)
+{
+	if (to->pid <= 0)
+		to->pid = from->pid;
+	if (to->rank < 0)
+		to->rank = from->rank;
+	if (!host_is_known(j, to->host_id) && from->host_id)
+		to->host_id = from->host_id;
+	if (!to->exe || !*to->exe)
+		to->exe = from->exe;
+	if (!to->command || !*to->command)
+		to->command = from->command;
+	if (!to->cwd || !*to->cwd)
+		to->cwd = from->cwd;
+	if (from->start_ns < to->start_ns)
+		to->start_ns = from->start_ns;
+	if (from->end_ns > to->end_ns)
+		to->end_ns = from->end_ns;
+	to->lost += from->lost;
+	to->code_opens += from->code_opens;
+	to->code_calls += from->code_calls;
+	to->code_read_bytes += from->code_read_bytes;
+}
+
+static int new_process(struct join *j, const struct reel_writer_process *row,
+		       struct reel_error *err)
+{
+	struct join_process *c;
+
+	if (JOIN_REACH(j->process, j->process_room, j->processes, err))
+		return -1;
+	c = &j->process[j->processes++];
+	c->row = *row;
+	c->row.process_id = j->processes;
+	c->row.events = 0; /* counted by their part */
+	c->io_part = -1;
+	for (int i = 0; i < REEL_SPANS; i++)
+		c->span_part[i] = -1;
+	return 0;
+}
+
+static int add_process(struct join *j, struct join_part *p, sqlite3_stmt *q,
+		       struct reel_error *err)
+{
+	int part = (int)(p - j->part);
+	struct reel_writer_process row;
+	struct join_process *c;
+	uint32_t id;
+
+	if (read_row(j, p, q, &row, err))
+		return -1;
+	p->processes++;
+	id = find_by_pid(j, part, &row);
+	p->by_pid += id != 0;
+	if (!id) {
+		id = find_by_rank(j, part, &row);
+		p->by_rank += id != 0;
+	}
+	if (!id) {
+		id = find_alone(j, p, &row);
+		p->alone = id != 0;
+	}
+	if (id)
+		widen_row(j, &j->process[id - 1].row, &row);
+	else if (new_process(j, &row, err))
+		return -1;
+	else
+		id = j->processes;
+	c = &j->process[id - 1];
+	c->last_part = part;
+	if (row.events && c->io_part < 0)
+		c->io_part = part;
+	if (c->io_part == part)
+		c->row.events = row.events;
+	return join_ids_set(&p->process, sqlite3_column_int64(q, ID), id, err);
+}
+
+/* Parents, once every process of the part has its id. */
+static int set_parent(struct join *j, struct join_part *p, sqlite3_stmt *q,
+		      struct reel_error *err)
+{
+	uint32_t id = join_id(&p->process, sqlite3_column_int64(q, 0));
+	uint32_t parent = join_id(&p->process, join_int(q, 1, 0));
+	struct reel_writer_process *row;
+
+	(void)err;
+	if (!id || !parent || parent == id)
+		return 0;
+	row = &j->process[id - 1].row;
+	if (row->parent_id)
+		return 0;
+	row->parent_id = parent;
+	row->fork_thread = join_id(&p->thread, join_int(q, 2, 0));
+	return 0;
+}
+
+static int new_thread(struct join *j, struct reel_writer_thread *row,
+		      struct reel_error *err)
+{
+	if (JOIN_REACH(j->thread, j->thread_room, j->threads, err))
+		return -1;
+	row->thread_id = j->threads + 1;
+	j->thread[j->threads++].row = *row;
+	return 0;
+}
+
+/* The thread of an earlier part with the tid of @row; 0: none. */
+static uint32_t find_thread(const struct join *j, int part,
+			    const struct reel_writer_thread *row)
+{
+	for (uint32_t i = 0; row->tid && i < j->threads; i++)
+		if (j->thread[i].last_part < part &&
+		    j->thread[i].row.process_id == row->process_id &&
+		    j->thread[i].row.tid == row->tid)
+			return i + 1;
+	return 0;
+}
+
+static int add_thread(struct join *j, struct join_part *p, sqlite3_stmt *q,
+		      struct reel_error *err)
+{
+	int part = (int)(p - j->part);
+	struct reel_writer_thread row = {
+		.process_id = join_id(&p->process, join_int(q, 1, 0)),
+		.tid = join_int(q, 2, 0),
+		.start_ns = join_int(q, 3, 0) + p->base_ns,
+		.end_ns = join_int(q, 4, 0) + p->base_ns,
+		.events = (uint64_t)join_int(q, 5, 0),
+		.lost = (uint64_t)join_int(q, 6, 0)};
+	struct reel_writer_thread *to;
+	uint32_t id;
+
+	if (!row.process_id)
+		return 0;
+	if (j->process[row.process_id - 1].io_part != part)
+		row.events = 0;
+	id = part ? find_thread(j, part, &row) : 0;
+	if (id) {
+		to = &j->thread[id - 1].row;
+		to->events += row.events;
+		to->lost += row.lost;
+		if (row.start_ns < to->start_ns)
+			to->start_ns = row.start_ns;
+		if (row.end_ns > to->end_ns)
+			to->end_ns = row.end_ns;
+	} else if (new_thread(j, &row, err)) {
+		return -1;
+	} else {
+		id = j->threads;
+	}
+	j->thread[id - 1].last_part = part;
+	return join_ids_set(&p->thread, sqlite3_column_int64(q, 0), id, err);
+}
+
+/* The kinds of spans of each process: the first part that has one keeps it. */
+static int add_kind(struct join *j, struct join_part *p, sqlite3_stmt *q,
+		    struct reel_error *err)
+{
+	uint32_t id = join_id(&p->process, join_int(q, 0, 0));
+	int64_t kind = join_int(q, 1, 0);
+
+	(void)err;
+	if (id && kind > 0 && kind < REEL_SPANS &&
+	    j->process[id - 1].span_part[kind] < 0)
+		j->process[id - 1].span_part[kind] = (int)(p - j->part);
+	return 0;
+}
+
+int join_processes_read(struct join *j, struct join_part *p,
+			struct reel_error *err)
+{
+	return join_each_row(j, p,
+			     "SELECT host_id, name, boot_id FROM host "
+			     "ORDER BY host_id",
+			     add_host, err) ||
+			       join_each_row(j, p, process_sql, add_process,
+					     err) ||
+			       join_each_row(j, p,
+					     "SELECT thread_id, process_id, "
+					     "tid, start_ns, end_ns, events, "
+					     "lost FROM thread "
+					     "ORDER BY thread_id",
+					     add_thread, err) ||
+			       join_each_row(j, p,
+					     "SELECT process_id, parent_id, "
+					     "fork_thread FROM process",
+					     set_parent, err) ||
+			       join_each_row(j, p,
+					     "SELECT DISTINCT process_id, kind "
+					     "FROM span JOIN thread "
+					     "USING (thread_id)",
+					     add_kind, err)
+		       ? -1
+		       : 0;
+}

@@ -1,0 +1,139 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel import of several formats: one clock, one row for each process, nothing
+# counted twice; and the replay of imports without descriptors.
+. "$(dirname "$0")/../lib/tap.sh"
+unset LD_PRELOAD
+
+make_job() { python3 "$TOP/tests/cli/join_make.py" "$@" .; }
+import() { rm -f s.db && "$IOREEL" import -q "$@" -o s.db; }
+rows() {
+	for query; do
+		sql s.db "$query" | tr '\t\n' ' ;'
+	done
+}
+# near TRUTH: is the shift within its bound and a millisecond of the truth?
+near() {
+	sql s.db "SELECT abs(shift_ns - $1) < 1000000 AND abs(shift_ns - $1) <= shift_error_ns
+		FROM source WHERE source_id = 2"
+}
+
+# --- methods ----------------------------------------------------------------
+bad_reads= bad_anchors=
+for seed in 1 2 3 4 5 6 7 8 9 10; do
+	set -- $(make_job jitter $seed)
+	import job.strace profile.json
+	[ "$(near $1)" = 1 ] || bad_reads="$bad_reads $seed"
+	import job.chrome.json profile.json
+	# The spans of Chrome begin with the first fetch, 40 to 60 us before its reads.
+	[ "$(near $(($1 + 50000)))" = 1 ] || bad_anchors="$bad_anchors $seed"
+done
+is 'ten jobs: reads beside fetches, within their bound and 1 ms' "$bad_reads" ''
+is 'ten jobs: anchors, the same' "$bad_anchors" ''
+
+set -- $(make_job jitter 1)
+truth=$1 bytes=$2
+import job.strace profile.json
+is 'the method is in the store' "$(rows 'SELECT format, aligned_by, shift_error_ns < 1000000 FROM source')" \
+	'strace first 1;kineto reads 1;'
+import dated.json job.strace
+is 'clocks come first; the shift of the second source has the other sign' \
+	"$(rows "SELECT aligned_by, shift_ns = -$truth, shift_error_ns < 1000000 FROM source WHERE source_id = 2")" 'clocks 1 1;'
+is 'time 0 is that of the earlier source' \
+	"$(rows "SELECT min(start_ns) FROM event" 'SELECT start_real_ns / 1000000000 FROM run')" '0;1795000000;'
+import --align reads job.strace dated.json
+is 'another method on demand' "$(rows 'SELECT aligned_by FROM source WHERE source_id = 2')" 'reads;'
+import --shift 1.5 job.strace profile.json
+is '--shift: seconds added to the times of the second source' \
+	"$(rows 'SELECT shift_ns, shift_error_ns IS NULL, aligned_by FROM source WHERE source_id = 2' \
+		'SELECT min(start_ns) FROM span')" '1500000000 1 --shift;1500000000;'
+import --shift=-1.5 job.strace profile.json
+is 'a negative one' "$(rows 'SELECT min(start_ns) FROM span' 'SELECT min(start_ns) FROM event')" '0;1500000000;'
+
+fails() {
+	rm -f s.db
+	"$IOREEL" import -q "$@" -o s.db 2>err >out
+	echo "$? $(wc -l <err) $(ls | grep -c s.db)"
+}
+is 'a shift too many is wrong usage' "$(fails --shift 1 --shift 2 job.strace profile.json | cut -c1)" 2
+is 'and a shift that is no number' "$(fails --shift soon job.strace profile.json | cut -c1)" 2
+sed 's/17950000/17950900/' job.strace >later.strace
+is 'clocks that do not overlap: refused' "$(fails later.strace dated.json)" '1 1 0'
+check 'the reason is named' 'grep -q "by their clocks.*give --shift" err'
+make_job regular 1 >out
+is 'steps of one length: no distinct place, refused' "$(fails job.strace profile.json)" '1 1 0'
+check 'the message asks for --shift' 'grep -q "cannot align .profile.json. with .job.strace.*give --shift" err'
+is 'anchors of steps of one length: the same' "$(fails --align anchors job.chrome.json profile.json)" '1 1 0'
+is 'a file of no format beside a known one' "$(echo no >no.txt && fails job.strace no.txt)" '1 1 0'
+
+# --- one job ----------------------------------------------------------------
+make_job jitter 1 >out
+import job.strace profile.json
+is 'one row for the process of both' "$(rows 'SELECT pid, events FROM process')" '4242 720;'
+is 'its bytes, its steps, its fetches' "$(rows "SELECT read_bytes FROM v_summary" "SELECT count(*), count(fetch_ns) FROM v_step")" \
+	"$bytes;20 20;"
+check 'I/O is inside of the fetches of its steps' \
+	'[ "$(rows "SELECT count(*) FROM v_step WHERE own_io_ns + fetch_ns > dur_ns OR read_bytes < 400000")" = "0;" ]'
+"$IOREEL" report s.db >out
+check 'the report names method and bound' \
+	'grep -q "^source: job.strace (strace)" out && tr "\n" " " <out | grep -q "times +260 ms by reads, error .* 1 of 1 processes joined"'
+"$IOREEL" report --json s.db >out.json
+is 'so does the document' \
+	"$(python3 -c 'import json
+for s in json.load(open("out.json"))["sources"]:
+    print(s["format"], s["ranks"], s["events"], s["aligned_by"], len(s["missing"]) > 1)' | tr '\n' ';')" \
+	'strace 1 720 first True;kineto 1 0 reads True;'
+if python3 -c 'import jsonschema' 2>err; then
+	check 'and fits the schema' "python3 -c 'import json, jsonschema
+jsonschema.validate(json.load(open(\"out.json\")), json.load(open(\"$TOP/schemas/report.schema.json\")))'"
+fi
+mv s.db both.db
+import --align reads both.db profile.json
+is 'a store is a source; spans that both have count once' \
+	"$(rows "SELECT count(*) FROM v_step" "SELECT count(*) FROM span WHERE name = 'kineto: fetch'" "SELECT count(*) FROM source")" \
+	'20;20;3;'
+import both.db job.strace
+is 'so do calls of one process in two sources' \
+	"$(rows "SELECT events FROM run" "SELECT count FROM loss WHERE reason = 'in_two_sources'" "SELECT count(*) FROM process")" \
+	'720;720;1;'
+sed 's/4242/17/g' profile.json >other.json
+import --align reads job.strace other.json
+is 'processes without a pid in common are beside each other' \
+	"$(rows 'SELECT pid FROM process' 'SELECT substr(joined, 1, 23) FROM source WHERE source_id = 2')" \
+	'4242;17;0 of 1 processes joined;'
+
+# A profile without pids, beside the same job as strace saw it.
+sed 's/"pid": 4242, //g' profile.json >nopid.json
+import --shift 0 job.strace nopid.json
+is 'the only process of each is one' "$(rows 'SELECT pid FROM process' 'SELECT joined FROM source WHERE source_id = 2')" \
+	'4242;its only process joined to the only one before;'
+
+# --- replay -----------------------------------------------------------------
+"$IOREEL" replay --afap job.strace >out 2>err
+check 'strace: every call gives the recorded result' 'grep -q "720 of 720 calls gave the recorded result" out'
+if [ -z "$IOREEL_DATA" ]; then
+	echo "ok $((tap_n += 1)) - replays of real logs # SKIP IOREEL_DATA is not set"
+	finish
+fi
+# replays FILE CALLS: all calls as recorded; and bytes and files as in the log.
+replays() {
+	"$IOREEL" replay --afap "$IOREEL_DATA/$1" -o again.db >out 2>err
+	check "$1: every call gives the recorded result" "grep -q '$2 of $2 calls gave the recorded result' out"
+	figures='SELECT read_bytes, write_bytes, read_calls, write_calls, files FROM v_summary'
+	is "$1: calls, bytes, files" "$(sql again.db "$figures")" "$(sql "$IOREEL_DATA/$1" "$figures")"
+	rm -f again.db
+}
+replays darshan/nonmpi_dxt.darshan 17,802
+check 'the files that the replay opens are counted' 'grep -q "no opens for 75 files" err'
+replays dftracer/test.pfw.gz 1,012
+check 'offsets that the log lacks are counted' 'grep -q "no offsets for 1,001 reads and writes" err'
+"$IOREEL" replay "$IOREEL_DATA/kineto/rank_non_gpu.json.gz" 2>err
+check 'a profile has no calls to replay' 'grep -q "has no calls" err'
+
+# --- heat maps ---------------------------------------------------------------
+log=$IOREEL_DATA/darshan/dlio_2110488.darshan
+is "a heat map is the timeline of a log without events: bytes as Darshan's counters" \
+	"$(sql "$log" 'SELECT sum(read_bytes), sum(write_bytes), max(width_ns), min(heatmap) FROM v_report_bins')" \
+	"$(sql "$log" "SELECT sum(read_bytes), sum(write_bytes), 800000000, 1 FROM v_report_counters WHERE module <> 'MPI-IO'")"
+check 'the report says so' '"$IOREEL" report --time "$log" | grep -q "heat map, in bins of 800 ms"'
+finish
