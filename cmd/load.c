@@ -32,7 +32,7 @@ static int default_output(struct reel_buf *out, const char *dir,
 }
 
 static int load(const char *dir, const char *path, bool quiet,
-		struct reel_error *err)
+		const struct reel_load_options *options, struct reel_error *err)
 {
 	struct reel_store *st = NULL;
 	double start_s = store_output_now_s();
@@ -54,7 +54,7 @@ static int load(const char *dir, const char *path, bool quiet,
 	}
 	if (store_output_create(&st, path, err))
 		return -1;
-	events = reel_load(st, dir, err);
+	events = reel_load(st, dir, options, err);
 	if (events < 0 ||
 	    store_output_finish(st, "load", dir,
 				"no process of the job left a log in it", err))
@@ -72,7 +72,7 @@ static int run(int argc, char **argv);
 const struct reel_command cmd_load = {
 	.name = "load",
 	.task = "merge the traces of a job into one store",
-	.usage = "[-o RUN.db] [-q] DIR",
+	.usage = "[-o RUN.db] [-j N] [-q] DIR",
 	.examples = "ioreel load train.reel\n"
 		    "ioreel load train.reel -o monday.db\n",
 	.about = "Reads the trace directory DIR and writes the store RUN.db "
@@ -86,10 +86,14 @@ static int run(int argc, char **argv)
 	struct reel_error err = {0};
 	struct reel_buf name = REEL_BUF_INIT;
 	const char *path = NULL;
+	struct reel_load_options options = {0};
+	int64_t threads = 0;
 	bool quiet = false;
 	struct reel_opt opts[] = {
 		{"output", 'o', REEL_OPT_TEXT, &path, "RUN.db",
 		 "the store to write", 0, 0},
+		{"jobs", 'j', REEL_OPT_INT, &threads, "N",
+		 "threads (default: one per processor)", 1, 1024},
 		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL, "no closing line",
 		 0, 0},
 		{0},
@@ -112,7 +116,8 @@ static int run(int argc, char **argv)
 	}
 	if (!path)
 		path = reel_buf_text(&name);
-	if (load(argv[first], path, quiet, &err))
+	options.threads = (int)threads;
+	if (load(argv[first], path, quiet, &options, &err))
 		rc = reel_cli_fail(&cmd_load, &err);
 	else
 		reel_terminal_next("report", path, NULL);

@@ -24,7 +24,7 @@ static int load_temporary(struct reel_store **out, const char *run,
 	if (reel_store_temporary(&st, run, err))
 		return -1;
 	events = as ? reel_import(st, &path, 1, as, err)
-		    : reel_load(st, run, err);
+		    : reel_load(st, run, NULL, err);
 	if (events < 0 || reel_store_finish(st, err)) {
 		reel_store_close(st);
 		return -1;

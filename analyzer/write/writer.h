@@ -106,8 +106,12 @@ struct reel_writer_number {
 
 struct reel_writer_options {
 	bool counts_only; /* no events, open files and spans, and only the
-			     metrics that count: see reel_load_counts() */
+			     metrics that count: see struct reel_load_options */
 	bool small;	  /* few events: compress as well as possible */
+	/* Threads, with the caller's; 0 is 1. With more than one,
+	 * rows of dimensions come after the last event, except for notes, call
+	 * sites and open files. The store does not depend on it. */
+	int threads;
 };
 
 /*

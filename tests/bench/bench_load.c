@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "bench_load.%ld.db", (long)getpid());
 	cpu = cpu_s(&ru);
 	if (reel_store_create(&st, path, &err) ||
-	    (events = reel_load(st, argv[1], &err)) < 0 ||
+	    (events = reel_load(st, argv[1], NULL, &err)) < 0 ||
 	    reel_store_finish(st, &err))
 		goto out;
 	say("load", events, cpu_s(&ru) - cpu);
