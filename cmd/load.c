@@ -5,15 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
 #include "lib/store/store.h"
 #include "lib/terminal.h"
 #include "lib/trace/reader.h"
 
-#include "analyzer/load/load.h"
 #include "cmd/commands.h"
+#include "cmd/load_arguments.h"
 #include "cmd/store_output.h"
 
 /* train.reel -> train.db, beside it. */
@@ -31,9 +30,9 @@ static int default_output(struct reel_buf *out, const char *dir,
 	return reel_buf_puts(out, ".db", err);
 }
 
-static int load(const char *dir, const char *path, bool quiet,
-		const struct reel_load_options *options, struct reel_error *err)
+static int load(const struct load_arguments *a, struct reel_error *err)
 {
+	const char *dir = a->dir, *path = a->path;
 	struct reel_store *st = NULL;
 	double start_s = store_output_now_s();
 	int64_t events;
@@ -54,12 +53,12 @@ static int load(const char *dir, const char *path, bool quiet,
 	}
 	if (store_output_create(&st, path, err))
 		return -1;
-	events = reel_load(st, dir, options, err);
+	events = reel_load(st, dir, &a->options, err);
 	if (events < 0 ||
 	    store_output_finish(st, "load", dir,
 				"no process of the job left a log in it", err))
 		goto out;
-	if (!quiet)
+	if (!a->quiet)
 		store_output_summary(path, events, start_s);
 	rc = 0;
 out:
@@ -67,61 +66,77 @@ out:
 	return rc;
 }
 
-static int run(int argc, char **argv);
-
-const struct reel_command cmd_load = {
-	.name = "load",
-	.task = "merge the traces of a job into one store",
-	.usage = "[-o RUN.db] [-j N] [-q] DIR",
-	.examples = "ioreel load train.reel\n"
-		    "ioreel load train.reel -o monday.db\n",
-	.about = "Reads the trace directory DIR and writes the store RUN.db "
-		 "(default: DIR's name with .db). An existing store is "
-		 "replaced once the new one is complete; another file is not.",
-	.run = run,
-};
-
-static int run(int argc, char **argv)
+int load_arguments_parse(const struct reel_command *cmd,
+			 struct load_arguments *a, int argc, char **argv)
 {
 	struct reel_error err = {0};
-	struct reel_buf name = REEL_BUF_INIT;
-	const char *path = NULL;
-	struct reel_load_options options = {0};
 	int64_t threads = 0;
-	bool quiet = false;
 	struct reel_opt opts[] = {
-		{"output", 'o', REEL_OPT_TEXT, &path, "RUN.db",
+		{"output", 'o', REEL_OPT_TEXT, &a->path, "RUN.db",
 		 "the store to write", 0, 0},
 		{"jobs", 'j', REEL_OPT_INT, &threads, "N",
-		 "threads (default: one per processor)", 1, 1024},
-		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL, "no closing line",
-		 0, 0},
+		 "threads to work with (default: one per processor)", 1, 1024},
+		{"quiet", 'q', REEL_OPT_FLAG, &a->quiet, NULL,
+		 "no closing line", 0, 0},
 		{0},
 	};
-	int first = reel_cli_parse(&cmd_load, opts, false, argc, argv);
-	int rc = 0;
+	int first = reel_cli_parse(cmd, opts, false, argc, argv);
 
 	if (first < 0)
 		return first == -2 ? 0 : 2;
 	if (first == argc)
-		return reel_cli_usage(&cmd_load, "no trace directory given");
+		return reel_cli_usage(cmd, "no trace directory given");
 	if (argc - first > 1)
-		return reel_cli_usage(&cmd_load,
+		return reel_cli_usage(cmd,
 				      "one trace directory at a "
 				      "time: '%s' is one too many",
 				      argv[first + 1]);
-	if (!path && default_output(&name, argv[first], &err)) {
-		rc = reel_cli_fail(&cmd_load, &err);
-		goto out;
-	}
-	if (!path)
-		path = reel_buf_text(&name);
-	options.threads = (int)threads;
-	if (load(argv[first], path, quiet, &options, &err))
-		rc = reel_cli_fail(&cmd_load, &err);
-	else
-		reel_terminal_next("report", path, NULL);
-out:
-	reel_buf_fini(&name);
-	return rc;
+	a->dir = argv[first];
+	a->options.threads = (int)threads;
+	if (a->path)
+		return -1;
+	if (default_output(&a->name, a->dir, &err))
+		return reel_cli_fail(cmd, &err);
+	a->path = reel_buf_text(&a->name);
+	return -1;
 }
+
+void load_arguments_fini(struct load_arguments *a)
+{
+	reel_buf_fini(&a->name);
+}
+
+int load_arguments_run(const struct reel_command *cmd,
+		       const struct load_arguments *a)
+{
+	struct reel_error err = {0};
+
+	if (load(a, &err))
+		return reel_cli_fail(cmd, &err);
+	reel_terminal_next("report", a->path, NULL);
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct load_arguments a = {0};
+	int status = load_arguments_parse(&cmd_load, &a, argc, argv);
+
+	if (status < 0)
+		status = load_arguments_run(&cmd_load, &a);
+	load_arguments_fini(&a);
+	return status;
+}
+
+const struct reel_command cmd_load = {
+	.name = "load",
+	.task = "merge the traces of a job into one store",
+	.usage = LOAD_USAGE,
+	.examples = "ioreel load train.reel\n"
+		    "ioreel load train.reel -o monday.db\n",
+	.about = "Reads the trace directory DIR and writes the store RUN.db "
+		 "(default: DIR's name with .db). An existing store is "
+		 "replaced once the new one is complete; another file is not. "
+		 "The store is the same for every number of threads.",
+	.run = run,
+};

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/error.h"
@@ -82,6 +83,23 @@ void reel_pool_help(struct reel_pool *p, int thread, bool urgent)
 	pthread_cond_broadcast(&p->changed);
 }
 
+void reel_pool_wait(struct reel_pool *p, long timeout_ns)
+{
+	struct timespec until;
+
+	if (!timeout_ns) {
+		pthread_cond_wait(&p->changed, &p->lock);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += timeout_ns;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_cond_timedwait(&p->changed, &p->lock, &until);
+}
+
 void reel_pool_lock(struct reel_pool *p)
 {
 	pthread_mutex_lock(&p->lock);
@@ -104,21 +122,28 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* Start threads until @threads or the system's limit are reached. */
-static void start_threads(struct reel_pool *p, int threads)
+int reel_pool_thread(pthread_t *id, void *(*run)(void *), void *arg)
 {
 	sigset_t all, before;
+	int rc;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(id, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+/* Start threads until @threads or the system's limit are reached. */
+static void start_threads(struct reel_pool *p, int threads)
+{
 	for (p->threads = 1; p->threads < threads; p->threads++) {
 		struct pool_thread *t = &p->thread[p->threads];
 
 		*t = (struct pool_thread){.pool = p, .number = p->threads};
-		if (pthread_create(&t->id, NULL, run_thread, t))
+		if (reel_pool_thread(&t->id, run_thread, t))
 			break;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 int reel_pool_new(struct reel_pool **out, int threads, struct reel_error *err)

@@ -9,6 +9,7 @@
 #ifndef LIB_POOL_H
 #define LIB_POOL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 struct reel_error;
@@ -34,6 +35,9 @@ int reel_pool_threads(const struct reel_pool *p);
 /* Processors that this process may use. */
 int reel_pool_processors(void);
 
+/* A thread beside the pool, which gets no signals either. 0, or an errno. */
+int reel_pool_thread(pthread_t *id, void *(*run)(void *), void *arg);
+
 void reel_pool_lock(struct reel_pool *p);
 void reel_pool_unlock(struct reel_pool *p);
 
@@ -48,6 +52,9 @@ void reel_pool_put(struct reel_pool *p, struct reel_task *task, bool urgent);
  * wait again.
  */
 void reel_pool_help(struct reel_pool *p, int thread, bool urgent);
+/* As reel_pool_help(), without running a task; at most @timeout_ns, 0: for
+ * ever. */
+void reel_pool_wait(struct reel_pool *p, long timeout_ns);
 /* The shared state changed. */
 void reel_pool_wake(struct reel_pool *p);
 /* The urgent task that waits longest, for a caller that runs it elsewhere, or

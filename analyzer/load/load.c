@@ -127,6 +127,7 @@ int64_t reel_load(struct reel_store *st, const char *dir,
 	if (reel_trace_open(&l.tr, dir, err) || load_plan(&l, err))
 		goto out;
 	for_writer.small = record_bytes(&l) < SMALL_BYTES;
+	for_writer.ranks = options->ranks;
 	for_writer.threads = threads_for(options, for_writer.small);
 	show_progress(&l);
 	if (reel_writer_new(&l.writer, st, &for_writer, err) ||

@@ -7,11 +7,13 @@
 #include <stdint.h>
 
 struct reel_error;
+struct reel_ranks;
 struct reel_store;
 
 /* Zeroed: the defaults. */
 struct reel_load_options {
-	int threads;	  /* 0: as many as there are processors and as help */
+	int threads; /* 0: as many as there are processors and as help */
+	const struct reel_ranks *ranks; /* analyzer/write/ranks.h; or NULL */
 	bool counts_only; /* without events, open files, spans and most
 			     metrics: v_summary's events, calls, files and
 			     bytes, and the notes, at a fifth of the cost */

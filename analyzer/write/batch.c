@@ -230,7 +230,7 @@ int writer_item_text(struct reel_writer *w, struct writer_item *it, int i,
 	return 0;
 }
 
-int writer_settle(struct reel_writer *w, struct reel_error *err)
+int reel_writer_settle(struct reel_writer *w, struct reel_error *err)
 {
 	int rc = 0;
 

@@ -118,7 +118,7 @@ int writer_blocks_flush(struct reel_writer *w, struct reel_error *err)
 	for (uint32_t id = 1; id <= w->thread_room; id++)
 		if (writer_thread_end(w, id, 0, err))
 			return -1;
-	return writer_settle(w, err);
+	return reel_writer_settle(w, err);
 }
 
 void writer_blocks_fini(struct reel_writer *w)

@@ -3,6 +3,8 @@
 #ifndef ANALYZER_WRITE_INTERNAL_H
 #define ANALYZER_WRITE_INTERNAL_H
 
+#include <pthread.h>
+
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
@@ -15,6 +17,7 @@
 
 #include "analyzer/metric/metric.h"
 #include "analyzer/metric/read_ahead.h"
+#include "analyzer/write/ranks.h"
 #include "analyzer/write/writer.h"
 
 /* Tables with a prepared INSERT. */
@@ -88,6 +91,16 @@ struct writer_span {
 	bool closed;
 };
 
+/* ranks.c: blocks that other processes compress. */
+struct writer_ranks {
+	struct reel_writer *w;
+	const struct reel_ranks *with; /* NULL: none */
+	struct writer_row **row; /* that each rank has; NULL: it is free */
+	int busy;
+	bool stop;
+	pthread_t thread;
+};
+
 /* counters.c: the names so far, and where the next one is looked for. */
 struct writer_counters {
 	bool tables;
@@ -113,6 +126,8 @@ struct reel_writer {
 	struct writer_row *row_first, *row_last;
 	uint32_t rows;
 	bool inserting;
+	bool tight;
+	struct writer_ranks ranks;
 	struct reel_error failure; /* of any thread; under the pool's lock */
 	struct reel_event_columns spare[WRITER_SPARES];
 	uint32_t spares;
@@ -147,9 +162,6 @@ struct writer_item *writer_item_add(struct reel_writer *w,
 				    struct reel_error *err);
 int writer_item_text(struct reel_writer *w, struct writer_item *it, int i,
 		     const char *text, struct reel_error *err);
-/* Wait until all events are in the blocks and metrics, and all rows in the
- * store. */
-int writer_settle(struct reel_writer *w, struct reel_error *err);
 int writer_batches_init(struct reel_writer *w, struct reel_error *err);
 void writer_batches_fini(struct reel_writer *w);
 
@@ -165,6 +177,16 @@ int writer_put_texts(struct reel_writer *w, enum writer_insert table,
 void writer_fail(struct reel_writer *w, const struct reel_error *err);
 int writer_failed(const struct reel_writer *w, struct reel_error *err);
 void writer_rows_fini(struct reel_writer *w);
+struct writer_row;
+const struct reel_event_columns *writer_row_columns(const struct writer_row *r);
+/* With the pool's lock: the block of @r is @blob, which is taken. */
+void writer_row_packed(struct reel_writer *w, struct writer_row *r, void *blob,
+		       size_t bytes);
+
+/* ranks.c: start the thread that serves them, stop it. */
+int writer_ranks_init(struct reel_writer *w, const struct reel_ranks *with,
+		      struct reel_error *err);
+void writer_ranks_fini(struct reel_writer *w);
 
 /* event_blocks.c: @ev into the block of its thread. */
 int writer_block_add(struct reel_writer *w, const struct reel_event *ev,

@@ -151,7 +151,6 @@ static int pack_row(struct writer_row *r, int thread, struct reel_error *err)
 {
 	const void *blob;
 
-	find_range(r, &r->cols);
 	if (reel_event_block_encode(r->w->codec[thread], &r->cols, &blob,
 				    &r->blob_bytes) ||
 	    !(r->blob = malloc(r->blob_bytes)))
@@ -170,17 +169,32 @@ static void run_pack(struct reel_task *task, int thread)
 	reel_pool_lock(w->pool);
 	if (err.code)
 		writer_fail(w, &err);
-	keep_columns(w, r);
-	r->ready = true;
-	insert_ready(w);
+	writer_row_packed(w, r, r->blob, r->blob_bytes);
 	reel_pool_unlock(w->pool);
+}
+
+const struct reel_event_columns *writer_row_columns(const struct writer_row *r)
+{
+	return &r->cols;
+}
+
+void writer_row_packed(struct reel_writer *w, struct writer_row *r, void *blob,
+		       size_t bytes)
+{
+	r->blob = blob;
+	r->blob_bytes = bytes;
+	r->ready = true;
+	keep_columns(w, r);
+	insert_ready(w);
 }
 
 /* Append @r, which is taken. Waits while too many rows wait. */
 static int queue_row(struct reel_writer *w, struct writer_row *r, int thread,
 		     struct reel_error *err)
 {
-	uint32_t most = 2 * (uint32_t)reel_pool_threads(w->pool);
+	int packers = reel_pool_threads(w->pool) +
+		      (w->ranks.with ? w->ranks.with->n : 0);
+	uint32_t most = 2 * (uint32_t)packers;
 	int rc;
 
 	reel_pool_lock(w->pool);
@@ -227,6 +241,7 @@ int writer_put_columns(struct reel_writer *w, enum writer_insert table,
 		return -1;
 	*r = now;
 	r->task.run = run_pack;
+	find_range(r, c);
 	r->cols = *c;
 	reel_pool_lock(w->pool);
 	rc = spare_columns(w, c, r->cols.room);

@@ -55,9 +55,12 @@ static int threads_init(struct reel_writer *w,
 			const struct reel_writer_options *options,
 			struct reel_error *err)
 {
-	if (options->threads > 1 &&
-	    reel_pool_new(&w->pool, options->threads, err))
+	int threads = options->threads > 1 ? options->threads : 1;
+
+	if ((threads > 1 || options->ranks) &&
+	    reel_pool_new(&w->pool, threads, err))
 		return -1;
+	w->tight = options->small;
 	w->codec = reel_alloc((size_t)reel_pool_threads(w->pool),
 			      sizeof(struct reel_codec *), err);
 	if (!w->codec)
@@ -82,7 +85,8 @@ int reel_writer_new(struct reel_writer **out, struct reel_store *st,
 	w->st = st;
 	w->counts_only = options->counts_only;
 	if (threads_init(w, options, err) || writer_inserts_open(w, err) ||
-	    metrics_init(w, err) || writer_batches_init(w, err))
+	    metrics_init(w, err) || writer_batches_init(w, err) ||
+	    writer_ranks_init(w, options->ranks, err))
 		goto fail;
 	*out = w;
 	return 0;
@@ -95,6 +99,7 @@ void reel_writer_free(struct reel_writer *w)
 {
 	if (!w)
 		return;
+	writer_ranks_fini(w);
 	reel_pool_free(w->pool);
 	writer_batches_fini(w);
 	writer_rows_fini(w);
@@ -224,8 +229,8 @@ uint64_t reel_writer_events(const struct reel_writer *w)
 int reel_writer_finish(struct reel_writer *w, const struct reel_writer_run *run,
 		       struct reel_error *err)
 {
-	if (writer_settle(w, err) || writer_blocks_flush(w, err) ||
-	    writer_opens_flush(w, 0, err) || writer_settle(w, err) ||
+	if (reel_writer_settle(w, err) || writer_blocks_flush(w, err) ||
+	    writer_opens_flush(w, 0, err) || reel_writer_settle(w, err) ||
 	    writer_files_flush(w, err) || writer_calls_put(w, err) ||
 	    writer_spans_flush(w, err) || writer_code_put(w, err) ||
 	    writer_run_put(w, run, err))

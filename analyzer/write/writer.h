@@ -25,6 +25,7 @@
 #include "lib/store/event.h"
 
 struct reel_error;
+struct reel_ranks;
 struct reel_store;
 struct reel_writer;
 
@@ -108,10 +109,11 @@ struct reel_writer_options {
 	bool counts_only; /* no events, open files and spans, and only the
 			     metrics that count: see struct reel_load_options */
 	bool small;	  /* few events: compress as well as possible */
-	/* Threads, with the caller's; 0 is 1. With more than one,
-	 * rows of dimensions come after the last event, except for notes, call
-	 * sites and open files. The store does not depend on it. */
+	/* Threads, with the caller's; 0 is 1. The store does not depend on
+	 * it. */
 	int threads;
+	/* Compress blocks, too; NULL: none. Borrowed. */
+	const struct reel_ranks *ranks;
 };
 
 /*
@@ -193,6 +195,12 @@ int reel_writer_record(struct reel_writer *w,
 int reel_writer_value(struct reel_writer *w, uint32_t record, const char *name,
 		      const struct reel_writer_number *value,
 		      struct reel_error *err);
+/*
+ * Wait until all events are in blocks and metrics. With several threads, before
+ * the first row of a host, process, thread, file, loss or counter, and before
+ * the caller writes to the store itself.
+ */
+int reel_writer_settle(struct reel_writer *w, struct reel_error *err);
 /* Events so far, without those of launchers. */
 uint64_t reel_writer_events(const struct reel_writer *w);
 
