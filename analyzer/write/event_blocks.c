@@ -14,7 +14,8 @@
 #include "analyzer/write/internal.h"
 
 #define BUDGET_EVENTS (12 * REEL_BLOCK_EVENTS) /* 128 B each: 48 MiB */
-#define LEAST_EVENTS 64
+#define LEAST_EVENTS 16
+#define FIRST_EVENTS 64
 
 /* Events after which a thread's block ends. */
 static uint32_t block_limit(const struct reel_writer *w)
@@ -41,8 +42,8 @@ static int make_room(struct reel_writer *w, uint32_t id, int thread,
 			return 0;
 		room = most;
 	}
-	if (room < LEAST_EVENTS)
-		room = LEAST_EVENTS;
+	if (room < FIRST_EVENTS)
+		room = FIRST_EVENTS;
 	if (room > most)
 		room = most;
 	if (reel_event_columns_grow(c, room))

@@ -35,9 +35,9 @@ enum writer_insert {
 };
 
 #define WRITER_BATCH 1024 /* events that stages exchange at a time */
-#define WRITER_RING 48	  /* batches, with several threads */
+#define WRITER_RING 32	  /* batches, with several threads */
 #define WRITER_STAGES 3
-#define WRITER_SPARES 4
+#define WRITER_SPARES 2
 
 /* A call that waits in a batch for the events before it. */
 enum writer_what {
@@ -123,7 +123,7 @@ struct reel_writer {
 	struct writer_batch *ring, *batch; /* batch: being filled */
 	uint32_t ring_room;
 	uint64_t made; /* batches */
-	struct writer_row *row_first, *row_last;
+	struct writer_row *row_first, *row_last, *row_free;
 	uint32_t rows;
 	bool inserting;
 	bool tight;
@@ -179,9 +179,10 @@ int writer_failed(const struct reel_writer *w, struct reel_error *err);
 void writer_rows_fini(struct reel_writer *w);
 struct writer_row;
 const struct reel_event_columns *writer_row_columns(const struct writer_row *r);
-/* With the pool's lock: the block of @r is @blob, which is taken. */
-void writer_row_packed(struct reel_writer *w, struct writer_row *r, void *blob,
-		       size_t bytes);
+/* The block of @r is @blob, which is taken. */
+void writer_row_blob(struct writer_row *r, void *blob, size_t bytes);
+/* With the pool's lock: @r is ready to be inserted. */
+void writer_row_packed(struct reel_writer *w, struct writer_row *r);
 
 /* ranks.c: start the thread that serves them, stop it. */
 int writer_ranks_init(struct reel_writer *w, const struct reel_ranks *with,

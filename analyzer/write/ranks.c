@@ -124,7 +124,8 @@ static bool take_result(struct writer_ranks *r, struct reel_error *err)
 	if (!bytes)
 		reel_fail(err, REEL_E_MEMORY, "rank %d is out of memory", rank);
 	r->busy--;
-	writer_row_packed(r->w, r->row[rank], data, bytes);
+	writer_row_blob(r->row[rank], data, bytes);
+	writer_row_packed(r->w, r->row[rank]);
 	r->row[rank] = NULL;
 	return true;
 }

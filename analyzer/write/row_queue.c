@@ -23,7 +23,7 @@ struct writer_row {
 	uint32_t n; /* of cols */
 	int64_t min, max;
 	void *blob;
-	size_t blob_bytes;
+	size_t blob_bytes, blob_room;
 	bool ready;
 };
 
@@ -95,6 +95,42 @@ static void row_free(struct writer_row *r)
 	free(r);
 }
 
+/* With the lock: @r is in the store. Its memory for a blob is used again: one
+ * thread would allocate it and another free it, and the heap would grow. */
+static void row_done(struct reel_writer *w, struct writer_row *r)
+{
+	reel_event_columns_fini(&r->cols);
+	for (int i = 0; i < 2; i++) {
+		free(r->text[i]);
+		r->text[i] = NULL;
+	}
+	r->next = w->row_free;
+	w->row_free = r;
+}
+
+/* A row as @now, which is used again or new. NULL with @err. */
+static struct writer_row *row_new(struct reel_writer *w,
+				  const struct writer_row *now,
+				  struct reel_error *err)
+{
+	struct writer_row *r;
+	struct writer_row empty = *now;
+
+	reel_pool_lock(w->pool);
+	r = w->row_free;
+	if (r)
+		w->row_free = r->next;
+	reel_pool_unlock(w->pool);
+	if (!r)
+		r = reel_alloc(1, sizeof(*r), err);
+	if (!r)
+		return NULL;
+	empty.blob = r->blob;
+	empty.blob_room = r->blob_room;
+	*r = empty;
+	return r;
+}
+
 /* With the lock: insert the first rows, as far as they are ready. */
 static void insert_ready(struct reel_writer *w)
 {
@@ -115,7 +151,7 @@ static void insert_ready(struct reel_writer *w)
 			writer_fail(w, &err);
 		w->row_first = r->next;
 		w->rows--;
-		row_free(r);
+		row_done(w, r);
 		reel_pool_wake(w->pool);
 	}
 	w->inserting = false;
@@ -152,9 +188,13 @@ static int pack_row(struct writer_row *r, int thread, struct reel_error *err)
 	const void *blob;
 
 	if (reel_event_block_encode(r->w->codec[thread], &r->cols, &blob,
-				    &r->blob_bytes) ||
-	    !(r->blob = malloc(r->blob_bytes)))
+				    &r->blob_bytes))
 		return reel_fail(err, REEL_E_MEMORY, "out of memory");
+	if (r->blob_bytes > r->blob_room) {
+		if (reel_grow(&r->blob, r->blob_bytes, 1, err))
+			return -1;
+		r->blob_room = r->blob_bytes;
+	}
 	memcpy(r->blob, blob, r->blob_bytes);
 	return 0;
 }
@@ -169,8 +209,15 @@ static void run_pack(struct reel_task *task, int thread)
 	reel_pool_lock(w->pool);
 	if (err.code)
 		writer_fail(w, &err);
-	writer_row_packed(w, r, r->blob, r->blob_bytes);
+	writer_row_packed(w, r);
 	reel_pool_unlock(w->pool);
+}
+
+void writer_row_blob(struct writer_row *r, void *blob, size_t bytes)
+{
+	free(r->blob);
+	r->blob = blob;
+	r->blob_bytes = r->blob_room = bytes;
 }
 
 const struct reel_event_columns *writer_row_columns(const struct writer_row *r)
@@ -178,11 +225,8 @@ const struct reel_event_columns *writer_row_columns(const struct writer_row *r)
 	return &r->cols;
 }
 
-void writer_row_packed(struct reel_writer *w, struct writer_row *r, void *blob,
-		       size_t bytes)
+void writer_row_packed(struct reel_writer *w, struct writer_row *r)
 {
-	r->blob = blob;
-	r->blob_bytes = bytes;
 	r->ready = true;
 	keep_columns(w, r);
 	insert_ready(w);
@@ -194,7 +238,7 @@ static int queue_row(struct reel_writer *w, struct writer_row *r, int thread,
 {
 	int packers = reel_pool_threads(w->pool) +
 		      (w->ranks.with ? w->ranks.with->n : 0);
-	uint32_t most = 2 * (uint32_t)packers;
+	uint32_t most = (uint32_t)packers + 1;
 	int rc;
 
 	reel_pool_lock(w->pool);
@@ -236,10 +280,9 @@ int writer_put_columns(struct reel_writer *w, enum writer_insert table,
 		c->n = 0;
 		return insert_row(&now, blob, bytes, err);
 	}
-	r = reel_alloc(1, sizeof(*r), err);
+	r = row_new(w, &now, err);
 	if (!r)
 		return -1;
-	*r = now;
 	r->task.run = run_pack;
 	find_range(r, c);
 	r->cols = *c;
@@ -265,10 +308,9 @@ int writer_put_texts(struct reel_writer *w, enum writer_insert table,
 		now.text[1] = (char *)text[1];
 		return insert_row(&now, NULL, 0, err);
 	}
-	r = reel_alloc(1, sizeof(*r), err);
+	r = row_new(w, &now, err);
 	if (!r)
 		return -1;
-	*r = now;
 	r->ready = true;
 	for (int i = 0; i < 2; i++) {
 		r->text[i] = text[i] ? reel_strdup(text[i], err) : NULL;
@@ -282,12 +324,13 @@ int writer_put_texts(struct reel_writer *w, enum writer_insert table,
 
 void writer_rows_fini(struct reel_writer *w)
 {
-	struct writer_row *next;
+	struct writer_row *lists[] = {w->row_first, w->row_free}, *next;
 
-	for (struct writer_row *r = w->row_first; r; r = next) {
-		next = r->next;
-		row_free(r);
-	}
+	for (int i = 0; i < 2; i++)
+		for (struct writer_row *r = lists[i]; r; r = next) {
+			next = r->next;
+			row_free(r);
+		}
 	while (w->spares)
 		reel_event_columns_fini(&w->spare[--w->spares]);
 }
