@@ -17,6 +17,7 @@ extern const struct reel_command cmd_replay;
 extern const struct reel_command cmd_replay_engine;
 
 /* The verbs of ioreel-mpi. */
+extern const struct reel_command cmd_mpi_load;
 extern const struct reel_command cmd_mpi_replay;
 
 #endif

@@ -9,14 +9,16 @@
 #include "cmd/verbs.h"
 #include "replay/comm/comm_mpi.h"
 
-static const struct reel_command *const commands[] = {&cmd_mpi_replay};
+static const struct reel_command *const commands[] = {&cmd_mpi_load,
+						      &cmd_mpi_replay};
 
 static const struct verb_table verbs = {
 	.program = "ioreel-mpi",
 	.about = "ioreel-mpi is the part of ioreel whose processes are ranks "
 		 "of MPI.",
 	.first = "mpirun -n 2 ioreel-mpi replay train.plan /scratch/r",
-	.details = "ioreel-mpi VERB --help, man ioreel-replay",
+	.details = "ioreel-mpi VERB --help, man ioreel-load, man "
+		   "ioreel-replay",
 	.command = commands,
 	.commands = sizeof(commands) / sizeof(commands[0]),
 };

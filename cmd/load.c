@@ -5,14 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/error.h"
 #include "lib/terminal.h"
 #include "lib/trace/reader.h"
 
-#include "analyzer/load/load.h"
 #include "cmd/commands.h"
+#include "cmd/load_arguments.h"
 #include "cmd/store_output.h"
 
 /* train.reel -> train.db, beside it. */
@@ -45,78 +44,101 @@ static int check_trace(const char *dir, struct reel_error *err)
 			 dir);
 }
 
-static int64_t fill(struct reel_store *st, const void *dir,
+static int64_t fill(struct reel_store *st, const void *arg,
 		    struct reel_error *err)
 {
-	return reel_load(st, dir, err);
+	const struct load_arguments *a = arg;
+
+	return reel_load(st, a->dir, &a->options, err);
 }
 
-static int load(const char *dir, const char *path, bool quiet,
-		struct reel_error *err)
+static int load(const struct load_arguments *a, struct reel_error *err)
 {
 	const struct store_producer producer = {
 		.verb = "load",
-		.source = dir,
+		.source = a->dir,
 		.nothing = "no process of the job left a log in it",
 		.fill = fill,
-		.arg = dir};
+		.arg = a};
 
-	return check_trace(dir, err) ||
-			       store_output_write(path, &producer, quiet, err)
+	return check_trace(a->dir, err) ||
+			       store_output_write(a->path, &producer, a->quiet,
+						  err)
 		       ? -1
 		       : 0;
 }
 
-static int run(int argc, char **argv);
-
-const struct reel_command cmd_load = {
-	.name = "load",
-	.task = "merge the traces of a job into one store",
-	.usage = "[-o RUN.db] [-q] DIR",
-	.examples = "ioreel load train.reel\n"
-		    "ioreel load train.reel -o monday.db\n",
-	.about = "Reads the trace directory DIR and writes the store RUN.db "
-		 "(default: DIR's name with .db). An existing store is "
-		 "replaced once the new one is complete; another file is not.",
-	.run = run,
-};
-
-static int run(int argc, char **argv)
+int load_arguments_parse(const struct reel_command *cmd,
+			 struct load_arguments *a, int argc, char **argv)
 {
 	struct reel_error err = {0};
-	struct reel_buf name = REEL_BUF_INIT;
-	const char *path = NULL;
-	bool quiet = false;
+	int64_t threads = 0;
 	struct reel_opt opts[] = {
-		{"output", 'o', REEL_OPT_TEXT, &path, "RUN.db",
+		{"output", 'o', REEL_OPT_TEXT, &a->path, "RUN.db",
 		 "the store to write", 0, 0},
-		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL, "no closing line",
-		 0, 0},
+		{"jobs", 'j', REEL_OPT_INT, &threads, "N",
+		 "threads to work with (default: one per processor)", 1, 1024},
+		{"quiet", 'q', REEL_OPT_FLAG, &a->quiet, NULL,
+		 "no closing line", 0, 0},
 		{0},
 	};
-	int first = reel_cli_parse(&cmd_load, opts, false, argc, argv);
-	int rc = 0;
+	int first = reel_cli_parse(cmd, opts, false, argc, argv);
 
 	if (first < 0)
 		return first == -2 ? 0 : 2;
 	if (first == argc)
-		return reel_cli_usage(&cmd_load, "no trace directory given");
+		return reel_cli_usage(cmd, "no trace directory given");
 	if (argc - first > 1)
-		return reel_cli_usage(&cmd_load,
+		return reel_cli_usage(cmd,
 				      "one trace directory at a "
 				      "time: '%s' is one too many",
 				      argv[first + 1]);
-	if (!path && default_output(&name, argv[first], &err)) {
-		rc = reel_cli_fail(&cmd_load, &err);
-		goto out;
-	}
-	if (!path)
-		path = reel_buf_text(&name);
-	if (load(argv[first], path, quiet, &err))
-		rc = reel_cli_fail(&cmd_load, &err);
-	else
-		reel_terminal_next("report", path, NULL);
-out:
-	reel_buf_fini(&name);
-	return rc;
+	a->dir = argv[first];
+	a->options.threads = (int)threads;
+	if (a->path)
+		return -1;
+	if (default_output(&a->name, a->dir, &err))
+		return reel_cli_fail(cmd, &err);
+	a->path = reel_buf_text(&a->name);
+	return -1;
 }
+
+void load_arguments_fini(struct load_arguments *a)
+{
+	reel_buf_fini(&a->name);
+}
+
+int load_arguments_run(const struct reel_command *cmd,
+		       const struct load_arguments *a)
+{
+	struct reel_error err = {0};
+
+	if (load(a, &err))
+		return reel_cli_fail(cmd, &err);
+	reel_terminal_next("report", a->path, NULL);
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct load_arguments a = {0};
+	int status = load_arguments_parse(&cmd_load, &a, argc, argv);
+
+	if (status < 0)
+		status = load_arguments_run(&cmd_load, &a);
+	load_arguments_fini(&a);
+	return status;
+}
+
+const struct reel_command cmd_load = {
+	.name = "load",
+	.task = "merge the traces of a job into one store",
+	.usage = LOAD_USAGE,
+	.examples = "ioreel load train.reel\n"
+		    "ioreel load train.reel -o monday.db\n",
+	.about = "Reads the trace directory DIR and writes the store RUN.db "
+		 "(default: DIR's name with .db). An existing store is "
+		 "replaced once the new one is complete; another file is not. "
+		 "The store is the same for every number of threads.",
+	.run = run,
+};

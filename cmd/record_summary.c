@@ -71,6 +71,7 @@ static int read_counts(struct reel_store *st, struct record_summary *s,
 static int count_records(const struct reel_trace *tr, const char *dir,
 			 struct record_summary *s, struct reel_error *err)
 {
+	const struct reel_load_options counts = {.counts_only = true};
 	struct reel_store *st = NULL;
 	uint64_t bytes = 0;
 	int rc = -1;
@@ -80,7 +81,7 @@ static int count_records(const struct reel_trace *tr, const char *dir,
 	if (bytes > COUNT_MOST)
 		return 0;
 	if (!reel_store_temporary(&st, dir, err) &&
-	    reel_load_counts(st, dir, err) >= 0 &&
+	    reel_load(st, dir, &counts, err) >= 0 &&
 	    !reel_store_finish(st, err) && !read_counts(st, s, err))
 		rc = read_hooks(st, &s->hooks, err);
 	reel_store_close(st);

@@ -320,7 +320,7 @@ static int keep_store(struct replay *r, struct reel_error *err)
 	r->replayed = NULL;
 	if (!r->output)
 		return reel_run_open(&r->replayed, r->trace, err);
-	if (reel_load(r->kept, r->trace, err) < 0 ||
+	if (reel_load(r->kept, r->trace, NULL, err) < 0 ||
 	    reel_store_finish(r->kept, err))
 		return -1;
 	reel_store_close(r->kept);

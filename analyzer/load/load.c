@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "lib/error.h"
+#include "lib/pool.h"
 
 #include "analyzer/load/internal.h"
 
@@ -99,18 +100,37 @@ static void load_fini(struct load *l)
 	free(l->index_of_process);
 }
 
-static int64_t load(struct reel_store *st, const char *dir, bool counts_only,
-		    struct reel_error *err)
+/* More threads have nothing to do: the merge is one. */
+#define THREADS_MOST 8
+
+static int threads_for(const struct reel_load_options *options, bool small)
 {
-	struct load l = {.st = st, .dir = dir, .counts_only = counts_only};
-	struct reel_writer_options options = {.counts_only = counts_only};
+	int n = options->threads ? options->threads : reel_pool_processors();
+
+	if (small && !options->threads)
+		return 1;
+	return n > THREADS_MOST ? THREADS_MOST : n;
+}
+
+int64_t reel_load(struct reel_store *st, const char *dir,
+		  const struct reel_load_options *options,
+		  struct reel_error *err)
+{
+	static const struct reel_load_options defaults;
+	struct reel_writer_options for_writer = {0};
+	struct load l = {.st = st, .dir = dir};
 	int64_t rc = -1;
+
+	options = options ? options : &defaults;
+	l.counts_only = for_writer.counts_only = options->counts_only;
 
 	if (reel_trace_open(&l.tr, dir, err) || load_plan(&l, err))
 		goto out;
-	options.small = record_bytes(&l) < SMALL_BYTES;
+	for_writer.small = record_bytes(&l) < SMALL_BYTES;
+	for_writer.ranks = options->ranks;
+	for_writer.threads = threads_for(options, for_writer.small);
 	show_progress(&l);
-	if (reel_writer_new(&l.writer, st, &options, err) ||
+	if (reel_writer_new(&l.writer, st, &for_writer, err) ||
 	    resolver_init(&l, err) || load_merge(&l, err) ||
 	    load_rows_finish(&l, err))
 		goto out;
@@ -118,16 +138,4 @@ static int64_t load(struct reel_store *st, const char *dir, bool counts_only,
 out:
 	load_fini(&l);
 	return rc;
-}
-
-int64_t reel_load(struct reel_store *st, const char *dir,
-		  struct reel_error *err)
-{
-	return load(st, dir, false, err);
-}
-
-int64_t reel_load_counts(struct reel_store *st, const char *dir,
-			 struct reel_error *err)
-{
-	return load(st, dir, true, err);
 }

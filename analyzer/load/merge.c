@@ -293,7 +293,7 @@ int load_merge(struct load *l, struct reel_error *err)
 		if (drain_stream(&m, err))
 			goto out;
 	}
-	rc = 0;
+	rc = reel_writer_settle(l->writer, err);
 out:
 	while (m.heap.n)
 		stream_free(m.heap.item[--m.heap.n].stream);

@@ -35,7 +35,7 @@ struct reel_metric {
 	const char *name;   /* "transfer_size" */
 	const char *schema; /* text of schemas/metric_NAME.sql */
 	size_t state_bytes; /* size of its state, which starts zeroed */
-	bool for_counts;    /* fed by reel_load_counts(), too */
+	bool for_counts;    /* fed when a load only counts, too */
 	/* Set state that is not zero at the start; may be NULL. */
 	int (*init)(void *state, struct reel_error *err);
 	/* The next @n events: a loop here is cheaper than a call per event.

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 
 #include "analyzer/resolve/internal.h"
@@ -168,11 +169,11 @@ static int retire(struct reel_resolver *r, struct descs *d,
 	struct recent *place;
 	uint32_t oldest;
 
-	if (!d->recent) {
-		d->recent = reel_alloc(RECENT, sizeof(*d->recent), err);
-		if (!d->recent)
-			return -1;
-	}
+	/* It is a ring only when it is full: most processes close few. */
+	if (d->recents < RECENT &&
+	    reel_array_reach(&d->recent, &d->recent_room, d->recents,
+			     sizeof(*d->recent), err))
+		return -1;
 	place = &d->recent[d->recents++ % RECENT];
 	oldest = place->id;
 	*place = (struct recent){p->id, p->open};
@@ -189,7 +190,7 @@ const struct desc *descs_find_recent(const struct descs *d, uint32_t k)
 {
 	const struct desc *p = NULL;
 
-	if (d->recent && d->recent[k % RECENT].id)
+	if (k % RECENT < d->recent_room && d->recent[k % RECENT].id)
 		p = descs_find(d, d->recent[k % RECENT].id);
 	return p && p->closed ? p : NULL;
 }

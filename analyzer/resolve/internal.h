@@ -181,7 +181,7 @@ struct descs {
 	uint32_t *by_fd; /* desc id, 0: none */
 	uint32_t fds;
 	struct recent *recent; /* ring of closed ones */
-	uint32_t recents;
+	uint32_t recents, recent_room;
 };
 
 /* All open file descriptions; [0] is not used. */

@@ -22,7 +22,7 @@ int run_load_temporary(struct reel_store **out, char *const *path, int n,
 	if (reel_store_temporary(&st, path[0], err))
 		return -1;
 	events = as ? reel_import(st, path, n, as, err)
-		    : reel_load(st, path[0], err);
+		    : reel_load(st, path[0], NULL, err);
 	if (events < 0 || reel_store_finish(st, err)) {
 		reel_store_close(st);
 		return -1;

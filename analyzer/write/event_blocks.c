@@ -14,38 +14,8 @@
 #include "analyzer/write/internal.h"
 
 #define BUDGET_EVENTS (12 * REEL_BLOCK_EVENTS) /* 128 B each: 48 MiB */
-#define LEAST_EVENTS 64
-
-static int block_flush(struct reel_writer *w, uint32_t thread,
-		       struct reel_error *err)
-{
-	struct reel_event_columns *c = &w->thread[thread - 1].cols;
-	struct reel_insert *out = &w->insert[INSERT_BLOCK];
-	int64_t min = INT64_MAX, max = INT64_MIN;
-	const void *blob;
-	size_t len;
-
-	if (!c->n)
-		return 0;
-	for (uint32_t i = 0; i < c->n; i++) {
-		int64_t start = c->v[REEL_COL_START][i];
-		int64_t end = start + c->v[REEL_COL_DUR][i];
-
-		if (start < min)
-			min = start;
-		if (end > max)
-			max = end;
-	}
-	if (reel_event_block_encode(w->codec, c, &blob, &len))
-		return reel_fail(err, REEL_E_MEMORY, "out of memory");
-	reel_insert_int(out, thread);
-	reel_insert_int(out, c->n);
-	reel_insert_int(out, min);
-	reel_insert_int(out, max);
-	reel_insert_blob(out, blob, len);
-	c->n = 0;
-	return reel_insert_done(out, err);
-}
+#define LEAST_EVENTS 16
+#define FIRST_EVENTS 64
 
 /* Events after which a thread's block ends. */
 static uint32_t block_limit(const struct reel_writer *w)
@@ -57,14 +27,14 @@ static uint32_t block_limit(const struct reel_writer *w)
 	return share < LEAST_EVENTS ? LEAST_EVENTS : share;
 }
 
-static int make_room(struct reel_writer *w, uint32_t thread,
+static int make_room(struct reel_writer *w, uint32_t id, int thread,
 		     struct reel_error *err)
 {
-	struct reel_event_columns *c = &w->thread[thread - 1].cols;
+	struct reel_event_columns *c = &w->thread[id - 1].cols;
 	uint32_t most = block_limit(w), room = c->room * 4;
 
 	if (c->n >= most) {
-		if (block_flush(w, thread, err))
+		if (writer_put_columns(w, INSERT_BLOCK, id, c, thread, err))
 			return -1;
 		if (c->room > 2 * most)
 			reel_event_columns_fini(c);
@@ -72,8 +42,8 @@ static int make_room(struct reel_writer *w, uint32_t thread,
 			return 0;
 		room = most;
 	}
-	if (room < LEAST_EVENTS)
-		room = LEAST_EVENTS;
+	if (room < FIRST_EVENTS)
+		room = FIRST_EVENTS;
 	if (room > most)
 		room = most;
 	if (reel_event_columns_grow(c, room))
@@ -82,7 +52,7 @@ static int make_room(struct reel_writer *w, uint32_t thread,
 }
 
 int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
-		     struct reel_error *err)
+		     int thread, struct reel_error *err)
 {
 	struct reel_event_columns *c;
 	uint32_t i;
@@ -91,7 +61,7 @@ int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
 			     sizeof(*w->thread), err))
 		return -1;
 	c = &w->thread[ev->thread - 1].cols;
-	if (c->n == c->room && make_room(w, ev->thread, err))
+	if (c->n == c->room && make_room(w, ev->thread, thread, err))
 		return -1;
 	i = c->n;
 	c->v[REEL_COL_START][i] = ev->start_ns;
@@ -114,8 +84,8 @@ int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
 	return 0;
 }
 
-int reel_writer_thread_begin(struct reel_writer *w, uint32_t id,
-			     struct reel_error *err)
+int writer_thread_begin(struct reel_writer *w, uint32_t id,
+			struct reel_error *err)
 {
 	if (reel_array_reach(&w->thread, &w->thread_room, id - 1,
 			     sizeof(*w->thread), err))
@@ -126,8 +96,8 @@ int reel_writer_thread_begin(struct reel_writer *w, uint32_t id,
 	return 0;
 }
 
-int reel_writer_thread_end(struct reel_writer *w, uint32_t id,
-			   struct reel_error *err)
+int writer_thread_end(struct reel_writer *w, uint32_t id, int thread,
+		      struct reel_error *err)
 {
 	struct writer_thread *t;
 
@@ -137,7 +107,8 @@ int reel_writer_thread_end(struct reel_writer *w, uint32_t id,
 	if (t->active)
 		w->active--;
 	t->active = false;
-	if (block_flush(w, id, err))
+	if (t->cols.n &&
+	    writer_put_columns(w, INSERT_BLOCK, id, &t->cols, thread, err))
 		return -1;
 	reel_event_columns_fini(&t->cols);
 	return 0;
@@ -146,9 +117,9 @@ int reel_writer_thread_end(struct reel_writer *w, uint32_t id,
 int writer_blocks_flush(struct reel_writer *w, struct reel_error *err)
 {
 	for (uint32_t id = 1; id <= w->thread_room; id++)
-		if (reel_writer_thread_end(w, id, err))
+		if (writer_thread_end(w, id, 0, err))
 			return -1;
-	return 0;
+	return reel_writer_settle(w, err);
 }
 
 void writer_blocks_fini(struct reel_writer *w)

@@ -6,8 +6,8 @@
 
 int writer_files_flush(struct reel_writer *w, struct reel_error *err)
 {
-	return reel_insert_block(&w->insert[INSERT_FILES], w->codec, &w->files,
-				 err);
+	return reel_insert_block(&w->insert[INSERT_FILES], w->codec[0],
+				 &w->files, err);
 }
 
 int reel_writer_file(struct reel_writer *w, const struct reel_writer_file *row,

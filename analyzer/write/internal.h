@@ -3,8 +3,12 @@
 #ifndef ANALYZER_WRITE_INTERNAL_H
 #define ANALYZER_WRITE_INTERNAL_H
 
+#include <pthread.h>
+
 #include "lib/calls.h"
+#include "lib/error.h"
 #include "lib/intmap.h"
+#include "lib/pool.h"
 #include "lib/store/event_block.h"
 #include "lib/store/event_op.h"
 #include "lib/store/insert.h"
@@ -13,6 +17,7 @@
 
 #include "analyzer/metric/metric.h"
 #include "analyzer/metric/read_ahead.h"
+#include "analyzer/write/ranks.h"
 #include "analyzer/write/writer.h"
 
 /* Tables with a prepared INSERT. */
@@ -29,7 +34,51 @@ enum writer_insert {
 	INSERTS
 };
 
-#define WRITER_FEED 64 /* events that go to a metric at a time: fit a cache */
+#define WRITER_BATCH 1024 /* events that stages exchange at a time */
+#define WRITER_RING 32	  /* batches, with several threads */
+#define WRITER_STAGES 3
+#define WRITER_SPARES 2
+
+/* A call that waits in a batch for the events before it. */
+enum writer_what {
+	ITEM_SPAN,
+	ITEM_OPEN,
+	ITEM_APART, /* the event at @at is kept out of the metrics */
+	ITEM_BEGIN, /* of thread id[0] */
+	ITEM_END,
+	ITEM_NOTE,
+	ITEM_SITE
+};
+
+struct writer_item {
+	uint32_t at; /* index of the event that comes after it */
+	uint8_t what;
+	bool closed;
+	uint32_t text[2]; /* offsets in the batch's text */
+	union {
+		struct reel_span_event span;
+		struct reel_open_row open;
+		uint32_t id[2];
+	};
+};
+
+struct writer_batch {
+	struct metric_event *ev;
+	struct writer_item *item;
+	char *text;
+	uint32_t n, items, item_room, text_len, text_room;
+};
+
+/* Works through all batches in their order, in one thread at a time. */
+struct writer_stage {
+	struct reel_task task; /* first */
+	struct reel_writer *w;
+	int thread; /* of the pool, that runs it now */
+	bool running;
+	uint64_t done; /* batches */
+	bool blocks;   /* it fills the blocks of events */
+	int from, to;  /* metrics that it feeds */
+};
 
 /* Events of one thread that are in no block yet. */
 struct writer_thread {
@@ -40,6 +89,16 @@ struct writer_thread {
 struct writer_span {
 	struct reel_span_event ev;
 	bool closed;
+};
+
+/* ranks.c: blocks that other processes compress. */
+struct writer_ranks {
+	struct reel_writer *w;
+	const struct reel_ranks *with; /* NULL: none */
+	struct writer_row **row; /* that each rank has; NULL: it is free */
+	int busy;
+	bool stop;
+	pthread_t thread;
 };
 
 /* counters.c: the names so far, and where the next one is looked for. */
@@ -68,12 +127,25 @@ struct writer_names {
 
 struct reel_writer {
 	struct reel_store *st;
-	struct reel_codec *codec;
+	struct reel_pool *pool;	   /* NULL: one thread does all */
+	struct reel_codec **codec; /* by thread of the pool */
+	int codecs;
 	bool counts_only;
 	void **metric; /* states, in the order of reel_metrics; NULL: not run */
 	int metrics;
-	struct metric_event feed[WRITER_FEED]; /* the first @fed wait */
-	uint32_t fed;
+	struct writer_stage stage[WRITER_STAGES];
+	int stages;
+	struct writer_batch *ring, *batch; /* batch: being filled */
+	uint32_t ring_room;
+	uint64_t made; /* batches */
+	struct writer_row *row_first, *row_last, *row_free;
+	uint32_t rows;
+	bool inserting;
+	bool tight;
+	struct writer_ranks ranks;
+	struct reel_error failure; /* of any thread; under the pool's lock */
+	struct reel_event_columns spare[WRITER_SPARES];
+	uint32_t spares;
 	struct read_ahead read_ahead;
 	struct writer_thread *thread; /* by thread_id - 1 */
 	uint32_t thread_room;
@@ -96,14 +168,58 @@ struct reel_writer {
 	struct writer_names names;
 };
 
+/* In what follows, @thread is the caller's number in the pool. */
+
+/* batch.c: the events and calls for the stages. Room for an event. */
+int writer_batch_reserve(struct reel_writer *w, struct reel_error *err);
+/* A call, to be filled; borrowed until the next one. NULL with @err. */
+struct writer_item *writer_item_add(struct reel_writer *w,
+				    enum writer_what what,
+				    struct reel_error *err);
+int writer_item_text(struct reel_writer *w, struct writer_item *it, int i,
+		     const char *text, struct reel_error *err);
+int writer_batches_init(struct reel_writer *w, struct reel_error *err);
+void writer_batches_fini(struct reel_writer *w);
+
+/* row_queue.c: rows in a fixed order. */
+/* Compress and insert @c, a block of thread @id or of open files. Empties @c. */
+int writer_put_columns(struct reel_writer *w, enum writer_insert table,
+		       uint32_t id, struct reel_event_columns *c, int thread,
+		       struct reel_error *err);
+int writer_put_texts(struct reel_writer *w, enum writer_insert table,
+		     const uint32_t id[2], const char *const text[2],
+		     int thread, struct reel_error *err);
+/* With the pool's lock: the first failure of any thread. */
+void writer_fail(struct reel_writer *w, const struct reel_error *err);
+int writer_failed(const struct reel_writer *w, struct reel_error *err);
+void writer_rows_fini(struct reel_writer *w);
+struct writer_row;
+const struct reel_event_columns *writer_row_columns(const struct writer_row *r);
+/* The block of @r is @blob, which is taken. */
+void writer_row_blob(struct writer_row *r, void *blob, size_t bytes);
+/* With the pool's lock: @r is ready to be inserted. */
+void writer_row_packed(struct reel_writer *w, struct writer_row *r);
+
+/* ranks.c: start the thread that serves them, stop it. */
+int writer_ranks_init(struct reel_writer *w, const struct reel_ranks *with,
+		      struct reel_error *err);
+void writer_ranks_fini(struct reel_writer *w);
+
 /* event_blocks.c: @ev into the block of its thread. */
 int writer_block_add(struct reel_writer *w, const struct reel_event *ev,
-		     struct reel_error *err);
+		     int thread, struct reel_error *err);
+int writer_thread_begin(struct reel_writer *w, uint32_t id,
+			struct reel_error *err);
+int writer_thread_end(struct reel_writer *w, uint32_t id, int thread,
+		      struct reel_error *err);
 int writer_blocks_flush(struct reel_writer *w, struct reel_error *err);
 void writer_blocks_fini(struct reel_writer *w);
 
 /* open_files.c, files.c, spans.c: write the waiting rows as blocks. */
-int writer_opens_flush(struct reel_writer *w, struct reel_error *err);
+int writer_open_keep(struct reel_writer *w, const struct reel_open_row *row,
+		     int thread, struct reel_error *err);
+int writer_opens_flush(struct reel_writer *w, int thread,
+		       struct reel_error *err);
 int writer_files_flush(struct reel_writer *w, struct reel_error *err);
 int writer_span_keep(struct reel_writer *w, const struct reel_span_event *sp,
 		     bool closed, struct reel_error *err);

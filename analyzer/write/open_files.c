@@ -84,12 +84,10 @@ static void put_open(struct reel_event_columns *c, uint32_t i,
 		c->v[REEL_COL_DUR][i] = row->close_ns - row->open_ns;
 }
 
-int writer_opens_flush(struct reel_writer *w, struct reel_error *err)
+int writer_opens_flush(struct reel_writer *w, int thread,
+		       struct reel_error *err)
 {
-	struct reel_insert *out = &w->insert[INSERT_OPENS];
 	struct reel_event_columns *c = &w->open_cols;
-	const void *blob;
-	size_t len;
 
 	if (!w->opens)
 		return 0;
@@ -103,18 +101,12 @@ int writer_opens_flush(struct reel_writer *w, struct reel_error *err)
 		memset(c->v[col], 0, c->n * sizeof(*c->v[col]));
 	for (uint32_t i = 0; i < w->opens; i++)
 		put_open(c, i, &w->open[w->open_order[i]]);
-	if (reel_event_block_encode(w->codec, c, &blob, &len))
-		return reel_fail(err, REEL_E_MEMORY, "out of memory");
-	reel_insert_int(out, w->opens);
-	reel_insert_int(out, c->v[REEL_COL_OPEN][0]);
-	reel_insert_int(out, c->v[REEL_COL_OPEN][w->opens - 1]);
-	reel_insert_blob(out, blob, len);
 	w->opens = 0;
-	return reel_insert_done(out, err);
+	return writer_put_columns(w, INSERT_OPENS, 0, c, thread, err);
 }
 
-int reel_writer_open(struct reel_writer *w, const struct reel_open_row *row,
-		     struct reel_error *err)
+int writer_open_keep(struct reel_writer *w, const struct reel_open_row *row,
+		     int thread, struct reel_error *err)
 {
 	if (w->opens == w->open_room) {
 		uint32_t room = w->open_room ? 2 * w->open_room : 64;
@@ -124,6 +116,7 @@ int reel_writer_open(struct reel_writer *w, const struct reel_open_row *row,
 		w->open_room = room;
 	}
 	w->open[w->opens++] = *row;
-	return w->opens < REEL_BLOCK_EVENTS / 2 ? 0
-						: writer_opens_flush(w, err);
+	return w->opens < REEL_BLOCK_EVENTS / 2
+		       ? 0
+		       : writer_opens_flush(w, thread, err);
 }

@@ -105,27 +105,37 @@ int reel_writer_thread(struct reel_writer *w,
 	return reel_insert_done(out, err);
 }
 
+/* Rows that come between events keep their place among the blocks. */
+static int put_texts(struct reel_writer *w, enum writer_what what,
+		     const uint32_t id[2], const char *a, const char *b,
+		     struct reel_error *err)
+{
+	struct writer_item *it = writer_item_add(w, what, err);
+
+	if (!it)
+		return -1;
+	it->id[0] = id[0];
+	it->id[1] = id[1];
+	return writer_item_text(w, it, 0, a, err) ||
+			       writer_item_text(w, it, 1, b, err)
+		       ? -1
+		       : 0;
+}
+
 int reel_writer_note(struct reel_writer *w, uint32_t process, uint32_t thread,
 		     const char *key, const char *value, struct reel_error *err)
 {
-	struct reel_insert *out = &w->insert[INSERT_NOTE];
+	const uint32_t id[] = {process, thread};
 
-	reel_insert_int(out, process);
-	reel_insert_int(out, thread);
-	reel_insert_text(out, key);
-	reel_insert_text(out, value);
-	return reel_insert_done(out, err);
+	return put_texts(w, ITEM_NOTE, id, key, value, err);
 }
 
 int reel_writer_site(struct reel_writer *w, uint32_t id, const char *place,
 		     const char *frames, struct reel_error *err)
 {
-	struct reel_insert *out = &w->insert[INSERT_SITE];
+	const uint32_t ids[] = {id, 0};
 
-	reel_insert_int(out, id);
-	reel_insert_text(out, place);
-	reel_insert_text(out, frames);
-	return reel_insert_done(out, err);
+	return put_texts(w, ITEM_SITE, ids, place, frames, err);
 }
 
 int reel_writer_loss(struct reel_writer *w, uint32_t process,

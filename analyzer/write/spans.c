@@ -114,10 +114,10 @@ int writer_spans_flush(struct reel_writer *w, struct reel_error *err)
 		if (add_span(w, &rows, i))
 			rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
 		else if (reel_rows_full(&rows))
-			rc = reel_insert_block(&out, w->codec, &rows, err);
+			rc = reel_insert_block(&out, w->codec[0], &rows, err);
 	}
 	if (!rc)
-		rc = reel_insert_block(&out, w->codec, &rows, err);
+		rc = reel_insert_block(&out, w->codec[0], &rows, err);
 	reel_rows_fini(&rows);
 	return reel_insert_close(&out, rc);
 }

@@ -50,16 +50,27 @@ static int metrics_finish(struct reel_writer *w, struct reel_error *err)
 	return 0;
 }
 
-/* Events that wait go to the metrics. */
-static int feed_metrics(struct reel_writer *w, struct reel_error *err)
+/* Start the threads, each with a codec. */
+static int threads_init(struct reel_writer *w,
+			const struct reel_writer_options *options,
+			struct reel_error *err)
 {
-	uint32_t n = w->fed;
+	int threads = options->threads > 1 ? options->threads : 1;
 
-	w->fed = 0;
-	for (int i = 0; n && i < w->metrics; i++)
-		if (w->metric[i] &&
-		    reel_metrics[i]->feed(w->metric[i], w->feed, n, err))
-			return -1;
+	if ((threads > 1 || options->ranks) &&
+	    reel_pool_new(&w->pool, threads, err))
+		return -1;
+	w->tight = options->small;
+	w->codec = reel_alloc((size_t)reel_pool_threads(w->pool),
+			      sizeof(struct reel_codec *), err);
+	if (!w->codec)
+		return -1;
+	for (; w->codecs < reel_pool_threads(w->pool); w->codecs++) {
+		w->codec[w->codecs] = reel_codec_new();
+		if (!w->codec[w->codecs])
+			return reel_fail(err, REEL_E_MEMORY, "out of memory");
+		reel_codec_tight(w->codec[w->codecs], options->small);
+	}
 	return 0;
 }
 
@@ -73,13 +84,9 @@ int reel_writer_new(struct reel_writer **out, struct reel_store *st,
 		return -1;
 	w->st = st;
 	w->counts_only = options->counts_only;
-	w->codec = reel_codec_new();
-	if (!w->codec) {
-		reel_fail(err, REEL_E_MEMORY, "out of memory");
-		goto fail;
-	}
-	reel_codec_tight(w->codec, options->small);
-	if (writer_inserts_open(w, err) || metrics_init(w, err))
+	if (threads_init(w, options, err) || writer_inserts_open(w, err) ||
+	    metrics_init(w, err) || writer_batches_init(w, err) ||
+	    writer_ranks_init(w, options->ranks, err))
 		goto fail;
 	*out = w;
 	return 0;
@@ -92,6 +99,10 @@ void reel_writer_free(struct reel_writer *w)
 {
 	if (!w)
 		return;
+	writer_ranks_fini(w);
+	reel_pool_free(w->pool);
+	writer_batches_fini(w);
+	writer_rows_fini(w);
 	for (int i = 0; i < w->metrics; i++)
 		reel_metric_free(reel_metrics[i], w->metric[i]);
 	free(w->metric);
@@ -105,13 +116,15 @@ void reel_writer_free(struct reel_writer *w)
 	writer_counters_fini(w);
 	writer_calls_fini(w);
 	read_ahead_fini(&w->read_ahead);
-	reel_codec_free(w->codec);
+	for (int i = 0; i < w->codecs; i++)
+		reel_codec_free(w->codec[i]);
+	free(w->codec);
 	free(w);
 }
 
 struct reel_event *reel_writer_slot(struct reel_writer *w)
 {
-	return &w->feed[w->fed].raw;
+	return &w->batch->ev[w->batch->n].raw;
 }
 
 void reel_writer_reach(struct reel_writer *w, int64_t ns)
@@ -131,42 +144,76 @@ int reel_writer_launcher_event(struct reel_writer *w,
 			       const struct reel_event *ev,
 			       struct reel_error *err)
 {
+	/* @ev may lie in the batch that a new item completes. */
+	const struct reel_event copy = *ev;
+
 	note_event(w, ev);
-	return writer_block_add(w, ev, err);
+	if (!writer_item_add(w, ITEM_APART, err))
+		return -1;
+	w->batch->ev[w->batch->n++].raw = copy;
+	return writer_batch_reserve(w, err);
 }
 
 int reel_writer_event(struct reel_writer *w, const struct reel_event *ev,
 		      struct reel_error *err)
 {
-	struct metric_event *m = &w->feed[w->fed];
+	struct metric_event *m = &w->batch->ev[w->batch->n++];
 
 	note_event(w, ev);
-	if (!w->counts_only && writer_block_add(w, ev, err))
-		return -1;
 	w->events++;
 	w->calls += ev->count;
 	if (ev != &m->raw)
 		m->raw = *ev;
 	metric_event_fill(m);
-	w->fed++;
 	if (read_ahead_classify(&w->read_ahead, m, err))
 		return -1;
-	return w->fed < WRITER_FEED ? 0 : feed_metrics(w, err);
+	return writer_batch_reserve(w, err);
+}
+
+int reel_writer_open(struct reel_writer *w, const struct reel_open_row *row,
+		     struct reel_error *err)
+{
+	struct writer_item *it = writer_item_add(w, ITEM_OPEN, err);
+
+	if (it)
+		it->open = *row;
+	return it ? 0 : -1;
+}
+
+int reel_writer_thread_begin(struct reel_writer *w, uint32_t id,
+			     struct reel_error *err)
+{
+	struct writer_item *it = writer_item_add(w, ITEM_BEGIN, err);
+
+	if (it)
+		it->id[0] = id;
+	return it ? 0 : -1;
+}
+
+int reel_writer_thread_end(struct reel_writer *w, uint32_t id,
+			   struct reel_error *err)
+{
+	struct writer_item *it = writer_item_add(w, ITEM_END, err);
+
+	if (it)
+		it->id[0] = id;
+	return it ? 0 : -1;
 }
 
 int reel_writer_span(struct reel_writer *w, const struct reel_span_event *sp,
 		     bool closed, struct reel_error *err)
 {
+	struct writer_item *it;
+
 	reel_writer_reach(w, sp->start_ns + sp->dur_ns);
 	if (w->counts_only)
 		return 0;
-	if (writer_span_keep(w, sp, closed, err) || feed_metrics(w, err))
+	it = writer_item_add(w, ITEM_SPAN, err);
+	if (!it)
 		return -1;
-	for (int i = 0; i < w->metrics; i++)
-		if (reel_metrics[i]->span &&
-		    reel_metrics[i]->span(w->metric[i], sp, err))
-			return -1;
-	return 0;
+	it->span = *sp;
+	it->closed = closed;
+	return writer_item_text(w, it, 0, sp->name, err);
 }
 
 void reel_writer_counter(struct reel_writer *w, enum reel_writer_counter which,
@@ -183,11 +230,11 @@ uint64_t reel_writer_events(const struct reel_writer *w)
 int reel_writer_finish(struct reel_writer *w, const struct reel_writer_run *run,
 		       struct reel_error *err)
 {
-	if (feed_metrics(w, err) || writer_blocks_flush(w, err) ||
-	    writer_opens_flush(w, err) || writer_files_flush(w, err) ||
-	    writer_calls_put(w, err) || writer_spans_flush(w, err) ||
-	    writer_code_put(w, err) || writer_run_put(w, run, err) ||
-	    writer_source_finish(w, run, err))
+	if (reel_writer_settle(w, err) || writer_blocks_flush(w, err) ||
+	    writer_opens_flush(w, 0, err) || reel_writer_settle(w, err) ||
+	    writer_files_flush(w, err) || writer_calls_put(w, err) ||
+	    writer_spans_flush(w, err) || writer_code_put(w, err) ||
+	    writer_run_put(w, run, err) || writer_source_finish(w, run, err))
 		return -1;
 	return metrics_finish(w, err);
 }

@@ -26,6 +26,7 @@
 #include "lib/store/event.h"
 
 struct reel_error;
+struct reel_ranks;
 struct reel_store;
 struct reel_writer;
 
@@ -116,8 +117,13 @@ struct reel_writer_number {
 
 struct reel_writer_options {
 	bool counts_only; /* no events, open files and spans, and only the
-			     metrics that count: see reel_load_counts() */
+			     metrics that count: see struct reel_load_options */
 	bool small;	  /* few events: compress as well as possible */
+	/* Threads, with the caller's; 0 is 1. The store does not depend on
+	 * it. */
+	int threads;
+	/* Compress blocks, too; NULL: none. Borrowed. */
+	const struct reel_ranks *ranks;
 };
 
 /*
@@ -206,6 +212,12 @@ int reel_writer_record(struct reel_writer *w,
 int reel_writer_value(struct reel_writer *w, uint32_t record, const char *name,
 		      const struct reel_writer_number *value,
 		      struct reel_error *err);
+/*
+ * Wait until all events are in blocks and metrics. With several threads, before
+ * the first row of a host, process, thread, file, loss or counter, and before
+ * the caller writes to the store itself.
+ */
+int reel_writer_settle(struct reel_writer *w, struct reel_error *err);
 /*
  * The id of a call that calls.def lacks, for reel_event.call: table call gets
  * @name with @layer and @group (REEL_LAYER_OTHER, REEL_GROUP_OTHER: not known),

@@ -3,8 +3,9 @@
  * Streams: one thread's records, block after block; and access to the trace.
  *
  * A stream holds no descriptor and at most one block. With many threads it
- * holds less than a block, so that ten thousand streams fit into 128 MiB: a
- * record that does not decode may be incomplete in the buffer.
+ * holds less than a block, so that ten thousand streams fit into 40 MiB: a
+ * record that does not decode may be incomplete in the buffer, which grows for a
+ * long one.
  */
 #include "lib/trace/reader.h"
 
@@ -16,8 +17,9 @@
 #include "lib/num.h"
 #include "lib/trace/internal.h"
 
-#define STREAMS_BYTES (96u << 20)
-#define CHUNK_MIN (TRACE_RECORD_MAX + 1024)
+#define STREAMS_BYTES (32u << 20)
+#define CHUNK_MIN 2048
+#define CHUNK_GROWN (TRACE_RECORD_MAX + 1024)
 
 struct reel_stream {
 	struct reel_trace *tr;
@@ -167,15 +169,34 @@ out:
 	skip_rest(s);
 }
 
+/* A record may fill most of the buffer: make room for any. */
+static int widen_buffer(struct reel_stream *s, size_t have,
+			struct reel_error *err)
+{
+	size_t at = (size_t)(s->d.p - s->buf);
+
+	if (s->room >= CHUNK_GROWN || have < s->room / 2)
+		return 0;
+	if (reel_grow(&s->buf, CHUNK_GROWN + TRACE_SLACK, 1, err))
+		return -1;
+	s->room = CHUNK_GROWN;
+	s->d.p = s->buf + at;
+	s->d.end = s->d.p + have;
+	return 0;
+}
+
 /* Refill the buffer: the rest moves to the front, new bytes follow. */
 static int fill_buffer(struct reel_stream *s, bool begin,
 		       struct reel_error *err)
 {
 	const struct trace_file *f = &s->tr->file[s->now->file];
-	size_t have = (size_t)(s->d.end - s->d.p), more = s->room - have;
+	size_t have = (size_t)(s->d.end - s->d.p), more;
 	struct trace_input in;
 	bool good, same;
 
+	if (widen_buffer(s, have, err))
+		return -1;
+	more = s->room - have;
 	if (more > s->left)
 		more = s->left;
 	if (trace_input_open(&in, f->path) < 0) {

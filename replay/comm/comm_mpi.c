@@ -82,11 +82,13 @@ static void allreduce(int64_t *value, int n, enum comm_op op)
 struct comm comm_mpi_init(void)
 {
 	struct comm c = {.barrier = barrier, .allreduce = allreduce};
+	int level;
 
 	unmute();
 	if (!is_launched())
 		return comm_single;
-	MPI_Init(NULL, NULL);
+	/* One thread at a time, which need not be this one. */
+	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
 	started = true;
 	MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &c.size);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analyzer/load/load.h"
@@ -25,6 +26,26 @@ static void say(const char *what, int64_t events, double cpu)
 {
 	printf("%s, M events per CPU second\t%.2f\n", what,
 	       (double)events / cpu / 1e6);
+}
+
+/* The wall time of a load with @threads, or -1 with @err. */
+static double load_s(const char *dir, int threads, struct reel_error *err)
+{
+	const struct reel_load_options options = {.threads = threads};
+	struct reel_store *st = NULL;
+	struct timespec from, to;
+	double s = -1;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	if (!reel_store_temporary(&st, dir, err) &&
+	    reel_load(st, dir, &options, err) >= 0 &&
+	    !reel_store_finish(st, err)) {
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		s = (double)(to.tv_sec - from.tv_sec) +
+		    (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+	}
+	reel_store_close(st);
+	return s;
 }
 
 static int read_back(struct reel_store *st, struct reel_error *err)
@@ -61,8 +82,10 @@ int main(int argc, char **argv)
 	double cpu;
 	struct rusage ru;
 	struct stat sb = {0};
+	const struct reel_load_options one = {.threads = 1};
 	char path[64];
 	int64_t events;
+	double one_s;
 	int rc = 1;
 
 	if (argc != 2) {
@@ -72,7 +95,7 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "bench_load.%ld.db", (long)getpid());
 	cpu = cpu_s(&ru);
 	if (reel_store_create(&st, path, &err) ||
-	    (events = reel_load(st, argv[1], &err)) < 0 ||
+	    (events = reel_load(st, argv[1], &one, &err)) < 0 ||
 	    reel_store_finish(st, &err))
 		goto out;
 	say("load", events, cpu_s(&ru) - cpu);
@@ -80,7 +103,10 @@ int main(int argc, char **argv)
 	printf("load, MiB resident\t%.1f\n", (double)ru.ru_maxrss / 1024);
 	printf("load, B per event in the store\t%.2f\n",
 	       (double)sb.st_size / (double)(events ? events : 1));
-	rc = read_back(st, &err) ? 1 : 0;
+	one_s = load_s(argv[1], 1, &err);
+	printf("load, time of one thread by that of two\t%.2f\n",
+	       one_s / load_s(argv[1], 2, &err));
+	rc = err.code || read_back(st, &err) ? 1 : 0;
 out:
 	if (err.code)
 		fprintf(stderr, "bench_load: %s\n", err.text);

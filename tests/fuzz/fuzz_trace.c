@@ -135,7 +135,7 @@ static void load_trace(void)
 
 	snprintf(out, sizeof(out), "%s.out.%d", dir, (int)getpid());
 	rc = reel_store_create(&st, out, &failure);
-	if (rc == 0 && reel_load(st, dir, &failure) < 0)
+	if (rc == 0 && reel_load(st, dir, NULL, &failure) < 0)
 		rc = -1;
 	if (rc == 0)
 		rc = reel_store_finish(st, &failure);

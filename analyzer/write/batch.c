@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Batches of events on their way to the blocks and the metrics.
+ *
+ * The producer fills a batch with events and, between them, the other calls
+ * that depend on their order; then every stage works through it. A stage sees
+ * all batches in their order, in one thread at a time, so that the store does
+ * not depend on the number of threads. With one thread there is one batch, and
+ * the producer runs the stage itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/array.h"
+#include "lib/error.h"
+
+#include "analyzer/write/internal.h"
+
+#define FEED 64 /* events that go to a metric at a time: fit a cache */
+
+static struct writer_batch *batch_at(struct reel_writer *w, uint64_t i)
+{
+	return &w->ring[i % w->ring_room];
+}
+
+/* --- a stage -------------------------------------------------------------- */
+
+static int feed(struct writer_stage *s, const struct writer_batch *b,
+		uint32_t from, uint32_t to, struct reel_error *err)
+{
+	struct reel_writer *w = s->w;
+	bool stored = s->blocks && !w->counts_only;
+
+	for (uint32_t n; from < to; from += n) {
+		n = to - from < FEED ? to - from : FEED;
+		for (uint32_t i = from; stored && i < from + n; i++)
+			if (writer_block_add(w, &b->ev[i].raw, s->thread, err))
+				return -1;
+		for (int i = s->from; i < s->to; i++)
+			if (w->metric[i] &&
+			    reel_metrics[i]->feed(w->metric[i], &b->ev[from], n,
+						  err))
+				return -1;
+	}
+	return 0;
+}
+
+static int feed_span(struct writer_stage *s, const struct writer_batch *b,
+		     const struct writer_item *it, struct reel_error *err)
+{
+	struct reel_span_event sp = it->span;
+
+	sp.name = b->text + it->text[0];
+	if (s->blocks && writer_span_keep(s->w, &sp, it->closed, err))
+		return -1;
+	for (int i = s->from; i < s->to; i++)
+		if (s->w->metric[i] && reel_metrics[i]->span &&
+		    reel_metrics[i]->span(s->w->metric[i], &sp, err))
+			return -1;
+	return 0;
+}
+
+static int feed_item(struct writer_stage *s, const struct writer_batch *b,
+		     const struct writer_item *it, struct reel_error *err)
+{
+	const char *const text[] = {b->text + it->text[0],
+				    b->text + it->text[1]};
+
+	if (it->what == ITEM_SPAN)
+		return feed_span(s, b, it, err);
+	if (!s->blocks)
+		return 0;
+	switch (it->what) {
+	case ITEM_APART:
+		return writer_block_add(s->w, &b->ev[it->at].raw, s->thread,
+					err);
+	case ITEM_BEGIN:
+		return writer_thread_begin(s->w, it->id[0], err);
+	case ITEM_END:
+		return writer_thread_end(s->w, it->id[0], s->thread, err);
+	case ITEM_OPEN:
+		return writer_open_keep(s->w, &it->open, s->thread, err);
+	case ITEM_NOTE:
+		return writer_put_texts(s->w, INSERT_NOTE, it->id, text,
+					s->thread, err);
+	case ITEM_SITE:
+		return writer_put_texts(s->w, INSERT_SITE, it->id, text,
+					s->thread, err);
+	default:
+		return 0;
+	}
+}
+
+static int feed_batch(struct writer_stage *s, const struct writer_batch *b,
+		      struct reel_error *err)
+{
+	uint32_t from = 0;
+
+	for (uint32_t i = 0; i < b->items; i++) {
+		const struct writer_item *it = &b->item[i];
+
+		if (feed(s, b, from, it->at, err) || feed_item(s, b, it, err))
+			return -1;
+		from = it->at + (it->what == ITEM_APART);
+	}
+	return feed(s, b, from, b->n, err);
+}
+
+/* The batches that wait for the stage. */
+static void run_stage(struct reel_task *task, int thread)
+{
+	struct writer_stage *s = (struct writer_stage *)task;
+	struct reel_writer *w = s->w;
+
+	reel_pool_lock(w->pool);
+	while (s->done < w->made) {
+		const struct writer_batch *b = batch_at(w, s->done);
+		struct reel_error err = {0};
+
+		if (w->failure.code) {
+			s->done = w->made;
+			break;
+		}
+		s->thread = thread;
+		reel_pool_unlock(w->pool);
+		feed_batch(s, b, &err);
+		reel_pool_lock(w->pool);
+		if (err.code)
+			writer_fail(w, &err);
+		s->done++;
+		if (s->done + w->ring_room == w->made || s->done == w->made)
+			reel_pool_wake(w->pool);
+	}
+	s->running = false;
+	reel_pool_unlock(w->pool);
+}
+
+/* --- the producer --------------------------------------------------------- */
+
+static void begin_batch(struct writer_batch *b)
+{
+	b->n = b->items = b->text_len = 0;
+}
+
+/* With the lock: some stage still needs the batch that comes next. */
+static bool ring_is_full(const struct reel_writer *w)
+{
+	for (int i = 0; i < w->stages; i++)
+		if (w->made - w->stage[i].done >= w->ring_room)
+			return true;
+	return false;
+}
+
+static bool is_settled(const struct reel_writer *w)
+{
+	for (int i = 0; i < w->stages; i++)
+		if (w->stage[i].done < w->made || w->stage[i].running)
+			return false;
+	return !w->rows;
+}
+
+static int submit(struct reel_writer *w, struct reel_error *err)
+{
+	int rc;
+
+	if (!w->pool) {
+		rc = feed_batch(&w->stage[0], w->batch, err);
+		begin_batch(w->batch);
+		return rc;
+	}
+	reel_pool_lock(w->pool);
+	w->made++;
+	for (int i = 0; i < w->stages; i++) {
+		struct writer_stage *s = &w->stage[i];
+
+		if (!s->running)
+			reel_pool_put(w->pool, &s->task, false);
+		s->running = true;
+	}
+	while (ring_is_full(w) && !w->failure.code)
+		reel_pool_help(w->pool, 0, false);
+	rc = writer_failed(w, err);
+	reel_pool_unlock(w->pool);
+	w->batch = batch_at(w, w->made);
+	if (!w->batch->ev)
+		w->batch->ev =
+			reel_alloc(WRITER_BATCH, sizeof(*w->batch->ev), err);
+	begin_batch(w->batch);
+	return rc || !w->batch->ev ? -1 : 0;
+}
+
+int writer_batch_reserve(struct reel_writer *w, struct reel_error *err)
+{
+	return w->batch->n < WRITER_BATCH ? 0 : submit(w, err);
+}
+
+struct writer_item *writer_item_add(struct reel_writer *w,
+				    enum writer_what what,
+				    struct reel_error *err)
+{
+	struct writer_batch *b = w->batch;
+	struct writer_item *it;
+
+	if (b->items == WRITER_BATCH) {
+		if (submit(w, err))
+			return NULL;
+		b = w->batch;
+	}
+	if (reel_array_reach(&b->item, &b->item_room, b->items,
+			     sizeof(*b->item), err))
+		return NULL;
+	it = &b->item[b->items++];
+	it->at = b->n;
+	it->what = what;
+	return it;
+}
+
+int writer_item_text(struct reel_writer *w, struct writer_item *it, int i,
+		     const char *text, struct reel_error *err)
+{
+	struct writer_batch *b = w->batch;
+	uint32_t bytes = (uint32_t)strlen(text) + 1;
+
+	if (reel_array_reach(&b->text, &b->text_room, b->text_len + bytes, 1,
+			     err))
+		return -1;
+	it->text[i] = b->text_len;
+	memcpy(b->text + b->text_len, text, bytes);
+	b->text_len += bytes;
+	return 0;
+}
+
+int reel_writer_settle(struct reel_writer *w, struct reel_error *err)
+{
+	int rc = 0;
+
+	if (w->batch->n || w->batch->items)
+		rc = submit(w, err);
+	if (!w->pool || rc)
+		return rc;
+	reel_pool_lock(w->pool);
+	while (!is_settled(w) && !w->failure.code)
+		reel_pool_help(w->pool, 0, false);
+	rc = writer_failed(w, err);
+	reel_pool_unlock(w->pool);
+	return rc;
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+/*
+ * A batch should meet a cache once, so few threads share one stage. With more
+ * of them the metrics are divided.
+ */
+static int stages_for(int threads)
+{
+	return threads < 4 ? 1 : threads < 6 ? 2 : WRITER_STAGES;
+}
+
+int writer_batches_init(struct reel_writer *w, struct reel_error *err)
+{
+	int parts;
+
+	w->stages = stages_for(reel_pool_threads(w->pool));
+	parts = w->stages > 1 ? w->stages - 1 : 1;
+	for (int i = 0; i < w->stages; i++) {
+		int part = w->stages > 1 ? i - 1 : 0;
+
+		w->stage[i] = (struct writer_stage){
+			.task = {.run = run_stage},
+			.w = w,
+			.blocks = !i,
+			.from = part < 0 ? 0 : w->metrics * part / parts,
+			.to = part < 0 ? 0 : w->metrics * (part + 1) / parts,
+		};
+	}
+	w->ring_room = w->pool ? WRITER_RING : 1;
+	w->ring = reel_alloc(w->ring_room, sizeof(*w->ring), err);
+	if (!w->ring)
+		return -1;
+	w->batch = &w->ring[0];
+	w->batch->ev = reel_alloc(WRITER_BATCH, sizeof(*w->batch->ev), err);
+	return w->batch->ev ? 0 : -1;
+}
+
+void writer_batches_fini(struct reel_writer *w)
+{
+	for (uint32_t i = 0; w->ring && i < w->ring_room; i++) {
+		free(w->ring[i].ev);
+		free(w->ring[i].item);
+		free(w->ring[i].text);
+	}
+	free(w->ring);
+}
