@@ -32,17 +32,9 @@ struct symbol {
 static const struct symbol symbols[] = {
 #define CALL(id, NAME, l, g, t, ret, fails, fn, ...) {#fn, id},
 #define BY_HAND(id, NAME, l, g, t, ret, fn, ...) {#fn, id},
-#define PART(...)
-#define MARK(...)
 #define ALSO(NAME, ret, fails, fn, ...) {#fn, REEL_CALL_##NAME},
 #define ALSO_BY_HAND(NAME, ret, fn, ...) {#fn, REEL_CALL_##NAME},
 #include "schemas/calls.def"
-#undef CALL
-#undef BY_HAND
-#undef PART
-#undef MARK
-#undef ALSO
-#undef ALSO_BY_HAND
 };
 
 #define UNKNOWN_MOST 256 /* names; events of more are not understood */

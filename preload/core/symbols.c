@@ -158,8 +158,6 @@ void shim_resolve_all(void)
 #define ALSO(NAME, ret, fails, fn, ...) GET(fn)
 #define BY_HAND(id, NAME, layer, group, traits, ret, fn, params) GET(fn)
 #define ALSO_BY_HAND(NAME, ret, fn, params) GET(fn)
-#define PART(...)
-#define MARK(...)
 #include "schemas/calls.def"
 	GET(_exit)
 	GET(_Exit)

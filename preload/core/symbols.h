@@ -20,15 +20,7 @@ struct shim_real {
 #define BY_HAND(id, NAME, layer, group, traits, ret, fn, params)               \
 	ret(*fn) params;
 #define ALSO_BY_HAND(NAME, ret, fn, params) ret(*fn) params;
-#define PART(...)
-#define MARK(...)
 #include "schemas/calls.def"
-#undef CALL
-#undef ALSO
-#undef BY_HAND
-#undef ALSO_BY_HAND
-#undef PART
-#undef MARK
 	void (*_exit)(int) __attribute__((noreturn));
 	void (*_Exit)(int) __attribute__((noreturn));
 	void (*quick_exit)(int) __attribute__((noreturn));
@@ -76,15 +68,7 @@ enum shim_call_id {
 #define BY_HAND(id, NAME, ...) CALL_##NAME = id,
 #define PART(id, NAME, ...) CALL_##NAME = id,
 #define MARK(id, NAME, name) MARK_##NAME = id,
-#define ALSO(...)
-#define ALSO_BY_HAND(...)
 #include "schemas/calls.def"
-#undef CALL
-#undef ALSO
-#undef BY_HAND
-#undef ALSO_BY_HAND
-#undef PART
-#undef MARK
 };
 
 #endif

@@ -263,8 +263,4 @@ PLACE(fstat64, "data.2");
 	WRAP(id, ret, fails, fn, params, args, fd_, __VA_ARGS__)
 #define ALSO(NAME, ret, fails, fn, params, args, fd_, ...)                     \
 	WRAP(CALL_##NAME, ret, fails, fn, params, args, fd_, __VA_ARGS__)
-#define BY_HAND(...)
-#define ALSO_BY_HAND(...)
-#define PART(...)
-#define MARK(...)
 #include "schemas/calls.def"
