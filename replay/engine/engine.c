@@ -23,7 +23,7 @@
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/buffers.h"
-#include "replay/engine/call_stdio.h"
+#include "replay/engine/calls.h"
 #include "replay/comm/comm.h"
 #include "replay/engine/fdtable.h"
 #include "schemas/syscall.h"

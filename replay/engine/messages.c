@@ -20,7 +20,7 @@
 
 #include "lib/calls.h"
 
-#include "replay/engine/call_stdio.h"
+#include "replay/engine/calls.h"
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
 
