@@ -25,7 +25,7 @@ struct forks {
 	struct call_ref *changed; /* the last open or close, by stream */
 	uint32_t *waited_by;	  /* 1 + the stream whose fork waits for it */
 	struct fork_wait *wait;	  /* by child */
-	size_t waits, room;
+	uint32_t waits, room;
 	uint32_t *child;  /* processes that are forked: by parent, by time */
 	uint32_t *forked; /* the same by time; done before next_fork */
 	uint32_t children, next_fork;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 #include "lib/store/store.h"
 
@@ -14,15 +15,10 @@
 static int add_event(struct lifecycle *in, const struct lifecycle_event *new,
 		     struct reel_error *err)
 {
-	if (in->n == in->room) {
-		size_t room = in->room ? 2 * in->room : 64;
-
-		if (reel_grow(&in->at, room, sizeof(*in->at), err))
-			return -1;
-		in->room = room;
-	}
+	if (reel_array_reach(&in->at, &in->room, in->n, sizeof(*in->at), err))
+		return -1;
 	in->at[in->n] = *new;
-	in->at[in->n].order = (uint32_t)in->n;
+	in->at[in->n].order = in->n;
 	in->n++;
 	return 0;
 }

@@ -25,7 +25,7 @@ struct lifecycle_event {
 
 struct lifecycle {
 	struct lifecycle_event *at;
-	size_t n, room;
+	uint32_t n, room;
 };
 
 /* @in is zeroed before; lifecycle_fini() in any case. 0, or -1 with @err

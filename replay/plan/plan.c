@@ -424,8 +424,7 @@ static int map_file(struct plan *p, const char *path, uint64_t *bytes,
 	if (fd >= 0)
 		why = raw(SYS_fstat, fd, &st);
 	if (why < 0) {
-		reel_fail(err, REEL_E_IO, "cannot open plan '%s': %s", path,
-			  strerror((int)-why));
+		reel_fail_io(err, "open plan", path, (int)-why);
 		goto out;
 	}
 	why = -1;
@@ -435,8 +434,7 @@ static int map_file(struct plan *p, const char *path, uint64_t *bytes,
 	}
 	at = raw(SYS_mmap, 0, st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (at < 0 && at > -4096) {
-		reel_fail(err, REEL_E_IO, "cannot map plan '%s': %s", path,
-			  strerror((int)-at));
+		reel_fail_io(err, "map plan", path, (int)-at);
 		goto out;
 	}
 	p->map = (const uint8_t *)at;

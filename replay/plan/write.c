@@ -55,8 +55,7 @@ struct plan_writer {
 
 static int write_failed(struct plan_writer *w, struct reel_error *err)
 {
-	return reel_fail(err, REEL_E_IO, "cannot write plan '%s': %s", w->path,
-			 strerror(errno));
+	return reel_fail_io(err, "write plan", w->path, errno);
 }
 
 /* An unlinked file beside the plan: the kernel frees it when it is closed. */
