@@ -4,14 +4,12 @@
  * its list. A path that is taken leaves it, so that all takes together cost no
  * more than the uses.
  */
-#include "replay/deps/path_tree.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/error.h"
 
-#include "replay/model/recorded_job.h"
+#include "replay/deps/internal.h"
 
 int path_tree_init(struct path_tree *t, const struct job *job,
 		   struct reel_error *err)
