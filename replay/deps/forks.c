@@ -6,7 +6,7 @@
  * earlier fork of its thread. An open or close waits for the forks since the
  * previous one of its thread.
  */
-#include "replay/deps/forks.h"
+#include "replay/deps/deps.h"
 
 #include <stdlib.h>
 #include <string.h>

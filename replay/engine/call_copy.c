@@ -17,7 +17,6 @@
 #include "schemas/syscall.h"
 
 #include "replay/engine/fdtable.h"
-#include "replay/engine/messages.h"
 #include "replay/model/classify.h"
 
 /* The arguments of a copy. */

@@ -23,7 +23,6 @@
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/fdtable.h"
-#include "replay/engine/line_writes.h"
 
 /* The mode string for fopen(), from the open flags that the shim recorded. */
 static const char *mode_string(const struct call_spec *s, char out[8])

@@ -23,7 +23,7 @@
 #include "lib/error.h"
 #include "lib/progress.h"
 
-#include "replay/engine/external_changes.h"
+#include "replay/engine/calls.h"
 #include "replay/engine/interrupt.h"
 #include "replay/engine/player.h"
 #include "replay/sandbox/sandbox.h"

@@ -24,10 +24,7 @@
 #include "replay/engine/buffers.h"
 #include "replay/engine/calls.h"
 #include "replay/engine/engine.h"
-#include "replay/engine/external_changes.h"
 #include "replay/engine/fdtable.h"
-#include "replay/engine/line_writes.h"
-#include "replay/engine/messages.h"
 #include "replay/model/classify.h"
 
 #define BEHIND_BYTES (1 << 20) /* of a stream, before its pages are dropped */

@@ -10,7 +10,6 @@
 
 #include "replay/fsstate/dir_listings.h"
 #include "replay/fsstate/internal.h"
-#include "replay/fsstate/used_extents.h"
 #include "replay/model/recorded_job.h"
 
 bool fsstate_below_new(struct fsstate *fs, const char *path, size_t n)

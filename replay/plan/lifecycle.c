@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads forks, spans and the ends of processes from a store. */
-#include "replay/plan/lifecycle.h"
+#include "replay/plan/compile.h"
 
 #include <stdlib.h>
 #include <string.h>
