@@ -78,4 +78,11 @@ int job_index_paths(struct job *job, struct reel_error *err);
 /* The id of the file with @path, or 0. */
 uint32_t job_find(const struct job *job, const char *path, size_t len);
 
+struct sqlite3_stmt;
+typedef int job_row(struct job *job, struct sqlite3_stmt *q, void *arg,
+		    struct reel_error *err);
+/* Call @row with each row of @sql, until it fails. 0, or -1 with @err. */
+int job_each_row(struct job *job, struct reel_store *st, const char *sql,
+		 job_row *row, void *arg, struct reel_error *err);
+
 #endif

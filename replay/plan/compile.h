@@ -119,8 +119,8 @@ int compile_stream(struct compiler *c, uint32_t stream);
 
 /* @in is zeroed before; lifecycle_fini() in any case. 0, or -1 with @err
  * (REEL_E_DB, REEL_E_MEMORY). */
-int lifecycle_read(struct lifecycle *in, const struct job *job,
-		   struct reel_store *st, struct reel_error *err);
+int lifecycle_read(struct lifecycle *in, struct job *job, struct reel_store *st,
+		   struct reel_error *err);
 void lifecycle_fini(struct lifecycle *in);
 
 #endif
