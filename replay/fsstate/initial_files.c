@@ -14,14 +14,9 @@
 
 bool fsstate_below_new(struct fsstate *fs, const char *path, size_t n)
 {
-	while (n > 1) {
-		uint32_t dir;
+	while ((n = job_dir_bytes(path, n))) {
+		uint32_t dir = job_find(fs->job, path, n);
 
-		while (n > 1 && path[n - 1] != '/')
-			n--;
-		if (n <= 1)
-			return false;
-		dir = job_find(fs->job, path, --n);
 		if (dir && fs->path[dir].before == ABSENT)
 			return true;
 	}

@@ -13,23 +13,8 @@
 #include "schemas/hash.h"
 
 #include "lib/error.h"
+#include "lib/store/file_class.h"
 #include "lib/store/store.h"
-
-static const char *const kind_names[] = {
-	[REEL_KIND_UNKNOWN] = "unknown", [REEL_KIND_FILE] = "file",
-	[REEL_KIND_DIR] = "dir",	 [REEL_KIND_PIPE] = "pipe",
-	[REEL_KIND_SOCKET] = "socket",	 [REEL_KIND_DEVICE] = "device",
-	[REEL_KIND_MEMORY] = "memory",	 [REEL_KIND_OTHER] = "other",
-};
-
-static uint8_t kind_of(const unsigned char *name)
-{
-	for (unsigned int k = 0; k < sizeof(kind_names) / sizeof(*kind_names);
-	     k++)
-		if (name && !strcmp((const char *)name, kind_names[k]))
-			return (uint8_t)k;
-	return REEL_KIND_UNKNOWN;
-}
 
 static int bad_ids(struct reel_error *err, const char *table)
 {
@@ -110,11 +95,12 @@ static int file_row(struct job *job, sqlite3_stmt *q, void *arg,
 {
 	int64_t id = sqlite3_column_int64(q, 0);
 	const char *path = (const char *)sqlite3_column_text(q, 1);
+	const char *kind = (const char *)sqlite3_column_text(q, 2);
 
 	if (id <= 0 || id >= job->files || !path)
 		return bad_ids(err, "file");
 	job->file[id].path = reel_strdup(path, err);
-	job->file[id].kind = kind_of(sqlite3_column_text(q, 2));
+	job->file[id].kind = kind ? reel_kind_of_name(kind) : REEL_KIND_UNKNOWN;
 	job->file[id].size_bytes = int_or(q, 3, -1);
 	return job->file[id].path ? 0 : -1;
 }
