@@ -55,6 +55,22 @@ void shim_resolve_all(void);
 		}                                                              \
 	} while (0)
 
+/* The same for a call that is not recorded under @condition. */
+#define PASS_WHEN(condition, fn, args)                                         \
+	do {                                                                   \
+		NEED(fn);                                                      \
+		if (unlikely(condition))                                       \
+			return real.fn args;                                   \
+	} while (0)
+
+/* Make a call; its times go to start and end. */
+#define TIMED(...)                                                             \
+	do {                                                                   \
+		start = shim_clock();                                          \
+		__VA_ARGS__;                                                   \
+		end = shim_clock();                                            \
+	} while (0)
+
 /*
  * The body of a wrapper: @other handles the first call and all calls while
  * recording. So a call that is only passed on saves no registers, which counts

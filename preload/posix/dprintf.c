@@ -36,9 +36,7 @@ static int record_vdprintf(int fd, const char *format, va_list args)
 	uint32_t entry;
 	int r;
 
-	NEED(vdprintf);
-	if (unlikely(!shim_hot.on))
-		return real.vdprintf(fd, format, args);
+	PASS_WHEN(!shim_hot.on, vdprintf, (fd, format, args));
 	entry = shim_fd(fd);
 	start = shim_clock();
 	r = real.vdprintf(fd, format, args);
@@ -53,9 +51,7 @@ static int record_vdprintf_chk(int fd, int flag, const char *format,
 	uint32_t entry;
 	int r;
 
-	NEED(__vdprintf_chk);
-	if (unlikely(!shim_hot.on))
-		return real.__vdprintf_chk(fd, flag, format, args);
+	PASS_WHEN(!shim_hot.on, __vdprintf_chk, (fd, flag, format, args));
 	entry = shim_fd(fd);
 	start = shim_clock();
 	r = real.__vdprintf_chk(fd, flag, format, args);
