@@ -14,7 +14,6 @@
  */
 #include <string.h>
 
-#include "preload/anchors/spans.h"
 #include "preload/core/counters.h"
 #include "preload/mpi/mpi.h"
 

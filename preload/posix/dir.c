@@ -37,41 +37,27 @@ EXPORT DIR *fdopendir(int fd)
 
 /* The end of the directory and an error differ in errno only, so both are
  * recorded as the end. */
-#define READDIR(fn, type)                                                      \
-	EXPORT type *fn(DIR *dir)                                              \
+#define READDIR(ret, fn, params, args, result, err)                            \
+	EXPORT ret fn params                                                   \
 	{                                                                      \
 		uint64_t start, end;                                           \
 		uint32_t entry;                                                \
-		type *r;                                                       \
+		ret r;                                                         \
                                                                                \
-		PASS_WHEN(!shim_hot.on, fn, (dir));                            \
+		PASS_WHEN(!shim_hot.on, fn, args);                             \
 		entry = shim_fd(dirfd(dir));                                   \
 		if (!shim_is_desc(entry))                                      \
-			return real.fn(dir);                                   \
-		TIMED(r = real.fn(dir));                                       \
+			return real.fn args;                                   \
+		TIMED(r = real.fn args);                                       \
 		shim_record_io(CALL_READDIR, entry, NONE, NONE, start, end,    \
-			       r != NULL, 0);                                  \
+			       result, err);                                   \
 		return r;                                                      \
 	}
-READDIR(readdir, struct dirent)
-READDIR(readdir64, struct dirent64)
-
+READDIR(struct dirent *, readdir, (DIR * dir), (dir), r != NULL, 0)
+READDIR(struct dirent64 *, readdir64, (DIR * dir), (dir), r != NULL, 0)
 #define READDIR_R(fn, type)                                                    \
-	EXPORT int fn(DIR *dir, type *buf, type **result)                      \
-	{                                                                      \
-		uint64_t start, end;                                           \
-		uint32_t entry;                                                \
-		int r;                                                         \
-                                                                               \
-		PASS_WHEN(!shim_hot.on, fn, (dir, buf, result));               \
-		entry = shim_fd(dirfd(dir));                                   \
-		if (!shim_is_desc(entry))                                      \
-			return real.fn(dir, buf, result);                      \
-		TIMED(r = real.fn(dir, buf, result));                          \
-		shim_record_io(CALL_READDIR, entry, NONE, NONE, start, end,    \
-			       r ? -1 : *result != NULL, r);                   \
-		return r;                                                      \
-	}
+	READDIR(int, fn, (DIR * dir, type * buf, type * *to), (dir, buf, to),  \
+		r ? -1 : *to != NULL, r)
 READDIR_R(readdir_r, struct dirent)
 READDIR_R(readdir64_r, struct dirent64)
 
