@@ -22,20 +22,10 @@ static const char names[REEL_SPANS][12] = {
 
 _Thread_local uint32_t shim_fetching;
 
-/* Names are short: calling strcmp() would cost more. */
-static bool same_text(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
 static int span_number(const char *name)
 {
 	for (int i = 1; i < REEL_SPANS; i++)
-		if (same_text(names[i], name))
+		if (shim_same_text(names[i], name))
 			return i;
 	return REEL_SPAN_USER;
 }

@@ -231,7 +231,7 @@ void shim_libaio_after(long nr, const long a[6], uint64_t start, uint64_t end,
 #define LIBAIO(nr, fn, params, args, ...)                                      \
 	EXPORT int fn params                                                   \
 	{                                                                      \
-		FIND(fn, "libaio");                                            \
+		SHIM_FIND(fn, "libaio");                                       \
 		const long a[6] = {__VA_ARGS__};                               \
 		uint64_t start;                                                \
 		int r;                                                         \

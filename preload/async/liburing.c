@@ -76,7 +76,7 @@ static struct shim_ring *find_ring(const struct io_uring *io)
 	EXPORT ret fn params;                                                  \
 	EXPORT ret fn params                                                   \
 	{                                                                      \
-		FIND(fn, "liburing");                                          \
+		SHIM_FIND(fn, "liburing");                                     \
 		uint64_t start, end;                                           \
 		struct shim_ring *ring;                                        \
 		uint32_t n;                                                    \
@@ -126,7 +126,7 @@ LIBURING(io_uring_peek_batch_cqe, 0, unsigned int,
 EXPORT int io_uring_queue_exit(struct io_uring *io);
 EXPORT int io_uring_queue_exit(struct io_uring *io)
 {
-	FIND(io_uring_queue_exit, "liburing");
+	SHIM_FIND(io_uring_queue_exit, "liburing");
 	struct shim_ring *ring = shim_hot.on ? shim_ring_find(io->fd) : NULL;
 
 	if (ring && !ring->raw) {
@@ -140,7 +140,7 @@ EXPORT int io_uring_queue_exit(struct io_uring *io)
 	EXPORT int fn params;                                                  \
 	EXPORT int fn params                                                   \
 	{                                                                      \
-		FIND(fn, "liburing");                                          \
+		SHIM_FIND(fn, "liburing");                                     \
 		struct shim_ring *ring;                                        \
 		int r = found args;                                            \
                                                                                \

@@ -69,7 +69,7 @@ void *shim_find_from(const void *caller, const char *name, const void *own,
 
 /* Find the function @fn of @library; with @quiet its calls are not recorded in
  * its wrapper. Without it the wrapper fails with -ENOSYS. */
-#define FIND(fn, library)                                                      \
+#define SHIM_FIND(fn, library)                                                 \
 	static __typeof__(&fn) found;                                          \
 	static bool quiet;                                                     \
                                                                                \

@@ -40,6 +40,26 @@ COLD void shim_resolve(void *pointer, const char *name);
 void shim_resolve_all(void);
 #pragma GCC visibility pop
 
+/* By a loop: strcmp() needs relocation, and costs more for short names. */
+static inline bool shim_same_text(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+/* The result of a raw system call as libc returns it: -1 with errno. */
+static inline long shim_libc_result(long r)
+{
+	if (r < 0 && r >= -4095) {
+		errno = (int)-r;
+		return -1;
+	}
+	return r;
+}
+
 #define NEED(fn)                                                               \
 	do {                                                                   \
 		if (unlikely(!real.fn))                                        \

@@ -261,9 +261,7 @@ EXPORT FILE *popen(const char *command, const char *mode)
 	uint64_t start, end;
 	FILE *f;
 
-	NEED(popen);
-	if (is_unrecorded())
-		return real.popen(command, mode);
+	PASS_WHEN(is_unrecorded(), popen, (command, mode));
 	stream_forking();
 	TIMED(f = real.popen(command, mode));
 	if (f) {
@@ -280,9 +278,7 @@ EXPORT int pclose(FILE *f)
 	uint64_t start, end;
 	int r;
 
-	NEED(pclose);
-	if (is_unrecorded() || shim_null(f))
-		return real.pclose(f);
+	PASS_WHEN(is_unrecorded() || shim_null(f), pclose, (f));
 	ev.desc = shim_stream_closing(f);
 	TIMED(r = real.pclose(f));
 	if (ev.desc)
