@@ -39,15 +39,7 @@ static const struct reel_call_info table[REEL_CALL_MAX] = {
 #define BY_HAND(id, NAME, l, g, t, ret, fn, ...) ROW(id, #fn, l, g, t)
 #define PART(id, NAME, l, g, t, name) ROW(id, name, l, g, t)
 #define MARK(id, NAME, name) ROW(id, name, NONE, MARK, 0)
-#define ALSO(...)
-#define ALSO_BY_HAND(...)
 #include "schemas/calls.def"
-#undef CALL
-#undef BY_HAND
-#undef PART
-#undef MARK
-#undef ALSO
-#undef ALSO_BY_HAND
 };
 
 const struct reel_call_info *reel_call_info(unsigned int id)

@@ -11,15 +11,7 @@ enum reel_call {
 #define BY_HAND(id, NAME, ...) REEL_CALL_##NAME = id,
 #define PART(id, NAME, ...) REEL_CALL_##NAME = id,
 #define MARK(id, NAME, name) REEL_MARK_##NAME = id,
-#define ALSO(...)
-#define ALSO_BY_HAND(...)
 #include "schemas/calls.def"
-#undef CALL
-#undef BY_HAND
-#undef PART
-#undef MARK
-#undef ALSO
-#undef ALSO_BY_HAND
 };
 
 #define REEL_CALL_MAX 1024 /* ids of calls.def are below */

@@ -81,6 +81,13 @@ int reel_fail(struct reel_error *err, enum reel_error_code code,
 	return -1;
 }
 
+int reel_fail_io(struct reel_error *err, const char *verb, const char *path,
+		 int why)
+{
+	return reel_fail(err, REEL_E_IO, "cannot %s '%s': %s", verb, path,
+			 strerror(why));
+}
+
 static int fail_memory(size_t n, size_t bytes, struct reel_error *err)
 {
 	return reel_fail(err, REEL_E_MEMORY, "out of memory (%zu times %zu B)",

@@ -34,6 +34,10 @@ struct reel_error {
 int reel_fail(struct reel_error *err, enum reel_error_code code,
 	      const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* The same for a file: REEL_E_IO, "cannot @verb '@path': " and @why, an errno. */
+int reel_fail_io(struct reel_error *err, const char *verb, const char *path,
+		 int why);
+
 /*
  * Allocate @n zeroed objects of @bytes. Gives memory for free(), or NULL with
  * @err filled (REEL_E_MEMORY), even if the product overflows.

@@ -282,8 +282,7 @@ static void fail_exec(const char *name, int why, struct reel_error *err)
 		reel_fail(err, REEL_E_IO,
 			  "cannot run '%s': it is not executable", name);
 	else
-		reel_fail(err, REEL_E_IO, "cannot run '%s': %s", name,
-			  strerror(why));
+		reel_fail_io(err, "run", name, why);
 }
 
 int record_run(char **argv, char **env, const char *dir,

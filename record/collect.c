@@ -16,6 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 #include "lib/trace/reader.h"
 
@@ -35,10 +36,10 @@ struct here {
 	char host[65];
 	char boot_id[40];
 	struct image *image;
-	size_t images, room;
+	uint32_t images, room;
 	struct record_alive alive;
 	uint32_t *living; /* living processes that have a window here */
-	size_t livings, living_room;
+	uint32_t livings, living_room;
 	bool running; /* the job runs: an empty window is a new one */
 };
 
@@ -118,12 +119,9 @@ static int add_living(struct here *h, uint32_t pid, struct reel_error *err)
 	for (i = 0; i < h->livings; i++)
 		if (h->living[i] == pid)
 			return 0;
-	if (h->livings == h->living_room) {
-		h->living_room = h->living_room ? 2 * h->living_room : 16;
-		if (reel_grow(&h->living, h->living_room, sizeof(*h->living),
-			      err))
-			return -1;
-	}
+	if (reel_array_reach(&h->living, &h->living_room, h->livings,
+			     sizeof(*h->living), err))
+		return -1;
 	h->living[h->livings++] = pid;
 	return 0;
 }
@@ -183,8 +181,7 @@ static int read_slots(struct record_window *w, int64_t bytes,
 		if (there < 0)
 			break;
 		if (pread(w->fd, &b, sizeof(b), at) != (ssize_t)sizeof(b))
-			return reel_fail(err, REEL_E_IO, "cannot read '%s': %s",
-					 w->path, strerror(errno));
+			return reel_fail_io(err, "read", w->path, errno);
 		if (b.magic != REEL_BLOCK_MAGIC || !b.tid ||
 		    b.used > REEL_SLOT_BYTES - sizeof(b))
 			continue;
@@ -194,11 +191,9 @@ static int read_slots(struct record_window *w, int64_t bytes,
 			continue;
 		if (b.used > there)
 			b.used = (uint32_t)there;
-		if (w->blocks == room) {
-			room = room ? 2 * room : 16;
-			if (reel_grow(&w->block, room, sizeof(*w->block), err))
-				return -1;
-		}
+		if (reel_array_reach(&w->block, &room, w->blocks,
+				     sizeof(*w->block), err))
+			return -1;
 		w->block[w->blocks++] =
 			(struct record_block){.head = b, .at = at};
 	}
@@ -217,8 +212,7 @@ static int open_window(struct record_window *w, const char *path,
 	if (w->fd < 0) {
 		if (errno == ENOENT) /* its process removed it meanwhile */
 			return 1;
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
-				 strerror(errno));
+		return reel_fail_io(err, "open", path, errno);
 	}
 	if (fstat(w->fd, st) || !S_ISREG(st->st_mode))
 		return reel_fail(err, REEL_E_FORMAT, "'%s' is no window", path);
@@ -248,8 +242,7 @@ static int merge_window(const char *dir, struct record_window *w,
 			      record_log_complete(w, log, err)))
 		rc = -1;
 	else if (unlink(w->path) && errno != ENOENT)
-		rc = reel_fail(err, REEL_E_IO, "cannot remove '%s': %s",
-			       w->path, strerror(errno));
+		rc = reel_fail_io(err, "remove", w->path, errno);
 	if (!rc)
 		record_counts_merged(
 			dir,
@@ -300,11 +293,9 @@ static int add_image(struct here *h, const char *path, struct reel_error *err)
 		close(fd);
 	if (n != (ssize_t)sizeof(head) || head.magic != REEL_HEAD_MAGIC)
 		return 0;
-	if (h->images == h->room) {
-		h->room = h->room ? 2 * h->room : 16;
-		if (reel_grow(&h->image, h->room, sizeof(*h->image), err))
-			return -1;
-	}
+	if (reel_array_reach(&h->image, &h->room, h->images, sizeof(*h->image),
+			     err))
+		return -1;
 	h->image[h->images++] = (struct image){head.pid, head.start_boot_ns};
 	return 0;
 }
@@ -332,14 +323,12 @@ static int collect_in(const char *dir, bool running, struct record_collected *c,
 
 	memset(c, 0, sizeof(*c));
 	if (snprintf(windows, sizeof(windows), "%s/windows", dir) >= PATH_MAX)
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", dir,
-				 strerror(ENAMETOOLONG));
+		return reel_fail_io(err, "open", dir, ENAMETOOLONG);
 	d = opendir(windows);
 	if (!d) {
 		if (errno == ENOENT)
 			return 0; /* collected before */
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s",
-				 windows, strerror(errno));
+		return reel_fail_io(err, "open", windows, errno);
 	}
 	here_init(&h);
 	h.running = running;

@@ -21,15 +21,16 @@
 #define SHIM_NAME "libioreel.so"
 #define GLOBS_MOST 8191 /* the shim's copy has 8,192 bytes */
 
-/* Variables that record sets or removes; from USERS on only by options. */
-static const char *const ours[] = {
-	"LD_PRELOAD",		"IOREEL_DIR",		"IOREEL_ALL",
-	"IOREEL_INCLUDE",	"IOREEL_EXCLUDE",	"PYTHONPATH",
-	REEL_LAUNCHER,		"IOREEL_FOLLOW",	"IOREEL_EVENTS",
-	"IOREEL_MMAP",		"IOREEL_STACKS",	"IOREEL_COMPLETE",
-	"IOREEL_PROFILE_STEPS", "NVTX_INJECTION64_PATH"};
-#define OURS (sizeof(ours) / sizeof(ours[0]))
-#define USERS 7 /* index of "IOREEL_FOLLOW" */
+/* A variable that record sets, or removes when its value is empty. */
+struct variable {
+	const char *name;
+	const char *value; /* NULL: the caller's */
+	/* The words of the caller's value that follow, except those of @skip. */
+	const char *separators;
+	bool (*skip)(const char *word, size_t n);
+	const struct reel_opt_list *globs; /* the value; of the option @value */
+};
+#define VARIABLES_MOST 16
 
 /* The folder of this program's file. */
 static int own_folder(char out[static PATH_MAX])
@@ -115,8 +116,8 @@ void record_env_free(char **env)
 }
 
 /* Gives "NAME=" and the text of @b. */
-static char *variable(const char *name, const struct reel_buf *b,
-		      struct reel_error *err)
+static char *assignment(const char *name, const struct reel_buf *b,
+			struct reel_error *err)
 {
 	char *s = NULL;
 
@@ -240,28 +241,6 @@ static const char *nvtx_library(const struct reel_record_options *opt,
 	return opt->no_hooks ? "" : shim;
 }
 
-/* The value of ours[i], i >= USERS, by @opt; NULL: the option is not given. */
-static const char *option_value(size_t i, const struct reel_record_options *opt,
-				const char *shim)
-{
-	switch (i - USERS) {
-	case 0:
-		return opt->follow_env ? "1" : NULL;
-	case 1:
-		return opt->events;
-	case 2:
-		return opt->mmap_faults ? "faults" : NULL;
-	case 3:
-		return opt->stacks;
-	case 4:
-		return opt->complete ? "1" : NULL;
-	case 5:
-		return opt->profile_steps;
-	default:
-		return nvtx_library(opt, shim);
-	}
-}
-
 static const char *const launcher[] = {REEL_LAUNCHER_NAMES};
 #define LAUNCHER (sizeof(launcher) / sizeof(launcher[0]))
 
@@ -273,6 +252,7 @@ bool record_is_launched(void)
 	return false;
 }
 
+/* The launcher variables of this process, a line each. */
 static int add_launcher(struct reel_buf *b, struct reel_error *err)
 {
 	for (size_t i = 0; i < LAUNCHER; i++) {
@@ -285,75 +265,59 @@ static int add_launcher(struct reel_buf *b, struct reel_error *err)
 	return 0;
 }
 
-/* Put the value of ours[i] into @b; an empty value means unset. */
-static int fill_variable(struct reel_buf *b, size_t i,
-			 const struct reel_record_options *opt, const char *dir,
-			 const char *shim, const char *hooks,
+/* Put the value of @v into @b. */
+static int fill_variable(struct reel_buf *b, const struct variable *v,
 			 struct reel_error *err)
 {
-	const char *s;
+	const char *kept = getenv(v->name);
 
-	switch (i) {
-	case 0:
-		return reel_buf_puts(b, shim, err) ||
-		       add_words(b, getenv(ours[i]), ": ", is_shim, err);
-	case 1:
-		return reel_buf_puts(b, dir, err);
-	case 2:
-		return reel_buf_puts(b, opt->all ? "1" : "", err);
-	case 3:
-		return add_globs(b, &opt->include, "include", err);
-	case 4:
-		return add_globs(b, &opt->exclude, "exclude", err);
-	case 6:
+	if (!strcmp(v->name, REEL_LAUNCHER))
 		return add_launcher(b, err);
-	}
-	if (i >= USERS) {
-		s = option_value(i, opt, shim);
-		if (!s)
-			s = getenv(ours[i]);
-		return reel_buf_puts(b, s ? s : "", err);
-	}
-	return reel_buf_puts(b, hooks ? hooks : "", err) ||
-	       add_words(b, getenv(ours[i]), ":", is_hooks, err);
+	if (v->globs)
+		return add_globs(b, v->globs, v->value, err);
+	if (v->skip)
+		return reel_buf_puts(b, v->value, err) ||
+		       add_words(b, kept, v->separators, v->skip, err);
+	return reel_buf_puts(b, v->value ? v->value : kept ? kept : "", err);
 }
 
-static bool is_ours(const char *entry)
+static bool is_ours(const char *entry, const struct variable *v)
 {
-	size_t i, n = strcspn(entry, "=");
+	size_t n = strcspn(entry, "=");
 
-	for (i = 0; i < OURS; i++)
-		if (strlen(ours[i]) == n && !memcmp(ours[i], entry, n))
+	for (; v->name; v++)
+		if (strlen(v->name) == n && !memcmp(v->name, entry, n))
 			return true;
 	return false;
 }
 
-char **record_env(const struct reel_record_options *opt, const char *dir,
-		  const char *shim, const char *hooks, struct reel_error *err)
+/* The environment of this process, without the variables @v, and then these. */
+static char **replace_variables(const struct variable *v,
+				struct reel_error *err)
 {
 	struct reel_buf b = REEL_BUF_INIT;
-	size_t n = 0, at = 0, i;
+	size_t n = 0, at = 0;
 	char **env, **result = NULL;
 
 	while (environ && environ[n])
 		n++;
-	env = reel_alloc(n + OURS + 1, sizeof(*env), err);
+	env = reel_alloc(n + VARIABLES_MOST + 1, sizeof(*env), err);
 	if (!env)
 		return NULL;
-	for (i = 0; i < n; i++) {
-		if (is_ours(environ[i]))
+	for (size_t i = 0; i < n; i++) {
+		if (is_ours(environ[i], v))
 			continue;
 		env[at] = reel_strdup(environ[i], err);
 		if (!env[at++])
 			goto out;
 	}
-	for (i = 0; i < OURS; i++) {
+	for (; v->name; v++) {
 		reel_buf_reset(&b);
-		if (fill_variable(&b, i, opt, dir, shim, hooks, err))
+		if (fill_variable(&b, v, err))
 			goto out;
 		if (!b.len)
 			continue;
-		env[at] = variable(ours[i], &b, err);
+		env[at] = assignment(v->name, &b, err);
 		if (!env[at++])
 			goto out;
 	}
@@ -363,4 +327,27 @@ out:
 	record_env_free(env);
 	reel_buf_fini(&b);
 	return result;
+}
+
+char **record_env(const struct reel_record_options *opt, const char *dir,
+		  const char *shim, const char *hooks, struct reel_error *err)
+{
+	const struct variable ours[VARIABLES_MOST] = {
+		{"LD_PRELOAD", shim, ": ", is_shim, NULL},
+		{"IOREEL_DIR", .value = dir},
+		{"IOREEL_ALL", .value = opt->all ? "1" : ""},
+		{"IOREEL_INCLUDE", .value = "include", .globs = &opt->include},
+		{"IOREEL_EXCLUDE", .value = "exclude", .globs = &opt->exclude},
+		{"PYTHONPATH", hooks ? hooks : "", ":", is_hooks, NULL},
+		{REEL_LAUNCHER, .value = NULL},
+		{"IOREEL_FOLLOW", .value = opt->follow_env ? "1" : NULL},
+		{"IOREEL_EVENTS", .value = opt->events},
+		{"IOREEL_MMAP", .value = opt->mmap_faults ? "faults" : NULL},
+		{"IOREEL_STACKS", .value = opt->stacks},
+		{"IOREEL_COMPLETE", .value = opt->complete ? "1" : NULL},
+		{"IOREEL_PROFILE_STEPS", .value = opt->profile_steps},
+		{"NVTX_INJECTION64_PATH", .value = nvtx_library(opt, shim)},
+	};
+
+	return replace_variables(ours, err);
 }

@@ -198,7 +198,7 @@ enum record_owner {
 };
 struct record_alive {
 	struct inner *inner; /* processes of namespaces below ours */
-	size_t inners, room;
+	uint32_t inners, room;
 	bool looked;
 };
 /*

@@ -293,7 +293,6 @@ int record_job_write(const json_t *job, const char *dir, struct reel_error *err)
 	char path[PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%s/job.json", dir) >= PATH_MAX)
-		return reel_fail(err, REEL_E_IO, "cannot write to '%s': %s",
-				 dir, strerror(ENAMETOOLONG));
+		return reel_fail_io(err, "write to", dir, ENAMETOOLONG);
 	return record_json_write(job, path, err);
 }

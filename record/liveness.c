@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/error.h"
 
@@ -122,12 +123,9 @@ static void find_inner(struct record_alive *a)
 
 		if (!inner)
 			continue;
-		if (a->inners == a->room) {
-			a->room = a->room ? 2 * a->room : 16;
-			if (reel_grow(&a->inner, a->room, sizeof(*a->inner),
-				      NULL))
-				break;
-		}
+		if (reel_array_reach(&a->inner, &a->room, a->inners,
+				     sizeof(*a->inner), NULL))
+			break;
 		a->inner[a->inners++] = (struct inner){inner, start_ns(pid)};
 	}
 	if (proc)

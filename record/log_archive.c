@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/error.h"
 
@@ -33,7 +34,7 @@ struct pack {
 	uint64_t text_uid; /* process of the last text in the batch */
 	size_t text_at, text_bytes;
 	char **name; /* of the logs in the batch */
-	size_t names, room;
+	uint32_t names, room;
 	int packed;
 };
 
@@ -58,13 +59,11 @@ static int open_pack(struct pack *p, struct reel_error *err)
 
 	if (snprintf(path, sizeof(path), "%s/PACK-%.8s.log", p->dir,
 		     p->boot_id) >= PATH_MAX)
-		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s", path,
-				 strerror(ENAMETOOLONG));
+		return reel_fail_io(err, "create", path, ENAMETOOLONG);
 	p->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
 		     0600);
 	if (p->fd < 0)
-		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s", path,
-				 strerror(errno));
+		return reel_fail_io(err, "create", path, errno);
 	flock(p->fd, LOCK_EX);
 	return 0;
 }
@@ -80,8 +79,7 @@ static int align_end(struct pack *p, struct reel_error *err)
 	odd = (size_t)st.st_size % 8;
 	if (odd &&
 	    write(p->fd, "\0\0\0\0\0\0\0", 8 - odd) != (ssize_t)(8 - odd))
-		return reel_fail(err, REEL_E_IO, "cannot write to '%s': %s",
-				 p->dir, strerror(errno));
+		return reel_fail_io(err, "write to", p->dir, errno);
 	return 0;
 }
 
@@ -99,9 +97,7 @@ static int flush_batch(struct pack *p, struct reel_error *err)
 	for (size_t at = 0; !rc && at < p->batch.len; at += (size_t)n) {
 		n = write(p->fd, p->batch.data + at, p->batch.len - at);
 		if (n <= 0) {
-			rc = reel_fail(err, REEL_E_IO,
-				       "cannot write to '%s': %s", p->dir,
-				       strerror(errno));
+			rc = reel_fail_io(err, "write to", p->dir, errno);
 			n = 0;
 			if (ftruncate(p->fd, before))
 				break;
@@ -153,13 +149,9 @@ static int add_log(struct pack *p, const char *path, const char *bytes,
 		text = 0;
 	}
 	h.log_bytes = padded;
-	if (p->names == p->room) {
-		size_t room = p->room ? 2 * p->room : 256;
-
-		if (reel_grow(&p->name, room, sizeof(*p->name), err))
-			return -1;
-		p->room = room;
-	}
+	if (reel_array_reach(&p->name, &p->room, p->names, sizeof(*p->name),
+			     err))
+		return -1;
 	p->name[p->names] = reel_strdup(path, err);
 	if (!p->name[p->names] || reel_buf_add(&p->batch, &h, sizeof(h), err) ||
 	    reel_buf_add(&p->batch, bytes + sizeof(h) + text,
@@ -229,8 +221,7 @@ int record_pack(const char *dir, bool ended, struct reel_error *err)
 	if (d)
 		closedir(d);
 	if (p.fd >= 0 && close(p.fd) && !rc)
-		rc = reel_fail(err, REEL_E_IO, "cannot write to '%s': %s", dir,
-			       strerror(errno));
+		rc = reel_fail_io(err, "write to", dir, errno);
 	reel_buf_fini(&p.batch);
 	free(p.name);
 	return rc ? -1 : p.packed;

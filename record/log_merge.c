@@ -33,8 +33,7 @@ static int64_t round_up(int64_t n)
 
 static int fail_write(const struct log *l, struct reel_error *err)
 {
-	return reel_fail(err, REEL_E_IO, "cannot write '%s': %s", l->path,
-			 strerror(errno));
+	return reel_fail_io(err, "write", l->path, errno);
 }
 
 static int write_at(const struct log *l, const void *data, size_t bytes,
@@ -205,8 +204,7 @@ static int append_block(struct log *l, const struct record_window *w,
 	memset(&out, 0, bytes);
 	if (pread(w->fd, out.records, b->head.used,
 		  b->at + (int64_t)BLOCK_BYTES) != (ssize_t)b->head.used)
-		return reel_fail(err, REEL_E_IO, "cannot read '%s': %s",
-				 w->path, strerror(errno));
+		return reel_fail_io(err, "read", w->path, errno);
 	out.head = b->head;
 	out.head.check = reel_block_check(&out.head);
 	if (write_at(l, &out, bytes, l->bytes, err))

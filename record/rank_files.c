@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/error.h"
 
@@ -29,6 +30,15 @@ static int part_path(char out[static PATH_MAX], const char *dir, int rank,
 			       PATH_MAX
 		       ? 0
 		       : -1;
+}
+
+/* Is @name "job.RANK.@suffix"? */
+static bool is_part(const char *name, const char *suffix, int *rank)
+{
+	int at = 0;
+
+	return sscanf(name, "job.%d.%n", rank, &at) == 1 && at &&
+	       !strcmp(name + at, suffix);
 }
 
 /* Gives "BOOT_ID PID" of this process. */
@@ -109,14 +119,13 @@ void record_rank_count(const struct record_group *g, const char *dir, int *here,
 	own_id(me);
 	*here = 0;
 	while (d && (e = readdir(d))) {
-		int rank, json = 0, run = 0;
+		int rank;
 		bool ours;
 
-		if (sscanf(e->d_name, "job.%d.json%n", &rank, &json) == 1 &&
-		    json && !e->d_name[json])
+		if (is_part(e->d_name, "json", &rank))
 			ended++;
-		else if (sscanf(e->d_name, "job.%d.run%n", &rank, &run) == 1 &&
-			 run && !e->d_name[run] && looked++ < LOOK_AT_MOST &&
+		else if (is_part(e->d_name, "run", &rank) &&
+			 looked++ < LOOK_AT_MOST &&
 			 !part_path(path, dir, rank, "run")) {
 			if (is_dead(path, me, &ours))
 				ended++;
@@ -129,12 +138,15 @@ void record_rank_count(const struct record_group *g, const char *dir, int *here,
 	*left = g->size > ended ? g->size - ended : 0;
 }
 
+static json_int_t part_int(const json_t *part, const char *key)
+{
+	return json_integer_value(json_object_get(part, key));
+}
+
 static int by_rank(const void *a, const void *b)
 {
-	json_int_t x = json_integer_value(
-			   json_object_get(*(json_t *const *)a, "rank")),
-		   y = json_integer_value(
-			   json_object_get(*(json_t *const *)b, "rank"));
+	json_int_t x = part_int(*(json_t *const *)a, "rank");
+	json_int_t y = part_int(*(json_t *const *)b, "rank");
 
 	return x < y ? -1 : x > y;
 }
@@ -146,7 +158,8 @@ static int read_parts(const char *dir, json_t ***out, int *n,
 	DIR *d = opendir(dir);
 	struct dirent *e;
 	json_t **part = NULL;
-	int room = 0, rc = 0;
+	uint32_t room = 0;
+	int rc = 0;
 
 	*n = 0;
 	while (d && !rc && (e = readdir(d))) {
@@ -154,20 +167,18 @@ static int read_parts(const char *dir, json_t ***out, int *n,
 		char path[PATH_MAX];
 		json_error_t je;
 		json_t *j;
-		int rank, at = 0;
+		int rank;
 
-		if (sscanf(e->d_name, "job.%d.json%n", &rank, &at) != 1 ||
-		    !at || e->d_name[at] || part_path(path, dir, rank, "json"))
+		if (!is_part(e->d_name, "json", &rank) ||
+		    part_path(path, dir, rank, "json"))
 			continue;
 		/* An unreadable file still counts as a rank. */
 		if (reel_buf_read_file(&b, path, PART_BYTES_MAX, NULL) ||
 		    !(j = json_loadb(reel_buf_text(&b), b.len, 0, &je)))
 			j = json_pack("{s:i}", "rank", rank);
 		reel_buf_fini(&b);
-		if (*n == room) {
-			room = room ? 2 * room : 16;
-			rc = reel_grow(&part, (size_t)room, sizeof(*part), err);
-		}
+		rc = reel_array_reach(&part, &room, (uint32_t)*n, sizeof(*part),
+				      err);
 		if (!j)
 			rc = reel_fail(err, REEL_E_MEMORY, "out of memory");
 		if (rc)
@@ -181,11 +192,6 @@ static int read_parts(const char *dir, json_t ***out, int *n,
 		qsort(part, (size_t)*n, sizeof(*part), by_rank);
 	*out = part;
 	return rc;
-}
-
-static json_int_t part_int(const json_t *part, const char *key)
-{
-	return json_integer_value(json_object_get(part, key));
 }
 
 /* Add the keys that differ between ranks to @list. */

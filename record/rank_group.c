@@ -111,8 +111,7 @@ int record_group_join(struct record_group *g, const char *dir,
 	int found;
 
 	if (mkdir(dir, 0700) && errno != EEXIST)
-		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s", dir,
-				 strerror(errno));
+		return reel_fail_io(err, "create", dir, errno);
 	found = read_group(dir, g);
 	if (found < 0) {
 		/* Never write into a directory that has other contents. */
@@ -121,17 +120,13 @@ int record_group_join(struct record_group *g, const char *dir,
 		if (empty && !make_group(dir, g))
 			g->first = true;
 		else if (empty && errno != EEXIST)
-			return reel_fail(err, REEL_E_IO,
-					 "cannot write to '%s': %s", dir,
-					 strerror(errno));
+			return reel_fail_io(err, "write to", dir, errno);
 		found = read_group(dir, g);
 	}
 	if (found || record_rank_take(g, dir))
 		return found || errno == EEXIST
 			       ? 1
-			       : reel_fail(err, REEL_E_IO,
-					   "cannot write to '%s': %s", dir,
-					   strerror(errno));
+			       : reel_fail_io(err, "write to", dir, errno);
 	g->joined = true;
 	return 0;
 }

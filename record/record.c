@@ -45,15 +45,13 @@ static int shim_link(struct shim_link *l, struct reel_error *err)
 	}
 	strcpy(l->folder, "/tmp/ioreel-XXXXXX");
 	if (!mkdtemp(l->folder)) {
-		reel_fail(err, REEL_E_IO, "cannot create '%s': %s", l->folder,
-			  strerror(errno));
+		reel_fail_io(err, "create", l->folder, errno);
 		l->folder[0] = '\0';
 		return -1;
 	}
 	snprintf(l->path, sizeof(l->path), "%s/libioreel.so", l->folder);
 	if (symlink(shim, l->path))
-		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s",
-				 l->path, strerror(errno));
+		return reel_fail_io(err, "create", l->path, errno);
 	return 0;
 }
 

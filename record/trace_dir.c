@@ -89,8 +89,7 @@ static int make_dir(struct record_dir *d, const char *name,
 	} else if (!mkdir(name, 0700)) {
 		d->made = true;
 	} else if (errno != EEXIST) {
-		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s", name,
-				 strerror(errno));
+		return reel_fail_io(err, "create", name, errno);
 	} else if (stat(name, &st) || !S_ISDIR(st.st_mode)) {
 		return reel_fail(err, REEL_E_IO,
 				 "'%s' exists and is no directory", name);
@@ -102,8 +101,8 @@ static int make_dir(struct record_dir *d, const char *name,
 	}
 	/* The shim appends "/windows/PID.N.win" in a buffer of PATH_MAX. */
 	if (!realpath(name, d->path) || strlen(d->path) > PATH_MAX - 160) {
-		reel_fail(err, REEL_E_IO, "cannot use '%s': %s", name,
-			  strerror(d->path[0] ? ENAMETOOLONG : errno));
+		reel_fail_io(err, "use", name,
+			     d->path[0] ? ENAMETOOLONG : errno);
 		if (d->made)
 			rmdir(name);
 		d->made = false;
@@ -111,8 +110,7 @@ static int make_dir(struct record_dir *d, const char *name,
 	}
 	/* mkdir applies the umask, and an old directory keeps its mode. */
 	if (chmod(d->path, 0700) || access(d->path, W_OK | X_OK))
-		return reel_fail(err, REEL_E_IO, "cannot write to '%s': %s",
-				 name, strerror(errno));
+		return reel_fail_io(err, "write to", name, errno);
 	return 0;
 }
 
@@ -138,8 +136,7 @@ static int share_windows(struct record_dir *d, const char *link,
 			return 0;
 	}
 	if (mkdir(link, 0700) && errno != EEXIST)
-		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s", link,
-				 strerror(errno));
+		return reel_fail_io(err, "create", link, errno);
 	return 0;
 }
 
@@ -149,8 +146,7 @@ static int make_windows(struct record_dir *d, const struct record_group *g,
 	char link[PATH_MAX];
 
 	if (path_in(link, d->path, "windows"))
-		return reel_fail(err, REEL_E_IO, "cannot use '%s': %s", d->path,
-				 strerror(ENAMETOOLONG));
+		return reel_fail_io(err, "use", d->path, ENAMETOOLONG);
 	if (g)
 		return share_windows(d, link, g, err);
 	if (record_dir_on_network(d->path)) {
@@ -162,8 +158,7 @@ static int make_windows(struct record_dir *d, const struct record_group *g,
 		d->windows[0] = '\0';
 	}
 	if (mkdir(link, 0700) || chmod(link, 0700))
-		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s", link,
-				 strerror(errno));
+		return reel_fail_io(err, "create", link, errno);
 	return 0;
 }
 
@@ -218,8 +213,7 @@ static int make_counts(const struct record_dir *d, bool shared,
 		}
 	}
 	if (rc)
-		reel_fail(err, REEL_E_IO, "cannot write '%s': %s", path,
-			  strerror(errno));
+		reel_fail_io(err, "write", path, errno);
 	if (rc && fd >= 0)
 		unlink(path);
 	if (fd >= 0)

@@ -22,20 +22,10 @@ static const char names[REEL_SPANS][12] = {
 
 _Thread_local uint32_t shim_fetching;
 
-/* Names are short: calling strcmp() would cost more. */
-static bool same_text(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
 static int span_number(const char *name)
 {
 	for (int i = 1; i < REEL_SPANS; i++)
-		if (same_text(names[i], name))
+		if (shim_same_text(names[i], name))
 			return i;
 	return REEL_SPAN_USER;
 }
@@ -145,25 +135,6 @@ EXPORT void ioreel_cancel(const char *name)
 {
 	if (name)
 		span_mark(MARK_SPAN_CANCEL, span_number(name), name, NONE, 0);
-}
-
-void shim_note_text(const char *key, const char *value)
-{
-	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
-	char text[REEL_PATH_BYTES];
-	size_t k = strlen(key), v = strlen(value);
-	uint64_t now = shim_clock();
-
-	if (k > 200)
-		return;
-	if (k + v + 2 > sizeof(text))
-		v = sizeof(text) - k - 2;
-	memcpy(text, key, k);
-	text[k] = '=';
-	memcpy(text + k + 1, value, v);
-	text[k + 1 + v] = '\0';
-	ev.path = text;
-	shim_record_full(&ev, now, now, 0, 0);
 }
 
 EXPORT void ioreel_note(const char *key, const char *value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Anchors for the rest of the shim: marker paths, notes, spans. */
+/* Anchors for the rest of the shim: marker paths, spans. */
 #ifndef PRELOAD_ANCHORS_SPANS_H
 #define PRELOAD_ANCHORS_SPANS_H
 
@@ -13,10 +13,6 @@
  * record the call. For access() and stat() of a path that the kernel has read.
  */
 bool shim_marker(const char *path, size_t len);
-
-/* Record the note "KEY=VALUE", cut at REEL_PATH_BYTES. A key of more than 200
- * bytes is ignored. */
-void shim_note_text(const char *key, const char *value);
 
 /* Begin a span of this thread at @since, a time of shim_clock(); 0: now. */
 void shim_span_since(int span, int64_t detail, uint64_t since);

@@ -231,17 +231,11 @@ void shim_libaio_after(long nr, const long a[6], uint64_t start, uint64_t end,
 #define LIBAIO(nr, fn, params, args, ...)                                      \
 	EXPORT int fn params                                                   \
 	{                                                                      \
-		static int(*found) params;                                     \
-		static bool quiet;                                             \
+		SHIM_FIND(fn, "libaio");                                       \
 		const long a[6] = {__VA_ARGS__};                               \
 		uint64_t start;                                                \
 		int r;                                                         \
                                                                                \
-		if (unlikely(!found))                                          \
-			found = shim_find_from(__builtin_return_address(0),    \
-					       #fn, fn, "libaio", &quiet);     \
-		if (unlikely(!found))                                          \
-			return -ENOSYS;                                        \
 		if (quiet)                                                     \
 			return found args;                                     \
 		start = shim_hot.on ? shim_libaio_before(nr, a) : 0;           \

@@ -72,22 +72,11 @@ static struct shim_ring *find_ring(const struct io_uring *io)
 	return r;
 }
 
-/* Find liburing's function; with @quiet its calls are not recorded here. */
-#define FIND(fn)                                                               \
-	static __typeof__(&fn) found;                                          \
-	static bool quiet;                                                     \
-                                                                               \
-	if (unlikely(!found))                                                  \
-		found = shim_find_from(__builtin_return_address(0), #fn, fn,   \
-				       "liburing", &quiet);                    \
-	if (unlikely(!found))                                                  \
-	return -ENOSYS
-
 #define LIBURING(fn, call, ret, params, args)                                  \
 	EXPORT ret fn params;                                                  \
 	EXPORT ret fn params                                                   \
 	{                                                                      \
-		FIND(fn);                                                      \
+		SHIM_FIND(fn, "liburing");                                     \
 		uint64_t start, end;                                           \
 		struct shim_ring *ring;                                        \
 		uint32_t n;                                                    \
@@ -137,7 +126,7 @@ LIBURING(io_uring_peek_batch_cqe, 0, unsigned int,
 EXPORT int io_uring_queue_exit(struct io_uring *io);
 EXPORT int io_uring_queue_exit(struct io_uring *io)
 {
-	FIND(io_uring_queue_exit);
+	SHIM_FIND(io_uring_queue_exit, "liburing");
 	struct shim_ring *ring = shim_hot.on ? shim_ring_find(io->fd) : NULL;
 
 	if (ring && !ring->raw) {
@@ -151,7 +140,7 @@ EXPORT int io_uring_queue_exit(struct io_uring *io)
 	EXPORT int fn params;                                                  \
 	EXPORT int fn params                                                   \
 	{                                                                      \
-		FIND(fn);                                                      \
+		SHIM_FIND(fn, "liburing");                                     \
 		struct shim_ring *ring;                                        \
 		int r = found args;                                            \
                                                                                \

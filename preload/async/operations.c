@@ -307,23 +307,6 @@ void shim_async_finish(void)
 		abandon_ops(0, 0, EINPROGRESS);
 }
 
-void shim_note(const char *key, uint64_t n)
-{
-	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
-	char text[96];
-	size_t at = strlen(key);
-	uint64_t now = shim_clock();
-
-	if (at > sizeof(text) - SHIM_DECIMAL_BYTES - 2)
-		return;
-	memcpy(text, key, at);
-	text[at++] = '=';
-	at += shim_put_decimal(text + at, n);
-	text[at] = '\0';
-	ev.path = text;
-	shim_record_full(&ev, now, now, 0, 0);
-}
-
 int64_t shim_async_iov(const void *iov, uint64_t n)
 {
 	const struct iovec *v = iov;

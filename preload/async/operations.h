@@ -67,6 +67,18 @@ int64_t shim_async_iov(const void *iov, uint64_t n);
 void *shim_find_from(const void *caller, const char *name, const void *own,
 		     const char *library, bool *quiet);
 
+/* Find the function @fn of @library; with @quiet its calls are not recorded in
+ * its wrapper. Without it the wrapper fails with -ENOSYS. */
+#define SHIM_FIND(fn, library)                                                 \
+	static __typeof__(&fn) found;                                          \
+	static bool quiet;                                                     \
+                                                                               \
+	if (unlikely(!found))                                                  \
+		found = shim_find_from(__builtin_return_address(0), #fn, fn,   \
+				       library, &quiet);                       \
+	if (unlikely(!found))                                                  \
+	return -ENOSYS
+
 /*
  * System calls made through syscall(). Before: 0 when the call is not recorded,
  * else its start, which after takes.
@@ -96,9 +108,6 @@ void shim_uring_mapped(int fd, int64_t offset, void *addr, size_t len);
 void shim_uring_unmapped(void *addr, size_t len);
 void shim_uring_finish(void);
 void shim_libaio_finish(uint64_t ctx);
-
-/* Record the note "@key=@n" of the process. */
-void shim_note(const char *key, uint64_t n);
 
 /* At the end of the process: record the operations left in flight. May be
  * called more than once. */

@@ -89,9 +89,7 @@ static void end_list(const struct aiocb *const list[], int n, uint64_t end)
 		bool ours;                                                     \
 		int r;                                                         \
                                                                                \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on))                                    \
-			return real.fn args;                                   \
+		PASS_WHEN(!shim_hot.on, fn, args);                             \
 		start = shim_clock();                                          \
 		ours = enter_op((const struct aiocb *)cb, kind, start);        \
 		r = real.fn args;                                              \
@@ -156,12 +154,9 @@ static void add_wait(uint32_t call, int64_t n, uint64_t start, uint64_t end,
 		uint64_t start, end;                                           \
 		int r, saved;                                                  \
                                                                                \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on || !shim_async_used))                \
-			return real.fn(list, n, timeout);                      \
-		start = shim_clock();                                          \
-		r = real.fn(list, n, timeout);                                 \
-		end = shim_clock();                                            \
+		PASS_WHEN(!shim_hot.on || !shim_async_used, fn,                \
+			  (list, n, timeout));                                 \
+		TIMED(r = real.fn(list, n, timeout));                          \
 		saved = errno;                                                 \
 		if (!r)                                                        \
 			end_list((const struct aiocb *const *)list, n, end);   \
@@ -178,9 +173,7 @@ SUSPEND(aio_suspend64, aiocb64)
 		uint64_t start;                                                \
 		int r, saved;                                                  \
                                                                                \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on || !shim_async_used))                \
-			return real.fn(fd, cb);                                \
+		PASS_WHEN(!shim_hot.on || !shim_async_used, fn, (fd, cb));     \
 		start = shim_clock();                                          \
 		r = real.fn(fd, cb);                                           \
 		saved = errno;                                                 \
@@ -213,10 +206,9 @@ static void enter_list(struct aiocb *const list[], int n, uint64_t start)
 		uint64_t start, end;                                           \
 		int r, saved;                                                  \
                                                                                \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on ||                                   \
-			     (mode != LIO_WAIT && mode != LIO_NOWAIT)))        \
-			return real.fn(mode, list, n, event);                  \
+		PASS_WHEN(!shim_hot.on ||                                      \
+				  (mode != LIO_WAIT && mode != LIO_NOWAIT),    \
+			  fn, (mode, list, n, event));                         \
 		start = shim_clock();                                          \
 		enter_list(plain, n, start);                                   \
 		r = real.fn(mode, list, n, event);                             \

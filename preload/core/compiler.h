@@ -11,6 +11,14 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+/* In this file, an initializer may name a field again: the last value counts. */
+#ifdef __clang__
+#define FIELDS_MAY_REPEAT                                                      \
+	_Pragma("GCC diagnostic ignored \"-Winitializer-overrides\"")
+#else
+#define FIELDS_MAY_REPEAT _Pragma("GCC diagnostic ignored \"-Woverride-init\"")
+#endif
+
 /*
  * A system call evicts most of our lines from the caches of code, branches and
  * pages, and which ones remain depends on the offset of a function in its page:

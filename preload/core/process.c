@@ -16,6 +16,7 @@
 
 #include "preload/core/budget.h"
 #include "preload/core/counters.h"
+#include "preload/core/encode.h"
 #include "preload/core/features.h"
 #include "preload/core/private_fds.h"
 #include "preload/core/symbols.h"
@@ -68,6 +69,41 @@ void shim_count(enum reel_counter which, uint64_t n)
 		at = &shim.counts->counter[which];
 	if (at)
 		__atomic_fetch_add(at, n, __ATOMIC_RELAXED);
+}
+
+void shim_note_words(const char *key, const char *word, const char *value)
+{
+	const char *const part[] = {key, "=", word ? word : "", word ? " " : "",
+				    value};
+	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
+	char text[REEL_PATH_BYTES];
+	uint64_t now = shim_clock();
+	size_t at = 0;
+
+	if (strlen(key) > 200)
+		return;
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		size_t n = strlen(part[i]), most = sizeof(text) - 1 - at;
+
+		memcpy(text + at, part[i], n < most ? n : most);
+		at += n < most ? n : most;
+	}
+	text[at] = '\0';
+	ev.path = text;
+	shim_record_full(&ev, now, now, 0, 0);
+}
+
+void shim_note_text(const char *key, const char *value)
+{
+	shim_note_words(key, NULL, value);
+}
+
+void shim_note(const char *key, uint64_t n)
+{
+	char text[SHIM_DECIMAL_BYTES + 1];
+
+	text[shim_put_decimal(text, n)] = '\0';
+	shim_note_text(key, text);
 }
 
 /* In the constructor already: a child may begin to record before its parent. */

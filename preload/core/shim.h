@@ -62,6 +62,12 @@ COLD struct shim_thread *shim_slow(size_t bytes, uint64_t start);
  * job.counts. */
 void shim_count(enum reel_counter which, uint64_t n);
 
+/* Record the note "KEY=VALUE", or "KEY=N", cut at REEL_PATH_BYTES. @word: a first
+ * word of the value, or NULL. A key of more than 200 bytes is ignored. */
+void shim_note_words(const char *key, const char *word, const char *value);
+void shim_note_text(const char *key, const char *value);
+void shim_note(const char *key, uint64_t n);
+
 /* Identify a descriptor with entry @e. Returns its entry then, never
  * SHIM_FD_UNKNOWN. */
 COLD uint32_t shim_fd_slow(int fd, uint32_t e);

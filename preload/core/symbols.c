@@ -22,114 +22,56 @@
 WITH_EACH_CALL __attribute__((aligned(4096))) struct shim_real real;
 WITH_EACH_CALL struct shim_hot shim_hot;
 
-static long libc_result(long r)
-{
-	if (r < 0 && r >= -4095) {
-		errno = (int)-r;
-		return -1;
-	}
-	return r;
-}
-
 static long fail_enosys(void)
 {
 	errno = ENOSYS;
 	return -1;
 }
 
-/* Functions that may be called before relocation. File offsets have 64 bits
- * with and without 64 in the name. */
-static int raw_open(const char *path, int flags, mode_t mode)
-{
-	return (int)libc_result(raw(SYS_openat, AT_FDCWD, path, flags, mode));
-}
+/*
+ * Functions that may be called before relocation: X(result, name, name with 64,
+ * arguments, system call...). File offsets have 64 bits with and without 64 in
+ * the name.
+ */
+#define EARLY_CALLS(X)                                                         \
+	X(int, open, open64, (const char *path, int flags, mode_t mode),       \
+	  SYS_openat, AT_FDCWD, path, flags, mode)                             \
+	X(int, openat, openat64,                                               \
+	  (int at, const char *path, int flags, mode_t mode), SYS_openat, at,  \
+	  path, flags, mode)                                                   \
+	X(int, close, close, (int fd), SYS_close, fd)                          \
+	X(ssize_t, read, read, (int fd, void *buf, size_t n), SYS_read, fd,    \
+	  buf, n)                                                              \
+	X(ssize_t, write, write, (int fd, const void *buf, size_t n),          \
+	  SYS_write, fd, buf, n)                                               \
+	X(ssize_t, pread, pread64, (int fd, void *buf, size_t n, off_t off),   \
+	  SYS_pread64, fd, buf, n, off)                                        \
+	X(off_t, lseek, lseek64, (int fd, off_t off, int whence), SYS_lseek,   \
+	  fd, off, whence)                                                     \
+	X(int, access, access, (const char *path, int mode), SYS_faccessat,    \
+	  AT_FDCWD, path, mode)                                                \
+	X(ssize_t, readlink, readlink,                                         \
+	  (const char *path, char *buf, size_t n), SYS_readlinkat, AT_FDCWD,   \
+	  path, buf, n)                                                        \
+	X(void *, mmap, mmap64,                                                \
+	  (void *addr, size_t len, int prot, int flags, int fd, off_t off),    \
+	  SYS_mmap, (long)addr, (long)len, prot, flags, fd, off)               \
+	X(int, munmap, munmap, (void *addr, size_t len), SYS_munmap, addr, len)
 
-static int raw_openat(int at, const char *path, int flags, mode_t mode)
-{
-	return (int)libc_result(raw(SYS_openat, at, path, flags, mode));
-}
-
-static int raw_close(int fd)
-{
-	return (int)libc_result(raw(SYS_close, fd));
-}
-
-static ssize_t raw_read(int fd, void *buf, size_t n)
-{
-	return libc_result(raw(SYS_read, fd, buf, n));
-}
-
-static ssize_t raw_write(int fd, const void *buf, size_t n)
-{
-	return libc_result(raw(SYS_write, fd, buf, n));
-}
-
-static ssize_t raw_pread(int fd, void *buf, size_t n, off_t off)
-{
-	return libc_result(raw(SYS_pread64, fd, buf, n, off));
-}
-
-static off_t raw_lseek(int fd, off_t off, int whence)
-{
-	return libc_result(raw(SYS_lseek, fd, off, whence));
-}
-
-static int raw_access(const char *path, int mode)
-{
-	return (int)libc_result(raw(SYS_faccessat, AT_FDCWD, path, mode));
-}
-
-static ssize_t raw_readlink(const char *path, char *buf, size_t n)
-{
-	return libc_result(raw(SYS_readlinkat, AT_FDCWD, path, buf, n));
-}
-
-static void *raw_mmap(void *addr, size_t len, int prot, int flags, int fd,
-		      off_t off)
-{
-	return (void *)libc_result(
-		raw(SYS_mmap, (long)addr, (long)len, prot, flags, fd, off));
-}
-
-static int raw_munmap(void *addr, size_t len)
-{
-	return (int)libc_result(raw(SYS_munmap, addr, len));
-}
-
-static bool is_same(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
+#define DEFINE(ret, fn, fn64, params, ...)                                     \
+	static ret raw_##fn params                                             \
+	{                                                                      \
+		return (ret)shim_libc_result(raw(__VA_ARGS__));                \
 	}
-	return *a == *b;
-}
+EARLY_CALLS(DEFINE)
 
 /* Comparisons instead of a table, whose addresses would need relocation. */
 static void *before_relocation(const char *name)
 {
-	if (is_same(name, "open") || is_same(name, "open64"))
-		return (void *)raw_open;
-	if (is_same(name, "openat") || is_same(name, "openat64"))
-		return (void *)raw_openat;
-	if (is_same(name, "close"))
-		return (void *)raw_close;
-	if (is_same(name, "read"))
-		return (void *)raw_read;
-	if (is_same(name, "write"))
-		return (void *)raw_write;
-	if (is_same(name, "pread") || is_same(name, "pread64"))
-		return (void *)raw_pread;
-	if (is_same(name, "lseek") || is_same(name, "lseek64"))
-		return (void *)raw_lseek;
-	if (is_same(name, "access"))
-		return (void *)raw_access;
-	if (is_same(name, "readlink"))
-		return (void *)raw_readlink;
-	if (is_same(name, "mmap") || is_same(name, "mmap64"))
-		return (void *)raw_mmap;
-	if (is_same(name, "munmap"))
-		return (void *)raw_munmap;
+#define COMPARE(ret, fn, fn64, ...)                                            \
+	if (shim_same_text(name, #fn) || shim_same_text(name, #fn64))          \
+		return (void *)raw_##fn;
+	EARLY_CALLS(COMPARE)
 	return (void *)fail_enosys;
 }
 
@@ -158,8 +100,6 @@ void shim_resolve_all(void)
 #define ALSO(NAME, ret, fails, fn, ...) GET(fn)
 #define BY_HAND(id, NAME, layer, group, traits, ret, fn, params) GET(fn)
 #define ALSO_BY_HAND(NAME, ret, fn, params) GET(fn)
-#define PART(...)
-#define MARK(...)
 #include "schemas/calls.def"
 	GET(_exit)
 	GET(_Exit)

@@ -20,15 +20,7 @@ struct shim_real {
 #define BY_HAND(id, NAME, layer, group, traits, ret, fn, params)               \
 	ret(*fn) params;
 #define ALSO_BY_HAND(NAME, ret, fn, params) ret(*fn) params;
-#define PART(...)
-#define MARK(...)
 #include "schemas/calls.def"
-#undef CALL
-#undef ALSO
-#undef BY_HAND
-#undef ALSO_BY_HAND
-#undef PART
-#undef MARK
 	void (*_exit)(int) __attribute__((noreturn));
 	void (*_Exit)(int) __attribute__((noreturn));
 	void (*quick_exit)(int) __attribute__((noreturn));
@@ -48,6 +40,26 @@ COLD void shim_resolve(void *pointer, const char *name);
 void shim_resolve_all(void);
 #pragma GCC visibility pop
 
+/* By a loop: strcmp() needs relocation, and costs more for short names. */
+static inline bool shim_same_text(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+/* The result of a raw system call as libc returns it: -1 with errno. */
+static inline long shim_libc_result(long r)
+{
+	if (r < 0 && r >= -4095) {
+		errno = (int)-r;
+		return -1;
+	}
+	return r;
+}
+
 #define NEED(fn)                                                               \
 	do {                                                                   \
 		if (unlikely(!real.fn))                                        \
@@ -63,6 +75,22 @@ void shim_resolve_all(void);
 		}                                                              \
 	} while (0)
 
+/* The same for a call that is not recorded under @condition. */
+#define PASS_WHEN(condition, fn, args)                                         \
+	do {                                                                   \
+		NEED(fn);                                                      \
+		if (unlikely(condition))                                       \
+			return real.fn args;                                   \
+	} while (0)
+
+/* Make a call; its times go to start and end. */
+#define TIMED(...)                                                             \
+	do {                                                                   \
+		start = shim_clock();                                          \
+		__VA_ARGS__;                                                   \
+		end = shim_clock();                                            \
+	} while (0)
+
 /*
  * The body of a wrapper: @other handles the first call and all calls while
  * recording. So a call that is only passed on saves no registers, which counts
@@ -76,15 +104,7 @@ enum shim_call_id {
 #define BY_HAND(id, NAME, ...) CALL_##NAME = id,
 #define PART(id, NAME, ...) CALL_##NAME = id,
 #define MARK(id, NAME, name) MARK_##NAME = id,
-#define ALSO(...)
-#define ALSO_BY_HAND(...)
 #include "schemas/calls.def"
-#undef CALL
-#undef ALSO
-#undef BY_HAND
-#undef ALSO_BY_HAND
-#undef PART
-#undef MARK
 };
 
 #endif

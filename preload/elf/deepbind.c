@@ -17,8 +17,6 @@ static const char names[] =
 #define ALSO(NAME, ret, fails, fn, ...) #fn "\0"
 #define BY_HAND(id, NAME, layer, group, traits, ret, fn, params) #fn "\0"
 #define ALSO_BY_HAND(NAME, ret, fn, params) #fn "\0"
-#define PART(...)
-#define MARK(...)
 #include "schemas/calls.def"
 	;
 

@@ -243,24 +243,12 @@ static const char *reason_name(enum reel_counter why)
 /* Record the note "untraced=static /path". */
 static void record_note(enum reel_counter why, const char *path)
 {
-	static const char key[] = "untraced=";
-	struct shim_event ev = {SHIM_EVENT_NONE, .call = MARK_NOTE};
-	char text[REEL_PATH_BYTES];
 	const char *word = reason_name(why);
-	size_t a = sizeof(key) - 1, b = strlen(word), n = strlen(path);
-	uint64_t now;
 
-	if (__atomic_fetch_add(&notes, 1, __ATOMIC_RELAXED) >= NOTES_MOST)
-		return;
-	if (a + b + n + 2 > sizeof(text))
-		return;
-	memcpy(text, key, a);
-	memcpy(text + a, word, b);
-	text[a + b] = ' ';
-	memcpy(text + a + b + 1, path, n + 1);
-	ev.path = text;
-	now = shim_clock();
-	shim_record_full(&ev, now, now, 0, 0);
+	if (__atomic_fetch_add(&notes, 1, __ATOMIC_RELAXED) < NOTES_MOST &&
+	    strlen("untraced= ") + strlen(word) + strlen(path) <
+		    REEL_PATH_BYTES)
+		shim_note_words("untraced", word, path);
 }
 
 /*

@@ -124,10 +124,7 @@ static int run_search(const char *file, char *const argv[])
 		return undo_note(noted,                                        \
 				 record_exec(&ev, file, start, real.fn args)); \
 	}
-#pragma GCC diagnostic ignored "-Woverride-init"
-#ifdef __clang__
-#pragma GCC diagnostic ignored "-Winitializer-overrides"
-#endif
+FIELDS_MAY_REPEAT
 EXEC_ENV(execve, (const char *path, char *const argv[], char *const env[]),
 	 (path, argv, env), CALL_EXECVE, path, path, false, .size = NONE)
 EXEC(execv, (const char *path, char *const argv[]), run_path(path, argv),
@@ -204,9 +201,7 @@ EXECL(execle, CALL_EXECVE, 1, run_env(path, argv, argv[n + 1]))
 		if (is_unrecorded())                                           \
 			return real.fn(pid, path, actions, attr, argv, env);   \
 		stream_forking();                                              \
-		start = shim_clock();                                          \
-		err = real.fn(pid, path, actions, attr, argv, env);            \
-		end = shim_clock();                                            \
+		TIMED(err = real.fn(pid, path, actions, attr, argv, env));     \
 		if (err)                                                       \
 			undo_note(noted, err);                                 \
 		else                                                           \
@@ -266,13 +261,9 @@ EXPORT FILE *popen(const char *command, const char *mode)
 	uint64_t start, end;
 	FILE *f;
 
-	NEED(popen);
-	if (is_unrecorded())
-		return real.popen(command, mode);
+	PASS_WHEN(is_unrecorded(), popen, (command, mode));
 	stream_forking();
-	start = shim_clock();
-	f = real.popen(command, mode);
-	end = shim_clock();
+	TIMED(f = real.popen(command, mode));
 	if (f) {
 		shim_fd_take(f->_fileno);
 		ev.desc = shim_known(f->_fileno);
@@ -287,13 +278,9 @@ EXPORT int pclose(FILE *f)
 	uint64_t start, end;
 	int r;
 
-	NEED(pclose);
-	if (is_unrecorded() || shim_null(f))
-		return real.pclose(f);
+	PASS_WHEN(is_unrecorded() || shim_null(f), pclose, (f));
 	ev.desc = shim_stream_closing(f);
-	start = shim_clock();
-	r = real.pclose(f);
-	end = shim_clock();
+	TIMED(r = real.pclose(f));
 	if (ev.desc)
 		shim_record_full(&ev, start, end, r, r < 0 ? errno : 0);
 	return r;

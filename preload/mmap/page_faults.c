@@ -20,6 +20,7 @@
 #include "preload/async/operations.h"
 #include "preload/core/memory.h"
 #include "preload/core/symbols.h"
+#include "preload/core/window.h"
 #include "preload/mmap/mappings.h"
 
 #define CPUS 256
@@ -47,14 +48,6 @@ struct lost {
 	struct perf_event_header head;
 	uint64_t id, n;
 };
-
-static uint64_t mono_ns(void)
-{
-	struct timespec ts = {0, 0};
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* False: the rings of other processors would fail too. */
 static bool open_ring(struct rings *r, int cpu)
@@ -115,7 +108,7 @@ void shim_faults_open(void)
 	if (!r || r->ns)
 		return;
 	r->ticks = shim_clock();
-	r->ns = mono_ns();
+	r->ns = shim_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Copy @n bytes at position @at of ring @i, which may wrap around. */
@@ -188,7 +181,7 @@ void shim_faults_read(void)
 	    __atomic_exchange_n(&r->busy, 1, __ATOMIC_ACQ_REL))
 		return;
 	now = shim_clock();
-	ns = mono_ns() - r->ns;
+	ns = shim_clock_ns(CLOCK_MONOTONIC) - r->ns;
 	/* Ticks for each ns, times 2^32; both are below 2^63. */
 	rate = now > r->ticks ? now - r->ticks : 0;
 	rate = ns >> 16 ? ((rate << 8) / (ns >> 16)) << 8 : 1ull << 32;

@@ -80,9 +80,7 @@ static void *map_file(shim_mmap_fn *fn, void *addr, size_t len, int prot,
 		entry = shim_fd(fd);
 	if (flags & MAP_FIXED)
 		ending_begin(&e, addr, len);
-	start = shim_clock();
-	r = fn(addr, len, prot, flags, fd, off);
-	end = shim_clock();
+	TIMED(r = fn(addr, len, prot, flags, fd, off));
 	err = r == MAP_FAILED ? errno : 0;
 	ending_done(&e, !err, start);
 	if (!shim_is_desc(entry)) {
@@ -133,9 +131,7 @@ int shim_munmap(shim_munmap_fn *fn, void *addr, size_t len)
 	ending_begin(&e, addr, len);
 	if (!e.n)
 		return fn(addr, len);
-	start = shim_clock();
-	r = fn(addr, len);
-	end = shim_clock();
+	TIMED(r = fn(addr, len));
 	err = r < 0 ? errno : 0;
 	ending_done(&e, !err, start);
 	for (int i = 0; i < e.n; i++)
@@ -184,9 +180,7 @@ void *shim_mremap(shim_mremap_fn *fn, void *addr, size_t len, size_t to_len,
 		ending_begin(&under, to, to_len);
 	e.n = shim_map_cut((uintptr_t)addr, len < to_len ? len : to_len,
 			   e.piece);
-	start = shim_clock();
-	r = fn(addr, len, to_len, flags, to);
-	end = shim_clock();
+	TIMED(r = fn(addr, len, to_len, flags, to));
 	err = r == MAP_FAILED ? errno : 0;
 	ending_done(&tail, !err, start);
 	ending_done(&under, !err, start);
@@ -223,9 +217,7 @@ int shim_msync(shim_msync_fn *fn, void *addr, size_t len, int flags)
 
 	if (!shim_map_find((uintptr_t)addr, len, &m))
 		return fn(addr, len, flags);
-	start = shim_clock();
-	r = fn(addr, len, flags);
-	end = shim_clock();
+	TIMED(r = fn(addr, len, flags));
 	record_call(CALL_MSYNC, &m, flags, NONE, start, end, r,
 		    r < 0 ? errno : 0);
 	return r;
@@ -256,9 +248,7 @@ int shim_madvise(shim_madvise_fn *fn, void *addr, size_t len, int advice)
 		return fn(addr, len, advice);
 	if (drops_pages(advice))
 		touched = shim_map_touched(&m);
-	start = shim_clock();
-	r = fn(addr, len, advice);
-	end = shim_clock();
+	TIMED(r = fn(addr, len, advice));
 	err = r < 0 ? errno : 0;
 	if (touched > 0 && !err)
 		shim_map_record(&m, touched, start);
@@ -286,9 +276,7 @@ EXPORT int madvise(void *addr, size_t len, int advice)
 		if (likely(!shim_hot.on || !shim_maps_live) ||                 \
 		    !shim_map_find((uintptr_t)addr, len, &m))                  \
 			return real.fn args;                                   \
-		start = shim_clock();                                          \
-		r = real.fn args;                                              \
-		end = shim_clock();                                            \
+		TIMED(r = real.fn args);                                       \
 		record_call(call, &m, arg, NONE, start, end, r, err);          \
 		return r;                                                      \
 	}

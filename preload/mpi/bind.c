@@ -14,7 +14,6 @@
 #include <elf.h>
 #include <string.h>
 
-#include "preload/anchors/spans.h"
 #include "preload/elf/deepbind.h"
 #include "preload/elf/object.h"
 #include "preload/mpi/mpi.h"
@@ -68,20 +67,10 @@ struct binding {
 	void **real;
 };
 
-#define BIND(fn) {#fn, (void *)shim_mpi_##fn, (void **)&mpi_real.fn},
 static const struct binding binding[] = {
-#define X(CALL, fn, ...) BIND(File_##fn)
-	MPI_TRANSFERS(X) MPI_ENDS(X)
-#undef X
-#define X(fn, ...) BIND(File_##fn)
-		MPI_FILES(X)
-#undef X
-#define X(CALL, fn, ...) BIND(fn)
-			MPI_COLLECTIVES(X) MPI_STARTED(X) MPI_COUNT_ONLY(X)
-#undef X
-#define X(fn, ...) BIND(fn)
-				MPI_WAITS(X) MPI_LIFE(X)
-#undef X
+#define EACH(fn, params) {#fn, (void *)shim_mpi_##fn, (void **)&mpi_real.fn},
+	MPI_ALL
+#undef EACH
 };
 #define BINDINGS (sizeof(binding) / sizeof(binding[0]))
 

@@ -12,6 +12,7 @@
 #include "schemas/hash.h"
 #include "schemas/syscall.h"
 
+#include "preload/core/window.h"
 #include "preload/mpi/mpi.h"
 
 #define ROUNDS 64
@@ -26,14 +27,6 @@ static bool is_wanted(void)
 	const char *said = shim_env(environ, "IOREEL_MPI_CLOCK");
 
 	return said && !strcmp(said, "1");
-}
-
-static uint64_t mono_ns(void)
-{
-	struct timespec ts = {0, 0};
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static uint64_t node_hash(void)
@@ -75,7 +68,7 @@ static void serve_clock(int ranks, uint64_t own)
 		seen[nodes++] = node;
 		for (int i = 0; i < ROUNDS; i++) {
 			receive_word(r);
-			send_word(mono_ns(), r);
+			send_word(shim_clock_ns(CLOCK_MONOTONIC), r);
 		}
 	}
 }
@@ -94,13 +87,13 @@ static void measure_offset(uint64_t own, enum shim_mpi_when when)
 	send_word(own, 0);
 	if (!receive_word(0))
 		return;
-	begun = mono_ns();
+	begun = shim_clock_ns(CLOCK_MONOTONIC);
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t before = mono_ns(), theirs, after;
+		uint64_t before = shim_clock_ns(CLOCK_MONOTONIC), theirs, after;
 
 		send_word(0, 0);
 		theirs = receive_word(0);
-		after = mono_ns();
+		after = shim_clock_ns(CLOCK_MONOTONIC);
 		if ((int64_t)(theirs - after) > least)
 			least = (int64_t)(theirs - after);
 		if ((int64_t)(theirs - before) < most)

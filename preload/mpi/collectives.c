@@ -12,7 +12,6 @@
 
 #include "schemas/launcher.h"
 
-#include "preload/anchors/spans.h"
 #include "preload/mpi/mpi.h"
 
 #define COMMS 64 /* at a time: collectives of others have no id */

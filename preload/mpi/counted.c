@@ -3,7 +3,6 @@
  * MPI calls that order ranks but are counted only: messages, one-sided epochs,
  * the rarer collectives. The counts are notes of the process.
  */
-#include "preload/async/operations.h"
 #include "preload/mpi/mpi.h"
 
 enum { MESSAGES, EPOCHS, COLLECTIVES, COUNTS };

@@ -14,14 +14,10 @@
  */
 #include <string.h>
 
-#include "preload/anchors/spans.h"
 #include "preload/core/counters.h"
 #include "preload/mpi/mpi.h"
 
-#pragma GCC diagnostic ignored "-Woverride-init"
-#ifdef __clang__
-#pragma GCC diagnostic ignored "-Winitializer-overrides"
-#endif
+FIELDS_MAY_REPEAT
 
 #define FILES 1024 /* at a time, a power of two: others have no id */
 

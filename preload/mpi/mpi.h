@@ -90,9 +90,9 @@
  * names. Every argument fits into a register; the last is the communicator.
  * root: the argument that is the root; -1: none, all wait for all.
  */
-#define MPI_COUNTED(X, CALL, fn, n, root)                                      \
-	X(CALL, fn, n, root)                                                   \
-	X(CALL, fn##_c, n, root)
+#define MPI_COUNTED(X, CALL, fn, ...)                                          \
+	X(CALL, fn, __VA_ARGS__)                                               \
+	X(CALL, fn##_c, __VA_ARGS__)
 #define MPI_COLLECTIVES(X)                                                     \
 	X(BARRIER, Barrier, 1, -1)                                             \
 	MPI_COUNTED(X, BCAST, Bcast, 5, d)                                     \
@@ -154,20 +154,17 @@
  * counted only. Messages are counted by sends, not by receives; a persistent
  * request that is started may be any of the three kinds.
  */
-#define MPI_EITHER(X, COUNT, fn, n)                                            \
-	X(COUNT, fn, n)                                                        \
-	X(COUNT, fn##_c, n)
 #define MPI_COUNT_ONLY(X)                                                      \
-	MPI_EITHER(X, MESSAGES, Send, 6)                                       \
-	MPI_EITHER(X, MESSAGES, Bsend, 6)                                      \
-	MPI_EITHER(X, MESSAGES, Ssend, 6)                                      \
-	MPI_EITHER(X, MESSAGES, Rsend, 6)                                      \
-	MPI_EITHER(X, MESSAGES, Isend, 7)                                      \
-	MPI_EITHER(X, MESSAGES, Ibsend, 7)                                     \
-	MPI_EITHER(X, MESSAGES, Issend, 7)                                     \
-	MPI_EITHER(X, MESSAGES, Irsend, 7)                                     \
-	MPI_EITHER(X, MESSAGES, Sendrecv, 12)                                  \
-	MPI_EITHER(X, MESSAGES, Sendrecv_replace, 9)                           \
+	MPI_COUNTED(X, MESSAGES, Send, 6)                                      \
+	MPI_COUNTED(X, MESSAGES, Bsend, 6)                                     \
+	MPI_COUNTED(X, MESSAGES, Ssend, 6)                                     \
+	MPI_COUNTED(X, MESSAGES, Rsend, 6)                                     \
+	MPI_COUNTED(X, MESSAGES, Isend, 7)                                     \
+	MPI_COUNTED(X, MESSAGES, Ibsend, 7)                                    \
+	MPI_COUNTED(X, MESSAGES, Issend, 7)                                    \
+	MPI_COUNTED(X, MESSAGES, Irsend, 7)                                    \
+	MPI_COUNTED(X, MESSAGES, Sendrecv, 12)                                 \
+	MPI_COUNTED(X, MESSAGES, Sendrecv_replace, 9)                          \
 	X(MESSAGES, Start, 1)                                                  \
 	X(MESSAGES, Startall, 2)                                               \
 	X(EPOCHS, Win_fence, 2)                                                \
@@ -176,18 +173,18 @@
 	X(EPOCHS, Win_unlock_all, 1)                                           \
 	X(EPOCHS, Win_flush, 2)                                                \
 	X(EPOCHS, Win_flush_all, 1)                                            \
-	MPI_EITHER(X, COLLECTIVES, Alltoallw, 9)                               \
-	MPI_EITHER(X, COLLECTIVES, Ialltoallw, 10)                             \
-	MPI_EITHER(X, COLLECTIVES, Neighbor_allgather, 7)                      \
-	MPI_EITHER(X, COLLECTIVES, Neighbor_allgatherv, 8)                     \
-	MPI_EITHER(X, COLLECTIVES, Neighbor_alltoall, 7)                       \
-	MPI_EITHER(X, COLLECTIVES, Neighbor_alltoallv, 9)                      \
-	MPI_EITHER(X, COLLECTIVES, Neighbor_alltoallw, 9)                      \
-	MPI_EITHER(X, COLLECTIVES, Ineighbor_allgather, 8)                     \
-	MPI_EITHER(X, COLLECTIVES, Ineighbor_allgatherv, 9)                    \
-	MPI_EITHER(X, COLLECTIVES, Ineighbor_alltoall, 8)                      \
-	MPI_EITHER(X, COLLECTIVES, Ineighbor_alltoallv, 10)                    \
-	MPI_EITHER(X, COLLECTIVES, Ineighbor_alltoallw, 10)
+	MPI_COUNTED(X, COLLECTIVES, Alltoallw, 9)                              \
+	MPI_COUNTED(X, COLLECTIVES, Ialltoallw, 10)                            \
+	MPI_COUNTED(X, COLLECTIVES, Neighbor_allgather, 7)                     \
+	MPI_COUNTED(X, COLLECTIVES, Neighbor_allgatherv, 8)                    \
+	MPI_COUNTED(X, COLLECTIVES, Neighbor_alltoall, 7)                      \
+	MPI_COUNTED(X, COLLECTIVES, Neighbor_alltoallv, 9)                     \
+	MPI_COUNTED(X, COLLECTIVES, Neighbor_alltoallw, 9)                     \
+	MPI_COUNTED(X, COLLECTIVES, Ineighbor_allgather, 8)                    \
+	MPI_COUNTED(X, COLLECTIVES, Ineighbor_allgatherv, 9)                   \
+	MPI_COUNTED(X, COLLECTIVES, Ineighbor_alltoall, 8)                     \
+	MPI_COUNTED(X, COLLECTIVES, Ineighbor_alltoallv, 10)                   \
+	MPI_COUNTED(X, COLLECTIVES, Ineighbor_alltoallw, 10)
 
 /* X(name, arguments): begin and end of processes and communicators. */
 #define MPI_LIFE(X)                                                            \
@@ -221,56 +218,35 @@
 #define MPI_ARGS10 MPI_ARGS9, j
 #define MPI_ARGS12 MPI_ARGS10, k, l
 
+/* EACH(name, arguments) for every function that is wrapped. */
+#define MPI_EACH_TRANSFER(CALL, fn, shape, n, ...)                             \
+	EACH(File_##fn, MPI_##shape(n))
+#define MPI_EACH_END(CALL, fn) EACH(File_##fn, MPI_END_ARGS)
+#define MPI_EACH_FILE(fn, params) EACH(File_##fn, params)
+#define MPI_EACH_COUNTED(CALL, fn, n, ...) EACH(fn, (MPI_A##n))
+#define MPI_EACH_OTHER(fn, params, ...) EACH(fn, params)
+#define MPI_ALL                                                                \
+	MPI_TRANSFERS(MPI_EACH_TRANSFER)                                       \
+	MPI_ENDS(MPI_EACH_END)                                                 \
+	MPI_FILES(MPI_EACH_FILE)                                               \
+	MPI_COLLECTIVES(MPI_EACH_COUNTED)                                      \
+	MPI_STARTED(MPI_EACH_COUNTED)                                          \
+	MPI_COUNT_ONLY(MPI_EACH_COUNTED)                                       \
+	MPI_WAITS(MPI_EACH_OTHER)                                              \
+	MPI_LIFE(MPI_EACH_OTHER)
+
 /* The functions that the wrappers call: those that callers would find. */
 struct shim_mpi_real {
-#define X(CALL, fn, shape, n, ...) int(*File_##fn) MPI_##shape(n);
-	MPI_TRANSFERS(X)
-#undef X
-#define X(CALL, fn) int(*File_##fn) MPI_END_ARGS;
-	MPI_ENDS(X)
-#undef X
-#define X(fn, params) int(*File_##fn) params;
-	MPI_FILES(X)
-#undef X
-#define X(CALL, fn, n, root) int (*fn)(MPI_A##n);
-	MPI_COLLECTIVES(X)
-	MPI_STARTED(X)
-#undef X
-#define X(COUNT, fn, n) int (*fn)(MPI_A##n);
-	MPI_COUNT_ONLY(X)
-#undef X
-#define X(fn, params, args, n) int(*fn) params;
-	MPI_WAITS(X)
-#undef X
-#define X(fn, params) int(*fn) params;
-	MPI_LIFE(X)
-#undef X
+#define EACH(fn, params) int(*fn) params;
+	MPI_ALL
+#undef EACH
 };
 extern struct shim_mpi_real mpi_real;
 
 /* The wrappers. */
-#define X(CALL, fn, shape, n, ...) int shim_mpi_File_##fn MPI_##shape(n);
-MPI_TRANSFERS(X)
-#undef X
-#define X(CALL, fn) int shim_mpi_File_##fn MPI_END_ARGS;
-MPI_ENDS(X)
-#undef X
-#define X(fn, params) int shim_mpi_File_##fn params;
-MPI_FILES(X)
-#undef X
-#define X(CALL, fn, n, root) int shim_mpi_##fn(MPI_A##n);
-MPI_COLLECTIVES(X)
-MPI_STARTED(X)
-#undef X
-#define X(COUNT, fn, n) int shim_mpi_##fn(MPI_A##n);
-MPI_COUNT_ONLY(X)
-#undef X
-#define X(fn, params, args, n) int shim_mpi_##fn params;
-MPI_WAITS(X)
-#undef X
-#define X(fn, params) int shim_mpi_##fn params;
-MPI_LIFE(X)
-#undef X
+#define EACH(fn, params) int shim_mpi_##fn params;
+MPI_ALL
+#undef EACH
 
 /* X(name, arguments): functions that the shim calls itself, as PMPI_. */
 #define MPI_OURS(X)                                                            \

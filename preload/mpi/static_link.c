@@ -12,7 +12,6 @@
 #include "schemas/launcher.h"
 #include "schemas/syscall.h"
 
-#include "preload/anchors/spans.h"
 #include "preload/mpi/mpi.h"
 
 #define CHUNK 4096

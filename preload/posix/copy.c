@@ -47,15 +47,11 @@ void shim_record_copy(const struct shim_copy *c, uint64_t start, uint64_t end,
 		uint64_t start, end;                                           \
 		ssize_t r;                                                     \
                                                                                \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on || shim_vfork_child()))              \
-			return real.fn args;                                   \
+		PASS_WHEN(!shim_hot.on || shim_vfork_child(), fn, args);       \
 		c = (struct shim_copy){                                        \
 			id,  shim_fd(from_), shim_fd(to_), to_, flags_,        \
 			len, from_off_,	     to_off_};                         \
-		start = shim_clock();                                          \
-		r = real.fn args;                                              \
-		end = shim_clock();                                            \
+		TIMED(r = real.fn args);                                       \
 		shim_record_copy(&c, start, end, r);                           \
 		return r;                                                      \
 	}

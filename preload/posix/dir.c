@@ -12,12 +12,8 @@ EXPORT DIR *opendir(const char *path)
 	uint64_t start, end;
 	DIR *dir;
 
-	NEED(opendir);
-	if (unlikely(!shim_hot.on || shim_vfork_child()))
-		return real.opendir(path);
-	start = shim_clock();
-	dir = real.opendir(path);
-	end = shim_clock();
+	PASS_WHEN(!shim_hot.on || shim_vfork_child(), opendir, (path));
+	TIMED(dir = real.opendir(path));
 	ev.path = path;
 	ev.arg = O_RDONLY | O_DIRECTORY;
 	shim_opened(&ev, start, end, dir ? dirfd(dir) : -1);
@@ -30,64 +26,38 @@ EXPORT DIR *fdopendir(int fd)
 	uint64_t start, end;
 	DIR *dir;
 
-	NEED(fdopendir);
-	if (unlikely(!shim_hot.on))
-		return real.fdopendir(fd);
+	PASS_WHEN(!shim_hot.on, fdopendir, (fd));
 	ev.desc = shim_fd(fd);
 	if (!shim_is_desc(ev.desc))
 		return real.fdopendir(fd);
-	start = shim_clock();
-	dir = real.fdopendir(fd);
-	end = shim_clock();
+	TIMED(dir = real.fdopendir(fd));
 	shim_record_full(&ev, start, end, dir ? 0 : -1, dir ? 0 : errno);
 	return dir;
 }
 
 /* The end of the directory and an error differ in errno only, so both are
  * recorded as the end. */
-#define READDIR(fn, type)                                                      \
-	EXPORT type *fn(DIR *dir)                                              \
+#define READDIR(ret, fn, params, args, result, err)                            \
+	EXPORT ret fn params                                                   \
 	{                                                                      \
 		uint64_t start, end;                                           \
 		uint32_t entry;                                                \
-		type *r;                                                       \
+		ret r;                                                         \
                                                                                \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on))                                    \
-			return real.fn(dir);                                   \
+		PASS_WHEN(!shim_hot.on, fn, args);                             \
 		entry = shim_fd(dirfd(dir));                                   \
 		if (!shim_is_desc(entry))                                      \
-			return real.fn(dir);                                   \
-		start = shim_clock();                                          \
-		r = real.fn(dir);                                              \
-		end = shim_clock();                                            \
+			return real.fn args;                                   \
+		TIMED(r = real.fn args);                                       \
 		shim_record_io(CALL_READDIR, entry, NONE, NONE, start, end,    \
-			       r != NULL, 0);                                  \
+			       result, err);                                   \
 		return r;                                                      \
 	}
-READDIR(readdir, struct dirent)
-READDIR(readdir64, struct dirent64)
-
+READDIR(struct dirent *, readdir, (DIR * dir), (dir), r != NULL, 0)
+READDIR(struct dirent64 *, readdir64, (DIR * dir), (dir), r != NULL, 0)
 #define READDIR_R(fn, type)                                                    \
-	EXPORT int fn(DIR *dir, type *buf, type **result)                      \
-	{                                                                      \
-		uint64_t start, end;                                           \
-		uint32_t entry;                                                \
-		int r;                                                         \
-                                                                               \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on))                                    \
-			return real.fn(dir, buf, result);                      \
-		entry = shim_fd(dirfd(dir));                                   \
-		if (!shim_is_desc(entry))                                      \
-			return real.fn(dir, buf, result);                      \
-		start = shim_clock();                                          \
-		r = real.fn(dir, buf, result);                                 \
-		end = shim_clock();                                            \
-		shim_record_io(CALL_READDIR, entry, NONE, NONE, start, end,    \
-			       r ? -1 : *result != NULL, r);                   \
-		return r;                                                      \
-	}
+	READDIR(int, fn, (DIR * dir, type * buf, type * *to), (dir, buf, to),  \
+		r ? -1 : *to != NULL, r)
 READDIR_R(readdir_r, struct dirent)
 READDIR_R(readdir64_r, struct dirent64)
 
@@ -111,18 +81,15 @@ EXPORT int closedir(DIR *dir)
 	uint64_t start, end;
 	int r;
 
-	NEED(closedir);
-	if (unlikely(!shim_hot.on || shim_null(dir) || shim_vfork_child()))
-		return real.closedir(dir);
+	PASS_WHEN(!shim_hot.on || shim_null(dir) || shim_vfork_child(),
+		  closedir, (dir));
 	ev.desc = shim_fd_take(dirfd(dir));
 	if (!shim_is_desc(ev.desc)) {
 		if (shim_is_counted(ev.desc))
 			shim_count(REEL_CODE_CALLS, 1);
 		return real.closedir(dir);
 	}
-	start = shim_clock();
-	r = real.closedir(dir);
-	end = shim_clock();
+	TIMED(r = real.closedir(dir));
 	shim_record_full(&ev, start, end, r, r < 0 ? errno : 0);
 	return r;
 }

@@ -30,67 +30,37 @@ static void record_write(int fd, uint32_t entry, uint64_t start, int r)
 		shim_unrecorded(fd, entry, CALL_WRITE, r);
 }
 
-static int record_vdprintf(int fd, const char *format, va_list args)
-{
-	uint64_t start;
-	uint32_t entry;
-	int r;
-
-	NEED(vdprintf);
-	if (unlikely(!shim_hot.on))
-		return real.vdprintf(fd, format, args);
-	entry = shim_fd(fd);
-	start = shim_clock();
-	r = real.vdprintf(fd, format, args);
-	record_write(fd, entry, start, r);
-	return r;
-}
-
-static int record_vdprintf_chk(int fd, int flag, const char *format,
-			       va_list args)
-{
-	uint64_t start;
-	uint32_t entry;
-	int r;
-
-	NEED(__vdprintf_chk);
-	if (unlikely(!shim_hot.on))
-		return real.__vdprintf_chk(fd, flag, format, args);
-	entry = shim_fd(fd);
-	start = shim_clock();
-	r = real.__vdprintf_chk(fd, flag, format, args);
-	record_write(fd, entry, start, r);
-	return r;
-}
-
-EXPORT int vdprintf(int fd, const char *format, va_list args)
-{
-	return record_vdprintf(fd, format, args);
-}
-
-EXPORT int __vdprintf_chk(int fd, int flag, const char *format, va_list args)
-{
-	return record_vdprintf_chk(fd, flag, format, args);
-}
-
-EXPORT WITH_FLOATS int dprintf(int fd, const char *format, ...)
-{
-	va_list args;
-	int r;
-
-	va_start(args, format);
-	r = record_vdprintf(fd, format, args);
-	va_end(args);
-	return r;
-}
-
-EXPORT WITH_FLOATS int __dprintf_chk(int fd, int flag, const char *format, ...)
-{
-	va_list args;
-	int r;
-
-	va_start(args, format);
-	r = record_vdprintf_chk(fd, flag, format, args);
-	va_end(args);
-	return r;
-}
+/* @fn, which prints @args, and @printf, the same with "...". */
+#define PRINT(fn, printf, params, more, args)                                  \
+	static int record_##fn params                                          \
+	{                                                                      \
+		uint64_t start;                                                \
+		uint32_t entry;                                                \
+		int r;                                                         \
+                                                                               \
+		PASS_WHEN(!shim_hot.on, fn, args);                             \
+		entry = shim_fd(fd);                                           \
+		start = shim_clock();                                          \
+		r = real.fn args;                                              \
+		record_write(fd, entry, start, r);                             \
+		return r;                                                      \
+	}                                                                      \
+	EXPORT int fn params                                                   \
+	{                                                                      \
+		return record_##fn args;                                       \
+	}                                                                      \
+	EXPORT WITH_FLOATS int printf more                                     \
+	{                                                                      \
+		va_list list;                                                  \
+		int r;                                                         \
+                                                                               \
+		va_start(list, format);                                        \
+		r = record_##fn args;                                          \
+		va_end(list);                                                  \
+		return r;                                                      \
+	}
+PRINT(vdprintf, dprintf, (int fd, const char *format, va_list list),
+      (int fd, const char *format, ...), (fd, format, list))
+PRINT(__vdprintf_chk, __dprintf_chk,
+      (int fd, int flag, const char *format, va_list list),
+      (int fd, int flag, const char *format, ...), (fd, flag, format, list))

@@ -13,10 +13,7 @@
 #include "preload/core/symbols.h"
 #include "preload/core/wrap.h"
 
-#pragma GCC diagnostic ignored "-Woverride-init"
-#ifdef __clang__
-#pragma GCC diagnostic ignored "-Winitializer-overrides"
-#endif
+FIELDS_MAY_REPEAT
 
 /* The failure test of a call, by its column in calls.def. */
 enum failure { FAILS_NEG, FAILS_PTR, FAILS_CODE, FAILS_NEVER };
@@ -184,9 +181,7 @@ HOT bool may_be_fast(const struct shim_event *ev, bool has_fd)
 				return r;                                      \
 			}                                                      \
 		}                                                              \
-		start = shim_clock();                                          \
-		r = real.fn args;                                              \
-		end = shim_clock();                                            \
+		TIMED(r = real.fn args);                                       \
 		if (HAS_FD(fd_))                                               \
 			record_fd(&ev, is_plain(&ev) && !is_large(&ev), id,    \
 				  entry, start, end, (int64_t)r,               \
@@ -263,8 +258,4 @@ PLACE(fstat64, "data.2");
 	WRAP(id, ret, fails, fn, params, args, fd_, __VA_ARGS__)
 #define ALSO(NAME, ret, fails, fn, params, args, fd_, ...)                     \
 	WRAP(CALL_##NAME, ret, fails, fn, params, args, fd_, __VA_ARGS__)
-#define BY_HAND(...)
-#define ALSO_BY_HAND(...)
-#define PART(...)
-#define MARK(...)
 #include "schemas/calls.def"

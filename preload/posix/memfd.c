@@ -46,12 +46,9 @@ EXPORT int memfd_create(const char *name, unsigned int flags)
 	uint64_t start, end;
 	int fd;
 
-	NEED(memfd_create);
-	if (unlikely(!shim_hot.on || shim_vfork_child()))
-		return real.memfd_create(name, flags);
-	start = shim_clock();
-	fd = real.memfd_create(name, flags);
-	end = shim_clock();
+	PASS_WHEN(!shim_hot.on || shim_vfork_child(), memfd_create,
+		  (name, flags));
+	TIMED(fd = real.memfd_create(name, flags));
 	shim_record_memfd(name, flags, start, end, fd);
 	return fd;
 }
@@ -70,12 +67,9 @@ EXPORT int shm_open(const char *name, int flags, mode_t mode)
 	uint64_t start, end;
 	int fd;
 
-	NEED(shm_open);
-	if (unlikely(!shim_hot.on || shim_vfork_child()))
-		return real.shm_open(name, flags, mode);
-	start = shim_clock();
-	fd = real.shm_open(name, flags, mode);
-	end = shim_clock();
+	PASS_WHEN(!shim_hot.on || shim_vfork_child(), shm_open,
+		  (name, flags, mode));
+	TIMED(fd = real.shm_open(name, flags, mode));
 	ev.path = shm_path(path, sizeof(path), name);
 	ev.arg = flags;
 	if (flags & O_CREAT)
@@ -91,12 +85,8 @@ EXPORT int shm_unlink(const char *name)
 	uint64_t start, end;
 	int r;
 
-	NEED(shm_unlink);
-	if (unlikely(!shim_hot.on || shim_vfork_child()))
-		return real.shm_unlink(name);
-	start = shim_clock();
-	r = real.shm_unlink(name);
-	end = shim_clock();
+	PASS_WHEN(!shim_hot.on || shim_vfork_child(), shm_unlink, (name));
+	TIMED(r = real.shm_unlink(name));
 	ev.path = shm_path(path, sizeof(path), name);
 	shim_record_path(&ev, start, end, r, r < 0 ? errno : 0);
 	return r;
@@ -108,12 +98,8 @@ EXPORT int ioreel_unlink_as(uint32_t call, const char *path)
 	uint64_t start, end;
 	int r;
 
-	NEED(unlink);
-	if (unlikely(!shim_hot.on))
-		return real.unlink(path);
-	start = shim_clock();
-	r = real.unlink(path);
-	end = shim_clock();
+	PASS_WHEN(!shim_hot.on, unlink, (path));
+	TIMED(r = real.unlink(path));
 	shim_record_path(&ev, start, end, r, r < 0 ? errno : 0);
 	return r;
 }
@@ -126,12 +112,9 @@ EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 	uint64_t start, end;
 	int fd;
 
-	NEED(open_by_handle_at);
-	if (unlikely(!shim_hot.on || shim_vfork_child()))
-		return real.open_by_handle_at(mount, handle, flags);
-	start = shim_clock();
-	fd = real.open_by_handle_at(mount, handle, flags);
-	end = shim_clock();
+	PASS_WHEN(!shim_hot.on || shim_vfork_child(), open_by_handle_at,
+		  (mount, handle, flags));
+	TIMED(fd = real.open_by_handle_at(mount, handle, flags));
 	if (fd >= 0 && shim_fd_path(fd, path, sizeof(path)))
 		ev.path = path;
 	ev.arg = flags;

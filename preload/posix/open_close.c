@@ -65,9 +65,7 @@ record_slow_open(uint32_t call, int at, const char *path, int flags,
 		NEED(fn);                                                      \
 		if (!shim_hot.on || shim_vfork_child())                        \
 			return real.fn args;                                   \
-		start = shim_clock();                                          \
-		fd = real.fn args;                                             \
-		end = shim_clock();                                            \
+		TIMED(fd = real.fn args);                                      \
 	}                                                                      \
 	record_slow_open(call_, at_, path_, flags_, mode_, start, end, fd);    \
 	return fd
@@ -162,12 +160,8 @@ EXPORT char *mkdtemp(char *tmpl)
 	uint64_t start, end;
 	char *r;
 
-	NEED(mkdtemp);
-	if (unlikely(!shim_hot.on))
-		return real.mkdtemp(tmpl);
-	start = shim_clock();
-	r = real.mkdtemp(tmpl);
-	end = shim_clock();
+	PASS_WHEN(!shim_hot.on, mkdtemp, (tmpl));
+	TIMED(r = real.mkdtemp(tmpl));
 	ev.path = tmpl;
 	ev.arg = 0700;
 	shim_record_path(&ev, start, end, r ? 0 : -1, r ? 0 : errno);
@@ -180,9 +174,7 @@ static __attribute__((noinline)) int any_close(int fd)
 	uint32_t entry;
 	int r;
 
-	NEED(close);
-	if (unlikely(!shim_hot.on || shim_vfork_child()))
-		return real.close(fd);
+	PASS_WHEN(!shim_hot.on || shim_vfork_child(), close, (fd));
 	entry = shim_fd_take(fd);
 	if (!shim_is_desc(entry)) {
 		if (shim_is_counted(entry))
@@ -192,9 +184,7 @@ static __attribute__((noinline)) int any_close(int fd)
 	}
 	if (shim_hot.tmp_files)
 		shim_tmp_closing(fd, entry);
-	start = shim_clock();
-	r = real.close(fd);
-	end = shim_clock();
+	TIMED(r = real.close(fd));
 	shim_record_io(CALL_CLOSE, entry, NONE, NONE, start, end, r,
 		       SHIM_ERRNO);
 	return r;
@@ -247,9 +237,8 @@ EXPORT int close_range(unsigned int first, unsigned int last, int flags)
 	uint64_t start;
 	int r;
 
-	NEED(close_range);
-	if (unlikely(!shim_hot.on || shim_vfork_child() || flags))
-		return real.close_range(first, last, flags);
+	PASS_WHEN(!shim_hot.on || shim_vfork_child() || flags, close_range,
+		  (first, last, flags));
 	if (unlikely(shim_counting))
 		shim_fd_name(first, last);
 	start = shim_clock();
@@ -302,13 +291,9 @@ EXPORT int dup(int fd)
 	uint32_t entry;
 	int r;
 
-	NEED(dup);
-	if (unlikely(!shim_hot.on || shim_vfork_child()))
-		return real.dup(fd);
+	PASS_WHEN(!shim_hot.on || shim_vfork_child(), dup, (fd));
 	entry = shim_fd(fd);
-	start = shim_clock();
-	r = real.dup(fd);
-	end = shim_clock();
+	TIMED(r = real.dup(fd));
 	shim_record_dup(&ev, fd, entry, start, end, r);
 	return r;
 }
@@ -322,22 +307,15 @@ EXPORT int dup(int fd)
 		uint32_t entry;                                                \
 		int r;                                                         \
                                                                                \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on || shim_vfork_child()))              \
-			return real.fn args;                                   \
+		PASS_WHEN(!shim_hot.on || shim_vfork_child(), fn, args);       \
 		entry = shim_fd(fd);                                           \
-		start = shim_clock();                                          \
-		r = real.fn args;                                              \
-		end = shim_clock();                                            \
+		TIMED(r = real.fn args);                                       \
 		ev.arg = flags_;                                               \
 		if (r != fd)                                                   \
 			shim_record_dup(&ev, fd, entry, start, end, r);        \
 		return r;                                                      \
 	}
-#pragma GCC diagnostic ignored "-Woverride-init"
-#ifdef __clang__
-#pragma GCC diagnostic ignored "-Winitializer-overrides"
-#endif
+FIELDS_MAY_REPEAT
 DUP_ONTO(dup2, (int fd, int to), (fd, to), CALL_DUP2, 0)
 DUP_ONTO(dup3, (int fd, int to, int flags), (fd, to, flags), CALL_DUP3, flags)
 
@@ -371,13 +349,10 @@ void shim_record_fcntl(struct shim_event *ev, int fd, uint32_t entry, long arg,
 		va_start(ap, cmd);                                             \
 		arg = va_arg(ap, void *);                                      \
 		va_end(ap);                                                    \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on || shim_vfork_child()))              \
-			return real.fn(fd, cmd, arg);                          \
+		PASS_WHEN(!shim_hot.on || shim_vfork_child(), fn,              \
+			  (fd, cmd, arg));                                     \
 		entry = shim_fd(fd);                                           \
-		start = shim_clock();                                          \
-		r = real.fn(fd, cmd, arg);                                     \
-		end = shim_clock();                                            \
+		TIMED(r = real.fn(fd, cmd, arg));                              \
 		shim_record_fcntl(&ev, fd, entry, (intptr_t)arg, start, end,   \
 				  r);                                          \
 		return r;                                                      \
@@ -412,13 +387,9 @@ EXPORT int chdir(const char *path)
 	uint64_t start, end;
 	int r;
 
-	NEED(chdir);
-	if (unlikely(!shim_hot.on || shim_vfork_child()))
-		return real.chdir(path);
+	PASS_WHEN(!shim_hot.on || shim_vfork_child(), chdir, (path));
 	shim_process_ready(); /* its head needs the first directory */
-	start = shim_clock();
-	r = real.chdir(path);
-	end = shim_clock();
+	TIMED(r = real.chdir(path));
 	shim_record_chdir(&ev, NOFD, start, end, r);
 	return r;
 }
@@ -429,14 +400,10 @@ EXPORT int fchdir(int fd)
 	uint64_t start, end;
 	int r;
 
-	NEED(fchdir);
-	if (unlikely(!shim_hot.on || shim_vfork_child()))
-		return real.fchdir(fd);
+	PASS_WHEN(!shim_hot.on || shim_vfork_child(), fchdir, (fd));
 	ev.desc = shim_fd(fd);
 	shim_process_ready(); /* its head needs the first directory */
-	start = shim_clock();
-	r = real.fchdir(fd);
-	end = shim_clock();
+	TIMED(r = real.fchdir(fd));
 	shim_record_chdir(&ev, fd, start, end, r);
 	return r;
 }

@@ -181,13 +181,8 @@ __attribute__((constructor)) void shim_syscall_find(void)
 /* Make the system call and set errno as libc does. */
 static long make_call(long number, const long a[6])
 {
-	long r = raw(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-
-	if (r < 0 && r >= -4095) {
-		errno = (int)-r;
-		return -1;
-	}
-	return r;
+	return shim_libc_result(
+		raw(number, a[0], a[1], a[2], a[3], a[4], a[5]));
 }
 
 static void *to_pointer(long address)

@@ -10,10 +10,7 @@
 #include "preload/core/wrap.h"
 #include "preload/stdio/stream.h"
 
-#pragma GCC diagnostic ignored "-Woverride-init"
-#ifdef __clang__
-#pragma GCC diagnostic ignored "-Winitializer-overrides"
-#endif
+FIELDS_MAY_REPEAT
 
 /* fopen's mode as open flags, for the trace. */
 static int mode_flags(const char *mode)
@@ -64,12 +61,9 @@ static void record_open(struct shim_event *ev, uint64_t start, uint64_t end,
 		uint64_t start, end;                                           \
 		FILE *f;                                                       \
                                                                                \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on || shim_vfork_child()))              \
-			return real.fn(path, mode);                            \
-		start = shim_clock();                                          \
-		f = real.fn(path, mode);                                       \
-		end = shim_clock();                                            \
+		PASS_WHEN(!shim_hot.on || shim_vfork_child(), fn,              \
+			  (path, mode));                                       \
+		TIMED(f = real.fn(path, mode));                                \
 		ev.path = path;                                                \
 		ev.arg = mode_flags(mode);                                     \
 		record_open(&ev, start, end, f);                               \
@@ -84,15 +78,11 @@ EXPORT FILE *fdopen(int fd, const char *mode)
 	uint64_t start, end;
 	FILE *f;
 
-	NEED(fdopen);
-	if (unlikely(!shim_hot.on))
-		return real.fdopen(fd, mode);
+	PASS_WHEN(!shim_hot.on, fdopen, (fd, mode));
 	ev.desc = shim_fd(fd);
 	if (!shim_is_desc(ev.desc))
 		return real.fdopen(fd, mode);
-	start = shim_clock();
-	f = real.fdopen(fd, mode);
-	end = shim_clock();
+	TIMED(f = real.fdopen(fd, mode));
 	ev.arg = mode_flags(mode);
 	shim_record_full(&ev, start, end, f ? fd : -1, f ? 0 : errno);
 	if (f)
@@ -122,13 +112,10 @@ static void record_reopen(const struct shim_event *made, uint64_t start,
 		uint64_t start, end;                                           \
 		FILE *f;                                                       \
                                                                                \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on || shim_vfork_child()))              \
-			return real.fn(path, mode, old);                       \
+		PASS_WHEN(!shim_hot.on || shim_vfork_child(), fn,              \
+			  (path, mode, old));                                  \
 		shim_stream_closing(old);                                      \
-		start = shim_clock();                                          \
-		f = real.fn(path, mode, old);                                  \
-		end = shim_clock();                                            \
+		TIMED(f = real.fn(path, mode, old));                           \
 		ev.path = path;                                                \
 		ev.arg = mode_flags(mode);                                     \
 		record_reopen(&ev, start, end, f);                             \
@@ -145,12 +132,8 @@ FREOPEN(freopen64)
 		uint64_t start, end;                                           \
 		FILE *f;                                                       \
                                                                                \
-		NEED(fn);                                                      \
-		if (unlikely(!shim_hot.on))                                    \
-			return real.fn();                                      \
-		start = shim_clock();                                          \
-		f = real.fn();                                                 \
-		end = shim_clock();                                            \
+		PASS_WHEN(!shim_hot.on, fn, ());                               \
+		TIMED(f = real.fn());                                          \
 		record_open(&ev, start, end, f);                               \
 		return f;                                                      \
 	}
@@ -176,15 +159,12 @@ EXPORT int fclose(FILE *f)
 	uint64_t start, end;
 	int r;
 
-	NEED(fclose);
-	if (unlikely(!shim_hot.on || shim_null(f) || shim_vfork_child()))
-		return real.fclose(f);
+	PASS_WHEN(!shim_hot.on || shim_null(f) || shim_vfork_child(), fclose,
+		  (f));
 	ev.desc = shim_stream_closing(f);
 	if (!ev.desc)
 		return real.fclose(f);
-	start = shim_clock();
-	r = real.fclose(f);
-	end = shim_clock();
+	TIMED(r = real.fclose(f));
 	shim_record_full(&ev, start, end, r, r ? errno : 0);
 	return r;
 }
@@ -298,9 +278,7 @@ static uint32_t stream_to_move(const FILE *f)
 		ev.desc = stream_to_move(f);                                   \
 		if (!ev.desc)                                                  \
 			return real.fn(f, off, whence);                        \
-		start = shim_clock();                                          \
-		r = real.fn(f, off, whence);                                   \
-		end = shim_clock();                                            \
+		TIMED(r = real.fn(f, off, whence));                            \
 		ev.offset = off;                                               \
 		ev.arg = whence;                                               \
 		if (!r)                                                        \
@@ -346,9 +324,7 @@ EXPORT void rewind(FILE *f)
 		ev.desc = stream_to_move(f);                                   \
 		if (!ev.desc)                                                  \
 			return real.fn(f, pos);                                \
-		start = shim_clock();                                          \
-		r = real.fn(f, pos);                                           \
-		end = shim_clock();                                            \
+		TIMED(r = real.fn(f, pos));                                    \
 		if (!r)                                                        \
 			ev.pos = pos->__pos;                                   \
 		shim_record_full(&ev, start, end, r, r ? errno : 0);           \
@@ -377,9 +353,7 @@ FSETPOS(fsetpos64, fpos64_t)
 		desc = stream_to_move(f);                                      \
 		if (!desc)                                                     \
 			return real.fn(f);                                     \
-		start = shim_clock();                                          \
-		r = real.fn(f);                                                \
-		end = shim_clock();                                            \
+		TIMED(r = real.fn(f));                                         \
 		shim_record_io(CALL_FFLUSH, desc, NONE, NONE, start, end, r,   \
 			       r ? errno : 0);                                 \
 		stream_remember(f, desc);                                      \

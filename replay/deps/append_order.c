@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orders reads and writes that overlap in time. Only an order that the results
- * prove becomes a dependency: a wrong one could close a cycle of waits.
+ * The order of reads and writes of a growing file that overlap in time: the
+ * bytes that the read returned prove which call the kernel served first.
+ *
+ * A thread may lose its processor in the middle of a call while other threads
+ * make thousands of calls. So the calls of the last HOLD_NS are remembered for
+ * a file that two streams use at one time.
+ *
+ * Only an order that the results prove becomes a dependency: a wrong one could
+ * close a cycle of waits.
  */
-#include "replay/deps/append_order.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/store/event.h"
 
-#include "replay/deps/deps.h"
-#include "replay/model/annotations.h"
+#include "replay/deps/internal.h"
 
 #define HOLD_NS 100000000
 #define MOST_ROOM 4096
@@ -67,30 +69,28 @@ static struct transfer *at_number(const struct ring *r, uint32_t i)
 	return &r->at[i & (r->room - 1)];
 }
 
-static int enlarge_ring(struct ring *r, struct reel_error *err)
+static void enlarge_ring(struct ring *r, struct reel_error *err)
 {
 	struct ring new = {.room = r->room ? 2 * r->room : 1, .n = r->n};
 
 	new.at = reel_alloc(new.room, sizeof(*new.at), err);
 	if (!new.at)
-		return -1;
+		return;
 	for (uint32_t i = oldest_number(r); i < r->n; i++)
 		*at_number(&new, i) = *at_number(r, i);
 	free(r->at);
 	*r = new;
-	return 0;
 }
 
-static int push_transfer(struct ring *r, uint32_t most,
-			 const struct transfer *now, struct reel_error *err)
+static void push_transfer(struct ring *r, uint32_t most,
+			  const struct transfer *now, struct reel_error *err)
 {
 	if (r->n >= r->room && r->room < most &&
 	    (!r->room || at_number(r, oldest_number(r))->call.end_ns >
-				 now->call.end_ns - HOLD_NS) &&
-	    enlarge_ring(r, err))
-		return -1;
-	*at_number(r, r->n++) = *now;
-	return 0;
+				 now->call.end_ns - HOLD_NS))
+		enlarge_ring(r, err);
+	if (r->room)
+		*at_number(r, r->n++) = *now;
 }
 
 /* The read hit the end of the file that the write, overlapping, moved. */
@@ -114,8 +114,8 @@ static bool saw_write(const struct transfer *read, const struct transfer *write)
 }
 
 /* The read waits for the writes that it saw, and the next ones wait for it. */
-static int on_read(struct deps *d, struct append_order *o,
-		   const struct transfer *now, struct reel_error *err)
+static void on_read(struct deps *d, struct append_order *o,
+		    const struct transfer *now)
 {
 	const struct ring *r = &o->writes;
 	uint32_t overs = 0;
@@ -129,14 +129,11 @@ static int on_read(struct deps *d, struct append_order *o,
 			      precedes_write(now, at_number(r, w->before));
 
 		overs += over;
-		if ((over || saw_write(now, w)) &&
-		    deps_add(d, &w->call, &now->call, err) < 0)
-			return -1;
-		if (precedes_write(now, w) && !second &&
-		    deps_add_late(d, &now->call, &w->call, err) < 0)
-			return -1;
+		if (over || saw_write(now, w))
+			deps_add(d, &w->call, &now->call, d->err);
+		if (precedes_write(now, w) && !second)
+			deps_add_late(d, &now->call, &w->call, d->err);
 	}
-	return 0;
 }
 
 /* A stream that polls the end of a file takes one entry. */
@@ -156,24 +153,24 @@ static struct transfer *same_end(const struct ring *r,
 	return NULL;
 }
 
-static int add_read(struct deps *d, struct append_order *o,
-		    const struct transfer *now, struct reel_error *err)
+static void add_read(struct deps *d, struct append_order *o,
+		     const struct transfer *now)
 {
 	struct transfer *same = same_end(&o->reads, now);
 
-	if (on_read(d, o, now, err))
-		return -1;
-	if (!same)
-		return push_transfer(&o->reads,
-				     o->shared ? MOST_ROOM : MOST_READS_ALONE,
-				     now, err);
+	on_read(d, o, now);
+	if (!same) {
+		push_transfer(&o->reads,
+			      o->shared ? MOST_ROOM : MOST_READS_ALONE, now,
+			      d->err);
+		return;
+	}
 	same->call = now->call;
 	same->start_ns = now->start_ns;
-	return 0;
 }
 
-static int add_write(struct deps *d, struct append_order *o,
-		     struct transfer *now, struct reel_error *err)
+static void add_write(struct deps *d, struct append_order *o,
+		      struct transfer *now)
 {
 	const struct ring *r = &o->reads;
 	uint32_t overs = 0;
@@ -185,12 +182,10 @@ static int add_write(struct deps *d, struct append_order *o,
 		const struct transfer *read = at_number(r, i);
 
 		overs += read->call.end_ns <= now->start_ns;
-		if (precedes_write(read, now) &&
-		    deps_add(d, &read->call, &now->call, err) < 0)
-			return -1;
-		if (saw_write(read, now) &&
-		    deps_add_late(d, &now->call, &read->first, err) < 0)
-			return -1;
+		if (precedes_write(read, now))
+			deps_add(d, &read->call, &now->call, d->err);
+		if (saw_write(read, now))
+			deps_add_late(d, &now->call, &read->first, d->err);
 	}
 	now->before = NO_WRITE;
 	for (uint32_t i = o->writes.n; i > oldest_number(&o->writes); i--) {
@@ -200,17 +195,15 @@ static int add_write(struct deps *d, struct append_order *o,
 			break;
 		}
 	}
-	return push_transfer(&o->writes,
-			     o->shared ? MOST_ROOM : MOST_WRITES_ALONE, now,
-			     err);
+	push_transfer(&o->writes, o->shared ? MOST_ROOM : MOST_WRITES_ALONE,
+		      now, d->err);
 }
 
-int append_order_event(struct deps *d, struct append_order **order,
-		       const struct reel_event *ev, const struct call_ref *call,
-		       struct reel_error *err)
+void append_order_event(struct deps *d, struct append_order **order)
 {
-	struct transfer now = {.call = *call,
-			       .first = *call,
+	const struct reel_event *ev = d->ev;
+	struct transfer now = {.call = *d->call,
+			       .first = *d->call,
 			       .start_ns = ev->start_ns,
 			       .first_start_ns = ev->start_ns,
 			       .from = ev->offset,
@@ -218,15 +211,17 @@ int append_order_event(struct deps *d, struct append_order **order,
 
 	if (ev->offset < 0 || ev->err || ev->result < 0 ||
 	    ev->result > INT64_MAX / 2 || ev->offset > INT64_MAX / 2)
-		return 0;
+		return;
 	now.to = ev->offset + ev->result;
 	if (!*order) {
-		*order = reel_alloc(1, sizeof(**order), err);
+		*order = reel_alloc(1, sizeof(**order), d->err);
 		if (!*order)
-			return -1;
-		(*order)->stream = call->stream;
+			return;
+		(*order)->stream = d->call->stream;
 	}
-	(*order)->shared |= (*order)->stream != call->stream;
-	return ev->group == REEL_GROUP_WRITE ? add_write(d, *order, &now, err)
-					     : add_read(d, *order, &now, err);
+	(*order)->shared |= (*order)->stream != d->call->stream;
+	if (ev->group == REEL_GROUP_WRITE)
+		add_write(d, *order, &now);
+	else
+		add_read(d, *order, &now);
 }

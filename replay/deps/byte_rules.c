@@ -10,34 +10,27 @@
 #include "lib/calls.h"
 #include "lib/store/event.h"
 
-#include "replay/deps/append_order.h"
 #include "replay/deps/internal.h"
 
 /* A log has many writers. Of more than USERS_MOST only the last counts, or
  * every read would wait for all of them. */
-int deps_after_writers(struct deps *d, const struct inode_uses *inode,
-		       const struct reel_event *ev, const struct call_ref *call,
-		       struct reel_error *err)
+void deps_after_writers(struct deps *d, const struct inode_uses *inode)
 {
-	return inode->writers.n < USERS_MOST
-		       ? deps_after_users(d, &inode->writers, JOB_NONE, ev,
-					  call, err)
-		       : deps_after(d, &inode->last_write, ev, call, err);
+	if (inode->writers.n < USERS_MOST)
+		deps_after_users(d, &inode->writers, JOB_NONE);
+	else
+		deps_after(d, &inode->last_write);
 }
 
 /* Truncation waits for reads of the old bytes and for the previous truncation.
  */
-int deps_on_truncate(struct deps *d, const struct reel_event *ev,
-		     struct inode_uses *inode, const struct call_ref *call,
-		     struct reel_error *err)
+void deps_on_truncate(struct deps *d, struct inode_uses *inode)
 {
-	if (deps_after_users(d, &inode->transfers, JOB_NONE, ev, call, err) ||
-	    deps_after(d, &inode->last_truncate, ev, call, err))
-		return -1;
+	deps_after_users(d, &inode->transfers, JOB_NONE);
+	deps_after(d, &inode->last_truncate);
 	users_clear(&inode->transfers);
-	if (!ev->err)
-		inode->last_truncate = *call;
-	return 0;
+	if (!d->ev->err)
+		inode->last_truncate = *d->call;
 }
 
 static bool changes_bytes(const struct reel_event *ev)
@@ -62,58 +55,49 @@ static bool seeks_in_data(const struct reel_event *ev)
 	       ev->arg != SEEK_CUR;
 }
 
-static int on_write(struct deps *d, const struct reel_event *ev,
-		    struct inode_uses *inode, const struct call_ref *call,
-		    struct reel_error *err)
+static void on_write(struct deps *d, struct inode_uses *inode)
 {
+	const struct reel_event *ev = d->ev;
+
 	if (ev->layer == REEL_LAYER_STDIO && ev->group != REEL_GROUP_WRITE &&
-	    !same_process(d, &inode->last_write, call))
-		return 0; /* the stream had nothing to flush */
-	if (ev->group == REEL_GROUP_WRITE &&
-	    append_order_event(d, &inode->order, ev, call, err))
-		return -1;
-	inode->last_write = *call;
-	if (inode->writers.n < USERS_MOST &&
-	    users_add(&inode->writers, call, err))
-		return -1;
+	    !same_process(d, &inode->last_write, d->call))
+		return; /* the stream had nothing to flush */
+	if (ev->group == REEL_GROUP_WRITE)
+		append_order_event(d, &inode->order);
+	inode->last_write = *d->call;
+	if (inode->writers.n < USERS_MOST)
+		users_add(&inode->writers, d->call, d->err);
 	/*
 	 * Writes wait for earlier reads that hit EOF. Those reads stay known:
 	 * later writes of other streams wait for them too.
 	 */
-	if (deps_after_users(d, &inode->eof_reads, JOB_NONE, ev, call, err) ||
-	    deps_after(d, &inode->last_truncate, ev, call, err))
-		return -1;
+	deps_after_users(d, &inode->eof_reads, JOB_NONE);
+	deps_after(d, &inode->last_truncate);
 	if (inode->eof_reads.n >= USERS_MOST)
 		users_clear(&inode->eof_reads);
-	if (ev->call == REEL_CALL_FTRUNCATE &&
-	    deps_on_truncate(d, ev, inode, call, err))
-		return -1;
-	return users_add(&inode->transfers, call, err);
+	if (ev->call == REEL_CALL_FTRUNCATE)
+		deps_on_truncate(d, inode);
+	users_add(&inode->transfers, d->call, d->err);
 }
 
-int deps_on_bytes(struct deps *d, const struct reel_event *ev,
-		  struct inode_uses *inode, const struct call_ref *call,
-		  struct reel_error *err)
+void deps_on_bytes(struct deps *d, struct inode_uses *inode)
 {
-	bool read = ev->group == REEL_GROUP_READ;
+	const struct reel_event *ev = d->ev;
+	bool read = ev->group == REEL_GROUP_READ, seeks = seeks_in_data(ev);
 
-	if (changes_bytes(ev))
-		return on_write(d, ev, inode, call, err);
-	if ((read || ev->group == REEL_GROUP_STAT ||
-	     ev->call == REEL_CALL_MMAP || seeks_in_data(ev)) &&
-	    deps_after_writers(d, inode, ev, call, err))
-		return -1;
-	if (read && deps_after(d, &inode->last_truncate, ev, call, err))
-		return -1;
-	if (seeks_in_data(ev) && (users_add(&inode->eof_reads, call, err) ||
-				  users_add(&inode->transfers, call, err)))
-		return -1;
-	if (!read)
-		return 0;
-	if ((ev->result < ev->asked &&
-	     users_add(&inode->eof_reads, call, err)) ||
-	    (inode->writable &&
-	     append_order_event(d, &inode->order, ev, call, err)))
-		return -1;
-	return ev->result > 0 ? users_add(&inode->transfers, call, err) : 0;
+	if (changes_bytes(ev)) {
+		on_write(d, inode);
+		return;
+	}
+	if (read || ev->group == REEL_GROUP_STAT ||
+	    ev->call == REEL_CALL_MMAP || seeks)
+		deps_after_writers(d, inode);
+	if (read)
+		deps_after(d, &inode->last_truncate);
+	if (seeks || (read && ev->result < ev->asked))
+		users_add(&inode->eof_reads, d->call, d->err);
+	if (read && inode->writable)
+		append_order_event(d, &inode->order);
+	if (seeks || (read && ev->result > 0))
+		users_add(&inode->transfers, d->call, d->err);
 }

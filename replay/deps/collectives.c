@@ -4,7 +4,7 @@
  * last member has left, so that memory holds only the collectives in progress;
  * a communicator that is created again may then count from 0 again.
  */
-#include "replay/deps/collectives.h"
+#include "replay/deps/deps.h"
 
 #include <stdlib.h>
 

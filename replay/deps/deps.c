@@ -16,7 +16,6 @@
 #include "lib/intmap.h"
 #include "lib/store/event.h"
 
-#include "replay/deps/append_order.h"
 #include "replay/deps/internal.h"
 #include "replay/model/recorded_job.h"
 
@@ -122,39 +121,35 @@ int deps_add(struct deps *d, const struct call_ref *before,
 	return deps_add_late(d, before, after, err);
 }
 
-int deps_after(struct deps *d, const struct call_ref *before,
-	       const struct reel_event *ev, const struct call_ref *call,
-	       struct reel_error *err)
+void deps_after(struct deps *d, const struct call_ref *before)
 {
-	if (before->stream == JOB_NONE || before->end_ns > ev->start_ns)
-		return 0;
-	return deps_add(d, before, call, err) < 0 ? -1 : 0;
+	if (before->stream != JOB_NONE && before->end_ns <= d->since_ns)
+		deps_add(d, before, d->call, d->err);
 }
 
-int users_add(struct users *u, const struct call_ref *call,
-	      struct reel_error *err)
+void users_add(struct users *u, const struct call_ref *call,
+	       struct reel_error *err)
 {
 	if (u->one.stream == JOB_NONE || u->one.stream == call->stream) {
 		if (u->one.stream == JOB_NONE || u->one.index < call->index)
 			u->one = *call;
-		return 0;
+		return;
 	}
 	for (uint32_t i = 0; i < u->n; i++) {
 		if (u->more[i].stream == call->stream) {
 			if (u->more[i].index < call->index)
 				u->more[i] = *call;
-			return 0;
+			return;
 		}
 	}
 	if (u->n == u->room) {
 		uint32_t room = u->room ? 2 * u->room : 4;
 
 		if (reel_grow(&u->more, room, sizeof(*u->more), err))
-			return -1;
+			return;
 		u->room = room;
 	}
 	u->more[u->n++] = *call;
-	return 0;
 }
 
 void users_clear(struct users *u)
@@ -163,30 +158,24 @@ void users_clear(struct users *u)
 	u->n = 0;
 }
 
-int deps_after_users(struct deps *d, const struct users *u, uint32_t process,
-		     const struct reel_event *ev, const struct call_ref *call,
-		     struct reel_error *err)
+void deps_after_users(struct deps *d, const struct users *u, uint32_t process)
 {
 	for (uint32_t i = 0; i <= u->n; i++) {
 		const struct call_ref *w = i ? &u->more[i - 1] : &u->one;
 
-		if (w->stream == JOB_NONE ||
-		    (process != JOB_NONE &&
-		     d->job->stream[w->stream].process != process))
-			continue;
-		if (deps_after(d, w, ev, call, err))
-			return -1;
+		if (w->stream != JOB_NONE &&
+		    (process == JOB_NONE ||
+		     d->job->stream[w->stream].process == process))
+			deps_after(d, w);
 	}
-	return 0;
 }
 
-struct inode_uses *deps_inode(struct deps *d, uint32_t inode, uint32_t file,
-			      struct reel_error *err)
+struct inode_uses *deps_inode(struct deps *d, uint32_t inode, uint32_t file)
 {
 	struct inode_uses *c;
 
 	if (reel_array_reach(&d->inode, &d->inode_room, inode,
-			     sizeof(*d->inode), err))
+			     sizeof(*d->inode), d->err))
 		return NULL;
 	c = &d->inode[inode];
 	if (!c->known)
@@ -201,14 +190,17 @@ struct inode_uses *deps_inode(struct deps *d, uint32_t inode, uint32_t file,
 }
 
 /* The path rules for both paths of the call. */
-static int on_paths(struct deps *d, const struct reel_event *ev,
-		    const struct call_ref *call, const struct effects *effects,
-		    struct inode_uses *inode, struct reel_error *err)
+static void on_paths(struct deps *d, const struct effects *effects,
+		     struct inode_uses *inode)
 {
+	const struct reel_event *ev = d->ev;
 	bool external = effects->appeared || effects->vanished;
 	bool renamed = effects->file2 == EFFECT_CREATE;
 	bool external2 = external && effects->changed_file == ev->file2;
-	struct reel_event at = *ev;
+	/* A result that another call caused proves that this call was second,
+	 * even when the two overlapped. */
+	bool second = ev->err == ENOENT || ev->err == EEXIST || external;
+	int64_t since_ns = second ? d->call->end_ns : ev->start_ns;
 	struct path_use use = {.file = ev->file,
 			       .effect = effects->file,
 			       .external = external && !external2,
@@ -219,25 +211,39 @@ static int on_paths(struct deps *d, const struct reel_event *ev,
 
 	if (renamed && effects->file == EFFECT_REMOVE)
 		use.renamed_to = ev->file2;
-	/* A result that another call caused proves that this call was second,
-	 * even when the two overlapped. */
-	if (ev->err == ENOENT || ev->err == EEXIST || external)
-		at.start_ns = call->end_ns;
 	/* Earlier calls saw a change that turns out to be this call's. */
 	if (effects->seen_early == ev->file && use.effect == EFFECT_USE)
 		use.effect = EFFECT_CREATE;
-	if (effects->seen_early &&
-	    deps_after_old_uses(d, ev, effects->seen_early, call, err))
-		return -1;
-	if (deps_on_path(d, &at, &use, call, err))
-		return -1;
+	if (effects->seen_early)
+		deps_after_old_uses(d, effects->seen_early);
+	d->since_ns = since_ns;
+	deps_on_path(d, &use);
+	d->since_ns = ev->start_ns;
 	/* The new path shows the bytes that were written under the old one. */
-	if (renamed && effects->inode &&
-	    deps_after_writers(d, &d->inode[effects->inode], ev, call, err))
-		return -1;
-	return ev->file2 && ev->file2 < d->job->files
-		       ? deps_on_path(d, &at, &use2, call, err)
-		       : 0;
+	if (renamed && effects->inode)
+		deps_after_writers(d, &d->inode[effects->inode]);
+	d->since_ns = since_ns;
+	if (ev->file2 && ev->file2 < d->job->files)
+		deps_on_path(d, &use2);
+	d->since_ns = ev->start_ns;
+}
+
+/* The rules about the path and the bytes of the call. */
+static void on_file(struct deps *d, const struct effects *effects, bool message)
+{
+	const struct reel_event *ev = d->ev;
+	struct inode_uses *inode = NULL;
+
+	if (effects->inode &&
+	    !(inode = deps_inode(d, effects->inode, ev->file)))
+		return;
+	on_paths(d, effects, inode);
+	if (!ev->open || message || !effects->inode)
+		return;
+	if (ev->call == REEL_CALL_READDIR)
+		deps_on_entries(d);
+	else /* the path rules may have moved the table of inodes */
+		deps_on_bytes(d, &d->inode[effects->inode]);
 }
 
 int deps_event(struct deps *d, const struct reel_event *ev,
@@ -246,25 +252,16 @@ int deps_event(struct deps *d, const struct reel_event *ev,
 {
 	bool message =
 		ev->kind == REEL_KIND_PIPE || ev->kind == REEL_KIND_SOCKET;
-	/* A named pipe is created, opened by its path, and removed. */
-	bool file = ev->file && ev->file < d->job->files &&
-		    (!message || effects->file != EFFECT_NONE);
-	struct inode_uses *inode = NULL;
 
-	if (ev->open && ev->open < d->job->opens && !ev->err &&
-	    deps_on_ofd(d, ev, call, err))
-		return -1;
-	if (!file)
-		return 0;
-	if (effects->inode &&
-	    !(inode = deps_inode(d, effects->inode, ev->file, err)))
-		return -1;
-	if (on_paths(d, ev, call, effects, inode, err))
-		return -1;
-	if (!ev->open || message || !effects->inode)
-		return 0;
-	if (ev->call == REEL_CALL_READDIR)
-		return deps_on_entries(d, ev, call, err);
-	/* The path rules may have moved the table of inodes. */
-	return deps_on_bytes(d, ev, &d->inode[effects->inode], call, err);
+	d->ev = ev;
+	d->call = call;
+	d->since_ns = ev->start_ns;
+	d->err = err;
+	if (ev->open && ev->open < d->job->opens && !ev->err)
+		deps_on_ofd(d);
+	/* A named pipe is created, opened by its path, and removed. */
+	if (ev->file && ev->file < d->job->files &&
+	    (!message || effects->file != EFFECT_NONE))
+		on_file(d, effects, message);
+	return err->code ? -1 : 0;
 }

@@ -6,11 +6,12 @@
  * earlier fork of its thread. An open or close waits for the forks since the
  * previous one of its thread.
  */
-#include "replay/deps/forks.h"
+#include "replay/deps/deps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/store/event.h"
@@ -103,13 +104,9 @@ static int add_fork_wait(struct forks *f, uint32_t child,
 				  .call = before->index,
 				  .kind = ANNOTATION_POST};
 
-	if (f->waits == f->room) {
-		size_t room = f->room ? 2 * f->room : 16;
-
-		if (reel_grow(&f->wait, room, sizeof(*f->wait), err))
-			return -1;
-		f->room = room;
-	}
+	if (reel_array_reach(&f->wait, &f->room, f->waits, sizeof(*f->wait),
+			     err))
+		return -1;
 	f->wait[f->waits++] = (struct fork_wait){child, *before};
 	return annotations_add(f->annotations, &post, err);
 }

@@ -12,7 +12,6 @@
 #include "lib/intmap.h"
 
 #include "replay/deps/deps.h"
-#include "replay/deps/path_tree.h"
 #include "replay/model/recorded_job.h"
 
 #define USERS_MOST 64
@@ -73,6 +72,22 @@ struct fd_number {
 	struct call_ref unclosed_next_opener;
 };
 
+/*
+ * The used paths as a tree: the nearest known directory above a path, and the
+ * paths below a directory that were used since they were last taken.
+ */
+struct path_tree_node {
+	uint32_t above;	      /* the nearest directory that has an id, or 0 */
+	uint32_t first, next; /* used path in it; next one in `above` */
+	bool known;	      /* `above` is computed */
+	bool listed;	      /* in the list of `above`, like all above it */
+};
+
+struct path_tree {
+	const struct job *job;
+	struct path_tree_node *node; /* by file id */
+};
+
 struct deps {
 	const struct job *job;
 	struct annotations *annotations;
@@ -88,30 +103,30 @@ struct deps {
 	struct reel_intmap numbers; /* process, fd -> number */
 	struct fd_number *number;
 	uint32_t number_room;
+	/* The current call, for the rules. A call that ended before since_ns
+	 * comes before it. The first failure is in err. */
+	const struct reel_event *ev;
+	const struct call_ref *call;
+	int64_t since_ns;
+	struct reel_error *err;
 };
 
-/* Add a wait of @call for @before if that was over when @ev began. */
-int deps_after(struct deps *d, const struct call_ref *before,
-	       const struct reel_event *ev, const struct call_ref *call,
-	       struct reel_error *err);
+/* Make the current call wait for @before if that was over when it began. */
+void deps_after(struct deps *d, const struct call_ref *before);
 
 /* The same for every use so far; @process: only the uses by that process, or
  * JOB_NONE. */
-int deps_after_users(struct deps *d, const struct users *u, uint32_t process,
-		     const struct reel_event *ev, const struct call_ref *call,
-		     struct reel_error *err);
+void deps_after_users(struct deps *d, const struct users *u, uint32_t process);
 
-int users_add(struct users *u, const struct call_ref *call,
-	      struct reel_error *err);
+void users_add(struct users *u, const struct call_ref *call,
+	       struct reel_error *err);
 void users_clear(struct users *u);
 
 /* The state of @inode, which @file is a path of; NULL without memory. */
-struct inode_uses *deps_inode(struct deps *d, uint32_t inode, uint32_t file,
-			      struct reel_error *err);
+struct inode_uses *deps_inode(struct deps *d, uint32_t inode, uint32_t file);
 
-/* @ev uses the open file description ev->open. */
-int deps_on_ofd(struct deps *d, const struct reel_event *ev,
-		const struct call_ref *call, struct reel_error *err);
+/* The call uses the open file description ev->open. */
+void deps_on_ofd(struct deps *d);
 
 /* One of the paths of a call. */
 struct path_use {
@@ -123,33 +138,43 @@ struct path_use {
 	struct inode_uses *inode; /* behind the path, NULL: not known */
 };
 
-int deps_on_path(struct deps *d, const struct reel_event *ev,
-		 const struct path_use *use, const struct call_ref *call,
-		 struct reel_error *err);
+void deps_on_path(struct deps *d, const struct path_use *use);
 
-/* A path that appeared or vanished for earlier calls did so by @ev: it waits
- * for the uses of @file before that change. */
-int deps_after_old_uses(struct deps *d, const struct reel_event *ev,
-			uint32_t file, const struct call_ref *call,
-			struct reel_error *err);
+/* A path that appeared or vanished for earlier calls did so by this one: it
+ * waits for the uses of @file before that change. */
+void deps_after_old_uses(struct deps *d, uint32_t file);
 
-/* @ev lists the directory ev->file through a descriptor. */
-int deps_on_entries(struct deps *d, const struct reel_event *ev,
-		    const struct call_ref *call, struct reel_error *err);
+/* The call lists the directory ev->file through a descriptor. */
+void deps_on_entries(struct deps *d);
 
-/* @ev may read or write bytes of @inode through a descriptor. */
-int deps_on_bytes(struct deps *d, const struct reel_event *ev,
-		  struct inode_uses *inode, const struct call_ref *call,
-		  struct reel_error *err);
+/* The call may read or write bytes of @inode through a descriptor. */
+void deps_on_bytes(struct deps *d, struct inode_uses *inode);
 
-/* @ev truncates @inode. */
-int deps_on_truncate(struct deps *d, const struct reel_event *ev,
-		     struct inode_uses *inode, const struct call_ref *call,
-		     struct reel_error *err);
+/* The call truncates @inode. */
+void deps_on_truncate(struct deps *d, struct inode_uses *inode);
 
-/* @ev depends on the bytes or the size of @inode. */
-int deps_after_writers(struct deps *d, const struct inode_uses *inode,
-		       const struct reel_event *ev, const struct call_ref *call,
-		       struct reel_error *err);
+/* The call depends on the bytes or the size of @inode. */
+void deps_after_writers(struct deps *d, const struct inode_uses *inode);
+
+/*
+ * The call is a read or a write; calls come in the order of their ends. *@order,
+ * of one inode, begins as NULL, for append_order_free().
+ */
+void append_order_event(struct deps *d, struct append_order **order);
+void append_order_free(struct append_order *o);
+
+/* Borrows @job for its life. 0, or -1 with @err (REEL_E_MEMORY). */
+int path_tree_init(struct path_tree *t, const struct job *job,
+		   struct reel_error *err);
+void path_tree_fini(struct path_tree *t);
+
+/* The nearest directory above @file that has an id, or 0. */
+uint32_t path_tree_above(struct path_tree *t, uint32_t file);
+
+/* Note the use of @file. */
+void path_tree_add(struct path_tree *t, uint32_t file);
+
+/* Remove a used path from the tree below @dir and return it; 0: none left. */
+uint32_t path_tree_take(struct path_tree *t, uint32_t dir);
 
 #endif

@@ -33,21 +33,19 @@ static void drop_users_until(struct users *u, int64_t at_ns)
  * If the two overlapped: only when the result proves the order, because the
  * call found the path, or missed one that was removed.
  */
-static int after_dirs_above(struct deps *d, const struct reel_event *ev,
-			    uint32_t file, const struct call_ref *call,
-			    struct reel_error *err)
+static void after_dirs_above(struct deps *d, uint32_t file)
 {
+	const struct reel_event *ev = d->ev;
+
 	while ((file = path_tree_above(&d->tree, file))) {
 		const struct path_uses *dir = &d->path[file];
 		bool proven = dir->removed ? ev->err == ENOENT : !ev->err;
-		int64_t until_ns = call->end_ns - (proven ? 0 : ev->dur_ns);
 
 		if (dir->change.stream != JOB_NONE &&
-		    dir->change.end_ns <= until_ns &&
-		    deps_add(d, &dir->change, call, err) < 0)
-			return -1;
+		    dir->change.end_ns <=
+			    d->call->end_ns - (proven ? 0 : ev->dur_ns))
+			deps_add(d, &dir->change, d->call, d->err);
 	}
-	return 0;
 }
 
 /* @file is below the directory @dir, which is renamed to @to: the inode of
@@ -75,27 +73,23 @@ static void rename_below(struct deps *d, uint32_t file, uint32_t dir,
 
 /* A directory is changed after all uses of paths below it. @to: it is renamed
  * to that, or 0. */
-static int after_uses_below(struct deps *d, const struct reel_event *ev,
-			    uint32_t dir, uint32_t to,
-			    const struct call_ref *call, struct reel_error *err)
+static void after_uses_below(struct deps *d, uint32_t dir, uint32_t to)
 {
 	uint32_t file;
 
 	while ((file = path_tree_take(&d->tree, dir))) {
 		const struct path_uses *p = &d->path[file];
 		uint32_t inode = d->inodes->of_file[file];
-		const struct inode_uses *c = NULL;
+		const struct inode_uses *c =
+			inode ? deps_inode(d, inode, file) : NULL;
 
-		if (inode && !(c = deps_inode(d, inode, file, err)))
-			return -1;
-		if (deps_after(d, &p->change, ev, call, err) ||
-		    deps_after_users(d, &p->users, JOB_NONE, ev, call, err) ||
-		    (c && deps_after_writers(d, c, ev, call, err)))
-			return -1;
+		deps_after(d, &p->change);
+		deps_after_users(d, &p->users, JOB_NONE);
+		if (c)
+			deps_after_writers(d, c);
 		if (to)
 			rename_below(d, file, dir, to);
 	}
-	return 0;
 }
 
 /* Remember the uses before an external change: if an overlapping call proves
@@ -109,85 +103,68 @@ static void save_old_uses(struct path_uses *p)
 	p->users = old;
 }
 
-int deps_after_old_uses(struct deps *d, const struct reel_event *ev,
-			uint32_t file, const struct call_ref *call,
-			struct reel_error *err)
+void deps_after_old_uses(struct deps *d, uint32_t file)
 {
-	const struct path_uses *p = &d->path[file];
-
-	return deps_after(d, &p->old_change, ev, call, err) ||
-			       deps_after_users(d, &p->old_users, JOB_NONE, ev,
-						call, err)
-		       ? -1
-		       : 0;
+	deps_after(d, &d->path[file].old_change);
+	deps_after_users(d, &d->path[file].old_users, JOB_NONE);
 }
 
-/* @ev changes the path: it waits for the uses before it. */
-static int on_change(struct deps *d, const struct reel_event *ev,
-		     const struct path_use *use, const struct call_ref *call,
-		     struct reel_error *err)
+/* The call changes the path: it waits for the uses before it. */
+static void on_change(struct deps *d, const struct path_use *use)
 {
 	struct path_uses *p = &d->path[use->file];
 	struct path_uses *dir = &d->path[d->job->file[use->file].parent];
 
-	if (deps_after_users(d, &p->users, JOB_NONE, ev, call, err) ||
-	    (dir != d->path &&
-	     deps_after_users(d, &dir->listers, JOB_NONE, ev, call, err)) ||
-	    after_uses_below(d, ev, use->file, use->renamed_to, call, err))
-		return -1;
+	deps_after_users(d, &p->users, JOB_NONE);
+	if (dir != d->path)
+		deps_after_users(d, &dir->listers, JOB_NONE);
+	after_uses_below(d, use->file, use->renamed_to);
 	if (use->external)
 		save_old_uses(p);
 	/* The next change waits for the uses that overlap with this one. */
-	drop_users_until(&p->users, ev->start_ns);
-	if (p->change.stream != JOB_NONE && p->change.end_ns > ev->start_ns &&
-	    users_add(&p->users, &p->change, err))
-		return -1;
-	p->change = *call;
-	p->removed = use->effect == EFFECT_REMOVE || ev->err == ENOENT;
+	drop_users_until(&p->users, d->since_ns);
+	if (p->change.stream != JOB_NONE && p->change.end_ns > d->since_ns)
+		users_add(&p->users, &p->change, d->err);
+	p->change = *d->call;
+	p->removed = use->effect == EFFECT_REMOVE || d->ev->err == ENOENT;
 	if (use->effect != EFFECT_TRUNCATE)
-		dir->entry_change = *call;
-	return 0;
+		dir->entry_change = *d->call;
 }
 
-int deps_on_path(struct deps *d, const struct reel_event *ev,
-		 const struct path_use *use, const struct call_ref *call,
-		 struct reel_error *err)
+void deps_on_path(struct deps *d, const struct path_use *use)
 {
+	const struct reel_event *ev = d->ev;
 	struct path_uses *p = &d->path[use->file];
 	struct inode_uses *inode = use->inode;
+	bool scans = ev->call == REEL_CALL_SCANDIR;
 
 	if (use->effect == EFFECT_NONE)
-		return 0;
+		return;
 	path_tree_add(&d->tree, use->file);
-	if (deps_after(d, &p->change, ev, call, err) ||
-	    after_dirs_above(d, ev, use->file, call, err))
-		return -1;
+	deps_after(d, &p->change);
+	after_dirs_above(d, use->file);
 	/* A directory is listed or removed after the changes of its entries. */
-	if ((use->effect == EFFECT_REMOVE || ev->call == REEL_CALL_OPENDIR ||
-	     ev->call == REEL_CALL_SCANDIR) &&
-	    deps_after(d, &p->entry_change, ev, call, err))
-		return -1;
-	if (ev->group == REEL_GROUP_STAT && inode &&
-	    deps_after_writers(d, inode, ev, call, err))
-		return -1;
-	if (ev->call == REEL_CALL_SCANDIR && users_add(&p->listers, call, err))
-		return -1;
+	if (use->effect == EFFECT_REMOVE || ev->call == REEL_CALL_OPENDIR ||
+	    scans)
+		deps_after(d, &p->entry_change);
+	if (ev->group == REEL_GROUP_STAT && inode)
+		deps_after_writers(d, inode);
+	if (scans)
+		users_add(&p->listers, d->call, d->err);
 	if ((use->effect == EFFECT_TRUNCATE ||
 	     ev->call == REEL_CALL_TRUNCATE) &&
-	    inode && deps_on_truncate(d, ev, inode, call, err))
-		return -1;
+	    inode)
+		deps_on_truncate(d, inode);
 	if (use->effect == EFFECT_USE && !use->external)
-		return users_add(&p->users, call, err);
-	return on_change(d, ev, use, call, err);
+		users_add(&p->users, d->call, d->err);
+	else
+		on_change(d, use);
 }
 
-int deps_on_entries(struct deps *d, const struct reel_event *ev,
-		    const struct call_ref *call, struct reel_error *err)
+void deps_on_entries(struct deps *d)
 {
-	struct path_uses *p = &d->path[ev->file];
+	struct path_uses *p = &d->path[d->ev->file];
 
-	return deps_after(d, &p->entry_change, ev, call, err) ||
-			       users_add(&p->listers, call, err)
-		       ? -1
-		       : 0;
+	deps_after(d, &p->entry_change);
+	users_add(&p->listers, d->call, d->err);
 }

@@ -4,14 +4,12 @@
  * its list. A path that is taken leaves it, so that all takes together cost no
  * more than the uses.
  */
-#include "replay/deps/path_tree.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/error.h"
 
-#include "replay/model/recorded_job.h"
+#include "replay/deps/internal.h"
 
 int path_tree_init(struct path_tree *t, const struct job *job,
 		   struct reel_error *err)
@@ -34,12 +32,8 @@ static uint32_t find_above(const struct job *job, uint32_t file)
 	uint32_t above = job->file[file].parent;
 	size_t n = path && path[0] == '/' ? strlen(path) : 0;
 
-	while (!above && n > 1) {
-		while (n > 1 && path[n - 1] != '/')
-			n--;
-		if (n > 1)
-			above = job_find(job, path, --n);
-	}
+	while (!above && (n = job_dir_bytes(path, n)))
+		above = job_find(job, path, n);
 	return above;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Matches unexplained changes with overlapping calls that end later. */
-#include "replay/deps/pending_changes.h"
+#include "replay/deps/deps.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "lib/error.h"
 #include "lib/store/event.h"
 
-#include "replay/deps/deps.h"
 #include "replay/fsstate/fsstate.h"
 #include "replay/model/recorded_job.h"
 

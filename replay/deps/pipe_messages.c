@@ -8,7 +8,7 @@
  * in the order of their ends. The two ends of a socket have different inodes,
  * and the trace does not connect them: their bytes count as external.
  */
-#include "replay/deps/pipe_messages.h"
+#include "replay/deps/deps.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  * position of the descriptor. A recorded offset that differs from the current
  * position was passed.
  */
-#include "replay/engine/call_copy.h"
+#include "replay/engine/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,6 @@
 #include "schemas/syscall.h"
 
 #include "replay/engine/fdtable.h"
-#include "replay/engine/messages.h"
-#include "replay/engine/player.h"
 #include "replay/model/classify.h"
 
 /* The arguments of a copy. */
@@ -115,7 +113,7 @@ static int64_t copy_in_vain(struct player *p, const struct call_spec *s)
 	return r;
 }
 
-static int64_t do_copy(struct player *p, const struct call_spec *s)
+static int64_t copy_bytes(struct player *p, const struct call_spec *s)
 {
 	if (s->m->err)
 		return copy_in_vain(p, s);
@@ -126,8 +124,13 @@ static int64_t do_copy(struct player *p, const struct call_spec *s)
 	return issue_copy(p, s);
 }
 
+CALL_IS(COPY_FILE_RANGE, copy_bytes(p, s))
+CALL_IS(SENDFILE, copy_bytes(p, s))
+CALL_IS(SPLICE, copy_bytes(p, s))
+CALL_IS(TEE, copy_bytes(p, s))
+
 /* The source was not recorded: write as many bytes to the target. */
-static int64_t do_copy_out(struct player *p, const struct call_spec *s)
+CALL_OF(COPY_OUT)
 {
 	off64_t at, *to = explicit_offset(s->fd, s->offset, &at);
 	int64_t done = 0;
@@ -144,11 +147,4 @@ static int64_t do_copy_out(struct player *p, const struct call_spec *s)
 		done += n;
 	}
 	return done;
-}
-
-player_call *call_copy_find(uint16_t op)
-{
-	if (op == REEL_CALL_COPY_OUT)
-		return do_copy_out;
-	return is_two_fd_copy(op) ? do_copy : NULL;
 }

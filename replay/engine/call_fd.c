@@ -7,7 +7,7 @@
  * Paths are in the sandbox: absolute, or relative to its root, also where the
  * job passed the descriptor of a directory.
  */
-#include "replay/engine/call_fd.h"
+#include "replay/engine/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,9 +25,7 @@
 #include "lib/calls.h"
 
 #include "replay/engine/beneath.h"
-#include "replay/engine/call_lock.h"
 #include "replay/engine/fdtable.h"
-#include "replay/engine/player.h"
 
 /*
  * With a closed descriptor the offset may be missing: a negative one would fail
@@ -73,28 +71,20 @@ static int open_flags(const struct call_spec *s)
 		       : s->flags;
 }
 
-CALL_OF(open)
+CALL_OF(OPEN)
 {
-	int fd;
-
 	/* For a child of posix_spawn(): the next record closes it. */
 	if (s->m->fd2 < 0 && !s->m->err)
 		return p->spawned = open(open_path(p, s), open_flags(s),
 					 (mode_t)spec_arg2(s));
-	fdtable_before_open(p, s);
-	fd = open(open_path(p, s), open_flags(s), (mode_t)spec_arg2(s));
-	return fdtable_after_open(p, s, fd);
+	return FDTABLE_OPEN(
+		p, s,
+		open(open_path(p, s), open_flags(s), (mode_t)spec_arg2(s)));
 }
 
-CALL_OF(openat)
-{
-	int fd;
-
-	fdtable_before_open(p, s);
-	fd = openat(spec_dir(s), open_path(p, s), open_flags(s),
-		    (mode_t)spec_arg2(s));
-	return fdtable_after_open(p, s, fd);
-}
+CALL_IS(OPENAT, FDTABLE_OPEN(p, s,
+			     openat(spec_dir(s), open_path(p, s), open_flags(s),
+				    (mode_t)spec_arg2(s))))
 
 /*
  * Open the file by its recorded name: libc would draw another random name, or
@@ -103,56 +93,37 @@ CALL_OF(openat)
 static int64_t open_as(struct player *p, const struct call_spec *s, int flags)
 {
 	mode_t mode = (mode_t)spec_arg2(s);
-	int fd;
 
-	fdtable_before_open(p, s);
-	fd = ioreel_open_as ? ioreel_open_as(s->r->op, s->path, flags, mode)
-			    : open(s->path, flags, mode);
-	return fdtable_after_open(p, s, fd);
+	return FDTABLE_OPEN(
+		p, s,
+		ioreel_open_as ? ioreel_open_as(s->r->op, s->path, flags, mode)
+			       : open(s->path, flags, mode));
 }
 
-CALL_OF(shm_open)
-{
-	return open_as(p, s, s->flags | O_NOFOLLOW | O_CLOEXEC);
-}
+CALL_IS(SHM_OPEN, open_as(p, s, s->flags | O_NOFOLLOW | O_CLOEXEC))
+CALL_IS(OPEN_BY_HANDLE_AT, open_as(p, s, s->flags))
 
-CALL_OF(open_by_handle_at)
-{
-	return open_as(p, s, s->flags);
-}
-
-CALL_OF(memfd_create)
+CALL_OF(MEMFD_CREATE)
 {
 	const char *name = s->m->name == PLAN_NONE
 				   ? "/memfd:replay"
 				   : plan_name(p->engine->plan, s->m->name);
 	size_t prefix = strlen("/memfd:");
-	int fd;
 
-	fdtable_before_open(p, s);
-	fd = memfd_create(strlen(name) > prefix ? name + prefix : "",
-			  (unsigned int)spec_arg2(s));
-	return fdtable_after_open(p, s, fd);
+	return FDTABLE_OPEN(
+		p, s,
+		memfd_create(strlen(name) > prefix ? name + prefix : "",
+			     (unsigned int)spec_arg2(s)));
 }
 
-CALL_OF(creat)
-{
-	int fd;
-
-	fdtable_before_open(p, s);
-	fd = creat(s->path, (mode_t)spec_arg2(s));
-	return fdtable_after_open(p, s, fd);
-}
+CALL_IS(CREAT, FDTABLE_OPEN(p, s, creat(s->path, (mode_t)spec_arg2(s))))
 
 /* libc fails on a bad template before it draws a name. */
-CALL_OF(mkstemp)
-{
-	return s->m->err == EINVAL
-		       ? mkstemps((char *)(uintptr_t)s->path, PATH_MAX)
-		       : open_as(p, s, s->flags);
-}
+CALL_IS(MKSTEMP, s->m->err == EINVAL
+			 ? mkstemps((char *)(uintptr_t)s->path, PATH_MAX)
+			 : open_as(p, s, s->flags))
 
-CALL_OF(close)
+CALL_OF(CLOSE)
 {
 	int64_t r;
 
@@ -168,7 +139,7 @@ CALL_OF(close)
 }
 
 /* Descriptors of the engine, above all of the job's, stay open. */
-CALL_OF(close_range)
+CALL_OF(CLOSE_RANGE)
 {
 	unsigned int first = (unsigned int)s->flags;
 	unsigned int last = (unsigned int)p->engine->base - 1;
@@ -185,15 +156,8 @@ CALL_OF(close_range)
 	fdtable_end_turn(p);
 	return r;
 }
-
-CALL_OF(dup)
-{
-	int fd;
-
-	fdtable_before_open(p, s);
-	fd = dup(s->fd);
-	return fdtable_after_open(p, s, fd);
-}
+CALL_IS(CLOSEFROM, issue_CLOSE_RANGE(p, s))
+CALL_IS(DUP, FDTABLE_OPEN(p, s, dup(s->fd)))
 
 /* The target number is the job's, like the descriptor it may replace. */
 static int64_t dup_onto(struct player *p, const struct call_spec *s, int flags)
@@ -205,27 +169,18 @@ static int64_t dup_onto(struct player *p, const struct call_spec *s, int flags)
 	return fdtable_after_open(p, s, fd);
 }
 
-CALL_OF(dup2)
-{
-	return dup_onto(p, s, -1);
-}
+CALL_IS(DUP2, dup_onto(p, s, -1))
+CALL_IS(DUP3, dup_onto(p, s, s->flags))
 
-CALL_OF(dup3)
-{
-	return dup_onto(p, s, s->flags);
-}
-
-CALL_OF(fcntl)
+CALL_OF(FCNTL)
 {
 	uint64_t hint;
-	int fd;
 
 	switch (s->flags) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
-		fdtable_before_open(p, s);
-		fd = fcntl(s->fd, s->flags, (int)spec_arg2(s));
-		return fdtable_after_open(p, s, fd);
+		return FDTABLE_OPEN(p, s,
+				    fcntl(s->fd, s->flags, (int)spec_arg2(s)));
 	case F_GETLK:
 	case F_SETLK:
 	case F_SETLKW:
@@ -249,15 +204,13 @@ CALL_OF(fcntl)
 
 /* --- read and write ------------------------------------------------------ */
 
-CALL_OF(read)
-{
-	return read(s->fd, call_memory(s, p->in), (size_t)s->size);
-}
+CALL_IS(READ, read(s->fd, call_memory(s, p->in), (size_t)s->size))
+CALL_IS(PREAD,
+	pread(s->fd, call_memory(s, p->in), (size_t)s->size, call_offset(s)))
 
-CALL_OF(pread)
+static struct iovec vector_of(const struct call_spec *s, uint8_t *own)
 {
-	return pread(s->fd, call_memory(s, p->in), (size_t)s->size,
-		     call_offset(s));
+	return (struct iovec){call_memory(s, own), (size_t)s->size};
 }
 
 /* A count above IOV_MAX fails with EINVAL, and has no recorded size. */
@@ -266,75 +219,37 @@ static int buffer_count(const struct call_spec *s)
 	return s->m->err == EINVAL && s->r->size < 0 ? -1 : 1;
 }
 
-CALL_OF(readv)
-{
-	struct iovec iov = {call_memory(s, p->in), (size_t)s->size};
+CALL_WITH(READV, struct iovec iov = vector_of(s, p->in),
+	  readv(s->fd, &iov, buffer_count(s)))
+CALL_WITH(PREADV, struct iovec iov = vector_of(s, p->in),
+	  preadv(s->fd, &iov, buffer_count(s), call_offset(s)))
+CALL_WITH(PREADV2, struct iovec iov = vector_of(s, p->in),
+	  preadv2(s->fd, &iov, buffer_count(s), call_offset(s), s->flags))
+CALL_IS(WRITE, write(s->fd, call_memory(s, p->out), (size_t)s->size))
+CALL_IS(PWRITE,
+	pwrite(s->fd, call_memory(s, p->out), (size_t)s->size, call_offset(s)))
+CALL_WITH(WRITEV, struct iovec iov = vector_of(s, p->out),
+	  writev(s->fd, &iov, buffer_count(s)))
+CALL_WITH(PWRITEV, struct iovec iov = vector_of(s, p->out),
+	  pwritev(s->fd, &iov, buffer_count(s), call_offset(s)))
 
-	return readv(s->fd, &iov, buffer_count(s));
-}
-
-CALL_OF(preadv)
-{
-	struct iovec iov = {call_memory(s, p->in), (size_t)s->size};
-
-	return preadv(s->fd, &iov, buffer_count(s), call_offset(s));
-}
-
-CALL_OF(preadv2)
-{
-	struct iovec iov = {call_memory(s, p->in), (size_t)s->size};
-
-	return preadv2(s->fd, &iov, buffer_count(s), call_offset(s), s->flags);
-}
-
-CALL_OF(write)
-{
-	return write(s->fd, call_memory(s, p->out), (size_t)s->size);
-}
-
-CALL_OF(pwrite)
-{
-	return pwrite(s->fd, call_memory(s, p->out), (size_t)s->size,
-		      call_offset(s));
-}
-
-CALL_OF(writev)
-{
-	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
-
-	return writev(s->fd, &iov, buffer_count(s));
-}
-
-CALL_OF(pwritev)
-{
-	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
-
-	return pwritev(s->fd, &iov, buffer_count(s), call_offset(s));
-}
-
-CALL_OF(pwritev2)
-{
-	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
-
-	/* -1: at the position, or at the end; neither is recorded. */
-	return pwritev2(
-		s->fd, &iov, buffer_count(s),
-		s->offset == PLAN_NO_OFFSET && !s->m->err ? -1 : call_offset(s),
-		s->flags);
-}
-
-CALL_OF(vmsplice)
-{
-	struct iovec iov = {call_memory(s, p->out), (size_t)s->size};
-
-	return vmsplice(s->fd, &iov, 1, (unsigned int)s->flags);
-}
+/* -1: at the position, or at the end; neither is recorded. */
+CALL_WITH(PWRITEV2, struct iovec iov = vector_of(s, p->out),
+	  pwritev2(s->fd, &iov, buffer_count(s),
+		   s->offset == PLAN_NO_OFFSET && !s->m->err ? -1
+							     : call_offset(s),
+		   s->flags))
+CALL_WITH(VMSPLICE, struct iovec iov = vector_of(s, p->out),
+	  vmsplice(s->fd, &iov, 1, (unsigned int)s->flags))
+CALL_IS(ASYNC_READ, issue_PREAD(p, s))
+CALL_IS(ASYNC_WRITE, issue_PWRITE(p, s))
+CALL_IS(ASYNC_SYNC, fsync(s->fd))
 
 /*
  * The resulting position is recorded: compute the argument from it and from the
  * current position or size.
  */
-CALL_OF(lseek)
+CALL_OF(LSEEK)
 {
 	int64_t off = s->want;
 	struct stat st;
@@ -355,10 +270,7 @@ CALL_OF(lseek)
 
 /* --- space, cache, sync -------------------------------------------------- */
 
-CALL_OF(fallocate)
-{
-	return fallocate(s->fd, s->flags, spec_length(s), spec_arg2(s));
-}
+CALL_IS(FALLOCATE, fallocate(s->fd, s->flags, spec_length(s), spec_arg2(s)))
 
 /* posix_fallocate() and posix_fadvise() return the error. */
 static int64_t result_of_code(int code)
@@ -367,94 +279,19 @@ static int64_t result_of_code(int code)
 	return code ? -1 : 0;
 }
 
-CALL_OF(posix_fallocate)
-{
-	return result_of_code(
-		posix_fallocate(s->fd, spec_length(s), spec_arg2(s)));
-}
+CALL_IS(POSIX_FALLOCATE,
+	result_of_code(posix_fallocate(s->fd, spec_length(s), spec_arg2(s))))
+CALL_IS(POSIX_FADVISE, result_of_code(posix_fadvise(s->fd, spec_length(s),
+						    spec_arg2(s), s->flags)))
+CALL_IS(READAHEAD, readahead(s->fd, spec_length(s), (size_t)spec_arg2(s)))
+CALL_IS(FSYNC, fsync(s->fd))
+CALL_IS(FDATASYNC, fdatasync(s->fd))
+CALL_IS(SYNCFS, syncfs(s->fd))
+CALL_IS(SYNC_FILE_RANGE, sync_file_range(s->fd, spec_length(s), spec_arg2(s),
+					 (unsigned int)s->flags))
 
-CALL_OF(posix_fadvise)
-{
-	return result_of_code(
-		posix_fadvise(s->fd, spec_length(s), spec_arg2(s), s->flags));
-}
-
-CALL_OF(readahead)
-{
-	return readahead(s->fd, spec_length(s), (size_t)spec_arg2(s));
-}
-
-CALL_OF(fsync)
-{
-	return fsync(s->fd);
-}
-
-CALL_OF(fdatasync)
-{
-	return fdatasync(s->fd);
-}
-
-CALL_OF(syncfs)
-{
-	return syncfs(s->fd);
-}
-
-CALL_OF(sync_file_range)
-{
-	return sync_file_range(s->fd, spec_length(s), spec_arg2(s),
-			       (unsigned int)s->flags);
-}
-
-CALL_OF(sync)
+CALL_OF(SYNC)
 {
 	sync();
 	return 0;
-}
-
-static player_call *const calls[] = {
-	[REEL_CALL_OPEN] = do_open,
-	[REEL_CALL_OPENAT] = do_openat,
-	[REEL_CALL_CREAT] = do_creat,
-	[REEL_CALL_MKSTEMP] = do_mkstemp,
-	[REEL_CALL_MEMFD_CREATE] = do_memfd_create,
-	[REEL_CALL_SHM_OPEN] = do_shm_open,
-	[REEL_CALL_OPEN_BY_HANDLE_AT] = do_open_by_handle_at,
-	[REEL_CALL_CLOSE] = do_close,
-	[REEL_CALL_CLOSE_RANGE] = do_close_range,
-	[REEL_CALL_CLOSEFROM] = do_close_range,
-	[REEL_CALL_DUP] = do_dup,
-	[REEL_CALL_DUP2] = do_dup2,
-	[REEL_CALL_DUP3] = do_dup3,
-	[REEL_CALL_FCNTL] = do_fcntl,
-	[REEL_CALL_READ] = do_read,
-	[REEL_CALL_PREAD] = do_pread,
-	[REEL_CALL_READV] = do_readv,
-	[REEL_CALL_PREADV] = do_preadv,
-	[REEL_CALL_PREADV2] = do_preadv2,
-	[REEL_CALL_ASYNC_READ] = do_pread,
-	[REEL_CALL_ASYNC_WRITE] = do_pwrite,
-	[REEL_CALL_ASYNC_SYNC] = do_fsync,
-	[REEL_CALL_VMSPLICE] = do_vmsplice,
-	[REEL_CALL_WRITE] = do_write,
-	[REEL_CALL_PWRITE] = do_pwrite,
-	[REEL_CALL_WRITEV] = do_writev,
-	[REEL_CALL_PWRITEV] = do_pwritev,
-	[REEL_CALL_PWRITEV2] = do_pwritev2,
-	[REEL_CALL_LSEEK] = do_lseek,
-	[REEL_CALL_FLOCK] = call_lock,
-	[REEL_CALL_LOCKF] = call_lock,
-	[REEL_CALL_FALLOCATE] = do_fallocate,
-	[REEL_CALL_POSIX_FALLOCATE] = do_posix_fallocate,
-	[REEL_CALL_POSIX_FADVISE] = do_posix_fadvise,
-	[REEL_CALL_READAHEAD] = do_readahead,
-	[REEL_CALL_FSYNC] = do_fsync,
-	[REEL_CALL_FDATASYNC] = do_fdatasync,
-	[REEL_CALL_SYNCFS] = do_syncfs,
-	[REEL_CALL_SYNC_FILE_RANGE] = do_sync_file_range,
-	[REEL_CALL_SYNC] = do_sync,
-};
-
-player_call *call_fd_find(uint16_t op)
-{
-	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
 }

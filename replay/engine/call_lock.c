@@ -8,7 +8,7 @@
  * during the call. Closing this description drops all fcntl() locks of the
  * process on the file; there are none.
  */
-#include "replay/engine/call_lock.h"
+#include "replay/engine/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,6 @@
 #include "lib/calls.h"
 
 #include "replay/engine/fdtable.h"
-#include "replay/engine/player.h"
 
 /* A byte of the file that no other process of the replay locks. */
 static struct flock own_byte(short type)
@@ -126,3 +125,6 @@ int64_t call_lock(struct player *p, const struct call_spec *s)
 	return refused && s->flags != F_GETLK ? fail_lock(p, s)
 					      : try_lock(s, false);
 }
+
+CALL_IS(FLOCK, call_lock(p, s))
+CALL_IS(LOCKF, call_lock(p, s))

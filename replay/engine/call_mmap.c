@@ -5,7 +5,7 @@
  * descriptors of its own during mmap() and munmap(): other threads make none
  * meanwhile.
  */
-#include "replay/engine/call_mmap.h"
+#include "replay/engine/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,6 @@
 #include "lib/calls.h"
 
 #include "replay/engine/fdtable.h"
-#include "replay/engine/player.h"
 
 struct mapping {
 	void *at;
@@ -54,7 +53,7 @@ static struct mapping **find_mapping(struct player *p,
 	return m;
 }
 
-CALL_OF(mmap)
+CALL_OF(MMAP)
 {
 	int flags =
 		s->m->arg2 == PLAN_NO_OFFSET ? MAP_PRIVATE : (int)s->m->arg2;
@@ -97,7 +96,7 @@ static void *range_in_mapping(const struct mapping *m,
 	return (char *)m->at + from;
 }
 
-CALL_OF(munmap)
+CALL_OF(MUNMAP)
 {
 	struct mapping **link, *m;
 	size_t len = 0;
@@ -167,28 +166,13 @@ static int64_t unlock_range(void *at, size_t len, int flags)
 	return munlock(at, len);
 }
 
-CALL_OF(madvise)
-{
-	return call_on_range(p, s, advise_range);
-}
-
-CALL_OF(posix_madvise)
-{
-	return call_on_range(p, s, posix_advise_range);
-}
-
-CALL_OF(mlock)
-{
-	return call_on_range(p, s, lock_range);
-}
-
-CALL_OF(munlock)
-{
-	return call_on_range(p, s, unlock_range);
-}
+CALL_IS(MADVISE, call_on_range(p, s, advise_range))
+CALL_IS(POSIX_MADVISE, call_on_range(p, s, posix_advise_range))
+CALL_IS(MLOCK, call_on_range(p, s, lock_range))
+CALL_IS(MUNLOCK, call_on_range(p, s, unlock_range))
 
 /* A part of a mapping cannot be moved: it would become two. */
-CALL_OF(mremap)
+CALL_OF(MREMAP)
 {
 	struct mapping *m;
 	size_t to_len = s->m->arg > 0 ? (size_t)s->m->arg : 0, len = 0;
@@ -288,13 +272,10 @@ static int64_t touch_next_pages(struct player *p, const struct call_spec *s,
 	return done < want ? done : want;
 }
 
-CALL_OF(map_read)
-{
-	return touch_next_pages(p, s, s->want, false);
-}
+CALL_IS(MAP_READ, touch_next_pages(p, s, s->want, false))
 
 /* msync() may have dirtied pages ahead of this record: dirty the rest. */
-CALL_OF(map_write)
+CALL_OF(MAP_WRITE)
 {
 	struct mapping *m;
 	int64_t ahead = 0, done;
@@ -313,7 +294,7 @@ CALL_OF(map_write)
 }
 
 /* msync() writes dirty pages back: dirty as many before. */
-CALL_OF(msync)
+CALL_OF(MSYNC)
 {
 	size_t len = 0;
 	struct mapping *m;
@@ -333,31 +314,4 @@ CALL_OF(msync)
 		return -1;
 	}
 	return msync(at, len, s->flags);
-}
-
-player_call *call_mmap_find(uint16_t op)
-{
-	switch (op) {
-	case REEL_CALL_MMAP:
-		return do_mmap;
-	case REEL_CALL_MUNMAP:
-		return do_munmap;
-	case REEL_CALL_MSYNC:
-		return do_msync;
-	case REEL_CALL_MADVISE:
-		return do_madvise;
-	case REEL_CALL_POSIX_MADVISE:
-		return do_posix_madvise;
-	case REEL_CALL_MLOCK:
-		return do_mlock;
-	case REEL_CALL_MUNLOCK:
-		return do_munlock;
-	case REEL_CALL_MREMAP:
-		return do_mremap;
-	case REEL_CALL_MAP_READ:
-		return do_map_read;
-	case REEL_CALL_MAP_WRITE:
-		return do_map_write;
-	}
-	return NULL;
 }

@@ -3,7 +3,7 @@
  * Issues calls on names again, as call_fd.c does those on descriptors: status,
  * creation and removal, renames, links, directories.
  */
-#include "replay/engine/call_path.h"
+#include "replay/engine/calls.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,30 +20,12 @@
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/fdtable.h"
-#include "replay/engine/player.h"
 
 /* --- status -------------------------------------------------------------- */
 
-CALL_OF(stat)
-{
-	struct stat st;
-
-	return stat(s->path, &st);
-}
-
-CALL_OF(lstat)
-{
-	struct stat st;
-
-	return lstat(s->path, &st);
-}
-
-CALL_OF(fstat)
-{
-	struct stat st;
-
-	return fstat(s->fd, &st);
-}
+CALL_WITH(STAT, struct stat st, stat(s->path, &st))
+CALL_WITH(LSTAT, struct stat st, lstat(s->path, &st))
+CALL_WITH(FSTAT, struct stat st, fstat(s->fd, &st))
 
 /* With AT_EMPTY_PATH the call is on the descriptor itself. */
 static int stat_dir(const struct call_spec *s)
@@ -51,21 +33,11 @@ static int stat_dir(const struct call_spec *s)
 	return s->r->fd >= 0 ? s->fd : spec_dir(s);
 }
 
-CALL_OF(fstatat)
-{
-	struct stat st;
+CALL_WITH(FSTATAT, struct stat st, fstatat(stat_dir(s), s->path, &st, s->flags))
+CALL_WITH(STATX, struct statx st,
+	  statx(stat_dir(s), s->path, s->flags, STATX_BASIC_STATS, &st))
 
-	return fstatat(stat_dir(s), s->path, &st, s->flags);
-}
-
-CALL_OF(statx)
-{
-	struct statx st;
-
-	return statx(stat_dir(s), s->path, s->flags, STATX_BASIC_STATS, &st);
-}
-
-CALL_OF(name_to_handle_at)
+CALL_OF(NAME_TO_HANDLE_AT)
 {
 	struct {
 		struct file_handle head;
@@ -79,70 +51,20 @@ CALL_OF(name_to_handle_at)
 				 s->flags);
 }
 
-CALL_OF(access)
-{
-	return access(s->path, s->flags);
-}
-
-CALL_OF(faccessat)
-{
-	return faccessat(spec_dir(s), s->path, s->flags, (int)spec_arg2(s));
-}
-
-CALL_OF(readlink)
-{
-	return readlink(s->path, (char *)p->in, (size_t)s->size);
-}
-
-CALL_OF(readlinkat)
-{
-	return readlinkat(spec_dir(s), s->path, (char *)p->in, (size_t)s->size);
-}
-
-CALL_OF(statfs)
-{
-	struct statfs st;
-
-	return statfs(s->path, &st);
-}
-
-CALL_OF(fstatfs)
-{
-	struct statfs st;
-
-	return fstatfs(s->fd, &st);
-}
-
-CALL_OF(truncate)
-{
-	return truncate(s->path, spec_length(s));
-}
-
-CALL_OF(ftruncate)
-{
-	return ftruncate(s->fd, spec_length(s));
-}
-
-CALL_OF(unlink)
-{
-	return unlink(s->path);
-}
-
-CALL_OF(shm_unlink)
-{
-	return ioreel_unlink_as ? ioreel_unlink_as(s->r->op, s->path)
-				: unlink(s->path);
-}
-
-CALL_OF(unlinkat)
-{
-	return unlinkat(spec_dir(s), s->path, s->flags);
-}
-
-CALL_OF(remove)
-{
-	return remove(s->path);
-}
+CALL_IS(ACCESS, access(s->path, s->flags))
+CALL_IS(FACCESSAT, faccessat(spec_dir(s), s->path, s->flags, (int)spec_arg2(s)))
+CALL_IS(READLINK, readlink(s->path, (char *)p->in, (size_t)s->size))
+CALL_IS(READLINKAT,
+	readlinkat(spec_dir(s), s->path, (char *)p->in, (size_t)s->size))
+CALL_WITH(STATFS, struct statfs st, statfs(s->path, &st))
+CALL_WITH(FSTATFS, struct statfs st, fstatfs(s->fd, &st))
+CALL_IS(TRUNCATE, truncate(s->path, spec_length(s)))
+CALL_IS(FTRUNCATE, ftruncate(s->fd, spec_length(s)))
+CALL_IS(UNLINK, unlink(s->path))
+CALL_IS(SHM_UNLINK, ioreel_unlink_as ? ioreel_unlink_as(s->r->op, s->path)
+				     : unlink(s->path))
+CALL_IS(UNLINKAT, unlinkat(spec_dir(s), s->path, s->flags))
+CALL_IS(REMOVE, remove(s->path))
 
 /*
  * The sandbox is one file system. A call across two file systems gets a name in
@@ -154,41 +76,19 @@ static const char *other_file_system(const struct call_spec *s,
 	return s->m->err == EXDEV ? "/proc/self/status" : path;
 }
 
-CALL_OF(rename)
-{
-	return rename(s->path, other_file_system(s, s->path2));
-}
-
-CALL_OF(renameat)
-{
-	return renameat(spec_dir(s), s->path, spec_dir(s),
-			other_file_system(s, s->path2));
-}
-
-CALL_OF(renameat2)
-{
-	return renameat2(spec_dir(s), s->path, spec_dir(s),
-			 other_file_system(s, s->path2),
-			 (unsigned int)s->flags);
-}
-
-CALL_OF(mkdir)
-{
-	return mkdir(s->path, (mode_t)s->flags);
-}
-
-CALL_OF(mkdirat)
-{
-	return mkdirat(spec_dir(s), s->path, (mode_t)s->flags);
-}
-
-CALL_OF(mkfifo)
-{
-	return mkfifo(s->path, (mode_t)s->flags);
-}
+CALL_IS(RENAME, rename(s->path, other_file_system(s, s->path2)))
+CALL_IS(RENAMEAT, renameat(spec_dir(s), s->path, spec_dir(s),
+			   other_file_system(s, s->path2)))
+CALL_IS(RENAMEAT2,
+	renameat2(spec_dir(s), s->path, spec_dir(s),
+		  other_file_system(s, s->path2), (unsigned int)s->flags))
+CALL_IS(MKDIR, mkdir(s->path, (mode_t)s->flags))
+CALL_IS(MKDIRAT, mkdirat(spec_dir(s), s->path, (mode_t)s->flags))
+CALL_IS(MKFIFO, mkfifo(s->path, (mode_t)s->flags))
+CALL_IS(MKFIFOAT, issue_MKFIFO(p, s))
 
 /* A device would give access to data outside the sandbox. */
-CALL_OF(mknod)
+CALL_OF(MKNOD)
 {
 	mode_t mode = (mode_t)s->flags;
 
@@ -196,22 +96,11 @@ CALL_OF(mknod)
 		mode = (mode & ~(mode_t)S_IFMT) | S_IFREG;
 	return mknod(s->path, mode, 0);
 }
-
-CALL_OF(rmdir)
-{
-	return rmdir(s->path);
-}
-
-CALL_OF(link)
-{
-	return link(other_file_system(s, s->path), s->path2);
-}
-
-CALL_OF(linkat)
-{
-	return linkat(spec_dir(s), other_file_system(s, s->path), spec_dir(s),
-		      s->path2, s->flags);
-}
+CALL_IS(MKNODAT, issue_MKNOD(p, s))
+CALL_IS(RMDIR, rmdir(s->path))
+CALL_IS(LINK, link(other_file_system(s, s->path), s->path2))
+CALL_IS(LINKAT, linkat(spec_dir(s), other_file_system(s, s->path), spec_dir(s),
+		       s->path2, s->flags))
 
 /*
  * The text of a link, which has to lead into the sandbox whatever it was in the
@@ -232,33 +121,15 @@ static const char *link_text(const struct player *p, const struct call_spec *s,
 	return s->target + dir;
 }
 
-CALL_OF(symlink)
-{
-	char text[PATH_MAX];
-
-	return symlink(link_text(p, s, text), s->path);
-}
-
-CALL_OF(symlinkat)
-{
-	char text[PATH_MAX];
-
-	return symlinkat(link_text(p, s, text), spec_dir(s), s->path);
-}
-
-CALL_OF(chdir)
-{
-	return chdir(s->path);
-}
-
-CALL_OF(fchdir)
-{
-	return fchdir(s->fd);
-}
+CALL_WITH(SYMLINK, char text[PATH_MAX], symlink(link_text(p, s, text), s->path))
+CALL_WITH(SYMLINKAT, char text[PATH_MAX],
+	  symlinkat(link_text(p, s, text), spec_dir(s), s->path))
+CALL_IS(CHDIR, chdir(s->path))
+CALL_IS(FCHDIR, fchdir(s->fd))
 
 /* --- directories --------------------------------------------------------- */
 
-CALL_OF(opendir)
+CALL_OF(OPENDIR)
 {
 	struct slot *slot;
 	DIR *dir;
@@ -272,7 +143,7 @@ CALL_OF(opendir)
 	return dir ? dirfd(dir) : -1;
 }
 
-CALL_OF(fdopendir)
+CALL_OF(FDOPENDIR)
 {
 	DIR *dir = fdopendir(s->fd);
 
@@ -281,35 +152,36 @@ CALL_OF(fdopendir)
 	return dir ? 0 : -1;
 }
 
-CALL_OF(readdir)
+/* The directory of a call on one, or NULL with EBADF. */
+static DIR *dir_of(const struct call_spec *s)
 {
-	if (!s->slot || !s->slot->dir) {
-		errno = EBADF;
-		return -1;
-	}
-	return readdir(s->slot->dir) != NULL;
+	if (s->slot && s->slot->dir)
+		return s->slot->dir;
+	errno = EBADF;
+	return NULL;
 }
 
-CALL_OF(rewinddir)
+CALL_WITH(READDIR, DIR *dir = dir_of(s), dir ? readdir(dir) != NULL : -1)
+
+CALL_OF(REWINDDIR)
 {
-	if (!s->slot || !s->slot->dir) {
-		errno = EBADF;
+	DIR *dir = dir_of(s);
+
+	if (!dir)
 		return -1;
-	}
-	rewinddir(s->slot->dir);
+	rewinddir(dir);
 	return 0;
 }
 
-CALL_OF(closedir)
+CALL_OF(CLOSEDIR)
 {
+	DIR *dir = dir_of(s);
 	int64_t r;
 
-	if (!s->slot || !s->slot->dir) {
-		errno = EBADF;
+	if (!dir)
 		return -1;
-	}
 	fdtable_take_turn(p);
-	r = closedir(s->slot->dir);
+	r = closedir(dir);
 	fdtable_closed(p, s->r->fd);
 	return r;
 }
@@ -322,7 +194,7 @@ static int pick_entry(const struct dirent *de)
 	return to_pick-- > 0;
 }
 
-CALL_OF(scandir)
+CALL_OF(SCANDIR)
 {
 	struct dirent **list = NULL;
 	int n;
@@ -338,56 +210,4 @@ CALL_OF(scandir)
 	return n;
 }
 
-CALL_OF(getdents64)
-{
-	return getdents64(s->fd, p->in, (size_t)s->size);
-}
-
-static player_call *const calls[] = {
-	[REEL_CALL_STAT] = do_stat,
-	[REEL_CALL_LSTAT] = do_lstat,
-	[REEL_CALL_FSTAT] = do_fstat,
-	[REEL_CALL_FSTATAT] = do_fstatat,
-	[REEL_CALL_STATX] = do_statx,
-	[REEL_CALL_NAME_TO_HANDLE_AT] = do_name_to_handle_at,
-	[REEL_CALL_ACCESS] = do_access,
-	[REEL_CALL_FACCESSAT] = do_faccessat,
-	[REEL_CALL_READLINK] = do_readlink,
-	[REEL_CALL_READLINKAT] = do_readlinkat,
-	[REEL_CALL_STATFS] = do_statfs,
-	[REEL_CALL_FSTATFS] = do_fstatfs,
-	[REEL_CALL_TRUNCATE] = do_truncate,
-	[REEL_CALL_FTRUNCATE] = do_ftruncate,
-	[REEL_CALL_UNLINK] = do_unlink,
-	[REEL_CALL_UNLINKAT] = do_unlinkat,
-	[REEL_CALL_REMOVE] = do_remove,
-	[REEL_CALL_RENAME] = do_rename,
-	[REEL_CALL_RENAMEAT] = do_renameat,
-	[REEL_CALL_RENAMEAT2] = do_renameat2,
-	[REEL_CALL_MKDIR] = do_mkdir,
-	[REEL_CALL_MKDIRAT] = do_mkdirat,
-	[REEL_CALL_MKFIFO] = do_mkfifo,
-	[REEL_CALL_MKFIFOAT] = do_mkfifo,
-	[REEL_CALL_MKNOD] = do_mknod,
-	[REEL_CALL_MKNODAT] = do_mknod,
-	[REEL_CALL_SHM_UNLINK] = do_shm_unlink,
-	[REEL_CALL_RMDIR] = do_rmdir,
-	[REEL_CALL_LINK] = do_link,
-	[REEL_CALL_LINKAT] = do_linkat,
-	[REEL_CALL_SYMLINK] = do_symlink,
-	[REEL_CALL_SYMLINKAT] = do_symlinkat,
-	[REEL_CALL_CHDIR] = do_chdir,
-	[REEL_CALL_FCHDIR] = do_fchdir,
-	[REEL_CALL_OPENDIR] = do_opendir,
-	[REEL_CALL_FDOPENDIR] = do_fdopendir,
-	[REEL_CALL_READDIR] = do_readdir,
-	[REEL_CALL_REWINDDIR] = do_rewinddir,
-	[REEL_CALL_CLOSEDIR] = do_closedir,
-	[REEL_CALL_SCANDIR] = do_scandir,
-	[REEL_CALL_GETDENTS64] = do_getdents64,
-};
-
-player_call *call_path_find(uint16_t op)
-{
-	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
-}
+CALL_IS(GETDENTS64, getdents64(s->fd, p->in, (size_t)s->size))

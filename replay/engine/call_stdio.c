@@ -6,7 +6,7 @@
  * getline() and fgets() return lines of the recorded lengths, because the files
  * were rebuilt with newlines at the recorded places.
  */
-#include "replay/engine/call_stdio.h"
+#include "replay/engine/calls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,8 +23,6 @@
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/fdtable.h"
-#include "replay/engine/line_writes.h"
-#include "replay/engine/player.h"
 
 /* The mode string for fopen(), from the open flags that the shim recorded. */
 static const char *mode_string(const struct call_spec *s, char out[8])
@@ -208,6 +206,15 @@ static FILE *file_of(const struct call_spec *s)
 	return s->slot->file;
 }
 
+/* The same as CALL_OF() with the stream of the call as @f; -1 without one. */
+#define STREAM_CALL(NAME)                                                      \
+	static int64_t on_stream_##NAME(struct player *p,                      \
+					const struct call_spec *s, FILE *f);   \
+	CALL_WITH(NAME, FILE *f = file_of(s),                                  \
+		  f ? on_stream_##NAME(p, s, f) : -1)                          \
+	static int64_t on_stream_##NAME(struct player *p,                      \
+					const struct call_spec *s, FILE *f)
+
 static void forget_standard(const FILE *f)
 {
 	standard_closed[0] |= f == stdin;
@@ -225,17 +232,15 @@ static int64_t after_open(struct player *p, const struct call_spec *s, FILE *f)
 	return fd;
 }
 
-CALL_OF(fopen)
+CALL_OF(FOPEN)
 {
 	char mode[8];
-	FILE *f;
 
 	fdtable_before_open(p, s);
-	f = fopen(s->path, mode_string(s, mode));
-	return after_open(p, s, f);
+	return after_open(p, s, fopen(s->path, mode_string(s, mode)));
 }
 
-CALL_OF(fdopen)
+CALL_OF(FDOPEN)
 {
 	char mode[8];
 	FILE *f = fdopen(s->fd, mode_string(s, mode));
@@ -245,42 +250,36 @@ CALL_OF(fdopen)
 	return f ? s->fd : -1;
 }
 
-CALL_OF(freopen)
+CALL_OF(FREOPEN)
 {
 	struct slot *slot = fdtable_slot(p->process, s->m->fd2);
 	char mode[8];
-	FILE *f;
 
 	if (slot && !slot->file && (slot->fd < 0 || slot->fd == s->m->fd2))
 		slot->file = standard_stream(s->m->fd2);
 	if (!slot || !slot->file)
-		return do_fopen(p, s);
+		return issue_FOPEN(p, s);
 	fdtable_take_turn(p);
-	f = freopen(s->path, mode_string(s, mode), slot->file);
-	return after_open(p, s, f);
+	return after_open(p, s,
+			  freopen(s->path, mode_string(s, mode), slot->file));
 }
 
 /* libc would create the file in /tmp, outside the sandbox. */
-CALL_OF(tmpfile)
+CALL_OF(TMPFILE)
 {
 	long fd;
-	FILE *f;
 
 	fdtable_before_open(p, s);
 	fd = raw(SYS_openat, beneath_on(p) ? p->process->root_fd : AT_FDCWD,
 		 beneath_on(p) ? "." : p->engine->sandbox.root,
 		 O_TMPFILE | O_RDWR | O_EXCL, 0600);
-	f = fd >= 0 ? fdopen((int)fd, "w+") : NULL;
-	return after_open(p, s, f);
+	return after_open(p, s, fd >= 0 ? fdopen((int)fd, "w+") : NULL);
 }
 
-CALL_OF(fclose)
+STREAM_CALL(FCLOSE)
 {
-	FILE *f = file_of(s);
 	int64_t r;
 
-	if (!f)
-		return -1;
 	forget_standard(f);
 	fdtable_take_turn(p);
 	r = fclose(f);
@@ -288,18 +287,16 @@ CALL_OF(fclose)
 	return r ? -1 : 0;
 }
 
+CALL_IS(PCLOSE, issue_FCLOSE(p, s))
+
 /* The result of a call that moved @n bytes; -1 if it failed in the job. */
 static int64_t transfer_result(const struct call_spec *s, size_t n)
 {
 	return !n && s->m->err ? -1 : (int64_t)n;
 }
 
-CALL_OF(fread)
+STREAM_CALL(FREAD)
 {
-	FILE *f = file_of(s);
-
-	if (!f)
-		return -1;
 	return transfer_result(s, fread(p->in, 1, (size_t)s->size, f));
 }
 
@@ -319,13 +316,10 @@ static void buffer_stderr(FILE *f)
 	stderr_buffered = !setvbuf(f, buffer, _IOFBF, sizeof(buffer));
 }
 
-CALL_OF(fwrite)
+STREAM_CALL(FWRITE)
 {
-	FILE *f = file_of(s);
 	int64_t n;
 
-	if (!f)
-		return -1;
 	s->slot->writer = p->process->index + 1;
 	n = transfer_result(s, fwrite(p->out, 1, (size_t)s->size, f));
 	if (f == stderr && stderr_buffered)
@@ -346,26 +340,20 @@ static void begin_at_offset(const struct call_spec *s, FILE *f)
 }
 
 /* By functions that are not recorded, as in the job. */
-CALL_OF(stdio_read)
+STREAM_CALL(STDIO_READ)
 {
-	FILE *f = file_of(s);
 	int64_t n = 0;
 
-	if (!f)
-		return -1;
 	begin_at_offset(s, f);
 	while (n < s->want && getc_unlocked(f) != EOF)
 		n++;
 	return n;
 }
 
-CALL_OF(stdio_write)
+STREAM_CALL(STDIO_WRITE)
 {
-	FILE *f = file_of(s);
 	int64_t n = 0;
 
-	if (!f)
-		return -1;
 	s->slot->writer = p->process->index + 1;
 	buffer_stderr(f);
 	while (n < s->want &&
@@ -378,15 +366,12 @@ CALL_OF(stdio_write)
 
 #define UNTOUCHED '\1' /* in no rebuilt file */
 
-CALL_OF(fgets)
+STREAM_CALL(FGETS)
 {
-	FILE *f = file_of(s);
 	char *line = (char *)p->in;
 	int64_t n = s->want;
 	bool within = n >= 0 && n < s->size;
 
-	if (!f)
-		return -1;
 	/* A line may contain NUL bytes: these two show where it ends. */
 	if (within || n == s->size)
 		line[n] = UNTOUCHED;
@@ -400,29 +385,23 @@ CALL_OF(fgets)
 	return n;
 }
 
-CALL_OF(getline)
+STREAM_CALL(GETLINE)
 {
-	FILE *f = file_of(s);
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;
 
-	if (!f)
-		return -1;
 	n = getline(&line, &room, f);
 	free(line);
 	return transfer_result(s, n > 0 ? (size_t)n : 0);
 }
 
 /* The resulting position is recorded. */
-CALL_OF(fseek)
+STREAM_CALL(FSEEK)
 {
-	FILE *f = file_of(s);
 	int64_t to = s->m->pos == PLAN_NO_OFFSET ? s->offset : s->m->pos;
 	struct stat st;
 
-	if (!f)
-		return -1;
 	if (s->m->err)
 		return fseeko(f, INT64_MIN / 2, s->flags);
 	if (to == PLAN_NO_OFFSET)
@@ -434,22 +413,17 @@ CALL_OF(fseek)
 	return fseeko(f, to, s->flags);
 }
 
-CALL_OF(rewind)
+STREAM_CALL(REWIND)
 {
-	FILE *f = file_of(s);
-
-	if (!f)
-		return -1;
 	rewind(f);
 	return 0;
 }
 
-CALL_OF(fsetpos)
+STREAM_CALL(FSETPOS)
 {
-	FILE *f = file_of(s);
 	fpos_t pos;
 
-	if (!f || fgetpos(f, &pos))
+	if (fgetpos(f, &pos))
 		return -1;
 #ifdef __GLIBC__
 	if (s->m->pos != PLAN_NO_OFFSET)
@@ -458,35 +432,9 @@ CALL_OF(fsetpos)
 	return fsetpos(f, &pos);
 }
 
-CALL_OF(fflush)
+STREAM_CALL(FFLUSH)
 {
-	FILE *f = file_of(s);
-
-	return f ? fflush(f) : -1;
-}
-
-static player_call *const calls[] = {
-	[REEL_CALL_FOPEN] = do_fopen,
-	[REEL_CALL_FDOPEN] = do_fdopen,
-	[REEL_CALL_FREOPEN] = do_freopen,
-	[REEL_CALL_TMPFILE] = do_tmpfile,
-	[REEL_CALL_FCLOSE] = do_fclose,
-	[REEL_CALL_FREAD] = do_fread,
-	[REEL_CALL_FWRITE] = do_fwrite,
-	[REEL_CALL_FGETS] = do_fgets,
-	[REEL_CALL_GETLINE] = do_getline,
-	[REEL_CALL_FSEEK] = do_fseek,
-	[REEL_CALL_REWIND] = do_rewind,
-	[REEL_CALL_FSETPOS] = do_fsetpos,
-	[REEL_CALL_FFLUSH] = do_fflush,
-	[REEL_CALL_PCLOSE] = do_fclose,
-	[REEL_CALL_STDIO_READ] = do_stdio_read,
-	[REEL_CALL_STDIO_WRITE] = do_stdio_write,
-};
-
-player_call *call_stdio_find(uint16_t op)
-{
-	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
+	return fflush(f);
 }
 
 bool call_stdio_sends(const struct player *p, const struct call_spec *s)

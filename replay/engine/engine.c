@@ -23,7 +23,7 @@
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/buffers.h"
-#include "replay/engine/call_stdio.h"
+#include "replay/engine/calls.h"
 #include "replay/comm/comm.h"
 #include "replay/engine/fdtable.h"
 #include "schemas/syscall.h"
@@ -73,6 +73,19 @@ static void give_up_stream(const struct engine *e, uint32_t stream)
 	wait_post(s, UINT32_MAX);
 }
 
+static void give_up_streams(const struct engine *e,
+			    const struct plan_process *pp)
+{
+	for (uint32_t i = 0; i < pp->streams; i++)
+		give_up_stream(e, pp->stream + i);
+}
+
+/* A thread or a process could not be started. */
+static void count_failure(const struct engine *e)
+{
+	__atomic_fetch_add(&e->result.head->failed, 1, __ATOMIC_RELAXED);
+}
+
 /*
  * A thread that has played its stream stays until the process ends: at the end
  * of a thread the shim would write, and use a descriptor number meanwhile.
@@ -112,8 +125,7 @@ static bool start_thread(struct player_process *q, uint32_t stream)
 	if (p)
 		buffers_free(p);
 	free(p);
-	__atomic_fetch_add(&q->engine->result.head->failed, 1,
-			   __ATOMIC_RELAXED);
+	count_failure(q->engine);
 	give_up_stream(q->engine, stream);
 	return false;
 }
@@ -203,8 +215,7 @@ static __attribute__((noreturn)) void process_main(struct player_process *q)
 		player_begin(p);
 		player_run(p);
 	} else {
-		__atomic_fetch_add(&e->result.head->failed, 1,
-				   __ATOMIC_RELAXED);
+		count_failure(e);
 		give_up_stream(e, pp->stream);
 	}
 	if (p)
@@ -217,11 +228,8 @@ static __attribute__((noreturn)) void process_main(struct player_process *q)
 
 static void process_not_started(const struct engine *e, uint32_t process)
 {
-	const struct plan_process *pp = &e->plan->process[process];
-
-	__atomic_fetch_add(&e->result.head->failed, 1, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; i < pp->streams; i++)
-		give_up_stream(e, pp->stream + i);
+	count_failure(e);
+	give_up_streams(e, &e->plan->process[process]);
 }
 
 void engine_fork(struct player *p, uint32_t child, int64_t at_ns)
@@ -314,14 +322,11 @@ static void reap_children(const struct engine *e, uint8_t *share)
 
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
 		for (uint32_t i = 0; i < e->plan->head->processes; i++) {
-			const struct plan_process *pp = &e->plan->process[i];
-
 			if (share[i] != SHARE_OURS ||
 			    e->result.pid[i] != (uint32_t)pid)
 				continue;
 			share[i] = SHARE_ENDED;
-			for (uint32_t k = 0; k < pp->streams; k++)
-				give_up_stream(e, pp->stream + k);
+			give_up_streams(e, &e->plan->process[i]);
 		}
 	}
 }

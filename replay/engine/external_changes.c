@@ -3,7 +3,7 @@
  * Changes by other programs to the job's files, made just before the call that
  * observed them. By raw calls: the shim must not record them.
  */
-#include "replay/engine/external_changes.h"
+#include "replay/engine/calls.h"
 
 #include <dirent.h>
 #include <errno.h>

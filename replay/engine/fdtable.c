@@ -21,7 +21,7 @@
 #include "lib/error.h"
 
 #include "replay/engine/beneath.h"
-#include "replay/engine/messages.h"
+#include "replay/engine/calls.h"
 #include "replay/engine/player.h"
 
 #define TURNS_LOST_MOST 8

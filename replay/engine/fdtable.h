@@ -52,11 +52,14 @@ bool fdtable_ensure_closed(struct player_process *p, int32_t fd);
  * Around a call that makes the descriptor @s->m->fd2: arrange that the kernel
  * gives this number, and store the number it gave (@got; -1: the call failed),
  * which is returned. Threads that make descriptors take turns; but a slow open
- * does not keep the others, and numbers may differ from then on.
+ * does not keep the others, and numbers may differ from then on. FDTABLE_OPEN()
+ * does all three; @call is the expression that makes the descriptor.
  */
 void fdtable_before_open(struct player *p, const struct call_spec *s);
 int64_t fdtable_after_open(struct player *p, const struct call_spec *s,
 			   int got);
+#define FDTABLE_OPEN(p, s, call)                                               \
+	(fdtable_before_open(p, s), fdtable_after_open(p, s, call))
 
 /*
  * Around a call that uses a number for a moment, or closes the job's @fd: no

@@ -23,7 +23,7 @@
 #include "lib/error.h"
 #include "lib/progress.h"
 
-#include "replay/engine/external_changes.h"
+#include "replay/engine/calls.h"
 #include "replay/engine/interrupt.h"
 #include "replay/engine/player.h"
 #include "replay/sandbox/sandbox.h"
@@ -428,15 +428,12 @@ static int make_link(struct builder *b, const struct plan_file *f,
 static int make_link_dir(struct builder *b, const char *name)
 {
 	char path[PATH_MAX], target[NAME_MAX + 1];
-	const char *slash = strrchr(below_root(name), '/');
 	ssize_t n = readlinkat(b->root, below_root(name), target, NAME_MAX);
-	int dir = slash ? (int)(slash - below_root(name)) + 1 : 0;
 
 	if (n <= 0)
 		return 0; /* not a link */
 	target[n] = '\0';
-	if (snprintf(path, sizeof(path), "%.*s%s", dir, below_root(name),
-		     target) >= (int)sizeof(path))
+	if (!path_beside(name, target, path))
 		return 0;
 	if (make_entry(b, path, MADE_DIR, NULL) && errno != EEXIST)
 		return fail_path(b, "make", name);

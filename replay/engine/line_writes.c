@@ -5,7 +5,7 @@
  * A thread that writes lines has p->out of its own (PLAN_SHARED_BYTES). The
  * newlines are there only during the call.
  */
-#include "replay/engine/line_writes.h"
+#include "replay/engine/calls.h"
 
 #include "replay/engine/player.h"
 

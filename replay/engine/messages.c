@@ -8,7 +8,7 @@
  * no call blocks, and no result depends on the speed of the other end. All
  * processes share the pipe; it is locked during both steps.
  */
-#include "replay/engine/messages.h"
+#include "replay/engine/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,6 @@
 
 #include "lib/calls.h"
 
-#include "replay/engine/call_stdio.h"
 #include "replay/engine/player.h"
 #include "replay/model/classify.h"
 

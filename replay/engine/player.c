@@ -22,16 +22,9 @@
 
 #include "replay/engine/beneath.h"
 #include "replay/engine/buffers.h"
-#include "replay/engine/call_copy.h"
-#include "replay/engine/call_fd.h"
-#include "replay/engine/call_mmap.h"
-#include "replay/engine/call_path.h"
-#include "replay/engine/call_stdio.h"
+#include "replay/engine/calls.h"
 #include "replay/engine/engine.h"
-#include "replay/engine/external_changes.h"
 #include "replay/engine/fdtable.h"
-#include "replay/engine/line_writes.h"
-#include "replay/engine/messages.h"
 #include "replay/model/classify.h"
 
 #define BEHIND_BYTES (1 << 20) /* of a stream, before its pages are dropped */
@@ -124,21 +117,24 @@ static void find_descriptors(struct player *p, struct call_spec *s)
 	s->to = is_two_fd_copy(s->r->op) ? real_fd(p, s, s->m->fd2) : -1;
 }
 
+/* NULL: the call is not issued again. */
+static player_call *const calls[] = {
+#define ISSUED(layer, group)                                                   \
+	(REEL_LAYER_##layer != REEL_LAYER_MPIIO &&                             \
+	 REEL_GROUP_##group != REEL_GROUP_PROCESS &&                           \
+	 REEL_GROUP_##group != REEL_GROUP_QUEUE)
+#define CALL(id, NAME, layer, group, ...)                                      \
+	[id] = ISSUED(layer, group) ? issue_##NAME : NULL,
+#define BY_HAND(id, NAME, layer, group, ...)                                   \
+	[id] = ISSUED(layer, group) ? issue_##NAME : NULL,
+#define PART(id, NAME, layer, group, ...)                                      \
+	[id] = ISSUED(layer, group) ? issue_##NAME : NULL,
+#include "schemas/calls.def"
+};
+
 static player_call *call_of(uint16_t op)
 {
-	const struct reel_call_info *info = reel_call_info(op);
-	player_call *call;
-
-	if (!info)
-		return NULL;
-	call = call_fd_find(op);
-	if (!call)
-		call = call_path_find(op);
-	if (!call)
-		call = call_stdio_find(op);
-	if (!call)
-		call = call_mmap_find(op);
-	return call ? call : call_copy_find(op);
+	return op < sizeof(calls) / sizeof(calls[0]) ? calls[op] : NULL;
 }
 
 static enum verdict verdict_of(uint16_t op)
@@ -342,7 +338,7 @@ static bool is_timed_read(const struct plan_record *r)
 static void play_call(struct player *p, const struct plan_record *r,
 		      const struct plan_more *m)
 {
-	player_call *call = r->op ? call_of(r->op) : NULL;
+	player_call *call = call_of(r->op);
 	int64_t start, end, got = -1;
 	struct beneath beneath;
 	struct call_spec s;

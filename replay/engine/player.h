@@ -114,10 +114,6 @@ static inline int spec_dir(const struct call_spec *s)
 /* Issue a call. Returns its result as it is recorded, -1 with errno. */
 typedef int64_t player_call(struct player *p, const struct call_spec *s);
 
-/* Define the function do_NAME that issues a call, for a table of calls. */
-#define CALL_OF(name)                                                          \
-	static int64_t do_##name(struct player *p, const struct call_spec *s)
-
 /* In the thread of @p, before its first call. */
 void player_begin(struct player *p);
 

@@ -35,8 +35,7 @@ int result_make(const char *path, const struct plan *p, struct reel_error *err)
 
 	if (fd < 0 || posix_fallocate(fd, 0, (off_t)head.bytes) ||
 	    pwrite(fd, &head, sizeof(head), 0) != sizeof(head))
-		rc = reel_fail(err, REEL_E_IO, "cannot make '%s': %s", path,
-			       strerror(errno));
+		rc = reel_fail_io(err, "make", path, errno);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -50,8 +49,7 @@ int result_open(struct result *res, const char *path, const struct plan *p,
 	long fd = raw(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0), map;
 
 	if (fd < 0)
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
-				 strerror((int)-fd));
+		return reel_fail_io(err, "open", path, (int)-fd);
 	if (raw(SYS_fstat, fd, &st) || (uint64_t)st.st_size != bytes) {
 		raw(SYS_close, fd);
 		return reel_fail(err, REEL_E_FORMAT,
@@ -61,8 +59,7 @@ int result_open(struct result *res, const char *path, const struct plan *p,
 		  0);
 	raw(SYS_close, fd);
 	if (map < 0 && map > -4096)
-		return reel_fail(err, REEL_E_IO, "cannot map '%s': %s", path,
-				 strerror((int)-map));
+		return reel_fail_io(err, "map", path, (int)-map);
 	res->head = (struct result_head *)map;
 	res->stream = (struct result_stream *)(map + 4096);
 	res->pid = (uint32_t *)(res->stream + p->head->streams);

@@ -15,8 +15,6 @@
 
 #include "replay/fsstate/dir_listings.h"
 #include "replay/fsstate/internal.h"
-#include "replay/fsstate/line_ends.h"
-#include "replay/fsstate/used_extents.h"
 #include "replay/model/classify.h"
 #include "replay/model/recorded_job.h"
 

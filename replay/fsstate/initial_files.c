@@ -10,19 +10,13 @@
 
 #include "replay/fsstate/dir_listings.h"
 #include "replay/fsstate/internal.h"
-#include "replay/fsstate/used_extents.h"
 #include "replay/model/recorded_job.h"
 
 bool fsstate_below_new(struct fsstate *fs, const char *path, size_t n)
 {
-	while (n > 1) {
-		uint32_t dir;
+	while ((n = job_dir_bytes(path, n))) {
+		uint32_t dir = job_find(fs->job, path, n);
 
-		while (n > 1 && path[n - 1] != '/')
-			n--;
-		if (n <= 1)
-			return false;
-		dir = job_find(fs->job, path, --n);
 		if (dir && fs->path[dir].before == ABSENT)
 			return true;
 	}

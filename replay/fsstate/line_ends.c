@@ -3,7 +3,7 @@
  * Newlines in bytes that the job wrote: one list for all generations, sorted
  * once before the first look-up.
  */
-#include "replay/fsstate/line_ends.h"
+#include "replay/fsstate/internal.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

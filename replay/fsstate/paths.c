@@ -57,12 +57,8 @@ static void dirs_above(struct fsstate *fs, uint32_t file, bool existed)
 	const char *path = fs->job->file[file].path;
 	size_t n = path && path[0] == '/' ? strlen(path) : 0;
 
-	while (n > 1) {
-		while (n > 1 && path[n - 1] != '/')
-			n--;
-		if (n > 1)
-			dir_above(fs, job_find(fs->job, path, --n), existed);
-	}
+	while ((n = job_dir_bytes(path, n)))
+		dir_above(fs, job_find(fs->job, path, n), existed);
 }
 
 /* A call that follows links got ENOENT, and one that does not finds the path:

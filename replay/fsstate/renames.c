@@ -12,7 +12,6 @@
 #include "lib/store/event.h"
 
 #include "replay/fsstate/internal.h"
-#include "replay/fsstate/line_ends.h"
 #include "replay/model/recorded_job.h"
 
 static bool is_exchange(const struct reel_event *ev)

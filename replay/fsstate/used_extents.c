@@ -3,7 +3,7 @@
  * A bitmap with a bit for each piece of the file. The size of a piece doubles
  * when there are too many, so that no file takes more than half a megabyte.
  */
-#include "replay/fsstate/used_extents.h"
+#include "replay/fsstate/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

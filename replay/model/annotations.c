@@ -4,20 +4,15 @@
 
 #include <stdlib.h>
 
-#include "lib/error.h"
+#include "lib/array.h"
 
 int annotations_add(struct annotations *a, const struct annotation *annotation,
 		    struct reel_error *err)
 {
-	if (a->n == a->room) {
-		size_t room = a->room ? 2 * a->room : 256;
-
-		if (reel_grow(&a->list, room, sizeof(*a->list), err))
-			return -1;
-		a->room = room;
-	}
+	if (reel_array_reach(&a->list, &a->room, a->n, sizeof(*a->list), err))
+		return -1;
 	a->list[a->n] = *annotation;
-	a->list[a->n].order = (uint32_t)a->n;
+	a->list[a->n].order = a->n;
 	a->n++;
 	return 0;
 }

@@ -61,7 +61,7 @@ _Static_assert(sizeof(struct annotation) == 32, "there are many");
 
 struct annotations {
 	struct annotation *list;
-	size_t n, room;
+	uint32_t n, room;
 };
 
 /* Append a copy of @annotation. 0, or -1 with @err (REEL_E_MEMORY). */

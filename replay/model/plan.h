@@ -244,6 +244,22 @@ struct plan {
 };
 
 /*
+ * The sections behind the streams, in the order of the file: X(NAME, at, count,
+ * items, beyond). head.count + beyond items of *plan.items are at head.at.
+ */
+#define PLAN_SECTIONS(X)                                                       \
+	X(PROCESSES, process_at, processes, process, 0)                        \
+	X(STREAMS, stream_at, streams, stream, 0)                              \
+	X(EDGES, edge_at, edges, edge, 0)                                      \
+	X(FILES, file_at, files, file, 0)                                      \
+	X(LINES, line_at, lines, line, 0)                                      \
+	X(HOLES, hole_at, holes, hole, 0)                                      \
+	X(OBJECTS, object_at, objects, object, 0)                              \
+	X(PIPES, pipe_at, pipes, pipe, 0)                                      \
+	X(NAMES, name_at, names, name_at, 1)                                   \
+	X(TEXT, text_at, text_bytes, text, 0)
+
+/*
  * Map the plan at @path and check all of it. Holds no descriptor afterwards.
  * Gives *@out for plan_close(). 0, or -1 with @err: REEL_E_IO, REEL_E_FORMAT,
  * REEL_E_VERSION.

@@ -10,24 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/hash.h"
+
 #include "lib/error.h"
+#include "lib/store/file_class.h"
 #include "lib/store/store.h"
-
-static const char *const kind_names[] = {
-	[REEL_KIND_UNKNOWN] = "unknown", [REEL_KIND_FILE] = "file",
-	[REEL_KIND_DIR] = "dir",	 [REEL_KIND_PIPE] = "pipe",
-	[REEL_KIND_SOCKET] = "socket",	 [REEL_KIND_DEVICE] = "device",
-	[REEL_KIND_MEMORY] = "memory",	 [REEL_KIND_OTHER] = "other",
-};
-
-static uint8_t kind_of(const unsigned char *name)
-{
-	for (unsigned int k = 0; k < sizeof(kind_names) / sizeof(*kind_names);
-	     k++)
-		if (name && !strcmp((const char *)name, kind_names[k]))
-			return (uint8_t)k;
-	return REEL_KIND_UNKNOWN;
-}
 
 static int bad_ids(struct reel_error *err, const char *table)
 {
@@ -70,29 +57,21 @@ out:
 	return rc;
 }
 
-/* Call @row for every row of @sql. */
-static int for_each_row(struct reel_store *st, const char *sql,
-			int (*row)(struct job *job, sqlite3_stmt *q, void *arg,
-				   struct reel_error *err),
-			struct job *job, void *arg, struct reel_error *err)
+int job_each_row(struct job *job, struct reel_store *st, const char *sql,
+		 job_row *row, void *arg, struct reel_error *err)
 {
 	sqlite3_stmt *q = NULL;
-	int rc, ok = -1;
+	int step = SQLITE_ERROR;
 
-	if (reel_store_prepare(st, &q, sql, err))
-		goto out;
-	while ((rc = sqlite3_step(q)) == SQLITE_ROW)
-		if (row(job, q, arg, err))
-			goto out;
-	if (rc != SQLITE_DONE) {
+	if (!reel_store_prepare(st, &q, sql, err))
+		while ((step = sqlite3_step(q)) == SQLITE_ROW)
+			if (row(job, q, arg, err))
+				break;
+	if (step != SQLITE_DONE)
 		reel_fail(err, REEL_E_DB, "cannot read the store: %s",
 			  sqlite3_errmsg(st->db));
-		goto out;
-	}
-	ok = 0;
-out:
 	sqlite3_finalize(q);
-	return ok;
+	return step == SQLITE_DONE ? 0 : -1;
 }
 
 static int64_t int_or(sqlite3_stmt *q, int col, int64_t otherwise)
@@ -106,10 +85,8 @@ static int64_t int_or(sqlite3_stmt *q, int col, int64_t otherwise)
 
 static uint32_t hash_bytes(const char *s, size_t n)
 {
-	uint64_t h = 0xcbf29ce484222325ull;
+	uint64_t h = reel_fnv1a(REEL_FNV_SEED, s, n);
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)s[i]) * 0x100000001b3ull;
 	return (uint32_t)(h ^ h >> 32);
 }
 
@@ -118,11 +95,12 @@ static int file_row(struct job *job, sqlite3_stmt *q, void *arg,
 {
 	int64_t id = sqlite3_column_int64(q, 0);
 	const char *path = (const char *)sqlite3_column_text(q, 1);
+	const char *kind = (const char *)sqlite3_column_text(q, 2);
 
 	if (id <= 0 || id >= job->files || !path)
 		return bad_ids(err, "file");
 	job->file[id].path = reel_strdup(path, err);
-	job->file[id].kind = kind_of(sqlite3_column_text(q, 2));
+	job->file[id].kind = kind ? reel_kind_of_name(kind) : REEL_KIND_UNKNOWN;
 	job->file[id].size_bytes = int_or(q, 3, -1);
 	return job->file[id].path ? 0 : -1;
 }
@@ -352,9 +330,9 @@ static int read_processes(struct job *job, struct reel_store *st,
 	memset(job->stream_of, 0xff, job->thread_ids * sizeof(uint32_t));
 	job->stream = reel_alloc(job->thread_ids, sizeof(*job->stream), err);
 	if (!job->stream ||
-	    for_each_row(st, processes_sql, process_row, job, process_of,
+	    job_each_row(job, st, processes_sql, process_row, process_of,
 			 err) ||
-	    for_each_row(st, threads_sql, thread_row, job, process_of, err))
+	    job_each_row(job, st, threads_sql, thread_row, process_of, err))
 		goto out;
 	parent_id = reel_alloc(job->processes + 1, sizeof(*parent_id), err);
 	if (!parent_id)
@@ -399,16 +377,17 @@ int job_read(struct job **out, struct reel_store *st, struct reel_error *err)
 	if (read_processes(job, st, err) ||
 	    alloc_rows(st, "SELECT max(file_id), count(*) FROM file", "file",
 		       sizeof(*job->file), &job->file, &job->files, err) ||
-	    for_each_row(st, "SELECT file_id, path, kind, size_bytes FROM file",
-			 file_row, job, NULL, err) ||
-	    for_each_row(st, mounts_sql, mount_row, job, NULL, err) ||
+	    job_each_row(job, st,
+			 "SELECT file_id, path, kind, size_bytes FROM file",
+			 file_row, NULL, err) ||
+	    job_each_row(job, st, mounts_sql, mount_row, NULL, err) ||
 	    job_index_paths(job, err) ||
 	    alloc_rows(st, "SELECT max(open_id), count(*) FROM open_file",
 		       "open_file", sizeof(*job->open), &job->open, &job->opens,
 		       err) ||
-	    for_each_row(st,
+	    job_each_row(job, st,
 			 "SELECT open_id, file_id, fd, flags FROM open_file",
-			 open_row, job, NULL, err) ||
+			 open_row, NULL, err) ||
 	    reel_store_int(st, "SELECT coalesce(wall_ns, span_ns) FROM run",
 			   &wall, &has, err))
 		goto out;

@@ -8,6 +8,7 @@
 #define REPLAY_MODEL_RECORDED_JOB_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "schemas/trace_format.h" /* enum reel_kind */
@@ -77,5 +78,20 @@ int job_index_paths(struct job *job, struct reel_error *err);
 
 /* The id of the file with @path, or 0. */
 uint32_t job_find(const struct job *job, const char *path, size_t len);
+
+/* The length of the path above the first @n bytes of @path, 0 for the root. */
+static inline size_t job_dir_bytes(const char *path, size_t n)
+{
+	while (n > 1 && path[n - 1] != '/')
+		n--;
+	return n > 1 ? n - 1 : 0;
+}
+
+struct sqlite3_stmt;
+typedef int job_row(struct job *job, struct sqlite3_stmt *q, void *arg,
+		    struct reel_error *err);
+/* Call @row with each row of @sql, until it fails. 0, or -1 with @err. */
+int job_each_row(struct job *job, struct reel_store *st, const char *sql,
+		 job_row *row, void *arg, struct reel_error *err);
 
 #endif

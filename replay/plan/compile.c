@@ -16,9 +16,7 @@
 #include "lib/error.h"
 #include "lib/store/store.h"
 
-#include "replay/deps/collectives.h"
 #include "replay/deps/deps.h"
-#include "replay/deps/pipe_messages.h"
 #include "replay/fsstate/dir_listings.h"
 #include "replay/fsstate/fd_objects.h"
 #include "replay/fsstate/fsstate.h"

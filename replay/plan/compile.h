@@ -11,15 +11,14 @@
 #include "lib/progress.h"
 #include "lib/store/event.h"
 
-#include "replay/deps/forks.h"
-#include "replay/deps/pending_changes.h"
+#include "replay/deps/deps.h"
 #include "replay/fsstate/inodes.h"
 #include "replay/fsstate/page_cache.h"
 #include "replay/model/annotations.h"
 #include "replay/model/classify.h"
 #include "replay/model/plan.h"
-#include "replay/plan/lifecycle.h"
 
+struct job;
 struct reel_error;
 struct reel_store;
 
@@ -36,6 +35,25 @@ struct held {
 	struct plan_more m;
 	struct last_copy copy;
 	bool any;
+};
+
+/*
+ * Records of a stream that are no calls of the job: forks, begins and ends of
+ * spans, the end of the process. They are sorted by stream and time, and merged
+ * into the streams as the second pass writes these.
+ */
+struct lifecycle_event {
+	int64_t at_ns;
+	int64_t arg, arg2;
+	uint32_t stream;
+	uint32_t order;
+	char *name;  /* of a user's span, NULL: none */
+	uint16_t op; /* enum plan_op */
+};
+
+struct lifecycle {
+	struct lifecycle_event *at;
+	uint32_t n, room;
 };
 
 struct compiler {
@@ -98,5 +116,11 @@ int compile_name(struct compiler *c, uint32_t file, uint32_t *name);
 
 /* The second pass: the records of @stream. 0, or -1 with the error filled. */
 int compile_stream(struct compiler *c, uint32_t stream);
+
+/* @in is zeroed before; lifecycle_fini() in any case. 0, or -1 with @err
+ * (REEL_E_DB, REEL_E_MEMORY). */
+int lifecycle_read(struct lifecycle *in, struct job *job, struct reel_store *st,
+		   struct reel_error *err);
+void lifecycle_fini(struct lifecycle *in);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads forks, spans and the ends of processes from a store. */
-#include "replay/plan/lifecycle.h"
+#include "replay/plan/compile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/error.h"
 #include "lib/store/store.h"
 
@@ -14,15 +15,10 @@
 static int add_event(struct lifecycle *in, const struct lifecycle_event *new,
 		     struct reel_error *err)
 {
-	if (in->n == in->room) {
-		size_t room = in->room ? 2 * in->room : 64;
-
-		if (reel_grow(&in->at, room, sizeof(*in->at), err))
-			return -1;
-		in->room = room;
-	}
+	if (reel_array_reach(&in->at, &in->room, in->n, sizeof(*in->at), err))
+		return -1;
 	in->at[in->n] = *new;
-	in->at[in->n].order = (uint32_t)in->n;
+	in->at[in->n].order = in->n;
 	in->n++;
 	return 0;
 }
@@ -49,9 +45,10 @@ static int add_processes(struct lifecycle *in, const struct job *job,
 	return 0;
 }
 
-static int add_span(struct lifecycle *in, const struct job *job,
-		    sqlite3_stmt *q, struct reel_error *err)
+static int add_span(struct job *job, sqlite3_stmt *q, void *arg,
+		    struct reel_error *err)
 {
+	struct lifecycle *in = arg;
 	int64_t thread = sqlite3_column_int64(q, 0);
 	int64_t start = sqlite3_column_int64(q, 1);
 	int64_t dur = sqlite3_column_int64(q, 2);
@@ -78,40 +75,15 @@ static int add_span(struct lifecycle *in, const struct job *job,
 	if (add_event(in, &begin, err))
 		goto fail;
 	begin.name = NULL;
-	if (sqlite3_column_int(q, 6) ? add_event(in, &end, err) : 0)
-		goto fail;
-	if (!sqlite3_column_int(q, 6))
+	if (!sqlite3_column_int(q, 6)) /* it never ended */
 		free(end.name);
+	else if (add_event(in, &end, err))
+		goto fail;
 	return 0;
 fail:
 	free(begin.name);
 	free(end.name);
 	return -1;
-}
-
-static int add_spans(struct lifecycle *in, const struct job *job,
-		     struct reel_store *st, struct reel_error *err)
-{
-	static const char sql[] =
-		"SELECT thread_id, start_ns, dur_ns, kind, name,"
-		" coalesce(detail, -1), closed FROM span ORDER BY span_id";
-	sqlite3_stmt *q = NULL;
-	int rc = -1, step;
-
-	if (reel_store_prepare(st, &q, sql, err))
-		return -1;
-	while ((step = sqlite3_step(q)) == SQLITE_ROW)
-		if (add_span(in, job, q, err))
-			goto out;
-	if (step != SQLITE_DONE) {
-		reel_fail(err, REEL_E_DB, "cannot read the store: %s",
-			  sqlite3_errmsg(st->db));
-		goto out;
-	}
-	rc = 0;
-out:
-	sqlite3_finalize(q);
-	return rc;
 }
 
 /* At the same time: ends before begins, inner ends first, PLAN_OP_END last. */
@@ -137,10 +109,15 @@ static int by_time(const void *a, const void *b)
 	return (x->order < y->order) == !p ? -1 : 1;
 }
 
-int lifecycle_read(struct lifecycle *in, const struct job *job,
-		   struct reel_store *st, struct reel_error *err)
+int lifecycle_read(struct lifecycle *in, struct job *job, struct reel_store *st,
+		   struct reel_error *err)
 {
-	if (add_processes(in, job, err) || add_spans(in, job, st, err))
+	static const char spans[] =
+		"SELECT thread_id, start_ns, dur_ns, kind, name,"
+		" coalesce(detail, -1), closed FROM span ORDER BY span_id";
+
+	if (add_processes(in, job, err) ||
+	    job_each_row(job, st, spans, add_span, in, err))
 		return -1;
 	if (in->n)
 		qsort(in->at, in->n, sizeof(*in->at), by_time);

@@ -2,8 +2,8 @@
 /*
  * Maps a plan and checks every offset, index and length in it.
  *
- * The engine does not check again: a new section or index needs its line in
- * check_*() before the engine may use it.
+ * The engine does not check again: a new section needs its row in PLAN_SECTIONS,
+ * a new index its line in check_*(), before the engine may use it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,22 +42,16 @@ static bool is_inside(const struct plan_head *h, uint64_t at, uint64_t n,
 	       n <= (h->file_bytes - at) / bytes;
 }
 
-static bool sections_inside(const struct plan_head *h)
+static bool sections_inside(const struct plan *p)
 {
-	return is_inside(h, h->process_at, h->processes,
-			 sizeof(struct plan_process)) &&
-	       is_inside(h, h->stream_at, h->streams,
-			 sizeof(struct plan_stream)) &&
-	       is_inside(h, h->object_at, h->objects,
-			 sizeof(struct plan_object)) &&
-	       is_inside(h, h->pipe_at, h->pipes, sizeof(struct plan_pipe)) &&
-	       is_inside(h, h->edge_at, h->edges, sizeof(struct plan_edge)) &&
-	       is_inside(h, h->file_at, h->files, sizeof(struct plan_file)) &&
-	       is_inside(h, h->line_at, h->lines, sizeof(int64_t)) &&
-	       is_inside(h, h->hole_at, h->holes, sizeof(struct plan_hole)) &&
-	       is_inside(h, h->name_at, (uint64_t)h->names + 1,
-			 sizeof(uint64_t)) &&
-	       is_inside(h, h->text_at, h->text_bytes, 1);
+	const struct plan_head *h = p->head;
+
+#define INSIDE(NAME, at, count, items, beyond)                                 \
+	if (!is_inside(h, h->at, (uint64_t)h->count + beyond,                  \
+		       sizeof(*p->items)))                                     \
+		return false;
+	PLAN_SECTIONS(INSIDE)
+	return true;
 }
 
 /* Every name is inside the text and ends with the only NUL in it. */
@@ -378,8 +372,11 @@ static const char *check_streams(const struct plan *p)
 static int check_plan(struct plan *p, uint64_t bytes, const char *path,
 		      struct reel_error *err)
 {
+	static const char *(*const checks[])(const struct plan *) = {
+		check_names, check_tables, check_processes, check_files,
+		check_streams};
 	const struct plan_head *h = p->head;
-	const char *bad;
+	const char *bad = NULL;
 
 	if (bytes < sizeof(*h) || h->magic != PLAN_MAGIC)
 		return reel_fail(err, REEL_E_FORMAT, "'%s' is not a plan",
@@ -389,27 +386,13 @@ static int check_plan(struct plan *p, uint64_t bytes, const char *path,
 				 "plan '%s' is of version %u, not %u", path,
 				 h->version, PLAN_VERSION);
 	if (h->head_bytes != sizeof(*h) || h->file_bytes != bytes ||
-	    !sections_inside(h))
+	    !sections_inside(p))
 		return report_damage(err, path, "a section is outside");
-	p->process = (const void *)(p->map + h->process_at);
-	p->stream = (const void *)(p->map + h->stream_at);
-	p->object = (const void *)(p->map + h->object_at);
-	p->pipe = (const void *)(p->map + h->pipe_at);
-	p->edge = (const void *)(p->map + h->edge_at);
-	p->file = (const void *)(p->map + h->file_at);
-	p->line = (const void *)(p->map + h->line_at);
-	p->hole = (const void *)(p->map + h->hole_at);
-	p->name_at = (const void *)(p->map + h->name_at);
-	p->text = (const char *)(p->map + h->text_at);
-	bad = check_names(p);
-	if (!bad)
-		bad = check_tables(p);
-	if (!bad)
-		bad = check_processes(p);
-	if (!bad)
-		bad = check_files(p);
-	if (!bad)
-		bad = check_streams(p);
+#define POINT(NAME, at, count, items, beyond)                                  \
+	p->items = (const void *)(p->map + h->at);
+	PLAN_SECTIONS(POINT)
+	for (size_t i = 0; !bad && i < sizeof(checks) / sizeof(checks[0]); i++)
+		bad = checks[i](p);
 	return bad ? report_damage(err, path, bad) : 0;
 }
 
@@ -424,8 +407,7 @@ static int map_file(struct plan *p, const char *path, uint64_t *bytes,
 	if (fd >= 0)
 		why = raw(SYS_fstat, fd, &st);
 	if (why < 0) {
-		reel_fail(err, REEL_E_IO, "cannot open plan '%s': %s", path,
-			  strerror((int)-why));
+		reel_fail_io(err, "open plan", path, (int)-why);
 		goto out;
 	}
 	why = -1;
@@ -435,8 +417,7 @@ static int map_file(struct plan *p, const char *path, uint64_t *bytes,
 	}
 	at = raw(SYS_mmap, 0, st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (at < 0 && at > -4096) {
-		reel_fail(err, REEL_E_IO, "cannot map plan '%s': %s", path,
-			  strerror((int)-at));
+		reel_fail_io(err, "map plan", path, (int)-at);
 		goto out;
 	}
 	p->map = (const uint8_t *)at;

@@ -14,33 +14,15 @@
 #include "lib/error.h"
 
 enum section {
+#define NUMBER(NAME, ...) NAME,
 	MORES,
-	PROCESSES,
-	STREAMS,
-	EDGES,
-	FILES,
-	LINES,
-	HOLES,
-	OBJECTS,
-	PIPES,
-	NAMES,
-	TEXT,
-	SECTIONS
+	PLAN_SECTIONS(NUMBER) SECTIONS
 };
 
 static const size_t item_bytes[SECTIONS] = {
-	[MORES] = sizeof(struct plan_more),
-	[PROCESSES] = sizeof(struct plan_process),
-	[STREAMS] = sizeof(struct plan_stream),
-	[EDGES] = sizeof(struct plan_edge),
-	[FILES] = sizeof(struct plan_file),
-	[LINES] = sizeof(int64_t),
-	[HOLES] = sizeof(struct plan_hole),
-	[OBJECTS] = sizeof(struct plan_object),
-	[PIPES] = sizeof(struct plan_pipe),
-	[NAMES] = sizeof(uint64_t),
-	[TEXT] = 1,
-};
+#define BYTES(NAME, at, count, items, beyond)                                  \
+	[NAME] = sizeof(*((struct plan *)NULL)->items),
+	[MORES] = sizeof(struct plan_more), PLAN_SECTIONS(BYTES)};
 
 struct plan_writer {
 	char *path, *tmp;
@@ -55,8 +37,7 @@ struct plan_writer {
 
 static int write_failed(struct plan_writer *w, struct reel_error *err)
 {
-	return reel_fail(err, REEL_E_IO, "cannot write plan '%s': %s", w->path,
-			 strerror(errno));
+	return reel_fail_io(err, "write plan", w->path, errno);
 }
 
 /* An unlinked file beside the plan: the kernel frees it when it is closed. */
@@ -310,28 +291,13 @@ static int append_all(struct plan_writer *w, struct plan_head *h,
 
 	if (end_stream(w, err) || add_items(w, NAMES, &text_end, 1, err) ||
 	    append_section(w, MORES, &more_at, err) ||
-	    fix_streams(w, more_at, err) ||
-	    append_section(w, PROCESSES, &h->process_at, err) ||
-	    append_section(w, STREAMS, &h->stream_at, err) ||
-	    append_section(w, EDGES, &h->edge_at, err) ||
-	    append_section(w, FILES, &h->file_at, err) ||
-	    append_section(w, LINES, &h->line_at, err) ||
-	    append_section(w, HOLES, &h->hole_at, err) ||
-	    append_section(w, OBJECTS, &h->object_at, err) ||
-	    append_section(w, PIPES, &h->pipe_at, err) ||
-	    append_section(w, NAMES, &h->name_at, err) ||
-	    append_section(w, TEXT, &h->text_at, err))
+	    fix_streams(w, more_at, err))
 		return -1;
-	h->processes = (uint32_t)w->items[PROCESSES];
-	h->streams = (uint32_t)w->items[STREAMS];
-	h->edges = w->items[EDGES];
-	h->files = (uint32_t)w->items[FILES];
-	h->lines = w->items[LINES];
-	h->holes = w->items[HOLES];
-	h->objects = (uint32_t)w->items[OBJECTS];
-	h->pipes = (uint32_t)w->items[PIPES];
-	h->names = (uint32_t)w->items[NAMES] - 1;
-	h->text_bytes = w->items[TEXT];
+#define APPEND(NAME, at, count, items_, beyond)                                \
+	if (append_section(w, NAME, &h->at, err))                              \
+		return -1;                                                     \
+	h->count = (typeof(h->count))(w->items[NAME] - beyond);
+	PLAN_SECTIONS(APPEND)
 	h->file_total_bytes = w->file_bytes;
 	h->hole_total_bytes = w->hole_bytes;
 	return 0;

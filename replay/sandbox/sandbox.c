@@ -15,12 +15,6 @@
 
 #include "lib/error.h"
 
-static int fail_path(struct reel_error *err, const char *what, const char *path)
-{
-	return reel_fail(err, REEL_E_IO, "cannot %s '%s': %s", what, path,
-			 strerror(errno));
-}
-
 /*
  * Open a directory, also when the job has removed its own permission to enter
  * it. By its descriptor: another program may put a link in its place.
@@ -107,7 +101,7 @@ static int write_marker(struct sandbox *sb, struct reel_error *err)
 	snprintf(path, sizeof(path), "%s/" SANDBOX_MARKER, sb->root);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, text, sizeof(text) - 1) < 0)
-		rc = fail_path(err, "write", path);
+		rc = reel_fail_io(err, "write", path, errno);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -121,7 +115,7 @@ static int claim_folder(const char *root, struct reel_error *err)
 	int empty = is_empty(root), fd;
 
 	if (empty < 0 || stat(root, &st))
-		return fail_path(err, "use", root);
+		return reel_fail_io(err, "use", root, errno);
 	if (st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX))
 		return reel_fail(err, REEL_E_USAGE,
 				 "'%s' can be changed by everybody and has no "
@@ -137,7 +131,7 @@ static int claim_folder(const char *root, struct reel_error *err)
 				 root);
 	fd = open_dir(root);
 	if (fd < 0 || empty_dir(fd, 0))
-		return fail_path(err, "empty", root);
+		return reel_fail_io(err, "empty", root, errno);
 	return 0;
 }
 
@@ -147,7 +141,7 @@ static int store_root(struct sandbox *sb, const char *path,
 	char *abs = realpath(path, NULL);
 
 	if (!abs)
-		return fail_path(err, "use", path);
+		return reel_fail_io(err, "use", path, errno);
 	sb->root_len = strlen(abs);
 	/* Paths of the job have to fit behind it. */
 	if (sb->root_len >= PATH_MAX / 2 || sb->root_len < 2) {
@@ -167,13 +161,14 @@ int sandbox_make(struct sandbox *sb, const char *root, struct reel_error *err)
 	memset(sb, 0, sizeof(*sb));
 	if (!root) {
 		if (!mkdtemp(fresh))
-			return fail_path(err, "make a folder in", ".");
+			return reel_fail_io(err, "make a folder in", ".",
+					    errno);
 		sb->made = true;
 		root = fresh;
 	} else if (mkdir(root, 0700) == 0) {
 		sb->made = true;
 	} else if (errno != EEXIST) {
-		return fail_path(err, "make", root);
+		return reel_fail_io(err, "make", root, errno);
 	} else if (claim_folder(root, err)) {
 		return -1;
 	}
@@ -251,9 +246,9 @@ int sandbox_remove(struct sandbox *sb, struct reel_error *err)
 		return 0;
 	fd = open_dir(sb->root);
 	if (fd < 0 || empty_dir(fd, 0))
-		return fail_path(err, "empty", sb->root);
+		return reel_fail_io(err, "empty", sb->root, errno);
 	if (sb->made && rmdir(sb->root))
-		return fail_path(err, "remove", sb->root);
+		return reel_fail_io(err, "remove", sb->root, errno);
 	sb->root[0] = '\0';
 	return 0;
 }

@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "replay/deps/forks.h"
-#include "replay/deps/pending_changes.h"
 #include "replay/fsstate/dir_listings.h"
 #include "replay/fsstate/inodes.h"
 #include "tests/lib/replay_job.h"

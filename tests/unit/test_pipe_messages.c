@@ -3,9 +3,8 @@
  * Messages through pipes, and MPI collectives: the calls of other processes
  * that a call waits for.
  */
-#include "replay/deps/pipe_messages.h"
+#include "replay/deps/deps.h"
 
-#include "replay/deps/collectives.h"
 #include "replay/fsstate/inodes.h"
 #include "tests/lib/replay_job.h"
 #include "tests/lib/tap.h"
