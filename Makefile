@@ -74,7 +74,7 @@ core_src := $(filter-out cmd/main.c lib/store/sqlite_module.c $(mpi_src), \
 shim_src := $(call src_in,preload)
 module_src := $(addprefix lib/store/,sqlite_module.c vtab.c vtab_event.c \
 	vtab_rows.c vtab_tables.c event_block.c event_match.c event_names.c \
-	event_scan.c byte_planes.c row_block.c file_class.c aggregate.c) \
+	event_scan.c byte_planes.c row_block.c file_class.c) lib/sql/aggregate.c \
 	lib/intmap.c lib/error.c lib/text.c
 
 core_obj := $(patsubst %.c,$(O)/%.o,$(core_src))

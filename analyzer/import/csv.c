@@ -19,8 +19,8 @@
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/run_name.h"
 #include "analyzer/import/common/call_names.h"
-#include "analyzer/import/import.h"
-#include "analyzer/import/table.h"
+#include "analyzer/import/common/importer.h"
+#include "analyzer/import/common/table.h"
 
 #define UNKNOWN_MOST 64 /* names of calls; rows of more are not understood */
 

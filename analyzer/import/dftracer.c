@@ -20,8 +20,8 @@
 #include "analyzer/import/dftracer_steps.h"
 #include "analyzer/import/common/call_names.h"
 #include "analyzer/import/common/gather.h"
-#include "analyzer/import/import.h"
-#include "analyzer/import/table.h"
+#include "analyzer/import/common/importer.h"
+#include "analyzer/import/common/table.h"
 #include "analyzer/import/common/trace_events.h"
 
 /* A hash and its name. */

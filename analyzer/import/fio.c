@@ -22,8 +22,8 @@
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/lines.h"
 #include "analyzer/import/common/run_name.h"
-#include "analyzer/import/import.h"
-#include "analyzer/import/table.h"
+#include "analyzer/import/common/importer.h"
+#include "analyzer/import/common/table.h"
 
 #define MAGIC "fio version "
 #define WORDS_MOST 5

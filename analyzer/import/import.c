@@ -12,7 +12,7 @@
 #include "lib/error.h"
 #include "lib/source.h"
 
-#include "analyzer/import/table.h"
+#include "analyzer/import/common/table.h"
 #include "analyzer/write/writer.h"
 
 const struct reel_importer *const reel_importers[] = {

@@ -10,34 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzer/import/common/importer.h"
+
 struct reel_error;
 struct reel_store;
-struct reel_writer;
-
-/* The input: the files of one job. */
-struct import_input {
-	char **path; /* files, those of a folder by name */
-	int paths;
-	const char *name; /* the file or folder on the command line */
-	const char *map;  /* the columns of a CSV file; NULL: not given */
-};
-
-struct reel_importer {
-	const char *name;  /* "strace", as --as takes it */
-	const char *about; /* one line: the files that it reads */
-	/* Values that are not in the format, a few words each; ended by NULL.
-	 * Table source_missing has them. */
-	const char *missing[8];
-	/* Do the first @n bytes of a file look like it? gzip is undone. */
-	bool (*detect)(const char *bytes, size_t n);
-	/*
-	 * Read @in and fill @w up to reel_writer_finish(). Damage is counted by
-	 * reel_writer_loss(); a file of another format fails with its name and
-	 * the line or byte. 0, or -1 with @err.
-	 */
-	int (*load)(struct reel_writer *w, const struct import_input *in,
-		    struct reel_error *err);
-};
 
 /* Ended by NULL. */
 extern const struct reel_importer *const reel_importers[];

@@ -23,8 +23,8 @@
 #include "analyzer/import/common/csv_rows.h"
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/run_name.h"
-#include "analyzer/import/import.h"
-#include "analyzer/import/table.h"
+#include "analyzer/import/common/importer.h"
+#include "analyzer/import/common/table.h"
 
 #define HEADER "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
 #define TIME_MOST (INT64_MAX / 4)

@@ -23,8 +23,8 @@
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/lines.h"
 #include "analyzer/import/common/run_name.h"
-#include "analyzer/import/import.h"
-#include "analyzer/import/table.h"
+#include "analyzer/import/common/importer.h"
+#include "analyzer/import/common/table.h"
 
 #define HEPCNN_HEADER "epoch,rank,component,start_s,dur_s"
 #define SCRIPT_HEADER "Epoch, Rank, Action Name, Action Description"

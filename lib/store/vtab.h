@@ -51,8 +51,5 @@ bool reel_vtab_id(sqlite3_value *v, int64_t *out);
 
 /* Register table `event`. Returns SQLite's result code. */
 int reel_vtab_event_register(sqlite3 *db);
-/* Register percentile(), hist_bin(), union_ns() and overlap_ns(), see
- * ioreel-sql(1). Returns SQLite's result code. */
-int reel_aggregate_register(sqlite3 *db);
 
 #endif

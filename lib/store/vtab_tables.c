@@ -3,6 +3,7 @@
  * The virtual tables `open_file`, `file`, `file_io` and `span`: how their
  * blocks become rows; and the registration of all virtual tables and functions.
  */
+#include "lib/sql/aggregate.h"
 #include "lib/store/store.h"
 #include "lib/store/vtab_rows.h"
 

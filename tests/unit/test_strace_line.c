@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/import/strace_line.h"
+#include "analyzer/import/strace/strace_line.h"
 #include "tests/lib/tap.h"
 
 static struct strace_line line;

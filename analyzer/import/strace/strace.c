@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The importer of strace: lines into calls of a job.
+ *
+ * One file of "strace -f" holds all threads in the order in which their calls
+ * ended; a folder of "strace -ff" holds a file for each thread, and the files
+ * are merged by these ends. A call that another line interrupts is two lines,
+ * "unfinished" and "resumed", which are joined by their pid.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/array.h"
+#include "lib/buf.h"
+#include "lib/calls.h"
+#include "lib/error.h"
+#include "lib/intmap.h"
+
+#include "analyzer/import/common/job.h"
+#include "analyzer/import/strace/strace_call.h"
+#include "analyzer/import/strace/strace_line.h"
+#include "analyzer/import/strace/strace_source.h"
+#include "analyzer/import/common/table.h"
+
+#define NS_PER_S INT64_C(1000000000)
+#define LOOK_LINES 20 /* of the beginning, for detect() */
+
+/* The last unfinished call of a thread. */
+struct pending {
+	int64_t tid;
+	const struct strace_call_info *info; /* NULL: there is none */
+	struct reel_buf args;
+	int64_t start_ns;
+	bool adopted; /* a fork whose child was seen already */
+};
+
+struct importer {
+	struct strace_sources sources;
+	struct import_job *job;
+	struct reel_intmap by_tid; /* to pending[] */
+	struct pending *pending;
+	uint32_t pendings, pending_room;
+	uint32_t forks;	 /* pending ones without a child */
+	int64_t unnamed; /* pid of lines without one; 0: not known yet */
+	int exit_status; /* of the first process; -1: not known */
+	bool first_ended;
+	uint64_t no_end, no_duration;
+	struct strace_paths paths;
+	struct reel_buf text;
+};
+
+/* --- processes ------------------------------------------------------------ */
+
+static struct pending *pending_of(struct importer *im, int64_t tid,
+				  struct reel_error *err)
+{
+	uint32_t i = reel_intmap_get(&im->by_tid, (uint64_t)tid, err);
+
+	if (i == REEL_NO_INDEX ||
+	    reel_array_reach(&im->pending, &im->pending_room, i,
+			     sizeof(*im->pending), err))
+		return NULL;
+	if (i >= im->pendings)
+		im->pendings = i + 1;
+	im->pending[i].tid = tid;
+	return &im->pending[i];
+}
+
+/* The child of a fork by thread @parent: a process, or a thread of its own. */
+static int add_child(struct importer *im, int parent, int64_t tid,
+		     struct strace_text args, int64_t ns,
+		     struct reel_error *err)
+{
+	int process = import_job_process_of(im->job, parent);
+	bool thread = args.len && memmem(args.at, args.len, "CLONE_THREAD",
+					 strlen("CLONE_THREAD"));
+
+	if (tid <= 0 || import_job_find_thread(im->job, tid) >= 0)
+		return 0;
+	return (thread ? import_job_thread(im->job, process, tid, ns, err)
+		       : import_job_process(im->job, process, tid, ns, err)) < 0
+		       ? -1
+		       : 0;
+}
+
+/*
+ * @tid is new: the child of a fork that has not returned yet, or else a process
+ * whose beginning the trace does not have. The thread, or -1.
+ */
+static int new_thread(struct importer *im, int64_t tid, int64_t ns,
+		      struct reel_error *err)
+{
+	for (uint32_t i = 0; tid && im->forks && i < im->pendings; i++) {
+		struct pending *p = &im->pending[i];
+		struct strace_text args = {reel_buf_text(&p->args),
+					   p->args.len};
+		int parent;
+
+		if (!p->info || p->info->effect != STRACE_FORK || p->adopted)
+			continue;
+		parent = import_job_find_thread(im->job, p->tid);
+		p->adopted = true;
+		im->forks--;
+		if (parent < 0)
+			continue;
+		if (add_child(im, parent, tid, args, p->start_ns, err))
+			return -1;
+		return import_job_find_thread(im->job, tid);
+	}
+	if (!im->unnamed && tid && import_job_find_thread(im->job, 0) >= 0) {
+		im->unnamed = tid;
+		return import_job_rename(im->job, 0, tid, err);
+	}
+	if (import_job_process(im->job, -1, tid, ns, err) < 0)
+		return -1;
+	return import_job_find_thread(im->job, tid);
+}
+
+/*
+ * The pid of a line. A terminal's lines have one only while there are several
+ * processes: those before are of the one that is named later.
+ */
+static int64_t line_pid(const struct importer *im,
+			const struct strace_line *line)
+{
+	return line->pid >= 0 ? line->pid : im->unnamed;
+}
+
+/* --- calls ---------------------------------------------------------------- */
+
+/* "[3</a>, 4<pipe:[7]>]": two new descriptors. */
+static int make_pair(struct importer *im, int thread, struct strace_text list,
+		     enum reel_kind kind, bool cloexec, int64_t ns,
+		     struct reel_error *err)
+{
+	struct strace_text arg;
+	struct import_fd fd;
+
+	if (!list.len || *list.at != '[')
+		return 0;
+	list.at++;
+	list.len--;
+	for (int i = 0; i < 2; i++) {
+		if (!strace_next_arg(&list, &arg) ||
+		    !strace_call_fd(&fd, im->paths.fd, arg))
+			return 0;
+		if (import_job_made(im->job, thread, &fd, kind, cloexec, ns,
+				    err))
+			return -1;
+	}
+	return 0;
+}
+
+/* New descriptors of pipes, sockets, and objects that are no I/O. */
+static int make_other(struct importer *im, int thread,
+		      const struct strace_call_info *info,
+		      const struct strace_line *line, int64_t ns,
+		      struct reel_error *err)
+{
+	bool cloexec = line->args.len &&
+		       memmem(line->args.at, line->args.len, "CLOEXEC", 7);
+	struct strace_text args = line->args, arg, last = {"", 0};
+	struct import_fd made = {.fd = line->result};
+	int n;
+
+	if (line->result < 0)
+		return 0;
+	switch (info->effect) {
+	case STRACE_PIPE:
+		return strace_next_arg(&args, &arg)
+			       ? make_pair(im, thread, arg, REEL_KIND_PIPE,
+					   cloexec, ns, err)
+			       : 0;
+	case STRACE_PAIR:
+		while (strace_next_arg(&args, &arg))
+			last = arg;
+		return make_pair(im, thread, last, REEL_KIND_SOCKET, cloexec,
+				 ns, err);
+	default:
+		n = line->result_path.len
+			    ? strace_unescape(line->result_path, im->paths.fd,
+					      sizeof(im->paths.fd))
+			    : 0;
+		made.path = n > 0 ? im->paths.fd : NULL;
+		made.path_len = n > 0 ? (uint32_t)n : 0;
+		return import_job_made(im->job, thread, &made,
+				       info->effect == STRACE_SOCKET
+					       ? REEL_KIND_SOCKET
+					       : REEL_KIND_OTHER,
+				       cloexec, ns, err);
+	}
+}
+
+/* "["./t", "a b"]" as a line of a shell, into im->text. */
+static int command_text(struct importer *im, struct strace_text list,
+			struct reel_error *err)
+{
+	struct strace_text arg;
+
+	reel_buf_reset(&im->text);
+	if (!list.len || *list.at != '[')
+		return 0;
+	list.at++;
+	list.len--;
+	while (list.len && *list.at != ']' && strace_next_arg(&list, &arg)) {
+		/* strace cuts long words: "abc"...; with -s 0 to nothing */
+		if (arg.len > 4 && !memcmp(arg.at + arg.len - 4, "\"...", 4)) {
+			arg.len -= 3;
+			if (arg.len == 2)
+				break;
+		}
+		if (strace_unescape(arg, im->paths.path2,
+				    sizeof(im->paths.path2)) < 0)
+			break;
+		if ((im->text.len && reel_buf_puts(&im->text, " ", err)) ||
+		    reel_buf_quote(&im->text, im->paths.path2, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* The image of the thread's process is another from now on. */
+static int run_exec(struct importer *im, int thread,
+		    const struct strace_call_info *info,
+		    const struct strace_line *line, const char *path,
+		    int64_t ns, struct reel_error *err)
+{
+	struct strace_text args = line->args, arg = {"", 0};
+	int argv = info->call == REEL_CALL_EXECVEAT ? 3 : 2;
+
+	for (int i = 0; i < argv; i++)
+		if (!strace_next_arg(&args, &arg))
+			break;
+	if (command_text(im, arg, err))
+		return -1;
+	if (!im->text.len && path && reel_buf_quote(&im->text, path, err))
+		return -1;
+	return import_job_exec(im->job, thread, path ? path : "",
+			       reel_buf_text(&im->text), ns, err);
+}
+
+/* Changes of a call beside its event. */
+static int after_call(struct importer *im, int thread,
+		      const struct strace_call_info *info,
+		      const struct strace_line *line, struct import_call *call,
+		      int64_t ns, struct reel_error *err)
+{
+	const struct reel_record *rec = &call->rec;
+
+	if (info->effect == STRACE_EXEC && !rec->err)
+		return run_exec(im, thread, info, line, rec->path, ns, err);
+	if (info->effect == STRACE_COPY && line->result >= 0) {
+		if (!strace_call_copy_out(call, &im->paths, info, line))
+			return 0;
+		return import_job_call(im->job, thread, call, ns, ns, err);
+	}
+	if (rec->call == REEL_CALL_FCNTL && !rec->err && rec->arg == F_SETFD)
+		import_job_set_cloexec(im->job, thread, call->fd.fd,
+				       rec->arg2 & FD_CLOEXEC);
+	return 0;
+}
+
+/* A whole call with its result. */
+static int finish_call(struct importer *im, int thread,
+		       const struct strace_call_info *info,
+		       const struct strace_line *line, int64_t start_ns,
+		       int64_t end_ns, struct reel_error *err)
+{
+	struct strace_text fork_args = line->args;
+	struct import_call call;
+
+	if (!line->has_result) /* it never returned, or begins anew */
+		return 0;
+	if (info->effect == STRACE_FORK)
+		return add_child(im, thread, line->result, fork_args, start_ns,
+				 err);
+	if (info->effect == STRACE_CLOEXEC) {
+		struct strace_text args = line->args, fd;
+
+		if (line->result == 0 && strace_next_arg(&args, &fd) &&
+		    memmem(args.at, args.len, "FIOCLEX", 7) &&
+		    strace_call_fd(&call.fd, im->paths.fd, fd))
+			import_job_set_cloexec(im->job, thread, call.fd.fd,
+					       true);
+		return 0;
+	}
+	if (info->effect != STRACE_IO && info->effect != STRACE_EXEC &&
+	    info->effect != STRACE_COPY)
+		return make_other(im, thread, info, line, end_ns, err);
+	if (!strace_call_fill(&call, &im->paths, info, line)) {
+		strace_sources_reject(&im->sources);
+		return 0;
+	}
+	if (info->call == REEL_CALL_MMAP && call.fd.fd < 0)
+		return 0; /* memory */
+	if (import_job_call(im->job, thread, &call, start_ns, end_ns, err))
+		return -1;
+	return after_call(im, thread, info, line, &call, end_ns, err);
+}
+
+/* Keep the beginning of a call until its end comes. */
+static int keep_pending(struct importer *im, int64_t tid,
+			const struct strace_call_info *info,
+			const struct strace_line *line, struct reel_error *err)
+{
+	struct pending *p = pending_of(im, tid, err);
+
+	if (!p)
+		return -1;
+	if (p->info)
+		im->no_end++;
+	if (p->info && p->info->effect == STRACE_FORK && !p->adopted)
+		im->forks--;
+	p->info = info;
+	p->start_ns = line->ns;
+	p->adopted = false;
+	im->forks += info->effect == STRACE_FORK;
+	reel_buf_reset(&p->args);
+	return reel_buf_add(&p->args, line->args.at, line->args.len, err);
+}
+
+static int resume_call(struct importer *im, struct strace_line *line,
+		       int64_t tid, int thread,
+		       const struct strace_call_info *info,
+		       struct reel_error *err)
+{
+	struct pending *p = pending_of(im, tid, err);
+	int64_t end_ns;
+
+	if (!p)
+		return -1;
+	if (p->info != info) {
+		im->no_end++; /* its beginning is not in the trace */
+		return 0;
+	}
+	if (info->effect == STRACE_FORK && !p->adopted)
+		im->forks--;
+	p->info = NULL;
+	if (reel_buf_add(&p->args, line->args.at, line->args.len, err))
+		return -1;
+	if (!strace_line_join(line, reel_buf_text(&p->args), p->args.len)) {
+		strace_sources_reject(&im->sources);
+		return 0;
+	}
+	end_ns = line->dur_ns >= 0 ? p->start_ns + line->dur_ns : line->ns;
+	return finish_call(im, thread, info, line, p->start_ns, end_ns, err);
+}
+
+static int end_thread(struct importer *im, int thread,
+		      const struct strace_line *line, struct reel_error *err)
+{
+	if (!im->first_ended && !import_job_process_of(im->job, thread)) {
+		im->first_ended = true;
+		im->exit_status =
+			line->what == STRACE_EXITED ? (int)line->result : -1;
+	}
+	return import_job_thread_end(
+		im->job, thread, line->ns,
+		line->what == STRACE_EXITED ? "exit" : "unknown", err);
+}
+
+static int handle_line(struct importer *im, struct strace_line *line,
+		       struct reel_error *err)
+{
+	const struct strace_call_info *info;
+	int64_t tid = line_pid(im, line);
+	int thread = import_job_find_thread(im->job, tid);
+
+	if (thread < 0)
+		thread = new_thread(im, tid, line->ns, err);
+	if (thread < 0)
+		return -1;
+	if (line->what == STRACE_EXITED || line->what == STRACE_KILLED)
+		return end_thread(im, thread, line, err);
+	info = strace_call_find(line->name);
+	if (!info)
+		return 0;
+	if (line->what == STRACE_UNFINISHED)
+		return keep_pending(im, tid, info, line, err);
+	if (line->what == STRACE_RESUMED)
+		return resume_call(im, line, tid, thread, info, err);
+	im->no_duration += line->dur_ns < 0;
+	return finish_call(im, thread, info, line, line->ns,
+			   line->ns + (line->dur_ns > 0 ? line->dur_ns : 0),
+			   err);
+}
+
+/* --- the end -------------------------------------------------------------- */
+
+static int put_losses(const struct importer *im, struct reel_writer *w,
+		      struct reel_error *err)
+{
+	const struct {
+		const char *reason, *unit;
+		uint64_t count;
+	} loss[] = {
+		{"not_understood", "lines", im->sources.not_understood},
+		{"no_end", "calls", im->no_end},
+		{"no_duration", "calls", im->no_duration},
+	};
+
+	for (size_t i = 0; i < sizeof(loss) / sizeof(loss[0]); i++)
+		if (loss[i].count &&
+		    reel_writer_loss(w, 0, loss[i].reason, loss[i].unit,
+				     loss[i].count, err))
+			return -1;
+	return 0;
+}
+
+/* The script, or the program, of a shell-quoted line. */
+static void name_of(const char *command, char *out, size_t room)
+{
+	const char *word = command, *end, *slash;
+
+	for (const char *p = command; *p; p = end + (*end == ' ')) {
+		end = strchrnul(p, ' ');
+		if (end - p > 3 && !memcmp(end - 3, ".py", 3)) {
+			word = p;
+			break;
+		}
+	}
+	end = strchrnul(word, ' ');
+	slash = memrchr(word, '/', (size_t)(end - word));
+	word = slash ? slash + 1 : word;
+	snprintf(out, room, "%.*s", (int)(end - word), word);
+}
+
+static int finish(struct importer *im, struct reel_writer *w,
+		  struct reel_error *err)
+{
+	bool whole_seconds = im->sources.clock == STRACE_DAY_SECONDS ||
+			     im->sources.clock == STRACE_REAL_SECONDS;
+	bool real = im->sources.clock == STRACE_REAL ||
+		    im->sources.clock == STRACE_REAL_SECONDS;
+	struct reel_writer_run run = {
+		.start_real_ns = real ? im->sources.origin_ns : 0,
+		.wall_ns = REEL_NO_OFFSET,
+		.exit_status =
+			im->exit_status < 0 ? REEL_NO_OFFSET : im->exit_status,
+		.exit_signal = REEL_NO_OFFSET,
+		.ranks = 1,
+		.clock_error_ns = whole_seconds ? NS_PER_S : 1000,
+		.job_json = "{\"imported_from\":\"strace\"}",
+	};
+	char name[256];
+
+	for (uint32_t i = 0; i < im->pendings; i++)
+		im->no_end += im->pending[i].info &&
+			      im->pending[i].info->effect == STRACE_IO;
+	run.lost = (int64_t)(im->sources.not_understood + im->no_end);
+	run.command = import_job_command(im->job);
+	name_of(run.command, name, sizeof(name));
+	run.name = *name ? name : "strace";
+	if (put_losses(im, w, err))
+		return -1;
+	return import_job_finish(im->job, &run, err);
+}
+
+static void importer_fini(struct importer *im)
+{
+	strace_sources_close(&im->sources);
+	for (uint32_t i = 0; i < im->pendings; i++)
+		reel_buf_fini(&im->pending[i].args);
+	free(im->pending);
+	reel_intmap_fini(&im->by_tid);
+	reel_buf_fini(&im->text);
+	import_job_free(im->job);
+}
+
+static int strace_load(struct reel_writer *w, const struct import_input *in,
+		       struct reel_error *err)
+{
+	struct importer *im = reel_alloc(1, sizeof(*im), err);
+	struct strace_line *line;
+	int rc = -1;
+
+	if (!im)
+		return -1;
+	im->exit_status = -1;
+	if (strace_sources_open(&im->sources, in, err) ||
+	    import_job_new(&im->job, w, im->sources.origin_ns, err))
+		goto out;
+	while ((rc = strace_sources_next(&im->sources, &line, err)) > 0) {
+		rc = handle_line(im, line, err);
+		if (rc)
+			goto out;
+	}
+	if (rc)
+		goto out;
+	rc = -1;
+	if (im->sources.not_understood > im->sources.calls) {
+		reel_fail(err, REEL_E_FORMAT,
+			  "'%s', line %llu: no line of strace, as are %llu of "
+			  "%llu",
+			  im->sources.bad_path,
+			  (unsigned long long)im->sources.bad_line,
+			  (unsigned long long)im->sources.not_understood,
+			  (unsigned long long)im->sources.lines);
+		goto out;
+	}
+	rc = finish(im, w, err);
+out:
+	importer_fini(im);
+	free(im);
+	return rc;
+}
+
+/* Do the first lines have calls, and times as strace prints them? */
+static bool strace_detect(const char *bytes, size_t n)
+{
+	const char *end = bytes + n;
+	int calls = 0, lines = 0;
+
+	for (const char *p = bytes; p < end && lines < LOOK_LINES;) {
+		const char *newline = memchr(p, '\n', (size_t)(end - p));
+		struct strace_line line;
+
+		if (!newline && lines)
+			break; /* cut by the end of the piece */
+		strace_line_parse(&line, p,
+				  (size_t)((newline ? newline : end) - p));
+		lines += line.what != STRACE_IGNORED;
+		calls += line.what != STRACE_IGNORED &&
+			 line.what != STRACE_OTHER;
+		p = newline ? newline + 1 : end;
+	}
+	return calls && 2 * calls >= lines;
+}
+
+const struct reel_importer reel_importer_strace = {
+	.name = "strace",
+	.about = "text of strace -f -ttt -T -y (a file, or a folder of -ff), "
+		 "also compressed by gzip",
+	.missing = {"stdio calls", "MPI calls", "bytes of mappings", "spans",
+		    "ranks", NULL},
+	.detect = strace_detect,
+	.load = strace_load,
+};
