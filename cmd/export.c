@@ -58,8 +58,7 @@ static int open_output(struct output *out, struct reel_error *err)
 	out->file = fopen(name, "we");
 	if (!out->file) {
 		reel_buf_fini(&out->tmp);
-		return reel_fail(err, REEL_E_IO, "cannot create '%s': %s",
-				 out->path, strerror(errno));
+		return reel_fail_io(err, "create", out->path, errno);
 	}
 	return 0;
 }
@@ -70,11 +69,9 @@ static int close_output(struct output *out, int rc, struct reel_error *err)
 	const char *tmp = out->tmp.len ? reel_buf_text(&out->tmp) : NULL;
 
 	if (out->file && out->file != stdout && fclose(out->file) && !rc)
-		rc = reel_fail(err, REEL_E_IO, "cannot write '%s': %s",
-			       out->path, strerror(errno));
+		rc = reel_fail_io(err, "write", out->path, errno);
 	if (!rc && tmp && rename(tmp, out->path))
-		rc = reel_fail(err, REEL_E_IO, "cannot create '%s': %s",
-			       out->path, strerror(errno));
+		rc = reel_fail_io(err, "create", out->path, errno);
 	if (rc && tmp)
 		unlink(tmp);
 	reel_buf_fini(&out->tmp);

@@ -36,8 +36,7 @@ static int check_trace(const char *dir, struct reel_error *err)
 	if (reel_trace_is(dir))
 		return 0;
 	if (stat(dir, &sb) || (S_ISDIR(sb.st_mode) && access(dir, R_OK | X_OK)))
-		return reel_fail(err, REEL_E_IO, "cannot load '%s': %s", dir,
-				 strerror(errno));
+		return reel_fail_io(err, "load", dir, errno);
 	return reel_fail(err, REEL_E_FORMAT,
 			 "'%s' is not a trace (a trace is a directory that "
 			 "ioreel record made)",

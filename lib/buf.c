@@ -124,8 +124,7 @@ int reel_buf_read_file(struct reel_buf *b, const char *path, size_t max_bytes,
 	int rc = -1;
 
 	if (fd < 0)
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
-				 strerror(errno));
+		return reel_fail_io(err, "open", path, errno);
 	for (;;) {
 		ssize_t n;
 
@@ -137,8 +136,7 @@ int reel_buf_read_file(struct reel_buf *b, const char *path, size_t max_bytes,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			reel_fail(err, REEL_E_IO, "cannot read '%s': %s", path,
-				  strerror(errno));
+			reel_fail_io(err, "read", path, errno);
 			goto out;
 		}
 		if (!n)
@@ -185,8 +183,7 @@ static int write_device(const struct reel_buf *b, const char *path,
 	int rc = fd < 0 ? -1 : write_bytes(fd, b);
 
 	if (rc)
-		reel_fail(err, REEL_E_IO, "cannot write '%s': %s", path,
-			  strerror(errno));
+		reel_fail_io(err, "write", path, errno);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -208,8 +205,7 @@ int reel_buf_write_file(const struct reel_buf *b, const char *path,
 	}
 	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0) {
-		reel_fail(err, REEL_E_IO, "cannot create '%s': %s", tmp,
-			  strerror(errno));
+		reel_fail_io(err, "create", tmp, errno);
 		goto out;
 	}
 	/* Network file systems report a full disk only at close. */
@@ -219,8 +215,7 @@ int reel_buf_write_file(const struct reel_buf *b, const char *path,
 	if (!rc)
 		rc = rename(tmp, path);
 	if (rc) {
-		reel_fail(err, REEL_E_IO, "cannot write '%s': %s", path,
-			  strerror(errno));
+		reel_fail_io(err, "write", path, errno);
 		unlink(tmp);
 	}
 out:

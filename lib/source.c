@@ -2,6 +2,7 @@
 /* A file as a stream of bytes, decompressed on the way. */
 #include "lib/source.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -48,8 +49,7 @@ static int fill(struct reel_source *s, struct reel_error *err)
 	s->at = s->n = 0;
 	n = read(s->fd, s->in, IN_BYTES);
 	if (n < 0)
-		return reel_fail(err, REEL_E_IO, "cannot read '%s': %m",
-				 s->path);
+		return reel_fail_io(err, "read", s->path, errno);
 	s->n = (size_t)n;
 	s->ended = !n;
 	return 0;
@@ -65,7 +65,7 @@ int reel_source_open(struct reel_source **out, const char *path,
 		return -1;
 	s->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (s->fd < 0)
-		reel_fail(err, REEL_E_IO, "cannot open '%s': %m", path);
+		reel_fail_io(err, "open", path, errno);
 	s->path = reel_strdup(path, err);
 	s->in = reel_alloc(IN_BYTES, 1, err);
 	if (s->fd < 0 || !s->path || !s->in || fill(s, err))

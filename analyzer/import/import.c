@@ -96,8 +96,7 @@ static int add_folder(struct import_input *in, const char *dir,
 	struct stat st;
 
 	if (!d)
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", dir,
-				 strerror(errno));
+		return reel_fail_io(err, "open", dir, errno);
 	while (!rc && (e = readdir(d))) {
 		if (e->d_name[0] == '.')
 			continue;
@@ -128,8 +127,7 @@ static int add_input(struct import_input *in, const char *path,
 	struct stat st;
 
 	if (stat(path, &st))
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
-				 strerror(errno));
+		return reel_fail_io(err, "open", path, errno);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return reel_fail(err, REEL_E_FORMAT,
 				 "'%s' is neither a file nor a folder", path);

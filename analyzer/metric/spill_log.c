@@ -69,9 +69,8 @@ static int open_file(struct reel_spill_log *log, struct reel_error *err)
 	strcat(path, "/ioreel.XXXXXX");
 	log->fd = mkostemp(path, O_CLOEXEC);
 	if (log->fd < 0)
-		return reel_fail(err, REEL_E_IO,
-				 "cannot make a temporary file in '%s': %s",
-				 dir, strerror(errno));
+		return reel_fail_io(err, "make a temporary file in", dir,
+				    errno);
 	unlink(path);
 	return 0;
 }

@@ -39,8 +39,7 @@ int reel_run_open(struct reel_store **out, const char *run,
 	struct stat st;
 
 	if (stat(run, &st))
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", run,
-				 strerror(errno));
+		return reel_fail_io(err, "open", run, errno);
 	if (S_ISDIR(st.st_mode) && reel_trace_is(run))
 		return run_load_temporary(out, &path, 1, NULL, err);
 	as = reel_importer_detect(run);

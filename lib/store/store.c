@@ -145,8 +145,7 @@ int reel_store_create(struct reel_store **out, const char *path,
 			  path);
 		goto out;
 	case FILE_BAD:
-		reel_fail(err, REEL_E_IO, "cannot create store '%s': %s", path,
-			  strerror(errno));
+		reel_fail_io(err, "create store", path, errno);
 		goto out;
 	default:
 		break;
@@ -157,8 +156,7 @@ int reel_store_create(struct reel_store **out, const char *path,
 	unlink(tmp.data);
 	int fd = open(tmp.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0) {
-		reel_fail(err, REEL_E_IO, "cannot create store '%s': %s", path,
-			  strerror(errno));
+		reel_fail_io(err, "create store", path, errno);
 		goto out;
 	}
 	close(fd);
@@ -210,8 +208,7 @@ int reel_store_finish(struct reel_store *st, struct reel_error *err)
 	if (run_sql(st, "COMMIT", "write", err) || (st->tmp && shrink(st, err)))
 		return -1;
 	if (st->tmp && rename(st->tmp, st->path))
-		return reel_fail(err, REEL_E_IO, "cannot create store '%s': %s",
-				 st->path, strerror(errno));
+		return reel_fail_io(err, "create store", st->path, errno);
 	free(st->tmp);
 	st->tmp = NULL;
 	return run_sql(st, read_pragmas, "read", err);
@@ -275,8 +272,7 @@ static int fail_type(const char *path, struct reel_error *err)
 
 	if (stat(path, &st) ||
 	    access(path, S_ISDIR(st.st_mode) ? R_OK | X_OK : R_OK))
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
-				 strerror(errno));
+		return reel_fail_io(err, "open", path, errno);
 	return reel_fail(err, REEL_E_FORMAT,
 			 "'%s' is neither a trace nor a "
 			 "store (a trace is a directory that ioreel record "
@@ -299,8 +295,7 @@ int reel_store_open(struct reel_store **out, const char *path,
 		errno = ENOENT;
 		/* fall through */
 	case FILE_BAD:
-		reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
-			  strerror(errno));
+		reel_fail_io(err, "open", path, errno);
 		goto out;
 	default:
 		fail_type(path, err);

@@ -70,8 +70,7 @@ static int list_names(struct names *l, const char *path, const char *suffix,
 	if (!d && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (!d)
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %s", path,
-				 strerror(errno));
+		return reel_fail_io(err, "open", path, errno);
 	while (rc == 0 && (e = readdir(d)))
 		if (has_suffix(e->d_name, suffix, &stem))
 			rc = names_add(l, e->d_name, stem, err);
@@ -239,8 +238,7 @@ int reel_trace_open(struct reel_trace **out, const char *dir,
 	if (!tr->dir)
 		goto out;
 	if (stat(dir, &st) < 0) {
-		reel_fail(err, REEL_E_IO, "cannot open '%s': %s", dir,
-			  strerror(errno));
+		reel_fail_io(err, "open", dir, errno);
 		goto out;
 	}
 	if (!S_ISDIR(st.st_mode)) {

@@ -201,8 +201,7 @@ static int fill_buffer(struct reel_stream *s, bool begin,
 		more = s->left;
 	if (trace_input_open(&in, f->path) < 0) {
 		if (!f->window || errno != ENOENT)
-			return reel_fail(err, REEL_E_IO, "cannot open '%s': %s",
-					 f->path, strerror(errno));
+			return reel_fail_io(err, "open", f->path, errno);
 		skip_rest(s);
 		return 0;
 	}

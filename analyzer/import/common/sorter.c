@@ -81,9 +81,8 @@ static int open_file(struct sorter *s, struct reel_error *err)
 	if (!rc) {
 		s->fd = mkostemp(path.data, O_CLOEXEC);
 		if (s->fd < 0)
-			rc = reel_fail(err, REEL_E_IO,
-				       "cannot make a temporary file '%s': %m",
-				       path.data);
+			rc = reel_fail_io(err, "make a temporary file",
+					  path.data, errno);
 		else
 			unlink(path.data);
 	}

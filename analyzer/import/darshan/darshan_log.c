@@ -7,6 +7,7 @@
  */
 #include "analyzer/import/darshan/darshan_log.h"
 
+#include <errno.h>
 #include <bzlib.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -310,7 +311,7 @@ static int map_file(struct darshan_file *f, const char *path,
 	void *p;
 
 	if (fd < 0 || fstat(fd, &st)) {
-		reel_fail(err, REEL_E_IO, "cannot open '%s': %m", path);
+		reel_fail_io(err, "open", path, errno);
 		if (fd >= 0)
 			close(fd);
 		return -1;
@@ -320,7 +321,7 @@ static int map_file(struct darshan_file *f, const char *path,
 		     : NULL;
 	close(fd);
 	if (p == MAP_FAILED)
-		return reel_fail(err, REEL_E_IO, "cannot map '%s': %m", path);
+		return reel_fail_io(err, "map", path, errno);
 	f->data = p;
 	f->path = reel_strdup(path, err);
 	return f->path ? 0 : -1;

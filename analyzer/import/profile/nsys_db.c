@@ -6,6 +6,7 @@
  */
 #include "analyzer/import/profile/nsys_db.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +62,7 @@ static int check_size(struct nsys_db *db, const char *file,
 	if (f)
 		fclose(f);
 	if (rc)
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %m",
-				 db->path);
+		return reel_fail_io(err, "open", db->path, errno);
 	if (n < HEAD_BYTES || memcmp(head, MAGIC, sizeof(MAGIC)))
 		return reel_fail(err, REEL_E_FORMAT,
 				 "'%s' is no SQLite file (offset 0)", db->path);
@@ -118,7 +118,7 @@ static int is_plain(const char *path, struct reel_error *err)
 	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
 
 	if (!f)
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %m", path);
+		return reel_fail_io(err, "open", path, errno);
 	fclose(f);
 	return n == sizeof(head) && !memcmp(head, MAGIC, sizeof(MAGIC));
 }
@@ -133,13 +133,13 @@ static int unpack(const char *path, struct reel_buf *name,
 	struct stat st;
 
 	if (stat(path, &st) || reel_source_open(&source, path, err))
-		return reel_fail(err, REEL_E_IO, "cannot open '%s': %m", path);
+		return reel_fail_io(err, "open", path, errno);
 	if (reel_buf_printf(name, err, "%s/ioreel.XXXXXX",
 			    dir && *dir ? dir : "/tmp"))
 		goto out;
 	fd = mkstemp(name->data);
 	if (fd < 0) {
-		reel_fail(err, REEL_E_IO, "cannot create '%s': %m", name->data);
+		reel_fail_io(err, "create", name->data, errno);
 		reel_buf_reset(name);
 		goto out;
 	}

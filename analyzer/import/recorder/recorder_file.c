@@ -88,8 +88,7 @@ static int read_bytes(struct recorder_file *f, FILE *in, struct reel_error *err)
 	size_t n = fread(f->data, 1, f->bytes, in);
 
 	if (ferror(in))
-		return reel_fail(err, REEL_E_IO, "cannot read '%s': %s",
-				 f->path, strerror(errno));
+		return reel_fail_io(err, "read", f->path, errno);
 	f->bytes = n;
 	return 0;
 }
