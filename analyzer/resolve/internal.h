@@ -403,18 +403,20 @@ int resolve_interval(struct resolve_step *s);
 /* Place the calls of a counted record in the interval. */
 void resolve_counted_time(struct resolve_step *s);
 
-/* --- positions: offsets.c ------------------------------------------------- */
+/* --- events: event.c ------------------------------------------------------ */
 
+/* Descriptor @id of the process, or NULL (with s->err: no memory). */
+struct desc *resolve_find_desc(struct resolve_step *s, uint32_t id);
 /* The kernel reported position @pos of @o, or size @size of @inode. */
 void resolve_observed_pos(struct resolve_step *s, struct ofd *o, int64_t pos);
 void resolve_observed_size(struct resolve_step *s, uint32_t file,
 			   uint32_t inode, int64_t size);
 
-/* The offset of the read or write of @d (or NULL). False: it is no event. */
-bool resolve_transfer(struct resolve_step *s, struct desc *d);
-/* A record of counted calls: their offsets are unknown. */
-void resolve_counted(struct resolve_step *s, struct desc *d);
-/* offset becomes the new position; arg2 keeps the offset that was asked. */
-void resolve_seek(struct resolve_step *s, struct desc *d);
+/* --- names and effects: effects.c ----------------------------------------- */
+
+/* The files of the paths of the record. 0 or -1. */
+int resolve_names(struct resolve_step *s);
+/* Calls that report or change a property of their file, or of @d (NULL: none). */
+int resolve_side_effects(struct resolve_step *s, struct desc *d);
 
 #endif

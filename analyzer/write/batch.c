@@ -292,3 +292,47 @@ void writer_batches_fini(struct reel_writer *w)
 	}
 	free(w->ring);
 }
+
+/* --- the producer -------------------------------------------------------- */
+
+struct reel_event *reel_writer_slot(struct reel_writer *w)
+{
+	return &w->batch->ev[w->batch->n].raw;
+}
+
+static void note_event(struct reel_writer *w, const struct reel_event *ev)
+{
+	reel_writer_reach(w, ev->start_ns + ev->dur_ns);
+	if (ev->call < sizeof(w->seen_call))
+		w->seen_call[ev->call] = true;
+}
+
+int reel_writer_launcher_event(struct reel_writer *w,
+			       const struct reel_event *ev,
+			       struct reel_error *err)
+{
+	/* @ev may lie in the batch that a new item completes. */
+	const struct reel_event copy = *ev;
+
+	note_event(w, ev);
+	if (!writer_item_add(w, ITEM_APART, err))
+		return -1;
+	w->batch->ev[w->batch->n++].raw = copy;
+	return writer_batch_reserve(w, err);
+}
+
+int reel_writer_event(struct reel_writer *w, const struct reel_event *ev,
+		      struct reel_error *err)
+{
+	struct metric_event *m = &w->batch->ev[w->batch->n++];
+
+	note_event(w, ev);
+	w->events++;
+	w->calls += ev->count;
+	if (ev != &m->raw)
+		m->raw = *ev;
+	metric_event_fill(m);
+	if (read_ahead_classify(&w->read_ahead, m, err))
+		return -1;
+	return writer_batch_reserve(w, err);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resolver's positions: the offset of each read and write.
+ * One record in, one event out: its descriptor, its file, and the offset of each read
+ * and write.
  *
  * The kernel's offset belongs to the open file description (dup and fork share
  * it), a stream's to the descriptor. A position that another process or thread
@@ -10,10 +11,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "lib/calls.h"
+#include "lib/error.h"
 
 #include "analyzer/resolve/internal.h"
+#include "analyzer/resolve/resolve.h"
+
+/* --- positions ------------------------------------------------------------ */
 
 static struct answer *answer_of(struct files *f, uint32_t inode)
 {
@@ -210,7 +216,8 @@ static void stream_reached(struct resolve_step *s, struct desc *d)
 	d->stream_pos = to - ev->result;
 }
 
-void resolve_counted(struct resolve_step *s, struct desc *d)
+/* A record of counted calls: their offsets are unknown. */
+static void resolve_counted(struct resolve_step *s, struct desc *d)
 {
 	s->ev->offset = REEL_NO_OFFSET;
 	if (!d)
@@ -221,7 +228,8 @@ void resolve_counted(struct resolve_step *s, struct desc *d)
 		files_set_written(&s->r->files, s->ev->file);
 }
 
-bool resolve_transfer(struct resolve_step *s, struct desc *d)
+/* The offset of the read or write of @d (or NULL). False: it is no event. */
+static bool resolve_transfer(struct resolve_step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 	bool write = ev->group == REEL_GROUP_WRITE;
@@ -284,7 +292,8 @@ static int64_t stream_after(struct resolve_step *s, const struct desc *d)
 	return sum;
 }
 
-void resolve_seek(struct resolve_step *s, struct desc *d)
+/* offset becomes the new position; arg2 keeps the offset that was asked. */
+static void resolve_seek(struct resolve_step *s, struct desc *d)
 {
 	struct reel_event *ev = s->ev;
 
@@ -313,4 +322,168 @@ void resolve_seek(struct resolve_step *s, struct desc *d)
 		}
 		ev->offset = ev->result;
 	}
+}
+
+/* --- the event ------------------------------------------------------------ */
+
+/* A descriptor that the parent made just before the fork may be missing, by the
+ * error of the clocks: copy it now. */
+struct desc *resolve_find_desc(struct resolve_step *s, uint32_t id)
+{
+	struct desc *d = descs_find(&s->p->descs, id), *of;
+
+	if (d || id >= s->p->is.first_desc || s->p->is.parent < 0)
+		return d;
+	of = descs_find(&s->r->process[s->p->is.parent].descs, id);
+	if (!of)
+		return NULL;
+	return descs_add(s->r, &s->p->descs, id, of->fd, of->open, s->end_ns,
+			 s->err);
+}
+
+/* Each member is named: gcc clears omitted members with "rep stos", which takes
+ * as long as all the rest. */
+static void fill(struct resolve_step *s, int64_t start_ns)
+{
+	const struct reel_record *rec = s->rec;
+	const struct reel_call_info *info = reel_call_info(rec->call);
+	const struct thread *t = &s->r->thread[s->thread];
+
+	*s->ev = (struct reel_event){
+		.start_ns = start_ns,
+		.dur_ns = s->end_ns - start_ns,
+		.process = s->p->is.process_id,
+		.thread = t->is.thread_id,
+		.file = 0,
+		.file2 = 0,
+		.open = 0,
+		.count = rec->count > UINT32_MAX ? UINT32_MAX
+						 : (uint32_t)rec->count,
+		.site = 0,
+		.fd = -1,
+		.fd2 = -1,
+		.err = rec->err,
+		.call = rec->call,
+		.layer = info ? (uint8_t)info->layer : REEL_LAYER_NONE,
+		.group = info ? (uint8_t)info->group : REEL_GROUP_NONE,
+		.kind = REEL_KIND_UNKNOWN,
+		.class_ = REEL_CLASS_NONE,
+		.offset = rec->has_offset ? rec->offset : REEL_NO_OFFSET,
+		.asked = rec->has_size && rec->size >= 0 ? rec->size
+							 : REEL_NO_SIZE,
+		.result = rec->result,
+		.arg = rec->has_arg ? rec->arg : 0,
+		.arg2 = rec->has_arg2 ? rec->arg2 : 0,
+		.pos = rec->has_pos ? rec->pos : REEL_NO_OFFSET,
+	};
+}
+
+/* A stat with AT_EMPTY_PATH is an fstat(), as Rust calls it. */
+static uint32_t desc_of(const struct reel_record *rec)
+{
+	bool stat =
+		rec->call == REEL_CALL_FSTATAT || rec->call == REEL_CALL_STATX;
+
+	return stat && rec->path && !rec->path_len ? rec->at : rec->desc;
+}
+
+/* A write inside a checkpoint span, but not to the standard streams. */
+static bool writes_checkpoint(const struct resolve_step *s)
+{
+	const struct spans *spans = &s->r->thread[s->thread].spans;
+
+	if (s->ev->group != REEL_GROUP_WRITE || s->ev->result <= 0 ||
+	    s->ev->fd <= STDERR_FILENO)
+		return false;
+	for (uint32_t i = spans->n; i--;)
+		if (spans->span[i].kind == REEL_SPAN_CHECKPOINT)
+			return true;
+	return false;
+}
+
+/*
+ * A close of @d found its file renamed by a raw system call: the event is as of
+ * rename(). False: a recorded rename() explains it.
+ */
+static bool is_unseen_rename(struct resolve_step *s, const struct desc *d)
+{
+	struct reel_event *ev = s->ev;
+
+	ev->fd = -1;
+	ev->open = 0;
+	return !ev->file2 ||
+	       file_of(s, ev->file2)->inode != ofd_of(s, d)->inode;
+}
+
+int reel_resolve(struct reel_resolver *r, int thread,
+		 const struct reel_record *rec, int64_t start_ns,
+		 int64_t end_ns, struct reel_event *ev, struct reel_error *err)
+{
+	int process = r->thread[thread].is.process;
+	struct resolve_step s = {
+		r, &r->process[process], rec, ev, end_ns, process, thread, err};
+	uint32_t desc = desc_of(rec);
+	struct desc *d = NULL;
+
+	fill(&s, start_ns);
+	if (ev->group == REEL_GROUP_MARK)
+		return resolve_mark(&s);
+	ev->site = r->thread[thread].site;
+	r->thread[thread].site = 0;
+	if (desc) {
+		d = resolve_find_desc(&s, desc);
+		if (!d && err->code)
+			return -1;
+		if (d) {
+			const struct ofd *o = ofd_of(&s, d);
+
+			ev->fd = d->fd;
+			ev->open = o->row.open_id;
+			ev->file = o->row.file_id;
+		}
+	}
+	if (ev->err == EBADF && !rec->desc && !rec->newdesc && !rec->path &&
+	    ev->group != REEL_GROUP_OPEN)
+		ev->fd = rec->newfd;
+	if ((rec->path || rec->path2) && resolve_names(&s))
+		return -1;
+	if (d && ev->call == REEL_CALL_RENAME && !is_unseen_rename(&s, d))
+		return 0;
+	if (rec->newdesc && !ev->err) {
+		if (resolve_new_desc(&s, d))
+			return -1;
+		d = d ? descs_find(&s.p->descs, rec->desc) : NULL; /* moved */
+	}
+	switch (rec->counted ? REEL_GROUP_NONE : ev->group) {
+	case REEL_GROUP_READ:
+	case REEL_GROUP_WRITE:
+		if (!resolve_transfer(&s, d))
+			return 0;
+		break;
+	case REEL_GROUP_SEEK:
+		resolve_seek(&s, d);
+		break;
+	case REEL_GROUP_OPEN:
+		resolve_open_size(&s);
+		break;
+	case REEL_GROUP_NONE:
+		resolve_counted(&s, d);
+		resolve_counted_time(&s);
+		break;
+	case REEL_GROUP_CLOSE:
+		if (rec->desc && ev->err != EBADF &&
+		    descs_close(r, &s.p->descs, rec->desc, end_ns, err))
+			return -1;
+		/* fall through */
+	default:
+		if (resolve_side_effects(&s, d))
+			return -1;
+	}
+	if (writes_checkpoint(&s))
+		files_set_saved(&r->files, ev->file);
+	if (ev->file) {
+		ev->kind = r->files.file[ev->file].kind;
+		ev->class_ = r->files.file[ev->file].class_;
+	}
+	return 1;
 }
