@@ -260,7 +260,7 @@ static int put_dimensions(struct join *j, struct reel_error *err)
 			return -1;
 	for (uint32_t i = 0; i < j->files; i++) {
 		const struct join_file *f = &j->file[i];
-		struct reel_writer_file row = {
+		struct reel_file_row row = {
 			.file_id = i + 1,
 			.path = reel_buf_text(&j->paths) + f->path,
 			.path_len = f->len,

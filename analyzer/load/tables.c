@@ -225,22 +225,11 @@ static int put_threads(struct load *l, struct reel_error *err)
 
 static int put_files(struct load *l, struct reel_error *err)
 {
-	uint32_t files = reel_resolve_files(l->resolver);
+	struct reel_file_row row;
 
-	for (uint32_t id = 1; id <= files; id++) {
-		struct reel_file_row f;
-
-		reel_resolve_file(l->resolver, id, &f);
-		if (reel_writer_file(l->writer,
-				     &(struct reel_writer_file){
-					     .file_id = id,
-					     .path = f.path,
-					     .path_len = f.path_len,
-					     .kind = f.kind,
-					     .class_ = f.class_,
-					     .size_bytes = f.size_bytes,
-				     },
-				     err))
+	for (uint32_t id = 1; id <= reel_resolve_files(l->resolver); id++) {
+		reel_resolve_file(l->resolver, id, &row);
+		if (reel_writer_file(l->writer, &row, err))
 			return -1;
 	}
 	return 0;

@@ -242,6 +242,7 @@ void reel_resolve_file(const struct reel_resolver *r, uint32_t id,
 	const struct file *f = &r->files.file[id];
 
 	*row = (struct reel_file_row){
+		.file_id = id,
 		.path = files_path(&r->files, id),
 		.path_len = f->path_len,
 		.kind = (enum reel_kind)f->kind,

@@ -97,13 +97,6 @@ int reel_resolve_end(struct reel_resolver *r, int process,
 		     struct reel_error *err);
 
 /* Files, after the last record; ids are 1 .. reel_resolve_files(). */
-struct reel_file_row {
-	const char *path;
-	uint32_t path_len;
-	enum reel_kind kind;
-	enum reel_class class_;
-	int64_t size_bytes; /* -1: not seen */
-};
 uint32_t reel_resolve_files(const struct reel_resolver *r);
 void reel_resolve_file(const struct reel_resolver *r, uint32_t id,
 		       struct reel_file_row *row);

@@ -10,7 +10,7 @@ int writer_files_flush(struct reel_writer *w, struct reel_error *err)
 				 &w->files, err);
 }
 
-int reel_writer_file(struct reel_writer *w, const struct reel_writer_file *row,
+int reel_writer_file(struct reel_writer *w, const struct reel_file_row *row,
 		     struct reel_error *err)
 {
 	struct reel_rows *r = &w->files;

@@ -158,7 +158,7 @@ struct reel_writer {
 	char **span_name; /* those that no kind has */
 	uint32_t spans, span_room, span_names, span_name_room;
 	struct reel_rows files; /* in no block yet */
-	struct reel_writer_file last_file;
+	struct reel_file_row last_file;
 	uint64_t events, calls; /* without those of launchers */
 	uint64_t counter[REEL_WRITER_COUNTERS];
 	int64_t span_ns; /* end of the last event or span */

@@ -57,16 +57,6 @@ struct reel_writer_thread {
 	uint64_t events, lost;
 };
 
-/* A file: anything that has a path. */
-struct reel_writer_file {
-	uint32_t file_id;
-	const char *path; /* borrowed until the next file */
-	uint32_t path_len;
-	enum reel_kind kind;
-	enum reel_class class_;
-	int64_t size_bytes; /* the largest seen; -1: not known */
-};
-
 /* The row of table run. The writer counts its events, calls and span. */
 struct reel_writer_run {
 	const char *name;
@@ -171,7 +161,7 @@ int reel_writer_span(struct reel_writer *w, const struct reel_span_event *sp,
 int reel_writer_open(struct reel_writer *w, const struct reel_open_row *row,
 		     struct reel_error *err);
 /* Files come in the order of their ids. */
-int reel_writer_file(struct reel_writer *w, const struct reel_writer_file *row,
+int reel_writer_file(struct reel_writer *w, const struct reel_file_row *row,
 		     struct reel_error *err);
 int reel_writer_host(struct reel_writer *w, uint32_t id, const char *name,
 		     const char *boot_id, struct reel_error *err);

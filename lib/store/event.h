@@ -74,6 +74,16 @@ struct reel_span_event {
 	const char *name; /* "epoch", or the user's name */
 };
 
+/* A file, anything that has a path: a row of file. */
+struct reel_file_row {
+	uint32_t file_id;
+	const char *path; /* borrowed until the next file */
+	uint32_t path_len;
+	enum reel_kind kind;
+	enum reel_class class_;
+	int64_t size_bytes; /* the largest seen; -1: not known */
+};
+
 /* An open file description: a row of open_file. */
 struct reel_open_row {
 	uint32_t open_id, file_id, process_id;

@@ -95,7 +95,7 @@ static int put_rows(void)
 		.open_ns = REEL_NO_OFFSET,
 		.close_ns = REEL_NO_OFFSET,
 	};
-	const struct reel_writer_file file = {
+	const struct reel_file_row file = {
 		.file_id = 1,
 		.path = "/data/a",
 		.path_len = 7,

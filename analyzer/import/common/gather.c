@@ -555,7 +555,7 @@ static int write_rows(struct import_gather *g, struct reel_error *err)
 	}
 	for (size_t i = 0; i < g->files; i++) {
 		const struct gather_file *f = &g->file[i];
-		struct reel_writer_file row = {
+		struct reel_file_row row = {
 			.file_id = (uint32_t)i + 1,
 			.path = f->path,
 			.path_len = (uint32_t)f->len,

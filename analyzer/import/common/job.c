@@ -645,22 +645,11 @@ static int put_process(struct import_job *j, uint32_t i, struct reel_error *err)
 
 static int put_files(struct import_job *j, struct reel_error *err)
 {
-	uint32_t files = reel_resolve_files(j->resolver);
+	struct reel_file_row row;
 
-	for (uint32_t id = 1; id <= files; id++) {
-		struct reel_file_row f;
-
-		reel_resolve_file(j->resolver, id, &f);
-		if (reel_writer_file(j->writer,
-				     &(struct reel_writer_file){
-					     .file_id = id,
-					     .path = f.path,
-					     .path_len = f.path_len,
-					     .kind = f.kind,
-					     .class_ = f.class_,
-					     .size_bytes = f.size_bytes,
-				     },
-				     err))
+	for (uint32_t id = 1; id <= reel_resolve_files(j->resolver); id++) {
+		reel_resolve_file(j->resolver, id, &row);
+		if (reel_writer_file(j->writer, &row, err))
 			return -1;
 	}
 	return 0;
