@@ -21,6 +21,9 @@ static const char sql_2[] =
 static const char sql_3[] =
 #include "schemas/upgrade/3.sql.inc"
 	;
+static const char sql_4[] =
+#include "schemas/upgrade/4.sql.inc"
+	;
 
 static const struct {
 	const char *sql; /* NULL: no statement is needed */
@@ -30,6 +33,7 @@ static const struct {
 		     "load its trace again"},
 	[2] = {sql_2, NULL},
 	[3] = {sql_3, NULL},
+	[4] = {sql_4, NULL},
 };
 
 bool reel_upgrade_known(int64_t version, const char **why)

@@ -133,7 +133,7 @@ else
 	skip 'Zstandard' 'there is no zstd'
 fi
 "$IOREEL" report s.db >out
-check 'the report of a KV cache' 'grep -q "have no durations" out'
+check 'the report of a KV cache' 'grep -q "How long the I/O takes is not known" out'
 { cat kv.csv; printf '1,Delete,1,Tier-0,k,Evict\r\n1,Read,-1,Tier-0,k,Evict\r\n'; } >bad.csv
 import bad.csv
 is 'rows that are no operations' "$(sql s.db "SELECT count FROM loss WHERE reason = 'not_understood'")" 2

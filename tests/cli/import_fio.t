@@ -36,7 +36,7 @@ is 'version 3: operations at their times' "$(events)" '239000 open /d/a
 is 'durations are not known' "$(sql s.db 'SELECT reason, count, (SELECT max(dur_ns) FROM v_event)
 	FROM loss' | tr "$tab" ' ')" 'no_duration 7 0'
 "$IOREEL" report s.db >out
-check 'the report says so' 'grep -q "have no durations" out && ! grep -q NO-PROBLEM out'
+check 'the report says so' 'grep -q "How long the I/O takes is not known" out && ! grep -q NO-PROBLEM out'
 cat >v2.log <<-END
 	fio version 2 iolog
 	/d/a add
