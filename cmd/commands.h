@@ -13,6 +13,8 @@ extern const struct reel_command cmd_sql;
 extern const struct reel_command cmd_export;
 extern const struct reel_command cmd_compare;
 extern const struct reel_command cmd_replay;
+extern const struct reel_command cmd_workload;
+extern const struct reel_command cmd_gen;
 /* Hidden: a replay starts it. */
 extern const struct reel_command cmd_replay_engine;
 

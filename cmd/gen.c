@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* ioreel gen: write the data set of a workload. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/cli.h"
+#include "lib/error.h"
+#include "lib/num.h"
+#include "lib/terminal.h"
+
+#include "cmd/commands.h"
+#include "cmd/gen.h"
+#include "cmd/store_output.h"
+#include "replay/comm/comm.h"
+#include "replay/dataset/generate.h"
+#include "replay/workload/workload.h"
+
+static int run(int argc, char **argv);
+
+const struct reel_command cmd_gen = {
+	.name = "gen",
+	.task = "write the data set of a workload",
+	.usage = "[-j N] [-q] F.json DIR",
+	.examples = "ioreel gen unet3d.json /scratch/unet3d\n"
+		    "mpirun -n 8 ioreel-mpi gen unet3d.json /scratch/unet3d\n",
+	.about = "Writes the files of the workload F.json into the folder DIR, "
+		 "which is empty, missing, or holds a part of them: then the "
+		 "missing ones are made. The files are the same for any number "
+		 "of threads and ranks.",
+	.run = run,
+};
+
+int gen_run(const struct comm *comm, const char *file,
+	    const struct generate_options *options, bool quiet,
+	    struct reel_error *err)
+{
+	double start_s = store_output_now_s();
+	struct generate_result made;
+	char files[REEL_NUM], bytes[REEL_NUM], rate[REEL_NUM];
+	struct workload w;
+	int rc = workload_read(&w, file, NULL, err);
+
+	if (!rc)
+		rc = dataset_generate(&w, options, comm, &made, err);
+	workload_fini(&w);
+	if (!rc) {
+		int64_t sum[] = {(int64_t)made.files, (int64_t)made.bytes,
+				 (int64_t)made.kept};
+		double s = store_output_now_s() - start_s;
+
+		comm->allreduce(sum, 3, COMM_SUM);
+		if (!quiet && comm->rank == 0)
+			printf("%s: %s files, %s, in %.1f s (%s); %lld were "
+			       "there\n",
+			       options->dir, reel_num_count(files, sum[0]),
+			       reel_num_bytes(bytes, (double)sum[1]), s,
+			       reel_num_rate(rate, (double)sum[1] / s),
+			       (long long)sum[2]);
+	}
+	return rc;
+}
+
+static int run(int argc, char **argv)
+{
+	struct generate_options options = {0};
+	struct reel_error err = {0};
+	bool quiet = false;
+	struct reel_opt opts[] = {
+		{"jobs", 'j', REEL_OPT_INT, &options.threads, "N",
+		 "threads (default: one for each processor)", 1, 256},
+		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL, "no closing line",
+		 0, 0},
+		{0},
+	};
+	int first = reel_cli_parse(&cmd_gen, opts, false, argc, argv);
+
+	if (first < 0)
+		return first == -2 ? 0 : 2;
+	if (argc - first != 2)
+		return reel_cli_usage(&cmd_gen,
+				      "a workload and a folder are needed");
+	options.dir = argv[first + 1];
+	if (gen_run(&comm_single, argv[first], &options, quiet, &err))
+		return reel_cli_fail(&cmd_gen, &err);
+	return 0;
+}
