@@ -15,6 +15,7 @@ extern const struct reel_command cmd_compare;
 extern const struct reel_command cmd_replay;
 extern const struct reel_command cmd_workload;
 extern const struct reel_command cmd_gen;
+extern const struct reel_command cmd_run;
 /* Hidden: a replay starts it. */
 extern const struct reel_command cmd_replay_engine;
 
