@@ -6,6 +6,8 @@ const struct format *format_of(int format)
 {
 	static const struct format *const table[WORKLOAD_FORMATS] = {
 		[WORKLOAD_RAW] = &format_raw,
+		[WORKLOAD_NPY] = &format_npy,
+		[WORKLOAD_NPZ] = &format_npz,
 		[WORKLOAD_TFRECORD] = &format_tfrecord,
 	};
 

@@ -208,6 +208,22 @@ void io_isatty(struct io *io, int fd)
 	io->other_calls++;
 }
 
+int io_dup(struct io *io, int fd, struct reel_error *err)
+{
+	int64_t start;
+	int copy;
+
+	if (io->null)
+		return 0;
+	start = now_ns();
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (copy >= 0)
+		fcntl(copy, F_GETFL);
+	spent(io, start);
+	io->other_calls += 2;
+	return copy < 0 ? failed_fd("copy the descriptor of", fd, err) : copy;
+}
+
 int io_close(struct io *io, int fd, struct reel_error *err)
 {
 	int64_t start;

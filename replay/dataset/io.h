@@ -46,6 +46,8 @@ int io_stat(struct io *io, const char *path, uint64_t *size,
 	    struct reel_error *err);
 /* ioctl(TCGETS), which Python's open() makes. */
 void io_isatty(struct io *io, int fd);
+/* A second descriptor of the file, as fdopen() of a copy makes it: two calls. */
+int io_dup(struct io *io, int fd, struct reel_error *err);
 int io_close(struct io *io, int fd, struct reel_error *err);
 
 /* For checkpoints: below the root, made new. */

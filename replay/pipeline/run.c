@@ -249,7 +249,10 @@ static int begin(struct running *r, struct reel_error *err)
 		return reel_fail(err, REEL_E_USAGE,
 				 "this build has no format '%s'",
 				 workload_format_name(w->dataset.format));
-	schedule_init(&plan.schedule, w, DATASET_TRAIN, plan.format->any_order,
+	/* A file with one sample is a sample. */
+	schedule_init(&plan.schedule, w, DATASET_TRAIN,
+		      plan.format->any_order ||
+			      w->dataset.samples_per_file == 1,
 		      (uint64_t)r->comm->rank, (uint64_t)r->comm->size);
 	r->schedule = plan.schedule;
 	work_steps_begin(&r->compute, &w->compute, (uint64_t)w->pipeline.seed);
