@@ -68,7 +68,8 @@ shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
 # Rooms: every folder of C. What lies in lib, record, analyzer, replay and cmd is
 # one library, apart from the main files of the programs and what needs MPI.
 src_in = $(sort $(shell find $(1) -name '*.c'))
-mpi_src := cmd/ioreel_mpi.c cmd/mpi_replay.c replay/comm/comm_mpi.c
+mpi_src := cmd/ioreel_mpi.c cmd/mpi_replay.c cmd/mpi_workload.c \
+	replay/comm/comm_mpi.c
 core_src := $(filter-out cmd/main.c lib/store/sqlite_module.c $(mpi_src), \
 	$(call src_in,lib record analyzer replay cmd))
 shim_src := $(call src_in,preload)

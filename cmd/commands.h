@@ -20,6 +20,8 @@ extern const struct reel_command cmd_run;
 extern const struct reel_command cmd_replay_engine;
 
 /* The verbs of ioreel-mpi. */
+extern const struct reel_command cmd_mpi_gen;
+extern const struct reel_command cmd_mpi_run;
 extern const struct reel_command cmd_mpi_replay;
 
 #endif

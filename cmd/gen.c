@@ -30,9 +30,10 @@ const struct reel_command cmd_gen = {
 	.run = run,
 };
 
-int gen_run(const struct comm *comm, const char *file,
-	    const struct generate_options *options, bool quiet,
-	    struct reel_error *err)
+/* Rank 0 prints the closing line. */
+static int generate(const struct comm *comm, const char *file,
+		    const struct generate_options *options, bool quiet,
+		    struct reel_error *err)
 {
 	double start_s = store_output_now_s();
 	struct generate_result made;
@@ -60,7 +61,8 @@ int gen_run(const struct comm *comm, const char *file,
 	return rc;
 }
 
-static int run(int argc, char **argv)
+int gen_main(const struct reel_command *cmd, struct comm (*ranks)(void),
+	     int argc, char **argv)
 {
 	struct generate_options options = {0};
 	struct reel_error err = {0};
@@ -72,15 +74,27 @@ static int run(int argc, char **argv)
 		 0, 0},
 		{0},
 	};
-	int first = reel_cli_parse(&cmd_gen, opts, false, argc, argv);
+	int first = reel_cli_parse(cmd, opts, false, argc, argv);
+	struct comm comm;
 
 	if (first < 0)
 		return first == -2 ? 0 : 2;
 	if (argc - first != 2)
-		return reel_cli_usage(&cmd_gen,
+		return reel_cli_usage(cmd,
 				      "a workload and a folder are needed");
 	options.dir = argv[first + 1];
-	if (gen_run(&comm_single, argv[first], &options, quiet, &err))
-		return reel_cli_fail(&cmd_gen, &err);
-	return 0;
+	comm = ranks();
+	if (!generate(&comm, argv[first], &options, quiet, &err))
+		return 0;
+	return comm_failed_elsewhere(&err) ? 1 : reel_cli_fail(cmd, &err);
+}
+
+static struct comm one_rank(void)
+{
+	return comm_single;
+}
+
+static int run(int argc, char **argv)
+{
+	return gen_main(&cmd_gen, one_rank, argc, argv);
 }

@@ -3,16 +3,15 @@
 #ifndef CMD_GEN_H
 #define CMD_GEN_H
 
-#include <stdbool.h>
-
 struct comm;
-struct generate_options;
-struct reel_error;
+struct reel_command;
 
-/* Write the data set of the workload @file; collective over @comm, whose first
- * rank prints the closing line. 0, or -1 with @err. */
-int gen_run(const struct comm *comm, const char *file,
-	    const struct generate_options *options, bool quiet,
-	    struct reel_error *err);
+/*
+ * The verb, of @cmd: parse the arguments and write the data set. Collective over
+ * the ranks that @ranks gives, which is called once the arguments are good. The
+ * exit status.
+ */
+int gen_main(const struct reel_command *cmd, struct comm (*ranks)(void),
+	     int argc, char **argv);
 
 #endif

@@ -36,8 +36,18 @@ const struct reel_command cmd_run = {
 	.run = run,
 };
 
-int run_run(const struct comm *comm, const struct run_command *c,
-	    struct reel_error *err)
+struct run_command {
+	const char *file;
+	struct run_options options;
+	const char **set; /* owned array of borrowed words */
+	int sets;
+	bool json;
+	struct reel_buf folder; /* the default of options.checkpoints */
+};
+
+/* Rank 0 prints. */
+static int benchmark(const struct comm *comm, const struct run_command *c,
+		     struct reel_error *err)
 {
 	struct run_result result = {0};
 	struct workload w;
@@ -49,6 +59,7 @@ int run_run(const struct comm *comm, const struct run_command *c,
 		rc = workload_check(&w, NULL, err);
 	if (!rc && !c->options.null && w.epochs)
 		rc = dataset_is_of(&w, c->options.data, err);
+	rc = comm_agree(comm, rc, err);
 	if (!rc) {
 		stop_begin();
 		rc = run_workload(&w, &c->options, comm, &result, err);
@@ -63,8 +74,8 @@ int run_run(const struct comm *comm, const struct run_command *c,
 	return rc;
 }
 
-int run_parse(const struct reel_command *cmd, int argc, char **argv,
-	      struct run_command *c)
+static int parse(const struct reel_command *cmd, int argc, char **argv,
+		 struct run_command *c)
 {
 	struct reel_opt_list sets = {0};
 	struct reel_opt opts[] = {
@@ -108,24 +119,40 @@ int run_parse(const struct reel_command *cmd, int argc, char **argv,
 	return 0;
 }
 
-void run_command_fini(struct run_command *c)
+static void command_fini(struct run_command *c)
 {
 	free(c->set);
 	reel_buf_fini(&c->folder);
 }
 
-static int run(int argc, char **argv)
+int run_main(const struct reel_command *cmd, struct comm (*ranks)(void),
+	     int argc, char **argv)
 {
 	struct run_command c = {0};
 	struct reel_error err = {0};
-	int rc = run_parse(&cmd_run, argc, argv, &c);
+	int rc = parse(cmd, argc, argv, &c);
 
-	if (!rc)
-		rc = run_run(&comm_single, &c, &err)
-			     ? reel_cli_fail(&cmd_run, &err)
-			     : 0;
-	else
+	if (rc) {
 		rc = rc == -2 ? 0 : 2;
-	run_command_fini(&c);
+	} else {
+		struct comm comm = ranks();
+
+		rc = benchmark(&comm, &c, &err);
+		if (rc)
+			rc = comm_failed_elsewhere(&err)
+				     ? 1
+				     : reel_cli_fail(cmd, &err);
+	}
+	command_fini(&c);
 	return rc;
+}
+
+static struct comm one_rank(void)
+{
+	return comm_single;
+}
+
+static int run(int argc, char **argv)
+{
+	return run_main(&cmd_run, one_rank, argc, argv);
 }

@@ -221,17 +221,6 @@ static int check_space(const struct workload *w, const char *dir,
 		       : 0;
 }
 
-/* -1 on all ranks when one failed. */
-static int agree(const struct comm *comm, int rc, struct reel_error *err)
-{
-	int64_t bad = rc != 0;
-
-	comm->allreduce(&bad, 1, COMM_MAX);
-	if (bad && !rc)
-		reel_fail(err, REEL_E_IO, "another rank failed");
-	return bad ? -1 : 0;
-}
-
 static int make_all(const struct workload *w, const struct generate_options *o,
 		    const struct comm *comm, struct generate_result *result,
 		    struct reel_error *err)
@@ -276,8 +265,8 @@ int dataset_generate(const struct workload *w,
 	if (comm->rank == 0)
 		rc = dataset_claim(w, options->dir, err) ||
 		     check_space(w, options->dir, err);
-	if (agree(comm, rc, err))
+	if (comm_agree(comm, rc, err))
 		return -1;
 	rc = make_all(w, options, comm, result, err);
-	return agree(comm, rc, err);
+	return comm_agree(comm, rc, err);
 }

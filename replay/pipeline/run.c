@@ -33,6 +33,8 @@ struct running {
 	int64_t start_ns;
 	uint64_t turn; /* the reader whose batch comes next */
 	uint32_t steps_room;
+	int64_t *gradient; /* of the allreduce */
+	int gradient_n;
 };
 
 /* --- bytes that the kernel fetched ---------------------------------------- */
@@ -100,12 +102,12 @@ static int take_batch(struct running *r, struct run_step *step,
 
 static void meet(struct running *r, struct run_step *step)
 {
-	int64_t start = work_now_ns(), one = 1;
+	int64_t start = work_now_ns();
 
 	if (r->w->synchronise.kind == WORKLOAD_BARRIER)
 		r->comm->barrier();
 	else if (r->w->synchronise.kind == WORKLOAD_ALLREDUCE)
-		r->comm->allreduce(&one, 1, COMM_SUM);
+		r->comm->allreduce(r->gradient, r->gradient_n, COMM_SUM);
 	step->time.barrier_ns = work_now_ns() - start;
 }
 
@@ -258,22 +260,13 @@ static int begin(struct running *r, struct reel_error *err)
 	work_steps_begin(&r->compute, &w->compute, (uint64_t)w->pipeline.seed);
 	r->result->epochs = reel_alloc((size_t)w->epochs + 1,
 				       sizeof(*r->result->epochs), err);
-	if (!r->result->epochs ||
+	r->gradient_n = (int)(w->synchronise.bytes / 8) + 1;
+	r->gradient = reel_alloc((size_t)r->gradient_n, 8, err);
+	if (!r->result->epochs || !r->gradient ||
 	    checkpoints_new(&r->checkpoints, w, r->options->checkpoints,
 			    r->options->null, r->comm, err))
 		return -1;
 	return w->epochs ? readers_new(&r->readers, &plan, err) : 0;
-}
-
-/* -1 on all ranks when one failed. */
-static int agree(const struct comm *comm, int rc, struct reel_error *err)
-{
-	int64_t bad = rc != 0;
-
-	comm->allreduce(&bad, 1, COMM_MAX);
-	if (bad && !rc)
-		reel_fail(err, REEL_E_IO, "another rank failed");
-	return bad ? -1 : 0;
 }
 
 static void finish(struct running *r, int64_t fetched)
@@ -286,6 +279,7 @@ static void finish(struct running *r, int64_t fetched)
 	res->time.own_ns = res->wall_ns - t->storage_ns - t->decode_ns -
 			   t->queue_ns - t->compute_ns - t->barrier_ns;
 	readers_free(r->readers, &res->io);
+	free(r->gradient);
 	now = fetched_bytes(); /* with those of the readers, which have ended */
 	res->fetched_bytes = fetched < 0 || now < 0 ? -1 : now - fetched;
 	checkpoints_free(r->checkpoints, res);
@@ -302,7 +296,7 @@ int run_workload(const struct workload *w, const struct run_options *options,
 
 	memset(result, 0, sizeof(*result));
 	work_begin();
-	rc = agree(comm, begin(&r, err), err);
+	rc = comm_agree(comm, begin(&r, err), err);
 	r.start_ns = work_now_ns();
 	if (!rc && comm->rank == 0 && !options->quiet)
 		reel_progress_start(&r.progress, w->name, "samples",

@@ -150,7 +150,7 @@ static const struct workload_key compute[] = {
 
 static const struct workload_key synchronise[] = {
 	WORD(workload_synchronise, kind, syncs, WORKLOAD_BARRIER),
-	INTEGER(workload_synchronise, bytes, 0, 1e12, 0),
+	INTEGER(workload_synchronise, bytes, 0, 8589934592.0, 0),
 	END,
 };
 
