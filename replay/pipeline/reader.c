@@ -110,7 +110,8 @@ static int read_sample(struct worker *w, uint64_t sample,
 	if (file_of_sample(w, sample, err) ||
 	    w->plan->format->read(w->file, sample, &got, err))
 		return -1;
-	if (got.number != UINT64_MAX && got.number != sample)
+	if (!w->plan->null && got.number != UINT64_MAX &&
+	    got.number != sample)
 		return reel_fail(err, REEL_E_FORMAT,
 				 "sample %llu of the data set says that it is "
 				 "%llu: the data set is of another workload",
