@@ -13,6 +13,7 @@ extern const struct reel_command cmd_sql;
 extern const struct reel_command cmd_export;
 extern const struct reel_command cmd_compare;
 extern const struct reel_command cmd_replay;
+extern const struct reel_command cmd_fit;
 extern const struct reel_command cmd_workload;
 extern const struct reel_command cmd_gen;
 extern const struct reel_command cmd_run;

@@ -44,6 +44,14 @@ struct format {
 	/* Bytes that write() needs on disk, at most. */
 	uint64_t (*disk_bytes)(const struct dataset *d, uint64_t file);
 
+	/* For fit; both may be NULL. Payload of all samples of a file of @size bytes
+	 * with @samples samples. */
+	uint64_t (*payload)(uint64_t size, uint64_t samples);
+	/* Add the sizes of the samples of an existing file, made by anyone, to
+	 * the array *@sizes; none when it cannot be read. 0, or -1 (memory). */
+	int (*inspect)(const char *path, int64_t **sizes, uint32_t *n,
+		       uint32_t *room, struct reel_error *err);
+
 	/* Begin to read @file through @io. Gives *@state for close(). */
 	int (*open)(void **state, const struct dataset *d, uint64_t file,
 		    struct io *io, struct reel_error *err);

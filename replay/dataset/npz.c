@@ -340,11 +340,21 @@ static int npz_open(void **state, const struct dataset *d, uint64_t file,
 	return numpy_open(state, d, file, io, npz_load, err);
 }
 
+static uint64_t npz_payload(uint64_t size, uint64_t samples)
+{
+	uint64_t own = 2 * (NUMPY_HEADER + MEMBER_HEADER + CENTRAL_HEADER +
+			    NAME_BYTES) +
+		       END_RECORD + 8 * samples;
+
+	return size > own ? size - own : 0;
+}
+
 const struct format format_npz = {
 	.name = "npz",
 	.suffix = "npz",
 	.write = npz_write,
 	.disk_bytes = npz_disk_bytes,
+	.payload = npz_payload,
 	.open = npz_open,
 	.read = numpy_read,
 	.close = numpy_close,

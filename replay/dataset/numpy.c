@@ -221,11 +221,17 @@ int numpy_read(void *state, uint64_t sample, struct format_sample *out,
 	return 0;
 }
 
+static uint64_t npy_payload(uint64_t size, uint64_t samples)
+{
+	return size > NUMPY_HEADER ? size - NUMPY_HEADER : 0;
+}
+
 const struct format format_npy = {
 	.name = "npy",
 	.suffix = "npy",
 	.write = npy_write,
 	.disk_bytes = npy_disk_bytes,
+	.payload = npy_payload,
 	.open = npy_open,
 	.read = numpy_read,
 	.close = numpy_close,

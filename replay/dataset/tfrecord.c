@@ -10,10 +10,14 @@
  * Source: TensorFlow's documentation of TFRecord; the encoding of protocol buffers.
  */
 #include <endian.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/buf.h"
 #include "lib/error.h"
 
@@ -323,12 +327,47 @@ static int tfrecord_close(void *state, struct reel_error *err)
 	return rc;
 }
 
+/* --- files of others ------------------------------------------------------ */
+
+/* The lengths of the records; the payload is what an Example of ours leaves. */
+static int tfrecord_inspect(const char *path, int64_t **sizes, uint32_t *n,
+			    uint32_t *room, struct reel_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t at = 0, length;
+	struct example e;
+	struct stat st;
+	int rc = 0;
+
+	if (fd < 0 || fstat(fd, &st))
+		goto out;
+	while (!rc && pread(fd, &length, sizeof(length), (off_t)at) ==
+			      (ssize_t)sizeof(length)) {
+		length = le64toh(length);
+		if (length > (uint64_t)st.st_size - at)
+			break;
+		example_of(&e, length);
+		rc = reel_array_reach(sizes, room, *n, sizeof(**sizes), err);
+		if (!rc)
+			(*sizes)[(*n)++] =
+				(int64_t)(2 * length > e.bytes
+						  ? 2 * length - e.bytes
+						  : 0);
+		at += HEAD_BYTES + length + TAIL_BYTES;
+	}
+out:
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 const struct format format_tfrecord = {
 	.name = "tfrecord",
 	.suffix = "tfrecord",
 	.any_order = false,
 	.write = tfrecord_write,
 	.disk_bytes = tfrecord_disk_bytes,
+	.inspect = tfrecord_inspect,
 	.open = tfrecord_open,
 	.read = tfrecord_read,
 	.close = tfrecord_close,

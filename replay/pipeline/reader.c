@@ -22,6 +22,7 @@
 #include "replay/pipeline/work.h"
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
+#include "schemas/ioreel.h"
 
 #define LOOK_NS 100000000 /* between two looks at a reader that is waited for */
 
@@ -110,8 +111,7 @@ static int read_sample(struct worker *w, uint64_t sample,
 	if (file_of_sample(w, sample, err) ||
 	    w->plan->format->read(w->file, sample, &got, err))
 		return -1;
-	if (!w->plan->null && got.number != UINT64_MAX &&
-	    got.number != sample)
+	if (!w->plan->null && got.number != UINT64_MAX && got.number != sample)
 		return reel_fail(err, REEL_E_FORMAT,
 				 "sample %llu of the data set says that it is "
 				 "%llu: the data set is of another workload",
@@ -154,6 +154,18 @@ static int read_batch(struct worker *w, struct reader_batch *b,
 	if (b->end && w->file && !w->plan->schedule.any_order)
 		return close_file(w, err);
 	return 0;
+}
+
+/* A worker of a data loader marks its batches in the same way. */
+static int marked_batch(struct worker *w, struct reader_batch *b,
+			struct reel_error *err)
+{
+	int rc;
+
+	IOREEL_BEGIN("preprocess", -1);
+	rc = read_batch(w, b, err);
+	IOREEL_END("preprocess");
+	return rc;
 }
 
 static void worker_init(struct worker *w, const struct reader_plan *plan,
@@ -200,7 +212,7 @@ static bool run_epoch(struct worker *w)
 		wait_for(&s->free);
 		if (atomic_load(&s->abandon) || atomic_load(&s->quit)) {
 			b = (struct reader_batch){.end = true};
-		} else if (read_batch(w, &b, &err)) {
+		} else if (marked_batch(w, &b, &err)) {
 			s->err = err;
 			b = (struct reader_batch){.end = true};
 		}

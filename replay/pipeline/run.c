@@ -19,6 +19,7 @@
 #include "replay/pipeline/stop.h"
 #include "replay/pipeline/work.h"
 #include "replay/workload/workload.h"
+#include "schemas/ioreel.h"
 
 struct running {
 	const struct workload *w;
@@ -139,8 +140,11 @@ static int take_step(struct running *r, uint32_t epoch, bool checkpoint,
 	struct reader_batch batch;
 
 	step.start_ns = start - r->start_ns;
+	IOREEL_BEGIN("step", (int64_t)r->result->steps_n);
+	IOREEL_BEGIN("fetch", -1);
 	if (take_batch(r, &step, &batch, err))
 		return -1;
+	IOREEL_END("fetch");
 	step.samples = batch.samples;
 	ns = work_steps_next(&r->compute);
 	/* A rank that has no batch left only meets the others. */
@@ -152,12 +156,15 @@ static int take_step(struct running *r, uint32_t epoch, bool checkpoint,
 	if (checkpoint) {
 		int64_t before = work_now_ns();
 
+		IOREEL_BEGIN("checkpoint", -1);
 		if (checkpoints_write(r->checkpoints, &r->result->io, err))
 			return -1;
+		IOREEL_END("checkpoint");
 		step.checkpoint_ns = work_now_ns() - before;
 		step.time.storage_ns += step.checkpoint_ns;
 	}
 	step.wall_ns = work_now_ns() - start;
+	IOREEL_END("step");
 	e->steps++;
 	e->samples += batch.samples;
 	e->checksum += batch.checksum;
@@ -202,6 +209,7 @@ static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
 	int64_t start = work_now_ns();
 
 	r->turn = 0;
+	IOREEL_BEGIN("epoch", epoch);
 	readers_epoch(r->readers, epoch);
 	for (uint64_t i = 0; i < steps; i++) {
 		uint64_t done = r->result->steps_n + 1;
@@ -218,6 +226,7 @@ static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
 			break;
 	}
 	e->wall_ns = work_now_ns() - start;
+	IOREEL_END("epoch");
 	return readers_end_epoch(r->readers, err);
 }
 
