@@ -148,9 +148,10 @@ static int npy_load(struct numpy_array *a, const char *path,
 	rc = stdio_read(a->io, fd, a->array, a->bytes, err);
 	if (io_close(a->io, fd, err))
 		rc = -1;
-	/* np.fromfile() puts Python's file to the end of the array. */
-	if (!rc && (io_seek(a->io, f.fd, PYTHON_BUFFER, SEEK_SET, err) ||
-		    io_seek(a->io, f.fd, (int64_t)size, SEEK_SET, err)))
+	/* np.fromfile() puts the descriptor back, and Python's file to the end of
+	 * the array. */
+	if (!rc && (io_seek(a->io, f.fd, (int64_t)f.offset, SEEK_SET, err) ||
+		    python_seek(&f, (int64_t)size, SEEK_SET, err)))
 		rc = -1;
 out:
 	if (python_close(&f, err))
