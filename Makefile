@@ -214,7 +214,7 @@ install: all
 	install -m 644 schemas/ioreel.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 preload/python/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python
 	install -m 644 preload/python/ioreel/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel
-	install -m 644 schemas/report.schema.json $(DESTDIR)$(PREFIX)/share/ioreel
+	install -m 644 $(wildcard schemas/*.schema.json) $(DESTDIR)$(PREFIX)/share/ioreel
 	command -v python3 >/dev/null && python3 -m compileall -q -s "$(DESTDIR)" \
 		$(DESTDIR)$(PREFIX)/share/ioreel/python || :
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1

@@ -21,7 +21,8 @@ struct file_out {
 	size_t n;	 /* in buf */
 	uint64_t offset; /* in the file, of the next byte */
 	struct reel_error err;
-	/* Of the bytes since file_out_crc_begin(); see the functions below. */
+	/* The checksums of the bytes that come while crc asks for them; the format sets
+	 * crc, and the one to 0 before. */
 	uint32_t crc32, crc32c;
 	enum { NO_CRC, CRC32, CRC32C } crc;
 };

@@ -94,7 +94,7 @@ static int move_index(const char *part, const char *path,
 	return rc ? -1 : 0;
 }
 
-/* What a run that was ended left there. */
+/* Remove the leftovers of a run that was ended. */
 static void remove_part(const char *part)
 {
 	static const char *const kind[] = {"", ".idx", ".off.idx", ".sz.idx"};

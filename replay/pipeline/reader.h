@@ -28,7 +28,7 @@ struct reader_progress {
 	int64_t storage_ns, decode_ns;
 };
 
-/* What all readers share; borrowed by them. */
+/* Shared by all readers, who borrow it. */
 struct reader_plan {
 	const struct workload *w;
 	const struct format *format;

@@ -40,7 +40,7 @@ struct running {
 
 /* --- bytes that the kernel fetched ---------------------------------------- */
 
-/* Of this process and its ended children; -1: not known. */
+/* By this process and its ended children; -1: not known. */
 static int64_t fetched_bytes(void)
 {
 	char line[128];

@@ -48,7 +48,7 @@ struct run_epoch {
 	uint64_t fetched_bytes; /* from storage, by the kernel's account */
 };
 
-/* Of one rank, until run_result_reduce(). */
+/* The result of one rank, until run_result_reduce(). */
 struct run_result {
 	int64_t wall_ns;
 	uint64_t samples;
