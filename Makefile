@@ -214,6 +214,8 @@ install: all
 	install -m 644 schemas/ioreel.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 preload/python/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python
 	install -m 644 preload/python/ioreel/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel
+	install -d $(DESTDIR)$(PREFIX)/share/ioreel/workloads
+	install -m 644 workloads/*.json $(DESTDIR)$(PREFIX)/share/ioreel/workloads
 	install -m 644 $(wildcard schemas/*.schema.json) $(DESTDIR)$(PREFIX)/share/ioreel
 	command -v python3 >/dev/null && python3 -m compileall -q -s "$(DESTDIR)" \
 		$(DESTDIR)$(PREFIX)/share/ioreel/python || :

@@ -20,7 +20,7 @@ static int run(int argc, char **argv);
 const struct reel_command cmd_gen = {
 	.name = "gen",
 	.task = "write the data set of a workload",
-	.usage = "[-j N] [-q] F.json DIR",
+	.usage = "[--scale 1/N] [-j N] [-q] F.json DIR",
 	.examples = "ioreel gen unet3d.json /scratch/unet3d\n"
 		    "mpirun -n 8 ioreel-mpi gen unet3d.json /scratch/unet3d\n",
 	.about = "Writes the files of the workload F.json into the folder DIR, "
@@ -32,8 +32,8 @@ const struct reel_command cmd_gen = {
 
 /* Rank 0 prints the closing line. */
 static int generate(const struct comm *comm, const char *file,
-		    const struct generate_options *options, bool quiet,
-		    struct reel_error *err)
+		    const struct generate_options *options, double scale,
+		    bool quiet, struct reel_error *err)
 {
 	double start_s = store_output_now_s();
 	struct generate_result made;
@@ -41,6 +41,7 @@ static int generate(const struct comm *comm, const char *file,
 	struct workload w;
 	int rc = workload_read(&w, file, NULL, err);
 
+	workload_scale(&w, scale);
 	if (!rc)
 		rc = dataset_generate(&w, options, comm, &made, err);
 	workload_fini(&w);
@@ -66,8 +67,12 @@ int gen_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 {
 	struct generate_options options = {0};
 	struct reel_error err = {0};
+	const char *scale_text = "1";
 	bool quiet = false;
+	double scale;
 	struct reel_opt opts[] = {
+		{"scale", 0, REEL_OPT_TEXT, &scale_text, "1/N",
+		 "the same workload, smaller", 0, 0},
 		{"jobs", 'j', REEL_OPT_INT, &options.threads, "N",
 		 "threads (default: one for each processor)", 1, 256},
 		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL, "no closing line",
@@ -82,9 +87,11 @@ int gen_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 	if (argc - first != 2)
 		return reel_cli_usage(cmd,
 				      "a workload and a folder are needed");
+	if (workload_scale_of(scale_text, &scale, &err))
+		return reel_cli_fail(cmd, &err);
 	options.dir = argv[first + 1];
 	comm = ranks();
-	if (!generate(&comm, argv[first], &options, quiet, &err))
+	if (!generate(&comm, argv[first], &options, scale, quiet, &err))
 		return 0;
 	return comm_failed_elsewhere(&err) ? 1 : reel_cli_fail(cmd, &err);
 }

@@ -39,6 +39,7 @@ const struct reel_command cmd_run = {
 struct run_command {
 	const char *file;
 	struct run_options options;
+	double scale;
 	const char **set; /* owned array of borrowed words */
 	int sets;
 	bool json;
@@ -53,6 +54,8 @@ static int benchmark(const struct comm *comm, const struct run_command *c,
 	struct workload w;
 	int rc = workload_read(&w, c->file, NULL, err);
 
+	if (!rc)
+		workload_scale(&w, c->scale);
 	for (int i = 0; !rc && i < c->sets; i++)
 		rc = workload_set(&w, c->set[i], err);
 	if (!rc)
@@ -78,6 +81,8 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 		 struct run_command *c)
 {
 	struct reel_opt_list sets = {0};
+	struct reel_error err = {0};
+	const char *scale = "1";
 	struct reel_opt opts[] = {
 		{"data", 'd', REEL_OPT_TEXT, &c->options.data, "DIR",
 		 "the data set that ioreel gen made", 0, 0},
@@ -86,6 +91,8 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 		 0},
 		{"null", 0, REEL_OPT_FLAG, &c->options.null, NULL,
 		 "storage that takes no time", 0, 0},
+		{"scale", 0, REEL_OPT_TEXT, &scale, "1/N",
+		 "the same workload, smaller, as given to ioreel gen", 0, 0},
 		{"set", 0, REEL_OPT_LIST, &sets, "KEY=VALUE",
 		 "change a key of the workload; may be repeated", 0, 0},
 		{"json", 0, REEL_OPT_FLAG, &c->json, NULL,
@@ -104,6 +111,10 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 	}
 	if (!c->options.data && !c->options.null) {
 		reel_cli_usage(cmd, "--data DIR or --null is needed");
+		return -1;
+	}
+	if (workload_scale_of(scale, &c->scale, &err)) {
+		reel_cli_fail(cmd, &err);
 		return -1;
 	}
 	if (!c->options.data)

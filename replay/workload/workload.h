@@ -227,6 +227,15 @@ int workload_check(const struct workload *w, struct reel_buf *faults,
  */
 int workload_set(struct workload *w, const char *assignment,
 		 struct reel_error *err);
+/*
+ * Make the same workload small: @scale (above 0, up to 1) times the bytes. There
+ * are fewer files or samples, as long as an epoch keeps some steps; beyond that
+ * samples are smaller and steps shorter by the same factor, so that the bytes
+ * that a second of computing needs stay the same.
+ */
+void workload_scale(struct workload *w, double scale);
+/* The scale of "1/1000" or "0.5". 0, or -1 with @err (REEL_E_USAGE). */
+int workload_scale_of(const char *text, double *scale, struct reel_error *err);
 /* Append the document; keys with their default value too. 0 or -1. */
 int workload_write(const struct workload *w, struct reel_buf *out,
 		   struct reel_error *err);

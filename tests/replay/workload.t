@@ -87,6 +87,16 @@ jsonschema.Draft202012Validator(json.load(open(\"$TOP/schemas/workload.schema.js
 	json.load(open(\"o.json\")))"'
 fi
 
+for f in "$TOP"/workloads/*.json; do
+	check "shipped: ${f##*/}" 'w check "$f"'
+done
+check 'a small unet3d has its shape' '"$IOREEL" gen -q --scale 1/5000 "$TOP/workloads/mlperf2-unet3d-h100.json" small &&
+	"$IOREEL" run --scale 1/5000 "$TOP/workloads/mlperf2-unet3d-h100.json" --data small --json >r.json &&
+	python3 -c "
+import json; d = json.load(open(\"r.json\"))
+assert d[\"samples\"] == 5 * 56 and d[\"steps\"] == 40, d[\"steps\"]
+assert 0.8 < d[\"read_bytes\"] / (168 * 146600628 * 5 / 5000) < 1.2"'
+
 # --- gen ----------------------------------------------------------------------
 check 'a data set' '"$IOREEL" gen w.json one && [ "$(find one -name "*.npz" | wc -l)" = 12 ]'
 check 'in folders' '[ "$(find one/train -mindepth 1 -type d | wc -l)" = 3 ]'
