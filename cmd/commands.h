@@ -17,6 +17,7 @@ extern const struct reel_command cmd_fit;
 extern const struct reel_command cmd_workload;
 extern const struct reel_command cmd_gen;
 extern const struct reel_command cmd_run;
+extern const struct reel_command cmd_sweep;
 /* Hidden: a replay starts it. */
 extern const struct reel_command cmd_replay_engine;
 

@@ -14,6 +14,7 @@
 
 #include "replay/comm/comm.h"
 #include "replay/dataset/format.h"
+#include "replay/pipeline/cache.h"
 #include "replay/pipeline/checkpoint.h"
 #include "replay/pipeline/reader.h"
 #include "replay/pipeline/stop.h"
@@ -300,11 +301,14 @@ int run_workload(const struct workload *w, const struct run_options *options,
 {
 	struct running r = {
 		.w = w, .options = options, .comm = comm, .result = result};
-	int64_t fetched = fetched_bytes();
+	int64_t fetched;
 	int rc;
 
 	memset(result, 0, sizeof(*result));
 	work_begin();
+	if (!options->null && cache_prepare(w, options->data, comm, err))
+		return -1;
+	fetched = fetched_bytes();
 	rc = comm_agree(comm, begin(&r, err), err);
 	r.start_ns = work_now_ns();
 	if (!rc && comm->rank == 0 && !options->quiet)
