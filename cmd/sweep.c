@@ -50,60 +50,80 @@ struct sweeping {
 	bool quiet;
 };
 
+static int point_path(const struct sweeping *s, const struct sweep_point *p,
+		      struct reel_buf *out, struct reel_error *err)
+{
+	return reel_buf_printf(out, err, "%s/point-%03d.json", s->data,
+			       (int)(p - s->grid.point));
+}
+
+static int data_path(const struct sweeping *s, int number, struct reel_buf *out,
+		     struct reel_error *err)
+{
+	return reel_buf_printf(out, err, "%s/data-%03d", s->data, number);
+}
+
 /* --- one run -------------------------------------------------------------- */
 
-/* The workload at @p, in a file, and its data set. */
-static int prepare(const struct sweeping *s, const struct sweep_point *p,
-		   int index, struct reel_error *err)
+/* The workload at @p, written to its file too. */
+static int point_workload(const struct sweeping *s, const struct sweep_point *p,
+			  struct workload *w, struct reel_error *err)
 {
 	struct reel_buf setting = REEL_BUF_INIT, text = REEL_BUF_INIT;
 	struct reel_buf path = REEL_BUF_INIT;
-	struct generate_result made;
-	struct workload w;
-	int rc = workload_read(&w, s->file, NULL, err);
+	int rc = workload_read(w, s->file, NULL, err);
 
 	for (int a = 0; !rc && a < s->grid.axes; a++) {
 		reel_buf_reset(&setting);
 		rc = sweep_setting(&s->grid, p, a, &setting, err) ||
-		     workload_set(&w, reel_buf_text(&setting), err);
+		     workload_set(w, reel_buf_text(&setting), err);
 	}
-	rc = rc || workload_check(&w, NULL, err) ||
-	     workload_write(&w, &text, err) ||
-	     reel_buf_printf(&path, err, "%s/point-%03d.json", s->data,
-			     index) ||
+	rc = rc || workload_check(w, NULL, err) ||
+	     workload_write(w, &text, err) || point_path(s, p, &path, err) ||
 	     reel_buf_write_file(&text, reel_buf_text(&path), err);
-	/* The first folder whose data set is this one, or a new one. */
-	for (int i = 0; !rc; i++) {
-		struct reel_error differs = {0};
-		struct generate_options options = {0};
-
-		reel_buf_reset(&path);
-		rc = reel_buf_printf(&path, err, "%s/data-%03d", s->data, i);
-		options.dir = reel_buf_text(&path);
-		if (rc || (!access(options.dir, F_OK) &&
-			   dataset_is_of(&w, options.dir, &differs)))
-			continue;
-		rc = dataset_generate(&w, &options, &comm_single, &made, err);
-		if (!rc) { /* beside the workload, for the run */
-			struct reel_buf link = REEL_BUF_INIT;
-
-			rc = reel_buf_printf(&link, err, "%s/point-%03d.data",
-					     s->data, index);
-			unlink(reel_buf_text(&link));
-			if (!rc && symlink(strrchr(options.dir, '/') + 1,
-					   reel_buf_text(&link)))
-				rc = reel_fail(
-					err, REEL_E_IO, "cannot make '%s': %s",
-					reel_buf_text(&link), strerror(errno));
-			reel_buf_fini(&link);
-		}
-		break;
-	}
-	workload_fini(&w);
 	reel_buf_fini(&setting);
 	reel_buf_fini(&text);
 	reel_buf_fini(&path);
 	return rc ? -1 : 0;
+}
+
+/* Make the data set of @w in the first folder that is free, or has it already. */
+static int make_data(const struct sweeping *s, const struct workload *w,
+		     int *number, struct reel_error *err)
+{
+	struct reel_buf path = REEL_BUF_INIT;
+	struct generate_result made;
+	int rc = -1;
+
+	for (int i = 0; i < SWEEP_POINTS; i++) {
+		struct generate_options options = {0};
+		struct reel_error differs = {0};
+
+		reel_buf_reset(&path);
+		if (data_path(s, i, &path, err))
+			break;
+		options.dir = reel_buf_text(&path);
+		if (!access(options.dir, F_OK) &&
+		    dataset_is_of(w, options.dir, &differs))
+			continue;
+		*number = i;
+		rc = dataset_generate(w, &options, &comm_single, &made, err);
+		break;
+	}
+	reel_buf_fini(&path);
+	return rc;
+}
+
+static int prepare(const struct sweeping *s, struct sweep_point *p,
+		   struct reel_error *err)
+{
+	struct workload w;
+	int rc = point_workload(s, p, &w, err);
+
+	if (!rc)
+		rc = make_data(s, &w, &p->data_set, err);
+	workload_fini(&w);
+	return rc;
 }
 
 /* The metric in the output of a run. */
@@ -125,16 +145,16 @@ static int read_metric(const struct sweeping *s, FILE *f, double *value,
 }
 
 /* Each run is a process of its own, as users start it. */
-static int run_once(const struct sweeping *s, int index, double *value,
-		    struct reel_error *err)
+static int run_once(const struct sweeping *s, const struct sweep_point *p,
+		    double *value, struct reel_error *err)
 {
 	struct reel_buf file = REEL_BUF_INIT, data = REEL_BUF_INIT;
 	int out[2] = {-1, -1}, status = 0, rc = -1;
 	FILE *f = NULL;
 	pid_t pid;
 
-	if (reel_buf_printf(&file, err, "%s/point-%03d.json", s->data, index) ||
-	    reel_buf_printf(&data, err, "%s/point-%03d.data", s->data, index))
+	if (point_path(s, p, &file, err) ||
+	    data_path(s, p->data_set, &data, err))
 		goto done;
 	if (pipe2(out, O_CLOEXEC) || !(f = fdopen(out[0], "r"))) {
 		reel_fail(err, REEL_E_IO, "cannot make a pipe: %s",
@@ -176,7 +196,7 @@ static int run_all(struct sweeping *s, struct reel_error *err)
 	int n = s->grid.points, rc = 0;
 
 	for (int i = 0; !rc && i < n; i++)
-		rc = prepare(s, &s->grid.point[i], i, err);
+		rc = prepare(s, &s->grid.point[i], err);
 	if (!rc && !s->quiet)
 		reel_progress_start(&progress, "sweep", "runs",
 				    (uint64_t)(n * s->repeats));
@@ -184,8 +204,7 @@ static int run_all(struct sweeping *s, struct reel_error *err)
 		for (int i = 0; !rc && i < n; i++) {
 			struct sweep_point *p = &s->grid.point[(i + k) % n];
 
-			rc = run_once(s, (int)(p - s->grid.point),
-				      &p->sample[p->samples], err);
+			rc = run_once(s, p, &p->sample[p->samples], err);
 			p->samples++;
 			reel_progress_at(&progress, (uint64_t)(k * n + i + 1));
 		}

@@ -189,7 +189,7 @@ int run_result_json(const struct workload *w, const struct run_result *r,
 	double wall_s = (double)r->wall_ns / 1e9;
 	json_t *doc = json_pack(
 		"{s:s, s:s, s:i, s:b, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, "
-		"s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",
 		"format", FORMAT, "workload", w->name, "ranks", ranks,
 		"complete", !r->stopped, "au_percent",
 		maybe_real(run_au_percent(r, false)), "au_with_barrier_percent",
@@ -204,7 +204,10 @@ int run_result_json(const struct workload *w, const struct run_result *r,
 		(json_int_t)r->io.other_calls, "wall_s", seconds(r->wall_ns),
 		"time", times(&r->time), "cache_share",
 		maybe_real(cache_share(r)), "read_latency", latency(&r->io),
-		"epochs", epochs(r), "per_step", steps(r));
+		"evaluation_s", seconds(r->evaluation_ns), "checkpoints",
+		(json_int_t)r->checkpoints, "checkpoint_s",
+		seconds(r->checkpoint_ns), "epochs", epochs(r), "per_step",
+		steps(r));
 
 	return reel_json_print(doc, err);
 }

@@ -19,6 +19,7 @@
 #include "replay/pipeline/reader.h"
 #include "replay/pipeline/stop.h"
 #include "replay/pipeline/work.h"
+#include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 #include "schemas/ioreel.h"
 
@@ -27,8 +28,8 @@ struct running {
 	const struct run_options *options;
 	const struct comm *comm;
 	struct run_result *result;
-	struct readers *readers;
-	struct schedule schedule;
+	struct readers *readers, *evaluators;
+	struct schedule schedule, evaluation;
 	struct work_steps compute;
 	struct checkpoints *checkpoints;
 	struct reel_progress progress;
@@ -231,6 +232,52 @@ static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
 	return readers_end_epoch(r->readers, err);
 }
 
+/* A step of the evaluation: its time counts, it is in no table. */
+static int evaluation_step(struct running *r, uint64_t reader, uint64_t *random,
+			   struct reel_error *err)
+{
+	struct reader_progress before = readers_progress(r->evaluators, reader);
+	struct run_times *t = &r->result->time;
+	int64_t start = work_now_ns();
+	struct reader_batch batch;
+
+	if (readers_take(r->evaluators, reader, &batch, err))
+		return -1;
+	split_wait(t, work_now_ns() - start, before,
+		   readers_progress(r->evaluators, reader));
+	if (batch.samples)
+		t->compute_ns +=
+			work_spend(quantiles_at(&r->w->evaluation.step_ns,
+						random_share(random)),
+				   r->w->compute.on);
+	return 0;
+}
+
+static int evaluate(struct running *r, uint32_t epoch, struct reel_error *err)
+{
+	uint64_t steps = schedule_steps(&r->evaluation);
+	uint64_t random = (uint64_t)r->w->pipeline.seed + epoch;
+	int64_t start = work_now_ns();
+
+	IOREEL_BEGIN("eval", epoch);
+	readers_epoch(r->evaluators, 0);
+	for (uint64_t i = 0; i < steps && !stop_signal(); i++)
+		if (evaluation_step(r, i % r->evaluation.readers, &random, err))
+			return -1;
+	if (readers_end_epoch(r->evaluators, err))
+		return -1;
+	IOREEL_END("eval");
+	r->result->evaluation_ns += work_now_ns() - start;
+	return 0;
+}
+
+static bool evaluates(const struct running *r, uint32_t epoch)
+{
+	int64_t every = r->w->evaluation.every_epochs;
+
+	return every && (epoch + 1) % every == 0;
+}
+
 /* All epochs. The number that began is in the result. */
 static int run_epochs(struct running *r, struct reel_error *err)
 {
@@ -241,6 +288,9 @@ static int run_epochs(struct running *r, struct reel_error *err)
 		res->epochs_n = epoch + 1;
 		if (run_epoch(r, epoch, err))
 			return -1;
+		if (!res->stopped && evaluates(r, epoch) &&
+		    evaluate(r, epoch, err))
+			return -1;
 		if (res->stopped || (all && res->steps_n >= all))
 			break;
 	}
@@ -249,6 +299,19 @@ static int run_epochs(struct running *r, struct reel_error *err)
 
 /* --- around it ------------------------------------------------------------ */
 
+/* A file with one sample is a sample: any order of them will do. */
+static void begin_schedule(const struct running *r, struct reader_plan *plan,
+			   enum dataset_part part)
+{
+	int64_t each = part == DATASET_TRAIN
+			       ? r->w->dataset.samples_per_file
+			       : r->w->evaluation.samples_per_file;
+
+	schedule_init(&plan->schedule, r->w, part,
+		      plan->format->any_order || each == 1,
+		      (uint64_t)r->comm->rank, (uint64_t)r->comm->size);
+}
+
 static int begin(struct running *r, struct reel_error *err)
 {
 	const struct workload *w = r->w;
@@ -256,17 +319,16 @@ static int begin(struct running *r, struct reel_error *err)
 				   .format = format_of(w->dataset.format),
 				   .root = r->options->data,
 				   .null = r->options->null};
+	struct reader_plan second = plan;
 
 	if (!plan.format)
 		return reel_fail(err, REEL_E_USAGE,
 				 "this build has no format '%s'",
 				 workload_format_name(w->dataset.format));
-	/* A file with one sample is a sample. */
-	schedule_init(&plan.schedule, w, DATASET_TRAIN,
-		      plan.format->any_order ||
-			      w->dataset.samples_per_file == 1,
-		      (uint64_t)r->comm->rank, (uint64_t)r->comm->size);
+	begin_schedule(r, &plan, DATASET_TRAIN);
+	begin_schedule(r, &second, DATASET_EVALUATION);
 	r->schedule = plan.schedule;
+	r->evaluation = second.schedule;
 	work_steps_begin(&r->compute, &w->compute, (uint64_t)w->pipeline.seed);
 	r->result->epochs = reel_alloc((size_t)w->epochs + 1,
 				       sizeof(*r->result->epochs), err);
@@ -275,6 +337,9 @@ static int begin(struct running *r, struct reel_error *err)
 	if (!r->result->epochs || !r->gradient ||
 	    checkpoints_new(&r->checkpoints, w, r->options->checkpoints,
 			    r->options->null, r->comm, err))
+		return -1;
+	if (w->epochs && w->evaluation.every_epochs &&
+	    readers_new(&r->evaluators, &second, err))
 		return -1;
 	return w->epochs ? readers_new(&r->readers, &plan, err) : 0;
 }
@@ -289,6 +354,7 @@ static void finish(struct running *r, int64_t fetched)
 	res->time.own_ns = res->wall_ns - t->storage_ns - t->decode_ns -
 			   t->queue_ns - t->compute_ns - t->barrier_ns;
 	readers_free(r->readers, &res->io);
+	readers_free(r->evaluators, &res->io);
 	free(r->gradient);
 	now = fetched_bytes(); /* with those of the readers, which have ended */
 	res->fetched_bytes = fetched < 0 || now < 0 ? -1 : now - fetched;

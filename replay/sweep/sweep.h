@@ -26,6 +26,7 @@ struct sweep_point {
 	int at[SWEEP_AXES]; /* index of the value */
 	double *sample;	    /* one for each repeat */
 	int samples;
+	int data_set; /* number of its folder, the caller's */
 	double mean, half; /* of the 95 % confidence interval; NaN: unknown */
 };
 
