@@ -68,7 +68,8 @@ shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
 # Rooms: every folder of C. What lies in lib, record, analyzer, replay and cmd is
 # one library, apart from the main files of the programs and what needs MPI.
 src_in = $(sort $(shell find $(1) -name '*.c'))
-mpi_src := cmd/ioreel_mpi.c cmd/mpi_load.c cmd/mpi_replay.c replay/comm/comm_mpi.c
+mpi_src := cmd/ioreel_mpi.c cmd/mpi_load.c cmd/mpi_replay.c cmd/mpi_workload.c \
+	replay/comm/comm_mpi.c
 core_src := $(filter-out cmd/main.c lib/store/sqlite_module.c $(mpi_src), \
 	$(call src_in,lib record analyzer replay cmd))
 shim_src := $(call src_in,preload)
@@ -214,7 +215,9 @@ install: all
 	install -m 644 schemas/ioreel.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 preload/python/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python
 	install -m 644 preload/python/ioreel/*.py $(DESTDIR)$(PREFIX)/share/ioreel/python/ioreel
-	install -m 644 schemas/report.schema.json $(DESTDIR)$(PREFIX)/share/ioreel
+	install -d $(DESTDIR)$(PREFIX)/share/ioreel/workloads
+	install -m 644 workloads/*.json $(DESTDIR)$(PREFIX)/share/ioreel/workloads
+	install -m 644 $(wildcard schemas/*.schema.json) $(DESTDIR)$(PREFIX)/share/ioreel
 	command -v python3 >/dev/null && python3 -m compileall -q -s "$(DESTDIR)" \
 		$(DESTDIR)$(PREFIX)/share/ioreel/python || :
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(PREFIX)/share/man/man1

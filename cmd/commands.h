@@ -13,11 +13,18 @@ extern const struct reel_command cmd_sql;
 extern const struct reel_command cmd_export;
 extern const struct reel_command cmd_compare;
 extern const struct reel_command cmd_replay;
+extern const struct reel_command cmd_fit;
+extern const struct reel_command cmd_workload;
+extern const struct reel_command cmd_gen;
+extern const struct reel_command cmd_run;
+extern const struct reel_command cmd_sweep;
 /* Hidden: a replay starts it. */
 extern const struct reel_command cmd_replay_engine;
 
 /* The verbs of ioreel-mpi. */
 extern const struct reel_command cmd_mpi_load;
+extern const struct reel_command cmd_mpi_gen;
+extern const struct reel_command cmd_mpi_run;
 extern const struct reel_command cmd_mpi_replay;
 
 #endif

@@ -9,8 +9,8 @@
 #include "cmd/verbs.h"
 #include "replay/comm/comm_mpi.h"
 
-static const struct reel_command *const commands[] = {&cmd_mpi_load,
-						      &cmd_mpi_replay};
+static const struct reel_command *const commands[] = {
+	&cmd_mpi_load, &cmd_mpi_replay, &cmd_mpi_gen, &cmd_mpi_run};
 
 static const struct verb_table verbs = {
 	.program = "ioreel-mpi",

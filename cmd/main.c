@@ -17,10 +17,11 @@
 #include "record/record.h"
 
 static const struct reel_command *const commands[] = {
-	&cmd_record,	      &cmd_load,   &cmd_import,
-	&cmd_report,	      &cmd_sql,	   &cmd_export,
-	&cmd_compare,	      &cmd_replay, &cmd_replay_engine,
-	&cmd_signal_sentinel,
+	&cmd_record,   &cmd_load,	   &cmd_import,
+	&cmd_report,   &cmd_sql,	   &cmd_export,
+	&cmd_compare,  &cmd_replay,	   &cmd_fit,
+	&cmd_workload, &cmd_gen,	   &cmd_run,
+	&cmd_sweep,    &cmd_replay_engine, &cmd_signal_sentinel,
 };
 
 static const struct verb_table verbs = {

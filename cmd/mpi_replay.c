@@ -20,17 +20,6 @@
 #include "replay/engine/fileset.h"
 #include "replay/engine/interrupt.h"
 
-/* Collective: -1 on all ranks when @rc is not 0 on one of them. */
-static int agree_on(const struct comm *comm, int rc, struct reel_error *err)
-{
-	int64_t bad = rc != 0;
-
-	comm->allreduce(&bad, 1, COMM_MAX);
-	if (bad && !rc)
-		reel_fail(err, REEL_E_IO, "another rank failed");
-	return bad ? -1 : 0;
-}
-
 static int build_sandbox(const struct engine_options *opt, struct sandbox *sb,
 			 struct reel_error *err)
 {
@@ -94,14 +83,14 @@ static int play_share(const struct engine_options *opt, const struct comm *comm,
 				 "all ranks have to be on one host");
 	if (comm->rank == 0)
 		rc = build_sandbox(opt, &sb, err);
-	rc = agree_on(comm, rc, err);
+	rc = comm_agree(comm, rc, err);
 	if (!rc)
-		rc = agree_on(comm, engine_run(opt, comm, err), err);
+		rc = comm_agree(comm, engine_run(opt, comm, err), err);
 	if (!rc && comm->rank == 0)
 		rc = print_outcome(opt, err);
 	if (sandbox_remove(&sb, err))
 		rc = -1;
-	return agree_on(comm, rc, err);
+	return comm_agree(comm, rc, err);
 }
 
 /* All ranks use the result file that rank 0 makes. */
@@ -126,7 +115,7 @@ static int play_ranks(struct engine_options *opt)
 	opt->result = result;
 	if (play_share(opt, &comm, &err)) {
 		status = err.code == REEL_E_LIMIT ? 3 : 1;
-		if (strcmp(err.text, "another rank failed"))
+		if (!comm_failed_elsewhere(&err))
 			status = reel_cli_fail(&cmd_mpi_replay, &err);
 		if (interrupt_signal)
 			status = 128 + interrupt_signal;

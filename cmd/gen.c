@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* ioreel gen: write the data set of a workload. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/cli.h"
+#include "lib/error.h"
+#include "lib/num.h"
+#include "lib/terminal.h"
+
+#include "cmd/commands.h"
+#include "cmd/gen.h"
+#include "cmd/store_output.h"
+#include "replay/comm/comm.h"
+#include "replay/dataset/generate.h"
+#include "replay/workload/workload.h"
+
+static int run(int argc, char **argv);
+
+const struct reel_command cmd_gen = {
+	.name = "gen",
+	.task = "write the data set of a workload",
+	.usage = "[--scale 1/N] [-j N] [-q] F.json DIR",
+	.examples = "ioreel gen unet3d.json /scratch/unet3d\n"
+		    "mpirun -n 8 ioreel-mpi gen unet3d.json /scratch/unet3d\n",
+	.about = "Writes the files of the workload F.json into the folder DIR, "
+		 "which is empty, missing, or holds a part of them: then the "
+		 "missing ones are made. The files are the same for any number "
+		 "of threads and ranks.",
+	.run = run,
+};
+
+/* Rank 0 prints the closing line. */
+static int generate(const struct comm *comm, const char *file,
+		    const struct generate_options *options, double scale,
+		    bool quiet, struct reel_error *err)
+{
+	double start_s = store_output_now_s();
+	struct generate_result made;
+	char files[REEL_NUM], bytes[REEL_NUM], rate[REEL_NUM];
+	struct workload w;
+	int rc = workload_read(&w, file, NULL, err);
+
+	workload_scale(&w, scale);
+	if (!rc)
+		rc = dataset_generate(&w, options, comm, &made, err);
+	workload_fini(&w);
+	if (!rc) {
+		int64_t sum[] = {(int64_t)made.files, (int64_t)made.bytes,
+				 (int64_t)made.kept};
+		double s = store_output_now_s() - start_s;
+
+		comm->allreduce(sum, 3, COMM_SUM);
+		if (!quiet && comm->rank == 0)
+			printf("%s: %s files, %s, in %.1f s (%s); %lld were "
+			       "there\n",
+			       options->dir, reel_num_count(files, sum[0]),
+			       reel_num_bytes(bytes, (double)sum[1]), s,
+			       reel_num_rate(rate, (double)sum[1] / s),
+			       (long long)sum[2]);
+	}
+	return rc;
+}
+
+int gen_main(const struct reel_command *cmd, struct comm (*ranks)(void),
+	     int argc, char **argv)
+{
+	struct generate_options options = {0};
+	struct reel_error err = {0};
+	const char *scale_text = "1";
+	bool quiet = false;
+	double scale;
+	struct reel_opt opts[] = {
+		{"scale", 0, REEL_OPT_TEXT, &scale_text, "1/N",
+		 "the same workload, smaller", 0, 0},
+		{"jobs", 'j', REEL_OPT_INT, &options.threads, "N",
+		 "threads (default: one for each processor)", 1, 256},
+		{"quiet", 'q', REEL_OPT_FLAG, &quiet, NULL, "no closing line",
+		 0, 0},
+		{0},
+	};
+	int first = reel_cli_parse(cmd, opts, false, argc, argv);
+	struct comm comm;
+
+	if (first < 0)
+		return first == -2 ? 0 : 2;
+	if (argc - first != 2)
+		return reel_cli_usage(cmd,
+				      "a workload and a folder are needed");
+	if (workload_scale_of(scale_text, &scale, &err))
+		return reel_cli_fail(cmd, &err);
+	options.dir = argv[first + 1];
+	comm = ranks();
+	if (!generate(&comm, argv[first], &options, scale, quiet, &err))
+		return 0;
+	return comm_failed_elsewhere(&err) ? 1 : reel_cli_fail(cmd, &err);
+}
+
+static struct comm one_rank(void)
+{
+	return comm_single;
+}
+
+static int run(int argc, char **argv)
+{
+	return gen_main(&cmd_gen, one_rank, argc, argv);
+}

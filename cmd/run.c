@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* ioreel run: run a workload as a benchmark. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/buf.h"
+#include "lib/cli.h"
+#include "lib/error.h"
+#include "lib/json.h"
+#include "lib/num.h"
+
+#include "cmd/commands.h"
+#include "cmd/run.h"
+#include "replay/comm/comm.h"
+#include "replay/dataset/generate.h"
+#include "replay/pipeline/result.h"
+#include "replay/pipeline/run.h"
+#include "replay/pipeline/stop.h"
+#include "replay/workload/workload.h"
+
+static int run(int argc, char **argv);
+
+const struct reel_command cmd_run = {
+	.name = "run",
+	.task = "run a workload as a benchmark",
+	.usage = "[--data DIR | --null] [--set KEY=VALUE] [--json] F.json",
+	.examples = "ioreel run unet3d.json --data /scratch/unet3d\n"
+		    "mpirun -n 8 ioreel-mpi run unet3d.json --data "
+		    "/scratch/unet3d --json\n",
+	.about = "Reads the data set DIR, which ioreel gen made, as the job of "
+		 "the workload F.json does: readers, order, batches, steps, "
+		 "checkpoints. --null makes no call on storage: it shows the "
+		 "cost of the benchmark itself.",
+	.run = run,
+};
+
+struct run_command {
+	const char *file;
+	struct run_options options;
+	double scale;
+	const char **set; /* owned array of borrowed words */
+	int sets;
+	bool json;
+	struct reel_buf folder; /* the default of options.checkpoints */
+};
+
+/* Rank 0 prints. */
+static int benchmark(const struct comm *comm, const struct run_command *c,
+		     struct reel_error *err)
+{
+	struct run_result result = {0};
+	struct workload w;
+	int rc = workload_read(&w, c->file, NULL, err);
+
+	if (!rc)
+		workload_scale(&w, c->scale);
+	for (int i = 0; !rc && i < c->sets; i++)
+		rc = workload_set(&w, c->set[i], err);
+	if (!rc)
+		rc = workload_check(&w, NULL, err);
+	if (!rc && !c->options.null && w.epochs)
+		rc = dataset_is_of(&w, c->options.data, err);
+	rc = comm_agree(comm, rc, err);
+	if (!rc) {
+		stop_begin();
+		rc = run_workload(&w, &c->options, comm, &result, err);
+	}
+	if (!rc)
+		rc = run_result_reduce(&result, comm, err);
+	if (!rc && comm->rank == 0)
+		rc = c->json ? run_result_json(&w, &result, comm->size, err)
+			     : run_result_print(&w, &result, comm->size);
+	run_result_fini(&result);
+	workload_fini(&w);
+	return rc;
+}
+
+static int parse(const struct reel_command *cmd, int argc, char **argv,
+		 struct run_command *c)
+{
+	struct reel_opt_list sets = {0};
+	struct reel_error err = {0};
+	const char *scale = "1";
+	struct reel_opt opts[] = {
+		{"data", 'd', REEL_OPT_TEXT, &c->options.data, "DIR",
+		 "the data set that ioreel gen made", 0, 0},
+		{"checkpoints", 0, REEL_OPT_TEXT, &c->options.checkpoints,
+		 "DIR", "where checkpoints go (default: DATA/.checkpoints)", 0,
+		 0},
+		{"null", 0, REEL_OPT_FLAG, &c->options.null, NULL,
+		 "storage that takes no time", 0, 0},
+		{"scale", 0, REEL_OPT_TEXT, &scale, "1/N",
+		 "the same workload, smaller, as given to ioreel gen", 0, 0},
+		{"set", 0, REEL_OPT_LIST, &sets, "KEY=VALUE",
+		 "change a key of the workload; may be repeated", 0, 0},
+		{"json", 0, REEL_OPT_FLAG, &c->json, NULL,
+		 "print the result as JSON", 0, 0},
+		{"quiet", 'q', REEL_OPT_FLAG, &c->options.quiet, NULL,
+		 "no progress line", 0, 0},
+		{0},
+	};
+	int first = reel_cli_parse(cmd, opts, false, argc, argv);
+
+	if (first < 0)
+		return first;
+	if (argc - first != 1) {
+		reel_cli_usage(cmd, "a workload is needed");
+		return -1;
+	}
+	if (!c->options.data && !c->options.null) {
+		reel_cli_usage(cmd, "--data DIR or --null is needed");
+		return -1;
+	}
+	if (workload_scale_of(scale, &c->scale, &err)) {
+		reel_cli_fail(cmd, &err);
+		return -1;
+	}
+	if (!c->options.data)
+		c->options.data = "";
+	c->file = argv[first];
+	c->set = sets.item;
+	c->sets = sets.n;
+	if (!c->options.checkpoints) {
+		reel_buf_printf(&c->folder, NULL, "%s/.checkpoints",
+				c->options.data);
+		c->options.checkpoints = reel_buf_text(&c->folder);
+	}
+	return 0;
+}
+
+static void command_fini(struct run_command *c)
+{
+	free(c->set);
+	reel_buf_fini(&c->folder);
+}
+
+int run_main(const struct reel_command *cmd, struct comm (*ranks)(void),
+	     int argc, char **argv)
+{
+	struct run_command c = {0};
+	struct reel_error err = {0};
+	int rc = parse(cmd, argc, argv, &c);
+
+	if (rc) {
+		rc = rc == -2 ? 0 : 2;
+	} else {
+		struct comm comm = ranks();
+
+		rc = benchmark(&comm, &c, &err);
+		if (rc)
+			rc = comm_failed_elsewhere(&err)
+				     ? 1
+				     : reel_cli_fail(cmd, &err);
+	}
+	command_fini(&c);
+	return rc;
+}
+
+static struct comm one_rank(void)
+{
+	return comm_single;
+}
+
+static int run(int argc, char **argv)
+{
+	return run_main(&cmd_run, one_rank, argc, argv);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* ioreel workload: check, change and print the description of a benchmark. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/buf.h"
+#include "lib/cli.h"
+#include "lib/error.h"
+
+#include "cmd/commands.h"
+#include "replay/workload/keys.h"
+#include "replay/workload/workload.h"
+
+static int run(int argc, char **argv);
+
+const struct reel_command cmd_workload = {
+	.name = "workload",
+	.task = "check or change the description of a benchmark",
+	.usage = "check F.json | set F.json KEY=VALUE ... | keys",
+	.examples = "ioreel workload check unet3d.json\n"
+		    "ioreel workload set unet3d.json pipeline.readers=8 "
+		    ">wide.json\n",
+	.about = "check prints every fault of F.json, a line each, with the "
+		 "path of its key. set prints F.json with other values; F.json "
+		 "itself stays. keys prints each key with its type, its range "
+		 "and its default.",
+	.run = run,
+};
+
+static int check(const char *path)
+{
+	struct reel_buf faults = REEL_BUF_INIT;
+	struct reel_error err = {0};
+	struct workload w;
+	int rc = workload_read(&w, path, &faults, &err);
+
+	if (rc && faults.len)
+		fputs(reel_buf_text(&faults), stderr);
+	if (rc && !faults.len)
+		reel_cli_fail(&cmd_workload, &err);
+	if (!rc)
+		printf("%s: %s, no fault found\n", path, w.name);
+	workload_fini(&w);
+	reel_buf_fini(&faults);
+	return rc ? 1 : 0;
+}
+
+static int set(const char *path, int n, char **assignment)
+{
+	struct reel_buf text = REEL_BUF_INIT;
+	struct reel_error err = {0};
+	struct workload w;
+	int rc = workload_read(&w, path, NULL, &err);
+
+	for (int i = 0; !rc && i < n; i++)
+		rc = workload_set(&w, assignment[i], &err);
+	if (!rc)
+		rc = workload_check(&w, NULL, &err);
+	if (!rc)
+		rc = workload_write(&w, &text, &err);
+	if (!rc)
+		fputs(reel_buf_text(&text), stdout);
+	workload_fini(&w);
+	reel_buf_fini(&text);
+	return rc ? reel_cli_fail(&cmd_workload, &err) : 0;
+}
+
+/* --- keys ----------------------------------------------------------------- */
+
+static const char *const type_names[] = {
+	[KEY_INTEGER] = "integer",     [KEY_REAL] = "number",
+	[KEY_BOOL] = "boolean",	       [KEY_WORD] = "word",
+	[KEY_NAME] = "name",	       [KEY_TEXT] = "text",
+	[KEY_QUANTILES] = "quantiles", [KEY_INTEGERS] = "integers",
+	[KEY_REALS] = "numbers",       [KEY_GROUP] = "group",
+	[KEY_LIST] = "list",
+};
+
+static void print_range(const struct workload_key *k)
+{
+	switch (k->type) {
+	case KEY_WORD:
+		for (int i = 0; k->words[i]; i++)
+			printf("%s%s", i ? "|" : "", k->words[i]);
+		printf("\t%s", k->words[(int)k->initial]);
+		break;
+	case KEY_BOOL:
+		printf("true|false\t%s", k->initial ? "true" : "false");
+		break;
+	case KEY_INTEGER:
+	case KEY_REAL:
+		printf("%.16g to %.16g\t%.16g", k->least, k->most, k->initial);
+		break;
+	case KEY_QUANTILES:
+	case KEY_INTEGERS:
+	case KEY_REALS:
+		printf("%.16g to %.16g, at most %u\t-", k->least, k->most,
+		       k->elements);
+		break;
+	case KEY_LIST:
+		printf("at most %u\t-", k->elements);
+		break;
+	default:
+		printf("at most %zu bytes\t-", k->bytes - 1);
+	}
+}
+
+static void print_keys(const struct workload_key *keys, const char *in)
+{
+	char path[WORKLOAD_TEXT];
+
+	for (const struct workload_key *k = keys; k->name; k++) {
+		snprintf(path, sizeof(path), "%s%s", in, k->name);
+		if (k->type != KEY_GROUP) {
+			printf("%s\t%s\t", path, type_names[k->type]);
+			print_range(k);
+			putchar('\n');
+		}
+		if (k->keys) {
+			strncat(path, k->type == KEY_LIST ? "[]." : ".",
+				sizeof(path) - strlen(path) - 1);
+			print_keys(k->keys, path);
+		}
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	struct reel_opt opts[] = {{0}};
+	int first = reel_cli_parse(&cmd_workload, opts, false, argc, argv);
+	const char *verb;
+	int n;
+
+	if (first < 0)
+		return first == -2 ? 0 : 2;
+	verb = argv[first] ? argv[first] : "";
+	n = argc - first - 1;
+	if (!strcmp(verb, "check") && n == 1)
+		return check(argv[first + 1]);
+	if (!strcmp(verb, "set") && n >= 2)
+		return set(argv[first + 1], n - 1, argv + first + 2);
+	if (!strcmp(verb, "keys") && !n) {
+		print_keys(workload_keys, "");
+		return 0;
+	}
+	return reel_cli_usage(&cmd_workload, "check, set or keys, and the "
+					     "words after it");
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Files, samples and bytes of a data set, from its workload alone. */
+#include "replay/dataset/dataset.h"
+
+#include <endian.h>
+#include <string.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+
+#include "replay/dataset/format.h"
+#include "replay/workload/quantiles.h"
+
+#define NUMBER_BYTES 8
+#define PAGE 4096 /* a part of each page is zero, as compressibility asks */
+
+void dataset_init(struct dataset *d, const struct workload *w,
+		  enum dataset_part part)
+{
+	d->is = &w->dataset;
+	d->part = part;
+	d->files = (uint64_t)(part == DATASET_TRAIN ? w->dataset.files
+						    : w->evaluation.files);
+	d->samples_per_file =
+		(uint64_t)(part == DATASET_TRAIN
+				   ? w->dataset.samples_per_file
+				   : w->evaluation.samples_per_file);
+	d->samples = d->files * d->samples_per_file;
+}
+
+int dataset_path(const struct dataset *d, uint64_t file, struct reel_buf *out,
+		 struct reel_error *err)
+{
+	const char *part = d->part == DATASET_TRAIN ? "train" : "valid";
+	uint64_t folders = (uint64_t)d->is->folders;
+
+	if (reel_buf_puts(out, part, err))
+		return -1;
+	if (folders && reel_buf_printf(out, err, "/%06llu",
+				       (unsigned long long)(file % folders)))
+		return -1;
+	return reel_buf_printf(out, err, "/%s_%08llu_of_%08llu.%s",
+			       d->is->prefix, (unsigned long long)file,
+			       (unsigned long long)d->files,
+			       format_of(d->is->format)->suffix);
+}
+
+/* The parts differ, with the same seed. */
+static uint64_t seed_of(const struct dataset *d)
+{
+	return (uint64_t)d->is->seed * 2 + (uint64_t)d->part;
+}
+
+uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t sample)
+{
+	return (uint64_t)quantiles_item(&d->is->sample_bytes, sample,
+					d->samples, seed_of(d));
+}
+
+uint64_t dataset_file_bytes(const struct dataset *d, uint64_t file)
+{
+	uint64_t first = file * d->samples_per_file, sum = 0;
+
+	if (d->is->sample_bytes.n == 1)
+		return d->samples_per_file * dataset_sample_bytes(d, first);
+	for (uint64_t i = 0; i < d->samples_per_file; i++)
+		sum += dataset_sample_bytes(d, first + i);
+	return sum;
+}
+
+/* Byte @at of a payload is byte at % 8 of the word at / 8. */
+static uint64_t word_of(const struct dataset *d, uint64_t sample, uint64_t word)
+{
+	uint64_t state = seed_of(d) ^ (sample << 20) ^ word;
+	uint64_t in_page = word * 8 % PAGE;
+
+	if (!word)
+		return sample;
+	if ((double)in_page < d->is->compressibility * PAGE)
+		return 0;
+	return random_next(&state);
+}
+
+void dataset_payload(const struct dataset *d, uint64_t sample, uint64_t offset,
+		     void *to, size_t n)
+{
+	uint8_t *p = to;
+
+	while (n) {
+		uint64_t word = htole64(word_of(d, sample, offset / 8));
+		size_t from = offset % 8, some = 8 - from;
+
+		if (some > n)
+			some = n;
+		memcpy(p, (uint8_t *)&word + from, some);
+		p += some;
+		offset += some;
+		n -= some;
+	}
+}
+
+uint64_t dataset_payload_number(const void *payload, size_t n)
+{
+	uint64_t number;
+
+	if (n < NUMBER_BYTES)
+		return UINT64_MAX;
+	memcpy(&number, payload, sizeof(number));
+	return le64toh(number);
+}

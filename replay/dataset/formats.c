@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of formats: a new one is a file and a row. */
+#include "replay/dataset/formats.h"
+
+const struct format *format_of(int format)
+{
+	static const struct format *const table[WORKLOAD_FORMATS] = {
+		[WORKLOAD_RAW] = &format_raw,
+		[WORKLOAD_NPY] = &format_npy,
+		[WORKLOAD_NPZ] = &format_npz,
+		[WORKLOAD_TFRECORD] = &format_tfrecord,
+	};
+
+	return table[format];
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Every format, each defined in the file of its name. */
+#ifndef REPLAY_DATASET_FORMATS_H
+#define REPLAY_DATASET_FORMATS_H
+
+#include "replay/dataset/format.h"
+
+extern const struct format format_npy;
+extern const struct format format_npz;
+extern const struct format format_raw;
+extern const struct format format_tfrecord;
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* Write a data set. */
+#include "replay/dataset/generate.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+#include "lib/progress.h"
+
+#include "replay/comm/comm.h"
+#include "replay/dataset/format.h"
+#include "replay/dataset/mark.h"
+#include "replay/workload/workload.h"
+
+#define THREADS_MOST 256
+
+/* The work of all threads of a rank on one part. */
+struct making {
+	struct dataset d;
+	const struct format *format;
+	const char *dir;
+	uint64_t first, step; /* files first, first + step ... are ours */
+	atomic_uint_fast64_t next;
+	atomic_bool stop;
+	pthread_mutex_t lock; /* for all below */
+	struct generate_result *result;
+	struct reel_progress progress;
+	struct reel_error err;
+};
+
+static int full_path(const struct making *m, uint64_t file, const char *suffix,
+		     struct reel_buf *out, struct reel_error *err)
+{
+	reel_buf_reset(out);
+	if (reel_buf_printf(out, err, "%s/", m->dir) ||
+	    dataset_path(&m->d, file, out, err))
+		return -1;
+	return reel_buf_puts(out, suffix, err);
+}
+
+/* Make the folders of @path, which is below the data set's folder. */
+static int make_folders(const struct making *m, char *path,
+			struct reel_error *err)
+{
+	for (char *p = path + strlen(m->dir) + 1; (p = strchr(p, '/')); p++) {
+		*p = '\0';
+		if (mkdir(path, 0777) && errno != EEXIST) {
+			reel_fail(err, REEL_E_IO, "cannot make '%s': %s", path,
+				  strerror(errno));
+			*p = '/';
+			return -1;
+		}
+		*p = '/';
+	}
+	return 0;
+}
+
+static int move(const char *from, const char *to, struct reel_error *err)
+{
+	return rename(from, to)
+		       ? reel_fail(err, REEL_E_IO, "cannot rename '%s': %s",
+				   from, strerror(errno))
+		       : 0;
+}
+
+/* The index beside a file, where its format writes one. */
+static int move_index(const char *part, const char *path,
+		      struct reel_error *err)
+{
+	struct reel_buf from = REEL_BUF_INIT, to = REEL_BUF_INIT;
+	static const char *const kind[] = {".idx", ".off.idx", ".sz.idx"};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < sizeof(kind) / sizeof(kind[0]); i++) {
+		reel_buf_reset(&from);
+		reel_buf_reset(&to);
+		rc = reel_buf_printf(&from, err, "%s%s", part, kind[i]) ||
+		     reel_buf_printf(&to, err, "%s%s", path, kind[i]);
+		if (!rc && !access(reel_buf_text(&from), F_OK))
+			rc = move(reel_buf_text(&from), reel_buf_text(&to),
+				  err);
+	}
+	reel_buf_fini(&from);
+	reel_buf_fini(&to);
+	return rc ? -1 : 0;
+}
+
+/* Remove the leftovers of a run that was ended. */
+static void remove_part(const char *part)
+{
+	static const char *const kind[] = {"", ".idx", ".off.idx", ".sz.idx"};
+	struct reel_buf path = REEL_BUF_INIT;
+
+	for (size_t i = 0; i < sizeof(kind) / sizeof(kind[0]); i++) {
+		reel_buf_reset(&path);
+		if (!reel_buf_printf(&path, NULL, "%s%s", part, kind[i]))
+			unlink(reel_buf_text(&path));
+	}
+	reel_buf_fini(&path);
+}
+
+/* 1: made, with its size; 0: it was there; -1 with @err. */
+static int make_file(struct making *m, uint64_t file, uint64_t *bytes,
+		     struct reel_error *err)
+{
+	struct reel_buf path = REEL_BUF_INIT, part = REEL_BUF_INIT;
+	struct stat st;
+	int rc = -1;
+
+	if (full_path(m, file, "", &path, err) ||
+	    full_path(m, file, ".part", &part, err))
+		goto out;
+	if (!stat(reel_buf_text(&path), &st)) {
+		rc = 0;
+		goto out;
+	}
+	remove_part(reel_buf_text(&part));
+	if (make_folders(m, part.data, err))
+		goto out;
+	if (m->format->write(&m->d, file, reel_buf_text(&part), err) ||
+	    stat(reel_buf_text(&part), &st) ||
+	    move_index(reel_buf_text(&part), reel_buf_text(&path), err) ||
+	    move(reel_buf_text(&part), reel_buf_text(&path), err)) {
+		remove_part(reel_buf_text(&part));
+		goto out;
+	}
+	*bytes = (uint64_t)st.st_size;
+	rc = 1;
+out:
+	reel_buf_fini(&path);
+	reel_buf_fini(&part);
+	return rc;
+}
+
+static void *make_files(void *arg)
+{
+	struct making *m = arg;
+
+	while (!atomic_load(&m->stop)) {
+		uint64_t i = atomic_fetch_add(&m->next, 1);
+		uint64_t file = m->first + i * m->step, bytes = 0;
+		struct reel_error err = {0};
+		int made;
+
+		if (file >= m->d.files)
+			break;
+		made = make_file(m, file, &bytes, &err);
+		pthread_mutex_lock(&m->lock);
+		if (made < 0) {
+			atomic_store(&m->stop, true);
+			if (!m->err.code)
+				m->err = err;
+		}
+		m->result->files += made == 1;
+		m->result->kept += made == 0;
+		m->result->bytes += bytes;
+		reel_progress_at(&m->progress,
+				 m->result->files + m->result->kept);
+		pthread_mutex_unlock(&m->lock);
+	}
+	return NULL;
+}
+
+static int make_part(struct making *m, int64_t threads, struct reel_error *err)
+{
+	pthread_t thread[THREADS_MOST];
+	int started = 0;
+
+	if (threads > THREADS_MOST)
+		threads = THREADS_MOST;
+	for (; started < threads - 1; started++)
+		if (pthread_create(&thread[started], NULL, make_files, m))
+			break; /* the ones that run do it all */
+	make_files(m);
+	for (int i = 0; i < started; i++)
+		pthread_join(thread[i], NULL);
+	return m->err.code ? reel_fail(err, m->err.code, "%s", m->err.text) : 0;
+}
+
+/* --- before and around ---------------------------------------------------- */
+
+/* Files that are there need no space; those of one size are not counted one by
+ * one. */
+static int check_space(const struct workload *w, const char *dir,
+		       struct reel_error *err)
+{
+	const struct format *format = format_of(w->dataset.format);
+	struct statvfs fs;
+	double need = 0, free_bytes;
+
+	for (int part = DATASET_TRAIN; part <= DATASET_EVALUATION; part++) {
+		struct dataset d;
+
+		dataset_init(&d, w, (enum dataset_part)part);
+		if (d.is->sample_bytes.n == 1 && d.files) {
+			need += (double)format->disk_bytes(&d, 0) *
+				(double)d.files;
+			continue;
+		}
+		for (uint64_t i = 0; i < d.files; i++)
+			need += (double)format->disk_bytes(&d, i);
+	}
+	if (statvfs(dir, &fs))
+		return reel_fail(err, REEL_E_IO, "cannot look at '%s': %s", dir,
+				 strerror(errno));
+	free_bytes = (double)fs.f_bavail * (double)fs.f_frsize;
+	return need > free_bytes
+		       ? reel_fail(err, REEL_E_IO,
+				   "the data set needs %.4g MB, '%s' has %.4g "
+				   "MB free",
+				   need / 1e6, dir, free_bytes / 1e6)
+		       : 0;
+}
+
+static int make_all(const struct workload *w, const struct generate_options *o,
+		    const struct comm *comm, struct generate_result *result,
+		    struct reel_error *err)
+{
+	int64_t threads = o->threads ? o->threads
+				     : (int64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	int rc = 0;
+
+	for (int part = DATASET_TRAIN; !rc && part <= DATASET_EVALUATION;
+	     part++) {
+		struct making m = {.format = format_of(w->dataset.format),
+				   .dir = o->dir,
+				   .first = (uint64_t)comm->rank,
+				   .step = (uint64_t)comm->size,
+				   .lock = PTHREAD_MUTEX_INITIALIZER,
+				   .result = result};
+
+		dataset_init(&m.d, w, (enum dataset_part)part);
+		if (comm->rank == 0)
+			reel_progress_start(&m.progress, "writing the data set",
+					    "files",
+					    m.d.files / (uint64_t)comm->size);
+		rc = make_part(&m, threads, err);
+		reel_progress_stop(&m.progress);
+	}
+	return rc;
+}
+
+int dataset_generate(const struct workload *w,
+		     const struct generate_options *options,
+		     const struct comm *comm, struct generate_result *result,
+		     struct reel_error *err)
+{
+	const struct format *format = format_of(w->dataset.format);
+	int rc = 0;
+
+	memset(result, 0, sizeof(*result));
+	if (!format)
+		return reel_fail(err, REEL_E_USAGE,
+				 "this build has no format '%s'",
+				 workload_format_name(w->dataset.format));
+	if (comm->rank == 0)
+		rc = dataset_claim(w, options->dir, err) ||
+		     check_space(w, options->dir, err);
+	if (comm_agree(comm, rc, err))
+		return -1;
+	rc = make_all(w, options, comm, result, err);
+	return comm_agree(comm, rc, err);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The mark of a data set's folder: which data set it is. */
+#ifndef REPLAY_DATASET_MARK_H
+#define REPLAY_DATASET_MARK_H
+
+struct reel_error;
+struct workload;
+
+/* Write the mark. 0, or -1 with @err. */
+int dataset_mark(const struct workload *w, const char *dir,
+		 struct reel_error *err);
+/* Make @dir ready for the data set of @w, empty or begun. 0, or -1 with @err:
+ * REEL_E_USAGE when it holds something else. */
+int dataset_claim(const struct workload *w, const char *dir,
+		  struct reel_error *err);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of the data set: which they are, of which format, and their samples. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/array.h"
+#include "lib/error.h"
+#include "lib/store/view.h"
+
+#include "replay/dataset/format.h"
+#include "replay/fit/internal.h"
+#include "replay/workload/quantiles.h"
+#include "replay/workload/workload.h"
+
+/* --- formats by name ------------------------------------------------------ */
+
+static const struct {
+	const char *suffix;
+	int format;
+} suffixes[] = {
+	{".tfrecord", WORKLOAD_TFRECORD},
+	{".tfrecords", WORKLOAD_TFRECORD},
+	{".npz", WORKLOAD_NPZ},
+	{".npy", WORKLOAD_NPY},
+	{".h5", WORKLOAD_HDF5},
+	{".hdf5", WORKLOAD_HDF5},
+	{".csv", WORKLOAD_CSV},
+	{".jpg", WORKLOAD_JPEG},
+	{".jpeg", WORKLOAD_JPEG},
+	{".png", WORKLOAD_PNG},
+	{".tar", WORKLOAD_TAR},
+	{".parquet", WORKLOAD_PARQUET},
+	{".safetensors", WORKLOAD_SAFETENSORS},
+};
+
+/* TFRecord shards are often named "train-00017-of-01024". */
+static bool is_shard(const char *name)
+{
+	const char *of = strstr(name, "-of-");
+
+	return of && of > name && of[-1] >= '0' && of[-1] <= '9' &&
+	       of[4] >= '0' && of[4] <= '9';
+}
+
+/* The format of @path by its name; WORKLOAD_RAW when that tells nothing. */
+static int format_by_name(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t len;
+
+	name = name ? name + 1 : path;
+	len = strlen(name);
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		size_t n = strlen(suffixes[i].suffix);
+
+		if (len > n && !strcasecmp(name + len - n, suffixes[i].suffix))
+			return suffixes[i].format;
+	}
+	return is_shard(name) ? WORKLOAD_TFRECORD : WORKLOAD_RAW;
+}
+
+/* --- the files ------------------------------------------------------------ */
+
+/* Bytes that were read of each format: the data set is the largest. */
+static int main_format(struct fit *f, int *format)
+{
+	double bytes[WORKLOAD_FORMATS] = {0};
+	struct reel_view v;
+	int best = -1;
+
+	if (!reel_view_open(&v, f->st,
+			    "SELECT path, read_bytes FROM v_file WHERE "
+			    "class = 'data' AND kind <> 'dir' AND "
+			    "read_bytes > 0 AND write_bytes = 0",
+			    f->err))
+		while (reel_view_next(&v))
+			bytes[format_by_name(reel_view_text(&v, "path"))] +=
+				(double)reel_view_int(&v, "read_bytes");
+	for (int i = 0; i < WORKLOAD_FORMATS; i++)
+		if (bytes[i] > 0 && (best < 0 || bytes[i] > bytes[best]))
+			best = i;
+	*format = best;
+	if (reel_view_close(&v))
+		return -1;
+	return best < 0 ? reel_fail(f->err, REEL_E_FORMAT,
+				    "no file of the job was read as data")
+			: 0;
+}
+
+static int add_file(struct fit *f, struct reel_view *v, uint32_t *room)
+{
+	struct fit_file *file;
+
+	if (reel_array_reach(&f->file, room, f->files, sizeof(*f->file),
+			     f->err))
+		return -1;
+	file = &f->file[f->files];
+	file->path = reel_strdup(reel_view_text(v, "path"), f->err);
+	if (!file->path)
+		return -1;
+	f->files++;
+	file->file_id = reel_view_exact(v, "file_id");
+	file->size = reel_view_int(v, "size_bytes");
+	file->opens = reel_view_int(v, "opens");
+	file->read_bytes = reel_view_int(v, "read_bytes");
+	/* An import may not know the size: at least what was read of it. */
+	if (file->size <= 0)
+		file->size =
+			file->read_bytes / (file->opens > 0 ? file->opens : 1);
+	return 0;
+}
+
+/* Folders that hold the files; 0 when there is one. */
+static int64_t count_folders(const struct fit *f)
+{
+	int64_t n = 0;
+
+	for (uint32_t i = 0; i < f->files; i++) {
+		const char *path = f->file[i].path, *last = strrchr(path, '/');
+		size_t len = last ? (size_t)(last - path) : 0;
+
+		n += !i || strncmp(path, f->file[i - 1].path, len + 1) != 0;
+	}
+	return n > 1 ? n : 0;
+}
+
+int fit_files(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	struct reel_view v;
+	uint32_t room = 0;
+	int rc = 0;
+
+	if (main_format(f, &d->format))
+		return -1;
+	if (!reel_view_open(&v, f->st,
+			    "SELECT file_id, path, size_bytes, opens, "
+			    "read_bytes FROM v_file WHERE class = 'data' AND "
+			    "kind <> 'dir' AND read_bytes > 0 AND "
+			    "write_bytes = 0 ORDER BY path",
+			    f->err))
+		while (!rc && reel_view_next(&v))
+			if (format_by_name(reel_view_text(&v, "path")) ==
+			    d->format)
+				rc = add_file(f, &v, &room);
+	if (reel_view_close(&v) || rc)
+		return -1;
+	d->files = f->files;
+	d->folders = count_folders(f);
+	return fit_reason(f, "dataset.format", d->format ? 0.95 : 0.5,
+			  d->format
+				  ? "the names of the files that were read "
+				    "most"
+				  : "the names of the files tell no format") ||
+	       fit_reason(f, "dataset.files", 0.95,
+			  "%u data files of this format were read and not "
+			  "written",
+			  f->files);
+}
+
+/* --- samples -------------------------------------------------------------- */
+
+static bool is_one_sample(int format)
+{
+	return format == WORKLOAD_NPZ || format == WORKLOAD_NPY ||
+	       format == WORKLOAD_JPEG || format == WORKLOAD_PNG ||
+	       format == WORKLOAD_SAFETENSORS;
+}
+
+/* Sizes of the samples of the files themselves, as far as they can be read. */
+static int inspect_files(struct fit *f, const struct format *format,
+			 struct quantiles *sizes, uint64_t *samples)
+{
+	int64_t *value = NULL;
+	uint32_t n = 0, room = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < f->files && n < 1000000; i++)
+		rc = format->inspect(f->file[i].path, &value, &n, &room,
+				     f->err);
+	*samples = n;
+	if (!rc && n)
+		rc = quantiles_of(sizes, value, n, FIT_QUANTILES, f->err);
+	free(value);
+	return rc;
+}
+
+/* One sample a file: its payload is the file without the format's own bytes. */
+static int sizes_of_files(struct fit *f, const struct format *format,
+			  int64_t samples)
+{
+	int64_t *value = reel_alloc(f->files, sizeof(*value), f->err);
+	int rc;
+
+	if (!value)
+		return -1;
+	for (uint32_t i = 0; i < f->files; i++) {
+		uint64_t size = (uint64_t)f->file[i].size;
+
+		value[i] = (int64_t)(format && format->payload
+					     ? format->payload(
+						       size, (uint64_t)samples)
+					     : size) /
+			   samples;
+	}
+	rc = quantiles_of(&f->w->dataset.sample_bytes, value, f->files,
+			  FIT_QUANTILES, f->err);
+	free(value);
+	return rc;
+}
+
+int fit_samples(struct fit *f)
+{
+	struct workload_dataset *d = &f->w->dataset;
+	const struct format *format = format_of(d->format);
+	uint64_t samples = 0;
+
+	if (is_one_sample(d->format)) {
+		d->samples_per_file = 1;
+		return sizes_of_files(f, format, 1) ||
+		       fit_reason(f, "dataset.samples_per_file", 0.9,
+				  "files of this format hold one sample as a "
+				  "rule") ||
+		       fit_reason(f, "dataset.sample_bytes", 0.95,
+				  "sizes of the files without the format's own "
+				  "bytes");
+	}
+	if (format && format->inspect &&
+	    inspect_files(f, format, &d->sample_bytes, &samples))
+		return -1;
+	if (samples) {
+		d->samples_per_file = (int64_t)(samples / f->files);
+		if (d->samples_per_file < 1)
+			d->samples_per_file = 1;
+		return fit_reason(f, "dataset.samples_per_file", 0.95,
+				  "%llu samples were counted in the files",
+				  (unsigned long long)samples) ||
+		       fit_reason(f, "dataset.sample_bytes", 0.95,
+				  "sizes of the samples in the files");
+	}
+	/* The files are not here: a sample is a step's share of what was read. */
+	d->samples_per_file = f->steps_of_epoch * f->ranks / f->files;
+	if (d->samples_per_file < 1)
+		d->samples_per_file = 1;
+	return sizes_of_files(f, format, d->samples_per_file) ||
+	       fit_reason(f, "dataset.samples_per_file", 0.2,
+			  "the files cannot be read here; a step counts as one "
+			  "sample") ||
+	       fit_reason(f, "dataset.sample_bytes", 0.2,
+			  "sizes of the files by samples_per_file");
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* A workload from a recorded job. */
+#include "replay/fit/fit.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/array.h"
+#include "lib/error.h"
+#include "lib/store/view.h"
+
+#include "replay/fit/internal.h"
+#include "replay/workload/workload.h"
+
+int fit_reason(struct fit *f, const char *key, double confidence,
+	       const char *fmt, ...)
+{
+	struct workload *w = f->w;
+	struct workload_reason *r;
+	va_list args;
+
+	/* Some twenty in all: one more each time costs nothing. */
+	if (reel_grow(&w->fit, w->fit_n + 1, sizeof(*w->fit), f->err))
+		return -1;
+	r = &w->fit[w->fit_n++];
+	memset(r, 0, sizeof(*r));
+	snprintf(r->key, sizeof(r->key), "%s", key);
+	r->confidence = confidence;
+	va_start(args, fmt);
+	vsnprintf(r->reason, sizeof(r->reason), fmt, args);
+	va_end(args);
+	return 0;
+}
+
+/* The last part of the job's name, with the characters of a name. */
+static int fit_name(struct fit *f)
+{
+	struct reel_view v;
+	char *out = f->w->name;
+	size_t n = 0;
+
+	if (!reel_view_open(&v, f->st, "SELECT name FROM run", f->err) &&
+	    reel_view_next(&v)) {
+		const char *s = reel_view_text(&v, "name");
+		const char *last = strrchr(s, '/');
+
+		for (s = last ? last + 1 : s; *s && n < WORKLOAD_NAME - 1;
+		     s++, n++)
+			out[n] = isalnum((unsigned char)*s) || (n && *s == '.')
+					 ? *s
+					 : '-';
+	}
+	if (!n)
+		memcpy(out, "job", 4);
+	else
+		out[n] = '\0';
+	return reel_view_close(&v);
+}
+
+static void fit_fini(struct fit *f)
+{
+	for (uint32_t i = 0; i < f->files; i++)
+		free(f->file[i].path);
+	free(f->file);
+	free(f->visit);
+}
+
+int workload_fit(struct workload *w, struct reel_store *st,
+		 struct reel_error *err)
+{
+	struct fit f = {.st = st, .w = w, .err = err};
+	int rc = fit_name(&f) || fit_files(&f) || fit_visits(&f) ||
+		 fit_steps(&f) || fit_samples(&f) || fit_pipeline(&f) ||
+		 fit_compute(&f) || fit_checkpoints(&f);
+
+	fit_fini(&f);
+	return rc ? -1 : 0;
+}

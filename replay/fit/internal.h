@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the files of this room. */
+#ifndef REPLAY_FIT_INTERNAL_H
+#define REPLAY_FIT_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reel_error;
+struct reel_store;
+struct workload;
+
+#define FIT_QUANTILES 257
+
+/* A file of the data set. */
+struct fit_file {
+	int64_t file_id;
+	int64_t size, opens, read_bytes;
+	char *path; /* the files are in the order of their paths */
+};
+
+/* A file that was opened and read: one visit of a reader. */
+struct fit_visit {
+	int64_t process_id, thread_id, start_ns, bytes;
+	uint32_t file; /* index of the file */
+	uint32_t epoch;
+};
+
+struct fit {
+	struct reel_store *st;
+	struct workload *w;
+	struct reel_error *err;
+	struct fit_file *file; /* of the format that was read most */
+	uint32_t files;
+	struct fit_visit *visit; /* in the order of their starts */
+	uint32_t visits;
+	int64_t ranks, steps, epochs; /* steps of a rank */
+	int64_t steps_of_epoch;
+	int64_t first_rank; /* whose steps are looked at */
+};
+
+/* Say where the value of @key comes from. @confidence from 0 to 1. 0 or -1. */
+int fit_reason(struct fit *f, const char *key, double confidence,
+	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* Each fills its keys of f->w. 0, or -1 with f->err. */
+int fit_files(struct fit *f);
+int fit_visits(struct fit *f);
+int fit_steps(struct fit *f);
+int fit_samples(struct fit *f);
+int fit_pipeline(struct fit *f);
+int fit_compute(struct fit *f);
+int fit_checkpoints(struct fit *f);
+
+#endif

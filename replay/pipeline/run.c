@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/* The loop of the stepping thread. */
+#include "replay/pipeline/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/array.h"
+#include "lib/error.h"
+#include "lib/progress.h"
+
+#include "replay/comm/comm.h"
+#include "replay/dataset/format.h"
+#include "replay/pipeline/cache.h"
+#include "replay/pipeline/checkpoint.h"
+#include "replay/pipeline/reader.h"
+#include "replay/pipeline/stop.h"
+#include "replay/pipeline/work.h"
+#include "replay/workload/quantiles.h"
+#include "replay/workload/workload.h"
+#include "schemas/ioreel.h"
+
+struct running {
+	const struct workload *w;
+	const struct run_options *options;
+	const struct comm *comm;
+	struct run_result *result;
+	struct readers *readers, *evaluators;
+	struct schedule schedule, evaluation;
+	struct work_steps compute;
+	struct checkpoints *checkpoints;
+	struct reel_progress progress;
+	int64_t start_ns;
+	uint64_t turn; /* the reader whose batch comes next */
+	uint32_t steps_room;
+	int64_t *gradient; /* of the allreduce */
+	int gradient_n;
+};
+
+/* --- bytes that the kernel fetched ---------------------------------------- */
+
+/* By this process and its ended children; -1: not known. */
+static int64_t fetched_bytes(void)
+{
+	char line[128];
+	long long n = -1;
+	FILE *f = fopen("/proc/self/io", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "read_bytes: %lld", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* --- a step --------------------------------------------------------------- */
+
+/* Split a wait of @ns by what the reader spent meanwhile: no more than the wait
+ * itself, as a call that was on its way before it counts whole. */
+static void split_wait(struct run_times *t, int64_t ns,
+		       struct reader_progress before,
+		       struct reader_progress after)
+{
+	int64_t storage = after.storage_ns - before.storage_ns;
+	int64_t decode = after.decode_ns - before.decode_ns;
+	int64_t both = storage + decode;
+
+	if (both > ns) {
+		storage =
+			(int64_t)((double)storage / (double)both * (double)ns);
+		decode = ns - storage;
+	}
+	t->storage_ns += storage;
+	t->decode_ns += decode;
+	t->queue_ns += ns - storage - decode;
+}
+
+/* The next batch; readers that have ended are passed over. */
+static int take_batch(struct running *r, struct run_step *step,
+		      struct reader_batch *batch, struct reel_error *err)
+{
+	int64_t start = work_now_ns();
+
+	memset(batch, 0, sizeof(*batch));
+	for (uint64_t tried = 0; tried < r->schedule.readers; tried++) {
+		uint64_t i = r->turn++ % r->schedule.readers;
+		struct reader_progress before = readers_progress(r->readers, i);
+		int64_t now;
+
+		if (readers_take(r->readers, i, batch, err))
+			return -1;
+		now = work_now_ns();
+		split_wait(&step->time, now - start, before,
+			   readers_progress(r->readers, i));
+		start = now;
+		if (batch->samples || stop_signal())
+			break;
+	}
+	return 0;
+}
+
+static void meet(struct running *r, struct run_step *step)
+{
+	int64_t start = work_now_ns();
+
+	if (r->w->synchronise.kind == WORKLOAD_BARRIER)
+		r->comm->barrier();
+	else if (r->w->synchronise.kind == WORKLOAD_ALLREDUCE)
+		r->comm->allreduce(r->gradient, r->gradient_n, COMM_SUM);
+	step->time.barrier_ns = work_now_ns() - start;
+}
+
+static int keep_step(struct running *r, const struct run_step *step,
+		     struct reel_error *err)
+{
+	struct run_result *res = r->result;
+	struct run_times *sum = &res->time;
+	const struct run_times *t = &step->time;
+
+	if (reel_array_reach(&res->steps, &r->steps_room,
+			     (uint32_t)res->steps_n, sizeof(*res->steps), err))
+		return -1;
+	res->steps[res->steps_n++] = *step;
+	sum->storage_ns += t->storage_ns;
+	sum->decode_ns += t->decode_ns;
+	sum->queue_ns += t->queue_ns;
+	sum->compute_ns += t->compute_ns;
+	sum->barrier_ns += t->barrier_ns;
+	return 0;
+}
+
+static int take_step(struct running *r, uint32_t epoch, bool checkpoint,
+		     struct reel_error *err)
+{
+	struct run_epoch *e = &r->result->epochs[epoch];
+	struct run_step step = {.epoch = epoch};
+	int64_t start = work_now_ns(), ns;
+	struct reader_batch batch;
+
+	step.start_ns = start - r->start_ns;
+	IOREEL_BEGIN("step", (int64_t)r->result->steps_n);
+	IOREEL_BEGIN("fetch", -1);
+	if (take_batch(r, &step, &batch, err))
+		return -1;
+	IOREEL_END("fetch");
+	step.samples = batch.samples;
+	ns = work_steps_next(&r->compute);
+	/* A rank that has no batch left only meets the others. */
+	if (batch.samples)
+		step.time.compute_ns = work_spend(
+			(int64_t)((double)ns * r->w->what_if.compute_scale),
+			r->w->compute.on);
+	meet(r, &step);
+	if (checkpoint) {
+		int64_t before = work_now_ns();
+
+		IOREEL_BEGIN("checkpoint", -1);
+		if (checkpoints_write(r->checkpoints, &r->result->io, err))
+			return -1;
+		IOREEL_END("checkpoint");
+		step.checkpoint_ns = work_now_ns() - before;
+		step.time.storage_ns += step.checkpoint_ns;
+	}
+	step.wall_ns = work_now_ns() - start;
+	IOREEL_END("step");
+	e->steps++;
+	e->samples += batch.samples;
+	e->checksum += batch.checksum;
+	e->order = e->order * 31 + batch.order;
+	r->result->samples += batch.samples;
+	r->result->checkpoint_ns += step.checkpoint_ns;
+	return keep_step(r, &step, err);
+}
+
+/* --- epochs --------------------------------------------------------------- */
+
+static uint64_t steps_of_epoch(const struct running *r)
+{
+	uint64_t steps = schedule_steps(&r->schedule);
+	uint64_t most = (uint64_t)r->w->steps_per_epoch;
+	uint64_t all = (uint64_t)r->w->total_steps;
+
+	if (most && steps > most)
+		steps = most;
+	if (all && steps > all - r->result->steps_n)
+		steps = all - r->result->steps_n;
+	return steps;
+}
+
+/* All ranks stop when one was told to. */
+static bool stopped(struct running *r)
+{
+	int64_t stop = stop_signal() != 0;
+
+	if (r->w->synchronise.kind != WORKLOAD_ALONE)
+		r->comm->allreduce(&stop, 1, COMM_MAX);
+	if (stop)
+		r->result->stopped = true;
+	return stop;
+}
+
+static int run_epoch(struct running *r, uint32_t epoch, struct reel_error *err)
+{
+	const struct workload_checkpoint *c = &r->w->checkpoint;
+	struct run_epoch *e = &r->result->epochs[epoch];
+	uint64_t steps = steps_of_epoch(r);
+	int64_t start = work_now_ns();
+
+	r->turn = 0;
+	IOREEL_BEGIN("epoch", epoch);
+	readers_epoch(r->readers, epoch);
+	for (uint64_t i = 0; i < steps; i++) {
+		uint64_t done = r->result->steps_n + 1;
+		bool checkpoint = (c->every_steps &&
+				   done % (uint64_t)c->every_steps == 0) ||
+				  (c->every_epochs && i + 1 == steps &&
+				   (epoch + 1) % c->every_epochs == 0);
+
+		if (take_step(r, epoch, checkpoint, err))
+			return -1;
+		reel_progress_at(&r->progress, r->result->samples);
+		if (r->comm->size == 1 ? stopped(r)
+				       : i % 16 == 15 && stopped(r))
+			break;
+	}
+	e->wall_ns = work_now_ns() - start;
+	IOREEL_END("epoch");
+	return readers_end_epoch(r->readers, err);
+}
+
+/* A step of the evaluation: its time counts, it is in no table. */
+static int evaluation_step(struct running *r, uint64_t reader, uint64_t *random,
+			   struct reel_error *err)
+{
+	struct reader_progress before = readers_progress(r->evaluators, reader);
+	struct run_times *t = &r->result->time;
+	int64_t start = work_now_ns();
+	struct reader_batch batch;
+
+	if (readers_take(r->evaluators, reader, &batch, err))
+		return -1;
+	split_wait(t, work_now_ns() - start, before,
+		   readers_progress(r->evaluators, reader));
+	if (batch.samples)
+		t->compute_ns +=
+			work_spend(quantiles_at(&r->w->evaluation.step_ns,
+						random_share(random)),
+				   r->w->compute.on);
+	return 0;
+}
+
+static int evaluate(struct running *r, uint32_t epoch, struct reel_error *err)
+{
+	uint64_t steps = schedule_steps(&r->evaluation);
+	uint64_t random = (uint64_t)r->w->pipeline.seed + epoch;
+	int64_t start = work_now_ns();
+
+	IOREEL_BEGIN("eval", epoch);
+	readers_epoch(r->evaluators, 0);
+	for (uint64_t i = 0; i < steps && !stop_signal(); i++)
+		if (evaluation_step(r, i % r->evaluation.readers, &random, err))
+			return -1;
+	if (readers_end_epoch(r->evaluators, err))
+		return -1;
+	IOREEL_END("eval");
+	r->result->evaluation_ns += work_now_ns() - start;
+	return 0;
+}
+
+static bool evaluates(const struct running *r, uint32_t epoch)
+{
+	int64_t every = r->w->evaluation.every_epochs;
+
+	return every && (epoch + 1) % every == 0;
+}
+
+/* All epochs. The number that began is in the result. */
+static int run_epochs(struct running *r, struct reel_error *err)
+{
+	struct run_result *res = r->result;
+	uint64_t all = (uint64_t)r->w->total_steps;
+
+	for (uint32_t epoch = 0; epoch < (uint32_t)r->w->epochs; epoch++) {
+		res->epochs_n = epoch + 1;
+		if (run_epoch(r, epoch, err))
+			return -1;
+		if (!res->stopped && evaluates(r, epoch) &&
+		    evaluate(r, epoch, err))
+			return -1;
+		if (res->stopped || (all && res->steps_n >= all))
+			break;
+	}
+	return 0;
+}
+
+/* --- around it ------------------------------------------------------------ */
+
+/* A file with one sample is a sample: any order of them will do. */
+static void begin_schedule(const struct running *r, struct reader_plan *plan,
+			   enum dataset_part part)
+{
+	int64_t each = part == DATASET_TRAIN
+			       ? r->w->dataset.samples_per_file
+			       : r->w->evaluation.samples_per_file;
+
+	schedule_init(&plan->schedule, r->w, part,
+		      plan->format->any_order || each == 1,
+		      (uint64_t)r->comm->rank, (uint64_t)r->comm->size);
+}
+
+static int begin(struct running *r, struct reel_error *err)
+{
+	const struct workload *w = r->w;
+	struct reader_plan plan = {.w = w,
+				   .format = format_of(w->dataset.format),
+				   .root = r->options->data,
+				   .null = r->options->null};
+	struct reader_plan second = plan;
+
+	if (!plan.format)
+		return reel_fail(err, REEL_E_USAGE,
+				 "this build has no format '%s'",
+				 workload_format_name(w->dataset.format));
+	begin_schedule(r, &plan, DATASET_TRAIN);
+	begin_schedule(r, &second, DATASET_EVALUATION);
+	r->schedule = plan.schedule;
+	r->evaluation = second.schedule;
+	work_steps_begin(&r->compute, &w->compute, (uint64_t)w->pipeline.seed);
+	r->result->epochs = reel_alloc((size_t)w->epochs + 1,
+				       sizeof(*r->result->epochs), err);
+	r->gradient_n = (int)(w->synchronise.bytes / 8) + 1;
+	r->gradient = reel_alloc((size_t)r->gradient_n, 8, err);
+	if (!r->result->epochs || !r->gradient ||
+	    checkpoints_new(&r->checkpoints, w, r->options->checkpoints,
+			    r->options->null, r->comm, err))
+		return -1;
+	if (w->epochs && w->evaluation.every_epochs &&
+	    readers_new(&r->evaluators, &second, err))
+		return -1;
+	return w->epochs ? readers_new(&r->readers, &plan, err) : 0;
+}
+
+static void finish(struct running *r, int64_t fetched)
+{
+	struct run_result *res = r->result;
+	const struct run_times *t = &res->time;
+	int64_t now;
+
+	res->wall_ns = work_now_ns() - r->start_ns;
+	res->time.own_ns = res->wall_ns - t->storage_ns - t->decode_ns -
+			   t->queue_ns - t->compute_ns - t->barrier_ns;
+	readers_free(r->readers, &res->io);
+	readers_free(r->evaluators, &res->io);
+	free(r->gradient);
+	now = fetched_bytes(); /* with those of the readers, which have ended */
+	res->fetched_bytes = fetched < 0 || now < 0 ? -1 : now - fetched;
+	checkpoints_free(r->checkpoints, res);
+}
+
+int run_workload(const struct workload *w, const struct run_options *options,
+		 const struct comm *comm, struct run_result *result,
+		 struct reel_error *err)
+{
+	struct running r = {
+		.w = w, .options = options, .comm = comm, .result = result};
+	int64_t fetched;
+	int rc;
+
+	memset(result, 0, sizeof(*result));
+	work_begin();
+	if (!options->null && cache_prepare(w, options->data, comm, err))
+		return -1;
+	fetched = fetched_bytes();
+	rc = comm_agree(comm, begin(&r, err), err);
+	r.start_ns = work_now_ns();
+	if (!rc && comm->rank == 0 && !options->quiet)
+		reel_progress_start(&r.progress, w->name, "samples",
+				    r.schedule.data.samples *
+					    (uint64_t)w->epochs /
+					    (uint64_t)comm->size);
+	if (!rc)
+		rc = run_epochs(&r, err) ||
+		     checkpoints_alone(r.checkpoints, result, err);
+	reel_progress_stop(&r.progress);
+	finish(&r, fetched);
+	return rc ? -1 : 0;
+}
+
+void run_result_fini(struct run_result *result)
+{
+	free(result->steps);
+	free(result->epochs);
+	memset(result, 0, sizeof(*result));
+}
+
+double run_au_percent(const struct run_result *result, bool barriers)
+{
+	double compute = 0, wall = 0;
+
+	for (uint64_t i = 1; i < result->steps_n; i++) {
+		const struct run_step *s = &result->steps[i];
+
+		compute += (double)s->time.compute_ns;
+		wall += (double)(s->wall_ns - s->checkpoint_ns);
+		if (!barriers)
+			wall -= (double)s->time.barrier_ns;
+	}
+	return wall > 0 ? 100 * compute / wall : NAN;
+}

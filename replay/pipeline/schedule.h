@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which samples a reader reads, in which order. All ranks and readers together
+ * read each sample once an epoch, but for the last ones with drop_last.
+ *
+ * Formats of any order: position i of the epoch is sample permuted(i); step s of
+ * rank r has the positions [(s * ranks + r) * batch, + batch), and reader s %
+ * readers reads it. Streams: the files of the epoch's order are dealt to all
+ * readers of all ranks in turn; each makes batches of its own samples.
+ */
+#ifndef REPLAY_PIPELINE_SCHEDULE_H
+#define REPLAY_PIPELINE_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "replay/dataset/dataset.h"
+
+struct schedule {
+	struct dataset data;
+	bool any_order;
+	uint64_t rank, ranks;
+	uint64_t readers; /* at least 1 */
+	uint64_t batch, window;
+	int order; /* enum workload_order */
+	bool drop_last, reshuffle;
+	uint64_t seed;
+};
+
+void schedule_init(struct schedule *s, const struct workload *w,
+		   enum dataset_part part, bool any_order, uint64_t rank,
+		   uint64_t ranks);
+
+/* Batches of @reader on this rank in an epoch. */
+uint64_t schedule_batches(const struct schedule *s, uint64_t reader);
+/* Steps of every rank in an epoch: with drop_last of the rank with the fewest
+ * batches, else of the one with the most. */
+uint64_t schedule_steps(const struct schedule *s);
+
+/* Where a reader is in an epoch. */
+struct schedule_cursor {
+	uint64_t epoch, reader;
+	uint64_t batch;			 /* of this reader, from 0 */
+	uint64_t at;			 /* sample in the batch */
+	uint64_t file_position, in_file; /* of a stream */
+};
+
+void schedule_begin(struct schedule_cursor *c, uint64_t epoch, uint64_t reader);
+/* The next sample of the batch. False: the batch is complete, *@end when it was
+ * the last one. */
+bool schedule_next(const struct schedule *s, struct schedule_cursor *c,
+		   uint64_t *sample, bool *end);
+
+#endif

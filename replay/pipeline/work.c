@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Time that passes. */
+#include "replay/pipeline/work.h"
+
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "replay/workload/quantiles.h"
+#include "replay/workload/workload.h"
+
+/* A sleep ends late by some 5 to 50 us: the rest is spun. */
+#define SPIN_NS 60000
+
+int64_t work_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+void work_begin(void)
+{
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+}
+
+int64_t work_spend(int64_t ns, int on)
+{
+	int64_t start = work_now_ns(), end = start + ns, now;
+
+	if (ns <= 0)
+		return 0;
+	if (on == WORKLOAD_SLEEP && ns > SPIN_NS) {
+		struct timespec until = {.tv_sec = (end - SPIN_NS) / 1000000000,
+					 .tv_nsec =
+						 (end - SPIN_NS) % 1000000000};
+
+		/* A signal ends the sleep: the caller looks for it. */
+		if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until,
+				    NULL))
+			return work_now_ns() - start;
+	}
+	do {
+		now = work_now_ns();
+	} while (now < end);
+	return now - start;
+}
+
+void work_steps_begin(struct work_steps *s, const struct workload_compute *is,
+		      uint64_t seed)
+{
+	s->is = is;
+	s->random = seed;
+	s->at = s->left = 0;
+}
+
+int64_t work_steps_next(struct work_steps *s)
+{
+	uint32_t n = s->is->series_ns_n;
+
+	if (!n)
+		return quantiles_at(&s->is->step_ns, random_share(&s->random));
+	if (!s->left) {
+		s->at = (uint32_t)(random_next(&s->random) % n);
+		s->left = (uint32_t)s->is->block;
+	}
+	s->left--;
+	if (s->at == n)
+		s->at = 0;
+	return s->is->series_ns[s->at++];
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* The keys of workload.json. docs/workload.md explains each. */
+#include "replay/workload/keys.h"
+
+#include "replay/workload/workload.h"
+
+#define MOST_COUNT 1e9		      /* files, steps, samples of a file */
+#define MOST_BYTES 1125899906842624.0 /* 2^50 */
+#define MOST_NS 86400e9		      /* a day */
+#define MOST_SEED 9007199254740991.0  /* 2^53 - 1 */
+
+#define AT(s, field) offsetof(struct s, field)
+#define INTEGER(s, field, least, most, initial)                                \
+	{                                                                      \
+#field, KEY_INTEGER, AT(s, field), least, most, initial, NULL, \
+			NULL, 0, 0                                             \
+	}
+#define REAL(s, field, least, most, initial)                                   \
+	{                                                                      \
+#field, KEY_REAL, AT(s, field), least, most, initial, NULL,    \
+			NULL, 0, 0                                             \
+	}
+#define BOOL(s, field, initial)                                                \
+	{                                                                      \
+#field, KEY_BOOL, AT(s, field), 0, 1, initial, NULL, NULL, 0,  \
+			0                                                      \
+	}
+#define WORD(s, field, list, initial)                                          \
+	{                                                                      \
+#field, KEY_WORD, AT(s, field), 0, 0, initial, list, NULL, 0,  \
+			0                                                      \
+	}
+#define TEXT(s, field, kind)                                                   \
+	{                                                                      \
+#field, kind, AT(s, field), 0, 0, 0, NULL, NULL,               \
+			sizeof(((struct s *)0)->field), 0                      \
+	}
+#define QUANTILES(s, field, most)                                              \
+	{                                                                      \
+#field, KEY_QUANTILES, AT(s, field), 0, most, 0, NULL, NULL,   \
+			0, 65536                                               \
+	}
+#define NUMBERS(s, field, kind, least, most, elements)                         \
+	{                                                                      \
+#field, kind, AT(s, field), least, most, 0, NULL, NULL, 0,     \
+			elements                                               \
+	}
+#define GROUP(s, field, list)                                                  \
+	{                                                                      \
+#field, KEY_GROUP, AT(s, field), 0, 0, 0, NULL, list, 0, 0     \
+	}
+#define LIST(s, field, list, element, elements)                                \
+	{                                                                      \
+#field, KEY_LIST, AT(s, field), 0, 0, 0, NULL, list,           \
+			sizeof(struct element), elements                       \
+	}
+#define END                                                                    \
+	{                                                                      \
+		NULL, KEY_INTEGER, 0, 0, 0, 0, NULL, NULL, 0, 0                \
+	}
+
+/* In the order of the enumerations of workload.h. */
+static const char *const formats[] = {
+	"raw",	"indexed", "tfrecord", "npy",	  "npz",	 "hdf5", "csv",
+	"jpeg", "png",	   "tar",      "parquet", "safetensors", NULL};
+static const char *const compressions[] = {"none", "gzip", NULL};
+static const char *const apis[] = {"posix", "mpiio", NULL};
+static const char *const units[] = {"process", "thread", NULL};
+static const char *const orders[] = {"sequential", "shuffle", "window", NULL};
+static const char *const works[] = {"sleep", "cpu", NULL};
+static const char *const syncs[] = {"none", "barrier", "allreduce", NULL};
+static const char *const owners[] = {"root", "all", "shard", NULL};
+static const char *const caches[] = {"as-is", "cold", "warm", NULL};
+
+static const struct workload_key column[] = {
+	INTEGER(workload_column, bytes, 1, 1e9, 4),
+	INTEGER(workload_column, count, 1, 1e6, 1),
+	BOOL(workload_column, read, 1),
+	END,
+};
+
+static const struct workload_key dataset[] = {
+	WORD(workload_dataset, format, formats, WORKLOAD_RAW),
+	INTEGER(workload_dataset, files, 0, MOST_COUNT, 1),
+	INTEGER(workload_dataset, samples_per_file, 1, MOST_COUNT, 1),
+	QUANTILES(workload_dataset, sample_bytes, MOST_BYTES),
+	INTEGER(workload_dataset, folders, 0, 1e6, 0),
+	TEXT(workload_dataset, prefix, KEY_NAME),
+	WORD(workload_dataset, compression, compressions, WORKLOAD_PLAIN),
+	INTEGER(workload_dataset, compression_level, 1, 9, 6),
+	INTEGER(workload_dataset, chunk_bytes, 0, 4294967295.0, 0),
+	INTEGER(workload_dataset, row_group_rows, 1, MOST_COUNT, 1024),
+	REAL(workload_dataset, compressibility, 0, 1, 0),
+	LIST(workload_dataset, columns, column, workload_column, 256),
+	INTEGER(workload_dataset, seed, 0, MOST_SEED, 1),
+	END,
+};
+
+static const struct workload_key evaluation[] = {
+	INTEGER(workload_evaluation, files, 0, MOST_COUNT, 0),
+	INTEGER(workload_evaluation, samples_per_file, 1, MOST_COUNT, 1),
+	INTEGER(workload_evaluation, every_epochs, 0, MOST_COUNT, 0),
+	INTEGER(workload_evaluation, batch, 1, 1e6, 1),
+	QUANTILES(workload_evaluation, step_ns, MOST_NS),
+	END,
+};
+
+static const struct workload_key access_state[] = {
+	INTEGER(workload_access_state, bytes, 0, MOST_BYTES, 0),
+	INTEGER(workload_access_state, stride, -MOST_BYTES, MOST_BYTES, 0),
+	NUMBERS(workload_access_state, next, KEY_REALS, 0, 1, 64),
+	END,
+};
+
+static const struct workload_key access[] = {
+	INTEGER(workload_access, transfer_bytes, 0, 1073741824, 0),
+	WORD(workload_access, api, apis, WORKLOAD_POSIX),
+	BOOL(workload_access, collective, 0),
+	BOOL(workload_access, direct, 0),
+	LIST(workload_access, chain, access_state, workload_access_state, 64),
+	END,
+};
+
+static const struct workload_key pipeline[] = {
+	INTEGER(workload_pipeline, readers, 0, 1024, 0),
+	WORD(workload_pipeline, unit, units, WORKLOAD_PROCESS),
+	INTEGER(workload_pipeline, prefetch, 1, 1024, 2),
+	WORD(workload_pipeline, order, orders, WORKLOAD_SEQUENTIAL),
+	INTEGER(workload_pipeline, window, 1, MOST_COUNT, 1024),
+	BOOL(workload_pipeline, reshuffle, 1),
+	INTEGER(workload_pipeline, seed, 0, MOST_SEED, 1),
+	INTEGER(workload_pipeline, batch, 1, 1e6, 1),
+	BOOL(workload_pipeline, drop_last, 0),
+	END,
+};
+
+static const struct workload_key preprocess[] = {
+	QUANTILES(workload_preprocess, sample_ns, MOST_NS),
+	WORD(workload_preprocess, on, works, WORKLOAD_SLEEP),
+	END,
+};
+
+static const struct workload_key compute[] = {
+	QUANTILES(workload_compute, step_ns, MOST_NS),
+	NUMBERS(workload_compute, series_ns, KEY_INTEGERS, 0, MOST_NS, 65536),
+	INTEGER(workload_compute, block, 1, 65536, 8),
+	WORD(workload_compute, on, works, WORKLOAD_SLEEP),
+	END,
+};
+
+static const struct workload_key synchronise[] = {
+	WORD(workload_synchronise, kind, syncs, WORKLOAD_BARRIER),
+	INTEGER(workload_synchronise, bytes, 0, 8589934592.0, 0),
+	END,
+};
+
+static const struct workload_key checkpoint_file[] = {
+	WORD(workload_checkpoint_file, owner, owners, WORKLOAD_ROOT),
+	INTEGER(workload_checkpoint_file, count, 1, 1e6, 1),
+	INTEGER(workload_checkpoint_file, bytes, 0, MOST_BYTES, 0),
+	QUANTILES(workload_checkpoint_file, write_bytes, MOST_BYTES),
+	BOOL(workload_checkpoint_file, fsync, 0),
+	BOOL(workload_checkpoint_file, rename, 0),
+	END,
+};
+
+static const struct workload_key checkpoint[] = {
+	INTEGER(workload_checkpoint, every_steps, 0, MOST_COUNT, 0),
+	INTEGER(workload_checkpoint, every_epochs, 0, MOST_COUNT, 0),
+	INTEGER(workload_checkpoint, writes, 0, 1e6, 0),
+	INTEGER(workload_checkpoint, reads, 0, 1e6, 0),
+	INTEGER(workload_checkpoint, pause_ns, 0, MOST_NS, 0),
+	INTEGER(workload_checkpoint, keep, 0, 1e6, 0),
+	LIST(workload_checkpoint, files, checkpoint_file,
+	     workload_checkpoint_file, 4096),
+	END,
+};
+
+static const struct workload_key what_if[] = {
+	REAL(workload_what_if, compute_scale, 0, 1e6, 1),
+	REAL(workload_what_if, preprocess_scale, 0, 1e6, 1),
+	END,
+};
+
+static const struct workload_key rules[] = {
+	REAL(workload_rules, au_percent, 0, 100, 0),
+	INTEGER(workload_rules, accelerator_memory_bytes, 0, MOST_BYTES, 0),
+	END,
+};
+
+static const struct workload_key reason[] = {
+	TEXT(workload_reason, key, KEY_TEXT),
+	REAL(workload_reason, confidence, 0, 1, 0),
+	TEXT(workload_reason, reason, KEY_TEXT),
+	END,
+};
+
+const struct workload_key workload_keys[] = {
+	TEXT(workload, schema, KEY_NAME),
+	TEXT(workload, name, KEY_NAME),
+	TEXT(workload, about, KEY_TEXT),
+	INTEGER(workload, ranks, 0, 1e6, 0),
+	INTEGER(workload, epochs, 0, 1e6, 1),
+	INTEGER(workload, steps_per_epoch, 0, MOST_COUNT, 0),
+	INTEGER(workload, total_steps, 0, MOST_COUNT, 0),
+	GROUP(workload, dataset, dataset),
+	GROUP(workload, evaluation, evaluation),
+	GROUP(workload, access, access),
+	GROUP(workload, pipeline, pipeline),
+	GROUP(workload, preprocess, preprocess),
+	GROUP(workload, compute, compute),
+	GROUP(workload, synchronise, synchronise),
+	GROUP(workload, checkpoint, checkpoint),
+	WORD(workload, cache, caches, WORKLOAD_AS_IS),
+	GROUP(workload, what_if, what_if),
+	GROUP(workload, rules, rules),
+	LIST(workload, fit, reason, workload_reason, 256),
+	END,
+};
+
+const char *workload_format_name(int format)
+{
+	return formats[format];
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A workload: the description of a benchmark, as in workload.json
+ * (schemas/workload.schema.json). Sizes are bytes, times ns; 0 is "none" or "all"
+ * where a comment says so. The keys of the file are the fields of these structs,
+ * with the same names: keys.c lists them once, for reading, checking, changing
+ * and writing.
+ */
+#ifndef REPLAY_WORKLOAD_WORKLOAD_H
+#define REPLAY_WORKLOAD_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reel_buf;
+struct reel_error;
+
+#define WORKLOAD_NAME 65
+#define WORKLOAD_TEXT 257
+
+/*
+ * A distribution as its quantiles: value[0] is the smallest, value[n - 1] the
+ * largest, between them straight lines. n = 1: a constant. n = 0: not given.
+ */
+struct quantiles {
+	int64_t *value;
+	uint32_t n;
+};
+
+enum workload_format {
+	WORKLOAD_RAW,	  /* samples one after another, nothing else */
+	WORKLOAD_INDEXED, /* raw, with a file of offsets and one of sizes */
+	WORKLOAD_TFRECORD,
+	WORKLOAD_NPY,
+	WORKLOAD_NPZ,
+	WORKLOAD_HDF5,
+	WORKLOAD_CSV,
+	WORKLOAD_JPEG,
+	WORKLOAD_PNG,
+	WORKLOAD_TAR, /* WebDataset */
+	WORKLOAD_PARQUET,
+	WORKLOAD_SAFETENSORS,
+	WORKLOAD_FORMATS
+};
+
+enum workload_compression { WORKLOAD_PLAIN, WORKLOAD_GZIP };
+
+/* @count columns of a row of @bytes each; those that are not read are skipped. */
+struct workload_column {
+	int64_t bytes, count;
+	bool read;
+};
+
+struct workload_dataset {
+	int format; /* enum workload_format */
+	int64_t files, samples_per_file;
+	/* Payload of a sample: a record, an array, an image file, a row. */
+	struct quantiles sample_bytes;
+	int64_t folders; /* files are dealt to them; 0: no folders */
+	char prefix[WORKLOAD_NAME];
+	int compression; /* enum workload_compression */
+	int64_t compression_level;
+	int64_t chunk_bytes;	/* of HDF5; 0: contiguous */
+	int64_t row_group_rows; /* of Parquet */
+	double compressibility; /* share of the payload that gzip removes */
+	struct workload_column *columns; /* of Parquet */
+	uint32_t columns_n;
+	int64_t seed;
+};
+
+/* Files of the second data set, which is read between epochs. */
+struct workload_evaluation {
+	int64_t files, samples_per_file;
+	int64_t every_epochs; /* 0: never */
+	int64_t batch;
+	struct quantiles step_ns;
+};
+
+/* A state of the chain: a read of @bytes, @stride bytes behind the end of the one
+ * before it; @next: the probability of each state after it. */
+struct workload_access_state {
+	int64_t bytes, stride;
+	double *next;
+	uint32_t next_n;
+};
+
+enum workload_api { WORKLOAD_POSIX, WORKLOAD_MPIIO };
+
+/* Reads that differ from those of the format's usual reader. */
+struct workload_access {
+	int64_t transfer_bytes; /* 0: as the format's reader */
+	int api;		/* enum workload_api */
+	bool collective;	/* of MPI-IO */
+	bool direct;		/* O_DIRECT */
+	/* Not empty: read each file by this chain instead of by its format. */
+	struct workload_access_state *chain;
+	uint32_t chain_n;
+};
+
+enum workload_unit { WORKLOAD_PROCESS, WORKLOAD_THREAD };
+enum workload_order { WORKLOAD_SEQUENTIAL, WORKLOAD_SHUFFLE, WORKLOAD_WINDOW };
+
+struct workload_pipeline {
+	int64_t readers;  /* 0: the stepping thread reads */
+	int unit;	  /* enum workload_unit */
+	int64_t prefetch; /* batches ahead, each reader */
+	int order;	  /* enum workload_order */
+	int64_t window;	  /* samples */
+	bool reshuffle;	  /* another order each epoch */
+	int64_t seed;
+	int64_t batch; /* samples of a rank */
+	bool drop_last;
+};
+
+enum workload_work { WORKLOAD_SLEEP, WORKLOAD_CPU };
+
+struct workload_preprocess {
+	struct quantiles sample_ns;
+	int on; /* enum workload_work */
+};
+
+struct workload_compute {
+	struct quantiles step_ns;
+	/* Times of steps in their order; not empty: runs of @block of them are
+	 * drawn instead of single values of step_ns. */
+	int64_t *series_ns;
+	uint32_t series_ns_n;
+	int64_t block;
+	int on; /* enum workload_work */
+};
+
+enum workload_sync { WORKLOAD_ALONE, WORKLOAD_BARRIER, WORKLOAD_ALLREDUCE };
+
+/* Ranks meet after each step. */
+struct workload_synchronise {
+	int kind;      /* enum workload_sync */
+	int64_t bytes; /* of an allreduce */
+};
+
+enum workload_owner {
+	WORKLOAD_ROOT,	/* rank 0 writes it */
+	WORKLOAD_ALL,	/* each rank writes its own */
+	WORKLOAD_SHARD, /* each rank writes bytes / ranks */
+};
+
+/* @count files of a checkpoint. */
+struct workload_checkpoint_file {
+	int owner; /* enum workload_owner */
+	int64_t count;
+	int64_t bytes;
+	struct quantiles write_bytes; /* of a write; empty: all in one */
+	bool fsync, rename;
+};
+
+struct workload_checkpoint {
+	int64_t every_steps, every_epochs; /* 0: not by these */
+	/* With no epochs: this many are written and then read back. */
+	int64_t writes, reads;
+	int64_t pause_ns; /* between two of those */
+	int64_t keep;	  /* older ones are removed; 0: all stay */
+	struct workload_checkpoint_file *files;
+	uint32_t files_n;
+};
+
+enum workload_cache { WORKLOAD_AS_IS, WORKLOAD_COLD, WORKLOAD_WARM };
+
+/* Bars of a benchmark's rules, for --rules. */
+struct workload_rules {
+	double au_percent;		  /* 0: none */
+	int64_t accelerator_memory_bytes; /* 0: not known */
+};
+
+/* One factor is changed; 1 is the recorded value. */
+struct workload_what_if {
+	double compute_scale, preprocess_scale;
+};
+
+/* Where a value comes from, as `fit` found it. */
+struct workload_reason {
+	char key[WORKLOAD_TEXT]; /* "pipeline.batch" */
+	double confidence;	 /* 0 to 1 */
+	char reason[WORKLOAD_TEXT];
+};
+
+struct workload {
+	char schema[WORKLOAD_NAME]; /* WORKLOAD_SCHEMA */
+	char name[WORKLOAD_NAME];
+	char about[WORKLOAD_TEXT];
+	int64_t ranks; /* of the recorded job; 0: not known */
+	int64_t epochs;
+	int64_t steps_per_epoch; /* 0: all samples */
+	int64_t total_steps;	 /* 0: no limit */
+	struct workload_dataset dataset;
+	struct workload_evaluation evaluation;
+	struct workload_access access;
+	struct workload_pipeline pipeline;
+	struct workload_preprocess preprocess;
+	struct workload_compute compute;
+	struct workload_synchronise synchronise;
+	struct workload_checkpoint checkpoint;
+	int cache; /* enum workload_cache */
+	struct workload_what_if what_if;
+	struct workload_rules rules;
+	struct workload_reason *fit;
+	uint32_t fit_n;
+};
+#define WORKLOAD_SCHEMA "ioreel-workload-1"
+
+/* All keys at their defaults. Gives memory to @w for workload_fini(). */
+void workload_init(struct workload *w);
+void workload_fini(struct workload *w);
+
+/*
+ * Read the file @path ("-": none). Every fault of the file is collected: @err has
+ * the first and their number, @faults (NULL: not wanted) all, a line each, as
+ * "pipeline.batch: 0 is less than 1". 0, or -1 with @err (REEL_E_IO,
+ * REEL_E_FORMAT); @w is for workload_fini() either way.
+ */
+int workload_read(struct workload *w, const char *path, struct reel_buf *faults,
+		  struct reel_error *err);
+/* Do the values fit together? Faults as above. 0 or -1 (REEL_E_FORMAT). */
+int workload_check(const struct workload *w, struct reel_buf *faults,
+		   struct reel_error *err);
+/*
+ * Set one key as "pipeline.batch=32"; a value is JSON, or a word without quotes.
+ * 0, or -1 with @err (REEL_E_USAGE).
+ */
+int workload_set(struct workload *w, const char *assignment,
+		 struct reel_error *err);
+/*
+ * Make the same workload small: @scale (above 0, up to 1) times the bytes. There
+ * are fewer files or samples, as long as an epoch keeps some steps; beyond that
+ * samples are smaller and steps shorter by the same factor, so that the bytes
+ * that a second of computing needs stay the same.
+ */
+void workload_scale(struct workload *w, double scale);
+/* The scale of "1/1000" or "0.5". 0, or -1 with @err (REEL_E_USAGE). */
+int workload_scale_of(const char *text, double *scale, struct reel_error *err);
+/* Append the document; keys with their default value too. 0 or -1. */
+int workload_write(const struct workload *w, struct reel_buf *out,
+		   struct reel_error *err);
+/* The word of a value of an enumeration: "tfrecord". */
+const char *workload_format_name(int format);
+
+#endif

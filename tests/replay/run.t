@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel run: each sample once an epoch for any number of ranks and readers, in
+# another order each epoch; the calls of the formats' own readers; times that add up.
+. "$(dirname "$0")/../lib/tap.sh"
+python3 -c 'import json' 2>/dev/null || skip_all 'no python3'
+
+w() { "$IOREEL" workload "$@"; }
+cat >w.json <<'J'
+{"schema": "ioreel-workload-1", "name": "t",
+ "dataset": {"format": "raw", "files": 10, "samples_per_file": 6,
+             "sample_bytes": {"quantiles": [100, 5000, 90000]}},
+ "pipeline": {"batch": 4, "order": "shuffle"}, "epochs": 3}
+J
+# field JSON EXPRESSION: of the result d.
+field() { python3 -c "import json; d = json.load(open('$1')); print($2)"; }
+mpi="mpirun --allow-run-as-root --oversubscribe"
+
+for format in raw tfrecord npz; do
+	w set w.json dataset.format=$format >$format.json
+	"$IOREEL" gen -q $format.json ds.$format
+	for how in readers=0 readers=3 'readers=2 --set pipeline.unit=thread' 'readers=3 --set pipeline.batch=7'; do
+		"$IOREEL" run $format.json --data ds.$format --json --set pipeline.$how >r.json
+		is "$format, $how: every sample, three times" \
+			"$(field r.json '[e["samples"] for e in d["epochs"]]')" '[60, 60, 60]'
+		is "$format, $how: the same samples" \
+			"$(field r.json 'len({e["checksum"] for e in d["epochs"]})')" 1
+		is "$format, $how: in another order" \
+			"$(field r.json 'len({e["order"] for e in d["epochs"]})')" 3
+		field r.json 'd["epochs"][0]["checksum"]' >>sums
+	done
+	[ -x "$O/ioreel-mpi" ] || continue
+	for n in 1 2 4; do
+		$mpi -n $n "$O/ioreel-mpi" run $format.json --data ds.$format --json >r.json 2>err
+		is "$format, $n ranks: every sample" \
+			"$(field r.json '[e["samples"] for e in d["epochs"]]')" '[60, 60, 60]'
+		field r.json 'd["epochs"][0]["checksum"]' >>sums
+	done
+done
+is 'one checksum for all formats, readers and ranks' "$(sort -u sums | wc -l)" 1
+
+check 'times add up to the wall time' '[ "$(field r.json "abs(sum(d[\"time\"].values()) - d[\"wall_s\"]) < 0.01 * d[\"wall_s\"]")" = True ]'
+"$IOREEL" run raw.json --data ds.raw --json >r.json
+is 'bytes are counted at the calls' "$(field r.json 'd["read_bytes"]')" \
+	"$(($(cat ds.raw/train/* | wc -c) * 3))"
+check 'drop_last drops' '"$IOREEL" run raw.json --data ds.raw --json --set pipeline.batch=7 --set pipeline.drop_last=true >r.json
+	[ "$(field r.json "d[\"samples\"]")" = 168 ]'
+check 'steps_per_epoch ends an epoch' '"$IOREEL" run raw.json --data ds.raw --json --set pipeline.readers=2 --set steps_per_epoch=3 >r.json
+	[ "$(field r.json "(d[\"steps\"], d[\"samples\"])")" = "(9, 36)" ]'
+check 'a sequential order is one' '"$IOREEL" run raw.json --data ds.raw --json --set pipeline.order=sequential >r.json
+	[ "$(field r.json "len({e[\"order\"] for e in d[\"epochs\"]})")" = 1 ]'
+check 'computation counts' '"$IOREEL" run raw.json --data ds.raw --json --set compute.step_ns=3000000 >r.json
+	[ "$(field r.json "d[\"time\"][\"compute_s\"] >= 0.135 and d[\"au_percent\"] > 50")" = True ]'
+
+# --- checkpoints --------------------------------------------------------------
+w set raw.json checkpoint.every_steps=10 checkpoint.keep=2 \
+	'checkpoint.files=[{"bytes": 100000, "write_bytes": 30000, "fsync": true, "rename": true}, {"owner": "shard", "bytes": 50, "count": 2}]' >c.json
+check 'checkpoints: written, old ones removed' '"$IOREEL" run c.json --data ds.raw --checkpoints ck --json >r.json &&
+	[ "$(ls ck | wc -l)" = 6 ] && [ -z "$(ls ck | grep part)" ] &&
+	[ "$(field r.json "(d[\"write_bytes\"], d[\"write_calls\"])")" = "(400400, 24)" ]'
+check 'checkpoints alone, read back' 'w set c.json epochs=0 checkpoint.every_steps=0 checkpoint.keep=0 checkpoint.writes=3 checkpoint.reads=3 >o.json
+	"$IOREEL" run o.json --data ds.raw --checkpoints ck2 --json >r.json &&
+	[ "$(field r.json "d[\"read_bytes\"] == d[\"write_bytes\"] == 300300")" = True ]'
+
+# --- evaluation ---------------------------------------------------------------
+check 'evaluation every second epoch' 'w set raw.json evaluation.files=3 evaluation.samples_per_file=2 evaluation.every_epochs=2 evaluation.batch=2 evaluation.step_ns=5000000 >o.json &&
+	"$IOREEL" gen -q o.json ds.eval && [ "$(ls ds.eval/valid | wc -l)" = 3 ] &&
+	for n in 0 2; do "$IOREEL" run o.json --data ds.eval --json --set pipeline.readers=$n >r.json
+	[ "$(field r.json "d[\"samples\"], d[\"evaluation_s\"] > 0.015, abs(sum(d[\"time\"].values()) - d[\"wall_s\"]) < 0.01 * d[\"wall_s\"]")" = "(180, True, True)" ] &&
+	[ "$(field r.json "d[\"read_bytes\"]")" = "$(($(cat ds.eval/train/* | wc -c) * 3 + $(cat ds.eval/valid/* | wc -c)))" ] || exit 1; done'
+
+# --- faults -------------------------------------------------------------------
+check 'the data set of another workload' 'w set raw.json dataset.seed=9 >o.json
+	"$IOREEL" run o.json --data ds.raw 2>err; [ $? = 2 ] && grep -q "seed" err'
+check 'no data set' '"$IOREEL" run raw.json --data . 2>err; [ $? = 2 ] && grep -q "no data set" err'
+for readers in 0 2; do
+	check "a file is gone, $readers readers" 'cp -r ds.raw gone && rm gone/train/*3_of*
+		"$IOREEL" run raw.json --data gone --set pipeline.readers=$readers 2>err; rc=$?; rm -r gone
+		[ $rc = 1 ] && grep -q "cannot open" err'
+	check "a file is cut, $readers readers" 'cp -r ds.raw cut && : >cut/train/sample_00000003_of_00000010.bin
+		"$IOREEL" run raw.json --data cut --set pipeline.readers=$readers 2>err; rc=$?; rm -r cut
+		[ $rc = 1 ] && grep -q "shorter" err'
+done
+check 'a reader that is killed' '"$IOREEL" run raw.json --data ds.raw --set pipeline.readers=1 --set compute.step_ns=50000000 2>err & pid=$!
+	sleep 1; pkill -KILL -P $pid; wait $pid; [ $? = 1 ] && grep -q "a reader was killed" err'
+check 'Ctrl-C prints what was measured' '"$IOREEL" run raw.json --data ds.raw --json --set compute.step_ns=50000000 >r.json 2>err & pid=$!
+	sleep 1; kill -TERM $pid; wait $pid; [ "$(field r.json "d[\"complete\"]")" = False ] && [ "$(field r.json "d[\"steps\"] > 2")" = True ]'
+
+# --- null storage -------------------------------------------------------------
+check 'null storage makes no call on data' 'strace -f -e trace=read,pread64,openat -o s.txt "$IOREEL" run raw.json --null >o &&
+	! grep -q sample_ s.txt' 
+check 'and as many samples' '"$IOREEL" run raw.json --null --json >r.json && [ "$(field r.json "d[\"samples\"]")" = 180 ]'
+
+# --- the calls of NumPy -------------------------------------------------------
+cat >load.py <<'PY'
+import sys
+import numpy as np
+a = np.load(sys.argv[1])
+if sys.argv[1].endswith("z"):
+    a["x"], a["y"]
+    a.close()
+PY
+# calls FILE: the calls on data files from the last open on, without addresses.
+calls() {
+	awk '/sample_.*O_RDONLY/ { n = 0 } { line[n++] = $0 } END { for (i = 0; i < n; i++) print line[i] }' "$1" |
+		sed -n '/sample_/,/close(3/p' | sed -E 's/^[0-9]+ +//; s/"[^"]*"(\.\.\.)?/""/; s/0x[0-9a-f]+/p/' |
+		grep -E '^(read|pread64|lseek|ioctl|fcntl|close|openat)\('
+}
+if command -v strace >/dev/null && python3 -c 'import sys, numpy; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then
+	for format in npz npy; do
+		for bytes in 100 3000 5000 1000000; do
+			rm -rf one; w set w.json dataset.format=$format dataset.files=1 dataset.samples_per_file=1 \
+				dataset.sample_bytes=$bytes pipeline.batch=1 epochs=1 >o.json
+			"$IOREEL" gen -q o.json one
+			strace -o ours "$IOREEL" run -q o.json --data one >/dev/null
+			# Twice: the first time imports modules in between.
+			strace -o theirs python3 -c "import sys; sys.argv[1:] = ['$(ls -d one/train/*)']
+for _ in 0, 1: exec(open('load.py').read())"
+			calls ours >a; calls theirs >b
+			check "$format of $bytes bytes: the calls of np.load" 'cmp a b && [ -s a ] || { diff a b; false; }'
+		done
+	done
+else
+	tap_n=$((tap_n + 1)); echo "ok $tap_n # SKIP the calls of NumPy: no strace, or not Python 3.11 with NumPy"
+fi
+finish

@@ -1,0 +1,168 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel workload and gen: faults by key, the schema, files that others read, files
+# that do not depend on threads and ranks, a data set that is resumed or refused.
+. "$(dirname "$0")/../lib/tap.sh"
+python3 -c 'import json' 2>/dev/null || skip_all 'no python3'
+
+w() { "$IOREEL" workload "$@"; }
+cat >w.json <<'J'
+{"schema": "ioreel-workload-1", "name": "t",
+ "dataset": {"format": "npz", "files": 12, "folders": 3,
+             "sample_bytes": {"quantiles": [1000, 20000, 90000]}},
+ "pipeline": {"batch": 4}, "epochs": 2}
+J
+check 'a good workload' 'w check w.json | grep -q "no fault"'
+
+# --- faults -------------------------------------------------------------------
+# fault TITLE JSON LINE: exit 1, and a line of the output begins with LINE.
+fault() {
+	printf '%s' "$2" >bad.json
+	check "$1" "w check bad.json 2>err; [ \$? = 1 ] && grep -q -- '^$3' err"
+}
+head='"schema": "ioreel-workload-1", "name": "t"'
+fault '10^12 files' "{$head, \"dataset\": {\"files\": 1000000000000}}" \
+	'dataset.files: 1000000000000 is more than 1000000000'
+fault 'a negative size' "{$head, \"dataset\": {\"sample_bytes\": -5}}" \
+	'dataset.sample_bytes: -5 is less than 0'
+fault 'a name that leads out' "{$head, \"dataset\": {\"prefix\": \"../x\"}}" \
+	'dataset.prefix: not a name'
+fault 'an unknown key' "{$head, \"dataset\": {\"record_length\": 1}}" \
+	'dataset.record_length: no such key'
+fault 'a word that is none' "{$head, \"pipeline\": {\"order\": \"random\"}}" \
+	'pipeline.order: not one of sequential, shuffle, window'
+fault 'a place in a list' "{$head, \"checkpoint\": {\"files\": [{}, {\"bytes\": -1}]}}" \
+	'checkpoint.files\[1\].bytes: -1 is less than 0'
+fault 'quantiles that fall' "{$head, \"compute\": {\"step_ns\": {\"quantiles\": [5, 3]}}}" \
+	'compute.step_ns.quantiles: not in ascending order'
+fault 'probabilities' "{$head, \"dataset\": {\"sample_bytes\": 1}, \"access\": {\"chain\": [{\"bytes\": 1, \"next\": [0.5]}]}}" \
+	'access.chain\[0\].next: the sum is 0.5'
+fault 'a fraction of a file' "{$head, \"dataset\": {\"files\": 1.5}}" 'dataset.files: not an integer'
+fault 'no size' "{$head}" 'dataset.sample_bytes: missing'
+fault 'another schema' '{"schema": "x", "name": "t"}' 'schema: not'
+fault 'too many samples' "{$head, \"dataset\": {\"files\": 1000000000, \"samples_per_file\": 1000000000, \"sample_bytes\": 1}}" \
+	'dataset.samples_per_file: 1e+18 samples'
+fault 'not JSON: NaN' "{$head, \"epochs\": NaN}" 'ioreel workload: .bad.json. is no JSON'
+fault 'a key twice' "{$head, \"epochs\": 1, \"epochs\": 2}" 'ioreel workload: .bad.json. is no JSON'
+printf '{%s, "dataset": {"files": -1, "folders": -1}, "epochs": -1}' "$head" >bad.json
+is 'every fault has a line' "$(w check bad.json 2>&1 | wc -l)" 3
+
+# --- set, keys, schema --------------------------------------------------------
+check 'set changes one key' 'w set w.json pipeline.batch=8 >o.json &&
+	[ "$(w set o.json pipeline.batch=4 | sed s/x/x/)" = "$(w set w.json name=t)" ]'
+check 'set refuses a wrong key' '! w set w.json pipeline.bach=8 2>err && grep -q "no key" err'
+check 'set refuses a wrong value' '! w set w.json pipeline.batch=0 2>err && grep -q "less than 1" err'
+cat >schema.py <<'PY'
+"""Every key of the table is in the schema, with its type and range, and no other."""
+import json, subprocess, sys
+ioreel, path = sys.argv[1:]
+rows = subprocess.run([ioreel, "workload", "keys"], capture_output=True, text=True, check=True)
+table = {r.split("\t")[0]: r.split("\t")[1:] for r in rows.stdout.splitlines()}
+seen = {}
+def walk(node, at):
+    for name, value in node["properties"].items():
+        key = at + name
+        if value.get("type") == "object":
+            walk(value, key + ".")
+            continue
+        seen[key] = value
+        if "properties" in value.get("items", {}):
+            walk(value["items"], key + "[].")
+walk(json.load(open(path)), "")
+assert set(seen) == set(table), set(seen) ^ set(table)
+for key, (kind, limits, initial) in table.items():
+    v = seen[key]
+    if kind in ("integer", "number"):
+        low, high = map(float, limits.split(" to "))
+        assert (v["type"], v["minimum"], v["maximum"]) == (kind, low, high), key
+        assert v["default"] == float(initial), key
+    if kind == "word":
+        assert "|".join(v["enum"]) == limits and v["default"] == initial, key
+PY
+check 'the schema has the same keys' 'python3 schema.py "$IOREEL" "$TOP/schemas/workload.schema.json"'
+if python3 -c 'import jsonschema' 2>/dev/null; then
+	check 'a workload fits the schema' 'w set w.json epochs=3 >o.json && python3 -c "
+import json, jsonschema
+jsonschema.Draft202012Validator(json.load(open(\"$TOP/schemas/workload.schema.json\"))).validate(
+	json.load(open(\"o.json\")))"'
+fi
+
+for f in "$TOP"/workloads/*.json; do
+	check "shipped: ${f##*/}" 'w check "$f"'
+done
+check 'a small unet3d has its shape' '"$IOREEL" gen -q --scale 1/5000 "$TOP/workloads/mlperf2-unet3d-h100.json" small &&
+	"$IOREEL" run --scale 1/5000 "$TOP/workloads/mlperf2-unet3d-h100.json" --data small --json >r.json &&
+	python3 -c "
+import json; d = json.load(open(\"r.json\"))
+assert d[\"samples\"] == 5 * 56 and d[\"steps\"] == 40, d[\"steps\"]
+assert 0.8 < d[\"read_bytes\"] / (168 * 146600628 * 5 / 5000) < 1.2"'
+
+# --- gen ----------------------------------------------------------------------
+check 'a data set' '"$IOREEL" gen w.json one && [ "$(find one -name "*.npz" | wc -l)" = 12 ]'
+check 'in folders' '[ "$(find one/train -mindepth 1 -type d | wc -l)" = 3 ]'
+check 'the same with one thread' '"$IOREEL" gen -j 1 w.json two && diff -r one two'
+if [ -x "$O/ioreel-mpi" ]; then
+	mpi="mpirun --allow-run-as-root --oversubscribe -n 3 $O/ioreel-mpi"
+	check 'the same from 3 ranks' '$mpi gen -q w.json three && diff -r one three'
+fi
+check 'what is missing is made' 'rm one/train/000001/*; "$IOREEL" gen w.json one | grep -q "^one: 4 files.*; 8 were there" &&
+	diff -r one two'
+check 'a part of a file is made again' 'f=$(find one -name "*.npz" | head -1); mv "$f" "$f.part"; : >"$f.part.idx"
+	"$IOREEL" gen -q w.json one && diff -r one two'
+check 'another workload is refused, with the key' 'w set w.json dataset.seed=2 >o.json
+	"$IOREEL" gen o.json one 2>err; [ $? = 2 ] && grep -q "seed" err && diff -r one two'
+check 'a folder with other files is refused' 'mkdir full; echo >full/notes
+	"$IOREEL" gen w.json full 2>err; [ $? = 2 ] && grep -q "not empty" err && [ "$(ls full)" = notes ]'
+check 'too little space is said before' 'w set w.json dataset.sample_bytes=100000000000000 dataset.files=1000 dataset.folders=0 >o.json
+	"$IOREEL" gen o.json big 2>err; [ $? = 1 ] && grep -q "needs 1e+11 MB" err && [ ! -e big/train ]'
+# A full disk: the limit on the size of files stands for it.
+check 'a failure, then the rest' 'w set w.json dataset.sample_bytes=200000 >o.json
+	! (trap "" XFSZ; ulimit -f 100; "$IOREEL" gen o.json cut 2>err) && grep -q "cannot write" err &&
+	[ -z "$(find cut -name "*.part*")" ] && "$IOREEL" gen -q o.json cut &&
+	[ "$(find cut -name "*.npz" | wc -l)" = 12 ]'
+cat >sizes.py <<'PY'
+"""Sizes of 1,000 samples follow the quantiles: KS at most max(0.003, 1 / files)."""
+import glob, os
+s = sorted(os.path.getsize(f) for f in glob.glob("ks/train/*"))
+q = [1000, 20000, 90000]
+def cdf(x):
+    if x < q[0]: return 0
+    for i in range(2):
+        if x < q[i + 1]: return (i + (x - q[i]) / (q[i + 1] - q[i])) / 2
+    return 1
+ks = max(max(abs((i + 1) / len(s) - cdf(x)), abs(i / len(s) - cdf(x))) for i, x in enumerate(s))
+print(ks)
+assert ks <= 0.003, ks
+PY
+check 'sizes follow the quantiles' 'w set w.json dataset.format=raw dataset.files=1000 dataset.folders=0 >o.json
+	"$IOREEL" gen -q o.json ks && python3 sizes.py'
+check 'compressibility is kept' 'w set w.json dataset.format=raw dataset.files=1 dataset.folders=0 dataset.sample_bytes=4000000 dataset.compressibility=0.5 >o.json
+	"$IOREEL" gen -q o.json half && n=$(gzip -c half/train/* | wc -c) && [ "$n" -gt 1900000 ] && [ "$n" -lt 2100000 ]'
+
+# --- read back by NumPy -------------------------------------------------------
+cat >numpy_read.py <<'PY'
+import glob, sys
+import numpy as np
+numbers = []
+for f in glob.glob(sys.argv[1] + "/train/**/*.np[yz]", recursive=True):
+    a = np.load(f)
+    if f.endswith("z"):
+        numbers += list(a["y"])
+        a = a["x"]
+    rows = a if a.ndim == 2 else [a]
+    first = [int.from_bytes(r[:8].tobytes(), "little") for r in rows]
+    if not f.endswith("z"):
+        numbers += first
+    assert first == numbers[-len(first):]
+assert sorted(numbers) == list(range(int(sys.argv[2]))), len(numbers)
+PY
+if python3 -c 'import numpy' 2>/dev/null; then
+	for format in npz npy; do
+		check "$format: NumPy reads every sample" 'rm -rf ds; w set w.json dataset.format=$format >o.json
+			"$IOREEL" gen -q o.json ds && python3 numpy_read.py ds 12'
+		check "$format: several samples of a file" 'rm -rf ds
+			w set w.json dataset.format=$format dataset.sample_bytes=500 dataset.samples_per_file=7 >o.json
+			"$IOREEL" gen -q o.json ds && python3 numpy_read.py ds 84'
+	done
+fi
+finish
