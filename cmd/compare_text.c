@@ -209,6 +209,18 @@ void compare_print_likeness(const struct reel_likeness *l)
 			     2, 0);
 }
 
+static void print_distance_titles(void)
+{
+	int at = 28;
+
+	printf("%-28s", "  distributions");
+	reel_columns_right(&at, "mean", CELL_COLUMNS);
+	reel_columns_right(&at, "mean", CELL_COLUMNS);
+	reel_columns_right(&at, "KS", 9);
+	reel_columns_right(&at, "W1/mean", 10);
+	putchar('\n');
+}
+
 static char *format_mean(char out[static REEL_NUM],
 			 const struct reel_distance *d, double mean)
 {
@@ -232,8 +244,7 @@ void compare_print_distances(const struct reel_distance *d)
 		if (!d[i].has)
 			continue;
 		if (!titles++)
-			printf("%-28s%15s%15s%9s%10s\n", "  distributions",
-			       "mean", "mean", "KS", "W1/mean");
+			print_distance_titles();
 		printf("  %-26s", d[i].name);
 		reel_columns_right(&at, format_mean(num, &d[i], d[i].mean_a),
 				   CELL_COLUMNS);
