@@ -5,6 +5,7 @@
 
 #include "replay/dataset/format.h"
 
+extern const struct format format_csv;
 extern const struct format format_indexed;
 extern const struct format format_npy;
 extern const struct format format_npz;
