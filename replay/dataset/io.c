@@ -224,6 +224,18 @@ int io_dup(struct io *io, int fd, struct reel_error *err)
 	return copy < 0 ? failed_fd("copy the descriptor of", fd, err) : copy;
 }
 
+void io_advise(struct io *io, int fd, uint64_t offset, uint64_t n, int advice)
+{
+	int64_t start;
+
+	if (io->null)
+		return;
+	start = now_ns();
+	posix_fadvise(fd, (off_t)offset, (off_t)n, advice);
+	spent(io, start);
+	io->other_calls++;
+}
+
 int io_close(struct io *io, int fd, struct reel_error *err)
 {
 	int64_t start;

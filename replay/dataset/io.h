@@ -48,6 +48,8 @@ int io_stat(struct io *io, const char *path, uint64_t *size,
 void io_isatty(struct io *io, int fd);
 /* A second descriptor of the file, as fdopen() of a copy makes it: two calls. */
 int io_dup(struct io *io, int fd, struct reel_error *err);
+/* posix_fadvise() of @n bytes; a hint, so no failure. */
+void io_advise(struct io *io, int fd, uint64_t offset, uint64_t n, int advice);
 int io_close(struct io *io, int fd, struct reel_error *err);
 
 /* For checkpoints: below the root, made new. */

@@ -43,5 +43,11 @@ for line in open(sys.argv[1], errors="replace"):
         what = []
     result = m[3] if name in ("read", "pread64", "lseek") else ""
     lines.append(f"{name}{kind} {' '.join(what)} {result}".rstrip())
+# Reads that follow one another may be those of a pool of threads, in any order.
+start = 0
+for i, line in enumerate(lines + [""]):
+    if not line.startswith("pread64"):
+        lines[start:i] = sorted(lines[start:i], key=lambda text: int(text.split()[2]))
+        start = i + 1
 times = int(sys.argv[2])
 print("\n".join(lines[len(lines) - len(lines) // times :]))
