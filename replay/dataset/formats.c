@@ -11,6 +11,7 @@ const struct format *format_of(int format)
 		[WORKLOAD_CSV] = &format_csv,
 		[WORKLOAD_INDEXED] = &format_indexed,
 		[WORKLOAD_PARQUET] = &format_parquet,
+		[WORKLOAD_SAFETENSORS] = &format_safetensors,
 		[WORKLOAD_TAR] = &format_tar,
 		[WORKLOAD_TFRECORD] = &format_tfrecord,
 	};

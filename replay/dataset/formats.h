@@ -11,6 +11,7 @@ extern const struct format format_npy;
 extern const struct format format_npz;
 extern const struct format format_parquet;
 extern const struct format format_raw;
+extern const struct format format_safetensors;
 extern const struct format format_tar;
 extern const struct format format_tfrecord;
 
