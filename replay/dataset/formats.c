@@ -8,6 +8,11 @@ const struct format *format_of(int format)
 		[WORKLOAD_RAW] = &format_raw,
 		[WORKLOAD_NPY] = &format_npy,
 		[WORKLOAD_NPZ] = &format_npz,
+		[WORKLOAD_CSV] = &format_csv,
+		[WORKLOAD_INDEXED] = &format_indexed,
+		[WORKLOAD_PARQUET] = &format_parquet,
+		[WORKLOAD_SAFETENSORS] = &format_safetensors,
+		[WORKLOAD_TAR] = &format_tar,
 		[WORKLOAD_TFRECORD] = &format_tfrecord,
 	};
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <time.h>
@@ -222,6 +223,57 @@ int io_dup(struct io *io, int fd, struct reel_error *err)
 	spent(io, start);
 	io->other_calls += 2;
 	return copy < 0 ? failed_fd("copy the descriptor of", fd, err) : copy;
+}
+
+void io_advise(struct io *io, int fd, uint64_t offset, uint64_t n, int advice)
+{
+	int64_t start;
+
+	if (io->null)
+		return;
+	start = now_ns();
+	posix_fadvise(fd, (off_t)offset, (off_t)n, advice);
+	spent(io, start);
+	io->other_calls++;
+}
+
+void *io_map(struct io *io, int fd, size_t n, bool writable,
+	     struct reel_error *err)
+{
+	int64_t start = now_ns();
+	void *map = mmap(NULL, n, PROT_READ | (writable ? PROT_WRITE : 0),
+			 MAP_PRIVATE, fd, 0);
+
+	spent(io, start);
+	io->other_calls++;
+	if (map != MAP_FAILED)
+		return map;
+	failed_fd("map", fd, err);
+	return NULL;
+}
+
+void io_unmap(struct io *io, void *map, size_t n)
+{
+	int64_t start = now_ns();
+
+	munmap(map, n);
+	spent(io, start);
+	io->other_calls++;
+}
+
+#define PAGE_LEAST 4096
+
+void io_touch(struct io *io, const void *p, size_t n)
+{
+	const volatile uint8_t *at = p;
+	int64_t start = now_ns();
+
+	for (size_t i = 0; i < n; i += PAGE_LEAST)
+		(void)at[i];
+	if (n)
+		(void)at[n - 1];
+	spent(io, start);
+	io->read_bytes += n;
 }
 
 int io_close(struct io *io, int fd, struct reel_error *err)

@@ -24,7 +24,8 @@ struct io {
 	bool direct, null;
 
 	/* counted */
-	uint64_t read_calls, read_bytes, write_calls, write_bytes;
+	uint64_t read_calls, write_calls, write_bytes;
+	uint64_t read_bytes;  /* by these calls, or touched in mappings */
 	uint64_t other_calls; /* open, close, lseek, stat, fsync ... */
 	int64_t storage_ns;   /* in all of these */
 	uint64_t latency[IO_LATENCY_BINS]; /* of reads */
@@ -48,6 +49,15 @@ int io_stat(struct io *io, const char *path, uint64_t *size,
 void io_isatty(struct io *io, int fd);
 /* A second descriptor of the file, as fdopen() of a copy makes it: two calls. */
 int io_dup(struct io *io, int fd, struct reel_error *err);
+/* posix_fadvise() of @n bytes; a hint, so no failure. */
+void io_advise(struct io *io, int fd, uint64_t offset, uint64_t n, int advice);
+/* Map @n bytes of @fd, privately; there must be as many. The address for io_unmap(),
+ * or NULL with @err. Not on null storage. */
+void *io_map(struct io *io, int fd, size_t n, bool writable,
+	     struct reel_error *err);
+void io_unmap(struct io *io, void *map, size_t n);
+/* Load from each page of [@p, @p + @n): no call. The bytes count as read. */
+void io_touch(struct io *io, const void *p, size_t n);
 int io_close(struct io *io, int fd, struct reel_error *err);
 
 /* For checkpoints: below the root, made new. */

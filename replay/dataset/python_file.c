@@ -59,21 +59,52 @@ int64_t python_read(struct python_file *f, void *to, uint64_t n,
 			return (int64_t)(n - left);
 		left -= (uint64_t)got;
 	}
-	while (left) {
-		int64_t got = raw_read(f, f->buf, PYTHON_BUFFER, err);
+	if (left)
+		f->at = f->n = 0;
+	/* After a short read the rest of the buffer is asked for. */
+	while (left && f->n < PYTHON_BUFFER) {
+		int64_t got =
+			raw_read(f, f->buf + f->n, PYTHON_BUFFER - f->n, err);
 
 		if (got < 0)
 			return -1;
-		f->n = (size_t)got;
-		f->at = 0;
 		if (!got)
 			break;
-		some = f->n < left ? f->n : (size_t)left;
-		memcpy(p + (n - left), f->buf, some);
-		f->at = some;
+		f->n += (size_t)got;
+		some = f->n - f->at < left ? f->n - f->at : (size_t)left;
+		memcpy(p + (n - left), f->buf + f->at, some);
+		f->at += some;
 		left -= some;
 	}
 	return (int64_t)(n - left);
+}
+
+int64_t python_readinto(struct python_file *f, void *to, uint64_t n,
+			struct reel_error *err)
+{
+	uint64_t done = f->n - f->at < n ? f->n - f->at : n;
+
+	memcpy(to, f->buf + f->at, done);
+	f->at += done;
+	while (n - done > PYTHON_BUFFER) {
+		int64_t got = raw_read(f, (uint8_t *)to + done, n - done, err);
+
+		if (got < 0)
+			return -1;
+		f->at = f->n = 0; /* it is behind us */
+		if (!got)
+			return (int64_t)done;
+		done += (uint64_t)got;
+	}
+	if (done < n) {
+		int64_t got =
+			python_read(f, (uint8_t *)to + done, n - done, err);
+
+		if (got < 0)
+			return -1;
+		done += (uint64_t)got;
+	}
+	return (int64_t)done;
 }
 
 /* Its raw file guesses the rest from fstat, and reads until nothing comes. */

@@ -31,6 +31,9 @@ int python_open(struct python_file *f, struct io *io, const char *path,
 /* f.read(@n), where @to has room for @n. The number of bytes, or -1. */
 int64_t python_read(struct python_file *f, void *to, uint64_t n,
 		    struct reel_error *err);
+/* f.readinto(): the same, but what is more than a buffer is one read. */
+int64_t python_readinto(struct python_file *f, void *to, uint64_t n,
+			struct reel_error *err);
 /* f.read(): all that is left; at most @room bytes are kept. 0 or -1. */
 int python_read_rest(struct python_file *f, void *to, size_t room,
 		     struct reel_error *err);

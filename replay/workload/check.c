@@ -11,6 +11,31 @@
 
 #define SAMPLES_MOST 1e15
 #define DATASET_MOST 1e18 /* bytes */
+#define COLUMNS_MOST 1e6
+
+static void check_columns(const struct workload_dataset *d,
+			  struct workload_faults *f)
+{
+	double samples = (double)d->files * (double)d->samples_per_file;
+	double columns = 0, bytes = 0;
+
+	for (uint32_t i = 0; i < d->columns_n; i++) {
+		columns += (double)d->columns[i].count;
+		bytes += (double)d->columns[i].count *
+			 (double)d->columns[i].bytes;
+	}
+	if (columns > COLUMNS_MOST)
+		workload_fault(f,
+			       "dataset.columns: %.9g columns, more than %.9g",
+			       columns, COLUMNS_MOST);
+	if (samples * bytes > DATASET_MOST)
+		workload_fault(f,
+			       "dataset.columns: %.3g bytes in all, more than "
+			       "%.3g",
+			       samples * bytes, DATASET_MOST);
+	if (d->columns_n && d->format != WORKLOAD_PARQUET)
+		workload_fault(f, "dataset.columns: only of parquet");
+}
 
 static void check_dataset(const struct workload *w, struct workload_faults *f)
 {
@@ -32,8 +57,7 @@ static void check_dataset(const struct workload *w, struct workload_faults *f)
 			       DATASET_MOST);
 	if (d->folders > d->files)
 		workload_fault(f, "dataset.folders: more than files");
-	if (d->columns_n && d->format != WORKLOAD_PARQUET)
-		workload_fault(f, "dataset.columns: only of parquet");
+	check_columns(d, f);
 	if (d->chunk_bytes && d->format != WORKLOAD_HDF5)
 		workload_fault(f, "dataset.chunk_bytes: only of hdf5");
 	if (d->compression && d->format != WORKLOAD_HDF5 &&
