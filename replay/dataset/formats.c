@@ -9,6 +9,15 @@ const struct format *format_of(int format)
 		[WORKLOAD_NPY] = &format_npy,
 		[WORKLOAD_NPZ] = &format_npz,
 		[WORKLOAD_TFRECORD] = &format_tfrecord,
+#ifdef REEL_HAVE_HDF5
+		[WORKLOAD_HDF5] = &format_hdf5,
+#endif
+#ifdef REEL_HAVE_JPEG
+		[WORKLOAD_JPEG] = &format_jpeg,
+#endif
+#ifdef REEL_HAVE_PNG
+		[WORKLOAD_PNG] = &format_png,
+#endif
 	};
 
 	return table[format];

@@ -5,8 +5,11 @@
 
 #include "replay/dataset/format.h"
 
+extern const struct format format_hdf5;
+extern const struct format format_jpeg;
 extern const struct format format_npy;
 extern const struct format format_npz;
+extern const struct format format_png;
 extern const struct format format_raw;
 extern const struct format format_tfrecord;
 

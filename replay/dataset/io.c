@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -222,6 +223,22 @@ int io_dup(struct io *io, int fd, struct reel_error *err)
 	spent(io, start);
 	io->other_calls += 2;
 	return copy < 0 ? failed_fd("copy the descriptor of", fd, err) : copy;
+}
+
+int io_lock(struct io *io, int fd, int how, struct reel_error *err)
+{
+	int64_t start;
+	int rc;
+
+	if (io->null)
+		return 0;
+	start = now_ns();
+	rc = flock(fd, how);
+	spent(io, start);
+	io->other_calls++;
+	return rc && errno != ENOSYS && errno != EOPNOTSUPP
+		       ? failed_fd("lock", fd, err)
+		       : 0;
 }
 
 int io_close(struct io *io, int fd, struct reel_error *err)

@@ -48,6 +48,8 @@ int io_stat(struct io *io, const char *path, uint64_t *size,
 void io_isatty(struct io *io, int fd);
 /* A second descriptor of the file, as fdopen() of a copy makes it: two calls. */
 int io_dup(struct io *io, int fd, struct reel_error *err);
+/* flock(@how); a file system without locks is no error. */
+int io_lock(struct io *io, int fd, int how, struct reel_error *err);
 int io_close(struct io *io, int fd, struct reel_error *err);
 
 /* For checkpoints: below the root, made new. */
