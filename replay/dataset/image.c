@@ -17,7 +17,7 @@
 #define PIXELS_MOST (64u << 20) /* Pillow warns of more than 89 million */
 #define PER_BYTE_MOST 8		/* pixels that compress well are many */
 #define TRIES 4
-#define CLOSE_ENOUGH 0.95 /* of the room */
+#define CLOSE_ENOUGH 0.99 /* of the room */
 
 /* --- pictures ------------------------------------------------------------- */
 
@@ -98,10 +98,10 @@ int image_make(struct image *image, const struct image_codec *codec,
 			free(now.file);
 		}
 		if (image->file &&
-		    ((double)image->bytes > CLOSE_ENOUGH * (double)room ||
-		     pixels >= most))
+		    (i || pixels >= most ||
+		     (double)image->bytes > CLOSE_ENOUGH * (double)room))
 			return 0;
-		pixels = fmin(most, pixels * 0.985 * (double)room /
+		pixels = fmin(most, pixels * 0.997 * (double)room /
 					    (double)now.bytes);
 	}
 	return image->file ? 0 : try_pixels(image, codec, d, sample, 1, err);

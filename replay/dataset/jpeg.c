@@ -26,8 +26,7 @@
 
 #define QUALITY 75
 #define MARKER 0xff
-#define IMAGE_START 0xd8
-#define IMAGE_END 0xd9
+#define RESTART 0xd0
 #define APP0 0xe0
 #define COMMENT 0xfe
 #define SCAN 0xda
@@ -205,22 +204,48 @@ static int take_headers(struct image_reader *r, struct reel_error *err)
 	}
 }
 
+/*
+ * Does the coded image end in the @n bytes of buf? A marker ends it that is
+ * neither a stuffed byte nor a restart; *@marked: the last byte began one.
+ */
+static bool ends_image(const struct image_reader *r, size_t from, size_t n,
+		       bool *marked)
+{
+	for (size_t i = from; i < n; i++) {
+		uint8_t c = r->buf[i];
+
+		if (*marked && c != 0 && c != MARKER &&
+		    (c < RESTART || c > RESTART + 7))
+			return true;
+		*marked = c == MARKER;
+	}
+	return false;
+}
+
+/* Pillow ends where the last row is decoded, before the comments. */
 static int load(struct image_reader *r, struct reel_error *err)
 {
-	uint64_t left = r->f.size;
+	bool marked = false;
+	uint64_t at = 0, start;
 
-	if (take_headers(r, err) || python_seek(&r->f, 0, SEEK_SET, err))
+	if (take_headers(r, err))
 		return -1;
-	while (left) { /* the end of the image is the end of the file */
+	start = r->f.offset - r->f.n + r->f.at;
+	if (python_seek(&r->f, 0, SEEK_SET, err))
+		return -1;
+	for (;;) {
 		int64_t got = python_read(&r->f, r->buf, IMAGE_READ, err);
+		uint64_t skip = start > at ? start - at : 0;
 
 		if (got < 0)
 			return -1;
 		if (!got)
 			return image_damaged(r, err);
-		left -= (uint64_t)got < left ? (uint64_t)got : left;
+		if (skip < (uint64_t)got &&
+		    ends_image(r, (size_t)skip, (size_t)got, &marked))
+			return 0;
+		at += (uint64_t)got;
 	}
-	return 0;
 }
 
 static int jpeg_read(void *state, uint64_t sample, struct format_sample *out,
