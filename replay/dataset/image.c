@@ -17,6 +17,7 @@
 #define PIXELS_MOST (64u << 20) /* Pillow warns of more than 89 million */
 #define PER_BYTE_MOST 8		/* pixels that compress well are many */
 #define TRIES 4
+#define FLAT 0.03	  /* of noise: what a flat picture takes */
 #define CLOSE_ENOUGH 0.99 /* of the room */
 
 /* --- pictures ------------------------------------------------------------- */
@@ -77,9 +78,8 @@ int image_make(struct image *image, const struct image_codec *codec,
 {
 	double most = fmin(PIXELS_MOST, PER_BYTE_MOST * (double)room);
 	double noise = 1 - d->is->compressibility;
-	double pixels =
-		fmin(most, (double)room / (codec->bytes_per_pixel * noise +
-					   codec->bytes_per_pixel / 32));
+	double pixels = fmin(most, (double)room / (codec->bytes_per_pixel *
+						   fmax(noise, FLAT)));
 
 	memset(image, 0, sizeof(*image));
 	if (one_each(d, err))
