@@ -16,7 +16,7 @@
 
 #define PIXELS_MOST (64u << 20) /* Pillow warns of more than 89 million */
 #define PER_BYTE_MOST 8		/* pixels that compress well are many */
-#define TRIES 4
+#define TRIES 12
 #define FLAT 0.03	  /* of noise: what a flat picture takes */
 #define CLOSE_ENOUGH 0.99 /* of the room */
 
@@ -80,6 +80,7 @@ int image_make(struct image *image, const struct image_codec *codec,
 	double noise = 1 - d->is->compressibility;
 	double pixels = fmin(most, (double)room / (codec->bytes_per_pixel *
 						   fmax(noise, FLAT)));
+	double less = 0.997;
 
 	memset(image, 0, sizeof(*image));
 	if (one_each(d, err))
@@ -101,8 +102,9 @@ int image_make(struct image *image, const struct image_codec *codec,
 		    (i || pixels >= most ||
 		     (double)image->bytes > CLOSE_ENOUGH * (double)room))
 			return 0;
-		pixels = fmin(most, pixels * 0.997 * (double)room /
-					    (double)now.bytes);
+		pixels = fmin(most,
+			      pixels * less * (double)room / (double)now.bytes);
+		less -= 0.05; /* sides are whole pixels */
 	}
 	return image->file ? 0 : try_pixels(image, codec, d, sample, 1, err);
 }
