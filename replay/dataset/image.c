@@ -76,16 +76,16 @@ int image_make(struct image *image, const struct image_codec *codec,
 	       const struct dataset *d, uint64_t sample, uint64_t room,
 	       struct reel_error *err)
 {
+	double rows = (double)room - codec->head_bytes;
 	double most = fmin(PIXELS_MOST, PER_BYTE_MOST * (double)room);
-	double noise = 1 - d->is->compressibility;
-	double pixels = fmin(most, (double)room / (codec->bytes_per_pixel *
-						   fmax(noise, FLAT)));
+	double noise = fmax(1 - d->is->compressibility, FLAT);
+	double pixels = fmin(most, rows / (codec->bytes_per_pixel * noise));
 	double less = 0.997;
 
 	memset(image, 0, sizeof(*image));
 	if (one_each(d, err))
 		return -1;
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < TRIES && rows > 0; i++) {
 		struct image now;
 
 		if (try_pixels(&now, codec, d, sample, pixels, err)) {
@@ -103,7 +103,8 @@ int image_make(struct image *image, const struct image_codec *codec,
 		     (double)image->bytes > CLOSE_ENOUGH * (double)room))
 			return 0;
 		pixels = fmin(most,
-			      pixels * less * (double)room / (double)now.bytes);
+			      pixels * less * rows /
+				      ((double)now.bytes - codec->head_bytes));
 		less -= 0.05; /* sides are whole pixels */
 	}
 	return image->file ? 0 : try_pixels(image, codec, d, sample, 1, err);

@@ -27,6 +27,7 @@ struct image {
 struct image_codec {
 	const char *name;
 	double bytes_per_pixel; /* of noise */
+	double head_bytes;	/* of a file without its pixels */
 	/* Encode the pixels: set file and bytes. 0 or -1 with @err. */
 	int (*encode)(struct image *image, struct reel_error *err);
 };

@@ -138,8 +138,10 @@ static size_t start_bytes(const struct image *image)
 static int jpeg_write(const struct dataset *d, uint64_t sample,
 		      const char *path, struct reel_error *err)
 {
-	static const struct image_codec codec = {
-		.name = "JPEG", .bytes_per_pixel = 0.61, .encode = encode};
+	static const struct image_codec codec = {.name = "JPEG",
+						 .bytes_per_pixel = 0.605,
+						 .head_bytes = 623,
+						 .encode = encode};
 	uint64_t size = dataset_sample_bytes(d, sample);
 	struct file_out out;
 	struct image image;

@@ -142,8 +142,10 @@ static void fill_up(struct file_out *out, const struct dataset *d,
 static int png_write_file(const struct dataset *d, uint64_t sample,
 			  const char *path, struct reel_error *err)
 {
-	static const struct image_codec codec = {
-		.name = "PNG", .bytes_per_pixel = 3.01, .encode = encode};
+	static const struct image_codec codec = {.name = "PNG",
+						 .bytes_per_pixel = 3.01,
+						 .head_bytes = 57,
+						 .encode = encode};
 	uint64_t size = dataset_sample_bytes(d, sample), left;
 	struct file_out out;
 	struct image image;
