@@ -152,7 +152,7 @@ static haddr_t driver_get_end(const H5FD_t *base, H5FD_mem_t type)
 	return file_of(base)->end;
 }
 
-/* What lies behind the end is zero. */
+/* Bytes behind the end are zero. */
 static herr_t driver_read(H5FD_t *base, H5FD_mem_t type, hid_t transfer,
 			  haddr_t at, size_t n, void *to)
 {

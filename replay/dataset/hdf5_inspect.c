@@ -11,7 +11,7 @@
 
 #define RANK_MOST H5S_MAX_RANK
 
-/* What the arrays of a file may be. */
+/* The arrays of a file that may be its samples. */
 struct found {
 	uint64_t most;	      /* bytes of the largest array */
 	uint64_t rows, bytes; /* of it: along the first dimension */

@@ -93,6 +93,21 @@ is 'h5py: gzip' "$(python3 samples.py ds.gzip)" '(1, 30001) gzip'
 is 'h5py: several sizes, gzip' "$(python3 samples.py ds.several_gzip)" '(7000,) gzip'
 check 'gzip removes what compressibility says' '[ "$(cat ds.gzip/train/* | wc -c)" -lt $((60 * 30001 * 6 / 10)) ]'
 
+cat >job.py <<'PY'
+import glob, sys, h5py
+for _ in 0, 1:
+    for path in sorted(glob.glob(sys.argv[1] + "/train/*")):
+        with h5py.File(path, "r") as f:
+            for i in range(6):
+                f["records"][i] if "records" in f else f["sample_%08d" % i][()]
+PY
+for f in equal several; do
+	"$IOREEL" record -q -o $f.reel python3 job.py ds.$f
+	"$IOREEL" fit $f.reel >o.json 2>err
+	is "fit finds the samples: $f" "$(field o.json '[d["dataset"][k] for k in ("format", "files", "samples_per_file")]')" "['hdf5', 10, 6]"
+done
+"$IOREEL" fit equal.reel >o.json 2>err
+is 'and their bytes' "$(field o.json 'd["dataset"]["sample_bytes"]')" 30001
 cat >load.py <<'PY'
 import sys, h5py
 path, samples, equal = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "1"
