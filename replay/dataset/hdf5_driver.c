@@ -270,6 +270,8 @@ hid_t hdf5_open(struct hdf5_use *use, struct reel_error *err)
 		file = use->io ? H5Fopen(use->path, H5F_ACC_RDONLY, access)
 			       : H5Fcreate(use->path, H5F_ACC_EXCL, H5P_DEFAULT,
 					   access);
+	if (file < 0) /* the next call forgets why */
+		hdf5_failed(use, err);
 	if (access >= 0)
 		H5Pclose(access);
 	/* The library looks whether the name is a link. */
@@ -277,7 +279,7 @@ hid_t hdf5_open(struct hdf5_use *use, struct reel_error *err)
 		H5Fclose(file);
 		return -1;
 	}
-	return file < 0 ? hdf5_failed(use, err) : file;
+	return file;
 }
 
 /* The innermost words, which come first. */
