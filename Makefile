@@ -40,6 +40,20 @@ endif
 pkg_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs) 2>/dev/null)
 pkg_libs := $(shell $(PKG_CONFIG) --libs $(pkgs) 2>/dev/null) -lbz2 -lpthread -lm
 
+# Formats of data sets whose library may be absent: ioreel gen and run say so.
+pkg_of = $(firstword $(foreach p,$(1),$(if $(filter yes,$(shell \
+	$(PKG_CONFIG) --exists $(p) && echo yes)),$(p))))
+hdf5_pkg := $(call pkg_of,hdf5-serial hdf5)
+jpeg_pkg := $(call pkg_of,libjpeg)
+png_pkg := $(call pkg_of,libpng)
+format_pkgs := $(hdf5_pkg) $(jpeg_pkg) $(png_pkg)
+ifneq ($(strip $(format_pkgs)),)
+pkg_cflags += $(if $(hdf5_pkg),-DREEL_HAVE_HDF5) \
+	$(if $(jpeg_pkg),-DREEL_HAVE_JPEG) $(if $(png_pkg),-DREEL_HAVE_PNG) \
+	$(shell $(PKG_CONFIG) --cflags $(format_pkgs))
+pkg_libs += $(shell $(PKG_CONFIG) --libs $(format_pkgs))
+endif
+
 warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wundef -Wformat=2 -Wno-unused-parameter \
 	$(if $(WERROR),-Werror)
@@ -70,7 +84,12 @@ shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
 src_in = $(sort $(shell find $(1) -name '*.c'))
 mpi_src := cmd/ioreel_mpi.c cmd/mpi_load.c cmd/mpi_replay.c cmd/mpi_workload.c \
 	replay/comm/comm_mpi.c
-core_src := $(filter-out cmd/main.c lib/store/sqlite_module.c $(mpi_src), \
+no_format_src := \
+	$(if $(hdf5_pkg),,$(wildcard replay/dataset/hdf5*.c)) \
+	$(if $(jpeg_pkg),,replay/dataset/jpeg.c) \
+	$(if $(png_pkg),,replay/dataset/png.c)
+core_src := $(filter-out cmd/main.c lib/store/sqlite_module.c $(mpi_src) \
+	$(no_format_src), \
 	$(call src_in,lib record analyzer replay cmd))
 shim_src := $(call src_in,preload)
 module_src := $(addprefix lib/store/,sqlite_module.c vtab.c vtab_event.c \

@@ -14,6 +14,15 @@ const struct format *format_of(int format)
 		[WORKLOAD_SAFETENSORS] = &format_safetensors,
 		[WORKLOAD_TAR] = &format_tar,
 		[WORKLOAD_TFRECORD] = &format_tfrecord,
+#ifdef REEL_HAVE_HDF5
+		[WORKLOAD_HDF5] = &format_hdf5,
+#endif
+#ifdef REEL_HAVE_JPEG
+		[WORKLOAD_JPEG] = &format_jpeg,
+#endif
+#ifdef REEL_HAVE_PNG
+		[WORKLOAD_PNG] = &format_png,
+#endif
 	};
 
 	return table[format];

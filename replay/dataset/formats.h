@@ -6,10 +6,13 @@
 #include "replay/dataset/format.h"
 
 extern const struct format format_csv;
+extern const struct format format_hdf5;
 extern const struct format format_indexed;
+extern const struct format format_jpeg;
 extern const struct format format_npy;
 extern const struct format format_npz;
 extern const struct format format_parquet;
+extern const struct format format_png;
 extern const struct format format_raw;
 extern const struct format format_safetensors;
 extern const struct format format_tar;

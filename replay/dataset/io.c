@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -274,6 +275,22 @@ void io_touch(struct io *io, const void *p, size_t n)
 		(void)at[n - 1];
 	spent(io, start);
 	io->read_bytes += n;
+}
+
+int io_lock(struct io *io, int fd, int how, struct reel_error *err)
+{
+	int64_t start;
+	int rc;
+
+	if (io->null)
+		return 0;
+	start = now_ns();
+	rc = flock(fd, how);
+	spent(io, start);
+	io->other_calls++;
+	return rc && errno != ENOSYS && errno != EOPNOTSUPP
+		       ? failed_fd("lock", fd, err)
+		       : 0;
 }
 
 int io_close(struct io *io, int fd, struct reel_error *err)

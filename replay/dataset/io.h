@@ -58,6 +58,8 @@ void *io_map(struct io *io, int fd, size_t n, bool writable,
 void io_unmap(struct io *io, void *map, size_t n);
 /* Load from each page of [@p, @p + @n): no call. The bytes count as read. */
 void io_touch(struct io *io, const void *p, size_t n);
+/* flock(@how); a file system without locks is no error. */
+int io_lock(struct io *io, int fd, int how, struct reel_error *err);
 int io_close(struct io *io, int fd, struct reel_error *err);
 
 /* For checkpoints: below the root, made new. */

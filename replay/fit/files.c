@@ -32,6 +32,7 @@ static const struct {
 	{".tar", WORKLOAD_TAR},
 	{".parquet", WORKLOAD_PARQUET},
 	{".safetensors", WORKLOAD_SAFETENSORS},
+	{".indexed_binary", WORKLOAD_INDEXED},
 };
 
 /* TFRecord shards are often named "train-00017-of-01024". */
@@ -159,6 +160,8 @@ int fit_files(struct fit *f)
 			  f->files);
 }
 
+#define INSPECT_MOST 1000000 /* samples whose sizes are looked at */
+
 /* --- samples -------------------------------------------------------------- */
 
 static bool is_one_sample(int format)
@@ -176,10 +179,13 @@ static int inspect_files(struct fit *f, const struct format *format,
 	uint32_t n = 0, room = 0;
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < f->files && n < 1000000; i++)
-		rc = format->inspect(f->file[i].path, &value, &n, &room,
+	uint32_t looked = 0;
+
+	for (; !rc && looked < f->files && n < INSPECT_MOST; looked++)
+		rc = format->inspect(f->file[looked].path, &value, &n, &room,
 				     f->err);
-	*samples = n;
+	/* Files that were not looked at are taken to hold as many. */
+	*samples = looked ? (uint64_t)n * f->files / looked : 0;
 	if (!rc && n)
 		rc = quantiles_of(sizes, value, n, FIT_QUANTILES, f->err);
 	free(value);

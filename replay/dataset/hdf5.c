@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HDF5. Samples of one size are the rows of the data set "records" (samples x
+ * bytes of uint8), those of several sizes the data sets "sample_00000000" and on;
+ * "labels" holds their numbers (int64). They are contiguous, or in chunks: pieces
+ * of a row, or whole rows where a chunk has room for several.
+ *
+ * The reader is h5py: the file and "records" stay open, and a sample is
+ * records[i]; the calls are those of libhdf5 itself. On null storage there is
+ * nothing that libhdf5 could read, so the samples are given without it.
+ *
+ * Source: HDF5's reference manual.
+ */
+#include "replay/dataset/hdf5_driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/buf.h"
+
+#include "replay/dataset/formats.h"
+#include "replay/dataset/io.h"
+
+#define PIECE (1u << 20) /* of one write */
+#define NAME_ROOM 32
+
+/* --- layout --------------------------------------------------------------- */
+
+static bool is_equal(const struct dataset *d)
+{
+	return d->is->sample_bytes.n == 1;
+}
+
+/* A chunk of an array of @rows x @bytes; all 0: contiguous. */
+struct chunk {
+	uint64_t rows, bytes;
+};
+
+static struct chunk chunk_of(const struct dataset *d, uint64_t rows,
+			     uint64_t bytes)
+{
+	uint64_t room = (uint64_t)d->is->chunk_bytes;
+	struct chunk c = {0, 0};
+
+	if (!room && d->is->compression)
+		room = bytes < UINT32_MAX ? bytes : UINT32_MAX;
+	if (!room || !bytes)
+		return c;
+	c.bytes = room < bytes ? room : bytes;
+	c.rows = room / c.bytes;
+	if (c.rows > rows)
+		c.rows = rows;
+	return c;
+}
+
+static void name_of(char name[static NAME_ROOM], uint64_t i)
+{
+	snprintf(name, NAME_ROOM, "sample_%08llu", (unsigned long long)i);
+}
+
+/* --- writing -------------------------------------------------------------- */
+
+/* How an array is stored, without a time. Negative on failure. */
+static hid_t storage_of(const struct dataset *d, const struct chunk *c,
+			int rank)
+{
+	hsize_t of_rows[2] = {c->rows, c->bytes}, of_bytes[1] = {c->bytes};
+	hid_t p = H5Pcreate(H5P_DATASET_CREATE);
+
+	if (p < 0)
+		return p;
+	if (H5Pset_obj_track_times(p, false) < 0 ||
+	    (c->bytes &&
+	     H5Pset_chunk(p, rank, rank == 2 ? of_rows : of_bytes) < 0) ||
+	    (c->bytes && d->is->compression &&
+	     H5Pset_deflate(p, (unsigned int)d->is->compression_level) < 0)) {
+		H5Pclose(p);
+		return -1;
+	}
+	return p;
+}
+
+static hid_t make_array(hid_t file, const char *name, hid_t type, int rank,
+			const hsize_t *shape, hid_t storage)
+{
+	hid_t space = H5Screate_simple(rank, shape, NULL), array;
+
+	array = H5Dcreate2(file, name, type, space, H5P_DEFAULT, storage,
+			   H5P_DEFAULT);
+	H5Sclose(space);
+	return array;
+}
+
+/* Write @shape bytes at @start. */
+static int put_block(hid_t array, int rank, const hsize_t *start,
+		     const hsize_t *shape, const uint8_t *from)
+{
+	hid_t space = H5Dget_space(array);
+	hid_t memory = H5Screate_simple(rank, shape, NULL);
+	int rc = H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, shape,
+				     NULL) < 0 ||
+		 H5Dwrite(array, H5T_NATIVE_UINT8, memory, space, H5P_DEFAULT,
+			  from) < 0;
+
+	H5Sclose(memory);
+	H5Sclose(space);
+	return rc ? -1 : 0;
+}
+
+/* A row in pieces of whole chunks. @rank 1: the array is the row. */
+static int put_row(const struct dataset *d, hid_t array, int rank,
+		   uint64_t sample, uint64_t row, const struct chunk *c,
+		   uint8_t *buf)
+{
+	uint64_t bytes = dataset_sample_bytes(d, sample), piece = PIECE;
+
+	if (c->bytes)
+		piece = c->bytes < PIECE ? PIECE / c->bytes * c->bytes
+					 : c->bytes;
+	for (uint64_t at = 0; at < bytes; at += piece) {
+		uint64_t n = bytes - at < piece ? bytes - at : piece;
+		hsize_t start[2] = {row, at}, shape[2] = {1, n};
+
+		dataset_payload(d, sample, at, buf, n);
+		if (put_block(array, rank, start + 2 - rank, shape + 2 - rank,
+			      buf))
+			return -1;
+	}
+	return 0;
+}
+
+/* The rows of one chunk, which holds several. */
+static int put_rows(const struct dataset *d, hid_t array, uint64_t first,
+		    uint64_t row, uint64_t rows, uint8_t *buf)
+{
+	uint64_t bytes = dataset_sample_bytes(d, first);
+	hsize_t start[2] = {row, 0}, shape[2] = {rows, bytes};
+
+	for (uint64_t i = 0; i < rows; i++)
+		dataset_payload(d, first + row + i, 0, buf + i * bytes, bytes);
+	return put_block(array, 2, start, shape, buf);
+}
+
+static int put_records(const struct dataset *d, uint64_t first, hid_t file,
+		       uint8_t *buf)
+{
+	uint64_t n = d->samples_per_file,
+		 bytes = dataset_sample_bytes(d, first);
+	struct chunk c = chunk_of(d, n, bytes);
+	hid_t storage = storage_of(d, &c, 2), array;
+	hsize_t shape[2] = {n, bytes};
+	int rc = 0;
+
+	if (storage < 0)
+		return -1;
+	array = make_array(file, "records", H5T_STD_U8LE, 2, shape, storage);
+	H5Pclose(storage);
+	if (array < 0)
+		return -1;
+	for (uint64_t i = 0; !rc && i<n; i += c.rows> 1 ? c.rows : 1)
+		rc = c.rows > 1 ? put_rows(d, array, first, i,
+					   n - i < c.rows ? n - i : c.rows, buf)
+				: put_row(d, array, 2, first + i, i, &c, buf);
+	return H5Dclose(array) < 0 || rc ? -1 : 0;
+}
+
+static int put_sample(const struct dataset *d, uint64_t first, uint64_t i,
+		      hid_t file, uint8_t *buf)
+{
+	uint64_t bytes = dataset_sample_bytes(d, first + i);
+	struct chunk c = chunk_of(d, 1, bytes);
+	hid_t storage = storage_of(d, &c, 1), array;
+	hsize_t shape[1] = {bytes};
+	char name[NAME_ROOM];
+	int rc;
+
+	if (storage < 0)
+		return -1;
+	name_of(name, i);
+	array = make_array(file, name, H5T_STD_U8LE, 1, shape, storage);
+	H5Pclose(storage);
+	if (array < 0)
+		return -1;
+	rc = put_row(d, array, 1, first + i, 0, &c, buf);
+	return H5Dclose(array) < 0 || rc ? -1 : 0;
+}
+
+static int put_labels(const struct dataset *d, uint64_t first, hid_t file)
+{
+	struct chunk contiguous = {0, 0};
+	hid_t storage = storage_of(d, &contiguous, 1), array;
+	hsize_t shape[1] = {d->samples_per_file};
+	int64_t *label = calloc(d->samples_per_file + 1, sizeof(*label));
+	int rc = -1;
+
+	for (uint64_t i = 0; label && i < d->samples_per_file; i++)
+		label[i] = (int64_t)(first + i);
+	array = make_array(file, "labels", H5T_STD_I64LE, 1, shape, storage);
+	if (array >= 0 && label)
+		rc = H5Dwrite(array, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL,
+			      H5P_DEFAULT, label);
+	free(label);
+	if (storage >= 0)
+		H5Pclose(storage);
+	if (array >= 0 && H5Dclose(array) < 0)
+		rc = -1;
+	return rc < 0 ? -1 : 0;
+}
+
+static int put_all(const struct dataset *d, uint64_t first, hid_t file,
+		   uint8_t *buf)
+{
+	int rc = 0;
+
+	if (is_equal(d))
+		rc = put_records(d, first, file, buf);
+	for (uint64_t i = 0; !is_equal(d) && !rc && i < d->samples_per_file;
+	     i++)
+		rc = put_sample(d, first, i, file, buf);
+	return rc || put_labels(d, first, file) ? -1 : 0;
+}
+
+static int hdf5_write(const struct dataset *d, uint64_t file, const char *path,
+		      struct reel_error *err)
+{
+	uint64_t room = (uint64_t)d->is->chunk_bytes;
+	struct hdf5_use use = {.path = path};
+	uint8_t *buf;
+	int rc = -1;
+	hid_t f;
+
+	if (!room && d->is->compression) /* a chunk is a sample */
+		for (uint64_t i = 0; i < d->samples_per_file; i++) {
+			uint64_t n = dataset_sample_bytes(
+				d, file * d->samples_per_file + i);
+
+			room = n > room ? n : room;
+		}
+	buf = reel_alloc(room > PIECE ? room : PIECE, 1, err);
+	if (!buf)
+		return -1;
+	hdf5_lock();
+	f = hdf5_open(&use, err);
+	if (f >= 0) {
+		rc = put_all(d, file * d->samples_per_file, f, buf);
+		if (rc)
+			hdf5_failed(&use, err);
+		if ((H5Fclose(f) < 0 || use.err.code) && !rc)
+			rc = hdf5_failed(&use, err);
+	}
+	hdf5_unlock();
+	free(buf);
+	return rc;
+}
+
+#define HEAD_BYTES 8192 /* superblock, groups, headers */
+#define OBJECT_BYTES 1024
+#define CHUNK_BYTES 128 /* of the tree of chunks, and of gzip */
+
+static uint64_t array_bytes(const struct dataset *d, uint64_t rows,
+			    uint64_t bytes)
+{
+	struct chunk c = chunk_of(d, rows, bytes);
+	uint64_t chunks;
+
+	if (!c.bytes)
+		return rows * bytes;
+	chunks = ((rows + c.rows - 1) / c.rows) *
+		 ((bytes + c.bytes - 1) / c.bytes);
+	return chunks *
+	       (c.rows * c.bytes + CHUNK_BYTES + c.rows * c.bytes / 1000);
+}
+
+static uint64_t hdf5_disk_bytes(const struct dataset *d, uint64_t file)
+{
+	uint64_t n = d->samples_per_file, first = file * n, sum = 0;
+
+	if (is_equal(d))
+		sum = array_bytes(d, n, dataset_sample_bytes(d, first));
+	for (uint64_t i = 0; !is_equal(d) && i < n; i++)
+		sum += OBJECT_BYTES +
+		       array_bytes(d, 1, dataset_sample_bytes(d, first + i));
+	return HEAD_BYTES + sum + 8 * n;
+}
+
+/* --- the reader ----------------------------------------------------------- */
+
+struct reader {
+	const struct dataset *d;
+	struct hdf5_use use;
+	struct reel_buf path;
+	hid_t file, records; /* negative: none */
+	uint64_t first;
+	uint8_t *buf;
+	uint64_t room;
+};
+
+static int hdf5_close(void *state, struct reel_error *err)
+{
+	struct reader *r = state;
+	int rc = 0;
+
+	if (!r)
+		return 0;
+	hdf5_lock();
+	if (r->records >= 0)
+		H5Dclose(r->records);
+	if (r->file >= 0 && (H5Fclose(r->file) < 0 || r->use.err.code))
+		rc = hdf5_failed(&r->use, err);
+	hdf5_unlock();
+	reel_buf_fini(&r->path);
+	free(r->buf);
+	free(r);
+	return rc;
+}
+
+static int open_file(struct reader *r, struct reel_error *err)
+{
+	int rc = -1;
+
+	hdf5_lock();
+	r->file = hdf5_open(&r->use, err);
+	if (r->file >= 0) {
+		if (is_equal(r->d))
+			r->records = H5Dopen2(r->file, "records", H5P_DEFAULT);
+		rc = is_equal(r->d) && r->records < 0
+			     ? hdf5_failed(&r->use, err)
+			     : 0;
+	}
+	hdf5_unlock();
+	return rc;
+}
+
+static int hdf5_open_file(void **state, const struct dataset *d, uint64_t file,
+			  struct io *io, struct reel_error *err)
+{
+	struct reader *r = reel_alloc(1, sizeof(*r), err);
+	int rc;
+
+	if (!r)
+		return -1;
+	r->d = d;
+	r->use.io = io;
+	r->file = r->records = -1;
+	r->first = file * d->samples_per_file;
+	rc = dataset_path(d, file, &r->path, err);
+	r->use.path = reel_buf_text(&r->path);
+	if (!rc && !io->null)
+		rc = open_file(r, err);
+	if (rc) {
+		hdf5_close(r, NULL);
+		return -1;
+	}
+	*state = r;
+	return 0;
+}
+
+/* Row @row, or all of an array of one dimension, of @n bytes. */
+static int get_row(struct reader *r, hid_t array, uint64_t row, uint64_t n)
+{
+	hid_t space = H5Dget_space(array), memory;
+	hsize_t start[2] = {row, 0}, shape[2] = {1, n}, is[2] = {0, 0};
+	int rank = H5Sget_simple_extent_ndims(space), rc = -1;
+
+	if (rank != (is_equal(r->d) ? 2 : 1))
+		goto out;
+	H5Sget_simple_extent_dims(space, is, NULL);
+	if (is[rank - 1] != n || (rank == 2 && row >= is[0]))
+		goto out;
+	memory = H5Screate_simple(rank, shape + 2 - rank, NULL);
+	rc = H5Sselect_hyperslab(space, H5S_SELECT_SET, start + 2 - rank, NULL,
+				 shape + 2 - rank, NULL) < 0 ||
+	     H5Dread(array, H5T_NATIVE_UINT8, memory, space, H5P_DEFAULT,
+		     r->buf) < 0;
+	H5Sclose(memory);
+out:
+	H5Sclose(space);
+	return rc ? -1 : 0;
+}
+
+static int get_sample(struct reader *r, uint64_t i, uint64_t n,
+		      struct reel_error *err)
+{
+	char name[NAME_ROOM];
+	hid_t array = r->records;
+	int rc;
+
+	H5Eclear2(H5E_DEFAULT);
+	if (!is_equal(r->d)) {
+		name_of(name, i);
+		array = H5Dopen2(r->file, name, H5P_DEFAULT);
+		if (array < 0)
+			return hdf5_failed(&r->use, err);
+	}
+	rc = get_row(r, array, i, n);
+	if (rc)
+		hdf5_failed(&r->use, err);
+	if (array != r->records)
+		H5Dclose(array);
+	return rc;
+}
+
+static int hdf5_read(void *state, uint64_t sample, struct format_sample *out,
+		     struct reel_error *err)
+{
+	struct reader *r = state;
+	int rc;
+
+	out->bytes = dataset_sample_bytes(r->d, sample);
+	out->number = UINT64_MAX;
+	if (r->use.io->null)
+		return 0;
+	if (out->bytes > r->room || !r->buf) {
+		free(r->buf);
+		r->room = out->bytes;
+		r->buf = malloc(r->room + 1);
+		if (!r->buf)
+			return reel_fail(err, REEL_E_MEMORY,
+					 "out of memory for %llu bytes",
+					 (unsigned long long)r->room);
+	}
+	hdf5_lock();
+	rc = get_sample(r, sample - r->first, out->bytes, err);
+	hdf5_unlock();
+	if (!rc)
+		out->number = dataset_payload_number(r->buf, out->bytes);
+	return rc;
+}
+
+const struct format format_hdf5 = {
+	.name = "hdf5",
+	.suffix = "h5",
+	.any_order = true,
+	.write = hdf5_write,
+	.disk_bytes = hdf5_disk_bytes,
+	.inspect = hdf5_inspect,
+	.open = hdf5_open_file,
+	.read = hdf5_read,
+	.close = hdf5_close,
+};

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* The samples of an HDF5 file that others made. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/array.h"
+
+#include "replay/dataset/formats.h"
+#include "replay/dataset/hdf5_driver.h"
+
+#define RANK_MOST H5S_MAX_RANK
+
+/* The arrays of a file that may be its samples. */
+struct found {
+	uint64_t most;	      /* bytes of the largest array */
+	uint64_t rows, bytes; /* of it: along the first dimension */
+	bool is_row;	      /* it is of one dimension, of bytes */
+	/* The arrays of one dimension, of bytes. */
+	int64_t **sizes;
+	uint32_t *n, *room, first;
+	struct reel_error *err;
+	int rc;
+};
+
+/* Bytes of @array, and of its rows. */
+static void look_at(struct found *f, hid_t array)
+{
+	hid_t type = H5Dget_type(array), space = H5Dget_space(array);
+	int rank = H5Sget_simple_extent_ndims(space);
+	hsize_t shape[RANK_MOST] = {0};
+	uint64_t item = H5Tget_size(type), row = item;
+	bool is_row = rank == 1 && item == 1;
+
+	H5Sget_simple_extent_dims(space, shape, NULL);
+	H5Tclose(type);
+	H5Sclose(space);
+	for (int i = 1; i < rank; i++)
+		if (__builtin_mul_overflow(row, shape[i], &row))
+			return;
+	if (rank < 1 || row > INT64_MAX || shape[0] > INT64_MAX ||
+	    (row && shape[0] > INT64_MAX / row))
+		return;
+	if (row * shape[0] > f->most) {
+		f->most = row * shape[0];
+		f->rows = shape[0];
+		f->bytes = row;
+		f->is_row = is_row;
+	}
+	if (!is_row)
+		return;
+	f->rc = reel_array_reach(f->sizes, f->room, *f->n, sizeof(**f->sizes),
+				 f->err);
+	if (!f->rc)
+		(*f->sizes)[(*f->n)++] = (int64_t)shape[0];
+}
+
+static herr_t visit(hid_t group, const char *name, const H5L_info_t *link,
+		    void *data)
+{
+	struct found *f = data;
+	hid_t object;
+
+	/* Links to other files stay closed. */
+	if (link->type != H5L_TYPE_HARD)
+		return 0;
+	object = H5Oopen(group, name, H5P_DEFAULT);
+	if (object < 0)
+		return 0;
+	if (H5Iget_type(object) == H5I_DATASET)
+		look_at(f, object);
+	H5Oclose(object);
+	return f->rc;
+}
+
+/*
+ * Samples are the rows of the largest array. Where that is one of bytes of one
+ * dimension, each such array is a sample.
+ */
+int hdf5_inspect(const char *path, int64_t **sizes, uint32_t *n, uint32_t *room,
+		 struct reel_error *err)
+{
+	struct found f = {
+		.sizes = sizes, .n = n, .room = room, .first = *n, .err = err};
+	struct stat st;
+	hid_t file;
+
+	if (stat(path, &st))
+		return 0;
+	hdf5_lock();
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+	file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+	if (file >= 0) {
+		H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, visit, &f);
+		H5Fclose(file);
+	}
+	hdf5_unlock();
+	if (f.is_row || f.rc)
+		return f.rc;
+	*n = f.first;
+	/* More rows than bytes: an array that was never written. */
+	for (uint64_t i = 0; i < f.rows && f.rows <= (uint64_t)st.st_size;
+	     i++) {
+		if (reel_array_reach(sizes, room, *n, sizeof(**sizes), err))
+			return -1;
+		(*sizes)[(*n)++] = (int64_t)f.bytes;
+	}
+	return 0;
+}
