@@ -8,8 +8,8 @@
 #include "replay/workload/quantiles.h"
 #include "replay/workload/workload.h"
 
-#define TAIL 0.001   /* share of the first value of a table */
-#define HALVINGS 200 /* of an interval: more than a double has bits */
+#define TAIL_PARTS 1000 /* of the share of a tail, for its mean */
+#define HALVINGS 200	/* of an interval: more than a double has bits */
 #define TERMS_MOST 10000
 
 static double normal_share(double z)
@@ -85,18 +85,37 @@ double distribution_value(const struct distribution *d, double share)
 	return d->kind == DISTRIBUTION_POISSON ? floor(high) : high;
 }
 
+/* The end of a straight line from @from, over the shares @low to @high, whose mean
+ * is that of the distribution: a table keeps its mean, and nearly its deviation,
+ * although a tail is no line. */
+static double line_end(const struct distribution *d, double from, double low,
+		       double high)
+{
+	double sum = 0;
+
+	for (int i = 0; i < TAIL_PARTS; i++)
+		sum += distribution_value(d, low + (high - low) * (i + 0.5) /
+							     TAIL_PARTS);
+	return 2 * sum / TAIL_PARTS - from;
+}
+
 void distribution_table(const struct distribution *d, double unit,
 			int64_t least, int64_t value[DISTRIBUTION_TABLE])
 {
-	for (int i = 0; i < DISTRIBUTION_TABLE; i++) {
-		double share = (double)i / (DISTRIBUTION_TABLE - 1);
-		double v;
+	const int last = DISTRIBUTION_TABLE - 1;
+	double v[DISTRIBUTION_TABLE];
 
-		share = fmin(fmax(share, TAIL), 1 - TAIL);
-		v = round(distribution_value(d, share) * unit);
-		value[i] = v < (double)least ? least
-			   : v > 9e18	     ? (int64_t)9e18
-					     : (int64_t)v;
+	for (int i = 1; i < last; i++)
+		v[i] = distribution_value(d, (double)i / last);
+	v[0] = fmin(v[1], line_end(d, v[1], 0, 1.0 / last));
+	v[last] =
+		fmax(v[last - 1], line_end(d, v[last - 1], 1 - 1.0 / last, 1));
+	for (int i = 0; i <= last; i++) {
+		double x = round(v[i] * unit);
+
+		value[i] = x < (double)least ? least
+			   : x > 9e18	     ? (int64_t)9e18
+					     : (int64_t)x;
 	}
 }
 
@@ -128,10 +147,10 @@ void distribution_moments(const struct quantiles *q, double *mean,
 	if (q->n != DISTRIBUTION_TABLE)
 		return;
 	is.a = (double)q->value[last / 2];
-	is.b = round(((double)q->value[last] - is.a) /
-		     distribution_value(&unit, 1 - TAIL));
+	is.b = round(((double)q->value[last - 1] - is.a) /
+		     distribution_value(&unit, 1 - 1.0 / last));
 	distribution_table(&is, 1, 1, value);
-	for (int i = 0; i <= last; i++)
+	for (int i = 1; i < last; i++)
 		if (llabs(value[i] - q->value[i]) > 1)
 			return;
 	*mean = is.a;

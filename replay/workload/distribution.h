@@ -29,16 +29,16 @@ double distribution_share(const struct distribution *d, double x);
 /* The value at @share, above 0 and below 1. */
 double distribution_value(const struct distribution *d, double share);
 /*
- * The table of @d, times @unit and rounded: at 33 equal shares, the ends at 0.1 %
- * and 99.9 %, no value below @least. One value where all are equal.
+ * The table of @d, times @unit and rounded, at 33 equal shares, no value below
+ * @least. The first and the last value keep the mean of their parts.
  */
 void distribution_table(const struct distribution *d, double unit,
 			int64_t least, int64_t value[DISTRIBUTION_TABLE]);
 
 /* Mean and standard deviation of a table, between its values straight lines. */
 void quantiles_moments(const struct quantiles *q, double *mean, double *stdev);
-/* Those of the normal distribution whose table @q is, before its tails were cut;
- * else those of the table. */
+/* Those of the normal distribution whose table @q is, but for the first and last
+ * value, which may have been cut; else those of the table. */
 void distribution_moments(const struct quantiles *q, double *mean,
 			  double *stdev);
 /* The largest difference of both distribution functions; @unit of @q in one of

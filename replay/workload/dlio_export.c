@@ -175,9 +175,6 @@ static void put_dataset(struct writing *to)
 	if (d->compression) {
 		line(to, "  compression: gzip");
 		line(to, "  compression_level: %" PRId64, d->compression_level);
-		if (d->format == WORKLOAD_NPZ)
-			lost(to, "dataset.compression: DLIO does not compress "
-				 "npz");
 	}
 	if (d->chunk_bytes) {
 		line(to, "  enable_chunking: True");

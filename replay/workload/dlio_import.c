@@ -165,18 +165,13 @@ static int set_compression(struct dlio *d)
 
 	if (!strcmp(how, "none"))
 		return 0;
-	if (strcmp(how, "gzip") && strcmp(how, "zip"))
-		dlio_note(d, "dataset.compression %s: gzip here", how);
-	if (d->w->dataset.format == WORKLOAD_NPZ)
-		dlio_note(d, "dataset.compression: DLIO does not compress npz; "
-			     "here it is compressed");
-	if (d->w->dataset.format != WORKLOAD_NPZ &&
-	    d->w->dataset.format != WORKLOAD_HDF5 &&
-	    d->w->dataset.format != WORKLOAD_TFRECORD) {
+	if (d->w->dataset.format != WORKLOAD_HDF5) {
 		dlio_note(d, "dataset.compression: not imported: DLIO does "
 			     "not compress this format");
 		return 0;
 	}
+	if (strcmp(how, "gzip"))
+		dlio_note(d, "dataset.compression %s: gzip here", how);
 	return dlio_set(d, "dataset.compression=gzip") ||
 	       dlio_set(d, "dataset.compression_level=%.16g", level);
 }
