@@ -60,7 +60,7 @@ struct run_result {
 	struct io io; /* of all readers and the stepping thread */
 	uint64_t checkpoints, checkpoint_bytes;
 	int64_t checkpoint_ns;
-	/* Of a workload of checkpoints alone: from the last write to the first
+	/* With checkpoints alone: from the last write to the first
 	 * read. */
 	int64_t checkpoint_gap_ns;
 	int64_t evaluation_ns;
