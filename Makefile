@@ -31,7 +31,7 @@ say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
 .SECONDARY:
 .DEFAULT_GOAL := all
 
-pkgs := sqlite3 libzstd jansson zlib
+pkgs := sqlite3 libzstd jansson zlib yaml-0.1
 ifneq ($(filter-out clean format,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(pkgs) && echo yes),yes)
 $(error a library is missing ($(pkgs)); run scripts/setup)

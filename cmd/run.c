@@ -18,6 +18,7 @@
 #include "replay/pipeline/result.h"
 #include "replay/pipeline/run.h"
 #include "replay/pipeline/stop.h"
+#include "replay/rules/rules.h"
 #include "replay/workload/workload.h"
 
 static int run(int argc, char **argv);
@@ -42,15 +43,58 @@ struct run_command {
 	double scale;
 	const char **set; /* owned array of borrowed words */
 	int sets;
+	int rules; /* enum rules_version; -1: none */
+	const char *results;
+	int64_t memory_bytes; /* of a host; 0: as the kernel has it */
 	bool json;
 	struct reel_buf folder; /* the default of options.checkpoints */
 };
 
-/* Rank 0 prints. */
+/* The series of runs that the rules ask for; rank 0 prints. A rule that fails is
+ * a failure of its own kind. */
+static int by_rules(const struct comm *comm, const struct run_command *c,
+		    const struct workload *w, struct reel_error *err)
+{
+	struct rules_verdict verdict[RULES_MOST];
+	struct rules_case series = {.version = (enum rules_version)c->rules,
+				    .scale = c->scale};
+	int n, bad = 0;
+
+	if (rules_run(w, &c->options, comm, c->results, c->memory_bytes,
+		      &series, err))
+		return -1;
+	n = rules_judge(&series, verdict);
+	for (int i = 0; i < n; i++)
+		bad += verdict[i].outcome == RULES_FAIL;
+	if (comm->rank == 0 &&
+	    (c->json ? rules_json(&series, verdict, n, err)
+		     : rules_print(&series, verdict, n, err)))
+		return -1;
+	return bad && comm->rank == 0
+		       ? reel_fail(err, REEL_E_LIMIT,
+				   "%d of %d rules of %s fail", bad, n,
+				   rules_name(series.version))
+		       : 0;
+}
+
+static int once(const struct comm *comm, const struct run_command *c,
+		const struct workload *w, struct reel_error *err)
+{
+	struct run_result result = {0};
+	int rc = run_workload(w, &c->options, comm, &result, err);
+
+	if (!rc)
+		rc = run_result_reduce(&result, comm, err);
+	if (!rc && comm->rank == 0)
+		rc = c->json ? run_result_json(w, &result, comm->size, err)
+			     : run_result_print(w, &result, comm->size);
+	run_result_fini(&result);
+	return rc;
+}
+
 static int benchmark(const struct comm *comm, const struct run_command *c,
 		     struct reel_error *err)
 {
-	struct run_result result = {0};
 	struct workload w;
 	int rc = workload_read(&w, c->file, NULL, err);
 
@@ -65,14 +109,9 @@ static int benchmark(const struct comm *comm, const struct run_command *c,
 	rc = comm_agree(comm, rc, err);
 	if (!rc) {
 		stop_begin();
-		rc = run_workload(&w, &c->options, comm, &result, err);
+		rc = c->rules < 0 ? once(comm, c, &w, err)
+				  : by_rules(comm, c, &w, err);
 	}
-	if (!rc)
-		rc = run_result_reduce(&result, comm, err);
-	if (!rc && comm->rank == 0)
-		rc = c->json ? run_result_json(&w, &result, comm->size, err)
-			     : run_result_print(&w, &result, comm->size);
-	run_result_fini(&result);
 	workload_fini(&w);
 	return rc;
 }
@@ -95,6 +134,13 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 		 "the same workload, smaller, as given to ioreel gen", 0, 0},
 		{"set", 0, REEL_OPT_LIST, &sets, "KEY=VALUE",
 		 "change a key of the workload; may be repeated", 0, 0},
+		{"rules", 0, REEL_OPT_CHOICE, &c->rules, RULES_NAMES,
+		 "run by the rules of a benchmark, and judge it by them", 0, 0},
+		{"results", 0, REEL_OPT_TEXT, &c->results, "DIR",
+		 "with --rules: where results are kept (default: here)", 0, 0},
+		{"memory", 0, REEL_OPT_INT, &c->memory_bytes, "BYTES",
+		 "with --rules: memory of a host, other than it has", 1,
+		 INT64_MAX},
 		{"json", 0, REEL_OPT_FLAG, &c->json, NULL,
 		 "print the result as JSON", 0, 0},
 		{"quiet", 'q', REEL_OPT_FLAG, &c->options.quiet, NULL,
@@ -111,6 +157,10 @@ static int parse(const struct reel_command *cmd, int argc, char **argv,
 	}
 	if (!c->options.data && !c->options.null) {
 		reel_cli_usage(cmd, "--data DIR or --null is needed");
+		return -1;
+	}
+	if (c->rules >= 0 && c->options.null) {
+		reel_cli_usage(cmd, "--rules needs storage, not --null");
 		return -1;
 	}
 	if (workload_scale_of(scale, &c->scale, &err)) {
@@ -139,7 +189,7 @@ static void command_fini(struct run_command *c)
 int run_main(const struct reel_command *cmd, struct comm (*ranks)(void),
 	     int argc, char **argv)
 {
-	struct run_command c = {0};
+	struct run_command c = {.rules = -1, .results = "."};
 	struct reel_error err = {0};
 	int rc = parse(cmd, argc, argv, &c);
 

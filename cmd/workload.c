@@ -9,6 +9,8 @@
 #include "lib/error.h"
 
 #include "cmd/commands.h"
+#include "replay/workload/dlio.h"
+#include "replay/workload/export.h"
 #include "replay/workload/keys.h"
 #include "replay/workload/workload.h"
 
@@ -17,14 +19,15 @@ static int run(int argc, char **argv);
 const struct reel_command cmd_workload = {
 	.name = "workload",
 	.task = "check or change the description of a benchmark",
-	.usage = "check F.json | set F.json KEY=VALUE ... | keys",
+	.usage = "check F.json | set F.json KEY=VALUE ... | keys | "
+		 "import DLIO.yaml | export F.json --as dlio|fio|ior [-o FILE]",
 	.examples = "ioreel workload check unet3d.json\n"
-		    "ioreel workload set unet3d.json pipeline.readers=8 "
-		    ">wide.json\n",
+		    "ioreel workload import dlio.yaml -o unet3d.json\n",
 	.about = "check prints every fault of F.json, a line each, with the "
 		 "path of its key. set prints F.json with other values; F.json "
 		 "itself stays. keys prints each key with its type, its range "
-		 "and its default.",
+		 "and its default. import reads a workload of DLIO; export "
+		 "writes one, or a job file of fio, or a command line of IOR.",
 	.run = run,
 };
 
@@ -125,17 +128,86 @@ static void print_keys(const struct workload_key *keys, const char *in)
 	}
 }
 
+/* --- import, export ------------------------------------------------------- */
+
+/* To @path; NULL: standard output. */
+static int deliver(const struct reel_buf *text, const char *path,
+		   struct reel_error *err)
+{
+	if (path)
+		return reel_buf_write_file(text, path, err);
+	fputs(reel_buf_text(text), stdout);
+	return 0;
+}
+
+static int import(const char *path, const char *output)
+{
+	struct reel_buf notes = REEL_BUF_INIT, text = REEL_BUF_INIT;
+	struct reel_error err = {0};
+	struct workload w;
+	int rc = dlio_import(&w, path, &notes, &err);
+
+	if (!rc)
+		rc = workload_write(&w, &text, &err) ||
+		     deliver(&text, output, &err);
+	if (!rc && notes.len) {
+		char *line = notes.data, *end;
+
+		for (; (end = strchr(line, '\n')); line = end + 1)
+			fprintf(stderr, "ioreel workload: %s: %.*s\n", path,
+				(int)(end - line), line);
+	}
+	workload_fini(&w);
+	reel_buf_fini(&notes);
+	reel_buf_fini(&text);
+	return rc ? reel_cli_fail(&cmd_workload, &err) : 0;
+}
+
+#define EXPORTS "dlio|fio|ior"
+
+static int export(const char *path, int as, const char *output)
+{
+	static int (*const formats[])(
+		const struct workload *, struct reel_buf *,
+		struct reel_error *) = {dlio_export, export_fio, export_ior};
+	struct reel_buf text = REEL_BUF_INIT;
+	struct reel_error err = {0};
+	struct workload w;
+	int rc = workload_read(&w, path, NULL, &err);
+
+	if (!rc)
+		rc = formats[as](&w, &text, &err) ||
+		     deliver(&text, output, &err);
+	workload_fini(&w);
+	reel_buf_fini(&text);
+	return rc ? reel_cli_fail(&cmd_workload, &err) : 0;
+}
+
 static int run(int argc, char **argv)
 {
-	struct reel_opt opts[] = {{0}};
-	int first = reel_cli_parse(&cmd_workload, opts, false, argc, argv);
-	const char *verb;
-	int n;
+	const char *output = NULL, *verb;
+	int as = -1, first, n;
+	struct reel_opt opts[] = {
+		{"as", 0, REEL_OPT_CHOICE, &as, EXPORTS,
+		 "the benchmark to export for", 0, 0},
+		{"output", 'o', REEL_OPT_TEXT, &output, "FILE",
+		 "import, export: write to FILE", 0, 0},
+		{0},
+	};
 
+	first = reel_cli_parse(&cmd_workload, opts, false, argc, argv);
 	if (first < 0)
 		return first == -2 ? 0 : 2;
 	verb = argv[first] ? argv[first] : "";
 	n = argc - first - 1;
+	if (!strcmp(verb, "import") && n == 1)
+		return import(argv[first + 1], output);
+	if (!strcmp(verb, "export") && n == 1 && as >= 0)
+		return export(argv[first + 1], as, output);
+	if (output || as >= 0)
+		return reel_cli_usage(&cmd_workload,
+				      "-o and --as belong to import and "
+				      "export; export needs --as");
 	if (!strcmp(verb, "check") && n == 1)
 		return check(argv[first + 1]);
 	if (!strcmp(verb, "set") && n >= 2)
@@ -144,6 +216,6 @@ static int run(int argc, char **argv)
 		print_keys(workload_keys, "");
 		return 0;
 	}
-	return reel_cli_usage(&cmd_workload, "check, set or keys, and the "
-					     "words after it");
+	return reel_cli_usage(&cmd_workload, "check, set, keys, import or "
+					     "export, and the words after it");
 }

@@ -177,9 +177,8 @@ static int inspect_files(struct fit *f, const struct format *format,
 {
 	int64_t *value = NULL;
 	uint32_t n = 0, room = 0;
-	int rc = 0;
-
 	uint32_t looked = 0;
+	int rc = 0;
 
 	for (; !rc && looked < f->files && n < INSPECT_MOST; looked++)
 		rc = format->inspect(f->file[looked].path, &value, &n, &room,

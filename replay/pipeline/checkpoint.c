@@ -3,11 +3,14 @@
 #include "replay/pipeline/checkpoint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "lib/buf.h"
 #include "lib/error.h"
 
 #include "replay/comm/comm.h"
@@ -22,6 +25,7 @@
 struct checkpoints {
 	const struct workload_checkpoint *is;
 	const struct comm *comm;
+	bool cold;    /* empty the page cache of them before they are read */
 	struct io io; /* root: the folder of the checkpoints */
 	uint64_t written;
 	uint64_t random;
@@ -38,6 +42,7 @@ int checkpoints_new(struct checkpoints **out, const struct workload *w,
 		return -1;
 	c->is = &w->checkpoint;
 	c->comm = comm;
+	c->cold = w->cache == WORKLOAD_COLD;
 	c->io.root = folder;
 	c->io.null = null;
 	c->piece = c->is->files_n ? reel_alloc(PIECE, 1, err) : NULL;
@@ -187,10 +192,43 @@ int checkpoints_write(struct checkpoints *c, struct io *io,
 	return 0;
 }
 
+/* Pages that are not written yet cannot be dropped: they are written first. No part
+ * of the benchmark: the calls are not counted. */
+static int drop_one(struct checkpoints *c, uint64_t number, uint32_t i,
+		    int64_t copy, int64_t bytes, struct reel_error *err)
+{
+	struct reel_buf path = REEL_BUF_INIT;
+	char name[96];
+	int fd, rc;
+
+	name_of(c, number, i, copy, "", name, sizeof(name));
+	rc = reel_buf_printf(&path, err, "%s/%s", c->io.root, name);
+	fd = rc ? -1 : open(reel_buf_text(&path), O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		fdatasync(fd);
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+		close(fd);
+	}
+	reel_buf_fini(&path);
+	return rc;
+}
+
+/* Each rank drops all files of its own; then no rank reads what another one holds
+ * back. */
+static int drop_pages(struct checkpoints *c, struct reel_error *err)
+{
+	int rc = 0;
+
+	for (uint64_t i = 0; !rc && c->cold && !c->io.null && i < c->written;
+	     i++)
+		rc = each_file(c, i, drop_one, err);
+	return comm_agree(c->comm, rc, err);
+}
+
 int checkpoints_alone(struct checkpoints *c, struct run_result *result,
 		      struct reel_error *err)
 {
-	int64_t start = work_now_ns();
+	int64_t start = work_now_ns(), written;
 
 	for (int64_t i = 0; i < c->is->writes; i++) {
 		if (i)
@@ -198,6 +236,10 @@ int checkpoints_alone(struct checkpoints *c, struct run_result *result,
 		if (checkpoints_write(c, &result->io, err))
 			return -1;
 	}
+	written = work_now_ns();
+	if (c->is->reads && drop_pages(c, err))
+		return -1;
+	result->checkpoint_gap_ns = work_now_ns() - written;
 	for (int64_t i = 0; i < c->is->reads; i++)
 		if (each_file(c, (uint64_t)i, read_one, err))
 			return -1;

@@ -60,6 +60,9 @@ struct run_result {
 	struct io io; /* of all readers and the stepping thread */
 	uint64_t checkpoints, checkpoint_bytes;
 	int64_t checkpoint_ns;
+	/* With checkpoints alone: from the last write to the first
+	 * read. */
+	int64_t checkpoint_gap_ns;
 	int64_t evaluation_ns;
 	/* Bytes that the kernel fetched from storage for the reads; -1: not known
 	 * (/proc/self/io is closed). */

@@ -60,10 +60,9 @@ static void check_dataset(const struct workload *w, struct workload_faults *f)
 	check_columns(d, f);
 	if (d->chunk_bytes && d->format != WORKLOAD_HDF5)
 		workload_fault(f, "dataset.chunk_bytes: only of hdf5");
-	if (d->compression && d->format != WORKLOAD_HDF5 &&
-	    d->format != WORKLOAD_NPZ && d->format != WORKLOAD_TFRECORD)
-		workload_fault(f, "dataset.compression: only of hdf5, npz and "
-				  "tfrecord");
+	/* No other format is compressed when it is made: never ignore it. */
+	if (d->compression && d->format != WORKLOAD_HDF5)
+		workload_fault(f, "dataset.compression: only of hdf5");
 }
 
 static void check_access(const struct workload *w, struct workload_faults *f)

@@ -66,7 +66,7 @@ check 'checkpoints alone, read back' 'w set c.json epochs=0 checkpoint.every_ste
 check 'evaluation every second epoch' 'w set raw.json evaluation.files=3 evaluation.samples_per_file=2 evaluation.every_epochs=2 evaluation.batch=2 evaluation.step_ns=5000000 >o.json &&
 	"$IOREEL" gen -q o.json ds.eval && [ "$(ls ds.eval/valid | wc -l)" = 3 ] &&
 	(for n in 0 2; do "$IOREEL" run o.json --data ds.eval --json --set pipeline.readers=$n >r.json
-	[ "$(field r.json "d[\"samples\"], d[\"evaluation_s\"] > 0.015, abs(sum(d[\"time\"].values()) - d[\"wall_s\"]) < 0.01 * d[\"wall_s\"]")" = "(180, True, True)" ] &&
+	[ "$(field r.json "(d[\"samples\"], d[\"evaluation_s\"] > 0.015, abs(sum(d[\"time\"].values()) - d[\"wall_s\"]) < 0.01 * d[\"wall_s\"])")" = "(180, True, True)" ] &&
 	[ "$(field r.json "d[\"read_bytes\"]")" = "$(($(cat ds.eval/train/* | wc -c) * 3 + $(cat ds.eval/valid/* | wc -c)))" ] || exit 1; done)'
 
 # --- faults -------------------------------------------------------------------

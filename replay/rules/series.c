@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* The runs that the rules ask for, in a row. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/error.h"
+
+#include "replay/comm/comm.h"
+#include "replay/pipeline/result.h"
+#include "replay/pipeline/run.h"
+#include "replay/rules/rules.h"
+#include "replay/workload/workload.h"
+#include "schemas/hash.h"
+
+/* Distinct names of hosts: each turn finds the next larger hash of all ranks. */
+static int64_t count_hosts(const struct comm *comm)
+{
+	char name[256] = "";
+	int64_t mine, last = -1, n = 0;
+
+	gethostname(name, sizeof(name) - 1);
+	mine = (int64_t)(reel_fnv1a(REEL_FNV_SEED, name, strlen(name)) >> 1);
+	for (;;) {
+		int64_t next = mine > last ? mine : INT64_MAX;
+
+		comm->allreduce(&next, 1, COMM_MIN);
+		if (next == INT64_MAX)
+			return n;
+		last = next;
+		n++;
+	}
+}
+
+/* The largest of all hosts. */
+static int64_t host_memory(const struct comm *comm)
+{
+	int64_t bytes = (int64_t)sysconf(_SC_PHYS_PAGES) *
+			(int64_t)sysconf(_SC_PAGE_SIZE);
+
+	comm->allreduce(&bytes, 1, COMM_MAX);
+	return bytes;
+}
+
+/* A folder that is missing is made by the run, in its parent. */
+static bool same_file_system(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev;
+}
+
+static int64_t checkpoint_size(const struct workload *w, int64_t ranks)
+{
+	const struct workload_checkpoint *c = &w->checkpoint;
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < c->files_n; i++) {
+		const struct workload_checkpoint_file *f = &c->files[i];
+
+		sum += f->bytes * f->count *
+		       (f->owner == WORKLOAD_ALL ? ranks : 1);
+	}
+	return sum;
+}
+
+/* DLIO's mean over the ranks. NaN when a rank has none. */
+static double mean_au(const struct run_result *r, const struct comm *comm)
+{
+	double au = run_au_percent(r, false);
+	int64_t v[] = {isfinite(au) ? (int64_t)(au * 1e9) : 0, !isfinite(au)};
+
+	comm->allreduce(v, 2, COMM_SUM);
+	return v[1] ? NAN : (double)v[0] / 1e9 / comm->size;
+}
+
+static int run_one(const struct workload *w, const struct run_options *options,
+		   const struct comm *comm, struct rules_case *c,
+		   struct reel_error *err)
+{
+	struct rules_run *to = &c->run[c->runs];
+	struct run_result r = {0};
+	int64_t stopped;
+	int rc = run_workload(w, options, comm, &r, err);
+
+	if (!rc) {
+		to->seed = w->pipeline.seed;
+		to->au_percent = mean_au(&r, comm);
+		to->order = r.epochs_n ? r.epochs[0].order : 0;
+		stopped = r.stopped;
+		comm->allreduce(&stopped, 1, COMM_MAX);
+		to->stopped = stopped;
+		comm->allreduce(&r.checkpoint_gap_ns, 1, COMM_MAX);
+		c->checkpoint_gap_ns = r.checkpoint_gap_ns;
+		rc = run_result_reduce(&r, comm, err);
+	}
+	if (!rc) {
+		to->wall_s = (double)r.wall_ns / 1e9;
+		to->samples_per_s = (double)r.samples / to->wall_s;
+		to->cache_share =
+			r.fetched_bytes < 0 || !r.io.read_bytes
+				? NAN
+				: fmax(0,
+				       1 - (double)r.fetched_bytes /
+						       (double)r.io.read_bytes);
+		c->runs++;
+	}
+	run_result_fini(&r);
+	return rc;
+}
+
+int rules_run(const struct workload *w, const struct run_options *options,
+	      const struct comm *comm, const char *results,
+	      int64_t memory_bytes, struct rules_case *c,
+	      struct reel_error *err)
+{
+	const char *data = w->epochs ? options->data : options->checkpoints;
+	struct workload changed = *w; /* its lists stay @w's */
+	int runs = w->epochs ? RULES_RUNS : 1;
+	int64_t differs;
+
+	c->w = w;
+	c->accelerators = comm->size;
+	c->hosts = count_hosts(comm);
+	c->memory_given = memory_bytes > 0;
+	c->memory_bytes = memory_bytes > 0 ? memory_bytes : host_memory(comm);
+	c->checkpoint_bytes = checkpoint_size(w, comm->size);
+	c->runs = 0;
+	if (!w->epochs)
+		changed.cache = WORKLOAD_COLD;
+	for (int i = 0; i < runs; i++) {
+		changed.pipeline.seed = w->pipeline.seed + i;
+		if (run_one(&changed, options, comm, c, err))
+			return -1;
+		if (c->run[i].stopped)
+			break;
+	}
+	/* After the runs, which make the folder of checkpoints. */
+	differs = !same_file_system(data, results);
+	comm->allreduce(&differs, 1, COMM_MIN);
+	c->one_file_system = !differs;
+	return 0;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A workload as a job file of fio: as many jobs as readers, each with its share of
+ * the files, the sizes of the reads as shares of bytes, and the compute time of a
+ * batch as think time. fio knows no batches, formats and epochs.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+
+#include "replay/workload/export.h"
+#include "replay/workload/quantiles.h"
+#include "replay/workload/workload.h"
+
+#define SIZES_MOST 60	       /* of bssplit, which takes fewer than 64 */
+#define DIRECT_BYTES 512       /* reads of O_DIRECT are multiples of it */
+#define READ_MOST 2147479552.0 /* of one read(2) */
+
+static int64_t read_size(const struct workload *w, double bytes)
+{
+	int64_t unit = w->access.direct ? DIRECT_BYTES : 1;
+	int64_t n = (int64_t)fmin(bytes, READ_MOST);
+
+	n = (n + unit - 1) / unit * unit;
+	return n < 1 ? 1 : n;
+}
+
+/*
+ * Sizes of the reads as "bssplit=SIZE/:SIZE/:...": fio gives entries without a
+ * percentage equal parts of the reads.
+ */
+static int put_sizes(const struct workload *w, const struct quantiles *q,
+		     struct reel_buf *out, struct reel_error *err)
+{
+	int n = q->n > 1 ? SIZES_MOST : 1;
+	int rc;
+
+	if (w->access.transfer_bytes)
+		return reel_buf_printf(
+			out, err, "bs=%" PRId64 "\n",
+			read_size(w, (double)w->access.transfer_bytes));
+	if (n == 1)
+		return reel_buf_printf(
+			out, err, "bs=%" PRId64 "\n",
+			read_size(w, (double)quantiles_at(q, 0.5)));
+	rc = reel_buf_puts(out, "bssplit=", err);
+	for (int i = 0; !rc && i < n; i++)
+		rc = reel_buf_printf(
+			out, err, "%s%" PRId64 "/", i ? ":" : "",
+			read_size(w, (double)quantiles_at(q, (i + 0.5) / n)));
+	return rc || reel_buf_puts(out, "\nbs_unaligned=1\n", err) ? -1 : 0;
+}
+
+/* Least and largest file of one job. */
+static int put_files(const struct workload *w, int64_t jobs,
+		     struct reel_buf *out, struct reel_error *err)
+{
+	const struct workload_dataset *d = &w->dataset;
+	const struct quantiles *q = &d->sample_bytes;
+	double each = (double)d->samples_per_file;
+	int64_t files = d->files / jobs ? d->files / jobs : 1;
+	int64_t least = (int64_t)(quantiles_mean(q) * each), most = least;
+
+	if (d->samples_per_file == 1) {
+		least = read_size(w, (double)quantiles_at(q, 0));
+		most = read_size(w, (double)quantiles_at(q, 1));
+	}
+	if (reel_buf_printf(out, err, "nrfiles=%" PRId64 "\nfilesize=%" PRId64,
+			    files, least))
+		return -1;
+	if (most > least && reel_buf_printf(out, err, "-%" PRId64, most))
+		return -1;
+	return reel_buf_puts(out, "\nopenfiles=1\n", err);
+}
+
+/* The time of a step, shared by the reads of a batch. */
+static int put_think_time(const struct workload *w, int64_t jobs,
+			  struct reel_buf *out, struct reel_error *err)
+{
+	double us = quantiles_mean(&w->compute.step_ns) / 1e3;
+	int64_t batch = w->pipeline.batch;
+
+	if (us < 1)
+		return 0;
+	/* All jobs together wait as long as one stepping thread computes. */
+	return reel_buf_printf(out, err,
+			       "thinktime=%.0f\nthinktime_blocks=%" PRId64 "\n"
+			       "%s",
+			       round(us * (double)jobs), batch,
+			       w->compute.on == WORKLOAD_CPU
+				       ? "thinktime_spin=100000000\n"
+				       : "");
+}
+
+static int put_reads(const struct workload *w, struct reel_buf *out,
+		     struct reel_error *err)
+{
+	int64_t jobs = w->pipeline.readers > 1 ? w->pipeline.readers : 1;
+	bool shuffled = w->pipeline.order != WORKLOAD_SEQUENTIAL;
+
+	return reel_buf_printf(
+		       out, err,
+		       "[%s]\nrw=%s\nnumjobs=%" PRId64 "\nloops=%" PRId64 "\n"
+		       "file_service_type=%s\n",
+		       w->name,
+		       shuffled && w->dataset.samples_per_file > 1 ? "randread"
+								   : "read",
+		       jobs, w->epochs, shuffled ? "random" : "sequential") ||
+	       (w->pipeline.unit == WORKLOAD_THREAD &&
+		reel_buf_puts(out, "thread=1\n", err)) ||
+	       put_sizes(w, &w->dataset.sample_bytes, out, err) ||
+	       put_files(w, jobs, out, err) ||
+	       put_think_time(w, jobs, out, err);
+}
+
+/* The files of one checkpoint, each a job of its own; one behind the other. */
+static int put_writes(const struct workload *w, struct reel_buf *out,
+		      struct reel_error *err)
+{
+	const struct workload_checkpoint *c = &w->checkpoint;
+	int64_t ranks = w->ranks ? w->ranks : 1;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < c->files_n; i++) {
+		const struct workload_checkpoint_file *f = &c->files[i];
+		int64_t bytes = f->owner == WORKLOAD_SHARD ? f->bytes / ranks
+							   : f->bytes;
+
+		if (bytes < 1)
+			continue;
+		rc = reel_buf_printf(
+			out, err,
+			"[checkpoint-%u]\nstonewall\nrw=write\n"
+			"nrfiles=%" PRId64 "\nfilesize=%" PRId64 "\nbs=%" PRId64
+			"\nloops=%" PRId64 "\n%s",
+			i, f->count, bytes,
+			read_size(w, f->write_bytes.n
+					     ? quantiles_mean(&f->write_bytes)
+					     : fmin((double)bytes, 1 << 20)),
+			c->writes ? c->writes : 1,
+			f->fsync ? "end_fsync=1\n" : "");
+	}
+	return rc ? -1 : 0;
+}
+
+int export_fio(const struct workload *w, struct reel_buf *out,
+	       struct reel_error *err)
+{
+	if (reel_buf_printf(out, err,
+			    "; %s, for fio: run it with --directory=DIR.\n"
+			    "; fio cannot hold batches, formats, metadata, the "
+			    "order over epochs,\n"
+			    "; prefetching, and checkpoints between steps.\n"
+			    "[global]\nioengine=psync\ninvalidate=%d\n"
+			    "direct=%d\n\n",
+			    w->name, w->cache == WORKLOAD_COLD,
+			    w->access.direct))
+		return -1;
+	if (w->epochs && w->dataset.sample_bytes.n && put_reads(w, out, err))
+		return -1;
+	return put_writes(w, out, err);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A workload as a command line of IOR: all ranks read one shared file by MPI-IO.
+ * A segment is a batch of all ranks.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "lib/buf.h"
+#include "lib/error.h"
+
+#include "replay/workload/export.h"
+#include "replay/workload/quantiles.h"
+#include "replay/workload/workload.h"
+
+int export_ior(const struct workload *w, struct reel_buf *out,
+	       struct reel_error *err)
+{
+	const struct workload_dataset *d = &w->dataset;
+	double samples = (double)d->files * (double)d->samples_per_file;
+	int64_t ranks = w->ranks ? w->ranks : 1;
+	int64_t batch = w->pipeline.batch, transfer, segments;
+	double sample = quantiles_mean(&d->sample_bytes);
+
+	if (!w->epochs || !(sample >= 1))
+		return reel_fail(err, REEL_E_USAGE,
+				 "the workload reads no data set: nothing to "
+				 "export for IOR");
+	transfer = w->access.transfer_bytes ? w->access.transfer_bytes
+					    : (int64_t)round(sample);
+	/* A block is a whole number of transfers. */
+	sample = fmax(1, round(sample * (double)batch / (double)transfer)) *
+		 (double)transfer;
+	segments = (int64_t)(samples / (double)batch / (double)ranks);
+	return reel_buf_printf(
+		out, err,
+		"# %s, for IOR: the mean size of its samples, in one shared "
+		"file.\n"
+		"# IOR cannot hold several sizes, computation, formats and "
+		"epochs in another order.\n"
+		"# -w -k once writes the file; then:\n"
+		"mpirun -n %" PRId64 " ior -a %s%s -r -k -E -C -e "
+		"-t %" PRId64 " -b %.0f -s %" PRId64 " -i %" PRId64 "%s "
+		"-o DIR/%s.dat\n",
+		w->name, ranks,
+		w->access.api == WORKLOAD_MPIIO ? "MPIIO" : "POSIX",
+		w->access.collective ? " -c" : "", transfer, sample,
+		segments > 0 ? segments : 1, w->epochs,
+		w->pipeline.order == WORKLOAD_SEQUENTIAL ? "" : " -z", w->name);
+}

@@ -1,0 +1,250 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ioreel workload import and export: DLIO's YAML in and out, by the values that are
+# published, by DLIO's own loader and by fio's parser; damaged and hostile files.
+. "$(dirname "$0")/../lib/tap.sh"
+python3 -c 'import json' 2>/dev/null || skip_all 'no python3'
+
+w() { "$IOREEL" workload "$@"; }
+field() { python3 -c "import json; d = json.load(open('$1')); print($2)"; }
+
+# --- the published workloads --------------------------------------------------
+cat >published.py <<'PY'
+"""From the table of DLIO's workloads: a YAML of each, nested or not, with the names
+of either version; what ioreel makes of it; and there and back again."""
+import csv, json, subprocess, sys
+ioreel, path = sys.argv[1:]
+def number(s):
+    return float(s) if s else 0
+def yaml_of(r, nested, old):
+    length = "record_length" if old else "record_length_bytes"
+    out = ["workload:" if nested else "# top", "framework: " + r["framework"], "workflow:",
+           "  train: " + str(r["ckpt"] != "only"), "  checkpoint: " + str(bool(r["ckpt"]))]
+    if r["ckpt"] != "only":
+        out += ["dataset:", "  format: " + r["format"], "  num_files_train: " + r["files"],
+                "  num_samples_per_file: " + r["samples_per_file"],
+                f"  {length}: {int(number(r['record_bytes']))}"]
+        if r["record_stdev"]:
+            out += [f"  {length}_stdev: {r['record_stdev']}"]
+        out += ["reader:", "  batch_size: " + r["batch"], "  read_threads: " + r["read_threads"],
+                "  prefetch_size: " + r["prefetch"]]
+        out += [f"  {k}: {r[k]}" for k in ("file_shuffle", "sample_shuffle", "transfer_size") if r[k]]
+        out += ["train:", "  computation_time: " + r["compute_s"]]
+        if r["epochs"]:
+            out += ["  epochs: " + r["epochs"]]
+        if r["max_steps"]:
+            out += ["  total_training_steps: " + r["max_steps"]]
+    if r["au"]:
+        out += ["metric:", "  au: " + r["au"]]
+    return "\n".join(out[:1] + [("  " if nested else "") + line for line in out[1:]]) + "\n"
+def run(*words):
+    return subprocess.run([ioreel, "workload", *words], check=True, capture_output=True, text=True)
+count = 0
+for i, r in enumerate(csv.DictReader(open(path))):
+    if r["ckpt"] == "only" or r["ckpt"].startswith(("steps", "epoch")):
+        r["ckpt"] = "" # their sizes: below
+    if not r["format"]:
+        continue
+    open("a.yaml", "w").write(yaml_of(r, i % 2, i % 3 == 0))
+    run("import", "a.yaml", "-o", "a.json")
+    d = json.load(open("a.json"))
+    q = d["dataset"]["sample_bytes"]
+    if number(r["record_stdev"]):
+        q = q["quantiles"]
+        assert abs(q[16] - number(r["record_bytes"])) <= 1
+        # 1.86273: the normal quantile at 31/32
+        assert abs((q[31] - q[16]) / 1.862731867 - number(r["record_stdev"])) < 2, r
+    else:
+        assert q == int(number(r["record_bytes"])), r
+    want = {"files": r["files"], "samples_per_file": r["samples_per_file"]}
+    assert all(d["dataset"][k] == int(v) for k, v in want.items()), r
+    assert d["pipeline"]["batch"] == int(r["batch"]) and d["pipeline"]["readers"] == int(r["read_threads"])
+    assert abs(d["compute"]["step_ns"] - number(r["compute_s"]) * 1e9) <= 1
+    assert abs(d["rules"]["au_percent"] - 100 * number(r["au"])) < 1e-9, (r, d["rules"])
+    assert d["total_steps"] == number(r["max_steps"]) and d["epochs"] == (number(r["epochs"]) or 1)
+    assert (d["pipeline"]["order"] == "sequential") == (not r["file_shuffle"] and r["sample_shuffle"] in ("", "off"))
+    run("export", "a.json", "--as", "dlio", "-o", "b.yaml")
+    run("import", "b.yaml", "-o", "b.json")
+    assert json.load(open("b.json")) == d, (r, "there and back")
+    count += 1
+assert count >= 16, count
+PY
+if [ -e "${IOREEL_DATA:-/none}/dlio_workloads.csv" ]; then
+	check 'the published workloads: values, and there and back' \
+		'python3 published.py "$IOREEL" "$IOREEL_DATA/dlio_workloads.csv"'
+else
+	skip 'the published workloads' 'no IOREEL_DATA'
+fi
+
+# --- checkpoints --------------------------------------------------------------
+cat >llama.yaml <<'Y'
+workload:
+  model:
+    name: llama_8b
+    num_layers: 32
+    transformer: {hidden_size: 4096, ffn_hidden_size: 14336, vocab_size: 128256,
+                  num_attention_heads: 32, num_kv_heads: 8}
+    parallelism: {tensor: 2, pipeline: 4, zero_stage: 3}
+  workflow: {train: False, checkpoint: True}
+  checkpoint: {fsync: True, num_checkpoints_write: 10, num_checkpoints_read: 10, time_between_checkpoints: 5}
+Y
+check 'Llama 3 8B: 8,030,261,248 parameters' 'w import llama.yaml -o l.json 2>notes &&
+	[ "$(field l.json "[(f[\"owner\"], f[\"bytes\"] / (2, 12)[i]) for i, f in enumerate(d[\"checkpoint\"][\"files\"])]")" = \
+	"[('"'shard'"', 8030261248.0), ('"'shard'"', 8030261248.0)]" ]'
+check 'its times and ranks' '[ "$(field l.json "(d[\"ranks\"], d[\"epochs\"], d[\"checkpoint\"][\"writes\"], d[\"checkpoint\"][\"reads\"], d[\"checkpoint\"][\"pause_ns\"])")" = "(8, 0, 10, 10, 5000000000)" ]'
+check 'fsync is made, and DLIO does not make it' 'grep -q "fsync: DLIO never" notes &&
+	[ "$(field l.json "d[\"checkpoint\"][\"files\"][1][\"fsync\"]")" = True ]'
+check 'the exported groups of tensors are its bytes' 'w export l.json --as dlio -o l2.yaml && w import l2.yaml -o l2.json 2>/dev/null &&
+	[ "$(field l2.json "sum(f[\"bytes\"] * d[\"ranks\"] for f in d[\"checkpoint\"][\"files\"] if f[\"owner\"] == \"all\")")" = 112423657472 ]'
+printf 'model: {name: m, model_size: 499153191}\nworkflow: {checkpoint: True}\ncheckpoint: {epochs_between_checkpoints: 2}\n' >m.yaml
+check 'a misspelt model_size is said, and used' 'w import m.yaml -o m.json 2>notes && grep -q "model.model_size: DLIO does not read" notes &&
+	[ "$(field m.json "d[\"checkpoint\"][\"files\"][0][\"bytes\"]")" = 499153191 ]'
+
+# --- times --------------------------------------------------------------------
+cat >times.py <<'PY'
+"""The quantiles of each type against NumPy's own samples."""
+import json, subprocess, sys
+import numpy as np
+g = np.random.default_rng(5)
+types = {
+    "{type: normal, mean: 0.01, stdev: 0.006}": abs(g.normal(0.01, 0.006, 200000)),
+    "{type: uniform, min: 0.2, max: 0.5}": g.uniform(0.2, 0.5, 200000),
+    "{type: gamma, shape: 2.5, scale: 0.03}": g.gamma(2.5, 0.03, 200000),
+    "{type: exponential, scale: 0.07}": g.exponential(0.07, 200000),
+    "{type: poisson, lam: 3.5}": g.poisson(3.5, 200000),
+}
+for text, sample in types.items():
+    open("t.yaml", "w").write(f"train: {{computation_time: {text}}}\n")
+    subprocess.run([sys.argv[1], "workload", "import", "t.yaml", "-o", "t.json"], check=True)
+    q = np.array(json.load(open("t.json"))["compute"]["step_ns"]["quantiles"]) / 1e9
+    share = np.linspace(0, 1, len(q))[1:-1]
+    for s, v in zip(share, q[1:-1]):
+        below, at = (sample < v - 1e-9).mean(), (sample <= v + 1e-9).mean()
+        assert below - 0.005 <= s <= at + 0.005, (text, s, v, below, at)
+PY
+if python3 -c 'import numpy' 2>/dev/null; then
+	check 'distributions of times are those of NumPy' 'python3 times.py "$IOREEL"'
+else
+	skip 'distributions of times' 'no NumPy'
+fi
+check 'a constant and a deviation' 'printf "train: {computation_time: 0.5, computation_time_stdev: 0.1}\n" >t.yaml
+	w import t.yaml -o t.json && [ "$(field t.json "d[\"compute\"][\"step_ns\"][\"quantiles\"][16]")" = 500000000 ]'
+
+# --- keys without effect ------------------------------------------------------
+cat >odd.yaml <<'Y'
+dataset: {format: mmap_indexed_binary, num_files: 9, enable_chunking: True, chunk_size: 4096}
+reader: {read_threads: 2, file_acess: multi, computation_threads: 8}
+workflow: {evaluation: False}
+Y
+check 'keys that DLIO ignores are named' 'w import odd.yaml -o o.json 2>notes &&
+	grep -q "dataset.num_files: DLIO has no such key" notes && grep -q "reader.file_acess: DLIO has no such key" notes &&
+	grep -q "computation_threads: not imported" notes && grep -q "reads none of their data" notes'
+check 'all that DLIO cannot hold is a comment' 'w set o.json pipeline.drop_last=false dataset.compressibility=0.5 cache=cold compute.on=cpu \
+		"dataset.sample_bytes={\"quantiles\":[10,20,90]}" >p.json && w export p.json --as dlio >p.yaml &&
+	for key in drop_last compressibility "cache:" compute.on sample_bytes; do sed -n "/^# - /p" p.yaml | grep -q "$key" || exit 1; done'
+check 'a format that DLIO lacks is refused' 'w set o.json dataset.format=tar >p.json; ! w export p.json --as dlio 2>err && grep -q "no format .tar" err'
+
+# --- DLIO's own loader --------------------------------------------------------
+cat >loader.py <<'PY'
+import json, sys, types
+import yaml
+try:
+    import dftracer.logger
+except ImportError: # a tracer, whose stand-in in DLIO 2.0.0 does not work
+    class Tracer:
+        def __init__(self, *a, **k): pass
+        def log(self, f): return f
+        log_init = log_static = log
+    stub = types.ModuleType("dftracer.logger")
+    stub.dftracer, stub.dft_fn, stub.DFTRACER_ENABLE = Tracer, Tracer, False
+    sys.modules["dftracer"] = types.ModuleType("dftracer")
+    sys.modules["dftracer.logger"] = stub
+if sys.argv[1:] == ["--there"]:
+    import dlio_benchmark.utils.config, mpi4py.MPI
+    sys.exit()
+from dlio_benchmark.utils.config import ConfigArguments, DLIOMPI, LoadConfig
+config = yaml.safe_load(open(sys.argv[1]))
+d = json.load(open(sys.argv[2]))
+DLIOMPI.get_instance().initialize()
+args = ConfigArguments.get_instance()
+LoadConfig(args, config)
+length = getattr(args, "record_length_bytes", getattr(args, "record_length", None))
+assert args.num_files_train == d["dataset"]["files"]
+assert args.num_samples_per_file == d["dataset"]["samples_per_file"]
+assert length == d["dataset"]["sample_bytes"]["quantiles"][16]
+assert args.batch_size == d["pipeline"]["batch"] and args.read_threads == d["pipeline"]["readers"]
+assert args.epochs == d["epochs"] and args.do_checkpoint and args.epochs_between_checkpoints == 2
+assert args.format.value == d["dataset"]["format"] and args.framework.value == "pytorch"
+assert abs(args.computation_time * 1e9 - d["compute"]["step_ns"]) < 1
+assert abs(args.au * 100 - d["rules"]["au_percent"]) < 1e-9
+size = getattr(args, "model_size_bytes", None) or args.model_size
+assert size == d["checkpoint"]["files"][0]["bytes"], size
+PY
+python=${IOREEL_DLIO_PYTHON:-python3}
+if "$python" loader.py --there 2>/dev/null; then
+	check "DLIO's own loader reads the export" 'w set "$TOP/workloads/mlperf2-unet3d-h100.json" name=u >u.json &&
+		w export u.json --as dlio -o u.yaml && "$python" loader.py u.yaml u.json'
+else
+	skip "DLIO's own loader" 'no dlio_benchmark (IOREEL_DLIO_PYTHON names a Python that has it)'
+fi
+
+# --- fio and IOR --------------------------------------------------------------
+mkdir files
+if command -v fio >/dev/null; then
+	for f in "$TOP"/workloads/*.json; do
+		check "fio takes ${f##*/}" 'w export "$f" --as fio -o j.fio && fio --parse-only --directory=files j.fio >out 2>&1 &&
+			! grep -qi "max of\|bad option\|warning" out'
+	done
+	cat >small.json <<'J'
+{"schema": "ioreel-workload-1", "name": "s", "epochs": 2,
+ "dataset": {"files": 8, "sample_bytes": 40960}, "pipeline": {"readers": 2, "batch": 2}, "compute": {"step_ns": 1000}}
+J
+	check 'fio reads every file twice' 'w export small.json --as fio -o s.fio && fio --directory=files --output-format=json --output=o s.fio &&
+		[ "$(field o "sum(j[\"read\"][\"io_bytes\"] for j in d[\"jobs\"])")" = $((8 * 40960 * 2)) ]'
+else
+	skip 'the job files of fio' 'no fio'
+fi
+check 'a command line of IOR' 'w set "$TOP/workloads/dlio-unet3d-h100.json" access.api=mpiio access.collective=true ranks=4 access.transfer_bytes=1048576 >i.json
+	w export i.json --as ior | grep -Eq "^mpirun -n 4 ior -a MPIIO -c .*-t 1048576 -b [0-9]+ -s 6 -i 5 -z" '
+check 'its block is a whole number of transfers' 'b=$(w export i.json --as ior | sed -n "s/.* -b \([0-9]*\).*/\1/p"); [ $((b % 1048576)) = 0 ] && [ "$b" -gt 900000000 ]'
+
+# --- hostile files ------------------------------------------------------------
+# refused TITLE YAML WORDS: one line that has the words; no output.
+refused() {
+	printf -- "$2" >bad.yaml
+	check "$1" 'rm -f o.json; timeout 20 "$IOREEL" workload import bad.yaml -o o.json >out 2>err; [ $? = 1 ] &&
+		[ "$(wc -l <err)" = 1 ] && grep -q -- "'"$3"'" err && [ ! -e o.json ]'
+}
+refused 'no YAML' 'a: [1, 2\n' 'bad.yaml. is no YAML: line'
+refused 'a list at the top' '- 1\n' 'its top is no map'
+refused 'an empty file' '' 'its top is no map'
+refused 'a number that is none' 'dataset:\n  num_files_train: many\n' 'line 2: dataset.num_files_train: not a number'
+refused 'NaN' 'train: {computation_time: .nan}\n' 'computation_time: not a number'
+refused '10^12 files' 'dataset: {num_files_train: 1000000000000}\n' 'dataset.files: 1000000000000 is more'
+refused 'half a file' 'dataset: {num_files_train: 1.5}\n' 'dataset.files: not an integer'
+refused 'a negative size' 'dataset: {record_length_bytes: -5}\n' 'dataset.sample_bytes: -5 is less than 0'
+refused 'a prefix that leads out' 'dataset: {file_prefix: ../x}\n' 'dataset.prefix: not a name'
+refused 'a format that is none' 'dataset: {format: zarr}\n' 'dataset.format: no format of DLIO'
+refused 'an unknown distribution' 'train: {computation_time: {type: cauchy}}\n' 'not one of normal'
+refused 'a negative time' 'train: {computation_time: -1}\n' 'a time below 0'
+refused 'a year of computing' 'train: {computation_time: 1e9}\n' 'compute.step_ns'
+refused 'aliases of aliases' 'a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\ne: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\n' 'too deep or too large'
+refused 'an alias of itself' 'a: &a [*a]\n' 'too deep or too large'
+check 'a file of 2 MB' 'yes "a: 1" | head -c 2000000 >big.yaml; ! w import big.yaml -o o.json 2>err && [ ! -e o.json ] && [ "$(wc -l <err)" = 1 ]'
+check 'a missing file' '! w import none.yaml -o o.json 2>err && grep -q "none.yaml" err'
+cat >mangle.py <<'PY'
+"""Damage at random: an exit status of 0 or 1, never a signal."""
+import random, subprocess, sys
+random.seed(3)
+text = open("llama.yaml", "rb").read()
+for i in range(150):
+    b = bytearray(text)
+    for _ in range(random.randint(1, 6)):
+        at = random.randrange(len(b))
+        b[at:at + random.randint(0, 3)] = bytes(random.choice(b"{}[]:,-&*!|>'\"%@`0123456789\n \t\xff\0") for _ in range(random.randint(0, 3)))
+    open("x.yaml", "wb").write(b)
+    r = subprocess.run([sys.argv[1], "workload", "import", "x.yaml", "-o", "x.json"], capture_output=True, timeout=20)
+    assert r.returncode in (0, 1), (i, r)
+PY
+check 'damaged files' 'python3 mangle.py "$IOREEL"'
+finish
