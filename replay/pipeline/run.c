@@ -312,6 +312,22 @@ static void begin_schedule(const struct running *r, struct reader_plan *plan,
 		      (uint64_t)r->comm->rank, (uint64_t)r->comm->size);
 }
 
+/* A key that would have no effect is an error, not a silent other benchmark. */
+static int check_supported(const struct workload *w, struct reel_error *err)
+{
+	const struct workload_access *a = &w->access;
+	const char *key = a->chain_n		     ? "access.chain"
+			  : a->api != WORKLOAD_POSIX ? "access.api"
+			  : a->direct && w->dataset.format != WORKLOAD_RAW
+				  ? "access.direct"
+				  : NULL;
+
+	return key ? reel_fail(err, REEL_E_USAGE,
+			       "%s: ioreel run does not do this%s", key,
+			       a->direct ? " with this format" : "")
+		   : 0;
+}
+
 static int begin(struct running *r, struct reel_error *err)
 {
 	const struct workload *w = r->w;
@@ -325,6 +341,8 @@ static int begin(struct running *r, struct reel_error *err)
 		return reel_fail(err, REEL_E_USAGE,
 				 "this build has no format '%s'",
 				 workload_format_name(w->dataset.format));
+	if (check_supported(w, err))
+		return -1;
 	begin_schedule(r, &plan, DATASET_TRAIN);
 	begin_schedule(r, &second, DATASET_EVALUATION);
 	r->schedule = plan.schedule;

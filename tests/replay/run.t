@@ -72,6 +72,10 @@ check 'evaluation every second epoch' 'w set raw.json evaluation.files=3 evaluat
 # --- faults -------------------------------------------------------------------
 check 'the data set of another workload' 'w set raw.json dataset.seed=9 >o.json
 	"$IOREEL" run o.json --data ds.raw 2>err; [ $? = 2 ] && grep -q "seed" err'
+for key in access.api=mpiio 'access.chain=[{"bytes": 1, "next": [1]}]'; do
+	check "a key that has no effect: $key" '"$IOREEL" run raw.json --data ds.raw --set "$key" 2>err; [ $? = 2 ] && grep -q "${key%%=*}: ioreel run does not do this" err'
+done
+check 'direct I/O of a format without it' '"$IOREEL" run npz.json --data ds.npz --set access.direct=true 2>err; [ $? = 2 ] && grep -q "access.direct: ioreel run does not do this with this format" err'
 check 'no data set' '"$IOREEL" run raw.json --data . 2>err; [ $? = 2 ] && grep -q "no data set" err'
 for readers in 0 2; do
 	check "a file is gone, $readers readers" 'cp -r ds.raw gone && rm gone/train/*3_of*
