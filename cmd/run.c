@@ -26,7 +26,8 @@ static int run(int argc, char **argv);
 const struct reel_command cmd_run = {
 	.name = "run",
 	.task = "run a workload as a benchmark",
-	.usage = "[--data DIR | --null] [--set KEY=VALUE] [--json] F.json",
+	.usage = "[--data DIR | --null] [--rules NAME] [--scale 1/N] "
+		 "[--set KEY=VALUE] [--json] F.json",
 	.examples = "ioreel run unet3d.json --data /scratch/unet3d\n"
 		    "mpirun -n 8 ioreel-mpi run unet3d.json --data "
 		    "/scratch/unet3d --json\n",

@@ -15,7 +15,7 @@ struct reel_event;
 struct reel_open_row;
 struct reel_store;
 
-/* How times of a source are put on the clock of the first one. */
+/* The method that puts the times of a source on the clock of the first one. */
 enum join_method {
 	JOIN_ANY,     /* the first of the following that works */
 	JOIN_CLOCKS,  /* both have the time of day */

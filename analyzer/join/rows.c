@@ -126,7 +126,7 @@ static int put_missing(struct join *j, struct join_part *p, sqlite3_stmt *q,
 				   text_of(q, 1), err);
 }
 
-/* How the processes of @p were found among those of the sources before. */
+/* The rule by which a process of @p was matched with one of an earlier source. */
 static const char *process_words(const struct join *j,
 				 const struct join_part *p,
 				 char out[static 160])
@@ -260,13 +260,13 @@ static int put_dimensions(struct join *j, struct reel_error *err)
 			return -1;
 	for (uint32_t i = 0; i < j->files; i++) {
 		const struct join_file *f = &j->file[i];
-		struct reel_file_row row = {
-			.file_id = i + 1,
-			.path = reel_buf_text(&j->paths) + f->path,
-			.path_len = f->len,
-			.kind = f->kind,
-			.class_ = f->class_,
-			.size_bytes = f->size_bytes};
+		struct reel_file_row row = {.file_id = i + 1,
+					    .path = reel_buf_text(&j->paths) +
+						    f->path,
+					    .path_len = f->len,
+					    .kind = f->kind,
+					    .class_ = f->class_,
+					    .size_bytes = f->size_bytes};
 
 		if (reel_writer_file(j->writer, &row, err))
 			return -1;

@@ -10,7 +10,7 @@
 #include "lib/store/row_block.h"
 #include "lib/store/vtab.h"
 
-/* How a number of a block becomes a value of SQL. */
+/* The value of SQL that a number of a block becomes. */
 enum reel_row_value {
 	REEL_VALUE_NUMBER,
 	REEL_VALUE_ID,		/* the id of the row, no column of the block */

@@ -61,7 +61,7 @@ static void name_of(char name[static NAME_ROOM], uint64_t i)
 
 /* --- writing -------------------------------------------------------------- */
 
-/* How an array is stored, without a time. Negative on failure. */
+/* The layout of an array, without a time. Negative on failure. */
 static hid_t storage_of(const struct dataset *d, const struct chunk *c,
 			int rank)
 {

@@ -9,7 +9,7 @@ struct workload;
 
 /*
  * Fill @w, fresh from workload_init(), from the store @st of a job or an import.
- * What the store cannot tell keeps its default, with a reason of confidence 0. 0,
+ * A key that the store cannot tell keeps its default, with a reason of confidence 0. 0,
  * or -1 with @err: REEL_E_FORMAT "no file of the job was read as data", REEL_E_DB,
  * REEL_E_MEMORY.
  */
