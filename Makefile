@@ -83,7 +83,7 @@ shim_cflags = $(base_cflags) $(SHIM_SAN) -fPIC -fvisibility=hidden \
 # one library, apart from the main files of the programs and what needs MPI.
 src_in = $(sort $(shell find $(1) -name '*.c'))
 mpi_src := cmd/ioreel_mpi.c cmd/mpi_load.c cmd/mpi_replay.c cmd/mpi_workload.c \
-	replay/comm/comm_mpi.c
+	replay/comm/comm_mpi.c replay/comm/file_mpi.c
 no_format_src := \
 	$(if $(hdf5_pkg),,$(wildcard replay/dataset/hdf5*.c)) \
 	$(if $(jpeg_pkg),,replay/dataset/jpeg.c) \
@@ -94,7 +94,7 @@ core_src := $(filter-out cmd/main.c lib/store/sqlite_module.c $(mpi_src) \
 shim_src := $(call src_in,preload)
 module_src := $(addprefix lib/store/,sqlite_module.c vtab.c vtab_event.c \
 	vtab_rows.c vtab_tables.c event_block.c event_match.c event_names.c \
-	event_scan.c byte_planes.c row_block.c file_class.c) lib/sql/aggregate.c \
+	event_plan.c event_scan.c byte_planes.c row_block.c file_class.c) lib/sql/aggregate.c \
 	lib/intmap.c lib/error.c lib/text.c
 
 core_obj := $(patsubst %.c,$(O)/%.o,$(core_src))
@@ -142,8 +142,10 @@ $(O)/%.o: %.c $(sql_inc)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(prog_cppflags) $(prog_cflags) -c -o $@ $<
 
-# Its loops over columns are worth vectors, which -O2 of gcc 12 leaves out.
-$(O)/lib/store/byte_planes.o $(O)/module/lib/store/byte_planes.o: base_cflags += -O3
+# Their loops over columns are worth vectors, which -O2 of gcc 12 leaves out.
+columns_obj := $(foreach o,byte_planes event_block,\
+	$(O)/lib/store/$(o).o $(O)/module/lib/store/$(o).o)
+$(columns_obj) $(O)/analyzer/write/row_queue.o: base_cflags += -O3
 
 $(patsubst %.c,$(O)/%.o,$(mpi_src)): pkg_cflags += $(mpi_cflags)
 

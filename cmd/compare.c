@@ -20,6 +20,7 @@
 #include "analyzer/compare/explain.h"
 #include "analyzer/compare/likeness.h"
 #include "analyzer/report/report.h"
+#include "analyzer/run/classes.h"
 #include "analyzer/run/run.h"
 #include "cmd/commands.h"
 #include "cmd/compare_json.h"
@@ -27,7 +28,8 @@
 
 struct options {
 	bool json, explain;
-	double least; /* of --min; below 0: none */
+	double least;	  /* of --min; below 0: none */
+	uint32_t classes; /* of files, as bits; 0: all */
 };
 
 static void print_run(const char *run, struct reel_store *st)
@@ -216,8 +218,11 @@ static int compare(char *const *run, size_t n, const struct options *o,
 	struct reel_store **st = reel_alloc(n, sizeof(*st), err);
 	int rc = st ? 0 : -1;
 
-	for (size_t i = 0; !rc && i < n; i++)
+	for (size_t i = 0; !rc && i < n; i++) {
 		rc = reel_run_open(&st[i], run[i], err);
+		if (!rc && o->classes)
+			rc = reel_run_keep_classes(&st[i], o->classes, err);
+	}
 	if (!rc)
 		rc = n == 2 ? compare_pair(run, st, o, err)
 			    : compare_all(run, st, n, o, err);
@@ -230,6 +235,7 @@ static int compare(char *const *run, size_t n, const struct options *o,
 static int run(int argc, char **argv)
 {
 	struct options o = {.least = -1};
+	const char *classes = NULL;
 	const struct reel_opt opts[] = {
 		{"json", 0, REEL_OPT_FLAG, &o.json, NULL,
 		 "all of it as one JSON document", 0, 0},
@@ -238,6 +244,10 @@ static int run(int argc, char **argv)
 		 0, 0},
 		{"min", 0, REEL_OPT_DOUBLE, &o.least, "S",
 		 "exit with 3 when the cosine (of any two) is below S", 0, 1},
+		{"class", 0, REEL_OPT_TEXT, &classes, "CLASS,...",
+		 "only calls on files of these classes, such as "
+		 "data,checkpoint",
+		 0, 0},
 		{NULL, 0, REEL_OPT_FLAG, NULL, NULL, NULL, 0, 0},
 	};
 	struct reel_error err = {0};
@@ -249,6 +259,8 @@ static int run(int argc, char **argv)
 		return reel_cli_usage(&cmd_compare,
 				      "wants two runs or more, got %d",
 				      argc - at);
+	if (classes && reel_run_parse_classes(classes, &o.classes, &err))
+		return reel_cli_usage(&cmd_compare, "%s", err.text);
 	if (compare(argv + at, (size_t)(argc - at), &o, &err))
 		return reel_cli_fail(&cmd_compare, &err);
 	return 0;
@@ -257,7 +269,8 @@ static int run(int argc, char **argv)
 const struct reel_command cmd_compare = {
 	.name = "compare",
 	.task = "say how alike two runs are",
-	.usage = "[--json] [--explain] [--min S] A B [RUN...]",
+	.usage = "[--json] [--explain] [--min S] [--class CLASS,...] A B "
+		 "[RUN...]",
 	.examples = "ioreel compare train.reel replay.db\n"
 		    "ioreel compare --min 0.99 app.db bench.db\n",
 	.about = "A, B and RUN are stores or trace directories. A difference "

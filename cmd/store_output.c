@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "lib/clock.h"
 #include "lib/error.h"
 #include "lib/num.h"
 #include "lib/store/store.h"
@@ -65,14 +65,6 @@ static int create(struct reel_store **st, const char *path,
 	return rc;
 }
 
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 /* A store of no process is refused. */
 static int finish(struct reel_store *st, const struct store_producer *p,
 		  struct reel_error *err)
@@ -92,9 +84,9 @@ static int finish(struct reel_store *st, const struct store_producer *p,
 	return 0;
 }
 
-static void print_summary(const char *path, int64_t events, double start_s)
+static void print_summary(const char *path, int64_t events, int64_t start_ns)
 {
-	double s = now_s() - start_s;
+	double s = (double)(reel_now_ns() - start_ns) / 1e9;
 	char n[REEL_NUM], t[REEL_NUM], rate[REEL_NUM], size[REEL_NUM];
 	struct stat st = {0};
 	char *text = NULL;
@@ -123,7 +115,7 @@ static void print_summary(const char *path, int64_t events, double start_s)
 int store_output_write(const char *path, const struct store_producer *producer,
 		       bool quiet, struct reel_error *err)
 {
-	double start_s = now_s();
+	int64_t start_ns = reel_now_ns();
 	struct reel_store *st = NULL;
 	int64_t events;
 	int rc = -1;
@@ -133,7 +125,7 @@ int store_output_write(const char *path, const struct store_producer *producer,
 	events = producer->fill(st, producer->arg, err);
 	if (events >= 0 && !finish(st, producer, err)) {
 		if (!quiet)
-			print_summary(path, events, start_s);
+			print_summary(path, events, start_ns);
 		rc = 0;
 	}
 	reel_store_close(st);

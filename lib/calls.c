@@ -54,6 +54,18 @@ unsigned int reel_call_traits(unsigned int id)
 	return id < REEL_CALL_MAX ? table[id].traits : 0;
 }
 
+bool reel_call_takes_fd(unsigned int id)
+{
+	enum { fd = true, NOFD = false }; /* the column of calls.def */
+	static const bool takes[REEL_CALL_MAX] = {
+#define CALL(id, NAME, l, g, t, ret, fails, fn, params, args, fd, ...)         \
+	[id] = fd,
+#include "schemas/calls.def"
+	};
+
+	return id < REEL_CALL_MAX && takes[id];
+}
+
 const char *reel_layer_name(enum reel_layer layer)
 {
 	static const char *const name[REEL_LAYERS] = {

@@ -89,6 +89,10 @@ const struct reel_call_info *reel_call_info(unsigned int id);
 /* Bits of enum reel_trait; 0 for an id that no row has. */
 unsigned int reel_call_traits(unsigned int id);
 
+/* Is the first parameter of the call a descriptor that it needs: pread(), fsync()?
+ * False for calls of names, of streams, and those wrapped by hand. */
+bool reel_call_takes_fd(unsigned int id);
+
 /*
  * Is the call above the one that does the I/O (MPI-IO, HDF5, queues), or of no
  * known purpose? It has its own row in the tables by call, and is in no sum.

@@ -9,9 +9,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "lib/clock.h"
 #include "lib/num.h"
 #include "lib/terminal.h"
 #include "lib/text.h"
@@ -22,14 +22,6 @@
 #define EARLY_SHARE 0.05
 #define EARLY_NS 10000000000ll
 
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 void reel_progress_start(struct reel_progress *p, const char *title,
 			 const char *unit, uint64_t total)
 {
@@ -38,7 +30,7 @@ void reel_progress_start(struct reel_progress *p, const char *title,
 	p->width = reel_terminal_columns(STDERR_FILENO);
 	if (p->width < 40 || reel_terminal_dumb())
 		p->width = 0;
-	p->start_ns = now_ns();
+	p->start_ns = reel_now_ns();
 }
 
 static char *format_amount(char out[static REEL_NUM], const char *unit,
@@ -112,7 +104,7 @@ void reel_progress_at(struct reel_progress *p, uint64_t done)
 
 	if (!p->width)
 		return;
-	now = now_ns();
+	now = reel_now_ns();
 	if (now - p->start_ns < SHOW_NS || now - p->shown_ns < AGAIN_NS)
 		return;
 	draw_line(p, done, now);

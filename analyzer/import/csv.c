@@ -113,11 +113,13 @@ static uint32_t process_of(struct import *im, struct reel_error *err)
 	const struct import_cell *host = cell_of(im, FIELD_HOST);
 	int64_t number[2] = {integer_of(im, FIELD_RANK, -1),
 			     integer_of(im, FIELD_PID, 0)};
-	uint64_t key =
-		reel_fnv1a(REEL_FNV_SEED, (const char *)number, sizeof(number));
+	char bytes[sizeof(number)];
+	uint64_t key;
 	struct reel_writer_process *row;
 	uint32_t id;
 
+	memcpy(bytes, number, sizeof(bytes));
+	key = reel_fnv1a(REEL_FNV_SEED, bytes, sizeof(bytes));
 	if (host)
 		key = reel_fnv1a(key, host->s, host->len);
 	id = gather_process(im->gather, key, err);
@@ -352,14 +354,9 @@ static int load_files(struct import *im, struct reel_writer *w,
 		      const struct import_input *in, struct reel_error *err)
 {
 	char name[256];
-	struct reel_writer_run run = {.name = import_run_name(in->name, name),
-				      .command = "",
-				      .job_json = "{}",
-				      .wall_ns = REEL_NO_OFFSET,
-				      .clock_error_ns = REEL_NO_OFFSET,
-				      .exit_status = REEL_NO_OFFSET,
-				      .exit_signal = REEL_NO_OFFSET};
+	struct reel_writer_run run = import_run_unknown();
 
+	run.name = import_run_name(in->name, NULL, name);
 	im->first_ns = INT64_MAX;
 	for (int i = 0; i < in->paths; i++)
 		if (gather_source(im->gather, (uint32_t)i + 1, err) ||

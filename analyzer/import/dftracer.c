@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/array.h"
 #include "lib/calls.h"
 #include "lib/error.h"
 #include "lib/intmap.h"
@@ -21,6 +22,7 @@
 #include "analyzer/import/common/call_names.h"
 #include "analyzer/import/common/gather.h"
 #include "analyzer/import/common/importer.h"
+#include "analyzer/import/common/run_name.h"
 #include "analyzer/import/common/table.h"
 #include "analyzer/import/common/trace_events.h"
 
@@ -53,9 +55,9 @@ struct import {
 	struct dftracer_marks marks;
 	struct reel_intmap by_hash, by_event, by_position;
 	struct name *name;
-	size_t names, name_room;
+	uint32_t names, name_room;
 	struct position *position;
-	size_t positions, position_room;
+	uint32_t positions, position_room;
 	bool all_names; /* of all files are read */
 	uint64_t copies, bad, phases, no_result;
 	int64_t first_ns;
@@ -84,21 +86,6 @@ static uint64_t hash_number(uint64_t h, int64_t n)
 	return (h ^ (uint64_t)n) * 0x9e3779b97f4a7c15u;
 }
 
-/* Room for one more of @n objects at *@p, zeroed. 0, or -1. */
-static int one_more(void *p, size_t n, size_t *room, size_t bytes,
-		    struct reel_error *err)
-{
-	if (n == *room) {
-		size_t more = *room ? 2 * *room : 64;
-
-		if (reel_grow(p, more, bytes, err))
-			return -1;
-		*room = more;
-	}
-	memset(*(char **)p + n * bytes, 0, bytes);
-	return 0;
-}
-
 /* --- names ---------------------------------------------------------------- */
 
 /* The name of @hash; @type: 'F', 'H', 'S'. NULL with @err: no memory. */
@@ -120,8 +107,8 @@ static struct name *find_name(struct import *im, char type,
 				return n;
 			continue;
 		}
-		if (one_more(&im->name, im->names, &im->name_room, sizeof(*n),
-			     err))
+		if (reel_array_reach(&im->name, &im->name_room, i, sizeof(*n),
+				     err))
 			return NULL;
 		n = &im->name[im->names];
 		n->hash = reel_alloc(hash->len + 2, 1, err);
@@ -325,8 +312,8 @@ static struct position *find_position(struct import *im,
 	if (i == REEL_NO_INDEX)
 		return NULL;
 	if (i == im->positions) {
-		if (one_more(&im->position, im->positions, &im->position_room,
-			     sizeof(*p), err))
+		if (reel_array_reach(&im->position, &im->position_room, i,
+				     sizeof(*p), err))
 			return NULL;
 		im->position[im->positions++].at = REEL_NO_OFFSET;
 	}
@@ -601,14 +588,11 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		struct reel_error *err)
 {
 	struct import *im = reel_alloc(1, sizeof(*im), err);
-	struct reel_writer_run run = {.job_json = "{}",
-				      .wall_ns = REEL_NO_OFFSET,
-				      .clock_error_ns = 1000, /* of us */
-				      .exit_status = REEL_NO_OFFSET,
-				      .exit_signal = REEL_NO_OFFSET};
+	struct reel_writer_run run = import_run_unknown();
 	char name[256];
 	int rc;
 
+	run.clock_error_ns = 1000; /* of us */
 	if (!im)
 		return -1;
 	*im = (struct import){.in = in, .writer = w, .first_ns = INT64_MAX};

@@ -11,6 +11,7 @@
  *
  * Source: fio(1), "Trace file format", and logs of fio 3.33.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,22 +30,25 @@
 #define WORDS_MOST 5
 #define TIME_MOST (INT64_MAX / 4)
 
-/* An action of the log. @sized: it moves bytes at an offset. */
+/* An action of the log. @sized: it moves bytes at an offset. @mode: argument of a
+ * call on a range that moves none; -1: it is no such call. */
 static const struct action {
 	const char *name;
 	uint16_t call; /* 0: none */
 	bool sized;
+	int mode;
 } actions[] = {
-	{"read", REEL_CALL_PREAD, true},
-	{"write", REEL_CALL_PWRITE, true},
-	{"trim", REEL_CALL_FALLOCATE, false},
-	{"sync", REEL_CALL_FSYNC, false},
-	{"datasync", REEL_CALL_FDATASYNC, false},
-	{"sync_file_range", REEL_CALL_SYNC_FILE_RANGE, false},
-	{"open", REEL_CALL_OPEN, false},
-	{"close", REEL_CALL_CLOSE, false},
-	{"add", 0, false}, /* a file of the job */
-	{"wait", 0, false},
+	{"read", REEL_CALL_PREAD, true, -1},
+	{"write", REEL_CALL_PWRITE, true, -1},
+	{"trim", REEL_CALL_FALLOCATE, false,
+	 FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE},
+	{"sync", REEL_CALL_FSYNC, false, -1},
+	{"datasync", REEL_CALL_FDATASYNC, false, -1},
+	{"sync_file_range", REEL_CALL_SYNC_FILE_RANGE, false, 0},
+	{"open", REEL_CALL_OPEN, false, -1},
+	{"close", REEL_CALL_CLOSE, false, -1},
+	{"add", 0, false, -1}, /* a file of the job */
+	{"wait", 0, false, -1},
 };
 
 struct import {
@@ -57,6 +61,8 @@ struct import {
 	uint32_t process, thread;
 	int64_t now_ns;
 	uint64_t bad, first_bad, known, no_duration;
+	uint64_t untimed, no_time; /* of this log, of all */
+	bool waits;
 };
 
 static const struct action *find_action(const char *name)
@@ -153,10 +159,15 @@ static int put_event(struct import *im, const struct action *a,
 	if (a->sized) {
 		ev.offset = offset;
 		ev.asked = ev.result = length;
+	} else if (a->mode >= 0) {
+		ev.offset = offset;
+		ev.arg = a->mode;
+		ev.arg2 = length;
 	}
 	ev.file = gather_file(im->gather, file, strlen(file), REEL_KIND_FILE,
 			      err);
 	im->no_duration++;
+	im->untimed += im->version == 2;
 	return !ev.file || set_open(im, &ev, err)
 		       ? -1
 		       : gather_event(im->gather, &ev, err);
@@ -193,6 +204,7 @@ static int read_line(struct import *im, uint64_t number, struct reel_error *err)
 			a = NULL;
 		else
 			im->now_ns += 1000 * time_us;
+		im->waits = true;
 	}
 	if (!a) {
 		if (!im->bad++)
@@ -263,6 +275,8 @@ static int read_file(struct import *im, const char *path, uint32_t source,
 		return -1;
 	im->bad = im->known = im->first_bad = 0;
 	im->now_ns = 0;
+	im->untimed = 0;
+	im->waits = false;
 	im->process = gather_process(im->gather, source, err);
 	im->thread = im->process
 			     ? gather_thread(im->gather, im->process, 0, err)
@@ -273,6 +287,8 @@ static int read_file(struct import *im, const char *path, uint32_t source,
 		rc = end_open(im, i, REEL_NO_OFFSET, err);
 	if (!rc)
 		*bad += im->bad + import_lines_skipped(lines);
+	if (!im->waits)
+		im->no_time += im->untimed;
 	import_lines_close(lines);
 	return rc ? -1 : 0;
 }
@@ -280,30 +296,32 @@ static int read_file(struct import *im, const char *path, uint32_t source,
 static int put_losses(struct import *im, struct reel_writer *w, uint64_t bad,
 		      struct reel_error *err)
 {
-	return (bad &&
-		reel_writer_loss(w, 0, "not_understood", "lines", bad, err)) ||
-			       (im->no_duration &&
-				reel_writer_loss(w, 0, "no_duration", "calls",
-						 im->no_duration, err))
-		       ? -1
-		       : 0;
+	const struct {
+		const char *reason, *unit;
+		uint64_t count;
+	} loss[] = {{"not_understood", "lines", bad},
+		    {"no_time", "calls", im->no_time},
+		    {"no_duration", "calls", im->no_duration}};
+
+	for (size_t i = 0; i < sizeof(loss) / sizeof(loss[0]); i++)
+		if (loss[i].count &&
+		    reel_writer_loss(w, 0, loss[i].reason, loss[i].unit,
+				     loss[i].count, err))
+			return -1;
+	return 0;
 }
 
 static int load(struct reel_writer *w, const struct import_input *in,
 		struct reel_error *err)
 {
 	char name[256];
-	struct reel_writer_run run = {.name = import_run_name(in->name, name),
-				      .command = "fio",
-				      .job_json = "{}",
-				      .wall_ns = REEL_NO_OFFSET,
-				      .clock_error_ns = REEL_NO_OFFSET,
-				      .exit_status = REEL_NO_OFFSET,
-				      .exit_signal = REEL_NO_OFFSET};
+	struct reel_writer_run run = import_run_unknown();
 	struct import im = {.writer = w};
 	uint64_t bad = 0;
 	int rc = gather_new(&im.gather, w, err);
 
+	run.name = import_run_name(in->name, NULL, name);
+	run.command = "fio";
 	if (!rc)
 		gather_origin(im.gather, 0);
 	for (int i = 0; !rc && i < in->paths; i++)

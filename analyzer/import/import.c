@@ -163,7 +163,9 @@ static const struct reel_importer *importer_of_file(const char *path)
 	int n = head ? read_head(path, head) : -1;
 
 	for (int i = 0; n > 0 && !found && reel_importers[i]; i++)
-		if (reel_importers[i]->detect(head, (size_t)n))
+		if (reel_importers[i]->detect(head, (size_t)n) &&
+		    (!reel_importers[i]->confirm ||
+		     reel_importers[i]->confirm(path)))
 			found = reel_importers[i];
 	free(head);
 	return found;

@@ -228,16 +228,11 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		struct reel_error *err)
 {
 	char name[256];
-	struct reel_writer_run run = {.name = import_run_name(in->name, name),
-				      .command = "",
-				      .job_json = "{}",
-				      .wall_ns = REEL_NO_OFFSET,
-				      .clock_error_ns = REEL_NO_OFFSET,
-				      .exit_status = REEL_NO_OFFSET,
-				      .exit_signal = REEL_NO_OFFSET};
+	struct reel_writer_run run = import_run_unknown();
 	struct import *im = reel_alloc(1, sizeof(*im), err);
 	int rc = !im || gather_new(&im->gather, w, err);
 
+	run.name = import_run_name(in->name, NULL, name);
 	if (!rc)
 		im->first_ns = INT64_MAX;
 	for (int i = 0; !rc && i < in->paths; i++)

@@ -443,16 +443,11 @@ static int load(struct reel_writer *w, const struct import_input *in,
 {
 	struct import im = {0};
 	char name[256];
-	struct reel_writer_run run = {.name = import_run_name(in->name, name),
-				      .command = "",
-				      .job_json = "{}",
-				      .wall_ns = REEL_NO_OFFSET,
-				      .clock_error_ns = REEL_NO_OFFSET,
-				      .exit_status = REEL_NO_OFFSET,
-				      .exit_signal = REEL_NO_OFFSET};
+	struct reel_writer_run run = import_run_unknown();
 	uint64_t bad = 0;
 	int rc = gather_new(&im.gather, w, err);
 
+	run.name = import_run_name(in->name, NULL, name);
 	for (int i = 0; !rc && i < in->paths; i++) {
 		rc = gather_source(im.gather, (uint32_t)i + 1, err) ||
 		     read_file(&im, in->path[i], err);

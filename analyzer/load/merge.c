@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "lib/error.h"
-#include "lib/store/merge_heap.h"
+#include "lib/merge_heap.h"
 
 #include "analyzer/load/internal.h"
 

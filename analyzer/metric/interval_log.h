@@ -7,7 +7,7 @@
 #ifndef ANALYZER_METRIC_INTERVAL_LOG_H
 #define ANALYZER_METRIC_INTERVAL_LOG_H
 
-#include "lib/store/merge_heap.h"
+#include "lib/merge_heap.h"
 
 #include "analyzer/metric/interval_union.h"
 

@@ -14,7 +14,7 @@
 #include "lib/array.h"
 #include "lib/error.h"
 
-#define FIRST_ROOM 8u
+#define FIRST_ROOM 2u
 
 /* Add a gap piece up to @end_ns, of which @covered_ns were covered. */
 static int add_gap(struct reel_union *u, int64_t end_ns, int64_t covered_ns,

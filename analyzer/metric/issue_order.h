@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/store/merge_heap.h"
+#include "lib/merge_heap.h"
 
 struct reel_error;
 

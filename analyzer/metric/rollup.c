@@ -22,6 +22,7 @@ static const char schema[] =
 	;
 
 #define PAIRS_MAX (1u << 20)
+#define PAIRS_FIRST 64u
 #define NO_BIN 63u /* the call transferred nothing */
 
 enum outcome { DONE, FAILED, AT_END };
@@ -34,13 +35,20 @@ struct row {
 	uint32_t next; /* its last successor */
 };
 
+/* Pairs of process and file, neither 0: half the bytes of a reel_intmap, as the
+ * largest of all tables. At most half of the slots are used. */
+struct pairs {
+	uint64_t *key;	     /* process << 32 | file; 0: free */
+	uint32_t used, mask; /* slots - 1; 0 while there are none */
+};
+
 struct cursor { /* the position of a thread */
 	uint32_t row, file;
 };
 
 struct rollup {
-	struct reel_intmap rows;  /* by process and kind */
-	struct reel_intmap pairs; /* of process and file */
+	struct reel_intmap rows; /* by process and kind */
+	struct pairs pairs;
 	struct row *row;
 	struct cursor *cursor; /* by thread_id */
 	uint32_t row_room, cursor_room;
@@ -101,15 +109,44 @@ static bool uses_file(const struct metric_event *ev)
 		(ev->raw.call == REEL_CALL_MMAP && ev->raw.asked > 0));
 }
 
+static void place_pair(struct pairs *p, uint64_t key)
+{
+	uint32_t i = reel_intmap_slot_of(key, p->mask);
+
+	while (p->key[i] && p->key[i] != key)
+		i = (i + 1) & p->mask;
+	p->used += !p->key[i];
+	p->key[i] = key;
+}
+
+static int widen_pairs(struct pairs *p, struct reel_error *err)
+{
+	uint32_t slots = p->mask ? 2 * (p->mask + 1) : PAIRS_FIRST;
+	struct pairs wide = {.mask = slots - 1};
+
+	wide.key = reel_alloc(slots, sizeof(*wide.key), err);
+	if (!wide.key)
+		return -1;
+	for (uint32_t i = 0; p->mask && i <= p->mask; i++)
+		if (p->key[i])
+			place_pair(&wide, p->key[i]);
+	free(p->key);
+	*p = wide;
+	return 0;
+}
+
 /* Count @file as used by @process. */
 static int count_file(struct rollup *r, uint32_t process, uint32_t file,
 		      struct reel_error *err)
 {
-	uint64_t pair = (uint64_t)process << 32 | file;
+	struct pairs *p = &r->pairs;
 
-	if (!file || r->pairs.used >= PAIRS_MAX)
+	if (!file || p->used >= PAIRS_MAX)
 		return 0;
-	return reel_intmap_get(&r->pairs, pair, err) == REEL_NO_INDEX ? -1 : 0;
+	if ((!p->mask || p->used >= (p->mask + 1) / 2) && widen_pairs(p, err))
+		return -1;
+	place_pair(p, (uint64_t)process << 32 | file);
+	return 0;
 }
 
 static int add_event(void *state, const struct metric_event *ev,
@@ -214,16 +251,16 @@ static int read_kinds(struct reel_store *st, uint8_t **not_file, uint32_t *room,
 static int count_files(const struct rollup *r, struct reel_store *st,
 		       uint32_t **files, uint32_t *room, struct reel_error *err)
 {
-	const struct reel_intmap *m = &r->pairs;
+	const struct pairs *p = &r->pairs;
 	uint8_t *not_file = NULL;
 	uint32_t kinds = 0, i;
 	int rc = read_kinds(st, &not_file, &kinds, err);
 
-	for (i = 0; !rc && m->mask && i <= m->mask; i++) {
-		uint32_t process = (uint32_t)(m->slot[i].key >> 32);
-		uint32_t file = (uint32_t)m->slot[i].key;
+	for (i = 0; !rc && p->mask && i <= p->mask; i++) {
+		uint32_t process = (uint32_t)(p->key[i] >> 32);
+		uint32_t file = (uint32_t)p->key[i];
 
-		if (!m->slot[i].index || (file < kinds && not_file[file]))
+		if (!p->key[i] || (file < kinds && not_file[file]))
 			continue;
 		rc = reel_array_reach(files, room, process, sizeof(**files),
 				      err);
@@ -322,7 +359,7 @@ static void rollup_fini(void *state)
 	struct rollup *r = state;
 
 	reel_intmap_fini(&r->rows);
-	reel_intmap_fini(&r->pairs);
+	free(r->pairs.key);
 	free(r->row);
 	free(r->cursor);
 }

@@ -29,10 +29,18 @@ static const char schema[] =
 
 enum { FIRST, CONSECUTIVE, SEQUENTIAL, RANDOM, UNKNOWN, ORDERS };
 
+/*
+ * Positions of OFDs, whose ids grow with each open of the job: memory holds the
+ * pages used in this generation and in the one before, 64 MiB at most. An OFD
+ * without an access while the job used 1024 other pages, about 4 million opens,
+ * begins anew.
+ */
 #define PAGE 4096u /* OFDs in a page of positions */
+#define PAGES_MAX 1024u
 
 /* Position + 2 of an OFD; 0: no access yet, 1: unknown. */
 struct page {
+	uint32_t generation; /* of its last use */
 	uint64_t next[PAGE];
 };
 
@@ -72,6 +80,7 @@ struct jumps {
 struct sequence {
 	struct page **page;
 	uint32_t pages;
+	uint32_t page_generation, pages_used; /* in that generation */
 	struct generation now, before;
 	struct counts *process;
 	uint32_t process_room;
@@ -90,7 +99,21 @@ static int sequence_init(void *state, struct reel_error *err)
 
 	s->order.fn = count_access;
 	s->order.ctx = s;
+	s->page_generation = 1; /* a new page has 0 */
 	return 0;
+}
+
+/* Free the pages that the generation that ends did not use. */
+static void begin_generation(struct sequence *s)
+{
+	for (uint32_t i = 0; i < s->pages; i++) {
+		if (!s->page[i] || s->page[i]->generation == s->page_generation)
+			continue;
+		free(s->page[i]);
+		s->page[i] = NULL;
+	}
+	s->page_generation++;
+	s->pages_used = 0;
 }
 
 static uint64_t *find_position(struct sequence *s, uint32_t open,
@@ -98,12 +121,18 @@ static uint64_t *find_position(struct sequence *s, uint32_t open,
 {
 	uint32_t p = open / PAGE;
 
+	if (s->pages_used >= PAGES_MAX)
+		begin_generation(s);
 	if (reel_array_reach(&s->page, &s->pages, p, sizeof(*s->page), err))
 		return NULL;
 	if (!s->page[p]) {
 		s->page[p] = reel_alloc(1, sizeof(struct page), err);
 		if (!s->page[p])
 			return NULL;
+	}
+	if (s->page[p]->generation != s->page_generation) {
+		s->page[p]->generation = s->page_generation;
+		s->pages_used++;
 	}
 	return &s->page[p]->next[open % PAGE];
 }

@@ -33,6 +33,8 @@ static void add_loss(struct report_completeness *c, const char *reason,
 		{"denied", &c->denied_files},
 		{"counted", &c->counted},
 		{"counted_files", &c->counted_files},
+		{"no_time", &c->no_time},
+		{"no_duration", &c->no_duration},
 		{"counted_after", &c->counted_after_ns},
 	};
 

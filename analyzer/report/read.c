@@ -473,6 +473,11 @@ const struct report_rank *report_slowest(const struct report *r)
 	return worst;
 }
 
+bool report_is_untimed(const struct report *r)
+{
+	return r->calls > 0 && !r->spans && r->completeness.no_time >= r->calls;
+}
+
 bool report_run_is_job(const struct report *r)
 {
 	return r->wall_ns > 0 && r->wall_ns >= r->span_ns;

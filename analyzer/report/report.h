@@ -157,5 +157,7 @@ const struct report_rank *report_slowest(const struct report *r);
  * where that is not known, from the first to the last event. */
 int64_t report_run_ns(const struct report *r);
 bool report_run_is_job(const struct report *r); /* false: the latter */
+/* Has the format no times at all: of its calls only the order is known? */
+bool report_is_untimed(const struct report *r);
 
 #endif

@@ -96,9 +96,10 @@ static void print_header(const struct report *r)
 				reel_num_count(num, r->processes),
 				r->processes == 1 ? "" : "es");
 	}
-	reel_buf_printf(
-		&b, NULL, "%s%s", separator(),
-		time_or_none(num, r->wall_ns > 0 ? r->wall_ns : r->span_ns));
+	reel_buf_printf(&b, NULL, "%s%s", separator(),
+			time_or_none(num, report_is_untimed(r) ? REPORT_NONE
+					  : r->wall_ns > 0     ? r->wall_ns
+							       : r->span_ns));
 	if (r->host) {
 		reel_buf_puts(&b, " on ", NULL);
 		add_name(&b, r->host);

@@ -325,6 +325,29 @@ static void add_loss(struct reel_buf *b, const struct report_completeness *c)
 					      : "none lost");
 }
 
+/* Values that calls of an import lack. */
+static void add_unknown(struct reel_buf *b, const struct report *r)
+{
+	const struct {
+		const char *values;
+		int64_t calls;
+	} unknown[] = {{"times", r->completeness.no_time},
+		       {"durations", r->completeness.no_duration}};
+	char num[REEL_NUM];
+
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+		if (unknown[i].calls >= r->calls && r->calls > 0)
+			reel_buf_printf(b, NULL,
+					"; the %s of all calls are not known",
+					unknown[i].values);
+		else if (unknown[i].calls > 0)
+			reel_buf_printf(b, NULL,
+					"; the %s of %s call%s are not known",
+					unknown[i].values,
+					reel_num_count(num, unknown[i].calls),
+					unknown[i].calls == 1 ? "" : "s");
+}
+
 static void add_clock(struct reel_buf *b, const struct report *r)
 {
 	char num[REEL_NUM];
@@ -346,6 +369,7 @@ void text_completeness_head(const struct report *r)
 	add_events(&b, r);
 	if (strcmp(state_word(r), "imported") != 0)
 		add_loss(&b, &r->completeness);
+	add_unknown(&b, r);
 	if (r->processes > 0)
 		add_clock(&b, r);
 	if (r->code_opens > 0)

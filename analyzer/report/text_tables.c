@@ -284,6 +284,12 @@ static int print_seconds(const struct report *r, const struct report_options *o,
 	int64_t width_ns = 0;
 	bool has;
 
+	if (report_is_untimed(r)) {
+		reel_columns_wrapped("No timeline: the times of the calls are "
+				     "not known.",
+				     2, 0);
+		return 0;
+	}
 	if (!r->events && r->counters &&
 	    reel_store_int(r->st,
 			   "SELECT max(width_ns) FROM v_report_bins "

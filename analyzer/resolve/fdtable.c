@@ -3,9 +3,10 @@
  * The resolver's descriptors and open file descriptions (OFDs).
  *
  * Memory is bounded by the descriptors that are open: a closed one stays
- * findable for the next RECENT closes of its process (a read that began before
- * the close may end after it) and is then freed. An OFD is freed with its last
- * descriptor, and its row is complete.
+ * findable for the next 512 closes of its process (a read that began before the
+ * close may end after it), for fewer if thousands of processes share the memory,
+ * and is then freed. An OFD is freed with its last descriptor, and its row is
+ * complete.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 
 #include "analyzer/resolve/internal.h"
 
-#define FIRST_SLOTS 64
+#define FIRST_SLOTS 16
 #define FDS_MAX (1 << 20)
 
 /* Copied: gcc would clear a struct of this size with "rep stos", slowly. */
@@ -160,6 +161,16 @@ static uint32_t get_by_fd(const struct descs *d, int32_t fd)
 	return fd >= 0 && (uint32_t)fd < d->fds ? d->by_fd[fd] : 0;
 }
 
+/* The length of a ring that begins now. */
+static uint32_t ring_length(const struct reel_resolver *r)
+{
+	uint32_t share = RECENT_TOGETHER / (r->running > 0 ? r->running : 1);
+
+	if (share > RECENT_MOST)
+		return RECENT_MOST;
+	return share < RECENT_LEAST ? RECENT_LEAST : share;
+}
+
 /* Add the closed descriptor @p to the ring and free the one that it
  * replaces. */
 static int retire(struct reel_resolver *r, struct descs *d,
@@ -169,18 +180,20 @@ static int retire(struct reel_resolver *r, struct descs *d,
 	struct recent *place;
 	uint32_t oldest;
 
+	if (!d->recent_most)
+		d->recent_most = ring_length(r);
 	/* It is a ring only when it is full: most processes close few. */
-	if (d->recents < RECENT &&
+	if (d->recents < d->recent_most &&
 	    reel_array_reach(&d->recent, &d->recent_room, d->recents,
 			     sizeof(*d->recent), err))
 		return -1;
-	place = &d->recent[d->recents++ % RECENT];
+	place = &d->recent[d->recents++ % d->recent_most];
 	oldest = place->id;
 	*place = (struct recent){p->id, p->open};
 	if (!oldest)
 		return 0;
 	/* The oldest one has left the CPU caches: prefetch the next but one. */
-	soon = &d->recent[(d->recents + 1) % RECENT];
+	soon = &d->recent[(d->recents + 1) % d->recent_most];
 	__builtin_prefetch(&d->slot[home_slot(d, soon->id)]);
 	__builtin_prefetch(&r->ofds.ofd[soon->open]);
 	return free_closed(r, d, oldest, err);
@@ -190,8 +203,9 @@ const struct desc *descs_find_recent(const struct descs *d, uint32_t k)
 {
 	const struct desc *p = NULL;
 
-	if (k % RECENT < d->recent_room && d->recent[k % RECENT].id)
-		p = descs_find(d, d->recent[k % RECENT].id);
+	/* Later ones have taken the places of the older ones. */
+	if (k < d->recents && d->recents - k <= d->recent_most)
+		p = descs_find(d, d->recent[k % d->recent_most].id);
 	return p && p->closed ? p : NULL;
 }
 

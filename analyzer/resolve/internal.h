@@ -29,8 +29,10 @@ struct file {
 	uint8_t kind;	  /* enum reel_kind */
 	uint8_t class_;	  /* enum reel_class */
 	bool written;
-	bool saved; /* written while a checkpoint was saved */
-	bool live;  /* the name of an inode that the job wrote */
+	bool saved;   /* written while a checkpoint was saved */
+	bool errors;  /* the standard error that the job began with */
+	bool removed; /* its name was, at some time */
+	bool live;    /* the name of an inode that the job wrote */
 	bool listed;
 	bool opened; /* the job opened it */
 };
@@ -92,6 +94,7 @@ static inline const char *files_path(const struct files *f, uint32_t id)
 void files_set_kind(struct files *f, uint32_t id, enum reel_kind kind);
 void files_set_written(struct files *f, uint32_t id);
 void files_set_saved(struct files *f, uint32_t id);
+void files_set_errors(struct files *f, uint32_t id);
 void files_set_was_opened(struct files *f, uint32_t id);
 /* @path is the working directory of a process. */
 void files_note_used_dir(struct files *f, const char *path, size_t len);
@@ -167,7 +170,11 @@ struct desc {
 	uint32_t others;    /* the OFD's moves at that time */
 };
 
-#define RECENT 512 /* closed descriptors that late records may refer to */
+/* Closed descriptors that late records may refer to: of a process, and of all
+ * that run, 250 bytes each. */
+#define RECENT_MOST 512u
+#define RECENT_LEAST 16u
+#define RECENT_TOGETHER (1u << 17)
 
 struct recent {
 	uint32_t id;
@@ -182,6 +189,7 @@ struct descs {
 	uint32_t fds;
 	struct recent *recent; /* ring of closed ones */
 	uint32_t recents, recent_room;
+	uint32_t recent_most; /* length of the ring; 0: none closed yet */
 };
 
 /* All open file descriptions; [0] is not used. */

@@ -2,6 +2,7 @@
 /* Marks: records of the shim that are no calls (trace_format.h, "MARKS"). */
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/calls.h"
 
@@ -93,6 +94,8 @@ static uint32_t marked_ofd(struct resolve_step *s, uint32_t file,
 			return 0;
 		ofds->ofd[i].append = m.flags >= 0 && m.flags & O_APPEND;
 		ofds->ofd[i].inode = file_of(s, file)->inode;
+		if (m.fd == STDERR_FILENO)
+			files_set_errors(&s->r->files, file);
 		files_set_was_opened(&s->r->files, file);
 	}
 	resolve_observed_pos(s, &ofds->ofd[i], m.pos);

@@ -128,6 +128,7 @@ int files_unlinked(struct files *f, uint32_t id, struct reel_error *err)
 		return -1;
 	f->file[id].inode = inode;
 	f->file[id].live = false;
+	f->file[id].removed = true;
 	return 0;
 }
 
@@ -372,6 +373,8 @@ static void classify(struct files *f, uint32_t id)
 		files_path(f, id), (enum reel_kind)p->kind, p->written);
 	if (p->saved && p->class_ == REEL_CLASS_DATA)
 		p->class_ = REEL_CLASS_CHECKPOINT;
+	if (p->errors && p->class_ == REEL_CLASS_DATA)
+		p->class_ = REEL_CLASS_LOG;
 }
 
 void files_set_kind(struct files *f, uint32_t id, enum reel_kind kind)
@@ -413,6 +416,15 @@ void files_set_saved(struct files *f, uint32_t id)
 	if (!id || f->file[id].saved)
 		return;
 	f->file[id].saved = true;
+	classify(f, id);
+}
+
+void files_set_errors(struct files *f, uint32_t id)
+{
+	/* The job may write data by that number to a file that it opened. */
+	if (!id || f->file[id].errors || f->file[id].opened)
+		return;
+	f->file[id].errors = true;
 	classify(f, id);
 }
 

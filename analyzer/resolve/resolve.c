@@ -236,6 +236,16 @@ uint32_t reel_resolve_files(const struct reel_resolver *r)
 	return r->files.n;
 }
 
+#define PROBE_BYTES 4
+
+/* A few bytes that are written and removed try if a folder can be written, as
+ * Python's tempfile does in each process: no data of the job. */
+static bool is_probe(const struct file *f)
+{
+	return f->class_ == REEL_CLASS_DATA && f->written && f->removed &&
+	       f->size_max <= PROBE_BYTES;
+}
+
 void reel_resolve_file(const struct reel_resolver *r, uint32_t id,
 		       struct reel_file_row *row)
 {
@@ -246,7 +256,8 @@ void reel_resolve_file(const struct reel_resolver *r, uint32_t id,
 		.path = files_path(&r->files, id),
 		.path_len = f->path_len,
 		.kind = (enum reel_kind)f->kind,
-		.class_ = (enum reel_class)f->class_,
+		.class_ = is_probe(f) ? REEL_CLASS_SYSTEM
+				      : (enum reel_class)f->class_,
 		.size_bytes = f->size_max,
 	};
 }

@@ -2,9 +2,9 @@
 /*
  * Descriptors for the events of an import, in two passes.
  *
- * The first follows opens and closes by the numbers of the format and makes a
- * descriptor for each file of a process that is used without one; the second
- * copies the store with them. A descriptor of that kind is opened at its first use
+ * The first follows opens and closes by the numbers of the format, or by files
+ * where it has no numbers, and makes a descriptor for each file of a process that
+ * is used without one; the second copies the store with them. A descriptor of that kind is opened at its first use
  * and closed after its last; as nothing is known of its position, its reads and
  * writes become pread and pwrite. Where the format lacks offsets, they continue
  * one after the other, from 0 again at the end of a file that the job wrote.
@@ -114,7 +114,8 @@ static void note_use(struct playable *p, struct desc *d,
 	if (end_ns > d->last_ns)
 		d->last_ns = end_ns;
 	d->reads |= ev->group == REEL_GROUP_READ;
-	d->writes |= ev->group == REEL_GROUP_WRITE;
+	d->writes |= ev->group == REEL_GROUP_WRITE ||
+		     reel_call_traits(ev->call) & REEL_TRAIT_RESIZES;
 	if (ev->fd > p->most_fd[ev->process])
 		p->most_fd[ev->process] = ev->fd;
 }
@@ -170,6 +171,8 @@ static bool see_open(struct playable *p, struct reel_event *ev)
 		ev->arg |= O_CREAT | (d->reads ? O_RDWR : O_WRONLY);
 		ev->arg2 = ev->arg2 ? ev->arg2 : 0644;
 	}
+	if (ev->fd < 0)
+		ev->result = d->fd;
 	ev->fd = d->fd;
 	ev->open = p->used;
 	return true;
@@ -228,7 +231,8 @@ static bool see_event(void *arg, struct reel_event *ev)
 		return leave_out(p, RUN_NO_ERRNO);
 	if (is_open(ev))
 		return see_open(p, ev);
-	if (moves_data(ev) || ev->fd >= 0 || ev->group == REEL_GROUP_CLOSE)
+	if (moves_data(ev) || ev->fd >= 0 || ev->group == REEL_GROUP_CLOSE ||
+	    reel_call_takes_fd(ev->call))
 		return see_use(p, ev);
 	return ev->file ? true : leave_out(p, RUN_NO_FILE);
 }
@@ -402,8 +406,9 @@ int reel_run_playable(struct reel_store **out, struct run_playable *counts,
 	memset(counts, 0, sizeof(*counts));
 	if (reel_store_int(st,
 			   "SELECT EXISTS (SELECT 1 FROM source) AND "
-			   "EXISTS (SELECT 1 FROM event_block) AND NOT "
-			   "EXISTS (SELECT 1 FROM open_block)",
+			   "EXISTS (SELECT 1 FROM event_block) AND "
+			   "(NOT EXISTS (SELECT 1 FROM open_block) OR "
+			   "EXISTS (SELECT 1 FROM open_file WHERE fd < 0))",
 			   &needs, &has, err))
 		return -1;
 	if (needs)

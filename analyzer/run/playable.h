@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An import as a replay needs it: each read and write with a descriptor that an
- * open gave. Formats such as Darshan's DXT have none, DFTracer's have numbers only.
+ * open gave. Darshan's DXT has no opens, fio's logs have opens without numbers, DFTracer
+ * has numbers only.
  */
 #ifndef ANALYZER_RUN_PLAYABLE_H
 #define ANALYZER_RUN_PLAYABLE_H
@@ -28,8 +29,8 @@ struct run_playable {
 };
 
 /*
- * If the events of the import @st have no open files, give a temporary store with
- * them in *@out, for reel_store_close(); else *@out is NULL. 0, or -1 with @err.
+ * If the events of the import @st have no open files, or such without a descriptor,
+ * give a temporary store with them in *@out, for reel_store_close(); else *@out is NULL. 0, or -1 with @err.
  */
 int reel_run_playable(struct reel_store **out, struct run_playable *counts,
 		      struct reel_store *st, struct reel_error *err);

@@ -24,7 +24,8 @@ static int need_tables(struct reel_writer *w, struct reel_error *err)
 
 	if (c->tables)
 		return 0;
-	if (reel_schema_create(w->st->db, counter_sql) != SQLITE_OK)
+	if (!writer_has_table(w, "source") &&
+	    reel_schema_create(w->st->db, counter_sql) != SQLITE_OK)
 		return reel_fail(err, REEL_E_DB,
 				 "cannot create tables of counters: %s",
 				 sqlite3_errmsg(w->st->db));

@@ -13,7 +13,7 @@
 
 #include "analyzer/write/internal.h"
 
-#define BUDGET_EVENTS (12 * REEL_BLOCK_EVENTS) /* 128 B each: 48 MiB */
+#define BUDGET_EVENTS (8 * REEL_BLOCK_EVENTS) /* 128 B each: 32 MiB */
 #define LEAST_EVENTS 16
 #define FIRST_EVENTS 64
 

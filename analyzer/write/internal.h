@@ -35,9 +35,9 @@ enum writer_insert {
 };
 
 #define WRITER_BATCH 1024 /* events that stages exchange at a time */
-#define WRITER_RING 32	  /* batches, with several threads */
+#define WRITER_RING 16	  /* batches, with several threads */
 #define WRITER_STAGES 3
-#define WRITER_SPARES 2
+#define WRITER_SPARES 1 /* 4 MiB each */
 
 /* A call that waits in a batch for the events before it. */
 enum writer_what {
@@ -242,5 +242,8 @@ void writer_inserts_close(struct reel_writer *w);
 int writer_code_put(struct reel_writer *w, struct reel_error *err);
 int writer_run_put(struct reel_writer *w, const struct reel_writer_run *run,
 		   struct reel_error *err);
+
+/* Does the store have the table @name already? */
+bool writer_has_table(const struct reel_writer *w, const char *name);
 
 #endif

@@ -14,8 +14,16 @@
 
 #include "analyzer/write/internal.h"
 
+bool writer_has_table(const struct reel_writer *w, const char *name)
+{
+	return sqlite3_table_column_metadata(w->st->db, "main", name, NULL,
+					     NULL, NULL, NULL, NULL,
+					     NULL) == SQLITE_OK;
+}
+
 static int metrics_init(struct reel_writer *w, struct reel_error *err)
 {
+	bool made = writer_has_table(w, "rollup");
 	int n = 0;
 
 	while (reel_metrics[n])
@@ -28,7 +36,7 @@ static int metrics_init(struct reel_writer *w, struct reel_error *err)
 
 		if (w->counts_only && !m->for_counts)
 			continue;
-		if (m->schema &&
+		if (m->schema && !made &&
 		    reel_schema_create(w->st->db, m->schema) != SQLITE_OK)
 			return reel_fail(
 				err, REEL_E_DB,

@@ -118,7 +118,8 @@ struct reel_writer_options {
 
 /*
  * Write into the fresh store @st, which is borrowed until reel_writer_free().
- * Creates the tables of the metrics. Gives *@out.
+ * Creates the tables of the metrics, unless a writer before, which wrote nothing,
+ * has made them. Gives *@out.
  */
 int reel_writer_new(struct reel_writer **out, struct reel_store *st,
 		    const struct reel_writer_options *options,

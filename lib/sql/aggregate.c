@@ -198,6 +198,8 @@ static void merge_intervals(struct intervals *s)
 {
 	size_t kept = 0, sorted = 1;
 
+	if (!s->at)
+		return;
 	while (sorted < s->n && s->at[sorted - 1].start <= s->at[sorted].start)
 		sorted++;
 	if (sorted < s->n)
@@ -238,7 +240,7 @@ static void add_interval(sqlite3_context *ctx, struct intervals *s,
 		last->end = in.end > last->end ? in.end : last->end;
 		return;
 	}
-	if (s->n == s->room) {
+	if (!s->at || s->n == s->room) {
 		merge_intervals(s);
 		/* worth it only if much has been merged */
 		if (s->n >= s->room / 2 &&
@@ -308,7 +310,7 @@ static void overlap_final(sqlite3_context *ctx)
 		return;
 	merge_intervals(&s[0]);
 	merge_intervals(&s[1]);
-	while (i < s[0].n && j < s[1].n) {
+	while (s[0].at && s[1].at && i < s[0].n && j < s[1].n) {
 		const struct interval *a = &s[0].at[i], *b = &s[1].at[j];
 		int64_t start = a->start > b->start ? a->start : b->start;
 		int64_t end = a->end < b->end ? a->end : b->end;

@@ -14,7 +14,7 @@
 #include "lib/store/event_walk.h"
 #include "lib/store/event_op.h"
 #include "lib/store/file_class.h"
-#include "lib/store/merge_heap.h"
+#include "lib/merge_heap.h"
 #include "lib/store/store.h"
 
 struct block {

@@ -2,9 +2,11 @@
 /*
  * A scan of the events of a store, block after block.
  *
- * Rows of a block come in the order of their start, which SQLite may not rely
- * on: a call that encloses calls of an earlier block comes after them. The list
- * of blocks is read once for a cursor, as a join starts many scans.
+ * Rows of a block come in the order of their start if the query reads it, which
+ * SQLite may not rely on: a call that encloses calls of an earlier block comes
+ * after them. Otherwise they keep the order of their ends: neither START nor DUR
+ * is decoded. The list of blocks is read once for a cursor, as a join starts many
+ * scans.
  */
 #include "lib/store/event_scan.h"
 
@@ -127,11 +129,17 @@ static void merge_runs(uint32_t *row, uint32_t *spare, const uint32_t at[3],
 static bool insert_rows(uint32_t *row, uint32_t n, const int64_t *start)
 {
 	uint32_t budget = 4 * n;
+	int64_t last = n ? start[row[0]] : 0; /* the largest so far */
 
 	for (uint32_t i = 1; i < n; i++) {
 		uint32_t moved = row[i], k = i;
+		int64_t at = start[moved];
 
-		while (k && start[row[k - 1]] > start[moved]) {
+		if (at >= last) {
+			last = at;
+			continue;
+		}
+		while (k && start[row[k - 1]] > at) {
 			row[k] = row[k - 1];
 			k--;
 		}
@@ -220,7 +228,9 @@ static int select_rows(struct reel_event_scan *s, const char **why)
 	int64_t *const *v = s->cols.v;
 	uint32_t n = s->cols.n;
 
-	s->all = !timed && !w->by_call && !w->by_file && !s->block.nested;
+	bool ordered = !s->block.nested || !(w->mask & 1u << REEL_COL_START);
+
+	s->all = !timed && !w->by_call && !w->by_file && ordered;
 	s->rows = n;
 	if (s->all)
 		return 0;
@@ -247,7 +257,7 @@ static int select_rows(struct reel_event_scan *s, const char **why)
 			return -1;
 		n = keep_in_set(s, n, v[REEL_COL_FILE], &w->file);
 	}
-	if (n && s->block.nested) {
+	if (n && !ordered) {
 		if (DECODE(REEL_COL_START))
 			return -1;
 		reel_rows_by_start(s->row, s->spare, n, v[REEL_COL_START]);

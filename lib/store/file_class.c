@@ -72,6 +72,8 @@ static const struct rule {
 	{PREFIX, ANY, "/lib64/", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/bin/", REEL_CLASS_SYSTEM},
 	{PREFIX, ANY, "/sbin/", REEL_CLASS_SYSTEM},
+	{HAS, ANY, "/.keras/keras.json", REEL_CLASS_SYSTEM},
+	{COMPONENT, ANY, ".config", REEL_CLASS_SYSTEM},
 
 	{BASE_PREFIX, ANY, "events.out.tfevents", REEL_CLASS_LOG},
 	{SUFFIX, ANY, ".log", REEL_CLASS_LOG},

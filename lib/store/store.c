@@ -28,7 +28,7 @@ static const char write_pragmas[] = "PRAGMA page_size = 1024;"
 				    "PRAGMA journal_mode = OFF;"
 				    "PRAGMA synchronous = OFF;"
 				    "PRAGMA locking_mode = EXCLUSIVE;"
-				    "PRAGMA cache_size = -16384;"
+				    "PRAGMA cache_size = -2048;"
 				    "PRAGMA temp_store = FILE;";
 
 /* Each table has a page of its own: in a small store empty ones are half of

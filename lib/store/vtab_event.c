@@ -3,182 +3,32 @@
  * The virtual table `event`: rows from compressed blocks, and, as hidden
  * columns, the names of their ids. View v_event shows both.
  *
- * Conditions on time, thread, call and file skip blocks and rows before any
- * value is made; SQLite checks a row again unless its condition is exact.
+ * event_plan.c takes the conditions of a query, event_scan.c finds the rows; here
+ * the values of their columns are made.
  */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "lib/store/event.h"
-#include "lib/store/event_match.h"
 #include "lib/store/event_names.h"
+#include "lib/store/event_plan.h"
 #include "lib/store/event_scan.h"
 #include "lib/store/vtab.h"
-
-enum sql_column {
-	SQL_START,
-	SQL_DUR,
-	SQL_PROCESS,
-	SQL_THREAD,
-	SQL_CALL_ID,
-	SQL_FILE,
-	SQL_FILE2,
-	SQL_OPEN,
-	SQL_FD,
-	SQL_FD2,
-	SQL_OFFSET,
-	SQL_ASKED,
-	SQL_RESULT,
-	SQL_ERRNO,
-	SQL_ARG,
-	SQL_ARG2,
-	SQL_POS,
-	SQL_CALLS,
-	/* hidden: not in "SELECT *"; their names are not those of columns of
-	 * file, call, thread and process, which queries join without a prefix */
-	SQL_PID,
-	SQL_TID,
-	SQL_CALL,
-	SQL_LAYER,
-	SQL_GROUP,
-	SQL_BYTES,
-	SQL_PATH,
-	SQL_CLASS,
-	SQL_KIND,
-	SQL_PATH2,
-	SQL_COLUMNS
-};
-
-#define NO_NULL INT64_MAX /* no value of the column means NULL */
-#define BIT(column) (1u << (column))
-#define PLAIN(column, null) BIT(column), column, null
-#define MADE(mask) mask, -1, NO_NULL
-
-static const struct {
-	const char *name;
-	uint32_t mask; /* columns of the block that it is made of */
-	int column;    /* the one it is a value of; -1: see give_name() */
-	int64_t null;  /* the value that means NULL */
-	enum reel_match_of match;
-} columns[SQL_COLUMNS] = {
-	[SQL_START] = {"start_ns", PLAIN(REEL_COL_START, NO_NULL),
-		       REEL_MATCH_START},
-	[SQL_DUR] = {"dur_ns", PLAIN(REEL_COL_DUR, NO_NULL), 0},
-	[SQL_PROCESS] = {"process_id", MADE(0), REEL_MATCH_PROCESS},
-	[SQL_THREAD] = {"thread_id", MADE(0), REEL_MATCH_THREAD},
-	[SQL_CALL_ID] = {"call_id", PLAIN(REEL_COL_CALL, NO_NULL),
-			 REEL_MATCH_CALL_ID},
-	[SQL_FILE] = {"file_id", PLAIN(REEL_COL_FILE, 0), REEL_MATCH_FILE_ID},
-	[SQL_FILE2] = {"file2_id", PLAIN(REEL_COL_FILE2, 0), 0},
-	[SQL_OPEN] = {"open_id", PLAIN(REEL_COL_OPEN, 0), 0},
-	[SQL_FD] = {"fd", PLAIN(REEL_COL_FD, -1), 0},
-	[SQL_FD2] = {"fd2", PLAIN(REEL_COL_FD2, -1), 0},
-	[SQL_OFFSET] = {"offset", PLAIN(REEL_COL_OFFSET, REEL_NO_OFFSET), 0},
-	[SQL_ASKED] = {"asked", PLAIN(REEL_COL_ASKED, REEL_NO_SIZE), 0},
-	[SQL_RESULT] = {"result", PLAIN(REEL_COL_RESULT, NO_NULL), 0},
-	[SQL_ERRNO] = {"errno", PLAIN(REEL_COL_ERR, NO_NULL), 0},
-	[SQL_ARG] = {"arg", PLAIN(REEL_COL_ARG, NO_NULL), 0},
-	[SQL_ARG2] = {"arg2", PLAIN(REEL_COL_ARG2, NO_NULL), 0},
-	[SQL_POS] = {"pos", PLAIN(REEL_COL_POS, REEL_NO_OFFSET), 0},
-	[SQL_CALLS] = {"calls", PLAIN(REEL_COL_COUNT, NO_NULL), 0},
-	[SQL_PID] = {"event_pid", MADE(0), REEL_MATCH_PID},
-	[SQL_TID] = {"event_tid", MADE(0), REEL_MATCH_TID},
-	[SQL_CALL] = {"event_call", MADE(BIT(REEL_COL_CALL)), REEL_MATCH_CALL},
-	[SQL_LAYER] = {"event_layer", MADE(BIT(REEL_COL_CALL)),
-		       REEL_MATCH_LAYER},
-	[SQL_GROUP] = {"event_call_group", MADE(BIT(REEL_COL_CALL)),
-		       REEL_MATCH_GROUP},
-	[SQL_BYTES] = {"bytes",
-		       MADE(BIT(REEL_COL_CALL) | BIT(REEL_COL_RESULT) |
-			    BIT(REEL_COL_ERR)),
-		       0},
-	[SQL_PATH] = {"event_path", MADE(BIT(REEL_COL_FILE)), REEL_MATCH_PATH},
-	[SQL_CLASS] = {"event_class", MADE(BIT(REEL_COL_FILE)),
-		       REEL_MATCH_CLASS},
-	[SQL_KIND] = {"event_kind", MADE(BIT(REEL_COL_FILE)), REEL_MATCH_KIND},
-	[SQL_PATH2] = {"event_path2", MADE(BIT(REEL_COL_FILE2)), 0},
-};
 
 struct event_cursor {
 	sqlite3_vtab_cursor base;
 	struct reel_event_scan *scan;
 	struct reel_event_names *names;
-	struct reel_event_wanted wanted;
+	struct reel_event_plan plan;
 	const struct reel_event_thread
 		*thread; /* of the block; NULL: unknown */
+	/* Values of the rows of the block, by enum reel_sql_column, that
+	 * need no other look at the row; NULL: give_name() makes the value. */
+	const int64_t *value[REEL_SQL_COLUMNS];
+	int64_t *bytes; /* value[REEL_SQL_BYTES] */
+	uint32_t bytes_room;
 	int64_t file_id; /* of file; 0: none */
 	struct reel_event_file file;
 	bool end;
 };
-
-/* --- the plan ------------------------------------------------------------- */
-
-/* idxStr: the columns used, as a hexadecimal mask, then for each argument of
- * xFilter its column and one of these operators, " path=". */
-
-/* The operator of constraint @i as in idxStr; 0: it is left to SQLite. */
-static char plan_op(sqlite3_index_info *info, int i)
-{
-	const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-	enum reel_match_of of;
-
-	if (!c->usable || c->iColumn < 0 || c->iColumn >= SQL_COLUMNS)
-		return 0;
-	of = columns[c->iColumn].match;
-	if (of == REEL_MATCH_NOTHING)
-		return 0;
-	switch (c->op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ:
-		if (reel_match_is_text(of) &&
-		    strcmp(sqlite3_vtab_collation(info, i), "BINARY"))
-			return 0;
-#if SQLITE_VERSION_NUMBER >= 3038000
-		if (of != REEL_MATCH_START &&
-		    sqlite3_libversion_number() >= 3038000 &&
-		    sqlite3_vtab_in(info, i, -1)) {
-			sqlite3_vtab_in(info, i, 1);
-			return REEL_MATCH_IN;
-		}
-#endif
-		return REEL_MATCH_EQUAL;
-	case SQLITE_INDEX_CONSTRAINT_LIKE:
-		return reel_match_is_text(of) ? REEL_MATCH_LIKE : 0;
-	case SQLITE_INDEX_CONSTRAINT_GLOB:
-		return reel_match_is_text(of) ? REEL_MATCH_GLOB : 0;
-	case SQLITE_INDEX_CONSTRAINT_GE:
-	case SQLITE_INDEX_CONSTRAINT_GT:
-		return of == REEL_MATCH_START ? '>' : 0;
-	case SQLITE_INDEX_CONSTRAINT_LE:
-	case SQLITE_INDEX_CONSTRAINT_LT:
-		return of == REEL_MATCH_START ? '<' : 0;
-	default:
-		return 0;
-	}
-}
-
-/* Does the scan check constraint @i, of operator @op, exactly? Where its value
- * is known now and is of the column's type. */
-static bool is_exact(sqlite3_index_info *info, int i, char op)
-{
-#if SQLITE_VERSION_NUMBER >= 3038000
-	const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-	enum reel_match_of of = columns[c->iColumn].match;
-	sqlite3_value *v = NULL;
-
-	if (sqlite3_libversion_number() < 3038000 ||
-	    sqlite3_vtab_rhs_value(info, i, &v) != SQLITE_OK || !v)
-		return false;
-	if (reel_match_is_text(of))
-		return op == REEL_MATCH_EQUAL &&
-		       sqlite3_value_type(v) == SQLITE_TEXT;
-	return sqlite3_value_type(v) == SQLITE_INTEGER &&
-	       c->op != SQLITE_INDEX_CONSTRAINT_GT &&
-	       c->op != SQLITE_INDEX_CONSTRAINT_LT;
-#else
-	return false;
-#endif
-}
 
 /* The number of events in the store, for the cost estimate. */
 static double count_events(sqlite3 *db)
@@ -194,42 +44,16 @@ static double count_events(sqlite3 *db)
 	return n > 1 ? n : 1;
 }
 
-/* A condition on time or thread skips blocks; all others skip rows, of which a
- * column is still decoded. */
 static int event_best_index(sqlite3_vtab *tab, sqlite3_index_info *info)
 {
 	struct reel_vtab *t = (struct reel_vtab *)tab;
-	sqlite3_str *text = sqlite3_str_new(t->db);
-	double scanned, rows;
-	int arg = 0;
+	double events;
 
-	if (reel_vtab_enter(t)) {
-		sqlite3_free(sqlite3_str_finish(text));
+	if (reel_vtab_enter(t))
 		return SQLITE_ERROR;
-	}
-	scanned = rows = count_events(t->db);
+	events = count_events(t->db);
 	reel_vtab_leave(t);
-	sqlite3_str_appendf(text, "%llx", info->colUsed);
-	for (int i = 0; i < info->nConstraint; i++) {
-		const struct sqlite3_index_constraint *c =
-			&info->aConstraint[i];
-		char op = plan_op(info, i);
-
-		if (!op)
-			continue;
-		sqlite3_str_appendf(text, " %s%c", columns[c->iColumn].name,
-				    op);
-		info->aConstraintUsage[i].argvIndex = ++arg;
-		info->aConstraintUsage[i].omit = is_exact(info, i, op);
-		rows /= 4;
-		if (columns[c->iColumn].match <= REEL_MATCH_TID)
-			scanned /= 4;
-	}
-	info->estimatedRows = (sqlite3_int64)rows + 1;
-	info->estimatedCost = rows + scanned / 4 + 100; /* list of blocks */
-	info->idxStr = sqlite3_str_finish(text);
-	info->needToFreeIdxStr = 1;
-	return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+	return reel_event_plan_make(t->db, info, events);
 }
 
 /* --- the scan ------------------------------------------------------------- */
@@ -293,10 +117,55 @@ static int event_close(sqlite3_vtab_cursor *cur)
 	struct event_cursor *c = (struct event_cursor *)cur;
 
 	reel_event_scan_close(c->scan);
-	reel_idset_fini(&c->wanted.thread);
-	reel_idset_fini(&c->wanted.call);
-	reel_idset_fini(&c->wanted.file);
+	reel_event_plan_fini(&c->plan);
+	free(c->bytes);
 	free(c);
+	return SQLITE_OK;
+}
+
+/* The bytes that each call of the block moved. 0, or -1: no memory. */
+static int make_bytes(struct event_cursor *c)
+{
+	const struct reel_event_columns *cols = &c->scan->cols;
+	const int64_t *call = cols->v[REEL_COL_CALL];
+	const int64_t *result = cols->v[REEL_COL_RESULT];
+	const int64_t *err = cols->v[REEL_COL_ERR];
+	int64_t last = -1; /* no call */
+	bool moves = false;
+
+	if (cols->n > c->bytes_room) {
+		free(c->bytes);
+		c->bytes = malloc(cols->n * sizeof(*c->bytes));
+		c->bytes_room = c->bytes ? cols->n : 0;
+		if (!c->bytes)
+			return -1;
+	}
+	for (uint32_t i = 0; i < cols->n; i++) {
+		if (call[i] != last) {
+			const struct reel_event_call *info =
+				reel_event_names_call(c->names, call[i]);
+
+			last = call[i];
+			moves = info && info->moves;
+		}
+		c->bytes[i] = moves && !err[i] ? result[i] : REEL_SQL_NO_BYTES;
+	}
+	return 0;
+}
+
+/* Find or make the values of the columns in use, all rows at once. */
+static int find_values(struct event_cursor *c)
+{
+	for (int i = 0; i < REEL_SQL_COLUMNS; i++)
+		c->value[i] =
+			reel_sql_column[i].column < 0
+				? NULL
+				: c->scan->cols.v[reel_sql_column[i].column];
+	if (!(c->plan.used >> REEL_SQL_BYTES & 1))
+		return SQLITE_OK;
+	if (make_bytes(c))
+		return SQLITE_NOMEM;
+	c->value[REEL_SQL_BYTES] = c->bytes;
 	return SQLITE_OK;
 }
 
@@ -314,10 +183,10 @@ static int next_block(struct event_cursor *c)
 	c->end = rc <= 0;
 	if (rc < 0)
 		return reel_vtab_fail(&t->base, why);
-	if (rc)
-		c->thread =
-			reel_event_names_thread(c->names, c->scan->on->thread);
-	return SQLITE_OK;
+	if (!rc)
+		return SQLITE_OK;
+	c->thread = reel_event_names_thread(c->names, c->scan->on->thread);
+	return find_values(c);
 }
 
 static int event_next(sqlite3_vtab_cursor *cur)
@@ -327,131 +196,39 @@ static int event_next(sqlite3_vtab_cursor *cur)
 	return ++c->scan->at < c->scan->rows ? SQLITE_OK : next_block(c);
 }
 
-/*
- * Convert a bound of any type to an integer that is not narrower; false when no
- * row can match (NULL).
- */
-static bool start_bound(sqlite3_value *v, bool upper, int64_t *out)
+/* Read the names and the plan. SQLite's result code. */
+static int begin_scan(struct event_cursor *c, const char *text, int argc,
+		      sqlite3_value **argv)
 {
-	double d;
+	struct reel_vtab *t = (struct reel_vtab *)c->base.pVtab;
+	const char *why = "";
+	int rc = SQLITE_ERROR;
 
-	switch (sqlite3_value_numeric_type(v)) {
-	case SQLITE_INTEGER:
-		*out = sqlite3_value_int64(v);
-		return true;
-	case SQLITE_FLOAT:
-		d = sqlite3_value_double(v);
-		if (d >= -9e18 && d <= 9e18)
-			*out = (int64_t)(upper ? ceil(d) : floor(d));
-		return true;
-	case SQLITE_NULL:
-		return false;
-	default:
-		return true; /* text, blob: left to SQLite */
-	}
-}
-
-/* Narrow the time by argument @v of operator @op. false: no row can match. */
-static bool want_start(struct reel_event_wanted *w, char op, sqlite3_value *v)
-{
-	int64_t min = INT64_MIN, max = INT64_MAX;
-	bool any = true;
-
-	if (op != '<')
-		any = start_bound(v, false, &min);
-	if (op != '>')
-		any = start_bound(v, true, &max) && any;
-	w->min_start_ns = min > w->min_start_ns ? min : w->min_start_ns;
-	w->max_start_ns = max < w->max_start_ns ? max : w->max_start_ns;
-	return any;
-}
-
-/* The next word of idxStr: its column, and its operator in *@op. */
-static int plan_word(const char **text, char *op)
-{
-	size_t len;
-
-	*text += strcspn(*text, " ");
-	*text += strspn(*text, " ");
-	len = strcspn(*text, " ");
-	for (int i = 0; len && i < SQL_COLUMNS; i++)
-		if (strlen(columns[i].name) == len - 1 &&
-		    !strncmp(columns[i].name, *text, len - 1)) {
-			*op = (*text)[len - 1];
-			return i;
-		}
-	return -1;
-}
-
-static uint32_t column_mask(const char *text)
-{
-	uint64_t used = strtoull(text, NULL, 16);
-	uint32_t mask = 0;
-
-	for (int i = 0; i < SQL_COLUMNS; i++)
-		if (used >> i & 1)
-			mask |= columns[i].mask;
-	return mask;
-}
-
-/* Fill c->wanted from the plan; c->end: no row can match. */
-static int want_rows(struct event_cursor *c, const char *text, int argc,
-		     sqlite3_value **argv)
-{
-	struct reel_event_wanted *w = &c->wanted;
-	struct reel_match *m = calloc((size_t)argc + 1, sizeof(*m));
-	const char *why = "out of memory";
-	int rc = m ? SQLITE_OK : SQLITE_NOMEM, n = 0;
-
-	w->mask = column_mask(text);
-	w->min_start_ns = INT64_MIN;
-	w->max_start_ns = INT64_MAX;
-	reel_idset_clear(&w->thread);
-	reel_idset_clear(&w->call);
-	reel_idset_clear(&w->file);
-	for (int i = 0; rc == SQLITE_OK && i < argc; i++) {
-		char op = 0;
-		int column = plan_word(&text, &op);
-
-		if (column < 0)
-			rc = SQLITE_INTERNAL;
-		else if (column == SQL_START)
-			c->end = !want_start(w, op, argv[i]) || c->end;
-		else
-			rc = reel_match_init(&m[n++], columns[column].match, op,
-					     argv[i]);
-	}
-	if (rc == SQLITE_OK && reel_match_ids(m, (size_t)n, c->names, w, &why))
-		rc = reel_vtab_fail(c->base.pVtab, why);
-	while (n)
-		reel_match_fini(&m[--n]);
-	free(m);
-	return rc;
+	c->names = names_of(t, &why);
+	if (c->names &&
+	    (c->scan || !reel_event_scan_open(&c->scan, t->db, &why)))
+		rc = reel_event_plan_read(&c->plan, text ? text : "", argc,
+					  argv, c->names, &why);
+	return rc == SQLITE_ERROR ? reel_vtab_fail(&t->base, why) : rc;
 }
 
 static int event_filter(sqlite3_vtab_cursor *cur, int plan, const char *text,
 			int argc, sqlite3_value **argv)
 {
 	struct event_cursor *c = (struct event_cursor *)cur;
-	struct reel_vtab *t = (struct reel_vtab *)c->base.pVtab;
-	const char *why = "";
+	struct reel_vtab *t = (struct reel_vtab *)cur->pVtab;
 	int rc;
 
 	if (reel_vtab_enter(t))
 		return SQLITE_ERROR;
-	c->end = false;
 	c->file_id = 0;
 	c->file = (struct reel_event_file){0};
-	c->names = names_of(t, &why);
-	rc = !c->names || (!c->scan &&
-			   reel_event_scan_open(&c->scan, t->db, &why))
-		     ? reel_vtab_fail(cur->pVtab, why)
-		     : want_rows(c, text ? text : "", argc, argv);
+	rc = begin_scan(c, text, argc, argv);
 	reel_vtab_leave(t);
-	c->end = c->end || rc != SQLITE_OK;
+	c->end = rc != SQLITE_OK || c->plan.none;
 	if (c->end)
 		return rc;
-	reel_event_scan_start(c->scan, &c->wanted);
+	reel_event_scan_start(c->scan, &c->plan.wanted);
 	return next_block(c);
 }
 
@@ -488,8 +265,9 @@ static int give_file(struct event_cursor *c, sqlite3_context *ctx, int i,
 	}
 	if (!f->path.text)
 		return SQLITE_OK;
-	if (i == SQL_CLASS || i == SQL_KIND)
-		sqlite3_result_text(ctx, i == SQL_KIND ? f->kind : f->class_,
+	if (i == REEL_SQL_CLASS || i == REEL_SQL_KIND)
+		sqlite3_result_text(ctx,
+				    i == REEL_SQL_KIND ? f->kind : f->class_,
 				    -1, SQLITE_STATIC);
 	else
 		sqlite3_result_text(ctx, f->path.text, f->path.len,
@@ -507,22 +285,23 @@ static int give_name(struct event_cursor *c, sqlite3_context *ctx, int i,
 	int64_t *const *v = c->scan->cols.v;
 
 	switch (i) {
-	case SQL_THREAD:
+	case REEL_SQL_THREAD:
 		sqlite3_result_int64(ctx, c->scan->on->thread);
 		return SQLITE_OK;
-	case SQL_PROCESS:
-	case SQL_PID:
-	case SQL_TID:
+	case REEL_SQL_PROCESS:
+	case REEL_SQL_PID:
+	case REEL_SQL_TID:
 		if (t)
-			sqlite3_result_int64(ctx, i == SQL_PID	 ? t->pid
-						  : i == SQL_TID ? t->tid
-								 : t->process);
+			sqlite3_result_int64(ctx, i == REEL_SQL_PID ? t->pid
+						  : i == REEL_SQL_TID
+							  ? t->tid
+							  : t->process);
 		return SQLITE_OK;
-	case SQL_PATH2:
+	case REEL_SQL_PATH2:
 		return give_file(c, ctx, i, v[REEL_COL_FILE2][at]);
-	case SQL_PATH:
-	case SQL_CLASS:
-	case SQL_KIND:
+	case REEL_SQL_PATH:
+	case REEL_SQL_CLASS:
+	case REEL_SQL_KIND:
 		return give_file(c, ctx, i, v[REEL_COL_FILE][at]);
 	default:
 		break;
@@ -530,14 +309,9 @@ static int give_name(struct event_cursor *c, sqlite3_context *ctx, int i,
 	call = reel_event_names_call(c->names, v[REEL_COL_CALL][at]);
 	if (!call)
 		return SQLITE_OK;
-	if (i == SQL_BYTES) {
-		if (call->moves && !v[REEL_COL_ERR][at])
-			sqlite3_result_int64(ctx, v[REEL_COL_RESULT][at]);
-		return SQLITE_OK;
-	}
-	give_text(ctx, i == SQL_CALL	? call->name
-		       : i == SQL_LAYER ? call->layer
-					: call->group);
+	give_text(ctx, i == REEL_SQL_CALL    ? call->name
+		       : i == REEL_SQL_LAYER ? call->layer
+					     : call->group);
 	return SQLITE_OK;
 }
 
@@ -545,15 +319,13 @@ static int event_column(sqlite3_vtab_cursor *cur, sqlite3_context *ctx, int i)
 {
 	struct event_cursor *c = (struct event_cursor *)cur;
 	uint32_t at = reel_event_scan_row(c->scan);
-	int64_t v;
 
-	if (i < 0 || i >= SQL_COLUMNS)
+	if (i < 0 || i >= REEL_SQL_COLUMNS)
 		return SQLITE_OK;
-	if (columns[i].column < 0)
+	if (!c->value[i])
 		return give_name(c, ctx, i, at);
-	v = c->scan->cols.v[columns[i].column][at];
-	if (v != columns[i].null)
-		sqlite3_result_int64(ctx, v);
+	if (c->value[i][at] != reel_sql_column[i].null)
+		sqlite3_result_int64(ctx, c->value[i][at]);
 	return SQLITE_OK;
 }
 
@@ -575,14 +347,15 @@ static int event_connect(sqlite3 *db, void *aux, int argc,
 	char *text;
 	int rc;
 
-	for (int i = 0; i < SQL_COLUMNS; i++)
+	for (int i = 0; i < REEL_SQL_COLUMNS; i++)
 		sqlite3_str_appendf(
 			str, "%s%s %s%s", i ? ", " : "CREATE TABLE event (",
-			columns[i].name,
-			reel_match_is_text(columns[i].match) || i == SQL_PATH2
+			reel_sql_column[i].name,
+			reel_match_is_text(reel_sql_column[i].match) ||
+					i == REEL_SQL_PATH2
 				? "TEXT"
 				: "INTEGER",
-			i >= SQL_PID ? " HIDDEN" : "");
+			i >= REEL_SQL_PID ? " HIDDEN" : "");
 	sqlite3_str_appendall(str, ")");
 	text = sqlite3_str_finish(str);
 	rc = text ? reel_vtab_connect(db, argv[1], text, NULL, out, message)

@@ -164,7 +164,18 @@ check '--explain of more runs is about the least alike' \
 	grep -q "^The least alike pair: #[12] and #3" out'
 check 'the distances are part of the answer' 'ioreel compare s.reel t.reel >out &&
 	grep -qE "^  size of reads +1,000 B +29.3 KiB +1.000 +0.967$" out || { cat out; false; }'
+mkdir probed
+check '--class leaves the other files out' \
+	'ioreel record -q -o p.reel -- sh -c "cat data/f1 data/f2 data/f3; echo a >probed/run.log;
+		printf blat >probed/try; rm probed/try; echo warning >&2" >/dev/null 2>warnings &&
+	ioreel compare a.reel p.reel >out && grep -qE "bytes written +0 B +14 B" out &&
+	ioreel compare --class data,checkpoint a.reel p.reel >out &&
+	grep -qE "bytes written +0 B +0 B +0$" out &&
+	grep -qE "bytes read +180 kB +180 kB +0$" out && grep -qE "files +3 +3 +0$" out ||
+	{ cat out; false; }'
+check 'a class that is none is wrong usage' \
+	'ioreel compare --class data,dta a.reel b.reel 2>e; test $? = 2 && grep -q "'"'dta'"' is no class" e'
 check 'the manual shows every option' \
 	'grep -qF "Fl -explain" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -json" "$TOP/man/ioreel-compare.1" &&
-	grep -qF "Fl -min" "$TOP/man/ioreel-compare.1"'
+	grep -qF "Fl -class" "$TOP/man/ioreel-compare.1" && grep -qF "Fl -min" "$TOP/man/ioreel-compare.1"'
 finish

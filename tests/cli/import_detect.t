@@ -29,4 +29,19 @@ if [ -d "$IOREEL_DATA" ]; then
 else
 	skip 'samples of all formats' 'IOREEL_DATA is not set'
 fi
+
+# missing SAMPLE...: --list, report and JSON agree on the values that formats lack
+missing() {
+	check 'the same missing values everywhere' '
+		python3 "$TOP/tests/cli/import_missing.py" $samples >seen'
+	sed 's/^/# /' seen
+}
+if ! python3 -c 'import json' 2>/dev/null; then
+	skip 'the same missing values everywhere' 'no python3'
+elif [ -d "$IOREEL_DATA" ]; then
+	samples=$(ls -d "$IOREEL_DATA"/*/* "$TOP"/tests/data/*)
+	missing
+else
+	skip 'the same missing values everywhere' 'IOREEL_DATA is not set'
+fi
 finish

@@ -30,7 +30,7 @@ is 'version 3: operations at their times' "$(events)" '239000 open /d/a
 243000 pread /d/a 4096 65536 65536
 30204000 pwrite /d/a 0 512 512
 30244000 fsync /d/a   
-30250000 fallocate /d/a   
+30250000 fallocate /d/a 0  
 30300000 fdatasync /d/a   
 70205000 close /d/a   '
 is 'durations are not known' "$(sql s.db 'SELECT reason, count, (SELECT max(dur_ns) FROM v_event)
@@ -56,6 +56,19 @@ check 'every operation' 'text fio s.db v2.log'
 is 'an open file from its open to its close' "$(sql s.db 'SELECT open_ns, close_ns,
 	(SELECT count(*) FROM event WHERE event.open_id = o.open_id) FROM open_file o' |
 	tr "$tab" ' ')" '0 2000000 4'
+"$IOREEL" report s.db >out
+check 'waits are times, of no duration' 'head -n 3 out | tr "\n" " " | grep -q "the durations of all calls are" &&
+	! grep -q "the times of" out && head -n 1 out | grep -q "2.00 ms"'
+grep -v ' wait ' v2.log >untimed.log
+import untimed.log
+is 'a log without waits has no times' "$(sql s.db "SELECT reason, count FROM loss
+	ORDER BY reason" | tr "\n$tab" '; ')" 'no_duration 4;no_time 4;'
+"$IOREEL" report s.db >out
+"$IOREEL" report --time s.db >time
+check 'the completeness says so' 'head -n 3 out | tr "\n" " " | tr -s " " |
+	grep -q "the times of all calls are not known; the durations of all calls are not known"'
+check 'what needs times prints -' 'head -n 1 out | grep -q -e "1 process . -$" &&
+	grep -q "No timeline" time && ! grep -q -E "[0-9] (ns|[kMG]?B/s)" out'
 import v2.log v3.log
 is 'two logs are two processes' "$(sql s.db 'SELECT count(*), (SELECT count(*) FROM v_file)
 	FROM process' | tr "$tab" ' ')" '2 1'

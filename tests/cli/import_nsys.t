@@ -47,19 +47,19 @@ is 'the file is not written to' "$(cksum <small.sqlite) $(ls small.sqlite*)" "$b
 # refused TITLE FILE PATTERN: one line, exit status 1, no store, not even a half one.
 refused() {
 	local rc
-	"$IOREEL" import -q "$2" -o no.db 2>err
+	"$IOREEL" import -q $4 "$2" -o no.db 2>err
 	rc=$?
 	check "refused: $1" "[ $rc = 1 ] && [ \$(wc -l <err) = 1 ] && grep -q -- '$2.*$3' err && ! ls no.db* 2>/dev/null"
 }
 refused 'a truncated file' cut.sqlite 'offset.*cut off (512 bytes'
-refused 'damaged pages' damaged.sqlite 'damaged'
+refused 'damaged pages' damaged.sqlite damaged "--as nsys"
 gzip -c small.sqlite | head -c 900 >cut.sqlite.gz
 refused 'a truncated gzip' cut.sqlite.gz offset
 import view.sqlite
 is 'a view in the place of a table is not run' "$(rows "SELECT count(*) FROM v_counter WHERE module = 'OSRT_API'")" '0;'
 refused 'a virtual table' virtual.sqlite 'virtual table NVTX_EVENTS'
 refused 'a function in the schema' function.sqlite 'table StringIds'
-refused 'SQLite of another program' foreign.sqlite 'without events of Nsight Systems'
+refused 'SQLite of another program' foreign.sqlite 'without events of Nsight Systems' "--as nsys"
 head -c 60 small.sqlite >head.sqlite
 "$IOREEL" import -q --as nsys head.sqlite -o no.db 2>err
 is 'refused: half a head' "$?$(grep -c 'offset 0' err)$(ls no.db* 2>/dev/null)" 11
@@ -97,4 +97,17 @@ for r in sqlite3.connect("raw.sqlite").execute("""
 else
 	skip 'a real export' 'IOREEL_DATA has none'
 fi
+# An SQLite file of another program has no application id either.
+for tables in 1 200; do
+	python3 - $tables <<-'END'
+		import sqlite3, sys
+		db = sqlite3.connect("app%s.sqlite" % sys.argv[1])
+		for i in range(int(sys.argv[1])):
+		    db.execute("CREATE TABLE readings_of_station_%d (at, degrees)" % i)
+		db.commit()
+	END
+	check "a database of another program, of $tables tables" \
+		'! "$IOREEL" import app$tables.sqlite -o no.db 2>err && [ ! -e no.db ] &&
+			[ "$(wc -l <err)" = 1 ] && grep -q "in no format that ioreel imports" err'
+done
 finish

@@ -157,8 +157,9 @@ def fio(store, *logs):
             if word[1] in ("add", "wait"):
                 continue
             moved = word[1] in ("read", "write")
+            placed = moved or word[1] == "trim"
             want[time * 1000, word[0], call.get(word[1], word[1]),
-                 int(word[2]) if moved else None,
+                 int(word[2]) if placed else None,
                  int(word[3]) if moved else None] += 1
     got = collections.Counter(rows(store, """SELECT start_ns, path, call, offset,
         asked FROM v_event"""))

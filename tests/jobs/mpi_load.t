@@ -36,8 +36,13 @@ run 3 "$MPI" load -q long.reel -o died.db >out 2>err & pid=$!
 while ! ls died.db.tmp.* >/dev/null 2>&1 && kill -0 $pid 2>/dev/null; do
 	sleep 0.01
 done
-rank=$(pgrep -n -f "^[^ ]*ioreel-mpi load -q long.reel -o died.db")
-[ -n "$rank" ] && kill -KILL "$rank"
+last=0 # of the ranks: the first one removes the file, when it can
+for rank in /proc/[0-9]*; do
+	read -r name <"$rank/comm" && [ "$name" = ioreel-mpi ] &&
+		grep -q died.db "$rank/cmdline" && [ ${rank#/proc/} -gt $last ] &&
+		last=${rank#/proc/}
+done 2>/dev/null
+[ $last = 0 ] || kill -KILL $last
 wait $pid
 status=$?
 check 'a rank that is killed ends all, without a store' \

@@ -359,6 +359,33 @@ static enum reel_class class_of(const char *path)
 	return (enum reel_class)ev.class_;
 }
 
+static void write_and_remove(const char *path, uint32_t desc, int64_t bytes)
+{
+	OPEN_(0, path, desc, 8, O_WRONLY | O_CREAT | O_TRUNC);
+	WRITE_(0, desc, bytes);
+	RECORD(0, CLOSE, .desc = desc);
+	RECORD(0, UNLINK, .path = path);
+}
+
+/* Python writes "blat" to find out where temporary files go. */
+static void test_probes(void)
+{
+	struct reel_file_row row;
+
+	begin(NULL);
+	write_and_remove("/t/dgyg8_t4", 7, 4);
+	reel_resolve_file(r, ev.file, &row);
+	is(row.class_, REEL_CLASS_SYSTEM, "a removed file of 4 bytes: a probe");
+	write_and_remove("/t/scratch", 8, 5);
+	reel_resolve_file(r, ev.file, &row);
+	is(row.class_, REEL_CLASS_DATA, "one of 5 bytes is data");
+	OPEN_(0, "/t/flag", 9, 8, O_WRONLY | O_CREAT);
+	WRITE_(0, 9, 4);
+	reel_resolve_file(r, ev.file, &row);
+	is(row.class_, REEL_CLASS_DATA, "one of 4 bytes that stays is data");
+	reel_resolver_free(r);
+}
+
 static void write_file(const char *path)
 {
 	OPEN_(0, path, 400, 8, O_WRONLY | O_CREAT | O_TRUNC);
@@ -505,6 +532,7 @@ int main(void)
 	test_inheritance();
 	test_paths();
 	test_classes();
+	test_probes();
 	test_renamed_directories();
 	test_moved_places();
 	test_spans();

@@ -58,12 +58,12 @@ struct import_gather {
 	struct gather_file *file;
 	struct reel_event *event;
 	struct sorter *by_start, *by_end; /* spans */
-	uint32_t *process_source;     /* by index of process */
-	struct gather_source *source; /* by id - 1 */
+	uint32_t *process_source;	  /* by index of process */
+	struct gather_source *source;	  /* by id - 1 */
 	uint32_t sources, at_source, process_source_room;
 	char **host, **kept;
-	size_t processes, threads, files, events, hosts, kepts;
-	size_t process_room, thread_room, file_room, event_room, host_room,
+	uint32_t processes, threads, files, events, hosts, kepts;
+	uint32_t process_room, thread_room, file_room, event_room, host_room,
 		kept_room;
 	struct reel_intmap by_process, by_thread, by_path, by_text;
 	int64_t origin_ns;
@@ -139,22 +139,9 @@ void gather_free(struct import_gather *g)
 	free(g);
 }
 
-/* Room for one more of @n objects at *@p, zeroed. 0, or -1. */
-static int one_more(void *p, size_t n, size_t *room, size_t bytes,
-		    struct reel_error *err)
-{
-	if (n == *room) {
-		size_t more = *room ? 2 * *room : 64;
-
-		if (reel_grow(p, more, bytes, err))
-			return -1;
-		*room = more;
-	}
-	memset(*(char **)p + n * bytes, 0, bytes);
-	return 0;
-}
+/* Room for element @n, which is zeroed. 0, or -1. */
 #define ONE_MORE(array, n, room, err)                                          \
-	one_more(&(array), n, &(room), sizeof(*(array)), err)
+	reel_array_reach(&(array), &(room), n, sizeof(*(array)), err)
 
 int gather_source(struct import_gather *g, uint32_t id, struct reel_error *err)
 {

@@ -25,6 +25,8 @@ struct reel_importer {
 	const char *missing[8];
 	/* Do the first @n bytes of a file look like it? gzip is undone. */
 	bool (*detect)(const char *bytes, size_t n);
+	/* Is the file @path, which detect() takes, of the format? NULL: yes. */
+	bool (*confirm)(const char *path);
 	/*
 	 * Read @in and fill @w up to reel_writer_finish(). Damage is counted by
 	 * reel_writer_loss(); a file of another format fails with its name and

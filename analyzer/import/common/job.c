@@ -43,6 +43,9 @@ struct job_process {
 	char *exe, *command;
 	char *cwd, *start_cwd; /* NULL: not known */
 	const char *ended;
+	char *role;    /* NULL: by its parent */
+	uint32_t host; /* index */
+	int rank;
 };
 
 struct job_thread {
@@ -65,6 +68,8 @@ struct import_job {
 	struct end_order order;
 	uint32_t copies;  /* entries of live processes that forks copied */
 	uint32_t unnamed; /* pipes and sockets without a number */
+	char **host;	  /* names; NULL: one without */
+	uint32_t hosts, host_room;
 };
 
 /* --- the resolver's outputs --------------------------------------------- */
@@ -124,8 +129,12 @@ void import_job_free(struct import_job *j)
 		free(j->process[i].exe);
 		free(j->process[i].command);
 		free(j->process[i].cwd);
+		free(j->process[i].role);
 		free(j->process[i].start_cwd);
 	}
+	for (uint32_t i = 0; i < j->hosts; i++)
+		free(j->host[i]);
+	free(j->host);
 	free(j->process);
 	free(j->thread);
 	reel_intmap_fini(&j->by_tid);
@@ -203,6 +212,7 @@ int import_job_process(struct import_job *j, int parent, int64_t pid,
 		.end_ns = job_ns(j, ns),
 		.ended = "unknown",
 		.first_thread = -1,
+		.rank = -1,
 	};
 	if (parent >= 0) {
 		from = &j->process[parent];
@@ -502,6 +512,45 @@ static int set_cwd_of(struct import_job *j, int thread,
 		       : 0;
 }
 
+static int host_index(struct import_job *j, const char *name, uint32_t *index,
+		      struct reel_error *err)
+{
+	for (*index = 0; *index < j->hosts; ++*index)
+		if (!strcmp(j->host[*index], name))
+			return 0;
+	if (reel_array_reach(&j->host, &j->host_room, j->hosts,
+			     sizeof(*j->host), err) ||
+	    !(j->host[j->hosts] = reel_strdup(name, err)))
+		return -1;
+	j->hosts++;
+	return 0;
+}
+
+static int replace_text(char **text, const char *with, struct reel_error *err)
+{
+	if (!with)
+		return 0;
+	free(*text);
+	*text = reel_strdup(with, err);
+	return *text ? 0 : -1;
+}
+
+int import_job_describe(struct import_job *j, int process,
+			const struct import_process *is, struct reel_error *err)
+{
+	struct job_process *p = &j->process[process];
+
+	p->rank = is->rank;
+	if (replace_text(&p->role, is->role, err) ||
+	    replace_text(&p->exe, is->exe, err) ||
+	    replace_text(&p->command, is->command, err) ||
+	    (is->host && host_index(j, is->host, &p->host, err)))
+		return -1;
+	return is->cwd ? set_cwd(j, p->first_thread, is->cwd,
+				 (uint32_t)strlen(is->cwd), p->start_ns, err)
+		       : 0;
+}
+
 /* chdir() to @file; a relative name means that the directory is not known. */
 static int change_dir(struct import_job *j, int thread, uint32_t file,
 		      int64_t ns, struct reel_error *err)
@@ -613,6 +662,8 @@ int import_job_call(struct import_job *j, int thread, struct import_call *call,
 	t->events++;
 	p->events++;
 	ev->start_ns = late_ns < ev->start_ns ? ev->start_ns - late_ns : 0;
+	ev->dur_ns += call->more_ns;
+	process_reach(j, thread, end_ns + call->more_ns);
 	return end_order_add(&j->order, j->writer, ev, err);
 }
 
@@ -627,10 +678,12 @@ static int put_process(struct import_job *j, uint32_t i, struct reel_error *err)
 		&(struct reel_writer_process){
 			.process_id = i + 1,
 			.parent_id = (uint32_t)(p->parent + 1),
-			.host_id = 1,
+			.host_id = p->host + 1,
 			.pid = p->pid,
-			.rank = -1,
-			.role = p->parent < 0 ? "main" : "child",
+			.rank = p->rank,
+			.role = p->role		? p->role
+				: p->parent < 0 ? "main"
+						: "child",
 			.exe = p->exe,
 			.command = p->command,
 			.cwd = p->start_cwd,
@@ -657,8 +710,11 @@ static int put_files(struct import_job *j, struct reel_error *err)
 
 static int put_rows(struct import_job *j, struct reel_error *err)
 {
-	if (reel_writer_host(j->writer, 1, "", "", err))
+	if (!j->hosts && reel_writer_host(j->writer, 1, "", "", err))
 		return -1;
+	for (uint32_t i = 0; i < j->hosts; i++)
+		if (reel_writer_host(j->writer, i + 1, j->host[i], "", err))
+			return -1;
 	for (uint32_t i = 0; i < j->processes; i++)
 		if (put_process(j, i, err))
 			return -1;

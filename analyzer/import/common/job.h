@@ -41,6 +41,9 @@ struct import_call {
 				     AT_FDCWD or JOB_NO_FD: the working one */
 	struct import_fd made;	  /* the new descriptor */
 	bool cloexec;		  /* of the new descriptor */
+	/* The call lasted for that much longer than its end, its place in the
+	 * order: a close() may return after another thread has the number. */
+	int64_t more_ns;
 };
 
 /* Borrows the writer. Time 0 is @origin_ns. Gives *@out. */
@@ -68,6 +71,17 @@ int import_job_thread_end(struct import_job *j, int thread, int64_t ns,
 /* The process of @thread runs @exe: descriptors with O_CLOEXEC are closed. */
 int import_job_exec(struct import_job *j, int thread, const char *exe,
 		    const char *command, int64_t ns, struct reel_error *err);
+
+/* Facts of a process that no call shows; NULL: not known. */
+struct import_process {
+	const char *host;
+	int rank; /* -1: not known */
+	const char *role, *exe, *command, *cwd;
+};
+/* Copied. Once, before the calls of the process. */
+int import_job_describe(struct import_job *j, int process,
+			const struct import_process *is,
+			struct reel_error *err);
 
 /* FD_CLOEXEC of @fd was set or cleared. */
 void import_job_set_cloexec(struct import_job *j, int thread, int64_t fd,

@@ -2,7 +2,6 @@
 /* Conventions that the importers of profiles share. */
 #include "analyzer/import/common/profile.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define DEVICES_MOST 99999
@@ -27,16 +26,4 @@ const char *profile_device_span(const char *name)
 bool profile_has_prefix(const char *text, const char *prefix)
 {
 	return !strncmp(text, prefix, strlen(prefix));
-}
-
-void profile_run_name(const char *path, const char *suffix, const char *none,
-		      char out[static 256])
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	const char *end = strstr(base, suffix);
-
-	snprintf(out, 256, "%.*s", (int)(end ? end - base : 255), base);
-	if (!*out)
-		snprintf(out, 256, "%s", none);
 }

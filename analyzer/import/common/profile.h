@@ -22,9 +22,4 @@ const char *profile_device_span(const char *name);
 /* Does @text begin with @prefix? */
 bool profile_has_prefix(const char *text, const char *prefix);
 
-/* The name of the run in @out: @path without folders, and without its end from
- * the first @suffix on; @none when nothing is left. */
-void profile_run_name(const char *path, const char *suffix, const char *none,
-		      char out[static 256]);
-
 #endif

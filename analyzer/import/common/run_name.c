@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The name of a run whose format has no command. */
+/* The row of a run whose format has no command. */
 #include "analyzer/import/common/run_name.h"
 
 #include <stdio.h>
@@ -7,17 +7,38 @@
 
 #include "lib/job_name.h"
 
-const char *import_run_name(const char *path, char out[static 256])
+struct reel_writer_run import_run_unknown(void)
 {
-	const char *base = reel_path_base(path);
-	char *dot;
+	return (struct reel_writer_run){.command = "",
+					.wall_ns = REEL_NO_OFFSET,
+					.exit_status = REEL_NO_OFFSET,
+					.exit_signal = REEL_NO_OFFSET,
+					.clock_error_ns = REEL_NO_OFFSET,
+					.job_json = "{}"};
+}
 
-	snprintf(out, 256, "%s", base);
-	dot = strrchr(out, '.');
-	if (dot && dot > out && (!strcmp(dot, ".gz") || !strcmp(dot, ".zst")))
+/* Cut off the last suffix; a name that begins with the dot keeps it. */
+static void drop_suffix(char *name, bool compressed)
+{
+	char *dot = strrchr(name, '.');
+
+	if (dot && dot > name &&
+	    (!compressed || !strcmp(dot, ".gz") || !strcmp(dot, ".zst")))
 		*dot = '\0';
-	dot = strrchr(out, '.');
-	if (dot && dot > out)
-		*dot = '\0';
+}
+
+const char *import_run_name(const char *path, const char *suffix,
+			    char out[static 256])
+{
+	char *end;
+
+	snprintf(out, 256, "%s", reel_path_base(path));
+	end = suffix ? strstr(out, suffix) : NULL;
+	if (end > out) {
+		*end = '\0';
+		return out;
+	}
+	drop_suffix(out, true);
+	drop_suffix(out, false);
 	return out;
 }

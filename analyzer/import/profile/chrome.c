@@ -31,6 +31,7 @@
 #include "analyzer/import/common/trace_events.h"
 #include "analyzer/import/profile/chrome_rows.h"
 #include "analyzer/import/common/importer.h"
+#include "analyzer/import/common/run_name.h"
 #include "analyzer/import/common/table.h"
 
 #define DEPTH_MOST 4096 /* of ranges of a thread */
@@ -430,12 +431,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		struct reel_error *err)
 {
 	struct import im = {.writer = w, .start_ns = INT64_MAX};
-	struct reel_writer_run run = {.job_json = "{}",
-				      .command = "",
-				      .wall_ns = REEL_NO_OFFSET,
-				      .clock_error_ns = REEL_NO_OFFSET,
-				      .exit_status = REEL_NO_OFFSET,
-				      .exit_signal = REEL_NO_OFFSET};
+	struct reel_writer_run run = import_run_unknown();
 	const char *slash = strrchr(in->path[0], '/');
 	const char *base = slash ? slash + 1 : in->path[0];
 	char name[256];

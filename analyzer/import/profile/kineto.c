@@ -26,6 +26,7 @@
 #include "analyzer/import/common/sorter.h"
 #include "analyzer/import/common/trace_events.h"
 #include "analyzer/import/common/importer.h"
+#include "analyzer/import/common/run_name.h"
 #include "analyzer/import/common/table.h"
 
 #define SPAN_BYTES (1u << 20) /* of spans in memory */
@@ -540,16 +541,11 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		struct reel_error *err)
 {
 	struct import im = {.writer = w, .start_ns = INT64_MAX};
-	struct reel_writer_run run = {.job_json = "{}",
-				      .framework = "PyTorch",
-				      .command = "",
-				      .wall_ns = REEL_NO_OFFSET,
-				      .clock_error_ns = REEL_NO_OFFSET,
-				      .exit_status = REEL_NO_OFFSET,
-				      .exit_signal = REEL_NO_OFFSET};
+	struct reel_writer_run run = import_run_unknown();
 	char name[256];
 	int rc = gather_new(&im.gather, w, err);
 
+	run.framework = "PyTorch";
 	while (!rc && im.source < (uint32_t)in->paths) {
 		const char *path = in->path[im.source++];
 
@@ -559,12 +555,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		rc = reel_writer_loss(w, 0, "not_understood", "events", im.bad,
 				      err);
 	if (!rc) {
-		profile_run_name(in->path[0],
-				 strstr(in->path[0], ".pt.trace.json")
-					 ? ".pt.trace.json"
-					 : ".json",
-				 "kineto", name);
-		run.name = name;
+		run.name = import_run_name(in->path[0], ".pt.trace.json", name);
 		run.ranks = im.ranks ? im.ranks : in->paths;
 		run.lost = (int64_t)im.bad;
 		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)

@@ -22,6 +22,7 @@
 #include "analyzer/import/common/profile.h"
 #include "analyzer/import/common/span_names.h"
 #include "analyzer/import/common/importer.h"
+#include "analyzer/import/common/run_name.h"
 #include "analyzer/import/profile/nsys.h"
 #include "analyzer/import/common/table.h"
 
@@ -359,12 +360,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		struct reel_error *err)
 {
 	struct nsys im = {.writer = w, .start_ns = INT64_MAX};
-	struct reel_writer_run run = {.job_json = "{}",
-				      .command = "",
-				      .wall_ns = REEL_NO_OFFSET,
-				      .clock_error_ns = REEL_NO_OFFSET,
-				      .exit_status = REEL_NO_OFFSET,
-				      .exit_signal = REEL_NO_OFFSET};
+	struct reel_writer_run run = import_run_unknown();
 	char name[256];
 	int rc = gather_new(&im.gather, w, err);
 
@@ -381,8 +377,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		     put_loss(&im, "unknown call", "calls", im.unknown_calls,
 			      err);
 	if (!rc) {
-		profile_run_name(in->path[0], ".sqlite", "nsys", name);
-		run.name = name;
+		run.name = import_run_name(in->path[0], NULL, name);
 		run.ranks = im.gpu_processes;
 		run.lost = (int64_t)(im.bad + im.unended + im.pathless +
 				     im.unknown_calls);
@@ -411,5 +406,6 @@ const struct reel_importer reel_importer_nsys = {
 		    "descriptors", "sizes asked for", "rank numbers",
 		    "calls of less than 1 us", NULL},
 	.detect = detect,
+	.confirm = nsys_db_is_export,
 	.load = load,
 };

@@ -367,11 +367,11 @@ int nsys_db_open(struct nsys_db **out, const char *path, struct reel_error *err)
 	plain = is_plain(path, err);
 	if (plain < 0 || (!plain && unpack(path, &name, err)))
 		goto out;
-	if (!check_size(db, plain ? path : name.data, err) &&
-	    !open_sqlite(db, plain ? path : name.data, err))
+	if (!check_size(db, plain ? path : reel_buf_text(&name), err) &&
+	    !open_sqlite(db, plain ? path : reel_buf_text(&name), err))
 		rc = 0;
 	if (!plain)
-		unlink(name.data); /* SQLite has it open */
+		unlink(reel_buf_text(&name)); /* SQLite has it open */
 	if (!rc)
 		rc = check_schema(db, err) || read_strings(db, err) ? -1 : 0;
 out:

@@ -49,4 +49,7 @@ const char *nsys_rows_text(const struct nsys_rows *rows, int column);
 /* The text @id of table StringIds; NULL: none. Borrowed until the close. */
 const char *nsys_db_string(const struct nsys_db *db, int64_t id);
 
+/* Has the SQLite file @path, plain or compressed, tables of Nsight Systems? */
+bool nsys_db_is_export(const char *path);
+
 #endif

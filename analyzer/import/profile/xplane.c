@@ -20,6 +20,7 @@
 #include "analyzer/import/common/profile.h"
 #include "analyzer/import/common/tensorflow.h"
 #include "analyzer/import/common/importer.h"
+#include "analyzer/import/common/run_name.h"
 #include "analyzer/import/profile/protobuf.h"
 #include "analyzer/import/common/table.h"
 #include "analyzer/import/profile/xplane_names.h"
@@ -380,17 +381,12 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		struct reel_error *err)
 {
 	struct import im = {.writer = w, .start_ns = INT64_MAX};
-	struct reel_writer_run run = {.job_json = "{}",
-				      .framework = "TensorFlow",
-				      .command = "",
-				      .wall_ns = REEL_NO_OFFSET,
-				      .clock_error_ns = REEL_NO_OFFSET,
-				      .exit_status = REEL_NO_OFFSET,
-				      .exit_signal = REEL_NO_OFFSET,
-				      .ranks = in->paths};
+	struct reel_writer_run run = import_run_unknown();
 	char name[256];
 	int rc = gather_new(&im.gather, w, err);
 
+	run.framework = "TensorFlow";
+	run.ranks = in->paths;
 	while (!rc && im.source < (uint32_t)in->paths) {
 		const char *path = in->path[im.source++];
 
@@ -400,8 +396,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 	if (!rc)
 		rc = put_losses(&im, err);
 	if (!rc) {
-		profile_run_name(in->path[0], ".xplane.pb", "xplane", name);
-		run.name = name;
+		run.name = import_run_name(in->path[0], ".xplane.pb", name);
 		run.lost = (int64_t)im.bad;
 		if (im.start_ns >= PROFILE_EPOCH_NS && im.start_ns != INT64_MAX)
 			run.start_real_ns = im.start_ns;

@@ -20,6 +20,7 @@
 
 #include "analyzer/import/common/call_names.h"
 #include "analyzer/import/common/gather.h"
+#include "analyzer/import/common/run_name.h"
 #include "analyzer/import/recorder/recorder_log.h"
 #include "analyzer/import/common/table.h"
 
@@ -496,11 +497,7 @@ static int load(struct reel_writer *w, const struct import_input *in,
 		struct reel_error *err)
 {
 	struct import im = {.writer = w};
-	struct reel_writer_run run = {.job_json = "{}",
-				      .command = "",
-				      .wall_ns = REEL_NO_OFFSET,
-				      .exit_status = REEL_NO_OFFSET,
-				      .exit_signal = REEL_NO_OFFSET};
+	struct reel_writer_run run = import_run_unknown();
 	char name[256];
 	int rc = gather_new(&im.gather, w, err);
 

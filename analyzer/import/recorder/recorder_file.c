@@ -97,7 +97,7 @@ int recorder_file_read(struct recorder_file *f, const char *dir,
 		       const char *name, struct reel_error *err)
 {
 	struct reel_buf path = REEL_BUF_INIT;
-	struct stat st;
+	struct stat st = {0};
 	FILE *in = NULL;
 	int rc = path_of(&path, dir, name, err);
 
@@ -160,7 +160,7 @@ int recorder_file_inflate(struct recorder_file *f,
 			  const struct recorder_file *of, size_t *at,
 			  size_t end, struct reel_error *err)
 {
-	uint64_t packed, content;
+	uint64_t packed = 0, content = 0;
 
 	if (block_sizes(of, *at, end, &packed, &content, err) ||
 	    make(f, of->path, (size_t)content, err) ||
@@ -174,7 +174,7 @@ int recorder_file_inflate_all(struct recorder_file *f,
 			      const struct recorder_file *of, size_t at,
 			      size_t end, struct reel_error *err)
 {
-	uint64_t packed, content, all = 0;
+	uint64_t packed = 0, content = 0, all = 0;
 	size_t first = at;
 
 	for (; at < end; at += 16 + (size_t)packed) {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "lib/progress.h"
-#include "lib/store/merge_heap.h"
+#include "lib/merge_heap.h"
 
 #include "analyzer/import/strace/strace_line.h"
 

@@ -4,8 +4,8 @@
  * of the next record of each stream. For equal times the smaller id is first,
  * so that every merge gives the same order.
  */
-#ifndef LIB_STORE_MERGE_HEAP_H
-#define LIB_STORE_MERGE_HEAP_H
+#ifndef LIB_MERGE_HEAP_H
+#define LIB_MERGE_HEAP_H
 
 #include <stdint.h>
 

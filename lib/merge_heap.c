@@ -3,7 +3,7 @@
  * The heap of a merge by time. The heap holds the keys, so a step reads no
  * memory of the streams.
  */
-#include "lib/store/merge_heap.h"
+#include "lib/merge_heap.h"
 
 #include <stdbool.h>
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* The store is copied without the other calls, so that every metric fits. */
+#include "analyzer/run/classes.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/error.h"
+#include "lib/store/event.h"
+#include "lib/store/file_class.h"
+#include "lib/store/store.h"
+
+#include "analyzer/join/join.h"
+
+/* The class of the @n characters at @word; REEL_CLASS_NONE: there is none. */
+static enum reel_class class_of(const char *word, size_t n)
+{
+	for (int i = REEL_CLASS_DATA; i < REEL_CLASSES; i++) {
+		const char *name = reel_class_name((enum reel_class)i);
+
+		if (strlen(name) == n && !memcmp(name, word, n))
+			return (enum reel_class)i;
+	}
+	return REEL_CLASS_NONE;
+}
+
+int reel_run_parse_classes(const char *words, uint32_t *out,
+			   struct reel_error *err)
+{
+	*out = 0;
+	for (;; words++) {
+		size_t n = strcspn(words, ",");
+		enum reel_class c = class_of(words, n);
+
+		if (c == REEL_CLASS_NONE)
+			return reel_fail(err, REEL_E_USAGE,
+					 "'%.*s' is no class of files: data, "
+					 "checkpoint, log, code, system, pipe",
+					 (int)(n < 100 ? n : 100), words);
+		*out |= 1u << c;
+		words += n;
+		if (!*words)
+			return 0;
+	}
+}
+
+static bool is_kept(void *arg, struct reel_event *ev)
+{
+	const uint32_t *classes = arg;
+
+	return (*classes >> ev->class_ & 1) != 0;
+}
+
+int reel_run_keep_classes(struct reel_store **st, uint32_t classes,
+			  struct reel_error *err)
+{
+	struct join_source source = {
+		.st = *st, .name = (*st)->path, .format = "ioreel"};
+	struct join_patch patch = {.event = is_kept, .arg = &classes};
+	struct join_options options = {.patch = &patch};
+	struct reel_store *copy = NULL;
+
+	if (reel_store_temporary(&copy, (*st)->path, err))
+		return -1;
+	if (reel_join(copy, &source, 1, &options, err) < 0 ||
+	    reel_store_finish(copy, err)) {
+		reel_store_close(copy);
+		return -1;
+	}
+	reel_store_close(*st);
+	*st = copy;
+	return 0;
+}
